@@ -1,0 +1,268 @@
+/* kalscan/smooth.h -- filtering and fixed-interval smoothing of linear-Gaussian models.
+ *
+ *     x[k] = F[k] x[k-1] + u[k] + w[k],   w[k] ~ N(0, Q[k]),   k = 0 .. T-1
+ *     y[k] = H[k] x[k]   + d[k] + v[k],   v[k] ~ N(0, R[k])
+ *
+ * F[k], Q[k], u[k] lead INTO step k. The prior is that of x[-1] (KS_PRIOR_X0) or of x[0]
+ * (KS_PRIOR_X1). A NaN in y is a missing entry: its row leaves H and d, its row and column leave
+ * R. Q, R and P0 may be singular. B independent series run in one call.
+ *
+ * Usage: make a plan once, run it many times, destroy it.
+ *
+ *     ks_smooth_options options = KS_SMOOTH_OPTIONS_INIT;
+ *     options.outputs = KS_OUT_SMOOTHED_MEAN | KS_OUT_SMOOTHED_COV | KS_OUT_LOGLIK;
+ *     ks_smooth_plan_create(&plan, context, T, 1, nx, ny, &options);
+ *     void *work = aligned_alloc(64, ks_smooth_workspace_bytes(plan));
+ *     ks_smooth_run(plan, &model, y, &outputs, work, &info);
+ *
+ * Storage: matrices are dense and row-major; a step stride in elements leads from one step to the
+ * next, 0 says that all steps share one block. Arrays are double or float, as the plan's precision
+ * says; log-likelihoods are always double. Units are the caller's: a covariance has (unit of x)^2.
+ *
+ * Threads: a plan is immutable, so any number of threads may run one plan, each with workspace and
+ * outputs of its own. A run allocates nothing and keeps no pointer after it returns. For one
+ * method, option set, binary and instruction-set tier the results are the same bits for any number
+ * of threads. Where OpenBLAS serves large states it should be set to one thread by the caller. */
+#ifndef KALSCAN_SMOOTH_H
+#define KALSCAN_SMOOTH_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include "kalscan/context.h"
+#include "kalscan/export.h"
+#include "kalscan/scan.h"
+#include "kalscan/status.h"
+
+KS_BEGIN_DECLS
+
+typedef enum ks_precision { KS_F64 = 0, KS_F32 = 1 } ks_precision;
+typedef enum ks_job { KS_JOB_SMOOTH = 0, KS_JOB_FILTER = 1 } ks_job;
+
+/** The methods; "SF" is Sarkka & Garcia-Fernandez, "On the performance of prefix-sum parallel
+ *  Kalman filters and smoothers on GPUs". Those marked later are not in this version: planning
+ *  them is KS_EUNAVAILABLE. */
+typedef enum ks_method {
+    KS_METHOD_AUTO = 0,            /**< whatever is fastest and takes every model the options allow */
+    KS_METHOD_SEQUENTIAL = 1,      /**< Kalman filter and smoother, one pass each way; takes every  */
+                                   /**< model with positive definite innovation covariances         */
+    KS_METHOD_TWO_ENDED = 2,       /**< later: from both ends to the middle and back out            */
+    KS_METHOD_SCAN = 3,            /**< filter: scan of filtering elements, SF Alg. 5               */
+    KS_METHOD_SCAN_RTS = 4,        /**< smoother: Alg. 5, then a reverse scan, SF Alg. 6            */
+    KS_METHOD_SCAN_TWO_FILTER = 5, /**< smoother: forward and reverse scans combined, SF Alg. 7     */
+    KS_METHOD_BLOCKTRI = 6         /**< later: block-tridiagonal MAP system                         */
+} ks_method;
+#define KS_METHODS 7
+
+/** The name as the command line spells it, "scan-rts"; NULL for an unknown value. */
+KS_API const char *ks_method_name(ks_method method);
+
+typedef enum ks_prior {
+    KS_PRIOR_X0 = 0,  /**< N(m0, P0) is the state before the first transition, x[-1]             */
+    KS_PRIOR_X1 = 1   /**< N(m0, P0) is x[0]; F, Q, u of step 0 are neither read nor checked     */
+} ks_prior;
+
+typedef enum ks_transition {
+    KS_INTO = 0,   /**< row k of F, Q, u leads into step k                                       */
+    KS_OUT_OF = 1  /**< row k carries x[k] to x[k+1] (Durbin & Koopman); needs KS_PRIOR_X1 where */
+                   /**< F, Q or u varies with the step                                           */
+} ks_transition;
+
+/** Instruction-set tier of the arithmetic. Results of different tiers differ by rounding. */
+typedef enum ks_tier {
+    KS_TIER_AUTO = 0,     /**< the best that the processor has                                   */
+    KS_TIER_BASELINE = 1, /**< what every processor of the architecture has                      */
+    KS_TIER_AVX2 = 2      /**< x86-64 with AVX2 and FMA                                          */
+} ks_tier;
+
+/** An input array, borrowed and read-only. Strides count elements; 0: the same block at every
+ *  step, for every series. data NULL: absent (u, d: zero). */
+typedef struct ks_view {
+    const void *data;
+    int64_t step_stride, series_stride;
+} ks_view;
+
+/** An output array, the caller's. data NULL: not wanted. */
+typedef struct ks_out {
+    void *data;
+    int64_t step_stride, series_stride;
+} ks_out;
+
+/** A model. Start from KS_MODEL_INIT. Blocks: F, Q (nx, nx); H (ny, nx); R (ny, ny); u (nx);
+ *  d (ny); m0 (nx) and P0 (nx, nx), which have no steps. Q, R and P0 are read as symmetric. */
+typedef struct ks_model {
+    size_t size;  /**< sizeof(ks_model) */
+    ks_view F, Q, u, H, R, d, m0, P0;
+    ks_prior prior;
+    ks_transition transition;
+} ks_model;
+#define KS_MODEL_INIT                                                                       \
+    { sizeof(ks_model), { NULL, 0, 0 }, { NULL, 0, 0 }, { NULL, 0, 0 }, { NULL, 0, 0 },     \
+      { NULL, 0, 0 }, { NULL, 0, 0 }, { NULL, 0, 0 }, { NULL, 0, 0 }, KS_PRIOR_X0, KS_INTO }
+
+/** Which outputs a plan is for, and which of them a run fills. */
+typedef enum ks_output {
+    KS_OUT_LOGLIK = 1 << 0,
+    KS_OUT_LOGLIK_TERMS = 1 << 1,
+    KS_OUT_PREDICTED_MEAN = 1 << 2,
+    KS_OUT_PREDICTED_COV = 1 << 3,
+    KS_OUT_FILTERED_MEAN = 1 << 4,
+    KS_OUT_FILTERED_COV = 1 << 5,
+    KS_OUT_SMOOTHED_MEAN = 1 << 6,
+    KS_OUT_SMOOTHED_COV = 1 << 7,
+    KS_OUT_LAG_ONE_COV = 1 << 8,
+    KS_OUT_PRIOR_MEAN = 1 << 9,
+    KS_OUT_PRIOR_COV = 1 << 10,
+    KS_OUT_INNOVATION = 1 << 11,
+    KS_OUT_INNOVATION_COV = 1 << 12,
+    KS_OUT_INNOVATION_STD = 1 << 13,
+    KS_OUT_PREDICTED_VAR = 1 << 14,
+    KS_OUT_FILTERED_VAR = 1 << 15,
+    KS_OUT_SMOOTHED_VAR = 1 << 16
+} ks_output;
+
+/** Where results go. Start from KS_OUTPUTS_INIT; what stays NULL is not written. Covariances are
+ *  full and symmetric to the bit. No output may overlap an input or another output. */
+typedef struct ks_outputs {
+    size_t size;            /**< sizeof(ks_outputs)                                              */
+    ks_out loglik;          /**< double, one per series: log p(y), every constant, entries       */
+                            /**< present only                                                    */
+    ks_out loglik_terms;    /**< double (T): log p(y[k] | y[0..k-1]); their sum is loglik        */
+    ks_out predicted_mean;  /**< (T, nx): E(x[k] | y[0..k-1])                                    */
+    ks_out predicted_cov;   /**< (T, nx, nx)                                                     */
+    ks_out predicted_var;   /**< (T, nx): diagonal of predicted_cov                              */
+    ks_out filtered_mean;   /**< (T, nx): E(x[k] | y[0..k])                                      */
+    ks_out filtered_cov;    /**< (T, nx, nx)                                                     */
+    ks_out filtered_var;    /**< (T, nx): diagonal of filtered_cov                               */
+    ks_out smoothed_mean;   /**< (T, nx): E(x[k] | y)                                            */
+    ks_out smoothed_cov;    /**< (T, nx, nx)                                                     */
+    ks_out smoothed_var;    /**< (T, nx): diagonal of smoothed_cov                               */
+    ks_out lag_one_cov;     /**< (T, nx, nx): Cov(x[k], x[k-1] | y); row 0 under KS_PRIOR_X0 is   */
+                            /**< Cov(x[0], x[-1] | y), under KS_PRIOR_X1 zero                    */
+    ks_out prior_mean;      /**< (nx), no steps, KS_PRIOR_X0 only: E(x[-1] | y)                  */
+    ks_out prior_cov;       /**< (nx, nx), no steps, KS_PRIOR_X0 only                            */
+    ks_out innovation;      /**< (T, ny): y[k] - d[k] - H[k] E(x[k] | y[0..k-1]); NaN if missing */
+    ks_out innovation_cov;  /**< (T, ny, ny): its covariance S[k]; NaN rows, columns if missing  */
+    ks_out innovation_std;  /**< (T, ny): L^-1 innovation with S[k] = L L', over the entries      */
+                            /**< present; NaN if missing                                         */
+} ks_outputs;
+#define KS_OUTPUTS_NONE { NULL, 0, 0 }
+#define KS_OUTPUTS_INIT                                                                     \
+    { sizeof(ks_outputs), KS_OUTPUTS_NONE, KS_OUTPUTS_NONE, KS_OUTPUTS_NONE,                \
+      KS_OUTPUTS_NONE, KS_OUTPUTS_NONE, KS_OUTPUTS_NONE, KS_OUTPUTS_NONE, KS_OUTPUTS_NONE,  \
+      KS_OUTPUTS_NONE, KS_OUTPUTS_NONE, KS_OUTPUTS_NONE, KS_OUTPUTS_NONE, KS_OUTPUTS_NONE,  \
+      KS_OUTPUTS_NONE, KS_OUTPUTS_NONE, KS_OUTPUTS_NONE, KS_OUTPUTS_NONE }
+
+/** What to plan for. Start from KS_SMOOTH_OPTIONS_INIT, then set what differs. */
+typedef struct ks_smooth_options {
+    size_t size;            /**< sizeof(ks_smooth_options)                                       */
+    ks_job job;
+    ks_method method;
+    ks_precision precision;
+    unsigned outputs;       /**< ks_output bits: all that a run of the plan may be asked for     */
+    ks_scan_algorithm scan; /**< scan methods                                                    */
+    int64_t scan_threshold; /**< KS_SCAN_SENGUPTA: N                                             */
+    int threads;            /**< at most so many workers of the context; 0: all of them          */
+    ks_tier tier;
+    /** Called now and then, on the thread that runs the plan; non-zero stops with KS_ECANCELED. */
+    int (*progress)(void *user, int64_t done, int64_t total);
+    void *progress_user;
+} ks_smooth_options;
+#define KS_SMOOTH_OPTIONS_INIT                                                              \
+    { sizeof(ks_smooth_options), KS_JOB_SMOOTH, KS_METHOD_AUTO, KS_F64,                     \
+      KS_OUT_LOGLIK | KS_OUT_SMOOTHED_MEAN | KS_OUT_SMOOTHED_COV, KS_SCAN_LADNER_FISCHER,   \
+      1, 0, KS_TIER_AUTO, NULL, NULL }
+
+/** Arrays that a message can name. */
+typedef enum ks_array {
+    KS_ARRAY_NONE = 0, KS_ARRAY_Y, KS_ARRAY_F, KS_ARRAY_Q, KS_ARRAY_U, KS_ARRAY_H, KS_ARRAY_R,
+    KS_ARRAY_D, KS_ARRAY_M0, KS_ARRAY_P0,
+    KS_ARRAY_INNOVATION_COV,  /**< S = H P H' + R                                                */
+    KS_ARRAY_ELEMENT_COV,     /**< H Q H' + R, what the scans' elements are made with            */
+    KS_ARRAY_ESTIMATE         /**< a mean or covariance that would be written                    */
+} ks_array;
+
+/** "Q", "H P H' + R", ...: static storage, never NULL. */
+KS_API const char *ks_array_name(ks_array array);
+
+/** What is wrong with an array. */
+typedef enum ks_fault {
+    KS_FAULT_NONE = 0,
+    KS_FAULT_NOT_FINITE,    /**< NaN or Inf at (row, column)                                     */
+    KS_FAULT_ASYMMETRIC,    /**< (row, column) and (column, row) differ by `value`               */
+    KS_FAULT_INDEFINITE,    /**< the smallest eigenvalue is `value`                              */
+    KS_FAULT_NOT_POSITIVE   /**< pivot `row` of the factorization is not positive                */
+} ks_fault;
+
+/** What happened: filled by every run, on success and on failure. Of several failures the one of
+ *  the lowest (series, step) is told, so it does not depend on the threads. */
+typedef struct ks_info {
+    size_t size;             /**< sizeof(ks_info), set by the caller                             */
+    ks_status status;        /**< what the call returned                                         */
+    ks_array array;          /**< which matrix, or KS_ARRAY_NONE                                 */
+    ks_fault fault;
+    int64_t series, step;    /**< where, or -1                                                   */
+    int row, column;         /**< in the array, or -1                                            */
+    double value;            /**< see ks_fault                                                   */
+    ks_method suggestion;    /**< with KS_EREFUSED: a method that takes the model                */
+    ks_method method;        /**< the method that ran                                            */
+    ks_scan_algorithm scan;  /**< and its scan, for scan methods                                 */
+    int threads;             /**< workers used                                                   */
+    int64_t rounds;          /**< barriers of all scans together                                 */
+    int64_t combines;        /**< applications of scan operators                                 */
+    int64_t elements;        /**< scan elements made from model and data                         */
+    int64_t ordinary_steps;  /**< forward and backward steps in the ordinary form                */
+    int64_t array_steps;     /**< steps in the square-root array form, for stiff stretches       */
+    int64_t missing;         /**< entries of y that are missing                                  */
+} ks_info;
+#define KS_INFO_INIT                                                                        \
+    { sizeof(ks_info), KS_OK, KS_ARRAY_NONE, KS_FAULT_NONE, -1, -1, -1, -1, 0.0,            \
+      KS_METHOD_AUTO, KS_METHOD_AUTO, KS_SCAN_HILLIS_STEELE, 0, 0, 0, 0, 0, 0, 0 }
+
+typedef struct ks_smooth_plan ks_smooth_plan;
+
+/** Plan for B >= 1 series of T >= 1 steps, nx >= 1 states and ny >= 1 observed entries. On success
+ *  *out is the caller's: free it with ks_smooth_plan_destroy(); on failure it is NULL. context
+ *  NULL: the C library's allocator, one thread. The context must outlive the plan.
+ *  Errors: KS_EINVAL (also when the method cannot make an output that is asked for), KS_ENOMEM,
+ *  KS_EUNAVAILABLE. */
+KS_API KS_MUST_CHECK ks_status ks_smooth_plan_create(ks_smooth_plan **out, ks_context *context,
+                                                     int64_t T, int64_t B, int nx, int ny,
+                                                     const ks_smooth_options *options);
+
+/** Free a plan. NULL is allowed. */
+KS_API void ks_smooth_plan_destroy(ks_smooth_plan *plan);
+
+/** The method that the plan runs: never KS_METHOD_AUTO. */
+KS_API ks_method ks_smooth_plan_method(const ks_smooth_plan *plan);
+
+/** Bytes of workspace that one run needs, aligned to 64. */
+KS_API size_t ks_smooth_workspace_bytes(const ks_smooth_plan *plan);
+
+/** Run a plan. `y` has (ny) blocks; inputs and outputs as described above; `work` holds
+ *  ks_smooth_workspace_bytes() bytes, aligned to 64, with undefined contents afterwards. info may
+ *  be NULL.
+ *  Errors: KS_EINVAL, KS_ENOTPD (an innovation covariance), KS_EREFUSED (the method cannot take
+ *  the model), KS_EMODEL (Inf in y), KS_ENONFINITE, KS_ECANCELED. On error the outputs hold no
+ *  meaningful values. */
+KS_API KS_MUST_CHECK ks_status ks_smooth_run(const ks_smooth_plan *plan, const ks_model *model,
+                                             ks_view y, const ks_outputs *outputs, void *work,
+                                             ks_info *info);
+
+/** Check all that a run would read of a model: finite everywhere; Q, R and P0 symmetric up to
+ *  `asymmetry` of the largest entry and without an eigenvalue below -`indefinite` of the trace
+ *  (1e-8 and 1e-10 suit double, 1e-4 and 1e-5 float). Nothing is changed.
+ *  Errors: KS_EINVAL, KS_ENOMEM, KS_EMODEL with array, fault, series, step, row and column in
+ *  info. */
+KS_API KS_MUST_CHECK ks_status ks_model_check(const ks_smooth_plan *plan, const ks_model *model,
+                                              double asymmetry, double indefinite, ks_info *info);
+
+/** Check `count` contiguous (n, n) covariances as ks_model_check() does and replace each by its
+ *  symmetric part. On failure info->step is the index of the block.
+ *  Errors: KS_EINVAL, KS_ENOMEM, KS_EMODEL. */
+KS_API KS_MUST_CHECK ks_status ks_covariance_symmetrize(ks_precision precision, int n,
+                                                        int64_t count, void *blocks,
+                                                        double asymmetry, double indefinite,
+                                                        ks_info *info);
+
+KS_END_DECLS
+#endif
