@@ -20,9 +20,12 @@ typedef void (*ks_range_function)(void *arg, int64_t begin, int64_t end, int wor
  *  (0: no limit of the caller's), the context's, and the items. */
 int ks_workers(const ks_context *context, int threads, int64_t items);
 
-/** Cut 0 .. items - 1 into one contiguous range for each of `workers` workers, run them, and
- *  return when all are done. The calling thread is worker 0. Where the pool is busy with another
- *  caller, all ranges run on the calling thread, one after the other. */
+/** Cut 0 .. items - 1 into one contiguous range for each of `workers` workers, run those that are
+ *  not empty, and return when all are done. The ranges depend on `items` and `workers` alone. The
+ *  calling thread is worker 0. Where the pool is busy with another caller (a call from inside
+ *  `function` finds it so), has fewer workers, or is none, all ranges run on the calling thread,
+ *  one after the other, with the same worker numbers. Threads do not survive a fork(): a child
+ *  process makes a context of its own. */
 void ks_parallel_for(ks_context *context, int workers, int64_t items, ks_range_function function,
                      void *arg);
 

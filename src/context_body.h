@@ -1,0 +1,23 @@
+/* context_body.h -- the inside of a context, for context.c and pool.c alone. */
+#ifndef KS_CONTEXT_BODY_H
+#define KS_CONTEXT_BODY_H
+
+#include "kalscan/context.h"
+#include "pool.h"
+
+typedef struct ks_pool ks_pool;
+
+struct ks_context {
+    ks_allocator allocator;
+    ks_pool *pool; /**< NULL where threads == 1 */
+    int threads;
+};
+
+/** Start threads - 1 threads; memory comes from the context's allocator. On failure *out is NULL
+ *  and nothing is left behind. Errors: KS_ENOMEM. */
+ks_status ks_pool_create(ks_pool **out, ks_context *context, int threads);
+
+/** Stop and join the threads. NULL is allowed. No loop may be running. */
+void ks_pool_destroy(ks_pool *pool, ks_context *context);
+
+#endif

@@ -1,0 +1,205 @@
+/* pool.c -- a thread pool for short parallel loops.
+ *
+ * The rounds of a scan last microseconds, so a worker spins a little before it sleeps, and so does
+ * the caller that waits for it. Each worker has a ticket of its own: posting work to two workers of
+ * eight wakes two. Sleeping is guarded by the usual pair of sequentially consistent accesses: the
+ * sleeper announces itself and then looks at the ticket, the waker writes the ticket and then
+ * looks for sleepers, so at least one of the two sees the other. */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+#include "context_body.h"
+
+#define CACHE_LINE 64
+#define SPINS      2000
+
+/* A place where one thread waits for a number to change. */
+typedef struct gate {
+    atomic_uint value;
+    atomic_int asleep;
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+} gate;
+
+typedef struct worker {
+    _Alignas(CACHE_LINE) gate ticket; /* a new value: there is work */
+    ks_pool *pool;
+    pthread_t thread;
+    int number;
+} worker;
+
+struct ks_pool {
+    /* Written by the caller that holds `busy`, before the tickets. */
+    ks_range_function function;
+    void *arg;
+    int64_t items;
+    int workers;
+    int stop;
+
+    int threads, spins, started;
+    atomic_flag busy;
+    _Alignas(CACHE_LINE) gate pending; /* workers that have not finished */
+    _Alignas(CACHE_LINE) worker worker[]; /* [0] stands for the caller, unused */
+};
+
+static void relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ __volatile__("yield");
+#endif
+}
+
+static int gate_init(gate *g)
+{
+    atomic_init(&g->value, 0);
+    atomic_init(&g->asleep, 0);
+    if (pthread_mutex_init(&g->mutex, NULL)) return -1;
+    if (pthread_cond_init(&g->changed, NULL)) {
+        pthread_mutex_destroy(&g->mutex);
+        return -1;
+    }
+    return 0;
+}
+
+static void gate_destroy(gate *g)
+{
+    pthread_cond_destroy(&g->changed);
+    pthread_mutex_destroy(&g->mutex);
+}
+
+/* Called after a change of value that the waiting thread must see. */
+static void gate_wake(gate *g)
+{
+    if (!atomic_load(&g->asleep)) return;
+    pthread_mutex_lock(&g->mutex);
+    pthread_cond_signal(&g->changed);
+    pthread_mutex_unlock(&g->mutex);
+}
+
+/* Wait until (value == number) == equal. */
+static void gate_wait(gate *g, unsigned number, int equal, int spins)
+{
+    for (int i = 0; i <= spins; ++i) {
+        const unsigned value = atomic_load_explicit(&g->value, memory_order_acquire);
+        if ((value == number) == equal) return;
+        relax();
+    }
+    pthread_mutex_lock(&g->mutex);
+    atomic_store(&g->asleep, 1);
+    while ((atomic_load(&g->value) == number) != equal)
+        pthread_cond_wait(&g->changed, &g->mutex);
+    atomic_store(&g->asleep, 0);
+    pthread_mutex_unlock(&g->mutex);
+}
+
+/* Range of `number` when 0 .. items - 1 is cut into `workers` ranges that differ by at most 1. */
+static void run_range(ks_range_function function, void *arg, int64_t items, int workers,
+                      int number)
+{
+    const int64_t size = items / workers, longer = items % workers;
+    const int64_t begin = number * size + (number < longer ? number : longer);
+    const int64_t end = begin + size + (number < longer);
+    if (begin < end) function(arg, begin, end, number);
+}
+
+static void *work(void *arg)
+{
+    worker *self = arg;
+    ks_pool *pool = self->pool;
+    for (unsigned seen = 0;; ++seen) {
+        gate_wait(&self->ticket, seen, 0, pool->spins);
+        if (pool->stop) return NULL;
+        run_range(pool->function, pool->arg, pool->items, pool->workers, self->number);
+        if (atomic_fetch_sub(&pool->pending.value, 1) == 1) gate_wake(&pool->pending);
+    }
+}
+
+static void post(worker *to)
+{
+    atomic_fetch_add(&to->ticket.value, 1);
+    gate_wake(&to->ticket);
+}
+
+static int start_worker(ks_pool *pool, int number)
+{
+    worker *w = &pool->worker[number];
+    w->pool = pool;
+    w->number = number;
+    if (gate_init(&w->ticket)) return -1;
+    if (pthread_create(&w->thread, NULL, work, w)) {
+        gate_destroy(&w->ticket);
+        return -1;
+    }
+    pool->started = number + 1;
+    return 0;
+}
+
+ks_status ks_pool_create(ks_pool **out, ks_context *context, int threads)
+{
+    *out = NULL;
+    const size_t bytes = sizeof(ks_pool) + (size_t)threads * sizeof(worker);
+    ks_pool *pool = ks_allocate(context, bytes);
+    if (!pool) return KS_ENOMEM;
+    pool->stop = 0;
+    pool->threads = threads;
+    pool->started = 1;
+    /* Where threads outnumber processors, a spinning thread keeps the one it waits for waiting. */
+    pool->spins = threads <= sysconf(_SC_NPROCESSORS_ONLN) ? SPINS : 0;
+    atomic_flag_clear(&pool->busy);
+    if (gate_init(&pool->pending)) {
+        ks_release(context, pool);
+        return KS_ENOMEM;
+    }
+    for (int i = 1; i < threads; ++i)
+        if (start_worker(pool, i)) {
+            ks_pool_destroy(pool, context);
+            return KS_ENOMEM;
+        }
+    *out = pool;
+    return KS_OK;
+}
+
+void ks_pool_destroy(ks_pool *pool, ks_context *context)
+{
+    if (!pool) return;
+    pool->stop = 1;
+    for (int i = 1; i < pool->started; ++i) post(&pool->worker[i]);
+    for (int i = 1; i < pool->started; ++i) {
+        pthread_join(pool->worker[i].thread, NULL);
+        gate_destroy(&pool->worker[i].ticket);
+    }
+    gate_destroy(&pool->pending);
+    ks_release(context, pool);
+}
+
+int ks_workers(const ks_context *context, int threads, int64_t items)
+{
+    int64_t workers = context ? context->threads : 1;
+    if (threads > 0 && threads < workers) workers = threads;
+    if (items < workers) workers = items;
+    return workers < 1 ? 1 : (int)workers;
+}
+
+void ks_parallel_for(ks_context *context, int workers, int64_t items, ks_range_function function,
+                     void *arg)
+{
+    ks_pool *pool = context ? context->pool : NULL;
+    const int shared = pool && workers > 1 && workers <= pool->threads && items > 1 &&
+                       !atomic_flag_test_and_set_explicit(&pool->busy, memory_order_acquire);
+    if (!shared) {
+        for (int i = 0; i < workers; ++i) run_range(function, arg, items, workers, i);
+        return;
+    }
+    pool->function = function;
+    pool->arg = arg;
+    pool->items = items;
+    pool->workers = workers;
+    atomic_store(&pool->pending.value, (unsigned)workers - 1);
+    for (int i = 1; i < workers; ++i) post(&pool->worker[i]);
+    run_range(function, arg, items, workers, 0);
+    gate_wait(&pool->pending, 0, 1, pool->spins);
+    atomic_flag_clear_explicit(&pool->busy, memory_order_release);
+}
