@@ -1,0 +1,37 @@
+"""spills.py reads ptxas and finds a kernel that spills, uses stack, or is missing."""
+
+import unittest
+
+import spills
+
+LOG = """ptxas info    : 0 bytes gmem
+ptxas info    : Compiling entry function '_Z4leanPd' for 'sm_90'
+ptxas info    : Function properties for _Z4leanPd
+    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
+ptxas info    : Used 30 registers, used 0 barriers, 360 bytes cmem[0]
+ptxas info    : Compiling entry function '_Z5stackPd' for 'sm_90'
+ptxas info    : Function properties for _Z5stackPd
+    128 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
+ptxas info    : Used 32 registers, used 0 barriers, 128 bytes cumulative stack size
+ptxas info    : Compiling entry function '_Z5spillPd' for 'sm_90'
+ptxas info    : Function properties for _Z5spillPd
+    8 bytes stack frame, 8 bytes spill stores, 16 bytes spill loads
+ptxas info    : Used 255 registers, used 0 barriers
+"""
+
+
+class Spills(unittest.TestCase):
+    def test_parse(self):
+        kernels = spills.parse(LOG)
+        self.assertEqual([k["registers"] for k in kernels], [30, 32, 255])
+        self.assertEqual([k["stack"] for k in kernels], [0, 128, 8])
+
+    def test_problems(self):
+        kernels = spills.parse(LOG)
+        self.assertEqual(list(spills.problems_of(kernels, ["lean"])), [])
+        for name in ["stack", "spill", "absent"]:
+            self.assertEqual(len(list(spills.problems_of(kernels, [name]))), 1, name)
+
+
+if __name__ == "__main__":
+    unittest.main()
