@@ -1,0 +1,102 @@
+/* model_file.h -- the input of the program: observations, model, and the conventions they are
+ * written in. Opening looks at shapes and attributes only, loading reads the values. */
+#ifndef KS_IO_MODEL_FILE_H
+#define KS_IO_MODEL_FILE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <hdf5.h>
+#include "kalscan/smooth.h"
+#include "dataset.h"
+#include "failure.h"
+#include "problems.h"
+
+/** Storage order of matrices. */
+typedef enum ks_layout {
+    KS_LAYOUT_C = 0,
+    KS_LAYOUT_FORTRAN = 1  /**< written by MATLAB or Julia: every matrix slice arrives transposed */
+} ks_layout;
+
+/** "x0", "into", "c", ... as files and command line spell them; NULL for an unknown value. */
+const char *ks_prior_name(int prior);
+const char *ks_transition_name(int transition);
+const char *ks_layout_name(int layout);
+
+/** Where to look. Start from KS_INPUT_PLACES_INIT. */
+typedef struct ks_input_places {
+    const char *file;
+    const char *y;            /**< dataset of the observations                                   */
+    const char *model;        /**< group of the model                                            */
+    const char *model_file;   /**< file of the model, NULL: the same                             */
+    int prior, transition, layout;  /**< override the attributes; -1: do not                     */
+} ks_input_places;
+#define KS_INPUT_PLACES_INIT { NULL, "/y", "/model", NULL, -1, -1, -1 }
+
+/** The arrays of a model. */
+typedef enum ks_input_name {
+    KS_INPUT_F, KS_INPUT_Q, KS_INPUT_U, KS_INPUT_H, KS_INPUT_R, KS_INPUT_D, KS_INPUT_M0,
+    KS_INPUT_P0, KS_INPUT_ARRAYS
+} ks_input_name;
+
+/** One array of the model. */
+typedef struct ks_input_array {
+    const char *name;      /**< "F"                                                              */
+    ks_dataset dataset;    /**< id -1: absent                                                    */
+    bool diagonal;         /**< the dataset holds the diagonal of the matrix                     */
+    int rows, columns;     /**< of the block in memory; columns 1 for vectors                    */
+    ks_fit fit;
+    int64_t first_row;     /**< rows of the file that are read: first_row .. first_row +         */
+    int64_t row_count;     /**< row_count - 1, of those along the step axis                      */
+    int64_t shift;         /**< row k of the file is step k + shift: 1 for "out-of" per step     */
+    int64_t steps, series; /**< blocks in memory along each axis, 1 where shared                 */
+    void *data;            /**< owned; NULL until loaded                                         */
+} ks_input_array;
+
+/** Missing entries. A gap is a run of steps of one series with no entry present. */
+typedef struct ks_missing {
+    int64_t entries, empty_rows, longest_gap, gap_series, gap_step;
+} ks_missing;
+
+typedef struct ks_input {
+    ks_input_places places;
+    hid_t file, model_file;        /**< the same identifier where they are one file              */
+    int64_t T, B;                  /**< -1: not known                                            */
+    int nx, ny;                    /**< -1: not known                                            */
+    bool batched;                  /**< y has an axis of series, and so have the outputs         */
+    ks_prior prior;
+    ks_transition transition;
+    ks_layout layout;
+    bool layout_stated;            /**< by attribute or option                                   */
+    ks_precision precision;        /**< of the loaded arrays                                     */
+    ks_input_array arrays[KS_INPUT_ARRAYS];
+    ks_dataset y_dataset, t_dataset;
+    ks_fit y_fit;
+    void *y;                       /**< (B, T, ny), NaN where missing; owned                     */
+    double *t;                     /**< (T), NULL: none; owned                                   */
+    ks_missing missing;
+    ks_problems problems;
+} ks_input;
+
+/** Called now and then with a fraction of the work done, 0 .. 1. */
+typedef void (*ks_io_progress)(void *user, double done);
+
+/** Open and understand an input. On success *out is the caller's: close it with ks_input_close();
+ *  its `problems` tell what is wrong with its content. On failure *out is NULL. places is copied,
+ *  its strings must outlive the input. */
+ks_exit ks_input_open(ks_input **out, const ks_input_places *places, ks_failure *failure);
+
+/** Bytes that loading an input without problems allocates; SIZE_MAX where it overflows. */
+size_t ks_input_bytes(const ks_input *input, ks_precision precision);
+
+/** Read and check all values in one precision. Wrong values are added to problems, one for each
+ *  array. progress may be NULL. Call it once, and only on an input without problems. */
+ks_exit ks_input_load(ks_input *input, ks_precision precision, ks_io_progress progress,
+                      void *user, ks_failure *failure);
+
+/** The loaded model and observations as the library takes them; they point into the input. */
+void ks_input_views(const ks_input *input, ks_model *model, ks_view *y);
+
+/** Close the files and free all. NULL is allowed. */
+void ks_input_close(ks_input *input);
+
+#endif

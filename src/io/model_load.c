@@ -1,0 +1,263 @@
+/* Reading the arrays of the model, in the precision of the computation. */
+#include "model_parts.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "h5.h"
+#include "memory.h"
+
+void ks_load_advance(ks_load_progress *progress, double bytes)
+{
+    progress->done += bytes;
+    if (progress->function && progress->total > 0.0)
+        progress->function(progress->user, progress->done / progress->total);
+}
+
+void ks_slab_index_text(const ks_dataset *dataset, const ks_fit *fit, const ks_slab *slab,
+                        int64_t element, char *text, size_t size)
+{
+    int64_t index[KS_RANK_MAX];
+    for (int axis = dataset->rank - 1; axis >= 0; --axis) {
+        int64_t length = dataset->dims[axis], first = 0;
+        if (axis == fit->series_axis) {
+            length = slab->series_count;
+            first = slab->series;
+        } else if (axis == fit->step_axis) {
+            length = slab->step_count;
+            first = slab->step;
+        }
+        index[axis] = first + element % length;
+        element /= length;
+    }
+    size_t used = 0;
+    text[0] = '\0';
+    for (int axis = 0; axis < dataset->rank && used < size; ++axis)
+        used += (size_t)snprintf(text + used, size - used, "%s%lld%s", axis ? ", " : "[",
+                                 (long long)index[axis], axis + 1 == dataset->rank ? "]" : "");
+}
+
+/* The first value of a slab that is NaN or infinite, or -1. */
+static int64_t find_not_finite(ks_precision precision, const void *data, int64_t count)
+{
+    if (precision == KS_F32) {
+        const float *values = data;
+        for (int64_t i = 0; i < count; ++i)
+            if (!isfinite(values[i])) return i;
+    } else {
+        const double *values = data;
+        for (int64_t i = 0; i < count; ++i)
+            if (!isfinite(values[i])) return i;
+    }
+    return -1;
+}
+
+static void refuse_value(ks_input *input, const ks_input_array *array, const ks_slab *slab,
+                         const void *data, int64_t element)
+{
+    char index[256];
+    const bool nan = input->precision == KS_F32 ? isnan(((const float *)data)[element]) != 0
+                                                : isnan(((const double *)data)[element]) != 0;
+    ks_slab_index_text(&array->dataset, &array->fit, slab, element, index, sizeof index);
+    ks_problem_add(&input->problems, "%s: %s%s is %s, expected a finite number", array->dataset.file,
+                   array->dataset.path, index,
+                   nan ? "NaN" : input->precision == KS_F32 ? "infinite (in f32)" : "infinite");
+}
+
+/* Spread diagonals over zeroed matrices, from the last to the first: both may share memory. */
+static void expand_diagonals(size_t number, int n, int64_t blocks, const char *from, char *to)
+{
+    for (int64_t b = 0; b < blocks; ++b) {
+        char *matrix = to + (size_t)b * (size_t)n * (size_t)n * number;
+        memset(matrix, 0, (size_t)n * (size_t)n * number);
+        for (int i = 0; i < n; ++i)
+            memcpy(matrix + ((size_t)i * (size_t)n + (size_t)i) * number,
+                   from + ((size_t)b * (size_t)n + (size_t)i) * number, number);
+    }
+}
+
+/* The file's (columns, rows) slices to (rows, columns). */
+static void transpose_blocks(size_t number, int rows, int columns, int64_t blocks, const char *from,
+                             char *to)
+{
+    const size_t r = (size_t)rows, c = (size_t)columns;
+    for (int64_t b = 0; b < blocks; ++b, from += r * c * number, to += r * c * number)
+        for (size_t i = 0; i < r; ++i)
+            for (size_t j = 0; j < c; ++j)
+                memcpy(to + (i * c + j) * number, from + (j * r + i) * number, number);
+}
+
+/* Where the first block of a slab lies in memory. */
+static char *slab_target(const ks_input_array *array, const ks_slab *slab, size_t number)
+{
+    const size_t block = (size_t)array->rows * (size_t)array->columns;
+    const int64_t first = slab->series * array->steps + slab->step + array->shift;
+    return (char *)array->data + (size_t)first * block * number;
+}
+
+static ks_exit load_slab(ks_input *input, ks_input_array *array, const ks_slab *slab, char *buffer,
+                         ks_failure *failure)
+{
+    const size_t number = ks_precision_bytes(input->precision);
+    const int64_t blocks = slab->series_count * slab->step_count;
+    const int columns = array->diagonal ? 1 : array->columns;
+    char *target = slab_target(array, slab, number);
+    char *read = buffer ? buffer : target;
+    if (ks_dataset_read(&array->dataset, &array->fit, slab,
+                        input->precision == KS_F32 ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE, read,
+                        failure))
+        return failure->code;
+    const int64_t bad = find_not_finite(input->precision, read, blocks * array->rows * columns);
+    if (bad >= 0) refuse_value(input, array, slab, read, bad);
+    else if (array->diagonal)
+        expand_diagonals(number, array->rows, blocks, read, target);
+    else if (buffer)
+        transpose_blocks(number, array->rows, array->columns, blocks, read, target);
+    return KS_EXIT_DONE;
+}
+
+static ks_exit load_slabs(ks_input *input, ks_input_array *array, ks_load_progress *progress,
+                          ks_failure *failure)
+{
+    const size_t number = ks_precision_bytes(input->precision);
+    const size_t block = (size_t)array->rows * (size_t)array->columns;
+    const bool transposed = input->layout == KS_LAYOUT_FORTRAN && array->columns > 1 &&
+                            array->rows > 1;
+    const int problems = input->problems.count;
+    char *buffer = NULL;
+    ks_slab_walk walk;
+    ks_slab slab;
+    ks_slab_walk_start(&walk, array->series, array->first_row, array->first_row + array->row_count,
+                       block * number, ks_dataset_chunk_steps(&array->dataset, &array->fit),
+                       array->row_count == array->steps);
+    if ((array->diagonal || transposed) && array->row_count > 0) {
+        const size_t rows = (size_t)ks_slab_walk_rows(&walk);
+        buffer = ks_memory_raw(ks_size_product(rows, block * number), "reading the model", failure);
+        if (!buffer) return failure->code;
+    }
+    while (!failure->code && input->problems.count == problems && ks_slab_walk_next(&walk, &slab)) {
+        load_slab(input, array, &slab, buffer, failure);
+        ks_load_advance(progress, (double)(slab.series_count * slab.step_count) *
+                                      (double)(block * number));
+    }
+    free(buffer);
+    return failure->code;
+}
+
+/* "/model/Q[17]" of a block in memory, as the file counts it. */
+static void block_index_text(const ks_input_array *array, int64_t block, char *text, size_t size)
+{
+    const int64_t series = block / array->steps, row = block % array->steps - array->shift;
+    if (array->fit.per_series && array->fit.step_axis >= 0)
+        snprintf(text, size, "%s[%lld, %lld]", array->dataset.path, (long long)series,
+                 (long long)(array->fit.per_step ? row : 0));
+    else if (array->fit.per_series)
+        snprintf(text, size, "%s[%lld]", array->dataset.path, (long long)series);
+    else if (array->fit.per_step)
+        snprintf(text, size, array->fit.series_axis >= 0 ? "%s[0, %lld]" : "%s[%lld]",
+                 array->dataset.path, (long long)row);
+    else
+        snprintf(text, size, "%s", array->dataset.path);
+}
+
+static ks_exit check_covariances(ks_input *input, ks_input_array *array, ks_failure *failure)
+{
+    const bool narrow = array->dataset.narrow || input->precision == KS_F32;
+    const double asymmetry = narrow ? 1e-4 : 1e-8, indefinite = narrow ? 1e-5 : 1e-10;
+    ks_info info = KS_INFO_INIT;
+    char where[640];
+    const ks_status status =
+        ks_covariance_symmetrize(input->precision, array->rows, array->series * array->steps,
+                                 array->data, asymmetry, indefinite, &info);
+    if (status == KS_OK) return KS_EXIT_DONE;
+    if (status == KS_ENOMEM)
+        return ks_fail(failure, KS_EXIT_RESOURCES, "out of memory while checking %s",
+                       array->dataset.path);
+    if (status != KS_EMODEL)
+        return ks_fail(failure, KS_EXIT_NUMERICAL, "%s: cannot check %s: %s", array->dataset.file,
+                       array->dataset.path, ks_strerror(status));
+    block_index_text(array, info.step, where, sizeof where);
+    if (info.fault == KS_FAULT_ASYMMETRIC)
+        ks_problem_add(&input->problems,
+                       "%s: %s is not symmetric: entries (%d, %d) and (%d, %d) differ by %.3g, "
+                       "expected at most %g of the largest entry", array->dataset.file, where,
+                       info.row, info.column, info.column, info.row, info.value, asymmetry);
+    else
+        ks_problem_add(&input->problems,
+                       "%s: %s is indefinite: it has the eigenvalue %.3g, expected none below %g of "
+                       "the trace", array->dataset.file, where, info.value, -indefinite);
+    return KS_EXIT_DONE;
+}
+
+ks_exit ks_model_array_load(ks_input *input, ks_input_array *array, ks_load_progress *progress,
+                            ks_failure *failure)
+{
+    const int problems = input->problems.count;
+    const size_t blocks = ks_size_product((size_t)array->series, (size_t)array->steps);
+    const size_t block = (size_t)array->rows * (size_t)array->columns;
+    const ks_input_name name = (ks_input_name)(array - input->arrays);
+    array->data = ks_memory_zeroed(
+        ks_size_product(blocks, block * ks_precision_bytes(input->precision)), array->dataset.path,
+        failure);
+    if (!array->data) return failure->code;
+    if (load_slabs(input, array, progress, failure)) return failure->code;
+    if (ks_input_is_covariance(name) && input->problems.count == problems)
+        return check_covariances(input, array, failure);
+    return KS_EXIT_DONE;
+}
+
+static ks_exit load_time_stamps(ks_input *input, ks_failure *failure)
+{
+    const ks_dataset *t = &input->t_dataset;
+    const ks_fit whole = {.series_axis = -1, .step_axis = -1, .series = 1, .steps = 1};
+    const ks_slab all = {0, 1, 0, 1};
+    if (t->id < 0) return KS_EXIT_DONE;
+    input->t = ks_memory_raw(ks_size_product((size_t)input->T, sizeof(double)), "/t", failure);
+    if (!input->t) return failure->code;
+    return ks_dataset_read(t, &whole, &all, H5T_NATIVE_DOUBLE, input->t, failure);
+}
+
+ks_exit ks_input_load(ks_input *input, ks_precision precision, ks_io_progress progress,
+                      void *user, ks_failure *failure)
+{
+    const size_t bytes = ks_input_bytes(input, precision);
+    ks_load_progress state = {progress, user, 0.0, (double)bytes};
+    input->precision = precision;
+    if (ks_memory_check(bytes, "the input", failure)) return failure->code;
+    if (ks_observations_load(input, &state, failure)) return failure->code;
+    for (int i = 0; i < KS_INPUT_ARRAYS; ++i)
+        if (input->arrays[i].dataset.id >= 0 &&
+            ks_model_array_load(input, &input->arrays[i], &state, failure))
+            return failure->code;
+    return load_time_stamps(input, failure);
+}
+
+static ks_view view_of(const ks_input_array *array)
+{
+    const int64_t block = (int64_t)array->rows * array->columns;
+    ks_view view = {array->data, array->steps > 1 ? block : 0,
+                    array->series > 1 ? block * array->steps : 0};
+    return view;
+}
+
+void ks_input_views(const ks_input *input, ks_model *model, ks_view *y)
+{
+    const ks_input_array *arrays = input->arrays;
+    const ks_model empty = KS_MODEL_INIT;
+    *model = empty;
+    model->F = view_of(&arrays[KS_INPUT_F]);
+    model->Q = view_of(&arrays[KS_INPUT_Q]);
+    model->u = view_of(&arrays[KS_INPUT_U]);
+    model->H = view_of(&arrays[KS_INPUT_H]);
+    model->R = view_of(&arrays[KS_INPUT_R]);
+    model->d = view_of(&arrays[KS_INPUT_D]);
+    model->m0 = view_of(&arrays[KS_INPUT_M0]);
+    model->P0 = view_of(&arrays[KS_INPUT_P0]);
+    model->prior = input->prior;
+    /* Rows are where "into" has them: place_rows() in model_resolve.c. */
+    model->transition = KS_INTO;
+    y->data = input->y;
+    y->step_stride = input->ny;
+    y->series_stride = (int64_t)input->ny * input->T;
+}

@@ -1,0 +1,197 @@
+/* Opening an input: files, conventions, and the sizes that the observations give. */
+#include "model_file.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "h5.h"
+#include "memory.h"
+#include "model_parts.h"
+
+const char *ks_prior_name(int prior)
+{
+    return prior == KS_PRIOR_X0 ? "x0" : prior == KS_PRIOR_X1 ? "x1" : NULL;
+}
+
+const char *ks_transition_name(int transition)
+{
+    return transition == KS_INTO ? "into" : transition == KS_OUT_OF ? "out-of" : NULL;
+}
+
+const char *ks_layout_name(int layout)
+{
+    return layout == KS_LAYOUT_C ? "c" : layout == KS_LAYOUT_FORTRAN ? "fortran" : NULL;
+}
+
+static const char *model_file_name(const ks_input *input)
+{
+    return input->places.model_file ? input->places.model_file : input->places.file;
+}
+
+/* One of two words from an attribute of the model group; `override` wins. */
+static int convention(ks_input *input, hid_t group, const char *attribute, int override,
+                      const char *(*name)(int), bool *stated)
+{
+    char text[64];
+    *stated = true;
+    if (override >= 0) return override;
+    const ks_attribute_state state = ks_h5_read_string(group, attribute, text, sizeof text);
+    if (state == KS_ATTRIBUTE_READ) {
+        for (int value = 0; name(value); ++value)
+            if (strcmp(text, name(value)) == 0) return value;
+        ks_problem_add(&input->problems,
+                       "%s: attribute %s of %s is \"%s\", expected \"%s\" or \"%s\"",
+                       model_file_name(input), attribute, input->places.model, text, name(0),
+                       name(1));
+    } else if (state == KS_ATTRIBUTE_WRONG) {
+        ks_problem_add(&input->problems,
+                       "%s: attribute %s of %s is not a short string, expected \"%s\" or \"%s\"",
+                       model_file_name(input), attribute, input->places.model, name(0), name(1));
+    }
+    *stated = false;
+    return 0;
+}
+
+static ks_exit read_conventions(ks_input *input, bool *found, ks_failure *failure)
+{
+    *found = false;
+    const char *path = input->places.model;
+    bool stated;
+    if (strspn(path, "/") != strlen(path) && !ks_h5_exists(input->model_file, path)) {
+        ks_problem_add(&input->problems, "%s: group %s is missing; it holds the model",
+                       model_file_name(input), path);
+        return KS_EXIT_DONE;
+    }
+    if (ks_h5_object_type(input->model_file, path) != H5O_TYPE_GROUP) {
+        ks_problem_add(&input->problems, "%s: %s is not a group; expected the group of the model",
+                       model_file_name(input), path);
+        return KS_EXIT_DONE;
+    }
+    const hid_t group = H5Gopen2(input->model_file, path, H5P_DEFAULT);
+    if (group < 0)
+        return ks_fail_h5(failure, KS_EXIT_FILE, "%s: cannot open group %s",
+                          model_file_name(input), path);
+    *found = true;
+    const ks_input_places *places = &input->places;
+    input->prior = convention(input, group, "prior", places->prior, ks_prior_name, &stated) == 0
+                       ? KS_PRIOR_X0 : KS_PRIOR_X1;
+    input->transition = convention(input, group, "transition", places->transition,
+                                   ks_transition_name, &stated) == 0 ? KS_INTO : KS_OUT_OF;
+    input->layout = convention(input, group, "layout", places->layout, ks_layout_name,
+                               &input->layout_stated) == 0 ? KS_LAYOUT_C : KS_LAYOUT_FORTRAN;
+    ks_h5_release(group);
+    return KS_EXIT_DONE;
+}
+
+/* B, T and ny from the shape of y; the axes that are walked when it is read. */
+static void sizes_of_observations(ks_input *input)
+{
+    const ks_dataset *y = &input->y_dataset;
+    ks_fit *fit = &input->y_fit;
+    char shape[256];
+    ks_shape_text(y->dims, y->rank, shape, sizeof shape);
+    if (y->rank > 3) {
+        ks_problem_add(&input->problems,
+                       "%s: %s has shape %s, expected (T, ny), (T,) or (B, T, ny)", y->file,
+                       y->path, shape);
+        return;
+    }
+    input->batched = y->rank == 3;
+    fit->series_axis = y->rank == 3 ? 0 : -1;
+    fit->step_axis = y->rank - (y->rank >= 2 ? 2 : 1);
+    input->B = fit->series = y->rank == 3 ? y->dims[0] : 1;
+    input->T = fit->steps = y->rank >= 1 ? y->dims[fit->step_axis] : 1;
+    const int64_t ny = y->rank >= 2 ? y->dims[y->rank - 1] : 1;
+    if (input->T == 0 || input->B == 0 || ny == 0) {
+        ks_problem_add(&input->problems, "%s: %s has shape %s: %s = 0, expected at least one",
+                       y->file, y->path, shape,
+                       input->T == 0 ? "T" : input->B == 0 ? "B" : "ny");
+        input->T = input->B = -1;
+    } else if (ny > KS_BLOCK_MAX) {
+        ks_problem_add(&input->problems,
+                       "%s: %s has shape %s: ny = %lld, expected at most %d (time comes first: "
+                       "(T, ny))", y->file, y->path, shape, (long long)ny, KS_BLOCK_MAX);
+    } else {
+        input->ny = (int)ny;
+    }
+}
+
+static ks_exit open_observations(ks_input *input, ks_failure *failure)
+{
+    const char *file = input->places.file;
+    if (ks_dataset_open(&input->y_dataset, input->file, file, input->places.y, &input->problems,
+                        failure))
+        return failure->code;
+    if (!input->y_dataset.found)
+        ks_problem_add(&input->problems,
+                       "%s: dataset %s is missing; it holds the observations, (T, ny)", file,
+                       input->places.y);
+    if (input->y_dataset.id >= 0) sizes_of_observations(input);
+    return KS_EXIT_DONE;
+}
+
+static ks_exit open_time_stamps(ks_input *input, ks_failure *failure)
+{
+    ks_dataset *t = &input->t_dataset;
+    if (ks_dataset_open(t, input->file, input->places.file, "/t", &input->problems, failure))
+        return failure->code;
+    if (t->id < 0 || input->T < 0) return KS_EXIT_DONE;
+    const bool column = t->rank == 2 && (t->dims[0] == 1 || t->dims[1] == 1);
+    if (ks_dataset_elements(t) != input->T || (t->rank > 1 && !column)) {
+        char shape[256];
+        ks_shape_text(t->dims, t->rank, shape, sizeof shape);
+        ks_problem_add(&input->problems, "%s: /t has shape %s, expected (T,) = (%lld,)", t->file,
+                       shape, (long long)input->T);
+    }
+    return KS_EXIT_DONE;
+}
+
+static ks_exit open_parts(ks_input *input, ks_failure *failure)
+{
+    input->file = ks_h5_open(input->places.file, failure);
+    if (input->file < 0) return failure->code;
+    input->model_file = input->file;
+    if (input->places.model_file) {
+        input->model_file = ks_h5_open(input->places.model_file, failure);
+        if (input->model_file < 0) return failure->code;
+    }
+    if (open_observations(input, failure)) return failure->code;
+    bool model_found;
+    if (read_conventions(input, &model_found, failure)) return failure->code;
+    if (open_time_stamps(input, failure)) return failure->code;
+    return model_found ? ks_model_resolve(input, failure) : KS_EXIT_DONE;
+}
+
+ks_exit ks_input_open(ks_input **out, const ks_input_places *places, ks_failure *failure)
+{
+    *out = NULL;
+    ks_input *input = ks_memory_zeroed(sizeof *input, "the description of the input", failure);
+    if (!input) return failure->code;
+    input->places = *places;
+    input->file = input->model_file = -1;
+    input->T = input->B = input->nx = input->ny = -1;
+    input->y_dataset.id = input->t_dataset.id = -1;
+    for (int i = 0; i < KS_INPUT_ARRAYS; ++i) input->arrays[i].dataset.id = -1;
+    if (open_parts(input, failure)) {
+        ks_input_close(input);
+        return failure->code;
+    }
+    *out = input;
+    return KS_EXIT_DONE;
+}
+
+void ks_input_close(ks_input *input)
+{
+    if (!input) return;
+    for (int i = 0; i < KS_INPUT_ARRAYS; ++i) {
+        ks_dataset_close(&input->arrays[i].dataset);
+        free(input->arrays[i].data);
+    }
+    ks_dataset_close(&input->y_dataset);
+    ks_dataset_close(&input->t_dataset);
+    free(input->y);
+    free(input->t);
+    if (input->model_file != input->file) ks_h5_release(input->model_file);
+    ks_h5_release(input->file);
+    free(input);
+}

@@ -1,0 +1,220 @@
+/* Which datasets make up the model, and how their shapes are understood. */
+#include "model_parts.h"
+
+#include <stdio.h>
+#include <string.h>
+#include "h5.h"
+#include "memory.h"
+
+/* What the arrays are, in the order of ks_input_name. */
+typedef struct array_kind {
+    const char *name;
+    const char *axes[2];   /* of the block; the second NULL for vectors */
+    bool optional, covariance, steps, transition;
+} array_kind;
+
+static const array_kind kinds[KS_INPUT_ARRAYS] = {
+    {"F", {"nx", "nx"}, false, false, true, true},
+    {"Q", {"nx", "nx"}, false, true, true, true},
+    {"u", {"nx", NULL}, true, false, true, true},
+    {"H", {"ny", "nx"}, false, false, true, false},
+    {"R", {"ny", "ny"}, false, true, true, false},
+    {"d", {"ny", NULL}, true, false, true, false},
+    {"m0", {"nx", NULL}, false, false, false, false},
+    {"P0", {"nx", "nx"}, false, true, false, false},
+};
+
+bool ks_input_is_covariance(ks_input_name name) { return kinds[name].covariance; }
+
+static const char *group_separator(const ks_input *input)
+{
+    const size_t length = strlen(input->places.model);
+    return length > 0 && input->places.model[length - 1] == '/' ? "" : "/";
+}
+
+/* The dataset NAME, or NAME_diag for covariances. */
+static ks_exit find_array(ks_input *input, ks_input_name name, ks_failure *failure)
+{
+    ks_input_array *array = &input->arrays[name];
+    const array_kind *kind = &kinds[name];
+    const char *file = input->places.model_file ? input->places.model_file : input->places.file;
+    char path[512], diagonal_path[512];
+    ks_dataset diagonal = {.id = -1};
+    array->name = kind->name;
+    snprintf(path, sizeof path, "%.400s%s%s", input->places.model, group_separator(input),
+             kind->name);
+    snprintf(diagonal_path, sizeof diagonal_path, "%.500s_diag", path);
+    if (ks_dataset_open(&array->dataset, input->model_file, file, path, &input->problems, failure))
+        return failure->code;
+    if (kind->covariance &&
+        ks_dataset_open(&diagonal, input->model_file, file, diagonal_path, &input->problems,
+                        failure))
+        return failure->code;
+    if (array->dataset.found && diagonal.found) {
+        ks_problem_add(&input->problems, "%s: both %s and %s are there, expected one of them", file,
+                       path, diagonal_path);
+        ks_dataset_close(&diagonal);
+    } else if (diagonal.found) {
+        array->dataset = diagonal;
+        array->diagonal = true;
+    } else if (!array->dataset.found && !kind->optional) {
+        ks_problem_add(&input->problems, "%s: dataset %s is missing%s", file, path,
+                       kind->covariance ? ", and so is its _diag form" : "");
+    }
+    return KS_EXIT_DONE;
+}
+
+/* The state dimension is that of F. */
+static void state_dimension(ks_input *input)
+{
+    const ks_dataset *F = &input->arrays[KS_INPUT_F].dataset;
+    if (F->id < 0) return;
+    char shape[256];
+    ks_shape_text(F->dims, F->rank, shape, sizeof shape);
+    const bool single = F->rank == 0 || (F->rank == 1 && F->dims[0] == 1);
+    const int64_t rows = single ? 1 : F->rank < 2 ? -1 : F->dims[F->rank - 2];
+    const int64_t columns = single ? 1 : F->rank < 2 ? -2 : F->dims[F->rank - 1];
+    if (rows == 0 || columns == 0)
+        ks_problem_add(&input->problems, "%s: %s has shape %s: nx = 0, expected at least one state",
+                       F->file, F->path, shape);
+    else if (rows != columns)
+        ks_problem_add(&input->problems,
+                       "%s: %s has shape %s, expected (nx, nx), (T, nx, nx) or (B, T, nx, nx)%s",
+                       F->file, F->path, shape,
+                       F->rank == 3 && F->dims[0] == F->dims[1]
+                           ? "; here time seems to come last, it comes first" : "");
+    else if (rows > KS_BLOCK_MAX)
+        ks_problem_add(&input->problems, "%s: %s has shape %s: nx = %lld, expected at most %d",
+                       F->file, F->path, shape, (long long)rows, KS_BLOCK_MAX);
+    else
+        input->nx = (int)rows;
+}
+
+static int64_t axis_length(const ks_input *input, const char *axis)
+{
+    return strcmp(axis, "nx") == 0 ? input->nx : input->ny;
+}
+
+/* What the file should hold; the block's axes swapped in the fortran layout. */
+static ks_want want_of(const ks_input *input, ks_input_name name, ks_layout layout)
+{
+    const array_kind *kind = &kinds[name];
+    const bool matrix = kind->axes[1] && !input->arrays[name].diagonal;
+    const int first = matrix && layout == KS_LAYOUT_FORTRAN ? 1 : 0;
+    ks_want want = {.block_rank = matrix ? 2 : 1, .T = input->T, .B = input->B,
+                    .steps = kind->steps,
+                    .short_rows = kind->transition && input->transition == KS_OUT_OF};
+    want.names[0] = kind->axes[first];
+    want.block[0] = axis_length(input, want.names[0]);
+    if (matrix) {
+        want.names[1] = kind->axes[1 - first];
+        want.block[1] = axis_length(input, want.names[1]);
+    }
+    return want;
+}
+
+/* Tell what does not fit, and what would. */
+static void misfit(ks_input *input, ks_input_name name, const ks_want *want)
+{
+    const ks_dataset *dataset = &input->arrays[name].dataset;
+    char shape[256], expected[256], hint[256] = "";
+    ks_shape_text(dataset->dims, dataset->rank, shape, sizeof shape);
+    ks_want_text(want, expected, sizeof expected);
+    const ks_layout other = input->layout == KS_LAYOUT_C ? KS_LAYOUT_FORTRAN : KS_LAYOUT_C;
+    const ks_want swapped = want_of(input, name, other);
+    int64_t reversed[KS_RANK_MAX];
+    for (int i = 0; i < dataset->rank; ++i) reversed[i] = dataset->dims[dataset->rank - 1 - i];
+    ks_fit fit;
+    if (ks_shape_fit(dataset->dims, dataset->rank, &swapped, &fit))
+        snprintf(hint, sizeof hint, "; the shape fits layout = \"%s\" (now \"%s\", see --layout)",
+                 ks_layout_name((int)other), ks_layout_name((int)input->layout));
+    else if (ks_shape_fit(reversed, dataset->rank, want, &fit))
+        snprintf(hint, sizeof hint, "; the axes seem to be reversed, time comes first");
+    else if (dataset->matlab && input->layout == KS_LAYOUT_C)
+        snprintf(hint, sizeof hint, "; it was written by MATLAB (attribute MATLAB_class): "
+                 "layout = \"fortran\" or --layout fortran may be right");
+    ks_problem_add(&input->problems, "%s: %s has shape %s, expected %s%s", dataset->file,
+                   dataset->path, shape, expected, hint);
+}
+
+/* Which rows of the file are read into which steps. Under prior x1 step 0 of F, Q and u is
+ * neither read nor checked, and the last row of "out-of" leads nowhere. */
+static void place_rows(const ks_input *input, ks_input_array *array, const array_kind *kind)
+{
+    const ks_fit *fit = &array->fit;
+    const bool first_unread = kind->transition && input->prior == KS_PRIOR_X1;
+    array->steps = fit->per_step ? input->T : 1;
+    array->series = fit->per_series ? input->B : 1;
+    array->first_row = 0;
+    array->row_count = 1;
+    array->shift = 0;
+    if (!fit->per_step) {
+        if (first_unread && input->T == 1) array->row_count = 0;
+    } else if (kind->transition && input->transition == KS_OUT_OF) {
+        array->shift = 1;
+        array->row_count = input->T - 1;
+    } else {
+        array->first_row = first_unread ? 1 : 0;
+        array->row_count = input->T - array->first_row;
+    }
+}
+
+static void fit_array(ks_input *input, ks_input_name name)
+{
+    ks_input_array *array = &input->arrays[name];
+    const array_kind *kind = &kinds[name];
+    const bool needs_ny = strcmp(kind->axes[0], "ny") == 0;
+    if (array->dataset.id < 0 || input->nx < 0 || input->T < 0 || (needs_ny && input->ny < 0))
+        return;
+    array->rows = (int)axis_length(input, kind->axes[0]);
+    array->columns = kind->axes[1] ? (int)axis_length(input, kind->axes[1]) : 1;
+    const ks_want want = want_of(input, name, input->layout);
+    if (!ks_shape_fit(array->dataset.dims, array->dataset.rank, &want, &array->fit)) {
+        misfit(input, name, &want);
+        return;
+    }
+    if (array->fit.per_step && kind->transition && input->transition == KS_OUT_OF &&
+        input->prior == KS_PRIOR_X0) {
+        ks_problem_add(&input->problems,
+                       "%s: %s varies with the step, and transition = \"out-of\" does not go with "
+                       "prior = \"x0\" then (no row leads into the first step); expected "
+                       "prior = \"x1\" or transition = \"into\"", array->dataset.file,
+                       array->dataset.path);
+        return;
+    }
+    place_rows(input, array, kind);
+}
+
+ks_exit ks_model_resolve(ks_input *input, ks_failure *failure)
+{
+    for (int name = 0; name < KS_INPUT_ARRAYS; ++name)
+        if (find_array(input, (ks_input_name)name, failure)) return failure->code;
+    state_dimension(input);
+    for (int name = 0; name < KS_INPUT_ARRAYS; ++name) fit_array(input, (ks_input_name)name);
+    return KS_EXIT_DONE;
+}
+
+size_t ks_precision_bytes(ks_precision precision)
+{
+    return precision == KS_F32 ? sizeof(float) : sizeof(double);
+}
+
+static size_t blocks_bytes(int64_t series, int64_t steps, int64_t block, ks_precision precision)
+{
+    return ks_size_product(ks_size_product((size_t)series, (size_t)steps),
+                           ks_size_product((size_t)block, ks_precision_bytes(precision)));
+}
+
+size_t ks_input_bytes(const ks_input *input, ks_precision precision)
+{
+    size_t bytes = blocks_bytes(input->B, input->T, input->ny, precision);
+    for (int i = 0; i < KS_INPUT_ARRAYS; ++i) {
+        const ks_input_array *array = &input->arrays[i];
+        if (array->dataset.id < 0) continue;
+        bytes = ks_size_sum(bytes, blocks_bytes(array->series, array->steps,
+                                                (int64_t)array->rows * array->columns, precision));
+    }
+    if (input->t_dataset.id >= 0)
+        bytes = ks_size_sum(bytes, ks_size_product((size_t)input->T, sizeof(double)));
+    return bytes;
+}

@@ -1,0 +1,24 @@
+#include "problems.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+void ks_problem_add(ks_problems *problems, const char *format, ...)
+{
+    if (problems->count < KS_PROBLEMS_KEPT) {
+        va_list arguments;
+        va_start(arguments, format);
+        vsnprintf(problems->text[problems->count], KS_FAILURE_TEXT, format, arguments);
+        va_end(arguments);
+    }
+    ++problems->count;
+}
+
+ks_exit ks_problems_fail(const ks_problems *problems, ks_failure *failure)
+{
+    if (problems->count == 0) return KS_EXIT_DONE;
+    if (problems->count == 1)
+        return ks_fail(failure, KS_EXIT_CONTENT, "%s", problems->text[0]);
+    return ks_fail(failure, KS_EXIT_CONTENT, "%.900s (and %d more; kalscan info lists them)",
+                   problems->text[0], problems->count - 1);
+}

@@ -1,0 +1,191 @@
+/* realpath() belongs to the X/Open part of POSIX. */
+#define _XOPEN_SOURCE 700
+
+#include "temp_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* What the signal handler removes. Set while the signals are blocked. */
+static char pending[PATH_MAX];
+
+static void interrupted(int signal_number)
+{
+    static const char message[] = "kalscan: interrupted\n";
+    (void)signal_number;
+    if (pending[0]) unlink(pending);
+    const ssize_t written = write(STDERR_FILENO, message, sizeof message - 1);
+    (void)written;
+    _exit(KS_EXIT_INTERRUPTED);
+}
+
+static void interrupt_signals(sigset_t *set)
+{
+    sigemptyset(set);
+    sigaddset(set, SIGINT);
+    sigaddset(set, SIGTERM);
+    sigaddset(set, SIGHUP);
+}
+
+void ks_interrupt_install(void)
+{
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction action = {.sa_handler = interrupted};
+    interrupt_signals(&action.sa_mask);
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; ++i) {
+        struct sigaction before;
+        /* nohup and background jobs of simple shells ignore signals: leave it so. */
+        if (sigaction(signals[i], NULL, &before) == 0 && before.sa_handler == SIG_IGN) continue;
+        sigaction(signals[i], &action, NULL);
+    }
+}
+
+static void set_pending(const char *path)
+{
+    sigset_t set, before;
+    interrupt_signals(&set);
+    pthread_sigmask(SIG_BLOCK, &set, &before);
+    snprintf(pending, sizeof pending, "%s", path);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+/* The folder of a path, into a buffer of PATH_MAX. */
+static void folder_of(const char *path, char *folder)
+{
+    char copy[PATH_MAX];
+    snprintf(copy, sizeof copy, "%s", path);
+    snprintf(folder, PATH_MAX, "%s", dirname(copy));
+}
+
+/* Existing links are followed, so that they stay links. */
+static ks_exit resolve_target(const char *target, char *resolved, ks_failure *failure)
+{
+    if (target[0] == '\0' || strlen(target) + 32 > PATH_MAX)
+        return ks_fail(failure, KS_EXIT_FILE, "%s: cannot write: the name is empty or too long",
+                       target);
+    char *real = realpath(target, NULL);
+    snprintf(resolved, PATH_MAX, "%s", real ? real : target);
+    free(real);
+    return KS_EXIT_DONE;
+}
+
+ks_exit ks_target_check(const char *target, bool replace, const char *const *inputs,
+                        ks_failure *failure)
+{
+    char resolved[PATH_MAX], folder[PATH_MAX];
+    struct stat status, input;
+    if (resolve_target(target, resolved, failure)) return failure->code;
+    if (stat(resolved, &status) == 0) {
+        for (; *inputs; ++inputs)
+            if (stat(*inputs, &input) == 0 && input.st_dev == status.st_dev &&
+                input.st_ino == status.st_ino)
+                return ks_fail(failure, KS_EXIT_USAGE,
+                               "%s: the output is the input %s; choose another name", target,
+                               *inputs);
+        if (S_ISDIR(status.st_mode))
+            return ks_fail(failure, KS_EXIT_FILE, "%s: cannot write: is a directory", target);
+        if (!replace)
+            return ks_fail(failure, KS_EXIT_USAGE, "%s: exists; use --force to replace it", target);
+        if (!S_ISREG(status.st_mode))
+            return ks_fail(failure, KS_EXIT_FILE, "%s: cannot write: not a regular file", target);
+    } else if (lstat(resolved, &status) == 0) {
+        return ks_fail(failure, KS_EXIT_FILE, "%s: cannot write: a link that leads nowhere", target);
+    }
+    folder_of(resolved, folder);
+    if (access(folder, W_OK | X_OK) != 0)
+        return ks_fail(failure, KS_EXIT_FILE, "%s: cannot write in folder %s: %s", target, folder,
+                       strerror(errno));
+    return KS_EXIT_DONE;
+}
+
+/* Permissions as if the file had been made, or replaced, in place. */
+static mode_t target_mode(const char *target)
+{
+    struct stat status;
+    if (stat(target, &status) == 0) return status.st_mode & 0777;
+    const mode_t mask = umask(0);
+    umask(mask);
+    return 0666 & ~mask;
+}
+
+ks_exit ks_temp_create(ks_temp_file *temp, const char *target, bool replace, ks_failure *failure)
+{
+    char folder[PATH_MAX];
+    sigset_t set, before;
+    temp->descriptor = -1;
+    temp->replace = replace;
+    if (resolve_target(target, temp->target, failure)) return failure->code;
+    folder_of(temp->target, folder);
+    if (snprintf(temp->path, sizeof temp->path, "%s/.kalscan-XXXXXX", folder) >=
+        (int)sizeof temp->path)
+        return ks_fail(failure, KS_EXIT_FILE, "%s: cannot write: the name is too long", target);
+    interrupt_signals(&set);
+    pthread_sigmask(SIG_BLOCK, &set, &before);
+    temp->descriptor = mkstemp(temp->path);
+    const int error = errno;
+    if (temp->descriptor >= 0) snprintf(pending, sizeof pending, "%s", temp->path);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (temp->descriptor < 0)
+        return ks_fail(failure, KS_EXIT_FILE, "%s: cannot write in folder %s: %s", target, folder,
+                       strerror(error));
+    /* Where the file system knows no permissions, those it gives are fine. */
+    const int moded = fchmod(temp->descriptor, target_mode(temp->target));
+    (void)moded;
+    return KS_EXIT_DONE;
+}
+
+/* Without replacement by link(): rename() would replace a file that appeared meanwhile. */
+static int give_name(const ks_temp_file *temp)
+{
+    if (!temp->replace) {
+        if (link(temp->path, temp->target) == 0) {
+            unlink(temp->path);
+            return 0;
+        }
+        if (errno == EEXIST) return -1;
+    }
+    return rename(temp->path, temp->target);
+}
+
+ks_exit ks_temp_commit(ks_temp_file *temp, ks_failure *failure)
+{
+    char folder[PATH_MAX];
+    if (fsync(temp->descriptor) != 0 && errno != EINVAL && errno != EROFS) {
+        ks_fail(failure, KS_EXIT_FILE, "%s: cannot write: %s", temp->target, strerror(errno));
+    } else if (give_name(temp) != 0) {
+        ks_fail(failure, errno == EEXIST ? KS_EXIT_USAGE : KS_EXIT_FILE,
+                "%s: cannot give the output its name: %s", temp->target, strerror(errno));
+    }
+    if (failure->code) {
+        ks_temp_discard(temp);
+        return failure->code;
+    }
+    set_pending("");
+    close(temp->descriptor);
+    temp->descriptor = -1;
+    /* The new name is durable once its folder is; a file system that cannot do it is no failure. */
+    folder_of(temp->target, folder);
+    const int folder_descriptor = open(folder, O_RDONLY | O_CLOEXEC);
+    if (folder_descriptor >= 0) {
+        const int flushed = fsync(folder_descriptor);
+        (void)flushed;
+        close(folder_descriptor);
+    }
+    return KS_EXIT_DONE;
+}
+
+void ks_temp_discard(ks_temp_file *temp)
+{
+    if (temp->descriptor < 0) return;
+    unlink(temp->path);
+    set_pending("");
+    close(temp->descriptor);
+    temp->descriptor = -1;
+}

@@ -1,0 +1,37 @@
+/* temp_file.h -- a file that appears under its name only when it is whole. It is written beside
+ * its destination and renamed; on failure and on SIGINT, SIGTERM and SIGHUP it is removed. */
+#ifndef KS_IO_TEMP_FILE_H
+#define KS_IO_TEMP_FILE_H
+
+#include <stdbool.h>
+#include <limits.h>
+#include "failure.h"
+
+typedef struct ks_temp_file {
+    char path[PATH_MAX];    /**< where to write                                                  */
+    char target[PATH_MAX];  /**< where it will be                                                */
+    bool replace;           /**< an existing target may be replaced                              */
+    int descriptor;
+} ks_temp_file;
+
+/** From now on these signals remove the temporary file, if there is one, and end the program with
+ *  KS_EXIT_INTERRUPTED. */
+void ks_interrupt_install(void);
+
+/** Refuse (KS_EXIT_USAGE) a target that exists when it may not be replaced, and in any case one
+ *  that is one of the inputs, also by another name; refuse (KS_EXIT_FILE) one that cannot be made.
+ *  inputs ends with NULL. */
+ks_exit ks_target_check(const char *target, bool replace, const char *const *inputs,
+                        ks_failure *failure);
+
+/** Make an empty temporary file beside the target. One at a time. */
+ks_exit ks_temp_create(ks_temp_file *temp, const char *target, bool replace, ks_failure *failure);
+
+/** The file is written and closed: flush it to the disk and give it its name. On failure it is
+ *  removed. */
+ks_exit ks_temp_commit(ks_temp_file *temp, ks_failure *failure);
+
+/** Remove it. */
+void ks_temp_discard(ks_temp_file *temp);
+
+#endif
