@@ -78,13 +78,17 @@ typedef struct ks_scan_options {
     ks_scan_algorithm algorithm;
     ks_direction direction;
     int64_t threshold;           /**< KS_SCAN_SENGUPTA: the paper's N >= 1                      */
-    int64_t chunks;              /**< KS_SCAN_CHUNKED: number of chunks, 0: chosen from T alone */
+    int64_t chunks;              /**< KS_SCAN_CHUNKED: at most so many chunks, all equally long  */
+                                 /**< but the last one in time order of the scan; 0: chosen from */
+                                 /**< T alone, at least sqrt(T) steps long and at most 256      */
     int threads;                 /**< at most so many workers of the context; 0: all of them    */
 } ks_scan_options;
 #define KS_SCAN_OPTIONS_INIT \
     { sizeof(ks_scan_options), KS_SCAN_LADNER_FISCHER, KS_FORWARD, 1, 0, 0 }
 
-/** What a plan does, known before it runs. */
+/** What a plan does, known before it runs. For KS_SCAN_CHUNKED rounds, combines and span are those
+ *  of a scan whose elements are all stored; absorb and rerun take the place of the combines inside
+ *  the chunks. */
 typedef struct ks_scan_stats {
     int64_t rounds;    /**< parallel steps with a barrier after each                       */
     int64_t combines;  /**< applications of the operator                                   */
@@ -108,7 +112,8 @@ KS_API void ks_scan_plan_destroy(ks_scan_plan *plan);
 /** What running the plan does. */
 KS_API ks_scan_stats ks_scan_plan_stats(const ks_scan_plan *plan);
 
-/** Bytes of workspace that a run with this operator needs, or SIZE_MAX where that overflows. */
+/** Bytes of workspace that a run with this operator needs, or SIZE_MAX where that overflows or
+ *  an argument is not valid. */
 KS_API size_t ks_scan_workspace_bytes(const ks_scan_plan *plan, const ks_operator *op);
 
 /** Run the plan in place on `elements` (length elements, or one for each chunk where the

@@ -1,0 +1,123 @@
+/* plan.c -- making plans. */
+#include "plan.h"
+#include "planners.h"
+#include "pool.h"
+
+/* Leaves room for the planners' doubling of distances. */
+#define LONGEST (INT64_MAX / 4)
+
+typedef struct plan_request {
+    int64_t length;
+    ks_scan_options options;
+    ks_chunks chunks;
+} plan_request;
+
+static void schedule_inside(ks_schedule *schedule, const plan_request *request)
+{
+    const ks_array elements = {KS_ELEMENTS, 0, 1, request->length};
+    schedule->length[KS_ELEMENTS] = request->length;
+    schedule->length[KS_WORK] = 0;
+    schedule->length[KS_STEPS] = 0;
+    schedule->rounds = 0;
+    switch (request->options.algorithm) {
+    case KS_SCAN_HILLIS_STEELE: ks_plan_hillis_steele(schedule, &elements); break;
+    case KS_SCAN_BLELLOCH: ks_plan_blelloch(schedule, &elements); break;
+    case KS_SCAN_LADNER_FISCHER: ks_plan_ladner_fischer(schedule, &elements); break;
+    case KS_SCAN_SENGUPTA:
+        ks_plan_sengupta(schedule, &elements, request->options.threshold);
+        break;
+    case KS_SCAN_CHUNKED: ks_plan_chunked(schedule, &elements, request->chunks); break;
+    }
+    if (schedule->round && request->options.direction == KS_REVERSE) ks_schedule_reverse(schedule);
+}
+
+static void schedule_outside(ks_schedule *schedule, const plan_request *request)
+{
+    const ks_array aggregates = {KS_ELEMENTS, 0, 1, request->chunks.count};
+    schedule->length[KS_ELEMENTS] = request->chunks.count;
+    schedule->length[KS_WORK] = 0;
+    schedule->length[KS_STEPS] = request->length;
+    schedule->rounds = 0;
+    if (request->options.algorithm != KS_SCAN_CHUNKED) return;
+    ks_plan_chunked_outside(schedule, &aggregates, request->chunks);
+    if (schedule->round && request->options.direction == KS_REVERSE) ks_schedule_reverse(schedule);
+}
+
+static int valid(int64_t length, const ks_scan_options *o)
+{
+    if (length < 1 || length > LONGEST || o->size != sizeof *o) return 0;
+    if ((int)o->algorithm < 0 || (int)o->algorithm >= KS_SCAN_ALGORITHMS) return 0;
+    if (o->direction != KS_FORWARD && o->direction != KS_REVERSE) return 0;
+    if (o->algorithm == KS_SCAN_SENGUPTA && o->threshold < 1) return 0;
+    if (o->algorithm == KS_SCAN_CHUNKED && o->chunks < 0) return 0;
+    return o->threads >= 0;
+}
+
+ks_status ks_scan_plan_create(ks_scan_plan **out, ks_context *context, int64_t length,
+                              const ks_scan_options *options)
+{
+    static const ks_scan_options defaults = KS_SCAN_OPTIONS_INIT;
+    if (!out) return KS_EINVAL;
+    *out = NULL;
+    if (!options) options = &defaults;
+    if (!valid(length, options)) return KS_EINVAL;
+
+    plan_request request = {length, *options, {0, 0, 0}};
+    if (options->algorithm == KS_SCAN_CHUNKED)
+        request.chunks = ks_cut_chunks(length, options->chunks);
+
+    /* The planners run twice, first to count their rounds. */
+    ks_schedule inside = {{0}, 0, NULL}, outside = {{0}, 0, NULL};
+    schedule_inside(&inside, &request);
+    schedule_outside(&outside, &request);
+    const size_t rounds = (size_t)(inside.rounds + outside.rounds);
+    ks_scan_plan *plan = ks_allocate(context, sizeof *plan + rounds * sizeof(ks_round));
+    if (!plan) return KS_ENOMEM;
+    plan->context = context;
+    plan->threads = options->threads;
+    plan->algorithm = options->algorithm;
+    plan->direction = options->direction;
+    plan->inside.round = (ks_round *)(plan + 1);
+    plan->outside.round = plan->inside.round + inside.rounds;
+    schedule_inside(&plan->inside, &request);
+    schedule_outside(&plan->outside, &request);
+    plan->stats = ks_schedule_stats(&plan->inside);
+    plan->stats.chunks = request.chunks.count;
+    *out = plan;
+    return KS_OK;
+}
+
+void ks_scan_plan_destroy(ks_scan_plan *plan)
+{
+    if (plan) ks_release(plan->context, plan);
+}
+
+ks_scan_stats ks_scan_plan_stats(const ks_scan_plan *plan)
+{
+    const ks_scan_stats nothing = {0, 0, 0, 0};
+    return plan ? plan->stats : nothing;
+}
+
+const ks_schedule *ks_scan_plan_schedule(const ks_scan_plan *plan, const ks_operator *op)
+{
+    const int absorbs = plan->algorithm == KS_SCAN_CHUNKED && op->absorb && op->rerun;
+    return absorbs ? &plan->outside : &plan->inside;
+}
+
+const ks_round *ks_scan_plan_rounds(const ks_scan_plan *plan, int64_t *count)
+{
+    *count = plan->inside.rounds;
+    return plan->inside.round;
+}
+
+const char *ks_scan_name(ks_scan_algorithm algorithm)
+{
+    switch (algorithm) {
+    case KS_SCAN_HILLIS_STEELE: return "hillis-steele";
+    case KS_SCAN_BLELLOCH: return "blelloch";
+    case KS_SCAN_LADNER_FISCHER: return "ladner-fischer";
+    case KS_SCAN_SENGUPTA: return "sengupta";
+    case KS_SCAN_CHUNKED: return "chunked";
+    }
+    return NULL;
+}
