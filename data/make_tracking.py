@@ -15,7 +15,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 SEED, T, DT = 1960, 120_000, 0.1
 ACCELERATION = (0.02, 0.02, 1e-5)     # spectral density of each axis, m2/s3
 NOISE = (2.0, 2.0, 4.0)               # standard deviation of each channel, m
-MEAN = (0, 0, 0, 0, 5000.0, 0)        # prior mean of the state
+MEAN = (0, 0, 0, 0, 9000.0, 0)        # prior mean of the state
 DEVIATION = (100, 10, 100, 10, 50, 0.2)
 RESOLUTION = 1 / 64
 
