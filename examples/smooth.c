@@ -13,7 +13,8 @@ enum { T = 12 };
 
 int main(void)
 {
-    const double y[T] = {1120, 1160, 963, 1210, 1160, NAN, NAN, 1230, 1370, 1140, 995, 935};
+    const double gone = nan("");
+    const double y[T] = {1120, 1160, 963, 1210, 1160, gone, gone, 1230, 1370, 1140, 995, 935};
     const double one = 1.0, Q = 1469.0, R = 15099.0, m0 = 1000.0, P0 = 1e5;
     double mean[T], variance[T], loglik;
 
