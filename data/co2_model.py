@@ -4,6 +4,7 @@ State: level, slope (per week), and for the first and second harmonic of the yea
 pair that turns by 2 pi h / 52.18 each week. The level, the slope and the pairs are random walks.
 """
 import csv
+import math
 import os
 import numpy as np
 
@@ -32,8 +33,9 @@ def model(irregular, level, slope, seasonal):
     F[:2, :2] = [[1, 1], [0, 1]]
     H[0, 0] = 1
     for h in range(1, HARMONICS + 1):
-        angle, i = 2 * np.pi * h / WEEKS_PER_YEAR, 2 * h
-        F[i:i + 2, i:i + 2] = [[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]]
+        angle, i = 2 * math.pi * h / WEEKS_PER_YEAR, 2 * h
+        c, s = math.cos(angle), math.sin(angle)
+        F[i:i + 2, i:i + 2] = [[c, s], [-s, c]]
         H[0, i] = 1
     Q = np.diag([level, slope] + [seasonal] * (2 * HARMONICS))
     return dict(F=F, Q=Q, H=H, R=np.array([[irregular]]), m0=np.zeros(nx),
