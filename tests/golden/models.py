@@ -4,6 +4,7 @@ Every number is a float (f32) value unless a case says otherwise, so that the sa
 precisions; singular covariances are products of few-bit factors and hence exactly singular.
 Each case has a random generator of its own, seeded by its name: adding one changes no other.
 """
+import os
 import zlib
 import numpy as np
 
@@ -193,8 +194,21 @@ def stiff():
                                          np.eye(2), np.diag([2.0 ** -26, 64.0]), 100 * np.eye(2))
 
 
+def nile():
+    """The series that ships in data/, as there and with two gaps; its numbers are not floats."""
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../data/nile.csv")
+    y = np.loadtxt(path, delimiter=",", skiprows=1)[:, 1:]
+    m = {k: np.array(a) for k, a in dict(F=[[1.0]], Q=[[1469.1]], H=[[1.0]], R=[[15099.0]],
+                                         m0=[0.0], P0=[[1e7]]).items()}
+    holes = y.copy()
+    holes[20:40], holes[60:80] = np.nan, np.nan
+    for name, data in (("nile", y), ("nile_gaps", holes)):
+        yield name, dict(m, T=100, prior="x1", series=None, y=data)
+
+
 def cases():
-    for condition, family in (("ordinary", ordinary), ("ordinary", missing), ("ordinary", batch),
-                              ("vague", vague), ("singular", singular), ("stiff", stiff)):
-        for name, settings in family():
-            yield name, condition, settings
+    for condition, families in (("ordinary", (ordinary, missing, batch)), ("vague", (vague, nile)),
+                                ("singular", (singular,)), ("stiff", (stiff,))):
+        for family in families:
+            for name, settings in family():
+                yield name, condition, settings
