@@ -236,10 +236,11 @@ static void put_conventions(hid_t group, decisions *d)
     } attributes[] = {{"prior", {"x1", "x0", "x2", ""}},
                       {"transition", {"out-of", "into", "Into", "\xff"}},
                       {"layout", {"fortran", "c", "C", "a text that is longer than any of these"}}};
-    for (int i = 0; i < 3; ++i)
-        if (take(d, 3) == 2)
-            text_attribute(group, attributes[i].name,
-                           attributes[i].values[take_rarely(d, 20) ? 2 + take(d, 2) : take(d, 2)], d);
+    for (int i = 0; i < 3; ++i) {
+        if (take(d, 3) != 2) continue;
+        const unsigned value = take_rarely(d, 20) ? 2 + take(d, 2) : take(d, 2);
+        text_attribute(group, attributes[i].name, attributes[i].values[value], d);
+    }
 }
 
 int make_file(const char *name, decisions *d)
