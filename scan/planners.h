@@ -47,8 +47,8 @@ typedef struct ks_chunks {
     int64_t count, size, last;
 } ks_chunks;
 
-/** wanted == 0: chunks of at least sqrt(length) steps, at most 256 of them. That keeps 64 workers
- *  evenly busy, and the scan of the aggregates small beside the work inside the chunks. */
+/** wanted == 0: about sqrt(length) chunks, at most 256. That keeps 64 workers evenly busy, and the
+ *  scan of the aggregates small beside the work inside the chunks. */
 ks_chunks ks_cut_chunks(int64_t length, int64_t wanted);
 
 /** All elements stored: chunks are scanned in place, then joined. */

@@ -78,9 +78,9 @@ typedef struct ks_scan_options {
     ks_scan_algorithm algorithm;
     ks_direction direction;
     int64_t threshold;           /**< KS_SCAN_SENGUPTA: the paper's N >= 1                      */
-    int64_t chunks;              /**< KS_SCAN_CHUNKED: at most so many chunks, all equally long  */
-                                 /**< but the last one in time order of the scan; 0: chosen from */
-                                 /**< T alone, at least sqrt(T) steps long and at most 256      */
+    int64_t chunks;              /**< KS_SCAN_CHUNKED: at most so many chunks, all equally long */
+                                 /**< but the one that the scan meets last; 0: chosen from T    */
+                                 /**< alone, about sqrt(T) and at most 256                      */
     int threads;                 /**< at most so many workers of the context; 0: all of them    */
 } ks_scan_options;
 #define KS_SCAN_OPTIONS_INIT \

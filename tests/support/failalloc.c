@@ -13,8 +13,9 @@ static void *allocate(void *user, size_t alignment, size_t bytes)
     if (call == atomic_load(&memory->fail_at)) return NULL;
     if (alignment > LINE || bytes > SIZE_MAX - 2 * LINE) return NULL;
     /* Not rounded up: an overrun is for the sanitizers to see. */
-    char *block = NULL;
-    if (posix_memalign((void **)&block, LINE, bytes + LINE)) return NULL;
+    void *start = NULL;
+    if (posix_memalign(&start, LINE, bytes + LINE)) return NULL;
+    char *block = start;
     memcpy(block, &bytes, sizeof bytes);
     memset(block + LINE, 0xa5, bytes);
     atomic_fetch_add(&memory->live, 1);
