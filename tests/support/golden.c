@@ -12,8 +12,7 @@
 /* A dataset as doubles; its rank and sizes in dims. NULL when it is absent or cannot be read. */
 static double *read_dataset(hid_t file, const char *path, int *rank, hsize_t dims[4])
 {
-    if (H5Lexists(file, path, H5P_DEFAULT) <= 0)
-        return NULL;
+    if (H5Lexists(file, path, H5P_DEFAULT) <= 0) return NULL;
     double *data = NULL;
     hid_t set = H5Dopen2(file, path, H5P_DEFAULT), space = H5Dget_space(set);
     *rank = H5Sget_simple_extent_ndims(space);
@@ -34,8 +33,7 @@ static double *read_dataset(hid_t file, const char *path, int *rank, hsize_t dim
 static float *narrowed(const double *a, size_t n)
 {
     float *f = malloc(n * sizeof *f);
-    for (size_t i = 0; f && i < n; i++)
-        f[i] = (float)a[i];
+    for (size_t i = 0; f && i < n; i++) f[i] = (float)a[i];
     return f;
 }
 
@@ -45,20 +43,15 @@ static bool read_input(hid_t file, const char *path, int block, bool has_steps, 
                        golden_input *in)
 {
     int rank = 0;
-    hsize_t dims[4] = { 1, 1, 1, 1 };
+    hsize_t dims[4] = {1, 1, 1, 1};
     in->f64 = read_dataset(file, path, &rank, dims);
-    if (!in->f64)
-        return !required;
+    if (!in->f64) return !required;
     int lead = rank - block;
-    if (lead < 0 || lead > (has_steps ? 2 : 1))
-        return false;
+    if (lead < 0 || lead > (has_steps ? 2 : 1)) return false;
     int64_t size = 1, steps = 1, series = 1;
-    for (int i = lead; i < rank; i++)
-        size *= (int64_t)dims[i];
-    if (lead > 0 && has_steps)
-        steps = (int64_t)dims[lead - 1];
-    if (lead == 2 || (lead == 1 && !has_steps))
-        series = (int64_t)dims[0];
+    for (int i = lead; i < rank; i++) size *= (int64_t)dims[i];
+    if (lead > 0 && has_steps) steps = (int64_t)dims[lead - 1];
+    if (lead == 2 || (lead == 1 && !has_steps)) series = (int64_t)dims[0];
     in->step_stride = steps > 1 ? size : 0;
     in->series_stride = series > 1 ? steps * size : 0;
     in->f32 = narrowed(in->f64, (size_t)(series * steps * size));
@@ -80,8 +73,7 @@ static void read_text(hid_t at, const char *name, char *out, size_t size)
     out[0] = '\0';
     if (H5Tis_variable_str(type) > 0) {
         char *text = NULL;
-        if (H5Aread(attribute, type, &text) >= 0 && text)
-            snprintf(out, size, "%s", text);
+        if (H5Aread(attribute, type, &text) >= 0 && text) snprintf(out, size, "%s", text);
         H5free_memory(text);
     }
     H5Tclose(type);
@@ -126,8 +118,7 @@ static bool read_sizes(hid_t file, golden *g)
     int rank = 0;
     hsize_t dims[4];
     free(read_dataset(file, "/y", &rank, dims));
-    if (rank < 2)
-        return false;
+    if (rank < 2) return false;
     g->ny = (int)dims[rank - 1];
     g->T = (int64_t)dims[rank - 2];
     g->B = rank == 3 ? (int64_t)dims[0] : 1;
@@ -140,34 +131,31 @@ static double *diagonals(const double *cov, int64_t blocks, int n)
 {
     double *var = malloc((size_t)(blocks * n) * sizeof *var);
     for (int64_t b = 0; var && b < blocks; b++)
-        for (int i = 0; i < n; i++)
-            var[b * n + i] = cov[(b * n + i) * n + i];
+        for (int i = 0; i < n; i++) var[b * n + i] = cov[(b * n + i) * n + i];
     return var;
 }
 
 static bool read_expected(hid_t file, golden *g)
 {
     golden_results *e = &g->expected;
-    *e = (golden_results){ .T = g->T, .B = g->B, .nx = g->nx, .ny = g->ny };
+    *e = (golden_results){.T = g->T, .B = g->B, .nx = g->nx, .ny = g->ny};
     for (int i = 0; i < GOLDEN_OUTPUTS; i++) {
         char path[64];
         int rank = 0;
-        hsize_t dims[4] = { 1, 1, 1, 1 };
+        hsize_t dims[4] = {1, 1, 1, 1};
         snprintf(path, sizeof path, "/expected/%s", golden_kinds[i].name);
         e->array[i] = read_dataset(file, path, &rank, dims);
         int64_t n = 1;
-        for (int r = 0; r < rank; r++)
-            n *= (int64_t)dims[r];
+        for (int r = 0; r < rank; r++) n *= (int64_t)dims[r];
         if (e->array[i] && n != golden_entries(&golden_kinds[i], g->T, g->B, g->nx, g->ny))
             return false;
     }
-    static const ks_output pairs[3][2] = { { KS_OUT_PREDICTED_VAR, KS_OUT_PREDICTED_COV },
-                                           { KS_OUT_FILTERED_VAR, KS_OUT_FILTERED_COV },
-                                           { KS_OUT_SMOOTHED_VAR, KS_OUT_SMOOTHED_COV } };
+    static const ks_output pairs[3][2] = {{KS_OUT_PREDICTED_VAR, KS_OUT_PREDICTED_COV},
+                                          {KS_OUT_FILTERED_VAR, KS_OUT_FILTERED_COV},
+                                          {KS_OUT_SMOOTHED_VAR, KS_OUT_SMOOTHED_COV}};
     for (int p = 0; p < 3; p++) {
         const double *cov = e->array[golden_index(pairs[p][1])];
-        if (!cov)
-            return false;
+        if (!cov) return false;
         e->array[golden_index(pairs[p][0])] = diagonals(cov, g->B * g->T, g->nx);
     }
     return true;
@@ -178,8 +166,7 @@ static void name_from_path(const char *path, char *name, size_t size)
     const char *base = strrchr(path, '/');
     snprintf(name, size, "%s", base ? base + 1 : path);
     char *dot = strrchr(name, '.');
-    if (dot)
-        *dot = '\0';
+    if (dot) *dot = '\0';
 }
 
 golden *golden_load(const char *path)
@@ -192,8 +179,7 @@ golden *golden_load(const char *path)
         read_attributes(file, g);
         ok = read_sizes(file, g) && read_inputs(file, g) && read_expected(file, g);
     }
-    if (file >= 0)
-        H5Fclose(file);
+    if (file >= 0) H5Fclose(file);
     if (!ok) {
         fprintf(stderr, "golden_load: cannot read %s\n", path);
         golden_free(g);
@@ -210,27 +196,21 @@ static void free_input(golden_input *in)
 
 void golden_free(golden *g)
 {
-    if (!g)
-        return;
-    golden_input *inputs[] = { &g->y, &g->F, &g->Q, &g->H, &g->R, &g->u, &g->d, &g->m0, &g->P0 };
-    for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++)
-        free_input(inputs[i]);
-    for (int i = 0; i < GOLDEN_OUTPUTS; i++)
-        free(g->expected.array[i]);
+    if (!g) return;
+    golden_input *inputs[] = {&g->y, &g->F, &g->Q, &g->H, &g->R, &g->u, &g->d, &g->m0, &g->P0};
+    for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++) free_input(inputs[i]);
+    for (int i = 0; i < GOLDEN_OUTPUTS; i++) free(g->expected.array[i]);
     free(g);
 }
 
 static ks_view view_of(const golden_input *in, ks_precision precision)
 {
-    ks_view view = { NULL, in->step_stride, in->series_stride };
+    ks_view view = {NULL, in->step_stride, in->series_stride};
     view.data = precision == KS_F32 ? (const void *)in->f32 : (const void *)in->f64;
     return view;
 }
 
-ks_view golden_y(const golden *g, ks_precision precision)
-{
-    return view_of(&g->y, precision);
-}
+ks_view golden_y(const golden *g, ks_precision precision) { return view_of(&g->y, precision); }
 
 ks_model golden_model(const golden *g, ks_precision precision)
 {
@@ -271,7 +251,6 @@ char **golden_list(const char *folder, size_t *count)
 
 void golden_free_list(char **paths, size_t count)
 {
-    for (size_t i = 0; i < count; i++)
-        free(paths[i]);
+    for (size_t i = 0; i < count; i++) free(paths[i]);
     free(paths);
 }

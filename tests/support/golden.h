@@ -93,17 +93,19 @@ typedef struct golden_norm {
 /** Floor 1e-4 in f64 and 1e-2 in f32; per state where the case says so. */
 golden_norm golden_norm_of(const golden *g, ks_precision precision);
 
-/** The largest deviation and where it is. Infinite when a value is not finite that should be. */
+/** The largest deviation and where it is. Infinite when a value is not finite that should be, when
+ *  an output is missing, and when nothing was compared. */
 typedef struct golden_difference {
     double error;
     ks_output output;
     int64_t series, step; /* step -1 for outputs without steps */
 } golden_difference;
 
-/** Compare the named outputs; those absent on either side are passed over, but `smoothed_cov`,
- *  `filtered_cov`, `predicted_cov`, `prior_cov` and `innovation_cov` of `expected` must be there for
- *  outputs of their kind. Means in standard deviations sd_i, covariances relative to sd_i sd_j,
- *  innovations in those of their covariance, log-likelihoods relative to max(1, |value|). */
+/** Compare the named outputs. Those that `expected` lacks are passed over (the prior's under
+ *  KS_PRIOR_X1); of the others `expected` must hold the covariance that judges them (smoothed_cov
+ * for lag_one_cov), and `actual` every one. Means in standard deviations sd_i, covariances relative
+ * to sd_i sd_j, innovations in those of their covariance, log-likelihoods relative to max(1,
+ * |value|). */
 golden_difference golden_compare(const golden_results *actual, const golden_results *expected,
                                  unsigned outputs, golden_norm norm);
 

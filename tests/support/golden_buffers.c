@@ -4,50 +4,45 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define KIND(name, block, has_steps, is_double)                                             \
-    { #name, block, has_steps, is_double, offsetof(ks_outputs, name) }
+#define KIND(name, block, has_steps, is_double)                                                    \
+    {                                                                                              \
+#        name, block, has_steps, is_double, offsetof(ks_outputs, name)                             \
+    }
 
 const golden_kind golden_kinds[GOLDEN_OUTPUTS] = {
-    KIND(loglik, GOLDEN_SCALAR, false, true),
-    KIND(loglik_terms, GOLDEN_SCALAR, true, true),
-    KIND(predicted_mean, GOLDEN_NX, true, false),
-    KIND(predicted_cov, GOLDEN_NX_NX, true, false),
-    KIND(filtered_mean, GOLDEN_NX, true, false),
-    KIND(filtered_cov, GOLDEN_NX_NX, true, false),
-    KIND(smoothed_mean, GOLDEN_NX, true, false),
-    KIND(smoothed_cov, GOLDEN_NX_NX, true, false),
-    KIND(lag_one_cov, GOLDEN_NX_NX, true, false),
-    KIND(prior_mean, GOLDEN_NX, false, false),
-    KIND(prior_cov, GOLDEN_NX_NX, false, false),
-    KIND(innovation, GOLDEN_NY, true, false),
-    KIND(innovation_cov, GOLDEN_NY_NY, true, false),
-    KIND(innovation_std, GOLDEN_NY, true, false),
-    KIND(predicted_var, GOLDEN_NX, true, false),
-    KIND(filtered_var, GOLDEN_NX, true, false),
+    KIND(loglik, GOLDEN_SCALAR, false, true),        KIND(loglik_terms, GOLDEN_SCALAR, true, true),
+    KIND(predicted_mean, GOLDEN_NX, true, false),    KIND(predicted_cov, GOLDEN_NX_NX, true, false),
+    KIND(filtered_mean, GOLDEN_NX, true, false),     KIND(filtered_cov, GOLDEN_NX_NX, true, false),
+    KIND(smoothed_mean, GOLDEN_NX, true, false),     KIND(smoothed_cov, GOLDEN_NX_NX, true, false),
+    KIND(lag_one_cov, GOLDEN_NX_NX, true, false),    KIND(prior_mean, GOLDEN_NX, false, false),
+    KIND(prior_cov, GOLDEN_NX_NX, false, false),     KIND(innovation, GOLDEN_NY, true, false),
+    KIND(innovation_cov, GOLDEN_NY_NY, true, false), KIND(innovation_std, GOLDEN_NY, true, false),
+    KIND(predicted_var, GOLDEN_NX, true, false),     KIND(filtered_var, GOLDEN_NX, true, false),
     KIND(smoothed_var, GOLDEN_NX, true, false),
 };
 
 int golden_index(ks_output output)
 {
     int i = 0;
-    while (i < GOLDEN_OUTPUTS - 1 && (1 << i) != (int)output)
-        i++;
+    while (i < GOLDEN_OUTPUTS - 1 && (1 << i) != (int)output) i++;
     return i;
 }
 
-const char *golden_output_name(ks_output output)
-{
-    return golden_kinds[golden_index(output)].name;
-}
+const char *golden_output_name(ks_output output) { return golden_kinds[golden_index(output)].name; }
 
 int64_t golden_block_size(golden_block block, int nx, int ny)
 {
     switch (block) {
-    case GOLDEN_NX: return nx;
-    case GOLDEN_NX_NX: return (int64_t)nx * nx;
-    case GOLDEN_NY: return ny;
-    case GOLDEN_NY_NY: return (int64_t)ny * ny;
-    case GOLDEN_SCALAR: break;
+    case GOLDEN_NX:
+        return nx;
+    case GOLDEN_NX_NX:
+        return (int64_t)nx * nx;
+    case GOLDEN_NY:
+        return ny;
+    case GOLDEN_NY_NY:
+        return (int64_t)ny * ny;
+    case GOLDEN_SCALAR:
+        break;
     }
     return 1;
 }
@@ -79,10 +74,9 @@ static bool add_output(golden_buffers *b, int i)
     b->bytes[i] = (size_t)n * (is_float(b, i) ? sizeof(float) : sizeof(double));
     b->raw[i] = malloc(b->bytes[i]);
     w->array[i] = malloc((size_t)n * sizeof(double));
-    if (!b->raw[i] || !w->array[i])
-        return false;
+    if (!b->raw[i] || !w->array[i]) return false;
     memset(b->raw[i], 0xff, b->bytes[i]); /* a NaN in both precisions */
-    ks_out out = { b->raw[i], kind->has_steps ? block : 0, kind->has_steps ? w->T * block : block };
+    ks_out out = {b->raw[i], kind->has_steps ? block : 0, kind->has_steps ? w->T * block : block};
     memcpy((char *)&b->outputs + kind->field, &out, sizeof out);
     return true;
 }
@@ -91,8 +85,7 @@ golden_buffers *golden_buffers_new(int64_t T, int64_t B, int nx, int ny, ks_prec
                                    unsigned outputs)
 {
     golden_buffers *b = calloc(1, sizeof *b);
-    if (!b)
-        return NULL;
+    if (!b) return NULL;
     const ks_outputs none = KS_OUTPUTS_INIT;
     b->precision = precision;
     b->outputs = none;
@@ -111,8 +104,7 @@ golden_buffers *golden_buffers_new(int64_t T, int64_t B, int nx, int ny, ks_prec
 
 void golden_buffers_free(golden_buffers *b)
 {
-    if (!b)
-        return;
+    if (!b) return;
     for (int i = 0; i < GOLDEN_OUTPUTS; i++) {
         free(b->raw[i]);
         free(b->wide.array[i]);
@@ -120,10 +112,7 @@ void golden_buffers_free(golden_buffers *b)
     free(b);
 }
 
-const ks_outputs *golden_outputs(const golden_buffers *b)
-{
-    return &b->outputs;
-}
+const ks_outputs *golden_outputs(const golden_buffers *b) { return &b->outputs; }
 
 const void *golden_bytes(const golden_buffers *b, ks_output output, size_t *bytes)
 {
@@ -135,8 +124,7 @@ const void *golden_bytes(const golden_buffers *b, ks_output output, size_t *byte
 const golden_results *golden_widen(golden_buffers *b)
 {
     for (int i = 0; i < GOLDEN_OUTPUTS; i++) {
-        if (!b->raw[i])
-            continue;
+        if (!b->raw[i]) continue;
         if (!is_float(b, i)) {
             memcpy(b->wide.array[i], b->raw[i], b->bytes[i]);
             continue;

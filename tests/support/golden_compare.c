@@ -9,7 +9,7 @@
 
 golden_norm golden_norm_of(const golden *g, ks_precision precision)
 {
-    return (golden_norm){ precision == KS_F32 ? 1e-2 : 1e-4, g->per_state };
+    return (golden_norm){precision == KS_F32 ? 1e-2 : 1e-4, g->per_state};
 }
 
 /* The covariance that an output is judged by. */
@@ -18,15 +18,20 @@ static ks_output judge_of(ks_output output)
     switch (output) {
     case KS_OUT_PREDICTED_MEAN:
     case KS_OUT_PREDICTED_COV:
-    case KS_OUT_PREDICTED_VAR: return KS_OUT_PREDICTED_COV;
+    case KS_OUT_PREDICTED_VAR:
+        return KS_OUT_PREDICTED_COV;
     case KS_OUT_FILTERED_MEAN:
     case KS_OUT_FILTERED_COV:
-    case KS_OUT_FILTERED_VAR: return KS_OUT_FILTERED_COV;
+    case KS_OUT_FILTERED_VAR:
+        return KS_OUT_FILTERED_COV;
     case KS_OUT_PRIOR_MEAN:
-    case KS_OUT_PRIOR_COV: return KS_OUT_PRIOR_COV;
+    case KS_OUT_PRIOR_COV:
+        return KS_OUT_PRIOR_COV;
     case KS_OUT_INNOVATION:
-    case KS_OUT_INNOVATION_COV: return KS_OUT_INNOVATION_COV;
-    default: return KS_OUT_SMOOTHED_COV;
+    case KS_OUT_INNOVATION_COV:
+        return KS_OUT_INNOVATION_COV;
+    default:
+        return KS_OUT_SMOOTHED_COV;
     }
 }
 
@@ -58,18 +63,17 @@ static double *scales(const double *cov, int64_t steps, int n, golden_norm norm)
 /* One deviation: zero where both are the same missing value. */
 static double deviation(double actual, double expected, double scale)
 {
-    if (isnan(expected))
-        return isnan(actual) ? 0 : HUGE_VAL;
-    if (!isfinite(actual) || !isfinite(scale))
-        return HUGE_VAL;
+    if (isnan(expected)) return isnan(actual) ? 0 : HUGE_VAL;
+    if (!isfinite(actual) || !isfinite(scale)) return HUGE_VAL;
+    if (actual == expected) /* also where the scale underflows */
+        return 0;
     return fabs(actual - expected) / scale;
 }
 
 static void note(golden_difference *worst, double error, ks_output output, int64_t series,
                  int64_t step)
 {
-    if (error > worst->error)
-        *worst = (golden_difference){ error, output, series, step };
+    if (error > worst->error) *worst = (golden_difference){error, output, series, step};
 }
 
 /* A block of an output: rows judged by `sd`, columns by `sd_columns`, NULL for a vector. A
@@ -113,8 +117,8 @@ static double lag_error(const double *a, const double *e, int n, int64_t k, cons
     return block_error(a, e, n, sd + k * n, before, false);
 }
 
-static void compare_series(const golden_results *actual, const golden_results *expected,
-                           int index, int64_t series, golden_norm norm, golden_difference *worst)
+static void compare_series(const golden_results *actual, const golden_results *expected, int index,
+                           int64_t series, golden_norm norm, golden_difference *worst)
 {
     const golden_kind *kind = &golden_kinds[index];
     ks_output output = (ks_output)(1 << index);
@@ -145,10 +149,13 @@ static void compare_series(const golden_results *actual, const golden_results *e
 golden_difference golden_compare(const golden_results *actual, const golden_results *expected,
                                  unsigned outputs, golden_norm norm)
 {
-    golden_difference worst = { -1, KS_OUT_LOGLIK, -1, -1 };
+    golden_difference worst = {-1, KS_OUT_LOGLIK, -1, -1};
     for (int i = 0; i < GOLDEN_OUTPUTS; i++) {
-        if (!(outputs & (1u << i)) || !actual->array[i] || !expected->array[i])
+        if (!(outputs & (1u << i)) || !expected->array[i]) continue;
+        if (!actual->array[i]) {
+            note(&worst, HUGE_VAL, (ks_output)(1 << i), -1, -1);
             continue;
+        }
         if (golden_kinds[i].block == GOLDEN_SCALAR || (1 << i) == KS_OUT_INNOVATION_STD) {
             compare_plain(actual, expected, i, &worst);
             continue;
@@ -156,5 +163,7 @@ golden_difference golden_compare(const golden_results *actual, const golden_resu
         for (int64_t b = 0; b < expected->B; b++)
             compare_series(actual, expected, i, b, norm, &worst);
     }
+    if (worst.error < 0) /* nothing was compared */
+        worst.error = HUGE_VAL;
     return worst;
 }
