@@ -1,7 +1,7 @@
 """Install into an empty folder and use the result as a stranger would.
 
-Usage: install.py BUILD_DIR CC CXX
-`meson install` into a staging folder; then, through pkg-config alone, a C and a C++ program are
+Usage: install.py BUILD_DIR INCLUDE_DIR CC CXX
+`meson install` into a staging folder, where all public headers must be; then, through pkg-config alone, a C and a C++ program are
 compiled against the shared and against the static library and run. Both must print the version
 that pkg-config tells. The installed command must run too."""
 
@@ -84,13 +84,17 @@ def use(stage, compilers, work):
 
 
 def main():
-    build = sys.argv[1]
-    compilers = {"c": shlex.split(sys.argv[2]), "c++": shlex.split(sys.argv[3])}
+    build, include = sys.argv[1], pathlib.Path(sys.argv[2])
+    compilers = {"c": shlex.split(sys.argv[3]), "c++": shlex.split(sys.argv[4])}
     with tempfile.TemporaryDirectory() as folder:
         stage, work = pathlib.Path(folder, "stage"), pathlib.Path(folder, "work")
         work.mkdir()
         try:
             run("meson", "install", "-C", build, "--no-rebuild", "--quiet", "--destdir", stage)
+            installed, public = ({p.name for p in folder.rglob("kalscan/*.h")}
+                                 for folder in (stage, include))
+            if installed != public:
+                raise Failed(f"not installed, or not public: {installed ^ public}")
             use(stage, compilers, work)
             for command in stage.rglob("bin/kalscan"):
                 print(run(command, "--version"))
