@@ -1,0 +1,272 @@
+/* element_text.h -- elements and operators of the parallel filter and smoothers; see num_f64.h.
+ *
+ * Paper: Sarkka & Garcia-Fernandez. A filtering element (A, b, C, eta, J) stands for
+ * p(x[k] | y[k], x[k-1]) = N(A x + b, C) and p(y[k] | x[k-1]) = N_I(eta, J), eq. 42-45; a smoothing
+ * element (E, g, L) for p(x[k] | y[0..k], x[k+1]) = N(E x + g, L), eq. 48-50. Storage is flat:
+ * A | b | C packed | eta | J packed, and E | g | L packed. */
+
+KS_HD int64_t KS_T(ks_filter_element_size)(int nx)
+{
+    const int64_t n = nx;
+    return n * n + 2 * n + n * (n + 1);
+}
+
+KS_HD int64_t KS_T(ks_smooth_element_size)(int nx)
+{
+    const int64_t n = nx;
+    return n * n + n + n * (n + 1) / 2;
+}
+
+/** Scratch of any function of this text, in numbers. */
+KS_HD int64_t KS_T(ks_element_scratch)(int nx, int ny)
+{
+    return KS_T(ks_step_scratch)(nx, ny) + 9 * (int64_t)nx * nx + 8 * nx +
+           3 * (int64_t)nx * ny + (int64_t)ny * ny + 2 * ny;
+}
+
+/** The neutral element: A = I, the rest zero. */
+KS_HD void KS_T(ks_filter_neutral)(int nx, KS_NUM *e)
+{
+    const int size = (int)KS_T(ks_filter_element_size)(nx);
+    for (int i = 0; i < size; ++i) e[i] = KS_LIT(0);
+    for (int i = 0; i < nx; ++i) e[i * nx + i] = KS_LIT(1);
+}
+
+/** The neutral element of smoothing: E = I, the rest zero. */
+KS_HD void KS_T(ks_smooth_neutral)(int nx, KS_NUM *e)
+{
+    const int size = (int)KS_T(ks_smooth_element_size)(nx);
+    for (int i = 0; i < size; ++i) e[i] = KS_LIT(0);
+    for (int i = 0; i < nx; ++i) e[i * nx + i] = KS_LIT(1);
+}
+
+/** Store the parts of a filtering element; C and J by their lower triangles. */
+KS_HD void KS_T(ks_filter_store)(int nx, const KS_NUM *A, const KS_NUM *b, const KS_NUM *C,
+                                 const KS_NUM *eta, const KS_NUM *J, KS_NUM *e)
+{
+    const int half = nx * (nx + 1) / 2;
+    KS_T(ks_copy)(nx * nx, A, e);
+    KS_T(ks_copy)(nx, b, e + nx * nx);
+    KS_T(ks_pack)(nx, C, e + nx * nx + nx);
+    KS_T(ks_copy)(nx, eta, e + nx * nx + nx + half);
+    KS_T(ks_pack)(nx, J, e + nx * nx + 2 * nx + half);
+}
+
+/** The element of a step with m observed entries, eq. 43 and 45, in the ordinary form. Returns
+ *  true where that will do (see ks_innovation()). */
+KS_HD KS_MASK KS_T(ks_filter_element)(int nx, int m, const KS_NUM *F, const KS_NUM *Q,
+                                      const KS_NUM *u, const KS_NUM *H, const KS_NUM *R,
+                                      const KS_NUM *d, const KS_NUM *y, KS_NUM *e, KS_NUM *W)
+{
+    KS_NUM *A = W, *b = A + nx * nx, *C = b + nx, *eta = C + nx * nx, *J = eta + nx;
+    KS_NUM *G = J + nx * nx, *HF = G + m * nx, *Z = HF + m * nx, *S = Z + m * nx;
+    KS_NUM *inverse_d = S + m * m, *v = inverse_d + m, *scratch = v + m;
+    const KS_MASK good =
+        KS_T(ks_innovation)(nx, m, H, R, d, y, u, Q, G, S, inverse_d, v, scratch);
+    KS_T(ks_mm)(m, nx, nx, H, F, HF);
+    KS_T(ks_ldl_forward)(m, nx, S, inverse_d, HF);
+    KS_T(ks_posterior)(nx, m, G, inverse_d, v, u, Q, b, C, Z);
+    KS_T(ks_copy)(nx * nx, F, A);
+    KS_T(ks_mtm_sub)(nx, m, nx, Z, HF, A);
+    for (int i = 0; i < m; ++i)
+        for (int c = 0; c < nx; ++c) Z[i * nx + c] = HF[i * nx + c] * inverse_d[i];
+    for (int i = 0; i < nx; ++i) eta[i] = KS_LIT(0);
+    for (int i = 0; i < nx * nx; ++i) J[i] = KS_LIT(0);
+    KS_T(ks_mtv_add)(m, nx, Z, v, eta);
+    KS_T(ks_mtm_add)(nx, m, nx, Z, HF, J);
+    KS_T(ks_filter_store)(nx, A, b, C, eta, J, e);
+    return good;
+}
+
+/** The same in the array form. Returns -1, or the entry at which H Q Hᵀ + R is singular. */
+KS_HD_COLD int KS_T(ks_filter_element_array)(int nx, int m, const KS_NUM *F, const KS_NUM *Q,
+                                             const KS_NUM *u, const KS_NUM *H, const KS_NUM *R,
+                                             const KS_NUM *d, const KS_NUM *y, KS_NUM *e,
+                                             KS_NUM *W)
+{
+    KS_NUM *A = W, *b = A + nx * nx, *C = b + nx, *eta = C + nx * nx, *J = eta + nx;
+    KS_NUM *root = J + nx * nx, *S = root + nx * nx, *K = S + nx * nx, *HF = K + nx * m;
+    KS_NUM *Se = HF + m * nx, *v = Se + m * m, *scratch = v + m;
+    (void)KS_T(ks_pivoted_factor)(nx, Q, root, scratch);
+    const int bad = KS_T(ks_array_update)(nx, m, H, R, d, y, u, root, b, S, Se, v, K, scratch);
+    if (bad >= 0) return bad;
+    KS_T(ks_square)(nx, nx, nx, S, C);
+    KS_T(ks_mm)(m, nx, nx, H, F, HF); /* HF <- Se⁻¹ H F */
+    for (int i = 0; i < m; ++i)
+        for (int c = 0; c < nx; ++c) {
+            KS_NUM s = HF[i * nx + c];
+            for (int j = 0; j < i; ++j) s = s - Se[i * m + j] * HF[j * nx + c];
+            HF[i * nx + c] = s / Se[i * m + i];
+        }
+    for (int i = 0; i < nx; ++i) {
+        eta[i] = KS_LIT(0);
+        for (int c = 0; c < nx; ++c) {
+            KS_NUM a = F[i * nx + c], j = KS_LIT(0);
+            for (int l = 0; l < m; ++l) {
+                a = a - K[i * m + l] * HF[l * nx + c];
+                j = j + HF[l * nx + i] * HF[l * nx + c];
+            }
+            A[i * nx + c] = a;
+            J[i * nx + c] = j;
+        }
+    }
+    KS_T(ks_mtv_add)(m, nx, HF, v, eta);
+    KS_T(ks_filter_store)(nx, A, b, C, eta, J, e);
+    return -1;
+}
+
+/** The element of step 0: A = 0, b and C the filtered mean and covariance, no information. */
+KS_HD void KS_T(ks_filter_element_first)(int nx, const KS_NUM *x, const KS_NUM *P, KS_NUM *e)
+{
+    const int size = (int)KS_T(ks_filter_element_size)(nx);
+    for (int i = 0; i < size; ++i) e[i] = KS_LIT(0);
+    KS_T(ks_copy)(nx, x, e + nx * nx);
+    KS_T(ks_pack)(nx, P, e + nx * nx + nx);
+}
+
+/** Y = (I + C J)⁻¹ C = U (I + Uᵀ J U)⁻¹ Uᵀ with C = U Uᵀ: symmetric, positive semidefinite, and
+ *  a Cholesky factorization of a matrix that is never worse than the identity. C may be singular.
+ *  JU (nx, nx) is scratch, as is K; both triangles of C and J are given. */
+KS_HD void KS_T(ks_merge_covariance)(int nx, const KS_NUM *C, const KS_NUM *J, KS_NUM *Y,
+                                     KS_NUM *U, KS_NUM *JU, KS_NUM *K, KS_NUM *inverse_d)
+{
+    KS_T(ks_semidefinite_factor)(nx, C, U);
+    KS_T(ks_mm)(nx, nx, nx, J, U, JU);
+    for (int i = 0; i < nx * nx; ++i) K[i] = KS_LIT(0);
+    for (int i = 0; i < nx; ++i) K[i * nx + i] = KS_LIT(1);
+    KS_T(ks_mtm_add)(nx, nx, nx, U, JU, K);
+    (void)KS_T(ks_ldl)(nx, 0, K, inverse_d);
+    KS_T(ks_transpose)(nx, nx, U, JU); /* V = L⁻¹ Uᵀ, Y = Vᵀ D⁻¹ V */
+    KS_T(ks_ldl_forward)(nx, nx, K, inverse_d, JU);
+    for (int i = 0; i < nx; ++i)
+        for (int c = 0; c < nx; ++c) U[i * nx + c] = JU[i * nx + c] * inverse_d[i];
+    for (int i = 0; i < nx * nx; ++i) Y[i] = KS_LIT(0);
+    KS_T(ks_mtm_add)(nx, nx, nx, JU, U, Y);
+    KS_T(ks_mirror)(nx, Y);
+}
+
+/** dst = lhs (+) rhs for filtering elements, eq. 46, lhs earlier; dst may be either. With
+ *  N = (I + C J)⁻¹ = I - Y J one factorization serves both sides, as (I + J C)⁻¹ = Nᵀ. */
+KS_HD void KS_T(ks_filter_combine)(int nx, KS_NUM *dst, const KS_NUM *lhs, const KS_NUM *rhs,
+                                   KS_NUM *W)
+{
+    const int nn = nx * nx, half = nx * (nx + 1) / 2;
+    const KS_NUM *Ai = lhs, *bi = lhs + nn, *Aj = rhs, *bj = rhs + nn;
+    const KS_NUM *eta_i = bi + nx + half, *eta_j = bj + nx + half;
+    KS_NUM *C = W, *J = C + nn, *Y = J + nn, *X = Y + nn, *JA = X + nn, *T = JA + nn;
+    KS_NUM *U = T + nn, *v = U + nn, *m = v + nx, *eta = m + nx, *b = eta + nx;
+    KS_T(ks_unpack)(nx, bi + nx, C);
+    KS_T(ks_unpack)(nx, eta_j + nx, J);
+    KS_T(ks_merge_covariance)(nx, C, J, Y, U, JA, T, v);
+    /* v = eta_j - J b_i;  m = N (b_i + C eta_j) = b_i + Y v;  Nᵀ v = v - J Y v */
+    KS_T(ks_copy)(nx, eta_j, v);
+    KS_T(ks_mtv_sub)(nx, nx, J, bi, v);
+    KS_T(ks_copy)(nx, bi, m);
+    KS_T(ks_mtv_add)(nx, nx, Y, v, m);
+    for (int i = 0; i < nx; ++i) b[i] = m[i] - bi[i];
+    KS_T(ks_mtv_sub)(nx, nx, J, b, v);
+    /* X = N A_i */
+    KS_T(ks_mm)(nx, nx, nx, J, Ai, JA);
+    KS_T(ks_copy)(nn, Ai, X);
+    KS_T(ks_mtm_sub)(nx, nx, nx, Y, JA, X);
+    KS_T(ks_copy)(nx, eta_i, eta);
+    KS_T(ks_mtv_add)(nx, nx, Ai, v, eta);
+    /* J = (J A_i)ᵀ X + J_i, of which the lower triangle is stored */
+    KS_T(ks_unpack)(nx, eta_i + nx, J);
+    KS_T(ks_mtm_add)(nx, nx, nx, JA, X, J);
+    KS_T(ks_copy)(nx, bj, b);
+    KS_T(ks_mv_add)(nx, nx, Aj, m, b);
+    /* C = A_j Y A_jᵀ + C_j */
+    KS_T(ks_unpack)(nx, bj + nx, C);
+    KS_T(ks_transpose)(nx, nx, Aj, T);
+    KS_T(ks_mm)(nx, nx, nx, Y, T, JA);
+    KS_T(ks_mm_add)(nx, nx, nx, Aj, JA, C);
+    KS_T(ks_mm)(nx, nx, nx, Aj, X, T);
+    KS_T(ks_filter_store)(nx, T, b, C, eta, J, dst);
+}
+
+/** The smoothing element of a step from its filtered x, P and the transition out of it, eq. 49.
+ *  True where the ordinary form will do. */
+KS_HD KS_MASK KS_T(ks_smooth_element)(int nx, const KS_NUM *F, const KS_NUM *Q, const KS_NUM *u,
+                                      const KS_NUM *x, const KS_NUM *P, KS_NUM *e, KS_NUM *W)
+{
+    KS_NUM *ET = W, *Pp = ET + nx * nx, *FP = Pp + nx * nx, *t = FP + nx * nx;
+    KS_NUM *scratch = t + nx;
+    KS_NUM *E = e, *g = e + nx * nx, *L = g + nx;
+    KS_MASK good = KS_T(ks_smoothing_gain)(nx, F, Q, P, ET, Pp, scratch);
+    KS_T(ks_transpose)(nx, nx, ET, E);
+    KS_T(ks_copy)(nx, u, t);
+    KS_T(ks_mv_add)(nx, nx, F, x, t);
+    KS_T(ks_copy)(nx, x, g);
+    KS_T(ks_mtv_sub)(nx, nx, ET, t, g);
+    KS_T(ks_mm)(nx, nx, nx, F, P, FP);
+    KS_T(ks_copy)(nx * nx, P, Pp);
+    KS_T(ks_mtm_sub)(nx, nx, nx, ET, FP, Pp);
+    KS_T(ks_pack)(nx, Pp, L);
+    for (int i = 0; i < nx; ++i)
+        good = good & KS_GT(KS_LIT(KS_GROWTH) * Pp[i * nx + i], P[i * nx + i]);
+    return good;
+}
+
+/** The same in the array form; takes singular predicted covariances. */
+KS_HD_COLD void KS_T(ks_smooth_element_array)(int nx, const KS_NUM *F, const KS_NUM *Q,
+                                              const KS_NUM *u, const KS_NUM *x, const KS_NUM *P,
+                                              KS_NUM *e, KS_NUM *W)
+{
+    KS_NUM *ET = W, *S = ET + nx * nx, *L = S + nx * nx, *full = L + 2 * nx * nx;
+    KS_NUM *t = full + nx * nx, *scratch = t + nx;
+    (void)KS_T(ks_pivoted_factor)(nx, P, S, scratch);
+    KS_T(ks_array_gain)(nx, F, Q, S, ET, L, scratch);
+    KS_T(ks_square)(nx, 2 * nx, 2 * nx, L, full);
+    KS_T(ks_transpose)(nx, nx, ET, e);
+    KS_T(ks_copy)(nx, u, t);
+    KS_T(ks_mv_add)(nx, nx, F, x, t);
+    KS_T(ks_copy)(nx, x, e + nx * nx);
+    KS_T(ks_mtv_sub)(nx, nx, ET, t, e + nx * nx);
+    KS_T(ks_pack)(nx, full, e + nx * nx + nx);
+}
+
+/** The smoothing element of the last step, eq. 50: E = 0, g and L the filtered estimate. */
+KS_HD void KS_T(ks_smooth_element_last)(int nx, const KS_NUM *x, const KS_NUM *P, KS_NUM *e)
+{
+    for (int i = 0; i < nx * nx; ++i) e[i] = KS_LIT(0);
+    KS_T(ks_copy)(nx, x, e + nx * nx);
+    KS_T(ks_pack)(nx, P, e + nx * nx + nx);
+}
+
+/** dst = lhs (+) rhs for smoothing elements, eq. 51, lhs earlier; dst may be either. */
+KS_HD void KS_T(ks_smooth_combine)(int nx, KS_NUM *dst, const KS_NUM *lhs, const KS_NUM *rhs,
+                                   KS_NUM *W)
+{
+    const int nn = nx * nx;
+    const KS_NUM *Ei = lhs, *gi = lhs + nn, *Ej = rhs, *gj = rhs + nn;
+    KS_NUM *L = W, *ET = L + nn, *M = ET + nn, *P = M + nn, *g = P + nn;
+    KS_T(ks_copy)(nx, gi, g);
+    KS_T(ks_mv_add)(nx, nx, Ei, gj, g);
+    KS_T(ks_unpack)(nx, gj + nx, L);
+    KS_T(ks_transpose)(nx, nx, Ei, ET);
+    KS_T(ks_mm)(nx, nx, nx, L, ET, M);
+    KS_T(ks_unpack)(nx, gi + nx, L);
+    KS_T(ks_mm_add)(nx, nx, nx, Ei, M, L);
+    KS_T(ks_mm)(nx, nx, nx, Ei, Ej, P);
+    KS_T(ks_copy)(nn, P, dst);
+    KS_T(ks_copy)(nx, g, dst + nn);
+    KS_T(ks_pack)(nx, L, dst + nn + nx);
+}
+
+/** Smoothed x, P of a step from its filtered xf, Pf and the information eta, J (packed) of all
+ *  later observations, eq. 25-26. */
+KS_HD void KS_T(ks_two_filter)(int nx, const KS_NUM *xf, const KS_NUM *Pf, const KS_NUM *eta,
+                               const KS_NUM *J_packed, KS_NUM *x, KS_NUM *P, KS_NUM *W)
+{
+    const int nn = nx * nx;
+    KS_NUM *J = W, *Y = J + nn, *U = Y + nn, *JU = U + nn, *K = JU + nn, *v = K + nn;
+    KS_NUM *inverse_d = v + nx;
+    KS_T(ks_unpack)(nx, J_packed, J);
+    KS_T(ks_merge_covariance)(nx, Pf, J, Y, U, JU, K, inverse_d);
+    KS_T(ks_copy)(nx, eta, v);
+    KS_T(ks_mtv_sub)(nx, nx, J, xf, v);
+    KS_T(ks_copy)(nx, xf, x);
+    KS_T(ks_mtv_add)(nx, nx, Y, v, x);
+    KS_T(ks_copy)(nn, Y, P);
+}

@@ -1,0 +1,77 @@
+/* kernels.h -- the dispatched arithmetic: one table for each precision and instruction-set tier.
+ *
+ * All functions are compiled from the same texts (kernels_text.h). Sizes come at run time; inside,
+ * the common numbers of states are literals. Memory is the caller's; `work` is what scratch_bytes
+ * asks for. Functions that can fail return 0, or -1 with the fault in the tally. */
+#ifndef KS_KERNELS_H
+#define KS_KERNELS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include "kalscan/scan.h"
+#include "series.h"
+
+typedef struct ks_kernels {
+    const char *tier;
+    size_t number_bytes;
+    size_t (*scratch_bytes)(int nx, int ny);
+    size_t (*filter_element_bytes)(int nx);
+    size_t (*smooth_element_bytes)(int nx);
+
+    /** The prior as the state before step 0. */
+    void (*start)(const ks_series *series, ks_state *state, void *work);
+    /** Filter steps k0 .. k1 - 1; `state` is carried in and out. */
+    int (*filter)(const ks_series *series, int64_t k0, int64_t k1, ks_state *state,
+                  const ks_forward_sinks *to, void *work, ks_tally *tally);
+    /** Smoother steps k1 - 1 .. k0; `state` is that of step k1 in and of step k0 out. */
+    int (*smooth)(const ks_series *series, int64_t k0, int64_t k1, ks_state *state,
+                  const ks_forward_sinks *kept, const ks_backward_sinks *to, void *work,
+                  ks_tally *tally);
+    /** From the smoothed state of step 0 to that of the prior. */
+    void (*smooth_prior)(const ks_series *series, ks_state *state, ks_sink lag_one, ks_sink mean,
+                         ks_sink cov, void *work, ks_tally *tally);
+    /** Turn the state into the ordinary form, whatever that loses. */
+    void (*square)(int nx, ks_state *state, void *work);
+    /** Cov(x[k], x[k-1] | y), k0 <= k < k1, k >= 1, from filtered and smoothed covariances. */
+    void (*lag_one)(const ks_series *series, int64_t k0, int64_t k1, ks_sink filtered_cov,
+                    ks_sink smoothed_cov, ks_sink to, void *work);
+
+    /** Filtering elements of steps k0 .. k1 - 1, k0 >= 1; `to` row k is the element of step k. */
+    int (*filter_elements)(const ks_series *series, int64_t k0, int64_t k1, ks_sink to, void *work,
+                           ks_tally *tally);
+    void (*filter_element_first)(int nx, const void *x, const void *P, void *element);
+    void (*filter_neutral)(int nx, void *element);
+    void (*filter_combine)(int nx, const ks_combine_job *job, void *work);
+    /** Mean and covariance out of scanned filtering elements. */
+    void (*filter_extract)(int nx, int64_t k0, int64_t k1, ks_sink elements, ks_sink mean,
+                           ks_sink cov);
+    /** Smoothing elements of steps k0 .. k1 - 1 from filtered means and covariances. */
+    void (*smooth_elements)(const ks_series *series, int64_t k0, int64_t k1, ks_sink mean,
+                            ks_sink cov, ks_sink to, void *work, ks_tally *tally);
+    void (*smooth_neutral)(int nx, void *element);
+    void (*smooth_combine)(int nx, const ks_combine_job *job, void *work);
+    /** Mean and covariance out of scanned smoothing elements. */
+    void (*smooth_extract)(int nx, int64_t k0, int64_t k1, ks_sink elements, ks_sink mean,
+                           ks_sink cov);
+    /** Smoothed estimates of steps k0 .. k1 - 1 from filtered ones and reverse-scanned elements:
+     *  row k of `suffix` is a[k] (+) ... (+) a[T-1]. */
+    void (*two_filter)(const ks_series *series, int64_t k0, int64_t k1, ks_sink filtered_mean,
+                       ks_sink filtered_cov, ks_sink suffix, ks_sink mean, ks_sink cov,
+                       void *work);
+    /** Variances of steps k0 .. k1 - 1. */
+    void (*diagonal)(int nx, int64_t k0, int64_t k1, ks_sink cov, ks_sink to);
+    /** The first of steps k0 .. k1 - 1 with an estimate that is not finite, or -1. */
+    int64_t (*not_finite)(int nx, int64_t k0, int64_t k1, ks_sink mean, ks_sink cov);
+    /** `numbers` numbers to and from double. */
+    void (*widen)(int64_t numbers, const void *from, double *to);
+    void (*narrow)(int64_t numbers, const double *from, void *to);
+} ks_kernels;
+
+/** The table of a precision and tier; KS_TIER_AUTO: the best that this processor has. NULL where
+ *  the processor or this build lacks the tier. */
+const ks_kernels *ks_kernels_of(ks_precision precision, ks_tier tier);
+
+extern const ks_kernels ks_kernels_baseline_f64, ks_kernels_baseline_f32;
+extern const ks_kernels ks_kernels_avx2_f64, ks_kernels_avx2_f32;
+
+#endif

@@ -1,0 +1,288 @@
+/* kernels_text.h -- the ks_kernels table of one precision; see num_f64.h and kernels.h.
+ * The includer sets KS_TABLE, the name of the table, and KS_TIER_NAME. */
+
+/* Numbers of states that are compiled as literals. Measured: each buys 1.3 to 2 times over run-time
+ * loops; beyond 6 the gain is gone and the code is large. */
+#define KS_WITH_LITERAL(nx, CALL)                                                           \
+    switch (nx) {                                                                           \
+    case 1: CALL(1); break;                                                                 \
+    case 2: CALL(2); break;                                                                 \
+    case 3: CALL(3); break;                                                                 \
+    case 4: CALL(4); break;                                                                 \
+    case 6: CALL(6); break;                                                                 \
+    default: CALL(nx); break;                                                               \
+    }
+
+static size_t KS_T(table_scratch_bytes)(int nx, int ny)
+{
+    const int64_t range = KS_T(ks_range_scratch)(nx, ny);
+    const int64_t element = KS_T(ks_element_scratch)(nx, ny);
+    const int64_t observe = (int64_t)ny * nx + (int64_t)ny * ny + 2 * ny;
+    const int64_t most = range > element ? range : element;
+    return (size_t)(most + observe) * sizeof(KS_NUM);
+}
+
+static size_t KS_T(table_filter_element_bytes)(int nx)
+{
+    return (size_t)KS_T(ks_filter_element_size)(nx) * sizeof(KS_NUM);
+}
+
+static size_t KS_T(table_smooth_element_bytes)(int nx)
+{
+    return (size_t)KS_T(ks_smooth_element_size)(nx) * sizeof(KS_NUM);
+}
+
+static void KS_T(table_start)(const ks_series *s, ks_state *state, void *work)
+{
+    KS_T(ks_start)(s, state, work);
+}
+
+static int KS_T(table_filter)(const ks_series *s, int64_t k0, int64_t k1, ks_state *state,
+                              const ks_forward_sinks *to, void *work, ks_tally *tally)
+{
+    int rc = 0;
+#define CALL(nx) rc = KS_T(ks_filter_steps)(nx, s, k0, k1, state, to, work, tally)
+    KS_WITH_LITERAL(s->nx, CALL)
+#undef CALL
+    return rc;
+}
+
+static int KS_T(table_smooth)(const ks_series *s, int64_t k0, int64_t k1, ks_state *state,
+                              const ks_forward_sinks *kept, const ks_backward_sinks *to,
+                              void *work, ks_tally *tally)
+{
+    int rc = 0;
+#define CALL(nx) rc = KS_T(ks_smooth_steps)(nx, s, k0, k1, state, kept, to, work, tally)
+    KS_WITH_LITERAL(s->nx, CALL)
+#undef CALL
+    return rc;
+}
+
+static void KS_T(table_smooth_prior)(const ks_series *s, ks_state *state, ks_sink lag_one,
+                                     ks_sink mean, ks_sink cov, void *work, ks_tally *tally)
+{
+    KS_T(ks_smooth_prior)(s, state, lag_one, mean, cov, work, tally);
+}
+
+static void KS_T(table_square)(int nx, ks_state *state, void *work)
+{
+    if (state->form == KS_FORM_ORDINARY) return;
+    KS_T(ks_square)(nx, nx, nx, (KS_NUM *)state->C, (KS_NUM *)work);
+    KS_T(ks_copy)(nx * nx, (KS_NUM *)work, (KS_NUM *)state->C);
+    state->form = KS_FORM_ORDINARY;
+}
+
+/** ET of the transition out of filtered covariance P into step k. */
+static void KS_T(gain_into)(const ks_series *s, int64_t k, const KS_NUM *P, KS_NUM *ET, KS_NUM *W)
+{
+    const int nx = s->nx;
+    const KS_NUM *F = (const KS_NUM *)ks_row(s->F, k - s->shift);
+    const KS_NUM *Q = (const KS_NUM *)ks_row(s->Q, k - s->shift);
+    KS_NUM *Pp = W, *scratch = W + 3 * nx * nx;
+    if (KS_ALL(KS_T(ks_smoothing_gain)(nx, F, Q, P, ET, Pp, scratch))) return;
+    KS_NUM *S = W, *L = W + nx * nx;
+    (void)KS_T(ks_pivoted_factor)(nx, P, S, scratch);
+    KS_T(ks_array_gain)(nx, F, Q, S, ET, L, scratch);
+}
+
+static void KS_T(table_lag_one)(const ks_series *s, int64_t k0, int64_t k1, ks_sink filtered_cov,
+                                ks_sink smoothed_cov, ks_sink to, void *work)
+{
+    KS_NUM *ET = (KS_NUM *)work, *scratch = ET + s->nx * s->nx;
+    for (int64_t k = k0; k < k1; ++k) {
+        KS_T(gain_into)(s, k, (const KS_NUM *)ks_slot_of(filtered_cov, k - 1), ET, scratch);
+        KS_T(ks_write_lag_one)(s->nx, (const KS_NUM *)ks_slot_of(smoothed_cov, k), ET, to, k);
+    }
+}
+
+/** The filtering element of step k >= 1, in whichever form will do. */
+KS_HD int KS_T(element_of)(int nx, const ks_series *s, int64_t k, KS_NUM *e, void *memory,
+                           ks_tally *tally)
+{
+    const KS_NUM *F = (const KS_NUM *)ks_row(s->F, k - s->shift);
+    const KS_NUM *Q = (const KS_NUM *)ks_row(s->Q, k - s->shift);
+    const KS_NUM *u = (const KS_NUM *)ks_row(s->u, k - s->shift);
+    KS_NUM *compact = (KS_NUM *)memory, *W = compact + s->ny * nx + s->ny * s->ny + 2 * s->ny;
+    const KS_NUM *H, *R, *d, *y;
+    const int m = KS_T(ks_observe)(s, k, &H, &R, &d, &y, compact, &tally->bad_row);
+    tally->bad_step = k;
+    if (m < 0) {
+        tally->bad_array = KS_ARRAY_Y;
+        tally->fault = KS_FAULT_NOT_FINITE;
+        return -1;
+    }
+    if (!KS_ALL(KS_T(ks_filter_element)(nx, m, F, Q, u, H, R, d, y, e, W))) {
+        const int bad = KS_T(ks_filter_element_array)(nx, m, F, Q, u, H, R, d, y, e, W);
+        if (bad >= 0) {
+            tally->bad_row = bad;
+            tally->bad_array = KS_ARRAY_ELEMENT_COV;
+            tally->fault = KS_FAULT_NOT_POSITIVE;
+            return -1;
+        }
+    }
+    tally->bad_step = -1;
+    tally->elements += 1;
+    return 0;
+}
+
+static int KS_T(table_filter_elements)(const ks_series *s, int64_t k0, int64_t k1, ks_sink to,
+                                       void *work, ks_tally *tally)
+{
+    int rc = 0;
+    for (int64_t k = k0; k < k1 && rc == 0; ++k)
+        rc = KS_T(element_of)(s->nx, s, k, (KS_NUM *)ks_slot_of(to, k), work, tally);
+    return rc;
+}
+
+static void KS_T(table_filter_element_first)(int nx, const void *x, const void *P, void *element)
+{
+    KS_T(ks_filter_element_first)(nx, (const KS_NUM *)x, (const KS_NUM *)P, (KS_NUM *)element);
+}
+
+static void KS_T(table_filter_neutral)(int nx, void *element)
+{
+    KS_T(ks_filter_neutral)(nx, (KS_NUM *)element);
+}
+
+/* A rectangle of combines, see ks_combine_job. */
+#define KS_COMBINE_LANES(combine, nx)                                                       \
+    for (int64_t l = 0; l < job->lanes; ++l)                                                \
+        for (int64_t c = 0; c < job->chain; ++c)                                            \
+            combine(nx, (KS_NUM *)(void *)(job->dst + l * job->dst_lane + c * job->dst_chain), \
+                    (const KS_NUM *)(const void *)(job->lhs + l * job->lhs_lane +           \
+                                                   c * job->lhs_chain),                     \
+                    (const KS_NUM *)(const void *)(job->rhs + l * job->rhs_lane +           \
+                                                   c * job->rhs_chain),                     \
+                    (KS_NUM *)work)
+
+static void KS_T(table_filter_combine)(int nx, const ks_combine_job *job, void *work)
+{
+#define CALL(nx) KS_COMBINE_LANES(KS_T(ks_filter_combine), nx)
+    KS_WITH_LITERAL(nx, CALL)
+#undef CALL
+}
+
+static void KS_T(table_smooth_combine)(int nx, const ks_combine_job *job, void *work)
+{
+#define CALL(nx) KS_COMBINE_LANES(KS_T(ks_smooth_combine), nx)
+    KS_WITH_LITERAL(nx, CALL)
+#undef CALL
+}
+
+static void KS_T(table_filter_extract)(int nx, int64_t k0, int64_t k1, ks_sink elements,
+                                       ks_sink mean, ks_sink cov)
+{
+    for (int64_t k = k0; k < k1; ++k) {
+        const KS_NUM *e = (const KS_NUM *)ks_slot_of(elements, k);
+        KS_T(ks_copy)(nx, e + nx * nx, (KS_NUM *)ks_slot_of(mean, k));
+        KS_T(ks_unpack)(nx, e + nx * nx + nx, (KS_NUM *)ks_slot_of(cov, k));
+    }
+}
+
+static void KS_T(table_smooth_elements)(const ks_series *s, int64_t k0, int64_t k1, ks_sink mean,
+                                        ks_sink cov, ks_sink to, void *work, ks_tally *tally)
+{
+    for (int64_t k = k0; k < k1; ++k) {
+        const KS_NUM *x = (const KS_NUM *)ks_slot_of(mean, k);
+        const KS_NUM *P = (const KS_NUM *)ks_slot_of(cov, k);
+        KS_NUM *e = (KS_NUM *)ks_slot_of(to, k), *W = (KS_NUM *)work;
+        tally->elements += 1;
+        if (k == s->steps - 1) {
+            KS_T(ks_smooth_element_last)(s->nx, x, P, e);
+            continue;
+        }
+        const KS_NUM *F = (const KS_NUM *)ks_row(s->F, k + 1 - s->shift);
+        const KS_NUM *Q = (const KS_NUM *)ks_row(s->Q, k + 1 - s->shift);
+        const KS_NUM *u = (const KS_NUM *)ks_row(s->u, k + 1 - s->shift);
+        if (!KS_ALL(KS_T(ks_smooth_element)(s->nx, F, Q, u, x, P, e, W)))
+            KS_T(ks_smooth_element_array)(s->nx, F, Q, u, x, P, e, W);
+    }
+}
+
+static void KS_T(table_smooth_neutral)(int nx, void *element)
+{
+    KS_T(ks_smooth_neutral)(nx, (KS_NUM *)element);
+}
+
+/* Mean and covariance stand at the same place in elements of both kinds. */
+static void KS_T(table_smooth_extract)(int nx, int64_t k0, int64_t k1, ks_sink elements,
+                                       ks_sink mean, ks_sink cov)
+{
+    KS_T(table_filter_extract)(nx, k0, k1, elements, mean, cov);
+}
+
+static void KS_T(table_two_filter)(const ks_series *s, int64_t k0, int64_t k1,
+                                   ks_sink filtered_mean, ks_sink filtered_cov, ks_sink suffix,
+                                   ks_sink mean, ks_sink cov, void *work)
+{
+    const int nx = s->nx, eta_at = nx * nx + nx + nx * (nx + 1) / 2;
+    for (int64_t k = k0; k < k1; ++k) {
+        const KS_NUM *xf = (const KS_NUM *)ks_slot_of(filtered_mean, k);
+        const KS_NUM *Pf = (const KS_NUM *)ks_slot_of(filtered_cov, k);
+        KS_NUM *x = (KS_NUM *)ks_slot_of(mean, k), *P = (KS_NUM *)ks_slot_of(cov, k);
+        if (k == s->steps - 1) {
+            KS_T(ks_copy)(nx, xf, x);
+            KS_T(ks_copy)(nx * nx, Pf, P);
+            continue;
+        }
+        const KS_NUM *later = (const KS_NUM *)ks_slot_of(suffix, k + 1) + eta_at;
+        KS_T(ks_two_filter)(nx, xf, Pf, later, later + nx, x, P, (KS_NUM *)work);
+    }
+}
+
+static void KS_T(table_diagonal)(int nx, int64_t k0, int64_t k1, ks_sink cov, ks_sink to)
+{
+    for (int64_t k = k0; k < k1; ++k)
+        for (int i = 0; i < nx; ++i)
+            ((KS_NUM *)ks_slot_of(to, k))[i] = ((const KS_NUM *)ks_slot_of(cov, k))[i * nx + i];
+}
+
+static int64_t KS_T(table_not_finite)(int nx, int64_t k0, int64_t k1, ks_sink mean, ks_sink cov)
+{
+    for (int64_t k = k0; k < k1; ++k)
+        if (!KS_T(ks_finite)(nx, (const KS_NUM *)ks_slot_of(mean, k),
+                             (const KS_NUM *)ks_slot_of(cov, k)))
+            return k;
+    return -1;
+}
+
+static void KS_T(table_widen)(int64_t numbers, const void *from, double *to)
+{
+    for (int64_t i = 0; i < numbers; ++i) to[i] = (double)((const KS_NUM *)from)[i];
+}
+
+static void KS_T(table_narrow)(int64_t numbers, const double *from, void *to)
+{
+    for (int64_t i = 0; i < numbers; ++i) ((KS_NUM *)to)[i] = (KS_NUM)from[i];
+}
+
+const ks_kernels KS_TABLE = {
+    KS_TIER_NAME,
+    sizeof(KS_NUM),
+    KS_T(table_scratch_bytes),
+    KS_T(table_filter_element_bytes),
+    KS_T(table_smooth_element_bytes),
+    KS_T(table_start),
+    KS_T(table_filter),
+    KS_T(table_smooth),
+    KS_T(table_smooth_prior),
+    KS_T(table_square),
+    KS_T(table_lag_one),
+    KS_T(table_filter_elements),
+    KS_T(table_filter_element_first),
+    KS_T(table_filter_neutral),
+    KS_T(table_filter_combine),
+    KS_T(table_filter_extract),
+    KS_T(table_smooth_elements),
+    KS_T(table_smooth_neutral),
+    KS_T(table_smooth_combine),
+    KS_T(table_smooth_extract),
+    KS_T(table_two_filter),
+    KS_T(table_diagonal),
+    KS_T(table_not_finite),
+    KS_T(table_widen),
+    KS_T(table_narrow),
+};
+
+#undef KS_COMBINE_LANES
+#undef KS_WITH_LITERAL

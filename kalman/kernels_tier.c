@@ -1,0 +1,18 @@
+/* kernels_tier.c -- the kernel table of one precision and instruction-set tier. Compiled once for
+ * each, with the tier's flags and
+ *   KS_NUMBER     the header of the number, "num_f64.h"
+ *   KS_TABLE      the name of the table, ks_kernels_avx2_f64
+ *   KS_TIER_NAME  "avx2" */
+#include <math.h>
+#include <stdint.h>
+#include "hd.h"
+#include "kernels.h"
+#include KS_NUMBER
+#include "smallmat_text.h"
+#include "array_text.h"
+#include "step_text.h"
+#include "array_step_text.h"
+#include "element_text.h"
+#include "range_text.h"
+#include "kernels_text.h"
+#include "num_end.h"

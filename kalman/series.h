@@ -1,0 +1,65 @@
+/* series.h -- one series as the steps see it: conventions resolved, strides in bytes.
+ *
+ * Whatever the caller's layout, series and transition convention, row k of these arrays concerns
+ * step k; the drivers make one ks_series for each of the B series (series.c). */
+#ifndef KS_SERIES_H
+#define KS_SERIES_H
+
+#include <stdint.h>
+#include "kalscan/smooth.h"
+
+typedef struct ks_rows { const char *base; int64_t stride; } ks_rows;
+
+/** Where rows go: row k stands (k - first) strides from base. */
+typedef struct ks_sink { char *base; int64_t stride, first; } ks_sink;
+
+typedef struct ks_series {
+    int nx, ny;
+    int prior_x1;        /* the prior is that of x[0]: no transition into step 0 */
+    int64_t steps;       /* T                                                    */
+    int64_t shift;       /* row k - shift of F, Q, u leads into step k           */
+    ks_rows F, Q, u, H, R, d, y;
+    const void *m0, *P0;
+} ks_series;
+
+/** The estimate between two steps. C (nx, nx) is the covariance in the ordinary form, any S with
+ *  covariance S Sᵀ in the array form. */
+typedef enum ks_form { KS_FORM_ORDINARY = 0, KS_FORM_ARRAY = 1 } ks_form;
+typedef struct ks_state {
+    void *x, *C;
+    ks_form form;
+} ks_state;
+
+/** Where the filter's results go; base NULL: not wanted. kept_* and form carry the estimates to
+ *  the backward pass: mean, C and the form it is in. */
+typedef struct ks_forward_sinks {
+    ks_sink predicted_mean, predicted_cov, predicted_var;
+    ks_sink filtered_mean, filtered_cov, filtered_var;
+    ks_sink innovation, innovation_cov, innovation_std;
+    ks_sink loglik_terms;
+    ks_sink kept_mean, kept_C;
+    unsigned char *form; /* of step form_first and on */
+    int64_t form_first;
+} ks_forward_sinks;
+
+typedef struct ks_backward_sinks {
+    ks_sink smoothed_mean, smoothed_cov, smoothed_var, lag_one_cov;
+} ks_backward_sinks;
+
+/** What a range of steps adds up to, and the first thing that went wrong in it. */
+typedef struct ks_tally {
+    double loglik;
+    int64_t ordinary, array, missing, elements;
+    int64_t bad_step; /* -1: none */
+    int bad_row;
+    ks_array bad_array;
+    ks_fault fault;
+} ks_tally;
+
+static inline const void *ks_row(ks_rows rows, int64_t k) { return rows.base + k * rows.stride; }
+static inline void *ks_slot_of(ks_sink sink, int64_t k)
+{
+    return sink.base + (k - sink.first) * sink.stride;
+}
+
+#endif

@@ -1,0 +1,108 @@
+/* smooth_plan.c -- making plans: options checked, method chosen, workspace measured. */
+#include <limits.h>
+#include "smooth_plan.h"
+
+/* Outputs that only a smoother makes. */
+#define SMOOTHED                                                                            \
+    (KS_OUT_SMOOTHED_MEAN | KS_OUT_SMOOTHED_COV | KS_OUT_SMOOTHED_VAR | KS_OUT_LAG_ONE_COV | \
+     KS_OUT_PRIOR_MEAN | KS_OUT_PRIOR_COV)
+#define EVERY_OUTPUT ((1u << 17) - 1)
+
+static int valid_options(const ks_smooth_options *o)
+{
+    if (o->size != sizeof *o || o->threads < 0) return 0;
+    if ((o->job != KS_JOB_SMOOTH && o->job != KS_JOB_FILTER) ||
+        (o->precision != KS_F64 && o->precision != KS_F32) ||
+        (o->tier != KS_TIER_AUTO && o->tier != KS_TIER_BASELINE && o->tier != KS_TIER_AVX2) ||
+        !ks_method_name(o->method) || !ks_scan_name(o->scan) ||
+        (o->outputs & ~EVERY_OUTPUT) != 0)
+        return 0;
+    if (o->scan == KS_SCAN_SENGUPTA && o->scan_threshold < 1) return 0;
+    return o->job == KS_JOB_SMOOTH || (o->outputs & SMOOTHED) == 0;
+}
+
+/** The method that will run, or KS_METHOD_AUTO where the job does not have the one asked for. */
+static ks_method choose(const ks_smooth_options *o)
+{
+    switch (o->method) {
+    case KS_METHOD_AUTO:
+    case KS_METHOD_SEQUENTIAL:
+        /* On a CPU the scans do several times the work of the sequential method and cannot make
+         * it up with the cores of one machine; sequential takes every model, too. */
+        return KS_METHOD_SEQUENTIAL;
+    case KS_METHOD_SCAN: return o->job == KS_JOB_FILTER ? o->method : KS_METHOD_AUTO;
+    case KS_METHOD_SCAN_RTS:
+    case KS_METHOD_SCAN_TWO_FILTER:
+        return o->job == KS_JOB_SMOOTH ? o->method : KS_METHOD_AUTO;
+    default: return KS_METHOD_AUTO;
+    }
+}
+
+static int addressable(int64_t T, int64_t B, int nx, int ny)
+{
+    const int64_t most = nx > ny ? nx : ny;
+    const int64_t block = most * most * (int64_t)sizeof(double);
+    return most < INT_MAX / 64 / most && T <= PTRDIFF_MAX / block && B <= PTRDIFF_MAX / block / T;
+}
+
+ks_status ks_smooth_plan_create(ks_smooth_plan **out, ks_context *context, int64_t T, int64_t B,
+                                int nx, int ny, const ks_smooth_options *options)
+{
+    const ks_smooth_options defaults = KS_SMOOTH_OPTIONS_INIT;
+    const ks_smooth_options *o = options ? options : &defaults;
+    if (!out) return KS_EINVAL;
+    *out = NULL;
+    if (T < 1 || B < 1 || nx < 1 || ny < 1 || !valid_options(o)) return KS_EINVAL;
+    if (o->method == KS_METHOD_TWO_ENDED || o->method == KS_METHOD_BLOCKTRI)
+        return KS_EUNAVAILABLE;
+    const ks_method method = choose(o);
+    if (method == KS_METHOD_AUTO) return KS_EINVAL;
+    if (!addressable(T, B, nx, ny)) return KS_ENOMEM;
+    const ks_kernels *kernels = ks_kernels_of(o->precision, o->tier);
+    if (!kernels) return KS_EUNAVAILABLE;
+
+    ks_smooth_plan *plan = ks_allocate(context, sizeof *plan);
+    if (!plan) return KS_ENOMEM;
+    const ks_smooth_plan empty = { 0 };
+    *plan = empty;
+    plan->context = context;
+    plan->T = T;
+    plan->B = B;
+    plan->nx = nx;
+    plan->ny = ny;
+    plan->options = *o;
+    plan->method = method;
+    plan->kernels = kernels;
+    plan->aggregates = ks_kernels_of(KS_F64, o->tier);
+    plan->segment = T / 16 < 1 ? 1 : T / 16 > 1024 ? 1024 : T / 16;
+    ks_status status = KS_OK;
+    if (method == KS_METHOD_SEQUENTIAL) {
+        plan->workers = ks_workers(context, o->threads, B);
+        plan->workspace = ks_sequential_workspace(plan);
+    } else {
+        plan->workers = ks_workers(context, o->threads, T);
+        status = ks_scan_plans(plan);
+        if (status == KS_OK) plan->workspace = ks_scan_method_workspace(plan);
+    }
+    const size_t zeros = (size_t)(nx > ny ? nx : ny) * sizeof(double) + 2 * KS_CARVE_ALIGNMENT;
+    if (status == KS_OK && plan->workspace > PTRDIFF_MAX - zeros) status = KS_ENOMEM;
+    if (status != KS_OK) {
+        ks_smooth_plan_destroy(plan);
+        return status;
+    }
+    plan->workspace += zeros;
+    *out = plan;
+    return KS_OK;
+}
+
+void ks_smooth_plan_destroy(ks_smooth_plan *plan)
+{
+    if (!plan) return;
+    ks_scan_plan_destroy(plan->forward);
+    ks_scan_plan_destroy(plan->reverse);
+    ks_release(plan->context, plan);
+}
+
+ks_method ks_smooth_plan_method(const ks_smooth_plan *plan) { return plan->method; }
+
+size_t ks_smooth_workspace_bytes(const ks_smooth_plan *plan) { return plan->workspace; }

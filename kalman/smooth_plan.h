@@ -1,0 +1,82 @@
+/* smooth_plan.h -- what a plan holds, what a run holds, and what the drivers share. */
+#ifndef KS_SMOOTH_PLAN_H
+#define KS_SMOOTH_PLAN_H
+
+#include <stdatomic.h>
+#include "carve.h"
+#include "kalscan/smooth.h"
+#include "kernels.h"
+#include "pool.h"
+
+/** Steps between two calls of the progress function, and between two partial sums of the
+ *  log-likelihood; fixed, because the sum's bits depend on it. */
+enum { KS_BLOCK = 4096 };
+
+struct ks_smooth_plan {
+    ks_context *context;
+    int64_t T, B;
+    int nx, ny;
+    ks_smooth_options options;
+    ks_method method;
+    const ks_kernels *kernels;    /* in the plan's precision               */
+    const ks_kernels *aggregates; /* in double, for aggregates of chunks   */
+    int workers;
+    int64_t segment;              /* steps between checkpoints, sequential */
+    ks_scan_plan *forward, *reverse;
+    size_t workspace;
+};
+
+/** One run: the plan, what it works on, and what has gone wrong so far. */
+typedef struct ks_run {
+    const ks_smooth_plan *plan;
+    const ks_model *model;
+    ks_view y;
+    const ks_outputs *outputs;
+    ks_info *info;
+    void *zeros;         /* max(nx, ny) zeros for an absent u or d */
+    atomic_int canceled;
+    int64_t done, total; /* for the progress function */
+} ks_run;
+
+/** Add a tally to info; the lowest (series, step) failure stays. On the caller's thread only. */
+void ks_run_add(ks_run *run, int64_t series, const ks_tally *tally);
+
+/** Tell the progress function that `steps` more are done; only on the caller's thread. Returns
+ *  non-zero once the run is canceled. */
+int ks_run_progress(ks_run *run, int64_t steps);
+
+/** Series b of the run, conventions resolved. */
+void ks_series_of(const ks_run *run, int64_t b, ks_series *series);
+
+/** Output `out` of series b. */
+ks_sink ks_sink_of(const ks_run *run, ks_out out, int64_t b);
+ks_forward_sinks ks_forward_sinks_of(const ks_run *run, int64_t b);
+ks_backward_sinks ks_backward_sinks_of(const ks_run *run, int64_t b);
+
+/** Write loglik of series b. */
+void ks_write_loglik(const ks_run *run, int64_t b, double loglik);
+
+/** Whether a plan makes all outputs of a set, any of a set. */
+static inline int ks_makes_all(const ks_smooth_plan *plan, unsigned outputs)
+{
+    return (plan->options.outputs & outputs) == outputs;
+}
+static inline int ks_makes_any(const ks_smooth_plan *plan, unsigned outputs)
+{
+    return (plan->options.outputs & outputs) != 0;
+}
+
+/** A mean and a square matrix in the plan's precision, `count` of each. */
+typedef struct ks_estimates { void *mean, *cov; } ks_estimates;
+ks_estimates ks_carve_estimates(ks_carver *carver, const ks_smooth_plan *plan, int64_t count);
+ks_sink ks_mean_sink(const ks_smooth_plan *plan, ks_estimates estimates, int64_t first);
+ks_sink ks_cov_sink(const ks_smooth_plan *plan, ks_estimates estimates, int64_t first);
+
+/* The drivers. Each carves its workspace with one function, NULL base measures, and runs. */
+size_t ks_sequential_workspace(const ks_smooth_plan *plan);
+void ks_sequential_run(ks_run *run, void *work);
+ks_status ks_scan_plans(ks_smooth_plan *plan);
+size_t ks_scan_method_workspace(const ks_smooth_plan *plan);
+void ks_scan_method_run(ks_run *run, void *work);
+
+#endif

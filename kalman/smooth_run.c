@@ -1,0 +1,142 @@
+/* smooth_run.c -- running plans: arguments checked, driver called, outcome told. */
+#include <string.h>
+#include "smooth_plan.h"
+
+/** Whether a view can be read: `steps` rows of `block` numbers, for all series. */
+static int readable(ks_view view, int64_t block, int64_t steps, int64_t series, int optional)
+{
+    if (!view.data) return optional;
+    if (view.step_stride < 0 || view.series_stride < 0) return 0;
+    if (steps > 1 && view.step_stride != 0 && view.step_stride < block) return 0;
+    return series == 1 || view.series_stride == 0 || view.series_stride >= block;
+}
+
+static int valid_model(const ks_smooth_plan *plan, const ks_model *m, ks_view y)
+{
+    const int64_t nx = plan->nx, ny = plan->ny, T = plan->T, B = plan->B;
+    if (!m || m->size != sizeof *m) return 0;
+    if ((m->prior != KS_PRIOR_X0 && m->prior != KS_PRIOR_X1) ||
+        (m->transition != KS_INTO && m->transition != KS_OUT_OF))
+        return 0;
+    /* With one step and the prior on it there is no transition at all. */
+    const int still = m->prior == KS_PRIOR_X1 && T == 1;
+    const int varies = m->F.step_stride || m->Q.step_stride || m->u.step_stride;
+    if (m->transition == KS_OUT_OF && varies && m->prior != KS_PRIOR_X1) return 0;
+    return readable(m->F, nx * nx, T, B, still) && readable(m->Q, nx * nx, T, B, still) &&
+           readable(m->u, nx, T, B, 1) && readable(m->H, ny * nx, T, B, 0) &&
+           readable(m->R, ny * ny, T, B, 0) && readable(m->d, ny, T, B, 1) &&
+           readable(m->m0, nx, 1, B, 0) && readable(m->P0, nx * nx, 1, B, 0) &&
+           readable(y, ny, T, B, 0);
+}
+
+typedef struct expected_output {
+    ks_output bit;
+    ks_out out;
+    int64_t block, steps;
+} expected_output;
+
+/** Every output that the plan makes has a place, and no other has. */
+static int valid_outputs(const ks_smooth_plan *plan, const ks_outputs *o)
+{
+    if (!o || o->size != sizeof *o) return 0;
+    const int64_t nx = plan->nx, ny = plan->ny, T = plan->T;
+    const expected_output all[] = {
+        { KS_OUT_LOGLIK, o->loglik, 1, 1 },
+        { KS_OUT_LOGLIK_TERMS, o->loglik_terms, 1, T },
+        { KS_OUT_PREDICTED_MEAN, o->predicted_mean, nx, T },
+        { KS_OUT_PREDICTED_COV, o->predicted_cov, nx * nx, T },
+        { KS_OUT_PREDICTED_VAR, o->predicted_var, nx, T },
+        { KS_OUT_FILTERED_MEAN, o->filtered_mean, nx, T },
+        { KS_OUT_FILTERED_COV, o->filtered_cov, nx * nx, T },
+        { KS_OUT_FILTERED_VAR, o->filtered_var, nx, T },
+        { KS_OUT_SMOOTHED_MEAN, o->smoothed_mean, nx, T },
+        { KS_OUT_SMOOTHED_COV, o->smoothed_cov, nx * nx, T },
+        { KS_OUT_SMOOTHED_VAR, o->smoothed_var, nx, T },
+        { KS_OUT_LAG_ONE_COV, o->lag_one_cov, nx * nx, T },
+        { KS_OUT_PRIOR_MEAN, o->prior_mean, nx, 1 },
+        { KS_OUT_PRIOR_COV, o->prior_cov, nx * nx, 1 },
+        { KS_OUT_INNOVATION, o->innovation, ny, T },
+        { KS_OUT_INNOVATION_COV, o->innovation_cov, ny * ny, T },
+        { KS_OUT_INNOVATION_STD, o->innovation_std, ny, T },
+    };
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; ++i) {
+        const expected_output *e = &all[i];
+        if (!ks_makes_any(plan, e->bit) != !e->out.data) return 0;
+        if (!e->out.data) continue;
+        if (e->steps > 1 && e->out.step_stride < e->block) return 0;
+        if (plan->B > 1 && e->out.series_stride < e->block) return 0;
+    }
+    return 1;
+}
+
+void ks_run_add(ks_run *run, int64_t series, const ks_tally *tally)
+{
+    ks_info *info = run->info;
+    info->ordinary_steps += tally->ordinary;
+    info->array_steps += tally->array;
+    info->missing += tally->missing;
+    info->elements += tally->elements;
+    if (tally->bad_step < 0) return;
+    if (info->step >= 0 && (info->series < series ||
+                            (info->series == series && info->step <= tally->bad_step)))
+        return;
+    info->series = series;
+    info->step = tally->bad_step;
+    info->row = tally->bad_row;
+    info->column = -1;
+    info->array = tally->bad_array;
+    info->fault = tally->fault;
+    info->suggestion = KS_METHOD_AUTO;
+    switch (tally->bad_array) {
+    case KS_ARRAY_Y: info->status = KS_EMODEL; break;
+    case KS_ARRAY_ELEMENT_COV:
+        info->status = KS_EREFUSED;
+        info->suggestion = KS_METHOD_SEQUENTIAL;
+        break;
+    case KS_ARRAY_ESTIMATE: info->status = KS_ENONFINITE; break;
+    default: info->status = KS_ENOTPD; break;
+    }
+}
+
+int ks_run_progress(ks_run *run, int64_t steps)
+{
+    const ks_smooth_options *o = &run->plan->options;
+    run->done += steps;
+    if (!o->progress) return 0;
+    const int64_t done = run->done < run->total ? run->done : run->total;
+    if (o->progress(o->progress_user, done, run->total)) atomic_store(&run->canceled, 1);
+    return atomic_load(&run->canceled);
+}
+
+ks_status ks_smooth_run(const ks_smooth_plan *plan, const ks_model *model, ks_view y,
+                        const ks_outputs *outputs, void *work, ks_info *info)
+{
+    ks_info mine = KS_INFO_INIT;
+    if (!plan || !work || (uintptr_t)work % KS_CARVE_ALIGNMENT != 0) return KS_EINVAL;
+    if (info && info->size != sizeof *info) return KS_EINVAL;
+    if (info) *info = mine;
+    ks_run run = { 0 };
+    run.plan = plan;
+    run.model = model;
+    run.y = y;
+    run.outputs = outputs;
+    run.info = info ? info : &mine;
+    run.info->method = plan->method;
+    atomic_init(&run.canceled, 0);
+    if (!valid_model(plan, model, y) || !valid_outputs(plan, outputs)) {
+        run.info->status = KS_EINVAL;
+        return KS_EINVAL;
+    }
+    const int most = plan->nx > plan->ny ? plan->nx : plan->ny;
+    const size_t zeros = ((size_t)most * sizeof(double) + KS_CARVE_ALIGNMENT - 1) /
+                         KS_CARVE_ALIGNMENT * KS_CARVE_ALIGNMENT;
+    run.zeros = work;
+    memset(run.zeros, 0, zeros);
+    void *rest = (char *)work + zeros;
+    if (plan->method == KS_METHOD_SEQUENTIAL)
+        ks_sequential_run(&run, rest);
+    else
+        ks_scan_method_run(&run, rest);
+    if (run.info->status == KS_OK && atomic_load(&run.canceled)) run.info->status = KS_ECANCELED;
+    return run.info->status;
+}

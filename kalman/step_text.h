@@ -1,0 +1,128 @@
+/* step_text.h -- one filter or smoother step in the ordinary (difference) form; see num_f64.h.
+ *
+ * The ordinary form subtracts: P - K S Kᵀ forward, P - E (Pp - Ps) Eᵀ backward. It is the cheapest
+ * and loses digits exactly as far as the result is smaller than what it is taken from. Each step
+ * tells whether it kept within KS_GROWTH; where not, its result is not used and the step is taken
+ * in the array form (array_step_text.h).
+ * Sizes: nx states, m observed entries. Paper: Sarkka & Garcia-Fernandez, eq. 6-10 and 12-14. */
+
+/** Numbers of scratch for any function here and in array_step_text.h. */
+KS_HD int64_t KS_T(ks_step_scratch)(int nx, int ny)
+{
+    const int64_t n = nx, m = ny;
+    return 11 * n * n + 3 * m * n + 2 * m * m + 2 * (n + m) * (n + m) + 8 * (n + m);
+}
+
+/** xp = F x + u, Pp = F P Fᵀ + Q, of which the lower triangle is the one to trust. */
+KS_HD void KS_T(ks_predict)(int nx, const KS_NUM *KS_RESTRICT F, const KS_NUM *KS_RESTRICT Q,
+                            const KS_NUM *KS_RESTRICT u, const KS_NUM *KS_RESTRICT x,
+                            const KS_NUM *KS_RESTRICT P, KS_NUM *KS_RESTRICT xp,
+                            KS_NUM *KS_RESTRICT Pp, KS_NUM *KS_RESTRICT W)
+{
+    KS_NUM *KS_RESTRICT FT = W;
+    KS_NUM *KS_RESTRICT PFT = W + nx * nx;
+    KS_T(ks_transpose)(nx, nx, F, FT);
+    KS_T(ks_mm)(nx, nx, nx, P, FT, PFT);
+    KS_T(ks_copy)(nx * nx, Q, Pp);
+    KS_T(ks_mm_add)(nx, nx, nx, F, PFT, Pp);
+    KS_T(ks_copy)(nx, u, xp);
+    KS_T(ks_mtv_add)(nx, nx, FT, x, xp);
+}
+
+/** The innovation of m entries, whitened: G (m, nx) <- L⁻¹ H Pp, v (m) <- L⁻¹ (y - d - H xp),
+ *  S (m, m) and inverse_d (m) the factors L D Lᵀ of H Pp Hᵀ + R as ks_ldl() leaves them. Returns
+ *  true where the ordinary form will do: H Pp Hᵀ within KS_GROWTH of R, no pivot lost in
+ *  round-off. HT holds nx * m numbers. */
+KS_HD KS_MASK KS_T(ks_innovation)(int nx, int m, const KS_NUM *KS_RESTRICT H,
+                                  const KS_NUM *KS_RESTRICT R, const KS_NUM *KS_RESTRICT d,
+                                  const KS_NUM *KS_RESTRICT y, const KS_NUM *KS_RESTRICT xp,
+                                  const KS_NUM *KS_RESTRICT Pp, KS_NUM *KS_RESTRICT G,
+                                  KS_NUM *KS_RESTRICT S, KS_NUM *KS_RESTRICT inverse_d,
+                                  KS_NUM *KS_RESTRICT v, KS_NUM *KS_RESTRICT HT)
+{
+    KS_T(ks_transpose)(m, nx, H, HT);
+    KS_T(ks_mm)(m, nx, nx, H, Pp, G);
+    KS_T(ks_copy)(m * m, R, S);
+    KS_T(ks_mm_add)(m, nx, m, G, HT, S);
+    for (int i = 0; i < m; ++i) v[i] = y[i] - d[i];
+    KS_T(ks_mtv_sub)(nx, m, HT, xp, v);
+    KS_MASK good = KS_GT(KS_LIT(1), KS_LIT(0));
+    for (int i = 0; i < m; ++i)
+        good = good & KS_GT(KS_LIT(1 + KS_GROWTH) * R[i * m + i], S[i * m + i]);
+    good = good & KS_T(ks_ldl)(m, 1 / KS_GROWTH, S, inverse_d);
+    KS_T(ks_ldl_forward)(m, nx, S, inverse_d, G);
+    KS_T(ks_ldl_forward)(m, 1, S, inverse_d, v);
+    return good;
+}
+
+/** x = xp + Gᵀ D⁻¹ v, P = Pp - Gᵀ D⁻¹ G, symmetric to the bit. Z holds m * nx numbers. */
+KS_HD void KS_T(ks_posterior)(int nx, int m, const KS_NUM *KS_RESTRICT G,
+                              const KS_NUM *KS_RESTRICT inverse_d, const KS_NUM *KS_RESTRICT v,
+                              const KS_NUM *KS_RESTRICT xp, const KS_NUM *KS_RESTRICT Pp,
+                              KS_NUM *KS_RESTRICT x, KS_NUM *KS_RESTRICT P,
+                              KS_NUM *KS_RESTRICT Z)
+{
+    for (int i = 0; i < m; ++i)
+        for (int c = 0; c < nx; ++c) Z[i * nx + c] = G[i * nx + c] * inverse_d[i];
+    KS_T(ks_copy)(nx, xp, x);
+    KS_T(ks_mtv_add)(m, nx, Z, v, x);
+    KS_T(ks_copy)(nx * nx, Pp, P);
+    KS_T(ks_mtm_sub)(nx, m, nx, Z, G, P);
+    KS_T(ks_mirror)(nx, P);
+}
+
+/** The smoothing gain from the filtered covariance P of a step and the transition F, Q out of it:
+ *  ET (nx, nx) = Eᵀ = Pp⁻¹ F P with Pp = F P Fᵀ + Q, paper eq. 12. Pp is returned whole (the lower
+ *  triangle is the one to trust). True where no pivot of Pp is lost in round-off.
+ *  W holds 2 nx² + nx numbers. */
+KS_HD KS_MASK KS_T(ks_smoothing_gain)(int nx, const KS_NUM *KS_RESTRICT F,
+                                      const KS_NUM *KS_RESTRICT Q, const KS_NUM *KS_RESTRICT P,
+                                      KS_NUM *KS_RESTRICT ET, KS_NUM *KS_RESTRICT Pp,
+                                      KS_NUM *KS_RESTRICT W)
+{
+    KS_NUM *KS_RESTRICT LD = W;
+    KS_NUM *KS_RESTRICT FT = W + nx * nx;
+    KS_NUM *KS_RESTRICT inverse_d = W + 2 * nx * nx;
+    KS_T(ks_transpose)(nx, nx, F, FT);
+    KS_T(ks_mm)(nx, nx, nx, F, P, ET);
+    KS_T(ks_copy)(nx * nx, Q, Pp);
+    KS_T(ks_mm_add)(nx, nx, nx, ET, FT, Pp);
+    KS_T(ks_copy)(nx * nx, Pp, LD);
+    const KS_MASK good = KS_T(ks_ldl)(nx, 1 / KS_GROWTH, LD, inverse_d);
+    KS_T(ks_ldl_forward)(nx, nx, LD, inverse_d, ET);
+    KS_T(ks_ldl_backward)(nx, nx, LD, inverse_d, ET);
+    return good;
+}
+
+/** One backward step, paper eq. 13-14: from filtered x, P of step k and smoothed xs, Ps of step
+ *  k + 1 to smoothed xn, Pn of step k. ET comes back for the lag-one covariance. Returns true
+ *  where the ordinary form will do. W holds 4 nx² + 2 nx numbers. */
+KS_HD KS_MASK KS_T(ks_smooth_back)(int nx, const KS_NUM *KS_RESTRICT F,
+                                   const KS_NUM *KS_RESTRICT Q, const KS_NUM *KS_RESTRICT u,
+                                   const KS_NUM *KS_RESTRICT x, const KS_NUM *KS_RESTRICT P,
+                                   const KS_NUM *KS_RESTRICT xs, const KS_NUM *KS_RESTRICT Ps,
+                                   KS_NUM *KS_RESTRICT xn, KS_NUM *KS_RESTRICT Pn,
+                                   KS_NUM *KS_RESTRICT ET, KS_NUM *KS_RESTRICT W)
+{
+    KS_NUM *KS_RESTRICT D = W;
+    KS_NUM *KS_RESTRICT M = W + nx * nx;
+    KS_NUM *KS_RESTRICT t = W + 4 * nx * nx;
+    KS_MASK good = KS_T(ks_smoothing_gain)(nx, F, Q, P, ET, D, W + nx * nx);
+    for (int i = 0; i < nx; ++i) t[i] = xs[i] - u[i];
+    for (int i = 0; i < nx; ++i) {
+        KS_NUM s = t[i];
+        for (int j = 0; j < nx; ++j) s = s - F[i * nx + j] * x[j];
+        t[i] = s;
+    }
+    KS_T(ks_copy)(nx, x, xn);
+    KS_T(ks_mtv_add)(nx, nx, ET, t, xn);
+    for (int i = 0; i < nx; ++i)
+        for (int j = 0; j < nx; ++j) D[i * nx + j] = Ps[i * nx + j] - D[i * nx + j];
+    KS_T(ks_mm)(nx, nx, nx, D, ET, M);
+    KS_T(ks_copy)(nx * nx, P, Pn);
+    KS_T(ks_mtm_add)(nx, nx, nx, ET, M, Pn);
+    KS_T(ks_mirror)(nx, Pn);
+    for (int i = 0; i < nx; ++i)
+        good = good & KS_GT(KS_LIT(KS_GROWTH) * Pn[i * nx + i], P[i * nx + i]);
+    return good;
+}

@@ -1,0 +1,115 @@
+/* array_text.h -- orthogonal triangularisation for square-root (array) forms; see num_f64.h.
+ *
+ * A covariance P is carried as any S with P = S Sᵀ, and sums of covariances are made by putting
+ * square roots side by side and rotating from the right: [A B] Theta = [L 0] gives L Lᵀ = A Aᵀ +
+ * B Bᵀ without ever forming it. A reflection from the right touches each row on its own, so every
+ * row keeps an error relative to its own norm: rows of very different scale do no harm.
+ * For numbers that compare to a truth value; packs of series take this form one by one. */
+
+/** Square root S (n, n) with S Sᵀ = A for a positive semidefinite A, by pivoting on the largest
+ *  remaining share of a diagonal entry; what is left when only round-off remains is dropped. The
+ *  rank is returned; columns beyond it are zero. W holds n * n + n numbers. */
+KS_HD_COLD int KS_T(ks_pivoted_factor)(int n, const KS_NUM *A, KS_NUM *S, KS_NUM *W)
+{
+    KS_NUM *R = W;            /* what remains of A */
+    KS_NUM *used = W + n * n; /* 1 for rows that have been pivots */
+    int rank = 0;
+    for (int i = 0; i < n * n; ++i) {
+        R[i] = A[i];
+        S[i] = KS_LIT(0);
+    }
+    for (int i = 0; i < n; ++i) used[i] = KS_LIT(0);
+    for (int c = 0; c < n; ++c) {
+        int p = -1;
+        KS_NUM best = KS_LIT(4 * n * KS_EPS);
+        for (int i = 0; i < n; ++i) {
+            if (KS_GT(used[i], KS_LIT(0)) || !KS_GT(A[i * n + i], KS_LIT(0))) continue;
+            const KS_NUM share = R[i * n + i] / A[i * n + i];
+            if (KS_GT(share, best)) {
+                best = share;
+                p = i;
+            }
+        }
+        if (p < 0) break;
+        used[p] = KS_LIT(1);
+        const KS_NUM root = KS_SQRT(R[p * n + p]);
+        for (int i = 0; i < n; ++i) {
+            if (i == p)
+                S[i * n + c] = root;
+            else if (!KS_GT(used[i], KS_LIT(0)))
+                S[i * n + c] = (i > p ? R[i * n + p] : R[p * n + i]) / root;
+        }
+        for (int i = 0; i < n; ++i)
+            if (!KS_GT(used[i], KS_LIT(0)))
+                for (int j = 0; j <= i; ++j)
+                    if (!KS_GT(used[j], KS_LIT(0)))
+                        R[i * n + j] = R[i * n + j] - S[i * n + c] * S[j * n + c];
+        rank = c + 1;
+    }
+    return rank;
+}
+
+/** Reflect row `row` of M (rows, columns) onto its entry `p`, for all rows from `row` on; entries
+ *  right of p in that row become exactly zero. M[row, p] ends non-negative. V holds columns
+ *  numbers. */
+KS_HD void KS_T(ks_reflect_row)(int rows, int columns, int row, int p, KS_NUM *M, KS_NUM *V)
+{
+    KS_NUM *m = M + (int64_t)row * columns;
+    KS_NUM scale = KS_LIT(0), sum = KS_LIT(0);
+    for (int c = p; c < columns; ++c) {
+        const KS_NUM a = KS_GT(m[c], KS_LIT(0)) ? m[c] : -m[c];
+        if (KS_GT(a, scale)) scale = a;
+    }
+    if (!KS_GT(scale, KS_LIT(0))) return;
+    for (int c = p; c < columns; ++c) {
+        V[c] = m[c] / scale;
+        sum = sum + V[c] * V[c];
+    }
+    const KS_NUM norm = KS_SQRT(sum);
+    /* v = x + sign(x_p) |x| e_p has no cancellation; the row ends at -sign(x_p) |x|. */
+    const int negative = KS_GT(KS_LIT(0), V[p]);
+    V[p] = negative ? V[p] - norm : V[p] + norm;
+    const KS_NUM beta = KS_LIT(1) / (norm * (negative ? -V[p] : V[p]));
+    for (int r = row + 1; r < rows; ++r) {
+        KS_NUM *x = M + (int64_t)r * columns;
+        KS_NUM dot = KS_LIT(0);
+        for (int c = p; c < columns; ++c) dot = dot + x[c] * V[c];
+        dot = dot * beta;
+        for (int c = p; c < columns; ++c) x[c] = x[c] - dot * V[c];
+        if (!negative) x[p] = -x[p];
+    }
+    m[p] = norm * scale;
+    for (int c = p + 1; c < columns; ++c) m[c] = KS_LIT(0);
+}
+
+/** M (rows, columns) <- [L 0], L lower triangular with a non-negative diagonal. V: columns. */
+KS_HD_COLD void KS_T(ks_lq)(int rows, int columns, KS_NUM *M, KS_NUM *V)
+{
+    for (int r = 0; r < rows && r < columns; ++r)
+        KS_T(ks_reflect_row)(rows, columns, r, r, M, V);
+}
+
+/** The sum over l of |A[i, l]| times the norm of row l of S (n, n): a bound for row i of A S that
+ *  does not shrink by cancellation, against which a pivot is judged. */
+KS_HD KS_NUM KS_T(ks_row_bound)(int n, const KS_NUM *A_row, const KS_NUM *S)
+{
+    KS_NUM bound = KS_LIT(0);
+    for (int l = 0; l < n; ++l) {
+        KS_NUM norm = KS_LIT(0);
+        for (int c = 0; c < n; ++c) norm = norm + S[l * n + c] * S[l * n + c];
+        bound = bound + (KS_GT(A_row[l], KS_LIT(0)) ? A_row[l] : -A_row[l]) * KS_SQRT(norm);
+    }
+    return bound;
+}
+
+/** P (n, n) = S Sᵀ with S (n, columns) stored with row length `stride`; symmetric to the bit. */
+KS_HD void KS_T(ks_square)(int n, int columns, int stride, const KS_NUM *S, KS_NUM *P)
+{
+    for (int i = 0; i < n; ++i)
+        for (int j = 0; j <= i; ++j) {
+            KS_NUM s = KS_LIT(0);
+            for (int c = 0; c < columns; ++c) s = s + S[i * stride + c] * S[j * stride + c];
+            P[i * n + j] = s;
+            P[j * n + i] = s;
+        }
+}

@@ -1,0 +1,11 @@
+/* num_end.h -- undoes a num_*.h. */
+#undef KS_NUM
+#undef KS_T
+#undef KS_LIT
+#undef KS_SQRT
+#undef KS_MASK
+#undef KS_GT
+#undef KS_SELECT
+#undef KS_ALL
+#undef KS_EPS
+#undef KS_GROWTH

@@ -1,0 +1,11 @@
+/* num_f32.h -- the number of the shared arithmetic: float. See num_f64.h for the vocabulary. */
+#define KS_NUM float
+#define KS_T(name) name##_f32
+#define KS_LIT(x) ((float)(x))
+#define KS_SQRT(x) sqrtf(x)
+#define KS_MASK int
+#define KS_GT(a, b) ((a) > (b))
+#define KS_SELECT(m, a, b) ((m) ? (a) : (b))
+#define KS_ALL(m) (m)
+#define KS_EPS 5.9604644775390625e-8
+#define KS_GROWTH 5e2

@@ -1,0 +1,23 @@
+/* num_f64.h -- the number of the shared arithmetic: double. No include guard: num_end.h undoes it.
+ *
+ * A text (a header named *_text.h) is arithmetic written once and included once for each number.
+ * It uses infix + - * /, and for the rest this vocabulary:
+ *   KS_NUM         the number              KS_T(name)       name with the number's suffix
+ *   KS_LIT(x)      a literal               KS_SQRT(x)       square root
+ *   KS_MASK        result of comparisons   KS_GT(a, b)      a > b, false for NaN
+ *   KS_SELECT(m, a, b)  m ? a : b          KS_ALL(m)        true where every lane of m is
+ *   KS_EPS         unit round-off, as a double
+ * The language is the common subset of C11 and C++17: no VLA, no compound literal, no designated
+ * initialiser, no implicit conversion from void *. */
+#define KS_NUM double
+#define KS_T(name) name##_f64
+#define KS_LIT(x) ((double)(x))
+#define KS_SQRT(x) sqrt(x)
+#define KS_MASK int
+#define KS_GT(a, b) ((a) > (b))
+#define KS_SELECT(m, a, b) ((m) ? (a) : (b))
+#define KS_ALL(m) (m)
+#define KS_EPS 1.1102230246251565e-16
+/* The most that an ordinary (difference) form may amplify round-off before the square-root array
+ * form takes the step: 1e5 * 1.1e-16 leaves 1e-11 of a standard deviation. */
+#define KS_GROWTH 1e5
