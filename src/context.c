@@ -10,8 +10,8 @@
 static void *c_allocate(void *user, size_t alignment, size_t bytes)
 {
     (void)user;
+    if (bytes > PTRDIFF_MAX - ALIGNMENT) return NULL;
     /* C11 asks for a multiple of the alignment. */
-    if (bytes > SIZE_MAX - (ALIGNMENT - 1)) return NULL;
     const size_t rounded = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     return aligned_alloc(alignment, rounded ? rounded : ALIGNMENT);
 }
