@@ -1,0 +1,158 @@
+/* `kalscan generate`: options; the file is made in generate_file.c. */
+#include <stdio.h>
+#include <string.h>
+#include "command.h"
+#include "generate.h"
+#include "help.h"
+#include "options.h"
+#include "temp_file.h"
+
+enum {
+    OUTPUT = 1, STEPS, SERIES, NX, NY, SEED, MISSING, DT, NOISE_Q, NOISE_R, COMPRESS, FORCE, QUIET,
+    JSON, HELP, VERSION
+};
+
+static const ks_option options[] = {
+    {OUTPUT, "output", "FILE", "the file to make", 'o'},
+    {STEPS, "T", "N", "steps, default 1000", 0},
+    {SERIES, "B", "N", "series; y and what varies get a leading axis", 0},
+    {NX, "nx", "N", "states, default 4; local-level has 1", 0},
+    {NY, "ny", "N", "observed entries, default 2; constant-velocity has nx / 2", 0},
+    {SEED, "seed", "N", "default 1; one seed gives the same numbers everywhere", 0},
+    {MISSING, "missing", "FRACTION", "of entries, half of them in outages of 10 to 99 steps", 0},
+    {DT, "dt", "SECONDS", "constant-velocity: time between steps, default 1", 0},
+    {NOISE_Q, "q", "VALUE", "intensity or variance of the process noise, default 1", 0},
+    {NOISE_R, "r", "VALUE", "variance of the observations, default 1", 0},
+    {COMPRESS, "compress", "LEVEL", "0 (default) to 9: shuffle and deflate", 0},
+    {FORCE, "force", NULL, "replace an existing file", 0},
+    {JSON, "json", NULL, "summary as one JSON object", 0},
+    {QUIET, "quiet", NULL, "no summary, no progress bar", 0},
+    {HELP, "help", NULL, "this text", 'h'},
+    {VERSION, "version", NULL, "the version", 0},
+    {0}};
+
+static const char *const kinds[] = {"random", "constant-velocity", "local-level", NULL};
+static const char *const later_kinds[] = {"rotation", "blocktri", "queue", NULL};
+
+static void print_help(void)
+{
+    printf("usage: kalscan generate KIND -o FILE.h5 [options]\n\n"
+           "Make an input file with data simulated from its model.\n\nKinds\n"
+           "  random             F = 0.99 x an orthogonal matrix, Q = Xi Xi', R = Xi Xi', and\n"
+           "                     H, u, d normal, all drawn anew for each step (Sarkka and\n"
+           "                     Garcia-Fernandez, Sec. VI-A)\n"
+           "  constant-velocity  nx / 2 axes of position and velocity, positions observed; --dt,\n"
+           "                     --q (white acceleration), --r\n"
+           "  local-level        a random walk observed with noise; --q, --r\n\nOptions\n");
+    ks_options_print(options);
+    printf("Numbers may be written like 1e6.\n");
+    ks_help_model();
+    ks_help_exit_codes();
+}
+
+static ks_exit read_small(const char *option, const char *text, int low, int high, int *value,
+                          ks_failure *failure)
+{
+    int64_t number = 0;
+    if (ks_parse_integer(option, text, low, high, &number, failure) == KS_EXIT_DONE)
+        *value = (int)number;
+    return failure->code;
+}
+
+static ks_exit read_option(ks_generate_settings *settings, int id, const char *value,
+                           ks_failure *failure)
+{
+    ks_recipe *recipe = &settings->recipe;
+    const int64_t most = (int64_t)1 << 40;
+    switch (id) {
+    case OUTPUT: settings->output = value; break;
+    case STEPS: return ks_parse_integer("T", value, 1, most, &recipe->T, failure);
+    case SERIES:
+        recipe->batched = true;
+        return ks_parse_integer("B", value, 1, most, &recipe->B, failure);
+    case NX: return read_small("nx", value, 1, 4096, &recipe->nx, failure);
+    case NY: return read_small("ny", value, 1, 4096, &recipe->ny, failure);
+    case SEED: return ks_parse_integer("seed", value, 0, (int64_t)1 << 52, &recipe->seed, failure);
+    case MISSING: return ks_parse_number("missing", value, 0.0, 0.95, &recipe->missing, failure);
+    case DT: return ks_parse_number("dt", value, 1e-12, 1e12, &recipe->dt, failure);
+    case NOISE_Q: return ks_parse_number("q", value, 0.0, 1e100, &recipe->q, failure);
+    case NOISE_R: return ks_parse_number("r", value, 0.0, 1e100, &recipe->r, failure);
+    case COMPRESS: return read_small("compress", value, 0, 9, &settings->compress, failure);
+    case FORCE: settings->force = true; break;
+    case QUIET: settings->quiet = true; break;
+    default: settings->json = true; break;
+    }
+    return KS_EXIT_DONE;
+}
+
+/* Sizes that a kind has by itself; 0: not stated. */
+static ks_exit complete(ks_recipe *recipe, ks_failure *failure)
+{
+    if (recipe->kind == KS_KIND_LOCAL_LEVEL) {
+        if (recipe->nx > 1 || recipe->ny > 1)
+            return ks_fail(failure, KS_EXIT_USAGE, "local-level has nx = 1 and ny = 1");
+        recipe->nx = recipe->ny = 1;
+        return KS_EXIT_DONE;
+    }
+    if (recipe->nx == 0) recipe->nx = 4;
+    if (recipe->kind == KS_KIND_RANDOM) {
+        if (recipe->ny == 0) recipe->ny = 2;
+        return KS_EXIT_DONE;
+    }
+    if (recipe->nx % 2 != 0)
+        return ks_fail(failure, KS_EXIT_USAGE, "constant-velocity needs an even nx, got %d",
+                       recipe->nx);
+    if (recipe->ny != 0 && recipe->ny != recipe->nx / 2)
+        return ks_fail(failure, KS_EXIT_USAGE, "constant-velocity observes nx / 2 = %d positions, "
+                       "not ny = %d", recipe->nx / 2, recipe->ny);
+    recipe->ny = recipe->nx / 2;
+    return KS_EXIT_DONE;
+}
+
+static ks_exit run(ks_generate_settings *settings, const char *kind, ks_failure *failure)
+{
+    const char *const inputs[] = {NULL};
+    int index = 0;
+    if (!kind)
+        return ks_fail(failure, KS_EXIT_USAGE,
+                       "no kind; usage: kalscan generate KIND -o FILE.h5, see --help");
+    if (ks_parse_word("KIND", kind, kinds, later_kinds, &index, failure)) return failure->code;
+    settings->recipe.kind = (ks_kind)index;
+    settings->kind_name = kind;
+    if (!settings->output)
+        return ks_fail(failure, KS_EXIT_USAGE,
+                       "no output; usage: kalscan generate KIND -o FILE.h5");
+    if (complete(&settings->recipe, failure) ||
+        ks_target_check(settings->output, settings->force, inputs, failure))
+        return failure->code;
+    return ks_generate_file(settings, failure);
+}
+
+ks_exit ks_command_generate(const ks_call *call, ks_failure *failure)
+{
+    ks_option_reader reader = {.argc = call->argc, .argv = call->argv,
+                               .command = "kalscan generate", .tables = {options}};
+    ks_generate_settings settings = {.line = call->line};
+    const char *value, *kind = NULL;
+    int id;
+    settings.recipe.T = 1000;
+    settings.recipe.B = settings.recipe.seed = 1;
+    settings.recipe.dt = settings.recipe.q = settings.recipe.r = 1.0;
+    while ((id = ks_options_next(&reader, &value, failure)) != KS_OPTION_END) {
+        if (id == KS_OPTION_ERROR) return failure->code;
+        if (id == HELP || id == VERSION) {
+            if (id == HELP) print_help();
+            else ks_print_version();
+            return KS_EXIT_DONE;
+        }
+        if (id != KS_OPTION_WORD) {
+            if (read_option(&settings, id, value, failure)) return failure->code;
+        } else if (kind) {
+            return ks_fail(failure, KS_EXIT_USAGE, "one kind only, but got '%s' and '%s'", kind,
+                           value);
+        } else {
+            kind = value;
+        }
+    }
+    return run(&settings, kind, failure);
+}

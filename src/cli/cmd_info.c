@@ -1,0 +1,86 @@
+/* `kalscan info`: what was understood of a file. */
+#include <stdio.h>
+#include "command.h"
+#include "h5.h"
+#include "help.h"
+#include "info.h"
+#include "options.h"
+
+enum { Y = 1, MODEL, MODEL_FILE, PRIOR, TRANSITION, LAYOUT, JSON, QUIET, HELP, VERSION };
+
+static const ks_option options[] = {
+    {Y, "y", "PATH", "dataset of the observations instead of /y", 0},
+    {MODEL, "model", "GROUP", "group of the model instead of /model", 0},
+    {MODEL_FILE, "model-file", "FILE", "file that holds the model", 0},
+    {PRIOR, "prior", "x0|x1", "override the attribute of the model", 0},
+    {TRANSITION, "transition", "into|out-of", "override the attribute of the model", 0},
+    {LAYOUT, "layout", "c|fortran", "override the attribute of the model", 0},
+    {JSON, "json", NULL, "one JSON object", 0},
+    {QUIET, "quiet", NULL, "accepted; there is no progress bar to hide", 0},
+    {HELP, "help", NULL, "this text", 'h'},
+    {VERSION, "version", NULL, "the version", 0},
+    {0}};
+
+static void print_help(void)
+{
+    printf("usage: kalscan info FILE.h5 [options]\n\n"
+           "What is understood of an input or output file: sizes, conventions, missing entries,\n"
+           "problems. Exit code 3 when there are problems.\n\nOptions\n");
+    ks_options_print(options);
+    ks_help_model();
+    ks_help_exit_codes();
+}
+
+static ks_exit read_option(ks_input_places *places, bool *json, int id, const char *value,
+                           ks_failure *failure)
+{
+    static const char *const priors[] = {"x0", "x1", NULL};
+    static const char *const transitions[] = {"into", "out-of", NULL};
+    static const char *const layouts[] = {"c", "fortran", NULL};
+    switch (id) {
+    case Y: places->y = value; break;
+    case MODEL: places->model = value; break;
+    case MODEL_FILE: places->model_file = value; break;
+    case PRIOR: return ks_parse_word("prior", value, priors, NULL, &places->prior, failure);
+    case TRANSITION:
+        return ks_parse_word("transition", value, transitions, NULL, &places->transition, failure);
+    case LAYOUT: return ks_parse_word("layout", value, layouts, NULL, &places->layout, failure);
+    case JSON: *json = true; break;
+    default: break;
+    }
+    return KS_EXIT_DONE;
+}
+
+ks_exit ks_command_info(const ks_call *call, ks_failure *failure)
+{
+    ks_option_reader reader = {.argc = call->argc, .argv = call->argv, .command = "kalscan info",
+                               .tables = {options}};
+    ks_input_places places = KS_INPUT_PLACES_INIT;
+    bool json = false;
+    const char *value;
+    int id;
+    while ((id = ks_options_next(&reader, &value, failure)) != KS_OPTION_END) {
+        if (id == KS_OPTION_ERROR) return failure->code;
+        if (id == HELP || id == VERSION) {
+            if (id == HELP) print_help();
+            else ks_print_version();
+            return KS_EXIT_DONE;
+        }
+        if (id != KS_OPTION_WORD) {
+            if (read_option(&places, &json, id, value, failure)) return failure->code;
+        } else if (places.file) {
+            return ks_fail(failure, KS_EXIT_USAGE, "one file only, but got '%s' and '%s'",
+                           places.file, value);
+        } else {
+            places.file = value;
+        }
+    }
+    if (!places.file)
+        return ks_fail(failure, KS_EXIT_USAGE, "no file; usage: kalscan info FILE.h5");
+    const hid_t file = ks_h5_open(places.file, failure);
+    if (file < 0) return failure->code;
+    const bool output = ks_info_is_output(file);
+    if (output) ks_info_output(file, places.file, json, failure);
+    ks_h5_release(file);
+    return output ? failure->code : ks_info_model(&places, json, failure);
+}

@@ -1,0 +1,178 @@
+/* `kalscan smooth` and `kalscan filter`: open, plan, read, compute, write, tell. */
+#include "run.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "explain.h"
+#include "memory.h"
+#include "output_file.h"
+#include "temp_file.h"
+
+static void read_progress(void *user, double done) { ks_progress_set(user, done); }
+
+static int compute_progress(void *user, int64_t done, int64_t total)
+{
+    ks_progress_set(user, total > 0 ? (double)done / (double)total : 0.0);
+    return 0;
+}
+
+static void write_progress(void *user, double bytes)
+{
+    ks_run *run = user;
+    run->written += bytes;
+    ks_progress_set(&run->progress, run->written / (double)(run->output_bytes + 1));
+}
+
+/* What looks like a mistake but may be meant. */
+static void print_notes(const ks_run *run)
+{
+    const ks_input *input = run->input;
+    if (run->settings->quiet || input->layout_stated) return;
+    for (int i = 0; i < KS_INPUT_ARRAYS; ++i)
+        if (input->arrays[i].dataset.id >= 0 && input->arrays[i].dataset.matlab) {
+            fprintf(stderr, "kalscan: note: %s: %s was written by MATLAB (attribute MATLAB_class) "
+                    "but no layout is stated; if time comes last there, use --layout fortran\n",
+                    input->arrays[i].dataset.file, input->arrays[i].dataset.path);
+            return;
+        }
+}
+
+static ks_exit check_files(const ks_settings *settings, ks_failure *failure)
+{
+    const char *const inputs[] = {settings->places.file, settings->places.model_file, NULL};
+    if (!settings->output) return KS_EXIT_DONE;
+    return ks_target_check(settings->output, settings->force, inputs, failure);
+}
+
+static ks_exit make_plan(ks_run *run, ks_failure *failure)
+{
+    const ks_settings *settings = run->settings;
+    ks_context_options context_options = KS_CONTEXT_OPTIONS_INIT;
+    ks_smooth_options options = KS_SMOOTH_OPTIONS_INIT;
+    context_options.threads = settings->threads;
+    if (ks_context_create(&run->context, &context_options) != KS_OK)
+        return ks_fail(failure, KS_EXIT_RESOURCES, "out of memory: the system gives no more threads");
+    options.job = settings->job;
+    options.method = settings->method;
+    options.precision = settings->precision;
+    options.outputs = run->results.outputs;
+    options.scan = settings->scan;
+    options.scan_threshold = settings->scan_threshold;
+    options.threads = settings->threads;
+    options.progress = compute_progress;
+    options.progress_user = &run->progress;
+    const ks_status status = ks_smooth_plan_create(&run->plan, run->context, run->input->T,
+                                                   run->input->B, run->input->nx, run->input->ny,
+                                                   &options);
+    if (status != KS_OK) return ks_explain_plan(status, settings, failure);
+    run->info.method = ks_smooth_plan_method(run->plan);
+    run->info.scan = settings->scan;
+    run->info.threads = ks_context_threads(run->context);
+    run->work_bytes = ks_smooth_workspace_bytes(run->plan);
+    return KS_EXIT_DONE;
+}
+
+static ks_exit open_input(ks_run *run, ks_failure *failure)
+{
+    const ks_settings *settings = run->settings;
+    if (ks_input_open(&run->input, &settings->places, failure) ||
+        ks_problems_fail(&run->input->problems, failure))
+        return failure->code;
+    print_notes(run);
+    ks_results_plan(&run->results, settings, run->input);
+    run->input_bytes = ks_input_bytes(run->input, settings->precision);
+    run->output_bytes = ks_results_bytes(&run->results);
+    return make_plan(run, failure);
+}
+
+static ks_exit read_input(ks_run *run, ks_failure *failure)
+{
+    const double start = ks_seconds();
+    ks_progress_phase(&run->progress, "read");
+    if (ks_input_load(run->input, run->settings->precision, read_progress, &run->progress,
+                      failure) == KS_EXIT_DONE)
+        ks_problems_fail(&run->input->problems, failure);
+    run->read_seconds = ks_seconds() - start;
+    return failure->code;
+}
+
+static ks_exit compute(ks_run *run, ks_failure *failure)
+{
+    const double start = ks_seconds();
+    const size_t total = ks_size_sum(run->input_bytes, ks_size_sum(run->output_bytes,
+                                                                   run->work_bytes));
+    ks_model model;
+    ks_view y;
+    ks_outputs outputs;
+    if (ks_memory_check(total, "the computation (--dry-run tells the parts)", failure))
+        return failure->code;
+    if (ks_results_allocate(&run->results, run->input, &outputs, failure)) return failure->code;
+    void *work = ks_memory_raw(run->work_bytes, "the workspace", failure);
+    if (!work) return failure->code;
+    ks_progress_phase(&run->progress, "compute");
+    ks_input_views(run->input, &model, &y);
+    const ks_status status = ks_smooth_run(run->plan, &model, y, &outputs, work, &run->info);
+    free(work);
+    run->compute_seconds = ks_seconds() - start;
+    return status == KS_OK ? KS_EXIT_DONE : ks_explain_run(status, &run->info, run->input, failure);
+}
+
+static ks_exit write_output(ks_run *run, ks_failure *failure)
+{
+    const ks_settings *settings = run->settings;
+    const double start = ks_seconds();
+    ks_output_file *out;
+    ks_progress_phase(&run->progress, "write");
+    if (ks_output_create(&out, settings->output, settings->force, settings->compress, failure))
+        return failure->code;
+    if (ks_provenance_write(run, out, failure) ||
+        ks_results_write(&run->results, run->input, out, write_progress, run, failure)) {
+        ks_output_discard(out);
+        return failure->code;
+    }
+    ks_output_commit(out, failure);
+    run->write_seconds = ks_seconds() - start;
+    return failure->code;
+}
+
+static ks_exit run_steps(ks_run *run, ks_failure *failure)
+{
+    const ks_settings *settings = run->settings;
+    if (check_files(settings, failure) || open_input(run, failure)) return failure->code;
+    if (read_input(run, failure) == KS_EXIT_DONE && !settings->dry_run &&
+        compute(run, failure) == KS_EXIT_DONE)
+        write_output(run, failure);
+    ks_progress_clear(&run->progress);
+    /* Who asks whether it fits in memory wants the numbers also when it does not. */
+    const bool tell = failure->code == KS_EXIT_DONE ||
+                      (settings->dry_run && failure->code == KS_EXIT_RESOURCES);
+    if (tell && (settings->json || !settings->quiet)) ks_summary_print(run);
+    return failure->code;
+}
+
+static ks_exit run_job(ks_job job, const ks_call *call, ks_failure *failure)
+{
+    const ks_info info = KS_INFO_INIT;
+    ks_settings settings;
+    if (ks_settings_read(&settings, job, call, failure) || settings.help_shown)
+        return failure->code;
+    ks_run run = {.settings = &settings, .call = call, .info = info};
+    ks_progress_start(&run.progress, settings.quiet);
+    run_steps(&run, failure);
+    ks_results_free(&run.results);
+    ks_smooth_plan_destroy(run.plan);
+    ks_context_destroy(run.context);
+    ks_input_close(run.input);
+    return failure->code;
+}
+
+ks_exit ks_command_smooth(const ks_call *call, ks_failure *failure)
+{
+    return run_job(KS_JOB_SMOOTH, call, failure);
+}
+
+ks_exit ks_command_filter(const ks_call *call, ks_failure *failure)
+{
+    return run_job(KS_JOB_FILTER, call, failure);
+}

@@ -1,0 +1,86 @@
+#include "explain.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void ks_scan_text(ks_method method, ks_scan_algorithm scan, int64_t threshold, char text[64])
+{
+    if (method != KS_METHOD_SCAN && method != KS_METHOD_SCAN_RTS &&
+        method != KS_METHOD_SCAN_TWO_FILTER)
+        snprintf(text, 64, "none");
+    else if (scan == KS_SCAN_SENGUPTA)
+        snprintf(text, 64, "%s:%lld", ks_scan_name(scan), (long long)threshold);
+    else
+        snprintf(text, 64, "%s", ks_scan_name(scan));
+}
+
+ks_exit ks_explain_plan(ks_status status, const ks_settings *settings, ks_failure *failure)
+{
+    const char *method = ks_method_name(settings->method);
+    switch (status) {
+    case KS_EINVAL:
+        return ks_fail(failure, KS_EXIT_USAGE,
+                       "method %s cannot make the outputs that were asked for%s; "
+                       "use --method sequential", method,
+                       settings->filtered ? " (--filtered)" : "");
+    case KS_EUNAVAILABLE:
+        return ks_fail(failure, KS_EXIT_USAGE, "method %s with these options is not in this version",
+                       method);
+    case KS_ENODEV:
+    case KS_EDEVICE: return ks_fail(failure, KS_EXIT_RESOURCES, "%s", ks_strerror(status));
+    default:
+        return ks_fail(failure, KS_EXIT_RESOURCES, "out of memory: the sizes of this input are too "
+                       "large for method %s", method);
+    }
+}
+
+/* "series 3, step 17: ", as far as known. */
+static void place_text(const ks_info *info, const ks_input *input, char *text, size_t size)
+{
+    char series[48] = "";
+    if (input->batched && info->series >= 0)
+        snprintf(series, sizeof series, "series %lld, ", (long long)info->series);
+    if (info->step >= 0)
+        snprintf(text, size, "%sstep %lld: ", series, (long long)info->step);
+    else
+        snprintf(text, size, "%s", series);
+}
+
+static const char *fault_text(const ks_info *info)
+{
+    switch (info->fault) {
+    case KS_FAULT_NOT_FINITE: return "is not finite";
+    case KS_FAULT_ASYMMETRIC: return "is not symmetric";
+    case KS_FAULT_INDEFINITE: return "is indefinite";
+    default: return info->status == KS_ENONFINITE ? "is not finite" : "is not positive definite";
+    }
+}
+
+ks_exit ks_explain_run(ks_status status, const ks_info *info, const ks_input *input,
+                       ks_failure *failure)
+{
+    char place[128];
+    const char *file = input->places.file;
+    const char *matrix = ks_array_name(info->array), *fault = fault_text(info);
+    place_text(info, input, place, sizeof place);
+    switch (status) {
+    case KS_EREFUSED:
+        return ks_fail(failure, KS_EXIT_NUMERICAL,
+                       "%s: %s%s %s; method '%s' cannot take this model, use --method %s", file,
+                       place, matrix, fault, ks_method_name(info->method),
+                       ks_method_name(info->suggestion == KS_METHOD_AUTO ? KS_METHOD_SEQUENTIAL
+                                                                         : info->suggestion));
+    case KS_ENOTPD:
+    case KS_ENONFINITE:
+        return ks_fail(failure, KS_EXIT_NUMERICAL, "%s: %s%s %s (method %s)", file, place, matrix,
+                       fault, ks_method_name(info->method));
+    case KS_EMODEL:
+        return ks_fail(failure, KS_EXIT_CONTENT, "%s: %s%s %s", file, place, matrix, fault);
+    case KS_ENOMEM:
+        return ks_fail(failure, KS_EXIT_RESOURCES, "%s: out of memory", file);
+    case KS_ENODEV:
+    case KS_EDEVICE: return ks_fail(failure, KS_EXIT_RESOURCES, "%s", ks_strerror(status));
+    case KS_ECANCELED: return ks_fail(failure, KS_EXIT_INTERRUPTED, "interrupted");
+    default: return ks_fail(failure, KS_EXIT_NUMERICAL, "%s: %s", file, ks_strerror(status));
+    }
+}

@@ -1,0 +1,20 @@
+/* explain.h -- what the library reports, in words for the user. */
+#ifndef KS_CLI_EXPLAIN_H
+#define KS_CLI_EXPLAIN_H
+
+#include "kalscan/smooth.h"
+#include "failure.h"
+#include "model_file.h"
+#include "settings.h"
+
+/** Planning failed. */
+ks_exit ks_explain_plan(ks_status status, const ks_settings *settings, ks_failure *failure);
+
+/** A run failed: names the step, the series where there are several, and the matrix. */
+ks_exit ks_explain_run(ks_status status, const ks_info *info, const ks_input *input,
+                       ks_failure *failure);
+
+/** "ladner-fischer", "sengupta:100", or "none" for methods without a scan. */
+void ks_scan_text(ks_method method, ks_scan_algorithm scan, int64_t threshold, char text[64]);
+
+#endif

@@ -1,0 +1,117 @@
+/* kalscan -- filtering and smoothing of HDF5 files from the command line.
+ *
+ * The way of a run: main() prepares the process and picks a command; the command reads its options
+ * (options.c, settings.c), the input (src/io), calls the library, writes the output (src/io) and
+ * prints a summary. Whatever fails travels back here as one ks_failure: its sentence goes to
+ * stderr, its code to the caller. */
+#include <cblas.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "command.h"
+#include "h5.h"
+#include "help.h"
+#include "temp_file.h"
+
+static const struct {
+    const char *name, *summary;
+    ks_exit (*run)(const ks_call *call, ks_failure *failure);
+} commands[] = {
+    {"smooth", "estimates of every state given all observations", ks_command_smooth},
+    {"filter", "estimates of every state given the observations so far", ks_command_filter},
+    {"info", "what is understood of a file, and problems found in it", ks_command_info},
+    {"generate", "make an input file with simulated data", ks_command_generate},
+};
+enum { COMMANDS = sizeof commands / sizeof *commands };
+
+static const char *const later_commands[] = {"count", "solve", "bench", NULL};
+
+static void print_help(void)
+{
+    printf("usage: kalscan COMMAND ...\n\n"
+           "Filtering and smoothing of linear-Gaussian state-space models in HDF5 files.\n\n"
+           "Commands (kalscan COMMAND --help tells more)\n");
+    for (int i = 0; i < COMMANDS; ++i)
+        printf("  %-10s %s\n", commands[i].name, commands[i].summary);
+    printf("\nOptions\n  --help, -h   this text\n  --version    the version\n");
+    ks_help_model();
+    ks_help_exit_codes();
+}
+
+static ks_exit unknown_command(const char *name, ks_failure *failure)
+{
+    char known[256] = "";
+    for (int i = 0; i < COMMANDS; ++i) {
+        const size_t used = strlen(known);
+        snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", commands[i].name);
+    }
+    for (int i = 0; later_commands[i]; ++i)
+        if (strcmp(name, later_commands[i]) == 0)
+            return ks_fail(failure, KS_EXIT_USAGE,
+                           "command '%s' is not in this version; it has %s", name, known);
+    return ks_fail(failure, KS_EXIT_USAGE, "unknown command '%.100s'; this version has %s", name,
+                   known);
+}
+
+/* Append a word, quoted where a shell needs it. */
+static void append_quoted(char *line, size_t size, const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "-_=+.,:/@%";
+    size_t used = strlen(line);
+    const bool quote = word[0] == '\0' || strspn(word, plain) != strlen(word);
+    used += (size_t)snprintf(line + used, size - used, "%s%s", used ? " " : "", quote ? "'" : "");
+    for (; *word && used + 8 < size; ++word) {
+        if (*word == '\'') used += (size_t)snprintf(line + used, size - used, "'\\''");
+        else line[used++] = *word;
+        line[used] = '\0';
+    }
+    if (quote && used + 2 < size) snprintf(line + used, size - used, "'");
+}
+
+static void command_line(int argc, char **argv, char *line, size_t size)
+{
+    snprintf(line, size, "kalscan");
+    for (int i = 1; i < argc && strlen(line) + 16 < size; ++i) append_quoted(line, size, argv[i]);
+}
+
+static ks_exit dispatch(int argc, char **argv, ks_failure *failure)
+{
+    static char line[3072];
+    if (argc < 2)
+        return ks_fail(failure, KS_EXIT_USAGE, "no command; kalscan --help lists them");
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+        print_help();
+        return KS_EXIT_DONE;
+    }
+    if (strcmp(argv[1], "--version") == 0) {
+        ks_print_version();
+        return KS_EXIT_DONE;
+    }
+    if (argv[1][0] == '-')
+        return ks_fail(failure, KS_EXIT_USAGE,
+                       "unknown option '%.100s'; before a command there are --help, --version",
+                       argv[1]);
+    command_line(argc, argv, line, sizeof line);
+    const ks_call call = {argc - 2, argv + 2, line};
+    for (int i = 0; i < COMMANDS; ++i)
+        if (strcmp(argv[1], commands[i].name) == 0) return commands[i].run(&call, failure);
+    return unknown_command(argv[1], failure);
+}
+
+int main(int argc, char **argv)
+{
+    ks_failure failure = {0};
+    /* A file that may not grow further shall be a failed write, not the end of the process. */
+    signal(SIGXFSZ, SIG_IGN);
+    ks_interrupt_install();
+    /* Threads are the plan's business; OpenBLAS would add its own to each of them. */
+    openblas_set_num_threads(1);
+    if (ks_h5_start(&failure) == KS_EXIT_DONE) dispatch(argc, argv, &failure);
+    if (fflush(stdout) != 0 || ferror(stdout))
+        ks_fail(&failure, KS_EXIT_FILE, "cannot write to standard output");
+    if (failure.code != KS_EXIT_DONE) fprintf(stderr, "kalscan: %s\n", failure.text);
+    return (int)failure.code;
+}

@@ -1,0 +1,161 @@
+#include "options.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TABLES = sizeof((ks_option_reader){0}).tables / sizeof(const ks_option *) };
+
+/* Append to a text of KS_FAILURE_TEXT. */
+static void append(char *text, const char *separator, const char *word)
+{
+    const size_t used = strlen(text);
+    snprintf(text + used, KS_FAILURE_TEXT - used, "%s%s", used ? separator : "", word);
+}
+
+static void known_options(const ks_option_reader *reader, char *text)
+{
+    text[0] = '\0';
+    for (int t = 0; t < TABLES; ++t)
+        for (const ks_option *o = reader->tables[t]; o && o->name; ++o) {
+            append(text, ", ", "--");
+            append(text, "", o->name);
+        }
+}
+
+static const ks_option *find_long(const ks_option_reader *reader, const char *name, size_t length)
+{
+    for (int t = 0; t < TABLES; ++t)
+        for (const ks_option *o = reader->tables[t]; o && o->name; ++o)
+            if (strlen(o->name) == length && memcmp(o->name, name, length) == 0) return o;
+    return NULL;
+}
+
+static const ks_option *find_letter(const ks_option_reader *reader, char letter)
+{
+    for (int t = 0; t < TABLES; ++t)
+        for (const ks_option *o = reader->tables[t]; o && o->name; ++o)
+            if (o->letter == letter) return o;
+    return NULL;
+}
+
+static int unknown(const ks_option_reader *reader, const char *word, ks_failure *failure)
+{
+    char known[KS_FAILURE_TEXT];
+    known_options(reader, known);
+    ks_fail(failure, KS_EXIT_USAGE, "unknown option '%.100s' of %s; it knows %s", word,
+            reader->command, known);
+    return KS_OPTION_ERROR;
+}
+
+/* `inline_value`: what stood behind `=` or behind the letter, or NULL. */
+static int take(ks_option_reader *reader, const ks_option *option, const char *inline_value,
+                const char **value, ks_failure *failure)
+{
+    *value = NULL;
+    if (!option->argument) {
+        if (!inline_value) return option->id;
+        ks_fail(failure, KS_EXIT_USAGE, "option --%s takes no value", option->name);
+        return KS_OPTION_ERROR;
+    }
+    if (inline_value) {
+        *value = inline_value;
+    } else if (reader->next < reader->argc) {
+        *value = reader->argv[reader->next++];
+    } else {
+        ks_fail(failure, KS_EXIT_USAGE, "option --%s needs a value: %s", option->name,
+                option->argument);
+        return KS_OPTION_ERROR;
+    }
+    return option->id;
+}
+
+int ks_options_next(ks_option_reader *reader, const char **value, ks_failure *failure)
+{
+    if (reader->next >= reader->argc) return KS_OPTION_END;
+    const char *word = reader->argv[reader->next++];
+    if (!reader->only_words && strcmp(word, "--") == 0) {
+        reader->only_words = true;
+        return ks_options_next(reader, value, failure);
+    }
+    if (reader->only_words || word[0] != '-' || word[1] == '\0') {
+        *value = word;
+        return KS_OPTION_WORD;
+    }
+    if (word[1] == '-') {
+        const char *name = word + 2, *equals = strchr(name, '=');
+        const size_t length = equals ? (size_t)(equals - name) : strlen(name);
+        const ks_option *option = find_long(reader, name, length);
+        if (!option) return unknown(reader, word, failure);
+        return take(reader, option, equals ? equals + 1 : NULL, value, failure);
+    }
+    const ks_option *option = find_letter(reader, word[1]);
+    if (!option) return unknown(reader, word, failure);
+    return take(reader, option, word[2] ? word + 2 : NULL, value, failure);
+}
+
+void ks_options_print(const ks_option *table)
+{
+    for (; table->name; ++table) {
+        char left[64], letter[8] = "";
+        if (table->letter) snprintf(letter, sizeof letter, "-%c, ", table->letter);
+        snprintf(left, sizeof left, "%s--%s%s%s", letter, table->name, table->argument ? " " : "",
+                 table->argument ? table->argument : "");
+        if (strlen(left) <= 24)
+            printf("  %-24s %s\n", left, table->help);
+        else
+            printf("  %s\n  %-24s %s\n", left, "", table->help);
+    }
+}
+
+static bool parse(const char *text, double *value)
+{
+    char *end;
+    errno = 0;
+    *value = strtod(text, &end);
+    return end != text && *end == '\0' && isfinite(*value);
+}
+
+ks_exit ks_parse_integer(const char *option, const char *text, int64_t low, int64_t high,
+                         int64_t *value, ks_failure *failure)
+{
+    double number;
+    /* Doubles count exactly up to 2^53, beyond every limit used here. */
+    if (!parse(text, &number) || number < (double)low || number > (double)high ||
+        floor(number) < number)
+        return ks_fail(failure, KS_EXIT_USAGE,
+                       "--%s: '%.100s' is not a whole number from %lld to %lld", option, text,
+                       (long long)low, (long long)high);
+    *value = (int64_t)number;
+    return KS_EXIT_DONE;
+}
+
+ks_exit ks_parse_number(const char *option, const char *text, double low, double high,
+                        double *value, ks_failure *failure)
+{
+    if (!parse(text, value) || *value < low || *value > high)
+        return ks_fail(failure, KS_EXIT_USAGE, "--%s: '%.100s' is not a number from %g to %g",
+                       option, text, low, high);
+    return KS_EXIT_DONE;
+}
+
+ks_exit ks_parse_word(const char *option, const char *text, const char *const *words,
+                      const char *const *later, int *index, ks_failure *failure)
+{
+    char known[KS_FAILURE_TEXT] = "";
+    for (int i = 0; words[i]; ++i) {
+        if (strcmp(text, words[i]) == 0) {
+            *index = i;
+            return KS_EXIT_DONE;
+        }
+        append(known, ", ", words[i]);
+    }
+    for (; later && *later; ++later)
+        if (strcmp(text, *later) == 0)
+            return ks_fail(failure, KS_EXIT_USAGE,
+                           "--%s: '%s' is not in this version; it has %s", option, text, known);
+    return ks_fail(failure, KS_EXIT_USAGE, "--%s: unknown '%.100s'; this version has %s", option,
+                   text, known);
+}

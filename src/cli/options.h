@@ -1,0 +1,50 @@
+/* options.h -- command lines: long options with `--name value` or `--name=value`, `-o`, and `--`. */
+#ifndef KS_CLI_OPTIONS_H
+#define KS_CLI_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "failure.h"
+
+/** One option. A table of them ends with name NULL. */
+typedef struct ks_option {
+    int id;                /**< what ks_options_next() returns: positive, distinct in a command  */
+    const char *name;      /**< without the dashes                                               */
+    const char *argument;  /**< what it takes, as --help shows it; NULL: nothing                 */
+    const char *help;
+    char letter;           /**< short form, 0: none                                              */
+} ks_option;
+
+enum { KS_OPTION_END = 0, KS_OPTION_WORD = -1, KS_OPTION_ERROR = -2 };
+
+/** Where reading stands. Set the first four and leave the rest zero. */
+typedef struct ks_option_reader {
+    int argc;
+    char **argv;              /**< after the name of the command                                 */
+    const char *command;      /**< "kalscan smooth", for messages                                */
+    const ks_option *tables[3];
+    int next;
+    bool only_words;          /**< after `--`                                                    */
+} ks_option_reader;
+
+/** The id of the next option with its value (NULL where it takes none), KS_OPTION_WORD with a
+ *  word, KS_OPTION_END, or KS_OPTION_ERROR with a usage failure. */
+int ks_options_next(ks_option_reader *reader, const char **value, ks_failure *failure);
+
+/** Lines of --help on stdout. */
+void ks_options_print(const ks_option *table);
+
+/** A whole number within limits; 1e6 is one. Usage failure otherwise. */
+ks_exit ks_parse_integer(const char *option, const char *text, int64_t low, int64_t high,
+                         int64_t *value, ks_failure *failure);
+
+/** A finite number within limits. */
+ks_exit ks_parse_number(const char *option, const char *text, double low, double high,
+                        double *value, ks_failure *failure);
+
+/** The index of a word in a list that ends with NULL. `later` (may be NULL) lists words that this
+ *  version does not have. */
+ks_exit ks_parse_word(const char *option, const char *text, const char *const *words,
+                      const char *const *later, int *index, ks_failure *failure);
+
+#endif

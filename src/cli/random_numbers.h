@@ -1,0 +1,28 @@
+/* random_numbers.h -- a small generator whose numbers are the same on every machine: it uses
+ * integers, the four operations and square roots only. Not for secrets. */
+#ifndef KS_CLI_RANDOM_NUMBERS_H
+#define KS_CLI_RANDOM_NUMBERS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/** State of xoshiro256** (Blackman & Vigna), and a normal number left from the last pair. */
+typedef struct ks_random {
+    uint64_t state[4];
+    bool has_spare;
+    double spare;
+} ks_random;
+
+/** Start the stream of a seed; streams of one seed are independent. */
+void ks_random_start(ks_random *random, uint64_t seed, uint64_t stream);
+
+/** Uniform in [0, 1), a multiple of 2^-53. */
+double ks_random_uniform(ks_random *random);
+
+/** Standard normal, by Marsaglia's polar method. */
+double ks_random_normal(ks_random *random);
+
+/** `count` of them. */
+void ks_random_normals(ks_random *random, int64_t count, double *values);
+
+#endif

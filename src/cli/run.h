@@ -1,0 +1,34 @@
+/* run.h -- one run of `smooth` or `filter`, and what there is to tell about it. */
+#ifndef KS_CLI_RUN_H
+#define KS_CLI_RUN_H
+
+#include <stddef.h>
+#include "kalscan/smooth.h"
+#include "command.h"
+#include "failure.h"
+#include "model_file.h"
+#include "progress.h"
+#include "results.h"
+#include "settings.h"
+
+typedef struct ks_run {
+    const ks_settings *settings;
+    const ks_call *call;
+    ks_input *input;
+    ks_context *context;
+    ks_smooth_plan *plan;
+    ks_results results;
+    ks_info info;
+    ks_progress progress;
+    size_t input_bytes, output_bytes, work_bytes;
+    double read_seconds, compute_seconds, write_seconds;
+    double written;            /**< bytes, for the progress bar                                  */
+} ks_run;
+
+/** The summary on stdout, as text or JSON; of a dry run what it found. */
+void ks_summary_print(const ks_run *run);
+
+/** The attributes of the root of an output file. */
+ks_exit ks_provenance_write(const ks_run *run, ks_output_file *out, ks_failure *failure);
+
+#endif

@@ -1,0 +1,238 @@
+#include "settings.h"
+
+#include <stdio.h>
+#include <string.h>
+#include "help.h"
+#include "options.h"
+
+enum {
+    OUTPUT = 1, METHOD, SCAN, COV, FILTERED, LAG_ONE, INNOVATIONS, PREDICTED, Y, MODEL, MODEL_FILE,
+    PRIOR, TRANSITION, LAYOUT, BACKEND, DEVICE, THREADS, PRECISION, FORCE, QUIET, JSON, DRY_RUN,
+    COMPRESS, HELP, VERSION
+};
+
+static const ks_option smooth_options[] = {
+    {OUTPUT, "output", "FILE", "where the estimates go", 'o'},
+    {METHOD, "method", "NAME", "auto, sequential, scan-rts or scan-two-filter", 0},
+    {FILTERED, "filtered", NULL, "write filtered/mean and filtered/cov as well", 0},
+    {LAG_ONE, "lag-one", NULL, "write Cov(x[k], x[k-1] | y); under prior x0 the smoothed x[-1]", 0},
+    {0}};
+
+static const ks_option filter_options[] = {
+    {OUTPUT, "output", "FILE", "where the estimates go", 'o'},
+    {METHOD, "method", "NAME", "auto, sequential or scan", 0},
+    {INNOVATIONS, "innovations", NULL, "write residuals, their covariances, standardized form", 0},
+    {PREDICTED, "predicted", NULL, "write predicted/mean and predicted/cov", 0},
+    {0}};
+
+static const ks_option shared_options[] = {
+    {SCAN, "scan", "NAME[:N]", "scan of a scan method, see below; N for sengupta, default 1", 0},
+    {COV, "cov", "PART", "full, diag or none: covariances of the estimates", 0},
+    {Y, "y", "PATH", "dataset of the observations instead of /y", 0},
+    {MODEL, "model", "GROUP", "group of the model instead of /model", 0},
+    {MODEL_FILE, "model-file", "FILE", "file that holds the model", 0},
+    {PRIOR, "prior", "x0|x1", "override the attribute of the model", 0},
+    {TRANSITION, "transition", "into|out-of", "override the attribute of the model", 0},
+    {LAYOUT, "layout", "c|fortran", "override the attribute of the model", 0},
+    {BACKEND, "backend", "NAME", "auto, cpu or cuda", 0},
+    {DEVICE, "device", "LIST", "devices of the cuda back end", 0},
+    {THREADS, "threads", "N", "worker threads; 0, the default: all", 0},
+    {PRECISION, "precision", "f64|f32", "of the computation and of the stored estimates", 0},
+    {COMPRESS, "compress", "LEVEL", "0 (default) to 9: shuffle and deflate", 0},
+    {FORCE, "force", NULL, "replace an existing output", 0},
+    {DRY_RUN, "dry-run", NULL, "check the input, estimate memory, write nothing", 0},
+    {JSON, "json", NULL, "summary as one JSON object", 0},
+    {QUIET, "quiet", NULL, "no summary, no notes, no progress bar", 0},
+    {HELP, "help", NULL, "this text", 'h'},
+    {VERSION, "version", NULL, "the version", 0},
+    {0}};
+
+static const char *const later_methods[] = {"two-ended", "blocktri", NULL};
+static const char *const smooth_methods[] = {"auto", "sequential", "scan-rts", "scan-two-filter",
+                                             NULL};
+static const ks_method smooth_method_values[] = {KS_METHOD_AUTO, KS_METHOD_SEQUENTIAL,
+                                                 KS_METHOD_SCAN_RTS, KS_METHOD_SCAN_TWO_FILTER};
+static const char *const filter_methods[] = {"auto", "sequential", "scan", NULL};
+static const ks_method filter_method_values[] = {KS_METHOD_AUTO, KS_METHOD_SEQUENTIAL,
+                                                 KS_METHOD_SCAN};
+
+static void print_help(ks_job job)
+{
+    if (job == KS_JOB_SMOOTH)
+        printf("usage: kalscan smooth IN.h5 -o OUT.h5 [options]\n\n"
+               "Fixed-interval smoothing: means and covariances of every state given all of y.\n\n");
+    else
+        printf("usage: kalscan filter IN.h5 -o OUT.h5 [options]\n\n"
+               "Kalman filtering: means and covariances of every state given y up to its step.\n\n");
+    printf("Options\n");
+    ks_options_print(job == KS_JOB_SMOOTH ? smooth_options : filter_options);
+    ks_options_print(shared_options);
+    printf("\nScans: hillis-steele, blelloch, ladner-fischer (default), sengupta[:N], chunked\n"
+           "Numbers may be written like 1e6.\n");
+    ks_help_model();
+    printf("\nLog-likelihood\n  %s\n", ks_loglik_convention);
+    ks_help_exit_codes();
+}
+
+static ks_exit read_scan(ks_settings *settings, const char *text, ks_failure *failure)
+{
+    const char *names[KS_SCAN_ALGORITHMS + 1] = {NULL};
+    char name[64];
+    int index;
+    const char *colon = strchr(text, ':');
+    const size_t length = colon ? (size_t)(colon - text) : strlen(text);
+    snprintf(name, sizeof name, "%.*s", length < sizeof name ? (int)length : 63, text);
+    for (int i = 0; i < KS_SCAN_ALGORITHMS; ++i) names[i] = ks_scan_name((ks_scan_algorithm)i);
+    if (ks_parse_word("scan", name, names, NULL, &index, failure)) return failure->code;
+    settings->scan = (ks_scan_algorithm)index;
+    settings->scan_given = true;
+    if (!colon) return KS_EXIT_DONE;
+    if (settings->scan != KS_SCAN_SENGUPTA)
+        return ks_fail(failure, KS_EXIT_USAGE, "--scan: only sengupta takes a number, not %s", name);
+    return ks_parse_integer("scan sengupta", colon + 1, 1, (int64_t)1 << 52,
+                            &settings->scan_threshold, failure);
+}
+
+static ks_exit read_method(ks_settings *settings, const char *text, ks_failure *failure)
+{
+    int index;
+    const bool smooth = settings->job == KS_JOB_SMOOTH;
+    if (ks_parse_word("method", text, smooth ? smooth_methods : filter_methods,
+                      smooth ? later_methods : NULL, &index, failure))
+        return failure->code;
+    settings->method = smooth ? smooth_method_values[index] : filter_method_values[index];
+    return KS_EXIT_DONE;
+}
+
+static ks_exit read_backend(const char *text, bool *cuda, ks_failure *failure)
+{
+    static const char *const backends[] = {"auto", "cpu", "cuda", NULL};
+    int index = 0;
+    if (ks_parse_word("backend", text, backends, NULL, &index, failure)) return failure->code;
+    *cuda = index == 2;
+    return KS_EXIT_DONE;
+}
+
+static ks_exit read_integer(const char *option, const char *text, int high, int *value,
+                            ks_failure *failure)
+{
+    int64_t number = 0;
+    if (ks_parse_integer(option, text, 0, high, &number, failure) == KS_EXIT_DONE)
+        *value = (int)number;
+    return failure->code;
+}
+
+/* The options that take one of a few words. */
+static ks_exit read_word(ks_settings *settings, int id, const char *value, ks_failure *failure)
+{
+    static const char *const priors[] = {"x0", "x1", NULL};
+    static const char *const transitions[] = {"into", "out-of", NULL};
+    static const char *const layouts[] = {"c", "fortran", NULL};
+    static const char *const precisions[] = {"f64", "f32", NULL};
+    static const char *const later_precisions[] = {"mixed", NULL};
+    static const char *const parts[] = {"full", "diag", "none", NULL};
+    int index = 0;
+    switch (id) {
+    case PRIOR: return ks_parse_word("prior", value, priors, NULL, &settings->places.prior, failure);
+    case TRANSITION:
+        return ks_parse_word("transition", value, transitions, NULL, &settings->places.transition,
+                             failure);
+    case LAYOUT:
+        return ks_parse_word("layout", value, layouts, NULL, &settings->places.layout, failure);
+    case PRECISION:
+        if (ks_parse_word("precision", value, precisions, later_precisions, &index, failure) == 0)
+            settings->precision = index ? KS_F32 : KS_F64;
+        return failure->code;
+    default:
+        if (ks_parse_word("cov", value, parts, NULL, &index, failure) == 0)
+            settings->cov = (ks_cov)index;
+        return failure->code;
+    }
+}
+
+static ks_exit read_option(ks_settings *settings, int id, const char *value, ks_failure *failure)
+{
+    switch (id) {
+    case OUTPUT: settings->output = value; break;
+    case METHOD: return read_method(settings, value, failure);
+    case SCAN: return read_scan(settings, value, failure);
+    case FILTERED: settings->filtered = true; break;
+    case LAG_ONE: settings->lag_one = true; break;
+    case INNOVATIONS: settings->innovations = true; break;
+    case PREDICTED: settings->predicted = true; break;
+    case Y: settings->places.y = value; break;
+    case MODEL: settings->places.model = value; break;
+    case MODEL_FILE: settings->places.model_file = value; break;
+    case THREADS: return read_integer("threads", value, 4096, &settings->threads, failure);
+    case COMPRESS: return read_integer("compress", value, 9, &settings->compress, failure);
+    case FORCE: settings->force = true; break;
+    case QUIET: settings->quiet = true; break;
+    case JSON: settings->json = true; break;
+    case DRY_RUN: settings->dry_run = true; break;
+    default: return read_word(settings, id, value, failure);
+    }
+    return KS_EXIT_DONE;
+}
+
+/* What only shows when all options are known. */
+static ks_exit check(const ks_settings *settings, bool cuda, bool device, ks_failure *failure)
+{
+    const char *command = settings->job == KS_JOB_SMOOTH ? "smooth" : "filter";
+    if (!settings->places.file)
+        return ks_fail(failure, KS_EXIT_USAGE, "no input; usage: kalscan %s IN.h5 -o OUT.h5",
+                       command);
+    if (!settings->output && !settings->dry_run)
+        return ks_fail(failure, KS_EXIT_USAGE,
+                       "no output; usage: kalscan %s IN.h5 -o OUT.h5, or --dry-run", command);
+    if (settings->scan_given && settings->method == KS_METHOD_SEQUENTIAL)
+        return ks_fail(failure, KS_EXIT_USAGE, "--scan: method sequential has no scan; %s",
+                       settings->job == KS_JOB_SMOOTH ? "scan-rts and scan-two-filter have one"
+                                                      : "scan has one");
+    if (device && !cuda)
+        return ks_fail(failure, KS_EXIT_USAGE, "--device goes with --backend cuda only");
+    if (cuda)
+        return ks_fail(failure, KS_EXIT_RESOURCES,
+                       "back end cuda is not built in; --backend cpu is");
+    return KS_EXIT_DONE;
+}
+
+ks_exit ks_settings_read(ks_settings *settings, ks_job job, const ks_call *call,
+                         ks_failure *failure)
+{
+    const ks_input_places places = KS_INPUT_PLACES_INIT;
+    const bool smooth = job == KS_JOB_SMOOTH;
+    ks_option_reader reader = {.argc = call->argc, .argv = call->argv,
+                               .command = smooth ? "kalscan smooth" : "kalscan filter",
+                               .tables = {smooth ? smooth_options : filter_options, shared_options}};
+    const char *value;
+    bool cuda = false, device = false;
+    int id;
+    memset(settings, 0, sizeof *settings);
+    settings->job = job;
+    settings->places = places;
+    settings->method = KS_METHOD_AUTO;
+    settings->scan = KS_SCAN_LADNER_FISCHER;
+    settings->scan_threshold = 1;
+    while ((id = ks_options_next(&reader, &value, failure)) != KS_OPTION_END) {
+        if (id == KS_OPTION_ERROR) return failure->code;
+        if (id == HELP || id == VERSION) {
+            if (id == HELP) print_help(job);
+            else ks_print_version();
+            settings->help_shown = true;
+            return KS_EXIT_DONE;
+        }
+        if (id == KS_OPTION_WORD) {
+            if (settings->places.file)
+                return ks_fail(failure, KS_EXIT_USAGE, "one input only, but got '%s' and '%s'",
+                               settings->places.file, value);
+            settings->places.file = value;
+        } else if (id == BACKEND) {
+            if (read_backend(value, &cuda, failure)) return failure->code;
+        } else if (id == DEVICE) {
+            device = true;
+        } else if (read_option(settings, id, value, failure)) {
+            return failure->code;
+        }
+    }
+    return check(settings, cuda, device, failure);
+}

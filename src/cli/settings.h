@@ -1,0 +1,37 @@
+/* settings.h -- what `smooth` and `filter` were asked to do. */
+#ifndef KS_CLI_SETTINGS_H
+#define KS_CLI_SETTINGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "kalscan/smooth.h"
+#include "command.h"
+#include "failure.h"
+#include "model_file.h"
+
+/** Which part of the covariances of the estimates is written. */
+typedef enum ks_cov { KS_COV_FULL = 0, KS_COV_DIAG = 1, KS_COV_NONE = 2 } ks_cov;
+
+typedef struct ks_settings {
+    ks_job job;
+    ks_input_places places;
+    const char *output;      /**< NULL only with dry_run                                         */
+    ks_method method;
+    bool scan_given;
+    ks_scan_algorithm scan;
+    int64_t scan_threshold;
+    int threads;             /**< 0: all                                                         */
+    ks_precision precision;
+    ks_cov cov;
+    bool filtered, lag_one, innovations, predicted;
+    bool force, quiet, json, dry_run;
+    int compress;
+    bool help_shown;         /**< --help or --version was served: nothing else to do             */
+} ks_settings;
+
+/** Read the command line of a job, or serve --help and --version. Usage failures and, for a back
+ *  end that is not there, KS_EXIT_RESOURCES. */
+ks_exit ks_settings_read(ks_settings *settings, ks_job job, const ks_call *call,
+                         ks_failure *failure);
+
+#endif

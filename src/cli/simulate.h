@@ -1,0 +1,51 @@
+/* simulate.h -- models to make data with, and the data. */
+#ifndef KS_CLI_SIMULATE_H
+#define KS_CLI_SIMULATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "failure.h"
+#include "random_numbers.h"
+
+typedef enum ks_kind { KS_KIND_RANDOM, KS_KIND_CONSTANT_VELOCITY, KS_KIND_LOCAL_LEVEL } ks_kind;
+
+typedef struct ks_recipe {
+    ks_kind kind;
+    int64_t T, B;
+    bool batched;         /**< y has an axis of series                                           */
+    int nx, ny;
+    int64_t seed;
+    double missing;       /**< expected fraction of missing entries                              */
+    double dt, q, r;      /**< step, intensity of the process noise, variance of the observations */
+} ks_recipe;
+
+/** Arrays of a model, as files hold them. */
+typedef enum ks_part {
+    KS_PART_F, KS_PART_Q, KS_PART_U, KS_PART_H, KS_PART_R, KS_PART_D, KS_PART_M0, KS_PART_P0,
+    KS_PARTS
+} ks_part;
+
+/** One series in the making. */
+typedef struct ks_simulation {
+    const ks_recipe *recipe;
+    ks_random random;
+    double *part[KS_PARTS];   /**< of the current step; into `memory`                            */
+    double *root_Q, *root_R, *root_P0;  /**< A with A A' = the covariance                        */
+    double *x, *next_x, *noise;
+    double *memory;
+    int64_t gap;              /**< steps that the current outage still lasts                     */
+} ks_simulation;
+
+/** Elements of a part. */
+int64_t ks_part_elements(const ks_recipe *recipe, ks_part part);
+
+/** Begin series number `series`: makes m0, P0, the model of a constant kind, and draws x[-1]. */
+ks_exit ks_simulation_start(ks_simulation *simulation, const ks_recipe *recipe, int64_t series,
+                            ks_failure *failure);
+
+/** One step: a new model where the kind has one for each step, then x and y (NaN: missing). */
+void ks_simulation_step(ks_simulation *simulation, double *y);
+
+void ks_simulation_end(ks_simulation *simulation);
+
+#endif
