@@ -3,10 +3,10 @@
 usage: make_published.py [OUT.h]      exit 1 when a figure is not reproduced within its bound
 
 Exactly diffuse figures need no vague prior here. The diffuse start fixes the state after as many
-observations as it has diffuse elements, in closed form (Koopman 1997, JASA 92, 1630-1638): the level
-is y[0] with variance sigma2_eps, the local linear trend is given by its first two observations. Those
-observations become missing, and that state is the prior (x1). Figures that count the constants of
-the diffuse observations, -log(2 pi) / 2 each, differ by `constants` of them.
+observations as it has diffuse elements, in closed form (Koopman 1997, JASA 92, 1630-1638): the
+level is y[0] with variance sigma2_eps, the local linear trend is given by its first two
+observations. Those become missing, and that state is the prior (x1). Figures that count the
+constants of the diffuse observations, -log(2 pi) / 2 each, differ by `constants` of them.
 """
 import csv
 import os
