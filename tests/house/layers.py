@@ -27,8 +27,8 @@ SEARCH = ["include", "src", "scan", "blocktri", "kalman", "src/io", "src/cli"]
 
 # Library headers, and where they may be included.
 LIBRARIES = {
-    r"hdf5(_hl)?\.h|H5\w*\.h": ["src/io"],
-    r"lapacke\w*\.h|cblas\w*\.h|openblas\w*\.h": ["src"],
+    r"hdf5(_hl)?\.h|H5\w*\.h": ["src/io", "src/cli"],
+    r"lapacke\w*\.h|cblas\w*\.h|openblas\w*\.h": ["src", "src/cli"],  # the command sets its threads
     r"pthread\.h|threads\.h": ["src", "src/cli"],
     r"cuda\w*\.h": ["*.cu"],
     r"immintrin\.h|x86intrin\.h|cpuid\.h": ["src"],

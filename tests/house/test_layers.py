@@ -49,6 +49,7 @@ class Layers(unittest.TestCase):
 
     def test_library_headers_have_their_places(self):
         for path, name in [("src/io/x.c", "hdf5.h"), ("src/x.c", "lapacke.h"),
+                           ("src/cli/x.c", "cblas.h"),
                            ("kalman/x_cuda.cu", "cuda_runtime.h"), ("src/x.c", "pthread.h")]:
             self.assertEqual(self.problems(path, f"#include <{name}>\n"), [], (path, name))
         for path, name in [("src/x.c", "hdf5.h"), ("kalman/x.c", "hdf5.h"),
