@@ -6,6 +6,7 @@ Each case has a random generator of its own, seeded by its name: adding one chan
 """
 import os
 import zlib
+import h5py
 import numpy as np
 
 SEED = 20240607
@@ -194,20 +195,21 @@ def stiff():
                                          np.eye(2), np.diag([2.0 ** -26, 64.0]), 100 * np.eye(2))
 
 
-def nile():
-    """The series that ships in data/, as there and with two gaps; its numbers are not floats."""
-    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../data/nile.csv")
-    y = np.loadtxt(path, delimiter=",", skiprows=1)[:, 1:]
-    m = {k: np.array(a) for k, a in dict(F=[[1.0]], Q=[[1469.1]], H=[[1.0]], R=[[15099.0]],
-                                         m0=[0.0], P0=[[1e7]]).items()}
-    holes = y.copy()
-    holes[20:40], holes[60:80] = np.nan, np.nan
-    for name, data in (("nile", y), ("nile_gaps", holes)):
-        yield name, dict(m, T=100, prior="x1", series=None, y=data)
+def shipped():
+    """From data/: the Nile, as there and with two gaps, and the first 120 weeks of CO2. Their
+    numbers are not floats."""
+    folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "data")
+    for name, T, holes in (("nile", 100, []), ("nile_gaps", 100, [*range(20, 40), *range(60, 80)]),
+                           ("co2_start", 120, [])):
+        with h5py.File(os.path.join(folder, name.split("_")[0] + ".h5")) as f:
+            m = {k: a[()] for k, a in f["model"].items()}
+            y = f["y"][:T].reshape(T, 1)
+            y[holes] = np.nan
+            yield name, dict(m, T=T, prior=f["model"].attrs["prior"], series=None, y=y)
 
 
 def cases():
-    for condition, families in (("ordinary", (ordinary, missing, batch)), ("vague", (vague, nile)),
+    for condition, families in (("ordinary", (ordinary, missing, batch)), ("vague", (vague, shipped)),
                                 ("singular", (singular,)), ("stiff", (stiff,))):
         for family in families:
             for name, settings in family():
