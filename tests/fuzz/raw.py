@@ -8,6 +8,7 @@ HDF5 library brings down (its frame is the top one that the sanitizer shows) is 
 and is no failure of this test; one that falls in our code is."""
 
 import argparse
+import collections
 import pathlib
 import random
 import re
@@ -41,13 +42,15 @@ def damage(good, chooser):
     return bytes(data)
 
 
-def fault_of(command, output):
-    """(what is wrong, whether it is ours) after one run; (None, False) when all is well."""
+def fault_of(command, output, codes):
+    """(what is wrong, whether it is ours) after one run; (None, False) when all is well. Counts the
+    exit statuses in codes."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, errors="replace",
                               timeout=60, check=False)
     except subprocess.TimeoutExpired:
         return "does not end", True
+    codes[done.returncode] += 1
     if done.returncode in EXIT_CODES and "Sanitizer" not in done.stderr:
         if done.returncode and not done.stderr.strip():
             return f"exit status {done.returncode} without a message", True
@@ -68,7 +71,7 @@ def main():
     arguments = parser.parse_args()
     chooser = random.Random(arguments.seed)
     good = [pathlib.Path(f).read_bytes() for f in arguments.files]
-    ours, library = 0, 0
+    ours, library, codes = 0, 0, collections.Counter()
     with tempfile.TemporaryDirectory() as folder:
         bad, output = pathlib.Path(folder, "bad.h5"), pathlib.Path(folder, "out.h5")
         for number in range(arguments.runs):
@@ -76,7 +79,7 @@ def main():
             for command in (["info", bad], ["smooth", bad, "-o", output]):
                 output.unlink(missing_ok=True)
                 fault, is_ours = fault_of([arguments.kalscan, *command],
-                                          output if command[0] == "smooth" else None)
+                                          output if command[0] == "smooth" else None, codes)
                 if not fault:
                     continue
                 ours += is_ours
@@ -85,6 +88,7 @@ def main():
                 if is_ours:
                     pathlib.Path(f"bad-{arguments.seed}-{number}.h5").write_bytes(
                         bad.read_bytes())
+    print("exit statuses:", *(f"{code} x {n}" for code, n in sorted(codes.items())))
     print(f"{arguments.runs} damaged files: {ours} faults of ours, {library} in libhdf5")
     return 1 if ours else 0
 
