@@ -20,7 +20,7 @@ KS_HD int64_t KS_T(ks_smooth_element_size)(int nx)
 /** Scratch of any function of this text, in numbers. */
 KS_HD int64_t KS_T(ks_element_scratch)(int nx, int ny)
 {
-    return KS_T(ks_step_scratch)(nx, ny) + 9 * (int64_t)nx * nx + 8 * nx +
+    return KS_T(ks_step_scratch)(nx, ny) + 12 * (int64_t)nx * nx + 8 * nx +
            3 * (int64_t)nx * ny + (int64_t)ny * ny + 2 * ny;
 }
 
@@ -64,7 +64,7 @@ KS_HD KS_MASK KS_T(ks_filter_element)(int nx, int m, const KS_NUM *F, const KS_N
     const KS_MASK good =
         KS_T(ks_innovation)(nx, m, H, R, d, y, u, Q, G, S, inverse_d, v, scratch);
     KS_T(ks_mm)(m, nx, nx, H, F, HF);
-    KS_T(ks_ldl_forward)(m, nx, S, inverse_d, HF);
+    KS_T(ks_ldl_forward)(m, nx, S, HF);
     KS_T(ks_posterior)(nx, m, G, inverse_d, v, u, Q, b, C, Z);
     KS_T(ks_copy)(nx * nx, F, A);
     KS_T(ks_mtm_sub)(nx, m, nx, Z, HF, A);
@@ -125,24 +125,75 @@ KS_HD void KS_T(ks_filter_element_first)(int nx, const KS_NUM *x, const KS_NUM *
 }
 
 /** Y = (I + C J)⁻¹ C = U (I + Uᵀ J U)⁻¹ Uᵀ with C = U Uᵀ: symmetric, positive semidefinite, and
- *  a Cholesky factorization of a matrix that is never worse than the identity. C may be singular.
- *  JU (nx, nx) is scratch, as is K; both triangles of C and J are given. */
-KS_HD void KS_T(ks_merge_covariance)(int nx, const KS_NUM *C, const KS_NUM *J, KS_NUM *Y,
-                                     KS_NUM *U, KS_NUM *JU, KS_NUM *K, KS_NUM *inverse_d)
+ *  C may be singular. Returns true where no pivot of I + Uᵀ J U is lost in round-off. U, JU and K
+ *  (nx, nx) are scratch; both triangles of C and J are given. */
+KS_HD KS_MASK KS_T(ks_merge_covariance)(int nx, const KS_NUM *C, const KS_NUM *J, KS_NUM *Y,
+                                        KS_NUM *U, KS_NUM *JU, KS_NUM *K, KS_NUM *inverse_d)
 {
     KS_T(ks_semidefinite_factor)(nx, C, U);
     KS_T(ks_mm)(nx, nx, nx, J, U, JU);
     for (int i = 0; i < nx * nx; ++i) K[i] = KS_LIT(0);
     for (int i = 0; i < nx; ++i) K[i * nx + i] = KS_LIT(1);
     KS_T(ks_mtm_add)(nx, nx, nx, U, JU, K);
-    (void)KS_T(ks_ldl)(nx, 0, K, inverse_d);
+    const KS_MASK good = KS_T(ks_ldl)(nx, 1 / KS_MERGE, K, inverse_d);
     KS_T(ks_transpose)(nx, nx, U, JU); /* V = L⁻¹ Uᵀ, Y = Vᵀ D⁻¹ V */
-    KS_T(ks_ldl_forward)(nx, nx, K, inverse_d, JU);
+    KS_T(ks_ldl_forward)(nx, nx, K, JU);
     for (int i = 0; i < nx; ++i)
         for (int c = 0; c < nx; ++c) U[i * nx + c] = JU[i * nx + c] * inverse_d[i];
     for (int i = 0; i < nx * nx; ++i) Y[i] = KS_LIT(0);
     KS_T(ks_mtm_add)(nx, nx, nx, JU, U, Y);
     KS_T(ks_mirror)(nx, Y);
+    return good;
+}
+
+/** The same without ever forming I + Uᵀ J U, whose small eigenvalues drown where C and J are both
+ *  large: with J = G Gᵀ and M = Uᵀ G,
+ *
+ *      Y = U (I + M Mᵀ)⁻¹ Uᵀ,    J (I + C J)⁻¹ = G (I + Mᵀ M)⁻¹ Gᵀ,
+ *
+ *  the factors of both come from rotating [I M] and [I Mᵀ]. Where W is not NULL it receives
+ *  L⁻¹ Gᵀ (nx, nx) with L Lᵀ = I + Mᵀ M, so that the second is Wᵀ W, and z (nx), which holds some
+ *  v = G g, becomes L⁻¹ g, so that (I + J C)⁻¹ v = Wᵀ z. scratch: 8 nx² + 2 nx numbers. */
+KS_HD_COLD void KS_T(ks_merge_array)(int nx, const KS_NUM *C, const KS_NUM *J, KS_NUM *Y,
+                                     KS_NUM *W, KS_NUM *z, KS_NUM *scratch)
+{
+    const int nn = nx * nx, columns = 2 * nx;
+    KS_NUM *U = scratch, *G = U + nn, *M = G + nn, *T = M + nn, *V = T + 2 * nn;
+    KS_NUM *reflection = V + nn;
+    (void)KS_T(ks_pivoted_factor)(nx, C, U, T);
+    KS_T(ks_semidefinite_factor)(nx, J, G);
+    for (int i = 0; i < nn; ++i) M[i] = KS_LIT(0);
+    KS_T(ks_mtm_add)(nx, nx, nx, U, G, M);
+    for (int side = 0; side < (W ? 2 : 1); ++side) {
+        const KS_NUM *root = side ? G : U;
+        KS_NUM *X = side ? W : V;
+        for (int i = 0; i < nx; ++i)
+            for (int c = 0; c < nx; ++c) {
+                T[i * columns + c] = KS_LIT(i == c ? 1 : 0);
+                T[i * columns + nx + c] = side ? M[c * nx + i] : M[i * nx + c];
+            }
+        KS_T(ks_lq)(nx, columns, T, reflection);
+        for (int i = 0; i < nx; ++i) /* X = L⁻¹ rootᵀ */
+            for (int c = 0; c < nx; ++c) {
+                KS_NUM s = root[c * nx + i];
+                for (int j = 0; j < i; ++j) s = s - T[i * columns + j] * X[j * nx + c];
+                X[i * nx + c] = s / T[i * columns + i];
+            }
+    }
+    for (int i = 0; i < nn; ++i) Y[i] = KS_LIT(0);
+    KS_T(ks_mtm_add)(nx, nx, nx, V, V, Y);
+    KS_T(ks_mirror)(nx, Y);
+    if (!W) return;
+    for (int i = 0; i < nx; ++i) { /* v = G g; where a pivot is zero, so is g */
+        KS_NUM s = z[i];
+        for (int j = 0; j < i; ++j) s = s - G[i * nx + j] * z[j];
+        z[i] = KS_GT(G[i * nx + i], KS_LIT(0)) ? s / G[i * nx + i] : KS_LIT(0);
+    }
+    for (int i = 0; i < nx; ++i) {
+        KS_NUM s = z[i];
+        for (int j = 0; j < i; ++j) s = s - T[i * columns + j] * z[j];
+        z[i] = s / T[i * columns + i];
+    }
 }
 
 /** dst = lhs (+) rhs for filtering elements, eq. 46, lhs earlier; dst may be either. With
@@ -154,26 +205,39 @@ KS_HD void KS_T(ks_filter_combine)(int nx, KS_NUM *dst, const KS_NUM *lhs, const
     const KS_NUM *Ai = lhs, *bi = lhs + nn, *Aj = rhs, *bj = rhs + nn;
     const KS_NUM *eta_i = bi + nx + half, *eta_j = bj + nx + half;
     KS_NUM *C = W, *J = C + nn, *Y = J + nn, *X = Y + nn, *JA = X + nn, *T = JA + nn;
-    KS_NUM *U = T + nn, *v = U + nn, *m = v + nx, *eta = m + nx, *b = eta + nx;
+    KS_NUM *U = T + nn, *v = U + nn, *m = v + nx, *eta = m + nx, *b = eta + nx, *more = b + nx;
     KS_T(ks_unpack)(nx, bi + nx, C);
     KS_T(ks_unpack)(nx, eta_j + nx, J);
-    KS_T(ks_merge_covariance)(nx, C, J, Y, U, JA, T, v);
-    /* v = eta_j - J b_i;  m = N (b_i + C eta_j) = b_i + Y v;  Nᵀ v = v - J Y v */
+    const int ordinary = KS_ALL(KS_T(ks_merge_covariance)(nx, C, J, Y, U, JA, T, v));
+    /* v = eta_j - J b_i */
     KS_T(ks_copy)(nx, eta_j, v);
     KS_T(ks_mtv_sub)(nx, nx, J, bi, v);
+    KS_T(ks_copy)(nx, v, eta);
+    if (!ordinary) KS_T(ks_merge_array)(nx, C, J, Y, U, eta, more);
+    /* m = N (b_i + C eta_j) = b_i + Y v */
     KS_T(ks_copy)(nx, bi, m);
     KS_T(ks_mtv_add)(nx, nx, Y, v, m);
-    for (int i = 0; i < nx; ++i) b[i] = m[i] - bi[i];
-    KS_T(ks_mtv_sub)(nx, nx, J, b, v);
     /* X = N A_i */
     KS_T(ks_mm)(nx, nx, nx, J, Ai, JA);
     KS_T(ks_copy)(nn, Ai, X);
     KS_T(ks_mtm_sub)(nx, nx, nx, Y, JA, X);
+    if (ordinary) {
+        /* eta <- Nᵀ v = v - J Y v;  J (I + C J)⁻¹ between A_i is (J A_i)ᵀ X */
+        for (int i = 0; i < nx; ++i) b[i] = m[i] - bi[i];
+        KS_T(ks_mtv_sub)(nx, nx, J, b, eta);
+        KS_T(ks_unpack)(nx, eta_i + nx, J);
+        KS_T(ks_mtm_add)(nx, nx, nx, JA, X, J);
+    } else {
+        for (int i = 0; i < nx; ++i) b[i] = KS_LIT(0);
+        KS_T(ks_mtv_add)(nx, nx, U, eta, b);
+        KS_T(ks_copy)(nx, b, eta);
+        KS_T(ks_mm)(nx, nx, nx, U, Ai, JA);
+        KS_T(ks_unpack)(nx, eta_i + nx, J);
+        KS_T(ks_mtm_add)(nx, nx, nx, JA, JA, J);
+    }
+    KS_T(ks_copy)(nx, eta, v);
     KS_T(ks_copy)(nx, eta_i, eta);
     KS_T(ks_mtv_add)(nx, nx, Ai, v, eta);
-    /* J = (J A_i)ᵀ X + J_i, of which the lower triangle is stored */
-    KS_T(ks_unpack)(nx, eta_i + nx, J);
-    KS_T(ks_mtm_add)(nx, nx, nx, JA, X, J);
     KS_T(ks_copy)(nx, bj, b);
     KS_T(ks_mv_add)(nx, nx, Aj, m, b);
     /* C = A_j Y A_jᵀ + C_j */
@@ -263,7 +327,8 @@ KS_HD void KS_T(ks_two_filter)(int nx, const KS_NUM *xf, const KS_NUM *Pf, const
     KS_NUM *J = W, *Y = J + nn, *U = Y + nn, *JU = U + nn, *K = JU + nn, *v = K + nn;
     KS_NUM *inverse_d = v + nx;
     KS_T(ks_unpack)(nx, J_packed, J);
-    KS_T(ks_merge_covariance)(nx, Pf, J, Y, U, JU, K, inverse_d);
+    if (!KS_ALL(KS_T(ks_merge_covariance)(nx, Pf, J, Y, U, JU, K, inverse_d)))
+        KS_T(ks_merge_array)(nx, Pf, J, Y, NULL, NULL, inverse_d + nx);
     KS_T(ks_copy)(nx, eta, v);
     KS_T(ks_mtv_sub)(nx, nx, J, xf, v);
     KS_T(ks_copy)(nx, xf, x);

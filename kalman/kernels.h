@@ -32,6 +32,8 @@ typedef struct ks_kernels {
                          ks_sink cov, void *work, ks_tally *tally);
     /** Turn the state into the ordinary form, whatever that loses. */
     void (*square)(int nx, ks_state *state, void *work);
+    /** Turn the state into the array form. */
+    void (*root)(int nx, ks_state *state, void *work);
     /** Cov(x[k], x[k-1] | y), k0 <= k < k1, k >= 1, from filtered and smoothed covariances. */
     void (*lag_one)(const ks_series *series, int64_t k0, int64_t k1, ks_sink filtered_cov,
                     ks_sink smoothed_cov, ks_sink to, void *work);

@@ -72,6 +72,11 @@ static void KS_T(table_square)(int nx, ks_state *state, void *work)
     state->form = KS_FORM_ORDINARY;
 }
 
+static void KS_T(table_root)(int nx, ks_state *state, void *work)
+{
+    if (state->form == KS_FORM_ORDINARY) KS_T(ks_to_array)(nx, state, (KS_NUM *)work);
+}
+
 /** ET of the transition out of filtered covariance P into step k. */
 static void KS_T(gain_into)(const ks_series *s, int64_t k, const KS_NUM *P, KS_NUM *ET, KS_NUM *W)
 {
@@ -267,6 +272,7 @@ const ks_kernels KS_TABLE = {
     KS_T(table_smooth),
     KS_T(table_smooth_prior),
     KS_T(table_square),
+    KS_T(table_root),
     KS_T(table_lag_one),
     KS_T(table_filter_elements),
     KS_T(table_filter_element_first),

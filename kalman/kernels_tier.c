@@ -8,6 +8,7 @@
 #include "hd.h"
 #include "kernels.h"
 #include KS_NUMBER
+#include "gemm_text.h"
 #include "smallmat_text.h"
 #include "array_text.h"
 #include "step_text.h"

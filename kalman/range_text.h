@@ -82,13 +82,14 @@ KS_HD KS_T(ks_scratch) KS_T(ks_lay_out)(int nx, int ny, void *memory)
     return w;
 }
 
-/** Innovation outputs of step k from the prediction xp, Pp: the residual of every entry present,
- *  its covariance, and the residual whitened by a Cholesky factor; NaN where missing. */
+/** Innovation outputs of step k: the residual of every entry present, its covariance, from its
+ *  square root Se where there is one and from the prediction Pp otherwise, and the residual whitened
+ *  by a Cholesky factor; NaN where missing. */
 KS_HD_COLD void KS_T(ks_write_innovation)(const ks_series *s, int64_t k, const KS_NUM *xp,
                                           const KS_NUM *Pp, int m, const KS_NUM *H,
                                           const KS_NUM *R, const KS_NUM *d, const KS_NUM *y,
-                                          const KS_NUM *whitened, const ks_forward_sinks *to,
-                                          KS_NUM *W)
+                                          const KS_NUM *whitened, const KS_NUM *Se,
+                                          const ks_forward_sinks *to, KS_NUM *W)
 {
     const int nx = s->nx, ny = s->ny;
     const KS_NUM nan = KS_LIT(NAN);
@@ -97,7 +98,9 @@ KS_HD_COLD void KS_T(ks_write_innovation)(const ks_series *s, int64_t k, const K
     KS_NUM *residual = to->innovation.base ? (KS_NUM *)ks_slot_of(to->innovation, k) : NULL;
     KS_NUM *white = to->innovation_std.base ? (KS_NUM *)ks_slot_of(to->innovation_std, k) : NULL;
     KS_NUM *cov = to->innovation_cov.base ? (KS_NUM *)ks_slot_of(to->innovation_cov, k) : NULL;
-    if (cov && m > 0) {
+    if (cov && Se) {
+        KS_T(ks_square)(m, m, m, Se, S);
+    } else if (cov && m > 0) {
         KS_T(ks_transpose)(m, nx, H, HT);
         KS_T(ks_mm)(m, nx, nx, H, Pp, G);
         KS_T(ks_copy)(m * m, R, S);
@@ -276,7 +279,8 @@ KS_HD int KS_T(ks_filter_steps)(int nx, const ks_series *s, int64_t k0, int64_t 
                                       (double)(w.v[i] * w.v[i] * w.inverse_d[i]));
             if (want_innovation) {
                 for (int i = 0; i < m; ++i) w.v[i] = w.v[i] * KS_SQRT(w.inverse_d[i]);
-                KS_T(ks_write_innovation)(s, k, w.xp, w.Pp, m, H, R, d, y, w.v, to, w.work);
+                KS_T(ks_write_innovation)(s, k, w.xp, w.Pp, m, H, R, d, y, w.v, NULL, to,
+                                           w.work);
             }
             tally->ordinary += 1;
         } else {
@@ -293,10 +297,8 @@ KS_HD int KS_T(ks_filter_steps)(int nx, const ks_series *s, int64_t k0, int64_t 
                 const double pivot = (double)w.S[i * m + i];
                 KS_T(ks_gather_pivot)(evidence, pivot * pivot, (double)(w.v[i] * w.v[i]));
             }
-            if (want_innovation) {
-                KS_T(ks_square)(nx, nx, nx, w.Pp, w.Pn);
-                KS_T(ks_write_innovation)(s, k, w.xp, w.Pn, m, H, R, d, y, w.v, to, w.work);
-            }
+            if (want_innovation)
+                KS_T(ks_write_innovation)(s, k, w.xp, NULL, m, H, R, d, y, w.v, w.S, to, w.work);
             KS_T(ks_leave_array)(nx, m, R, w.S, state, w.work);
             tally->array += 1;
         }

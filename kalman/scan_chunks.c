@@ -91,7 +91,8 @@ int ks_filter_absorb(void *user, void *scratch, void *dst, int64_t first, int64_
     return rc;
 }
 
-/** Mean and covariance of an aggregate as a state in the plan's precision. */
+/** Mean and covariance of an aggregate as a state in the plan's precision: a square root made in
+ *  double, so that narrowing it loses nothing that matters. */
 static ks_state state_from(const ks_scan_method *m, const chunk_memory *c, const void *carry)
 {
     const ks_smooth_plan *plan = m->plan;
@@ -103,8 +104,11 @@ static ks_state state_from(const ks_scan_method *m, const chunk_memory *c, const
     memcpy(c->wide_element, carry,
            (size_t)(n * n + n + n * (n + 1) / 2) * sizeof(double));
     plan->aggregates->filter_extract(plan->nx, 0, 1, from, mean, cov);
+    ks_state root = { wide, wide + n, KS_FORM_ORDINARY };
+    plan->aggregates->root(plan->nx, &root, wide + n + n * n);
     plan->kernels->narrow(n, wide, state.x);
     plan->kernels->narrow(n * n, wide + n, state.C);
+    state.form = KS_FORM_ARRAY;
     return state;
 }
 

@@ -50,8 +50,8 @@ KS_HD KS_MASK KS_T(ks_innovation)(int nx, int m, const KS_NUM *KS_RESTRICT H,
     for (int i = 0; i < m; ++i)
         good = good & KS_GT(KS_LIT(1 + KS_GROWTH) * R[i * m + i], S[i * m + i]);
     good = good & KS_T(ks_ldl)(m, 1 / KS_GROWTH, S, inverse_d);
-    KS_T(ks_ldl_forward)(m, nx, S, inverse_d, G);
-    KS_T(ks_ldl_forward)(m, 1, S, inverse_d, v);
+    KS_T(ks_ldl_forward)(m, nx, S, G);
+    KS_T(ks_ldl_forward)(m, 1, S, v);
     return good;
 }
 
@@ -89,7 +89,7 @@ KS_HD KS_MASK KS_T(ks_smoothing_gain)(int nx, const KS_NUM *KS_RESTRICT F,
     KS_T(ks_mm_add)(nx, nx, nx, ET, FT, Pp);
     KS_T(ks_copy)(nx * nx, Pp, LD);
     const KS_MASK good = KS_T(ks_ldl)(nx, 1 / KS_GROWTH, LD, inverse_d);
-    KS_T(ks_ldl_forward)(nx, nx, LD, inverse_d, ET);
+    KS_T(ks_ldl_forward)(nx, nx, LD, ET);
     KS_T(ks_ldl_backward)(nx, nx, LD, inverse_d, ET);
     return good;
 }

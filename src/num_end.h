@@ -9,3 +9,5 @@
 #undef KS_ALL
 #undef KS_EPS
 #undef KS_GROWTH
+#undef KS_GEMM
+#undef KS_MERGE

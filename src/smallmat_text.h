@@ -1,12 +1,24 @@
 /* smallmat_text.h -- dense kernels for small matrices; one text for every number, see num_f64.h.
  *
  * Matrices are row-major and contiguous. Outputs do not overlap inputs. Inner loops run along rows
- * with unit stride, so that they vectorise for literal and for run-time sizes alike. */
+ * with unit stride, so that they vectorise. Where the number has KS_GEMM, products of more than
+ * KS_GEMM columns go to the hand-shaped gemm_text.h. */
+
+#ifdef KS_GEMM
+#  define KS_BY_GEMM(n, call)                                                               \
+      if ((n) > KS_GEMM) {                                                                  \
+          call;                                                                             \
+          return;                                                                           \
+      }
+#else
+#  define KS_BY_GEMM(n, call)
+#endif
 
 /** C (m, n) += A (m, k) B (k, n). */
 KS_HD void KS_T(ks_mm_add)(int m, int k, int n, const KS_NUM *KS_RESTRICT A,
                            const KS_NUM *KS_RESTRICT B, KS_NUM *KS_RESTRICT C)
 {
+    KS_BY_GEMM(n, KS_T(ks_gemm_add)(m, k, n, A, k, 1, B, C))
     for (int i = 0; i < m; ++i) {
         KS_NUM *KS_RESTRICT c = C + i * n;
         int l = 0;
@@ -38,6 +50,7 @@ KS_HD void KS_T(ks_mm)(int m, int k, int n, const KS_NUM *KS_RESTRICT A,
 KS_HD void KS_T(ks_mtm_add)(int m, int k, int n, const KS_NUM *KS_RESTRICT A,
                             const KS_NUM *KS_RESTRICT B, KS_NUM *KS_RESTRICT C)
 {
+    KS_BY_GEMM(n, KS_T(ks_gemm_add)(m, k, n, A, 1, m, B, C))
     for (int i = 0; i < m; ++i) {
         KS_NUM *KS_RESTRICT c = C + i * n;
         int l = 0;
@@ -60,6 +73,7 @@ KS_HD void KS_T(ks_mtm_add)(int m, int k, int n, const KS_NUM *KS_RESTRICT A,
 KS_HD void KS_T(ks_mtm_sub)(int m, int k, int n, const KS_NUM *KS_RESTRICT A,
                             const KS_NUM *KS_RESTRICT B, KS_NUM *KS_RESTRICT C)
 {
+    KS_BY_GEMM(n, KS_T(ks_gemm_sub)(m, k, n, A, 1, m, B, C))
     for (int i = 0; i < m; ++i) {
         KS_NUM *KS_RESTRICT c = C + i * n;
         for (int l = 0; l < k; ++l) {
@@ -120,48 +134,73 @@ KS_HD void KS_T(ks_mirror)(int n, KS_NUM *A)
         for (int j = 0; j < i; ++j) A[j * n + i] = A[i * n + j];
 }
 
-/** L D Lᵀ of the symmetric A (n, n), no square roots; reads the lower triangle. On return the
- *  strict lower triangle holds L D (unscaled), inverse_d (n) holds 1 / D, the diagonal D. Returns
- *  true where every pivot exceeds `ratio` times the diagonal entry that it came from. */
+/** C (m, n) -= A B with B (k, n) and A's entry (i, l) at A[i * ai + l * al]. */
+KS_HD void KS_T(ks_panel_sub)(int m, int k, int n, const KS_NUM *KS_RESTRICT A, int ai, int al,
+                              const KS_NUM *KS_RESTRICT B, KS_NUM *KS_RESTRICT C)
+{
+    KS_BY_GEMM(n, KS_T(ks_gemm_sub)(m, k, n, A, ai, al, B, C))
+    for (int i = 0; i < m; ++i)
+        for (int l = 0; l < k; ++l) {
+            const KS_NUM a = A[i * ai + l * al];
+            for (int j = 0; j < n; ++j) C[i * n + j] = C[i * n + j] - a * B[l * n + j];
+        }
+}
+
+/** L D Lᵀ of the symmetric A (n, n), no square roots; reads the upper triangle. On return the
+ *  diagonal holds D, the strict lower triangle the unit L, inverse_d (n) 1 / D. Returns true where
+ *  every pivot exceeds `ratio` times the diagonal entry that it came from. */
 KS_HD KS_MASK KS_T(ks_ldl)(int n, double ratio, KS_NUM *KS_RESTRICT A,
                            KS_NUM *KS_RESTRICT inverse_d)
 {
     KS_MASK good = KS_GT(KS_LIT(1), KS_LIT(0));
-    for (int i = 0; i < n; ++i) {
-        const KS_NUM diagonal = A[i * n + i];
-        for (int j = 0; j < i; ++j) {
-            const KS_NUM l = A[i * n + j] * inverse_d[j];
-            for (int k = j + 1; k <= i; ++k) A[i * n + k] = A[i * n + k] - l * A[k * n + j];
+    for (int j = 0; j < n; ++j) inverse_d[j] = A[j * n + j];
+    for (int j = 0; j < n; ++j) {
+        const KS_NUM pivot = A[j * n + j];
+        good = good & KS_GT(pivot, KS_LIT(ratio) * inverse_d[j]) & KS_GT(pivot, KS_LIT(0));
+        inverse_d[j] = KS_LIT(1) / pivot;
+        for (int i = j + 1; i < n; ++i) {
+            const KS_NUM l = A[j * n + i] * inverse_d[j];
+            for (int c = i; c < n; ++c) A[i * n + c] = A[i * n + c] - l * A[j * n + c];
+            A[i * n + j] = l;
         }
-        good = good & KS_GT(A[i * n + i], KS_LIT(ratio) * diagonal) &
-               KS_GT(A[i * n + i], KS_LIT(0));
-        inverse_d[i] = KS_LIT(1) / A[i * n + i];
     }
     return good;
 }
 
+/** Rows of B that ks_ldl_forward() and ks_ldl_backward() solve before a product takes over. */
+#define KS_PANEL 8
+
 /** B (n, m) <- L⁻¹ B with the factors of ks_ldl(). */
-KS_HD void KS_T(ks_ldl_forward)(int n, int m, const KS_NUM *KS_RESTRICT LD,
-                                const KS_NUM *KS_RESTRICT inverse_d, KS_NUM *KS_RESTRICT B)
+KS_HD void KS_T(ks_ldl_forward)(int n, int m, const KS_NUM *KS_RESTRICT LD, KS_NUM *B)
 {
-    for (int i = 1; i < n; ++i)
-        for (int j = 0; j < i; ++j) {
-            const KS_NUM l = LD[i * n + j] * inverse_d[j];
-            for (int c = 0; c < m; ++c) B[i * m + c] = B[i * m + c] - l * B[j * m + c];
-        }
+    for (int from = 0; from < n; from += KS_PANEL) {
+        const int to = from + KS_PANEL < n ? from + KS_PANEL : n;
+        for (int i = from + 1; i < to; ++i)
+            for (int j = from; j < i; ++j) {
+                const KS_NUM l = LD[i * n + j];
+                for (int c = 0; c < m; ++c) B[i * m + c] = B[i * m + c] - l * B[j * m + c];
+            }
+        if (to < n)
+            KS_T(ks_panel_sub)(n - to, to - from, m, LD + to * n + from, n, 1, B + from * m,
+                               B + to * m);
+    }
 }
 
 /** B (n, m) <- L⁻ᵀ D⁻¹ B with the factors of ks_ldl(). */
 KS_HD void KS_T(ks_ldl_backward)(int n, int m, const KS_NUM *KS_RESTRICT LD,
-                                 const KS_NUM *KS_RESTRICT inverse_d, KS_NUM *KS_RESTRICT B)
+                                 const KS_NUM *KS_RESTRICT inverse_d, KS_NUM *B)
 {
-    for (int i = n - 1; i >= 0; --i) {
-        const KS_NUM d = inverse_d[i];
-        for (int c = 0; c < m; ++c) B[i * m + c] = B[i * m + c] * d;
-        for (int j = i + 1; j < n; ++j) {
-            const KS_NUM l = LD[j * n + i] * d;
-            for (int c = 0; c < m; ++c) B[i * m + c] = B[i * m + c] - l * B[j * m + c];
-        }
+    for (int i = 0; i < n; ++i)
+        for (int c = 0; c < m; ++c) B[i * m + c] = B[i * m + c] * inverse_d[i];
+    for (int to = n; to > 0; to -= KS_PANEL) {
+        const int from = to > KS_PANEL ? to - KS_PANEL : 0;
+        for (int i = to - 2; i >= from; --i)
+            for (int j = i + 1; j < to; ++j) {
+                const KS_NUM l = LD[j * n + i];
+                for (int c = 0; c < m; ++c) B[i * m + c] = B[i * m + c] - l * B[j * m + c];
+            }
+        if (from > 0)
+            KS_T(ks_panel_sub)(from, to - from, m, LD + from * n, 1, n, B + from * m, B);
     }
 }
 
@@ -202,3 +241,6 @@ KS_HD void KS_T(ks_unpack)(int n, const KS_NUM *KS_RESTRICT packed, KS_NUM *KS_R
             A[j * n + i] = packed[i * (i + 1) / 2 + j];
         }
 }
+
+#undef KS_BY_GEMM
+#undef KS_PANEL

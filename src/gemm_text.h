@@ -1,0 +1,100 @@
+/* gemm_text.h -- the matrix product of run-time sizes, shaped by hand for vector registers; see
+ * num_f64.h. It stands beside the plain loops of smallmat_text.h, which are its reference.
+ *
+ * A tile of 4 rows by two vectors of C stays in registers while k runs. Vectors are GCC's, so the
+ * same text serves every instruction set; KS_VECTOR_BYTES is what the compiler's target holds in
+ * one register. */
+
+#ifdef __AVX__
+#  define KS_VECTOR_BYTES 32
+#else
+#  define KS_VECTOR_BYTES 16
+#endif
+
+typedef KS_NUM KS_T(ks_vector) __attribute__((vector_size(KS_VECTOR_BYTES)));
+typedef KS_NUM KS_T(ks_vector_at) __attribute__((vector_size(KS_VECTOR_BYTES),
+                                                 aligned(sizeof(KS_NUM)), may_alias));
+#define KS_WIDTH ((int)(KS_VECTOR_BYTES / sizeof(KS_NUM)))
+#define KS_LOAD(p) ((KS_T(ks_vector)) * (const KS_T(ks_vector_at) *)(const void *)(p))
+#define KS_STORE(p, v) (*(KS_T(ks_vector_at) *)(void *)(p) = (KS_T(ks_vector_at))(v))
+
+/** `rows` rows by `vectors` vectors of C += or -= A B, both literals; A's entry (i, l) stands at
+ *  i * ai + l * al. */
+KS_HD void KS_T(ks_gemm_tile)(int rows, int vectors, int subtract, int k, const KS_NUM *A, int ai,
+                              int al, const KS_NUM *B, int n, KS_NUM *C)
+{
+    KS_T(ks_vector) c[4][2];
+#pragma GCC unroll 4
+    for (int r = 0; r < rows; ++r)
+#pragma GCC unroll 2
+        for (int v = 0; v < vectors; ++v) c[r][v] = KS_LOAD(C + r * n + v * KS_WIDTH);
+    for (int l = 0; l < k; ++l) {
+        KS_T(ks_vector) b[2];
+#pragma GCC unroll 2
+        for (int v = 0; v < vectors; ++v) b[v] = KS_LOAD(B + l * n + v * KS_WIDTH);
+#pragma GCC unroll 4
+        for (int r = 0; r < rows; ++r) {
+            const KS_NUM a = A[r * ai + l * al];
+#pragma GCC unroll 2
+            for (int v = 0; v < vectors; ++v)
+                c[r][v] = subtract ? c[r][v] - a * b[v] : c[r][v] + a * b[v];
+        }
+    }
+#pragma GCC unroll 4
+    for (int r = 0; r < rows; ++r)
+#pragma GCC unroll 2
+        for (int v = 0; v < vectors; ++v) KS_STORE(C + r * n + v * KS_WIDTH, c[r][v]);
+}
+
+/** All rows of one strip of columns. */
+KS_HD void KS_T(ks_gemm_strip)(int vectors, int subtract, int m, int k, const KS_NUM *A, int ai,
+                               int al, const KS_NUM *B, int n, KS_NUM *C)
+{
+    int i = 0;
+    for (; i + 4 <= m; i += 4)
+        KS_T(ks_gemm_tile)(4, vectors, subtract, k, A + i * ai, ai, al, B, n, C + i * n);
+    switch (m - i) {
+    case 3: KS_T(ks_gemm_tile)(3, vectors, subtract, k, A + i * ai, ai, al, B, n, C + i * n); break;
+    case 2: KS_T(ks_gemm_tile)(2, vectors, subtract, k, A + i * ai, ai, al, B, n, C + i * n); break;
+    case 1: KS_T(ks_gemm_tile)(1, vectors, subtract, k, A + i * ai, ai, al, B, n, C + i * n); break;
+    default: break;
+    }
+}
+
+/** C (m, n) += or -= A B with B (k, n) and A's entry (i, l) at A[i * ai + l * al]. */
+KS_HD void KS_T(ks_gemm_signed)(int subtract, int m, int k, int n, const KS_NUM *A, int ai, int al,
+                                const KS_NUM *B, KS_NUM *C)
+{
+    int j = 0;
+    for (; j + 2 * KS_WIDTH <= n; j += 2 * KS_WIDTH)
+        KS_T(ks_gemm_strip)(2, subtract, m, k, A, ai, al, B + j, n, C + j);
+    if (j + KS_WIDTH <= n) {
+        KS_T(ks_gemm_strip)(1, subtract, m, k, A, ai, al, B + j, n, C + j);
+        j += KS_WIDTH;
+    }
+    for (int i = 0; i < m && j < n; ++i)
+        for (int c = j; c < n; ++c) {
+            KS_NUM s = C[i * n + c];
+            for (int l = 0; l < k; ++l)
+                s = subtract ? s - A[i * ai + l * al] * B[l * n + c]
+                             : s + A[i * ai + l * al] * B[l * n + c];
+            C[i * n + c] = s;
+        }
+}
+
+KS_HD_COLD void KS_T(ks_gemm_add)(int m, int k, int n, const KS_NUM *A, int ai, int al,
+                                  const KS_NUM *B, KS_NUM *C)
+{
+    KS_T(ks_gemm_signed)(0, m, k, n, A, ai, al, B, C);
+}
+
+KS_HD_COLD void KS_T(ks_gemm_sub)(int m, int k, int n, const KS_NUM *A, int ai, int al,
+                                  const KS_NUM *B, KS_NUM *C)
+{
+    KS_T(ks_gemm_signed)(1, m, k, n, A, ai, al, B, C);
+}
+
+#undef KS_VECTOR_BYTES
+#undef KS_WIDTH
+#undef KS_LOAD
+#undef KS_STORE
