@@ -66,18 +66,18 @@ static ks_exit read_option(ks_generate_settings *settings, int id, const char *v
     const int64_t most = (int64_t)1 << 40;
     switch (id) {
     case OUTPUT: settings->output = value; break;
-    case STEPS: return ks_parse_integer("T", value, 1, most, &recipe->T, failure);
+    case STEPS: return ks_parse_integer("--T", value, 1, most, &recipe->T, failure);
     case SERIES:
         recipe->batched = true;
-        return ks_parse_integer("B", value, 1, most, &recipe->B, failure);
-    case NX: return read_small("nx", value, 1, 4096, &recipe->nx, failure);
-    case NY: return read_small("ny", value, 1, 4096, &recipe->ny, failure);
-    case SEED: return ks_parse_integer("seed", value, 0, (int64_t)1 << 52, &recipe->seed, failure);
-    case MISSING: return ks_parse_number("missing", value, 0.0, 0.95, &recipe->missing, failure);
-    case DT: return ks_parse_number("dt", value, 1e-12, 1e12, &recipe->dt, failure);
-    case NOISE_Q: return ks_parse_number("q", value, 0.0, 1e100, &recipe->q, failure);
-    case NOISE_R: return ks_parse_number("r", value, 0.0, 1e100, &recipe->r, failure);
-    case COMPRESS: return read_small("compress", value, 0, 9, &settings->compress, failure);
+        return ks_parse_integer("--B", value, 1, most, &recipe->B, failure);
+    case NX: return read_small("--nx", value, 1, 4096, &recipe->nx, failure);
+    case NY: return read_small("--ny", value, 1, 4096, &recipe->ny, failure);
+    case SEED: return ks_parse_integer("--seed", value, 0, (int64_t)1 << 52, &recipe->seed, failure);
+    case MISSING: return ks_parse_number("--missing", value, 0.0, 0.95, &recipe->missing, failure);
+    case DT: return ks_parse_number("--dt", value, 1e-12, 1e12, &recipe->dt, failure);
+    case NOISE_Q: return ks_parse_number("--q", value, 0.0, 1e100, &recipe->q, failure);
+    case NOISE_R: return ks_parse_number("--r", value, 0.0, 1e100, &recipe->r, failure);
+    case COMPRESS: return read_small("--compress", value, 0, 9, &settings->compress, failure);
     case FORCE: settings->force = true; break;
     case QUIET: settings->quiet = true; break;
     default: settings->json = true; break;

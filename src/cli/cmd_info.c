@@ -41,10 +41,10 @@ static ks_exit read_option(ks_input_places *places, bool *json, int id, const ch
     case Y: places->y = value; break;
     case MODEL: places->model = value; break;
     case MODEL_FILE: places->model_file = value; break;
-    case PRIOR: return ks_parse_word("prior", value, priors, NULL, &places->prior, failure);
+    case PRIOR: return ks_parse_word("--prior", value, priors, NULL, &places->prior, failure);
     case TRANSITION:
-        return ks_parse_word("transition", value, transitions, NULL, &places->transition, failure);
-    case LAYOUT: return ks_parse_word("layout", value, layouts, NULL, &places->layout, failure);
+        return ks_parse_word("--transition", value, transitions, NULL, &places->transition, failure);
+    case LAYOUT: return ks_parse_word("--layout", value, layouts, NULL, &places->layout, failure);
     case JSON: *json = true; break;
     default: break;
     }

@@ -86,6 +86,15 @@ static ks_exit open_input(ks_run *run, ks_failure *failure)
     return make_plan(run, failure);
 }
 
+/* Before anything is read: what will not fit shall not take its time. */
+static ks_exit check_memory(const ks_run *run, ks_failure *failure)
+{
+    const size_t total = ks_size_sum(run->input_bytes, ks_size_sum(run->output_bytes,
+                                                                   run->work_bytes));
+    if (run->settings->dry_run) return KS_EXIT_DONE;
+    return ks_memory_check(total, "the computation (--dry-run tells its parts)", failure);
+}
+
 static ks_exit read_input(ks_run *run, ks_failure *failure)
 {
     const double start = ks_seconds();
@@ -100,13 +109,9 @@ static ks_exit read_input(ks_run *run, ks_failure *failure)
 static ks_exit compute(ks_run *run, ks_failure *failure)
 {
     const double start = ks_seconds();
-    const size_t total = ks_size_sum(run->input_bytes, ks_size_sum(run->output_bytes,
-                                                                   run->work_bytes));
     ks_model model;
     ks_view y;
     ks_outputs outputs;
-    if (ks_memory_check(total, "the computation (--dry-run tells the parts)", failure))
-        return failure->code;
     if (ks_results_allocate(&run->results, run->input, &outputs, failure)) return failure->code;
     void *work = ks_memory_raw(run->work_bytes, "the workspace", failure);
     if (!work) return failure->code;
@@ -139,7 +144,8 @@ static ks_exit write_output(ks_run *run, ks_failure *failure)
 static ks_exit run_steps(ks_run *run, ks_failure *failure)
 {
     const ks_settings *settings = run->settings;
-    if (check_files(settings, failure) || open_input(run, failure)) return failure->code;
+    if (check_files(settings, failure) || open_input(run, failure) || check_memory(run, failure))
+        return failure->code;
     if (read_input(run, failure) == KS_EXIT_DONE && !settings->dry_run &&
         compute(run, failure) == KS_EXIT_DONE)
         write_output(run, failure);

@@ -126,7 +126,7 @@ ks_exit ks_parse_integer(const char *option, const char *text, int64_t low, int6
     if (!parse(text, &number) || number < (double)low || number > (double)high ||
         floor(number) < number)
         return ks_fail(failure, KS_EXIT_USAGE,
-                       "--%s: '%.100s' is not a whole number from %lld to %lld", option, text,
+                       "%s: '%.100s' is not a whole number from %lld to %lld", option, text,
                        (long long)low, (long long)high);
     *value = (int64_t)number;
     return KS_EXIT_DONE;
@@ -136,7 +136,7 @@ ks_exit ks_parse_number(const char *option, const char *text, double low, double
                         double *value, ks_failure *failure)
 {
     if (!parse(text, value) || *value < low || *value > high)
-        return ks_fail(failure, KS_EXIT_USAGE, "--%s: '%.100s' is not a number from %g to %g",
+        return ks_fail(failure, KS_EXIT_USAGE, "%s: '%.100s' is not a number from %g to %g",
                        option, text, low, high);
     return KS_EXIT_DONE;
 }
@@ -155,7 +155,7 @@ ks_exit ks_parse_word(const char *option, const char *text, const char *const *w
     for (; later && *later; ++later)
         if (strcmp(text, *later) == 0)
             return ks_fail(failure, KS_EXIT_USAGE,
-                           "--%s: '%s' is not in this version; it has %s", option, text, known);
-    return ks_fail(failure, KS_EXIT_USAGE, "--%s: unknown '%.100s'; this version has %s", option,
+                           "%s: '%s' is not in this version; it has %s", option, text, known);
+    return ks_fail(failure, KS_EXIT_USAGE, "%s: unknown '%.100s'; this version has %s", option,
                    text, known);
 }

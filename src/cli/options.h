@@ -34,7 +34,8 @@ int ks_options_next(ks_option_reader *reader, const char **value, ks_failure *fa
 /** Lines of --help on stdout. */
 void ks_options_print(const ks_option *table);
 
-/** A whole number within limits; 1e6 is one. Usage failure otherwise. */
+/** A whole number within limits; 1e6 is one. Usage failure otherwise, with `option`, "--T", in its
+ *  message. */
 ks_exit ks_parse_integer(const char *option, const char *text, int64_t low, int64_t high,
                          int64_t *value, ks_failure *failure);
 

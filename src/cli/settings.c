@@ -83,13 +83,13 @@ static ks_exit read_scan(ks_settings *settings, const char *text, ks_failure *fa
     const size_t length = colon ? (size_t)(colon - text) : strlen(text);
     snprintf(name, sizeof name, "%.*s", length < sizeof name ? (int)length : 63, text);
     for (int i = 0; i < KS_SCAN_ALGORITHMS; ++i) names[i] = ks_scan_name((ks_scan_algorithm)i);
-    if (ks_parse_word("scan", name, names, NULL, &index, failure)) return failure->code;
+    if (ks_parse_word("--scan", name, names, NULL, &index, failure)) return failure->code;
     settings->scan = (ks_scan_algorithm)index;
     settings->scan_given = true;
     if (!colon) return KS_EXIT_DONE;
     if (settings->scan != KS_SCAN_SENGUPTA)
         return ks_fail(failure, KS_EXIT_USAGE, "--scan: only sengupta takes a number, not %s", name);
-    return ks_parse_integer("scan sengupta", colon + 1, 1, (int64_t)1 << 52,
+    return ks_parse_integer("--scan sengupta", colon + 1, 1, (int64_t)1 << 52,
                             &settings->scan_threshold, failure);
 }
 
@@ -97,7 +97,7 @@ static ks_exit read_method(ks_settings *settings, const char *text, ks_failure *
 {
     int index;
     const bool smooth = settings->job == KS_JOB_SMOOTH;
-    if (ks_parse_word("method", text, smooth ? smooth_methods : filter_methods,
+    if (ks_parse_word("--method", text, smooth ? smooth_methods : filter_methods,
                       smooth ? later_methods : NULL, &index, failure))
         return failure->code;
     settings->method = smooth ? smooth_method_values[index] : filter_method_values[index];
@@ -108,7 +108,7 @@ static ks_exit read_backend(const char *text, bool *cuda, ks_failure *failure)
 {
     static const char *const backends[] = {"auto", "cpu", "cuda", NULL};
     int index = 0;
-    if (ks_parse_word("backend", text, backends, NULL, &index, failure)) return failure->code;
+    if (ks_parse_word("--backend", text, backends, NULL, &index, failure)) return failure->code;
     *cuda = index == 2;
     return KS_EXIT_DONE;
 }
@@ -133,18 +133,18 @@ static ks_exit read_word(ks_settings *settings, int id, const char *value, ks_fa
     static const char *const parts[] = {"full", "diag", "none", NULL};
     int index = 0;
     switch (id) {
-    case PRIOR: return ks_parse_word("prior", value, priors, NULL, &settings->places.prior, failure);
+    case PRIOR: return ks_parse_word("--prior", value, priors, NULL, &settings->places.prior, failure);
     case TRANSITION:
-        return ks_parse_word("transition", value, transitions, NULL, &settings->places.transition,
+        return ks_parse_word("--transition", value, transitions, NULL, &settings->places.transition,
                              failure);
     case LAYOUT:
-        return ks_parse_word("layout", value, layouts, NULL, &settings->places.layout, failure);
+        return ks_parse_word("--layout", value, layouts, NULL, &settings->places.layout, failure);
     case PRECISION:
-        if (ks_parse_word("precision", value, precisions, later_precisions, &index, failure) == 0)
+        if (ks_parse_word("--precision", value, precisions, later_precisions, &index, failure) == 0)
             settings->precision = index ? KS_F32 : KS_F64;
         return failure->code;
     default:
-        if (ks_parse_word("cov", value, parts, NULL, &index, failure) == 0)
+        if (ks_parse_word("--cov", value, parts, NULL, &index, failure) == 0)
             settings->cov = (ks_cov)index;
         return failure->code;
     }
@@ -163,8 +163,8 @@ static ks_exit read_option(ks_settings *settings, int id, const char *value, ks_
     case Y: settings->places.y = value; break;
     case MODEL: settings->places.model = value; break;
     case MODEL_FILE: settings->places.model_file = value; break;
-    case THREADS: return read_integer("threads", value, 4096, &settings->threads, failure);
-    case COMPRESS: return read_integer("compress", value, 9, &settings->compress, failure);
+    case THREADS: return read_integer("--threads", value, 4096, &settings->threads, failure);
+    case COMPRESS: return read_integer("--compress", value, 9, &settings->compress, failure);
     case FORCE: settings->force = true; break;
     case QUIET: settings->quiet = true; break;
     case JSON: settings->json = true; break;

@@ -16,6 +16,22 @@ ks_exit ks_h5_start(ks_failure *failure)
     return KS_EXIT_DONE;
 }
 
+/* Of what HDF5 says about a failed system call only the system's words help the user. */
+static void keep_system_message(char *reason)
+{
+    static const char mark[] = "error message = '";
+    const char *begin = strstr(reason, mark);
+    const bool lock = strstr(reason, "lock file") != NULL;
+    if (!begin || lock) {
+        reason[strcspn(reason, "\n")] = '\0';
+        return;
+    }
+    begin += sizeof mark - 1;
+    const size_t length = strcspn(begin, "'");
+    memmove(reason, begin, length);
+    reason[length] = '\0';
+}
+
 /* Keeps the first entry of an upward walk: the place where things went wrong. */
 static herr_t deepest_reason(unsigned n, const H5E_error2_t *error, void *text)
 {
@@ -28,12 +44,12 @@ ks_exit ks_fail_h5(ks_failure *failure, ks_exit code, const char *format, ...)
     char reason[KS_FAILURE_TEXT] = "", message[KS_FAILURE_TEXT];
     H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, deepest_reason, reason);
     H5Eclear2(H5E_DEFAULT);
-    reason[strcspn(reason, "\n")] = '\0';
+    keep_system_message(reason);
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
-    const bool locked = strstr(reason, "lock") != NULL;
+    const bool locked = strstr(reason, "lock file") != NULL;
     return ks_fail(failure, code, "%.600s%s%.300s%s", message, reason[0] ? ": " : "", reason,
                    locked ? "; if no other program writes this file, set "
                             "HDF5_USE_FILE_LOCKING=FALSE in the environment" : "");

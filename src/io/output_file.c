@@ -12,7 +12,7 @@ enum { CHUNK_BYTES = 512 << 10 };
 
 ks_exit ks_output_fail(const ks_output_file *out, const char *path, ks_failure *failure)
 {
-    return ks_fail_h5(failure, KS_EXIT_FILE, "%s: cannot write %s", out->temp.target, path);
+    return ks_fail_h5(failure, KS_EXIT_FILE, "%s: cannot write %s", out->temp.name, path);
 }
 
 ks_exit ks_output_create(ks_output_file **out, const char *path, bool replace, int compress,
@@ -200,7 +200,7 @@ ks_exit ks_output_commit(ks_output_file *out, ks_failure *failure)
     ks_h5_release(out->t);
     if (H5Fflush(out->file, H5F_SCOPE_LOCAL) < 0 || H5Fclose(out->file) < 0) {
         ks_fail_h5(failure, KS_EXIT_FILE, "%s: cannot write the last part of the file",
-                   out->temp.target);
+                   out->temp.name);
         ks_temp_discard(&out->temp);
     } else {
         ks_temp_commit(&out->temp, failure);

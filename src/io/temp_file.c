@@ -122,6 +122,7 @@ ks_exit ks_temp_create(ks_temp_file *temp, const char *target, bool replace, ks_
     temp->descriptor = -1;
     temp->replace = replace;
     if (resolve_target(target, temp->target, failure)) return failure->code;
+    snprintf(temp->name, sizeof temp->name, "%s", target);
     folder_of(temp->target, folder);
     if (snprintf(temp->path, sizeof temp->path, "%s/.kalscan-XXXXXX", folder) >=
         (int)sizeof temp->path)
@@ -158,10 +159,10 @@ ks_exit ks_temp_commit(ks_temp_file *temp, ks_failure *failure)
 {
     char folder[PATH_MAX];
     if (fsync(temp->descriptor) != 0 && errno != EINVAL && errno != EROFS) {
-        ks_fail(failure, KS_EXIT_FILE, "%s: cannot write: %s", temp->target, strerror(errno));
+        ks_fail(failure, KS_EXIT_FILE, "%s: cannot write: %s", temp->name, strerror(errno));
     } else if (give_name(temp) != 0) {
         ks_fail(failure, errno == EEXIST ? KS_EXIT_USAGE : KS_EXIT_FILE,
-                "%s: cannot give the output its name: %s", temp->target, strerror(errno));
+                "%s: cannot give the output its name: %s", temp->name, strerror(errno));
     }
     if (failure->code) {
         ks_temp_discard(temp);

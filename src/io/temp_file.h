@@ -10,6 +10,7 @@
 typedef struct ks_temp_file {
     char path[PATH_MAX];    /**< where to write                                                  */
     char target[PATH_MAX];  /**< where it will be                                                */
+    char name[PATH_MAX];    /**< the target as the user calls it, for messages                   */
     bool replace;           /**< an existing target may be replaced                              */
     int descriptor;
 } ks_temp_file;
