@@ -2,86 +2,113 @@
 #include <string.h>
 #include "scan_method.h"
 
+static ks_state own_state(const ks_scan_worker *w)
+{
+    ks_state state = { w->state.mean, w->state.cov, KS_FORM_ORDINARY };
+    return state;
+}
+
+/** The first element is the filter's own first step. */
+static int first_element(ks_scan_method *m, ks_scan_worker *w, void *element)
+{
+    const ks_kernels *kernels = m->plan->aggregates;
+    const ks_series *s = ks_wide_series(m, w, 0);
+    const ks_forward_sinks nowhere = { 0 };
+    ks_state state = own_state(w);
+    ks_tally tally = { 0 };
+    kernels->start(s, &state, w->scratch);
+    tally.bad_step = -1;
+    if (kernels->filter(s, 0, 1, &state, &nowhere, w->scratch, &tally)) {
+        w->tally = tally;
+        return -1;
+    }
+    kernels->square(m->plan->nx, &state, w->scratch);
+    kernels->filter_element_first(m->plan->nx, state.x, state.C, element);
+    w->tally.elements += 1;
+    return 0;
+}
+
+int ks_make_filter_element(ks_scan_method *m, ks_scan_worker *w, int64_t k, void *element)
+{
+    const ks_sink to = { element, 0, k };
+    if (k == 0) return first_element(m, w, element);
+    return m->plan->aggregates->filter_elements(ks_wide_series(m, w, k), k, k + 1, to, w->scratch,
+                                                &w->tally);
+}
+
 static void make_elements(ks_scan_method *m, ks_scan_worker *w, int64_t k0, int64_t k1)
 {
-    const ks_kernels *kernels = m->plan->kernels;
-    const ks_sink to = ks_element_sink(m, kernels->filter_element_bytes(m->plan->nx));
-    (void)kernels->filter_elements(&m->series, k0, k1, to, w->scratch, &w->tally);
+    const ks_sink to = ks_element_sink(m, m->plan->aggregates->filter_element_bytes(m->plan->nx));
+    for (int64_t k = k0; k < k1; ++k)
+        if (ks_make_filter_element(m, w, k, ks_slot_of(to, k))) return;
+}
+
+static int estimate_is_finite(ks_scan_method *m, ks_scan_worker *w, int64_t k)
+{
+    const int64_t bad = m->plan->aggregates->not_finite(
+        m->plan->nx, k, k + 1, ks_wide_mean(m, m->filtered, 0), ks_wide_cov(m, m->filtered, 0));
+    if (bad < 0) return 1;
+    w->tally.bad_step = bad;
+    w->tally.bad_array = KS_ARRAY_ESTIMATE;
+    w->tally.fault = KS_FAULT_NOT_FINITE;
+    return 0;
 }
 
 static void extract(ks_scan_method *m, ks_scan_worker *w, int64_t k0, int64_t k1)
 {
-    const ks_kernels *kernels = m->plan->kernels;
+    const ks_kernels *kernels = m->plan->aggregates;
     const ks_sink from = ks_element_sink(m, kernels->filter_element_bytes(m->plan->nx));
-    (void)w;
-    kernels->filter_extract(m->plan->nx, k0, k1, from, m->filtered_mean, m->filtered_cov);
+    const ks_sink mean = ks_wide_mean(m, m->filtered, 0), cov = ks_wide_cov(m, m->filtered, 0);
+    for (int64_t k = k0; k < k1; ++k) {
+        kernels->filter_extract(m->plan->nx, k, k + 1, from, mean, cov);
+        if (!estimate_is_finite(m, w, k)) return;
+        ks_put(m, m->to.filtered_mean, k, m->plan->nx, ks_slot_of(mean, k));
+        ks_put_cov(m, m->to.filtered_cov, m->to.filtered_var, k, ks_slot_of(cov, k));
+    }
 }
 
-static ks_sink terms_sink(const ks_scan_method *m)
+static ks_sink row_of(double *memory, ks_sink wanted)
 {
-    ks_sink sink = { (char *)m->loglik_terms, sizeof(double), 0 };
-    return m->loglik_terms ? sink : m->to.loglik_terms;
+    const ks_sink row = { (char *)memory, 0, 0 }, none = { NULL, 0, 0 };
+    return wanted.base ? row : none;
 }
 
 /** Predictions, innovations and log-likelihood terms: one filter step from each filtered estimate
  *  to the next, of which the update is not kept. */
 static void evidence(ks_scan_method *m, ks_scan_worker *w, int64_t k0, int64_t k1)
 {
-    const ks_kernels *kernels = m->plan->kernels;
-    const size_t n = (size_t)m->plan->nx, bytes = kernels->number_bytes;
-    ks_forward_sinks to = m->to;
-    memset(&to.filtered_mean, 0, sizeof to.filtered_mean);
-    memset(&to.filtered_cov, 0, sizeof to.filtered_cov);
-    memset(&to.filtered_var, 0, sizeof to.filtered_var);
-    to.loglik_terms = terms_sink(m);
+    const ks_kernels *kernels = m->plan->aggregates;
+    const int64_t n = m->plan->nx, ny = m->plan->ny;
+    const ks_forward_sinks *out = &m->to;
+    const ks_sink predicted_cov = out->predicted_cov.base ? out->predicted_cov : out->predicted_var;
+    ks_forward_sinks to = { 0 };
+    to.predicted_mean = row_of(w->outputs[0], out->predicted_mean);
+    to.predicted_cov = row_of(w->outputs[1], predicted_cov);
+    to.innovation = row_of(w->outputs[2], out->innovation);
+    to.innovation_cov = row_of(w->outputs[3], out->innovation_cov);
+    to.innovation_std = row_of(w->outputs[4], out->innovation_std);
+    to.loglik_terms.base = (char *)m->loglik_terms;
+    to.loglik_terms.stride = sizeof(double);
     for (int64_t k = k0; k < k1; ++k) {
-        ks_state state = { w->state.mean, w->state.cov, KS_FORM_ORDINARY };
+        const ks_series *s = ks_wide_series(m, w, k);
+        ks_state state = own_state(w);
         if (k == 0) {
-            kernels->start(&m->series, &state, w->scratch);
+            kernels->start(s, &state, w->scratch);
         } else {
-            memcpy(state.x, ks_slot_of(m->filtered_mean, k - 1), n * bytes);
-            memcpy(state.C, ks_slot_of(m->filtered_cov, k - 1), n * n * bytes);
+            memcpy(state.x, (double *)m->filtered.mean + (k - 1) * n, (size_t)n * sizeof(double));
+            memcpy(state.C, (double *)m->filtered.cov + (k - 1) * n * n,
+                   (size_t)(n * n) * sizeof(double));
         }
-        if (kernels->filter(&m->series, k, k + 1, &state, &to, w->scratch, &w->tally)) return;
+        if (kernels->filter(s, k, k + 1, &state, &to, w->scratch, &w->tally)) return;
+        ks_put(m, out->predicted_mean, k, n, w->outputs[0]);
+        if (to.predicted_cov.base)
+            ks_put_cov(m, out->predicted_cov, out->predicted_var, k, w->outputs[1]);
+        ks_put(m, out->innovation, k, ny, w->outputs[2]);
+        ks_put(m, out->innovation_cov, k, ny * ny, w->outputs[3]);
+        ks_put(m, out->innovation_std, k, ny, w->outputs[4]);
+        if (out->loglik_terms.base)
+            *(double *)ks_slot_of(out->loglik_terms, k) = m->loglik_terms[k];
     }
-}
-
-/** What is asked for of the filtered estimates where they stand in workspace. */
-static void write_filtered(ks_scan_method *m, ks_scan_worker *w, int64_t k0, int64_t k1)
-{
-    const ks_kernels *kernels = m->plan->kernels;
-    const size_t row = (size_t)m->plan->nx * kernels->number_bytes;
-    (void)w;
-    if (m->to.filtered_var.base)
-        kernels->diagonal(m->plan->nx, k0, k1, m->filtered_cov, m->to.filtered_var);
-    if (!m->filtered.mean) return;
-    for (int64_t k = k0; k < k1; ++k) {
-        if (m->to.filtered_mean.base)
-            memcpy(ks_slot_of(m->to.filtered_mean, k), ks_slot_of(m->filtered_mean, k), row);
-        if (m->to.filtered_cov.base)
-            memcpy(ks_slot_of(m->to.filtered_cov, k), ks_slot_of(m->filtered_cov, k),
-                   row * (size_t)m->plan->nx);
-    }
-}
-
-/** The first element: the filter's own first step. */
-static int first_element(ks_scan_method *m)
-{
-    const ks_kernels *kernels = m->plan->kernels;
-    const ks_forward_sinks nowhere = { 0 };
-    ks_scan_worker *w = &m->worker[0];
-    ks_state state = { w->state.mean, w->state.cov, KS_FORM_ORDINARY };
-    ks_tally tally = { 0 };
-    kernels->start(&m->series, &state, w->scratch);
-    tally.bad_step = -1;
-    if (kernels->filter(&m->series, 0, 1, &state, &nowhere, w->scratch, &tally)) {
-        w->tally = tally;
-        return -1;
-    }
-    kernels->square(m->plan->nx, &state, w->scratch);
-    kernels->filter_element_first(m->plan->nx, state.x, state.C, m->elements);
-    w->tally.elements += 1;
-    return 0;
 }
 
 int ks_scan_filter(ks_scan_method *m, double *loglik)
@@ -90,19 +117,13 @@ int ks_scan_filter(ks_scan_method *m, double *loglik)
     const int64_t T = m->plan->T;
     if (ks_scan_reruns(m->plan)) {
         if (ks_scan_elements(m, m->plan->forward, &op)) return -1;
-        for (int64_t c = 0; c < m->chunks; ++c) {
-            *loglik += m->chunk_tally[c].loglik;
-            m->chunk_tally[c].loglik = 0;
-        }
-        return ks_scan_phase(m, 0, T, write_filtered);
+        for (int64_t c = 0; c < m->chunks; ++c) *loglik += m->chunk_tally[c].loglik;
+        return 0;
     }
-    if (first_element(m)) return -1;
-    if (ks_scan_phase(m, 1, T, make_elements)) return -1;
+    if (ks_scan_phase(m, 0, T, make_elements)) return -1;
     if (ks_scan_elements(m, m->plan->forward, &op)) return -1;
     if (ks_scan_phase(m, 0, T, extract)) return -1;
-    if (ks_scan_phase(m, 0, T, write_filtered)) return -1;
     if (ks_scan_phase(m, 0, T, evidence)) return -1;
-    const ks_sink terms = terms_sink(m);
-    for (int64_t k = 0; k < T; ++k) *loglik += *(const double *)ks_slot_of(terms, k);
+    for (int64_t k = 0; k < T; ++k) *loglik += m->loglik_terms[k];
     return 0;
 }

@@ -1,4 +1,4 @@
-/* scan_method.c -- the driver of the scan methods: workspace, parallel phases, series by series.
+/* scan_method.c -- the driver of the scan methods: workspace and phases, series by series.
  *
  * Within a series every phase is spread over the workers: the making of elements, the rounds of
  * the scan, and what is read out of the scanned elements. Series follow one another. */
@@ -12,49 +12,59 @@ int ks_scan_reruns(const ks_smooth_plan *plan)
 
 static int smooths(const ks_smooth_plan *plan) { return plan->method != KS_METHOD_SCAN; }
 
-static int filters_into_outputs(const ks_smooth_plan *plan)
-{
-    return ks_makes_all(plan, KS_OUT_FILTERED_MEAN | KS_OUT_FILTERED_COV);
-}
-
-static int smooths_into_outputs(const ks_smooth_plan *plan)
-{
-    return ks_makes_all(plan, KS_OUT_SMOOTHED_MEAN | KS_OUT_SMOOTHED_COV);
-}
-
 static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
+
+/** Room for an element of every step, and the estimates that are read out of them. */
+static void carve_steps(ks_carver *carver, ks_scan_method *m)
+{
+    const ks_smooth_plan *plan = m->plan;
+    const size_t T = (size_t)plan->T, n = (size_t)plan->nx;
+    m->elements = ks_carve(carver, T, plan->aggregates->filter_element_bytes(plan->nx));
+    m->loglik_terms = ks_carve(carver, T, sizeof(double));
+    m->filtered.mean = ks_carve(carver, T, n * sizeof(double));
+    m->filtered.cov = ks_carve(carver, T, n * n * sizeof(double));
+    if (!smooths(plan)) return;
+    m->smoothed.mean = ks_carve(carver, T, n * sizeof(double));
+    m->smoothed.cov = ks_carve(carver, T, n * n * sizeof(double));
+}
+
+/** Room for an aggregate of every chunk, and for what the forward pass leaves to the backward one
+ *  where the smoothed outputs cannot hold it. */
+static void carve_chunks(ks_carver *carver, ks_scan_method *m)
+{
+    const ks_smooth_plan *plan = m->plan;
+    m->chunks = ks_scan_plan_stats(plan->forward).chunks;
+    m->chunk_size = (plan->T + m->chunks - 1) / m->chunks;
+    m->elements = ks_carve(carver, (size_t)m->chunks,
+                           plan->aggregates->filter_element_bytes(plan->nx));
+    m->chunk_tally = ks_carve(carver, (size_t)m->chunks, sizeof *m->chunk_tally);
+    if (!smooths(plan)) return;
+    m->form = ks_carve(carver, (size_t)plan->T, 1);
+    m->start.mean = ks_carve(carver, (size_t)plan->nx, sizeof(double));
+    m->start.cov = ks_carve(carver, (size_t)plan->nx * (size_t)plan->nx, sizeof(double));
+    if (!ks_makes_all(plan, KS_OUT_SMOOTHED_MEAN | KS_OUT_SMOOTHED_COV))
+        m->kept = ks_carve_estimates(carver, plan, plan->T);
+}
 
 static void carve(ks_carver *carver, ks_scan_method *m)
 {
     const ks_smooth_plan *plan = m->plan;
-    const size_t T = (size_t)plan->T;
     m->worker = ks_carve(carver, (size_t)plan->workers, sizeof *m->worker);
     for (int w = 0; w < plan->workers; ++w) {
-        ks_scan_worker unused, *own = m->worker ? &m->worker[w] : &unused;
-        own->scratch = ks_carve(carver, 1, plan->kernels->scratch_bytes(plan->nx, plan->ny));
-        own->state = ks_carve_estimates(carver, plan, 1);
+        ks_scan_worker unused;
+        ks_carve_scan_worker(carver, plan, m->worker ? &m->worker[w] : &unused);
     }
-    size_t count = T;
-    if (ks_scan_reruns(plan)) {
-        m->chunks = ks_scan_plan_stats(plan->forward).chunks;
-        m->chunk_size = (plan->T + m->chunks - 1) / m->chunks;
-        m->chunk_tally = ks_carve(carver, (size_t)m->chunks, sizeof *m->chunk_tally);
-        m->form = ks_carve(carver, T, 1);
-        count = (size_t)m->chunks;
-    } else if (!ks_makes_all(plan, KS_OUT_LOGLIK_TERMS)) {
-        m->loglik_terms = ks_carve(carver, T, sizeof(double));
-    }
+    if (ks_scan_reruns(plan))
+        carve_chunks(carver, m);
+    else
+        carve_steps(carver, m);
     const ks_operator filter = ks_filter_operator(m), smooth = ks_smooth_operator(m);
-    m->elements = ks_carve(carver, count, larger(filter.element_bytes, smooth.element_bytes));
     size_t scan = ks_scan_workspace_bytes(plan->forward, &filter);
     if (plan->reverse)
         scan = larger(scan, ks_scan_workspace_bytes(
                                 plan->reverse,
                                 plan->method == KS_METHOD_SCAN_RTS ? &smooth : &filter));
     m->scan_memory = ks_carve(carver, 1, scan);
-    if (!filters_into_outputs(plan)) m->filtered = ks_carve_estimates(carver, plan, plan->T);
-    if (smooths(plan) && !smooths_into_outputs(plan))
-        m->smoothed = ks_carve_estimates(carver, plan, plan->T);
 }
 
 size_t ks_scan_method_workspace(const ks_smooth_plan *plan)
@@ -101,21 +111,15 @@ int ks_scan_elements(ks_scan_method *m, const ks_scan_plan *scan, const ks_opera
     const ks_status status = ks_scan_run(scan, op, m->elements, m->scan_memory);
     for (int64_t c = 0; c < m->chunks; ++c)
         if (m->chunk_tally[c].bad_step >= 0) return -1;
+    if (atomic_load(&m->run->canceled)) return -1;
     if (status != KS_OK) m->run->info->status = status;
-    return status == KS_OK && !atomic_load(&m->run->canceled) ? 0 : -1;
-}
-
-ks_sink ks_element_sink(const ks_scan_method *m, size_t element_bytes)
-{
-    ks_sink sink = { m->elements, (int64_t)element_bytes, 0 };
-    return sink;
+    return status == KS_OK ? 0 : -1;
 }
 
 static int combine_filter(void *user, void *scratch, const ks_combine_job *job)
 {
     ks_scan_method *m = user;
-    const ks_kernels *kernels = ks_scan_reruns(m->plan) ? m->plan->aggregates : m->plan->kernels;
-    kernels->filter_combine(m->plan->nx, job, scratch);
+    m->plan->aggregates->filter_combine(m->plan->nx, job, scratch);
     atomic_fetch_add_explicit(&m->combines, job->lanes * job->chain, memory_order_relaxed);
     return 0;
 }
@@ -123,8 +127,7 @@ static int combine_filter(void *user, void *scratch, const ks_combine_job *job)
 static int combine_smooth(void *user, void *scratch, const ks_combine_job *job)
 {
     ks_scan_method *m = user;
-    const ks_kernels *kernels = ks_scan_reruns(m->plan) ? m->plan->aggregates : m->plan->kernels;
-    kernels->smooth_combine(m->plan->nx, job, scratch);
+    m->plan->aggregates->smooth_combine(m->plan->nx, job, scratch);
     atomic_fetch_add_explicit(&m->combines, job->lanes * job->chain, memory_order_relaxed);
     return 0;
 }
@@ -132,14 +135,14 @@ static int combine_smooth(void *user, void *scratch, const ks_combine_job *job)
 static int neutral_filter(void *user, void *dst)
 {
     const ks_smooth_plan *plan = ((ks_scan_method *)user)->plan;
-    (ks_scan_reruns(plan) ? plan->aggregates : plan->kernels)->filter_neutral(plan->nx, dst);
+    plan->aggregates->filter_neutral(plan->nx, dst);
     return 0;
 }
 
 static int neutral_smooth(void *user, void *dst)
 {
     const ks_smooth_plan *plan = ((ks_scan_method *)user)->plan;
-    (ks_scan_reruns(plan) ? plan->aggregates : plan->kernels)->smooth_neutral(plan->nx, dst);
+    plan->aggregates->smooth_neutral(plan->nx, dst);
     return 0;
 }
 
@@ -147,10 +150,9 @@ ks_operator ks_filter_operator(ks_scan_method *m)
 {
     const ks_smooth_plan *plan = m->plan;
     const int reruns = ks_scan_reruns(plan);
-    const ks_kernels *kernels = reruns ? plan->aggregates : plan->kernels;
-    ks_operator op = { sizeof op, kernels->filter_element_bytes(plan->nx),
+    ks_operator op = { sizeof op, plan->aggregates->filter_element_bytes(plan->nx),
                        reruns ? ks_chunk_scratch(plan)
-                              : kernels->scratch_bytes(plan->nx, plan->ny),
+                              : plan->aggregates->scratch_bytes(plan->nx, plan->ny),
                        m, combine_filter, neutral_filter,
                        reruns ? ks_filter_absorb : NULL, reruns ? ks_filter_rerun : NULL };
     return op;
@@ -159,13 +161,11 @@ ks_operator ks_filter_operator(ks_scan_method *m)
 ks_operator ks_smooth_operator(ks_scan_method *m)
 {
     ks_operator op = ks_filter_operator(m);
-    const int reruns = ks_scan_reruns(m->plan);
-    op.element_bytes = (reruns ? m->plan->aggregates : m->plan->kernels)
-                           ->smooth_element_bytes(m->plan->nx);
+    op.element_bytes = m->plan->aggregates->smooth_element_bytes(m->plan->nx);
     op.combine = combine_smooth;
     op.neutral = neutral_smooth;
-    op.absorb = reruns ? ks_smooth_absorb : NULL;
-    op.rerun = reruns ? ks_smooth_rerun : NULL;
+    op.absorb = op.absorb ? ks_smooth_absorb : NULL;
+    op.rerun = op.rerun ? ks_smooth_rerun : NULL;
     return op;
 }
 
@@ -175,91 +175,28 @@ static void open_series(ks_scan_method *m, int64_t b)
     ks_series_of(m->run, b, &m->series);
     m->to = ks_forward_sinks_of(m->run, b);
     m->back = ks_backward_sinks_of(m->run, b);
-    m->filtered_mean = filters_into_outputs(plan) ? m->to.filtered_mean
-                                                  : ks_mean_sink(plan, m->filtered, 0);
-    m->filtered_cov = filters_into_outputs(plan) ? m->to.filtered_cov
-                                                 : ks_cov_sink(plan, m->filtered, 0);
-    if (!smooths(plan)) return;
-    m->smoothed_mean = smooths_into_outputs(plan) ? m->back.smoothed_mean
-                                                  : ks_mean_sink(plan, m->smoothed, 0);
-    m->smoothed_cov = smooths_into_outputs(plan) ? m->back.smoothed_cov
-                                                 : ks_cov_sink(plan, m->smoothed, 0);
-}
-
-static void check_finite(ks_scan_method *m, ks_scan_worker *w, int64_t k0, int64_t k1)
-{
-    const int smoothed = smooths(m->plan);
-    const int64_t bad = m->plan->kernels->not_finite(
-        m->plan->nx, k0, k1, smoothed ? m->smoothed_mean : m->filtered_mean,
-        smoothed ? m->smoothed_cov : m->filtered_cov);
-    if (bad < 0) return;
-    w->tally.bad_step = bad;
-    w->tally.bad_array = KS_ARRAY_ESTIMATE;
-    w->tally.fault = KS_FAULT_NOT_FINITE;
-}
-
-static void write_lag_one(ks_scan_method *m, ks_scan_worker *w, int64_t k0, int64_t k1)
-{
-    m->plan->kernels->lag_one(&m->series, k0, k1, m->filtered_cov, m->smoothed_cov,
-                              m->back.lag_one_cov, w->scratch);
-}
-
-static void write_partial(ks_scan_method *m, ks_scan_worker *w, int64_t k0, int64_t k1)
-{
-    const ks_kernels *kernels = m->plan->kernels;
-    const size_t row = (size_t)m->plan->nx * kernels->number_bytes;
-    (void)w;
-    if (m->back.smoothed_var.base)
-        kernels->diagonal(m->plan->nx, k0, k1, m->smoothed_cov, m->back.smoothed_var);
-    if (m->smoothed.mean && m->back.smoothed_mean.base)
-        for (int64_t k = k0; k < k1; ++k)
-            memcpy(ks_slot_of(m->back.smoothed_mean, k), ks_slot_of(m->smoothed_mean, k), row);
-    if (m->smoothed.mean && m->back.smoothed_cov.base)
-        for (int64_t k = k0; k < k1; ++k)
-            memcpy(ks_slot_of(m->back.smoothed_cov, k), ks_slot_of(m->smoothed_cov, k),
-                   row * (size_t)m->plan->nx);
-}
-
-/** What follows the smoothed estimates: lag-one covariances and the smoothed prior. */
-static int finish_smoother(ks_scan_method *m, int64_t b)
-{
-    const ks_smooth_plan *plan = m->plan;
-    const size_t n = (size_t)plan->nx, bytes = plan->kernels->number_bytes;
-    if (ks_scan_phase(m, 0, plan->T, write_partial)) return -1;
-    if (m->back.lag_one_cov.base && ks_scan_phase(m, 1, plan->T, write_lag_one)) return -1;
-    if (m->series.prior_x1) {
-        if (m->back.lag_one_cov.base) memset(m->back.lag_one_cov.base, 0, n * n * bytes);
-        return 0;
-    }
-    if (!ks_makes_any(plan, KS_OUT_LAG_ONE_COV | KS_OUT_PRIOR_MEAN | KS_OUT_PRIOR_COV)) return 0;
-    ks_scan_worker *w = &m->worker[0];
-    ks_state state = { w->state.mean, w->state.cov, KS_FORM_ORDINARY };
-    memcpy(state.x, ks_slot_of(m->smoothed_mean, 0), n * bytes);
-    memcpy(state.C, ks_slot_of(m->smoothed_cov, 0), n * n * bytes);
-    plan->kernels->smooth_prior(&m->series, &state, m->back.lag_one_cov,
-                                ks_sink_of(m->run, m->run->outputs->prior_mean, b),
-                                ks_sink_of(m->run, m->run->outputs->prior_cov, b), w->scratch,
-                                &w->tally);
-    return 0;
-}
-
-static int run_series(ks_scan_method *m, int64_t b)
-{
-    double loglik = 0;
-    open_series(m, b);
-    for (int w = 0; w < m->plan->workers; ++w) {
+    const int in_place = !m->kept.mean;
+    m->kept_mean = in_place ? m->back.smoothed_mean : ks_mean_sink(plan, m->kept, 0);
+    m->kept_C = in_place ? m->back.smoothed_cov : ks_cov_sink(plan, m->kept, 0);
+    for (int w = 0; w < plan->workers; ++w) {
         memset(&m->worker[w].tally, 0, sizeof m->worker[w].tally);
+        memset(&m->worker[w].wide, 0, sizeof m->worker[w].wide);
         m->worker[w].tally.bad_step = -1;
     }
     for (int64_t c = 0; c < m->chunks; ++c) {
         memset(&m->chunk_tally[c], 0, sizeof m->chunk_tally[c]);
         m->chunk_tally[c].bad_step = -1;
     }
+}
+
+static int run_series(ks_scan_method *m, int64_t b)
+{
+    double loglik = 0;
+    open_series(m, b);
     int rc = ks_scan_filter(m, &loglik);
     if (!rc && m->plan->method == KS_METHOD_SCAN_RTS) rc = ks_scan_rts(m);
     if (!rc && m->plan->method == KS_METHOD_SCAN_TWO_FILTER) rc = ks_scan_two_filter(m);
-    if (!rc) rc = ks_scan_phase(m, 0, m->plan->T, check_finite);
-    if (!rc && smooths(m->plan)) rc = finish_smoother(m, b);
+    if (!rc && smooths(m->plan)) rc = ks_scan_lag_one(m, b);
     for (int w = 0; w < m->plan->workers; ++w) ks_run_add(m->run, b, &m->worker[w].tally);
     for (int64_t c = 0; c < m->chunks; ++c) ks_run_add(m->run, b, &m->chunk_tally[c]);
     if (!rc) ks_write_loglik(m->run, b, loglik);
@@ -276,10 +213,9 @@ void ks_scan_method_run(ks_run *run, void *work)
     m.plan = plan;
     atomic_init(&m.combines, 0);
     carve(&carver, &m);
-    if (m.form) memset(m.form, KS_FORM_ORDINARY, (size_t)plan->T);
     run->info->threads = plan->workers;
     run->info->scan = plan->options.scan;
-    run->total = plan->T * plan->B * (smooths(plan) ? 6 : 4) / plan->workers;
+    run->total = plan->T * plan->B * (smooths(plan) ? 4 : 2) / plan->workers;
     for (int64_t b = 0; b < plan->B; ++b)
         if (run_series(&m, b)) break;
     run->info->combines = atomic_load(&m.combines);
