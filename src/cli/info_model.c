@@ -116,7 +116,8 @@ static void print_missing(const ks_input *input)
     if (input->batched)
         snprintf(series, sizeof series, " of series %lld", (long long)missing->gap_series);
     if (missing->longest_gap > 0)
-        printf("; longest gap: %lld steps from step %lld%s", (long long)missing->longest_gap,
+        printf("; longest gap: %lld step%s from step %lld%s", (long long)missing->longest_gap,
+               missing->longest_gap == 1 ? "" : "s",
                (long long)missing->gap_step, series);
     putchar('\n');
 }

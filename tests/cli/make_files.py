@@ -1,0 +1,173 @@
+"""Write the small input files of the command-line tests into a folder: good ones in every form that
+the reader understands, and one file for each thing that it must refuse."""
+import os
+import sys
+
+import h5py
+import numpy as np
+
+T, NX, NY = 6, 2, 1
+F = np.array([[1.0, 0.5], [0.0, 1.0]])
+Q = np.array([[0.2, 0.1], [0.1, 0.3]])
+H = np.array([[1.0, 0.25]])
+R = np.array([[0.5]])
+M0 = np.array([1.0, -1.0])
+P0 = np.array([[2.0, 0.5], [0.5, 1.0]])
+Y = np.array([[1.0], [2.0], [np.nan], [2.5], [4.0], [3.5]])
+STEPS = 1.0 + 0.1 * np.arange(T)[:, None, None]   # factors that make a constant vary
+
+
+def model():
+    return dict(F=F, Q=Q, H=H, R=R, m0=M0, P0=P0)
+
+
+def write(name, y=Y, attributes=None, y_attributes=None, t=None, group="model", **changes):
+    """A file with the plain model and what differs from it; None leaves a dataset out."""
+    with h5py.File(name + ".h5", "w") as f:
+        if y is not None:
+            f["y"] = y
+            f["y"].attrs.update(y_attributes or {})
+        if t is not None:
+            f["t"] = t
+        arrays = {k: v for k, v in {**model(), **changes}.items() if v is not None}
+        for key, value in arrays.items():
+            f[f"{group}/{key}"] = value
+        if group in f:
+            f[group].attrs.update(attributes or {})
+
+
+def good_forms():
+    """Every one of these says the same as plain.h5; tests compare the estimates."""
+    write("plain")
+    write("flat_y", y=Y[:, 0])
+    write("f32", y=Y.astype("f4"), **{k: v.astype("f4") for k, v in model().items()})
+    whole = np.where(np.isnan(Y), -9999, 2 * np.nan_to_num(Y) - 1).astype("i2")
+    write("packed", y=whole, y_attributes=dict(_FillValue=np.int16(-9999), scale_factor=0.5,
+                                               add_offset=0.5))
+    write("fill_f8", y=np.nan_to_num(Y, nan=-1e30), y_attributes=dict(_FillValue=-1e30))
+    write("fill_f8_on_f4", y=np.nan_to_num(Y, nan=-9999.9).astype("f4"),
+          y_attributes=dict(_FillValue=-9999.9))
+    big = 2**63 - 1
+    counts = np.where(np.isnan(Y), big, (2 * np.nan_to_num(Y)).astype("i8") + big // 2 * 0)
+    write("fill_i8", y=counts.astype("i8"), y_attributes=dict(_FillValue=np.int64(big),
+                                                             scale_factor=0.5))
+    write("series", y=Y[None], F=np.broadcast_to(F, (1, T, NX, NX)))
+    write("leading_one", F=F[None], Q=Q[None, None], H=H[None], m0=M0[None], P0=P0[None])
+    write("columns", m0=M0[:, None], u=np.zeros((NX, 1)), d=np.zeros((1, NY)))
+    write("scalars", R=np.float64(0.5), d=np.int8(0))
+    write("diagonal_r", R=None, R_diag=np.array([0.5]))
+    write("per_step", F=np.tile(F, (T, 1, 1)), R=np.tile(R, (T, 1, 1)))
+    write("fortran", attributes=dict(layout="fortran"), F=F.T, Q=Q.T, H=H.T, R=R.T, P0=P0.T,
+          m0=M0[None])
+    write("fixed_strings", attributes=dict(layout=np.bytes_("c"), prior=np.bytes_("x0")))
+    write("elsewhere", group="deep/inside")
+    with h5py.File("elsewhere.h5", "a") as f:
+        f.move("y", "series/station_1")
+    write("only_data", F=None, Q=None, H=None, R=None, m0=None, P0=None)
+    write("only_model", y=None)
+    with h5py.File("chunked.h5", "w") as f:
+        f.create_dataset("y", data=Y, chunks=(4, 1), compression="gzip", shuffle=True)
+        for key, value in model().items():
+            f["model/" + key] = value
+
+
+def conventions():
+    """Pairs of files that mean the same."""
+    Fs, Qs, us = F * STEPS / 2, Q * STEPS, np.arange(T * NX).reshape(T, NX) / 10
+    junk = dict(F=np.full((1, NX, NX), np.nan), Q=np.full((1, NX, NX), np.inf),
+                u=np.full((1, NX), np.nan))
+    into = dict(F=np.concatenate([junk["F"], Fs[1:]]), Q=np.concatenate([junk["Q"], Qs[1:]]),
+                u=np.concatenate([junk["u"], us[1:]]))
+    write("x1_into", attributes=dict(prior="x1"), **into)
+    write("x1_out_of", attributes=dict(prior="x1", transition="out-of"),
+          F=Fs[1:], Q=np.concatenate([Qs[1:], junk["Q"]]), u=us[1:])
+    write("out_of_constant", attributes=dict(transition="out-of"))
+    Hs = np.concatenate([H * s for s in STEPS]).reshape(T, NY, NX)
+    write("fortran_steps", attributes=dict(layout="fortran", prior="x1"),
+          F=np.swapaxes(into["F"], 1, 2), Q=into["Q"], u=into["u"], H=np.swapaxes(Hs, 1, 2))
+    write("c_steps", attributes=dict(prior="x1"), H=Hs, **into)
+
+
+def wrong_content():
+    nan = np.full((NX, NX), np.nan)
+    bad_F = np.tile(F, (T, 1, 1))
+    bad_F[4, 1, 0] = np.inf
+    bad_Q = np.tile(Q, (T, 1, 1))
+    bad_Q[3] = [[1, 2], [2, 1]]
+    write("no_y", y=None)
+    write("no_F", F=None)
+    write("no_Q", Q=None)
+    write("no_m0", m0=None)
+    write("two_Q", Q_diag=np.ones(NX))
+    write("no_steps", y=np.zeros((0, 1)))
+    write("no_states", F=np.zeros((0, 0)))
+    write("y_infinite", y=np.where(np.arange(T) == 3, np.inf, 1.0))
+    write("y_rank_4", y=np.zeros((2, 2, 2, 2)))
+    write("y_text", y=np.array([b"1", b"2"]))
+    write("y_boolean", y=np.array([True, False]))
+    write("y_complex", y=np.array([1 + 2j, 3]))
+    write("y_null", y=h5py.Empty("f8"))
+    write("F_nan", F=nan)
+    write("F_infinite", F=bad_F)
+    write("F_wide", F=np.zeros((2, 3)))
+    write("F_time_last", F=np.zeros((NX, NX, T)))
+    write("F_vector", F=np.ones(NX))
+    write("F_rows", F=np.zeros((T + 1, NX, NX)))
+    write("H_transposed", H=H.T)
+    write("H_c_under_fortran", attributes=dict(layout="fortran"), m0=M0)
+    write("Q_asymmetric", Q=[[1, 0.5], [0.25, 1]])
+    write("Q_nearly_symmetric", Q=Q + [[0, 1e-10], [0, 0]])
+    write("Q_indefinite", Q=bad_Q)
+    write("R_negative", R=None, R_diag=[-1.0])
+    write("P0_indefinite", P0=[[1.0, 2.0], [2.0, 1.0]])
+    write("Q_f32_asymmetric", Q=(Q + [[0, 1e-5], [0, 0]]).astype("f4"))
+    write("prior_wrong", attributes=dict(prior="x2"))
+    write("prior_number", attributes=dict(prior=1))
+    write("out_of_x0", attributes=dict(transition="out-of"), F=np.tile(F, (T, 1, 1)))
+    write("t_short", t=np.arange(T - 1.0))
+    write("t_irregular", t=np.array([0, 1, 2, 3, 7, 8.0]))
+    write("fill_text", y_attributes=dict(_FillValue="none"))
+    write("many_problems", R=None, H=H.T, m0=[1.0, 2.0, 3.0])
+    write("series_mismatch", y=np.zeros((3, T, 1)), F=np.zeros((2, T, NX, NX)))
+    write("not_positive", R=[[0.0]], Q=np.zeros((NX, NX)), P0=np.zeros((NX, NX)))
+    unseen = np.array([[-0.25], [1.0]])   # H unseen = 0, H F unseen > 0
+    write("not_for_scans", R=[[0.0]], Q=unseen @ unseen.T)
+    big = np.eye(512)
+    write("large", y=np.zeros((2**20, 1)), F=big, Q=big, P0=big, H=np.ones((1, 512)), m0=np.ones(512))
+    with h5py.File("model_is_data.h5", "w") as f:
+        f["y"], f["model"] = Y, Y
+    write("matlab")
+    with h5py.File("matlab.h5", "a") as f:
+        f["model/F"].attrs["MATLAB_class"] = np.bytes_("double")
+    write("dangling", y=None)
+    with h5py.File("dangling.h5", "a") as f:
+        f["y"] = h5py.SoftLink("/nowhere")
+    for name, shape in (("huge", (2**40, 2)), ("overflow", (2**62, 2**62))):
+        write(name, y=None)
+        with h5py.File(name + ".h5", "a") as f:
+            space = h5py.h5s.create_simple(shape, shape)
+            creation = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+            creation.set_chunk((1024, 2))
+            h5py.h5d.create(f.id, b"y", h5py.h5t.IEEE_F64LE, space, creation)
+
+
+def not_hdf5():
+    write("whole", y=np.arange(4096.0)[:, None])
+    data = open("whole.h5", "rb").read()
+    open("truncated.h5", "wb").write(data[:len(data) // 2])
+    open("empty.h5", "wb").close()
+    open("text.h5", "w").write("y,model\n1,2\n")
+    open("signature.h5", "wb").write(data[:8] + b"\xff" * 500)
+    os.mkdir("folder.h5")
+    os.mkdir("locked")
+
+
+def main():
+    os.chdir(sys.argv[1])
+    good_forms()
+    conventions()
+    wrong_content()
+    not_hdf5()
+
+
+main()
