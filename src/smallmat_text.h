@@ -1,16 +1,21 @@
 /* smallmat_text.h -- dense kernels for small matrices; one text for every number, see num_f64.h.
  *
  * Matrices are row-major and contiguous. Outputs do not overlap inputs. Inner loops run along rows
- * with unit stride, so that they vectorise. Where the number has KS_GEMM, products of more than
- * KS_GEMM columns go to the hand-shaped gemm_text.h. */
+ * with unit stride, so that they vectorise. Where the number has KS_GEMM, literal sizes up to it are
+ * unrolled in place; run-time sizes and larger ones share one copy of each function, and products
+ * among them are the hand-shaped ones of gemm_text.h. */
 
 #ifdef KS_GEMM
+#  define KS_IN_PLACE(n) (__builtin_constant_p(n) && (n) <= KS_GEMM)
+#  define KS_SHARED KS_HD_COLD
 #  define KS_BY_GEMM(n, call)                                                               \
-      if ((n) > KS_GEMM) {                                                                  \
+      if (!KS_IN_PLACE(n)) {                                                                \
           call;                                                                             \
           return;                                                                           \
       }
 #else
+#  define KS_IN_PLACE(n) 1
+#  define KS_SHARED KS_HD
 #  define KS_BY_GEMM(n, call)
 #endif
 
@@ -146,11 +151,8 @@ KS_HD void KS_T(ks_panel_sub)(int m, int k, int n, const KS_NUM *KS_RESTRICT A, 
         }
 }
 
-/** L D Lᵀ of the symmetric A (n, n), no square roots; reads the upper triangle. On return the
- *  diagonal holds D, the strict lower triangle the unit L, inverse_d (n) 1 / D. Returns true where
- *  every pivot exceeds `ratio` times the diagonal entry that it came from. */
-KS_HD KS_MASK KS_T(ks_ldl)(int n, double ratio, KS_NUM *KS_RESTRICT A,
-                           KS_NUM *KS_RESTRICT inverse_d)
+KS_HD KS_MASK KS_T(ks_ldl_body)(int n, double ratio, KS_NUM *KS_RESTRICT A,
+                                KS_NUM *KS_RESTRICT inverse_d)
 {
     KS_MASK good = KS_GT(KS_LIT(1), KS_LIT(0));
     for (int j = 0; j < n; ++j) inverse_d[j] = A[j * n + j];
@@ -167,11 +169,24 @@ KS_HD KS_MASK KS_T(ks_ldl)(int n, double ratio, KS_NUM *KS_RESTRICT A,
     return good;
 }
 
+KS_SHARED KS_MASK KS_T(ks_ldl_shared)(int n, double ratio, KS_NUM *A, KS_NUM *inverse_d)
+{
+    return KS_T(ks_ldl_body)(n, ratio, A, inverse_d);
+}
+
+/** L D Lᵀ of the symmetric A (n, n), no square roots; reads the upper triangle. On return the
+ *  diagonal holds D, the strict lower triangle the unit L, inverse_d (n) 1 / D. Returns true where
+ *  every pivot exceeds `ratio` times the diagonal entry that it came from. */
+KS_HD KS_MASK KS_T(ks_ldl)(int n, double ratio, KS_NUM *A, KS_NUM *inverse_d)
+{
+    return KS_IN_PLACE(n) ? KS_T(ks_ldl_body)(n, ratio, A, inverse_d)
+                          : KS_T(ks_ldl_shared)(n, ratio, A, inverse_d);
+}
+
 /** Rows of B that ks_ldl_forward() and ks_ldl_backward() solve before a product takes over. */
 #define KS_PANEL 8
 
-/** B (n, m) <- L⁻¹ B with the factors of ks_ldl(). */
-KS_HD void KS_T(ks_ldl_forward)(int n, int m, const KS_NUM *KS_RESTRICT LD, KS_NUM *B)
+KS_HD void KS_T(ks_ldl_forward_body)(int n, int m, const KS_NUM *KS_RESTRICT LD, KS_NUM *B)
 {
     for (int from = 0; from < n; from += KS_PANEL) {
         const int to = from + KS_PANEL < n ? from + KS_PANEL : n;
@@ -186,9 +201,22 @@ KS_HD void KS_T(ks_ldl_forward)(int n, int m, const KS_NUM *KS_RESTRICT LD, KS_N
     }
 }
 
-/** B (n, m) <- L⁻ᵀ D⁻¹ B with the factors of ks_ldl(). */
-KS_HD void KS_T(ks_ldl_backward)(int n, int m, const KS_NUM *KS_RESTRICT LD,
-                                 const KS_NUM *KS_RESTRICT inverse_d, KS_NUM *B)
+KS_SHARED void KS_T(ks_ldl_forward_shared)(int n, int m, const KS_NUM *LD, KS_NUM *B)
+{
+    KS_T(ks_ldl_forward_body)(n, m, LD, B);
+}
+
+/** B (n, m) <- L⁻¹ B with the factors of ks_ldl(). */
+KS_HD void KS_T(ks_ldl_forward)(int n, int m, const KS_NUM *LD, KS_NUM *B)
+{
+    if (KS_IN_PLACE(m))
+        KS_T(ks_ldl_forward_body)(n, m, LD, B);
+    else
+        KS_T(ks_ldl_forward_shared)(n, m, LD, B);
+}
+
+KS_HD void KS_T(ks_ldl_backward_body)(int n, int m, const KS_NUM *KS_RESTRICT LD,
+                                      const KS_NUM *KS_RESTRICT inverse_d, KS_NUM *B)
 {
     for (int i = 0; i < n; ++i)
         for (int c = 0; c < m; ++c) B[i * m + c] = B[i * m + c] * inverse_d[i];
@@ -202,6 +230,22 @@ KS_HD void KS_T(ks_ldl_backward)(int n, int m, const KS_NUM *KS_RESTRICT LD,
         if (from > 0)
             KS_T(ks_panel_sub)(from, to - from, m, LD + from * n, 1, n, B + from * m, B);
     }
+}
+
+KS_SHARED void KS_T(ks_ldl_backward_shared)(int n, int m, const KS_NUM *LD,
+                                            const KS_NUM *inverse_d, KS_NUM *B)
+{
+    KS_T(ks_ldl_backward_body)(n, m, LD, inverse_d, B);
+}
+
+/** B (n, m) <- L⁻ᵀ D⁻¹ B with the factors of ks_ldl(). */
+KS_HD void KS_T(ks_ldl_backward)(int n, int m, const KS_NUM *LD, const KS_NUM *inverse_d,
+                                 KS_NUM *B)
+{
+    if (KS_IN_PLACE(m))
+        KS_T(ks_ldl_backward_body)(n, m, LD, inverse_d, B);
+    else
+        KS_T(ks_ldl_backward_shared)(n, m, LD, inverse_d, B);
 }
 
 /** Lower U (n, n) with U Uᵀ = A for a positive semidefinite A, of which the lower triangle is
@@ -244,3 +288,5 @@ KS_HD void KS_T(ks_unpack)(int n, const KS_NUM *KS_RESTRICT packed, KS_NUM *KS_R
 
 #undef KS_BY_GEMM
 #undef KS_PANEL
+#undef KS_IN_PLACE
+#undef KS_SHARED
