@@ -10,6 +10,8 @@
 #define KS_EPS 5.9604644775390625e-8
 #define KS_GROWTH 5e2
 /* Plain C on the CPU: matrix products of more columns than this go to gemm_text.h. */
-#define KS_GEMM 6
+#ifndef __cplusplus
+#  define KS_GEMM 6
+#endif
 /* The same for merging two elements, whose pivots show the loss less directly. */
 #define KS_MERGE 1e2

@@ -22,6 +22,8 @@
  * form takes the step: 1e5 * 1.1e-16 leaves 1e-11 of a standard deviation. */
 #define KS_GROWTH 1e5
 /* Plain C on the CPU: matrix products of more columns than this go to gemm_text.h. */
-#define KS_GEMM 6
+#ifndef __cplusplus
+#  define KS_GEMM 6
+#endif
 /* The same for merging two elements, whose pivots show the loss less directly. */
 #define KS_MERGE 1e4
