@@ -21,6 +21,7 @@ static char file_name[64];
 static void broken(const char *what, int line)
 {
     fprintf(stderr, "fuzz_reader.c:%d: does not hold: %s\n", line, what);
+    unlink(file_name);
     abort();
 }
 
