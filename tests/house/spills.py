@@ -10,7 +10,7 @@ import sys
 
 KERNEL = re.compile(r"Compiling entry function '(\w+)' for '(\w+)'")
 FRAME = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
-REGISTERS = re.compile(r"Used (\d+) registers")
+REGISTERS = re.compile(r"Used (\d+) registers(?:.* (\d+) bytes cumulative stack size)?")
 
 
 def parse(text):
@@ -25,6 +25,8 @@ def parse(text):
             kernels[-1].update(zip(("stack", "stores", "loads"), map(int, frame.groups())))
         elif registers and kernels:
             kernels[-1]["registers"] = int(registers[1])
+            # With the functions that it calls.
+            kernels[-1]["stack"] = max(kernels[-1]["stack"] or 0, int(registers[2] or 0))
     return kernels
 
 

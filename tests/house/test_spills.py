@@ -17,19 +17,23 @@ ptxas info    : Compiling entry function '_Z5spillPd' for 'sm_90'
 ptxas info    : Function properties for _Z5spillPd
     8 bytes stack frame, 8 bytes spill stores, 16 bytes spill loads
 ptxas info    : Used 255 registers, used 0 barriers
+ptxas info    : Compiling entry function '_Z5callsPd' for 'sm_90'
+ptxas info    : Function properties for _Z5callsPd
+    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
+ptxas info    : Used 40 registers, used 0 barriers, 64 bytes cumulative stack size
 """
 
 
 class Spills(unittest.TestCase):
     def test_parse(self):
         kernels = spills.parse(LOG)
-        self.assertEqual([k["registers"] for k in kernels], [30, 32, 255])
-        self.assertEqual([k["stack"] for k in kernels], [0, 128, 8])
+        self.assertEqual([k["registers"] for k in kernels], [30, 32, 255, 40])
+        self.assertEqual([k["stack"] for k in kernels], [0, 128, 8, 64])
 
     def test_problems(self):
         kernels = spills.parse(LOG)
         self.assertEqual(list(spills.problems_of(kernels, ["lean"])), [])
-        for name in ["stack", "spill", "absent"]:
+        for name in ["stack", "spill", "calls", "absent"]:
             self.assertEqual(len(list(spills.problems_of(kernels, [name]))), 1, name)
 
 
