@@ -108,24 +108,15 @@ KS_HD int KS_T(element_of)(int nx, const ks_series *s, int64_t k, KS_NUM *e, voi
     const KS_NUM *Q = (const KS_NUM *)ks_row(s->Q, k - s->shift);
     const KS_NUM *u = (const KS_NUM *)ks_row(s->u, k - s->shift);
     KS_NUM *compact = (KS_NUM *)memory, *W = compact + s->ny * nx + s->ny * s->ny + 2 * s->ny;
-    const KS_NUM *H, *R, *d, *y;
-    const int m = KS_T(ks_observe)(s, k, &H, &R, &d, &y, compact, &tally->bad_row);
-    tally->bad_step = k;
-    if (m < 0) {
-        tally->bad_array = KS_ARRAY_Y;
-        tally->fault = KS_FAULT_NOT_FINITE;
-        return -1;
+    int entry = 0;
+    const KS_T(ks_observation) o = KS_T(ks_observe)(s, k, compact, &entry);
+    if (o.m < 0) return KS_T(ks_step_fault)(k, entry, KS_ARRAY_Y, KS_FAULT_NOT_FINITE, tally);
+    if (!KS_ALL(KS_T(ks_filter_element)(nx, o.m, F, Q, u, o.H, o.R, o.d, o.y, e, W))) {
+        const int bad =
+            KS_T(ks_filter_element_array)(nx, o.m, F, Q, u, o.H, o.R, o.d, o.y, e, W);
+        if (bad >= 0)
+            return KS_T(ks_step_fault)(k, bad, KS_ARRAY_ELEMENT_COV, KS_FAULT_NOT_POSITIVE, tally);
     }
-    if (!KS_ALL(KS_T(ks_filter_element)(nx, m, F, Q, u, H, R, d, y, e, W))) {
-        const int bad = KS_T(ks_filter_element_array)(nx, m, F, Q, u, H, R, d, y, e, W);
-        if (bad >= 0) {
-            tally->bad_row = bad;
-            tally->bad_array = KS_ARRAY_ELEMENT_COV;
-            tally->fault = KS_FAULT_NOT_POSITIVE;
-            return -1;
-        }
-    }
-    tally->bad_step = -1;
     tally->elements += 1;
     return 0;
 }

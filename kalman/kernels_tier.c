@@ -15,5 +15,7 @@
 #include "array_step_text.h"
 #include "element_text.h"
 #include "range_text.h"
+#include "filter_range_text.h"
+#include "smooth_range_text.h"
 #include "kernels_text.h"
 #include "num_end.h"

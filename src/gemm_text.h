@@ -2,14 +2,7 @@
  * num_f64.h. It stands beside the plain loops of smallmat_text.h, which are its reference.
  *
  * A tile of 4 rows by two vectors of C stays in registers while k runs. Vectors are GCC's, so the
- * same text serves every instruction set; KS_VECTOR_BYTES is what the compiler's target holds in
- * one register. */
-
-#ifdef __AVX__
-#  define KS_VECTOR_BYTES 32
-#else
-#  define KS_VECTOR_BYTES 16
-#endif
+ * same text serves every instruction set. */
 
 typedef KS_NUM KS_T(ks_vector) __attribute__((vector_size(KS_VECTOR_BYTES)));
 typedef KS_NUM KS_T(ks_vector_at) __attribute__((vector_size(KS_VECTOR_BYTES),
@@ -94,7 +87,6 @@ KS_HD_COLD void KS_T(ks_gemm_sub)(int m, int k, int n, const KS_NUM *A, int ai, 
     KS_T(ks_gemm_signed)(1, m, k, n, A, ai, al, B, C);
 }
 
-#undef KS_VECTOR_BYTES
 #undef KS_WIDTH
 #undef KS_LOAD
 #undef KS_STORE

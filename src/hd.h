@@ -11,4 +11,11 @@
 #endif
 #define KS_RESTRICT __restrict__
 
+/* Bytes that one vector register of the compiler's target holds. */
+#ifdef __AVX__
+#  define KS_VECTOR_BYTES 32
+#else
+#  define KS_VECTOR_BYTES 16
+#endif
+
 #endif

@@ -1,0 +1,105 @@
+/* smooth_range_text.h -- ranges of smoother steps, backward, with the estimate carried in and out;
+ * see num_f64.h. For scalar numbers. */
+
+/** From filtered `from` of step k and smoothed `state` of step k + 1 to smoothed `state` of step k
+ *  (from's arrays are scratch afterwards); ET out. k = -1: from is the prior. */
+KS_HD void KS_T(ks_step_back)(int nx, const ks_series *s, int64_t k, const KS_T(ks_scratch) *w,
+                              ks_state *from, ks_state *state, ks_tally *tally)
+{
+    const KS_NUM *F = (const KS_NUM *)ks_row(s->F, k + 1 - s->shift);
+    const KS_NUM *Q = (const KS_NUM *)ks_row(s->Q, k + 1 - s->shift);
+    const KS_NUM *u = (const KS_NUM *)ks_row(s->u, k + 1 - s->shift);
+    KS_NUM *x = (KS_NUM *)state->x, *C = (KS_NUM *)state->C;
+    const KS_NUM *fx = (const KS_NUM *)from->x, *fC = (const KS_NUM *)from->C;
+    if (from->form == KS_FORM_ORDINARY && state->form == KS_FORM_ORDINARY &&
+        KS_ALL(KS_T(ks_smooth_back)(nx, F, Q, u, fx, fC, x, C, w->xn, w->Pn, w->ET, w->work))) {
+        KS_T(ks_copy)(nx, w->xn, x);
+        KS_T(ks_copy)(nx * nx, w->Pn, C);
+        tally->ordinary += 1;
+        return;
+    }
+    if (from->form == KS_FORM_ORDINARY) KS_T(ks_to_array)(nx, from, w->work);
+    if (state->form == KS_FORM_ORDINARY) KS_T(ks_to_array)(nx, state, w->work);
+    KS_T(ks_array_back)(nx, F, Q, u, fx, fC, x, C, w->xn, w->Pn, w->ET, w->work);
+    KS_T(ks_copy)(nx, w->xn, x);
+    KS_T(ks_copy)(nx * nx, w->Pn, C);
+    KS_T(ks_leave_array)(nx, 0, NULL, NULL, state, w->work);
+    tally->array += 1;
+}
+
+/** Cov(x[k+1], x[k] | y) = Ps[k+1] Eᵀ, from the smoothed covariance Ps of step k + 1. */
+KS_HD void KS_T(ks_write_lag_one)(int nx, const KS_NUM *Ps, const KS_NUM *ET, ks_sink to,
+                                  int64_t k_next)
+{
+    KS_T(ks_mm)(nx, nx, nx, Ps, ET, (KS_NUM *)ks_slot_of(to, k_next));
+}
+
+/** Steps k1 - 1 down to k0 of the smoother; `state` holds the smoothed estimate of step k1 and
+ *  leaves with that of k0. For k1 = T the range starts from the filtered estimate of T - 1.
+ *  kept holds what the filter kept of steps k0 .. k1 - 1, and may be the very memory that the
+ *  smoothed results go to. */
+KS_HD int KS_T(ks_smooth_steps)(int nx, const ks_series *s, int64_t k0, int64_t k1,
+                                ks_state *state, const ks_forward_sinks *kept,
+                                const ks_backward_sinks *to, void *memory, ks_tally *tally)
+{
+    KS_T(ks_scratch) w = KS_T(ks_lay_out)(nx, s->ny, memory);
+    KS_NUM *x = (KS_NUM *)state->x, *C = (KS_NUM *)state->C;
+    /* The filtered estimate is read into the place of the prediction, which no backward step
+     * uses; Ps of the step before is kept in full for the lag-one covariance. */
+    ks_state from;
+    from.x = w.xp;
+    from.C = w.Pp;
+    KS_NUM *next = w.work, *work = w.work + nx * nx;
+    KS_T(ks_scratch) inner = w;
+    inner.work = work;
+    for (int64_t k = k1 - 1; k >= k0; --k) {
+        KS_T(ks_copy)(nx, (const KS_NUM *)ks_slot_of(kept->kept_mean, k), w.xp);
+        KS_T(ks_copy)(nx * nx, (const KS_NUM *)ks_slot_of(kept->kept_C, k), w.Pp);
+        from.form = (ks_form)kept->form[k - kept->form_first];
+        if (k == s->steps - 1) {
+            KS_T(ks_copy)(nx, w.xp, x);
+            KS_T(ks_copy)(nx * nx, w.Pp, C);
+            state->form = from.form;
+        } else {
+            if (to->lag_one_cov.base) {
+                if (state->form == KS_FORM_ARRAY)
+                    KS_T(ks_square)(nx, nx, nx, C, next);
+                else
+                    KS_T(ks_copy)(nx * nx, C, next);
+            }
+            KS_T(ks_step_back)(nx, s, k, &inner, &from, state, tally);
+            if (to->lag_one_cov.base)
+                KS_T(ks_write_lag_one)(nx, next, w.ET, to->lag_one_cov, k + 1);
+        }
+        if (!KS_T(ks_finite)(nx, x, C))
+            return KS_T(ks_step_fault)(k, 0, KS_ARRAY_ESTIMATE, KS_FAULT_NOT_FINITE, tally);
+        if (to->smoothed_mean.base)
+            KS_T(ks_copy)(nx, x, (KS_NUM *)ks_slot_of(to->smoothed_mean, k));
+        KS_T(ks_write_cov)(nx, state->form, C, to->smoothed_cov, to->smoothed_var, k, work);
+    }
+    return 0;
+}
+
+/** The smoothed prior x[-1] from the smoothed `state` of step 0, which leaves as the smoothed
+ *  prior; Cov(x[0], x[-1] | y) to row 0 of lag_one where wanted. */
+KS_HD_COLD void KS_T(ks_smooth_prior)(const ks_series *s, ks_state *state, ks_sink lag_one,
+                                      ks_sink mean, ks_sink cov, void *memory, ks_tally *tally)
+{
+    const int nx = s->nx;
+    KS_T(ks_scratch) w = KS_T(ks_lay_out)(nx, s->ny, memory);
+    ks_state prior;
+    prior.x = w.xp;
+    prior.C = w.Pp;
+    KS_T(ks_start)(s, &prior, w.work);
+    KS_NUM *next = w.work;
+    w.work += nx * nx;
+    if (state->form == KS_FORM_ARRAY)
+        KS_T(ks_square)(nx, nx, nx, (KS_NUM *)state->C, next);
+    else
+        KS_T(ks_copy)(nx * nx, (KS_NUM *)state->C, next);
+    KS_T(ks_step_back)(nx, s, -1, &w, &prior, state, tally);
+    if (lag_one.base) KS_T(ks_write_lag_one)(nx, next, w.ET, lag_one, 0);
+    if (mean.base) KS_T(ks_copy)(nx, (KS_NUM *)state->x, (KS_NUM *)mean.base);
+    const ks_sink none = { NULL, 0, 0 };
+    KS_T(ks_write_cov)(nx, state->form, (KS_NUM *)state->C, cov, none, 0, w.work);
+}
