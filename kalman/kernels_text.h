@@ -2,7 +2,9 @@
  * The includer sets KS_TABLE, the name of the table, and KS_TIER_NAME. */
 
 /* Numbers of states that are compiled as literals. Measured: each buys 1.3 to 2 times over run-time
- * loops; beyond 6 the gain is gone and the code is large. */
+ * loops; beyond 6 the gain is gone and the code is large. An includer that is not after speed defines
+ * it as CALL(nx). */
+#ifndef KS_WITH_LITERAL
 #define KS_WITH_LITERAL(nx, CALL)                                                           \
     switch (nx) {                                                                           \
     case 1: CALL(1); break;                                                                 \
@@ -12,6 +14,7 @@
     case 6: CALL(6); break;                                                                 \
     default: CALL(nx); break;                                                               \
     }
+#endif
 
 static size_t KS_T(table_scratch_bytes)(int nx, int ny)
 {

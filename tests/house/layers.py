@@ -16,14 +16,15 @@ ALLOWED = {
     "include": {"include"},
     "src": {"include", "src"},
     "src/io": {"include", "src/io"},
-    "src/cli": {"include", "src/io", "src/cli"},
+    "src/cli": {"include", "count", "src/io", "src/cli"},
     "scan": {"include", "src", "scan"},
     "blocktri": {"include", "src", "scan", "blocktri"},
     "kalman": {"include", "src", "scan", "blocktri", "kalman"},
+    "count": {"include", "src", "scan", "blocktri", "kalman", "count"},
     "examples": {"include"},
 }
 # Where a quoted include is looked for after its own folder, as the build does.
-SEARCH = ["include", "src", "scan", "blocktri", "kalman", "src/io", "src/cli"]
+SEARCH = ["include", "src", "scan", "blocktri", "kalman", "count", "src/io", "src/cli"]
 
 # Library headers, and where they may be included.
 LIBRARIES = {
@@ -100,7 +101,7 @@ def problems_of(root, path):
 
 
 def code_files(root):
-    for top in ["include", "src", "scan", "blocktri", "kalman", "examples", "tests"]:
+    for top in ["include", "src", "scan", "blocktri", "kalman", "count", "examples", "tests"]:
         for file in sorted((root / top).rglob("*")):
             if file.suffix in CODE and file.is_file():
                 yield file.relative_to(root).as_posix()

@@ -14,6 +14,7 @@ HEADERS = {
     "scan/plan.h": "int plan;\n",
     "kalman/step.h": "int step;\n",
     "blocktri/chol.h": "int chol;\n",
+    "count/count.h": "int count;\n",
 }
 
 
@@ -32,7 +33,8 @@ class Layers(unittest.TestCase):
                            ("scan/x.c", "base.h"), ("kalman/x.c", "plan.h"),
                            ("kalman/x.c", "chol.h"), ("blocktri/x.c", "plan.h"),
                            ("src/cli/x.c", "file.h"), ("src/cli/x.c", "../io/file.h"),
-                           ("src/io/x.c", "kalscan/a.h"), ("tests/kalman/x.c", "step.h")]:
+                           ("src/io/x.c", "kalscan/a.h"), ("tests/kalman/x.c", "step.h"),
+                           ("count/x.c", "step.h"), ("src/cli/x.c", "count.h")]:
             self.assertEqual(self.problems(path, f'#include "{name}"\n'), [], (path, name))
 
     def test_upward_includes_fail(self):
@@ -42,7 +44,8 @@ class Layers(unittest.TestCase):
                            ("scan/x.c", "step.h"), ("scan/x.h", "chol.h"),
                            ("kalman/x.c", "file.h"), ("blocktri/x.c", "step.h"),
                            ("src/io/x.c", "base.h"), ("src/io/x.c", "../cli/cli.h"),
-                           ("src/cli/x.c", "step.h"), ("examples/x.c", "plan.h")]:
+                           ("src/cli/x.c", "step.h"), ("kalman/x.c", "count.h"),
+                           ("examples/x.c", "plan.h")]:
             found = self.problems(path, f'#include "{name}"\n')
             self.assertEqual(len(found), 1, (path, name, found))
             self.assertIn(f"{path}:1:", found[0])

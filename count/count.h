@@ -1,0 +1,70 @@
+/* count.h -- whole methods on simulated parallel hardware, in floating-point operations.
+ *
+ * What is counted: additions, multiplications, divisions and square roots of the arithmetic that the
+ * library runs, in the ordinary form of each step, with every entry observed. docs/counting.md has
+ * the definitions. */
+#ifndef KS_COUNT_H
+#define KS_COUNT_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include "flops.h"
+#include "kalscan/scan.h"
+
+typedef enum ks_counted_method {
+    KS_COUNT_FILTER = 0,            /**< parallel filter                                         */
+    KS_COUNT_SCAN_RTS = 1,          /**< parallel filter, then the parallel RTS smoother         */
+    KS_COUNT_SCAN_TWO_FILTER = 2,   /**< parallel filter, and the parallel two-filter smoother   */
+    KS_COUNT_SEQUENTIAL_FILTER = 3, /**< one step after the other on one thread                  */
+    KS_COUNT_SEQUENTIAL = 4         /**< the same, and the smoother back                         */
+} ks_counted_method;
+#define KS_COUNTED_METHODS 5
+
+/** The name as the command line spells it; NULL for an unknown value. */
+const char *ks_counted_method_name(ks_counted_method method);
+
+/** Whether the method has a scan. */
+int ks_counted_method_scans(ks_counted_method method);
+
+/** What is to be counted. */
+typedef struct ks_count_case {
+    ks_counted_method method;
+    ks_scan_algorithm scan;
+    int64_t threshold; /**< KS_SCAN_SENGUPTA: N >= 1                                             */
+    int64_t T;         /**< steps, at least 1                                                    */
+    int64_t threads;   /**< simulated, at least 1; of each device                                */
+    int two_devices;   /**< two-filter: forward and reverse scans at the same time on two        */
+    int loglik;        /**< with the log-likelihood: a filter step beside each estimate          */
+} ks_count_case;
+
+/** Copies are no operations; a parallel step ends with a barrier. */
+typedef struct ks_count_result {
+    ks_flops work;            /**< of all threads                                                */
+    int64_t work_flops;       /**< their total                                                   */
+    int64_t time_flops;       /**< sum over parallel steps of the busiest thread's operations    */
+    int64_t span_flops;       /**< time_flops on as many threads as there are lanes              */
+    int64_t span_steps;       /**< parallel steps                                                */
+    int64_t combines;         /**< applications of scan operators                                */
+    int64_t storage_elements; /**< most scan elements stored at once                             */
+    int64_t storage_bytes;    /**< most bytes of elements and estimates, in double               */
+} ks_count_result;
+
+/** What each operation costs for given sizes, found by executing it once. */
+typedef struct ks_unit_costs {
+    int nx, ny;
+    int64_t filter_element_bytes, smooth_element_bytes;
+    ks_flops first_element, filter_element, filter_combine, filter_neutral, filter_extract;
+    ks_flops smooth_element, smooth_element_last, smooth_combine, smooth_neutral, smooth_extract;
+    ks_flops two_filter, two_filter_last; /**< combining both filters' estimates of a step       */
+    ks_flops filter_step;                 /**< predict and update                                */
+    ks_flops smooth_step, smooth_step_last;
+} ks_unit_costs;
+
+/** nx, ny >= 1. Errors: KS_EINVAL, KS_ENOMEM. */
+KS_MUST_CHECK ks_status ks_unit_costs_find(ks_unit_costs *costs, int nx, int ny);
+
+/** Count one case. Errors: KS_EINVAL; KS_ENOMEM, also where a count leaves 64 bits. */
+KS_MUST_CHECK ks_status ks_count_method(ks_count_result *result, const ks_unit_costs *costs,
+                                        const ks_count_case *what);
+
+#endif

@@ -1,0 +1,265 @@
+/* methods.c -- the phases of each method, as the drivers in kalman/ run them: sequential.c,
+ * scan_filter.c, scan_smooth.c and, for chunks that are run again, scan_chunks.c. */
+#include <string.h>
+#include "count.h"
+#include "machine_count.h"
+#include "plan.h"
+
+static const char *const names[KS_COUNTED_METHODS] = {"filter", "scan-rts", "scan-two-filter",
+                                                      "sequential-filter", "sequential"};
+
+const char *ks_counted_method_name(ks_counted_method method)
+{
+    return (int)method >= 0 && (int)method < KS_COUNTED_METHODS ? names[method] : NULL;
+}
+
+int ks_counted_method_scans(ks_counted_method method)
+{
+    return method == KS_COUNT_FILTER || method == KS_COUNT_SCAN_RTS ||
+           method == KS_COUNT_SCAN_TWO_FILTER;
+}
+
+/** A case on its way. */
+typedef struct counting {
+    const ks_unit_costs *unit;
+    const ks_count_case *what;
+    ks_scan_plan *forward, *reverse;
+} counting;
+
+/** The scans re-run chunks rather than keep an element for each step. */
+static int reruns(const ks_count_case *what)
+{
+    return what->scan == KS_SCAN_CHUNKED && what->method != KS_COUNT_SCAN_TWO_FILTER;
+}
+
+/** A parallel step over all time steps, of which one, the first or the last, differs. */
+static ks_status each_step(const counting *c, ks_count *count, ks_flops first, ks_flops others,
+                           ks_flops last)
+{
+    const int64_t T = c->what->T;
+    /* For T = 1 the only step is the first and the last; no phase distinguishes both. */
+    const ks_lane_class list[3] = {{1, first}, {T > 1 ? T - 2 : 0, others}, {T > 1 ? 1 : 0, last}};
+    return ks_count_step(count, list, 3, c->what->threads);
+}
+
+static int absorb_filter(void *user, int64_t first, int64_t steps, ks_flops *flops)
+{
+    const ks_unit_costs *unit = ((const counting *)user)->unit;
+    return (first == 0 && ks_flops_add(flops, unit->first_element, 1)) ||
+           ks_flops_add(flops, unit->filter_element, steps - (first == 0)) ||
+           ks_flops_add(flops, unit->filter_combine, steps - 1);
+}
+
+/** Reading the carry, or the prior, is copying. */
+static int rerun_filter(void *user, int carried, int64_t first, int64_t steps, ks_flops *flops)
+{
+    (void)carried;
+    (void)first;
+    return ks_flops_add(flops, ((const counting *)user)->unit->filter_step, steps);
+}
+
+static int absorb_smoother(void *user, int64_t first, int64_t steps, ks_flops *flops)
+{
+    const counting *c = user;
+    const int last = first + steps == c->what->T;
+    return ks_flops_add(flops, c->unit->smooth_element, steps - last) ||
+           (last && ks_flops_add(flops, c->unit->smooth_element_last, 1)) ||
+           ks_flops_add(flops, c->unit->smooth_combine, steps - 1);
+}
+
+static int rerun_smoother(void *user, int carried, int64_t first, int64_t steps, ks_flops *flops)
+{
+    const counting *c = user;
+    const int last = first + steps == c->what->T;
+    (void)carried;
+    return ks_flops_add(flops, c->unit->smooth_step, steps - last) ||
+           (last && ks_flops_add(flops, c->unit->smooth_step_last, 1));
+}
+
+static ks_status scan_filter_elements(counting *c, ks_count *count, const ks_schedule *schedule)
+{
+    const ks_operation_costs costs = {c->unit->filter_combine, c->unit->filter_neutral, c,
+                                      absorb_filter, rerun_filter};
+    return ks_count_schedule(count, schedule, &costs, c->what->threads);
+}
+
+static ks_status scan_smooth_elements(counting *c, ks_count *count, const ks_schedule *schedule)
+{
+    const ks_operation_costs costs = {c->unit->smooth_combine, c->unit->smooth_neutral, c,
+                                      absorb_smoother, rerun_smoother};
+    return ks_count_schedule(count, schedule, &costs, c->what->threads);
+}
+
+/** Alg. 5: elements, forward scan, estimates; and for the log-likelihood a filter step from each
+ *  estimate to the next. Chunks that are run again make estimates and log-likelihood in one. */
+static ks_status count_filter(counting *c, ks_count *count)
+{
+    const ks_unit_costs *unit = c->unit;
+    if (reruns(c->what)) return scan_filter_elements(c, count, &c->forward->outside);
+    ks_status status =
+        each_step(c, count, unit->first_element, unit->filter_element, unit->filter_element);
+    if (status == KS_OK) status = scan_filter_elements(c, count, &c->forward->inside);
+    if (status == KS_OK)
+        status = each_step(c, count, unit->filter_extract, unit->filter_extract,
+                           unit->filter_extract);
+    if (status == KS_OK && c->what->loglik)
+        status = each_step(c, count, unit->filter_step, unit->filter_step, unit->filter_step);
+    return status;
+}
+
+/** Alg. 6 from the filter's estimates: elements, reverse scan, estimates. */
+static ks_status count_rts(counting *c, ks_count *count)
+{
+    const ks_unit_costs *unit = c->unit;
+    if (reruns(c->what)) return scan_smooth_elements(c, count, &c->reverse->outside);
+    ks_status status = each_step(
+        c, count, c->what->T > 1 ? unit->smooth_element : unit->smooth_element_last,
+        unit->smooth_element, unit->smooth_element_last);
+    if (status == KS_OK) status = scan_smooth_elements(c, count, &c->reverse->inside);
+    if (status == KS_OK)
+        status = each_step(c, count, unit->smooth_extract, unit->smooth_extract,
+                           unit->smooth_extract);
+    return status;
+}
+
+/** Alg. 7, the reverse half: elements, of which a neutral one stands in for the first, and scan. */
+static ks_status count_reverse_filter(counting *c, ks_count *count)
+{
+    const ks_unit_costs *unit = c->unit;
+    const ks_status status =
+        each_step(c, count, unit->filter_neutral, unit->filter_element, unit->filter_element);
+    return status == KS_OK ? scan_filter_elements(c, count, &c->reverse->inside) : status;
+}
+
+static ks_status count_combination(counting *c, ks_count *count)
+{
+    const ks_unit_costs *unit = c->unit;
+    return each_step(c, count, c->what->T > 1 ? unit->two_filter : unit->two_filter_last,
+                     unit->two_filter, unit->two_filter_last);
+}
+
+/** Two devices at the same time: the work of both, the time and the steps of the slower one. */
+static int join(ks_count *count, const ks_count *other)
+{
+    if (other->time > count->time) count->time = other->time;
+    if (other->critical > count->critical) count->critical = other->critical;
+    if (other->span > count->span) count->span = other->span;
+    return ks_flops_add(&count->work, other->work, 1) ||
+           __builtin_add_overflow(count->combines, other->combines, &count->combines);
+}
+
+/** Alg. 7. */
+static ks_status count_two_filter(counting *c, ks_count *count)
+{
+    ks_count second;
+    memset(&second, 0, sizeof second);
+    ks_status status = count_filter(c, count);
+    if (status == KS_OK)
+        status = count_reverse_filter(c, c->what->two_devices ? &second : count);
+    if (status == KS_OK && c->what->two_devices && join(count, &second)) status = KS_ENOMEM;
+    return status == KS_OK ? count_combination(c, count) : status;
+}
+
+/** `steps` steps one after the other. */
+static ks_status in_turn(ks_count *count, ks_flops each, int64_t steps)
+{
+    ks_flops flops = {0, 0, 0, 0};
+    if (ks_flops_add(&flops, each, steps) || ks_flops_add(&count->work, flops, 1))
+        return KS_ENOMEM;
+    count->time = count->critical = ks_flops_total(count->work);
+    count->span += steps;
+    return KS_OK;
+}
+
+static ks_status count_sequential(const counting *c, ks_count *count)
+{
+    const int64_t T = c->what->T;
+    ks_status status = in_turn(count, c->unit->filter_step, T);
+    if (c->what->method == KS_COUNT_SEQUENTIAL_FILTER || status != KS_OK) return status;
+    status = in_turn(count, c->unit->smooth_step_last, 1);
+    return status == KS_OK ? in_turn(count, c->unit->smooth_step, T - 1) : status;
+}
+
+/** Elements and what the scans keep beside them, and the estimates that are put out. The smoothing
+ *  elements stand where the filtering elements were; the filter's estimates stay for the smoother,
+ *  but for chunks that are run again, where the smoothed ones take their place. */
+static ks_status storage(const counting *c, ks_count_result *result)
+{
+    const ks_count_case *what = c->what;
+    const int64_t n = c->unit->nx, number = (int64_t)sizeof(double);
+    const int64_t filter_bytes = c->unit->filter_element_bytes;
+    const int64_t smooth_bytes = c->unit->smooth_element_bytes;
+    const int scans = ks_counted_method_scans(what->method);
+    const int both = what->method == KS_COUNT_SCAN_RTS || what->method == KS_COUNT_SCAN_TWO_FILTER;
+    const int64_t estimates = both && !reruns(what) ? 2 : 1;
+    int64_t elements = 0, beside = 0, beside_bytes = 0, more, bytes;
+    if (scans) {
+        const ks_schedule *f = reruns(what) ? &c->forward->outside : &c->forward->inside;
+        elements = f->length[KS_ELEMENTS];
+        beside = f->length[KS_WORK];
+        if (__builtin_mul_overflow(beside, filter_bytes, &beside_bytes)) return KS_ENOMEM;
+    }
+    if (scans && what->method == KS_COUNT_SCAN_RTS) {
+        const ks_schedule *r = reruns(what) ? &c->reverse->outside : &c->reverse->inside;
+        if (__builtin_mul_overflow(r->length[KS_WORK], smooth_bytes, &more)) return KS_ENOMEM;
+        if (more > beside_bytes) beside_bytes = more;
+    }
+    if (__builtin_mul_overflow(elements, filter_bytes, &bytes) ||
+        __builtin_add_overflow(bytes, beside_bytes, &bytes) ||
+        __builtin_mul_overflow(bytes, what->two_devices ? 2 : 1, &bytes) ||
+        __builtin_mul_overflow(what->T, estimates * (n + n * n) * number, &more) ||
+        __builtin_add_overflow(bytes, more, &result->storage_bytes))
+        return KS_ENOMEM;
+    result->storage_elements = (elements + beside) * (what->two_devices ? 2 : 1);
+    return KS_OK;
+}
+
+static ks_status make_plans(counting *c)
+{
+    ks_scan_options options = KS_SCAN_OPTIONS_INIT;
+    if (!ks_counted_method_scans(c->what->method)) return KS_OK;
+    options.algorithm = c->what->scan;
+    options.threshold = c->what->threshold;
+    ks_status status = ks_scan_plan_create(&c->forward, NULL, c->what->T, &options);
+    options.direction = KS_REVERSE;
+    if (status == KS_OK) status = ks_scan_plan_create(&c->reverse, NULL, c->what->T, &options);
+    return status;
+}
+
+static ks_status count_any(counting *c, ks_count *count)
+{
+    ks_status status;
+    switch (c->what->method) {
+    case KS_COUNT_FILTER: return count_filter(c, count);
+    case KS_COUNT_SCAN_RTS:
+        status = count_filter(c, count);
+        return status == KS_OK ? count_rts(c, count) : status;
+    case KS_COUNT_SCAN_TWO_FILTER: return count_two_filter(c, count);
+    case KS_COUNT_SEQUENTIAL_FILTER:
+    case KS_COUNT_SEQUENTIAL: return count_sequential(c, count);
+    }
+    return KS_EINVAL;
+}
+
+ks_status ks_count_method(ks_count_result *result, const ks_unit_costs *costs,
+                          const ks_count_case *what)
+{
+    counting c = {costs, what, NULL, NULL};
+    ks_count count;
+    memset(result, 0, sizeof *result);
+    memset(&count, 0, sizeof count);
+    if (!ks_counted_method_name(what->method) || what->T < 1 || what->threads < 1) return KS_EINVAL;
+    if (what->two_devices && what->method != KS_COUNT_SCAN_TWO_FILTER) return KS_EINVAL;
+    ks_status status = make_plans(&c);
+    if (status == KS_OK) status = count_any(&c, &count);
+    if (status == KS_OK) status = storage(&c, result);
+    ks_scan_plan_destroy(c.forward);
+    ks_scan_plan_destroy(c.reverse);
+    result->work = count.work;
+    result->work_flops = ks_flops_total(count.work);
+    result->time_flops = count.time;
+    result->span_flops = count.critical;
+    result->span_steps = count.span;
+    result->combines = count.combines;
+    return status;
+}

@@ -1,0 +1,215 @@
+/* unit_costs.c -- what each operation costs: one of each is executed with counting arithmetic.
+ *
+ * The costs depend on the sizes alone, so the model is any that keeps all numbers finite. */
+#include <string.h>
+#include "carve.h"
+#include "count.h"
+#include "count_kernels.h"
+#include "pool.h"
+
+enum { STEPS = 3 };
+
+typedef struct bench {
+    ks_kernels kernels;
+    ks_series series;
+    double *F, *Q, *u, *H, *R, *d, *y;
+    double *mean, *cov;                     /* a filtered estimate of each step */
+    double *smoothed_mean, *smoothed_cov;   /* and a smoothed one               */
+    double *filter_element, *smooth_element; /* an element of each step         */
+    double *x, *C;
+    unsigned char form[STEPS];
+    void *scratch;
+    size_t filter_bytes, smooth_bytes;
+} bench;
+
+static void carve(ks_carver *carver, bench *b)
+{
+    const size_t n = (size_t)b->series.nx, m = (size_t)b->series.ny, number = sizeof(double);
+    b->F = ks_carve(carver, n * n, number);
+    b->Q = ks_carve(carver, n * n, number);
+    b->u = ks_carve(carver, n, number);
+    b->H = ks_carve(carver, m * n, number);
+    b->R = ks_carve(carver, m * m, number);
+    b->d = ks_carve(carver, m, number);
+    b->y = ks_carve(carver, m, number);
+    b->mean = ks_carve(carver, STEPS * n, number);
+    b->cov = ks_carve(carver, STEPS * n * n, number);
+    b->smoothed_mean = ks_carve(carver, STEPS * n, number);
+    b->smoothed_cov = ks_carve(carver, STEPS * n * n, number);
+    b->filter_element = ks_carve(carver, STEPS, b->filter_bytes);
+    b->smooth_element = ks_carve(carver, STEPS, b->smooth_bytes);
+    b->x = ks_carve(carver, n, number);
+    b->C = ks_carve(carver, n * n, number);
+    b->scratch = ks_carve(carver, 1, b->kernels.scratch_bytes(b->series.nx, b->series.ny));
+}
+
+/** diagonal on the diagonal, `beside` elsewhere. */
+static void fill(double *A, int rows, int columns, double diagonal, double beside)
+{
+    for (int i = 0; i < rows; ++i)
+        for (int j = 0; j < columns; ++j) A[i * columns + j] = i == j ? diagonal : beside;
+}
+
+static ks_rows constant(const double *block)
+{
+    const ks_rows rows = {(const char *)block, 0};
+    return rows;
+}
+
+static void make_model(bench *b)
+{
+    ks_series *s = &b->series;
+    const int n = s->nx, m = s->ny;
+    fill(b->F, n, n, 0.5, 0.25 / n);
+    fill(b->Q, n, n, 1.0, 0.5 / n);
+    fill(b->u, n, 1, 0.25, 0.25);
+    fill(b->H, m, n, 1.0, 0.25 / n);
+    fill(b->R, m, m, 1.0, 0.5 / m);
+    fill(b->d, m, 1, 0.25, 0.25);
+    fill(b->y, m, 1, 1.0, 1.0);
+    s->steps = STEPS;
+    s->F = constant(b->F);
+    s->Q = constant(b->Q);
+    s->u = constant(b->u);
+    s->H = constant(b->H);
+    s->R = constant(b->R);
+    s->d = constant(b->d);
+    s->y = constant(b->y);
+    s->m0 = b->u;
+    s->P0 = b->Q;
+}
+
+static ks_sink rows_of(void *memory, size_t bytes)
+{
+    const ks_sink sink = {(char *)memory, (int64_t)bytes, 0};
+    return sink;
+}
+
+/** dst = element 1 (+) element 2, into element 0. */
+static ks_combine_job job_of(double *elements, size_t bytes)
+{
+    char *first = (char *)elements;
+    const ks_combine_job job = {1, 1, first, first + bytes, first + 2 * bytes, 0, 0, 0, 0, 0, 0};
+    return job;
+}
+
+/** The filter's operations; leaves filtered estimates and filtering elements. */
+static int find_filter(bench *b, ks_unit_costs *costs)
+{
+    const ks_kernels *k = &b->kernels;
+    const ks_series *s = &b->series;
+    const int nx = s->nx;
+    const size_t n = (size_t)nx, number = sizeof(double);
+    const ks_sink elements = rows_of(b->filter_element, b->filter_bytes);
+    const ks_sink mean = rows_of(b->mean, n * number), cov = rows_of(b->cov, n * n * number);
+    const ks_forward_sinks nowhere = {0};
+    ks_state state = {b->x, b->C, KS_FORM_ORDINARY};
+    ks_tally tally = {0};
+
+    k->start(s, &state, b->scratch);
+    int rc = k->filter(s, 0, 1, &state, &nowhere, b->scratch, &tally);
+    k->square(nx, &state, b->scratch);
+    k->filter_element_first(nx, state.x, state.C, b->filter_element);
+    costs->first_element = ks_take_flops();
+    rc |= k->filter_elements(s, 1, 2, elements, b->scratch, &tally);
+    costs->filter_element = ks_take_flops();
+    rc |= k->filter_elements(s, 2, 3, elements, b->scratch, &tally);
+    (void)ks_take_flops();
+    for (int64_t step = 0; step < STEPS; ++step) {
+        k->filter_extract(nx, step, step + 1, elements, mean, cov);
+        (void)k->not_finite(nx, step, step + 1, mean, cov);
+        costs->filter_extract = ks_take_flops();
+    }
+    rc |= k->filter(s, 1, 2, &state, &nowhere, b->scratch, &tally);
+    costs->filter_step = ks_take_flops();
+    const ks_combine_job job = job_of(b->filter_element, b->filter_bytes);
+    k->filter_combine(nx, &job, b->scratch);
+    costs->filter_combine = ks_take_flops();
+    k->filter_neutral(nx, b->filter_element);
+    costs->filter_neutral = ks_take_flops();
+    return rc;
+}
+
+/** Those of both parallel smoothers. */
+static void find_smoothers(bench *b, ks_unit_costs *costs)
+{
+    const ks_kernels *k = &b->kernels;
+    const ks_series *s = &b->series;
+    const int nx = s->nx;
+    const size_t n = (size_t)nx, number = sizeof(double);
+    const ks_sink elements = rows_of(b->smooth_element, b->smooth_bytes);
+    const ks_sink suffix = rows_of(b->filter_element, b->filter_bytes);
+    const ks_sink mean = rows_of(b->mean, n * number), cov = rows_of(b->cov, n * n * number);
+    const ks_sink xs = rows_of(b->smoothed_mean, n * number);
+    const ks_sink Ps = rows_of(b->smoothed_cov, n * n * number);
+    ks_tally tally = {0};
+
+    k->smooth_elements(s, 1, 2, mean, cov, elements, b->scratch, &tally);
+    costs->smooth_element = ks_take_flops();
+    k->smooth_elements(s, STEPS - 1, STEPS, mean, cov, elements, b->scratch, &tally);
+    costs->smooth_element_last = ks_take_flops();
+    const ks_combine_job job = job_of(b->smooth_element, b->smooth_bytes);
+    k->smooth_combine(nx, &job, b->scratch);
+    costs->smooth_combine = ks_take_flops();
+    k->smooth_extract(nx, 1, 2, elements, xs, Ps);
+    (void)k->not_finite(nx, 1, 2, xs, Ps);
+    costs->smooth_extract = ks_take_flops();
+    k->smooth_neutral(nx, b->smooth_element);
+    costs->smooth_neutral = ks_take_flops();
+    k->two_filter(s, 1, 2, mean, cov, suffix, xs, Ps, b->scratch);
+    (void)k->not_finite(nx, 1, 2, xs, Ps);
+    costs->two_filter = ks_take_flops();
+    k->two_filter(s, STEPS - 1, STEPS, mean, cov, suffix, xs, Ps, b->scratch);
+    (void)k->not_finite(nx, STEPS - 1, STEPS, xs, Ps);
+    costs->two_filter_last = ks_take_flops();
+}
+
+/** Those of the sequential smoother, from the filtered estimates. */
+static int find_back(bench *b, ks_unit_costs *costs)
+{
+    const ks_kernels *k = &b->kernels;
+    const size_t n = (size_t)b->series.nx, number = sizeof(double);
+    const ks_backward_sinks nowhere = {0};
+    ks_forward_sinks kept = {0};
+    ks_state state = {b->x, b->C, KS_FORM_ORDINARY};
+    ks_tally tally = {0};
+    kept.kept_mean = rows_of(b->mean, n * number);
+    kept.kept_C = rows_of(b->cov, n * n * number);
+    kept.form = b->form;
+    memset(b->form, KS_FORM_ORDINARY, sizeof b->form);
+    int rc = k->smooth(&b->series, STEPS - 1, STEPS, &state, &kept, &nowhere, b->scratch, &tally);
+    costs->smooth_step_last = ks_take_flops();
+    rc |= k->smooth(&b->series, STEPS - 2, STEPS - 1, &state, &kept, &nowhere, b->scratch, &tally);
+    costs->smooth_step = ks_take_flops();
+    return rc;
+}
+
+ks_status ks_unit_costs_find(ks_unit_costs *costs, int nx, int ny)
+{
+    bench b;
+    if (nx < 1 || ny < 1) return KS_EINVAL;
+    memset(costs, 0, sizeof *costs);
+    memset(&b, 0, sizeof b);
+    costs->nx = b.series.nx = nx;
+    costs->ny = b.series.ny = ny;
+    ks_counting_kernels(&b.kernels);
+    b.filter_bytes = b.kernels.filter_element_bytes(nx);
+    b.smooth_bytes = b.kernels.smooth_element_bytes(nx);
+    costs->filter_element_bytes = (int64_t)b.filter_bytes;
+    costs->smooth_element_bytes = (int64_t)b.smooth_bytes;
+    ks_carver measure = ks_carver_at(NULL);
+    carve(&measure, &b);
+    if (ks_carved_bytes(&measure) == SIZE_MAX) return KS_ENOMEM;
+    void *memory = ks_allocate(NULL, ks_carved_bytes(&measure));
+    if (!memory) return KS_ENOMEM;
+    ks_carver place = ks_carver_at(memory);
+    carve(&place, &b);
+    make_model(&b);
+    (void)ks_take_flops();
+    int rc = find_filter(&b, costs);
+    find_smoothers(&b, costs);
+    rc |= find_back(&b, costs);
+    ks_carve_end(&place);
+    ks_release(NULL, memory);
+    return rc ? KS_ENONFINITE : KS_OK;
+}

@@ -1,0 +1,27 @@
+/* count_kernels.h -- the kernels in double with every operation counted, for `kalscan count`.
+ *
+ * The same texts as every other table (kernels.h), compiled with a number that counts; one C++ file,
+ * outside of libkalscan. */
+#ifndef KS_COUNT_KERNELS_H
+#define KS_COUNT_KERNELS_H
+
+#include "flops.h"
+#include "kernels.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Fill a kernel table. Its functions take and give doubles, and add what they do to the counts of
+ *  the calling thread. They stay in the ordinary form; `start` too, where other tables begin in the
+ *  array form. For states in the ordinary form and observations without a missing entry the counts
+ *  depend on sizes and number of steps alone. */
+void ks_counting_kernels(ks_kernels *kernels);
+
+/** What the calling thread has counted since it last called this. */
+ks_flops ks_take_flops(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
