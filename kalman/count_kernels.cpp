@@ -17,7 +17,7 @@
 #include "smooth_range_text.h"
 #define KS_TABLE counting_table
 #define KS_TIER_NAME "counting"
-#define KS_WITH_LITERAL(nx, CALL) CALL(nx)
+#define KS_WITH_LITERAL(nx, CALL) CALL(nx);
 #include "kernels_text.h"
 
 static_assert(sizeof(ks_counted) == sizeof(double), "arrays of doubles are arrays of ks_counted");

@@ -3,7 +3,7 @@
 
 /* Numbers of states that are compiled as literals. Measured: each buys 1.3 to 2 times over run-time
  * loops; beyond 6 the gain is gone and the code is large. An includer that is not after speed defines
- * it as CALL(nx). */
+ * it as `CALL(nx);`. */
 #ifndef KS_WITH_LITERAL
 #define KS_WITH_LITERAL(nx, CALL)                                                           \
     switch (nx) {                                                                           \
