@@ -72,7 +72,8 @@ static ks_exit read_option(ks_generate_settings *settings, int id, const char *v
         return ks_parse_integer("--B", value, 1, most, &recipe->B, failure);
     case NX: return read_small("--nx", value, 1, 4096, &recipe->nx, failure);
     case NY: return read_small("--ny", value, 1, 4096, &recipe->ny, failure);
-    case SEED: return ks_parse_integer("--seed", value, 0, (int64_t)1 << 52, &recipe->seed, failure);
+    case SEED:
+        return ks_parse_integer("--seed", value, 0, (int64_t)1 << 52, &recipe->seed, failure);
     case MISSING: return ks_parse_number("--missing", value, 0.0, 0.95, &recipe->missing, failure);
     case DT: return ks_parse_number("--dt", value, 1e-12, 1e12, &recipe->dt, failure);
     case NOISE_Q: return ks_parse_number("--q", value, 0.0, 1e100, &recipe->q, failure);

@@ -43,7 +43,8 @@ static ks_exit read_option(ks_input_places *places, bool *json, int id, const ch
     case MODEL_FILE: places->model_file = value; break;
     case PRIOR: return ks_parse_word("--prior", value, priors, NULL, &places->prior, failure);
     case TRANSITION:
-        return ks_parse_word("--transition", value, transitions, NULL, &places->transition, failure);
+        return ks_parse_word("--transition", value, transitions, NULL, &places->transition,
+                             failure);
     case LAYOUT: return ks_parse_word("--layout", value, layouts, NULL, &places->layout, failure);
     case JSON: *json = true; break;
     default: break;

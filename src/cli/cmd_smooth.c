@@ -52,7 +52,8 @@ static ks_exit make_plan(ks_run *run, ks_failure *failure)
     ks_smooth_options options = KS_SMOOTH_OPTIONS_INIT;
     context_options.threads = settings->threads;
     if (ks_context_create(&run->context, &context_options) != KS_OK)
-        return ks_fail(failure, KS_EXIT_RESOURCES, "out of memory: the system gives no more threads");
+        return ks_fail(failure, KS_EXIT_RESOURCES,
+                       "out of memory: the system gives no more threads");
     options.job = settings->job;
     options.method = settings->method;
     options.precision = settings->precision;

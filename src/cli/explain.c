@@ -24,8 +24,8 @@ ks_exit ks_explain_plan(ks_status status, const ks_settings *settings, ks_failur
                        "use --method sequential", method,
                        settings->filtered ? " (--filtered)" : "");
     case KS_EUNAVAILABLE:
-        return ks_fail(failure, KS_EXIT_USAGE, "method %s with these options is not in this version",
-                       method);
+        return ks_fail(failure, KS_EXIT_USAGE,
+                       "method %s with these options is not in this version", method);
     case KS_ENODEV:
     case KS_EDEVICE: return ks_fail(failure, KS_EXIT_RESOURCES, "%s", ks_strerror(status));
     default:

@@ -19,8 +19,8 @@ void ks_help_model(void)
            "    prior x1                 of x[0]; F[0], Q[0], u[0] are neither read nor checked\n"
            "  Conventions of the file, attributes of /model or options:\n"
            "    transition into (default) row k leads into step k\n"
-           "    transition out-of        row k carries x[k] to x[k+1]; T or T-1 rows; with per-step\n"
-           "                             F, Q or u it needs prior x1\n"
+           "    transition out-of        row k carries x[k] to x[k+1]; T or T-1 rows; with\n"
+           "                             per-step F, Q or u it needs prior x1\n"
            "    layout c (default)       y(T, ny), F(T, nx, nx), H(T, ny, nx) as h5py shows them\n"
            "    layout fortran           written by MATLAB or Julia with time last: every matrix\n"
            "                             slice arrives transposed\n"
@@ -30,9 +30,10 @@ void ks_help_model(void)
 void ks_help_exit_codes(void)
 {
     printf("\nExit codes\n"
-           "  0 done; 1 numerical failure or refusal; 2 usage, or the output exists or is the input;\n"
-           "  3 HDF5 with the wrong content; 4 a file missing, unreadable, not HDF5, not writable;\n"
-           "  5 out of memory, or the device is not there; 130 interrupted\n");
+           "  0 done; 1 numerical failure or refusal; 2 usage, or the output exists or is\n"
+           "  the input; 3 HDF5 with the wrong content; 4 a file missing, unreadable, not\n"
+           "  HDF5 or not writable; 5 out of memory, or the device is not there;\n"
+           "  130 interrupted\n");
 }
 
 void ks_print_version(void) { printf("kalscan %s\n", ks_version()); }

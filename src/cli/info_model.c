@@ -65,7 +65,8 @@ static void meaning_text(const ks_input_array *array, char *text, size_t size)
     const char *step = array->fit.per_step ? "per step" : "";
     if (array->steps == 0) snprintf(text, size, "%sdoes not fit", diagonal);
     else if (array->fit.per_series || array->fit.per_step)
-        snprintf(text, size, "%s%s%s%s", diagonal, series, series[0] && step[0] ? " and " : "", step);
+        snprintf(text, size, "%s%s%s%s", diagonal, series, series[0] && step[0] ? " and " : "",
+                 step);
     else
         snprintf(text, size, "%sconstant", diagonal);
 }

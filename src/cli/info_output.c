@@ -63,7 +63,8 @@ static herr_t show_object(hid_t root, const char *name, const H5O_info_t *info, 
     char path[512];
     if (info->type != H5O_TYPE_DATASET) return 0;
     snprintf(path, sizeof path, "/%.500s", name);
-    if (ks_dataset_open(&dataset, root, state->file, path, &state->problems, &failure) == KS_EXIT_DONE &&
+    if (ks_dataset_open(&dataset, root, state->file, path, &state->problems, &failure) ==
+            KS_EXIT_DONE &&
         dataset.id >= 0)
         show_dataset(state, &dataset);
     ks_dataset_close(&dataset);

@@ -1,4 +1,4 @@
-/* options.h -- command lines: long options with `--name value` or `--name=value`, `-o`, and `--`. */
+/* options.h -- command lines: `--name value`, `--name=value`, `-o value`, words, and `--`. */
 #ifndef KS_CLI_OPTIONS_H
 #define KS_CLI_OPTIONS_H
 

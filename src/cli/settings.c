@@ -60,10 +60,10 @@ static void print_help(ks_job job)
 {
     if (job == KS_JOB_SMOOTH)
         printf("usage: kalscan smooth IN.h5 -o OUT.h5 [options]\n\n"
-               "Fixed-interval smoothing: means and covariances of every state given all of y.\n\n");
+               "Smoothing: means and covariances of every state given all of y.\n\n");
     else
         printf("usage: kalscan filter IN.h5 -o OUT.h5 [options]\n\n"
-               "Kalman filtering: means and covariances of every state given y up to its step.\n\n");
+               "Filtering: means and covariances of every state given y up to its step.\n\n");
     printf("Options\n");
     ks_options_print(job == KS_JOB_SMOOTH ? smooth_options : filter_options);
     ks_options_print(shared_options);
@@ -88,7 +88,8 @@ static ks_exit read_scan(ks_settings *settings, const char *text, ks_failure *fa
     settings->scan_given = true;
     if (!colon) return KS_EXIT_DONE;
     if (settings->scan != KS_SCAN_SENGUPTA)
-        return ks_fail(failure, KS_EXIT_USAGE, "--scan: only sengupta takes a number, not %s", name);
+        return ks_fail(failure, KS_EXIT_USAGE, "--scan: only sengupta takes a number, not %s",
+                       name);
     return ks_parse_integer("--scan sengupta", colon + 1, 1, (int64_t)1 << 52,
                             &settings->scan_threshold, failure);
 }
@@ -133,7 +134,8 @@ static ks_exit read_word(ks_settings *settings, int id, const char *value, ks_fa
     static const char *const parts[] = {"full", "diag", "none", NULL};
     int index = 0;
     switch (id) {
-    case PRIOR: return ks_parse_word("--prior", value, priors, NULL, &settings->places.prior, failure);
+    case PRIOR:
+        return ks_parse_word("--prior", value, priors, NULL, &settings->places.prior, failure);
     case TRANSITION:
         return ks_parse_word("--transition", value, transitions, NULL, &settings->places.transition,
                              failure);
@@ -203,7 +205,8 @@ ks_exit ks_settings_read(ks_settings *settings, ks_job job, const ks_call *call,
     const bool smooth = job == KS_JOB_SMOOTH;
     ks_option_reader reader = {.argc = call->argc, .argv = call->argv,
                                .command = smooth ? "kalscan smooth" : "kalscan filter",
-                               .tables = {smooth ? smooth_options : filter_options, shared_options}};
+                               .tables = {smooth ? smooth_options : filter_options,
+                                          shared_options}};
     const char *value;
     bool cuda = false, device = false;
     int id;

@@ -82,7 +82,7 @@ static void random_prior(ks_simulation *s)
 }
 
 /* Axes of position and velocity, driven by white acceleration of intensity q:
- * Q = q [dt^3/3 dt^2/2; dt^2/2 dt] per axis, with the root [sqrt(dt/3) dt, 0; ...] in closed form. */
+ * Q = q [dt^3/3 dt^2/2; dt^2/2 dt] per axis, whose lower triangular root has a closed form. */
 static void constant_velocity(ks_simulation *s)
 {
     const ks_recipe *recipe = s->recipe;

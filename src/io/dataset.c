@@ -190,7 +190,7 @@ int64_t ks_dataset_chunk_steps(const ks_dataset *dataset, const ks_fit *fit)
 ks_exit ks_dataset_read(const ks_dataset *dataset, const ks_fit *fit, const ks_slab *slab,
                         hid_t type, void *values, ks_failure *failure)
 {
-    hsize_t start[KS_RANK_MAX], count[KS_RANK_MAX], elements = 1;
+    hsize_t start[KS_RANK_MAX], count[KS_RANK_MAX];
     for (int i = 0; i < dataset->rank; ++i) {
         start[i] = 0;
         count[i] = (hsize_t)dataset->dims[i];
@@ -201,10 +201,11 @@ ks_exit ks_dataset_read(const ks_dataset *dataset, const ks_fit *fit, const ks_s
             start[i] = (hsize_t)slab->step;
             count[i] = (hsize_t)slab->step_count;
         }
-        elements *= count[i];
     }
     const hid_t space = H5Dget_space(dataset->id);
-    const hid_t memory = H5Screate_simple(1, &elements, NULL);
+    /* Where both sides have one shape HDF5 copies rows; otherwise it goes number by number. */
+    const hid_t memory = dataset->rank == 0 ? H5Screate(H5S_SCALAR)
+                                            : H5Screate_simple(dataset->rank, count, NULL);
     if (space < 0 || memory < 0 ||
         (dataset->rank > 0 &&
          H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL) < 0) ||

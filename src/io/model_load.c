@@ -60,8 +60,8 @@ static void refuse_value(ks_input *input, const ks_input_array *array, const ks_
     const bool nan = input->precision == KS_F32 ? isnan(((const float *)data)[element]) != 0
                                                 : isnan(((const double *)data)[element]) != 0;
     ks_slab_index_text(&array->dataset, &array->fit, slab, element, index, sizeof index);
-    ks_problem_add(&input->problems, "%s: %s%s is %s, expected a finite number", array->dataset.file,
-                   array->dataset.path, index,
+    ks_problem_add(&input->problems, "%s: %s%s is %s, expected a finite number",
+                   array->dataset.file, array->dataset.path, index,
                    nan ? "NaN" : input->precision == KS_F32 ? "infinite (in f32)" : "infinite");
 }
 
@@ -185,8 +185,8 @@ static ks_exit check_covariances(ks_input *input, ks_input_array *array, ks_fail
                        info.row, info.column, info.column, info.row, info.value, asymmetry);
     else
         ks_problem_add(&input->problems,
-                       "%s: %s is indefinite: it has the eigenvalue %.3g, expected none below %g of "
-                       "the trace", array->dataset.file, where, info.value, -indefinite);
+                       "%s: %s is indefinite: it has the eigenvalue %.3g, expected none below %g "
+                       "of the trace", array->dataset.file, where, info.value, -indefinite);
     return KS_EXIT_DONE;
 }
 
@@ -197,9 +197,11 @@ ks_exit ks_model_array_load(ks_input *input, ks_input_array *array, ks_load_prog
     const size_t blocks = ks_size_product((size_t)array->series, (size_t)array->steps);
     const size_t block = (size_t)array->rows * (size_t)array->columns;
     const ks_input_name name = (ks_input_name)(array - input->arrays);
-    array->data = ks_memory_zeroed(
-        ks_size_product(blocks, block * ks_precision_bytes(input->precision)), array->dataset.path,
-        failure);
+    const size_t bytes = ks_size_product(blocks, block * ks_precision_bytes(input->precision));
+    /* Rows that are not read stay zero: nothing may use them, but nothing undefined either. */
+    array->data = array->row_count == array->steps
+                      ? ks_memory_raw(bytes, array->dataset.path, failure)
+                      : ks_memory_zeroed(bytes, array->dataset.path, failure);
     if (!array->data) return failure->code;
     if (load_slabs(input, array, progress, failure)) return failure->code;
     if (ks_input_is_covariance(name) && input->problems.count == problems)

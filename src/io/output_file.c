@@ -108,7 +108,7 @@ ks_exit ks_output_begin(ks_output_file *out, const ks_output_array *array, hid_t
 ks_exit ks_output_slab(ks_output_file *out, const ks_output_array *array, hid_t id,
                        const ks_slab *slab, const void *values, ks_failure *failure)
 {
-    hsize_t start[KS_AXES_MAX], count[KS_AXES_MAX], elements = 1;
+    hsize_t start[KS_AXES_MAX], count[KS_AXES_MAX];
     for (int axis = 0; axis < array->rank; ++axis) {
         start[axis] = 0;
         count[axis] = (hsize_t)array->dims[axis];
@@ -119,10 +119,12 @@ ks_exit ks_output_slab(ks_output_file *out, const ks_output_array *array, hid_t 
             start[axis] = (hsize_t)slab->series;
             count[axis] = (hsize_t)slab->series_count;
         }
-        elements *= count[axis];
     }
     const hid_t type = array->precision == KS_F32 ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE;
-    const hid_t space = H5Dget_space(id), memory = H5Screate_simple(1, &elements, NULL);
+    const hid_t space = H5Dget_space(id);
+    /* Where both sides have one shape HDF5 copies rows; otherwise it goes number by number. */
+    const hid_t memory = array->rank == 0 ? H5Screate(H5S_SCALAR)
+                                         : H5Screate_simple(array->rank, count, NULL);
     if (space < 0 || memory < 0 ||
         (array->rank > 0 &&
          H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL) < 0) ||

@@ -96,7 +96,8 @@ ks_exit ks_target_check(const char *target, bool replace, const char *const *inp
         if (!S_ISREG(status.st_mode))
             return ks_fail(failure, KS_EXIT_FILE, "%s: cannot write: not a regular file", target);
     } else if (lstat(resolved, &status) == 0) {
-        return ks_fail(failure, KS_EXIT_FILE, "%s: cannot write: a link that leads nowhere", target);
+        return ks_fail(failure, KS_EXIT_FILE, "%s: cannot write: a link that leads nowhere",
+                       target);
     }
     folder_of(resolved, folder);
     if (access(folder, W_OK | X_OK) != 0)

@@ -133,7 +133,8 @@ def wrong_content():
     unseen = np.array([[-0.25], [1.0]])   # H unseen = 0, H F unseen > 0
     write("not_for_scans", R=[[0.0]], Q=unseen @ unseen.T)
     big = np.eye(512)
-    write("large", y=np.zeros((2**20, 1)), F=big, Q=big, P0=big, H=np.ones((1, 512)), m0=np.ones(512))
+    write("large", y=np.zeros((2**20, 1)), F=big, Q=big, P0=big, H=np.ones((1, 512)),
+          m0=np.ones(512))
     with h5py.File("model_is_data.h5", "w") as f:
         f["y"], f["model"] = Y, Y
     write("matlab")

@@ -7,7 +7,8 @@
     # text              a remark
 
 `...` within a line stands for any text, a line of its own for any number of lines.
-usage: run_case.py KALSCAN CASE [--update]     (--update writes what was printed where it differs)"""
+usage: run_case.py KALSCAN CASE [--update]
+--update writes what was printed where it differs."""
 import os
 import re
 import subprocess
