@@ -65,6 +65,19 @@ KS_HD_COLD void KS_T(ks_write_innovation)(const ks_series *s, int64_t k, const K
     }
 }
 
+/* One to three observed entries are what most models have: with a literal number of states they
+ * are compiled as literals too. Measured: 122 to 87 ns for a filter step at (4, 2). */
+#define KS_WITH_LITERAL_ENTRIES(nx, m, CALL)                                                \
+    if (__builtin_constant_p(nx) && (m) == 1) {                                             \
+        CALL(1);                                                                            \
+    } else if (__builtin_constant_p(nx) && (m) == 2) {                                      \
+        CALL(2);                                                                            \
+    } else if (__builtin_constant_p(nx) && (m) == 3) {                                      \
+        CALL(3);                                                                            \
+    } else {                                                                                \
+        CALL(m);                                                                            \
+    }
+
 /** Predict step k to w->xp and w->Pp and whiten its innovation, in the form that the step needs:
  *  on return state->form says which. */
 KS_HD void KS_T(ks_predict_in_form)(int nx, const ks_series *s, int64_t k,
@@ -76,9 +89,13 @@ KS_HD void KS_T(ks_predict_in_form)(int nx, const ks_series *s, int64_t k,
         KS_T(ks_to_array)(nx, state, w->work);
     KS_T(ks_step_predict)(nx, s, k, state, w->xp, w->Pp, w->work);
     if (state->form == KS_FORM_ARRAY || o->m == 0) return;
-    if (KS_ALL(KS_T(ks_innovation)(nx, o->m, o->H, o->R, o->d, o->y, w->xp, w->Pp, w->G, w->S,
-                                   w->inverse_d, w->v, w->work)))
-        return;
+    int ordinary = 0;
+#define CALL(m)                                                                             \
+    ordinary = KS_ALL(KS_T(ks_innovation)(nx, m, o->H, o->R, o->d, o->y, w->xp, w->Pp, w->G, w->S, \
+                                          w->inverse_d, w->v, w->work))
+    KS_WITH_LITERAL_ENTRIES(nx, o->m, CALL)
+#undef CALL
+    if (ordinary) return;
     KS_T(ks_to_array)(nx, state, w->work);
     KS_T(ks_step_predict)(nx, s, k, state, w->xp, w->Pp, w->work);
 }
@@ -90,8 +107,11 @@ KS_HD void KS_T(ks_update_ordinary)(int nx, const ks_series *s, int64_t k,
                                     const KS_T(ks_scratch) *w, KS_T(ks_evidence) *evidence,
                                     const ks_forward_sinks *to, int want_innovation)
 {
-    KS_T(ks_posterior)(nx, o->m, w->G, w->inverse_d, w->v, w->xp, w->Pp, (KS_NUM *)state->x,
-                       (KS_NUM *)state->C, w->Z);
+#define CALL(m)                                                                             \
+    KS_T(ks_posterior)(nx, m, w->G, w->inverse_d, w->v, w->xp, w->Pp, (KS_NUM *)state->x,   \
+                       (KS_NUM *)state->C, w->Z)
+    KS_WITH_LITERAL_ENTRIES(nx, o->m, CALL)
+#undef CALL
     for (int i = 0; i < o->m; ++i)
         KS_T(ks_gather_pivot)(evidence, (double)w->S[i * o->m + i],
                               (double)(w->v[i] * w->v[i] * w->inverse_d[i]));
