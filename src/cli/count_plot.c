@@ -1,0 +1,236 @@
+/* count_plot.c -- figures of `count`, drawn by gnuplot: a script goes to it through a pipe. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "count_settings.h"
+#include "temp_file.h"
+
+enum { MOST_BAR_PANELS = 6, NOT_THERE = 127 };
+
+static const char *const colors[] = {"#d55e00", "#0072b2", "#009e73", "#cc79a7", "#e69f00",
+                                     "#666666", "#56b4e9", "#000000"};
+enum { COLORS = sizeof colors / sizeof *colors };
+
+/** What is drawn: `panels` of the counted methods that scan. */
+typedef struct figure {
+    const ks_count_settings *settings;
+    const ks_count_row *rows;
+    int64_t count;
+    ks_counted_method panel[KS_COUNTED_METHODS];
+    int panels;
+    FILE *script;
+} figure;
+
+/** The row of a method, scan number and length number; `scan` is 0 for methods without. Rows stand
+ *  in the order in which the command lists the cases, for one number of threads. */
+static const ks_count_row *row_of(const figure *f, ks_counted_method method, int scan, int t)
+{
+    const ks_count_settings *s = f->settings;
+    int64_t at = 0;
+    for (int m = 0; m < s->methods; ++m) {
+        if (s->method[m] == method) return &f->rows[at + (int64_t)scan * s->steps + t];
+        at += (int64_t)(ks_counted_method_scans(s->method[m]) ? s->scans : 1) * s->steps;
+    }
+    return NULL;
+}
+
+static void quoted_path(FILE *script, const char *path)
+{
+    putc('\'', script);
+    for (; *path; ++path) {
+        if (*path == '\'') putc('\'', script);
+        putc(*path, script);
+    }
+    putc('\'', script);
+}
+
+static void write_head(const figure *f, const char *path, int columns, int rows)
+{
+    const ks_count_settings *s = f->settings;
+    const int png = strcmp(s->plot + strlen(s->plot) - 4, ".png") == 0;
+    const int width = 460 * columns, height = 60 + 400 * rows;
+    if (png)
+        fprintf(f->script,
+                "if (strstrt(GPVAL_TERMINALS, 'pngcairo') > 0) {\n"
+                "  set terminal pngcairo size %d,%d font ',11'\n"
+                "} else {\n  set terminal png size %d,%d\n}\n", width, height, width, height);
+    else
+        fprintf(f->script, "set terminal svg size %d,%d font 'sans,11' background '#ffffff'\n",
+                width, height);
+    fprintf(f->script, "set output ");
+    quoted_path(f->script, path);
+    fprintf(f->script,
+            "\nset encoding utf8\nset grid ytics lc rgb '#dddddd'\nset border 3\nset tics nomirror\n"
+            "set format y '10^{%%T}'\n"
+            "set multiplot layout %d,%d title 'Operations of the busiest of P = %lld threads"
+            "%s; nx = %d, ny = %d'\n",
+            rows, columns, (long long)s->threads[0],
+            s->two_devices ? " (two-filter: on each of two devices)" : "", s->nx, s->ny);
+}
+
+static void write_scan_data(const figure *f, ks_counted_method method, int scan, const char *name)
+{
+    fprintf(f->script, "$%s << EOD\n", name);
+    for (int t = 0; t < f->settings->steps; ++t) {
+        const ks_count_row *row = row_of(f, method, scan, t);
+        fprintf(f->script, "%lld %lld\n", (long long)row->what.T,
+                (long long)row->result.time_flops);
+    }
+    fprintf(f->script, "EOD\n");
+}
+
+/** The sequential method that does what a parallel one does, drawn beside it where it was counted. */
+static ks_counted_method sequential_twin(ks_counted_method method)
+{
+    return method == KS_COUNT_FILTER ? KS_COUNT_SEQUENTIAL_FILTER : KS_COUNT_SEQUENTIAL;
+}
+
+/** The smallest and the largest time of all rows, widened for the axis. */
+static void time_range(const figure *f, double *low, double *high)
+{
+    *low = *high = (double)f->rows[0].result.time_flops;
+    for (int64_t i = 1; i < f->count; ++i) {
+        const double time = (double)f->rows[i].result.time_flops;
+        if (time < *low) *low = time;
+        if (time > *high) *high = time;
+    }
+    *low /= 2;
+    *high *= 4;
+}
+
+static void write_lines(const figure *f)
+{
+    const ks_count_settings *s = f->settings;
+    double low, high;
+    time_range(f, &low, &high);
+    fprintf(f->script,
+            "set logscale xy\nset xlabel 'steps T'\nset yrange [%.17g:%.17g]\n"
+            "set format x '10^{%%T}'\nset grid xtics lc rgb '#dddddd'\nset key top left\n"
+            "set ylabel 'time (operations)'\n", low, high);
+    for (int p = 0; p < f->panels; ++p) {
+        const ks_counted_method twin = sequential_twin(f->panel[p]);
+        char name[32], scan[64];
+        for (int c = 0; c < s->scans; ++c) {
+            snprintf(name, sizeof name, "data_%d_%d", p, c);
+            write_scan_data(f, f->panel[p], c, name);
+        }
+        if (row_of(f, twin, 0, 0)) {
+            snprintf(name, sizeof name, "twin_%d", p);
+            write_scan_data(f, twin, 0, name);
+        }
+        fprintf(f->script, "set title '%s'\nplot ", ks_counted_method_name(f->panel[p]));
+        for (int c = 0; c < s->scans; ++c) {
+            ks_count_scan_text(&row_of(f, f->panel[p], c, 0)->what, scan);
+            fprintf(f->script, "%s$data_%d_%d with linespoints lw 1.5 pt %d ps 0.4 lc rgb '%s' "
+                    "title '%s'", c ? ", \\\n     " : "", p, c, 4 + c, colors[c % COLORS], scan);
+        }
+        if (row_of(f, twin, 0, 0))
+            fprintf(f->script, ", \\\n     $twin_%d with lines dt 2 lw 1.5 lc rgb 'black' title "
+                    "'%s'", p, ks_counted_method_name(twin));
+        fprintf(f->script, "\n");
+    }
+}
+
+static void write_bars(const figure *f)
+{
+    const ks_count_settings *s = f->settings;
+    char scan[64];
+    fprintf(f->script,
+            "set style data histogram\nset style histogram clustered gap 1\n"
+            "set style fill solid 0.9 border -1\nset boxwidth 0.9\nset yrange [0:*]\n"
+            "set format y '%%.2s%%c'\nset key top left\nset offsets 0, 0, graph 0.35, 0\n"
+            "set ylabel 'time (operations)'\n");
+    for (int t = 0; t < s->steps; ++t) {
+        fprintf(f->script, "$bars_%d << EOD\n", t);
+        for (int p = 0; p < f->panels; ++p) {
+            fprintf(f->script, "%s", ks_counted_method_name(f->panel[p]));
+            for (int c = 0; c < s->scans; ++c)
+                fprintf(f->script, " %lld",
+                        (long long)row_of(f, f->panel[p], c, t)->result.time_flops);
+            fprintf(f->script, "\n");
+        }
+        fprintf(f->script, "EOD\nset title 'T = %lld'\nplot ", (long long)s->T[t]);
+        for (int c = 0; c < s->scans; ++c) {
+            ks_count_scan_text(&row_of(f, f->panel[0], c, 0)->what, scan);
+            fprintf(f->script, "%s$bars_%d using %d:xtic(1) lc rgb '%s' title '%s'",
+                    c ? ", \\\n     " : "", t, c + 2, colors[c % COLORS], scan);
+        }
+        fprintf(f->script, "\n");
+    }
+}
+
+/** Start gnuplot with a pipe to its input. Returns the process, or -1. */
+static pid_t start_gnuplot(FILE **script)
+{
+    int ends[2];
+    if (pipe(ends)) return -1;
+    const pid_t child = fork();
+    if (child == 0) {
+        dup2(ends[0], STDIN_FILENO);
+        close(ends[0]);
+        close(ends[1]);
+        execlp("gnuplot", "gnuplot", (char *)NULL);
+        _exit(errno == ENOENT ? NOT_THERE : NOT_THERE - 1);
+    }
+    close(ends[0]);
+    *script = child > 0 ? fdopen(ends[1], "w") : NULL;
+    if (!*script) close(ends[1]);
+    return child;
+}
+
+/** Wait for gnuplot and say what went wrong. */
+static ks_exit end_gnuplot(pid_t child, int written, ks_failure *failure)
+{
+    int status = 0;
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
+    if (WIFEXITED(status) && WEXITSTATUS(status) == NOT_THERE)
+        return ks_fail(failure, KS_EXIT_RESOURCES,
+                       "--plot needs gnuplot, which is not on the PATH (Debian: gnuplot-nox)");
+    if (!written || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
+        return ks_fail(failure, KS_EXIT_RESOURCES, "gnuplot could not draw the figure");
+    return KS_EXIT_DONE;
+}
+
+static ks_exit draw(figure *f, const char *path, ks_failure *failure)
+{
+    const int columns = f->settings->bars ? (f->settings->steps > 1 ? 2 : 1) : f->panels;
+    const int rows = f->settings->bars ? (f->settings->steps + 1) / 2 : 1;
+    void (*before)(int) = signal(SIGPIPE, SIG_IGN);
+    const pid_t child = start_gnuplot(&f->script);
+    if (child < 0)
+        return ks_fail(failure, KS_EXIT_RESOURCES, "cannot start gnuplot: %s", strerror(errno));
+    int written = 0;
+    if (f->script) {
+        write_head(f, path, columns, rows);
+        if (f->settings->bars) write_bars(f);
+        else write_lines(f);
+        fprintf(f->script, "unset multiplot\nset output\n");
+        written = !ferror(f->script);
+        written = fclose(f->script) == 0 && written;
+    }
+    signal(SIGPIPE, before);
+    return end_gnuplot(child, written, failure);
+}
+
+ks_exit ks_count_plot(const ks_count_settings *settings, const ks_count_row *rows, int64_t count,
+                      ks_failure *failure)
+{
+    figure f = {.settings = settings, .rows = rows, .count = count};
+    ks_temp_file temp;
+    for (int m = 0; m < settings->methods; ++m)
+        if (ks_counted_method_scans(settings->method[m]))
+            f.panel[f.panels++] = settings->method[m];
+    if (f.panels == 0)
+        return ks_fail(failure, KS_EXIT_USAGE, "--plot: no --method with a scan to draw");
+    if (settings->bars && settings->steps > MOST_BAR_PANELS)
+        return ks_fail(failure, KS_EXIT_USAGE, "--bars: at most %d values of --T", MOST_BAR_PANELS);
+    if (ks_temp_create(&temp, settings->plot, settings->force, failure)) return failure->code;
+    if (draw(&f, temp.path, failure)) {
+        ks_temp_discard(&temp);
+        return failure->code;
+    }
+    return ks_temp_commit(&temp, failure);
+}

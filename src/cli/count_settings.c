@@ -1,0 +1,116 @@
+#include "count_settings.h"
+
+#include <stdio.h>
+#include <string.h>
+#include "options.h"
+
+/* The next word of a comma-separated list; *rest is NULL after the last. */
+static void next_word(const char **rest, char word[64])
+{
+    const char *comma = strchr(*rest, ',');
+    const size_t length = comma ? (size_t)(comma - *rest) : strlen(*rest);
+    snprintf(word, 64, "%.*s", length < 64 ? (int)length : 63, *rest);
+    *rest = comma ? comma + 1 : NULL;
+}
+
+ks_exit ks_read_counts(const char *option, const char *text, int64_t high, int most,
+                       int64_t *values, int *count, ks_failure *failure)
+{
+    char word[64];
+    *count = 0;
+    while (text) {
+        next_word(&text, word);
+        if (*count == most)
+            return ks_fail(failure, KS_EXIT_USAGE, "%s: more than %d values", option, most);
+        if (ks_parse_integer(option, word, 1, high, &values[*count], failure)) return failure->code;
+        ++*count;
+    }
+    return KS_EXIT_DONE;
+}
+
+ks_exit ks_read_counted_methods(ks_count_settings *settings, const char *text, ks_failure *failure)
+{
+    const char *names[KS_COUNTED_METHODS + 2] = {NULL};
+    static const char *const later[] = {"two-ended", "blocktri", NULL};
+    char word[64];
+    for (int i = 0; i < KS_COUNTED_METHODS; ++i)
+        names[i] = ks_counted_method_name((ks_counted_method)i);
+    names[KS_COUNTED_METHODS] = "all";
+    settings->methods = 0;
+    while (text) {
+        int index = 0;
+        next_word(&text, word);
+        if (ks_parse_word("--method", word, names, later, &index, failure)) return failure->code;
+        const int first = index == KS_COUNTED_METHODS ? 0 : index;
+        const int last = index == KS_COUNTED_METHODS ? KS_COUNTED_METHODS - 1 : index;
+        for (int i = first; i <= last; ++i) {
+            if (settings->methods == KS_COUNTED_METHODS)
+                return ks_fail(failure, KS_EXIT_USAGE, "--method: a method is named twice");
+            settings->method[settings->methods++] = (ks_counted_method)i;
+        }
+    }
+    return KS_EXIT_DONE;
+}
+
+static ks_exit add_scan(ks_count_settings *settings, ks_scan_algorithm algorithm,
+                        int64_t threshold, ks_failure *failure)
+{
+    if (settings->scans == KS_MOST_SCANS)
+        return ks_fail(failure, KS_EXIT_USAGE, "--scan: more than %d scans", KS_MOST_SCANS);
+    const ks_scan_choice choice = {algorithm, threshold};
+    settings->scan[settings->scans++] = choice;
+    return KS_EXIT_DONE;
+}
+
+/* Every algorithm, Sengupta's with both of the paper's thresholds. */
+static ks_exit add_all(ks_count_settings *settings, ks_failure *failure)
+{
+    for (int i = 0; i < KS_SCAN_ALGORITHMS; ++i) {
+        const ks_scan_algorithm algorithm = (ks_scan_algorithm)i;
+        if (add_scan(settings, algorithm, 1, failure)) return failure->code;
+        if (algorithm == KS_SCAN_SENGUPTA && add_scan(settings, algorithm, 15000, failure))
+            return failure->code;
+    }
+    return KS_EXIT_DONE;
+}
+
+static ks_exit read_scan(ks_count_settings *settings, char *word, ks_failure *failure)
+{
+    const char *names[KS_SCAN_ALGORITHMS + 2] = {NULL};
+    char *colon = strchr(word, ':');
+    int64_t threshold = 1;
+    int index = 0;
+    for (int i = 0; i < KS_SCAN_ALGORITHMS; ++i) names[i] = ks_scan_name((ks_scan_algorithm)i);
+    names[KS_SCAN_ALGORITHMS] = "all";
+    if (colon) *colon = '\0';
+    if (ks_parse_word("--scan", word, names, NULL, &index, failure)) return failure->code;
+    if (colon && (index == KS_SCAN_ALGORITHMS || index != (int)KS_SCAN_SENGUPTA))
+        return ks_fail(failure, KS_EXIT_USAGE, "--scan: only sengupta takes a number, not %s",
+                       word);
+    if (colon && ks_parse_integer("--scan sengupta", colon + 1, 1, (int64_t)1 << 52, &threshold,
+                                  failure))
+        return failure->code;
+    if (index == KS_SCAN_ALGORITHMS) return add_all(settings, failure);
+    return add_scan(settings, (ks_scan_algorithm)index, threshold, failure);
+}
+
+ks_exit ks_read_scan_choices(ks_count_settings *settings, const char *text, ks_failure *failure)
+{
+    char word[64];
+    settings->scans = 0;
+    while (text) {
+        next_word(&text, word);
+        if (read_scan(settings, word, failure)) return failure->code;
+    }
+    return KS_EXIT_DONE;
+}
+
+void ks_count_scan_text(const ks_count_case *what, char text[64])
+{
+    if (!ks_counted_method_scans(what->method))
+        snprintf(text, 64, "none");
+    else if (what->scan == KS_SCAN_SENGUPTA)
+        snprintf(text, 64, "%s:%lld", ks_scan_name(what->scan), (long long)what->threshold);
+    else
+        snprintf(text, 64, "%s", ks_scan_name(what->scan));
+}
