@@ -1,7 +1,12 @@
 /* run_case.c -- see run_case.h. */
 #include "run_case.h"
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
 
 const method_case all_methods[] = {
     { KS_JOB_FILTER, KS_METHOD_SEQUENTIAL, KS_SCAN_HILLIS_STEELE, 1 },
@@ -51,35 +56,145 @@ unsigned outputs_of(ks_job job)
     return job == KS_JOB_FILTER ? all & ~smoothed : all;
 }
 
-ks_status run_case(const golden *g, const method_case *m, ks_precision precision, int threads,
-                   unsigned outputs, golden_buffers **buffers, ks_info *info)
+bool is_scan(const method_case *m)
 {
-    ks_context_options resources = KS_CONTEXT_OPTIONS_INIT;
+    return m->method != KS_METHOD_SEQUENTIAL && m->method != KS_METHOD_AUTO;
+}
+
+bool stores_elements(const method_case *m)
+{
+    return is_scan(m) && (m->scan != KS_SCAN_CHUNKED || m->method == KS_METHOD_SCAN_TWO_FILTER);
+}
+
+ks_smooth_options options_of(const method_case *m, ks_precision precision, unsigned outputs)
+{
     ks_smooth_options options = KS_SMOOTH_OPTIONS_INIT;
-    ks_context *context = NULL;
-    ks_smooth_plan *plan = NULL;
-    void *work = NULL;
-    resources.threads = threads;
     options.job = m->job;
     options.method = m->method;
     options.scan = m->scan;
     options.scan_threshold = m->threshold;
     options.precision = precision;
     options.outputs = outputs;
-    *buffers = golden_buffers_new(g->T, g->B, g->nx, g->ny, precision, outputs);
+    return options;
+}
+
+ks_status run_model(const golden *g, const ks_model *model, ks_view y,
+                    const ks_smooth_options *options, int threads, golden_buffers **buffers,
+                    ks_info *info)
+{
+    ks_context_options resources = KS_CONTEXT_OPTIONS_INIT;
+    ks_context *context = NULL;
+    ks_smooth_plan *plan = NULL;
+    void *work = NULL;
+    resources.threads = threads;
+    *buffers = golden_buffers_new(g->T, g->B, g->nx, g->ny, options->precision, options->outputs);
     ks_status status = *buffers ? ks_context_create(&context, &resources) : KS_ENOMEM;
     if (status == KS_OK)
-        status = ks_smooth_plan_create(&plan, context, g->T, g->B, g->nx, g->ny, &options);
+        status = ks_smooth_plan_create(&plan, context, g->T, g->B, g->nx, g->ny, options);
     if (status == KS_OK) {
         const size_t bytes = (ks_smooth_workspace_bytes(plan) + 63) / 64 * 64;
         work = aligned_alloc(64, bytes);
-        const ks_model model = golden_model(g, precision);
-        status = work ? ks_smooth_run(plan, &model, golden_y(g, precision),
-                                      golden_outputs(*buffers), work, info)
+        /* What a run reads of its workspace it has written; a NaN in both precisions shows it. */
+        if (work) memset(work, 0xff, bytes);
+        status = work ? ks_smooth_run(plan, model, y, golden_outputs(*buffers), work, info)
                       : KS_ENOMEM;
     }
     free(work);
     ks_smooth_plan_destroy(plan);
     ks_context_destroy(context);
     return status;
+}
+
+ks_status run_case(const golden *g, const method_case *m, ks_precision precision, int threads,
+                   unsigned outputs, golden_buffers **buffers, ks_info *info)
+{
+    const ks_smooth_options options = options_of(m, precision, outputs);
+    const ks_model model = golden_model(g, precision);
+    return run_model(g, &model, golden_y(g, precision), &options, threads, buffers, info);
+}
+
+golden_buffers *run_well(const golden *g, const method_case *m, ks_precision precision,
+                         int threads, unsigned outputs, ks_info *info)
+{
+    golden_buffers *b = NULL;
+    ks_info own = KS_INFO_INIT;
+    ks_info *told = info ? info : &own;
+    const ks_status status = run_case(g, m, precision, threads, outputs, &b, told);
+    if (status != KS_OK) {
+        print_error("T = %lld, nx = %d, ny = %d, %s %s: %s, %s at step %lld, row %d\n",
+                    (long long)g->T, g->nx, g->ny, method_case_name(m),
+                    precision == KS_F64 ? "f64" : "f32", ks_status_name(status),
+                    ks_array_name(told->array), (long long)told->step, told->row);
+        golden_buffers_free(b);
+        fail();
+    }
+    return b;
+}
+
+unsigned first_different(const golden_buffers *a, const golden_buffers *b, unsigned outputs)
+{
+    for (unsigned bit = 1; bit <= outputs; bit <<= 1) {
+        if (!(outputs & bit)) continue;
+        size_t bytes_a = 0, bytes_b = 0;
+        const void *at_a = golden_bytes(a, (ks_output)bit, &bytes_a);
+        const void *at_b = golden_bytes(b, (ks_output)bit, &bytes_b);
+        if (bytes_a != bytes_b || memcmp(at_a, at_b, bytes_a) != 0) return bit;
+    }
+    return 0;
+}
+
+/** No eigenvalue of the symmetric A (n, n) below -slack times its trace: A + slack trace I has
+ *  positive pivots. Rows that are NaN (missing entries) are left out. */
+static bool semidefinite(int n, const double *A, double slack)
+{
+    double L[64 * 64], trace = 0;
+    int m = 0;
+    int row[64];
+    for (int i = 0; i < n && i < 64; ++i)
+        if (!isnan(A[i * n + i])) row[m++] = i;
+    for (int i = 0; i < m; ++i) trace += A[row[i] * n + row[i]];
+    if (!(trace >= 0)) return false;
+    for (int j = 0; j < m && trace > 0; ++j)
+        for (int i = j; i < m; ++i) {
+            double s = A[row[i] * n + row[j]] + (i == j ? slack * trace : 0);
+            for (int l = 0; l < j; ++l) s -= L[i * m + l] * L[j * m + l];
+            if (i == j && !(s > 0)) return false;
+            L[i * m + j] = i == j ? sqrt(s) : s / L[j * m + j];
+        }
+    return true;
+}
+
+static bool symmetric(int n, const double *A)
+{
+    for (int i = 0; i < n; ++i)
+        for (int j = 0; j < i; ++j)
+            if (memcmp(&A[i * n + j], &A[j * n + i], sizeof *A) != 0 &&
+                !(isnan(A[i * n + j]) && isnan(A[j * n + i])))
+                return false;
+    return true;
+}
+
+bool covariances_sound(golden_buffers *b, ks_precision precision, unsigned outputs)
+{
+    static const ks_output covariances[] = { KS_OUT_PREDICTED_COV, KS_OUT_FILTERED_COV,
+                                             KS_OUT_SMOOTHED_COV, KS_OUT_PRIOR_COV,
+                                             KS_OUT_INNOVATION_COV };
+    const golden_results *r = golden_widen(b);
+    const double epsilon = precision == KS_F64 ? 0x1p-52 : 0x1p-23;
+    for (size_t i = 0; i < sizeof covariances / sizeof covariances[0]; ++i) {
+        const ks_output c = covariances[i];
+        const double *at = r->array[__builtin_ctz(c)];
+        const int n = c == KS_OUT_INNOVATION_COV ? r->ny : r->nx;
+        const int64_t blocks = c == KS_OUT_PRIOR_COV ? r->B : r->B * r->T;
+        if (!(outputs & c) || !at) continue;
+        for (int64_t k = 0; k < blocks; ++k) {
+            const double *A = at + k * n * n;
+            const bool equal = symmetric(n, A);
+            if (equal && semidefinite(n, A, 4 * n * epsilon)) continue;
+            print_error("%s, block %lld: %s\n", golden_output_name(c), (long long)k,
+                        equal ? "not positive semidefinite" : "not symmetric");
+            return false;
+        }
+    }
+    return true;
 }

@@ -1,4 +1,4 @@
-/* run_case.h -- run the library over a golden case. */
+/* run_case.h -- run the library over a golden case, and look at what it wrote. */
 #ifndef RUN_CASE_H
 #define RUN_CASE_H
 
@@ -18,6 +18,13 @@ extern const int all_methods_count;
 /** "smooth scan-rts sengupta:16", in static storage until the next call. */
 const char *method_case_name(const method_case *m);
 
+/** Whether the method is one of the scans, and whether its elements of all steps are kept. */
+bool is_scan(const method_case *m);
+bool stores_elements(const method_case *m);
+
+/** Options for a plan: the method's, the rest as KS_SMOOTH_OPTIONS_INIT has it. */
+ks_smooth_options options_of(const method_case *m, ks_precision precision, unsigned outputs);
+
 /** All outputs that the job makes. */
 unsigned outputs_of(ks_job job);
 
@@ -25,5 +32,21 @@ unsigned outputs_of(ks_job job);
  *  it with golden_buffers_free(). info may be NULL. */
 ks_status run_case(const golden *g, const method_case *m, ks_precision precision, int threads,
                    unsigned outputs, golden_buffers **buffers, ks_info *info);
+
+/** The same with a model, data and options of the caller's; only the sizes are g's. */
+ks_status run_model(const golden *g, const ks_model *model, ks_view y,
+                    const ks_smooth_options *options, int threads, golden_buffers **buffers,
+                    ks_info *info);
+
+/** Run and expect KS_OK; the case and the method are named where not. */
+golden_buffers *run_well(const golden *g, const method_case *m, ks_precision precision,
+                         int threads, unsigned outputs, ks_info *info);
+
+/** The first of `outputs` whose bytes differ between two runs, 0 when none does. */
+unsigned first_different(const golden_buffers *a, const golden_buffers *b, unsigned outputs);
+
+/** Whether every covariance that was written is symmetric to the bit and has no eigenvalue below
+ *  round-off of its trace. Says on stderr what is wrong. */
+bool covariances_sound(golden_buffers *b, ks_precision precision, unsigned outputs);
 
 #endif

@@ -1,0 +1,148 @@
+/* test_golden.c -- every golden case by every method, in both precisions, all outputs. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+#include "run_case.h"
+
+static char **paths;
+static size_t count;
+
+/** The case's own bound. The one exception: an element holds covariances, not their square roots,
+ *  so with a vague prior the scans lose a digit more in f64. */
+static double bound_of(const golden *g, const method_case *m, ks_precision precision)
+{
+    if (precision == KS_F32) return g->tol_f32;
+    const double elements = 1e-7;
+    const bool vague = strcmp(g->condition, "vague") == 0;
+    return vague && is_scan(m) && elements > g->tol_f64 ? elements : g->tol_f64;
+}
+
+/** 1 where the method does what the case says. */
+static int agrees(const golden *g, const method_case *m, ks_precision precision)
+{
+    const unsigned outputs = outputs_of(m->job);
+    ks_info info = KS_INFO_INIT;
+    golden_buffers *b = run_well(g, m, precision, 1, outputs, &info);
+    golden_results expected = g->expected;
+    const golden_difference d =
+        golden_compare(golden_widen(b), &expected, outputs, golden_norm_of(g, precision));
+    const bool near = d.error <= bound_of(g, m, precision);
+    if (!near)
+        print_error("%s by %s in %s: %s of series %lld, step %lld off by %.3g, not %.3g\n",
+                    g->name, method_case_name(m), precision == KS_F64 ? "f64" : "f32",
+                    golden_output_name(d.output), (long long)d.series, (long long)d.step, d.error,
+                    bound_of(g, m, precision));
+    const bool sound = covariances_sound(b, precision, outputs & ~(g->prior == KS_PRIOR_X1
+                                                                       ? (unsigned)KS_OUT_PRIOR_COV
+                                                                       : 0u));
+    if (!sound)
+        print_error("%s by %s in %s\n", g->name, method_case_name(m),
+                    precision == KS_F64 ? "f64" : "f32");
+    assert_int_equal(info.status, KS_OK);
+    assert_true(info.step == -1 && info.array == KS_ARRAY_NONE && info.fault == KS_FAULT_NONE);
+    golden_buffers_free(b);
+    return near && sound;
+}
+
+/** The first (series, step >= 1) at which H Q H' + R over the entries present is singular: the
+ *  pivots of its factorization are judged against its diagonal. */
+static void first_singular(const golden *g, int64_t *series, int64_t *step)
+{
+    for (int64_t b = 0; b < g->B; ++b)
+        for (int64_t k = 1; k < g->T; ++k) {
+            const double *H = g->H.f64 + b * g->H.series_stride + k * g->H.step_stride;
+            const double *Q = g->Q.f64 + b * g->Q.series_stride + k * g->Q.step_stride;
+            const double *R = g->R.f64 + b * g->R.series_stride + k * g->R.step_stride;
+            const double *y = g->y.f64 + b * g->y.series_stride + k * g->y.step_stride;
+            double S[8][8] = { { 0 } }, whole[8];
+            int m = 0, row[8];
+            for (int i = 0; i < g->ny; ++i)
+                if (y[i] == y[i]) row[m++] = i;
+            for (int i = 0; i < m; ++i)
+                for (int j = 0; j < m; ++j) {
+                    S[i][j] = R[row[i] * g->ny + row[j]];
+                    for (int a = 0; a < g->nx; ++a)
+                        for (int c = 0; c < g->nx; ++c)
+                            S[i][j] += H[row[i] * g->nx + a] * Q[a * g->nx + c] *
+                                       H[row[j] * g->nx + c];
+                    if (i == j) whole[i] = S[i][i];
+                }
+            for (int p = 0; p < m; ++p) {
+                if (!(S[p][p] > 1e-12 * whole[p])) {
+                    *series = b;
+                    *step = k;
+                    return;
+                }
+                for (int i = p + 1; i < m; ++i)
+                    for (int j = p + 1; j < m; ++j) S[i][j] -= S[i][p] * S[p][j] / S[p][p];
+            }
+        }
+    *series = *step = -1;
+}
+
+static int refuses(const golden *g, const method_case *m, ks_precision precision)
+{
+    int64_t series = -1, step = -1;
+    golden_buffers *b = NULL;
+    ks_info info = KS_INFO_INIT;
+    first_singular(g, &series, &step);
+    const ks_status status = run_case(g, m, precision, 1, outputs_of(m->job), &b, &info);
+    golden_buffers_free(b);
+    const int right = status == KS_EREFUSED && info.status == KS_EREFUSED &&
+                      info.array == KS_ARRAY_ELEMENT_COV && info.fault == KS_FAULT_NOT_POSITIVE &&
+                      info.series == series && info.step == step && info.row >= 0 &&
+                      info.row < g->ny && info.suggestion == KS_METHOD_SEQUENTIAL;
+    if (!right)
+        print_error("%s by %s: %s, %s, series %lld, step %lld, suggestion %s; singular is %lld\n",
+                    g->name, method_case_name(m), ks_status_name(status),
+                    ks_array_name(info.array), (long long)info.series, (long long)info.step,
+                    ks_method_name(info.suggestion), (long long)step);
+    return right;
+}
+
+static void check_all(ks_precision precision)
+{
+    int wrong = 0, refused = 0;
+    for (size_t c = 0; c < count; ++c) {
+        golden *g = golden_load(paths[c]);
+        assert_non_null(g);
+        for (int i = 0; i < all_methods_count; ++i) {
+            const method_case *m = &all_methods[i];
+            const int refusal = is_scan(m) && !g->scan_takes;
+            refused += refusal;
+            wrong += refusal ? !refuses(g, m, precision) : !agrees(g, m, precision);
+        }
+        golden_free(g);
+    }
+    assert_int_equal(wrong, 0);
+    assert_true(refused > 0);
+}
+
+static void all_cases_f64(void **state)
+{
+    (void)state;
+    check_all(KS_F64);
+}
+
+static void all_cases_f32(void **state)
+{
+    (void)state;
+    check_all(KS_F32);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 2) {
+        fprintf(stderr, "usage: %s FOLDER\n", argv[0]);
+        return 1;
+    }
+    paths = golden_list(argv[1], &count);
+    if (!paths || count == 0) return 1;
+    const struct CMUnitTest tests[] = { cmocka_unit_test(all_cases_f64),
+                                        cmocka_unit_test(all_cases_f32) };
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    golden_free_list(paths, count);
+    return failed;
+}
