@@ -3,6 +3,7 @@
  * Within a series every phase is spread over the workers: the making of elements, the rounds of
  * the scan, and what is read out of the scanned elements. Series follow one another. */
 #include <string.h>
+#include "plan.h"
 #include "scan_method.h"
 
 int ks_scan_reruns(const ks_smooth_plan *plan)
@@ -107,7 +108,7 @@ int ks_scan_phase(ks_scan_method *m, int64_t k0, int64_t k1, ks_scan_phase_funct
 
 int ks_scan_elements(ks_scan_method *m, const ks_scan_plan *scan, const ks_operator *op)
 {
-    m->run->info->rounds += ks_scan_plan_stats(scan).rounds;
+    m->run->info->rounds += ks_scan_plan_schedule(scan, op)->rounds;
     const ks_status status = ks_scan_run(scan, op, m->elements, m->scan_memory);
     for (int64_t c = 0; c < m->chunks; ++c)
         if (m->chunk_tally[c].bad_step >= 0) return -1;
