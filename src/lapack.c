@@ -1,5 +1,6 @@
-/* lapack.c -- LAPACK through LAPACKE's work interface. */
+/* lapack.c -- LAPACK through LAPACKE's work interface, BLAS through CBLAS. */
 #include "lapack.h"
+#include <cblas.h>
 #include <lapacke.h>
 
 size_t ks_eigenvalue_scratch(int n) { return 4 * (size_t)n; }
@@ -11,4 +12,51 @@ int ks_smallest_eigenvalue(int n, double *A, double *scratch, double *eigenvalue
         LAPACKE_dsyev_work(LAPACK_COL_MAJOR, 'N', 'U', n, A, n, values, work, 3 * n);
     *eigenvalue = values[0];
     return info != 0;
+}
+
+/* A row-major upper triangle is a column-major lower one. */
+int ks_lapack_potrf_f64(int n, double *A, int ld)
+{
+    return (int)LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', n, A, ld);
+}
+
+int ks_lapack_potrf_f32(int n, float *A, int ld)
+{
+    return (int)LAPACKE_spotrf_work(LAPACK_COL_MAJOR, 'L', n, A, ld);
+}
+
+void ks_lapack_trsm_f64(int transposed, int n, int m, const double *R, int ldr, double *B, int ldb)
+{
+    cblas_dtrsm(CblasRowMajor, CblasLeft, CblasUpper, transposed ? CblasTrans : CblasNoTrans,
+                CblasNonUnit, n, m, 1, R, ldr, B, ldb);
+}
+
+void ks_lapack_trsm_f32(int transposed, int n, int m, const float *R, int ldr, float *B, int ldb)
+{
+    cblas_strsm(CblasRowMajor, CblasLeft, CblasUpper, transposed ? CblasTrans : CblasNoTrans,
+                CblasNonUnit, n, m, 1, R, ldr, B, ldb);
+}
+
+void ks_lapack_syrk_f64(int n, int k, const double *X, int ldx, double *C, int ldc)
+{
+    cblas_dsyrk(CblasRowMajor, CblasUpper, CblasTrans, n, k, -1, X, ldx, 1, C, ldc);
+}
+
+void ks_lapack_syrk_f32(int n, int k, const float *X, int ldx, float *C, int ldc)
+{
+    cblas_ssyrk(CblasRowMajor, CblasUpper, CblasTrans, n, k, -1, X, ldx, 1, C, ldc);
+}
+
+void ks_lapack_gemm_f64(int transposed, int m, int n, int k, double alpha, const double *A, int lda,
+                        const double *B, int ldb, double beta, double *C, int ldc)
+{
+    cblas_dgemm(CblasRowMajor, transposed ? CblasTrans : CblasNoTrans, CblasNoTrans, m, n, k, alpha,
+                A, lda, B, ldb, beta, C, ldc);
+}
+
+void ks_lapack_gemm_f32(int transposed, int m, int n, int k, float alpha, const float *A, int lda,
+                        const float *B, int ldb, float beta, float *C, int ldc)
+{
+    cblas_sgemm(CblasRowMajor, transposed ? CblasTrans : CblasNoTrans, CblasNoTrans, m, n, k, alpha,
+                A, lda, B, ldb, beta, C, ldc);
 }

@@ -1,4 +1,4 @@
-/* lapack.h -- the one door to LAPACK: column-major work calls only, which allocate nothing. */
+/* lapack.h -- the one door to BLAS and LAPACK: calls that allocate nothing and copy nothing. */
 #ifndef KS_LAPACK_H
 #define KS_LAPACK_H
 
@@ -10,5 +10,25 @@ size_t ks_eigenvalue_scratch(int n);
 /** The smallest eigenvalue of the symmetric A (n, n), of which either triangle order will do; A is
  *  destroyed. Returns 0, or non-zero where the iteration did not converge. */
 int ks_smallest_eigenvalue(int n, double *A, double *scratch, double *eigenvalue);
+
+/* Row-major, ld elements from row to row; R is upper triangular, its lower triangle not touched. */
+
+/** R' R = A in place of A's upper triangle. Returns 0, or 1 + the row of the pivot that fails. */
+int ks_lapack_potrf_f64(int n, double *A, int ld);
+int ks_lapack_potrf_f32(int n, float *A, int ld);
+
+/** B (n, m) <- R^-1 B, or R'^-1 B where transposed. */
+void ks_lapack_trsm_f64(int transposed, int n, int m, const double *R, int ldr, double *B, int ldb);
+void ks_lapack_trsm_f32(int transposed, int n, int m, const float *R, int ldr, float *B, int ldb);
+
+/** Upper triangle of C (n, n) -= X' X with X (k, n). */
+void ks_lapack_syrk_f64(int n, int k, const double *X, int ldx, double *C, int ldc);
+void ks_lapack_syrk_f32(int n, int k, const float *X, int ldx, float *C, int ldc);
+
+/** C (m, n) = beta C + alpha A B, A (m, k) or, transposed, (k, m). */
+void ks_lapack_gemm_f64(int transposed, int m, int n, int k, double alpha, const double *A, int lda,
+                        const double *B, int ldb, double beta, double *C, int ldc);
+void ks_lapack_gemm_f32(int transposed, int m, int n, int k, float alpha, const float *A, int lda,
+                        const float *B, int ldb, float beta, float *C, int ldc);
 
 #endif

@@ -1,0 +1,199 @@
+/* factor.c -- factoring level by level: lanes at once, then what they leave for the separators. */
+#include <string.h>
+#include "blocktri_plan.h"
+
+typedef struct factor_run {
+    const ks_blocktri_plan *plan;
+    const ks_blocktri_matrix *matrix;
+    const ks_blocktri_factor *factor;
+    ks_bt_work work;
+    int level;
+} factor_run;
+
+int ks_bt_valid_blocks(ks_blocks blocks, int64_t count, int64_t size)
+{
+    if (count == 0) return 1;
+    return blocks.data && (count == 1 || blocks.stride >= size);
+}
+
+int ks_bt_valid_input(ks_const_blocks blocks, int64_t count, int64_t size)
+{
+    if (count == 0) return 1;
+    return blocks.data && (count == 1 || blocks.stride == 0 || blocks.stride >= size);
+}
+
+int ks_bt_valid_factor(const ks_blocktri_plan *plan, const ks_blocktri_factor *factor)
+{
+    if (!plan || !factor) return 0;
+    const int64_t size = ks_bt_size(plan);
+    return ks_bt_valid_blocks(factor->D, plan->N, size) &&
+           ks_bt_valid_blocks(factor->L, plan->N - 1, size) && (plan->fill == 0 || factor->fill);
+}
+
+void *ks_bt_scratch(const ks_blocktri_plan *plan, const ks_bt_work *work, int worker)
+{
+    const size_t panels = KS_BT_PANELS * ks_bt_panel(plan->n, plan->ld);
+    return ks_bt_at(plan, work->panels, worker * (int64_t)panels);
+}
+
+ks_blocks ks_bt_edges(const ks_blocktri_plan *plan, const ks_blocktri_factor *factor, int l)
+{
+    if (l == 0) return factor->L;
+    ks_blocks edges;
+    edges.stride = ks_bt_size(plan);
+    edges.data = ks_bt_at(plan, factor->fill, plan->schedule.level[l].edges * edges.stride);
+    return edges;
+}
+
+ks_bt_chain ks_bt_chain_of(const ks_blocktri_plan *plan, const ks_blocktri_factor *factor, int l,
+                           int64_t number)
+{
+    const ks_bt_schedule *s = &plan->schedule;
+    const ks_bt_level *level = &s->level[l];
+    const ks_bt_lane lane = ks_bt_lane_of(level, number);
+    const ks_blocks edges = ks_bt_edges(plan, factor, l);
+    ks_bt_chain c = { 0 };
+    c.n = plan->n;
+    c.ld = plan->ld;
+    c.offset = level->offset;
+    c.stride = level->stride;
+    c.last = plan->N - 1;
+    c.count = lane.count;
+    c.first = lane.down ? lane.begin + lane.count - 1 : lane.begin;
+    c.step = lane.down ? -1 : 1;
+    c.anchor = lane.anchor >= 0 ? ks_bt_block(s, level, lane.anchor) : -1;
+    c.target = lane.target >= 0 ? ks_bt_block(s, level, lane.target) : -1;
+    c.D = factor->D.data;
+    c.D_stride = factor->D.stride;
+    c.edge = edges.data;
+    c.edge_stride = edges.stride;
+    c.D_in = c.D;
+    c.D_in_stride = c.D_stride;
+    c.edge_in = c.edge;
+    c.edge_in_stride = c.edge_stride;
+    c.fill = ks_bt_at(plan, factor->fill, lane.fill * ks_bt_size(plan));
+    if (c.anchor >= 0 && c.target >= 0) {
+        const ks_blocks above = ks_bt_edges(plan, factor, l + 1);
+        c.bridge = ks_bt_at(plan, above.data, (number - 1) * above.stride);
+    }
+    return c;
+}
+
+static void factor_lanes(void *arg, int64_t begin, int64_t end, int worker)
+{
+    factor_run *run = arg;
+    ks_bt_failure *failure = &run->work.failure[worker];
+    for (int64_t number = begin; number < end; ++number) {
+        ks_bt_chain c = ks_bt_chain_of(run->plan, run->factor, run->level, number);
+        c.scratch = ks_bt_scratch(run->plan, &run->work, worker);
+        if (run->level == 0) {
+            c.D_in = run->matrix->D.data;
+            c.D_in_stride = run->matrix->D.stride;
+            c.edge_in = run->matrix->L.data;
+            c.edge_in_stride = run->matrix->L.stride;
+        }
+        const ks_bt_failure f = run->plan->kernels->factor(&c);
+        if (f.block >= 0 && (failure->block < 0 || f.block < failure->block)) *failure = f;
+    }
+}
+
+/* Separators keep what lanes subtract from them where the factor goes. */
+static void copy_separators(void *arg, int64_t begin, int64_t end, int worker)
+{
+    (void)worker;
+    factor_run *run = arg;
+    const ks_blocktri_plan *plan = run->plan;
+    const ks_bt_level *level = &plan->schedule.level[0];
+    const size_t number = plan->kernels->number, bytes = (size_t)ks_bt_size(plan) * number;
+    for (int64_t q = begin; q < end; ++q) {
+        const int64_t block = ks_bt_separator(level, q);
+        memcpy(ks_bt_at(plan, run->factor->D.data, block * run->factor->D.stride),
+               (const char *)run->matrix->D.data +
+                   (size_t)(block * run->matrix->D.stride) * number,
+               bytes);
+    }
+}
+
+static void gather_separators(void *arg, int64_t begin, int64_t end, int worker)
+{
+    factor_run *run = arg;
+    const ks_blocktri_plan *plan = run->plan;
+    const ks_bt_level *level = &plan->schedule.level[run->level];
+    const ks_blocks edges = ks_bt_edges(plan, run->factor, run->level);
+    void *scratch = ks_bt_scratch(plan, &run->work, worker);
+    for (int64_t q = begin; q < end; ++q) {
+        const int64_t position = ks_bt_separator(level, q);
+        const int64_t block = ks_bt_block(&plan->schedule, level, position);
+        void *D = ks_bt_at(plan, run->factor->D.data, block * run->factor->D.stride);
+        if (ks_bt_lane_of(level, q).count > 0)
+            plan->kernels->gather(plan->n, plan->ld,
+                                  ks_bt_at(plan, edges.data, (position - 1) * edges.stride), D,
+                                  scratch);
+        if (level->mirrored && level->lanes > 1)
+            plan->kernels->gather(plan->n, plan->ld,
+                                  ks_bt_at(plan, edges.data, position * edges.stride), D, scratch);
+    }
+}
+
+/* The lowest failure of the level that has just run. */
+static ks_bt_failure failure_of(const factor_run *run)
+{
+    ks_bt_failure lowest = { -1, -1 };
+    for (int w = 0; w < run->plan->workers; ++w) {
+        const ks_bt_failure f = run->work.failure[w];
+        if (f.block >= 0 && (lowest.block < 0 || f.block < lowest.block)) lowest = f;
+    }
+    return lowest;
+}
+
+static ks_bt_failure factor_levels(factor_run *run)
+{
+    const ks_blocktri_plan *plan = run->plan;
+    const ks_bt_schedule *s = &plan->schedule;
+    ks_bt_failure failure = { -1, -1 };
+    for (int w = 0; w < plan->workers; ++w) run->work.failure[w] = failure;
+    if (run->matrix->D.data != run->factor->D.data)
+        ks_parallel_for(plan->context, plan->workers, s->level[0].separators, copy_separators, run);
+    for (int l = 0; l < s->levels; ++l) {
+        run->level = l;
+        ks_parallel_for(plan->context, plan->workers, s->level[l].lanes, factor_lanes, run);
+        failure = failure_of(run);
+        if (failure.block >= 0) break;
+        ks_parallel_for(plan->context, plan->workers, s->level[l].separators, gather_separators,
+                        run);
+    }
+    return failure;
+}
+
+static int valid(const ks_blocktri_plan *plan, const ks_blocktri_matrix *A,
+                 const ks_blocktri_factor *factor, const void *work)
+{
+    if (!A || !ks_bt_valid_factor(plan, factor) || !ks_bt_valid_work(work)) return 0;
+    const int64_t size = ks_bt_size(plan);
+    /* In place, both must step alike. */
+    if (A->D.data == factor->D.data && plan->N > 1 && A->D.stride != factor->D.stride) return 0;
+    if (A->L.data == factor->L.data && plan->N > 2 && A->L.stride != factor->L.stride) return 0;
+    return ks_bt_valid_input(A->D, plan->N, size) && ks_bt_valid_input(A->L, plan->N - 1, size);
+}
+
+ks_status ks_blocktri_factorize(const ks_blocktri_plan *plan, const ks_blocktri_matrix *matrix,
+                                const ks_blocktri_factor *factor, void *work,
+                                ks_blocktri_info *info)
+{
+    ks_blocktri_info mine = KS_BLOCKTRI_INFO_INIT;
+    if (info && info->size != sizeof *info) return KS_EINVAL;
+    if (!valid(plan, matrix, factor, work)) {
+        mine.status = KS_EINVAL;
+    } else {
+        factor_run run = { plan, matrix, factor, { NULL, NULL, NULL }, 0 };
+        ks_carver carver = ks_carver_at(work);
+        ks_bt_carve(&carver, plan, 0, &run.work);
+        const ks_bt_failure failure = factor_levels(&run);
+        ks_carve_end(&carver);
+        mine.block = failure.block;
+        mine.pivot = failure.pivot;
+        mine.status = failure.block >= 0 ? KS_ENOTPD : KS_OK;
+    }
+    if (info) *info = mine;
+    return mine.status;
+}

@@ -1,0 +1,133 @@
+/* plan.c -- making plans: options checked, order chosen, storage measured. */
+#include <limits.h>
+#include "blocktri_plan.h"
+
+enum { DEFAULT_SEGMENTS = 4, DEFAULT_SPACING = 8, DEFAULT_CROSSOVER = 32 };
+
+/* Workers up to which two lanes without fill are ahead of more lanes with it: segments of equal
+ * cost give a speed-up of 1 + 7/19 (workers - 1), which passes 2.5 at six. */
+enum { TWISTED_WORKERS = 5 };
+
+static int valid_options(const ks_blocktri_options *o)
+{
+    return o->size == sizeof *o && o->threads >= 0 && ks_blocktri_order_name(o->order) &&
+           (o->precision == KS_F64 || o->precision == KS_F32) &&
+           (o->tier == KS_TIER_AUTO || o->tier == KS_TIER_BASELINE || o->tier == KS_TIER_AVX2) &&
+           (o->segments == 0 || o->segments >= 2) &&
+           (o->separator_spacing == 0 || o->separator_spacing >= 2) &&
+           (o->crossover == 0 || o->crossover >= 2);
+}
+
+/* Options as they are used: defaults filled in, sizes no larger than N gives them a meaning. */
+static ks_blocktri_options settle(const ks_context *context, int64_t N,
+                                  const ks_blocktri_options *given)
+{
+    ks_blocktri_options o = *given;
+    const int workers = ks_workers(context, o.threads, N);
+    if (o.order == KS_BLOCKTRI_AUTO) {
+        if (workers == 1 || N < 4) {
+            o.order = KS_BLOCKTRI_SEQUENTIAL;
+        } else if (workers <= TWISTED_WORKERS) {
+            o.order = KS_BLOCKTRI_TWISTED;
+        } else {
+            o.order = KS_BLOCKTRI_PARTITION;
+            if (o.segments == 0) o.segments = workers;
+        }
+    }
+    if (o.segments == 0) o.segments = DEFAULT_SEGMENTS;
+    if (o.separator_spacing == 0) o.separator_spacing = DEFAULT_SPACING;
+    if (o.crossover == 0) o.crossover = DEFAULT_CROSSOVER;
+    const int64_t most = N > 2 ? N : 2;
+    if (o.separator_spacing > most) o.separator_spacing = most;
+    return o;
+}
+
+void ks_bt_carve(ks_carver *carver, const ks_blocktri_plan *plan, int inverse, ks_bt_work *work)
+{
+    const size_t number = plan->kernels->number, workers = (size_t)plan->workers;
+    const size_t worker = KS_BT_PANELS * ks_bt_panel(plan->n, plan->ld) * number;
+    work->panels = ks_carve(carver, workers, worker);
+    work->failure = ks_carve(carver, workers, sizeof *work->failure);
+    work->S_edges = NULL;
+    if (inverse)
+        work->S_edges = ks_carve(carver, (size_t)plan->schedule.edge_blocks,
+                                 (size_t)ks_bt_size(plan) * number);
+}
+
+static size_t measure(const ks_blocktri_plan *plan, int inverse)
+{
+    ks_carver carver = ks_carver_at(NULL);
+    ks_bt_work unused;
+    ks_bt_carve(&carver, plan, inverse, &unused);
+    return ks_carved_bytes(&carver);
+}
+
+/* Every size that is computed stays far below what an int or a ptrdiff_t holds. */
+static int addressable(int64_t N, int n)
+{
+    if (n > 16384) return 0;
+    const int64_t block = (int64_t)n * n * (int64_t)sizeof(double);
+    return N <= PTRDIFF_MAX / 8 / block;
+}
+
+ks_status ks_blocktri_plan_create(ks_blocktri_plan **out, ks_context *context, int64_t N, int n,
+                                  const ks_blocktri_options *options)
+{
+    const ks_blocktri_options defaults = KS_BLOCKTRI_OPTIONS_INIT;
+    if (!out) return KS_EINVAL;
+    *out = NULL;
+    if (!options) options = &defaults;
+    if (N < 1 || n < 1 || !valid_options(options)) return KS_EINVAL;
+    if (!addressable(N, n)) return KS_ENOMEM;
+    const ks_bt_kernels *kernels = ks_bt_kernels_of(options->precision, options->tier);
+    if (!kernels) return KS_EUNAVAILABLE;
+
+    ks_blocktri_plan *plan = ks_allocate(context, sizeof *plan);
+    if (!plan) return KS_ENOMEM;
+    plan->context = context;
+    plan->N = N;
+    plan->n = n;
+    plan->kernels = kernels;
+    plan->ld = ks_bt_ld(kernels, n);
+    plan->options = settle(context, N, options);
+    ks_bt_schedule_make(&plan->schedule, N, plan->options.order, &plan->options);
+    plan->workers = ks_workers(context, options->threads, plan->schedule.widest);
+    plan->fill = (size_t)(plan->schedule.fill_blocks * ks_bt_size(plan)) * kernels->number;
+    plan->workspace = measure(plan, 0);
+    plan->inverse_workspace = measure(plan, 1);
+    if (plan->inverse_workspace > PTRDIFF_MAX) {
+        ks_blocktri_plan_destroy(plan);
+        return KS_ENOMEM;
+    }
+    *out = plan;
+    return KS_OK;
+}
+
+void ks_blocktri_plan_destroy(ks_blocktri_plan *plan)
+{
+    if (plan) ks_release(plan->context, plan);
+}
+
+ks_blocktri_order ks_blocktri_plan_order(const ks_blocktri_plan *plan)
+{
+    return plan->options.order;
+}
+
+int64_t ks_blocktri_plan_segments(const ks_blocktri_plan *plan)
+{
+    int64_t segments = 0;
+    for (int64_t q = 0; q < plan->schedule.level[0].lanes && q < 2; ++q)
+        segments += ks_bt_lane_of(&plan->schedule.level[0], q).count > 0;
+    return plan->schedule.level[0].lanes <= 2
+               ? segments
+               : plan->schedule.level[0].lanes - 2 + segments;
+}
+
+size_t ks_blocktri_fill_bytes(const ks_blocktri_plan *plan) { return plan->fill; }
+
+size_t ks_blocktri_workspace_bytes(const ks_blocktri_plan *plan) { return plan->workspace; }
+
+size_t ks_blocktri_inverse_workspace_bytes(const ks_blocktri_plan *plan)
+{
+    return plan->inverse_workspace;
+}

@@ -1,0 +1,120 @@
+/* solve.c -- right-hand sides through the levels and back; log-determinant; residual. */
+#include <math.h>
+#include <string.h>
+#include "blocktri_plan.h"
+
+typedef struct solve_run {
+    const ks_blocktri_plan *plan;
+    const ks_blocktri_factor *factor;
+    int nrhs;
+    ks_const_blocks b;
+    ks_blocks x;
+    int level, backward;
+} solve_run;
+
+/* Blocks that one task of a copy moves: enough to be worth a task. */
+enum { COPIED = 1024 };
+
+static void copy_blocks(void *arg, int64_t begin, int64_t end, int worker)
+{
+    (void)worker;
+    const solve_run *run = arg;
+    const ks_blocktri_plan *plan = run->plan;
+    const size_t number = plan->kernels->number;
+    const size_t bytes = (size_t)plan->n * (size_t)run->nrhs * number;
+    const int64_t to = end * COPIED < plan->N ? end * COPIED : plan->N;
+    for (int64_t k = begin * COPIED; k < to; ++k)
+        memcpy(ks_bt_at(plan, run->x.data, k * run->x.stride),
+               (const char *)run->b.data + (size_t)(k * run->b.stride) * number, bytes);
+}
+
+static void solve_lanes(void *arg, int64_t begin, int64_t end, int worker)
+{
+    (void)worker;
+    const solve_run *run = arg;
+    for (int64_t number = begin; number < end; ++number) {
+        ks_bt_chain c = ks_bt_chain_of(run->plan, run->factor, run->level, number);
+        c.m = run->nrhs;
+        c.x = run->x.data;
+        c.x_stride = run->x.stride;
+        if (run->backward)
+            run->plan->kernels->backward(&c);
+        else
+            run->plan->kernels->forward(&c);
+    }
+}
+
+static void gather_separators(void *arg, int64_t begin, int64_t end, int worker)
+{
+    (void)worker;
+    const solve_run *run = arg;
+    const ks_blocktri_plan *plan = run->plan;
+    const ks_bt_schedule *s = &plan->schedule;
+    const ks_bt_level *level = &s->level[run->level];
+    const ks_blocks edges = ks_bt_edges(plan, run->factor, run->level);
+    for (int64_t q = begin; q < end; ++q) {
+        const int64_t position = ks_bt_separator(level, q);
+        void *x = ks_bt_at(plan, run->x.data, ks_bt_block(s, level, position) * run->x.stride);
+        if (ks_bt_lane_of(level, q).count > 0)
+            plan->kernels->gather_x(
+                plan->n, run->nrhs, ks_bt_at(plan, edges.data, (position - 1) * edges.stride),
+                ks_bt_at(plan, run->x.data, ks_bt_block(s, level, position - 1) * run->x.stride),
+                x);
+        if (level->mirrored && level->lanes > 1)
+            plan->kernels->gather_x(
+                plan->n, run->nrhs, ks_bt_at(plan, edges.data, position * edges.stride),
+                ks_bt_at(plan, run->x.data, ks_bt_block(s, level, position + 1) * run->x.stride),
+                x);
+    }
+}
+
+ks_status ks_blocktri_solve(const ks_blocktri_plan *plan, const ks_blocktri_factor *factor,
+                            int nrhs, ks_const_blocks b, ks_blocks x, void *work)
+{
+    if (nrhs < 1 || !ks_bt_valid_factor(plan, factor) || !ks_bt_valid_work(work)) return KS_EINVAL;
+    const int64_t size = (int64_t)plan->n * nrhs;
+    if (!ks_bt_valid_input(b, plan->N, size) || !ks_bt_valid_blocks(x, plan->N, size) ||
+        (b.data == x.data && plan->N > 1 && b.stride != x.stride))
+        return KS_EINVAL;
+    const ks_bt_schedule *s = &plan->schedule;
+    solve_run run = { plan, factor, nrhs, b, x, 0, 0 };
+    if (b.data != x.data)
+        ks_parallel_for(plan->context, plan->workers, (plan->N + COPIED - 1) / COPIED, copy_blocks,
+                        &run);
+    for (run.level = 0; run.level < s->levels; ++run.level) {
+        const ks_bt_level *level = &s->level[run.level];
+        ks_parallel_for(plan->context, plan->workers, level->lanes, solve_lanes, &run);
+        ks_parallel_for(plan->context, plan->workers, level->separators, gather_separators, &run);
+    }
+    run.backward = 1;
+    for (run.level = s->levels - 1; run.level >= 0; --run.level)
+        ks_parallel_for(plan->context, plan->workers, s->level[run.level].lanes, solve_lanes, &run);
+    return KS_OK;
+}
+
+ks_status ks_blocktri_logdet(const ks_blocktri_plan *plan, const ks_blocktri_factor *factor,
+                             double *logdet)
+{
+    if (!logdet || !ks_bt_valid_factor(plan, factor)) return KS_EINVAL;
+    *logdet = plan->kernels->logdet(plan->n, plan->N, factor->D.data, factor->D.stride);
+    return KS_OK;
+}
+
+ks_status ks_blocktri_residual(const ks_blocktri_plan *plan, const ks_blocktri_matrix *matrix,
+                               int nrhs, ks_const_blocks x, ks_const_blocks b,
+                               ks_blocktri_norms *norms)
+{
+    if (!plan || !matrix || !norms || nrhs < 1) return KS_EINVAL;
+    const int64_t size = ks_bt_size(plan), rows = (int64_t)plan->n * nrhs;
+    if (!ks_bt_valid_input(matrix->D, plan->N, size) ||
+        !ks_bt_valid_input(matrix->L, plan->N - 1, size) || !ks_bt_valid_input(x, plan->N, rows) ||
+        !ks_bt_valid_input(b, plan->N, rows))
+        return KS_EINVAL;
+    double sums[4] = { 0, 0, 0, 0 };
+    plan->kernels->residual(plan->n, nrhs, plan->N, matrix, x, b, sums);
+    norms->residual = sqrt(sums[0]);
+    norms->solution = sqrt(sums[1]);
+    norms->right_hand_side = sqrt(sums[2]);
+    norms->matrix = sqrt(sums[3]);
+    return KS_OK;
+}

@@ -1,0 +1,145 @@
+/* test_dense.c -- every order on short systems against a dense Cholesky factorization. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <lapacke.h>
+#include <cmocka.h>
+#include "system.h"
+
+static const int sizes[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 33 };
+enum { SIZES = sizeof sizes / sizeof sizes[0], LONGEST = 12, RIGHT_HAND_SIDES = 3 };
+
+/** The dense answers. */
+typedef struct reference {
+    double *inverse, *x;
+    double logdet;
+} reference;
+
+static reference solve_dense(const bt_system *s)
+{
+    const int rows = (int)s->N * s->n;
+    reference r = { bt_dense(s), NULL, 0 };
+    r.x = malloc((size_t)rows * (size_t)s->nrhs * sizeof *r.x);
+    assert_non_null(r.x);
+    for (int i = 0; i < rows; ++i)
+        for (int j = 0; j < s->nrhs; ++j)
+            r.x[i * s->nrhs + j] = bt_get(s, s->b, i / s->n * s->rhs_stride +
+                                                       i % s->n * s->nrhs + j);
+    assert_int_equal(LAPACKE_dpotrf(LAPACK_ROW_MAJOR, 'L', rows, r.inverse, rows), 0);
+    for (int i = 0; i < rows; ++i) r.logdet += 2 * log(r.inverse[i * rows + i]);
+    assert_int_equal(LAPACKE_dpotrs(LAPACK_ROW_MAJOR, 'L', rows, s->nrhs, r.inverse, rows, r.x,
+                                    s->nrhs),
+                     0);
+    assert_int_equal(LAPACKE_dpotri(LAPACK_ROW_MAJOR, 'L', rows, r.inverse, rows), 0);
+    for (int i = 0; i < rows; ++i)
+        for (int j = 0; j < i; ++j) r.inverse[j * rows + i] = r.inverse[i * rows + j];
+    return r;
+}
+
+static void near(double got, double wanted, double scale, double tolerance)
+{
+    if (!(fabs(got - wanted) <= tolerance * scale))
+        fail_msg("%.17g instead of %.17g", got, wanted);
+}
+
+static void check_solution(const bt_system *s, const reference *r, double tolerance)
+{
+    double largest = 0;
+    const int64_t rows = s->N * s->n;
+    for (int64_t i = 0; i < rows * s->nrhs; ++i) largest = fmax(largest, fabs(r->x[i]));
+    for (int64_t i = 0; i < rows; ++i)
+        for (int j = 0; j < s->nrhs; ++j)
+            near(bt_get(s, s->x, i / s->n * s->rhs_stride + i % s->n * s->nrhs + j),
+                 r->x[i * s->nrhs + j], largest, tolerance);
+}
+
+static void check_inverse(const bt_solver *solver, const bt_system *s, const reference *r,
+                          double tolerance)
+{
+    const int64_t n = s->n, rows = s->N * n, stride = n * n + 3;
+    double *diagonal = malloc((size_t)(s->N * stride) * sizeof(double));
+    double *lag = malloc((size_t)(s->N * stride) * sizeof(double));
+    assert_non_null(diagonal);
+    assert_non_null(lag);
+    const ks_blocks to = { diagonal, stride }, to_lag = { lag, stride }, none = { NULL, 0 };
+    double largest = 0;
+    for (int64_t i = 0; i < rows * rows; ++i) largest = fmax(largest, fabs(r->inverse[i]));
+    for (int with_lag = 0; with_lag < 2; ++with_lag) {
+        for (int64_t i = 0; i < s->N * stride; ++i)
+            bt_put(s, diagonal, i, (double)NAN), bt_put(s, lag, i, (double)NAN);
+        assert_int_equal(ks_blocktri_inverse_blocks(solver->plan, &solver->factor, to,
+                                                    with_lag ? to_lag : none,
+                                                    solver->inverse_work),
+                         KS_OK);
+        for (int64_t k = 0; k < s->N; ++k)
+            for (int64_t i = 0; i < n; ++i)
+                for (int64_t j = 0; j < n; ++j) {
+                    near(bt_get(s, diagonal, k * stride + i * n + j),
+                         r->inverse[(k * n + i) * rows + k * n + j], largest, tolerance);
+                    assert_true(bt_get(s, diagonal, k * stride + i * n + j) ==
+                                bt_get(s, diagonal, k * stride + j * n + i));
+                    if (with_lag && k + 1 < s->N)
+                        near(bt_get(s, lag, k * stride + i * n + j),
+                             r->inverse[((k + 1) * n + i) * rows + k * n + j], largest, tolerance);
+                }
+    }
+    free(diagonal);
+    free(lag);
+}
+
+static void check_order(ks_precision precision, int64_t N, int n, ks_blocktri_order order,
+                        ks_tier tier, int in_place)
+{
+    const double tolerance = precision == KS_F64 ? 1e-12 : 1e-4;
+    for (int nrhs = 1; nrhs <= RIGHT_HAND_SIDES; nrhs += RIGHT_HAND_SIDES - 1) {
+        bt_system s = bt_system_make(precision, N, n, nrhs, in_place ? 5 : 0, (unsigned)(N + 100 * n));
+        const reference r = solve_dense(&s);
+        ks_blocktri_options o = bt_options(order, precision);
+        o.tier = tier;
+        bt_solver solver = bt_solver_make(&s, &o, 2, in_place);
+        const ks_blocktri_matrix matrix = bt_matrix(&s);
+        ks_blocktri_info info = KS_BLOCKTRI_INFO_INIT;
+        double logdet = 0;
+        assert_int_equal(ks_blocktri_factorize(solver.plan, &matrix, &solver.factor, solver.work,
+                                               &info),
+                         KS_OK);
+        assert_int_equal(info.block, -1);
+        assert_int_equal(ks_blocktri_solve(solver.plan, &solver.factor, nrhs, bt_b(&s), bt_x(&s),
+                                           solver.work),
+                         KS_OK);
+        check_solution(&s, &r, tolerance);
+        assert_int_equal(ks_blocktri_logdet(solver.plan, &solver.factor, &logdet), KS_OK);
+        near(logdet, r.logdet, 1 + fabs(r.logdet), tolerance);
+        check_inverse(&solver, &s, &r, tolerance);
+        bt_solver_free(&solver);
+        bt_system_free(&s);
+        free(r.inverse);
+        free(r.x);
+    }
+}
+
+static void check_all(ks_precision precision, ks_tier tier, int in_place)
+{
+    for (int64_t N = 1; N <= LONGEST; ++N)
+        for (int i = 0; i < SIZES; ++i)
+            for (int order = 1; order < KS_BLOCKTRI_ORDERS; ++order)
+                if (sizes[i] < 10 || N % 3 != 1 || N == 1)
+                    check_order(precision, N, sizes[i], (ks_blocktri_order)order, tier, in_place);
+}
+
+static void test_f64(void **state) { (void)state; check_all(KS_F64, KS_TIER_AUTO, 0); }
+static void test_f64_in_place(void **state) { (void)state; check_all(KS_F64, KS_TIER_AUTO, 1); }
+static void test_f64_baseline(void **state) { (void)state; check_all(KS_F64, KS_TIER_BASELINE, 0); }
+static void test_f32(void **state) { (void)state; check_all(KS_F32, KS_TIER_AUTO, 0); }
+static void test_f32_baseline(void **state) { (void)state; check_all(KS_F32, KS_TIER_BASELINE, 1); }
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_f64),          cmocka_unit_test(test_f64_in_place),
+        cmocka_unit_test(test_f64_baseline), cmocka_unit_test(test_f32),
+        cmocka_unit_test(test_f32_baseline),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
