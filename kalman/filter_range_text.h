@@ -100,24 +100,31 @@ KS_HD void KS_T(ks_predict_in_form)(int nx, const ks_series *s, int64_t k,
     KS_T(ks_step_predict)(nx, s, k, state, w->xp, w->Pp, w->work);
 }
 
-/** The update in the ordinary form: posterior to `state`, innovation to the evidence, and, where
- *  asked for, to the outputs. */
-KS_HD void KS_T(ks_update_ordinary)(int nx, const ks_series *s, int64_t k,
-                                    const KS_T(ks_observation) *o, ks_state *state,
-                                    const KS_T(ks_scratch) *w, KS_T(ks_evidence) *evidence,
-                                    const ks_forward_sinks *to, int want_innovation)
+/** The posterior in the ordinary form to `state`. */
+KS_HD void KS_T(ks_update_ordinary)(int nx, const KS_T(ks_observation) *o, ks_state *state,
+                                    const KS_T(ks_scratch) *w)
 {
 #define CALL(m)                                                                             \
     KS_T(ks_posterior)(nx, m, w->G, w->inverse_d, w->v, w->xp, w->Pp, (KS_NUM *)state->x,   \
                        (KS_NUM *)state->C, w->Z)
     KS_WITH_LITERAL_ENTRIES(nx, o->m, CALL)
 #undef CALL
+}
+
+/** The innovation of an ordinary step, whitened in w->v with the factors S and inverse_d, to the
+ *  evidence, and, where asked for, to the outputs. */
+KS_HD void KS_T(ks_innovate_ordinary)(const ks_series *s, int64_t k,
+                                      const KS_T(ks_observation) *o, const KS_T(ks_scratch) *w,
+                                      const KS_NUM *S, const KS_NUM *inverse_d, const KS_NUM *Pp,
+                                      KS_T(ks_evidence) *evidence, const ks_forward_sinks *to,
+                                      int want_innovation)
+{
     for (int i = 0; i < o->m; ++i)
-        KS_T(ks_gather_pivot)(evidence, (double)w->S[i * o->m + i],
-                              (double)(w->v[i] * w->v[i] * w->inverse_d[i]));
+        KS_T(ks_gather_pivot)(evidence, (double)S[i * o->m + i],
+                              (double)(w->v[i] * w->v[i] * inverse_d[i]));
     if (!want_innovation) return;
-    for (int i = 0; i < o->m; ++i) w->v[i] = w->v[i] * KS_SQRT(w->inverse_d[i]);
-    KS_T(ks_write_innovation)(s, k, w->xp, w->Pp, o, w->v, NULL, to, w->work);
+    for (int i = 0; i < o->m; ++i) w->v[i] = w->v[i] * KS_SQRT(inverse_d[i]);
+    KS_T(ks_write_innovation)(s, k, w->xp, Pp, o, w->v, NULL, to, w->work);
 }
 
 /** The same in the array form. Returns -1, or the entry at which the innovation covariance is
@@ -141,6 +148,63 @@ KS_HD int KS_T(ks_update_array)(int nx, const ks_series *s, int64_t k,
     return -1;
 }
 
+/** Memory of forward steps: key C, results Z | L D | 1 / D | Pp | P. */
+KS_HD KS_T(ks_memo) KS_T(ks_forward_memo)(int nx, const ks_series *s, int64_t steps,
+                                          const KS_T(ks_scratch) *w)
+{
+    const int nn = nx * nx, m = s->ny, pays = KS_T(ks_memo_pays)(s, steps);
+    const KS_T(ks_memo) memo =
+        KS_T(ks_memo_start)(nx, m, pays, nn, m * nx + m * m + m + 2 * nn, w->memo);
+    if (!pays) return memo;
+    /* Row 1 stands for all where nothing varies; there may be no row that leads into step 0. */
+    KS_T(ks_transpose)(nx, nx, (const KS_NUM *)ks_row(s->F, 1), memo.FT);
+    KS_T(ks_transpose)(m, nx, (const KS_NUM *)ks_row(s->H, 0), memo.HT);
+    return memo;
+}
+
+/** Whether step k may come from memory or go there: an ordinary step that observes everything. */
+KS_HD int KS_T(ks_memorable)(const KS_T(ks_memo) *memo, const ks_series *s, int64_t k, int m,
+                             const ks_state *state)
+{
+    return memo->slots && m == s->ny && state->form == KS_FORM_ORDINARY &&
+           k % KS_LOOK != KS_LOOK - 1 && !(k == 0 && s->prior_x1);
+}
+
+/** Put what an ordinary step has made of the covariances into the slot that holds its key. */
+KS_HD void KS_T(ks_remember_forward)(int nx, int m, KS_T(ks_memo) *memo,
+                                     const KS_T(ks_scratch) *w, const ks_state *state)
+{
+    const int nn = nx * nx;
+    KS_NUM *to = KS_T(ks_memo_next)(memo) + nn;
+    KS_T(ks_copy)(m * nx, w->Z, to);
+    KS_T(ks_copy)(m * m, w->S, to + m * nx);
+    KS_T(ks_copy)(m, w->inverse_d, to + m * nx + m * m);
+    KS_T(ks_copy)(nn, w->Pp, to + m * nx + m * m + m);
+    KS_T(ks_copy)(nn, (const KS_NUM *)state->C, to + m * nx + m * m + m + nn);
+}
+
+/** Step k with its covariances from memory: prediction and whitened innovation of the mean to w->xp
+ *  and w->v, posterior to `state`. */
+KS_HD void KS_T(ks_step_again)(int nx, const ks_series *s, int64_t k,
+                               const KS_T(ks_observation) *o, const KS_T(ks_memo) *memo,
+                               const KS_NUM *slot, ks_state *state, const KS_T(ks_scratch) *w)
+{
+    const int nn = nx * nx;
+    const KS_NUM *Z = slot + nn, *S = Z + o->m * nx, *P = S + o->m * o->m + o->m + nn;
+    KS_NUM *x = (KS_NUM *)state->x;
+    KS_T(ks_copy)(nx, (const KS_NUM *)ks_row(s->u, k - s->shift), w->xp);
+    KS_T(ks_mtv_add)(nx, nx, memo->FT, x, w->xp);
+#define CALL(m)                                                                             \
+    for (int i = 0; i < (m); ++i) w->v[i] = o->y[i] - o->d[i];                              \
+    KS_T(ks_mtv_sub)(nx, m, memo->HT, w->xp, w->v);                                         \
+    KS_T(ks_ldl_forward)(m, 1, S, w->v);                                                    \
+    KS_T(ks_copy)(nx, w->xp, x);                                                            \
+    KS_T(ks_mtv_add)(m, nx, Z, w->v, x)
+    KS_WITH_LITERAL_ENTRIES(nx, o->m, CALL)
+#undef CALL
+    KS_T(ks_copy)(nn, P, (KS_NUM *)state->C);
+}
+
 /** What the filter puts out of its estimate of step k, and what it keeps for the backward pass. */
 KS_HD void KS_T(ks_write_filtered)(int nx, int64_t k, const ks_state *state,
                                    const ks_forward_sinks *to, KS_NUM *W)
@@ -155,6 +219,55 @@ KS_HD void KS_T(ks_write_filtered)(int nx, int64_t k, const ks_state *state,
     to->form[k - to->form_first] = (unsigned char)state->form;
 }
 
+/** Predictions of step k, where asked for; Pp in `form`, symmetric to the bit. */
+KS_HD void KS_T(ks_write_predicted)(int nx, int64_t k, ks_form form, const KS_NUM *xp,
+                                    const KS_NUM *Pp, const ks_forward_sinks *to, KS_NUM *W)
+{
+    if (to->predicted_mean.base)
+        KS_T(ks_copy)(nx, xp, (KS_NUM *)ks_slot_of(to->predicted_mean, k));
+    KS_T(ks_write_cov)(nx, form, Pp, to->predicted_cov, to->predicted_var, k, W);
+}
+
+/** Step k in the form that it needs. Returns -1, or the entry at which the innovation covariance
+ *  is singular. */
+KS_HD int KS_T(ks_filter_step)(int nx, const ks_series *s, int64_t k,
+                               const KS_T(ks_observation) *o, ks_state *state,
+                               const KS_T(ks_scratch) *w, KS_T(ks_memo) *memo,
+                               KS_T(ks_evidence) *evidence, const ks_forward_sinks *to,
+                               int want_innovation, ks_tally *tally)
+{
+    const int nn = nx * nx, m = o->m;
+    const int memorable = KS_T(ks_memorable)(memo, s, k, m, state);
+    if (memorable) {
+        const KS_NUM *C = (const KS_NUM *)state->C;
+        const KS_NUM *slot = KS_T(ks_memo_find)(memo, nn, C, 0, NULL);
+        if (slot) {
+            const KS_NUM *S = slot + nn + m * nx, *inverse_d = S + m * m, *Pp = inverse_d + m;
+            KS_T(ks_step_again)(nx, s, k, o, memo, slot, state, w);
+            KS_T(ks_write_predicted)(nx, k, KS_FORM_ORDINARY, w->xp, Pp, to, w->work);
+            KS_T(ks_innovate_ordinary)(s, k, o, w, S, inverse_d, Pp, evidence, to,
+                                       want_innovation);
+            tally->ordinary += 1;
+            return -1;
+        }
+        KS_T(ks_copy)(nn, C, KS_T(ks_memo_peek)(memo));
+    }
+    KS_T(ks_predict_in_form)(nx, s, k, o, state, w);
+    if (state->form == KS_FORM_ORDINARY && (to->predicted_cov.base || want_innovation))
+        KS_T(ks_mirror)(nx, w->Pp);
+    KS_T(ks_write_predicted)(nx, k, state->form, w->xp, w->Pp, to, w->work);
+    if (state->form == KS_FORM_ARRAY) {
+        tally->array += 1;
+        return KS_T(ks_update_array)(nx, s, k, o, state, w, evidence, to, want_innovation);
+    }
+    tally->ordinary += 1;
+    KS_T(ks_update_ordinary)(nx, o, state, w);
+    if (memorable) KS_T(ks_remember_forward)(nx, m, memo, w, state);
+    KS_T(ks_innovate_ordinary)(s, k, o, w, w->S, w->inverse_d, w->Pp, evidence, to,
+                               want_innovation);
+    return -1;
+}
+
 /** Steps k0 .. k1 - 1 of the filter with literal or run-time nx. Returns 0, or -1 with the fault in
  *  the tally. */
 KS_HD int KS_T(ks_filter_steps)(int nx, const ks_series *s, int64_t k0, int64_t k1,
@@ -164,6 +277,7 @@ KS_HD int KS_T(ks_filter_steps)(int nx, const ks_series *s, int64_t k0, int64_t 
     const int want_innovation =
         to->innovation.base || to->innovation_cov.base || to->innovation_std.base;
     const KS_T(ks_scratch) w = KS_T(ks_lay_out)(nx, s->ny, memory);
+    KS_T(ks_memo) memo = KS_T(ks_forward_memo)(nx, s, k1 - k0, &w);
     KS_T(ks_evidence) sum = { 0, 1, 0, 0 };
     for (int64_t k = k0; k < k1; ++k) {
         int entry = 0;
@@ -171,26 +285,13 @@ KS_HD int KS_T(ks_filter_steps)(int nx, const ks_series *s, int64_t k0, int64_t 
         if (o.m < 0)
             return KS_T(ks_step_fault)(k, entry, KS_ARRAY_Y, KS_FAULT_NOT_FINITE, tally);
         tally->missing += s->ny - o.m;
-        KS_T(ks_predict_in_form)(nx, s, k, &o, state, &w);
-        const ks_form form = state->form;
-        if (to->predicted_mean.base)
-            KS_T(ks_copy)(nx, w.xp, (KS_NUM *)ks_slot_of(to->predicted_mean, k));
-        if (form == KS_FORM_ORDINARY && (to->predicted_cov.base || want_innovation))
-            KS_T(ks_mirror)(nx, w.Pp);
-        KS_T(ks_write_cov)(nx, form, w.Pp, to->predicted_cov, to->predicted_var, k, w.work);
         KS_T(ks_evidence) term = { 0, 1, 0, 0 };
         KS_T(ks_evidence) *evidence = to->loglik_terms.base ? &term : &sum;
-        if (form == KS_FORM_ORDINARY) {
-            KS_T(ks_update_ordinary)(nx, s, k, &o, state, &w, evidence, to, want_innovation);
-            tally->ordinary += 1;
-        } else {
-            const int bad = KS_T(ks_update_array)(nx, s, k, &o, state, &w, evidence, to,
-                                                  want_innovation);
-            if (bad >= 0)
-                return KS_T(ks_step_fault)(k, bad, KS_ARRAY_INNOVATION_COV,
-                                             KS_FAULT_NOT_POSITIVE, tally);
-            tally->array += 1;
-        }
+        const int bad = KS_T(ks_filter_step)(nx, s, k, &o, state, &w, &memo, evidence, to,
+                                             want_innovation, tally);
+        if (bad >= 0)
+            return KS_T(ks_step_fault)(k, bad, KS_ARRAY_INNOVATION_COV, KS_FAULT_NOT_POSITIVE,
+                                       tally);
         if (!KS_T(ks_finite)(nx, (const KS_NUM *)state->x, (const KS_NUM *)state->C) ||
             !isfinite(evidence->quadratic))
             return KS_T(ks_step_fault)(k, 0, KS_ARRAY_ESTIMATE, KS_FAULT_NOT_FINITE, tally);

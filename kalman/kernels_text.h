@@ -18,7 +18,7 @@
 
 static size_t KS_T(table_scratch_bytes)(int nx, int ny)
 {
-    const int64_t range = KS_T(ks_range_scratch)(nx, ny);
+    const int64_t range = KS_T(ks_range_scratch)(nx, ny) + KS_T(ks_memo_scratch)(nx, ny);
     const int64_t element = KS_T(ks_element_scratch)(nx, ny);
     const int64_t observe = (int64_t)ny * nx + (int64_t)ny * ny + 2 * ny;
     const int64_t most = range > element ? range : element;
@@ -43,10 +43,12 @@ static void KS_T(table_start)(const ks_series *s, ks_state *state, void *work)
 static int KS_T(table_filter)(const ks_series *s, int64_t k0, int64_t k1, ks_state *state,
                               const ks_forward_sinks *to, void *work, ks_tally *tally)
 {
+    const unsigned mode = ks_flush_begin();
     int rc = 0;
 #define CALL(nx) rc = KS_T(ks_filter_steps)(nx, s, k0, k1, state, to, work, tally)
     KS_WITH_LITERAL(s->nx, CALL)
 #undef CALL
+    ks_flush_end(mode);
     return rc;
 }
 
@@ -54,10 +56,12 @@ static int KS_T(table_smooth)(const ks_series *s, int64_t k0, int64_t k1, ks_sta
                               const ks_forward_sinks *kept, const ks_backward_sinks *to,
                               void *work, ks_tally *tally)
 {
+    const unsigned mode = ks_flush_begin();
     int rc = 0;
 #define CALL(nx) rc = KS_T(ks_smooth_steps)(nx, s, k0, k1, state, kept, to, work, tally)
     KS_WITH_LITERAL(s->nx, CALL)
 #undef CALL
+    ks_flush_end(mode);
     return rc;
 }
 
@@ -127,9 +131,11 @@ KS_HD int KS_T(element_of)(int nx, const ks_series *s, int64_t k, KS_NUM *e, voi
 static int KS_T(table_filter_elements)(const ks_series *s, int64_t k0, int64_t k1, ks_sink to,
                                        void *work, ks_tally *tally)
 {
+    const unsigned mode = ks_flush_begin();
     int rc = 0;
     for (int64_t k = k0; k < k1 && rc == 0; ++k)
         rc = KS_T(element_of)(s->nx, s, k, (KS_NUM *)ks_slot_of(to, k), work, tally);
+    ks_flush_end(mode);
     return rc;
 }
 
@@ -156,16 +162,20 @@ static void KS_T(table_filter_neutral)(int nx, void *element)
 
 static void KS_T(table_filter_combine)(int nx, const ks_combine_job *job, void *work)
 {
+    const unsigned mode = ks_flush_begin();
 #define CALL(nx) KS_COMBINE_LANES(KS_T(ks_filter_combine), nx)
     KS_WITH_LITERAL(nx, CALL)
 #undef CALL
+    ks_flush_end(mode);
 }
 
 static void KS_T(table_smooth_combine)(int nx, const ks_combine_job *job, void *work)
 {
+    const unsigned mode = ks_flush_begin();
 #define CALL(nx) KS_COMBINE_LANES(KS_T(ks_smooth_combine), nx)
     KS_WITH_LITERAL(nx, CALL)
 #undef CALL
+    ks_flush_end(mode);
 }
 
 static void KS_T(table_filter_extract)(int nx, int64_t k0, int64_t k1, ks_sink elements,
@@ -181,6 +191,7 @@ static void KS_T(table_filter_extract)(int nx, int64_t k0, int64_t k1, ks_sink e
 static void KS_T(table_smooth_elements)(const ks_series *s, int64_t k0, int64_t k1, ks_sink mean,
                                         ks_sink cov, ks_sink to, void *work, ks_tally *tally)
 {
+    const unsigned mode = ks_flush_begin();
     for (int64_t k = k0; k < k1; ++k) {
         const KS_NUM *x = (const KS_NUM *)ks_slot_of(mean, k);
         const KS_NUM *P = (const KS_NUM *)ks_slot_of(cov, k);
@@ -196,6 +207,7 @@ static void KS_T(table_smooth_elements)(const ks_series *s, int64_t k0, int64_t 
         if (!KS_ALL(KS_T(ks_smooth_element)(s->nx, F, Q, u, x, P, e, W)))
             KS_T(ks_smooth_element_array)(s->nx, F, Q, u, x, P, e, W);
     }
+    ks_flush_end(mode);
 }
 
 static void KS_T(table_smooth_neutral)(int nx, void *element)
@@ -215,6 +227,7 @@ static void KS_T(table_two_filter)(const ks_series *s, int64_t k0, int64_t k1,
                                    ks_sink mean, ks_sink cov, void *work)
 {
     const int nx = s->nx, eta_at = nx * nx + nx + nx * (nx + 1) / 2;
+    const unsigned mode = ks_flush_begin();
     for (int64_t k = k0; k < k1; ++k) {
         const KS_NUM *xf = (const KS_NUM *)ks_slot_of(filtered_mean, k);
         const KS_NUM *Pf = (const KS_NUM *)ks_slot_of(filtered_cov, k);
@@ -227,6 +240,7 @@ static void KS_T(table_two_filter)(const ks_series *s, int64_t k0, int64_t k1,
         const KS_NUM *later = (const KS_NUM *)ks_slot_of(suffix, k + 1) + eta_at;
         KS_T(ks_two_filter)(nx, xf, Pf, later, later + nx, x, P, (KS_NUM *)work);
     }
+    ks_flush_end(mode);
 }
 
 static void KS_T(table_diagonal)(int nx, int64_t k0, int64_t k1, ks_sink cov, ks_sink to)

@@ -80,7 +80,7 @@ KS_HD int64_t KS_T(ks_range_scratch)(int nx, int ny)
 
 /** Pointers into the scratch of one step. */
 typedef struct KS_T(ks_scratch) {
-    KS_NUM *compact, *xp, *Pp, *xn, *Pn, *ET, *G, *S, *inverse_d, *v, *Z, *work;
+    KS_NUM *compact, *xp, *Pp, *xn, *Pn, *ET, *G, *S, *inverse_d, *v, *Z, *memo, *work;
 } KS_T(ks_scratch);
 
 KS_HD KS_T(ks_scratch) KS_T(ks_lay_out)(int nx, int ny, void *memory)
@@ -98,6 +98,7 @@ KS_HD KS_T(ks_scratch) KS_T(ks_lay_out)(int nx, int ny, void *memory)
     w.v = at;                at += ny;
     w.Z = at;                at += ny * nx;
     w.compact = at;          at += ny * nx + ny * ny + 2 * ny;
+    w.memo = at;             at += KS_T(ks_memo_scratch)(nx, ny);
     w.work = at;
     return w;
 }

@@ -94,6 +94,22 @@ KS_HD KS_MASK KS_T(ks_smoothing_gain)(int nx, const KS_NUM *KS_RESTRICT F,
     return good;
 }
 
+/** xn = x + E (xs - F x - u), paper eq. 13. t holds nx numbers. */
+KS_HD void KS_T(ks_smooth_mean)(int nx, const KS_NUM *KS_RESTRICT F, const KS_NUM *KS_RESTRICT u,
+                                const KS_NUM *KS_RESTRICT x, const KS_NUM *KS_RESTRICT xs,
+                                const KS_NUM *KS_RESTRICT ET, KS_NUM *KS_RESTRICT xn,
+                                KS_NUM *KS_RESTRICT t)
+{
+    for (int i = 0; i < nx; ++i) t[i] = xs[i] - u[i];
+    for (int i = 0; i < nx; ++i) {
+        KS_NUM s = t[i];
+        for (int j = 0; j < nx; ++j) s = s - F[i * nx + j] * x[j];
+        t[i] = s;
+    }
+    KS_T(ks_copy)(nx, x, xn);
+    KS_T(ks_mtv_add)(nx, nx, ET, t, xn);
+}
+
 /** One backward step, paper eq. 13-14: from filtered x, P of step k and smoothed xs, Ps of step
  *  k + 1 to smoothed xn, Pn of step k. ET comes back for the lag-one covariance. Returns true
  *  where the ordinary form will do. W holds 4 nx² + 2 nx numbers. */
@@ -108,14 +124,7 @@ KS_HD KS_MASK KS_T(ks_smooth_back)(int nx, const KS_NUM *KS_RESTRICT F,
     KS_NUM *KS_RESTRICT M = W + nx * nx;
     KS_NUM *KS_RESTRICT t = W + 4 * nx * nx;
     KS_MASK good = KS_T(ks_smoothing_gain)(nx, F, Q, P, ET, D, W + nx * nx);
-    for (int i = 0; i < nx; ++i) t[i] = xs[i] - u[i];
-    for (int i = 0; i < nx; ++i) {
-        KS_NUM s = t[i];
-        for (int j = 0; j < nx; ++j) s = s - F[i * nx + j] * x[j];
-        t[i] = s;
-    }
-    KS_T(ks_copy)(nx, x, xn);
-    KS_T(ks_mtv_add)(nx, nx, ET, t, xn);
+    KS_T(ks_smooth_mean)(nx, F, u, x, xs, ET, xn, t);
     for (int i = 0; i < nx; ++i)
         for (int j = 0; j < nx; ++j) D[i * nx + j] = Ps[i * nx + j] - D[i * nx + j];
     KS_T(ks_mm)(nx, nx, nx, D, ET, M);
