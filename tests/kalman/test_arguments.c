@@ -1,0 +1,286 @@
+/* test_arguments.c -- arguments that are not valid, of every kind, and sizes that overflow. */
+#include <limits.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "models.h"
+#include "run_case.h"
+
+static ks_status create(int64_t T, int64_t B, int nx, int ny, const ks_smooth_options *o)
+{
+    ks_smooth_plan *plan = (ks_smooth_plan *)(uintptr_t)64;
+    const ks_status status = ks_smooth_plan_create(&plan, NULL, T, B, nx, ny, o);
+    assert_true((status == KS_OK) == (plan != NULL));
+    ks_smooth_plan_destroy(plan);
+    return status;
+}
+
+static void sizes_of_plans(void **state)
+{
+    (void)state;
+    assert_int_equal(ks_smooth_plan_create(NULL, NULL, 1, 1, 1, 1, NULL), KS_EINVAL);
+    assert_int_equal(create(1, 1, 1, 1, NULL), KS_OK);
+    assert_int_equal(create(0, 1, 1, 1, NULL), KS_EINVAL);
+    assert_int_equal(create(-1, 1, 1, 1, NULL), KS_EINVAL);
+    assert_int_equal(create(INT64_MIN, 1, 1, 1, NULL), KS_EINVAL);
+    assert_int_equal(create(1, 0, 1, 1, NULL), KS_EINVAL);
+    assert_int_equal(create(1, -5, 1, 1, NULL), KS_EINVAL);
+    assert_int_equal(create(1, 1, 0, 1, NULL), KS_EINVAL);
+    assert_int_equal(create(1, 1, -1, 1, NULL), KS_EINVAL);
+    assert_int_equal(create(1, 1, 1, 0, NULL), KS_EINVAL);
+    assert_int_equal(create(1, 1, 1, INT_MIN, NULL), KS_EINVAL);
+    ks_smooth_plan_destroy(NULL);
+}
+
+static void sizes_that_overflow(void **state)
+{
+    (void)state;
+    for (int i = 0; i < all_methods_count; ++i) {
+        const method_case *m = &all_methods[i];
+        const ks_smooth_options o = options_of(m, KS_F64, outputs_of(m->job));
+        assert_int_equal(create(1000000000000000000, 1, 4, 2, &o), KS_ENOMEM);
+        assert_int_equal(create(INT64_MAX, 1, 1, 1, &o), KS_ENOMEM);
+        assert_int_equal(create(1, INT64_MAX, 1, 1, &o), KS_ENOMEM);
+        assert_int_equal(create(INT64_MAX / 2, INT64_MAX / 2, 1, 1, &o), KS_ENOMEM);
+        assert_int_equal(create((int64_t)1 << 31, (int64_t)1 << 31, 3, 1, &o), KS_ENOMEM);
+        assert_int_equal(create(1, 1, 1000000, 1, &o), KS_ENOMEM);
+        assert_int_equal(create(1, 1, 1, 1000000, &o), KS_ENOMEM);
+        assert_int_equal(create(1, 1, INT_MAX, INT_MAX, &o), KS_ENOMEM);
+        assert_int_equal(create(INT64_MAX, INT64_MAX, INT_MAX, INT_MAX, &o), KS_ENOMEM);
+    }
+}
+
+static void options_of_plans(void **state)
+{
+    (void)state;
+    const ks_smooth_options good = KS_SMOOTH_OPTIONS_INIT;
+    ks_smooth_options o = good;
+    assert_int_equal(create(2, 1, 1, 1, &o), KS_OK);
+#define WRONG(member, value)                                                                \
+    o = good;                                                                               \
+    o.member = (value);                                                                     \
+    assert_int_equal(create(2, 1, 1, 1, &o), KS_EINVAL)
+    WRONG(size, 0);
+    WRONG(size, sizeof o - 1);
+    WRONG(job, (ks_job)2);
+    WRONG(method, (ks_method)KS_METHODS);
+    WRONG(method, (ks_method)-1);
+    WRONG(precision, (ks_precision)2);
+    WRONG(outputs, 1u << GOLDEN_OUTPUTS);
+    WRONG(outputs, 1u << 31);
+    WRONG(scan, (ks_scan_algorithm)KS_SCAN_ALGORITHMS);
+    WRONG(threads, -1);
+    WRONG(tier, (ks_tier)3);
+    /* A job does not have every method, nor a method every output. */
+    WRONG(method, KS_METHOD_SCAN);
+#undef WRONG
+    o = good;
+    o.method = KS_METHOD_SCAN_RTS;
+    o.scan = KS_SCAN_SENGUPTA;
+    o.scan_threshold = 0;
+    assert_int_equal(create(2, 1, 1, 1, &o), KS_EINVAL);
+    o.scan_threshold = 1;
+    assert_int_equal(create(2, 1, 1, 1, &o), KS_OK);
+    const ks_method smoothers[] = { KS_METHOD_SCAN_RTS, KS_METHOD_SCAN_TWO_FILTER };
+    for (int i = 0; i < 2; ++i) {
+        o = good;
+        o.job = KS_JOB_FILTER;
+        o.outputs = KS_OUT_LOGLIK;
+        assert_int_equal(create(2, 1, 1, 1, &o), KS_OK);
+        o.method = smoothers[i];
+        assert_int_equal(create(2, 1, 1, 1, &o), KS_EINVAL);
+    }
+}
+
+static void outputs_of_jobs(void **state)
+{
+    (void)state;
+    for (int i = 0; i < all_methods_count; ++i) {
+        const method_case *m = &all_methods[i];
+        for (int bit = 0; bit < GOLDEN_OUTPUTS; ++bit) {
+            const ks_smooth_options o = options_of(m, KS_F64, 1u << bit);
+            const int made = (outputs_of(m->job) >> bit) & 1;
+            assert_int_equal(create(5, 1, 2, 1, &o), made ? KS_OK : KS_EINVAL);
+        }
+    }
+}
+
+static void method_that_auto_takes(void **state)
+{
+    (void)state;
+    for (int i = 0; i < all_methods_count; ++i) {
+        const method_case *m = &all_methods[i];
+        const ks_smooth_options o = options_of(m, KS_F32, outputs_of(m->job));
+        ks_smooth_plan *plan = NULL;
+        assert_int_equal(ks_smooth_plan_create(&plan, NULL, 5, 1, 2, 1, &o), KS_OK);
+        const ks_method method = ks_smooth_plan_method(plan);
+        assert_int_not_equal(method, KS_METHOD_AUTO);
+        if (m->method != KS_METHOD_AUTO) assert_int_equal(method, m->method);
+        ks_smooth_plan_destroy(plan);
+    }
+    for (int method = 0; method < KS_METHODS; ++method)
+        assert_non_null(ks_method_name((ks_method)method));
+    assert_null(ks_method_name((ks_method)KS_METHODS));
+    for (int array = 0; array <= KS_ARRAY_ESTIMATE; ++array)
+        assert_non_null(ks_array_name((ks_array)array));
+    assert_non_null(ks_array_name((ks_array)1000));
+}
+
+/** A plan and all that a run of it takes, valid. */
+typedef struct call {
+    ks_smooth_plan *plan;
+    golden *g;
+    golden_buffers *buffers;
+    ks_model model;
+    ks_view y;
+    ks_outputs outputs;
+    char *work;
+    ks_info info;
+} call;
+
+static void open_call(call *c, const method_case *m, ks_prior prior, int64_t T)
+{
+    const ks_info info = KS_INFO_INIT;
+    const ks_smooth_options o = options_of(m, KS_F64, outputs_of(m->job));
+    c->g = model_random((model_spec){ 91, T, 2, 3, 2, prior, VARIES_ALL | OWN_MODELS });
+    c->buffers = golden_buffers_new(T, 2, 3, 2, KS_F64, o.outputs);
+    c->plan = NULL;
+    assert_int_equal(ks_smooth_plan_create(&c->plan, NULL, T, 2, 3, 2, &o), KS_OK);
+    c->model = golden_model(c->g, KS_F64);
+    c->y = golden_y(c->g, KS_F64);
+    c->outputs = *golden_outputs(c->buffers);
+    c->work = aligned_alloc(64, (ks_smooth_workspace_bytes(c->plan) + 127) / 64 * 64);
+    assert_non_null(c->work);
+    c->info = info;
+}
+
+static void close_call(call *c)
+{
+    free(c->work);
+    ks_smooth_plan_destroy(c->plan);
+    golden_buffers_free(c->buffers);
+    golden_free(c->g);
+}
+
+static ks_status run(call *c)
+{
+    const ks_status status =
+        ks_smooth_run(c->plan, &c->model, c->y, &c->outputs, c->work, &c->info);
+    assert_int_equal(c->info.status, status);
+    return status;
+}
+
+/** One member spoilt at a time; the run refuses, and takes it again once it is put back. */
+#define SPOIL(type, lvalue, value)                                                          \
+    do {                                                                                    \
+        type saved = (lvalue);                                                              \
+        (lvalue) = (value);                                                                 \
+        if (run(&c) != KS_EINVAL)                                                           \
+            fail_msg("%s: %s = %s is taken", method_case_name(m), #lvalue, #value);         \
+        (lvalue) = saved;                                                                   \
+    } while (0)
+
+static void models_of_runs(void **state)
+{
+    (void)state;
+    for (int i = 0; i < all_methods_count; ++i) {
+        const method_case *m = &all_methods[i];
+        call c;
+        open_call(&c, m, KS_PRIOR_X0, 6);
+        assert_int_equal(run(&c), KS_OK);
+        SPOIL(size_t, c.model.size, sizeof(ks_model) - 8);
+        SPOIL(ks_prior, c.model.prior, (ks_prior)2);
+        SPOIL(ks_transition, c.model.transition, (ks_transition)2);
+        /* Out of a step, with a prior that is that of x[-1]: nothing leads into step 0. */
+        SPOIL(ks_transition, c.model.transition, KS_OUT_OF);
+        ks_view *required[] = { &c.model.F, &c.model.Q, &c.model.H, &c.model.R, &c.model.m0,
+                                &c.model.P0, &c.y };
+        for (size_t v = 0; v < sizeof required / sizeof required[0]; ++v)
+            SPOIL(const void *, required[v]->data, NULL);
+        ks_view *all[] = { &c.model.F, &c.model.Q, &c.model.H, &c.model.R, &c.model.u, &c.model.d,
+                           &c.y, &c.model.m0, &c.model.P0 };
+        for (size_t v = 0; v < sizeof all / sizeof all[0]; ++v) {
+            SPOIL(int64_t, all[v]->step_stride, -1);
+            SPOIL(int64_t, all[v]->series_stride, -9);
+            SPOIL(int64_t, all[v]->series_stride, 1);
+            if (v < 7) SPOIL(int64_t, all[v]->step_stride, 1); /* less than a block */
+        }
+        assert_int_equal(run(&c), KS_OK);
+        close_call(&c);
+    }
+}
+
+static void places_of_runs(void **state)
+{
+    (void)state;
+    for (int i = 0; i < all_methods_count; ++i) {
+        const method_case *m = &all_methods[i];
+        call c;
+        open_call(&c, m, KS_PRIOR_X0, 6);
+        const ks_status status = run(&c);
+        assert_int_equal(status, KS_OK);
+        SPOIL(size_t, c.outputs.size, 0);
+        ks_out *outs = &c.outputs.loglik;
+        static double somewhere[512];
+        for (int o = 0; o < GOLDEN_OUTPUTS; ++o) {
+            if (!outs[o].data) { /* an output that the plan does not make */
+                const ks_out out = { somewhere, 9, 100 };
+                const ks_out none = KS_OUTPUTS_NONE;
+                outs[o] = out;
+                assert_int_equal(run(&c), KS_EINVAL);
+                outs[o] = none;
+                continue;
+            }
+            SPOIL(void *, outs[o].data, NULL); /* one that it makes without a place */
+            SPOIL(int64_t, outs[o].series_stride, 0);
+            SPOIL(int64_t, outs[o].series_stride, -100);
+            if (outs[o].step_stride) {
+                SPOIL(int64_t, outs[o].step_stride, 0);
+                SPOIL(int64_t, outs[o].step_stride, outs[o].step_stride - 1);
+            }
+        }
+        ks_model model = c.model;
+        assert_int_equal(ks_smooth_run(NULL, &model, c.y, &c.outputs, c.work, NULL), KS_EINVAL);
+        assert_int_equal(ks_smooth_run(c.plan, NULL, c.y, &c.outputs, c.work, NULL), KS_EINVAL);
+        assert_int_equal(ks_smooth_run(c.plan, &model, c.y, NULL, c.work, NULL), KS_EINVAL);
+        assert_int_equal(ks_smooth_run(c.plan, &model, c.y, &c.outputs, NULL, NULL), KS_EINVAL);
+        assert_int_equal(ks_smooth_run(c.plan, &model, c.y, &c.outputs, c.work + 8, NULL),
+                         KS_EINVAL);
+        ks_info other = KS_INFO_INIT;
+        other.size = 8;
+        assert_int_equal(ks_smooth_run(c.plan, &model, c.y, &c.outputs, c.work, &other),
+                         KS_EINVAL);
+        assert_int_equal(ks_smooth_run(c.plan, &model, c.y, &c.outputs, c.work, NULL), KS_OK);
+        close_call(&c);
+    }
+}
+
+/** With one step and the prior on it there is no transition, and none need be given. */
+static void no_transition_at_all(void **state)
+{
+    (void)state;
+    for (int i = 0; i < all_methods_count; ++i) {
+        const method_case *m = &all_methods[i];
+        const ks_view none = { NULL, 0, 0 };
+        call c;
+        open_call(&c, m, KS_PRIOR_X1, 1);
+        c.model.F = c.model.Q = c.model.u = none;
+        assert_int_equal(run(&c), KS_OK);
+        c.model.prior = KS_PRIOR_X0;
+        assert_int_equal(run(&c), KS_EINVAL);
+        close_call(&c);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sizes_of_plans),  cmocka_unit_test(sizes_that_overflow),
+        cmocka_unit_test(options_of_plans), cmocka_unit_test(outputs_of_jobs),
+        cmocka_unit_test(method_that_auto_takes), cmocka_unit_test(models_of_runs),
+        cmocka_unit_test(places_of_runs),  cmocka_unit_test(no_transition_at_all),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

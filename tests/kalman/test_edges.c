@@ -1,0 +1,233 @@
+/* test_edges.c -- short series, odd sizes, nothing observed, singular Q, R and P0: against the slow
+ * reference. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "models.h"
+#include "run_case.h"
+#include "textbook.h"
+
+/** Exactly known directions have no standard deviation to judge by: they are judged against a
+ *  fraction of the largest one, as the golden cases of singular models are. */
+static double bound_of(const golden *g, ks_precision precision)
+{
+    if (strcmp(g->condition, "singular") == 0) return precision == KS_F64 ? 1e-7 : 5e-2;
+    return precision == KS_F64 ? 1e-9 : 5e-3;
+}
+
+/** Compare all methods; `scans` says whether the scans take the model or must refuse it. */
+static void agree(golden *g, int scans)
+{
+    textbook_smooth(g);
+    for (int i = 0; i < all_methods_count; ++i)
+        for (int p = 0; p < 2; ++p) {
+            const method_case *m = &all_methods[i];
+            const ks_precision precision = (ks_precision)p;
+            const unsigned outputs = outputs_of(m->job);
+            if (is_scan(m) && !scans) {
+                golden_buffers *b = NULL;
+                ks_info info = KS_INFO_INIT;
+                assert_int_equal(run_case(g, m, precision, 1, outputs, &b, &info), KS_EREFUSED);
+                assert_int_equal(info.suggestion, KS_METHOD_SEQUENTIAL);
+                golden_buffers_free(b);
+                continue;
+            }
+            golden_buffers *b = run_well(g, m, precision, 1, outputs, NULL);
+            const golden_difference d = golden_compare(golden_widen(b), &g->expected, outputs,
+                                                       golden_norm_of(g, precision));
+            if (!(d.error <= bound_of(g, precision)))
+                fail_msg("T = %lld, nx = %d, ny = %d, %s in %s: %s at step %lld off by %.3g",
+                         (long long)g->T, g->nx, g->ny, method_case_name(m),
+                         p == KS_F64 ? "f64" : "f32", golden_output_name(d.output),
+                         (long long)d.step, d.error);
+            const unsigned written =
+                g->prior == KS_PRIOR_X1 ? outputs & ~(unsigned)KS_OUT_PRIOR_COV : outputs;
+            assert_true(covariances_sound(b, precision, written));
+            golden_buffers_free(b);
+        }
+}
+
+static void agree_on(model_spec spec, int scans)
+{
+    golden *g = model_random(spec);
+    if (spec.flags & (NO_Q | NO_P0 | EXACT_ENTRY)) strcpy(g->condition, "singular");
+    agree(g, scans);
+    golden_free(g);
+}
+
+static void short_series(void **state)
+{
+    (void)state;
+    for (int64_t T = 1; T <= 3; ++T)
+        for (int nx = 1; nx <= 4; ++nx)
+            for (int prior = 0; prior < 2; ++prior)
+                agree_on((model_spec){ 50, T, 1, nx, 1 + nx % 3, (ks_prior)prior,
+                                       HAS_OFFSETS | VARIES_F }, 1);
+}
+
+static void nothing_observed(void **state)
+{
+    (void)state;
+    for (int64_t T = 1; T <= 33; T += 16) {
+        golden *g = model_random((model_spec){ 51, T, 1, 3, 2, KS_PRIOR_X0, HAS_OFFSETS });
+        for (int64_t i = 0; i < T * 2; ++i) g->y.f64[i] = (double)NAN;
+        model_round(g);
+        agree(g, 1);
+        golden_free(g);
+    }
+}
+
+static void no_process_noise(void **state)
+{
+    (void)state;
+    agree_on((model_spec){ 52, 25, 1, 3, 2, KS_PRIOR_X0, NO_Q | MISSING }, 1);
+    agree_on((model_spec){ 53, 25, 1, 2, 1, KS_PRIOR_X1, NO_Q | HAS_OFFSETS }, 1);
+}
+
+static void exactly_known_start(void **state)
+{
+    (void)state;
+    agree_on((model_spec){ 54, 25, 1, 3, 2, KS_PRIOR_X0, NO_P0 | MISSING }, 1);
+    agree_on((model_spec){ 55, 25, 1, 3, 2, KS_PRIOR_X1, NO_P0 | HAS_OFFSETS }, 1);
+}
+
+/** Nothing is random but the measurements: every estimate is the path of the model, and certain. */
+static void certain_path(void **state)
+{
+    (void)state;
+    golden *g = model_random((model_spec){ 56, 20, 1, 3, 2, KS_PRIOR_X0,
+                                           NO_P0 | NO_Q | HAS_OFFSETS });
+    textbook_smooth(g);
+    for (int i = 0; i < all_methods_count; ++i)
+        for (int p = 0; p < 2; ++p) {
+            const method_case *m = &all_methods[i];
+            const double bound = p == KS_F64 ? 1e-13 : 1e-5;
+            golden_buffers *b = run_well(g, m, (ks_precision)p, 1, outputs_of(m->job), NULL);
+            const golden_results *r = golden_widen(b);
+            for (int o = 0; o < GOLDEN_OUTPUTS; ++o) {
+                const int certain = (1 << o) & (KS_OUT_PREDICTED_COV | KS_OUT_FILTERED_COV |
+                                                KS_OUT_SMOOTHED_COV | KS_OUT_LAG_ONE_COV);
+                const int mean = (1 << o) & (KS_OUT_PREDICTED_MEAN | KS_OUT_FILTERED_MEAN |
+                                             KS_OUT_SMOOTHED_MEAN);
+                for (int64_t j = 0; r->array[o] && certain && j < 20 * 9; ++j)
+                    assert_true(r->array[o][j] == 0);
+                for (int64_t j = 0; r->array[o] && mean && j < 20 * 3; ++j)
+                    assert_true(fabs(r->array[o][j] - g->expected.array[o][j]) <=
+                                bound * (1 + fabs(g->expected.array[o][j])));
+            }
+            assert_true(fabs(r->array[0][0] - g->expected.array[0][0]) <=
+                        10 * bound * (1 + fabs(g->expected.array[0][0])));
+            golden_buffers_free(b);
+        }
+    golden_free(g);
+}
+
+static void one_exact_channel(void **state)
+{
+    (void)state;
+    agree_on((model_spec){ 57, 25, 1, 3, 2, KS_PRIOR_X0, EXACT_ENTRY }, 1);
+    agree_on((model_spec){ 58, 25, 1, 4, 3, KS_PRIOR_X1, EXACT_ENTRY | MISSING | VARIES_H }, 1);
+    agree_on((model_spec){ 59, 25, 1, 2, 1, KS_PRIOR_X0, EXACT_ENTRY }, 1);
+}
+
+/** H Q H' + R is singular where H Pp H' + R is not: for the sequential method alone. */
+static void models_that_scans_refuse(void **state)
+{
+    (void)state;
+    golden *g = model_random((model_spec){ 60, 2, 1, 4, 1, KS_PRIOR_X0, NO_Q | EXACT_ENTRY });
+    strcpy(g->condition, "singular");
+    agree(g, 0);
+    golden_free(g);
+}
+
+/** A first step that is singular in that way is no reason to refuse: no element is made of it. */
+static void exact_first_step(void **state)
+{
+    (void)state;
+    for (int prior = 0; prior < 2; ++prior) {
+        golden *g = model_random((model_spec){ 61, 20, 1, 3, 1, (ks_prior)prior,
+                                               NO_Q | VARIES_R });
+        g->R.f64[0] = 0;
+        model_round(g);
+        strcpy(g->condition, "singular");
+        agree(g, 1);
+        golden_free(g);
+    }
+}
+
+static void odd_sizes(void **state)
+{
+    (void)state;
+    static const int sizes[][2] = { { 5, 2 }, { 7, 3 }, { 9, 10 }, { 13, 1 }, { 20, 4 } };
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; ++i)
+        for (int prior = 0; prior < 2; ++prior)
+            for (int64_t T = 1; T <= 12; T += 11)
+                agree_on((model_spec){ 62 + i, T, 1, sizes[i][0], sizes[i][1], (ks_prior)prior,
+                                       VARIES_F | HAS_OFFSETS | MISSING }, 1);
+}
+
+static void more_entries_than_states(void **state)
+{
+    (void)state;
+    agree_on((model_spec){ 70, 15, 1, 1, 6, KS_PRIOR_X0, MISSING }, 1);
+    agree_on((model_spec){ 71, 15, 1, 2, 11, KS_PRIOR_X1, MISSING | VARIES_H }, 1);
+}
+
+/** Outputs with gaps between their rows: what lies in the gaps is not touched. */
+static void strided_outputs(void **state)
+{
+    (void)state;
+    enum { T = 9, B = 2, NX = 2, ROW = 7, SERIES = ROW * T + 5 };
+    golden *g = model_random((model_spec){ 72, T, B, NX, 1, KS_PRIOR_X0, 0 });
+    for (int i = 0; i < all_methods_count; ++i) {
+        const method_case *m = &all_methods[i];
+        ks_smooth_options o =
+            options_of(m, KS_F64, KS_OUT_FILTERED_MEAN | KS_OUT_FILTERED_COV | KS_OUT_LOGLIK_TERMS);
+        golden_buffers *plain = run_well(g, m, KS_F64, 1, o.outputs, NULL);
+        const golden_results *r = golden_widen(plain);
+        ks_smooth_plan *plan = NULL;
+        double mean[B * SERIES], cov[B * SERIES], terms[B * SERIES];
+        for (int j = 0; j < B * SERIES; ++j) mean[j] = cov[j] = terms[j] = -1234;
+        ks_outputs to = KS_OUTPUTS_INIT;
+        to.filtered_mean = (ks_out){ mean, ROW, SERIES };
+        to.filtered_cov = (ks_out){ cov, ROW, SERIES };
+        to.loglik_terms = (ks_out){ terms, ROW, SERIES };
+        assert_int_equal(ks_smooth_plan_create(&plan, NULL, T, B, NX, 1, &o), KS_OK);
+        void *work = aligned_alloc(64, (ks_smooth_workspace_bytes(plan) + 63) / 64 * 64);
+        const ks_model model = golden_model(g, KS_F64);
+        assert_int_equal(ks_smooth_run(plan, &model, golden_y(g, KS_F64), &to, work, NULL), KS_OK);
+        for (int b = 0; b < B; ++b)
+            for (int at = 0; at < SERIES; ++at) {
+                const int k = at / ROW, j = at % ROW;
+                const double *x = r->array[4] + (b * T + k) * NX;
+                const double *P = r->array[5] + (b * T + k) * NX * NX;
+                const int inside = k < T;
+                const double em = inside && j < NX ? x[j] : -1234;
+                const double ec = inside && j < NX * NX ? P[j] : -1234;
+                const double et = inside && j < 1 ? r->array[1][b * T + k] : -1234;
+                assert_memory_equal(&mean[b * SERIES + at], &em, sizeof em);
+                assert_memory_equal(&cov[b * SERIES + at], &ec, sizeof ec);
+                assert_memory_equal(&terms[b * SERIES + at], &et, sizeof et);
+            }
+        free(work);
+        ks_smooth_plan_destroy(plan);
+        golden_buffers_free(plain);
+    }
+    golden_free(g);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(short_series),      cmocka_unit_test(nothing_observed),
+        cmocka_unit_test(no_process_noise),  cmocka_unit_test(exactly_known_start),
+        cmocka_unit_test(certain_path),
+        cmocka_unit_test(one_exact_channel), cmocka_unit_test(models_that_scans_refuse),
+        cmocka_unit_test(exact_first_step),  cmocka_unit_test(odd_sizes),
+        cmocka_unit_test(more_entries_than_states), cmocka_unit_test(strided_outputs),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
