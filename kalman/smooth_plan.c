@@ -90,7 +90,7 @@ ks_status ks_smooth_plan_create(ks_smooth_plan **out, ks_context *context, int64
         ks_smooth_plan_destroy(plan);
         return status;
     }
-    plan->workspace += zeros;
+    plan->workspace = (plan->workspace + zeros) / KS_CARVE_ALIGNMENT * KS_CARVE_ALIGNMENT;
     *out = plan;
     return KS_OK;
 }
