@@ -17,11 +17,7 @@ typedef KS_NUM KS_T(ks_bt_quad_at)
 #define KS_BT_LOAD(p) ((KS_T(ks_bt_wide)) * (const KS_T(ks_bt_wide_at) *)(const void *)(p))
 #define KS_BT_STORE(p, v) (*(KS_T(ks_bt_wide_at) *)(void *)(p) = (KS_T(ks_bt_wide_at))(v))
 /* Vectors of a tile: what fits the registers beside its operands. */
-#ifdef __AVX__
-#  define KS_BT_PAIR 2
-#else
-#  define KS_BT_PAIR 1
-#endif
+#define KS_BT_PAIR (KS_VECTOR_BYTES / 16)
 
 /** Block (n, n) with row stride n to a panel; symmetric from its lower triangle. */
 KS_HD void KS_T(ks_bt_load_symmetric)(int n, int np, int ld, const KS_NUM *KS_RESTRICT block,

@@ -1,0 +1,181 @@
+/* test_arguments.c -- arguments that are wrong, memory that runs out. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "failalloc.h"
+#include "system.h"
+
+static void refused(int64_t N, int n, const ks_blocktri_options *o, ks_status wanted)
+{
+    ks_blocktri_plan *plan = (ks_blocktri_plan *)&plan;
+    assert_int_equal(ks_blocktri_plan_create(&plan, NULL, N, n, o), wanted);
+    assert_null(plan);
+}
+
+static void test_plan_arguments(void **state)
+{
+    (void)state;
+    const ks_blocktri_options good = KS_BLOCKTRI_OPTIONS_INIT;
+    ks_blocktri_options o = good;
+    refused(0, 4, &o, KS_EINVAL);
+    refused(-1, 4, &o, KS_EINVAL);
+    refused(4, 0, &o, KS_EINVAL);
+    refused(INT64_MAX, 1, &o, KS_ENOMEM);
+    refused(1, 1 << 20, &o, KS_ENOMEM);
+    o.size = 1, refused(4, 4, &o, KS_EINVAL), o = good;
+    o.order = (ks_blocktri_order)KS_BLOCKTRI_ORDERS, refused(4, 4, &o, KS_EINVAL), o = good;
+    o.precision = (ks_precision)7, refused(4, 4, &o, KS_EINVAL), o = good;
+    o.tier = (ks_tier)7, refused(4, 4, &o, KS_EINVAL), o = good;
+    o.threads = -1, refused(4, 4, &o, KS_EINVAL), o = good;
+    o.segments = 1, refused(4, 4, &o, KS_EINVAL), o = good;
+    o.separator_spacing = 1, refused(4, 4, &o, KS_EINVAL), o = good;
+    o.crossover = 1, refused(4, 4, &o, KS_EINVAL), o = good;
+    assert_int_equal(ks_blocktri_plan_create(NULL, NULL, 4, 4, NULL), KS_EINVAL);
+    ks_blocktri_plan_destroy(NULL);
+}
+
+static void test_names(void **state)
+{
+    (void)state;
+    static const char *const names[KS_BLOCKTRI_ORDERS] = {
+        "auto", "sequential", "twisted", "partition", "nested-dissection", "recursive-schur",
+    };
+    for (int i = 0; i < KS_BLOCKTRI_ORDERS; ++i)
+        assert_string_equal(ks_blocktri_order_name((ks_blocktri_order)i), names[i]);
+    assert_null(ks_blocktri_order_name((ks_blocktri_order)KS_BLOCKTRI_ORDERS));
+}
+
+static int64_t segments_of(int64_t N, const ks_blocktri_options *o, int threads,
+                           ks_blocktri_order wanted)
+{
+    ks_context_options c = KS_CONTEXT_OPTIONS_INIT;
+    ks_context *context;
+    ks_blocktri_plan *plan;
+    c.threads = threads;
+    assert_int_equal(ks_context_create(&context, &c), KS_OK);
+    assert_int_equal(ks_blocktri_plan_create(&plan, context, N, 4, o), KS_OK);
+    assert_int_equal(ks_blocktri_plan_order(plan), wanted);
+    const int64_t segments = ks_blocktri_plan_segments(plan);
+    ks_blocktri_plan_destroy(plan);
+    ks_context_destroy(context);
+    return segments;
+}
+
+static void test_choice(void **state)
+{
+    (void)state;
+    ks_blocktri_options o = KS_BLOCKTRI_OPTIONS_INIT;
+    assert_int_equal(segments_of(1000, &o, 1, KS_BLOCKTRI_SEQUENTIAL), 1);
+    assert_int_equal(segments_of(3, &o, 8, KS_BLOCKTRI_SEQUENTIAL), 1);
+    assert_int_equal(segments_of(1000, &o, 2, KS_BLOCKTRI_TWISTED), 2);
+    assert_int_equal(segments_of(1000, &o, 5, KS_BLOCKTRI_TWISTED), 2);
+    assert_int_equal(segments_of(1000, &o, 8, KS_BLOCKTRI_PARTITION), 8);
+    o.order = KS_BLOCKTRI_PARTITION;
+    assert_int_equal(segments_of(1000, &o, 8, KS_BLOCKTRI_PARTITION), 4);
+    assert_int_equal(segments_of(6, &o, 8, KS_BLOCKTRI_PARTITION), 3);
+    o.order = KS_BLOCKTRI_RECURSIVE_SCHUR;
+    assert_int_equal(segments_of(1000, &o, 1, KS_BLOCKTRI_RECURSIVE_SCHUR), 125);
+}
+
+static void test_run_arguments(void **state)
+{
+    (void)state;
+    bt_system s = bt_system_make(KS_F64, 12, 3, 2, 0, 1);
+    const ks_blocktri_options o = bt_options(KS_BLOCKTRI_PARTITION, KS_F64);
+    bt_solver v = bt_solver_make(&s, &o, 1, 0);
+    ks_blocktri_matrix A = bt_matrix(&s);
+    ks_blocktri_factor f = v.factor;
+    ks_blocktri_info info = KS_BLOCKTRI_INFO_INIT;
+    const ks_blocks none = { NULL, 0 };
+    double value;
+    ks_blocktri_norms norms;
+
+    assert_int_equal(ks_blocktri_factorize(NULL, &A, &f, v.work, &info), KS_EINVAL);
+    assert_int_equal(info.status, KS_EINVAL);
+    assert_int_equal(ks_blocktri_factorize(v.plan, NULL, &f, v.work, &info), KS_EINVAL);
+    assert_int_equal(ks_blocktri_factorize(v.plan, &A, NULL, v.work, &info), KS_EINVAL);
+    assert_int_equal(ks_blocktri_factorize(v.plan, &A, &f, NULL, &info), KS_EINVAL);
+    assert_int_equal(ks_blocktri_factorize(v.plan, &A, &f, (char *)v.work + 8, &info), KS_EINVAL);
+    info.size = 3;
+    assert_int_equal(ks_blocktri_factorize(v.plan, &A, &f, v.work, &info), KS_EINVAL);
+    f.fill = NULL;
+    assert_int_equal(ks_blocktri_factorize(v.plan, &A, &f, v.work, NULL), KS_EINVAL);
+    f = v.factor, f.D.stride = 8;
+    assert_int_equal(ks_blocktri_factorize(v.plan, &A, &f, v.work, NULL), KS_EINVAL);
+    f = v.factor, f.L.data = NULL;
+    assert_int_equal(ks_blocktri_factorize(v.plan, &A, &f, v.work, NULL), KS_EINVAL);
+    f = v.factor, A.L.data = NULL;
+    assert_int_equal(ks_blocktri_factorize(v.plan, &A, &f, v.work, NULL), KS_EINVAL);
+    A = bt_matrix(&s), A.D.stride = -9;
+    assert_int_equal(ks_blocktri_factorize(v.plan, &A, &f, v.work, NULL), KS_EINVAL);
+    A = bt_matrix(&s), A.D.data = f.D.data, A.D.stride = 0; /* in place, stepping otherwise */
+    assert_int_equal(ks_blocktri_factorize(v.plan, &A, &f, v.work, NULL), KS_EINVAL);
+    A = bt_matrix(&s);
+    assert_int_equal(ks_blocktri_factorize(v.plan, &A, &f, v.work, NULL), KS_OK);
+
+    ks_blocks x = bt_x(&s);
+    assert_int_equal(ks_blocktri_solve(v.plan, &f, 0, bt_b(&s), x, v.work), KS_EINVAL);
+    assert_int_equal(ks_blocktri_solve(v.plan, &f, 3, bt_b(&s), x, v.work), KS_EINVAL);
+    assert_int_equal(ks_blocktri_solve(v.plan, &f, 2, bt_b(&s), none, v.work), KS_EINVAL);
+    assert_int_equal(ks_blocktri_solve(v.plan, &f, 2, bt_b(&s), x, NULL), KS_EINVAL);
+    assert_int_equal(ks_blocktri_solve(v.plan, NULL, 2, bt_b(&s), x, v.work), KS_EINVAL);
+    x.stride = 0;
+    assert_int_equal(ks_blocktri_solve(v.plan, &f, 2, bt_b(&s), x, v.work), KS_EINVAL);
+    assert_int_equal(ks_blocktri_logdet(v.plan, &f, NULL), KS_EINVAL);
+    assert_int_equal(ks_blocktri_logdet(NULL, &f, &value), KS_EINVAL);
+    assert_int_equal(ks_blocktri_inverse_blocks(v.plan, &f, none, none, v.inverse_work), KS_EINVAL);
+    assert_int_equal(ks_blocktri_residual(v.plan, &A, 2, bt_x_in(&s), bt_b(&s), NULL), KS_EINVAL);
+    assert_int_equal(ks_blocktri_residual(v.plan, &A, 0, bt_x_in(&s), bt_b(&s), &norms), KS_EINVAL);
+    bt_solver_free(&v);
+    bt_system_free(&s);
+}
+
+/* Every allocation fails once; and nothing but making the plan allocates. */
+static void test_memory(void **state)
+{
+    (void)state;
+    failalloc memory = FAILALLOC_INIT;
+    for (int order = 0; order < KS_BLOCKTRI_ORDERS; ++order) {
+        const ks_blocktri_options o = bt_options((ks_blocktri_order)order, KS_F64);
+        for (memory.fail_at = 1;; ++memory.fail_at) {
+            memory.calls = 0;
+            ks_context_options c = KS_CONTEXT_OPTIONS_INIT;
+            c.allocator = failalloc_allocator(&memory);
+            ks_context *context = NULL;
+            ks_blocktri_plan *plan = NULL;
+            ks_status status = ks_context_create(&context, &c);
+            if (status == KS_OK) status = ks_blocktri_plan_create(&plan, context, 40, 4, &o);
+            const long calls = memory.calls;
+            if (status == KS_OK) {
+                bt_system s = bt_system_make(KS_F64, 40, 4, 1, 0, 9);
+                bt_solver v = bt_solver_make(&s, &o, 1, 0);
+                const ks_blocktri_matrix A = bt_matrix(&s);
+                assert_int_equal(ks_blocktri_factorize(plan, &A, &v.factor, v.work, NULL), KS_OK);
+                assert_int_equal(ks_blocktri_solve(plan, &v.factor, 1, bt_b(&s), bt_x(&s), v.work),
+                                 KS_OK);
+                assert_int_equal(memory.calls, calls);
+                bt_solver_free(&v);
+                bt_system_free(&s);
+            }
+            ks_blocktri_plan_destroy(plan);
+            ks_context_destroy(context);
+            assert_int_equal(atomic_load(&memory.live), 0);
+            if (status == KS_OK) break;
+            assert_int_equal(status, KS_ENOMEM);
+            assert_null(plan);
+        }
+        assert_true(memory.fail_at > 2);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_plan_arguments), cmocka_unit_test(test_names),
+        cmocka_unit_test(test_choice),         cmocka_unit_test(test_run_arguments),
+        cmocka_unit_test(test_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

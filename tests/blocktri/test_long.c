@@ -1,0 +1,238 @@
+/* test_long.c -- long systems: residuals, threads, new numbers, matrices that are not definite. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "system.h"
+
+static ks_status factorize(const bt_solver *solver, const bt_system *s, ks_blocktri_info *info)
+{
+    const ks_blocktri_matrix matrix = bt_matrix(s);
+    return ks_blocktri_factorize(solver->plan, &matrix, &solver->factor, solver->work, info);
+}
+
+static ks_status solve(const bt_solver *solver, const bt_system *s)
+{
+    return ks_blocktri_solve(solver->plan, &solver->factor, s->nrhs, bt_b(s), bt_x(s),
+                             solver->work);
+}
+
+/* The default sizes of the orders, and small ones. */
+static ks_blocktri_options long_options(int order, ks_precision precision, int round)
+{
+    ks_blocktri_options o = bt_options((ks_blocktri_order)order, precision);
+    if (round == 0) o.segments = o.separator_spacing = o.crossover = 0;
+    return o;
+}
+
+static void test_residuals(void **state)
+{
+    (void)state;
+    static const struct { int64_t N; int n, nrhs; } cases[] = {
+        { 1000, 4, 1 }, { 997, 6, 2 }, { 2003, 3, 1 }, { 1000, 1, 5 }, { 251, 17, 4 },
+        { 101, 40, 1 }, { 53, 70, 7 },
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; ++c)
+        for (int order = 0; order < KS_BLOCKTRI_ORDERS; ++order)
+            for (int round = 0; round < 4; ++round) {
+                const ks_precision precision = round & 2 ? KS_F32 : KS_F64;
+                bt_system s = bt_system_make(precision, cases[c].N, cases[c].n, cases[c].nrhs, 0, 7);
+                const ks_blocktri_options o = long_options(order, precision, round & 1);
+                bt_solver solver = bt_solver_make(&s, &o, 2, 0);
+                assert_int_equal(factorize(&solver, &s, NULL), KS_OK);
+                assert_int_equal(solve(&solver, &s), KS_OK);
+                assert_true(bt_backward_error(&solver, &s) < (precision == KS_F64 ? 1e-15 : 5e-7));
+                bt_solver_free(&solver);
+                bt_system_free(&s);
+            }
+}
+
+/* Scale the unknowns so that the matrix is graded: the backward error must not care. */
+static void test_graded(void **state)
+{
+    (void)state;
+    const int64_t N = 300;
+    const int n = 5;
+    for (int order = 1; order < KS_BLOCKTRI_ORDERS; ++order) {
+        bt_system s = bt_system_make(KS_F64, N, n, 1, 0, 11);
+        double *D = s.D, *L = s.L;
+        for (int64_t k = 0; k < N; ++k)
+            for (int i = 0; i < n; ++i)
+                for (int j = 0; j < n; ++j) {
+                    const double row = pow(10, -6.0 * ((double)(k % 50) * n + i) / (50.0 * n));
+                    const double column = pow(10, -6.0 * ((double)(k % 50) * n + j) / (50.0 * n));
+                    const double below =
+                        pow(10, -6.0 * ((double)((k + 1) % 50) * n + i) / (50.0 * n));
+                    D[k * s.stride + i * n + j] *= row * column;
+                    if (k + 1 < N) L[k * s.stride + i * n + j] *= below * column;
+                }
+        const ks_blocktri_options o = bt_options((ks_blocktri_order)order, KS_F64);
+        bt_solver solver = bt_solver_make(&s, &o, 1, 0);
+        assert_int_equal(factorize(&solver, &s, NULL), KS_OK);
+        assert_int_equal(solve(&solver, &s), KS_OK);
+        assert_true(bt_backward_error(&solver, &s) < 1e-13);
+        bt_solver_free(&solver);
+        bt_system_free(&s);
+    }
+}
+
+/** Everything that a plan computes, in one array. */
+static double *all_results(const bt_system *s, const ks_blocktri_options *o, int threads,
+                           size_t *count)
+{
+    const int64_t size = (int64_t)s->n * s->n, rows = (int64_t)s->n * s->nrhs;
+    bt_solver solver = bt_solver_make(s, o, threads, 0);
+    *count = (size_t)(s->N * (2 * size + rows) + 1);
+    double *out = calloc(*count, sizeof *out), *at = out;
+    assert_non_null(out);
+    const ks_blocks diagonal = { out, size }, lag = { out + s->N * size, size };
+    const ks_blocks x = { out + 2 * s->N * size, rows };
+    assert_int_equal(factorize(&solver, s, NULL), KS_OK);
+    assert_int_equal(ks_blocktri_inverse_blocks(solver.plan, &solver.factor, diagonal, lag,
+                                                solver.inverse_work),
+                     KS_OK);
+    assert_int_equal(ks_blocktri_solve(solver.plan, &solver.factor, s->nrhs, bt_b(s), x,
+                                       solver.work),
+                     KS_OK);
+    assert_int_equal(ks_blocktri_logdet(solver.plan, &solver.factor, &at[*count - 1]), KS_OK);
+    bt_solver_free(&solver);
+    return out;
+}
+
+static void test_threads_same_bits(void **state)
+{
+    (void)state;
+    for (int order = 1; order < KS_BLOCKTRI_ORDERS; ++order) {
+        bt_system s = bt_system_make(KS_F64, 211, 5, 2, 0, 3);
+        ks_blocktri_options o = bt_options((ks_blocktri_order)order, KS_F64);
+        o.segments = 6;
+        size_t count;
+        double *one = all_results(&s, &o, 1, &count);
+        for (int threads = 2; threads <= 8; ++threads) {
+            double *many = all_results(&s, &o, threads, &count);
+            assert_memory_equal(one, many, count * sizeof *one);
+            free(many);
+        }
+        free(one);
+        bt_system_free(&s);
+    }
+}
+
+/* New numbers without a new plan; the solution in place of the right-hand side. */
+static void test_refactor(void **state)
+{
+    (void)state;
+    for (int order = 1; order < KS_BLOCKTRI_ORDERS; ++order) {
+        bt_system a = bt_system_make(KS_F64, 47, 4, 1, 0, 1), b = bt_system_make(KS_F64, 47, 4, 1, 0, 2);
+        const ks_blocktri_options o = bt_options((ks_blocktri_order)order, KS_F64);
+        bt_solver solver = bt_solver_make(&a, &o, 2, 0), fresh = bt_solver_make(&b, &o, 2, 0);
+        assert_int_equal(factorize(&solver, &a, NULL), KS_OK);
+        assert_int_equal(factorize(&solver, &b, NULL), KS_OK);
+        assert_int_equal(factorize(&fresh, &b, NULL), KS_OK);
+        assert_int_equal(solve(&solver, &b), KS_OK);
+        assert_true(bt_backward_error(&solver, &b) < 1e-15);
+        const ks_blocks x = { b.b, b.rhs_stride };
+        assert_int_equal(ks_blocktri_solve(fresh.plan, &fresh.factor, 1, bt_b(&b), x, fresh.work),
+                         KS_OK);
+        assert_memory_equal(b.b, b.x, (size_t)(47 * b.rhs_stride) * sizeof(double));
+        bt_solver_free(&solver);
+        bt_solver_free(&fresh);
+        bt_system_free(&a);
+        bt_system_free(&b);
+    }
+}
+
+/* One block for all, by a stride of 0. */
+static void test_repeated_blocks(void **state)
+{
+    (void)state;
+    for (int order = 1; order < KS_BLOCKTRI_ORDERS; ++order) {
+        bt_system s = bt_system_make(KS_F64, 60, 3, 1, 0, 5);
+        const int64_t size = s.stride;
+        for (int64_t k = 1; k < s.N; ++k) {
+            memcpy((double *)s.D + k * size, s.D, (size_t)size * sizeof(double));
+            memcpy((double *)s.L + k * size, s.L, (size_t)size * sizeof(double));
+        }
+        const ks_blocktri_options o = bt_options((ks_blocktri_order)order, KS_F64);
+        bt_solver solver = bt_solver_make(&s, &o, 1, 0);
+        const ks_blocktri_matrix repeated = { { s.D, 0 }, { s.L, 0 } };
+        double *factor = malloc((size_t)(s.N * size) * sizeof(double));
+        assert_non_null(factor);
+        assert_int_equal(factorize(&solver, &s, NULL), KS_OK);
+        assert_int_equal(solve(&solver, &s), KS_OK);
+        memcpy(factor, s.x, (size_t)(s.N * s.rhs_stride) * sizeof(double));
+        assert_int_equal(ks_blocktri_factorize(solver.plan, &repeated, &solver.factor, solver.work,
+                                               NULL),
+                         KS_OK);
+        assert_int_equal(solve(&solver, &s), KS_OK);
+        assert_memory_equal(factor, s.x, (size_t)(s.N * s.rhs_stride) * sizeof(double));
+        free(factor);
+        bt_solver_free(&solver);
+        bt_system_free(&s);
+    }
+}
+
+/* Block k is made to fail at pivot i in every order: without block k the matrix is definite. */
+static void expect_failure(bt_system *s, int order, int64_t k, int i, double value)
+{
+    const int64_t at = k * s->stride + (int64_t)i * s->n + i;
+    const double before = bt_get(s, s->D, at);
+    bt_put(s, s->D, at, value);
+    const ks_blocktri_options o = bt_options((ks_blocktri_order)order, s->precision);
+    bt_solver solver = bt_solver_make(s, &o, 2, 0);
+    ks_blocktri_info info = KS_BLOCKTRI_INFO_INIT;
+    assert_int_equal(factorize(&solver, s, &info), KS_ENOTPD);
+    assert_int_equal(info.status, KS_ENOTPD);
+    assert_int_equal(info.block, k);
+    assert_int_equal(info.pivot, i);
+    bt_solver_free(&solver);
+    bt_put(s, s->D, at, before);
+}
+
+static void test_failing_block(void **state)
+{
+    (void)state;
+    for (int order = 1; order < KS_BLOCKTRI_ORDERS; ++order)
+        for (int round = 0; round < 3; ++round) {
+            const int n = round == 2 ? 36 : round == 1 ? 7 : 4;
+            const int64_t N = 23;
+            bt_system s = bt_system_make(order % 2 ? KS_F64 : KS_F32, N, n, 1, 0, 4);
+            for (int64_t k = 0; k < N; ++k) {
+                expect_failure(&s, order, k, (int)(k % n), -1);
+                expect_failure(&s, order, k, n - 1, (double)NAN);
+                expect_failure(&s, order, k, n - 1, (double)INFINITY);
+            }
+            bt_system_free(&s);
+        }
+}
+
+/* Of several blocks that fail in one round the lowest is named, whatever the threads. */
+static void test_lowest_failure(void **state)
+{
+    (void)state;
+    for (int threads = 1; threads <= 4; ++threads) {
+        bt_system s = bt_system_make(KS_F64, 64, 3, 1, 0, 4);
+        for (int64_t k = 10; k < 64; k += 2) bt_put(&s, s.D, k * s.stride, 0);
+        const ks_blocktri_options o = bt_options(KS_BLOCKTRI_NESTED_DISSECTION, KS_F64);
+        bt_solver solver = bt_solver_make(&s, &o, threads, 1);
+        ks_blocktri_info info = KS_BLOCKTRI_INFO_INIT;
+        assert_int_equal(factorize(&solver, &s, &info), KS_ENOTPD);
+        assert_int_equal(info.block, 10);
+        assert_int_equal(info.pivot, 0);
+        bt_solver_free(&solver);
+        bt_system_free(&s);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_residuals),         cmocka_unit_test(test_graded),
+        cmocka_unit_test(test_threads_same_bits), cmocka_unit_test(test_refactor),
+        cmocka_unit_test(test_repeated_blocks),   cmocka_unit_test(test_failing_block),
+        cmocka_unit_test(test_lowest_failure),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
