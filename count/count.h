@@ -45,6 +45,7 @@ typedef struct ks_count_result {
     int64_t span_flops;       /**< time_flops on as many threads as there are lanes              */
     int64_t span_steps;       /**< parallel steps                                                */
     int64_t combines;         /**< applications of scan operators                                */
+    int64_t combine_flops;    /**< the part of the work that they are                            */
     int64_t storage_elements; /**< most scan elements stored at once                             */
     int64_t storage_bytes;    /**< most bytes of elements and estimates, in double               */
 } ks_count_result;

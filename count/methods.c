@@ -24,6 +24,7 @@ typedef struct counting {
     const ks_unit_costs *unit;
     const ks_count_case *what;
     ks_scan_plan *forward, *reverse;
+    int64_t combine_flops;
 } counting;
 
 /** The scans re-run chunks rather than keep an element for each step. */
@@ -76,18 +77,29 @@ static int rerun_smoother(void *user, int carried, int64_t first, int64_t steps,
            (last && ks_flops_add(flops, c->unit->smooth_step_last, 1));
 }
 
+static ks_status scan(counting *c, ks_count *count, const ks_schedule *schedule,
+                      const ks_operation_costs *costs)
+{
+    const int64_t before = count->combines;
+    const ks_status status = ks_count_schedule(count, schedule, costs, c->what->threads);
+    /* Part of the work, which fits. */
+    if (status == KS_OK)
+        c->combine_flops += (count->combines - before) * ks_flops_total(costs->combine);
+    return status;
+}
+
 static ks_status scan_filter_elements(counting *c, ks_count *count, const ks_schedule *schedule)
 {
     const ks_operation_costs costs = {c->unit->filter_combine, c->unit->filter_neutral, c,
                                       absorb_filter, rerun_filter};
-    return ks_count_schedule(count, schedule, &costs, c->what->threads);
+    return scan(c, count, schedule, &costs);
 }
 
 static ks_status scan_smooth_elements(counting *c, ks_count *count, const ks_schedule *schedule)
 {
     const ks_operation_costs costs = {c->unit->smooth_combine, c->unit->smooth_neutral, c,
                                       absorb_smoother, rerun_smoother};
-    return ks_count_schedule(count, schedule, &costs, c->what->threads);
+    return scan(c, count, schedule, &costs);
 }
 
 /** Alg. 5: elements, forward scan, estimates; and for the log-likelihood a filter step from each
@@ -244,7 +256,7 @@ static ks_status count_any(counting *c, ks_count *count)
 ks_status ks_count_method(ks_count_result *result, const ks_unit_costs *costs,
                           const ks_count_case *what)
 {
-    counting c = {costs, what, NULL, NULL};
+    counting c = {costs, what, NULL, NULL, 0};
     ks_count count;
     memset(result, 0, sizeof *result);
     memset(&count, 0, sizeof count);
@@ -261,5 +273,6 @@ ks_status ks_count_method(ks_count_result *result, const ks_unit_costs *costs,
     result->span_flops = count.critical;
     result->span_steps = count.span;
     result->combines = count.combines;
+    result->combine_flops = c.combine_flops;
     return status;
 }

@@ -14,8 +14,9 @@ extern "C" {
 
 /** Fill a kernel table. Its functions take and give doubles, and add what they do to the counts of
  *  the calling thread. They stay in the ordinary form; `start` too, where other tables begin in the
- *  array form. For states in the ordinary form and observations without a missing entry the counts
- *  depend on sizes and number of steps alone. */
+ *  array form. For states in the ordinary form, observations without a missing entry and a model
+ *  that varies with the step (what is constant may be remembered rather than computed again) the
+ *  counts depend on sizes and number of steps alone. */
 void ks_counting_kernels(ks_kernels *kernels);
 
 /** What the calling thread has counted since it last called this. */

@@ -247,14 +247,6 @@ static void print_table(const ks_count_settings *s, const ks_count_row *rows, in
     }
 }
 
-static ks_exit explain(ks_status status, const ks_count_settings *s, const ks_count_case *what,
-                       ks_failure *failure)
-{
-    return ks_fail(failure, KS_EXIT_USAGE,
-                   "T = %lld with nx = %d, ny = %d: the counts do not fit 64 bits, or memory is "
-                   "short (%s)", (long long)what->T, s->nx, s->ny, ks_strerror(status));
-}
-
 static ks_exit count_rows(const ks_count_settings *s, ks_count_row *rows, int64_t count,
                           ks_failure *failure)
 {
@@ -265,7 +257,10 @@ static ks_exit count_rows(const ks_count_settings *s, ks_count_row *rows, int64_
                        ks_strerror(found));
     for (int64_t i = 0; i < count; ++i) {
         const ks_status status = ks_count_method(&rows[i].result, &costs, &rows[i].what);
-        if (status != KS_OK) return explain(status, s, &rows[i].what, failure);
+        if (status != KS_OK)
+            return ks_fail(failure, KS_EXIT_USAGE, "T = %lld with nx = %d, ny = %d: a count does "
+                           "not fit 64 bits, or memory is short", (long long)rows[i].what.T, s->nx,
+                           s->ny);
     }
     if (s->calibrate && ks_count_calibrate(s, &costs, rows, count, failure)) return failure->code;
     if (s->plot && ks_count_plot(s, rows, count, failure)) return failure->code;

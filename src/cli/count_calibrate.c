@@ -1,5 +1,5 @@
-/* count_calibrate.c -- from counted operations to seconds: one short run of each method on one thread
- * tells what an operation costs on this machine, and every case is then run beside its prediction. */
+/* count_calibrate.c -- from counted operations to seconds: short runs of each method on one thread
+ * tell what an operation costs on this machine, and every case is then run beside its prediction. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,9 +8,10 @@
 #include "count_settings.h"
 #include "kalscan/smooth.h"
 
-enum { SHORT = 4096, REPEATS = 7 };
+enum { SHORT = 2048, REPEATS = 7 };
 
-/** A model whose steps are all ordinary ones, and room for the results. */
+/** A model whose steps are all ordinary ones, and room for the results. F is given for each step,
+ *  so that nothing is remembered from one step to the next. */
 typedef struct trial {
     ks_model model;
     ks_outputs outputs;
@@ -47,7 +48,7 @@ static ks_out rows_out(double *data, int64_t numbers)
 static ks_exit make_trial(trial *t, int64_t T, int nx, int ny, ks_failure *failure)
 {
     const size_t n = (size_t)nx, m = (size_t)ny;
-    const size_t fixed = 3 * n * n + 2 * n + m * n + m * m, each = m + n + n * n;
+    const size_t fixed = 2 * n * n + 2 * n + m * n + m * m, each = m + n + 2 * n * n;
     const ks_model model = KS_MODEL_INIT;
     const ks_outputs none = KS_OUTPUTS_INIT;
     memset(t, 0, sizeof *t);
@@ -58,10 +59,10 @@ static ks_exit make_trial(trial *t, int64_t T, int nx, int ny, ks_failure *failu
         return ks_fail(failure, KS_EXIT_RESOURCES, "no memory for a series of T = %lld",
                        (long long)T);
     double *at = t->memory;
-    double *F = at, *Q = (at += n * n), *P0 = (at += n * n), *u = (at += n * n);
+    double *F = at, *Q = (at += (size_t)T * n * n), *P0 = (at += n * n), *u = (at += n * n);
     double *m0 = (at += n), *H = (at += n), *R = (at += m * n), *y = (at += m * m);
     double *mean = (at += (size_t)T * m), *cov = at + (size_t)T * n;
-    fill(F, nx, nx, 0.9, 0.05 / nx);
+    for (int64_t k = 0; k < T; ++k) fill(F + k * nx * nx, nx, nx, 0.9, 0.05 / nx);
     fill(Q, nx, nx, 1.0, 0.5 / nx);
     fill(P0, nx, nx, 1.0, 0.0);
     fill(u, nx, 1, 0.1, 0.1);
@@ -70,6 +71,7 @@ static ks_exit make_trial(trial *t, int64_t T, int nx, int ny, ks_failure *failu
     fill(R, ny, ny, 1.0, 0.25 / ny);
     for (int64_t i = 0; i < T * ny; ++i) y[i] = 3 * sin(0.7 * (double)i);
     t->model.F = constant(F);
+    t->model.F.step_stride = (int64_t)nx * nx;
     t->model.Q = constant(Q);
     t->model.P0 = constant(P0);
     t->model.u = constant(u);
@@ -160,35 +162,68 @@ static ks_exit measure(const ks_count_settings *s, const ks_count_case *what, do
                    "--calibrate, T = %lld: %s", (long long)what->T, ks_strerror(status));
 }
 
-/** Seconds for an operation of a method: of a short series on one thread, with the scan that copies
- *  least. */
-static ks_exit find_rate(const ks_count_settings *s, const ks_unit_costs *costs,
-                         ks_counted_method method, double *rate, ks_failure *failure)
+/** Seconds for an operation of a combine, and for one of everything else: combines run on small
+ *  blocks that stay in cache, the rest streams model and results through memory. */
+typedef struct rates {
+    double combine, other;
+} rates;
+
+static double predict(rates r, const ks_count_result *result)
 {
-    const ks_count_case what = {method, KS_SCAN_LADNER_FISCHER, 1, SHORT, 1, 0, 1};
-    ks_count_result result;
-    double seconds = 0;
-    const ks_status status = ks_count_method(&result, costs, &what);
+    const double combines = (double)result->combine_flops;
+    const double others = (double)result->work_flops - combines;
+    /* The threads share both alike. */
+    return (r.combine * combines + r.other * others) *
+           ((double)result->time_flops / (double)result->work_flops);
+}
+
+static ks_exit run_short(const ks_count_settings *s, const ks_unit_costs *costs,
+                         ks_counted_method method, ks_scan_algorithm scan,
+                         ks_count_result *result, double *seconds, ks_failure *failure)
+{
+    const ks_count_case what = {method, scan, 1, SHORT, 1, 0, 1};
+    const ks_status status = ks_count_method(result, costs, &what);
     if (status != KS_OK)
         return ks_fail(failure, KS_EXIT_RESOURCES, "--calibrate: %s", ks_strerror(status));
-    if (measure(s, &what, &seconds, failure)) return failure->code;
-    *rate = seconds / (double)result.time_flops;
+    return measure(s, &what, seconds, failure);
+}
+
+/** Two runs with very different numbers of combines give both rates. */
+static ks_exit find_rates(const ks_count_settings *s, const ks_unit_costs *costs,
+                          ks_counted_method method, rates *r, ks_failure *failure)
+{
+    ks_count_result few, many;
+    double seconds_few = 0, seconds_many = 0;
+    if (run_short(s, costs, method, KS_SCAN_LADNER_FISCHER, &few, &seconds_few, failure))
+        return failure->code;
+    r->combine = r->other = seconds_few / (double)few.work_flops;
+    if (!ks_counted_method_scans(method)) return KS_EXIT_DONE;
+    if (run_short(s, costs, method, KS_SCAN_HILLIS_STEELE, &many, &seconds_many, failure))
+        return failure->code;
+    const double others = (double)(few.work_flops - few.combine_flops);
+    const double combine = (seconds_many - seconds_few) /
+                           (double)(many.combine_flops - few.combine_flops);
+    const double other = (seconds_few - combine * (double)few.combine_flops) / others;
+    if (combine > 0 && other > 0) { /* else the machine was too busy to tell them apart */
+        r->combine = combine;
+        r->other = other;
+    }
     return KS_EXIT_DONE;
 }
 
 ks_exit ks_count_calibrate(const ks_count_settings *settings, const ks_unit_costs *costs,
                            ks_count_row *rows, int64_t count, ks_failure *failure)
 {
-    double rate[KS_COUNTED_METHODS] = {0};
+    rates of[KS_COUNTED_METHODS] = {{0, 0}};
     for (int64_t i = 0; i < count; ++i)
         if (rows[i].what.threads > 4096)
             return ks_fail(failure, KS_EXIT_USAGE,
                            "--calibrate: --threads are real ones, at most 4096");
     for (int m = 0; m < settings->methods; ++m)
-        if (find_rate(settings, costs, settings->method[m], &rate[settings->method[m]], failure))
+        if (find_rates(settings, costs, settings->method[m], &of[settings->method[m]], failure))
             return failure->code;
     for (int64_t i = 0; i < count; ++i) {
-        rows[i].predicted = rate[rows[i].what.method] * (double)rows[i].result.time_flops;
+        rows[i].predicted = predict(of[rows[i].what.method], &rows[i].result);
         if (measure(settings, &rows[i].what, &rows[i].measured, failure)) return failure->code;
     }
     return KS_EXIT_DONE;

@@ -51,7 +51,7 @@ static void write_head(const figure *f, const char *path, int columns, int rows)
 {
     const ks_count_settings *s = f->settings;
     const int png = strcmp(s->plot + strlen(s->plot) - 4, ".png") == 0;
-    const int width = 460 * columns, height = 60 + 400 * rows;
+    const int width = (s->bars ? 560 : 460) * columns, height = 60 + 400 * rows;
     if (png)
         fprintf(f->script,
                 "if (strstrt(GPVAL_TERMINALS, 'pngcairo') > 0) {\n"
@@ -63,8 +63,8 @@ static void write_head(const figure *f, const char *path, int columns, int rows)
     fprintf(f->script, "set output ");
     quoted_path(f->script, path);
     fprintf(f->script,
-            "\nset encoding utf8\nset grid ytics lc rgb '#dddddd'\nset border 3\nset tics nomirror\n"
-            "set format y '10^{%%T}'\n"
+            "\nset encoding utf8\nset grid ytics lt 1 lw 0.5 lc rgb '#cccccc'\nset border 3\nset tics nomirror\n"
+            "set key top left Left reverse samplen 2\n"
             "set multiplot layout %d,%d title 'Operations of the busiest of P = %lld threads"
             "%s; nx = %d, ny = %d'\n",
             rows, columns, (long long)s->threads[0],
@@ -108,8 +108,9 @@ static void write_lines(const figure *f)
     time_range(f, &low, &high);
     fprintf(f->script,
             "set logscale xy\nset xlabel 'steps T'\nset yrange [%.17g:%.17g]\n"
-            "set format x '10^{%%T}'\nset grid xtics lc rgb '#dddddd'\nset key top left\n"
+            "set format xy '10^{%%T}'\nset grid xtics lt 1 lw 0.5 lc rgb '#cccccc'\n"
             "set ylabel 'time (operations)'\n", low, high);
+    /* Curves that coincide stay visible: the later ones are thinner. */
     for (int p = 0; p < f->panels; ++p) {
         const ks_counted_method twin = sequential_twin(f->panel[p]);
         char name[32], scan[64];
@@ -124,8 +125,9 @@ static void write_lines(const figure *f)
         fprintf(f->script, "set title '%s'\nplot ", ks_counted_method_name(f->panel[p]));
         for (int c = 0; c < s->scans; ++c) {
             ks_count_scan_text(&row_of(f, f->panel[p], c, 0)->what, scan);
-            fprintf(f->script, "%s$data_%d_%d with linespoints lw 1.5 pt %d ps 0.4 lc rgb '%s' "
-                    "title '%s'", c ? ", \\\n     " : "", p, c, 4 + c, colors[c % COLORS], scan);
+            fprintf(f->script, "%s$data_%d_%d with lines lw %.1f lc rgb '%s' title '%s'",
+                    c ? ", \\\n     " : "", p, c, 1.2 + 1.1 * (s->scans - 1 - c),
+                    colors[c % COLORS], scan);
         }
         if (row_of(f, twin, 0, 0))
             fprintf(f->script, ", \\\n     $twin_%d with lines dt 2 lw 1.5 lc rgb 'black' title "
@@ -141,8 +143,8 @@ static void write_bars(const figure *f)
     fprintf(f->script,
             "set style data histogram\nset style histogram clustered gap 1\n"
             "set style fill solid 0.9 border -1\nset boxwidth 0.9\nset yrange [0:*]\n"
-            "set format y '%%.2s%%c'\nset key top left\nset offsets 0, 0, graph 0.35, 0\n"
-            "set ylabel 'time (operations)'\n");
+            "set format y '%%.1s%%c'\nset offsets 0, 0, graph 0.3, 0\nset xrange [-0.6:%.1f]\n"
+            "set ylabel 'time (operations)'\n", f->panels - 0.4);
     for (int t = 0; t < s->steps; ++t) {
         fprintf(f->script, "$bars_%d << EOD\n", t);
         for (int p = 0; p < f->panels; ++p) {

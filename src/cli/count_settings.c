@@ -28,6 +28,13 @@ ks_exit ks_read_counts(const char *option, const char *text, int64_t high, int m
     return KS_EXIT_DONE;
 }
 
+static bool named(const ks_count_settings *settings, ks_counted_method method)
+{
+    for (int m = 0; m < settings->methods; ++m)
+        if (settings->method[m] == method) return true;
+    return false;
+}
+
 ks_exit ks_read_counted_methods(ks_count_settings *settings, const char *text, ks_failure *failure)
 {
     const char *names[KS_COUNTED_METHODS + 2] = {NULL};
@@ -44,8 +51,8 @@ ks_exit ks_read_counted_methods(ks_count_settings *settings, const char *text, k
         const int first = index == KS_COUNTED_METHODS ? 0 : index;
         const int last = index == KS_COUNTED_METHODS ? KS_COUNTED_METHODS - 1 : index;
         for (int i = first; i <= last; ++i) {
-            if (settings->methods == KS_COUNTED_METHODS)
-                return ks_fail(failure, KS_EXIT_USAGE, "--method: a method is named twice");
+            if (named(settings, (ks_counted_method)i))
+                return ks_fail(failure, KS_EXIT_USAGE, "--method: %s is named twice", names[i]);
             settings->method[settings->methods++] = (ks_counted_method)i;
         }
     }
