@@ -1,7 +1,5 @@
 /* factor_text.h -- factoring and solving along a lane; see chains.h. */
 
-#define KS_BT_BLOCK(base, stride, index, n) ((base) + (index) * (stride))
-
 KS_HD int64_t KS_T(ks_bt_block_at)(const ks_bt_chain *c, int64_t k)
 {
     const int64_t at = c->offset + (c->first + k * c->step) * c->stride;
@@ -137,6 +135,7 @@ static ks_bt_failure KS_T(ks_bt_factor)(const ks_bt_chain *c)
         switch (n) {
         case 4: return KS_T(ks_bt_factor_plain)(4, 4, KS_BT_WIDTH, c);
         case 8: return KS_T(ks_bt_factor_plain)(8, 8, 8, c);
+        case 16: return KS_T(ks_bt_factor_plain)(16, 16, 16, c);
         default: return KS_T(ks_bt_factor_plain)(n, np, c->ld, c);
         }
     }

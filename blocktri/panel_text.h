@@ -7,7 +7,7 @@
  * KS_BT_OWN rows go to BLAS. */
 
 #define KS_BT_WIDTH ((int)(32 / sizeof(KS_NUM)))
-#define KS_BT_OWN 32
+#define KS_BT_OWN 128
 typedef KS_NUM KS_T(ks_bt_wide) __attribute__((vector_size(32)));
 typedef KS_NUM KS_T(ks_bt_wide_at)
     __attribute__((vector_size(32), aligned(sizeof(KS_NUM)), may_alias));
@@ -19,47 +19,101 @@ typedef KS_NUM KS_T(ks_bt_quad_at)
 /* Vectors of a tile: what fits the registers beside its operands. */
 #define KS_BT_PAIR (KS_VECTOR_BYTES / 16)
 
+#define KS_BT_QUAD(p) ((KS_T(ks_bt_quad)) * (const KS_T(ks_bt_quad_at) *)(const void *)(p))
+#define KS_BT_PUT_QUAD(p, v) (*(KS_T(ks_bt_quad_at) *)(void *)(p) = (KS_T(ks_bt_quad_at))(v))
+
+/** t = transposed a, four by four. */
+KS_HD void KS_T(ks_bt_transpose_4)(const KS_T(ks_bt_quad) a[4], KS_T(ks_bt_quad) t[4])
+{
+    const KS_T(ks_bt_quad) even01 = __builtin_shufflevector(a[0], a[1], 0, 4, 2, 6);
+    const KS_T(ks_bt_quad) odd01 = __builtin_shufflevector(a[0], a[1], 1, 5, 3, 7);
+    const KS_T(ks_bt_quad) even23 = __builtin_shufflevector(a[2], a[3], 0, 4, 2, 6);
+    const KS_T(ks_bt_quad) odd23 = __builtin_shufflevector(a[2], a[3], 1, 5, 3, 7);
+    t[0] = __builtin_shufflevector(even01, even23, 0, 1, 4, 5);
+    t[1] = __builtin_shufflevector(odd01, odd23, 0, 1, 4, 5);
+    t[2] = __builtin_shufflevector(even01, even23, 2, 3, 6, 7);
+    t[3] = __builtin_shufflevector(odd01, odd23, 2, 3, 6, 7);
+}
+
+/** Zeros around an (n, n) block in a panel, `diagonal` on the diagonal. */
+KS_HD void KS_T(ks_bt_pad)(int n, int np, int ld, KS_NUM diagonal, KS_NUM *P)
+{
+    for (int i = 0; i < n; ++i)
+        for (int j = n; j < ld; ++j) P[i * ld + j] = KS_LIT(0);
+    for (int i = n; i < np; ++i)
+        for (int j = 0; j < ld; ++j) P[i * ld + j] = i == j ? diagonal : KS_LIT(0);
+}
+
 /** Block (n, n) with row stride n to a panel; symmetric from its lower triangle. */
 KS_HD void KS_T(ks_bt_load_symmetric)(int n, int np, int ld, const KS_NUM *KS_RESTRICT block,
                                       KS_NUM *KS_RESTRICT P)
 {
-    for (int i = 0; i < n; ++i)
+    const int whole = n / 4 * 4;
+    KS_T(ks_bt_quad) a[4], t[4];
+    for (int i = 0; i < whole; i += 4) {
+        for (int j = 0; j < i; j += 4) {
+#pragma GCC unroll 4
+            for (int r = 0; r < 4; ++r) a[r] = KS_BT_QUAD(block + (i + r) * n + j);
+            KS_T(ks_bt_transpose_4)(a, t);
+#pragma GCC unroll 4
+            for (int r = 0; r < 4; ++r) {
+                KS_BT_PUT_QUAD(P + (i + r) * ld + j, a[r]);
+                KS_BT_PUT_QUAD(P + (j + r) * ld + i, t[r]);
+            }
+        }
+#pragma GCC unroll 4
+        for (int r = 0; r < 4; ++r) a[r] = KS_BT_QUAD(block + (i + r) * n + i);
+        KS_T(ks_bt_transpose_4)(a, t);
+        KS_NUM *row = P + i * ld + i;
+        KS_BT_PUT_QUAD(row, __builtin_shufflevector(a[0], t[0], 0, 5, 6, 7));
+        KS_BT_PUT_QUAD(row + ld, __builtin_shufflevector(a[1], t[1], 0, 1, 6, 7));
+        KS_BT_PUT_QUAD(row + 2 * ld, __builtin_shufflevector(a[2], t[2], 0, 1, 2, 7));
+        KS_BT_PUT_QUAD(row + 3 * ld, a[3]);
+    }
+    for (int i = whole; i < n; ++i)
         for (int j = 0; j <= i; ++j) {
             P[i * ld + j] = block[i * n + j];
             P[j * ld + i] = block[i * n + j];
         }
-    for (int i = 0; i < n; ++i)
-        for (int j = n; j < ld; ++j) P[i * ld + j] = KS_LIT(0);
-    for (int i = n; i < np; ++i)
-        for (int j = 0; j < ld; ++j) P[i * ld + j] = i == j ? KS_LIT(1) : KS_LIT(0);
+    KS_T(ks_bt_pad)(n, np, ld, KS_LIT(1), P);
 }
 
 KS_HD void KS_T(ks_bt_load)(int n, int np, int ld, const KS_NUM *KS_RESTRICT block,
                             KS_NUM *KS_RESTRICT P)
 {
     for (int i = 0; i < n; ++i) {
-        for (int j = 0; j < n; ++j) P[i * ld + j] = block[i * n + j];
-        for (int j = n; j < ld; ++j) P[i * ld + j] = KS_LIT(0);
+        int j = 0;
+        for (; j + 4 <= n; j += 4) KS_BT_PUT_QUAD(P + i * ld + j, KS_BT_QUAD(block + i * n + j));
+        for (; j < n; ++j) P[i * ld + j] = block[i * n + j];
     }
-    for (int i = n; i < np; ++i)
-        for (int j = 0; j < ld; ++j) P[i * ld + j] = KS_LIT(0);
+    KS_T(ks_bt_pad)(n, np, ld, KS_LIT(0), P);
 }
 
 KS_HD void KS_T(ks_bt_load_transposed)(int n, int np, int ld, const KS_NUM *KS_RESTRICT block,
                                        KS_NUM *KS_RESTRICT P)
 {
-    for (int i = 0; i < n; ++i) {
-        for (int j = 0; j < n; ++j) P[i * ld + j] = block[j * n + i];
-        for (int j = n; j < ld; ++j) P[i * ld + j] = KS_LIT(0);
-    }
-    for (int i = n; i < np; ++i)
-        for (int j = 0; j < ld; ++j) P[i * ld + j] = KS_LIT(0);
+    const int whole = n / 4 * 4;
+    KS_T(ks_bt_quad) a[4], t[4];
+    for (int i = 0; i < whole; i += 4)
+        for (int j = 0; j < whole; j += 4) {
+#pragma GCC unroll 4
+            for (int r = 0; r < 4; ++r) a[r] = KS_BT_QUAD(block + (j + r) * n + i);
+            KS_T(ks_bt_transpose_4)(a, t);
+#pragma GCC unroll 4
+            for (int r = 0; r < 4; ++r) KS_BT_PUT_QUAD(P + (i + r) * ld + j, t[r]);
+        }
+    for (int i = 0; i < n; ++i)
+        for (int j = i < whole ? whole : 0; j < n; ++j) P[i * ld + j] = block[j * n + i];
+    KS_T(ks_bt_pad)(n, np, ld, KS_LIT(0), P);
 }
 
 KS_HD void KS_T(ks_bt_store)(int n, int ld, const KS_NUM *KS_RESTRICT P, KS_NUM *KS_RESTRICT block)
 {
-    for (int i = 0; i < n; ++i)
-        for (int j = 0; j < n; ++j) block[i * n + j] = P[i * ld + j];
+    for (int i = 0; i < n; ++i) {
+        int j = 0;
+        for (; j + 4 <= n; j += 4) KS_BT_PUT_QUAD(block + i * n + j, KS_BT_QUAD(P + i * ld + j));
+        for (; j < n; ++j) block[i * n + j] = P[i * ld + j];
+    }
 }
 
 /** A block with the panel's upper triangle in its lower one; its own upper one is not touched. */
@@ -164,20 +218,20 @@ KS_HD int KS_T(ks_bt_corner)(int p, int ld, const KS_NUM *D, KS_NUM u[4][4], KS_
     KS_T(ks_bt_quad) s[4];
 #pragma GCC unroll 4
     for (int r = 0; r < 4; ++r)
-        s[r] = *(const KS_T(ks_bt_quad_at) *)(const void *)(D + (p + r) * ld + p);
+        s[r] = KS_BT_QUAD(D + (p + r) * ld + p);
     for (int l = 0; l < p; ++l) {
-        const KS_T(ks_bt_quad) d = *(const KS_T(ks_bt_quad_at) *)(const void *)(D + l * ld + p);
+        const KS_T(ks_bt_quad) d = KS_BT_QUAD(D + l * ld + p);
 #pragma GCC unroll 4
         for (int r = 0; r < 4; ++r) s[r] = s[r] - d[r] * d;
     }
 #pragma GCC unroll 4
     for (int r = 0; r < 4; ++r) {
 #pragma GCC unroll 4
-        for (int q = 0; q < r; ++q) s[r] = s[r] - u[q][r] * *(KS_T(ks_bt_quad_at) *)(void *)u[q];
+        for (int q = 0; q < r; ++q) s[r] = s[r] - u[q][r] * KS_BT_QUAD(u[q]);
         const KS_NUM pivot = s[r][r];
         if (!(pivot > KS_LIT(0) && pivot < KS_LIT(INFINITY))) return p + r;
         inverse[r] = KS_LIT(1) / KS_SQRT(pivot);
-        *(KS_T(ks_bt_quad_at) *)(void *)u[r] = s[r] * inverse[r];
+        KS_BT_PUT_QUAD(u[r], s[r] * inverse[r]);
     }
     return -1;
 }

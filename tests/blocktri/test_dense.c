@@ -8,7 +8,7 @@
 #include "system.h"
 
 static const int sizes[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 33 };
-enum { SIZES = sizeof sizes / sizeof sizes[0], LONGEST = 12, RIGHT_HAND_SIDES = 3 };
+enum { SIZES = sizeof sizes / sizeof sizes[0], LONGEST = 12, RIGHT_HAND_SIDES = 5 };
 
 /** The dense answers. */
 typedef struct reference {
@@ -128,6 +128,16 @@ static void check_all(ks_precision precision, ks_tier tier, int in_place)
                     check_order(precision, N, sizes[i], (ks_blocktri_order)order, tier, in_place);
 }
 
+/* Blocks that BLAS and LAPACK take. */
+static void test_large_blocks(void **state)
+{
+    (void)state;
+    for (int order = 1; order < KS_BLOCKTRI_ORDERS; ++order) {
+        check_order(KS_F64, 5, 130, (ks_blocktri_order)order, KS_TIER_AUTO, 0);
+        check_order(KS_F32, 6, 129, (ks_blocktri_order)order, KS_TIER_AUTO, 1);
+    }
+}
+
 static void test_f64(void **state) { (void)state; check_all(KS_F64, KS_TIER_AUTO, 0); }
 static void test_f64_in_place(void **state) { (void)state; check_all(KS_F64, KS_TIER_AUTO, 1); }
 static void test_f64_baseline(void **state) { (void)state; check_all(KS_F64, KS_TIER_BASELINE, 0); }
@@ -139,7 +149,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_f64),          cmocka_unit_test(test_f64_in_place),
         cmocka_unit_test(test_f64_baseline), cmocka_unit_test(test_f32),
-        cmocka_unit_test(test_f32_baseline),
+        cmocka_unit_test(test_f32_baseline), cmocka_unit_test(test_large_blocks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

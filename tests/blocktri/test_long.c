@@ -32,7 +32,7 @@ static void test_residuals(void **state)
     (void)state;
     static const struct { int64_t N; int n, nrhs; } cases[] = {
         { 1000, 4, 1 }, { 997, 6, 2 }, { 2003, 3, 1 }, { 1000, 1, 5 }, { 251, 17, 4 },
-        { 101, 40, 1 }, { 53, 70, 7 },
+        { 101, 40, 1 }, { 53, 70, 7 }, { 11, 131, 5 },
     };
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; ++c)
         for (int order = 0; order < KS_BLOCKTRI_ORDERS; ++order)
@@ -196,8 +196,9 @@ static void test_failing_block(void **state)
     (void)state;
     for (int order = 1; order < KS_BLOCKTRI_ORDERS; ++order)
         for (int round = 0; round < 3; ++round) {
-            const int n = round == 2 ? 36 : round == 1 ? 7 : 4;
-            const int64_t N = 23;
+            /* The last size goes to LAPACK. */
+            const int n = round == 2 ? 130 : round == 1 ? 7 : 4;
+            const int64_t N = round == 2 ? 9 : 23;
             bt_system s = bt_system_make(order % 2 ? KS_F64 : KS_F32, N, n, 1, 0, 4);
             for (int64_t k = 0; k < N; ++k) {
                 expect_failure(&s, order, k, (int)(k % n), -1);
