@@ -110,7 +110,7 @@ static void write_lines(const figure *f)
             "set logscale xy\nset xlabel 'steps T'\nset yrange [%.17g:%.17g]\n"
             "set format xy '10^{%%T}'\nset grid xtics lt 1 lw 0.5 lc rgb '#cccccc'\n"
             "set ylabel 'time (operations)'\n", low, high);
-    /* Curves that coincide stay visible: the later ones are thinner. */
+    /* Sengupta's scan often coincides with another one, which its dashes leave visible. */
     for (int p = 0; p < f->panels; ++p) {
         const ks_counted_method twin = sequential_twin(f->panel[p]);
         char name[32], scan[64];
@@ -125,8 +125,9 @@ static void write_lines(const figure *f)
         fprintf(f->script, "set title '%s'\nplot ", ks_counted_method_name(f->panel[p]));
         for (int c = 0; c < s->scans; ++c) {
             ks_count_scan_text(&row_of(f, f->panel[p], c, 0)->what, scan);
-            fprintf(f->script, "%s$data_%d_%d with lines lw %.1f lc rgb '%s' title '%s'",
-                    c ? ", \\\n     " : "", p, c, 1.2 + 1.1 * (s->scans - 1 - c),
+            fprintf(f->script, "%s$data_%d_%d with lines lw 2.5 dt %s lc rgb '%s' title '%s'",
+                    c ? ", \\\n     " : "", p, c,
+                    s->scan[c].algorithm == KS_SCAN_SENGUPTA ? "(8,8)" : "1",
                     colors[c % COLORS], scan);
         }
         if (row_of(f, twin, 0, 0))
