@@ -1,27 +1,6 @@
 /* filter_range_text.h -- ranges of filter steps with the estimate carried in and out: streaming,
  * chunks, checkpoints and batches are made of these; see num_f64.h. For scalar numbers. */
 
-/** log p(y[k] | y[0..k-1]) from the whitened innovation: the product of the m pivots is gathered
- *  in *product, which is turned into a logarithm only when it leaves the middle of the range. */
-typedef struct KS_T(ks_evidence) { double quadratic, product, logs; int64_t entries; } KS_T(ks_evidence);
-
-KS_HD void KS_T(ks_gather_pivot)(KS_T(ks_evidence) *e, double pivot, double quadratic)
-{
-    e->quadratic += quadratic;
-    e->product *= pivot;
-    e->entries += 1;
-    if (!(e->product > 1e-120 && e->product < 1e120)) {
-        e->logs += log(e->product);
-        e->product = 1;
-    }
-}
-
-KS_HD double KS_T(ks_evidence_loglik)(const KS_T(ks_evidence) *e)
-{
-    return -0.5 * ((double)e->entries * 1.8378770664093454836 + e->logs + log(e->product) +
-                   e->quadratic);
-}
-
 /** Innovation outputs of step k: the residual of every entry present, its covariance, from its
  *  square root Se where there is one and from the prediction Pp otherwise, and the residual whitened
  *  by a Cholesky factor; NaN where missing. */
@@ -116,11 +95,11 @@ KS_HD void KS_T(ks_update_ordinary)(int nx, const KS_T(ks_observation) *o, ks_st
 KS_HD void KS_T(ks_innovate_ordinary)(const ks_series *s, int64_t k,
                                       const KS_T(ks_observation) *o, const KS_T(ks_scratch) *w,
                                       const KS_NUM *S, const KS_NUM *inverse_d, const KS_NUM *Pp,
-                                      KS_T(ks_evidence) *evidence, const ks_forward_sinks *to,
+                                      ks_evidence *evidence, const ks_forward_sinks *to,
                                       int want_innovation)
 {
     for (int i = 0; i < o->m; ++i)
-        KS_T(ks_gather_pivot)(evidence, (double)S[i * o->m + i],
+        ks_gather_pivot(evidence, (double)S[i * o->m + i],
                               (double)(w->v[i] * w->v[i] * inverse_d[i]));
     if (!want_innovation) return;
     for (int i = 0; i < o->m; ++i) w->v[i] = w->v[i] * KS_SQRT(inverse_d[i]);
@@ -131,7 +110,7 @@ KS_HD void KS_T(ks_innovate_ordinary)(const ks_series *s, int64_t k,
  *  singular. */
 KS_HD int KS_T(ks_update_array)(int nx, const ks_series *s, int64_t k,
                                 const KS_T(ks_observation) *o, ks_state *state,
-                                const KS_T(ks_scratch) *w, KS_T(ks_evidence) *evidence,
+                                const KS_T(ks_scratch) *w, ks_evidence *evidence,
                                 const ks_forward_sinks *to, int want_innovation)
 {
     const int bad = KS_T(ks_array_update)(nx, o->m, o->H, o->R, o->d, o->y, w->xp, w->Pp,
@@ -140,7 +119,7 @@ KS_HD int KS_T(ks_update_array)(int nx, const ks_series *s, int64_t k,
     if (bad >= 0) return bad;
     for (int i = 0; i < o->m; ++i) {
         const double pivot = (double)w->S[i * o->m + i];
-        KS_T(ks_gather_pivot)(evidence, pivot * pivot, (double)(w->v[i] * w->v[i]));
+        ks_gather_pivot(evidence, pivot * pivot, (double)(w->v[i] * w->v[i]));
     }
     if (want_innovation)
         KS_T(ks_write_innovation)(s, k, w->xp, NULL, o, w->v, w->S, to, w->work);
@@ -233,7 +212,7 @@ KS_HD void KS_T(ks_write_predicted)(int nx, int64_t k, ks_form form, const KS_NU
 KS_HD int KS_T(ks_filter_step)(int nx, const ks_series *s, int64_t k,
                                const KS_T(ks_observation) *o, ks_state *state,
                                const KS_T(ks_scratch) *w, KS_T(ks_memo) *memo,
-                               KS_T(ks_evidence) *evidence, const ks_forward_sinks *to,
+                               ks_evidence *evidence, const ks_forward_sinks *to,
                                int want_innovation, ks_tally *tally)
 {
     const int nn = nx * nx, m = o->m;
@@ -278,15 +257,14 @@ KS_HD int KS_T(ks_filter_steps)(int nx, const ks_series *s, int64_t k0, int64_t 
         to->innovation.base || to->innovation_cov.base || to->innovation_std.base;
     const KS_T(ks_scratch) w = KS_T(ks_lay_out)(nx, s->ny, memory);
     KS_T(ks_memo) memo = KS_T(ks_forward_memo)(nx, s, k1 - k0, &w);
-    KS_T(ks_evidence) sum = { 0, 1, 0, 0 };
     for (int64_t k = k0; k < k1; ++k) {
         int entry = 0;
         const KS_T(ks_observation) o = KS_T(ks_observe)(s, k, w.compact, &entry);
         if (o.m < 0)
             return KS_T(ks_step_fault)(k, entry, KS_ARRAY_Y, KS_FAULT_NOT_FINITE, tally);
         tally->missing += s->ny - o.m;
-        KS_T(ks_evidence) term = { 0, 1, 0, 0 };
-        KS_T(ks_evidence) *evidence = to->loglik_terms.base ? &term : &sum;
+        ks_evidence term = ks_evidence_start();
+        ks_evidence *evidence = to->loglik_terms.base ? &term : &tally->evidence;
         const int bad = KS_T(ks_filter_step)(nx, s, k, &o, state, &w, &memo, evidence, to,
                                              want_innovation, tally);
         if (bad >= 0)
@@ -296,12 +274,11 @@ KS_HD int KS_T(ks_filter_steps)(int nx, const ks_series *s, int64_t k0, int64_t 
             !isfinite(evidence->quadratic))
             return KS_T(ks_step_fault)(k, 0, KS_ARRAY_ESTIMATE, KS_FAULT_NOT_FINITE, tally);
         if (to->loglik_terms.base) {
-            const double value = KS_T(ks_evidence_loglik)(&term);
+            const double value = ks_evidence_loglik(&term);
             *(double *)ks_slot_of(to->loglik_terms, k) = value;
-            tally->loglik += value;
+            tally->terms += value;
         }
         KS_T(ks_write_filtered)(nx, k, state, to, w.work);
     }
-    if (!to->loglik_terms.base) tally->loglik += KS_T(ks_evidence_loglik)(&sum);
     return 0;
 }

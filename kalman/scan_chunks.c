@@ -34,7 +34,7 @@ static void open_chunk(ks_carver *carver, const ks_scan_method *m, void *scratch
 {
     *carver = ks_carver_at(scratch);
     carve(carver, m->plan, c);
-    c->worker.tally.bad_step = -1;
+    c->worker.tally = ks_tally_start();
 }
 
 /** Add what the chunk's own worker counted, or its fault, to the chunk's tally. Chunks count from

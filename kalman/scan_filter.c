@@ -15,9 +15,8 @@ static int first_element(ks_scan_method *m, ks_scan_worker *w, void *element)
     const ks_series *s = ks_wide_series(m, w, 0);
     const ks_forward_sinks nowhere = { 0 };
     ks_state state = own_state(w);
-    ks_tally tally = { 0 };
+    ks_tally tally = ks_tally_start();
     kernels->start(s, &state, w->scratch);
-    tally.bad_step = -1;
     if (kernels->filter(s, 0, 1, &state, &nowhere, w->scratch, &tally)) {
         w->tally = tally;
         return -1;
@@ -117,7 +116,7 @@ int ks_scan_filter(ks_scan_method *m, double *loglik)
     const int64_t T = m->plan->T;
     if (ks_scan_reruns(m->plan)) {
         if (ks_scan_elements(m, m->plan->forward, &op)) return -1;
-        for (int64_t c = 0; c < m->chunks; ++c) *loglik += m->chunk_tally[c].loglik;
+        for (int64_t c = 0; c < m->chunks; ++c) *loglik += ks_tally_loglik(&m->chunk_tally[c]);
         return 0;
     }
     if (ks_scan_phase(m, 0, T, make_elements)) return -1;

@@ -180,13 +180,11 @@ static void open_series(ks_scan_method *m, int64_t b)
     m->kept_mean = in_place ? m->back.smoothed_mean : ks_mean_sink(plan, m->kept, 0);
     m->kept_C = in_place ? m->back.smoothed_cov : ks_cov_sink(plan, m->kept, 0);
     for (int w = 0; w < plan->workers; ++w) {
-        memset(&m->worker[w].tally, 0, sizeof m->worker[w].tally);
+        m->worker[w].tally = ks_tally_start();
         memset(&m->worker[w].wide, 0, sizeof m->worker[w].wide);
-        m->worker[w].tally.bad_step = -1;
     }
     for (int64_t c = 0; c < m->chunks; ++c) {
-        memset(&m->chunk_tally[c], 0, sizeof m->chunk_tally[c]);
-        m->chunk_tally[c].bad_step = -1;
+        m->chunk_tally[c] = ks_tally_start();
     }
 }
 

@@ -132,7 +132,7 @@ static int smooth_by_checkpoints(ks_run *run, int reports, const ks_series *s, k
      * segment's own is read before the state of the segment after it is put back. */
     for (int64_t i = segments - 1; i >= 0; --i) {
         const int64_t end = (i + 1) * L < s->steps ? (i + 1) * L : s->steps;
-        ks_tally again = { 0 };
+        ks_tally again = ks_tally_start();
         ks_forward_sinks kept = { 0 };
         kept.kept_mean = ks_mean_sink(plan, m->kept, i * L);
         kept.kept_C = ks_cov_sink(plan, m->kept, i * L);
@@ -176,7 +176,7 @@ static int run_series(ks_run *run, int reports, int64_t b, const worker_memory *
             memset(back.lag_one_cov.base, 0,
                    (size_t)plan->nx * (size_t)plan->nx * plan->kernels->number_bytes);
     }
-    ks_write_loglik(run, b, tally->loglik);
+    ks_write_loglik(run, b, ks_tally_loglik(tally));
     return 0;
 }
 
@@ -185,7 +185,8 @@ static void run_range(void *arg, int64_t begin, int64_t end, int worker)
     sequential *all = arg;
     worker_memory *m = &all->memory[worker];
     for (int64_t b = begin; b < end; ++b) {
-        m->total.loglik = 0;
+        m->total.terms = 0;
+        m->total.evidence = ks_evidence_start();
         if (run_series(all->run, worker == 0, b, m, &m->total)) {
             m->failed = b;
             return;
@@ -201,7 +202,7 @@ void ks_sequential_run(ks_run *run, void *work)
     all.memory = ks_carve(&carver, (size_t)plan->workers, sizeof(worker_memory));
     for (int w = 0; w < plan->workers; ++w) {
         carve_worker(&carver, plan, &all.memory[w]);
-        all.memory[w].total.bad_step = -1;
+        all.memory[w].total = ks_tally_start();
         all.memory[w].failed = -1;
     }
     run->total = (plan->T * plan->B * (smooths(plan) ? 2 : 1)) / plan->workers;

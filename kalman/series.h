@@ -5,6 +5,7 @@
 #ifndef KS_SERIES_H
 #define KS_SERIES_H
 
+#include <math.h>
 #include <stdint.h>
 #include "kalscan/smooth.h"
 
@@ -46,15 +47,59 @@ typedef struct ks_backward_sinks {
     ks_sink smoothed_mean, smoothed_cov, smoothed_var, lag_one_cov;
 } ks_backward_sinks;
 
-/** What a range of steps adds up to, and the first thing that went wrong in it. */
+/** log p of whitened innovations: the product of their variances is gathered in `product` and
+ *  turned into a logarithm only when it leaves the middle of the range. Carried from range to range,
+ *  so that the sum does not depend on where a series is cut. */
+typedef struct ks_evidence {
+    double quadratic, product, logs;
+    int64_t entries;
+} ks_evidence;
+
+static inline ks_evidence ks_evidence_start(void)
+{
+    const ks_evidence none = { 0, 1, 0, 0 };
+    return none;
+}
+
+static inline void ks_gather_pivot(ks_evidence *e, double pivot, double quadratic)
+{
+    e->quadratic += quadratic;
+    e->product *= pivot;
+    e->entries += 1;
+    if (!(e->product > 1e-120 && e->product < 1e120)) {
+        e->logs += log(e->product);
+        e->product = 1;
+    }
+}
+
+static inline double ks_evidence_loglik(const ks_evidence *e)
+{
+    return -0.5 * ((double)e->entries * 1.8378770664093454836 + e->logs + log(e->product) +
+                   e->quadratic);
+}
+
+/** What ranges of steps add up to, and the first thing that went wrong in them. The log-likelihood
+ *  is terms + ks_evidence_loglik(). */
 typedef struct ks_tally {
-    double loglik;
+    double terms; /* of steps whose log-likelihood terms were put out */
+    ks_evidence evidence; /* of the others */
     int64_t ordinary, array, missing, elements;
     int64_t bad_step; /* -1: none */
     int bad_row;
     ks_array bad_array;
     ks_fault fault;
 } ks_tally;
+
+static inline ks_tally ks_tally_start(void)
+{
+    ks_tally none = { 0, { 0, 1, 0, 0 }, 0, 0, 0, 0, -1, 0, KS_ARRAY_NONE, KS_FAULT_NONE };
+    return none;
+}
+
+static inline double ks_tally_loglik(const ks_tally *tally)
+{
+    return tally->terms + ks_evidence_loglik(&tally->evidence);
+}
 
 static inline const void *ks_row(ks_rows rows, int64_t k) { return rows.base + k * rows.stride; }
 static inline void *ks_slot_of(ks_sink sink, int64_t k)

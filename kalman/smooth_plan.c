@@ -1,5 +1,6 @@
 /* smooth_plan.c -- making plans: options checked, method chosen, workspace measured. */
 #include <limits.h>
+#include <math.h>
 #include "smooth_plan.h"
 
 /* Outputs that only a smoother makes. */
@@ -74,7 +75,8 @@ ks_status ks_smooth_plan_create(ks_smooth_plan **out, ks_context *context, int64
     plan->method = method;
     plan->kernels = kernels;
     plan->aggregates = ks_kernels_of(KS_F64, o->tier);
-    plan->segment = T / 16 < 1 ? 1 : T / 16 > 1024 ? 1024 : T / 16;
+    /* As many checkpoints as steps between two of them: the least memory. */
+    plan->segment = (int64_t)ceil(sqrt((double)T));
     ks_status status = KS_OK;
     if (method == KS_METHOD_SEQUENTIAL) {
         plan->workers = ks_workers(context, o->threads, B);

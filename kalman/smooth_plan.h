@@ -8,8 +8,7 @@
 #include "kernels.h"
 #include "pool.h"
 
-/** Steps between two calls of the progress function, and between two partial sums of the
- *  log-likelihood; fixed, because the sum's bits depend on it. */
+/** Steps between two calls of the progress function. */
 enum { KS_BLOCK = 4096 };
 
 struct ks_smooth_plan {
