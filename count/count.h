@@ -1,8 +1,8 @@
 /* count.h -- whole methods on simulated parallel hardware, in floating-point operations.
  *
- * What is counted: additions, multiplications, divisions and square roots of the arithmetic that the
- * library runs, in the ordinary form of each step, with every entry observed. docs/counting.md has
- * the definitions. */
+ * What is counted: additions, multiplications, divisions and square roots of the arithmetic that
+ * the library runs, in the ordinary form of each step, with every entry observed. docs/counting.md
+ * has the definitions. */
 #ifndef KS_COUNT_H
 #define KS_COUNT_H
 

@@ -1,7 +1,8 @@
 #!/bin/sh
-# Which scan suits a series of T steps on P threads? Draws the operations of the busiest of 15000 and
-# of 84480 simulated threads, against T and as bars for four lengths (figures 6 and 7 of Sarkka and
-# Garcia-Fernandez, "On the performance of prefix-sum parallel Kalman filters and smoothers on GPUs").
+# Which scan suits a series of T steps on P threads? Draws the operations of the busiest of 15000
+# and of 84480 simulated threads, against T and as bars for four lengths: figures 6 and 7 of Sarkka
+# and Garcia-Fernandez, "On the performance of prefix-sum parallel Kalman filters and smoothers on
+# GPUs".
 #
 # Usage: count_figures.sh [FOLDER]     into FOLDER, the current one when not given
 # Needs gnuplot, and kalscan on the PATH or in $KALSCAN.

@@ -1,7 +1,7 @@
 /* count_kernels.h -- the kernels in double with every operation counted, for `kalscan count`.
  *
- * The same texts as every other table (kernels.h), compiled with a number that counts; one C++ file,
- * outside of libkalscan. */
+ * The same texts as every other table (kernels.h), compiled with a number that counts; one C++
+ * file, outside of libkalscan. */
 #ifndef KS_COUNT_KERNELS_H
 #define KS_COUNT_KERNELS_H
 

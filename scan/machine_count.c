@@ -37,7 +37,8 @@ ks_status ks_count_step(ks_count *count, const ks_lane_class *lane_class, int cl
      * largest at the beginning of one of them. */
     for (int i = 0; i < classes; ++i) {
         int64_t flops;
-        const int64_t left = lane_class[i].lanes % threads, each = ks_flops_total(lane_class[i].each);
+        const int64_t each = ks_flops_total(lane_class[i].each);
+        const int64_t left = lane_class[i].lanes % threads;
         if (lane_class[i].lanes < 0) return KS_EINVAL;
         if (ks_flops_add(&count->work, lane_class[i].each, lane_class[i].lanes)) return KS_ENOMEM;
         if (thread_flops(lane_class, classes, threads, first, &flops)) return KS_ENOMEM;

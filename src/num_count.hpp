@@ -1,5 +1,5 @@
-/* num_count.hpp -- the number of the shared arithmetic: a double that counts what is done to it. See
- * num_f64.h for the vocabulary; num_end.h undoes the macros.
+/* num_count.hpp -- the number of the shared arithmetic: a double that counts what is done to it.
+ * See num_f64.h for the vocabulary; num_end.h undoes the macros.
  *
  * It has the size and bits of a double, so arrays of doubles are arrays of it. Counts belong to the
  * calling thread. KS_ALL() always holds: an ordinary (difference) form never gives way to the array

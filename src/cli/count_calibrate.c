@@ -1,5 +1,6 @@
-/* count_calibrate.c -- from counted operations to seconds: short runs of each method on one thread
- * tell what an operation costs on this machine, and every case is then run beside its prediction. */
+/* count_calibrate.c -- from counted operations to seconds: short runs of each method on one
+ * thread tell what an operation costs on this machine, and every case is then run beside its
+ * prediction. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -103,12 +104,12 @@ static ks_smooth_options options_of(const ks_count_case *what)
     return options;
 }
 
-/** The fastest of some runs, after one that is not timed: whatever else the machine does only adds. */
+/** The fastest of some runs, after one that is not timed: what else the machine does only adds. */
 static ks_status run_repeatedly(const ks_smooth_plan *plan, const trial *t,
                                 const ks_outputs *outputs, void *work, double *fastest)
 {
     ks_status status = ks_smooth_run(plan, &t->model, t->y, outputs, work, NULL);
-    *fastest = INFINITY;
+    *fastest = HUGE_VAL;
     for (int i = 0; i < REPEATS && status == KS_OK; ++i) {
         const double begin = seconds_now();
         status = ks_smooth_run(plan, &t->model, t->y, outputs, work, NULL);

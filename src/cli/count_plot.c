@@ -63,7 +63,8 @@ static void write_head(const figure *f, const char *path, int columns, int rows)
     fprintf(f->script, "set output ");
     quoted_path(f->script, path);
     fprintf(f->script,
-            "\nset encoding utf8\nset grid ytics lt 1 lw 0.5 lc rgb '#cccccc'\nset border 3\nset tics nomirror\n"
+            "\nset encoding utf8\nset grid ytics lt 1 lw 0.5 lc rgb '#cccccc'\n"
+            "set border 3\nset tics nomirror\n"
             "set key top left Left reverse samplen 2\n"
             "set multiplot layout %d,%d title 'Operations of the busiest of P = %lld threads"
             "%s; nx = %d, ny = %d'\n",
@@ -82,7 +83,7 @@ static void write_scan_data(const figure *f, ks_counted_method method, int scan,
     fprintf(f->script, "EOD\n");
 }
 
-/** The sequential method that does what a parallel one does, drawn beside it where it was counted. */
+/** The sequential method that does what a parallel one does; drawn beside it where counted. */
 static ks_counted_method sequential_twin(ks_counted_method method)
 {
     return method == KS_COUNT_FILTER ? KS_COUNT_SEQUENTIAL_FILTER : KS_COUNT_SEQUENTIAL;

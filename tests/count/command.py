@@ -1,5 +1,5 @@
-"""`kalscan count` as scripts use it: the fields of --json, the same numbers in --csv and in the table,
-long series, figures.
+"""`kalscan count` as scripts use it: the fields of --json, the same numbers in --csv and in the
+table, long series, figures.
 
 Usage: command.py KALSCAN numbers|figures. Figures need gnuplot on the PATH; without it that part is
 skipped."""

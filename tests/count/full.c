@@ -272,7 +272,10 @@ static int neutral_smooth(void *user, void *dst)
     return 0;
 }
 
-static double *spare_element(full *f) { return f->carry + f->series.nx + f->series.nx * f->series.nx; }
+static double *spare_element(full *f)
+{
+    return f->carry + f->series.nx + f->series.nx * f->series.nx;
+}
 
 static void join(full *f, void *dst, void (*combine)(int nx, const ks_combine_job *job, void *work))
 {

@@ -6,7 +6,7 @@
 #include "count.h"
 #include "count_kernels.h"
 
-/** A series with a model of its own for each step, and memory for all that the methods make of it. */
+/** A series with a model of its own for each step, and memory for all that is made of it. */
 typedef struct full {
     ks_kernels kernels;
     ks_series series;

@@ -1,6 +1,6 @@
 /* test_kernels.c -- what is counted is what the mathematics of each kernel says: closed forms in nx
- * and ny, kind by kind; and counts depend on nothing else. The closed forms are written down here and
- * nowhere else. */
+ * and ny, kind by kind; and counts depend on nothing else. The closed forms are written down here
+ * and nowhere else. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -67,8 +67,9 @@ static ks_flops finite_estimate(int64_t n) { return flops(4 * n, 0, 0, 0); }
 /* The log-likelihood takes v^2 / D of every entry; what it then does with it is plain double. */
 static ks_flops filter_step(int64_t n, int64_t m)
 {
-    return sum(sum(look(m), predict(n)),
-               sum(sum(innovation(n, m), posterior(n, m)), sum(flops(0, 2 * m, 0, 0), finite_estimate(n))));
+    const ks_flops checks = sum(look(m), finite_estimate(n));
+    return sum(sum(sum(checks, predict(n)), flops(0, 2 * m, 0, 0)),
+               sum(innovation(n, m), posterior(n, m)));
 }
 
 static ks_flops filter_element(int64_t n, int64_t m)
@@ -158,8 +159,8 @@ static double any(uint64_t *seed)
     return (double)(int64_t)(*seed >> 11) / 4503599627370496.0 - 1.0;
 }
 
-/* Elements with what entries you like, zeros, neutral ones, indefinite J, C = 0: combining them costs
- * the same. The cost of a lane can therefore be known from one executed lane. */
+/* Elements with what entries you like, zeros, neutral ones, indefinite J, C = 0: combining them
+ * costs the same. The cost of a lane can therefore be known from one executed lane. */
 static void counts_do_not_depend_on_values(void **state)
 {
     enum { N = 4, FILTER = N * N + 2 * N + N * (N + 1), SMOOTH = N * N + N + N * (N + 1) / 2 };

@@ -72,8 +72,8 @@ static ks_flops run_library(const full *f, const ks_count_case *what, ks_info *i
     return flops;
 }
 
-/* The phases are those of the library's drivers: its work and its combines are counted, all of them.
- * Chunks that are run again enter through the array form, of which only the combines are the same. */
+/* The phases are those of the library's drivers: its work and its combines are counted, all of
+ * them. Chunks that are run again enter through the array form; there the combines are compared. */
 static void the_library_does_what_is_counted(void **state)
 {
     full f;
@@ -102,8 +102,8 @@ static void the_library_does_what_is_counted(void **state)
     full_close(&f);
 }
 
-/* On one thread the time is the work; more threads never take longer where the old ones divide them;
- * no number of threads beats the longest lanes or an even share of the work. */
+/* On one thread the time is the work; more threads never take longer where the old ones divide
+ * them; no number of threads beats the longest lanes or an even share of the work. */
 static void totals_hang_together(void **state)
 {
     static const int64_t lengths[] = {1, 2, 3, 1000, 12345, 1000000};
