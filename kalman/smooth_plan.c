@@ -42,8 +42,9 @@ static ks_method choose(const ks_smooth_options *o)
 static int addressable(int64_t T, int64_t B, int nx, int ny)
 {
     const int64_t most = nx > ny ? nx : ny;
+    if (most >= INT_MAX / 64 / most) return 0;
     const int64_t block = most * most * (int64_t)sizeof(double);
-    return most < INT_MAX / 64 / most && T <= PTRDIFF_MAX / block && B <= PTRDIFF_MAX / block / T;
+    return T <= PTRDIFF_MAX / block && B <= PTRDIFF_MAX / block / T;
 }
 
 ks_status ks_smooth_plan_create(ks_smooth_plan **out, ks_context *context, int64_t T, int64_t B,
