@@ -182,7 +182,8 @@ static void make_singular(golden *g, unsigned flags)
     if (flags & NO_Q) memset(g->Q.f64, 0, numbers_of(g, &g->Q, nn) * sizeof(double));
     if (flags & NO_P0) memset(g->P0.f64, 0, numbers_of(g, &g->P0, nn) * sizeof(double));
     for (size_t at = 0; flags & EXACT_ENTRY && at < R; at += (size_t)mm)
-        for (int i = 0; i < g->ny; ++i) g->R.f64[at + (size_t)i] = g->R.f64[at + (size_t)(i * g->ny)] = 0;
+        for (size_t i = 0; i < (size_t)g->ny; ++i)
+            g->R.f64[at + i] = g->R.f64[at + i * (size_t)g->ny] = 0;
 }
 
 golden *model_random(model_spec spec)

@@ -194,7 +194,8 @@ static void cut_in_two(void **state)
                 const method_case *m = &all_methods[i];
                 const unsigned outputs = outputs_of(m->job);
                 const int64_t cut = cuts[c];
-                golden *head = model_slice(g, 0, 0, cut), *tail = model_slice(g, 0, cut, g->T - cut);
+                golden *head = model_slice(g, 0, 0, cut);
+                golden *tail = model_slice(g, 0, cut, g->T - cut);
                 golden_buffers *whole = run_well(g, m, (ks_precision)p, 1, outputs, NULL);
                 golden_buffers *first = run_well(head, m, (ks_precision)p, 1, outputs, NULL);
                 const golden_results *w = golden_widen(whole), *f = golden_widen(first);

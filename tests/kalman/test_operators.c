@@ -78,7 +78,8 @@ static void random_element(source *s, const operation *o, double *e)
     for (int i = 0; i < n; ++i) g[i] = normal(s);
     for (int i = 0; i < n; ++i)
         for (int j = 0; j < n; ++j)
-            e[n * n + n + half + i] += g[j] * (i > j ? J[i * (i + 1) / 2 + j] : J[j * (j + 1) / 2 + i]);
+            e[n * n + n + half + i] +=
+                g[j] * (i > j ? J[i * (i + 1) / 2 + j] : J[j * (j + 1) / 2 + i]);
 }
 
 /** The largest difference, relative to the largest entry of the part that it is in, or to 1. */
