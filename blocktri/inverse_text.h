@@ -103,7 +103,7 @@ KS_HD void KS_T(ks_bt_swap)(KS_NUM **a, KS_NUM **b)
 static void KS_T(ks_bt_inverse)(const ks_bt_chain *c)
 {
     const int n = c->n, ld = c->ld, np = (n + 3) / 4 * 4, anchored = c->anchor >= 0;
-    const KS_NUM *S = (const KS_NUM *)c->S;
+    const KS_NUM *S = (const KS_NUM *)c->S, *edge = (const KS_NUM *)c->edge;
     if (c->count == 0) {
         if (anchored && c->target >= 0 && c->S_edge) {
             KS_NUM *to = (KS_NUM *)c->S_edge + (c->first - 1) * c->S_edge_stride;
@@ -125,8 +125,7 @@ static void KS_T(ks_bt_inverse)(const ks_bt_chain *c)
         KS_T(ks_bt_load)(n, np, ld, (const KS_NUM *)c->D + block * c->D_stride, p.R);
         for (int i = n; i < np; ++i) p.R[i * ld + i] = KS_LIT(1);
         if (coupled)
-            KS_T(ks_bt_load)(n, np, ld, (const KS_NUM *)c->edge + KS_T(ks_bt_ahead)(c, k) * c->edge_stride,
-                             p.U_t);
+            KS_T(ks_bt_load)(n, np, ld, edge + KS_T(ks_bt_ahead)(c, k) * c->edge_stride, p.U_t);
         if (anchored) KS_T(ks_bt_load)(n, np, ld, KS_T(ks_bt_behind)(c, k), p.U_a);
         KS_T(ks_bt_inverse_block)(n, np, ld, coupled, anchored, &p);
         KS_T(ks_bt_inverse_store)(c, n, ld, k, coupled, anchored, &p);

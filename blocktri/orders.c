@@ -45,8 +45,8 @@ static void twisted(ks_bt_schedule *s)
     one_after_the_other(s);
 }
 
-/* Flops of one block of the first segment, potrf + trsm + syrk = 7/3 n^3, and of the others, which
- * carry the coupling with their anchor along: two of trsm and syrk and a gemm, 19/3 n^3. Times 3. */
+/* Thirds of n^3 flops of one block of the first segment, potrf + trsm + syrk, and of the others,
+ * which carry the coupling with their anchor along: two of trsm and syrk, and a gemm. */
 enum { FIRST_COST = 7, OTHER_COST = 19 };
 
 static int64_t slowest(int64_t N, int64_t segments, int64_t other)

@@ -2,8 +2,8 @@
  *
  * A panel is an (n, n) block in scratch, row-major, its rows a multiple of KS_BT_WIDTH long and a
  * multiple of four in number, so that no kernel has a remainder. Beyond n it is zero, a diagonal
- * block has ones on its diagonal. Cholesky factors are upper triangular, R' R: rows are what vectors
- * run along, and every product of the elimination is X' Y of two panels. Blocks of more than
+ * block has ones on its diagonal. Cholesky factors are upper triangular, R' R: vectors run along
+ * rows, and every product of the elimination is X' Y of two panels. Blocks of more than
  * KS_BT_OWN rows go to BLAS. */
 
 #define KS_BT_WIDTH ((int)(32 / sizeof(KS_NUM)))

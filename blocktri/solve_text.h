@@ -156,8 +156,8 @@ static double KS_T(ks_bt_logdet)(int n, int64_t count, const void *D, int64_t st
     for (int64_t k = 0; k < count; ++k)
         for (int i = 0; i < n; ++i) {
             int e;
-            mantissa = frexp(mantissa * (double)((const KS_NUM *)D)[k * stride + (int64_t)i * n + i],
-                             &e);
+            const KS_NUM pivot = ((const KS_NUM *)D)[k * stride + (int64_t)i * n + i];
+            mantissa = frexp(mantissa * (double)pivot, &e);
             exponent += e;
         }
     return 2 * (log(mantissa) + (double)exponent * 0.69314718055994530942);

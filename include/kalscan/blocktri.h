@@ -93,8 +93,8 @@ typedef struct ks_blocktri_options {
     ks_precision precision;
     ks_tier tier;
     int threads;               /**< at most so many workers of the context; 0: all of them   */
-    int64_t segments;          /**< partition: how many, at least 2; fewer where N < 2 segments - 1. */
-                               /**< 0: 4                                                     */
+    int64_t segments;          /**< partition: how many, at least 2; fewer where N is less   */
+                               /**< than twice as many. 0: 4                                 */
     int64_t separator_spacing; /**< recursive Schur: every so many blocks a separator, at    */
                                /**< least 2. 0: 8                                            */
     int64_t crossover;         /**< recursive Schur: so few blocks, at least 2, are eliminated */

@@ -93,7 +93,8 @@ static void check_order(ks_precision precision, int64_t N, int n, ks_blocktri_or
 {
     const double tolerance = precision == KS_F64 ? 1e-12 : 1e-4;
     for (int nrhs = 1; nrhs <= RIGHT_HAND_SIDES; nrhs += RIGHT_HAND_SIDES - 1) {
-        bt_system s = bt_system_make(precision, N, n, nrhs, in_place ? 5 : 0, (unsigned)(N + 100 * n));
+        const unsigned seed = (unsigned)(N + 100 * n);
+        bt_system s = bt_system_make(precision, N, n, nrhs, in_place ? 5 : 0, seed);
         const reference r = solve_dense(&s);
         ks_blocktri_options o = bt_options(order, precision);
         o.tier = tier;

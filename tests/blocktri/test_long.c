@@ -38,7 +38,8 @@ static void test_residuals(void **state)
         for (int order = 0; order < KS_BLOCKTRI_ORDERS; ++order)
             for (int round = 0; round < 4; ++round) {
                 const ks_precision precision = round & 2 ? KS_F32 : KS_F64;
-                bt_system s = bt_system_make(precision, cases[c].N, cases[c].n, cases[c].nrhs, 0, 7);
+                bt_system s =
+                    bt_system_make(precision, cases[c].N, cases[c].n, cases[c].nrhs, 0, 7);
                 const ks_blocktri_options o = long_options(order, precision, round & 1);
                 bt_solver solver = bt_solver_make(&s, &o, 2, 0);
                 assert_int_equal(factorize(&solver, &s, NULL), KS_OK);
@@ -125,7 +126,8 @@ static void test_refactor(void **state)
 {
     (void)state;
     for (int order = 1; order < KS_BLOCKTRI_ORDERS; ++order) {
-        bt_system a = bt_system_make(KS_F64, 47, 4, 1, 0, 1), b = bt_system_make(KS_F64, 47, 4, 1, 0, 2);
+        bt_system a = bt_system_make(KS_F64, 47, 4, 1, 0, 1);
+        bt_system b = bt_system_make(KS_F64, 47, 4, 1, 0, 2);
         const ks_blocktri_options o = bt_options((ks_blocktri_order)order, KS_F64);
         bt_solver solver = bt_solver_make(&a, &o, 2, 0), fresh = bt_solver_make(&b, &o, 2, 0);
         assert_int_equal(factorize(&solver, &a, NULL), KS_OK);

@@ -152,7 +152,7 @@ static void test_critical_paths(void **state)
     assert_int_equal(schedule_time(&s, N), 3 * 9 * 19 + 7 * 11);
 }
 
-/* Both roundings of the ideal length are tried, so no other length has a cheaper slowest segment. */
+/* Both roundings of the ideal length are tried: no other has a cheaper slowest segment. */
 static void test_partition_lengths(void **state)
 {
     (void)state;
