@@ -95,12 +95,12 @@ KS_HD void KS_T(ks_update_ordinary)(int nx, const KS_T(ks_observation) *o, ks_st
 KS_HD void KS_T(ks_innovate_ordinary)(const ks_series *s, int64_t k,
                                       const KS_T(ks_observation) *o, const KS_T(ks_scratch) *w,
                                       const KS_NUM *S, const KS_NUM *inverse_d, const KS_NUM *Pp,
-                                      ks_evidence *evidence, const ks_forward_sinks *to,
-                                      int want_innovation)
+                                      ks_evidence *evidence, ks_evidence *term,
+                                      const ks_forward_sinks *to, int want_innovation)
 {
     for (int i = 0; i < o->m; ++i)
-        ks_gather_pivot(evidence, (double)S[i * o->m + i],
-                              (double)(w->v[i] * w->v[i] * inverse_d[i]));
+        ks_gather_both(evidence, term, (double)S[i * o->m + i],
+                       (double)(w->v[i] * w->v[i] * inverse_d[i]));
     if (!want_innovation) return;
     for (int i = 0; i < o->m; ++i) w->v[i] = w->v[i] * KS_SQRT(inverse_d[i]);
     KS_T(ks_write_innovation)(s, k, w->xp, Pp, o, w->v, NULL, to, w->work);
@@ -110,7 +110,7 @@ KS_HD void KS_T(ks_innovate_ordinary)(const ks_series *s, int64_t k,
  *  singular. */
 KS_HD int KS_T(ks_update_array)(int nx, const ks_series *s, int64_t k,
                                 const KS_T(ks_observation) *o, ks_state *state,
-                                const KS_T(ks_scratch) *w, ks_evidence *evidence,
+                                const KS_T(ks_scratch) *w, ks_evidence *evidence, ks_evidence *term,
                                 const ks_forward_sinks *to, int want_innovation)
 {
     const int bad = KS_T(ks_array_update)(nx, o->m, o->H, o->R, o->d, o->y, w->xp, w->Pp,
@@ -119,7 +119,7 @@ KS_HD int KS_T(ks_update_array)(int nx, const ks_series *s, int64_t k,
     if (bad >= 0) return bad;
     for (int i = 0; i < o->m; ++i) {
         const double pivot = (double)w->S[i * o->m + i];
-        ks_gather_pivot(evidence, pivot * pivot, (double)(w->v[i] * w->v[i]));
+        ks_gather_both(evidence, term, pivot * pivot, (double)(w->v[i] * w->v[i]));
     }
     if (want_innovation)
         KS_T(ks_write_innovation)(s, k, w->xp, NULL, o, w->v, w->S, to, w->work);
@@ -212,8 +212,8 @@ KS_HD void KS_T(ks_write_predicted)(int nx, int64_t k, ks_form form, const KS_NU
 KS_HD int KS_T(ks_filter_step)(int nx, const ks_series *s, int64_t k,
                                const KS_T(ks_observation) *o, ks_state *state,
                                const KS_T(ks_scratch) *w, KS_T(ks_memo) *memo,
-                               ks_evidence *evidence, const ks_forward_sinks *to,
-                               int want_innovation, ks_tally *tally)
+                               ks_evidence *evidence, ks_evidence *term,
+                               const ks_forward_sinks *to, int want_innovation, ks_tally *tally)
 {
     const int nn = nx * nx, m = o->m;
     const int memorable = KS_T(ks_memorable)(memo, s, k, m, state);
@@ -224,7 +224,7 @@ KS_HD int KS_T(ks_filter_step)(int nx, const ks_series *s, int64_t k,
             const KS_NUM *S = slot + nn + m * nx, *inverse_d = S + m * m, *Pp = inverse_d + m;
             KS_T(ks_step_again)(nx, s, k, o, memo, slot, state, w);
             KS_T(ks_write_predicted)(nx, k, KS_FORM_ORDINARY, w->xp, Pp, to, w->work);
-            KS_T(ks_innovate_ordinary)(s, k, o, w, S, inverse_d, Pp, evidence, to,
+            KS_T(ks_innovate_ordinary)(s, k, o, w, S, inverse_d, Pp, evidence, term, to,
                                        want_innovation);
             tally->ordinary += 1;
             return -1;
@@ -237,12 +237,13 @@ KS_HD int KS_T(ks_filter_step)(int nx, const ks_series *s, int64_t k,
     KS_T(ks_write_predicted)(nx, k, state->form, w->xp, w->Pp, to, w->work);
     if (state->form == KS_FORM_ARRAY) {
         tally->array += 1;
-        return KS_T(ks_update_array)(nx, s, k, o, state, w, evidence, to, want_innovation);
+        return KS_T(ks_update_array)(nx, s, k, o, state, w, evidence, term, to,
+                                     want_innovation);
     }
     tally->ordinary += 1;
     KS_T(ks_update_ordinary)(nx, o, state, w);
     if (memorable) KS_T(ks_remember_forward)(nx, m, memo, w, state);
-    KS_T(ks_innovate_ordinary)(s, k, o, w, w->S, w->inverse_d, w->Pp, evidence, to,
+    KS_T(ks_innovate_ordinary)(s, k, o, w, w->S, w->inverse_d, w->Pp, evidence, term, to,
                                want_innovation);
     return -1;
 }
@@ -264,20 +265,17 @@ KS_HD int KS_T(ks_filter_steps)(int nx, const ks_series *s, int64_t k0, int64_t 
             return KS_T(ks_step_fault)(k, entry, KS_ARRAY_Y, KS_FAULT_NOT_FINITE, tally);
         tally->missing += s->ny - o.m;
         ks_evidence term = ks_evidence_start();
-        ks_evidence *evidence = to->loglik_terms.base ? &term : &tally->evidence;
-        const int bad = KS_T(ks_filter_step)(nx, s, k, &o, state, &w, &memo, evidence, to,
+        const int bad = KS_T(ks_filter_step)(nx, s, k, &o, state, &w, &memo, &tally->evidence,
+                                             to->loglik_terms.base ? &term : NULL, to,
                                              want_innovation, tally);
         if (bad >= 0)
             return KS_T(ks_step_fault)(k, bad, KS_ARRAY_INNOVATION_COV, KS_FAULT_NOT_POSITIVE,
                                        tally);
         if (!KS_T(ks_finite)(nx, (const KS_NUM *)state->x, (const KS_NUM *)state->C) ||
-            !isfinite(evidence->quadratic))
+            !isfinite(tally->evidence.quadratic))
             return KS_T(ks_step_fault)(k, 0, KS_ARRAY_ESTIMATE, KS_FAULT_NOT_FINITE, tally);
-        if (to->loglik_terms.base) {
-            const double value = ks_evidence_loglik(&term);
-            *(double *)ks_slot_of(to->loglik_terms, k) = value;
-            tally->terms += value;
-        }
+        if (to->loglik_terms.base)
+            *(double *)ks_slot_of(to->loglik_terms, k) = ks_evidence_loglik(&term);
         KS_T(ks_write_filtered)(nx, k, state, to, w.work);
     }
     return 0;

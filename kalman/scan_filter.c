@@ -116,7 +116,7 @@ int ks_scan_filter(ks_scan_method *m, double *loglik)
     const int64_t T = m->plan->T;
     if (ks_scan_reruns(m->plan)) {
         if (ks_scan_elements(m, m->plan->forward, &op)) return -1;
-        for (int64_t c = 0; c < m->chunks; ++c) *loglik += ks_tally_loglik(&m->chunk_tally[c]);
+        for (int64_t c = 0; c < m->chunks; ++c) *loglik += ks_evidence_loglik(&m->chunk_tally[c].evidence);
         return 0;
     }
     if (ks_scan_phase(m, 0, T, make_elements)) return -1;

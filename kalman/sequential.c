@@ -176,7 +176,7 @@ static int run_series(ks_run *run, int reports, int64_t b, const worker_memory *
             memset(back.lag_one_cov.base, 0,
                    (size_t)plan->nx * (size_t)plan->nx * plan->kernels->number_bytes);
     }
-    ks_write_loglik(run, b, ks_tally_loglik(tally));
+    ks_write_loglik(run, b, ks_evidence_loglik(&tally->evidence));
     return 0;
 }
 
@@ -185,7 +185,6 @@ static void run_range(void *arg, int64_t begin, int64_t end, int worker)
     sequential *all = arg;
     worker_memory *m = &all->memory[worker];
     for (int64_t b = begin; b < end; ++b) {
-        m->total.terms = 0;
         m->total.evidence = ks_evidence_start();
         if (run_series(all->run, worker == 0, b, m, &m->total)) {
             m->failed = b;

@@ -78,11 +78,17 @@ static inline double ks_evidence_loglik(const ks_evidence *e)
                    e->quadratic);
 }
 
-/** What ranges of steps add up to, and the first thing that went wrong in them. The log-likelihood
- *  is terms + ks_evidence_loglik(). */
+/** The same to the sum and, where that is asked for, to the term of the step. */
+static inline void ks_gather_both(ks_evidence *sum, ks_evidence *term, double pivot,
+                                  double quadratic)
+{
+    ks_gather_pivot(sum, pivot, quadratic);
+    if (term) ks_gather_pivot(term, pivot, quadratic);
+}
+
+/** What ranges of steps add up to, and the first thing that went wrong in them. */
 typedef struct ks_tally {
-    double terms; /* of steps whose log-likelihood terms were put out */
-    ks_evidence evidence; /* of the others */
+    ks_evidence evidence;
     int64_t ordinary, array, missing, elements;
     int64_t bad_step; /* -1: none */
     int bad_row;
@@ -92,13 +98,8 @@ typedef struct ks_tally {
 
 static inline ks_tally ks_tally_start(void)
 {
-    ks_tally none = { 0, { 0, 1, 0, 0 }, 0, 0, 0, 0, -1, 0, KS_ARRAY_NONE, KS_FAULT_NONE };
+    ks_tally none = { { 0, 1, 0, 0 }, 0, 0, 0, 0, -1, 0, KS_ARRAY_NONE, KS_FAULT_NONE };
     return none;
-}
-
-static inline double ks_tally_loglik(const ks_tally *tally)
-{
-    return tally->terms + ks_evidence_loglik(&tally->evidence);
 }
 
 static inline const void *ks_row(ks_rows rows, int64_t k) { return rows.base + k * rows.stride; }
