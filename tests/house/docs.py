@@ -94,7 +94,8 @@ def main():
             problems += check_console(text, folder, path)
         problems += check_python(formats, folder, path)
     problems += check_c(readme, root / "examples" / "smooth.c")
-    for document in [readme, formats, root / "CONTRIBUTING.md", root / "CHANGELOG.md"]:
+    for document in [readme, *(root / "docs").glob("*.md"), root / "CONTRIBUTING.md",
+                     root / "CHANGELOG.md"]:
         problems += check_links(document)
     print(*problems, sep="\n")
     print(f"{len(problems)} problems")
