@@ -14,7 +14,7 @@ KS_HD_COLD void KS_T(ks_array_predict)(int nx, const KS_NUM *F, const KS_NUM *Q,
     const int columns = 2 * nx;
     KS_NUM *M = W, *FS = M + nx * columns, *root = FS + nx * nx, *V = root + nx * nx;
     KS_T(ks_mm)(nx, nx, nx, F, S, FS);
-    (void)KS_T(ks_pivoted_factor)(nx, Q, root, V);
+    KS_T(ks_covariance_factor)(nx, Q, root, V);
     for (int i = 0; i < nx; ++i) {
         KS_T(ks_copy)(nx, FS + i * nx, M + i * columns);
         KS_T(ks_copy)(nx, root + i * nx, M + i * columns + nx);
@@ -37,7 +37,7 @@ KS_HD_COLD int KS_T(ks_array_update)(int nx, int m, const KS_NUM *H, const KS_NU
     const int columns = nx + m;
     KS_NUM *M = W, *HS = M + columns * columns, *root = HS + m * nx, *V = root + m * m;
     KS_T(ks_mm)(m, nx, nx, H, Sp, HS);
-    (void)KS_T(ks_pivoted_factor)(m, R, root, V);
+    KS_T(ks_covariance_factor)(m, R, root, V);
     for (int i = 0; i < m; ++i) {
         KS_T(ks_copy)(nx, HS + i * nx, M + i * columns);
         KS_T(ks_copy)(m, root + i * m, M + i * columns + nx);
@@ -81,7 +81,7 @@ KS_HD_COLD void KS_T(ks_array_gain)(int nx, const KS_NUM *F, const KS_NUM *Q, co
     KS_NUM *column_of = T + columns;
     KS_T(ks_mm)(nx, nx, nx, F, S, FS);
     /* L is large enough to be the factor's scratch and is written last. */
-    (void)KS_T(ks_pivoted_factor)(nx, Q, root, L);
+    KS_T(ks_covariance_factor)(nx, Q, root, L);
     for (int i = 0; i < nx; ++i) {
         KS_T(ks_copy)(nx, FS + i * nx, M + i * columns);
         KS_T(ks_copy)(nx, root + i * nx, M + i * columns + nx);

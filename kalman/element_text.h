@@ -87,7 +87,7 @@ KS_HD_COLD int KS_T(ks_filter_element_array)(int nx, int m, const KS_NUM *F, con
     KS_NUM *A = W, *b = A + nx * nx, *C = b + nx, *eta = C + nx * nx, *J = eta + nx;
     KS_NUM *root = J + nx * nx, *S = root + nx * nx, *K = S + nx * nx, *HF = K + nx * m;
     KS_NUM *Se = HF + m * nx, *v = Se + m * m, *scratch = v + m;
-    (void)KS_T(ks_pivoted_factor)(nx, Q, root, scratch);
+    KS_T(ks_covariance_factor)(nx, Q, root, scratch);
     const int bad = KS_T(ks_array_update)(nx, m, H, R, d, y, u, root, b, S, Se, v, K, scratch);
     if (bad >= 0) return bad;
     KS_T(ks_square)(nx, nx, nx, S, C);
@@ -151,11 +151,11 @@ KS_HD KS_MASK KS_T(ks_merge_covariance)(int nx, const KS_NUM *C, const KS_NUM *J
  *
  *      Y = U (I + M Mᵀ)⁻¹ Uᵀ,    J (I + C J)⁻¹ = G (I + Mᵀ M)⁻¹ Gᵀ,
  *
- *  the factors of both come from rotating [I M] and [I Mᵀ]. Where W is not NULL it receives
- *  L⁻¹ Gᵀ (nx, nx) with L Lᵀ = I + Mᵀ M, so that the second is Wᵀ W, and z (nx), which holds some
- *  v = G g, becomes L⁻¹ g, so that (I + J C)⁻¹ v = Wᵀ z. scratch: 8 nx² + 2 nx numbers. */
+ *  the factors of both come from rotating [I M] and [I Mᵀ]. W receives L⁻¹ Gᵀ (nx, nx) with
+ *  L Lᵀ = I + Mᵀ M, so that the second is Wᵀ W; z (nx), which holds some v = G g, becomes L⁻¹ g, so
+ *  that (I + J C)⁻¹ v = Wᵀ z; shift (nx) receives Y v = U M L⁻ᵀ z. scratch: 7 nx² + 2 nx numbers. */
 KS_HD_COLD void KS_T(ks_merge_array)(int nx, const KS_NUM *C, const KS_NUM *J, KS_NUM *Y,
-                                     KS_NUM *W, KS_NUM *z, KS_NUM *scratch)
+                                     KS_NUM *W, KS_NUM *z, KS_NUM *shift, KS_NUM *scratch)
 {
     const int nn = nx * nx, columns = 2 * nx;
     KS_NUM *U = scratch, *G = U + nn, *M = G + nn, *T = M + nn, *V = T + 2 * nn;
@@ -164,7 +164,7 @@ KS_HD_COLD void KS_T(ks_merge_array)(int nx, const KS_NUM *C, const KS_NUM *J, K
     KS_T(ks_semidefinite_factor)(nx, J, G);
     for (int i = 0; i < nn; ++i) M[i] = KS_LIT(0);
     KS_T(ks_mtm_add)(nx, nx, nx, U, G, M);
-    for (int side = 0; side < (W ? 2 : 1); ++side) {
+    for (int side = 0; side < 2; ++side) {
         const KS_NUM *root = side ? G : U;
         KS_NUM *X = side ? W : V;
         for (int i = 0; i < nx; ++i)
@@ -183,7 +183,6 @@ KS_HD_COLD void KS_T(ks_merge_array)(int nx, const KS_NUM *C, const KS_NUM *J, K
     for (int i = 0; i < nn; ++i) Y[i] = KS_LIT(0);
     KS_T(ks_mtm_add)(nx, nx, nx, V, V, Y);
     KS_T(ks_mirror)(nx, Y);
-    if (!W) return;
     for (int i = 0; i < nx; ++i) { /* v = G g; where a pivot is zero, so is g */
         KS_NUM s = z[i];
         for (int j = 0; j < i; ++j) s = s - G[i * nx + j] * z[j];
@@ -194,6 +193,15 @@ KS_HD_COLD void KS_T(ks_merge_array)(int nx, const KS_NUM *C, const KS_NUM *J, K
         for (int j = 0; j < i; ++j) s = s - T[i * columns + j] * z[j];
         z[i] = s / T[i * columns + i];
     }
+    KS_NUM *t = reflection, *p = reflection + nx;
+    for (int i = nx - 1; i >= 0; --i) {
+        KS_NUM s = z[i];
+        for (int j = i + 1; j < nx; ++j) s = s - T[j * columns + i] * t[j];
+        t[i] = s / T[i * columns + i];
+    }
+    for (int i = 0; i < nx; ++i) p[i] = shift[i] = KS_LIT(0);
+    KS_T(ks_mv_add)(nx, nx, M, t, p);
+    KS_T(ks_mv_add)(nx, nx, U, p, shift);
 }
 
 /** dst = lhs (+) rhs for filtering elements, eq. 46, lhs earlier; dst may be either. With
@@ -205,7 +213,8 @@ KS_HD void KS_T(ks_filter_combine)(int nx, KS_NUM *dst, const KS_NUM *lhs, const
     const KS_NUM *Ai = lhs, *bi = lhs + nn, *Aj = rhs, *bj = rhs + nn;
     const KS_NUM *eta_i = bi + nx + half, *eta_j = bj + nx + half;
     KS_NUM *C = W, *J = C + nn, *Y = J + nn, *X = Y + nn, *JA = X + nn, *T = JA + nn;
-    KS_NUM *U = T + nn, *v = U + nn, *m = v + nx, *eta = m + nx, *b = eta + nx, *more = b + nx;
+    KS_NUM *U = T + nn, *v = U + nn, *m = v + nx, *eta = m + nx, *b = eta + nx;
+    KS_NUM *shift = b + nx, *more = shift + nx;
     KS_T(ks_unpack)(nx, bi + nx, C);
     KS_T(ks_unpack)(nx, eta_j + nx, J);
     const int ordinary = KS_ALL(KS_T(ks_merge_covariance)(nx, C, J, Y, U, JA, T, v));
@@ -213,18 +222,20 @@ KS_HD void KS_T(ks_filter_combine)(int nx, KS_NUM *dst, const KS_NUM *lhs, const
     KS_T(ks_copy)(nx, eta_j, v);
     KS_T(ks_mtv_sub)(nx, nx, J, bi, v);
     KS_T(ks_copy)(nx, v, eta);
-    if (!ordinary) KS_T(ks_merge_array)(nx, C, J, Y, U, eta, more);
+    for (int i = 0; i < nx; ++i) shift[i] = KS_LIT(0);
+    if (ordinary)
+        KS_T(ks_mtv_add)(nx, nx, Y, v, shift);
+    else
+        KS_T(ks_merge_array)(nx, C, J, Y, U, eta, shift, more);
     /* m = N (b_i + C eta_j) = b_i + Y v */
-    KS_T(ks_copy)(nx, bi, m);
-    KS_T(ks_mtv_add)(nx, nx, Y, v, m);
+    for (int i = 0; i < nx; ++i) m[i] = bi[i] + shift[i];
     /* X = N A_i */
     KS_T(ks_mm)(nx, nx, nx, J, Ai, JA);
     KS_T(ks_copy)(nn, Ai, X);
     KS_T(ks_mtm_sub)(nx, nx, nx, Y, JA, X);
     if (ordinary) {
         /* eta <- Nᵀ v = v - J Y v;  J (I + C J)⁻¹ between A_i is (J A_i)ᵀ X */
-        for (int i = 0; i < nx; ++i) b[i] = m[i] - bi[i];
-        KS_T(ks_mtv_sub)(nx, nx, J, b, eta);
+        KS_T(ks_mtv_sub)(nx, nx, J, shift, eta);
         KS_T(ks_unpack)(nx, eta_i + nx, J);
         KS_T(ks_mtm_add)(nx, nx, nx, JA, X, J);
     } else {
@@ -325,13 +336,18 @@ KS_HD void KS_T(ks_two_filter)(int nx, const KS_NUM *xf, const KS_NUM *Pf, const
 {
     const int nn = nx * nx;
     KS_NUM *J = W, *Y = J + nn, *U = Y + nn, *JU = U + nn, *K = JU + nn, *v = K + nn;
-    KS_NUM *inverse_d = v + nx;
+    KS_NUM *inverse_d = v + nx, *shift = inverse_d + nx;
     KS_T(ks_unpack)(nx, J_packed, J);
-    if (!KS_ALL(KS_T(ks_merge_covariance)(nx, Pf, J, Y, U, JU, K, inverse_d)))
-        KS_T(ks_merge_array)(nx, Pf, J, Y, NULL, NULL, inverse_d + nx);
+    const int ordinary =
+        KS_ALL(KS_T(ks_merge_covariance)(nx, Pf, J, Y, U, JU, K, inverse_d));
     KS_T(ks_copy)(nx, eta, v);
     KS_T(ks_mtv_sub)(nx, nx, J, xf, v);
     KS_T(ks_copy)(nx, xf, x);
-    KS_T(ks_mtv_add)(nx, nx, Y, v, x);
+    if (ordinary) {
+        KS_T(ks_mtv_add)(nx, nx, Y, v, x);
+    } else {
+        KS_T(ks_merge_array)(nx, Pf, J, Y, U, v, shift, shift + nx);
+        for (int i = 0; i < nx; ++i) x[i] = x[i] + shift[i];
+    }
     KS_T(ks_copy)(nn, Y, P);
 }

@@ -268,10 +268,12 @@ KS_HD int KS_T(ks_filter_steps)(int nx, const ks_series *s, int64_t k0, int64_t 
         const int bad = KS_T(ks_filter_step)(nx, s, k, &o, state, &w, &memo, &tally->evidence,
                                              to->loglik_terms.base ? &term : NULL, to,
                                              want_innovation, tally);
-        if (bad >= 0)
+        if (bad >= 0 && KS_T(ks_finite_in_form)(nx, KS_FORM_ARRAY, w.xp, w.Pp))
             return KS_T(ks_step_fault)(k, bad, KS_ARRAY_INNOVATION_COV, KS_FAULT_NOT_POSITIVE,
                                        tally);
-        if (!KS_T(ks_finite)(nx, (const KS_NUM *)state->x, (const KS_NUM *)state->C) ||
+        if (bad >= 0 ||
+            !KS_T(ks_finite_in_form)(nx, state->form, (const KS_NUM *)state->x,
+                                     (const KS_NUM *)state->C) ||
             !isfinite(tally->evidence.quadratic))
             return KS_T(ks_step_fault)(k, 0, KS_ARRAY_ESTIMATE, KS_FAULT_NOT_FINITE, tally);
         if (to->loglik_terms.base)

@@ -14,6 +14,7 @@
 typedef struct ks_kernels {
     const char *tier;
     size_t number_bytes;
+    double largest; /* finite number */
     size_t (*scratch_bytes)(int nx, int ny);
     size_t (*filter_element_bytes)(int nx);
     size_t (*smooth_element_bytes)(int nx);

@@ -272,6 +272,7 @@ static void KS_T(table_narrow)(int64_t numbers, const double *from, void *to)
 const ks_kernels KS_TABLE = {
     KS_TIER_NAME,
     sizeof(KS_NUM),
+    KS_LARGEST,
     KS_T(table_scratch_bytes),
     KS_T(table_filter_element_bytes),
     KS_T(table_smooth_element_bytes),

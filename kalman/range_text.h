@@ -128,6 +128,15 @@ KS_HD int KS_T(ks_finite)(int nx, const KS_NUM *x, const KS_NUM *C)
     return sum == KS_LIT(0);
 }
 
+/** The same for an estimate in `form`: the covariance is what must be finite, not its root. */
+KS_HD int KS_T(ks_finite_in_form)(int nx, ks_form form, const KS_NUM *x, const KS_NUM *C)
+{
+    if (form == KS_FORM_ORDINARY) return KS_T(ks_finite)(nx, x, C);
+    KS_NUM sum = KS_LIT(0);
+    for (int i = 0; i < nx * nx; ++i) sum = sum + C[i] * C[i];
+    return KS_T(ks_finite)(nx, x, C) && sum - sum == KS_LIT(0);
+}
+
 /** True where the covariance P (nx, nx) has no pivot lost in round-off. W: nx * nx + nx. */
 KS_HD int KS_T(ks_well_conditioned)(int nx, const KS_NUM *P, KS_NUM *W)
 {
@@ -184,7 +193,7 @@ KS_HD_COLD void KS_T(ks_leave_array)(int nx, int m, const KS_NUM *R, const KS_NU
 KS_HD_COLD void KS_T(ks_start)(const ks_series *s, ks_state *state, void *work)
 {
     KS_T(ks_copy)(s->nx, (const KS_NUM *)s->m0, (KS_NUM *)state->x);
-    KS_T(ks_copy)(s->nx * s->nx, (const KS_NUM *)s->P0, (KS_NUM *)state->C);
-    KS_T(ks_to_array)(s->nx, state, (KS_NUM *)work);
+    KS_T(ks_covariance_factor)(s->nx, (const KS_NUM *)s->P0, (KS_NUM *)state->C, (KS_NUM *)work);
+    state->form = KS_FORM_ARRAY;
 }
 

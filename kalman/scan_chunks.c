@@ -71,8 +71,8 @@ int ks_filter_absorb(void *user, void *scratch, void *dst, int64_t first, int64_
     for (int64_t k = first; k < first + count && !rc; ++k) {
         rc = ks_make_filter_element(m, &c.worker, k, k == first ? dst : c.element);
         if (!rc && k > first) absorb_element(m, &c, dst, m->plan->aggregates->filter_combine);
-        if (k % KS_BLOCK == 0 && atomic_load(&m->run->canceled)) rc = -1;
     }
+    if (!rc && ks_run_progress(m->run, count)) rc = -1;
     close_chunk(&carver, &c, &m->chunk_tally[first / m->chunk_size]);
     return rc;
 }
@@ -120,7 +120,7 @@ int ks_filter_rerun(void *user, void *scratch, const void *carry, int64_t first,
     for (int64_t k = first; k < first + count && !rc; k += KS_BLOCK) {
         const int64_t end = first + count - k < KS_BLOCK ? first + count : k + KS_BLOCK;
         rc = plan->kernels->filter(&m->series, k, end, &state, &to, c.scratch, tally);
-        if (atomic_load(&m->run->canceled)) rc = -1;
+        if (!rc && ks_run_progress(m->run, end - k)) rc = -1;
     }
     close_chunk(&carver, &c, tally);
     return rc;
@@ -151,7 +151,7 @@ int ks_smooth_absorb(void *user, void *scratch, void *dst, int64_t first, int64_
         if (k > first) absorb_element(m, &c, dst, m->plan->aggregates->smooth_combine);
     }
     close_chunk(&carver, &c, &m->chunk_tally[(m->plan->T - first - count) / m->chunk_size]);
-    return 0;
+    return ks_run_progress(m->run, count);
 }
 
 int ks_smooth_rerun(void *user, void *scratch, const void *carry, int64_t first, int64_t count)
@@ -168,8 +168,9 @@ int ks_smooth_rerun(void *user, void *scratch, const void *carry, int64_t first,
     kept.kept_mean = m->kept_mean;
     kept.kept_C = m->kept_C;
     kept.form = m->form;
-    const int rc = plan->kernels->smooth(&m->series, first, first + count, &state, &kept, &m->back,
-                                         c.scratch, tally);
+    int rc = plan->kernels->smooth(&m->series, first, first + count, &state, &kept, &m->back,
+                                   c.scratch, tally);
+    if (!rc && ks_run_progress(m->run, count)) rc = -1;
     if (first == 0 && !rc) {
         /* The smoothed prior is made from here. */
         ks_state start = { m->start.mean, m->start.cov, state.form };

@@ -42,17 +42,6 @@ static void make_elements(ks_scan_method *m, ks_scan_worker *w, int64_t k0, int6
         if (ks_make_filter_element(m, w, k, ks_slot_of(to, k))) return;
 }
 
-static int estimate_is_finite(ks_scan_method *m, ks_scan_worker *w, int64_t k)
-{
-    const int64_t bad = m->plan->aggregates->not_finite(
-        m->plan->nx, k, k + 1, ks_wide_mean(m, m->filtered, 0), ks_wide_cov(m, m->filtered, 0));
-    if (bad < 0) return 1;
-    w->tally.bad_step = bad;
-    w->tally.bad_array = KS_ARRAY_ESTIMATE;
-    w->tally.fault = KS_FAULT_NOT_FINITE;
-    return 0;
-}
-
 static void extract(ks_scan_method *m, ks_scan_worker *w, int64_t k0, int64_t k1)
 {
     const ks_kernels *kernels = m->plan->aggregates;
@@ -60,7 +49,7 @@ static void extract(ks_scan_method *m, ks_scan_worker *w, int64_t k0, int64_t k1
     const ks_sink mean = ks_wide_mean(m, m->filtered, 0), cov = ks_wide_cov(m, m->filtered, 0);
     for (int64_t k = k0; k < k1; ++k) {
         kernels->filter_extract(m->plan->nx, k, k + 1, from, mean, cov);
-        if (!estimate_is_finite(m, w, k)) return;
+        if (!ks_fits(m, w, m->filtered, k)) return;
         ks_put(m, m->to.filtered_mean, k, m->plan->nx, ks_slot_of(mean, k));
         ks_put_cov(m, m->to.filtered_cov, m->to.filtered_var, k, ks_slot_of(cov, k));
     }

@@ -90,9 +90,9 @@ static void phase_range(void *arg, int64_t begin, int64_t end, int worker)
     ks_scan_worker *w = &call->m->worker[worker];
     for (int64_t k = begin; k < end; k += KS_BLOCK) {
         const int64_t stop = end - k < KS_BLOCK ? end : k + KS_BLOCK;
-        if (w->tally.bad_step >= 0 || atomic_load(&call->m->run->canceled)) return;
+        if (w->tally.bad_step >= 0) return;
         call->phase(call->m, w, call->k0 + k, call->k0 + stop);
-        if (worker == 0) (void)ks_run_progress(call->m->run, stop - k);
+        if (ks_run_progress(call->m->run, stop - k)) return;
     }
 }
 

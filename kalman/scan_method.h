@@ -57,6 +57,10 @@ int ks_scan_elements(ks_scan_method *m, const ks_scan_plan *scan, const ks_opera
  *  the worker's next call. */
 const ks_series *ks_wide_series(const ks_scan_method *m, ks_scan_worker *w, int64_t k);
 
+/** True where the estimate of step k is finite in the plan's precision; else w->tally has the
+ *  fault. */
+int ks_fits(const ks_scan_method *m, ks_scan_worker *w, ks_estimates estimates, int64_t k);
+
 /** Row k of an output of `numbers` numbers <- from; nothing where the output is not wanted. */
 void ks_put(const ks_scan_method *m, ks_sink to, int64_t k, int64_t numbers, const double *from);
 /** The same for an (nx, nx) covariance and its diagonal. */

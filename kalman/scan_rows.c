@@ -1,4 +1,5 @@
 /* scan_rows.c -- rows of models in double for the scans, and rows of results back. */
+#include <math.h>
 #include <string.h>
 #include "scan_method.h"
 
@@ -77,6 +78,24 @@ const ks_series *ks_wide_series(const ks_scan_method *m, ks_scan_worker *w, int6
     wide->prior_x1 = s->prior_x1;
     wide->steps = s->steps;
     return wide;
+}
+
+int ks_fits(const ks_scan_method *m, ks_scan_worker *w, ks_estimates estimates, int64_t k)
+{
+    const int nx = m->plan->nx;
+    const double *x = (const double *)estimates.mean + k * nx;
+    const double *P = (const double *)estimates.cov + k * nx * nx;
+    const double largest = m->plan->kernels->largest;
+    int fits = m->plan->aggregates->not_finite(nx, k, k + 1, ks_wide_mean(m, estimates, 0),
+                                               ks_wide_cov(m, estimates, 0)) < 0;
+    /* What is finite in double may not be so in the plan's precision. */
+    for (int i = 0; i < nx; ++i)
+        fits = fits && fabs(x[i]) <= largest && fabs(P[i * nx + i]) <= largest;
+    if (fits) return 1;
+    w->tally.bad_step = k;
+    w->tally.bad_array = KS_ARRAY_ESTIMATE;
+    w->tally.fault = KS_FAULT_NOT_FINITE;
+    return 0;
 }
 
 void ks_put(const ks_scan_method *m, ks_sink to, int64_t k, int64_t numbers, const double *from)

@@ -6,12 +6,7 @@
 static void put_smoothed(ks_scan_method *m, ks_scan_worker *w, int64_t k)
 {
     const ks_sink mean = ks_wide_mean(m, m->smoothed, 0), cov = ks_wide_cov(m, m->smoothed, 0);
-    if (m->plan->aggregates->not_finite(m->plan->nx, k, k + 1, mean, cov) >= 0) {
-        w->tally.bad_step = k;
-        w->tally.bad_array = KS_ARRAY_ESTIMATE;
-        w->tally.fault = KS_FAULT_NOT_FINITE;
-        return;
-    }
+    if (!ks_fits(m, w, m->smoothed, k)) return;
     ks_put(m, m->back.smoothed_mean, k, m->plan->nx, ks_slot_of(mean, k));
     ks_put_cov(m, m->back.smoothed_cov, m->back.smoothed_var, k, ks_slot_of(cov, k));
 }

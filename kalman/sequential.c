@@ -64,31 +64,31 @@ static ks_state state_of(const worker_memory *m)
 }
 
 /** Filter steps k0 .. k1 - 1 block by block. */
-static int filter_blocks(ks_run *run, int reports, const ks_series *s, int64_t k0, int64_t k1,
+static int filter_blocks(ks_run *run, const ks_series *s, int64_t k0, int64_t k1,
                          ks_state *state, const ks_forward_sinks *to, void *scratch,
                          ks_tally *tally)
 {
     for (int64_t k = k0; k < k1; k += KS_BLOCK) {
         const int64_t end = k1 - k < KS_BLOCK ? k1 : k + KS_BLOCK;
         if (run->plan->kernels->filter(s, k, end, state, to, scratch, tally)) return -1;
-        if (reports ? ks_run_progress(run, end - k) : atomic_load(&run->canceled)) return -1;
+        if (ks_run_progress(run, end - k)) return -1;
     }
     return 0;
 }
 
-static int smooth_blocks(ks_run *run, int reports, const ks_series *s, int64_t k0, int64_t k1,
+static int smooth_blocks(ks_run *run, const ks_series *s, int64_t k0, int64_t k1,
                          ks_state *state, const ks_forward_sinks *kept,
                          const ks_backward_sinks *to, void *scratch, ks_tally *tally)
 {
     for (int64_t end = k1; end > k0; end -= KS_BLOCK) {
         const int64_t k = end - k0 < KS_BLOCK ? k0 : end - KS_BLOCK;
         if (run->plan->kernels->smooth(s, k, end, state, kept, to, scratch, tally)) return -1;
-        if (reports ? ks_run_progress(run, end - k) : atomic_load(&run->canceled)) return -1;
+        if (ks_run_progress(run, end - k)) return -1;
     }
     return 0;
 }
 
-static int smooth_in_place(ks_run *run, int reports, const ks_series *s, ks_state *state,
+static int smooth_in_place(ks_run *run, const ks_series *s, ks_state *state,
                            ks_forward_sinks *to, const ks_backward_sinks *back,
                            const worker_memory *m, ks_tally *tally)
 {
@@ -96,8 +96,8 @@ static int smooth_in_place(ks_run *run, int reports, const ks_series *s, ks_stat
     to->kept_C = back->smoothed_cov;
     to->form = m->form;
     to->form_first = 0;
-    if (filter_blocks(run, reports, s, 0, s->steps, state, to, m->scratch, tally)) return -1;
-    return smooth_blocks(run, reports, s, 0, s->steps, state, to, back, m->scratch, tally);
+    if (filter_blocks(run, s, 0, s->steps, state, to, m->scratch, tally)) return -1;
+    return smooth_blocks(run, s, 0, s->steps, state, to, back, m->scratch, tally);
 }
 
 static void keep_checkpoint(const ks_smooth_plan *plan, const worker_memory *m, int64_t segment,
@@ -117,7 +117,7 @@ static void keep_checkpoint(const ks_smooth_plan *plan, const worker_memory *m, 
     }
 }
 
-static int smooth_by_checkpoints(ks_run *run, int reports, const ks_series *s, ks_state *state,
+static int smooth_by_checkpoints(ks_run *run, const ks_series *s, ks_state *state,
                                  const ks_forward_sinks *to, const ks_backward_sinks *back,
                                  const worker_memory *m, ks_tally *tally)
 {
@@ -126,7 +126,7 @@ static int smooth_by_checkpoints(ks_run *run, int reports, const ks_series *s, k
     for (int64_t i = 0; i < segments; ++i) {
         const int64_t end = (i + 1) * L < s->steps ? (i + 1) * L : s->steps;
         keep_checkpoint(plan, m, i, state, 0);
-        if (filter_blocks(run, reports, s, i * L, end, state, to, m->scratch, tally)) return -1;
+        if (filter_blocks(run, s, i * L, end, state, to, m->scratch, tally)) return -1;
     }
     /* The smoothed state is carried in the slot of checkpoints that are no longer needed: each
      * segment's own is read before the state of the segment after it is put back. */
@@ -140,15 +140,15 @@ static int smooth_by_checkpoints(ks_run *run, int reports, const ks_series *s, k
         kept.form_first = i * L;
         if (i + 1 < segments) keep_checkpoint(plan, m, i + 1, state, 0);
         keep_checkpoint(plan, m, i, state, 1);
-        if (filter_blocks(run, 0, s, i * L, end, state, &kept, m->scratch, &again)) return -1;
+        if (filter_blocks(run, s, i * L, end, state, &kept, m->scratch, &again)) return -1;
         if (i + 1 < segments) keep_checkpoint(plan, m, i + 1, state, 1);
-        if (smooth_blocks(run, reports, s, i * L, end, state, &kept, back, m->scratch, tally))
+        if (smooth_blocks(run, s, i * L, end, state, &kept, back, m->scratch, tally))
             return -1;
     }
     return 0;
 }
 
-static int run_series(ks_run *run, int reports, int64_t b, const worker_memory *m, ks_tally *tally)
+static int run_series(ks_run *run, int64_t b, const worker_memory *m, ks_tally *tally)
 {
     const ks_smooth_plan *plan = run->plan;
     ks_series series;
@@ -158,13 +158,13 @@ static int run_series(ks_run *run, int reports, int64_t b, const worker_memory *
     ks_series_of(run, b, &series);
     plan->kernels->start(&series, &state, m->scratch);
     if (!smooths(plan)) {
-        if (filter_blocks(run, reports, &series, 0, plan->T, &state, &to, m->scratch, tally))
+        if (filter_blocks(run, &series, 0, plan->T, &state, &to, m->scratch, tally))
             return -1;
     } else {
         const int rc =
             in_place(plan)
-                ? smooth_in_place(run, reports, &series, &state, &to, &back, m, tally)
-                : smooth_by_checkpoints(run, reports, &series, &state, &to, &back, m, tally);
+                ? smooth_in_place(run, &series, &state, &to, &back, m, tally)
+                : smooth_by_checkpoints(run, &series, &state, &to, &back, m, tally);
         if (rc) return -1;
         if (!series.prior_x1 &&
             ks_makes_any(plan, KS_OUT_LAG_ONE_COV | KS_OUT_PRIOR_MEAN | KS_OUT_PRIOR_COV))
@@ -186,7 +186,7 @@ static void run_range(void *arg, int64_t begin, int64_t end, int worker)
     worker_memory *m = &all->memory[worker];
     for (int64_t b = begin; b < end; ++b) {
         m->total.evidence = ks_evidence_start();
-        if (run_series(all->run, worker == 0, b, m, &m->total)) {
+        if (run_series(all->run, b, m, &m->total)) {
             m->failed = b;
             return;
         }

@@ -34,14 +34,15 @@ typedef struct ks_run {
     ks_info *info;
     void *zeros;         /* max(nx, ny) zeros for an absent u or d */
     atomic_int canceled;
+    const void *caller; /* its thread, see ks_this_thread() */
     int64_t done, total; /* for the progress function */
 } ks_run;
 
 /** Add a tally to info; the lowest (series, step) failure stays. On the caller's thread only. */
 void ks_run_add(ks_run *run, int64_t series, const ks_tally *tally);
 
-/** Tell the progress function that `steps` more are done; only on the caller's thread. Returns
- *  non-zero once the run is canceled. */
+/** `steps` more are done: on the caller's thread the progress function is told. Returns non-zero
+ *  once the run is canceled. */
 int ks_run_progress(ks_run *run, int64_t steps);
 
 /** Series b of the run, conventions resolved. */

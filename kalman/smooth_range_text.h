@@ -97,7 +97,7 @@ KS_HD int KS_T(ks_smooth_steps)(int nx, const ks_series *s, int64_t k0, int64_t 
             if (to->lag_one_cov.base)
                 KS_T(ks_write_lag_one)(nx, next, w.ET, to->lag_one_cov, k + 1);
         }
-        if (!KS_T(ks_finite)(nx, x, C))
+        if (!KS_T(ks_finite_in_form)(nx, state->form, x, C))
             return KS_T(ks_step_fault)(k, 0, KS_ARRAY_ESTIMATE, KS_FAULT_NOT_FINITE, tally);
         if (to->smoothed_mean.base)
             KS_T(ks_copy)(nx, x, (KS_NUM *)ks_slot_of(to->smoothed_mean, k));

@@ -101,8 +101,9 @@ void ks_run_add(ks_run *run, int64_t series, const ks_tally *tally)
 int ks_run_progress(ks_run *run, int64_t steps)
 {
     const ks_smooth_options *o = &run->plan->options;
-    run->done += steps;
     if (!o->progress) return 0;
+    if (ks_this_thread() != run->caller) return atomic_load(&run->canceled);
+    run->done += steps;
     const int64_t done = run->done < run->total ? run->done : run->total;
     if (o->progress(o->progress_user, done, run->total)) atomic_store(&run->canceled, 1);
     return atomic_load(&run->canceled);
@@ -122,6 +123,7 @@ ks_status ks_smooth_run(const ks_smooth_plan *plan, const ks_model *model, ks_vi
     run.outputs = outputs;
     run.info = info ? info : &mine;
     run.info->method = plan->method;
+    run.caller = ks_this_thread();
     atomic_init(&run.canceled, 0);
     if (!valid_model(plan, model, y) || !valid_outputs(plan, outputs)) {
         run.info->status = KS_EINVAL;

@@ -49,6 +49,21 @@ KS_HD_COLD int KS_T(ks_pivoted_factor)(int n, const KS_NUM *A, KS_NUM *S, KS_NUM
     return rank;
 }
 
+/** The same for a covariance of the caller's, which may be no covariance at all: where a diagonal
+ *  entry is NaN or clearly negative, S is NaN, and so is everything that is made of it. */
+KS_HD_COLD void KS_T(ks_covariance_factor)(int n, const KS_NUM *A, KS_NUM *S, KS_NUM *W)
+{
+    KS_NUM trace = KS_LIT(0);
+    (void)KS_T(ks_pivoted_factor)(n, A, S, W);
+    for (int i = 0; i < n; ++i) trace = trace + A[i * n + i];
+    for (int i = 0; i < n; ++i) {
+        const KS_NUM a = A[i * n + i];
+        const int finite = KS_GT(KS_LIT(1), a - a);
+        if (!finite || KS_GT(KS_LIT(-1e-4) * trace, a))
+            for (int c = 0; c < n; ++c) S[c * n + c] = KS_LIT(NAN);
+    }
+}
+
 /** Reflect row `row` of M (rows, columns) onto its entry `p`, for all rows from `row` on; entries
  *  right of p in that row become exactly zero. M[row, p] ends non-negative. V holds columns
  *  numbers. */

@@ -63,4 +63,5 @@ static inline ks_counted ks_counted_select(bool which, ks_counted a, ks_counted 
 #define KS_ALL(m) ((void)(m), 1)
 #define KS_EPS 1.1102230246251565e-16
 #define KS_GROWTH 1e5
+#define KS_LARGEST 1.7976931348623157e308
 #define KS_MERGE 1e4

@@ -11,3 +11,4 @@
 #undef KS_GROWTH
 #undef KS_GEMM
 #undef KS_MERGE
+#undef KS_LARGEST

@@ -15,3 +15,5 @@
 #endif
 /* The same for merging two elements, whose pivots show the loss less directly. */
 #define KS_MERGE 1e2
+/* The largest finite number, as a double. */
+#define KS_LARGEST 3.4028234663852886e38

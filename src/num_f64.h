@@ -27,3 +27,5 @@
 #endif
 /* The same for merging two elements, whose pivots show the loss less directly. */
 #define KS_MERGE 1e4
+/* The largest finite number, as a double. */
+#define KS_LARGEST 1.7976931348623157e308

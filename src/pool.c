@@ -203,3 +203,9 @@ void ks_parallel_for(ks_context *context, int workers, int64_t items, ks_range_f
     gate_wait(&pool->pending, 0, 1, pool->spins);
     atomic_flag_clear_explicit(&pool->busy, memory_order_release);
 }
+
+const void *ks_this_thread(void)
+{
+    static _Thread_local char own;
+    return &own;
+}

@@ -13,6 +13,9 @@ void *ks_allocate(ks_context *context, size_t bytes);
 /** Give back what ks_allocate() returned. NULL is allowed. */
 void ks_release(ks_context *context, void *memory);
 
+/** A value that is the calling thread's own as long as it lives. */
+const void *ks_this_thread(void);
+
 /** Work on items begin .. end - 1 as worker `worker`, 0 <= worker < workers. */
 typedef void (*ks_range_function)(void *arg, int64_t begin, int64_t end, int worker);
 

@@ -190,7 +190,7 @@ bool covariances_sound(golden_buffers *b, ks_precision precision, unsigned outpu
         for (int64_t k = 0; k < blocks; ++k) {
             const double *A = at + k * n * n;
             const bool equal = symmetric(n, A);
-            if (equal && semidefinite(n, A, 4 * n * epsilon)) continue;
+            if (equal && semidefinite(n, A, 16 * n * epsilon)) continue;
             print_error("%s, block %lld: %s\n", golden_output_name(c), (long long)k,
                         equal ? "not positive semidefinite" : "not symmetric");
             return false;
