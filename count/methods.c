@@ -267,6 +267,7 @@ ks_status ks_count_method(ks_count_result *result, const ks_unit_costs *costs,
     if (status == KS_OK) status = storage(&c, result);
     ks_scan_plan_destroy(c.forward);
     ks_scan_plan_destroy(c.reverse);
+    if (status != KS_OK) return status; /* the counts may have left 64 bits */
     result->work = count.work;
     result->work_flops = ks_flops_total(count.work);
     result->time_flops = count.time;
@@ -274,5 +275,5 @@ ks_status ks_count_method(ks_count_result *result, const ks_unit_costs *costs,
     result->span_steps = count.span;
     result->combines = count.combines;
     result->combine_flops = c.combine_flops;
-    return status;
+    return KS_OK;
 }
