@@ -63,7 +63,10 @@ static inline ks_evidence ks_evidence_start(void)
 
 static inline void ks_gather_pivot(ks_evidence *e, double pivot, double quadratic)
 {
-    e->quadratic += quadratic;
+    /* Rounded before it is added: a product fused into one sum and not into another would make
+     * the sum depend on what else is asked for. */
+    const volatile double rounded = quadratic;
+    e->quadratic += rounded;
     e->product *= pivot;
     e->entries += 1;
     if (!(e->product > 1e-120 && e->product < 1e120)) {
