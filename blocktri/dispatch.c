@@ -1,21 +1,13 @@
 /* dispatch.c -- which kernel table serves a precision and tier on this processor. */
 #include "chains.h"
-
-static int has_avx2(void)
-{
-#if defined(__x86_64__)
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-#else
-    return 0;
-#endif
-}
+#include "cpu.h"
 
 const ks_bt_kernels *ks_bt_kernels_of(ks_precision precision, ks_tier tier)
 {
     const int wide = precision == KS_F64;
-    if (tier == KS_TIER_AVX2 && !has_avx2()) return NULL;
+    if (tier == KS_TIER_AVX2 && !ks_has_avx2()) return NULL;
 #if defined(__x86_64__)
-    if (tier != KS_TIER_BASELINE && has_avx2()) return wide ? &ks_bt_avx2_f64 : &ks_bt_avx2_f32;
+    if (tier != KS_TIER_BASELINE && ks_has_avx2()) return wide ? &ks_bt_avx2_f64 : &ks_bt_avx2_f32;
 #endif
     return wide ? &ks_bt_baseline_f64 : &ks_bt_baseline_f32;
 }

@@ -1,14 +1,6 @@
 /* dispatch.c -- which kernel table serves a precision and tier on this processor. */
 #include "kernels.h"
-
-static int has_avx2(void)
-{
-#if defined(__x86_64__)
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-#else
-    return 0;
-#endif
-}
+#include "cpu.h"
 
 const ks_kernels *ks_kernels_of(ks_precision precision, ks_tier tier)
 {
@@ -16,7 +8,7 @@ const ks_kernels *ks_kernels_of(ks_precision precision, ks_tier tier)
     if (tier == KS_TIER_BASELINE)
         return wide ? &ks_kernels_baseline_f64 : &ks_kernels_baseline_f32;
 #if defined(__x86_64__)
-    if (has_avx2()) return wide ? &ks_kernels_avx2_f64 : &ks_kernels_avx2_f32;
+    if (ks_has_avx2()) return wide ? &ks_kernels_avx2_f64 : &ks_kernels_avx2_f32;
 #endif
     if (tier == KS_TIER_AVX2) return NULL;
     return wide ? &ks_kernels_baseline_f64 : &ks_kernels_baseline_f32;
