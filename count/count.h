@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "flops.h"
+#include "kalscan/blocktri.h"
 #include "kalscan/scan.h"
 
 typedef enum ks_counted_method {
@@ -16,15 +17,32 @@ typedef enum ks_counted_method {
     KS_COUNT_SCAN_RTS = 1,          /**< parallel filter, then the parallel RTS smoother         */
     KS_COUNT_SCAN_TWO_FILTER = 2,   /**< parallel filter, and the parallel two-filter smoother   */
     KS_COUNT_SEQUENTIAL_FILTER = 3, /**< one step after the other on one thread                  */
-    KS_COUNT_SEQUENTIAL = 4         /**< the same, and the smoother back                         */
+    KS_COUNT_SEQUENTIAL = 4,        /**< the same, and the smoother back                         */
+    /* Parts of a method, on a block-tridiagonal system of T blocks of order nx. */
+    KS_COUNT_FACTOR = 5,            /**< its Cholesky factor                                     */
+    KS_COUNT_SOLVE = 6,             /**< substitution, forward and back, of one right-hand side  */
+    KS_COUNT_INVERSE = 7            /**< diagonal blocks of the inverse                          */
 } ks_counted_method;
-#define KS_COUNTED_METHODS 5
+#define KS_COUNTED_METHODS 8
+#define KS_COUNTED_WHOLE 5 /* methods, which come before the parts */
 
 /** The name as the command line spells it; NULL for an unknown value. */
 const char *ks_counted_method_name(ks_counted_method method);
 
 /** Whether the method has a scan. */
 int ks_counted_method_scans(ks_counted_method method);
+
+/** Whether the method eliminates blocks, of order nx, in one of the block-tridiagonal orders. */
+int ks_counted_method_orders(ks_counted_method method);
+
+/** An order and its options. */
+typedef struct ks_bt_choice {
+    ks_blocktri_order order; /**< not auto                                                       */
+    int64_t segments;        /**< partition: at least 2. 0: as many as threads                   */
+    int64_t spacing;         /**< recursive Schur: every so many blocks a separator, at least 2. */
+                             /**< 0: the library's default                                       */
+    int64_t crossover;       /**< and so few, at least 2, one after the other. 0: the same       */
+} ks_bt_choice;
 
 /** What is to be counted. */
 typedef struct ks_count_case {
@@ -35,6 +53,7 @@ typedef struct ks_count_case {
     int64_t threads;   /**< simulated, at least 1; of each device                                */
     int two_devices;   /**< two-filter: forward and reverse scans at the same time on two        */
     int loglik;        /**< with the log-likelihood: a filter step beside each estimate          */
+    ks_bt_choice blocks; /**< methods with orders                                                */
 } ks_count_case;
 
 /** Copies are no operations; a parallel step ends with a barrier. */
@@ -44,11 +63,24 @@ typedef struct ks_count_result {
     int64_t time_flops;       /**< sum over parallel steps of the busiest thread's operations    */
     int64_t span_flops;       /**< time_flops on as many threads as there are lanes              */
     int64_t span_steps;       /**< parallel steps                                                */
-    int64_t combines;         /**< applications of scan operators                                */
+    int64_t combines;         /**< applications of scan operators; 0 without a scan              */
     int64_t combine_flops;    /**< the part of the work that they are                            */
-    int64_t storage_elements; /**< most scan elements stored at once                             */
-    int64_t storage_bytes;    /**< most bytes of elements and estimates, in double               */
+    int64_t storage_elements; /**< most scan elements, or blocks, stored at once                 */
+    int64_t storage_bytes;    /**< most bytes of these and of estimates, in double               */
 } ks_count_result;
+
+/** A lane's blocks, by whether it has an anchor, and the last one by whether it has a target. */
+typedef struct ks_bt_lane_cost {
+    ks_flops inner[2];
+    ks_flops end[2][2];
+} ks_bt_lane_cost;
+
+/** What each operation costs for blocks of order n and one right-hand side. */
+typedef struct ks_bt_unit_costs {
+    int n;
+    ks_bt_lane_cost factor, forward, backward, inverse;
+    ks_flops gather, gather_x; /**< what a lane leaves for its target, one lane */
+} ks_bt_unit_costs;
 
 /** What each operation costs for given sizes, found by executing it once. */
 typedef struct ks_unit_costs {
@@ -59,6 +91,7 @@ typedef struct ks_unit_costs {
     ks_flops two_filter, two_filter_last; /**< combining both filters' estimates of a step       */
     ks_flops filter_step;                 /**< predict and update                                */
     ks_flops smooth_step, smooth_step_last;
+    ks_bt_unit_costs blocks;
 } ks_unit_costs;
 
 /** nx, ny >= 1. Errors: KS_EINVAL, KS_ENOMEM. */

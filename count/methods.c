@@ -1,12 +1,14 @@
 /* methods.c -- the phases of each method, as the drivers in kalman/ run them: sequential.c,
  * scan_filter.c, scan_smooth.c and, for chunks that are run again, scan_chunks.c. */
 #include <string.h>
+#include "blocktri_cost.h"
 #include "count.h"
 #include "machine_count.h"
 #include "plan.h"
 
-static const char *const names[KS_COUNTED_METHODS] = {"filter", "scan-rts", "scan-two-filter",
-                                                      "sequential-filter", "sequential"};
+static const char *const names[KS_COUNTED_METHODS] = {
+    "filter", "scan-rts", "scan-two-filter", "sequential-filter", "sequential",
+    "blocktri-factor", "blocktri-solve", "blocktri-inverse"};
 
 const char *ks_counted_method_name(ks_counted_method method)
 {
@@ -17,6 +19,11 @@ int ks_counted_method_scans(ks_counted_method method)
 {
     return method == KS_COUNT_FILTER || method == KS_COUNT_SCAN_RTS ||
            method == KS_COUNT_SCAN_TWO_FILTER;
+}
+
+int ks_counted_method_orders(ks_counted_method method)
+{
+    return method == KS_COUNT_FACTOR || method == KS_COUNT_SOLVE || method == KS_COUNT_INVERSE;
 }
 
 /** A case on its way. */
@@ -249,8 +256,37 @@ static ks_status count_any(counting *c, ks_count *count)
     case KS_COUNT_SCAN_TWO_FILTER: return count_two_filter(c, count);
     case KS_COUNT_SEQUENTIAL_FILTER:
     case KS_COUNT_SEQUENTIAL: return count_sequential(c, count);
+    default: return KS_EINVAL;
     }
-    return KS_EINVAL;
+}
+
+/** Elimination of blocks: what is counted, and what is stored. */
+static ks_status count_blocks(const counting *c, ks_count *count, ks_count_result *result)
+{
+    const ks_count_case *what = c->what;
+    ks_blocktri_plan *plan = NULL;
+    ks_status status =
+        ks_bt_count_plan(&plan, &what->blocks, what->T, c->unit->nx, what->threads);
+    switch (what->method) {
+    case KS_COUNT_FACTOR:
+        if (status == KS_OK)
+            status = ks_bt_count_factor(count, &c->unit->blocks, plan, what->threads);
+        break;
+    case KS_COUNT_SOLVE:
+        if (status == KS_OK)
+            status = ks_bt_count_solve(count, &c->unit->blocks, plan, what->threads);
+        break;
+    default:
+        if (status == KS_OK)
+            status = ks_bt_count_inverse(count, &c->unit->blocks, plan, what->threads);
+        break;
+    }
+    if (status == KS_OK)
+        status = ks_bt_count_storage(plan, what->method == KS_COUNT_SOLVE,
+                                     what->method == KS_COUNT_INVERSE, &result->storage_elements,
+                                     &result->storage_bytes);
+    ks_blocktri_plan_destroy(plan);
+    return status;
 }
 
 ks_status ks_count_method(ks_count_result *result, const ks_unit_costs *costs,
@@ -263,8 +299,12 @@ ks_status ks_count_method(ks_count_result *result, const ks_unit_costs *costs,
     if (!ks_counted_method_name(what->method) || what->T < 1 || what->threads < 1) return KS_EINVAL;
     if (what->two_devices && what->method != KS_COUNT_SCAN_TWO_FILTER) return KS_EINVAL;
     ks_status status = make_plans(&c);
-    if (status == KS_OK) status = count_any(&c, &count);
-    if (status == KS_OK) status = storage(&c, result);
+    if (status == KS_OK && ks_counted_method_orders(what->method)) {
+        status = count_blocks(&c, &count, result);
+    } else {
+        if (status == KS_OK) status = count_any(&c, &count);
+        if (status == KS_OK) status = storage(&c, result);
+    }
     ks_scan_plan_destroy(c.forward);
     ks_scan_plan_destroy(c.reverse);
     if (status != KS_OK) return status; /* the counts may have left 64 bits */

@@ -11,7 +11,7 @@
 #include "temp_file.h"
 
 enum {
-    STEPS = 1, THREADS, METHOD, SCAN, NX, NY, TWO_DEVICES, LOGLIK, CALIBRATE, PLOT, BARS, FORCE,
+    STEPS = 1, THREADS, METHOD, SCAN, ORDER, NX, NY, TWO_DEVICES, LOGLIK, CALIBRATE, PLOT, BARS, FORCE,
     JSON, CSV, QUIET, HELP, VERSION
 };
 
@@ -20,7 +20,8 @@ static const ks_option options[] = {
     {THREADS, "threads", "LIST", "numbers of simulated threads, as 15000", 0},
     {METHOD, "method", "LIST", "default filter,scan-rts,scan-two-filter", 0},
     {SCAN, "scan", "LIST", "default all", 0},
-    {NX, "nx", "N", "states, default 4", 0},
+    {ORDER, "order", "LIST", "of blocktri methods, default all", 0},
+    {NX, "nx", "N", "states, or the order of the blocks, default 4", 0},
     {NY, "ny", "N", "observed entries, default 2", 0},
     {TWO_DEVICES, "two-devices", NULL, "scan-two-filter: both scans at once, on --threads each", 0},
     {LOGLIK, "loglik", NULL, "with the log-likelihood", 0},
@@ -41,8 +42,12 @@ static void print_help(void)
            "Floating-point operations of the parallel methods on simulated threads.\n\nOptions\n");
     ks_options_print(options);
     printf("\nMethods: filter, scan-rts, scan-two-filter; sequential-filter, sequential; all\n"
+           "Parts, of a block-tridiagonal system of T blocks: blocktri-factor, blocktri-solve,\n"
+           "blocktri-inverse\n"
            "Scans: hillis-steele, blelloch, ladner-fischer, sengupta[:N], chunked; all has\n"
            "sengupta:1 and sengupta:15000\n"
+           "Orders: sequential, twisted, partition[:SEGMENTS], with as many segments as threads when\n"
+           "not given, nested-dissection, recursive-schur[:SPACING[:CROSSOVER]]; all\n"
            "Numbers may be written like 1e6.\n\n"
            "Add, multiply, divide and square root count 1. time is the sum over parallel steps\n"
            "of the busiest thread's operations, span the number of parallel steps.\n"
@@ -62,6 +67,7 @@ static ks_exit read_option(ks_count_settings *s, int id, const char *value, ks_f
                               &s->thread_counts, failure);
     case METHOD: return ks_read_counted_methods(s, value, failure);
     case SCAN: return ks_read_scan_choices(s, value, failure);
+    case ORDER: return ks_read_order_choices(s, value, failure);
     case NX:
         if (ks_parse_integer("--nx", value, 1, 256, &number, failure)) return failure->code;
         s->nx = (int)number;
@@ -109,7 +115,7 @@ static ks_exit check_plot(const ks_count_settings *s, ks_failure *failure)
 static ks_exit complete(ks_count_settings *s, ks_failure *failure)
 {
     static const char usage[] = "usage: kalscan count --T LIST --threads LIST";
-    bool two_filter = false;
+    bool two_filter = false, blocks = false;
     if (s->calibrate && s->two_devices)
         return ks_fail(failure, KS_EXIT_USAGE, "--calibrate has one device, not --two-devices");
     if (s->calibrate && s->plot)
@@ -128,8 +134,16 @@ static ks_exit complete(ks_count_settings *s, ks_failure *failure)
         ks_read_counted_methods(s, "filter,scan-rts,scan-two-filter", failure))
         return failure->code;
     if (s->scans == 0 && ks_read_scan_choices(s, "all", failure)) return failure->code;
-    for (int i = 0; i < s->methods; ++i)
+    for (int i = 0; i < s->methods; ++i) {
         two_filter = two_filter || s->method[i] == KS_COUNT_SCAN_TWO_FILTER;
+        blocks = blocks || ks_counted_method_orders(s->method[i]);
+    }
+    if (s->orders > 0 && !blocks)
+        return ks_fail(failure, KS_EXIT_USAGE, "--order goes with the blocktri methods");
+    if (s->orders == 0 && ks_read_order_choices(s, "all", failure)) return failure->code;
+    if (s->calibrate && blocks)
+        return ks_fail(failure, KS_EXIT_USAGE, "--calibrate runs the methods that take a series, "
+                       "not the blocktri ones");
     if (s->two_devices && !two_filter)
         return ks_fail(failure, KS_EXIT_USAGE, "--two-devices goes with method scan-two-filter");
     return check_plot(s, failure);
@@ -140,15 +154,18 @@ static int64_t list_cases(const ks_count_settings *s, ks_count_row *rows)
 {
     int64_t count = 0;
     for (int m = 0; m < s->methods; ++m) {
-        const int scans = ks_counted_method_scans(s->method[m]) ? s->scans : 1;
-        for (int c = 0; c < scans; ++c)
+        for (int c = 0; c < ks_count_variants(s, s->method[m]); ++c)
             for (int p = 0; p < s->thread_counts; ++p)
                 for (int t = 0; t < s->steps; ++t, ++count) {
                     if (!rows) continue;
                     ks_count_case *what = &rows[count].what;
                     what->method = s->method[m];
-                    what->scan = s->scan[c].algorithm;
-                    what->threshold = s->scan[c].threshold;
+                    if (ks_counted_method_orders(s->method[m])) {
+                        what->blocks = s->order[c];
+                    } else {
+                        what->scan = s->scan[c].algorithm;
+                        what->threshold = s->scan[c].threshold;
+                    }
                     what->T = s->T[t];
                     what->threads = s->threads[p];
                     what->two_devices =
@@ -166,11 +183,13 @@ static void print_json(const ks_count_settings *s, const ks_count_row *rows, int
     for (int64_t i = 0; i < count; ++i) {
         const ks_count_case *what = &rows[i].what;
         const ks_count_result *r = &rows[i].result;
-        char scan[64];
+        char scan[64], order[64];
         ks_count_scan_text(what, scan);
+        ks_count_order_text(what, order);
         ks_json_open(&json, NULL, '{');
         ks_json_text(&json, "method", ks_counted_method_name(what->method));
         ks_json_text(&json, "scan", scan);
+        ks_json_text(&json, "order", order);
         ks_json_integer(&json, "T", what->T);
         ks_json_integer(&json, "threads", what->threads);
         ks_json_integer(&json, "devices", what->two_devices ? 2 : 1);
@@ -199,15 +218,16 @@ static void print_json(const ks_count_settings *s, const ks_count_row *rows, int
 
 static void print_csv(const ks_count_settings *s, const ks_count_row *rows, int64_t count)
 {
-    printf("method,scan,T,threads,devices,nx,ny,work_flops,time_flops,span_steps,combines,"
+    printf("method,scan,order,T,threads,devices,nx,ny,work_flops,time_flops,span_steps,combines,"
            "span_flops,adds,multiplies,divisions,square_roots,storage_elements,storage_bytes%s\n",
            s->calibrate ? ",predicted_seconds,measured_seconds" : "");
     for (int64_t i = 0; i < count; ++i) {
         const ks_count_case *what = &rows[i].what;
         const ks_count_result *r = &rows[i].result;
-        char scan[64];
+        char scan[64], order[64];
         ks_count_scan_text(what, scan);
-        printf("%s,%s,%lld,%lld,%d,%d,%d", ks_counted_method_name(what->method), scan,
+        ks_count_order_text(what, order);
+        printf("%s,%s,%s,%lld,%lld,%d,%d,%d", ks_counted_method_name(what->method), scan, order,
                (long long)what->T, (long long)what->threads, what->two_devices ? 2 : 1, s->nx,
                s->ny);
         const int64_t numbers[] = {r->work_flops, r->time_flops, r->span_steps, r->combines,
@@ -223,7 +243,7 @@ static void print_csv(const ks_count_settings *s, const ks_count_row *rows, int6
 
 static void print_table(const ks_count_settings *s, const ks_count_row *rows, int64_t count)
 {
-    printf("%-17s %-14s %10s %7s ", "method", "scan", "T", "threads");
+    printf("%-17s %-17s %10s %7s ", "method", "scan or order", "T", "threads");
     if (s->calibrate)
         printf("%12s %12s %12s %8s\n", "time flops", "predicted ms", "measured ms", "ratio");
     else
@@ -232,9 +252,9 @@ static void print_table(const ks_count_settings *s, const ks_count_row *rows, in
     for (int64_t i = 0; i < count; ++i) {
         const ks_count_case *what = &rows[i].what;
         const ks_count_result *r = &rows[i].result;
-        char scan[64];
-        ks_count_scan_text(what, scan);
-        printf("%-17s %-14s %10lld %7lld ", ks_counted_method_name(what->method), scan,
+        char variant[64];
+        ks_count_variant_text(what, variant);
+        printf("%-17s %-17s %10lld %7lld ", ks_counted_method_name(what->method), variant,
                (long long)what->T, (long long)what->threads);
         if (s->calibrate)
             printf("%12lld %12.3f %12.3f %8.2f\n", (long long)r->time_flops,

@@ -173,7 +173,8 @@ static ks_exit run_short(const ks_count_settings *s, const ks_unit_costs *costs,
                          ks_counted_method method, ks_scan_algorithm scan,
                          ks_count_result *result, double *seconds, ks_failure *failure)
 {
-    const ks_count_case what = {method, scan, 1, SHORT, 1, 0, 1};
+    const ks_count_case what = {.method = method, .scan = scan, .threshold = 1, .T = SHORT,
+                                .threads = 1, .loglik = 1};
     const ks_status status = ks_count_method(result, costs, &what);
     if (status != KS_OK)
         return ks_fail(failure, KS_EXIT_RESOURCES, "--calibrate: %s", ks_strerror(status));

@@ -14,7 +14,7 @@ static const char *const colors[] = {"#d55e00", "#0072b2", "#009e73", "#cc79a7",
                                      "#666666", "#56b4e9", "#000000"};
 enum { COLORS = sizeof colors / sizeof *colors };
 
-/** What is drawn: `panels` of the counted methods that scan. */
+/** What is drawn: `panels` of the counted methods that have scans or orders. */
 typedef struct figure {
     const ks_count_settings *settings;
     const ks_count_row *rows;
@@ -24,15 +24,16 @@ typedef struct figure {
     FILE *script;
 } figure;
 
-/** The row of a method, scan number and length number; `scan` is 0 for methods without. Rows stand
- *  in the order in which the command lists the cases, for one number of threads. */
-static const ks_count_row *row_of(const figure *f, ks_counted_method method, int scan, int t)
+/** The row of a method, number of its scan or order, and length number; `variant` is 0 for methods
+ *  without. Rows stand in the order in which the command lists the cases, for one number of
+ *  threads. */
+static const ks_count_row *row_of(const figure *f, ks_counted_method method, int variant, int t)
 {
     const ks_count_settings *s = f->settings;
     int64_t at = 0;
     for (int m = 0; m < s->methods; ++m) {
-        if (s->method[m] == method) return &f->rows[at + (int64_t)scan * s->steps + t];
-        at += (int64_t)(ks_counted_method_scans(s->method[m]) ? s->scans : 1) * s->steps;
+        if (s->method[m] == method) return &f->rows[at + (int64_t)variant * s->steps + t];
+        at += (int64_t)ks_count_variants(s, s->method[m]) * s->steps;
     }
     return NULL;
 }
@@ -114,24 +115,26 @@ static void write_lines(const figure *f)
     /* Sengupta's scan often coincides with another one, which its dashes leave visible. */
     for (int p = 0; p < f->panels; ++p) {
         const ks_counted_method twin = sequential_twin(f->panel[p]);
-        char name[32], scan[64];
-        for (int c = 0; c < s->scans; ++c) {
+        char name[32], variant[64];
+        const int variants = ks_count_variants(s, f->panel[p]);
+        for (int c = 0; c < variants; ++c) {
             snprintf(name, sizeof name, "data_%d_%d", p, c);
             write_scan_data(f, f->panel[p], c, name);
         }
-        if (row_of(f, twin, 0, 0)) {
+        const bool beside = ks_counted_method_scans(f->panel[p]) && row_of(f, twin, 0, 0);
+        if (beside) {
             snprintf(name, sizeof name, "twin_%d", p);
             write_scan_data(f, twin, 0, name);
         }
         fprintf(f->script, "set title '%s'\nplot ", ks_counted_method_name(f->panel[p]));
-        for (int c = 0; c < s->scans; ++c) {
-            ks_count_scan_text(&row_of(f, f->panel[p], c, 0)->what, scan);
+        for (int c = 0; c < variants; ++c) {
+            const ks_count_case *what = &row_of(f, f->panel[p], c, 0)->what;
+            ks_count_variant_text(what, variant);
             fprintf(f->script, "%s$data_%d_%d with lines lw 2.5 dt %s lc rgb '%s' title '%s'",
                     c ? ", \\\n     " : "", p, c,
-                    s->scan[c].algorithm == KS_SCAN_SENGUPTA ? "(8,8)" : "1",
-                    colors[c % COLORS], scan);
+                    what->scan == KS_SCAN_SENGUPTA ? "(8,8)" : "1", colors[c % COLORS], variant);
         }
-        if (row_of(f, twin, 0, 0))
+        if (beside)
             fprintf(f->script, ", \\\n     $twin_%d with lines dt 2 lw 1.5 lc rgb 'black' title "
                     "'%s'", p, ks_counted_method_name(twin));
         fprintf(f->script, "\n");
@@ -141,7 +144,8 @@ static void write_lines(const figure *f)
 static void write_bars(const figure *f)
 {
     const ks_count_settings *s = f->settings;
-    char scan[64];
+    const int variants = ks_count_variants(s, f->panel[0]); /* the same for all panels */
+    char variant[64];
     fprintf(f->script,
             "set style data histogram\nset style histogram clustered gap 1\n"
             "set style fill solid 0.9 border -1\nset boxwidth 0.9\nset yrange [0:*]\n"
@@ -151,16 +155,16 @@ static void write_bars(const figure *f)
         fprintf(f->script, "$bars_%d << EOD\n", t);
         for (int p = 0; p < f->panels; ++p) {
             fprintf(f->script, "%s", ks_counted_method_name(f->panel[p]));
-            for (int c = 0; c < s->scans; ++c)
+            for (int c = 0; c < variants; ++c)
                 fprintf(f->script, " %lld",
                         (long long)row_of(f, f->panel[p], c, t)->result.time_flops);
             fprintf(f->script, "\n");
         }
         fprintf(f->script, "EOD\nset title 'T = %lld'\nplot ", (long long)s->T[t]);
-        for (int c = 0; c < s->scans; ++c) {
-            ks_count_scan_text(&row_of(f, f->panel[0], c, 0)->what, scan);
+        for (int c = 0; c < variants; ++c) {
+            ks_count_variant_text(&row_of(f, f->panel[0], c, 0)->what, variant);
             fprintf(f->script, "%s$bars_%d using %d:xtic(1) lc rgb '%s' title '%s'",
-                    c ? ", \\\n     " : "", t, c + 2, colors[c % COLORS], scan);
+                    c ? ", \\\n     " : "", t, c + 2, colors[c % COLORS], variant);
         }
         fprintf(f->script, "\n");
     }
@@ -224,11 +228,19 @@ ks_exit ks_count_plot(const ks_count_settings *settings, const ks_count_row *row
 {
     figure f = {.settings = settings, .rows = rows, .count = count};
     ks_temp_file temp;
-    for (int m = 0; m < settings->methods; ++m)
-        if (ks_counted_method_scans(settings->method[m]))
-            f.panel[f.panels++] = settings->method[m];
+    bool scans = false, orders = false;
+    for (int m = 0; m < settings->methods; ++m) {
+        const ks_counted_method method = settings->method[m];
+        scans = scans || ks_counted_method_scans(method);
+        orders = orders || ks_counted_method_orders(method);
+        if (ks_counted_method_scans(method) || ks_counted_method_orders(method))
+            f.panel[f.panels++] = method;
+    }
     if (f.panels == 0)
-        return ks_fail(failure, KS_EXIT_USAGE, "--plot: no --method with a scan to draw");
+        return ks_fail(failure, KS_EXIT_USAGE, "--plot: no --method with a scan or order to draw");
+    if (settings->bars && scans && orders)
+        return ks_fail(failure, KS_EXIT_USAGE, "--bars: scans and orders go in figures of their "
+                       "own");
     if (settings->bars && settings->steps > MOST_BAR_PANELS)
         return ks_fail(failure, KS_EXIT_USAGE, "--bars: at most %d values of --T", MOST_BAR_PANELS);
     if (ks_temp_create(&temp, settings->plot, settings->force, failure)) return failure->code;

@@ -6,7 +6,7 @@
 #include "command.h"
 #include "count.h"
 
-enum { KS_MOST_T = 1000, KS_MOST_THREADS = 100, KS_MOST_SCANS = 32 };
+enum { KS_MOST_T = 1000, KS_MOST_THREADS = 100, KS_MOST_SCANS = 32, KS_MOST_ORDERS = 32 };
 
 /** A scan as the command line names it. */
 typedef struct ks_scan_choice {
@@ -18,7 +18,8 @@ typedef struct ks_count_settings {
     int64_t T[KS_MOST_T], threads[KS_MOST_THREADS];
     ks_counted_method method[KS_COUNTED_METHODS];
     ks_scan_choice scan[KS_MOST_SCANS];
-    int steps, thread_counts, methods, scans; /**< lengths of these lists                        */
+    ks_bt_choice order[KS_MOST_ORDERS];
+    int steps, thread_counts, methods, scans, orders; /**< lengths of these lists                */
     int nx, ny;
     bool two_devices, loglik, calibrate;
     bool json, csv, quiet;
@@ -40,8 +41,19 @@ ks_exit ks_read_counted_methods(ks_count_settings *settings, const char *text,
                                 ks_failure *failure);
 ks_exit ks_read_scan_choices(ks_count_settings *settings, const char *text, ks_failure *failure);
 
+ks_exit ks_read_order_choices(ks_count_settings *settings, const char *text, ks_failure *failure);
+
+/** How many scans or orders a method is counted with: 1 where it has neither. */
+int ks_count_variants(const ks_count_settings *settings, ks_counted_method method);
+
 /** "sengupta:15000", "none" for a method without a scan. */
 void ks_count_scan_text(const ks_count_case *what, char text[64]);
+
+/** "partition:16", "none" for a method without an order. */
+void ks_count_order_text(const ks_count_case *what, char text[64]);
+
+/** Whichever of the two the method has. */
+void ks_count_variant_text(const ks_count_case *what, char text[64]);
 
 /** Draw the figure settings->plot from the rows: time against T, or bars. KS_EXIT_RESOURCES where
  *  gnuplot is not there. */

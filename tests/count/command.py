@@ -18,6 +18,8 @@ KALSCAN = os.path.abspath(sys.argv[1])
 FIELDS = {"method": str, "scan": str, "T": int, "threads": int, "work_flops": int,
           "time_flops": int, "span_steps": int, "combines": int}
 SCANS = ["hillis-steele", "blelloch", "ladner-fischer", "sengupta:1", "sengupta:15000", "chunked"]
+ORDERS = ["sequential", "twisted", "partition", "nested-dissection", "recursive-schur"]
+PARTS = ["blocktri-factor", "blocktri-solve", "blocktri-inverse"]
 METHODS = ["filter", "scan-rts", "scan-two-filter"]
 
 
@@ -72,14 +74,36 @@ def check_choices():
 
 
 def check_formats():
-    arguments = ["--T", "100,1e6", "--threads", "64", "--method", "all"]
+    arguments = ["--T", "100,1e6", "--threads", "64", "--method", "all," + ",".join(PARTS)]
     objects = rows(*arguments)
     lines = list(csv.DictReader(io.StringIO(good(*arguments, "--csv"))))
     assert [{k: str(v) for k, v in o.items()} for o in objects] == lines
     table = [line.split() for line in good(*arguments).splitlines()[1:]]
-    shown = ["method", "scan", "T", "threads", "work_flops", "time_flops", "span_steps", "combines"]
-    assert [[str(o[f]) for f in shown] for o in objects] == [line[:8] for line in table]
+    shown = ["method", "T", "threads", "work_flops", "time_flops", "span_steps", "combines"]
+    assert [[str(o[f]) for f in shown] for o in objects] == [line[:1] + line[2:8] for line in table]
+    assert [o["scan"] if o["order"] == "none" else o["order"] for o in objects] == [
+        line[1] for line in table]
     assert good(*arguments, "--quiet") == ""
+
+
+def check_orders():
+    found = rows("--T", "1000", "--threads", "1,4", "--method", ",".join(PARTS), "--nx", "8")
+    assert [(r["method"], r["order"], r["threads"]) for r in found] == [
+        (m, o, P) for m in PARTS for o in ORDERS for P in (1, 4)], found
+    for row in found:
+        assert row["scan"] == "none" and row["combines"] == 0, row
+        assert row["span_flops"] <= row["time_flops"] <= row["work_flops"], row
+        if row["threads"] == 1:
+            assert row["time_flops"] == row["work_flops"], row
+    # A segment for each thread unless a number of segments is given, here with the same result.
+    some = ["--T", "1000", "--threads", "4", "--method", "blocktri-factor", "--order"]
+    given = rows(*some, "partition,partition:4,partition:3,recursive-schur:5,recursive-schur:8:32,"
+                 "recursive-schur")
+    assert [r["order"] for r in given] == ["partition", "partition:4", "partition:3",
+                                           "recursive-schur:5", "recursive-schur:8:32",
+                                           "recursive-schur"]
+    times = [r["time_flops"] for r in given]
+    assert times[0] == times[1] < times[2] and times[3] != times[4] == times[5], times
 
 
 def check_long():
@@ -120,7 +144,15 @@ def check_figures(folder):
         refused = run(*arguments, "--plot", str(out), *more)
         assert refused.returncode == 2 and "--force" in refused.stderr, refused
         assert good(*arguments, "--plot", str(out), "--force", *more) == ""
-    assert sorted(p.name for p in folder.iterdir()) == ["bars.png", "it's.svg", "lines.svg"]
+    orders = ["--T", "100,1e3", "--threads", "16", "--method", "blocktri-factor,blocktri-solve"]
+    assert good(*orders, "--quiet", "--plot", str(folder / "orders.svg"), "--bars") == ""
+    both = [*orders[:-1], "filter," + orders[-1], "--scan", "blelloch"]
+    assert good(*both, "--quiet", "--plot", str(folder / "both.svg")) == ""
+    drawn = (folder / "both.svg").read_text()
+    for name in ["filter", "blelloch", *PARTS[:2], *ORDERS]:
+        assert f">{name}<" in drawn, name
+    assert sorted(p.name for p in folder.iterdir()) == ["bars.png", "both.svg", "it's.svg",
+                                                        "lines.svg", "orders.svg"]
     missing = run(*arguments, "--plot", str(folder / "none" / "x.svg"))
     assert missing.returncode == 4, missing
 
@@ -146,6 +178,7 @@ def numbers(folder):
     check_fields()
     check_choices()
     check_formats()
+    check_orders()
     check_long()
     check_order()
     check_calibrate()

@@ -13,12 +13,12 @@
 enum { LONGEST = 300 };
 
 static const ks_count_case scans[] = {
-    {KS_COUNT_FILTER, KS_SCAN_HILLIS_STEELE, 1, 0, 0, 0, 0},
-    {KS_COUNT_FILTER, KS_SCAN_BLELLOCH, 1, 0, 0, 0, 0},
-    {KS_COUNT_FILTER, KS_SCAN_LADNER_FISCHER, 1, 0, 0, 0, 0},
-    {KS_COUNT_FILTER, KS_SCAN_SENGUPTA, 1, 0, 0, 0, 0},
-    {KS_COUNT_FILTER, KS_SCAN_SENGUPTA, 40, 0, 0, 0, 0},
-    {KS_COUNT_FILTER, KS_SCAN_CHUNKED, 1, 0, 0, 0, 0},
+    {.scan = KS_SCAN_HILLIS_STEELE, .threshold = 1},
+    {.scan = KS_SCAN_BLELLOCH, .threshold = 1},
+    {.scan = KS_SCAN_LADNER_FISCHER, .threshold = 1},
+    {.scan = KS_SCAN_SENGUPTA, .threshold = 1},
+    {.scan = KS_SCAN_SENGUPTA, .threshold = 40},
+    {.scan = KS_SCAN_CHUNKED, .threshold = 1},
 };
 enum { SCANS = sizeof scans / sizeof *scans };
 

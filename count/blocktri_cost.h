@@ -1,0 +1,37 @@
+/* blocktri_cost.h -- the block-tridiagonal orders on simulated parallel hardware.
+ *
+ * Level by level as the library's drivers go (blocktri/factor.c, solve.c, inverse.c): all lanes of a
+ * level are one parallel step, what they leave for its separators another. A lane costs what its
+ * last block costs and, for each other block, what a block in its middle does; both are found by
+ * executing lanes of one and of two blocks with counting arithmetic. */
+#ifndef KS_COUNT_BLOCKTRI_COST_H
+#define KS_COUNT_BLOCKTRI_COST_H
+
+#include "count.h"
+#include "machine_count.h"
+
+/** n >= 1. Errors: KS_EINVAL, KS_ENOMEM. */
+KS_MUST_CHECK ks_status ks_bt_unit_costs_find(ks_bt_unit_costs *costs, int n);
+
+/** The library's plan for an order on simulated threads. The caller destroys it.
+ *  Errors: KS_EINVAL, KS_ENOMEM. */
+KS_MUST_CHECK ks_status ks_bt_count_plan(ks_blocktri_plan **plan, const ks_bt_choice *choice,
+                                         int64_t N, int n, int64_t threads);
+
+/** Add a factorization in place, a solution, or the diagonal blocks of the inverse, to a count.
+ *  Errors: KS_EINVAL; KS_ENOMEM where a count leaves 64 bits. */
+KS_MUST_CHECK ks_status ks_bt_count_factor(ks_count *count, const ks_bt_unit_costs *unit,
+                                           const ks_blocktri_plan *plan, int64_t threads);
+KS_MUST_CHECK ks_status ks_bt_count_solve(ks_count *count, const ks_bt_unit_costs *unit,
+                                          const ks_blocktri_plan *plan, int64_t threads);
+KS_MUST_CHECK ks_status ks_bt_count_inverse(ks_count *count, const ks_bt_unit_costs *unit,
+                                            const ks_blocktri_plan *plan, int64_t threads);
+
+/** Blocks that are stored at once, and bytes with the vectors, in double: the factor, with fill;
+ *  with `vectors` a right-hand side, which the solution replaces; with `inverse` its diagonal blocks
+ *  and those at the couplings of higher levels. Without the scratch of each thread.
+ *  Errors: KS_ENOMEM where they leave 64 bits. */
+KS_MUST_CHECK ks_status ks_bt_count_storage(const ks_blocktri_plan *plan, int vectors, int inverse,
+                                            int64_t *blocks, int64_t *bytes);
+
+#endif
