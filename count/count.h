@@ -65,6 +65,8 @@ typedef struct ks_count_result {
     int64_t span_steps;       /**< parallel steps                                                */
     int64_t combines;         /**< applications of scan operators; 0 without a scan              */
     int64_t combine_flops;    /**< the part of the work that they are                            */
+    int64_t model_flops;      /**< KS_COUNT_FACTOR: time by the papers' formulas, see            */
+                              /**< blocktri_model.h; else, or where it leaves 64 bits, 0         */
     int64_t storage_elements; /**< most scan elements, or blocks, stored at once                 */
     int64_t storage_bytes;    /**< most bytes of these and of estimates, in double               */
 } ks_count_result;

@@ -2,6 +2,7 @@
  * scan_filter.c, scan_smooth.c and, for chunks that are run again, scan_chunks.c. */
 #include <string.h>
 #include "blocktri_cost.h"
+#include "blocktri_model.h"
 #include "count.h"
 #include "machine_count.h"
 #include "plan.h"
@@ -260,6 +261,15 @@ static ks_status count_any(counting *c, ks_count *count)
     }
 }
 
+/** The papers' formula in flops of blocks of order n. */
+static int64_t model_flops(const ks_count_case *what, int64_t n)
+{
+    const int64_t thirds = ks_bt_model_time(&what->blocks, what->T, what->threads);
+    int64_t flops;
+    if (n > 1 << 16 || __builtin_mul_overflow(thirds, n * n * n, &flops)) return 0;
+    return flops / 3;
+}
+
 /** Elimination of blocks: what is counted, and what is stored. */
 static ks_status count_blocks(const counting *c, ks_count *count, ks_count_result *result)
 {
@@ -271,6 +281,7 @@ static ks_status count_blocks(const counting *c, ks_count *count, ks_count_resul
     case KS_COUNT_FACTOR:
         if (status == KS_OK)
             status = ks_bt_count_factor(count, &c->unit->blocks, plan, what->threads);
+        result->model_flops = model_flops(what, c->unit->nx);
         break;
     case KS_COUNT_SOLVE:
         if (status == KS_OK)

@@ -206,6 +206,7 @@ static void print_json(const ks_count_settings *s, const ks_count_row *rows, int
         ks_json_integer(&json, "square_roots", r->work.square_roots);
         ks_json_integer(&json, "storage_elements", r->storage_elements);
         ks_json_integer(&json, "storage_bytes", r->storage_bytes);
+        ks_json_integer(&json, "model_flops", r->model_flops);
         if (s->calibrate) {
             ks_json_number(&json, "predicted_seconds", rows[i].predicted);
             ks_json_number(&json, "measured_seconds", rows[i].measured);
@@ -219,7 +220,8 @@ static void print_json(const ks_count_settings *s, const ks_count_row *rows, int
 static void print_csv(const ks_count_settings *s, const ks_count_row *rows, int64_t count)
 {
     printf("method,scan,order,T,threads,devices,nx,ny,work_flops,time_flops,span_steps,combines,"
-           "span_flops,adds,multiplies,divisions,square_roots,storage_elements,storage_bytes%s\n",
+           "span_flops,adds,multiplies,divisions,square_roots,storage_elements,storage_bytes,"
+           "model_flops%s\n",
            s->calibrate ? ",predicted_seconds,measured_seconds" : "");
     for (int64_t i = 0; i < count; ++i) {
         const ks_count_case *what = &rows[i].what;
@@ -233,7 +235,7 @@ static void print_csv(const ks_count_settings *s, const ks_count_row *rows, int6
         const int64_t numbers[] = {r->work_flops, r->time_flops, r->span_steps, r->combines,
                                    r->span_flops, r->work.adds, r->work.multiplies,
                                    r->work.divisions, r->work.square_roots, r->storage_elements,
-                                   r->storage_bytes};
+                                   r->storage_bytes, r->model_flops};
         for (size_t n = 0; n < sizeof numbers / sizeof *numbers; ++n)
             printf(",%lld", (long long)numbers[n]);
         if (s->calibrate) printf(",%.6g,%.6g", rows[i].predicted, rows[i].measured);

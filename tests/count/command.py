@@ -95,6 +95,9 @@ def check_orders():
         assert row["span_flops"] <= row["time_flops"] <= row["work_flops"], row
         if row["threads"] == 1:
             assert row["time_flops"] == row["work_flops"], row
+        # Lower powers of n, and fewer steps in turn, tell the count from the formula.
+        ratio = row["time_flops"] / row["model_flops"] if row["model_flops"] else 0
+        assert 0.95 < ratio < 1.3 if row["method"] == "blocktri-factor" else ratio == 0, row
     # A segment for each thread unless a number of segments is given, here with the same result.
     some = ["--T", "1000", "--threads", "4", "--method", "blocktri-factor", "--order"]
     given = rows(*some, "partition,partition:4,partition:3,recursive-schur:5,recursive-schur:8:32,"
