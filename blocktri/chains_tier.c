@@ -12,6 +12,7 @@
 #include "gemm_text.h"
 #include "smallmat_text.h"
 #include "panel_text.h"
+#include "eliminate_text.h"
 #include "factor_text.h"
 #include "solve_text.h"
 #include "inverse_text.h"

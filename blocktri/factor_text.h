@@ -27,102 +27,106 @@ KS_HD KS_NUM *KS_T(ks_bt_panel_at)(const ks_bt_chain *c, int number)
 }
 
 /** The coupling of block k with the next as a panel whose rows are those of block k. */
-KS_HD void KS_T(ks_bt_load_ahead)(const ks_bt_chain *c, int n, int np, int ld, int64_t k,
+KS_HD void KS_T(ks_bt_load_ahead)(const ks_bt_chain *c, int n, int np, int slab, int64_t k,
                                   KS_NUM *P)
 {
     const KS_NUM *block =
         (const KS_NUM *)c->edge_in + KS_T(ks_bt_ahead)(c, k) * c->edge_in_stride;
     /* Couplings are stored as A[upper, lower]. */
     if (c->step > 0)
-        KS_T(ks_bt_load_transposed)(n, np, ld, block, P);
+        KS_T(ks_bt_load_transposed)(n, np, slab, block, P);
     else
-        KS_T(ks_bt_load)(n, np, ld, block, P);
+        KS_T(ks_bt_load)(n, np, slab, block, P);
 }
 
-/** Lane without an anchor. */
-KS_HD ks_bt_failure KS_T(ks_bt_factor_plain)(int n, int np, int ld, const ks_bt_chain *c)
+/** Lane without an anchor. Of two wide panels one holds the block that is eliminated with its
+ *  coupling, the other the next block. */
+KS_HD ks_bt_failure KS_T(ks_bt_factor_plain)(int n, const ks_bt_chain *c)
 {
+    const int np = (n + 3) / 4 * 4, columns = KS_T(ks_bt_columns)(n);
+    const int slab = KS_T(ks_bt_slab)(np), beside = columns / KS_BT_WIDTH * slab;
     const KS_NUM *D_in = (const KS_NUM *)c->D_in;
     KS_NUM *D_out = (KS_NUM *)c->D, *edge = (KS_NUM *)c->edge;
-    KS_NUM *D = KS_T(ks_bt_panel_at)(c, 0), *next = KS_T(ks_bt_panel_at)(c, 1);
-    KS_NUM *X = KS_T(ks_bt_panel_at)(c, 2);
+    KS_NUM *P = KS_T(ks_bt_panel_at)(c, 0), *next = P + 2 * beside;
     ks_bt_failure failure = { -1, -1 };
-    KS_T(ks_bt_load_symmetric)(n, np, ld, D_in + KS_T(ks_bt_block_at)(c, 0) * c->D_in_stride, D);
+    KS_T(ks_bt_load_symmetric)(n, np, slab, D_in + KS_T(ks_bt_block_at)(c, 0) * c->D_in_stride, P);
     for (int64_t k = 0; k < c->count; ++k) {
         const int64_t block = KS_T(ks_bt_block_at)(c, k);
         const int inner = k + 1 < c->count, coupled = inner || c->target >= 0;
-        if (coupled) KS_T(ks_bt_load_ahead)(c, n, np, ld, k, X);
-        const int bad = KS_T(ks_bt_eliminate_any)(n, np, ld, D, coupled ? X : (KS_NUM *)0,
-                                                  (KS_NUM *)0);
+        if (coupled) KS_T(ks_bt_load_ahead)(c, n, np, slab, k, P + beside);
+        const int bad = KS_T(ks_bt_eliminate)(n, np, coupled, slab, P);
         if (bad >= 0) {
             failure.block = block;
             failure.pivot = bad;
             return failure;
         }
-        KS_T(ks_bt_store)(n, ld, D, D_out + block * c->D_stride);
-        if (coupled)
-            KS_T(ks_bt_store)(n, ld, X, edge + KS_T(ks_bt_ahead)(c, k) * c->edge_stride);
         if (inner) {
             KS_T(ks_bt_load_symmetric)(
-                n, np, ld, D_in + KS_T(ks_bt_block_at)(c, k + 1) * c->D_in_stride, next);
-            KS_T(ks_bt_downdate)(n, np, ld, X, next);
-            KS_NUM *swap = D;
-            D = next;
-            next = swap;
+                n, np, slab, D_in + KS_T(ks_bt_block_at)(c, k + 1) * c->D_in_stride, next);
+            KS_T(ks_bt_downdate)(n, np, slab, P + beside, next);
         }
+        KS_T(ks_bt_store_upper)(n, slab, P, D_out + block * c->D_stride);
+        if (coupled)
+            KS_T(ks_bt_store)(n, slab, P + beside,
+                              edge + KS_T(ks_bt_ahead)(c, k) * c->edge_stride);
+        KS_NUM *swap = P;
+        P = next;
+        next = swap;
     }
     return failure;
 }
 
-/** Lane with an anchor: each block is coupled with it, too. */
-KS_HD ks_bt_failure KS_T(ks_bt_factor_anchored)(int n, int np, int ld, const ks_bt_chain *c)
+/** Lane with an anchor: each block is coupled with it, too. A wide panel holds the block, its
+ *  coupling with the anchor, and the one with the next block. */
+KS_HD ks_bt_failure KS_T(ks_bt_factor_anchored)(int n, const ks_bt_chain *c)
 {
+    const int np = (n + 3) / 4 * 4, columns = KS_T(ks_bt_columns)(n);
+    const int slab = KS_T(ks_bt_slab)(np), beside = columns / KS_BT_WIDTH * slab;
     const KS_NUM *D_in = (const KS_NUM *)c->D_in;
     KS_NUM *D_out = (KS_NUM *)c->D, *edge = (KS_NUM *)c->edge;
     KS_NUM *anchor_block = D_out + c->anchor * c->D_stride;
-    KS_NUM *panel[6];
+    KS_NUM *P = KS_T(ks_bt_panel_at)(c, 0), *next = P + 3 * beside;
+    KS_NUM *A = next + 3 * beside;
     ks_bt_failure failure = { -1, -1 };
-    for (int i = 0; i < 6; ++i) panel[i] = KS_T(ks_bt_panel_at)(c, i);
-    KS_NUM *D = panel[0], *X = panel[1], *Y = panel[2], *Y_next = panel[3], *A = panel[4];
     const KS_NUM *behind = (const KS_NUM *)c->edge_in + (c->first - 1) * c->edge_in_stride;
-    KS_T(ks_bt_load)(n, np, ld, behind, Y);
-    KS_T(ks_bt_load_symmetric)(n, np, ld, anchor_block, A);
-    KS_T(ks_bt_load_symmetric)(n, np, ld, D_in + KS_T(ks_bt_block_at)(c, 0) * c->D_in_stride, D);
+    KS_T(ks_bt_load)(n, np, slab, behind, P + beside);
+    KS_T(ks_bt_load_symmetric)(n, np, slab, anchor_block, A);
+    KS_T(ks_bt_load_symmetric)(n, np, slab, D_in + KS_T(ks_bt_block_at)(c, 0) * c->D_in_stride, P);
     for (int64_t k = 0; k < c->count; ++k) {
         const int64_t block = KS_T(ks_bt_block_at)(c, k);
         const int inner = k + 1 < c->count, coupled = inner || c->target >= 0;
-        if (coupled) KS_T(ks_bt_load_ahead)(c, n, np, ld, k, X);
-        const int bad =
-            KS_T(ks_bt_eliminate_any)(n, np, ld, D, Y, coupled ? X : (KS_NUM *)0);
+        KS_NUM *Y = P + beside, *X = P + 2 * beside;
+        if (coupled) KS_T(ks_bt_load_ahead)(c, n, np, slab, k, X);
+        const int bad = KS_T(ks_bt_eliminate)(n, np, 1 + coupled, slab, P);
         if (bad >= 0) {
             failure.block = block;
             failure.pivot = bad;
             return failure;
         }
-        KS_T(ks_bt_store)(n, ld, D, D_out + block * c->D_stride);
-        KS_T(ks_bt_store)(n, ld, Y, KS_T(ks_bt_behind)(c, k));
-        KS_T(ks_bt_downdate)(n, np, ld, Y, A);
+        KS_T(ks_bt_store_upper)(n, slab, P, D_out + block * c->D_stride);
+        KS_T(ks_bt_store)(n, slab, Y, KS_T(ks_bt_behind)(c, k));
+        KS_T(ks_bt_downdate)(n, np, slab, Y, A);
         if (!coupled) break;
-        KS_T(ks_bt_store)(n, ld, X, edge + KS_T(ks_bt_ahead)(c, k) * c->edge_stride);
-        KS_T(ks_bt_fill_in)(n, np, ld, X, Y, Y_next);
-        KS_NUM *swap = Y;
-        Y = Y_next;
-        Y_next = swap;
+        KS_T(ks_bt_store)(n, slab, X, edge + KS_T(ks_bt_ahead)(c, k) * c->edge_stride);
+        KS_T(ks_bt_fill_in)(n, np, slab, X, Y, next + beside);
         if (inner) {
             KS_T(ks_bt_load_symmetric)(
-                n, np, ld, D_in + KS_T(ks_bt_block_at)(c, k + 1) * c->D_in_stride, D);
-            KS_T(ks_bt_downdate)(n, np, ld, X, D);
+                n, np, slab, D_in + KS_T(ks_bt_block_at)(c, k + 1) * c->D_in_stride, next);
+            KS_T(ks_bt_downdate)(n, np, slab, X, next);
         }
+        KS_NUM *swap = P;
+        P = next;
+        next = swap;
     }
-    KS_T(ks_bt_store_lower)(n, ld, A, anchor_block);
-    if (c->target >= 0) KS_T(ks_bt_store)(n, ld, Y, (KS_NUM *)c->bridge);
+    KS_T(ks_bt_store_lower)(n, slab, A, anchor_block);
+    if (c->target >= 0) KS_T(ks_bt_store)(n, slab, P + beside, (KS_NUM *)c->bridge);
     return failure;
 }
 
 static ks_bt_failure KS_T(ks_bt_factor)(const ks_bt_chain *c)
 {
     const ks_bt_failure none = { -1, -1 };
-    const int n = c->n, np = (n + 3) / 4 * 4;
+    const int n = c->n;
     if (c->count == 0) {
         /* Separators that are neighbours: their coupling is the next level's as it is. */
         if (c->anchor >= 0 && c->target >= 0) {
@@ -133,24 +137,25 @@ static ks_bt_failure KS_T(ks_bt_factor)(const ks_bt_chain *c)
     }
     if (c->anchor < 0) {
         switch (n) {
-        case 4: return KS_T(ks_bt_factor_plain)(4, 4, KS_BT_WIDTH, c);
-        case 8: return KS_T(ks_bt_factor_plain)(8, 8, 8, c);
-        case 16: return KS_T(ks_bt_factor_plain)(16, 16, 16, c);
-        default: return KS_T(ks_bt_factor_plain)(n, np, c->ld, c);
+        case 4: return KS_T(ks_bt_factor_plain)(4, c);
+        case 8: return KS_T(ks_bt_factor_plain)(8, c);
+        case 16: return KS_T(ks_bt_factor_plain)(16, c);
+        default: return KS_T(ks_bt_factor_plain)(n, c);
         }
     }
     switch (n) {
-    case 4: return KS_T(ks_bt_factor_anchored)(4, 4, KS_BT_WIDTH, c);
-    default: return KS_T(ks_bt_factor_anchored)(n, np, c->ld, c);
+    case 4: return KS_T(ks_bt_factor_anchored)(4, c);
+    default: return KS_T(ks_bt_factor_anchored)(n, c);
     }
 }
 
 static void KS_T(ks_bt_gather)(int n, int ld, const void *X, void *D, void *scratch)
 {
-    const int np = (n + 3) / 4 * 4;
-    KS_NUM *P = (KS_NUM *)scratch, *Y = P + ks_bt_panel(n, ld);
-    KS_T(ks_bt_load_symmetric)(n, np, ld, (const KS_NUM *)D, P);
-    KS_T(ks_bt_load)(n, np, ld, (const KS_NUM *)X, Y);
-    KS_T(ks_bt_downdate)(n, np, ld, Y, P);
-    KS_T(ks_bt_store_lower)(n, ld, P, (KS_NUM *)D);
+    const int np = (n + 3) / 4 * 4, slab = KS_T(ks_bt_slab)(np);
+    KS_NUM *P = (KS_NUM *)scratch, *Y = P + KS_T(ks_bt_columns)(n) / KS_BT_WIDTH * slab;
+    (void)ld;
+    KS_T(ks_bt_load_symmetric)(n, np, slab, (const KS_NUM *)D, P);
+    KS_T(ks_bt_load)(n, np, slab, (const KS_NUM *)X, Y);
+    KS_T(ks_bt_downdate)(n, np, slab, Y, P);
+    KS_T(ks_bt_store_lower)(n, slab, P, (KS_NUM *)D);
 }

@@ -5,11 +5,44 @@
  * come later,
  *     S_jK = -U S_KK    and    S_jj = R^-1 R'^-1 - S_jK U'. */
 
+/* The panels of this file are row-major, ld elements from row to row. */
+
+/** Block (n, n) to a panel, with zeros around it. */
+KS_HD void KS_T(ks_bt_load_rows)(int n, int np, int ld, const KS_NUM *KS_RESTRICT block,
+                                 KS_NUM *KS_RESTRICT P)
+{
+    for (int i = 0; i < np; ++i) {
+        for (int j = 0; i < n && j < n; ++j) P[i * ld + j] = block[i * n + j];
+        for (int j = i < n ? n : 0; j < ld; ++j) P[i * ld + j] = KS_LIT(0);
+    }
+}
+
+KS_HD void KS_T(ks_bt_store_rows)(int n, int ld, const KS_NUM *KS_RESTRICT P,
+                                  KS_NUM *KS_RESTRICT block)
+{
+    for (int i = 0; i < n; ++i)
+        for (int j = 0; j < n; ++j) block[i * n + j] = P[i * ld + j];
+}
+
+KS_HD void KS_T(ks_bt_zero)(int np, int ld, KS_NUM *P)
+{
+    for (int i = 0; i < np * ld; ++i) P[i] = KS_LIT(0);
+}
+
+KS_HD void KS_T(ks_bt_transpose)(int np, int ld, const KS_NUM *KS_RESTRICT P,
+                                 KS_NUM *KS_RESTRICT Q)
+{
+    for (int i = 0; i < np; ++i) {
+        for (int j = 0; j < np; ++j) Q[i * ld + j] = P[j * ld + i];
+        for (int j = np; j < ld; ++j) Q[i * ld + j] = KS_LIT(0);
+    }
+}
+
 /** C (n, n) += or -= A B, panels. */
 KS_HD void KS_T(ks_bt_multiply)(int subtract, int n, int np, int ld, const KS_NUM *A,
                                 const KS_NUM *B, KS_NUM *C)
 {
-    if (n > KS_BT_OWN)
+    if (n > KS_BT_BLAS)
         KS_T(ks_lapack_gemm)(0, n, n, n, KS_LIT(subtract ? -1 : 1), A, ld, B, ld, KS_LIT(1), C, ld);
     else if (subtract)
         KS_T(ks_gemm_sub)(np, np, ld, A, ld, 1, B, C);
@@ -20,7 +53,7 @@ KS_HD void KS_T(ks_bt_multiply)(int subtract, int n, int np, int ld, const KS_NU
 /** P <- R^-1 P, panels. */
 KS_HD void KS_T(ks_bt_multipliers)(int n, int np, int ld, const KS_NUM *R, KS_NUM *P)
 {
-    if (n > KS_BT_OWN) {
+    if (n > KS_BT_BLAS) {
         KS_T(ks_lapack_trsm)(0, n, n, R, ld, P, ld);
         return;
     }
@@ -90,7 +123,8 @@ KS_HD void KS_T(ks_bt_inverse_store)(const ks_bt_chain *c, int n, int ld, int64_
                 edge[i * n + j] = c->step > 0 ? p->S_jt[j * ld + i] : p->S_jt[i * ld + j];
     }
     if (anchored && k == 0)
-        KS_T(ks_bt_store)(n, ld, p->S_ja, (KS_NUM *)c->S_edge + (c->first - 1) * c->S_edge_stride);
+        KS_T(ks_bt_store_rows)(n, ld, p->S_ja,
+                               (KS_NUM *)c->S_edge + (c->first - 1) * c->S_edge_stride);
 }
 
 KS_HD void KS_T(ks_bt_swap)(KS_NUM **a, KS_NUM **b)
@@ -115,22 +149,23 @@ static void KS_T(ks_bt_inverse)(const ks_bt_chain *c)
     for (int i = 0; i < 12; ++i) panel[i] = KS_T(ks_bt_panel_at)(c, i);
     KS_T(ks_bt_inverse_panels) p = { panel[0], panel[1], panel[2], panel[3], panel[4],  panel[5],
                                      panel[6], panel[7], panel[8], panel[9], panel[10], panel[11] };
-    if (c->target >= 0) KS_T(ks_bt_load)(n, np, ld, S + c->target * c->S_stride, p.S_tt);
-    if (anchored) KS_T(ks_bt_load)(n, np, ld, S + c->anchor * c->S_stride, p.S_aa);
+    if (c->target >= 0) KS_T(ks_bt_load_rows)(n, np, ld, S + c->target * c->S_stride, p.S_tt);
+    if (anchored) KS_T(ks_bt_load_rows)(n, np, ld, S + c->anchor * c->S_stride, p.S_aa);
     if (anchored && c->target >= 0)
-        KS_T(ks_bt_load)(n, np, ld, (const KS_NUM *)c->S_bridge, p.S_ta);
+        KS_T(ks_bt_load_rows)(n, np, ld, (const KS_NUM *)c->S_bridge, p.S_ta);
     for (int64_t k = c->count - 1; k >= 0; --k) {
         const int64_t block = KS_T(ks_bt_block_at)(c, k);
         const int coupled = k + 1 < c->count || c->target >= 0;
-        KS_T(ks_bt_load)(n, np, ld, (const KS_NUM *)c->D + block * c->D_stride, p.R);
+        KS_T(ks_bt_load_rows)(n, np, ld, (const KS_NUM *)c->D + block * c->D_stride, p.R);
         for (int i = n; i < np; ++i) p.R[i * ld + i] = KS_LIT(1);
         if (coupled)
-            KS_T(ks_bt_load)(n, np, ld, edge + KS_T(ks_bt_ahead)(c, k) * c->edge_stride, p.U_t);
-        if (anchored) KS_T(ks_bt_load)(n, np, ld, KS_T(ks_bt_behind)(c, k), p.U_a);
+            KS_T(ks_bt_load_rows)(n, np, ld, edge + KS_T(ks_bt_ahead)(c, k) * c->edge_stride,
+                                  p.U_t);
+        if (anchored) KS_T(ks_bt_load_rows)(n, np, ld, KS_T(ks_bt_behind)(c, k), p.U_a);
         KS_T(ks_bt_inverse_block)(n, np, ld, coupled, anchored, &p);
         KS_T(ks_bt_inverse_store)(c, n, ld, k, coupled, anchored, &p);
         /* This block is what the one before finds ahead. */
-        KS_T(ks_bt_load)(n, np, ld, S + block * c->S_stride, p.S_tt);
+        KS_T(ks_bt_load_rows)(n, np, ld, S + block * c->S_stride, p.S_tt);
         if (anchored) KS_T(ks_bt_swap)(&p.S_ta, &p.S_ja);
     }
 }

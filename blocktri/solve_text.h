@@ -26,7 +26,7 @@ KS_HD void KS_T(ks_bt_subtract_transposed)(int n, int m, const KS_NUM *X, const 
 {
     if (m == 1)
         KS_T(ks_mtv_sub)(n, n, X, x, y);
-    else if (n > KS_BT_OWN && m >= KS_BT_COLUMNS)
+    else if (n > KS_BT_BLAS && m >= KS_BT_COLUMNS)
         KS_T(ks_lapack_gemm)(1, n, m, n, KS_LIT(-1), X, n, x, m, KS_LIT(1), y, m);
     else
         KS_T(ks_gemm_sub)(n, n, m, X, 1, n, x, y);
@@ -37,7 +37,7 @@ KS_HD void KS_T(ks_bt_subtract)(int n, int m, const KS_NUM *X, const KS_NUM *x, 
 {
     if (m == 1)
         for (int i = 0; i < n; ++i) y[i] = y[i] - KS_T(ks_bt_dot)(n, X + i * n, x);
-    else if (n > KS_BT_OWN && m >= KS_BT_COLUMNS)
+    else if (n > KS_BT_BLAS && m >= KS_BT_COLUMNS)
         KS_T(ks_lapack_gemm)(0, n, m, n, KS_LIT(-1), X, n, x, m, KS_LIT(1), y, m);
     else
         KS_T(ks_gemm_sub)(n, n, m, X, n, 1, x, y);
@@ -46,7 +46,7 @@ KS_HD void KS_T(ks_bt_subtract)(int n, int m, const KS_NUM *X, const KS_NUM *x, 
 /** x (n, m) <- R'^-1 x. */
 KS_HD void KS_T(ks_bt_lower_solve)(int n, int m, const KS_NUM *R, KS_NUM *x)
 {
-    if (n > KS_BT_OWN && m >= KS_BT_COLUMNS) {
+    if (n > KS_BT_BLAS && m >= KS_BT_COLUMNS) {
         KS_T(ks_lapack_trsm)(1, n, m, R, n, x, m);
         return;
     }
@@ -68,7 +68,7 @@ KS_HD void KS_T(ks_bt_lower_solve)(int n, int m, const KS_NUM *R, KS_NUM *x)
 /** x (n, m) <- R^-1 x. */
 KS_HD void KS_T(ks_bt_upper_solve)(int n, int m, const KS_NUM *R, KS_NUM *x)
 {
-    if (n > KS_BT_OWN && m >= KS_BT_COLUMNS) {
+    if (n > KS_BT_BLAS && m >= KS_BT_COLUMNS) {
         KS_T(ks_lapack_trsm)(0, n, m, R, n, x, m);
         return;
     }

@@ -129,7 +129,7 @@ static void check_all(ks_precision precision, ks_tier tier, int in_place)
                     check_order(precision, N, sizes[i], (ks_blocktri_order)order, tier, in_place);
 }
 
-/* Blocks that BLAS and LAPACK take. */
+/* Blocks of several bands of rows and slices of depth; BLAS takes their inverse. */
 static void test_large_blocks(void **state)
 {
     (void)state;

@@ -198,7 +198,7 @@ static void test_failing_block(void **state)
     (void)state;
     for (int order = 1; order < KS_BLOCKTRI_ORDERS; ++order)
         for (int round = 0; round < 3; ++round) {
-            /* The last size goes to LAPACK. */
+            /* The last size takes several bands of rows and slices of depth. */
             const int n = round == 2 ? 130 : round == 1 ? 7 : 4;
             const int64_t N = round == 2 ? 9 : 23;
             bt_system s = bt_system_make(order % 2 ? KS_F64 : KS_F32, N, n, 1, 0, 4);

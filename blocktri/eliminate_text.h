@@ -1,0 +1,275 @@
+/* eliminate_text.h -- products and elimination of panels; see panel_text.h.
+ *
+ * Everything is made of one tile: four rows by up to three vectors of C - X' Y stay in registers
+ * while the rows of X and Y run. Tiles come in strips of columns, so that a strip of Y stays in the
+ * first-level cache while the rows of C go by; rows come in bands and depths in slices, so that
+ * what is read again is still in the second. */
+
+/* Vectors of a tile: what fits the registers beside its operands. */
+#define KS_BT_STRIP (KS_VECTOR_BYTES == 32 ? 3 : 1)
+/* Rows of a band, depth of a slice. */
+#define KS_BT_BAND 32
+#define KS_BT_SLICE 128
+
+/** Vectors of the next strip: never a single one after three, whose tile would wait for itself. */
+KS_HD int KS_T(ks_bt_next_strip)(int columns)
+{
+    const int vectors = columns / KS_BT_WIDTH;
+    if (KS_BT_STRIP == 1) return 1;
+    return vectors == 4 ? 2 : vectors > 3 ? 3 : vectors;
+}
+
+/** c = four rows by `vectors` vectors of C - X' Y, k rows of X and Y; all at their first column. */
+KS_HD void KS_T(ks_bt_tile)(int vectors, int k, int slab, const KS_NUM *X, const KS_NUM *Y,
+                            const KS_NUM *C, KS_T(ks_bt_wide) c[4][3])
+{
+#pragma GCC unroll 4
+    for (int r = 0; r < 4; ++r)
+#pragma GCC unroll 3
+        for (int v = 0; v < vectors; ++v) c[r][v] = KS_BT_LOAD(C + v * slab + r * KS_BT_WIDTH);
+#pragma GCC unroll 2
+    for (int l = 0; l < k; ++l) {
+        KS_T(ks_bt_wide) y[3];
+#pragma GCC unroll 3
+        for (int v = 0; v < vectors; ++v) y[v] = KS_BT_LOAD(Y + v * slab + l * KS_BT_WIDTH);
+#pragma GCC unroll 4
+        for (int r = 0; r < 4; ++r) {
+            const KS_NUM x = X[l * KS_BT_WIDTH + r];
+#pragma GCC unroll 3
+            for (int v = 0; v < vectors; ++v) c[r][v] = c[r][v] - x * y[v];
+        }
+    }
+}
+
+KS_HD void KS_T(ks_bt_put)(int vectors, int slab, KS_T(ks_bt_wide) c[4][3], KS_NUM *C)
+{
+#pragma GCC unroll 4
+    for (int r = 0; r < 4; ++r)
+#pragma GCC unroll 3
+        for (int v = 0; v < vectors; ++v) KS_BT_STORE(C + v * slab + r * KS_BT_WIDTH, c[r][v]);
+}
+
+/** One strip of C -= X' Y: `rows` rows, a multiple of four, from row i of C on. */
+KS_HD void KS_T(ks_bt_product_strip)(int vectors, int i, int rows, int k, int slab,
+                                     const KS_NUM *X, const KS_NUM *Y, KS_NUM *C)
+{
+    KS_T(ks_bt_wide) c[4][3];
+    for (const int end = i + rows; i < end; i += 4) {
+        KS_T(ks_bt_tile)(vectors, k, slab, X + KS_T(ks_bt_at)(slab, 0, i), Y, C + i * KS_BT_WIDTH,
+                         c);
+        KS_T(ks_bt_put)(vectors, slab, c, C + i * KS_BT_WIDTH);
+    }
+}
+
+/** Rows from i and columns from j on of C -= X' Y of depth k; `upper`: i = j, and only what the
+ *  upper triangle needs. */
+KS_HD void KS_T(ks_bt_product)(int upper, int i, int rows, int j, int columns, int k, int slab,
+                               const KS_NUM *X, const KS_NUM *Y, KS_NUM *C)
+{
+    int vectors;
+    for (int done = 0; done < columns; done += vectors * KS_BT_WIDTH) {
+        vectors = KS_T(ks_bt_next_strip)(columns - done);
+        const int to = done + vectors * KS_BT_WIDTH, m = upper && to < rows ? to : rows;
+        const int at = KS_T(ks_bt_at)(slab, 0, j + done);
+        switch (vectors) {
+        case 3: KS_T(ks_bt_product_strip)(3, i, m, k, slab, X, Y + at, C + at); break;
+        case 2: KS_T(ks_bt_product_strip)(2, i, m, k, slab, X, Y + at, C + at); break;
+        default: KS_T(ks_bt_product_strip)(1, i, m, k, slab, X, Y + at, C + at); break;
+        }
+    }
+}
+
+KS_HD_COLD void KS_T(ks_bt_product_shared)(int upper, int i, int rows, int j, int columns, int k,
+                                           int slab, const KS_NUM *X, const KS_NUM *Y, KS_NUM *C)
+{
+    KS_T(ks_bt_product)(upper, i, rows, j, columns, k, slab, X, Y, C);
+}
+
+/** Panels C -= X' Y, by bands and slices. */
+KS_HD void KS_T(ks_bt_product_large)(int upper, int np, int columns, int slab, const KS_NUM *X,
+                                     const KS_NUM *Y, KS_NUM *C)
+{
+    for (int l = 0; l < np; l += KS_BT_SLICE) {
+        const int k = np - l < KS_BT_SLICE ? np - l : KS_BT_SLICE, at = l * KS_BT_WIDTH;
+        for (int i = 0; i < np; i += KS_BT_BAND) {
+            const int rows = np - i < KS_BT_BAND ? np - i : KS_BT_BAND, j = upper ? i : 0;
+            KS_T(ks_bt_product_shared)(upper, i, rows, j, columns - j, k, slab, X + at, Y + at, C);
+        }
+    }
+}
+
+/** Panel C -= X' Y; `upper`: only its upper triangle. */
+KS_HD void KS_T(ks_bt_multiply_panels)(int upper, int n, int np, int slab, const KS_NUM *X,
+                                       const KS_NUM *Y, KS_NUM *C)
+{
+    const int columns = KS_T(ks_bt_columns)(n);
+    if (n <= KS_BT_BAND)
+        KS_T(ks_bt_product)(upper, 0, np, 0, columns, np, slab, X, Y, C);
+    else
+        KS_T(ks_bt_product_large)(upper, np, columns, slab, X, Y, C);
+}
+
+/** Upper triangle of the panel C -= X' X. */
+KS_HD void KS_T(ks_bt_downdate)(int n, int np, int slab, const KS_NUM *X, KS_NUM *C)
+{
+    KS_T(ks_bt_multiply_panels)(1, n, np, slab, X, X, C);
+}
+
+/** Panel C = - X' Y. */
+KS_HD void KS_T(ks_bt_fill_in)(int n, int np, int slab, const KS_NUM *X, const KS_NUM *Y,
+                               KS_NUM *C)
+{
+    for (int i = 0; i < KS_T(ks_bt_columns)(n) / KS_BT_WIDTH * slab; ++i) C[i] = KS_LIT(0);
+    KS_T(ks_bt_multiply_panels)(0, n, np, slab, X, Y, C);
+}
+
+/** The 4 x 4 Cholesky factor u (row stride 4) of what the rows from `top` to p leave of rows
+ *  p .. p + 3, with the reciprocals of its diagonal. Returns -1, or which of the four pivots is
+ *  not positive and finite.
+ *
+ *  Inside it is L D L', whose chain of dependent operations has a division for each pivot but no
+ *  square root; the four roots come at the end, side by side. */
+KS_HD int KS_T(ks_bt_corner)(int top, int p, int slab, const KS_NUM *P, KS_NUM *u, KS_NUM *inverse)
+{
+    const KS_NUM *D = P + KS_T(ks_bt_at)(slab, 0, p);
+    KS_T(ks_bt_quad) s[4];
+    KS_NUM a[4][4], d[4];
+#pragma GCC unroll 4
+    for (int r = 0; r < 4; ++r) s[r] = KS_BT_QUAD(D + (p + r) * KS_BT_WIDTH);
+    for (int l = top; l < p; ++l) {
+        const KS_T(ks_bt_quad) x = KS_BT_QUAD(D + l * KS_BT_WIDTH);
+#pragma GCC unroll 4
+        for (int r = 0; r < 4; ++r) s[r] = s[r] - x[r] * x;
+    }
+#pragma GCC unroll 4
+    for (int r = 0; r < 4; ++r)
+#pragma GCC unroll 4
+        for (int q = r; q < 4; ++q) a[r][q] = s[r][q];
+#pragma GCC unroll 4
+    for (int r = 0; r < 4; ++r) {
+        d[r] = KS_LIT(1) / a[r][r];
+#pragma GCC unroll 4
+        for (int i = r + 1; i < 4; ++i) {
+            const KS_NUM multiplier = a[r][i] * d[r];
+#pragma GCC unroll 4
+            for (int q = i; q < 4; ++q) a[i][q] = a[i][q] - multiplier * a[r][q];
+        }
+    }
+#pragma GCC unroll 4
+    for (int r = 0; r < 4; ++r) {
+        const KS_NUM root = KS_SQRT(a[r][r]);
+        inverse[r] = KS_LIT(1) / root;
+        u[4 * r + r] = root;
+#pragma GCC unroll 4
+        for (int q = r + 1; q < 4; ++q) u[4 * r + q] = a[r][q] * inverse[r];
+    }
+#pragma GCC unroll 4
+    for (int r = 0; r < 4; ++r)
+        if (!(a[r][r] > KS_LIT(0) && a[r][r] < KS_LIT(INFINITY))) return r;
+    return -1;
+}
+
+/** Rows p .. p + 3 of a strip that begins at column j: what the rows from `top` leave of them,
+ *  times U'^-1. U at u, row stride ldu. */
+KS_HD void KS_T(ks_bt_row_strip)(int vectors, int top, int p, int j, int slab, KS_NUM *P,
+                                 const KS_NUM *u, int ldu, const KS_NUM *inverse)
+{
+    KS_T(ks_bt_wide) c[4][3];
+    KS_NUM *Y = P + KS_T(ks_bt_at)(slab, 0, j);
+    KS_T(ks_bt_tile)(vectors, p - top, slab, P + KS_T(ks_bt_at)(slab, top, p),
+                     Y + top * KS_BT_WIDTH, Y + p * KS_BT_WIDTH, c);
+#pragma GCC unroll 4
+    for (int r = 0; r < 4; ++r)
+#pragma GCC unroll 3
+        for (int v = 0; v < vectors; ++v) {
+#pragma GCC unroll 4
+            for (int s = 0; s < r; ++s) c[r][v] = c[r][v] - u[s * ldu + r] * c[s][v];
+            c[r][v] = c[r][v] * inverse[r];
+        }
+    KS_T(ks_bt_put)(vectors, slab, c, Y + p * KS_BT_WIDTH);
+}
+
+/** The next strip of row_strip()'s in the columns j .. end - 1. Returns where it ends. */
+KS_HD int KS_T(ks_bt_row_step)(int top, int p, int j, int end, int slab, KS_NUM *P, const KS_NUM *u,
+                               const KS_NUM *inverse)
+{
+    const int vectors = KS_T(ks_bt_next_strip)(end - j);
+    switch (vectors) {
+    case 3: KS_T(ks_bt_row_strip)(3, top, p, j, slab, P, u, 4, inverse); break;
+    case 2: KS_T(ks_bt_row_strip)(2, top, p, j, slab, P, u, 4, inverse); break;
+    default: KS_T(ks_bt_row_strip)(1, top, p, j, slab, P, u, 4, inverse); break;
+    }
+    return j + vectors * KS_BT_WIDTH;
+}
+
+/** Rows begin .. end - 1 of the wide panel P, columns up to `columns`, of what the rows from `top`
+ *  leave of them: the Cholesky factor of the diagonal, R'^-1 times the rest. The reciprocals of the
+ *  diagonal go to inverse. Returns -1 or the failing row.
+ *
+ *  The corner of the next four rows is begun as soon as its columns are there, so that its
+ *  divisions and roots go on beside the remaining strips. */
+KS_HD int KS_T(ks_bt_eliminate_rows)(int top, int begin, int end, int columns, int slab,
+                                         KS_NUM *P,
+                                     KS_NUM *inverse)
+{
+    KS_NUM u[2][16];
+    int bad = KS_T(ks_bt_corner)(top, begin, slab, P, u[0], inverse);
+    for (int p = begin; p < end; p += 4) {
+        KS_NUM *own = u[(p - begin) / 4 % 2], *next = u[((p - begin) / 4 + 1) % 2];
+        KS_NUM *reciprocals = inverse + p - begin;
+        int j = (p + 4) / KS_BT_WIDTH * KS_BT_WIDTH;
+        if (bad >= 0) return p + bad;
+        if (j < columns) j = KS_T(ks_bt_row_step)(top, p, j, columns, slab, P, own, reciprocals);
+#pragma GCC unroll 4
+        for (int r = 0; r < 4; ++r)
+            KS_BT_PUT_QUAD(P + KS_T(ks_bt_at)(slab, p + r, p), KS_BT_QUAD(own + 4 * r));
+        if (p + 4 < end) bad = KS_T(ks_bt_corner)(top, p + 4, slab, P, next, reciprocals + 4);
+        while (j < columns) j = KS_T(ks_bt_row_step)(top, p, j, columns, slab, P, own, reciprocals);
+    }
+    return -1;
+}
+
+/** The rows of a band in one strip of the columns that eliminate_rows() has left. */
+KS_HD void KS_T(ks_bt_band_strip)(int vectors, int top, int begin, int end, int j, int slab,
+                                  KS_NUM *P, const KS_NUM *inverse)
+{
+    for (int p = begin; p < end; p += 4)
+        KS_T(ks_bt_row_strip)(vectors, top, p, j, slab, P, P + KS_T(ks_bt_at)(slab, p, p),
+                              KS_BT_WIDTH, inverse + p - begin);
+}
+
+/** eliminate() for large panels, by bands of rows. */
+KS_HD_COLD int KS_T(ks_bt_eliminate_large)(int np, int columns, int slab, KS_NUM *P)
+{
+    KS_NUM inverse[KS_BT_BAND];
+    for (int i = 0; i < np; i += KS_BT_BAND) {
+        const int end = np - i < KS_BT_BAND ? np : i + KS_BT_BAND;
+        const int top = i / KS_BT_SLICE * KS_BT_SLICE;
+        for (int l = 0; l < top; l += KS_BT_SLICE)
+            KS_T(ks_bt_product_shared)(0, i, end - i, i, columns - i, KS_BT_SLICE, slab,
+                                       P + l * KS_BT_WIDTH, P + l * KS_BT_WIDTH, P);
+        const int corner = (end + KS_BT_WIDTH - 1) / KS_BT_WIDTH * KS_BT_WIDTH;
+        const int bad = KS_T(ks_bt_eliminate_rows)(top, i, end, corner, slab, P, inverse);
+        if (bad >= 0) return bad;
+        int vectors;
+        for (int j = corner; j < columns; j += vectors * KS_BT_WIDTH) {
+            vectors = KS_T(ks_bt_next_strip)(columns - j);
+            switch (vectors) {
+            case 3: KS_T(ks_bt_band_strip)(3, top, i, end, j, slab, P, inverse); break;
+            case 2: KS_T(ks_bt_band_strip)(2, top, i, end, j, slab, P, inverse); break;
+            default: KS_T(ks_bt_band_strip)(1, top, i, end, j, slab, P, inverse); break;
+            }
+        }
+    }
+    return -1;
+}
+
+/** Eliminate the diagonal block of a wide panel with `couplings` couplings beside it: Cholesky
+ *  factor R of the block, R'^-1 times the couplings. Returns -1 or the failing row. */
+KS_HD int KS_T(ks_bt_eliminate)(int n, int np, int couplings, int slab, KS_NUM *P)
+{
+    KS_NUM inverse[KS_BT_BAND];
+    const int columns = (1 + couplings) * KS_T(ks_bt_columns)(n);
+    return n <= KS_BT_BAND ? KS_T(ks_bt_eliminate_rows)(0, 0, np, columns, slab, P, inverse)
+                           : KS_T(ks_bt_eliminate_large)(np, columns, slab, P);
+}
