@@ -8,21 +8,24 @@
 #include "temp_file.h"
 
 enum {
-    OUTPUT = 1, STEPS, SERIES, NX, NY, SEED, MISSING, DT, NOISE_Q, NOISE_R, COMPRESS, FORCE, QUIET,
-    JSON, HELP, VERSION
+    OUTPUT = 1, STEPS, SERIES, NX, NY, SEED, MISSING, DT, NOISE_Q, NOISE_R, BLOCKS, ORDER, NRHS,
+    COMPRESS, FORCE, QUIET, JSON, HELP, VERSION
 };
 
 static const ks_option options[] = {
     {OUTPUT, "output", "FILE", "the file to make", 'o'},
-    {STEPS, "T", "N", "steps, default 1000", 0},
+    {STEPS, "T", "N", "steps, default 1000; rotation 100", 0},
     {SERIES, "B", "N", "series; y and what varies get a leading axis", 0},
-    {NX, "nx", "N", "states, default 4; local-level has 1", 0},
-    {NY, "ny", "N", "observed entries, default 2; constant-velocity has nx / 2", 0},
+    {NX, "nx", "N", "states, default 4; rotation 256, local-level has 1", 0},
+    {NY, "ny", "N", "observed entries, default 2; rotation 4 nx, constant-velocity nx / 2", 0},
     {SEED, "seed", "N", "default 1; one seed gives the same numbers everywhere", 0},
     {MISSING, "missing", "FRACTION", "of entries, half of them in outages of 10 to 99 steps", 0},
-    {DT, "dt", "SECONDS", "constant-velocity: time between steps, default 1", 0},
-    {NOISE_Q, "q", "VALUE", "intensity or variance of the process noise, default 1", 0},
-    {NOISE_R, "r", "VALUE", "variance of the observations, default 1", 0},
+    {DT, "dt", "SECONDS", "time between steps, default 1; rotation 0.1", 0},
+    {NOISE_Q, "q", "VALUE", "intensity or variance of process noise, default 1; rotation 0.01", 0},
+    {NOISE_R, "r", "VALUE", "variance of the observations, default 1; rotation 0.1", 0},
+    {BLOCKS, "N", "N", "blocktri: blocks, default 1000", 0},
+    {ORDER, "n", "N", "blocktri: rows of a block, default 16", 0},
+    {NRHS, "nrhs", "N", "blocktri: right-hand sides, default one, as (N, n)", 0},
     {COMPRESS, "compress", "LEVEL", "0 (default) to 9: shuffle and deflate", 0},
     {FORCE, "force", NULL, "replace an existing file", 0},
     {JSON, "json", NULL, "summary as one JSON object", 0},
@@ -31,19 +34,28 @@ static const ks_option options[] = {
     {VERSION, "version", NULL, "the version", 0},
     {0}};
 
-static const char *const kinds[] = {"random", "constant-velocity", "local-level", NULL};
-static const char *const later_kinds[] = {"rotation", "blocktri", "queue", NULL};
+static const char *const kinds[] = {"random", "constant-velocity", "local-level", "rotation",
+                                    "blocktri", NULL};
+static const char *const later_kinds[] = {"queue", NULL};
+enum { KIND_BLOCKTRI = 4 };  /* its place in the list: no model, but a system */
 
 static void print_help(void)
 {
     printf("usage: kalscan generate KIND -o FILE.h5 [options]\n\n"
-           "Make an input file with data simulated from its model.\n\nKinds\n"
+           "Make an input file: a model with data simulated from it, or a system to solve.\n\n"
+           "Kinds\n"
            "  random             F = 0.99 x an orthogonal matrix, Q = Xi Xi', R = Xi Xi', and\n"
            "                     H, u, d normal, all drawn anew for each step (Sarkka and\n"
            "                     Garcia-Fernandez, Sec. VI-A)\n"
            "  constant-velocity  nx / 2 axes of position and velocity, positions observed; --dt,\n"
            "                     --q (white acceleration), --r\n"
-           "  local-level        a random walk observed with noise; --q, --r\n\nOptions\n");
+           "  local-level        a random walk observed with noise; --q, --r\n"
+           "  rotation           damped rotations in nx / 2 planes, 0.2 to 1.4 turns in a time of 1,\n"
+           "                     seen by many channels: Q dense, R diagonal, the first state known\n"
+           "                     (Jin, Montoison and Shin, Sec. 4.3); --dt, --q, --r\n"
+           "  blocktri           a symmetric positive definite block-tridiagonal system for\n"
+           "                     `kalscan solve`, condition number about 100; --N, --n, --nrhs\n\n"
+           "Options\n");
     ks_options_print(options);
     printf("Numbers may be written like 1e6.\n");
     ks_help_model();
@@ -77,6 +89,9 @@ static ks_exit read_option(ks_generate_settings *settings, int id, const char *v
     case MISSING: return ks_parse_number("--missing", value, 0.0, 0.95, &recipe->missing, failure);
     case DT: return ks_parse_number("--dt", value, 1e-12, 1e12, &recipe->dt, failure);
     case NOISE_Q: return ks_parse_number("--q", value, 0.0, 1e100, &recipe->q, failure);
+    case BLOCKS: return ks_parse_integer("--N", value, 1, most, &settings->system.N, failure);
+    case ORDER: return read_small("--n", value, 1, 4096, &settings->system.n, failure);
+    case NRHS: return read_small("--nrhs", value, 1, 65536, &settings->system.nrhs, failure);
     case NOISE_R: return ks_parse_number("--r", value, 0.0, 1e100, &recipe->r, failure);
     case COMPRESS: return read_small("--compress", value, 0, 9, &settings->compress, failure);
     case FORCE: settings->force = true; break;
@@ -86,23 +101,37 @@ static ks_exit read_option(ks_generate_settings *settings, int id, const char *v
     return KS_EXIT_DONE;
 }
 
-/* Sizes that a kind has by itself; 0: not stated. */
+static void set_default(double *value, double standard)
+{
+    if (*value < 0.0) *value = standard;
+}
+
+/* Sizes and parameters that a kind has by itself; 0, or negative: not stated. */
 static ks_exit complete(ks_recipe *recipe, ks_failure *failure)
 {
+    const bool turns = recipe->kind == KS_KIND_ROTATION;
+    if (recipe->T == 0) recipe->T = turns ? 100 : 1000;
+    set_default(&recipe->dt, turns ? 0.1 : 1.0);
+    set_default(&recipe->q, turns ? 0.01 : 1.0);
+    set_default(&recipe->r, turns ? 0.1 : 1.0);
     if (recipe->kind == KS_KIND_LOCAL_LEVEL) {
         if (recipe->nx > 1 || recipe->ny > 1)
             return ks_fail(failure, KS_EXIT_USAGE, "local-level has nx = 1 and ny = 1");
         recipe->nx = recipe->ny = 1;
         return KS_EXIT_DONE;
     }
-    if (recipe->nx == 0) recipe->nx = 4;
+    if (recipe->nx == 0) recipe->nx = turns ? 256 : 4;
     if (recipe->kind == KS_KIND_RANDOM) {
         if (recipe->ny == 0) recipe->ny = 2;
         return KS_EXIT_DONE;
     }
     if (recipe->nx % 2 != 0)
-        return ks_fail(failure, KS_EXIT_USAGE, "constant-velocity needs an even nx, got %d",
-                       recipe->nx);
+        return ks_fail(failure, KS_EXIT_USAGE, "%s needs an even nx, got %d",
+                       turns ? "rotation" : "constant-velocity", recipe->nx);
+    if (turns) {
+        if (recipe->ny == 0) recipe->ny = recipe->nx <= 1024 ? 4 * recipe->nx : 4096;
+        return KS_EXIT_DONE;
+    }
     if (recipe->ny != 0 && recipe->ny != recipe->nx / 2)
         return ks_fail(failure, KS_EXIT_USAGE, "constant-velocity observes nx / 2 = %d positions, "
                        "not ny = %d", recipe->nx / 2, recipe->ny);
@@ -110,7 +139,31 @@ static ks_exit complete(ks_recipe *recipe, ks_failure *failure)
     return KS_EXIT_DONE;
 }
 
-static ks_exit run(ks_generate_settings *settings, const char *kind, ks_failure *failure)
+/* Options that were given, one bit for each. */
+static bool was_given(unsigned given, int id) { return (given >> id & 1u) != 0; }
+
+static ks_exit check_system(const ks_generate_settings *settings, unsigned given,
+                            ks_failure *failure)
+{
+    static const int others[] = {STEPS, SERIES, NX, NY, MISSING, DT, NOISE_Q, NOISE_R};
+    (void)settings;
+    for (size_t i = 0; i < sizeof others / sizeof *others; ++i)
+        if (was_given(given, others[i]))
+            return ks_fail(failure, KS_EXIT_USAGE,
+                           "blocktri is no model: it takes --N, --n, --nrhs and --seed");
+    return KS_EXIT_DONE;
+}
+
+static ks_exit check_model(ks_generate_settings *settings, unsigned given, ks_failure *failure)
+{
+    if (was_given(given, BLOCKS) || was_given(given, ORDER) || was_given(given, NRHS))
+        return ks_fail(failure, KS_EXIT_USAGE, "--N, --n and --nrhs go with blocktri; %s takes "
+                       "--T, --nx and --ny", settings->kind_name);
+    return complete(&settings->recipe, failure);
+}
+
+static ks_exit run(ks_generate_settings *settings, const char *kind, unsigned given,
+                   ks_failure *failure)
 {
     const char *const inputs[] = {NULL};
     int index = 0;
@@ -119,14 +172,15 @@ static ks_exit run(ks_generate_settings *settings, const char *kind, ks_failure 
                        "no kind; usage: kalscan generate KIND -o FILE.h5, see --help");
     if (ks_parse_word("KIND", kind, kinds, later_kinds, &index, failure)) return failure->code;
     settings->recipe.kind = (ks_kind)index;
-    settings->kind_name = kind;
+    settings->kind_name = kinds[index];
     if (!settings->output)
         return ks_fail(failure, KS_EXIT_USAGE,
                        "no output; usage: kalscan generate KIND -o FILE.h5");
-    if (complete(&settings->recipe, failure) ||
+    const bool system = index == KIND_BLOCKTRI;
+    if ((system ? check_system(settings, given, failure) : check_model(settings, given, failure)) ||
         ks_target_check(settings->output, settings->force, inputs, failure))
         return failure->code;
-    return ks_generate_file(settings, failure);
+    return system ? ks_generate_system(settings, failure) : ks_generate_file(settings, failure);
 }
 
 ks_exit ks_command_generate(const ks_call *call, ks_failure *failure)
@@ -136,9 +190,11 @@ ks_exit ks_command_generate(const ks_call *call, ks_failure *failure)
     ks_generate_settings settings = {.line = call->line};
     const char *value, *kind = NULL;
     int id;
-    settings.recipe.T = 1000;
+    unsigned given = 0;
     settings.recipe.B = settings.recipe.seed = 1;
-    settings.recipe.dt = settings.recipe.q = settings.recipe.r = 1.0;
+    settings.recipe.dt = settings.recipe.q = settings.recipe.r = -1.0;
+    settings.system.N = 1000;
+    settings.system.n = 16;
     while ((id = ks_options_next(&reader, &value, failure)) != KS_OPTION_END) {
         if (id == KS_OPTION_ERROR) return failure->code;
         if (id == HELP || id == VERSION) {
@@ -147,6 +203,7 @@ ks_exit ks_command_generate(const ks_call *call, ks_failure *failure)
             return KS_EXIT_DONE;
         }
         if (id != KS_OPTION_WORD) {
+            given |= 1u << id;
             if (read_option(&settings, id, value, failure)) return failure->code;
         } else if (kind) {
             return ks_fail(failure, KS_EXIT_USAGE, "one kind only, but got '%s' and '%s'", kind,
@@ -155,5 +212,5 @@ ks_exit ks_command_generate(const ks_call *call, ks_failure *failure)
             kind = value;
         }
     }
-    return run(&settings, kind, failure);
+    return run(&settings, kind, given, failure);
 }

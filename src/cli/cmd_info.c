@@ -5,6 +5,7 @@
 #include "help.h"
 #include "info.h"
 #include "options.h"
+#include "system_file.h"
 
 enum { Y = 1, MODEL, MODEL_FILE, PRIOR, TRANSITION, LAYOUT, JSON, QUIET, HELP, VERSION };
 
@@ -24,8 +25,9 @@ static const ks_option options[] = {
 static void print_help(void)
 {
     printf("usage: kalscan info FILE.h5 [options]\n\n"
-           "What is understood of an input or output file: sizes, conventions, missing entries,\n"
-           "problems. Exit code 3 when there are problems.\n\nOptions\n");
+           "What is understood of a model with data, a block-tridiagonal system or an output: sizes,\n"
+           "conventions, missing entries, problems. Exit code 3 when there are problems.\n\n"
+           "Options\n");
     ks_options_print(options);
     ks_help_model();
     ks_help_exit_codes();
@@ -80,8 +82,9 @@ ks_exit ks_command_info(const ks_call *call, ks_failure *failure)
         return ks_fail(failure, KS_EXIT_USAGE, "no file; usage: kalscan info FILE.h5");
     const hid_t file = ks_h5_open(places.file, failure);
     if (file < 0) return failure->code;
-    const bool output = ks_info_is_output(file);
+    const bool output = ks_info_is_output(file), system = !output && ks_system_is(file);
     if (output) ks_info_output(file, places.file, json, failure);
     ks_h5_release(file);
+    if (system) return ks_info_system(places.file, places.layout, json, failure);
     return output ? failure->code : ks_info_model(&places, json, failure);
 }

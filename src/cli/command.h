@@ -14,6 +14,7 @@ typedef struct ks_call {
 
 ks_exit ks_command_smooth(const ks_call *call, ks_failure *failure);
 ks_exit ks_command_filter(const ks_call *call, ks_failure *failure);
+ks_exit ks_command_solve(const ks_call *call, ks_failure *failure);
 ks_exit ks_command_info(const ks_call *call, ks_failure *failure);
 ks_exit ks_command_count(const ks_call *call, ks_failure *failure);
 ks_exit ks_command_generate(const ks_call *call, ks_failure *failure);

@@ -4,10 +4,18 @@
 
 #include <stdbool.h>
 #include "failure.h"
+#include "output_file.h"
 #include "simulate.h"
 
+/** Sizes of a block-tridiagonal system. */
+typedef struct ks_system_recipe {
+    int64_t N;
+    int n, nrhs;             /**< nrhs 0: one, b has no axis of right-hand sides                 */
+} ks_system_recipe;
+
 typedef struct ks_generate_settings {
-    ks_recipe recipe;
+    ks_recipe recipe;        /**< of a model; its seed also that of a system                     */
+    ks_system_recipe system;
     const char *kind_name, *output, *line;
     bool force, quiet, json;
     int compress;
@@ -15,5 +23,12 @@ typedef struct ks_generate_settings {
 
 /** Simulate and write; prints the summary. */
 ks_exit ks_generate_file(const ks_generate_settings *settings, ks_failure *failure);
+
+/** A block-tridiagonal system; prints the summary. */
+ks_exit ks_generate_system(const ks_generate_settings *settings, ks_failure *failure);
+
+/** Attributes that every generated file has. */
+ks_exit ks_generate_attributes(const ks_generate_settings *settings, ks_output_file *out,
+                               ks_failure *failure);
 
 #endif

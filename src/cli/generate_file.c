@@ -48,7 +48,8 @@ static void describe(writer *w, int index)
     const ks_recipe *recipe = &w->settings->recipe;
     ks_output_array *array = &w->arrays[index];
     const int64_t nx = recipe->nx, ny = recipe->ny;
-    array->path = paths[index];
+    const bool diagonal = index == KS_PART_R && ks_recipe_R_is_diagonal(recipe);
+    array->path = diagonal ? "model/R_diag" : paths[index];
     array->precision = KS_F64;
     array->step_axis = -1;
     if (has_series(recipe, index)) array->dims[array->rank++] = recipe->B;
@@ -63,7 +64,7 @@ static void describe(writer *w, int index)
     case Y: array->dims[array->rank++] = ny; break;
     case KS_PART_R:
         array->dims[array->rank++] = ny;
-        array->dims[array->rank++] = ny;
+        if (!diagonal) array->dims[array->rank++] = ny;
         break;
     default:
         array->dims[array->rank++] = index == KS_PART_H ? ny : nx;
@@ -141,7 +142,7 @@ static ks_exit write_series(writer *w, int64_t series, ks_failure *failure)
     return failure->code;
 }
 
-/* Time stamps k dt of the tracking model. */
+/* Time stamps k dt of the kinds that have a step. */
 static ks_exit write_times(writer *w, ks_failure *failure)
 {
     const ks_recipe *recipe = &w->settings->recipe;
@@ -149,7 +150,8 @@ static ks_exit write_times(writer *w, ks_failure *failure)
                                    .dims = {recipe->T}, .step_axis = 0};
     double t[SLAB_STEPS];
     hid_t id;
-    if (recipe->kind != KS_KIND_CONSTANT_VELOCITY) return KS_EXIT_DONE;
+    if (recipe->kind != KS_KIND_CONSTANT_VELOCITY && recipe->kind != KS_KIND_ROTATION)
+        return KS_EXIT_DONE;
     if (ks_output_begin(w->out, &array, &id, failure)) return failure->code;
     for (int64_t first = 0; first < recipe->T && !failure->code; first += SLAB_STEPS) {
         const int64_t left = recipe->T - first;
@@ -162,22 +164,26 @@ static ks_exit write_times(writer *w, ks_failure *failure)
     return ks_output_text(w->out, "t", "long_name", "time", failure);
 }
 
-static ks_exit write_attributes(writer *w, ks_failure *failure)
+ks_exit ks_generate_attributes(const ks_generate_settings *settings, ks_output_file *out,
+                               ks_failure *failure)
 {
-    const ks_generate_settings *settings = w->settings;
-    const struct { const char *path, *name, *value; } texts[] = {
-        {"/", "program", "kalscan"},
-        {"/", "version", ks_version()},
-        {"/", "command_line", settings->line},
-        {"/", "kind", settings->kind_name},
-        {"model", "prior", "x0"},
-        {"model", "transition", "into"},
-        {"model", "layout", "c"},
+    const struct { const char *name, *value; } texts[] = {
+        {"program", "kalscan"},
+        {"version", ks_version()},
+        {"command_line", settings->line},
+        {"kind", settings->kind_name},
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; ++i)
-        if (ks_output_text(w->out, texts[i].path, texts[i].name, texts[i].value, failure))
-            return failure->code;
-    return ks_output_integer(w->out, "/", "seed", settings->recipe.seed, failure);
+        if (ks_output_text(out, "/", texts[i].name, texts[i].value, failure)) return failure->code;
+    return ks_output_integer(out, "/", "seed", settings->recipe.seed, failure);
+}
+
+static ks_exit write_conventions(writer *w, ks_failure *failure)
+{
+    if (ks_output_text(w->out, "model", "prior", "x0", failure) ||
+        ks_output_text(w->out, "model", "transition", "into", failure))
+        return failure->code;
+    return ks_output_text(w->out, "model", "layout", "c", failure);
 }
 
 static void print_summary(const ks_generate_settings *settings, double seconds)
@@ -206,7 +212,8 @@ static void print_summary(const ks_generate_settings *settings, double seconds)
 
 static ks_exit write_all(writer *w, ks_failure *failure)
 {
-    if (begin_arrays(w, failure) || write_times(w, failure) || write_attributes(w, failure))
+    if (begin_arrays(w, failure) || write_times(w, failure) || write_conventions(w, failure) ||
+        ks_generate_attributes(w->settings, w->out, failure))
         return failure->code;
     for (int64_t s = 0; s < w->settings->recipe.B; ++s)
         if (write_series(w, s, failure)) return failure->code;

@@ -2,32 +2,14 @@
 #include "info.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "help.h"
 #include "json.h"
 
-/* What is no problem but worth knowing. */
-typedef struct notes {
-    int count;
-    char text[8][512];
-} notes;
-
-static void add_note(notes *list, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static void add_note(notes *list, const char *format, ...)
-{
-    if (list->count == (int)(sizeof list->text / sizeof *list->text)) return;
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(list->text[list->count++], sizeof list->text[0], format, arguments);
-    va_end(arguments);
-}
-
 /* Time stamps that do not advance evenly, while F, Q and u pretend that they do. */
-static void note_time(const ks_input *input, notes *list)
+static void note_time(const ks_input *input, ks_notes *list)
 {
     const double *t = input->t;
     double shortest = HUGE_VAL, longest = -HUGE_VAL;
@@ -35,23 +17,23 @@ static void note_time(const ks_input *input, notes *list)
     for (int64_t k = 1; k < input->T; ++k) {
         const double step = t[k] - t[k - 1];
         if (!(step > 0.0)) {
-            add_note(list, "/t does not increase at step %lld", (long long)k);
+            ks_note_add(list, "/t does not increase at step %lld", (long long)k);
             return;
         }
         if (step < shortest) shortest = step;
         if (step > longest) longest = step;
     }
     if (longest - shortest > 1e-4 * longest && !input->arrays[KS_INPUT_F].fit.per_step)
-        add_note(list, "/t is irregular (steps from %g to %g) but F is constant: the computation "
+        ks_note_add(list, "/t is irregular (steps from %g to %g) but F is constant: the computation "
                  "takes every step alike", shortest, longest);
 }
 
-static void note_layout(const ks_input *input, notes *list)
+static void note_layout(const ks_input *input, ks_notes *list)
 {
     for (int i = 0; i < KS_INPUT_ARRAYS; ++i) {
         const ks_dataset *dataset = &input->arrays[i].dataset;
         if (dataset->id < 0 || !dataset->matlab || input->layout == KS_LAYOUT_FORTRAN) continue;
-        add_note(list, "%s was written by MATLAB (attribute MATLAB_class), read with layout c%s: "
+        ks_note_add(list, "%s was written by MATLAB (attribute MATLAB_class), read with layout c%s: "
                  "if time comes last there, layout must be \"fortran\"", dataset->path,
                  input->layout_stated ? " as stated" : "");
         return;
@@ -71,26 +53,19 @@ static void meaning_text(const ks_input_array *array, char *text, size_t size)
         snprintf(text, size, "%sconstant", diagonal);
 }
 
-static void print_dataset(const ks_dataset *dataset, const char *meaning)
-{
-    char shape[256];
-    ks_shape_text(dataset->dims, dataset->rank, shape, sizeof shape);
-    printf("  %-16s %-20s %-8s %s\n", dataset->path, shape, dataset->type, meaning);
-}
-
 static void print_datasets(const ks_input *input)
 {
     printf("\nDatasets\n");
-    if (input->y_dataset.id >= 0) print_dataset(&input->y_dataset, "observations");
+    if (input->y_dataset.id >= 0) ks_info_print_dataset(&input->y_dataset, "observations");
     for (int i = 0; i < KS_INPUT_ARRAYS; ++i) {
         const ks_input_array *array = &input->arrays[i];
         char meaning[96];
         meaning_text(array, meaning, sizeof meaning);
-        if (array->dataset.id >= 0) print_dataset(&array->dataset, meaning);
+        if (array->dataset.id >= 0) ks_info_print_dataset(&array->dataset, meaning);
         else if (!array->dataset.found && array->name && (i == KS_INPUT_U || i == KS_INPUT_D))
             printf("  %-16s %-20s %-8s zero\n", array->dataset.path, "absent", "");
     }
-    if (input->t_dataset.id >= 0) print_dataset(&input->t_dataset, "time stamps");
+    if (input->t_dataset.id >= 0) ks_info_print_dataset(&input->t_dataset, "time stamps");
 }
 
 static void print_conventions(const ks_input *input)
@@ -123,15 +98,7 @@ static void print_missing(const ks_input *input)
     putchar('\n');
 }
 
-static void print_list(const char *title, int count, const char *texts, size_t stride, int kept)
-{
-    if (count == 0) return;
-    printf("\n%s\n", title);
-    for (int i = 0; i < count && i < kept; ++i) printf("  %s\n", texts + (size_t)i * stride);
-    if (count > kept) printf("  and %d more\n", count - kept);
-}
-
-static void print_text(const ks_input *input, const notes *list)
+static void print_text(const ks_input *input, const ks_notes *list)
 {
     printf("%s: input file", input->places.file);
     if (input->batched && input->B >= 0) printf(", B = %lld", (long long)input->B);
@@ -142,54 +109,33 @@ static void print_text(const ks_input *input, const notes *list)
     print_conventions(input);
     print_datasets(input);
     if (input->y && input->problems.count == 0) print_missing(input);
-    print_list("Notes", list->count, list->text[0], sizeof list->text[0], list->count);
-    print_list("Problems", input->problems.count, input->problems.text[0], KS_FAILURE_TEXT,
-               KS_PROBLEMS_KEPT);
-    if (input->problems.count == 0) printf("\nNo problems found.\n");
-}
-
-static void json_size(ks_json *json, const char *name, int64_t size)
-{
-    if (size >= 0) ks_json_integer(json, name, size);
-    else ks_json_text(json, name, NULL);
-}
-
-static void json_dataset(ks_json *json, const ks_dataset *dataset, const char *meaning)
-{
-    ks_json_open(json, NULL, '{');
-    ks_json_text(json, "path", dataset->path);
-    ks_json_open(json, "shape", '[');
-    for (int i = 0; i < dataset->rank; ++i) ks_json_integer(json, NULL, dataset->dims[i]);
-    ks_json_close(json, ']');
-    ks_json_text(json, "type", dataset->type);
-    ks_json_text(json, "meaning", meaning);
-    ks_json_close(json, '}');
+    ks_info_print_findings(list, &input->problems);
 }
 
 static void json_datasets(ks_json *json, const ks_input *input)
 {
     ks_json_open(json, "datasets", '[');
-    if (input->y_dataset.id >= 0) json_dataset(json, &input->y_dataset, "observations");
+    if (input->y_dataset.id >= 0) ks_info_json_dataset(json, &input->y_dataset, "observations");
     for (int i = 0; i < KS_INPUT_ARRAYS; ++i) {
         char meaning[96];
         if (input->arrays[i].dataset.id < 0) continue;
         meaning_text(&input->arrays[i], meaning, sizeof meaning);
-        json_dataset(json, &input->arrays[i].dataset, meaning);
+        ks_info_json_dataset(json, &input->arrays[i].dataset, meaning);
     }
-    if (input->t_dataset.id >= 0) json_dataset(json, &input->t_dataset, "time stamps");
+    if (input->t_dataset.id >= 0) ks_info_json_dataset(json, &input->t_dataset, "time stamps");
     ks_json_close(json, ']');
 }
 
-static void print_json(const ks_input *input, const notes *list)
+static void print_json(const ks_input *input, const ks_notes *list)
 {
     ks_json json = {0};
     ks_json_open(&json, NULL, '{');
     ks_json_text(&json, "file", input->places.file);
     ks_json_text(&json, "kind", "input");
-    json_size(&json, "T", input->T);
-    json_size(&json, "B", input->B);
-    json_size(&json, "nx", input->nx);
-    json_size(&json, "ny", input->ny);
+    ks_info_json_size(&json, "T", input->T);
+    ks_info_json_size(&json, "B", input->B);
+    ks_info_json_size(&json, "nx", input->nx);
+    ks_info_json_size(&json, "ny", input->ny);
     ks_json_text(&json, "prior", ks_prior_name((int)input->prior));
     ks_json_text(&json, "transition", ks_transition_name((int)input->transition));
     ks_json_text(&json, "layout", ks_layout_name((int)input->layout));
@@ -199,13 +145,7 @@ static void print_json(const ks_input *input, const notes *list)
         ks_json_integer(&json, "empty_steps", input->missing.empty_rows);
         ks_json_integer(&json, "longest_gap", input->missing.longest_gap);
     }
-    ks_json_open(&json, "notes", '[');
-    for (int i = 0; i < list->count; ++i) ks_json_text(&json, NULL, list->text[i]);
-    ks_json_close(&json, ']');
-    ks_json_open(&json, "problems", '[');
-    for (int i = 0; i < input->problems.count && i < KS_PROBLEMS_KEPT; ++i)
-        ks_json_text(&json, NULL, input->problems.text[i]);
-    ks_json_close(&json, ']');
+    ks_info_json_findings(&json, list, &input->problems);
     ks_json_close(&json, '}');
     ks_json_end();
 }
@@ -213,7 +153,7 @@ static void print_json(const ks_input *input, const notes *list)
 ks_exit ks_info_model(const ks_input_places *places, bool json, ks_failure *failure)
 {
     ks_input *input;
-    notes list = {0};
+    ks_notes list = {0};
     if (ks_input_open(&input, places, failure)) return failure->code;
     if (input->problems.count == 0) ks_input_load(input, KS_F64, NULL, NULL, failure);
     if (!failure->code) {

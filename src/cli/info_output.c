@@ -17,7 +17,8 @@ typedef struct walk {
 bool ks_info_is_output(hid_t file)
 {
     return !ks_h5_exists(file, "/model") &&
-           (ks_h5_exists(file, "/smoothed") || ks_h5_exists(file, "/filtered"));
+           (ks_h5_exists(file, "/smoothed") || ks_h5_exists(file, "/filtered") ||
+            (ks_h5_exists(file, "/x") && !ks_h5_exists(file, "/D")));
 }
 
 static herr_t show_attribute(hid_t root, const char *name, const H5A_info_t *info, void *user)
@@ -71,20 +72,23 @@ static herr_t show_object(hid_t root, const char *name, const H5O_info_t *info, 
     return 0;
 }
 
-static void show_loglik(walk *state, hid_t file)
+/* A scalar that stands for the whole result. */
+static void show_number(walk *state, hid_t file, const char *name, const char *words)
 {
     double value;
+    char path[32];
     ks_failure failure = {0};
     ks_dataset dataset;
     const ks_fit whole = {.series_axis = -1, .step_axis = -1};
     const ks_slab all = {0};
-    if (ks_dataset_open(&dataset, file, state->file, "/loglik", &state->problems, &failure) ==
+    snprintf(path, sizeof path, "/%s", name);
+    if (ks_dataset_open(&dataset, file, state->file, path, &state->problems, &failure) ==
             KS_EXIT_DONE &&
         dataset.id >= 0 && ks_dataset_elements(&dataset) == 1 &&
         ks_dataset_read(&dataset, &whole, &all, H5T_NATIVE_DOUBLE, &value, &failure) ==
             KS_EXIT_DONE) {
-        if (state->as_json) ks_json_number(&state->json, "loglik", value);
-        else printf("\nlog-likelihood %.9f\n", value);
+        if (state->as_json) ks_json_number(&state->json, name, value);
+        else printf("\n%s %.9f\n", words, value);
     }
     ks_dataset_close(&dataset);
 }
@@ -114,7 +118,8 @@ ks_exit ks_info_output(hid_t file, const char *name, bool json, ks_failure *fail
     if (json) ks_json_close(&state.json, ']');
     if (attributes < 0 || objects < 0)
         ks_fail_h5(failure, KS_EXIT_FILE, "%s: cannot read all of its objects", name);
-    show_loglik(&state, file);
+    show_number(&state, file, "loglik", "log-likelihood");
+    show_number(&state, file, "logdet", "log-determinant");
     if (json) {
         ks_json_close(&state.json, '}');
         ks_json_end();

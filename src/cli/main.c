@@ -21,13 +21,14 @@ static const struct {
 } commands[] = {
     {"smooth", "estimates of every state given all observations", ks_command_smooth},
     {"filter", "estimates of every state given the observations so far", ks_command_filter},
+    {"solve", "solution of a block-tridiagonal system", ks_command_solve},
     {"info", "what is understood of a file, and problems found in it", ks_command_info},
     {"count", "operations of the methods on simulated parallel hardware", ks_command_count},
     {"generate", "make an input file with simulated data", ks_command_generate},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
-static const char *const later_commands[] = {"solve", "bench", NULL};
+static const char *const later_commands[] = {"bench", NULL};
 
 static void print_help(void)
 {

@@ -3,10 +3,10 @@
 #include <time.h>
 #include "explain.h"
 #include "help.h"
+#include "provenance.h"
 #include "run.h"
 
-/* One line of `history`, as netCDF tools write it: time and command line. */
-static void history_text(const char *line, char *text, size_t size)
+void ks_history_text(const char *line, char *text, size_t size)
 {
     char when[32] = "";
     const time_t now = time(NULL);
@@ -22,7 +22,7 @@ ks_exit ks_provenance_write(const ks_run *run, ks_output_file *out, ks_failure *
     const bool smooth = settings->job == KS_JOB_SMOOTH;
     char scan[64], history[4096];
     ks_scan_text(run->info.method, run->info.scan, settings->scan_threshold, scan);
-    history_text(run->call->line, history, sizeof history);
+    ks_history_text(run->call->line, history, sizeof history);
     const struct { const char *name, *value; } texts[] = {
         {"Conventions", "CF-1.8"},
         {"title", smooth ? "Smoothed state estimates" : "Filtered state estimates"},

@@ -5,12 +5,14 @@
 #include <string.h>
 #include "memory.h"
 
+bool ks_recipe_R_is_diagonal(const ks_recipe *recipe) { return recipe->kind == KS_KIND_ROTATION; }
+
 int64_t ks_part_elements(const ks_recipe *recipe, ks_part part)
 {
     const int64_t nx = recipe->nx, ny = recipe->ny;
     switch (part) {
     case KS_PART_H: return ny * nx;
-    case KS_PART_R: return ny * ny;
+    case KS_PART_R: return ks_recipe_R_is_diagonal(recipe) ? ny : ny * ny;
     case KS_PART_U:
     case KS_PART_M0: return nx;
     case KS_PART_D: return ny;
@@ -107,15 +109,50 @@ static void local_level(ks_simulation *s)
     s->root_Q[0] = sqrt(s->recipe->q);
 }
 
+/* Damped oscillations seen by many noisy channels, after the neural population dynamics of Jin,
+ * Montoison & Shin, "Harnessing batched BLAS/LAPACK kernels on GPUs for parallel solutions of block
+ * tridiagonal systems", Sec. 4.3: F of damped rotations in nx / 2 planes, H tall with independent
+ * normal entries of variance 1 / ny (singular values near one), Q dense, R diagonal and larger, the
+ * state before the first transition known. One model for all series: it has a stream of its own. */
+static void rotation(ks_simulation *s)
+{
+    const int nx = s->recipe->nx, ny = s->recipe->ny;
+    const double q = sqrt(s->recipe->q), entry = sqrt(1.0 / (double)ny), pi = 3.141592653589793;
+    ks_random random;
+    ks_random_start(&random, (uint64_t)s->recipe->seed, UINT64_MAX);
+    for (int i = 0; i < nx; i += 2) {
+        /* Cayley's form of a rotation by 2 atan(t): sines differ from library to library. */
+        const double t = pi * s->recipe->dt * (0.2 + 1.3 * ks_random_uniform(&random));
+        const double damping = 0.98 + 0.015 * ks_random_uniform(&random);
+        double *F = s->part[KS_PART_F] + i * nx + i;
+        F[0] = F[nx + 1] = damping * (1.0 - t * t) / (1.0 + t * t);
+        F[nx] = damping * 2.0 * t / (1.0 + t * t);
+        F[1] = -F[nx];
+    }
+    ks_random_normals(&random, (int64_t)nx * nx, s->root_Q);
+    for (int i = 0; i < nx * nx; ++i) s->root_Q[i] *= 0.5 * q * sqrt(1.0 / (double)nx);
+    for (int i = 0; i < nx; ++i) s->root_Q[i * nx + i] += q;
+    ks_random_normals(&random, (int64_t)ny * nx, s->part[KS_PART_H]);
+    for (int i = 0; i < ny * nx; ++i) s->part[KS_PART_H][i] *= entry;
+    for (int i = 0; i < ny; ++i)
+        s->part[KS_PART_R][i] = s->recipe->r * (1.0 + ks_random_uniform(&random));
+    ks_random_normals(&random, nx, s->part[KS_PART_M0]);
+}
+
 static void constant_model(ks_simulation *s)
 {
     const int nx = s->recipe->nx, ny = s->recipe->ny;
     if (s->recipe->kind == KS_KIND_LOCAL_LEVEL) local_level(s);
+    else if (s->recipe->kind == KS_KIND_ROTATION) rotation(s);
     else constant_velocity(s);
-    for (int i = 0; i < ny; ++i) s->root_R[i * ny + i] = sqrt(s->recipe->r);
     square(nx, s->root_Q, s->part[KS_PART_Q]);
-    square(ny, s->root_R, s->part[KS_PART_R]);
     square(nx, s->root_P0, s->part[KS_PART_P0]);
+    if (ks_recipe_R_is_diagonal(s->recipe)) {
+        for (int i = 0; i < ny; ++i) s->root_R[i * ny + i] = sqrt(s->part[KS_PART_R][i]);
+        return;
+    }
+    for (int i = 0; i < ny; ++i) s->root_R[i * ny + i] = sqrt(s->recipe->r);
+    square(ny, s->root_R, s->part[KS_PART_R]);
 }
 
 ks_exit ks_simulation_start(ks_simulation *simulation, const ks_recipe *recipe, int64_t series,

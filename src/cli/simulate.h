@@ -7,7 +7,9 @@
 #include "failure.h"
 #include "random_numbers.h"
 
-typedef enum ks_kind { KS_KIND_RANDOM, KS_KIND_CONSTANT_VELOCITY, KS_KIND_LOCAL_LEVEL } ks_kind;
+typedef enum ks_kind {
+    KS_KIND_RANDOM, KS_KIND_CONSTANT_VELOCITY, KS_KIND_LOCAL_LEVEL, KS_KIND_ROTATION
+} ks_kind;
 
 typedef struct ks_recipe {
     ks_kind kind;
@@ -35,6 +37,9 @@ typedef struct ks_simulation {
     double *memory;
     int64_t gap;              /**< steps that the current outage still lasts                     */
 } ks_simulation;
+
+/** Does the recipe's R come as its diagonal, (ny)? */
+bool ks_recipe_R_is_diagonal(const ks_recipe *recipe);
 
 /** Elements of a part. */
 int64_t ks_part_elements(const ks_recipe *recipe, ks_part part);

@@ -31,6 +31,9 @@ void ks_dataset_close(ks_dataset *dataset);
 /** Product of all dimensions, -1 where it overflows. */
 int64_t ks_dataset_elements(const ks_dataset *dataset);
 
+/** Called now and then with a fraction of the work done, 0 .. 1. */
+typedef void (*ks_io_progress)(void *user, double done);
+
 /** A rectangle of series and steps. */
 typedef struct ks_slab {
     int64_t series, series_count, step, step_count;

@@ -7,20 +7,14 @@
 #include <stdint.h>
 #include <hdf5.h>
 #include "kalscan/smooth.h"
+#include "convention.h"
 #include "dataset.h"
 #include "failure.h"
 #include "problems.h"
 
-/** Storage order of matrices. */
-typedef enum ks_layout {
-    KS_LAYOUT_C = 0,
-    KS_LAYOUT_FORTRAN = 1  /**< written by MATLAB or Julia: every matrix slice arrives transposed */
-} ks_layout;
-
-/** "x0", "into", "c", ... as files and command line spell them; NULL for an unknown value. */
+/** "x0", "into", ... as files and command line spell them; NULL for an unknown value. */
 const char *ks_prior_name(int prior);
 const char *ks_transition_name(int transition);
-const char *ks_layout_name(int layout);
 
 /** Where to look. Start from KS_INPUT_PLACES_INIT. */
 typedef struct ks_input_places {
@@ -76,9 +70,6 @@ typedef struct ks_input {
     ks_missing missing;
     ks_problems problems;
 } ks_input;
-
-/** Called now and then with a fraction of the work done, 0 .. 1. */
-typedef void (*ks_io_progress)(void *user, double done);
 
 /** Open and understand an input. On success *out is the caller's: close it with ks_input_close();
  *  its `problems` tell what is wrong with its content. On failure *out is NULL. places is copied,

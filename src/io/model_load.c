@@ -1,68 +1,20 @@
 /* Reading the arrays of the model, in the precision of the computation. */
 #include "model_parts.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "h5.h"
 #include "memory.h"
 
-void ks_load_advance(ks_load_progress *progress, double bytes)
-{
-    progress->done += bytes;
-    if (progress->function && progress->total > 0.0)
-        progress->function(progress->user, progress->done / progress->total);
-}
-
-void ks_slab_index_text(const ks_dataset *dataset, const ks_fit *fit, const ks_slab *slab,
-                        int64_t element, char *text, size_t size)
-{
-    int64_t index[KS_RANK_MAX];
-    for (int axis = dataset->rank - 1; axis >= 0; --axis) {
-        int64_t length = dataset->dims[axis], first = 0;
-        if (axis == fit->series_axis) {
-            length = slab->series_count;
-            first = slab->series;
-        } else if (axis == fit->step_axis) {
-            length = slab->step_count;
-            first = slab->step;
-        }
-        index[axis] = first + element % length;
-        element /= length;
-    }
-    size_t used = 0;
-    text[0] = '\0';
-    for (int axis = 0; axis < dataset->rank && used < size; ++axis)
-        used += (size_t)snprintf(text + used, size - used, "%s%lld%s", axis ? ", " : "[",
-                                 (long long)index[axis], axis + 1 == dataset->rank ? "]" : "");
-}
-
-/* The first value of a slab that is NaN or infinite, or -1. */
-static int64_t find_not_finite(ks_precision precision, const void *data, int64_t count)
-{
-    if (precision == KS_F32) {
-        const float *values = data;
-        for (int64_t i = 0; i < count; ++i)
-            if (!isfinite(values[i])) return i;
-    } else {
-        const double *values = data;
-        for (int64_t i = 0; i < count; ++i)
-            if (!isfinite(values[i])) return i;
-    }
-    return -1;
-}
-
 static void refuse_value(ks_input *input, const ks_input_array *array, const ks_slab *slab,
                          const void *data, int64_t element)
 {
     char index[256];
-    const bool nan = input->precision == KS_F32 ? isnan(((const float *)data)[element]) != 0
-                                                : isnan(((const double *)data)[element]) != 0;
     ks_slab_index_text(&array->dataset, &array->fit, slab, element, index, sizeof index);
     ks_problem_add(&input->problems, "%s: %s%s is %s, expected a finite number",
                    array->dataset.file, array->dataset.path, index,
-                   nan ? "NaN" : input->precision == KS_F32 ? "infinite (in f32)" : "infinite");
+                   ks_not_finite_text(input->precision, data, element));
 }
 
 /* Spread diagonals over zeroed matrices, from the last to the first: both may share memory. */
@@ -75,17 +27,6 @@ static void expand_diagonals(size_t number, int n, int64_t blocks, const char *f
             memcpy(matrix + ((size_t)i * (size_t)n + (size_t)i) * number,
                    from + ((size_t)b * (size_t)n + (size_t)i) * number, number);
     }
-}
-
-/* The file's (columns, rows) slices to (rows, columns). */
-static void transpose_blocks(size_t number, int rows, int columns, int64_t blocks, const char *from,
-                             char *to)
-{
-    const size_t r = (size_t)rows, c = (size_t)columns;
-    for (int64_t b = 0; b < blocks; ++b, from += r * c * number, to += r * c * number)
-        for (size_t i = 0; i < r; ++i)
-            for (size_t j = 0; j < c; ++j)
-                memcpy(to + (i * c + j) * number, from + (j * r + i) * number, number);
 }
 
 /* Where the first block of a slab lies in memory. */
@@ -108,12 +49,12 @@ static ks_exit load_slab(ks_input *input, ks_input_array *array, const ks_slab *
                         input->precision == KS_F32 ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE, read,
                         failure))
         return failure->code;
-    const int64_t bad = find_not_finite(input->precision, read, blocks * array->rows * columns);
+    const int64_t bad = ks_find_not_finite(input->precision, read, blocks * array->rows * columns);
     if (bad >= 0) refuse_value(input, array, slab, read, bad);
     else if (array->diagonal)
         expand_diagonals(number, array->rows, blocks, read, target);
     else if (buffer)
-        transpose_blocks(number, array->rows, array->columns, blocks, read, target);
+        ks_transpose_blocks(number, array->rows, array->columns, blocks, read, target);
     return KS_EXIT_DONE;
 }
 

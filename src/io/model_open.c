@@ -18,11 +18,6 @@ const char *ks_transition_name(int transition)
     return transition == KS_INTO ? "into" : transition == KS_OUT_OF ? "out-of" : NULL;
 }
 
-const char *ks_layout_name(int layout)
-{
-    return layout == KS_LAYOUT_C ? "c" : layout == KS_LAYOUT_FORTRAN ? "fortran" : NULL;
-}
-
 static const char *model_file_name(const ks_input *input)
 {
     return input->places.model_file ? input->places.model_file : input->places.file;
@@ -32,24 +27,9 @@ static const char *model_file_name(const ks_input *input)
 static int convention(ks_input *input, hid_t group, const char *attribute, int override,
                       const char *(*name)(int), bool *stated)
 {
-    char text[64];
-    *stated = true;
-    if (override >= 0) return override;
-    const ks_attribute_state state = ks_h5_read_string(group, attribute, text, sizeof text);
-    if (state == KS_ATTRIBUTE_READ) {
-        for (int value = 0; name(value); ++value)
-            if (strcmp(text, name(value)) == 0) return value;
-        ks_problem_add(&input->problems,
-                       "%s: attribute %s of %s is \"%s\", expected \"%s\" or \"%s\"",
-                       model_file_name(input), attribute, input->places.model, text, name(0),
-                       name(1));
-    } else if (state == KS_ATTRIBUTE_WRONG) {
-        ks_problem_add(&input->problems,
-                       "%s: attribute %s of %s is not a short string, expected \"%s\" or \"%s\"",
-                       model_file_name(input), attribute, input->places.model, name(0), name(1));
-    }
-    *stated = false;
-    return 0;
+    const ks_convention what = {model_file_name(input), input->places.model, attribute, name,
+                                override};
+    return ks_convention_read(&what, group, stated, &input->problems);
 }
 
 static ks_exit read_conventions(ks_input *input, bool *found, ks_failure *failure)

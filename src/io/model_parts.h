@@ -3,21 +3,13 @@
 #define KS_IO_MODEL_PARTS_H
 
 #include "model_file.h"
+#include "values.h"
 
 /** Largest nx and ny: a block of this size squared still counts in an int. */
 #define KS_BLOCK_MAX 32768
 
 /** Find the arrays of the model and fit their shapes; sets nx. Needs y's sizes. */
 ks_exit ks_model_resolve(ks_input *input, ks_failure *failure);
-
-/** What is checked of an array, and how closely. */
-typedef struct ks_load_progress {
-    ks_io_progress function;
-    void *user;
-    double done, total;  /**< bytes */
-} ks_load_progress;
-
-void ks_load_advance(ks_load_progress *progress, double bytes);
 
 /** Read the observations: fill values and NaN become NaN, scale and offset are applied. */
 ks_exit ks_observations_load(ks_input *input, ks_load_progress *progress, ks_failure *failure);
@@ -28,12 +20,5 @@ ks_exit ks_model_array_load(ks_input *input, ks_input_array *array, ks_load_prog
 
 /** Is this array a covariance? */
 bool ks_input_is_covariance(ks_input_name name);
-
-/** Bytes of one number. */
-size_t ks_precision_bytes(ks_precision precision);
-
-/** Index of element `element` (of the slab as it was read) in the dataset: "[17, 0, 3]". */
-void ks_slab_index_text(const ks_dataset *dataset, const ks_fit *fit, const ks_slab *slab,
-                        int64_t element, char *text, size_t size);
 
 #endif

@@ -194,11 +194,6 @@ ks_exit ks_model_resolve(ks_input *input, ks_failure *failure)
     return KS_EXIT_DONE;
 }
 
-size_t ks_precision_bytes(ks_precision precision)
-{
-    return precision == KS_F32 ? sizeof(float) : sizeof(double);
-}
-
 static size_t blocks_bytes(int64_t series, int64_t steps, int64_t block, ks_precision precision)
 {
     return ks_size_product(ks_size_product((size_t)series, (size_t)steps),

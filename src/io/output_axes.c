@@ -12,7 +12,8 @@
 #include "output_parts.h"
 
 static const char *const axis_names[KS_AXES] = {"series", "time", "state", "state_2", "obs",
-                                                "obs_2"};
+                                                "obs_2", "block", "coupling", "row", "row_2",
+                                                "rhs"};
 
 /* Attributes that belong to the way a dataset is stored, not to what it means. */
 static bool is_storage_attribute(const char *name)

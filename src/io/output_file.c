@@ -45,6 +45,8 @@ static bool set_chunks(const ks_output_file *out, const ks_output_array *array, 
     hsize_t chunk[KS_AXES_MAX];
     size_t bytes = ks_precision_bytes_of(array->precision);
     if (array->rank == 0) return true;
+    for (int axis = 0; axis < array->rank; ++axis)
+        if (array->dims[axis] == 0) return true;
     for (int axis = array->rank - 1; axis >= 0; --axis) {
         const size_t length = (size_t)array->dims[axis];
         size_t fitting = bytes < (size_t)CHUNK_BYTES ? (size_t)CHUNK_BYTES / bytes : 1;
@@ -194,6 +196,12 @@ ks_exit ks_output_integer(ks_output_file *out, const char *path, const char *nam
                           ks_failure *failure)
 {
     return write_attribute(out, path, name, H5T_NATIVE_INT64, &value, failure);
+}
+
+ks_exit ks_output_number(ks_output_file *out, const char *path, const char *name, double value,
+                         ks_failure *failure)
+{
+    return write_attribute(out, path, name, H5T_NATIVE_DOUBLE, &value, failure);
 }
 
 ks_exit ks_output_commit(ks_output_file *out, ks_failure *failure)

@@ -13,7 +13,7 @@
 /** Named axes of arrays. */
 typedef enum ks_axis {
     KS_AXIS_SERIES, KS_AXIS_TIME, KS_AXIS_STATE, KS_AXIS_STATE_2, KS_AXIS_OBS, KS_AXIS_OBS_2,
-    KS_AXES
+    KS_AXIS_BLOCK, KS_AXIS_COUPLING, KS_AXIS_ROW, KS_AXIS_ROW_2, KS_AXIS_RHS, KS_AXES
 } ks_axis;
 #define KS_AXES_MAX 4
 
@@ -68,6 +68,8 @@ ks_exit ks_output_text(ks_output_file *out, const char *path, const char *name, 
                        ks_failure *failure);
 ks_exit ks_output_integer(ks_output_file *out, const char *path, const char *name, int64_t value,
                           ks_failure *failure);
+ks_exit ks_output_number(ks_output_file *out, const char *path, const char *name, double value,
+                         ks_failure *failure);
 
 /** Close the file and give it its name; on failure nothing is left. Frees `out` in any case. */
 ks_exit ks_output_commit(ks_output_file *out, ks_failure *failure);

@@ -152,6 +152,81 @@ def wrong_content():
             h5py.h5d.create(f.id, b"y", h5py.h5t.IEEE_F64LE, space, creation)
 
 
+def system():
+    """Blocks of a well-conditioned system, N = 5, n = 3, and two right-hand sides."""
+    rng = np.random.default_rng(3)
+    D = rng.uniform(-1, 1, (5, 3, 3)) + 6 * np.eye(3)
+    return dict(D=np.tril(D) + np.swapaxes(np.tril(D, -1), 1, 2), L=rng.uniform(-1, 1, (4, 3, 3)),
+                b=rng.uniform(-1, 1, (5, 3, 2)))
+
+
+def write_system(name, layout=None, **changes):
+    """A file with the plain system and what differs from it; None leaves a dataset out."""
+    with h5py.File(name + ".h5", "w") as f:
+        for key, value in {**system(), **changes}.items():
+            if value is not None:
+                f[key] = value
+        if layout is not None:
+            f.attrs["layout"] = layout
+
+
+def systems():
+    """Systems to solve, in every form, and what must be refused."""
+    plain = system()
+    D, L, b = plain["D"], plain["L"], plain["b"]
+
+    def spoilt(array, index, value):
+        array = np.array(array, dtype="f8")
+        array[index] = value
+        return array
+
+    write_system("sys")
+    write_system("sys_one_rhs", b=b[:, :, 0])
+    write_system("sys_fortran", layout="fortran", b=np.swapaxes(b, 1, 2), L=np.swapaxes(L, 1, 2),
+                 D=np.swapaxes(spoilt(D, (4, 0, 2), np.nan), 1, 2))
+    write_system("sys_lower", D=spoilt(spoilt(D, (4, 0, 2), np.nan), (0, 1, 2), np.inf))
+    write_system("sys_integers", D=np.round(D).astype("i2"), L=np.round(L).astype("i8"),
+                 b=np.round(9 * b).astype("u1"))
+    write_system("sys_f32", D=D.astype("f4"), L=L.astype(">f4"))
+    write_system("sys_one_block", D=D[:1], L=None, b=b[:1])
+    write_system("sys_matlab_one", D=D[0], L=np.zeros((0, 3, 3)), b=b[0].T, layout="fortran")
+    with h5py.File("sys_matlab.h5", "w") as f:
+        for key, value in plain.items():
+            f[key] = value
+            f[key].attrs["MATLAB_class"] = np.bytes_("double")
+    with h5py.File("sys_chunked.h5", "w") as f:
+        for key, value in plain.items():
+            f.create_dataset(key, data=value, chunks=(3,) + value.shape[1:], compression="gzip")
+
+    write_system("sys_general", U=np.swapaxes(L, 1, 2))
+    write_system("sys_indefinite", D=spoilt(D, (3, 1, 1), -1.0))
+    write_system("sys_hard", D=D[:1] * 0 + np.array([[1, 0, 0], [1 - 1e-10, 1, 0], [0, 0, 1]]),
+                 L=None, b=b[:1])
+    write_system("sys_large_numbers", D=D * 1e300, L=L * 1e300)
+    write_system("sys_tiny", D=np.full((1, 1, 1), 1e-300), L=None, b=np.full((1, 1), 1e300))
+    write_system("sys_no_D", D=None)
+    write_system("sys_no_L", L=None)
+    write_system("sys_no_b", b=None)
+    write_system("sys_D_nan", D=spoilt(D, (2, 1, 0), np.nan))
+    write_system("sys_L_infinite", L=spoilt(L, (3, 0, 2), np.inf))
+    write_system("sys_b_nan", b=spoilt(b, (4, 2, 1), np.nan))
+    write_system("sys_fortran_nan", layout="fortran", D=spoilt(D, (1, 0, 2), np.nan),
+                 b=np.swapaxes(b, 1, 2))
+    write_system("sys_D_wide", D=np.zeros((5, 3, 4)))
+    write_system("sys_D_flat", D=np.zeros(5))
+    write_system("sys_D_empty", D=np.zeros((0, 3, 3)), L=np.zeros((0, 3, 3)), b=np.zeros((0, 3)))
+    write_system("sys_D_no_rows", D=np.zeros((5, 0, 0)))
+    write_system("sys_D_text", D=np.array([b"1"]))
+    write_system("sys_L_long", L=np.zeros((5, 3, 3)))
+    write_system("sys_L_small", L=np.zeros((4, 2, 2)))
+    write_system("sys_b_short", b=np.zeros((4, 3)))
+    write_system("sys_b_flat", b=np.zeros(15))
+    write_system("sys_b_none", b=np.zeros((5, 3, 0)))
+    write_system("sys_b_turned", b=np.swapaxes(b, 1, 2))
+    write_system("sys_layout_wrong", layout="C")
+    write_system("sys_many_problems", L=np.zeros((5, 3, 3)), b=np.zeros((4, 3)))
+
+
 def not_hdf5():
     write("whole", y=np.arange(4096.0)[:, None])
     data = open("whole.h5", "rb").read()
@@ -168,6 +243,7 @@ def main():
     good_forms()
     conventions()
     wrong_content()
+    systems()
     not_hdf5()
 
 

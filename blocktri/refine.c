@@ -1,0 +1,428 @@
+/* refine.c -- a factor in single precision serves a system in double. The residual is computed in
+ * double, the correction solved for in single (Wilkinson's iterative refinement; Higham, "Accuracy
+ * and Stability of Numerical Algorithms", 2nd ed., Sec. 12.1), on the matrix scaled to a diagonal
+ * of about one. */
+#include <math.h>
+#include <string.h>
+#include "blocktri_plan.h"
+#include "kalscan/blocktri_refine.h"
+
+/* m 2^e: a norm whose square may be far outside of what a double holds. */
+typedef struct wide {
+    double m;
+    int e;
+} wide;
+
+/* One call. */
+typedef struct refine_run {
+    const ks_blocktri_plan *plan;
+    const ks_blocktri_matrix *matrix;
+    const ks_blocktri_factor *factor;
+    const double *scale;
+    int nrhs;
+    ks_const_blocks b;
+    ks_blocks x;
+    /* workspace */
+    void *plan_work;
+    double *residual;   /* (N, n, nrhs)                                               */
+    float *correction;  /* the same, in units of `unit`                               */
+    double *squares;    /* (N): of the matrix, by rows of blocks                      */
+    double *vectors;    /* four of n for each worker                                  */
+    double *unit;       /* (nrhs): power of two that brings the residual to about one */
+    wide *b_norm;       /* (nrhs)                                                     */
+    wide matrix_norm;
+} refine_run;
+
+static void carve(ks_carver *carver, refine_run *run)
+{
+    const ks_blocktri_plan *plan = run->plan;
+    const size_t blocks = (size_t)plan->N, rows = (size_t)plan->n, columns = (size_t)run->nrhs;
+    run->plan_work = ks_carve(carver, 1, plan->workspace);
+    run->residual = ks_carve(carver, blocks * rows, columns * sizeof(double));
+    run->correction = ks_carve(carver, blocks * rows, columns * sizeof(float));
+    run->squares = ks_carve(carver, blocks, sizeof(double));
+    run->vectors = ks_carve(carver, 4 * (size_t)plan->workers, rows * sizeof(double));
+    run->unit = ks_carve(carver, columns, sizeof(double));
+    run->b_norm = ks_carve(carver, columns, sizeof(wide));
+}
+
+static int single(const ks_blocktri_plan *plan)
+{
+    return plan && plan->options.precision == KS_F32;
+}
+
+size_t ks_blocktri_refine_workspace_bytes(const ks_blocktri_plan *plan, int nrhs)
+{
+    ks_carver carver = ks_carver_at(NULL);
+    refine_run unused = { .plan = plan, .nrhs = nrhs };
+    if (!single(plan) || nrhs < 1) return 0;
+    carve(&carver, &unused);
+    return ks_carved_bytes(&carver);
+}
+
+/* --- factoring ------------------------------------------------------------------------------- */
+
+/* The power of two nearest to 1 / sqrt(d) that brings d to [1/2, 2). */
+static double scale_of(double d)
+{
+    int exponent;
+    (void)frexp(d, &exponent);
+    return ldexp(1.0, -(exponent - (exponent & 1)) / 2);
+}
+
+/* False, with block and row told, where an entry of the diagonal is not positive and finite. */
+static int find_scale(const ks_blocktri_plan *plan, const ks_blocktri_matrix *matrix, double *scale,
+                      ks_blocktri_info *info)
+{
+    const int n = plan->n;
+    for (int64_t k = 0; k < plan->N; ++k) {
+        const double *D = (const double *)matrix->D.data + k * matrix->D.stride;
+        for (int i = 0; i < n; ++i) {
+            const double d = D[(int64_t)i * n + i];
+            if (!(d > 0.0) || !isfinite(d)) {
+                info->block = k;
+                info->pivot = i;
+                return 0;
+            }
+            scale[k * n + i] = scale_of(d);
+        }
+    }
+    return 1;
+}
+
+/* to = diag(s) from diag(t), rounded; of a symmetric block the lower triangle only. */
+static void scale_block(int n, const double *s, const double *from, const double *t, int lower,
+                        float *to)
+{
+    for (int64_t i = 0; i < n; ++i) {
+        const int64_t count = lower ? i + 1 : n;
+        for (int64_t j = 0; j < count; ++j) to[i * n + j] = (float)(from[i * n + j] * s[i] * t[j]);
+        for (int64_t j = count; j < n; ++j) to[i * n + j] = 0.0f;
+    }
+}
+
+static void convert_blocks(void *arg, int64_t begin, int64_t end, int worker)
+{
+    const refine_run *run = arg;
+    const int n = run->plan->n;
+    const ks_blocktri_matrix *A = run->matrix;
+    const ks_blocktri_factor *to = run->factor;
+    (void)worker;
+    for (int64_t k = begin; k < end; ++k) {
+        const double *s = run->scale + k * n;
+        scale_block(n, s, (const double *)A->D.data + k * A->D.stride, s, 1,
+                    (float *)to->D.data + k * to->D.stride);
+        if (k + 1 < run->plan->N)
+            scale_block(n, s + n, (const double *)A->L.data + k * A->L.stride, s, 0,
+                        (float *)to->L.data + k * to->L.stride);
+    }
+}
+
+static int valid_matrix(const ks_blocktri_plan *plan, const ks_blocktri_matrix *matrix)
+{
+    return matrix && ks_bt_valid_input(matrix->D, plan->N, ks_bt_size(plan)) &&
+           ks_bt_valid_input(matrix->L, plan->N - 1, ks_bt_size(plan));
+}
+
+ks_status ks_blocktri_refine_factorize(const ks_blocktri_plan *plan,
+                                       const ks_blocktri_matrix *matrix,
+                                       const ks_blocktri_factor *factor, double *scale, void *work,
+                                       ks_blocktri_info *info)
+{
+    ks_blocktri_info unasked = KS_BLOCKTRI_INFO_INIT;
+    if (!info) info = &unasked;
+    if (info->size != sizeof *info) return KS_EINVAL;
+    info->status = KS_EINVAL;
+    info->block = info->pivot = -1;
+    if (!single(plan) || !valid_matrix(plan, matrix) || !ks_bt_valid_factor(plan, factor) ||
+        !scale || !ks_bt_valid_work(work))
+        return KS_EINVAL;
+    if (!find_scale(plan, matrix, scale, info)) return info->status = KS_ENOTPD;
+    refine_run run = { .plan = plan, .matrix = matrix, .factor = factor, .scale = scale };
+    ks_parallel_for(plan->context, plan->workers, plan->N, convert_blocks, &run);
+    const ks_blocktri_matrix converted = { { factor->D.data, factor->D.stride },
+                                           { factor->L.data, factor->L.stride } };
+    return ks_blocktri_factorize(plan, &converted, factor, work, info);
+}
+
+ks_status ks_blocktri_refine_logdet(const ks_blocktri_plan *plan, const ks_blocktri_factor *factor,
+                                    const double *scale, double *logdet)
+{
+    int64_t exponents = 0;
+    if (!single(plan) || !scale) return KS_EINVAL;
+    const ks_status status = ks_blocktri_logdet(plan, factor, logdet);
+    if (status) return status;
+    for (int64_t i = 0; i < plan->N * plan->n; ++i) exponents += ilogb(scale[i]);
+    *logdet -= 2.0 * (double)exponents * 0.69314718055994530942;
+    return KS_OK;
+}
+
+/* --- residual -------------------------------------------------------------------------------- */
+
+/* In four sums, which a processor can carry on at once. */
+static double dot(int64_t n, const double *a, const double *b)
+{
+    double s[4] = { 0, 0, 0, 0 };
+    int64_t i = 0;
+    for (; i + 4 <= n; i += 4)
+        for (int j = 0; j < 4; ++j) s[j] += a[i + j] * b[i + j];
+    for (; i < n; ++i) s[0] += a[i] * b[i];
+    return (s[0] + s[1]) + (s[2] + s[3]);
+}
+
+static void subtract_multiple(int64_t n, double factor, const double *a, double *r)
+{
+    for (int64_t i = 0; i < n; ++i) r[i] -= factor * a[i];
+}
+
+static void subtract_symmetric(int64_t n, const double *D, const double *x, double *r)
+{
+    for (int64_t i = 0; i < n; ++i) {
+        subtract_multiple(i, x[i], D + i * n, r);
+        r[i] -= dot(i + 1, D + i * n, x);
+    }
+}
+
+static void take_column(int64_t n, int nrhs, const double *from, int column, double *to)
+{
+    for (int64_t i = 0; i < n; ++i) to[i] = from[i * nrhs + column];
+}
+
+/* r = b - A x for the rows of one block, a column at a time. */
+static void residual_block(const refine_run *run, int64_t k, double *vectors)
+{
+    const int64_t n = run->plan->n;
+    const int nrhs = run->nrhs;
+    double *r = vectors, *before = r + n, *here = before + n, *after = here + n;
+    const double *D = (const double *)run->matrix->D.data + k * run->matrix->D.stride;
+    const double *L = (const double *)run->matrix->L.data;
+    const double *lower = k > 0 ? L + (k - 1) * run->matrix->L.stride : NULL;
+    const double *upper = k + 1 < run->plan->N ? L + k * run->matrix->L.stride : NULL;
+    const double *x = (const double *)run->x.data + k * run->x.stride;
+    for (int c = 0; c < nrhs; ++c) {
+        take_column(n, nrhs, (const double *)run->b.data + k * run->b.stride, c, r);
+        take_column(n, nrhs, x, c, here);
+        subtract_symmetric(n, D, here, r);
+        if (lower) {
+            take_column(n, nrhs, x - run->x.stride, c, before);
+            for (int64_t i = 0; i < n; ++i) r[i] -= dot(n, lower + i * n, before);
+        }
+        if (upper) {
+            take_column(n, nrhs, x + run->x.stride, c, after);
+            for (int64_t i = 0; i < n; ++i) subtract_multiple(n, after[i], upper + i * n, r);
+        }
+        for (int64_t i = 0; i < n; ++i) run->residual[(k * n + i) * nrhs + c] = r[i];
+    }
+}
+
+static void residual_blocks(void *arg, int64_t begin, int64_t end, int worker)
+{
+    const refine_run *run = arg;
+    double *vectors = run->vectors + (int64_t)worker * 4 * run->plan->n;
+    for (int64_t k = begin; k < end; ++k) residual_block(run, k, vectors);
+}
+
+/* Sum of the squares of factor * a. */
+static double squares(int64_t n, double factor, const double *a)
+{
+    double s[4] = { 0, 0, 0, 0 };
+    int64_t i = 0;
+    for (; i + 4 <= n; i += 4)
+        for (int j = 0; j < 4; ++j) s[j] += (factor * a[i + j]) * (factor * a[i + j]);
+    for (; i < n; ++i) s[0] += (factor * a[i]) * (factor * a[i]);
+    return (s[0] + s[1]) + (s[2] + s[3]);
+}
+
+static void square_blocks(void *arg, int64_t begin, int64_t end, int worker)
+{
+    const refine_run *run = arg;
+    const int64_t n = run->plan->n;
+    const double factor = ldexp(1.0, -run->matrix_norm.e);
+    (void)worker;
+    for (int64_t k = begin; k < end; ++k) {
+        const double *D = (const double *)run->matrix->D.data + k * run->matrix->D.stride;
+        const double *L = (const double *)run->matrix->L.data + k * run->matrix->L.stride;
+        double diagonal = 0.0, others = 0.0;
+        for (int64_t i = 0; i < n; ++i) {
+            others += squares(i, factor, D + i * n);
+            diagonal += squares(1, factor, D + i * n + i);
+        }
+        if (k + 1 < run->plan->N) others += squares(n * n, factor, L);
+        run->squares[k] = diagonal + 2.0 * others;
+    }
+}
+
+/* The largest entry's exponent, kept where its reciprocal is a number. */
+static int exponent_of(double largest)
+{
+    int exponent = 0;
+    if (isfinite(largest)) (void)frexp(largest, &exponent);
+    return exponent < -1000 ? -1000 : exponent > 1000 ? 1000 : exponent;
+}
+
+/* Of one column of blocks (n, nrhs). */
+static wide column_norm(const refine_run *run, const double *blocks, int64_t stride, int column)
+{
+    double largest = 0.0, sum = 0.0;
+    for (int64_t k = 0; k < run->plan->N; ++k)
+        for (int64_t i = 0; i < run->plan->n; ++i) {
+            const double v = fabs(blocks[k * stride + i * run->nrhs + column]);
+            if (!(v <= largest)) largest = v;
+        }
+    const int exponent = exponent_of(largest);
+    const double factor = ldexp(1.0, -exponent);
+    for (int64_t k = 0; k < run->plan->N; ++k)
+        for (int64_t i = 0; i < run->plan->n; ++i) {
+            const double v = factor * blocks[k * stride + i * run->nrhs + column];
+            sum += v * v;
+        }
+    return (wide){ sqrt(sum), exponent };
+}
+
+static void find_norms(refine_run *run)
+{
+    const int64_t rows = run->plan->N * run->plan->n;
+    double sum = 0.0, smallest = run->scale[0];
+    for (int64_t i = 1; i < rows; ++i)
+        if (run->scale[i] < smallest) smallest = run->scale[i];
+    /* The diagonal, which bounds the matrix, is at most 2 / scale^2. */
+    run->matrix_norm.e = -2 * ilogb(smallest);
+    if (run->matrix_norm.e < -1000) run->matrix_norm.e = -1000;
+    ks_parallel_for(run->plan->context, run->plan->workers, run->plan->N, square_blocks, run);
+    for (int64_t k = 0; k < run->plan->N; ++k) sum += run->squares[k];
+    run->matrix_norm.m = sqrt(sum);
+    for (int c = 0; c < run->nrhs; ++c)
+        run->b_norm[c] = column_norm(run, run->b.data, run->b.stride, c);
+}
+
+/* r / (A x + b). */
+static double ratio(wide r, wide A, wide x, wide b)
+{
+    const wide product = { A.m * x.m, A.e + x.e };
+    const int unit = product.e > b.e ? product.e : b.e;
+    if (r.m <= 0.0) return 0.0;
+    return ldexp(r.m, r.e - unit) / (ldexp(product.m, product.e - unit) + ldexp(b.m, b.e - unit));
+}
+
+/* The residual, and the largest of the relative ones; NaN where a number is not finite. */
+static double relative_residual(refine_run *run)
+{
+    const int64_t stride = (int64_t)run->plan->n * run->nrhs;
+    double worst = 0.0;
+    ks_parallel_for(run->plan->context, run->plan->workers, run->plan->N, residual_blocks, run);
+    for (int c = 0; c < run->nrhs; ++c) {
+        const wide r = column_norm(run, run->residual, stride, c);
+        const wide x = column_norm(run, run->x.data, run->x.stride, c);
+        const double relative = ratio(r, run->matrix_norm, x, run->b_norm[c]);
+        if (!isfinite(relative) || !isfinite(x.m)) return (double)NAN;
+        if (relative > worst) worst = relative;
+    }
+    return worst;
+}
+
+/* --- solving --------------------------------------------------------------------------------- */
+
+/* Powers of two that bring each column of S r to about one: single precision neither overflows
+ * nor loses small residuals. */
+static void find_units(const refine_run *run)
+{
+    const int64_t rows = run->plan->N * run->plan->n;
+    for (int c = 0; c < run->nrhs; ++c) {
+        double largest = 0.0;
+        for (int64_t i = 0; i < rows; ++i) {
+            const double v = fabs(run->scale[i] * run->residual[i * run->nrhs + c]);
+            if (v > largest) largest = v;
+        }
+        run->unit[c] = ldexp(1.0, exponent_of(largest));
+    }
+}
+
+/* The correction of the residual at hand, S (S A S)^-1 S r, still without the first S. */
+static ks_status find_correction(const refine_run *run)
+{
+    const int64_t rows = run->plan->N * run->plan->n, stride = (int64_t)run->plan->n * run->nrhs;
+    find_units(run);
+    for (int64_t i = 0; i < rows; ++i)
+        for (int c = 0; c < run->nrhs; ++c)
+            run->correction[i * run->nrhs + c] =
+                (float)(run->scale[i] * run->residual[i * run->nrhs + c] / run->unit[c]);
+    const ks_const_blocks from = { run->correction, stride };
+    const ks_blocks to = { run->correction, stride };
+    return ks_blocktri_solve(run->plan, run->factor, run->nrhs, from, to, run->plan_work);
+}
+
+/* x += sign * correction. */
+static void correct(const refine_run *run, double sign)
+{
+    const int64_t n = run->plan->n;
+    for (int64_t k = 0; k < run->plan->N; ++k) {
+        double *x = (double *)run->x.data + k * run->x.stride;
+        for (int64_t i = 0; i < n; ++i)
+            for (int c = 0; c < run->nrhs; ++c)
+                x[i * run->nrhs + c] += sign * run->scale[k * n + i] * run->unit[c] *
+                                        (double)run->correction[(k * n + i) * run->nrhs + c];
+    }
+}
+
+static void start(const refine_run *run)
+{
+    const size_t block = (size_t)run->plan->n * (size_t)run->nrhs * sizeof(double);
+    for (int64_t k = 0; k < run->plan->N; ++k) {
+        memset((double *)run->x.data + k * run->x.stride, 0, block);
+        memcpy((char *)run->residual + (size_t)k * block,
+               (const double *)run->b.data + k * run->b.stride, block);
+    }
+}
+
+static ks_status refine(refine_run *run, const ks_blocktri_refine_limits *limits,
+                        ks_blocktri_refine_report *report)
+{
+    double previous = HUGE_VAL;
+    find_norms(run);
+    start(run);
+    for (int step = 0;; ++step) {
+        const ks_status status = find_correction(run);
+        if (status) return status;
+        correct(run, 1.0);
+        double now = relative_residual(run);
+        if (step > 0 && !(now <= previous)) {
+            correct(run, -1.0);
+            now = relative_residual(run);
+            --step;
+            previous = 0.0; /* no further */
+        }
+        report->steps = step;
+        report->residual = now;
+        if (!isfinite(now)) return KS_ENONFINITE;
+        if (now <= limits->tolerance || step >= limits->steps || now > 0.5 * previous)
+            return KS_OK;
+        previous = now;
+    }
+}
+
+ks_status ks_blocktri_refine_solve(const ks_blocktri_plan *plan, const ks_blocktri_matrix *matrix,
+                                   const ks_blocktri_factor *factor, const double *scale, int nrhs,
+                                   ks_const_blocks b, ks_blocks x,
+                                   const ks_blocktri_refine_limits *limits, void *work,
+                                   ks_blocktri_refine_report *report)
+{
+    const ks_blocktri_refine_limits defaults = KS_BLOCKTRI_REFINE_INIT;
+    ks_blocktri_refine_report unasked;
+    if (!limits) limits = &defaults;
+    if (!report) report = &unasked;
+    if (nrhs < 1 || !single(plan) || !valid_matrix(plan, matrix) ||
+        !ks_bt_valid_factor(plan, factor) || !scale || !ks_bt_valid_work(work) ||
+        limits->size != sizeof *limits || !(limits->tolerance >= 0.0) || limits->steps < 0)
+        return KS_EINVAL;
+    const int64_t size = (int64_t)plan->n * nrhs;
+    if (!ks_bt_valid_input(b, plan->N, size) || !ks_bt_valid_blocks(x, plan->N, size) ||
+        b.data == x.data)
+        return KS_EINVAL;
+    refine_run run = { .plan = plan, .matrix = matrix, .factor = factor, .scale = scale,
+                       .nrhs = nrhs, .b = b, .x = x };
+    ks_carver carver = ks_carver_at(work);
+    carve(&carver, &run);
+    const ks_status status = refine(&run, limits, report);
+    ks_carve_end(&carver);
+    return status;
+}

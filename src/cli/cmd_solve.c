@@ -1,0 +1,246 @@
+/* `kalscan solve`: options, then open, plan, read, solve, write, tell. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "help.h"
+#include "memory.h"
+#include "options.h"
+#include "solve.h"
+#include "temp_file.h"
+
+enum {
+    OUTPUT = 1, METHOD, INVERSE_BLOCKS, LAYOUT, BACKEND, DEVICE, THREADS, PRECISION, REFINE,
+    COMPRESS, FORCE, DRY_RUN, JSON, QUIET, HELP, VERSION
+};
+
+static const ks_option options[] = {
+    {OUTPUT, "output", "FILE", "where the solution goes", 'o'},
+    {METHOD, "method", "NAME", "see below; auto is the default", 0},
+    {INVERSE_BLOCKS, "inverse-blocks", NULL, "write S_diag and S_lag, blocks of the inverse", 0},
+    {LAYOUT, "layout", "c|fortran", "override the attribute of the file", 0},
+    {BACKEND, "backend", "NAME", "auto, cpu or cuda", 0},
+    {DEVICE, "device", "LIST", "devices of the cuda back end", 0},
+    {THREADS, "threads", "N", "worker threads; 0, the default: all", 0},
+    {PRECISION, "precision", "f64|f32|mixed", "mixed: a factor in f32, refined to f64", 0},
+    {REFINE, "refine", NULL, "the same as --precision mixed", 0},
+    {COMPRESS, "compress", "LEVEL", "0 (default) to 9: shuffle and deflate", 0},
+    {FORCE, "force", NULL, "replace an existing output", 0},
+    {DRY_RUN, "dry-run", NULL, "check the input, estimate memory, write nothing", 0},
+    {JSON, "json", NULL, "summary as one JSON object", 0},
+    {QUIET, "quiet", NULL, "no summary, no notes, no progress bar", 0},
+    {HELP, "help", NULL, "this text", 'h'},
+    {VERSION, "version", NULL, "the version", 0},
+    {0}};
+
+static const char *const later_methods[] = {"block-jacobi", "block-gauss-seidel", NULL};
+
+static void print_help(void)
+{
+    printf("usage: kalscan solve SYSTEM.h5 -o X.h5 [options]\n\n"
+           "Solve A x = b for a block-tridiagonal A: diagonal blocks /D (N, n, n), sub-diagonal\n"
+           "blocks A[i+1, i] in /L (N-1, n, n), right-hand sides /b (N, n) or (N, n, nrhs). Writes\n"
+           "/x, shaped like /b, and /logdet.\n\nMethods\n");
+    for (int i = 0; i < ks_solver_count; ++i)
+        printf("  %-24s %s\n", ks_solvers[i].name, ks_solvers[i].summary);
+    printf("Cholesky methods take a symmetric positive definite A, of whose diagonal blocks they\n"
+           "read the lower triangles. They refuse a file with super-diagonal blocks /U.\n\n"
+           "Options\n");
+    ks_options_print(options);
+    printf("Numbers may be written like 1e6.\n");
+    ks_help_exit_codes();
+}
+
+static ks_exit read_integer(const char *option, const char *text, int high, int *value,
+                            ks_failure *failure)
+{
+    int64_t number = 0;
+    if (ks_parse_integer(option, text, 0, high, &number, failure) == KS_EXIT_DONE)
+        *value = (int)number;
+    return failure->code;
+}
+
+static ks_exit read_method(ks_solve_settings *settings, const char *text, ks_failure *failure)
+{
+    const char *names[32] = {NULL};
+    int index = 0;
+    for (int i = 0; i < ks_solver_count && i < 31; ++i) names[i] = ks_solvers[i].name;
+    if (ks_parse_word("--method", text, names, later_methods, &index, failure) == KS_EXIT_DONE)
+        settings->solver = &ks_solvers[index];
+    return failure->code;
+}
+
+/* What only shows when all options are known. */
+typedef struct seen {
+    int precision, backend;  /* -1: not given */
+    bool refine, device;
+} seen;
+
+static ks_exit read_option(ks_solve_settings *settings, int id, const char *value, seen *given,
+                           ks_failure *failure)
+{
+    static const char *const layouts[] = {"c", "fortran", NULL};
+    static const char *const precisions[] = {"f64", "f32", "mixed", NULL};
+    static const char *const backends[] = {"auto", "cpu", "cuda", NULL};
+    switch (id) {
+    case OUTPUT: settings->output = value; break;
+    case METHOD: return read_method(settings, value, failure);
+    case INVERSE_BLOCKS: settings->inverse_blocks = true; break;
+    case LAYOUT:
+        return ks_parse_word("--layout", value, layouts, NULL, &settings->layout, failure);
+    case BACKEND:
+        return ks_parse_word("--backend", value, backends, NULL, &given->backend, failure);
+    case DEVICE: given->device = true; break;
+    case THREADS: return read_integer("--threads", value, 4096, &settings->threads, failure);
+    case PRECISION:
+        return ks_parse_word("--precision", value, precisions, NULL, &given->precision, failure);
+    case REFINE: given->refine = true; break;
+    case COMPRESS: return read_integer("--compress", value, 9, &settings->compress, failure);
+    case FORCE: settings->force = true; break;
+    case DRY_RUN: settings->dry_run = true; break;
+    case JSON: settings->json = true; break;
+    default: settings->quiet = true; break;
+    }
+    return KS_EXIT_DONE;
+}
+
+static ks_exit complete(ks_solve_settings *settings, const seen *given, ks_failure *failure)
+{
+    if (!settings->file)
+        return ks_fail(failure, KS_EXIT_USAGE,
+                       "no input; usage: kalscan solve SYSTEM.h5 -o X.h5");
+    if (!settings->output && !settings->dry_run)
+        return ks_fail(failure, KS_EXIT_USAGE,
+                       "no output; usage: kalscan solve SYSTEM.h5 -o X.h5, or --dry-run");
+    if (given->refine && given->precision == 0)
+        return ks_fail(failure, KS_EXIT_USAGE,
+                       "--refine improves a factor in f32; it does not go with --precision f64");
+    settings->refine = given->refine || given->precision == 2;
+    settings->precision = settings->refine || given->precision == 1 ? KS_F32 : KS_F64;
+    if (given->device && given->backend != 2)
+        return ks_fail(failure, KS_EXIT_USAGE, "--device goes with --backend cuda only");
+    if (given->backend == 2)
+        return ks_fail(failure, KS_EXIT_RESOURCES,
+                       "back end cuda is not built in; --backend cpu is");
+    if (!settings->solver->cholesky && (settings->inverse_blocks || settings->refine))
+        return ks_fail(failure, KS_EXIT_USAGE, "--%s: method %s is no Cholesky method",
+                       settings->refine ? "refine" : "inverse-blocks", settings->solver->name);
+    return KS_EXIT_DONE;
+}
+
+/* What looks like a mistake but may be meant. */
+static void print_notes(const ks_solve *run)
+{
+    const ks_system *system = run->system;
+    if (run->settings->quiet || system->layout_stated) return;
+    for (int i = 0; i < KS_SYSTEM_ARRAYS; ++i)
+        if (system->arrays[i].dataset.id >= 0 && system->arrays[i].dataset.matlab) {
+            fprintf(stderr, "kalscan: note: %s: %s was written by MATLAB (attribute MATLAB_class) "
+                    "but no layout is stated; if blocks come last there, use --layout fortran\n",
+                    system->name, system->arrays[i].dataset.path);
+            return;
+        }
+}
+
+static ks_exit open_system(ks_solve *run, ks_failure *failure)
+{
+    const ks_solve_settings *settings = run->settings;
+    ks_context_options context_options = KS_CONTEXT_OPTIONS_INIT;
+    if (ks_system_open(&run->system, settings->file, settings->layout, failure))
+        return failure->code;
+    if (settings->solver->cholesky && run->system->arrays[KS_SYSTEM_U].dataset.found)
+        return ks_fail(failure, KS_EXIT_USAGE,
+                       "%s: has super-diagonal blocks /U; method %s is a Cholesky method and takes "
+                       "symmetric systems, without /U, only", settings->file,
+                       settings->solver->name);
+    if (ks_problems_fail(&run->system->problems, failure)) return failure->code;
+    print_notes(run);
+    context_options.threads = settings->threads;
+    if (ks_context_create(&run->context, &context_options) != KS_OK)
+        return ks_fail(failure, KS_EXIT_RESOURCES,
+                       "out of memory: the system gives no more threads");
+    run->data_precision = settings->refine ? KS_F64 : settings->precision;
+    run->system_bytes = ks_system_bytes(run->system, run->data_precision);
+    return settings->solver->plan(run, failure);
+}
+
+/* Before anything is read: what will not fit shall not take its time. */
+static ks_exit check_memory(const ks_solve *run, ks_failure *failure)
+{
+    const size_t total = ks_size_sum(ks_size_sum(run->system_bytes, run->factor_bytes),
+                                     ks_size_sum(run->result_bytes, run->work_bytes));
+    if (run->settings->dry_run) return KS_EXIT_DONE;
+    return ks_memory_check(total, "the computation (--dry-run tells its parts)", failure);
+}
+
+static void read_progress(void *user, double done) { ks_progress_set(user, done); }
+
+static ks_exit read_system(ks_solve *run, ks_failure *failure)
+{
+    const double start = ks_seconds();
+    ks_progress_phase(&run->progress, "read");
+    if (ks_system_load(run->system, run->data_precision, run->settings->solver->cholesky,
+                       read_progress, &run->progress, failure) == KS_EXIT_DONE)
+        ks_problems_fail(&run->system->problems, failure);
+    run->read_seconds = ks_seconds() - start;
+    return failure->code;
+}
+
+static ks_exit run_steps(ks_solve *run, ks_failure *failure)
+{
+    const ks_solve_settings *settings = run->settings;
+    const char *const inputs[] = {settings->file, NULL};
+    if (settings->output && ks_target_check(settings->output, settings->force, inputs, failure))
+        return failure->code;
+    if (open_system(run, failure) || check_memory(run, failure)) return failure->code;
+    if (read_system(run, failure) == KS_EXIT_DONE && !settings->dry_run) {
+        ks_progress_phase(&run->progress, "compute");
+        if (settings->solver->run(run, failure) == KS_EXIT_DONE) ks_solve_write(run, failure);
+    }
+    ks_progress_clear(&run->progress);
+    /* Who asks whether it fits in memory wants the numbers also when it does not. */
+    const bool tell = failure->code == KS_EXIT_DONE ||
+                      (settings->dry_run && failure->code == KS_EXIT_RESOURCES);
+    if (tell && (settings->json || !settings->quiet)) ks_solve_summary(run);
+    return failure->code;
+}
+
+static ks_exit run_solve(const ks_solve_settings *settings, const ks_call *call,
+                         ks_failure *failure)
+{
+    ks_solve run = {.settings = settings, .call = call};
+    ks_progress_start(&run.progress, settings->quiet);
+    run_steps(&run, failure);
+    settings->solver->release(&run);
+    free(run.x);
+    ks_context_destroy(run.context);
+    ks_system_close(run.system);
+    return failure->code;
+}
+
+ks_exit ks_command_solve(const ks_call *call, ks_failure *failure)
+{
+    ks_option_reader reader = {.argc = call->argc, .argv = call->argv, .command = "kalscan solve",
+                               .tables = {options}};
+    ks_solve_settings settings = {.solver = &ks_solvers[0], .layout = -1};
+    seen given = {-1, -1, false, false};
+    const char *value;
+    int id;
+    while ((id = ks_options_next(&reader, &value, failure)) != KS_OPTION_END) {
+        if (id == KS_OPTION_ERROR) return failure->code;
+        if (id == HELP || id == VERSION) {
+            if (id == HELP) print_help();
+            else ks_print_version();
+            return KS_EXIT_DONE;
+        }
+        if (id != KS_OPTION_WORD) {
+            if (read_option(&settings, id, value, &given, failure)) return failure->code;
+        } else if (settings.file) {
+            return ks_fail(failure, KS_EXIT_USAGE, "one input only, but got '%s' and '%s'",
+                           settings.file, value);
+        } else {
+            settings.file = value;
+        }
+    }
+    if (complete(&settings, &given, failure)) return failure->code;
+    return run_solve(&settings, call, failure);
+}

@@ -1,0 +1,10 @@
+/* provenance.h -- attributes that say where an output comes from. */
+#ifndef KS_CLI_PROVENANCE_H
+#define KS_CLI_PROVENANCE_H
+
+#include <stddef.h>
+
+/** One line of `history`, as netCDF tools write it: time and command line. */
+void ks_history_text(const char *line, char *text, size_t size);
+
+#endif

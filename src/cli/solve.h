@@ -1,0 +1,78 @@
+/* solve.h -- `kalscan solve`: what was asked, the methods, and one run. A method is an entry of the
+ * table in solve_methods.c and the functions behind it. */
+#ifndef KS_CLI_SOLVE_H
+#define KS_CLI_SOLVE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include "kalscan/blocktri.h"
+#include "command.h"
+#include "failure.h"
+#include "progress.h"
+#include "system_file.h"
+
+typedef struct ks_solve ks_solve;
+
+/** A method. All of them find x; `cholesky` says what more there is. */
+typedef struct ks_solver {
+    const char *name, *summary;
+    int value;      /**< its own affair: the order of a Cholesky method                          */
+    bool cholesky;  /**< takes symmetric positive definite systems only; has log-determinant,    */
+                    /**< blocks of the inverse, refinement                                       */
+    /** Sizes are known, nothing is read: plan, set run->method and the bytes. */
+    ks_exit (*plan)(ks_solve *run, ks_failure *failure);
+    /** The system is read: fill run->x and what else is asked for. */
+    ks_exit (*run)(ks_solve *run, ks_failure *failure);
+    /** Free run->state; called once, also after a failure. */
+    void (*release)(ks_solve *run);
+} ks_solver;
+
+/** The methods, `auto` first. */
+extern const ks_solver ks_solvers[];
+extern const int ks_solver_count;
+
+typedef struct ks_solve_settings {
+    const char *file, *output;   /**< output NULL only with dry_run                              */
+    const ks_solver *solver;
+    int layout;                  /**< overrides the attribute; -1: does not                      */
+    ks_precision precision;      /**< of the factor                                              */
+    bool refine;                 /**< the solution is refined to double                          */
+    bool inverse_blocks, force, quiet, json, dry_run;
+    int threads;                 /**< 0: all                                                     */
+    int compress;
+} ks_solve_settings;
+
+struct ks_solve {
+    const ks_solve_settings *settings;
+    const ks_call *call;
+    ks_system *system;
+    ks_context *context;
+    void *state;                 /**< of the method                                              */
+    const char *method;          /**< the one that runs: never "auto"                            */
+    ks_precision data_precision; /**< of the system in memory, of x and of the inverse's blocks  */
+    void *x;                     /**< (N, n, nrhs); owned                                        */
+    bool has_logdet;
+    double logdet;
+    const void *S_diag, *S_lag;  /**< blocks of the inverse; the method's                        */
+    int steps;                   /**< of refinement                                              */
+    ks_blocktri_norms norms;
+    double relative_residual;
+    size_t system_bytes, factor_bytes, result_bytes, work_bytes;
+    double read_seconds, factor_seconds, solve_seconds, inverse_seconds, write_seconds;
+    ks_progress progress;
+    double written;              /**< bytes, for the progress bar                                */
+};
+
+/** "f64", "f32", or "mixed" where a single-precision factor is refined. */
+const char *ks_solve_precision_name(const ks_solve_settings *settings);
+
+/** ||A x - b|| / (||A|| ||x|| + ||b||); 0 where the residual is. */
+double ks_relative_residual(const ks_blocktri_norms *norms);
+
+/** The results as an HDF5 file. */
+ks_exit ks_solve_write(ks_solve *run, ks_failure *failure);
+
+/** The summary on stdout, as text or JSON; of a dry run what it found. */
+void ks_solve_summary(const ks_solve *run);
+
+#endif

@@ -1,0 +1,113 @@
+/* What a run of `kalscan solve` tells on stdout. */
+#include <stdio.h>
+#include "json.h"
+#include "memory.h"
+#include "solve.h"
+
+const char *ks_solve_precision_name(const ks_solve_settings *settings)
+{
+    return settings->refine ? "mixed" : settings->precision == KS_F32 ? "f32" : "f64";
+}
+
+double ks_relative_residual(const ks_blocktri_norms *norms)
+{
+    if (!(norms->residual > 0.0)) return 0.0;
+    return norms->residual / (norms->matrix * norms->solution + norms->right_hand_side);
+}
+
+static size_t total_bytes(const ks_solve *run)
+{
+    return ks_size_sum(ks_size_sum(run->system_bytes, run->factor_bytes),
+                       ks_size_sum(run->result_bytes, run->work_bytes));
+}
+
+static void print_memory(const ks_solve *run)
+{
+    char system[32], factor[32], result[32], work[32], total[32], limit[32];
+    ks_size_text(run->system_bytes, system);
+    ks_size_text(run->factor_bytes, factor);
+    ks_size_text(run->result_bytes, result);
+    ks_size_text(run->work_bytes, work);
+    ks_size_text(total_bytes(run), total);
+    ks_size_text(ks_memory_limit(), limit);
+    printf("memory: system %s + factor %s + solution %s + workspace %s = %s; the limit is %s\n",
+           system, factor, result, work, total, limit);
+    printf("nothing was written (--dry-run)\n");
+}
+
+static void print_text(const ks_solve *run)
+{
+    const ks_solve_settings *settings = run->settings;
+    const ks_system *system = run->system;
+    const int threads = ks_context_threads(run->context);
+    printf("%s: N = %lld blocks, n = %d, %d right-hand side%s; layout %s\n", settings->file,
+           (long long)system->N, system->n, system->nrhs, system->nrhs == 1 ? "" : "s",
+           ks_layout_name((int)system->layout));
+    printf("solve: method %s%s, %s, %d thread%s\n", run->method,
+           settings->solver == &ks_solvers[0] ? " (auto)" : "", ks_solve_precision_name(settings),
+           threads, threads == 1 ? "" : "s");
+    if (settings->dry_run) {
+        print_memory(run);
+        return;
+    }
+    printf("relative residual %.3g, residual %.3g", run->relative_residual,
+           run->norms.residual);
+    if (settings->refine)
+        printf(", %d step%s of refinement", run->steps, run->steps == 1 ? "" : "s");
+    if (run->has_logdet) printf("\nlog-determinant %.9f", run->logdet);
+    printf("\n%s: read %.3g s, factored %.3g s, solved %.3g s, ", settings->output,
+           run->read_seconds, run->factor_seconds, run->solve_seconds);
+    if (run->S_diag) printf("inverted %.3g s, ", run->inverse_seconds);
+    printf("written %.3g s\n", run->write_seconds);
+}
+
+static void json_results(const ks_solve *run, ks_json *json)
+{
+    ks_json_number(json, "relative_residual", run->relative_residual);
+    ks_json_number(json, "residual", run->norms.residual);
+    if (run->settings->refine) ks_json_integer(json, "refinement_steps", run->steps);
+    if (run->has_logdet) ks_json_number(json, "logdet", run->logdet);
+    ks_json_open(json, "seconds", '{');
+    ks_json_number(json, "read", run->read_seconds);
+    ks_json_number(json, "factor", run->factor_seconds);
+    ks_json_number(json, "solve", run->solve_seconds);
+    ks_json_number(json, "inverse", run->inverse_seconds);
+    ks_json_number(json, "write", run->write_seconds);
+    ks_json_close(json, '}');
+}
+
+static void print_json(const ks_solve *run)
+{
+    const ks_solve_settings *settings = run->settings;
+    const ks_system *system = run->system;
+    ks_json json = {0};
+    ks_json_open(&json, NULL, '{');
+    ks_json_text(&json, "job", "solve");
+    ks_json_text(&json, "input", settings->file);
+    ks_json_text(&json, "output", settings->dry_run ? NULL : settings->output);
+    ks_json_boolean(&json, "dry_run", settings->dry_run);
+    ks_json_integer(&json, "N", system->N);
+    ks_json_integer(&json, "n", system->n);
+    ks_json_integer(&json, "nrhs", system->nrhs);
+    ks_json_text(&json, "layout", ks_layout_name((int)system->layout));
+    ks_json_text(&json, "method", run->method);
+    ks_json_text(&json, "method_asked", settings->solver->name);
+    ks_json_text(&json, "backend", "cpu");
+    ks_json_text(&json, "precision", ks_solve_precision_name(settings));
+    ks_json_integer(&json, "threads", ks_context_threads(run->context));
+    if (!settings->dry_run) json_results(run, &json);
+    ks_json_open(&json, "bytes", '{');
+    ks_json_integer(&json, "system", (int64_t)run->system_bytes);
+    ks_json_integer(&json, "factor", (int64_t)run->factor_bytes);
+    ks_json_integer(&json, "solution", (int64_t)run->result_bytes);
+    ks_json_integer(&json, "workspace", (int64_t)run->work_bytes);
+    ks_json_close(&json, '}');
+    ks_json_close(&json, '}');
+    ks_json_end();
+}
+
+void ks_solve_summary(const ks_solve *run)
+{
+    if (run->settings->json) print_json(run);
+    else print_text(run);
+}

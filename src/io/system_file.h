@@ -1,0 +1,63 @@
+/* system_file.h -- a block-tridiagonal system in a file: /D, /L, perhaps /U, and /b. Opening looks
+ * at shapes and attributes only, loading reads the values. */
+#ifndef KS_IO_SYSTEM_FILE_H
+#define KS_IO_SYSTEM_FILE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <hdf5.h>
+#include "kalscan/smooth.h"
+#include "convention.h"
+#include "dataset.h"
+#include "failure.h"
+#include "problems.h"
+
+typedef enum ks_system_name {
+    KS_SYSTEM_D,  /**< diagonal blocks A[i, i]              */
+    KS_SYSTEM_L,  /**< sub-diagonal blocks A[i + 1, i]      */
+    KS_SYSTEM_U,  /**< super-diagonal blocks A[i, i + 1]; absent: the matrix is symmetric */
+    KS_SYSTEM_B,  /**< right-hand sides                     */
+    KS_SYSTEM_ARRAYS
+} ks_system_name;
+
+typedef struct ks_system_array {
+    ks_dataset dataset;      /**< id -1: absent                                                  */
+    ks_fit fit;              /**< its step axis is that of the blocks; -1: one block without one */
+    int64_t blocks;          /**< 0 where absent                                                 */
+    int rows, columns;       /**< of a block in memory                                           */
+    void *data;              /**< row-major blocks one after the other; owned; NULL until loaded */
+} ks_system_array;
+
+typedef struct ks_system {
+    const char *name;        /**< of the file, borrowed                                          */
+    hid_t file;
+    int64_t N;               /**< blocks, -1: not known                                          */
+    int n, nrhs;             /**< rows of a block, right-hand sides, -1: not known               */
+    ks_layout layout;
+    bool layout_stated;      /**< by attribute or option                                         */
+    ks_precision precision;  /**< of the loaded arrays                                           */
+    ks_system_array arrays[KS_SYSTEM_ARRAYS];
+    ks_problems problems;
+} ks_system;
+
+/** Does this file look like a system rather than a model? */
+bool ks_system_is(hid_t file);
+
+/** Open and understand a system. layout -1: the root's attribute `layout` says, else c. On success
+ *  *out is the caller's: close it with ks_system_close(); its `problems` tell what is wrong with
+ *  its content. On failure *out is NULL. */
+ks_exit ks_system_open(ks_system **out, const char *file, int layout, ks_failure *failure);
+
+/** Bytes that loading a system without problems allocates; SIZE_MAX where it overflows. */
+size_t ks_system_bytes(const ks_system *system, ks_precision precision);
+
+/** Read and check all values in one precision. lower: of D's blocks the strictly upper triangles
+ *  may hold anything. Wrong values are added to problems, one for each array. progress may be
+ *  NULL. Call it once, and only on a system without problems. */
+ks_exit ks_system_load(ks_system *system, ks_precision precision, bool lower,
+                       ks_io_progress progress, void *user, ks_failure *failure);
+
+/** Close the file and free all. NULL is allowed. */
+void ks_system_close(ks_system *system);
+
+#endif

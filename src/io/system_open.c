@@ -1,0 +1,188 @@
+/* Opening a system: its datasets, their shapes, and the sizes that they agree on. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "h5.h"
+#include "memory.h"
+#include "model_parts.h"
+#include "system_file.h"
+
+static const char *const paths[KS_SYSTEM_ARRAYS] = {"/D", "/L", "/U", "/b"};
+
+bool ks_system_is(hid_t file)
+{
+    return !ks_h5_exists(file, "/model") && !ks_h5_exists(file, "/y") &&
+           (ks_h5_exists(file, "/D") || ks_h5_exists(file, "/L") || ks_h5_exists(file, "/b"));
+}
+
+static void wrong_shape(ks_system *system, ks_system_name name, const char *expected)
+{
+    const ks_dataset *dataset = &system->arrays[name].dataset;
+    char shape[256];
+    ks_shape_text(dataset->dims, dataset->rank, shape, sizeof shape);
+    ks_problem_add(&system->problems, "%s: %s has shape %s, expected %s", dataset->file,
+                   dataset->path, shape, expected);
+}
+
+/* N and n from the shape of D. MATLAB drops a last axis of length 1, so one block may come without
+ * an axis of blocks. */
+static void sizes_of_diagonal(ks_system *system)
+{
+    ks_system_array *D = &system->arrays[KS_SYSTEM_D];
+    const ks_dataset *dataset = &D->dataset;
+    const int lead = dataset->rank - 2;
+    if (lead < 0 || lead > 1 || dataset->dims[lead] != dataset->dims[lead + 1]) {
+        wrong_shape(system, KS_SYSTEM_D, "(N, n, n)");
+        return;
+    }
+    const int64_t N = lead ? dataset->dims[0] : 1, n = dataset->dims[lead];
+    if (N == 0 || n == 0) {
+        wrong_shape(system, KS_SYSTEM_D, N == 0 ? "(N, n, n) with at least one block"
+                                                : "(N, n, n) with at least one row");
+        return;
+    }
+    if (n > KS_BLOCK_MAX) {
+        char expected[80];
+        snprintf(expected, sizeof expected, "(N, n, n) with n of at most %d", KS_BLOCK_MAX);
+        wrong_shape(system, KS_SYSTEM_D, expected);
+        return;
+    }
+    system->N = N;
+    system->n = (int)n;
+    D->fit.step_axis = lead ? 0 : -1;
+    D->blocks = N;
+    D->rows = D->columns = (int)n;
+}
+
+static void fit_coupling(ks_system *system, ks_system_name name)
+{
+    ks_system_array *array = &system->arrays[name];
+    const ks_dataset *dataset = &array->dataset;
+    const int64_t N = system->N, n = system->n;
+    const int lead = dataset->rank - 2;
+    const bool blocks = lead == 1 && dataset->dims[0] == N - 1;
+    const bool single = lead == 0 && N == 2;
+    if ((!blocks && !single) || dataset->dims[lead] != n || dataset->dims[lead + 1] != n) {
+        char expected[120];
+        snprintf(expected, sizeof expected, "(N - 1, n, n) = (%lld, %lld, %lld)",
+                 (long long)(N - 1), (long long)n, (long long)n);
+        wrong_shape(system, name, expected);
+        return;
+    }
+    array->fit.step_axis = blocks ? 0 : -1;
+    array->blocks = N - 1;
+    array->rows = array->columns = (int)n;
+}
+
+/* How the axes of b may be read: (N, n), (N, n, nrhs) or, under fortran, (N, nrhs, n); a single
+ * block also without its axis. */
+static bool fit_sides(const ks_system *system, ks_layout layout, int *lead, int64_t *nrhs)
+{
+    const ks_dataset *b = &system->arrays[KS_SYSTEM_B].dataset;
+    const int64_t N = system->N, n = system->n;
+    const int row = layout == KS_LAYOUT_C ? 0 : 1;
+    *nrhs = 1;
+    *lead = 1;
+    if (b->rank == 2 && b->dims[0] == N && b->dims[1] == n) return true;
+    if (b->rank == 3 && b->dims[0] == N) {
+        *nrhs = b->dims[2 - row];
+        return b->dims[1 + row] == n;
+    }
+    *lead = 0;
+    if (N != 1 || b->rank < 1 || b->rank > 2) return false;
+    if (b->rank == 1) return b->dims[0] == n;
+    *nrhs = b->dims[1 - row];
+    return b->dims[row] == n;
+}
+
+static void fit_right_hand_sides(ks_system *system)
+{
+    ks_system_array *b = &system->arrays[KS_SYSTEM_B];
+    int lead;
+    int64_t nrhs;
+    const bool fits = fit_sides(system, system->layout, &lead, &nrhs);
+    if (!fits || nrhs < 1 || nrhs > INT32_MAX / system->n) {
+        const bool c = system->layout == KS_LAYOUT_C;
+        const bool other = !fits && fit_sides(system, c ? KS_LAYOUT_FORTRAN : KS_LAYOUT_C, &lead,
+                                              &nrhs);
+        char expected[200];
+        snprintf(expected, sizeof expected,
+                 "(N, n) = (%lld, %d), or %s with at least one right-hand side (layout %s%s%s)",
+                 (long long)system->N, system->n, c ? "(N, n, nrhs)" : "(N, nrhs, n)",
+                 ks_layout_name((int)system->layout), other ? "; it would fit layout " : "",
+                 other ? ks_layout_name(c ? 1 : 0) : "");
+        wrong_shape(system, KS_SYSTEM_B, expected);
+        return;
+    }
+    system->nrhs = (int)nrhs;
+    b->fit.step_axis = lead ? 0 : -1;
+    b->blocks = system->N;
+    b->rows = system->n;
+    b->columns = (int)nrhs;
+}
+
+static ks_exit open_arrays(ks_system *system, ks_failure *failure)
+{
+    static const char *const holds[KS_SYSTEM_ARRAYS] = {
+        "the diagonal blocks, (N, n, n)", "the sub-diagonal blocks, (N - 1, n, n)", NULL,
+        "the right-hand sides, (N, n) or (N, n, nrhs)"};
+    for (int i = 0; i < KS_SYSTEM_ARRAYS; ++i) {
+        ks_system_array *array = &system->arrays[i];
+        if (ks_dataset_open(&array->dataset, system->file, system->name, paths[i],
+                            &system->problems, failure))
+            return failure->code;
+        if (i == KS_SYSTEM_D && array->dataset.id >= 0) sizes_of_diagonal(system);
+        if (!array->dataset.found && holds[i] && !(i == KS_SYSTEM_L && system->N == 1))
+            ks_problem_add(&system->problems, "%s: dataset %s is missing; it holds %s",
+                           system->name, paths[i], holds[i]);
+        if (array->dataset.id < 0 || system->N < 0) continue;
+        if (i == KS_SYSTEM_L || i == KS_SYSTEM_U) fit_coupling(system, (ks_system_name)i);
+        if (i == KS_SYSTEM_B) fit_right_hand_sides(system);
+    }
+    return KS_EXIT_DONE;
+}
+
+static ks_exit open_parts(ks_system *system, int layout, ks_failure *failure)
+{
+    const ks_convention convention = {system->name, "the file", "layout", ks_layout_name, layout};
+    system->file = ks_h5_open(system->name, failure);
+    if (system->file < 0) return failure->code;
+    const hid_t root = H5Gopen2(system->file, "/", H5P_DEFAULT);
+    if (root < 0)
+        return ks_fail_h5(failure, KS_EXIT_FILE, "%s: cannot open its root group", system->name);
+    system->layout = ks_convention_read(&convention, root, &system->layout_stated,
+                                        &system->problems) == 0 ? KS_LAYOUT_C : KS_LAYOUT_FORTRAN;
+    ks_h5_release(root);
+    return open_arrays(system, failure);
+}
+
+ks_exit ks_system_open(ks_system **out, const char *file, int layout, ks_failure *failure)
+{
+    *out = NULL;
+    ks_system *system = ks_memory_zeroed(sizeof *system, "the description of the system", failure);
+    if (!system) return failure->code;
+    system->name = file;
+    system->file = -1;
+    system->N = system->n = system->nrhs = -1;
+    for (int i = 0; i < KS_SYSTEM_ARRAYS; ++i) {
+        system->arrays[i].dataset.id = -1;
+        system->arrays[i].fit.series_axis = system->arrays[i].fit.step_axis = -1;
+    }
+    if (open_parts(system, layout, failure)) {
+        ks_system_close(system);
+        return failure->code;
+    }
+    *out = system;
+    return KS_EXIT_DONE;
+}
+
+void ks_system_close(ks_system *system)
+{
+    if (!system) return;
+    for (int i = 0; i < KS_SYSTEM_ARRAYS; ++i) {
+        ks_dataset_close(&system->arrays[i].dataset);
+        free(system->arrays[i].data);
+    }
+    ks_h5_release(system->file);
+    free(system);
+}
