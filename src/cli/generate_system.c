@@ -1,5 +1,4 @@
 /* The block-tridiagonal systems of `kalscan generate`, written in slabs of blocks. */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include "generate.h"
@@ -7,6 +6,7 @@
 #include "json.h"
 #include "memory.h"
 #include "progress.h"
+#include "random_system.h"
 
 enum { D, L, B, ARRAYS };
 
@@ -17,51 +17,9 @@ typedef struct maker {
     hid_t ids[ARRAYS];
     double *buffers[ARRAYS];   /* of slab_blocks blocks */
     int64_t slab_blocks;
-    double *G, *turned;        /* a diagonal block of M, and its transpose */
-    double *coupling;          /* the diagonal of M's block before it      */
+    double *scratch;
     ks_progress progress;
 } maker;
-
-/* C = G G' + diag(d), both triangles; by rows of G', so that all sums run side by side, in the same
- * order everywhere. */
-static void square_plus(int n, const double *G, double *turned, const double *d, double *C)
-{
-    for (int i = 0; i < n; ++i)
-        for (int k = 0; k < n; ++k) turned[k * n + i] = G[i * n + k];
-    for (int i = 0; i < n; ++i) {
-        double *row = C + i * n;
-        for (int j = 0; j <= i; ++j) row[j] = 0.0;
-        for (int k = 0; k < n; ++k) {
-            const double g = G[i * n + k], *other = turned + k * n;
-            for (int j = 0; j <= i; ++j) row[j] += g * other[j];
-        }
-        row[i] += d[i];
-    }
-    for (int i = 0; i < n; ++i)
-        for (int j = i + 1; j < n; ++j) C[i * n + j] = C[j * n + i];
-}
-
-/* Block i of A = M M' + I / 10 with a block lower bidiagonal M: independent normal entries of
- * variance 1 / n on its diagonal blocks G, diagonal blocks E of 1/2 to 1 beneath. So the smallest
- * eigenvalue is at least 1/10 and the largest about 9, whatever N and n. Call it for 0, 1, ... */
-static void make_block(const maker *m, int64_t i, double *diagonal, double *lower, double *b)
-{
-    const ks_system_recipe *recipe = &m->settings->system;
-    const int n = recipe->n, nrhs = recipe->nrhs > 0 ? recipe->nrhs : 1;
-    const double scale = sqrt(1.0 / (double)n);
-    ks_random random;
-    ks_random_start(&random, (uint64_t)m->settings->recipe.seed, (uint64_t)i);
-    ks_random_normals(&random, (int64_t)n * n, m->G);
-    for (int k = 0; k < n * n; ++k) m->G[k] *= scale;
-    for (int k = 0; k < n; ++k)
-        m->coupling[k] = 0.1 + (i > 0 ? m->coupling[k] * m->coupling[k] : 0.0);
-    square_plus(n, m->G, m->turned, m->coupling, diagonal);
-    for (int k = 0; k < n; ++k) {
-        m->coupling[k] = 0.5 + 0.5 * ks_random_uniform(&random);
-        for (int j = 0; lower && j < n; ++j) lower[k * n + j] = m->coupling[k] * m->turned[k * n + j];
-    }
-    ks_random_normals(&random, (int64_t)n * nrhs, b);
-}
 
 static ks_exit begin(maker *m, ks_failure *failure)
 {
@@ -83,10 +41,8 @@ static ks_exit begin(maker *m, ks_failure *failure)
                                       "the system", failure);
         if (!m->buffers[i]) return failure->code;
     }
-    m->G = ks_memory_raw((size_t)(2 * n * n + n) * sizeof(double), "the system", failure);
-    if (!m->G) return failure->code;
-    m->turned = m->G + n * n;
-    m->coupling = m->turned + n * n;
+    m->scratch = ks_memory_raw((size_t)(2 * n * n) * sizeof(double), "the system", failure);
+    if (!m->scratch) return failure->code;
     if (ks_output_text(m->out, "/", "layout", "c", failure)) return failure->code;
     return ks_generate_attributes(m->settings, m->out, failure);
 }
@@ -96,9 +52,9 @@ static ks_exit write_slab(maker *m, int64_t first, int64_t count, ks_failure *fa
     const ks_system_recipe *recipe = &m->settings->system;
     const int64_t n = recipe->n, side = n * (recipe->nrhs > 0 ? recipe->nrhs : 1);
     for (int64_t k = 0; k < count; ++k)
-        make_block(m, first + k, m->buffers[D] + k * n * n,
-                   first + k + 1 < recipe->N ? m->buffers[L] + k * n * n : NULL,
-                   m->buffers[B] + k * side);
+        ks_random_block(m->settings->recipe.seed, first + k, recipe->n, (int)(side / n),
+                        m->buffers[D] + k * n * n, m->buffers[L] + k * n * n,
+                        m->buffers[B] + k * side, m->scratch);
     for (int i = 0; i < ARRAYS && !failure->code; ++i) {
         const int64_t left = m->arrays[i].dims[0] - first;
         const ks_slab slab = {0, 1, first, left < count ? left : count};
@@ -155,7 +111,7 @@ ks_exit ks_generate_system(const ks_generate_settings *settings, ks_failure *fai
         return failure->code;
     write_all(&m, failure);
     for (int i = 0; i < ARRAYS; ++i) free(m.buffers[i]);
-    free(m.G);
+    free(m.scratch);
     ks_progress_clear(&m.progress);
     if (failure->code) ks_output_discard(m.out);
     else if (ks_output_commit(m.out, failure) == KS_EXIT_DONE)

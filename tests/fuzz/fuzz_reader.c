@@ -1,15 +1,17 @@
-/* libFuzzer target of the file reader: nearly right HDF5 files, made from the fuzzer's bytes, are
- * opened, loaded and, where nothing is wrong with them, smoothed. Beyond what the sanitizers see,
+/* libFuzzer target of the file readers: nearly right HDF5 files, made from the fuzzer's bytes, are
+ * opened, loaded and, where nothing is wrong with them, smoothed or solved. Beyond what the sanitizers see,
  * a refusal must have a message, and a success finite results. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <kalscan/blocktri.h>
 #include <kalscan/smooth.h>
 #include "h5.h"
 #include "make_file.h"
 #include "model_file.h"
+#include "system_file.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -83,29 +85,79 @@ static void check_problems(const ks_problems *problems)
         MUST(problems->text[i][0] != '\0');
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+/* What can be factored can be solved. */
+static void solve(const ks_system *system)
 {
-    decisions d = {data, data + size};
-    const ks_precision precision = take_rarely(&d, 60) ? KS_F32 : KS_F64;
-    if (make_file(file_name, &d)) return 0;
+    const int64_t block = (int64_t)system->n * system->n, side = (int64_t)system->n * system->nrhs;
+    double *D = system->arrays[KS_SYSTEM_D].data, *L = system->arrays[KS_SYSTEM_L].data;
+    ks_blocktri_plan *plan = NULL;
+    MUST(ks_blocktri_plan_create(&plan, NULL, system->N, system->n, NULL) == KS_OK);
+    double *x = malloc((size_t)(system->N * side) * sizeof *x);
+    void *work = aligned_alloc(64, (ks_blocktri_workspace_bytes(plan) + 63) / 64 * 64);
+    MUST(x && work);
+    const ks_blocktri_matrix matrix = {{D, block}, {L, block}};
+    const ks_blocktri_factor factor = {{D, block}, {L, block}, NULL};
+    const ks_const_blocks b = {system->arrays[KS_SYSTEM_B].data, side};
+    const ks_blocks to = {x, side};
+    double logdet;
+    if (ks_blocktri_factorize(plan, &matrix, &factor, work, NULL) == KS_OK) {
+        MUST(ks_blocktri_solve(plan, &factor, system->nrhs, b, to, work) == KS_OK);
+        MUST(ks_blocktri_logdet(plan, &factor, &logdet) == KS_OK && isfinite(logdet));
+    }
+    free(work);
+    free(x);
+    ks_blocktri_plan_destroy(plan);
+}
 
+static ks_exit read_system(ks_precision precision, decisions *d, ks_failure *failure)
+{
+    ks_system *system = NULL;
+    if (make_system(file_name, d)) return KS_EXIT_DONE;
+    ks_exit code = ks_system_open(&system, file_name, -1, failure);
+    MUST((code == KS_EXIT_DONE) == (system != NULL));
+    if (system) {
+        check_problems(&system->problems);
+        if (!system->problems.count && ks_system_bytes(system, precision) < (size_t)1 << 26) {
+            code = ks_system_load(system, precision, true, NULL, NULL, failure);
+            check_problems(&system->problems);
+            if (code == KS_EXIT_DONE && !system->problems.count && precision == KS_F64)
+                solve(system);
+        }
+    }
+    ks_system_close(system);
+    return code;
+}
+
+static ks_exit read_model(ks_precision precision, decisions *d, ks_failure *failure)
+{
     ks_input_places places = KS_INPUT_PLACES_INIT;
     places.file = file_name;
     ks_input *input = NULL;
-    ks_failure failure = {0};
-    ks_exit code = ks_input_open(&input, &places, &failure);
+    if (make_file(file_name, d)) return KS_EXIT_DONE;
+    ks_exit code = ks_input_open(&input, &places, failure);
     MUST((code == KS_EXIT_DONE) == (input != NULL));
     if (input) {
         check_problems(&input->problems);
         if (!input->problems.count && ks_input_bytes(input, precision) < (size_t)1 << 26) {
-            code = ks_input_load(input, precision, NULL, NULL, &failure);
+            code = ks_input_load(input, precision, NULL, NULL, failure);
             check_problems(&input->problems);
             if (code == KS_EXIT_DONE && !input->problems.count && precision == KS_F64)
                 smooth(input);
         }
     }
+    ks_input_close(input);
+    return code;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    decisions d = {data, data + size};
+    ks_failure failure = {0};
+    const bool system = take_rarely(&d, 80) != 0;
+    const ks_precision precision = take_rarely(&d, 60) ? KS_F32 : KS_F64;
+    const ks_exit code = system ? read_system(precision, &d, &failure)
+                                : read_model(precision, &d, &failure);
     MUST(code == failure.code);
     MUST(code == KS_EXIT_DONE || failure.text[0] != '\0');
-    ks_input_close(input);
     return 0;
 }

@@ -7,6 +7,9 @@
 
 enum { most_axes = 5, most_values = 4096 };
 
+/* Instead of a number of columns: zeros everywhere. */
+static const hsize_t no_diagonal = (hsize_t)-1;
+
 /* The sizes that the datasets of one file agree on, unless a decision breaks the agreement. */
 typedef struct sizes {
     hsize_t T, B, nx, ny;
@@ -148,14 +151,15 @@ static int write_values(hid_t dataset, const shape *s, hsize_t columns, decision
     if (!values) return -1;
     for (hsize_t i = 0; i < count; ++i) {
         const hsize_t row = columns ? i / columns % columns : 0, column = columns ? i % columns : 0;
-        values[i] = choose_value(d, row == column);
+        values[i] = choose_value(d, columns != no_diagonal && row == column);
     }
     H5Dwrite(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values);
     free(values);
     return 0;
 }
 
-/* One dataset with an identity, or whatever the decisions make of it. columns 0: a vector. */
+/* One dataset with an identity, or whatever the decisions make of it. columns 0: a vector of ones;
+ * no_diagonal: zeros. */
 static int put(hid_t file, const char *path, const shape *s, hsize_t columns, decisions *d)
 {
     if (take_rarely(d, 4)) {  /* something that is no dataset */
@@ -270,6 +274,44 @@ int make_file(const char *name, decisions *d)
         shape t = {1, {n.T}};
         if (take_rarely(d, 20)) t = choose_shape(d, &n, n.T, 0, 1);
         status |= put(file, "/t", &t, 0, d);
+    }
+    if (H5Fclose(file) < 0) status = -1;
+    return status;
+}
+
+int make_system(const char *name, decisions *d)
+{
+    const sizes n = {1 + take(d, 6), 1, 1 + take(d, 4), 1 + take(d, 3), 0};
+    const hid_t file = H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    if (file < 0) return -1;
+    int status = 0, fortran = 0;
+    if (take(d, 3) == 2) {
+        static const char *const layouts[] = {"fortran", "c", "C", ""};
+        const unsigned layout = take_rarely(d, 20) ? 2 + take(d, 2) : take(d, 2);
+        fortran = layout == 0;
+        text_attribute(file, "layout", layouts[layout], d);
+    }
+    const struct {
+        const char *path;
+        shape s;
+        hsize_t columns;
+    } arrays[] = {
+        {"/D", {3, {n.T, n.nx, n.nx}}, n.nx},
+        {"/L", {3, {n.T - 1, n.nx, n.nx}}, no_diagonal},
+        {"/U", {3, {n.T - 1, n.nx, n.nx}}, no_diagonal},
+        {"/b", {2, {n.T, n.nx}}, 0},
+        {"/b", {3, {n.T, fortran ? n.ny : n.nx, fortran ? n.nx : n.ny}}, 0},
+    };
+    const unsigned which_b = 3 + take(d, 2);
+    for (unsigned i = 0; i < 5; ++i) {
+        shape s = arrays[i].s;
+        if (i == 2 ? !take_rarely(d, 20) : (i >= 3 && i != which_b) || take_rarely(d, 3)) continue;
+        if (take_rarely(d, 10)) s = choose_shape(d, &n, n.nx, i < 3 ? n.nx : 0, 1);
+        if (take_rarely(d, 10) && s.rank > 1) {  /* MATLAB drops a last axis of length 1 */
+            for (int axis = 1; axis < s.rank; ++axis) s.dims[axis - 1] = s.dims[axis];
+            --s.rank;
+        }
+        status |= put(file, arrays[i].path, &s, arrays[i].columns, d);
     }
     if (H5Fclose(file) < 0) status = -1;
     return status;

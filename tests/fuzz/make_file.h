@@ -9,4 +9,7 @@
  *  HDF5 cannot write what was decided. */
 int make_file(const char *name, decisions *d);
 
+/** Write a block-tridiagonal system in the same way: the identity, where nothing is decided. */
+int make_system(const char *name, decisions *d);
+
 #endif

@@ -2,7 +2,8 @@
 process of its own.
 
 Usage: raw.py KALSCAN FILE...    [--runs N] [--seed S]
-Whatever the bytes, `kalscan info` and `kalscan smooth` must end with a documented exit code, say
+The files are models; a system is made and damaged too.
+Whatever the bytes, `kalscan info` and `kalscan smooth` (`solve` for the system) must end with a documented exit code, say
 something on stderr when they fail, and leave an output only when they succeed. A process that the
 HDF5 library brings down (its frame is the top one that the sanitizer shows) is counted and shown,
 and is no failure of this test; one that falls in our code is."""
@@ -15,6 +16,9 @@ import re
 import subprocess
 import sys
 import tempfile
+
+import h5py
+import numpy as np
 
 EXIT_CODES = {0, 1, 3, 4, 5}
 FRAME = re.compile(r"^\s*#\d+ 0x\w+ (.*)$", re.MULTILINE)
@@ -70,16 +74,21 @@ def main():
     parser.add_argument("files", nargs="+")
     arguments = parser.parse_args()
     chooser = random.Random(arguments.seed)
-    good = [pathlib.Path(f).read_bytes() for f in arguments.files]
+    good = [("smooth", pathlib.Path(f).read_bytes()) for f in arguments.files]
     ours, library, codes = 0, 0, collections.Counter()
     with tempfile.TemporaryDirectory() as folder:
         bad, output = pathlib.Path(folder, "bad.h5"), pathlib.Path(folder, "out.h5")
+        with h5py.File(bad, "w") as f:
+            f["D"], f["L"] = np.tile(4 * np.eye(3), (9, 1, 1)), np.ones((8, 3, 3)) / 2
+            f["b"] = np.ones((9, 3))
+        good.append(("solve", bad.read_bytes()))
         for number in range(arguments.runs):
-            bad.write_bytes(damage(chooser.choice(good), chooser))
-            for command in (["info", bad], ["smooth", bad, "-o", output]):
+            job, data = chooser.choice(good)
+            bad.write_bytes(damage(data, chooser))
+            for command in (["info", bad], [job, bad, "-o", output]):
                 output.unlink(missing_ok=True)
                 fault, is_ours = fault_of([arguments.kalscan, *command],
-                                          output if command[0] == "smooth" else None, codes)
+                                          output if command[0] == job else None, codes)
                 if not fault:
                     continue
                 ours += is_ours
