@@ -11,6 +11,38 @@
 #define KS_BT_BAND 32
 #define KS_BT_SLICE 128
 
+/* Orders of blocks that memory is asked for ahead: smaller ones the processor foresees by itself,
+ * larger ones would drive the panels out of the second-level cache. */
+#define KS_BT_ASK_FROM 5
+#define KS_BT_ASK_TO 160
+/* Cache lines of each array that a tile asks for: in all as many as a block has, or a few more. */
+#define KS_BT_ASK_LINES 3
+
+/** What the next blocks of a lane will be read from and written to. Asked for tile by tile, it
+ *  comes from memory to the second-level cache while this block is computed with. */
+typedef struct KS_T(ks_bt_ahead_of) {
+    const KS_NUM *D_in, *L_in, *D_out, *L_out;
+    int n, row, at; /* asked for: the rows before, and this one before column `at` */
+} KS_T(ks_bt_ahead_of);
+
+KS_HD void KS_T(ks_bt_ask)(KS_T(ks_bt_ahead_of) *a)
+{
+    const int line = (int)(64 / sizeof(KS_NUM));
+    if (!a) return;
+    for (int i = 0; i < KS_BT_ASK_LINES && a->row < a->n; ++i) {
+        const int at = a->row * a->n + a->at;
+        __builtin_prefetch(a->L_in + at, 0, 2);
+        __builtin_prefetch(a->L_out + at, 0, 2);
+        if (a->at <= a->row) __builtin_prefetch(a->D_in + at, 0, 2);
+        if (a->at + line > a->row) __builtin_prefetch(a->D_out + at, 0, 2);
+        a->at += line;
+        if (a->at >= a->n) {
+            a->at = 0;
+            ++a->row;
+        }
+    }
+}
+
 /** Vectors of the next strip: never a single one after three, whose tile would wait for itself. */
 KS_HD int KS_T(ks_bt_next_strip)(int columns)
 {
@@ -51,10 +83,12 @@ KS_HD void KS_T(ks_bt_put)(int vectors, int slab, KS_T(ks_bt_wide) c[4][3], KS_N
 
 /** One strip of C -= X' Y: `rows` rows, a multiple of four, from row i of C on. */
 KS_HD void KS_T(ks_bt_product_strip)(int vectors, int i, int rows, int k, int slab,
-                                     const KS_NUM *X, const KS_NUM *Y, KS_NUM *C)
+                                     const KS_NUM *X, const KS_NUM *Y, KS_NUM *C,
+                                     KS_T(ks_bt_ahead_of) *ahead)
 {
     KS_T(ks_bt_wide) c[4][3];
     for (const int end = i + rows; i < end; i += 4) {
+        KS_T(ks_bt_ask)(ahead);
         KS_T(ks_bt_tile)(vectors, k, slab, X + KS_T(ks_bt_at)(slab, 0, i), Y, C + i * KS_BT_WIDTH,
                          c);
         KS_T(ks_bt_put)(vectors, slab, c, C + i * KS_BT_WIDTH);
@@ -64,7 +98,8 @@ KS_HD void KS_T(ks_bt_product_strip)(int vectors, int i, int rows, int k, int sl
 /** Rows from i and columns from j on of C -= X' Y of depth k; `upper`: i = j, and only what the
  *  upper triangle needs. */
 KS_HD void KS_T(ks_bt_product)(int upper, int i, int rows, int j, int columns, int k, int slab,
-                               const KS_NUM *X, const KS_NUM *Y, KS_NUM *C)
+                               const KS_NUM *X, const KS_NUM *Y, KS_NUM *C,
+                               KS_T(ks_bt_ahead_of) *ahead)
 {
     int vectors;
     for (int done = 0; done < columns; done += vectors * KS_BT_WIDTH) {
@@ -72,55 +107,58 @@ KS_HD void KS_T(ks_bt_product)(int upper, int i, int rows, int j, int columns, i
         const int to = done + vectors * KS_BT_WIDTH, m = upper && to < rows ? to : rows;
         const int at = KS_T(ks_bt_at)(slab, 0, j + done);
         switch (vectors) {
-        case 3: KS_T(ks_bt_product_strip)(3, i, m, k, slab, X, Y + at, C + at); break;
-        case 2: KS_T(ks_bt_product_strip)(2, i, m, k, slab, X, Y + at, C + at); break;
-        default: KS_T(ks_bt_product_strip)(1, i, m, k, slab, X, Y + at, C + at); break;
+        case 3: KS_T(ks_bt_product_strip)(3, i, m, k, slab, X, Y + at, C + at, ahead); break;
+        case 2: KS_T(ks_bt_product_strip)(2, i, m, k, slab, X, Y + at, C + at, ahead); break;
+        default: KS_T(ks_bt_product_strip)(1, i, m, k, slab, X, Y + at, C + at, ahead); break;
         }
     }
 }
 
 KS_HD_COLD void KS_T(ks_bt_product_shared)(int upper, int i, int rows, int j, int columns, int k,
-                                           int slab, const KS_NUM *X, const KS_NUM *Y, KS_NUM *C)
+                                           int slab, const KS_NUM *X, const KS_NUM *Y, KS_NUM *C,
+                                           KS_T(ks_bt_ahead_of) *ahead)
 {
-    KS_T(ks_bt_product)(upper, i, rows, j, columns, k, slab, X, Y, C);
+    KS_T(ks_bt_product)(upper, i, rows, j, columns, k, slab, X, Y, C, ahead);
 }
 
 /** Panels C -= X' Y, by bands and slices. */
 KS_HD void KS_T(ks_bt_product_large)(int upper, int np, int columns, int slab, const KS_NUM *X,
-                                     const KS_NUM *Y, KS_NUM *C)
+                                     const KS_NUM *Y, KS_NUM *C, KS_T(ks_bt_ahead_of) *ahead)
 {
     for (int l = 0; l < np; l += KS_BT_SLICE) {
         const int k = np - l < KS_BT_SLICE ? np - l : KS_BT_SLICE, at = l * KS_BT_WIDTH;
         for (int i = 0; i < np; i += KS_BT_BAND) {
             const int rows = np - i < KS_BT_BAND ? np - i : KS_BT_BAND, j = upper ? i : 0;
-            KS_T(ks_bt_product_shared)(upper, i, rows, j, columns - j, k, slab, X + at, Y + at, C);
+            KS_T(ks_bt_product_shared)(upper, i, rows, j, columns - j, k, slab, X + at, Y + at, C,
+                                       ahead);
         }
     }
 }
 
 /** Panel C -= X' Y; `upper`: only its upper triangle. */
 KS_HD void KS_T(ks_bt_multiply_panels)(int upper, int n, int np, int slab, const KS_NUM *X,
-                                       const KS_NUM *Y, KS_NUM *C)
+                                       const KS_NUM *Y, KS_NUM *C, KS_T(ks_bt_ahead_of) *ahead)
 {
     const int columns = KS_T(ks_bt_columns)(n);
     if (n <= KS_BT_BAND)
-        KS_T(ks_bt_product)(upper, 0, np, 0, columns, np, slab, X, Y, C);
+        KS_T(ks_bt_product)(upper, 0, np, 0, columns, np, slab, X, Y, C, ahead);
     else
-        KS_T(ks_bt_product_large)(upper, np, columns, slab, X, Y, C);
+        KS_T(ks_bt_product_large)(upper, np, columns, slab, X, Y, C, ahead);
 }
 
 /** Upper triangle of the panel C -= X' X. */
-KS_HD void KS_T(ks_bt_downdate)(int n, int np, int slab, const KS_NUM *X, KS_NUM *C)
+KS_HD void KS_T(ks_bt_downdate)(int n, int np, int slab, const KS_NUM *X, KS_NUM *C,
+                                KS_T(ks_bt_ahead_of) *ahead)
 {
-    KS_T(ks_bt_multiply_panels)(1, n, np, slab, X, X, C);
+    KS_T(ks_bt_multiply_panels)(1, n, np, slab, X, X, C, ahead);
 }
 
 /** Panel C = - X' Y. */
 KS_HD void KS_T(ks_bt_fill_in)(int n, int np, int slab, const KS_NUM *X, const KS_NUM *Y,
-                               KS_NUM *C)
+                               KS_NUM *C, KS_T(ks_bt_ahead_of) *ahead)
 {
     for (int i = 0; i < KS_T(ks_bt_columns)(n) / KS_BT_WIDTH * slab; ++i) C[i] = KS_LIT(0);
-    KS_T(ks_bt_multiply_panels)(0, n, np, slab, X, Y, C);
+    KS_T(ks_bt_multiply_panels)(0, n, np, slab, X, Y, C, ahead);
 }
 
 /** The 4 x 4 Cholesky factor u (row stride 4) of what the rows from `top` to p leave of rows
@@ -172,8 +210,10 @@ KS_HD int KS_T(ks_bt_corner)(int top, int p, int slab, const KS_NUM *P, KS_NUM *
 /** Rows p .. p + 3 of a strip that begins at column j: what the rows from `top` leave of them,
  *  times U'^-1. U at u, row stride ldu. */
 KS_HD void KS_T(ks_bt_row_strip)(int vectors, int top, int p, int j, int slab, KS_NUM *P,
-                                 const KS_NUM *u, int ldu, const KS_NUM *inverse)
+                                 const KS_NUM *u, int ldu, const KS_NUM *inverse,
+                                 KS_T(ks_bt_ahead_of) *ahead)
 {
+    KS_T(ks_bt_ask)(ahead);
     KS_T(ks_bt_wide) c[4][3];
     KS_NUM *Y = P + KS_T(ks_bt_at)(slab, 0, j);
     KS_T(ks_bt_tile)(vectors, p - top, slab, P + KS_T(ks_bt_at)(slab, top, p),
@@ -191,13 +231,13 @@ KS_HD void KS_T(ks_bt_row_strip)(int vectors, int top, int p, int j, int slab, K
 
 /** The next strip of row_strip()'s in the columns j .. end - 1. Returns where it ends. */
 KS_HD int KS_T(ks_bt_row_step)(int top, int p, int j, int end, int slab, KS_NUM *P, const KS_NUM *u,
-                               const KS_NUM *inverse)
+                               const KS_NUM *inverse, KS_T(ks_bt_ahead_of) *ahead)
 {
     const int vectors = KS_T(ks_bt_next_strip)(end - j);
     switch (vectors) {
-    case 3: KS_T(ks_bt_row_strip)(3, top, p, j, slab, P, u, 4, inverse); break;
-    case 2: KS_T(ks_bt_row_strip)(2, top, p, j, slab, P, u, 4, inverse); break;
-    default: KS_T(ks_bt_row_strip)(1, top, p, j, slab, P, u, 4, inverse); break;
+    case 3: KS_T(ks_bt_row_strip)(3, top, p, j, slab, P, u, 4, inverse, ahead); break;
+    case 2: KS_T(ks_bt_row_strip)(2, top, p, j, slab, P, u, 4, inverse, ahead); break;
+    default: KS_T(ks_bt_row_strip)(1, top, p, j, slab, P, u, 4, inverse, ahead); break;
     }
     return j + vectors * KS_BT_WIDTH;
 }
@@ -209,8 +249,7 @@ KS_HD int KS_T(ks_bt_row_step)(int top, int p, int j, int end, int slab, KS_NUM 
  *  The corner of the next four rows is begun as soon as its columns are there, so that its
  *  divisions and roots go on beside the remaining strips. */
 KS_HD int KS_T(ks_bt_eliminate_rows)(int top, int begin, int end, int columns, int slab,
-                                         KS_NUM *P,
-                                     KS_NUM *inverse)
+                                     KS_NUM *P, KS_NUM *inverse, KS_T(ks_bt_ahead_of) *ahead)
 {
     KS_NUM u[2][16];
     int bad = KS_T(ks_bt_corner)(top, begin, slab, P, u[0], inverse);
@@ -219,27 +258,30 @@ KS_HD int KS_T(ks_bt_eliminate_rows)(int top, int begin, int end, int columns, i
         KS_NUM *reciprocals = inverse + p - begin;
         int j = (p + 4) / KS_BT_WIDTH * KS_BT_WIDTH;
         if (bad >= 0) return p + bad;
-        if (j < columns) j = KS_T(ks_bt_row_step)(top, p, j, columns, slab, P, own, reciprocals);
+        if (j < columns)
+            j = KS_T(ks_bt_row_step)(top, p, j, columns, slab, P, own, reciprocals, ahead);
 #pragma GCC unroll 4
         for (int r = 0; r < 4; ++r)
             KS_BT_PUT_QUAD(P + KS_T(ks_bt_at)(slab, p + r, p), KS_BT_QUAD(own + 4 * r));
         if (p + 4 < end) bad = KS_T(ks_bt_corner)(top, p + 4, slab, P, next, reciprocals + 4);
-        while (j < columns) j = KS_T(ks_bt_row_step)(top, p, j, columns, slab, P, own, reciprocals);
+        while (j < columns)
+            j = KS_T(ks_bt_row_step)(top, p, j, columns, slab, P, own, reciprocals, ahead);
     }
     return -1;
 }
 
 /** The rows of a band in one strip of the columns that eliminate_rows() has left. */
 KS_HD void KS_T(ks_bt_band_strip)(int vectors, int top, int begin, int end, int j, int slab,
-                                  KS_NUM *P, const KS_NUM *inverse)
+                                  KS_NUM *P, const KS_NUM *inverse, KS_T(ks_bt_ahead_of) *ahead)
 {
     for (int p = begin; p < end; p += 4)
         KS_T(ks_bt_row_strip)(vectors, top, p, j, slab, P, P + KS_T(ks_bt_at)(slab, p, p),
-                              KS_BT_WIDTH, inverse + p - begin);
+                              KS_BT_WIDTH, inverse + p - begin, ahead);
 }
 
 /** eliminate() for large panels, by bands of rows. */
-KS_HD_COLD int KS_T(ks_bt_eliminate_large)(int np, int columns, int slab, KS_NUM *P)
+KS_HD_COLD int KS_T(ks_bt_eliminate_large)(int np, int columns, int slab, KS_NUM *P,
+                                           KS_T(ks_bt_ahead_of) *ahead)
 {
     KS_NUM inverse[KS_BT_BAND];
     for (int i = 0; i < np; i += KS_BT_BAND) {
@@ -247,17 +289,17 @@ KS_HD_COLD int KS_T(ks_bt_eliminate_large)(int np, int columns, int slab, KS_NUM
         const int top = i / KS_BT_SLICE * KS_BT_SLICE;
         for (int l = 0; l < top; l += KS_BT_SLICE)
             KS_T(ks_bt_product_shared)(0, i, end - i, i, columns - i, KS_BT_SLICE, slab,
-                                       P + l * KS_BT_WIDTH, P + l * KS_BT_WIDTH, P);
+                                       P + l * KS_BT_WIDTH, P + l * KS_BT_WIDTH, P, ahead);
         const int corner = (end + KS_BT_WIDTH - 1) / KS_BT_WIDTH * KS_BT_WIDTH;
-        const int bad = KS_T(ks_bt_eliminate_rows)(top, i, end, corner, slab, P, inverse);
+        const int bad = KS_T(ks_bt_eliminate_rows)(top, i, end, corner, slab, P, inverse, ahead);
         if (bad >= 0) return bad;
         int vectors;
         for (int j = corner; j < columns; j += vectors * KS_BT_WIDTH) {
             vectors = KS_T(ks_bt_next_strip)(columns - j);
             switch (vectors) {
-            case 3: KS_T(ks_bt_band_strip)(3, top, i, end, j, slab, P, inverse); break;
-            case 2: KS_T(ks_bt_band_strip)(2, top, i, end, j, slab, P, inverse); break;
-            default: KS_T(ks_bt_band_strip)(1, top, i, end, j, slab, P, inverse); break;
+            case 3: KS_T(ks_bt_band_strip)(3, top, i, end, j, slab, P, inverse, ahead); break;
+            case 2: KS_T(ks_bt_band_strip)(2, top, i, end, j, slab, P, inverse, ahead); break;
+            default: KS_T(ks_bt_band_strip)(1, top, i, end, j, slab, P, inverse, ahead); break;
             }
         }
     }
@@ -266,10 +308,11 @@ KS_HD_COLD int KS_T(ks_bt_eliminate_large)(int np, int columns, int slab, KS_NUM
 
 /** Eliminate the diagonal block of a wide panel with `couplings` couplings beside it: Cholesky
  *  factor R of the block, R'^-1 times the couplings. Returns -1 or the failing row. */
-KS_HD int KS_T(ks_bt_eliminate)(int n, int np, int couplings, int slab, KS_NUM *P)
+KS_HD int KS_T(ks_bt_eliminate)(int n, int np, int couplings, int slab, KS_NUM *P,
+                                KS_T(ks_bt_ahead_of) *ahead)
 {
     KS_NUM inverse[KS_BT_BAND];
     const int columns = (1 + couplings) * KS_T(ks_bt_columns)(n);
-    return n <= KS_BT_BAND ? KS_T(ks_bt_eliminate_rows)(0, 0, np, columns, slab, P, inverse)
-                           : KS_T(ks_bt_eliminate_large)(np, columns, slab, P);
+    return n <= KS_BT_BAND ? KS_T(ks_bt_eliminate_rows)(0, 0, np, columns, slab, P, inverse, ahead)
+                           : KS_T(ks_bt_eliminate_large)(np, columns, slab, P, ahead);
 }

@@ -39,39 +39,52 @@ KS_HD void KS_T(ks_bt_load_ahead)(const ks_bt_chain *c, int n, int np, int slab,
         KS_T(ks_bt_load)(n, np, slab, block, P);
 }
 
-/** Lane without an anchor. Of two wide panels one holds the block that is eliminated with its
- *  coupling, the other the next block. */
+/** What to ask memory for while block k is eliminated: where its factor goes, the next coupling,
+ *  and the diagonal block after the next, which is read before the next block's turn. */
+KS_HD void KS_T(ks_bt_look_ahead)(const ks_bt_chain *c, int n, int64_t k,
+                                  KS_T(ks_bt_ahead_of) *ahead)
+{
+    const KS_T(ks_bt_ahead_of) nothing = { 0, 0, 0, 0, 0, 0, 0 };
+    *ahead = nothing;
+    if (n < KS_BT_ASK_FROM || n > KS_BT_ASK_TO || k + 2 >= c->count) return;
+    ahead->n = n;
+    ahead->D_in = (const KS_NUM *)c->D_in + KS_T(ks_bt_block_at)(c, k + 2) * c->D_in_stride;
+    ahead->L_in = (const KS_NUM *)c->edge_in + KS_T(ks_bt_ahead)(c, k + 1) * c->edge_in_stride;
+    ahead->D_out = (const KS_NUM *)c->D + KS_T(ks_bt_block_at)(c, k) * c->D_stride;
+    ahead->L_out = (const KS_NUM *)c->edge + KS_T(ks_bt_ahead)(c, k) * c->edge_stride;
+}
+
+/** Lane without an anchor. A wide panel holds the block that is eliminated and its coupling; the
+ *  next block takes its place beside the coupling. */
 KS_HD ks_bt_failure KS_T(ks_bt_factor_plain)(int n, const ks_bt_chain *c)
 {
     const int np = (n + 3) / 4 * 4, columns = KS_T(ks_bt_columns)(n);
     const int slab = KS_T(ks_bt_slab)(np), beside = columns / KS_BT_WIDTH * slab;
     const KS_NUM *D_in = (const KS_NUM *)c->D_in;
     KS_NUM *D_out = (KS_NUM *)c->D, *edge = (KS_NUM *)c->edge;
-    KS_NUM *P = KS_T(ks_bt_panel_at)(c, 0), *next = P + 2 * beside;
+    KS_NUM *P = KS_T(ks_bt_panel_at)(c, 0), *X = P + beside;
+    KS_T(ks_bt_ahead_of) ahead;
     ks_bt_failure failure = { -1, -1 };
     KS_T(ks_bt_load_symmetric)(n, np, slab, D_in + KS_T(ks_bt_block_at)(c, 0) * c->D_in_stride, P);
     for (int64_t k = 0; k < c->count; ++k) {
         const int64_t block = KS_T(ks_bt_block_at)(c, k);
         const int inner = k + 1 < c->count, coupled = inner || c->target >= 0;
-        if (coupled) KS_T(ks_bt_load_ahead)(c, n, np, slab, k, P + beside);
-        const int bad = KS_T(ks_bt_eliminate)(n, np, coupled, slab, P);
+        if (coupled) KS_T(ks_bt_load_ahead)(c, n, np, slab, k, X);
+        KS_T(ks_bt_look_ahead)(c, n, k, &ahead);
+        const int bad = KS_T(ks_bt_eliminate)(n, np, coupled, slab, P, &ahead);
         if (bad >= 0) {
             failure.block = block;
             failure.pivot = bad;
             return failure;
         }
+        KS_T(ks_bt_store_upper)(n, slab, P, D_out + block * c->D_stride);
         if (inner) {
             KS_T(ks_bt_load_symmetric)(
-                n, np, slab, D_in + KS_T(ks_bt_block_at)(c, k + 1) * c->D_in_stride, next);
-            KS_T(ks_bt_downdate)(n, np, slab, P + beside, next);
+                n, np, slab, D_in + KS_T(ks_bt_block_at)(c, k + 1) * c->D_in_stride, P);
+            KS_T(ks_bt_downdate)(n, np, slab, X, P, &ahead);
         }
-        KS_T(ks_bt_store_upper)(n, slab, P, D_out + block * c->D_stride);
         if (coupled)
-            KS_T(ks_bt_store)(n, slab, P + beside,
-                              edge + KS_T(ks_bt_ahead)(c, k) * c->edge_stride);
-        KS_NUM *swap = P;
-        P = next;
-        next = swap;
+            KS_T(ks_bt_store)(n, slab, X, edge + KS_T(ks_bt_ahead)(c, k) * c->edge_stride);
     }
     return failure;
 }
@@ -87,6 +100,7 @@ KS_HD ks_bt_failure KS_T(ks_bt_factor_anchored)(int n, const ks_bt_chain *c)
     KS_NUM *anchor_block = D_out + c->anchor * c->D_stride;
     KS_NUM *P = KS_T(ks_bt_panel_at)(c, 0), *next = P + 3 * beside;
     KS_NUM *A = next + 3 * beside;
+    KS_T(ks_bt_ahead_of) ahead;
     ks_bt_failure failure = { -1, -1 };
     const KS_NUM *behind = (const KS_NUM *)c->edge_in + (c->first - 1) * c->edge_in_stride;
     KS_T(ks_bt_load)(n, np, slab, behind, P + beside);
@@ -97,7 +111,8 @@ KS_HD ks_bt_failure KS_T(ks_bt_factor_anchored)(int n, const ks_bt_chain *c)
         const int inner = k + 1 < c->count, coupled = inner || c->target >= 0;
         KS_NUM *Y = P + beside, *X = P + 2 * beside;
         if (coupled) KS_T(ks_bt_load_ahead)(c, n, np, slab, k, X);
-        const int bad = KS_T(ks_bt_eliminate)(n, np, 1 + coupled, slab, P);
+        KS_T(ks_bt_look_ahead)(c, n, k, &ahead);
+        const int bad = KS_T(ks_bt_eliminate)(n, np, 1 + coupled, slab, P, &ahead);
         if (bad >= 0) {
             failure.block = block;
             failure.pivot = bad;
@@ -105,14 +120,14 @@ KS_HD ks_bt_failure KS_T(ks_bt_factor_anchored)(int n, const ks_bt_chain *c)
         }
         KS_T(ks_bt_store_upper)(n, slab, P, D_out + block * c->D_stride);
         KS_T(ks_bt_store)(n, slab, Y, KS_T(ks_bt_behind)(c, k));
-        KS_T(ks_bt_downdate)(n, np, slab, Y, A);
+        KS_T(ks_bt_downdate)(n, np, slab, Y, A, &ahead);
         if (!coupled) break;
         KS_T(ks_bt_store)(n, slab, X, edge + KS_T(ks_bt_ahead)(c, k) * c->edge_stride);
-        KS_T(ks_bt_fill_in)(n, np, slab, X, Y, next + beside);
+        KS_T(ks_bt_fill_in)(n, np, slab, X, Y, next + beside, &ahead);
         if (inner) {
             KS_T(ks_bt_load_symmetric)(
                 n, np, slab, D_in + KS_T(ks_bt_block_at)(c, k + 1) * c->D_in_stride, next);
-            KS_T(ks_bt_downdate)(n, np, slab, X, next);
+            KS_T(ks_bt_downdate)(n, np, slab, X, next, &ahead);
         }
         KS_NUM *swap = P;
         P = next;
@@ -156,6 +171,6 @@ static void KS_T(ks_bt_gather)(int n, int ld, const void *X, void *D, void *scra
     (void)ld;
     KS_T(ks_bt_load_symmetric)(n, np, slab, (const KS_NUM *)D, P);
     KS_T(ks_bt_load)(n, np, slab, (const KS_NUM *)X, Y);
-    KS_T(ks_bt_downdate)(n, np, slab, Y, P);
+    KS_T(ks_bt_downdate)(n, np, slab, Y, P, (KS_T(ks_bt_ahead_of) *)0);
     KS_T(ks_bt_store_lower)(n, slab, P, (KS_NUM *)D);
 }
