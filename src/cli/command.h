@@ -17,6 +17,7 @@ ks_exit ks_command_filter(const ks_call *call, ks_failure *failure);
 ks_exit ks_command_solve(const ks_call *call, ks_failure *failure);
 ks_exit ks_command_info(const ks_call *call, ks_failure *failure);
 ks_exit ks_command_count(const ks_call *call, ks_failure *failure);
+ks_exit ks_command_bench(const ks_call *call, ks_failure *failure);
 ks_exit ks_command_generate(const ks_call *call, ks_failure *failure);
 
 #endif

@@ -1,0 +1,108 @@
+/* bench.h -- `kalscan bench`: what is timed, and what came out. All of it is in memory; nothing but
+ * the computation lies between two looks at the clock. */
+#ifndef KS_CLI_BENCH_H
+#define KS_CLI_BENCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "kalscan/smooth.h"
+#include "count_settings.h"
+#include "failure.h"
+#include "solve.h"
+
+enum { KS_BENCH_REPEATS = 1001, KS_BENCH_LIST = 16 };
+
+typedef enum ks_bench_job { KS_BENCH_SMOOTH, KS_BENCH_FILTER, KS_BENCH_SOLVE } ks_bench_job;
+
+/** Which arrays of the model vary. */
+typedef enum ks_bench_model {
+    KS_BENCH_CONSTANT,  /**< none: covariance steps that repeat are remembered                   */
+    KS_BENCH_FRESH,     /**< F, with equal blocks: each step is computed                         */
+    KS_BENCH_VARYING    /**< F, Q, H and R, a block for each step                                */
+} ks_bench_model;
+
+typedef struct ks_bench_settings {
+    ks_bench_job job;
+    int nx, ny;
+    int64_t T, B;                       /**< T 0: by size; B 0: one series, not batched          */
+    int64_t N;                          /**< 0: N n = 262144                                     */
+    int n, nrhs;
+    ks_bench_model model;
+    double missing;                     /**< fraction of the entries                             */
+    int64_t seed;
+    ks_method method[KS_METHODS];
+    const ks_solver *solver[KS_BENCH_LIST];
+    ks_scan_choice scan[KS_MOST_SCANS];
+    int64_t threads[KS_BENCH_LIST];
+    int precision[KS_BENCH_LIST];       /**< a ks_precision, or 2: mixed                         */
+    int methods, scans, thread_counts, precisions;
+    int repeats;
+    bool machine, json, quiet;
+} ks_bench_settings;
+
+/** Nanoseconds of one run, over the repeats. */
+typedef struct ks_bench_time {
+    double median, min, max;
+} ks_bench_time;
+
+/** Sorts the samples. */
+ks_bench_time ks_bench_time_of(double *samples, int count);
+
+/** What the machine does at most, with all of `threads` at work. */
+typedef struct ks_bench_machine {
+    ks_bench_time dgemm_time, triad_time;
+    double dgemm;  /**< operations per ns                                                        */
+    double triad;  /**< bytes per ns                                                             */
+} ks_bench_machine;
+
+/** One timed thing. */
+typedef struct ks_bench_result {
+    const char *method, *precision;
+    char scan[64];
+    int threads;
+    int64_t T;                /**< steps, or blocks                                              */
+    ks_bench_time time;       /**< of all of it                                                  */
+    double flops, bytes;      /**< of all of it: counted for the sequential method; negative: not
+                                   counted. Bytes that have to be read and written at least      */
+    ks_bench_time factor, solve;
+    double factor_flops, factor_bytes, solve_flops, solve_bytes;
+    double relative_residual;
+    int64_t workspace;        /**< bytes                                                         */
+    int64_t ordinary_steps, array_steps;
+    const ks_bench_machine *machine;  /**< NULL: not measured                                    */
+} ks_bench_result;
+
+/** Time one method; a run that fails, fails. */
+ks_exit ks_bench_smooth(const ks_bench_settings *settings, ks_method method,
+                        const ks_scan_choice *scan, int threads, ks_precision precision,
+                        ks_bench_result *result, ks_failure *failure);
+ks_exit ks_bench_solve(const ks_bench_settings *settings, const ks_solver *solver, int threads,
+                       int precision, ks_bench_result *result, ks_failure *failure);
+
+/** A matrix product that fits the caches and a triad that does not, on `threads` at once. f32: in
+ *  single precision. */
+ks_exit ks_bench_measure(ks_bench_machine *machine, int threads, bool f32, int repeats,
+                         ks_failure *failure);
+
+/** A model with observations, all in one piece of memory. */
+typedef struct ks_bench_problem {
+    ks_model model;
+    ks_view y;
+    double bytes;             /**< that a run has to read at least, of one series                */
+    void *memory;
+} ks_bench_problem;
+
+ks_exit ks_bench_problem_make(ks_bench_problem *problem, const ks_bench_settings *settings,
+                              ks_precision precision, ks_failure *failure);
+
+/** Steps of a run where none are stated. */
+int64_t ks_bench_steps(const ks_bench_settings *settings);
+
+/** Begin, add to and end the list or table on stdout. */
+void ks_bench_begin(const ks_bench_settings *settings);
+void ks_bench_show(const ks_bench_settings *settings, const ks_bench_result *result);
+void ks_bench_show_machine(const ks_bench_settings *settings, const ks_bench_machine *machine,
+                           int threads, const char *precision);
+void ks_bench_end(const ks_bench_settings *settings);
+
+#endif

@@ -1,0 +1,170 @@
+/* Timing filters and smoothers through the public plan: means, covariances and the log-likelihood
+ * are stored, as `kalscan smooth` and `filter` store them by default. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "bench.h"
+#include "explain.h"
+#include "memory.h"
+#include "progress.h"
+
+static int ascending(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+ks_bench_time ks_bench_time_of(double *samples, int count)
+{
+    qsort(samples, (size_t)count, sizeof *samples, ascending);
+    const double median = count % 2 ? samples[count / 2]
+                                    : 0.5 * (samples[count / 2 - 1] + samples[count / 2]);
+    return (ks_bench_time){1e9 * median, 1e9 * samples[0], 1e9 * samples[count - 1]};
+}
+
+/* One plan with all that its runs need. */
+typedef struct trial {
+    ks_bench_problem problem;
+    ks_context *context;
+    ks_smooth_plan *plan;
+    ks_outputs outputs;
+    void *work, *mean, *cov;
+    double *loglik;
+    size_t work_bytes, result_bytes;
+} trial;
+
+static ks_exit make_plan(trial *t, const ks_bench_settings *settings, ks_method method,
+                         const ks_scan_choice *scan, int threads, ks_precision precision,
+                         ks_failure *failure)
+{
+    const bool smooth = settings->job == KS_BENCH_SMOOTH;
+    ks_context_options resources = KS_CONTEXT_OPTIONS_INIT;
+    ks_smooth_options options = KS_SMOOTH_OPTIONS_INIT;
+    resources.threads = threads;
+    if (ks_context_create(&t->context, &resources) != KS_OK)
+        return ks_fail(failure, KS_EXIT_RESOURCES,
+                       "out of memory: the system gives no more threads");
+    options.job = smooth ? KS_JOB_SMOOTH : KS_JOB_FILTER;
+    options.method = method;
+    options.precision = precision;
+    options.outputs = KS_OUT_LOGLIK | (smooth ? KS_OUT_SMOOTHED_MEAN | KS_OUT_SMOOTHED_COV
+                                              : KS_OUT_FILTERED_MEAN | KS_OUT_FILTERED_COV);
+    options.scan = scan->algorithm;
+    options.scan_threshold = scan->threshold;
+    options.threads = threads;
+    const ks_status status =
+        ks_smooth_plan_create(&t->plan, t->context, ks_bench_steps(settings),
+                              settings->B > 0 ? settings->B : 1, settings->nx, settings->ny,
+                              &options);
+    if (status == KS_OK) return KS_EXIT_DONE;
+    if (status == KS_EINVAL)
+        return ks_fail(failure, KS_EXIT_USAGE, "%s has no method %s",
+                       smooth ? "smooth" : "filter", ks_method_name(method));
+    return ks_fail(failure, status == KS_ENOMEM ? KS_EXIT_RESOURCES : KS_EXIT_USAGE,
+                   "%s: method %s: %s", smooth ? "smooth" : "filter", ks_method_name(method),
+                   ks_strerror(status));
+}
+
+/* Pages are there before the clock starts. */
+static void *touched(size_t bytes, const char *what, ks_failure *failure)
+{
+    void *memory = failure->code ? NULL : ks_memory_raw(bytes, what, failure);
+    if (memory) memset(memory, 0, bytes);
+    return memory;
+}
+
+static ks_exit make_room(trial *t, const ks_bench_settings *settings, ks_precision precision,
+                         ks_failure *failure)
+{
+    const int64_t T = ks_bench_steps(settings), B = settings->B > 0 ? settings->B : 1;
+    const int64_t n = settings->nx;
+    const size_t number = precision == KS_F32 ? sizeof(float) : sizeof(double);
+    const size_t means = ks_size_product(ks_size_product((size_t)B, (size_t)T), (size_t)n * number);
+    const ks_outputs none = KS_OUTPUTS_INIT;
+    t->outputs = none;
+    t->work_bytes = ks_smooth_workspace_bytes(t->plan);
+    t->result_bytes = ks_size_sum(means, ks_size_product(means, (size_t)n));
+    t->work = touched(t->work_bytes, "the workspace", failure);
+    t->mean = touched(means, "the means", failure);
+    t->cov = touched(ks_size_product(means, (size_t)n), "the covariances", failure);
+    t->loglik = touched((size_t)B * sizeof *t->loglik, "the log-likelihood", failure);
+    const ks_out mean = {t->mean, n, n * T}, cov = {t->cov, n * n, n * n * T};
+    t->outputs.loglik = (ks_out){t->loglik, 0, 1};
+    if (settings->job == KS_BENCH_SMOOTH) {
+        t->outputs.smoothed_mean = mean;
+        t->outputs.smoothed_cov = cov;
+    } else {
+        t->outputs.filtered_mean = mean;
+        t->outputs.filtered_cov = cov;
+    }
+    return failure->code;
+}
+
+/* One run before those that count. */
+static ks_exit time_runs(const trial *t, const ks_bench_settings *settings,
+                         ks_bench_result *result, ks_info *info, ks_failure *failure)
+{
+    double samples[KS_BENCH_REPEATS];
+    for (int r = -1; r < settings->repeats; ++r) {
+        const double start = ks_seconds();
+        const ks_status status = ks_smooth_run(t->plan, &t->problem.model, t->problem.y,
+                                               &t->outputs, t->work, info);
+        const double seconds = ks_seconds() - start;
+        if (status != KS_OK)
+            return ks_fail(failure, KS_EXIT_NUMERICAL, "method %s, step %lld: %s",
+                           ks_method_name(info->method), (long long)info->step,
+                           ks_strerror(status));
+        if (r >= 0) samples[r] = seconds;
+    }
+    result->time = ks_bench_time_of(samples, settings->repeats);
+    return KS_EXIT_DONE;
+}
+
+/* Operations of the sequential method, which is the useful work of all of them. */
+static double counted_flops(const ks_bench_settings *settings, int64_t T)
+{
+    ks_unit_costs costs;
+    ks_count_result counted;
+    const ks_count_case what = {.method = settings->job == KS_BENCH_SMOOTH
+                                              ? KS_COUNT_SEQUENTIAL : KS_COUNT_SEQUENTIAL_FILTER,
+                                .T = T, .threads = 1, .loglik = 1, .threshold = 1};
+    if (settings->nx > 256 || settings->ny > 256 ||
+        ks_unit_costs_find(&costs, settings->nx, settings->ny) != KS_OK ||
+        ks_count_method(&counted, &costs, &what) != KS_OK)
+        return -1.0;
+    return (double)counted.work_flops;
+}
+
+ks_exit ks_bench_smooth(const ks_bench_settings *settings, ks_method method,
+                        const ks_scan_choice *scan, int threads, ks_precision precision,
+                        ks_bench_result *result, ks_failure *failure)
+{
+    trial t = {.context = NULL};
+    ks_info info = KS_INFO_INIT;
+    const int64_t B = settings->B > 0 ? settings->B : 1;
+    memset(result, 0, sizeof *result);
+    result->T = ks_bench_steps(settings);
+    if (make_plan(&t, settings, method, scan, threads, precision, failure) == KS_EXIT_DONE &&
+        ks_bench_problem_make(&t.problem, settings, precision, failure) == KS_EXIT_DONE &&
+        make_room(&t, settings, precision, failure) == KS_EXIT_DONE)
+        time_runs(&t, settings, result, &info, failure);
+    if (!failure->code) {
+        result->method = ks_method_name(ks_smooth_plan_method(t.plan));
+        ks_scan_text(ks_smooth_plan_method(t.plan), scan->algorithm, scan->threshold, result->scan);
+        result->precision = precision == KS_F32 ? "f32" : "f64";
+        result->threads = ks_context_threads(t.context);
+        result->flops = (double)B * counted_flops(settings, result->T);
+        result->bytes = (double)B * t.problem.bytes + (double)t.result_bytes;
+        result->workspace = (int64_t)t.work_bytes;
+        result->ordinary_steps = info.ordinary_steps;
+        result->array_steps = info.array_steps;
+    }
+    free(t.loglik);
+    free(t.cov);
+    free(t.mean);
+    free(t.work);
+    free(t.problem.memory);
+    ks_smooth_plan_destroy(t.plan);
+    ks_context_destroy(t.context);
+    return failure->code;
+}

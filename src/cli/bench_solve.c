@@ -1,0 +1,193 @@
+/* Timing the factorization and the solution of block-tridiagonal systems. The factor goes to
+ * memory of its own; the system stays. */
+#include <stdlib.h>
+#include <string.h>
+#include "kalscan/blocktri_refine.h"
+#include "bench.h"
+#include "memory.h"
+#include "random_system.h"
+#include "values.h"
+
+/* Different blocks that the system repeats: enough to be dull for no kernel, few enough to make. */
+enum { DIFFERENT = 8 };
+
+typedef struct trial {
+    int64_t N;
+    int n, nrhs;
+    bool refine;
+    ks_precision data, factor_precision;
+    ks_context *context;
+    ks_blocktri_plan *plan;
+    void *D, *L, *b, *x;          /* of the data's precision */
+    void *factor_D, *factor_L, *fill, *work;
+    double *scale;
+    size_t work_bytes;
+} trial;
+
+static ks_exit make_plan(trial *t, const ks_solver *solver, int threads, ks_failure *failure)
+{
+    ks_context_options resources = KS_CONTEXT_OPTIONS_INIT;
+    ks_blocktri_options options = KS_BLOCKTRI_OPTIONS_INIT;
+    resources.threads = threads;
+    if (ks_context_create(&t->context, &resources) != KS_OK)
+        return ks_fail(failure, KS_EXIT_RESOURCES,
+                       "out of memory: the system gives no more threads");
+    options.order = (ks_blocktri_order)solver->value;
+    options.precision = t->factor_precision;
+    options.threads = threads;
+    const ks_status status = ks_blocktri_plan_create(&t->plan, t->context, t->N, t->n, &options);
+    if (status == KS_OK) return KS_EXIT_DONE;
+    return ks_fail(failure, status == KS_ENOMEM ? KS_EXIT_RESOURCES : KS_EXIT_USAGE,
+                   "method %s: %s", solver->name, ks_strerror(status));
+}
+
+static void *touched(size_t bytes, ks_failure *failure)
+{
+    void *memory = failure->code ? NULL : ks_memory_raw(bytes, "the system", failure);
+    if (memory) memset(memory, 0, bytes);
+    return memory;
+}
+
+static ks_exit make_room(trial *t, ks_failure *failure)
+{
+    const size_t N = (size_t)t->N, n = (size_t)t->n, side = ks_size_product(N * n, (size_t)t->nrhs);
+    const size_t data = ks_precision_bytes(t->data), factor = ks_precision_bytes(t->factor_precision);
+    const size_t blocks = ks_size_product(N, n * n);
+    t->work_bytes = t->refine ? ks_blocktri_refine_workspace_bytes(t->plan, t->nrhs)
+                              : ks_blocktri_workspace_bytes(t->plan);
+    if (ks_memory_check(ks_size_product(2 * blocks, data + factor), "the system", failure))
+        return failure->code;
+    t->D = touched(blocks * data, failure);
+    t->L = touched(blocks * data, failure);
+    t->b = touched(side * data, failure);
+    t->x = touched(side * data, failure);
+    t->factor_D = touched(blocks * factor, failure);
+    t->factor_L = touched(blocks * factor, failure);
+    t->fill = touched(ks_blocktri_fill_bytes(t->plan) + 1, failure);
+    t->work = touched(t->work_bytes, failure);
+    if (t->refine) t->scale = touched(N * n * sizeof *t->scale, failure);
+    return failure->code;
+}
+
+static void store(ks_precision precision, void *array, int64_t at, const double *values,
+                  int64_t count)
+{
+    for (int64_t i = 0; i < count; ++i)
+        if (precision == KS_F32) ((float *)array)[at + i] = (float)values[i];
+        else ((double *)array)[at + i] = values[i];
+}
+
+static ks_exit fill_system(const trial *t, int64_t seed, ks_failure *failure)
+{
+    const int64_t n = t->n, block = n * n, side = n * t->nrhs;
+    const size_t each = (size_t)(2 * block + side) * sizeof(double);
+    double *made = ks_memory_raw(DIFFERENT * each + (size_t)(2 * block) * sizeof(double),
+                                 "the system", failure);
+    if (!made) return failure->code;
+    for (int64_t i = 0; i < t->N; ++i) {
+        double *D = made + i % DIFFERENT * (2 * block + side), *L = D + block, *b = L + block;
+        if (i < DIFFERENT)
+            ks_random_block(seed, i, t->n, t->nrhs, D, L, b,
+                            made + DIFFERENT * (2 * block + side));
+        store(t->data, t->D, i * block, D, block);
+        store(t->data, t->L, i * block, L, block);
+        store(t->data, t->b, i * side, b, side);
+    }
+    free(made);
+    return KS_EXIT_DONE;
+}
+
+static ks_exit time_runs(const trial *t, const ks_bench_settings *settings,
+                         ks_bench_result *result, ks_failure *failure)
+{
+    const int64_t block = (int64_t)t->n * t->n, side = (int64_t)t->n * t->nrhs;
+    const ks_blocktri_matrix matrix = {{t->D, block}, {t->L, block}};
+    const ks_blocktri_factor factor = {{t->factor_D, block}, {t->factor_L, block}, t->fill};
+    const ks_const_blocks b = {t->b, side}, x = {t->x, side};
+    const ks_blocks to = {t->x, side};
+    double all[KS_BENCH_REPEATS], factored[KS_BENCH_REPEATS], solved[KS_BENCH_REPEATS];
+    ks_blocktri_refine_report report = {0, 0.0};
+    for (int r = -1; r < settings->repeats; ++r) {
+        const double start = ks_seconds();
+        ks_status status =
+            t->refine ? ks_blocktri_refine_factorize(t->plan, &matrix, &factor, t->scale, t->work,
+                                                     NULL)
+                      : ks_blocktri_factorize(t->plan, &matrix, &factor, t->work, NULL);
+        const double middle = ks_seconds();
+        if (status == KS_OK)
+            status = t->refine ? ks_blocktri_refine_solve(t->plan, &matrix, &factor, t->scale,
+                                                          t->nrhs, b, to, NULL, t->work, &report)
+                               : ks_blocktri_solve(t->plan, &factor, t->nrhs, b, to, t->work);
+        const double end = ks_seconds();
+        if (status != KS_OK)
+            return ks_fail(failure, KS_EXIT_NUMERICAL, "method %s: %s", result->method,
+                           ks_strerror(status));
+        if (r < 0) continue;
+        all[r] = end - start;
+        factored[r] = middle - start;
+        solved[r] = end - middle;
+    }
+    result->time = ks_bench_time_of(all, settings->repeats);
+    result->factor = ks_bench_time_of(factored, settings->repeats);
+    result->solve = ks_bench_time_of(solved, settings->repeats);
+    result->relative_residual = report.residual;
+    if (t->refine) return KS_EXIT_DONE;
+    ks_blocktri_norms norms;
+    const ks_status status = ks_blocktri_residual(t->plan, &matrix, t->nrhs, x, b, &norms);
+    result->relative_residual = ks_relative_residual(&norms);
+    return status == KS_OK ? KS_EXIT_DONE
+                           : ks_fail(failure, KS_EXIT_NUMERICAL, "residual: %s",
+                                     ks_strerror(status));
+}
+
+/* Operations of block Cholesky in the sequential order, n^3 / 3 for a triangle, n^3 for a coupling
+ * and for half of its square, 6 n^2 for a right-hand side, less what lies between N and N - 1
+ * couplings; bytes of the matrix read and the factor written once, the factor read twice. */
+static void count_work(const trial *t, ks_bench_result *result)
+{
+    const double N = (double)t->N, n = (double)t->n, couplings = N - 1.0, nrhs = (double)t->nrhs;
+    const double data = (double)ks_precision_bytes(t->data);
+    const double factor = (double)ks_precision_bytes(t->factor_precision);
+    const double triangles = 0.5 * n * (n + 1.0);
+    const double numbers = N * triangles + couplings * n * n;
+    result->factor_flops = N * n * n * n / 3.0 + couplings * 2.0 * n * n * n;
+    result->solve_flops = nrhs * (2.0 * N + 4.0 * couplings) * n * n;
+    result->factor_bytes = numbers * (data + factor);
+    result->solve_bytes = 2.0 * numbers * factor + 2.0 * N * n * nrhs * data;
+    result->flops = result->factor_flops + result->solve_flops;
+    result->bytes = result->factor_bytes + result->solve_bytes;
+}
+
+static void release(trial *t)
+{
+    void *const arrays[] = {t->D, t->L, t->b, t->x, t->factor_D, t->factor_L, t->fill, t->work,
+                            t->scale};
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; ++i) free(arrays[i]);
+    ks_blocktri_plan_destroy(t->plan);
+    ks_context_destroy(t->context);
+}
+
+ks_exit ks_bench_solve(const ks_bench_settings *settings, const ks_solver *solver, int threads,
+                       int precision, ks_bench_result *result, ks_failure *failure)
+{
+    static const char *const names[] = {"f64", "f32", "mixed"};
+    trial t = {.n = settings->n, .nrhs = settings->nrhs, .refine = precision == 2,
+               .data = precision == 1 ? KS_F32 : KS_F64,
+               .factor_precision = precision == 0 ? KS_F64 : KS_F32};
+    t.N = settings->N > 0 ? settings->N : (262144 + t.n - 1) / t.n;
+    memset(result, 0, sizeof *result);
+    if (make_plan(&t, solver, threads, failure) == KS_EXIT_DONE) {
+        result->method = ks_blocktri_order_name(ks_blocktri_plan_order(t.plan));
+        strcpy(result->scan, "none");
+        result->precision = names[precision];
+        result->threads = ks_context_threads(t.context);
+        result->T = t.N;
+        if (make_room(&t, failure) == KS_EXIT_DONE &&
+            fill_system(&t, settings->seed, failure) == KS_EXIT_DONE)
+            time_runs(&t, settings, result, failure);
+        count_work(&t, result);
+        result->workspace = (int64_t)t.work_bytes;
+    }
+    release(&t);
+    return failure->code;
+}

@@ -1,0 +1,261 @@
+/* `kalscan bench`: options, and the list of what is timed. */
+#include <stdio.h>
+#include <string.h>
+#include "bench.h"
+#include "command.h"
+#include "help.h"
+#include "options.h"
+
+enum {
+    NX = 1, NY, STEPS, SERIES, BLOCKS, ORDER, NRHS, METHOD, SCAN, THREADS, PRECISION, REPEATS,
+    VARYING, FRESH, MISSING, SEED, MACHINE, JSON, QUIET, HELP, VERSION
+};
+
+static const ks_option options[] = {
+    {NX, "nx", "N", "states, default 4", 0},
+    {NY, "ny", "N", "observed entries, default half of nx", 0},
+    {STEPS, "T", "N", "steps, default by size: covariances of 64 MiB, at most 1e5", 0},
+    {SERIES, "batch", "N", "so many series in one call", 0},
+    {VARYING, "varying", NULL, "F, Q, H and R for each step", 0},
+    {FRESH, "fresh", NULL, "F for each step, always the same: nothing is remembered", 0},
+    {MISSING, "missing", "FRACTION", "of the entries, default 0", 0},
+    {ORDER, "n", "N", "solve: rows of a block, default 16", 0},
+    {BLOCKS, "N", "N", "solve: blocks, default 262144 / n", 0},
+    {NRHS, "nrhs", "N", "solve: right-hand sides, default 1", 0},
+    {METHOD, "method", "LIST", "default auto", 0},
+    {SCAN, "scan", "LIST", "of scan methods, default ladner-fischer; all", 0},
+    {THREADS, "threads", "LIST", "default 1; 0: all", 0},
+    {PRECISION, "precision", "LIST", "f64 (default), f32; solve also mixed", 0},
+    {REPEATS, "repeats", "N", "timed runs, after one that is not; default 9", 0},
+    {MACHINE, "machine", NULL, "first what the machine does: matrix product and triad", 0},
+    {SEED, "seed", "N", "of the random model or system, default 1", 0},
+    {JSON, "json", NULL, "a list of JSON objects", 0},
+    {QUIET, "quiet", NULL, "no table", 0},
+    {HELP, "help", NULL, "this text", 'h'},
+    {VERSION, "version", NULL, "the version", 0},
+    {0}};
+
+static void print_help(void)
+{
+    printf("usage: kalscan bench smooth|filter|solve [options]\n\n"
+           "Times the computation in memory, without files: means, covariances and the\n"
+           "log-likelihood of a random model, or factor and solution of a random system.\n\n"
+           "Options\n");
+    ks_options_print(options);
+    printf("Numbers may be written like 1e6.\n\n"
+           "GFLOP/s: operations that the sequential method needs, as `kalscan count` counts them,\n"
+           "by the time that was taken. GB/s: what has to be read and written at least, likewise.\n"
+           "Where F, Q, H and R are constant, a method may remember covariance steps that repeat.\n");
+    ks_help_exit_codes();
+}
+
+/* Each part of a comma-separated list in turn. */
+static ks_exit for_each(const char *option, const char *text,
+                        ks_exit (*take)(ks_bench_settings *, const char *, ks_failure *),
+                        ks_bench_settings *settings, ks_failure *failure)
+{
+    char part[64];
+    for (;;) {
+        const size_t length = strcspn(text, ",");
+        if (length == 0 || length >= sizeof part)
+            return ks_fail(failure, KS_EXIT_USAGE, "%s: '%.100s' is not a list of names", option,
+                           text);
+        snprintf(part, sizeof part, "%.*s", (int)length, text);
+        if (take(settings, part, failure)) return failure->code;
+        if (text[length] == '\0') return KS_EXIT_DONE;
+        text += length + 1;
+    }
+}
+
+static ks_exit take_method(ks_bench_settings *s, const char *name, ks_failure *failure)
+{
+    const char *names[KS_BENCH_LIST + 1] = {NULL};
+    int index = 0, count = 0;
+    const bool solve = s->job == KS_BENCH_SOLVE;
+    const int known = solve ? ks_solver_count : KS_METHODS;
+    for (int i = 0; i < known && count < KS_BENCH_LIST; ++i) {
+        if (solve && !ks_solvers[i].cholesky) continue;
+        names[count++] = solve ? ks_solvers[i].name : ks_method_name((ks_method)i);
+    }
+    if (ks_parse_word("--method", name, names, NULL, &index, failure)) return failure->code;
+    if (s->methods >= (solve ? (int)KS_BENCH_LIST : KS_METHODS))
+        return ks_fail(failure, KS_EXIT_USAGE, "--method: too many");
+    if (!solve) s->method[s->methods++] = (ks_method)index;
+    for (int i = 0; solve && i < ks_solver_count; ++i)
+        if (strcmp(ks_solvers[i].name, names[index]) == 0) s->solver[s->methods++] = &ks_solvers[i];
+    return KS_EXIT_DONE;
+}
+
+static ks_exit take_precision(ks_bench_settings *s, const char *name, ks_failure *failure)
+{
+    static const char *const names[] = {"f64", "f32", "mixed", NULL};
+    int index = 0;
+    if (ks_parse_word("--precision", name, names, NULL, &index, failure)) return failure->code;
+    if (index == 2 && s->job != KS_BENCH_SOLVE)
+        return ks_fail(failure, KS_EXIT_USAGE, "--precision: mixed goes with bench solve");
+    if (s->precisions == KS_BENCH_LIST)
+        return ks_fail(failure, KS_EXIT_USAGE, "--precision: too many");
+    s->precision[s->precisions++] = index;
+    return KS_EXIT_DONE;
+}
+
+static ks_exit read_scans(ks_bench_settings *s, const char *text, ks_failure *failure)
+{
+    static ks_count_settings list;
+    list.scans = 0;
+    if (ks_read_scan_choices(&list, text, failure)) return failure->code;
+    memcpy(s->scan, list.scan, sizeof s->scan);
+    s->scans = list.scans;
+    return KS_EXIT_DONE;
+}
+
+static ks_exit read_small(const char *option, const char *text, int low, int high, int *value,
+                          ks_failure *failure)
+{
+    int64_t number = 0;
+    if (ks_parse_integer(option, text, low, high, &number, failure) == KS_EXIT_DONE)
+        *value = (int)number;
+    return failure->code;
+}
+
+/* The reader of lists knows numbers from 1; 0 alone stands for all threads. */
+static ks_exit read_threads(ks_bench_settings *s, const char *text, ks_failure *failure)
+{
+    s->thread_counts = 0;
+    if (strcmp(text, "0") != 0)
+        return ks_read_counts("--threads", text, 4096, KS_BENCH_LIST, s->threads,
+                              &s->thread_counts, failure);
+    s->threads[s->thread_counts++] = 0;
+    return KS_EXIT_DONE;
+}
+
+static ks_exit read_option(ks_bench_settings *s, int id, const char *value, ks_failure *failure)
+{
+    const int64_t most = (int64_t)1 << 40;
+    switch (id) {
+    case NX: return read_small("--nx", value, 1, 4096, &s->nx, failure);
+    case NY: return read_small("--ny", value, 1, 4096, &s->ny, failure);
+    case STEPS: return ks_parse_integer("--T", value, 1, most, &s->T, failure);
+    case SERIES: return ks_parse_integer("--batch", value, 1, most, &s->B, failure);
+    case BLOCKS: return ks_parse_integer("--N", value, 1, most, &s->N, failure);
+    case ORDER: return read_small("--n", value, 1, 4096, &s->n, failure);
+    case NRHS: return read_small("--nrhs", value, 1, 4096, &s->nrhs, failure);
+    case METHOD: return for_each("--method", value, take_method, s, failure);
+    case SCAN: return read_scans(s, value, failure);
+    case THREADS: return read_threads(s, value, failure);
+    case PRECISION: return for_each("--precision", value, take_precision, s, failure);
+    case REPEATS:
+        return read_small("--repeats", value, 1, KS_BENCH_REPEATS - 1, &s->repeats, failure);
+    case VARYING: s->model = KS_BENCH_VARYING; break;
+    case FRESH:
+        if (s->model == KS_BENCH_CONSTANT) s->model = KS_BENCH_FRESH;
+        break;
+    case MISSING: return ks_parse_number("--missing", value, 0.0, 1.0, &s->missing, failure);
+    case SEED: return ks_parse_integer("--seed", value, 0, (int64_t)1 << 52, &s->seed, failure);
+    case MACHINE: s->machine = true; break;
+    case JSON: s->json = true; break;
+    default: s->quiet = true; break;
+    }
+    return KS_EXIT_DONE;
+}
+
+static ks_exit complete(ks_bench_settings *s, unsigned given, ks_failure *failure)
+{
+    static const int of_solve[] = {BLOCKS, ORDER, NRHS};
+    static const int of_models[] = {NX, NY, STEPS, SERIES, SCAN, VARYING, FRESH, MISSING};
+    const bool solve = s->job == KS_BENCH_SOLVE;
+    const int *others = solve ? of_models : of_solve;
+    const size_t count = solve ? sizeof of_models / sizeof *of_models
+                               : sizeof of_solve / sizeof *of_solve;
+    for (size_t i = 0; i < count; ++i)
+        if (given >> others[i] & 1u)
+            return ks_fail(failure, KS_EXIT_USAGE,
+                           "bench solve takes --n, --N and --nrhs; bench smooth and filter take "
+                           "--nx, --ny, --T, --batch, --scan, --varying, --fresh and --missing");
+    if (s->ny == 0) s->ny = s->nx > 1 ? s->nx / 2 : 1;
+    if (s->scans == 0 && read_scans(s, "ladner-fischer", failure)) return failure->code;
+    if (s->thread_counts == 0) s->threads[s->thread_counts++] = 1;
+    if (s->precisions == 0) s->precision[s->precisions++] = 0;
+    if (s->methods == 0) return take_method(s, "auto", failure);
+    return KS_EXIT_DONE;
+}
+
+static bool has_scan(ks_method method)
+{
+    return method == KS_METHOD_SCAN || method == KS_METHOD_SCAN_RTS ||
+           method == KS_METHOD_SCAN_TWO_FILTER;
+}
+
+/* All methods and scans on so many threads, in one precision. */
+static ks_exit run_one(const ks_bench_settings *s, int threads, int precision, ks_failure *failure)
+{
+    static const char *const names[] = {"f64", "f32", "f32"};
+    ks_bench_machine machine;
+    if (s->machine) {
+        if (ks_bench_measure(&machine, threads > 0 ? threads : 1, precision > 0, s->repeats,
+                             failure))
+            return failure->code;
+        ks_bench_show_machine(s, &machine, threads > 0 ? threads : 1, names[precision]);
+    }
+    for (int m = 0; m < s->methods; ++m) {
+        const bool scans = s->job != KS_BENCH_SOLVE && has_scan(s->method[m]);
+        for (int c = 0; c < (scans ? s->scans : 1); ++c) {
+            ks_bench_result result;
+            if (s->job == KS_BENCH_SOLVE)
+                ks_bench_solve(s, s->solver[m], threads, precision, &result, failure);
+            else
+                ks_bench_smooth(s, s->method[m], &s->scan[c], threads,
+                                precision ? KS_F32 : KS_F64, &result, failure);
+            if (failure->code) return failure->code;
+            result.machine = s->machine ? &machine : NULL;
+            ks_bench_show(s, &result);
+        }
+    }
+    return KS_EXIT_DONE;
+}
+
+static ks_exit run(const ks_bench_settings *s, ks_failure *failure)
+{
+    ks_bench_begin(s);
+    for (int t = 0; t < s->thread_counts && !failure->code; ++t)
+        for (int p = 0; p < s->precisions && !failure->code; ++p)
+            run_one(s, (int)s->threads[t], s->precision[p], failure);
+    ks_bench_end(s);
+    return failure->code;
+}
+
+ks_exit ks_command_bench(const ks_call *call, ks_failure *failure)
+{
+    static const char *const jobs[] = {"smooth", "filter", "solve", NULL};
+    ks_call rest = *call;
+    ks_bench_settings settings = {.nx = 4, .n = 16, .nrhs = 1, .seed = 1, .repeats = 9};
+    unsigned given = 0;
+    const char *value;
+    int id, job = -1;
+    /* The job decides what other options mean, so it comes first. */
+    if (rest.argc > 0 && rest.argv[0][0] != '-') {
+        if (ks_parse_word("bench", rest.argv[0], jobs, NULL, &job, failure)) return failure->code;
+        settings.job = (ks_bench_job)job;
+        ++rest.argv;
+        --rest.argc;
+    }
+    ks_option_reader reader = {.argc = rest.argc, .argv = rest.argv, .command = "kalscan bench",
+                               .tables = {options}};
+    while ((id = ks_options_next(&reader, &value, failure)) != KS_OPTION_END) {
+        if (id == KS_OPTION_ERROR) return failure->code;
+        if (id == HELP || id == VERSION) {
+            if (id == HELP) print_help();
+            else ks_print_version();
+            return KS_EXIT_DONE;
+        }
+        if (job < 0 || id == KS_OPTION_WORD)
+            return ks_fail(failure, KS_EXIT_USAGE,
+                           "usage: kalscan bench smooth|filter|solve [options], see --help");
+        given |= 1u << id;
+        if (read_option(&settings, id, value, failure)) return failure->code;
+    }
+    if (job < 0)
+        return ks_fail(failure, KS_EXIT_USAGE,
+                       "usage: kalscan bench smooth|filter|solve [options], see --help");
+    return complete(&settings, given, failure) ? failure->code : run(&settings, failure);
+}

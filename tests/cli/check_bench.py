@@ -1,0 +1,92 @@
+"""The list that `kalscan bench --json` prints: its members, that they fit each other, and that every
+combination of what was asked for is there. No time is judged. usage: check_bench.py KALSCAN"""
+import json
+import math
+import subprocess
+import sys
+
+COMMON = {"job", "method", "scan", "backend", "precision", "threads", "repeats", "median_ns", "min_ns",
+          "max_ns"}
+
+
+def bench(*arguments):
+    done = subprocess.run([sys.argv[1], "bench", *arguments, "--json", "--repeats", "3"], check=True,
+                          capture_output=True, text=True)
+    items = json.loads(done.stdout)
+    for item in items:
+        assert COMMON <= item.keys(), item.keys()
+        assert item["repeats"] == 3 and item["backend"] == "cpu"
+        assert 0 < item["min_ns"] <= item["median_ns"] <= item["max_ns"]
+    return items
+
+
+def near(a, b):
+    return math.isclose(a, b, rel_tol=1e-12)
+
+
+def models():
+    for job, methods in (("smooth", ["sequential", "scan-rts"]), ("filter", ["sequential", "scan"])):
+        items = bench(job, "--T", "60", "--nx", "3", "--ny", "2", "--method", ",".join(methods),
+                      "--scan", "chunked,ladner-fischer", "--precision", "f64,f32", "--threads", "1,2",
+                      "--varying", "--missing", "0.1")
+        found = [(i["method"], i["scan"], i["precision"]) for i in items]
+        expected = [(m, s, p) for p in ("f64", "f32") for m, s in
+                    [(methods[0], "none"), (methods[1], "chunked"), (methods[1], "ladner-fischer")]]
+        assert found == 2 * expected, found
+        for item in items:
+            assert (item["T"], item["nx"], item["ny"], item["B"]) == (60, 3, 2, 1)
+            assert near(item["ns_per_step"], item["median_ns"] / 60)
+            assert near(item["gflops"], item["flops_per_step"] * 60 / item["median_ns"])
+            number = 8 if item["precision"] == "f64" else 4
+            # y, F, Q, H, R in, mean and covariance out
+            assert near(item["bytes_per_step"], number * (2 + 9 + 9 + 6 + 4 + 3 + 9))
+        assert len({item["flops_per_step"] for item in items}) == 1
+
+
+def batch():
+    one, many = (bench("filter", "--T", "50", "--batch", b)[0] for b in ("1", "5"))
+    assert many["B"] == 5 and near(many["flops_per_step"], one["flops_per_step"])
+    assert near(many["ns_per_step"], many["median_ns"] / 250)
+    constant = bench("filter", "--T", "50")[0]
+    fresh = bench("filter", "--T", "50", "--fresh")[0]
+    assert near(fresh["bytes_per_step"] - constant["bytes_per_step"], 8 * 16)
+    assert [i["model"] for i in (constant, fresh)] == ["constant", "fresh"]
+
+
+def solve():
+    orders = ["sequential", "twisted", "partition", "nested-dissection", "recursive-schur"]
+    items = bench("solve", "--n", "5", "--N", "30", "--nrhs", "2", "--method", ",".join(orders),
+                  "--precision", "f64,f32,mixed", "--machine")
+    machine = [i for i in items if i["job"] == "machine"]
+    assert [i["method"] for i in machine] == 3 * ["gemm", "triad"]
+    items = [i for i in items if i["job"] == "solve"]
+    assert [(i["precision"], i["method"]) for i in items] == [
+        (p, o) for p in ("f64", "f32", "mixed") for o in orders]
+    for number, item in enumerate(items):
+        assert (item["N"], item["n"], item["nrhs"]) == (30, 5, 2)
+        factor, back = item["factor"], item["solve"]
+        assert near(item["factor_ms"], factor["median_ns"] * 1e-6)
+        assert near(item["solve_ms"], back["median_ns"] * 1e-6)
+        assert item["max_ns"] >= factor["min_ns"] + back["min_ns"]
+        assert near(factor["flops"], 30 * 125 / 3 + 29 * 2 * 125)
+        assert near(back["flops"], 2 * (2 * 30 + 4 * 29) * 25)
+        blocks = 30 * 15 + 29 * 25
+        bytes_of = {"f64": (8, 8), "f32": (4, 4), "mixed": (8, 4)}[item["precision"]]
+        assert near(factor["bytes"], blocks * sum(bytes_of))
+        assert near(back["bytes"], 2 * blocks * bytes_of[1] + 2 * 30 * 5 * 2 * bytes_of[0])
+        gemm, triad = machine[number // 5 * 2], machine[number // 5 * 2 + 1]
+        assert near(factor["fraction_of_dgemm"], factor["gflops"] / gemm["gflops"])
+        assert near(back["fraction_of_triad"], back["gbytes_per_s"] / triad["gbytes_per_s"])
+        assert item["relative_residual"] < (1e-6 if item["precision"] == "f32" else 1e-15)
+
+
+def defaults():
+    item = bench("solve", "--n", "100", "--precision", "f32")[0]
+    assert item["N"] == 2622
+    assert bench("smooth", "--nx", "48", "--method", "sequential")[0]["T"] == 2**23 // 48**2
+    assert bench("smooth", "--nx", "2")[0]["T"] == 100000
+
+
+for check in (models, batch, solve, defaults):
+    check()
+    print("ok", check.__name__)
