@@ -1,6 +1,7 @@
 /* dispatch.c -- which kernel table serves a precision and tier on this processor. */
 #include "kernels.h"
 #include "cpu.h"
+#include "two_ended.h"
 
 const ks_kernels *ks_kernels_of(ks_precision precision, ks_tier tier)
 {
@@ -12,4 +13,13 @@ const ks_kernels *ks_kernels_of(ks_precision precision, ks_tier tier)
 #endif
     if (tier == KS_TIER_AVX2) return NULL;
     return wide ? &ks_kernels_baseline_f64 : &ks_kernels_baseline_f32;
+}
+
+const ks_two_ended_kernels *ks_two_ended_kernels_of(const ks_kernels *kernels)
+{
+#if defined(__x86_64__)
+    if (kernels == &ks_kernels_avx2_f64) return &ks_ends_avx2_f64;
+    if (kernels == &ks_kernels_avx2_f32) return &ks_ends_avx2_f32;
+#endif
+    return kernels == &ks_kernels_baseline_f64 ? &ks_ends_baseline_f64 : &ks_ends_baseline_f32;
 }

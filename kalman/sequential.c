@@ -63,10 +63,8 @@ static ks_state state_of(const worker_memory *m)
     return state;
 }
 
-/** Filter steps k0 .. k1 - 1 block by block. */
-static int filter_blocks(ks_run *run, const ks_series *s, int64_t k0, int64_t k1,
-                         ks_state *state, const ks_forward_sinks *to, void *scratch,
-                         ks_tally *tally)
+int ks_filter_blocks(ks_run *run, const ks_series *s, int64_t k0, int64_t k1, ks_state *state,
+                     const ks_forward_sinks *to, void *scratch, ks_tally *tally)
 {
     for (int64_t k = k0; k < k1; k += KS_BLOCK) {
         const int64_t end = k1 - k < KS_BLOCK ? k1 : k + KS_BLOCK;
@@ -76,9 +74,9 @@ static int filter_blocks(ks_run *run, const ks_series *s, int64_t k0, int64_t k1
     return 0;
 }
 
-static int smooth_blocks(ks_run *run, const ks_series *s, int64_t k0, int64_t k1,
-                         ks_state *state, const ks_forward_sinks *kept,
-                         const ks_backward_sinks *to, void *scratch, ks_tally *tally)
+int ks_smooth_blocks(ks_run *run, const ks_series *s, int64_t k0, int64_t k1, ks_state *state,
+                     const ks_forward_sinks *kept, const ks_backward_sinks *to, void *scratch,
+                     ks_tally *tally)
 {
     for (int64_t end = k1; end > k0; end -= KS_BLOCK) {
         const int64_t k = end - k0 < KS_BLOCK ? k0 : end - KS_BLOCK;
@@ -96,8 +94,8 @@ static int smooth_in_place(ks_run *run, const ks_series *s, ks_state *state,
     to->kept_C = back->smoothed_cov;
     to->form = m->form;
     to->form_first = 0;
-    if (filter_blocks(run, s, 0, s->steps, state, to, m->scratch, tally)) return -1;
-    return smooth_blocks(run, s, 0, s->steps, state, to, back, m->scratch, tally);
+    if (ks_filter_blocks(run, s, 0, s->steps, state, to, m->scratch, tally)) return -1;
+    return ks_smooth_blocks(run, s, 0, s->steps, state, to, back, m->scratch, tally);
 }
 
 static void keep_checkpoint(const ks_smooth_plan *plan, const worker_memory *m, int64_t segment,
@@ -126,7 +124,7 @@ static int smooth_by_checkpoints(ks_run *run, const ks_series *s, ks_state *stat
     for (int64_t i = 0; i < segments; ++i) {
         const int64_t end = (i + 1) * L < s->steps ? (i + 1) * L : s->steps;
         keep_checkpoint(plan, m, i, state, 0);
-        if (filter_blocks(run, s, i * L, end, state, to, m->scratch, tally)) return -1;
+        if (ks_filter_blocks(run, s, i * L, end, state, to, m->scratch, tally)) return -1;
     }
     /* The smoothed state is carried in the slot of checkpoints that are no longer needed: each
      * segment's own is read before the state of the segment after it is put back. */
@@ -140,12 +138,27 @@ static int smooth_by_checkpoints(ks_run *run, const ks_series *s, ks_state *stat
         kept.form_first = i * L;
         if (i + 1 < segments) keep_checkpoint(plan, m, i + 1, state, 0);
         keep_checkpoint(plan, m, i, state, 1);
-        if (filter_blocks(run, s, i * L, end, state, &kept, m->scratch, &again)) return -1;
+        if (ks_filter_blocks(run, s, i * L, end, state, &kept, m->scratch, &again)) return -1;
         if (i + 1 < segments) keep_checkpoint(plan, m, i + 1, state, 1);
-        if (smooth_blocks(run, s, i * L, end, state, &kept, back, m->scratch, tally))
+        if (ks_smooth_blocks(run, s, i * L, end, state, &kept, back, m->scratch, tally))
             return -1;
     }
     return 0;
+}
+
+void ks_smooth_start(ks_run *run, int64_t b, const ks_series *s, ks_state *state, void *scratch,
+                     ks_tally *tally)
+{
+    const ks_smooth_plan *plan = run->plan;
+    const ks_sink lag_one = ks_sink_of(run, run->outputs->lag_one_cov, b);
+    if (!s->prior_x1 &&
+        ks_makes_any(plan, KS_OUT_LAG_ONE_COV | KS_OUT_PRIOR_MEAN | KS_OUT_PRIOR_COV))
+        plan->kernels->smooth_prior(s, state, lag_one,
+                                    ks_sink_of(run, run->outputs->prior_mean, b),
+                                    ks_sink_of(run, run->outputs->prior_cov, b), scratch, tally);
+    else if (lag_one.base)
+        memset(lag_one.base, 0,
+               (size_t)plan->nx * (size_t)plan->nx * plan->kernels->number_bytes);
 }
 
 static int run_series(ks_run *run, int64_t b, const worker_memory *m, ks_tally *tally)
@@ -158,7 +171,7 @@ static int run_series(ks_run *run, int64_t b, const worker_memory *m, ks_tally *
     ks_series_of(run, b, &series);
     plan->kernels->start(&series, &state, m->scratch);
     if (!smooths(plan)) {
-        if (filter_blocks(run, &series, 0, plan->T, &state, &to, m->scratch, tally))
+        if (ks_filter_blocks(run, &series, 0, plan->T, &state, &to, m->scratch, tally))
             return -1;
     } else {
         const int rc =
@@ -166,15 +179,7 @@ static int run_series(ks_run *run, int64_t b, const worker_memory *m, ks_tally *
                 ? smooth_in_place(run, &series, &state, &to, &back, m, tally)
                 : smooth_by_checkpoints(run, &series, &state, &to, &back, m, tally);
         if (rc) return -1;
-        if (!series.prior_x1 &&
-            ks_makes_any(plan, KS_OUT_LAG_ONE_COV | KS_OUT_PRIOR_MEAN | KS_OUT_PRIOR_COV))
-            plan->kernels->smooth_prior(&series, &state, back.lag_one_cov,
-                                        ks_sink_of(run, run->outputs->prior_mean, b),
-                                        ks_sink_of(run, run->outputs->prior_cov, b), m->scratch,
-                                        tally);
-        else if (back.lag_one_cov.base)
-            memset(back.lag_one_cov.base, 0,
-                   (size_t)plan->nx * (size_t)plan->nx * plan->kernels->number_bytes);
+        ks_smooth_start(run, b, &series, &state, m->scratch, tally);
     }
     ks_write_loglik(run, b, ks_evidence_loglik(&tally->evidence));
     return 0;

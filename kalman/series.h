@@ -61,18 +61,25 @@ static inline ks_evidence ks_evidence_start(void)
     return none;
 }
 
-static inline void ks_gather_pivot(ks_evidence *e, double pivot, double quadratic)
+/** A factor of the determinant and a part of the quadratic form. */
+static inline void ks_gather_factor(ks_evidence *e, double pivot, double quadratic)
 {
     /* Rounded before it is added: a product fused into one sum and not into another would make
      * the sum depend on what else is asked for. */
     const volatile double rounded = quadratic;
     e->quadratic += rounded;
     e->product *= pivot;
-    e->entries += 1;
     if (!(e->product > 1e-120 && e->product < 1e120)) {
         e->logs += log(e->product);
         e->product = 1;
     }
+}
+
+/** The same of one more entry. */
+static inline void ks_gather_pivot(ks_evidence *e, double pivot, double quadratic)
+{
+    e->entries += 1;
+    ks_gather_factor(e, pivot, quadratic);
 }
 
 static inline double ks_evidence_loglik(const ks_evidence *e)

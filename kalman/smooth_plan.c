@@ -7,6 +7,10 @@
 #define SMOOTHED                                                                            \
     (KS_OUT_SMOOTHED_MEAN | KS_OUT_SMOOTHED_COV | KS_OUT_SMOOTHED_VAR | KS_OUT_LAG_ONE_COV | \
      KS_OUT_PRIOR_MEAN | KS_OUT_PRIOR_COV)
+/* Outputs of a step that depend on the observations up to it alone: a method that starts from both
+ * ends does not make them. */
+#define FILTERED                                                                            \
+    (EVERY_OUTPUT & ~(unsigned)(SMOOTHED | KS_OUT_LOGLIK))
 #define EVERY_OUTPUT ((1u << 17) - 1)
 
 static int valid_options(const ks_smooth_options *o)
@@ -31,6 +35,8 @@ static ks_method choose(const ks_smooth_options *o)
         /* On a CPU the scans do several times the work of the sequential method and cannot make
          * it up with the cores of one machine; sequential takes every model, too. */
         return KS_METHOD_SEQUENTIAL;
+    case KS_METHOD_TWO_ENDED:
+        return o->job == KS_JOB_SMOOTH && !(o->outputs & FILTERED) ? o->method : KS_METHOD_AUTO;
     case KS_METHOD_SCAN: return o->job == KS_JOB_FILTER ? o->method : KS_METHOD_AUTO;
     case KS_METHOD_SCAN_RTS:
     case KS_METHOD_SCAN_TWO_FILTER:
@@ -55,8 +61,7 @@ ks_status ks_smooth_plan_create(ks_smooth_plan **out, ks_context *context, int64
     if (!out) return KS_EINVAL;
     *out = NULL;
     if (T < 1 || B < 1 || nx < 1 || ny < 1 || !valid_options(o)) return KS_EINVAL;
-    if (o->method == KS_METHOD_TWO_ENDED || o->method == KS_METHOD_BLOCKTRI)
-        return KS_EUNAVAILABLE;
+    if (o->method == KS_METHOD_BLOCKTRI) return KS_EUNAVAILABLE;
     const ks_method method = choose(o);
     if (method == KS_METHOD_AUTO) return KS_EINVAL;
     if (!addressable(T, B, nx, ny)) return KS_ENOMEM;
@@ -82,6 +87,9 @@ ks_status ks_smooth_plan_create(ks_smooth_plan **out, ks_context *context, int64
     if (method == KS_METHOD_SEQUENTIAL) {
         plan->workers = ks_workers(context, o->threads, B);
         plan->workspace = ks_sequential_workspace(plan);
+    } else if (method == KS_METHOD_TWO_ENDED) {
+        plan->workers = ks_workers(context, o->threads, 2 * B);
+        plan->workspace = ks_two_ended_workspace(plan);
     } else {
         plan->workers = ks_workers(context, o->threads, T);
         status = ks_scan_plans(plan);

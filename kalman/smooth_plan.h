@@ -66,6 +66,18 @@ static inline int ks_makes_any(const ks_smooth_plan *plan, unsigned outputs)
     return (plan->options.outputs & outputs) != 0;
 }
 
+/** Filter steps k0 .. k1 - 1, smooth steps k1 - 1 .. k0, block by block between calls of the
+ *  progress function. Return 0, or -1 with the fault in the tally or the run canceled. */
+int ks_filter_blocks(ks_run *run, const ks_series *s, int64_t k0, int64_t k1, ks_state *state,
+                     const ks_forward_sinks *to, void *scratch, ks_tally *tally);
+int ks_smooth_blocks(ks_run *run, const ks_series *s, int64_t k0, int64_t k1, ks_state *state,
+                     const ks_forward_sinks *kept, const ks_backward_sinks *to, void *scratch,
+                     ks_tally *tally);
+
+/** From the smoothed `state` of step 0 of series b to what the plan puts out of the prior. */
+void ks_smooth_start(ks_run *run, int64_t b, const ks_series *s, ks_state *state, void *scratch,
+                     ks_tally *tally);
+
 /** A mean and a square matrix in the plan's precision, `count` of each. */
 typedef struct ks_estimates { void *mean, *cov; } ks_estimates;
 ks_estimates ks_carve_estimates(ks_carver *carver, const ks_smooth_plan *plan, int64_t count);
@@ -76,6 +88,8 @@ ks_sink ks_cov_sink(const ks_smooth_plan *plan, ks_estimates estimates, int64_t 
 size_t ks_sequential_workspace(const ks_smooth_plan *plan);
 void ks_sequential_run(ks_run *run, void *work);
 ks_status ks_scan_plans(ks_smooth_plan *plan);
+size_t ks_two_ended_workspace(const ks_smooth_plan *plan);
+void ks_two_ended_run(ks_run *run, void *work);
 size_t ks_scan_method_workspace(const ks_smooth_plan *plan);
 void ks_scan_method_run(ks_run *run, void *work);
 

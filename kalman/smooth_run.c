@@ -89,6 +89,7 @@ void ks_run_add(ks_run *run, int64_t series, const ks_tally *tally)
     info->suggestion = KS_METHOD_AUTO;
     switch (tally->bad_array) {
     case KS_ARRAY_Y: info->status = KS_EMODEL; break;
+    case KS_ARRAY_R:
     case KS_ARRAY_ELEMENT_COV:
         info->status = KS_EREFUSED;
         info->suggestion = KS_METHOD_SEQUENTIAL;
@@ -137,6 +138,8 @@ ks_status ks_smooth_run(const ks_smooth_plan *plan, const ks_model *model, ks_vi
     void *rest = (char *)work + zeros;
     if (plan->method == KS_METHOD_SEQUENTIAL)
         ks_sequential_run(&run, rest);
+    else if (plan->method == KS_METHOD_TWO_ENDED)
+        ks_two_ended_run(&run, rest);
     else
         ks_scan_method_run(&run, rest);
     if (run.info->status == KS_OK && atomic_load(&run.canceled)) run.info->status = KS_ECANCELED;

@@ -49,12 +49,11 @@ KS_HD_COLD int KS_T(ks_pivoted_factor)(int n, const KS_NUM *A, KS_NUM *S, KS_NUM
     return rank;
 }
 
-/** The same for a covariance of the caller's, which may be no covariance at all: where a diagonal
- *  entry is NaN or clearly negative, S is NaN, and so is everything that is made of it. */
-KS_HD_COLD void KS_T(ks_covariance_factor)(int n, const KS_NUM *A, KS_NUM *S, KS_NUM *W)
+/** S is a square root of A, which may be no covariance at all: where a diagonal entry of A is NaN or
+ *  clearly negative, S becomes NaN, and so does everything that is made of it. */
+KS_HD void KS_T(ks_doubt_covariance)(int n, const KS_NUM *A, KS_NUM *S)
 {
     KS_NUM trace = KS_LIT(0);
-    (void)KS_T(ks_pivoted_factor)(n, A, S, W);
     for (int i = 0; i < n; ++i) trace = trace + A[i * n + i];
     for (int i = 0; i < n; ++i) {
         const KS_NUM a = A[i * n + i];
@@ -62,6 +61,13 @@ KS_HD_COLD void KS_T(ks_covariance_factor)(int n, const KS_NUM *A, KS_NUM *S, KS
         if (!finite || KS_GT(KS_LIT(-1e-4) * trace, a))
             for (int c = 0; c < n; ++c) S[c * n + c] = KS_LIT(NAN);
     }
+}
+
+/** The square root of a covariance of the caller's. W as for ks_pivoted_factor(). */
+KS_HD_COLD void KS_T(ks_covariance_factor)(int n, const KS_NUM *A, KS_NUM *S, KS_NUM *W)
+{
+    (void)KS_T(ks_pivoted_factor)(n, A, S, W);
+    KS_T(ks_doubt_covariance)(n, A, S);
 }
 
 /** Reflect row `row` of M (rows, columns) onto its entry `p`, for all rows from `row` on; entries

@@ -8,6 +8,7 @@
 #undef KS_SELECT
 #undef KS_ALL
 #undef KS_EPS
+#undef KS_WIDE
 #undef KS_GROWTH
 #undef KS_GEMM
 #undef KS_MERGE

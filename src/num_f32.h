@@ -7,6 +7,8 @@
 #define KS_GT(a, b) ((a) > (b))
 #define KS_SELECT(m, a, b) ((m) ? (a) : (b))
 #define KS_ALL(m) (m)
+/* Where single sums would lose what matters. */
+#define KS_WIDE double
 #define KS_EPS 5.9604644775390625e-8
 #define KS_GROWTH 5e2
 /* Plain C on the CPU: matrix products of more columns than this go to gemm_text.h. */

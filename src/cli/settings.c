@@ -13,7 +13,7 @@ enum {
 
 static const ks_option smooth_options[] = {
     {OUTPUT, "output", "FILE", "where the estimates go", 'o'},
-    {METHOD, "method", "NAME", "auto, sequential, scan-rts or scan-two-filter", 0},
+    {METHOD, "method", "NAME", "auto, sequential, two-ended, scan-rts or scan-two-filter", 0},
     {FILTERED, "filtered", NULL, "write filtered/mean and filtered/cov as well", 0},
     {LAG_ONE, "lag-one", NULL, "write Cov(x[k], x[k-1] | y); under prior x0 the smoothed x[-1]", 0},
     {0}};
@@ -47,11 +47,12 @@ static const ks_option shared_options[] = {
     {VERSION, "version", NULL, "the version", 0},
     {0}};
 
-static const char *const later_methods[] = {"two-ended", "blocktri", NULL};
-static const char *const smooth_methods[] = {"auto", "sequential", "scan-rts", "scan-two-filter",
-                                             NULL};
+static const char *const later_methods[] = {"blocktri", NULL};
+static const char *const smooth_methods[] = {"auto", "sequential", "two-ended", "scan-rts",
+                                             "scan-two-filter", NULL};
 static const ks_method smooth_method_values[] = {KS_METHOD_AUTO, KS_METHOD_SEQUENTIAL,
-                                                 KS_METHOD_SCAN_RTS, KS_METHOD_SCAN_TWO_FILTER};
+                                                 KS_METHOD_TWO_ENDED, KS_METHOD_SCAN_RTS,
+                                                 KS_METHOD_SCAN_TWO_FILTER};
 static const char *const filter_methods[] = {"auto", "sequential", "scan", NULL};
 static const ks_method filter_method_values[] = {KS_METHOD_AUTO, KS_METHOD_SEQUENTIAL,
                                                  KS_METHOD_SCAN};
@@ -186,9 +187,10 @@ static ks_exit check(const ks_settings *settings, bool cuda, bool device, ks_fai
     if (!settings->output && !settings->dry_run)
         return ks_fail(failure, KS_EXIT_USAGE,
                        "no output; usage: kalscan %s IN.h5 -o OUT.h5, or --dry-run", command);
-    if (settings->scan_given && settings->method == KS_METHOD_SEQUENTIAL)
-        return ks_fail(failure, KS_EXIT_USAGE, "--scan: method sequential has no scan; %s",
-                       settings->job == KS_JOB_SMOOTH ? "scan-rts and scan-two-filter have one"
+    if (settings->scan_given && (settings->method == KS_METHOD_SEQUENTIAL ||
+                                 settings->method == KS_METHOD_TWO_ENDED))
+        return ks_fail(failure, KS_EXIT_USAGE, "--scan: method %s has no scan; %s",
+                       ks_method_name(settings->method), settings->job == KS_JOB_SMOOTH ? "scan-rts and scan-two-filter have one"
                                                       : "scan has one");
     if (device && !cuda)
         return ks_fail(failure, KS_EXIT_USAGE, "--device goes with --backend cuda only");

@@ -18,6 +18,7 @@ const method_case all_methods[] = {
     { KS_JOB_FILTER, KS_METHOD_SCAN, KS_SCAN_CHUNKED, 1 },
     { KS_JOB_SMOOTH, KS_METHOD_SEQUENTIAL, KS_SCAN_HILLIS_STEELE, 1 },
     { KS_JOB_SMOOTH, KS_METHOD_AUTO, KS_SCAN_HILLIS_STEELE, 1 },
+    { KS_JOB_SMOOTH, KS_METHOD_TWO_ENDED, KS_SCAN_HILLIS_STEELE, 1 },
     { KS_JOB_SMOOTH, KS_METHOD_SCAN_RTS, KS_SCAN_HILLIS_STEELE, 1 },
     { KS_JOB_SMOOTH, KS_METHOD_SCAN_RTS, KS_SCAN_BLELLOCH, 1 },
     { KS_JOB_SMOOTH, KS_METHOD_SCAN_RTS, KS_SCAN_LADNER_FISCHER, 1 },
@@ -37,7 +38,7 @@ const char *method_case_name(const method_case *m)
 {
     static char name[96];
     const char *job = m->job == KS_JOB_FILTER ? "filter" : "smooth";
-    if (m->method == KS_METHOD_SEQUENTIAL || m->method == KS_METHOD_AUTO)
+    if (!is_scan(m))
         snprintf(name, sizeof name, "%s %s", job, ks_method_name(m->method));
     else if (m->scan == KS_SCAN_SENGUPTA)
         snprintf(name, sizeof name, "%s %s %s:%lld", job, ks_method_name(m->method),
@@ -56,9 +57,50 @@ unsigned outputs_of(ks_job job)
     return job == KS_JOB_FILTER ? all & ~smoothed : all;
 }
 
+unsigned outputs_made(const method_case *m)
+{
+    const unsigned smoothed = outputs_of(KS_JOB_SMOOTH) & ~outputs_of(KS_JOB_FILTER);
+    return is_two_ended(m) ? smoothed | KS_OUT_LOGLIK : outputs_of(m->job);
+}
+
 bool is_scan(const method_case *m)
 {
-    return m->method != KS_METHOD_SEQUENTIAL && m->method != KS_METHOD_AUTO;
+    return m->method == KS_METHOD_SCAN || m->method == KS_METHOD_SCAN_RTS ||
+           m->method == KS_METHOD_SCAN_TWO_FILTER;
+}
+
+bool is_two_ended(const method_case *m) { return m->method == KS_METHOD_TWO_ENDED; }
+
+/** The row of the first pivot of R over the entries of y present that is lost, or -1. */
+static int lost_pivot(int ny, const double *R, const double *y, double share)
+{
+    double A[16][16];
+    int present[16], m = 0;
+    assert_true(ny <= 16);
+    for (int i = 0; i < ny; ++i)
+        if (!isnan(y[i])) present[m++] = i;
+    for (int i = 0; i < m; ++i)
+        for (int j = 0; j < m; ++j) A[i][j] = R[present[i] * ny + present[j]];
+    for (int p = 0; p < m; ++p) {
+        if (!(A[p][p] > share * R[present[p] * ny + present[p]])) return p;
+        for (int i = p + 1; i < m; ++i)
+            for (int j = p + 1; j < m; ++j) A[i][j] -= A[i][p] * A[p][j] / A[p][p];
+    }
+    return -1;
+}
+
+bool two_ended_refuses(const golden *g, ks_precision precision, int64_t *series, int64_t *step,
+                       int *row)
+{
+    const double share = precision == KS_F64 ? 0x1p-26 : 0x1p-12; /* half of the digits */
+    for (*series = 0; *series < g->B; ++*series)
+        for (*step = (g->T + 1) / 2; *step < g->T; ++*step) {
+            const golden_input *R = &g->R, *y = &g->y;
+            *row = lost_pivot(g->ny, R->f64 + *series * R->series_stride + *step * R->step_stride,
+                              y->f64 + *series * y->series_stride + *step * y->step_stride, share);
+            if (*row >= 0) return true;
+        }
+    return false;
 }
 
 bool stores_elements(const method_case *m)

@@ -21,12 +21,19 @@ const char *method_case_name(const method_case *m);
 /** Whether the method is one of the scans, and whether its elements of all steps are kept. */
 bool is_scan(const method_case *m);
 bool stores_elements(const method_case *m);
+/** Whether it smooths from both ends. */
+bool is_two_ended(const method_case *m);
+/** Where such a method must refuse: the first (series, step) of its right half at which R over the
+ *  entries present is singular, and the row of the pivot. True where there is one. */
+bool two_ended_refuses(const golden *g, ks_precision precision, int64_t *series, int64_t *step,
+                       int *row);
 
 /** Options for a plan: the method's, the rest as KS_SMOOTH_OPTIONS_INIT has it. */
 ks_smooth_options options_of(const method_case *m, ks_precision precision, unsigned outputs);
 
-/** All outputs that the job makes. */
+/** All outputs that the job makes, and those of them that the method makes. */
 unsigned outputs_of(ks_job job);
+unsigned outputs_made(const method_case *m);
 
 /** Run g by m with a context of `threads` threads. *buffers is the caller's, also on failure; free
  *  it with golden_buffers_free(). info may be NULL. */

@@ -17,7 +17,7 @@ static void agree(const golden *g)
     for (int i = 0; i < all_methods_count; ++i)
         for (int p = 0; p < 2; ++p) {
             const method_case *m = &all_methods[i];
-            const unsigned outputs = outputs_of(m->job);
+            const unsigned outputs = outputs_made(m);
             const double bound = p == KS_F64 ? 1e-9 : 5e-3;
             golden_buffers *b = run_well(g, m, (ks_precision)p, 1, outputs, NULL);
             const golden_difference d =
@@ -108,6 +108,7 @@ static void loglik_by_two_routes(void **state)
                 for (int terms = 0; terms < 2; ++terms) {
                     const method_case *m = &all_methods[i];
                     const unsigned outputs = KS_OUT_LOGLIK | (terms ? KS_OUT_LOGLIK_TERMS : 0u);
+                    if (outputs & ~outputs_made(m)) continue;
                     golden_buffers *b = run_well(g, m, (ks_precision)p, 1, outputs, NULL);
                     const golden_results *r = golden_widen(b);
                     for (int64_t s = 0; s < g->B; ++s) {

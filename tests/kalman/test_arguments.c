@@ -39,7 +39,7 @@ static void sizes_that_overflow(void **state)
     (void)state;
     for (int i = 0; i < all_methods_count; ++i) {
         const method_case *m = &all_methods[i];
-        const ks_smooth_options o = options_of(m, KS_F64, outputs_of(m->job));
+        const ks_smooth_options o = options_of(m, KS_F64, outputs_made(m));
         assert_int_equal(create(1000000000000000000, 1, 4, 2, &o), KS_ENOMEM);
         assert_int_equal(create(INT64_MAX, 1, 1, 1, &o), KS_ENOMEM);
         assert_int_equal(create(1, INT64_MAX, 1, 1, &o), KS_ENOMEM);
@@ -101,7 +101,7 @@ static void outputs_of_jobs(void **state)
         const method_case *m = &all_methods[i];
         for (int bit = 0; bit < GOLDEN_OUTPUTS; ++bit) {
             const ks_smooth_options o = options_of(m, KS_F64, 1u << bit);
-            const int made = (outputs_of(m->job) >> bit) & 1;
+            const int made = (outputs_made(m) >> bit) & 1;
             assert_int_equal(create(5, 1, 2, 1, &o), made ? KS_OK : KS_EINVAL);
         }
     }
@@ -112,7 +112,7 @@ static void method_that_auto_takes(void **state)
     (void)state;
     for (int i = 0; i < all_methods_count; ++i) {
         const method_case *m = &all_methods[i];
-        const ks_smooth_options o = options_of(m, KS_F32, outputs_of(m->job));
+        const ks_smooth_options o = options_of(m, KS_F32, outputs_made(m));
         ks_smooth_plan *plan = NULL;
         assert_int_equal(ks_smooth_plan_create(&plan, NULL, 5, 1, 2, 1, &o), KS_OK);
         const ks_method method = ks_smooth_plan_method(plan);
@@ -143,7 +143,7 @@ typedef struct call {
 static void open_call(call *c, const method_case *m, ks_prior prior, int64_t T)
 {
     const ks_info info = KS_INFO_INIT;
-    const ks_smooth_options o = options_of(m, KS_F64, outputs_of(m->job));
+    const ks_smooth_options o = options_of(m, KS_F64, outputs_made(m));
     c->g = model_random((model_spec){ 91, T, 2, 3, 2, prior, VARIES_ALL | OWN_MODELS });
     c->buffers = golden_buffers_new(T, 2, 3, 2, KS_F64, o.outputs);
     c->plan = NULL;

@@ -41,8 +41,8 @@ static void tiers_agree(void **state)
         for (int i = 0; i < all_methods_count; ++i)
             for (int p = 0; p < 2; ++p) {
                 const method_case *m = &all_methods[i];
-                const unsigned outputs = outputs_of(m->job);
-                ks_smooth_options o = options_of(m, (ks_precision)p, outputs_of(m->job));
+                const unsigned outputs = outputs_made(m);
+                ks_smooth_options o = options_of(m, (ks_precision)p, outputs_made(m));
                 const ks_model model = golden_model(g, o.precision);
                 golden_buffers *b[2] = { NULL, NULL };
                 for (int tier = 0; tier < 2; ++tier) {

@@ -184,9 +184,9 @@ static void step_zero_under_prior_x1(void **state)
         assert_int_equal(check(spoilt, p, &info), KS_OK);
         for (int i = 0; i < all_methods_count; ++i) {
             const method_case *m = &all_methods[i];
-            golden_buffers *a = run_well(g, m, (ks_precision)p, 1, outputs_of(m->job), NULL);
-            golden_buffers *b = run_well(spoilt, m, (ks_precision)p, 1, outputs_of(m->job), NULL);
-            assert_int_equal(first_different(a, b, outputs_of(m->job)), 0);
+            golden_buffers *a = run_well(g, m, (ks_precision)p, 1, outputs_made(m), NULL);
+            golden_buffers *b = run_well(spoilt, m, (ks_precision)p, 1, outputs_made(m), NULL);
+            assert_int_equal(first_different(a, b, outputs_made(m)), 0);
             golden_buffers_free(a);
             golden_buffers_free(b);
         }
@@ -228,7 +228,7 @@ static void last_row_of_out_of(void **state)
         assert_int_equal(ks_model_check(plan, &model, 1e-4, 1e-5, &info), KS_OK);
         for (int i = 0; i < all_methods_count; ++i) {
             const method_case *m = &all_methods[i];
-            const ks_smooth_options options = options_of(m, precision, outputs_of(m->job));
+            const ks_smooth_options options = options_of(m, precision, outputs_made(m));
             golden_buffers *b = NULL;
             assert_int_equal(run_model(g, &model, golden_y(g, precision), &options, 1, &b, NULL),
                              KS_OK);

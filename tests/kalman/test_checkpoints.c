@@ -24,11 +24,13 @@ static const unsigned sets[] = {
 
 static void same_bits_of(golden *g, const method_case *m, ks_precision precision)
 {
-    const unsigned all = outputs_of(m->job);
+    const unsigned all = outputs_made(m);
     golden_buffers *whole = run_well(g, m, precision, 1, all, NULL);
     for (size_t i = 0; i < sizeof sets / sizeof sets[0]; ++i) {
-        golden_buffers *part = run_well(g, m, precision, 1, sets[i], NULL);
-        const unsigned different = first_different(whole, part, sets[i]);
+        const unsigned set = sets[i] & all;
+        if (!set) continue;
+        golden_buffers *part = run_well(g, m, precision, 1, set, NULL);
+        const unsigned different = first_different(whole, part, set);
         if (different)
             fail_msg("T = %lld, %s, set %zu: %s has other bits", (long long)g->T,
                      method_case_name(m), i, golden_output_name((ks_output)different));

@@ -71,7 +71,7 @@ static double difference_form_error(const golden *g)
 static double error_of(const golden *g, const method_case *m, int precision, unsigned compared,
                        ks_info *info)
 {
-    const unsigned outputs = outputs_of(m->job);
+    const unsigned outputs = outputs_made(m);
     golden_buffers *b = run_well(g, m, (ks_precision)precision, 1, outputs, info);
     const double error =
         golden_compare(golden_widen(b), &g->expected, outputs & compared, strict).error;

@@ -23,7 +23,7 @@ static double bound_of(const golden *g, const method_case *m, ks_precision preci
 /** 1 where the method does what the case says. */
 static int agrees(const golden *g, const method_case *m, ks_precision precision)
 {
-    const unsigned outputs = outputs_of(m->job);
+    const unsigned outputs = outputs_made(m);
     ks_info info = KS_INFO_INIT;
     golden_buffers *b = run_well(g, m, precision, 1, outputs, &info);
     golden_results expected = g->expected;
@@ -89,7 +89,7 @@ static int refuses(const golden *g, const method_case *m, ks_precision precision
     golden_buffers *b = NULL;
     ks_info info = KS_INFO_INIT;
     first_singular(g, &series, &step);
-    const ks_status status = run_case(g, m, precision, 1, outputs_of(m->job), &b, &info);
+    const ks_status status = run_case(g, m, precision, 1, outputs_made(m), &b, &info);
     golden_buffers_free(b);
     const int right = status == KS_EREFUSED && info.status == KS_EREFUSED &&
                       info.array == KS_ARRAY_ELEMENT_COV && info.fault == KS_FAULT_NOT_POSITIVE &&
@@ -103,14 +103,43 @@ static int refuses(const golden *g, const method_case *m, ks_precision precision
     return right;
 }
 
+/** 1 where smoothing from both ends names R and the step that it cannot take. */
+static int right_half_refuses(const golden *g, const method_case *m, ks_precision precision)
+{
+    int64_t series = -1, step = -1;
+    int row = -1;
+    golden_buffers *b = NULL;
+    ks_info info = KS_INFO_INIT;
+    (void)two_ended_refuses(g, precision, &series, &step, &row);
+    const ks_status status = run_case(g, m, precision, 1, outputs_made(m), &b, &info);
+    golden_buffers_free(b);
+    const int right = status == KS_EREFUSED && info.status == KS_EREFUSED &&
+                      info.array == KS_ARRAY_R && info.fault == KS_FAULT_NOT_POSITIVE &&
+                      info.series == series && info.step == step && info.row == row &&
+                      info.suggestion == KS_METHOD_SEQUENTIAL;
+    if (!right)
+        print_error("%s by %s: %s, %s, series %lld, step %lld, row %d; not R, %lld, %lld, %d\n",
+                    g->name, method_case_name(m), ks_status_name(status),
+                    ks_array_name(info.array), (long long)info.series, (long long)info.step,
+                    info.row, (long long)series, (long long)step, row);
+    return right;
+}
+
 static void check_all(ks_precision precision)
 {
-    int wrong = 0, refused = 0;
+    int wrong = 0, refused = 0, right_refused = 0;
     for (size_t c = 0; c < count; ++c) {
         golden *g = golden_load(paths[c]);
         assert_non_null(g);
         for (int i = 0; i < all_methods_count; ++i) {
             const method_case *m = &all_methods[i];
+            int64_t series, step;
+            int row;
+            if (is_two_ended(m) && two_ended_refuses(g, precision, &series, &step, &row)) {
+                wrong += !right_half_refuses(g, m, precision);
+                ++right_refused;
+                continue;
+            }
             const int refusal = is_scan(m) && !g->scan_takes;
             refused += refusal;
             wrong += refusal ? !refuses(g, m, precision) : !agrees(g, m, precision);
@@ -118,7 +147,7 @@ static void check_all(ks_precision precision)
         golden_free(g);
     }
     assert_int_equal(wrong, 0);
-    assert_true(refused > 0);
+    assert_true(refused > 0 && right_refused > 0);
 }
 
 static void all_cases_f64(void **state)

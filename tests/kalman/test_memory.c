@@ -25,7 +25,7 @@ static void every_allocation_fails_once(void **state)
     for (int i = 0; i < all_methods_count; ++i)
         for (int p = 0; p < 2; ++p) {
             const method_case *m = &all_methods[i];
-            const ks_smooth_options o = options_of(m, (ks_precision)p, outputs_of(m->job));
+            const ks_smooth_options o = options_of(m, (ks_precision)p, outputs_made(m));
             failalloc memory = FAILALLOC_INIT;
             ks_context *context = context_on(&memory, 2);
             const long live = atomic_load(&memory.live);
@@ -86,7 +86,7 @@ static void runs_allocate_nothing(void **state)
         for (int p = 0; p < 2; ++p)
             for (int threads = 1; threads <= 4; threads += 3) {
                 const method_case *m = &all_methods[i];
-                const ks_smooth_options o = options_of(m, (ks_precision)p, outputs_of(m->job));
+                const ks_smooth_options o = options_of(m, (ks_precision)p, outputs_made(m));
                 failalloc memory = FAILALLOC_INIT;
                 ks_context *context = context_on(&memory, threads);
                 ks_smooth_plan *plan = NULL;

@@ -70,7 +70,7 @@ static void methods_follow_their_plans(void **state)
                 const method_case *m = &all_methods[i];
                 const counts expected = expected_counts(m, T, B);
                 ks_info info = KS_INFO_INIT;
-                golden_buffers_free(run_well(g, m, KS_F64, 1, outputs_of(m->job), &info));
+                golden_buffers_free(run_well(g, m, KS_F64, 1, outputs_made(m), &info));
                 if (info.combines != expected.combines || info.rounds != expected.rounds ||
                     info.elements != B * expected_elements(m, T))
                     fail_msg("%s, T = %lld, B = %lld: %lld combines in %lld rounds, not %lld in "
@@ -124,7 +124,7 @@ static void counts_of_the_papers(void **state)
 static ks_info steps_of(golden *g, const method_case *m, ks_precision precision)
 {
     ks_info info = KS_INFO_INIT;
-    golden_buffers_free(run_well(g, m, precision, 1, outputs_of(m->job), &info));
+    golden_buffers_free(run_well(g, m, precision, 1, outputs_made(m), &info));
     return info;
 }
 

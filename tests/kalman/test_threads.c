@@ -14,7 +14,7 @@ static void same_bits_on_threads(golden *g)
     for (int i = 0; i < all_methods_count; ++i)
         for (int p = 0; p < 2; ++p) {
             const method_case *m = &all_methods[i];
-            const unsigned outputs = outputs_of(m->job);
+            const unsigned outputs = outputs_made(m);
             ks_info alone = KS_INFO_INIT;
             golden_buffers *one = run_well(g, m, (ks_precision)p, 1, outputs, &alone);
             for (int threads = 2; threads <= 8; ++threads) {
@@ -78,7 +78,7 @@ static void first_fault_on_threads(void **state)
             const method_case *m = &all_methods[i];
             golden_buffers *b = NULL;
             ks_info info = KS_INFO_INIT;
-            const ks_status status = run_case(g, m, KS_F64, threads, outputs_of(m->job), &b, &info);
+            const ks_status status = run_case(g, m, KS_F64, threads, outputs_made(m), &b, &info);
             golden_buffers_free(b);
             if (status != KS_EMODEL || info.array != KS_ARRAY_Y || info.series != 1 ||
                 info.step != 199 || info.row != 1 || info.fault != KS_FAULT_NOT_FINITE)
@@ -123,7 +123,7 @@ static void many_callers_of_one_plan(void **state)
     assert_int_equal(ks_context_create(&context, &resources), KS_OK);
     for (int i = 0; i < all_methods_count; ++i) {
         const method_case *m = &all_methods[i];
-        const ks_smooth_options options = options_of(m, KS_F64, outputs_of(m->job));
+        const ks_smooth_options options = options_of(m, KS_F64, outputs_made(m));
         ks_smooth_plan *plan = NULL;
         assert_int_equal(
             ks_smooth_plan_create(&plan, context, g->T, g->B, g->nx, g->ny, &options), KS_OK);

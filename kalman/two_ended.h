@@ -1,0 +1,57 @@
+/* two_ended.h -- the dispatched arithmetic of the two-ended smoother's right half: one table for each
+ * precision and instruction-set tier, beside that of kernels.h. */
+#ifndef KS_TWO_ENDED_H
+#define KS_TWO_ENDED_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include "kernels.h"
+#include "series.h"
+
+/** Steps that share one bound on the information, see ks_right_rows. */
+enum { KS_BOUND_STEPS = 16 };
+
+/** What the information filter knows of a state: J (nx, nx) and eta (nx) in the ordinary form; in
+ *  the array form any U with J = U Uᵀ and the z with eta = U z. */
+typedef struct ks_information {
+    void *J, *eta;
+    ks_form form;
+} ks_information;
+
+/** What the way in leaves to the way out: for step k A (nx, nx), b (nx) and the packed factors of K;
+ *  for every KS_BOUND_STEPS steps, counted from step `first`, a bound (2 nx) on the diagonal of J.
+ *  Rows of A, b and K go by steps, those of bound by such blocks. */
+typedef struct ks_right_rows {
+    ks_sink A, b, K, bound;
+    int64_t first; /* of the series' right half                                  */
+    int64_t last;  /* of the steps whose rows these are, where the way in starts */
+} ks_right_rows;
+
+typedef struct ks_two_ended_kernels {
+    size_t (*scratch_bytes)(int nx, int ny);
+    /** Take in the observations k1 - 1 .. k0, k0 >= 1, and go through the transitions into them:
+     *  `information` on x[k1 - 1] from later observations in, on x[k0 - 1] out. Returns 0, -1 with
+     *  the fault in the tally, or 1 where the ordinary form will not do. */
+    int (*inform)(const ks_series *series, int64_t k0, int64_t k1, ks_information *information,
+                  const ks_right_rows *to, void *work, ks_tally *tally);
+    /** The filtered `state` of step k and the information from its right: the smoothed state, put
+     *  out. The information leaves in the array form. */
+    void (*meet)(int nx, int64_t k, ks_state *state, ks_information *information,
+                 const ks_backward_sinks *to, void *work, ks_evidence *evidence);
+    /** Smoothed steps k0 .. k1 - 1 from the smoothed `state` of step k0 - 1. Returns as inform
+     *  does, 1 where the information in the ordinary form has not been enough. */
+    int (*outward)(const ks_series *series, int64_t k0, int64_t k1, ks_form form, ks_state *state,
+                   const ks_right_rows *from, const ks_backward_sinks *to, void *work,
+                   ks_tally *tally);
+    /** The lowest of steps k0 .. k1 - 1 at which inform fails for its observation alone. */
+    void (*first_refused)(const ks_series *series, int64_t k0, int64_t k1, void *work,
+                          ks_tally *tally);
+} ks_two_ended_kernels;
+
+/** The table that goes with `kernels`. */
+const ks_two_ended_kernels *ks_two_ended_kernels_of(const ks_kernels *kernels);
+
+extern const ks_two_ended_kernels ks_ends_baseline_f64, ks_ends_baseline_f32;
+extern const ks_two_ended_kernels ks_ends_avx2_f64, ks_ends_avx2_f32;
+
+#endif

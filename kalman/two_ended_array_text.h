@@ -1,0 +1,178 @@
+/* two_ended_array_text.h -- the steps of two_ended_text.h in the square-root array form; see
+ * num_f64.h.
+ *
+ * The information is carried as data, z = Uᵀ x + noise of unit covariance: J = U Uᵀ, eta = U z.
+ * Nothing is subtracted; reflections from the right put observations beside it and take the
+ * disturbance out of it. This is the square-root information filter (Dyer & McReynolds, 1969;
+ * Bierman, "Factorization Methods for Discrete Sequential Estimation", ch. V), written for
+ * transitions whose Q and F may be singular. For scalar numbers. */
+
+/** Reflect M (rows, columns) to lower triangular form and the row `last` of data with it; data are
+ *  as large as the state, in standard deviations, and keep their digits in the wide number. V:
+ *  columns numbers. */
+KS_HD_COLD void KS_T(ks_lq_carry)(int rows, int columns, KS_NUM *M, KS_WIDE *last, KS_NUM *V)
+{
+    for (int r = 0; r < rows && r < columns; ++r) {
+        KS_WIDE dot = (KS_WIDE)0, norm = (KS_WIDE)0;
+        KS_T(ks_reflect_row)(rows, columns, r, r, M, V);
+        if (!KS_GT(M[r * columns + r], KS_LIT(0))) continue; /* nothing was reflected */
+        for (int c = r; c < columns; ++c) {
+            dot = dot + last[c] * (KS_WIDE)V[c];
+            norm = norm + (KS_WIDE)V[c] * (KS_WIDE)V[c];
+        }
+        dot = (dot + dot) / norm;
+        for (int c = r; c < columns; ++c) last[c] = last[c] - dot * (KS_WIDE)V[c];
+        if (KS_GT(V[r], KS_LIT(0))) last[r] = -last[r];
+    }
+}
+
+/** The whitened observation of ks_whiten() joins U (nx, nx) and z (nx); U leaves lower triangular.
+ *  W holds (nx + 1) (nx + m) numbers, last nx + m. */
+KS_HD_COLD void KS_T(ks_array_inform)(int nx, int m, const KS_NUM *N, const KS_NUM *inverse_d,
+                                      const KS_NUM *v, KS_NUM *U, KS_NUM *z, KS_NUM *W,
+                                      KS_WIDE *last)
+{
+    const int columns = nx + m;
+    KS_NUM *M = W;
+    for (int i = 0; i < nx; ++i) KS_T(ks_copy)(nx, U + i * nx, M + i * columns);
+    for (int i = 0; i < nx; ++i) last[i] = (KS_WIDE)z[i];
+    for (int l = 0; l < m; ++l) {
+        const KS_NUM scale = KS_SQRT(inverse_d[l]);
+        for (int i = 0; i < nx; ++i) M[i * columns + nx + l] = N[l * nx + i] * scale;
+        last[nx + l] = (KS_WIDE)v[l] * (KS_WIDE)scale;
+    }
+    KS_T(ks_lq_carry)(nx, columns, M, last, M + nx * columns);
+    for (int i = 0; i < nx; ++i) {
+        KS_T(ks_copy)(nx, M + i * columns, U + i * nx);
+        z[i] = (KS_NUM)last[i];
+    }
+}
+
+/** ks_retreat() in the array form, U and z in place: [I GᵀU; 0 U; 0 z - Uᵀu] is reflected to
+ *  [K½ 0; . U~; . z~], and U~ᵀ F x is what z~ tells of x[k-1]. W: (2 nx + 1) 2 nx numbers, last 2 nx. */
+KS_HD_COLD void KS_T(ks_array_retreat)(int nx, const KS_NUM *F, const KS_NUM *G, const KS_NUM *u,
+                                       KS_NUM *U, KS_NUM *z, KS_NUM *A, KS_NUM *b, KS_NUM *LD,
+                                       KS_NUM *inverse_d, KS_NUM *W, KS_WIDE *last)
+{
+    const int columns = 2 * nx, nn = nx * nx;
+    KS_NUM *M = W, *low = M + nx * columns;
+    for (int i = 0; i < nx * columns; ++i) M[i] = low[i] = KS_LIT(0);
+    for (int i = 0; i < nn; ++i) A[i] = KS_LIT(0);
+    KS_T(ks_mtm_add)(nx, nx, nx, G, U, A);
+    for (int i = 0; i < nx; ++i) {
+        last[i] = (KS_WIDE)0;
+        last[nx + i] = (KS_WIDE)z[i];
+        for (int l = 0; l < nx; ++l)
+            last[nx + i] = last[nx + i] - (KS_WIDE)U[l * nx + i] * (KS_WIDE)u[l];
+    }
+    for (int i = 0; i < nx; ++i) {
+        M[i * columns + i] = KS_LIT(1);
+        KS_T(ks_copy)(nx, A + i * nx, M + i * columns + nx);
+        KS_T(ks_copy)(nx, U + i * nx, low + i * columns + nx);
+    }
+    KS_T(ks_lq_carry)(2 * nx, columns, M, last, low + nx * columns);
+    for (int i = 0; i < nx; ++i) { /* L D Lᵀ = K½ K½ᵀ */
+        for (int c = 0; c < nx; ++c)
+            LD[i * nx + c] = c < i ? M[i * columns + c] / M[c * columns + c] : KS_LIT(0);
+        LD[i * nx + i] = M[i * columns + i] * M[i * columns + i];
+        inverse_d[i] = KS_LIT(1) / LD[i * nx + i];
+    }
+    for (int i = 0; i < nn; ++i) A[i] = U[i] = KS_LIT(0);
+    for (int i = 0; i < nx; ++i) /* A <- K½⁻ᵀ (. ᵀ F), the dot being K½⁻¹ Gᵀ J */
+        for (int l = 0; l < nx; ++l)
+            for (int c = 0; c < nx; ++c)
+                A[i * nx + c] = A[i * nx + c] + low[l * columns + i] * F[l * nx + c];
+    for (int i = nx - 1; i >= 0; --i) {
+        for (int j = i + 1; j < nx; ++j) {
+            for (int c = 0; c < nx; ++c)
+                A[i * nx + c] = A[i * nx + c] - M[j * columns + i] * A[j * nx + c];
+            last[i] = last[i] - (KS_WIDE)M[j * columns + i] * last[j];
+        }
+        for (int c = 0; c < nx; ++c) A[i * nx + c] = A[i * nx + c] / M[i * columns + i];
+        last[i] = last[i] / (KS_WIDE)M[i * columns + i];
+        b[i] = (KS_NUM)last[i];
+    }
+    for (int i = 0; i < nx; ++i) /* U = Fᵀ U~ */
+        for (int l = 0; l < nx; ++l)
+            for (int c = 0; c < nx; ++c)
+                U[i * nx + c] = U[i * nx + c] + F[l * nx + i] * low[l * columns + nx + c];
+    for (int i = 0; i < nx; ++i) z[i] = (KS_NUM)last[nx + i];
+}
+
+/** ks_advance_cov() in the array form: Sn (nx, nx) lower from S; lag as there. W holds
+ *  2 nx² + 2 nx numbers. */
+KS_HD_COLD void KS_T(ks_array_advance)(int nx, const KS_NUM *Phi, const KS_NUM *V,
+                                       const KS_NUM *inverse_d, const KS_NUM *S, KS_NUM *Sn,
+                                       KS_NUM *lag, KS_NUM *W)
+{
+    const int columns = 2 * nx;
+    KS_T(ks_mm)(nx, nx, nx, Phi, S, Sn);
+    for (int i = 0; i < nx; ++i) {
+        KS_T(ks_copy)(nx, Sn + i * nx, W + i * columns);
+        for (int c = 0; c < nx; ++c)
+            W[i * columns + nx + c] = V[c * nx + i] * KS_SQRT(inverse_d[c]);
+        for (int j = 0; j < nx; ++j) { /* Phi S Sᵀ */
+            KS_NUM s = KS_LIT(0);
+            for (int c = 0; c < nx; ++c) s = s + Sn[i * nx + c] * S[j * nx + c];
+            lag[i * nx + j] = s;
+        }
+    }
+    KS_T(ks_lq)(nx, columns, W, W + nx * columns);
+    for (int i = 0; i < nx; ++i) KS_T(ks_copy)(nx, W + i * columns, Sn + i * nx);
+}
+
+/** Data z = Uᵀ x + noise out of J, eta: z is zero where J has no pivot. In place. W: nx² numbers. */
+KS_HD_COLD void KS_T(ks_to_data)(int nx, KS_NUM *J, KS_NUM *eta, KS_NUM *W)
+{
+    KS_T(ks_copy)(nx * nx, J, W);
+    KS_T(ks_semidefinite_factor)(nx, W, J);
+    for (int i = 0; i < nx; ++i) {
+        KS_NUM s = eta[i];
+        for (int j = 0; j < i; ++j) s = s - J[i * nx + j] * eta[j];
+        eta[i] = KS_GT(J[i * nx + i], KS_LIT(0)) ? s / J[i * nx + i] : KS_LIT(0);
+    }
+}
+
+/** Where the two filters meet: x (nx) and S (nx, nx), P = S Sᵀ, of the filter from the left take in
+ *  the data U, z of the information filter from the right. pivot (nx) receives the pivots of
+ *  I + Uᵀ P U, q (nx) a vector with q'q = lambda' P lambda, lambda = eta - J x at the smoothed x.
+ *  W: 4 nx² + 5 nx numbers. */
+KS_HD_COLD void KS_T(ks_meet)(int nx, const KS_NUM *U, const KS_NUM *z, KS_NUM *x, KS_NUM *S,
+                              KS_NUM *pivot, KS_NUM *q, KS_NUM *W)
+{
+    const int columns = 2 * nx;
+    KS_NUM *M = W, *low = M + nx * columns, *V = low + nx * columns;
+    KS_NUM *e = V + columns, *r = e + nx;
+    for (int i = 0; i < nx; ++i) pivot[i] = q[i] = KS_LIT(0);
+    for (int i = 0; i < nx * columns; ++i) M[i] = low[i] = KS_LIT(0);
+    for (int i = 0; i < nx; ++i) {
+        M[i * columns + i] = KS_LIT(1);
+        for (int l = 0; l < nx; ++l)
+            for (int c = 0; c < nx; ++c)
+                M[i * columns + nx + c] =
+                    M[i * columns + nx + c] + U[l * nx + i] * S[l * nx + c];
+        KS_T(ks_copy)(nx, S + i * nx, low + i * columns + nx);
+    }
+    /* q = (Uᵀ S)ᵀ r needs the matrix after r is known: it waits in S, whose copy is in M. */
+    for (int i = 0; i < nx; ++i) KS_T(ks_copy)(nx, M + i * columns + nx, S + i * nx);
+    KS_T(ks_lq)(2 * nx, columns, M, V);
+    for (int i = 0; i < nx; ++i) {
+        KS_NUM s = z[i];
+        for (int l = 0; l < nx; ++l) s = s - U[l * nx + i] * x[l];
+        for (int j = 0; j < i; ++j) s = s - M[i * columns + j] * e[j];
+        e[i] = s / M[i * columns + i];
+        pivot[i] = M[i * columns + i] * M[i * columns + i];
+    }
+    for (int i = nx - 1; i >= 0; --i) { /* r = z - Uᵀ x at the smoothed x */
+        KS_NUM s = e[i];
+        for (int j = i + 1; j < nx; ++j) s = s - M[j * columns + i] * r[j];
+        r[i] = s / M[i * columns + i];
+    }
+    KS_T(ks_mtv_add)(nx, nx, S, r, q);
+    for (int i = 0; i < nx; ++i) {
+        KS_NUM s = x[i];
+        for (int c = 0; c < nx; ++c) s = s + low[i * columns + c] * e[c];
+        x[i] = s;
+        KS_T(ks_copy)(nx, low + i * columns + nx, S + i * nx);
+    }
+}

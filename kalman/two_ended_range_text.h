@@ -1,0 +1,308 @@
+/* two_ended_range_text.h -- ranges of steps of the two-ended smoother's right half; see num_f64.h.
+ * For scalar numbers.
+ *
+ * A round-off of J is a false observation of weight KS_EPS J_ii: it moves the smoothed estimate by
+ * KS_EPS J_ii P_ii of its covariance and by KS_EPS J_ii x_i sd_i of a standard deviation. Both are
+ * known on the way out; where the first exceeds KS_GROWTH round-offs, or the second does and is not
+ * what a mean in this precision cannot avoid anyway, the ordinary form of the information has not
+ * been enough, and the series is done again with it in the array form. */
+
+/** A mean of size x cannot be told better than KS_EPS x; so many times that is let pass. */
+#define KS_MEAN_SLACK 4
+
+/** Pointers into scratch. */
+typedef struct KS_T(ks_ends_scratch) {
+    KS_NUM *compact, *S, *inverse_r, *N, *Z, *v;             /* observation, whitened */
+    KS_NUM *G, *J, *eta, *A, *b, *LD, *inverse_d, *shown;    /* transition            */
+    KS_NUM *x, *P, *Phi, *V, *lag, *eps, *work;              /* way out               */
+    KS_WIDE *last;                                           /* data, array form      */
+} KS_T(ks_ends_scratch);
+
+/** With memory NULL: the numbers that it takes. */
+KS_HD int64_t KS_T(ks_ends_lay_out)(int nx, int ny, KS_NUM *memory, KS_T(ks_ends_scratch) *w)
+{
+    const int64_t n = nx, m = ny, nn = n * n;
+    /* First, where it is aligned for the wider number. */
+    const int64_t wide = (2 * n + m) * (int64_t)(sizeof(KS_WIDE) / sizeof(KS_NUM));
+    w->last = (KS_WIDE *)(void *)memory;
+    const int64_t size[] = { m * n + m * m + 2 * m, m * m, m, m * n, m * n, m,
+                             nn, nn, n, nn, n, nn, n, n,
+                             n, nn, nn, nn, nn, n,
+                             8 * nn + 16 * n + (n + 2) * (n + m) };
+    KS_NUM **const place[] = { &w->compact, &w->S, &w->inverse_r, &w->N, &w->Z, &w->v,
+                               &w->G, &w->J, &w->eta, &w->A, &w->b, &w->LD, &w->inverse_d,
+                               &w->shown, &w->x, &w->P, &w->Phi, &w->V, &w->lag, &w->eps,
+                               &w->work };
+    int64_t at = wide;
+    for (int i = 0; i < (int)(sizeof size / sizeof size[0]); ++i) {
+        *place[i] = memory ? memory + at : NULL;
+        at += size[i];
+    }
+    return at;
+}
+
+/** Rows whose whitened observation and root of Q are in scratch already. */
+typedef struct KS_T(ks_ends_known) {
+    int observation, transition;
+} KS_T(ks_ends_known);
+
+/** The observation of step k, whitened in scratch; w->v is left alone. Where R is singular over the
+ *  entries present, or an entry is infinite, m is -1 and the tally has the fault. */
+KS_HD KS_T(ks_observation) KS_T(ks_observe_white)(int nx, const ks_series *s, int64_t k,
+                                                  const KS_T(ks_ends_scratch) *w,
+                                                  KS_T(ks_ends_known) *known, ks_tally *tally)
+{
+    int entry = 0;
+    KS_T(ks_observation) o = KS_T(ks_observe)(s, k, w->compact, &entry);
+    if (o.m < 0) {
+        (void)KS_T(ks_step_fault)(k, entry, KS_ARRAY_Y, KS_FAULT_NOT_FINITE, tally);
+        return o;
+    }
+    if (o.m == s->ny && known->observation) return o;
+    int good = 1;
+#define CALL(m) good = KS_ALL(KS_T(ks_whiten)(nx, m, o.H, o.R, w->S, w->inverse_r, w->N))
+    KS_WITH_LITERAL_ENTRIES(nx, o.m, CALL)
+#undef CALL
+    known->observation = o.m == s->ny && !s->H.stride && !s->R.stride;
+    if (good) return o;
+    int row = 0;
+    while (row + 1 < o.m && KS_GT(w->S[row * o.m + row], KS_LIT(KS_R_PIVOT) * o.R[row * o.m + row]))
+        ++row;
+    (void)KS_T(ks_step_fault)(k, row, KS_ARRAY_R, KS_FAULT_NOT_POSITIVE, tally);
+    o.m = -1;
+    return o;
+}
+
+/** w->v <- L⁻¹ (y - d), or L⁻¹ (y - d - H x). */
+KS_HD void KS_T(ks_residual)(int nx, const KS_T(ks_observation) *o, const KS_NUM *x,
+                             const KS_T(ks_ends_scratch) *w)
+{
+#define CALL(m)                                                                             \
+    for (int i = 0; i < (m); ++i) {                                                         \
+        KS_NUM r = o->y[i] - o->d[i];                                                       \
+        for (int c = 0; x && c < nx; ++c) r = r - o->H[i * nx + c] * x[c];                  \
+        w->v[i] = r;                                                                        \
+    }                                                                                       \
+    KS_T(ks_ldl_forward)(m, 1, w->S, w->v)
+    KS_WITH_LITERAL_ENTRIES(nx, o->m, CALL)
+#undef CALL
+}
+
+/** w->G <- a root of the noise into step k: lower triangular, by pivots for the array form. */
+KS_HD void KS_T(ks_noise_root)(int nx, const ks_series *s, int64_t k, ks_form form,
+                               const KS_T(ks_ends_scratch) *w, KS_T(ks_ends_known) *known)
+{
+    if (known->transition) return;
+    const KS_NUM *Q = (const KS_NUM *)ks_row(s->Q, k - s->shift);
+    if (form == KS_FORM_ORDINARY) {
+        KS_T(ks_semidefinite_factor)(nx, Q, w->G);
+        KS_T(ks_doubt_covariance)(nx, Q, w->G);
+    } else {
+        KS_T(ks_covariance_factor)(nx, Q, w->G, w->work);
+    }
+    known->transition = !s->Q.stride;
+}
+
+/** Raise the bound of the steps around k by the diagonals of J and of Fᵀ J F. */
+KS_HD void KS_T(ks_raise_bound)(int nx, int64_t k, const KS_NUM *J, const KS_NUM *shown,
+                                const ks_right_rows *to)
+{
+    const int64_t at = k - to->first;
+    KS_NUM *bound = (KS_NUM *)ks_slot_of(to->bound, at / KS_BOUND_STEPS);
+    const int fresh = k == to->last || at % KS_BOUND_STEPS == KS_BOUND_STEPS - 1;
+    for (int i = 0; i < nx; ++i) {
+        const KS_NUM least = fresh ? KS_LIT(0) : bound[i];
+        bound[i] = KS_GT(J[i * nx + i], least) ? J[i * nx + i] : least;
+        const KS_NUM before = fresh ? KS_LIT(0) : bound[nx + i];
+        bound[nx + i] = KS_GT(shown[i], before) ? shown[i] : before;
+    }
+}
+
+/** True where round-off of an information whose diagonal is within `bound` leaves the smoothed
+ *  estimate x, P alone. */
+KS_HD int KS_T(ks_information_enough)(int nx, const KS_NUM *bound, const KS_NUM *x,
+                                      const KS_NUM *P, int stride)
+{
+    KS_NUM worst = KS_LIT(0), weight = KS_LIT(0);
+    for (int i = 0; i < nx; ++i) {
+        const KS_NUM share = bound[i] * P[i * stride];
+        worst = KS_GT(share, worst) ? share : worst;
+        weight = weight + bound[i] * x[i] * x[i];
+    }
+    if (KS_GT(worst, KS_LIT(KS_GROWTH))) return 0;
+    const KS_NUM moved = worst * weight; /* squared, as everything below */
+    if (!KS_GT(moved, KS_LIT(KS_GROWTH) * KS_LIT(KS_GROWTH))) return 1;
+    for (int i = 0; i < nx; ++i)
+        if (KS_GT(KS_LIT(KS_MEAN_SLACK * KS_MEAN_SLACK) * x[i] * x[i], moved * P[i * stride]))
+            return 1;
+    return 0;
+}
+
+/** The information of step k's observation, then its transition. */
+KS_HD int KS_T(ks_inform_step)(int nx, const ks_series *s, int64_t k,
+                               const KS_T(ks_observation) *o, ks_information *information,
+                               const KS_T(ks_ends_scratch) *w, const ks_right_rows *to)
+{
+    const KS_NUM *F = (const KS_NUM *)ks_row(s->F, k - s->shift);
+    const KS_NUM *u = (const KS_NUM *)ks_row(s->u, k - s->shift);
+    KS_NUM *J = (KS_NUM *)information->J, *eta = (KS_NUM *)information->eta;
+    KS_NUM *A = (KS_NUM *)ks_slot_of(to->A, k), *b = (KS_NUM *)ks_slot_of(to->b, k);
+    if (information->form == KS_FORM_ARRAY) {
+        if (o->m > 0)
+            KS_T(ks_array_inform)(nx, o->m, w->N, w->inverse_r, w->v, J, eta, w->work,
+                                  w->last);
+        KS_T(ks_array_retreat)(nx, F, w->G, u, J, eta, A, b, w->LD, w->inverse_d, w->work,
+                               w->last);
+        return 1;
+    }
+#define CALL(m) KS_T(ks_inform)(nx, m, w->N, w->inverse_r, w->v, J, eta, w->Z)
+    KS_WITH_LITERAL_ENTRIES(nx, o->m, CALL)
+#undef CALL
+    const int good = KS_ALL(KS_T(ks_retreat)(nx, F, w->G, u, J, eta, w->J, w->eta, A, b, w->LD,
+                                             w->inverse_d, w->shown, w->work));
+    KS_T(ks_raise_bound)(nx, k, J, w->shown, to);
+    KS_T(ks_copy)(nx * nx, w->J, J);
+    KS_T(ks_copy)(nx, w->eta, eta);
+    return good;
+}
+
+/** See ks_two_ended_kernels.inform. */
+KS_HD int KS_T(ks_inform_steps)(int nx, const ks_series *s, int64_t k0, int64_t k1,
+                                ks_information *information, const ks_right_rows *to,
+                                void *memory, ks_tally *tally)
+{
+    KS_T(ks_ends_scratch) w;
+    KS_T(ks_ends_known) known = { 0, 0 };
+    (void)KS_T(ks_ends_lay_out)(nx, s->ny, (KS_NUM *)memory, &w);
+    for (int64_t k = k1 - 1; k >= k0; --k) {
+        const KS_T(ks_observation) o = KS_T(ks_observe_white)(nx, s, k, &w, &known, tally);
+        if (o.m < 0) return -1;
+        KS_T(ks_residual)(nx, &o, NULL, &w);
+        tally->missing += s->ny - o.m;
+        for (int i = 0; i < o.m; ++i)
+            ks_gather_pivot(&tally->evidence, (double)w.S[i * o.m + i], 0);
+        KS_T(ks_noise_root)(nx, s, k, information->form, &w, &known);
+        if (!KS_T(ks_inform_step)(nx, s, k, &o, information, &w, to)) return 1;
+        if (information->form == KS_FORM_ORDINARY)
+            tally->ordinary += 1;
+        else
+            tally->array += 1;
+        if (!KS_T(ks_finite_in_form)(nx, information->form, (const KS_NUM *)information->eta,
+                                     (const KS_NUM *)information->J))
+            return KS_T(ks_step_fault)(k, 0, KS_ARRAY_ESTIMATE, KS_FAULT_NOT_FINITE, tally);
+        for (int i = 0; i < nx; ++i)
+            ks_gather_factor(&tally->evidence, (double)w.LD[i * nx + i], 0);
+        KS_T(ks_pack)(nx, w.LD, (KS_NUM *)ks_slot_of(to->K, k));
+    }
+    return 0;
+}
+
+/** See ks_two_ended_kernels.meet. */
+KS_HD_COLD void KS_T(ks_meet_states)(int nx, int64_t k, ks_state *state,
+                                     ks_information *information, const ks_backward_sinks *to,
+                                     void *memory, ks_evidence *evidence)
+{
+    KS_NUM *pivot = (KS_NUM *)memory, *q = pivot + nx, *work = q + nx;
+    KS_NUM *J = (KS_NUM *)information->J, *eta = (KS_NUM *)information->eta;
+    if (state->form == KS_FORM_ORDINARY) KS_T(ks_to_array)(nx, state, work);
+    if (information->form == KS_FORM_ORDINARY) KS_T(ks_to_data)(nx, J, eta, work);
+    information->form = KS_FORM_ARRAY;
+    KS_T(ks_meet)(nx, J, eta, (KS_NUM *)state->x, (KS_NUM *)state->C, pivot, q, work);
+    KS_T(ks_leave_array)(nx, 0, NULL, NULL, state, work);
+    for (int i = 0; i < nx; ++i)
+        ks_gather_factor(evidence, (double)pivot[i], (double)(q[i] * q[i]));
+    if (to->smoothed_mean.base)
+        KS_T(ks_copy)(nx, (const KS_NUM *)state->x, (KS_NUM *)ks_slot_of(to->smoothed_mean, k));
+    KS_T(ks_write_cov)(nx, state->form, (const KS_NUM *)state->C, to->smoothed_cov,
+                       to->smoothed_var, k, work);
+}
+
+/** The smoothed `state` of step k - 1 becomes that of step k, in the form that it needs; w->lag the
+ *  covariance of both. */
+KS_HD void KS_T(ks_outward_step)(int nx, const ks_series *s, int64_t k, ks_state *state,
+                                 const ks_right_rows *from, const KS_T(ks_ends_scratch) *w,
+                                 ks_tally *tally)
+{
+    const KS_NUM *F = (const KS_NUM *)ks_row(s->F, k - s->shift);
+    const KS_NUM *u = (const KS_NUM *)ks_row(s->u, k - s->shift);
+    const KS_NUM *A = (const KS_NUM *)ks_slot_of(from->A, k);
+    const KS_NUM *b = (const KS_NUM *)ks_slot_of(from->b, k);
+    KS_NUM *x = (KS_NUM *)state->x, *C = (KS_NUM *)state->C;
+    KS_T(ks_unpack)(nx, (const KS_NUM *)ks_slot_of(from->K, k), w->LD);
+    for (int i = 0; i < nx; ++i) w->inverse_d[i] = KS_LIT(1) / w->LD[i * nx + i];
+    KS_T(ks_advance_mean)(nx, F, w->G, u, A, b, x, w->x, w->eps);
+    KS_T(ks_advance_gain)(nx, F, w->G, A, w->LD, w->Phi, w->V);
+    if (state->form == KS_FORM_ARRAY ||
+        !KS_ALL(KS_T(ks_advance_cov)(nx, w->Phi, w->V, w->inverse_d, C, w->P, w->lag, w->work))) {
+        if (state->form == KS_FORM_ORDINARY) KS_T(ks_to_array)(nx, state, w->work);
+        KS_T(ks_array_advance)(nx, w->Phi, w->V, w->inverse_d, C, w->P, w->lag, w->work);
+        tally->array += 1;
+    } else {
+        tally->ordinary += 1;
+    }
+    KS_T(ks_copy)(nx, w->x, x);
+    KS_T(ks_copy)(nx * nx, w->P, C);
+    if (state->form == KS_FORM_ARRAY) KS_T(ks_leave_array)(nx, 0, NULL, NULL, state, w->work);
+}
+
+/** Whether the information that led to step k in the ordinary form has been enough for the smoothed
+ *  estimates around it: x, P of step k - 1 are judged by what was seen of them through F. */
+KS_HD int KS_T(ks_judge)(int nx, int64_t k, int after, const ks_state *state,
+                         const ks_right_rows *from, KS_NUM *W)
+{
+    const KS_NUM *bound =
+        (const KS_NUM *)ks_slot_of(from->bound, (k - from->first) / KS_BOUND_STEPS);
+    const KS_NUM *x = (const KS_NUM *)state->x, *C = (const KS_NUM *)state->C;
+    if (!after) bound += nx;
+    if (state->form == KS_FORM_ORDINARY)
+        return KS_T(ks_information_enough)(nx, bound, x, C, nx + 1);
+    for (int i = 0; i < nx; ++i) {
+        W[i] = KS_LIT(0);
+        for (int c = 0; c < nx; ++c) W[i] = W[i] + C[i * nx + c] * C[i * nx + c];
+    }
+    return KS_T(ks_information_enough)(nx, bound, x, W, 1);
+}
+
+/** See ks_two_ended_kernels.outward. */
+KS_HD int KS_T(ks_outward_steps)(int nx, const ks_series *s, int64_t k0, int64_t k1, ks_form form,
+                                 ks_state *state, const ks_right_rows *from,
+                                 const ks_backward_sinks *to, void *memory, ks_tally *tally)
+{
+    KS_T(ks_ends_scratch) w;
+    KS_T(ks_ends_known) known = { 0, 0 };
+    KS_NUM *x = (KS_NUM *)state->x, *C = (KS_NUM *)state->C;
+    const int judged = form == KS_FORM_ORDINARY;
+    (void)KS_T(ks_ends_lay_out)(nx, s->ny, (KS_NUM *)memory, &w);
+    for (int64_t k = k0; k < k1; ++k) {
+        if (judged && !KS_T(ks_judge)(nx, k, 0, state, from, w.work)) return 1;
+        KS_T(ks_noise_root)(nx, s, k, form, &w, &known);
+        KS_T(ks_outward_step)(nx, s, k, state, from, &w, tally);
+        if (!KS_T(ks_finite_in_form)(nx, state->form, x, C))
+            return KS_T(ks_step_fault)(k, 0, KS_ARRAY_ESTIMATE, KS_FAULT_NOT_FINITE, tally);
+        if (judged && !KS_T(ks_judge)(nx, k, 1, state, from, w.work)) return 1;
+        const KS_T(ks_observation) o = KS_T(ks_observe_white)(nx, s, k, &w, &known, tally);
+        if (o.m < 0) return -1;
+        KS_T(ks_residual)(nx, &o, x, &w);
+        for (int i = 0; i < nx; ++i)
+            ks_gather_factor(&tally->evidence, 1, (double)(w.eps[i] * w.eps[i]));
+        for (int i = 0; i < o.m; ++i)
+            ks_gather_factor(&tally->evidence, 1, (double)(w.v[i] * w.v[i] * w.inverse_r[i]));
+        if (to->smoothed_mean.base)
+            KS_T(ks_copy)(nx, x, (KS_NUM *)ks_slot_of(to->smoothed_mean, k));
+        KS_T(ks_write_cov)(nx, state->form, C, to->smoothed_cov, to->smoothed_var, k, w.work);
+        if (to->lag_one_cov.base)
+            KS_T(ks_copy)(nx * nx, w.lag, (KS_NUM *)ks_slot_of(to->lag_one_cov, k));
+    }
+    return 0;
+}
+
+/** See ks_two_ended_kernels.first_refused. */
+KS_HD_COLD void KS_T(ks_first_refused)(const ks_series *s, int64_t k0, int64_t k1, void *memory,
+                                       ks_tally *tally)
+{
+    KS_T(ks_ends_scratch) w;
+    KS_T(ks_ends_known) known = { 0, 0 };
+    (void)KS_T(ks_ends_lay_out)(s->nx, s->ny, (KS_NUM *)memory, &w);
+    for (int64_t k = k0; k < k1; ++k)
+        if (KS_T(ks_observe_white)(s->nx, s, k, &w, &known, tally).m < 0) return;
+}
