@@ -307,21 +307,23 @@ static void open_series(lane *l, int64_t b)
 
 static void half_in(lane *l, int right)
 {
+    const int canceled = atomic_load(&l->run->canceled);
     if (right) {
-        l->right.out = ks_tally_start();
-        l->right_rc = right_in(l);
+        l->right.in = l->right.out = ks_tally_start();
+        l->right_rc = canceled ? -1 : right_in(l);
     } else {
         l->left.in = l->left.out = ks_tally_start();
-        l->left_rc = left_in(l);
+        l->left_rc = canceled ? -1 : left_in(l);
     }
 }
 
 static void half_out(lane *l, int right)
 {
+    const int canceled = atomic_load(&l->run->canceled);
     if (right)
-        l->right_rc = right_out(l);
+        l->right_rc = canceled ? -1 : right_out(l);
     else
-        l->left_rc = left_out(l);
+        l->left_rc = canceled ? -1 : left_out(l);
 }
 
 static void add(ks_tally *total, const ks_tally *t)
