@@ -1,31 +1,155 @@
 /* solve_text.h -- substitution along a lane, log-determinant, residual; see chains.h. Blocks of
  * right-hand sides are (n, m), contiguous; factors have row stride n. */
 
+/* Orders of blocks that substitution asks memory for ahead: measured. */
+#define KS_BT_SOLVE_ASK_FROM 5
+#define KS_BT_SOLVE_ASK_TO 100
+
 /** Columns of right-hand sides from which BLAS does the products of large blocks. */
 #define KS_BT_COLUMNS 4
 
-/** sum of a[i] b[i], in an order that vectors can follow. */
-KS_HD KS_NUM KS_T(ks_bt_dot)(int n, const KS_NUM *a, const KS_NUM *b)
+/** Ask memory for n elements of four rows of the block that is `ahead` elements from this one. */
+KS_HD void KS_T(ks_bt_ask_4)(int n, int ld, int64_t ahead, const KS_NUM *A)
+{
+    if (ahead == 0) return;
+    for (int r = 0; r < 4; ++r)
+        for (int j = 0; j < n; j += (int)(64 / sizeof(KS_NUM)))
+            __builtin_prefetch(A + ahead + r * ld + j, 0, 3);
+}
+
+/** y[0 .. n) -= z[0] A[0 .. n) + .. + z[3] A[3 ld ..): four rows of A, which are read once. */
+KS_HD void KS_T(ks_bt_axpy_4)(int n, int ld, int64_t ahead, const KS_NUM *KS_RESTRICT A,
+                              const KS_NUM *z, KS_NUM *KS_RESTRICT y)
+{
+    int j = 0;
+    KS_T(ks_bt_ask_4)(n, ld, ahead, A);
+    for (; j + KS_BT_WIDTH <= n; j += KS_BT_WIDTH) {
+        KS_T(ks_bt_wide) c = KS_BT_LOAD(y + j);
+#pragma GCC unroll 4
+        for (int r = 0; r < 4; ++r) c = c - z[r] * KS_BT_LOAD(A + r * ld + j);
+        KS_BT_STORE(y + j, c);
+    }
+    for (; j < n; ++j)
+        y[j] = y[j] - z[0] * A[j] - z[1] * A[ld + j] - z[2] * A[2 * ld + j] - z[3] * A[3 * ld + j];
+}
+
+/** s[r] -= sum of A[r ld + j] x[j] over j < n, for four rows of A. */
+KS_HD void KS_T(ks_bt_dot_4)(int n, int ld, int64_t ahead, const KS_NUM *A, const KS_NUM *x,
+                             KS_NUM s[4])
+{
+    int j = 0;
+    KS_T(ks_bt_ask_4)(n, ld, ahead, A);
+    if (n >= KS_BT_WIDTH) {
+        KS_T(ks_bt_wide) c[4];
+        KS_T(ks_bt_quad) q[4], t[4];
+#pragma GCC unroll 4
+        for (int r = 0; r < 4; ++r) c[r] = KS_BT_LOAD(A + r * ld) * KS_BT_LOAD(x);
+        for (j = KS_BT_WIDTH; j + KS_BT_WIDTH <= n; j += KS_BT_WIDTH) {
+            const KS_T(ks_bt_wide) y = KS_BT_LOAD(x + j);
+#pragma GCC unroll 4
+            for (int r = 0; r < 4; ++r) c[r] = c[r] + KS_BT_LOAD(A + r * ld + j) * y;
+        }
+#pragma GCC unroll 4
+        for (int r = 0; r < 4; ++r) {
+            KS_NUM lanes[KS_BT_WIDTH];
+            KS_BT_STORE(lanes, c[r]);
+            q[r] = KS_BT_QUAD(lanes);
+            if (KS_BT_WIDTH == 8) q[r] = q[r] + KS_BT_QUAD(lanes + KS_BT_WIDTH - 4);
+        }
+        KS_T(ks_bt_transpose_4)(q, t);
+        KS_BT_PUT_QUAD(s, KS_BT_QUAD(s) - ((t[0] + t[1]) + (t[2] + t[3])));
+    }
+    for (; j < n; ++j)
+#pragma GCC unroll 4
+        for (int r = 0; r < 4; ++r) s[r] = s[r] - A[r * ld + j] * x[j];
+}
+
+/** x (n) <- R'^-1 x. Of four rows at a time the reciprocals come first, so that a chain of one
+ *  operation for each unknown is left. */
+KS_HD void KS_T(ks_bt_lower_solve_1)(int n, int64_t ahead, const KS_NUM *KS_RESTRICT R,
+                                     KS_NUM *KS_RESTRICT x)
+{
+    int p = 0;
+    for (; p + 4 <= n; p += 4) {
+        const KS_NUM *U = R + p * n + p;
+        KS_NUM z[4], inverse[4];
+#pragma GCC unroll 4
+        for (int r = 0; r < 4; ++r) inverse[r] = KS_LIT(1) / U[r * n + r];
+#pragma GCC unroll 4
+        for (int r = 0; r < 4; ++r) {
+            z[r] = x[p + r] * inverse[r];
+#pragma GCC unroll 4
+            for (int s = 0; s < r; ++s) z[r] = z[r] - U[s * n + r] * inverse[r] * z[s];
+        }
+        const KS_T(ks_bt_quad) all = { z[0], z[1], z[2], z[3] };
+        KS_BT_PUT_QUAD(x + p, all);
+        KS_T(ks_bt_axpy_4)(n - p - 4, n, ahead, U + 4, z, x + p + 4);
+    }
+    for (; p < n; ++p) {
+        x[p] = x[p] / R[p * n + p];
+        for (int i = p + 1; i < n; ++i) x[i] = x[i] - R[p * n + i] * x[p];
+    }
+}
+
+/** x (n) <- R^-1 x. */
+KS_HD void KS_T(ks_bt_upper_solve_1)(int n, int64_t ahead, const KS_NUM *KS_RESTRICT R,
+                                     KS_NUM *KS_RESTRICT x)
+{
+    const int whole = n / 4 * 4;
+    for (int p = n - 1; p >= whole; --p) {
+        for (int j = p + 1; j < n; ++j) x[p] = x[p] - R[p * n + j] * x[j];
+        x[p] = x[p] / R[p * n + p];
+    }
+    for (int p = whole - 4; p >= 0; p -= 4) {
+        const KS_NUM *U = R + p * n + p;
+        KS_NUM z[4], inverse[4];
+#pragma GCC unroll 4
+        for (int r = 0; r < 4; ++r) inverse[r] = KS_LIT(1) / U[r * n + r];
+        KS_BT_PUT_QUAD(z, KS_BT_QUAD(x + p));
+        KS_T(ks_bt_dot_4)(n - p - 4, n, ahead, U + 4, x + p + 4, z);
+#pragma GCC unroll 4
+        for (int r = 3; r >= 0; --r) {
+            z[r] = z[r] * inverse[r];
+#pragma GCC unroll 4
+            for (int s = 3; s > r; --s) z[r] = z[r] - U[r * n + s] * inverse[r] * z[s];
+        }
+        const KS_T(ks_bt_quad) all = { z[0], z[1], z[2], z[3] };
+        KS_BT_PUT_QUAD(x + p, all);
+    }
+}
+
+/** y (n) -= X' x. */
+KS_HD void KS_T(ks_bt_subtract_transposed_1)(int n, int64_t ahead,
+                                             const KS_NUM *KS_RESTRICT X,
+                                             const KS_NUM *KS_RESTRICT x, KS_NUM *KS_RESTRICT y)
+{
+    int l = 0;
+    for (; l + 4 <= n; l += 4) KS_T(ks_bt_axpy_4)(n, n, ahead, X + l * n, x + l, y);
+    for (; l < n; ++l)
+        for (int j = 0; j < n; ++j) y[j] = y[j] - x[l] * X[l * n + j];
+}
+
+/** y (n) -= X x. */
+KS_HD void KS_T(ks_bt_subtract_1)(int n, int64_t ahead, const KS_NUM *KS_RESTRICT X,
+                                  const KS_NUM *KS_RESTRICT x, KS_NUM *KS_RESTRICT y)
 {
     int i = 0;
-    KS_NUM sum = KS_LIT(0);
-    if (n >= KS_BT_WIDTH) {
-        KS_T(ks_bt_wide) s = KS_BT_LOAD(a) * KS_BT_LOAD(b);
-        for (i = KS_BT_WIDTH; i + KS_BT_WIDTH <= n; i += KS_BT_WIDTH)
-            s = s + KS_BT_LOAD(a + i) * KS_BT_LOAD(b + i);
-#pragma GCC unroll 8
-        for (int w = 0; w < KS_BT_WIDTH; ++w) sum = sum + s[w];
+    for (; i + 4 <= n; i += 4) {
+        KS_NUM s[4];
+        KS_BT_PUT_QUAD(s, KS_BT_QUAD(y + i));
+        KS_T(ks_bt_dot_4)(n, n, ahead, X + i * n, x, s);
+        KS_BT_PUT_QUAD(y + i, KS_BT_QUAD(s));
     }
-    for (; i < n; ++i) sum = sum + a[i] * b[i];
-    return sum;
+    for (; i < n; ++i)
+        for (int j = 0; j < n; ++j) y[i] = y[i] - X[i * n + j] * x[j];
 }
 
 /** y (n, m) -= X' x. */
-KS_HD void KS_T(ks_bt_subtract_transposed)(int n, int m, const KS_NUM *X, const KS_NUM *x,
-                                           KS_NUM *y)
+KS_HD void KS_T(ks_bt_subtract_transposed)(int n, int m, int64_t ahead, const KS_NUM *X,
+                                           const KS_NUM *x, KS_NUM *y)
 {
     if (m == 1)
-        KS_T(ks_mtv_sub)(n, n, X, x, y);
+        KS_T(ks_bt_subtract_transposed_1)(n, ahead, X, x, y);
     else if (n > KS_BT_BLAS && m >= KS_BT_COLUMNS)
         KS_T(ks_lapack_gemm)(1, n, m, n, KS_LIT(-1), X, n, x, m, KS_LIT(1), y, m);
     else
@@ -33,10 +157,11 @@ KS_HD void KS_T(ks_bt_subtract_transposed)(int n, int m, const KS_NUM *X, const 
 }
 
 /** y (n, m) -= X x. */
-KS_HD void KS_T(ks_bt_subtract)(int n, int m, const KS_NUM *X, const KS_NUM *x, KS_NUM *y)
+KS_HD void KS_T(ks_bt_subtract)(int n, int m, int64_t ahead, const KS_NUM *X, const KS_NUM *x,
+                                KS_NUM *y)
 {
     if (m == 1)
-        for (int i = 0; i < n; ++i) y[i] = y[i] - KS_T(ks_bt_dot)(n, X + i * n, x);
+        KS_T(ks_bt_subtract_1)(n, ahead, X, x, y);
     else if (n > KS_BT_BLAS && m >= KS_BT_COLUMNS)
         KS_T(ks_lapack_gemm)(0, n, m, n, KS_LIT(-1), X, n, x, m, KS_LIT(1), y, m);
     else
@@ -44,19 +169,18 @@ KS_HD void KS_T(ks_bt_subtract)(int n, int m, const KS_NUM *X, const KS_NUM *x, 
 }
 
 /** x (n, m) <- R'^-1 x. */
-KS_HD void KS_T(ks_bt_lower_solve)(int n, int m, const KS_NUM *R, KS_NUM *x)
+KS_HD void KS_T(ks_bt_lower_solve)(int n, int m, int64_t ahead, const KS_NUM *R, KS_NUM *x)
 {
+    if (m == 1) {
+        KS_T(ks_bt_lower_solve_1)(n, ahead, R, x);
+        return;
+    }
     if (n > KS_BT_BLAS && m >= KS_BT_COLUMNS) {
         KS_T(ks_lapack_trsm)(1, n, m, R, n, x, m);
         return;
     }
     for (int k = 0; k < n; ++k) {
         const KS_NUM inverse = KS_LIT(1) / R[k * n + k];
-        if (m == 1) {
-            const KS_NUM v = x[k] = x[k] * inverse;
-            for (int i = k + 1; i < n; ++i) x[i] = x[i] - R[k * n + i] * v;
-            continue;
-        }
         for (int j = 0; j < m; ++j) x[k * m + j] = x[k * m + j] * inverse;
         for (int i = k + 1; i < n; ++i) {
             const KS_NUM r = R[k * n + i];
@@ -66,8 +190,12 @@ KS_HD void KS_T(ks_bt_lower_solve)(int n, int m, const KS_NUM *R, KS_NUM *x)
 }
 
 /** x (n, m) <- R^-1 x. */
-KS_HD void KS_T(ks_bt_upper_solve)(int n, int m, const KS_NUM *R, KS_NUM *x)
+KS_HD void KS_T(ks_bt_upper_solve)(int n, int m, int64_t ahead, const KS_NUM *R, KS_NUM *x)
 {
+    if (m == 1) {
+        KS_T(ks_bt_upper_solve_1)(n, ahead, R, x);
+        return;
+    }
     if (n > KS_BT_BLAS && m >= KS_BT_COLUMNS) {
         KS_T(ks_lapack_trsm)(0, n, m, R, n, x, m);
         return;
@@ -75,15 +203,22 @@ KS_HD void KS_T(ks_bt_upper_solve)(int n, int m, const KS_NUM *R, KS_NUM *x)
     for (int k = n - 1; k >= 0; --k) {
         const KS_NUM inverse = KS_LIT(1) / R[k * n + k];
         const KS_NUM *row = R + k * n + k + 1;
-        if (m == 1) {
-            x[k] = (x[k] - KS_T(ks_bt_dot)(n - 1 - k, row, x + k + 1)) * inverse;
-            continue;
-        }
         for (int i = 0; i < n - 1 - k; ++i)
             for (int j = 0; j < m; ++j)
                 x[k * m + j] = x[k * m + j] - row[i] * x[(k + 1 + i) * m + j];
         for (int j = 0; j < m; ++j) x[k * m + j] = x[k * m + j] * inverse;
     }
+}
+
+/** Elements from a block of a lane, or a coupling, to the one whose turn is next, in the direction
+ *  of the pass; 0 where there is none, or small blocks need no asking. */
+KS_HD int64_t KS_T(ks_bt_step_ahead)(const ks_bt_chain *c, int n, int64_t k, int pass,
+                                     int64_t stride)
+{
+    const int64_t next = k + pass;
+    if (n < KS_BT_SOLVE_ASK_FROM || n > KS_BT_SOLVE_ASK_TO) return 0;
+    if (next < 0 || next + 1 >= c->count) return 0;
+    return pass * c->step * stride;
 }
 
 KS_HD void KS_T(ks_bt_forward_body)(int n, int m, const ks_bt_chain *c)
@@ -93,12 +228,15 @@ KS_HD void KS_T(ks_bt_forward_body)(int n, int m, const ks_bt_chain *c)
     for (int64_t k = 0; k < c->count; ++k) {
         const int64_t block = KS_T(ks_bt_block_at)(c, k);
         KS_NUM *own = x + block * c->x_stride;
-        KS_T(ks_bt_lower_solve)(n, m, D + block * c->D_stride, own);
+        const int64_t D_ahead = KS_T(ks_bt_step_ahead)(c, n, k, 1, c->stride * c->D_stride);
+        const int64_t edge_ahead = KS_T(ks_bt_step_ahead)(c, n, k, 1, c->edge_stride);
+        KS_T(ks_bt_lower_solve)(n, m, D_ahead, D + block * c->D_stride, own);
         if (k + 1 < c->count)
-            KS_T(ks_bt_subtract_transposed)(n, m, edge + KS_T(ks_bt_ahead)(c, k) * c->edge_stride,
-                                            own, x + KS_T(ks_bt_block_at)(c, k + 1) * c->x_stride);
+            KS_T(ks_bt_subtract_transposed)(n, m, edge_ahead,
+                                            edge + KS_T(ks_bt_ahead)(c, k) * c->edge_stride, own,
+                                            x + KS_T(ks_bt_block_at)(c, k + 1) * c->x_stride);
         if (c->anchor >= 0)
-            KS_T(ks_bt_subtract_transposed)(n, m, KS_T(ks_bt_behind)(c, k), own,
+            KS_T(ks_bt_subtract_transposed)(n, m, 0, KS_T(ks_bt_behind)(c, k), own,
                                             x + c->anchor * c->x_stride);
     }
 }
@@ -111,12 +249,15 @@ KS_HD void KS_T(ks_bt_backward_body)(int n, int m, const ks_bt_chain *c)
         const int64_t block = KS_T(ks_bt_block_at)(c, k);
         const int64_t ahead = k + 1 < c->count ? KS_T(ks_bt_block_at)(c, k + 1) : c->target;
         KS_NUM *own = x + block * c->x_stride;
+        const int64_t D_ahead = KS_T(ks_bt_step_ahead)(c, n, k, -1, c->stride * c->D_stride);
+        const int64_t edge_ahead = KS_T(ks_bt_step_ahead)(c, n, k, -1, c->edge_stride);
         if (ahead >= 0)
-            KS_T(ks_bt_subtract)(n, m, edge + KS_T(ks_bt_ahead)(c, k) * c->edge_stride,
+            KS_T(ks_bt_subtract)(n, m, edge_ahead, edge + KS_T(ks_bt_ahead)(c, k) * c->edge_stride,
                                  x + ahead * c->x_stride, own);
         if (c->anchor >= 0)
-            KS_T(ks_bt_subtract)(n, m, KS_T(ks_bt_behind)(c, k), x + c->anchor * c->x_stride, own);
-        KS_T(ks_bt_upper_solve)(n, m, D + block * c->D_stride, own);
+            KS_T(ks_bt_subtract)(n, m, 0, KS_T(ks_bt_behind)(c, k), x + c->anchor * c->x_stride,
+                                 own);
+        KS_T(ks_bt_upper_solve)(n, m, D_ahead, D + block * c->D_stride, own);
     }
 }
 
@@ -126,6 +267,7 @@ static void KS_T(ks_bt_forward)(const ks_bt_chain *c)
         switch (c->n) {
         case 4: KS_T(ks_bt_forward_body)(4, 1, c); return;
         case 8: KS_T(ks_bt_forward_body)(8, 1, c); return;
+        case 16: KS_T(ks_bt_forward_body)(16, 1, c); return;
         default: KS_T(ks_bt_forward_body)(c->n, 1, c); return;
         }
     KS_T(ks_bt_forward_body)(c->n, c->m, c);
@@ -137,6 +279,7 @@ static void KS_T(ks_bt_backward)(const ks_bt_chain *c)
         switch (c->n) {
         case 4: KS_T(ks_bt_backward_body)(4, 1, c); return;
         case 8: KS_T(ks_bt_backward_body)(8, 1, c); return;
+        case 16: KS_T(ks_bt_backward_body)(16, 1, c); return;
         default: KS_T(ks_bt_backward_body)(c->n, 1, c); return;
         }
     KS_T(ks_bt_backward_body)(c->n, c->m, c);
@@ -144,7 +287,7 @@ static void KS_T(ks_bt_backward)(const ks_bt_chain *c)
 
 static void KS_T(ks_bt_gather_x)(int n, int m, const void *X, const void *from, void *to)
 {
-    KS_T(ks_bt_subtract_transposed)(n, m, (const KS_NUM *)X, (const KS_NUM *)from, (KS_NUM *)to);
+    KS_T(ks_bt_subtract_transposed)(n, m, 0, (const KS_NUM *)X, (const KS_NUM *)from, (KS_NUM *)to);
 }
 
 static double KS_T(ks_bt_logdet)(int n, int64_t count, const void *D, int64_t stride)
