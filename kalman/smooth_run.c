@@ -1,4 +1,5 @@
 /* smooth_run.c -- running plans: arguments checked, driver called, outcome told. */
+#include <math.h>
 #include <string.h>
 #include "smooth_plan.h"
 
@@ -110,6 +111,22 @@ int ks_run_progress(ks_run *run, int64_t steps)
     return atomic_load(&run->canceled);
 }
 
+/* Estimates can be finite where the determinant of an innovation covariance is not. */
+static void check_loglik(ks_run *run)
+{
+    const ks_out *loglik = &run->outputs->loglik;
+    ks_info *info = run->info;
+    for (int64_t s = 0; loglik->data && info->status == KS_OK && s < run->plan->B; ++s) {
+        const double value = ((const double *)loglik->data)[s * loglik->series_stride];
+        if (isfinite(value)) continue;
+        info->status = KS_ENONFINITE;
+        info->array = KS_ARRAY_ESTIMATE;
+        info->fault = KS_FAULT_NOT_FINITE;
+        info->series = s;
+        info->step = run->plan->T - 1;
+    }
+}
+
 ks_status ks_smooth_run(const ks_smooth_plan *plan, const ks_model *model, ks_view y,
                         const ks_outputs *outputs, void *work, ks_info *info)
 {
@@ -143,5 +160,6 @@ ks_status ks_smooth_run(const ks_smooth_plan *plan, const ks_model *model, ks_vi
     else
         ks_scan_method_run(&run, rest);
     if (run.info->status == KS_OK && atomic_load(&run.canceled)) run.info->status = KS_ECANCELED;
+    check_loglik(&run);
     return run.info->status;
 }

@@ -130,6 +130,9 @@ def wrong_content():
     write("many_problems", R=None, H=H.T, m0=[1.0, 2.0, 3.0])
     write("series_mismatch", y=np.zeros((3, T, 1)), F=np.zeros((2, T, NX, NX)))
     write("not_positive", R=[[0.0]], Q=np.zeros((NX, NX)), P0=np.zeros((NX, NX)))
+    one = np.eye(2)
+    write("loglik_overflows", F=one, Q=one, H=one, R=one, y=np.ones((2, 2)),
+          P0=np.diag([1.0, np.finfo("f8").max]))
     unseen = np.array([[-0.25], [1.0]])   # H unseen = 0, H F unseen > 0
     write("not_for_scans", R=[[0.0]], Q=unseen @ unseen.T)
     big = np.eye(512)
