@@ -60,3 +60,21 @@ void ks_lapack_gemm_f32(int transposed, int m, int n, int k, float alpha, const 
     cblas_sgemm(CblasRowMajor, transposed ? CblasTrans : CblasNoTrans, CblasNoTrans, m, n, k, alpha,
                 A, lda, B, ldb, beta, C, ldc);
 }
+
+_Static_assert(sizeof(lapack_int) == sizeof(int), "LAPACK with 32-bit integers");
+
+int ks_lapack_getrf_f64(int n, double *A, int lda, int *pivots)
+{
+    return LAPACKE_dgetrf_work(LAPACK_COL_MAJOR, n, n, A, lda, pivots);
+}
+
+void ks_lapack_getrs_f64(int n, int m, const double *LU, int lda, const int *pivots, double *B,
+                         int ldb)
+{
+    LAPACKE_dgetrs_work(LAPACK_COL_MAJOR, 'N', n, m, LU, lda, pivots, B, ldb);
+}
+
+int ks_lapack_gttrf_f64(int n, double *dl, double *d, double *du, double *du2, int *pivots)
+{
+    return LAPACKE_dgttrf_work(n, dl, d, du, du2, pivots);
+}

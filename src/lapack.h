@@ -31,4 +31,17 @@ void ks_lapack_gemm_f64(int transposed, int m, int n, int k, double alpha, const
 void ks_lapack_gemm_f32(int transposed, int m, int n, int k, float alpha, const float *A, int lda,
                         const float *B, int ldb, float beta, float *C, int ldc);
 
+/* Column-major; pivots as LAPACK counts them, from 1. */
+
+/** P L U = A in place. Returns 0, or 1 + the row of a zero pivot. */
+int ks_lapack_getrf_f64(int n, double *A, int lda, int *pivots);
+
+/** B (n, m) <- A^-1 B. */
+void ks_lapack_getrs_f64(int n, int m, const double *LU, int lda, const int *pivots, double *B,
+                         int ldb);
+
+/** P L U of a tridiagonal matrix: dl (n - 1), d (n), du (n - 1) become the factor's, du2 (n - 2)
+ *  its second super-diagonal. Returns 0, or 1 + the row of a zero pivot. */
+int ks_lapack_gttrf_f64(int n, double *dl, double *d, double *du, double *du2, int *pivots);
+
 #endif

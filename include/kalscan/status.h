@@ -23,7 +23,9 @@ KS_BEGIN_DECLS
     E(KS_ENODEV, -7, "no such device, or the back end is not built in")                     \
     E(KS_EDEVICE, -8, "the device run time reported a failure")                             \
     E(KS_ECANCELED, -9, "the progress function asked to stop")                              \
-    E(KS_ENONFINITE, -10, "an estimate is not finite (see ks_info)")
+    E(KS_ENONFINITE, -10, "an estimate is not finite (see ks_info)")                        \
+    E(KS_ESINGULAR, -11, "a block that is eliminated is singular (see the report)")         \
+    E(KS_ENOTCONVERGED, -12, "an iteration did not converge (see the report)")
 
 typedef enum ks_status {
 #define KS_STATUS_ENUM(name, value, text) name = value,

@@ -1,0 +1,76 @@
+/* block.c -- single blocks: dense copies, checks of what a caller hands in. */
+#include <string.h>
+#include "general_plan.h"
+
+static void unpack(int n, const ks_general_block *block, int64_t down, int64_t right, double *out)
+{
+    const int64_t m = n;
+    if (block->format == KS_BLOCK_DENSE) {
+        for (int64_t r = 0; r < m; ++r)
+            for (int64_t c = 0; c < m; ++c) out[r * down + c * right] = block->values[r * m + c];
+        return;
+    }
+    memset(out, 0, (size_t)(m * m) * sizeof *out);
+    if (block->format == KS_BLOCK_DIA) {
+        for (int64_t r = 0; r < m; ++r)
+            for (int64_t d = -1; d <= 1; ++d)
+                if (r + d >= 0 && r + d < m)
+                    out[r * down + (r + d) * right] = block->values[(d + 1) * m + r];
+    } else if (block->format == KS_BLOCK_COO) {
+        for (int32_t e = 0; e < block->count; ++e)
+            out[block->rows[e] * down + block->cols[e] * right] = block->values[e];
+    } else {
+        for (int64_t r = 0; r < m; ++r)
+            for (int32_t e = block->rows[r]; e < block->rows[r + 1]; ++e)
+                out[r * down + block->cols[e] * right] = block->values[e];
+    }
+}
+
+void ks_general_block_unpack(int n, const ks_general_block *block, double *dense)
+{
+    unpack(n, block, n, 1, dense);
+}
+
+void ks_gb_columns(int n, const ks_general_block *block, double *columns)
+{
+    unpack(n, block, 1, n, columns);
+}
+
+static int valid_indices(int n, const ks_general_block *b)
+{
+    if (b->count < 0) return 0;
+    if (b->count > 0 && (!b->values || !b->cols)) return 0;
+    if (!b->rows && (b->format == KS_BLOCK_CSR || b->count > 0)) return 0;
+    for (int32_t e = 0; e < b->count; ++e)
+        if (b->cols[e] < 0 || b->cols[e] >= n) return 0;
+    if (b->format == KS_BLOCK_CSR) {
+        if (b->rows[0] != 0 || b->rows[n] != b->count) return 0;
+        for (int r = 0; r < n; ++r)
+            if (b->rows[r] > b->rows[r + 1]) return 0;
+        return 1;
+    }
+    for (int32_t e = 0; e < b->count; ++e)
+        if (b->rows[e] < 0 || b->rows[e] >= n) return 0;
+    return 1;
+}
+
+static int valid_block(int n, const ks_general_block *b, int diagonal)
+{
+    switch (b->format) {
+    case KS_BLOCK_DENSE: return b->values != NULL;
+    case KS_BLOCK_DIA: return diagonal && b->values;
+    case KS_BLOCK_COO:
+    case KS_BLOCK_CSR: return !diagonal && valid_indices(n, b);
+    }
+    return 0;
+}
+
+int ks_gb_valid_matrix(int64_t N, int n, const ks_general_matrix *matrix)
+{
+    if (!matrix || !matrix->D || (N > 1 && (!matrix->L || !matrix->U))) return 0;
+    for (int64_t j = 0; j < N; ++j)
+        if (!valid_block(n, &matrix->D[j], 1)) return 0;
+    for (int64_t j = 0; j + 1 < N; ++j)
+        if (!valid_block(n, &matrix->L[j], 0) || !valid_block(n, &matrix->U[j], 0)) return 0;
+    return 1;
+}

@@ -1,0 +1,71 @@
+/* kernels.h -- the arithmetic of general block-tridiagonal systems, compiled once for each
+ * instruction-set tier. A kernel works on a range of blocks or of rows and knows no threads. */
+#ifndef KS_GENERAL_KERNELS_H
+#define KS_GENERAL_KERNELS_H
+
+#include <stdint.h>
+#include "kalscan/general.h"
+
+/** How a diagonal block was factored; kept beside the factor. */
+typedef enum ks_gb_kind {
+    KS_GB_THOMAS = 0,
+    KS_GB_TRI_LU = 1,  /* 4 n numbers, then n pivots as int   */
+    KS_GB_CR = 2,
+    KS_GB_PCR = 3,
+    KS_GB_DENSE = 4    /* column-major LU, then n pivots as int */
+} ks_gb_kind;
+
+/** A matrix with its factored diagonal blocks. */
+typedef struct ks_gb_system {
+    int64_t N;
+    int n;
+    const ks_general_block *D, *L, *U;
+    const double *factor;   /* block j from factor + offset[j]        */
+    const int64_t *offset;
+    const int32_t *kind;    /* of each block, a ks_gb_kind             */
+} ks_gb_system;
+
+/** One sweep over blocks from, from + step, ... < to: out[j] = x[j] + omega (y - x[j]) with
+ *  D[j] y = b[j] - L[j - 1] x[j - 1] - U[j] x[j + 1]. out may be x: Gauss-Seidel. */
+typedef struct ks_gb_sweep {
+    const ks_gb_system *system;
+    const double *b;        /* NULL: zero                              */
+    const double *x;
+    double *out;
+    double omega;
+    int step;
+} ks_gb_sweep;
+
+typedef struct ks_gb_kernels {
+    /** Largest change of an entry; scratch: 5 n. */
+    double (*sweep)(const ks_gb_sweep *sweep, int64_t from, int64_t to, double *scratch);
+    /** y = b - A x in blocks from .. to - 1, or A x where b is NULL; returns y . y */
+    double (*apply)(const ks_gb_system *system, const double *b, const double *x, double *y,
+                    int64_t from, int64_t to);
+    /** z = D^-1 r in blocks from .. to - 1; z may be r. scratch: n */
+    void (*precondition)(const ks_gb_system *system, const double *r, double *z, int64_t from,
+                         int64_t to, double *scratch);
+    double (*dot)(int64_t count, const double *x, const double *y);
+    /** y = alpha x + beta y; y is not read where beta is 0 */
+    void (*axpby)(int64_t count, double alpha, const double *x, double beta, double *y);
+    /** Coefficients of a DIA block as `kind`; returns -1 or the failing row. scratch: 6 n */
+    int (*factor_thomas)(int n, const double *dia, double *f, double *growth);
+    int (*factor_cr)(int n, const double *dia, double *f, double *scratch);
+    int (*factor_pcr)(int n, const double *dia, double *f, double *scratch);
+    /** x <- the solution of the factored column-major block */
+    void (*dense_solve)(int n, const double *lu, const int *pivots, double *x);
+    /** y -= A x, A column-major */
+    void (*columns)(int n, const double *A, const double *x, double *y);
+    /** y -= A x for a block of any format */
+    void (*subtract)(int n, const ks_general_block *A, const double *x, double *y);
+    /** sum of the squares of a block's entries */
+    double (*squares)(int n, const ks_general_block *A);
+} ks_gb_kernels;
+
+extern const ks_gb_kernels ks_gb_baseline;
+extern const ks_gb_kernels ks_gb_avx2;
+
+/** The table for a tier on this processor; NULL where it lacks the tier. */
+const ks_gb_kernels *ks_gb_kernels_of(ks_tier tier);
+
+#endif

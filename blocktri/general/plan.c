@@ -1,0 +1,212 @@
+/* plan.c -- making plans for general systems: options checked, storage measured, `auto` settled. */
+#include <math.h>
+#include "general_plan.h"
+
+/* Rows that a task takes at least, so that a barrier is worth it and sums have few parts. */
+enum { ROWS_OF_A_TASK = 1024 };
+/* Sweeps from which `auto` takes its estimate of the spectral radius. */
+enum { RADIUS_SWEEPS = 16 };
+
+static int valid_options(const ks_general_options *o)
+{
+    return o->size == sizeof *o && o->threads >= 0 && ks_general_method_name(o->method) &&
+           ks_block_solver_name(o->block_solver) &&
+           (o->tier == KS_TIER_AUTO || o->tier == KS_TIER_BASELINE || o->tier == KS_TIER_AVX2) &&
+           (o->stop == KS_STOP_RESIDUAL || o->stop == KS_STOP_CHANGE) &&
+           o->tolerance > 0 && isfinite(o->tolerance) && o->max_iterations >= 1 &&
+           o->relaxation >= 0 && o->relaxation < 2 && o->restart >= 1 && o->restart <= 10000;
+}
+
+size_t ks_gb_scratch(const ks_general_plan *plan)
+{
+    const size_t n = (size_t)plan->n;
+    const size_t numbers = ks_gb_direct(plan->options.method) ? n * n : 6 * n;
+    return (numbers + 7) / 8 * 8; /* no two workers share a cache line */
+}
+
+int ks_gb_vectors(const ks_general_options *options)
+{
+    switch (options->method) {
+    case KS_BICGSTAB: return 6;
+    case KS_GMRES: return options->restart + 3;
+    case KS_CG: return 4;
+    default: return 2;
+    }
+}
+
+void ks_gb_carve(ks_carver *carver, const ks_general_plan *plan, ks_gb_run *run)
+{
+    const size_t rows = (size_t)plan->N * (size_t)plan->n, m = (size_t)plan->options.restart;
+    const size_t small = plan->options.method == KS_GMRES ? (m + 1) * m + 3 * m + 1 : 0;
+    run->b = ks_carve(carver, rows, sizeof *run->b);
+    run->x = ks_carve(carver, rows, sizeof *run->x);
+    run->vectors = ks_carve(carver, (size_t)ks_gb_vectors(&plan->options),
+                            rows * sizeof *run->vectors);
+    run->scratch = ks_carve(carver, (size_t)plan->workers, ks_gb_scratch(plan) * sizeof(double));
+    run->partial = ks_carve(carver, (size_t)plan->chunks, sizeof *run->partial);
+    run->small = ks_carve(carver, small, sizeof *run->small);
+}
+
+/* Offsets of the blocks' factors, and the bytes of all. */
+static void measure(ks_general_plan *plan, const ks_general_matrix *matrix)
+{
+    const size_t N = (size_t)plan->N, n = (size_t)plan->n;
+    size_t after;
+    if (plan->options.method == KS_BLOCK_LU) {
+        plan->numbers = ks_gb_lu_numbers(plan->N, plan->n);
+        after = N * n * sizeof(int);
+    } else if (plan->options.method == KS_BLOCK_CYCLIC_REDUCTION) {
+        plan->numbers = ks_gb_cyclic_numbers(plan->N, plan->n);
+        after = N * (n + 1) * sizeof(int);
+    } else {
+        plan->offset[0] = 0;
+        for (int64_t j = 0; j < plan->N; ++j)
+            plan->offset[j + 1] =
+                plan->offset[j] +
+                ks_gb_diagonal_numbers(plan->options.block_solver, plan->n, matrix->D[j].format);
+        plan->numbers = plan->offset[plan->N];
+        after = N * sizeof(int32_t);
+    }
+    plan->factor_bytes = ((size_t)plan->numbers * sizeof(double) + after + 63) / 64 * 64;
+    ks_carver carver = ks_carver_at(NULL);
+    ks_gb_run unused;
+    ks_gb_carve(&carver, plan, &unused);
+    plan->workspace = ks_carved_bytes(&carver);
+}
+
+/* Sizes whose largest factor, five dense blocks for each diagonal one or 43 vectors of parallel
+ * cyclic reduction, can be counted. */
+static int addressable(int64_t N, int n, const ks_general_matrix *matrix, int dense)
+{
+    const int64_t m = n, most = PTRDIFF_MAX / 1024;
+    if (m > most / 64 / N) return 0;
+    for (int64_t j = 0; j < N && !dense; ++j) dense = matrix->D[j].format == KS_BLOCK_DENSE;
+    return !dense || m * N <= most / m;
+}
+
+static ks_status create(ks_general_plan **out, ks_context *context, int64_t N, int n,
+                        const ks_general_matrix *matrix, const ks_general_options *options)
+{
+    *out = NULL;
+    if (!addressable(N, n, matrix, ks_gb_direct(options->method))) return KS_ENOMEM;
+    const ks_gb_kernels *kernels = ks_gb_kernels_of(options->tier);
+    if (!kernels) return KS_EUNAVAILABLE;
+    const size_t offsets = ks_gb_direct(options->method) ? 0 : (size_t)N + 1;
+    ks_general_plan *plan = ks_allocate(context, sizeof *plan + offsets * sizeof *plan->offset);
+    if (!plan) return KS_ENOMEM;
+    plan->context = context;
+    plan->N = N;
+    plan->n = n;
+    plan->options = *options;
+    plan->kernels = kernels;
+    plan->chunk = n >= ROWS_OF_A_TASK ? 1 : ROWS_OF_A_TASK / n;
+    plan->chunks = (N + plan->chunk - 1) / plan->chunk;
+    plan->workers = ks_workers(context, options->threads,
+                               options->method == KS_BLOCK_CYCLIC_REDUCTION ? N : plan->chunks);
+    measure(plan, matrix);
+    if (plan->workspace > PTRDIFF_MAX || plan->factor_bytes > PTRDIFF_MAX) {
+        ks_release(context, plan);
+        return KS_ENOMEM;
+    }
+    *out = plan;
+    return KS_OK;
+}
+
+/* Spectral radius by a trial plan: -1 where a diagonal block is singular. */
+static ks_status try_radius(ks_context *context, int64_t N, int n,
+                            const ks_general_matrix *matrix, const ks_general_options *options,
+                            int *workers, double *radius)
+{
+    ks_general_options trial = *options;
+    ks_general_plan *plan;
+    trial.method = KS_RED_BLACK;
+    ks_status status = create(&plan, context, N, n, matrix, &trial);
+    if (status != KS_OK) return status;
+    void *factor = ks_allocate(context, plan->factor_bytes);
+    void *work = ks_allocate(context, plan->workspace);
+    *workers = plan->workers;
+    *radius = -1;
+    if (!factor || !work)
+        status = KS_ENOMEM;
+    else if (ks_general_factorize(plan, matrix, factor, work, NULL) == KS_OK)
+        status = ks_general_spectral_radius(plan, matrix, factor, RADIUS_SWEEPS, work, radius);
+    ks_release(context, factor);
+    ks_release(context, work);
+    ks_general_plan_destroy(plan);
+    return status;
+}
+
+ks_status ks_general_plan_create(ks_general_plan **out, ks_context *context, int64_t N, int n,
+                                 const ks_general_matrix *matrix,
+                                 const ks_general_options *options)
+{
+    const ks_general_options defaults = KS_GENERAL_OPTIONS_INIT;
+    if (!out) return KS_EINVAL;
+    *out = NULL;
+    if (!options) options = &defaults;
+    if (N < 1 || n < 1 || !valid_options(options) || !ks_gb_valid_matrix(N, n, matrix))
+        return KS_EINVAL;
+    ks_general_options settled = *options;
+    if (options->method == KS_GENERAL_AUTO) {
+        double radius;
+        int workers;
+        const ks_status status =
+            try_radius(context, N, n, matrix, options, &workers, &radius);
+        if (status != KS_OK) return status;
+        ks_gb_choose(N, n, matrix, workers, radius, &settled);
+    }
+    if (settled.stop == KS_STOP_CHANGE && !ks_gb_stationary(settled.method)) {
+        if (options->method != KS_GENERAL_AUTO) return KS_EINVAL;
+        settled.stop = KS_STOP_RESIDUAL;
+    }
+    return create(out, context, N, n, matrix, &settled);
+}
+
+void ks_general_plan_destroy(ks_general_plan *plan)
+{
+    if (plan) ks_release(plan->context, plan);
+}
+
+ks_general_method ks_general_plan_method(const ks_general_plan *plan)
+{
+    return plan->options.method;
+}
+
+double ks_general_plan_relaxation(const ks_general_plan *plan) { return plan->options.relaxation; }
+
+size_t ks_general_factor_bytes(const ks_general_plan *plan) { return plan->factor_bytes; }
+
+size_t ks_general_workspace_bytes(const ks_general_plan *plan) { return plan->workspace; }
+
+static size_t block_bytes(int n, const ks_general_block *b)
+{
+    const size_t m = (size_t)n, count = (size_t)b->count;
+    switch (b->format) {
+    case KS_BLOCK_DENSE: return 8 * m * m;
+    case KS_BLOCK_DIA: return 8 * (3 * m - 2);
+    case KS_BLOCK_COO: return 16 * count;
+    case KS_BLOCK_CSR: return 12 * count + 4 * (m + 1);
+    }
+    return 0;
+}
+
+size_t ks_general_iteration_bytes(const ks_general_plan *plan, const ks_general_matrix *matrix)
+{
+    const ks_general_method method = plan->options.method;
+    if (ks_gb_direct(method) || !matrix) return 0;
+    const size_t vector = 8 * (size_t)plan->N * (size_t)plan->n;
+    size_t solve = (size_t)plan->numbers * 8, D = 0, off = 0;
+    for (int64_t j = 0; j < plan->N; ++j) {
+        D += block_bytes(plan->n, &matrix->D[j]);
+        if (plan->options.block_solver <= KS_BLOCK_SOLVER_THOMAS &&
+            matrix->D[j].format == KS_BLOCK_DIA)
+            solve -= 8 * (size_t)(plan->offset[j + 1] - plan->offset[j] - 3 * (int64_t)plan->n);
+    }
+    for (int64_t j = 0; j + 1 < plan->N; ++j)
+        off += block_bytes(plan->n, &matrix->L[j]) + block_bytes(plan->n, &matrix->U[j]);
+    if (ks_gb_stationary(method)) return solve + off + 3 * vector;  /* b, x in and out */
+    const size_t product = D + off + 2 * vector + solve + 2 * vector;
+    if (method == KS_BICGSTAB) return 2 * product + 14 * vector;
+    if (method == KS_CG) return product + 10 * vector;
+    return product + ((size_t)plan->options.restart / 2 + 1) * 4 * vector;
+}

@@ -1,0 +1,204 @@
+/* run.c -- operations on whole vectors: chunks of blocks in parallel, sums in their order. */
+#include <math.h>
+#include <string.h>
+#include "general_plan.h"
+#include "hd.h"
+
+typedef struct task {
+    ks_range_function function;
+    const ks_gb_run *run;
+    const double *x, *y;
+    double *out;
+    double alpha, beta;
+    ks_gb_sweep sweep;
+    int parity;
+} task;
+
+/* Blocks of chunk c. */
+static int64_t first_of(const ks_general_plan *plan, int64_t c) { return c * plan->chunk; }
+static int64_t end_of(const ks_general_plan *plan, int64_t c)
+{
+    const int64_t end = (c + 1) * plan->chunk;
+    return end < plan->N ? end : plan->N;
+}
+
+static double *scratch_of(const ks_gb_run *run, int worker)
+{
+    return run->scratch + (size_t)worker * ks_gb_scratch(run->plan);
+}
+
+/* Every worker treats denormal numbers as the calling thread does: results do not depend on who
+ * computes them. */
+static void flushing(void *arg, int64_t begin, int64_t end, int worker)
+{
+    const unsigned mode = ks_flush_begin();
+    ((const task *)arg)->function(arg, begin, end, worker);
+    ks_flush_end(mode);
+}
+
+static void in_parallel(task *t, ks_range_function function)
+{
+    t->function = function;
+    ks_parallel_for(t->run->plan->context, t->run->plan->workers, t->run->plan->chunks, flushing,
+                    t);
+}
+
+static double sum_of(const ks_gb_run *run)
+{
+    double sum = 0;
+    for (int64_t c = 0; c < run->plan->chunks; ++c) sum += run->partial[c];
+    return sum;
+}
+
+static void dot_chunks(void *arg, int64_t begin, int64_t end, int worker)
+{
+    (void)worker;
+    const task *t = arg;
+    const ks_general_plan *plan = t->run->plan;
+    for (int64_t c = begin; c < end; ++c) {
+        const int64_t at = first_of(plan, c) * plan->n, to = end_of(plan, c) * plan->n;
+        t->run->partial[c] = plan->kernels->dot(to - at, t->x + at, t->y + at);
+    }
+}
+
+double ks_gb_dot(const ks_gb_run *run, const double *x, const double *y)
+{
+    task t = { .run = run, .x = x, .y = y };
+    in_parallel(&t, dot_chunks);
+    return sum_of(run);
+}
+
+static void axpby_chunks(void *arg, int64_t begin, int64_t end, int worker)
+{
+    (void)worker;
+    const task *t = arg;
+    const ks_general_plan *plan = t->run->plan;
+    const int64_t at = first_of(plan, begin) * plan->n, to = end_of(plan, end - 1) * plan->n;
+    plan->kernels->axpby(to - at, t->alpha, t->x + at, t->beta, t->out + at);
+}
+
+void ks_gb_axpby(const ks_gb_run *run, double alpha, const double *x, double beta, double *y)
+{
+    task t = { .run = run, .x = x, .out = y, .alpha = alpha, .beta = beta };
+    in_parallel(&t, axpby_chunks);
+}
+
+static void scale_chunks(void *arg, int64_t begin, int64_t end, int worker)
+{
+    (void)worker;
+    const task *t = arg;
+    const ks_general_plan *plan = t->run->plan;
+    const int64_t to = end_of(plan, end - 1) * plan->n;
+    for (int64_t i = first_of(plan, begin) * plan->n; i < to; ++i) t->out[i] *= t->alpha;
+}
+
+void ks_gb_scale(const ks_gb_run *run, double alpha, double *x)
+{
+    task t = { .run = run, .out = x, .alpha = alpha };
+    in_parallel(&t, scale_chunks);
+}
+
+void ks_gb_zero(const ks_gb_run *run, double *x)
+{
+    memset(x, 0, (size_t)ks_gb_rows(run) * sizeof *x);
+}
+
+static void apply_chunks(void *arg, int64_t begin, int64_t end, int worker)
+{
+    (void)worker;
+    const task *t = arg;
+    const ks_general_plan *plan = t->run->plan;
+    for (int64_t c = begin; c < end; ++c)
+        t->run->partial[c] = plan->kernels->apply(&t->run->system, t->y, t->x, t->out,
+                                                  first_of(plan, c), end_of(plan, c));
+}
+
+double ks_gb_apply(const ks_gb_run *run, const double *b, const double *x, double *y)
+{
+    task t = { .run = run, .x = x, .y = b, .out = y };
+    in_parallel(&t, apply_chunks);
+    return sum_of(run);
+}
+
+static void precondition_chunks(void *arg, int64_t begin, int64_t end, int worker)
+{
+    const task *t = arg;
+    const ks_general_plan *plan = t->run->plan;
+    plan->kernels->precondition(&t->run->system, t->x, t->out, first_of(plan, begin),
+                                end_of(plan, end - 1), scratch_of(t->run, worker));
+}
+
+void ks_gb_precondition(const ks_gb_run *run, const double *r, double *z)
+{
+    task t = { .run = run, .x = r, .out = z };
+    in_parallel(&t, precondition_chunks);
+}
+
+static void sweep_chunks(void *arg, int64_t begin, int64_t end, int worker)
+{
+    const task *t = arg;
+    const ks_general_plan *plan = t->run->plan;
+    for (int64_t c = begin; c < end; ++c) {
+        int64_t from = first_of(plan, c);
+        if (t->parity >= 0) from += (from ^ t->parity) & 1;
+        t->run->partial[c] = plan->kernels->sweep(&t->sweep, from, end_of(plan, c),
+                                                  scratch_of(t->run, worker));
+    }
+}
+
+double ks_gb_sweep_all(const ks_gb_run *run, const double *b, const double *x, double *out,
+                       double omega, int parity)
+{
+    task t = { .run = run, .parity = parity };
+    t.sweep = (ks_gb_sweep){ &run->system, b, x, out, omega, parity < 0 ? 1 : 2 };
+    in_parallel(&t, sweep_chunks);
+    double most = 0;
+    for (int64_t c = 0; c < run->plan->chunks; ++c)
+        if (run->partial[c] > most) most = run->partial[c];
+    return most;
+}
+
+double ks_gb_sweep_ordered(const ks_gb_run *run, const double *b, double *x, double omega)
+{
+    const ks_gb_sweep sweep = { &run->system, b, x, x, omega, 1 };
+    return run->plan->kernels->sweep(&sweep, 0, run->plan->N, run->scratch);
+}
+
+double ks_gb_norm(const ks_gb_run *run)
+{
+    const ks_gb_system *s = &run->system;
+    double sum = 0;
+    for (int64_t j = 0; j < s->N; ++j) sum += run->plan->kernels->squares(s->n, &s->D[j]);
+    for (int64_t j = 0; j + 1 < s->N; ++j)
+        sum += run->plan->kernels->squares(s->n, &s->L[j]) +
+               run->plan->kernels->squares(s->n, &s->U[j]);
+    return sqrt(sum);
+}
+
+/* The finaliser of splitmix64 (Steele, Lea & Flood): a hash of the place. */
+static uint64_t hashed(uint64_t z)
+{
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+void ks_gb_pattern(const ks_gb_run *run, uint64_t seed, double *x)
+{
+    for (int64_t i = 0; i < ks_gb_rows(run); ++i)
+        x[i] = (double)(hashed((seed + 1) * 0x9e3779b97f4a7c15u + (uint64_t)i) >> 11) * 0x1p-52;
+}
+
+ks_general_end ks_gb_judge(ks_gb_monitor *m, int64_t N, int64_t iteration, double measure)
+{
+    const int64_t patience = N + 100;
+    if (!isfinite(measure)) return KS_END_DIVERGED;
+    if (!m->seen || measure < 0.999 * m->best) {
+        m->best = measure;
+        m->best_at = iteration;
+    }
+    m->seen = 1;
+    if (iteration - m->best_at > patience && measure > 1e3 * m->best) return KS_END_DIVERGED;
+    if (iteration - m->best_at <= 2 * patience) return KS_END_NONE;
+    return measure > 2 * m->best ? KS_END_DIVERGED : KS_END_STAGNATED;
+}

@@ -1,0 +1,223 @@
+/* solve.c -- factorizing and solving: the caller's arguments, one right-hand side after another. */
+#include <math.h>
+#include <string.h>
+#include "general_plan.h"
+#include "hd.h"
+
+/* Sweeps for the spectral radius that goes with a failure. */
+enum { RADIUS_SWEEPS = 100 };
+
+static int valid_memory(const void *memory)
+{
+    return memory && (uintptr_t)memory % KS_CARVE_ALIGNMENT == 0;
+}
+
+static int valid_matrix(const ks_general_plan *plan, const ks_general_matrix *m)
+{
+    return plan && m && m->D && (plan->N == 1 || (m->L && m->U));
+}
+
+/* What follows the numbers of a factor: kinds of the blocks, or pivots. */
+static void *after_numbers(const ks_general_plan *plan, const void *factor)
+{
+    return (double *)(uintptr_t)factor + plan->numbers;
+}
+
+static ks_gb_run start(const ks_general_plan *plan, const ks_general_matrix *matrix,
+                       const void *factor, ks_carver *carver)
+{
+    ks_gb_run run = { .plan = plan };
+    ks_gb_carve(carver, plan, &run);
+    run.system = (ks_gb_system){ plan->N,   plan->n, matrix->D,    matrix->L,
+                                 matrix->U, factor,  plan->offset, after_numbers(plan, factor) };
+    return run;
+}
+
+/* Whether x' A y = y' A x for two pairs of vectors that look random: an A whose asymmetry is more
+ * than round-off in its norm passes only where both products happen to agree. */
+static int is_symmetric(ks_gb_run *run)
+{
+    double *x = ks_gb_vector(run, 0), *y = ks_gb_vector(run, 1), *A = ks_gb_vector(run, 2);
+    const double allowed = 1e-10 * ks_gb_norm(run);
+    for (uint64_t pair = 0; pair < 2; ++pair) {
+        ks_gb_pattern(run, 2 * pair + 1, x);
+        ks_gb_pattern(run, 2 * pair + 2, y);
+        ks_gb_apply(run, NULL, y, A);
+        const double one = ks_gb_dot(run, x, A);
+        ks_gb_apply(run, NULL, x, A);
+        if (!(fabs(one - ks_gb_dot(run, y, A)) <= allowed)) return 0;
+    }
+    return 1;
+}
+
+static int formats_fit(const ks_general_plan *plan, const ks_general_matrix *matrix)
+{
+    if (ks_gb_direct(plan->options.method)) return 1;
+    for (int64_t j = 0; j < plan->N; ++j)
+        if (plan->offset[j + 1] - plan->offset[j] !=
+            ks_gb_diagonal_numbers(plan->options.block_solver, plan->n, matrix->D[j].format))
+            return 0;
+    return 1;
+}
+
+static ks_status factorize(const ks_general_plan *plan, const ks_general_matrix *matrix,
+                           void *factor, void *work, ks_general_report *report)
+{
+    if (!valid_matrix(plan, matrix) || !valid_memory(factor) || !valid_memory(work) ||
+        !formats_fit(plan, matrix))
+        return KS_EINVAL;
+    ks_carver carver = ks_carver_at(work);
+    ks_gb_run run = start(plan, matrix, factor, &carver);
+    void *after = after_numbers(plan, factor);
+    int64_t block;
+    int pivot = -1;
+    if (plan->options.method == KS_BLOCK_LU)
+        block = ks_gb_lu_factor(plan, matrix, factor, after, run.scratch, &pivot);
+    else if (plan->options.method == KS_BLOCK_CYCLIC_REDUCTION)
+        block = ks_gb_cyclic_factor(plan, matrix, factor, after, run.scratch, &pivot);
+    else
+        block = ks_gb_diagonal_factor(plan, matrix, factor, after, run.scratch, &pivot);
+    ks_status status = KS_OK;
+    if (block >= 0) {
+        report->block = block;
+        report->pivot = pivot;
+        status = KS_ESINGULAR;
+    } else if (plan->options.method == KS_CG && !plan->options.any_matrix && !is_symmetric(&run)) {
+        status = KS_EREFUSED;
+    }
+    ks_carve_end(&carver);
+    return status;
+}
+
+ks_status ks_general_factorize(const ks_general_plan *plan, const ks_general_matrix *matrix,
+                               void *factor, void *work, ks_general_report *report)
+{
+    ks_general_report unused = KS_GENERAL_REPORT_INIT;
+    if (!report) report = &unused;
+    if (report->size != sizeof *report) return KS_EINVAL;
+    *report = unused;
+    report->status = factorize(plan, matrix, factor, work, report);
+    return report->status;
+}
+
+/* Column c of b into run->b, contiguous; and of the solution from run->x. */
+static void gather(const ks_gb_run *run, ks_const_blocks b, int nrhs, int c)
+{
+    const int64_t n = run->plan->n;
+    for (int64_t j = 0; j < run->plan->N; ++j) {
+        const double *from = (const double *)b.data + j * b.stride + c;
+        for (int64_t r = 0; r < n; ++r) run->b[j * n + r] = from[r * nrhs];
+    }
+}
+
+static void scatter(const ks_gb_run *run, ks_blocks x, int nrhs, int c)
+{
+    const int64_t n = run->plan->n;
+    for (int64_t j = 0; j < run->plan->N; ++j) {
+        double *to = (double *)x.data + j * x.stride + c;
+        for (int64_t r = 0; r < n; ++r) to[r * nrhs] = run->x[j * n + r];
+    }
+}
+
+static void run_method(ks_gb_run *run, const void *factor, ks_general_report *report)
+{
+    const void *after = after_numbers(run->plan, factor);
+    switch (run->plan->options.method) {
+    case KS_BICGSTAB: ks_gb_bicgstab_run(run, report); break;
+    case KS_GMRES: ks_gb_gmres_run(run, report); break;
+    case KS_CG: ks_gb_cg_run(run, report); break;
+    case KS_BLOCK_LU: ks_gb_lu_solve(run, factor, after); break;
+    case KS_BLOCK_CYCLIC_REDUCTION: ks_gb_cyclic_solve(run, factor, after); break;
+    default: ks_gb_stationary_run(run, report); break;
+    }
+}
+
+/* One right-hand side, in run->b. */
+static ks_status solve_one(ks_gb_run *run, const void *factor, ks_general_report *report)
+{
+    const int direct = ks_gb_direct(run->plan->options.method);
+    double *r = ks_gb_vector(run, 0);
+    run->norm_b = sqrt(ks_gb_dot(run, run->b, run->b));
+    if (run->norm_b == 0) {
+        ks_gb_zero(run, run->x);
+        report->end = direct ? KS_END_NONE : KS_END_CONVERGED;
+    } else {
+        run_method(run, factor, report);
+    }
+    report->residual = sqrt(ks_gb_apply(run, run->b, run->x, r));
+    const double scale =
+        run->norm_A * sqrt(ks_gb_dot(run, run->x, run->x)) + run->norm_b;
+    report->relative_residual = run->norm_b > 0 ? report->residual / run->norm_b : 0;
+    report->backward_error = scale > 0 ? report->residual / scale : 0;
+    if (direct) return isfinite(report->residual) ? KS_OK : KS_ENONFINITE;
+    if (report->end == KS_END_CONVERGED) return KS_OK;
+    /* A rate seen over few sweeps is no estimate; that of a method without one even less. */
+    if (report->spectral_radius < 0 || report->iterations < 32)
+        report->spectral_radius = ks_gb_radius(run, RADIUS_SWEEPS);
+    return KS_ENOTCONVERGED;
+}
+
+/* The worse of two right-hand sides. */
+static void keep_worst(ks_general_report *worst, const ks_general_report *one)
+{
+    const int64_t iterations =
+        one->iterations > worst->iterations ? one->iterations : worst->iterations;
+    if (!(one->relative_residual <= worst->relative_residual)) *worst = *one;
+    worst->iterations = iterations;
+}
+
+static int valid_blocks(const void *data, int64_t count, int64_t stride, int64_t size)
+{
+    return data && (count == 1 || stride >= size);
+}
+
+ks_status ks_general_solve(const ks_general_plan *plan, const ks_general_matrix *matrix,
+                           const void *factor, int nrhs, ks_const_blocks b, ks_blocks x,
+                           void *work, ks_general_report *report)
+{
+    ks_general_report unused = KS_GENERAL_REPORT_INIT;
+    if (!report) report = &unused;
+    if (report->size != sizeof *report) return KS_EINVAL;
+    *report = (ks_general_report)KS_GENERAL_REPORT_INIT;
+    report->status = KS_EINVAL;
+    if (!valid_matrix(plan, matrix) || !valid_memory(factor) || !valid_memory(work) || nrhs < 1)
+        return KS_EINVAL;
+    const int64_t size = (int64_t)plan->n * nrhs;
+    if (!(b.stride == 0 && b.data) && !valid_blocks(b.data, plan->N, b.stride, size))
+        return KS_EINVAL;
+    if (!valid_blocks(x.data, plan->N, x.stride, size)) return KS_EINVAL;
+
+    /* Solutions that decay by orders of magnitude a block would end as denormal numbers. */
+    const unsigned mode = ks_flush_begin();
+    ks_carver carver = ks_carver_at(work);
+    ks_gb_run run = start(plan, matrix, factor, &carver);
+    run.norm_A = ks_gb_norm(&run);
+    ks_status status = KS_OK;
+    for (int c = 0; c < nrhs && status == KS_OK; ++c) {
+        ks_general_report one = KS_GENERAL_REPORT_INIT;
+        gather(&run, b, nrhs, c);
+        status = solve_one(&run, factor, &one);
+        if (status == KS_OK) scatter(&run, x, nrhs, c);
+        if (c == 0 || status != KS_OK) *report = one;
+        else keep_worst(report, &one);
+    }
+    ks_carve_end(&carver);
+    ks_flush_end(mode);
+    report->status = status;
+    return status;
+}
+
+ks_status ks_general_spectral_radius(const ks_general_plan *plan, const ks_general_matrix *matrix,
+                                     const void *factor, int sweeps, void *work, double *radius)
+{
+    if (!radius || !valid_matrix(plan, matrix) || ks_gb_direct(plan->options.method) ||
+        !valid_memory(factor) || !valid_memory(work) || sweeps < 4)
+        return KS_EINVAL;
+    const unsigned mode = ks_flush_begin();
+    ks_carver carver = ks_carver_at(work);
+    ks_gb_run run = start(plan, matrix, factor, &carver);
+    *radius = ks_gb_radius(&run, sweeps);
+    ks_carve_end(&carver);
+    ks_flush_end(mode);
+    return KS_OK;
+}

@@ -1,0 +1,159 @@
+/* stationary.c -- block Jacobi, Gauss-Seidel and red-black sweeps, over-relaxation, and the
+ * spectral radius that their progress tells.
+ *
+ * A block-tridiagonal matrix is consistently ordered and 2-cyclic (Young): the spectrum of
+ * B = -D^-1 (L + U) is symmetric about zero, Gauss-Seidel in either order converges by rho(B)^2 a
+ * sweep, and an eigenvalue lambda of over-relaxation belongs to a mu of B by
+ * (lambda + omega - 1)^2 = lambda omega^2 mu^2. */
+#include <math.h>
+#include <string.h>
+#include "general_plan.h"
+
+/* Sweeps that a rate is taken over: even, for the pairs of eigenvalues of opposite sign. */
+enum { WINDOW = 16 };
+
+typedef struct progress {
+    double change[WINDOW + 1];  /* of the last sweeps, by number modulo WINDOW + 1 */
+    double most;                /* largest change so far                           */
+    int64_t since;              /* sweep after which the relaxation is in force    */
+    double rate;                /* of convergence a sweep; -1: none yet            */
+} progress;
+
+static void note(progress *p, int64_t iteration, double change)
+{
+    p->change[iteration % (WINDOW + 1)] = change;
+    if (change > p->most) p->most = change;
+    int64_t back = iteration - p->since - 1;
+    if (back > WINDOW) back = WINDOW;
+    back -= back % 2;
+    if (back < 2) return;
+    const double before = p->change[(iteration - back) % (WINDOW + 1)];
+    /* Round-off has no rate. */
+    if (before > 0 && isfinite(change) && isfinite(before) && change > 1e-13 * p->most)
+        p->rate = pow(change / before, 1.0 / (double)back);
+}
+
+/* rho(D^-1 (L + U)) from the rate of a method; -1 where it does not tell. */
+static double radius_of(ks_general_method method, double omega, double rate)
+{
+    if (rate < 0) return -1;
+    if (method == KS_BLOCK_JACOBI) return omega == 1 ? rate : -1;
+    if (omega == 1) return sqrt(rate);
+    /* Where omega is at its best or beyond, all eigenvalues have modulus omega - 1 whatever mu, and
+     * the progress is a little slower than that: only what is much slower tells (Hageman & Young,
+     * Applied Iterative Methods, 1981, Sec. 9.5). */
+    return rate > pow(fabs(omega - 1), 0.75) ? (rate + omega - 1) / (omega * sqrt(rate)) : -1;
+}
+
+static double best_relaxation(double radius) { return 2 / (1 + sqrt(1 - radius * radius)); }
+
+/* Over-relaxation after 10, 50, 250, ... sweeps, long enough for what a new value stirs up to
+ * settle: raised where the rate shows that the radius was underestimated. */
+static double adapt(double omega, double radius)
+{
+    if (!(radius > 0 && radius < 1)) return omega;
+    const double better = best_relaxation(radius);
+    return better > omega + 1e-3 ? better : omega;
+}
+
+static double one_sweep(ks_gb_run *run, double **x, double **other, double omega)
+{
+    const ks_general_method method = run->plan->options.method;
+    if (method == KS_BLOCK_GAUSS_SEIDEL) return ks_gb_sweep_ordered(run, run->b, *x, omega);
+    if (method == KS_RED_BLACK) {
+        const double even = ks_gb_sweep_all(run, run->b, *x, *x, omega, 0);
+        const double odd = ks_gb_sweep_all(run, run->b, *x, *x, omega, 1);
+        return even > odd ? even : odd;
+    }
+    const double change = ks_gb_sweep_all(run, run->b, *x, *other, omega, -1);
+    double *const before = *x;
+    *x = *other;
+    *other = before;
+    return change;
+}
+
+/* When to compute the residual next: near the sweep at which its decay reaches the tolerance. */
+static int64_t next_check(int64_t iteration, int64_t last, double residual, double before,
+                          double tolerance)
+{
+    if (!(residual < before)) return iteration + 4;
+    const double decay = log(residual / before) / (double)(iteration - last);
+    const double left = 0.8 * log(tolerance / residual) / decay;
+    return iteration + (left < 1 ? 1 : left > 32 ? 32 : (int64_t)left);
+}
+
+void ks_gb_stationary_run(ks_gb_run *run, ks_general_report *report)
+{
+    const ks_general_options *o = &run->plan->options;
+    const int by_change = o->stop == KS_STOP_CHANGE;
+    const int estimate = o->relaxation == KS_RELAXATION_ESTIMATE && o->method != KS_BLOCK_JACOBI;
+    double *x = run->x, *other = ks_gb_vector(run, 0), *r = ks_gb_vector(run, 1);
+    double omega = o->relaxation == KS_RELAXATION_ESTIMATE ? 1 : o->relaxation;
+    double before = 1, first = -1, fallback = -1;
+    progress p = { { 0 }, 0, 0, -1 };
+    ks_gb_monitor monitor = { 0, 0, 0 };
+    int64_t check = 1, last = 0, adapted = 10;
+    ks_gb_zero(run, x);
+    report->end = KS_END_MAX_ITERATIONS;
+    for (int64_t i = 1; i <= o->max_iterations; ++i) {
+        report->iterations = i;
+        report->change = one_sweep(run, &x, &other, omega);
+        note(&p, i, report->change);
+        const double radius = radius_of(o->method, omega, p.rate);
+        if (radius >= 0) report->spectral_radius = radius;
+        double measure = report->change;
+        if (!by_change && i == check) {
+            measure = sqrt(ks_gb_apply(run, run->b, x, r)) / run->norm_b;
+            check = next_check(i, last, measure, before, o->tolerance);
+            last = i;
+            before = measure;
+        }
+        if (by_change || last == i) {
+            if (measure <= o->tolerance) {
+                report->end = KS_END_CONVERGED;
+                break;
+            }
+            const ks_general_end end = ks_gb_judge(&monitor, run->plan->N, i, measure);
+            if (end != KS_END_NONE) {
+                report->end = end;
+                break;
+            }
+        }
+        if (!estimate) continue;
+        /* A wrong estimate (complex spectra) shows in growth: without relaxation from there on. */
+        if (omega > 1 && fallback < 0 && report->change > 100 * first) {
+            omega = fallback = 1;
+            p = (progress){ { 0 }, p.most, i, -1 };
+        } else if (i == adapted && fallback < 0) {
+            const double raised = adapt(omega, radius);
+            if (raised != omega) p = (progress){ { 0 }, p.most, i, -1 };
+            omega = raised;
+            first = report->change;
+            adapted *= 5;
+        }
+    }
+    report->relaxation = omega;
+    if (x != run->x) memcpy(run->x, x, (size_t)ks_gb_rows(run) * sizeof *x);
+}
+
+double ks_gb_radius(ks_gb_run *run, int sweeps)
+{
+    double *x = ks_gb_vector(run, 0), logarithm = 0;
+    int counted = 0;
+    if (run->plan->N == 1) return 0;
+    ks_gb_pattern(run, 0, x);
+    double norm = sqrt(ks_gb_dot(run, x, x));
+    for (int i = 0; i < sweeps; ++i) {
+        ks_gb_scale(run, 1 / norm, x);
+        ks_gb_sweep_all(run, NULL, x, x, 1, 0);
+        ks_gb_sweep_all(run, NULL, x, x, 1, 1);
+        norm = sqrt(ks_gb_dot(run, x, x));
+        if (!(norm > 0)) return norm == 0 ? 0 : HUGE_VAL;
+        /* The first half brings the vector into the dominant subspace. */
+        if (i >= sweeps / 2) {
+            logarithm += log(norm);
+            ++counted;
+        }
+    }
+    return exp(logarithm / counted / 2);
+}
