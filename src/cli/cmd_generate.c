@@ -9,7 +9,8 @@
 
 enum {
     OUTPUT = 1, STEPS, SERIES, NX, NY, SEED, MISSING, DT, NOISE_Q, NOISE_R, BLOCKS, ORDER, NRHS,
-    COMPRESS, FORCE, QUIET, JSON, HELP, VERSION
+    COMPRESS, FORCE, QUIET, JSON, HELP, VERSION, SERVERS, CAPACITY, LAMBDA, MU, ETA, NU, PLOT,
+    THREADS
 };
 
 static const ks_option options[] = {
@@ -26,6 +27,14 @@ static const ks_option options[] = {
     {BLOCKS, "N", "N", "blocktri: blocks, default 1000", 0},
     {ORDER, "n", "N", "blocktri: rows of a block, default 16", 0},
     {NRHS, "nrhs", "N", "blocktri: right-hand sides, default one, as (N, n)", 0},
+    {SERVERS, "servers", "N", "queue: servers, default 100", 0},
+    {CAPACITY, "capacity", "N", "queue: tasks that a server takes, default 16", 0},
+    {LAMBDA, "lambda", "RATE", "queue: of arrivals, default servers x mu / 2", 0},
+    {MU, "mu", "RATE", "queue: of service, default 1", 0},
+    {ETA, "eta", "RATE", "queue: of turning a server on, default 1", 0},
+    {NU, "nu", "RATE", "queue: of turning a server off, default 1", 0},
+    {PLOT, "plot", "FILE.svg", "queue: draw the distribution, as .svg or .png (needs gnuplot)", 0},
+    {THREADS, "threads", "N", "queue: worker threads; 0, the default: all", 0},
     {COMPRESS, "compress", "LEVEL", "0 (default) to 9: shuffle and deflate", 0},
     {FORCE, "force", NULL, "replace an existing file", 0},
     {JSON, "json", NULL, "summary as one JSON object", 0},
@@ -35,9 +44,8 @@ static const ks_option options[] = {
     {0}};
 
 static const char *const kinds[] = {"random", "constant-velocity", "local-level", "rotation",
-                                    "blocktri", NULL};
-static const char *const later_kinds[] = {"queue", NULL};
-enum { KIND_BLOCKTRI = 4 };  /* its place in the list: no model, but a system */
+                                    "blocktri", "queue", NULL};
+enum { KIND_BLOCKTRI = 4, KIND_QUEUE = 5 };  /* places in the list: no models, but systems */
 
 static void print_help(void)
 {
@@ -54,7 +62,10 @@ static void print_help(void)
            "                     seen by many channels: Q dense, R diagonal, the first state known\n"
            "                     (Jin, Montoison and Shin, Sec. 4.3); --dt, --q, --r\n"
            "  blocktri           a symmetric positive definite block-tridiagonal system for\n"
-           "                     `kalscan solve`, condition number about 100; --N, --n, --nrhs\n\n"
+           "                     `kalscan solve`, condition number about 100; --N, --n, --nrhs\n"
+           "  queue              the stationary equation of an M/M/n+k queue as a general system,\n"
+           "                     and its solution; --servers, --capacity, --lambda, --mu, --eta,\n"
+           "                     --nu, --plot\n\n"
            "Options\n");
     ks_options_print(options);
     printf("Numbers may be written like 1e6.\n");
@@ -69,6 +80,11 @@ static ks_exit read_small(const char *option, const char *text, int low, int hig
     if (ks_parse_integer(option, text, low, high, &number, failure) == KS_EXIT_DONE)
         *value = (int)number;
     return failure->code;
+}
+
+static ks_exit read_rate(const char *option, const char *text, double *value, ks_failure *failure)
+{
+    return ks_parse_number(option, text, 1e-12, 1e12, value, failure);
 }
 
 static ks_exit read_option(ks_generate_settings *settings, int id, const char *value,
@@ -94,6 +110,16 @@ static ks_exit read_option(ks_generate_settings *settings, int id, const char *v
     case NRHS: return read_small("--nrhs", value, 1, 65536, &settings->system.nrhs, failure);
     case NOISE_R: return ks_parse_number("--r", value, 0.0, 1e100, &recipe->r, failure);
     case COMPRESS: return read_small("--compress", value, 0, 9, &settings->compress, failure);
+    case SERVERS:
+        return ks_parse_integer("--servers", value, 1, (int64_t)1 << 32, &settings->queue.servers,
+                                failure);
+    case CAPACITY: return read_small("--capacity", value, 1, 100000, &settings->queue.capacity, failure);
+    case LAMBDA: return read_rate("--lambda", value, &settings->queue.lambda, failure);
+    case MU: return read_rate("--mu", value, &settings->queue.mu, failure);
+    case ETA: return read_rate("--eta", value, &settings->queue.eta, failure);
+    case NU: return read_rate("--nu", value, &settings->queue.nu, failure);
+    case PLOT: settings->plot = value; break;
+    case THREADS: return read_small("--threads", value, 0, 4096, &settings->threads, failure);
     case FORCE: settings->force = true; break;
     case QUIET: settings->quiet = true; break;
     default: settings->json = true; break;
@@ -140,29 +166,52 @@ static ks_exit complete(ks_recipe *recipe, ks_failure *failure)
 }
 
 /* Options that were given, one bit for each. */
-static bool was_given(unsigned given, int id) { return (given >> id & 1u) != 0; }
+static bool was_given(uint64_t given, int id) { return (given >> id & 1u) != 0; }
 
-static ks_exit check_system(const ks_generate_settings *settings, unsigned given,
-                            ks_failure *failure)
+/* Which kinds an option belongs to; options that are not listed belong to all. */
+enum { MODEL = 1, SYSTEM = 2, QUEUE = 4 };
+static const struct { int option, kinds; } belongs[] = {
+    {STEPS, MODEL}, {SERIES, MODEL}, {NX, MODEL}, {NY, MODEL}, {MISSING, MODEL}, {DT, MODEL},
+    {NOISE_Q, MODEL}, {NOISE_R, MODEL}, {SEED, MODEL | SYSTEM}, {BLOCKS, SYSTEM}, {ORDER, SYSTEM},
+    {NRHS, SYSTEM}, {SERVERS, QUEUE}, {CAPACITY, QUEUE}, {LAMBDA, QUEUE}, {MU, QUEUE},
+    {ETA, QUEUE}, {NU, QUEUE}, {PLOT, QUEUE}, {THREADS, QUEUE}};
+
+static const char *name_of(int option)
 {
-    static const int others[] = {STEPS, SERIES, NX, NY, MISSING, DT, NOISE_Q, NOISE_R};
-    (void)settings;
-    for (size_t i = 0; i < sizeof others / sizeof *others; ++i)
-        if (was_given(given, others[i]))
-            return ks_fail(failure, KS_EXIT_USAGE,
-                           "blocktri is no model: it takes --N, --n, --nrhs and --seed");
+    for (const ks_option *o = options; o->name; ++o)
+        if (o->id == option) return o->name;
+    return "";
+}
+
+static ks_exit check_given(const ks_generate_settings *settings, int kind, uint64_t given,
+                           ks_failure *failure)
+{
+    for (size_t i = 0; i < sizeof belongs / sizeof *belongs; ++i)
+        if (was_given(given, belongs[i].option) && !(belongs[i].kinds & kind))
+            return ks_fail(failure, KS_EXIT_USAGE, "--%s does not go with %s: it takes %s",
+                           name_of(belongs[i].option), settings->kind_name,
+                           kind == MODEL    ? "--T, --nx, --ny and what --help lists"
+                           : kind == SYSTEM ? "--N, --n, --nrhs and --seed"
+                                            : "--servers, --capacity, --lambda, --mu, --eta, --nu, "
+                                              "--plot and --threads");
     return KS_EXIT_DONE;
 }
 
-static ks_exit check_model(ks_generate_settings *settings, unsigned given, ks_failure *failure)
+static ks_exit complete_queue(ks_generate_settings *settings, ks_failure *failure)
 {
-    if (was_given(given, BLOCKS) || was_given(given, ORDER) || was_given(given, NRHS))
-        return ks_fail(failure, KS_EXIT_USAGE, "--N, --n and --nrhs go with blocktri; %s takes "
-                       "--T, --nx and --ny", settings->kind_name);
-    return complete(&settings->recipe, failure);
+    ks_queue *q = &settings->queue;
+    const char *const inputs[] = {settings->output, NULL};
+    if (q->lambda == 0) q->lambda = (double)q->servers * q->mu / 2;
+    if (!settings->plot) return KS_EXIT_DONE;
+    const size_t length = strlen(settings->plot);
+    if (length < 5 || (strcmp(settings->plot + length - 4, ".svg") != 0 &&
+                       strcmp(settings->plot + length - 4, ".png") != 0))
+        return ks_fail(failure, KS_EXIT_USAGE, "--plot draws .svg or .png, not '%s'",
+                       settings->plot);
+    return ks_target_check(settings->plot, settings->force, inputs, failure);
 }
 
-static ks_exit run(ks_generate_settings *settings, const char *kind, unsigned given,
+static ks_exit run(ks_generate_settings *settings, const char *kind, uint64_t given,
                    ks_failure *failure)
 {
     const char *const inputs[] = {NULL};
@@ -170,17 +219,21 @@ static ks_exit run(ks_generate_settings *settings, const char *kind, unsigned gi
     if (!kind)
         return ks_fail(failure, KS_EXIT_USAGE,
                        "no kind; usage: kalscan generate KIND -o FILE.h5, see --help");
-    if (ks_parse_word("KIND", kind, kinds, later_kinds, &index, failure)) return failure->code;
+    if (ks_parse_word("KIND", kind, kinds, NULL, &index, failure)) return failure->code;
     settings->recipe.kind = (ks_kind)index;
     settings->kind_name = kinds[index];
     if (!settings->output)
         return ks_fail(failure, KS_EXIT_USAGE,
                        "no output; usage: kalscan generate KIND -o FILE.h5");
-    const bool system = index == KIND_BLOCKTRI;
-    if ((system ? check_system(settings, given, failure) : check_model(settings, given, failure)) ||
+    const int group = index == KIND_BLOCKTRI ? SYSTEM : index == KIND_QUEUE ? QUEUE : MODEL;
+    if (check_given(settings, group, given, failure) ||
+        (group == MODEL && complete(&settings->recipe, failure)) ||
+        (group == QUEUE && complete_queue(settings, failure)) ||
         ks_target_check(settings->output, settings->force, inputs, failure))
         return failure->code;
-    return system ? ks_generate_system(settings, failure) : ks_generate_file(settings, failure);
+    if (group == SYSTEM) return ks_generate_system(settings, failure);
+    return group == QUEUE ? ks_generate_queue(settings, failure)
+                          : ks_generate_file(settings, failure);
 }
 
 ks_exit ks_command_generate(const ks_call *call, ks_failure *failure)
@@ -190,11 +243,12 @@ ks_exit ks_command_generate(const ks_call *call, ks_failure *failure)
     ks_generate_settings settings = {.line = call->line};
     const char *value, *kind = NULL;
     int id;
-    unsigned given = 0;
+    uint64_t given = 0;
     settings.recipe.B = settings.recipe.seed = 1;
     settings.recipe.dt = settings.recipe.q = settings.recipe.r = -1.0;
     settings.system.N = 1000;
     settings.system.n = 16;
+    settings.queue = (ks_queue){.servers = 100, .capacity = 16, .mu = 1, .eta = 1, .nu = 1};
     while ((id = ks_options_next(&reader, &value, failure)) != KS_OPTION_END) {
         if (id == KS_OPTION_ERROR) return failure->code;
         if (id == HELP || id == VERSION) {
@@ -203,7 +257,7 @@ ks_exit ks_command_generate(const ks_call *call, ks_failure *failure)
             return KS_EXIT_DONE;
         }
         if (id != KS_OPTION_WORD) {
-            given |= 1u << id;
+            given |= (uint64_t)1 << id;
             if (read_option(&settings, id, value, failure)) return failure->code;
         } else if (kind) {
             return ks_fail(failure, KS_EXIT_USAGE, "one kind only, but got '%s' and '%s'", kind,

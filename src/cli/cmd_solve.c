@@ -6,11 +6,14 @@
 #include "memory.h"
 #include "options.h"
 #include "solve.h"
+#include "solve_general.h"
 #include "temp_file.h"
 
 enum {
     OUTPUT = 1, METHOD, INVERSE_BLOCKS, LAYOUT, BACKEND, DEVICE, THREADS, PRECISION, REFINE,
-    COMPRESS, FORCE, DRY_RUN, JSON, QUIET, HELP, VERSION
+    COMPRESS, FORCE, DRY_RUN, JSON, QUIET, HELP, VERSION,
+    /* of the methods for general systems, in the order of ks_general_read_option() */
+    TOLERANCE, MOST_ITERATIONS, RELAXATION, RESTART, STOP, BLOCK_SOLVER, ANY_MATRIX
 };
 
 static const ks_option options[] = {
@@ -23,6 +26,14 @@ static const ks_option options[] = {
     {THREADS, "threads", "N", "worker threads; 0, the default: all", 0},
     {PRECISION, "precision", "f64|f32|mixed", "mixed: a factor in f32, refined to f64", 0},
     {REFINE, "refine", NULL, "the same as --precision mixed", 0},
+    {TOLERANCE, "tol", "VALUE", "iterative methods: relative residual, default 1e-10", 0},
+    {MOST_ITERATIONS, "max-iter", "N", "and the most iterations, default 10000", 0},
+    {STOP, "stop", "residual|change", "change: the largest change of x is at most --tol", 0},
+    {RELAXATION, "relaxation", "VALUE", "block iterations: in (0, 2), or estimate; default 1", 0},
+    {RESTART, "restart", "N", "gmres: dimension of a cycle, default 30", 0},
+    {BLOCK_SOLVER, "block-solver", "NAME", "of tridiagonal blocks: auto, thomas, lu, "
+     "cyclic-reduction,\n                           parallel-cyclic-reduction", 0},
+    {ANY_MATRIX, "any-matrix", NULL, "cg runs on a matrix that is not symmetric, to compare", 0},
     {COMPRESS, "compress", "LEVEL", "0 (default) to 9: shuffle and deflate", 0},
     {FORCE, "force", NULL, "replace an existing output", 0},
     {DRY_RUN, "dry-run", NULL, "check the input, estimate memory, write nothing", 0},
@@ -32,18 +43,20 @@ static const ks_option options[] = {
     {VERSION, "version", NULL, "the version", 0},
     {0}};
 
-static const char *const later_methods[] = {"block-jacobi", "block-gauss-seidel", NULL};
-
 static void print_help(void)
 {
     printf("usage: kalscan solve SYSTEM.h5 -o X.h5 [options]\n\n"
            "Solve A x = b for a block-tridiagonal A: diagonal blocks /D (N, n, n), sub-diagonal\n"
            "blocks A[i+1, i] in /L (N-1, n, n), right-hand sides /b (N, n) or (N, n, nrhs). Writes\n"
-           "/x, shaped like /b, and /logdet.\n\nMethods\n");
+           "/x, shaped like /b, and /logdet. Blocks above the diagonal are in /U (N-1, n, n), or the\n"
+           "system is symmetric. Tridiagonal diagonal blocks may be /D_dia (N, 3, n), and /L, /U\n"
+           "groups of lists block, row, col, value.\n\nMethods\n");
     for (int i = 0; i < ks_solver_count; ++i)
         printf("  %-24s %s\n", ks_solvers[i].name, ks_solvers[i].summary);
     printf("Cholesky methods take a symmetric positive definite A, of whose diagonal blocks they\n"
-           "read the lower triangles. They refuse a file with super-diagonal blocks /U.\n\n"
+           "read the lower triangles. They refuse a file with super-diagonal blocks /U or compact\n"
+           "blocks. Block iterations converge where the spectral radius of D^-1 (L + U) is below\n"
+           "1. A method that does not converge writes nothing (exit code 1).\n\n"
            "Options\n");
     ks_options_print(options);
     printf("Numbers may be written like 1e6.\n");
@@ -64,7 +77,7 @@ static ks_exit read_method(ks_solve_settings *settings, const char *text, ks_fai
     const char *names[32] = {NULL};
     int index = 0;
     for (int i = 0; i < ks_solver_count && i < 31; ++i) names[i] = ks_solvers[i].name;
-    if (ks_parse_word("--method", text, names, later_methods, &index, failure) == KS_EXIT_DONE)
+    if (ks_parse_word("--method", text, names, NULL, &index, failure) == KS_EXIT_DONE)
         settings->solver = &ks_solvers[index];
     return failure->code;
 }
@@ -98,7 +111,8 @@ static ks_exit read_option(ks_solve_settings *settings, int id, const char *valu
     case FORCE: settings->force = true; break;
     case DRY_RUN: settings->dry_run = true; break;
     case JSON: settings->json = true; break;
-    default: settings->quiet = true; break;
+    case QUIET: settings->quiet = true; break;
+    default: return ks_general_read_option(settings, id - TOLERANCE, value, failure);
     }
     return KS_EXIT_DONE;
 }
@@ -121,9 +135,31 @@ static ks_exit complete(ks_solve_settings *settings, const seen *given, ks_failu
     if (given->backend == 2)
         return ks_fail(failure, KS_EXIT_RESOURCES,
                        "back end cuda is not built in; --backend cpu is");
-    if (!settings->solver->cholesky && (settings->inverse_blocks || settings->refine))
+    return KS_EXIT_DONE;
+}
+
+/* What the options and the system say of each other. `auto` becomes what it stands for. */
+static ks_exit fit_method(ks_solve *run, ks_failure *failure)
+{
+    const ks_solve_settings *settings = run->settings;
+    const bool upper = ks_system_has_upper(run->system);
+    const bool compact = ks_system_is_compact(run->system);
+    if (run->solver == &ks_solvers[0] && (upper || compact || settings->iterates))
+        run->solver = &ks_general_auto;
+    if (run->solver->cholesky && upper)
+        return ks_fail(failure, KS_EXIT_USAGE,
+                       "%s: has super-diagonal blocks /U; method %s is a Cholesky method and takes "
+                       "symmetric systems, without /U, only", settings->file, run->solver->name);
+    if (run->solver->cholesky && compact)
+        return ks_fail(failure, KS_EXIT_USAGE, "%s: has compact blocks; method %s is a Cholesky "
+                       "method and takes dense blocks only", settings->file, run->solver->name);
+    if (run->solver->cholesky && settings->iterates)
+        return ks_fail(failure, KS_EXIT_USAGE, "method %s does not iterate: it takes none of "
+                       "--tol, --max-iter, --stop, --relaxation, --restart, --block-solver, --any-matrix",
+                       run->solver->name);
+    if (!run->solver->cholesky && (settings->inverse_blocks || settings->refine))
         return ks_fail(failure, KS_EXIT_USAGE, "--%s: method %s is no Cholesky method",
-                       settings->refine ? "refine" : "inverse-blocks", settings->solver->name);
+                       settings->refine ? "refine" : "inverse-blocks", run->solver->name);
     return KS_EXIT_DONE;
 }
 
@@ -147,11 +183,7 @@ static ks_exit open_system(ks_solve *run, ks_failure *failure)
     ks_context_options context_options = KS_CONTEXT_OPTIONS_INIT;
     if (ks_system_open(&run->system, settings->file, settings->layout, failure))
         return failure->code;
-    if (settings->solver->cholesky && run->system->arrays[KS_SYSTEM_U].dataset.found)
-        return ks_fail(failure, KS_EXIT_USAGE,
-                       "%s: has super-diagonal blocks /U; method %s is a Cholesky method and takes "
-                       "symmetric systems, without /U, only", settings->file,
-                       settings->solver->name);
+    if (fit_method(run, failure)) return failure->code;
     if (ks_problems_fail(&run->system->problems, failure)) return failure->code;
     print_notes(run);
     context_options.threads = settings->threads;
@@ -160,7 +192,7 @@ static ks_exit open_system(ks_solve *run, ks_failure *failure)
                        "out of memory: the system gives no more threads");
     run->data_precision = settings->refine ? KS_F64 : settings->precision;
     run->system_bytes = ks_system_bytes(run->system, run->data_precision);
-    return settings->solver->plan(run, failure);
+    return run->solver->plan(run, failure);
 }
 
 /* Before anything is read: what will not fit shall not take its time. */
@@ -178,7 +210,7 @@ static ks_exit read_system(ks_solve *run, ks_failure *failure)
 {
     const double start = ks_seconds();
     ks_progress_phase(&run->progress, "read");
-    if (ks_system_load(run->system, run->data_precision, run->settings->solver->cholesky,
+    if (ks_system_load(run->system, run->data_precision, !ks_system_has_upper(run->system),
                        read_progress, &run->progress, failure) == KS_EXIT_DONE)
         ks_problems_fail(&run->system->problems, failure);
     run->read_seconds = ks_seconds() - start;
@@ -194,7 +226,7 @@ static ks_exit run_steps(ks_solve *run, ks_failure *failure)
     if (open_system(run, failure) || check_memory(run, failure)) return failure->code;
     if (read_system(run, failure) == KS_EXIT_DONE && !settings->dry_run) {
         ks_progress_phase(&run->progress, "compute");
-        if (settings->solver->run(run, failure) == KS_EXIT_DONE) ks_solve_write(run, failure);
+        if (run->solver->run(run, failure) == KS_EXIT_DONE) ks_solve_write(run, failure);
     }
     ks_progress_clear(&run->progress);
     /* Who asks whether it fits in memory wants the numbers also when it does not. */
@@ -207,10 +239,10 @@ static ks_exit run_steps(ks_solve *run, ks_failure *failure)
 static ks_exit run_solve(const ks_solve_settings *settings, const ks_call *call,
                          ks_failure *failure)
 {
-    ks_solve run = {.settings = settings, .call = call};
+    ks_solve run = {.settings = settings, .call = call, .solver = settings->solver};
     ks_progress_start(&run.progress, settings->quiet);
     run_steps(&run, failure);
-    settings->solver->release(&run);
+    run.solver->release(&run);
     free(run.x);
     ks_context_destroy(run.context);
     ks_system_close(run.system);
@@ -221,7 +253,8 @@ ks_exit ks_command_solve(const ks_call *call, ks_failure *failure)
 {
     ks_option_reader reader = {.argc = call->argc, .argv = call->argv, .command = "kalscan solve",
                                .tables = {options}};
-    ks_solve_settings settings = {.solver = &ks_solvers[0], .layout = -1};
+    ks_solve_settings settings = {.solver = &ks_solvers[0], .layout = -1,
+                                  .general = KS_GENERAL_OPTIONS_INIT};
     seen given = {-1, -1, false, false};
     const char *value;
     int id;

@@ -1,14 +1,9 @@
-/* count_plot.c -- figures of `count`, drawn by gnuplot: a script goes to it through a pipe. */
-#include <errno.h>
-#include <signal.h>
+/* count_plot.c -- figures of `count`. */
 #include <stdio.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 #include "count_settings.h"
-#include "temp_file.h"
+#include "gnuplot.h"
 
-enum { MOST_BAR_PANELS = 6, NOT_THERE = 127 };
+enum { MOST_BAR_PANELS = 6 };
 
 static const char *const colors[] = {"#d55e00", "#0072b2", "#009e73", "#cc79a7", "#e69f00",
                                      "#666666", "#56b4e9", "#000000"};
@@ -38,34 +33,10 @@ static const ks_count_row *row_of(const figure *f, ks_counted_method method, int
     return NULL;
 }
 
-static void quoted_path(FILE *script, const char *path)
-{
-    putc('\'', script);
-    for (; *path; ++path) {
-        if (*path == '\'') putc('\'', script);
-        putc(*path, script);
-    }
-    putc('\'', script);
-}
-
-static void write_head(const figure *f, const char *path, int columns, int rows)
+static void write_head(const figure *f, int columns, int rows)
 {
     const ks_count_settings *s = f->settings;
-    const int png = strcmp(s->plot + strlen(s->plot) - 4, ".png") == 0;
-    const int width = (s->bars ? 560 : 460) * columns, height = 60 + 400 * rows;
-    if (png)
-        fprintf(f->script,
-                "if (strstrt(GPVAL_TERMINALS, 'pngcairo') > 0) {\n"
-                "  set terminal pngcairo size %d,%d font ',11'\n"
-                "} else {\n  set terminal png size %d,%d\n}\n", width, height, width, height);
-    else
-        fprintf(f->script, "set terminal svg size %d,%d font 'sans,11' background '#ffffff'\n",
-                width, height);
-    fprintf(f->script, "set output ");
-    quoted_path(f->script, path);
     fprintf(f->script,
-            "\nset encoding utf8\nset grid ytics lt 1 lw 0.5 lc rgb '#cccccc'\n"
-            "set border 3\nset tics nomirror\n"
             "set key top left Left reverse samplen 2\n"
             "set multiplot layout %d,%d title 'Operations of the busiest of P = %lld threads"
             "%s; nx = %d, ny = %d'\n",
@@ -170,64 +141,30 @@ static void write_bars(const figure *f)
     }
 }
 
-/** Start gnuplot with a pipe to its input. Returns the process, or -1. */
-static pid_t start_gnuplot(FILE **script)
+static int columns_of(const figure *f)
 {
-    int ends[2];
-    if (pipe(ends)) return -1;
-    const pid_t child = fork();
-    if (child == 0) {
-        dup2(ends[0], STDIN_FILENO);
-        close(ends[0]);
-        close(ends[1]);
-        execlp("gnuplot", "gnuplot", (char *)NULL);
-        _exit(errno == ENOENT ? NOT_THERE : NOT_THERE - 1);
-    }
-    close(ends[0]);
-    *script = child > 0 ? fdopen(ends[1], "w") : NULL;
-    if (!*script) close(ends[1]);
-    return child;
+    return f->settings->bars ? (f->settings->steps > 1 ? 2 : 1) : f->panels;
 }
 
-/** Wait for gnuplot and say what went wrong. */
-static ks_exit end_gnuplot(pid_t child, int written, ks_failure *failure)
+static int rows_of(const figure *f)
 {
-    int status = 0;
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
-    if (WIFEXITED(status) && WEXITSTATUS(status) == NOT_THERE)
-        return ks_fail(failure, KS_EXIT_RESOURCES,
-                       "--plot needs gnuplot, which is not on the PATH (Debian: gnuplot-nox)");
-    if (!written || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
-        return ks_fail(failure, KS_EXIT_RESOURCES, "gnuplot could not draw the figure");
-    return KS_EXIT_DONE;
+    return f->settings->bars ? (f->settings->steps + 1) / 2 : 1;
 }
 
-static ks_exit draw(figure *f, const char *path, ks_failure *failure)
+static void write_figure(FILE *script, const void *user)
 {
-    const int columns = f->settings->bars ? (f->settings->steps > 1 ? 2 : 1) : f->panels;
-    const int rows = f->settings->bars ? (f->settings->steps + 1) / 2 : 1;
-    void (*before)(int) = signal(SIGPIPE, SIG_IGN);
-    const pid_t child = start_gnuplot(&f->script);
-    if (child < 0)
-        return ks_fail(failure, KS_EXIT_RESOURCES, "cannot start gnuplot: %s", strerror(errno));
-    int written = 0;
-    if (f->script) {
-        write_head(f, path, columns, rows);
-        if (f->settings->bars) write_bars(f);
-        else write_lines(f);
-        fprintf(f->script, "unset multiplot\nset output\n");
-        written = !ferror(f->script);
-        written = fclose(f->script) == 0 && written;
-    }
-    signal(SIGPIPE, before);
-    return end_gnuplot(child, written, failure);
+    figure f = *(const figure *)user;
+    f.script = script;
+    write_head(&f, columns_of(&f), rows_of(&f));
+    if (f.settings->bars) write_bars(&f);
+    else write_lines(&f);
+    fprintf(script, "unset multiplot\n");
 }
 
 ks_exit ks_count_plot(const ks_count_settings *settings, const ks_count_row *rows, int64_t count,
                       ks_failure *failure)
 {
     figure f = {.settings = settings, .rows = rows, .count = count};
-    ks_temp_file temp;
     bool scans = false, orders = false;
     for (int m = 0; m < settings->methods; ++m) {
         const ks_counted_method method = settings->method[m];
@@ -243,10 +180,8 @@ ks_exit ks_count_plot(const ks_count_settings *settings, const ks_count_row *row
                        "own");
     if (settings->bars && settings->steps > MOST_BAR_PANELS)
         return ks_fail(failure, KS_EXIT_USAGE, "--bars: at most %d values of --T", MOST_BAR_PANELS);
-    if (ks_temp_create(&temp, settings->plot, settings->force, failure)) return failure->code;
-    if (draw(&f, temp.path, failure)) {
-        ks_temp_discard(&temp);
-        return failure->code;
-    }
-    return ks_temp_commit(&temp, failure);
+    const ks_figure drawn = {settings->plot, settings->force,
+                             (settings->bars ? 560 : 460) * columns_of(&f),
+                             60 + 400 * rows_of(&f), write_figure, &f};
+    return ks_figure_draw(&drawn, failure);
 }

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include "failure.h"
 #include "output_file.h"
+#include "queue_model.h"
 #include "simulate.h"
 
 /** Sizes of a block-tridiagonal system. */
@@ -16,7 +17,10 @@ typedef struct ks_system_recipe {
 typedef struct ks_generate_settings {
     ks_recipe recipe;        /**< of a model; its seed also that of a system                     */
     ks_system_recipe system;
+    ks_queue queue;          /**< lambda 0: half of what all servers can do                      */
     const char *kind_name, *output, *line;
+    const char *plot;        /**< of a queue: NULL, or the figure to draw                        */
+    int threads;             /**< of a queue: 0 all                                              */
     bool force, quiet, json;
     int compress;
 } ks_generate_settings;
@@ -26,6 +30,9 @@ ks_exit ks_generate_file(const ks_generate_settings *settings, ks_failure *failu
 
 /** A block-tridiagonal system; prints the summary. */
 ks_exit ks_generate_system(const ks_generate_settings *settings, ks_failure *failure);
+
+/** The stationary equation of a queue, with its solution; prints the summary. */
+ks_exit ks_generate_queue(const ks_generate_settings *settings, ks_failure *failure);
 
 /** Attributes that every generated file has. */
 ks_exit ks_generate_attributes(const ks_generate_settings *settings, ks_output_file *out,

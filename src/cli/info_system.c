@@ -5,11 +5,15 @@
 
 static const char *const meanings[KS_SYSTEM_ARRAYS] = {
     "diagonal blocks A[i, i]", "sub-diagonal blocks A[i + 1, i]",
-    "super-diagonal blocks A[i, i + 1]", "right-hand sides"};
+    "super-diagonal blocks A[i, i + 1]", "right-hand sides",
+    "diagonal blocks, tridiagonal: the diagonals below, at and above"};
+static const char *const triple_meanings[2][4] = {
+    {"which block A[i + 1, i]", "its row", "its column", "its value"},
+    {"which block A[i, i + 1]", "its row", "its column", "its value"}};
 
 static bool is_symmetric(const ks_system *system)
 {
-    return !system->arrays[KS_SYSTEM_U].dataset.found;
+    return !ks_system_has_upper(system);
 }
 
 static void note_layout(const ks_system *system, ks_notes *list)
@@ -41,6 +45,10 @@ static void print_text(const ks_system *system, const ks_notes *list)
     for (int i = 0; i < KS_SYSTEM_ARRAYS; ++i)
         if (system->arrays[i].dataset.id >= 0)
             ks_info_print_dataset(&system->arrays[i].dataset, meanings[i]);
+    for (int i = 0; i < 8; ++i)
+        if (system->triples[i / 4].datasets[i % 4].id >= 0)
+            ks_info_print_dataset(&system->triples[i / 4].datasets[i % 4],
+                                  triple_meanings[i / 4][i % 4]);
     ks_info_print_findings(list, &system->problems);
 }
 
@@ -59,6 +67,10 @@ static void print_json(const ks_system *system, const ks_notes *list)
     for (int i = 0; i < KS_SYSTEM_ARRAYS; ++i)
         if (system->arrays[i].dataset.id >= 0)
             ks_info_json_dataset(&json, &system->arrays[i].dataset, meanings[i]);
+    for (int i = 0; i < 8; ++i)
+        if (system->triples[i / 4].datasets[i % 4].id >= 0)
+            ks_info_json_dataset(&json, &system->triples[i / 4].datasets[i % 4],
+                                 triple_meanings[i / 4][i % 4]);
     ks_json_close(&json, ']');
     ks_info_json_findings(&json, list, &system->problems);
     ks_json_close(&json, '}');

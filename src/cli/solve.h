@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include "kalscan/blocktri.h"
+#include "kalscan/general.h"
 #include "command.h"
 #include "failure.h"
 #include "progress.h"
@@ -13,7 +14,8 @@
 
 typedef struct ks_solve ks_solve;
 
-/** A method. All of them find x; `cholesky` says what more there is. */
+/** A method. All of them find x; `cholesky` says what more there is. The first, `auto`, is a
+ *  Cholesky method where the system is symmetric and dense, and otherwise one for general systems. */
 typedef struct ks_solver {
     const char *name, *summary;
     int value;      /**< its own affair: the order of a Cholesky method                          */
@@ -31,6 +33,9 @@ typedef struct ks_solver {
 extern const ks_solver ks_solvers[];
 extern const int ks_solver_count;
 
+/** `auto` for general systems. */
+extern const ks_solver ks_general_auto;
+
 typedef struct ks_solve_settings {
     const char *file, *output;   /**< output NULL only with dry_run                              */
     const ks_solver *solver;
@@ -40,11 +45,14 @@ typedef struct ks_solve_settings {
     bool inverse_blocks, force, quiet, json, dry_run;
     int threads;                 /**< 0: all                                                     */
     int compress;
+    ks_general_options general;  /**< of the methods for general systems                         */
+    bool iterates;               /**< one of those was given on the command line                 */
 } ks_solve_settings;
 
 struct ks_solve {
     const ks_solve_settings *settings;
     const ks_call *call;
+    const ks_solver *solver;     /**< the one asked for, or what `auto` stands for               */
     ks_system *system;
     ks_context *context;
     void *state;                 /**< of the method                                              */
@@ -55,8 +63,9 @@ struct ks_solve {
     double logdet;
     const void *S_diag, *S_lag;  /**< blocks of the inverse; the method's                        */
     int steps;                   /**< of refinement                                              */
+    ks_general_report report;    /**< of a method for general systems                            */
     ks_blocktri_norms norms;
-    double relative_residual;
+    double relative_residual;    /**< Cholesky: see ks_relative_residual(); others |b - A x| / |b| */
     size_t system_bytes, factor_bytes, result_bytes, work_bytes;
     double read_seconds, factor_seconds, solve_seconds, inverse_seconds, write_seconds;
     ks_progress progress;

@@ -1,12 +1,19 @@
 /* The methods of `kalscan solve`. */
 #include "solve.h"
 #include "solve_cholesky.h"
+#include "solve_general.h"
 
 #define CHOLESKY(name, order, summary)                                                          \
     {name, summary, order, true, ks_cholesky_plan, ks_cholesky_run, ks_cholesky_release}
 
+#define GENERAL(name, method, summary)                                                          \
+    {name, summary, method, false, ks_general_prepare, ks_general_run, ks_general_release}
+
+const ks_solver ks_general_auto = GENERAL("auto", KS_GENERAL_AUTO, NULL);
+
 const ks_solver ks_solvers[] = {
-    CHOLESKY("auto", KS_BLOCKTRI_AUTO, "the Cholesky order that suits size and threads"),
+    CHOLESKY("auto", KS_BLOCKTRI_AUTO, "Cholesky in the order that suits size and threads; "
+             "with /U or compact\n                           blocks what suits the spectral radius"),
     CHOLESKY("sequential", KS_BLOCKTRI_SEQUENTIAL, "Cholesky, first to last block"),
     CHOLESKY("twisted", KS_BLOCKTRI_TWISTED, "Cholesky, both ends to the middle on two threads"),
     CHOLESKY("partition", KS_BLOCKTRI_PARTITION, "Cholesky, segments at once, then what joins them"),
@@ -14,5 +21,14 @@ const ks_solver ks_solvers[] = {
              "Cholesky, every other block, then every other of those left"),
     CHOLESKY("recursive-schur", KS_BLOCKTRI_RECURSIVE_SCHUR,
              "Cholesky, segments between separators, then the separators likewise"),
+    GENERAL("block-jacobi", KS_BLOCK_JACOBI, "solve all diagonal blocks at once, again and again"),
+    GENERAL("block-gauss-seidel", KS_BLOCK_GAUSS_SEIDEL, "the same one after the other"),
+    GENERAL("red-black", KS_RED_BLACK, "the same, every other block at once"),
+    GENERAL("bicgstab", KS_BICGSTAB, "Krylov method, preconditioned by the diagonal blocks"),
+    GENERAL("gmres", KS_GMRES, "likewise, restarted"),
+    GENERAL("cg", KS_CG, "likewise, for symmetric positive definite systems"),
+    GENERAL("block-lu", KS_BLOCK_LU, "direct, first to last block, pivots within blocks"),
+    GENERAL("block-cyclic-reduction", KS_BLOCK_CYCLIC_REDUCTION,
+            "direct, every other block, then every other of those left"),
 };
 const int ks_solver_count = sizeof ks_solvers / sizeof *ks_solvers;

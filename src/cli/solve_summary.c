@@ -52,6 +52,10 @@ static void print_text(const ks_solve *run)
     }
     printf("relative residual %.3g, residual %.3g", run->relative_residual,
            run->norms.residual);
+    if (run->report.iterations > 0)
+        printf(", %lld iterations", (long long)run->report.iterations);
+    if (run->report.iterations > 0 && run->report.spectral_radius >= 0)
+        printf(", spectral radius about %.4g", run->report.spectral_radius);
     if (settings->refine)
         printf(", %d step%s of refinement", run->steps, run->steps == 1 ? "" : "s");
     if (run->has_logdet) printf("\nlog-determinant %.9f", run->logdet);
@@ -66,6 +70,14 @@ static void json_results(const ks_solve *run, ks_json *json)
     ks_json_number(json, "relative_residual", run->relative_residual);
     ks_json_number(json, "residual", run->norms.residual);
     if (run->settings->refine) ks_json_integer(json, "refinement_steps", run->steps);
+    if (!run->solver->cholesky) {
+        const ks_general_report *report = &run->report;
+        ks_json_number(json, "backward_error", report->backward_error);
+        ks_json_integer(json, "iterations", report->iterations);
+        if (report->spectral_radius >= 0)
+            ks_json_number(json, "spectral_radius", report->spectral_radius);
+        ks_json_number(json, "relaxation", report->relaxation);
+    }
     if (run->has_logdet) ks_json_number(json, "logdet", run->logdet);
     ks_json_open(json, "seconds", '{');
     ks_json_number(json, "read", run->read_seconds);

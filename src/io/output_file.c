@@ -87,7 +87,9 @@ ks_exit ks_output_begin(ks_output_file *out, const ks_output_array *array, hid_t
 {
     hsize_t dims[KS_AXES_MAX];
     for (int axis = 0; axis < array->rank; ++axis) dims[axis] = (hsize_t)array->dims[axis];
-    const hid_t type = array->precision == KS_F32 ? H5T_IEEE_F32LE : H5T_IEEE_F64LE;
+    const hid_t type = array->whole                 ? H5T_STD_I64LE
+                     : array->precision == KS_F32 ? H5T_IEEE_F32LE
+                                                  : H5T_IEEE_F64LE;
     const hid_t space = array->rank == 0 ? H5Screate(H5S_SCALAR)
                                          : H5Screate_simple(array->rank, dims, NULL);
     const hid_t create = create_list(out, array), access = access_list(out);
@@ -122,7 +124,9 @@ ks_exit ks_output_slab(ks_output_file *out, const ks_output_array *array, hid_t 
             count[axis] = (hsize_t)slab->series_count;
         }
     }
-    const hid_t type = array->precision == KS_F32 ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE;
+    const hid_t type = array->whole                 ? H5T_NATIVE_INT64
+                     : array->precision == KS_F32 ? H5T_NATIVE_FLOAT
+                                                  : H5T_NATIVE_DOUBLE;
     const hid_t space = H5Dget_space(id);
     /* Where both sides have one shape HDF5 copies rows; otherwise it goes number by number. */
     const hid_t memory = array->rank == 0 ? H5Screate(H5S_SCALAR)

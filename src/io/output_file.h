@@ -37,6 +37,7 @@ typedef struct ks_output_array {
     const char *path;          /**< "smoothed/mean"; groups on the way are made                  */
     const char *long_name;     /**< NULL: none                                                   */
     ks_precision precision;
+    bool whole;                /**< int64_t in memory and in the file, whatever the precision    */
     int rank;                  /**< 0: one number                                                */
     int64_t dims[KS_AXES_MAX];
     int step_axis;             /**< -1: none; an axis before it is that of series                */

@@ -1,5 +1,6 @@
-/* system_file.h -- a block-tridiagonal system in a file: /D, /L, perhaps /U, and /b. Opening looks
- * at shapes and attributes only, loading reads the values. */
+/* system_file.h -- a block-tridiagonal system in a file: /D, /L, perhaps /U, and /b; or the compact
+ * form, where /D_dia stands for tridiagonal blocks of D and groups /L, /U hold triples. Opening
+ * looks at shapes and attributes only, loading reads the values. */
 #ifndef KS_IO_SYSTEM_FILE_H
 #define KS_IO_SYSTEM_FILE_H
 
@@ -17,6 +18,7 @@ typedef enum ks_system_name {
     KS_SYSTEM_L,  /**< sub-diagonal blocks A[i + 1, i]      */
     KS_SYSTEM_U,  /**< super-diagonal blocks A[i, i + 1]; absent: the matrix is symmetric */
     KS_SYSTEM_B,  /**< right-hand sides                     */
+    KS_SYSTEM_D_DIA, /**< instead of D: (N, 3, n), the diagonal below, the main one, the one above */
     KS_SYSTEM_ARRAYS
 } ks_system_name;
 
@@ -28,6 +30,15 @@ typedef struct ks_system_array {
     void *data;              /**< row-major blocks one after the other; owned; NULL until loaded */
 } ks_system_array;
 
+/** Entries of the blocks below or above the diagonal, as a group of four lists. */
+typedef struct ks_system_triples {
+    bool found;
+    int64_t count;
+    ks_dataset datasets[4];  /**< block, row, col, value                                         */
+    int64_t *block, *row, *col;  /**< owned; NULL until loaded                                   */
+    double *value;
+} ks_system_triples;
+
 typedef struct ks_system {
     const char *name;        /**< of the file, borrowed                                          */
     hid_t file;
@@ -37,11 +48,18 @@ typedef struct ks_system {
     bool layout_stated;      /**< by attribute or option                                         */
     ks_precision precision;  /**< of the loaded arrays                                           */
     ks_system_array arrays[KS_SYSTEM_ARRAYS];
+    ks_system_triples triples[2];  /**< of L and U, where they are groups                        */
     ks_problems problems;
 } ks_system;
 
 /** Does this file look like a system rather than a model? */
 bool ks_system_is(hid_t file);
+
+/** Has the file blocks above the diagonal of their own? Without them it is symmetric. */
+bool ks_system_has_upper(const ks_system *system);
+
+/** Is any part of it in the compact form? */
+bool ks_system_is_compact(const ks_system *system);
 
 /** Open and understand a system. layout -1: the root's attribute `layout` says, else c. On success
  *  *out is the caller's: close it with ks_system_close(); its `problems` tell what is wrong with
@@ -59,5 +77,11 @@ ks_exit ks_system_load(ks_system *system, ks_precision precision, bool lower,
 
 /** Close the file and free all. NULL is allowed. */
 void ks_system_close(ks_system *system);
+
+/* Parts of system_open.c and system_load.c, in system_triples.c. */
+ks_exit ks_system_open_triples(ks_system *system, int side, ks_failure *failure);
+size_t ks_system_triples_bytes(const ks_system_triples *triples);
+ks_exit ks_system_load_triples(ks_system *system, int side, ks_failure *failure);
+void ks_system_free_triples(ks_system_triples *triples);
 
 #endif

@@ -1,6 +1,7 @@
 /* Reading the blocks of a system, in the precision of the computation. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include "h5.h"
 #include "memory.h"
 #include "system_file.h"
@@ -22,6 +23,8 @@ size_t ks_system_bytes(const ks_system *system, ks_precision precision)
     size_t bytes = 0;
     for (int i = 0; i < KS_SYSTEM_ARRAYS; ++i)
         bytes = ks_size_sum(bytes, array_bytes(&system->arrays[i], precision));
+    for (int side = 0; side < 2; ++side)
+        bytes = ks_size_sum(bytes, ks_system_triples_bytes(&system->triples[side]));
     return bytes;
 }
 
@@ -44,6 +47,7 @@ typedef struct reading {
     ks_system *system;
     ks_system_array *array;
     bool triangles;   /* only these are read */
+    bool corners;     /* the first and last number of a block lie outside of it, whatever they hold */
     bool transposed;
     char *buffer;     /* of a slab that is transposed, else NULL */
 } reading;
@@ -58,6 +62,10 @@ static ks_exit load_slab(const reading *r, const ks_slab *slab, ks_failure *fail
     if (ks_dataset_read(&array->dataset, &array->fit, slab,
                         precision == KS_F32 ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE, read, failure))
         return failure->code;
+    for (int64_t k = 0; r->corners && k < slab->step_count; ++k) {
+        memset(read + (size_t)k * block * number, 0, number);
+        memset(read + ((size_t)(k + 1) * block - 1) * number, 0, number);
+    }
     const int64_t bad =
         r->triangles
             ? find_in_triangles(precision, read, array->rows, slab->step_count, r->transposed)
@@ -80,7 +88,7 @@ static ks_exit load_array(ks_system *system, ks_system_name name, bool lower,
     ks_system_array *array = &system->arrays[name];
     const size_t block_bytes = block_elements(array) * ks_precision_bytes(system->precision);
     const int problems = system->problems.count;
-    reading r = {system, array, name == KS_SYSTEM_D && lower, false, NULL};
+    reading r = {system, array, name == KS_SYSTEM_D && lower, name == KS_SYSTEM_D_DIA, false, NULL};
     ks_slab_walk walk;
     ks_slab slab;
     array->data = ks_memory_raw(array_bytes(array, system->precision), array->dataset.path,
@@ -114,5 +122,7 @@ ks_exit ks_system_load(ks_system *system, ks_precision precision, bool lower,
         if (system->arrays[i].dataset.id >= 0 && system->arrays[i].blocks > 0 &&
             load_array(system, (ks_system_name)i, lower, &state, failure))
             return failure->code;
+    for (int side = 0; side < 2; ++side)
+        if (ks_system_load_triples(system, side, failure)) return failure->code;
     return KS_EXIT_DONE;
 }

@@ -7,12 +7,24 @@
 #include "model_parts.h"
 #include "system_file.h"
 
-static const char *const paths[KS_SYSTEM_ARRAYS] = {"/D", "/L", "/U", "/b"};
+static const char *const paths[KS_SYSTEM_ARRAYS] = {"/D", "/L", "/U", "/b", "/D_dia"};
 
 bool ks_system_is(hid_t file)
 {
     return !ks_h5_exists(file, "/model") && !ks_h5_exists(file, "/y") &&
-           (ks_h5_exists(file, "/D") || ks_h5_exists(file, "/L") || ks_h5_exists(file, "/b"));
+           (ks_h5_exists(file, "/D") || ks_h5_exists(file, "/D_dia") ||
+            ks_h5_exists(file, "/L") || ks_h5_exists(file, "/b"));
+}
+
+bool ks_system_has_upper(const ks_system *system)
+{
+    return system->arrays[KS_SYSTEM_U].dataset.found || system->triples[1].found;
+}
+
+bool ks_system_is_compact(const ks_system *system)
+{
+    return system->arrays[KS_SYSTEM_D_DIA].dataset.found || system->triples[0].found ||
+           system->triples[1].found;
 }
 
 static void wrong_shape(ks_system *system, ks_system_name name, const char *expected)
@@ -52,6 +64,26 @@ static void sizes_of_diagonal(ks_system *system)
     D->fit.step_axis = lead ? 0 : -1;
     D->blocks = N;
     D->rows = D->columns = (int)n;
+}
+
+/* The same from that of D_dia, whose slices come transposed under fortran. */
+static void sizes_of_tridiagonal(ks_system *system)
+{
+    ks_system_array *D = &system->arrays[KS_SYSTEM_D_DIA];
+    const ks_dataset *dataset = &D->dataset;
+    const bool c = system->layout == KS_LAYOUT_C;
+    const int lead = dataset->rank - 2, three = c ? lead : lead + 1, row = c ? lead + 1 : lead;
+    if (lead < 0 || lead > 1 || dataset->dims[three] != 3 || dataset->dims[row] < 1 ||
+        dataset->dims[row] > INT32_MAX / 8 || (lead && dataset->dims[0] < 1)) {
+        wrong_shape(system, KS_SYSTEM_D_DIA, c ? "(N, 3, n)" : "(N, n, 3), layout fortran");
+        return;
+    }
+    system->N = lead ? dataset->dims[0] : 1;
+    system->n = (int)dataset->dims[row];
+    D->fit.step_axis = lead ? 0 : -1;
+    D->blocks = system->N;
+    D->rows = 3;
+    D->columns = system->n;
 }
 
 static void fit_coupling(ks_system *system, ks_system_name name)
@@ -121,23 +153,57 @@ static void fit_right_hand_sides(ks_system *system)
     b->columns = (int)nrhs;
 }
 
+/* L or U; as a group it holds triples. */
+static ks_exit open_array(ks_system *system, int i, ks_failure *failure)
+{
+    ks_system_array *array = &system->arrays[i];
+    if (i == KS_SYSTEM_L || i == KS_SYSTEM_U) {
+        const int side = i == KS_SYSTEM_U;
+        if (ks_system_open_triples(system, side, failure)) return failure->code;
+        if (system->triples[side].found) return KS_EXIT_DONE;
+    }
+    return ks_dataset_open(&array->dataset, system->file, system->name, paths[i],
+                           &system->problems, failure);
+}
+
+static ks_exit open_diagonal(ks_system *system, ks_failure *failure)
+{
+    ks_system_array *dense = &system->arrays[KS_SYSTEM_D];
+    ks_system_array *dia = &system->arrays[KS_SYSTEM_D_DIA];
+    if (open_array(system, KS_SYSTEM_D, failure) || open_array(system, KS_SYSTEM_D_DIA, failure))
+        return failure->code;
+    if (dense->dataset.found && dia->dataset.found) {
+        ks_problem_add(&system->problems, "%s: has both /D and /D_dia, which stands for it",
+                       system->name);
+        return KS_EXIT_DONE;
+    }
+    if (dense->dataset.id >= 0) sizes_of_diagonal(system);
+    if (dia->dataset.id >= 0) sizes_of_tridiagonal(system);
+    if (!dense->dataset.found && !dia->dataset.found)
+        ks_problem_add(&system->problems, "%s: dataset /D is missing; it holds the diagonal "
+                       "blocks, (N, n, n)", system->name);
+    return KS_EXIT_DONE;
+}
+
 static ks_exit open_arrays(ks_system *system, ks_failure *failure)
 {
-    static const char *const holds[KS_SYSTEM_ARRAYS] = {
-        "the diagonal blocks, (N, n, n)", "the sub-diagonal blocks, (N - 1, n, n)", NULL,
-        "the right-hand sides, (N, n) or (N, n, nrhs)"};
-    for (int i = 0; i < KS_SYSTEM_ARRAYS; ++i) {
+    static const struct { ks_system_name name; const char *holds; } others[] = {
+        {KS_SYSTEM_L, "the sub-diagonal blocks, (N - 1, n, n)"},
+        {KS_SYSTEM_U, NULL},
+        {KS_SYSTEM_B, "the right-hand sides, (N, n) or (N, n, nrhs)"}};
+    if (open_diagonal(system, failure)) return failure->code;
+    for (size_t k = 0; k < sizeof others / sizeof *others; ++k) {
+        const int i = (int)others[k].name;
         ks_system_array *array = &system->arrays[i];
-        if (ks_dataset_open(&array->dataset, system->file, system->name, paths[i],
-                            &system->problems, failure))
-            return failure->code;
-        if (i == KS_SYSTEM_D && array->dataset.id >= 0) sizes_of_diagonal(system);
-        if (!array->dataset.found && holds[i] && !(i == KS_SYSTEM_L && system->N == 1))
+        if (open_array(system, i, failure)) return failure->code;
+        const bool triples = i != KS_SYSTEM_B && system->triples[i == KS_SYSTEM_U].found;
+        if (!array->dataset.found && !triples && others[k].holds &&
+            !(i == KS_SYSTEM_L && system->N == 1))
             ks_problem_add(&system->problems, "%s: dataset %s is missing; it holds %s",
-                           system->name, paths[i], holds[i]);
+                           system->name, paths[i], others[k].holds);
         if (array->dataset.id < 0 || system->N < 0) continue;
-        if (i == KS_SYSTEM_L || i == KS_SYSTEM_U) fit_coupling(system, (ks_system_name)i);
         if (i == KS_SYSTEM_B) fit_right_hand_sides(system);
+        else fit_coupling(system, others[k].name);
     }
     return KS_EXIT_DONE;
 }
@@ -168,6 +234,8 @@ ks_exit ks_system_open(ks_system **out, const char *file, int layout, ks_failure
         system->arrays[i].dataset.id = -1;
         system->arrays[i].fit.series_axis = system->arrays[i].fit.step_axis = -1;
     }
+    for (int i = 0; i < 4; ++i)
+        system->triples[0].datasets[i].id = system->triples[1].datasets[i].id = -1;
     if (open_parts(system, layout, failure)) {
         ks_system_close(system);
         return failure->code;
@@ -183,6 +251,8 @@ void ks_system_close(ks_system *system)
         ks_dataset_close(&system->arrays[i].dataset);
         free(system->arrays[i].data);
     }
+    ks_system_free_triples(&system->triples[0]);
+    ks_system_free_triples(&system->triples[1]);
     ks_h5_release(system->file);
     free(system);
 }

@@ -1,0 +1,101 @@
+/* gnuplot.c -- running gnuplot on a script and giving the figure its name when it is whole. */
+#include "gnuplot.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "temp_file.h"
+
+enum { NOT_THERE = 127 };
+
+static void quoted_path(FILE *script, const char *path)
+{
+    putc('\'', script);
+    for (; *path; ++path) {
+        if (*path == '\'') putc('\'', script);
+        putc(*path, script);
+    }
+    putc('\'', script);
+}
+
+static void write_head(const ks_figure *figure, const char *path, FILE *script)
+{
+    const size_t length = strlen(figure->name);
+    const int width = figure->width, height = figure->height;
+    if (length > 4 && strcmp(figure->name + length - 4, ".png") == 0)
+        fprintf(script,
+                "if (strstrt(GPVAL_TERMINALS, 'pngcairo') > 0) {\n"
+                "  set terminal pngcairo size %d,%d font ',11'\n"
+                "} else {\n  set terminal png size %d,%d\n}\n", width, height, width, height);
+    else
+        fprintf(script, "set terminal svg size %d,%d font 'sans,11' background '#ffffff'\n",
+                width, height);
+    fprintf(script, "set output ");
+    quoted_path(script, path);
+    fprintf(script, "\nset encoding utf8\nset grid ytics lt 1 lw 0.5 lc rgb '#cccccc'\n"
+            "set border 3\nset tics nomirror\n");
+}
+
+/** Start gnuplot with a pipe to its input. Returns the process, or -1. */
+static pid_t start_gnuplot(FILE **script)
+{
+    int ends[2];
+    if (pipe(ends)) return -1;
+    const pid_t child = fork();
+    if (child == 0) {
+        dup2(ends[0], STDIN_FILENO);
+        close(ends[0]);
+        close(ends[1]);
+        execlp("gnuplot", "gnuplot", (char *)NULL);
+        _exit(errno == ENOENT ? NOT_THERE : NOT_THERE - 1);
+    }
+    close(ends[0]);
+    *script = child > 0 ? fdopen(ends[1], "w") : NULL;
+    if (!*script) close(ends[1]);
+    return child;
+}
+
+/** Wait for gnuplot and say what went wrong. */
+static ks_exit end_gnuplot(pid_t child, int written, ks_failure *failure)
+{
+    int status = 0;
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
+    if (WIFEXITED(status) && WEXITSTATUS(status) == NOT_THERE)
+        return ks_fail(failure, KS_EXIT_RESOURCES,
+                       "--plot needs gnuplot, which is not on the PATH (Debian: gnuplot-nox)");
+    if (!written || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
+        return ks_fail(failure, KS_EXIT_RESOURCES, "gnuplot could not draw the figure");
+    return KS_EXIT_DONE;
+}
+
+static ks_exit draw(const ks_figure *figure, const char *path, ks_failure *failure)
+{
+    void (*before)(int) = signal(SIGPIPE, SIG_IGN);
+    FILE *script = NULL;
+    const pid_t child = start_gnuplot(&script);
+    if (child < 0)
+        return ks_fail(failure, KS_EXIT_RESOURCES, "cannot start gnuplot: %s", strerror(errno));
+    int written = 0;
+    if (script) {
+        write_head(figure, path, script);
+        figure->write(script, figure->user);
+        fprintf(script, "set output\n");
+        written = !ferror(script);
+        written = fclose(script) == 0 && written;
+    }
+    signal(SIGPIPE, before);
+    return end_gnuplot(child, written, failure);
+}
+
+ks_exit ks_figure_draw(const ks_figure *figure, ks_failure *failure)
+{
+    ks_temp_file temp;
+    if (ks_temp_create(&temp, figure->name, figure->replace, failure)) return failure->code;
+    if (draw(figure, temp.path, failure)) {
+        ks_temp_discard(&temp);
+        return failure->code;
+    }
+    return ks_temp_commit(&temp, failure);
+}

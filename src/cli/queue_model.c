@@ -1,0 +1,299 @@
+/* queue_model.c -- rates, matrix and stationary distribution of the M/M/n+k queue. */
+#include "queue_model.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "memory.h"
+
+int ks_queue_order(const ks_queue *queue) { return 2 * queue->capacity + 1; }
+
+ks_queue_rates ks_queue_rates_of(const ks_queue *q, int64_t i, int64_t j)
+{
+    const int64_t k = q->capacity, full = j * k, low = full - k;
+    ks_queue_rates rates = {0, 0, 0, 0};
+    if (i <= full) rates.arrival = q->lambda;
+    rates.service = i > full ? (double)k * q->mu : i < j ? q->mu : (double)(i / k) * q->mu;
+    /* The state below would belong to fewer servers, or have fewer tasks than none. */
+    if (i == low) rates.service = 0;
+    if (i > full && j < q->servers) rates.opening = (double)((i - full + k - 1) / k) * q->eta;
+    if (i < full && j > 1) rates.closing = (double)((full - i) / k) * q->nu;
+    return rates;
+}
+
+static double sum_of(ks_queue_rates r) { return r.arrival + r.service + r.opening + r.closing; }
+
+static void add(ks_general_triples *t, int64_t *const lists[3], double *values, int64_t block,
+                int64_t row, int64_t col, double value)
+{
+    lists[0][t->count] = block;
+    lists[1][t->count] = row;
+    lists[2][t->count] = col;
+    values[t->count++] = value;
+}
+
+/* Entries at most: k of turning on and one of turning off for each pair of blocks. */
+static ks_exit allocate(const ks_queue *q, ks_queue_system *s, ks_failure *failure)
+{
+    const size_t N = (size_t)q->servers, n = (size_t)ks_queue_order(q);
+    const size_t entries = ks_size_product(N, (size_t)q->capacity + 1);
+    const size_t rows = ks_size_product(N, n);
+    s->D_dia = ks_memory_zeroed(ks_size_product(rows, 3 * sizeof(double)), "the system", failure);
+    if (!failure->code)
+        s->b = ks_memory_zeroed(ks_size_product(rows, sizeof(double)), "the system", failure);
+    if (!failure->code)
+        s->indices = ks_memory_raw(ks_size_product(entries, 6 * sizeof(int64_t)), "the system",
+                                   failure);
+    if (!failure->code)
+        s->values = ks_memory_raw(ks_size_product(entries, 2 * sizeof(double)), "the system",
+                                  failure);
+    return failure->code;
+}
+
+ks_exit ks_queue_build(const ks_queue *q, int64_t fixed_block, int fixed_row, ks_queue_system *s,
+                       ks_failure *failure)
+{
+    const int64_t N = q->servers, k = q->capacity, n = ks_queue_order(q), entries = N * (k + 1);
+    *s = (ks_queue_system){.fixed_block = fixed_block, .fixed_row = fixed_row};
+    if (allocate(q, s, failure)) return failure->code;
+    int64_t *const lower[3] = {s->indices, s->indices + entries, s->indices + 2 * entries};
+    int64_t *const upper[3] = {s->indices + 3 * entries, s->indices + 4 * entries,
+                               s->indices + 5 * entries};
+    double *const upper_values = s->values + entries;
+    s->L = (ks_general_triples){0, lower[0], lower[1], lower[2], s->values};
+    s->U = (ks_general_triples){0, upper[0], upper[1], upper[2], upper_values};
+    for (int64_t block = 0; block < N; ++block) {
+        double *below = s->D_dia + block * 3 * n, *main = below + n, *above = main + n;
+        for (int64_t r = 0; r < n; ++r) {
+            /* Column r: what leaves this state, and where to. */
+            const ks_queue_rates rates = ks_queue_rates_of(q, block * k + r, block + 1);
+            main[r] = sum_of(rates);
+            if (r + 1 < n) below[r + 1] = -rates.arrival;
+            if (r > 0) above[r - 1] = -rates.service;
+            if (rates.opening > 0 && !(block + 1 == fixed_block && r - k == fixed_row))
+                add(&s->L, lower, s->values, block, r - k, r, -rates.opening);
+            if (rates.closing > 0 && !(block - 1 == fixed_block && r + k == fixed_row))
+                add(&s->U, upper, upper_values, block - 1, r + k, r, -rates.closing);
+        }
+        if (block == fixed_block) {
+            below[fixed_row] = above[fixed_row] = 0;
+            main[fixed_row] = 1;
+        }
+    }
+    s->b[fixed_block * n + fixed_row] = 1;
+    return KS_EXIT_DONE;
+}
+
+void ks_queue_free(ks_queue_system *s)
+{
+    free(s->D_dia);
+    free(s->b);
+    free(s->indices);
+    free(s->values);
+    *s = (ks_queue_system){0};
+}
+
+/* One solution by a method; KS_ENOTCONVERGED is for the caller to judge. */
+static ks_status solve_by(const ks_queue *q, ks_context *context, const ks_queue_system *s,
+                          ks_general_method method, ks_queue_solution *solution)
+{
+    const int n = ks_queue_order(q);
+    ks_general_source source = KS_GENERAL_SOURCE_INIT;
+    ks_general_options options = KS_GENERAL_OPTIONS_INIT;
+    ks_general_packed *packed;
+    ks_general_plan *plan = NULL;
+    void *factor = NULL, *work = NULL;
+    source.D_dia = s->D_dia;
+    source.L_triples = s->L;
+    source.U_triples = s->U;
+    options.method = method;
+    options.tolerance = 1e-11;
+    options.max_iterations = 2000;
+    ks_status status = ks_general_pack(&packed, context, q->servers, n, &source);
+    if (status != KS_OK) return status;
+    const ks_general_matrix *matrix = ks_general_packed_matrix(packed);
+    status = ks_general_plan_create(&plan, context, q->servers, n, matrix, &options);
+    if (status == KS_OK) {
+        ks_failure unused = {0};
+        factor = ks_memory_raw(ks_general_factor_bytes(plan), "the factor", &unused);
+        work = ks_memory_raw(ks_general_workspace_bytes(plan), "the workspace", &unused);
+        solution->method = ks_general_plan_method(plan);
+        status = factor && work ? KS_OK : KS_ENOMEM;
+    }
+    if (status == KS_OK)
+        status = ks_general_factorize(plan, matrix, factor, work, &solution->report);
+    if (status == KS_OK)
+        status = ks_general_solve(plan, matrix, factor, 1, (ks_const_blocks){s->b, n},
+                                  (ks_blocks){solution->pi, n}, work, &solution->report);
+    free(factor);
+    free(work);
+    ks_general_plan_destroy(plan);
+    ks_general_packed_destroy(packed);
+    return status;
+}
+
+/* The most probable state of what was solved. */
+static void find_mode(const ks_queue *q, ks_queue_solution *s)
+{
+    const int64_t n = ks_queue_order(q);
+    int64_t best = 0;
+    for (int64_t i = 1; i < q->servers * n; ++i)
+        if (s->pi[i] > s->pi[best]) best = i;
+    s->block = best / n;
+    s->row = (int)(best % n);
+    s->probability = s->pi[best];
+}
+
+/* Round-off may leave probabilities a little below zero; anything more is no distribution. */
+static ks_exit normalise(const ks_queue *q, ks_queue_solution *s, ks_failure *failure)
+{
+    const int64_t n = ks_queue_order(q);
+    double sum = 0;
+    for (int64_t i = 0; i < q->servers * n; ++i) {
+        if (!(s->pi[i] > -1e-10 * s->probability))
+            return ks_fail(failure, KS_EXIT_NUMERICAL, "the probability of %lld tasks on %lld "
+                           "servers comes out as %.3g", (long long)(i / n * q->capacity + i % n),
+                           (long long)(i / n + 1), s->pi[i] / s->probability);
+        if (s->pi[i] < 0) s->pi[i] = 0;
+        sum += s->pi[i];
+    }
+    s->tasks = s->servers = 0;
+    s->probability /= sum;
+    for (int64_t i = 0; i < q->servers * n; ++i) {
+        s->pi[i] /= sum;
+        s->tasks += s->pi[i] * (double)(i / n * q->capacity + i % n);
+        s->servers += s->pi[i] * (double)(i / n + 1);
+    }
+    return KS_EXIT_DONE;
+}
+
+/* max |pi P - pi| from the rates themselves, not from the system that was solved. */
+static double residual_of(const ks_queue *q, const double *pi, ks_failure *failure)
+{
+    const int64_t N = q->servers, k = q->capacity, n = ks_queue_order(q);
+    double fastest = 0, most = 0;
+    double *flow = ks_memory_zeroed((size_t)(N * n) * sizeof *flow, "the residual", failure);
+    if (!flow) return 0;
+    for (int64_t at = 0; at < N * n; ++at) {
+        const int64_t block = at / n, r = at % n;
+        const ks_queue_rates rates = ks_queue_rates_of(q, block * k + r, block + 1);
+        fastest = fmax(fastest, sum_of(rates));
+        flow[at] -= pi[at] * sum_of(rates);
+        if (rates.arrival > 0) flow[at + 1] += pi[at] * rates.arrival;
+        if (rates.service > 0) flow[at - 1] += pi[at] * rates.service;
+        if (rates.opening > 0) flow[at + n - k] += pi[at] * rates.opening;
+        if (rates.closing > 0) flow[at - n + k] += pi[at] * rates.closing;
+    }
+    for (int64_t at = 0; at < N * n; ++at) most = fmax(most, fabs(flow[at]));
+    free(flow);
+    return most / fastest;
+}
+
+/* What is likely within the states of j servers, as if they were seldom left: a birth and death
+ * process from its lowest state. Returns the likeliest row; flows out of the block in `up`, `down`. */
+static int within_block(const ks_queue *q, int64_t j, double *up, double *down)
+{
+    const int64_t low = (j - 1) * q->capacity;
+    double p = 1, most = 1, sum = 1;
+    int best = 0;
+    ks_queue_rates rates = ks_queue_rates_of(q, low, j);
+    *up = 0;
+    *down = rates.closing;
+    for (int r = 1; r < ks_queue_order(q); ++r) {
+        const double arrival = rates.arrival;
+        rates = ks_queue_rates_of(q, low + r, j);
+        const double leaving = rates.service + rates.opening;
+        if (leaving > 0) {
+            p *= arrival / leaving;
+        } else {   /* nothing leads back: what is below does not recur */
+            p = 1;
+            most = sum = *up = *down = 0;
+        }
+        sum += p;
+        *up += p * rates.opening;
+        if (p > most) {
+            most = p;
+            best = r;
+        }
+        if (sum > 1e200) {
+            p /= sum;
+            most /= sum;
+            *up /= sum;
+            *down /= sum;
+            sum = 1;
+        }
+    }
+    *up /= sum;
+    *down /= sum;
+    return best;
+}
+
+/* A likely state: probabilities of the blocks follow from the flows between neighbours. */
+static void guess(const ks_queue *q, int64_t *block, int *row)
+{
+    double up, down, before, logarithm = 0, most = 0;
+    *block = 0;
+    *row = within_block(q, 1, &before, &down);
+    for (int64_t j = 2; j <= q->servers; ++j) {
+        const int best = within_block(q, j, &up, &down);
+        logarithm += log(before) - log(down);
+        before = up;
+        if (logarithm > most) {
+            most = logarithm;
+            *block = j - 1;
+            *row = best;
+        }
+    }
+}
+
+/* Solutions are multiples of the fixed state's probability: it must be a likely one, or the system
+ * is singular but for round-off. If another state turns out to be more than a million times as
+ * likely, that one is fixed instead. */
+static ks_exit solve(const ks_queue *q, ks_context *context, ks_queue_system *system,
+                     ks_queue_solution *s, ks_failure *failure)
+{
+    int64_t block;
+    int row;
+    guess(q, &block, &row);
+    for (int attempt = 0; attempt < 4; ++attempt) {
+        ks_queue_free(system);
+        if (ks_queue_build(q, block, row, system, failure)) return failure->code;
+        ks_status status = solve_by(q, context, system, KS_GENERAL_AUTO, s);
+        if (status == KS_ENOTCONVERGED || status == KS_ESINGULAR)
+            status = solve_by(q, context, system, KS_BLOCK_LU, s);
+        if (status == KS_ESINGULAR)
+            return ks_fail(failure, KS_EXIT_NUMERICAL, "cannot solve the stationary equation: "
+                           "block %lld has no pivot for its row %d (method %s)",
+                           (long long)s->report.block, s->report.pivot,
+                           ks_general_method_name(s->method));
+        if (status != KS_OK)
+            return ks_fail(failure, status == KS_ENOMEM ? KS_EXIT_RESOURCES : KS_EXIT_NUMERICAL,
+                           "cannot solve the stationary equation: %s", ks_strerror(status));
+        find_mode(q, s);
+        if (s->probability <= 1e6) return normalise(q, s, failure);
+        block = s->block;
+        row = s->row;
+    }
+    return ks_fail(failure, KS_EXIT_NUMERICAL, "cannot solve the stationary equation: its "
+                   "probabilities differ by too many orders of magnitude");
+}
+
+ks_exit ks_queue_solve(const ks_queue *q, int threads, ks_queue_system *system,
+                       ks_queue_solution *s, ks_failure *failure)
+{
+    const size_t rows = ks_size_product((size_t)q->servers, (size_t)ks_queue_order(q));
+    ks_context_options options = KS_CONTEXT_OPTIONS_INIT;
+    ks_context *context;
+    *system = (ks_queue_system){0};
+    *s = (ks_queue_solution){.report = KS_GENERAL_REPORT_INIT};
+    options.threads = threads;
+    s->pi = ks_memory_raw(ks_size_product(rows, sizeof(double)), "the distribution", failure);
+    if (!s->pi) return failure->code;
+    if (ks_context_create(&context, &options) != KS_OK)
+        return ks_fail(failure, KS_EXIT_RESOURCES,
+                       "out of memory: the system gives no more threads");
+    solve(q, context, system, s, failure);
+    ks_context_destroy(context);
+    if (!failure->code) s->residual = residual_of(q, s->pi, failure);
+    return failure->code;
+}

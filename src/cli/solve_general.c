@@ -1,0 +1,209 @@
+/* The methods for general systems: block iterations, Krylov methods, block elimination. */
+#include "solve_general.h"
+
+#include <stdlib.h>
+#include "memory.h"
+#include "options.h"
+
+typedef struct general {
+    ks_general_packed *packed;
+    ks_general_plan *plan;
+    void *factor, *work;
+} general;
+
+ks_exit ks_general_read_option(ks_solve_settings *settings, int id, const char *value,
+                               ks_failure *failure)
+{
+    ks_general_options *o = &settings->general;
+    static const char *const stops[] = {"residual", "change", NULL};
+    const char *solvers[KS_BLOCK_SOLVERS + 1] = {NULL};
+    int index = 0;
+    int64_t number = 0;
+    settings->iterates = true;
+    switch (id) {
+    case 0: return ks_parse_number("--tol", value, 1e-300, 1e300, &o->tolerance, failure);
+    case 1:
+        return ks_parse_integer("--max-iter", value, 1, (int64_t)1 << 40, &o->max_iterations,
+                                failure);
+    case 2:
+        if (value[0] == 'a' || value[0] == 'e') {
+            static const char *const words[] = {"estimate", NULL};
+            o->relaxation = KS_RELAXATION_ESTIMATE;
+            return ks_parse_word("--relaxation", value, words, NULL, &index, failure);
+        }
+        return ks_parse_number("--relaxation", value, 0x1p-52, 2 - 0x1p-52, &o->relaxation,
+                               failure);
+    case 3:
+        if (ks_parse_integer("--restart", value, 1, 10000, &number, failure) == KS_EXIT_DONE)
+            o->restart = (int)number;
+        return failure->code;
+    case 4:
+        if (ks_parse_word("--stop", value, stops, NULL, &index, failure) == KS_EXIT_DONE)
+            o->stop = (ks_general_stop)index;
+        return failure->code;
+    case 6: o->any_matrix = 1; break;
+    default:
+        for (int i = 0; i < KS_BLOCK_SOLVERS; ++i)
+            solvers[i] = ks_block_solver_name((ks_block_solver)i);
+        if (ks_parse_word("--block-solver", value, solvers, NULL, &index, failure) == KS_EXIT_DONE)
+            o->block_solver = (ks_block_solver)index;
+        return failure->code;
+    }
+    return KS_EXIT_DONE;
+}
+
+/* What the largest parts will take; the plan, which knows, is made of the numbers. */
+ks_exit ks_general_prepare(ks_solve *run, ks_failure *failure)
+{
+    const ks_system *system = run->system;
+    const ks_solve_settings *settings = run->settings;
+    const size_t N = (size_t)system->N, n = (size_t)system->n, rows = ks_size_product(N, n);
+    const ks_general_method method = (ks_general_method)run->solver->value;
+    const bool dense = system->arrays[KS_SYSTEM_D].dataset.found;
+    const bool direct = method == KS_BLOCK_LU || method == KS_BLOCK_CYCLIC_REDUCTION;
+    const size_t blocks = direct ? (method == KS_BLOCK_LU ? 2 : 4) : 1;
+    const size_t numbers = direct || dense ? ks_size_product(blocks, n) : 5;
+    const size_t vectors = method == KS_GMRES ? (size_t)settings->general.restart + 5 : 8;
+    if (settings->precision == KS_F32)
+        return ks_fail(failure, KS_EXIT_USAGE, "method %s computes in f64 only", run->solver->name);
+    run->method = run->solver->name;
+    /* The compact copy of the matrix that the method works on is no larger than the file's. */
+    run->factor_bytes = ks_size_sum(ks_size_product(ks_size_product(rows, numbers), sizeof(double)),
+                                    run->system_bytes);
+    run->result_bytes = ks_size_product(ks_size_product(rows, (size_t)system->nrhs),
+                                        sizeof(double));
+    run->work_bytes = ks_size_product(ks_size_product(rows, vectors), sizeof(double));
+    return KS_EXIT_DONE;
+}
+
+static ks_general_triples triples_of(const ks_system_triples *t)
+{
+    return (ks_general_triples){t->count, t->block, t->row, t->col, t->value};
+}
+
+static ks_status pack(const ks_solve *run, general *g)
+{
+    const ks_system *system = run->system;
+    const ks_system_array *arrays = system->arrays;
+    const int64_t block = (int64_t)system->n * system->n;
+    ks_general_source source = KS_GENERAL_SOURCE_INIT;
+    if (arrays[KS_SYSTEM_D_DIA].dataset.found) source.D_dia = arrays[KS_SYSTEM_D_DIA].data;
+    else source.D = (ks_const_blocks){arrays[KS_SYSTEM_D].data, block};
+    source.L = (ks_const_blocks){arrays[KS_SYSTEM_L].data, block};
+    source.U = (ks_const_blocks){arrays[KS_SYSTEM_U].data, block};
+    source.L_triples = triples_of(&system->triples[0]);
+    source.U_triples = triples_of(&system->triples[1]);
+    source.symmetric = !ks_system_has_upper(system);
+    return ks_general_pack(&g->packed, run->context, system->N, system->n, &source);
+}
+
+static ks_exit fail_status(const ks_solve *run, ks_status status, const char *doing,
+                           ks_failure *failure)
+{
+    return ks_fail(failure, status == KS_ENOMEM ? KS_EXIT_RESOURCES : KS_EXIT_NUMERICAL,
+                   "%s: cannot %s: %s", run->system->name, doing, ks_strerror(status));
+}
+
+static ks_exit plan(ks_solve *run, general *g, ks_failure *failure)
+{
+    const ks_solve_settings *settings = run->settings;
+    ks_general_options options = settings->general;
+    options.method = (ks_general_method)run->solver->value;
+    options.threads = settings->threads;
+    ks_status status = pack(run, g);
+    if (status == KS_OK)
+        status = ks_general_plan_create(&g->plan, run->context, run->system->N, run->system->n,
+                                        ks_general_packed_matrix(g->packed), &options);
+    if (status == KS_EINVAL)
+        return ks_fail(failure, KS_EXIT_USAGE,
+                       "--stop change is a rule of the block iterations, not of %s",
+                       run->solver->name);
+    if (status != KS_OK) return fail_status(run, status, "plan", failure);
+    run->method = ks_general_method_name(ks_general_plan_method(g->plan));
+    run->factor_bytes = ks_size_sum(ks_general_factor_bytes(g->plan),
+                                    ks_general_packed_bytes(g->packed));
+    run->work_bytes = ks_general_workspace_bytes(g->plan);
+    g->factor = ks_memory_raw(ks_general_factor_bytes(g->plan), "the factor", failure);
+    if (!failure->code) g->work = ks_memory_raw(run->work_bytes, "the workspace", failure);
+    if (!failure->code) run->x = ks_memory_raw(run->result_bytes, "the solution", failure);
+    return failure->code;
+}
+
+static ks_exit explain_factor(const ks_solve *run, const ks_general_report *report,
+                              ks_failure *failure)
+{
+    const char *name = run->system->name;
+    const bool direct = run->solver->value == KS_BLOCK_LU ||
+                        run->solver->value == KS_BLOCK_CYCLIC_REDUCTION;
+    if (report->status == KS_EREFUSED)
+        return ks_fail(failure, KS_EXIT_NUMERICAL, "%s: the matrix is not symmetric; method cg "
+                       "takes symmetric positive definite ones; use --method bicgstab", name);
+    if (report->status != KS_ESINGULAR)
+        return fail_status(run, report->status, "factor", failure);
+    return ks_fail(failure, KS_EXIT_NUMERICAL,
+                   "%s: block %lld: %sD[%lld] is singular: no pivot for its row %d (method %s); "
+                   "use --method %s", name, (long long)report->block,
+                   direct ? "what elimination leaves of " : "", (long long)report->block,
+                   report->pivot, run->method,
+                   run->solver->value == KS_BLOCK_LU ? "block-cyclic-reduction, which eliminates "
+                   "in another order" : "block-lu");
+}
+
+static ks_exit explain_iteration(const ks_solve *run, const ks_general_report *report,
+                                 ks_failure *failure)
+{
+    if (report->status == KS_ENONFINITE)
+        return ks_fail(failure, KS_EXIT_NUMERICAL, "%s: the solution overflows (method %s)",
+                       run->system->name, run->method);
+    if (report->status != KS_ENOTCONVERGED)
+        return fail_status(run, report->status, "solve", failure);
+    return ks_fail(failure, KS_EXIT_NUMERICAL,
+                   "%s: method %s %s: after %lld iterations the relative residual is %.3g, the "
+                   "tolerance %.3g; the spectral radius of D^-1 (L + U) is about %.4g, and block "
+                   "iterations converge where it is below 1; nothing is written; --method "
+                   "block-lu needs no convergence", run->system->name, run->method,
+                   ks_general_end_name(report->end), (long long)report->iterations,
+                   report->relative_residual, run->settings->general.tolerance,
+                   report->spectral_radius);
+}
+
+static ks_exit solve(ks_solve *run, general *g, ks_failure *failure)
+{
+    const ks_general_matrix *matrix = ks_general_packed_matrix(g->packed);
+    const int64_t stride = (int64_t)run->system->n * run->system->nrhs;
+    const ks_const_blocks b = {run->system->arrays[KS_SYSTEM_B].data, stride};
+    ks_general_report *report = &run->report;
+    double start = ks_seconds();
+    *report = (ks_general_report)KS_GENERAL_REPORT_INIT;
+    ks_status status = ks_general_factorize(g->plan, matrix, g->factor, g->work, report);
+    run->factor_seconds = ks_seconds() - start;
+    if (status != KS_OK) return explain_factor(run, report, failure);
+    start = ks_seconds();
+    status = ks_general_solve(g->plan, matrix, g->factor, run->system->nrhs, b,
+                              (ks_blocks){run->x, stride}, g->work, report);
+    run->solve_seconds = ks_seconds() - start;
+    run->norms.residual = report->residual;
+    run->relative_residual = report->relative_residual;
+    return status == KS_OK ? KS_EXIT_DONE : explain_iteration(run, report, failure);
+}
+
+ks_exit ks_general_run(ks_solve *run, ks_failure *failure)
+{
+    general *g = calloc(1, sizeof *g);
+    if (!g) return ks_fail(failure, KS_EXIT_RESOURCES, "out of memory");
+    run->state = g;
+    if (plan(run, g, failure)) return failure->code;
+    return solve(run, g, failure);
+}
+
+void ks_general_release(ks_solve *run)
+{
+    general *g = run->state;
+    if (!g) return;
+    ks_general_plan_destroy(g->plan);
+    ks_general_packed_destroy(g->packed);
+    free(g->factor);
+    free(g->work);
+    free(g);
+    run->state = NULL;
+}

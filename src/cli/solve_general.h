@@ -1,0 +1,16 @@
+/* solve_general.h -- the methods for general systems: the functions behind their entries of the
+ * table. */
+#ifndef KS_CLI_SOLVE_GENERAL_H
+#define KS_CLI_SOLVE_GENERAL_H
+
+#include "solve.h"
+
+/** Read one option of these methods, `id` counted from 0. */
+ks_exit ks_general_read_option(ks_solve_settings *settings, int id, const char *value,
+                               ks_failure *failure);
+
+ks_exit ks_general_prepare(ks_solve *run, ks_failure *failure);
+ks_exit ks_general_run(ks_solve *run, ks_failure *failure);
+void ks_general_release(ks_solve *run);
+
+#endif
