@@ -1,6 +1,7 @@
 /* factor.c -- factoring level by level: lanes at once, then what they leave for the separators. */
 #include <string.h>
 #include "blocktri_plan.h"
+#include "hd.h"
 
 typedef struct factor_run {
     const ks_blocktri_plan *plan;
@@ -83,6 +84,8 @@ static void factor_lanes(void *arg, int64_t begin, int64_t end, int worker)
 {
     factor_run *run = arg;
     ks_bt_failure *failure = &run->work.failure[worker];
+    /* Couplings with an anchor decay along a lane, often to denormal numbers. */
+    const unsigned mode = ks_flush_begin();
     for (int64_t number = begin; number < end; ++number) {
         ks_bt_chain c = ks_bt_chain_of(run->plan, run->factor, run->level, number);
         c.scratch = ks_bt_scratch(run->plan, &run->work, worker);
@@ -95,6 +98,7 @@ static void factor_lanes(void *arg, int64_t begin, int64_t end, int worker)
         const ks_bt_failure f = run->plan->kernels->factor(&c);
         if (f.block >= 0 && (failure->block < 0 || f.block < failure->block)) *failure = f;
     }
+    ks_flush_end(mode);
 }
 
 /* Separators keep what lanes subtract from them where the factor goes. */

@@ -152,6 +152,9 @@ static ks_bt_failure KS_T(ks_bt_factor)(const ks_bt_chain *c)
     }
     if (c->anchor < 0) {
         switch (n) {
+        case 1: return KS_T(ks_bt_factor_plain)(1, c);
+        case 2: return KS_T(ks_bt_factor_plain)(2, c);
+        case 3: return KS_T(ks_bt_factor_plain)(3, c);
         case 4: return KS_T(ks_bt_factor_plain)(4, c);
         case 8: return KS_T(ks_bt_factor_plain)(8, c);
         case 16: return KS_T(ks_bt_factor_plain)(16, c);

@@ -1,5 +1,6 @@
 /* inverse.c -- blocks of the inverse, from the last level down. */
 #include "blocktri_plan.h"
+#include "hd.h"
 
 typedef struct inverse_run {
     const ks_blocktri_plan *plan;
@@ -25,6 +26,7 @@ static void inverse_lanes(void *arg, int64_t begin, int64_t end, int worker)
     const inverse_run *run = arg;
     const ks_blocktri_plan *plan = run->plan;
     const ks_blocks own = couplings(run, run->level);
+    const unsigned mode = ks_flush_begin();
     for (int64_t number = begin; number < end; ++number) {
         ks_bt_chain c = ks_bt_chain_of(plan, run->factor, run->level, number);
         c.scratch = ks_bt_scratch(plan, &run->work, worker);
@@ -38,6 +40,7 @@ static void inverse_lanes(void *arg, int64_t begin, int64_t end, int worker)
         }
         plan->kernels->inverse(&c);
     }
+    ks_flush_end(mode);
 }
 
 ks_status ks_blocktri_inverse_blocks(const ks_blocktri_plan *plan,

@@ -37,12 +37,13 @@ KS_HD void KS_T(ks_bt_transpose_4)(const KS_T(ks_bt_quad) a[4], KS_T(ks_bt_quad)
 /** Columns of a panel with an (n, n) block. */
 KS_HD int KS_T(ks_bt_columns)(int n) { return (n + KS_BT_WIDTH - 1) / KS_BT_WIDTH * KS_BT_WIDTH; }
 
-/** Elements from slab to slab of a panel with np rows: not a multiple of a page, whose lines would
- *  all fall on the same places of a cache. */
+/** Elements from slab to slab of a panel with np rows: not a multiple of 512 bytes, so that the
+ *  same rows of different slabs neither share their places in a cache nor, in the lowest bits of
+ *  their addresses, look alike to a load that follows a store. */
 KS_HD int KS_T(ks_bt_slab)(int np)
 {
     const int slab = np * KS_BT_WIDTH;
-    return slab * (int)sizeof(KS_NUM) % 4096 ? slab : slab + 4 * KS_BT_WIDTH;
+    return slab * (int)sizeof(KS_NUM) % 512 ? slab : slab + 4 * KS_BT_WIDTH;
 }
 
 /** Where a panel has row i of column j. */

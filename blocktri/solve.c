@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 #include "blocktri_plan.h"
+#include "hd.h"
 
 typedef struct solve_run {
     const ks_blocktri_plan *plan;
@@ -32,6 +33,7 @@ static void solve_lanes(void *arg, int64_t begin, int64_t end, int worker)
 {
     (void)worker;
     const solve_run *run = arg;
+    const unsigned mode = ks_flush_begin();
     for (int64_t number = begin; number < end; ++number) {
         ks_bt_chain c = ks_bt_chain_of(run->plan, run->factor, run->level, number);
         c.m = run->nrhs;
@@ -42,6 +44,7 @@ static void solve_lanes(void *arg, int64_t begin, int64_t end, int worker)
         else
             run->plan->kernels->forward(&c);
     }
+    ks_flush_end(mode);
 }
 
 static void gather_separators(void *arg, int64_t begin, int64_t end, int worker)
