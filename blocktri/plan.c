@@ -8,6 +8,32 @@ enum { DEFAULT_SEGMENTS = 4, DEFAULT_SPACING = 8, DEFAULT_CROSSOVER = 32 };
  * cost give a speed-up of 1 + 7/19 (workers - 1), which passes 2.5 at six. */
 enum { TWISTED_WORKERS = 5 };
 
+/* Microseconds to factor one block of order n of a long lane, measured on one core (Skylake,
+ * 2.4 GHz, AVX2, f64); other machines and tiers only move the edge of what is too small. */
+static const struct {
+    int n;
+    double us;
+} measured[] = {
+    { 1, 0.05 }, { 4, 0.05 }, { 8, 0.22 }, { 16, 0.9 }, { 32, 4.6 }, { 64, 26 }, { 128, 172 },
+    { 256, 1350 },
+};
+enum { MEASURED = sizeof measured / sizeof measured[0] };
+
+/* And what it must take in all for threads to pay: to give lanes to a second one and wait for it
+ * measured 35 microseconds, which half of the time must exceed clearly. */
+static const double WORTH_THREADS = 100;
+
+static double block_us(int n)
+{
+    int i = 1;
+    while (i < MEASURED - 1 && measured[i].n < n) ++i;
+    const double low = measured[i - 1].n, high = measured[i].n;
+    const double beyond = (double)n / high;
+    if (beyond > 1) return measured[i].us * beyond * beyond * beyond;
+    return measured[i - 1].us +
+           (measured[i].us - measured[i - 1].us) * ((double)n - low) / (high - low);
+}
+
 static int valid_options(const ks_blocktri_options *o)
 {
     return o->size == sizeof *o && o->threads >= 0 && ks_blocktri_order_name(o->order) &&
@@ -19,13 +45,13 @@ static int valid_options(const ks_blocktri_options *o)
 }
 
 /* Options as they are used: defaults filled in, sizes no larger than N gives them a meaning. */
-static ks_blocktri_options settle(const ks_context *context, int64_t N,
+static ks_blocktri_options settle(const ks_context *context, int64_t N, int n,
                                   const ks_blocktri_options *given)
 {
     ks_blocktri_options o = *given;
     const int workers = ks_workers(context, o.threads, N);
     if (o.order == KS_BLOCKTRI_AUTO) {
-        if (workers == 1 || N < 4) {
+        if (workers == 1 || N < 4 || (double)N * block_us(n) < WORTH_THREADS) {
             o.order = KS_BLOCKTRI_SEQUENTIAL;
         } else if (workers <= TWISTED_WORKERS) {
             o.order = KS_BLOCKTRI_TWISTED;
@@ -89,7 +115,7 @@ ks_status ks_blocktri_plan_create(ks_blocktri_plan **out, ks_context *context, i
     plan->n = n;
     plan->kernels = kernels;
     plan->ld = ks_bt_ld(kernels, n);
-    plan->options = settle(context, N, options);
+    plan->options = settle(context, N, n, options);
     ks_bt_schedule_make(&plan->schedule, N, plan->options.order, &plan->options);
     plan->workers = ks_workers(context, options->threads, plan->schedule.widest);
     plan->fill = (size_t)(plan->schedule.fill_blocks * ks_bt_size(plan)) * kernels->number;

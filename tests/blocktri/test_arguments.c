@@ -47,7 +47,7 @@ static void test_names(void **state)
     assert_null(ks_blocktri_order_name((ks_blocktri_order)KS_BLOCKTRI_ORDERS));
 }
 
-static int64_t segments_of(int64_t N, const ks_blocktri_options *o, int threads,
+static int64_t segments_of(int64_t N, int n, const ks_blocktri_options *o, int threads,
                            ks_blocktri_order wanted)
 {
     ks_context_options c = KS_CONTEXT_OPTIONS_INIT;
@@ -55,7 +55,7 @@ static int64_t segments_of(int64_t N, const ks_blocktri_options *o, int threads,
     ks_blocktri_plan *plan;
     c.threads = threads;
     assert_int_equal(ks_context_create(&context, &c), KS_OK);
-    assert_int_equal(ks_blocktri_plan_create(&plan, context, N, 4, o), KS_OK);
+    assert_int_equal(ks_blocktri_plan_create(&plan, context, N, n, o), KS_OK);
     assert_int_equal(ks_blocktri_plan_order(plan), wanted);
     const int64_t segments = ks_blocktri_plan_segments(plan);
     ks_blocktri_plan_destroy(plan);
@@ -67,16 +67,23 @@ static void test_choice(void **state)
 {
     (void)state;
     ks_blocktri_options o = KS_BLOCKTRI_OPTIONS_INIT;
-    assert_int_equal(segments_of(1000, &o, 1, KS_BLOCKTRI_SEQUENTIAL), 1);
-    assert_int_equal(segments_of(3, &o, 8, KS_BLOCKTRI_SEQUENTIAL), 1);
-    assert_int_equal(segments_of(1000, &o, 2, KS_BLOCKTRI_TWISTED), 2);
-    assert_int_equal(segments_of(1000, &o, 5, KS_BLOCKTRI_TWISTED), 2);
-    assert_int_equal(segments_of(1000, &o, 8, KS_BLOCKTRI_PARTITION), 8);
+    assert_int_equal(segments_of(100000, 4, &o, 1, KS_BLOCKTRI_SEQUENTIAL), 1);
+    assert_int_equal(segments_of(3, 200, &o, 8, KS_BLOCKTRI_SEQUENTIAL), 1);
+    assert_int_equal(segments_of(100000, 4, &o, 2, KS_BLOCKTRI_TWISTED), 2);
+    assert_int_equal(segments_of(100000, 4, &o, 5, KS_BLOCKTRI_TWISTED), 2);
+    assert_int_equal(segments_of(100000, 4, &o, 8, KS_BLOCKTRI_PARTITION), 8);
+    /* Too small for threads: few blocks, unless they are large. */
+    for (int n = 1; n <= 4; ++n)
+        assert_int_equal(segments_of(1000, n, &o, 2, KS_BLOCKTRI_SEQUENTIAL), 1);
+    assert_int_equal(segments_of(100, 12, &o, 8, KS_BLOCKTRI_SEQUENTIAL), 1);
+    assert_int_equal(segments_of(100, 24, &o, 2, KS_BLOCKTRI_TWISTED), 2);
+    assert_int_equal(segments_of(4, 128, &o, 2, KS_BLOCKTRI_TWISTED), 2);
+    assert_int_equal(segments_of(4, 1000, &o, 2, KS_BLOCKTRI_TWISTED), 2);
     o.order = KS_BLOCKTRI_PARTITION;
-    assert_int_equal(segments_of(1000, &o, 8, KS_BLOCKTRI_PARTITION), 4);
-    assert_int_equal(segments_of(6, &o, 8, KS_BLOCKTRI_PARTITION), 3);
+    assert_int_equal(segments_of(1000, 4, &o, 8, KS_BLOCKTRI_PARTITION), 4);
+    assert_int_equal(segments_of(6, 4, &o, 8, KS_BLOCKTRI_PARTITION), 3);
     o.order = KS_BLOCKTRI_RECURSIVE_SCHUR;
-    assert_int_equal(segments_of(1000, &o, 1, KS_BLOCKTRI_RECURSIVE_SCHUR), 125);
+    assert_int_equal(segments_of(1000, 4, &o, 1, KS_BLOCKTRI_RECURSIVE_SCHUR), 125);
 }
 
 static void test_run_arguments(void **state)
