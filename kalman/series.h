@@ -61,18 +61,24 @@ static inline ks_evidence ks_evidence_start(void)
     return none;
 }
 
-/** A factor of the determinant and a part of the quadratic form. */
+/** A factor of the determinant. */
+static inline void ks_gather_determinant(ks_evidence *e, double pivot)
+{
+    e->product *= pivot;
+    if (!(e->product > 1e-120 && e->product < 1e120)) {
+        e->logs += log(e->product);
+        e->product = 1;
+    }
+}
+
+/** The same with a part of the quadratic form. */
 static inline void ks_gather_factor(ks_evidence *e, double pivot, double quadratic)
 {
     /* Rounded before it is added: a product fused into one sum and not into another would make
      * the sum depend on what else is asked for. */
     const volatile double rounded = quadratic;
     e->quadratic += rounded;
-    e->product *= pivot;
-    if (!(e->product > 1e-120 && e->product < 1e120)) {
-        e->logs += log(e->product);
-        e->product = 1;
-    }
+    ks_gather_determinant(e, pivot);
 }
 
 /** The same of one more entry. */

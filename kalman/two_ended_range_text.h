@@ -13,7 +13,7 @@
 /** Pointers into scratch. */
 typedef struct KS_T(ks_ends_scratch) {
     KS_NUM *compact, *S, *inverse_r, *N, *Z, *v;             /* observation, whitened */
-    KS_NUM *G, *J, *eta, *A, *b, *LD, *inverse_d, *shown;    /* transition            */
+    KS_NUM *G, *GT, *J, *eta, *LD, *inverse_d, *seen, *shown; /* transition           */
     KS_NUM *x, *P, *Phi, *V, *lag, *eps, *work;              /* way out               */
     KS_WIDE *last;                                           /* data, array form      */
 } KS_T(ks_ends_scratch);
@@ -26,11 +26,11 @@ KS_HD int64_t KS_T(ks_ends_lay_out)(int nx, int ny, KS_NUM *memory, KS_T(ks_ends
     const int64_t wide = (2 * n + m) * (int64_t)(sizeof(KS_WIDE) / sizeof(KS_NUM));
     w->last = (KS_WIDE *)(void *)memory;
     const int64_t size[] = { m * n + m * m + 2 * m, m * m, m, m * n, m * n, m,
-                             nn, nn, n, nn, n, nn, n, n,
+                             nn, nn, nn, n, nn, n, n, n,
                              n, nn, nn, nn, nn, n,
                              8 * nn + 16 * n + (n + 2) * (n + m) };
     KS_NUM **const place[] = { &w->compact, &w->S, &w->inverse_r, &w->N, &w->Z, &w->v,
-                               &w->G, &w->J, &w->eta, &w->A, &w->b, &w->LD, &w->inverse_d,
+                               &w->G, &w->GT, &w->J, &w->eta, &w->LD, &w->inverse_d, &w->seen,
                                &w->shown, &w->x, &w->P, &w->Phi, &w->V, &w->lag, &w->eps,
                                &w->work };
     int64_t at = wide;
@@ -94,17 +94,20 @@ KS_HD void KS_T(ks_noise_root)(int nx, const ks_series *s, int64_t k, ks_form fo
 {
     if (known->transition) return;
     const KS_NUM *Q = (const KS_NUM *)ks_row(s->Q, k - s->shift);
-    if (form == KS_FORM_ORDINARY) {
-        KS_T(ks_semidefinite_factor)(nx, Q, w->G);
-        KS_T(ks_doubt_covariance)(nx, Q, w->G);
-    } else {
+    if (form == KS_FORM_ARRAY) {
         KS_T(ks_covariance_factor)(nx, Q, w->G, w->work);
+    } else if (KS_QUAD(nx)) {
+        KS_T(ks_quad_root)(Q, w->G, w->GT);
+        KS_T(ks_doubt_covariance)(nx, Q, w->GT);
+    } else {
+        KS_T(ks_semidefinite_factor)(nx, Q, w->G);
     }
+    if (form == KS_FORM_ORDINARY) KS_T(ks_doubt_covariance)(nx, Q, w->G);
     known->transition = !s->Q.stride;
 }
 
-/** Raise the bound of the steps around k by the diagonals of J and of Fᵀ J F. */
-KS_HD void KS_T(ks_raise_bound)(int nx, int64_t k, const KS_NUM *J, const KS_NUM *shown,
+/** Raise the bound of the steps around k by the diagonals of J, seen, and of Fᵀ J F, shown. */
+KS_HD void KS_T(ks_raise_bound)(int nx, int64_t k, const KS_NUM *seen, const KS_NUM *shown,
                                 const ks_right_rows *to)
 {
     const int64_t at = k - to->first;
@@ -112,7 +115,7 @@ KS_HD void KS_T(ks_raise_bound)(int nx, int64_t k, const KS_NUM *J, const KS_NUM
     const int fresh = k == to->last || at % KS_BOUND_STEPS == KS_BOUND_STEPS - 1;
     for (int i = 0; i < nx; ++i) {
         const KS_NUM least = fresh ? KS_LIT(0) : bound[i];
-        bound[i] = KS_GT(J[i * nx + i], least) ? J[i * nx + i] : least;
+        bound[i] = KS_GT(seen[i], least) ? seen[i] : least;
         const KS_NUM before = fresh ? KS_LIT(0) : bound[nx + i];
         bound[nx + i] = KS_GT(shown[i], before) ? shown[i] : before;
     }
@@ -138,7 +141,14 @@ KS_HD int KS_T(ks_information_enough)(int nx, const KS_NUM *bound, const KS_NUM 
     return 0;
 }
 
-/** The information of step k's observation, then its transition. */
+/** The factors of K as they wait for the way out: unit L and, on the diagonal, 1 / D. */
+KS_HD void KS_T(ks_pack_factors)(int nx, const KS_NUM *LD, const KS_NUM *inverse_d, KS_NUM *packed)
+{
+    KS_T(ks_pack)(nx, LD, packed);
+    for (int i = 0; i < nx; ++i) packed[i * (i + 1) / 2 + i] = inverse_d[i];
+}
+
+/** The information of step k's observation, then its transition; D of K on the diagonal of w->LD. */
 KS_HD int KS_T(ks_inform_step)(int nx, const ks_series *s, int64_t k,
                                const KS_T(ks_observation) *o, ks_information *information,
                                const KS_T(ks_ends_scratch) *w, const ks_right_rows *to)
@@ -147,22 +157,38 @@ KS_HD int KS_T(ks_inform_step)(int nx, const ks_series *s, int64_t k,
     const KS_NUM *u = (const KS_NUM *)ks_row(s->u, k - s->shift);
     KS_NUM *J = (KS_NUM *)information->J, *eta = (KS_NUM *)information->eta;
     KS_NUM *A = (KS_NUM *)ks_slot_of(to->A, k), *b = (KS_NUM *)ks_slot_of(to->b, k);
+    KS_NUM *K = (KS_NUM *)ks_slot_of(to->K, k);
     if (information->form == KS_FORM_ARRAY) {
         if (o->m > 0)
             KS_T(ks_array_inform)(nx, o->m, w->N, w->inverse_r, w->v, J, eta, w->work,
                                   w->last);
         KS_T(ks_array_retreat)(nx, F, w->G, u, J, eta, A, b, w->LD, w->inverse_d, w->work,
                                w->last);
+        KS_T(ks_pack_factors)(nx, w->LD, w->inverse_d, K);
         return 1;
+    }
+    int good = 0;
+    if (KS_QUAD(nx)) {
+        KS_NUM d[4];
+#define CALL(m)                                                                             \
+    good = KS_ALL(KS_T(ks_quad_retreat)(m, w->N, w->inverse_r, w->v, F, w->G, w->GT, u, J, eta, A, \
+                                        b, K, d, w->seen, w->shown, w->work))
+        KS_WITH_LITERAL_ENTRIES(nx, o->m, CALL);
+#undef CALL
+        for (int i = 0; i < 4; ++i) w->LD[5 * i] = d[i];
+        KS_T(ks_raise_bound)(nx, k, w->seen, w->shown, to);
+        return good;
     }
 #define CALL(m) KS_T(ks_inform)(nx, m, w->N, w->inverse_r, w->v, J, eta, w->Z)
     KS_WITH_LITERAL_ENTRIES(nx, o->m, CALL)
 #undef CALL
-    const int good = KS_ALL(KS_T(ks_retreat)(nx, F, w->G, u, J, eta, w->J, w->eta, A, b, w->LD,
-                                             w->inverse_d, w->shown, w->work));
-    KS_T(ks_raise_bound)(nx, k, J, w->shown, to);
+    for (int i = 0; i < nx; ++i) w->seen[i] = J[i * nx + i];
+    good = KS_ALL(KS_T(ks_retreat)(nx, F, w->G, u, J, eta, w->J, w->eta, A, b, w->LD, w->inverse_d,
+                                   w->shown, w->work));
+    KS_T(ks_raise_bound)(nx, k, w->seen, w->shown, to);
     KS_T(ks_copy)(nx * nx, w->J, J);
     KS_T(ks_copy)(nx, w->eta, eta);
+    KS_T(ks_pack_factors)(nx, w->LD, w->inverse_d, K);
     return good;
 }
 
@@ -180,7 +206,8 @@ KS_HD int KS_T(ks_inform_steps)(int nx, const ks_series *s, int64_t k0, int64_t 
         KS_T(ks_residual)(nx, &o, NULL, &w);
         tally->missing += s->ny - o.m;
         for (int i = 0; i < o.m; ++i)
-            ks_gather_pivot(&tally->evidence, (double)w.S[i * o.m + i], 0);
+            ks_gather_determinant(&tally->evidence, (double)w.S[i * o.m + i]);
+        tally->evidence.entries += o.m;
         KS_T(ks_noise_root)(nx, s, k, information->form, &w, &known);
         if (!KS_T(ks_inform_step)(nx, s, k, &o, information, &w, to)) return 1;
         if (information->form == KS_FORM_ORDINARY)
@@ -191,8 +218,7 @@ KS_HD int KS_T(ks_inform_steps)(int nx, const ks_series *s, int64_t k0, int64_t 
                                      (const KS_NUM *)information->J))
             return KS_T(ks_step_fault)(k, 0, KS_ARRAY_ESTIMATE, KS_FAULT_NOT_FINITE, tally);
         for (int i = 0; i < nx; ++i)
-            ks_gather_factor(&tally->evidence, (double)w.LD[i * nx + i], 0);
-        KS_T(ks_pack)(nx, w.LD, (KS_NUM *)ks_slot_of(to->K, k));
+            ks_gather_determinant(&tally->evidence, (double)w.LD[i * nx + i]);
     }
     return 0;
 }
@@ -219,7 +245,8 @@ KS_HD_COLD void KS_T(ks_meet_states)(int nx, int64_t k, ks_state *state,
 
 /** The smoothed `state` of step k - 1 becomes that of step k, in the form that it needs; w->lag the
  *  covariance of both. */
-KS_HD void KS_T(ks_outward_step)(int nx, const ks_series *s, int64_t k, ks_state *state,
+KS_HD void KS_T(ks_outward_step)(int nx, const ks_series *s, int64_t k, ks_form form,
+                                 ks_state *state,
                                  const ks_right_rows *from, const KS_T(ks_ends_scratch) *w,
                                  ks_tally *tally)
 {
@@ -228,8 +255,14 @@ KS_HD void KS_T(ks_outward_step)(int nx, const ks_series *s, int64_t k, ks_state
     const KS_NUM *A = (const KS_NUM *)ks_slot_of(from->A, k);
     const KS_NUM *b = (const KS_NUM *)ks_slot_of(from->b, k);
     KS_NUM *x = (KS_NUM *)state->x, *C = (KS_NUM *)state->C;
-    KS_T(ks_unpack)(nx, (const KS_NUM *)ks_slot_of(from->K, k), w->LD);
-    for (int i = 0; i < nx; ++i) w->inverse_d[i] = KS_LIT(1) / w->LD[i * nx + i];
+    const KS_NUM *K = (const KS_NUM *)ks_slot_of(from->K, k);
+    if (KS_QUAD(nx) && form == KS_FORM_ORDINARY && state->form == KS_FORM_ORDINARY &&
+        KS_ALL(KS_T(ks_quad_advance)(F, w->GT, u, A, b, K, x, C, w->lag, w->eps, w->work))) {
+        tally->ordinary += 1;
+        return;
+    }
+    KS_T(ks_unpack)(nx, K, w->LD);
+    for (int i = 0; i < nx; ++i) w->inverse_d[i] = w->LD[i * nx + i];
     KS_T(ks_advance_mean)(nx, F, w->G, u, A, b, x, w->x, w->eps);
     KS_T(ks_advance_gain)(nx, F, w->G, A, w->LD, w->Phi, w->V);
     if (state->form == KS_FORM_ARRAY ||
@@ -276,17 +309,17 @@ KS_HD int KS_T(ks_outward_steps)(int nx, const ks_series *s, int64_t k0, int64_t
     for (int64_t k = k0; k < k1; ++k) {
         if (judged && !KS_T(ks_judge)(nx, k, 0, state, from, w.work)) return 1;
         KS_T(ks_noise_root)(nx, s, k, form, &w, &known);
-        KS_T(ks_outward_step)(nx, s, k, state, from, &w, tally);
+        KS_T(ks_outward_step)(nx, s, k, form, state, from, &w, tally);
         if (!KS_T(ks_finite_in_form)(nx, state->form, x, C))
             return KS_T(ks_step_fault)(k, 0, KS_ARRAY_ESTIMATE, KS_FAULT_NOT_FINITE, tally);
         if (judged && !KS_T(ks_judge)(nx, k, 1, state, from, w.work)) return 1;
         const KS_T(ks_observation) o = KS_T(ks_observe_white)(nx, s, k, &w, &known, tally);
         if (o.m < 0) return -1;
         KS_T(ks_residual)(nx, &o, x, &w);
-        for (int i = 0; i < nx; ++i)
-            ks_gather_factor(&tally->evidence, 1, (double)(w.eps[i] * w.eps[i]));
-        for (int i = 0; i < o.m; ++i)
-            ks_gather_factor(&tally->evidence, 1, (double)(w.v[i] * w.v[i] * w.inverse_r[i]));
+        double squares = 0;
+        for (int i = 0; i < nx; ++i) squares += (double)w.eps[i] * (double)w.eps[i];
+        for (int i = 0; i < o.m; ++i) squares += (double)(w.v[i] * w.v[i] * w.inverse_r[i]);
+        tally->evidence.quadratic += squares;
         if (to->smoothed_mean.base)
             KS_T(ks_copy)(nx, x, (KS_NUM *)ks_slot_of(to->smoothed_mean, k));
         KS_T(ks_write_cov)(nx, state->form, C, to->smoothed_cov, to->smoothed_var, k, w.work);

@@ -15,6 +15,7 @@
 #include "filter_range_text.h" /* KS_WITH_LITERAL_ENTRIES */
 #include "two_ended_text.h"
 #include "two_ended_array_text.h"
+#include "two_ended_quad_text.h"
 #include "two_ended_range_text.h"
 
 /* Numbers of states that are compiled as literals. */

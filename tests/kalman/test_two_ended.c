@@ -155,7 +155,7 @@ static void information_of_elements(void **state)
 static void any_middle(void **state)
 {
     (void)state;
-    enum { T = 37, N = 3 };
+    enum { T = 37, N = 4 };
     golden *g = model_random((model_spec){ 150, T, 1, N, 2, KS_PRIOR_X0,
                                            VARIES_ALL | MISSING });
     textbook_smooth(g);
