@@ -179,12 +179,17 @@ KS_HD void KS_T(ks_bt_lower_solve)(int n, int m, int64_t ahead, const KS_NUM *R,
         KS_T(ks_lapack_trsm)(1, n, m, R, n, x, m);
         return;
     }
-    for (int k = 0; k < n; ++k) {
-        const KS_NUM inverse = KS_LIT(1) / R[k * n + k];
-        for (int j = 0; j < m; ++j) x[k * m + j] = x[k * m + j] * inverse;
-        for (int i = k + 1; i < n; ++i) {
-            const KS_NUM r = R[k * n + i];
-            for (int j = 0; j < m; ++j) x[i * m + j] = x[i * m + j] - r * x[k * m + j];
+    /* Four rows at a time: a product with all that are done, then the triangle. */
+    for (int p = 0; p < n; p += 4) {
+        const int end = p + 4 < n ? p + 4 : n;
+        if (p > 0) KS_T(ks_gemm_sub)(end - p, p, m, R + p, 1, n, x, x + p * m);
+        for (int k = p; k < end; ++k) {
+            const KS_NUM inverse = KS_LIT(1) / R[k * n + k];
+            for (int l = p; l < k; ++l) {
+                const KS_NUM r = R[l * n + k];
+                for (int j = 0; j < m; ++j) x[k * m + j] = x[k * m + j] - r * x[l * m + j];
+            }
+            for (int j = 0; j < m; ++j) x[k * m + j] = x[k * m + j] * inverse;
         }
     }
 }
@@ -200,13 +205,18 @@ KS_HD void KS_T(ks_bt_upper_solve)(int n, int m, int64_t ahead, const KS_NUM *R,
         KS_T(ks_lapack_trsm)(0, n, m, R, n, x, m);
         return;
     }
-    for (int k = n - 1; k >= 0; --k) {
-        const KS_NUM inverse = KS_LIT(1) / R[k * n + k];
-        const KS_NUM *row = R + k * n + k + 1;
-        for (int i = 0; i < n - 1 - k; ++i)
-            for (int j = 0; j < m; ++j)
-                x[k * m + j] = x[k * m + j] - row[i] * x[(k + 1 + i) * m + j];
-        for (int j = 0; j < m; ++j) x[k * m + j] = x[k * m + j] * inverse;
+    for (int p = (n - 1) / 4 * 4; p >= 0; p -= 4) {
+        const int end = p + 4 < n ? p + 4 : n;
+        if (end < n)
+            KS_T(ks_gemm_sub)(end - p, n - end, m, R + p * n + end, n, 1, x + end * m, x + p * m);
+        for (int k = end - 1; k >= p; --k) {
+            const KS_NUM inverse = KS_LIT(1) / R[k * n + k];
+            for (int l = k + 1; l < end; ++l) {
+                const KS_NUM r = R[k * n + l];
+                for (int j = 0; j < m; ++j) x[k * m + j] = x[k * m + j] - r * x[l * m + j];
+            }
+            for (int j = 0; j < m; ++j) x[k * m + j] = x[k * m + j] * inverse;
+        }
     }
 }
 
