@@ -50,7 +50,7 @@ static ks_exit write_list(ks_output_file *out, const char *path, int64_t count, 
                           const void *values, ks_failure *failure)
 {
     const ks_output_array array = {.path = path, .whole = whole, .rank = 1, .dims = {count},
-                                   .step_axis = -1};
+                                   .step_axis = 0};
     return ks_output_write(out, &array, values, NULL, NULL, failure);
 }
 
@@ -82,7 +82,7 @@ static ks_exit write_arrays(const maker *m, ks_output_file *out, ks_failure *fai
         ks_output_write(out, &b, m->system.b, NULL, NULL, failure) ||
         ks_output_write(out, &pi, m->solution.pi, NULL, NULL, failure))
         return failure->code;
-    if (N == 1) return KS_EXIT_DONE;
+    /* Also where they are empty: without /U the one block would be read as symmetric. */
     if (write_triples(out, "L", &m->system.L, failure)) return failure->code;
     return write_triples(out, "U", &m->system.U, failure);
 }

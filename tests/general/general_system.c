@@ -33,7 +33,7 @@ general_system general_system_empty(int64_t N, int n, int nrhs)
     s.b = zeros(rows);
     s.x = zeros(rows);
     s.truth = zeros(rows);
-    for (int64_t i = 0; i < rows; ++i) s.x[i] = NAN;
+    for (int64_t i = 0; i < rows; ++i) s.x[i] = nan("");
     return s;
 }
 

@@ -41,7 +41,7 @@ static void options_are_checked(void **state)
     bad[4].threads = -1;
     bad[5].stop = (ks_general_stop)2;
     bad[6].tolerance = 0;
-    bad[7].tolerance = NAN;
+    bad[7].tolerance = nan("");
     bad[8].max_iterations = 0;
     bad[9].relaxation = 2;
     bad[10].relaxation = -0.5;

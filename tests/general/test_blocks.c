@@ -78,7 +78,7 @@ static void interchanges_where_they_are_needed(void **state)
 static void singular_blocks_are_named(void **state)
 {
     (void)state;
-    const double bad[] = { 0, NAN, INFINITY, 1e-320 };
+    const double bad[] = { 0, nan(""), HUGE_VAL, 1e-320 };
     for (int kind = 0; kind < 2; ++kind)
         for (int m = 1; m < KS_GENERAL_METHODS; ++m)
             for (int v = 0; v < 4; ++v) {

@@ -109,7 +109,7 @@ static void symmetric_sources_need_no_upper_blocks(void **state)
     /* Upper triangles are not read. */
     for (int j = 0; j < N; ++j)
         for (int r = 0; r < n; ++r)
-            for (int c = r + 1; c < n; ++c) s.D[j * BLOCK + r * n + c] = NAN;
+            for (int c = r + 1; c < n; ++c) s.D[j * BLOCK + r * n + c] = nan("");
     ks_general_packed *packed;
     assert_int_equal(ks_general_pack(&packed, NULL, N, n, &source), KS_OK);
     const ks_general_matrix *m = ks_general_packed_matrix(packed);
