@@ -32,7 +32,7 @@ static double steps(double tolerance, double rate)
     return rate > 0 ? 1 + log(tolerance) / log(rate) : 2;
 }
 
-/* Nanoseconds as measured on one Zen 3 core at n = 4 .. 64; only ratios matter. */
+/* Nanoseconds, within 1.3 of what was measured on one core at n = 33 .. 129; only ratios matter. */
 static double sweep_time(sizes s, int workers)
 {
     return (0.6 * s.diagonal + 0.8 * s.off + 1.5 * s.rows) / workers;

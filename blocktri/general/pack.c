@@ -274,8 +274,9 @@ static int valid_source(const ks_general_source *s, int64_t N, int n)
 /* Sizes whose blocks can be addressed, with room for three of each and their indices. */
 static int addressable(int64_t N, int n, const ks_general_source *s)
 {
+    if (n >= 1 << 28) return 0; /* 8 n n is to be counted */
     const int64_t m = n, block = s->D_dia ? 16 * m : 8 * m * m, most = PTRDIFF_MAX / 64;
-    return n <= 1 << 30 && block <= most && N <= most / block;
+    return block <= most && N <= most / block;
 }
 
 /* Entries of both sides, and a buffer to sort them in. */
