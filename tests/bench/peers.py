@@ -91,15 +91,16 @@ def main():
     sizes = [tuple(map(int, a.split(","))) for a in sys.argv[1:] if not a.startswith("--")]
     results = []
     for nx, ny in sizes:
+        T = 2000 if quick else 20000 if nx < 16 else 4000
         for peer, runs in (("statsmodels", statsmodels_runs), ("filterpy", filterpy_runs),
                            ("dynamax", dynamax_runs)):
             try:
-                version, T, filter_run, smooth_run = runs(model(nx, ny, 2000 if quick else 20000 if nx < 16 else 4000))
+                version, steps, filter_run, smooth_run = runs(model(nx, ny, T))
             except ImportError:
                 continue
-            results.append(dict(peer=peer, version=version, nx=nx, ny=ny, T=T,
-                                filter_ns=median_ns(filter_run, T, quick),
-                                smooth_ns=median_ns(smooth_run, T, quick)))
+            results.append(dict(peer=peer, version=version, nx=nx, ny=ny, T=steps,
+                                filter_ns=median_ns(filter_run, steps, quick),
+                                smooth_ns=median_ns(smooth_run, steps, quick)))
     json.dump(results, sys.stdout, indent=1)
     print()
 
