@@ -1,6 +1,7 @@
-/* dispatch.c -- which kernel table serves a precision and tier on this processor. */
+/* dispatch.c -- which kernel tables serve a precision and tier on this processor. */
 #include "kernels.h"
 #include "cpu.h"
+#include "map.h"
 #include "two_ended.h"
 
 const ks_kernels *ks_kernels_of(ks_precision precision, ks_tier tier)
@@ -22,4 +23,13 @@ const ks_two_ended_kernels *ks_two_ended_kernels_of(const ks_kernels *kernels)
     if (kernels == &ks_kernels_avx2_f32) return &ks_ends_avx2_f32;
 #endif
     return kernels == &ks_kernels_baseline_f64 ? &ks_ends_baseline_f64 : &ks_ends_baseline_f32;
+}
+
+const ks_map_kernels *ks_map_kernels_of(ks_tier tier)
+{
+    if (tier == KS_TIER_BASELINE) return &ks_map_baseline_f64;
+#if defined(__x86_64__)
+    if (ks_has_avx2()) return &ks_map_avx2_f64;
+#endif
+    return tier == KS_TIER_AVX2 ? NULL : &ks_map_baseline_f64;
 }

@@ -31,6 +31,8 @@ const char *ks_array_name(ks_array array)
     case KS_ARRAY_INNOVATION_COV: return "H P H' + R";
     case KS_ARRAY_ELEMENT_COV: return "H Q H' + R";
     case KS_ARRAY_ESTIMATE: return "the estimate";
+    case KS_ARRAY_PRIOR_COV: return "F P0 F' + Q";
+    case KS_ARRAY_HESSIAN: return "the Hessian of the MAP problem";
     }
     return "an unknown array";
 }

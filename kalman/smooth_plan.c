@@ -7,8 +7,8 @@
 #define SMOOTHED                                                                            \
     (KS_OUT_SMOOTHED_MEAN | KS_OUT_SMOOTHED_COV | KS_OUT_SMOOTHED_VAR | KS_OUT_LAG_ONE_COV | \
      KS_OUT_PRIOR_MEAN | KS_OUT_PRIOR_COV)
-/* Outputs of a step that depend on the observations up to it alone: a method that starts from both
- * ends does not make them. */
+/* Outputs of a step that depend on the observations up to it alone: methods that start from both
+ * ends, or that take all steps together, do not make them. */
 #define FILTERED                                                                            \
     (EVERY_OUTPUT & ~(unsigned)(SMOOTHED | KS_OUT_LOGLIK))
 #define EVERY_OUTPUT ((1u << 17) - 1)
@@ -20,6 +20,7 @@ static int valid_options(const ks_smooth_options *o)
         (o->precision != KS_F64 && o->precision != KS_F32) ||
         (o->tier != KS_TIER_AUTO && o->tier != KS_TIER_BASELINE && o->tier != KS_TIER_AVX2) ||
         !ks_method_name(o->method) || !ks_scan_name(o->scan) ||
+        !ks_blocktri_order_name(o->order) ||
         (o->outputs & ~EVERY_OUTPUT) != 0)
         return 0;
     if (o->scan == KS_SCAN_SENGUPTA && o->scan_threshold < 1) return 0;
@@ -36,6 +37,7 @@ static ks_method choose(const ks_smooth_options *o)
          * it up with the cores of one machine; sequential takes every model, too. */
         return KS_METHOD_SEQUENTIAL;
     case KS_METHOD_TWO_ENDED:
+    case KS_METHOD_BLOCKTRI:
         return o->job == KS_JOB_SMOOTH && !(o->outputs & FILTERED) ? o->method : KS_METHOD_AUTO;
     case KS_METHOD_SCAN: return o->job == KS_JOB_FILTER ? o->method : KS_METHOD_AUTO;
     case KS_METHOD_SCAN_RTS:
@@ -61,7 +63,6 @@ ks_status ks_smooth_plan_create(ks_smooth_plan **out, ks_context *context, int64
     if (!out) return KS_EINVAL;
     *out = NULL;
     if (T < 1 || B < 1 || nx < 1 || ny < 1 || !valid_options(o)) return KS_EINVAL;
-    if (o->method == KS_METHOD_BLOCKTRI) return KS_EUNAVAILABLE;
     const ks_method method = choose(o);
     if (method == KS_METHOD_AUTO) return KS_EINVAL;
     if (!addressable(T, B, nx, ny)) return KS_ENOMEM;
@@ -90,6 +91,10 @@ ks_status ks_smooth_plan_create(ks_smooth_plan **out, ks_context *context, int64
     } else if (method == KS_METHOD_TWO_ENDED) {
         plan->workers = ks_workers(context, o->threads, 2 * B);
         plan->workspace = ks_two_ended_workspace(plan);
+    } else if (method == KS_METHOD_BLOCKTRI) {
+        plan->workers = ks_workers(context, o->threads, T);
+        status = ks_map_plan(plan);
+        if (status == KS_OK) plan->workspace = ks_map_workspace(plan);
     } else {
         plan->workers = ks_workers(context, o->threads, T);
         status = ks_scan_plans(plan);
@@ -111,9 +116,15 @@ void ks_smooth_plan_destroy(ks_smooth_plan *plan)
     if (!plan) return;
     ks_scan_plan_destroy(plan->forward);
     ks_scan_plan_destroy(plan->reverse);
+    ks_blocktri_plan_destroy(plan->hessian);
     ks_release(plan->context, plan);
 }
 
 ks_method ks_smooth_plan_method(const ks_smooth_plan *plan) { return plan->method; }
+
+ks_blocktri_order ks_smooth_plan_order(const ks_smooth_plan *plan)
+{
+    return plan->hessian ? ks_blocktri_plan_order(plan->hessian) : KS_BLOCKTRI_AUTO;
+}
 
 size_t ks_smooth_workspace_bytes(const ks_smooth_plan *plan) { return plan->workspace; }

@@ -4,6 +4,7 @@
 
 #include <stdatomic.h>
 #include "carve.h"
+#include "kalscan/blocktri.h"
 #include "kalscan/smooth.h"
 #include "kernels.h"
 #include "pool.h"
@@ -22,6 +23,7 @@ struct ks_smooth_plan {
     int workers;
     int64_t segment;              /* steps between checkpoints, sequential */
     ks_scan_plan *forward, *reverse;
+    ks_blocktri_plan *hessian;    /* MAP                                   */
     size_t workspace;
 };
 
@@ -92,5 +94,8 @@ size_t ks_two_ended_workspace(const ks_smooth_plan *plan);
 void ks_two_ended_run(ks_run *run, void *work);
 size_t ks_scan_method_workspace(const ks_smooth_plan *plan);
 void ks_scan_method_run(ks_run *run, void *work);
+ks_status ks_map_plan(ks_smooth_plan *plan);
+size_t ks_map_workspace(const ks_smooth_plan *plan);
+void ks_map_run(ks_run *run, void *work);
 
 #endif

@@ -90,8 +90,12 @@ void ks_run_add(ks_run *run, int64_t series, const ks_tally *tally)
     info->suggestion = KS_METHOD_AUTO;
     switch (tally->bad_array) {
     case KS_ARRAY_Y: info->status = KS_EMODEL; break;
-    case KS_ARRAY_R:
     case KS_ARRAY_ELEMENT_COV:
+    case KS_ARRAY_PRIOR_COV:
+    case KS_ARRAY_P0:
+    case KS_ARRAY_Q:
+    case KS_ARRAY_R:
+    case KS_ARRAY_HESSIAN:
         info->status = KS_EREFUSED;
         info->suggestion = KS_METHOD_SEQUENTIAL;
         break;
@@ -157,6 +161,8 @@ ks_status ks_smooth_run(const ks_smooth_plan *plan, const ks_model *model, ks_vi
         ks_sequential_run(&run, rest);
     else if (plan->method == KS_METHOD_TWO_ENDED)
         ks_two_ended_run(&run, rest);
+    else if (plan->method == KS_METHOD_BLOCKTRI)
+        ks_map_run(&run, rest);
     else
         ks_scan_method_run(&run, rest);
     if (run.info->status == KS_OK && atomic_load(&run.canceled)) run.info->status = KS_ECANCELED;

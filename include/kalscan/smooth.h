@@ -30,6 +30,7 @@
 #include <stdint.h>
 #include "kalscan/context.h"
 #include "kalscan/export.h"
+#include "kalscan/order.h"
 #include "kalscan/scan.h"
 #include "kalscan/status.h"
 
@@ -51,7 +52,9 @@ typedef enum ks_method {
     KS_METHOD_SCAN = 3,            /**< filter: scan of filtering elements, SF Alg. 5               */
     KS_METHOD_SCAN_RTS = 4,        /**< smoother: Alg. 5, then a reverse scan, SF Alg. 6            */
     KS_METHOD_SCAN_TWO_FILTER = 5, /**< smoother: forward and reverse scans combined, SF Alg. 7     */
-    KS_METHOD_BLOCKTRI = 6         /**< later: block-tridiagonal MAP system                         */
+    KS_METHOD_BLOCKTRI = 6         /**< smoother: block-tridiagonal MAP system, in any order of     */
+                                   /**< <kalscan/order.h>; no filtered estimates; P0 (x1) or       */
+                                   /**< F P0 F' + Q (x0), Q and R must be positive definite        */
 } ks_method;
 #define KS_METHODS 7
 
@@ -168,11 +171,12 @@ typedef struct ks_smooth_options {
     /** Called now and then, on the thread that runs the plan; non-zero stops with KS_ECANCELED. */
     int (*progress)(void *user, int64_t done, int64_t total);
     void *progress_user;
+    ks_blocktri_order order; /**< KS_METHOD_BLOCKTRI: in which order it eliminates the steps     */
 } ks_smooth_options;
 #define KS_SMOOTH_OPTIONS_INIT                                                              \
     { sizeof(ks_smooth_options), KS_JOB_SMOOTH, KS_METHOD_AUTO, KS_F64,                     \
       KS_OUT_LOGLIK | KS_OUT_SMOOTHED_MEAN | KS_OUT_SMOOTHED_COV, KS_SCAN_LADNER_FISCHER,   \
-      1, 0, KS_TIER_AUTO, NULL, NULL }
+      1, 0, KS_TIER_AUTO, NULL, NULL, KS_BLOCKTRI_AUTO }
 
 /** Arrays that a message can name. */
 typedef enum ks_array {
@@ -180,7 +184,9 @@ typedef enum ks_array {
     KS_ARRAY_D, KS_ARRAY_M0, KS_ARRAY_P0,
     KS_ARRAY_INNOVATION_COV,  /**< S = H P H' + R                                                */
     KS_ARRAY_ELEMENT_COV,     /**< H Q H' + R, what the scans' elements are made with            */
-    KS_ARRAY_ESTIMATE         /**< a mean or covariance that would be written                    */
+    KS_ARRAY_ESTIMATE,        /**< a mean or covariance that would be written                    */
+    KS_ARRAY_PRIOR_COV,       /**< F P0 F' + Q of step 0, the prior covariance of x[0]           */
+    KS_ARRAY_HESSIAN          /**< the block-tridiagonal system that KS_METHOD_BLOCKTRI solves   */
 } ks_array;
 
 /** "Q", "H P H' + R", ...: static storage, never NULL. */
@@ -192,7 +198,8 @@ typedef enum ks_fault {
     KS_FAULT_NOT_FINITE,    /**< NaN or Inf at (row, column)                                     */
     KS_FAULT_ASYMMETRIC,    /**< (row, column) and (column, row) differ by `value`               */
     KS_FAULT_INDEFINITE,    /**< the smallest eigenvalue is `value`                              */
-    KS_FAULT_NOT_POSITIVE   /**< pivot `row` of the factorization is not positive                */
+    KS_FAULT_NOT_POSITIVE,  /**< pivot `row` of the factorization is not positive                */
+    KS_FAULT_ILL_CONDITIONED /**< `value` is the relative error of the covariances to be expected */
 } ks_fault;
 
 /** What happened: filled by every run, on success and on failure. Of several failures the one of
@@ -215,10 +222,12 @@ typedef struct ks_info {
     int64_t ordinary_steps;  /**< forward and backward steps in the ordinary form                */
     int64_t array_steps;     /**< steps in the square-root array form, for stiff stretches       */
     int64_t missing;         /**< entries of y that are missing                                  */
+    ks_blocktri_order order; /**< KS_METHOD_BLOCKTRI: the order, else KS_BLOCKTRI_AUTO           */
 } ks_info;
 #define KS_INFO_INIT                                                                        \
     { sizeof(ks_info), KS_OK, KS_ARRAY_NONE, KS_FAULT_NONE, -1, -1, -1, -1, 0.0,            \
-      KS_METHOD_AUTO, KS_METHOD_AUTO, KS_SCAN_HILLIS_STEELE, 0, 0, 0, 0, 0, 0, 0 }
+      KS_METHOD_AUTO, KS_METHOD_AUTO, KS_SCAN_HILLIS_STEELE, 0, 0, 0, 0, 0, 0, 0,           \
+      KS_BLOCKTRI_AUTO }
 
 typedef struct ks_smooth_plan ks_smooth_plan;
 
@@ -236,6 +245,10 @@ KS_API void ks_smooth_plan_destroy(ks_smooth_plan *plan);
 
 /** The method that the plan runs: never KS_METHOD_AUTO. */
 KS_API ks_method ks_smooth_plan_method(const ks_smooth_plan *plan);
+
+/** The order in which KS_METHOD_BLOCKTRI eliminates the steps: never KS_BLOCKTRI_AUTO but for
+ *  other methods. */
+KS_API ks_blocktri_order ks_smooth_plan_order(const ks_smooth_plan *plan);
 
 /** Bytes of workspace that one run needs, aligned to 64. */
 KS_API size_t ks_smooth_workspace_bytes(const ks_smooth_plan *plan);

@@ -60,6 +60,7 @@ static ks_exit make_plan(ks_run *run, ks_failure *failure)
     options.outputs = run->results.outputs;
     options.scan = settings->scan;
     options.scan_threshold = settings->scan_threshold;
+    options.order = settings->order;
     options.threads = settings->threads;
     options.progress = compute_progress;
     options.progress_user = &run->progress;
@@ -69,6 +70,7 @@ static ks_exit make_plan(ks_run *run, ks_failure *failure)
     if (status != KS_OK) return ks_explain_plan(status, settings, failure);
     run->info.method = ks_smooth_plan_method(run->plan);
     run->info.scan = settings->scan;
+    run->info.order = ks_smooth_plan_order(run->plan);
     run->info.threads = ks_context_threads(run->context);
     run->work_bytes = ks_smooth_workspace_bytes(run->plan);
     return KS_EXIT_DONE;

@@ -14,6 +14,11 @@ void ks_scan_text(ks_method method, ks_scan_algorithm scan, int64_t threshold, c
         snprintf(text, 64, "%s", ks_scan_name(scan));
 }
 
+const char *ks_order_text(const ks_info *info)
+{
+    return info->method == KS_METHOD_BLOCKTRI ? ks_blocktri_order_name(info->order) : "none";
+}
+
 ks_exit ks_explain_plan(ks_status status, const ks_settings *settings, ks_failure *failure)
 {
     const char *method = ks_method_name(settings->method);
@@ -52,6 +57,7 @@ static const char *fault_text(const ks_info *info)
     case KS_FAULT_NOT_FINITE: return "is not finite";
     case KS_FAULT_ASYMMETRIC: return "is not symmetric";
     case KS_FAULT_INDEFINITE: return "is indefinite";
+    case KS_FAULT_ILL_CONDITIONED: return "is too ill-conditioned to be solved";
     default: return info->status == KS_ENONFINITE ? "is not finite" : "is not positive definite";
     }
 }

@@ -6,14 +6,15 @@
 #include "options.h"
 
 enum {
-    OUTPUT = 1, METHOD, SCAN, COV, FILTERED, LAG_ONE, INNOVATIONS, PREDICTED, Y, MODEL, MODEL_FILE,
+    OUTPUT = 1, METHOD, ORDER, SCAN, COV, FILTERED, LAG_ONE, INNOVATIONS, PREDICTED, Y, MODEL, MODEL_FILE,
     PRIOR, TRANSITION, LAYOUT, BACKEND, DEVICE, THREADS, PRECISION, FORCE, QUIET, JSON, DRY_RUN,
     COMPRESS, HELP, VERSION
 };
 
 static const ks_option smooth_options[] = {
     {OUTPUT, "output", "FILE", "where the estimates go", 'o'},
-    {METHOD, "method", "NAME", "auto, sequential, two-ended, scan-rts or scan-two-filter", 0},
+    {METHOD, "method", "NAME", "auto, sequential, two-ended, scan-rts, scan-two-filter or blocktri", 0},
+    {ORDER, "order", "NAME", "elimination order of method blocktri, see below", 0},
     {FILTERED, "filtered", NULL, "write filtered/mean and filtered/cov as well", 0},
     {LAG_ONE, "lag-one", NULL, "write Cov(x[k], x[k-1] | y); under prior x0 the smoothed x[-1]", 0},
     {0}};
@@ -47,12 +48,11 @@ static const ks_option shared_options[] = {
     {VERSION, "version", NULL, "the version", 0},
     {0}};
 
-static const char *const later_methods[] = {"blocktri", NULL};
 static const char *const smooth_methods[] = {"auto", "sequential", "two-ended", "scan-rts",
-                                             "scan-two-filter", NULL};
+                                             "scan-two-filter", "blocktri", NULL};
 static const ks_method smooth_method_values[] = {KS_METHOD_AUTO, KS_METHOD_SEQUENTIAL,
                                                  KS_METHOD_TWO_ENDED, KS_METHOD_SCAN_RTS,
-                                                 KS_METHOD_SCAN_TWO_FILTER};
+                                                 KS_METHOD_SCAN_TWO_FILTER, KS_METHOD_BLOCKTRI};
 static const char *const filter_methods[] = {"auto", "sequential", "scan", NULL};
 static const ks_method filter_method_values[] = {KS_METHOD_AUTO, KS_METHOD_SEQUENTIAL,
                                                  KS_METHOD_SCAN};
@@ -68,8 +68,11 @@ static void print_help(ks_job job)
     printf("Options\n");
     ks_options_print(job == KS_JOB_SMOOTH ? smooth_options : filter_options);
     ks_options_print(shared_options);
-    printf("\nScans: hillis-steele, blelloch, ladner-fischer (default), sengupta[:N], chunked\n"
-           "Numbers may be written like 1e6.\n");
+    printf("\nScans: hillis-steele, blelloch, ladner-fischer (default), sengupta[:N], chunked\n");
+    if (job == KS_JOB_SMOOTH)
+        printf("Orders: auto (default), sequential, twisted, partition, nested-dissection,\n"
+               "recursive-schur\n");
+    printf("Numbers may be written like 1e6.\n");
     ks_help_model();
     printf("\nLog-likelihood\n  %s\n", ks_loglik_convention);
     ks_help_exit_codes();
@@ -100,9 +103,21 @@ static ks_exit read_method(ks_settings *settings, const char *text, ks_failure *
     int index;
     const bool smooth = settings->job == KS_JOB_SMOOTH;
     if (ks_parse_word("--method", text, smooth ? smooth_methods : filter_methods,
-                      smooth ? later_methods : NULL, &index, failure))
+                      NULL, &index, failure))
         return failure->code;
     settings->method = smooth ? smooth_method_values[index] : filter_method_values[index];
+    return KS_EXIT_DONE;
+}
+
+static ks_exit read_order(ks_settings *settings, const char *text, ks_failure *failure)
+{
+    const char *names[KS_BLOCKTRI_ORDERS + 1] = {NULL};
+    int index;
+    for (int i = 0; i < KS_BLOCKTRI_ORDERS; ++i)
+        names[i] = ks_blocktri_order_name((ks_blocktri_order)i);
+    if (ks_parse_word("--order", text, names, NULL, &index, failure)) return failure->code;
+    settings->order = (ks_blocktri_order)index;
+    settings->order_given = true;
     return KS_EXIT_DONE;
 }
 
@@ -158,6 +173,7 @@ static ks_exit read_option(ks_settings *settings, int id, const char *value, ks_
     switch (id) {
     case OUTPUT: settings->output = value; break;
     case METHOD: return read_method(settings, value, failure);
+    case ORDER: return read_order(settings, value, failure);
     case SCAN: return read_scan(settings, value, failure);
     case FILTERED: settings->filtered = true; break;
     case LAG_ONE: settings->lag_one = true; break;
@@ -187,8 +203,11 @@ static ks_exit check(const ks_settings *settings, bool cuda, bool device, ks_fai
     if (!settings->output && !settings->dry_run)
         return ks_fail(failure, KS_EXIT_USAGE,
                        "no output; usage: kalscan %s IN.h5 -o OUT.h5, or --dry-run", command);
+    if (settings->order_given && settings->method != KS_METHOD_BLOCKTRI)
+        return ks_fail(failure, KS_EXIT_USAGE, "--order goes with --method blocktri only");
     if (settings->scan_given && (settings->method == KS_METHOD_SEQUENTIAL ||
-                                 settings->method == KS_METHOD_TWO_ENDED))
+                                 settings->method == KS_METHOD_TWO_ENDED ||
+                                 settings->method == KS_METHOD_BLOCKTRI))
         return ks_fail(failure, KS_EXIT_USAGE, "--scan: method %s has no scan; %s",
                        ks_method_name(settings->method), settings->job == KS_JOB_SMOOTH ? "scan-rts and scan-two-filter have one"
                                                       : "scan has one");

@@ -20,6 +20,8 @@ typedef struct ks_settings {
     bool scan_given;
     ks_scan_algorithm scan;
     int64_t scan_threshold;
+    bool order_given;
+    ks_blocktri_order order;
     int threads;             /**< 0: all                                                         */
     ks_precision precision;
     ks_cov cov;

@@ -53,10 +53,14 @@ static void print_text(const ks_run *run)
     if (input->y)
         printf("; %lld of %lld entries missing", (long long)input->missing.entries,
                B * T * input->ny);
-    printf("\n%s: method %s%s, scan %s, %s, %d thread%s\n",
+    printf("\n%s: method %s%s, scan %s, ",
            settings->job == KS_JOB_SMOOTH ? "smooth" : "filter", ks_method_name(run->info.method),
-           settings->method == KS_METHOD_AUTO ? " (auto)" : "", scan, precision_text(run),
-           run->info.threads, run->info.threads == 1 ? "" : "s");
+           settings->method == KS_METHOD_AUTO ? " (auto)" : "", scan);
+    if (run->info.method == KS_METHOD_BLOCKTRI)
+        printf("order %s%s, ", ks_order_text(&run->info),
+               settings->order == KS_BLOCKTRI_AUTO ? " (auto)" : "");
+    printf("%s, %d thread%s\n", precision_text(run), run->info.threads,
+           run->info.threads == 1 ? "" : "s");
     if (settings->dry_run) {
         print_memory(run);
         return;
@@ -90,6 +94,7 @@ static void json_method(const ks_run *run, ks_json *json)
     ks_json_text(json, "method", ks_method_name(run->info.method));
     ks_json_text(json, "method_asked", ks_method_name(run->settings->method));
     ks_json_text(json, "scan", scan);
+    ks_json_text(json, "order", ks_order_text(&run->info));
     ks_json_text(json, "backend", "cpu");
     ks_json_text(json, "precision", precision_text(run));
     ks_json_integer(json, "threads", run->info.threads);

@@ -135,6 +135,7 @@ def wrong_content():
           P0=np.diag([1.0, np.finfo("f8").max]))
     unseen = np.array([[-0.25], [1.0]])   # H unseen = 0, H F unseen > 0
     write("not_for_scans", R=[[0.0]], Q=unseen @ unseen.T)
+    write("nearly_no_noise", Q=1e-12 * np.eye(NX))
     big = np.eye(512)
     write("large", y=np.zeros((2**20, 1)), F=big, Q=big, P0=big, H=np.ones((1, 512)),
           m0=np.ones(512))

@@ -9,28 +9,33 @@
 #include <cmocka.h>
 
 const method_case all_methods[] = {
-    { KS_JOB_FILTER, KS_METHOD_SEQUENTIAL, KS_SCAN_HILLIS_STEELE, 1 },
-    { KS_JOB_FILTER, KS_METHOD_SCAN, KS_SCAN_HILLIS_STEELE, 1 },
-    { KS_JOB_FILTER, KS_METHOD_SCAN, KS_SCAN_BLELLOCH, 1 },
-    { KS_JOB_FILTER, KS_METHOD_SCAN, KS_SCAN_LADNER_FISCHER, 1 },
-    { KS_JOB_FILTER, KS_METHOD_SCAN, KS_SCAN_SENGUPTA, 1 },
-    { KS_JOB_FILTER, KS_METHOD_SCAN, KS_SCAN_SENGUPTA, 16 },
-    { KS_JOB_FILTER, KS_METHOD_SCAN, KS_SCAN_CHUNKED, 1 },
-    { KS_JOB_SMOOTH, KS_METHOD_SEQUENTIAL, KS_SCAN_HILLIS_STEELE, 1 },
-    { KS_JOB_SMOOTH, KS_METHOD_AUTO, KS_SCAN_HILLIS_STEELE, 1 },
-    { KS_JOB_SMOOTH, KS_METHOD_TWO_ENDED, KS_SCAN_HILLIS_STEELE, 1 },
-    { KS_JOB_SMOOTH, KS_METHOD_SCAN_RTS, KS_SCAN_HILLIS_STEELE, 1 },
-    { KS_JOB_SMOOTH, KS_METHOD_SCAN_RTS, KS_SCAN_BLELLOCH, 1 },
-    { KS_JOB_SMOOTH, KS_METHOD_SCAN_RTS, KS_SCAN_LADNER_FISCHER, 1 },
-    { KS_JOB_SMOOTH, KS_METHOD_SCAN_RTS, KS_SCAN_SENGUPTA, 1 },
-    { KS_JOB_SMOOTH, KS_METHOD_SCAN_RTS, KS_SCAN_SENGUPTA, 16 },
-    { KS_JOB_SMOOTH, KS_METHOD_SCAN_RTS, KS_SCAN_CHUNKED, 1 },
-    { KS_JOB_SMOOTH, KS_METHOD_SCAN_TWO_FILTER, KS_SCAN_HILLIS_STEELE, 1 },
-    { KS_JOB_SMOOTH, KS_METHOD_SCAN_TWO_FILTER, KS_SCAN_BLELLOCH, 1 },
-    { KS_JOB_SMOOTH, KS_METHOD_SCAN_TWO_FILTER, KS_SCAN_LADNER_FISCHER, 1 },
-    { KS_JOB_SMOOTH, KS_METHOD_SCAN_TWO_FILTER, KS_SCAN_SENGUPTA, 1 },
-    { KS_JOB_SMOOTH, KS_METHOD_SCAN_TWO_FILTER, KS_SCAN_SENGUPTA, 16 },
-    { KS_JOB_SMOOTH, KS_METHOD_SCAN_TWO_FILTER, KS_SCAN_CHUNKED, 1 },
+    { KS_JOB_FILTER, KS_METHOD_SEQUENTIAL, KS_SCAN_HILLIS_STEELE, 1, 0 },
+    { KS_JOB_FILTER, KS_METHOD_SCAN, KS_SCAN_HILLIS_STEELE, 1, 0 },
+    { KS_JOB_FILTER, KS_METHOD_SCAN, KS_SCAN_BLELLOCH, 1, 0 },
+    { KS_JOB_FILTER, KS_METHOD_SCAN, KS_SCAN_LADNER_FISCHER, 1, 0 },
+    { KS_JOB_FILTER, KS_METHOD_SCAN, KS_SCAN_SENGUPTA, 1, 0 },
+    { KS_JOB_FILTER, KS_METHOD_SCAN, KS_SCAN_SENGUPTA, 16, 0 },
+    { KS_JOB_FILTER, KS_METHOD_SCAN, KS_SCAN_CHUNKED, 1, 0 },
+    { KS_JOB_SMOOTH, KS_METHOD_SEQUENTIAL, KS_SCAN_HILLIS_STEELE, 1, 0 },
+    { KS_JOB_SMOOTH, KS_METHOD_AUTO, KS_SCAN_HILLIS_STEELE, 1, 0 },
+    { KS_JOB_SMOOTH, KS_METHOD_TWO_ENDED, KS_SCAN_HILLIS_STEELE, 1, 0 },
+    { KS_JOB_SMOOTH, KS_METHOD_SCAN_RTS, KS_SCAN_HILLIS_STEELE, 1, 0 },
+    { KS_JOB_SMOOTH, KS_METHOD_SCAN_RTS, KS_SCAN_BLELLOCH, 1, 0 },
+    { KS_JOB_SMOOTH, KS_METHOD_SCAN_RTS, KS_SCAN_LADNER_FISCHER, 1, 0 },
+    { KS_JOB_SMOOTH, KS_METHOD_SCAN_RTS, KS_SCAN_SENGUPTA, 1, 0 },
+    { KS_JOB_SMOOTH, KS_METHOD_SCAN_RTS, KS_SCAN_SENGUPTA, 16, 0 },
+    { KS_JOB_SMOOTH, KS_METHOD_SCAN_RTS, KS_SCAN_CHUNKED, 1, 0 },
+    { KS_JOB_SMOOTH, KS_METHOD_SCAN_TWO_FILTER, KS_SCAN_HILLIS_STEELE, 1, 0 },
+    { KS_JOB_SMOOTH, KS_METHOD_SCAN_TWO_FILTER, KS_SCAN_BLELLOCH, 1, 0 },
+    { KS_JOB_SMOOTH, KS_METHOD_SCAN_TWO_FILTER, KS_SCAN_LADNER_FISCHER, 1, 0 },
+    { KS_JOB_SMOOTH, KS_METHOD_SCAN_TWO_FILTER, KS_SCAN_SENGUPTA, 1, 0 },
+    { KS_JOB_SMOOTH, KS_METHOD_SCAN_TWO_FILTER, KS_SCAN_SENGUPTA, 16, 0 },
+    { KS_JOB_SMOOTH, KS_METHOD_SCAN_TWO_FILTER, KS_SCAN_CHUNKED, 1, 0 },
+    { KS_JOB_SMOOTH, KS_METHOD_BLOCKTRI, KS_SCAN_HILLIS_STEELE, 1, KS_BLOCKTRI_SEQUENTIAL },
+    { KS_JOB_SMOOTH, KS_METHOD_BLOCKTRI, KS_SCAN_HILLIS_STEELE, 1, KS_BLOCKTRI_TWISTED },
+    { KS_JOB_SMOOTH, KS_METHOD_BLOCKTRI, KS_SCAN_HILLIS_STEELE, 1, KS_BLOCKTRI_PARTITION },
+    { KS_JOB_SMOOTH, KS_METHOD_BLOCKTRI, KS_SCAN_HILLIS_STEELE, 1, KS_BLOCKTRI_NESTED_DISSECTION },
+    { KS_JOB_SMOOTH, KS_METHOD_BLOCKTRI, KS_SCAN_HILLIS_STEELE, 1, KS_BLOCKTRI_RECURSIVE_SCHUR },
 };
 const int all_methods_count = (int)(sizeof all_methods / sizeof all_methods[0]);
 
@@ -38,7 +43,10 @@ const char *method_case_name(const method_case *m)
 {
     static char name[96];
     const char *job = m->job == KS_JOB_FILTER ? "filter" : "smooth";
-    if (!is_scan(m))
+    if (is_map(m))
+        snprintf(name, sizeof name, "%s %s %s", job, ks_method_name(m->method),
+                 ks_blocktri_order_name(m->order));
+    else if (!is_scan(m))
         snprintf(name, sizeof name, "%s %s", job, ks_method_name(m->method));
     else if (m->scan == KS_SCAN_SENGUPTA)
         snprintf(name, sizeof name, "%s %s %s:%lld", job, ks_method_name(m->method),
@@ -60,7 +68,7 @@ unsigned outputs_of(ks_job job)
 unsigned outputs_made(const method_case *m)
 {
     const unsigned smoothed = outputs_of(KS_JOB_SMOOTH) & ~outputs_of(KS_JOB_FILTER);
-    return is_two_ended(m) ? smoothed | KS_OUT_LOGLIK : outputs_of(m->job);
+    return is_two_ended(m) || is_map(m) ? smoothed | KS_OUT_LOGLIK : outputs_of(m->job);
 }
 
 bool is_scan(const method_case *m)
@@ -103,6 +111,8 @@ bool two_ended_refuses(const golden *g, ks_precision precision, int64_t *series,
     return false;
 }
 
+bool is_map(const method_case *m) { return m->method == KS_METHOD_BLOCKTRI; }
+
 bool stores_elements(const method_case *m)
 {
     return is_scan(m) && (m->scan != KS_SCAN_CHUNKED || m->method == KS_METHOD_SCAN_TWO_FILTER);
@@ -115,6 +125,7 @@ ks_smooth_options options_of(const method_case *m, ks_precision precision, unsig
     options.method = m->method;
     options.scan = m->scan;
     options.scan_threshold = m->threshold;
+    options.order = m->order;
     options.precision = precision;
     options.outputs = outputs;
     return options;

@@ -10,6 +10,7 @@ typedef struct method_case {
     ks_method method;
     ks_scan_algorithm scan;
     int64_t threshold;
+    ks_blocktri_order order;
 } method_case;
 
 extern const method_case all_methods[];
@@ -20,6 +21,8 @@ const char *method_case_name(const method_case *m);
 
 /** Whether the method is one of the scans, and whether its elements of all steps are kept. */
 bool is_scan(const method_case *m);
+/** Whether it is the MAP route. */
+bool is_map(const method_case *m);
 bool stores_elements(const method_case *m);
 /** Whether it smooths from both ends. */
 bool is_two_ended(const method_case *m);

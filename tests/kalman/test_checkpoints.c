@@ -39,7 +39,7 @@ static void same_bits_of(golden *g, const method_case *m, ks_precision precision
     golden_buffers_free(whole);
 }
 
-static const method_case sequential = { KS_JOB_SMOOTH, KS_METHOD_SEQUENTIAL, 0, 1 };
+static const method_case sequential = { KS_JOB_SMOOTH, KS_METHOD_SEQUENTIAL, 0, 1, 0 };
 
 /** T around squares, where the length of the segments changes; the last one short or whole. */
 static void lengths_around_the_segments(void **state)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
+#include "map_refusal.h"
 #include "models.h"
 #include "run_case.h"
 #include "textbook.h"
@@ -39,6 +40,18 @@ static void agree(golden *g, int scans)
                 assert_int_equal(info.row, row);
                 assert_int_equal(info.suggestion, KS_METHOD_SEQUENTIAL);
                 golden_buffers_free(b);
+                continue;
+            }
+            const map_refusal refusal = golden_refusal(g, precision);
+            if (is_map(m) && refusal.array != KS_ARRAY_NONE) {
+                golden_buffers *b = NULL;
+                ks_info info = KS_INFO_INIT;
+                const ks_status status = run_case(g, m, precision, 1, outputs, &b, &info);
+                golden_buffers_free(b);
+                if (!is_refused(status, &info, refusal))
+                    fail_msg("%s: %s, %s at step %lld, row %d", method_case_name(m),
+                             ks_status_name(status), ks_array_name(info.array),
+                             (long long)info.step, info.row);
                 continue;
             }
             if (is_scan(m) && !scans) {
@@ -119,6 +132,7 @@ static void certain_path(void **state)
         for (int p = 0; p < 2; ++p) {
             const method_case *m = &all_methods[i];
             const double bound = p == KS_F64 ? 1e-13 : 1e-5;
+            if (is_map(m)) continue; /* refuses it, see no_process_noise() */
             golden_buffers *b = run_well(g, m, (ks_precision)p, 1, outputs_made(m), NULL);
             const golden_results *r = golden_widen(b);
             for (int o = 0; o < GOLDEN_OUTPUTS; ++o) {
@@ -198,7 +212,8 @@ static void strided_outputs(void **state)
     golden *g = model_random((model_spec){ 72, T, B, NX, 1, KS_PRIOR_X0, 0 });
     for (int i = 0; i < all_methods_count; ++i) {
         const method_case *m = &all_methods[i];
-        if (is_two_ended(m)) continue; /* makes none of these, see test_two_ended.c */
+        /* These make none of them, see test_two_ended.c and test_map.c. */
+        if (is_two_ended(m) || is_map(m)) continue;
         ks_smooth_options o =
             options_of(m, KS_F64, KS_OUT_FILTERED_MEAN | KS_OUT_FILTERED_COV | KS_OUT_LOGLIK_TERMS);
         golden_buffers *plain = run_well(g, m, KS_F64, 1, o.outputs, NULL);

@@ -10,8 +10,8 @@
 #include "run_case.h"
 #include "textbook.h"
 
-static const method_case filter_once = { KS_JOB_FILTER, KS_METHOD_SEQUENTIAL, 0, 1 };
-static const method_case smooth_once = { KS_JOB_SMOOTH, KS_METHOD_SEQUENTIAL, 0, 1 };
+static const method_case filter_once = { KS_JOB_FILTER, KS_METHOD_SEQUENTIAL, 0, 1, 0 };
+static const method_case smooth_once = { KS_JOB_SMOOTH, KS_METHOD_SEQUENTIAL, 0, 1, 0 };
 
 /** Step by step: the floor of the golden cases, a fraction of the largest standard deviation of a
  *  series, would hide what a vague start loses. */

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <cmocka.h>
+#include "map_refusal.h"
 #include "run_case.h"
 
 static char **paths;
@@ -125,12 +126,31 @@ static int right_half_refuses(const golden *g, const method_case *m, ks_precisio
     return right;
 }
 
+/** 1 where the MAP route names the matrix that it cannot take. */
+static int map_refuses(const golden *g, const method_case *m, ks_precision precision,
+                       map_refusal expected)
+{
+    golden_buffers *b = NULL;
+    ks_info info = KS_INFO_INIT;
+    const ks_status status = run_case(g, m, precision, 1, outputs_made(m), &b, &info);
+    golden_buffers_free(b);
+    const int right = is_refused(status, &info, expected);
+    if (!right)
+        print_error("%s by %s: %s, %s, series %lld, step %lld, row %d; not %s, %lld, %lld, %d\n",
+                    g->name, method_case_name(m), ks_status_name(status),
+                    ks_array_name(info.array), (long long)info.series, (long long)info.step,
+                    info.row, ks_array_name(expected.array), (long long)expected.series,
+                    (long long)expected.step, expected.row);
+    return right;
+}
+
 static void check_all(ks_precision precision)
 {
-    int wrong = 0, refused = 0, right_refused = 0;
+    int wrong = 0, refused = 0, right_refused = 0, map_refused = 0;
     for (size_t c = 0; c < count; ++c) {
         golden *g = golden_load(paths[c]);
         assert_non_null(g);
+        const map_refusal not_for_map = golden_refusal(g, precision);
         for (int i = 0; i < all_methods_count; ++i) {
             const method_case *m = &all_methods[i];
             int64_t series, step;
@@ -140,6 +160,11 @@ static void check_all(ks_precision precision)
                 ++right_refused;
                 continue;
             }
+            if (is_map(m) && not_for_map.array != KS_ARRAY_NONE) {
+                wrong += !map_refuses(g, m, precision, not_for_map);
+                ++map_refused;
+                continue;
+            }
             const int refusal = is_scan(m) && !g->scan_takes;
             refused += refusal;
             wrong += refusal ? !refuses(g, m, precision) : !agrees(g, m, precision);
@@ -147,7 +172,7 @@ static void check_all(ks_precision precision)
         golden_free(g);
     }
     assert_int_equal(wrong, 0);
-    assert_true(refused > 0 && right_refused > 0);
+    assert_true(refused > 0 && right_refused > 0 && map_refused > 0);
 }
 
 static void all_cases_f64(void **state)

@@ -148,7 +148,8 @@ static void uninformative_channel(void **state)
                     for (int64_t k = 0; k < g->T; ++k) {
                         const double term = -log(2 * acos(-1)) / 2 - 0.125;
                         ARRAY(ra, KS_OUT_LOGLIK)[0] += term;
-                        if (outputs & KS_OUT_LOGLIK_TERMS) ARRAY(ra, KS_OUT_LOGLIK_TERMS)[k] += term;
+                        if (outputs & KS_OUT_LOGLIK_TERMS)
+                            ARRAY(ra, KS_OUT_LOGLIK_TERMS)[k] += term;
                     }
                 near(golden_widen(b), ra, outputs, p, m);
                 golden_buffers_free(a);
@@ -353,8 +354,8 @@ static void trailing_gap(void **state)
     for (int i = 0; i < all_methods_count; ++i)
         for (int p = 0; p < 2; ++p) {
             const method_case *m = &all_methods[i];
-            const unsigned outputs = outputs_made(m) & (KS_OUT_LOGLIK | KS_OUT_FILTERED_MEAN |
-                                                        KS_OUT_SMOOTHED_MEAN);
+            const unsigned outputs =
+                outputs_made(m) & (KS_OUT_LOGLIK | KS_OUT_FILTERED_MEAN | KS_OUT_SMOOTHED_MEAN);
             golden_buffers *a = run_well(g, m, (ks_precision)p, 1, outputs, NULL);
             golden_buffers *b = run_well(shorter, m, (ks_precision)p, 1, outputs, NULL);
             const golden_results *ra = golden_widen(a), *rb = golden_widen(b);

@@ -151,7 +151,7 @@ static size_t workspace_of(const ks_smooth_options *o, int64_t T, int nx, int ny
 static int half_of_outputs(ks_job job, unsigned outputs, ks_precision precision, int64_t T, int nx,
                            int ny)
 {
-    const method_case m = { job, KS_METHOD_SEQUENTIAL, KS_SCAN_HILLIS_STEELE, 1 };
+    const method_case m = { job, KS_METHOD_SEQUENTIAL, KS_SCAN_HILLIS_STEELE, 1, 0 };
     const ks_smooth_options o = options_of(&m, precision, outputs);
     const size_t work = workspace_of(&o, T, nx, ny) - workspace_of(&o, 1, nx, ny);
     const size_t out = output_bytes(outputs, precision, T, nx, ny);

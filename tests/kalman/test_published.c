@@ -6,6 +6,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "../golden/published.h"
+#include "map_refusal.h"
 #include "run_case.h"
 
 /* What the published figures say must come out of the numbers as they are printed, whatever the
@@ -99,7 +100,11 @@ static void figures_in_print(void **state)
             ks_info info = KS_INFO_INIT;
             const ks_status status = run_model(&sizes, &model, y, &options, 1, &b, &info);
             const int exact = p->R[0] == 0;
-            if ((is_scan(m) && !scan_takes(p)) || (is_two_ended(m) && exact)) {
+            const map_refusal refusal =
+                map_refusal_of(&model, y, p->T, 1, p->nx, p->ny, KS_F64);
+            if (is_map(m) && refusal.array != KS_ARRAY_NONE) {
+                assert_true(is_refused(status, &info, refusal));
+            } else if ((is_scan(m) && !scan_takes(p)) || (is_two_ended(m) && exact)) {
                 assert_int_equal(status, KS_EREFUSED);
             } else {
                 if (status != KS_OK)

@@ -107,15 +107,15 @@ static void plans_differ(void **state)
 static void counts_of_the_papers(void **state)
 {
     (void)state;
-    const method_case hillis = { KS_JOB_FILTER, KS_METHOD_SCAN, KS_SCAN_HILLIS_STEELE, 1 };
+    const method_case hillis = { KS_JOB_FILTER, KS_METHOD_SCAN, KS_SCAN_HILLIS_STEELE, 1, 0 };
     /* log2 T rounds; in round d the T - 2^d elements from the 2^d-th on are combined. */
     const counts c = expected_counts(&hillis, 1024, 1);
     assert_int_equal(c.rounds, 10);
     assert_int_equal(c.combines, 10 * 1024 - 1023);
-    const method_case ladner = { KS_JOB_FILTER, KS_METHOD_SCAN, KS_SCAN_LADNER_FISCHER, 1 };
+    const method_case ladner = { KS_JOB_FILTER, KS_METHOD_SCAN, KS_SCAN_LADNER_FISCHER, 1, 0 };
     /* Up: T - 1. Down: T - 1 - log2 T. */
     assert_int_equal(expected_counts(&ladner, 1024, 1).combines, 2 * 1023 - 10);
-    const method_case chunked = { KS_JOB_FILTER, KS_METHOD_SCAN, KS_SCAN_CHUNKED, 1 };
+    const method_case chunked = { KS_JOB_FILTER, KS_METHOD_SCAN, KS_SCAN_CHUNKED, 1, 0 };
     /* 32 chunks of 32; the prefixes of 31 aggregates are needed, but Ladner-Fischer scans them
      * all: 2 * 31 - 5 combines. */
     assert_int_equal(expected_counts(&chunked, 1024, 1).combines, 1024 - 32 + 2 * 31 - 5);
@@ -128,8 +128,8 @@ static ks_info steps_of(golden *g, const method_case *m, ks_precision precision)
     return info;
 }
 
-static const method_case filter_once = { KS_JOB_FILTER, KS_METHOD_SEQUENTIAL, 0, 1 };
-static const method_case smooth_once = { KS_JOB_SMOOTH, KS_METHOD_SEQUENTIAL, 0, 1 };
+static const method_case filter_once = { KS_JOB_FILTER, KS_METHOD_SEQUENTIAL, 0, 1, 0 };
+static const method_case smooth_once = { KS_JOB_SMOOTH, KS_METHOD_SEQUENTIAL, 0, 1, 0 };
 
 static void ordinary_steps(void **state)
 {

@@ -1,0 +1,373 @@
+/* map.c -- the driver of the MAP route: the Hessian is assembled in the factor's storage, factored in
+ * place in the order that the plan names, solved and inverted on its blocks, and the solution is
+ * reviewed before it is put out.
+ *
+ * Series follow one another; within one the steps are spread over the workers. Where a plan is in
+ * double, means and covariances are made in the caller's arrays. */
+#include <string.h>
+#include "hd.h"
+#include "kalscan/blocktri.h"
+#include "map.h"
+#include "scan_method.h"
+
+/** Corrections of the means by the gradient at the solution: each leaves of their error what one
+ *  factorization leaves of a right-hand side. */
+enum { REFINEMENTS = 2 };
+
+/* The most that round-off may have cost a covariance, relative to it. */
+static double worst_error(const ks_smooth_plan *plan)
+{
+    return plan->options.precision == KS_F64 ? 1e-6 : 1e-3;
+}
+
+/* Half an ulp of 1. */
+static double round_off(ks_precision precision)
+{
+    return precision == KS_F64 ? 1.1102230246251565e-16 : 5.9604644775390625e-8;
+}
+
+typedef struct map_worker {
+    void *memory;
+    ks_tally tally;
+} map_worker;
+
+/** One run, and the series that is on its way. */
+typedef struct map_method {
+    ks_run *run;
+    const ks_smooth_plan *plan;
+    const ks_map_kernels *kernels;
+    ks_scan_method rows;      /* for rows of the model in double, see ks_wide_series() */
+    map_worker *worker;
+    ks_map_system system;
+    ks_blocks D, L, x, S, lag;
+    void *fill, *solver;      /* the factor's and the solver's memory                  */
+    void *z;
+    double *own_x, *own_S, *own_lag;
+    ks_map_review *chunk;     /* of each                                               */
+    int reviewing;
+} map_method;
+
+static int64_t chunks_of(const ks_smooth_plan *plan)
+{
+    return (plan->T + KS_MAP_CHUNK - 1) / KS_MAP_CHUNK;
+}
+
+static int probes_of(const ks_smooth_plan *plan)
+{
+    return plan->T <= KS_MAP_SHORT ? KS_MAP_PROBES : 1;
+}
+
+/** Whether an output of the caller's may be worked in. */
+static int in_place(const ks_smooth_plan *plan, ks_output output)
+{
+    return plan->options.precision == KS_F64 && ks_makes_all(plan, output);
+}
+
+static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
+
+static void carve(ks_carver *carver, map_method *m)
+{
+    const ks_smooth_plan *plan = m->plan;
+    const size_t T = (size_t)plan->T, n = (size_t)plan->nx, block = n * n * sizeof(double);
+    m->worker = ks_carve(carver, (size_t)plan->workers, sizeof *m->worker);
+    m->rows.worker = ks_carve(carver, (size_t)plan->workers, sizeof *m->rows.worker);
+    for (int w = 0; w < plan->workers; ++w) {
+        ks_scan_worker unused;
+        void *memory = ks_carve(carver, 1, m->kernels->memory_bytes(plan->nx, plan->ny));
+        if (m->worker) m->worker[w].memory = memory;
+        ks_carve_scan_worker(carver, plan, m->rows.worker ? &m->rows.worker[w] : &unused);
+    }
+    m->chunk = ks_carve(carver, (size_t)chunks_of(plan), sizeof *m->chunk);
+    m->D.data = ks_carve(carver, T, block);
+    m->L.data = ks_carve(carver, T - 1, block);
+    m->fill = ks_carve(carver, 1, ks_blocktri_fill_bytes(plan->hessian));
+    m->solver = ks_carve(carver, 1, larger(ks_blocktri_workspace_bytes(plan->hessian),
+                                           ks_blocktri_inverse_workspace_bytes(plan->hessian)));
+    m->z = ks_carve(carver, T * (size_t)probes_of(plan), n * sizeof(double));
+    if (!in_place(plan, KS_OUT_SMOOTHED_MEAN)) m->own_x = ks_carve(carver, T, n * sizeof(double));
+    if (!in_place(plan, KS_OUT_SMOOTHED_COV)) m->own_S = ks_carve(carver, T, block);
+    if (ks_makes_any(plan, KS_OUT_LAG_ONE_COV) && !in_place(plan, KS_OUT_LAG_ONE_COV))
+        m->own_lag = ks_carve(carver, T - 1, block);
+}
+
+ks_status ks_map_plan(ks_smooth_plan *plan)
+{
+    ks_blocktri_options options = KS_BLOCKTRI_OPTIONS_INIT;
+    options.order = plan->options.order;
+    options.threads = plan->options.threads;
+    options.tier = plan->options.tier;
+    return ks_blocktri_plan_create(&plan->hessian, plan->context, plan->T, plan->nx, &options);
+}
+
+size_t ks_map_workspace(const ks_smooth_plan *plan)
+{
+    ks_carver carver = ks_carver_at(NULL);
+    map_method m;
+    memset(&m, 0, sizeof m);
+    m.plan = plan;
+    m.kernels = ks_map_kernels_of(plan->options.tier);
+    carve(&carver, &m);
+    return ks_carved_bytes(&carver);
+}
+
+static ks_sink sink_of(ks_blocks blocks)
+{
+    const ks_sink sink = { (char *)blocks.data, blocks.stride * (int64_t)sizeof(double), 0 };
+    return sink;
+}
+
+/** Blocks in an output, or in memory of one's own. */
+static ks_blocks blocks_of(double *own, ks_out out, int64_t b, int64_t size)
+{
+    const ks_blocks here = { own, size };
+    const ks_blocks there = { (double *)out.data + b * out.series_stride, out.step_stride };
+    return own || !out.data ? here : there;
+}
+
+static void open_series(map_method *m, int64_t b)
+{
+    const ks_smooth_plan *plan = m->plan;
+    const ks_outputs *out = m->run->outputs;
+    const int64_t n = plan->nx, size = n * n;
+    ks_series_of(m->run, b, &m->rows.series);
+    const ks_series *s = &m->rows.series;
+    m->D.stride = m->L.stride = size;
+    m->x = blocks_of(m->own_x, out->smoothed_mean, b, n);
+    m->S = blocks_of(m->own_S, out->smoothed_cov, b, size);
+    m->lag = blocks_of(m->own_lag, out->lag_one_cov, b, size);
+    /* Row 0 of the output is not the system's. */
+    if (!m->own_lag && m->lag.data) m->lag.data = (double *)m->lag.data + m->lag.stride;
+    const ks_blocks z = { m->z, n * probes_of(plan) };
+    ks_map_system *a = &m->system;
+    a->D = sink_of(m->D);
+    a->L = sink_of(m->L);
+    a->x = sink_of(m->x);
+    a->z = sink_of(z);
+    a->S = sink_of(m->S);
+    a->probes = probes_of(plan);
+    a->constant = (s->Q.stride ? 0u : KS_MAP_CONSTANT_Q) |
+                  (s->Q.stride || s->F.stride ? 0u : KS_MAP_CONSTANT_TRANSITION) |
+                  (s->R.stride || s->H.stride ? 0u : KS_MAP_CONSTANT_OBSERVATION);
+    a->pivot = 4 * (double)(n > plan->ny ? n : plan->ny) * round_off(plan->options.precision);
+    a->largest = plan->kernels->largest;
+    for (int w = 0; w < plan->workers; ++w) {
+        m->worker[w].tally = ks_tally_start();
+        m->kernels->open(plan->nx, plan->ny, m->worker[w].memory);
+        memset(&m->rows.worker[w].wide, 0, sizeof m->rows.worker[w].wide);
+    }
+}
+
+static void run_chunk(map_method *m, int worker, int64_t chunk)
+{
+    const int64_t k0 = chunk * KS_MAP_CHUNK;
+    const int64_t k1 = k0 + KS_MAP_CHUNK < m->plan->T ? k0 + KS_MAP_CHUNK : m->plan->T;
+    map_worker *w = &m->worker[worker];
+    const ks_map_review nothing = { ks_evidence_start(), 0, 0, -1, -1 };
+    if (m->reviewing) m->chunk[chunk] = nothing;
+    for (int64_t k = k0; k <= k1 && k < m->plan->T; ++k) {
+        const ks_series *s = ks_wide_series(&m->rows, &m->rows.worker[worker], k);
+        if (m->reviewing ? m->kernels->review(s, k, k < k1, k > k0, &m->system, w->memory,
+                                              &m->chunk[chunk], &w->tally)
+                         : m->kernels->assemble(s, k, k < k1, k > k0, &m->system, w->memory,
+                                                &w->tally))
+            return;
+    }
+}
+
+static void run_chunks(void *arg, int64_t begin, int64_t end, int worker)
+{
+    map_method *m = arg;
+    for (int64_t c = begin; c < end; ++c) {
+        const unsigned mode = ks_flush_begin();
+        run_chunk(m, worker, c);
+        ks_flush_end(mode);
+        if (m->worker[worker].tally.bad_step >= 0) return;
+        if (ks_run_progress(m->run, c + 1 == chunks_of(m->plan) ? m->plan->T - c * KS_MAP_CHUNK
+                                                                : KS_MAP_CHUNK))
+            return;
+    }
+}
+
+/** Assemble or review all steps. Returns 0, or -1 on a fault or when the run is canceled. */
+static int pass(map_method *m, int reviewing)
+{
+    m->reviewing = reviewing;
+    ks_parallel_for(m->plan->context, m->plan->workers, chunks_of(m->plan), run_chunks, m);
+    for (int w = 0; w < m->plan->workers; ++w)
+        if (m->worker[w].tally.bad_step >= 0) return -1;
+    return atomic_load(&m->run->canceled) ? -1 : 0;
+}
+
+static void correct(void *arg, int64_t begin, int64_t end, int worker)
+{
+    (void)worker;
+    map_method *m = arg;
+    const int64_t T = m->plan->T, to = end * KS_MAP_CHUNK;
+    m->kernels->correct(m->plan->nx, begin * KS_MAP_CHUNK, to < T ? to : T, &m->system);
+}
+
+static ks_map_review sum_of(const map_method *m)
+{
+    ks_map_review all = m->chunk[0];
+    for (int64_t c = 1; c < chunks_of(m->plan); ++c) {
+        const ks_map_review *r = &m->chunk[c];
+        ks_evidence *e = &all.evidence;
+        e->quadratic += r->evidence.quadratic;
+        e->logs += r->evidence.logs + log(r->evidence.product);
+        if (r->loss > all.loss) {
+            all.loss = r->loss;
+            all.lost_step = r->lost_step;
+        }
+        if (!(r->gradient <= all.gradient)) all.gradient = r->gradient;
+        if (all.bad_step < 0) all.bad_step = r->bad_step;
+    }
+    return all;
+}
+
+/** Put a fault of the system as a whole where the run finds it. */
+static int refuse(map_method *m, ks_array array, ks_fault fault, int64_t step, int row)
+{
+    ks_tally *tally = &m->worker[0].tally;
+    tally->bad_step = step;
+    tally->bad_row = row;
+    tally->bad_array = array;
+    tally->fault = fault;
+    return -1;
+}
+
+/** Factor, solve, invert: what makes the results. */
+static int solve(map_method *m, double *logdet)
+{
+    const ks_blocktri_plan *plan = m->plan->hessian;
+    const ks_blocktri_factor factor = { m->D, m->L, m->fill };
+    const ks_blocktri_matrix matrix = { { m->D.data, m->D.stride }, { m->L.data, m->L.stride } };
+    const ks_const_blocks x = { m->x.data, m->x.stride };
+    const ks_blocks z = { m->z, (int64_t)m->plan->nx * m->system.probes };
+    const ks_const_blocks probes = { z.data, z.stride };
+    ks_blocktri_info info = KS_BLOCKTRI_INFO_INIT;
+    ks_status status = ks_blocktri_factorize(plan, &matrix, &factor, m->solver, &info);
+    if (status == KS_ENOTPD)
+        return refuse(m, KS_ARRAY_HESSIAN, KS_FAULT_NOT_POSITIVE, info.block, info.pivot);
+    if (status == KS_OK) status = ks_blocktri_solve(plan, &factor, 1, x, m->x, m->solver);
+    if (status == KS_OK)
+        status = ks_blocktri_solve(plan, &factor, m->system.probes, probes, z, m->solver);
+    if (status == KS_OK) status = ks_blocktri_logdet(plan, &factor, logdet);
+    if (status == KS_OK) status = ks_blocktri_inverse_blocks(plan, &factor, m->S, m->lag, m->solver);
+    if (status != KS_OK) m->run->info->status = status;
+    return status == KS_OK ? 0 : -1;
+}
+
+/** Correct the means by the gradient at the solution, as long as it may move them. */
+static int refine(map_method *m, ks_map_review *all)
+{
+    const ks_blocktri_factor factor = { m->D, m->L, m->fill };
+    const ks_blocks z = { m->z, (int64_t)m->plan->nx * m->system.probes };
+    const ks_const_blocks gradient = { z.data, z.stride };
+    /* A change of x is at most the sum of the gradients, in standard deviations, of the steps that
+     * it is correlated with, and these are no more than twice the loss. */
+    const double loss = all->loss;
+    for (int i = 0; i < REFINEMENTS && 2 * all->gradient * loss > KS_MAP_REFINE; ++i) {
+        const ks_status status =
+            ks_blocktri_solve(m->plan->hessian, &factor, 1, gradient, z, m->solver);
+        if (status != KS_OK) {
+            m->run->info->status = status;
+            return -1;
+        }
+        ks_parallel_for(m->plan->context, m->plan->workers, chunks_of(m->plan), correct, m);
+        m->system.probes = 0; /* z holds gradients now */
+        m->system.z.stride = z.stride * (int64_t)sizeof(double);
+        if (pass(m, 1)) return -1;
+        *all = sum_of(m);
+    }
+    return 0;
+}
+
+/** What is not made in its place: the other precision, variances, row 0 of the lag-one covariances,
+ *  the prior. */
+static void put_steps(map_method *m, int64_t b)
+{
+    const ks_smooth_plan *plan = m->plan;
+    const int64_t n = plan->nx, bytes = (int64_t)plan->kernels->number_bytes;
+    const ks_backward_sinks to = ks_backward_sinks_of(m->run, b);
+    for (int64_t k = 0; k < plan->T; ++k) {
+        const double *S = (const double *)m->S.data + k * m->S.stride;
+        if (m->own_x)
+            ks_put(&m->rows, to.smoothed_mean, k, n, (double *)m->x.data + k * m->x.stride);
+        if (m->own_S) ks_put(&m->rows, to.smoothed_cov, k, n * n, S);
+        if (m->own_lag && k > 0)
+            ks_put(&m->rows, to.lag_one_cov, k, n * n, m->own_lag + (k - 1) * n * n);
+        if (to.smoothed_var.base)
+            for (int64_t i = 0; i < n; ++i)
+                plan->kernels->narrow(1, S + i * n + i,
+                                      (char *)ks_slot_of(to.smoothed_var, k) + i * bytes);
+    }
+    if (m->rows.series.prior_x1 && to.lag_one_cov.base)
+        memset(to.lag_one_cov.base, 0, (size_t)(n * n * bytes));
+}
+
+static void put_prior(map_method *m, int64_t b)
+{
+    const ks_smooth_plan *plan = m->plan;
+    const int64_t n = plan->nx;
+    ks_scan_worker *w = &m->rows.worker[0];
+    if (m->rows.series.prior_x1 ||
+        !ks_makes_any(plan, KS_OUT_LAG_ONE_COV | KS_OUT_PRIOR_MEAN | KS_OUT_PRIOR_COV))
+        return;
+    ks_tally unused = ks_tally_start();
+    ks_state state = { w->state.mean, w->state.cov, KS_FORM_ORDINARY };
+    memcpy(state.x, m->x.data, (size_t)n * sizeof(double));
+    memcpy(state.C, m->S.data, (size_t)(n * n) * sizeof(double));
+    const ks_sink lag = { (char *)w->outputs[5], 0, 0 }, mean = { w->results.mean, 0, 0 };
+    const ks_sink cov = { w->results.cov, 0, 0 };
+    plan->aggregates->smooth_prior(ks_wide_series(&m->rows, w, 0), &state, lag, mean, cov,
+                                   w->scratch, &unused);
+    ks_put(&m->rows, ks_backward_sinks_of(m->run, b).lag_one_cov, 0, n * n, w->outputs[5]);
+    ks_put(&m->rows, ks_sink_of(m->run, m->run->outputs->prior_mean, b), 0, n, w->results.mean);
+    ks_put(&m->rows, ks_sink_of(m->run, m->run->outputs->prior_cov, b), 0, n * n, w->results.cov);
+}
+
+static int compute(map_method *m, int64_t b)
+{
+    const ks_smooth_plan *plan = m->plan;
+    double logdet = 0;
+    if (pass(m, 0) || solve(m, &logdet) || pass(m, 1)) return -1;
+    ks_map_review all = sum_of(m);
+    const double error = all.loss * round_off(KS_F64);
+    if (error > worst_error(plan)) {
+        m->run->info->value = error;
+        return refuse(m, KS_ARRAY_HESSIAN, KS_FAULT_ILL_CONDITIONED, all.lost_step, -1);
+    }
+    if (refine(m, &all)) return -1;
+    if (all.bad_step >= 0)
+        return refuse(m, KS_ARRAY_ESTIMATE, KS_FAULT_NOT_FINITE, all.bad_step, -1);
+    int64_t missing = 0;
+    for (int w = 0; w < plan->workers; ++w) missing += m->worker[w].tally.missing;
+    all.evidence.entries = plan->T * plan->ny - missing;
+    put_steps(m, b);
+    put_prior(m, b);
+    ks_write_loglik(m->run, b, ks_evidence_loglik(&all.evidence) - 0.5 * logdet);
+    return 0;
+}
+
+void ks_map_run(ks_run *run, void *work)
+{
+    const ks_smooth_plan *plan = run->plan;
+    ks_carver carver = ks_carver_at(work);
+    map_method m;
+    memset(&m, 0, sizeof m);
+    m.run = run;
+    m.plan = m.rows.plan = plan;
+    m.rows.run = run;
+    m.kernels = ks_map_kernels_of(plan->options.tier);
+    carve(&carver, &m);
+    run->info->threads = plan->workers;
+    run->info->order = ks_blocktri_plan_order(plan->hessian);
+    run->total = 2 * plan->T * plan->B / plan->workers;
+    for (int64_t b = 0; b < plan->B; ++b) {
+        open_series(&m, b);
+        const int rc = compute(&m, b);
+        for (int w = 0; w < plan->workers; ++w) ks_run_add(run, b, &m.worker[w].tally);
+        if (rc) break;
+    }
+    ks_carve_end(&carver);
+}

@@ -1,0 +1,72 @@
+/* map.h -- the MAP route: what its driver (map.c) and its arithmetic (map_text.h) share.
+ *
+ * The smoothed means minimise a quadratic function of all states together; its Hessian A is block
+ * tridiagonal, the smoothed covariances are blocks of its inverse S, and the log-likelihood follows
+ * from the residuals at the minimum and from log-determinants. Source: "GPU-accelerated Cholesky
+ * factorization of block tridiagonal matrices", eq. 4.3 and 4.4.
+ *
+ * All of it is in double whatever the plan's precision: what A knows of a state is a difference of
+ * its entries, which do not fit 24 bits. */
+#ifndef KS_MAP_H
+#define KS_MAP_H
+
+#include "kernels.h"
+#include "series.h"
+
+/** Steps that are assembled and reviewed as one: what they add up to is added chunk by chunk, so
+ *  it does not depend on the threads. */
+enum { KS_MAP_CHUNK = 256 };
+
+/** Right-hand sides that probe a short and a long system, see ks_map_review.loss. */
+enum { KS_MAP_PROBES = 8, KS_MAP_SHORT = 256 };
+
+/** A change of the means of less than this, in standard deviations, is not worth a refinement. */
+#define KS_MAP_REFINE 1e-12
+
+/** Which arrays of a series never change. */
+enum { KS_MAP_CONSTANT_Q = 1, KS_MAP_CONSTANT_TRANSITION = 2, KS_MAP_CONSTANT_OBSERVATION = 4 };
+
+/** The system of one series, in double; row k of each is that of step k. */
+typedef struct ks_map_system {
+    ks_sink D, L;          /* blocks (nx, nx): A[k, k] and A[k + 1, k]                         */
+    ks_sink x;             /* (nx): right-hand side, then solution                            */
+    ks_sink z;             /* (nx, probes): probes, then (nx) the gradient at the solution    */
+    ks_sink S;             /* (nx, nx): S[k, k]                                               */
+    int probes;
+    unsigned constant;
+    double pivot;          /* least share of a variance that must remain as a pivot           */
+    double largest;        /* finite number of the plan's precision                           */
+} ks_map_system;
+
+/** What the review of a range of steps finds. */
+typedef struct ks_map_review {
+    ks_evidence evidence;  /* residuals and log-determinants of Q, R and the prior            */
+    double loss;           /* by how much A's round-off is amplified in S, see map_text.h     */
+    double gradient;       /* largest sum over a step of |gradient| in standard deviations    */
+    int64_t lost_step;     /* where that is                                                   */
+    int64_t bad_step;      /* the first with an estimate that is not finite, or -1            */
+} ks_map_review;
+
+/** The arithmetic. A worker's memory of memory_bytes() keeps what is constant in the model; rows of
+ *  s are read at k alone, so a series may be given step by step. Steps are taken in order, from the
+ *  first one of a range to one beyond it: `own` says that k is of the range, `before` that k - 1
+ *  is. Functions that can fail return 0, or -1 with the fault in the tally. */
+typedef struct ks_map_kernels {
+    size_t (*memory_bytes)(int nx, int ny);
+    void (*open)(int nx, int ny, void *memory);
+    /** Blocks and right-hand sides of k (own) and what transition k adds to k - 1 (before). */
+    int (*assemble)(const ks_series *s, int64_t k, int own, int before, const ks_map_system *a,
+                    void *memory, ks_tally *tally);
+    /** Residuals at the solution (own), gradient and judgement of k - 1 (before). */
+    int (*review)(const ks_series *s, int64_t k, int own, int before, const ks_map_system *a,
+                  void *memory, ks_map_review *r, ks_tally *tally);
+    /** x -= z at steps k0 .. k1 - 1. */
+    void (*correct)(int nx, int64_t k0, int64_t k1, const ks_map_system *a);
+} ks_map_kernels;
+
+/** The table of a tier; NULL where the processor or this build lacks it. */
+const ks_map_kernels *ks_map_kernels_of(ks_tier tier);
+
+extern const ks_map_kernels ks_map_baseline_f64, ks_map_avx2_f64;
+
+#endif

@@ -1,0 +1,410 @@
+/* map_text.h -- Hessian, right-hand side and residuals of the MAP problem, step by step; see map.h
+ * and num_f64.h. For scalar numbers.
+ *
+ *     A[k, k]     = Q[k]⁻¹ + F[k+1]ᵀ Q[k+1]⁻¹ F[k+1] + H[k]ᵀ R[k]⁻¹ H[k]
+ *     A[k, k - 1] = -Q[k]⁻¹ F[k]
+ *     b[k]        = Q[k]⁻¹ u[k] - F[k+1]ᵀ Q[k+1]⁻¹ u[k+1] + H[k]ᵀ R[k]⁻¹ (y[k] - d[k])
+ *
+ * over the entries present, with the covariance P and mean m of x[0] before its observation in
+ * place of Q[0] and u[0].
+ *
+ * How far to trust it. A factorization is that of A + dA with |dA_ij| <= c eps sqrt(A_ii A_jj), c a
+ * small multiple of nx, and so is the assembly. To first order S changes by S dA S, at entry (i, i)
+ * by at most c eps times (S diag(A) S)_ii. Its share of S_ii is called the loss here,
+ *
+ *     loss_i = sum over j of A_jj S_ij² / S_ii:
+ *
+ * the largest A_jj S_jj (variance against the variance if all else were known), times the number of
+ * steps over which states stay correlated. It is estimated by z = S diag(A)^½ s with random signs s,
+ * of which z_i² / S_ii has loss_i as its mean, and from below by A_ii S_ii. */
+
+/** The transition into a step, or the prior in its place. */
+typedef struct KS_T(ks_map_terms) {
+    KS_NUM *LD, *inverse_d; /* L D Lᵀ of the covariance, see ks_ldl() */
+    KS_NUM *root;           /* L⁻¹                                    */
+    KS_NUM *precision;      /* inverse of the covariance              */
+    KS_NUM *coupling;       /* -Q⁻¹ F                                 */
+    KS_NUM *carried;        /* Fᵀ Q⁻¹ F                               */
+    unsigned known;         /* KS_MAP_CONSTANT_... that need no more  */
+} KS_T(ks_map_terms);
+
+/** The observation of a step. */
+typedef struct KS_T(ks_map_sight) {
+    KS_NUM *LD, *inverse_d; /* L D Lᵀ of R                            */
+    KS_NUM *scaled;         /* D⁻¹ L⁻¹ H                              */
+    KS_NUM *information;    /* Hᵀ R⁻¹ H                               */
+    unsigned known;
+} KS_T(ks_map_sight);
+
+typedef struct KS_T(ks_map_memory) {
+    KS_T(ks_map_terms) prior, transition;
+    KS_T(ks_map_sight) all, some;  /* every entry present; those that are */
+    KS_NUM *mean;                  /* of the prior of x[0]                */
+    KS_NUM *gradient, *diagonal;   /* of the step before, not complete    */
+    KS_NUM *compact, *v, *work;
+} KS_T(ks_map_memory);
+
+KS_HD KS_NUM *KS_T(ks_map_place)(KS_NUM **at, int64_t numbers)
+{
+    KS_NUM *here = *at;
+    *at += numbers;
+    return here;
+}
+
+KS_HD void KS_T(ks_map_place_terms)(int64_t n, KS_T(ks_map_terms) *t, KS_NUM **at)
+{
+    t->LD = KS_T(ks_map_place)(at, n * n);
+    t->inverse_d = KS_T(ks_map_place)(at, n);
+    t->root = KS_T(ks_map_place)(at, n * n);
+    t->precision = KS_T(ks_map_place)(at, n * n);
+    t->coupling = KS_T(ks_map_place)(at, n * n);
+    t->carried = KS_T(ks_map_place)(at, n * n);
+    t->known = 0;
+}
+
+KS_HD void KS_T(ks_map_place_sight)(int64_t n, int64_t m, KS_T(ks_map_sight) *o, KS_NUM **at)
+{
+    o->LD = KS_T(ks_map_place)(at, m * m);
+    o->inverse_d = KS_T(ks_map_place)(at, m);
+    o->scaled = KS_T(ks_map_place)(at, m * n);
+    o->information = KS_T(ks_map_place)(at, n * n);
+    o->known = 0;
+}
+
+/** Lay out a worker's memory behind `base`; returns the numbers that it takes. */
+KS_HD int64_t KS_T(ks_map_lay_out)(int nx, int ny, KS_NUM *base, KS_T(ks_map_memory) *w)
+{
+    KS_NUM *at = base;
+    KS_T(ks_map_place_terms)(nx, &w->prior, &at);
+    KS_T(ks_map_place_terms)(nx, &w->transition, &at);
+    KS_T(ks_map_place_sight)(nx, ny, &w->all, &at);
+    KS_T(ks_map_place_sight)(nx, ny, &w->some, &at);
+    w->mean = KS_T(ks_map_place)(&at, nx);
+    w->gradient = KS_T(ks_map_place)(&at, nx);
+    w->diagonal = KS_T(ks_map_place)(&at, nx);
+    w->compact = KS_T(ks_map_place)(&at, (int64_t)ny * nx + (int64_t)ny * ny + 2 * (int64_t)ny);
+    w->v = KS_T(ks_map_place)(&at, 2 * (int64_t)(nx > ny ? nx : ny));
+    w->work = KS_T(ks_map_place)(&at, KS_T(ks_step_scratch)(nx, ny) +
+                                          (int64_t)(nx + ny) * (nx + ny) + 2 * (int64_t)nx * nx);
+    return at - base;
+}
+
+/** L D Lᵀ of a covariance that must be positive definite: what is left of a variance once the
+ *  components before it are known must exceed `pivot` times the variance. Returns -1, or the row
+ *  where it does not. */
+KS_HD int KS_T(ks_map_factor)(int n, double pivot, const KS_NUM *C, KS_NUM *LD, KS_NUM *inverse_d)
+{
+    KS_T(ks_copy)(n * n, C, LD);
+    if (KS_T(ks_ldl)(n, pivot, LD, inverse_d)) {
+        for (int i = 0; i < n; ++i)
+            if (!KS_GT(KS_LIT(KS_LARGEST), LD[i * n + i])) return i;
+        return -1;
+    }
+    for (int i = 0; i < n; ++i)
+        if (!KS_GT(LD[i * n + i], KS_LIT(pivot) * C[i * n + i]) || !KS_GT(LD[i * n + i], KS_LIT(0)))
+            return i;
+    return 0;
+}
+
+/** Rows of B (n, m) times 1 / d. */
+KS_HD void KS_T(ks_map_scale)(int n, int m, const KS_NUM *inverse_d, const KS_NUM *B, KS_NUM *to)
+{
+    for (int i = 0; i < n; ++i)
+        for (int j = 0; j < m; ++j) to[i * m + j] = B[i * m + j] * inverse_d[i];
+}
+
+/** C (n, n) = Aᵀ B with A, B (k, n). */
+KS_HD void KS_T(ks_map_product)(int n, int k, const KS_NUM *A, const KS_NUM *B, KS_NUM *C)
+{
+    for (int i = 0; i < n * n; ++i) C[i] = KS_LIT(0);
+    KS_T(ks_mtm_add)(n, k, n, A, B, C);
+}
+
+/** L⁻¹ and the inverse of the covariance that LD factors. W: n * n. */
+KS_HD void KS_T(ks_map_invert)(int n, KS_T(ks_map_terms) *t, KS_NUM *W)
+{
+    for (int i = 0; i < n * n; ++i) t->root[i] = KS_LIT(0);
+    for (int i = 0; i < n; ++i) t->root[i * n + i] = KS_LIT(1);
+    KS_T(ks_ldl_forward)(n, n, t->LD, t->root);
+    KS_T(ks_map_scale)(n, n, t->inverse_d, t->root, W);
+    KS_T(ks_map_product)(n, n, t->root, W, t->precision);
+}
+
+/** The terms of the transition into step k >= 1. */
+KS_HD int KS_T(ks_map_transition)(int n, const ks_series *s, int64_t k, const ks_map_system *a,
+                                  KS_T(ks_map_memory) *w, ks_tally *tally)
+{
+    KS_T(ks_map_terms) *t = &w->transition;
+    if (t->known & KS_MAP_CONSTANT_TRANSITION) return 0;
+    KS_NUM *G = w->work, *scaled = G + n * n;
+    if (!(t->known & KS_MAP_CONSTANT_Q)) {
+        const KS_NUM *Q = (const KS_NUM *)ks_row(s->Q, k - s->shift);
+        const int bad = KS_T(ks_map_factor)(n, a->pivot, Q, t->LD, t->inverse_d);
+        if (bad >= 0)
+            return KS_T(ks_step_fault)(k, bad, KS_ARRAY_Q, KS_FAULT_NOT_POSITIVE, tally);
+        KS_T(ks_map_invert)(n, t, G);
+    }
+    KS_T(ks_copy)(n * n, (const KS_NUM *)ks_row(s->F, k - s->shift), G);
+    KS_T(ks_ldl_forward)(n, n, t->LD, G);
+    KS_T(ks_map_scale)(n, n, t->inverse_d, G, scaled);
+    KS_T(ks_map_product)(n, n, G, scaled, t->carried);
+    for (int i = 0; i < n * n; ++i) t->coupling[i] = KS_LIT(0);
+    KS_T(ks_mtm_sub)(n, n, n, t->root, scaled, t->coupling);
+    t->known = a->constant;
+    return 0;
+}
+
+/** The prior of x[0] as terms of a transition without a state before it, its mean to w->mean. Its
+ *  covariance under prior x0, F P0 Fᵀ + Q, is triangularised from square roots: a vague P0 does not
+ *  drown what Q adds. */
+KS_HD_COLD int KS_T(ks_map_prior)(const ks_series *s, const ks_map_system *a,
+                                  KS_T(ks_map_memory) *w, ks_tally *tally)
+{
+    const int n = s->nx;
+    KS_T(ks_map_terms) *t = &w->prior;
+    KS_NUM *S = w->work, *Sp = S + n * n, *W = Sp + n * n;
+    if (s->prior_x1) {
+        KS_T(ks_copy)(n, (const KS_NUM *)s->m0, w->mean);
+        const int bad = KS_T(ks_map_factor)(n, a->pivot, (const KS_NUM *)s->P0, t->LD,
+                                            t->inverse_d);
+        if (bad >= 0)
+            return KS_T(ks_step_fault)(0, bad, KS_ARRAY_P0, KS_FAULT_NOT_POSITIVE, tally);
+        KS_T(ks_map_invert)(n, t, S);
+        return 0;
+    }
+    const KS_NUM *F = (const KS_NUM *)ks_row(s->F, 0), *Q = (const KS_NUM *)ks_row(s->Q, 0);
+    KS_T(ks_covariance_factor)(n, (const KS_NUM *)s->P0, S, W);
+    KS_T(ks_array_predict)(n, F, Q, (const KS_NUM *)ks_row(s->u, 0), (const KS_NUM *)s->m0, S,
+                           w->mean, Sp, W);
+    for (int i = 0; i < n; ++i) {
+        KS_NUM variance = KS_LIT(0);
+        for (int c = 0; c <= i; ++c) variance = variance + Sp[i * n + c] * Sp[i * n + c];
+        const KS_NUM d = Sp[i * n + i] * Sp[i * n + i];
+        if (!KS_GT(d, KS_LIT(a->pivot) * variance) || !KS_GT(KS_LIT(KS_LARGEST), variance))
+            return KS_T(ks_step_fault)(0, i, KS_ARRAY_PRIOR_COV, KS_FAULT_NOT_POSITIVE, tally);
+        for (int c = 0; c < i; ++c) t->LD[i * n + c] = Sp[i * n + c] / Sp[c * n + c];
+        t->LD[i * n + i] = d;
+        t->inverse_d[i] = KS_LIT(1) / d;
+    }
+    KS_T(ks_map_invert)(n, t, S);
+    return 0;
+}
+
+/** The terms of what step k observes, m entries of it to *o. NULL on a fault. */
+KS_HD const KS_T(ks_map_sight) *KS_T(ks_map_look)(int n, const ks_series *s, int64_t k,
+                                                  const ks_map_system *a,
+                                                  KS_T(ks_map_memory) *w,
+                                                  KS_T(ks_observation) *o, ks_tally *tally)
+{
+    int entry = 0;
+    *o = KS_T(ks_observe)(s, k, w->compact, &entry);
+    const int m = o->m;
+    if (m < 0) {
+        (void)KS_T(ks_step_fault)(k, entry, KS_ARRAY_Y, KS_FAULT_NOT_FINITE, tally);
+        return (const KS_T(ks_map_sight) *)0;
+    }
+    KS_T(ks_map_sight) *t = m == s->ny ? &w->all : &w->some;
+    if (m == s->ny && (t->known & KS_MAP_CONSTANT_OBSERVATION)) return t;
+    KS_NUM *G = w->work;
+    const int bad = KS_T(ks_map_factor)(m, a->pivot, o->R, t->LD, t->inverse_d);
+    if (bad >= 0) {
+        const KS_NUM *y = (const KS_NUM *)ks_row(s->y, k);
+        int row = 0; /* the entry of y that is number `bad` of those present */
+        for (int present = 0; row < s->ny - 1; ++row) {
+            if (y[row] == y[row] && present == bad) break;
+            present += y[row] == y[row];
+        }
+        (void)KS_T(ks_step_fault)(k, row, KS_ARRAY_R, KS_FAULT_NOT_POSITIVE, tally);
+        return (const KS_T(ks_map_sight) *)0;
+    }
+    KS_T(ks_copy)(m * n, o->H, G);
+    KS_T(ks_ldl_forward)(m, n, t->LD, G);
+    KS_T(ks_map_scale)(m, n, t->inverse_d, G, t->scaled);
+    KS_T(ks_map_product)(n, m, G, t->scaled, t->information);
+    t->known = m == s->ny ? a->constant : 0;
+    return t;
+}
+
+/** Deterministic signs: the top bit of Steele, Lea & Flood's mix of the index. */
+KS_HD KS_NUM KS_T(ks_map_sign)(int64_t index)
+{
+    uint64_t x = (uint64_t)(index + 1) * 0x9E3779B97F4A7C15u;
+    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
+    x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
+    return (x >> 63) ? KS_LIT(-1) : KS_LIT(1);
+}
+
+/** Probes of a step whose diagonal block is complete. */
+KS_HD void KS_T(ks_map_probe)(int n, int64_t k, const ks_map_system *a)
+{
+    const KS_NUM *D = (const KS_NUM *)ks_slot_of(a->D, k);
+    KS_NUM *z = (KS_NUM *)ks_slot_of(a->z, k);
+    for (int i = 0; i < n; ++i) {
+        const KS_NUM size = KS_SQRT(D[i * n + i]);
+        for (int p = 0; p < a->probes; ++p)
+            z[i * a->probes + p] = size * KS_T(ks_map_sign)((k * n + i) * a->probes + p);
+    }
+}
+
+KS_HD int KS_T(ks_map_assemble)(int n, const ks_series *s, int64_t k, int own, int before,
+                                const ks_map_system *a, KS_T(ks_map_memory) *w, ks_tally *tally)
+{
+    const KS_T(ks_map_terms) *t = k == 0 ? &w->prior : &w->transition;
+    if (k == 0 ? KS_T(ks_map_prior)(s, a, w, tally)
+               : KS_T(ks_map_transition)(n, s, k, a, w, tally))
+        return -1;
+    const KS_NUM *u = k == 0 ? w->mean : (const KS_NUM *)ks_row(s->u, k - s->shift);
+    if (before) {
+        KS_NUM *D = (KS_NUM *)ks_slot_of(a->D, k - 1);
+        for (int i = 0; i < n * n; ++i) D[i] = D[i] + t->carried[i];
+        KS_T(ks_copy)(n * n, t->coupling, (KS_NUM *)ks_slot_of(a->L, k - 1));
+        KS_T(ks_mtv_add)(n, n, t->coupling, u, (KS_NUM *)ks_slot_of(a->x, k - 1));
+        KS_T(ks_map_probe)(n, k - 1, a);
+    }
+    if (!own) return 0;
+    KS_T(ks_observation) o;
+    const KS_T(ks_map_sight) *seen = KS_T(ks_map_look)(n, s, k, a, w, &o, tally);
+    if (!seen) return -1;
+    KS_NUM *D = (KS_NUM *)ks_slot_of(a->D, k), *b = (KS_NUM *)ks_slot_of(a->x, k);
+    for (int i = 0; i < n; ++i) b[i] = KS_LIT(0);
+    KS_T(ks_mtv_add)(n, n, t->precision, u, b);
+    for (int i = 0; i < n * n; ++i)
+        D[i] = o.m > 0 ? t->precision[i] + seen->information[i] : t->precision[i];
+    for (int i = 0; i < o.m; ++i) w->v[i] = o.y[i] - o.d[i];
+    KS_T(ks_ldl_forward)(o.m, 1, seen->LD, w->v);
+    KS_T(ks_mtv_add)(o.m, n, seen->scaled, w->v, b);
+    if (k == s->steps - 1) KS_T(ks_map_probe)(n, k, a);
+    tally->missing += s->ny - o.m;
+    return 0;
+}
+
+/** Judge step k, whose gradient and diagonal are complete. */
+KS_HD void KS_T(ks_map_judge)(int n, int64_t k, const ks_map_system *a,
+                              const KS_T(ks_map_memory) *w, ks_map_review *r)
+{
+    const KS_NUM *S = (const KS_NUM *)ks_slot_of(a->S, k), *x = (const KS_NUM *)ks_slot_of(a->x, k);
+    KS_NUM *z = (KS_NUM *)ks_slot_of(a->z, k);
+    double loss = 0, steepness = 0;
+    int finite = 1;
+    for (int i = 0; i < n; ++i) {
+        const double variance = (double)S[i * n + i], mean = (double)x[i];
+        double square = 0;
+        for (int p = 0; p < a->probes; ++p)
+            square += (double)z[i * a->probes + p] * (double)z[i * a->probes + p] / a->probes;
+        const double own = (double)w->diagonal[i] * variance, probed = square / variance;
+        /* What is not a number is a loss of everything. */
+        if (!(own <= loss)) loss = own == own ? own : (double)INFINITY;
+        if (!(probed <= loss)) loss = probed == probed ? probed : (double)INFINITY;
+        steepness += fabs((double)w->gradient[i]) * sqrt(variance > 0 ? variance : 0);
+        finite = finite && fabs(mean) <= a->largest && variance <= a->largest;
+    }
+    KS_T(ks_copy)(n, w->gradient, z);
+    if (loss > r->loss) {
+        r->loss = loss;
+        r->lost_step = k;
+    }
+    if (!(steepness <= r->gradient)) r->gradient = steepness;
+    if (!finite && r->bad_step < 0) r->bad_step = k;
+}
+
+KS_HD int KS_T(ks_map_review)(int n, const ks_series *s, int64_t k, int own, int before,
+                              const ks_map_system *a, KS_T(ks_map_memory) *w, ks_map_review *r,
+                              ks_tally *tally)
+{
+    const KS_T(ks_map_terms) *t = k == 0 ? &w->prior : &w->transition;
+    if (k == 0 ? KS_T(ks_map_prior)(s, a, w, tally)
+               : KS_T(ks_map_transition)(n, s, k, a, w, tally))
+        return -1;
+    const KS_NUM *x = (const KS_NUM *)ks_slot_of(a->x, k);
+    const KS_NUM *F = k == 0 ? (const KS_NUM *)0 : (const KS_NUM *)ks_row(s->F, k - s->shift);
+    const KS_NUM *u = k == 0 ? w->mean : (const KS_NUM *)ks_row(s->u, k - s->shift);
+    KS_NUM *q = w->v;
+    for (int i = 0; i < n; ++i) q[i] = x[i] - u[i];
+    if (k > 0) {
+        const KS_NUM *last = (const KS_NUM *)ks_slot_of(a->x, k - 1);
+        for (int i = 0; i < n; ++i)
+            for (int j = 0; j < n; ++j) q[i] = q[i] - F[i * n + j] * last[j];
+    }
+    KS_T(ks_ldl_forward)(n, 1, t->LD, q);
+    if (own)
+        for (int i = 0; i < n; ++i)
+            ks_gather_pivot(&r->evidence, (double)t->LD[i * n + i],
+                            (double)(q[i] * q[i] * t->inverse_d[i]));
+    KS_T(ks_ldl_backward)(n, 1, t->LD, t->inverse_d, q);
+    if (before) {
+        KS_T(ks_mtv_sub)(n, n, F, q, w->gradient);
+        for (int i = 0; i < n; ++i) w->diagonal[i] = w->diagonal[i] + t->carried[i * n + i];
+        KS_T(ks_map_judge)(n, k - 1, a, w, r);
+    }
+    if (!own) return 0;
+    KS_T(ks_observation) o;
+    const KS_T(ks_map_sight) *seen = KS_T(ks_map_look)(n, s, k, a, w, &o, tally);
+    if (!seen) return -1;
+    KS_NUM *v = w->v + (n > s->ny ? n : s->ny);
+    for (int i = 0; i < o.m; ++i) {
+        v[i] = o.y[i] - o.d[i];
+        for (int j = 0; j < n; ++j) v[i] = v[i] - o.H[i * n + j] * x[j];
+    }
+    KS_T(ks_ldl_forward)(o.m, 1, seen->LD, v);
+    for (int i = 0; i < o.m; ++i)
+        ks_gather_pivot(&r->evidence, (double)seen->LD[i * o.m + i],
+                        (double)(v[i] * v[i] * seen->inverse_d[i]));
+    for (int i = 0; i < n; ++i) {
+        const KS_NUM information = o.m > 0 ? seen->information[i * n + i] : KS_LIT(0);
+        w->gradient[i] = q[i];
+        w->diagonal[i] = t->precision[i * n + i] + information;
+    }
+    KS_T(ks_mtv_sub)(o.m, n, seen->scaled, v, w->gradient);
+    if (k == s->steps - 1) KS_T(ks_map_judge)(n, k, a, w, r);
+    return 0;
+}
+
+/* The table. */
+
+static size_t KS_T(map_memory_bytes)(int nx, int ny)
+{
+    KS_T(ks_map_memory) unused;
+    return (sizeof(KS_T(ks_map_memory)) + 63) / 64 * 64 +
+           (size_t)KS_T(ks_map_lay_out)(nx, ny, (KS_NUM *)0, &unused) * sizeof(KS_NUM);
+}
+
+static void KS_T(map_open)(int nx, int ny, void *memory)
+{
+    KS_T(ks_map_memory) *w = (KS_T(ks_map_memory) *)memory;
+    (void)KS_T(ks_map_lay_out)(
+        nx, ny, (KS_NUM *)(void *)((char *)memory + (sizeof *w + 63) / 64 * 64), w);
+}
+
+static int KS_T(map_assemble)(const ks_series *s, int64_t k, int own, int before,
+                              const ks_map_system *a, void *memory, ks_tally *tally)
+{
+    KS_T(ks_map_memory) *w = (KS_T(ks_map_memory) *)memory;
+    switch (s->nx) {
+    case 2: return KS_T(ks_map_assemble)(2, s, k, own, before, a, w, tally);
+    case 4: return KS_T(ks_map_assemble)(4, s, k, own, before, a, w, tally);
+    case 6: return KS_T(ks_map_assemble)(6, s, k, own, before, a, w, tally);
+    default: return KS_T(ks_map_assemble)(s->nx, s, k, own, before, a, w, tally);
+    }
+}
+
+static int KS_T(map_review)(const ks_series *s, int64_t k, int own, int before,
+                            const ks_map_system *a, void *memory, ks_map_review *r,
+                            ks_tally *tally)
+{
+    KS_T(ks_map_memory) *w = (KS_T(ks_map_memory) *)memory;
+    switch (s->nx) {
+    case 2: return KS_T(ks_map_review)(2, s, k, own, before, a, w, r, tally);
+    case 4: return KS_T(ks_map_review)(4, s, k, own, before, a, w, r, tally);
+    case 6: return KS_T(ks_map_review)(6, s, k, own, before, a, w, r, tally);
+    default: return KS_T(ks_map_review)(s->nx, s, k, own, before, a, w, r, tally);
+    }
+}
+
+static void KS_T(map_correct)(int nx, int64_t k0, int64_t k1, const ks_map_system *a)
+{
+    for (int64_t k = k0; k < k1; ++k) {
+        KS_NUM *x = (KS_NUM *)ks_slot_of(a->x, k);
+        const KS_NUM *z = (const KS_NUM *)ks_slot_of(a->z, k);
+        for (int i = 0; i < nx; ++i) x[i] = x[i] - z[i];
+    }
+}
