@@ -1,14 +1,13 @@
 /* map.c -- the driver of the MAP route: the Hessian is assembled in the factor's storage, factored in
  * place in the order that the plan names, solved and inverted on its blocks, and the solution is
- * reviewed before it is put out.
+ * reviewed before it is put out. In the sequential order all of this is first tried in one pass each
+ * way, which stands where it can be told to be good.
  *
  * Series follow one another; within one the steps are spread over the workers. Where a plan is in
  * double, means and covariances are made in the caller's arrays. */
 #include <string.h>
 #include "hd.h"
-#include "kalscan/blocktri.h"
-#include "map.h"
-#include "scan_method.h"
+#include "map_method.h"
 
 /** Corrections of the means by the gradient at the solution: each leaves of their error what one
  *  factorization leaves of a right-hand side. */
@@ -20,32 +19,17 @@ static double worst_error(const ks_smooth_plan *plan)
     return plan->options.precision == KS_F64 ? 1e-6 : 1e-3;
 }
 
+/* The most by which the means may be off, in standard deviations, before they are refined. */
+static double worst_mean(const ks_smooth_plan *plan)
+{
+    return plan->options.precision == KS_F64 ? 1e-9 : 1e-6;
+}
+
 /* Half an ulp of 1. */
 static double round_off(ks_precision precision)
 {
     return precision == KS_F64 ? 1.1102230246251565e-16 : 5.9604644775390625e-8;
 }
-
-typedef struct map_worker {
-    void *memory;
-    ks_tally tally;
-} map_worker;
-
-/** One run, and the series that is on its way. */
-typedef struct map_method {
-    ks_run *run;
-    const ks_smooth_plan *plan;
-    const ks_map_kernels *kernels;
-    ks_scan_method rows;      /* for rows of the model in double, see ks_wide_series() */
-    map_worker *worker;
-    ks_map_system system;
-    ks_blocks D, L, x, S, lag;
-    void *fill, *solver;      /* the factor's and the solver's memory                  */
-    void *z;
-    double *own_x, *own_S, *own_lag;
-    ks_map_review *chunk;     /* of each                                               */
-    int reviewing;
-} map_method;
 
 static int64_t chunks_of(const ks_smooth_plan *plan)
 {
@@ -65,7 +49,7 @@ static int in_place(const ks_smooth_plan *plan, ks_output output)
 
 static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
 
-static void carve(ks_carver *carver, map_method *m)
+static void carve(ks_carver *carver, ks_map_method *m)
 {
     const ks_smooth_plan *plan = m->plan;
     const size_t T = (size_t)plan->T, n = (size_t)plan->nx, block = n * n * sizeof(double);
@@ -102,7 +86,7 @@ ks_status ks_map_plan(ks_smooth_plan *plan)
 size_t ks_map_workspace(const ks_smooth_plan *plan)
 {
     ks_carver carver = ks_carver_at(NULL);
-    map_method m;
+    ks_map_method m;
     memset(&m, 0, sizeof m);
     m.plan = plan;
     m.kernels = ks_map_kernels_of(plan->options.tier);
@@ -124,7 +108,7 @@ static ks_blocks blocks_of(double *own, ks_out out, int64_t b, int64_t size)
     return own || !out.data ? here : there;
 }
 
-static void open_series(map_method *m, int64_t b)
+static void open_series(ks_map_method *m, int64_t b)
 {
     const ks_smooth_plan *plan = m->plan;
     const ks_outputs *out = m->run->outputs;
@@ -144,6 +128,8 @@ static void open_series(map_method *m, int64_t b)
     a->x = sink_of(m->x);
     a->z = sink_of(z);
     a->S = sink_of(m->S);
+    a->lag = sink_of(m->lag);
+    a->lag.first = 1;
     a->probes = probes_of(plan);
     a->constant = (s->Q.stride ? 0u : KS_MAP_CONSTANT_Q) |
                   (s->Q.stride || s->F.stride ? 0u : KS_MAP_CONSTANT_TRANSITION) |
@@ -157,13 +143,18 @@ static void open_series(map_method *m, int64_t b)
     }
 }
 
-static void run_chunk(map_method *m, int worker, int64_t chunk)
+static ks_map_review nothing_found(void)
+{
+    const ks_map_review nothing = { ks_evidence_start(), 0, 0, -1, -1 };
+    return nothing;
+}
+
+static void run_chunk(ks_map_method *m, int worker, int64_t chunk)
 {
     const int64_t k0 = chunk * KS_MAP_CHUNK;
     const int64_t k1 = k0 + KS_MAP_CHUNK < m->plan->T ? k0 + KS_MAP_CHUNK : m->plan->T;
-    map_worker *w = &m->worker[worker];
-    const ks_map_review nothing = { ks_evidence_start(), 0, 0, -1, -1 };
-    if (m->reviewing) m->chunk[chunk] = nothing;
+    ks_map_worker *w = &m->worker[worker];
+    if (m->reviewing) m->chunk[chunk] = nothing_found();
     for (int64_t k = k0; k <= k1 && k < m->plan->T; ++k) {
         const ks_series *s = ks_wide_series(&m->rows, &m->rows.worker[worker], k);
         if (m->reviewing ? m->kernels->review(s, k, k < k1, k > k0, &m->system, w->memory,
@@ -176,7 +167,7 @@ static void run_chunk(map_method *m, int worker, int64_t chunk)
 
 static void run_chunks(void *arg, int64_t begin, int64_t end, int worker)
 {
-    map_method *m = arg;
+    ks_map_method *m = arg;
     for (int64_t c = begin; c < end; ++c) {
         const unsigned mode = ks_flush_begin();
         run_chunk(m, worker, c);
@@ -189,7 +180,7 @@ static void run_chunks(void *arg, int64_t begin, int64_t end, int worker)
 }
 
 /** Assemble or review all steps. Returns 0, or -1 on a fault or when the run is canceled. */
-static int pass(map_method *m, int reviewing)
+static int pass(ks_map_method *m, int reviewing)
 {
     m->reviewing = reviewing;
     ks_parallel_for(m->plan->context, m->plan->workers, chunks_of(m->plan), run_chunks, m);
@@ -201,12 +192,12 @@ static int pass(map_method *m, int reviewing)
 static void correct(void *arg, int64_t begin, int64_t end, int worker)
 {
     (void)worker;
-    map_method *m = arg;
+    ks_map_method *m = arg;
     const int64_t T = m->plan->T, to = end * KS_MAP_CHUNK;
     m->kernels->correct(m->plan->nx, begin * KS_MAP_CHUNK, to < T ? to : T, &m->system);
 }
 
-static ks_map_review sum_of(const map_method *m)
+static ks_map_review sum_of(const ks_map_method *m)
 {
     ks_map_review all = m->chunk[0];
     for (int64_t c = 1; c < chunks_of(m->plan); ++c) {
@@ -225,7 +216,7 @@ static ks_map_review sum_of(const map_method *m)
 }
 
 /** Put a fault of the system as a whole where the run finds it. */
-static int refuse(map_method *m, ks_array array, ks_fault fault, int64_t step, int row)
+static int refuse(ks_map_method *m, ks_array array, ks_fault fault, int64_t step, int row)
 {
     ks_tally *tally = &m->worker[0].tally;
     tally->bad_step = step;
@@ -236,7 +227,7 @@ static int refuse(map_method *m, ks_array array, ks_fault fault, int64_t step, i
 }
 
 /** Factor, solve, invert: what makes the results. */
-static int solve(map_method *m, double *logdet)
+static int solve(ks_map_method *m, double *logdet)
 {
     const ks_blocktri_plan *plan = m->plan->hessian;
     const ks_blocktri_factor factor = { m->D, m->L, m->fill };
@@ -257,8 +248,14 @@ static int solve(map_method *m, double *logdet)
     return status == KS_OK ? 0 : -1;
 }
 
+/** The largest sum over the components of a step of the gradient in standard deviations. */
+static double steepness(const ks_map_method *m, const ks_map_review *all)
+{
+    return sqrt(m->plan->nx * all->gradient);
+}
+
 /** Correct the means by the gradient at the solution, as long as it may move them. */
-static int refine(map_method *m, ks_map_review *all)
+static int refine(ks_map_method *m, ks_map_review *all)
 {
     const ks_blocktri_factor factor = { m->D, m->L, m->fill };
     const ks_blocks z = { m->z, (int64_t)m->plan->nx * m->system.probes };
@@ -266,7 +263,7 @@ static int refine(map_method *m, ks_map_review *all)
     /* A change of x is at most the sum of the gradients, in standard deviations, of the steps that
      * it is correlated with, and these are no more than twice the loss. */
     const double loss = all->loss;
-    for (int i = 0; i < REFINEMENTS && 2 * all->gradient * loss > KS_MAP_REFINE; ++i) {
+    for (int i = 0; i < REFINEMENTS && 2 * steepness(m, all) * loss > worst_mean(m->plan); ++i) {
         const ks_status status =
             ks_blocktri_solve(m->plan->hessian, &factor, 1, gradient, z, m->solver);
         if (status != KS_OK) {
@@ -282,69 +279,74 @@ static int refine(map_method *m, ks_map_review *all)
     return 0;
 }
 
-/** What is not made in its place: the other precision, variances, row 0 of the lag-one covariances,
- *  the prior. */
-static void put_steps(map_method *m, int64_t b)
+/** One pass each way over all steps, on one thread. Returns 0, or -1 on a fault or when the run is
+ *  canceled. */
+static int run_chain(ks_map_method *m, ks_map_review *all)
 {
-    const ks_smooth_plan *plan = m->plan;
-    const int64_t n = plan->nx, bytes = (int64_t)plan->kernels->number_bytes;
-    const ks_backward_sinks to = ks_backward_sinks_of(m->run, b);
-    for (int64_t k = 0; k < plan->T; ++k) {
-        const double *S = (const double *)m->S.data + k * m->S.stride;
-        if (m->own_x)
-            ks_put(&m->rows, to.smoothed_mean, k, n, (double *)m->x.data + k * m->x.stride);
-        if (m->own_S) ks_put(&m->rows, to.smoothed_cov, k, n * n, S);
-        if (m->own_lag && k > 0)
-            ks_put(&m->rows, to.lag_one_cov, k, n * n, m->own_lag + (k - 1) * n * n);
-        if (to.smoothed_var.base)
-            for (int64_t i = 0; i < n; ++i)
-                plan->kernels->narrow(1, S + i * n + i,
-                                      (char *)ks_slot_of(to.smoothed_var, k) + i * bytes);
-    }
-    if (m->rows.series.prior_x1 && to.lag_one_cov.base)
-        memset(to.lag_one_cov.base, 0, (size_t)(n * n * bytes));
+    const int64_t T = m->plan->T;
+    /* Rows of single precision are widened one by one. */
+    const int64_t block = m->plan->options.precision == KS_F64 ? KS_BLOCK : 1;
+    ks_scan_worker *rows = &m->rows.worker[0];
+    ks_map_worker *w = &m->worker[0];
+    const unsigned mode = ks_flush_begin();
+    int rc = 0;
+    for (int back = 0; back < 2 && rc == 0; ++back)
+        for (int64_t done = 0; done < T && rc == 0; done += block) {
+            const int64_t count = T - done < block ? T - done : block;
+            const int64_t k0 = back ? T - done - count : done;
+            const ks_series *s = ks_wide_series(&m->rows, rows, k0);
+            rc = (back ? m->kernels->back : m->kernels->forward)(s, k0, k0 + count, &m->system,
+                                                                 w->memory, all, &w->tally);
+            if (rc == 0 && ((done + count) % KS_BLOCK == 0 || done + count == T))
+                rc = ks_run_progress(m->run, (done + count - 1) % KS_BLOCK + 1) ? -1 : 0;
+        }
+    ks_flush_end(mode);
+    return rc;
 }
 
-static void put_prior(map_method *m, int64_t b)
+/** Whether the results of run_chain() will do: what it knows of the loss and of the means' error are
+ *  bounds, and where these do not suffice the system is solved at length. */
+static int will_do(const ks_map_method *m, const ks_map_review *all)
 {
-    const ks_smooth_plan *plan = m->plan;
-    const int64_t n = plan->nx;
-    ks_scan_worker *w = &m->rows.worker[0];
-    if (m->rows.series.prior_x1 ||
-        !ks_makes_any(plan, KS_OUT_LAG_ONE_COV | KS_OUT_PRIOR_MEAN | KS_OUT_PRIOR_COV))
-        return;
-    ks_tally unused = ks_tally_start();
-    ks_state state = { w->state.mean, w->state.cov, KS_FORM_ORDINARY };
-    memcpy(state.x, m->x.data, (size_t)n * sizeof(double));
-    memcpy(state.C, m->S.data, (size_t)(n * n) * sizeof(double));
-    const ks_sink lag = { (char *)w->outputs[5], 0, 0 }, mean = { w->results.mean, 0, 0 };
-    const ks_sink cov = { w->results.cov, 0, 0 };
-    plan->aggregates->smooth_prior(ks_wide_series(&m->rows, w, 0), &state, lag, mean, cov,
-                                   w->scratch, &unused);
-    ks_put(&m->rows, ks_backward_sinks_of(m->run, b).lag_one_cov, 0, n * n, w->outputs[5]);
-    ks_put(&m->rows, ks_sink_of(m->run, m->run->outputs->prior_mean, b), 0, n, w->results.mean);
-    ks_put(&m->rows, ks_sink_of(m->run, m->run->outputs->prior_cov, b), 0, n * n, w->results.cov);
+    const double t = all->loss;
+    return all->lost_step < 0 && all->bad_step < 0 &&
+           2 * t * t * round_off(KS_F64) <= worst_error(m->plan) &&
+           4 * t * steepness(m, all) <= worst_mean(m->plan);
 }
 
-static int compute(map_method *m, int64_t b)
+/** Assemble, factor, solve, invert, review and correct. */
+static int solve_at_length(ks_map_method *m, ks_map_review *all, double *logdet)
 {
-    const ks_smooth_plan *plan = m->plan;
-    double logdet = 0;
-    if (pass(m, 0) || solve(m, &logdet) || pass(m, 1)) return -1;
-    ks_map_review all = sum_of(m);
-    const double error = all.loss * round_off(KS_F64);
-    if (error > worst_error(plan)) {
+    if (pass(m, 0) || solve(m, logdet) || pass(m, 1)) return -1;
+    *all = sum_of(m);
+    const double error = all->loss * round_off(KS_F64);
+    if (error > worst_error(m->plan)) {
         m->run->info->value = error;
-        return refuse(m, KS_ARRAY_HESSIAN, KS_FAULT_ILL_CONDITIONED, all.lost_step, -1);
+        return refuse(m, KS_ARRAY_HESSIAN, KS_FAULT_ILL_CONDITIONED, all->lost_step, -1);
     }
-    if (refine(m, &all)) return -1;
-    if (all.bad_step >= 0)
-        return refuse(m, KS_ARRAY_ESTIMATE, KS_FAULT_NOT_FINITE, all.bad_step, -1);
+    if (refine(m, all)) return -1;
+    if (all->bad_step >= 0)
+        return refuse(m, KS_ARRAY_ESTIMATE, KS_FAULT_NOT_FINITE, all->bad_step, -1);
+    return 0;
+}
+
+static int compute(ks_map_method *m, int64_t b)
+{
+    const ks_smooth_plan *plan = m->plan;
+    ks_map_review all = nothing_found();
+    double logdet = 0;
+    int done = 0;
+    if (ks_blocktri_plan_order(plan->hessian) == KS_BLOCKTRI_SEQUENTIAL) {
+        if (run_chain(m, &all)) return -1;
+        done = will_do(m, &all);
+        if (!done) open_series(m, b);
+        m->worker[0].tally.ordinary = done ? 2 * plan->T : 0;
+    }
+    if (!done && solve_at_length(m, &all, &logdet)) return -1;
     int64_t missing = 0;
     for (int w = 0; w < plan->workers; ++w) missing += m->worker[w].tally.missing;
     all.evidence.entries = plan->T * plan->ny - missing;
-    put_steps(m, b);
-    put_prior(m, b);
+    ks_map_put(m, b);
     ks_write_loglik(m->run, b, ks_evidence_loglik(&all.evidence) - 0.5 * logdet);
     return 0;
 }
@@ -353,7 +355,7 @@ void ks_map_run(ks_run *run, void *work)
 {
     const ks_smooth_plan *plan = run->plan;
     ks_carver carver = ks_carver_at(work);
-    map_method m;
+    ks_map_method m;
     memset(&m, 0, sizeof m);
     m.run = run;
     m.plan = m.rows.plan = plan;

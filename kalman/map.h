@@ -20,9 +20,6 @@ enum { KS_MAP_CHUNK = 256 };
 /** Right-hand sides that probe a short and a long system, see ks_map_review.loss. */
 enum { KS_MAP_PROBES = 8, KS_MAP_SHORT = 256 };
 
-/** A change of the means of less than this, in standard deviations, is not worth a refinement. */
-#define KS_MAP_REFINE 1e-12
-
 /** Which arrays of a series never change. */
 enum { KS_MAP_CONSTANT_Q = 1, KS_MAP_CONSTANT_TRANSITION = 2, KS_MAP_CONSTANT_OBSERVATION = 4 };
 
@@ -32,6 +29,7 @@ typedef struct ks_map_system {
     ks_sink x;             /* (nx): right-hand side, then solution                            */
     ks_sink z;             /* (nx, probes): probes, then (nx) the gradient at the solution    */
     ks_sink S;             /* (nx, nx): S[k, k]                                               */
+    ks_sink lag;           /* (nx, nx): S[k, k - 1], k >= 1; base NULL: not wanted            */
     int probes;
     unsigned constant;
     double pivot;          /* least share of a variance that must remain as a pivot           */
@@ -42,7 +40,7 @@ typedef struct ks_map_system {
 typedef struct ks_map_review {
     ks_evidence evidence;  /* residuals and log-determinants of Q, R and the prior            */
     double loss;           /* by how much A's round-off is amplified in S, see map_text.h     */
-    double gradient;       /* largest sum over a step of |gradient| in standard deviations    */
+    double gradient;       /* largest sum over a step of squared gradients times variances    */
     int64_t lost_step;     /* where that is                                                   */
     int64_t bad_step;      /* the first with an estimate that is not finite, or -1            */
 } ks_map_review;
@@ -62,6 +60,13 @@ typedef struct ks_map_kernels {
                   void *memory, ks_map_review *r, ks_tally *tally);
     /** x -= z at steps k0 .. k1 - 1. */
     void (*correct)(int nx, int64_t k0, int64_t k1, const ks_map_system *a);
+    /** The whole in one pass each way, see map_chain_text.h: steps k0 .. k1 - 1 forward, all of
+     *  them before the first backward, k1 - 1 first. r->loss is the largest trace, r->lost_step a
+     *  step whose block is not positive definite. */
+    int (*forward)(const ks_series *s, int64_t k0, int64_t k1, const ks_map_system *a,
+                   void *memory, ks_map_review *r, ks_tally *tally);
+    int (*back)(const ks_series *s, int64_t k0, int64_t k1, const ks_map_system *a, void *memory,
+                ks_map_review *r, ks_tally *tally);
 } ks_map_kernels;
 
 /** The table of a tier; NULL where the processor or this build lacks it. */

@@ -24,6 +24,7 @@ typedef struct KS_T(ks_map_terms) {
     KS_NUM *root;           /* L⁻¹                                    */
     KS_NUM *precision;      /* inverse of the covariance              */
     KS_NUM *coupling;       /* -Q⁻¹ F                                 */
+    KS_NUM *gain;           /* Fᵀ Q⁻¹                                 */
     KS_NUM *carried;        /* Fᵀ Q⁻¹ F                               */
     unsigned known;         /* KS_MAP_CONSTANT_... that need no more  */
 } KS_T(ks_map_terms);
@@ -36,8 +37,17 @@ typedef struct KS_T(ks_map_sight) {
     unsigned known;
 } KS_T(ks_map_sight);
 
+/** What a chain of steps hands from one to the next, see map_chain_text.h. */
+typedef struct KS_T(ks_map_chain) {
+    KS_NUM *M, *z;    /* forward: of the step that is not eliminated yet */
+    KS_NUM *G, *X, *p; /* scratch                                        */
+    KS_NUM *pull;     /* backward: F[k+1]ᵀ q[k+1]                        */
+    double trace;     /* backward: what transition k + 1 adds to t       */
+} KS_T(ks_map_chain);
+
 typedef struct KS_T(ks_map_memory) {
     KS_T(ks_map_terms) prior, transition;
+    KS_T(ks_map_chain) chain;
     KS_T(ks_map_sight) all, some;  /* every entry present; those that are */
     KS_NUM *mean;                  /* of the prior of x[0]                */
     KS_NUM *gradient, *diagonal;   /* of the step before, not complete    */
@@ -58,6 +68,7 @@ KS_HD void KS_T(ks_map_place_terms)(int64_t n, KS_T(ks_map_terms) *t, KS_NUM **a
     t->root = KS_T(ks_map_place)(at, n * n);
     t->precision = KS_T(ks_map_place)(at, n * n);
     t->coupling = KS_T(ks_map_place)(at, n * n);
+    t->gain = KS_T(ks_map_place)(at, n * n);
     t->carried = KS_T(ks_map_place)(at, n * n);
     t->known = 0;
 }
@@ -71,12 +82,24 @@ KS_HD void KS_T(ks_map_place_sight)(int64_t n, int64_t m, KS_T(ks_map_sight) *o,
     o->known = 0;
 }
 
+KS_HD void KS_T(ks_map_place_chain)(int64_t n, KS_T(ks_map_chain) *c, KS_NUM **at)
+{
+    c->M = KS_T(ks_map_place)(at, n * n);
+    c->z = KS_T(ks_map_place)(at, n);
+    c->G = KS_T(ks_map_place)(at, n * n);
+    c->X = KS_T(ks_map_place)(at, n * n);
+    c->p = KS_T(ks_map_place)(at, n);
+    c->pull = KS_T(ks_map_place)(at, n);
+    c->trace = 0;
+}
+
 /** Lay out a worker's memory behind `base`; returns the numbers that it takes. */
 KS_HD int64_t KS_T(ks_map_lay_out)(int nx, int ny, KS_NUM *base, KS_T(ks_map_memory) *w)
 {
     KS_NUM *at = base;
     KS_T(ks_map_place_terms)(nx, &w->prior, &at);
     KS_T(ks_map_place_terms)(nx, &w->transition, &at);
+    KS_T(ks_map_place_chain)(nx, &w->chain, &at);
     KS_T(ks_map_place_sight)(nx, ny, &w->all, &at);
     KS_T(ks_map_place_sight)(nx, ny, &w->some, &at);
     w->mean = KS_T(ks_map_place)(&at, nx);
@@ -150,6 +173,8 @@ KS_HD int KS_T(ks_map_transition)(int n, const ks_series *s, int64_t k, const ks
     KS_T(ks_map_product)(n, n, G, scaled, t->carried);
     for (int i = 0; i < n * n; ++i) t->coupling[i] = KS_LIT(0);
     KS_T(ks_mtm_sub)(n, n, n, t->root, scaled, t->coupling);
+    for (int i = 0; i < n; ++i)
+        for (int j = 0; j < n; ++j) t->gain[i * n + j] = -t->coupling[j * n + i];
     t->known = a->constant;
     return 0;
 }
@@ -278,6 +303,12 @@ KS_HD int KS_T(ks_map_assemble)(int n, const ks_series *s, int64_t k, int own, i
     return 0;
 }
 
+/** *largest becomes value where that is larger; what is not a number is infinite. */
+KS_HD void KS_T(ks_map_largest)(double value, double *largest)
+{
+    if (!(value <= *largest)) *largest = value == value ? value : (double)INFINITY;
+}
+
 /** Judge step k, whose gradient and diagonal are complete. */
 KS_HD void KS_T(ks_map_judge)(int n, int64_t k, const ks_map_system *a,
                               const KS_T(ks_map_memory) *w, ks_map_review *r)
@@ -292,10 +323,10 @@ KS_HD void KS_T(ks_map_judge)(int n, int64_t k, const ks_map_system *a,
         for (int p = 0; p < a->probes; ++p)
             square += (double)z[i * a->probes + p] * (double)z[i * a->probes + p] / a->probes;
         const double own = (double)w->diagonal[i] * variance, probed = square / variance;
-        /* What is not a number is a loss of everything. */
-        if (!(own <= loss)) loss = own == own ? own : (double)INFINITY;
-        if (!(probed <= loss)) loss = probed == probed ? probed : (double)INFINITY;
-        steepness += fabs((double)w->gradient[i]) * sqrt(variance > 0 ? variance : 0);
+        KS_T(ks_map_largest)(own, &loss);
+        KS_T(ks_map_largest)(probed, &loss);
+        const double slope = (double)w->gradient[i];
+        steepness += slope * slope * variance;
         finite = finite && fabs(mean) <= a->largest && variance <= a->largest;
     }
     KS_T(ks_copy)(n, w->gradient, z);
@@ -303,7 +334,7 @@ KS_HD void KS_T(ks_map_judge)(int n, int64_t k, const ks_map_system *a,
         r->loss = loss;
         r->lost_step = k;
     }
-    if (!(steepness <= r->gradient)) r->gradient = steepness;
+    KS_T(ks_map_largest)(steepness, &r->gradient);
     if (!finite && r->bad_step < 0) r->bad_step = k;
 }
 
@@ -357,54 +388,4 @@ KS_HD int KS_T(ks_map_review)(int n, const ks_series *s, int64_t k, int own, int
     KS_T(ks_mtv_sub)(o.m, n, seen->scaled, v, w->gradient);
     if (k == s->steps - 1) KS_T(ks_map_judge)(n, k, a, w, r);
     return 0;
-}
-
-/* The table. */
-
-static size_t KS_T(map_memory_bytes)(int nx, int ny)
-{
-    KS_T(ks_map_memory) unused;
-    return (sizeof(KS_T(ks_map_memory)) + 63) / 64 * 64 +
-           (size_t)KS_T(ks_map_lay_out)(nx, ny, (KS_NUM *)0, &unused) * sizeof(KS_NUM);
-}
-
-static void KS_T(map_open)(int nx, int ny, void *memory)
-{
-    KS_T(ks_map_memory) *w = (KS_T(ks_map_memory) *)memory;
-    (void)KS_T(ks_map_lay_out)(
-        nx, ny, (KS_NUM *)(void *)((char *)memory + (sizeof *w + 63) / 64 * 64), w);
-}
-
-static int KS_T(map_assemble)(const ks_series *s, int64_t k, int own, int before,
-                              const ks_map_system *a, void *memory, ks_tally *tally)
-{
-    KS_T(ks_map_memory) *w = (KS_T(ks_map_memory) *)memory;
-    switch (s->nx) {
-    case 2: return KS_T(ks_map_assemble)(2, s, k, own, before, a, w, tally);
-    case 4: return KS_T(ks_map_assemble)(4, s, k, own, before, a, w, tally);
-    case 6: return KS_T(ks_map_assemble)(6, s, k, own, before, a, w, tally);
-    default: return KS_T(ks_map_assemble)(s->nx, s, k, own, before, a, w, tally);
-    }
-}
-
-static int KS_T(map_review)(const ks_series *s, int64_t k, int own, int before,
-                            const ks_map_system *a, void *memory, ks_map_review *r,
-                            ks_tally *tally)
-{
-    KS_T(ks_map_memory) *w = (KS_T(ks_map_memory) *)memory;
-    switch (s->nx) {
-    case 2: return KS_T(ks_map_review)(2, s, k, own, before, a, w, r, tally);
-    case 4: return KS_T(ks_map_review)(4, s, k, own, before, a, w, r, tally);
-    case 6: return KS_T(ks_map_review)(6, s, k, own, before, a, w, r, tally);
-    default: return KS_T(ks_map_review)(s->nx, s, k, own, before, a, w, r, tally);
-    }
-}
-
-static void KS_T(map_correct)(int nx, int64_t k0, int64_t k1, const ks_map_system *a)
-{
-    for (int64_t k = k0; k < k1; ++k) {
-        KS_NUM *x = (KS_NUM *)ks_slot_of(a->x, k);
-        const KS_NUM *z = (const KS_NUM *)ks_slot_of(a->z, k);
-        for (int i = 0; i < nx; ++i) x[i] = x[i] - z[i];
-    }
 }

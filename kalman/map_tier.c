@@ -14,9 +14,6 @@
 #include "memo_text.h"
 #include "range_text.h"
 #include "map_text.h"
-
-const ks_map_kernels KS_MAP_TABLE = {
-    KS_T(map_memory_bytes), KS_T(map_open), KS_T(map_assemble), KS_T(map_review),
-    KS_T(map_correct),
-};
+#include "map_chain_text.h"
+#include "map_table_text.h"
 #include "num_end.h"

@@ -219,7 +219,8 @@ typedef struct ks_info {
     int64_t rounds;          /**< barriers of all scans together                                 */
     int64_t combines;        /**< applications of scan operators                                 */
     int64_t elements;        /**< scan elements made from model and data                         */
-    int64_t ordinary_steps;  /**< forward and backward steps in the ordinary form                */
+    int64_t ordinary_steps;  /**< forward and backward steps in the ordinary form; of            */
+                             /**< KS_METHOD_BLOCKTRI those taken in one pass each way            */
     int64_t array_steps;     /**< steps in the square-root array form, for stiff stretches       */
     int64_t missing;         /**< entries of y that are missing                                  */
     ks_blocktri_order order; /**< KS_METHOD_BLOCKTRI: the order, else KS_BLOCKTRI_AUTO           */

@@ -215,6 +215,26 @@ static void not_finite(void **state)
         }
 }
 
+/** In the sequential order one pass each way does for a tame model, and not for one that the pass
+ *  cannot vouch for; other orders have no such pass. */
+static void one_pass_each_way(void **state)
+{
+    (void)state;
+    ks_info info;
+    golden *tame = model_random((model_spec){ 137, 400, 2, 4, 2, KS_PRIOR_X0, MISSING });
+    golden *slow = slow_level(400, 0x1p-24);
+    for (int order = KS_BLOCKTRI_SEQUENTIAL; order < KS_BLOCKTRI_ORDERS; ++order)
+        for (int p = 0; p < 2; ++p) {
+            assert_int_equal(status_of(tame, (ks_blocktri_order)order, p, &info), KS_OK);
+            assert_int_equal(info.ordinary_steps,
+                             order == KS_BLOCKTRI_SEQUENTIAL ? 2 * 2 * 400 : 0);
+            assert_int_equal(status_of(slow, (ks_blocktri_order)order, p, &info), KS_OK);
+            if (p == KS_F64) assert_int_equal(info.ordinary_steps, 0);
+        }
+    golden_free(slow);
+    golden_free(tame);
+}
+
 static void orders_of_plans(void **state)
 {
     (void)state;
@@ -334,7 +354,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nearly_singular), cmocka_unit_test(ill_conditioned),
         cmocka_unit_test(ill_conditioned_at_one_step), cmocka_unit_test(distant_means),
-        cmocka_unit_test(not_finite),      cmocka_unit_test(orders_of_plans),
+        cmocka_unit_test(not_finite),      cmocka_unit_test(one_pass_each_way),
+        cmocka_unit_test(orders_of_plans),
         cmocka_unit_test(strided_outputs), cmocka_unit_test(memory_of_plans),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,88 @@
+/* map_table_text.h -- the ks_map_kernels table; see map.h. The includer sets KS_MAP_TABLE, its name. */
+
+/* Numbers of states that are compiled as literals. */
+#define KS_WITH_STATES(nx, CALL)                                                            \
+    switch (nx) {                                                                           \
+    case 2: CALL(2); break;                                                                 \
+    case 4: CALL(4); break;                                                                 \
+    case 6: CALL(6); break;                                                                 \
+    default: CALL(nx); break;                                                               \
+    }
+
+static size_t KS_T(map_memory_bytes)(int nx, int ny)
+{
+    KS_T(ks_map_memory) unused;
+    return (sizeof(KS_T(ks_map_memory)) + 63) / 64 * 64 +
+           (size_t)KS_T(ks_map_lay_out)(nx, ny, (KS_NUM *)0, &unused) * sizeof(KS_NUM);
+}
+
+static void KS_T(map_open)(int nx, int ny, void *memory)
+{
+    KS_T(ks_map_memory) *w = (KS_T(ks_map_memory) *)memory;
+    (void)KS_T(ks_map_lay_out)(
+        nx, ny, (KS_NUM *)(void *)((char *)memory + (sizeof *w + 63) / 64 * 64), w);
+}
+
+static int KS_T(map_assemble)(const ks_series *s, int64_t k, int own, int before,
+                              const ks_map_system *a, void *memory, ks_tally *tally)
+{
+    KS_T(ks_map_memory) *w = (KS_T(ks_map_memory) *)memory;
+    int rc = 0;
+#define CALL(nx) rc = KS_T(ks_map_assemble)(nx, s, k, own, before, a, w, tally)
+    KS_WITH_STATES(s->nx, CALL)
+#undef CALL
+    return rc;
+}
+
+static int KS_T(map_review)(const ks_series *s, int64_t k, int own, int before,
+                            const ks_map_system *a, void *memory, ks_map_review *r,
+                            ks_tally *tally)
+{
+    KS_T(ks_map_memory) *w = (KS_T(ks_map_memory) *)memory;
+    int rc = 0;
+#define CALL(nx) rc = KS_T(ks_map_review)(nx, s, k, own, before, a, w, r, tally)
+    KS_WITH_STATES(s->nx, CALL)
+#undef CALL
+    return rc;
+}
+
+static void KS_T(map_correct)(int nx, int64_t k0, int64_t k1, const ks_map_system *a)
+{
+    for (int64_t k = k0; k < k1; ++k) {
+        KS_NUM *x = (KS_NUM *)ks_slot_of(a->x, k);
+        const KS_NUM *z = (const KS_NUM *)ks_slot_of(a->z, k);
+        for (int i = 0; i < nx; ++i) x[i] = x[i] - z[i];
+    }
+}
+
+static int KS_T(map_forward)(const ks_series *s, int64_t k0, int64_t k1, const ks_map_system *a,
+                             void *memory, ks_map_review *r, ks_tally *tally)
+{
+    KS_T(ks_map_memory) *w = (KS_T(ks_map_memory) *)memory;
+    int rc = 0;
+#define CALL(nx)                                                                            \
+    for (int64_t k = k0; k < k1 && rc == 0; ++k)                                            \
+        rc = KS_T(ks_map_chain_forward)(nx, s, k, a, w, r, tally)
+    KS_WITH_STATES(s->nx, CALL)
+#undef CALL
+    return rc;
+}
+
+static int KS_T(map_back)(const ks_series *s, int64_t k0, int64_t k1, const ks_map_system *a,
+                          void *memory, ks_map_review *r, ks_tally *tally)
+{
+    KS_T(ks_map_memory) *w = (KS_T(ks_map_memory) *)memory;
+    int rc = 0;
+#define CALL(nx)                                                                            \
+    for (int64_t k = k1 - 1; k >= k0 && rc == 0; --k)                                       \
+        rc = KS_T(ks_map_chain_back)(nx, s, k, a, w, r, tally)
+    KS_WITH_STATES(s->nx, CALL)
+#undef CALL
+    return rc;
+}
+
+const ks_map_kernels KS_MAP_TABLE = {
+    KS_T(map_memory_bytes), KS_T(map_open), KS_T(map_assemble), KS_T(map_review),
+    KS_T(map_correct),      KS_T(map_forward), KS_T(map_back),
+};
+#undef KS_WITH_STATES
