@@ -33,9 +33,10 @@ typedef struct ks_bench_settings {
     ks_method method[KS_METHODS];
     const ks_solver *solver[KS_BENCH_LIST];
     ks_scan_choice scan[KS_MOST_SCANS];
+    ks_blocktri_order order[KS_BLOCKTRI_ORDERS];  /**< of the smoother's method blocktri         */
     int64_t threads[KS_BENCH_LIST];
     int precision[KS_BENCH_LIST];       /**< a ks_precision, or 2: mixed                         */
-    int methods, scans, thread_counts, precisions;
+    int methods, scans, orders, thread_counts, precisions;
     int repeats;
     bool machine, json, quiet;
 } ks_bench_settings;
@@ -59,6 +60,7 @@ typedef struct ks_bench_machine {
 typedef struct ks_bench_result {
     const char *method, *precision;
     char scan[64];
+    const char *order;        /**< of blocktri, else NULL                                        */
     int threads;
     int64_t T;                /**< steps, or blocks                                              */
     ks_bench_time time;       /**< of all of it                                                  */
@@ -72,10 +74,16 @@ typedef struct ks_bench_result {
     const ks_bench_machine *machine;  /**< NULL: not measured                                    */
 } ks_bench_result;
 
+/** A method of smooth or filter, with the scan or order that it takes. */
+typedef struct ks_bench_way {
+    ks_method method;
+    ks_scan_choice scan;
+    ks_blocktri_order order;
+} ks_bench_way;
+
 /** Time one method; a run that fails, fails. */
-ks_exit ks_bench_smooth(const ks_bench_settings *settings, ks_method method,
-                        const ks_scan_choice *scan, int threads, ks_precision precision,
-                        ks_bench_result *result, ks_failure *failure);
+ks_exit ks_bench_smooth(const ks_bench_settings *settings, const ks_bench_way *way, int threads,
+                        ks_precision precision, ks_bench_result *result, ks_failure *failure);
 ks_exit ks_bench_solve(const ks_bench_settings *settings, const ks_solver *solver, int threads,
                        int precision, ks_bench_result *result, ks_failure *failure);
 

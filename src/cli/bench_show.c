@@ -34,9 +34,9 @@ void ks_bench_begin(const ks_bench_settings *settings)
                (long long)ks_bench_steps(settings));
         if (settings->B > 0) printf("B = %lld series, ", (long long)settings->B);
         printf("%s model, %g of the entries missing; ns per step%s, median of %d, minimum and "
-               "maximum\n%-17s %-15s %-5s %7s %10s %10s %10s %8s %7s\n", model_name(settings),
+               "maximum\n%-17s %-18s %-5s %7s %10s %10s %10s %8s %7s\n", model_name(settings),
                settings->missing, settings->B > 0 ? " and series" : "", settings->repeats, "method",
-               "scan", "", "threads", "median", "min", "max", "GFLOP/s", "GB/s");
+               "scan or order", "", "threads", "median", "min", "max", "GFLOP/s", "GB/s");
     }
 }
 
@@ -104,6 +104,7 @@ static void json_solve(const ks_bench_settings *settings, const ks_bench_result 
 
 static void json_smooth(const ks_bench_settings *settings, const ks_bench_result *r, double steps)
 {
+    if (r->order) ks_json_text(&list, "order", r->order);
     ks_json_integer(&list, "T", r->T);
     ks_json_integer(&list, "B", settings->B > 0 ? settings->B : 1);
     ks_json_integer(&list, "nx", settings->nx);
@@ -146,8 +147,8 @@ void ks_bench_show(const ks_bench_settings *settings, const ks_bench_result *r)
         print_rate(r->solve_flops, r->solve_bytes, r->solve.median);
         printf("\n");
     } else if (!settings->quiet) {
-        printf("%-17s %-15s %-5s %7d %10.1f %10.1f %10.1f", r->method, r->scan, r->precision,
-               r->threads, r->time.median / steps, r->time.min / steps, r->time.max / steps);
+        printf("%-17s %-18s %-5s %7d %10.1f %10.1f %10.1f", r->method,
+               r->order ? r->order : r->scan, r->precision, r->threads, r->time.median / steps, r->time.min / steps, r->time.max / steps);
         print_rate(r->flops, r->bytes, r->time.median);
         printf("\n");
     }

@@ -33,9 +33,8 @@ typedef struct trial {
     size_t work_bytes, result_bytes;
 } trial;
 
-static ks_exit make_plan(trial *t, const ks_bench_settings *settings, ks_method method,
-                         const ks_scan_choice *scan, int threads, ks_precision precision,
-                         ks_failure *failure)
+static ks_exit make_plan(trial *t, const ks_bench_settings *settings, const ks_bench_way *way,
+                         int threads, ks_precision precision, ks_failure *failure)
 {
     const bool smooth = settings->job == KS_BENCH_SMOOTH;
     ks_context_options resources = KS_CONTEXT_OPTIONS_INIT;
@@ -45,12 +44,13 @@ static ks_exit make_plan(trial *t, const ks_bench_settings *settings, ks_method 
         return ks_fail(failure, KS_EXIT_RESOURCES,
                        "out of memory: the system gives no more threads");
     options.job = smooth ? KS_JOB_SMOOTH : KS_JOB_FILTER;
-    options.method = method;
+    options.method = way->method;
     options.precision = precision;
     options.outputs = KS_OUT_LOGLIK | (smooth ? KS_OUT_SMOOTHED_MEAN | KS_OUT_SMOOTHED_COV
                                               : KS_OUT_FILTERED_MEAN | KS_OUT_FILTERED_COV);
-    options.scan = scan->algorithm;
-    options.scan_threshold = scan->threshold;
+    options.scan = way->scan.algorithm;
+    options.scan_threshold = way->scan.threshold;
+    options.order = way->order;
     options.threads = threads;
     const ks_status status =
         ks_smooth_plan_create(&t->plan, t->context, ks_bench_steps(settings),
@@ -59,9 +59,9 @@ static ks_exit make_plan(trial *t, const ks_bench_settings *settings, ks_method 
     if (status == KS_OK) return KS_EXIT_DONE;
     if (status == KS_EINVAL)
         return ks_fail(failure, KS_EXIT_USAGE, "%s has no method %s",
-                       smooth ? "smooth" : "filter", ks_method_name(method));
+                       smooth ? "smooth" : "filter", ks_method_name(way->method));
     return ks_fail(failure, status == KS_ENOMEM ? KS_EXIT_RESOURCES : KS_EXIT_USAGE,
-                   "%s: method %s: %s", smooth ? "smooth" : "filter", ks_method_name(method),
+                   "%s: method %s: %s", smooth ? "smooth" : "filter", ks_method_name(way->method),
                    ks_strerror(status));
 }
 
@@ -135,22 +135,24 @@ static double counted_flops(const ks_bench_settings *settings, int64_t T)
     return (double)counted.work_flops;
 }
 
-ks_exit ks_bench_smooth(const ks_bench_settings *settings, ks_method method,
-                        const ks_scan_choice *scan, int threads, ks_precision precision,
-                        ks_bench_result *result, ks_failure *failure)
+ks_exit ks_bench_smooth(const ks_bench_settings *settings, const ks_bench_way *way, int threads,
+                        ks_precision precision, ks_bench_result *result, ks_failure *failure)
 {
     trial t = {.context = NULL};
     ks_info info = KS_INFO_INIT;
     const int64_t B = settings->B > 0 ? settings->B : 1;
     memset(result, 0, sizeof *result);
     result->T = ks_bench_steps(settings);
-    if (make_plan(&t, settings, method, scan, threads, precision, failure) == KS_EXIT_DONE &&
+    if (make_plan(&t, settings, way, threads, precision, failure) == KS_EXIT_DONE &&
         ks_bench_problem_make(&t.problem, settings, precision, failure) == KS_EXIT_DONE &&
         make_room(&t, settings, precision, failure) == KS_EXIT_DONE)
         time_runs(&t, settings, result, &info, failure);
     if (!failure->code) {
-        result->method = ks_method_name(ks_smooth_plan_method(t.plan));
-        ks_scan_text(ks_smooth_plan_method(t.plan), scan->algorithm, scan->threshold, result->scan);
+        const ks_method method = ks_smooth_plan_method(t.plan);
+        result->method = ks_method_name(method);
+        ks_scan_text(method, way->scan.algorithm, way->scan.threshold, result->scan);
+        if (method == KS_METHOD_BLOCKTRI)
+            result->order = ks_blocktri_order_name(ks_smooth_plan_order(t.plan));
         result->precision = precision == KS_F32 ? "f32" : "f64";
         result->threads = ks_context_threads(t.context);
         result->flops = (double)B * counted_flops(settings, result->T);

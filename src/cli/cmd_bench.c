@@ -7,7 +7,7 @@
 #include "options.h"
 
 enum {
-    NX = 1, NY, STEPS, SERIES, BLOCKS, ORDER, NRHS, METHOD, SCAN, THREADS, PRECISION, REPEATS,
+    NX = 1, NY, STEPS, SERIES, BLOCKS, ORDER, NRHS, METHOD, SCAN, ELIMINATION, THREADS, PRECISION, REPEATS,
     VARYING, FRESH, MISSING, SEED, MACHINE, JSON, QUIET, HELP, VERSION
 };
 
@@ -24,6 +24,7 @@ static const ks_option options[] = {
     {NRHS, "nrhs", "N", "solve: right-hand sides, default 1", 0},
     {METHOD, "method", "LIST", "default auto", 0},
     {SCAN, "scan", "LIST", "of scan methods, default ladner-fischer; all", 0},
+    {ELIMINATION, "order", "LIST", "of method blocktri, default auto; all", 0},
     {THREADS, "threads", "LIST", "default 1; 0: all", 0},
     {PRECISION, "precision", "LIST", "f64 (default), f32; solve also mixed", 0},
     {REPEATS, "repeats", "N", "timed runs, after one that is not; default 9", 0},
@@ -99,6 +100,24 @@ static ks_exit take_precision(ks_bench_settings *s, const char *name, ks_failure
     return KS_EXIT_DONE;
 }
 
+static ks_exit take_order(ks_bench_settings *s, const char *name, ks_failure *failure)
+{
+    const char *names[KS_BLOCKTRI_ORDERS + 2] = {NULL};
+    int index = 0;
+    for (int i = 0; i < KS_BLOCKTRI_ORDERS; ++i)
+        names[i] = ks_blocktri_order_name((ks_blocktri_order)i);
+    names[KS_BLOCKTRI_ORDERS] = "all";
+    if (ks_parse_word("--order", name, names, NULL, &index, failure)) return failure->code;
+    const bool all = index == KS_BLOCKTRI_ORDERS;
+    for (int i = all ? KS_BLOCKTRI_SEQUENTIAL : index; i <= (all ? KS_BLOCKTRI_ORDERS - 1 : index);
+         ++i) {
+        if (s->orders == KS_BLOCKTRI_ORDERS)
+            return ks_fail(failure, KS_EXIT_USAGE, "--order: too many");
+        s->order[s->orders++] = (ks_blocktri_order)i;
+    }
+    return KS_EXIT_DONE;
+}
+
 static ks_exit read_scans(ks_bench_settings *s, const char *text, ks_failure *failure)
 {
     static ks_count_settings list;
@@ -142,6 +161,7 @@ static ks_exit read_option(ks_bench_settings *s, int id, const char *value, ks_f
     case NRHS: return read_small("--nrhs", value, 1, 4096, &s->nrhs, failure);
     case METHOD: return for_each("--method", value, take_method, s, failure);
     case SCAN: return read_scans(s, value, failure);
+    case ELIMINATION: return for_each("--order", value, take_order, s, failure);
     case THREADS: return read_threads(s, value, failure);
     case PRECISION: return for_each("--precision", value, take_precision, s, failure);
     case REPEATS:
@@ -162,7 +182,8 @@ static ks_exit read_option(ks_bench_settings *s, int id, const char *value, ks_f
 static ks_exit complete(ks_bench_settings *s, unsigned given, ks_failure *failure)
 {
     static const int of_solve[] = {BLOCKS, ORDER, NRHS};
-    static const int of_models[] = {NX, NY, STEPS, SERIES, SCAN, VARYING, FRESH, MISSING};
+    static const int of_models[] = {NX, NY, STEPS, SERIES, SCAN, ELIMINATION, VARYING, FRESH,
+                                    MISSING};
     const bool solve = s->job == KS_BENCH_SOLVE;
     const int *others = solve ? of_models : of_solve;
     const size_t count = solve ? sizeof of_models / sizeof *of_models
@@ -171,9 +192,11 @@ static ks_exit complete(ks_bench_settings *s, unsigned given, ks_failure *failur
         if (given >> others[i] & 1u)
             return ks_fail(failure, KS_EXIT_USAGE,
                            "bench solve takes --n, --N and --nrhs; bench smooth and filter take "
-                           "--nx, --ny, --T, --batch, --scan, --varying, --fresh and --missing");
+                           "--nx, --ny, --T, --batch, --scan, --order, --varying, --fresh and "
+                           "--missing");
     if (s->ny == 0) s->ny = s->nx > 1 ? s->nx / 2 : 1;
     if (s->scans == 0 && read_scans(s, "ladner-fischer", failure)) return failure->code;
+    if (s->orders == 0) s->order[s->orders++] = KS_BLOCKTRI_AUTO;
     if (s->thread_counts == 0) s->threads[s->thread_counts++] = 1;
     if (s->precisions == 0) s->precision[s->precisions++] = 0;
     if (s->methods == 0) return take_method(s, "auto", failure);
@@ -198,14 +221,17 @@ static ks_exit run_one(const ks_bench_settings *s, int threads, int precision, k
         ks_bench_show_machine(s, &machine, threads > 0 ? threads : 1, names[precision]);
     }
     for (int m = 0; m < s->methods; ++m) {
-        const bool scans = s->job != KS_BENCH_SOLVE && has_scan(s->method[m]);
-        for (int c = 0; c < (scans ? s->scans : 1); ++c) {
+        const bool solve = s->job == KS_BENCH_SOLVE;
+        const int ways = solve ? 1 : has_scan(s->method[m]) ? s->scans
+                         : s->method[m] == KS_METHOD_BLOCKTRI ? s->orders : 1;
+        for (int w = 0; w < ways; ++w) {
+            const ks_bench_way way = {s->method[m], s->scan[has_scan(s->method[m]) ? w : 0],
+                                      s->order[s->method[m] == KS_METHOD_BLOCKTRI ? w : 0]};
             ks_bench_result result;
-            if (s->job == KS_BENCH_SOLVE)
+            if (solve)
                 ks_bench_solve(s, s->solver[m], threads, precision, &result, failure);
             else
-                ks_bench_smooth(s, s->method[m], &s->scan[c], threads,
-                                precision ? KS_F32 : KS_F64, &result, failure);
+                ks_bench_smooth(s, &way, threads, precision ? KS_F32 : KS_F64, &result, failure);
             if (failure->code) return failure->code;
             result.machine = s->machine ? &machine : NULL;
             ks_bench_show(s, &result);
