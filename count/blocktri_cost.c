@@ -11,7 +11,7 @@ enum { POSITIONS = 4 };
 /** A short lane with all that it reads and writes. */
 typedef struct bench {
     ks_bt_kernels kernels;
-    int n;
+    int n, nrhs;
     double *D, *edge, *fill, *bridge, *x, *S, *S_edge, *scratch;
 } bench;
 
@@ -22,7 +22,7 @@ static void carve(ks_carver *carver, bench *b)
     b->edge = ks_carve(carver, POSITIONS * size, number);
     b->fill = ks_carve(carver, POSITIONS * size, number);
     b->bridge = ks_carve(carver, size, number);
-    b->x = ks_carve(carver, POSITIONS * n, number);
+    b->x = ks_carve(carver, POSITIONS * n * (size_t)b->nrhs, number);
     b->S = ks_carve(carver, POSITIONS * size, number);
     b->S_edge = ks_carve(carver, POSITIONS * size, number);
     b->scratch = ks_carve(carver, KS_BT_PANELS * ks_bt_panel(b->n, b->n), number);
@@ -40,7 +40,7 @@ static void fill_in(bench *b)
             b->S[k * n * n + i] = one;
             b->bridge[i] = 0;
         }
-    for (int i = 0; i < POSITIONS * n; ++i) b->x[i] = 1;
+    for (int i = 0; i < POSITIONS * n * b->nrhs; ++i) b->x[i] = 1;
 }
 
 /** Position 0 is the anchor, the target stands behind the blocks. */
@@ -63,9 +63,9 @@ static ks_bt_chain chain_of(const bench *b, int anchored, int blocks, int target
     c.fill = b->fill;
     c.bridge = b->bridge;
     c.scratch = b->scratch;
-    c.m = 1;
+    c.m = b->nrhs;
     c.x = b->x;
-    c.x_stride = b->n;
+    c.x_stride = (int64_t)b->n * b->nrhs;
     c.S = b->S;
     c.S_edge = b->S_edge;
     c.S_stride = c.S_edge_stride = size;
@@ -114,18 +114,19 @@ static int find(bench *b, ks_bt_unit_costs *costs)
     fill_in(b);
     b->kernels.gather(b->n, b->n, b->edge, b->D, b->scratch);
     costs->gather = ks_bt_take_flops();
-    b->kernels.gather_x(b->n, 1, b->edge, b->x, b->x + b->n);
+    b->kernels.gather_x(b->n, b->nrhs, b->edge, b->x, b->x + b->n * b->nrhs);
     costs->gather_x = ks_bt_take_flops();
     return failed;
 }
 
-ks_status ks_bt_unit_costs_find(ks_bt_unit_costs *costs, int n)
+ks_status ks_bt_unit_costs_find(ks_bt_unit_costs *costs, int n, int nrhs)
 {
     bench b;
-    if (n < 1) return KS_EINVAL;
+    if (n < 1 || nrhs < 1) return KS_EINVAL;
     memset(costs, 0, sizeof *costs);
     memset(&b, 0, sizeof b);
     costs->n = b.n = n;
+    b.nrhs = nrhs;
     ks_bt_counting_kernels(&b.kernels);
     ks_carver measure = ks_carver_at(NULL);
     carve(&measure, &b);
@@ -243,7 +244,7 @@ ks_status ks_bt_count_storage(const ks_blocktri_plan *plan, int vectors, int inv
     int64_t vector_bytes;
     *blocks = 2 * s->N - 1 + s->fill_blocks + (inverse ? s->N + s->edge_blocks : 0);
     if (__builtin_mul_overflow(*blocks, ks_bt_size(plan) * (int64_t)sizeof(double), bytes) ||
-        __builtin_mul_overflow(vectors ? s->N : 0, plan->n * (int64_t)sizeof(double),
+        __builtin_mul_overflow(vectors * s->N, plan->n * (int64_t)sizeof(double),
                                &vector_bytes) ||
         __builtin_add_overflow(*bytes, vector_bytes, bytes))
         return KS_ENOMEM;

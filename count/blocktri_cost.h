@@ -10,8 +10,8 @@
 #include "count.h"
 #include "machine_count.h"
 
-/** n >= 1. Errors: KS_EINVAL, KS_ENOMEM. */
-KS_MUST_CHECK ks_status ks_bt_unit_costs_find(ks_bt_unit_costs *costs, int n);
+/** n >= 1, nrhs >= 1 right-hand sides. Errors: KS_EINVAL, KS_ENOMEM. */
+KS_MUST_CHECK ks_status ks_bt_unit_costs_find(ks_bt_unit_costs *costs, int n, int nrhs);
 
 /** The library's plan for an order on simulated threads. The caller destroys it.
  *  Errors: KS_EINVAL, KS_ENOMEM. */
@@ -28,10 +28,15 @@ KS_MUST_CHECK ks_status ks_bt_count_inverse(ks_count *count, const ks_bt_unit_co
                                             const ks_blocktri_plan *plan, int64_t threads);
 
 /** Blocks that are stored at once, and bytes with the vectors, in double: the factor, with fill;
- *  with `vectors` a right-hand side, which the solution replaces; with `inverse` its diagonal blocks
+ *  `vectors` right-hand sides, which solutions replace; with `inverse` its diagonal blocks
  *  and those at the couplings of higher levels. Without the scratch of each thread.
  *  Errors: KS_ENOMEM where they leave 64 bits. */
 KS_MUST_CHECK ks_status ks_bt_count_storage(const ks_blocktri_plan *plan, int vectors, int inverse,
                                             int64_t *blocks, int64_t *bytes);
+
+/** Count the MAP smoother or a part of it; of the result storage and formula are filled in.
+ *  Errors: KS_EINVAL; KS_ENOMEM, also where a count leaves 64 bits. */
+KS_MUST_CHECK ks_status ks_count_blocks(ks_count *count, ks_count_result *result,
+                                        const ks_unit_costs *costs, const ks_count_case *what);
 
 #endif

@@ -18,13 +18,15 @@ typedef enum ks_counted_method {
     KS_COUNT_SCAN_TWO_FILTER = 2,   /**< parallel filter, and the parallel two-filter smoother   */
     KS_COUNT_SEQUENTIAL_FILTER = 3, /**< one step after the other on one thread                  */
     KS_COUNT_SEQUENTIAL = 4,        /**< the same, and the smoother back                         */
-    /* Parts of a method, on a block-tridiagonal system of T blocks of order nx. */
-    KS_COUNT_FACTOR = 5,            /**< its Cholesky factor                                     */
-    KS_COUNT_SOLVE = 6,             /**< substitution, forward and back, of one right-hand side  */
-    KS_COUNT_INVERSE = 7            /**< diagonal blocks of the inverse                          */
+    KS_COUNT_BLOCKTRI = 5,          /**< the MAP smoother                                        */
+    /* Parts of it, on a block-tridiagonal system of T blocks of order nx. */
+    KS_COUNT_ASSEMBLE = 6,          /**< Hessian and right-hand side from the model              */
+    KS_COUNT_FACTOR = 7,            /**< its Cholesky factor                                     */
+    KS_COUNT_SOLVE = 8,             /**< substitution, forward and back, of one right-hand side  */
+    KS_COUNT_INVERSE = 9            /**< diagonal blocks of the inverse                          */
 } ks_counted_method;
-#define KS_COUNTED_METHODS 8
-#define KS_COUNTED_WHOLE 5 /* methods, which come before the parts */
+#define KS_COUNTED_METHODS 10
+#define KS_COUNTED_WHOLE 6 /* methods, which come before the parts */
 
 /** The name as the command line spells it; NULL for an unknown value. */
 const char *ks_counted_method_name(ks_counted_method method);
@@ -84,6 +86,20 @@ typedef struct ks_bt_unit_costs {
     ks_flops gather, gather_x; /**< what a lane leaves for its target, one lane */
 } ks_bt_unit_costs;
 
+/** A step of the MAP smoother's passes over the model, which go chunk by chunk, each one step beyond
+ *  its end for what the next step adds to its last. */
+typedef struct ks_map_step_cost {
+    ks_flops prior, prior_only; /**< step 0, of a longer series and alone                        */
+    ks_flops opens, opens_last; /**< first step of another chunk, and where it ends the series   */
+    ks_flops inner, inner_last;
+    ks_flops beyond;            /**< the step after a chunk                                      */
+} ks_map_step_cost;
+
+/** A step of its one pass each way in the sequential order: both directions. */
+typedef struct ks_map_chain_cost {
+    ks_flops alone, first, inner, last;
+} ks_map_chain_cost;
+
 /** What each operation costs for given sizes, found by executing it once. */
 typedef struct ks_unit_costs {
     int nx, ny;
@@ -93,13 +109,19 @@ typedef struct ks_unit_costs {
     ks_flops two_filter, two_filter_last; /**< combining both filters' estimates of a step       */
     ks_flops filter_step;                 /**< predict and update                                */
     ks_flops smooth_step, smooth_step_last;
-    ks_bt_unit_costs blocks;
+    ks_bt_unit_costs blocks; /**< with one right-hand side, and with as many as probe short series */
+    ks_bt_unit_costs probed;
+    ks_map_step_cost assemble[2], review[2]; /**< of long and of short series                     */
+    ks_map_chain_cost forward, back;
 } ks_unit_costs;
 
-/** nx, ny >= 1. Errors: KS_EINVAL, KS_ENOMEM. */
+/** For the methods before KS_COUNT_BLOCKTRI. nx, ny >= 1. Errors: KS_EINVAL, KS_ENOMEM. */
 KS_MUST_CHECK ks_status ks_unit_costs_find(ks_unit_costs *costs, int nx, int ny);
 
-/** Count one case. Errors: KS_EINVAL; KS_ENOMEM, also where a count leaves 64 bits. */
+/** Add what the others need, for the same sizes. Errors: KS_ENOMEM. */
+KS_MUST_CHECK ks_status ks_block_costs_find(ks_unit_costs *costs);
+
+/** Count one case. Errors: KS_EINVAL, also where the costs of its method have not been found; KS_ENOMEM, also where a count leaves 64 bits. */
 KS_MUST_CHECK ks_status ks_count_method(ks_count_result *result, const ks_unit_costs *costs,
                                         const ks_count_case *what);
 

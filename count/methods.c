@@ -2,14 +2,13 @@
  * scan_filter.c, scan_smooth.c and, for chunks that are run again, scan_chunks.c. */
 #include <string.h>
 #include "blocktri_cost.h"
-#include "blocktri_model.h"
 #include "count.h"
 #include "machine_count.h"
 #include "plan.h"
 
 static const char *const names[KS_COUNTED_METHODS] = {
     "filter", "scan-rts", "scan-two-filter", "sequential-filter", "sequential",
-    "blocktri-factor", "blocktri-solve", "blocktri-inverse"};
+    "blocktri", "blocktri-assemble", "blocktri-factor", "blocktri-solve", "blocktri-inverse"};
 
 const char *ks_counted_method_name(ks_counted_method method)
 {
@@ -24,7 +23,8 @@ int ks_counted_method_scans(ks_counted_method method)
 
 int ks_counted_method_orders(ks_counted_method method)
 {
-    return method == KS_COUNT_FACTOR || method == KS_COUNT_SOLVE || method == KS_COUNT_INVERSE;
+    return method == KS_COUNT_BLOCKTRI || method == KS_COUNT_FACTOR || method == KS_COUNT_SOLVE ||
+           method == KS_COUNT_INVERSE;
 }
 
 /** A case on its way. */
@@ -261,45 +261,6 @@ static ks_status count_any(counting *c, ks_count *count)
     }
 }
 
-/** The papers' formula in flops of blocks of order n. */
-static int64_t model_flops(const ks_count_case *what, int64_t n)
-{
-    const int64_t thirds = ks_bt_model_time(&what->blocks, what->T, what->threads);
-    int64_t flops;
-    if (n > 1 << 16 || __builtin_mul_overflow(thirds, n * n * n, &flops)) return 0;
-    return flops / 3;
-}
-
-/** Elimination of blocks: what is counted, and what is stored. */
-static ks_status count_blocks(const counting *c, ks_count *count, ks_count_result *result)
-{
-    const ks_count_case *what = c->what;
-    ks_blocktri_plan *plan = NULL;
-    ks_status status =
-        ks_bt_count_plan(&plan, &what->blocks, what->T, c->unit->nx, what->threads);
-    switch (what->method) {
-    case KS_COUNT_FACTOR:
-        if (status == KS_OK)
-            status = ks_bt_count_factor(count, &c->unit->blocks, plan, what->threads);
-        result->model_flops = model_flops(what, c->unit->nx);
-        break;
-    case KS_COUNT_SOLVE:
-        if (status == KS_OK)
-            status = ks_bt_count_solve(count, &c->unit->blocks, plan, what->threads);
-        break;
-    default:
-        if (status == KS_OK)
-            status = ks_bt_count_inverse(count, &c->unit->blocks, plan, what->threads);
-        break;
-    }
-    if (status == KS_OK)
-        status = ks_bt_count_storage(plan, what->method == KS_COUNT_SOLVE,
-                                     what->method == KS_COUNT_INVERSE, &result->storage_elements,
-                                     &result->storage_bytes);
-    ks_blocktri_plan_destroy(plan);
-    return status;
-}
-
 ks_status ks_count_method(ks_count_result *result, const ks_unit_costs *costs,
                           const ks_count_case *what)
 {
@@ -310,8 +271,8 @@ ks_status ks_count_method(ks_count_result *result, const ks_unit_costs *costs,
     if (!ks_counted_method_name(what->method) || what->T < 1 || what->threads < 1) return KS_EINVAL;
     if (what->two_devices && what->method != KS_COUNT_SCAN_TWO_FILTER) return KS_EINVAL;
     ks_status status = make_plans(&c);
-    if (status == KS_OK && ks_counted_method_orders(what->method)) {
-        status = count_blocks(&c, &count, result);
+    if (status == KS_OK && what->method >= KS_COUNT_BLOCKTRI) {
+        status = ks_count_blocks(&count, result, costs, what);
     } else {
         if (status == KS_OK) status = count_any(&c, &count);
         if (status == KS_OK) status = storage(&c, result);

@@ -20,6 +20,10 @@
 #define KS_TIER_NAME "counting"
 #define KS_WITH_LITERAL(nx, CALL) CALL(nx);
 #include "kernels_text.h"
+#include "map_text.h"
+#include "map_chain_text.h"
+#define KS_MAP_TABLE counting_map_table
+#include "map_table_text.h"
 
 static_assert(sizeof(ks_counted) == sizeof(double), "arrays of doubles are arrays of ks_counted");
 
@@ -39,6 +43,8 @@ void ks_counting_kernels(ks_kernels *kernels)
     *kernels = counting_table;
     kernels->start = start_ordinary;
 }
+
+void ks_counting_map_kernels(ks_map_kernels *kernels) { *kernels = counting_map_table; }
 
 ks_flops ks_take_flops(void)
 {

@@ -7,6 +7,7 @@
 
 #include "flops.h"
 #include "kernels.h"
+#include "map.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -18,6 +19,9 @@ extern "C" {
  *  that varies with the step (what is constant may be remembered rather than computed again) the
  *  counts depend on sizes and number of steps alone. */
 void ks_counting_kernels(ks_kernels *kernels);
+
+/** The same for the arithmetic of the MAP route. */
+void ks_counting_map_kernels(ks_map_kernels *kernels);
 
 /** What the calling thread has counted since it last called this. */
 ks_flops ks_take_flops(void);

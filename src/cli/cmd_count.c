@@ -41,9 +41,10 @@ static void print_help(void)
     printf("usage: kalscan count --T LIST --threads LIST [options]\n\n"
            "Floating-point operations of the parallel methods on simulated threads.\n\nOptions\n");
     ks_options_print(options);
-    printf("\nMethods: filter, scan-rts, scan-two-filter; sequential-filter, sequential; all\n"
-           "Parts, of a block-tridiagonal system of T blocks: blocktri-factor, blocktri-solve,\n"
-           "blocktri-inverse\n"
+    printf("\nMethods: filter, scan-rts, scan-two-filter; sequential-filter, sequential,\n"
+           "blocktri; all\n"
+           "Parts of blocktri: blocktri-assemble; of a block-tridiagonal system of T blocks of order\n"
+           "nx blocktri-factor, blocktri-solve, blocktri-inverse\n"
            "Scans: hillis-steele, blelloch, ladner-fischer, sengupta[:N], chunked; all has\n"
            "sengupta:1 and sengupta:15000\n"
            "Orders: sequential, twisted, partition[:SEGMENTS], with as many segments as threads when\n"
@@ -136,14 +137,14 @@ static ks_exit complete(ks_count_settings *s, ks_failure *failure)
     if (s->scans == 0 && ks_read_scan_choices(s, "all", failure)) return failure->code;
     for (int i = 0; i < s->methods; ++i) {
         two_filter = two_filter || s->method[i] == KS_COUNT_SCAN_TWO_FILTER;
-        blocks = blocks || ks_counted_method_orders(s->method[i]);
+        blocks = blocks || s->method[i] >= KS_COUNT_BLOCKTRI;
     }
     if (s->orders > 0 && !blocks)
         return ks_fail(failure, KS_EXIT_USAGE, "--order goes with the blocktri methods");
     if (s->orders == 0 && ks_read_order_choices(s, "all", failure)) return failure->code;
     if (s->calibrate && blocks)
-        return ks_fail(failure, KS_EXIT_USAGE, "--calibrate runs the methods that take a series, "
-                       "not the blocktri ones");
+        return ks_fail(failure, KS_EXIT_USAGE, "--calibrate runs the scans and the sequential "
+                       "methods, not blocktri");
     if (s->two_devices && !two_filter)
         return ks_fail(failure, KS_EXIT_USAGE, "--two-devices goes with method scan-two-filter");
     return check_plot(s, failure);
@@ -273,7 +274,10 @@ static ks_exit count_rows(const ks_count_settings *s, ks_count_row *rows, int64_
                           ks_failure *failure)
 {
     ks_unit_costs costs;
-    const ks_status found = ks_unit_costs_find(&costs, s->nx, s->ny);
+    ks_status found = ks_unit_costs_find(&costs, s->nx, s->ny);
+    bool blocks = false;
+    for (int m = 0; m < s->methods; ++m) blocks = blocks || s->method[m] >= KS_COUNT_BLOCKTRI;
+    if (found == KS_OK && blocks) found = ks_block_costs_find(&costs);
     if (found != KS_OK)
         return ks_fail(failure, KS_EXIT_RESOURCES, "nx = %d, ny = %d: %s", s->nx, s->ny,
                        ks_strerror(found));

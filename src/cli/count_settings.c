@@ -38,7 +38,7 @@ static bool named(const ks_count_settings *settings, ks_counted_method method)
 ks_exit ks_read_counted_methods(ks_count_settings *settings, const char *text, ks_failure *failure)
 {
     const char *names[KS_COUNTED_METHODS + 2] = {NULL};
-    static const char *const later[] = {"two-ended", "blocktri", NULL};
+    static const char *const later[] = {"two-ended", NULL};
     char word[64];
     for (int i = 0; i < KS_COUNTED_METHODS; ++i)
         names[i] = ks_counted_method_name((ks_counted_method)i);

@@ -19,7 +19,7 @@ FIELDS = {"method": str, "scan": str, "T": int, "threads": int, "work_flops": in
           "time_flops": int, "span_steps": int, "combines": int}
 SCANS = ["hillis-steele", "blelloch", "ladner-fischer", "sengupta:1", "sengupta:15000", "chunked"]
 ORDERS = ["sequential", "twisted", "partition", "nested-dissection", "recursive-schur"]
-PARTS = ["blocktri-factor", "blocktri-solve", "blocktri-inverse"]
+PARTS = ["blocktri-factor", "blocktri-solve", "blocktri-inverse"]  # with orders
 METHODS = ["filter", "scan-rts", "scan-two-filter"]
 
 
@@ -62,6 +62,7 @@ def check_choices():
                                           ("filter", "sengupta:3"), ("filter", "chunked")], only
     everything = rows("--T", "7", "--threads", "2", "--method", "all")
     assert [r["scan"] for r in everything if r["method"].startswith("sequential")] == ["none"] * 2
+    assert [r["order"] for r in everything if r["method"] == "blocktri"] == ORDERS
     one, two = (rows("--T", "1e5", "--threads", "15000", "--method", "scan-two-filter", *more)
                 for more in ([], ["--two-devices"]))
     for a, b in zip(one, two):
@@ -98,6 +99,18 @@ def check_orders():
         # Lower powers of n, and fewer steps in turn, tell the count from the formula.
         ratio = row["time_flops"] / row["model_flops"] if row["model_flops"] else 0
         assert 0.95 < ratio < 1.3 if row["method"] == "blocktri-factor" else ratio == 0, row
+    # The smoother is its parts, a second solution to probe it, and a review; in the sequential order
+    # it is one pass each way.
+    whole, assembly = (rows("--T", "1000", "--threads", "4", "--method", m, "--nx", "8", "--ny", "3")
+                       for m in ("blocktri", "blocktri-assemble"))
+    assert [r["order"] for r in whole] == ORDERS and assembly[0]["order"] == "none", whole
+    assert whole[0]["span_steps"] == 2 and whole[0]["time_flops"] == whole[0]["work_flops"]
+    for row in whole[1:]:
+        own = [r for r in found if r["order"] == row["order"] and r["threads"] == 4]
+        parts = {r["method"]: r["time_flops"] for r in own}
+        solved = parts["blocktri-factor"] + 2 * parts["blocktri-solve"] + parts["blocktri-inverse"]
+        rest = row["time_flops"] - solved - assembly[0]["time_flops"]
+        assert 0 < rest < 2 * assembly[0]["time_flops"], (row, rest)
     # A segment for each thread unless a number of segments is given, here with the same result.
     some = ["--T", "1000", "--threads", "4", "--method", "blocktri-factor", "--order"]
     given = rows(*some, "partition,partition:4,partition:3,recursive-schur:5,recursive-schur:8:32,"
@@ -138,7 +151,8 @@ def check_order():
 
 
 def check_figures(folder):
-    arguments = ["--T", "100,1e3,1e4", "--threads", "15000", "--method", "all", "--quiet"]
+    arguments = ["--T", "100,1e3,1e4", "--threads", "15000", "--method",
+                 ",".join([*METHODS, "sequential-filter", "sequential"]), "--quiet"]
     for name, more in [("lines.svg", []), ("bars.png", ["--bars"]), ("it's.svg", ["--bars"])]:
         out = folder / name
         assert good(*arguments, "--plot", str(out), *more) == ""

@@ -235,6 +235,7 @@ static void every_length(void **state)
     ks_unit_costs costs;
     (void)state;
     assert_int_equal(ks_unit_costs_find(&costs, 2, 1), KS_OK);
+    assert_int_equal(ks_block_costs_find(&costs), KS_OK);
     for (int64_t T = 1; T <= 60; ++T)
         for (size_t c = 0; c < sizeof choices / sizeof *choices; ++c)
             for (size_t p = 0; p < sizeof threads / sizeof *threads; ++p)
@@ -261,6 +262,7 @@ static void long_systems(void **state)
     ks_count_result r;
     (void)state;
     assert_int_equal(ks_unit_costs_find(&costs, 12, 6), KS_OK);
+    assert_int_equal(ks_block_costs_find(&costs), KS_OK);
     for (int order = 1; order < KS_BLOCKTRI_ORDERS; ++order)
         for (int m = KS_COUNT_FACTOR; m <= KS_COUNT_INVERSE; ++m) {
             r = counted(&costs, (ks_counted_method)m, order, 1000000000, 84480);
@@ -281,10 +283,14 @@ static void long_systems(void **state)
                                 .blocks = {KS_BLOCKTRI_SEQUENTIAL, 0, 0, 0}};
     assert_int_equal(ks_count_method(&r, &costs, &huge), KS_ENOMEM);
     ks_count_case automatic = huge;
+    ks_unit_costs without = costs;
+    automatic.T = 10;
+    without.blocks.n = 0;
+    assert_int_equal(ks_count_method(&r, &without, &automatic), KS_EINVAL);
     automatic.T = 10;
     automatic.blocks.order = KS_BLOCKTRI_AUTO;
     assert_int_equal(ks_count_method(&r, &costs, &automatic), KS_EINVAL);
-    assert_int_equal(ks_bt_unit_costs_find(&costs.blocks, 0), KS_EINVAL);
+    assert_int_equal(ks_bt_unit_costs_find(&costs.blocks, 0, 1), KS_EINVAL);
 }
 
 int main(void)

@@ -83,7 +83,7 @@ static void the_library_does_what_is_counted(void **state)
     full_open(&f, 50, 3, 2);
     assert_int_equal(ks_unit_costs_find(&costs, 3, 2), KS_OK);
     for (int64_t T = 1; T <= 50; ++T)
-        for (int m = 0; m < KS_COUNTED_WHOLE; ++m)
+        for (int m = 0; m < KS_COUNT_BLOCKTRI; ++m)
             for (int s = 0; s < SCANS; ++s) {
                 const ks_counted_method method = (ks_counted_method)m;
                 ks_count_case what = case_of(method, s, T, 1);
@@ -112,7 +112,7 @@ static void totals_hang_together(void **state)
     (void)state;
     assert_int_equal(ks_unit_costs_find(&costs, 4, 2), KS_OK);
     for (size_t l = 0; l < sizeof lengths / sizeof *lengths; ++l)
-        for (int m = 0; m < KS_COUNTED_WHOLE; ++m)
+        for (int m = 0; m < KS_COUNT_BLOCKTRI; ++m)
             for (int s = 0; s < SCANS; ++s) {
                 ks_count_case what = case_of((ks_counted_method)m, s, lengths[l], 1);
                 ks_count_result r = count_of(&costs, &what);
@@ -163,7 +163,7 @@ static void long_series(void **state)
     ks_count_result r;
     (void)state;
     assert_int_equal(ks_unit_costs_find(&costs, 12, 6), KS_OK);
-    for (int m = 0; m < KS_COUNTED_WHOLE; ++m)
+    for (int m = 0; m < KS_COUNT_BLOCKTRI; ++m)
         for (int s = 0; s < SCANS; ++s) {
             const ks_count_case what = case_of((ks_counted_method)m, s, 1000000000, 84480);
             r = count_of(&costs, &what);

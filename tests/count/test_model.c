@@ -112,7 +112,10 @@ static const ks_unit_costs *leading_costs(void)
     static ks_unit_costs costs[5];
     ks_unit_costs *to = &costs[4];
     if (to->nx > 0) return to;
-    for (int i = 0; i < 5; ++i) assert_int_equal(ks_unit_costs_find(&costs[i], FROM + i, 1), KS_OK);
+    for (int i = 0; i < 5; ++i) {
+        assert_int_equal(ks_unit_costs_find(&costs[i], FROM + i, 1), KS_OK);
+        assert_int_equal(ks_block_costs_find(&costs[i]), KS_OK);
+    }
     const ks_bt_lane_cost *l[4];
     for (int i = 0; i < 4; ++i) l[i] = &costs[i].blocks.factor;
     for (int a = 0; a < 2; ++a) {

@@ -91,7 +91,7 @@ static void closed_forms(void **state)
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i) {
         const int n = sizes[i];
         ks_bt_unit_costs u;
-        assert_int_equal(ks_bt_unit_costs_find(&u, n), KS_OK);
+        assert_int_equal(ks_bt_unit_costs_find(&u, n, 1), KS_OK);
         const ks_bt_lane_cost *const cost[PARTS] = {&u.factor, &u.forward, &u.backward, &u.inverse};
         for (int p = 0; p < PARTS; ++p)
             for (int a = 0; a < 2; ++a) {
@@ -219,6 +219,7 @@ static void critical_paths(void **state)
                 ks_unit_costs costs;
                 int64_t time[KS_BLOCKTRI_ORDERS] = {0};
                 assert_int_equal(ks_unit_costs_find(&costs, sizes[i], 1), KS_OK);
+                assert_int_equal(ks_block_costs_find(&costs), KS_OK);
                 for (int order = 1; order < KS_BLOCKTRI_ORDERS; ++order) {
                     const int64_t expected =
                         m == KS_COUNT_SOLVE ? path(FORWARD, order, N, n, P) +
@@ -246,6 +247,7 @@ static void without_a_limit(void **state)
     ks_unit_costs costs;
     (void)state;
     assert_int_equal(ks_unit_costs_find(&costs, n, 1), KS_OK);
+    assert_int_equal(ks_block_costs_find(&costs), KS_OK);
     assert_int_equal(counted(&costs, KS_COUNT_FACTOR, KS_BLOCKTRI_SEQUENTIAL, 1000000000, 1).work_flops,
                      total(lane(FACTOR, n, 1000000000, 0, 0)));
     for (int order = 1; order < KS_BLOCKTRI_ORDERS; ++order) {

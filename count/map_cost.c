@@ -1,0 +1,253 @@
+/* map_cost.c -- counting the MAP smoother by classes of chunks. */
+#include <string.h>
+#include "blocktri_cost.h"
+#include "carve.h"
+#include "count_kernels.h"
+#include "map_cost.h"
+#include "pool.h"
+
+enum { STEPS = 4 };
+
+/** A short series with its system. */
+typedef struct bench {
+    ks_map_kernels kernels;
+    ks_series series;
+    ks_map_system system;
+    double *F, *Q, *u, *H, *R, *d, *y;
+    double *D, *L, *x, *z, *S;
+    void *memory;
+} bench;
+
+static void carve(ks_carver *carver, bench *b)
+{
+    const size_t n = (size_t)b->series.nx, m = (size_t)b->series.ny, number = sizeof(double);
+    b->F = ks_carve(carver, n * n, number);
+    b->Q = ks_carve(carver, n * n, number);
+    b->u = ks_carve(carver, n, number);
+    b->H = ks_carve(carver, m * n, number);
+    b->R = ks_carve(carver, m * m, number);
+    b->d = ks_carve(carver, m, number);
+    b->y = ks_carve(carver, m, number);
+    b->D = ks_carve(carver, STEPS * n * n, number);
+    b->L = ks_carve(carver, STEPS * n * n, number);
+    b->x = ks_carve(carver, STEPS * n, number);
+    b->z = ks_carve(carver, STEPS * n * KS_MAP_PROBES, number);
+    b->S = ks_carve(carver, STEPS * n * n, number);
+    b->memory = ks_carve(carver, 1, b->kernels.memory_bytes(b->series.nx, b->series.ny));
+}
+
+/** diagonal on the diagonal, `beside` elsewhere. */
+static void fill(double *A, int rows, int columns, double diagonal, double beside)
+{
+    for (int i = 0; i < rows; ++i)
+        for (int j = 0; j < columns; ++j) A[i * columns + j] = i == j ? diagonal : beside;
+}
+
+static ks_rows constant(const double *block)
+{
+    const ks_rows rows = {(const char *)block, 0};
+    return rows;
+}
+
+static ks_sink rows_of(double *memory, int64_t numbers)
+{
+    const ks_sink sink = {(char *)memory, numbers * (int64_t)sizeof(double), 0};
+    return sink;
+}
+
+/** Any model that keeps all numbers finite; its arrays are given as if they varied. */
+static void make_model(bench *b)
+{
+    ks_series *s = &b->series;
+    ks_map_system *a = &b->system;
+    const int n = s->nx, m = s->ny;
+    fill(b->F, n, n, 0.5, 0.25 / n);
+    fill(b->Q, n, n, 1.0, 0.5 / n);
+    fill(b->u, n, 1, 0.25, 0.25);
+    fill(b->H, m, n, 1.0, 0.25 / n);
+    fill(b->R, m, m, 1.0, 0.5 / m);
+    fill(b->d, m, 1, 0.25, 0.25);
+    fill(b->y, m, 1, 1.0, 1.0);
+    for (int k = 0; k < STEPS; ++k) fill(b->S + k * n * n, n, n, 1.0, 0.0);
+    fill(b->x, STEPS * n, 1, 1.0, 1.0);
+    fill(b->z, STEPS * n * KS_MAP_PROBES, 1, 1.0, 1.0);
+    s->F = constant(b->F);
+    s->Q = constant(b->Q);
+    s->u = constant(b->u);
+    s->H = constant(b->H);
+    s->R = constant(b->R);
+    s->d = constant(b->d);
+    s->y = constant(b->y);
+    s->m0 = b->u;
+    s->P0 = b->Q;
+    a->D = rows_of(b->D, (int64_t)n * n);
+    a->L = rows_of(b->L, (int64_t)n * n);
+    a->x = rows_of(b->x, n);
+    a->S = rows_of(b->S, (int64_t)n * n);
+    a->largest = 1e300;
+}
+
+/** One step of a pass in a series of `steps`; adds to *failed. */
+static ks_flops take(bench *b, int review, int64_t steps, int64_t k, int own, int before,
+                     int *failed)
+{
+    ks_map_review r;
+    ks_tally tally;
+    memset(&r, 0, sizeof r);
+    memset(&tally, 0, sizeof tally);
+    b->series.steps = steps;
+    (void)ks_take_flops();
+    *failed |= review ? b->kernels.review(&b->series, k, own, before, &b->system, b->memory, &r,
+                                          &tally)
+                      : b->kernels.assemble(&b->series, k, own, before, &b->system, b->memory,
+                                            &tally);
+    return ks_take_flops();
+}
+
+static int find(bench *b, int review, int probes, ks_map_step_cost *cost)
+{
+    int failed = 0;
+    b->system.probes = probes;
+    b->system.z = rows_of(b->z, (int64_t)b->series.nx * probes);
+    b->kernels.open(b->series.nx, b->series.ny, b->memory);
+    cost->prior_only = take(b, review, 1, 0, 1, 0, &failed);
+    cost->prior = take(b, review, STEPS, 0, 1, 0, &failed);
+    cost->inner = take(b, review, STEPS, 1, 1, 1, &failed);
+    cost->beyond = take(b, review, STEPS, 2, 0, 1, &failed);
+    cost->opens = take(b, review, STEPS, 2, 1, 0, &failed);
+    cost->inner_last = take(b, review, STEPS, 3, 1, 1, &failed);
+    cost->opens_last = take(b, review, STEPS, 3, 1, 0, &failed);
+    return failed;
+}
+
+/** One step of the chain. */
+static ks_flops take_chain(bench *b, int back, int64_t steps, int64_t k, int *failed)
+{
+    ks_map_review r;
+    ks_tally tally;
+    memset(&r, 0, sizeof r);
+    memset(&tally, 0, sizeof tally);
+    r.evidence.product = 1;
+    b->series.steps = steps;
+    (void)ks_take_flops();
+    *failed |= (back ? b->kernels.back : b->kernels.forward)(&b->series, k, k + 1, &b->system,
+                                                             b->memory, &r, &tally);
+    return ks_take_flops();
+}
+
+/** Forward all steps, then back. */
+static int find_chain(bench *b, ks_unit_costs *costs)
+{
+    int failed = 0;
+    b->kernels.open(b->series.nx, b->series.ny, b->memory);
+    costs->forward.alone = take_chain(b, 0, 1, 0, &failed);
+    costs->back.alone = take_chain(b, 1, 1, 0, &failed);
+    costs->forward.first = take_chain(b, 0, STEPS, 0, &failed);
+    costs->forward.inner = take_chain(b, 0, STEPS, 1, &failed);
+    (void)take_chain(b, 0, STEPS, 2, &failed);
+    costs->forward.last = take_chain(b, 0, STEPS, 3, &failed);
+    costs->back.last = take_chain(b, 1, STEPS, 3, &failed);
+    costs->back.inner = take_chain(b, 1, STEPS, 2, &failed);
+    (void)take_chain(b, 1, STEPS, 1, &failed);
+    costs->back.first = take_chain(b, 1, STEPS, 0, &failed);
+    return failed;
+}
+
+ks_status ks_map_unit_costs_find(ks_unit_costs *costs)
+{
+    bench b;
+    memset(&b, 0, sizeof b);
+    b.series.nx = costs->nx;
+    b.series.ny = costs->ny;
+    ks_counting_map_kernels(&b.kernels);
+    ks_carver measure = ks_carver_at(NULL);
+    carve(&measure, &b);
+    if (ks_carved_bytes(&measure) == SIZE_MAX) return KS_ENOMEM;
+    void *memory = ks_allocate(NULL, ks_carved_bytes(&measure));
+    if (!memory) return KS_ENOMEM;
+    ks_carver place = ks_carver_at(memory);
+    carve(&place, &b);
+    make_model(&b);
+    int failed = find_chain(&b, costs);
+    for (int brief = 0; brief < 2; ++brief) {
+        failed |= find(&b, 0, brief ? KS_MAP_PROBES : 1, &costs->assemble[brief]);
+        failed |= find(&b, 1, brief ? KS_MAP_PROBES : 1, &costs->review[brief]);
+    }
+    ks_carve_end(&place);
+    ks_release(NULL, memory);
+    return failed ? KS_ENONFINITE : KS_OK;
+}
+
+int ks_map_count_probes(int64_t T) { return T <= KS_MAP_SHORT ? KS_MAP_PROBES : 1; }
+
+/** Steps k0 .. k1 - 1 of T. */
+static int chunk_flops(const ks_map_step_cost *c, int64_t k0, int64_t k1, int64_t T,
+                       ks_flops *flops)
+{
+    const ks_flops none = {0, 0, 0, 0};
+    const int ends = k1 == T;
+    *flops = none;
+    if (k1 == k0 + 1)
+        return ks_flops_add(flops, k0 == 0 ? (ends ? c->prior_only : c->prior)
+                                           : (ends ? c->opens_last : c->opens), 1) ||
+               ks_flops_add(flops, c->beyond, !ends);
+    return ks_flops_add(flops, k0 == 0 ? c->prior : c->opens, 1) ||
+           ks_flops_add(flops, c->inner, k1 - k0 - 2) ||
+           ks_flops_add(flops, ends ? c->inner_last : c->inner, 1) ||
+           ks_flops_add(flops, c->beyond, !ends);
+}
+
+static ks_status count_pass(ks_count *count, const ks_map_step_cost *cost, int64_t T,
+                            int64_t threads)
+{
+    const int64_t chunks = T / KS_MAP_CHUNK + (T % KS_MAP_CHUNK != 0);
+    ks_lane_class list[3];
+    int classes = 0;
+    for (int64_t c = 0; c < chunks; c += list[classes++].lanes) {
+        const int64_t k0 = c * KS_MAP_CHUNK;
+        const int64_t k1 = T - k0 < KS_MAP_CHUNK ? T : k0 + KS_MAP_CHUNK;
+        list[classes].lanes = c == 1 && chunks > 2 ? chunks - 2 : 1;
+        if (chunk_flops(cost, k0, k1, T, &list[classes].each)) return KS_ENOMEM;
+    }
+    return ks_count_step(count, list, classes, threads);
+}
+
+ks_status ks_map_count_assembly(ks_count *count, const ks_unit_costs *costs, int64_t T,
+                                int64_t threads)
+{
+    return count_pass(count, &costs->assemble[T <= KS_MAP_SHORT], T, threads);
+}
+
+ks_status ks_map_count_review(ks_count *count, const ks_unit_costs *costs, int64_t T,
+                              int64_t threads)
+{
+    return count_pass(count, &costs->review[T <= KS_MAP_SHORT], T, threads);
+}
+
+/** One pass over all steps on one thread. */
+static ks_status count_chain(ks_count *count, const ks_map_chain_cost *cost, int64_t T)
+{
+    ks_lane_class all = {1, cost->alone};
+    if (T > 1) {
+        all.each = cost->first;
+        if (ks_flops_add(&all.each, cost->inner, T - 2) || ks_flops_add(&all.each, cost->last, 1))
+            return KS_ENOMEM;
+    }
+    return ks_count_step(count, &all, 1, 1);
+}
+
+ks_status ks_map_count(ks_count *count, const ks_unit_costs *costs, const ks_blocktri_plan *plan,
+                       int64_t T, int64_t threads)
+{
+    if (ks_blocktri_plan_order(plan) == KS_BLOCKTRI_SEQUENTIAL) {
+        const ks_status forward = count_chain(count, &costs->forward, T);
+        return forward == KS_OK ? count_chain(count, &costs->back, T) : forward;
+    }
+    const ks_bt_unit_costs *probed = ks_map_count_probes(T) > 1 ? &costs->probed : &costs->blocks;
+    ks_status status = ks_map_count_assembly(count, costs, T, threads);
+    if (status == KS_OK) status = ks_bt_count_factor(count, &costs->blocks, plan, threads);
+    if (status == KS_OK) status = ks_bt_count_solve(count, &costs->blocks, plan, threads);
+    if (status == KS_OK) status = ks_bt_count_solve(count, probed, plan, threads);
+    if (status == KS_OK) status = ks_bt_count_inverse(count, &costs->blocks, plan, threads);
+    return status == KS_OK ? ks_map_count_review(count, costs, T, threads) : status;
+}
