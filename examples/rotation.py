@@ -6,6 +6,8 @@ The script writes the system of the most probable states (their equation 4.4) fo
 and has `kalscan smooth` do all of it by `--method blocktri`. It tells the residuals, and how far
 both are from the sequential smoother. usage: rotation.py [KALSCAN [NX [FOLDER]]]"""
 import json
+import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -13,7 +15,7 @@ import tempfile
 import h5py
 import numpy as np
 
-kalscan = sys.argv[1] if len(sys.argv) > 1 else "kalscan"
+kalscan = os.path.abspath(shutil.which(sys.argv[1] if len(sys.argv) > 1 else "kalscan"))
 nx = int(sys.argv[2]) if len(sys.argv) > 2 else 256
 temporary = tempfile.TemporaryDirectory()
 folder = sys.argv[3] if len(sys.argv) > 3 else temporary.name
