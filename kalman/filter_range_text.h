@@ -133,7 +133,7 @@ KS_HD KS_T(ks_memo) KS_T(ks_forward_memo)(int nx, const ks_series *s, int64_t st
 {
     const int nn = nx * nx, m = s->ny, pays = KS_T(ks_memo_pays)(s, steps);
     const KS_T(ks_memo) memo =
-        KS_T(ks_memo_start)(nx, m, pays, nn, m * nx + m * m + m + 2 * nn, w->memo);
+        KS_T(ks_memo_start)(nx, m, pays, 0, nn, m * nx + m * m + m + 2 * nn, w->memo);
     if (!pays) return memo;
     /* Row 1 stands for all where nothing varies; there may be no row that leads into step 0. */
     KS_T(ks_transpose)(nx, nx, (const KS_NUM *)ks_row(s->F, 1), memo.FT);
@@ -150,11 +150,12 @@ KS_HD int KS_T(ks_memorable)(const KS_T(ks_memo) *memo, const ks_series *s, int6
 }
 
 /** Put what an ordinary step has made of the covariances into the slot that holds its key. */
-KS_HD void KS_T(ks_remember_forward)(int nx, int m, KS_T(ks_memo) *memo,
+KS_HD void KS_T(ks_remember_forward)(int nx, int m, KS_T(ks_memo) *memo, KS_NUM *slot,
                                      const KS_T(ks_scratch) *w, const ks_state *state)
 {
     const int nn = nx * nx;
-    KS_NUM *to = KS_T(ks_memo_next)(memo) + nn;
+    KS_NUM *to = slot + nn;
+    KS_T(ks_memo_keep)(memo);
     KS_T(ks_copy)(m * nx, w->Z, to);
     KS_T(ks_copy)(m * m, w->S, to + m * nx);
     KS_T(ks_copy)(m, w->inverse_d, to + m * nx + m * m);
@@ -216,12 +217,12 @@ KS_HD int KS_T(ks_filter_step)(int nx, const ks_series *s, int64_t k,
                                const ks_forward_sinks *to, int want_innovation, ks_tally *tally)
 {
     const int nn = nx * nx, m = o->m;
-    const int memorable = KS_T(ks_memorable)(memo, s, k, m, state);
-    if (memorable) {
+    KS_NUM *record = NULL;
+    if (KS_T(ks_memorable)(memo, s, k, m, state)) {
         const KS_NUM *C = (const KS_NUM *)state->C;
-        const KS_NUM *slot = KS_T(ks_memo_find)(memo, nn, C, 0, NULL);
-        if (slot) {
-            const KS_NUM *S = slot + nn + m * nx, *inverse_d = S + m * m, *Pp = inverse_d + m;
+        const int at = KS_T(ks_memo_find)(memo, NULL, C);
+        if (at >= 0) {
+            const KS_NUM *slot = memo->base + (int64_t)at * memo->size, *S = slot + nn + m * nx, *inverse_d = S + m * m, *Pp = inverse_d + m;
             KS_T(ks_step_again)(nx, s, k, o, memo, slot, state, w);
             KS_T(ks_write_predicted)(nx, k, KS_FORM_ORDINARY, w->xp, Pp, to, w->work);
             KS_T(ks_innovate_ordinary)(s, k, o, w, S, inverse_d, Pp, evidence, term, to,
@@ -229,7 +230,9 @@ KS_HD int KS_T(ks_filter_step)(int nx, const ks_series *s, int64_t k,
             tally->ordinary += 1;
             return -1;
         }
-        KS_T(ks_copy)(nn, C, KS_T(ks_memo_peek)(memo));
+        record = KS_T(ks_memo_miss)(memo, NULL, C);
+    } else {
+        memo->last = -1;
     }
     KS_T(ks_predict_in_form)(nx, s, k, o, state, w);
     if (state->form == KS_FORM_ORDINARY && (to->predicted_cov.base || want_innovation))
@@ -242,7 +245,7 @@ KS_HD int KS_T(ks_filter_step)(int nx, const ks_series *s, int64_t k,
     }
     tally->ordinary += 1;
     KS_T(ks_update_ordinary)(nx, o, state, w);
-    if (memorable) KS_T(ks_remember_forward)(nx, m, memo, w, state);
+    if (record) KS_T(ks_remember_forward)(nx, m, memo, record, w, state);
     KS_T(ks_innovate_ordinary)(s, k, o, w, w->S, w->inverse_d, w->Pp, evidence, term, to,
                                want_innovation);
     return -1;

@@ -1,5 +1,6 @@
 /* kernels_text.h -- the ks_kernels table of one precision; see num_f64.h and kernels.h.
- * The includer sets KS_TABLE, the name of the table, and KS_TIER_NAME. */
+ * The includer sets KS_TABLE, the name of the table, and KS_TIER_NAME; KS_TILED, where there are
+ * hand-shaped kernels (tiled.h), the name of theirs. */
 
 /* Numbers of states that are compiled as literals. Measured: each buys 1.3 to 2 times over run-time
  * loops; beyond 6 the gain is gone and the code is large. An includer that is not after speed defines
@@ -16,13 +17,31 @@
     }
 #endif
 
+/* The same for ranges of steps, where hand-shaped kernels take the sizes beyond. */
+#ifdef KS_TILED
+#define KS_WITH_LITERAL_STEPS(nx, CALL)                                                     \
+    switch (nx) {                                                                           \
+    case 1: CALL(1); break;                                                                 \
+    case 2: CALL(2); break;                                                                 \
+    default: CALL(3); break;                                                                \
+    }
+#else
+#define KS_WITH_LITERAL_STEPS KS_WITH_LITERAL
+#endif
+
 static size_t KS_T(table_scratch_bytes)(int nx, int ny)
 {
     const int64_t range = KS_T(ks_range_scratch)(nx, ny) + KS_T(ks_memo_scratch)(nx, ny);
     const int64_t element = KS_T(ks_element_scratch)(nx, ny);
     const int64_t observe = (int64_t)ny * nx + (int64_t)ny * ny + 2 * ny;
     const int64_t most = range > element ? range : element;
-    return (size_t)(most + observe) * sizeof(KS_NUM);
+    const size_t plain = (size_t)(most + observe) * sizeof(KS_NUM);
+#ifdef KS_TILED
+    const size_t tiled = nx < KS_TILED_FROM ? 0 : KS_TILED.scratch_bytes(nx, ny);
+    return plain > tiled ? plain : tiled;
+#else
+    return plain;
+#endif
 }
 
 static size_t KS_T(table_filter_element_bytes)(int nx)
@@ -40,14 +59,53 @@ static void KS_T(table_start)(const ks_series *s, ks_state *state, void *work)
     KS_T(ks_start)(s, state, work);
 }
 
+#ifdef KS_TILED
+/** Ordinary steps by the hand-shaped kernels, all others one by one as they come. */
+static int KS_T(filter_tiled)(const ks_series *s, int64_t k0, int64_t k1, ks_state *state,
+                              const ks_forward_sinks *to, void *work, ks_tally *tally)
+{
+    for (int64_t k = k0; k < k1; ++k) {
+        if (state->form == KS_FORM_ORDINARY && !(k == 0 && s->prior_x1)) {
+            k = KS_TILED.filter(s, k, k1, state, to, work, tally);
+            if (k < 0) return -1;
+            if (k == k1) return 0;
+        }
+        if (KS_T(ks_filter_steps)(s->nx, s, k, k + 1, state, to, work, tally)) return -1;
+    }
+    return 0;
+}
+
+static int KS_T(smooth_tiled)(const ks_series *s, int64_t k0, int64_t k1, ks_state *state,
+                              const ks_forward_sinks *kept, const ks_backward_sinks *to, void *work,
+                              ks_tally *tally)
+{
+    for (int64_t k = k1; k > k0; --k) {
+        if (k < s->steps && state->form == KS_FORM_ORDINARY) {
+            k = KS_TILED.smooth(s, k0, k, state, kept, to, work, tally);
+            if (k < 0) return -1;
+            if (k == k0) return 0;
+        }
+        if (KS_T(ks_smooth_steps)(s->nx, s, k - 1, k, state, kept, to, work, tally)) return -1;
+    }
+    return 0;
+}
+#endif
+
 static int KS_T(table_filter)(const ks_series *s, int64_t k0, int64_t k1, ks_state *state,
                               const ks_forward_sinks *to, void *work, ks_tally *tally)
 {
     const unsigned mode = ks_flush_begin();
     int rc = 0;
+#ifdef KS_TILED
+    if (s->nx >= KS_TILED_FROM)
+        rc = KS_T(filter_tiled)(s, k0, k1, state, to, work, tally);
+    else
+#endif
+    {
 #define CALL(nx) rc = KS_T(ks_filter_steps)(nx, s, k0, k1, state, to, work, tally)
-    KS_WITH_LITERAL(s->nx, CALL)
+        KS_WITH_LITERAL_STEPS(s->nx, CALL)
 #undef CALL
+    }
     ks_flush_end(mode);
     return rc;
 }
@@ -58,9 +116,16 @@ static int KS_T(table_smooth)(const ks_series *s, int64_t k0, int64_t k1, ks_sta
 {
     const unsigned mode = ks_flush_begin();
     int rc = 0;
+#ifdef KS_TILED
+    if (s->nx >= KS_TILED_FROM)
+        rc = KS_T(smooth_tiled)(s, k0, k1, state, kept, to, work, tally);
+    else
+#endif
+    {
 #define CALL(nx) rc = KS_T(ks_smooth_steps)(nx, s, k0, k1, state, kept, to, work, tally)
-    KS_WITH_LITERAL(s->nx, CALL)
+        KS_WITH_LITERAL_STEPS(s->nx, CALL)
 #undef CALL
+    }
     ks_flush_end(mode);
     return rc;
 }
@@ -301,3 +366,4 @@ const ks_kernels KS_TABLE = {
 
 #undef KS_COMBINE_LANES
 #undef KS_WITH_LITERAL
+#undef KS_WITH_LITERAL_STEPS

@@ -2,11 +2,13 @@
  * each, with the tier's flags and
  *   KS_NUMBER     the header of the number, "num_f64.h"
  *   KS_TABLE      the name of the table, ks_kernels_avx2_f64
- *   KS_TIER_NAME  "avx2" */
+ *   KS_TIER_NAME  "avx2"
+ *   KS_TILED      the table of hand-shaped kernels, ks_tiled_avx2_f64 */
 #include <math.h>
 #include <stdint.h>
 #include "hd.h"
 #include "kernels.h"
+#include "tiled.h"
 #include KS_NUMBER
 #include "gemm_text.h"
 #include "smallmat_text.h"

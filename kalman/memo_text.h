@@ -2,28 +2,39 @@
  *
  * Where F, Q, H and R are constant, the covariances of a step depend on those of the step before
  * it alone. For many models the recursion reaches a fixed point or a short cycle to the bit; then
- * the gains of a recent step with the same input serve again, and only the mean is computed. The
+ * the gains of an earlier step with the same input serve again, and only the mean is computed. The
  * operations on the mean are those of the ordinary step, so the results are the same bits. A row
- * with missing entries is computed in full and changes nothing here. For scalar numbers. */
+ * with missing entries is computed in full and changes nothing here.
+ *
+ * Until something repeats, this costs one comparison a step and a copy in every eight: one input
+ * (the mark) is kept and compared with the next eight, then replaced. When the mark comes back after
+ * p steps, the next p steps are recorded. For scalar numbers. */
 
-/** The last KS_T(ks_memo_slots) different covariance steps: for each its key, the bits that went
- *  in, and its results. slots is 0 where nothing is remembered. */
+#define KS_MEMO_SLOTS 8
+
+/** Recorded covariance steps: for each its key, the bits that went in, and its results. A key is
+ *  what comes from outside (ka numbers) and what the step before has left (kb). */
 typedef struct KS_T(ks_memo) {
-    int slots, used, next;
-    int key, size;       /* numbers of a key and of a slot, key included */
-    KS_NUM *base;
-    KS_NUM *FT, *HT;     /* transposes, made once                        */
+    int slots, used, next; /* slots is 0 where nothing is remembered           */
+    int ka, kb, size;      /* numbers of a key's parts and of a slot           */
+    int since;             /* steps since the mark was set                     */
+    int record;            /* steps that are still to be recorded              */
+    int last;              /* the slot that the step before came from, or -1   */
+    int follower[KS_MEMO_SLOTS]; /* the slot that came after a slot, or -1     */
+    unsigned char looked[KS_MEMO_SLOTS]; /* for the user of a slot: 0 at first */
+    KS_NUM *base, *mark;
+    KS_NUM *FT, *HT;       /* transposes, made once                            */
 } KS_T(ks_memo);
 
-KS_HD int KS_T(ks_memo_slots)(int nx) { return nx <= 16 ? 8 : 2; }
+KS_HD int KS_T(ks_memo_slots)(int nx) { return nx <= 16 ? KS_MEMO_SLOTS : 2; }
 
 /** Numbers of memory for either direction. */
 KS_HD int64_t KS_T(ks_memo_scratch)(int nx, int ny)
 {
     const int64_t n = nx, m = ny;
-    const int64_t forward = 3 * n * n + m * n + m * m + m, backward = 4 * n * n;
+    const int64_t forward = 3 * n * n + m * n + m * m + 2 * m, backward = 4 * n * n;
     const int64_t most = forward > backward ? forward : backward;
-    return KS_T(ks_memo_slots)(nx) * most + n * n + m * n;
+    return KS_T(ks_memo_slots)(nx) * most + 3 * n * n + m * n;
 }
 
 /** Whether the covariance steps of a series depend on nothing but the covariance, and there are
@@ -33,48 +44,93 @@ KS_HD int KS_T(ks_memo_pays)(const ks_series *s, int64_t steps)
     return steps > 16 && !s->F.stride && !s->Q.stride && !s->H.stride && !s->R.stride;
 }
 
-KS_HD KS_T(ks_memo) KS_T(ks_memo_start)(int nx, int ny, int pays, int key, int results,
+KS_HD KS_T(ks_memo) KS_T(ks_memo_start)(int nx, int ny, int pays, int ka, int kb, int results,
                                         KS_NUM *memory)
 {
     KS_T(ks_memo) memo;
     memo.slots = pays ? KS_T(ks_memo_slots)(nx) : 0;
-    memo.used = memo.next = 0;
-    memo.key = key;
-    memo.size = key + results;
+    memo.used = memo.next = memo.record = 0;
+    memo.since = KS_MEMO_SLOTS;
+    memo.last = -1;
+    memo.ka = ka;
+    memo.kb = kb;
+    memo.size = ka + kb + results;
     memo.FT = memory;
     memo.HT = memory + nx * nx;
-    memo.base = memo.HT + nx * ny;
+    memo.mark = memo.HT + nx * ny;
+    memo.base = memo.mark + 2 * nx * nx;
+    for (int i = 0; i < KS_MEMO_SLOTS; ++i) memo.follower[i] = -1;
     return memo;
 }
 
-/** The slot whose key is a (na) followed by b (nb), newest first, or NULL. */
-KS_HD KS_NUM *KS_T(ks_memo_find)(const KS_T(ks_memo) *memo, int na, const KS_NUM *a, int nb,
-                                 const KS_NUM *b)
+KS_HD int KS_T(ks_memo_same)(int n, const KS_NUM *a, const KS_NUM *b)
 {
-    for (int i = 0; i < memo->used; ++i) {
-        const int at = (memo->next + memo->slots - 1 - i) % memo->slots;
-        KS_NUM *slot = memo->base + (int64_t)at * memo->size;
-        if (!(slot[0] == a[0])) continue;
-        int differ = 0;
-        for (int j = 0; j < na; ++j) differ |= !(slot[j] == a[j]);
-        for (int j = 0; j < nb; ++j) differ |= !(slot[na + j] == b[j]);
-        if (!differ) return slot;
+    int differ = 0;
+    for (int j = 0; j < n; ++j) differ |= !(a[j] == b[j]);
+    return !differ;
+}
+
+/** The slot whose key is a (ka) and b (kb), or -1. Where the step before came from a slot, too,
+ *  memo->last says which, and b need not be compared with what followed it last time. */
+KS_HD int KS_T(ks_memo_find)(KS_T(ks_memo) *memo, const KS_NUM *a, const KS_NUM *b)
+{
+    const int ka = memo->ka, kb = memo->kb, last = memo->last;
+    if (memo->used == 0) return -1;
+    if (last >= 0 && memo->follower[last] >= 0) {
+        const int at = memo->follower[last];
+        if (ka == 0 || KS_T(ks_memo_same)(ka, memo->base + (int64_t)at * memo->size, a))
+            return memo->last = at;
     }
-    return NULL;
+    for (int at = 0; at < memo->used; ++at) {
+        const KS_NUM *slot = memo->base + (int64_t)at * memo->size;
+        if (!(slot[ka] == b[0]) || !KS_T(ks_memo_same)(kb, slot + ka, b) ||
+            !KS_T(ks_memo_same)(ka, slot, a))
+            continue;
+        if (last >= 0) memo->follower[last] = at;
+        return memo->last = at;
+    }
+    memo->last = -1;
+    return -1;
 }
 
-/** The slot that the next step will take, for its key. */
-KS_HD KS_NUM *KS_T(ks_memo_peek)(KS_T(ks_memo) *memo)
+/** A step that is in no slot, with key a and b, is about to be taken: the slot that is to receive its
+ *  results, key already there, or NULL. It counts when ks_memo_keep() says that all is there. */
+KS_HD KS_NUM *KS_T(ks_memo_miss)(KS_T(ks_memo) *memo, const KS_NUM *a, const KS_NUM *b)
 {
-    memo->used = memo->used < memo->slots ? memo->used : memo->slots - 1;
-    return memo->base + (int64_t)memo->next * memo->size;
-}
-
-/** The slot whose key has been written takes its results; the oldest is given up. */
-KS_HD KS_NUM *KS_T(ks_memo_next)(KS_T(ks_memo) *memo)
-{
+    const int ka = memo->ka, kb = memo->kb;
+    memo->last = -1;
+    if (memo->record == 0) {
+        if (memo->since < memo->slots) {
+            memo->since += 1;
+            if (memo->mark[ka] == b[0] && KS_T(ks_memo_same)(kb, memo->mark + ka, b) &&
+                KS_T(ks_memo_same)(ka, memo->mark, a)) {
+                memo->record = memo->since;
+                memo->since = memo->slots;
+            }
+        } else {
+            KS_T(ks_copy)(ka, a, memo->mark);
+            KS_T(ks_copy)(kb, b, memo->mark + ka);
+            memo->since = 0;
+        }
+        if (memo->record == 0) return NULL;
+    }
     KS_NUM *slot = memo->base + (int64_t)memo->next * memo->size;
-    memo->next = (memo->next + 1) % memo->slots;
-    if (memo->used < memo->slots) memo->used += 1;
+    if (memo->used == memo->slots) {
+        /* The slot's old key is gone whatever becomes of this step. */
+        memo->used = memo->next;
+        for (int i = 0; i < KS_MEMO_SLOTS; ++i) memo->follower[i] = -1;
+    }
+    KS_T(ks_copy)(ka, a, slot);
+    KS_T(ks_copy)(kb, b, slot + ka);
     return slot;
+}
+
+/** The slot of ks_memo_miss() has its results. */
+KS_HD void KS_T(ks_memo_keep)(KS_T(ks_memo) *memo)
+{
+    memo->record -= 1;
+    memo->looked[memo->next] = 0;
+    memo->next += 1;
+    if (memo->next > memo->used) memo->used = memo->next;
+    if (memo->next == memo->slots) memo->next = 0;
 }

@@ -15,9 +15,11 @@ KS_HD void KS_T(ks_step_back)(int nx, const ks_series *s, int64_t k, const KS_T(
     const KS_NUM *fx = (const KS_NUM *)from->x, *fC = (const KS_NUM *)from->C;
     const int memorable =
         memo->slots && from->form == KS_FORM_ORDINARY && state->form == KS_FORM_ORDINARY;
+    KS_NUM *record = NULL;
     if (memorable) {
-        KS_NUM *slot = KS_T(ks_memo_find)(memo, nn, fC, nn, C);
-        if (slot) {
+        const int at = KS_T(ks_memo_find)(memo, fC, C);
+        if (at >= 0) {
+            const KS_NUM *slot = memo->base + (int64_t)at * memo->size;
             KS_T(ks_copy)(nn, slot + 2 * nn, w->ET);
             KS_T(ks_smooth_mean)(nx, F, u, fx, x, w->ET, w->xn, w->work);
             KS_T(ks_copy)(nx, w->xn, x);
@@ -25,16 +27,16 @@ KS_HD void KS_T(ks_step_back)(int nx, const ks_series *s, int64_t k, const KS_T(
             tally->ordinary += 1;
             return;
         }
-        slot = KS_T(ks_memo_peek)(memo);
-        KS_T(ks_copy)(nn, fC, slot);
-        KS_T(ks_copy)(nn, C, slot + nn);
+        record = KS_T(ks_memo_miss)(memo, fC, C);
+    } else {
+        memo->last = -1;
     }
     if (from->form == KS_FORM_ORDINARY && state->form == KS_FORM_ORDINARY &&
         KS_ALL(KS_T(ks_smooth_back)(nx, F, Q, u, fx, fC, x, C, w->xn, w->Pn, w->ET, w->work))) {
-        if (memorable) {
-            KS_NUM *slot = KS_T(ks_memo_next)(memo);
-            KS_T(ks_copy)(nn, w->ET, slot + 2 * nn);
-            KS_T(ks_copy)(nn, w->Pn, slot + 3 * nn);
+        if (record) {
+            KS_T(ks_copy)(nn, w->ET, record + 2 * nn);
+            KS_T(ks_copy)(nn, w->Pn, record + 3 * nn);
+            KS_T(ks_memo_keep)(memo);
         }
         KS_T(ks_copy)(nx, w->xn, x);
         KS_T(ks_copy)(nx * nx, w->Pn, C);
@@ -77,7 +79,7 @@ KS_HD int KS_T(ks_smooth_steps)(int nx, const ks_series *s, int64_t k0, int64_t 
     inner.work = work;
     /* Key: the filtered and the smoothed covariance that go in; results: Eᵀ and the new one. */
     KS_T(ks_memo) memo = KS_T(ks_memo_start)(nx, s->ny, KS_T(ks_memo_pays)(s, k1 - k0),
-                                             2 * nx * nx, 2 * nx * nx, w.memo);
+                                             nx * nx, nx * nx, 2 * nx * nx, w.memo);
     for (int64_t k = k1 - 1; k >= k0; --k) {
         KS_T(ks_copy)(nx, (const KS_NUM *)ks_slot_of(kept->kept_mean, k), w.xp);
         KS_T(ks_copy)(nx * nx, (const KS_NUM *)ks_slot_of(kept->kept_C, k), w.Pp);
@@ -123,7 +125,7 @@ KS_HD_COLD void KS_T(ks_smooth_prior)(const ks_series *s, ks_state *state, ks_si
         KS_T(ks_square)(nx, nx, nx, (KS_NUM *)state->C, next);
     else
         KS_T(ks_copy)(nx * nx, (KS_NUM *)state->C, next);
-    KS_T(ks_memo) nothing = KS_T(ks_memo_start)(nx, s->ny, 0, 0, 0, w.memo);
+    KS_T(ks_memo) nothing = KS_T(ks_memo_start)(nx, s->ny, 0, 0, 0, 0, w.memo);
     KS_T(ks_step_back)(nx, s, -1, &w, &nothing, &prior, state, tally);
     if (lag_one.base) KS_T(ks_write_lag_one)(nx, next, w.ET, lag_one, 0);
     if (mean.base) KS_T(ks_copy)(nx, (KS_NUM *)state->x, (KS_NUM *)mean.base);

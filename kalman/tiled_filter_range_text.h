@@ -1,0 +1,291 @@
+/* tiled_filter_range_text.h -- ranges of filter steps by the kernels of tiled_step_text.h; see num_f64.h
+ * and tiled_range_text.h. For plain C on the CPU. */
+
+/** Whether every entry of y (ny) is finite. */
+KS_HD int KS_T(ks_tiled_complete)(int ny, const KS_NUM *y)
+{
+    KS_NUM sum = KS_LIT(0);
+    for (int i = 0; i < ny; ++i) sum = sum + (y[i] - y[i]);
+    return sum == KS_LIT(0);
+}
+
+/** The observation of step k but for y and d. fresh: blocks that do not vary are not there yet. */
+KS_HD void KS_T(ks_tiled_channels)(int quad, int nx, int ny, const ks_series *s, int64_t k, int fresh,
+                                   const KS_T(ks_tiled_memory) *w, KS_T(ks_blocks) *b)
+{
+    const int mp = KS_T(ks_padded)(ny); /* a quad's entries are read where they lie */
+    if (fresh || s->H.stride) {
+        b->H = (const KS_NUM *)ks_row(s->H, k);
+        b->HT = w->HT;
+        if (!quad) KS_T(ks_transpose_rows)(ny, nx, b->H, nx, w->HT, mp);
+    }
+    if (fresh || s->R.stride) {
+        b->R = (const KS_NUM *)ks_row(s->R, k);
+        b->ldr = ny;
+        if (mp != ny && !quad) {
+            KS_T(ks_pad)(ny, ny, b->R, ny, w->R, mp);
+            b->R = w->R;
+            b->ldr = mp;
+        }
+    }
+}
+
+/** The same for a step with missing entries, with y and d; returns how many are present, or -1 where
+ *  one is infinite. */
+KS_HD_COLD int KS_T(ks_tiled_present)(const ks_series *s, int64_t k, int quad,
+                                      const KS_T(ks_tiled_memory) *w, KS_T(ks_blocks) *b,
+                                      int *entry)
+{
+    const KS_T(ks_observation) o = KS_T(ks_observe)(s, k, w->compact, entry);
+    if (o.m < 0) return -1;
+    b->H = o.H;
+    b->R = o.R;
+    b->ldr = o.m;
+    b->d = o.d;
+    b->y = o.y;
+    if (quad) return o.m;
+    b->HT = w->some_HT;
+    b->R = w->some_R;
+    b->ldr = KS_T(ks_padded)(o.m);
+    KS_T(ks_transpose_rows)(o.m, s->nx, o.H, s->nx, w->some_HT, b->ldr);
+    KS_T(ks_pad)(o.m, o.m, o.R, o.m, w->some_R, b->ldr);
+    return o.m;
+}
+
+/** Predictions and innovations of step k to the outputs that ask for them. */
+KS_HD_COLD void KS_T(ks_tiled_write_more)(const ks_series *s, int n, int64_t k,
+                                          const KS_NUM *predicted, const KS_NUM *inverse_d,
+                                          const KS_T(ks_tiled_memory) *w,
+                                          const ks_forward_sinks *to)
+{
+    const int nx = s->nx;
+    KS_NUM *Pp = w->work, *white = Pp + n * n, *work = white + KS_T(ks_padded)(s->ny);
+    KS_T(ks_copy)(nx * n, predicted, w->D);
+    KS_T(ks_mirror_upper)(nx, 1, w->D, n);
+    KS_T(ks_unpad)(nx, n, w->D, Pp);
+    KS_T(ks_write_predicted)(nx, k, KS_FORM_ORDINARY, w->step.xp, Pp, to, work);
+    int entry = 0;
+    const KS_T(ks_observation) o = KS_T(ks_observe)(s, k, w->compact, &entry);
+    for (int i = 0; i < o.m; ++i) white[i] = w->step.v[i] * KS_SQRT(inverse_d[i]);
+    if (to->innovation.base || to->innovation_cov.base || to->innovation_std.base)
+        KS_T(ks_write_innovation)(s, k, w->step.xp, Pp, &o, white, NULL, to, work);
+}
+
+/** One filter step: x <- the posterior's mean, out its covariance, which may be P. False where the
+ *  ordinary form will not do; x and P are as before. */
+KS_HD KS_MASK KS_T(ks_tiled_filter)(int nx, int n, int m, const KS_T(ks_blocks) *b, KS_NUM *x,
+                                    const KS_NUM *P, KS_NUM *out, const KS_T(ks_tiled) *w)
+{
+    KS_MASK good = KS_GT(KS_LIT(1), KS_LIT(0));
+    KS_T(ks_tiled_predict)(nx, n, b, P, w);
+    if (m > 0) good = KS_T(ks_tiled_innovation)(nx, n, m, b, w);
+    if (!KS_ALL(good)) return good;
+    KS_T(ks_tiled_predict_mean)(nx, n, m, b, x, w);
+    KS_T(ks_tiled_posterior_mean)(n, m, w->LT, w->Z, w, x);
+    KS_T(ks_tiled_posterior)(nx, n, m, w, out);
+    return good;
+}
+
+/** The same for a quad, of which P keeps the upper triangle alone: all of it goes to `out`. */
+KS_HD_COLD KS_MASK KS_T(ks_quad_filter_any)(int m, const KS_T(ks_blocks) *b, KS_NUM *x, KS_NUM *P,
+                                            KS_NUM *out, const KS_T(ks_tiled) *w)
+{
+    switch (m) {
+    case 0: return KS_T(ks_quad_filter)(0, b, x, P, out, w);
+    case 1: return KS_T(ks_quad_filter)(1, b, x, P, out, w);
+    case 2: return KS_T(ks_quad_filter)(2, b, x, P, out, w);
+    case 3: return KS_T(ks_quad_filter)(3, b, x, P, out, w);
+    default: return KS_T(ks_quad_filter)(4, b, x, P, out, w);
+    }
+}
+
+/** Whether no pivot of the covariance P is lost in round-off. */
+KS_HD KS_MASK KS_T(ks_tiled_conditioned)(int nx, int n, const KS_NUM *P,
+                                         const KS_T(ks_tiled_memory) *w)
+{
+    KS_T(ks_copy)(nx * n, P, w->D);
+    return KS_T(ks_tiled_ldl)(nx, 1 / KS_GROWTH, n, w->D, w->step.W, 0, w->step.G, w->step.Z,
+                              w->step.pivot, w->step.inverse_d);
+}
+
+/** What the memory of forward steps keeps behind the key: the posterior, Pp, Z, LT, D and 1 / D. */
+typedef struct KS_T(ks_tiled_slot) {
+    KS_NUM *P, *Pp, *Z, *LT, *pivot, *inverse_d;
+} KS_T(ks_tiled_slot);
+
+KS_HD KS_T(ks_tiled_slot) KS_T(ks_tiled_slot_of)(int n, int m, KS_NUM *slot)
+{
+    KS_T(ks_tiled_slot) at;
+    at.P = slot + n * n;
+    at.Pp = at.P + n * n;
+    at.Z = at.Pp + n * n;
+    at.LT = at.Z + m * n;
+    at.pivot = at.LT + m * KS_T(ks_padded)(m);
+    at.inverse_d = at.pivot + m;
+    return at;
+}
+
+KS_HD void KS_T(ks_tiled_record)(int nx, int n, int m, const KS_NUM *P, const KS_T(ks_tiled) *w,
+                                 KS_T(ks_memo) *memo, KS_NUM *slot)
+{
+    const KS_T(ks_tiled_slot) to = KS_T(ks_tiled_slot_of)(n, m, slot);
+    KS_T(ks_copy)(nx * n, P, to.P);
+    KS_T(ks_copy)(nx * n, w->Pp, to.Pp);
+    KS_T(ks_copy)(m * n, w->Z, to.Z);
+    KS_T(ks_copy)(m * KS_T(ks_padded)(m), w->LT, to.LT);
+    KS_T(ks_copy)(m, w->pivot, to.pivot);
+    KS_T(ks_copy)(m, w->inverse_d, to.inverse_d);
+    KS_T(ks_memo_keep)(memo);
+}
+
+/** A filter step whose covariances stand in a slot: x and the posterior's covariance to out. */
+KS_HD void KS_T(ks_tiled_again)(int quad, int nx, int n, int m, const KS_T(ks_blocks) *b,
+                                const KS_T(ks_tiled_slot) *slot, KS_NUM *x, KS_NUM *out,
+                                const KS_T(ks_tiled) *w)
+{
+    for (int i = 0; i < nx * n; i += KS_LANES) KS_STOREV(out + i, KS_LOADV(slot->P + i));
+#define KS_AGAIN(m)                                                                         \
+    KS_T(ks_quad_predict_mean)(m, b, x, w);                                                 \
+    KS_T(ks_quad_posterior_mean)(m, slot->LT, slot->Z, w, x)
+    switch (quad ? m : 0) {
+    case 1: KS_AGAIN(1); break;
+    case 2: KS_AGAIN(2); break;
+    case 3: KS_AGAIN(3); break;
+    case 4: KS_AGAIN(4); break;
+    default:
+        KS_T(ks_tiled_predict_mean)(nx, n, m, b, x, w);
+        KS_T(ks_tiled_posterior_mean)(n, m, slot->LT, slot->Z, w, x);
+        break;
+    }
+#undef KS_AGAIN
+}
+
+/** What a step leaves besides its estimate to the outputs that few ask for. */
+KS_HD_COLD void KS_T(ks_tiled_write_rest)(const ks_series *s, int n, int64_t k, int m,
+                                          const KS_NUM *P,
+                                          const KS_T(ks_tiled_slot) *made,
+                                          const KS_T(ks_tiled_memory) *w,
+                                          const ks_forward_sinks *to)
+{
+    const int nx = s->nx;
+    if (to->predicted_mean.base || to->predicted_cov.base || to->predicted_var.base ||
+        to->innovation.base || to->innovation_cov.base || to->innovation_std.base)
+        KS_T(ks_tiled_write_more)(s, n, k, made->Pp, made->inverse_d, w, to);
+    if (to->loglik_terms.base) {
+        ks_evidence term = ks_evidence_start();
+        for (int i = 0; i < m; ++i)
+            ks_gather_pivot(&term, (double)made->pivot[i],
+                            (double)(w->step.v[i] * w->step.v[i] * made->inverse_d[i]));
+        *(double *)ks_slot_of(to->loglik_terms, k) = ks_evidence_loglik(&term);
+    }
+    KS_T(ks_tiled_write)(nx, n, k, w->x, P, to->filtered_mean, to->filtered_cov, to->filtered_var);
+    if (to->kept_mean.base) {
+        const ks_sink none = { NULL, 0, 0 };
+        KS_T(ks_tiled_write)(nx, n, k, w->x, P, to->kept_mean, to->kept_C, none);
+    }
+}
+
+/** Filter steps k0 .. k1 - 1 as far as the ordinary form goes. quad, a literal: the steps of
+ *  quad_step_text.h. ny is s->ny, where few a literal. Returns the first step not taken, or -1 with the fault in the tally. */
+KS_HD int64_t KS_T(ks_tiled_filter_steps)(int quad, int nx, int ny, const ks_series *s,
+                                          int64_t k0, int64_t k1, ks_state *state, const ks_forward_sinks *to,
+                                          void *memory, ks_tally *tally)
+{
+    const int n = quad ? 4 : KS_T(ks_padded)(nx), mp = KS_T(ks_padded)(ny);
+    const KS_T(ks_tiled_memory) w = KS_T(ks_tiled_begin)(nx, n, ny, memory);
+    /* What waits for the backward pass goes straight to its place, else the filtered estimate does;
+     * where rows need no padding the covariance is made there. */
+    const int keeps = to->kept_mean.base != NULL;
+    const ks_sink mean = keeps ? to->kept_mean : to->filtered_mean;
+    const ks_sink cov = keeps ? to->kept_C : to->filtered_cov;
+    const int home = cov.base && n == nx;
+    const int rest = (keeps && (to->filtered_mean.base || to->filtered_cov.base)) ||
+                     to->filtered_var.base || to->predicted_mean.base || to->predicted_cov.base ||
+                     to->predicted_var.base || to->innovation.base || to->innovation_cov.base ||
+                     to->innovation_std.base || to->loglik_terms.base;
+    const int moves = s->F.stride || s->Q.stride || s->u.stride;
+    const int turns = s->H.stride || s->R.stride;
+    KS_T(ks_blocks) all = { 0 }, some;
+    KS_NUM *P = w.P;
+    KS_T(ks_copy)(nx, (const KS_NUM *)state->x, w.x);
+    KS_T(ks_pad)(nx, nx, (const KS_NUM *)state->C, nx, P, n);
+    KS_T(ks_memo) memo = KS_T(ks_memo_start)(n, mp, KS_T(ks_memo_pays)(s, k1 - k0), 0, n * n,
+                                             2 * n * n + ny * (n + mp + 2), w.memo);
+    const KS_T(ks_tiled_slot) fresh = { 0, w.step.Pp, w.step.Z, w.step.LT, w.step.pivot,
+                                        w.step.inverse_d };
+    ks_evidence evidence = tally->evidence;
+    int carried = 1; /* a quad's w.P is the posterior of the step before */
+    int64_t k = k0, missing = 0;
+    KS_T(ks_tiled_transition)(nx, n, s, k, 1, &w, &all);
+    KS_T(ks_tiled_channels)(quad, nx, ny, s, k, 1, &w, &all);
+    for (; k < k1; ++k) {
+        KS_NUM *next = home ? (KS_NUM *)ks_slot_of(cov, k) : w.Pn;
+        const KS_T(ks_blocks) *b = &all;
+        int m = ny, at = -1;
+        if (cov.base && k + 1 < k1) KS_T(ks_tiled_expect)(nx, (KS_NUM *)ks_slot_of(cov, k + 1));
+        if (moves) KS_T(ks_tiled_transition)(nx, n, s, k, 0, &w, &all);
+        if (turns) KS_T(ks_tiled_channels)(quad, nx, ny, s, k, 0, &w, &all);
+        all.y = (const KS_NUM *)ks_row(s->y, k);
+        all.d = (const KS_NUM *)ks_row(s->d, k);
+        const int complete = KS_T(ks_tiled_complete)(ny, all.y);
+        if (!complete) {
+            int entry = 0;
+            some = all;
+            b = &some;
+            m = KS_T(ks_tiled_present)(s, k, quad, &w, &some, &entry);
+            if (m < 0) {
+                tally->evidence = evidence;
+                return KS_T(ks_step_fault)(k, entry, KS_ARRAY_Y, KS_FAULT_NOT_FINITE, tally);
+            }
+        }
+        if (memo.slots && complete) at = KS_T(ks_memo_find)(&memo, NULL, P);
+        if (k % KS_LOOK == KS_LOOK - 1 && !(at >= 0 && memo.looked[at])) {
+            if (!KS_ALL(quad ? KS_T(ks_quad_conditioned)(P)
+                             : KS_T(ks_tiled_conditioned)(nx, n, P, &w)))
+                break;
+            if (at >= 0) memo.looked[at] = 1;
+        }
+        KS_T(ks_tiled_slot) made = fresh;
+        if (at >= 0) {
+            made = KS_T(ks_tiled_slot_of)(n, ny, memo.base + (int64_t)at * memo.size);
+            KS_T(ks_tiled_again)(quad, nx, n, ny, b, &made, w.x, next, &w.step);
+            carried = 0;
+        } else {
+            if (quad && !carried) KS_T(ks_copy)(16, P, w.P);
+            carried = 1;
+            KS_NUM *record = NULL;
+            KS_MASK good;
+            if (memo.slots) {
+                memo.last = -1;
+                if (complete) record = KS_T(ks_memo_miss)(&memo, NULL, P);
+            }
+            if (!quad)
+                good = KS_T(ks_tiled_filter)(nx, n, m, b, w.x, P, next, &w.step);
+            else if (__builtin_constant_p(ny) && complete)
+                good = KS_T(ks_quad_filter)(ny, b, w.x, w.P, next, &w.step);
+            else
+                good = KS_T(ks_quad_filter_any)(m, b, w.x, w.P, next, &w.step);
+            if (!KS_ALL(good)) break;
+            if (record) KS_T(ks_tiled_record)(nx, n, ny, next, &w.step, &memo, record);
+        }
+        P = next;
+        missing += ny - m;
+        for (int i = 0; i < m; ++i)
+            ks_gather_pivot(&evidence, (double)made.pivot[i],
+                            (double)(w.step.v[i] * w.step.v[i] * made.inverse_d[i]));
+        if (!KS_T(ks_tiled_finite)(nx, n, w.x, P) || !isfinite(evidence.quadratic)) {
+            tally->evidence = evidence;
+            return KS_T(ks_step_fault)(k, 0, KS_ARRAY_ESTIMATE, KS_FAULT_NOT_FINITE, tally);
+        }
+        if (mean.base) KS_T(ks_copy)(nx, w.x, (KS_NUM *)ks_slot_of(mean, k));
+        if (cov.base && !home) KS_T(ks_unpad)(nx, n, P, (KS_NUM *)ks_slot_of(cov, k));
+        if (keeps) to->form[k - to->form_first] = (unsigned char)KS_FORM_ORDINARY;
+        if (rest) KS_T(ks_tiled_write_rest)(s, n, k, m, P, &made, &w, to);
+    }
+    tally->evidence = evidence;
+    tally->missing += missing;
+    tally->ordinary += k - k0;
+    KS_T(ks_copy)(nx, w.x, (KS_NUM *)state->x);
+    KS_T(ks_unpad)(nx, n, P, (KS_NUM *)state->C);
+    return k;
+}

@@ -1,0 +1,143 @@
+/* tiled_range_text.h -- what ranges of ordinary steps by the kernels of tiled_step_text.h share: their
+ * memory, blocks that are padded and transposed, outputs; see num_f64.h.
+ * For plain C on the CPU.
+ *
+ * A range runs as long as the ordinary form will do and hands the step where it does not to the
+ * ranges of filter_range_text.h and smooth_range_text.h, which may take up the state that it leaves
+ * and give it back. Blocks that do not vary are padded and transposed once; of those that do, only
+ * what must be transposed or would be read past its end is copied. */
+
+/** Memory of a range. */
+typedef struct KS_T(ks_tiled_memory) {
+    KS_T(ks_tiled) step;
+    KS_NUM *FT, *Q, *u, *HT, *R;        /* padded blocks of the model          */
+    KS_NUM *some_HT, *some_R, *compact; /* of the entries present              */
+    KS_NUM *x, *xn, *P, *Pn, *ET, *D, *kept, *next, *filtered;
+    KS_NUM *memo;
+    KS_NUM *work;                       /* for the outputs that few ask for    */
+} KS_T(ks_tiled_memory);
+
+KS_HD int64_t KS_T(ks_tiled_lay_out)(int nx, int ny, void *memory, KS_T(ks_tiled_memory) *w)
+{
+    const int64_t n = KS_T(ks_padded)(nx), m = KS_T(ks_padded)(ny), most = n > m ? n : m;
+    KS_NUM *base = (KS_NUM *)memory;
+    int64_t at = 0;
+#define KS_PLACE(pointer, numbers)                                                          \
+    do {                                                                                    \
+        pointer = base ? base + at : NULL;                                                  \
+        at += numbers;                                                                      \
+    } while (0)
+    KS_PLACE(w->step.xp, n);
+    KS_PLACE(w->step.Pp, n * n);
+    KS_PLACE(w->step.W, n * n);
+    KS_PLACE(w->step.G, m * n);
+    KS_PLACE(w->step.Z, m * n);
+    KS_PLACE(w->step.S, m * m);
+    KS_PLACE(w->step.LT, m * m);
+    KS_PLACE(w->step.inverse_d, most);
+    KS_PLACE(w->step.pivot, most);
+    KS_PLACE(w->step.v, most);
+    KS_PLACE(w->FT, n * n);
+    KS_PLACE(w->Q, n * n);
+    KS_PLACE(w->u, n);
+    KS_PLACE(w->HT, n * m);
+    KS_PLACE(w->R, m * m);
+    KS_PLACE(w->some_HT, n * m);
+    KS_PLACE(w->some_R, m * m);
+    KS_PLACE(w->compact, m * n + m * m + 2 * m);
+    KS_PLACE(w->x, n);
+    KS_PLACE(w->xn, n);
+    KS_PLACE(w->P, n * n);
+    KS_PLACE(w->Pn, n * n);
+    KS_PLACE(w->ET, n * n);
+    KS_PLACE(w->D, n * n);
+    KS_PLACE(w->kept, n * n);
+    KS_PLACE(w->next, n * n);
+    KS_PLACE(w->filtered, n);
+    KS_PLACE(w->memo, KS_T(ks_memo_scratch)((int)n, (int)m));
+    KS_PLACE(w->work, n * n + 2 * n * n + 2 * n * m + 2 * m * m + n + m);
+#undef KS_PLACE
+    return at;
+}
+
+/** The memory of a range that begins. Where rows are padded, what pads them must be finite and must
+ *  not change from step to step; it stays zero. */
+KS_HD KS_T(ks_tiled_memory) KS_T(ks_tiled_begin)(int nx, int n, int ny, void *memory)
+{
+    KS_T(ks_tiled_memory) w;
+    (void)KS_T(ks_tiled_lay_out)(nx, ny, memory, &w);
+    if (n != nx)
+        for (KS_NUM *p = (KS_NUM *)memory; p < w.memo; ++p) *p = KS_LIT(0);
+    return w;
+}
+
+/** Copy A (nx, nx) out of padded rows. */
+KS_HD void KS_T(ks_unpad)(int nx, int n, const KS_NUM *A, KS_NUM *to)
+{
+    if (n == nx) {
+        for (int i = 0; i < nx * nx; i += KS_LANES) KS_STOREV(to + i, KS_LOADV(A + i));
+        return;
+    }
+    /* All but the last row may run over into the next, which is written after it. */
+    for (int i = 0; i < nx - 1; ++i) {
+        int c = 0;
+        for (; c + KS_LANES <= nx; c += KS_LANES)
+            KS_STOREV(to + i * nx + c, KS_LOADV(A + i * n + c));
+        if (c < nx && KS_LANES <= nx) KS_STOREV(to + i * nx + c, KS_LOADV(A + i * n + c));
+        else
+            for (; c < nx; ++c) to[i * nx + c] = A[i * n + c];
+    }
+    for (int c = 0; c < nx; ++c) to[(nx - 1) * nx + c] = A[(nx - 1) * n + c];
+}
+
+/** A covariance is going to be written here: have its lines come in the meantime. */
+KS_HD void KS_T(ks_tiled_expect)(int nx, const KS_NUM *to)
+{
+    for (int i = 0; i < nx * nx; i += 64 / (int)sizeof(KS_NUM)) __builtin_prefetch(to + i, 1);
+}
+
+/** The transition into step k. fresh: blocks that do not vary are not there yet. */
+KS_HD void KS_T(ks_tiled_transition)(int nx, int n, const ks_series *s, int64_t k, int fresh,
+                                     const KS_T(ks_tiled_memory) *w, KS_T(ks_blocks) *b)
+{
+    if (fresh || s->F.stride) {
+        b->F = (const KS_NUM *)ks_row(s->F, k - s->shift);
+        b->FT = w->FT;
+        KS_T(ks_transpose_rows)(nx, nx, b->F, nx, w->FT, n);
+    }
+    if (fresh || s->Q.stride) {
+        b->Q = (const KS_NUM *)ks_row(s->Q, k - s->shift);
+        b->ldq = nx;
+        if (n != nx) {
+            KS_T(ks_pad)(nx, nx, b->Q, nx, w->Q, n);
+            b->Q = w->Q;
+            b->ldq = n;
+        }
+    }
+    if (fresh || s->u.stride) {
+        KS_T(ks_copy)(nx, (const KS_NUM *)ks_row(s->u, k - s->shift), w->u);
+        b->u = w->u;
+    }
+}
+
+KS_HD int KS_T(ks_tiled_finite)(int nx, int n, const KS_NUM *x, const KS_NUM *P)
+{
+    /* Several sums side by side; 0 times what is finite is 0. */
+    KS_NUM sum[4] = { KS_LIT(0), KS_LIT(0), KS_LIT(0), KS_LIT(0) };
+    for (int i = 0; i < nx; ++i) {
+        sum[i % 2] = sum[i % 2] + KS_LIT(0) * x[i];
+        sum[2 + i % 2] = sum[2 + i % 2] + KS_LIT(0) * P[i * n + i];
+    }
+    return (sum[0] + sum[1]) + (sum[2] + sum[3]) == KS_LIT(0);
+}
+
+/** Estimate and covariance (rows n apart) of step k to the outputs. */
+KS_HD void KS_T(ks_tiled_write)(int nx, int n, int64_t k, const KS_NUM *x, const KS_NUM *P,
+                                ks_sink mean, ks_sink cov, ks_sink var)
+{
+    if (mean.base) KS_T(ks_copy)(nx, x, (KS_NUM *)ks_slot_of(mean, k));
+    if (cov.base && (const KS_NUM *)ks_slot_of(cov, k) != P)
+        KS_T(ks_unpad)(nx, n, P, (KS_NUM *)ks_slot_of(cov, k));
+    if (var.base)
+        for (int i = 0; i < nx; ++i) ((KS_NUM *)ks_slot_of(var, k))[i] = P[i * n + i];
+}

@@ -1,0 +1,100 @@
+/* tiled_smooth_range_text.h -- ranges of smoother steps, backward, by the kernels of tiled_step_text.h;
+ * see num_f64.h and tiled_range_text.h. For plain C on the CPU. */
+
+/** Cov(x[k], x[k-1] | y) = Ps Eᵀ to row k. */
+KS_HD_COLD void KS_T(ks_tiled_write_lag)(const ks_series *s, int n, int64_t k,
+                                         const KS_NUM *Ps, const KS_NUM *ET, const KS_T(ks_tiled_memory) *w,
+                                         ks_sink to)
+{
+    const int nx = s->nx;
+    if (n == nx) {
+        KS_T(ks_mm)(nx, nx, nx, Ps, ET, (KS_NUM *)ks_slot_of(to, k));
+        return;
+    }
+    KS_T(ks_tiles)(0, 0, nx, nx, n, Ps, n, 1, ET, n, w->step.W, n, w->step.W, n);
+    KS_T(ks_unpad)(nx, n, w->step.W, (KS_NUM *)ks_slot_of(to, k));
+}
+
+/** Smoother steps k1 - 1 down to k0, k1 < T, as far as the ordinary form goes; see ks_smooth_steps().
+ *  quad, a literal: the steps of quad_step_text.h. Returns one after the last step taken, k0 where all are, or -1 with the fault in the tally. */
+KS_HD int64_t KS_T(ks_tiled_smooth_steps)(int quad, int nx, const ks_series *s, int64_t k0,
+                                          int64_t k1, ks_state *state, const ks_forward_sinks *kept,
+                                          const ks_backward_sinks *to, void *memory,
+                                          ks_tally *tally)
+{
+    const int n = quad ? 4 : KS_T(ks_padded)(nx);
+    const int moves = s->F.stride || s->Q.stride || s->u.stride, lag = to->lag_one_cov.base != NULL;
+    const KS_T(ks_tiled_memory) w = KS_T(ks_tiled_begin)(nx, n, s->ny, memory);
+    const ks_sink mean = to->smoothed_mean, cov = to->smoothed_cov;
+    KS_T(ks_blocks) b = { 0 };
+    KS_NUM *xs = w.x, *xn = w.xn, *Ps = w.P, *Pn = w.Pn;
+    KS_T(ks_copy)(nx, (const KS_NUM *)state->x, xs);
+    KS_T(ks_pad)(nx, nx, (const KS_NUM *)state->C, nx, Ps, n);
+    /* Key: the filtered and the smoothed covariance that go in; results: Eᵀ and the new one. */
+    KS_T(ks_memo) memo = KS_T(ks_memo_start)(n, 0, KS_T(ks_memo_pays)(s, k1 - k0), n * n, n * n,
+                                             2 * n * n, w.memo);
+    const KS_NUM *later = Ps; /* the smoothed covariance of step k, all of it */
+    int64_t k = k1;
+    KS_T(ks_tiled_transition)(nx, n, s, k, 1, &w, &b);
+    for (; k > k0; --k) {
+        if (kept->form[k - 1 - kept->form_first] != (unsigned char)KS_FORM_ORDINARY) break;
+        const KS_NUM *x = (const KS_NUM *)ks_slot_of(kept->kept_mean, k - 1);
+        const KS_NUM *P = (const KS_NUM *)ks_slot_of(kept->kept_C, k - 1);
+        if (n != nx) {
+            KS_T(ks_copy)(nx, x, w.filtered);
+            KS_T(ks_pad)(nx, nx, P, nx, w.kept, n);
+            x = w.filtered;
+            P = w.kept;
+        }
+        if (moves) KS_T(ks_tiled_transition)(nx, n, s, k, 0, &w, &b);
+        KS_NUM *smoothed = quad && cov.base ? (KS_NUM *)ks_slot_of(cov, k - 1) : Pn;
+        KS_NUM *ET = w.ET;
+        const int at = memo.slots ? KS_T(ks_memo_find)(&memo, P, later) : -1;
+        if (lag) KS_T(ks_copy)(nx * n, later, w.next);
+        if (at >= 0) {
+            ET = memo.base + (int64_t)at * memo.size + 2 * n * n;
+            if (quad) {
+                KS_T(ks_quad_smooth_mean)(&b, x, ET, xs, &w.step);
+                KS_T(ks_copy)(16, ET + 16, Ps);
+            } else {
+                KS_T(ks_tiled_smooth_mean)(nx, n, &b, x, xs, ET, xn, &w.step);
+            }
+            KS_T(ks_copy)(nx * n, ET + n * n, smoothed);
+        } else {
+            KS_NUM *record = memo.slots ? KS_T(ks_memo_miss)(&memo, P, later) : NULL;
+            KS_MASK good;
+            if (quad) {
+                good = KS_T(ks_quad_smooth)(&b, x, P, xs, Ps, smoothed, ET, &w.step);
+            } else {
+                good = KS_T(ks_tiled_gain)(nx, n, &b, P, n, Ps, ET, w.D, &w.step);
+                KS_T(ks_tiled_smooth_mean)(nx, n, &b, x, xs, ET, xn, &w.step);
+                good = good & KS_T(ks_tiled_smooth_cov)(nx, n, P, n, ET, w.D, Pn, &w.step);
+            }
+            if (!KS_ALL(good)) break;
+            if (record) {
+                KS_T(ks_copy)(nx * n, ET, record + 2 * n * n);
+                KS_T(ks_copy)(nx * n, smoothed, record + 3 * n * n);
+                KS_T(ks_memo_keep)(&memo);
+            }
+        }
+        if (!quad) {
+            KS_NUM *swap = xs;
+            xs = xn, xn = swap;
+            swap = Ps;
+            Ps = Pn, Pn = swap;
+        }
+        later = smoothed;
+        if (lag) KS_T(ks_tiled_write_lag)(s, n, k, w.next, ET, &w, to->lag_one_cov);
+        if (!KS_T(ks_tiled_finite)(nx, n, xs, smoothed))
+            return KS_T(ks_step_fault)(k - 1, 0, KS_ARRAY_ESTIMATE, KS_FAULT_NOT_FINITE, tally);
+        if (mean.base) KS_T(ks_copy)(nx, xs, (KS_NUM *)ks_slot_of(mean, k - 1));
+        if (cov.base && !quad) KS_T(ks_unpad)(nx, n, smoothed, (KS_NUM *)ks_slot_of(cov, k - 1));
+        if (to->smoothed_var.base)
+            for (int i = 0; i < nx; ++i)
+                ((KS_NUM *)ks_slot_of(to->smoothed_var, k - 1))[i] = smoothed[i * n + i];
+    }
+    tally->ordinary += k1 - k;
+    KS_T(ks_copy)(nx, xs, (KS_NUM *)state->x);
+    KS_T(ks_unpad)(nx, n, later, (KS_NUM *)state->C);
+    return k;
+}

@@ -1,0 +1,292 @@
+/* tiled_step_text.h -- one filter or smoother step in the ordinary form, shaped by hand for vector
+ * registers; see num_f64.h and tile_text.h. It stands beside step_text.h, which is its reference:
+ * the same equations and the same tests whether the ordinary form will do. For plain C on the CPU.
+ *
+ * Matrices are padded (tile_text.h) and covariances are made from their upper triangles, which are
+ * mirrored by transposing 4 x 4 tiles. L D Lᵀ takes no square roots and one reciprocal for each
+ * pivot; it goes by panels of four rows, and what is to be solved goes along. */
+
+/** The blocks of one step, padded where `ld` is their leading dimension. */
+typedef struct KS_T(ks_blocks) {
+    const KS_NUM *F, *H;   /* rows nx apart                                  */
+    const KS_NUM *FT, *HT; /* padded: nx rows, n apart and m_padded apart    */
+    const KS_NUM *Q, *R;   /* rows ldq and ldr apart, readable in whole vectors */
+    int ldq, ldr;
+    const KS_NUM *u;       /* padded */
+    const KS_NUM *d, *y;
+} KS_T(ks_blocks);
+
+/** Padded memory of one step. n = ks_padded(nx), and likewise of m. */
+typedef struct KS_T(ks_tiled) {
+    KS_NUM *xp, *Pp;       /* prediction (n), (n, n)                               */
+    KS_NUM *W;             /* (n, n)                                               */
+    KS_NUM *G, *Z;         /* L⁻¹ H Pp and D⁻¹ of it, (m, n)                        */
+    KS_NUM *S, *LT;        /* innovation covariance and its unit Lᵀ, (m, m_padded) */
+    KS_NUM *inverse_d, *pivot, *v;
+} KS_T(ks_tiled);
+
+/** L D Lᵀ of `rows` rows (1 to 4, a literal) of the upper triangle of s, rows lds apart: u is D Lᵀ, l
+ *  the unit Lᵀ. `pivot` holds what each pivot must exceed a `ratio` of for the mask to be true. */
+KS_HD KS_MASK KS_T(ks_pivots)(int rows, double ratio, const KS_NUM *s, int lds, const KS_NUM *pivot,
+                              KS_NUM u[4][4], KS_NUM l[4][4], KS_NUM *inverse)
+{
+    KS_MASK good = KS_GT(KS_LIT(1), KS_LIT(0));
+#pragma GCC unroll 4
+    for (int r = 0; r < rows; ++r) {
+#pragma GCC unroll 4
+        for (int c = r; c < rows; ++c) {
+            KS_NUM x = s[r * lds + c];
+#pragma GCC unroll 4
+            for (int j = 0; j < r; ++j) x = x - l[j][r] * u[j][c];
+            u[r][c] = x;
+        }
+        good = good & KS_GT(u[r][r], KS_LIT(ratio) * pivot[r]) & KS_GT(u[r][r], KS_LIT(0));
+        inverse[r] = KS_LIT(1) / u[r][r];
+#pragma GCC unroll 4
+        for (int c = r + 1; c < rows; ++c) l[r][c] = u[r][c] * inverse[r];
+    }
+    return good;
+}
+
+/** L D Lᵀ of rows at .. at + rows - 1 (1 to 4, a literal) of the upper triangle of S, whose rows are
+ *  `columns` apart; see ks_tiled_ldl(). */
+KS_HD KS_MASK KS_T(ks_panel)(int rows, int at, double ratio, int columns, KS_NUM *S, KS_NUM *LT,
+                             KS_NUM *pivot, KS_NUM *inverse_d)
+{
+    KS_NUM u[4][4], l[4][4], inverse[4];
+    const int from = at / KS_LANES * KS_LANES;
+    if (at > 0)
+        KS_T(ks_tiles)(0, -1, rows, at, columns - from, LT + at, 1, columns, S + from, columns,
+                       S + at * columns + from, columns, S + at * columns + from, columns);
+    const KS_MASK good = KS_T(ks_pivots)(rows, ratio, S + at * columns + at, columns, pivot + at, u,
+                                         l, inverse);
+#pragma GCC unroll 4
+    for (int r = 0; r < rows; ++r) {
+        pivot[at + r] = u[r][r];
+        inverse_d[at + r] = inverse[r];
+    }
+    KS_T(ks_lanes) row[4];
+    for (int c = from; c < columns; c += KS_LANES) {
+#pragma GCC unroll 4
+        for (int r = 0; r < rows; ++r) {
+            row[r] = KS_LOADV(S + (at + r) * columns + c);
+#pragma GCC unroll 4
+            for (int j = 0; j < r; ++j) row[r] = row[r] - l[j][r] * row[j];
+            KS_STOREV(S + (at + r) * columns + c, row[r]);
+            KS_STOREV(LT + (at + r) * columns + c, row[r] * inverse[r]);
+        }
+    }
+    return good;
+}
+
+/** Rows at .. at + rows - 1 of G (columns g) <- L⁻¹ G, and Z. */
+KS_HD void KS_T(ks_panel_solve)(int rows, int at, int columns, const KS_NUM *S, const KS_NUM *LT,
+                                const KS_NUM *inverse_d, int g, KS_NUM *G, KS_NUM *Z)
+{
+    if (at > 0)
+        KS_T(ks_tiles)(0, -1, rows, at, g, S + at, 1, columns, Z, g, G + at * g, g, G + at * g, g);
+    KS_T(ks_lanes) row[4];
+    for (int c = 0; c < g; c += KS_LANES) {
+#pragma GCC unroll 4
+        for (int r = 0; r < rows; ++r) {
+            row[r] = KS_LOADV(G + (at + r) * g + c);
+#pragma GCC unroll 4
+            for (int j = 0; j < r; ++j)
+                row[r] = row[r] - LT[(at + j) * columns + at + r] * row[j];
+            KS_STOREV(G + (at + r) * g + c, row[r]);
+            KS_STOREV(Z + (at + r) * g + c, row[r] * inverse_d[at + r]);
+        }
+    }
+}
+
+/** L D Lᵀ of the symmetric S (n, n), rows `columns` apart, of which the upper triangle is read: S
+ *  turns into D Lᵀ, LT is the unit Lᵀ (strict upper triangles are what counts), pivot (n) D and
+ *  inverse_d (n) 1 / D; G (n, g) <- L⁻¹ G and Z = D⁻¹ L⁻¹ G, which may be G. Returns true where
+ *  every pivot exceeds `ratio` times the diagonal entry that it came from. */
+KS_HD KS_MASK KS_T(ks_tiled_ldl)(int n, double ratio, int columns, KS_NUM *S, KS_NUM *LT, int g,
+                                 KS_NUM *G, KS_NUM *Z, KS_NUM *pivot, KS_NUM *inverse_d)
+{
+    KS_MASK good = KS_GT(KS_LIT(1), KS_LIT(0));
+    for (int i = 0; i < n; ++i) pivot[i] = S[i * columns + i];
+    /* G lags a panel behind: its work fills the time that the next pivots take. */
+    int at = 0;
+    for (; at + 4 <= n; at += 4) {
+        good = good & KS_T(ks_panel)(4, at, ratio, columns, S, LT, pivot, inverse_d);
+        if (at > 0) KS_T(ks_panel_solve)(4, at - 4, columns, S, LT, inverse_d, g, G, Z);
+    }
+#define KS_REST(rows)                                                                       \
+    good = good & KS_T(ks_panel)(rows, at, ratio, columns, S, LT, pivot, inverse_d);        \
+    if (at > 0) KS_T(ks_panel_solve)(4, at - 4, columns, S, LT, inverse_d, g, G, Z);        \
+    KS_T(ks_panel_solve)(rows, at, columns, S, LT, inverse_d, g, G, Z)
+    switch (n - at) {
+    case 3: KS_REST(3); break;
+    case 2: KS_REST(2); break;
+    case 1: KS_REST(1); break;
+    default: KS_T(ks_panel_solve)(4, at - 4, columns, S, LT, inverse_d, g, G, Z); break;
+    }
+#undef KS_REST
+    return good;
+}
+
+/** Rows at .. at + rows - 1 (2 to 4, a literal) of B <- L⁻ᵀ B, from which the rows below have been
+ *  taken. LT and B have n and g columns. */
+KS_HD void KS_T(ks_panel_back)(int rows, int at, int n, const KS_NUM *LT, int g, KS_NUM *B)
+{
+    KS_T(ks_lanes) row[4];
+    for (int c = 0; c < g; c += KS_LANES) {
+        row[rows - 1] = KS_LOADV(B + (at + rows - 1) * g + c);
+#pragma GCC unroll 4
+        for (int r = rows - 2; r >= 0; --r) {
+            row[r] = KS_LOADV(B + (at + r) * g + c);
+#pragma GCC unroll 4
+            for (int j = rows - 1; j > r; --j)
+                row[r] = row[r] - LT[(at + r) * n + at + j] * row[j];
+            KS_STOREV(B + (at + r) * g + c, row[r]);
+        }
+    }
+}
+
+/** v (m) <- L⁻¹ v with LT as ks_tiled_ldl() leaves it. */
+KS_HD void KS_T(ks_whiten)(int m, const KS_NUM *LT, int ld, KS_NUM *v)
+{
+    for (int i = 1; i < m; ++i) {
+        KS_NUM s = v[i];
+        for (int j = 0; j < i; ++j) s = s - LT[j * ld + i] * v[j];
+        v[i] = s;
+    }
+}
+
+/** y (n) = y0 + Aᵀ x with padded A (k, n), in vectors. */
+KS_HD void KS_T(ks_combine_rows)(int k, int n, const KS_NUM *A, const KS_NUM *x, const KS_NUM *y0,
+                                 KS_NUM *y)
+{
+    for (int c = 0; c < n; c += KS_LANES) {
+        KS_T(ks_lanes) even = KS_LOADV(y0 + c), odd = { 0 };
+        int l = 0;
+        for (; l + 2 <= k; l += 2) {
+            even = even + x[l] * KS_LOADV(A + l * n + c);
+            odd = odd + x[l + 1] * KS_LOADV(A + (l + 1) * n + c);
+        }
+        if (l < k) even = even + x[l] * KS_LOADV(A + l * n + c);
+        KS_STOREV(y + c, even + odd);
+    }
+}
+
+/** The innovation v (m) = y - d - H xp. */
+KS_HD void KS_T(ks_innovate)(int nx, int m, int mp, const KS_T(ks_blocks) *b, const KS_NUM *xp,
+                             KS_NUM *v)
+{
+    for (int c = 0; c < mp; c += KS_LANES) {
+        KS_T(ks_lanes) even = { 0 }, odd = { 0 };
+        int l = 0;
+        for (; l + 2 <= nx; l += 2) {
+            even = even + xp[l] * KS_LOADV(b->HT + l * mp + c);
+            odd = odd + xp[l + 1] * KS_LOADV(b->HT + (l + 1) * mp + c);
+        }
+        if (l < nx) even = even + xp[l] * KS_LOADV(b->HT + l * mp + c);
+        KS_STOREV(v + c, even + odd);
+    }
+    for (int i = 0; i < m; ++i) v[i] = b->y[i] - b->d[i] - v[i];
+}
+
+/** Prediction and innovation of the mean: xp = F x + u to w->xp, v = y - d - H xp to w->v. */
+KS_HD void KS_T(ks_tiled_predict_mean)(int nx, int n, int m, const KS_T(ks_blocks) *b,
+                                       const KS_NUM *x, const KS_T(ks_tiled) *w)
+{
+    KS_T(ks_combine_rows)(nx, n, b->FT, x, b->u, w->xp);
+    if (m > 0) KS_T(ks_innovate)(nx, m, KS_T(ks_padded)(m), b, w->xp, w->v);
+}
+
+/** v <- L⁻¹ v, x = xp + Zᵀ v with LT and Z of this step. */
+KS_HD void KS_T(ks_tiled_posterior_mean)(int n, int m, const KS_NUM *LT, const KS_NUM *Z,
+                                         const KS_T(ks_tiled) *w, KS_NUM *x)
+{
+    KS_T(ks_whiten)(m, LT, KS_T(ks_padded)(m), w->v);
+    KS_T(ks_combine_rows)(m, n, Z, w->v, w->xp, x);
+}
+
+/** Pp = F P Fᵀ + Q, symmetric up to rounding. P is symmetric to the bit with rows n apart. */
+KS_HD void KS_T(ks_tiled_predict)(int nx, int n, const KS_T(ks_blocks) *b, const KS_NUM *P,
+                                  const KS_T(ks_tiled) *w)
+{
+    KS_T(ks_tiles)(0, 0, nx, nx, n, P, n, 1, b->FT, n, w->W, n, w->W, n);
+    KS_T(ks_tiles)(1, 1, nx, nx, n, b->F, nx, 1, w->W, n, b->Q, b->ldq, w->Pp, n);
+    KS_T(ks_mirror_upper)(nx, 0, w->Pp, n);
+}
+
+/** G, S, L D Lᵀ and Z of m observed entries. False where the ordinary form will not do. */
+KS_HD KS_MASK KS_T(ks_tiled_innovation)(int nx, int n, int m, const KS_T(ks_blocks) *b,
+                                        const KS_T(ks_tiled) *w)
+{
+    const int mp = KS_T(ks_padded)(m);
+    KS_MASK good = KS_GT(KS_LIT(1), KS_LIT(0));
+    KS_T(ks_tiles)(0, 0, m, nx, n, b->H, nx, 1, w->Pp, n, w->G, n, w->G, n);
+    KS_T(ks_tiles)(1, 1, m, nx, mp, w->G, n, 1, b->HT, mp, b->R, b->ldr, w->S, mp);
+    for (int i = 0; i < m; ++i)
+        good = good & KS_GT(KS_LIT(1 + KS_GROWTH) * b->R[i * b->ldr + i], w->S[i * mp + i]);
+    good = good & KS_T(ks_tiled_ldl)(m, 1 / KS_GROWTH, mp, w->S, w->LT, n, w->G, w->Z, w->pivot,
+                                     w->inverse_d);
+    return good;
+}
+
+/** P = Pp - Zᵀ G, symmetric to the bit. */
+KS_HD void KS_T(ks_tiled_posterior)(int nx, int n, int m, const KS_T(ks_tiled) *w, KS_NUM *P)
+{
+    KS_T(ks_tiles)(1, -1, nx, m, n, w->Z, 1, n, w->G, n, w->Pp, n, P, n);
+    KS_T(ks_mirror_upper)(nx, 1, P, n);
+}
+
+/** The smoothing gain ET = Eᵀ (nx, n) = Pp⁻¹ F P, paper eq. 12, and D = Ps - Pp of which the upper
+ *  triangle counts. P and Ps are symmetric with rows ldp and n apart. */
+KS_HD KS_MASK KS_T(ks_tiled_gain)(int nx, int n, const KS_T(ks_blocks) *b, const KS_NUM *P,
+                                  int ldp, const KS_NUM *Ps, KS_NUM *ET, KS_NUM *D,
+                                  const KS_T(ks_tiled) *w)
+{
+    KS_NUM *Pp = w->Pp, *LT = w->W;
+    KS_T(ks_tiles)(0, 0, nx, nx, n, b->F, nx, 1, P, ldp, ET, n, ET, n);
+    KS_T(ks_tiles)(1, 1, nx, nx, n, ET, n, 1, b->FT, n, b->Q, b->ldq, Pp, n);
+    for (int i = 0; i < nx; ++i)
+        for (int c = i / KS_LANES * KS_LANES; c < n; c += KS_LANES)
+            KS_STOREV(D + i * n + c, KS_LOADV(Ps + i * n + c) - KS_LOADV(Pp + i * n + c));
+    const KS_MASK good =
+        KS_T(ks_tiled_ldl)(nx, 1 / KS_GROWTH, n, Pp, LT, n, ET, ET, w->pivot, w->inverse_d);
+    int at = (nx - 1) / 4 * 4;
+    switch (nx - at) {
+    case 4: KS_T(ks_panel_back)(4, at, n, LT, n, ET); break;
+    case 3: KS_T(ks_panel_back)(3, at, n, LT, n, ET); break;
+    case 2: KS_T(ks_panel_back)(2, at, n, LT, n, ET); break;
+    default: break;
+    }
+    for (at -= 4; at >= 0; at -= 4) {
+        KS_T(ks_tiles)(0, -1, 4, nx - at - 4, n, LT + at * n + at + 4, n, 1, ET + (at + 4) * n, n,
+                       ET + at * n, n, ET + at * n, n);
+        KS_T(ks_panel_back)(4, at, n, LT, n, ET);
+    }
+    return good;
+}
+
+/** xn = x + E (xs - F x - u), paper eq. 13. xs and x are padded; xp and t are scratch. */
+KS_HD void KS_T(ks_tiled_smooth_mean)(int nx, int n, const KS_T(ks_blocks) *b, const KS_NUM *x,
+                                      const KS_NUM *xs, const KS_NUM *ET, KS_NUM *xn,
+                                      const KS_T(ks_tiled) *w)
+{
+    KS_T(ks_combine_rows)(nx, n, b->FT, x, b->u, w->xp);
+    for (int c = 0; c < n; c += KS_LANES)
+        KS_STOREV(w->v + c, KS_LOADV(xs + c) - KS_LOADV(w->xp + c));
+    KS_T(ks_combine_rows)(nx, n, ET, w->v, x, xn);
+}
+
+/** Pn = P + E (Ps - Pp) Eᵀ, paper eq. 14, symmetric to the bit; D is mirrored. False where a variance
+ *  shrinks too far for the ordinary form. */
+KS_HD KS_MASK KS_T(ks_tiled_smooth_cov)(int nx, int n, const KS_NUM *P, int ldp, const KS_NUM *ET,
+                                        KS_NUM *D, KS_NUM *Pn, const KS_T(ks_tiled) *w)
+{
+    KS_MASK good = KS_GT(KS_LIT(1), KS_LIT(0));
+    KS_T(ks_mirror_upper)(nx, 1, D, n);
+    KS_T(ks_tiles)(0, 0, nx, nx, n, D, n, 1, ET, n, w->W, n, w->W, n);
+    KS_T(ks_tiles)(1, 1, nx, nx, n, ET, 1, n, w->W, n, P, ldp, Pn, n);
+    KS_T(ks_mirror_upper)(nx, 1, Pn, n);
+    for (int i = 0; i < nx; ++i)
+        good = good & KS_GT(KS_LIT(KS_GROWTH) * Pn[i * n + i], P[i * ldp + i]);
+    return good;
+}

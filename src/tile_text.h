@@ -1,0 +1,209 @@
+/* tile_text.h -- products of matrices whose rows are padded to whole vectors, tile by tile, and
+ * their transposes; see num_f64.h. For plain C on the CPU.
+ *
+ * A tile of C stays in registers while k runs. Vectors are GCC's, so the same text serves every
+ * instruction set. Rows of B and C are padded: their leading dimension is a multiple of the vector
+ * and what stands between a row's end and it may be read and written, but means nothing. */
+
+typedef KS_NUM KS_T(ks_lanes) __attribute__((vector_size(KS_VECTOR_BYTES)));
+typedef KS_NUM KS_T(ks_lanes_at) __attribute__((vector_size(KS_VECTOR_BYTES),
+                                                 aligned(sizeof(KS_NUM)), may_alias));
+#define KS_LANES ((int)(KS_VECTOR_BYTES / sizeof(KS_NUM)))
+#define KS_LOADV(p) ((KS_T(ks_lanes)) * (const KS_T(ks_lanes_at) *)(const void *)(p))
+#define KS_STOREV(p, v) (*(KS_T(ks_lanes_at) *)(void *)(p) = (KS_T(ks_lanes_at))(v))
+
+/** Four numbers, whatever the width of a vector. */
+typedef KS_NUM KS_T(ks_quad) __attribute__((vector_size(4 * sizeof(KS_NUM))));
+typedef KS_NUM KS_T(ks_quad_at) __attribute__((vector_size(4 * sizeof(KS_NUM)),
+                                               aligned(sizeof(KS_NUM)), may_alias));
+#define KS_LOAD4(p) ((KS_T(ks_quad)) * (const KS_T(ks_quad_at) *)(const void *)(p))
+#define KS_STORE4(p, v) (*(KS_T(ks_quad_at) *)(void *)(p) = (KS_T(ks_quad_at))(v))
+#define KS_MIX(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+
+/** Rows of the smallest padded matrix that holds n. */
+KS_HD int KS_T(ks_padded)(int n)
+{
+    const int unit = KS_LANES > 4 ? KS_LANES : 4;
+    return (n + unit - 1) / unit * unit;
+}
+
+/** `rows` rows by `vectors` vectors of C = C0 + sign A B, all three literals; sign 0: C = A B. A's
+ *  entry (i, l) stands at i * ai + l * al. C may be C0. */
+KS_HD void KS_T(ks_tile)(int rows, int vectors, int sign, int k, const KS_NUM *A, int ai, int al,
+                         const KS_NUM *B, int ldb, const KS_NUM *C0, int ldc0, KS_NUM *C, int ldc)
+{
+    KS_T(ks_lanes) c[8][3];
+#pragma GCC unroll 8
+    for (int r = 0; r < rows; ++r)
+#pragma GCC unroll 3
+        for (int v = 0; v < vectors; ++v)
+            c[r][v] = sign ? KS_LOADV(C0 + r * ldc0 + v * KS_LANES) : (KS_T(ks_lanes)){ 0 };
+    for (int l = 0; l < k; ++l) {
+        KS_T(ks_lanes) b[3];
+#pragma GCC unroll 3
+        for (int v = 0; v < vectors; ++v) b[v] = KS_LOADV(B + l * ldb + v * KS_LANES);
+#pragma GCC unroll 8
+        for (int r = 0; r < rows; ++r) {
+            const KS_NUM a = A[r * ai + l * al];
+#pragma GCC unroll 3
+            for (int v = 0; v < vectors; ++v)
+                c[r][v] = sign < 0 ? c[r][v] - a * b[v] : c[r][v] + a * b[v];
+        }
+    }
+#pragma GCC unroll 8
+    for (int r = 0; r < rows; ++r)
+#pragma GCC unroll 3
+        for (int v = 0; v < vectors; ++v) KS_STOREV(C + r * ldc + v * KS_LANES, c[r][v]);
+}
+
+/** `rows` rows of C, n columns from column `from` on, both multiples of the vector. */
+KS_HD void KS_T(ks_tile_row)(int rows, int sign, int from, int n, int k, const KS_NUM *A, int ai,
+                             int al, const KS_NUM *B, int ldb, const KS_NUM *C0, int ldc0,
+                             KS_NUM *C, int ldc)
+{
+    int j = from;
+    for (; j + 3 * KS_LANES <= n; j += 3 * KS_LANES)
+        KS_T(ks_tile)(rows, 3, sign, k, A, ai, al, B + j, ldb, C0 + j, ldc0, C + j, ldc);
+    if (j + 2 * KS_LANES <= n)
+        KS_T(ks_tile)(rows, 2, sign, k, A, ai, al, B + j, ldb, C0 + j, ldc0, C + j, ldc);
+    else if (j + KS_LANES <= n)
+        KS_T(ks_tile)(rows, 1, sign, k, A, ai, al, B + j, ldb, C0 + j, ldc0, C + j, ldc);
+}
+
+/** C (m, n) = C0 + sign A B with B (k, n); n is a multiple of the vector. upper: vectors of C that
+ *  lie below its diagonal are left alone. Literal: upper, sign, and what else is to be unrolled. */
+KS_HD void KS_T(ks_tiles_in_place)(int upper, int sign, int m, int k, int n, const KS_NUM *A,
+                                   int ai, int al, const KS_NUM *B, int ldb, const KS_NUM *C0,
+                                   int ldc0, KS_NUM *C, int ldc)
+{
+    /* One vector or two to a row: enough sums must run side by side to hide their latency. */
+    if (__builtin_constant_p(m) && m <= 8 && n == KS_LANES) {
+        KS_T(ks_tile)(m, 1, sign, k, A, ai, al, B, ldb, C0, ldc0, C, ldc);
+        return;
+    }
+    if (m == 6 && n == 2 * KS_LANES) {
+        KS_T(ks_tile)(6, 2, sign, k, A, ai, al, B, ldb, C0, ldc0, C, ldc);
+        return;
+    }
+    int i = 0;
+    for (; i + 4 <= m; i += 4)
+        KS_T(ks_tile_row)(4, sign, upper ? i / KS_LANES * KS_LANES : 0, n, k, A + i * ai, ai, al, B,
+                          ldb, C0 + i * ldc0, ldc0, C + i * ldc, ldc);
+    const int from = upper ? i / KS_LANES * KS_LANES : 0;
+#define KS_REST(rows)                                                                       \
+    KS_T(ks_tile_row)(rows, sign, from, n, k, A + i * ai, ai, al, B, ldb, C0 + i * ldc0, ldc0, \
+                      C + i * ldc, ldc)
+    switch (m - i) {
+    case 3: KS_REST(3); break;
+    case 2: KS_REST(2); break;
+    case 1: KS_REST(1); break;
+    default: break;
+    }
+#undef KS_REST
+}
+
+#define KS_SHARED_TILES(name, upper, sign)                                                  \
+    KS_HD_COLD void KS_T(name)(int m, int k, int n, const KS_NUM *A, int ai, int al,        \
+                               const KS_NUM *B, int ldb, const KS_NUM *C0, int ldc0, KS_NUM *C, \
+                               int ldc)                                                     \
+    {                                                                                       \
+        KS_T(ks_tiles_in_place)(upper, sign, m, k, n, A, ai, al, B, ldb, C0, ldc0, C, ldc); \
+    }
+KS_SHARED_TILES(ks_tiles_product, 0, 0)
+KS_SHARED_TILES(ks_tiles_minus, 0, -1)
+KS_SHARED_TILES(ks_tiles_upper_plus, 1, 1)
+KS_SHARED_TILES(ks_tiles_upper_minus, 1, -1)
+#undef KS_SHARED_TILES
+
+/** The same, in place where k and n are literals and in one shared copy where not. */
+KS_HD void KS_T(ks_tiles)(int upper, int sign, int m, int k, int n, const KS_NUM *A, int ai, int al,
+                          const KS_NUM *B, int ldb, const KS_NUM *C0, int ldc0, KS_NUM *C, int ldc)
+{
+    if (__builtin_constant_p(m) && __builtin_constant_p(n))
+        KS_T(ks_tiles_in_place)(upper, sign, m, k, n, A, ai, al, B, ldb, C0, ldc0, C, ldc);
+    else if (sign == 0)
+        KS_T(ks_tiles_product)(m, k, n, A, ai, al, B, ldb, C, ldc, C, ldc);
+    else if (sign > 0)
+        KS_T(ks_tiles_upper_plus)(m, k, n, A, ai, al, B, ldb, C0, ldc0, C, ldc);
+    else if (upper)
+        KS_T(ks_tiles_upper_minus)(m, k, n, A, ai, al, B, ldb, C0, ldc0, C, ldc);
+    else
+        KS_T(ks_tiles_minus)(m, k, n, A, ai, al, B, ldb, C0, ldc0, C, ldc);
+}
+
+/** t (4, 4) <- its transpose. */
+#define KS_TRANSPOSE4(t)                                                                    \
+    do {                                                                                    \
+        const KS_T(ks_quad) t0_ = KS_MIX(t[0], t[1], 0, 4, 2, 6);                           \
+        const KS_T(ks_quad) t1_ = KS_MIX(t[0], t[1], 1, 5, 3, 7);                           \
+        const KS_T(ks_quad) t2_ = KS_MIX(t[2], t[3], 0, 4, 2, 6);                           \
+        const KS_T(ks_quad) t3_ = KS_MIX(t[2], t[3], 1, 5, 3, 7);                           \
+        t[0] = KS_MIX(t0_, t2_, 0, 1, 4, 5);                                                \
+        t[1] = KS_MIX(t1_, t3_, 0, 1, 4, 5);                                                \
+        t[2] = KS_MIX(t0_, t2_, 2, 3, 6, 7);                                                \
+        t[3] = KS_MIX(t1_, t3_, 2, 3, 6, 7);                                                \
+    } while (0)
+
+/** Symmetric to the bit: the strict lower triangle of t (4, 4) <- its upper. */
+#define KS_MIRROR4(t)                                                                       \
+    do {                                                                                    \
+        KS_T(ks_quad) m_[4] = { t[0], t[1], t[2], t[3] };                                   \
+        KS_TRANSPOSE4(m_);                                                                  \
+        t[1] = KS_MIX(t[1], m_[1], 4, 1, 2, 3);                                             \
+        t[2] = KS_MIX(t[2], m_[2], 4, 5, 2, 3);                                             \
+        t[3] = KS_MIX(t[3], m_[3], 4, 5, 6, 3);                                             \
+    } while (0)
+
+/** B <- Aᵀ with A (m, n), rows lda apart, and B (n, m) with rows ldb apart. */
+KS_HD void KS_T(ks_transpose_rows)(int m, int n, const KS_NUM *A, int lda, KS_NUM *B, int ldb)
+{
+    if (m < 4 || n < 4) {
+        for (int i = 0; i < m; ++i)
+            for (int j = 0; j < n; ++j) B[j * ldb + i] = A[i * lda + j];
+        return;
+    }
+    /* The last tile of a row or column overlaps the one before it where 4 does not divide. */
+    for (int i = 0; i < m; i += 4) {
+        const int r = i + 4 <= m ? i : m - 4;
+        for (int j = 0; j < n; j += 4) {
+            const int c = j + 4 <= n ? j : n - 4;
+            KS_T(ks_quad) t[4];
+#pragma GCC unroll 4
+            for (int a = 0; a < 4; ++a) t[a] = KS_LOAD4(A + (r + a) * lda + c);
+            KS_TRANSPOSE4(t);
+#pragma GCC unroll 4
+            for (int a = 0; a < 4; ++a) KS_STORE4(B + (c + a) * ldb + r, t[a]);
+        }
+    }
+}
+
+/** The strict lower triangle of the padded A (n, n) <- its upper: symmetric to the bit, or, where
+ *  `exactly` is 0, up to the rounding within 4 x 4 blocks on the diagonal. A has ld rows and columns,
+ *  a multiple of four. */
+KS_HD void KS_T(ks_mirror_upper)(int n, int exactly, KS_NUM *A, int ld)
+{
+    for (int i = 0; i < n; i += 4) {
+        KS_T(ks_quad) t[4];
+        if (exactly) {
+#pragma GCC unroll 4
+            for (int a = 0; a < 4; ++a) t[a] = KS_LOAD4(A + (i + a) * ld + i);
+            KS_MIRROR4(t);
+#pragma GCC unroll 4
+            for (int a = 1; a < 4; ++a) KS_STORE4(A + (i + a) * ld + i, t[a]);
+        }
+        for (int j = i + 4; j < n; j += 4) {
+#pragma GCC unroll 4
+            for (int a = 0; a < 4; ++a) t[a] = KS_LOAD4(A + (i + a) * ld + j);
+            KS_TRANSPOSE4(t);
+#pragma GCC unroll 4
+            for (int a = 0; a < 4; ++a) KS_STORE4(A + (j + a) * ld + i, t[a]);
+        }
+    }
+}
+
+/** Padded B <- A (m, n), rows lda and ldb apart; nothing behind the last row of A is read. */
+KS_HD void KS_T(ks_pad)(int m, int n, const KS_NUM *A, int lda, KS_NUM *B, int ldb)
+{
+    for (int i = 0; i < m; ++i)
+        for (int j = 0; j < n; ++j) B[i * ldb + j] = A[i * lda + j];
+}

@@ -1,0 +1,59 @@
+/* test_tiles.c -- the hand-shaped filter and smoother ranges against the plain text that they stand
+ * beside: every specialised size and those around it, both precisions, both tiers, time-varying and
+ * constant models, missing entries, strided and unaligned memory. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "hd.h"
+#include "kernels.h"
+#include "models.h"
+#include "run_case.h"
+
+enum { STEPS = 70 };
+
+/** Numbers of states and of entries: 4, 6, 8 and 12 have kernels of their own. */
+static const int sizes[][2] = {
+    { 4, 1 },  { 4, 2 },  { 4, 3 },  { 4, 4 },  { 4, 5 },  { 4, 7 },   { 5, 2 },  { 5, 5 },
+    { 6, 1 },  { 6, 3 },  { 6, 6 },  { 6, 9 },  { 7, 2 },  { 7, 4 },   { 8, 1 },  { 8, 4 },
+    { 8, 8 },  { 9, 3 },  { 11, 6 }, { 12, 1 }, { 12, 6 }, { 12, 13 }, { 13, 5 }, { 16, 4 },
+    { 17, 8 }, { 24, 7 }, { 25, 1 }, { 33, 17 },
+};
+
+#include "num_f64.h"
+#include "gemm_text.h"
+#include "smallmat_text.h"
+#include "array_text.h"
+#include "step_text.h"
+#include "array_step_text.h"
+#include "memo_text.h"
+#include "range_text.h"
+#include "filter_range_text.h"
+#include "smooth_range_text.h"
+#include "tiles_text.h"
+#include "num_end.h"
+#include "num_f32.h"
+#include "gemm_text.h"
+#include "smallmat_text.h"
+#include "array_text.h"
+#include "step_text.h"
+#include "array_step_text.h"
+#include "memo_text.h"
+#include "range_text.h"
+#include "filter_range_text.h"
+#include "smooth_range_text.h"
+#include "tiles_text.h"
+#include "num_end.h"
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ranges_agree_f64),    cmocka_unit_test(ranges_agree_f32),
+        cmocka_unit_test(faults_agree_f64),    cmocka_unit_test(faults_agree_f32),
+        cmocka_unit_test(memory_changes_no_bit_f64), cmocka_unit_test(memory_changes_no_bit_f32),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
