@@ -1,4 +1,5 @@
 /* dispatch.c -- which kernel tables serve a precision and tier on this processor. */
+#include "batch.h"
 #include "kernels.h"
 #include "cpu.h"
 #include "map.h"
@@ -32,4 +33,15 @@ const ks_map_kernels *ks_map_kernels_of(ks_tier tier)
     if (ks_has_avx2()) return &ks_map_avx2_f64;
 #endif
     return tier == KS_TIER_AVX2 ? NULL : &ks_map_baseline_f64;
+}
+
+const ks_pack_kernels *ks_packs_of(ks_precision precision, ks_tier tier)
+{
+#if defined(__x86_64__)
+    if (tier != KS_TIER_BASELINE && ks_has_avx2())
+        return precision == KS_F64 ? &ks_packs_avx2_f64 : &ks_packs_avx2_f32;
+#endif
+    (void)precision;
+    (void)tier;
+    return NULL;
 }

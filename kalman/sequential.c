@@ -3,17 +3,26 @@
  * The filtered estimates wait for the backward pass in the smoothed outputs themselves. Where those
  * are not asked for in full, checkpoints take their place: the forward pass keeps one estimate in
  * `segment` steps, and the backward pass filters each segment again before it smooths it. Series
- * are spread over the workers. */
+ * run in groups: one by one, or as many at once as a register has lanes (batch.h). Groups are
+ * spread over the workers. */
 #include <string.h>
 #include "smooth_plan.h"
 
-typedef struct worker_memory {
-    void *scratch;
+/** What one series of a group needs beside its outputs. */
+typedef struct lane_memory {
     ks_estimates state;        /* one */
     unsigned char *form;       /* of the steps of a segment, or of the series */
     ks_estimates kept;         /* of a segment */
     ks_estimates checkpoints;  /* the estimate before each segment */
     unsigned char *checkpoint_form;
+} lane_memory;
+
+typedef struct worker_memory {
+    lane_memory lane[KS_LANES_MOST];
+    ks_group group;
+    ks_forward_sinks forward[KS_LANES_MOST];
+    ks_backward_sinks backward[KS_LANES_MOST];
+    ks_tally tally[KS_LANES_MOST];
     ks_tally total;            /* of all series so far */
     int64_t failed;            /* the series that failed, or -1 */
 } worker_memory;
@@ -22,6 +31,8 @@ typedef struct sequential {
     ks_run *run;
     worker_memory *memory;
 } sequential;
+
+static int width_of(const ks_smooth_plan *plan) { return plan->packs ? plan->packs->width : 1; }
 
 static int smooths(const ks_smooth_plan *plan)
 {
@@ -34,10 +45,8 @@ static int in_place(const ks_smooth_plan *plan)
     return ks_makes_all(plan, KS_OUT_SMOOTHED_MEAN | KS_OUT_SMOOTHED_COV);
 }
 
-static void carve_worker(ks_carver *carver, const ks_smooth_plan *plan, worker_memory *m)
+static void carve_lane(ks_carver *carver, const ks_smooth_plan *plan, lane_memory *m)
 {
-    memset(m, 0, sizeof *m);
-    m->scratch = ks_carve(carver, 1, plan->kernels->scratch_bytes(plan->nx, plan->ny));
     m->state = ks_carve_estimates(carver, plan, 1);
     if (!smooths(plan)) return;
     const int64_t segments = (plan->T + plan->segment - 1) / plan->segment;
@@ -48,6 +57,16 @@ static void carve_worker(ks_carver *carver, const ks_smooth_plan *plan, worker_m
     m->checkpoint_form = ks_carve(carver, (size_t)segments, 1);
 }
 
+static void carve_worker(ks_carver *carver, const ks_smooth_plan *plan, worker_memory *m)
+{
+    memset(m, 0, sizeof *m);
+    m->group.kernels = plan->kernels;
+    m->group.scratch = ks_carve(carver, 1, plan->kernels->scratch_bytes(plan->nx, plan->ny));
+    if (plan->packs)
+        m->group.pack = ks_carve(carver, 1, plan->packs->scratch_bytes(plan->nx, plan->ny));
+    for (int l = 0; l < width_of(plan); ++l) carve_lane(carver, plan, &m->lane[l]);
+}
+
 size_t ks_sequential_workspace(const ks_smooth_plan *plan)
 {
     ks_carver carver = ks_carver_at(NULL);
@@ -55,12 +74,6 @@ size_t ks_sequential_workspace(const ks_smooth_plan *plan)
     (void)ks_carve(&carver, (size_t)plan->workers, sizeof(worker_memory));
     for (int w = 0; w < plan->workers; ++w) carve_worker(&carver, plan, &m);
     return ks_carved_bytes(&carver);
-}
-
-static ks_state state_of(const worker_memory *m)
-{
-    ks_state state = { m->state.mean, m->state.cov, KS_FORM_ORDINARY };
-    return state;
 }
 
 int ks_filter_blocks(ks_run *run, const ks_series *s, int64_t k0, int64_t k1, ks_state *state,
@@ -86,19 +99,52 @@ int ks_smooth_blocks(ks_run *run, const ks_series *s, int64_t k0, int64_t k1, ks
     return 0;
 }
 
-static int smooth_in_place(ks_run *run, const ks_series *s, ks_state *state,
-                           ks_forward_sinks *to, const ks_backward_sinks *back,
-                           const worker_memory *m, ks_tally *tally)
+/** Filter steps k0 .. k1 - 1 of a group, as long as a series of it lives. */
+static void filter_group(ks_run *run, ks_group *g, int64_t k0, int64_t k1,
+                         const ks_forward_sinks *to, ks_tally *tally)
 {
-    to->kept_mean = back->smoothed_mean;
-    to->kept_C = back->smoothed_cov;
-    to->form = m->form;
-    to->form_first = 0;
-    if (ks_filter_blocks(run, s, 0, s->steps, state, to, m->scratch, tally)) return -1;
-    return ks_smooth_blocks(run, s, 0, s->steps, state, to, back, m->scratch, tally);
+    const ks_pack_kernels *packs = run->plan->packs;
+    if (!packs && g->alive) {
+        if (ks_filter_blocks(run, &g->series[0], k0, k1, &g->state[0], to, g->scratch, tally))
+            g->alive = 0;
+        return;
+    }
+    for (int64_t k = k0; k < k1 && g->alive; k += KS_BLOCK) {
+        const int64_t end = k1 - k < KS_BLOCK ? k1 : k + KS_BLOCK;
+        packs->filter(g, k, end, to, tally);
+        if (g->alive && ks_run_progress(run, g->alive * (end - k))) g->alive = 0;
+    }
 }
 
-static void keep_checkpoint(const ks_smooth_plan *plan, const worker_memory *m, int64_t segment,
+static void smooth_group(ks_run *run, ks_group *g, int64_t k0, int64_t k1,
+                         const ks_forward_sinks *kept, const ks_backward_sinks *to,
+                         ks_tally *tally)
+{
+    const ks_pack_kernels *packs = run->plan->packs;
+    if (!packs && g->alive) {
+        if (ks_smooth_blocks(run, &g->series[0], k0, k1, &g->state[0], kept, to, g->scratch, tally))
+            g->alive = 0;
+        return;
+    }
+    for (int64_t end = k1; end > k0 && g->alive; end -= KS_BLOCK) {
+        const int64_t k = end - k0 < KS_BLOCK ? k0 : end - KS_BLOCK;
+        packs->smooth(g, k, end, kept, to, tally);
+        if (g->alive && ks_run_progress(run, g->alive * (end - k))) g->alive = 0;
+    }
+}
+
+static void smooth_in_place(ks_run *run, worker_memory *m)
+{
+    for (int l = 0; l < m->group.alive; ++l) {
+        m->forward[l].kept_mean = m->backward[l].smoothed_mean;
+        m->forward[l].kept_C = m->backward[l].smoothed_cov;
+        m->forward[l].form = m->lane[l].form;
+    }
+    filter_group(run, &m->group, 0, run->plan->T, m->forward, m->tally);
+    smooth_group(run, &m->group, 0, run->plan->T, m->forward, m->backward, m->tally);
+}
+
+static void keep_checkpoint(const ks_smooth_plan *plan, const lane_memory *m, int64_t segment,
                             ks_state *state, int restore)
 {
     const size_t n = (size_t)plan->nx, bytes = plan->kernels->number_bytes;
@@ -115,35 +161,42 @@ static void keep_checkpoint(const ks_smooth_plan *plan, const worker_memory *m, 
     }
 }
 
-static int smooth_by_checkpoints(ks_run *run, const ks_series *s, ks_state *state,
-                                 const ks_forward_sinks *to, const ks_backward_sinks *back,
-                                 const worker_memory *m, ks_tally *tally)
+static void keep_checkpoints(const ks_smooth_plan *plan, worker_memory *m, int64_t segment,
+                             int restore)
+{
+    for (int l = 0; l < m->group.alive; ++l)
+        keep_checkpoint(plan, &m->lane[l], segment, &m->group.state[l], restore);
+}
+
+static void smooth_by_checkpoints(ks_run *run, worker_memory *m)
 {
     const ks_smooth_plan *plan = run->plan;
-    const int64_t L = plan->segment, segments = (s->steps + L - 1) / L;
+    ks_group *g = &m->group;
+    const int64_t T = plan->T, L = plan->segment, segments = (T + L - 1) / L;
     for (int64_t i = 0; i < segments; ++i) {
-        const int64_t end = (i + 1) * L < s->steps ? (i + 1) * L : s->steps;
-        keep_checkpoint(plan, m, i, state, 0);
-        if (ks_filter_blocks(run, s, i * L, end, state, to, m->scratch, tally)) return -1;
+        const int64_t end = (i + 1) * L < T ? (i + 1) * L : T;
+        keep_checkpoints(plan, m, i, 0);
+        filter_group(run, g, i * L, end, m->forward, m->tally);
     }
     /* The smoothed state is carried in the slot of checkpoints that are no longer needed: each
      * segment's own is read before the state of the segment after it is put back. */
     for (int64_t i = segments - 1; i >= 0; --i) {
-        const int64_t end = (i + 1) * L < s->steps ? (i + 1) * L : s->steps;
-        ks_tally again = ks_tally_start();
-        ks_forward_sinks kept = { 0 };
-        kept.kept_mean = ks_mean_sink(plan, m->kept, i * L);
-        kept.kept_C = ks_cov_sink(plan, m->kept, i * L);
-        kept.form = m->form;
-        kept.form_first = i * L;
-        if (i + 1 < segments) keep_checkpoint(plan, m, i + 1, state, 0);
-        keep_checkpoint(plan, m, i, state, 1);
-        if (ks_filter_blocks(run, s, i * L, end, state, &kept, m->scratch, &again)) return -1;
-        if (i + 1 < segments) keep_checkpoint(plan, m, i + 1, state, 1);
-        if (ks_smooth_blocks(run, s, i * L, end, state, &kept, back, m->scratch, tally))
-            return -1;
+        const int64_t end = (i + 1) * L < T ? (i + 1) * L : T;
+        ks_tally again[KS_LANES_MOST];
+        ks_forward_sinks kept[KS_LANES_MOST] = { 0 };
+        for (int l = 0; l < g->alive; ++l) {
+            again[l] = ks_tally_start();
+            kept[l].kept_mean = ks_mean_sink(plan, m->lane[l].kept, i * L);
+            kept[l].kept_C = ks_cov_sink(plan, m->lane[l].kept, i * L);
+            kept[l].form = m->lane[l].form;
+            kept[l].form_first = i * L;
+        }
+        if (i + 1 < segments) keep_checkpoints(plan, m, i + 1, 0);
+        keep_checkpoints(plan, m, i, 1);
+        filter_group(run, g, i * L, end, kept, again);
+        if (i + 1 < segments) keep_checkpoints(plan, m, i + 1, 1);
+        smooth_group(run, g, i * L, end, kept, m->backward, m->tally);
     }
-    return 0;
 }
 
 void ks_smooth_start(ks_run *run, int64_t b, const ks_series *s, ks_state *state, void *scratch,
@@ -161,41 +214,76 @@ void ks_smooth_start(ks_run *run, int64_t b, const ks_series *s, ks_state *state
                (size_t)plan->nx * (size_t)plan->nx * plan->kernels->number_bytes);
 }
 
-static int run_series(ks_run *run, int64_t b, const worker_memory *m, ks_tally *tally)
+/** Counts of `from` to those of `to`. */
+static void add_counts(ks_tally *to, const ks_tally *from)
+{
+    to->ordinary += from->ordinary;
+    to->array += from->array;
+    to->missing += from->missing;
+}
+
+/** The series b .. b + count - 1 to a group whose lanes are all filled, with the last series where
+ *  there are fewer. */
+static void start_group(ks_run *run, worker_memory *m, int64_t b, int count)
+{
+    ks_group *g = &m->group;
+    g->alive = count;
+    for (int l = 0; l < width_of(run->plan); ++l) {
+        const int64_t at = b + (l < count ? l : count - 1);
+        ks_series_of(run, at, &g->series[l]);
+        g->state[l].x = m->lane[l].state.mean;
+        g->state[l].C = m->lane[l].state.cov;
+        g->state[l].form = KS_FORM_ORDINARY;
+        m->forward[l] = ks_forward_sinks_of(run, at);
+        m->backward[l] = ks_backward_sinks_of(run, at);
+        m->tally[l] = ks_tally_start();
+        if (l < count) run->plan->kernels->start(&g->series[l], &g->state[l], g->scratch);
+    }
+}
+
+/** Run the series b .. b + count - 1. Returns non-zero when one has failed or the run is
+ *  canceled. */
+static int run_group(ks_run *run, int64_t b, int count, worker_memory *m)
 {
     const ks_smooth_plan *plan = run->plan;
-    ks_series series;
-    ks_state state = state_of(m);
-    ks_forward_sinks to = ks_forward_sinks_of(run, b);
-    const ks_backward_sinks back = ks_backward_sinks_of(run, b);
-    ks_series_of(run, b, &series);
-    plan->kernels->start(&series, &state, m->scratch);
-    if (!smooths(plan)) {
-        if (ks_filter_blocks(run, &series, 0, plan->T, &state, &to, m->scratch, tally))
-            return -1;
-    } else {
-        const int rc =
-            in_place(plan)
-                ? smooth_in_place(run, &series, &state, &to, &back, m, tally)
-                : smooth_by_checkpoints(run, &series, &state, &to, &back, m, tally);
-        if (rc) return -1;
-        ks_smooth_start(run, b, &series, &state, m->scratch, tally);
+    start_group(run, m, b, count);
+    if (!smooths(plan))
+        filter_group(run, &m->group, 0, plan->T, m->forward, m->tally);
+    else if (in_place(plan))
+        smooth_in_place(run, m);
+    else
+        smooth_by_checkpoints(run, m);
+    for (int l = 0; l < m->group.alive; ++l) {
+        if (smooths(plan))
+            ks_smooth_start(run, b + l, &m->group.series[l], &m->group.state[l],
+                            m->group.scratch, &m->tally[l]);
+        ks_write_loglik(run, b + l, ks_evidence_loglik(&m->tally[l].evidence));
     }
-    ks_write_loglik(run, b, ks_evidence_loglik(&tally->evidence));
-    return 0;
+    for (int l = 0; l < count; ++l) add_counts(&m->total, &m->tally[l]);
+    if (m->group.alive == count) return 0;
+    /* The lowest series that has failed, or, where the run is canceled, any. */
+    const ks_tally *worst = &m->tally[m->group.alive];
+    m->failed = b + m->group.alive;
+    m->total.bad_step = worst->bad_step;
+    m->total.bad_row = worst->bad_row;
+    m->total.bad_array = worst->bad_array;
+    m->total.fault = worst->fault;
+    return -1;
 }
 
 static void run_range(void *arg, int64_t begin, int64_t end, int worker)
 {
     sequential *all = arg;
-    worker_memory *m = &all->memory[worker];
-    for (int64_t b = begin; b < end; ++b) {
-        m->total.evidence = ks_evidence_start();
-        if (run_series(all->run, b, m, &m->total)) {
-            m->failed = b;
-            return;
-        }
+    const int64_t B = all->run->plan->B, width = width_of(all->run->plan);
+    for (int64_t i = begin; i < end; ++i) {
+        const int64_t b = i * width, count = B - b < width ? B - b : width;
+        if (run_group(all->run, b, (int)count, &all->memory[worker])) return;
     }
+}
+
+int64_t ks_sequential_groups(const ks_smooth_plan *plan)
+{
+    return (plan->B + width_of(plan) - 1) / width_of(plan);
 }
 
 void ks_sequential_run(ks_run *run, void *work)
@@ -211,7 +299,7 @@ void ks_sequential_run(ks_run *run, void *work)
     }
     run->total = (plan->T * plan->B * (smooths(plan) ? 2 : 1)) / plan->workers;
     run->info->threads = plan->workers;
-    ks_parallel_for(plan->context, plan->workers, plan->B, run_range, &all);
+    ks_parallel_for(plan->context, plan->workers, ks_sequential_groups(plan), run_range, &all);
     for (int w = 0; w < plan->workers; ++w)
         ks_run_add(run, all.memory[w].failed, &all.memory[w].total);
     ks_carve_end(&carver);

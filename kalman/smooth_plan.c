@@ -86,7 +86,8 @@ ks_status ks_smooth_plan_create(ks_smooth_plan **out, ks_context *context, int64
     plan->segment = (int64_t)ceil(sqrt((double)T));
     ks_status status = KS_OK;
     if (method == KS_METHOD_SEQUENTIAL) {
-        plan->workers = ks_workers(context, o->threads, B);
+        plan->packs = ks_packs_for(o->precision, o->tier, B, nx);
+        plan->workers = ks_workers(context, o->threads, ks_sequential_groups(plan));
         plan->workspace = ks_sequential_workspace(plan);
     } else if (method == KS_METHOD_TWO_ENDED) {
         plan->workers = ks_workers(context, o->threads, 2 * B);

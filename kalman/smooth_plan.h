@@ -3,6 +3,7 @@
 #define KS_SMOOTH_PLAN_H
 
 #include <stdatomic.h>
+#include "batch.h"
 #include "carve.h"
 #include "kalscan/blocktri.h"
 #include "kalscan/smooth.h"
@@ -20,6 +21,7 @@ struct ks_smooth_plan {
     ks_method method;
     const ks_kernels *kernels;    /* in the plan's precision               */
     const ks_kernels *aggregates; /* in double, for aggregates of chunks   */
+    const ks_pack_kernels *packs; /* NULL: series run one by one           */
     int workers;
     int64_t segment;              /* steps between checkpoints, sequential */
     ks_scan_plan *forward, *reverse;
@@ -87,6 +89,7 @@ ks_sink ks_mean_sink(const ks_smooth_plan *plan, ks_estimates estimates, int64_t
 ks_sink ks_cov_sink(const ks_smooth_plan *plan, ks_estimates estimates, int64_t first);
 
 /* The drivers. Each carves its workspace with one function, NULL base measures, and runs. */
+int64_t ks_sequential_groups(const ks_smooth_plan *plan); /* that may run at once */
 size_t ks_sequential_workspace(const ks_smooth_plan *plan);
 void ks_sequential_run(ks_run *run, void *work);
 ks_status ks_scan_plans(ks_smooth_plan *plan);

@@ -16,6 +16,44 @@ static inline int ks_all_f32x8(ks_mask32x8 m)
     for (int i = 0; i < 8; ++i) all &= m[i];
     return all != 0;
 }
+typedef double ks_f64x8 __attribute__((vector_size(64)));
+static inline __attribute__((always_inline, unused)) unsigned ks_bits_f32x8(ks_mask32x8 m)
+{
+#if KS_VECTOR_BYTES == 32
+    return (unsigned)__builtin_ia32_movmskps256((ks_f32x8)m);
+#else
+    unsigned bits = 0;
+    for (int l = 0; l < 8; ++l) bits |= (unsigned)(m[l] & 1) << l;
+    return bits;
+#endif
+}
+/* By pointer: as an argument a vector this wide has an ABI that has changed. */
+static inline __attribute__((always_inline, unused)) unsigned
+ks_within_f64x8(const ks_f64x8 *x, double low, double high)
+{
+    unsigned bits = 0;
+    for (int l = 0; l < 8; ++l) bits |= (unsigned)((*x)[l] > low && (*x)[l] < high) << l;
+    return bits;
+}
+static inline __attribute__((always_inline, unused)) void ks_turn_f32x8(ks_f32x8 *v)
+{
+    ks_f32x8 a[8], b[8];
+    for (int i = 0; i < 8; i += 2) {
+        a[i] = __builtin_shufflevector(v[i], v[i + 1], 0, 8, 1, 9, 4, 12, 5, 13);
+        a[i + 1] = __builtin_shufflevector(v[i], v[i + 1], 2, 10, 3, 11, 6, 14, 7, 15);
+    }
+    for (int i = 0; i < 8; i += 4)
+        for (int j = 0; j < 2; ++j) {
+            b[i + 2 * j] =
+                __builtin_shufflevector(a[i + j], a[i + j + 2], 0, 1, 8, 9, 4, 5, 12, 13);
+            b[i + 2 * j + 1] =
+                __builtin_shufflevector(a[i + j], a[i + j + 2], 2, 3, 10, 11, 6, 7, 14, 15);
+        }
+    for (int i = 0; i < 4; ++i) {
+        v[i] = __builtin_shufflevector(b[i], b[i + 4], 0, 1, 2, 3, 8, 9, 10, 11);
+        v[i + 4] = __builtin_shufflevector(b[i], b[i + 4], 4, 5, 6, 7, 12, 13, 14, 15);
+    }
+}
 #endif
 #define KS_NUM ks_f32x8
 #define KS_T(name) name##_f32x8
@@ -28,3 +66,10 @@ static inline int ks_all_f32x8(ks_mask32x8 m)
 #define KS_EPS 5.9604644775390625e-8
 #define KS_GROWTH 5e2
 #define KS_MERGE 1e2
+#define KS_ONE float
+#define KS_LANES 8
+#define KS_DOUBLES ks_f64x8
+#define KS_TO_DOUBLES(x) __builtin_convertvector(x, ks_f64x8)
+#define KS_BITS(m) ks_bits_f32x8(m)
+#define KS_DOUBLES_WITHIN(x, low, high) ks_within_f64x8(&(x), low, high)
+#define KS_TURN(v) ks_turn_f32x8(v)

@@ -23,12 +23,12 @@
 #include "num_f64x4.h"
 #include "smallmat_text.h"
 #include "step_text.h"
-#include "num_end.h"
+#include "num_pack_end.h"
 
 #include "num_f32x8.h"
 #include "smallmat_text.h"
 #include "step_text.h"
-#include "num_end.h"
+#include "num_pack_end.h"
 
 enum { NX = 5, NY = 3, STEPS = 40, SCRATCH = 1200 };
 

@@ -34,7 +34,7 @@ static void every_allocation_fails_once(void **state)
                 ks_smooth_plan *plan = (ks_smooth_plan *)(uintptr_t)64;
                 atomic_store(&memory.calls, 0);
                 atomic_store(&memory.fail_at, k);
-                const ks_status status = ks_smooth_plan_create(&plan, context, 100, 2, 3, 2, &o);
+                const ks_status status = ks_smooth_plan_create(&plan, context, 100, 5, 3, 2, &o);
                 succeeded = status == KS_OK;
                 failures += !succeeded;
                 if (!succeeded) {
@@ -81,7 +81,7 @@ static void model_check_fails_cleanly(void **state)
 static void runs_allocate_nothing(void **state)
 {
     (void)state;
-    golden *g = model_random((model_spec){ 102, 100, 3, 7, 2, KS_PRIOR_X0, MISSING });
+    golden *g = model_random((model_spec){ 102, 100, 5, 7, 2, KS_PRIOR_X0, MISSING });
     for (int i = 0; i < all_methods_count; ++i)
         for (int p = 0; p < 2; ++p)
             for (int threads = 1; threads <= 4; threads += 3) {
@@ -90,8 +90,8 @@ static void runs_allocate_nothing(void **state)
                 failalloc memory = FAILALLOC_INIT;
                 ks_context *context = context_on(&memory, threads);
                 ks_smooth_plan *plan = NULL;
-                assert_int_equal(ks_smooth_plan_create(&plan, context, 100, 3, 7, 2, &o), KS_OK);
-                golden_buffers *b = golden_buffers_new(100, 3, 7, 2, o.precision, o.outputs);
+                assert_int_equal(ks_smooth_plan_create(&plan, context, 100, 5, 7, 2, &o), KS_OK);
+                golden_buffers *b = golden_buffers_new(100, 5, 7, 2, o.precision, o.outputs);
                 /* One byte of workspace more than is asked for would be seen by the sanitizer. */
                 void *work = NULL;
                 assert_int_equal(posix_memalign(&work, 64, ks_smooth_workspace_bytes(plan)), 0);

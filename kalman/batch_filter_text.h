@@ -1,0 +1,434 @@
+/* batch_filter_text.h -- filter steps of a group of series; see batch.h and num_f64x4.h.
+ *
+ * A missing entry stays in its place as one that says nothing: zero row of H, unit variance,
+ * observed as predicted. It adds exact zeros, so a lane comes to what it comes to without it. */
+
+/* Every so many steps the covariances themselves are looked at, as in range_text.h. */
+#define KS_LOOK 32
+
+/** Scratch of a group; `at` counts packs. */
+typedef struct KS_T(ks_group_scratch) {
+    int nx, ny;
+    KS_NUM *x, *P, *next_x, *next_P; /* estimates of all lanes, before and after a step */
+    KS_NUM *xp, *Pp, *ET, *G, *S, *inverse_d, *v, *Z, *square;
+    KS_NUM *F, *Q, *u, *H, *R, *d, *y;          /* rows of the inputs                   */
+    KS_NUM *present_H, *present_R, *present_d, *present_y;
+    KS_NUM *nowhere, *work;
+    unsigned *present; /* entry i: the lanes that have it */
+    int64_t at;
+} KS_T(ks_group_scratch);
+
+KS_HD KS_T(ks_group_scratch) KS_T(ks_group_lay_out)(int nx, int ny, void *memory)
+{
+    KS_T(ks_group_scratch) w;
+    KS_NUM *base = (KS_NUM *)memory;
+    const int nn = nx * nx, mn = ny * nx, mm = ny * ny;
+    w.nx = nx;
+    w.ny = ny;
+    w.at = 0;
+#define PIECE(name, numbers) w.name = base ? base + w.at : NULL, w.at += (numbers)
+    PIECE(x, nx);
+    PIECE(P, nn);
+    PIECE(next_x, nx);
+    PIECE(next_P, nn);
+    PIECE(xp, nx);
+    PIECE(Pp, nn);
+    PIECE(ET, nn);
+    PIECE(G, mn);
+    PIECE(S, mm);
+    PIECE(inverse_d, ny);
+    PIECE(v, ny);
+    PIECE(Z, mn);
+    PIECE(square, ny);
+    PIECE(F, nn);
+    PIECE(Q, nn);
+    PIECE(u, nx);
+    PIECE(H, mn);
+    PIECE(R, mm);
+    PIECE(d, ny);
+    PIECE(y, ny);
+    PIECE(present_H, mn);
+    PIECE(present_R, mm);
+    PIECE(present_d, ny);
+    PIECE(present_y, ny);
+    PIECE(nowhere, nx > ny ? nn : mm);
+    PIECE(work, 4 * nn + 2 * nx + 2 * mn + mm);
+    w.present = base ? (unsigned *)(void *)(base + w.at) : NULL, w.at += ny;
+#undef PIECE
+    return w;
+}
+
+/** log p of all lanes, see ks_evidence. */
+typedef struct KS_T(ks_pack_evidence) {
+    KS_DOUBLES quadratic, product, logs;
+} KS_T(ks_pack_evidence);
+
+/** Products that leave the middle of the range become logarithms. */
+KS_HD_COLD void KS_T(ks_pack_logs)(KS_T(ks_pack_evidence) *e)
+{
+    for (int l = 0; l < KS_LANES; ++l)
+        if (!(e->product[l] > 1e-120 && e->product[l] < 1e120)) {
+            e->logs[l] += log(e->product[l]);
+            e->product[l] = 1;
+        }
+}
+
+/** Counts and sums of a range, by lane, on their way to the tallies. */
+typedef struct KS_T(ks_pack_tally) {
+    KS_T(ks_pack_evidence) evidence;
+    int64_t whole; /* steps of all lanes in which none misses an entry */
+    int64_t whole_before[KS_LANES]; /* of them, those before the lane's sums began */
+    int64_t steps[KS_LANES], missing[KS_LANES]; /* the others */
+} KS_T(ks_pack_tally);
+
+KS_HD_COLD void KS_T(ks_from_tally)(int l, const ks_tally *from, KS_T(ks_pack_tally) *to)
+{
+    to->evidence.quadratic[l] = from->evidence.quadratic;
+    to->evidence.product[l] = from->evidence.product;
+    to->evidence.logs[l] = from->evidence.logs;
+    to->steps[l] = to->missing[l] = 0;
+    to->whole_before[l] = to->whole;
+}
+
+KS_HD_COLD void KS_T(ks_to_tally)(int l, int ny, const KS_T(ks_pack_tally) *from,
+                                   ks_tally *to)
+{
+    const int64_t steps = from->steps[l] + from->whole - from->whole_before[l];
+    to->evidence.quadratic = from->evidence.quadratic[l];
+    to->evidence.product = from->evidence.product[l];
+    to->evidence.logs = from->evidence.logs[l];
+    to->evidence.entries += steps * ny - from->missing[l];
+    to->ordinary += steps;
+    to->missing += from->missing[l];
+}
+
+/** What a step observes, missing entries in their places; `present[i]` says which lanes have entry
+ *  i, `fit` which lanes have no infinite entry. */
+typedef struct KS_T(ks_group_observation) {
+    const KS_NUM *H, *R, *d, *y;
+    const unsigned *present; /* NULL: all are */
+    unsigned fit;
+} KS_T(ks_group_observation);
+
+KS_HD_COLD void KS_T(ks_observe_present)(const KS_T(ks_group_scratch) *w,
+                                         KS_T(ks_group_observation) *o)
+{
+    const int nx = w->nx, ny = w->ny;
+    unsigned *present = w->present;
+    const KS_NUM zero = KS_LIT(0), one = KS_LIT(1);
+    o->fit = KS_EVERY;
+    for (int i = 0; i < ny; ++i) {
+        const KS_MASK here = (KS_MASK)(o->y[i] == o->y[i]);
+        const KS_MASK finite = (KS_MASK)(o->y[i] - o->y[i] == zero);
+        present[i] = KS_BITS(here);
+        o->fit &= ~KS_BITS(here & ~finite);
+        for (int c = 0; c < nx; ++c)
+            w->present_H[i * nx + c] = KS_SELECT(here, o->H[i * nx + c], zero);
+        for (int j = 0; j < ny; ++j)
+            w->present_R[i * ny + j] = KS_SELECT(here & (KS_MASK)(o->y[j] == o->y[j]),
+                                                 o->R[i * ny + j], i == j ? one : zero);
+        w->present_d[i] = KS_SELECT(here, o->d[i], zero);
+        w->present_y[i] = KS_SELECT(here, o->y[i], zero);
+    }
+    o->H = w->present_H;
+    o->R = w->present_R;
+    o->d = w->present_d;
+    o->y = w->present_y;
+    o->present = present;
+}
+
+/** Innovations of the lanes in `lanes`, see ks_write_innovation(). */
+KS_HD_COLD void KS_T(ks_put_innovations)(int64_t k, unsigned lanes,
+                                         const KS_T(ks_group_observation) *o,
+                                         const KS_T(ks_group_scratch) *w,
+                                         const ks_forward_sinks *to)
+{
+    const size_t apart = sizeof *to;
+    const int nx = w->nx, ny = w->ny;
+    KS_NUM *S = w->work, *HT = S + ny * ny, *G = HT + ny * nx;
+    const KS_NUM nan = KS_LIT(NAN);
+    KS_T(ks_transpose)(ny, nx, o->H, HT);
+    KS_T(ks_mm)(ny, nx, nx, o->H, w->Pp, G);
+    KS_T(ks_copy)(ny * ny, o->R, S);
+    KS_T(ks_mm_add)(ny, nx, ny, G, HT, S);
+    KS_T(ks_mirror)(ny, S);
+    for (int i = 0; i < ny; ++i) {
+        KS_NUM r = o->y[i] - o->d[i];
+        for (int c = 0; c < nx; ++c) r = r - o->H[i * nx + c] * w->xp[c];
+        w->Z[i] = r;
+        w->v[i] = w->v[i] * KS_SQRT(w->inverse_d[i]);
+    }
+    for (int i = 0; o->present && i < ny; ++i)
+        for (int l = 0; l < KS_LANES; ++l) {
+            if (o->present[i] >> l & 1) continue;
+            w->Z[i][l] = w->v[i][l] = nan[l];
+            for (int j = 0; j < ny; ++j) S[i * ny + j][l] = S[j * ny + i][l] = nan[l];
+        }
+    KS_T(ks_put_rows)(ny, w->Z, &to->innovation, apart, k, lanes, w->nowhere);
+    KS_T(ks_put_rows)(ny, w->v, &to->innovation_std, apart, k, lanes, w->nowhere);
+    KS_T(ks_put_rows)(ny * ny, S, &to->innovation_cov, apart, k, lanes, w->nowhere);
+}
+
+/** log p(y[k] | y[0..k-1]) of the lanes in `lanes`. */
+KS_HD_COLD void KS_T(ks_put_terms)(int64_t k, unsigned lanes,
+                                   const KS_T(ks_group_observation) *o,
+                                   const KS_T(ks_group_scratch) *w, const ks_forward_sinks *to)
+{
+    const int ny = w->ny;
+    for (int l = 0; l < KS_LANES; ++l) {
+        if (!(lanes >> l & 1)) continue;
+        ks_evidence term = ks_evidence_start();
+        for (int i = 0; i < ny; ++i)
+            if (!o->present || o->present[i] >> l & 1)
+                ks_gather_pivot(&term, (double)w->S[i * ny + i][l], (double)w->square[i][l]);
+        *(double *)ks_slot_of(to[l].loglik_terms, k) = ks_evidence_loglik(&term);
+    }
+}
+
+/** Inputs of a group. */
+typedef struct KS_T(ks_group_inputs) {
+    KS_T(ks_stream) F, Q, u, H, R, d, y;
+} KS_T(ks_group_inputs);
+
+KS_HD_COLD void KS_T(ks_group_inputs_start)(const ks_series *s,
+                                            const KS_T(ks_group_scratch) *w,
+                                            KS_T(ks_group_inputs) *in)
+{
+    const int nx = s->nx, ny = s->ny;
+    KS_T(ks_stream_start)(nx * nx, &s->F, w->F, &in->F);
+    KS_T(ks_stream_start)(nx * nx, &s->Q, w->Q, &in->Q);
+    KS_T(ks_stream_start)(nx, &s->u, w->u, &in->u);
+    KS_T(ks_stream_start)(ny * nx, &s->H, w->H, &in->H);
+    KS_T(ks_stream_start)(ny * ny, &s->R, w->R, &in->R);
+    KS_T(ks_stream_start)(ny, &s->d, w->d, &in->d);
+    KS_T(ks_stream_start)(ny, &s->y, w->y, &in->y);
+}
+
+/** Lanes in the ordinary form to the packs x, P; returns which they are. */
+KS_HD_COLD unsigned KS_T(ks_group_enter)(const ks_group *g, KS_NUM *x, KS_NUM *P)
+{
+    const int nx = g->series[0].nx;
+    unsigned packed = 0;
+    for (int i = 0; i < nx; ++i) x[i] = KS_LIT(0);
+    for (int i = 0; i < nx * nx; ++i) P[i] = KS_LIT(0);
+    for (int l = 0; l < g->alive; ++l) {
+        if (g->state[l].form != KS_FORM_ORDINARY) continue;
+        KS_T(ks_give_lane)(nx, l, (const KS_ONE *)g->state[l].x, x);
+        KS_T(ks_give_lane)(nx * nx, l, (const KS_ONE *)g->state[l].C, P);
+        packed |= 1u << l;
+    }
+    return packed;
+}
+
+/** Lanes in `packed` to states of their own. */
+KS_HD_COLD void KS_T(ks_group_leave)(ks_group *g, unsigned packed, const KS_NUM *x,
+                                     const KS_NUM *P)
+{
+    const int nx = g->series[0].nx;
+    for (int l = 0; l < g->alive; ++l) {
+        if (!(packed >> l & 1)) continue;
+        KS_T(ks_take_lane)(nx, l, x, (KS_ONE *)g->state[l].x);
+        KS_T(ks_take_lane)(nx * nx, l, P, (KS_ONE *)g->state[l].C);
+        g->state[l].form = KS_FORM_ORDINARY;
+    }
+}
+
+/** Step k of the living lanes that are not in `done`, one by one; of the lanes in *packed the
+ *  estimate before the step stands in w->x, w->P, the one after it goes to w->next_x, next_P. */
+KS_HD_COLD void KS_T(ks_filter_alone)(ks_group *g, int64_t k, unsigned done, unsigned *packed,
+                                      const KS_T(ks_group_scratch) *w, const ks_forward_sinks *to,
+                                      ks_tally *tally, KS_T(ks_pack_tally) *sums)
+{
+    const unsigned alone = ~done & ((1u << g->alive) - 1);
+    KS_T(ks_group_leave)(g, *packed & alone, w->x, w->P);
+    for (int l = 0; l < g->alive; ++l) {
+        if (!(alone >> l & 1)) continue;
+        KS_T(ks_to_tally)(l, w->ny, sums, &tally[l]);
+        const int failed = g->kernels->filter(&g->series[l], k, k + 1, &g->state[l], &to[l],
+                                              g->scratch, &tally[l]);
+        KS_T(ks_from_tally)(l, &tally[l], sums);
+        *packed &= ~(1u << l);
+        if (failed) {
+            g->alive = l;
+        } else if (g->state[l].form == KS_FORM_ORDINARY) {
+            const int nx = g->series[l].nx;
+            KS_T(ks_give_lane)(nx, l, (const KS_ONE *)g->state[l].x, w->next_x);
+            KS_T(ks_give_lane)(nx * nx, l, (const KS_ONE *)g->state[l].C, w->next_P);
+            *packed |= 1u << l;
+        }
+    }
+}
+
+/** Outputs of step k that are seldom asked for, of the lanes in `lanes`. */
+KS_HD_COLD void KS_T(ks_put_more)(int64_t k, unsigned lanes,
+                                  const KS_T(ks_group_observation) *o,
+                                  const KS_T(ks_group_scratch) *w, const ks_forward_sinks *to)
+{
+    const size_t apart = sizeof *to;
+    const int nx = w->nx, nn = nx * nx;
+    if (to->loglik_terms.base) KS_T(ks_put_terms)(k, lanes, o, w, to);
+    KS_T(ks_mirror)(nx, w->Pp);
+    KS_T(ks_put_rows)(nx, w->xp, &to->predicted_mean, apart, k, lanes, w->nowhere);
+    KS_T(ks_put_rows)(nn, w->Pp, &to->predicted_cov, apart, k, lanes, w->nowhere);
+    KS_T(ks_put_diagonal)(nx, w->Pp, &to->predicted_var, apart, k, lanes, w->nowhere, w->work);
+    KS_T(ks_put_diagonal)(nx, w->next_P, &to->filtered_var, apart, k, lanes, w->nowhere, w->work);
+    if (to->innovation.base || to->innovation_cov.base || to->innovation_std.base)
+        KS_T(ks_put_innovations)(k, lanes, o, w, to);
+}
+
+/** Outputs of step k of the lanes in `lanes`; `more`: some that are seldom asked for are. */
+KS_HD void KS_T(ks_put_filtered)(int64_t k, unsigned lanes, int more,
+                                 const KS_T(ks_group_observation) *o,
+                                 const KS_T(ks_group_scratch) *w, const ks_forward_sinks *to)
+{
+    const size_t apart = sizeof *to;
+    const int nx = w->nx, nn = nx * nx;
+    if (more) KS_T(ks_put_more)(k, lanes, o, w, to);
+    KS_T(ks_put_rows)(nx, w->next_x, &to->filtered_mean, apart, k, lanes, w->nowhere);
+    KS_T(ks_put_rows)(nn, w->next_P, &to->filtered_cov, apart, k, lanes, w->nowhere);
+    if (!to->kept_mean.base) return;
+    KS_T(ks_put_rows)(nx, w->next_x, &to->kept_mean, apart, k, lanes, w->nowhere);
+    KS_T(ks_put_rows)(nn, w->next_P, &to->kept_C, apart, k, lanes, w->nowhere);
+    for (int l = 0; l < KS_LANES; ++l)
+        if (lanes >> l & 1) to[l].form[k - to[l].form_first] = KS_FORM_ORDINARY;
+}
+
+/** The evidence of a step to the sums of the lanes in `good`. Returns the lanes whose sum has
+ *  stayed finite: only theirs has changed. */
+KS_HD unsigned KS_T(ks_pack_gather)(int ny, KS_MASK good, unsigned lanes,
+                                    const KS_T(ks_group_scratch) *w,
+                                    KS_T(ks_pack_evidence) *sums)
+{
+    KS_T(ks_pack_evidence) e = *sums;
+    for (int i = 0; i < ny; ++i) {
+        const KS_NUM pivot = KS_SELECT(good, w->S[i * ny + i], KS_LIT(1));
+        w->square[i] = KS_SELECT(good, w->v[i] * w->v[i] * w->inverse_d[i], KS_LIT(0));
+        e.quadratic = e.quadratic + KS_TO_DOUBLES(w->square[i]);
+        e.product = e.product * KS_TO_DOUBLES(pivot);
+        if (KS_DOUBLES_WITHIN(e.product, 1e-120, 1e120) != KS_EVERY) KS_T(ks_pack_logs)(&e);
+    }
+    lanes &= KS_DOUBLES_WITHIN(e.quadratic, -DBL_MAX, DBL_MAX);
+    if (lanes == KS_EVERY) {
+        *sums = e;
+        return lanes;
+    }
+    for (int l = 0; l < KS_LANES; ++l) {
+        if (!(lanes >> l & 1)) continue;
+        sums->quadratic[l] = e.quadratic[l];
+        sums->product[l] = e.product[l];
+        sums->logs[l] = e.logs[l];
+    }
+    return lanes;
+}
+
+/** Count a step of the lanes in `lanes`, and what they miss. */
+KS_HD_COLD void KS_T(ks_pack_count)(unsigned lanes, const KS_T(ks_group_observation) *o,
+                                    const KS_T(ks_group_scratch) *w, KS_T(ks_pack_tally) *sums)
+{
+    for (int l = 0; l < KS_LANES; ++l) {
+        if (!(lanes >> l & 1)) continue;
+        sums->steps[l] += 1;
+        for (int i = 0; o->present && i < w->ny; ++i)
+            sums->missing[l] += !(o->present[i] >> l & 1);
+    }
+}
+
+/** The lanes whose covariance has no pivot lost in round-off, see ks_well_conditioned(). */
+KS_HD_COLD unsigned KS_T(ks_pack_conditioned)(const KS_T(ks_group_scratch) *w)
+{
+    const int nx = w->nx;
+    KS_T(ks_copy)(nx * nx, w->P, w->work);
+    return KS_BITS(KS_T(ks_ldl)(nx, 1 / KS_GROWTH, w->work, w->work + nx * nx));
+}
+
+/* One to three observed entries are literals too where the number of states is one. */
+#define KS_WITH_ENTRIES(nx, m, CALL)                                                        \
+    if (__builtin_constant_p(nx) && (m) == 1) {                                             \
+        CALL(1);                                                                            \
+    } else if (__builtin_constant_p(nx) && (m) == 2) {                                      \
+        CALL(2);                                                                            \
+    } else if (__builtin_constant_p(nx) && (m) == 3) {                                      \
+        CALL(3);                                                                            \
+    } else {                                                                                \
+        CALL(m);                                                                            \
+    }
+
+/** Step k of the lanes in `packed` together. Returns the lanes for which it is done. */
+KS_HD unsigned KS_T(ks_filter_together)(int nx, int64_t k, int64_t shift, unsigned packed,
+                                        const KS_T(ks_group_inputs) *in,
+                                        const KS_T(ks_group_scratch) *w,
+                                        const ks_forward_sinks *to, int more,
+                                        KS_T(ks_pack_tally) *sums)
+{
+    const int ny = w->ny;
+    KS_T(ks_group_observation) o;
+    o.H = KS_T(ks_stream_row)(&in->H, k);
+    o.R = KS_T(ks_stream_row)(&in->R, k);
+    o.d = KS_T(ks_stream_row)(&in->d, k);
+    o.y = KS_T(ks_stream_row)(&in->y, k);
+    o.present = NULL;
+    o.fit = KS_EVERY;
+    KS_NUM odd = KS_LIT(0);
+    for (int i = 0; i < ny; ++i) odd = odd + (o.y[i] - o.y[i]);
+    if (KS_BITS((KS_MASK)(odd == KS_LIT(0))) != KS_EVERY) KS_T(ks_observe_present)(w, &o);
+    if (k % KS_LOOK == KS_LOOK - 1) o.fit &= KS_T(ks_pack_conditioned)(w);
+    KS_T(ks_predict)(nx, KS_T(ks_stream_row)(&in->F, k - shift),
+                     KS_T(ks_stream_row)(&in->Q, k - shift),
+                     KS_T(ks_stream_row)(&in->u, k - shift), w->x, w->P, w->xp, w->Pp, w->work);
+    KS_MASK good;
+#define CALL(m)                                                                             \
+    good = KS_T(ks_innovation)(nx, m, o.H, o.R, o.d, o.y, w->xp, w->Pp, w->G, w->S,         \
+                               w->inverse_d, w->v, w->work);                                \
+    KS_T(ks_posterior)(nx, m, w->G, w->inverse_d, w->v, w->xp, w->Pp, w->next_x, w->next_P, w->Z)
+    KS_WITH_ENTRIES(nx, ny, CALL)
+#undef CALL
+    KS_NUM zero = KS_LIT(0);
+    for (int i = 0; i < nx; ++i)
+        zero = zero + (w->next_x[i] - w->next_x[i]) +
+               (w->next_P[i * nx + i] - w->next_P[i * nx + i]);
+    good = good & (KS_MASK)(zero == KS_LIT(0));
+    const unsigned lanes =
+        KS_T(ks_pack_gather)(ny, good, KS_BITS(good) & o.fit & packed, w, &sums->evidence);
+    if (lanes == KS_EVERY && !o.present)
+        sums->whole += 1;
+    else
+        KS_T(ks_pack_count)(lanes, &o, w, sums);
+    if (!lanes) return 0;
+    KS_T(ks_put_filtered)(k, lanes, more, &o, w, to);
+    return lanes;
+}
+
+/** Steps k0 .. k1 - 1, see ks_pack_kernels. */
+KS_HD void KS_T(ks_group_filter)(int nx, ks_group *g, int64_t k0, int64_t k1,
+                                 const ks_forward_sinks *to, ks_tally *tally)
+{
+    const ks_series *s = &g->series[0];
+    const int ny = s->ny, lanes = g->alive;
+    KS_T(ks_group_scratch) w = KS_T(ks_group_lay_out)(nx, ny, g->pack);
+    KS_T(ks_group_inputs) in;
+    KS_T(ks_pack_tally) sums;
+    sums.whole = 0;
+    const int more = to->loglik_terms.base || to->predicted_mean.base || to->predicted_cov.base ||
+                     to->predicted_var.base || to->filtered_var.base || to->innovation.base ||
+                     to->innovation_cov.base || to->innovation_std.base;
+    KS_T(ks_group_inputs_start)(s, &w, &in);
+    for (int l = 0; l < KS_LANES; ++l) KS_T(ks_from_tally)(l, &tally[l < lanes ? l : 0], &sums);
+    unsigned packed = KS_T(ks_group_enter)(g, w.x, w.P);
+    for (int64_t k = k0; k < k1 && g->alive; ++k) {
+        /* The first step is never in the ordinary form, and may have no transition. */
+        const unsigned living = (1u << g->alive) - 1;
+        unsigned done = 0;
+        if ((packed & living) != 0 && k > 0)
+            done = KS_T(ks_filter_together)(nx, k, s->shift, packed & living, &in, &w, to,
+                                            more, &sums);
+        if (done != living)
+            KS_T(ks_filter_alone)(g, k, done, &packed, &w, to, tally, &sums);
+        KS_NUM *x = w.x, *P = w.P;
+        w.x = w.next_x;
+        w.P = w.next_P;
+        w.next_x = x;
+        w.next_P = P;
+    }
+    for (int l = 0; l < lanes; ++l) KS_T(ks_to_tally)(l, ny, &sums, &tally[l]);
+    KS_T(ks_group_leave)(g, packed, w.x, w.P);
+}

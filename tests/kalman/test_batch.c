@@ -1,0 +1,458 @@
+/* test_batch.c -- many series in one call: they run side by side, and each comes to what it does
+ * alone, whoever its neighbours are. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "models.h"
+#include "run_case.h"
+
+static char **paths;
+static size_t count;
+
+static const method_case jobs[2] = {
+    { KS_JOB_FILTER, KS_METHOD_SEQUENTIAL, KS_SCAN_HILLIS_STEELE, 1 },
+    { KS_JOB_SMOOTH, KS_METHOD_SEQUENTIAL, KS_SCAN_HILLIS_STEELE, 1 },
+};
+
+/** Bytes of an output of one series. */
+static size_t bytes_of_one(const golden_buffers *b, const golden *g, unsigned bit)
+{
+    size_t bytes = 0;
+    (void)golden_bytes(b, (ks_output)bit, &bytes);
+    return bytes / (size_t)g->B;
+}
+
+/** Series b of a run of g, as results of their own; borrowed. */
+static golden_results series_of(golden_buffers *of, const golden *g, ks_precision precision,
+                                unsigned outputs, int64_t b)
+{
+    const size_t number = precision == KS_F64 ? sizeof(double) : sizeof(float);
+    golden_results r = *golden_widen(of);
+    r.B = 1;
+    for (int i = 0; i < GOLDEN_OUTPUTS; ++i) {
+        const unsigned bit = 1u << i;
+        if (!(outputs & bit) || !r.array[i]) continue;
+        const int wide = bit == KS_OUT_LOGLIK || bit == KS_OUT_LOGLIK_TERMS;
+        const size_t one = bytes_of_one(of, g, bit) / (wide ? sizeof(double) : number);
+        r.array[i] += (size_t)b * one;
+    }
+    return r;
+}
+
+/** The series of the test's list: sizes, lengths around the width of a pack and the steps between
+ *  two looks, and what varies. */
+static const model_spec specs[] = {
+    { 201, 1, 4, 4, 2, KS_PRIOR_X0, HAS_OFFSETS },
+    { 202, 2, 5, 4, 2, KS_PRIOR_X1, HAS_OFFSETS | MISSING },
+    { 203, 97, 6, 4, 2, KS_PRIOR_X0, HAS_OFFSETS | MISSING },
+    { 204, 67, 7, 4, 2, KS_PRIOR_X1, VARIES_ALL | OWN_MODELS | MISSING },
+    { 205, 41, 8, 4, 3, KS_PRIOR_X0, VARIES_ALL },
+    { 206, 53, 9, 1, 1, KS_PRIOR_X0, OWN_MODELS | MISSING },
+    { 207, 37, 17, 2, 1, KS_PRIOR_X1, HAS_OFFSETS | OWN_MODELS },
+    { 208, 31, 4, 2, 2, KS_PRIOR_X0, VARIES_F | MISSING },
+    { 209, 61, 9, 3, 2, KS_PRIOR_X0, VARIES_R | VARIES_D | MISSING },
+    { 210, 71, 5, 6, 3, KS_PRIOR_X0, HAS_OFFSETS | MISSING },
+    { 211, 3, 17, 6, 4, KS_PRIOR_X1, OWN_MODELS | VARIES_Q },
+    { 212, 43, 8, 5, 3, KS_PRIOR_X0, VARIES_H | VARIES_U | MISSING },
+    { 213, 29, 9, 7, 1, KS_PRIOR_X0, OWN_MODELS | HAS_OFFSETS },
+    { 214, 47, 6, 8, 4, KS_PRIOR_X1, MISSING },
+    { 215, 19, 5, 9, 5, KS_PRIOR_X0, VARIES_ALL | OWN_MODELS | MISSING },
+    { 216, 35, 4, 12, 6, KS_PRIOR_X0, HAS_OFFSETS | MISSING },
+    { 217, 5, 4, 3, 5, KS_PRIOR_X0, NO_Q | MISSING },
+    { 218, 23, 6, 3, 2, KS_PRIOR_X0, NO_P0 | EXACT_ENTRY },
+    { 219, 40, 1, 4, 2, KS_PRIOR_X0, MISSING },
+    { 220, 40, 3, 4, 2, KS_PRIOR_X0, MISSING },
+};
+enum { SPECS = sizeof specs / sizeof specs[0] };
+
+static golden *model_at(int i) { return model_random(specs[i]); }
+
+static void near(const golden_results *got, const golden_results *expected, unsigned outputs,
+                 double bound, const char *what, int64_t b)
+{
+    const golden_norm strict = { 0, false };
+    const golden_difference d = golden_compare(got, expected, outputs, strict);
+    if (!(d.error <= bound))
+        fail_msg("%s, series %lld: %s at step %lld is off by %.3g", what, (long long)b,
+                 golden_output_name(d.output), (long long)d.step, d.error);
+}
+
+/** All outputs of every series are those of the series alone, up to round-off. */
+static void together_as_alone(void **state)
+{
+    (void)state;
+    for (int i = 0; i < SPECS; ++i) {
+        golden *g = model_at(i);
+        for (int j = 0; j < 4; ++j) {
+            const method_case *m = &jobs[j & 1];
+            const ks_precision precision = (ks_precision)(j >> 1);
+            const unsigned outputs = outputs_of(m->job);
+            char what[128];
+            ks_info all = KS_INFO_INIT;
+            int64_t steps = 0, missing = 0;
+            golden_buffers *many = run_well(g, m, precision, 1, outputs, &all);
+            snprintf(what, sizeof what, "(%d, %d), %lld series, %s in %s", g->nx, g->ny,
+                     (long long)g->B, method_case_name(m), precision ? "f32" : "f64");
+            assert_true(covariances_sound(many, precision,
+                                          g->prior == KS_PRIOR_X1
+                                              ? outputs & ~(unsigned)KS_OUT_PRIOR_COV
+                                              : outputs));
+            for (int64_t b = 0; b < g->B; ++b) {
+                golden *one = model_slice(g, b, 0, g->T);
+                ks_info info = KS_INFO_INIT;
+                golden_buffers *alone = run_well(one, m, precision, 1, outputs, &info);
+                golden_results expected = *golden_widen(alone);
+                const golden_results got = series_of(many, g, precision, outputs, b);
+                if (g->prior == KS_PRIOR_X1)
+                    expected.array[__builtin_ctz(KS_OUT_PRIOR_MEAN)] =
+                        expected.array[__builtin_ctz(KS_OUT_PRIOR_COV)] = NULL;
+                near(&got, &expected, outputs, precision == KS_F64 ? 1e-9 : 5e-3, what, b);
+                steps += info.ordinary_steps + info.array_steps;
+                missing += info.missing;
+                golden_buffers_free(alone);
+                golden_free(one);
+            }
+            assert_int_equal(all.ordinary_steps + all.array_steps, steps);
+            assert_int_equal(all.missing, missing);
+            golden_buffers_free(many);
+        }
+        golden_free(g);
+    }
+}
+
+/** Every golden case with B = 1, nine times side by side, against the 50-digit results. */
+static void golden_cases(void **state)
+{
+    (void)state;
+    int compared = 0;
+    for (size_t c = 0; c < count; ++c) {
+        golden *g = golden_load(paths[c]);
+        assert_non_null(g);
+        for (int j = 0; g->B == 1 && j < 4; ++j) {
+            const method_case *m = &jobs[j & 1];
+            const ks_precision precision = (ks_precision)(j >> 1);
+            const unsigned outputs = outputs_of(m->job);
+            golden many = *g;
+            golden_input *inputs[] = { &many.y, &many.F, &many.Q, &many.H, &many.R,
+                                       &many.u, &many.d, &many.m0, &many.P0 };
+            for (int i = 0; i < 9; ++i) inputs[i]->series_stride = 0;
+            many.B = 9;
+            golden_buffers *b = run_well(&many, m, precision, 1, outputs, NULL);
+            for (int64_t s = 0; s < many.B; s += 8) {
+                const golden_results got = series_of(b, &many, precision, outputs, s);
+                const golden_difference d =
+                    golden_compare(&got, &g->expected, outputs, golden_norm_of(g, precision));
+                const double bound = precision == KS_F64 ? g->tol_f64 : g->tol_f32;
+                if (!(d.error <= bound))
+                    fail_msg("%s, %s in %s, series %lld: %s at step %lld off by %.3g, not %.3g",
+                             g->name, method_case_name(m), precision ? "f32" : "f64",
+                             (long long)s, golden_output_name(d.output), (long long)d.step,
+                             d.error, bound);
+            }
+            ++compared;
+            golden_buffers_free(b);
+        }
+        golden_free(g);
+    }
+    assert_true(compared > 100);
+}
+
+/** g with its series in another order: series b of the result is series order[b] of g. */
+static golden *reordered(const golden *g, int64_t B, const int64_t *order)
+{
+    golden *r = model_random((model_spec){ 1, g->T, B, g->nx, g->ny, g->prior,
+                                           OWN_MODELS | VARIES_ALL });
+    golden_input *to[] = { &r->y, &r->F, &r->Q, &r->H, &r->R, &r->u, &r->d, &r->m0, &r->P0 };
+    for (int64_t b = 0; b < B; ++b) {
+        golden *one = model_slice(g, order[b], 0, g->T);
+        golden_input *from[] = { &one->y, &one->F, &one->Q, &one->H, &one->R,
+                                 &one->u, &one->d, &one->m0, &one->P0 };
+        for (int i = 0; i < 9; ++i)
+            for (int64_t k = 0; k < (to[i]->step_stride ? g->T : 1); ++k)
+                memcpy(model_block(to[i], b, k), model_block(from[i], 0, k),
+                       (size_t)(to[i]->step_stride ? to[i]->step_stride : to[i]->series_stride) *
+                           sizeof(double));
+        golden_free(one);
+    }
+    model_round(r);
+    return r;
+}
+
+/** Series of every kind in one call: ordinary ones, with gaps, vague and stiff ones that need the
+ *  array form now and then, one whose tail is missing, one without any observation. */
+static golden *mixed(int nx, int ny, uint64_t seed)
+{
+    enum { T = 83, B = 11 };
+    golden *g = model_random((model_spec){ seed, T, B, nx, ny, KS_PRIOR_X0,
+                                           OWN_MODELS | VARIES_ALL | MISSING });
+    for (int i = 0; i < nx * nx; ++i) {
+        model_block(&g->P0, 1, 0)[i] *= 1e8;
+        model_block(&g->P0, 6, 0)[i] *= 1e4;
+    }
+    for (int64_t k = 0; k < T; ++k) {
+        for (int i = 0; i < ny * ny; ++i) {
+            if (k % 13 == 5) model_block(&g->R, 2, k)[i] *= 1e-9; /* a sharp observation */
+            if (k % 9 == 4) model_block(&g->R, 7, k)[i] *= 1e-9;
+        }
+        for (int i = 0; i < nx * nx; ++i) model_block(&g->Q, 3, k)[i] *= k % 20 < 15 ? 0 : 1;
+        for (int i = 0; i < ny; ++i) {
+            if (k >= 50) model_block(&g->y, 4, k)[i] = (double)NAN;
+            model_block(&g->y, 9, k)[i] = (double)NAN;
+            model_block(&g->y, 5, k)[i] = model_block(&g->d, 5, k)[i]; /* all present */
+        }
+    }
+    model_round(g);
+    return g;
+}
+
+/** The bits of a series do not depend on those beside it, nor on its place, nor on how many there
+ *  are. */
+static void neighbours(void **state)
+{
+    (void)state;
+    static const int sizes[][2] = { { 1, 1 }, { 2, 2 }, { 4, 2 }, { 5, 3 }, { 6, 3 } };
+    static const int64_t orders[][11] = {
+        { 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0 },
+        { 5, 5, 5, 5, 1, 1, 1, 1, 5, 5, 1 },
+        { 3, 0, 2, 9, 4, 4, 8, 7, 1, 10, 6 },
+        { 2, 7, 1, 5, 0, 3 },
+    };
+    static const int64_t counts[] = { 11, 11, 11, 6 };
+    for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; ++s) {
+        golden *g = mixed(sizes[s][0], sizes[s][1], 300 + s);
+        for (int j = 0; j < 4; ++j) {
+            const method_case *m = &jobs[j & 1];
+            const ks_precision precision = (ks_precision)(j >> 1);
+            const unsigned outputs = outputs_of(m->job);
+            ks_info info = KS_INFO_INIT;
+            golden_buffers *a = run_well(g, m, precision, 1, outputs, &info);
+            assert_true(info.array_steps > g->B && info.ordinary_steps > info.array_steps);
+            for (size_t o = 0; o < sizeof counts / sizeof counts[0]; ++o) {
+                golden *r = reordered(g, counts[o], orders[o]);
+                golden_buffers *b = run_well(r, m, precision, 1, outputs, NULL);
+                for (unsigned bit = 1; bit <= outputs; bit <<= 1) {
+                    if (!(outputs & bit)) continue;
+                    size_t bytes = 0;
+                    const size_t one = bytes_of_one(a, g, bit);
+                    const char *in_a = golden_bytes(a, (ks_output)bit, &bytes);
+                    const char *in_b = golden_bytes(b, (ks_output)bit, &bytes);
+                    for (int64_t l = 0; l < counts[o]; ++l)
+                        if (memcmp(in_b + (size_t)l * one,
+                                   in_a + (size_t)orders[o][l] * one, one) != 0)
+                            fail_msg("(%d, %d), %s in %s: %s of series %lld has other bits beside "
+                                     "others",
+                                     g->nx, g->ny, method_case_name(m), precision ? "f32" : "f64",
+                                     golden_output_name((ks_output)bit),
+                                     (long long)orders[o][l]);
+                }
+                golden_buffers_free(b);
+                golden_free(r);
+            }
+            golden_buffers_free(a);
+        }
+        golden_free(g);
+    }
+}
+
+static void threads(void **state)
+{
+    (void)state;
+    golden *g = mixed(4, 2, 310);
+    for (int j = 0; j < 4; ++j) {
+        const method_case *m = &jobs[j & 1];
+        const unsigned outputs = outputs_of(m->job);
+        golden_buffers *one = run_well(g, m, (ks_precision)(j >> 1), 1, outputs, NULL);
+        for (int t = 2; t <= 8; ++t) {
+            golden_buffers *many = run_well(g, m, (ks_precision)(j >> 1), t, outputs, NULL);
+            assert_int_equal(first_different(one, many, outputs), 0);
+            golden_buffers_free(many);
+        }
+        golden_buffers_free(one);
+    }
+    golden_free(g);
+}
+
+/** The estimates have the same bits whatever else is asked for, and by checkpoints. */
+static void fewer_outputs(void **state)
+{
+    (void)state;
+    static const unsigned sets[] = {
+        KS_OUT_SMOOTHED_MEAN | KS_OUT_SMOOTHED_COV | KS_OUT_LOGLIK,
+        KS_OUT_SMOOTHED_MEAN | KS_OUT_SMOOTHED_VAR | KS_OUT_LOGLIK,
+        KS_OUT_SMOOTHED_COV | KS_OUT_FILTERED_VAR,
+        KS_OUT_LAG_ONE_COV | KS_OUT_SMOOTHED_MEAN | KS_OUT_PREDICTED_COV,
+        KS_OUT_LOGLIK | KS_OUT_INNOVATION_COV | KS_OUT_LOGLIK_TERMS,
+    };
+    golden *g = mixed(4, 2, 320);
+    for (int p = 0; p < 2; ++p) {
+        const unsigned every = outputs_of(KS_JOB_SMOOTH);
+        golden_buffers *all = run_well(g, &jobs[1], (ks_precision)p, 1, every, NULL);
+        for (size_t i = 0; i < sizeof sets / sizeof sets[0]; ++i) {
+            golden_buffers *some = run_well(g, &jobs[1], (ks_precision)p, 1, sets[i], NULL);
+            const unsigned different = first_different(all, some, sets[i]);
+            if (different)
+                fail_msg("%s has other bits without the rest",
+                         golden_output_name((ks_output)different));
+            golden_buffers_free(some);
+        }
+        golden_buffers_free(all);
+    }
+    golden_free(g);
+}
+
+typedef struct fault { int64_t series, step; } fault;
+
+/** y infinite, or S singular, at each fault; the lowest series is told, and its first step. */
+static void fails_at(int singular, const fault *faults, size_t n, int64_t B)
+{
+    golden *g = model_random((model_spec){ 330, 45, B, 4, 2, KS_PRIOR_X0,
+                                           OWN_MODELS | VARIES_H | VARIES_R | MISSING });
+    fault first = faults[0];
+    for (size_t i = 0; i < n; ++i) {
+        const int64_t b = faults[i].series, k = faults[i].step;
+        double *H = model_block(&g->H, b, k), *y = model_block(&g->y, b, k);
+        y[0] = 0;
+        y[1] = singular ? 0 : (double)INFINITY;
+        if (singular) {
+            memset(model_block(&g->R, b, k), 0, 4 * sizeof(double));
+            memcpy(H + 4, H, 4 * sizeof *H);
+        }
+        if (b < first.series || (b == first.series && k < first.step)) first = faults[i];
+    }
+    model_round(g);
+    for (int j = 0; j < 4; ++j)
+        for (int t = 1; t <= 4; t += 3) {
+            golden_buffers *b = NULL;
+            ks_info info = KS_INFO_INIT;
+            const ks_status status = run_case(g, &jobs[j & 1], (ks_precision)(j >> 1), t,
+                                              outputs_of(jobs[j & 1].job), &b, &info);
+            golden_buffers_free(b);
+            if (status != (singular ? KS_ENOTPD : KS_EMODEL) || info.status != status ||
+                info.array != (singular ? KS_ARRAY_INNOVATION_COV : KS_ARRAY_Y) ||
+                info.series != first.series || info.step != first.step || info.row != 1)
+                fail_msg("%s of %lld: %s, %s, series %lld not %lld, step %lld not %lld, row %d",
+                         method_case_name(&jobs[j & 1]), (long long)B, ks_status_name(status),
+                         ks_array_name(info.array), (long long)info.series,
+                         (long long)first.series, (long long)info.step, (long long)first.step,
+                         info.row);
+        }
+    golden_free(g);
+}
+
+static void failing_series(void **state)
+{
+    (void)state;
+    for (int singular = 0; singular < 2; ++singular)
+        for (int64_t b = 0; b < 9; ++b) {
+            const fault one[] = { { b, 7 + 3 * b } };
+            const fault several[] = { { 8, 0 }, { b, 30 }, { b, 17 }, { 8 - b / 2, 2 } };
+            fails_at(singular, one, 1, 9);
+            fails_at(singular, several, 4, 9);
+        }
+}
+
+/** An array of the caller's with gaps between its rows and series, one number off alignment. */
+static void *spread(ks_view *view, int64_t block, int64_t T, int64_t B, ks_precision precision)
+{
+    const size_t number = precision == KS_F64 ? sizeof(double) : sizeof(float);
+    const int64_t step = block + 3, series = T * step + 5;
+    char *memory = zeroed((size_t)(B * series + 1), number), *base = memory + number;
+    for (int64_t b = 0; b < B; ++b)
+        for (int64_t k = 0; k < T; ++k)
+            memcpy(base + (size_t)(b * series + k * step) * number,
+                   (const char *)view->data +
+                       (size_t)(b * view->series_stride + k * view->step_stride) * number,
+                   (size_t)block * number);
+    *view = (ks_view){ base, step, series };
+    return memory;
+}
+
+static void strided_memory(void **state)
+{
+    (void)state;
+    static const int sizes[][2] = { { 2, 1 }, { 3, 2 }, { 4, 2 }, { 5, 3 } };
+    for (int s = 0; s < 4; ++s)
+        for (int p = 0; p < 2; ++p) {
+            const ks_precision precision = (ks_precision)p;
+            const int nx = sizes[s][0], ny = sizes[s][1];
+            const size_t number = precision == KS_F64 ? sizeof(double) : sizeof(float);
+            golden *g = model_random((model_spec){ 340, 33, 9, nx, ny, KS_PRIOR_X0,
+                                                   HAS_OFFSETS | OWN_MODELS | MISSING });
+            const int64_t T = g->T, B = g->B;
+            const unsigned outputs = KS_OUT_SMOOTHED_MEAN | KS_OUT_SMOOTHED_COV |
+                                     KS_OUT_FILTERED_MEAN | KS_OUT_FILTERED_COV;
+            golden_buffers *plain = run_well(g, &jobs[1], precision, 1, outputs, NULL);
+            ks_model model = golden_model(g, precision);
+            ks_view y = golden_y(g, precision);
+            void *memory[] = {
+                spread(&model.F, nx * nx, T, B, precision),
+                spread(&model.Q, nx * nx, T, B, precision),
+                spread(&model.u, nx, T, B, precision),
+                spread(&model.H, ny * nx, T, B, precision),
+                spread(&model.R, ny * ny, T, B, precision),
+                spread(&model.d, ny, T, B, precision),
+                spread(&y, ny, T, B, precision),
+            };
+            const ks_output bits[4] = { KS_OUT_SMOOTHED_MEAN, KS_OUT_SMOOTHED_COV,
+                                        KS_OUT_FILTERED_MEAN, KS_OUT_FILTERED_COV };
+            ks_outputs to = KS_OUTPUTS_INIT;
+            ks_out *outs[4] = { &to.smoothed_mean, &to.smoothed_cov, &to.filtered_mean,
+                                &to.filtered_cov };
+            char *results[4];
+            for (int i = 0; i < 4; ++i) {
+                const int64_t step = (i & 1 ? nx * nx : nx) + 1, series = T * step + 7;
+                results[i] = zeroed((size_t)(B * series + 1), number);
+                *outs[i] = (ks_out){ results[i] + number, step, series };
+            }
+            const ks_smooth_options o = options_of(&jobs[1], precision, outputs);
+            ks_smooth_plan *plan = NULL;
+            assert_int_equal(ks_smooth_plan_create(&plan, NULL, T, B, nx, ny, &o), KS_OK);
+            void *work = aligned_alloc(64, (ks_smooth_workspace_bytes(plan) + 63) / 64 * 64);
+            assert_non_null(work);
+            assert_int_equal(ks_smooth_run(plan, &model, y, &to, work, NULL), KS_OK);
+            for (int i = 0; i < 4; ++i) {
+                const size_t block = (size_t)(i & 1 ? nx * nx : nx) * number;
+                size_t bytes = 0;
+                const char *expected = golden_bytes(plain, bits[i], &bytes);
+                /* The number after each row is the caller's and stays as it was. */
+                static const char untouched[8];
+                for (int64_t b = 0; b < B; ++b)
+                    for (int64_t k = 0; k < T; ++k) {
+                        const char *at = results[i] + number +
+                                         (size_t)(b * outs[i]->series_stride +
+                                                  k * outs[i]->step_stride) * number;
+                        assert_memory_equal(at, expected + (size_t)(b * T + k) * block, block);
+                        assert_memory_equal(at + block, untouched, number);
+                    }
+            }
+            free(work);
+            ks_smooth_plan_destroy(plan);
+            for (int i = 0; i < 4; ++i) free(results[i]);
+            for (size_t i = 0; i < sizeof memory / sizeof memory[0]; ++i) free(memory[i]);
+            golden_buffers_free(plain);
+            golden_free(g);
+        }
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 2) {
+        fprintf(stderr, "usage: %s FOLDER\n", argv[0]);
+        return 1;
+    }
+    paths = golden_list(argv[1], &count);
+    if (!paths || count == 0) return 1;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(together_as_alone), cmocka_unit_test(golden_cases),
+        cmocka_unit_test(neighbours),        cmocka_unit_test(threads),
+        cmocka_unit_test(fewer_outputs),     cmocka_unit_test(failing_series),
+        cmocka_unit_test(strided_memory),
+    };
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    golden_free_list(paths, count);
+    return failed;
+}
