@@ -261,7 +261,7 @@ KS_HD int64_t KS_T(ks_tiled_filter_steps)(int quad, int nx, int ny, const ks_ser
             }
             if (!quad)
                 good = KS_T(ks_tiled_filter)(nx, n, m, b, w.x, P, next, &w.step);
-            else if (__builtin_constant_p(ny) && complete)
+            else if (complete)
                 good = KS_T(ks_quad_filter)(ny, b, w.x, w.P, next, &w.step);
             else
                 good = KS_T(ks_quad_filter_any)(m, b, w.x, w.P, next, &w.step);
