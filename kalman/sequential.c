@@ -34,6 +34,23 @@ typedef struct sequential {
 
 static int width_of(const ks_smooth_plan *plan) { return plan->packs ? plan->packs->width : 1; }
 
+/** The packs that a run goes in, or NULL: where no covariance step depends on the step, series one by
+ *  one remember the steps that repeat (kalman/memo_text.h), which packs cannot, and are faster but
+ *  for the smallest models. */
+static const ks_pack_kernels *packs_of(const ks_run *run)
+{
+    const ks_model *m = run->model;
+    const int constant = !m->F.step_stride && !m->Q.step_stride && !m->H.step_stride &&
+                         !m->R.step_stride;
+    return constant && run->plan->nx > 3 ? NULL : run->plan->packs;
+}
+
+static int lanes_of(const ks_run *run)
+{
+    const ks_pack_kernels *packs = packs_of(run);
+    return packs ? packs->width : 1;
+}
+
 static int smooths(const ks_smooth_plan *plan)
 {
     return plan->options.job == KS_JOB_SMOOTH;
@@ -103,7 +120,7 @@ int ks_smooth_blocks(ks_run *run, const ks_series *s, int64_t k0, int64_t k1, ks
 static void filter_group(ks_run *run, ks_group *g, int64_t k0, int64_t k1,
                          const ks_forward_sinks *to, ks_tally *tally)
 {
-    const ks_pack_kernels *packs = run->plan->packs;
+    const ks_pack_kernels *packs = packs_of(run);
     if (!packs && g->alive) {
         if (ks_filter_blocks(run, &g->series[0], k0, k1, &g->state[0], to, g->scratch, tally))
             g->alive = 0;
@@ -120,7 +137,7 @@ static void smooth_group(ks_run *run, ks_group *g, int64_t k0, int64_t k1,
                          const ks_forward_sinks *kept, const ks_backward_sinks *to,
                          ks_tally *tally)
 {
-    const ks_pack_kernels *packs = run->plan->packs;
+    const ks_pack_kernels *packs = packs_of(run);
     if (!packs && g->alive) {
         if (ks_smooth_blocks(run, &g->series[0], k0, k1, &g->state[0], kept, to, g->scratch, tally))
             g->alive = 0;
@@ -228,7 +245,7 @@ static void start_group(ks_run *run, worker_memory *m, int64_t b, int count)
 {
     ks_group *g = &m->group;
     g->alive = count;
-    for (int l = 0; l < width_of(run->plan); ++l) {
+    for (int l = 0; l < lanes_of(run); ++l) {
         const int64_t at = b + (l < count ? l : count - 1);
         ks_series_of(run, at, &g->series[l]);
         g->state[l].x = m->lane[l].state.mean;
@@ -274,7 +291,7 @@ static int run_group(ks_run *run, int64_t b, int count, worker_memory *m)
 static void run_range(void *arg, int64_t begin, int64_t end, int worker)
 {
     sequential *all = arg;
-    const int64_t B = all->run->plan->B, width = width_of(all->run->plan);
+    const int64_t B = all->run->plan->B, width = lanes_of(all->run);
     for (int64_t i = begin; i < end; ++i) {
         const int64_t b = i * width, count = B - b < width ? B - b : width;
         if (run_group(all->run, b, (int)count, &all->memory[worker])) return;
@@ -299,7 +316,8 @@ void ks_sequential_run(ks_run *run, void *work)
     }
     run->total = (plan->T * plan->B * (smooths(plan) ? 2 : 1)) / plan->workers;
     run->info->threads = plan->workers;
-    ks_parallel_for(plan->context, plan->workers, ks_sequential_groups(plan), run_range, &all);
+    ks_parallel_for(plan->context, plan->workers, (plan->B + lanes_of(run) - 1) / lanes_of(run),
+                    run_range, &all);
     for (int w = 0; w < plan->workers; ++w)
         ks_run_add(run, all.memory[w].failed, &all.memory[w].total);
     ks_carve_end(&carver);

@@ -381,7 +381,8 @@ static void strided_memory(void **state)
             const int nx = sizes[s][0], ny = sizes[s][1];
             const size_t number = precision == KS_F64 ? sizeof(double) : sizeof(float);
             golden *g = model_random((model_spec){ 340, 33, 9, nx, ny, KS_PRIOR_X0,
-                                                   HAS_OFFSETS | OWN_MODELS | MISSING });
+                                                   VARIES_ALL | HAS_OFFSETS | OWN_MODELS |
+                                                   MISSING });
             const int64_t T = g->T, B = g->B;
             const unsigned outputs = KS_OUT_SMOOTHED_MEAN | KS_OUT_SMOOTHED_COV |
                                      KS_OUT_FILTERED_MEAN | KS_OUT_FILTERED_COV;
