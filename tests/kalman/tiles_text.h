@@ -206,7 +206,7 @@ static void KS_T(faults_agree)(void **state)
             golden *g = model_random((model_spec){ 210 + c, STEPS, 1, nx, ny, KS_PRIOR_X0,
                                                    VARIES_ALL | HAS_OFFSETS });
             if (fault == 0) { /* an infinite entry */
-                model_block(&g->y, 0, step)[ny - 1] = INFINITY;
+                model_block(&g->y, 0, step)[ny - 1] = (double)INFINITY;
             } else if (fault == 1) { /* the last entry repeats the first, both exact */
                 double *H = model_block(&g->H, 0, step), *R = model_block(&g->R, 0, step);
                 for (int i = 0; i < ny * ny; ++i) R[i] = i / ny == i % ny ? R[i] : 0;
