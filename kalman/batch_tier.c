@@ -16,6 +16,7 @@
 #include "batch_smooth_text.h"
 
 /* Numbers of states that are compiled as literals; all others share one copy with loops. */
+#ifndef KS_WITH_LITERAL
 #define KS_WITH_LITERAL(nx, CALL)                                                           \
     switch (nx) {                                                                           \
     case 2: CALL(2); break;                                                                 \
@@ -23,6 +24,7 @@
     case 6: CALL(6); break;                                                                 \
     default: CALL(nx); break;                                                               \
     }
+#endif
 
 static size_t pack_scratch_bytes(int nx, int ny)
 {

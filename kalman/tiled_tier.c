@@ -24,6 +24,7 @@
 #include "tiled_smooth_range_text.h"
 
 /* Numbers of states that are compiled as literals, but for quads. */
+#ifndef KS_WITH_TILES
 #define KS_WITH_TILES(nx, CALL)                                                             \
     switch (nx) {                                                                           \
     case 6: CALL(6); break;                                                                 \
@@ -31,6 +32,7 @@
     case 12: CALL(12); break;                                                               \
     default: CALL(nx); break;                                                               \
     }
+#endif
 
 static size_t scratch_bytes(int nx, int ny)
 {

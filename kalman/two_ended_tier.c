@@ -19,6 +19,7 @@
 #include "two_ended_range_text.h"
 
 /* Numbers of states that are compiled as literals. */
+#ifndef KS_WITH_LITERAL
 #define KS_WITH_LITERAL(nx, CALL)                                                           \
     switch (nx) {                                                                           \
     case 1: CALL(1); break;                                                                 \
@@ -28,6 +29,7 @@
     case 6: CALL(6); break;                                                                 \
     default: CALL(nx); break;                                                               \
     }
+#endif
 
 static size_t ends_scratch_bytes(int nx, int ny)
 {
