@@ -213,7 +213,7 @@ static void KS_T(faults_agree)(void **state)
                 R[0] = R[ny * ny - 1] = 0;
                 for (int i = 0; i < nx; ++i) H[(ny - 1) * nx + i] = ny > 1 ? H[i] : 0;
             } else { /* a mean that overflows */
-                model_block(&g->u, 0, step)[nx - 1] = INFINITY;
+                model_block(&g->u, 0, step)[nx - 1] = (double)INFINITY;
             }
             KS_NUM *memory[9];
             const ks_series s = KS_T(series_of)(g, memory);
@@ -252,7 +252,7 @@ static void KS_T(memory_changes_no_bit)(void **state)
     for (size_t c = 0; c < sizeof some / sizeof some[0]; ++c) {
         golden *g = model_random((model_spec){ 250 + c, T, 1, some[c][0], some[c][1], KS_PRIOR_X0,
                                                HAS_OFFSETS });
-        for (int64_t k = 0; k < T; k += 83) model_block(&g->y, 0, k)[0] = NAN;
+        for (int64_t k = 0; k < T; k += 83) model_block(&g->y, 0, k)[0] = (double)NAN;
         KS_NUM *memory[9], *repeated[4];
         ks_series s = KS_T(series_of)(g, memory);
         const int64_t nx = g->nx, ny = g->ny, block[4] = { nx * nx, nx * nx, ny * nx, ny * ny };
