@@ -15,12 +15,13 @@ MOST_LINES = 500
 ALLOWED = {
     "include": {"include"},
     "src": {"include", "src"},
+    "src/gpu": {"include", "src", "src/gpu"},
     "src/io": {"include", "src/io"},
     "src/cli": {"include", "count", "src/io", "src/cli"},
-    "scan": {"include", "src", "scan"},
-    "blocktri": {"include", "src", "scan", "blocktri"},
-    "kalman": {"include", "src", "scan", "blocktri", "kalman"},
-    "count": {"include", "src", "scan", "blocktri", "kalman", "count"},
+    "scan": {"include", "src", "src/gpu", "scan"},
+    "blocktri": {"include", "src", "src/gpu", "scan", "blocktri"},
+    "kalman": {"include", "src", "src/gpu", "scan", "blocktri", "kalman"},
+    "count": {"include", "src", "src/gpu", "scan", "blocktri", "kalman", "count"},
     "examples": {"include"},
 }
 # Where a quoted include is looked for after its own folder, as the build does.
@@ -31,7 +32,7 @@ LIBRARIES = {
     r"hdf5(_hl)?\.h|H5\w*\.h": ["src/io", "src/cli"],
     r"lapacke\w*\.h|cblas\w*\.h|openblas\w*\.h": ["src", "src/cli"],  # the command sets its threads
     r"pthread\.h|threads\.h": ["src", "src/cli"],
-    r"cuda\w*\.h": ["*.cu"],
+    r"cuda\w*\.h|cooperative_groups\.h": ["*.cu", "src/gpu"],
     r"immintrin\.h|x86intrin\.h|cpuid\.h": ["src"],
 }
 
@@ -40,7 +41,8 @@ PLATFORM = re.compile(
     r"|__x86_64\w*|__i386\w*|__aarch64__|__ARM\w*|__AVX\w*|__FMA__|__SSE\w*|__GNUC__|__clang__"
     r"|__CUDACC__|__CUDA_ARCH__|__FreeBSD__)\b")
 PLATFORM_FILES = {"include/kalscan/export.h", "src/cpu.h", "src/hd.h", "src/pool.c", "blocktri/dispatch.c",
-                  "kalman/dispatch.c"}
+                  "kalman/dispatch.c", "src/gpu/kernel.h", "src/gpu/kernel_async.h",
+                  "src/gpu/kernel_mma.h"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 CODE = {".c", ".h", ".cpp", ".hpp", ".cu", ".cuh", ".inc"}

@@ -1,0 +1,423 @@
+/* gpu_cuda.c -- the devices of this machine, through CUDA's driver interface.
+ *
+ * The driver's library is loaded when a device is opened, so libkalscan needs nothing of CUDA to be
+ * linked or to run without a device; the code of the kernels is data in the library. A device is
+ * the primary context, which CUDA's run time and its libraries share, made current for each call
+ * alone. Its streams are CUDA's own: a cudaStream_t or CUstream of the caller serves as a
+ * ks_gpu_stream. */
+#include <cuda.h>
+#include <dlfcn.h>
+#include <string.h>
+
+#include "gpu.h"
+#include "modules.h"
+#include "pool.h"
+
+/* The name with which a function is looked up, versions and all, is what cuda.h makes of it. The
+ * elapsed time alone has a newer name that older drivers lack, with nothing new in it. */
+#undef cuEventElapsedTime
+#define DRIVER_LIST(E)                                                                             \
+    E(cuInit)                                                                                      \
+    E(cuDeviceGet) E(cuDeviceGetName) E(cuDeviceTotalMem) E(cuDeviceGetAttribute)                  \
+        E(cuDevicePrimaryCtxRetain) E(cuDevicePrimaryCtxRelease) E(cuCtxPushCurrent)               \
+            E(cuCtxPopCurrent) E(cuMemAlloc) E(cuMemFree) E(cuMemHostAlloc) E(cuMemFreeHost)       \
+                E(cuStreamCreate) E(cuStreamDestroy) E(cuStreamSynchronize) E(cuStreamWaitEvent)   \
+                    E(cuEventCreate) E(cuEventDestroy) E(cuEventRecord) E(cuEventSynchronize)      \
+                        E(cuMemcpyHtoDAsync) E(cuMemcpyDtoHAsync) E(cuMemcpyDtoDAsync)             \
+                            E(cuMemsetD8Async) E(cuModuleLoadData) E(cuModuleUnload)               \
+                                E(cuModuleGetFunction) E(cuFuncSetAttribute) E(cuFuncGetAttribute) \
+                                    E(cuOccupancyMaxActiveBlocksPerMultiprocessor)                 \
+                                        E(cuLaunchKernel) E(cuLaunchCooperativeKernel)             \
+                                            E(cuStreamBeginCapture) E(cuStreamEndCapture)          \
+                                                E(cuGraphInstantiate) E(cuGraphDestroy)            \
+                                                    E(cuGraphLaunch) E(cuGraphExecDestroy)
+
+typedef struct driver {
+    void *library;
+#define DRIVER_MEMBER(name) __typeof__(&name) name;
+    DRIVER_LIST(DRIVER_MEMBER)
+#undef DRIVER_MEMBER
+    CUresult (*cuEventElapsedTime)(float *, CUevent, CUevent);
+} driver;
+
+typedef struct found_kernel {
+    CUfunction function;
+    struct found_kernel *next;
+} found_kernel;
+
+typedef struct device {
+    ks_gpu gpu;
+    ks_context *context;
+    driver cu;
+    CUdevice number;
+    CUcontext primary;
+    CUmodule *modules; /* of ks_gpu_modules, NULL until one of its kernels is looked up */
+    int module_count;
+    found_kernel *kernels;
+} device;
+
+static device *of(ks_gpu *gpu) { return (device *)gpu; }
+
+static ks_status status_of(ks_gpu *gpu, CUresult result)
+{
+    if (result == CUDA_SUCCESS) return KS_OK;
+    gpu->code = (int)result;
+    switch (result) {
+    case CUDA_ERROR_OUT_OF_MEMORY:
+        return KS_ENOMEM;
+    case CUDA_ERROR_INVALID_VALUE:
+        return KS_EINVAL;
+    case CUDA_ERROR_NO_DEVICE:
+    case CUDA_ERROR_INVALID_DEVICE:
+    case CUDA_ERROR_SYSTEM_DRIVER_MISMATCH:
+    case CUDA_ERROR_NOT_INITIALIZED:
+        return KS_ENODEV;
+    case CUDA_ERROR_NOT_FOUND:
+    case CUDA_ERROR_NO_BINARY_FOR_GPU:
+    case CUDA_ERROR_UNSUPPORTED_PTX_VERSION:
+    case CUDA_ERROR_NOT_SUPPORTED:
+        return KS_EUNAVAILABLE;
+    default:
+        return KS_EDEVICE;
+    }
+}
+
+/* CALL with the device's context current. */
+#define WITH(gpu, CALL)                                                                            \
+    do {                                                                                           \
+        device *const d = of(gpu);                                                                 \
+        CUcontext popped;                                                                          \
+        CUresult result = d->cu.cuCtxPushCurrent(d->primary);                                      \
+        if (result == CUDA_SUCCESS) {                                                              \
+            result = d->cu.CALL;                                                                   \
+            (void)d->cu.cuCtxPopCurrent(&popped);                                                  \
+        }                                                                                          \
+        return status_of(gpu, result);                                                             \
+    } while (0)
+
+/* A device address is a pointer to those who do not follow it. */
+static CUdeviceptr address(const void *p) { return (CUdeviceptr)(uintptr_t)p; }
+
+static ks_status cuda_alloc(ks_gpu *gpu, void **out, size_t bytes)
+{
+    *out = NULL;
+    if (!bytes) return KS_OK;
+    CUdeviceptr *const place = (CUdeviceptr *)(void *)out;
+    WITH(gpu, cuMemAlloc(place, bytes));
+}
+
+static ks_status release_memory(ks_gpu *gpu, void *memory)
+{
+    WITH(gpu, cuMemFree(address(memory)));
+}
+static void cuda_free(ks_gpu *gpu, void *memory) { (void)release_memory(gpu, memory); }
+
+static ks_status cuda_host_alloc(ks_gpu *gpu, void **out, size_t bytes)
+{
+    *out = NULL;
+    WITH(gpu, cuMemHostAlloc(out, bytes ? bytes : 1, CU_MEMHOSTALLOC_PORTABLE));
+}
+static ks_status release_host(ks_gpu *gpu, void *memory) { WITH(gpu, cuMemFreeHost(memory)); }
+static void cuda_host_free(ks_gpu *gpu, void *memory) { (void)release_host(gpu, memory); }
+
+static ks_status cuda_stream_create(ks_gpu *gpu, ks_gpu_stream **out)
+{
+    *out = NULL;
+    CUstream *const place = (CUstream *)(void *)out;
+    WITH(gpu, cuStreamCreate(place, CU_STREAM_NON_BLOCKING));
+}
+static ks_status stream_release(ks_gpu *gpu, ks_gpu_stream *s)
+{
+    WITH(gpu, cuStreamDestroy((CUstream)s));
+}
+static void cuda_stream_destroy(ks_gpu *gpu, ks_gpu_stream *s)
+{
+    /* cuStreamDestroy() does not wait, gpu.h does. */
+    if (gpu->table->stream_sync(gpu, s) != KS_OK) (void)0;
+    (void)stream_release(gpu, s);
+}
+static ks_status cuda_stream_sync(ks_gpu *gpu, ks_gpu_stream *s)
+{
+    WITH(gpu, cuStreamSynchronize((CUstream)s));
+}
+
+static ks_status cuda_event_create(ks_gpu *gpu, ks_gpu_event **out)
+{
+    *out = NULL;
+    CUevent *const place = (CUevent *)(void *)out;
+    WITH(gpu, cuEventCreate(place, CU_EVENT_DEFAULT));
+}
+static ks_status event_release(ks_gpu *gpu, ks_gpu_event *e)
+{
+    WITH(gpu, cuEventDestroy((CUevent)e));
+}
+static void cuda_event_destroy(ks_gpu *gpu, ks_gpu_event *e) { (void)event_release(gpu, e); }
+static ks_status cuda_event_record(ks_gpu *gpu, ks_gpu_event *e, ks_gpu_stream *s)
+{
+    WITH(gpu, cuEventRecord((CUevent)e, (CUstream)s));
+}
+static ks_status cuda_event_wait(ks_gpu *gpu, ks_gpu_event *e, ks_gpu_stream *s)
+{
+    WITH(gpu, cuStreamWaitEvent((CUstream)s, (CUevent)e, 0));
+}
+static ks_status cuda_event_sync(ks_gpu *gpu, ks_gpu_event *e)
+{
+    WITH(gpu, cuEventSynchronize((CUevent)e));
+}
+static ks_status elapsed(ks_gpu *gpu, float *ms, ks_gpu_event *a, ks_gpu_event *b)
+{
+    WITH(gpu, cuEventElapsedTime(ms, (CUevent)a, (CUevent)b));
+}
+static ks_status cuda_event_elapsed(ks_gpu *gpu, double *ms, ks_gpu_event *a, ks_gpu_event *b)
+{
+    float f = 0;
+    const ks_status status = elapsed(gpu, &f, a, b);
+    *ms = (double)f;
+    return status;
+}
+
+static ks_status cuda_copy_in(ks_gpu *gpu, void *to, const void *from, size_t bytes,
+                              ks_gpu_stream *s)
+{
+    WITH(gpu, cuMemcpyHtoDAsync(address(to), from, bytes, (CUstream)s));
+}
+static ks_status cuda_copy_out(ks_gpu *gpu, void *to, const void *from, size_t bytes,
+                               ks_gpu_stream *s)
+{
+    WITH(gpu, cuMemcpyDtoHAsync(to, address(from), bytes, (CUstream)s));
+}
+static ks_status cuda_copy(ks_gpu *gpu, void *to, const void *from, size_t bytes, ks_gpu_stream *s)
+{
+    WITH(gpu, cuMemcpyDtoDAsync(address(to), address(from), bytes, (CUstream)s));
+}
+static ks_status cuda_fill(ks_gpu *gpu, void *to, int byte, size_t bytes, ks_gpu_stream *s)
+{
+    WITH(gpu, cuMemsetD8Async(address(to), (unsigned char)byte, bytes, (CUstream)s));
+}
+
+static ks_status load(ks_gpu *gpu, int module)
+{
+    WITH(gpu, cuModuleLoadData(&d->modules[module], ks_gpu_modules[module].fatbin));
+}
+static ks_status look_up(ks_gpu *gpu, CUfunction *function, int module, const char *name)
+{
+    WITH(gpu, cuModuleGetFunction(function, d->modules[module], name));
+}
+static ks_status attribute(ks_gpu *gpu, int *value, CUfunction_attribute which, CUfunction function)
+{
+    WITH(gpu, cuFuncGetAttribute(value, which, function));
+}
+static ks_status set_shared(ks_gpu *gpu, CUfunction function, int bytes)
+{
+    WITH(gpu, cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, bytes));
+}
+
+/* More than 48 KB of a block's memory are for kernels that ask: all do, when they are looked up. */
+static ks_status allow_shared(ks_gpu *gpu, CUfunction function)
+{
+    int fixed = 0;
+    ks_status status = attribute(gpu, &fixed, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function);
+    if (status == KS_OK)
+        status = set_shared(gpu, function, (int)gpu->attributes.block_shared - fixed);
+    return status;
+}
+
+static ks_status cuda_kernel(ks_gpu *gpu, const ks_gpu_kernel **out, const char *module,
+                             const char *name)
+{
+    device *const d = of(gpu);
+    CUfunction function = NULL;
+    int m = 0;
+    *out = NULL;
+    while (m < d->module_count && strcmp(ks_gpu_modules[m].name, module) != 0) ++m;
+    if (m == d->module_count) return KS_EUNAVAILABLE;
+    ks_status status = d->modules[m] ? KS_OK : load(gpu, m);
+    if (status == KS_OK) status = look_up(gpu, &function, m, name);
+    if (status == KS_OK) status = allow_shared(gpu, function);
+    if (status != KS_OK) return status;
+    found_kernel *const kernel = ks_allocate(d->context, sizeof *kernel);
+    if (!kernel) return KS_ENOMEM;
+    kernel->function = function;
+    kernel->next = d->kernels;
+    d->kernels = kernel;
+    *out = (const ks_gpu_kernel *)kernel;
+    return KS_OK;
+}
+
+static CUfunction function_of(const ks_gpu_kernel *kernel)
+{
+    return ((const found_kernel *)kernel)->function;
+}
+
+static ks_status cuda_resident(ks_gpu *gpu, int *blocks, const ks_gpu_kernel *kernel, int threads,
+                               size_t shared)
+{
+    *blocks = 0;
+    WITH(gpu,
+         cuOccupancyMaxActiveBlocksPerMultiprocessor(blocks, function_of(kernel), threads, shared));
+}
+
+static unsigned least_one(unsigned n) { return n ? n : 1; }
+
+static ks_status launch(ks_gpu *gpu, CUfunction f, const ks_gpu_shape *s, void **args,
+                        CUstream stream)
+{
+    WITH(gpu, cuLaunchKernel(f, least_one(s->grid[0]), least_one(s->grid[1]), least_one(s->grid[2]),
+                             least_one(s->block[0]), least_one(s->block[1]), least_one(s->block[2]),
+                             (unsigned)s->shared, stream, args, NULL));
+}
+static ks_status launch_together(ks_gpu *gpu, CUfunction f, const ks_gpu_shape *s, void **args,
+                                 CUstream stream)
+{
+    WITH(gpu, cuLaunchCooperativeKernel(f, least_one(s->grid[0]), least_one(s->grid[1]),
+                                        least_one(s->grid[2]), least_one(s->block[0]),
+                                        least_one(s->block[1]), least_one(s->block[2]),
+                                        (unsigned)s->shared, stream, args));
+}
+static ks_status cuda_launch(ks_gpu *gpu, const ks_gpu_kernel *kernel, const ks_gpu_shape *shape,
+                             const void *args, size_t args_bytes, ks_gpu_stream *stream)
+{
+    (void)args_bytes; /* the kernel knows; the emulated device compares */
+    void *parameters[1];
+    memcpy(parameters, &args, sizeof args); /* only read */
+    return (shape->cooperative ? launch_together : launch)(gpu, function_of(kernel), shape,
+                                                           parameters, (CUstream)stream);
+}
+
+static ks_status cuda_capture_begin(ks_gpu *gpu, ks_gpu_stream *s)
+{
+    WITH(gpu, cuStreamBeginCapture((CUstream)s, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
+}
+static ks_status end_capture(ks_gpu *gpu, CUgraph *graph, ks_gpu_stream *s)
+{
+    WITH(gpu, cuStreamEndCapture((CUstream)s, graph));
+}
+static ks_status instantiate(ks_gpu *gpu, CUgraphExec *out, CUgraph graph)
+{
+    WITH(gpu, cuGraphInstantiate(out, graph, 0));
+}
+static ks_status cuda_capture_end(ks_gpu *gpu, ks_gpu_graph **out, ks_gpu_stream *s)
+{
+    CUgraph graph = NULL;
+    *out = NULL;
+    ks_status status = end_capture(gpu, &graph, s);
+    if (status == KS_OK) status = instantiate(gpu, (CUgraphExec *)(void *)out, graph);
+    if (graph) (void)of(gpu)->cu.cuGraphDestroy(graph);
+    return status;
+}
+static ks_status cuda_graph_launch(ks_gpu *gpu, ks_gpu_graph *graph, ks_gpu_stream *s)
+{
+    WITH(gpu, cuGraphLaunch((CUgraphExec)graph, (CUstream)s));
+}
+static void cuda_graph_destroy(ks_gpu *gpu, ks_gpu_graph *graph)
+{
+    (void)of(gpu)->cu.cuGraphExecDestroy((CUgraphExec)graph);
+}
+
+static ks_status unload(ks_gpu *gpu, CUmodule module) { WITH(gpu, cuModuleUnload(module)); }
+
+/* Also of a device that was opened half. */
+static void cuda_close(ks_gpu *gpu)
+{
+    device *const d = of(gpu);
+    ks_context *const context = d->context;
+    while (d->kernels) {
+        found_kernel *const next = d->kernels->next;
+        ks_release(context, d->kernels);
+        d->kernels = next;
+    }
+    for (int m = 0; d->modules && m < d->module_count; ++m)
+        if (d->modules[m]) (void)unload(gpu, d->modules[m]);
+    ks_release(context, d->modules);
+    if (d->primary) (void)d->cu.cuDevicePrimaryCtxRelease(d->number);
+    if (d->cu.library) dlclose(d->cu.library);
+    ks_release(context, d);
+}
+
+static const ks_gpu_table cuda_table = {
+    cuda_close,        cuda_alloc,         cuda_free,           cuda_host_alloc,
+    cuda_host_free,    cuda_stream_create, cuda_stream_destroy, cuda_stream_sync,
+    cuda_event_create, cuda_event_destroy, cuda_event_record,   cuda_event_wait,
+    cuda_event_sync,   cuda_event_elapsed, cuda_copy_in,        cuda_copy_out,
+    cuda_copy,         cuda_fill,          cuda_kernel,         cuda_resident,
+    cuda_launch,       cuda_capture_begin, cuda_capture_end,    cuda_graph_launch,
+    cuda_graph_destroy};
+
+static ks_status load_driver(driver *cu)
+{
+    cu->library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    if (!cu->library) return KS_ENODEV;
+    void *found;
+#define DRIVER_NAME_(name) #name
+#define DRIVER_NAME(name)  DRIVER_NAME_(name)
+#define DRIVER_LOAD(name)                                                                          \
+    found = dlsym(cu->library, DRIVER_NAME(name));                                                 \
+    if (!found) return KS_ENODEV;                                                                  \
+    memcpy(&cu->name, &found, sizeof found);
+    DRIVER_LIST(DRIVER_LOAD)
+    DRIVER_LOAD(cuEventElapsedTime)
+    return KS_OK;
+}
+
+static CUresult read_attributes(const driver *cu, CUdevice number, ks_gpu_attributes *a)
+{
+    int shared = 0, l2 = 0;
+    const struct {
+        CUdevice_attribute which;
+        int *value;
+    } wanted[] = {
+        {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, &a->major},
+        {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, &a->minor},
+        {CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, &a->multiprocessors},
+        {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, &a->block_threads},
+        {CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH, &a->cooperative},
+        {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, &shared},
+        {CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, &l2},
+    };
+    CUresult result = cu->cuDeviceGetName(a->name, (int)sizeof a->name, number);
+    if (result == CUDA_SUCCESS) result = cu->cuDeviceTotalMem(&a->memory, number);
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted && result == CUDA_SUCCESS; ++i)
+        result = cu->cuDeviceGetAttribute(wanted[i].value, wanted[i].which, number);
+    a->block_shared = (size_t)shared;
+    a->l2 = (size_t)l2;
+    return result;
+}
+
+static ks_status open_device(device *d, int number)
+{
+    const ks_status status = load_driver(&d->cu);
+    if (status != KS_OK) return status;
+    CUresult result = d->cu.cuInit(0);
+    if (result != CUDA_SUCCESS)
+        return KS_ENODEV; /* a driver without a device, or of another version */
+    result = d->cu.cuDeviceGet(&d->number, number);
+    if (result == CUDA_SUCCESS) result = read_attributes(&d->cu, d->number, &d->gpu.attributes);
+    if (result == CUDA_SUCCESS) result = d->cu.cuDevicePrimaryCtxRetain(&d->primary, d->number);
+    return status_of(&d->gpu, result);
+}
+
+ks_status ks_gpu_open(ks_gpu **out, ks_context *context, int number)
+{
+    if (!out || number < 0) return KS_EINVAL;
+    *out = NULL;
+    int modules = 0;
+    while (ks_gpu_modules[modules].name) ++modules;
+    device *const d = ks_allocate(context, sizeof *d);
+    if (!d) return KS_ENOMEM;
+    memset(d, 0, sizeof *d);
+    d->gpu.table = &cuda_table;
+    d->context = context;
+    d->module_count = modules;
+    d->modules = ks_allocate(context, ((size_t)modules + 1) * sizeof *d->modules);
+    ks_status status = d->modules ? KS_OK : KS_ENOMEM;
+    if (status == KS_OK) {
+        memset(d->modules, 0, (size_t)modules * sizeof *d->modules);
+        status = open_device(d, number);
+    }
+    if (status != KS_OK) {
+        cuda_close(&d->gpu);
+        return status;
+    }
+    *out = &d->gpu;
+    return KS_OK;
+}

@@ -1,0 +1,61 @@
+/* kernel.h -- the words that device code is written in.
+ *
+ *     typedef struct ks_axpy_args { int64_t n; double a; const double *x; double *y; } ks_axpy_args;
+ *     KS_KERNEL(ks_axpy, ks_axpy_args)
+ *     {
+ *         for (int64_t i = ks_grid_thread(); i < args.n; i += ks_grid_threads())
+ *             args.y[i] += args.a * args.x[i];
+ *     }
+ *
+ * A source NAME.cu of kernels is compiled by nvcc for the device and by the host's C++ compiler for
+ * the emulated device of the tests, so it uses what stands here, threadIdx, blockIdx, blockDim,
+ * gridDim, __syncthreads(), __syncwarp(), __shfl_*_sync(), __ballot_sync() and its like, and the
+ * atomics. A kernel has one argument, the structure `args`, and extern "C" linkage: its name is
+ * what ks_gpu_find() takes. Threads of a block stay to its end: none returns before a barrier. */
+#ifndef KS_GPU_KERNEL_H
+#define KS_GPU_KERNEL_H
+
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __CUDACC__
+#  include <cooperative_groups.h>
+
+/** Functions that only device code calls. */
+#  define KS_DEVICE static __device__ __forceinline__
+
+/** A kernel with one argument `args` of type `args_type`. */
+#  define KS_KERNEL(name, args_type) \
+      extern "C" __global__ void name(const __grid_constant__ args_type args)
+
+/** The same for blocks of at most `threads`, `blocks` of which share a multiprocessor. */
+#  define KS_KERNEL_BOUNDS(name, args_type, threads, blocks) \
+      extern "C" __global__ void __launch_bounds__(threads, blocks) \
+          name(const __grid_constant__ args_type args)
+
+/** An array of `count` in shared memory, in the kernel or in a function that it calls. */
+#  define KS_SHARED(type, name, count) __shared__ type name[count]
+
+/** The dynamic shared memory of the launch, aligned to 128 bytes. */
+#  define KS_DYNAMIC_SHARED(type, name)                         \
+      extern __shared__ __align__(128) unsigned char ks_dynamic[]; \
+      type *name = reinterpret_cast<type *>(ks_dynamic)
+
+/** A barrier of all blocks of a cooperative launch; writes before it are seen after it. */
+KS_DEVICE void ks_grid_sync(void) { cooperative_groups::this_grid().sync(); }
+#else
+#  include "emulated_kernel.h"
+#endif
+
+/** The number of this thread in a grid of one dimension, and how many there are. */
+KS_DEVICE int64_t ks_grid_thread(void)
+{
+    return (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+}
+KS_DEVICE int64_t ks_grid_threads(void) { return (int64_t)gridDim.x * blockDim.x; }
+
+#include "kernel_async.h"
+#include "kernel_mma.h"
+
+#endif

@@ -1,0 +1,30 @@
+/* kernel_async.h -- copies from device into shared memory that run beside the thread.
+ *
+ * Each thread puts copies of 4, 8 or 16 bytes into a group, closes the group, and waits until at
+ * most some of its groups are still under way; a barrier then makes them visible to the others. */
+#ifndef KS_GPU_KERNEL_ASYNC_H
+#define KS_GPU_KERNEL_ASYNC_H
+
+#ifdef __CUDACC__
+#  include <cuda_pipeline_primitives.h>
+
+/** Copy `bytes` (4, 8 or 16, both ends aligned to it) into shared memory. */
+KS_DEVICE void ks_async_copy(void *shared, const void *global, int bytes)
+{
+    if (bytes == 16) __pipeline_memcpy_async(shared, global, 16);
+    else if (bytes == 8) __pipeline_memcpy_async(shared, global, 8);
+    else __pipeline_memcpy_async(shared, global, 4);
+}
+
+/** Close the group of the copies since the last. */
+KS_DEVICE void ks_async_commit(void) { __pipeline_commit(); }
+
+/** Wait until at most `groups` (a literal) of this thread's groups are not finished. */
+#  define ks_async_wait(groups) __pipeline_wait_prior(groups)
+#else
+#  define ks_async_copy ks_emu_async_copy
+#  define ks_async_commit ks_emu_async_commit
+#  define ks_async_wait ks_emu_async_wait
+#endif
+
+#endif

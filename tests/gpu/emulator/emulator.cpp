@@ -1,0 +1,358 @@
+/* emulator.cpp -- the table of gpu.h on the host. */
+#include "emulator.h"
+
+#include <new>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "device.h"
+
+ks_emulator ks_emulated = KS_EMULATOR_INIT;
+
+namespace
+{
+ks_emu_kernel *all_kernels;
+
+/* Whether the next allocation is the one that is to fail. */
+bool refused() { return ++ks_emulated.calls == ks_emulated.fail_at; }
+
+bool touches_device(const device &d, const void *p) { return on_device(d, p, 0); }
+
+void close_device(ks_gpu *gpu)
+{
+    device *d = &of(gpu);
+    if (!d->memory.empty() || !d->streams.empty())
+        (void)fault(*d, KS_EINVAL, "a device is closed before what was made with it");
+    --ks_emulated.live;
+    delete d;
+}
+
+ks_status alloc(ks_gpu *gpu, void **out, size_t bytes)
+{
+    device &d = of(gpu);
+    *out = nullptr;
+    if (!bytes) return KS_OK;
+    if (refused() || bytes > d.gpu.attributes.memory - d.used) return KS_ENOMEM;
+    auto m = std::make_unique<guarded>(bytes);
+    if (!m->data()) return KS_ENOMEM;
+    m->open(false);
+    *out = m->data();
+    d.used += bytes;
+    ++ks_emulated.live;
+    d.memory.push_back(std::move(m));
+    return KS_OK;
+}
+
+void free_memory(ks_gpu *gpu, void *memory)
+{
+    device &d = of(gpu);
+    run_all(d); /* as cudaFree() waits for the device */
+    for (auto &m : d.memory) {
+        if (m->data() != memory) continue;
+        d.used -= m->bytes();
+        --ks_emulated.live;
+        m = std::move(d.memory.back());
+        d.memory.pop_back();
+        return;
+    }
+    (void)fault(d, KS_EINVAL, "memory is freed that is not the device's");
+}
+
+ks_status host_alloc(ks_gpu *gpu, void **out, size_t bytes)
+{
+    (void)gpu;
+    *out = refused() ? nullptr : malloc(bytes ? bytes : 1);
+    if (!*out) return KS_ENOMEM;
+    memset(*out, 0xff, bytes);
+    ++ks_emulated.live;
+    return KS_OK;
+}
+
+void host_free(ks_gpu *gpu, void *memory)
+{
+    run_all(of(gpu));
+    --ks_emulated.live;
+    free(memory);
+}
+
+ks_status stream_create(ks_gpu *gpu, ks_gpu_stream **out)
+{
+    *out = refused() ? nullptr : new (std::nothrow) ks_gpu_stream();
+    if (!*out) return KS_ENOMEM;
+    of(gpu).streams.push_back(*out);
+    ++ks_emulated.live;
+    return KS_OK;
+}
+
+void stream_destroy(ks_gpu *gpu, ks_gpu_stream *stream)
+{
+    device &d = of(gpu);
+    run_stream(d, stream, nullptr, 0);
+    for (ks_gpu_stream *&s : d.streams)
+        if (s == stream) {
+            s = d.streams.back();
+            d.streams.pop_back();
+            break;
+        }
+    --ks_emulated.live;
+    delete stream;
+}
+
+ks_status stream_sync(ks_gpu *gpu, ks_gpu_stream *stream)
+{
+    device &d = of(gpu);
+    if (stream->graph) return fault(d, KS_EDEVICE, "a stream is waited for while it is captured");
+    run_stream(d, stream, nullptr, 0);
+    return d.failed;
+}
+
+ks_status event_create(ks_gpu *gpu, ks_gpu_event **out)
+{
+    (void)gpu;
+    *out = refused() ? nullptr : new (std::nothrow) ks_gpu_event();
+    if (!*out) return KS_ENOMEM;
+    ++ks_emulated.live;
+    return KS_OK;
+}
+
+void event_destroy(ks_gpu *gpu, ks_gpu_event *event)
+{
+    run_all(of(gpu));
+    --ks_emulated.live;
+    delete event;
+}
+
+ks_status event_record(ks_gpu *gpu, ks_gpu_event *event, ks_gpu_stream *stream)
+{
+    device &d = of(gpu);
+    event->graph = stream->graph;
+    event->stream = stream;
+    if (stream->graph) {
+        event->length = stream->graph->operations.size();
+        return d.failed;
+    }
+    operation o = plain(RECORD, nullptr, nullptr, 0);
+    o.event = event;
+    o.number = event->recorded = ++d.records;
+    return put(d, stream, o);
+}
+
+ks_status event_wait(ks_gpu *gpu, ks_gpu_event *event, ks_gpu_stream *stream)
+{
+    device &d = of(gpu);
+    if (event->graph) { /* joins the capture, or is joined; the list of a graph is in order already
+                         */
+        if (stream->graph && stream->graph != event->graph)
+            return fault(d, KS_EDEVICE, "a stream joins two captures");
+        if (!stream->graph) stream->origin = event->stream;
+        stream->graph = event->graph;
+        if (event->stream != stream) event->stream->joined = event->length;
+        return d.failed;
+    }
+    if (stream->graph)
+        return fault(d, KS_EDEVICE, "a captured stream waits for what is not captured");
+    if (!event->recorded) return d.failed;
+    operation o = plain(WAIT, nullptr, nullptr, 0);
+    o.event = event;
+    o.number = event->recorded;
+    return put(d, stream, o);
+}
+
+ks_status event_sync(ks_gpu *gpu, ks_gpu_event *event)
+{
+    device &d = of(gpu);
+    if (event->graph) return fault(d, KS_EDEVICE, "an event of a capture is waited for");
+    if (event->recorded) run_stream(d, event->stream, event, event->recorded);
+    return d.failed;
+}
+
+ks_status event_elapsed(ks_gpu *gpu, double *milliseconds, ks_gpu_event *begin, ks_gpu_event *end)
+{
+    if (!begin->recorded || begin->happened != begin->recorded || end->happened != end->recorded)
+        return fault(of(gpu), KS_EINVAL, "the time of an event that has not happened");
+    *milliseconds = 1e3 * (end->time - begin->time);
+    return KS_OK;
+}
+
+ks_status copy_in(ks_gpu *gpu, void *to, const void *from, size_t bytes, ks_gpu_stream *stream)
+{
+    device &d = of(gpu);
+    if (!on_device(d, to, bytes) || touches_device(d, from))
+        return fault(d, KS_EINVAL,
+                     "a copy into the device goes past an allocation, or from none of the host");
+    return put(d, stream, plain(COPY_IN, to, from, bytes));
+}
+
+ks_status copy_out(ks_gpu *gpu, void *to, const void *from, size_t bytes, ks_gpu_stream *stream)
+{
+    device &d = of(gpu);
+    if (!on_device(d, from, bytes) || touches_device(d, to))
+        return fault(
+            d, KS_EINVAL,
+            "a copy out of the device comes from past an allocation, or goes to none of the host");
+    return put(d, stream, plain(COPY_OUT, to, from, bytes));
+}
+
+ks_status copy(ks_gpu *gpu, void *to, const void *from, size_t bytes, ks_gpu_stream *stream)
+{
+    device &d = of(gpu);
+    if (!on_device(d, from, bytes) || !on_device(d, to, bytes))
+        return fault(d, KS_EINVAL, "a copy inside the device goes past an allocation");
+    return put(d, stream, plain(COPY, to, from, bytes));
+}
+
+ks_status fill(ks_gpu *gpu, void *to, int byte, size_t bytes, ks_gpu_stream *stream)
+{
+    device &d = of(gpu);
+    if (!on_device(d, to, bytes)) return fault(d, KS_EINVAL, "a fill goes past an allocation");
+    operation o = plain(FILL, to, nullptr, bytes);
+    o.byte = byte;
+    return put(d, stream, o);
+}
+
+ks_status find_kernel(ks_gpu *gpu, const ks_gpu_kernel **out, const char *module, const char *name)
+{
+    device &d = of(gpu);
+    *out = nullptr;
+    for (const ks_emu_kernel *k = all_kernels; k; k = k->next)
+        if (!strcmp(k->module, module) && !strcmp(k->name, name)) {
+            d.kernels.push_back({k});
+            *out = &d.kernels.back();
+            return KS_OK;
+        }
+    return KS_EUNAVAILABLE;
+}
+
+ks_status resident(ks_gpu *gpu, int *blocks, const ks_gpu_kernel *kernel, int threads,
+                   size_t shared)
+{
+    (void)kernel;
+    const size_t limit = gpu->attributes.block_shared;
+    *blocks = 0;
+    if (threads < 1 || threads > gpu->attributes.block_threads || shared > limit) return KS_OK;
+    const int by_threads = 2048 / threads, by_memory = (int)((limit + 1024) / (shared + 1024));
+    *blocks = by_threads < by_memory ? by_threads : by_memory;
+    if (*blocks > 32) *blocks = 32;
+    return KS_OK;
+}
+
+size_t volume_of(const unsigned (&d)[3])
+{
+    size_t v = 1;
+    for (unsigned n : d) v *= n ? n : 1;
+    return v;
+}
+
+ks_status launch_kernel(ks_gpu *gpu, const ks_gpu_kernel *kernel, const ks_gpu_shape *shape,
+                        const void *args, size_t args_bytes, ks_gpu_stream *stream)
+{
+    device &d = of(gpu);
+    const ks_emu_kernel &k = *kernel->kernel;
+    const size_t threads = volume_of(shape->block), blocks = volume_of(shape->grid);
+    if (args_bytes != k.args_bytes) return fault(d, KS_EINVAL, "arguments of the wrong structure");
+    if (threads > (size_t)gpu->attributes.block_threads || !shape->grid[0] || !shape->block[0] ||
+        shape->grid[1] > 65535 || shape->grid[2] > 65535 || shape->grid[0] > 0x7fffffffu)
+        return fault(d, KS_EINVAL, "a launch of a size that the device does not have");
+    if (k.most_threads && threads > (size_t)k.most_threads)
+        return fault(d, KS_EINVAL, "more threads than the kernel's bound");
+    if (shape->shared > gpu->attributes.block_shared)
+        return fault(d, KS_EINVAL, "more dynamic shared memory than a block has");
+    int each = 0;
+    (void)resident(gpu, &each, kernel, (int)threads, shape->shared);
+    if (shape->cooperative && blocks > (size_t)each * (size_t)gpu->attributes.multiprocessors)
+        return fault(d, KS_EINVAL, "a cooperative launch of more blocks than run at once");
+    operation o = plain(LAUNCH, nullptr, nullptr, 0);
+    o.kernel = &k;
+    o.shape = *shape;
+    o.args.assign(static_cast<const char *>(args), static_cast<const char *>(args) + args_bytes);
+    return put(d, stream, o);
+}
+
+ks_status capture_begin(ks_gpu *gpu, ks_gpu_stream *stream)
+{
+    device &d = of(gpu);
+    if (stream->graph) return fault(d, KS_EDEVICE, "a stream is captured twice");
+    stream->graph = new (std::nothrow) ks_gpu_graph();
+    stream->origin = stream;
+    return stream->graph ? KS_OK : KS_ENOMEM;
+}
+
+ks_status capture_end(ks_gpu *gpu, ks_gpu_graph **out, ks_gpu_stream *stream)
+{
+    device &d = of(gpu);
+    *out = nullptr;
+    if (!stream->graph || stream->origin != stream)
+        return fault(d, KS_EDEVICE, "the end of a capture that was not begun");
+    ks_gpu_graph *graph = stream->graph;
+    bool whole = true;
+    for (ks_gpu_stream *s : d.streams) {
+        if (s->graph != graph) continue;
+        if (s != stream && s->joined < s->last) whole = false;
+        s->graph = nullptr;
+        s->last = s->joined = 0;
+    }
+    if (!whole || refused()) {
+        delete graph;
+        return whole ? KS_ENOMEM : fault(d, KS_EDEVICE, "a stream of a capture was not joined");
+    }
+    ++ks_emulated.live;
+    *out = graph;
+    return KS_OK;
+}
+
+ks_status graph_launch(ks_gpu *gpu, ks_gpu_graph *graph, ks_gpu_stream *stream)
+{
+    for (const operation &o : graph->operations) {
+        const ks_status status = put(of(gpu), stream, o);
+        if (status) return status;
+    }
+    return of(gpu).failed;
+}
+
+void graph_destroy(ks_gpu *gpu, ks_gpu_graph *graph)
+{
+    (void)gpu;
+    --ks_emulated.live;
+    delete graph;
+}
+
+const ks_gpu_table table = {
+    close_device,  alloc,          free_memory, host_alloc,    host_free,
+    stream_create, stream_destroy, stream_sync, event_create,  event_destroy,
+    event_record,  event_wait,     event_sync,  event_elapsed, copy_in,
+    copy_out,      copy,           fill,        find_kernel,   resident,
+    launch_kernel, capture_begin,  capture_end, graph_launch,  graph_destroy};
+} // namespace
+
+ks_emu_kernel::ks_emu_kernel(const char *module_, const char *name_, void (*run_)(const void *),
+                             size_t bytes, int threads)
+    : module(module_), name(name_), run(run_), args_bytes(bytes), most_threads(threads),
+      next(all_kernels)
+{
+    all_kernels = this;
+}
+
+ks_status ks_gpu_open(ks_gpu **out, ks_context *context, int number)
+{
+    if (!out || number < 0) return KS_EINVAL;
+    *out = nullptr;
+    if (number >= ks_emulated.devices) return KS_ENODEV;
+    device *d = refused() ? nullptr : new (std::nothrow) device();
+    if (!d) return KS_ENOMEM;
+    ++ks_emulated.live;
+    d->context = context;
+    d->random = random_source(ks_emulated.seed);
+    d->at_once = ks_emulated.seed % 2 == 1;
+    ks_gpu_attributes &a = d->gpu.attributes;
+    snprintf(a.name, sizeof a.name, "emulated device %d", number);
+    a.major = 9;
+    a.multiprocessors = ks_emulated.multiprocessors;
+    a.block_threads = 1024;
+    a.cooperative = 1;
+    a.block_shared = ks_emulated.block_shared;
+    a.memory = ks_emulated.memory;
+    a.l2 = (size_t)1 << 20;
+    d->gpu.table = &table;
+    *out = &d->gpu;
+    return KS_OK;
+}

@@ -1,0 +1,38 @@
+/* emulator.h -- the device that tests open where the library opens a real one.
+ *
+ * Kernels run on the host, from the sources that nvcc compiles. What is put into a stream waits there
+ * until somebody waits for it (even seeds) or runs at once (odd seeds), so a driver that forgets to
+ * wait is found out; fresh memory of the device holds NaN. */
+#ifndef EMULATOR_H
+#define EMULATOR_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** What ks_gpu_open() gives from now on, and what was seen. Not for several threads at once. */
+typedef struct ks_emulator {
+    uint64_t seed;        /**< of the order of blocks and threads, and of when a stream runs     */
+    int devices;          /**< how many there are                                                */
+    int multiprocessors;
+    size_t memory;        /**< of each device, bytes                                             */
+    size_t block_shared;  /**< of a block, bytes                                                 */
+    long fail_at;         /**< the number of the allocation that fails, from 1; 0: none          */
+    long calls;           /**< allocations so far: memory, streams, events, graphs               */
+    long live;            /**< of them, not released; an open device counts                      */
+    long launches;        /**< kernels that ran                                                  */
+    char report[400];     /**< the first fault of a kernel or of the driver code; "" where none  */
+} ks_emulator;
+
+#define KS_EMULATOR_INIT \
+    { 1, 2, 4, (size_t)1 << 30, 227 * 1024, 0, 0, 0, 0, "" }
+
+extern ks_emulator ks_emulated;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

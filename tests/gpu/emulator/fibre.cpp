@@ -1,0 +1,178 @@
+/* fibre.cpp -- stacks and switches between them. Written out for x86-64, where the system's own
+ * swapcontext() costs two system calls for each barrier of each thread. */
+#include "fibre.h"
+
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#ifndef __x86_64__
+#    include <ucontext.h>
+#endif
+
+#if defined(__SANITIZE_ADDRESS__)
+#    define WITH_ASAN 1
+#elif defined(__has_feature)
+#    if __has_feature(address_sanitizer)
+#        define WITH_ASAN 1
+#    endif
+#endif
+#ifdef WITH_ASAN
+#    include <sanitizer/asan_interface.h>
+#    include <sanitizer/common_interface_defs.h>
+#endif
+
+namespace
+{
+const size_t guard_bytes = 4096, stack_bytes = (size_t)1 << 20;
+
+/* The scheduler's own place, while a fibre runs. */
+struct home {
+    void *pointer;
+    void *fake;
+    const void *bottom;
+    size_t bytes;
+#ifndef __x86_64__
+    ucontext_t context;
+#endif
+};
+thread_local home scheduler;
+
+void arrive(fibre *f)
+{
+#ifdef WITH_ASAN
+    __sanitizer_finish_switch_fiber(f->fake, &scheduler.bottom, &scheduler.bytes);
+#endif
+    (void)f;
+}
+
+void begin(fibre *f)
+{
+    arrive(f);
+    f->body(f->argument);
+    __builtin_trap();
+}
+} // namespace
+
+#ifdef __x86_64__
+/* Saves what a function must keep, stores the stack pointer, and goes on where `to` stopped. */
+extern "C" void ks_emu_switch(void **from, void *to);
+asm(R"(
+    .text
+    .globl ks_emu_switch
+    .hidden ks_emu_switch
+    .type ks_emu_switch, @function
+ks_emu_switch:
+    pushq %rbp
+    pushq %rbx
+    pushq %r12
+    pushq %r13
+    pushq %r14
+    pushq %r15
+    movq %rsp, (%rdi)
+    movq %rsi, %rsp
+    popq %r15
+    popq %r14
+    popq %r13
+    popq %r12
+    popq %rbx
+    popq %rbp
+    ret
+    .size ks_emu_switch, .-ks_emu_switch
+)");
+
+/* The first entry pops zeros and returns into this, with the fibre in no register yet. */
+static thread_local fibre *starting;
+static void first() { begin(starting); }
+
+static void place(fibre *f)
+{
+    void **top = reinterpret_cast<void **>(f->memory + guard_bytes + stack_bytes);
+    *--top = nullptr;
+    *--top = reinterpret_cast<void *>(first);
+    for (int i = 0; i < 6; ++i) *--top = nullptr;
+    f->pointer = top;
+}
+static void go_in(fibre *f)
+{
+    starting = f;
+    ks_emu_switch(&scheduler.pointer, f->pointer);
+}
+static void go_out(fibre *f) { ks_emu_switch(&f->pointer, scheduler.pointer); }
+#else
+static thread_local fibre *starting;
+static void first() { begin(starting); }
+
+static void place(fibre *f)
+{
+    ucontext_t *c = static_cast<ucontext_t *>(f->pointer ? f->pointer : new ucontext_t);
+    getcontext(c);
+    c->uc_stack.ss_sp = f->memory + guard_bytes;
+    c->uc_stack.ss_size = stack_bytes;
+    c->uc_link = nullptr;
+    makecontext(c, first, 0);
+    f->pointer = c;
+}
+static void go_in(fibre *f)
+{
+    starting = f;
+    swapcontext(&scheduler.context, static_cast<ucontext_t *>(f->pointer));
+}
+static void go_out(fibre *f)
+{
+    swapcontext(static_cast<ucontext_t *>(f->pointer), &scheduler.context);
+}
+#endif
+
+bool fibre_allocate(fibre *f)
+{
+    void *memory = mmap(nullptr, guard_bytes + stack_bytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED) return false;
+    if (mprotect(memory, guard_bytes, PROT_NONE)) {
+        munmap(memory, guard_bytes + stack_bytes);
+        return false;
+    }
+    f->memory = static_cast<char *>(memory);
+    return true;
+}
+
+void fibre_release(fibre *f)
+{
+    if (f->memory) munmap(f->memory, guard_bytes + stack_bytes);
+#ifndef __x86_64__
+    delete static_cast<ucontext_t *>(f->pointer);
+#endif
+    *f = fibre();
+}
+
+void fibre_prepare(fibre *f, void (*body)(void *), void *argument)
+{
+    f->body = body;
+    f->argument = argument;
+    f->fake = nullptr;
+#ifdef WITH_ASAN
+    __asan_unpoison_memory_region(f->memory + guard_bytes, stack_bytes);
+#endif
+    place(f);
+}
+
+void fibre_enter(fibre *f)
+{
+#ifdef WITH_ASAN
+    __sanitizer_start_switch_fiber(&scheduler.fake, f->memory + guard_bytes, stack_bytes);
+#endif
+    go_in(f);
+#ifdef WITH_ASAN
+    __sanitizer_finish_switch_fiber(scheduler.fake, nullptr, nullptr);
+#endif
+}
+
+void fibre_leave(fibre *f, bool last)
+{
+#ifdef WITH_ASAN
+    __sanitizer_start_switch_fiber(last ? nullptr : &f->fake, scheduler.bottom, scheduler.bytes);
+#endif
+    (void)last;
+    go_out(f);
+    arrive(f);
+}

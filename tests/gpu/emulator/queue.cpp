@@ -1,0 +1,110 @@
+/* queue.cpp -- what waits in the streams of an emulated device, and runs. */
+#include <stdio.h>
+#include <time.h>
+
+#include "device.h"
+#include "emulator.h"
+
+static double now()
+{
+    timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+ks_status fault(device &d, ks_status status, const char *text)
+{
+    if (!ks_emulated.report[0]) snprintf(ks_emulated.report, sizeof ks_emulated.report, "%s", text);
+    d.gpu.code = -1;
+    return status;
+}
+
+bool on_device(const device &d, const void *p, size_t bytes)
+{
+    for (auto &m : d.memory)
+        if (m->holds(p, bytes)) return true;
+    return false;
+}
+
+static ks_status perform(device &d, operation &o)
+{
+    switch (o.what) {
+    case COPY_IN:
+    case COPY_OUT:
+    case COPY:
+        memcpy(o.to, o.from, o.bytes);
+        break;
+    case FILL:
+        memset(o.to, o.byte, o.bytes);
+        break;
+    case LAUNCH: {
+        ++ks_emulated.launches;
+        const std::string text = run_launch(*o.kernel, o.shape, o.args.data(),
+                                            d.gpu.attributes.block_shared, d.stock, d.random);
+        if (!text.empty()) return fault(d, KS_EDEVICE, text.c_str());
+        break;
+    }
+    case RECORD:
+        o.event->happened = o.number;
+        o.event->time = now();
+        break;
+    case WAIT:
+        break;
+    }
+    for (auto &m : d.memory)
+        if (!m->intact())
+            return fault(d, KS_EDEVICE,
+                         (std::string(o.kernel ? o.kernel->name : "a copy") +
+                          ": written outside of an allocation of the device")
+                             .c_str());
+    return KS_OK;
+}
+
+/* Runs one operation; a sanitizer lets the program touch device memory meanwhile, and only then. */
+static void run(device &d, operation o)
+{
+    if (o.what == WAIT && o.event->happened < o.number)
+        run_stream(d, o.event->stream, o.event, o.number);
+    if (d.failed) return;
+    for (auto &m : d.memory) m->open(true);
+    d.failed = perform(d, o);
+    for (auto &m : d.memory) m->open(false);
+}
+
+/* Until the queue is empty, or the event has happened. */
+void run_stream(device &d, ks_gpu_stream *s, const ks_gpu_event *until, long number)
+{
+    while (!s->queue.empty() && !(until && until->happened >= number)) {
+        operation o = s->queue.front();
+        s->queue.pop_front();
+        run(d, o);
+    }
+}
+
+void run_all(device &d)
+{
+    for (ks_gpu_stream *s : d.streams) run_stream(d, s, nullptr, 0);
+}
+
+ks_status put(device &d, ks_gpu_stream *s, const operation &o)
+{
+    if (!s) return fault(d, KS_EINVAL, "no stream");
+    if (s->graph) {
+        s->graph->operations.push_back(o);
+        s->last = s->graph->operations.size();
+        return KS_OK;
+    }
+    s->queue.push_back(o);
+    if (d.at_once) run_stream(d, s, nullptr, 0);
+    return d.failed;
+}
+
+operation plain(kind what, void *to, const void *from, size_t bytes)
+{
+    operation o = operation();
+    o.what = what;
+    o.to = to;
+    o.from = from;
+    o.bytes = bytes;
+    return o;
+}
