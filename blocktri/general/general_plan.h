@@ -67,8 +67,10 @@ void ks_gb_precondition(const ks_gb_run *run, const double *r, double *z);
 /** One sweep from x to out; parity 0 or 1: even or odd blocks, -1: all. Returns the change. */
 double ks_gb_sweep_all(const ks_gb_run *run, const double *b, const double *x, double *out,
                        double omega, int parity);
-/** The same from first to last block in place, on the calling thread. */
-double ks_gb_sweep_ordered(const ks_gb_run *run, const double *b, double *x, double omega);
+/** `count` <= KS_GB_BATCH of them from first to last block in place; change[i] of each. */
+enum { KS_GB_BATCH = 4 * KS_GB_ABREAST };
+void ks_gb_sweep_ordered(const ks_gb_run *run, const double *b, double *x, double omega, int count,
+                         double *change);
 /** Frobenius norm of the matrix. */
 double ks_gb_norm(const ks_gb_run *run);
 

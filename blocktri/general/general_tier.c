@@ -50,22 +50,31 @@ static inline void solve_block(const ks_gb_system *s, int64_t j, double *x, doub
 }
 
 /* Blocks that are solved at once where no one waits for another. */
-enum { ABREAST = 4 };
+enum { ABREAST = KS_GB_ABREAST };
 
-/* x[l] <- D[j[l]]^-1 x[l] for `count` blocks. */
+/* x[l] <- D[j[l]]^-1 x[l] for `count` blocks; scratch: n. Fewer than four Thomas solves have zeros
+ * for company: four abreast take hardly longer than one. */
 static void solve_blocks(const ks_gb_system *s, int count, const int64_t *j, double *const *x,
                          double *scratch)
 {
     const double *f[ABREAST];
-    int thomas = count == ABREAST;
+    double *y[ABREAST];
+    int thomas = count > 1;
     for (int l = 0; l < count; ++l) {
         f[l] = s->factor + s->offset[j[l]];
+        y[l] = x[l];
         thomas = thomas && s->kind[j[l]] == KS_GB_THOMAS;
     }
-    if (thomas)
-        ks_thomas_solve_4_f64(s->n, f, x);
-    else
+    if (!thomas) {
         for (int l = 0; l < count; ++l) solve_block(s, j[l], x[l], scratch);
+        return;
+    }
+    if (count < ABREAST) memset(scratch, 0, (size_t)s->n * sizeof *scratch);
+    for (int l = count; l < ABREAST; ++l) {
+        f[l] = f[0];
+        y[l] = scratch;
+    }
+    ks_thomas_solve_4_f64(s->n, f, y);
 }
 
 /* y = b - L x - U x of block j. */
@@ -107,14 +116,12 @@ static inline double relax(const ks_gb_sweep *g, int64_t j, const double *y, dou
 static double sweep(const ks_gb_sweep *g, int64_t from, int64_t to, double *scratch)
 {
     const int64_t n = g->system->n;
-    /* In place and in order every block waits for the one before. */
-    const int abreast = g->x == g->out && g->step == 1 ? 1 : ABREAST;
     double most = 0, *y[ABREAST];
     for (int l = 0; l < ABREAST; ++l) y[l] = scratch + l * n;
-    for (int64_t first = from; first < to; first += abreast * g->step) {
+    for (int64_t first = from; first < to; first += ABREAST * g->step) {
         int64_t j[ABREAST];
         int count = 0;
-        for (int64_t k = first; k < to && count < abreast; k += g->step) {
+        for (int64_t k = first; k < to && count < ABREAST; k += g->step) {
             right_hand_side(g, k, y[count]);
             j[count++] = k;
         }
@@ -122,6 +129,27 @@ static double sweep(const ks_gb_sweep *g, int64_t from, int64_t to, double *scra
         for (int l = 0; l < count; ++l) most = relax(g, j[l], y[l], most);
     }
     return most;
+}
+
+static void follow(const ks_gb_sweep *g, int lanes, int64_t from, int64_t to, double *most,
+                   double *scratch)
+{
+    const int64_t n = g->system->n, N = g->system->N;
+    double *y[ABREAST];
+    for (int l = 0; l < ABREAST; ++l) y[l] = scratch + l * n;
+    for (int64_t t = from; t < to; ++t) {
+        int64_t j[ABREAST] = {0};
+        int lane[ABREAST], count = 0;
+        for (int l = 0; l < lanes; ++l) {
+            const int64_t block = t - 2 * l;
+            if (block < 0 || block >= N) continue;
+            right_hand_side(g, block, y[count]);
+            lane[count] = l;
+            j[count++] = block;
+        }
+        solve_blocks(g->system, count, j, y, scratch + ABREAST * n);
+        for (int i = 0; i < count; ++i) most[lane[i]] = relax(g, j[i], y[i], most[lane[i]]);
+    }
 }
 
 static double apply(const ks_gb_system *s, const double *b, const double *x, double *y,
@@ -195,5 +223,6 @@ static void columns(int n, const double *A, const double *x, double *y)
     ks_columns_subtract_f64(n, A, x, y);
 }
 
-const ks_gb_kernels KS_TABLE = { sweep,     apply,      precondition, dot,     axpby,    factor_thomas,
-                                 factor_cr, factor_pcr, dense_solve,  columns, subtract, squares };
+const ks_gb_kernels KS_TABLE = { sweep,         follow,    apply,      precondition, dot,
+                                 axpby,         factor_thomas, factor_cr, factor_pcr,
+                                 dense_solve,   columns,   subtract,   squares };

@@ -25,8 +25,12 @@ typedef struct ks_gb_system {
     const int32_t *kind;    /* of each block, a ks_gb_kind             */
 } ks_gb_system;
 
+/** Sweeps in order that follow one another through the blocks at once. */
+enum { KS_GB_ABREAST = 4 };
+
 /** One sweep over blocks from, from + step, ... < to: out[j] = x[j] + omega (y - x[j]) with
- *  D[j] y = b[j] - L[j - 1] x[j - 1] - U[j] x[j + 1]. out may be x: Gauss-Seidel. */
+ *  D[j] y = b[j] - L[j - 1] x[j - 1] - U[j] x[j + 1]. out may be x where no two neighbours are
+ *  swept. */
 typedef struct ks_gb_sweep {
     const ks_gb_system *system;
     const double *b;        /* NULL: zero                              */
@@ -39,6 +43,13 @@ typedef struct ks_gb_sweep {
 typedef struct ks_gb_kernels {
     /** Largest change of an entry; scratch: 5 n. */
     double (*sweep)(const ks_gb_sweep *sweep, int64_t from, int64_t to, double *scratch);
+    /** Gauss-Seidel sweeps from the first block to the last, in place (out is x, step 1): lane
+     *  0 .. lanes - 1 <= KS_GB_ABREAST - 1 is a sweep, and follows the one before two blocks
+     *  behind. Steps from .. to - 1 of N + 2 (lanes - 1): step t is block t - 2 l of lane l, and
+     *  none of its blocks waits for another. most[l]: raised to the lane's largest change.
+     *  scratch: 5 n. */
+    void (*follow)(const ks_gb_sweep *sweep, int lanes, int64_t from, int64_t to, double *most,
+                   double *scratch);
     /** y = b - A x in blocks from .. to - 1, or A x where b is NULL; returns y . y */
     double (*apply)(const ks_gb_system *system, const double *b, const double *x, double *y,
                     int64_t from, int64_t to);

@@ -158,10 +158,53 @@ double ks_gb_sweep_all(const ks_gb_run *run, const double *b, const double *x, d
     return most;
 }
 
-double ks_gb_sweep_ordered(const ks_gb_run *run, const double *b, double *x, double omega)
+/* Sweeps in order as a pipeline: a group of them follows the one before at a distance, so that the
+ * groups of a round are independent. Rounds are as long as it takes to make a barrier worth it. */
+typedef struct pipeline {
+    task task;
+    int count;
+    int64_t length, round;
+    double *change;
+} pipeline;
+
+enum { ROWS_OF_A_ROUND = 4096, DISTANCE = 2 * KS_GB_ABREAST };
+
+/* Steps that a group has taken when a round begins. */
+static int64_t taken(const pipeline *p, int64_t group, int64_t round, int64_t most)
 {
-    const ks_gb_sweep sweep = { &run->system, b, x, x, omega, 1 };
-    return run->plan->kernels->sweep(&sweep, 0, run->plan->N, run->scratch);
+    const int64_t steps = (round - group) * p->length - group * DISTANCE;
+    return steps < 0 ? 0 : steps > most ? most : steps;
+}
+
+static void run_groups(void *arg, int64_t begin, int64_t end, int worker)
+{
+    const pipeline *p = arg;
+    const ks_general_plan *plan = p->task.run->plan;
+    for (int64_t group = begin; group < end; ++group) {
+        const int first = (int)group * KS_GB_ABREAST, left = p->count - first;
+        const int lanes = left < KS_GB_ABREAST ? left : KS_GB_ABREAST;
+        const int64_t most = plan->N + 2 * (lanes - 1);
+        plan->kernels->follow(&p->task.sweep, lanes, taken(p, group, p->round, most),
+                              taken(p, group, p->round + 1, most), p->change + first,
+                              scratch_of(p->task.run, worker));
+    }
+}
+
+void ks_gb_sweep_ordered(const ks_gb_run *run, const double *b, double *x, double omega, int count,
+                         double *change)
+{
+    const ks_general_plan *plan = run->plan;
+    const int64_t groups = (count + KS_GB_ABREAST - 1) / KS_GB_ABREAST;
+    const int workers = plan->workers < groups ? plan->workers : (int)groups;
+    pipeline p = { .task = { .run = run, .function = run_groups }, .count = count,
+                   .change = change };
+    p.task.sweep = (ks_gb_sweep){ &run->system, b, x, x, omega, 1 };
+    /* Alone, one group after the other from end to end. */
+    p.length = workers == 1 ? plan->N + DISTANCE : ROWS_OF_A_ROUND / plan->n + 1;
+    for (int i = 0; i < count; ++i) change[i] = 0;
+    const int64_t last = plan->N + DISTANCE + (groups - 1) * (p.length + DISTANCE);
+    for (p.round = 0; p.round * p.length < last; ++p.round)
+        ks_parallel_for(plan->context, workers, groups, flushing, &p);
 }
 
 double ks_gb_norm(const ks_gb_run *run)

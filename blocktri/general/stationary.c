@@ -56,21 +56,26 @@ static double adapt(double omega, double radius)
     return better > omega + 1e-3 ? better : omega;
 }
 
-static double one_sweep(ks_gb_run *run, double **x, double **other, double omega)
+/* `count` sweeps, the change of each; more than one of Gauss-Seidel only. */
+static void advance(ks_gb_run *run, double **x, double **other, double omega, int count,
+                   double *change)
 {
     const ks_general_method method = run->plan->options.method;
-    if (method == KS_BLOCK_GAUSS_SEIDEL) return ks_gb_sweep_ordered(run, run->b, *x, omega);
-    if (method == KS_RED_BLACK) {
+    if (method == KS_BLOCK_GAUSS_SEIDEL) {
+        ks_gb_sweep_ordered(run, run->b, *x, omega, count, change);
+    } else if (method == KS_RED_BLACK) {
         const double even = ks_gb_sweep_all(run, run->b, *x, *x, omega, 0);
         const double odd = ks_gb_sweep_all(run, run->b, *x, *x, omega, 1);
-        return even > odd ? even : odd;
+        *change = even > odd ? even : odd;
+    } else {
+        *change = ks_gb_sweep_all(run, run->b, *x, *other, omega, -1);
+        double *const before = *x;
+        *x = *other;
+        *other = before;
     }
-    const double change = ks_gb_sweep_all(run, run->b, *x, *other, omega, -1);
-    double *const before = *x;
-    *x = *other;
-    *other = before;
-    return change;
 }
+
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /* When to compute the residual next: near the sweep at which its decay reaches the tolerance. */
 static int64_t next_check(int64_t iteration, int64_t last, double residual, double before,
@@ -92,12 +97,23 @@ void ks_gb_stationary_run(ks_gb_run *run, ks_general_report *report)
     double before = 1, first = -1, fallback = -1;
     progress p = { { 0 }, 0, 0, -1 };
     ks_gb_monitor monitor = { 0, 0, 0 };
-    int64_t check = 1, last = 0, adapted = 10;
+    int64_t check = 1, last = 0, adapted = 10, begun = 1, swept = 0;
+    double changes[KS_GB_BATCH];
     ks_gb_zero(run, x);
     report->end = KS_END_MAX_ITERATIONS;
     for (int64_t i = 1; i <= o->max_iterations; ++i) {
         report->iterations = i;
-        report->change = one_sweep(run, &x, &other, omega);
+        if (i > swept) {
+            /* Ahead to the next sweep after which anything is decided. */
+            int64_t count = 1;
+            if (o->method == KS_BLOCK_GAUSS_SEIDEL && !by_change)
+                count = least(least(check, o->max_iterations) - i + 1, KS_GB_BATCH);
+            if (estimate && adapted >= i) count = least(count, adapted - i + 1);
+            advance(run, &x, &other, omega, (int)count, changes);
+            begun = i;
+            swept += count;
+        }
+        report->change = changes[i - begun];
         note(&p, i, report->change);
         const double radius = radius_of(o->method, omega, p.rate);
         if (radius >= 0) report->spectral_radius = radius;
@@ -121,7 +137,7 @@ void ks_gb_stationary_run(ks_gb_run *run, ks_general_report *report)
         }
         if (!estimate) continue;
         /* A wrong estimate (complex spectra) shows in growth: without relaxation from there on. */
-        if (omega > 1 && fallback < 0 && report->change > 100 * first) {
+        if (i == swept && omega > 1 && fallback < 0 && report->change > 100 * first) {
             omega = fallback = 1;
             p = (progress){ { 0 }, p.most, i, -1 };
         } else if (i == adapted && fallback < 0) {

@@ -46,13 +46,23 @@ KS_HD int KS_T(ks_thomas_factor)(int n, const KS_NUM *KS_RESTRICT dia, KS_NUM *K
     return -1;
 }
 
-/** The chains hold one multiplication and one subtraction a row, all divisions being done. */
+/** The chains hold one multiplication and one subtraction a row, all divisions being done. Every
+ *  product stands in one sum only, so that contraction leaves the same bits wherever this is
+ *  inlined, alone or four abreast. */
 KS_HD void KS_T(ks_thomas_solve)(int n, const KS_NUM *KS_RESTRICT f, KS_NUM *KS_RESTRICT x)
 {
     const KS_NUM *m = f, *inverse = f + n, *above = f + 2 * (int64_t)n;
-    for (int r = 1; r < n; ++r) x[r] -= m[r] * x[r - 1];
-    x[n - 1] *= inverse[n - 1];
-    for (int r = n - 2; r >= 0; --r) x[r] = inverse[r] * x[r] - above[r] * x[r + 1];
+    KS_NUM y = x[0];
+    x[0] = y * inverse[0];
+    for (int r = 1; r < n; ++r) {
+        y = x[r] - m[r] * y;
+        x[r] = y * inverse[r];
+    }
+    y = x[n - 1];
+    for (int r = n - 2; r >= 0; --r) {
+        y = x[r] - above[r] * y;
+        x[r] = y;
+    }
 }
 
 /** Four blocks at once, x[l] with factor f[l]: a chain waits for its own last row, four keep the
@@ -62,27 +72,30 @@ KS_HD void KS_T(ks_thomas_solve_4)(int n, const KS_NUM *const *f, KS_NUM *const 
     const KS_NUM *f0 = f[0], *f1 = f[1], *f2 = f[2], *f3 = f[3];
     KS_NUM *x0 = x[0], *x1 = x[1], *x2 = x[2], *x3 = x[3];
     KS_NUM y0 = x0[0], y1 = x1[0], y2 = x2[0], y3 = x3[0];
+    const int64_t inverse = n, above = 2 * (int64_t)n;
+    x0[0] = y0 * f0[inverse];
+    x1[0] = y1 * f1[inverse];
+    x2[0] = y2 * f2[inverse];
+    x3[0] = y3 * f3[inverse];
     for (int r = 1; r < n; ++r) {
         y0 = x0[r] - f0[r] * y0;
         y1 = x1[r] - f1[r] * y1;
         y2 = x2[r] - f2[r] * y2;
         y3 = x3[r] - f3[r] * y3;
-        x0[r] = y0;
-        x1[r] = y1;
-        x2[r] = y2;
-        x3[r] = y3;
+        x0[r] = y0 * f0[inverse + r];
+        x1[r] = y1 * f1[inverse + r];
+        x2[r] = y2 * f2[inverse + r];
+        x3[r] = y3 * f3[inverse + r];
     }
-    const int64_t inverse = n, above = 2 * (int64_t)n;
-    const int last = n - 1;
-    x0[last] = y0 = y0 * f0[inverse + last];
-    x1[last] = y1 = y1 * f1[inverse + last];
-    x2[last] = y2 = y2 * f2[inverse + last];
-    x3[last] = y3 = y3 * f3[inverse + last];
+    y0 = x0[n - 1];
+    y1 = x1[n - 1];
+    y2 = x2[n - 1];
+    y3 = x3[n - 1];
     for (int r = n - 2; r >= 0; --r) {
-        y0 = f0[inverse + r] * x0[r] - f0[above + r] * y0;
-        y1 = f1[inverse + r] * x1[r] - f1[above + r] * y1;
-        y2 = f2[inverse + r] * x2[r] - f2[above + r] * y2;
-        y3 = f3[inverse + r] * x3[r] - f3[above + r] * y3;
+        y0 = x0[r] - f0[above + r] * y0;
+        y1 = x1[r] - f1[above + r] * y1;
+        y2 = x2[r] - f2[above + r] * y2;
+        y3 = x3[r] - f3[above + r] * y3;
         x0[r] = y0;
         x1[r] = y1;
         x2[r] = y2;

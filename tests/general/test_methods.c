@@ -128,42 +128,88 @@ static void large_spectral_radius_is_no_matter_to_the_others(void **state)
     }
 }
 
-static void bits_do_not_depend_on_threads(void **state)
+/* 15005 rows are several chunks, whose borders fall on odd and even blocks, and several rounds of a
+ * pipeline. kind 0: dense blocks, 1: tridiagonal ones, 2: some of which need interchanges. */
+static general_system long_system(int kind)
 {
-    (void)state;
-    /* 4000 rows are several chunks; chunk borders fall on odd and even blocks. */
-    general_system s = general_system_empty(801, 5, 1);
-    for (int64_t i = 0; i < 801 * 25; ++i) s.D[i] = i % 25 % 6 == 0 ? 4 : i % 7 == 3 ? 0.5 : 0;
-    for (int64_t i = 0; i < 800 * 25; ++i) s.L[i] = s.U[i] = i % 11 == 3 ? 0.7 : 0;
-    for (int64_t i = 0; i < 801 * 5; ++i) s.b[i] = sin((double)i);
-    const size_t bytes = 801 * 5 * sizeof(double);
+    const int64_t N = 3001;
+    general_system s = general_system_empty(N, 5, 1);
+    for (int64_t i = 0; i < N * 25; ++i) {
+        const int64_t row = i % 25 / 5, col = i % 5;
+        const double beside = kind == 0 ? (i % 7 == 3 ? 0.5 : 0)
+                              : row - col == 1 || col - row == 1 ? 0.1 * (double)(1 + i % 7) : 0;
+        s.D[i] = row == col ? 4 : beside;
+        if (kind == 2 && i / 25 % 3 == 1 && row < 2 && col < 2) s.D[i] = row == col ? 1e-9 : 4;
+    }
+    for (int64_t i = 0; i < (N - 1) * 25; ++i) s.L[i] = s.U[i] = i % 11 == 3 ? 1.2 : 0;
+    for (int64_t i = 0; i < N * 5; ++i) s.b[i] = sin((double)i);
+    return s;
+}
+
+static void bits_on_any_thread(int kind, ks_general_method method)
+{
+    general_system s = long_system(kind);
+    const size_t bytes = 3001 * 5 * sizeof(double);
     double *first = malloc(bytes);
+    ks_general_report one = KS_GENERAL_REPORT_INIT;
     assert_non_null(first);
-    for (int m = 0; m < METHODS; ++m) {
-        ks_general_report one = KS_GENERAL_REPORT_INIT;
-        if (methods[m] == KS_GENERAL_AUTO) continue; /* may look at the threads */
-        for (int threads = 1; threads <= 4; ++threads) {
-            ks_context_options resources = KS_CONTEXT_OPTIONS_INIT;
-            ks_context *context;
-            resources.threads = threads;
-            assert_int_equal(ks_context_create(&context, &resources), KS_OK);
-            ks_general_options options = KS_GENERAL_OPTIONS_INIT;
-            ks_general_report report = KS_GENERAL_REPORT_INIT;
-            options.method = methods[m];
-            if (methods[m] == KS_RED_BLACK) options.relaxation = KS_RELAXATION_ESTIMATE;
-            assert_int_equal(general_system_solve(&s, context, &options, &report, NULL), KS_OK);
-            if (threads == 1) {
-                memcpy(first, s.x, bytes);
-                one = report;
-            }
-            assert_memory_equal(first, s.x, bytes);
-            assert_true(report.iterations == one.iterations);
-            assert_true(report.relative_residual == one.relative_residual);
-            ks_context_destroy(context);
+    for (int threads = 1; threads <= 4; ++threads) {
+        ks_context_options resources = KS_CONTEXT_OPTIONS_INIT;
+        ks_context *context;
+        resources.threads = threads;
+        assert_int_equal(ks_context_create(&context, &resources), KS_OK);
+        ks_general_options options = KS_GENERAL_OPTIONS_INIT;
+        ks_general_report report = KS_GENERAL_REPORT_INIT;
+        options.method = method;
+        if (method == KS_RED_BLACK || (method == KS_BLOCK_GAUSS_SEIDEL && kind == 1))
+            options.relaxation = KS_RELAXATION_ESTIMATE;
+        assert_int_equal(general_system_solve(&s, context, &options, &report, NULL), KS_OK);
+        if (threads == 1) {
+            memcpy(first, s.x, bytes);
+            one = report;
         }
+        assert_memory_equal(first, s.x, bytes);
+        assert_true(report.iterations == one.iterations);
+        assert_true(report.relative_residual == one.relative_residual);
+        ks_context_destroy(context);
     }
     free(first);
     general_system_free(&s);
+}
+
+static void bits_do_not_depend_on_threads(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < 3; ++kind)
+        for (int m = 0; m < METHODS; ++m)
+            if (methods[m] != KS_GENERAL_AUTO) bits_on_any_thread(kind, methods[m]);
+}
+
+/* Sweeps in order follow one another through the blocks at once, unless the change of each decides
+ * whether there is another: the same sweeps, the same bits. */
+static void sweeps_that_follow_are_sweeps_one_by_one(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < 3; ++kind) {
+        general_system s = long_system(kind);
+        const size_t bytes = 3001 * 5 * sizeof(double);
+        double *together = malloc(bytes);
+        assert_non_null(together);
+        ks_general_options options = KS_GENERAL_OPTIONS_INIT;
+        ks_general_report many = KS_GENERAL_REPORT_INIT, one = KS_GENERAL_REPORT_INIT;
+        options.method = KS_BLOCK_GAUSS_SEIDEL;
+        assert_int_equal(general_system_solve(&s, NULL, &options, &many, NULL), KS_OK);
+        assert_true(many.iterations > 10);
+        memcpy(together, s.x, bytes);
+        options.stop = KS_STOP_CHANGE;
+        options.tolerance = many.change;
+        assert_int_equal(general_system_solve(&s, NULL, &options, &one, NULL), KS_OK);
+        assert_int_equal(one.iterations, many.iterations);
+        assert_true(one.change == many.change);
+        assert_memory_equal(together, s.x, bytes);
+        free(together);
+        general_system_free(&s);
+    }
 }
 
 int main(void)
@@ -174,6 +220,7 @@ int main(void)
         cmocka_unit_test(conjugate_gradients_refuse_what_is_not_symmetric),
         cmocka_unit_test(large_spectral_radius_is_no_matter_to_the_others),
         cmocka_unit_test(bits_do_not_depend_on_threads),
+        cmocka_unit_test(sweeps_that_follow_are_sweeps_one_by_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
