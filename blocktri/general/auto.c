@@ -1,10 +1,19 @@
-/* auto.c -- which method `auto` takes: predicted nanoseconds of each. */
+/* auto.c -- which method `auto` takes: predicted nanoseconds of each, of the iterations after a few
+ * steps on a right-hand side. What their spectral radius or a vector of random numbers would say
+ * may be far from the truth where the matrix is far from normal, as those of queues are. */
 #include <math.h>
 #include "general_plan.h"
 
+/* The part of the time of the best so far that a trial may take. */
+static const double part_of_best = 0.5;
+/* Steps that a trial takes at least: fewer tell nothing. And the residual where it may end: from
+ * there on a Krylov method goes on as before or faster. */
+enum { LEAST_STEPS = 4 };
+static const double far_enough = 1e-5;
+
 /* Numbers of the matrix that an iteration goes through. */
 typedef struct sizes {
-    double rows, diagonal, off;
+    double rows, diagonal, off, dense;  /* dense: diagonal blocks that are */
 } sizes;
 
 static double numbers_of(int n, const ks_general_block *b)
@@ -18,59 +27,169 @@ static double numbers_of(int n, const ks_general_block *b)
 
 static sizes measure(int64_t N, int n, const ks_general_matrix *m)
 {
-    sizes s = { (double)N * n, 0, 0 };
-    for (int64_t j = 0; j < N; ++j) s.diagonal += numbers_of(n, &m->D[j]);
+    sizes s = { (double)N * n, 0, 0, 0 };
+    for (int64_t j = 0; j < N; ++j) {
+        s.diagonal += numbers_of(n, &m->D[j]);
+        s.dense += m->D[j].format == KS_BLOCK_DENSE;
+    }
     for (int64_t j = 0; j + 1 < N; ++j)
         s.off += numbers_of(n, &m->L[j]) + numbers_of(n, &m->U[j]);
     return s;
 }
 
-/* Steps that multiply the error by `rate` each until it is below the tolerance. */
-static double steps(double tolerance, double rate)
-{
-    if (!(rate < 1)) return HUGE_VAL;
-    return rate > 0 ? 1 + log(tolerance) / log(rate) : 2;
-}
+/* LAPACK's operations a nanosecond on blocks of order n. */
+static double rate_of(double n) { return n < 96 ? 1 + n / 8 : 13; }
 
-/* Nanoseconds, within 1.3 of what was measured on one core at n = 33 .. 129; only ratios matter. */
-static double sweep_time(sizes s, int workers)
-{
-    return (0.6 * s.diagonal + 0.8 * s.off + 1.5 * s.rows) / workers;
-}
-
-static double lu_time(int64_t N, int n)
-{
-    const double m = n, gflops = m < 96 ? 1 + m / 8 : 13;
-    return (double)N * (1500 + 4.7 * m * m * m / gflops);
-}
-
-static double cyclic_time(int64_t N, int n, int workers)
-{
-    const double m = n, gflops = m < 96 ? 1 + m / 8 : 13;
-    return (double)N * (2500 + 12.7 / 2 * 2 * m * m * m / gflops) / workers;
-}
-
-void ks_gb_choose(int64_t N, int n, const ks_general_matrix *matrix, int workers, double radius,
-                  ks_general_options *options)
+double ks_gb_predicted(int64_t N, int n, const ks_general_matrix *matrix,
+                       const ks_general_options *options, int workers, int64_t iterations,
+                       int columns)
 {
     const sizes s = measure(N, n, matrix);
-    const double sweep = sweep_time(s, workers), direct = lu_time(N, n);
-    const double cyclic = cyclic_time(N, n, workers);
-    options->method = cyclic < direct ? KS_BLOCK_CYCLIC_REDUCTION : KS_BLOCK_LU;
-    double best = cyclic < direct ? cyclic : direct;
-    /* Without usable diagonal blocks nothing else remains. */
-    if (radius < 0) return;
-
-    const double tolerance = options->tolerance < 1e-15 ? 1e-15 : options->tolerance;
-    /* Krylov methods do about as well as Chebyshev iteration on a real spectrum of that radius;
-     * beyond 1 nothing is known, and a guess must do. BiCGSTAB takes two products a step. */
-    const double rate = radius < 1 ? radius / (1 + sqrt(1 - radius * radius)) : 1;
-    const double krylov = radius < 1 ? steps(tolerance, rate) : 400;
-    const double plain = sweep * steps(tolerance, radius * radius);
-    const double bicgstab = krylov / 2 * 4.5 * sweep;
-    if (bicgstab < best) {
-        options->method = KS_BICGSTAB;
-        best = bicgstab;
+    const double m = n, cube = m * m * m, rate = rate_of(m), steps = (double)iterations * columns;
+    const double sweep = (0.6 * s.diagonal + 0.8 * s.off + 1.5 * s.rows) / workers;
+    const double factor = s.dense * cube / 1.5 / rate;
+    switch (options->method) {
+    case KS_BLOCK_LU: return (double)N * (1500 + 4.7 * cube / rate + 2 * m * m * columns);
+    case KS_BLOCK_CYCLIC_REDUCTION:
+        return (double)N * (2500 + 12.7 * cube / rate + 4 * m * m * columns) / workers;
+    case KS_BLOCK_GAUSS_SEIDEL:  /* a pipeline of sweeps: abreast, but little of it on more threads */
+        return factor + steps * sweep * (workers > 1 ? 0.7 * workers : 0.87);
+    case KS_BICGSTAB: return factor + steps * 3.5 * sweep;
+    case KS_CG: return factor + steps * 2.2 * sweep;
+    case KS_GMRES:
+        return factor + steps * (2 * sweep + 0.3 * options->restart * s.rows / workers);
+    default: return factor + steps * sweep;
     }
-    if (plain <= best) options->method = KS_RED_BLACK;
+}
+
+/* The matrix, and the right-hand side and memory of trials. */
+typedef struct trials {
+    ks_context *context;
+    int64_t N;
+    int n, columns;
+    const ks_general_matrix *matrix;
+    const ks_general_options *options;
+    double *b, *factor;
+    double best;               /* nanoseconds */
+    ks_general_method method;
+    int workers;
+} trials;
+
+static double predict(const trials *t, ks_general_method method, int64_t iterations)
+{
+    ks_general_options options = *t->options;
+    options.method = method;
+    return ks_gb_predicted(t->N, t->n, t->matrix, &options, t->workers, iterations, t->columns);
+}
+
+static void offer(trials *t, ks_general_method method, double nanoseconds)
+{
+    if (!(nanoseconds < t->best)) return;
+    t->best = nanoseconds;
+    t->method = method;
+}
+
+/* Iterations for the tolerance, from a trial: as fast as it went, but block iterations no faster than
+ * the spectral radius that they saw. */
+static double foretold(const ks_general_report *trial, ks_general_method method, double tolerance)
+{
+    const double reached = trial->relative_residual, done = (double)trial->iterations;
+    if (reached <= tolerance) return done;
+    if (!(reached < 1)) return HUGE_VAL;
+    const double left = done * (log(tolerance) / log(reached) - 1);
+    if (!ks_gb_stationary(method) || trial->spectral_radius < 0) return done + left;
+    if (trial->spectral_radius >= 1) return HUGE_VAL;
+    return done + fmax(left, log(tolerance / reached) / (2 * log(trial->spectral_radius)));
+}
+
+/* A few steps of a method. */
+static ks_status attempt(trials *t, ks_general_method method)
+{
+    ks_general_options options = *t->options;
+    ks_general_plan *plan;
+    ks_general_report report = KS_GENERAL_REPORT_INIT;
+    const double tolerance = fmax(options.tolerance, 1e-15);
+    const double none = predict(t, method, 0), one = predict(t, method, 1) - none;
+    const double steps = part_of_best * t->best / (one / t->columns);
+    options.method = method;
+    options.stop = KS_STOP_RESIDUAL;
+    options.tolerance = fmax(tolerance, far_enough);
+    options.max_iterations = steps < LEAST_STEPS                       ? LEAST_STEPS
+                             : steps < (double)options.max_iterations ? (int64_t)steps
+                                                                      : options.max_iterations;
+    ks_status status = ks_general_plan_create(&plan, t->context, t->N, t->n, t->matrix, &options);
+    if (status != KS_OK) return status;
+    void *work = ks_allocate(t->context, plan->workspace);
+    if (work) {
+        ks_gb_attempt(plan, t->matrix, t->factor, t->b, work, &report);
+        offer(t, method, none + one * foretold(&report, method, tolerance));
+    } else {
+        status = KS_ENOMEM;
+    }
+    ks_release(t->context, work);
+    ks_general_plan_destroy(plan);
+    return status;
+}
+
+/* Factor the diagonal blocks; *krylov: the method for the matrix, or KS_GENERAL_AUTO where a block
+ * is singular. */
+static ks_status prepare(trials *t, ks_general_method *krylov)
+{
+    ks_general_options options = *t->options;
+    ks_general_plan *plan;
+    options.method = KS_CG;
+    options.stop = KS_STOP_RESIDUAL;
+    options.any_matrix = 0;
+    ks_status status = ks_general_plan_create(&plan, t->context, t->N, t->n, t->matrix, &options);
+    if (status != KS_OK) return status;
+    t->workers = plan->workers;
+    t->factor = ks_allocate(t->context, plan->factor_bytes);
+    void *work = ks_allocate(t->context, plan->workspace);
+    status = t->factor && work ? KS_OK : KS_ENOMEM;
+    if (status == KS_OK) {
+        status = ks_general_factorize(plan, t->matrix, t->factor, work, NULL);
+        *krylov = status == KS_OK ? KS_CG : status == KS_EREFUSED ? KS_BICGSTAB : KS_GENERAL_AUTO;
+        status = KS_OK;
+    }
+    ks_release(t->context, work);
+    ks_general_plan_destroy(plan);
+    return status;
+}
+
+/* The first column of the caller's right-hand side. */
+static ks_status take_sample(trials *t)
+{
+    const ks_const_blocks *sample = &t->options->sample;
+    if (!sample->data) return KS_OK;
+    t->b = ks_allocate(t->context, (size_t)t->N * (size_t)t->n * sizeof *t->b);
+    if (!t->b) return KS_ENOMEM;
+    for (int64_t j = 0; j < t->N; ++j)
+        for (int64_t r = 0; r < t->n; ++r)
+            t->b[j * t->n + r] =
+                ((const double *)sample->data)[j * sample->stride + r * t->columns];
+    return KS_OK;
+}
+
+ks_status ks_gb_choose(ks_context *context, int64_t N, int n, const ks_general_matrix *matrix,
+                       ks_general_options *options)
+{
+    trials t = { .context = context, .N = N, .n = n, .matrix = matrix, .options = options,
+                 .columns = options->columns, .best = HUGE_VAL, .workers = 1 };
+    ks_general_method krylov = KS_GENERAL_AUTO;
+    ks_status status = prepare(&t, &krylov);
+    if (status == KS_OK) status = take_sample(&t);
+    if (status == KS_OK) {
+        offer(&t, KS_BLOCK_LU, predict(&t, KS_BLOCK_LU, 0));
+        offer(&t, KS_BLOCK_CYCLIC_REDUCTION, predict(&t, KS_BLOCK_CYCLIC_REDUCTION, 0));
+        /* Without usable diagonal blocks nothing else remains. */
+        if (krylov != KS_GENERAL_AUTO) {
+            status = attempt(&t, krylov);
+            if (status == KS_OK)
+                status = attempt(&t, t.workers > 1 ? KS_RED_BLACK : KS_BLOCK_GAUSS_SEIDEL);
+        }
+    }
+    ks_release(context, t.b);
+    ks_release(context, t.factor);
+    options->method = t.method;
+    return status;
 }

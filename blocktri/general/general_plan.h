@@ -121,8 +121,19 @@ void ks_gb_columns(int n, const ks_general_block *block, double *columns);
 /** Whether a matrix is what <kalscan/general.h> asks for. */
 int ks_gb_valid_matrix(int64_t N, int n, const ks_general_matrix *matrix);
 
-/** The method and relaxation for `auto`, from sizes, formats and the spectral radius. */
-void ks_gb_choose(int64_t N, int n, const ks_general_matrix *matrix, int workers, double radius,
-                  ks_general_options *options);
+/** A bounded number of steps of an iterative method, from zero, on b (N n; NULL: numbers between
+ *  -1 and 1 that look random): fills end, iterations and relative_residual. */
+void ks_gb_attempt(const ks_general_plan *plan, const ks_general_matrix *matrix,
+                   const void *factor, const double *b, void *work, ks_general_report *report);
+
+/** The method for `auto`, put into the options. Errors: KS_ENOMEM. */
+ks_status ks_gb_choose(ks_context *context, int64_t N, int n, const ks_general_matrix *matrix,
+                       ks_general_options *options);
+
+/** Nanoseconds of factor and solution by options->method with so many iterations for each of
+ *  `columns` right-hand sides. Only ratios matter. */
+double ks_gb_predicted(int64_t N, int n, const ks_general_matrix *matrix,
+                       const ks_general_options *options, int workers, int64_t iterations,
+                       int columns);
 
 #endif

@@ -4,8 +4,6 @@
 
 /* Rows that a task takes at least, so that a barrier is worth it and sums have few parts. */
 enum { ROWS_OF_A_TASK = 1024 };
-/* Sweeps from which `auto` takes its estimate of the spectral radius. */
-enum { RADIUS_SWEEPS = 16 };
 
 static int valid_options(const ks_general_options *o)
 {
@@ -14,7 +12,8 @@ static int valid_options(const ks_general_options *o)
            (o->tier == KS_TIER_AUTO || o->tier == KS_TIER_BASELINE || o->tier == KS_TIER_AVX2) &&
            (o->stop == KS_STOP_RESIDUAL || o->stop == KS_STOP_CHANGE) &&
            o->tolerance > 0 && isfinite(o->tolerance) && o->max_iterations >= 1 &&
-           o->relaxation >= 0 && o->relaxation < 2 && o->restart >= 1 && o->restart <= 10000;
+           o->relaxation >= 0 && o->relaxation < 2 && o->restart >= 1 && o->restart <= 10000 &&
+           o->columns >= 1;
 }
 
 size_t ks_gb_scratch(const ks_general_plan *plan)
@@ -112,30 +111,6 @@ static ks_status create(ks_general_plan **out, ks_context *context, int64_t N, i
     return KS_OK;
 }
 
-/* Spectral radius by a trial plan: -1 where a diagonal block is singular. */
-static ks_status try_radius(ks_context *context, int64_t N, int n,
-                            const ks_general_matrix *matrix, const ks_general_options *options,
-                            int *workers, double *radius)
-{
-    ks_general_options trial = *options;
-    ks_general_plan *plan;
-    trial.method = KS_RED_BLACK;
-    ks_status status = create(&plan, context, N, n, matrix, &trial);
-    if (status != KS_OK) return status;
-    void *factor = ks_allocate(context, plan->factor_bytes);
-    void *work = ks_allocate(context, plan->workspace);
-    *workers = plan->workers;
-    *radius = -1;
-    if (!factor || !work)
-        status = KS_ENOMEM;
-    else if (ks_general_factorize(plan, matrix, factor, work, NULL) == KS_OK)
-        status = ks_general_spectral_radius(plan, matrix, factor, RADIUS_SWEEPS, work, radius);
-    ks_release(context, factor);
-    ks_release(context, work);
-    ks_general_plan_destroy(plan);
-    return status;
-}
-
 ks_status ks_general_plan_create(ks_general_plan **out, ks_context *context, int64_t N, int n,
                                  const ks_general_matrix *matrix,
                                  const ks_general_options *options)
@@ -148,12 +123,8 @@ ks_status ks_general_plan_create(ks_general_plan **out, ks_context *context, int
         return KS_EINVAL;
     ks_general_options settled = *options;
     if (options->method == KS_GENERAL_AUTO) {
-        double radius;
-        int workers;
-        const ks_status status =
-            try_radius(context, N, n, matrix, options, &workers, &radius);
+        const ks_status status = ks_gb_choose(context, N, n, matrix, &settled);
         if (status != KS_OK) return status;
-        ks_gb_choose(N, n, matrix, workers, radius, &settled);
     }
     if (settled.stop == KS_STOP_CHANGE && !ks_gb_stationary(settled.method)) {
         if (options->method != KS_GENERAL_AUTO) return KS_EINVAL;

@@ -132,6 +132,26 @@ static void run_method(ks_gb_run *run, const void *factor, ks_general_report *re
     }
 }
 
+void ks_gb_attempt(const ks_general_plan *plan, const ks_general_matrix *matrix,
+                   const void *factor, const double *b, void *work, ks_general_report *report)
+{
+    const unsigned mode = ks_flush_begin();
+    ks_carver carver = ks_carver_at(work);
+    ks_gb_run run = start(plan, matrix, factor, &carver);
+    const int64_t rows = ks_gb_rows(&run);
+    if (!b) ks_gb_pattern(&run, 0, run.b);
+    for (int64_t i = 0; i < rows; ++i) run.b[i] = b ? b[i] : run.b[i] - 1;
+    run.norm_b = sqrt(ks_gb_dot(&run, run.b, run.b));
+    report->relative_residual = 0;
+    if (run.norm_b > 0) {
+        run_method(&run, factor, report);
+        report->relative_residual =
+            sqrt(ks_gb_apply(&run, run.b, run.x, ks_gb_vector(&run, 0))) / run.norm_b;
+    }
+    ks_carve_end(&carver);
+    ks_flush_end(mode);
+}
+
 /* One right-hand side, in run->b. */
 static ks_status solve_one(ks_gb_run *run, const void *factor, ks_general_report *report)
 {

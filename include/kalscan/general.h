@@ -24,7 +24,9 @@
  * its own, and one factor may be read by many. No call but pack and plan_create allocates, none
  * keeps a pointer. For one method, option set, binary and instruction-set tier the results are
  * the same bits for any number of threads. Dense blocks are factored by OpenBLAS, which the
- * caller should set to one thread. Double precision. */
+ * caller should set to one thread.
+ *
+ * Numbers are double: there is no single precision here, unlike in <kalscan/blocktri.h>. */
 #ifndef KALSCAN_GENERAL_H
 #define KALSCAN_GENERAL_H
 
@@ -40,7 +42,7 @@ KS_BEGIN_DECLS
 
 /** How a system is solved. */
 typedef enum ks_general_method {
-    KS_GENERAL_AUTO = 0,         /**< by sizes, formats and the estimated spectral radius        */
+    KS_GENERAL_AUTO = 0,         /**< by sizes, formats and a few steps of what may be fastest    */
     KS_BLOCK_JACOBI = 1,         /**< HBISA eq. 6; blocks at once                                */
     KS_BLOCK_GAUSS_SEIDEL = 2,   /**< HBISA eq. 7; one block after the other, on one thread      */
     KS_RED_BLACK = 3,            /**< Gauss-Seidel over even blocks at once, then odd ones: the  */
@@ -171,10 +173,15 @@ typedef struct ks_general_options {
     int restart;              /**< GMRES: dimension of a cycle, at least 1; 30                  */
     int any_matrix;           /**< non-zero: CG runs on a matrix that is not symmetric, for     */
                               /**< comparisons; nothing promises that it converges              */
+    ks_const_blocks sample;   /**< `auto`: a right-hand side like those to come, N blocks        */
+                              /**< (n, columns), of which it tries iterations on the first       */
+                              /**< column; data NULL: on numbers that look random. Borrowed by   */
+                              /**< ks_general_plan_create() alone                                */
+    int columns;              /**< `auto`: right-hand sides that a factor will serve; at least 1 */
 } ks_general_options;
 #define KS_GENERAL_OPTIONS_INIT                                                               \
     { sizeof(ks_general_options), KS_GENERAL_AUTO, KS_BLOCK_SOLVER_AUTO, KS_TIER_AUTO, 0,     \
-      KS_STOP_RESIDUAL, 1e-10, 10000, 1.0, 30, 0 }
+      KS_STOP_RESIDUAL, 1e-10, 10000, 1.0, 30, 0, { NULL, 0 }, 1 }
 
 /** Why an iteration ended. */
 typedef enum ks_general_end {

@@ -109,6 +109,7 @@ static ks_status solve_by(const ks_queue *q, ks_context *context, const ks_queue
     options.method = method;
     options.tolerance = 1e-11;
     options.max_iterations = 2000;
+    options.sample = (ks_const_blocks){s->b, n};
     ks_status status = ks_general_pack(&packed, context, q->servers, n, &source);
     if (status != KS_OK) return status;
     const ks_general_matrix *matrix = ks_general_packed_matrix(packed);

@@ -110,6 +110,9 @@ static ks_exit plan(ks_solve *run, general *g, ks_failure *failure)
     ks_general_options options = settings->general;
     options.method = (ks_general_method)run->solver->value;
     options.threads = settings->threads;
+    options.columns = run->system->nrhs;
+    options.sample = (ks_const_blocks){run->system->arrays[KS_SYSTEM_B].data,
+                                       (int64_t)run->system->n * run->system->nrhs};
     ks_status status = pack(run, g);
     if (status == KS_OK)
         status = ks_general_plan_create(&g->plan, run->context, run->system->N, run->system->n,

@@ -13,7 +13,7 @@ const ks_solver ks_general_auto = GENERAL("auto", KS_GENERAL_AUTO, NULL);
 
 const ks_solver ks_solvers[] = {
     CHOLESKY("auto", KS_BLOCKTRI_AUTO, "Cholesky in the order that suits size and threads; "
-             "with /U or compact\n                           blocks what suits the spectral radius"),
+             "with /U or compact\n                           blocks what a few steps show to be the fastest"),
     CHOLESKY("sequential", KS_BLOCKTRI_SEQUENTIAL, "Cholesky, first to last block"),
     CHOLESKY("twisted", KS_BLOCKTRI_TWISTED, "Cholesky, both ends to the middle on two threads"),
     CHOLESKY("partition", KS_BLOCKTRI_PARTITION, "Cholesky, segments at once, then what joins them"),
