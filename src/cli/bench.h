@@ -27,6 +27,8 @@ typedef struct ks_bench_settings {
     int64_t T, B;                       /**< T 0: by size; B 0: one series, not batched          */
     int64_t N;                          /**< 0: N n = 262144                                     */
     int n, nrhs;
+    bool queue;                         /**< solve: the cloud queue's system, not a random one   */
+    double tolerance;                   /**< of iterations                                       */
     ks_bench_model model;
     double missing;                     /**< fraction of the entries                             */
     int64_t seed;
@@ -69,6 +71,9 @@ typedef struct ks_bench_result {
     ks_bench_time factor, solve;
     double factor_flops, factor_bytes, solve_flops, solve_bytes;
     double relative_residual;
+    bool general;             /**< a method for general systems                                  */
+    int64_t iterations;       /**< of those; 0: direct                                           */
+    double iteration_bytes;   /**< that one of them has to move at least                         */
     int64_t workspace;        /**< bytes                                                         */
     int64_t ordinary_steps, array_steps;
     const ks_bench_machine *machine;  /**< NULL: not measured                                    */
@@ -86,6 +91,9 @@ ks_exit ks_bench_smooth(const ks_bench_settings *settings, const ks_bench_way *w
                         ks_precision precision, ks_bench_result *result, ks_failure *failure);
 ks_exit ks_bench_solve(const ks_bench_settings *settings, const ks_solver *solver, int threads,
                        int precision, ks_bench_result *result, ks_failure *failure);
+/** The same by a method for general systems. */
+ks_exit ks_bench_general(const ks_bench_settings *settings, const ks_solver *solver, int threads,
+                         ks_bench_result *result, ks_failure *failure);
 
 /** A matrix product that fits the caches and a triad that does not, on `threads` at once. f32: in
  *  single precision. */

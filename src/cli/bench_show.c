@@ -23,8 +23,9 @@ void ks_bench_begin(const ks_bench_settings *settings)
     if (settings->json) {
         ks_json_open(&list, NULL, '[');
     } else if (!settings->quiet && settings->job == KS_BENCH_SOLVE) {
-        printf("solve: n = %d, N = %lld blocks, %d right-hand side%s; ms, median of %d and minimum\n"
-               "%-18s %-5s %7s  %10s %10s %8s %7s  %10s %10s %8s %7s\n", settings->n,
+        printf("solve: %sn = %d, N = %lld blocks, %d right-hand side%s; ms, median of %d and minimum\n"
+               "%-22s %-5s %7s  %10s %10s %8s %7s  %10s %10s %8s %7s\n",
+               settings->queue ? "cloud queue, " : "", settings->n,
                (long long)(settings->N > 0 ? settings->N
                                            : (262144 + settings->n - 1) / settings->n),
                settings->nrhs, settings->nrhs == 1 ? "" : "s", settings->repeats, "method", "",
@@ -82,10 +83,23 @@ static void json_phase(ks_json *json, const char *name, const ks_bench_time *tim
 {
     ks_json_open(json, name, '{');
     json_time(json, time);
-    ks_json_number(json, "flops", flops);
+    if (flops >= 0.0) ks_json_number(json, "flops", flops);
     ks_json_number(json, "bytes", bytes);
     json_rates(json, machine, flops, bytes, time->median);
     ks_json_close(json, '}');
+}
+
+static void json_iterations(const ks_bench_settings *settings, const ks_bench_result *r)
+{
+    ks_json_number(&list, "tolerance", settings->tolerance);
+    ks_json_integer(&list, "iterations", r->iterations);
+    if (r->iterations == 0) return;
+    const double each = r->solve.median / (double)r->iterations / settings->nrhs;
+    ks_json_number(&list, "ns_per_iteration", each);
+    ks_json_number(&list, "iteration_bytes", r->iteration_bytes);
+    if (r->machine)
+        ks_json_number(&list, "iteration_over_triad",
+                       each / (r->iteration_bytes / r->machine->triad));
 }
 
 static void json_solve(const ks_bench_settings *settings, const ks_bench_result *r)
@@ -93,6 +107,7 @@ static void json_solve(const ks_bench_settings *settings, const ks_bench_result 
     ks_json_integer(&list, "N", r->T);
     ks_json_integer(&list, "n", settings->n);
     ks_json_integer(&list, "nrhs", settings->nrhs);
+    ks_json_text(&list, "system", settings->queue ? "queue" : "random");
     ks_json_number(&list, "factor_ms", 1e-6 * r->factor.median);
     ks_json_number(&list, "solve_ms", 1e-6 * r->solve.median);
     ks_json_integer(&list, "repeats", settings->repeats);
@@ -100,6 +115,7 @@ static void json_solve(const ks_bench_settings *settings, const ks_bench_result 
     json_phase(&list, "factor", &r->factor, r->factor_flops, r->factor_bytes, r->machine);
     json_phase(&list, "solve", &r->solve, r->solve_flops, r->solve_bytes, r->machine);
     ks_json_number(&list, "relative_residual", r->relative_residual);
+    if (r->general) json_iterations(settings, r);
 }
 
 static void json_smooth(const ks_bench_settings *settings, const ks_bench_result *r, double steps)
@@ -140,11 +156,12 @@ void ks_bench_show(const ks_bench_settings *settings, const ks_bench_result *r)
         ks_json_integer(&list, "workspace_bytes", r->workspace);
         ks_json_close(&list, '}');
     } else if (!settings->quiet && solve) {
-        printf("%-18s %-5s %7d  %10.3f %10.3f", r->method, r->precision, r->threads,
+        printf("%-22s %-5s %7d  %10.3f %10.3f", r->method, r->precision, r->threads,
                1e-6 * r->factor.median, 1e-6 * r->factor.min);
         print_rate(r->factor_flops, r->factor_bytes, r->factor.median);
         printf("  %10.3f %10.3f", 1e-6 * r->solve.median, 1e-6 * r->solve.min);
         print_rate(r->solve_flops, r->solve_bytes, r->solve.median);
+        if (r->iterations > 0) printf("  %lld iterations", (long long)r->iterations);
         printf("\n");
     } else if (!settings->quiet) {
         printf("%-17s %-18s %-5s %7d %10.1f %10.1f %10.1f", r->method,

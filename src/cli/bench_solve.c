@@ -171,6 +171,13 @@ ks_exit ks_bench_solve(const ks_bench_settings *settings, const ks_solver *solve
                        int precision, ks_bench_result *result, ks_failure *failure)
 {
     static const char *const names[] = {"f64", "f32", "mixed"};
+    if (settings->queue && strcmp(solver->name, "auto") == 0) solver = &ks_general_auto;
+    if (!solver->cholesky && precision != 0)
+        return ks_fail(failure, KS_EXIT_USAGE, "method %s computes in f64 only", solver->name);
+    if (!solver->cholesky) return ks_bench_general(settings, solver, threads, result, failure);
+    if (settings->queue)
+        return ks_fail(failure, KS_EXIT_USAGE, "method %s takes symmetric systems; that of the "
+                       "queue is not", solver->name);
     trial t = {.n = settings->n, .nrhs = settings->nrhs, .refine = precision == 2,
                .data = precision == 1 ? KS_F32 : KS_F64,
                .factor_precision = precision == 0 ? KS_F64 : KS_F32};

@@ -8,7 +8,7 @@
 
 enum {
     NX = 1, NY, STEPS, SERIES, BLOCKS, ORDER, NRHS, METHOD, SCAN, ELIMINATION, THREADS, PRECISION, REPEATS,
-    VARYING, FRESH, MISSING, SEED, MACHINE, JSON, QUIET, HELP, VERSION
+    VARYING, FRESH, MISSING, SEED, MACHINE, JSON, QUIET, SYSTEM, TOLERANCE, HELP, VERSION
 };
 
 static const ks_option options[] = {
@@ -22,7 +22,10 @@ static const ks_option options[] = {
     {ORDER, "n", "N", "solve: rows of a block, default 16", 0},
     {BLOCKS, "N", "N", "solve: blocks, default 262144 / n", 0},
     {NRHS, "nrhs", "N", "solve: right-hand sides, default 1", 0},
-    {METHOD, "method", "LIST", "default auto", 0},
+    {SYSTEM, "system", "WORD", "solve: random (default), symmetric and dense; or queue, the cloud\n"
+     "                           queue's of N servers with n = 2 k + 1, for general methods", 0},
+    {TOLERANCE, "tol", "NUMBER", "solve: relative residual of iterations, default 1e-10", 0},
+    {METHOD, "method", "LIST", "default auto; solve: all of `kalscan solve`", 0},
     {SCAN, "scan", "LIST", "of scan methods, default ladner-fischer; all", 0},
     {ELIMINATION, "order", "LIST", "of method blocktri, default auto; all", 0},
     {THREADS, "threads", "LIST", "default 1; 0: all", 0},
@@ -46,6 +49,7 @@ static void print_help(void)
     printf("Numbers may be written like 1e6.\n\n"
            "GFLOP/s: operations that the sequential method needs, as `kalscan count` counts them,\n"
            "by the time that was taken. GB/s: what has to be read and written at least, likewise.\n"
+           "The operations of methods for general systems are not counted.\n"
            "Where F, Q, H and R are constant, a method may remember covariance steps that repeat.\n");
     ks_help_exit_codes();
 }
@@ -75,7 +79,6 @@ static ks_exit take_method(ks_bench_settings *s, const char *name, ks_failure *f
     const bool solve = s->job == KS_BENCH_SOLVE;
     const int known = solve ? ks_solver_count : KS_METHODS;
     for (int i = 0; i < known && count < KS_BENCH_LIST; ++i) {
-        if (solve && !ks_solvers[i].cholesky) continue;
         names[count++] = solve ? ks_solvers[i].name : ks_method_name((ks_method)i);
     }
     if (ks_parse_word("--method", name, names, NULL, &index, failure)) return failure->code;
@@ -148,6 +151,15 @@ static ks_exit read_threads(ks_bench_settings *s, const char *text, ks_failure *
     return KS_EXIT_DONE;
 }
 
+static ks_exit read_system(ks_bench_settings *s, const char *name, ks_failure *failure)
+{
+    static const char *const names[] = {"random", "queue", NULL};
+    int index = 0;
+    if (ks_parse_word("--system", name, names, NULL, &index, failure) == KS_EXIT_DONE)
+        s->queue = index == 1;
+    return failure->code;
+}
+
 static ks_exit read_option(ks_bench_settings *s, int id, const char *value, ks_failure *failure)
 {
     const int64_t most = (int64_t)1 << 40;
@@ -159,6 +171,8 @@ static ks_exit read_option(ks_bench_settings *s, int id, const char *value, ks_f
     case BLOCKS: return ks_parse_integer("--N", value, 1, most, &s->N, failure);
     case ORDER: return read_small("--n", value, 1, 4096, &s->n, failure);
     case NRHS: return read_small("--nrhs", value, 1, 4096, &s->nrhs, failure);
+    case SYSTEM: return read_system(s, value, failure);
+    case TOLERANCE: return ks_parse_number("--tol", value, 1e-300, 1e300, &s->tolerance, failure);
     case METHOD: return for_each("--method", value, take_method, s, failure);
     case SCAN: return read_scans(s, value, failure);
     case ELIMINATION: return for_each("--order", value, take_order, s, failure);
@@ -181,7 +195,7 @@ static ks_exit read_option(ks_bench_settings *s, int id, const char *value, ks_f
 
 static ks_exit complete(ks_bench_settings *s, unsigned given, ks_failure *failure)
 {
-    static const int of_solve[] = {BLOCKS, ORDER, NRHS};
+    static const int of_solve[] = {BLOCKS, ORDER, NRHS, SYSTEM, TOLERANCE};
     static const int of_models[] = {NX, NY, STEPS, SERIES, SCAN, ELIMINATION, VARYING, FRESH,
                                     MISSING};
     const bool solve = s->job == KS_BENCH_SOLVE;
@@ -191,9 +205,12 @@ static ks_exit complete(ks_bench_settings *s, unsigned given, ks_failure *failur
     for (size_t i = 0; i < count; ++i)
         if (given >> others[i] & 1u)
             return ks_fail(failure, KS_EXIT_USAGE,
-                           "bench solve takes --n, --N and --nrhs; bench smooth and filter take "
-                           "--nx, --ny, --T, --batch, --scan, --order, --varying, --fresh and "
+                           "bench solve takes --n, --N, --nrhs, --system and --tol; bench smooth and "
+                           "filter take --nx, --ny, --T, --batch, --scan, --order, --varying, --fresh and "
                            "--missing");
+    if (s->queue && (s->n < 3 || s->n % 2 == 0))
+        return ks_fail(failure, KS_EXIT_USAGE, "--system queue: a block has n = 2 k + 1 rows for "
+                       "servers of k tasks, not %d", s->n);
     if (s->ny == 0) s->ny = s->nx > 1 ? s->nx / 2 : 1;
     if (s->scans == 0 && read_scans(s, "ladner-fischer", failure)) return failure->code;
     if (s->orders == 0) s->order[s->orders++] = KS_BLOCKTRI_AUTO;
@@ -254,7 +271,8 @@ ks_exit ks_command_bench(const ks_call *call, ks_failure *failure)
 {
     static const char *const jobs[] = {"smooth", "filter", "solve", NULL};
     ks_call rest = *call;
-    ks_bench_settings settings = {.nx = 4, .n = 16, .nrhs = 1, .seed = 1, .repeats = 9};
+    ks_bench_settings settings = {.nx = 4, .n = 16, .nrhs = 1, .seed = 1, .repeats = 9,
+                                  .tolerance = 1e-10};
     unsigned given = 0;
     const char *value;
     int id, job = -1;

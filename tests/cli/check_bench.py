@@ -80,6 +80,39 @@ def solve():
         assert item["relative_residual"] < (1e-6 if item["precision"] == "f32" else 1e-15)
 
 
+GENERAL = ["block-jacobi", "block-gauss-seidel", "red-black", "bicgstab", "gmres", "cg", "block-lu",
+           "block-cyclic-reduction"]
+
+
+def general():
+    """Methods for general systems on the symmetric random system, and but for CG on the queue's."""
+    for system, n, methods in (("random", "4", GENERAL), ("queue", "5", [m for m in GENERAL if m != "cg"])):
+        items = bench("solve", "--system", system, "--n", n, "--N", "12", "--nrhs", "2", "--tol", "1e-8",
+                      "--threads", "1,2", "--method", ",".join(methods), "--machine")
+        triads = [i["gbytes_per_s"] for i in items if i["method"] == "triad"]
+        items = [i for i in items if i["job"] == "solve"]
+        assert [i["method"] for i in items] == 2 * methods
+        for number, item in enumerate(items):
+            assert (item["N"], item["n"], item["nrhs"], item["system"]) == (12, int(n), 2, system)
+            assert item["tolerance"] == 1e-8 and item["relative_residual"] <= 1e-8
+            assert "flops" not in item["factor"] and item["solve"]["bytes"] > 0
+            direct = item["method"].startswith(("block-lu", "block-cyclic"))
+            assert (item["iterations"] == 0) == direct
+            if direct:
+                continue
+            moved = item["iteration_bytes"]
+            assert near(item["ns_per_iteration"], item["solve_ms"] * 1e6 / 2 / item["iterations"])
+            assert near(item["solve"]["bytes"], 2 * item["iterations"] * moved)
+            assert near(item["iteration_over_triad"],
+                        item["ns_per_iteration"] * triads[number // len(methods)] / moved)
+            if item["method"] == "block-jacobi" and system == "random":
+                # D's factor with its pivots, L and U, dense; b, x in and out
+                assert near(moved, 12 * (128 + 16) + 2 * 11 * 128 + 3 * 8 * 48), moved
+    picked = bench("solve", "--system", "queue", "--n", "5", "--N", "12")[0]
+    assert picked["method"] in GENERAL
+    assert bench("solve", "--n", "4", "--N", "12")[0]["method"] == "sequential"
+
+
 def defaults():
     item = bench("solve", "--n", "100", "--precision", "f32")[0]
     assert item["N"] == 2622
@@ -87,6 +120,6 @@ def defaults():
     assert bench("smooth", "--nx", "2")[0]["T"] == 100000
 
 
-for check in (models, batch, solve, defaults):
+for check in (models, batch, solve, general, defaults):
     check()
     print("ok", check.__name__)

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <kalscan/blocktri.h>
+#include <kalscan/general.h>
 #include <kalscan/smooth.h>
 #include "h5.h"
 #include "make_file.h"
@@ -109,6 +110,51 @@ static void solve(const ks_system *system)
     ks_blocktri_plan_destroy(plan);
 }
 
+/* What the reader lets through can be packed; a solution is finite, and as good as it is said to be. */
+static void solve_general(const ks_system *system, ks_general_method method)
+{
+    const ks_system_array *arrays = system->arrays;
+    const ks_system_triples *L = &system->triples[0], *U = &system->triples[1];
+    const int64_t block = (int64_t)system->n * system->n, side = (int64_t)system->n * system->nrhs;
+    ks_general_source source = KS_GENERAL_SOURCE_INIT;
+    ks_general_packed *packed = NULL;
+    ks_general_plan *plan = NULL;
+    if (arrays[KS_SYSTEM_D_DIA].data) source.D_dia = arrays[KS_SYSTEM_D_DIA].data;
+    else source.D = (ks_const_blocks){arrays[KS_SYSTEM_D].data, block};
+    source.L = (ks_const_blocks){arrays[KS_SYSTEM_L].data, block};
+    source.U = (ks_const_blocks){arrays[KS_SYSTEM_U].data, block};
+    source.L_triples = (ks_general_triples){L->count, L->block, L->row, L->col, L->value};
+    source.U_triples = (ks_general_triples){U->count, U->block, U->row, U->col, U->value};
+    source.symmetric = !ks_system_has_upper(system);
+    MUST(ks_general_pack(&packed, NULL, system->N, system->n, &source) == KS_OK);
+    const ks_general_matrix *matrix = ks_general_packed_matrix(packed);
+    ks_general_options options = KS_GENERAL_OPTIONS_INIT;
+    options.method = method;
+    options.max_iterations = 60;
+    options.any_matrix = 1;
+    MUST(ks_general_plan_create(&plan, NULL, system->N, system->n, matrix, &options) == KS_OK);
+    double *x = malloc((size_t)(system->N * side) * sizeof *x);
+    void *factor = aligned_alloc(64, (ks_general_factor_bytes(plan) + 64) / 64 * 64);
+    void *work = aligned_alloc(64, (ks_general_workspace_bytes(plan) + 64) / 64 * 64);
+    MUST(x && factor && work);
+    ks_general_report report = KS_GENERAL_REPORT_INIT;
+    const ks_const_blocks b = {arrays[KS_SYSTEM_B].data, side};
+    if (ks_general_factorize(plan, matrix, factor, work, &report) == KS_OK &&
+        ks_general_solve(plan, matrix, factor, system->nrhs, b, (ks_blocks){x, side}, work,
+                         &report) == KS_OK) {
+        for (int64_t i = 0; i < system->N * side; ++i) MUST(isfinite(x[i]));
+        if (report.end == KS_END_CONVERGED)
+            MUST(report.relative_residual <= options.tolerance);
+    } else {
+        MUST(report.status != KS_OK && report.status != KS_EINVAL);
+    }
+    free(work);
+    free(factor);
+    free(x);
+    ks_general_plan_destroy(plan);
+    ks_general_packed_destroy(packed);
+}
+
 static ks_exit read_system(ks_precision precision, decisions *d, ks_failure *failure)
 {
     ks_system *system = NULL;
@@ -118,10 +164,13 @@ static ks_exit read_system(ks_precision precision, decisions *d, ks_failure *fai
     if (system) {
         check_problems(&system->problems);
         if (!system->problems.count && ks_system_bytes(system, precision) < (size_t)1 << 26) {
-            code = ks_system_load(system, precision, true, NULL, NULL, failure);
+            const bool general = ks_system_has_upper(system) || ks_system_is_compact(system);
+            code = ks_system_load(system, precision, !general, NULL, NULL, failure);
             check_problems(&system->problems);
-            if (code == KS_EXIT_DONE && !system->problems.count && precision == KS_F64)
-                solve(system);
+            if (code == KS_EXIT_DONE && !system->problems.count && precision == KS_F64) {
+                if (general) solve_general(system, (ks_general_method)take(d, KS_GENERAL_METHODS));
+                else solve(system);
+            }
         }
     }
     ks_system_close(system);

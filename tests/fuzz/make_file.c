@@ -7,8 +7,8 @@
 
 enum { most_axes = 5, most_values = 4096 };
 
-/* Instead of a number of columns: zeros everywhere. */
-static const hsize_t no_diagonal = (hsize_t)-1;
+/* Instead of a number of columns: zeros everywhere; ones in the middle one of three rows. */
+static const hsize_t no_diagonal = (hsize_t)-1, middle_row = (hsize_t)-2;
 
 /* The sizes that the datasets of one file agree on, unless a decision breaks the agreement. */
 typedef struct sizes {
@@ -150,7 +150,11 @@ static int write_values(hid_t dataset, const shape *s, hsize_t columns, decision
     double *values = malloc((size_t)(count ? count : 1) * sizeof *values);
     if (!values) return -1;
     for (hsize_t i = 0; i < count; ++i) {
-        const hsize_t row = columns ? i / columns % columns : 0, column = columns ? i % columns : 0;
+        hsize_t row = columns ? i / columns % columns : 0, column = columns ? i % columns : 0;
+        if (columns == middle_row) {
+            row = i / s->dims[s->rank - 1] % 3;
+            column = 1;
+        }
         values[i] = choose_value(d, columns != no_diagonal && row == column);
     }
     H5Dwrite(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values);
@@ -159,7 +163,7 @@ static int write_values(hid_t dataset, const shape *s, hsize_t columns, decision
 }
 
 /* One dataset with an identity, or whatever the decisions make of it. columns 0: a vector of ones;
- * no_diagonal: zeros. */
+ * no_diagonal: zeros; middle_row: the diagonals of an identity. */
 static int put(hid_t file, const char *path, const shape *s, hsize_t columns, decisions *d)
 {
     if (take_rarely(d, 4)) {  /* something that is no dataset */
@@ -279,6 +283,63 @@ int make_file(const char *name, decisions *d)
     return status;
 }
 
+/* Indices below a limit, mostly, in any order and as often as they come; limit 0: small values. */
+static int put_list(hid_t group, const char *name, hsize_t count, hsize_t limit, decisions *d)
+{
+    const double wild[] = {-1.0, (double)limit, 0.5, 1e300, -0.0, (double)NAN, 9.3e18, 1.9e19};
+    shape s = {1, {count}};
+    if (take_rarely(d, 6)) return 0;
+    if (take_rarely(d, 8)) s.dims[0] = count + 1 - 2 * take(d, 2) * (count > 0);
+    if (take_rarely(d, 4)) s.dims[s.rank++] = take(d, 3);
+    if (take_rarely(d, 4)) s.rank = 0;
+    double values[32] = {0.0};
+    for (hsize_t i = 0; i < count && i < 32; ++i)
+        values[i] = take_rarely(d, 3) ? wild[take(d, 8)]
+                    : limit > 0       ? (double)take(d, (unsigned)limit)
+                                      : ((double)take_byte(d) - 128.0) / 1024.0;
+    hid_t type = choose_type(d), storage = choose_storage(d, &s, type);
+    hid_t space = s.rank ? H5Screate_simple(s.rank, s.dims, NULL) : H5Screate(H5S_SCALAR);
+    hid_t dataset =
+        space < 0 ? -1 : H5Dcreate2(group, name, type, space, H5P_DEFAULT, storage, H5P_DEFAULT);
+    if (dataset >= 0) {
+        if (volume(&s) <= 32)
+            H5Dwrite(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values);
+        H5Dclose(dataset);
+    }
+    H5Pclose(storage);
+    H5Tclose(type);
+    if (space >= 0) H5Sclose(space);
+    return 0;
+}
+
+/* Blocks beside the diagonal as a group of triples. */
+static int put_triples(hid_t file, const char *path, const sizes *n, decisions *d)
+{
+    const hsize_t count = take(d, 9), blocks = n->T > 1 ? n->T - 1 : 1;
+    const hid_t group = H5Gcreate2(file, path, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    if (group < 0) return -1;
+    int status = put_list(group, "block", count, blocks, d);
+    status |= put_list(group, "row", count, n->nx, d);
+    status |= put_list(group, "col", count, n->nx, d);
+    status |= put_list(group, "value", count, 0, d);
+    H5Gclose(group);
+    return status;
+}
+
+/* The compact form: diagonals, and triples on one side or both; the parts that it replaces may
+ * stand beside it. */
+static int put_compact(hid_t file, const sizes *n, int fortran, decisions *d)
+{
+    int status = 0;
+    shape D = {3, {n->T, fortran ? n->nx : 3, fortran ? 3 : n->nx}};
+    if (take_rarely(d, 10)) D = choose_shape(d, n, 3, n->nx, 1);
+    if (!take_rarely(d, 20))
+        status |= put(file, "/D_dia", &D, fortran ? no_diagonal : middle_row, d);
+    if (!take_rarely(d, 20)) status |= put_triples(file, "/L", n, d);
+    if (!take_rarely(d, 60)) status |= put_triples(file, "/U", n, d);
+    return status;
+}
+
 int make_system(const char *name, decisions *d)
 {
     const sizes n = {1 + take(d, 6), 1, 1 + take(d, 4), 1 + take(d, 3), 0};
@@ -303,8 +364,11 @@ int make_system(const char *name, decisions *d)
         {"/b", {3, {n.T, fortran ? n.ny : n.nx, fortran ? n.nx : n.ny}}, 0},
     };
     const unsigned which_b = 3 + take(d, 2);
+    const int compact = take(d, 2) == 1;
+    if (compact) status |= put_compact(file, &n, fortran, d);
     for (unsigned i = 0; i < 5; ++i) {
         shape s = arrays[i].s;
+        if (compact && i < 3 && !take_rarely(d, 10)) continue;
         if (i == 2 ? !take_rarely(d, 20) : (i >= 3 && i != which_b) || take_rarely(d, 3)) continue;
         if (take_rarely(d, 10)) s = choose_shape(d, &n, n.nx, i < 3 ? n.nx : 0, 1);
         if (take_rarely(d, 10) && s.rank > 1) {  /* MATLAB drops a last axis of length 1 */

@@ -9,7 +9,8 @@
  *  HDF5 cannot write what was decided. */
 int make_file(const char *name, decisions *d);
 
-/** Write a block-tridiagonal system in the same way: the identity, where nothing is decided. */
+/** Write a block-tridiagonal system in the same way, with dense blocks or in the compact form: the
+ *  identity, where nothing is decided. */
 int make_system(const char *name, decisions *d);
 
 #endif
