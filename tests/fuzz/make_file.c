@@ -151,7 +151,7 @@ static int write_values(hid_t dataset, const shape *s, hsize_t columns, decision
     if (!values) return -1;
     for (hsize_t i = 0; i < count; ++i) {
         hsize_t row = columns ? i / columns % columns : 0, column = columns ? i % columns : 0;
-        if (columns == middle_row) {
+        if (columns == middle_row && s->rank > 0) {
             row = i / s->dims[s->rank - 1] % 3;
             column = 1;
         }
