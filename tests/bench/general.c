@@ -264,13 +264,15 @@ static void print_times(const case_result *r)
     printf(" %.3g | %.3g |", r->umfpack, r->klu);
 #endif
 #ifdef HAVE_PETSC
-    for (int i = 0; i < PEERS; ++i) printf(" %.3g |", r->peer[i].milliseconds);
+    for (int i = 0; i < PEERS; ++i)
+        if (r->peer[i].iterations >= 0) printf(" %.3g |", r->peer[i].milliseconds);
+        else printf(" no |");
 #endif
     printf("\n");
 }
 
 #ifdef HAVE_PETSC
-static const char peer_names[] = " PETSc BCGS, blocks | PETSc BCGS, ILU(0) | PETSc GMRES(30), ILU(0) |";
+static const char peer_names[] = " PETSc BCGS, alone | with blocks | with ILU(0) | PETSc GMRES(30), ILU(0) |";
 enum { PEER_COLUMNS = PEERS };
 #else
 static const char peer_names[] = "";

@@ -33,13 +33,15 @@ static KSP make(Mat A, int peer, int blocks, double tolerance)
     MUST(KSPSetOperators(solver, A, A));
     MUST(KSPSetType(solver, peer == PEER_GMRES_ILU ? KSPGMRES : KSPBCGS));
     MUST(KSPGetPC(solver, &preconditioner));
-    MUST(PCSetType(preconditioner, peer == PEER_BCGS_BLOCKS ? PCBJACOBI : PCILU));
+    MUST(PCSetType(preconditioner, peer == PEER_BCGS_NONE     ? PCNONE
+                                   : peer == PEER_BCGS_BLOCKS ? PCBJACOBI
+                                                              : PCILU));
     if (peer == PEER_BCGS_BLOCKS)
         MUST(PCBJacobiSetTotalBlocks(preconditioner, blocks, NULL));
     MUST(KSPSetPCSide(solver, PC_RIGHT));
     MUST(KSPSetNormType(solver, KSP_NORM_UNPRECONDITIONED));
     MUST(KSPSetInitialGuessNonzero(solver, PETSC_TRUE));
-    MUST(KSPSetTolerances(solver, tolerance, 1e-300, 1e10, 10000));
+    MUST(KSPSetTolerances(solver, tolerance, 1e-300, 1e10, 3000));
     return solver;
 }
 
