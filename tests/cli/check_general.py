@@ -4,6 +4,7 @@ KALSCAN"""
 import itertools
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -192,8 +193,30 @@ def check_extremes():
         assert json.loads(done.stdout)["residual"] < 1e-11, options
         with h5py.File("queue.h5") as f:
             assert f["pi"][()].min() >= 0 and abs(f["pi"][()].sum() - 1) < 1e-12, options
-    done = run("generate", "queue", "-o", "queue.h5", "--plot", "queue.svg", "--force")
-    assert done.returncode == 0 and b"<svg" in open("queue.svg", "rb").read(400), done.stderr
+
+
+def check_figure():
+    """The heights of what is drawn are the distributions of tasks and of servers."""
+    N, k = 12, 3
+    done = run("generate", "queue", "--servers", str(N), "--capacity", str(k), "-o", "queue.h5", "--plot",
+               "queue.svg", "--force")
+    assert done.returncode == 0, done.stderr
+    with h5py.File("queue.h5") as f:
+        pi = f["pi"][()]
+    tasks = np.zeros((N + 1) * k + 1)
+    for j in range(N):
+        tasks[j * k:(j + 2) * k + 1] += pi[j]
+    text = open("queue.svg", encoding="utf-8").read()
+    assert all(word in text for word in ("pending tasks", "servers on", "stationary probability"))
+    for colour, expected in (("0, *114, *178", tasks), ("213, *94, *0", pi.sum(1))):
+        path = re.search(rf"stroke='rgb\( *{colour}\)'[^>]*d='([^']*)'", text).group(1)
+        lines = np.array(re.findall(r"M([\d.]+),([\d.]+)\s+L([\d.]+),([\d.]+)", path), float)
+        heights = lines[:, 1] - lines[:, 3]
+        # What is lower than a hundredth of a pixel is left out.
+        drawn = expected[expected >= np.sort(expected)[-len(heights)]] / expected.max()
+        assert len(heights) > len(expected) / 2 and np.all(np.diff(lines[:, 0]) > 0)
+        assert np.all(expected[expected < drawn.min() * expected.max()] < 1e-4)
+        assert np.abs(heights / heights.max() - drawn).max() < 1e-3
 
 
 def main():
@@ -206,6 +229,7 @@ def main():
         check_queue(6, 3, **{"lambda": 0.5, "eta": 0.1, "nu": 3.0})
         check_queue(6, 3, **{"lambda": 9.0, "mu": 0.7, "eta": 5.0, "nu": 0.2})
         check_extremes()
+        check_figure()
         os.chdir("/")
     print("general systems and queues agree with dense linear algebra")
 
