@@ -1,0 +1,30 @@
+/* device.h -- block iterations on a GPU: one persistent kernel (hbisa.cu) sweeps until it converges,
+ * with matrix and factor in shared memory where they fit. */
+#ifndef KS_GENERAL_DEVICE_H
+#define KS_GENERAL_DEVICE_H
+
+#include "gpu/gpu.h"
+#include "general_plan.h"
+
+typedef struct ks_gb_device ks_gb_device;
+
+/** Put a factored matrix on a device. The plan is one of block-jacobi or red-black without
+ *  relaxation, with KS_BLOCK_SOLVER_PARALLEL_CYCLIC_REDUCTION; it, matrix, factor and device outlive
+ *  the result. On success *out is the caller's, otherwise NULL.
+ *  Errors: KS_EREFUSED (another plan, or a diagonal block that is not tridiagonal), KS_ENOMEM,
+ *  KS_EUNAVAILABLE, KS_EDEVICE. */
+KS_MUST_CHECK ks_status ks_gb_device_create(ks_gb_device **out, ks_gpu *gpu,
+                                            const ks_general_plan *plan,
+                                            const ks_general_matrix *matrix, const void *factor);
+
+/** NULL is allowed. */
+void ks_gb_device_destroy(ks_gb_device *device);
+
+/** Solve A x = b from zero; both of N n numbers. x is written only on success; convergence is that
+ *  of ks_general_solve(), the true residual computed on the host. Fills of the report status, end,
+ *  iterations, change, residual and relative_residual. Not for several threads at once.
+ *  Errors: KS_ENOTCONVERGED, KS_EDEVICE. */
+KS_MUST_CHECK ks_status ks_gb_device_solve(ks_gb_device *device, const double *b, double *x,
+                                           ks_general_report *report);
+
+#endif

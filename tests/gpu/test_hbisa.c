@@ -1,0 +1,249 @@
+/* test_hbisa.c -- block iterations on a device: the solutions and iterations of the host's, the same
+ * bits whatever the order of threads, and what is refused. On the emulated device under many seeds,
+ * and on the first of the machine. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "general/device.h"
+#ifdef EMULATED
+#    include "emulator.h"
+#endif
+#include "general_system.h"
+
+#define OK(call) assert_int_equal((call), KS_OK)
+
+/* A system with what it takes to solve it on the host and on the device. */
+typedef struct problem {
+    general_system system;
+    ks_general_packed *packed;
+    const ks_general_matrix *matrix;
+    ks_general_plan *plan;
+    void *factor, *work;
+} problem;
+
+static problem make(general_system system, const ks_general_options *options)
+{
+    problem p = { system, general_system_pack(&system, NULL), NULL, NULL, NULL, NULL };
+    p.matrix = ks_general_packed_matrix(p.packed);
+    OK(ks_general_plan_create(&p.plan, NULL, system.N, system.n, p.matrix, options));
+    p.factor = general_system_memory(ks_general_factor_bytes(p.plan));
+    p.work = general_system_memory(ks_general_workspace_bytes(p.plan));
+    OK(ks_general_factorize(p.plan, p.matrix, p.factor, p.work, NULL));
+    return p;
+}
+
+static void release(problem *p)
+{
+    free(p->factor);
+    free(p->work);
+    ks_general_plan_destroy(p->plan);
+    ks_general_packed_destroy(p->packed);
+    general_system_free(&p->system);
+}
+
+static ks_general_options options_of(ks_general_method method)
+{
+    ks_general_options options = KS_GENERAL_OPTIONS_INIT;
+    options.method = method;
+    options.block_solver = KS_BLOCK_SOLVER_PARALLEL_CYCLIC_REDUCTION;
+    return options;
+}
+
+#ifdef EMULATED
+static void use(uint64_t seed, size_t shared)
+{
+    const ks_emulator fresh = KS_EMULATOR_INIT;
+    ks_emulated = fresh;
+    ks_emulated.seed = seed;
+    ks_emulated.block_shared = shared;
+}
+static void check_clean(void)
+{
+    assert_string_equal(ks_emulated.report, "");
+    assert_int_equal(ks_emulated.live, 0);
+}
+#else
+static void use(uint64_t seed, size_t shared)
+{
+    (void)seed;
+    (void)shared;
+}
+static void check_clean(void) {}
+#endif
+
+/* Status of the solution into system.x on a device; leaves nothing behind. */
+static ks_status on_device(problem *p, ks_general_report *report)
+{
+    ks_gpu *gpu;
+    ks_gb_device *device;
+    ks_status status = ks_gpu_open(&gpu, NULL, 0);
+    if (status != KS_OK) return status;
+    status = ks_gb_device_create(&device, gpu, p->plan, p->matrix, p->factor);
+    if (status == KS_OK) status = ks_gb_device_solve(device, p->system.b, p->system.x, report);
+    ks_gb_device_destroy(device);
+    ks_gpu_close(gpu);
+    check_clean();
+    return status;
+}
+
+static const ks_general_method methods[] = { KS_BLOCK_JACOBI, KS_RED_BLACK };
+
+/* One case under five seeds, once without room for the matrix in shared memory. The device ends when
+ * the residual has come below the tolerance, the host where it looks: within 32 sweeps. */
+static void check(int64_t N, int n, ks_general_method method, ks_general_stop stop)
+{
+    ks_general_options options = options_of(method);
+    options.stop = stop;
+    problem p = make(general_system_make(GS_TRIDIAGONAL, N, n, 1, 0.8, (unsigned)(N + n)), &options);
+    ks_general_report host, first = KS_GENERAL_REPORT_INIT;
+    const int64_t rows = N * n, bytes = rows * (int64_t)sizeof(double);
+    double *expected = general_system_memory((size_t)bytes), *bits = general_system_memory((size_t)bytes);
+    host.size = sizeof host;
+    OK(ks_general_solve(p.plan, p.matrix, p.factor, 1, (ks_const_blocks){ p.system.b, n },
+                        (ks_blocks){ expected, n }, p.work, &host));
+    for (uint64_t seed = 1; seed <= 5; ++seed) {
+        ks_general_report report = KS_GENERAL_REPORT_INIT;
+        use(seed, seed == 5 ? 2 * 1024 : 227 * 1024);
+        for (int64_t i = 0; i < rows; ++i) p.system.x[i] = nan("");
+        OK(on_device(&p, &report));
+        assert_int_equal(report.end, KS_END_CONVERGED);
+        assert_true(general_system_error(&p.system) < 1e-7);
+        if (stop == KS_STOP_RESIDUAL) assert_true(report.relative_residual <= options.tolerance);
+        else assert_true(report.change <= options.tolerance);
+        assert_true(report.iterations <= host.iterations + 2);
+        assert_true(report.iterations >= host.iterations - 32);
+        if (seed == 1) {
+            first = report;
+            memcpy(bits, p.system.x, (size_t)bytes);
+        }
+        assert_memory_equal(bits, p.system.x, (size_t)bytes);
+        assert_int_equal(report.iterations, first.iterations);
+        assert_true(report.change == first.change);
+    }
+    free(expected);
+    free(bits);
+    release(&p);
+}
+
+static void solutions_are_those_of_the_host(void **state)
+{
+    (void)state;
+    const int sizes[][2] = { { 1, 1 }, { 1, 7 }, { 2, 5 }, { 3, 33 }, { 9, 4 }, { 23, 1 }, { 30, 6 } };
+    for (size_t z = 0; z < sizeof sizes / sizeof *sizes; ++z)
+        for (int m = 0; m < 2; ++m)
+            for (int stop = 0; stop < 2; ++stop)
+                check(sizes[z][0], sizes[z][1], methods[m], (ks_general_stop)stop);
+}
+
+/* More rows in a block than a thread block has threads. */
+static void long_blocks(void **state)
+{
+    (void)state;
+    general_system s = general_system_empty(2, 700, 1);
+    for (int64_t i = 0; i < 2 * 700; ++i) {
+        double *row = s.D + i * 700;
+        row[i % 700] = 4;
+        if (i % 700 > 0) row[i % 700 - 1] = -1;
+        if (i % 700 < 699) row[i % 700 + 1] = -1;
+    }
+    for (int64_t i = 0; i < 700; ++i) s.L[i * 700 + i] = s.U[i * 700 + i] = -1;
+    general_system_truth(&s, 3);
+    ks_general_options options = options_of(KS_BLOCK_JACOBI);
+    ks_general_report report = KS_GENERAL_REPORT_INIT;
+    options.tolerance = 1e-4;
+    problem p = make(s, &options);
+    use(5, 222 * 1024);
+    OK(on_device(&p, &report));
+    assert_true(general_system_error(&p.system) < 1e-3);
+    release(&p);
+}
+
+static void divergence_and_limits_are_reported(void **state)
+{
+    (void)state;
+    for (int m = 0; m < 2; ++m) {
+        ks_general_options options = options_of(methods[m]);
+        ks_general_report report = KS_GENERAL_REPORT_INIT;
+        problem p = make(general_system_make(GS_TRIDIAGONAL, 6, 4, 1, 1.5, 8), &options);
+        p.system.x[0] = 7;
+        use(1, 222 * 1024);
+        assert_int_equal(on_device(&p, &report), KS_ENOTCONVERGED);
+        assert_int_equal(report.end, KS_END_DIVERGED);
+        assert_true(p.system.x[0] == 7);
+        release(&p);
+        options.max_iterations = 3;
+        p = make(general_system_make(GS_TRIDIAGONAL, 6, 4, 1, 0.9, 8), &options);
+        use(1, 222 * 1024);
+        assert_int_equal(on_device(&p, &report), KS_ENOTCONVERGED);
+        assert_int_equal(report.end, KS_END_MAX_ITERATIONS);
+        assert_int_equal(report.iterations, 3);
+        for (int i = 0; i < 24; ++i) p.system.b[i] = 0;
+        OK(on_device(&p, &report));
+        assert_int_equal(report.iterations, 0);
+        for (int i = 0; i < 24; ++i) assert_true(p.system.x[i] == 0);
+        release(&p);
+    }
+}
+
+static void what_it_cannot_do_is_refused(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < 4; ++kind) {
+        ks_general_options options = options_of(kind == 1 ? KS_BLOCK_GAUSS_SEIDEL : KS_RED_BLACK);
+        ks_general_report report = KS_GENERAL_REPORT_INIT;
+        if (kind == 2) options.relaxation = 1.2;
+        if (kind == 3) options.block_solver = KS_BLOCK_SOLVER_THOMAS;
+        problem p = make(general_system_make(kind == 0 ? GS_DENSE : GS_TRIDIAGONAL, 4, 5, 1, 0.5, 2),
+                         &options);
+        use(1, 222 * 1024);
+        assert_int_equal(on_device(&p, &report), KS_EREFUSED);
+        release(&p);
+    }
+}
+
+#ifdef EMULATED
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    ks_general_options options = options_of(KS_RED_BLACK);
+    ks_general_report report = KS_GENERAL_REPORT_INIT;
+    problem p = make(general_system_make(GS_TRIDIAGONAL, 4, 5, 1, 0.5, 2), &options);
+    ks_status status = KS_ENOMEM;
+    int failed = 0;
+    for (long at = 1; status != KS_OK; ++at) {
+        use(2, 222 * 1024);
+        ks_emulated.fail_at = at;
+        status = on_device(&p, &report);
+        if (status != KS_OK) {
+            assert_int_equal(status, KS_ENOMEM);
+            ++failed;
+        }
+    }
+    assert_true(failed >= 3);
+    release(&p);
+}
+#endif
+
+int main(void)
+{
+    ks_gpu *gpu;
+    const ks_status status = ks_gpu_open(&gpu, NULL, 0);
+    if (status == KS_ENODEV) return 77; /* skipped */
+    if (status == KS_OK) ks_gpu_close(gpu);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(solutions_are_those_of_the_host),
+        cmocka_unit_test(long_blocks),
+        cmocka_unit_test(divergence_and_limits_are_reported),
+        cmocka_unit_test(what_it_cannot_do_is_refused),
+#ifdef EMULATED
+        cmocka_unit_test(every_allocation_may_fail),
+#endif
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
