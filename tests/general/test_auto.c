@@ -22,6 +22,7 @@ typedef struct problem {
     int n;
     const ks_general_matrix *matrix;
     const double *b;
+    ks_context *context;
 } problem;
 
 /* Work that a method needs, HUGE_VAL where it does not converge; the plan's own method for auto. */
@@ -36,8 +37,10 @@ static double work_of(const problem *p, ks_general_method method, int blind, dou
     options.tolerance = tolerance;
     options.max_iterations = 1000; /* what needs more is far from the best here */
     if (!blind) options.sample = (ks_const_blocks){ p->b, p->n };
-    assert_int_equal(ks_general_plan_create(&plan, NULL, p->N, p->n, p->matrix, &options), KS_OK);
+    assert_int_equal(ks_general_plan_create(&plan, p->context, p->N, p->n, p->matrix, &options),
+                     KS_OK);
     options.method = *taken = ks_general_plan_method(plan);
+    const int workers = plan->workers;
     void *factor = general_system_memory(ks_general_factor_bytes(plan));
     void *work = general_system_memory(ks_general_workspace_bytes(plan));
     double *x = general_system_memory(rows * sizeof *x);
@@ -50,7 +53,7 @@ static double work_of(const problem *p, ks_general_method method, int blind, dou
     free(factor);
     ks_general_plan_destroy(plan);
     if (status != KS_OK) return HUGE_VAL;
-    return ks_gb_predicted(p->N, p->n, p->matrix, &options, 1, report.iterations, 1);
+    return ks_gb_predicted(p->N, p->n, p->matrix, &options, workers, report.iterations, 1);
 }
 
 static void check(const problem *p, int blind, double tolerance)
@@ -77,7 +80,7 @@ enum { TOLERANCES = 3 };
 static void check_all(const char *name, general_system *s, int blind)
 {
     ks_general_packed *packed = general_system_pack(s, NULL);
-    const problem p = { name, s->N, s->n, ks_general_packed_matrix(packed), s->b };
+    const problem p = { name, s->N, s->n, ks_general_packed_matrix(packed), s->b, NULL };
     for (int t = 0; t < TOLERANCES; ++t)
         for (int b = 0; b <= blind; ++b) check(&p, b, tolerances[t]);
     ks_general_packed_destroy(packed);
@@ -159,8 +162,14 @@ static void queues(void **state)
         assert_int_equal(ks_general_pack(&packed, NULL, queue.servers, n, &source), KS_OK);
         snprintf(name, sizeof name, "Cloud%d-%d at load %g", cases[c].capacity, cases[c].servers,
                  cases[c].load);
-        const problem p = { name, queue.servers, n, ks_general_packed_matrix(packed), system.b };
+        problem p = { name, queue.servers, n, ks_general_packed_matrix(packed), system.b, NULL };
         for (int t = 0; t < TOLERANCES; ++t) check(&p, 0, tolerances[t]);
+        /* On two threads other methods are the best. */
+        ks_context_options resources = KS_CONTEXT_OPTIONS_INIT;
+        resources.threads = 2;
+        assert_int_equal(ks_context_create(&p.context, &resources), KS_OK);
+        for (int t = 0; t < TOLERANCES; ++t) check(&p, 0, tolerances[t]);
+        ks_context_destroy(p.context);
         ks_general_packed_destroy(packed);
         ks_queue_free(&system);
         free(solution.pi);
