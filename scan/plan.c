@@ -106,8 +106,13 @@ const ks_schedule *ks_scan_plan_schedule(const ks_scan_plan *plan, const ks_oper
 
 const ks_round *ks_scan_plan_rounds(const ks_scan_plan *plan, int64_t *count)
 {
-    *count = plan->inside.rounds;
-    return plan->inside.round;
+    *count = plan ? plan->inside.rounds : 0;
+    return plan ? plan->inside.round : NULL;
+}
+
+int64_t ks_scan_plan_spare(const ks_scan_plan *plan)
+{
+    return plan ? plan->inside.length[KS_WORK] : 0;
 }
 
 const char *ks_scan_name(ks_scan_algorithm algorithm)

@@ -17,9 +17,6 @@ struct ks_scan_plan {
 /** The schedule that a run with this operator executes; borrowed from the plan. */
 const ks_schedule *ks_scan_plan_schedule(const ks_scan_plan *plan, const ks_operator *op);
 
-/** The rounds of a run whose elements are all stored, `*count` of them; borrowed. */
-const ks_round *ks_scan_plan_rounds(const ks_scan_plan *plan, int64_t *count);
-
 /** ks_scan_run() on a machine of the caller's choice; NULL: serial for one worker, else threads. */
 ks_status ks_scan_run_on(const ks_machine *machine, const ks_scan_plan *plan,
                          const ks_operator *op, void *elements, void *work);

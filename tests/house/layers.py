@@ -40,9 +40,10 @@ PLATFORM = re.compile(
     r"^\s*#\s*(?:if|ifdef|ifndef|elif)\b.*\b(__linux\w*|__APPLE__|_WIN32|_WIN64|_MSC_VER|__unix\w*"
     r"|__x86_64\w*|__i386\w*|__aarch64__|__ARM\w*|__AVX\w*|__FMA__|__SSE\w*|__GNUC__|__clang__"
     r"|__CUDACC__|__CUDA_ARCH__|__FreeBSD__)\b")
-PLATFORM_FILES = {"include/kalscan/export.h", "src/cpu.h", "src/hd.h", "src/pool.c", "blocktri/dispatch.c",
-                  "kalman/dispatch.c", "src/gpu/kernel.h", "src/gpu/kernel_async.h",
-                  "src/gpu/kernel_mma.h"}
+PLATFORM_FILES = {"include/kalscan/export.h", "src/cpu.h", "src/hd.h", "src/pool.c",
+                  "blocktri/dispatch.c", "kalman/dispatch.c", "src/gpu/kernel.h", "src/gpu/kernel_async.h",
+                  "src/gpu/kernel_mma.h", "include/kalscan/scan.cuh",
+                  "include/kalscan/scan_rounds.h"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 CODE = {".c", ".h", ".cpp", ".hpp", ".cu", ".cuh", ".inc"}
