@@ -95,10 +95,14 @@ typedef struct ks_map_step_cost {
     ks_flops beyond;            /**< the step after a chunk                                      */
 } ks_map_step_cost;
 
-/** A step of its one pass each way in the sequential order: both directions. */
-typedef struct ks_map_chain_cost {
-    ks_flops alone, first, inner, last;
-} ks_map_chain_cost;
+/** A step of its one pass each way in the sequential and the twisted order: inwards from the first and
+ *  from the last step, where the lanes meet, and back. */
+typedef struct ks_map_lane_cost {
+    ks_flops ascend_first, ascend, descend_last, descend;
+    ks_flops meet, meet_both, join;
+    ks_flops down_alone, down_middle, down, down_first; /**< T = 1; the middle; between; step 0     */
+    ks_flops up_alone, up_first, up, up_last;           /**< from the one above the middle on       */
+} ks_map_lane_cost;
 
 /** What each operation costs for given sizes, found by executing it once. */
 typedef struct ks_unit_costs {
@@ -112,7 +116,7 @@ typedef struct ks_unit_costs {
     ks_bt_unit_costs blocks; /**< with one right-hand side, and with as many as probe short series */
     ks_bt_unit_costs probed;
     ks_map_step_cost assemble[2], review[2]; /**< of long and of short series                     */
-    ks_map_chain_cost forward, back;
+    ks_map_lane_cost lanes;
 } ks_unit_costs;
 
 /** For the methods before KS_COUNT_BLOCKTRI. nx, ny >= 1. Errors: KS_EINVAL, KS_ENOMEM. */

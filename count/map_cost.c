@@ -15,7 +15,7 @@ typedef struct bench {
     ks_map_system system;
     double *F, *Q, *u, *H, *R, *d, *y;
     double *D, *L, *x, *z, *S;
-    void *memory;
+    void *memory, *upper; /* of either lane */
 } bench;
 
 static void carve(ks_carver *carver, bench *b)
@@ -34,6 +34,7 @@ static void carve(ks_carver *carver, bench *b)
     b->z = ks_carve(carver, STEPS * n * KS_MAP_PROBES, number);
     b->S = ks_carve(carver, STEPS * n * n, number);
     b->memory = ks_carve(carver, 1, b->kernels.memory_bytes(b->series.nx, b->series.ny));
+    b->upper = ks_carve(carver, 1, b->kernels.memory_bytes(b->series.nx, b->series.ny));
 }
 
 /** diagonal on the diagonal, `beside` elsewhere. */
@@ -120,36 +121,95 @@ static int find(bench *b, int review, int probes, ks_map_step_cost *cost)
     return failed;
 }
 
-/** One step of the chain. */
-static ks_flops take_chain(bench *b, int back, int64_t steps, int64_t k, int *failed)
+typedef int (*lane_step)(const ks_series *s, int64_t k0, int64_t k1, const ks_map_system *a,
+                         void *memory, ks_map_review *r, ks_tally *tally);
+
+static ks_map_review empty_review(void)
 {
     ks_map_review r;
-    ks_tally tally;
     memset(&r, 0, sizeof r);
-    memset(&tally, 0, sizeof tally);
     r.evidence.product = 1;
-    b->series.steps = steps;
+    return r;
+}
+
+/** Step k of one lane. */
+static ks_flops take_step(bench *b, lane_step step, void *memory, int64_t k, int *failed)
+{
+    ks_map_review r = empty_review();
+    ks_tally tally;
+    memset(&tally, 0, sizeof tally);
     (void)ks_take_flops();
-    *failed |= (back ? b->kernels.back : b->kernels.forward)(&b->series, k, k + 1, &b->system,
-                                                             b->memory, &r, &tally);
+    *failed |= step(&b->series, k, k + 1, &b->system, memory, &r, &tally);
     return ks_take_flops();
 }
 
-/** Forward all steps, then back. */
-static int find_chain(bench *b, ks_unit_costs *costs)
+static ks_flops meet(bench *b, void *upper)
 {
-    int failed = 0;
+    ks_map_review r = empty_review();
+    (void)ks_take_flops();
+    b->kernels.meet(b->series.nx, b->system.middle, &b->system, b->memory, upper, &r);
+    return ks_take_flops();
+}
+
+static ks_flops join(bench *b, void *upper)
+{
+    ks_map_review r = empty_review();
+    (void)ks_take_flops();
+    b->kernels.join(b->series.nx, b->system.middle, &b->system, b->memory, upper, &r);
+    return ks_take_flops();
+}
+
+static void open_lanes(bench *b, int64_t steps, int64_t middle)
+{
+    b->series.steps = steps;
+    b->system.middle = middle;
     b->kernels.open(b->series.nx, b->series.ny, b->memory);
-    costs->forward.alone = take_chain(b, 0, 1, 0, &failed);
-    costs->back.alone = take_chain(b, 1, 1, 0, &failed);
-    costs->forward.first = take_chain(b, 0, STEPS, 0, &failed);
-    costs->forward.inner = take_chain(b, 0, STEPS, 1, &failed);
-    (void)take_chain(b, 0, STEPS, 2, &failed);
-    costs->forward.last = take_chain(b, 0, STEPS, 3, &failed);
-    costs->back.last = take_chain(b, 1, STEPS, 3, &failed);
-    costs->back.inner = take_chain(b, 1, STEPS, 2, &failed);
-    (void)take_chain(b, 1, STEPS, 1, &failed);
-    costs->back.first = take_chain(b, 1, STEPS, 0, &failed);
+    b->kernels.open(b->series.nx, b->series.ny, b->upper);
+}
+
+/** One lane: in and back out. */
+static int find_lower(bench *b, ks_map_lane_cost *c)
+{
+    const ks_map_kernels *k = &b->kernels;
+    int failed = 0;
+    open_lanes(b, 1, 0);
+    (void)take_step(b, k->ascend, b->memory, 0, &failed);
+    (void)meet(b, NULL);
+    c->down_alone = take_step(b, k->back_down, b->memory, 0, &failed);
+    open_lanes(b, STEPS, STEPS - 1);
+    c->ascend_first = take_step(b, k->ascend, b->memory, 0, &failed);
+    for (int64_t i = 1; i < STEPS; ++i) c->ascend = take_step(b, k->ascend, b->memory, i, &failed);
+    c->meet = meet(b, NULL);
+    c->down_middle = take_step(b, k->back_down, b->memory, STEPS - 1, &failed);
+    for (int64_t i = STEPS - 2; i > 0; --i)
+        c->down = take_step(b, k->back_down, b->memory, i, &failed);
+    c->down_first = take_step(b, k->back_down, b->memory, 0, &failed);
+    c->join = join(b, NULL);
+    return failed;
+}
+
+/** The lane above the middle, here step 0. */
+static int find_upper(bench *b, ks_map_lane_cost *c)
+{
+    const ks_map_kernels *k = &b->kernels;
+    int failed = 0;
+    for (int64_t steps = 2; steps <= STEPS; steps += STEPS - 2) {
+        open_lanes(b, steps, 0);
+        (void)take_step(b, k->ascend, b->memory, 0, &failed);
+        c->descend_last = take_step(b, k->descend, b->upper, steps - 1, &failed);
+        for (int64_t i = steps - 2; i > 0; --i)
+            c->descend = take_step(b, k->descend, b->upper, i, &failed);
+        c->meet_both = meet(b, b->upper);
+        const ks_flops first = take_step(b, k->back_up, b->upper, 1, &failed);
+        if (steps == 2) {
+            c->up_alone = first;
+            continue;
+        }
+        c->up_first = first;
+        for (int64_t i = 2; i < STEPS - 1; ++i)
+            c->up = take_step(b, k->back_up, b->upper, i, &failed);
+        c->up_last = take_step(b, k->back_up, b->upper, STEPS - 1, &failed);
+    }
     return failed;
 }
 
@@ -168,7 +228,8 @@ ks_status ks_map_unit_costs_find(ks_unit_costs *costs)
     ks_carver place = ks_carver_at(memory);
     carve(&place, &b);
     make_model(&b);
-    int failed = find_chain(&b, costs);
+    int failed = find_lower(&b, &costs->lanes);
+    failed |= find_upper(&b, &costs->lanes);
     for (int brief = 0; brief < 2; ++brief) {
         failed |= find(&b, 0, brief ? KS_MAP_PROBES : 1, &costs->assemble[brief]);
         failed |= find(&b, 1, brief ? KS_MAP_PROBES : 1, &costs->review[brief]);
@@ -224,25 +285,47 @@ ks_status ks_map_count_review(ks_count *count, const ks_unit_costs *costs, int64
     return count_pass(count, &costs->review[T <= KS_MAP_SHORT], T, threads);
 }
 
-/** One pass over all steps on one thread. */
-static ks_status count_chain(ks_count *count, const ks_map_chain_cost *cost, int64_t T)
+/** Add `steps` steps of a lane with ends of its own; `alone` is that of a lane of one. */
+static int add_lane(ks_flops *to, int64_t steps, ks_flops alone, ks_flops first, ks_flops inner,
+                    ks_flops last)
 {
-    ks_lane_class all = {1, cost->alone};
-    if (T > 1) {
-        all.each = cost->first;
-        if (ks_flops_add(&all.each, cost->inner, T - 2) || ks_flops_add(&all.each, cost->last, 1))
+    if (steps < 2) return ks_flops_add(to, alone, steps);
+    return ks_flops_add(to, first, 1) || ks_flops_add(to, inner, steps - 2) ||
+           ks_flops_add(to, last, 1);
+}
+
+/** One pass inwards and one outwards; where the lanes meet is on the way of a single one. */
+static ks_status count_lanes(ks_count *count, const ks_map_lane_cost *c, int64_t T, int64_t middle,
+                             int64_t threads)
+{
+    const ks_flops none = {0, 0, 0, 0};
+    const int64_t lower = middle + 1, upper = T - lower;
+    ks_lane_class in[2] = {{1, none}, {1, none}}, out[2] = {{1, none}, {1, none}};
+    ks_lane_class met = {1, c->meet_both}, joined = {1, c->join};
+    if (add_lane(&in[0].each, lower, c->ascend_first, c->ascend_first, c->ascend, c->ascend) ||
+        add_lane(&in[1].each, upper, c->descend_last, c->descend_last, c->descend, c->descend) ||
+        add_lane(&out[0].each, lower, c->down_alone, c->down_middle, c->down, c->down_first) ||
+        add_lane(&out[1].each, upper, c->up_alone, c->up_first, c->up, c->up_last))
+        return KS_ENOMEM;
+    if (upper == 0) {
+        if (ks_flops_add(&in[0].each, c->meet, 1) || ks_flops_add(&out[0].each, c->join, 1))
             return KS_ENOMEM;
+        const ks_status status = ks_count_step(count, in, 1, threads);
+        return status == KS_OK ? ks_count_step(count, out, 1, threads) : status;
     }
-    return ks_count_step(count, &all, 1, 1);
+    ks_status status = ks_count_step(count, in, 2, threads);
+    if (status == KS_OK) status = ks_count_step(count, &met, 1, threads);
+    if (status == KS_OK) status = ks_count_step(count, out, 2, threads);
+    return status == KS_OK ? ks_count_step(count, &joined, 1, threads) : status;
 }
 
 ks_status ks_map_count(ks_count *count, const ks_unit_costs *costs, const ks_blocktri_plan *plan,
                        int64_t T, int64_t threads)
 {
-    if (ks_blocktri_plan_order(plan) == KS_BLOCKTRI_SEQUENTIAL) {
-        const ks_status forward = count_chain(count, &costs->forward, T);
-        return forward == KS_OK ? count_chain(count, &costs->back, T) : forward;
-    }
+    const ks_blocktri_order order = ks_blocktri_plan_order(plan);
+    if (order == KS_BLOCKTRI_SEQUENTIAL || (order == KS_BLOCKTRI_TWISTED && T > 1))
+        return count_lanes(count, &costs->lanes, T, order == KS_BLOCKTRI_TWISTED ? T / 2 : T - 1,
+                           threads);
     const ks_bt_unit_costs *probed = ks_map_count_probes(T) > 1 ? &costs->probed : &costs->blocks;
     ks_status status = ks_map_count_assembly(count, costs, T, threads);
     if (status == KS_OK) status = ks_bt_count_factor(count, &costs->blocks, plan, threads);

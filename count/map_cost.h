@@ -1,6 +1,6 @@
 /* map_cost.h -- the MAP smoother on simulated parallel hardware, phase by phase as kalman/map.c runs
- * it: assembly, factor, solution, probes, diagonal blocks of the inverse, review; in the sequential
- * order one pass each way, which is all of that where the model is well conditioned. */
+ * it: assembly, factor, solution, probes, diagonal blocks of the inverse, review; in the sequential and
+ * the twisted order one pass each way, which is all of that where the model is well conditioned. */
 #ifndef KS_COUNT_MAP_COST_H
 #define KS_COUNT_MAP_COST_H
 

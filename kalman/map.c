@@ -1,7 +1,7 @@
 /* map.c -- the driver of the MAP route: the Hessian is assembled in the factor's storage, factored in
  * place in the order that the plan names, solved and inverted on its blocks, and the solution is
- * reviewed before it is put out. In the sequential order all of this is first tried in one pass each
- * way, which stands where it can be told to be good.
+ * reviewed before it is put out. In the sequential and the twisted order all of this is first tried in
+ * one pass inwards and one back (map_lanes.c), which stand where they can be told to be good.
  *
  * Series follow one another; within one the steps are spread over the workers. Where a plan is in
  * double, means and covariances are made in the caller's arrays. */
@@ -53,9 +53,10 @@ static void carve(ks_carver *carver, ks_map_method *m)
 {
     const ks_smooth_plan *plan = m->plan;
     const size_t T = (size_t)plan->T, n = (size_t)plan->nx, block = n * n * sizeof(double);
-    m->worker = ks_carve(carver, (size_t)plan->workers, sizeof *m->worker);
-    m->rows.worker = ks_carve(carver, (size_t)plan->workers, sizeof *m->rows.worker);
-    for (int w = 0; w < plan->workers; ++w) {
+    const int workers = ks_map_workers(plan);
+    m->worker = ks_carve(carver, (size_t)workers, sizeof *m->worker);
+    m->rows.worker = ks_carve(carver, (size_t)workers, sizeof *m->rows.worker);
+    for (int w = 0; w < workers; ++w) {
         ks_scan_worker unused;
         void *memory = ks_carve(carver, 1, m->kernels->memory_bytes(plan->nx, plan->ny));
         if (m->worker) m->worker[w].memory = memory;
@@ -74,12 +75,24 @@ static void carve(ks_carver *carver, ks_map_method *m)
         m->own_lag = ks_carve(carver, T - 1, block);
 }
 
+/** Nanoseconds that a step of a lane takes at least, measured on one core (Skylake, 2.5 GHz, AVX2). */
+static double lane_ns(double n) { return 40 + 1.2 * n * n * n; }
+
+/** What two lanes must save for a second thread to pay: to give them out and to wait for them twice. */
+static const double WORTH_LANES = 70e3;
+
 ks_status ks_map_plan(ks_smooth_plan *plan)
 {
     ks_blocktri_options options = KS_BLOCKTRI_OPTIONS_INIT;
     options.order = plan->options.order;
     options.threads = plan->options.threads;
     options.tier = plan->options.tier;
+    /* One pass each way is an order of magnitude ahead of the others, which go the long way. */
+    if (options.order == KS_BLOCKTRI_AUTO)
+        options.order = plan->workers > 1 &&
+                                (double)(plan->T / 2) * lane_ns(plan->nx) > WORTH_LANES
+                            ? KS_BLOCKTRI_TWISTED
+                            : KS_BLOCKTRI_SEQUENTIAL;
     return ks_blocktri_plan_create(&plan->hessian, plan->context, plan->T, plan->nx, &options);
 }
 
@@ -132,18 +145,20 @@ static void open_series(ks_map_method *m, int64_t b)
     a->lag.first = 1;
     a->probes = probes_of(plan);
     a->constant = (s->Q.stride ? 0u : KS_MAP_CONSTANT_Q) |
+                  (s->u.stride ? 0u : KS_MAP_CONSTANT_INPUT) |
                   (s->Q.stride || s->F.stride ? 0u : KS_MAP_CONSTANT_TRANSITION) |
                   (s->R.stride || s->H.stride ? 0u : KS_MAP_CONSTANT_OBSERVATION);
     a->pivot = 4 * (double)(n > plan->ny ? n : plan->ny) * round_off(plan->options.precision);
     a->largest = plan->kernels->largest;
-    for (int w = 0; w < plan->workers; ++w) {
+    a->middle = ks_map_lanes(plan) == 2 ? plan->T / 2 : plan->T - 1;
+    for (int w = 0; w < ks_map_workers(plan); ++w) {
         m->worker[w].tally = ks_tally_start();
         m->kernels->open(plan->nx, plan->ny, m->worker[w].memory);
         memset(&m->rows.worker[w].wide, 0, sizeof m->rows.worker[w].wide);
     }
 }
 
-static ks_map_review nothing_found(void)
+ks_map_review ks_map_nothing_found(void)
 {
     const ks_map_review nothing = { ks_evidence_start(), 0, 0, -1, -1 };
     return nothing;
@@ -154,7 +169,7 @@ static void run_chunk(ks_map_method *m, int worker, int64_t chunk)
     const int64_t k0 = chunk * KS_MAP_CHUNK;
     const int64_t k1 = k0 + KS_MAP_CHUNK < m->plan->T ? k0 + KS_MAP_CHUNK : m->plan->T;
     ks_map_worker *w = &m->worker[worker];
-    if (m->reviewing) m->chunk[chunk] = nothing_found();
+    if (m->reviewing) m->chunk[chunk] = ks_map_nothing_found();
     for (int64_t k = k0; k <= k1 && k < m->plan->T; ++k) {
         const ks_series *s = ks_wide_series(&m->rows, &m->rows.worker[worker], k);
         if (m->reviewing ? m->kernels->review(s, k, k < k1, k > k0, &m->system, w->memory,
@@ -279,37 +294,12 @@ static int refine(ks_map_method *m, ks_map_review *all)
     return 0;
 }
 
-/** One pass each way over all steps, on one thread. Returns 0, or -1 on a fault or when the run is
- *  canceled. */
-static int run_chain(ks_map_method *m, ks_map_review *all)
-{
-    const int64_t T = m->plan->T;
-    /* Rows of single precision are widened one by one. */
-    const int64_t block = m->plan->options.precision == KS_F64 ? KS_BLOCK : 1;
-    ks_scan_worker *rows = &m->rows.worker[0];
-    ks_map_worker *w = &m->worker[0];
-    const unsigned mode = ks_flush_begin();
-    int rc = 0;
-    for (int back = 0; back < 2 && rc == 0; ++back)
-        for (int64_t done = 0; done < T && rc == 0; done += block) {
-            const int64_t count = T - done < block ? T - done : block;
-            const int64_t k0 = back ? T - done - count : done;
-            const ks_series *s = ks_wide_series(&m->rows, rows, k0);
-            rc = (back ? m->kernels->back : m->kernels->forward)(s, k0, k0 + count, &m->system,
-                                                                 w->memory, all, &w->tally);
-            if (rc == 0 && ((done + count) % KS_BLOCK == 0 || done + count == T))
-                rc = ks_run_progress(m->run, (done + count - 1) % KS_BLOCK + 1) ? -1 : 0;
-        }
-    ks_flush_end(mode);
-    return rc;
-}
-
-/** Whether the results of run_chain() will do: what it knows of the loss and of the means' error are
+/** Whether the results of ks_map_run_lanes() will do: what it knows of the loss and of the means' error are
  *  bounds, and where these do not suffice the system is solved at length. */
 static int will_do(const ks_map_method *m, const ks_map_review *all)
 {
     const double t = all->loss;
-    return all->lost_step < 0 && all->bad_step < 0 &&
+    return all->lost_step < 0 && all->bad_step < 0 && isfinite(all->evidence.logs) &&
            2 * t * t * round_off(KS_F64) <= worst_error(m->plan) &&
            4 * t * steepness(m, all) <= worst_mean(m->plan);
 }
@@ -333,18 +323,20 @@ static int solve_at_length(ks_map_method *m, ks_map_review *all, double *logdet)
 static int compute(ks_map_method *m, int64_t b)
 {
     const ks_smooth_plan *plan = m->plan;
-    ks_map_review all = nothing_found();
+    ks_map_review all = ks_map_nothing_found();
     double logdet = 0;
     int done = 0;
-    if (ks_blocktri_plan_order(plan->hessian) == KS_BLOCKTRI_SEQUENTIAL) {
-        if (run_chain(m, &all)) return -1;
-        done = will_do(m, &all);
+    if (ks_map_lanes(plan) > 0) {
+        const int rc = ks_map_run_lanes(m, &all);
+        if (atomic_load(&m->run->canceled)) return -1;
+        done = rc == 0 && will_do(m, &all);
+        /* A fault, too, is left to the long way, which finds the lowest step that has one. */
         if (!done) open_series(m, b);
         m->worker[0].tally.ordinary = done ? 2 * plan->T : 0;
     }
     if (!done && solve_at_length(m, &all, &logdet)) return -1;
     int64_t missing = 0;
-    for (int w = 0; w < plan->workers; ++w) missing += m->worker[w].tally.missing;
+    for (int w = 0; w < ks_map_workers(plan); ++w) missing += m->worker[w].tally.missing;
     all.evidence.entries = plan->T * plan->ny - missing;
     ks_map_put(m, b);
     ks_write_loglik(m->run, b, ks_evidence_loglik(&all.evidence) - 0.5 * logdet);
@@ -368,7 +360,7 @@ void ks_map_run(ks_run *run, void *work)
     for (int64_t b = 0; b < plan->B; ++b) {
         open_series(&m, b);
         const int rc = compute(&m, b);
-        for (int w = 0; w < plan->workers; ++w) ks_run_add(run, b, &m.worker[w].tally);
+        for (int w = 0; w < ks_map_workers(plan); ++w) ks_run_add(run, b, &m.worker[w].tally);
         if (rc) break;
     }
     ks_carve_end(&carver);

@@ -21,7 +21,12 @@ enum { KS_MAP_CHUNK = 256 };
 enum { KS_MAP_PROBES = 8, KS_MAP_SHORT = 256 };
 
 /** Which arrays of a series never change. */
-enum { KS_MAP_CONSTANT_Q = 1, KS_MAP_CONSTANT_TRANSITION = 2, KS_MAP_CONSTANT_OBSERVATION = 4 };
+enum {
+    KS_MAP_CONSTANT_Q = 1,
+    KS_MAP_CONSTANT_TRANSITION = 2,
+    KS_MAP_CONSTANT_OBSERVATION = 4,
+    KS_MAP_CONSTANT_INPUT = 8
+};
 
 /** The system of one series, in double; row k of each is that of step k. */
 typedef struct ks_map_system {
@@ -32,6 +37,7 @@ typedef struct ks_map_system {
     ks_sink lag;           /* (nx, nx): S[k, k - 1], k >= 1; base NULL: not wanted            */
     int probes;
     unsigned constant;
+    int64_t middle;        /* the step that the lanes of map_chain_text.h meet at              */
     double pivot;          /* least share of a variance that must remain as a pivot           */
     double largest;        /* finite number of the plan's precision                           */
 } ks_map_system;
@@ -60,13 +66,24 @@ typedef struct ks_map_kernels {
                   void *memory, ks_map_review *r, ks_tally *tally);
     /** x -= z at steps k0 .. k1 - 1. */
     void (*correct)(int nx, int64_t k0, int64_t k1, const ks_map_system *a);
-    /** The whole in one pass each way, see map_chain_text.h: steps k0 .. k1 - 1 forward, all of
-     *  them before the first backward, k1 - 1 first. r->loss is the largest trace, r->lost_step a
-     *  step whose block is not positive definite. */
-    int (*forward)(const ks_series *s, int64_t k0, int64_t k1, const ks_map_system *a,
-                   void *memory, ks_map_review *r, ks_tally *tally);
-    int (*back)(const ks_series *s, int64_t k0, int64_t k1, const ks_map_system *a, void *memory,
-                ks_map_review *r, ks_tally *tally);
+    /** The whole in one pass inwards and one outwards, see map_chain_text.h, each lane with memory of
+     *  its own. ascend() takes steps 0 .. middle in order, descend() steps T - 1 .. middle + 1, meet()
+     *  then makes the results of the middle, `down` NULL where there are no steps above it; back_down()
+     *  takes steps middle .. 0, back_up() steps middle + 1 .. T - 1, and join() is the end. Each
+     *  takes a range k0 .. k1 - 1. r->loss is the largest trace, r->lost_step a step whose block is
+     *  not positive definite. */
+    int (*ascend)(const ks_series *s, int64_t k0, int64_t k1, const ks_map_system *a, void *memory,
+                  ks_map_review *r, ks_tally *tally);
+    int (*descend)(const ks_series *s, int64_t k0, int64_t k1, const ks_map_system *a, void *memory,
+                   ks_map_review *r, ks_tally *tally);
+    void (*meet)(int nx, int64_t middle, const ks_map_system *a, void *up, void *down,
+                 ks_map_review *r);
+    int (*back_down)(const ks_series *s, int64_t k0, int64_t k1, const ks_map_system *a,
+                     void *memory, ks_map_review *r, ks_tally *tally);
+    int (*back_up)(const ks_series *s, int64_t k0, int64_t k1, const ks_map_system *a, void *memory,
+                   ks_map_review *r, ks_tally *tally);
+    void (*join)(int nx, int64_t middle, const ks_map_system *a, const void *up, const void *down,
+                 ks_map_review *r);
 } ks_map_kernels;
 
 /** The table of a tier; NULL where the processor or this build lacks it. */

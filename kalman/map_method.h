@@ -27,6 +27,28 @@ typedef struct ks_map_method {
     int reviewing;
 } ks_map_method;
 
+/** Lanes that run_lanes() would take a plan's order in: 1, 2, or 0 where it cannot. */
+static inline int ks_map_lanes(const ks_smooth_plan *plan)
+{
+    const ks_blocktri_order order = ks_blocktri_plan_order(plan->hessian);
+    return order == KS_BLOCKTRI_SEQUENTIAL                 ? 1
+           : order == KS_BLOCKTRI_TWISTED && plan->T > 1 ? 2
+                                                           : 0;
+}
+
+/** Workers' memories: one for each lane, too. */
+static inline int ks_map_workers(const ks_smooth_plan *plan)
+{
+    const int lanes = ks_map_lanes(plan);
+    return plan->workers > lanes ? plan->workers : lanes;
+}
+
+ks_map_review ks_map_nothing_found(void);
+
+/** One pass inwards and one outwards over all steps, see map_chain_text.h. Returns 0, or -1 on a fault
+ *  or when the run is canceled. */
+int ks_map_run_lanes(ks_map_method *m, ks_map_review *all);
+
 /** Put out what is not made in its place: the other precision, variances, row 0 of the lag-one
  *  covariances, the prior. */
 void ks_map_put(ks_map_method *m, int64_t b);

@@ -1,6 +1,7 @@
 /* map_table_text.h -- the ks_map_kernels table; see map.h. The includer sets KS_MAP_TABLE, its name. */
 
-/* Numbers of states that are compiled as literals. */
+/* Numbers of states that are compiled as literals; an includer may have less of them. */
+#ifndef KS_WITH_STATES
 #define KS_WITH_STATES(nx, CALL)                                                            \
     switch (nx) {                                                                           \
     case 2: CALL(2); break;                                                                 \
@@ -8,6 +9,7 @@
     case 6: CALL(6); break;                                                                 \
     default: CALL(nx); break;                                                               \
     }
+#endif
 
 static size_t KS_T(map_memory_bytes)(int nx, int ny)
 {
@@ -19,8 +21,10 @@ static size_t KS_T(map_memory_bytes)(int nx, int ny)
 static void KS_T(map_open)(int nx, int ny, void *memory)
 {
     KS_T(ks_map_memory) *w = (KS_T(ks_map_memory) *)memory;
-    (void)KS_T(ks_map_lay_out)(
-        nx, ny, (KS_NUM *)(void *)((char *)memory + (sizeof *w + 63) / 64 * 64), w);
+    KS_NUM *base = (KS_NUM *)(void *)((char *)memory + (sizeof *w + 63) / 64 * 64);
+    const int64_t numbers = KS_T(ks_map_lay_out)(nx, ny, base, w);
+    /* What stands behind the rows' ends is zero and stays so. */
+    for (int64_t i = 0; i < numbers; ++i) base[i] = KS_LIT(0);
 }
 
 static int KS_T(map_assemble)(const ks_series *s, int64_t k, int own, int before,
@@ -55,34 +59,78 @@ static void KS_T(map_correct)(int nx, int64_t k0, int64_t k1, const ks_map_syste
     }
 }
 
-static int KS_T(map_forward)(const ks_series *s, int64_t k0, int64_t k1, const ks_map_system *a,
-                             void *memory, ks_map_review *r, ks_tally *tally)
+static int KS_T(map_ascend)(const ks_series *s, int64_t k0, int64_t k1,
+                            const ks_map_system *a, void *memory, ks_map_review *r,
+                            ks_tally *tally)
 {
     KS_T(ks_map_memory) *w = (KS_T(ks_map_memory) *)memory;
     int rc = 0;
 #define CALL(nx)                                                                            \
-    for (int64_t k = k0; k < k1 && rc == 0; ++k)                                            \
-        rc = KS_T(ks_map_chain_forward)(nx, s, k, a, w, r, tally)
+    for (int64_t k = k0; k < k1 && rc == 0; ++k)                                           \
+        rc = KS_T(ks_map_ascend)(nx, s, k, a, w, r, tally)
     KS_WITH_STATES(s->nx, CALL)
 #undef CALL
     return rc;
 }
 
-static int KS_T(map_back)(const ks_series *s, int64_t k0, int64_t k1, const ks_map_system *a,
-                          void *memory, ks_map_review *r, ks_tally *tally)
+static int KS_T(map_descend)(const ks_series *s, int64_t k0, int64_t k1,
+                            const ks_map_system *a, void *memory, ks_map_review *r,
+                            ks_tally *tally)
 {
     KS_T(ks_map_memory) *w = (KS_T(ks_map_memory) *)memory;
     int rc = 0;
 #define CALL(nx)                                                                            \
-    for (int64_t k = k1 - 1; k >= k0 && rc == 0; --k)                                       \
-        rc = KS_T(ks_map_chain_back)(nx, s, k, a, w, r, tally)
+    for (int64_t k = k1 - 1; k >= k0 && rc == 0; --k)                                      \
+        rc = KS_T(ks_map_descend)(nx, s, k, a, w, r, tally)
     KS_WITH_STATES(s->nx, CALL)
 #undef CALL
     return rc;
+}
+
+static int KS_T(map_back_down)(const ks_series *s, int64_t k0, int64_t k1,
+                            const ks_map_system *a, void *memory, ks_map_review *r,
+                            ks_tally *tally)
+{
+    KS_T(ks_map_memory) *w = (KS_T(ks_map_memory) *)memory;
+    int rc = 0;
+#define CALL(nx)                                                                            \
+    for (int64_t k = k1 - 1; k >= k0 && rc == 0; --k)                                      \
+        rc = KS_T(ks_map_back_down)(nx, s, k, a, w, r, tally)
+    KS_WITH_STATES(s->nx, CALL)
+#undef CALL
+    return rc;
+}
+
+static int KS_T(map_back_up)(const ks_series *s, int64_t k0, int64_t k1,
+                            const ks_map_system *a, void *memory, ks_map_review *r,
+                            ks_tally *tally)
+{
+    KS_T(ks_map_memory) *w = (KS_T(ks_map_memory) *)memory;
+    int rc = 0;
+#define CALL(nx)                                                                            \
+    for (int64_t k = k0; k < k1 && rc == 0; ++k)                                           \
+        rc = KS_T(ks_map_back_up)(nx, s, k, a, w, r, tally)
+    KS_WITH_STATES(s->nx, CALL)
+#undef CALL
+    return rc;
+}
+
+static void KS_T(map_meet)(int nx, int64_t k, const ks_map_system *a, void *up, void *down,
+                           ks_map_review *r)
+{
+    KS_T(ks_map_meet)(nx, k, a, (KS_T(ks_map_memory) *)up, (KS_T(ks_map_memory) *)down, r);
+}
+
+static void KS_T(map_join)(int nx, int64_t k, const ks_map_system *a, const void *up,
+                           const void *down, ks_map_review *r)
+{
+    KS_T(ks_map_join)(nx, k, a, (const KS_T(ks_map_memory) *)up,
+                      (const KS_T(ks_map_memory) *)down, r);
 }
 
 const ks_map_kernels KS_MAP_TABLE = {
-    KS_T(map_memory_bytes), KS_T(map_open), KS_T(map_assemble), KS_T(map_review),
-    KS_T(map_correct),      KS_T(map_forward), KS_T(map_back),
+    KS_T(map_memory_bytes), KS_T(map_open),    KS_T(map_assemble), KS_T(map_review),
+    KS_T(map_correct),      KS_T(map_ascend),  KS_T(map_descend),  KS_T(map_meet),
+    KS_T(map_back_down),    KS_T(map_back_up), KS_T(map_join),
 };
 #undef KS_WITH_STATES

@@ -24,10 +24,21 @@ typedef struct KS_T(ks_map_terms) {
     KS_NUM *root;           /* L⁻¹                                    */
     KS_NUM *precision;      /* inverse of the covariance              */
     KS_NUM *coupling;       /* -Q⁻¹ F                                 */
-    KS_NUM *gain;           /* Fᵀ Q⁻¹                                 */
     KS_NUM *carried;        /* Fᵀ Q⁻¹ F                               */
     unsigned known;         /* KS_MAP_CONSTANT_... that need no more  */
 } KS_T(ks_map_terms);
+
+/** The same as rows of ks_map_ld() numbers, see map_chain_text.h. */
+typedef struct KS_T(ks_map_link) {
+    const KS_NUM *LD;       /* L D Lᵀ of the covariance, its rows n apart */
+    KS_NUM *precision, *root, *turned_root, *inverse_d;
+    KS_NUM *C, *N;          /* Fᵀ Q⁻¹ and its transpose                */
+    KS_NUM *white;          /* L⁻¹ F                                  */
+    KS_NUM *carried, *F, *turned_F;
+    KS_NUM *u, *pu, *cu;    /* u, Q⁻¹ u, Fᵀ Q⁻¹ u                      */
+    double logs;            /* log det Q                              */
+    unsigned known;
+} KS_T(ks_map_link);
 
 /** The observation of a step. */
 typedef struct KS_T(ks_map_sight) {
@@ -35,18 +46,31 @@ typedef struct KS_T(ks_map_sight) {
     KS_NUM *scaled;         /* D⁻¹ L⁻¹ H                              */
     KS_NUM *information;    /* Hᵀ R⁻¹ H                               */
     unsigned known;
+    KS_NUM *J, *K;          /* as rows: the information, R⁻¹ H        */
+    KS_NUM *turned_H;       /* (n rows) Hᵀ                            */
+    KS_NUM *turned_root;    /* L⁻ᵀ                                    */
+    KS_NUM *weights;        /* D⁻¹                                    */
+    KS_NUM *own;            /* Q⁻¹ + Hᵀ R⁻¹ H                         */
+    double logs;            /* log det R                              */
+    unsigned seen;          /* whether the rows need no more          */
+    int own_of;             /* whether `own` does not                 */
 } KS_T(ks_map_sight);
 
-/** What a chain of steps hands from one to the next, see map_chain_text.h. */
+/** What one lane of map_chain_text.h hands from step to step; matrices and vectors as its rows. */
 typedef struct KS_T(ks_map_chain) {
-    KS_NUM *M, *z;    /* forward: of the step that is not eliminated yet */
-    KS_NUM *G, *X, *p; /* scratch                                        */
-    KS_NUM *pull;     /* backward: F[k+1]ᵀ q[k+1]                        */
-    double trace;     /* backward: what transition k + 1 adds to t       */
+    KS_NUM *zero, *b;
+    KS_NUM *M, *z;                    /* inwards: what is left for the next step          */
+    KS_NUM *P, *G, *X, *p;            /* scratch                                          */
+    KS_NUM *S, *x, *S_next, *x_next;  /* outwards: of the last step, of the one after it  */
+    KS_NUM *q, *white, *slope;        /* of the last step                                 */
+    KS_NUM *pull, *pull_next;         /* Fᵀ q of the last transition, of the one before   */
+    KS_NUM *middle_slope, *middle_x, *middle_S;
+    double share, share_next, middle_share;
 } KS_T(ks_map_chain);
 
 typedef struct KS_T(ks_map_memory) {
     KS_T(ks_map_terms) prior, transition;
+    KS_T(ks_map_link) prior_link, link;
     KS_T(ks_map_chain) chain;
     KS_T(ks_map_sight) all, some;  /* every entry present; those that are */
     KS_NUM *mean;                  /* of the prior of x[0]                */
@@ -68,45 +92,68 @@ KS_HD void KS_T(ks_map_place_terms)(int64_t n, KS_T(ks_map_terms) *t, KS_NUM **a
     t->root = KS_T(ks_map_place)(at, n * n);
     t->precision = KS_T(ks_map_place)(at, n * n);
     t->coupling = KS_T(ks_map_place)(at, n * n);
-    t->gain = KS_T(ks_map_place)(at, n * n);
     t->carried = KS_T(ks_map_place)(at, n * n);
     t->known = 0;
 }
 
-KS_HD void KS_T(ks_map_place_sight)(int64_t n, int64_t m, KS_T(ks_map_sight) *o, KS_NUM **at)
+KS_HD void KS_T(ks_map_place_link)(int n, KS_T(ks_map_link) *l, KS_NUM **at)
 {
-    o->LD = KS_T(ks_map_place)(at, m * m);
-    o->inverse_d = KS_T(ks_map_place)(at, m);
-    o->scaled = KS_T(ks_map_place)(at, m * n);
-    o->information = KS_T(ks_map_place)(at, n * n);
-    o->known = 0;
+    const int64_t ld = KS_T(ks_map_ld)(n), block = ld * ld;
+    KS_NUM **matrix[] = { &l->precision, &l->root, &l->turned_root, &l->C,
+                          &l->N,         &l->carried, &l->F,        &l->turned_F,
+                          &l->white };
+    KS_NUM **vector[] = { &l->inverse_d, &l->u, &l->pu, &l->cu };
+    for (int i = 0; i < 9; ++i) *matrix[i] = KS_T(ks_map_place)(at, block);
+    for (int i = 0; i < 4; ++i) *vector[i] = KS_T(ks_map_place)(at, ld);
+    l->known = 0;
 }
 
-KS_HD void KS_T(ks_map_place_chain)(int64_t n, KS_T(ks_map_chain) *c, KS_NUM **at)
+KS_HD void KS_T(ks_map_place_sight)(int n, int m, KS_T(ks_map_sight) *o, KS_NUM **at)
 {
-    c->M = KS_T(ks_map_place)(at, n * n);
-    c->z = KS_T(ks_map_place)(at, n);
-    c->G = KS_T(ks_map_place)(at, n * n);
-    c->X = KS_T(ks_map_place)(at, n * n);
-    c->p = KS_T(ks_map_place)(at, n);
-    c->pull = KS_T(ks_map_place)(at, n);
-    c->trace = 0;
+    const int64_t ld = KS_T(ks_map_ld)(n), lm = KS_T(ks_map_ld)(m);
+    o->J = KS_T(ks_map_place)(at, ld * ld);
+    o->own = KS_T(ks_map_place)(at, ld * ld);
+    o->K = KS_T(ks_map_place)(at, lm * ld);
+    o->turned_H = KS_T(ks_map_place)(at, ld * lm);
+    o->turned_root = KS_T(ks_map_place)(at, lm * lm);
+    o->weights = KS_T(ks_map_place)(at, lm);
+    o->LD = KS_T(ks_map_place)(at, (int64_t)m * m);
+    o->inverse_d = KS_T(ks_map_place)(at, m);
+    o->scaled = KS_T(ks_map_place)(at, (int64_t)m * n);
+    o->information = KS_T(ks_map_place)(at, (int64_t)n * n);
+    o->known = o->seen = 0;
+    o->own_of = 0;
+}
+
+KS_HD void KS_T(ks_map_place_chain)(int n, int m, KS_T(ks_map_chain) *c, KS_NUM **at)
+{
+    const int64_t ld = KS_T(ks_map_ld)(n);
+    KS_NUM **matrix[] = { &c->M, &c->P, &c->G, &c->X, &c->S, &c->S_next, &c->middle_S };
+    KS_NUM **vector[] = { &c->b,     &c->z,     &c->p,    &c->x,         &c->x_next,       &c->q,
+                          &c->white, &c->slope, &c->pull, &c->pull_next, &c->middle_slope,
+                          &c->middle_x };
+    c->zero = KS_T(ks_map_place)(at, KS_T(ks_map_ld)(n > m ? n : m));
+    for (int i = 0; i < 7; ++i) *matrix[i] = KS_T(ks_map_place)(at, ld * ld);
+    for (int i = 0; i < 12; ++i) *vector[i] = KS_T(ks_map_place)(at, ld);
+    c->share = c->share_next = c->middle_share = 0;
 }
 
 /** Lay out a worker's memory behind `base`; returns the numbers that it takes. */
 KS_HD int64_t KS_T(ks_map_lay_out)(int nx, int ny, KS_NUM *base, KS_T(ks_map_memory) *w)
 {
     KS_NUM *at = base;
-    KS_T(ks_map_place_terms)(nx, &w->prior, &at);
-    KS_T(ks_map_place_terms)(nx, &w->transition, &at);
-    KS_T(ks_map_place_chain)(nx, &w->chain, &at);
+    KS_T(ks_map_place_chain)(nx, ny, &w->chain, &at);
+    KS_T(ks_map_place_link)(nx, &w->prior_link, &at);
+    KS_T(ks_map_place_link)(nx, &w->link, &at);
     KS_T(ks_map_place_sight)(nx, ny, &w->all, &at);
     KS_T(ks_map_place_sight)(nx, ny, &w->some, &at);
+    KS_T(ks_map_place_terms)(nx, &w->prior, &at);
+    KS_T(ks_map_place_terms)(nx, &w->transition, &at);
     w->mean = KS_T(ks_map_place)(&at, nx);
     w->gradient = KS_T(ks_map_place)(&at, nx);
     w->diagonal = KS_T(ks_map_place)(&at, nx);
     w->compact = KS_T(ks_map_place)(&at, (int64_t)ny * nx + (int64_t)ny * ny + 2 * (int64_t)ny);
-    w->v = KS_T(ks_map_place)(&at, 2 * (int64_t)(nx > ny ? nx : ny));
+    w->v = KS_T(ks_map_place)(&at, 3 * (int64_t)KS_T(ks_map_ld)(nx > ny ? nx : ny));
     w->work = KS_T(ks_map_place)(&at, KS_T(ks_step_scratch)(nx, ny) +
                                           (int64_t)(nx + ny) * (nx + ny) + 2 * (int64_t)nx * nx);
     return at - base;
@@ -153,29 +200,35 @@ KS_HD void KS_T(ks_map_invert)(int n, KS_T(ks_map_terms) *t, KS_NUM *W)
     KS_T(ks_map_product)(n, n, t->root, W, t->precision);
 }
 
+/** The terms of Q[k], k >= 1. */
+KS_HD int KS_T(ks_map_noise)(int n, const ks_series *s, int64_t k, const ks_map_system *a,
+                             KS_T(ks_map_memory) *w, ks_tally *tally)
+{
+    KS_T(ks_map_terms) *t = &w->transition;
+    if (t->known & KS_MAP_CONSTANT_Q) return 0;
+    const KS_NUM *Q = (const KS_NUM *)ks_row(s->Q, k - s->shift);
+    const int bad = KS_T(ks_map_factor)(n, a->pivot, Q, t->LD, t->inverse_d);
+    if (bad >= 0) return KS_T(ks_step_fault)(k, bad, KS_ARRAY_Q, KS_FAULT_NOT_POSITIVE, tally);
+    KS_T(ks_map_invert)(n, t, w->work);
+    t->known |= a->constant & KS_MAP_CONSTANT_Q;
+    return 0;
+}
+
 /** The terms of the transition into step k >= 1. */
 KS_HD int KS_T(ks_map_transition)(int n, const ks_series *s, int64_t k, const ks_map_system *a,
                                   KS_T(ks_map_memory) *w, ks_tally *tally)
 {
     KS_T(ks_map_terms) *t = &w->transition;
     if (t->known & KS_MAP_CONSTANT_TRANSITION) return 0;
+    if (KS_T(ks_map_noise)(n, s, k, a, w, tally)) return -1;
     KS_NUM *G = w->work, *scaled = G + n * n;
-    if (!(t->known & KS_MAP_CONSTANT_Q)) {
-        const KS_NUM *Q = (const KS_NUM *)ks_row(s->Q, k - s->shift);
-        const int bad = KS_T(ks_map_factor)(n, a->pivot, Q, t->LD, t->inverse_d);
-        if (bad >= 0)
-            return KS_T(ks_step_fault)(k, bad, KS_ARRAY_Q, KS_FAULT_NOT_POSITIVE, tally);
-        KS_T(ks_map_invert)(n, t, G);
-    }
     KS_T(ks_copy)(n * n, (const KS_NUM *)ks_row(s->F, k - s->shift), G);
     KS_T(ks_ldl_forward)(n, n, t->LD, G);
     KS_T(ks_map_scale)(n, n, t->inverse_d, G, scaled);
     KS_T(ks_map_product)(n, n, G, scaled, t->carried);
     for (int i = 0; i < n * n; ++i) t->coupling[i] = KS_LIT(0);
     KS_T(ks_mtm_sub)(n, n, n, t->root, scaled, t->coupling);
-    for (int i = 0; i < n; ++i)
-        for (int j = 0; j < n; ++j) t->gain[i * n + j] = -t->coupling[j * n + i];
-    t->known = a->constant;
+    t->known |= a->constant & KS_MAP_CONSTANT_TRANSITION;
     return 0;
 }
 
@@ -216,17 +269,16 @@ KS_HD_COLD int KS_T(ks_map_prior)(const ks_series *s, const ks_map_system *a,
 }
 
 /** The terms of what step k observes, m entries of it to *o. NULL on a fault. */
-KS_HD const KS_T(ks_map_sight) *KS_T(ks_map_look)(int n, const ks_series *s, int64_t k,
-                                                  const ks_map_system *a,
-                                                  KS_T(ks_map_memory) *w,
-                                                  KS_T(ks_observation) *o, ks_tally *tally)
+KS_HD KS_T(ks_map_sight) *KS_T(ks_map_look)(int n, const ks_series *s, int64_t k,
+                                            const ks_map_system *a, KS_T(ks_map_memory) *w,
+                                            KS_T(ks_observation) *o, ks_tally *tally)
 {
     int entry = 0;
     *o = KS_T(ks_observe)(s, k, w->compact, &entry);
     const int m = o->m;
     if (m < 0) {
         (void)KS_T(ks_step_fault)(k, entry, KS_ARRAY_Y, KS_FAULT_NOT_FINITE, tally);
-        return (const KS_T(ks_map_sight) *)0;
+        return (KS_T(ks_map_sight) *)0;
     }
     KS_T(ks_map_sight) *t = m == s->ny ? &w->all : &w->some;
     if (m == s->ny && (t->known & KS_MAP_CONSTANT_OBSERVATION)) return t;
@@ -240,7 +292,7 @@ KS_HD const KS_T(ks_map_sight) *KS_T(ks_map_look)(int n, const ks_series *s, int
             present += y[row] == y[row];
         }
         (void)KS_T(ks_step_fault)(k, row, KS_ARRAY_R, KS_FAULT_NOT_POSITIVE, tally);
-        return (const KS_T(ks_map_sight) *)0;
+        return (KS_T(ks_map_sight) *)0;
     }
     KS_T(ks_copy)(m * n, o->H, G);
     KS_T(ks_ldl_forward)(m, n, t->LD, G);

@@ -99,13 +99,15 @@ def check_orders():
         # Lower powers of n, and fewer steps in turn, tell the count from the formula.
         ratio = row["time_flops"] / row["model_flops"] if row["model_flops"] else 0
         assert 0.95 < ratio < 1.3 if row["method"] == "blocktri-factor" else ratio == 0, row
-    # The smoother is its parts, a second solution to probe it, and a review; in the sequential order
-    # it is one pass each way.
+    # The smoother is its parts, a second solution to probe it, and a review; in the sequential and the
+    # twisted order it is one pass each way, in one lane or two that meet in between.
     whole, assembly = (rows("--T", "1000", "--threads", "4", "--method", m, "--nx", "8", "--ny", "3")
                        for m in ("blocktri", "blocktri-assemble"))
     assert [r["order"] for r in whole] == ORDERS and assembly[0]["order"] == "none", whole
     assert whole[0]["span_steps"] == 2 and whole[0]["time_flops"] == whole[0]["work_flops"]
-    for row in whole[1:]:
+    assert whole[1]["span_steps"] == 4
+    assert abs(whole[1]["time_flops"] / whole[0]["time_flops"] - 0.5) < 0.01, whole[:2]
+    for row in whole[2:]:
         own = [r for r in found if r["order"] == row["order"] and r["threads"] == 4]
         parts = {r["method"]: r["time_flops"] for r in own}
         solved = parts["blocktri-factor"] + 2 * parts["blocktri-solve"] + parts["blocktri-inverse"]

@@ -79,13 +79,17 @@ static ks_flops reviewed(int64_t n, int64_t m, int own, int before)
     return f;
 }
 
-/* Forward in one pass: transition and observation, the block before swept, and what it leaves. */
+/* A step of the lane from the first step on: Q^-1 and what follows from it and F, the observation, the
+ * block before swept, and what it leaves. */
 static ks_flops passed(int64_t n, int64_t m)
 {
-    const ks_flops sweep = plus(fused(n * n * (n - 1), n * n), flops(0, 0, n, 0));
-    const ks_flops rest = fused(2 * n * n * n + 4 * n * n + m * n, 0);
-    return plus(plus(plus(transition(n), sight(n, m)), plus(sweep, rest)),
-                plus(forward(m, 1), flops(2 * n * n + m, 0, 0, 0)));
+    const int64_t n3 = n * n * n;
+    const ks_flops noise = plus(plus(ldl(n), forward(n, n)), fused(n3, n * n));
+    const ks_flops link = plus(plus(forward(n, n), fused(n3 + 2 * n * n, n * n)), forward(n, n));
+    const ks_flops seen = plus(plus(sight(n, m), forward(m, n)), forward(m, m));
+    const ks_flops own = plus(seen, plus(fused(m * n, 0), flops(n * n + m, 0, 0, 0)));
+    const ks_flops sweep = plus(fused(n * n * (n - 1), n * n), flops(n * n + n, 0, n, 0));
+    return plus(plus(plus(noise, link), own), plus(sweep, fused(2 * n3 + 2 * n * n, 0)));
 }
 
 static void closed_forms(void **state)
@@ -97,7 +101,7 @@ static void closed_forms(void **state)
         ks_unit_costs c;
         assert_int_equal(ks_unit_costs_find(&c, n, m), KS_OK);
         assert_int_equal(ks_block_costs_find(&c), KS_OK);
-        assert_flops("inner step passed", n, c.forward.inner, passed(n, m));
+        assert_flops("inner step passed", n, c.lanes.ascend, passed(n, m));
         for (int brief = 0; brief < 2; ++brief) {
             const int64_t probes = brief ? KS_MAP_PROBES : 1;
             const ks_map_step_cost *a = &c.assemble[brief], *r = &c.review[brief];
@@ -139,7 +143,7 @@ static void passes_open(passes *p, int64_t longest, int nx, int ny)
                                   {(char *)(x + longest * n), 0, 0},
                                   {(char *)S, n2 * number, 0},
                                   {NULL, 0, 0},
-                                  0, 0, 0, 1e300};
+                                  0, 0, 0, 0, 1e300};
     p->system = system;
     for (int64_t i = 0; i < longest * n2; ++i) S[i] = i % n2 % (n + 1) == 0;
 }
@@ -205,7 +209,7 @@ static void every_chunk(void **state)
     passes_close(&p);
 }
 
-/* In the sequential order the smoother is one pass each way on one thread. */
+/* In the sequential and the twisted order the smoother is one pass each way, on one thread or two. */
 static void one_pass_each_way(void **state)
 {
     ks_unit_costs costs;
@@ -214,26 +218,58 @@ static void one_pass_each_way(void **state)
     passes_open(&p, 40, 3, 2);
     assert_int_equal(ks_unit_costs_find(&costs, 3, 2), KS_OK);
     assert_int_equal(ks_block_costs_find(&costs), KS_OK);
-    for (int64_t T = 1; T <= 40; ++T) {
-        const ks_count_case what = {.method = KS_COUNT_BLOCKTRI, .T = T, .threads = 1 + T % 3,
-                                    .blocks = {KS_BLOCKTRI_SEQUENTIAL, 0, 0, 0}};
-        ks_count_result r;
-        ks_map_review review;
-        ks_tally tally;
-        assert_int_equal(ks_count_method(&r, &costs, &what), KS_OK);
-        memset(&review, 0, sizeof review);
-        memset(&tally, 0, sizeof tally);
-        review.evidence.product = 1;
-        p.f.series.steps = T;
-        p.kernels.open(3, 2, p.memory);
-        (void)ks_take_flops();
-        assert_int_equal(p.kernels.forward(&p.f.series, 0, T, &p.system, p.memory, &review, &tally),
-                         0);
-        assert_int_equal(p.kernels.back(&p.f.series, 0, T, &p.system, p.memory, &review, &tally), 0);
-        assert_flops("one pass each way", T, r.work, ks_take_flops());
-        assert_int_equal(r.time_flops, r.work_flops);
-        assert_int_equal(r.span_steps, 2);
-    }
+    void *upper = malloc(p.kernels.memory_bytes(3, 2));
+    assert_non_null(upper);
+    for (int64_t T = 1; T <= 40; ++T)
+        for (int order = KS_BLOCKTRI_SEQUENTIAL; order <= KS_BLOCKTRI_TWISTED; ++order) {
+            if (order == KS_BLOCKTRI_TWISTED && T == 1) continue;
+            const ks_count_case what = {.method = KS_COUNT_BLOCKTRI, .T = T, .threads = 1 + T % 3,
+                                        .blocks = {(ks_blocktri_order)order, 0, 0, 0}};
+            const int64_t middle = order == KS_BLOCKTRI_TWISTED ? T / 2 : T - 1;
+            void *above = middle + 1 < T ? upper : NULL;
+            ks_count_result r;
+            ks_map_review review;
+            ks_tally tally;
+            ks_flops part[6];
+            assert_int_equal(ks_count_method(&r, &costs, &what), KS_OK);
+            memset(&review, 0, sizeof review);
+            memset(&tally, 0, sizeof tally);
+            review.evidence.product = 1;
+            p.f.series.steps = T;
+            p.system.middle = middle;
+            p.kernels.open(3, 2, p.memory);
+            p.kernels.open(3, 2, upper);
+            (void)ks_take_flops();
+#define LANE(step, k0, k1, memory) \
+    p.kernels.step(&p.f.series, k0, k1, &p.system, memory, &review, &tally)
+            assert_int_equal(LANE(ascend, 0, middle + 1, p.memory), 0);
+            part[0] = ks_take_flops();
+            assert_int_equal(LANE(descend, middle + 1, T, upper), 0);
+            part[1] = ks_take_flops();
+            p.kernels.meet(3, middle, &p.system, p.memory, above, &review);
+            part[2] = ks_take_flops();
+            assert_int_equal(LANE(back_down, 0, middle + 1, p.memory), 0);
+            part[3] = ks_take_flops();
+            assert_int_equal(LANE(back_up, middle + 1, T, upper), 0);
+            part[4] = ks_take_flops();
+            p.kernels.join(3, middle, &p.system, p.memory, above, &review);
+            part[5] = ks_take_flops();
+#undef LANE
+            ks_flops work = {0, 0, 0, 0};
+            int64_t total[6];
+            for (int i = 0; i < 6; ++i) {
+                assert_int_equal(ks_flops_add(&work, part[i], 1), 0);
+                total[i] = ks_flops_total(part[i]);
+            }
+            assert_flops("one pass each way", T, r.work, work);
+            const int64_t in = total[0] > total[1] ? total[0] : total[1];
+            const int64_t out = total[3] > total[4] ? total[3] : total[4];
+            assert_int_equal(r.time_flops, above && what.threads > 1
+                                               ? in + total[2] + out + total[5]
+                                               : ks_flops_total(work));
+            assert_int_equal(r.span_steps, above ? 4 : 2);
+        }
+    free(upper);
     passes_close(&p);
 }
 
@@ -246,7 +282,7 @@ static void whole_smoother(void **state)
     assert_int_equal(ks_unit_costs_find(&costs, 4, 2), KS_OK);
     assert_int_equal(ks_block_costs_find(&costs), KS_OK);
     for (size_t l = 0; l < sizeof lengths / sizeof *lengths; ++l)
-        for (int order = KS_BLOCKTRI_TWISTED; order < KS_BLOCKTRI_ORDERS; ++order) {
+        for (int order = KS_BLOCKTRI_PARTITION; order < KS_BLOCKTRI_ORDERS; ++order) {
             ks_count_case what = {.method = KS_COUNT_BLOCKTRI, .T = lengths[l], .threads = 3,
                                   .blocks = {(ks_blocktri_order)order, 0, 0, 0}};
             ks_count_result whole, part;

@@ -1,0 +1,264 @@
+/* map_tiles_text.h -- the operations of map_ops_text.h shaped by hand for vector registers; see
+ * num_f64.h and tile_text.h. For plain C on the CPU.
+ *
+ * Rows are padded to whole vectors. Sizes are literals where that pays; n is then unrolled. */
+
+/** A pivot alone to the evidence; one that would leave the range of a product at once. */
+KS_HD void KS_T(ks_map_gather)(ks_evidence *e, KS_NUM pivot)
+{
+    if (pivot > 1e-150 && pivot < 1e150)
+        ks_gather_determinant(e, (double)pivot);
+    else
+        e->logs += log((double)pivot);
+}
+
+KS_HD int KS_T(ks_map_ld)(int n) { return (n + 3) / 4 * 4; }
+
+KS_HD void KS_T(ks_map_load)(int m, int n, int ld, const KS_NUM *from, KS_NUM *to)
+{
+    for (int i = 0; i < m; ++i) {
+        int j = 0;
+        for (; j + 4 <= n; j += 4) KS_STORE4(to + i * ld + j, KS_LOAD4(from + i * n + j));
+        for (; j < n; ++j) to[i * ld + j] = from[i * n + j];
+    }
+}
+
+KS_HD void KS_T(ks_map_store)(int m, int n, int ld, const KS_NUM *from, KS_NUM *to)
+{
+    for (int i = 0; i < m; ++i) {
+        int j = 0;
+        for (; j + 4 <= n; j += 4) KS_STORE4(to + i * n + j, KS_LOAD4(from + i * ld + j));
+        for (; j < n; ++j) to[i * n + j] = from[i * ld + j];
+    }
+}
+
+KS_HD void KS_T(ks_map_turn)(int m, int n, int ld, int ldb, const KS_NUM *A, KS_NUM *B)
+{
+    KS_T(ks_transpose_rows)(m, n, A, ld, B, ldb);
+}
+
+KS_HD void KS_T(ks_map_store_turned)(int n, int ld, const KS_NUM *from, KS_NUM *to)
+{
+    KS_T(ks_transpose_rows)(n, n, from, ld, to, n);
+}
+
+KS_HD void KS_T(ks_map_sum)(int n, int ld, const KS_NUM *A, const KS_NUM *B, KS_NUM *C)
+{
+    for (int i = 0; i < n * ld; i += 4) KS_STORE4(C + i, KS_LOAD4(A + i) + KS_LOAD4(B + i));
+}
+
+KS_HD void KS_T(ks_map_times)(int n, int ld, const KS_NUM *A, const KS_NUM *B, KS_NUM *C)
+{
+    KS_T(ks_tiles)(0, 0, n, n, ld, A, ld, 1, B, ld, C, ld, C, ld);
+}
+
+KS_HD void KS_T(ks_map_turned_times)(int n, int ld, const KS_NUM *A, const KS_NUM *B, KS_NUM *C)
+{
+    KS_T(ks_tiles)(0, 0, n, n, ld, A, 1, ld, B, ld, C, ld, C, ld);
+}
+
+KS_HD void KS_T(ks_map_less_turned)(int n, int ld, const KS_NUM *A, const KS_NUM *B,
+                                    const KS_NUM *C0, KS_NUM *C)
+{
+    KS_T(ks_tiles)(0, -1, n, n, ld, A, 1, ld, B, ld, C0, ld, C, ld);
+}
+
+KS_HD void KS_T(ks_map_symmetric)(int n, int ld, const KS_NUM *A, const KS_NUM *B, const KS_NUM *C0,
+                                  KS_NUM *C)
+{
+    KS_T(ks_tiles)(1, 1, n, n, ld, A, 1, ld, B, ld, C0, ld, C, ld);
+    KS_T(ks_mirror_upper)(n, 1, C, ld);
+}
+
+KS_HD void KS_T(ks_map_mirror)(int n, int ld, KS_NUM *A)
+{
+    KS_T(ks_mirror_upper)(n, 1, A, ld);
+}
+
+KS_HD void KS_T(ks_map_rows)(int k, int ld, const KS_NUM *A, const KS_NUM *x, const KS_NUM *y0,
+                             KS_NUM *y)
+{
+    for (int c = 0; c < ld; c += 4) {
+        KS_T(ks_quad) even = KS_LOAD4(y0 + c), odd = { 0 };
+        int l = 0;
+        for (; l + 2 <= k; l += 2) {
+            even = even + x[l] * KS_LOAD4(A + l * ld + c);
+            odd = odd + x[l + 1] * KS_LOAD4(A + (l + 1) * ld + c);
+        }
+        if (l < k) even = even + x[l] * KS_LOAD4(A + l * ld + c);
+        KS_STORE4(y + c, even + odd);
+    }
+}
+
+KS_HD void KS_T(ks_map_less_rows)(int k, int ld, const KS_NUM *A, const KS_NUM *x, const KS_NUM *y0,
+                                  KS_NUM *y)
+{
+    for (int c = 0; c < ld; c += 4) {
+        KS_T(ks_quad) even = KS_LOAD4(y0 + c), odd = { 0 };
+        int l = 0;
+        for (; l + 2 <= k; l += 2) {
+            even = even - x[l] * KS_LOAD4(A + l * ld + c);
+            odd = odd - x[l + 1] * KS_LOAD4(A + (l + 1) * ld + c);
+        }
+        if (l < k) even = even - x[l] * KS_LOAD4(A + l * ld + c);
+        KS_STORE4(y + c, even + odd);
+    }
+}
+
+KS_HD KS_NUM KS_T(ks_map_dot)(int numbers, const KS_NUM *a, const KS_NUM *b)
+{
+    KS_T(ks_quad) even = { 0 }, odd = { 0 };
+    int i = 0;
+    for (; i + 8 <= numbers; i += 8) {
+        even = even + KS_LOAD4(a + i) * KS_LOAD4(b + i);
+        odd = odd + KS_LOAD4(a + i + 4) * KS_LOAD4(b + i + 4);
+    }
+    if (i < numbers) even = even + KS_LOAD4(a + i) * KS_LOAD4(b + i);
+    even = even + odd;
+    return (even[0] + even[2]) + (even[1] + even[3]);
+}
+
+KS_HD void KS_T(ks_map_whiten)(int n, int ld, const KS_NUM *LD, const KS_NUM *A, KS_NUM *B)
+{
+    for (int c = 0; c < ld; c += 4)
+        for (int i = 0; i < n; ++i) {
+            KS_T(ks_quad) row = KS_LOAD4(A + i * ld + c);
+            for (int j = 0; j < i; ++j) row = row - LD[i * n + j] * KS_LOAD4(B + j * ld + c);
+            KS_STORE4(B + i * ld + c, row);
+        }
+}
+
+KS_HD void KS_T(ks_map_unwhiten)(int n, int ld, const KS_NUM *LD, KS_NUM *B)
+{
+    for (int c = 0; c < ld; c += 4)
+        for (int i = n - 2; i >= 0; --i) {
+            KS_T(ks_quad) row = KS_LOAD4(B + i * ld + c);
+            for (int j = n - 1; j > i; --j) row = row - LD[j * n + i] * KS_LOAD4(B + j * ld + c);
+            KS_STORE4(B + i * ld + c, row);
+        }
+}
+
+KS_HD void KS_T(ks_map_scaled)(int numbers, const KS_NUM *w, const KS_NUM *x, KS_NUM *y)
+{
+    for (int i = 0; i < numbers; i += 4) KS_STORE4(y + i, KS_LOAD4(w + i) * KS_LOAD4(x + i));
+}
+
+/** Four times lane `lane`, a literal. */
+#define KS_MAP_SPLAT(v, lane)                                                               \
+    ((lane) == 0   ? KS_MIX(v, v, 0, 0, 0, 0)                                               \
+     : (lane) == 1 ? KS_MIX(v, v, 1, 1, 1, 1)                                               \
+     : (lane) == 2 ? KS_MIX(v, v, 2, 2, 2, 2)                                               \
+                   : KS_MIX(v, v, 3, 3, 3, 3))
+
+/** Sweep rows k and k + 1, k even, of n rows of `vectors` vectors; all literals. One division of the
+ *  two rows' determinant serves both, and what it is to be multiplied with is ready before it.
+ *  Returns the determinant where both pivots are positive, else 0. */
+KS_HD KS_NUM KS_T(ks_map_sweep_pair)(int n, int vectors, int k, KS_T(ks_quad) row[12][3])
+{
+    const int v0 = k / 4, lane = k % 4;
+    const KS_T(ks_quad) zero = { 0 }, one = zero + KS_LIT(1);
+    const KS_T(ks_quad) a = KS_MAP_SPLAT(row[k][v0], lane);
+    const KS_T(ks_quad) b = KS_MAP_SPLAT(row[k][v0], lane + 1);
+    const KS_T(ks_quad) d = KS_MAP_SPLAT(row[k + 1][v0], lane + 1);
+    const KS_T(ks_quad) determinant = a * d - b * b, inverse = one / determinant;
+    KS_T(ks_quad) top[3], next[3];
+#pragma GCC unroll 3
+    for (int v = 0; v < vectors; ++v) {
+        KS_T(ks_quad) t = row[k][v], u = row[k + 1][v];
+        if (v == v0) {
+            t = lane == 0 ? KS_MIX(t, one, 4, 3, 2, 3) : KS_MIX(t, one, 0, 1, 4, 3);
+            u = lane == 0 ? KS_MIX(u, one, 0, 4, 2, 3) : KS_MIX(u, one, 0, 1, 2, 4);
+            t = lane == 0 ? KS_MIX(t, zero, 0, 4, 2, 3) : KS_MIX(t, zero, 0, 1, 2, 4);
+            u = lane == 0 ? KS_MIX(u, zero, 4, 1, 2, 3) : KS_MIX(u, zero, 0, 1, 4, 3);
+        }
+        top[v] = d * t - b * u;
+        next[v] = a * u - b * t;
+    }
+#pragma GCC unroll 12
+    for (int i = 0; i < n; ++i) {
+        if (i == k || i == k + 1) continue;
+        const KS_T(ks_quad) x = KS_MAP_SPLAT(row[i][v0], lane);
+        const KS_T(ks_quad) y = KS_MAP_SPLAT(row[i][v0], lane + 1);
+#pragma GCC unroll 3
+        for (int v = 0; v < vectors; ++v) {
+            KS_T(ks_quad) r = row[i][v];
+            if (v == v0)
+                r = lane == 0 ? KS_MIX(r, zero, 4, 5, 2, 3) : KS_MIX(r, zero, 0, 1, 4, 5);
+            row[i][v] = r - (x * top[v] + y * next[v]) * inverse;
+        }
+    }
+#pragma GCC unroll 3
+    for (int v = 0; v < vectors; ++v) {
+        row[k][v] = top[v] * inverse;
+        row[k + 1][v] = next[v] * inverse;
+    }
+    return a[0] > KS_LIT(0) && determinant[0] > KS_LIT(0) ? determinant[0] : KS_LIT(0);
+}
+
+/** ks_map_inverse() for an even literal n up to 12. */
+KS_HD int KS_T(ks_map_inverse_in_registers)(int n, const KS_NUM *A, const KS_NUM *B, KS_NUM *P,
+                                            ks_evidence *e)
+{
+    KS_T(ks_quad) row[12][3];
+    KS_NUM determinant[6];
+    const int ld = KS_T(ks_map_ld)(n), vectors = ld / 4;
+#pragma GCC unroll 12
+    for (int i = 0; i < n; ++i)
+#pragma GCC unroll 3
+        for (int v = 0; v < vectors; ++v) row[i][v] = KS_LOAD4(A + i * ld + 4 * v);
+    if (B)
+#pragma GCC unroll 12
+        for (int i = 0; i < n; ++i)
+#pragma GCC unroll 3
+            for (int v = 0; v < vectors; ++v)
+                row[i][v] = row[i][v] + KS_LOAD4(B + i * ld + 4 * v);
+#pragma GCC unroll 6
+    for (int k = 0; k < n; k += 2)
+        determinant[k / 2] = KS_T(ks_map_sweep_pair)(n, vectors, k, row);
+#pragma GCC unroll 12
+    for (int i = 0; i < n; ++i)
+#pragma GCC unroll 3
+        for (int v = 0; v < vectors; ++v) KS_STORE4(P + i * ld + 4 * v, row[i][v]);
+    int bad = -1;
+#pragma GCC unroll 6
+    for (int k = 0; k < n; k += 2) {
+        KS_T(ks_map_gather)(e, determinant[k / 2]);
+        if (!(determinant[k / 2] > KS_LIT(0)) && bad < 0) bad = k;
+    }
+    return bad;
+}
+
+/** One row after the other, for any n. */
+KS_HD int KS_T(ks_map_inverse_by_rows)(int n, int ld, const KS_NUM *A, const KS_NUM *B, KS_NUM *P,
+                                       ks_evidence *e)
+{
+    int bad = -1;
+    for (int i = 0; i < n * ld; i += 4)
+        KS_STORE4(P + i, B ? KS_LOAD4(A + i) + KS_LOAD4(B + i) : KS_LOAD4(A + i));
+    for (int k = 0; k < n; ++k) {
+        KS_NUM *own = P + k * ld;
+        const KS_NUM pivot = own[k], inverse = KS_LIT(1) / pivot;
+        if (!(pivot > KS_LIT(0)) && bad < 0) bad = k;
+        KS_T(ks_map_gather)(e, pivot);
+        own[k] = KS_LIT(1);
+        for (int c = 0; c < ld; c += 4) KS_STORE4(own + c, KS_LOAD4(own + c) * inverse);
+        for (int i = 0; i < n; ++i) {
+            if (i == k) continue;
+            KS_NUM *row = P + i * ld;
+            const KS_NUM a = row[k];
+            row[k] = KS_LIT(0);
+            for (int c = 0; c < ld; c += 4)
+                KS_STORE4(row + c, KS_LOAD4(row + c) - a * KS_LOAD4(own + c));
+        }
+    }
+    return bad;
+}
+
+KS_HD int KS_T(ks_map_inverse)(int n, int ld, const KS_NUM *A, const KS_NUM *B, KS_NUM *P,
+                               ks_evidence *e)
+{
+    return __builtin_constant_p(n) && n % 2 == 0 && n <= 8
+               ? KS_T(ks_map_inverse_in_registers)(n, A, B, P, e)
+               : KS_T(ks_map_inverse_by_rows)(n, ld, A, B, P, e);
+}
+#undef KS_MAP_SPLAT
