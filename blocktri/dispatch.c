@@ -2,6 +2,7 @@
 #include "chains.h"
 #include "cpu.h"
 #include "general/kernels.h"
+#include "refine_kernels.h"
 
 const ks_bt_kernels *ks_bt_kernels_of(ks_precision precision, ks_tier tier)
 {
@@ -20,4 +21,13 @@ const ks_gb_kernels *ks_gb_kernels_of(ks_tier tier)
     if (tier != KS_TIER_BASELINE && ks_has_avx2()) return &ks_gb_avx2;
 #endif
     return &ks_gb_baseline;
+}
+
+const ks_bt_refine_kernels *ks_bt_refine_kernels_of(ks_tier tier)
+{
+#if defined(__x86_64__)
+    if (tier != KS_TIER_BASELINE && ks_has_avx2()) return &ks_bt_refine_avx2;
+#endif
+    (void)tier;
+    return &ks_bt_refine_baseline;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 #include "blocktri_plan.h"
 #include "kalscan/blocktri_refine.h"
+#include "refine_kernels.h"
 
 /* m 2^e: a norm whose square may be far outside of what a double holds. */
 typedef struct wide {
@@ -16,6 +17,7 @@ typedef struct wide {
 /* One call. */
 typedef struct refine_run {
     const ks_blocktri_plan *plan;
+    const ks_bt_refine_kernels *kernels;
     const ks_blocktri_matrix *matrix;
     const ks_blocktri_factor *factor;
     const double *scale;
@@ -90,17 +92,6 @@ static int find_scale(const ks_blocktri_plan *plan, const ks_blocktri_matrix *ma
     return 1;
 }
 
-/* to = diag(s) from diag(t), rounded; of a symmetric block the lower triangle only. */
-static void scale_block(int n, const double *s, const double *from, const double *t, int lower,
-                        float *to)
-{
-    for (int64_t i = 0; i < n; ++i) {
-        const int64_t count = lower ? i + 1 : n;
-        for (int64_t j = 0; j < count; ++j) to[i * n + j] = (float)(from[i * n + j] * s[i] * t[j]);
-        for (int64_t j = count; j < n; ++j) to[i * n + j] = 0.0f;
-    }
-}
-
 static void convert_blocks(void *arg, int64_t begin, int64_t end, int worker)
 {
     const refine_run *run = arg;
@@ -110,11 +101,11 @@ static void convert_blocks(void *arg, int64_t begin, int64_t end, int worker)
     (void)worker;
     for (int64_t k = begin; k < end; ++k) {
         const double *s = run->scale + k * n;
-        scale_block(n, s, (const double *)A->D.data + k * A->D.stride, s, 1,
-                    (float *)to->D.data + k * to->D.stride);
+        run->kernels->scale(n, s, (const double *)A->D.data + k * A->D.stride, s, 1,
+                            (float *)to->D.data + k * to->D.stride);
         if (k + 1 < run->plan->N)
-            scale_block(n, s + n, (const double *)A->L.data + k * A->L.stride, s, 0,
-                        (float *)to->L.data + k * to->L.stride);
+            run->kernels->scale(n, s + n, (const double *)A->L.data + k * A->L.stride, s, 0,
+                                (float *)to->L.data + k * to->L.stride);
     }
 }
 
@@ -138,7 +129,8 @@ ks_status ks_blocktri_refine_factorize(const ks_blocktri_plan *plan,
         !scale || !ks_bt_valid_work(work))
         return KS_EINVAL;
     if (!find_scale(plan, matrix, scale, info)) return info->status = KS_ENOTPD;
-    refine_run run = { .plan = plan, .matrix = matrix, .factor = factor, .scale = scale };
+    refine_run run = { .plan = plan, .matrix = matrix, .factor = factor, .scale = scale,
+                       .kernels = ks_bt_refine_kernels_of(plan->options.tier) };
     ks_parallel_for(plan->context, plan->workers, plan->N, convert_blocks, &run);
     const ks_blocktri_matrix converted = { { factor->D.data, factor->D.stride },
                                            { factor->L.data, factor->L.stride } };
@@ -159,60 +151,19 @@ ks_status ks_blocktri_refine_logdet(const ks_blocktri_plan *plan, const ks_block
 
 /* --- residual -------------------------------------------------------------------------------- */
 
-/* In four sums, which a processor can carry on at once. */
-static double dot(int64_t n, const double *a, const double *b)
-{
-    double s[4] = { 0, 0, 0, 0 };
-    int64_t i = 0;
-    for (; i + 4 <= n; i += 4)
-        for (int j = 0; j < 4; ++j) s[j] += a[i + j] * b[i + j];
-    for (; i < n; ++i) s[0] += a[i] * b[i];
-    return (s[0] + s[1]) + (s[2] + s[3]);
-}
-
-static void subtract_multiple(int64_t n, double factor, const double *a, double *r)
-{
-    for (int64_t i = 0; i < n; ++i) r[i] -= factor * a[i];
-}
-
-static void subtract_symmetric(int64_t n, const double *D, const double *x, double *r)
-{
-    for (int64_t i = 0; i < n; ++i) {
-        subtract_multiple(i, x[i], D + i * n, r);
-        r[i] -= dot(i + 1, D + i * n, x);
-    }
-}
-
-static void take_column(int64_t n, int nrhs, const double *from, int column, double *to)
-{
-    for (int64_t i = 0; i < n; ++i) to[i] = from[i * nrhs + column];
-}
-
-/* r = b - A x for the rows of one block, a column at a time. */
+/* r = b - A x for the rows of one block. */
 static void residual_block(const refine_run *run, int64_t k, double *vectors)
 {
-    const int64_t n = run->plan->n;
-    const int nrhs = run->nrhs;
-    double *r = vectors, *before = r + n, *here = before + n, *after = here + n;
+    const int64_t n = run->plan->n, stride = run->x.stride;
     const double *D = (const double *)run->matrix->D.data + k * run->matrix->D.stride;
     const double *L = (const double *)run->matrix->L.data;
     const double *lower = k > 0 ? L + (k - 1) * run->matrix->L.stride : NULL;
     const double *upper = k + 1 < run->plan->N ? L + k * run->matrix->L.stride : NULL;
-    const double *x = (const double *)run->x.data + k * run->x.stride;
-    for (int c = 0; c < nrhs; ++c) {
-        take_column(n, nrhs, (const double *)run->b.data + k * run->b.stride, c, r);
-        take_column(n, nrhs, x, c, here);
-        subtract_symmetric(n, D, here, r);
-        if (lower) {
-            take_column(n, nrhs, x - run->x.stride, c, before);
-            for (int64_t i = 0; i < n; ++i) r[i] -= dot(n, lower + i * n, before);
-        }
-        if (upper) {
-            take_column(n, nrhs, x + run->x.stride, c, after);
-            for (int64_t i = 0; i < n; ++i) subtract_multiple(n, after[i], upper + i * n, r);
-        }
-        for (int64_t i = 0; i < n; ++i) run->residual[(k * n + i) * nrhs + c] = r[i];
-    }
+    const double *x = (const double *)run->x.data + k * stride;
+    run->kernels->residual(n, run->nrhs, D, lower, upper, x, lower ? x - stride : NULL,
+                           upper ? x + stride : NULL,
+                           (const double *)run->b.data + k * run->b.stride,
+                           run->residual + k * n * run->nrhs, vectors);
 }
 
 static void residual_blocks(void *arg, int64_t begin, int64_t end, int worker)
@@ -220,17 +171,6 @@ static void residual_blocks(void *arg, int64_t begin, int64_t end, int worker)
     const refine_run *run = arg;
     double *vectors = run->vectors + (int64_t)worker * 4 * run->plan->n;
     for (int64_t k = begin; k < end; ++k) residual_block(run, k, vectors);
-}
-
-/* Sum of the squares of factor * a. */
-static double squares(int64_t n, double factor, const double *a)
-{
-    double s[4] = { 0, 0, 0, 0 };
-    int64_t i = 0;
-    for (; i + 4 <= n; i += 4)
-        for (int j = 0; j < 4; ++j) s[j] += (factor * a[i + j]) * (factor * a[i + j]);
-    for (; i < n; ++i) s[0] += (factor * a[i]) * (factor * a[i]);
-    return (s[0] + s[1]) + (s[2] + s[3]);
 }
 
 static void square_blocks(void *arg, int64_t begin, int64_t end, int worker)
@@ -244,10 +184,10 @@ static void square_blocks(void *arg, int64_t begin, int64_t end, int worker)
         const double *L = (const double *)run->matrix->L.data + k * run->matrix->L.stride;
         double diagonal = 0.0, others = 0.0;
         for (int64_t i = 0; i < n; ++i) {
-            others += squares(i, factor, D + i * n);
-            diagonal += squares(1, factor, D + i * n + i);
+            others += run->kernels->squares(i, factor, D + i * n);
+            diagonal += (factor * D[i * n + i]) * (factor * D[i * n + i]);
         }
-        if (k + 1 < run->plan->N) others += squares(n * n, factor, L);
+        if (k + 1 < run->plan->N) others += run->kernels->squares(n * n, factor, L);
         run->squares[k] = diagonal + 2.0 * others;
     }
 }
@@ -264,6 +204,12 @@ static int exponent_of(double largest)
 static wide column_norm(const refine_run *run, const double *blocks, int64_t stride, int column)
 {
     double largest = 0.0, sum = 0.0;
+    if (run->nrhs == 1 && stride == run->plan->n) { /* one vector */
+        const int64_t rows = run->plan->N * stride;
+        const int e = exponent_of(run->kernels->largest(rows, blocks));
+        const wide norm = { sqrt(run->kernels->squares(rows, ldexp(1.0, -e), blocks)), e };
+        return norm;
+    }
     for (int64_t k = 0; k < run->plan->N; ++k)
         for (int64_t i = 0; i < run->plan->n; ++i) {
             const double v = fabs(blocks[k * stride + i * run->nrhs + column]);
@@ -342,10 +288,13 @@ static ks_status find_correction(const refine_run *run)
 {
     const int64_t rows = run->plan->N * run->plan->n, stride = (int64_t)run->plan->n * run->nrhs;
     find_units(run);
-    for (int64_t i = 0; i < rows; ++i)
-        for (int c = 0; c < run->nrhs; ++c)
+    /* A unit is a power of two whose reciprocal is a number. */
+    for (int c = 0; c < run->nrhs; ++c) {
+        const double of_unit = 1.0 / run->unit[c];
+        for (int64_t i = 0; i < rows; ++i)
             run->correction[i * run->nrhs + c] =
-                (float)(run->scale[i] * run->residual[i * run->nrhs + c] / run->unit[c]);
+                (float)(run->scale[i] * run->residual[i * run->nrhs + c] * of_unit);
+    }
     const ks_const_blocks from = { run->correction, stride };
     const ks_blocks to = { run->correction, stride };
     return ks_blocktri_solve(run->plan, run->factor, run->nrhs, from, to, run->plan_work);
@@ -419,7 +368,8 @@ ks_status ks_blocktri_refine_solve(const ks_blocktri_plan *plan, const ks_blockt
         b.data == x.data)
         return KS_EINVAL;
     refine_run run = { .plan = plan, .matrix = matrix, .factor = factor, .scale = scale,
-                       .nrhs = nrhs, .b = b, .x = x };
+                       .nrhs = nrhs, .b = b, .x = x,
+                       .kernels = ks_bt_refine_kernels_of(plan->options.tier) };
     ks_carver carver = ks_carver_at(work);
     carve(&carver, &run);
     const ks_status status = refine(&run, limits, report);
