@@ -146,6 +146,23 @@ KS_HD void KS_T(ks_panel_back)(int rows, int at, int n, const KS_NUM *LT, int g,
     }
 }
 
+/** B (nx, n) <- L⁻ᵀ B with LT as ks_tiled_ldl() leaves it, both with rows n apart. */
+KS_HD void KS_T(ks_tiled_back)(int nx, int n, const KS_NUM *LT, KS_NUM *B)
+{
+    int at = (nx - 1) / 4 * 4;
+    switch (nx - at) {
+    case 4: KS_T(ks_panel_back)(4, at, n, LT, n, B); break;
+    case 3: KS_T(ks_panel_back)(3, at, n, LT, n, B); break;
+    case 2: KS_T(ks_panel_back)(2, at, n, LT, n, B); break;
+    default: break;
+    }
+    for (at -= 4; at >= 0; at -= 4) {
+        KS_T(ks_tiles)(0, -1, 4, nx - at - 4, n, LT + at * n + at + 4, n, 1, B + (at + 4) * n, n,
+                       B + at * n, n, B + at * n, n);
+        KS_T(ks_panel_back)(4, at, n, LT, n, B);
+    }
+}
+
 /** v (m) <- L⁻¹ v with LT as ks_tiled_ldl() leaves it. */
 KS_HD void KS_T(ks_whiten)(int m, const KS_NUM *LT, int ld, KS_NUM *v)
 {
@@ -250,18 +267,7 @@ KS_HD KS_MASK KS_T(ks_tiled_gain)(int nx, int n, const KS_T(ks_blocks) *b, const
             KS_STOREV(D + i * n + c, KS_LOADV(Ps + i * n + c) - KS_LOADV(Pp + i * n + c));
     const KS_MASK good =
         KS_T(ks_tiled_ldl)(nx, 1 / KS_GROWTH, n, Pp, LT, n, ET, ET, w->pivot, w->inverse_d);
-    int at = (nx - 1) / 4 * 4;
-    switch (nx - at) {
-    case 4: KS_T(ks_panel_back)(4, at, n, LT, n, ET); break;
-    case 3: KS_T(ks_panel_back)(3, at, n, LT, n, ET); break;
-    case 2: KS_T(ks_panel_back)(2, at, n, LT, n, ET); break;
-    default: break;
-    }
-    for (at -= 4; at >= 0; at -= 4) {
-        KS_T(ks_tiles)(0, -1, 4, nx - at - 4, n, LT + at * n + at + 4, n, 1, ET + (at + 4) * n, n,
-                       ET + at * n, n, ET + at * n, n);
-        KS_T(ks_panel_back)(4, at, n, LT, n, ET);
-    }
+    KS_T(ks_tiled_back)(nx, n, LT, ET);
     return good;
 }
 

@@ -13,7 +13,7 @@
 /** Pointers into scratch. */
 typedef struct KS_T(ks_ends_scratch) {
     KS_NUM *compact, *S, *inverse_r, *N, *Z, *v;             /* observation, whitened */
-    KS_NUM *G, *GT, *J, *eta, *LD, *inverse_d, *seen, *shown; /* transition           */
+    KS_NUM *G, *J, *eta, *LD, *inverse_d, *seen, *shown; /* transition           */
     KS_NUM *x, *P, *Phi, *V, *lag, *eps, *work;              /* way out               */
     KS_WIDE *last;                                           /* data, array form      */
 } KS_T(ks_ends_scratch);
@@ -26,11 +26,11 @@ KS_HD int64_t KS_T(ks_ends_lay_out)(int nx, int ny, KS_NUM *memory, KS_T(ks_ends
     const int64_t wide = (2 * n + m) * (int64_t)(sizeof(KS_WIDE) / sizeof(KS_NUM));
     w->last = (KS_WIDE *)(void *)memory;
     const int64_t size[] = { m * n + m * m + 2 * m, m * m, m, m * n, m * n, m,
-                             nn, nn, nn, n, nn, n, n, n,
+                             nn, nn, n, nn, n, n, n,
                              n, nn, nn, nn, nn, n,
                              8 * nn + 16 * n + (n + 2) * (n + m) };
     KS_NUM **const place[] = { &w->compact, &w->S, &w->inverse_r, &w->N, &w->Z, &w->v,
-                               &w->G, &w->GT, &w->J, &w->eta, &w->LD, &w->inverse_d, &w->seen,
+                               &w->G, &w->J, &w->eta, &w->LD, &w->inverse_d, &w->seen,
                                &w->shown, &w->x, &w->P, &w->Phi, &w->V, &w->lag, &w->eps,
                                &w->work };
     int64_t at = wide;
@@ -60,7 +60,7 @@ KS_HD KS_T(ks_observation) KS_T(ks_observe_white)(int nx, const ks_series *s, in
     }
     if (o.m == s->ny && known->observation) return o;
     int good = 1;
-#define CALL(m) good = KS_ALL(KS_T(ks_whiten)(nx, m, o.H, o.R, w->S, w->inverse_r, w->N))
+#define CALL(m) good = KS_ALL(KS_T(ks_whiten_observation)(nx, m, o.H, o.R, w->S, w->inverse_r, w->N))
     KS_WITH_LITERAL_ENTRIES(nx, o.m, CALL)
 #undef CALL
     known->observation = o.m == s->ny && !s->H.stride && !s->R.stride;
@@ -96,9 +96,6 @@ KS_HD void KS_T(ks_noise_root)(int nx, const ks_series *s, int64_t k, ks_form fo
     const KS_NUM *Q = (const KS_NUM *)ks_row(s->Q, k - s->shift);
     if (form == KS_FORM_ARRAY) {
         KS_T(ks_covariance_factor)(nx, Q, w->G, w->work);
-    } else if (KS_QUAD(nx)) {
-        KS_T(ks_quad_root)(Q, w->G, w->GT);
-        KS_T(ks_doubt_covariance)(nx, Q, w->GT);
     } else {
         KS_T(ks_semidefinite_factor)(nx, Q, w->G);
     }
@@ -126,11 +123,18 @@ KS_HD void KS_T(ks_raise_bound)(int nx, int64_t k, const KS_NUM *seen, const KS_
 KS_HD int KS_T(ks_information_enough)(int nx, const KS_NUM *bound, const KS_NUM *x,
                                       const KS_NUM *P, int stride)
 {
-    KS_NUM worst = KS_LIT(0), weight = KS_LIT(0);
+    KS_NUM worst = KS_LIT(0), weight = KS_LIT(0), sum = KS_LIT(0);
+    for (int i = 0; i < nx; ++i) {
+        sum = sum + bound[i] * P[i * stride];
+        weight = weight + bound[i] * x[i] * x[i];
+    }
+    /* The sum exceeds the largest share, so what it lets pass needs no closer look. */
+    if (KS_GT(KS_LIT(KS_GROWTH), sum) &&
+        KS_GT(KS_LIT(KS_GROWTH) * KS_LIT(KS_GROWTH), sum * weight))
+        return 1;
     for (int i = 0; i < nx; ++i) {
         const KS_NUM share = bound[i] * P[i * stride];
         worst = KS_GT(share, worst) ? share : worst;
-        weight = weight + bound[i] * x[i] * x[i];
     }
     if (KS_GT(worst, KS_LIT(KS_GROWTH))) return 0;
     const KS_NUM moved = worst * weight; /* squared, as everything below */
@@ -141,11 +145,22 @@ KS_HD int KS_T(ks_information_enough)(int nx, const KS_NUM *bound, const KS_NUM 
     return 0;
 }
 
-/** The factors of K as they wait for the way out: unit L and, on the diagonal, 1 / D. */
+/** The factors of K as they wait for the way out: for each column of the unit L 1 / D and what
+ *  stands below the diagonal. */
 KS_HD void KS_T(ks_pack_factors)(int nx, const KS_NUM *LD, const KS_NUM *inverse_d, KS_NUM *packed)
 {
-    KS_T(ks_pack)(nx, LD, packed);
-    for (int i = 0; i < nx; ++i) packed[i * (i + 1) / 2 + i] = inverse_d[i];
+    for (int i = 0; i < nx; ++i) {
+        *packed++ = inverse_d[i];
+        for (int j = i + 1; j < nx; ++j) *packed++ = LD[j * nx + i];
+    }
+}
+
+KS_HD void KS_T(ks_unpack_factors)(int nx, const KS_NUM *packed, KS_NUM *LD, KS_NUM *inverse_d)
+{
+    for (int i = 0; i < nx; ++i) {
+        inverse_d[i] = *packed++;
+        for (int j = i + 1; j < nx; ++j) LD[j * nx + i] = *packed++;
+    }
 }
 
 /** The information of step k's observation, then its transition; D of K on the diagonal of w->LD. */
@@ -167,23 +182,12 @@ KS_HD int KS_T(ks_inform_step)(int nx, const ks_series *s, int64_t k,
         KS_T(ks_pack_factors)(nx, w->LD, w->inverse_d, K);
         return 1;
     }
-    int good = 0;
-    if (KS_QUAD(nx)) {
-        KS_NUM d[4];
-#define CALL(m)                                                                             \
-    good = KS_ALL(KS_T(ks_quad_retreat)(m, w->N, w->inverse_r, w->v, F, w->G, w->GT, u, J, eta, A, \
-                                        b, K, d, w->seen, w->shown, w->work))
-        KS_WITH_LITERAL_ENTRIES(nx, o->m, CALL);
-#undef CALL
-        for (int i = 0; i < 4; ++i) w->LD[5 * i] = d[i];
-        KS_T(ks_raise_bound)(nx, k, w->seen, w->shown, to);
-        return good;
-    }
 #define CALL(m) KS_T(ks_inform)(nx, m, w->N, w->inverse_r, w->v, J, eta, w->Z)
     KS_WITH_LITERAL_ENTRIES(nx, o->m, CALL)
 #undef CALL
     for (int i = 0; i < nx; ++i) w->seen[i] = J[i * nx + i];
-    good = KS_ALL(KS_T(ks_retreat)(nx, F, w->G, u, J, eta, w->J, w->eta, A, b, w->LD, w->inverse_d,
+    const int good =
+        KS_ALL(KS_T(ks_retreat)(nx, F, w->G, u, J, eta, w->J, w->eta, A, b, w->LD, w->inverse_d,
                                    w->shown, w->work));
     KS_T(ks_raise_bound)(nx, k, w->seen, w->shown, to);
     KS_T(ks_copy)(nx * nx, w->J, J);
@@ -245,8 +249,7 @@ KS_HD_COLD void KS_T(ks_meet_states)(int nx, int64_t k, ks_state *state,
 
 /** The smoothed `state` of step k - 1 becomes that of step k, in the form that it needs; w->lag the
  *  covariance of both. */
-KS_HD void KS_T(ks_outward_step)(int nx, const ks_series *s, int64_t k, ks_form form,
-                                 ks_state *state,
+KS_HD void KS_T(ks_outward_step)(int nx, const ks_series *s, int64_t k, ks_state *state,
                                  const ks_right_rows *from, const KS_T(ks_ends_scratch) *w,
                                  ks_tally *tally)
 {
@@ -256,13 +259,7 @@ KS_HD void KS_T(ks_outward_step)(int nx, const ks_series *s, int64_t k, ks_form 
     const KS_NUM *b = (const KS_NUM *)ks_slot_of(from->b, k);
     KS_NUM *x = (KS_NUM *)state->x, *C = (KS_NUM *)state->C;
     const KS_NUM *K = (const KS_NUM *)ks_slot_of(from->K, k);
-    if (KS_QUAD(nx) && form == KS_FORM_ORDINARY && state->form == KS_FORM_ORDINARY &&
-        KS_ALL(KS_T(ks_quad_advance)(F, w->GT, u, A, b, K, x, C, w->lag, w->eps, w->work))) {
-        tally->ordinary += 1;
-        return;
-    }
-    KS_T(ks_unpack)(nx, K, w->LD);
-    for (int i = 0; i < nx; ++i) w->inverse_d[i] = w->LD[i * nx + i];
+    KS_T(ks_unpack_factors)(nx, K, w->LD, w->inverse_d);
     KS_T(ks_advance_mean)(nx, F, w->G, u, A, b, x, w->x, w->eps);
     KS_T(ks_advance_gain)(nx, F, w->G, A, w->LD, w->Phi, w->V);
     if (state->form == KS_FORM_ARRAY ||
@@ -309,7 +306,7 @@ KS_HD int KS_T(ks_outward_steps)(int nx, const ks_series *s, int64_t k0, int64_t
     for (int64_t k = k0; k < k1; ++k) {
         if (judged && !KS_T(ks_judge)(nx, k, 0, state, from, w.work)) return 1;
         KS_T(ks_noise_root)(nx, s, k, form, &w, &known);
-        KS_T(ks_outward_step)(nx, s, k, form, state, from, &w, tally);
+        KS_T(ks_outward_step)(nx, s, k, state, from, &w, tally);
         if (!KS_T(ks_finite_in_form)(nx, state->form, x, C))
             return KS_T(ks_step_fault)(k, 0, KS_ARRAY_ESTIMATE, KS_FAULT_NOT_FINITE, tally);
         if (judged && !KS_T(ks_judge)(nx, k, 1, state, from, w.work)) return 1;

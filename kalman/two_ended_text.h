@@ -24,7 +24,7 @@
 
 /** The observed entries made independent: S (m, m) the factors L D Lᵀ of R, inverse_d (m) = 1 / D,
  *  N (m, nx) = L⁻¹ H. True where R is positive definite. */
-KS_HD KS_MASK KS_T(ks_whiten)(int nx, int m, const KS_NUM *KS_RESTRICT H,
+KS_HD KS_MASK KS_T(ks_whiten_observation)(int nx, int m, const KS_NUM *KS_RESTRICT H,
                               const KS_NUM *KS_RESTRICT R, KS_NUM *KS_RESTRICT S,
                               KS_NUM *KS_RESTRICT inverse_d, KS_NUM *KS_RESTRICT N)
 {

@@ -1,6 +1,6 @@
 /* test_two_ended.c -- laws of smoothing from both ends: the information filter against the scans'
  * elements, any middle and either form of the information give the same answer, R at the edge of
- * what is taken, and the rule that asks for the array form. */
+ * what is taken, the rule that asks for the array form, memory of steps, and automatic choice. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -239,14 +239,14 @@ static void correlated_noise(void **state)
 static void lowest_step_of_the_right_half(void **state)
 {
     (void)state;
-    for (int64_t T = 2; T <= 21; ++T) {
+    for (int64_t T = 3; T <= 21; ++T) {
         golden *g = model_random((model_spec){ 152, T, 1, 2, 1, KS_PRIOR_X0, VARIES_R });
         ks_info info = KS_INFO_INIT;
         golden_buffers *b = NULL;
-        for (int64_t k = 0; k < (T + 1) / 2; ++k) g->R.f64[k] = 0;
+        for (int64_t k = 0; k < T - T / 3; ++k) g->R.f64[k] = 0;
         model_round(g);
         golden_buffers_free(run_well(g, &two_ended, KS_F64, 1, outputs, NULL));
-        for (int64_t k = T - 1; k >= (T + 1) / 2; k -= 2) {
+        for (int64_t k = T - 1; k >= T - T / 3; k -= 2) {
             g->R.f64[k] = 0;
             assert_int_equal(run_case(g, &two_ended, KS_F64, 1, outputs, &b, &info), KS_EREFUSED);
             golden_buffers_free(b);
@@ -386,6 +386,65 @@ static void strided_outputs(void **state)
     golden_free(g);
 }
 
+/** Steps that are taken from memory where nothing but y varies are the bits of those that are
+ *  computed, also around missing entries. */
+static void memory_changes_no_bit(void **state)
+{
+    (void)state;
+    static const int sizes[][2] = { { 4, 1 }, { 4, 2 }, { 4, 5 }, { 5, 2 }, { 6, 3 }, { 8, 4 } };
+    const unsigned made = outputs | KS_OUT_LAG_ONE_COV;
+    for (size_t c = 0; c < sizeof sizes / sizeof sizes[0]; ++c)
+        for (int p = 0; p < 2; ++p) {
+            golden *g = model_random((model_spec){ 160 + c, 1500, 1, sizes[c][0], sizes[c][1],
+                                                   KS_PRIOR_X1, HAS_OFFSETS });
+            for (int64_t k = 1100; k < g->T; k += 150) *model_block(&g->y, 0, k) = NAN;
+            model_round(g);
+            golden *each = model_slice(g, 0, 0, g->T);
+            golden_buffers *a = run_well(g, &two_ended, (ks_precision)p, 1, made, NULL);
+            golden_buffers *b = run_well(each, &two_ended, (ks_precision)p, 1, made, NULL);
+            const golden_results *here = golden_widen(a), *there = golden_widen(b);
+            const size_t n = (size_t)g->nx, means = (size_t)g->T * n * sizeof(double);
+            assert_memory_equal(here->array[__builtin_ctz(KS_OUT_LOGLIK)],
+                                there->array[__builtin_ctz(KS_OUT_LOGLIK)], sizeof(double));
+            assert_memory_equal(here->array[__builtin_ctz(KS_OUT_SMOOTHED_MEAN)],
+                                there->array[__builtin_ctz(KS_OUT_SMOOTHED_MEAN)], means);
+            assert_memory_equal(here->array[__builtin_ctz(KS_OUT_SMOOTHED_COV)],
+                                there->array[__builtin_ctz(KS_OUT_SMOOTHED_COV)], n * means);
+            assert_memory_equal(here->array[__builtin_ctz(KS_OUT_LAG_ONE_COV)],
+                                there->array[__builtin_ctz(KS_OUT_LAG_ONE_COV)], n * means);
+            golden_buffers_free(a);
+            golden_buffers_free(b);
+            golden_free(each);
+            golden_free(g);
+        }
+}
+
+/** Automatic choice takes two threads where there is enough to do, and models that two-ended refuses
+ *  all the same: the result is that of the sequential method, and info says so. */
+static void automatic_choice(void **state)
+{
+    (void)state;
+    const method_case choice = { .job = KS_JOB_SMOOTH, .method = KS_METHOD_AUTO };
+    const method_case plain = { .job = KS_JOB_SMOOTH, .method = KS_METHOD_SEQUENTIAL };
+    for (int refused = 0; refused < 3; ++refused) { /* not, in one step, in all steps */
+        golden *g = model_random((model_spec){ 156, 6000, 1, 4, 2, KS_PRIOR_X0,
+                                               refused == 1 ? VARIES_R : 0 });
+        if (refused) memset(model_block(&g->R, 0, g->T - 5), 0, 4 * sizeof(double));
+        model_round(g);
+        ks_info info = KS_INFO_INIT;
+        golden_buffers *a = run_well(g, &choice, KS_F64, 2, outputs, &info);
+        assert_int_equal(info.method, refused ? KS_METHOD_SEQUENTIAL : KS_METHOD_TWO_ENDED);
+        golden_buffers *b = run_well(g, refused ? &plain : &two_ended, KS_F64, 1, outputs, NULL);
+        assert_memory_equal(golden_widen(a)->array[0], golden_widen(b)->array[0], sizeof(double));
+        golden_buffers_free(a);
+        golden_buffers_free(b);
+        a = run_well(g, &choice, KS_F64, 1, outputs, &info);
+        assert_int_equal(info.method, KS_METHOD_SEQUENTIAL);
+        golden_buffers_free(a);
+        golden_free(g);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -396,6 +455,8 @@ int main(void)
         cmocka_unit_test(array_form_where_needed),
         cmocka_unit_test(judged_on_the_way_out),
         cmocka_unit_test(strided_outputs),
+        cmocka_unit_test(memory_changes_no_bit),
+        cmocka_unit_test(automatic_choice),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,157 @@
+/* two_ended_tiled_in_text.h -- ranges of steps of the information filter from the right by hand-shaped
+ * kernels; see num_f64.h and two_ended_tiled_range_text.h. For plain C on the CPU. */
+
+/** J <- from and the information of the observation o. */
+KS_HD void KS_T(ks_ends_join)(int quad, int nx, int n, const KS_T(ks_ends_channels) *o,
+                              const KS_NUM *from, KS_NUM *J)
+{
+    for (int i = 0; i < nx * n; i += quad ? 4 : KS_LANES) {
+        if (quad)
+            KS_STORE4(J + i, o->m ? KS_LOAD4(from + i) + KS_LOAD4(o->information + i)
+                                  : KS_LOAD4(from + i));
+        else
+            KS_STOREV(J + i, o->m ? KS_LOADV(from + i) + KS_LOADV(o->information + i)
+                                  : KS_LOADV(from + i));
+    }
+}
+
+/** eta takes in the observation o, whose v turns into L⁻¹ v. */
+KS_HD void KS_T(ks_ends_inform)(int quad, int n, const KS_T(ks_ends_channels) *o, KS_NUM *eta,
+                                KS_NUM *v)
+{
+    if (o->m == 0) return;
+    KS_T(ks_whiten)(o->m, o->LT, quad ? 4 : KS_T(ks_padded)(o->m), v);
+    if (!quad) {
+        KS_T(ks_combine_rows)(o->m, n, o->Z, v, eta, eta);
+        return;
+    }
+    KS_T(ks_quad) sum = KS_LOAD4(eta);
+    for (int a = 0; a < o->m; ++a) sum = sum + v[a] * KS_LOAD4(o->Z + 4 * a);
+    KS_STORE4(eta, sum);
+}
+
+/** Determinants of K's pivots join; the product of four is far from the end of the range. */
+KS_HD void KS_T(ks_gather_factors)(int nx, const KS_NUM *pivot, ks_evidence *e)
+{
+    int i = 0;
+    for (; i + 4 <= nx; i += 4)
+        ks_gather_determinant(e, ((double)pivot[i] * (double)pivot[i + 1]) *
+                                     ((double)pivot[i + 2] * (double)pivot[i + 3]));
+    for (; i < nx; ++i) ks_gather_determinant(e, (double)pivot[i]);
+}
+
+/** What the memory of the way in keeps behind the key J: Jn, A, the factors of K, their D, and the
+ *  diagonals that the bounds are made of. */
+typedef struct KS_T(ks_ends_slot) {
+    KS_NUM *Jn, *A, *LT, *inverse_d, *pivot, *shown;
+} KS_T(ks_ends_slot);
+
+KS_HD KS_T(ks_ends_slot) KS_T(ks_ends_slot_of)(int n, KS_NUM *slot)
+{
+    KS_T(ks_ends_slot) at;
+    at.Jn = slot + n * n;
+    at.A = at.Jn + n * n;
+    at.LT = at.A + n * n;
+    at.inverse_d = at.LT + n * n;
+    at.pivot = at.inverse_d + n;
+    at.shown = at.pivot + n;
+    return at;
+}
+
+KS_HD void KS_T(ks_ends_record)(int nx, int n, const KS_NUM *Jn, const KS_NUM *A,
+                                const KS_T(ks_ends_blocks) *w, KS_T(ks_memo) *memo, KS_NUM *slot)
+{
+    const KS_T(ks_ends_slot) to = KS_T(ks_ends_slot_of)(n, slot);
+    KS_T(ks_copy)(nx * n, Jn, to.Jn);
+    KS_T(ks_copy)(nx * n, A, to.A);
+    KS_T(ks_copy)(nx * n, w->LT, to.LT);
+    KS_T(ks_copy)(nx, w->inverse_d, to.inverse_d);
+    KS_T(ks_copy)(nx, w->pivot, to.pivot);
+    KS_T(ks_copy)(nx, w->shown, to.shown);
+    KS_T(ks_memo_keep)(memo);
+}
+
+/** The slot of the step after one that came from a slot, where it is known already, else -1. */
+KS_HD int KS_T(ks_ends_next)(KS_T(ks_memo) *memo)
+{
+    if (memo->last < 0 || memo->follower[memo->last] < 0) return -1;
+    return memo->last = memo->follower[memo->last];
+}
+
+/** See ks_two_ended_kernels.inform; quad a literal. Returns the last step not
+ *  taken, k0 - 1 where all are, or -1 where the ordinary form will not do; k0 >= 1. */
+KS_HD int64_t KS_T(ks_tiled_inform_steps)(int quad, int nx, const ks_series *s, int64_t k0,
+                                          int64_t k1, ks_information *information,
+                                          const ks_right_rows *to, void *memory, ks_tally *tally)
+{
+    const int n = quad ? 4 : KS_T(ks_padded)(nx), ny = s->ny, home = n == nx;
+    const int moves = s->F.stride || s->Q.stride || s->u.stride;
+    KS_T(ks_ends_memory) w = KS_T(ks_ends_begin)(nx, ny, memory);
+    KS_T(ks_memo) memo = KS_T(ks_ends_memo)(n, s, k1 - k0, 0, nx * n, 3 * n * n + 3 * n + (n - nx) * n,
+                                             &w);
+    const KS_T(ks_ends_slot) fresh_made = { w.Jn,        NULL,         w.step.LT, w.step.inverse_d,
+                                            w.step.pivot, w.step.shown };
+    const KS_NUM *before = w.Jn; /* of the step that comes, without its observation */
+    ks_evidence evidence = tally->evidence;
+    int fresh = 1;
+    int64_t k = k1 - 1, missing = 0;
+    KS_T(ks_pad)(nx, nx, (const KS_NUM *)information->J, nx, w.Jn, n);
+    KS_T(ks_copy)(nx, (const KS_NUM *)information->eta, w.eta);
+    KS_T(ks_ends_transition)(quad, nx, n, s, k, 1, 0, &w);
+    for (; k >= k0; --k) {
+        if (moves) KS_T(ks_ends_transition)(quad, nx, n, s, k, 0, 0, &w);
+        const KS_T(ks_ends_channels) *o =
+            KS_T(ks_ends_observe)(quad, nx, n, ny, s, k, &fresh, &w);
+        if (!o) break;
+        KS_T(ks_ends_slot) made = fresh_made;
+        const KS_NUM *J = w.J;
+        KS_NUM *A = home ? (KS_NUM *)ks_slot_of(to->A, k) : w.A;
+        KS_NUM *record = NULL;
+        int at = -1;
+        if (o != &w.all) memo.last = -1;
+        else if (memo.slots) at = KS_T(ks_ends_next)(&memo);
+        if (at < 0) {
+            KS_T(ks_ends_join)(quad, nx, n, o, before, w.J);
+            if (memo.slots && o == &w.all) {
+                at = KS_T(ks_memo_find)(&memo, NULL, w.J);
+                if (at < 0) record = KS_T(ks_memo_miss)(&memo, NULL, w.J);
+            }
+        }
+        if (at >= 0) {
+            KS_NUM *slot = memo.base + (int64_t)at * memo.size;
+            made = KS_T(ks_ends_slot_of)(n, slot);
+            J = slot;
+            KS_T(ks_copy)(nx * n, made.A, A);
+        } else {
+            const KS_MASK good = quad ? KS_T(ks_quad_retreat)(&w.step, J, w.Jn, A)
+                                      : KS_T(ks_tiled_retreat)(nx, n, &w.step, J, w.Jn, A);
+            if (!KS_ALL(good)) return -1;
+            if (record) KS_T(ks_ends_record)(nx, n, w.Jn, A, &w.step, &memo, record);
+        }
+        KS_T(ks_store_factors)(nx, n, made.LT, made.inverse_d, (KS_NUM *)ks_slot_of(to->K, k));
+        KS_T(ks_ends_inform)(quad, n, o, w.eta, w.v);
+        KS_NUM *b = (KS_NUM *)ks_slot_of(to->b, k);
+        if (quad)
+            KS_T(ks_quad_retreat_mean)(&w.step, J, A, made.LT, made.inverse_d, w.eta, b);
+        else
+            KS_T(ks_tiled_retreat_mean)(nx, n, &w.step, J, A, made.LT, made.inverse_d, w.eta, b);
+        for (int i = 0; i < nx; ++i) w.diagonal[i] = J[i * n + i];
+        KS_T(ks_raise_bound)(nx, k, w.diagonal, made.shown, to);
+        if (!home) KS_T(ks_unpad)(nx, n, A, (KS_NUM *)ks_slot_of(to->A, k));
+        before = made.Jn;
+        missing += ny - o->m;
+        evidence.entries += o->m;
+        for (int i = 0; i < o->m; ++i) ks_gather_determinant(&evidence, (double)o->pivot[i]);
+        KS_T(ks_gather_factors)(nx, made.pivot, &evidence);
+        if (!KS_T(ks_tiled_finite)(nx, n, w.eta, before)) {
+            (void)KS_T(ks_step_fault)(k, 0, KS_ARRAY_ESTIMATE, KS_FAULT_NOT_FINITE, tally);
+            break;
+        }
+    }
+    tally->evidence = evidence;
+    tally->missing += missing;
+    tally->ordinary += k1 - 1 - k;
+    KS_T(ks_copy)(nx, w.eta, (KS_NUM *)information->eta);
+    KS_T(ks_unpad)(nx, n, before, (KS_NUM *)information->J);
+    return k;
+}

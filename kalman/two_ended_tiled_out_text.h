@@ -1,0 +1,141 @@
+/* two_ended_tiled_out_text.h -- ranges of steps of the way back out to the right by hand-shaped kernels;
+ * see num_f64.h and two_ended_tiled_range_text.h. For plain C on the CPU. */
+
+/** The slot of the step whose rows A and K and covariance P these are, or -1. */
+KS_HD int KS_T(ks_ends_find)(int nn, int half, KS_T(ks_memo) *memo, const KS_NUM *A,
+                             const KS_NUM *K, const KS_NUM *P, KS_NUM *pair)
+{
+    const int next = memo->last < 0 ? -1 : memo->follower[memo->last];
+    if (next >= 0) { /* P is what followed last time */
+        const KS_NUM *slot = memo->base + (int64_t)next * memo->size;
+        if (memcmp(slot, A, (size_t)nn * sizeof *A) == 0 &&
+            memcmp(slot + nn, K, (size_t)half * sizeof *K) == 0)
+            return memo->last = next;
+    }
+    KS_T(ks_copy)(nn, A, pair);
+    KS_T(ks_copy)(half, K, pair + nn);
+    return KS_T(ks_memo_find)(memo, pair, P);
+}
+
+/** Whether information within `bound` leaves the estimate alone; the diagonal of P stands in a row. */
+KS_HD int KS_T(ks_ends_enough)(int quad, int nx, const KS_NUM *bound, const KS_NUM *x,
+                               const KS_NUM *diagonal)
+{
+    if (quad) {
+        const KS_T(ks_quad) limit = KS_LOAD4(bound), p = KS_LOAD4(diagonal);
+        const KS_T(ks_quad) mean = KS_LOAD4(x), weighed = limit * mean;
+        const KS_NUM sum = KS_T(ks_quad_dot)(&limit, &p);
+        const KS_NUM weight = KS_T(ks_quad_dot)(&weighed, &mean);
+        /* Sums in another order: what they let pass by less than rounding is looked at closely. */
+        if (KS_GT(KS_LIT(KS_GROWTH / 2), sum) &&
+            KS_GT(KS_LIT(KS_GROWTH / 2) * KS_LIT(KS_GROWTH / 2), sum * weight))
+            return 1;
+    }
+    return KS_T(ks_information_enough)(nx, bound, x, diagonal, 1);
+}
+
+/** Sum of the squares that step k adds to the quadratic form at the smoothed x. */
+KS_HD double KS_T(ks_ends_squares)(int quad, int nx, const KS_T(ks_ends_channels) *o,
+                                   const KS_NUM *x, const KS_NUM *eps, KS_NUM *v)
+{
+    double squares = 0;
+    if (quad) {
+        const KS_T(ks_quad) mean = KS_LOAD4(x), noise = KS_LOAD4(eps);
+        for (int a = 0; a < o->m; ++a) {
+            const KS_T(ks_quad) h = KS_LOAD4(o->H + 4 * a);
+            v[a] = v[a] - KS_T(ks_quad_dot)(&h, &mean);
+        }
+        squares = (double)KS_T(ks_quad_dot)(&noise, &noise);
+    } else {
+        for (int a = 0; a < o->m; ++a) {
+            const KS_NUM *h = o->H + a * nx;
+            KS_NUM even = v[a], odd = KS_LIT(0);
+            int c = 0;
+            for (; c + 2 <= nx; c += 2) {
+                even = even - h[c] * x[c];
+                odd = odd - h[c + 1] * x[c + 1];
+            }
+            if (c < nx) even = even - h[c] * x[c];
+            v[a] = even + odd;
+        }
+        for (int i = 0; i < nx; ++i) squares += (double)eps[i] * (double)eps[i];
+    }
+    KS_T(ks_whiten)(o->m, o->LT, quad ? 4 : KS_T(ks_padded)(o->m), v);
+    for (int i = 0; i < o->m; ++i) squares += (double)(v[i] * v[i] * o->inverse_r[i]);
+    return squares;
+}
+
+/** See ks_two_ended_kernels.outward, from a `state` in the ordinary form; quad a literal.
+ *  Returns the first step not taken, or -1 where the information has not been enough. */
+KS_HD int64_t KS_T(ks_tiled_outward_steps)(int quad, int nx, const ks_series *s, int64_t k0,
+                                           int64_t k1, ks_state *state, const ks_right_rows *from,
+                                           const ks_backward_sinks *to, void *memory,
+                                           ks_tally *tally)
+{
+    const int n = quad ? 4 : KS_T(ks_padded)(nx), ny = s->ny, half = nx * (nx + 1) / 2;
+    const int moves = s->F.stride || s->Q.stride || s->u.stride;
+    KS_T(ks_ends_memory) w = KS_T(ks_ends_begin)(nx, ny, memory);
+    const int nn = nx * nx, lag = to->lag_one_cov.base != NULL;
+    KS_T(ks_memo) memo = KS_T(ks_ends_memo)(n, s, k1 - k0, nn + half, nx * n, 2 * nx * n, &w);
+    const KS_NUM *P = w.P;
+    double quadratic = tally->evidence.quadratic;
+    int fresh = 1;
+    int64_t k = k0;
+    KS_T(ks_copy)(nx, (const KS_NUM *)state->x, w.x);
+    KS_T(ks_pad)(nx, nx, (const KS_NUM *)state->C, nx, w.P, n);
+    for (int i = 0; i < nx; ++i) w.diagonal[i] = P[i * n + i];
+    KS_T(ks_ends_transition)(quad, nx, n, s, k, 1, 1, &w);
+    for (; k < k1; ++k) {
+        const KS_NUM *bound =
+            (const KS_NUM *)ks_slot_of(from->bound, (k - from->first) / KS_BOUND_STEPS);
+        const KS_NUM *A = (const KS_NUM *)ks_slot_of(from->A, k);
+        const KS_NUM *K = (const KS_NUM *)ks_slot_of(from->K, k);
+        const KS_NUM *b = (const KS_NUM *)ks_slot_of(from->b, k);
+        if (!KS_T(ks_ends_enough)(quad, nx, bound + nx, w.x, w.diagonal)) return -1;
+        if (moves) KS_T(ks_ends_transition)(quad, nx, n, s, k, 0, 1, &w);
+        const KS_T(ks_ends_channels) *o =
+            KS_T(ks_ends_observe)(quad, nx, n, ny, s, k, &fresh, &w);
+        if (!o) break;
+        KS_NUM *record = NULL, *Pn = P == w.P ? w.Pn : w.P;
+        const KS_NUM *next = Pn, *both = w.lag;
+        int at = -1;
+        if (memo.slots) {
+            at = KS_T(ks_ends_find)(nn, half, &memo, A, K, P, w.pair);
+            if (at < 0) record = KS_T(ks_memo_miss)(&memo, w.pair, P);
+        }
+        if (at >= 0) {
+            next = memo.base + (int64_t)at * memo.size + nn + half + nx * n;
+            both = next + nx * n;
+        } else {
+            KS_T(ks_load_factors)(nx, n, K, w.LT, w.inverse_d);
+            const KS_MASK good =
+                quad ? KS_T(ks_quad_advance)(&w.step, A, w.LT, w.inverse_d, P, Pn, w.lag)
+                     : KS_T(ks_tiled_advance)(nx, n, &w.step, A, nx, w.LT, w.inverse_d, P, Pn, w.lag);
+            if (!KS_ALL(good)) break;
+            if (record) {
+                KS_NUM *slot = record + nn + half + nx * n;
+                KS_T(ks_copy)(nx * n, Pn, slot);
+                KS_T(ks_copy)(nx * n, w.lag, slot + nx * n);
+                KS_T(ks_memo_keep)(&memo);
+            }
+        }
+        if (quad) KS_T(ks_quad_advance_mean)(&w.step, A, b, w.x);
+        else KS_T(ks_tiled_advance_mean)(nx, n, &w.step, A, nx, b, w.x);
+        P = next;
+        if (!KS_T(ks_tiled_finite)(nx, n, w.x, P)) {
+            (void)KS_T(ks_step_fault)(k, 0, KS_ARRAY_ESTIMATE, KS_FAULT_NOT_FINITE, tally);
+            break;
+        }
+        for (int i = 0; i < nx; ++i) w.diagonal[i] = P[i * n + i];
+        if (!KS_T(ks_ends_enough)(quad, nx, bound, w.x, w.diagonal)) return -1;
+        quadratic += KS_T(ks_ends_squares)(quad, nx, o, w.x, w.step.eps, w.v);
+        KS_T(ks_tiled_write)(nx, n, k, w.x, P, to->smoothed_mean, to->smoothed_cov,
+                             to->smoothed_var);
+        if (lag) KS_T(ks_unpad)(nx, n, both, (KS_NUM *)ks_slot_of(to->lag_one_cov, k));
+    }
+    tally->evidence.quadratic = quadratic;
+    tally->ordinary += k - k0;
+    KS_T(ks_copy)(nx, w.x, (KS_NUM *)state->x);
+    KS_T(ks_unpad)(nx, n, P, (KS_NUM *)state->C);
+    return k;
+}

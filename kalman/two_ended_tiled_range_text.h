@@ -1,0 +1,192 @@
+/* two_ended_tiled_range_text.h -- what ranges of steps of the two-ended smoother's right half by the
+ * kernels of two_ended_tiled_text.h and two_ended_quad_text.h share; see num_f64.h,
+ * two_ended_tiled_in_text.h and two_ended_tiled_out_text.h. For plain C on the CPU.
+ *
+ * They take ordinary steps alone; a step whose covariance needs the array form goes to the ranges of
+ * two_ended_range_text.h. Blocks that do not vary are padded, transposed and factored once, and where
+ * none varies steps whose matrices have been seen are taken from memory (memo_text.h). */
+
+/** Memory of a range. */
+typedef struct KS_T(ks_ends_memory) {
+    KS_T(ks_ends_blocks) step;
+    KS_T(ks_ends_channels) all, some;      /* entries, those present     */
+    KS_NUM *compact, *v, *F, *u;
+    KS_NUM *J, *Jn, *eta, *A, *x, *P, *Pn, *lag, *LT, *inverse_d, *diagonal;
+    KS_NUM *pair, *mark, *memo;            /* A and K side by side, see ks_memo */
+    void *plain;                           /* of two_ended_range_text.h  */
+} KS_T(ks_ends_memory);
+
+/** Numbers of memory for repeated steps: the larger of both directions. */
+KS_HD int64_t KS_T(ks_ends_memo_scratch)(int64_t n)
+{
+    /* Key and results together. */
+    return KS_T(ks_memo_slots)((int)n) * (5 * n * n + 3 * n);
+}
+
+/** With memory NULL: the numbers that it takes. */
+KS_HD int64_t KS_T(ks_ends_place)(int nx, int ny, void *memory, KS_T(ks_ends_memory) *w)
+{
+    const int64_t n = KS_T(ks_padded)(nx), m = KS_T(ks_padded)(ny), nn = n * n;
+    KS_NUM *base = (KS_NUM *)memory;
+    KS_NUM **const square[] = { &w->F, &w->step.FT, &w->step.G, &w->step.GT, &w->step.X,
+                                &w->step.E, &w->step.S, &w->step.Z, &w->step.LT, &w->step.PhiT,
+                                &w->step.V, &w->step.W, &w->step.zero, &w->all.information,
+                                &w->some.information, &w->J, &w->Jn, &w->A, &w->P, &w->Pn, &w->lag,
+                                &w->LT };
+    KS_NUM **const row[] = { &w->u, &w->step.B, &w->step.t, &w->step.inverse_d, &w->step.pivot,
+                             &w->step.shown, &w->step.eps, &w->eta, &w->x, &w->inverse_d,
+                             &w->diagonal };
+    KS_T(ks_ends_channels) *const channels[] = { &w->all, &w->some };
+    int64_t at = 0;
+#define KS_PLACE(pointer, numbers)                                                          \
+    do {                                                                                    \
+        pointer = base ? base + at : NULL;                                                  \
+        at += numbers;                                                                      \
+    } while (0)
+    for (size_t i = 0; i < sizeof square / sizeof square[0]; ++i) KS_PLACE(*square[i], nn);
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; ++i) KS_PLACE(*row[i], n);
+    for (int i = 0; i < 2; ++i) {
+        KS_PLACE(channels[i]->N, m * n);
+        KS_PLACE(channels[i]->Z, m * n);
+        KS_PLACE(channels[i]->LT, m * m);
+        KS_PLACE(channels[i]->S, m * m);
+        KS_PLACE(channels[i]->inverse_r, m);
+        KS_PLACE(channels[i]->pivot, m);
+    }
+    KS_PLACE(w->compact, m * n + m * m + 2 * m);
+    KS_PLACE(w->v, m);
+    KS_PLACE(w->pair, 2 * nn);
+    KS_PLACE(w->mark, 3 * nn);
+    KS_PLACE(w->memo, KS_T(ks_ends_memo_scratch)(n));
+    at = (at + 7) / 8 * 8;
+    w->plain = base ? base + at : NULL;
+#undef KS_PLACE
+    KS_T(ks_ends_scratch) unused;
+    return at + KS_T(ks_ends_lay_out)(nx, ny, NULL, &unused);
+}
+
+KS_HD KS_T(ks_ends_memory) KS_T(ks_ends_begin)(int nx, int ny, void *memory)
+{
+    KS_T(ks_ends_memory) w;
+    (void)KS_T(ks_ends_place)(nx, ny, memory, &w);
+    /* What pads a row must be finite and stay as it is. */
+    for (KS_NUM *p = (KS_NUM *)memory; p < w.memo; ++p) *p = KS_LIT(0);
+    return w;
+}
+
+/** The transition into step k. fresh: blocks that do not vary are not there yet. Q may be no
+ *  covariance at all; then its root is NaN. */
+KS_HD void KS_T(ks_ends_transition)(int quad, int nx, int n, const ks_series *s, int64_t k,
+                                    int fresh, int out, KS_T(ks_ends_memory) *memory)
+{
+    KS_T(ks_ends_blocks) *w = &memory->step;
+    if (fresh || s->F.stride) {
+        const KS_NUM *F = (const KS_NUM *)ks_row(s->F, k - s->shift);
+        w->F = F;
+        if (out) {
+            KS_T(ks_transpose_rows)(nx, nx, F, nx, w->FT, n);
+        } else if (n != nx) {
+            KS_T(ks_pad)(nx, nx, F, nx, memory->F, n);
+            w->F = memory->F;
+        }
+    }
+    if (fresh || s->Q.stride) {
+        const KS_NUM *Q = (const KS_NUM *)ks_row(s->Q, k - s->shift);
+        if (quad) KS_T(ks_quad_root)(Q, w);
+        else KS_T(ks_tiled_root)(nx, n, Q, w);
+        KS_NUM trace = KS_LIT(0);
+        int doubt = 0;
+        for (int i = 0; i < nx; ++i) trace = trace + Q[i * nx + i];
+        for (int i = 0; i < nx; ++i)
+            doubt |= !KS_GT(KS_LIT(1), Q[i * nx + i] - Q[i * nx + i]) |
+                     KS_GT(KS_LIT(-1e-4) * trace, Q[i * nx + i]);
+        if (doubt)
+            for (int i = 0; i < nx; ++i) w->G[i * n + i] = w->GT[i * n + i] = KS_LIT(NAN);
+    }
+    if (fresh || s->u.stride) {
+        w->u = (const KS_NUM *)ks_row(s->u, k - s->shift);
+        if (n != nx) {
+            KS_T(ks_copy)(nx, w->u, memory->u);
+            w->u = memory->u;
+        }
+    }
+}
+
+/** The observed entries of a step to `o`; false where R is not positive definite. */
+KS_HD_COLD KS_MASK KS_T(ks_ends_whiten)(int quad, int nx, int n, int m, const KS_NUM *H,
+                                        const KS_NUM *R, const KS_NUM *zero,
+                                        KS_T(ks_ends_channels) *o)
+{
+    if (!quad) return KS_T(ks_tiled_whiten)(nx, n, m, H, R, zero, o);
+    switch (m) {
+    case 0: return KS_T(ks_quad_whiten)(0, H, R, o);
+    case 1: return KS_T(ks_quad_whiten)(1, H, R, o);
+    case 2: return KS_T(ks_quad_whiten)(2, H, R, o);
+    case 3: return KS_T(ks_quad_whiten)(3, H, R, o);
+    default: return KS_T(ks_quad_whiten)(4, H, R, o);
+    }
+}
+
+/** The same for a step with missing entries; v <- y - d of the entries present. Returns how many,
+ *  or -1 where the plain range is to say what is wrong. */
+KS_HD_COLD int KS_T(ks_ends_present)(int quad, const ks_series *s, int64_t k,
+                                     KS_T(ks_ends_memory) *w)
+{
+    int entry = 0;
+    const KS_T(ks_observation) o = KS_T(ks_observe)(s, k, w->compact, &entry);
+    if (o.m < 0) return -1;
+    for (int i = 0; i < o.m; ++i) w->v[i] = o.y[i] - o.d[i];
+    return KS_ALL(KS_T(ks_ends_whiten)(quad, s->nx, quad ? 4 : KS_T(ks_padded)(s->nx), o.m, o.H,
+                                       o.R, w->step.zero, &w->some)) ? o.m : -1;
+}
+
+/** The observation of step k, whitened: NULL where the plain range is to say what is wrong. w->v is
+ *  y - d of the entries present. */
+KS_HD const KS_T(ks_ends_channels) *KS_T(ks_ends_observe)(int quad, int nx, int n, int ny,
+                                                          const ks_series *s, int64_t k, int *fresh,
+                                                          KS_T(ks_ends_memory) *w)
+{
+    const KS_NUM *y = (const KS_NUM *)ks_row(s->y, k), *d = (const KS_NUM *)ks_row(s->d, k);
+    KS_NUM sum = KS_LIT(0);
+    for (int i = 0; i < ny; ++i) {
+        sum = sum + (y[i] - y[i]);
+        w->v[i] = y[i] - d[i];
+    }
+    if (!(sum == KS_LIT(0))) return KS_T(ks_ends_present)(quad, s, k, w) < 0 ? NULL : &w->some;
+    if (*fresh || s->H.stride || s->R.stride) {
+        if (!KS_ALL(KS_T(ks_ends_whiten)(quad, nx, n, ny, (const KS_NUM *)ks_row(s->H, k),
+                                         (const KS_NUM *)ks_row(s->R, k), w->step.zero, &w->all)))
+            return NULL;
+        *fresh = 0;
+    }
+    return &w->all;
+}
+
+/** The factors of K as they wait for the way out: row by row 1 / D and what follows it in Lᵀ. */
+KS_HD void KS_T(ks_store_factors)(int nx, int n, const KS_NUM *LT, const KS_NUM *inverse_d,
+                                  KS_NUM *packed)
+{
+    for (int i = 0; i < nx; ++i) {
+        *packed++ = inverse_d[i];
+        for (int j = i + 1; j < nx; ++j) *packed++ = LT[i * n + j];
+    }
+}
+
+KS_HD void KS_T(ks_load_factors)(int nx, int n, const KS_NUM *packed, KS_NUM *LT, KS_NUM *inverse_d)
+{
+    for (int i = 0; i < nx; ++i) {
+        inverse_d[i] = *packed++;
+        for (int j = i + 1; j < nx; ++j) LT[i * n + j] = *packed++;
+    }
+}
+
+/** A memory of steps with a key of `key` numbers and so many results. */
+KS_HD KS_T(ks_memo) KS_T(ks_ends_memo)(int n, const ks_series *s, int64_t steps, int ka, int kb,
+                                       int results, const KS_T(ks_ends_memory) *w)
+{
+    KS_T(ks_memo) memo =
+        KS_T(ks_memo_start)(n, 0, KS_T(ks_memo_pays)(s, steps), ka, kb, results, w->memo);
+    memo.mark = w->mark;
+    memo.base = w->memo;
+    return memo;
+}

@@ -1,0 +1,198 @@
+/* two_ended_tiled_text.h -- the steps of two_ended_text.h shaped by hand for vector registers; see
+ * num_f64.h and tile_text.h. The plain text is their reference: the same equations and the same tests
+ * whether the ordinary form will do. For plain C on the CPU.
+ *
+ * Matrices are padded (tile_text.h), rows n apart; covariances and information are made from their
+ * upper triangles, which are mirrored. The factors of K are its unit Lᵀ and 1 / D. */
+
+/** Padded memory of the steps; a quad's is four apart. */
+typedef struct KS_T(ks_ends_blocks) {
+    const KS_NUM *F, *u;               /* transition, Q = G Gᵀ                             */
+    KS_NUM *FT, *G, *GT;
+    KS_NUM *X, *E, *S, *Z, *B, *t;     /* J F, J G, L⁻¹ Gᵀ J F, D⁻¹ S, Gᵀ t, eta - J u     */
+    KS_NUM *LT, *inverse_d, *pivot;    /* factors of K                                     */
+    KS_NUM *shown;                     /* diagonal of Fᵀ J F                               */
+    KS_NUM *PhiT, *V, *W, *eps, *zero; /* way out                                          */
+} KS_T(ks_ends_blocks);
+
+/** An observation, whitened as by ks_whiten_observation(). */
+typedef struct KS_T(ks_ends_channels) {
+    const KS_NUM *H;          /* rows nx apart                                      */
+    int m;
+    KS_NUM *N, *Z;            /* L⁻¹ H and D⁻¹ of it, padded rows                   */
+    KS_NUM *LT, *S;           /* factors of R, (m, m_padded)                        */
+    KS_NUM *inverse_r, *pivot;
+    KS_NUM *information;      /* Nᵀ Z                                               */
+} KS_T(ks_ends_channels);
+
+/** Rows at .. at + rows - 1 of G (n columns) <- L⁻¹ G by the unit LT alone, and Z = D⁻¹ of them. */
+KS_HD void KS_T(ks_panel_forward)(int rows, int at, int n, const KS_NUM *LT,
+                                  const KS_NUM *inverse_d, KS_NUM *G, KS_NUM *Z)
+{
+    if (at > 0)
+        KS_T(ks_tiles)(0, -1, rows, at, n, LT + at, 1, n, G, n, G + at * n, n, G + at * n, n);
+    KS_T(ks_lanes) row[4];
+    for (int c = 0; c < n; c += KS_LANES) {
+#pragma GCC unroll 4
+        for (int r = 0; r < rows; ++r) {
+            row[r] = KS_LOADV(G + (at + r) * n + c);
+#pragma GCC unroll 4
+            for (int j = 0; j < r; ++j) row[r] = row[r] - LT[(at + j) * n + at + r] * row[j];
+            KS_STOREV(G + (at + r) * n + c, row[r]);
+            KS_STOREV(Z + (at + r) * n + c, row[r] * inverse_d[at + r]);
+        }
+    }
+}
+
+/** G (nx, n) <- L⁻¹ G and Z = D⁻¹ L⁻¹ G with LT and 1 / D as ks_tiled_ldl() leaves them. */
+KS_HD void KS_T(ks_tiled_forward)(int nx, int n, const KS_NUM *LT, const KS_NUM *inverse_d,
+                                  KS_NUM *G, KS_NUM *Z)
+{
+    int at = 0;
+    for (; at + 4 <= nx; at += 4)
+        KS_T(ks_panel_forward)(4, at, n, LT, inverse_d, G, Z);
+    switch (nx - at) {
+    case 3: KS_T(ks_panel_forward)(3, at, n, LT, inverse_d, G, Z); break;
+    case 2: KS_T(ks_panel_forward)(2, at, n, LT, inverse_d, G, Z); break;
+    case 1: KS_T(ks_panel_forward)(1, at, n, LT, inverse_d, G, Z); break;
+    default: break;
+    }
+}
+
+/** The observation of m entries with H (m, nx) and R (m, m). True where R is positive definite. */
+KS_HD_COLD KS_MASK KS_T(ks_tiled_whiten)(int nx, int n, int m, const KS_NUM *H, const KS_NUM *R,
+                                    const KS_NUM *zero, KS_T(ks_ends_channels) *o)
+{
+    const int mp = KS_T(ks_padded)(m);
+    o->H = H;
+    o->m = m;
+    if (m == 0) return KS_GT(KS_LIT(1), KS_LIT(0));
+    KS_T(ks_pad)(m, m, R, m, o->S, mp);
+    KS_T(ks_pad)(m, nx, H, nx, o->N, n);
+    const KS_MASK good =
+        KS_T(ks_tiled_ldl)(m, KS_R_PIVOT, mp, o->S, o->LT, n, o->N, o->Z, o->pivot, o->inverse_r);
+    KS_T(ks_tiles)(1, 1, nx, m, n, o->N, 1, n, o->Z, n, zero, n, o->information, n);
+    KS_T(ks_mirror_upper)(nx, 1, o->information, n);
+    return good;
+}
+
+/** GT, G <- a root of Q (nx, nx), lower triangular. A positive definite Q goes by tiles. */
+KS_HD_COLD void KS_T(ks_tiled_root)(int nx, int n, const KS_NUM *Q, const KS_T(ks_ends_blocks) *w)
+{
+    KS_NUM *S = w->X, *LT = w->E;
+    KS_T(ks_pad)(nx, nx, Q, nx, S, n);
+    if (n % KS_LANES == 0 &&
+        KS_ALL(KS_T(ks_tiled_ldl)(nx, 2 * nx * KS_EPS, n, S, LT, 0, w->S, w->Z, w->pivot,
+                                  w->inverse_d))) {
+        for (int i = 0; i < nx; ++i) {
+            const KS_NUM scale = KS_SQRT(w->pivot[i]);
+            for (int c = 0; c < i; ++c) w->GT[i * n + c] = KS_LIT(0);
+            w->GT[i * n + i] = scale;
+            for (int c = i + 1; c < nx; ++c) w->GT[i * n + c] = LT[i * n + c] * scale;
+        }
+        KS_T(ks_transpose_rows)(nx, nx, w->GT, n, w->G, n);
+        return;
+    }
+    KS_T(ks_semidefinite_factor)(nx, Q, S);
+    KS_T(ks_pad)(nx, nx, S, nx, w->G, n);
+    for (int i = 0; i < nx; ++i)
+        for (int c = 0; c < nx; ++c) w->GT[c * n + i] = w->G[i * n + c];
+}
+
+/** ks_retreat() but for the means: from J (whole, its observation included) to Jn (whole) and A. */
+KS_HD KS_MASK KS_T(ks_tiled_retreat)(int nx, int n, const KS_T(ks_ends_blocks) *w, const KS_NUM *J,
+                                     KS_NUM *Jn, KS_NUM *A)
+{
+    KS_MASK good = KS_GT(KS_LIT(1), KS_LIT(0));
+    KS_NUM *K = A;
+    KS_T(ks_tiles)(0, 0, nx, nx, n, J, n, 1, w->G, n, w->E, n, w->E, n);
+    KS_T(ks_tiles)(1, 1, nx, nx, n, w->G, 1, n, w->E, n, w->zero, n, K, n);
+    for (int i = 0; i < nx; ++i) {
+        K[i * n + i] = K[i * n + i] + KS_LIT(1);
+        good = good & KS_GT(KS_LIT(1 + KS_GROWTH), K[i * n + i]);
+    }
+    KS_T(ks_tiles)(0, 0, nx, nx, n, J, n, 1, w->F, n, w->X, n, w->X, n);
+    KS_T(ks_tiles)(0, 0, nx, nx, n, w->G, 1, n, w->X, n, w->S, n, w->S, n);
+    good = good &
+           KS_T(ks_tiled_ldl)(nx, 0, n, K, w->LT, n, w->S, w->Z, w->pivot, w->inverse_d);
+    KS_T(ks_tiles)(1, 1, nx, nx, n, w->F, 1, n, w->X, n, w->zero, n, Jn, n);
+    for (int i = 0; i < nx; ++i) w->shown[i] = Jn[i * n + i];
+    KS_T(ks_tiles)(1, -1, nx, nx, n, w->S, 1, n, w->Z, n, Jn, n, Jn, n);
+    KS_T(ks_mirror_upper)(nx, 1, Jn, n);
+    for (int i = 0; i < nx * n; i += KS_LANES) KS_STOREV(A + i, KS_LOADV(w->Z + i));
+    KS_T(ks_tiled_back)(nx, n, w->LT, A);
+    return good;
+}
+
+/** v (n) <- K⁻¹ v, the factors rows n apart. */
+KS_HD void KS_T(ks_solve_factors)(int n, int ld, const KS_NUM *LT, const KS_NUM *inverse_d,
+                                  KS_NUM *v)
+{
+    KS_T(ks_whiten)(n, LT, ld, v);
+    for (int i = n - 1; i >= 0; --i) {
+        KS_NUM s = v[i] * inverse_d[i];
+        for (int j = i + 1; j < n; ++j) s = s - LT[i * ld + j] * v[j];
+        v[i] = s;
+    }
+}
+
+/** The means of the same step: eta on x[k], its observation included, to that on x[k-1], in place;
+ *  b out. With t = eta - J u, b = K⁻¹ Gᵀ t and eta of x[k-1] is Fᵀ t - Aᵀ Gᵀ t. */
+KS_HD void KS_T(ks_tiled_retreat_mean)(int nx, int n, const KS_T(ks_ends_blocks) *w,
+                                       const KS_NUM *J, const KS_NUM *A, const KS_NUM *LT,
+                                       const KS_NUM *inverse_d, KS_NUM *eta, KS_NUM *b)
+{
+    for (int i = 0; i < nx; ++i) w->eps[i] = -w->u[i];
+    KS_T(ks_combine_rows)(nx, n, J, w->eps, eta, w->t);
+    KS_T(ks_combine_rows)(nx, n, w->G, w->t, w->zero, w->B);
+    for (int i = 0; i < nx; ++i) w->eps[i] = -w->B[i];
+    KS_T(ks_combine_rows)(nx, n, w->F, w->t, w->zero, w->X);
+    KS_T(ks_combine_rows)(nx, n, A, w->eps, w->X, eta);
+    KS_T(ks_solve_factors)(nx, n, LT, inverse_d, w->B);
+    KS_T(ks_copy)(nx, w->B, b);
+}
+
+/** ks_advance_mean(): x in place, eps out. Rows of A are lda apart. */
+KS_HD void KS_T(ks_tiled_advance_mean)(int nx, int n, const KS_T(ks_ends_blocks) *w,
+                                       const KS_NUM *A, int lda, const KS_NUM *b, KS_NUM *x)
+{
+    for (int i = 0; i < nx; ++i) {
+        KS_NUM even = b[i], odd = KS_LIT(0);
+        int j = 0;
+        for (; j + 2 <= nx; j += 2) {
+            even = even - A[i * lda + j] * x[j];
+            odd = odd - A[i * lda + j + 1] * x[j + 1];
+        }
+        if (j < nx) even = even - A[i * lda + j] * x[j];
+        w->eps[i] = even + odd;
+    }
+    KS_T(ks_combine_rows)(nx, n, w->FT, x, w->u, w->t);
+    KS_T(ks_combine_rows)(nx, n, w->GT, w->eps, w->t, x);
+}
+
+/** ks_advance_gain() and ks_advance_cov(): P (whole) of x[k-1] to Pn (whole), lag out. */
+KS_HD KS_MASK KS_T(ks_tiled_advance)(int nx, int n, const KS_T(ks_ends_blocks) *w, const KS_NUM *A,
+                                     int lda, const KS_NUM *LT, const KS_NUM *inverse_d,
+                                     const KS_NUM *P, KS_NUM *Pn, KS_NUM *lag)
+{
+    KS_MASK good = KS_GT(KS_LIT(1), KS_LIT(0));
+    KS_T(ks_tiles)(0, -1, nx, nx, n, A, 1, lda, w->GT, n, w->FT, n, w->PhiT, n);
+    for (int i = 0; i < nx * n; i += KS_LANES) KS_STOREV(w->V + i, KS_LOADV(w->GT + i));
+    KS_T(ks_tiled_forward)(nx, n, LT, inverse_d, w->V, w->W);
+    KS_T(ks_tiles)(1, 1, nx, nx, n, w->V, 1, n, w->W, n, w->zero, n, Pn, n);
+    KS_T(ks_tiles)(0, 0, nx, nx, n, w->PhiT, 1, n, P, n, lag, n, lag, n);
+    KS_T(ks_tiles)(1, 1, nx, nx, n, lag, n, 1, w->PhiT, n, Pn, n, Pn, n);
+    KS_T(ks_mirror_upper)(nx, 1, Pn, n);
+    for (int c = 0; c < n; c += KS_LANES) {
+        KS_T(ks_lanes) sum = { 0 };
+        for (int j = 0; j < nx; ++j) {
+            const KS_T(ks_lanes) phi = KS_LOADV(w->PhiT + j * n + c);
+            sum = sum + phi * phi * P[j * n + j];
+        }
+        for (int i = c; i < nx && i < c + KS_LANES; ++i) {
+            const KS_MASK lost = KS_GT(sum[i - c], KS_LIT(KS_GROWTH) * Pn[i * n + i]);
+            good = good & !lost;
+        }
+    }
+    return good;
+}
