@@ -7,7 +7,7 @@
 
 #ifdef KS_GEMM
 #  define KS_IN_PLACE(n) (__builtin_constant_p(n) && (n) <= KS_GEMM)
-#  define KS_SHARED KS_HD_COLD
+#  define KS_CALLED KS_HD_COLD
 #  define KS_BY_GEMM(n, call)                                                               \
       if (!KS_IN_PLACE(n)) {                                                                \
           call;                                                                             \
@@ -15,7 +15,7 @@
       }
 #else
 #  define KS_IN_PLACE(n) 1
-#  define KS_SHARED KS_HD
+#  define KS_CALLED KS_HD
 #  define KS_BY_GEMM(n, call)
 #endif
 
@@ -169,7 +169,7 @@ KS_HD KS_MASK KS_T(ks_ldl_body)(int n, double ratio, KS_NUM *KS_RESTRICT A,
     return good;
 }
 
-KS_SHARED KS_MASK KS_T(ks_ldl_shared)(int n, double ratio, KS_NUM *A, KS_NUM *inverse_d)
+KS_CALLED KS_MASK KS_T(ks_ldl_shared)(int n, double ratio, KS_NUM *A, KS_NUM *inverse_d)
 {
     return KS_T(ks_ldl_body)(n, ratio, A, inverse_d);
 }
@@ -201,7 +201,7 @@ KS_HD void KS_T(ks_ldl_forward_body)(int n, int m, const KS_NUM *KS_RESTRICT LD,
     }
 }
 
-KS_SHARED void KS_T(ks_ldl_forward_shared)(int n, int m, const KS_NUM *LD, KS_NUM *B)
+KS_CALLED void KS_T(ks_ldl_forward_shared)(int n, int m, const KS_NUM *LD, KS_NUM *B)
 {
     KS_T(ks_ldl_forward_body)(n, m, LD, B);
 }
@@ -232,7 +232,7 @@ KS_HD void KS_T(ks_ldl_backward_body)(int n, int m, const KS_NUM *KS_RESTRICT LD
     }
 }
 
-KS_SHARED void KS_T(ks_ldl_backward_shared)(int n, int m, const KS_NUM *LD,
+KS_CALLED void KS_T(ks_ldl_backward_shared)(int n, int m, const KS_NUM *LD,
                                             const KS_NUM *inverse_d, KS_NUM *B)
 {
     KS_T(ks_ldl_backward_body)(n, m, LD, inverse_d, B);
@@ -289,4 +289,4 @@ KS_HD void KS_T(ks_unpack)(int n, const KS_NUM *KS_RESTRICT packed, KS_NUM *KS_R
 #undef KS_BY_GEMM
 #undef KS_PANEL
 #undef KS_IN_PLACE
-#undef KS_SHARED
+#undef KS_CALLED
