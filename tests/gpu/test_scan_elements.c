@@ -1,0 +1,216 @@
+/* test_scan_elements.c -- filtering and smoothing elements scanned on a device, against the serial
+ * machine with the same text: every algorithm, both directions, numbers of states with kernels of
+ * their own and without. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "cases.h"
+#include "gpu/gpu.h"
+#include "hd.h"
+#include "machine_cuda.h"
+#include "plan.h"
+#include "scan_elements.h"
+#include "num_f64.h"
+#include "gemm_text.h"
+#include "smallmat_text.h"
+#include "array_text.h"
+#include "step_text.h"
+#include "array_step_text.h"
+#include "element_text.h"
+#include "num_end.h"
+#ifdef EMULATED
+#    include "emulator.h"
+#    define SEEDS 3
+static void use_seed(int seed)
+{
+    const ks_emulator fresh = KS_EMULATOR_INIT;
+    ks_emulated = fresh;
+    ks_emulated.seed = (uint64_t)seed;
+}
+static void check_clean(void)
+{
+    assert_string_equal(ks_emulated.report, "");
+    assert_int_equal(ks_emulated.live, 0);
+}
+#else
+#    define SEEDS 1
+static void use_seed(int seed) { (void)seed; }
+static void check_clean(void) {}
+#endif
+
+#define OK(call) assert_int_equal((call), KS_OK)
+enum { MOST_NX = 7, MOST_SIZE = 2 * MOST_NX * MOST_NX + 3 * MOST_NX, WORK = 40 * MOST_NX * MOST_NX,
+       THREADS = 32, BLOCKS = 2 };
+
+/* What is scanned: the operator of one kind of element. */
+typedef struct kind {
+    const char *name;
+    int nx, smooths;
+} kind;
+
+static int combine(void *user, void *scratch, const ks_combine_job *job)
+{
+    const kind *e = user;
+    for (int64_t l = 0; l < job->lanes; ++l)
+        for (int64_t c = 0; c < job->chain; ++c) {
+            double *dst = (void *)(job->dst + l * job->dst_lane + c * job->dst_chain);
+            const double *lhs = (const void *)(job->lhs + l * job->lhs_lane + c * job->lhs_chain);
+            const double *rhs = (const void *)(job->rhs + l * job->rhs_lane + c * job->rhs_chain);
+            if (e->smooths) ks_smooth_combine_f64(e->nx, dst, lhs, rhs, scratch);
+            else ks_filter_combine_f64(e->nx, dst, lhs, rhs, scratch);
+        }
+    return 0;
+}
+
+static int neutral(void *user, void *dst)
+{
+    const kind *e = user;
+    if (e->smooths) ks_smooth_neutral_f64(e->nx, dst);
+    else ks_filter_neutral_f64(e->nx, dst);
+    return 0;
+}
+
+static double uniform(uint64_t *state)
+{
+    *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (double)(*state >> 11) / 9007199254740992.0 - 0.5;
+}
+
+/* Packed G Gᵀ with random G of rank n or, one time in four, 1. */
+static void random_covariance(uint64_t *state, int n, double *packed)
+{
+    double g[MOST_NX * MOST_NX];
+    const int rank = uniform(state) < -0.25 ? 1 : n;
+    for (int i = 0; i < n * rank; ++i) g[i] = uniform(state);
+    for (int i = 0, at = 0; i < n; ++i)
+        for (int j = 0; j <= i; ++j, ++at) {
+            packed[at] = 0;
+            for (int r = 0; r < rank; ++r) packed[at] += g[i * rank + r] * g[j * rank + r];
+        }
+}
+
+static void random_element(uint64_t *state, const kind *e, double *to)
+{
+    const int n = e->nx, nn = n * n, half = n * (n + 1) / 2;
+    for (int i = 0; i < nn + n; ++i) to[i] = 1.5 * uniform(state);
+    random_covariance(state, n, to + nn + n);
+    if (e->smooths) return;
+    for (int i = 0; i < n; ++i) to[nn + n + half + i] = uniform(state);
+    random_covariance(state, n, to + nn + 2 * n + half);
+}
+
+static int64_t size_of(const kind *e)
+{
+    return e->smooths ? ks_smooth_element_size_f64(e->nx) : ks_filter_element_size_f64(e->nx);
+}
+
+static void on_device(const kind *e, const ks_scan_plan *plan, double *x)
+{
+    ks_gpu *gpu;
+    ks_gpu_stream *stream;
+    void *elements, *spare, *scratch = NULL;
+    const size_t bytes = (size_t)size_of(e) * sizeof *x;
+    const size_t all = (size_t)plan->inside.length[KS_ELEMENTS] * bytes;
+    char name[64];
+    if (e->nx > 4) snprintf(name, sizeof name, "ks_%s_scan_any", e->name);
+    else snprintf(name, sizeof name, "ks_%s_scan_%d", e->name, e->nx);
+    OK(ks_gpu_open(&gpu, NULL, 0));
+    OK(ks_gpu_stream_create(gpu, &stream));
+    OK(ks_gpu_alloc(gpu, &elements, all));
+    OK(ks_gpu_alloc(gpu, &spare, (size_t)ks_scan_plan_spare(plan) * bytes));
+    if (e->nx > 4)
+        OK(ks_gpu_alloc(gpu, &scratch, (size_t)ks_scan_elements_scratch(e->nx) * THREADS * BLOCKS *
+                                           sizeof *x));
+    ks_scan_elements_args args;
+    memset(&args, 0, sizeof args);
+    args.nx = e->nx;
+    args.scratch = scratch;
+    ks_cuda_operator op = {NULL, NULL, NULL, THREADS, BLOCKS, &args, sizeof args};
+    OK(ks_gpu_find(gpu, &op.combine, "ks_scan_elements", name));
+    OK(ks_gpu_copy_in(gpu, elements, x, all, stream));
+    OK(ks_cuda_scan(gpu, &plan->inside, &op, elements, spare, stream));
+    OK(ks_gpu_copy_out(gpu, x, elements, all, stream));
+    OK(ks_gpu_stream_sync(gpu, stream));
+    ks_gpu_free(gpu, scratch);
+    ks_gpu_free(gpu, spare);
+    ks_gpu_free(gpu, elements);
+    ks_gpu_stream_destroy(gpu, stream);
+    ks_gpu_close(gpu);
+    check_clean();
+}
+
+static void check(const kind *e, const ks_scan_options *options, int64_t length)
+{
+    const int64_t size = size_of(e);
+    const size_t bytes = (size_t)size * sizeof(double);
+    const ks_operator op = {sizeof op, bytes, WORK * sizeof(double), (void *)(uintptr_t)e, combine,
+                            neutral, NULL, NULL};
+    ks_scan_plan *plan;
+    OK(ks_scan_plan_create(&plan, NULL, length, options));
+    double *expected = aligned_block((size_t)length * bytes), *x = aligned_block((size_t)length * bytes);
+    void *work = aligned_block(ks_scan_workspace_bytes(plan, &op));
+    uint64_t state = (uint64_t)(length + 100 * e->nx);
+    for (int64_t k = 0; k < length; ++k) random_element(&state, e, x + k * size);
+    memcpy(expected, x, (size_t)length * bytes);
+    OK(ks_scan_run_on(&ks_machine_serial, plan, &op, expected, work));
+    on_device(e, plan, x);
+    for (int64_t i = 0; i < length * size; ++i) {
+        const double difference = fabs(x[i] - expected[i]);
+        assert_true(difference <= 1e-9 * (1 + fabs(expected[i])));
+    }
+    free(work);
+    free(x);
+    free(expected);
+    ks_scan_plan_destroy(plan);
+}
+
+static void check_kind(const char *name, int smooths)
+{
+    static const int64_t lengths[] = {1, 2, 7, 33};
+    for (int seed = 0; seed < SEEDS; ++seed)
+        for (int nx = 1; nx <= MOST_NX; ++nx)
+            for (int i = 0; i < case_count; ++i)
+                for (int j = 0; j < 8; ++j) {
+                    const kind e = {name, nx, smooths};
+                    ks_scan_options options = cases[i];
+                    options.direction = j & 1 ? KS_REVERSE : KS_FORWARD;
+                    use_seed(seed);
+                    check(&e, &options, lengths[j / 2]);
+                }
+}
+
+static void filtering_elements(void **state)
+{
+    (void)state;
+    check_kind("filter", 0);
+}
+
+static void smoothing_elements(void **state)
+{
+    (void)state;
+    check_kind("smooth", 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(filtering_elements),
+        cmocka_unit_test(smoothing_elements),
+    };
+    ks_gpu *gpu;
+    use_seed(0);
+    const ks_status status = ks_gpu_open(&gpu, NULL, 0);
+    if (status == KS_ENODEV) {
+        puts("no device");
+        return 77;
+    }
+    if (status == KS_OK) ks_gpu_close(gpu);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
