@@ -28,16 +28,14 @@ static int valid_options(const ks_smooth_options *o)
 }
 
 /** The method that will run, or KS_METHOD_AUTO where the job does not have the one asked for. */
-static ks_method choose(const ks_smooth_options *o, ks_context *context, int64_t T, int64_t B,
-                        int nx)
+static ks_method choose(const ks_smooth_options *o)
 {
     switch (o->method) {
     case KS_METHOD_AUTO:
+    case KS_METHOD_SEQUENTIAL:
         /* On a CPU the scans do several times the work of the sequential method and cannot make
-         * it up with the cores of one machine. */
-        if (o->job != KS_JOB_SMOOTH || (o->outputs & FILTERED)) return KS_METHOD_SEQUENTIAL;
-        return ks_cheapest_smoother(T, B, nx, ks_workers(context, o->threads, 2 * B));
-    case KS_METHOD_SEQUENTIAL: return KS_METHOD_SEQUENTIAL;
+         * it up with the cores of one machine; sequential takes every model, too. */
+        return KS_METHOD_SEQUENTIAL;
     case KS_METHOD_TWO_ENDED:
     case KS_METHOD_BLOCKTRI:
         return o->job == KS_JOB_SMOOTH && !(o->outputs & FILTERED) ? o->method : KS_METHOD_AUTO;
@@ -57,15 +55,6 @@ static int addressable(int64_t T, int64_t B, int nx, int ny)
     return T <= PTRDIFF_MAX / block && B <= PTRDIFF_MAX / block / T;
 }
 
-/** What `auto` has chosen may turn out not to take the model. */
-static ks_status plan_fallback(ks_smooth_plan *plan)
-{
-    ks_smooth_options o = plan->options;
-    o.method = KS_METHOD_SEQUENTIAL;
-    return ks_smooth_plan_create(&plan->fallback, plan->context, plan->T, plan->B, plan->nx,
-                                 plan->ny, &o);
-}
-
 ks_status ks_smooth_plan_create(ks_smooth_plan **out, ks_context *context, int64_t T, int64_t B,
                                 int nx, int ny, const ks_smooth_options *options)
 {
@@ -74,7 +63,7 @@ ks_status ks_smooth_plan_create(ks_smooth_plan **out, ks_context *context, int64
     if (!out) return KS_EINVAL;
     *out = NULL;
     if (T < 1 || B < 1 || nx < 1 || ny < 1 || !valid_options(o)) return KS_EINVAL;
-    const ks_method method = choose(o, context, T, B, nx);
+    const ks_method method = choose(o);
     if (method == KS_METHOD_AUTO) return KS_EINVAL;
     if (!addressable(T, B, nx, ny)) return KS_ENOMEM;
     const ks_kernels *kernels = ks_kernels_of(o->precision, o->tier);
@@ -103,7 +92,6 @@ ks_status ks_smooth_plan_create(ks_smooth_plan **out, ks_context *context, int64
     } else if (method == KS_METHOD_TWO_ENDED) {
         plan->workers = ks_workers(context, o->threads, 2 * B);
         plan->workspace = ks_two_ended_workspace(plan);
-        if (o->method == KS_METHOD_AUTO) status = plan_fallback(plan);
     } else if (method == KS_METHOD_BLOCKTRI) {
         plan->workers = ks_workers(context, o->threads, T);
         status = ks_map_plan(plan);
@@ -120,8 +108,6 @@ ks_status ks_smooth_plan_create(ks_smooth_plan **out, ks_context *context, int64
         return status;
     }
     plan->workspace = (plan->workspace + zeros) / KS_CARVE_ALIGNMENT * KS_CARVE_ALIGNMENT;
-    if (plan->fallback && plan->fallback->workspace > plan->workspace)
-        plan->workspace = plan->fallback->workspace;
     *out = plan;
     return KS_OK;
 }
@@ -132,7 +118,6 @@ void ks_smooth_plan_destroy(ks_smooth_plan *plan)
     ks_scan_plan_destroy(plan->forward);
     ks_scan_plan_destroy(plan->reverse);
     ks_blocktri_plan_destroy(plan->hessian);
-    ks_smooth_plan_destroy(plan->fallback);
     ks_release(plan->context, plan);
 }
 

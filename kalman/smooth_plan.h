@@ -26,7 +26,6 @@ struct ks_smooth_plan {
     int64_t segment;              /* steps between checkpoints, sequential */
     ks_scan_plan *forward, *reverse;
     ks_blocktri_plan *hessian;    /* MAP                                   */
-    ks_smooth_plan *fallback;     /* takes what this one refuses, or NULL  */
     size_t workspace;
 };
 
@@ -88,9 +87,6 @@ typedef struct ks_estimates { void *mean, *cov; } ks_estimates;
 ks_estimates ks_carve_estimates(ks_carver *carver, const ks_smooth_plan *plan, int64_t count);
 ks_sink ks_mean_sink(const ks_smooth_plan *plan, ks_estimates estimates, int64_t first);
 ks_sink ks_cov_sink(const ks_smooth_plan *plan, ks_estimates estimates, int64_t first);
-
-/** The smoother that `auto` takes for T steps of B series on so many threads (costs.c). */
-ks_method ks_cheapest_smoother(int64_t T, int64_t B, int nx, int threads);
 
 /* The drivers. Each carves its workspace with one function, NULL base measures, and runs. */
 int64_t ks_sequential_groups(const ks_smooth_plan *plan); /* that may run at once */

@@ -137,7 +137,7 @@ ks_status ks_smooth_run(const ks_smooth_plan *plan, const ks_model *model, ks_vi
     ks_info mine = KS_INFO_INIT;
     if (!plan || !work || (uintptr_t)work % KS_CARVE_ALIGNMENT != 0) return KS_EINVAL;
     if (info && info->size != sizeof *info) return KS_EINVAL;
-    if (info) *info = mine; /* KS_INFO_INIT */
+    if (info) *info = mine;
     ks_run run = { 0 };
     run.plan = plan;
     run.model = model;
@@ -167,7 +167,5 @@ ks_status ks_smooth_run(const ks_smooth_plan *plan, const ks_model *model, ks_vi
         ks_scan_method_run(&run, rest);
     if (run.info->status == KS_OK && atomic_load(&run.canceled)) run.info->status = KS_ECANCELED;
     check_loglik(&run);
-    const ks_status status = run.info->status;
-    if (!plan->fallback || status == KS_OK || status == KS_ECANCELED) return status;
-    return ks_smooth_run(plan->fallback, model, y, outputs, work, run.info);
+    return run.info->status;
 }

@@ -425,20 +425,6 @@ static int run_together(batch *all, int64_t b, int lanes)
     return failed ? -1 : 0;
 }
 
-/** Where `auto` can fall back: whether the R of all steps alone makes that certain. */
-static int hopeless(const lane *l)
-{
-    const ks_smooth_plan *plan = l->run->plan;
-    ks_series series;
-    ks_tally tally = ks_tally_start();
-    if (!plan->fallback || l->run->model->R.step_stride) return 0;
-    ks_series_of(l->run, 0, &series);
-    ks_two_ended_kernels_of(plan->kernels)
-        ->first_refused(&series, plan->T - 1, plan->T, l->right.scratch, &tally);
-    ks_run_add(l->run, tally.bad_step < 0 ? -1 : 0, &tally);
-    return tally.bad_step >= 0;
-}
-
 void ks_two_ended_run(ks_run *run, void *work)
 {
     const ks_smooth_plan *plan = run->plan;
@@ -454,12 +440,11 @@ void ks_two_ended_run(ks_run *run, void *work)
     }
     run->total = plan->T * plan->B * 2 / plan->workers;
     run->info->threads = plan->workers;
-    const int64_t series = hopeless(&all.lanes[0]) ? 0 : plan->B;
     if (whole_series(plan))
-        ks_parallel_for(plan->context, plan->workers, series, run_whole, &all);
+        ks_parallel_for(plan->context, plan->workers, plan->B, run_whole, &all);
     else
-        for (int64_t b = 0; b < series; b += lanes)
-            if (run_together(&all, b, series - b < lanes ? (int)(series - b) : lanes)) break;
+        for (int64_t b = 0; b < plan->B; b += lanes)
+            if (run_together(&all, b, plan->B - b < lanes ? (int)(plan->B - b) : lanes)) break;
     for (int i = 0; i < lanes; ++i)
         ks_run_add(run, all.lanes[i].failed, &all.lanes[i].total);
     ks_carve_end(&carver);

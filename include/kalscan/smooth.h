@@ -244,8 +244,7 @@ KS_API KS_MUST_CHECK ks_status ks_smooth_plan_create(ks_smooth_plan **out, ks_co
 /** Free a plan. NULL is allowed. */
 KS_API void ks_smooth_plan_destroy(ks_smooth_plan *plan);
 
-/** The method that the plan runs: never KS_METHOD_AUTO. Where automatic choice turns out not to take
- *  a model, a run goes over to KS_METHOD_SEQUENTIAL, and ks_info.method says so. */
+/** The method that the plan runs: never KS_METHOD_AUTO. */
 KS_API ks_method ks_smooth_plan_method(const ks_smooth_plan *plan);
 
 /** The order in which KS_METHOD_BLOCKTRI eliminates the steps: never KS_BLOCKTRI_AUTO but for

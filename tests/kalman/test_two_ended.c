@@ -1,6 +1,6 @@
 /* test_two_ended.c -- laws of smoothing from both ends: the information filter against the scans'
  * elements, any middle and either form of the information give the same answer, R at the edge of
- * what is taken, the rule that asks for the array form, memory of steps, and automatic choice. */
+ * what is taken, the rule that asks for the array form, and memory of steps. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -419,32 +419,6 @@ static void memory_changes_no_bit(void **state)
         }
 }
 
-/** Automatic choice takes two threads where there is enough to do, and models that two-ended refuses
- *  all the same: the result is that of the sequential method, and info says so. */
-static void automatic_choice(void **state)
-{
-    (void)state;
-    const method_case choice = { .job = KS_JOB_SMOOTH, .method = KS_METHOD_AUTO };
-    const method_case plain = { .job = KS_JOB_SMOOTH, .method = KS_METHOD_SEQUENTIAL };
-    for (int refused = 0; refused < 3; ++refused) { /* not, in one step, in all steps */
-        golden *g = model_random((model_spec){ 156, 6000, 1, 4, 2, KS_PRIOR_X0,
-                                               refused == 1 ? VARIES_R : 0 });
-        if (refused) memset(model_block(&g->R, 0, g->T - 5), 0, 4 * sizeof(double));
-        model_round(g);
-        ks_info info = KS_INFO_INIT;
-        golden_buffers *a = run_well(g, &choice, KS_F64, 2, outputs, &info);
-        assert_int_equal(info.method, refused ? KS_METHOD_SEQUENTIAL : KS_METHOD_TWO_ENDED);
-        golden_buffers *b = run_well(g, refused ? &plain : &two_ended, KS_F64, 1, outputs, NULL);
-        assert_memory_equal(golden_widen(a)->array[0], golden_widen(b)->array[0], sizeof(double));
-        golden_buffers_free(a);
-        golden_buffers_free(b);
-        a = run_well(g, &choice, KS_F64, 1, outputs, &info);
-        assert_int_equal(info.method, KS_METHOD_SEQUENTIAL);
-        golden_buffers_free(a);
-        golden_free(g);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -456,7 +430,6 @@ int main(void)
         cmocka_unit_test(judged_on_the_way_out),
         cmocka_unit_test(strided_outputs),
         cmocka_unit_test(memory_changes_no_bit),
-        cmocka_unit_test(automatic_choice),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
