@@ -1,0 +1,151 @@
+/* cuda_plan.c -- plans on a device: sizes, kernels, memory. */
+#include <string.h>
+#include "cuda_plan.h"
+#include "pool.h"
+
+/* Blocks, and pieces of work on them, are numbered by ints in the kernels. */
+static const int64_t MOST_BLOCKS = INT64_C(1) << 30;
+
+static int valid(int64_t N, int n, const ks_blocktri_cuda_options *o)
+{
+    return N >= 1 && n >= 1 && o->size == sizeof *o && o->systems >= 1 && o->device >= 0 &&
+           (o->precision == KS_F64 || o->precision == KS_F32);
+}
+
+/* Bytes of the factor; 0 where blocks are too many. The rest is a little for each system. */
+static size_t factor_bytes(int64_t N, int n, const ks_blocktri_cuda_options *o)
+{
+    const size_t P = (size_t)ks_bt_padded(n), number = o->precision == KS_F64 ? 8 : 4;
+    if (N > MOST_BLOCKS / o->systems) return 0;
+    return (size_t)N * (size_t)o->systems * 3 * P * P * number;
+}
+
+static size_t sums_bytes(int systems) { return (size_t)systems * KS_BT_SUMS * sizeof(double); }
+
+size_t ks_blocktri_cuda_bytes(int64_t N, int n, const ks_blocktri_cuda_options *options)
+{
+    const ks_blocktri_cuda_options defaults = KS_BLOCKTRI_CUDA_OPTIONS_INIT;
+    if (!options) options = &defaults;
+    if (!valid(N, n, options) || !ks_bt_padded(n)) return SIZE_MAX;
+    const size_t factor = factor_bytes(N, n, options), systems = (size_t)options->systems;
+    return factor ? factor + sums_bytes(options->systems) +
+                        systems * (sizeof(double) + sizeof(unsigned long long))
+                  : SIZE_MAX;
+}
+
+/* What stands in ks_bt_factor.cu and ks_bt_solve.cu for each padded order and number. */
+typedef struct names {
+    int padded;
+    size_t number;
+    const char *factor, *carry, *forward[2], *backward[2], *logdet;
+} names;
+
+#define NAMES(P, suffix, number)                                                                  \
+    {                                                                                             \
+        P, sizeof(number), "ks_bt_factor_" #P "_" #suffix, "ks_bt_carry_" #P "_" #suffix,         \
+            { "ks_bt_forward_1_" #P "_" #suffix, "ks_bt_forward_4_" #P "_" #suffix },             \
+            { "ks_bt_backward_1_" #P "_" #suffix, "ks_bt_backward_4_" #P "_" #suffix },           \
+            "ks_bt_logdet_" #suffix                                                               \
+    }
+static const names table[] = {
+    NAMES(4, f64, double), NAMES(8, f64, double), NAMES(16, f64, double), NAMES(32, f64, double),
+    NAMES(4, f32, float),  NAMES(8, f32, float),  NAMES(16, f32, float),  NAMES(32, f32, float),
+};
+
+static ks_status find_all(ks_blocktri_cuda_plan *plan)
+{
+    static const char in_factor[] = "ks_bt_factor", in_solve[] = "ks_bt_solve";
+    ks_bt_device_kernels *k = &plan->kernels;
+    ks_gpu *gpu = plan->gpu;
+    const names *called = table;
+    while (called->padded != plan->padded || called->number != plan->number) ++called;
+    ks_status status = ks_gpu_find(gpu, &k->factor, in_factor, called->factor);
+    if (!status) status = ks_gpu_find(gpu, &k->carry, in_factor, called->carry);
+    for (int i = 0; i < 2; ++i) {
+        if (!status) status = ks_gpu_find(gpu, &k->forward[i], in_solve, called->forward[i]);
+        if (!status) status = ks_gpu_find(gpu, &k->backward[i], in_solve, called->backward[i]);
+    }
+    if (!status) status = ks_gpu_find(gpu, &k->logdet, in_solve, called->logdet);
+    if (!status) status = ks_gpu_find(gpu, &k->logdet_end, in_solve, "ks_bt_logdet_end");
+    return status;
+}
+
+static ks_status device_memory(ks_blocktri_cuda_plan *plan, size_t factor)
+{
+    ks_gpu *gpu = plan->gpu;
+    const size_t systems = (size_t)plan->systems;
+    void *memory = NULL;
+    ks_status status = ks_gpu_alloc(gpu, &plan->factor, factor);
+    if (!status) status = ks_gpu_alloc(gpu, &memory, systems * sizeof *plan->failure);
+    if (!status) plan->failure = memory;
+    if (!status) status = ks_gpu_alloc(gpu, &memory, sums_bytes(plan->systems));
+    if (!status) plan->sums = memory;
+    if (!status) status = ks_gpu_alloc(gpu, &memory, systems * sizeof *plan->logdet);
+    if (!status) plan->logdet = memory;
+    if (!status) status = ks_gpu_host_alloc(gpu, &memory, systems * sizeof *plan->failure_host);
+    if (!status) plan->failure_host = memory;
+    if (!status) status = ks_gpu_host_alloc(gpu, &memory, systems * sizeof *plan->logdet_host);
+    if (!status) plan->logdet_host = memory;
+    if (!status) status = ks_gpu_stream_create(gpu, &plan->stream);
+    return status;
+}
+
+static void lay_out(ks_blocktri_cuda_plan *plan)
+{
+    plan->levels = 1;
+    while (plan->N >> plan->levels > 0) ++plan->levels;
+    /* The tail begins where the lanes of one block of the grid do a level at once. */
+    plan->tail = 0;
+    while (plan->N >> plan->tail > KS_BT_THREADS / plan->padded) ++plan->tail;
+}
+
+ks_status ks_blocktri_cuda_plan_create(ks_blocktri_cuda_plan **out, ks_context *context, int64_t N,
+                                       int n, const ks_blocktri_cuda_options *options)
+{
+    const ks_blocktri_cuda_options defaults = KS_BLOCKTRI_CUDA_OPTIONS_INIT;
+    if (!out) return KS_EINVAL;
+    *out = NULL;
+    if (!options) options = &defaults;
+    if (!valid(N, n, options)) return KS_EINVAL;
+    if (!ks_bt_padded(n)) return KS_EUNAVAILABLE;
+    const size_t factor = factor_bytes(N, n, options);
+    if (!factor) return KS_ENOMEM;
+
+    ks_blocktri_cuda_plan *plan = ks_allocate(context, sizeof *plan);
+    if (!plan) return KS_ENOMEM;
+    memset(plan, 0, sizeof *plan);
+    plan->context = context;
+    plan->N = (int)N;
+    plan->n = n;
+    plan->systems = options->systems;
+    plan->padded = ks_bt_padded(n);
+    plan->number = options->precision == KS_F64 ? sizeof(double) : sizeof(float);
+    lay_out(plan);
+    ks_status status = ks_gpu_open(&plan->gpu, context, options->device);
+    if (!status) status = find_all(plan);
+    if (!status) status = device_memory(plan, factor);
+    if (status) {
+        ks_blocktri_cuda_plan_destroy(plan);
+        return status;
+    }
+    *out = plan;
+    return KS_OK;
+}
+
+void ks_blocktri_cuda_plan_destroy(ks_blocktri_cuda_plan *plan)
+{
+    if (!plan) return;
+    ks_gpu *gpu = plan->gpu;
+    if (gpu) {
+        for (int i = 0; i < 3; ++i) ks_gpu_graph_destroy(gpu, plan->recorded[i].graph);
+        ks_gpu_stream_destroy(gpu, plan->stream);
+        ks_gpu_host_free(gpu, plan->logdet_host);
+        ks_gpu_host_free(gpu, plan->failure_host);
+        ks_gpu_free(gpu, plan->logdet);
+        ks_gpu_free(gpu, plan->sums);
+        ks_gpu_free(gpu, plan->failure);
+        ks_gpu_free(gpu, plan->factor);
+    }
+    ks_gpu_close(gpu);
+    ks_release(plan->context, plan);
+}

@@ -1,0 +1,225 @@
+/* cuda_run.c -- calls of a plan on a device: arguments checked, graphs made once, results fetched. */
+#include <limits.h>
+#include <string.h>
+#include "cuda_plan.h"
+
+/* Strides beyond this would overflow on the way to an address. */
+static int reasonable(int64_t stride, int64_t count)
+{
+    return stride >= 0 && stride <= INT64_MAX / 32 / (count > 0 ? count : 1);
+}
+
+/* Whether `count` blocks of `size` elements in each system may be read. */
+static int valid_input(const ks_blocktri_cuda_plan *plan, const ks_cuda_const_blocks *blocks,
+                       int64_t count, int64_t size)
+{
+    if (count == 0) return 1;
+    return blocks->data && reasonable(blocks->stride, count) &&
+           (plan->systems == 1 || reasonable(blocks->system_stride, plan->systems)) &&
+           (count == 1 || blocks->stride == 0 || blocks->stride >= size);
+}
+
+/* Whether they may be written: none overlaps another, blocks inside systems or systems inside. */
+static int valid_output(const ks_blocktri_cuda_plan *plan, const ks_cuda_blocks *blocks, int64_t size)
+{
+    const int64_t inner = blocks->stride, outer = blocks->system_stride;
+    const int64_t count = plan->N, systems = plan->systems;
+    if (!blocks->data || !reasonable(inner, count) || (count > 1 && inner < size)) return 0;
+    if (systems == 1) return 1;
+    if (!reasonable(outer, systems) || outer < size) return 0;
+    return outer >= (count - 1) * inner + size ||
+           (count == 1 || inner >= (systems - 1) * outer + size);
+}
+
+static ks_bt_in input(const ks_blocktri_cuda_plan *plan, const ks_cuda_const_blocks *blocks)
+{
+    const ks_bt_in in = { blocks->data, blocks->stride, plan->systems > 1 ? blocks->system_stride : 0 };
+    return in;
+}
+
+/* Pieces of work that the kernels number with ints. */
+static int countable(const ks_blocktri_cuda_plan *plan, int nrhs)
+{
+    const int64_t chunks = ((int64_t)nrhs + KS_BT_COLUMNS - 1) / KS_BT_COLUMNS;
+    return chunks <= INT_MAX / 2 / ((int64_t)plan->N * plan->systems);
+}
+
+static ks_status right_hand_sides(const ks_blocktri_cuda_plan *plan, int nrhs,
+                                  const ks_cuda_const_blocks *b, const ks_cuda_blocks *x,
+                                  ks_bt_call *call)
+{
+    const int64_t size = (int64_t)plan->n * nrhs;
+    if (nrhs < 1 || !valid_input(plan, b, plan->N, size) || !valid_output(plan, x, size) ||
+        (b->data == x->data && ((plan->N > 1 && b->stride != x->stride) ||
+                                (plan->systems > 1 && b->system_stride != x->system_stride))))
+        return KS_EINVAL;
+    if (!countable(plan, nrhs)) return KS_ENOMEM;
+    call->nrhs = nrhs;
+    call->b = input(plan, b);
+    call->x.data = x->data;
+    call->x.stride = x->stride;
+    call->x.system = plan->systems > 1 ? x->system_stride : 0;
+    return KS_OK;
+}
+
+static int valid_matrix(const ks_blocktri_cuda_plan *plan, const ks_cuda_const_blocks *D,
+                        const ks_cuda_const_blocks *L, ks_bt_call *call)
+{
+    const int64_t size = (int64_t)plan->n * plan->n;
+    if (!valid_input(plan, D, plan->N, size) || !valid_input(plan, L, plan->N - 1, size)) return 0;
+    call->D = input(plan, D);
+    call->L = input(plan, L);
+    return 1;
+}
+
+static int same_in(const ks_bt_in *a, const ks_bt_in *b)
+{
+    return a->data == b->data && a->stride == b->stride && a->system == b->system;
+}
+
+static int same(const ks_bt_call *a, const ks_bt_call *b)
+{
+    return same_in(&a->D, &b->D) && same_in(&a->L, &b->L) && same_in(&a->b, &b->b) &&
+           a->x.data == b->x.data && a->x.stride == b->x.stride && a->x.system == b->x.system &&
+           a->nrhs == b->nrhs;
+}
+
+/* A graph of a call, in the place of the last of its kind. */
+static ks_status record(ks_blocktri_cuda_plan *plan, ks_bt_work_kind kind, const ks_bt_call *call)
+{
+    ks_bt_recorded *recorded = &plan->recorded[kind];
+    ks_gpu_graph *graph = NULL;
+    ks_gpu_graph_destroy(plan->gpu, recorded->graph);
+    recorded->graph = NULL;
+    ks_status status = ks_gpu_capture_begin(plan->gpu, plan->stream);
+    if (status) return status;
+    const ks_status inside = ks_bt_enqueue(plan, kind, call);
+    status = ks_gpu_capture_end(plan->gpu, &graph, plan->stream);
+    if (inside) {
+        if (!status) ks_gpu_graph_destroy(plan->gpu, graph);
+        return inside;
+    }
+    if (status) return status;
+    recorded->graph = graph;
+    recorded->call = *call;
+    return KS_OK;
+}
+
+static ks_gpu_stream *stream_of(const ks_blocktri_cuda_plan *plan, void *stream)
+{
+    return stream ? (ks_gpu_stream *)stream : plan->stream;
+}
+
+static ks_status perform(ks_blocktri_cuda_plan *plan, ks_bt_work_kind kind, const ks_bt_call *call,
+                         void *stream)
+{
+    const ks_bt_recorded *recorded = &plan->recorded[kind];
+    ks_status status = KS_OK;
+    if (!recorded->graph || !same(&recorded->call, call)) status = record(plan, kind, call);
+    if (!status) status = ks_gpu_graph_launch(plan->gpu, recorded->graph, stream_of(plan, stream));
+    if (!status) plan->factored = 1;
+    return status;
+}
+
+ks_status ks_blocktri_cuda_factorize(ks_blocktri_cuda_plan *plan, ks_cuda_const_blocks D,
+                                     ks_cuda_const_blocks L, void *stream)
+{
+    ks_bt_call call = { 0 };
+    if (!plan || !valid_matrix(plan, &D, &L, &call)) return KS_EINVAL;
+    return perform(plan, KS_BT_FACTORIZE, &call, stream);
+}
+
+ks_status ks_blocktri_cuda_solve(ks_blocktri_cuda_plan *plan, int nrhs, ks_cuda_const_blocks b,
+                                 ks_cuda_blocks x, void *stream)
+{
+    ks_bt_call call = { 0 };
+    if (!plan || !plan->factored) return KS_EINVAL;
+    const ks_status status = right_hand_sides(plan, nrhs, &b, &x, &call);
+    return status ? status : perform(plan, KS_BT_SOLVE, &call, stream);
+}
+
+ks_status ks_blocktri_cuda_factor_solve(ks_blocktri_cuda_plan *plan, ks_cuda_const_blocks D,
+                                        ks_cuda_const_blocks L, int nrhs, ks_cuda_const_blocks b,
+                                        ks_cuda_blocks x, void *stream)
+{
+    ks_bt_call call = { 0 };
+    if (!plan || !valid_matrix(plan, &D, &L, &call)) return KS_EINVAL;
+    const ks_status status = right_hand_sides(plan, nrhs, &b, &x, &call);
+    return status ? status : perform(plan, KS_BT_FACTOR_SOLVE, &call, stream);
+}
+
+/* The lowest system that failed, if one did. */
+static ks_status judge(const ks_blocktri_cuda_plan *plan, ks_blocktri_cuda_info *info)
+{
+    for (int s = 0; s < plan->systems; ++s) {
+        const unsigned long long key = plan->failure_host[s];
+        if (key == ~0ull) continue;
+        info->system = s;
+        info->block = (int64_t)(key >> 8 & ((1ull << 48) - 1));
+        info->pivot = (int)(key & 0xff);
+        return KS_ENOTPD;
+    }
+    return KS_OK;
+}
+
+ks_status ks_blocktri_cuda_wait(ks_blocktri_cuda_plan *plan, ks_blocktri_cuda_info *info,
+                                void *stream)
+{
+    ks_blocktri_cuda_info said = KS_BLOCKTRI_CUDA_INFO_INIT;
+    if (!plan || (info && info->size != sizeof *info)) return KS_EINVAL;
+    ks_gpu_stream *const where = stream_of(plan, stream);
+    ks_status status = KS_OK;
+    if (plan->factored)
+        status = ks_gpu_copy_out(plan->gpu, plan->failure_host, plan->failure,
+                                 (size_t)plan->systems * sizeof *plan->failure, where);
+    const ks_status waited = ks_gpu_stream_sync(plan->gpu, where);
+    if (!status) status = waited;
+    if (!status && plan->factored) status = judge(plan, &said);
+    said.status = status;
+    if (info) *info = said;
+    return status;
+}
+
+ks_status ks_blocktri_cuda_logdet(ks_blocktri_cuda_plan *plan, double *logdet, void *stream)
+{
+    if (!plan || !logdet || !plan->factored) return KS_EINVAL;
+    ks_gpu_stream *const where = stream_of(plan, stream);
+    const size_t bytes = (size_t)plan->systems * sizeof *logdet;
+    ks_status status = ks_bt_enqueue_logdet(plan, where);
+    if (!status)
+        status = ks_gpu_copy_out(plan->gpu, plan->logdet_host, plan->logdet, bytes, where);
+    const ks_status waited = ks_gpu_stream_sync(plan->gpu, where);
+    if (!status) status = waited;
+    if (!status) memcpy(logdet, plan->logdet_host, bytes);
+    return status;
+}
+
+ks_status ks_blocktri_cuda_alloc(ks_blocktri_cuda_plan *plan, void **out, size_t bytes)
+{
+    if (!out) return KS_EINVAL;
+    *out = NULL;
+    return plan ? ks_gpu_alloc(plan->gpu, out, bytes) : KS_EINVAL;
+}
+
+void ks_blocktri_cuda_free(ks_blocktri_cuda_plan *plan, void *memory)
+{
+    if (plan) ks_gpu_free(plan->gpu, memory);
+}
+
+ks_status ks_blocktri_cuda_upload(ks_blocktri_cuda_plan *plan, void *device, const void *host,
+                                  size_t bytes)
+{
+    if (!plan || (bytes && (!device || !host))) return KS_EINVAL;
+    const ks_status status = ks_gpu_copy_in(plan->gpu, device, host, bytes, plan->stream);
+    const ks_status waited = ks_gpu_stream_sync(plan->gpu, plan->stream);
+    return status ? status : waited;
+}
+
+ks_status ks_blocktri_cuda_download(ks_blocktri_cuda_plan *plan, void *host, const void *device,
+                                    size_t bytes)
+{
+    if (!plan || (bytes && (!device || !host))) return KS_EINVAL;
+    const ks_status status = ks_gpu_copy_out(plan->gpu, host, device, bytes, plan->stream);
+    const ks_status waited = ks_gpu_stream_sync(plan->gpu, plan->stream);
+    return status ? status : waited;
+}

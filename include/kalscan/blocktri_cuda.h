@@ -1,0 +1,133 @@
+/* kalscan/blocktri_cuda.h -- symmetric positive definite block-tridiagonal systems on a CUDA device.
+ *
+ * The systems of <kalscan/blocktri.h> with blocks of order n <= 32, one or many of the same size at
+ * once, factored by nested dissection: log2(N) levels, each one launch of a fused kernel, all of
+ * them one graph. Everything stays on the device; calls put work into a stream and return.
+ *
+ *     ks_blocktri_cuda_options options = KS_BLOCKTRI_CUDA_OPTIONS_INIT;
+ *     ks_blocktri_cuda_plan_create(&plan, context, N, n, &options);
+ *     const ks_cuda_const_blocks D = { device_D, n * n, 0 }, L = { device_L, n * n, 0 };
+ *     const ks_cuda_const_blocks b = { device_b, n, 0 };
+ *     const ks_cuda_blocks x = { device_x, n, 0 };
+ *     ks_blocktri_cuda_factor_solve(plan, D, L, 1, b, x, stream);
+ *     ks_blocktri_cuda_wait(plan, &info, stream);
+ *
+ * Storage: blocks are dense and row-major, in device memory, in the plan's precision; strides in
+ * elements lead from block to block and from system to system. The matrix is left as it is; the
+ * factor belongs to the plan, which holds one at a time.
+ *
+ * stream is a CUstream or cudaStream_t of the device's primary context; NULL means a stream of the
+ * plan's own, and then work is done when ks_blocktri_cuda_wait() has returned. Calls on one plan
+ * are made by one thread at a time and in one stream, or in several that wait for each other. Results
+ * are the same bits each time on the same device, whatever else it does. */
+#ifndef KALSCAN_BLOCKTRI_CUDA_H
+#define KALSCAN_BLOCKTRI_CUDA_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include "kalscan/context.h"
+#include "kalscan/export.h"
+#include "kalscan/smooth.h"
+#include "kalscan/status.h"
+
+KS_BEGIN_DECLS
+
+/** Blocks in device memory that are read. A stride of 0: the same everywhere. */
+typedef struct ks_cuda_const_blocks {
+    const void *data;
+    int64_t stride;        /**< from block to block                                             */
+    int64_t system_stride; /**< from system to system; not used where there is one              */
+} ks_cuda_const_blocks;
+
+/** Blocks in device memory that are written; they do not overlap. */
+typedef struct ks_cuda_blocks {
+    void *data;
+    int64_t stride;
+    int64_t system_stride;
+} ks_cuda_blocks;
+
+/** What to plan for. Start from KS_BLOCKTRI_CUDA_OPTIONS_INIT, then set what differs. */
+typedef struct ks_blocktri_cuda_options {
+    size_t size;            /**< sizeof(ks_blocktri_cuda_options)                               */
+    ks_precision precision; /**< KS_F64 or KS_F32                                               */
+    int systems;            /**< independent systems that each call serves, at least 1          */
+    int device;             /**< number of the device, from 0                                   */
+} ks_blocktri_cuda_options;
+#define KS_BLOCKTRI_CUDA_OPTIONS_INIT { sizeof(ks_blocktri_cuda_options), KS_F64, 1, 0 }
+
+/** What happened in a factorization. Start from KS_BLOCKTRI_CUDA_INFO_INIT. */
+typedef struct ks_blocktri_cuda_info {
+    size_t size;      /**< sizeof(ks_blocktri_cuda_info)                                        */
+    ks_status status; /**< what the call returned                                               */
+    int system;       /**< KS_ENOTPD: the lowest system that failed, else -1                    */
+    int64_t block;    /**< its block whose factorization failed first, of several at once the   */
+                      /**< lowest, else -1                                                      */
+    int pivot;        /**< and the block's row that is not positive and finite, else -1         */
+} ks_blocktri_cuda_info;
+#define KS_BLOCKTRI_CUDA_INFO_INIT { sizeof(ks_blocktri_cuda_info), KS_OK, -1, -1, -1 }
+
+typedef struct ks_blocktri_cuda_plan ks_blocktri_cuda_plan;
+
+/** Bytes of device memory that a plan takes, beside the caller's arrays; SIZE_MAX where they
+ *  overflow or what is asked for is not valid. */
+KS_API size_t ks_blocktri_cuda_bytes(int64_t N, int n, const ks_blocktri_cuda_options *options);
+
+/** Plan for N >= 1 blocks of order 1 <= n <= 32. On success *out is the caller's: free it with
+ *  ks_blocktri_cuda_plan_destroy(); on failure *out is NULL. options NULL means
+ *  KS_BLOCKTRI_CUDA_OPTIONS_INIT, context NULL the C library's allocator. The context must outlive
+ *  the plan.
+ *  Errors: KS_EINVAL, KS_ENOMEM (of host or device; also 2^30 blocks or more), KS_EUNAVAILABLE
+ *  (n > 32, or a device that the library has no code for), KS_ENODEV, KS_EDEVICE. */
+KS_API KS_MUST_CHECK ks_status ks_blocktri_cuda_plan_create(
+    ks_blocktri_cuda_plan **out, ks_context *context, int64_t N, int n,
+    const ks_blocktri_cuda_options *options);
+
+/** Free a plan; what it has put into streams must have been waited for. NULL is allowed. */
+KS_API void ks_blocktri_cuda_plan_destroy(ks_blocktri_cuda_plan *plan);
+
+/** Factor: D are N blocks, of which the lower triangles are read, L the N - 1 blocks A[i + 1, i]
+ *  (data NULL where N = 1). Whether they are positive definite is for ks_blocktri_cuda_wait() to say.
+ *  A call with the arrays of the last one costs one launch of a graph; with others, making it.
+ *  Errors: KS_EINVAL, KS_ENOMEM, KS_EDEVICE. */
+KS_API KS_MUST_CHECK ks_status ks_blocktri_cuda_factorize(ks_blocktri_cuda_plan *plan,
+                                                          ks_cuda_const_blocks D,
+                                                          ks_cuda_const_blocks L, void *stream);
+
+/** Solve with the factor that the plan holds, for nrhs >= 1 right-hand sides: b and x have N blocks
+ *  (n, nrhs) in each system. x may be b, with the same strides.
+ *  Errors: KS_EINVAL (also without a factor), KS_ENOMEM, KS_EDEVICE. */
+KS_API KS_MUST_CHECK ks_status ks_blocktri_cuda_solve(ks_blocktri_cuda_plan *plan, int nrhs,
+                                                      ks_cuda_const_blocks b, ks_cuda_blocks x,
+                                                      void *stream);
+
+/** Both; one right-hand side goes through the factorization itself.
+ *  Errors: those of the two. */
+KS_API KS_MUST_CHECK ks_status ks_blocktri_cuda_factor_solve(
+    ks_blocktri_cuda_plan *plan, ks_cuda_const_blocks D, ks_cuda_const_blocks L, int nrhs,
+    ks_cuda_const_blocks b, ks_cuda_blocks x, void *stream);
+
+/** Wait for the stream and for the plan's own, and say how the last factorization went. info may be
+ *  NULL.
+ *  Errors: KS_EINVAL, KS_ENOTPD (see info; factor and solutions of that system are of no use),
+ *  KS_EDEVICE. */
+KS_API KS_MUST_CHECK ks_status ks_blocktri_cuda_wait(ks_blocktri_cuda_plan *plan,
+                                                     ks_blocktri_cuda_info *info, void *stream);
+
+/** logdet[s] = log det A of each system, in double whatever the precision, in host memory. Waits.
+ *  Errors: KS_EINVAL (also without a factor), KS_EDEVICE. */
+KS_API KS_MUST_CHECK ks_status ks_blocktri_cuda_logdet(ks_blocktri_cuda_plan *plan, double *logdet,
+                                                       void *stream);
+
+/** Device memory and copies to and from it, for callers without another way to them. Memory that is
+ *  not given back outlives neither the plan nor the device's context. Copies wait.
+ *  Errors: KS_EINVAL, KS_ENOMEM, KS_EDEVICE. */
+KS_API KS_MUST_CHECK ks_status ks_blocktri_cuda_alloc(ks_blocktri_cuda_plan *plan, void **out,
+                                                      size_t bytes);
+KS_API void ks_blocktri_cuda_free(ks_blocktri_cuda_plan *plan, void *memory);
+KS_API KS_MUST_CHECK ks_status ks_blocktri_cuda_upload(ks_blocktri_cuda_plan *plan, void *device,
+                                                       const void *host, size_t bytes);
+KS_API KS_MUST_CHECK ks_status ks_blocktri_cuda_download(ks_blocktri_cuda_plan *plan, void *host,
+                                                         const void *device, size_t bytes);
+
+KS_END_DECLS
+#endif

@@ -1,0 +1,467 @@
+/* test_blocktri.c -- block-tridiagonal systems on a device: against dense LAPACK and the solver of the
+ * CPU, on the emulated device with many seeds, and on the first device of the machine. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include <lapacke.h>
+
+#include "kalscan/blocktri_cuda.h"
+#include "system.h"
+#ifdef EMULATED
+#    include "emulator.h"
+enum { SEEDS = 10 };
+static void use_seed(int seed)
+{
+    const ks_emulator fresh = KS_EMULATOR_INIT;
+    ks_emulated = fresh;
+    ks_emulated.seed = (uint64_t)seed;
+}
+static void check_clean(void)
+{
+    assert_string_equal(ks_emulated.report, "");
+    assert_int_equal(ks_emulated.live, 0);
+}
+#else
+enum { SEEDS = 3 };
+static void use_seed(int seed) { (void)seed; }
+static void check_clean(void) {}
+#endif
+
+#define OK(call) assert_int_equal((call), KS_OK)
+enum { MOST_SYSTEMS = 5 };
+
+/* Systems of one size on the device, `apart` elements from one to the next. */
+typedef struct job {
+    ks_blocktri_cuda_plan *plan;
+    int count;
+    bt_system system[MOST_SYSTEMS];
+    size_t number;
+    int64_t blocks, columns;   /* elements of a system's D or L, and of its b or x */
+    ks_cuda_const_blocks D, L, b;
+    ks_cuda_blocks x;
+} job;
+
+static void *uploaded(const job *j, int64_t elements, size_t which)
+{
+    void *device;
+    OK(ks_blocktri_cuda_alloc(j->plan, &device, (size_t)(elements * j->count) * j->number));
+    for (int s = 0; s < j->count; ++s) {
+        void *const *host = (void *const *)(const void *)((const char *)&j->system[s] + which);
+        OK(ks_blocktri_cuda_upload(j->plan, (char *)device + (size_t)(s * elements) * j->number,
+                                   *host, (size_t)elements * j->number));
+    }
+    return device;
+}
+
+static job begin(ks_precision precision, int64_t N, int n, int nrhs, int count, unsigned seed)
+{
+    job j = { .count = count, .number = precision == KS_F64 ? 8 : 4 };
+    ks_blocktri_cuda_options options = KS_BLOCKTRI_CUDA_OPTIONS_INIT;
+    options.precision = precision;
+    options.systems = count;
+    OK(ks_blocktri_cuda_plan_create(&j.plan, NULL, N, n, &options));
+    const int64_t gap = (int64_t)(seed % 3) * 2;
+    for (int s = 0; s < count; ++s)
+        j.system[s] = bt_system_make(precision, N, n, nrhs, gap, seed + 100 * (unsigned)s);
+    const bt_system *first = &j.system[0];
+    j.blocks = N * first->stride;
+    j.columns = N * first->rhs_stride;
+    const ks_cuda_const_blocks D = { uploaded(&j, j.blocks, offsetof(bt_system, D)), first->stride,
+                                     j.blocks };
+    const ks_cuda_const_blocks L = { uploaded(&j, j.blocks, offsetof(bt_system, L)), first->stride,
+                                     j.blocks };
+    const ks_cuda_const_blocks b = { uploaded(&j, j.columns, offsetof(bt_system, b)),
+                                     first->rhs_stride, j.columns };
+    const ks_cuda_blocks x = { uploaded(&j, j.columns, offsetof(bt_system, x)), first->rhs_stride,
+                               j.columns };
+    j.D = D, j.L = L, j.b = b, j.x = x;
+    return j;
+}
+
+static void end(job *j)
+{
+    ks_blocktri_cuda_free(j->plan, (void *)(uintptr_t)j->D.data);
+    ks_blocktri_cuda_free(j->plan, (void *)(uintptr_t)j->L.data);
+    ks_blocktri_cuda_free(j->plan, (void *)(uintptr_t)j->b.data);
+    ks_blocktri_cuda_free(j->plan, j->x.data);
+    ks_blocktri_cuda_plan_destroy(j->plan);
+    for (int s = 0; s < j->count; ++s) bt_system_free(&j->system[s]);
+    check_clean();
+}
+
+static void fetch(job *j, const void *from)
+{
+    const size_t bytes = (size_t)j->columns * j->number;
+    for (int s = 0; s < j->count; ++s)
+        OK(ks_blocktri_cuda_download(j->plan, j->system[s].x,
+                                     (const char *)from + (size_t)s * bytes, bytes));
+}
+
+static void wait(job *j)
+{
+    ks_blocktri_cuda_info info = KS_BLOCKTRI_CUDA_INFO_INIT;
+    const ks_status status = ks_blocktri_cuda_wait(j->plan, &info, NULL);
+    if (status)
+        fail_msg("%s: system %d, block %d, pivot %d, N = %d, n = %d", ks_status_name(status),
+                 info.system, (int)info.block, info.pivot, (int)j->system[0].N, j->system[0].n);
+    assert_int_equal(info.status, KS_OK);
+    assert_int_equal(info.system, -1);
+}
+
+/* Round-off, with room for the growth over the order and the levels. */
+static double tolerance(const job *j) { return j->number == 8 ? 1e-14 : 5e-6; }
+
+/* What a job left in the systems' x and logdet, judged by the residual and by the CPU's solver. */
+static void judge(job *j, const double *logdet)
+{
+    for (int s = 0; s < j->count; ++s) {
+        bt_system *system = &j->system[s];
+        const ks_blocktri_options options = bt_options(KS_BLOCKTRI_SEQUENTIAL, system->precision);
+        bt_solver solver = bt_solver_make(system, &options, 1, 0);
+        const ks_blocktri_matrix matrix = bt_matrix(system);
+        const double error = bt_backward_error(&solver, system);
+        if (!(error <= tolerance(j)))
+            fail_msg("backward error %g, N = %d, n = %d, %d right-hand sides, system %d", error,
+                     (int)system->N, system->n, system->nrhs, s);
+        double expected;
+        OK(ks_blocktri_factorize(solver.plan, &matrix, &solver.factor, solver.work, NULL));
+        OK(ks_blocktri_logdet(solver.plan, &solver.factor, &expected));
+        assert_true(fabs(logdet[s] - expected) <=
+                    tolerance(j) * (double)(system->N * system->n) * 10);
+        for (int64_t k = 0; k < system->N; ++k) /* nothing between the blocks was written */
+            for (int64_t i = (int64_t)system->n * system->nrhs; i < system->rhs_stride; ++i)
+                assert_true(isnan(bt_get(system, system->x, k * system->rhs_stride + i)));
+        bt_solver_free(&solver);
+    }
+}
+
+/* Factor, solve with the factor that is kept, then both at once. */
+static void run_all(ks_precision precision, int64_t N, int n, int nrhs, int count, unsigned seed)
+{
+    double logdet[MOST_SYSTEMS];
+    job j = begin(precision, N, n, nrhs, count, seed);
+    OK(ks_blocktri_cuda_factorize(j.plan, j.D, j.L, NULL));
+    OK(ks_blocktri_cuda_solve(j.plan, nrhs, j.b, j.x, NULL));
+    wait(&j);
+    OK(ks_blocktri_cuda_logdet(j.plan, logdet, NULL));
+    fetch(&j, j.x.data);
+    judge(&j, logdet);
+    /* In the place of b. */
+    const ks_cuda_blocks over = { (void *)(uintptr_t)j.b.data, j.b.stride, j.b.system_stride };
+    for (int s = 0; s < count; ++s) logdet[s] = (double)NAN;
+    OK(ks_blocktri_cuda_factor_solve(j.plan, j.D, j.L, nrhs, j.b, over, NULL));
+    wait(&j);
+    OK(ks_blocktri_cuda_logdet(j.plan, logdet, NULL));
+    fetch(&j, j.b.data);
+    judge(&j, logdet);
+    end(&j);
+}
+
+static void every_order_of_blocks(void **state)
+{
+    (void)state;
+    static const int lengths[] = { 1, 2, 3, 5, 7, 12, 13 };
+    for (int n = 1; n <= 32; ++n) {
+        use_seed(n);
+        run_all(KS_F64, lengths[n % 7], n, n % 5 == 0 ? 5 : 1, 1, (unsigned)n);
+        run_all(KS_F32, lengths[(n + 3) % 7], n, n % 7 == 0 ? 6 : 1, 1, (unsigned)n);
+    }
+}
+
+static void every_length(void **state)
+{
+    (void)state;
+    for (int N = 1; N <= 40; N += N < 17 ? 1 : 6) {
+        use_seed(N);
+        run_all(KS_F64, N, 1 + N % 4, 1 + N % 3, 1, (unsigned)N);
+    }
+    use_seed(3);
+    run_all(KS_F64, 101, 3, 1, 1, 1); /* longer than the tail */
+    run_all(KS_F64, 37, 8, 2, 1, 2);
+    run_all(KS_F32, 39, 6, 1, 1, 2);
+    run_all(KS_F64, 21, 16, 1, 1, 3);
+    run_all(KS_F32, 19, 13, 3, 1, 4);
+    run_all(KS_F64, 11, 32, 1, 1, 5);
+}
+
+static void many_systems_at_once(void **state)
+{
+    (void)state;
+    for (int seed = 0; seed < SEEDS; ++seed) {
+        use_seed(seed);
+        run_all(KS_F64, 1 + seed, 3, 1, 5, (unsigned)seed);
+        run_all(KS_F64, 20 - seed, 7, 5, 2, (unsigned)seed);
+        run_all(KS_F32, 9, 9 + seed, 1 + seed % 2, 2, (unsigned)seed);
+    }
+}
+
+/* The same bits under every order of threads and blocks, and whenever it is run. */
+static void same_bits_each_time(void **state)
+{
+    (void)state;
+    static const struct { int N, n, nrhs; } sizes[] = { { 37, 4, 1 }, { 19, 8, 5 }, { 9, 15, 1 },
+                                                        { 5, 32, 1 }, { 1, 2, 1 } };
+    for (int i = 0; i < 5; ++i) {
+        void *first = NULL;
+        double logdet, first_logdet = 0;
+        for (int seed = 0; seed < SEEDS; ++seed) {
+            use_seed(seed);
+            job j = begin(KS_F64, sizes[i].N, sizes[i].n, sizes[i].nrhs, 1, 7);
+            const size_t bytes = (size_t)j.columns * j.number;
+            for (int repeat = 0; repeat < 2; ++repeat)
+                OK(ks_blocktri_cuda_factor_solve(j.plan, j.D, j.L, sizes[i].nrhs, j.b, j.x, NULL));
+            wait(&j);
+            OK(ks_blocktri_cuda_logdet(j.plan, &logdet, NULL));
+            fetch(&j, j.x.data);
+            if (!first) {
+                first = malloc(bytes);
+                assert_non_null(first);
+                memcpy(first, j.system[0].x, bytes);
+                first_logdet = logdet;
+            }
+            assert_memory_equal(first, j.system[0].x, bytes);
+            assert_true(logdet == first_logdet);
+            end(&j);
+        }
+        free(first);
+    }
+}
+
+static void dense_lapack(void **state)
+{
+    (void)state;
+    enum { N = 9, N_RHS = 3 };
+    for (int seed = 0; seed < SEEDS; ++seed) {
+        const int n = 1 + seed * 2;
+        use_seed(seed);
+        job j = begin(KS_F64, N, n, N_RHS, 1, (unsigned)seed);
+        const bt_system *s = &j.system[0];
+        const int rows = N * n;
+        double *A = bt_dense(s), *x = malloc((size_t)rows * N_RHS * sizeof *x);
+        double expected = 0, logdet, largest = 0;
+        assert_non_null(x);
+        for (int i = 0; i < rows * N_RHS; ++i)
+            x[i] = bt_get(s, s->b, i / (n * N_RHS) * s->rhs_stride + i % (n * N_RHS));
+        assert_int_equal(LAPACKE_dposv(LAPACK_ROW_MAJOR, 'L', rows, N_RHS, A, rows, x, N_RHS), 0);
+        for (int i = 0; i < rows; ++i) expected += 2 * log(A[i * rows + i]);
+        for (int i = 0; i < rows * N_RHS; ++i) largest = fmax(largest, fabs(x[i]));
+        OK(ks_blocktri_cuda_factor_solve(j.plan, j.D, j.L, N_RHS, j.b, j.x, NULL));
+        OK(ks_blocktri_cuda_logdet(j.plan, &logdet, NULL));
+        wait(&j);
+        fetch(&j, j.x.data);
+        assert_true(fabs(logdet - expected) <= 1e-13 * rows);
+        for (int i = 0; i < rows * N_RHS; ++i)
+            assert_true(fabs(bt_get(s, s->x, i / (n * N_RHS) * s->rhs_stride + i % (n * N_RHS)) -
+                             x[i]) <= 1e-12 * largest);
+        free(A);
+        free(x);
+        end(&j);
+    }
+}
+
+/* A time-invariant matrix without copies: one block for all, and for all systems. */
+static void strides_of_zero(void **state)
+{
+    (void)state;
+    use_seed(4);
+    job j = begin(KS_F64, 21, 5, 1, 2, 3);
+    const ks_cuda_const_blocks D = { j.D.data, 0, 0 }, L = { j.L.data, 0, 0 };
+    double logdet[2];
+    for (int s = 0; s < 2; ++s)
+        for (int64_t k = 0; k < 21; ++k) {
+            const bt_system *to = &j.system[s], *from = &j.system[0];
+            memmove((double *)to->D + k * to->stride, from->D, 25 * sizeof(double));
+            memmove((double *)to->L + k * to->stride, from->L, 25 * sizeof(double));
+        }
+    OK(ks_blocktri_cuda_factor_solve(j.plan, D, L, 1, j.b, j.x, NULL));
+    wait(&j);
+    OK(ks_blocktri_cuda_logdet(j.plan, logdet, NULL));
+    assert_true(logdet[0] == logdet[1]);
+    fetch(&j, j.x.data);
+    judge(&j, logdet);
+    end(&j);
+}
+
+/* A graph that was made for other arrays is not used again. */
+static void other_arrays_next_time(void **state)
+{
+    (void)state;
+    use_seed(5);
+    job j = begin(KS_F64, 9, 5, 1, 1, 2);
+    const size_t bytes = (size_t)j.columns * j.number;
+    ks_cuda_blocks other = j.x;
+    double logdet;
+    OK(ks_blocktri_cuda_alloc(j.plan, &other.data, bytes));
+    OK(ks_blocktri_cuda_upload(j.plan, other.data, j.system[0].x, bytes));
+    OK(ks_blocktri_cuda_factorize(j.plan, j.D, j.L, NULL));
+    OK(ks_blocktri_cuda_solve(j.plan, 1, j.b, j.x, NULL));
+    OK(ks_blocktri_cuda_solve(j.plan, 1, j.b, other, NULL));
+    wait(&j);
+    OK(ks_blocktri_cuda_logdet(j.plan, &logdet, NULL));
+    fetch(&j, other.data);
+    judge(&j, &logdet);
+    ks_blocktri_cuda_free(j.plan, other.data);
+    end(&j);
+}
+
+static void spoil(job *j, int system, int64_t k, int pivot, double value)
+{
+    bt_system *s = &j->system[system];
+    bt_put(s, s->D, k * s->stride + pivot * (s->n + 1), value);
+    OK(ks_blocktri_cuda_upload(j->plan,
+                               (char *)(uintptr_t)j->D.data +
+                                   (size_t)(system * j->blocks) * j->number,
+                               s->D, (size_t)j->blocks * j->number));
+}
+
+static void expect_failure(job *j, int system, int64_t block, int pivot)
+{
+    ks_blocktri_cuda_info info = KS_BLOCKTRI_CUDA_INFO_INIT;
+    OK(ks_blocktri_cuda_factor_solve(j->plan, j->D, j->L, 1, j->b, j->x, NULL));
+    assert_int_equal(ks_blocktri_cuda_wait(j->plan, &info, NULL), KS_ENOTPD);
+    assert_int_equal(info.status, KS_ENOTPD);
+    assert_int_equal(info.system, system);
+    assert_int_equal(info.block, block);
+    assert_int_equal(info.pivot, pivot);
+}
+
+/* Blocks 0, 2, 4, ... are eliminated first, then 1, 5, 9, ...: of those at once the lowest counts. */
+static void failures_are_named(void **state)
+{
+    (void)state;
+    for (int seed = 0; seed < SEEDS; ++seed) {
+        use_seed(seed);
+        for (int n = 3 + seed % 2; n <= 17; n += 13) {
+            const double nan = (double)NAN, inf = (double)INFINITY;
+            job j = begin(KS_F64, 15, n, 1, 3, 1);
+            spoil(&j, 2, 7, 1, -1), expect_failure(&j, 2, 7, 1);
+            spoil(&j, 2, 9, 2, -1), expect_failure(&j, 2, 9, 2);
+            spoil(&j, 2, 5, 0, nan), expect_failure(&j, 2, 5, 0);
+            spoil(&j, 2, 6, n - 2, inf), expect_failure(&j, 2, 6, n - 2);
+            spoil(&j, 2, 14, n - 1, 0), expect_failure(&j, 2, 6, n - 2);
+            spoil(&j, 1, 3, 0, -2), expect_failure(&j, 1, 3, 0);
+            spoil(&j, 0, 8, 1, -1), expect_failure(&j, 0, 8, 1);
+            for (int s = 0; s < 3; ++s) { /* and nothing is left of it */
+                bt_system_free(&j.system[s]);
+                j.system[s] = bt_system_make(KS_F64, 15, n, 1, 2, 1 + 100 * (unsigned)s);
+                spoil(&j, s, 0, 0, bt_get(&j.system[s], j.system[s].D, 0));
+            }
+            OK(ks_blocktri_cuda_factorize(j.plan, j.D, j.L, NULL));
+            wait(&j);
+            end(&j);
+        }
+    }
+}
+
+static void arguments(void **state)
+{
+    (void)state;
+    use_seed(1);
+    ks_blocktri_cuda_options o = KS_BLOCKTRI_CUDA_OPTIONS_INIT;
+    const ks_blocktri_cuda_options good = o;
+    ks_blocktri_cuda_plan *plan = (ks_blocktri_cuda_plan *)&plan;
+#define REFUSED(N, n, wanted)                                                              \
+    assert_int_equal(ks_blocktri_cuda_plan_create(&plan, NULL, N, n, &o), wanted), assert_null(plan), \
+        o = good
+    REFUSED(0, 4, KS_EINVAL);
+    REFUSED(4, 0, KS_EINVAL);
+    REFUSED(4, 33, KS_EUNAVAILABLE);
+    REFUSED(INT64_MAX, 1, KS_ENOMEM);
+    REFUSED(INT64_C(1) << 40, 1, KS_ENOMEM);
+    o.size = 1, REFUSED(4, 4, KS_EINVAL);
+    o.systems = 0, REFUSED(4, 4, KS_EINVAL);
+    o.device = -1, REFUSED(4, 4, KS_EINVAL);
+    o.device = 1000, REFUSED(4, 4, KS_ENODEV);
+    o.precision = (ks_precision)9, REFUSED(4, 4, KS_EINVAL);
+    assert_int_equal(ks_blocktri_cuda_plan_create(NULL, NULL, 4, 4, NULL), KS_EINVAL);
+    assert_true(ks_blocktri_cuda_bytes(10, 5, NULL) >= (size_t)10 * 3 * 64 * 8);
+    assert_true(ks_blocktri_cuda_bytes(10, 33, NULL) == SIZE_MAX);
+    ks_blocktri_cuda_plan_destroy(NULL);
+
+    job j = begin(KS_F64, 4, 3, 1, 2, 1);
+    const ks_cuda_const_blocks none = { NULL, 9, 36 }, near = { j.D.data, 8, 36 };
+    const ks_cuda_blocks narrow = { j.x.data, 2, 12 }, mixed = { j.x.data, 3, 11 },
+                         other = { (void *)(uintptr_t)j.b.data, j.b.stride + 1, 24 };
+    double logdet[2];
+    assert_int_equal(ks_blocktri_cuda_solve(j.plan, 1, j.b, j.x, NULL), KS_EINVAL);
+    assert_int_equal(ks_blocktri_cuda_logdet(j.plan, logdet, NULL), KS_EINVAL);
+    OK(ks_blocktri_cuda_wait(j.plan, NULL, NULL));
+    assert_int_equal(ks_blocktri_cuda_factorize(j.plan, none, j.L, NULL), KS_EINVAL);
+    assert_int_equal(ks_blocktri_cuda_factorize(j.plan, j.D, none, NULL), KS_EINVAL);
+    assert_int_equal(ks_blocktri_cuda_factorize(j.plan, near, j.L, NULL), KS_EINVAL);
+    assert_int_equal(ks_blocktri_cuda_factorize(NULL, j.D, j.L, NULL), KS_EINVAL);
+    OK(ks_blocktri_cuda_factorize(j.plan, j.D, j.L, NULL));
+    assert_int_equal(ks_blocktri_cuda_solve(j.plan, 0, j.b, j.x, NULL), KS_EINVAL);
+    assert_int_equal(ks_blocktri_cuda_solve(j.plan, 1, none, j.x, NULL), KS_EINVAL);
+    assert_int_equal(ks_blocktri_cuda_solve(j.plan, 1, j.b, narrow, NULL), KS_EINVAL);
+    assert_int_equal(ks_blocktri_cuda_solve(j.plan, 1, j.b, mixed, NULL), KS_EINVAL);
+    assert_int_equal(ks_blocktri_cuda_solve(j.plan, 1, j.b, other, NULL), KS_EINVAL);
+    assert_int_equal(ks_blocktri_cuda_logdet(j.plan, NULL, NULL), KS_EINVAL);
+    ks_blocktri_cuda_info info = { 1, KS_OK, 0, 0, 0 };
+    assert_int_equal(ks_blocktri_cuda_wait(j.plan, &info, NULL), KS_EINVAL);
+    wait(&j);
+    end(&j);
+}
+
+#ifdef EMULATED
+/* Each allocation on the device fails once: memory, streams, graphs. */
+static void allocations_fail(void **state)
+{
+    (void)state;
+    for (long fail_at = 1;; ++fail_at) {
+        ks_blocktri_cuda_plan *plan;
+        void *memory[4] = { NULL };
+        use_seed(2);
+        ks_emulated.fail_at = fail_at;
+        ks_status status = ks_blocktri_cuda_plan_create(&plan, NULL, 6, 2, NULL);
+        assert_true(status == KS_OK ? plan != NULL : plan == NULL);
+        for (int i = 0; i < 4 && !status; ++i)
+            status = ks_blocktri_cuda_alloc(plan, &memory[i], 24 * sizeof(double));
+        double ones[24];
+        for (int i = 0; i < 24; ++i) ones[i] = i % 4 % 3 == 0;
+        for (int i = 0; i < 3 && !status; ++i)
+            status = ks_blocktri_cuda_upload(plan, memory[i], ones, sizeof ones);
+        const ks_cuda_const_blocks D = { memory[0], 4, 0 }, L = { memory[1], 0, 0 },
+                                   b = { memory[2], 2, 0 };
+        const ks_cuda_blocks x = { memory[3], 2, 0 };
+        if (!status) status = ks_blocktri_cuda_factorize(plan, D, D, NULL);
+        if (!status) status = ks_blocktri_cuda_solve(plan, 1, b, x, NULL);
+        if (!status) status = ks_blocktri_cuda_factor_solve(plan, D, L, 2, b, x, NULL);
+        if (plan)
+            for (int i = 0; i < 4; ++i) ks_blocktri_cuda_free(plan, memory[i]);
+        ks_blocktri_cuda_plan_destroy(plan);
+        check_clean();
+        if (ks_emulated.calls < fail_at) {
+            assert_true(fail_at > 10);
+            break;
+        }
+        assert_int_equal(status, KS_ENOMEM);
+    }
+}
+#endif
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_order_of_blocks), cmocka_unit_test(every_length),
+        cmocka_unit_test(many_systems_at_once),  cmocka_unit_test(same_bits_each_time),
+        cmocka_unit_test(dense_lapack),          cmocka_unit_test(strides_of_zero),
+        cmocka_unit_test(failures_are_named),    cmocka_unit_test(arguments),
+        cmocka_unit_test(other_arrays_next_time),
+#ifdef EMULATED
+        cmocka_unit_test(allocations_fail),
+#endif
+    };
+    use_seed(0);
+    ks_blocktri_cuda_plan *plan;
+    if (ks_blocktri_cuda_plan_create(&plan, NULL, 1, 1, NULL) == KS_ENODEV) {
+        puts("no device");
+        return 77;
+    }
+    ks_blocktri_cuda_plan_destroy(plan);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
