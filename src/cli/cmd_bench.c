@@ -237,18 +237,20 @@ static ks_exit run_one(const ks_bench_settings *s, int threads, int precision, k
             return failure->code;
         ks_bench_show_machine(s, &machine, threads > 0 ? threads : 1, names[precision]);
     }
+    ks_bench_result result;
     for (int m = 0; m < s->methods; ++m) {
-        const bool solve = s->job == KS_BENCH_SOLVE;
-        const int ways = solve ? 1 : has_scan(s->method[m]) ? s->scans
-                         : s->method[m] == KS_METHOD_BLOCKTRI ? s->orders : 1;
-        for (int w = 0; w < ways; ++w) {
-            const ks_bench_way way = {s->method[m], s->scan[has_scan(s->method[m]) ? w : 0],
-                                      s->order[s->method[m] == KS_METHOD_BLOCKTRI ? w : 0]};
-            ks_bench_result result;
-            if (solve)
-                ks_bench_solve(s, s->solver[m], threads, precision, &result, failure);
-            else
-                ks_bench_smooth(s, &way, threads, precision ? KS_F32 : KS_F64, &result, failure);
+        if (s->job == KS_BENCH_SOLVE) {
+            ks_bench_solve(s, s->solver[m], threads, precision, &result, failure);
+            if (failure->code) return failure->code;
+            result.machine = s->machine ? &machine : NULL;
+            ks_bench_show(s, &result);
+            continue;
+        }
+        const ks_method method = s->method[m];
+        const bool scans = has_scan(method), orders = method == KS_METHOD_BLOCKTRI;
+        for (int w = 0; w < (scans ? s->scans : orders ? s->orders : 1); ++w) {
+            const ks_bench_way way = {method, s->scan[scans ? w : 0], s->order[orders ? w : 0]};
+            ks_bench_smooth(s, &way, threads, precision ? KS_F32 : KS_F64, &result, failure);
             if (failure->code) return failure->code;
             result.machine = s->machine ? &machine : NULL;
             ks_bench_show(s, &result);
