@@ -173,3 +173,9 @@ double bt_backward_error(const bt_solver *solver, const bt_system *s)
                      KS_OK);
     return norms.residual / (norms.matrix * norms.solution + norms.right_hand_side);
 }
+
+ks_status bt_factorize(const bt_solver *solver, const bt_system *system, ks_blocktri_info *info)
+{
+    const ks_blocktri_matrix matrix = bt_matrix(system);
+    return ks_blocktri_factorize(solver->plan, &matrix, &solver->factor, solver->work, info);
+}

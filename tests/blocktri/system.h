@@ -36,6 +36,8 @@ ks_blocktri_options bt_options(ks_blocktri_order order, ks_precision precision);
 bt_solver bt_solver_make(const bt_system *system, const ks_blocktri_options *options, int threads,
                          int in_place);
 void bt_solver_free(bt_solver *solver);
+/** The factor of a system, into the solver. */
+ks_status bt_factorize(const bt_solver *solver, const bt_system *system, ks_blocktri_info *info);
 
 ks_blocktri_matrix bt_matrix(const bt_system *system);
 ks_const_blocks bt_b(const bt_system *system);

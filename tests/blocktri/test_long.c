@@ -1,4 +1,4 @@
-/* test_long.c -- long systems: residuals, threads, new numbers, matrices that are not definite. */
+/* test_long.c -- long systems: residuals, new numbers, matrices that are not definite. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -6,12 +6,6 @@
 #include <string.h>
 #include <cmocka.h>
 #include "system.h"
-
-static ks_status factorize(const bt_solver *solver, const bt_system *s, ks_blocktri_info *info)
-{
-    const ks_blocktri_matrix matrix = bt_matrix(s);
-    return ks_blocktri_factorize(solver->plan, &matrix, &solver->factor, solver->work, info);
-}
 
 static ks_status solve(const bt_solver *solver, const bt_system *s)
 {
@@ -42,7 +36,7 @@ static void test_residuals(void **state)
                     bt_system_make(precision, cases[c].N, cases[c].n, cases[c].nrhs, 0, 7);
                 const ks_blocktri_options o = long_options(order, precision, round & 1);
                 bt_solver solver = bt_solver_make(&s, &o, 2, 0);
-                assert_int_equal(factorize(&solver, &s, NULL), KS_OK);
+                assert_int_equal(bt_factorize(&solver, &s, NULL), KS_OK);
                 assert_int_equal(solve(&solver, &s), KS_OK);
                 assert_true(bt_backward_error(&solver, &s) < (precision == KS_F64 ? 1e-15 : 5e-7));
                 bt_solver_free(&solver);
@@ -80,54 +74,12 @@ static void test_graded(void **state)
             ks_blocktri_options o = bt_options((ks_blocktri_order)order, KS_F64);
             o.tier = (order + (int)c) % 2 ? KS_TIER_AUTO : KS_TIER_BASELINE;
             bt_solver solver = bt_solver_make(&s, &o, 1, 0);
-            assert_int_equal(factorize(&solver, &s, NULL), KS_OK);
+            assert_int_equal(bt_factorize(&solver, &s, NULL), KS_OK);
             assert_int_equal(solve(&solver, &s), KS_OK);
             assert_true(bt_backward_error(&solver, &s) < 1e-13);
             bt_solver_free(&solver);
             bt_system_free(&s);
         }
-}
-
-/** Everything that a plan computes, in one array. */
-static double *all_results(const bt_system *s, const ks_blocktri_options *o, int threads,
-                           size_t *count)
-{
-    const int64_t size = (int64_t)s->n * s->n, rows = (int64_t)s->n * s->nrhs;
-    bt_solver solver = bt_solver_make(s, o, threads, 0);
-    *count = (size_t)(s->N * (2 * size + rows) + 1);
-    double *out = calloc(*count, sizeof *out), *at = out;
-    assert_non_null(out);
-    const ks_blocks diagonal = { out, size }, lag = { out + s->N * size, size };
-    const ks_blocks x = { out + 2 * s->N * size, rows };
-    assert_int_equal(factorize(&solver, s, NULL), KS_OK);
-    assert_int_equal(ks_blocktri_inverse_blocks(solver.plan, &solver.factor, diagonal, lag,
-                                                solver.inverse_work),
-                     KS_OK);
-    assert_int_equal(ks_blocktri_solve(solver.plan, &solver.factor, s->nrhs, bt_b(s), x,
-                                       solver.work),
-                     KS_OK);
-    assert_int_equal(ks_blocktri_logdet(solver.plan, &solver.factor, &at[*count - 1]), KS_OK);
-    bt_solver_free(&solver);
-    return out;
-}
-
-static void test_threads_same_bits(void **state)
-{
-    (void)state;
-    for (int order = 1; order < KS_BLOCKTRI_ORDERS; ++order) {
-        bt_system s = bt_system_make(KS_F64, 211, 5, 2, 0, 3);
-        ks_blocktri_options o = bt_options((ks_blocktri_order)order, KS_F64);
-        o.segments = 6;
-        size_t count;
-        double *one = all_results(&s, &o, 1, &count);
-        for (int threads = 2; threads <= 8; ++threads) {
-            double *many = all_results(&s, &o, threads, &count);
-            assert_memory_equal(one, many, count * sizeof *one);
-            free(many);
-        }
-        free(one);
-        bt_system_free(&s);
-    }
 }
 
 /* New numbers without a new plan; the solution in place of the right-hand side. */
@@ -139,9 +91,9 @@ static void test_refactor(void **state)
         bt_system b = bt_system_make(KS_F64, 47, 4, 1, 0, 2);
         const ks_blocktri_options o = bt_options((ks_blocktri_order)order, KS_F64);
         bt_solver solver = bt_solver_make(&a, &o, 2, 0), fresh = bt_solver_make(&b, &o, 2, 0);
-        assert_int_equal(factorize(&solver, &a, NULL), KS_OK);
-        assert_int_equal(factorize(&solver, &b, NULL), KS_OK);
-        assert_int_equal(factorize(&fresh, &b, NULL), KS_OK);
+        assert_int_equal(bt_factorize(&solver, &a, NULL), KS_OK);
+        assert_int_equal(bt_factorize(&solver, &b, NULL), KS_OK);
+        assert_int_equal(bt_factorize(&fresh, &b, NULL), KS_OK);
         assert_int_equal(solve(&solver, &b), KS_OK);
         assert_true(bt_backward_error(&solver, &b) < 1e-15);
         const ks_blocks x = { b.b, b.rhs_stride };
@@ -171,7 +123,7 @@ static void test_repeated_blocks(void **state)
         const ks_blocktri_matrix repeated = { { s.D, 0 }, { s.L, 0 } };
         double *factor = malloc((size_t)(s.N * size) * sizeof(double));
         assert_non_null(factor);
-        assert_int_equal(factorize(&solver, &s, NULL), KS_OK);
+        assert_int_equal(bt_factorize(&solver, &s, NULL), KS_OK);
         assert_int_equal(solve(&solver, &s), KS_OK);
         memcpy(factor, s.x, (size_t)(s.N * s.rhs_stride) * sizeof(double));
         assert_int_equal(ks_blocktri_factorize(solver.plan, &repeated, &solver.factor, solver.work,
@@ -194,7 +146,7 @@ static void expect_failure(bt_system *s, int order, int64_t k, int i, double val
     const ks_blocktri_options o = bt_options((ks_blocktri_order)order, s->precision);
     bt_solver solver = bt_solver_make(s, &o, 2, 0);
     ks_blocktri_info info = KS_BLOCKTRI_INFO_INIT;
-    assert_int_equal(factorize(&solver, s, &info), KS_ENOTPD);
+    assert_int_equal(bt_factorize(&solver, s, &info), KS_ENOTPD);
     assert_int_equal(info.status, KS_ENOTPD);
     assert_int_equal(info.block, k);
     assert_int_equal(info.pivot, i);
@@ -220,31 +172,12 @@ static void test_failing_block(void **state)
         }
 }
 
-/* Of several blocks that fail in one round the lowest is named, whatever the threads. */
-static void test_lowest_failure(void **state)
-{
-    (void)state;
-    for (int threads = 1; threads <= 4; ++threads) {
-        bt_system s = bt_system_make(KS_F64, 64, 3, 1, 0, 4);
-        for (int64_t k = 10; k < 64; k += 2) bt_put(&s, s.D, k * s.stride, 0);
-        const ks_blocktri_options o = bt_options(KS_BLOCKTRI_NESTED_DISSECTION, KS_F64);
-        bt_solver solver = bt_solver_make(&s, &o, threads, 1);
-        ks_blocktri_info info = KS_BLOCKTRI_INFO_INIT;
-        assert_int_equal(factorize(&solver, &s, &info), KS_ENOTPD);
-        assert_int_equal(info.block, 10);
-        assert_int_equal(info.pivot, 0);
-        bt_solver_free(&solver);
-        bt_system_free(&s);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_residuals),         cmocka_unit_test(test_graded),
-        cmocka_unit_test(test_threads_same_bits), cmocka_unit_test(test_refactor),
+        cmocka_unit_test(test_refactor),
         cmocka_unit_test(test_repeated_blocks),   cmocka_unit_test(test_failing_block),
-        cmocka_unit_test(test_lowest_failure),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -397,7 +397,7 @@ static void memory_changes_no_bit(void **state)
         for (int p = 0; p < 2; ++p) {
             golden *g = model_random((model_spec){ 160 + c, 1500, 1, sizes[c][0], sizes[c][1],
                                                    KS_PRIOR_X1, HAS_OFFSETS });
-            for (int64_t k = 1100; k < g->T; k += 150) *model_block(&g->y, 0, k) = NAN;
+            for (int64_t k = 1100; k < g->T; k += 150) *model_block(&g->y, 0, k) = (double)NAN;
             model_round(g);
             golden *each = model_slice(g, 0, 0, g->T);
             golden_buffers *a = run_well(g, &two_ended, (ks_precision)p, 1, made, NULL);
