@@ -33,7 +33,7 @@
                                                     E(cuGraphLaunch) E(cuGraphExecDestroy)
 
 typedef struct driver {
-    void *library;
+    void *handle;
 #define DRIVER_MEMBER(name) __typeof__(&name) name;
     DRIVER_LIST(DRIVER_MEMBER)
 #undef DRIVER_MEMBER
@@ -330,7 +330,7 @@ static void cuda_close(ks_gpu *gpu)
         if (d->modules[m]) (void)unload(gpu, d->modules[m]);
     ks_release(context, d->modules);
     if (d->primary) (void)d->cu.cuDevicePrimaryCtxRelease(d->number);
-    if (d->cu.library) dlclose(d->cu.library);
+    if (d->cu.handle) dlclose(d->cu.handle);
     ks_release(context, d);
 }
 
@@ -345,13 +345,13 @@ static const ks_gpu_table cuda_table = {
 
 static ks_status load_driver(driver *cu)
 {
-    cu->library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-    if (!cu->library) return KS_ENODEV;
+    cu->handle = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    if (!cu->handle) return KS_ENODEV;
     void *found;
 #define DRIVER_NAME_(name) #name
 #define DRIVER_NAME(name)  DRIVER_NAME_(name)
 #define DRIVER_LOAD(name)                                                                          \
-    found = dlsym(cu->library, DRIVER_NAME(name));                                                 \
+    found = dlsym(cu->handle, DRIVER_NAME(name));                                                 \
     if (!found) return KS_ENODEV;                                                                  \
     memcpy(&cu->name, &found, sizeof found);
     DRIVER_LIST(DRIVER_LOAD)

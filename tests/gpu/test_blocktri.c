@@ -11,31 +11,13 @@
 
 #include "kalscan/blocktri_cuda.h"
 #include "system.h"
-#ifdef EMULATED
-#    include "emulator.h"
-#    ifdef __SANITIZE_ADDRESS__ /* makes the emulator ten times slower */
-enum { SEEDS = 2, EVERY = 3 };
-#    else
-enum { SEEDS = 10, EVERY = 1 };
-#    endif
-static void use_seed(int seed)
-{
-    const ks_emulator fresh = KS_EMULATOR_INIT;
-    ks_emulated = fresh;
-    ks_emulated.seed = (uint64_t)seed;
-}
-static void check_clean(void)
-{
-    assert_string_equal(ks_emulated.report, "");
-    assert_int_equal(ks_emulated.live, 0);
-}
-#else
-enum { SEEDS = 3, EVERY = 1 };
-static void use_seed(int seed) { (void)seed; }
-static void check_clean(void) {}
-#endif
+#include "seed.h"
 
-#define OK(call) assert_int_equal((call), KS_OK)
+#ifdef __SANITIZE_ADDRESS__ /* makes the emulator ten times slower */
+enum { SEEDS = 2, EVERY = 3 };
+#else
+enum { SEEDS = SEEDS_OF(10, 3), EVERY = 1 };
+#endif
 enum { MOST_SYSTEMS = 5 };
 
 /* Systems of one size on the device, `apart` elements from one to the next. */

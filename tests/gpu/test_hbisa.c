@@ -11,12 +11,8 @@
 #include <cmocka.h>
 
 #include "general/device.h"
-#ifdef EMULATED
-#    include "emulator.h"
-#endif
 #include "general_system.h"
-
-#define OK(call) assert_int_equal((call), KS_OK)
+#include "seed.h"
 
 /* A system with what it takes to solve it on the host and on the device. */
 typedef struct problem {
@@ -55,27 +51,16 @@ static ks_general_options options_of(ks_general_method method)
     return options;
 }
 
+/* A device whose blocks have so much shared memory, where it is emulated. */
+static void use(int seed, size_t shared)
+{
+    use_seed(seed);
 #ifdef EMULATED
-static void use(uint64_t seed, size_t shared)
-{
-    const ks_emulator fresh = KS_EMULATOR_INIT;
-    ks_emulated = fresh;
-    ks_emulated.seed = seed;
     ks_emulated.block_shared = shared;
-}
-static void check_clean(void)
-{
-    assert_string_equal(ks_emulated.report, "");
-    assert_int_equal(ks_emulated.live, 0);
-}
 #else
-static void use(uint64_t seed, size_t shared)
-{
-    (void)seed;
     (void)shared;
-}
-static void check_clean(void) {}
 #endif
+}
 
 /* Status of the solution into system.x on a device; leaves nothing behind. */
 static ks_status on_device(problem *p, ks_general_report *report)
@@ -107,7 +92,7 @@ static void check(int64_t N, int n, ks_general_method method, ks_general_stop st
     host.size = sizeof host;
     OK(ks_general_solve(p.plan, p.matrix, p.factor, 1, (ks_const_blocks){ p.system.b, n },
                         (ks_blocks){ expected, n }, p.work, &host));
-    for (uint64_t seed = 1; seed <= 5; ++seed) {
+    for (int seed = 1; seed <= 5; ++seed) {
         ks_general_report report = KS_GENERAL_REPORT_INIT;
         use(seed, seed == 5 ? 2 * 1024 : 227 * 1024);
         for (int64_t i = 0; i < rows; ++i) p.system.x[i] = nan("");

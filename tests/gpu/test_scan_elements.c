@@ -25,27 +25,9 @@
 #include "array_step_text.h"
 #include "element_text.h"
 #include "num_end.h"
-#ifdef EMULATED
-#    include "emulator.h"
-#    define SEEDS 3
-static void use_seed(int seed)
-{
-    const ks_emulator fresh = KS_EMULATOR_INIT;
-    ks_emulated = fresh;
-    ks_emulated.seed = (uint64_t)seed;
-}
-static void check_clean(void)
-{
-    assert_string_equal(ks_emulated.report, "");
-    assert_int_equal(ks_emulated.live, 0);
-}
-#else
-#    define SEEDS 1
-static void use_seed(int seed) { (void)seed; }
-static void check_clean(void) {}
-#endif
+#include "session.h"
 
-#define OK(call) assert_int_equal((call), KS_OK)
+enum { SEEDS = SEEDS_OF(3, 1) };
 enum { MOST_NX = 7, MOST_SIZE = 2 * MOST_NX * MOST_NX + 3 * MOST_NX, WORK = 40 * MOST_NX * MOST_NX,
        THREADS = 32, BLOCKS = 2 };
 
@@ -111,18 +93,15 @@ static int64_t size_of(const kind *e)
     return e->smooths ? ks_smooth_element_size_f64(e->nx) : ks_filter_element_size_f64(e->nx);
 }
 
-static void on_device(const kind *e, const ks_scan_plan *plan, double *x)
+static void on_device(int seed, const kind *e, const ks_scan_plan *plan, double *x)
 {
-    ks_gpu *gpu;
-    ks_gpu_stream *stream;
     void *elements, *spare, *scratch = NULL;
     const size_t bytes = (size_t)size_of(e) * sizeof *x;
     const size_t all = (size_t)plan->inside.length[KS_ELEMENTS] * bytes;
     char name[64];
     if (e->nx > 4) snprintf(name, sizeof name, "ks_%s_scan_any", e->name);
     else snprintf(name, sizeof name, "ks_%s_scan_%d", e->name, e->nx);
-    OK(ks_gpu_open(&gpu, NULL, 0));
-    OK(ks_gpu_stream_create(gpu, &stream));
+    begin(seed);
     OK(ks_gpu_alloc(gpu, &elements, all));
     OK(ks_gpu_alloc(gpu, &spare, (size_t)ks_scan_plan_spare(plan) * bytes));
     if (e->nx > 4)
@@ -141,12 +120,10 @@ static void on_device(const kind *e, const ks_scan_plan *plan, double *x)
     ks_gpu_free(gpu, scratch);
     ks_gpu_free(gpu, spare);
     ks_gpu_free(gpu, elements);
-    ks_gpu_stream_destroy(gpu, stream);
-    ks_gpu_close(gpu);
-    check_clean();
+    end();
 }
 
-static void check(const kind *e, const ks_scan_options *options, int64_t length)
+static void check(int seed, const kind *e, const ks_scan_options *options, int64_t length)
 {
     const int64_t size = size_of(e);
     const size_t bytes = (size_t)size * sizeof(double);
@@ -160,7 +137,7 @@ static void check(const kind *e, const ks_scan_options *options, int64_t length)
     for (int64_t k = 0; k < length; ++k) random_element(&state, e, x + k * size);
     memcpy(expected, x, (size_t)length * bytes);
     OK(ks_scan_run_on(&ks_machine_serial, plan, &op, expected, work));
-    on_device(e, plan, x);
+    on_device(seed, e, plan, x);
     for (int64_t i = 0; i < length * size; ++i) {
         const double difference = fabs(x[i] - expected[i]);
         assert_true(difference <= 1e-9 * (1 + fabs(expected[i])));
@@ -181,8 +158,7 @@ static void check_kind(const char *name, int smooths)
                     const kind e = {name, nx, smooths};
                     ks_scan_options options = cases[i];
                     options.direction = j & 1 ? KS_REVERSE : KS_FORWARD;
-                    use_seed(seed);
-                    check(&e, &options, lengths[j / 2]);
+                    check(seed, &e, &options, lengths[j / 2]);
                 }
 }
 
@@ -204,13 +180,9 @@ int main(void)
         cmocka_unit_test(filtering_elements),
         cmocka_unit_test(smoothing_elements),
     };
-    ks_gpu *gpu;
-    use_seed(0);
-    const ks_status status = ks_gpu_open(&gpu, NULL, 0);
-    if (status == KS_ENODEV) {
+    if (no_device()) {
         puts("no device");
         return 77;
     }
-    if (status == KS_OK) ks_gpu_close(gpu);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,44 +14,9 @@
 #include "machine_cuda.h"
 #include "plan.h"
 #include "scan_probe.h"
-#ifdef EMULATED
-#    include "emulator.h"
-#    define SEEDS 10
-static void use_seed(int seed)
-{
-    const ks_emulator fresh = KS_EMULATOR_INIT;
-    ks_emulated = fresh;
-    ks_emulated.seed = (uint64_t)seed;
-}
-static void check_clean(void)
-{
-    assert_string_equal(ks_emulated.report, "");
-    assert_int_equal(ks_emulated.live, 0);
-}
-#else
-#    define SEEDS 2
-static void use_seed(int seed) { (void)seed; }
-static void check_clean(void) {}
-#endif
+#include "session.h"
 
-#define OK(call) assert_int_equal((call), KS_OK)
-
-static ks_gpu *gpu;
-static ks_gpu_stream *stream;
-
-static void begin(int seed)
-{
-    use_seed(seed);
-    OK(ks_gpu_open(&gpu, NULL, 0));
-    OK(ks_gpu_stream_create(gpu, &stream));
-}
-
-static void end(void)
-{
-    ks_gpu_stream_destroy(gpu, stream);
-    ks_gpu_close(gpu);
-    check_clean();
-}
+enum { SEEDS = SEEDS_OF(10, 2) };
 
 static const ks_gpu_kernel *kernel_named(const char *name)
 {
@@ -300,12 +265,9 @@ int main(void)
         cmocka_unit_test(elements_of_a_size_that_the_run_time_says),
         cmocka_unit_test(mistakes_are_refused),
     };
-    use_seed(0);
-    const ks_status status = ks_gpu_open(&gpu, NULL, 0);
-    if (status == KS_ENODEV) {
+    if (no_device()) {
         puts("no device");
         return 77;
     }
-    if (status == KS_OK) ks_gpu_close(gpu);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,37 @@
+/* seed.h -- what all tests of driver code share: compiled with EMULATED they run on the emulated
+ * device in the order of a seed, otherwise on the first device of the machine. */
+#ifndef GPU_SEED_H
+#define GPU_SEED_H
+
+#include <stdint.h>
+#ifdef EMULATED
+#    include "emulator.h"
+#    define SEEDS_OF(emulated, device) (emulated)
+#else
+#    define SEEDS_OF(emulated, device) (device)
+#endif
+
+#define OK(call) assert_int_equal((call), KS_OK)
+
+/** A fresh emulated device whose threads run in the order of a seed. */
+static inline void use_seed(int seed)
+{
+#ifdef EMULATED
+    const ks_emulator fresh = KS_EMULATOR_INIT;
+    ks_emulated = fresh;
+    ks_emulated.seed = (uint64_t)seed;
+#else
+    (void)seed;
+#endif
+}
+
+/** The emulated device has found no mistake, and nothing is left on it. */
+static inline void check_clean(void)
+{
+#ifdef EMULATED
+    assert_string_equal(ks_emulated.report, "");
+    assert_int_equal(ks_emulated.live, 0);
+#endif
+}
+
+#endif

@@ -1,0 +1,36 @@
+/* session.h -- the device of a test that drives it by gpu.h. */
+#ifndef GPU_SESSION_H
+#define GPU_SESSION_H
+
+#include <stdbool.h>
+#include "gpu/gpu.h"
+#include "seed.h"
+
+static ks_gpu *gpu;
+static ks_gpu_stream *stream;
+
+/** Opens the device, with one stream. */
+static inline void begin(int seed)
+{
+    use_seed(seed);
+    OK(ks_gpu_open(&gpu, NULL, 0));
+    OK(ks_gpu_stream_create(gpu, &stream));
+}
+
+static inline void end(void)
+{
+    ks_gpu_stream_destroy(gpu, stream);
+    ks_gpu_close(gpu);
+    check_clean();
+}
+
+/** True where the machine has no device: the test is skipped with exit code 77. */
+static inline bool no_device(void)
+{
+    use_seed(0);
+    const ks_status status = ks_gpu_open(&gpu, NULL, 0);
+    if (status == KS_OK) ks_gpu_close(gpu);
+    return status == KS_ENODEV;
+}
+
+#endif
