@@ -3,9 +3,6 @@
  * A missing entry stays in its place as one that says nothing: zero row of H, unit variance,
  * observed as predicted. It adds exact zeros, so a lane comes to what it comes to without it. */
 
-/* Every so many steps the covariances themselves are looked at, as in range_text.h. */
-#define KS_LOOK 32
-
 /** Scratch of a group; `at` counts packs. */
 typedef struct KS_T(ks_group_scratch) {
     int nx, ny;

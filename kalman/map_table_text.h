@@ -59,61 +59,35 @@ static void KS_T(map_correct)(int nx, int64_t k0, int64_t k1, const ks_map_syste
     }
 }
 
-static int KS_T(map_ascend)(const ks_series *s, int64_t k0, int64_t k1,
-                            const ks_map_system *a, void *memory, ks_map_review *r,
-                            ks_tally *tally)
-{
-    KS_T(ks_map_memory) *w = (KS_T(ks_map_memory) *)memory;
-    int rc = 0;
-#define CALL(nx)                                                                            \
-    for (int64_t k = k0; k < k1 && rc == 0; ++k)                                           \
-        rc = KS_T(ks_map_ascend)(nx, s, k, a, w, r, tally)
-    KS_WITH_STATES(s->nx, CALL)
-#undef CALL
-    return rc;
-}
+/* The steps k0 .. k1 - 1 one after another, up or down; the first that fails ends it. */
+#define KS_UP for (int64_t k = k0; k < k1 && rc == 0; ++k)
+#define KS_DOWN for (int64_t k = k1 - 1; k >= k0 && rc == 0; --k)
+#define KS_MAP_PASS(name)                                                                   \
+    static int KS_T(map_##name)(const ks_series *s, int64_t k0, int64_t k1,                 \
+                                const ks_map_system *a, void *memory, ks_map_review *r,     \
+                                ks_tally *tally)                                            \
+    {                                                                                       \
+        KS_T(ks_map_memory) *w = (KS_T(ks_map_memory) *)memory;                             \
+        int rc = 0;                                                                         \
+        KS_WITH_STATES(s->nx, CALL)                                                         \
+        return rc;                                                                          \
+    }
 
-static int KS_T(map_descend)(const ks_series *s, int64_t k0, int64_t k1,
-                            const ks_map_system *a, void *memory, ks_map_review *r,
-                            ks_tally *tally)
-{
-    KS_T(ks_map_memory) *w = (KS_T(ks_map_memory) *)memory;
-    int rc = 0;
-#define CALL(nx)                                                                            \
-    for (int64_t k = k1 - 1; k >= k0 && rc == 0; --k)                                      \
-        rc = KS_T(ks_map_descend)(nx, s, k, a, w, r, tally)
-    KS_WITH_STATES(s->nx, CALL)
+#define CALL(nx) KS_UP rc = KS_T(ks_map_ascend)(nx, s, k, a, w, r, tally)
+KS_MAP_PASS(ascend)
 #undef CALL
-    return rc;
-}
-
-static int KS_T(map_back_down)(const ks_series *s, int64_t k0, int64_t k1,
-                            const ks_map_system *a, void *memory, ks_map_review *r,
-                            ks_tally *tally)
-{
-    KS_T(ks_map_memory) *w = (KS_T(ks_map_memory) *)memory;
-    int rc = 0;
-#define CALL(nx)                                                                            \
-    for (int64_t k = k1 - 1; k >= k0 && rc == 0; --k)                                      \
-        rc = KS_T(ks_map_back_down)(nx, s, k, a, w, r, tally)
-    KS_WITH_STATES(s->nx, CALL)
+#define CALL(nx) KS_DOWN rc = KS_T(ks_map_descend)(nx, s, k, a, w, r, tally)
+KS_MAP_PASS(descend)
 #undef CALL
-    return rc;
-}
-
-static int KS_T(map_back_up)(const ks_series *s, int64_t k0, int64_t k1,
-                            const ks_map_system *a, void *memory, ks_map_review *r,
-                            ks_tally *tally)
-{
-    KS_T(ks_map_memory) *w = (KS_T(ks_map_memory) *)memory;
-    int rc = 0;
-#define CALL(nx)                                                                            \
-    for (int64_t k = k0; k < k1 && rc == 0; ++k)                                           \
-        rc = KS_T(ks_map_back_up)(nx, s, k, a, w, r, tally)
-    KS_WITH_STATES(s->nx, CALL)
+#define CALL(nx) KS_DOWN rc = KS_T(ks_map_back_down)(nx, s, k, a, w, r, tally)
+KS_MAP_PASS(back_down)
 #undef CALL
-    return rc;
-}
+#define CALL(nx) KS_UP rc = KS_T(ks_map_back_up)(nx, s, k, a, w, r, tally)
+KS_MAP_PASS(back_up)
+#undef CALL
+#undef KS_MAP_PASS
+#undef KS_UP
+#undef KS_DOWN
 
 static void KS_T(map_meet)(int nx, int64_t k, const ks_map_system *a, void *up, void *down,
                            ks_map_review *r)

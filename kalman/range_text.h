@@ -6,8 +6,6 @@
  * prediction; it returns to it as soon as a step in the ordinary form says that it will not do, or
  * the posterior, looked at every KS_LOOK steps, has become ill-conditioned. */
 
-#define KS_LOOK 32
-
 /** The observed entries of a step: H (m, nx), R (m, m), d, y (m). */
 typedef struct KS_T(ks_observation) {
     const KS_NUM *H, *R, *d, *y;

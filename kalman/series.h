@@ -7,6 +7,7 @@
 
 #include <math.h>
 #include <stdint.h>
+#include "hd.h"
 #include "kalscan/smooth.h"
 
 typedef struct ks_rows { const char *base; int64_t stride; } ks_rows;
@@ -22,6 +23,9 @@ typedef struct ks_series {
     ks_rows F, Q, u, H, R, d, y;
     const void *m0, *P0;
 } ks_series;
+
+/* Every so many steps the covariances themselves are looked at for the choice of the form. */
+#define KS_LOOK 32
 
 /** The estimate between two steps. C (nx, nx) is the covariance in the ordinary form, any S with
  *  covariance S Sᵀ in the array form. */
@@ -55,14 +59,14 @@ typedef struct ks_evidence {
     int64_t entries;
 } ks_evidence;
 
-static inline ks_evidence ks_evidence_start(void)
+KS_HD ks_evidence ks_evidence_start(void)
 {
     const ks_evidence none = { 0, 1, 0, 0 };
     return none;
 }
 
 /** A factor of the determinant. */
-static inline void ks_gather_determinant(ks_evidence *e, double pivot)
+KS_HD void ks_gather_determinant(ks_evidence *e, double pivot)
 {
     e->product *= pivot;
     if (!(e->product > 1e-120 && e->product < 1e120)) {
@@ -72,7 +76,7 @@ static inline void ks_gather_determinant(ks_evidence *e, double pivot)
 }
 
 /** The same with a part of the quadratic form. */
-static inline void ks_gather_factor(ks_evidence *e, double pivot, double quadratic)
+KS_HD void ks_gather_factor(ks_evidence *e, double pivot, double quadratic)
 {
     /* Rounded before it is added: a product fused into one sum and not into another would make
      * the sum depend on what else is asked for. */
@@ -82,20 +86,20 @@ static inline void ks_gather_factor(ks_evidence *e, double pivot, double quadrat
 }
 
 /** The same of one more entry. */
-static inline void ks_gather_pivot(ks_evidence *e, double pivot, double quadratic)
+KS_HD void ks_gather_pivot(ks_evidence *e, double pivot, double quadratic)
 {
     e->entries += 1;
     ks_gather_factor(e, pivot, quadratic);
 }
 
-static inline double ks_evidence_loglik(const ks_evidence *e)
+KS_HD double ks_evidence_loglik(const ks_evidence *e)
 {
     return -0.5 * ((double)e->entries * 1.8378770664093454836 + e->logs + log(e->product) +
                    e->quadratic);
 }
 
 /** The same to the sum and, where that is asked for, to the term of the step. */
-static inline void ks_gather_both(ks_evidence *sum, ks_evidence *term, double pivot,
+KS_HD void ks_gather_both(ks_evidence *sum, ks_evidence *term, double pivot,
                                   double quadratic)
 {
     ks_gather_pivot(sum, pivot, quadratic);
@@ -112,14 +116,14 @@ typedef struct ks_tally {
     ks_fault fault;
 } ks_tally;
 
-static inline ks_tally ks_tally_start(void)
+KS_HD ks_tally ks_tally_start(void)
 {
     ks_tally none = { { 0, 1, 0, 0 }, 0, 0, 0, 0, -1, 0, KS_ARRAY_NONE, KS_FAULT_NONE };
     return none;
 }
 
-static inline const void *ks_row(ks_rows rows, int64_t k) { return rows.base + k * rows.stride; }
-static inline void *ks_slot_of(ks_sink sink, int64_t k)
+KS_HD const void *ks_row(ks_rows rows, int64_t k) { return rows.base + k * rows.stride; }
+KS_HD void *ks_slot_of(ks_sink sink, int64_t k)
 {
     return sink.base + (k - sink.first) * sink.stride;
 }

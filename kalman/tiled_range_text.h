@@ -7,6 +7,17 @@
  * and give it back. Blocks that do not vary are padded and transposed once; of those that do, only
  * what must be transposed or would be read past its end is copied. */
 
+/* Numbers of states that are compiled as literals, but for quads; an includer may have less of them. */
+#ifndef KS_WITH_TILES
+#define KS_WITH_TILES(nx, CALL)                                                             \
+    switch (nx) {                                                                           \
+    case 6: CALL(6); break;                                                                 \
+    case 8: CALL(8); break;                                                                 \
+    case 12: CALL(12); break;                                                               \
+    default: CALL(nx); break;                                                               \
+    }
+#endif
+
 /** Memory of a range. */
 typedef struct KS_T(ks_tiled_memory) {
     KS_T(ks_tiled) step;

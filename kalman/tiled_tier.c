@@ -23,17 +23,6 @@
 #include "tiled_filter_range_text.h"
 #include "tiled_smooth_range_text.h"
 
-/* Numbers of states that are compiled as literals, but for quads. */
-#ifndef KS_WITH_TILES
-#define KS_WITH_TILES(nx, CALL)                                                             \
-    switch (nx) {                                                                           \
-    case 6: CALL(6); break;                                                                 \
-    case 8: CALL(8); break;                                                                 \
-    case 12: CALL(12); break;                                                               \
-    default: CALL(nx); break;                                                               \
-    }
-#endif
-
 static size_t scratch_bytes(int nx, int ny)
 {
     KS_T(ks_tiled_memory) w;
