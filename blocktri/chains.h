@@ -86,6 +86,7 @@ static inline size_t ks_bt_panel(int n, int ld) { return (size_t)((n + 3) / 4 * 
 const ks_bt_kernels *ks_bt_kernels_of(ks_precision precision, ks_tier tier);
 
 extern const ks_bt_kernels ks_bt_baseline_f64, ks_bt_baseline_f32;
-extern const ks_bt_kernels ks_bt_avx2_f64, ks_bt_avx2_f32; /* x86-64 only */
+extern const ks_bt_kernels ks_bt_avx2_f64, ks_bt_avx2_f32;     /* x86-64 only      */
+extern const ks_bt_kernels ks_bt_avx512_f64, ks_bt_avx512_f32; /* and KS_WITH_AVX512 */
 
 #endif

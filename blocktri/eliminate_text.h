@@ -6,7 +6,7 @@
  * what is read again is still in the second. */
 
 /* Vectors of a tile: what fits the registers beside its operands. */
-#define KS_BT_STRIP (KS_VECTOR_BYTES == 32 ? 3 : 1)
+#define KS_BT_STRIP (KS_VECTOR_BYTES >= 32 ? 3 : 1)
 /* Rows of a band, depth of a slice. */
 #define KS_BT_BAND 32
 #define KS_BT_SLICE 128

@@ -9,10 +9,12 @@
 
 /* Larger blocks of the inverse and of several right-hand sides go to BLAS. */
 #define KS_BT_BLAS 128
-#define KS_BT_WIDTH ((int)(32 / sizeof(KS_NUM)))
-typedef KS_NUM KS_T(ks_bt_wide) __attribute__((vector_size(32)));
+/* At least four doubles: without AVX two registers make up one such vector. */
+#define KS_BT_BYTES (KS_VECTOR_BYTES > 32 ? KS_VECTOR_BYTES : 32)
+#define KS_BT_WIDTH ((int)(KS_BT_BYTES / sizeof(KS_NUM)))
+typedef KS_NUM KS_T(ks_bt_wide) __attribute__((vector_size(KS_BT_BYTES)));
 typedef KS_NUM KS_T(ks_bt_wide_at)
-    __attribute__((vector_size(32), aligned(sizeof(KS_NUM)), may_alias));
+    __attribute__((vector_size(KS_BT_BYTES), aligned(sizeof(KS_NUM)), may_alias));
 typedef KS_NUM KS_T(ks_bt_quad) __attribute__((vector_size(4 * sizeof(KS_NUM))));
 typedef KS_NUM KS_T(ks_bt_quad_at)
     __attribute__((vector_size(4 * sizeof(KS_NUM)), aligned(sizeof(KS_NUM)), may_alias));

@@ -1,6 +1,7 @@
 /* plan.c -- making plans: options checked, order chosen, storage measured. */
 #include <limits.h>
 #include "blocktri_plan.h"
+#include "cpu.h"
 
 enum { DEFAULT_SEGMENTS = 4, DEFAULT_SPACING = 8, DEFAULT_CROSSOVER = 32 };
 
@@ -38,7 +39,7 @@ static int valid_options(const ks_blocktri_options *o)
 {
     return o->size == sizeof *o && o->threads >= 0 && ks_blocktri_order_name(o->order) &&
            (o->precision == KS_F64 || o->precision == KS_F32) &&
-           (o->tier == KS_TIER_AUTO || o->tier == KS_TIER_BASELINE || o->tier == KS_TIER_AVX2) &&
+           ks_is_tier(o->tier) &&
            (o->segments == 0 || o->segments >= 2) &&
            (o->separator_spacing == 0 || o->separator_spacing >= 2) &&
            (o->crossover == 0 || o->crossover >= 2);

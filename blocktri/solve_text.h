@@ -54,7 +54,8 @@ KS_HD void KS_T(ks_bt_dot_4)(int n, int ld, int64_t ahead, const KS_NUM *A, cons
             KS_NUM lanes[KS_BT_WIDTH];
             KS_BT_STORE(lanes, c[r]);
             q[r] = KS_BT_QUAD(lanes);
-            if (KS_BT_WIDTH == 8) q[r] = q[r] + KS_BT_QUAD(lanes + KS_BT_WIDTH - 4);
+#pragma GCC unroll 4
+            for (int l = 4; l < KS_BT_WIDTH; l += 4) q[r] = q[r] + KS_BT_QUAD(lanes + l);
         }
         KS_T(ks_bt_transpose_4)(q, t);
         KS_BT_PUT_QUAD(s, KS_BT_QUAD(s) - ((t[0] + t[1]) + (t[2] + t[3])));

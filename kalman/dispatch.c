@@ -8,13 +8,14 @@
 const ks_kernels *ks_kernels_of(ks_precision precision, ks_tier tier)
 {
     const int wide = precision == KS_F64;
-    if (tier == KS_TIER_BASELINE)
-        return wide ? &ks_kernels_baseline_f64 : &ks_kernels_baseline_f32;
+    switch (ks_tier_here(tier)) {
+    case KS_TIER_AUTO: return NULL;
 #if defined(__x86_64__)
-    if (ks_has_avx2()) return wide ? &ks_kernels_avx2_f64 : &ks_kernels_avx2_f32;
+    case KS_TIER_AVX512:
+    case KS_TIER_AVX2: return wide ? &ks_kernels_avx2_f64 : &ks_kernels_avx2_f32;
 #endif
-    if (tier == KS_TIER_AVX2) return NULL;
-    return wide ? &ks_kernels_baseline_f64 : &ks_kernels_baseline_f32;
+    default: return wide ? &ks_kernels_baseline_f64 : &ks_kernels_baseline_f32;
+    }
 }
 
 const ks_two_ended_kernels *ks_two_ended_kernels_of(const ks_kernels *kernels)
@@ -28,20 +29,25 @@ const ks_two_ended_kernels *ks_two_ended_kernels_of(const ks_kernels *kernels)
 
 const ks_map_kernels *ks_map_kernels_of(ks_tier tier)
 {
-    if (tier == KS_TIER_BASELINE) return &ks_map_baseline_f64;
+    switch (ks_tier_here(tier)) {
+    case KS_TIER_AUTO: return NULL;
 #if defined(__x86_64__)
-    if (ks_has_avx2()) return &ks_map_avx2_f64;
+    case KS_TIER_AVX512:
+    case KS_TIER_AVX2: return &ks_map_avx2_f64;
 #endif
-    return tier == KS_TIER_AVX2 ? NULL : &ks_map_baseline_f64;
+    default: return &ks_map_baseline_f64;
+    }
 }
 
 const ks_pack_kernels *ks_packs_of(ks_precision precision, ks_tier tier)
 {
+    switch (ks_tier_here(tier)) {
 #if defined(__x86_64__)
-    if (tier != KS_TIER_BASELINE && ks_has_avx2())
-        return precision == KS_F64 ? &ks_packs_avx2_f64 : &ks_packs_avx2_f32;
+    case KS_TIER_AVX512:
+    case KS_TIER_AVX2: return precision == KS_F64 ? &ks_packs_avx2_f64 : &ks_packs_avx2_f32;
 #endif
+    default: break;
+    }
     (void)precision;
-    (void)tier;
     return NULL;
 }

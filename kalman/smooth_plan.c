@@ -1,6 +1,7 @@
 /* smooth_plan.c -- making plans: options checked, method chosen, workspace measured. */
 #include <limits.h>
 #include <math.h>
+#include "cpu.h"
 #include "smooth_plan.h"
 
 /* Outputs that only a smoother makes. */
@@ -18,7 +19,7 @@ static int valid_options(const ks_smooth_options *o)
     if (o->size != sizeof *o || o->threads < 0) return 0;
     if ((o->job != KS_JOB_SMOOTH && o->job != KS_JOB_FILTER) ||
         (o->precision != KS_F64 && o->precision != KS_F32) ||
-        (o->tier != KS_TIER_AUTO && o->tier != KS_TIER_BASELINE && o->tier != KS_TIER_AVX2) ||
+        !ks_is_tier(o->tier) ||
         !ks_method_name(o->method) || !ks_scan_name(o->scan) ||
         !ks_blocktri_order_name(o->order) ||
         (o->outputs & ~EVERY_OUTPUT) != 0)

@@ -2,6 +2,8 @@
 #ifndef KS_CPU_H
 #define KS_CPU_H
 
+#include "kalscan/smooth.h"
+
 /** Non-zero where the kernels compiled for AVX2 and FMA can run. */
 static inline int ks_has_avx2(void)
 {
@@ -10,6 +12,37 @@ static inline int ks_has_avx2(void)
 #else
     return 0;
 #endif
+}
+
+/** Non-zero where kernels compiled for AVX-512 are there (Meson's -Davx512=true) and can run. */
+static inline int ks_has_avx512(void)
+{
+#if defined(__x86_64__) && defined(KS_WITH_AVX512)
+    return ks_has_avx2() && __builtin_cpu_supports("avx512f") &&
+           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
+#else
+    return 0;
+#endif
+}
+
+/** Whether a number is a tier's. */
+static inline int ks_is_tier(ks_tier tier)
+{
+    return tier == KS_TIER_AUTO || tier == KS_TIER_BASELINE || tier == KS_TIER_AVX2 ||
+           tier == KS_TIER_AVX512;
+}
+
+/** The tier that serves a request on this processor; KS_TIER_AUTO where it lacks that tier. */
+static inline ks_tier ks_tier_here(ks_tier tier)
+{
+    const int avx2 = ks_has_avx2(), avx512 = ks_has_avx512();
+    switch (tier) {
+    case KS_TIER_AUTO: return avx512 ? KS_TIER_AVX512 : avx2 ? KS_TIER_AVX2 : KS_TIER_BASELINE;
+    case KS_TIER_AVX512: return avx512 ? tier : KS_TIER_AUTO;
+    case KS_TIER_AVX2: return avx2 ? tier : KS_TIER_AUTO;
+    case KS_TIER_BASELINE: break;
+    }
+    return KS_TIER_BASELINE;
 }
 
 #endif

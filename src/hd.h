@@ -12,7 +12,9 @@
 #define KS_RESTRICT __restrict__
 
 /* Bytes that one vector register of the compiler's target holds. */
-#ifdef __AVX__
+#if defined(__AVX512F__)
+#  define KS_VECTOR_BYTES 64
+#elif defined(__AVX__)
 #  define KS_VECTOR_BYTES 32
 #else
 #  define KS_VECTOR_BYTES 16

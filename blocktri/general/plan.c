@@ -1,5 +1,6 @@
 /* plan.c -- making plans for general systems: options checked, storage measured, `auto` settled. */
 #include <math.h>
+#include "cpu.h"
 #include "general_plan.h"
 
 /* Rows that a task takes at least, so that a barrier is worth it and sums have few parts. */
@@ -9,7 +10,7 @@ static int valid_options(const ks_general_options *o)
 {
     return o->size == sizeof *o && o->threads >= 0 && ks_general_method_name(o->method) &&
            ks_block_solver_name(o->block_solver) &&
-           (o->tier == KS_TIER_AUTO || o->tier == KS_TIER_BASELINE || o->tier == KS_TIER_AVX2) &&
+           ks_is_tier(o->tier) &&
            (o->stop == KS_STOP_RESIDUAL || o->stop == KS_STOP_CHANGE) &&
            o->tolerance > 0 && isfinite(o->tolerance) && o->max_iterations >= 1 &&
            o->relaxation >= 0 && o->relaxation < 2 && o->restart >= 1 && o->restart <= 10000 &&

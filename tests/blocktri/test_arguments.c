@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
+#include "chains.h"
 #include "failalloc.h"
 #include "system.h"
 
@@ -34,6 +35,31 @@ static void test_plan_arguments(void **state)
     o.crossover = 1, refused(4, 4, &o, KS_EINVAL), o = good;
     assert_int_equal(ks_blocktri_plan_create(NULL, NULL, 4, 4, NULL), KS_EINVAL);
     ks_blocktri_plan_destroy(NULL);
+}
+
+/* Every tier is made of its own kernels or refused; the automatic one is the last that is there. */
+static void test_tiers(void **state)
+{
+    (void)state;
+    static const char *const names[] = { NULL, "baseline", "avx2", "avx512" };
+    for (int p = 0; p < 2; ++p) {
+        ks_blocktri_options o = KS_BLOCKTRI_OPTIONS_INIT;
+        const ks_bt_kernels *best = NULL;
+        o.precision = (ks_precision)p;
+        for (int tier = KS_TIER_BASELINE; tier <= KS_TIER_AVX512; ++tier) {
+            const ks_bt_kernels *kernels = ks_bt_kernels_of(o.precision, (ks_tier)tier);
+            o.tier = (ks_tier)tier;
+            if (!kernels) {
+                refused(4, 4, &o, KS_EUNAVAILABLE);
+                continue;
+            }
+            assert_string_equal(kernels->name, names[tier]);
+            assert_int_equal(kernels->number, p == KS_F64 ? sizeof(double) : sizeof(float));
+            best = kernels;
+        }
+        assert_non_null(best);
+        assert_ptr_equal(best, ks_bt_kernels_of(o.precision, KS_TIER_AUTO));
+    }
 }
 
 static void test_names(void **state)
@@ -180,9 +206,9 @@ static void test_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_plan_arguments), cmocka_unit_test(test_names),
-        cmocka_unit_test(test_choice),         cmocka_unit_test(test_run_arguments),
-        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_plan_arguments), cmocka_unit_test(test_tiers),
+        cmocka_unit_test(test_names),          cmocka_unit_test(test_choice),
+        cmocka_unit_test(test_run_arguments),  cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
