@@ -82,8 +82,8 @@ static inline int ks_bt_ld(const ks_bt_kernels *k, int n)
 /** Elements of a panel: rows come in fours. */
 static inline size_t ks_bt_panel(int n, int ld) { return (size_t)((n + 3) / 4 * 4) * (size_t)ld; }
 
-/** The table that serves a precision and tier on this processor, or NULL. */
-const ks_bt_kernels *ks_bt_kernels_of(ks_precision precision, ks_tier tier);
+/** The table that serves a precision and tier for blocks of order n on this processor, or NULL. */
+const ks_bt_kernels *ks_bt_kernels_of(ks_precision precision, ks_tier tier, int n);
 
 extern const ks_bt_kernels ks_bt_baseline_f64, ks_bt_baseline_f32;
 extern const ks_bt_kernels ks_bt_avx2_f64, ks_bt_avx2_f32;     /* x86-64 only      */

@@ -1,12 +1,14 @@
 /* eliminate_text.h -- products and elimination of panels; see panel_text.h.
  *
- * Everything is made of one tile: four rows by up to three vectors of C - X' Y stay in registers
+ * Everything is made of one tile: four or eight rows by up to three vectors of C - X' Y stay in registers
  * while the rows of X and Y run. Tiles come in strips of columns, so that a strip of Y stays in the
  * first-level cache while the rows of C go by; rows come in bands and depths in slices, so that
  * what is read again is still in the second. */
 
 /* Vectors of a tile: what fits the registers beside its operands. */
 #define KS_BT_STRIP (KS_VECTOR_BYTES >= 32 ? 3 : 1)
+/* Rows of a product's tile: with 32 registers eight; a band begins at a multiple of them. */
+#define KS_BT_ROWS (KS_VECTOR_BYTES > 32 ? 8 : 4)
 /* Rows of a band, depth of a slice. */
 #define KS_BT_BAND 32
 #define KS_BT_SLICE 128
@@ -15,8 +17,9 @@
  * larger ones would drive the panels out of the second-level cache. */
 #define KS_BT_ASK_FROM 5
 #define KS_BT_ASK_TO 160
-/* Cache lines of each array that a tile asks for: in all as many as a block has, or a few more. */
-#define KS_BT_ASK_LINES 3
+/* Cache lines of each array that a tile asks for: in all as many as a block has, or a few more; where
+ * tiles are larger and fewer, more. */
+#define KS_BT_ASK_LINES (KS_VECTOR_BYTES > 32 ? 6 : 3)
 
 /** What the next blocks of a lane will be read from and written to. Asked for tile by tile, it
  *  comes from memory to the second-level cache while this block is computed with. */
@@ -51,12 +54,13 @@ KS_HD int KS_T(ks_bt_next_strip)(int columns)
     return vectors == 4 ? 2 : vectors > 3 ? 3 : vectors;
 }
 
-/** c = four rows by `vectors` vectors of C - X' Y, k rows of X and Y; all at their first column. */
-KS_HD void KS_T(ks_bt_tile)(int vectors, int k, int slab, const KS_NUM *X, const KS_NUM *Y,
-                            const KS_NUM *C, KS_T(ks_bt_wide) c[4][3])
+/** c = `rows` rows by `vectors` vectors of C - X' Y, k rows of X and Y; all at their first column.
+ *  The rows are columns of one slab of X. */
+KS_HD void KS_T(ks_bt_tile)(int rows, int vectors, int k, int slab, const KS_NUM *X,
+                            const KS_NUM *Y, const KS_NUM *C, KS_T(ks_bt_wide) c[8][3])
 {
-#pragma GCC unroll 4
-    for (int r = 0; r < 4; ++r)
+#pragma GCC unroll 8
+    for (int r = 0; r < rows; ++r)
 #pragma GCC unroll 3
         for (int v = 0; v < vectors; ++v) c[r][v] = KS_BT_LOAD(C + v * slab + r * KS_BT_WIDTH);
 #pragma GCC unroll 2
@@ -64,8 +68,8 @@ KS_HD void KS_T(ks_bt_tile)(int vectors, int k, int slab, const KS_NUM *X, const
         KS_T(ks_bt_wide) y[3];
 #pragma GCC unroll 3
         for (int v = 0; v < vectors; ++v) y[v] = KS_BT_LOAD(Y + v * slab + l * KS_BT_WIDTH);
-#pragma GCC unroll 4
-        for (int r = 0; r < 4; ++r) {
+#pragma GCC unroll 8
+        for (int r = 0; r < rows; ++r) {
             const KS_NUM x = X[l * KS_BT_WIDTH + r];
 #pragma GCC unroll 3
             for (int v = 0; v < vectors; ++v) c[r][v] = c[r][v] - x * y[v];
@@ -73,12 +77,23 @@ KS_HD void KS_T(ks_bt_tile)(int vectors, int k, int slab, const KS_NUM *X, const
     }
 }
 
-KS_HD void KS_T(ks_bt_put)(int vectors, int slab, KS_T(ks_bt_wide) c[4][3], KS_NUM *C)
+KS_HD void KS_T(ks_bt_put)(int rows, int vectors, int slab, KS_T(ks_bt_wide) c[8][3], KS_NUM *C)
 {
-#pragma GCC unroll 4
-    for (int r = 0; r < 4; ++r)
+#pragma GCC unroll 8
+    for (int r = 0; r < rows; ++r)
 #pragma GCC unroll 3
         for (int v = 0; v < vectors; ++v) KS_BT_STORE(C + v * slab + r * KS_BT_WIDTH, c[r][v]);
+}
+
+/** One tile of C -= X' Y at row i. */
+KS_HD void KS_T(ks_bt_product_tile)(int rows, int vectors, int i, int k, int slab, const KS_NUM *X,
+                                    const KS_NUM *Y, KS_NUM *C, KS_T(ks_bt_ahead_of) *ahead)
+{
+    KS_T(ks_bt_wide) c[8][3];
+    KS_T(ks_bt_ask)(ahead);
+    KS_T(ks_bt_tile)(rows, vectors, k, slab, X + KS_T(ks_bt_at)(slab, 0, i), Y, C + i * KS_BT_WIDTH,
+                     c);
+    KS_T(ks_bt_put)(rows, vectors, slab, c, C + i * KS_BT_WIDTH);
 }
 
 /** One strip of C -= X' Y: `rows` rows, a multiple of four, from row i of C on. */
@@ -86,13 +101,11 @@ KS_HD void KS_T(ks_bt_product_strip)(int vectors, int i, int rows, int k, int sl
                                      const KS_NUM *X, const KS_NUM *Y, KS_NUM *C,
                                      KS_T(ks_bt_ahead_of) *ahead)
 {
-    KS_T(ks_bt_wide) c[4][3];
-    for (const int end = i + rows; i < end; i += 4) {
-        KS_T(ks_bt_ask)(ahead);
-        KS_T(ks_bt_tile)(vectors, k, slab, X + KS_T(ks_bt_at)(slab, 0, i), Y, C + i * KS_BT_WIDTH,
-                         c);
-        KS_T(ks_bt_put)(vectors, slab, c, C + i * KS_BT_WIDTH);
-    }
+    const int end = i + rows;
+    for (; KS_BT_ROWS > 4 && i + KS_BT_ROWS <= end; i += KS_BT_ROWS)
+        KS_T(ks_bt_product_tile)(KS_BT_ROWS, vectors, i, k, slab, X, Y, C, ahead);
+    for (; i < end; i += 4)
+        KS_T(ks_bt_product_tile)(4, vectors, i, k, slab, X, Y, C, ahead);
 }
 
 /** Rows from i and columns from j on of C -= X' Y of depth k; `upper`: i = j, and only what the
@@ -140,8 +153,10 @@ KS_HD void KS_T(ks_bt_multiply_panels)(int upper, int n, int np, int slab, const
                                        const KS_NUM *Y, KS_NUM *C, KS_T(ks_bt_ahead_of) *ahead)
 {
     const int columns = KS_T(ks_bt_columns)(n);
-    if (n <= KS_BT_BAND)
+    if (__builtin_constant_p(n) && n <= KS_BT_BAND)
         KS_T(ks_bt_product)(upper, 0, np, 0, columns, np, slab, X, Y, C, ahead);
+    else if (n <= KS_BT_BAND)
+        KS_T(ks_bt_product_shared)(upper, 0, np, 0, columns, np, slab, X, Y, C, ahead);
     else
         KS_T(ks_bt_product_large)(upper, np, columns, slab, X, Y, C, ahead);
 }
@@ -161,24 +176,34 @@ KS_HD void KS_T(ks_bt_fill_in)(int n, int np, int slab, const KS_NUM *X, const K
     KS_T(ks_bt_multiply_panels)(0, n, np, slab, X, Y, C, ahead);
 }
 
-/** The 4 x 4 Cholesky factor u (row stride 4) of what the rows from `top` to p leave of rows
- *  p .. p + 3, with the reciprocals of its diagonal. Returns -1, or which of the four pivots is
- *  not positive and finite.
+/** s, four rows of the columns p .. p + 3, less what the rows begin .. end - 1 take from them. */
+KS_HD void KS_T(ks_bt_corner_sums)(int begin, int end, int p, int slab, const KS_NUM *P,
+                                   KS_T(ks_bt_quad) s[4])
+{
+    const KS_NUM *D = P + KS_T(ks_bt_at)(slab, 0, p);
+    for (int l = begin; l < end; ++l) {
+        const KS_T(ks_bt_quad) x = KS_BT_QUAD(D + l * KS_BT_WIDTH);
+#pragma GCC unroll 4
+        for (int r = 0; r < 4; ++r) s[r] = s[r] - D[l * KS_BT_WIDTH + r] * x;
+    }
+}
+
+/** s = rows p .. p + 3 of the diagonal block at the columns p .. p + 3. */
+KS_HD void KS_T(ks_bt_corner_load)(int p, int slab, const KS_NUM *P, KS_T(ks_bt_quad) s[4])
+{
+    const KS_NUM *D = P + KS_T(ks_bt_at)(slab, p, p);
+#pragma GCC unroll 4
+    for (int r = 0; r < 4; ++r) s[r] = KS_BT_QUAD(D + r * KS_BT_WIDTH);
+}
+
+/** The 4 x 4 Cholesky factor u (row stride 4) of the upper triangle of s, with the reciprocals of
+ *  its diagonal. Returns -1, or which of the four pivots is not positive and finite.
  *
  *  Inside it is L D L', whose chain of dependent operations has a division for each pivot but no
  *  square root; the four roots come at the end, side by side. */
-KS_HD int KS_T(ks_bt_corner)(int top, int p, int slab, const KS_NUM *P, KS_NUM *u, KS_NUM *inverse)
+KS_HD int KS_T(ks_bt_corner)(const KS_T(ks_bt_quad) s[4], KS_NUM *u, KS_NUM *inverse)
 {
-    const KS_NUM *D = P + KS_T(ks_bt_at)(slab, 0, p);
-    KS_T(ks_bt_quad) s[4];
     KS_NUM a[4][4], d[4];
-#pragma GCC unroll 4
-    for (int r = 0; r < 4; ++r) s[r] = KS_BT_QUAD(D + (p + r) * KS_BT_WIDTH);
-    for (int l = top; l < p; ++l) {
-        const KS_T(ks_bt_quad) x = KS_BT_QUAD(D + l * KS_BT_WIDTH);
-#pragma GCC unroll 4
-        for (int r = 0; r < 4; ++r) s[r] = s[r] - x[r] * x;
-    }
 #pragma GCC unroll 4
     for (int r = 0; r < 4; ++r)
 #pragma GCC unroll 4
@@ -207,6 +232,11 @@ KS_HD int KS_T(ks_bt_corner)(int top, int p, int slab, const KS_NUM *P, KS_NUM *
     return -1;
 }
 
+KS_HD_COLD int KS_T(ks_bt_corner_shared)(const KS_T(ks_bt_quad) s[4], KS_NUM *u, KS_NUM *inverse)
+{
+    return KS_T(ks_bt_corner)(s, u, inverse);
+}
+
 /** Rows p .. p + 3 of a strip that begins at column j: what the rows from `top` leave of them,
  *  times U'^-1. U at u, row stride ldu. */
 KS_HD void KS_T(ks_bt_row_strip)(int vectors, int top, int p, int j, int slab, KS_NUM *P,
@@ -214,9 +244,9 @@ KS_HD void KS_T(ks_bt_row_strip)(int vectors, int top, int p, int j, int slab, K
                                  KS_T(ks_bt_ahead_of) *ahead)
 {
     KS_T(ks_bt_ask)(ahead);
-    KS_T(ks_bt_wide) c[4][3];
+    KS_T(ks_bt_wide) c[8][3];
     KS_NUM *Y = P + KS_T(ks_bt_at)(slab, 0, j);
-    KS_T(ks_bt_tile)(vectors, p - top, slab, P + KS_T(ks_bt_at)(slab, top, p),
+    KS_T(ks_bt_tile)(4, vectors, p - top, slab, P + KS_T(ks_bt_at)(slab, top, p),
                      Y + top * KS_BT_WIDTH, Y + p * KS_BT_WIDTH, c);
 #pragma GCC unroll 4
     for (int r = 0; r < 4; ++r)
@@ -226,7 +256,7 @@ KS_HD void KS_T(ks_bt_row_strip)(int vectors, int top, int p, int j, int slab, K
             for (int s = 0; s < r; ++s) c[r][v] = c[r][v] - u[s * ldu + r] * c[s][v];
             c[r][v] = c[r][v] * inverse[r];
         }
-    KS_T(ks_bt_put)(vectors, slab, c, Y + p * KS_BT_WIDTH);
+    KS_T(ks_bt_put)(4, vectors, slab, c, Y + p * KS_BT_WIDTH);
 }
 
 /** The next strip of row_strip()'s in the columns j .. end - 1. Returns where it ends. */
@@ -248,11 +278,16 @@ KS_HD int KS_T(ks_bt_row_step)(int top, int p, int j, int end, int slab, KS_NUM 
  *
  *  The corner of the next four rows is begun as soon as its columns are there, so that its
  *  divisions and roots go on beside the remaining strips. */
-KS_HD int KS_T(ks_bt_eliminate_rows)(int top, int begin, int end, int columns, int slab,
-                                     KS_NUM *P, KS_NUM *inverse, KS_T(ks_bt_ahead_of) *ahead)
+KS_HD int KS_T(ks_bt_eliminate_rows)(int shared, int top, int begin, int end, int columns,
+                                     int slab, KS_NUM *P, KS_NUM *inverse,
+                                     KS_T(ks_bt_ahead_of) *ahead)
 {
     KS_NUM u[2][16];
-    int bad = KS_T(ks_bt_corner)(top, begin, slab, P, u[0], inverse);
+    KS_T(ks_bt_quad) s[4];
+    KS_T(ks_bt_corner_load)(begin, slab, P, s);
+    KS_T(ks_bt_corner_sums)(top, begin, begin, slab, P, s);
+    int bad = shared ? KS_T(ks_bt_corner_shared)(s, u[0], inverse)
+                     : KS_T(ks_bt_corner)(s, u[0], inverse);
     for (int p = begin; p < end; p += 4) {
         KS_NUM *own = u[(p - begin) / 4 % 2], *next = u[((p - begin) / 4 + 1) % 2];
         KS_NUM *reciprocals = inverse + p - begin;
@@ -263,7 +298,12 @@ KS_HD int KS_T(ks_bt_eliminate_rows)(int top, int begin, int end, int columns, i
 #pragma GCC unroll 4
         for (int r = 0; r < 4; ++r)
             KS_BT_PUT_QUAD(P + KS_T(ks_bt_at)(slab, p + r, p), KS_BT_QUAD(own + 4 * r));
-        if (p + 4 < end) bad = KS_T(ks_bt_corner)(top, p + 4, slab, P, next, reciprocals + 4);
+        if (p + 4 < end) {
+            KS_T(ks_bt_corner_load)(p + 4, slab, P, s);
+            KS_T(ks_bt_corner_sums)(top, p + 4, p + 4, slab, P, s);
+            bad = shared ? KS_T(ks_bt_corner_shared)(s, next, reciprocals + 4)
+                         : KS_T(ks_bt_corner)(s, next, reciprocals + 4);
+        }
         while (j < columns)
             j = KS_T(ks_bt_row_step)(top, p, j, columns, slab, P, own, reciprocals, ahead);
     }
@@ -291,7 +331,7 @@ KS_HD_COLD int KS_T(ks_bt_eliminate_large)(int np, int columns, int slab, KS_NUM
             KS_T(ks_bt_product_shared)(0, i, end - i, i, columns - i, KS_BT_SLICE, slab,
                                        P + l * KS_BT_WIDTH, P + l * KS_BT_WIDTH, P, ahead);
         const int corner = (end + KS_BT_WIDTH - 1) / KS_BT_WIDTH * KS_BT_WIDTH;
-        const int bad = KS_T(ks_bt_eliminate_rows)(top, i, end, corner, slab, P, inverse, ahead);
+        const int bad = KS_T(ks_bt_eliminate_rows)(1, top, i, end, corner, slab, P, inverse, ahead);
         if (bad >= 0) return bad;
         int vectors;
         for (int j = corner; j < columns; j += vectors * KS_BT_WIDTH) {
@@ -306,6 +346,13 @@ KS_HD_COLD int KS_T(ks_bt_eliminate_large)(int np, int columns, int slab, KS_NUM
     return -1;
 }
 
+KS_HD_COLD int KS_T(ks_bt_eliminate_middle)(int np, int columns, int slab, KS_NUM *P,
+                                            KS_T(ks_bt_ahead_of) *ahead)
+{
+    KS_NUM inverse[KS_BT_BAND];
+    return KS_T(ks_bt_eliminate_rows)(1, 0, 0, np, columns, slab, P, inverse, ahead);
+}
+
 /** Eliminate the diagonal block of a wide panel with `couplings` couplings beside it: Cholesky
  *  factor R of the block, R'^-1 times the couplings. Returns -1 or the failing row. */
 KS_HD int KS_T(ks_bt_eliminate)(int n, int np, int couplings, int slab, KS_NUM *P,
@@ -313,6 +360,8 @@ KS_HD int KS_T(ks_bt_eliminate)(int n, int np, int couplings, int slab, KS_NUM *
 {
     KS_NUM inverse[KS_BT_BAND];
     const int columns = (1 + couplings) * KS_T(ks_bt_columns)(n);
-    return n <= KS_BT_BAND ? KS_T(ks_bt_eliminate_rows)(0, 0, np, columns, slab, P, inverse, ahead)
+    if (__builtin_constant_p(n) && n <= KS_BT_BAND)
+        return KS_T(ks_bt_eliminate_rows)(0, 0, 0, np, columns, slab, P, inverse, ahead);
+    return n <= KS_BT_BAND ? KS_T(ks_bt_eliminate_middle)(np, columns, slab, P, ahead)
                            : KS_T(ks_bt_eliminate_large)(np, columns, slab, P, ahead);
 }

@@ -66,10 +66,12 @@ KS_HD void KS_T(ks_bt_pad)(int n, int np, int slab, KS_NUM diagonal, KS_NUM *P)
             P[KS_T(ks_bt_at)(slab, i, j)] = i == j ? diagonal : KS_LIT(0);
 }
 
+/* Where the order of blocks is a literal, copies are made in place; else they share one function. */
+
 /** The upper triangle of a symmetric block, from its lower one. What is left of the diagonal in
  *  the panel is of no meaning. */
-KS_HD void KS_T(ks_bt_load_symmetric)(int n, int np, int slab, const KS_NUM *KS_RESTRICT block,
-                                      KS_NUM *KS_RESTRICT P)
+KS_HD void KS_T(ks_bt_load_lower)(int n, int np, int slab, const KS_NUM *KS_RESTRICT block,
+                                  KS_NUM *KS_RESTRICT P)
 {
     const int whole = n / 4 * 4;
     KS_T(ks_bt_quad) a[4], t[4];
@@ -87,6 +89,20 @@ KS_HD void KS_T(ks_bt_load_symmetric)(int n, int np, int slab, const KS_NUM *KS_
     KS_T(ks_bt_pad)(n, np, slab, KS_LIT(1), P);
 }
 
+KS_HD_COLD void KS_T(ks_bt_load_lower_shared)(int n, int np, int slab, const KS_NUM *block,
+                                              KS_NUM *P)
+{
+    KS_T(ks_bt_load_lower)(n, np, slab, block, P);
+}
+
+KS_HD void KS_T(ks_bt_load_symmetric)(int n, int np, int slab, const KS_NUM *block, KS_NUM *P)
+{
+    if (__builtin_constant_p(n))
+        KS_T(ks_bt_load_lower)(n, np, slab, block, P);
+    else
+        KS_T(ks_bt_load_lower_shared)(n, np, slab, block, P);
+}
+
 /** Block (n, n) with row stride n to a panel. */
 KS_HD void KS_T(ks_bt_load)(int n, int np, int slab, const KS_NUM *KS_RESTRICT block,
                             KS_NUM *KS_RESTRICT P)
@@ -100,8 +116,8 @@ KS_HD void KS_T(ks_bt_load)(int n, int np, int slab, const KS_NUM *KS_RESTRICT b
     KS_T(ks_bt_pad)(n, np, slab, KS_LIT(0), P);
 }
 
-KS_HD void KS_T(ks_bt_load_transposed)(int n, int np, int slab, const KS_NUM *KS_RESTRICT block,
-                                       KS_NUM *KS_RESTRICT P)
+KS_HD void KS_T(ks_bt_load_columns)(int n, int np, int slab, const KS_NUM *KS_RESTRICT block,
+                                    KS_NUM *KS_RESTRICT P)
 {
     const int whole = n / 4 * 4;
     KS_T(ks_bt_quad) a[4], t[4];
@@ -120,27 +136,69 @@ KS_HD void KS_T(ks_bt_load_transposed)(int n, int np, int slab, const KS_NUM *KS
     KS_T(ks_bt_pad)(n, np, slab, KS_LIT(0), P);
 }
 
-KS_HD void KS_T(ks_bt_store)(int n, int slab, const KS_NUM *KS_RESTRICT P,
-                             KS_NUM *KS_RESTRICT block)
+KS_HD_COLD void KS_T(ks_bt_load_columns_shared)(int n, int np, int slab, const KS_NUM *block,
+                                                KS_NUM *P)
 {
-    for (int i = 0; i < n; ++i) {
-        int j = 0;
-        for (; j + 4 <= n; j += 4)
-            KS_BT_PUT_QUAD(block + i * n + j, KS_BT_QUAD(P + KS_T(ks_bt_at)(slab, i, j)));
-        for (; j < n; ++j) block[i * n + j] = P[KS_T(ks_bt_at)(slab, i, j)];
-    }
+    KS_T(ks_bt_load_columns)(n, np, slab, block, P);
 }
 
-/** The upper triangle of a panel, with what stands below the diagonal in the same fours. */
-KS_HD void KS_T(ks_bt_store_upper)(int n, int slab, const KS_NUM *KS_RESTRICT P,
-                                   KS_NUM *KS_RESTRICT block)
+/** The transpose of a block to a panel. */
+KS_HD void KS_T(ks_bt_load_transposed)(int n, int np, int slab, const KS_NUM *block, KS_NUM *P)
 {
-    for (int i = 0; i < n; ++i) {
-        int j = i / 4 * 4;
-        for (; j + 4 <= n; j += 4)
-            KS_BT_PUT_QUAD(block + i * n + j, KS_BT_QUAD(P + KS_T(ks_bt_at)(slab, i, j)));
-        for (; j < n; ++j) block[i * n + j] = P[KS_T(ks_bt_at)(slab, i, j)];
-    }
+    if (__builtin_constant_p(n))
+        KS_T(ks_bt_load_columns)(n, np, slab, block, P);
+    else
+        KS_T(ks_bt_load_columns_shared)(n, np, slab, block, P);
+}
+
+/** Rows that a panel is stored by: slab by slab where a slab's row is a cache line. */
+#define KS_BT_STORED (KS_BT_BYTES == 64 ? 8 : 1)
+
+/** `rows` rows of a panel from column j on, a slab's first. */
+KS_HD void KS_T(ks_bt_store_group)(int rows, int j, int n, int slab, const KS_NUM *KS_RESTRICT from,
+                                   KS_NUM *KS_RESTRICT to)
+{
+    from += j / KS_BT_WIDTH * slab;
+    for (; j + KS_BT_WIDTH <= n; j += KS_BT_WIDTH, from += slab)
+#pragma GCC unroll 8
+        for (int r = 0; r < rows; ++r)
+            KS_BT_STORE(to + r * n + j, KS_BT_LOAD(from + r * KS_BT_WIDTH));
+    for (int c = 0; j < n; ++j, ++c)
+        for (int r = 0; r < rows; ++r) to[r * n + j] = from[r * KS_BT_WIDTH + c];
+}
+
+KS_HD void KS_T(ks_bt_store_rows_of)(int upper, int n, int slab, const KS_NUM *KS_RESTRICT P,
+                                     KS_NUM *KS_RESTRICT block)
+{
+    int i = 0;
+    for (; i + KS_BT_STORED <= n; i += KS_BT_STORED)
+        KS_T(ks_bt_store_group)(KS_BT_STORED, upper ? i / KS_BT_WIDTH * KS_BT_WIDTH : 0, n, slab,
+                                P + i * KS_BT_WIDTH, block + i * n);
+    for (; i < n; ++i)
+        KS_T(ks_bt_store_group)(1, upper ? i / KS_BT_WIDTH * KS_BT_WIDTH : 0, n, slab,
+                                P + i * KS_BT_WIDTH, block + i * n);
+}
+
+KS_HD_COLD void KS_T(ks_bt_store_shared)(int upper, int n, int slab, const KS_NUM *P, KS_NUM *block)
+{
+    KS_T(ks_bt_store_rows_of)(upper, n, slab, P, block);
+}
+
+KS_HD void KS_T(ks_bt_store)(int n, int slab, const KS_NUM *P, KS_NUM *block)
+{
+    if (__builtin_constant_p(n))
+        KS_T(ks_bt_store_rows_of)(0, n, slab, P, block);
+    else
+        KS_T(ks_bt_store_shared)(0, n, slab, P, block);
+}
+
+/** The upper triangle of a panel, with some of what stands below the diagonal. */
+KS_HD void KS_T(ks_bt_store_upper)(int n, int slab, const KS_NUM *P, KS_NUM *block)
+{
+    if (__builtin_constant_p(n))
+        KS_T(ks_bt_store_rows_of)(1, n, slab, P, block);
+    else
+        KS_T(ks_bt_store_shared)(1, n, slab, P, block);
 }
 
 /** A block with the panel's upper triangle in its lower one; its own upper one is not touched. */

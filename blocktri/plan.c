@@ -106,7 +106,7 @@ ks_status ks_blocktri_plan_create(ks_blocktri_plan **out, ks_context *context, i
     if (!options) options = &defaults;
     if (N < 1 || n < 1 || !valid_options(options)) return KS_EINVAL;
     if (!addressable(N, n)) return KS_ENOMEM;
-    const ks_bt_kernels *kernels = ks_bt_kernels_of(options->precision, options->tier);
+    const ks_bt_kernels *kernels = ks_bt_kernels_of(options->precision, options->tier, n);
     if (!kernels) return KS_EUNAVAILABLE;
 
     ks_blocktri_plan *plan = ks_allocate(context, sizeof *plan);

@@ -47,7 +47,7 @@ static void test_tiers(void **state)
         const ks_bt_kernels *best = NULL;
         o.precision = (ks_precision)p;
         for (int tier = KS_TIER_BASELINE; tier <= KS_TIER_AVX512; ++tier) {
-            const ks_bt_kernels *kernels = ks_bt_kernels_of(o.precision, (ks_tier)tier);
+            const ks_bt_kernels *kernels = ks_bt_kernels_of(o.precision, (ks_tier)tier, 32);
             o.tier = (ks_tier)tier;
             if (!kernels) {
                 refused(4, 4, &o, KS_EUNAVAILABLE);
@@ -58,7 +58,7 @@ static void test_tiers(void **state)
             best = kernels;
         }
         assert_non_null(best);
-        assert_ptr_equal(best, ks_bt_kernels_of(o.precision, KS_TIER_AUTO));
+        assert_ptr_equal(best, ks_bt_kernels_of(o.precision, KS_TIER_AUTO, 32));
     }
 }
 
