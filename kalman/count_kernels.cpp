@@ -20,8 +20,11 @@
 #define KS_TIER_NAME "counting"
 #define KS_WITH_LITERAL(nx, CALL) CALL(nx);
 #include "kernels_text.h"
+#include "map_factor_text.h"
 #include "map_ops_text.h"
+#include "map_memory_text.h"
 #include "map_text.h"
+#include "map_rows_text.h"
 #include "map_chain_text.h"
 #define KS_MAP_TABLE counting_map_table
 #define KS_WITH_STATES(nx, CALL) CALL(nx);

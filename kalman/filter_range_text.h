@@ -44,19 +44,6 @@ KS_HD_COLD void KS_T(ks_write_innovation)(const ks_series *s, int64_t k, const K
     }
 }
 
-/* One to three observed entries are what most models have: with a literal number of states they
- * are compiled as literals too. Measured: 122 to 87 ns for a filter step at (4, 2). */
-#define KS_WITH_LITERAL_ENTRIES(nx, m, CALL)                                                \
-    if (__builtin_constant_p(nx) && (m) == 1) {                                             \
-        CALL(1);                                                                            \
-    } else if (__builtin_constant_p(nx) && (m) == 2) {                                      \
-        CALL(2);                                                                            \
-    } else if (__builtin_constant_p(nx) && (m) == 3) {                                      \
-        CALL(3);                                                                            \
-    } else {                                                                                \
-        CALL(m);                                                                            \
-    }
-
 /** Predict step k to w->xp and w->Pp and whiten its innovation, in the form that the step needs:
  *  on return state->form says which. */
 KS_HD void KS_T(ks_predict_in_form)(int nx, const ks_series *s, int64_t k,

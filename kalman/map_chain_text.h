@@ -19,125 +19,74 @@
  * squared canonical correlation of x[k] and x[k+1] is at most 1 - 1 / t, since P⁻¹ <= A[k, k]; those
  * of steps further apart multiply, and the sum over all steps is at most 2 t² with the largest t. */
 
-/** The terms of the transition into step k, or of the prior, in rows as the operations want them. */
-KS_HD const KS_T(ks_map_link) *KS_T(ks_map_link_of)(int n, const ks_series *s, int64_t k,
-                                                    const ks_map_system *a,
-                                                    KS_T(ks_map_memory) *w, ks_tally *tally)
+/** Begin to remember steps of a direction where they may repeat: keys of `ka` and `kb` matrices, results
+ *  of three. */
+KS_HD void KS_T(ks_map_remember)(int n, const ks_series *s, const ks_map_system *a, int ka, int kb,
+                                 KS_T(ks_map_chain) *c)
 {
-    const int ld = KS_T(ks_map_ld)(n);
-    KS_T(ks_map_link) *l = k == 0 ? &w->prior_link : &w->link;
-    const KS_T(ks_map_terms) *t = k == 0 ? &w->prior : &w->transition;
-    const unsigned all = KS_MAP_CONSTANT_TRANSITION | KS_MAP_CONSTANT_INPUT;
-    if ((l->known & all) == all) return l;
-    if (k == 0 ? KS_T(ks_map_prior)(s, a, w, tally) : KS_T(ks_map_noise)(n, s, k, a, w, tally))
-        return (const KS_T(ks_map_link) *)0;
-    if (!(l->known & KS_MAP_CONSTANT_Q)) {
-        KS_T(ks_map_load)(n, n, ld, t->precision, l->precision);
-        KS_T(ks_map_load)(n, n, ld, t->root, l->root);
-        KS_T(ks_map_turn)(n, n, n, ld, t->root, l->turned_root);
-        KS_T(ks_map_load)(1, n, ld, t->inverse_d, l->inverse_d);
-        ks_evidence e = ks_evidence_start();
-        for (int i = 0; i < n; ++i) KS_T(ks_map_gather)(&e, t->LD[i * n + i]);
-        l->logs = e.logs + log(e.product);
-        l->LD = t->LD;
-    }
-    if (k > 0 && !(l->known & KS_MAP_CONSTANT_TRANSITION)) {
-        const KS_NUM *F = (const KS_NUM *)ks_row(s->F, k - s->shift);
-        KS_T(ks_map_load)(n, n, ld, F, l->F);
-        KS_T(ks_map_turn)(n, n, n, ld, F, l->turned_F);
-        KS_T(ks_map_whiten)(n, ld, l->LD, l->F, l->white);
-        for (int i = 0; i < n; ++i)
-            for (int c = 0; c < ld; ++c) l->N[i * ld + c] = l->inverse_d[i] * l->white[i * ld + c];
-        KS_T(ks_map_turned_times)(n, ld, l->white, l->N, l->carried);
-        KS_T(ks_map_unwhiten)(n, ld, l->LD, l->N);
-        KS_T(ks_map_turn)(n, n, ld, ld, l->N, l->C);
-    }
-    const KS_NUM *u = k == 0 ? w->mean : (const KS_NUM *)ks_row(s->u, k - s->shift);
-    KS_T(ks_map_load)(1, n, ld, u, l->u);
-    KS_T(ks_map_rows)(n, ld, l->precision, l->u, w->chain.zero, l->pu);
-    if (k > 0) KS_T(ks_map_rows)(n, ld, l->N, l->u, w->chain.zero, l->cu);
-    if (k > 0) l->known = a->constant;
-    return l;
+    const int ld = KS_T(ks_map_ld)(n), block = n * ld;
+    const unsigned same = KS_MAP_CONSTANT_TRANSITION | KS_MAP_CONSTANT_OBSERVATION;
+    const int pays = (a->constant & same) == same && s->steps > 16;
+    c->memo = KS_T(ks_memo_start)(ld, 0, pays, ka * block, kb * block, 3 * block, c->remembered);
 }
 
-/** What step k observes, beside the terms of its transition. NULL on a fault. */
-KS_HD const KS_T(ks_map_sight) *KS_T(ks_map_see)(int n, const ks_series *s, int64_t k,
-                                                 const KS_T(ks_map_link) *l,
-                                                 const ks_map_system *a, KS_T(ks_map_memory) *w,
-                                                 KS_T(ks_observation) *o, ks_tally *tally)
+/** The three results of a slot. */
+KS_HD void KS_T(ks_map_recall)(const KS_T(ks_memo) *memo, int at, int block, const KS_NUM **first,
+                               const KS_NUM **second, const KS_NUM **third)
 {
-    const int ld = KS_T(ks_map_ld)(n), lm = KS_T(ks_map_ld)(s->ny);
-    KS_T(ks_map_sight) *t = KS_T(ks_map_look)(n, s, k, a, w, o, tally);
-    if (!t || o->m == 0) return t;
-    const int m = o->m;
-    if (m < s->ny || !(t->seen & KS_MAP_CONSTANT_OBSERVATION)) {
-        KS_T(ks_map_load)(n, n, ld, t->information, t->J);
-        KS_T(ks_map_load)(m, n, ld, t->scaled, t->K);
-        for (int i = m - 1; i >= 0; --i) /* R⁻¹ H = L⁻ᵀ D⁻¹ L⁻¹ H */
-            for (int j = i + 1; j < m; ++j) {
-                const KS_NUM x = t->LD[j * m + i];
-                for (int c = 0; c < ld; ++c)
-                    t->K[i * ld + c] = t->K[i * ld + c] - x * t->K[j * ld + c];
-            }
-        for (int c = 0; c < n; ++c)
-            for (int i = 0; i < lm; ++i)
-                t->turned_H[c * lm + i] = i < m ? o->H[i * n + c] : KS_LIT(0);
-        KS_NUM *root = w->work;
-        for (int i = 0; i < m * m; ++i) root[i] = i % (m + 1) == 0 ? KS_LIT(1) : KS_LIT(0);
-        KS_T(ks_ldl_forward)(m, m, t->LD, root);
-        for (int i = 0; i < lm; ++i) {
-            t->weights[i] = i < m ? t->inverse_d[i] : KS_LIT(0);
-            for (int j = 0; j < m; ++j)
-                t->turned_root[j * lm + i] = i < m ? root[i * m + j] : KS_LIT(0);
+    const KS_NUM *slot = memo->base + (int64_t)at * memo->size + memo->ka + memo->kb;
+    *first = slot;
+    *second = slot + block;
+    *third = slot + 2 * block;
+}
+
+/** Results to a slot of ks_memo_miss(). */
+KS_HD void KS_T(ks_map_record)(KS_T(ks_memo) *memo, KS_NUM *slot, int block, const KS_NUM *first,
+                               const KS_NUM *second, const KS_NUM *third)
+{
+    slot += memo->ka + memo->kb;
+    KS_T(ks_copy)(block, first, slot);
+    KS_T(ks_copy)(block, second, slot + block);
+    KS_T(ks_copy)(block, third, slot + 2 * block);
+    KS_T(ks_memo_keep)(memo);
+}
+
+/** Eliminate step k, whose block is c->M + beside (first: beside alone) and whose right-hand side is
+ *  c->z, in the direction of the coupling C: P and z to the places of the results, P z to c->p, and what
+ *  of `next`, the block of the step after it, is left to c->M. constant: what is beside and next is
+ *  what it was whenever that was set. */
+KS_HD void KS_T(ks_map_eliminate)(int n, int64_t k, int first, int constant, const KS_NUM *beside,
+                                  const KS_NUM *next, const KS_NUM *C, const ks_map_system *a,
+                                  KS_T(ks_map_chain) *c, ks_map_review *r)
+{
+    const int ld = KS_T(ks_map_ld)(n), block = n * ld;
+    KS_T(ks_memo) *memo = &c->memo;
+    const int may = constant && !first && memo->slots > 0;
+    const int at = may ? KS_T(ks_memo_find)(memo, (const KS_NUM *)0, c->M) : -1;
+    ks_evidence pivots = ks_evidence_start();
+    if (at >= 0) {
+        KS_T(ks_map_recall)(memo, at, block, &c->P, &c->G, &c->M);
+        pivots = c->pivots[at];
+    } else {
+        KS_NUM *slot = may ? KS_T(ks_memo_miss)(memo, (const KS_NUM *)0, c->M) : (KS_NUM *)0;
+        const int place = memo->next;
+        if (!may) memo->last = -1;
+        c->P = c->P_room;
+        c->G = c->G_room;
+        if (KS_T(ks_map_inverse)(n, ld, beside, first ? (const KS_NUM *)0 : c->M, c->P_room,
+                                 &pivots) >= 0)
+            r->lost_step = k;
+        KS_T(ks_map_times)(n, ld, c->P, C, c->G_room);
+        KS_T(ks_map_less_turned)(n, ld, C, c->G, next, c->M_room);
+        c->M = c->M_room;
+        if (slot) {
+            c->pivots[place] = pivots;
+            KS_T(ks_map_record)(memo, slot, block, c->P, c->G, c->M);
         }
-        ks_evidence e = ks_evidence_start();
-        for (int i = 0; i < m; ++i) KS_T(ks_map_gather)(&e, t->LD[i * m + i]);
-        t->logs = e.logs + log(e.product);
-        t->seen = m == s->ny ? a->constant & KS_MAP_CONSTANT_OBSERVATION : 0;
-        t->own_of = 0;
     }
-    /* The sum serves again where both parts do; 1 + k tells step 0, whose precision is the prior's. */
-    const int same = k > 0 && m == s->ny && (a->constant & KS_MAP_CONSTANT_OBSERVATION) &&
-                     (a->constant & KS_MAP_CONSTANT_Q);
-    if (!same || !t->own_of) KS_T(ks_map_sum)(n, ld, l->precision, t->J, t->own);
-    t->own_of = same;
-    return t;
-}
-
-/** The block and the right-hand side that step k has of its own: what leads into it and what is
- *  observed. The block is returned, the right-hand side goes to c->b. NULL on a fault. */
-KS_HD const KS_NUM *KS_T(ks_map_own)(int n, const ks_series *s, int64_t k, const ks_map_system *a,
-                                     const KS_T(ks_map_link) *l, KS_T(ks_map_memory) *w,
-                                     ks_map_review *r, ks_tally *tally)
-{
-    const int ld = KS_T(ks_map_ld)(n);
-    KS_T(ks_observation) o;
-    KS_T(ks_map_chain) *c = &w->chain;
-    const KS_T(ks_map_sight) *seen = KS_T(ks_map_see)(n, s, k, l, a, w, &o, tally);
-    if (!seen) return (const KS_NUM *)0;
-    tally->missing += s->ny - o.m;
-    r->evidence.logs += l->logs;
-    if (o.m == 0) {
-        KS_T(ks_copy)(ld, l->pu, c->b);
-        return l->precision;
-    }
-    r->evidence.logs += seen->logs;
-    for (int i = 0; i < o.m; ++i) w->v[i] = o.y[i] - o.d[i];
-    KS_T(ks_map_rows)(o.m, ld, seen->K, w->v, l->pu, c->b);
-    return seen->own;
-}
-
-/** Eliminate step k, whose block is A + B (B NULL: A) and whose right-hand side is c->z, in the direction
- *  of the coupling C: P and z to the places of the results, P C to c->G, P z to c->p. */
-KS_HD void KS_T(ks_map_eliminate)(int n, int64_t k, const KS_NUM *A, const KS_NUM *B,
-                                  const KS_NUM *C, const ks_map_system *a, KS_T(ks_map_chain) *c,
-                                  ks_map_review *r)
-{
-    const int ld = KS_T(ks_map_ld)(n);
-    if (KS_T(ks_map_inverse)(n, ld, A, B, c->P, &r->evidence) >= 0) r->lost_step = k;
+    KS_T(ks_map_gather_all)(&r->evidence, &pivots);
     KS_T(ks_map_store)(n, n, ld, c->P, (KS_NUM *)ks_slot_of(a->S, k));
     KS_T(ks_map_store)(1, n, ld, c->z, (KS_NUM *)ks_slot_of(a->x, k));
-    KS_T(ks_map_times)(n, ld, c->P, C, c->G);
     KS_T(ks_map_rows)(n, ld, c->P, c->z, c->zero, c->p);
 }
 
@@ -146,19 +95,22 @@ KS_HD int KS_T(ks_map_ascend)(int n, const ks_series *s, int64_t k, const ks_map
                               KS_T(ks_map_memory) *w, ks_map_review *r, ks_tally *tally)
 {
     const int ld = KS_T(ks_map_ld)(n);
+    int complete = 0;
     KS_T(ks_map_chain) *c = &w->chain;
-    const KS_T(ks_map_link) *l = KS_T(ks_map_link_of)(n, s, k, a, w, tally);
+    const KS_T(ks_map_link) *l =
+        KS_T(ks_map_link_of)(n, KS_MAP_INWARDS | KS_MAP_UPWARDS, s, k, a, w, tally);
     if (!l) return -1;
-    const KS_NUM *own = KS_T(ks_map_own)(n, s, k, a, l, w, r, tally);
+    const KS_NUM *own = KS_T(ks_map_own)(n, s, k, a, l, w, &complete, r, tally);
     if (!own) return -1;
     if (k == 0) {
-        KS_T(ks_copy)(n * ld, own, c->M);
+        KS_T(ks_map_remember)(n, s, a, 0, 1, c);
+        KS_T(ks_copy)(n * ld, own, c->M_room);
+        c->M = c->M_room;
         KS_T(ks_copy)(ld, c->b, c->z);
         return 0;
     }
     for (int i = 0; i < ld; ++i) c->z[i] = c->z[i] - l->cu[i];
-    KS_T(ks_map_eliminate)(n, k - 1, c->M, l->carried, l->C, a, c, r);
-    KS_T(ks_map_less_turned)(n, ld, l->C, c->G, own, c->M);
+    KS_T(ks_map_eliminate)(n, k - 1, 0, complete, l->carried, own, l->C, a, c, r);
     KS_T(ks_map_rows)(n, ld, l->C, c->p, c->b, c->z);
     return 0;
 }
@@ -168,15 +120,16 @@ KS_HD int KS_T(ks_map_descend)(int n, const ks_series *s, int64_t k, const ks_ma
                                KS_T(ks_map_memory) *w, ks_map_review *r, ks_tally *tally)
 {
     const int ld = KS_T(ks_map_ld)(n);
+    int complete = 0;
     KS_T(ks_map_chain) *c = &w->chain;
-    const KS_T(ks_map_link) *l = KS_T(ks_map_link_of)(n, s, k, a, w, tally);
+    const KS_T(ks_map_link) *l = KS_T(ks_map_link_of)(n, KS_MAP_INWARDS, s, k, a, w, tally);
     if (!l) return -1;
-    const KS_NUM *own = KS_T(ks_map_own)(n, s, k, a, l, w, r, tally);
+    const KS_NUM *own = KS_T(ks_map_own)(n, s, k, a, l, w, &complete, r, tally);
     if (!own) return -1;
     const int first = k == s->steps - 1;
+    if (first) KS_T(ks_map_remember)(n, s, a, 0, 1, c);
     for (int i = 0; i < ld; ++i) c->z[i] = first ? c->b[i] : c->z[i] + c->b[i];
-    KS_T(ks_map_eliminate)(n, k, own, first ? (const KS_NUM *)0 : c->M, l->N, a, c, r);
-    KS_T(ks_map_less_turned)(n, ld, l->N, c->G, l->carried, c->M);
+    KS_T(ks_map_eliminate)(n, k, first, complete, own, l->carried, l->N, a, c, r);
     KS_T(ks_map_rows)(n, ld, l->N, c->p, c->zero, c->z);
     for (int i = 0; i < ld; ++i) c->z[i] = c->z[i] - l->cu[i];
     return 0;
@@ -189,31 +142,62 @@ KS_HD void KS_T(ks_map_meet)(int n, int64_t k, const ks_map_system *a, KS_T(ks_m
     const int ld = KS_T(ks_map_ld)(n);
     KS_T(ks_map_chain) *c = &up->chain;
     const KS_NUM *beside = down ? down->chain.M : (const KS_NUM *)0;
+    KS_NUM *S = c->S_room[0];
     for (int i = 0; down && i < ld; ++i) c->z[i] = c->z[i] + down->chain.z[i];
-    if (KS_T(ks_map_inverse)(n, ld, c->M, beside, c->S, &r->evidence) >= 0) r->lost_step = k;
-    KS_T(ks_map_mirror)(n, ld, c->S);
-    KS_T(ks_map_rows)(n, ld, c->S, c->z, c->zero, c->x);
-    KS_T(ks_map_store)(n, n, ld, c->S, (KS_NUM *)ks_slot_of(a->S, k));
+    if (KS_T(ks_map_inverse)(n, ld, c->M, beside, S, &r->evidence) >= 0) r->lost_step = k;
+    KS_T(ks_map_mirror)(n, ld, S);
+    KS_T(ks_map_rows)(n, ld, S, c->z, c->zero, c->x);
+    KS_T(ks_map_store)(n, n, ld, S, (KS_NUM *)ks_slot_of(a->S, k));
     KS_T(ks_map_store)(1, n, ld, c->x, (KS_NUM *)ks_slot_of(a->x, k));
+    c->S = S;
     if (!down) return;
-    KS_T(ks_copy)(n * ld, c->S, down->chain.S);
+    KS_T(ks_copy)(n * ld, S, down->chain.S_room[0]);
     KS_T(ks_copy)(ld, c->x, down->chain.x);
+    down->chain.S = down->chain.S_room[0];
+}
+
+/** Results that repeat no earlier step: G, X and S_next of ks_map_substitute(). */
+KS_HD void KS_T(ks_map_spread)(int n, int falling, const KS_NUM *N, KS_T(ks_map_chain) *c)
+{
+    const int ld = KS_T(ks_map_ld)(n);
+    KS_NUM *S_next = c->S == c->S_room[0] ? c->S_room[1] : c->S_room[0];
+    if (falling)
+        KS_T(ks_map_times)(n, ld, N, c->P, c->G_room);
+    else
+        KS_T(ks_map_turned_times)(n, ld, N, c->P, c->G_room);
+    KS_T(ks_map_times)(n, ld, c->S, c->G_room, c->X_room);
+    KS_T(ks_map_symmetric)(n, n, ld, c->G_room, c->X_room, c->P, S_next);
+    c->G = c->G_room;
+    c->X = c->X_room;
+    c->S_next = S_next;
 }
 
 /** From c->S and c->x, the results of a step, to those of its neighbour k, which was eliminated towards
- *  it with the coupling C, in c->S_next and c->x_next; to c->X the neighbours' covariance S Gᵀ. */
-KS_HD void KS_T(ks_map_substitute)(int n, int64_t k, const KS_NUM *C, const ks_map_system *a,
-                                   KS_T(ks_map_chain) *c)
+ *  it, in c->S_next and c->x_next; to c->X the neighbours' covariance S Gᵀ, to c->G Gᵀ. falling, a literal: the
+ *  neighbour is the step before, and its coupling was Nᵀ, else N. */
+KS_HD void KS_T(ks_map_substitute)(int n, int64_t k, int falling, const KS_NUM *N,
+                                   const ks_map_system *a, KS_T(ks_map_chain) *c)
 {
-    const int ld = KS_T(ks_map_ld)(n);
+    const int ld = KS_T(ks_map_ld)(n), block = n * ld;
+    KS_T(ks_memo) *memo = &c->memo;
     KS_NUM *P = (KS_NUM *)ks_slot_of(a->S, k), *z = (KS_NUM *)ks_slot_of(a->x, k);
-    KS_T(ks_map_load)(n, n, ld, P, c->P);
+    c->P = KS_T(ks_map_rows_of)(n, n, ld, 1, P, c->P_room);
     KS_T(ks_map_load)(1, n, ld, z, c->z);
-    KS_T(ks_map_turned_times)(n, ld, C, c->P, c->G); /* Gᵀ */
-    KS_T(ks_map_times)(n, ld, c->S, c->G, c->X);
+    const int at = memo->slots > 0 ? KS_T(ks_memo_find)(memo, c->P, c->S) : -1;
+    if (at >= 0) {
+        KS_T(ks_map_recall)(memo, at, block, &c->G, &c->X, &c->S_next);
+    } else {
+        /* A slot may be filled anew while S is still wanted. */
+        if (c->S != c->S_room[0] && c->S != c->S_room[1]) {
+            KS_T(ks_copy)(block, c->S, c->S_room[0]);
+            c->S = c->S_room[0];
+        }
+        KS_NUM *slot = memo->slots > 0 ? KS_T(ks_memo_miss)(memo, c->P, c->S) : (KS_NUM *)0;
+        KS_T(ks_map_spread)(n, falling, N, c);
+        if (slot) KS_T(ks_map_record)(memo, slot, block, c->G, c->X, c->S_next);
+    }
     KS_T(ks_map_rows)(n, ld, c->P, c->z, c->zero, c->p);
     KS_T(ks_map_rows)(n, ld, c->G, c->x, c->p, c->x_next);
-    KS_T(ks_map_symmetric)(n, ld, c->G, c->X, c->P, c->S_next);
     KS_T(ks_map_store)(n, n, ld, c->S_next, P);
     KS_T(ks_map_store)(1, n, ld, c->x_next, z);
 }
@@ -221,10 +205,9 @@ KS_HD void KS_T(ks_map_substitute)(int n, int64_t k, const KS_NUM *C, const ks_m
 /** Go on from the neighbour. */
 KS_HD void KS_T(ks_map_go_on)(KS_T(ks_map_chain) *c)
 {
-    KS_NUM *S = c->S, *x = c->x;
+    KS_NUM *x = c->x;
     c->S = c->S_next;
     c->x = c->x_next;
-    c->S_next = S;
     c->x_next = x;
 }
 
@@ -245,30 +228,43 @@ KS_HD void KS_T(ks_map_shift)(int n, int64_t k, const KS_T(ks_map_link) *l, cons
     if (k > 0) KS_T(ks_map_rows)(n, ld, l->F, q, c->zero, c->pull);
 }
 
+/** Residual of m entries observed of a step with mean x: its quadratic form to the evidence, and what it
+ *  adds to c->q, to c->slope. v holds 2 m numbers. */
+KS_HD void KS_T(ks_map_miss)(int m, int n, const KS_T(ks_map_entries) *t,
+                             const KS_T(ks_observation) *o, const KS_NUM *x, KS_NUM *v,
+                             KS_T(ks_map_chain) *c, ks_map_review *r)
+{
+    const int ld = KS_T(ks_map_ld)(n);
+    KS_NUM *white = v + m;
+    for (int i = 0; i < m; ++i)
+        white[i] = v[i] = (o->y[i] - o->d[i]) - KS_T(ks_map_dot)(ld, t->H + i * ld, x);
+    KS_T(ks_ldl_forward)(m, 1, t->LD, white);
+    KS_NUM sum = KS_LIT(0);
+    for (int i = 0; i < m; ++i) sum = sum + white[i] * white[i] * t->inverse_d[i];
+    r->evidence.quadratic += (double)sum;
+    KS_T(ks_map_less_rows)(m, ld, t->K, v, c->q, c->slope);
+}
+
 /** Residuals of step k with its mean x and covariance S, c->q being that of its transition: what step k
  *  has of its own of the gradient to c->slope, and of the trace to c->share. */
 KS_HD int KS_T(ks_map_judge_own)(int n, const ks_series *s, int64_t k, const ks_map_system *a,
                                  const KS_T(ks_map_link) *l, const KS_NUM *x, const KS_NUM *S,
                                  KS_T(ks_map_memory) *w, ks_map_review *r, ks_tally *tally)
 {
-    const int ld = KS_T(ks_map_ld)(n), lm = KS_T(ks_map_ld)(s->ny);
+    const int ld = KS_T(ks_map_ld)(n);
     KS_T(ks_observation) o;
     KS_T(ks_map_chain) *c = &w->chain;
-    const KS_T(ks_map_sight) *seen = KS_T(ks_map_see)(n, s, k, l, a, w, &o, tally);
-    if (!seen) return -1;
+    const KS_T(ks_map_entries) *t = KS_T(ks_map_entries_of)(n, s, k, l, a, w, &o, tally);
+    if (!t) return -1;
     if (o.m == 0) {
         KS_T(ks_copy)(ld, c->q, c->slope);
         c->share = (double)KS_T(ks_map_dot)(n * ld, l->precision, S);
         return 0;
     }
-    KS_NUM *v = w->v, *white = v + lm, *weighted = white + lm;
-    KS_T(ks_map_rows)(n, lm, seen->turned_H, x, c->zero, white);
-    for (int i = 0; i < o.m; ++i) v[i] = (o.y[i] - o.d[i]) - white[i];
-    KS_T(ks_map_rows)(o.m, lm, seen->turned_root, v, c->zero, white);
-    KS_T(ks_map_scaled)(lm, seen->weights, white, weighted);
-    r->evidence.quadratic += (double)KS_T(ks_map_dot)(lm, white, weighted);
-    KS_T(ks_map_less_rows)(o.m, ld, seen->K, v, c->q, c->slope);
-    c->share = (double)KS_T(ks_map_dot)(n * ld, seen->own, S);
+#define CALL(m) KS_T(ks_map_miss)(m, n, t, &o, x, w->v, c, r)
+    KS_WITH_LITERAL_ENTRIES(n, o.m, CALL)
+#undef CALL
+    c->share = (double)KS_T(ks_map_dot)(n * ld, t->own, S);
     return 0;
 }
 
@@ -297,10 +293,11 @@ KS_HD int KS_T(ks_map_back_down)(int n, const ks_series *s, int64_t k, const ks_
 {
     const int ld = KS_T(ks_map_ld)(n);
     KS_T(ks_map_chain) *c = &w->chain;
-    const KS_T(ks_map_link) *l = KS_T(ks_map_link_of)(n, s, k, a, w, tally);
+    const KS_T(ks_map_link) *l = KS_T(ks_map_link_of)(n, KS_MAP_OUTWARDS, s, k, a, w, tally);
     if (!l) return -1;
+    if (k == a->middle) KS_T(ks_map_remember)(n, s, a, 1, 1, c);
     if (k > 0) {
-        KS_T(ks_map_substitute)(n, k - 1, l->C, a, c);
+        KS_T(ks_map_substitute)(n, k - 1, 1, l->N, a, c);
         if (a->lag.base) KS_T(ks_map_store)(n, n, ld, c->X, (KS_NUM *)ks_slot_of(a->lag, k));
     }
     KS_NUM *pull = c->pull;
@@ -330,9 +327,10 @@ KS_HD int KS_T(ks_map_back_up)(int n, const ks_series *s, int64_t k, const ks_ma
 {
     const int ld = KS_T(ks_map_ld)(n);
     KS_T(ks_map_chain) *c = &w->chain;
-    const KS_T(ks_map_link) *l = KS_T(ks_map_link_of)(n, s, k, a, w, tally);
+    const KS_T(ks_map_link) *l = KS_T(ks_map_link_of)(n, KS_MAP_OUTWARDS, s, k, a, w, tally);
     if (!l) return -1;
-    KS_T(ks_map_substitute)(n, k, l->N, a, c);
+    if (k == a->middle + 1) KS_T(ks_map_remember)(n, s, a, 1, 1, c);
+    KS_T(ks_map_substitute)(n, k, 0, l->N, a, c);
     if (a->lag.base) KS_T(ks_map_store_turned)(n, ld, c->X, (KS_NUM *)ks_slot_of(a->lag, k));
     KS_T(ks_map_shift)(n, k, l, c->x_next, c->x, c, r);
     const double carried = (double)KS_T(ks_map_dot)(n * ld, l->carried, c->S);

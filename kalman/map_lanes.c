@@ -12,28 +12,39 @@ typedef struct lanes_run {
     int outwards, rc[2];
 } lanes_run;
 
-/** Steps k0 .. k1 - 1 of a lane, block by block between calls of the progress function. */
-static int run_range(lanes_run *run, int lane, int falling, range_function take, int64_t k0,
-                     int64_t k1)
+/** Steps k0 .. k1 - 1 of a lane, block by block between calls of the progress function; what they add
+ *  up to goes to *r and *tally. */
+static int run_blocks(const lanes_run *run, int lane, int falling, range_function take, int64_t k0,
+                      int64_t k1, ks_map_review *r, ks_tally *tally)
 {
     ks_map_method *m = run->m;
     /* Rows of single precision are widened one by one. */
     const int64_t block = m->plan->options.precision == KS_F64 ? KS_BLOCK : 1;
     ks_scan_worker *rows = &m->rows.worker[lane];
-    ks_map_worker *w = &m->worker[lane];
     int64_t told = 0;
     for (int64_t done = 0; done < k1 - k0;) {
         const int64_t count = k1 - k0 - done < block ? k1 - k0 - done : block;
         const int64_t from = falling ? k1 - done - count : k0 + done;
         const ks_series *s = ks_wide_series(&m->rows, rows, from);
-        if (take(s, from, from + count, &m->system, w->memory, &run->review[lane], &w->tally))
-            return -1;
+        if (take(s, from, from + count, &m->system, m->worker[lane].memory, r, tally)) return -1;
         done += count;
         if (done - told < KS_BLOCK && done < k1 - k0) continue;
         if (ks_run_progress(m->run, done - told)) return -1;
         told = done;
     }
     return 0;
+}
+
+static int run_range(lanes_run *run, int lane, int falling, range_function take, int64_t k0,
+                     int64_t k1)
+{
+    /* Each step writes to these: those of two threads must not share a cache line. */
+    ks_map_review review = run->review[lane];
+    ks_tally tally = run->m->worker[lane].tally;
+    const int rc = run_blocks(run, lane, falling, take, k0, k1, &review, &tally);
+    run->review[lane] = review;
+    run->m->worker[lane].tally = tally;
+    return rc;
 }
 
 static void run_lanes(void *arg, int64_t begin, int64_t end, int worker)

@@ -70,12 +70,12 @@ KS_HD void KS_T(ks_map_less_turned)(int n, int ld, const KS_NUM *A, const KS_NUM
     KS_T(ks_mtm_sub)(n, n, n, A, B, C);
 }
 
-/** C = C0 + Aᵀ B, which is symmetric, to the bit. */
-KS_HD void KS_T(ks_map_symmetric)(int n, int ld, const KS_NUM *A, const KS_NUM *B, const KS_NUM *C0,
-                                  KS_NUM *C)
+/** C = C0 + Aᵀ B with A, B of k rows; symmetric, to the bit. */
+KS_HD void KS_T(ks_map_symmetric)(int n, int k, int ld, const KS_NUM *A, const KS_NUM *B,
+                                  const KS_NUM *C0, KS_NUM *C)
 {
     KS_T(ks_copy)(n * ld, C0, C);
-    KS_T(ks_mtm_add)(n, n, n, A, B, C);
+    KS_T(ks_mtm_add)(n, k, n, A, B, C);
     KS_T(ks_mirror)(n, C);
 }
 
@@ -112,11 +112,11 @@ KS_HD KS_NUM KS_T(ks_map_dot)(int numbers, const KS_NUM *a, const KS_NUM *b)
     return sum;
 }
 
-/** B <- L⁻¹ A with LD of ks_ldl(), its rows n apart. */
+/** B <- L⁻¹ A of n rows with LD of ks_ldl(), whose rows are n numbers apart. */
 KS_HD void KS_T(ks_map_whiten)(int n, int ld, const KS_NUM *LD, const KS_NUM *A, KS_NUM *B)
 {
     KS_T(ks_copy)(n * ld, A, B);
-    KS_T(ks_ldl_forward)(n, n, LD, B);
+    KS_T(ks_ldl_forward)(n, ld, LD, B);
 }
 
 /** B <- L⁻ᵀ B. */
@@ -126,6 +126,31 @@ KS_HD void KS_T(ks_map_unwhiten)(int n, int ld, const KS_NUM *LD, KS_NUM *B)
         for (int j = i + 1; j < n; ++j)
             for (int c = 0; c < ld; ++c)
                 B[i * ld + c] = B[i * ld + c] - LD[j * n + i] * B[j * ld + c];
+}
+
+/** Row i of B <- w[i] times row i of A, m rows. */
+KS_HD void KS_T(ks_map_weighted)(int m, int ld, const KS_NUM *w, const KS_NUM *A, KS_NUM *B)
+{
+    for (int i = 0; i < m; ++i)
+        for (int c = 0; c < ld; ++c) B[i * ld + c] = w[i] * A[i * ld + c];
+}
+
+/** L D Lᵀ of the covariance C, its rows n numbers apart, and the rows of L⁻¹; see ks_map_factor().
+ *  Pivots go to the evidence, NULL: not wanted; W holds a matrix. Returns -1, or the row that is not positive. */
+KS_HD int KS_T(ks_map_root)(int n, int ld, double pivot, const KS_NUM *C, KS_NUM *LD,
+                            KS_NUM *inverse_d, KS_NUM *root, KS_NUM *W, ks_evidence *e)
+{
+    (void)W;
+    const int bad = KS_T(ks_map_factor)(n, pivot, C, LD, inverse_d);
+    if (bad >= 0) return bad;
+    for (int i = 0; i < n; ++i) {
+        if (e) KS_T(ks_map_gather)(e, LD[i * n + i]);
+        for (int c = 0; c < ld; ++c) root[i * ld + c] = KS_LIT(c == i);
+        for (int j = 0; j < i; ++j)
+            for (int c = 0; c <= j; ++c)
+                root[i * ld + c] = root[i * ld + c] - LD[i * n + j] * root[j * ld + c];
+    }
+    return -1;
 }
 
 /** y = w x, entry by entry. */

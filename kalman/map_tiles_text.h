@@ -12,6 +12,19 @@ KS_HD void KS_T(ks_map_gather)(ks_evidence *e, KS_NUM pivot)
         e->logs += log((double)pivot);
 }
 
+/** n pivots, a literal number: all at once where their product stays in range. */
+KS_HD void KS_T(ks_map_gather_pivots)(int n, const KS_NUM *d, ks_evidence *e)
+{
+    KS_NUM product = d[0];
+#pragma GCC unroll 8
+    for (int i = 1; i < n; ++i) product = product * d[i];
+    if (product > 1e-120 && product < 1e120) {
+        ks_gather_determinant(e, (double)product);
+        return;
+    }
+    for (int i = 0; i < n; ++i) KS_T(ks_map_gather)(e, d[i]);
+}
+
 KS_HD int KS_T(ks_map_ld)(int n) { return (n + 3) / 4 * 4; }
 
 KS_HD void KS_T(ks_map_load)(int m, int n, int ld, const KS_NUM *from, KS_NUM *to)
@@ -63,10 +76,10 @@ KS_HD void KS_T(ks_map_less_turned)(int n, int ld, const KS_NUM *A, const KS_NUM
     KS_T(ks_tiles)(0, -1, n, n, ld, A, 1, ld, B, ld, C0, ld, C, ld);
 }
 
-KS_HD void KS_T(ks_map_symmetric)(int n, int ld, const KS_NUM *A, const KS_NUM *B, const KS_NUM *C0,
-                                  KS_NUM *C)
+KS_HD void KS_T(ks_map_symmetric)(int n, int k, int ld, const KS_NUM *A, const KS_NUM *B,
+                                  const KS_NUM *C0, KS_NUM *C)
 {
-    KS_T(ks_tiles)(1, 1, n, n, ld, A, 1, ld, B, ld, C0, ld, C, ld);
+    KS_T(ks_tiles)(1, 1, n, k, ld, A, 1, ld, B, ld, C0, ld, C, ld);
     KS_T(ks_mirror_upper)(n, 1, C, ld);
 }
 
@@ -138,6 +151,12 @@ KS_HD void KS_T(ks_map_unwhiten)(int n, int ld, const KS_NUM *LD, KS_NUM *B)
         }
 }
 
+KS_HD void KS_T(ks_map_weighted)(int m, int ld, const KS_NUM *w, const KS_NUM *A, KS_NUM *B)
+{
+    for (int i = 0; i < m; ++i)
+        for (int c = 0; c < ld; c += 4) KS_STORE4(B + i * ld + c, w[i] * KS_LOAD4(A + i * ld + c));
+}
+
 KS_HD void KS_T(ks_map_scaled)(int numbers, const KS_NUM *w, const KS_NUM *x, KS_NUM *y)
 {
     for (int i = 0; i < numbers; i += 4) KS_STORE4(y + i, KS_LOAD4(w + i) * KS_LOAD4(x + i));
@@ -149,6 +168,78 @@ KS_HD void KS_T(ks_map_scaled)(int numbers, const KS_NUM *w, const KS_NUM *x, KS
      : (lane) == 1 ? KS_MIX(v, v, 1, 1, 1, 1)                                               \
      : (lane) == 2 ? KS_MIX(v, v, 2, 2, 2, 2)                                               \
                    : KS_MIX(v, v, 3, 3, 3, 3))
+
+/** ks_map_root() for a literal n up to 8: rows of [C | 1] are reduced side by side. */
+KS_HD int KS_T(ks_map_root_in_registers)(int n, double pivot, const KS_NUM *C, KS_NUM *LD,
+                                         KS_NUM *inverse_d, KS_NUM *root, KS_NUM *W, ks_evidence *e)
+{
+    const int ld = KS_T(ks_map_ld)(n), vectors = ld / 4;
+    KS_T(ks_quad) row[8][2], unit[8][2];
+    KS_NUM d[8];
+    const KS_NUM *rows = C;
+    if (n != ld) {
+        KS_T(ks_map_load)(n, n, ld, C, W);
+        rows = W;
+    }
+#pragma GCC unroll 8
+    for (int i = 0; i < n; ++i)
+#pragma GCC unroll 2
+        for (int v = 0; v < vectors; ++v) {
+            row[i][v] = KS_LOAD4(rows + i * ld + 4 * v);
+            unit[i][v] = (KS_T(ks_quad)){ i == 4 * v, i == 4 * v + 1, i == 4 * v + 2, i == 4 * v + 3 };
+        }
+#pragma GCC unroll 8
+    for (int k = 0; k < n; ++k) {
+        const KS_T(ks_quad) p = KS_MAP_SPLAT(row[k][k / 4], k % 4);
+        const KS_T(ks_quad) inverse = ((KS_T(ks_quad)){ 0 } + KS_LIT(1)) / p;
+        d[k] = p[0];
+        inverse_d[k] = inverse[0];
+#pragma GCC unroll 8
+        for (int i = k + 1; i < n; ++i) {
+            const KS_T(ks_quad) l = KS_MAP_SPLAT(row[i][k / 4], k % 4) * inverse;
+            LD[i * n + k] = l[0];
+#pragma GCC unroll 2
+            for (int v = 0; v < vectors; ++v) {
+                if (v >= k / 4) row[i][v] = row[i][v] - l * row[k][v];
+                if (v <= k / 4) unit[i][v] = unit[i][v] - l * unit[k][v];
+            }
+        }
+    }
+    int bad = -1;
+#pragma GCC unroll 8
+    for (int i = 0; i < n; ++i) {
+        const KS_NUM least = KS_LIT(pivot) * rows[i * ld + i];
+        if (!((d[i] > least) & (d[i] > KS_LIT(0)) & (d[i] < KS_LIT(KS_LARGEST))) && bad < 0) bad = i;
+#pragma GCC unroll 2
+        for (int v = 0; v < vectors; ++v) KS_STORE4(root + i * ld + 4 * v, unit[i][v]);
+    }
+    if (e) KS_T(ks_map_gather_pivots)(n, d, e);
+    return bad;
+}
+
+/** The same for any n. */
+KS_HD int KS_T(ks_map_root_by_rows)(int n, int ld, double pivot, const KS_NUM *C, KS_NUM *LD,
+                                    KS_NUM *inverse_d, KS_NUM *root, ks_evidence *e)
+{
+    const int bad = KS_T(ks_map_factor)(n, pivot, C, LD, inverse_d);
+    if (bad >= 0) return bad;
+    for (int i = 0; e && i < n; ++i) KS_T(ks_map_gather)(e, LD[i * n + i]);
+    for (int c = 0; c < ld; c += 4)
+        for (int i = 0; i < n; ++i) {
+            KS_T(ks_quad) row = { i == c, i == c + 1, i == c + 2, i == c + 3 };
+            for (int j = c; j < i; ++j) row = row - LD[i * n + j] * KS_LOAD4(root + j * ld + c);
+            KS_STORE4(root + i * ld + c, row);
+        }
+    return -1;
+}
+
+KS_HD int KS_T(ks_map_root)(int n, int ld, double pivot, const KS_NUM *C, KS_NUM *LD,
+                            KS_NUM *inverse_d, KS_NUM *root, KS_NUM *W, ks_evidence *e)
+{
+    return __builtin_constant_p(n) && n <= 8
+               ? KS_T(ks_map_root_in_registers)(n, pivot, C, LD, inverse_d, root, W, e)
+               : KS_T(ks_map_root_by_rows)(n, ld, pivot, C, LD, inverse_d, root, e);
+}
 
 /** Sweep rows k and k + 1, k even, of n rows of `vectors` vectors; all literals. One division of the
  *  two rows' determinant serves both, and what it is to be multiplied with is ready before it.
@@ -221,10 +312,9 @@ KS_HD int KS_T(ks_map_inverse_in_registers)(int n, const KS_NUM *A, const KS_NUM
         for (int v = 0; v < vectors; ++v) KS_STORE4(P + i * ld + 4 * v, row[i][v]);
     int bad = -1;
 #pragma GCC unroll 6
-    for (int k = 0; k < n; k += 2) {
-        KS_T(ks_map_gather)(e, determinant[k / 2]);
+    for (int k = 0; k < n; k += 2)
         if (!(determinant[k / 2] > KS_LIT(0)) && bad < 0) bad = k;
-    }
+    KS_T(ks_map_gather_pivots)(n / 2, determinant, e);
     return bad;
 }
 

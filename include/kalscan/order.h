@@ -15,7 +15,10 @@ typedef enum ks_blocktri_order {
     KS_BLOCKTRI_AUTO = 0,              /**< sequential for one worker, N < 4, or a system of less */
                                        /**< than about 0.1 ms, where threads cost more than they  */
                                        /**< save; twisted for up to five workers; partition with  */
-                                       /**< a segment a worker beyond                             */
+                                       /**< a segment a worker beyond. For KS_METHOD_BLOCKTRI of  */
+                                       /**< <kalscan/smooth.h>: twisted where the second worker   */
+                                       /**< saves more than it costs, else sequential: these two  */
+                                       /**< make the smoother in one pass inwards and one back    */
     KS_BLOCKTRI_SEQUENTIAL = 1,        /**< first to last block: JMS Alg. 1, 2; no fill           */
     KS_BLOCKTRI_TWISTED = 2,           /**< both ends to the middle on two threads; no fill       */
     KS_BLOCKTRI_PARTITION = 3,         /**< segments at once, then the pivots between them:       */

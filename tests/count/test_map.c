@@ -84,10 +84,10 @@ static ks_flops reviewed(int64_t n, int64_t m, int own, int before)
 static ks_flops passed(int64_t n, int64_t m)
 {
     const int64_t n3 = n * n * n;
-    const ks_flops noise = plus(plus(ldl(n), forward(n, n)), fused(n3, n * n));
+    const ks_flops noise = plus(plus(ldl(n), fused((n - 1) * n * (n + 1) / 6, 0)), fused(n3, n * n));
     const ks_flops link = plus(plus(forward(n, n), fused(n3 + 2 * n * n, n * n)), forward(n, n));
-    const ks_flops seen = plus(plus(sight(n, m), forward(m, n)), forward(m, m));
-    const ks_flops own = plus(seen, plus(fused(m * n, 0), flops(n * n + m, 0, 0, 0)));
+    const ks_flops seen = plus(plus(flops(m, 0, 0, 0), ldl(m)), plus(forward(m, 2 * n), fused(0, m * n)));
+    const ks_flops own = plus(seen, plus(fused(n * n * m + m * n, 0), flops(m, 0, 0, 0)));
     const ks_flops sweep = plus(fused(n * n * (n - 1), n * n), flops(n * n + n, 0, n, 0));
     return plus(plus(plus(noise, link), own), plus(sweep, fused(2 * n3 + 2 * n * n, 0)));
 }

@@ -1,5 +1,6 @@
 /* run_case.c -- see run_case.h. */
 #include "run_case.h"
+#include "models.h"
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -250,4 +251,28 @@ bool covariances_sound(golden_buffers *b, ks_precision precision, unsigned outpu
         }
     }
     return true;
+}
+
+void same_with_and_without_memory(golden *g, const method_case *m, ks_precision precision,
+                                  unsigned made)
+{
+    for (int64_t k = g->T * 11 / 15; k < g->T; k += g->T / 10)
+        *model_block(&g->y, 0, k) = (double)NAN;
+    model_round(g);
+    golden *each = model_slice(g, 0, 0, g->T);
+    golden_buffers *a = run_well(g, m, precision, 1, made, NULL);
+    golden_buffers *b = run_well(each, m, precision, 1, made, NULL);
+    const golden_results *here = golden_widen(a), *there = golden_widen(b);
+    const size_t n = (size_t)g->nx, means = (size_t)g->T * n * sizeof(double);
+    const struct { ks_output output; size_t bytes; } compared[] = {
+        { KS_OUT_LOGLIK, sizeof(double) }, { KS_OUT_SMOOTHED_MEAN, means },
+        { KS_OUT_SMOOTHED_COV, n * means }, { KS_OUT_LAG_ONE_COV, n * means },
+    };
+    for (size_t i = 0; i < sizeof compared / sizeof compared[0]; ++i) {
+        const int array = __builtin_ctz(compared[i].output);
+        assert_memory_equal(here->array[array], there->array[array], compared[i].bytes);
+    }
+    golden_buffers_free(a);
+    golden_buffers_free(b);
+    golden_free(each);
 }

@@ -52,6 +52,12 @@ ks_status run_model(const golden *g, const ks_model *model, ks_view y,
 golden_buffers *run_well(const golden *g, const method_case *m, ks_precision precision,
                          int threads, unsigned outputs, ks_info *info);
 
+/** Smooth g, whose model is constant, and the same with its blocks given step by step, some entries of y
+ *  missing towards the end of either: results are the same bits. made has means, covariances, lag-one
+ *  covariances and the log-likelihood. g is rounded to f32. */
+void same_with_and_without_memory(golden *g, const method_case *m, ks_precision precision,
+                                  unsigned made);
+
 /** The first of `outputs` whose bytes differ between two runs, 0 when none does. */
 unsigned first_different(const golden_buffers *a, const golden_buffers *b, unsigned outputs);
 

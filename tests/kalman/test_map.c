@@ -328,6 +328,23 @@ static void strided_outputs(void **state)
     golden_free(g);
 }
 
+/** Steps that are taken from memory and steps that are not, in blocks of the model's that are the same
+ *  each time, lead to the same bits. */
+static void memory_changes_no_bit(void **state)
+{
+    (void)state;
+    static const int sizes[][2] = { { 1, 1 }, { 2, 1 }, { 4, 2 }, { 4, 5 }, { 5, 2 }, { 6, 3 }, { 8, 4 } };
+    for (size_t c = 0; c < sizeof sizes / sizeof sizes[0]; ++c)
+        for (int order = KS_BLOCKTRI_SEQUENTIAL; order <= KS_BLOCKTRI_TWISTED; ++order)
+            for (int p = 0; p < 2; ++p) {
+                const method_case m = map_by((ks_blocktri_order)order);
+                golden *g = model_random((model_spec){ 170 + c, 1500, 1, sizes[c][0], sizes[c][1],
+                                                       KS_PRIOR_X1, HAS_OFFSETS });
+                same_with_and_without_memory(g, &m, (ks_precision)p, outputs_made(&m));
+                golden_free(g);
+            }
+}
+
 /** Beside factor and results, a tenth of them. */
 static void memory_of_plans(void **state)
 {
@@ -356,7 +373,8 @@ int main(void)
         cmocka_unit_test(ill_conditioned_at_one_step), cmocka_unit_test(distant_means),
         cmocka_unit_test(not_finite),      cmocka_unit_test(one_pass_each_way),
         cmocka_unit_test(orders_of_plans),
-        cmocka_unit_test(strided_outputs), cmocka_unit_test(memory_of_plans),
+        cmocka_unit_test(strided_outputs), cmocka_unit_test(memory_changes_no_bit),
+        cmocka_unit_test(memory_of_plans),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

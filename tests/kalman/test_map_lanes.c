@@ -22,8 +22,11 @@
 #include "array_step_text.h"
 #include "memo_text.h"
 #include "range_text.h"
+#include "map_factor_text.h"
 #include "map_ops_text.h"
+#include "map_memory_text.h"
 #include "map_text.h"
+#include "map_rows_text.h"
 #include "map_chain_text.h"
 #define KS_MAP_TABLE plain_map
 #define KS_WITH_STATES(nx, CALL) CALL(nx);

@@ -397,24 +397,7 @@ static void memory_changes_no_bit(void **state)
         for (int p = 0; p < 2; ++p) {
             golden *g = model_random((model_spec){ 160 + c, 1500, 1, sizes[c][0], sizes[c][1],
                                                    KS_PRIOR_X1, HAS_OFFSETS });
-            for (int64_t k = 1100; k < g->T; k += 150) *model_block(&g->y, 0, k) = (double)NAN;
-            model_round(g);
-            golden *each = model_slice(g, 0, 0, g->T);
-            golden_buffers *a = run_well(g, &two_ended, (ks_precision)p, 1, made, NULL);
-            golden_buffers *b = run_well(each, &two_ended, (ks_precision)p, 1, made, NULL);
-            const golden_results *here = golden_widen(a), *there = golden_widen(b);
-            const size_t n = (size_t)g->nx, means = (size_t)g->T * n * sizeof(double);
-            assert_memory_equal(here->array[__builtin_ctz(KS_OUT_LOGLIK)],
-                                there->array[__builtin_ctz(KS_OUT_LOGLIK)], sizeof(double));
-            assert_memory_equal(here->array[__builtin_ctz(KS_OUT_SMOOTHED_MEAN)],
-                                there->array[__builtin_ctz(KS_OUT_SMOOTHED_MEAN)], means);
-            assert_memory_equal(here->array[__builtin_ctz(KS_OUT_SMOOTHED_COV)],
-                                there->array[__builtin_ctz(KS_OUT_SMOOTHED_COV)], n * means);
-            assert_memory_equal(here->array[__builtin_ctz(KS_OUT_LAG_ONE_COV)],
-                                there->array[__builtin_ctz(KS_OUT_LAG_ONE_COV)], n * means);
-            golden_buffers_free(a);
-            golden_buffers_free(b);
-            golden_free(each);
+            same_with_and_without_memory(g, &two_ended, (ks_precision)p, made);
             golden_free(g);
         }
 }

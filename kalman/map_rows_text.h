@@ -1,0 +1,186 @@
+/* map_rows_text.h -- the model of a step as map_chain_text.h wants it; see map_text.h, which has the same
+ * for systems that are solved at length, and num_f64.h. For scalar numbers. What is constant in the
+ * model is made once. */
+
+/** What a pass wants of a transition, a literal. */
+enum { KS_MAP_INWARDS = 1, KS_MAP_UPWARDS = 2, KS_MAP_OUTWARDS = 4 };
+
+/** m rows of n numbers as rows: in their place, or copied where that is padded or they do not stay. */
+KS_HD const KS_NUM *KS_T(ks_map_rows_of)(int m, int n, int ld, int stay, const KS_NUM *from,
+                                         KS_NUM *room)
+{
+    if (n == ld && stay) return from;
+    KS_T(ks_map_load)(m, n, ld, from, room);
+    return room;
+}
+
+/** What pivots were gathered apart. */
+KS_HD void KS_T(ks_map_gather_all)(ks_evidence *e, const ks_evidence *pivots)
+{
+    e->logs += pivots->logs;
+    ks_gather_determinant(e, pivots->product);
+}
+
+/** The prior of x[0] in place of a transition. */
+KS_HD_COLD int KS_T(ks_map_prior_rows)(const ks_series *s, const ks_map_system *a,
+                                       KS_T(ks_map_memory) *w, ks_tally *tally)
+{
+    const int n = s->nx, ld = KS_T(ks_map_ld)(n);
+    const KS_T(ks_map_terms) *t = &w->prior;
+    KS_T(ks_map_link) *l = &w->prior_link;
+    if (KS_T(ks_map_prior)(s, a, w, tally)) return -1;
+    KS_T(ks_map_load)(n, n, ld, t->precision, l->precision);
+    KS_T(ks_map_load)(n, n, ld, t->root, l->root);
+    KS_T(ks_map_turn)(n, n, n, ld, t->root, l->turned_root);
+    KS_T(ks_map_load)(1, n, ld, t->inverse_d, l->inverse_d);
+    KS_T(ks_map_load)(1, n, ld, w->mean, l->u);
+    KS_T(ks_map_rows)(n, ld, l->precision, l->u, w->chain.zero, l->pu);
+    l->pivots = ks_evidence_start();
+    for (int i = 0; i < n; ++i) KS_T(ks_map_gather)(&l->pivots, t->LD[i * n + i]);
+    return 0;
+}
+
+/** Q⁻¹ and its root. Returns -1, or the row of Q that is not positive. */
+KS_HD int KS_T(ks_map_noise_rows)(int n, int wanted, const KS_NUM *Q, double pivot,
+                                  KS_T(ks_map_link) *l)
+{
+    const int ld = KS_T(ks_map_ld)(n);
+    l->pivots = ks_evidence_start();
+    const int bad = KS_T(ks_map_root)(n, ld, pivot, Q, l->LD, l->inverse_d, l->root, l->Q_rows,
+                                      wanted & KS_MAP_INWARDS ? &l->pivots : (ks_evidence *)0);
+    if (bad >= 0) return bad;
+    KS_T(ks_map_weighted)(n, ld, l->inverse_d, l->root, l->scratch);
+    KS_T(ks_map_turned_times)(n, ld, l->root, l->scratch, l->precision);
+    if (wanted & KS_MAP_OUTWARDS) KS_T(ks_map_turn)(n, n, ld, ld, l->root, l->turned_root);
+    return -1;
+}
+
+/** What follows from Q⁻¹ and F. */
+KS_HD void KS_T(ks_map_transition_rows)(int n, int wanted, int stays, const KS_NUM *F,
+                                        KS_T(ks_map_link) *l)
+{
+    const int ld = KS_T(ks_map_ld)(n);
+    KS_NUM *white = l->scratch;
+    l->F = KS_T(ks_map_rows_of)(n, n, ld, stays, F, l->F_rows);
+    KS_T(ks_map_whiten)(n, ld, l->LD, l->F, white);
+    KS_T(ks_map_weighted)(n, ld, l->inverse_d, white, l->N);
+    KS_T(ks_map_turned_times)(n, ld, white, l->N, l->carried);
+    KS_T(ks_map_unwhiten)(n, ld, l->LD, l->N);
+    if (wanted & KS_MAP_UPWARDS) KS_T(ks_map_turn)(n, n, ld, ld, l->N, l->C);
+    if (wanted & KS_MAP_OUTWARDS) KS_T(ks_map_turn)(n, n, ld, ld, l->F, l->turned_F);
+}
+
+/** The transition into step k, or the prior. NULL on a fault. */
+KS_HD const KS_T(ks_map_link) *KS_T(ks_map_link_of)(int n, int wanted, const ks_series *s,
+                                                    int64_t k, const ks_map_system *a,
+                                                    KS_T(ks_map_memory) *w, ks_tally *tally)
+{
+    const int ld = KS_T(ks_map_ld)(n), all = KS_MAP_INWARDS | KS_MAP_UPWARDS | KS_MAP_OUTWARDS;
+    const unsigned every = KS_MAP_CONSTANT_TRANSITION | KS_MAP_CONSTANT_INPUT;
+    KS_T(ks_map_link) *l = &w->link;
+    if (k == 0)
+        return KS_T(ks_map_prior_rows)(s, a, w, tally) ? (const KS_T(ks_map_link) *)0
+                                                       : &w->prior_link;
+    if ((l->known & every) == every) return l;
+    if (!(l->known & KS_MAP_CONSTANT_Q)) {
+        const KS_NUM *Q = (const KS_NUM *)ks_row(s->Q, k - s->shift);
+        const int stays = a->constant & KS_MAP_CONSTANT_Q;
+        const int bad = KS_T(ks_map_noise_rows)(n, stays ? all : wanted, Q, a->pivot, l);
+        if (bad >= 0) {
+            (void)KS_T(ks_step_fault)(k, bad, KS_ARRAY_Q, KS_FAULT_NOT_POSITIVE, tally);
+            return (const KS_T(ks_map_link) *)0;
+        }
+    }
+    if (!(l->known & KS_MAP_CONSTANT_TRANSITION)) {
+        const KS_NUM *F = (const KS_NUM *)ks_row(s->F, k - s->shift);
+        const int once = a->constant & KS_MAP_CONSTANT_TRANSITION;
+        KS_T(ks_map_transition_rows)(n, once ? all : wanted, !once, F, l);
+    }
+    KS_T(ks_map_load)(1, n, ld, (const KS_NUM *)ks_row(s->u, k - s->shift), l->u);
+    if ((wanted & KS_MAP_INWARDS) || a->constant) {
+        KS_T(ks_map_rows)(n, ld, l->precision, l->u, w->chain.zero, l->pu);
+        KS_T(ks_map_rows)(n, ld, l->N, l->u, w->chain.zero, l->cu);
+    }
+    l->known = a->constant;
+    return l;
+}
+
+/** What follows from R and H of m entries. Returns -1, or the row of R that is not positive. */
+KS_HD int KS_T(ks_map_channels)(int m, int n, int stay, double pivot, const KS_NUM *H,
+                                const KS_NUM *R, KS_T(ks_map_entries) *t)
+{
+    const int ld = KS_T(ks_map_ld)(n);
+    t->H = KS_T(ks_map_rows_of)(m, n, ld, stay, H, t->H_rows);
+    const int bad = KS_T(ks_map_factor)(m, pivot, R, t->LD, t->inverse_d);
+    if (bad >= 0) return bad;
+    t->pivots = ks_evidence_start();
+    for (int i = 0; i < m; ++i) KS_T(ks_map_gather)(&t->pivots, t->LD[i * m + i]);
+    KS_T(ks_map_whiten)(m, ld, t->LD, t->H, t->white);
+    KS_T(ks_map_weighted)(m, ld, t->inverse_d, t->white, t->scaled);
+    KS_T(ks_copy)(m * ld, t->scaled, t->K);
+    KS_T(ks_map_unwhiten)(m, ld, t->LD, t->K);
+    return -1;
+}
+
+/** What step k observes, beside its transition l. NULL on a fault. */
+KS_HD const KS_T(ks_map_entries) *KS_T(ks_map_entries_of)(int n, const ks_series *s, int64_t k,
+                                                          const KS_T(ks_map_link) *l,
+                                                          const ks_map_system *a,
+                                                          KS_T(ks_map_memory) *w,
+                                                          KS_T(ks_observation) *o,
+                                                          ks_tally *tally)
+{
+    const int ld = KS_T(ks_map_ld)(n);
+    int entry = 0, bad = -1;
+    *o = KS_T(ks_observe)(s, k, w->compact, &entry);
+    if (o->m < 0) {
+        (void)KS_T(ks_step_fault)(k, entry, KS_ARRAY_Y, KS_FAULT_NOT_FINITE, tally);
+        return (const KS_T(ks_map_entries) *)0;
+    }
+    const int complete = o->m == s->ny;
+    const int constant = complete && (a->constant & KS_MAP_CONSTANT_OBSERVATION) != 0;
+    KS_T(ks_map_entries) *t = complete ? &w->every : &w->present;
+    if (o->m == 0) return t;
+    if (!t->known) {
+#define CALL(m) bad = KS_T(ks_map_channels)(m, n, !constant, a->pivot, o->H, o->R, t)
+        KS_WITH_LITERAL_ENTRIES(n, o->m, CALL)
+#undef CALL
+        if (bad >= 0) {
+            (void)KS_T(ks_step_fault)(k, bad, KS_ARRAY_R, KS_FAULT_NOT_POSITIVE, tally);
+            return (const KS_T(ks_map_entries) *)0;
+        }
+        t->known = constant;
+        t->own_known = 0;
+    }
+    /* The precision of step 0 is the prior's. */
+    const int same = constant && k > 0 && (a->constant & KS_MAP_CONSTANT_Q) != 0;
+    if (!same || !t->own_known)
+        KS_T(ks_map_symmetric)(n, o->m, ld, t->white, t->scaled, l->precision, t->own);
+    t->own_known = same;
+    return t;
+}
+
+/** The block and the right-hand side that step k has of its own: what leads into it and what is
+ *  observed. The block is returned, the right-hand side goes to c->b; *complete tells whether every entry
+ *  is there. NULL on a fault. */
+KS_HD const KS_NUM *KS_T(ks_map_own)(int n, const ks_series *s, int64_t k, const ks_map_system *a,
+                                     const KS_T(ks_map_link) *l, KS_T(ks_map_memory) *w,
+                                     int *complete, ks_map_review *r, ks_tally *tally)
+{
+    const int ld = KS_T(ks_map_ld)(n);
+    KS_T(ks_observation) o;
+    KS_T(ks_map_chain) *c = &w->chain;
+    const KS_T(ks_map_entries) *t = KS_T(ks_map_entries_of)(n, s, k, l, a, w, &o, tally);
+    if (!t) return (const KS_NUM *)0;
+    *complete = o.m == s->ny;
+    tally->missing += s->ny - o.m;
+    KS_T(ks_map_gather_all)(&r->evidence, &l->pivots);
+    if (o.m == 0) {
+        KS_T(ks_copy)(ld, l->pu, c->b);
+        return l->precision;
+    }
+    KS_T(ks_map_gather_all)(&r->evidence, &t->pivots);
+    for (int i = 0; i < o.m; ++i) w->v[i] = o.y[i] - o.d[i];
+    KS_T(ks_map_rows)(o.m, ld, t->K, w->v, l->pu, c->b);
+    return t->own;
+}
