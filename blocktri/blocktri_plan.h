@@ -14,6 +14,7 @@ struct ks_blocktri_plan {
     int workers;
     ks_blocktri_options options; /* final values, no zeros that mean a default */
     const ks_bt_kernels *kernels;
+    const ks_bt_kernels *narrow; /* those of one block row: vectors no wider than AVX2's */
     size_t fill, workspace, inverse_workspace;
     ks_bt_schedule schedule;
 };

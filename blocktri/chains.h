@@ -57,8 +57,8 @@ typedef struct ks_bt_kernels {
     void (*gather)(int n, int ld, const void *X, void *D, void *scratch);
     /** Forward substitution; the anchor's rows are updated, the target's left to gather_x(). */
     void (*forward)(const ks_bt_chain *chain);
-    /** to (n, m) -= X' from (n, m). */
-    void (*gather_x)(int n, int m, const void *X, const void *from, void *to);
+    /** to (n, m) -= X' from (n, m), which is left as it is. */
+    void (*gather_x)(int n, int m, const void *X, void *from, void *to, void *scratch);
     /** Backward substitution of the whole lane, anchor and target being solved. */
     void (*backward)(const ks_bt_chain *chain);
     /** Blocks of the inverse of the whole lane, anchor, target and bridge being known. */

@@ -14,6 +14,7 @@
 #include "panel_text.h"
 #include "eliminate_text.h"
 #include "factor_text.h"
+#include "columns_text.h"
 #include "solve_text.h"
 #include "inverse_text.h"
 

@@ -7,7 +7,7 @@
  * panel while they are eliminated. Cholesky factors are upper triangular, R' R: vectors run along
  * rows, and every product of the elimination is X' Y of two panels. */
 
-/* Larger blocks of the inverse and of several right-hand sides go to BLAS. */
+/* Larger blocks of the inverse go to BLAS. */
 #define KS_BT_BLAS 128
 /* At least four doubles: without AVX two registers make up one such vector. */
 #define KS_BT_BYTES (KS_VECTOR_BYTES > 32 ? KS_VECTOR_BYTES : 32)

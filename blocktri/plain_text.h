@@ -211,8 +211,10 @@ static void KS_T(ks_bt_plain_forward)(const ks_bt_chain *c)
     }
 }
 
-static void KS_T(ks_bt_plain_gather_x)(int n, int m, const void *X, const void *from, void *to)
+static void KS_T(ks_bt_plain_gather_x)(int n, int m, const void *X, void *from, void *to,
+                                       void *scratch)
 {
+    (void)scratch;
     KS_T(ks_bt_plain_subtract_transposed)(n, m, (const KS_NUM *)X, (const KS_NUM *)from,
                                           (KS_NUM *)to);
 }

@@ -115,6 +115,7 @@ ks_status ks_blocktri_plan_create(ks_blocktri_plan **out, ks_context *context, i
     plan->N = N;
     plan->n = n;
     plan->kernels = kernels;
+    plan->narrow = ks_bt_kernels_of(options->precision, options->tier, 1);
     plan->ld = ks_bt_ld(kernels, n);
     plan->options = settle(context, N, n, options);
     ks_bt_schedule_make(&plan->schedule, N, plan->options.order, &plan->options);

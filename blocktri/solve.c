@@ -7,11 +7,21 @@
 typedef struct solve_run {
     const ks_blocktri_plan *plan;
     const ks_blocktri_factor *factor;
+    const ks_bt_kernels *kernels;
     int nrhs;
     ks_const_blocks b;
     ks_blocks x;
+    ks_bt_work work;
     int level, backward;
 } solve_run;
+
+/* Few columns leave half of a wide vector empty. */
+static const ks_bt_kernels *kernels_for(const ks_blocktri_plan *plan, int nrhs)
+{
+    const int width = plan->kernels->width, rest = nrhs % width;
+    const int half_empty = nrhs > 1 && nrhs < 2 * width && rest > 0 && rest <= width / 2;
+    return half_empty ? plan->narrow : plan->kernels;
+}
 
 /* Blocks that one task of a copy moves: enough to be worth a task. */
 enum { COPIED = 1024 };
@@ -31,43 +41,43 @@ static void copy_blocks(void *arg, int64_t begin, int64_t end, int worker)
 
 static void solve_lanes(void *arg, int64_t begin, int64_t end, int worker)
 {
-    (void)worker;
     const solve_run *run = arg;
     const unsigned mode = ks_flush_begin();
     for (int64_t number = begin; number < end; ++number) {
         ks_bt_chain c = ks_bt_chain_of(run->plan, run->factor, run->level, number);
+        c.scratch = ks_bt_scratch(run->plan, &run->work, worker);
         c.m = run->nrhs;
         c.x = run->x.data;
         c.x_stride = run->x.stride;
         if (run->backward)
-            run->plan->kernels->backward(&c);
+            run->kernels->backward(&c);
         else
-            run->plan->kernels->forward(&c);
+            run->kernels->forward(&c);
     }
     ks_flush_end(mode);
 }
 
 static void gather_separators(void *arg, int64_t begin, int64_t end, int worker)
 {
-    (void)worker;
     const solve_run *run = arg;
     const ks_blocktri_plan *plan = run->plan;
     const ks_bt_schedule *s = &plan->schedule;
     const ks_bt_level *level = &s->level[run->level];
     const ks_blocks edges = ks_bt_edges(plan, run->factor, run->level);
+    void *scratch = ks_bt_scratch(plan, &run->work, worker);
     for (int64_t q = begin; q < end; ++q) {
         const int64_t position = ks_bt_separator(level, q);
         void *x = ks_bt_at(plan, run->x.data, ks_bt_block(s, level, position) * run->x.stride);
         if (ks_bt_lane_of(level, q).count > 0)
-            plan->kernels->gather_x(
+            run->kernels->gather_x(
                 plan->n, run->nrhs, ks_bt_at(plan, edges.data, (position - 1) * edges.stride),
                 ks_bt_at(plan, run->x.data, ks_bt_block(s, level, position - 1) * run->x.stride),
-                x);
+                x, scratch);
         if (level->mirrored && level->lanes > 1)
-            plan->kernels->gather_x(
+            run->kernels->gather_x(
                 plan->n, run->nrhs, ks_bt_at(plan, edges.data, position * edges.stride),
                 ks_bt_at(plan, run->x.data, ks_bt_block(s, level, position + 1) * run->x.stride),
-                x);
+                x, scratch);
     }
 }
 
@@ -80,7 +90,9 @@ ks_status ks_blocktri_solve(const ks_blocktri_plan *plan, const ks_blocktri_fact
         (b.data == x.data && plan->N > 1 && b.stride != x.stride))
         return KS_EINVAL;
     const ks_bt_schedule *s = &plan->schedule;
-    solve_run run = { plan, factor, nrhs, b, x, 0, 0 };
+    solve_run run = { plan, factor, kernels_for(plan, nrhs), nrhs, b, x, { NULL, NULL, NULL }, 0, 0 };
+    ks_carver carver = ks_carver_at(work);
+    ks_bt_carve(&carver, plan, 0, &run.work);
     if (b.data != x.data)
         ks_parallel_for(plan->context, plan->workers, (plan->N + COPIED - 1) / COPIED, copy_blocks,
                         &run);
@@ -92,6 +104,7 @@ ks_status ks_blocktri_solve(const ks_blocktri_plan *plan, const ks_blocktri_fact
     run.backward = 1;
     for (run.level = s->levels - 1; run.level >= 0; --run.level)
         ks_parallel_for(plan->context, plan->workers, s->level[run.level].lanes, solve_lanes, &run);
+    ks_carve_end(&carver);
     return KS_OK;
 }
 

@@ -5,9 +5,6 @@
 #define KS_BT_SOLVE_ASK_FROM 5
 #define KS_BT_SOLVE_ASK_TO 100
 
-/** Columns of right-hand sides from which BLAS does the products of large blocks. */
-#define KS_BT_COLUMNS 4
-
 /** Ask memory for n elements of four rows of the block that is `ahead` elements from this one. */
 KS_HD void KS_T(ks_bt_ask_4)(int n, int ld, int64_t ahead, const KS_NUM *A)
 {
@@ -145,80 +142,44 @@ KS_HD void KS_T(ks_bt_subtract_1)(int n, int64_t ahead, const KS_NUM *KS_RESTRIC
         for (int j = 0; j < n; ++j) y[i] = y[i] - X[i * n + j] * x[j];
 }
 
-/** y (n, m) -= X' x. */
-KS_HD void KS_T(ks_bt_subtract_transposed)(int n, int m, int64_t ahead, const KS_NUM *X,
-                                           const KS_NUM *x, KS_NUM *y)
+/** y (n, m) -= X' x. scratch is not used where m = 1, here and below. */
+KS_HD void KS_T(ks_bt_subtract_transposed)(int n, int m, int64_t ahead, const KS_NUM *X, KS_NUM *x,
+                                           KS_NUM *y, KS_NUM *scratch)
 {
     if (m == 1)
         KS_T(ks_bt_subtract_transposed_1)(n, ahead, X, x, y);
-    else if (n > KS_BT_BLAS && m >= KS_BT_COLUMNS)
-        KS_T(ks_lapack_gemm)(1, n, m, n, KS_LIT(-1), X, n, x, m, KS_LIT(1), y, m);
     else
-        KS_T(ks_gemm_sub)(n, n, m, X, 1, n, x, y);
+        KS_T(ks_bt_strips)(KS_T(KS_BT_PRODUCT_T), n, m, ahead, X, x, y, scratch);
 }
 
 /** y (n, m) -= X x. */
-KS_HD void KS_T(ks_bt_subtract)(int n, int m, int64_t ahead, const KS_NUM *X, const KS_NUM *x,
-                                KS_NUM *y)
+KS_HD void KS_T(ks_bt_subtract)(int n, int m, int64_t ahead, const KS_NUM *X, KS_NUM *x, KS_NUM *y,
+                                KS_NUM *scratch)
 {
     if (m == 1)
         KS_T(ks_bt_subtract_1)(n, ahead, X, x, y);
-    else if (n > KS_BT_BLAS && m >= KS_BT_COLUMNS)
-        KS_T(ks_lapack_gemm)(0, n, m, n, KS_LIT(-1), X, n, x, m, KS_LIT(1), y, m);
     else
-        KS_T(ks_gemm_sub)(n, n, m, X, n, 1, x, y);
+        KS_T(ks_bt_strips)(KS_T(KS_BT_PRODUCT), n, m, ahead, X, x, y, scratch);
 }
 
 /** x (n, m) <- R'^-1 x. */
-KS_HD void KS_T(ks_bt_lower_solve)(int n, int m, int64_t ahead, const KS_NUM *R, KS_NUM *x)
+KS_HD void KS_T(ks_bt_lower_solve)(int n, int m, int64_t ahead, const KS_NUM *R, KS_NUM *x,
+                                   KS_NUM *scratch)
 {
-    if (m == 1) {
+    if (m == 1)
         KS_T(ks_bt_lower_solve_1)(n, ahead, R, x);
-        return;
-    }
-    if (n > KS_BT_BLAS && m >= KS_BT_COLUMNS) {
-        KS_T(ks_lapack_trsm)(1, n, m, R, n, x, m);
-        return;
-    }
-    /* Four rows at a time: a product with all that are done, then the triangle. */
-    for (int p = 0; p < n; p += 4) {
-        const int end = p + 4 < n ? p + 4 : n;
-        if (p > 0) KS_T(ks_gemm_sub)(end - p, p, m, R + p, 1, n, x, x + p * m);
-        for (int k = p; k < end; ++k) {
-            const KS_NUM inverse = KS_LIT(1) / R[k * n + k];
-            for (int l = p; l < k; ++l) {
-                const KS_NUM r = R[l * n + k];
-                for (int j = 0; j < m; ++j) x[k * m + j] = x[k * m + j] - r * x[l * m + j];
-            }
-            for (int j = 0; j < m; ++j) x[k * m + j] = x[k * m + j] * inverse;
-        }
-    }
+    else
+        KS_T(ks_bt_strips)(KS_T(KS_BT_LOWER), n, m, ahead, R, x, (KS_NUM *)0, scratch);
 }
 
 /** x (n, m) <- R^-1 x. */
-KS_HD void KS_T(ks_bt_upper_solve)(int n, int m, int64_t ahead, const KS_NUM *R, KS_NUM *x)
+KS_HD void KS_T(ks_bt_upper_solve)(int n, int m, int64_t ahead, const KS_NUM *R, KS_NUM *x,
+                                   KS_NUM *scratch)
 {
-    if (m == 1) {
+    if (m == 1)
         KS_T(ks_bt_upper_solve_1)(n, ahead, R, x);
-        return;
-    }
-    if (n > KS_BT_BLAS && m >= KS_BT_COLUMNS) {
-        KS_T(ks_lapack_trsm)(0, n, m, R, n, x, m);
-        return;
-    }
-    for (int p = (n - 1) / 4 * 4; p >= 0; p -= 4) {
-        const int end = p + 4 < n ? p + 4 : n;
-        if (end < n)
-            KS_T(ks_gemm_sub)(end - p, n - end, m, R + p * n + end, n, 1, x + end * m, x + p * m);
-        for (int k = end - 1; k >= p; --k) {
-            const KS_NUM inverse = KS_LIT(1) / R[k * n + k];
-            for (int l = k + 1; l < end; ++l) {
-                const KS_NUM r = R[k * n + l];
-                for (int j = 0; j < m; ++j) x[k * m + j] = x[k * m + j] - r * x[l * m + j];
-            }
-            for (int j = 0; j < m; ++j) x[k * m + j] = x[k * m + j] * inverse;
-        }
-    }
+    else
+        KS_T(ks_bt_strips)(KS_T(KS_BT_UPPER), n, m, ahead, R, x, (KS_NUM *)0, scratch);
 }
 
 /** Elements from a block of a lane, or a coupling, to the one whose turn is next, in the direction
@@ -235,27 +196,27 @@ KS_HD int64_t KS_T(ks_bt_step_ahead)(const ks_bt_chain *c, int n, int64_t k, int
 KS_HD void KS_T(ks_bt_forward_body)(int n, int m, const ks_bt_chain *c)
 {
     const KS_NUM *D = (const KS_NUM *)c->D, *edge = (const KS_NUM *)c->edge;
-    KS_NUM *x = (KS_NUM *)c->x;
+    KS_NUM *x = (KS_NUM *)c->x, *scratch = (KS_NUM *)c->scratch;
     for (int64_t k = 0; k < c->count; ++k) {
         const int64_t block = KS_T(ks_bt_block_at)(c, k);
         KS_NUM *own = x + block * c->x_stride;
         const int64_t D_ahead = KS_T(ks_bt_step_ahead)(c, n, k, 1, c->stride * c->D_stride);
         const int64_t edge_ahead = KS_T(ks_bt_step_ahead)(c, n, k, 1, c->edge_stride);
-        KS_T(ks_bt_lower_solve)(n, m, D_ahead, D + block * c->D_stride, own);
+        KS_T(ks_bt_lower_solve)(n, m, D_ahead, D + block * c->D_stride, own, scratch);
         if (k + 1 < c->count)
             KS_T(ks_bt_subtract_transposed)(n, m, edge_ahead,
                                             edge + KS_T(ks_bt_ahead)(c, k) * c->edge_stride, own,
-                                            x + KS_T(ks_bt_block_at)(c, k + 1) * c->x_stride);
+                                            x + KS_T(ks_bt_block_at)(c, k + 1) * c->x_stride, scratch);
         if (c->anchor >= 0)
             KS_T(ks_bt_subtract_transposed)(n, m, 0, KS_T(ks_bt_behind)(c, k), own,
-                                            x + c->anchor * c->x_stride);
+                                            x + c->anchor * c->x_stride, scratch);
     }
 }
 
 KS_HD void KS_T(ks_bt_backward_body)(int n, int m, const ks_bt_chain *c)
 {
     const KS_NUM *D = (const KS_NUM *)c->D, *edge = (const KS_NUM *)c->edge;
-    KS_NUM *x = (KS_NUM *)c->x;
+    KS_NUM *x = (KS_NUM *)c->x, *scratch = (KS_NUM *)c->scratch;
     for (int64_t k = c->count - 1; k >= 0; --k) {
         const int64_t block = KS_T(ks_bt_block_at)(c, k);
         const int64_t ahead = k + 1 < c->count ? KS_T(ks_bt_block_at)(c, k + 1) : c->target;
@@ -264,11 +225,11 @@ KS_HD void KS_T(ks_bt_backward_body)(int n, int m, const ks_bt_chain *c)
         const int64_t edge_ahead = KS_T(ks_bt_step_ahead)(c, n, k, -1, c->edge_stride);
         if (ahead >= 0)
             KS_T(ks_bt_subtract)(n, m, edge_ahead, edge + KS_T(ks_bt_ahead)(c, k) * c->edge_stride,
-                                 x + ahead * c->x_stride, own);
+                                 x + ahead * c->x_stride, own, scratch);
         if (c->anchor >= 0)
             KS_T(ks_bt_subtract)(n, m, 0, KS_T(ks_bt_behind)(c, k), x + c->anchor * c->x_stride,
-                                 own);
-        KS_T(ks_bt_upper_solve)(n, m, D_ahead, D + block * c->D_stride, own);
+                                 own, scratch);
+        KS_T(ks_bt_upper_solve)(n, m, D_ahead, D + block * c->D_stride, own, scratch);
     }
 }
 
@@ -296,9 +257,10 @@ static void KS_T(ks_bt_backward)(const ks_bt_chain *c)
     KS_T(ks_bt_backward_body)(c->n, c->m, c);
 }
 
-static void KS_T(ks_bt_gather_x)(int n, int m, const void *X, const void *from, void *to)
+static void KS_T(ks_bt_gather_x)(int n, int m, const void *X, void *from, void *to, void *scratch)
 {
-    KS_T(ks_bt_subtract_transposed)(n, m, 0, (const KS_NUM *)X, (const KS_NUM *)from, (KS_NUM *)to);
+    KS_T(ks_bt_subtract_transposed)(n, m, 0, (const KS_NUM *)X, (KS_NUM *)from, (KS_NUM *)to,
+                                    (KS_NUM *)scratch);
 }
 
 static double KS_T(ks_bt_logdet)(int n, int64_t count, const void *D, int64_t stride)

@@ -114,7 +114,7 @@ static int find(bench *b, ks_bt_unit_costs *costs)
     fill_in(b);
     b->kernels.gather(b->n, b->n, b->edge, b->D, b->scratch);
     costs->gather = ks_bt_take_flops();
-    b->kernels.gather_x(b->n, b->nrhs, b->edge, b->x, b->x + b->n * b->nrhs);
+    b->kernels.gather_x(b->n, b->nrhs, b->edge, b->x, b->x + b->n * b->nrhs, NULL);
     costs->gather_x = ks_bt_take_flops();
     return failed;
 }

@@ -23,8 +23,8 @@
  * Threads: a plan is immutable; any number of threads may use one plan, each with workspace and
  * factor of its own, and one factor may be read by many. No call but plan_create allocates, none
  * keeps a pointer. For one order, option set, binary and instruction-set tier the results are the
- * same bits for any number of threads. Where n > 128, the inverse and solutions with several
- * right-hand sides are served by OpenBLAS, which the caller should set to one thread. */
+ * same bits for any number of threads. Where n > 128, the inverse is served by OpenBLAS, which the
+ * caller should set to one thread. */
 #ifndef KALSCAN_BLOCKTRI_H
 #define KALSCAN_BLOCKTRI_H
 

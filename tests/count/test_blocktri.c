@@ -156,7 +156,7 @@ static void run_gather(full *f, int part, int l)
                 f->kernels.gather(f->plan->n, f->plan->ld, X, D + to * f->factor.D.stride, f->work);
             else
                 f->kernels.gather_x(f->plan->n, 1, X, x + other * f->x.stride,
-                                    x + to * f->x.stride);
+                                    x + to * f->x.stride, NULL);
         }
         charge(f, q, &critical);
     }
