@@ -31,8 +31,9 @@ typedef struct refine_run {
     double *squares;    /* (N): of the matrix, by rows of blocks                      */
     double *vectors;    /* four of n for each worker                                  */
     double *unit;       /* (nrhs): power of two that brings the residual to about one */
-    wide *b_norm;       /* (nrhs)                                                     */
+    wide *b_norm, *r_norm, *x_norm; /* (nrhs)                                         */
     wide matrix_norm;
+    int first;          /* before the first residual, whose pass sums the matrix up   */
 } refine_run;
 
 static void carve(ks_carver *carver, refine_run *run)
@@ -46,6 +47,8 @@ static void carve(ks_carver *carver, refine_run *run)
     run->vectors = ks_carve(carver, 4 * (size_t)plan->workers, rows * sizeof(double));
     run->unit = ks_carve(carver, columns, sizeof(double));
     run->b_norm = ks_carve(carver, columns, sizeof(wide));
+    run->r_norm = ks_carve(carver, columns, sizeof(wide));
+    run->x_norm = ks_carve(carver, columns, sizeof(wide));
 }
 
 static int single(const ks_blocktri_plan *plan)
@@ -64,12 +67,18 @@ size_t ks_blocktri_refine_workspace_bytes(const ks_blocktri_plan *plan, int nrhs
 
 /* --- factoring ------------------------------------------------------------------------------- */
 
-/* The power of two nearest to 1 / sqrt(d) that brings d to [1/2, 2). */
+/* The power of two nearest to 1 / sqrt(d) that brings d to [1/2, 2). Of a normal number both
+ * exponents are read and written as bits. */
 static double scale_of(double d)
 {
+    uint64_t bits;
     int exponent;
-    (void)frexp(d, &exponent);
-    return ldexp(1.0, -(exponent - (exponent & 1)) / 2);
+    memcpy(&bits, &d, sizeof bits);
+    exponent = (int)(bits >> 52) - 1022;
+    if (bits >> 52 == 0) (void)frexp(d, &exponent);
+    bits = (uint64_t)(1023 - (exponent - (exponent & 1)) / 2) << 52;
+    memcpy(&d, &bits, sizeof bits);
+    return d;
 }
 
 /* False, with block and row told, where an entry of the diagonal is not positive and finite. */
@@ -166,29 +175,23 @@ static void residual_block(const refine_run *run, int64_t k, double *vectors)
                            run->residual + k * n * run->nrhs, vectors);
 }
 
+/* The matrix' squares in the rows of one block: half of what stands beside the diagonal. */
+static void square_block(const refine_run *run, int64_t k)
+{
+    const double *D = (const double *)run->matrix->D.data + k * run->matrix->D.stride;
+    const double *L = (const double *)run->matrix->L.data + k * run->matrix->L.stride;
+    run->squares[k] = run->kernels->norms(run->plan->n, ldexp(1.0, -run->matrix_norm.e), D,
+                                          k + 1 < run->plan->N ? L : NULL);
+}
+
 static void residual_blocks(void *arg, int64_t begin, int64_t end, int worker)
 {
     const refine_run *run = arg;
     double *vectors = run->vectors + (int64_t)worker * 4 * run->plan->n;
-    for (int64_t k = begin; k < end; ++k) residual_block(run, k, vectors);
-}
-
-static void square_blocks(void *arg, int64_t begin, int64_t end, int worker)
-{
-    const refine_run *run = arg;
-    const int64_t n = run->plan->n;
-    const double factor = ldexp(1.0, -run->matrix_norm.e);
-    (void)worker;
     for (int64_t k = begin; k < end; ++k) {
-        const double *D = (const double *)run->matrix->D.data + k * run->matrix->D.stride;
-        const double *L = (const double *)run->matrix->L.data + k * run->matrix->L.stride;
-        double diagonal = 0.0, others = 0.0;
-        for (int64_t i = 0; i < n; ++i) {
-            others += run->kernels->squares(i, factor, D + i * n);
-            diagonal += (factor * D[i * n + i]) * (factor * D[i * n + i]);
-        }
-        if (k + 1 < run->plan->N) others += run->kernels->squares(n * n, factor, L);
-        run->squares[k] = diagonal + 2.0 * others;
+        residual_block(run, k, vectors);
+        /* The matrix is read but once for both. */
+        if (run->first) square_block(run, k);
     }
 }
 
@@ -200,16 +203,10 @@ static int exponent_of(double largest)
     return exponent < -1000 ? -1000 : exponent > 1000 ? 1000 : exponent;
 }
 
-/* Of one column of blocks (n, nrhs). */
+/* Of one column of blocks (n, nrhs), whatever its size. */
 static wide column_norm(const refine_run *run, const double *blocks, int64_t stride, int column)
 {
     double largest = 0.0, sum = 0.0;
-    if (run->nrhs == 1 && stride == run->plan->n) { /* one vector */
-        const int64_t rows = run->plan->N * stride;
-        const int e = exponent_of(run->kernels->largest(rows, blocks));
-        const wide norm = { sqrt(run->kernels->squares(rows, ldexp(1.0, -e), blocks)), e };
-        return norm;
-    }
     for (int64_t k = 0; k < run->plan->N; ++k)
         for (int64_t i = 0; i < run->plan->n; ++i) {
             const double v = fabs(blocks[k * stride + i * run->nrhs + column]);
@@ -225,20 +222,38 @@ static wide column_norm(const refine_run *run, const double *blocks, int64_t str
     return (wide){ sqrt(sum), exponent };
 }
 
+/* Of all columns, in one pass where their squares are ordinary numbers. */
+static void column_norms(const refine_run *run, const double *blocks, int64_t stride, wide *norms)
+{
+    const int m = run->nrhs;
+    const int64_t N = run->plan->N, n = run->plan->n;
+    for (int c = 0; c < m; ++c) norms[c] = (wide){ 0.0, 0 };
+    if (m == 1 && stride == n)
+        norms[0].m = run->kernels->squares(N * n, 1.0, blocks);
+    else
+        for (int64_t k = 0; k < N; ++k)
+            for (int64_t i = 0; i < n; ++i)
+                for (int c = 0; c < m; ++c) {
+                    const double v = blocks[k * stride + i * m + c];
+                    norms[c].m += v * v;
+                }
+    for (int c = 0; c < m; ++c) {
+        const int ordinary = norms[c].m > 1e-200 && norms[c].m < 1e200;
+        norms[c].m = sqrt(norms[c].m);
+        if (!ordinary) norms[c] = column_norm(run, blocks, stride, c);
+    }
+}
+
 static void find_norms(refine_run *run)
 {
     const int64_t rows = run->plan->N * run->plan->n;
-    double sum = 0.0, smallest = run->scale[0];
+    double smallest = run->scale[0];
     for (int64_t i = 1; i < rows; ++i)
-        if (run->scale[i] < smallest) smallest = run->scale[i];
+        smallest = run->scale[i] < smallest ? run->scale[i] : smallest;
     /* The diagonal, which bounds the matrix, is at most 2 / scale^2. */
     run->matrix_norm.e = -2 * ilogb(smallest);
     if (run->matrix_norm.e < -1000) run->matrix_norm.e = -1000;
-    ks_parallel_for(run->plan->context, run->plan->workers, run->plan->N, square_blocks, run);
-    for (int64_t k = 0; k < run->plan->N; ++k) sum += run->squares[k];
-    run->matrix_norm.m = sqrt(sum);
-    for (int c = 0; c < run->nrhs; ++c)
-        run->b_norm[c] = column_norm(run, run->b.data, run->b.stride, c);
+    column_norms(run, run->b.data, run->b.stride, run->b_norm);
 }
 
 /* r / (A x + b). */
@@ -253,14 +268,20 @@ static double ratio(wide r, wide A, wide x, wide b)
 /* The residual, and the largest of the relative ones; NaN where a number is not finite. */
 static double relative_residual(refine_run *run)
 {
-    const int64_t stride = (int64_t)run->plan->n * run->nrhs;
     double worst = 0.0;
     ks_parallel_for(run->plan->context, run->plan->workers, run->plan->N, residual_blocks, run);
+    if (run->first) {
+        double sum = 0.0;
+        for (int64_t k = 0; k < run->plan->N; ++k) sum += run->squares[k];
+        run->matrix_norm.m = sqrt(sum);
+        run->first = 0;
+    }
+    column_norms(run, run->residual, (int64_t)run->plan->n * run->nrhs, run->r_norm);
+    column_norms(run, run->x.data, run->x.stride, run->x_norm);
     for (int c = 0; c < run->nrhs; ++c) {
-        const wide r = column_norm(run, run->residual, stride, c);
-        const wide x = column_norm(run, run->x.data, run->x.stride, c);
-        const double relative = ratio(r, run->matrix_norm, x, run->b_norm[c]);
-        if (!isfinite(relative) || !isfinite(x.m)) return (double)NAN;
+        const double relative =
+            ratio(run->r_norm[c], run->matrix_norm, run->x_norm[c], run->b_norm[c]);
+        if (!isfinite(relative) || !isfinite(run->x_norm[c].m)) return (double)NAN;
         if (relative > worst) worst = relative;
     }
     return worst;
@@ -273,43 +294,53 @@ static double relative_residual(refine_run *run)
 static void find_units(const refine_run *run)
 {
     const int64_t rows = run->plan->N * run->plan->n;
-    for (int c = 0; c < run->nrhs; ++c) {
-        double largest = 0.0;
-        for (int64_t i = 0; i < rows; ++i) {
-            const double v = fabs(run->scale[i] * run->residual[i * run->nrhs + c]);
-            if (v > largest) largest = v;
-        }
-        run->unit[c] = ldexp(1.0, exponent_of(largest));
-    }
+    const int m = run->nrhs;
+    double *unit = run->unit;
+    for (int c = 0; c < m; ++c) unit[c] = 0.0;
+    if (m == 1)
+        unit[0] = run->kernels->largest(rows, run->scale, run->residual);
+    else
+        for (int64_t i = 0; i < rows; ++i)
+            for (int c = 0; c < m; ++c) {
+                const double v = fabs(run->scale[i] * run->residual[i * m + c]);
+                unit[c] = v > unit[c] ? v : unit[c];
+            }
+    for (int c = 0; c < m; ++c) unit[c] = ldexp(1.0, exponent_of(unit[c]));
 }
 
 /* The correction of the residual at hand, S (S A S)^-1 S r, still without the first S. */
 static ks_status find_correction(const refine_run *run)
 {
     const int64_t rows = run->plan->N * run->plan->n, stride = (int64_t)run->plan->n * run->nrhs;
+    const int m = run->nrhs;
     find_units(run);
     /* A unit is a power of two whose reciprocal is a number. */
-    for (int c = 0; c < run->nrhs; ++c) {
-        const double of_unit = 1.0 / run->unit[c];
-        for (int64_t i = 0; i < rows; ++i)
-            run->correction[i * run->nrhs + c] =
-                (float)(run->scale[i] * run->residual[i * run->nrhs + c] * of_unit);
-    }
+    if (m == 1)
+        run->kernels->narrow(rows, 1.0 / run->unit[0], run->scale, run->residual, run->correction);
+    for (int64_t i = 0; m > 1 && i < rows; ++i)
+        for (int c = 0; c < m; ++c)
+            run->correction[i * m + c] =
+                (float)(run->scale[i] * run->residual[i * m + c] / run->unit[c]);
     const ks_const_blocks from = { run->correction, stride };
     const ks_blocks to = { run->correction, stride };
-    return ks_blocktri_solve(run->plan, run->factor, run->nrhs, from, to, run->plan_work);
+    return ks_blocktri_solve(run->plan, run->factor, m, from, to, run->plan_work);
 }
 
 /* x += sign * correction. */
 static void correct(const refine_run *run, double sign)
 {
     const int64_t n = run->plan->n;
+    const int m = run->nrhs;
     for (int64_t k = 0; k < run->plan->N; ++k) {
+        const double *scale = run->scale + k * n;
+        const float *correction = run->correction + k * n * m;
         double *x = (double *)run->x.data + k * run->x.stride;
-        for (int64_t i = 0; i < n; ++i)
-            for (int c = 0; c < run->nrhs; ++c)
-                x[i * run->nrhs + c] += sign * run->scale[k * n + i] * run->unit[c] *
-                                        (double)run->correction[(k * n + i) * run->nrhs + c];
+        if (m == 1)
+            run->kernels->add(n, sign * run->unit[0], scale, correction, x);
+        else
+            for (int64_t i = 0; i < n; ++i)
+                for (int c = 0; c < m; ++c)
+                    x[i * m + c] += sign * scale[i] * run->unit[c] * (double)correction[i * m + c];
     }
 }
 
@@ -327,6 +358,7 @@ static ks_status refine(refine_run *run, const ks_blocktri_refine_limits *limits
                         ks_blocktri_refine_report *report)
 {
     double previous = HUGE_VAL;
+    run->first = 1;
     find_norms(run);
     start(run);
     for (int step = 0;; ++step) {

@@ -18,8 +18,15 @@ typedef struct ks_bt_refine_kernels {
                      const double *b, double *r, double *vectors);
     /** Sum of the squares of factor * a. */
     double (*squares)(int64_t n, double factor, const double *a);
-    /** The largest |a|; what is not a number is passed over. */
-    double (*largest)(int64_t n, const double *a);
+    /** The largest |s a|, by elements; what is not a number is passed over. */
+    double (*largest)(int64_t n, const double *s, const double *a);
+    /** Sum of the squares of factor * A over a symmetric block D, by its lower triangle, and twice
+     *  over the block L; NULL: none. */
+    double (*norms)(int64_t n, double factor, const double *D, const double *L);
+    /** to = s a factor, by elements, rounded; powers of two but for a. */
+    void (*narrow)(int64_t n, double factor, const double *s, const double *a, float *to);
+    /** x += factor s a, by elements; powers of two but for a. */
+    void (*add)(int64_t n, double factor, const double *s, const float *a, double *x);
 } ks_bt_refine_kernels;
 
 extern const ks_bt_refine_kernels ks_bt_refine_baseline;

@@ -48,6 +48,67 @@ static inline void subtract_blocks(int64_t n, const double *D, const double *low
     }
 }
 
+/* The same for n that is a multiple of four, in tiles of four by four; large blocks are better read row by
+ * row. */
+typedef double quad __attribute__((vector_size(32)));
+typedef double quad_at __attribute__((vector_size(32), aligned(8), may_alias));
+typedef int64_t quad_bits __attribute__((vector_size(32)));
+#define QUAD(p) (*(const quad_at *)(p))
+
+/* r -= the sums of the elements of each of s. */
+KS_HD void subtract_sums(const quad s[4], double *r)
+{
+    const quad a = __builtin_shufflevector(s[0], s[1], 0, 4, 2, 6) +
+                   __builtin_shufflevector(s[0], s[1], 1, 5, 3, 7);
+    const quad b = __builtin_shufflevector(s[2], s[3], 0, 4, 2, 6) +
+                   __builtin_shufflevector(s[2], s[3], 1, 5, 3, 7);
+    *(quad_at *)r = QUAD(r) - (__builtin_shufflevector(a, b, 0, 1, 4, 5) +
+                               __builtin_shufflevector(a, b, 2, 3, 6, 7));
+}
+
+static inline void subtract_tiles(int64_t n, const double *D, const double *lower,
+                                  const double *upper, const double *here, const double *before,
+                                  const double *after, double *r)
+{
+    static const quad_bits below[4] = {
+        { 0, 0, 0, 0 }, { -1, 0, 0, 0 }, { -1, -1, 0, 0 }, { -1, -1, -1, 0 },
+    };
+    static const quad_bits upto[4] = {
+        { -1, 0, 0, 0 }, { -1, -1, 0, 0 }, { -1, -1, -1, 0 }, { -1, -1, -1, -1 },
+    };
+    for (int64_t i = 0; i < n; i += 4) {
+        quad s[4], c = QUAD(r + i);
+#pragma GCC unroll 4
+        for (int q = 0; q < 4; ++q) {
+            /* What stands above the diagonal may be anything. */
+            const quad_bits row = (quad_bits)QUAD(D + (i + q) * n + i);
+            s[q] = (quad)(row & upto[q]) * QUAD(here + i);
+            c -= here[i + q] * (quad)(row & below[q]);
+        }
+        for (int64_t j = 0; j < i; j += 4) {
+            quad above = QUAD(r + j);
+#pragma GCC unroll 4
+            for (int q = 0; q < 4; ++q) {
+                const quad row = QUAD(D + (i + q) * n + j);
+                s[q] += row * QUAD(here + j);
+                above -= here[i + q] * row;
+            }
+            *(quad_at *)(r + j) = above;
+        }
+        for (int64_t j = 0; lower && j < n; j += 4)
+#pragma GCC unroll 4
+            for (int q = 0; q < 4; ++q) s[q] += QUAD(lower + (i + q) * n + j) * QUAD(before + j);
+        *(quad_at *)(r + i) = c;
+        subtract_sums(s, r + i);
+        for (int64_t j = 0; upper && j < n; j += 4) {
+            quad all = QUAD(r + j);
+#pragma GCC unroll 4
+            for (int q = 0; q < 4; ++q) all -= after[i + q] * QUAD(upper + (i + q) * n + j);
+            *(quad_at *)(r + j) = all;
+        }
+    }
+}
+
 static inline void take_column(int64_t n, int m, const double *from, int column, double *to)
 {
     for (int64_t i = 0; i < n; ++i) to[i] = from[i * m + column];
@@ -59,7 +120,10 @@ static inline void residual_of(int64_t n, int m, const double *D, const double *
 {
     if (m == 1) {
         take_column(n, 1, b, 0, r);
-        subtract_blocks(n, D, lower, upper, here, before, after, r);
+        if (n % 4 == 0 && n <= 32)
+            subtract_tiles(n, D, lower, upper, here, before, after, r);
+        else
+            subtract_blocks(n, D, lower, upper, here, before, after, r);
         return;
     }
     double *to = vectors, *x = to + n, *lower_x = x + n, *upper_x = lower_x + n;
@@ -94,18 +158,56 @@ static double squares(int64_t n, double factor, const double *a)
     return sum_of(s);
 }
 
-static double largest(int64_t n, const double *a)
+static double largest(int64_t n, const double *s, const double *a)
 {
-    double s[8] = { 0, 0, 0, 0, 0, 0, 0, 0 };
+    double most[8] = { 0, 0, 0, 0, 0, 0, 0, 0 };
     int64_t i = 0;
     for (; i + 8 <= n; i += 8)
         for (int j = 0; j < 8; ++j) {
-            const double v = __builtin_fabs(a[i + j]);
-            s[j] = v > s[j] ? v : s[j];
+            const double v = __builtin_fabs(s[i + j] * a[i + j]);
+            most[j] = v > most[j] ? v : most[j];
         }
-    for (; i < n; ++i) s[0] = __builtin_fabs(a[i]) > s[0] ? __builtin_fabs(a[i]) : s[0];
-    for (int j = 1; j < 8; ++j) s[0] = s[j] > s[0] ? s[j] : s[0];
-    return s[0];
+    for (; i < n; ++i) {
+        const double v = __builtin_fabs(s[i] * a[i]);
+        most[0] = v > most[0] ? v : most[0];
+    }
+    for (int j = 1; j < 8; ++j) most[0] = most[j] > most[0] ? most[j] : most[0];
+    return most[0];
 }
 
-const ks_bt_refine_kernels KS_TABLE = { scale_block, residual, squares, largest };
+static double norms(int64_t n, double factor, const double *D, const double *L)
+{
+    double diagonal = 0, others = 0;
+    for (int64_t i = 0; i < n; ++i) {
+        const double *row = D + i * n;
+        if (i >= 8) others += squares(i, factor, row);
+        for (int64_t j = 0; i < 8 && j < i; ++j) others += (factor * row[j]) * (factor * row[j]);
+        diagonal += (factor * row[i]) * (factor * row[i]);
+    }
+    if (L) others += squares(n * n, factor, L);
+    return diagonal + 2 * others;
+}
+
+static void narrow(int64_t n, double factor, const double *KS_RESTRICT s,
+                   const double *KS_RESTRICT a, float *KS_RESTRICT to)
+{
+    for (int64_t i = 0; i < n; ++i) to[i] = (float)(s[i] * a[i] * factor);
+}
+
+static inline void add_to(int64_t n, double factor, const double *KS_RESTRICT s,
+                          const float *KS_RESTRICT a, double *KS_RESTRICT x)
+{
+    for (int64_t i = 0; i < n; ++i) x[i] += factor * s[i] * (double)a[i];
+}
+
+static void add(int64_t n, double factor, const double *s, const float *a, double *x)
+{
+    if (n == 4)
+        add_to(4, factor, s, a, x);
+    else
+        add_to(n, factor, s, a, x);
+}
+
+const ks_bt_refine_kernels KS_TABLE = {
+    scale_block, residual, squares, largest, norms, narrow, add,
+};
