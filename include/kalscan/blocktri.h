@@ -149,8 +149,8 @@ KS_API KS_MUST_CHECK ks_status ks_blocktri_inverse_blocks(const ks_blocktri_plan
                                                           ks_blocks diagonal, ks_blocks lag,
                                                           void *work);
 
-/** Norms that judge a solution; the relative residual, or backward error, is
- *  residual / (matrix * solution + right_hand_side). */
+/** Norms that judge a solution: the backward error is residual / (matrix * solution +
+ *  right_hand_side), the relative residual residual / right_hand_side. */
 typedef struct ks_blocktri_norms {
     double residual;        /**< of A x - b, Euclidean over all entries, as the next two */
     double solution;

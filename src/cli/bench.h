@@ -70,7 +70,7 @@ typedef struct ks_bench_result {
                                    counted. Bytes that have to be read and written at least      */
     ks_bench_time factor, solve;
     double factor_flops, factor_bytes, solve_flops, solve_bytes;
-    double relative_residual;
+    double relative_residual, backward_error;
     bool general;             /**< a method for general systems                                  */
     int64_t iterations;       /**< of those; 0: direct                                           */
     double iteration_bytes;   /**< that one of them has to move at least                         */

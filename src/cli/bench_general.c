@@ -142,6 +142,7 @@ static ks_exit time_runs(const trial *t, const ks_bench_settings *settings,
     result->factor = ks_bench_time_of(factored, settings->repeats);
     result->solve = ks_bench_time_of(solved, settings->repeats);
     result->relative_residual = report.relative_residual;
+    result->backward_error = report.backward_error;
     result->iterations = report.iterations;
     return KS_EXIT_DONE;
 }

@@ -115,6 +115,7 @@ static void json_solve(const ks_bench_settings *settings, const ks_bench_result 
     json_phase(&list, "factor", &r->factor, r->factor_flops, r->factor_bytes, r->machine);
     json_phase(&list, "solve", &r->solve, r->solve_flops, r->solve_bytes, r->machine);
     ks_json_number(&list, "relative_residual", r->relative_residual);
+    ks_json_number(&list, "backward_error", r->backward_error);
     if (r->general) json_iterations(settings, r);
 }
 

@@ -130,11 +130,15 @@ static ks_exit time_runs(const trial *t, const ks_bench_settings *settings,
     result->time = ks_bench_time_of(all, settings->repeats);
     result->factor = ks_bench_time_of(factored, settings->repeats);
     result->solve = ks_bench_time_of(solved, settings->repeats);
-    result->relative_residual = report.residual;
-    if (t->refine) return KS_EXIT_DONE;
-    ks_blocktri_norms norms;
-    const ks_status status = ks_blocktri_residual(t->plan, &matrix, t->nrhs, x, b, &norms);
+    ks_blocktri_norms norms = { 0, 0, 0, 0 };
+    ks_blocktri_plan *wide = NULL; /* what is refined is a system in double */
+    ks_status status = KS_OK;
+    if (t->refine) status = ks_blocktri_plan_create(&wide, NULL, t->N, t->n, NULL);
+    if (status == KS_OK)
+        status = ks_blocktri_residual(wide ? wide : t->plan, &matrix, t->nrhs, x, b, &norms);
+    ks_blocktri_plan_destroy(wide);
     result->relative_residual = ks_relative_residual(&norms);
+    result->backward_error = ks_backward_error(&norms);
     return status == KS_OK ? KS_EXIT_DONE
                            : ks_fail(failure, KS_EXIT_NUMERICAL, "residual: %s",
                                      ks_strerror(status));

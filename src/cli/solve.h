@@ -65,7 +65,8 @@ struct ks_solve {
     int steps;                   /**< of refinement                                              */
     ks_general_report report;    /**< of a method for general systems                            */
     ks_blocktri_norms norms;
-    double relative_residual;    /**< Cholesky: see ks_relative_residual(); others |b - A x| / |b| */
+    double relative_residual;    /**< over all right-hand sides, of general methods the worst    */
+    double backward_error;       /**< the same                                                   */
     size_t system_bytes, factor_bytes, result_bytes, work_bytes;
     double read_seconds, factor_seconds, solve_seconds, inverse_seconds, write_seconds;
     ks_progress progress;
@@ -75,8 +76,11 @@ struct ks_solve {
 /** "f64", "f32", or "mixed" where a single-precision factor is refined. */
 const char *ks_solve_precision_name(const ks_solve_settings *settings);
 
-/** ||A x - b|| / (||A|| ||x|| + ||b||); 0 where the residual is. */
+/** ||A x - b|| / ||b||; 0 where the residual is. */
 double ks_relative_residual(const ks_blocktri_norms *norms);
+
+/** ||A x - b|| / (||A|| ||x|| + ||b||); 0 where the residual is. */
+double ks_backward_error(const ks_blocktri_norms *norms);
 
 /** The results as an HDF5 file. */
 ks_exit ks_solve_write(ks_solve *run, ks_failure *failure);

@@ -205,6 +205,7 @@ static ks_status find_norms_of_extremes(ks_solve *run, const ks_blocktri_plan *p
     free(x);
     ks_blocktri_norms *norms = &run->norms;
     run->relative_residual = ks_relative_residual(norms);
+    run->backward_error = ks_backward_error(norms);
     norms->residual = ldexp(norms->residual, of_A + of_x);
     return status;
 }
@@ -226,6 +227,7 @@ static ks_exit judge(ks_solve *run, ks_failure *failure)
     if (status == KS_OK) status = find_norms(run, plan, run->x);
     const double size = run->norms.matrix * run->norms.solution + run->norms.right_hand_side;
     run->relative_residual = ks_relative_residual(&run->norms);
+    run->backward_error = ks_backward_error(&run->norms);
     if (status == KS_OK && run->data_precision == KS_F64 &&
         (!isfinite(size) || !isfinite(run->norms.residual) || !(size > 1e-140)))
         status = find_norms_of_extremes(run, plan);

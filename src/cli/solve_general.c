@@ -187,6 +187,7 @@ static ks_exit solve(ks_solve *run, general *g, ks_failure *failure)
     run->solve_seconds = ks_seconds() - start;
     run->norms.residual = report->residual;
     run->relative_residual = report->relative_residual;
+    run->backward_error = report->backward_error;
     return status == KS_OK ? KS_EXIT_DONE : explain_iteration(run, report, failure);
 }
 

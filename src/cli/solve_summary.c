@@ -11,6 +11,11 @@ const char *ks_solve_precision_name(const ks_solve_settings *settings)
 
 double ks_relative_residual(const ks_blocktri_norms *norms)
 {
+    return norms->residual > 0.0 ? norms->residual / norms->right_hand_side : 0.0;
+}
+
+double ks_backward_error(const ks_blocktri_norms *norms)
+{
     if (!(norms->residual > 0.0)) return 0.0;
     return norms->residual / (norms->matrix * norms->solution + norms->right_hand_side);
 }
@@ -50,8 +55,8 @@ static void print_text(const ks_solve *run)
         print_memory(run);
         return;
     }
-    printf("relative residual %.3g, residual %.3g", run->relative_residual,
-           run->norms.residual);
+    printf("relative residual %.3g, backward error %.3g, residual %.3g", run->relative_residual,
+           run->backward_error, run->norms.residual);
     if (run->report.iterations > 0)
         printf(", %lld iterations", (long long)run->report.iterations);
     if (run->report.iterations > 0 && run->report.spectral_radius >= 0)
@@ -68,11 +73,11 @@ static void print_text(const ks_solve *run)
 static void json_results(const ks_solve *run, ks_json *json)
 {
     ks_json_number(json, "relative_residual", run->relative_residual);
+    ks_json_number(json, "backward_error", run->backward_error);
     ks_json_number(json, "residual", run->norms.residual);
     if (run->settings->refine) ks_json_integer(json, "refinement_steps", run->steps);
     if (!run->solver->cholesky) {
         const ks_general_report *report = &run->report;
-        ks_json_number(json, "backward_error", report->backward_error);
         ks_json_integer(json, "iterations", report->iterations);
         if (report->spectral_radius >= 0)
             ks_json_number(json, "spectral_radius", report->spectral_radius);

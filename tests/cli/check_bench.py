@@ -77,7 +77,8 @@ def solve():
         gemm, triad = machine[number // 5 * 2], machine[number // 5 * 2 + 1]
         assert near(factor["fraction_of_dgemm"], factor["gflops"] / gemm["gflops"])
         assert near(back["fraction_of_triad"], back["gbytes_per_s"] / triad["gbytes_per_s"])
-        assert item["relative_residual"] < (1e-6 if item["precision"] == "f32" else 1e-15)
+        assert item["backward_error"] < (1e-6 if item["precision"] == "f32" else 1e-15)
+        assert item["backward_error"] < item["relative_residual"] < 1e3 * item["backward_error"]
 
 
 GENERAL = ["block-jacobi", "block-gauss-seidel", "red-black", "bicgstab", "gmres", "cg", "block-lu",

@@ -115,7 +115,8 @@ def extremes():
         assert np.array_equal(np.ldexp(x, exponent), solve("sys.h5", "--method", "sequential")["x"])
         solve("e.h5", "--method", "sequential")
         with h5py.File("out.h5") as f:
-            judged.append((f.attrs["relative_residual"], f.attrs["residual"]))
+            judged.append((f.attrs["backward_error"], f.attrs["relative_residual"],
+                           f.attrs["residual"]))
     assert np.allclose(judged, judged[0], rtol=1e-12) and judged[0][0] > 0, judged
 
 
@@ -159,7 +160,9 @@ def attributes():
         A, b = dense(*system("sys.h5")[:2]), system("sys.h5")[2].reshape(15, 2)
         x = f["x"][()].reshape(15, 2)
         size = np.linalg.norm(A) * np.linalg.norm(x) + np.linalg.norm(b)
-        assert np.isclose(f.attrs["residual"] / size, f.attrs["relative_residual"], rtol=1e-9)
+        assert np.isclose(f.attrs["residual"] / size, f.attrs["backward_error"], rtol=1e-9)
+        assert np.isclose(f.attrs["residual"] / np.linalg.norm(b), f.attrs["relative_residual"],
+                          rtol=1e-9)
         assert abs(np.linalg.norm(A @ x - b) - f.attrs["residual"]) < 1e-14
 
 
