@@ -294,9 +294,9 @@ ks_status ks_gb_device_solve(ks_gb_device *d, const double *b, double *x, ks_gen
         if (status == KS_OK) status = ks_gpu_fill(d->gpu, d->args.x, 0, bytes, d->stream);
         if (status == KS_OK) status = iterate(d, b, norm_b, report);
     }
-    if (status == KS_OK) {
+    if (status == KS_OK || status == KS_ENOTCONVERGED) {
         memcpy(x, d->host, bytes);
-    } else if (status != KS_ENOTCONVERGED) {
+    } else {
         /* b may still be on its way. */
         const ks_status waited = ks_gpu_stream_sync(d->gpu, d->stream);
         status = status == KS_OK ? waited : status;

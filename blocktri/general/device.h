@@ -20,7 +20,8 @@ KS_MUST_CHECK ks_status ks_gb_device_create(ks_gb_device **out, ks_gpu *gpu,
 /** NULL is allowed. */
 void ks_gb_device_destroy(ks_gb_device *device);
 
-/** Solve A x = b from zero; both of N n numbers. x is written only on success; convergence is that
+/** Solve A x = b from zero; both of N n numbers. x is the solution or, where it does not converge, the
+ *  last iterate; convergence is that
  *  of ks_general_solve(), the true residual computed on the host. Fills of the report status, end,
  *  iterations, change, residual and relative_residual. Not for several threads at once.
  *  Errors: KS_ENOTCONVERGED, KS_EDEVICE. */

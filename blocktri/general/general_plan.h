@@ -3,6 +3,7 @@
 #define KS_GENERAL_PLAN_H
 
 #include "carve.h"
+#include "gpu/gpu.h"
 #include "kernels.h"
 #include "pool.h"
 
@@ -16,6 +17,7 @@ struct ks_general_plan {
     int64_t chunk, chunks;       /* blocks that a task takes and partial sums cover             */
     size_t factor_bytes, workspace;
     int64_t numbers;             /* in the factor, before the kinds or pivots                   */
+    ks_gpu *gpu;                 /* the device that it runs on, or NULL                         */
     int64_t offset[];            /* iterative methods: N + 1, of the blocks' factors            */
 };
 
@@ -39,6 +41,7 @@ typedef struct ks_gb_run {
     double *partial;         /* a number for each chunk                                     */
     double *small;           /* GMRES: Hessenberg matrix, rotations, right-hand side        */
     double norm_A, norm_b;
+    struct ks_gb_device *device; /* where it runs on one                                    */
 } ks_gb_run;
 
 size_t ks_gb_scratch(const ks_general_plan *plan);

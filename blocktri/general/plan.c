@@ -2,6 +2,7 @@
 #include <math.h>
 #include "cpu.h"
 #include "general_plan.h"
+#include "device.h"
 
 /* Rows that a task takes at least, so that a barrier is worth it and sums have few parts. */
 enum { ROWS_OF_A_TASK = 1024 };
@@ -14,7 +15,8 @@ static int valid_options(const ks_general_options *o)
            (o->stop == KS_STOP_RESIDUAL || o->stop == KS_STOP_CHANGE) &&
            o->tolerance > 0 && isfinite(o->tolerance) && o->max_iterations >= 1 &&
            o->relaxation >= 0 && o->relaxation < 2 && o->restart >= 1 && o->restart <= 10000 &&
-           o->columns >= 1;
+           o->columns >= 1 && o->backend >= KS_BACKEND_CPU && o->backend <= KS_BACKEND_AUTO &&
+           o->device >= 0;
 }
 
 size_t ks_gb_scratch(const ks_general_plan *plan)
@@ -84,6 +86,35 @@ static int addressable(int64_t N, int n, const ks_general_matrix *matrix, int de
     return !dense || m * N <= most / m;
 }
 
+/* Whether a device runs it: see ks_general_options. */
+static int for_device(int64_t N, const ks_general_matrix *matrix, const ks_general_options *o)
+{
+    const int automatic = o->method == KS_GENERAL_AUTO && o->backend == KS_BACKEND_CUDA;
+    if (!automatic && o->method != KS_BLOCK_JACOBI && o->method != KS_RED_BLACK) return 0;
+    if (o->block_solver != KS_BLOCK_SOLVER_AUTO &&
+        o->block_solver != KS_BLOCK_SOLVER_PARALLEL_CYCLIC_REDUCTION)
+        return 0;
+    for (int64_t j = 0; j < N; ++j)
+        if (matrix->D[j].format != KS_BLOCK_DIA) return 0;
+    return o->relaxation == 1;
+}
+
+/* Open the device where the plan is to run on one, and settle where it runs. */
+static ks_status settle_backend(ks_gpu **gpu, ks_context *context, int64_t N,
+                                const ks_general_matrix *matrix, ks_general_options *o)
+{
+    *gpu = NULL;
+    if (o->backend == KS_BACKEND_CPU) return KS_OK;
+    const ks_status status =
+        for_device(N, matrix, o) ? ks_gpu_open(gpu, context, o->device) : KS_EREFUSED;
+    if (status != KS_OK && o->backend == KS_BACKEND_CUDA) return status;
+    o->backend = status == KS_OK ? KS_BACKEND_CUDA : KS_BACKEND_CPU;
+    if (status != KS_OK) return KS_OK;
+    if (o->method == KS_GENERAL_AUTO) o->method = KS_RED_BLACK;
+    o->block_solver = KS_BLOCK_SOLVER_PARALLEL_CYCLIC_REDUCTION;
+    return KS_OK;
+}
+
 static ks_status create(ks_general_plan **out, ks_context *context, int64_t N, int n,
                         const ks_general_matrix *matrix, const ks_general_options *options)
 {
@@ -99,6 +130,7 @@ static ks_status create(ks_general_plan **out, ks_context *context, int64_t N, i
     plan->n = n;
     plan->options = *options;
     plan->kernels = kernels;
+    plan->gpu = NULL;
     plan->chunk = n >= ROWS_OF_A_TASK ? 1 : ROWS_OF_A_TASK / n;
     plan->chunks = (N + plan->chunk - 1) / plan->chunk;
     plan->workers = ks_workers(context, options->threads,
@@ -123,26 +155,34 @@ ks_status ks_general_plan_create(ks_general_plan **out, ks_context *context, int
     if (N < 1 || n < 1 || !valid_options(options) || !ks_gb_valid_matrix(N, n, matrix))
         return KS_EINVAL;
     ks_general_options settled = *options;
-    if (options->method == KS_GENERAL_AUTO) {
-        const ks_status status = ks_gb_choose(context, N, n, matrix, &settled);
-        if (status != KS_OK) return status;
-    }
+    ks_gpu *gpu;
+    ks_status status = settle_backend(&gpu, context, N, matrix, &settled);
+    if (status == KS_OK && settled.method == KS_GENERAL_AUTO)
+        status = ks_gb_choose(context, N, n, matrix, &settled);
+    if (status != KS_OK) return status;
     if (settled.stop == KS_STOP_CHANGE && !ks_gb_stationary(settled.method)) {
         if (options->method != KS_GENERAL_AUTO) return KS_EINVAL;
         settled.stop = KS_STOP_RESIDUAL;
     }
-    return create(out, context, N, n, matrix, &settled);
+    status = create(out, context, N, n, matrix, &settled);
+    if (status == KS_OK) (*out)->gpu = gpu;
+    else ks_gpu_close(gpu);
+    return status;
 }
 
 void ks_general_plan_destroy(ks_general_plan *plan)
 {
-    if (plan) ks_release(plan->context, plan);
+    if (!plan) return;
+    ks_gpu_close(plan->gpu);
+    ks_release(plan->context, plan);
 }
 
 ks_general_method ks_general_plan_method(const ks_general_plan *plan)
 {
     return plan->options.method;
 }
+
+ks_backend ks_general_plan_backend(const ks_general_plan *plan) { return plan->options.backend; }
 
 double ks_general_plan_relaxation(const ks_general_plan *plan) { return plan->options.relaxation; }
 

@@ -1,7 +1,7 @@
 /* solve.c -- factorizing and solving: the caller's arguments, one right-hand side after another. */
 #include <math.h>
 #include <string.h>
-#include "general_plan.h"
+#include "device.h"
 #include "hd.h"
 
 /* Sweeps for the spectral radius that goes with a failure. */
@@ -157,8 +157,12 @@ static ks_status solve_one(ks_gb_run *run, const void *factor, ks_general_report
 {
     const int direct = ks_gb_direct(run->plan->options.method);
     double *r = ks_gb_vector(run, 0);
+    ks_status status = KS_OK;
     run->norm_b = sqrt(ks_gb_dot(run, run->b, run->b));
-    if (run->norm_b == 0) {
+    if (run->device) {
+        status = ks_gb_device_solve(run->device, run->b, run->x, report);
+        if (status != KS_OK && status != KS_ENOTCONVERGED) return status;
+    } else if (run->norm_b == 0) {
         ks_gb_zero(run, run->x);
         report->end = direct ? KS_END_NONE : KS_END_CONVERGED;
     } else {
@@ -213,6 +217,7 @@ ks_status ks_general_solve(const ks_general_plan *plan, const ks_general_matrix 
     ks_gb_run run = start(plan, matrix, factor, &carver);
     run.norm_A = ks_gb_norm(&run);
     ks_status status = KS_OK;
+    if (plan->gpu) status = ks_gb_device_create(&run.device, plan->gpu, plan, matrix, factor);
     for (int c = 0; c < nrhs && status == KS_OK; ++c) {
         ks_general_report one = KS_GENERAL_REPORT_INIT;
         gather(&run, b, nrhs, c);
@@ -221,6 +226,7 @@ ks_status ks_general_solve(const ks_general_plan *plan, const ks_general_matrix 
         if (c == 0 || status != KS_OK) *report = one;
         else keep_worst(report, &one);
     }
+    ks_gb_device_destroy(run.device);
     ks_carve_end(&carver);
     ks_flush_end(mode);
     report->status = status;

@@ -32,6 +32,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include "kalscan/backend.h"
 #include "kalscan/blocktri.h"
 #include "kalscan/context.h"
 #include "kalscan/export.h"
@@ -178,10 +179,16 @@ typedef struct ks_general_options {
                               /**< column; data NULL: on numbers that look random. Borrowed by   */
                               /**< ks_general_plan_create() alone                                */
     int columns;              /**< `auto`: right-hand sides that a factor will serve; at least 1 */
+    ks_backend backend;       /**< a device runs block-jacobi and red-black without relaxation, */
+                              /**< tridiagonal diagonal blocks solved by parallel cyclic         */
+                              /**< reduction. KS_BACKEND_CUDA: `auto` is red-black there.        */
+                              /**< KS_BACKEND_AUTO: the CPU where there is no device or one of   */
+                              /**< these does not hold, or the method is `auto`                 */
+    int device;               /**< number of the device, from 0                                 */
 } ks_general_options;
 #define KS_GENERAL_OPTIONS_INIT                                                               \
     { sizeof(ks_general_options), KS_GENERAL_AUTO, KS_BLOCK_SOLVER_AUTO, KS_TIER_AUTO, 0,     \
-      KS_STOP_RESIDUAL, 1e-10, 10000, 1.0, 30, 0, { NULL, 0 }, 1 }
+      KS_STOP_RESIDUAL, 1e-10, 10000, 1.0, 30, 0, { NULL, 0 }, 1, KS_BACKEND_CPU, 0 }
 
 /** Why an iteration ended. */
 typedef enum ks_general_end {
@@ -225,7 +232,9 @@ typedef struct ks_general_plan ks_general_plan;
  *  allocator and one thread. The context must outlive the plan; the matrix need not. On success
  *  *out is the caller's: free it with ks_general_plan_destroy(); on failure *out is NULL.
  *  Errors: KS_EINVAL (also indices of a block that are out of range or, in CSR, not ascending
- *  row by row), KS_ENOMEM, KS_EUNAVAILABLE (a tier that the processor lacks). */
+ *  row by row), KS_ENOMEM, KS_EUNAVAILABLE (a tier that the processor lacks, a device that the library
+ *  has no code for); of KS_BACKEND_CUDA KS_EREFUSED (it does not run on a device, see there),
+ *  KS_ENODEV, KS_EDEVICE. */
 KS_API KS_MUST_CHECK ks_status ks_general_plan_create(ks_general_plan **out, ks_context *context,
                                                       int64_t N, int n,
                                                       const ks_general_matrix *matrix,
@@ -236,6 +245,9 @@ KS_API void ks_general_plan_destroy(ks_general_plan *plan);
 
 /** The method that the plan follows: never KS_GENERAL_AUTO. */
 KS_API ks_general_method ks_general_plan_method(const ks_general_plan *plan);
+
+/** Where the plan runs: never KS_BACKEND_AUTO. */
+KS_API ks_backend ks_general_plan_backend(const ks_general_plan *plan);
 
 /** The relaxation that the plan starts with; KS_RELAXATION_ESTIMATE may be `auto`'s choice. */
 KS_API double ks_general_plan_relaxation(const ks_general_plan *plan);
@@ -261,9 +273,10 @@ KS_API KS_MUST_CHECK ks_status ks_general_factorize(const ks_general_plan *plan,
                                                     void *work, ks_general_report *report);
 
 /** Solve A x = b for nrhs >= 1 right-hand sides: b and x have N blocks (n, nrhs) and do not
- *  overlap. Iterations start from zero; x is written only on success. report may be NULL.
+ *  overlap. Iterations start from zero; x is written only on success. report may be NULL. On a device,
+ *  matrix and factor are brought there and its memory is given back at the end.
  *  Errors: KS_EINVAL, KS_ENOTCONVERGED (report.end says why), KS_ENONFINITE (a direct method's
- *  solution is not finite). */
+ *  solution is not finite); on a device KS_ENOMEM, KS_EREFUSED (2^31 rows or entries), KS_EDEVICE. */
 KS_API KS_MUST_CHECK ks_status ks_general_solve(const ks_general_plan *plan,
                                                 const ks_general_matrix *matrix,
                                                 const void *factor, int nrhs, ks_const_blocks b,

@@ -6,6 +6,7 @@
 #include "memory.h"
 #include "options.h"
 #include "solve.h"
+#include "solve_device.h"
 #include "solve_general.h"
 #include "temp_file.h"
 
@@ -21,8 +22,8 @@ static const ks_option options[] = {
     {METHOD, "method", "NAME", "see below; auto is the default", 0},
     {INVERSE_BLOCKS, "inverse-blocks", NULL, "write S_diag and S_lag, blocks of the inverse", 0},
     {LAYOUT, "layout", "c|fortran", "override the attribute of the file", 0},
-    {BACKEND, "backend", "NAME", "auto, cpu or cuda", 0},
-    {DEVICE, "device", "LIST", "devices of the cuda back end", 0},
+    {BACKEND, "backend", "NAME", "cpu (default), cuda, or auto: a device where one can, else the CPU", 0},
+    {DEVICE, "device", "N", "device of back end cuda, default 0", 0},
     {THREADS, "threads", "N", "worker threads; 0, the default: all", 0},
     {PRECISION, "precision", "f64|f32|mixed", "mixed: a factor in f32, refined to f64", 0},
     {REFINE, "refine", NULL, "the same as --precision mixed", 0},
@@ -56,7 +57,9 @@ static void print_help(void)
     printf("Cholesky methods take a symmetric positive definite A, of whose diagonal blocks they\n"
            "read the lower triangles. They refuse a file with super-diagonal blocks /U or compact\n"
            "blocks. Block iterations converge where the spectral radius of D^-1 (L + U) is below\n"
-           "1. A method that does not converge writes nothing (exit code 1).\n\n"
+           "1. A method that does not converge writes nothing (exit code 1). A CUDA device runs\n"
+           "nested-dissection for blocks up to order 32, and block-jacobi and red-black where\n"
+           "diagonal blocks are tridiagonal.\n\n"
            "Options\n");
     ks_options_print(options);
     printf("Numbers may be written like 1e6.\n");
@@ -84,7 +87,7 @@ static ks_exit read_method(ks_solve_settings *settings, const char *text, ks_fai
 
 /* What only shows when all options are known. */
 typedef struct seen {
-    int precision, backend;  /* -1: not given */
+    int precision;           /* -1: not given */
     bool refine, device;
 } seen;
 
@@ -93,7 +96,8 @@ static ks_exit read_option(ks_solve_settings *settings, int id, const char *valu
 {
     static const char *const layouts[] = {"c", "fortran", NULL};
     static const char *const precisions[] = {"f64", "f32", "mixed", NULL};
-    static const char *const backends[] = {"auto", "cpu", "cuda", NULL};
+    static const char *const backends[] = {"cpu", "cuda", "auto", NULL};
+    int index = 0;
     switch (id) {
     case OUTPUT: settings->output = value; break;
     case METHOD: return read_method(settings, value, failure);
@@ -101,8 +105,12 @@ static ks_exit read_option(ks_solve_settings *settings, int id, const char *valu
     case LAYOUT:
         return ks_parse_word("--layout", value, layouts, NULL, &settings->layout, failure);
     case BACKEND:
-        return ks_parse_word("--backend", value, backends, NULL, &given->backend, failure);
-    case DEVICE: given->device = true; break;
+        if (ks_parse_word("--backend", value, backends, NULL, &index, failure) == KS_EXIT_DONE)
+            settings->general.backend = (ks_backend)index;
+        return failure->code;
+    case DEVICE:
+        given->device = true;
+        return read_integer("--device", value, 1023, &settings->general.device, failure);
     case THREADS: return read_integer("--threads", value, 4096, &settings->threads, failure);
     case PRECISION:
         return ks_parse_word("--precision", value, precisions, NULL, &given->precision, failure);
@@ -130,12 +138,28 @@ static ks_exit complete(ks_solve_settings *settings, const seen *given, ks_failu
                        "--refine improves a factor in f32; it does not go with --precision f64");
     settings->refine = given->refine || given->precision == 2;
     settings->precision = settings->refine || given->precision == 1 ? KS_F32 : KS_F64;
-    if (given->device && given->backend != 2)
+    if (given->device && settings->general.backend != KS_BACKEND_CUDA)
         return ks_fail(failure, KS_EXIT_USAGE, "--device goes with --backend cuda only");
-    if (given->backend == 2)
-        return ks_fail(failure, KS_EXIT_RESOURCES,
-                       "back end cuda is not built in; --backend cpu is");
     return KS_EXIT_DONE;
+}
+
+/* The method becomes its form on the device, where that is asked for. */
+static ks_exit fit_backend(ks_solve *run, ks_failure *failure)
+{
+    if (run->settings->general.backend != KS_BACKEND_CUDA) return KS_EXIT_DONE;
+    const int order = run->solver->value;
+    if (!run->solver->cholesky) {
+        const ks_general_method method = (ks_general_method)order;
+        if (method == KS_GENERAL_AUTO || method == KS_BLOCK_JACOBI || method == KS_RED_BLACK)
+            return KS_EXIT_DONE;
+    } else if (order == KS_BLOCKTRI_AUTO || order == KS_BLOCKTRI_NESTED_DISSECTION) {
+        run->solver = &ks_device_solver;
+        run->backend = KS_BACKEND_CUDA;
+        return KS_EXIT_DONE;
+    }
+    return ks_fail(failure, KS_EXIT_USAGE, "--backend cuda: method %s has no form for a device; %s",
+                   run->solver->name, run->solver->cholesky ? "nested-dissection has"
+                                                            : "block-jacobi and red-black have");
 }
 
 /* What the options and the system say of each other. `auto` becomes what it stands for. */
@@ -160,7 +184,7 @@ static ks_exit fit_method(ks_solve *run, ks_failure *failure)
     if (!run->solver->cholesky && (settings->inverse_blocks || settings->refine))
         return ks_fail(failure, KS_EXIT_USAGE, "--%s: method %s is no Cholesky method",
                        settings->refine ? "refine" : "inverse-blocks", run->solver->name);
-    return KS_EXIT_DONE;
+    return fit_backend(run, failure);
 }
 
 /* What looks like a mistake but may be meant. */
@@ -255,7 +279,7 @@ ks_exit ks_command_solve(const ks_call *call, ks_failure *failure)
                                .tables = {options}};
     ks_solve_settings settings = {.solver = &ks_solvers[0], .layout = -1,
                                   .general = KS_GENERAL_OPTIONS_INIT};
-    seen given = {-1, -1, false, false};
+    seen given = {-1, false, false};
     const char *value;
     int id;
     while ((id = ks_options_next(&reader, &value, failure)) != KS_OPTION_END) {

@@ -57,6 +57,7 @@ struct ks_solve {
     ks_context *context;
     void *state;                 /**< of the method                                              */
     const char *method;          /**< the one that runs: never "auto"                            */
+    ks_backend backend;          /**< where it runs: never KS_BACKEND_AUTO                       */
     ks_precision data_precision; /**< of the system in memory, of x and of the inverse's blocks  */
     void *x;                     /**< (N, n, nrhs); owned                                        */
     bool has_logdet;

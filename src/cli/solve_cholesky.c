@@ -96,8 +96,8 @@ static ks_exit allocate(ks_solve *run, ks_failure *failure)
     return failure->code;
 }
 
-static ks_exit explain_factor(const ks_solve *run, ks_status status, const ks_blocktri_info *info,
-                              ks_failure *failure)
+ks_exit ks_cholesky_explain(const ks_solve *run, ks_status status, int64_t block, int pivot,
+                            ks_failure *failure)
 {
     const char *advice = run->settings->precision == KS_F32
                              ? "; in f64 it may be: --precision f64" : "";
@@ -107,8 +107,8 @@ static ks_exit explain_factor(const ks_solve *run, ks_status status, const ks_bl
     return ks_fail(failure, KS_EXIT_NUMERICAL,
                    "%s: block %lld: the matrix is not positive definite%s: the pivot of row %d of "
                    "D[%lld] is not positive (method %s)%s", run->system->name,
-                   (long long)info->block, run->settings->precision == KS_F32 ? " in f32" : "",
-                   info->pivot, (long long)info->block, run->method, advice);
+                   (long long)block, run->settings->precision == KS_F32 ? " in f32" : "", pivot,
+                   (long long)block, run->method, advice);
 }
 
 static ks_exit factorize(ks_solve *run, ks_failure *failure)
@@ -123,7 +123,8 @@ static ks_exit factorize(ks_solve *run, ks_failure *failure)
             ? ks_blocktri_refine_factorize(c->plan, &matrix, &factor, c->scale, c->work, &info)
             : ks_blocktri_factorize(c->plan, &matrix, &factor, c->work, &info);
     run->factor_seconds = ks_seconds() - start;
-    return status == KS_OK ? KS_EXIT_DONE : explain_factor(run, status, &info, failure);
+    return status == KS_OK ? KS_EXIT_DONE
+                           : ks_cholesky_explain(run, status, info.block, info.pivot, failure);
 }
 
 static ks_exit solve(ks_solve *run, ks_failure *failure)
@@ -210,20 +211,22 @@ static ks_status find_norms_of_extremes(ks_solve *run, const ks_blocktri_plan *p
     return status;
 }
 
-/* Norms of the system that is in memory. Its precision is the plan's, but for refinement. */
-static ks_exit judge(ks_solve *run, ks_failure *failure)
+/* Norms of the system that is in memory. */
+ks_exit ks_cholesky_judge(ks_solve *run, const ks_blocktri_plan *plan, ks_failure *failure)
 {
-    const cholesky *c = run->state;
     const int64_t stride = (int64_t)run->system->n * run->system->nrhs;
     const int64_t bad = ks_find_not_finite(run->data_precision, run->x, run->system->N * stride);
-    ks_blocktri_plan *wide = NULL;
+    ks_blocktri_options options = KS_BLOCKTRI_OPTIONS_INIT;
+    ks_blocktri_plan *own = NULL;
     ks_status status = KS_OK;
     if (bad >= 0)
         return ks_fail(failure, KS_EXIT_NUMERICAL, "%s: the solution overflows at block %lld",
                        run->system->name, (long long)(bad / stride));
-    if (run->settings->refine)
-        status = ks_blocktri_plan_create(&wide, run->context, run->system->N, run->system->n, NULL);
-    const ks_blocktri_plan *plan = wide ? wide : c->plan;
+    options.precision = run->data_precision;
+    if (!plan)
+        status = ks_blocktri_plan_create(&own, run->context, run->system->N, run->system->n,
+                                         &options);
+    if (!plan) plan = own;
     if (status == KS_OK) status = find_norms(run, plan, run->x);
     const double size = run->norms.matrix * run->norms.solution + run->norms.right_hand_side;
     run->relative_residual = ks_relative_residual(&run->norms);
@@ -231,10 +234,18 @@ static ks_exit judge(ks_solve *run, ks_failure *failure)
     if (status == KS_OK && run->data_precision == KS_F64 &&
         (!isfinite(size) || !isfinite(run->norms.residual) || !(size > 1e-140)))
         status = find_norms_of_extremes(run, plan);
-    ks_blocktri_plan_destroy(wide);
+    ks_blocktri_plan_destroy(own);
     if (status == KS_OK) return KS_EXIT_DONE;
     return ks_fail(failure, KS_EXIT_RESOURCES, "%s: cannot judge the solution: %s",
                    run->system->name, ks_strerror(status));
+}
+
+ks_exit ks_cholesky_keep_logdet(ks_solve *run, ks_failure *failure)
+{
+    run->has_logdet = isfinite(run->logdet);
+    if (run->has_logdet) return KS_EXIT_DONE;
+    return ks_fail(failure, KS_EXIT_NUMERICAL, "%s: the log-determinant is not finite",
+                   run->system->name);
 }
 
 static ks_exit find_logdet(ks_solve *run, ks_failure *failure)
@@ -245,10 +256,8 @@ static ks_exit find_logdet(ks_solve *run, ks_failure *failure)
         run->settings->refine
             ? ks_blocktri_refine_logdet(c->plan, &factor, c->scale, &run->logdet)
             : ks_blocktri_logdet(c->plan, &factor, &run->logdet);
-    run->has_logdet = status == KS_OK && isfinite(run->logdet);
-    if (run->has_logdet) return KS_EXIT_DONE;
-    return ks_fail(failure, KS_EXIT_NUMERICAL, "%s: the log-determinant is not finite",
-                   run->system->name);
+    if (status != KS_OK) run->logdet = NAN;
+    return ks_cholesky_keep_logdet(run, failure);
 }
 
 /* Blocks of S (S A S)^-1 S, from single precision to double; both in the same memory, so from the
@@ -292,8 +301,9 @@ static ks_exit invert(ks_solve *run, ks_failure *failure)
 
 ks_exit ks_cholesky_run(ks_solve *run, ks_failure *failure)
 {
+    const cholesky *c = run->state;
     if (allocate(run, failure) || factorize(run, failure) || solve(run, failure) ||
-        judge(run, failure) || find_logdet(run, failure))
+        ks_cholesky_judge(run, run->settings->refine ? NULL : c->plan, failure) || find_logdet(run, failure))
         return failure->code;
     return run->settings->inverse_blocks ? invert(run, failure) : KS_EXIT_DONE;
 }

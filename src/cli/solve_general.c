@@ -2,6 +2,7 @@
 #include "solve_general.h"
 
 #include <stdlib.h>
+#include "device.h"
 #include "memory.h"
 #include "options.h"
 
@@ -104,6 +105,20 @@ static ks_exit fail_status(const ks_solve *run, ks_status status, const char *do
                    "%s: cannot %s: %s", run->system->name, doing, ks_strerror(status));
 }
 
+/* Whether a status is about the device. */
+static bool of_device(const ks_solve *run, ks_status status)
+{
+    return run->settings->general.backend == KS_BACKEND_CUDA &&
+           (status == KS_ENODEV || status == KS_EUNAVAILABLE || status == KS_ENOMEM ||
+            status == KS_EDEVICE);
+}
+
+static ks_exit fail_device(const ks_solve *run, ks_status status, ks_failure *failure)
+{
+    return ks_fail_device(status, run->settings->general.device,
+                          ks_size_sum(run->factor_bytes, run->work_bytes), failure);
+}
+
 static ks_exit plan(ks_solve *run, general *g, ks_failure *failure)
 {
     const ks_solve_settings *settings = run->settings;
@@ -121,7 +136,13 @@ static ks_exit plan(ks_solve *run, general *g, ks_failure *failure)
         return ks_fail(failure, KS_EXIT_USAGE,
                        "--stop change is a rule of the block iterations, not of %s",
                        run->solver->name);
+    if (status == KS_EREFUSED)
+        return ks_fail(failure, KS_EXIT_USAGE, "%s: --backend cuda runs block-jacobi and red-black "
+                       "without --relaxation, where the diagonal blocks are tridiagonal and solved by "
+                       "parallel-cyclic-reduction", run->system->name);
+    if (of_device(run, status)) return fail_device(run, status, failure);
     if (status != KS_OK) return fail_status(run, status, "plan", failure);
+    run->backend = ks_general_plan_backend(g->plan);
     run->method = ks_general_method_name(ks_general_plan_method(g->plan));
     run->factor_bytes = ks_size_sum(ks_general_factor_bytes(g->plan),
                                     ks_general_packed_bytes(g->packed));
@@ -158,6 +179,7 @@ static ks_exit explain_iteration(const ks_solve *run, const ks_general_report *r
     if (report->status == KS_ENONFINITE)
         return ks_fail(failure, KS_EXIT_NUMERICAL, "%s: the solution overflows (method %s)",
                        run->system->name, run->method);
+    if (of_device(run, report->status)) return fail_device(run, report->status, failure);
     if (report->status != KS_ENOTCONVERGED)
         return fail_status(run, report->status, "solve", failure);
     return ks_fail(failure, KS_EXIT_NUMERICAL,

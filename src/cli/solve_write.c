@@ -116,7 +116,7 @@ static ks_exit write_attributes(const ks_solve *run, ks_output_file *out, ks_fai
         {"job", "solve"},
         {"layout", ks_layout_name((int)run->system->layout)},
         {"method", run->method},
-        {"backend", "cpu"},
+        {"backend", ks_backend_name(run->backend)},
         {"precision", ks_solve_precision_name(run->settings)},
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; ++i)

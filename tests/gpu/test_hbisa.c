@@ -156,11 +156,9 @@ static void divergence_and_limits_are_reported(void **state)
         ks_general_options options = options_of(methods[m]);
         ks_general_report report = KS_GENERAL_REPORT_INIT;
         problem p = make(general_system_make(GS_TRIDIAGONAL, 6, 4, 1, 1.5, 8), &options);
-        p.system.x[0] = 7;
         use(1, 222 * 1024);
         assert_int_equal(on_device(&p, &report), KS_ENOTCONVERGED);
         assert_int_equal(report.end, KS_END_DIVERGED);
-        assert_true(p.system.x[0] == 7);
         release(&p);
         options.max_iterations = 3;
         p = make(general_system_make(GS_TRIDIAGONAL, 6, 4, 1, 0.9, 8), &options);
@@ -190,6 +188,88 @@ static void what_it_cannot_do_is_refused(void **state)
         assert_int_equal(on_device(&p, &report), KS_EREFUSED);
         release(&p);
     }
+}
+
+/* Where a plan with these options would run. */
+static ks_backend backend_of(const general_system *s, const ks_general_options *options)
+{
+    ks_general_packed *packed = general_system_pack(s, NULL);
+    ks_general_plan *plan;
+    OK(ks_general_plan_create(&plan, NULL, s->N, s->n, ks_general_packed_matrix(packed), options));
+    const ks_backend backend = ks_general_plan_backend(plan);
+    ks_general_plan_destroy(plan);
+    ks_general_packed_destroy(packed);
+    return backend;
+}
+
+/* What is asked for, and where it ends. */
+typedef struct choice {
+    ks_backend asked;
+    ks_general_method method;
+    int kind;           /* of the system                        */
+    double relaxation;
+    ks_block_solver solver;
+    int device;
+    ks_status status;
+    ks_backend backend;
+} choice;
+
+static void plans_choose_where_they_run(void **state)
+{
+    (void)state;
+    const ks_block_solver any = KS_BLOCK_SOLVER_AUTO, thomas = KS_BLOCK_SOLVER_THOMAS;
+    const choice choices[] = {
+        { KS_BACKEND_CUDA, KS_GENERAL_AUTO, GS_TRIDIAGONAL, 1, any, 0, KS_OK, KS_BACKEND_CUDA },
+        { KS_BACKEND_CUDA, KS_BLOCK_JACOBI, GS_TRIDIAGONAL, 1, any, 0, KS_OK, KS_BACKEND_CUDA },
+        { KS_BACKEND_AUTO, KS_RED_BLACK, GS_TRIDIAGONAL, 1, any, 0, KS_OK, KS_BACKEND_CUDA },
+        { KS_BACKEND_AUTO, KS_GENERAL_AUTO, GS_TRIDIAGONAL, 1, any, 0, KS_OK, KS_BACKEND_CPU },
+        { KS_BACKEND_AUTO, KS_RED_BLACK, GS_DENSE, 1, any, 0, KS_OK, KS_BACKEND_CPU },
+        { KS_BACKEND_AUTO, KS_RED_BLACK, GS_TRIDIAGONAL, 1, any, 99, KS_OK, KS_BACKEND_CPU },
+        { KS_BACKEND_AUTO, KS_BICGSTAB, GS_TRIDIAGONAL, 1, any, 0, KS_OK, KS_BACKEND_CPU },
+        { KS_BACKEND_CUDA, KS_RED_BLACK, GS_TRIDIAGONAL, 1, any, 99, KS_ENODEV, 0 },
+        { KS_BACKEND_CUDA, KS_RED_BLACK, GS_DENSE, 1, any, 0, KS_EREFUSED, 0 },
+        { KS_BACKEND_CUDA, KS_RED_BLACK, GS_TRIDIAGONAL, 1.1, any, 0, KS_EREFUSED, 0 },
+        { KS_BACKEND_CUDA, KS_RED_BLACK, GS_TRIDIAGONAL, 1, thomas, 0, KS_EREFUSED, 0 },
+        { KS_BACKEND_CUDA, KS_BICGSTAB, GS_TRIDIAGONAL, 1, any, 0, KS_EREFUSED, 0 },
+        { KS_BACKEND_CUDA, KS_RED_BLACK, GS_TRIDIAGONAL, 1, any, -1, KS_EINVAL, 0 },
+        { (ks_backend)3, KS_RED_BLACK, GS_TRIDIAGONAL, 1, any, 0, KS_EINVAL, 0 },
+    };
+    for (size_t i = 0; i < sizeof choices / sizeof *choices; ++i) {
+        const choice *c = &choices[i];
+        ks_general_options options = KS_GENERAL_OPTIONS_INIT;
+        ks_general_report report = KS_GENERAL_REPORT_INIT;
+        general_system s = general_system_make((gs_kind)c->kind, 7, 5, 2, 0.5, 3);
+        options.backend = c->asked;
+        options.method = c->method;
+        options.relaxation = c->relaxation;
+        options.block_solver = c->solver;
+        options.device = c->device;
+        use((int)i + 1, 227 * 1024);
+        assert_int_equal(general_system_solve(&s, NULL, &options, &report, NULL), c->status);
+        if (c->status == KS_OK) {
+            assert_int_equal(backend_of(&s, &options), c->backend);
+            assert_true(report.backward_error >= 0 && report.backward_error < 1e-9);
+            assert_true(general_system_error(&s) < 1e-7);
+        }
+        general_system_free(&s);
+        check_clean();
+    }
+}
+
+static void nothing_is_written_without_convergence(void **state)
+{
+    (void)state;
+    ks_general_options options = KS_GENERAL_OPTIONS_INIT;
+    ks_general_report report = KS_GENERAL_REPORT_INIT;
+    general_system s = general_system_make(GS_TRIDIAGONAL, 6, 4, 1, 1.5, 8);
+    options.backend = KS_BACKEND_CUDA;
+    use(3, 227 * 1024);
+    assert_int_equal(general_system_solve(&s, NULL, &options, &report, NULL), KS_ENOTCONVERGED);
+    assert_int_equal(report.end, KS_END_DIVERGED);
+    assert_true(report.spectral_radius > 1);
+    assert_true(isnan(s.x[0]));
+    general_system_free(&s);
+    check_clean();
 }
 
 #ifdef EMULATED
@@ -226,6 +306,8 @@ int main(void)
         cmocka_unit_test(long_blocks),
         cmocka_unit_test(divergence_and_limits_are_reported),
         cmocka_unit_test(what_it_cannot_do_is_refused),
+        cmocka_unit_test(plans_choose_where_they_run),
+        cmocka_unit_test(nothing_is_written_without_convergence),
 #ifdef EMULATED
         cmocka_unit_test(every_allocation_may_fail),
 #endif

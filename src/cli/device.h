@@ -1,0 +1,12 @@
+/* device.h -- what to say of a device that is not there, or is of no use. */
+#ifndef KS_CLI_DEVICE_H
+#define KS_CLI_DEVICE_H
+
+#include <stddef.h>
+#include "kalscan/status.h"
+#include "failure.h"
+
+/** Device `number` gave `status`; bytes: what was to go there. */
+ks_exit ks_fail_device(ks_status status, int number, size_t bytes, ks_failure *failure);
+
+#endif

@@ -1,0 +1,124 @@
+/* Cholesky by nested dissection on a CUDA device: everything goes there, is factored and solved, and
+ * comes back; the residual is computed on the CPU. */
+#include "solve_device.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include "kalscan/blocktri_cuda.h"
+#include "device.h"
+#include "memory.h"
+#include "solve_cholesky.h"
+#include "values.h"
+
+/* The largest order of a block that <kalscan/blocktri_cuda.h> takes. */
+enum { MOST = 32 };
+
+typedef struct device {
+    ks_blocktri_cuda_plan *plan;
+    void *D, *L, *b;        /* in the device's memory; x takes b's place */
+    size_t bytes[3];        /* of D, L and b                             */
+} device;
+
+static size_t bytes_of(const ks_solve *run)
+{
+    const device *d = run->state;
+    return ks_size_sum(run->factor_bytes,
+                       ks_size_sum(d->bytes[0], ks_size_sum(d->bytes[1], d->bytes[2])));
+}
+
+static ks_exit plan(ks_solve *run, ks_failure *failure)
+{
+    const ks_solve_settings *settings = run->settings;
+    const ks_system *system = run->system;
+    const size_t N = (size_t)system->N, n = (size_t)system->n;
+    const size_t number = ks_precision_bytes(settings->precision);
+    const size_t block = ks_size_product(n * n, number);
+    device *d = calloc(1, sizeof *d);
+    run->state = d;
+    if (!d) return ks_fail(failure, KS_EXIT_RESOURCES, "out of memory");
+    if (settings->refine || settings->inverse_blocks)
+        return ks_fail(failure, KS_EXIT_USAGE, "--%s does not go with --backend cuda",
+                       settings->inverse_blocks ? "inverse-blocks" : "precision mixed");
+    if (system->n > MOST)
+        return ks_fail(failure, KS_EXIT_USAGE, "--backend cuda takes blocks up to order %d, these "
+                       "are of order %d; use --backend cpu", MOST, system->n);
+    run->method = run->solver->name;
+    d->bytes[0] = ks_size_product(N, block);
+    d->bytes[1] = ks_size_product(N - 1, block);
+    d->bytes[2] = ks_size_product(ks_size_product(N * n, (size_t)system->nrhs), number);
+    ks_blocktri_cuda_options options = KS_BLOCKTRI_CUDA_OPTIONS_INIT;
+    options.precision = settings->precision;
+    options.device = settings->general.device;
+    run->factor_bytes = ks_blocktri_cuda_bytes(system->N, system->n, &options);
+    run->result_bytes = d->bytes[2];
+    const ks_status status = ks_blocktri_cuda_plan_create(&d->plan, run->context, system->N,
+                                                          system->n, &options);
+    return status == KS_OK ? KS_EXIT_DONE
+                           : ks_fail_device(status, options.device, bytes_of(run), failure);
+}
+
+static ks_status upload(const ks_solve *run)
+{
+    device *d = run->state;
+    void **const to[] = {&d->D, &d->L, &d->b};
+    const int from[] = {KS_SYSTEM_D, KS_SYSTEM_L, KS_SYSTEM_B};
+    ks_status status = KS_OK;
+    for (int i = 0; i < 3 && status == KS_OK; ++i) {
+        if (d->bytes[i] == 0) continue;
+        status = ks_blocktri_cuda_alloc(d->plan, to[i], d->bytes[i]);
+        if (status == KS_OK)
+            status = ks_blocktri_cuda_upload(d->plan, *to[i], run->system->arrays[from[i]].data,
+                                             d->bytes[i]);
+    }
+    return status;
+}
+
+static ks_status solve(ks_solve *run, ks_blocktri_cuda_info *info)
+{
+    const device *d = run->state;
+    const int64_t n = run->system->n, nrhs = run->system->nrhs;
+    const ks_cuda_const_blocks D = {d->D, n * n, 0}, L = {d->L, n * n, 0}, b = {d->b, n * nrhs, 0};
+    const ks_cuda_blocks x = {d->b, n * nrhs, 0};
+    double start = ks_seconds();
+    ks_status status = ks_blocktri_cuda_factorize(d->plan, D, L, NULL);
+    if (status == KS_OK) status = ks_blocktri_cuda_wait(d->plan, info, NULL);
+    run->factor_seconds = ks_seconds() - start;
+    start = ks_seconds();
+    if (status == KS_OK) status = ks_blocktri_cuda_solve(d->plan, (int)nrhs, b, x, NULL);
+    if (status == KS_OK) status = ks_blocktri_cuda_wait(d->plan, NULL, NULL);
+    run->solve_seconds = ks_seconds() - start;
+    if (status == KS_OK) status = ks_blocktri_cuda_logdet(d->plan, &run->logdet, NULL);
+    if (status == KS_OK) status = ks_blocktri_cuda_download(d->plan, run->x, d->b, d->bytes[2]);
+    return status;
+}
+
+static ks_exit run_device(ks_solve *run, ks_failure *failure)
+{
+    ks_blocktri_cuda_info info = KS_BLOCKTRI_CUDA_INFO_INIT;
+    run->x = ks_memory_raw(run->result_bytes, "the solution", failure);
+    if (failure->code) return failure->code;
+    ks_status status = upload(run);
+    if (status == KS_OK) status = solve(run, &info);
+    if (status == KS_ENOTPD)
+        return ks_cholesky_explain(run, status, info.block, info.pivot, failure);
+    if (status != KS_OK)
+        return ks_fail_device(status, run->settings->general.device, bytes_of(run), failure);
+    if (ks_cholesky_judge(run, NULL, failure)) return failure->code;
+    return ks_cholesky_keep_logdet(run, failure);
+}
+
+static void release(ks_solve *run)
+{
+    device *d = run->state;
+    if (!d) return;
+    if (d->plan) {
+        ks_blocktri_cuda_free(d->plan, d->D);
+        ks_blocktri_cuda_free(d->plan, d->L);
+        ks_blocktri_cuda_free(d->plan, d->b);
+    }
+    ks_blocktri_cuda_plan_destroy(d->plan);
+    free(d);
+    run->state = NULL;
+}
+
+const ks_solver ks_device_solver = {"nested-dissection", NULL, 0, true, plan, run_device, release};
