@@ -10,19 +10,22 @@ KS_HD int KS_T(ks_tiled_complete)(int ny, const KS_NUM *y)
 }
 
 /** The observation of step k but for y and d. fresh: blocks that do not vary are not there yet. */
-KS_HD void KS_T(ks_tiled_channels)(int quad, int nx, int ny, const ks_series *s, int64_t k, int fresh,
+KS_HD void KS_T(ks_tiled_channels)(ks_shape shape, int nx, int ny, const ks_series *s, int64_t k, int fresh,
                                    const KS_T(ks_tiled_memory) *w, KS_T(ks_blocks) *b)
 {
-    const int mp = KS_T(ks_padded)(ny); /* a quad's entries are read where they lie */
+    const int mp = KS_T(ks_padded)(ny); /* quads and rows read entries where they lie */
     if (fresh || s->H.stride) {
         b->H = (const KS_NUM *)ks_row(s->H, k);
         b->HT = w->HT;
-        if (!quad) KS_T(ks_transpose_rows)(ny, nx, b->H, nx, w->HT, mp);
+        if (shape == KS_SHAPE_ROWS)
+            KS_T(ks_rows_pad)(ny, nx, b->H, w->HT);
+        else if (shape == KS_SHAPE_TILES)
+            KS_T(ks_transpose_rows)(ny, nx, b->H, nx, w->HT, mp);
     }
     if (fresh || s->R.stride) {
         b->R = (const KS_NUM *)ks_row(s->R, k);
         b->ldr = ny;
-        if (mp != ny && !quad) {
+        if (mp != ny && shape == KS_SHAPE_TILES) {
             KS_T(ks_pad)(ny, ny, b->R, ny, w->R, mp);
             b->R = w->R;
             b->ldr = mp;
@@ -32,7 +35,7 @@ KS_HD void KS_T(ks_tiled_channels)(int quad, int nx, int ny, const ks_series *s,
 
 /** The same for a step with missing entries, with y and d; returns how many are present, or -1 where
  *  one is infinite. */
-KS_HD_COLD int KS_T(ks_tiled_present)(const ks_series *s, int64_t k, int quad,
+KS_HD_COLD int KS_T(ks_tiled_present)(const ks_series *s, int64_t k, ks_shape shape,
                                       const KS_T(ks_tiled_memory) *w, KS_T(ks_blocks) *b,
                                       int *entry)
 {
@@ -43,8 +46,14 @@ KS_HD_COLD int KS_T(ks_tiled_present)(const ks_series *s, int64_t k, int quad,
     b->ldr = o.m;
     b->d = o.d;
     b->y = o.y;
-    if (quad) return o.m;
+    if (shape == KS_SHAPE_QUAD) return o.m;
     b->HT = w->some_HT;
+    if (shape == KS_SHAPE_ROWS) {
+        for (int i = 0; i < o.m; ++i)
+            for (int c = 0; c < 8; ++c)
+                w->some_HT[8 * i + c] = c < s->nx ? o.H[i * s->nx + c] : KS_LIT(0);
+        return o.m;
+    }
     b->R = w->some_R;
     b->ldr = KS_T(ks_padded)(o.m);
     KS_T(ks_transpose_rows)(o.m, s->nx, o.H, s->nx, w->some_HT, b->ldr);
@@ -139,15 +148,20 @@ KS_HD void KS_T(ks_tiled_record)(int nx, int n, int m, const KS_NUM *P, const KS
 }
 
 /** A filter step whose covariances stand in a slot: x and the posterior's covariance to out. */
-KS_HD void KS_T(ks_tiled_again)(int quad, int nx, int n, int m, const KS_T(ks_blocks) *b,
+KS_HD void KS_T(ks_tiled_again)(ks_shape shape, int nx, int n, int m, const KS_T(ks_blocks) *b,
                                 const KS_T(ks_tiled_slot) *slot, KS_NUM *x, KS_NUM *out,
                                 const KS_T(ks_tiled) *w)
 {
     for (int i = 0; i < nx * n; i += KS_LANES) KS_STOREV(out + i, KS_LOADV(slot->P + i));
 #define KS_AGAIN(m)                                                                         \
-    KS_T(ks_quad_predict_mean)(m, b, x, w);                                                 \
-    KS_T(ks_quad_posterior_mean)(m, slot->LT, slot->Z, w, x)
-    switch (quad ? m : 0) {
+    if (shape == KS_SHAPE_QUAD) {                                                           \
+        KS_T(ks_quad_predict_mean)(m, b, x, w);                                             \
+        KS_T(ks_quad_posterior_mean)(m, slot->LT, slot->Z, w, x);                           \
+    } else {                                                                                \
+        KS_T(ks_row_predict_mean)(nx, m, b, x, w);                                          \
+        KS_T(ks_row_posterior_mean)(m, slot->LT, slot->Z, w, x);                            \
+    }
+    switch (shape == KS_SHAPE_TILES ? 0 : m) {
     case 1: KS_AGAIN(1); break;
     case 2: KS_AGAIN(2); break;
     case 3: KS_AGAIN(3); break;
@@ -185,12 +199,13 @@ KS_HD_COLD void KS_T(ks_tiled_write_rest)(const ks_series *s, int n, int64_t k, 
     }
 }
 
-/** Filter steps k0 .. k1 - 1 as far as the ordinary form goes. quad, a literal: the steps of
- *  quad_step_text.h. ny is s->ny, where few a literal. Returns the first step not taken, or -1 with the fault in the tally. */
-KS_HD int64_t KS_T(ks_tiled_filter_steps)(int quad, int nx, int ny, const ks_series *s,
+/** Filter steps k0 .. k1 - 1 as far as the ordinary form goes. shape is a literal; ny is s->ny, of
+ *  quads a literal. Returns the first step not taken, or -1 with the fault in the tally. */
+KS_HD int64_t KS_T(ks_tiled_filter_steps)(ks_shape shape, int nx, int ny, const ks_series *s,
                                           int64_t k0, int64_t k1, ks_state *state, const ks_forward_sinks *to,
                                           void *memory, ks_tally *tally)
 {
+    const int quad = shape == KS_SHAPE_QUAD;
     const int n = quad ? 4 : KS_T(ks_padded)(nx), mp = KS_T(ks_padded)(ny);
     const KS_T(ks_tiled_memory) w = KS_T(ks_tiled_begin)(nx, n, ny, memory);
     /* What waits for the backward pass goes straight to its place, else the filtered estimate does;
@@ -216,15 +231,15 @@ KS_HD int64_t KS_T(ks_tiled_filter_steps)(int quad, int nx, int ny, const ks_ser
     ks_evidence evidence = tally->evidence;
     int carried = 1; /* a quad's w.P is the posterior of the step before */
     int64_t k = k0, missing = 0;
-    KS_T(ks_tiled_transition)(nx, n, s, k, 1, &w, &all);
-    KS_T(ks_tiled_channels)(quad, nx, ny, s, k, 1, &w, &all);
+    KS_T(ks_tiled_transition)(shape, nx, n, s, k, 1, &w, &all);
+    KS_T(ks_tiled_channels)(shape, nx, ny, s, k, 1, &w, &all);
     for (; k < k1; ++k) {
         KS_NUM *next = home ? (KS_NUM *)ks_slot_of(cov, k) : w.Pn;
         const KS_T(ks_blocks) *b = &all;
         int m = ny, at = -1;
         if (cov.base && k + 1 < k1) KS_T(ks_tiled_expect)(nx, (KS_NUM *)ks_slot_of(cov, k + 1));
-        if (moves) KS_T(ks_tiled_transition)(nx, n, s, k, 0, &w, &all);
-        if (turns) KS_T(ks_tiled_channels)(quad, nx, ny, s, k, 0, &w, &all);
+        if (moves) KS_T(ks_tiled_transition)(shape, nx, n, s, k, 0, &w, &all);
+        if (turns) KS_T(ks_tiled_channels)(shape, nx, ny, s, k, 0, &w, &all);
         all.y = (const KS_NUM *)ks_row(s->y, k);
         all.d = (const KS_NUM *)ks_row(s->d, k);
         const int complete = KS_T(ks_tiled_complete)(ny, all.y);
@@ -232,7 +247,7 @@ KS_HD int64_t KS_T(ks_tiled_filter_steps)(int quad, int nx, int ny, const ks_ser
             int entry = 0;
             some = all;
             b = &some;
-            m = KS_T(ks_tiled_present)(s, k, quad, &w, &some, &entry);
+            m = KS_T(ks_tiled_present)(s, k, shape, &w, &some, &entry);
             if (m < 0) {
                 tally->evidence = evidence;
                 return KS_T(ks_step_fault)(k, entry, KS_ARRAY_Y, KS_FAULT_NOT_FINITE, tally);
@@ -248,7 +263,7 @@ KS_HD int64_t KS_T(ks_tiled_filter_steps)(int quad, int nx, int ny, const ks_ser
         KS_T(ks_tiled_slot) made = fresh;
         if (at >= 0) {
             made = KS_T(ks_tiled_slot_of)(n, ny, memo.base + (int64_t)at * memo.size);
-            KS_T(ks_tiled_again)(quad, nx, n, ny, b, &made, w.x, next, &w.step);
+            KS_T(ks_tiled_again)(shape, nx, n, ny, b, &made, w.x, next, &w.step);
             carried = 0;
         } else {
             if (quad && !carried) KS_T(ks_copy)(16, P, w.P);
@@ -259,7 +274,9 @@ KS_HD int64_t KS_T(ks_tiled_filter_steps)(int quad, int nx, int ny, const ks_ser
                 memo.last = -1;
                 if (complete) record = KS_T(ks_memo_miss)(&memo, NULL, P);
             }
-            if (!quad)
+            if (shape == KS_SHAPE_ROWS)
+                good = KS_T(ks_row_filter_any)(nx, m, b, w.x, P, next, &w.step);
+            else if (!quad)
                 good = KS_T(ks_tiled_filter)(nx, n, m, b, w.x, P, next, &w.step);
             else if (complete)
                 good = KS_T(ks_quad_filter)(ny, b, w.x, w.P, next, &w.step);

@@ -16,7 +16,18 @@
     case 12: CALL(12); break;                                                               \
     default: CALL(nx); break;                                                               \
     }
+/* The same where rows of eight have their own steps (row_step_text.h). */
+#define KS_WITH_WIDE_TILES(nx, CALL)                                                        \
+    switch (nx) {                                                                           \
+    case 12: CALL(12); break;                                                               \
+    default: CALL(nx); break;                                                               \
+    }
+#else
+#define KS_WITH_WIDE_TILES KS_WITH_TILES
 #endif
+
+/** Which steps a range takes: those of tiled_step_text.h, quad_step_text.h or row_step_text.h. */
+typedef enum ks_shape { KS_SHAPE_TILES, KS_SHAPE_QUAD, KS_SHAPE_ROWS } ks_shape;
 
 /** Memory of a range. */
 typedef struct KS_T(ks_tiled_memory) {
@@ -107,20 +118,71 @@ KS_HD void KS_T(ks_tiled_expect)(int nx, const KS_NUM *to)
     for (int i = 0; i < nx * nx; i += 64 / (int)sizeof(KS_NUM)) __builtin_prefetch(to + i, 1);
 }
 
+/** Eight numbers <- the n (5 to 8, a literal) at A, with zeros behind them. */
+KS_HD void KS_T(ks_row_load)(int n, const KS_NUM *A, KS_T(ks_quad) row[2])
+{
+    const KS_T(ks_quad) none = { 0 };
+    /* The last four of the row, so that nothing behind it is read. */
+    const KS_T(ks_quad) last = KS_LOAD4(A + n - 4);
+    row[0] = KS_LOAD4(A);
+    row[1] = n == 8   ? last
+             : n == 7 ? KS_MIX(last, none, 1, 2, 3, 4)
+             : n == 6 ? KS_MIX(last, none, 2, 3, 4, 5)
+                      : KS_MIX(last, none, 3, 4, 5, 6);
+}
+
+/** B <- A (m, n), rows n and eight apart; what pads them is zero. */
+KS_HD void KS_T(ks_rows_pad)(int m, int n, const KS_NUM *A, KS_NUM *B)
+{
+#pragma GCC unroll 8
+    for (int i = 0; i < m; ++i) {
+        KS_T(ks_quad) row[2];
+        KS_T(ks_row_load)(n, A + n * i, row);
+        KS_STORE4(B + 8 * i, row[0]);
+        KS_STORE4(B + 8 * i + 4, row[1]);
+    }
+}
+
+/** B <- Aᵀ with A (n, n), rows n and eight apart. No vector of B is written in two parts, which
+ *  whoever reads it at once would wait for. */
+KS_HD void KS_T(ks_rows_turn)(int n, const KS_NUM *A, KS_NUM *B)
+{
+    KS_T(ks_quad) row[8][2] = { { { 0 } } };
+#pragma GCC unroll 8
+    for (int i = 0; i < n; ++i) KS_T(ks_row_load)(n, A + n * i, row[i]);
+#pragma GCC unroll 2
+    for (int r = 0; r < 2; ++r)
+#pragma GCC unroll 2
+        for (int c = 0; c < 2; ++c) {
+            KS_T(ks_quad) t[4] = { row[4 * r][c], row[4 * r + 1][c], row[4 * r + 2][c],
+                                   row[4 * r + 3][c] };
+            KS_TRANSPOSE4(t);
+#pragma GCC unroll 4
+            for (int i = 0; i < 4; ++i)
+                if (4 * c + i < n) KS_STORE4(B + (4 * c + i) * 8 + 4 * r, t[i]);
+        }
+}
+
 /** The transition into step k. fresh: blocks that do not vary are not there yet. */
-KS_HD void KS_T(ks_tiled_transition)(int nx, int n, const ks_series *s, int64_t k, int fresh,
+KS_HD void KS_T(ks_tiled_transition)(ks_shape shape, int nx, int n, const ks_series *s, int64_t k, int fresh,
                                      const KS_T(ks_tiled_memory) *w, KS_T(ks_blocks) *b)
 {
     if (fresh || s->F.stride) {
         b->F = (const KS_NUM *)ks_row(s->F, k - s->shift);
         b->FT = w->FT;
-        KS_T(ks_transpose_rows)(nx, nx, b->F, nx, w->FT, n);
+        if (shape == KS_SHAPE_ROWS)
+            KS_T(ks_rows_turn)(nx, b->F, w->FT);
+        else
+            KS_T(ks_transpose_rows)(nx, nx, b->F, nx, w->FT, n);
     }
     if (fresh || s->Q.stride) {
         b->Q = (const KS_NUM *)ks_row(s->Q, k - s->shift);
         b->ldq = nx;
         if (n != nx) {
-            KS_T(ks_pad)(nx, nx, b->Q, nx, w->Q, n);
+            if (shape == KS_SHAPE_ROWS)
+                KS_T(ks_rows_pad)(nx, nx, b->Q, w->Q);
+            else
+                KS_T(ks_pad)(nx, nx, b->Q, nx, w->Q, n);
             b->Q = w->Q;
             b->ldq = n;
         }

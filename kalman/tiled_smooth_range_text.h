@@ -16,13 +16,13 @@ KS_HD_COLD void KS_T(ks_tiled_write_lag)(const ks_series *s, int n, int64_t k,
 }
 
 /** Smoother steps k1 - 1 down to k0, k1 < T, as far as the ordinary form goes; see ks_smooth_steps().
- *  quad, a literal: the steps of quad_step_text.h. Returns one after the last step taken, k0 where all are, or -1 with the fault in the tally. */
-KS_HD int64_t KS_T(ks_tiled_smooth_steps)(int quad, int nx, const ks_series *s, int64_t k0,
+ *  shape is a literal. Returns one after the last step taken, k0 where all are, or -1 with the fault in the tally. */
+KS_HD int64_t KS_T(ks_tiled_smooth_steps)(ks_shape shape, int nx, const ks_series *s, int64_t k0,
                                           int64_t k1, ks_state *state, const ks_forward_sinks *kept,
                                           const ks_backward_sinks *to, void *memory,
                                           ks_tally *tally)
 {
-    const int n = quad ? 4 : KS_T(ks_padded)(nx);
+    const int quad = shape == KS_SHAPE_QUAD, n = quad ? 4 : KS_T(ks_padded)(nx);
     const int moves = s->F.stride || s->Q.stride || s->u.stride, lag = to->lag_one_cov.base != NULL;
     const KS_T(ks_tiled_memory) w = KS_T(ks_tiled_begin)(nx, n, s->ny, memory);
     const ks_sink mean = to->smoothed_mean, cov = to->smoothed_cov;
@@ -35,18 +35,21 @@ KS_HD int64_t KS_T(ks_tiled_smooth_steps)(int quad, int nx, const ks_series *s, 
                                              2 * n * n, w.memo);
     const KS_NUM *later = Ps; /* the smoothed covariance of step k, all of it */
     int64_t k = k1;
-    KS_T(ks_tiled_transition)(nx, n, s, k, 1, &w, &b);
+    KS_T(ks_tiled_transition)(shape, nx, n, s, k, 1, &w, &b);
     for (; k > k0; --k) {
         if (kept->form[k - 1 - kept->form_first] != (unsigned char)KS_FORM_ORDINARY) break;
         const KS_NUM *x = (const KS_NUM *)ks_slot_of(kept->kept_mean, k - 1);
         const KS_NUM *P = (const KS_NUM *)ks_slot_of(kept->kept_C, k - 1);
         if (n != nx) {
             KS_T(ks_copy)(nx, x, w.filtered);
-            KS_T(ks_pad)(nx, nx, P, nx, w.kept, n);
+            if (shape == KS_SHAPE_ROWS)
+                KS_T(ks_rows_pad)(nx, nx, P, w.kept);
+            else
+                KS_T(ks_pad)(nx, nx, P, nx, w.kept, n);
             x = w.filtered;
             P = w.kept;
         }
-        if (moves) KS_T(ks_tiled_transition)(nx, n, s, k, 0, &w, &b);
+        if (moves) KS_T(ks_tiled_transition)(shape, nx, n, s, k, 0, &w, &b);
         KS_NUM *smoothed = quad && cov.base ? (KS_NUM *)ks_slot_of(cov, k - 1) : Pn;
         KS_NUM *ET = w.ET;
         const int at = memo.slots ? KS_T(ks_memo_find)(&memo, P, later) : -1;
@@ -65,6 +68,8 @@ KS_HD int64_t KS_T(ks_tiled_smooth_steps)(int quad, int nx, const ks_series *s, 
             KS_MASK good;
             if (quad) {
                 good = KS_T(ks_quad_smooth)(&b, x, P, xs, Ps, smoothed, ET, &w.step);
+            } else if (shape == KS_SHAPE_ROWS) {
+                good = KS_T(ks_row_smooth)(nx, &b, x, P, xs, Ps, xn, Pn, ET, w.D, &w.step);
             } else {
                 good = KS_T(ks_tiled_gain)(nx, n, &b, P, n, Ps, ET, w.D, &w.step);
                 KS_T(ks_tiled_smooth_mean)(nx, n, &b, x, xs, ET, xn, &w.step);

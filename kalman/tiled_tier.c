@@ -19,6 +19,7 @@
 #include "filter_range_text.h"
 #include "tiled_step_text.h"
 #include "quad_step_text.h"
+#include "row_step_text.h"
 #include "tiled_range_text.h"
 #include "tiled_filter_range_text.h"
 #include "tiled_smooth_range_text.h"
@@ -33,19 +34,32 @@ static int64_t filter(const ks_series *s, int64_t k0, int64_t k1, ks_state *stat
                       const ks_forward_sinks *to, void *work, ks_tally *tally)
 {
     int64_t k = 0;
-#define FILTER(quad, nx, ny)                                                                \
-    k = KS_T(ks_tiled_filter_steps)(quad, nx, ny, s, k0, k1, state, to, work, tally)
-#define CALL(nx) FILTER(0, nx, s->ny)
+#define FILTER(shape, nx, ny)                                                               \
+    k = KS_T(ks_tiled_filter_steps)(KS_SHAPE_##shape, nx, ny, s, k0, k1, state, to, work, tally)
+#define CALL(nx) FILTER(TILES, nx, s->ny)
     if (KS_QUADS && s->nx == 4 && s->ny <= 4) {
         switch (s->ny) {
-        case 1: FILTER(1, 4, 1); break;
-        case 2: FILTER(1, 4, 2); break;
-        case 3: FILTER(1, 4, 3); break;
-        default: FILTER(1, 4, 4); break;
+        case 1: FILTER(QUAD, 4, 1); break;
+        case 2: FILTER(QUAD, 4, 2); break;
+        case 3: FILTER(QUAD, 4, 3); break;
+        default: FILTER(QUAD, 4, 4); break;
         }
         return k;
     }
-    KS_WITH_TILES(s->nx, CALL)
+    if (KS_ROWS_FIT && s->nx >= 5 && s->nx <= 8 && s->ny <= 4) {
+        switch (s->nx) {
+        case 5: FILTER(ROWS, 5, s->ny); break;
+        case 6: FILTER(ROWS, 6, s->ny); break;
+        case 7: FILTER(ROWS, 7, s->ny); break;
+        default: FILTER(ROWS, 8, s->ny); break;
+        }
+        return k;
+    }
+    if (KS_ROWS_FIT) {
+        KS_WITH_WIDE_TILES(s->nx, CALL)
+    } else {
+        KS_WITH_TILES(s->nx, CALL)
+    }
 #undef CALL
 #undef FILTER
     return k;
@@ -56,14 +70,27 @@ static int64_t smooth(const ks_series *s, int64_t k0, int64_t k1, ks_state *stat
                       ks_tally *tally)
 {
     int64_t k = 0;
-#define SMOOTH(quad, nx)                                                                    \
-    k = KS_T(ks_tiled_smooth_steps)(quad, nx, s, k0, k1, state, kept, to, work, tally)
-#define CALL(nx) SMOOTH(0, nx)
+#define SMOOTH(shape, nx)                                                                   \
+    k = KS_T(ks_tiled_smooth_steps)(KS_SHAPE_##shape, nx, s, k0, k1, state, kept, to, work, tally)
+#define CALL(nx) SMOOTH(TILES, nx)
     if (KS_QUADS && s->nx == 4) {
-        SMOOTH(1, 4);
+        SMOOTH(QUAD, 4);
         return k;
     }
-    KS_WITH_TILES(s->nx, CALL)
+    if (KS_ROWS_FIT && s->nx >= 5 && s->nx <= 8) {
+        switch (s->nx) {
+        case 5: SMOOTH(ROWS, 5); break;
+        case 6: SMOOTH(ROWS, 6); break;
+        case 7: SMOOTH(ROWS, 7); break;
+        default: SMOOTH(ROWS, 8); break;
+        }
+        return k;
+    }
+    if (KS_ROWS_FIT) {
+        KS_WITH_WIDE_TILES(s->nx, CALL)
+    } else {
+        KS_WITH_TILES(s->nx, CALL)
+    }
 #undef CALL
 #undef SMOOTH
     return k;

@@ -48,7 +48,8 @@ static void constant_models(void **state)
     (void)state;
     static const struct { int64_t T; int nx, ny; } sizes[] = {
         { 1, 1, 1 }, { 2, 1, 1 }, { 3, 2, 1 }, { 7, 2, 3 },  { 31, 3, 2 },
-        { 61, 4, 2 }, { 97, 5, 3 }, { 101, 6, 3 }, { 211, 2, 2 },
+        { 61, 4, 2 }, { 97, 5, 3 }, { 101, 6, 3 }, { 211, 2, 2 }, { 67, 7, 2 }, { 59, 8, 4 },
+        { 41, 6, 5 },
     };
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; ++i)
         for (int prior = 0; prior < 2; ++prior)
@@ -61,6 +62,7 @@ static void varying_models_with_gaps(void **state)
     (void)state;
     static const struct { int64_t T; int nx, ny; } sizes[] = {
         { 1, 2, 2 }, { 2, 3, 1 }, { 5, 1, 2 }, { 13, 4, 3 }, { 43, 6, 2 }, { 89, 3, 5 },
+        { 37, 5, 4 }, { 41, 6, 3 }, { 37, 7, 4 }, { 53, 8, 1 }, { 29, 8, 4 },
     };
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; ++i)
         for (int prior = 0; prior < 2; ++prior)

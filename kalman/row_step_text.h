@@ -1,0 +1,256 @@
+/* row_step_text.h -- one filter or smoother step of five to eight states in the ordinary form; see
+ * num_f64.h and tiled_step_text.h. For plain C on the CPU.
+ *
+ * Numbers of states and, in the filter, of entries, up to four, are literals. Rows are eight numbers
+ * apart, one or two vectors, and the innovation and the pivots are factored in registers. */
+
+/** Whether rows of eight numbers are no more than two vectors. */
+#define KS_ROWS_FIT (8 * sizeof(KS_NUM) <= 2 * KS_VECTOR_BYTES && 8 * sizeof(KS_NUM) >= KS_VECTOR_BYTES)
+#define KS_ROW_VECTORS (KS_ROWS_FIT ? 8 / KS_LANES : 1)
+
+/** `rows` rows of C = C0 + sign A B from vector `from` on, all literals as k is; sign 0: C = A B. A's
+ *  entry (i, l) stands at i * ai + l * al, rows of B and C are eight apart. C may be C0. */
+KS_HD void KS_T(ks_row_tile)(int rows, int from, int sign, int k, const KS_NUM *A, int ai, int al,
+                             const KS_NUM *B, const KS_NUM *C0, KS_NUM *C)
+{
+    KS_T(ks_lanes) c[8][2];
+#pragma GCC unroll 8
+    for (int r = 0; r < rows; ++r)
+#pragma GCC unroll 2
+        for (int v = from; v < KS_ROW_VECTORS; ++v)
+            c[r][v] = sign ? KS_LOADV(C0 + 8 * r + v * KS_LANES) : (KS_T(ks_lanes)){ 0 };
+#define KS_TERM                                                                             \
+    {                                                                                       \
+        KS_T(ks_lanes) b[2];                                                                \
+        _Pragma("GCC unroll 2") for (int v = from; v < KS_ROW_VECTORS; ++v)                 \
+            b[v] = KS_LOADV(B + 8 * l + v * KS_LANES);                                      \
+        _Pragma("GCC unroll 8") for (int r = 0; r < rows; ++r)                              \
+        {                                                                                   \
+            const KS_NUM a = A[r * ai + l * al];                                            \
+            _Pragma("GCC unroll 2") for (int v = from; v < KS_ROW_VECTORS; ++v)             \
+                c[r][v] = sign < 0 ? c[r][v] - a * b[v] : c[r][v] + a * b[v];               \
+        }                                                                                   \
+    }
+    /* A whole step of eight states, unrolled, is more than the processor keeps decoded. */
+    if (k < 8) {
+#pragma GCC unroll 8
+        for (int l = 0; l < k; ++l) KS_TERM
+    } else {
+#pragma GCC unroll 1
+        for (int l = 0; l < k; ++l) KS_TERM
+    }
+#undef KS_TERM
+#pragma GCC unroll 8
+    for (int r = 0; r < rows; ++r)
+#pragma GCC unroll 2
+        for (int v = from; v < KS_ROW_VECTORS; ++v) KS_STOREV(C + 8 * r + v * KS_LANES, c[r][v]);
+}
+
+/** The same for all m rows; upper: vectors that lie below the diagonal are left alone. */
+KS_HD void KS_T(ks_row_product)(int upper, int sign, int m, int k, const KS_NUM *A, int ai, int al,
+                                const KS_NUM *B, const KS_NUM *C0, KS_NUM *C)
+{
+    /* Twelve sums and what they are made of are what sixteen registers hold. */
+    const int most = KS_ROW_VECTORS == 1 ? 8 : upper || m > 6 ? 4 : 6, first = m < most ? m : most;
+    KS_T(ks_row_tile)(first, 0, sign, k, A, ai, al, B, C0, C);
+    if (m > first)
+        KS_T(ks_row_tile)(m - first, upper ? 1 : 0, sign, k, A + first * ai, ai, al, B,
+                          C0 + 8 * first, C + 8 * first);
+}
+
+/** Sum over a row of eight. */
+KS_HD KS_NUM KS_T(ks_row_dot)(const KS_NUM *a, const KS_NUM *b)
+{
+    const KS_T(ks_quad) p = KS_LOAD4(a) * KS_LOAD4(b) + KS_LOAD4(a + 4) * KS_LOAD4(b + 4);
+    return (p[0] + p[2]) + (p[1] + p[3]);
+}
+
+/** Prediction and innovation of the mean: xp = F x + u to w->xp, v = y - d - H xp to w->v. */
+KS_HD void KS_T(ks_row_predict_mean)(int nx, int m, const KS_T(ks_blocks) *b, const KS_NUM *x,
+                                     const KS_T(ks_tiled) *w)
+{
+    KS_T(ks_combine_rows)(nx, 8, b->FT, x, b->u, w->xp);
+#pragma GCC unroll 4
+    for (int a = 0; a < m; ++a)
+        w->v[a] = (b->y[a] - b->d[a]) - KS_T(ks_row_dot)(b->HT + 8 * a, w->xp);
+}
+
+/** v <- L⁻¹ v, x = xp + Zᵀ v with LT (m, 4) and Z (m, 8) of this step. */
+KS_HD void KS_T(ks_row_posterior_mean)(int m, const KS_NUM *LT, const KS_NUM *Z,
+                                       const KS_T(ks_tiled) *w, KS_NUM *x)
+{
+    KS_NUM v[4] = { 0 };
+    KS_T(ks_lanes) sum[2];
+#pragma GCC unroll 2
+    for (int c = 0; c < KS_ROW_VECTORS; ++c) sum[c] = KS_LOADV(w->xp + c * KS_LANES);
+#pragma GCC unroll 4
+    for (int a = 0; a < m; ++a) {
+        v[a] = w->v[a];
+#pragma GCC unroll 4
+        for (int c = 0; c < a; ++c) v[a] = v[a] - LT[4 * c + a] * v[c];
+        w->v[a] = v[a];
+#pragma GCC unroll 2
+        for (int c = 0; c < KS_ROW_VECTORS; ++c)
+            sum[c] = sum[c] + v[a] * KS_LOADV(Z + 8 * a + c * KS_LANES);
+    }
+#pragma GCC unroll 2
+    for (int c = 0; c < KS_ROW_VECTORS; ++c) KS_STOREV(x + c * KS_LANES, sum[c]);
+}
+
+/** One filter step with nx = 5 .. 8 states and m = 0 .. 4 entries, literals: x <- the posterior's
+ *  mean, out its covariance; what ks_tiled_innovation() leaves in w is there, too, but S, with rows of
+ *  LT four apart. b->HT is H itself with rows of eight, b->R as the caller has it. Where it returns
+ *  false the ordinary form will not do, and x and P are as before. */
+KS_HD KS_MASK KS_T(ks_row_filter)(int nx, int m, const KS_T(ks_blocks) *b, KS_NUM *x,
+                                  const KS_NUM *P, KS_NUM *out, const KS_T(ks_tiled) *w)
+{
+    KS_T(ks_row_product)(0, 0, nx, nx, P, 8, 1, b->FT, w->W, w->W);
+    KS_T(ks_row_product)(1, 1, nx, nx, b->F, nx, 1, w->W, b->Q, w->Pp);
+    KS_T(ks_mirror_upper)(nx, 0, w->Pp, 8);
+    KS_NUM *G = w->G, *Z = w->Z;
+    if (m > 0) KS_T(ks_row_product)(0, 0, m, nx, b->H, nx, 1, w->Pp, G, G);
+    KS_T(ks_row_predict_mean)(nx, m, b, x, w);
+    KS_NUM S[16] = { 0 }, top[4], u[4][4], l[4][4], inverse[4];
+    KS_MASK good = KS_GT(KS_LIT(1), KS_LIT(0));
+#pragma GCC unroll 4
+    for (int a = 0; a < m; ++a) {
+#pragma GCC unroll 4
+        for (int c = a; c < m; ++c)
+            S[4 * a + c] = b->R[a * b->ldr + c] + KS_T(ks_row_dot)(G + 8 * a, b->HT + 8 * c);
+        top[a] = S[5 * a];
+        good = good & KS_GT(KS_LIT(1 + KS_GROWTH) * b->R[a * b->ldr + a], S[5 * a]);
+    }
+    good = good & KS_T(ks_pivots)(m, 1 / KS_GROWTH, S, 4, top, u, l, inverse);
+    if (!KS_ALL(good)) return good;
+#pragma GCC unroll 2
+    for (int v = 0; v < KS_ROW_VECTORS * KS_LANES; v += KS_LANES) {
+        KS_T(ks_lanes) row[4];
+#pragma GCC unroll 4
+        for (int a = 0; a < m; ++a) {
+            row[a] = KS_LOADV(G + 8 * a + v);
+#pragma GCC unroll 4
+            for (int c = 0; c < a; ++c) row[a] = row[a] - l[c][a] * row[c];
+            KS_STOREV(G + 8 * a + v, row[a]);
+            KS_STOREV(Z + 8 * a + v, row[a] * inverse[a]);
+        }
+    }
+#pragma GCC unroll 4
+    for (int a = 0; a < m; ++a) {
+        w->pivot[a] = u[a][a];
+        w->inverse_d[a] = inverse[a];
+#pragma GCC unroll 4
+        for (int c = a + 1; c < m; ++c) w->LT[4 * a + c] = l[a][c];
+    }
+    KS_T(ks_row_posterior_mean)(m, w->LT, Z, w, x);
+    KS_T(ks_row_product)(1, -1, nx, m, Z, 1, 8, G, w->Pp, out);
+    KS_T(ks_mirror_upper)(nx, 1, out, 8);
+    return good;
+}
+
+/** The same in functions of their own, for the numbers of entries at run time. */
+#define KS_ROW_FILTER(nx)                                                                   \
+    KS_HD_COLD KS_MASK KS_T(ks_row_filter_##nx)(int m, const KS_T(ks_blocks) *b, KS_NUM *x, \
+                                                const KS_NUM *P, KS_NUM *out,               \
+                                                const KS_T(ks_tiled) *w)                    \
+    {                                                                                       \
+        switch (m) {                                                                        \
+        case 0: return KS_T(ks_row_filter)(nx, 0, b, x, P, out, w);                         \
+        case 1: return KS_T(ks_row_filter)(nx, 1, b, x, P, out, w);                         \
+        case 2: return KS_T(ks_row_filter)(nx, 2, b, x, P, out, w);                         \
+        case 3: return KS_T(ks_row_filter)(nx, 3, b, x, P, out, w);                         \
+        default: return KS_T(ks_row_filter)(nx, 4, b, x, P, out, w);                        \
+        }                                                                                   \
+    }
+KS_ROW_FILTER(5)
+KS_ROW_FILTER(6)
+KS_ROW_FILTER(7)
+KS_ROW_FILTER(8)
+#undef KS_ROW_FILTER
+
+KS_HD KS_MASK KS_T(ks_row_filter_any)(int nx, int m, const KS_T(ks_blocks) *b, KS_NUM *x,
+                                      const KS_NUM *P, KS_NUM *out, const KS_T(ks_tiled) *w)
+{
+    switch (nx) {
+    case 5: return KS_T(ks_row_filter_5)(m, b, x, P, out, w);
+    case 6: return KS_T(ks_row_filter_6)(m, b, x, P, out, w);
+    case 7: return KS_T(ks_row_filter_7)(m, b, x, P, out, w);
+    default: return KS_T(ks_row_filter_8)(m, b, x, P, out, w);
+    }
+}
+
+/** L D Lᵀ of nx = 5 .. 8 rows, a literal, of the upper triangle of S, rows eight apart, as
+ *  ks_pivots(); l is the unit Lᵀ. */
+KS_HD KS_MASK KS_T(ks_row_pivots)(int nx, double ratio, const KS_NUM *S, KS_NUM l[8][8],
+                                  KS_NUM inverse[8])
+{
+    KS_MASK good = KS_GT(KS_LIT(1), KS_LIT(0));
+    KS_NUM u[8][8];
+#pragma GCC unroll 8
+    for (int r = 0; r < nx; ++r) {
+#pragma GCC unroll 8
+        for (int c = r; c < nx; ++c) {
+            KS_NUM x = S[8 * r + c];
+#pragma GCC unroll 8
+            for (int j = 0; j < r; ++j) x = x - l[j][r] * u[j][c];
+            u[r][c] = x;
+        }
+        good = good & KS_GT(u[r][r], KS_LIT(ratio) * S[9 * r]) & KS_GT(u[r][r], KS_LIT(0));
+        inverse[r] = KS_LIT(1) / u[r][r];
+#pragma GCC unroll 8
+        for (int c = r + 1; c < nx; ++c) l[r][c] = u[r][c] * inverse[r];
+    }
+    return good;
+}
+
+/** xn = x + E (xs - F x - u). */
+KS_HD void KS_T(ks_row_smooth_mean)(int nx, const KS_T(ks_blocks) *b, const KS_NUM *x,
+                                    const KS_NUM *ET, const KS_NUM *xs, KS_NUM *xn,
+                                    const KS_T(ks_tiled) *w)
+{
+    KS_T(ks_tiled_smooth_mean)(nx, 8, b, x, xs, ET, xn, w);
+}
+
+/** One smoother step of nx = 5 .. 8 states, a literal: from filtered x, P of step k and smoothed xs,
+ *  Ps of step k + 1 to xn, Pn of step k and ET. Where it returns false the ordinary form will not do,
+ *  and xs and Ps are as before. D: scratch (8, 8). */
+KS_HD KS_MASK KS_T(ks_row_smooth)(int nx, const KS_T(ks_blocks) *b, const KS_NUM *x,
+                                  const KS_NUM *P, const KS_NUM *xs, const KS_NUM *Ps, KS_NUM *xn,
+                                  KS_NUM *Pn, KS_NUM *ET, KS_NUM *D, const KS_T(ks_tiled) *w)
+{
+    KS_NUM *Pp = w->Pp, *W = w->W;
+    KS_NUM l[8][8], inverse[8];
+    KS_T(ks_row_product)(0, 0, nx, nx, b->F, nx, 1, P, ET, ET);
+    KS_T(ks_row_product)(1, 1, nx, nx, ET, 8, 1, b->FT, b->Q, Pp);
+    KS_MASK good = KS_T(ks_row_pivots)(nx, 1 / KS_GROWTH, Pp, l, inverse);
+#pragma GCC unroll 8
+    for (int i = 0; i < nx; ++i)
+#pragma GCC unroll 2
+        for (int v = i / KS_LANES * KS_LANES; v < KS_ROW_VECTORS * KS_LANES; v += KS_LANES)
+            KS_STOREV(D + 8 * i + v, KS_LOADV(Ps + 8 * i + v) - KS_LOADV(Pp + 8 * i + v));
+    KS_T(ks_mirror_upper)(nx, 1, D, 8);
+    KS_T(ks_lanes) E[8][2];
+#pragma GCC unroll 8
+    for (int i = 0; i < nx; ++i)
+#pragma GCC unroll 2
+        for (int v = 0; v < KS_ROW_VECTORS; ++v) {
+            E[i][v] = KS_LOADV(ET + 8 * i + v * KS_LANES);
+#pragma GCC unroll 8
+            for (int j = 0; j < i; ++j) E[i][v] = E[i][v] - l[j][i] * E[j][v];
+        }
+#pragma GCC unroll 8
+    for (int i = nx - 1; i >= 0; --i)
+#pragma GCC unroll 2
+        for (int v = 0; v < KS_ROW_VECTORS; ++v) {
+            E[i][v] = E[i][v] * inverse[i];
+#pragma GCC unroll 8
+            for (int j = nx - 1; j > i; --j) E[i][v] = E[i][v] - l[i][j] * E[j][v];
+            KS_STOREV(ET + 8 * i + v * KS_LANES, E[i][v]);
+        }
+    KS_T(ks_row_product)(0, 0, nx, nx, D, 8, 1, ET, W, W);
+    KS_T(ks_row_product)(1, 1, nx, nx, ET, 1, 8, W, P, Pn);
+    KS_T(ks_mirror_upper)(nx, 1, Pn, 8);
+    KS_T(ks_row_smooth_mean)(nx, b, x, ET, xs, xn, w);
+#pragma GCC unroll 8
+    for (int i = 0; i < nx; ++i) good = good & KS_GT(KS_LIT(KS_GROWTH) * Pn[9 * i], P[9 * i]);
+    return good;
+}
