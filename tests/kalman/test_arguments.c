@@ -72,7 +72,7 @@ static void options_of_plans(void **state)
     WRONG(outputs, 1u << 31);
     WRONG(scan, (ks_scan_algorithm)KS_SCAN_ALGORITHMS);
     WRONG(threads, -1);
-    WRONG(tier, (ks_tier)3);
+    WRONG(tier, (ks_tier)4);
     /* A job does not have every method, nor a method every output. */
     WRONG(method, KS_METHOD_SCAN);
 #undef WRONG
