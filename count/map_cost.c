@@ -5,6 +5,7 @@
 #include "count_kernels.h"
 #include "map_cost.h"
 #include "pool.h"
+#include "sample_model.h"
 
 enum { STEPS = 4 };
 
@@ -13,21 +14,15 @@ typedef struct bench {
     ks_map_kernels kernels;
     ks_series series;
     ks_map_system system;
-    double *F, *Q, *u, *H, *R, *d, *y;
+    ks_sample_model model;
     double *D, *L, *x, *z, *S;
     void *memory, *upper; /* of either lane */
 } bench;
 
 static void carve(ks_carver *carver, bench *b)
 {
-    const size_t n = (size_t)b->series.nx, m = (size_t)b->series.ny, number = sizeof(double);
-    b->F = ks_carve(carver, n * n, number);
-    b->Q = ks_carve(carver, n * n, number);
-    b->u = ks_carve(carver, n, number);
-    b->H = ks_carve(carver, m * n, number);
-    b->R = ks_carve(carver, m * m, number);
-    b->d = ks_carve(carver, m, number);
-    b->y = ks_carve(carver, m, number);
+    const size_t n = (size_t)b->series.nx, number = sizeof(double);
+    ks_sample_model_carve(carver, b->series.nx, b->series.ny, &b->model);
     b->D = ks_carve(carver, STEPS * n * n, number);
     b->L = ks_carve(carver, STEPS * n * n, number);
     b->x = ks_carve(carver, STEPS * n, number);
@@ -37,50 +32,21 @@ static void carve(ks_carver *carver, bench *b)
     b->upper = ks_carve(carver, 1, b->kernels.memory_bytes(b->series.nx, b->series.ny));
 }
 
-/** diagonal on the diagonal, `beside` elsewhere. */
-static void fill(double *A, int rows, int columns, double diagonal, double beside)
-{
-    for (int i = 0; i < rows; ++i)
-        for (int j = 0; j < columns; ++j) A[i * columns + j] = i == j ? diagonal : beside;
-}
-
-static ks_rows constant(const double *block)
-{
-    const ks_rows rows = {(const char *)block, 0};
-    return rows;
-}
-
 static ks_sink rows_of(double *memory, int64_t numbers)
 {
-    const ks_sink sink = {(char *)memory, numbers * (int64_t)sizeof(double), 0};
-    return sink;
+    return ks_sample_rows(memory, (size_t)numbers * sizeof(double));
 }
 
-/** Any model that keeps all numbers finite; its arrays are given as if they varied. */
+/** A model, its arrays given as if they varied, and what the passes read. */
 static void make_model(bench *b)
 {
     ks_series *s = &b->series;
     ks_map_system *a = &b->system;
-    const int n = s->nx, m = s->ny;
-    fill(b->F, n, n, 0.5, 0.25 / n);
-    fill(b->Q, n, n, 1.0, 0.5 / n);
-    fill(b->u, n, 1, 0.25, 0.25);
-    fill(b->H, m, n, 1.0, 0.25 / n);
-    fill(b->R, m, m, 1.0, 0.5 / m);
-    fill(b->d, m, 1, 0.25, 0.25);
-    fill(b->y, m, 1, 1.0, 1.0);
-    for (int k = 0; k < STEPS; ++k) fill(b->S + k * n * n, n, n, 1.0, 0.0);
-    fill(b->x, STEPS * n, 1, 1.0, 1.0);
-    fill(b->z, STEPS * n * KS_MAP_PROBES, 1, 1.0, 1.0);
-    s->F = constant(b->F);
-    s->Q = constant(b->Q);
-    s->u = constant(b->u);
-    s->H = constant(b->H);
-    s->R = constant(b->R);
-    s->d = constant(b->d);
-    s->y = constant(b->y);
-    s->m0 = b->u;
-    s->P0 = b->Q;
+    const int n = s->nx;
+    ks_sample_model_fill(&b->model, s);
+    for (int k = 0; k < STEPS; ++k) ks_sample_fill(b->S + k * n * n, n, n, 1.0, 0.0);
+    ks_sample_fill(b->x, STEPS * n, 1, 1.0, 1.0);
+    ks_sample_fill(b->z, STEPS * n * KS_MAP_PROBES, 1, 1.0, 1.0);
     a->D = rows_of(b->D, (int64_t)n * n);
     a->L = rows_of(b->L, (int64_t)n * n);
     a->x = rows_of(b->x, n);

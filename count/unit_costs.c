@@ -1,10 +1,9 @@
-/* unit_costs.c -- what each operation costs: one of each is executed with counting arithmetic.
- *
- * The costs depend on the sizes alone, so the model is any that keeps all numbers finite. */
+/* unit_costs.c -- what each operation costs: one of each is executed with counting arithmetic. */
 #include <string.h>
 #include "carve.h"
 #include "count.h"
 #include "count_kernels.h"
+#include "sample_model.h"
 #include "pool.h"
 
 enum { STEPS = 3 };
@@ -12,7 +11,7 @@ enum { STEPS = 3 };
 typedef struct bench {
     ks_kernels kernels;
     ks_series series;
-    double *F, *Q, *u, *H, *R, *d, *y;
+    ks_sample_model model;
     double *mean, *cov;                     /* a filtered estimate of each step */
     double *smoothed_mean, *smoothed_cov;   /* and a smoothed one               */
     double *filter_element, *smooth_element; /* an element of each step         */
@@ -24,14 +23,8 @@ typedef struct bench {
 
 static void carve(ks_carver *carver, bench *b)
 {
-    const size_t n = (size_t)b->series.nx, m = (size_t)b->series.ny, number = sizeof(double);
-    b->F = ks_carve(carver, n * n, number);
-    b->Q = ks_carve(carver, n * n, number);
-    b->u = ks_carve(carver, n, number);
-    b->H = ks_carve(carver, m * n, number);
-    b->R = ks_carve(carver, m * m, number);
-    b->d = ks_carve(carver, m, number);
-    b->y = ks_carve(carver, m, number);
+    const size_t n = (size_t)b->series.nx, number = sizeof(double);
+    ks_sample_model_carve(carver, b->series.nx, b->series.ny, &b->model);
     b->mean = ks_carve(carver, STEPS * n, number);
     b->cov = ks_carve(carver, STEPS * n * n, number);
     b->smoothed_mean = ks_carve(carver, STEPS * n, number);
@@ -41,48 +34,6 @@ static void carve(ks_carver *carver, bench *b)
     b->x = ks_carve(carver, n, number);
     b->C = ks_carve(carver, n * n, number);
     b->scratch = ks_carve(carver, 1, b->kernels.scratch_bytes(b->series.nx, b->series.ny));
-}
-
-/** diagonal on the diagonal, `beside` elsewhere. */
-static void fill(double *A, int rows, int columns, double diagonal, double beside)
-{
-    for (int i = 0; i < rows; ++i)
-        for (int j = 0; j < columns; ++j) A[i * columns + j] = i == j ? diagonal : beside;
-}
-
-static ks_rows constant(const double *block)
-{
-    const ks_rows rows = {(const char *)block, 0};
-    return rows;
-}
-
-static void make_model(bench *b)
-{
-    ks_series *s = &b->series;
-    const int n = s->nx, m = s->ny;
-    fill(b->F, n, n, 0.5, 0.25 / n);
-    fill(b->Q, n, n, 1.0, 0.5 / n);
-    fill(b->u, n, 1, 0.25, 0.25);
-    fill(b->H, m, n, 1.0, 0.25 / n);
-    fill(b->R, m, m, 1.0, 0.5 / m);
-    fill(b->d, m, 1, 0.25, 0.25);
-    fill(b->y, m, 1, 1.0, 1.0);
-    s->steps = STEPS;
-    s->F = constant(b->F);
-    s->Q = constant(b->Q);
-    s->u = constant(b->u);
-    s->H = constant(b->H);
-    s->R = constant(b->R);
-    s->d = constant(b->d);
-    s->y = constant(b->y);
-    s->m0 = b->u;
-    s->P0 = b->Q;
-}
-
-static ks_sink rows_of(void *memory, size_t bytes)
-{
-    const ks_sink sink = {(char *)memory, (int64_t)bytes, 0};
-    return sink;
 }
 
 /** dst = element 1 (+) element 2, into element 0. */
@@ -100,8 +51,8 @@ static int find_filter(bench *b, ks_unit_costs *costs)
     const ks_series *s = &b->series;
     const int nx = s->nx;
     const size_t n = (size_t)nx, number = sizeof(double);
-    const ks_sink elements = rows_of(b->filter_element, b->filter_bytes);
-    const ks_sink mean = rows_of(b->mean, n * number), cov = rows_of(b->cov, n * n * number);
+    const ks_sink elements = ks_sample_rows(b->filter_element, b->filter_bytes);
+    const ks_sink mean = ks_sample_rows(b->mean, n * number), cov = ks_sample_rows(b->cov, n * n * number);
     const ks_forward_sinks nowhere = {0};
     ks_state state = {b->x, b->C, KS_FORM_ORDINARY};
     ks_tally tally = {0};
@@ -137,11 +88,11 @@ static void find_smoothers(bench *b, ks_unit_costs *costs)
     const ks_series *s = &b->series;
     const int nx = s->nx;
     const size_t n = (size_t)nx, number = sizeof(double);
-    const ks_sink elements = rows_of(b->smooth_element, b->smooth_bytes);
-    const ks_sink suffix = rows_of(b->filter_element, b->filter_bytes);
-    const ks_sink mean = rows_of(b->mean, n * number), cov = rows_of(b->cov, n * n * number);
-    const ks_sink xs = rows_of(b->smoothed_mean, n * number);
-    const ks_sink Ps = rows_of(b->smoothed_cov, n * n * number);
+    const ks_sink elements = ks_sample_rows(b->smooth_element, b->smooth_bytes);
+    const ks_sink suffix = ks_sample_rows(b->filter_element, b->filter_bytes);
+    const ks_sink mean = ks_sample_rows(b->mean, n * number), cov = ks_sample_rows(b->cov, n * n * number);
+    const ks_sink xs = ks_sample_rows(b->smoothed_mean, n * number);
+    const ks_sink Ps = ks_sample_rows(b->smoothed_cov, n * n * number);
     ks_tally tally = {0};
 
     k->smooth_elements(s, 1, 2, mean, cov, elements, b->scratch, &tally);
@@ -173,8 +124,8 @@ static int find_back(bench *b, ks_unit_costs *costs)
     ks_forward_sinks kept = {0};
     ks_state state = {b->x, b->C, KS_FORM_ORDINARY};
     ks_tally tally = {0};
-    kept.kept_mean = rows_of(b->mean, n * number);
-    kept.kept_C = rows_of(b->cov, n * n * number);
+    kept.kept_mean = ks_sample_rows(b->mean, n * number);
+    kept.kept_C = ks_sample_rows(b->cov, n * n * number);
     kept.form = b->form;
     memset(b->form, KS_FORM_ORDINARY, sizeof b->form);
     int rc = k->smooth(&b->series, STEPS - 1, STEPS, &state, &kept, &nowhere, b->scratch, &tally);
@@ -204,7 +155,8 @@ ks_status ks_unit_costs_find(ks_unit_costs *costs, int nx, int ny)
     if (!memory) return KS_ENOMEM;
     ks_carver place = ks_carver_at(memory);
     carve(&place, &b);
-    make_model(&b);
+    ks_sample_model_fill(&b.model, &b.series);
+    b.series.steps = STEPS;
     (void)ks_take_flops();
     int rc = find_filter(&b, costs);
     find_smoothers(&b, costs);
