@@ -80,23 +80,64 @@ ks_bt_chain ks_bt_chain_of(const ks_blocktri_plan *plan, const ks_blocktri_facto
     return c;
 }
 
+/* Lanes that follow one another on one thread: where they are single blocks, the target's block is
+ * updated in all but the last as soon as its coupling is there, so that neither is read from memory
+ * again (right-looking, as in GPU-Cholesky Alg. 6, see kalscan/order.h); the last one's belongs to
+ * the next group, too, and waits. Groups come from the level alone, so that sums have the same order
+ * on any number of threads. */
+enum { GROUP = 16, GROUPS = 64 };
+
+static int64_t group_of(const ks_bt_level *level)
+{
+    if (level->mirrored || level->period > 2 || level->lanes < 2 * GROUPS) return 1;
+    return level->lanes / GROUPS < GROUP ? level->lanes / GROUPS : GROUP;
+}
+
+/* The target of lane q less what elimination of the lane takes from it. */
+static void gather_target(const factor_run *run, int64_t q, void *scratch)
+{
+    const ks_blocktri_plan *plan = run->plan;
+    const ks_bt_level *level = &plan->schedule.level[run->level];
+    const ks_blocks edges = ks_bt_edges(plan, run->factor, run->level);
+    const int64_t position = ks_bt_separator(level, q);
+    const int64_t block = ks_bt_block(&plan->schedule, level, position);
+    void *D = ks_bt_at(plan, run->factor->D.data, block * run->factor->D.stride);
+    if (ks_bt_lane_of(level, q).count > 0)
+        plan->kernels->gather(plan->n, plan->ld,
+                              ks_bt_at(plan, edges.data, (position - 1) * edges.stride), D,
+                              scratch);
+    if (level->mirrored && level->lanes > 1)
+        plan->kernels->gather(plan->n, plan->ld,
+                              ks_bt_at(plan, edges.data, position * edges.stride), D, scratch);
+}
+
+static void factor_lane(factor_run *run, int64_t number, int worker)
+{
+    ks_bt_failure *failure = &run->work.failure[worker];
+    ks_bt_chain c = ks_bt_chain_of(run->plan, run->factor, run->level, number);
+    c.scratch = ks_bt_scratch(run->plan, &run->work, worker);
+    if (run->level == 0) {
+        c.D_in = run->matrix->D.data;
+        c.D_in_stride = run->matrix->D.stride;
+        c.edge_in = run->matrix->L.data;
+        c.edge_in_stride = run->matrix->L.stride;
+    }
+    const ks_bt_failure f = run->plan->kernels->factor(&c);
+    if (f.block >= 0 && (failure->block < 0 || f.block < failure->block)) *failure = f;
+}
+
 static void factor_lanes(void *arg, int64_t begin, int64_t end, int worker)
 {
     factor_run *run = arg;
-    ks_bt_failure *failure = &run->work.failure[worker];
+    const ks_bt_level *level = &run->plan->schedule.level[run->level];
+    const int64_t group = group_of(level);
+    const int64_t last = end * group < level->lanes ? end * group : level->lanes;
+    void *scratch = ks_bt_scratch(run->plan, &run->work, worker);
     /* Couplings with an anchor decay along a lane, often to denormal numbers. */
     const unsigned mode = ks_flush_begin();
-    for (int64_t number = begin; number < end; ++number) {
-        ks_bt_chain c = ks_bt_chain_of(run->plan, run->factor, run->level, number);
-        c.scratch = ks_bt_scratch(run->plan, &run->work, worker);
-        if (run->level == 0) {
-            c.D_in = run->matrix->D.data;
-            c.D_in_stride = run->matrix->D.stride;
-            c.edge_in = run->matrix->L.data;
-            c.edge_in_stride = run->matrix->L.stride;
-        }
-        const ks_bt_failure f = run->plan->kernels->factor(&c);
-        if (f.block >= 0 && (failure->block < 0 || f.block < failure->block)) *failure = f;
+    for (int64_t q = begin * group; q < last; ++q) {
+        factor_lane(run, q, worker);
+        if (q < level->separators && (q + 1) % group != 0) gather_target(run, q, scratch);
     }
     ks_flush_end(mode);
 }
@@ -118,25 +159,13 @@ static void copy_separators(void *arg, int64_t begin, int64_t end, int worker)
     }
 }
 
+/* The targets that the lanes have left. */
 static void gather_separators(void *arg, int64_t begin, int64_t end, int worker)
 {
     factor_run *run = arg;
-    const ks_blocktri_plan *plan = run->plan;
-    const ks_bt_level *level = &plan->schedule.level[run->level];
-    const ks_blocks edges = ks_bt_edges(plan, run->factor, run->level);
-    void *scratch = ks_bt_scratch(plan, &run->work, worker);
-    for (int64_t q = begin; q < end; ++q) {
-        const int64_t position = ks_bt_separator(level, q);
-        const int64_t block = ks_bt_block(&plan->schedule, level, position);
-        void *D = ks_bt_at(plan, run->factor->D.data, block * run->factor->D.stride);
-        if (ks_bt_lane_of(level, q).count > 0)
-            plan->kernels->gather(plan->n, plan->ld,
-                                  ks_bt_at(plan, edges.data, (position - 1) * edges.stride), D,
-                                  scratch);
-        if (level->mirrored && level->lanes > 1)
-            plan->kernels->gather(plan->n, plan->ld,
-                                  ks_bt_at(plan, edges.data, position * edges.stride), D, scratch);
-    }
+    const int64_t group = group_of(&run->plan->schedule.level[run->level]);
+    void *scratch = ks_bt_scratch(run->plan, &run->work, worker);
+    for (int64_t q = begin; q < end; ++q) gather_target(run, (q + 1) * group - 1, scratch);
 }
 
 /* The lowest failure of the level that has just run. */
@@ -160,11 +189,13 @@ static ks_bt_failure factor_levels(factor_run *run)
         ks_parallel_for(plan->context, plan->workers, s->level[0].separators, copy_separators, run);
     for (int l = 0; l < s->levels; ++l) {
         run->level = l;
-        ks_parallel_for(plan->context, plan->workers, s->level[l].lanes, factor_lanes, run);
+        const int64_t group = group_of(&s->level[l]);
+        ks_parallel_for(plan->context, plan->workers, (s->level[l].lanes + group - 1) / group,
+                        factor_lanes, run);
         failure = failure_of(run);
         if (failure.block >= 0) break;
-        ks_parallel_for(plan->context, plan->workers, s->level[l].separators, gather_separators,
-                        run);
+        ks_parallel_for(plan->context, plan->workers, s->level[l].separators / group,
+                        gather_separators, run);
     }
     return failure;
 }

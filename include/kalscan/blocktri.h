@@ -73,7 +73,9 @@ typedef struct ks_blocktri_options {
     ks_tier tier;
     int threads;               /**< at most so many workers of the context; 0: all of them   */
     int64_t segments;          /**< partition: how many, at least 2; fewer where N is less   */
-                               /**< than twice as many. 0: 4                                 */
+                               /**< than twice as many. 0: 4. (N + 1) / 2: segments of one   */
+                               /**< block, the single-stage permutation of GPU-Cholesky      */
+                               /**< Alg. 3 (nested-dissection is the multi-stage one)        */
     int64_t separator_spacing; /**< recursive Schur: every so many blocks a separator, at    */
                                /**< least 2. 0: 8                                            */
     int64_t crossover;         /**< recursive Schur: so few blocks, at least 2, are eliminated */

@@ -18,7 +18,8 @@ const ks_solver ks_solvers[] = {
     CHOLESKY("twisted", KS_BLOCKTRI_TWISTED, "Cholesky, both ends to the middle on two threads"),
     CHOLESKY("partition", KS_BLOCKTRI_PARTITION, "Cholesky, segments at once, then what joins them"),
     CHOLESKY("nested-dissection", KS_BLOCKTRI_NESTED_DISSECTION,
-             "Cholesky, every other block, then every other of those left"),
+             "Cholesky, every other block, then every other of those left:\n"
+             "                           the multi-stage permutation"),
     CHOLESKY("recursive-schur", KS_BLOCKTRI_RECURSIVE_SCHUR,
              "Cholesky, segments between separators, then the separators likewise"),
     GENERAL("block-jacobi", KS_BLOCK_JACOBI, "solve all diagonal blocks at once, again and again"),

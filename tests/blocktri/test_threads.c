@@ -32,8 +32,10 @@ static double *all_results(const bt_system *s, const ks_blocktri_options *o, int
 static void test_threads_same_bits(void **state)
 {
     (void)state;
-    for (int order = 1; order < KS_BLOCKTRI_ORDERS; ++order) {
-        bt_system s = bt_system_make(KS_F64, 211, 5, 2, 0, 3);
+    /* Long paths are eliminated by groups of lanes. */
+    for (int test = 2; test < 2 * KS_BLOCKTRI_ORDERS; ++test) {
+        const int order = test / 2;
+        bt_system s = bt_system_make(KS_F64, test % 2 ? 2013 : 211, 5, 2, 0, 3);
         ks_blocktri_options o = bt_options((ks_blocktri_order)order, KS_F64);
         o.segments = 6;
         size_t count;
