@@ -1,6 +1,6 @@
 /* kernels_text.h -- the ks_kernels table of one precision; see num_f64.h and kernels.h.
  * The includer sets KS_TABLE, the name of the table, and KS_TIER_NAME; KS_TILED, where there are
- * hand-shaped kernels (tiled.h), the name of theirs. */
+ * hand-shaped kernels (tiled.h), the name of theirs. Without KS_TABLE there are the functions alone. */
 
 /* Numbers of states that are compiled as literals. Measured: each buys 1.3 to 2 times over run-time
  * loops; beyond 6 the gain is gone and the code is large. An includer that is not after speed defines
@@ -29,7 +29,7 @@
 #define KS_WITH_LITERAL_STEPS KS_WITH_LITERAL
 #endif
 
-static size_t KS_T(table_scratch_bytes)(int nx, int ny)
+KS_HD_COLD size_t KS_T(table_scratch_bytes)(int nx, int ny)
 {
     const int64_t range = KS_T(ks_range_scratch)(nx, ny) + KS_T(ks_memo_scratch)(nx, ny);
     const int64_t element = KS_T(ks_element_scratch)(nx, ny);
@@ -44,17 +44,17 @@ static size_t KS_T(table_scratch_bytes)(int nx, int ny)
 #endif
 }
 
-static size_t KS_T(table_filter_element_bytes)(int nx)
+KS_HD_COLD size_t KS_T(table_filter_element_bytes)(int nx)
 {
     return (size_t)KS_T(ks_filter_element_size)(nx) * sizeof(KS_NUM);
 }
 
-static size_t KS_T(table_smooth_element_bytes)(int nx)
+KS_HD_COLD size_t KS_T(table_smooth_element_bytes)(int nx)
 {
     return (size_t)KS_T(ks_smooth_element_size)(nx) * sizeof(KS_NUM);
 }
 
-static void KS_T(table_start)(const ks_series *s, ks_state *state, void *work)
+KS_HD_COLD void KS_T(table_start)(const ks_series *s, ks_state *state, void *work)
 {
     KS_T(ks_start)(s, state, work);
 }
@@ -91,7 +91,7 @@ static int KS_T(smooth_tiled)(const ks_series *s, int64_t k0, int64_t k1, ks_sta
 }
 #endif
 
-static int KS_T(table_filter)(const ks_series *s, int64_t k0, int64_t k1, ks_state *state,
+KS_HD_COLD int KS_T(table_filter)(const ks_series *s, int64_t k0, int64_t k1, ks_state *state,
                               const ks_forward_sinks *to, void *work, ks_tally *tally)
 {
     const unsigned mode = ks_flush_begin();
@@ -110,7 +110,7 @@ static int KS_T(table_filter)(const ks_series *s, int64_t k0, int64_t k1, ks_sta
     return rc;
 }
 
-static int KS_T(table_smooth)(const ks_series *s, int64_t k0, int64_t k1, ks_state *state,
+KS_HD_COLD int KS_T(table_smooth)(const ks_series *s, int64_t k0, int64_t k1, ks_state *state,
                               const ks_forward_sinks *kept, const ks_backward_sinks *to,
                               void *work, ks_tally *tally)
 {
@@ -130,13 +130,13 @@ static int KS_T(table_smooth)(const ks_series *s, int64_t k0, int64_t k1, ks_sta
     return rc;
 }
 
-static void KS_T(table_smooth_prior)(const ks_series *s, ks_state *state, ks_sink lag_one,
+KS_HD_COLD void KS_T(table_smooth_prior)(const ks_series *s, ks_state *state, ks_sink lag_one,
                                      ks_sink mean, ks_sink cov, void *work, ks_tally *tally)
 {
     KS_T(ks_smooth_prior)(s, state, lag_one, mean, cov, work, tally);
 }
 
-static void KS_T(table_square)(int nx, ks_state *state, void *work)
+KS_HD_COLD void KS_T(table_square)(int nx, ks_state *state, void *work)
 {
     if (state->form == KS_FORM_ORDINARY) return;
     KS_T(ks_square)(nx, nx, nx, (KS_NUM *)state->C, (KS_NUM *)work);
@@ -144,13 +144,14 @@ static void KS_T(table_square)(int nx, ks_state *state, void *work)
     state->form = KS_FORM_ORDINARY;
 }
 
-static void KS_T(table_root)(int nx, ks_state *state, void *work)
+KS_HD_COLD void KS_T(table_root)(int nx, ks_state *state, void *work)
 {
     if (state->form == KS_FORM_ORDINARY) KS_T(ks_to_array)(nx, state, (KS_NUM *)work);
 }
 
 /** ET of the transition out of filtered covariance P into step k. */
-static void KS_T(gain_into)(const ks_series *s, int64_t k, const KS_NUM *P, KS_NUM *ET, KS_NUM *W)
+KS_HD_COLD void KS_T(gain_into)(const ks_series *s, int64_t k, const KS_NUM *P, KS_NUM *ET,
+                                KS_NUM *W)
 {
     const int nx = s->nx;
     const KS_NUM *F = (const KS_NUM *)ks_row(s->F, k - s->shift);
@@ -162,7 +163,7 @@ static void KS_T(gain_into)(const ks_series *s, int64_t k, const KS_NUM *P, KS_N
     KS_T(ks_array_gain)(nx, F, Q, S, ET, L, scratch);
 }
 
-static void KS_T(table_lag_one)(const ks_series *s, int64_t k0, int64_t k1, ks_sink filtered_cov,
+KS_HD_COLD void KS_T(table_lag_one)(const ks_series *s, int64_t k0, int64_t k1, ks_sink filtered_cov,
                                 ks_sink smoothed_cov, ks_sink to, void *work)
 {
     KS_NUM *ET = (KS_NUM *)work, *scratch = ET + s->nx * s->nx;
@@ -193,7 +194,7 @@ KS_HD int KS_T(element_of)(int nx, const ks_series *s, int64_t k, KS_NUM *e, voi
     return 0;
 }
 
-static int KS_T(table_filter_elements)(const ks_series *s, int64_t k0, int64_t k1, ks_sink to,
+KS_HD_COLD int KS_T(table_filter_elements)(const ks_series *s, int64_t k0, int64_t k1, ks_sink to,
                                        void *work, ks_tally *tally)
 {
     const unsigned mode = ks_flush_begin();
@@ -204,12 +205,13 @@ static int KS_T(table_filter_elements)(const ks_series *s, int64_t k0, int64_t k
     return rc;
 }
 
-static void KS_T(table_filter_element_first)(int nx, const void *x, const void *P, void *element)
+KS_HD_COLD void KS_T(table_filter_element_first)(int nx, const void *x, const void *P,
+                                                 void *element)
 {
     KS_T(ks_filter_element_first)(nx, (const KS_NUM *)x, (const KS_NUM *)P, (KS_NUM *)element);
 }
 
-static void KS_T(table_filter_neutral)(int nx, void *element)
+KS_HD_COLD void KS_T(table_filter_neutral)(int nx, void *element)
 {
     KS_T(ks_filter_neutral)(nx, (KS_NUM *)element);
 }
@@ -225,7 +227,7 @@ static void KS_T(table_filter_neutral)(int nx, void *element)
                                                    c * job->rhs_chain),                     \
                     (KS_NUM *)work)
 
-static void KS_T(table_filter_combine)(int nx, const ks_combine_job *job, void *work)
+KS_HD_COLD void KS_T(table_filter_combine)(int nx, const ks_combine_job *job, void *work)
 {
     const unsigned mode = ks_flush_begin();
 #define CALL(nx) KS_COMBINE_LANES(KS_T(ks_filter_combine), nx)
@@ -234,7 +236,7 @@ static void KS_T(table_filter_combine)(int nx, const ks_combine_job *job, void *
     ks_flush_end(mode);
 }
 
-static void KS_T(table_smooth_combine)(int nx, const ks_combine_job *job, void *work)
+KS_HD_COLD void KS_T(table_smooth_combine)(int nx, const ks_combine_job *job, void *work)
 {
     const unsigned mode = ks_flush_begin();
 #define CALL(nx) KS_COMBINE_LANES(KS_T(ks_smooth_combine), nx)
@@ -243,7 +245,7 @@ static void KS_T(table_smooth_combine)(int nx, const ks_combine_job *job, void *
     ks_flush_end(mode);
 }
 
-static void KS_T(table_filter_extract)(int nx, int64_t k0, int64_t k1, ks_sink elements,
+KS_HD_COLD void KS_T(table_filter_extract)(int nx, int64_t k0, int64_t k1, ks_sink elements,
                                        ks_sink mean, ks_sink cov)
 {
     for (int64_t k = k0; k < k1; ++k) {
@@ -253,7 +255,7 @@ static void KS_T(table_filter_extract)(int nx, int64_t k0, int64_t k1, ks_sink e
     }
 }
 
-static void KS_T(table_smooth_elements)(const ks_series *s, int64_t k0, int64_t k1, ks_sink mean,
+KS_HD_COLD void KS_T(table_smooth_elements)(const ks_series *s, int64_t k0, int64_t k1, ks_sink mean,
                                         ks_sink cov, ks_sink to, void *work, ks_tally *tally)
 {
     const unsigned mode = ks_flush_begin();
@@ -275,19 +277,19 @@ static void KS_T(table_smooth_elements)(const ks_series *s, int64_t k0, int64_t 
     ks_flush_end(mode);
 }
 
-static void KS_T(table_smooth_neutral)(int nx, void *element)
+KS_HD_COLD void KS_T(table_smooth_neutral)(int nx, void *element)
 {
     KS_T(ks_smooth_neutral)(nx, (KS_NUM *)element);
 }
 
 /* Mean and covariance stand at the same place in elements of both kinds. */
-static void KS_T(table_smooth_extract)(int nx, int64_t k0, int64_t k1, ks_sink elements,
+KS_HD_COLD void KS_T(table_smooth_extract)(int nx, int64_t k0, int64_t k1, ks_sink elements,
                                        ks_sink mean, ks_sink cov)
 {
     KS_T(table_filter_extract)(nx, k0, k1, elements, mean, cov);
 }
 
-static void KS_T(table_two_filter)(const ks_series *s, int64_t k0, int64_t k1,
+KS_HD_COLD void KS_T(table_two_filter)(const ks_series *s, int64_t k0, int64_t k1,
                                    ks_sink filtered_mean, ks_sink filtered_cov, ks_sink suffix,
                                    ks_sink mean, ks_sink cov, void *work)
 {
@@ -308,14 +310,15 @@ static void KS_T(table_two_filter)(const ks_series *s, int64_t k0, int64_t k1,
     ks_flush_end(mode);
 }
 
-static void KS_T(table_diagonal)(int nx, int64_t k0, int64_t k1, ks_sink cov, ks_sink to)
+KS_HD_COLD void KS_T(table_diagonal)(int nx, int64_t k0, int64_t k1, ks_sink cov, ks_sink to)
 {
     for (int64_t k = k0; k < k1; ++k)
         for (int i = 0; i < nx; ++i)
             ((KS_NUM *)ks_slot_of(to, k))[i] = ((const KS_NUM *)ks_slot_of(cov, k))[i * nx + i];
 }
 
-static int64_t KS_T(table_not_finite)(int nx, int64_t k0, int64_t k1, ks_sink mean, ks_sink cov)
+KS_HD_COLD int64_t KS_T(table_not_finite)(int nx, int64_t k0, int64_t k1, ks_sink mean,
+                                          ks_sink cov)
 {
     for (int64_t k = k0; k < k1; ++k)
         if (!KS_T(ks_finite)(nx, (const KS_NUM *)ks_slot_of(mean, k),
@@ -324,16 +327,17 @@ static int64_t KS_T(table_not_finite)(int nx, int64_t k0, int64_t k1, ks_sink me
     return -1;
 }
 
-static void KS_T(table_widen)(int64_t numbers, const void *from, double *to)
+KS_HD_COLD void KS_T(table_widen)(int64_t numbers, const void *from, double *to)
 {
     for (int64_t i = 0; i < numbers; ++i) to[i] = (double)((const KS_NUM *)from)[i];
 }
 
-static void KS_T(table_narrow)(int64_t numbers, const double *from, void *to)
+KS_HD_COLD void KS_T(table_narrow)(int64_t numbers, const double *from, void *to)
 {
     for (int64_t i = 0; i < numbers; ++i) ((KS_NUM *)to)[i] = (KS_NUM)from[i];
 }
 
+#ifdef KS_TABLE
 const ks_kernels KS_TABLE = {
     KS_TIER_NAME,
     sizeof(KS_NUM),
@@ -363,6 +367,7 @@ const ks_kernels KS_TABLE = {
     KS_T(table_widen),
     KS_T(table_narrow),
 };
+#endif
 
 #undef KS_COMBINE_LANES
 #undef KS_WITH_LITERAL

@@ -3,6 +3,7 @@
 #include <float.h>
 #include "gpu/kernel.h"
 #include "hd.h"
+#include "chunk_kernels.h"
 #include "kalscan/scan.cuh"
 #include "scan_elements.h"
 
@@ -17,7 +18,7 @@
 // The thread's scratch: for N states its own, for N = 0 a slice of what the launch brings.
 template <int N> struct scratch {
     double numbers[18 * N * N + 12 * N], room[2 * N * N + 3 * N];
-    __device__ explicit scratch(const ks_scan_elements_args &) {}
+    __device__ scratch(int, double *) {}
     __device__ int nx() const { return N; }
     __device__ double *work() { return numbers; }
     __device__ double *spare() { return room; }
@@ -25,8 +26,8 @@ template <int N> struct scratch {
 template <> struct scratch<0> {
     const int n;
     double *const slice;
-    __device__ explicit scratch(const ks_scan_elements_args &args)
-        : n(args.nx), slice(args.scratch + ks_grid_thread() * ks_scan_elements_scratch(args.nx))
+    __device__ scratch(int nx, double *memory)
+        : n(nx), slice(memory + ks_grid_thread() * ks_scan_elements_scratch(nx))
     {
     }
     __device__ int nx() const { return n; }
@@ -58,8 +59,72 @@ template <int N> struct smooth_operator : scratch<N> {
 
 template <class Op> KS_DEVICE void run_round(const ks_scan_elements_args &args)
 {
-    Op op(args);
+    Op op(args.nx, args.scratch);
     ks_scan_share<Op, ks_scan_lane<Op>>(op, args.task, ks_grid_thread(), ks_grid_threads());
+}
+
+// One tile of elements, a thread for each: doubling steps, each reading before any writes.
+template <class Op> KS_DEVICE void scan_tile(Op &op, double *elements, int64_t count, bool reverse)
+{
+    const int64_t size = op.size(), at = threadIdx.x;
+    double *const own = elements + at * size;
+    for (int64_t step = 1; step < count; step *= 2) {
+        const bool takes = at < count && (reverse ? at + step < count : at >= step);
+        const double *const other = reverse ? own + step * size : own - step * size;
+        if (takes) op.combine(op.spare(), reverse ? own : other, reverse ? other : own);
+        __syncthreads();
+        if (takes) ks_scan_copy(size, op.spare(), own);
+        __syncthreads();
+    }
+}
+
+template <class Op> KS_DEVICE void scan_tiles(const ks_tiles_args &args)
+{
+    Op op(args.nx, args.scratch);
+    const int64_t size = op.size(), tiles = (args.count + args.tile - 1) / args.tile;
+    const int ways = args.reverse ? 2 : 1;
+    for (int64_t unit = blockIdx.x; unit < ways * tiles; unit += gridDim.x) {
+        const bool reverse = unit >= tiles;
+        const int64_t tile = reverse ? unit - tiles : unit, first = tile * args.tile;
+        const int64_t left = args.count - first, count = left < args.tile ? left : args.tile;
+        double *const elements = (reverse ? args.reverse : args.forward) + first * size;
+        double *const totals = reverse ? args.reverse_totals : args.forward_totals;
+        scan_tile(op, elements, count, reverse);
+        if (totals && threadIdx.x == 0)
+            ks_scan_copy(size, elements + (reverse ? 0 : count - 1) * size, totals + tile * size);
+        __syncthreads();
+    }
+}
+
+// Estimates at the border before element i.
+template <class Op> KS_DEVICE void fold_border(Op &op, const ks_fold_args &args, int64_t i)
+{
+    const ks_tiles_args &t = args.tiles;
+    const int n = op.nx(), nn = n * n, half = n * (n + 1) / 2;
+    const int64_t size = op.size(), left = (i - 1) / t.tile, right = i / t.tile + 1;
+    double *const x = args.before + i * (n + nn), *const P = x + n;
+    const double *e = t.forward + (i - 1) * size;
+    if (left > 0) {
+        op.combine(op.spare(), t.forward_totals + (left - 1) * size, e);
+        e = op.spare();
+    }
+    ks_copy_f64(n, e + nn, x);
+    ks_unpack_f64(n, e + nn + n, P);
+    if (!t.reverse) return;
+    e = t.reverse + i * size;
+    if (right * t.tile < t.count) {
+        op.combine(op.spare(), e, t.reverse_totals + right * size);
+        e = op.spare();
+    }
+    double *const xs = args.last + (i - 1) * (n + nn);
+    ks_two_filter_f64(n, x, P, e + nn + n + half, e + nn + 2 * n + half, xs, xs + n, op.work());
+}
+
+template <class Op> KS_DEVICE void fold(const ks_fold_args &args)
+{
+    Op op(args.tiles.nx, args.tiles.scratch);
+    for (int64_t i = 1 + ks_grid_thread(); i < args.tiles.count; i += ks_grid_threads())
+        fold_border(op, args, i);
 }
 
 #define KERNELS(name, N)                                                                            \
@@ -70,6 +135,14 @@ template <class Op> KS_DEVICE void run_round(const ks_scan_elements_args &args)
     KS_KERNEL_BOUNDS(ks_smooth_scan_##name, ks_scan_elements_args, 128, 1)                          \
     {                                                                                               \
         run_round<smooth_operator<N>>(args);                                                        \
+    }                                                                                               \
+    KS_KERNEL_BOUNDS(ks_filter_tiles_##name, ks_tiles_args, KS_MOST_TILE, 1)                        \
+    {                                                                                               \
+        scan_tiles<filter_operator<N>>(args);                                                       \
+    }                                                                                               \
+    KS_KERNEL_BOUNDS(ks_filter_fold_##name, ks_fold_args, KS_SCAN_THREADS, 1)                       \
+    {                                                                                               \
+        fold<filter_operator<N>>(args);                                                             \
     }
 
 KERNELS(1, 1)

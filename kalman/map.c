@@ -60,7 +60,7 @@ static void carve(ks_carver *carver, ks_map_method *m)
         ks_scan_worker unused;
         void *memory = ks_carve(carver, 1, m->kernels->memory_bytes(plan->nx, plan->ny));
         if (m->worker) m->worker[w].memory = memory;
-        ks_carve_scan_worker(carver, plan, m->rows.worker ? &m->rows.worker[w] : &unused);
+        ks_carve_worker(carver, plan, m->rows.worker ? &m->rows.worker[w] : &unused);
     }
     m->chunk = ks_carve(carver, (size_t)chunks_of(plan), sizeof *m->chunk);
     m->D.data = ks_carve(carver, T, block);
@@ -126,8 +126,8 @@ static void open_series(ks_map_method *m, int64_t b)
     const ks_smooth_plan *plan = m->plan;
     const ks_outputs *out = m->run->outputs;
     const int64_t n = plan->nx, size = n * n;
-    ks_series_of(m->run, b, &m->rows.series);
-    const ks_series *s = &m->rows.series;
+    ks_series_of(m->run, b, &m->rows.a.series);
+    const ks_series *s = &m->rows.a.series;
     m->D.stride = m->L.stride = size;
     m->x = blocks_of(m->own_x, out->smoothed_mean, b, n);
     m->S = blocks_of(m->own_S, out->smoothed_cov, b, size);
@@ -171,7 +171,7 @@ static void run_chunk(ks_map_method *m, int worker, int64_t chunk)
     ks_map_worker *w = &m->worker[worker];
     if (m->reviewing) m->chunk[chunk] = ks_map_nothing_found();
     for (int64_t k = k0; k <= k1 && k < m->plan->T; ++k) {
-        const ks_series *s = ks_wide_series(&m->rows, &m->rows.worker[worker], k);
+        const ks_series *s = ks_wide_series(&m->rows.a, &m->rows.worker[worker], k);
         if (m->reviewing ? m->kernels->review(s, k, k < k1, k > k0, &m->system, w->memory,
                                               &m->chunk[chunk], &w->tally)
                          : m->kernels->assemble(s, k, k < k1, k > k0, &m->system, w->memory,
@@ -352,6 +352,7 @@ void ks_map_run(ks_run *run, void *work)
     m.run = run;
     m.plan = m.rows.plan = plan;
     m.rows.run = run;
+    m.rows.a.single = plan->options.precision == KS_F32;
     m.kernels = ks_map_kernels_of(plan->options.tier);
     carve(&carver, &m);
     run->info->threads = plan->workers;

@@ -25,7 +25,7 @@ static int run_blocks(const lanes_run *run, int lane, int falling, range_functio
     for (int64_t done = 0; done < k1 - k0;) {
         const int64_t count = k1 - k0 - done < block ? k1 - k0 - done : block;
         const int64_t from = falling ? k1 - done - count : k0 + done;
-        const ks_series *s = ks_wide_series(&m->rows, rows, from);
+        const ks_series *s = ks_wide_series(&m->rows.a, rows, from);
         if (take(s, from, from + count, &m->system, m->worker[lane].memory, r, tally)) return -1;
         done += count;
         if (done - told < KS_BLOCK && done < k1 - k0) continue;

@@ -26,7 +26,15 @@ typedef struct KS_T(ks_memo) {
     KS_NUM *FT, *HT;       /* transposes, made once                            */
 } KS_T(ks_memo);
 
-KS_HD int KS_T(ks_memo_slots)(int nx) { return nx <= 16 ? KS_MEMO_SLOTS : 2; }
+/* An includer that takes steps one by one defines KS_WITHOUT_MEMO and needs no memory for this. */
+KS_HD int KS_T(ks_memo_slots)(int nx)
+{
+#ifdef KS_WITHOUT_MEMO
+    return 0 * nx;
+#else
+    return nx <= 16 ? KS_MEMO_SLOTS : 2;
+#endif
+}
 
 /** Numbers of memory for either direction. */
 KS_HD int64_t KS_T(ks_memo_scratch)(int nx, int ny)

@@ -16,7 +16,7 @@ typedef struct chunk_memory {
 
 static void carve(ks_carver *carver, const ks_smooth_plan *plan, chunk_memory *c)
 {
-    ks_carve_scan_worker(carver, plan, &c->worker);
+    ks_carve_worker(carver, plan, &c->worker);
     c->element = ks_carve(carver, 1, plan->aggregates->filter_element_bytes(plan->nx));
     c->scratch = ks_carve(carver, 1, plan->kernels->scratch_bytes(plan->nx, plan->ny));
     c->state = ks_carve_estimates(carver, plan, 1);
@@ -34,7 +34,6 @@ static void open_chunk(ks_carver *carver, const ks_scan_method *m, void *scratch
 {
     *carver = ks_carver_at(scratch);
     carve(carver, m->plan, c);
-    c->worker.tally = ks_tally_start();
 }
 
 /** Add what the chunk's own worker counted, or its fault, to the chunk's tally. Chunks count from
@@ -69,7 +68,7 @@ int ks_filter_absorb(void *user, void *scratch, void *dst, int64_t first, int64_
     int rc = 0;
     open_chunk(&carver, m, scratch, &c);
     for (int64_t k = first; k < first + count && !rc; ++k) {
-        rc = ks_make_filter_element(m, &c.worker, k, k == first ? dst : c.element);
+        rc = ks_make_filter_element(&m->a, &c.worker, k, k == first ? dst : c.element);
         if (!rc && k > first) absorb_element(m, &c, dst, m->plan->aggregates->filter_combine);
     }
     if (!rc && ks_run_progress(m->run, count)) rc = -1;
@@ -109,8 +108,8 @@ int ks_filter_rerun(void *user, void *scratch, const void *carry, int64_t first,
     if (carry)
         state = state_from(m, &c, carry);
     else
-        plan->kernels->start(&m->series, &state, c.scratch);
-    ks_forward_sinks to = m->to;
+        plan->kernels->start(&m->a.series, &state, c.scratch);
+    ks_forward_sinks to = m->a.to;
     if (m->form) {
         to.kept_mean = m->kept_mean;
         to.kept_C = m->kept_C;
@@ -119,7 +118,7 @@ int ks_filter_rerun(void *user, void *scratch, const void *carry, int64_t first,
     int rc = 0;
     for (int64_t k = first; k < first + count && !rc; k += KS_BLOCK) {
         const int64_t end = first + count - k < KS_BLOCK ? first + count : k + KS_BLOCK;
-        rc = plan->kernels->filter(&m->series, k, end, &state, &to, c.scratch, tally);
+        rc = plan->kernels->filter(&m->a.series, k, end, &state, &to, c.scratch, tally);
         if (!rc && ks_run_progress(m->run, end - k)) rc = -1;
     }
     close_chunk(&carver, &c, tally);
@@ -136,7 +135,7 @@ static void smoothing_element(ks_scan_method *m, chunk_memory *c, int64_t k, voi
     plan->kernels->widen(n * n, ks_slot_of(m->kept_C, k), state.C);
     plan->aggregates->square(plan->nx, &state, c->worker.scratch);
     const ks_sink mean = { state.x, 0, 0 }, cov = { state.C, 0, 0 }, to = { element, 0, 0 };
-    plan->aggregates->smooth_elements(ks_wide_series(m, &c->worker, next), k, k + 1, mean, cov, to,
+    plan->aggregates->smooth_elements(ks_wide_series(&m->a, &c->worker, next), k, k + 1, mean, cov, to,
                                       c->worker.scratch, &c->worker.tally);
 }
 
@@ -168,7 +167,7 @@ int ks_smooth_rerun(void *user, void *scratch, const void *carry, int64_t first,
     kept.kept_mean = m->kept_mean;
     kept.kept_C = m->kept_C;
     kept.form = m->form;
-    int rc = plan->kernels->smooth(&m->series, first, first + count, &state, &kept, &m->back,
+    int rc = plan->kernels->smooth(&m->a.series, first, first + count, &state, &kept, &m->a.back,
                                    c.scratch, tally);
     if (!rc && ks_run_progress(m->run, count)) rc = -1;
     if (first == 0 && !rc) {

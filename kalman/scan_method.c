@@ -20,13 +20,13 @@ static void carve_steps(ks_carver *carver, ks_scan_method *m)
 {
     const ks_smooth_plan *plan = m->plan;
     const size_t T = (size_t)plan->T, n = (size_t)plan->nx;
-    m->elements = ks_carve(carver, T, plan->aggregates->filter_element_bytes(plan->nx));
-    m->loglik_terms = ks_carve(carver, T, sizeof(double));
-    m->filtered.mean = ks_carve(carver, T, n * sizeof(double));
-    m->filtered.cov = ks_carve(carver, T, n * n * sizeof(double));
+    m->a.elements = ks_carve(carver, T, plan->aggregates->filter_element_bytes(plan->nx));
+    m->a.loglik_terms = ks_carve(carver, T, sizeof(double));
+    m->a.filtered.mean = ks_carve(carver, T, n * sizeof(double));
+    m->a.filtered.cov = ks_carve(carver, T, n * n * sizeof(double));
     if (!smooths(plan)) return;
-    m->smoothed.mean = ks_carve(carver, T, n * sizeof(double));
-    m->smoothed.cov = ks_carve(carver, T, n * n * sizeof(double));
+    m->a.smoothed.mean = ks_carve(carver, T, n * sizeof(double));
+    m->a.smoothed.cov = ks_carve(carver, T, n * n * sizeof(double));
 }
 
 /** Room for an aggregate of every chunk, and for what the forward pass leaves to the backward one
@@ -36,7 +36,7 @@ static void carve_chunks(ks_carver *carver, ks_scan_method *m)
     const ks_smooth_plan *plan = m->plan;
     m->chunks = ks_scan_plan_stats(plan->forward).chunks;
     m->chunk_size = (plan->T + m->chunks - 1) / m->chunks;
-    m->elements = ks_carve(carver, (size_t)m->chunks,
+    m->a.elements = ks_carve(carver, (size_t)m->chunks,
                            plan->aggregates->filter_element_bytes(plan->nx));
     m->chunk_tally = ks_carve(carver, (size_t)m->chunks, sizeof *m->chunk_tally);
     if (!smooths(plan)) return;
@@ -53,7 +53,7 @@ static void carve(ks_carver *carver, ks_scan_method *m)
     m->worker = ks_carve(carver, (size_t)plan->workers, sizeof *m->worker);
     for (int w = 0; w < plan->workers; ++w) {
         ks_scan_worker unused;
-        ks_carve_scan_worker(carver, plan, m->worker ? &m->worker[w] : &unused);
+        ks_carve_worker(carver, plan, m->worker ? &m->worker[w] : &unused);
     }
     if (ks_scan_reruns(plan))
         carve_chunks(carver, m);
@@ -91,7 +91,10 @@ static void phase_range(void *arg, int64_t begin, int64_t end, int worker)
     for (int64_t k = begin; k < end; k += KS_BLOCK) {
         const int64_t stop = end - k < KS_BLOCK ? end : k + KS_BLOCK;
         if (w->tally.bad_step >= 0) return;
-        call->phase(call->m, w, call->k0 + k, call->k0 + stop);
+        for (int64_t i = k; i < stop; ++i) {
+            call->phase(&call->m->a, w, call->k0 + i);
+            if (w->tally.bad_step >= 0) return;
+        }
         if (ks_run_progress(call->m->run, stop - k)) return;
     }
 }
@@ -109,7 +112,7 @@ int ks_scan_phase(ks_scan_method *m, int64_t k0, int64_t k1, ks_scan_phase_funct
 int ks_scan_elements(ks_scan_method *m, const ks_scan_plan *scan, const ks_operator *op)
 {
     m->run->info->rounds += ks_scan_plan_schedule(scan, op)->rounds;
-    const ks_status status = ks_scan_run(scan, op, m->elements, m->scan_memory);
+    const ks_status status = ks_scan_run(scan, op, m->a.elements, m->scan_memory);
     for (int64_t c = 0; c < m->chunks; ++c)
         if (m->chunk_tally[c].bad_step >= 0) return -1;
     if (atomic_load(&m->run->canceled)) return -1;
@@ -173,12 +176,14 @@ ks_operator ks_smooth_operator(ks_scan_method *m)
 static void open_series(ks_scan_method *m, int64_t b)
 {
     const ks_smooth_plan *plan = m->plan;
-    ks_series_of(m->run, b, &m->series);
-    m->to = ks_forward_sinks_of(m->run, b);
-    m->back = ks_backward_sinks_of(m->run, b);
+    ks_series_of(m->run, b, &m->a.series);
+    m->a.to = ks_forward_sinks_of(m->run, b);
+    m->a.back = ks_backward_sinks_of(m->run, b);
+    m->a.prior_mean = ks_sink_of(m->run, m->run->outputs->prior_mean, b);
+    m->a.prior_cov = ks_sink_of(m->run, m->run->outputs->prior_cov, b);
     const int in_place = !m->kept.mean;
-    m->kept_mean = in_place ? m->back.smoothed_mean : ks_mean_sink(plan, m->kept, 0);
-    m->kept_C = in_place ? m->back.smoothed_cov : ks_cov_sink(plan, m->kept, 0);
+    m->kept_mean = in_place ? m->a.back.smoothed_mean : ks_mean_sink(plan, m->kept, 0);
+    m->kept_C = in_place ? m->a.back.smoothed_cov : ks_cov_sink(plan, m->kept, 0);
     for (int w = 0; w < plan->workers; ++w) {
         m->worker[w].tally = ks_tally_start();
         memset(&m->worker[w].wide, 0, sizeof m->worker[w].wide);
@@ -195,7 +200,7 @@ static int run_series(ks_scan_method *m, int64_t b)
     int rc = ks_scan_filter(m, &loglik);
     if (!rc && m->plan->method == KS_METHOD_SCAN_RTS) rc = ks_scan_rts(m);
     if (!rc && m->plan->method == KS_METHOD_SCAN_TWO_FILTER) rc = ks_scan_two_filter(m);
-    if (!rc && smooths(m->plan)) rc = ks_scan_lag_one(m, b);
+    if (!rc && smooths(m->plan)) rc = ks_scan_lag_one(m);
     for (int w = 0; w < m->plan->workers; ++w) ks_run_add(m->run, b, &m->worker[w].tally);
     for (int64_t c = 0; c < m->chunks; ++c) ks_run_add(m->run, b, &m->chunk_tally[c]);
     if (!rc) ks_write_loglik(m->run, b, loglik);
@@ -210,6 +215,7 @@ void ks_scan_method_run(ks_run *run, void *work)
     memset(&m, 0, sizeof m);
     m.run = run;
     m.plan = plan;
+    m.a.single = plan->options.precision == KS_F32;
     atomic_init(&m.combines, 0);
     carve(&carver, &m);
     run->info->threads = plan->workers;

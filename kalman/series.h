@@ -15,6 +15,9 @@ typedef struct ks_rows { const char *base; int64_t stride; } ks_rows;
 /** Where rows go: row k stands (k - first) strides from base. */
 typedef struct ks_sink { char *base; int64_t stride, first; } ks_sink;
 
+/** Means and square matrices, one of each or many behind one another. */
+typedef struct ks_estimates { void *mean, *cov; } ks_estimates;
+
 typedef struct ks_series {
     int nx, ny;
     int prior_x1;        /* the prior is that of x[0]: no transition into step 0 */
@@ -78,10 +81,9 @@ KS_HD void ks_gather_determinant(ks_evidence *e, double pivot)
 /** The same with a part of the quadratic form. */
 KS_HD void ks_gather_factor(ks_evidence *e, double pivot, double quadratic)
 {
-    /* Rounded before it is added: a product fused into one sum and not into another would make
-     * the sum depend on what else is asked for. */
-    const volatile double rounded = quadratic;
-    e->quadratic += rounded;
+    /* A product fused into one sum and not into another would make the sum depend on what else is
+     * asked for. */
+    e->quadratic = ks_add_rounded(e->quadratic, quadratic);
     ks_gather_determinant(e, pivot);
 }
 

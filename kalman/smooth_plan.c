@@ -2,6 +2,7 @@
 #include <limits.h>
 #include <math.h>
 #include "cpu.h"
+#include "scan_device.h"
 #include "smooth_plan.h"
 
 /* Outputs that only a smoother makes. */
@@ -21,7 +22,7 @@ static int valid_options(const ks_smooth_options *o)
         (o->precision != KS_F64 && o->precision != KS_F32) ||
         !ks_is_tier(o->tier) ||
         !ks_method_name(o->method) || !ks_scan_name(o->scan) ||
-        !ks_blocktri_order_name(o->order) ||
+        !ks_blocktri_order_name(o->order) || !ks_backend_name(o->backend) || o->device < 0 ||
         (o->outputs & ~EVERY_OUTPUT) != 0)
         return 0;
     if (o->scan == KS_SCAN_SENGUPTA && o->scan_threshold < 1) return 0;
@@ -33,6 +34,9 @@ static ks_method choose(const ks_smooth_options *o)
 {
     switch (o->method) {
     case KS_METHOD_AUTO:
+        if (o->backend == KS_BACKEND_CUDA)
+            return o->job == KS_JOB_FILTER ? KS_METHOD_SCAN : KS_METHOD_SCAN_RTS;
+        return KS_METHOD_SEQUENTIAL;
     case KS_METHOD_SEQUENTIAL:
         /* On a CPU the scans do several times the work of the sequential method and cannot make
          * it up with the cores of one machine; sequential takes every model, too. */
@@ -56,6 +60,47 @@ static int addressable(int64_t T, int64_t B, int nx, int ny)
     return T <= PTRDIFF_MAX / block && B <= PTRDIFF_MAX / block / T;
 }
 
+static int is_scan(ks_method method)
+{
+    return method == KS_METHOD_SCAN || method == KS_METHOD_SCAN_RTS ||
+           method == KS_METHOD_SCAN_TWO_FILTER;
+}
+
+/** Make what the plan's scans need, on the device if they are to run there. */
+static ks_status plan_scans(ks_smooth_plan *plan)
+{
+    const ks_backend backend = plan->options.backend;
+    ks_status status = ks_scan_plans(plan);
+    if (status == KS_OK && backend != KS_BACKEND_CPU) {
+        status = ks_scan_device_create(&plan->device, plan);
+        if (backend == KS_BACKEND_AUTO) {
+            plan->declined = status;
+            status = KS_OK;
+        }
+    }
+    plan->workers = plan->device ? 1 : ks_workers(plan->context, plan->options.threads, plan->T);
+    if (status == KS_OK && !plan->device) plan->workspace = ks_scan_method_workspace(plan);
+    return status;
+}
+
+static ks_smooth_plan plan_of(ks_context *context, int64_t T, int64_t B, int nx, int ny,
+                              const ks_smooth_options *o)
+{
+    ks_smooth_plan plan = { 0 };
+    plan.context = context;
+    plan.T = T;
+    plan.B = B;
+    plan.nx = nx;
+    plan.ny = ny;
+    plan.options = *o;
+    plan.method = choose(o);
+    plan.kernels = ks_kernels_of(o->precision, o->tier);
+    plan.aggregates = ks_kernels_of(KS_F64, o->tier);
+    /* As many checkpoints as steps between two of them: the least memory. */
+    plan.segment = (int64_t)ceil(sqrt((double)T));
+    return plan;
+}
+
 ks_status ks_smooth_plan_create(ks_smooth_plan **out, ks_context *context, int64_t T, int64_t B,
                                 int nx, int ny, const ks_smooth_options *options)
 {
@@ -66,25 +111,14 @@ ks_status ks_smooth_plan_create(ks_smooth_plan **out, ks_context *context, int64
     if (T < 1 || B < 1 || nx < 1 || ny < 1 || !valid_options(o)) return KS_EINVAL;
     const ks_method method = choose(o);
     if (method == KS_METHOD_AUTO) return KS_EINVAL;
+    if (!is_scan(method) && o->backend == KS_BACKEND_CUDA) return KS_EINVAL;
     if (!addressable(T, B, nx, ny)) return KS_ENOMEM;
-    const ks_kernels *kernels = ks_kernels_of(o->precision, o->tier);
-    if (!kernels) return KS_EUNAVAILABLE;
+    if (!ks_kernels_of(o->precision, o->tier)) return KS_EUNAVAILABLE;
 
     ks_smooth_plan *plan = ks_allocate(context, sizeof *plan);
     if (!plan) return KS_ENOMEM;
-    const ks_smooth_plan empty = { 0 };
-    *plan = empty;
-    plan->context = context;
-    plan->T = T;
-    plan->B = B;
-    plan->nx = nx;
-    plan->ny = ny;
-    plan->options = *o;
-    plan->method = method;
-    plan->kernels = kernels;
-    plan->aggregates = ks_kernels_of(KS_F64, o->tier);
-    /* As many checkpoints as steps between two of them: the least memory. */
-    plan->segment = (int64_t)ceil(sqrt((double)T));
+    *plan = plan_of(context, T, B, nx, ny, o);
+    if (!is_scan(method) && o->backend == KS_BACKEND_AUTO) plan->declined = KS_EINVAL;
     ks_status status = KS_OK;
     if (method == KS_METHOD_SEQUENTIAL) {
         plan->packs = ks_packs_for(o->precision, o->tier, B, nx);
@@ -98,9 +132,7 @@ ks_status ks_smooth_plan_create(ks_smooth_plan **out, ks_context *context, int64
         status = ks_map_plan(plan);
         if (status == KS_OK) plan->workspace = ks_map_workspace(plan);
     } else {
-        plan->workers = ks_workers(context, o->threads, T);
-        status = ks_scan_plans(plan);
-        if (status == KS_OK) plan->workspace = ks_scan_method_workspace(plan);
+        status = plan_scans(plan);
     }
     const size_t zeros = (size_t)(nx > ny ? nx : ny) * sizeof(double) + 2 * KS_CARVE_ALIGNMENT;
     if (status == KS_OK && plan->workspace > PTRDIFF_MAX - zeros) status = KS_ENOMEM;
@@ -119,10 +151,31 @@ void ks_smooth_plan_destroy(ks_smooth_plan *plan)
     ks_scan_plan_destroy(plan->forward);
     ks_scan_plan_destroy(plan->reverse);
     ks_blocktri_plan_destroy(plan->hessian);
+    ks_scan_device_destroy(plan->device);
     ks_release(plan->context, plan);
 }
 
 ks_method ks_smooth_plan_method(const ks_smooth_plan *plan) { return plan->method; }
+
+ks_backend ks_smooth_plan_backend(const ks_smooth_plan *plan)
+{
+    return plan->device ? KS_BACKEND_CUDA : KS_BACKEND_CPU;
+}
+
+ks_status ks_smooth_plan_declined(const ks_smooth_plan *plan) { return plan->declined; }
+
+size_t ks_smooth_device_bytes(int64_t T, int64_t B, int nx, int ny,
+                              const ks_smooth_options *options)
+{
+    if (T < 1 || B < 1 || nx < 1 || ny < 1 || !options || !valid_options(options)) return 0;
+    ks_smooth_plan plan = plan_of(NULL, T, B, nx, ny, options);
+    if (options->backend == KS_BACKEND_CPU || !is_scan(plan.method) || !plan.kernels) return 0;
+    if (!addressable(T, B, nx, ny)) return SIZE_MAX;
+    const size_t bytes = ks_scan_plans(&plan) == KS_OK ? ks_scan_device_bytes(&plan) : SIZE_MAX;
+    ks_scan_plan_destroy(plan.forward);
+    ks_scan_plan_destroy(plan.reverse);
+    return bytes;
+}
 
 ks_blocktri_order ks_smooth_plan_order(const ks_smooth_plan *plan)
 {

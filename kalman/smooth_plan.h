@@ -26,6 +26,8 @@ struct ks_smooth_plan {
     int64_t segment;              /* steps between checkpoints, sequential */
     ks_scan_plan *forward, *reverse;
     ks_blocktri_plan *hessian;    /* MAP                                   */
+    struct ks_scan_device *device; /* NULL: the plan runs on the CPU       */
+    ks_status declined;           /* why it does where the device was free to take it */
     size_t workspace;
 };
 
@@ -82,8 +84,7 @@ int ks_smooth_blocks(ks_run *run, const ks_series *s, int64_t k0, int64_t k1, ks
 void ks_smooth_start(ks_run *run, int64_t b, const ks_series *s, ks_state *state, void *scratch,
                      ks_tally *tally);
 
-/** A mean and a square matrix in the plan's precision, `count` of each. */
-typedef struct ks_estimates { void *mean, *cov; } ks_estimates;
+/** Estimates in the plan's precision, `count` of them. */
 ks_estimates ks_carve_estimates(ks_carver *carver, const ks_smooth_plan *plan, int64_t count);
 ks_sink ks_mean_sink(const ks_smooth_plan *plan, ks_estimates estimates, int64_t first);
 ks_sink ks_cov_sink(const ks_smooth_plan *plan, ks_estimates estimates, int64_t first);
@@ -95,6 +96,8 @@ void ks_sequential_run(ks_run *run, void *work);
 ks_status ks_scan_plans(ks_smooth_plan *plan);
 size_t ks_two_ended_workspace(const ks_smooth_plan *plan);
 void ks_two_ended_run(ks_run *run, void *work);
+/** Whether the plan's scans re-run chunks rather than keep an element for each step. */
+int ks_scan_reruns(const ks_smooth_plan *plan);
 size_t ks_scan_method_workspace(const ks_smooth_plan *plan);
 void ks_scan_method_run(ks_run *run, void *work);
 ks_status ks_map_plan(ks_smooth_plan *plan);

@@ -1,6 +1,7 @@
 /* smooth_run.c -- running plans: arguments checked, driver called, outcome told. */
 #include <math.h>
 #include <string.h>
+#include "scan_device.h"
 #include "smooth_plan.h"
 
 /** Whether a view can be read: `steps` rows of `block` numbers, for all series. */
@@ -145,6 +146,7 @@ ks_status ks_smooth_run(const ks_smooth_plan *plan, const ks_model *model, ks_vi
     run.outputs = outputs;
     run.info = info ? info : &mine;
     run.info->method = plan->method;
+    run.info->backend = ks_smooth_plan_backend(plan);
     run.caller = ks_this_thread();
     atomic_init(&run.canceled, 0);
     if (!valid_model(plan, model, y) || !valid_outputs(plan, outputs)) {
@@ -157,7 +159,9 @@ ks_status ks_smooth_run(const ks_smooth_plan *plan, const ks_model *model, ks_vi
     run.zeros = work;
     memset(run.zeros, 0, zeros);
     void *rest = (char *)work + zeros;
-    if (plan->method == KS_METHOD_SEQUENTIAL)
+    if (plan->device)
+        ks_scan_device_run(&run);
+    else if (plan->method == KS_METHOD_SEQUENTIAL)
         ks_sequential_run(&run, rest);
     else if (plan->method == KS_METHOD_TWO_ENDED)
         ks_two_ended_run(&run, rest);

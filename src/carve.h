@@ -18,6 +18,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include "hd.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #  define KS_RED_ZONES 1
@@ -39,7 +40,7 @@ typedef struct ks_carver {
     int overflow; /**< set for good once a size does not fit a size_t       */
 } ks_carver;
 
-static inline ks_carver ks_carver_at(void *base)
+KS_HD ks_carver ks_carver_at(void *base)
 {
     ks_carver carver = {(char *)base, 0, 0};
     return carver;
@@ -47,7 +48,7 @@ static inline ks_carver ks_carver_at(void *base)
 
 /** `count` items of `bytes` bytes, aligned to KS_CARVE_ALIGNMENT, with undefined contents; NULL
  *  while measuring and after an overflow. A piece of no bytes takes no room. */
-static inline void *ks_carve(ks_carver *carver, size_t count, size_t bytes)
+KS_HD void *ks_carve(ks_carver *carver, size_t count, size_t bytes)
 {
 #ifdef KS_RED_ZONES
     const size_t zone = KS_CARVE_ALIGNMENT;
@@ -74,13 +75,13 @@ static inline void *ks_carve(ks_carver *carver, size_t count, size_t bytes)
 }
 
 /** Bytes that the pieces carved so far take, or SIZE_MAX after an overflow. */
-static inline size_t ks_carved_bytes(const ks_carver *carver)
+KS_HD size_t ks_carved_bytes(const ks_carver *carver)
 {
     return carver->overflow ? SIZE_MAX : carver->used;
 }
 
 /** Call when the pieces are no longer used: the block is its owner's plain memory again. */
-static inline void ks_carve_end(ks_carver *carver)
+KS_HD void ks_carve_end(ks_carver *carver)
 {
 #ifdef KS_RED_ZONES
     if (carver->base) __asan_unpoison_memory_region(carver->base, carver->used);

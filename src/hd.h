@@ -11,6 +11,24 @@
 #endif
 #define KS_RESTRICT __restrict__
 
+/* True where the compiler knows the number n; device code asks before anything is inlined. */
+#ifdef __CUDACC__
+#  define KS_KNOWN(n) 0
+#else
+#  define KS_KNOWN(n) __builtin_constant_p(n)
+#endif
+
+/** sum + term, where term is rounded before it is added: no product is fused into the sum. */
+KS_HD double ks_add_rounded(double sum, double term)
+{
+#ifdef __CUDA_ARCH__
+    return __dadd_rn(sum, term);
+#else
+    const volatile double rounded = term;
+    return sum + rounded;
+#endif
+}
+
 /* Bytes that one vector register of the compiler's target holds. */
 #if defined(__AVX512F__)
 #  define KS_VECTOR_BYTES 64
@@ -32,8 +50,8 @@ static inline unsigned ks_flush_begin(void)
 }
 static inline void ks_flush_end(unsigned mode) { _mm_setcsr(mode); }
 #else
-static inline unsigned ks_flush_begin(void) { return 0; }
-static inline void ks_flush_end(unsigned mode) { (void)mode; }
+KS_HD unsigned ks_flush_begin(void) { return 0; }
+KS_HD void ks_flush_end(unsigned mode) { (void)mode; }
 #endif
 
 #endif

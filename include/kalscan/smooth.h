@@ -28,6 +28,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include "kalscan/backend.h"
 #include "kalscan/context.h"
 #include "kalscan/export.h"
 #include "kalscan/order.h"
@@ -174,11 +175,15 @@ typedef struct ks_smooth_options {
     int (*progress)(void *user, int64_t done, int64_t total);
     void *progress_user;
     ks_blocktri_order order; /**< KS_METHOD_BLOCKTRI: in which order it eliminates the steps     */
+    ks_backend backend;      /**< a device has the scan methods, KS_METHOD_AUTO is a scan there; */
+                             /**< KS_BACKEND_AUTO: a scan method on a device that has room, else */
+                             /**< the CPU, see ks_smooth_plan_backend()                          */
+    int device;              /**< of the back end: its number, from 0                            */
 } ks_smooth_options;
 #define KS_SMOOTH_OPTIONS_INIT                                                              \
     { sizeof(ks_smooth_options), KS_JOB_SMOOTH, KS_METHOD_AUTO, KS_F64,                     \
       KS_OUT_LOGLIK | KS_OUT_SMOOTHED_MEAN | KS_OUT_SMOOTHED_COV, KS_SCAN_LADNER_FISCHER,   \
-      1, 0, KS_TIER_AUTO, NULL, NULL, KS_BLOCKTRI_AUTO }
+      1, 0, KS_TIER_AUTO, NULL, NULL, KS_BLOCKTRI_AUTO, KS_BACKEND_CPU, 0 }
 
 /** Arrays that a message can name. */
 typedef enum ks_array {
@@ -226,19 +231,23 @@ typedef struct ks_info {
     int64_t array_steps;     /**< steps in the square-root array form, for stiff stretches       */
     int64_t missing;         /**< entries of y that are missing                                  */
     ks_blocktri_order order; /**< KS_METHOD_BLOCKTRI: the order, else KS_BLOCKTRI_AUTO           */
+    ks_backend backend;      /**< that ran                                                       */
+    int device_code;         /**< with KS_EDEVICE: the device run time's own number              */
 } ks_info;
 #define KS_INFO_INIT                                                                        \
     { sizeof(ks_info), KS_OK, KS_ARRAY_NONE, KS_FAULT_NONE, -1, -1, -1, -1, 0.0,            \
       KS_METHOD_AUTO, KS_METHOD_AUTO, KS_SCAN_HILLIS_STEELE, 0, 0, 0, 0, 0, 0, 0,           \
-      KS_BLOCKTRI_AUTO }
+      KS_BLOCKTRI_AUTO, KS_BACKEND_CPU, 0 }
 
 typedef struct ks_smooth_plan ks_smooth_plan;
 
 /** Plan for B >= 1 series of T >= 1 steps, nx >= 1 states and ny >= 1 observed entries. On success
  *  *out is the caller's: free it with ks_smooth_plan_destroy(); on failure it is NULL. context
  *  NULL: the C library's allocator, one thread. The context must outlive the plan.
- *  Errors: KS_EINVAL (also when the method cannot make an output that is asked for), KS_ENOMEM,
- *  KS_EUNAVAILABLE. */
+ *  A plan on a device keeps its memory there from now on; runs of it take turns.
+ *  Errors: KS_EINVAL (also when the method cannot make an output that is asked for, or does not run
+ *  on the device), KS_ENOMEM, KS_EUNAVAILABLE, and of KS_BACKEND_CUDA KS_ENODEV (no such device, no
+ *  driver, not built in), KS_EDEVICE. */
 KS_API KS_MUST_CHECK ks_status ks_smooth_plan_create(ks_smooth_plan **out, ks_context *context,
                                                      int64_t T, int64_t B, int nx, int ny,
                                                      const ks_smooth_options *options);
@@ -248,6 +257,18 @@ KS_API void ks_smooth_plan_destroy(ks_smooth_plan *plan);
 
 /** The method that the plan runs: never KS_METHOD_AUTO. */
 KS_API ks_method ks_smooth_plan_method(const ks_smooth_plan *plan);
+
+/** Where the plan runs: never KS_BACKEND_AUTO. */
+KS_API ks_backend ks_smooth_plan_backend(const ks_smooth_plan *plan);
+
+/** Why a plan with KS_BACKEND_AUTO runs on the CPU: the status that the device gave, KS_EINVAL where
+ *  the method has no form for the device, KS_OK where it runs there. */
+KS_API ks_status ks_smooth_plan_declined(const ks_smooth_plan *plan);
+
+/** Bytes of device memory that such a plan takes, whether or not there is a device; 0 where it would
+ *  not run on one, SIZE_MAX where they do not fit a size_t. */
+KS_API size_t ks_smooth_device_bytes(int64_t T, int64_t B, int nx, int ny,
+                                     const ks_smooth_options *options);
 
 /** The order in which KS_METHOD_BLOCKTRI eliminates the steps: never KS_BLOCKTRI_AUTO but for
  *  other methods. */
@@ -260,7 +281,7 @@ KS_API size_t ks_smooth_workspace_bytes(const ks_smooth_plan *plan);
  *  ks_smooth_workspace_bytes() bytes, aligned to 64, with undefined contents afterwards. info may
  *  be NULL.
  *  Errors: KS_EINVAL, KS_ENOTPD (an innovation covariance), KS_EREFUSED (the method cannot take
- *  the model), KS_EMODEL (Inf in y), KS_ENONFINITE, KS_ECANCELED. On error the outputs hold no
+ *  the model), KS_EMODEL (Inf in y), KS_ENONFINITE, KS_ECANCELED, KS_EDEVICE. On error the outputs hold no
  *  meaningful values. */
 KS_API KS_MUST_CHECK ks_status ks_smooth_run(const ks_smooth_plan *plan, const ks_model *model,
                                              ks_view y, const ks_outputs *outputs, void *work,

@@ -62,12 +62,18 @@ static ks_exit make_plan(ks_run *run, ks_failure *failure)
     options.scan_threshold = settings->scan_threshold;
     options.order = settings->order;
     options.threads = settings->threads;
+    options.backend = settings->backend;
+    options.device = settings->device;
     options.progress = compute_progress;
     options.progress_user = &run->progress;
-    const ks_status status = ks_smooth_plan_create(&run->plan, run->context, run->input->T,
-                                                   run->input->B, run->input->nx, run->input->ny,
-                                                   &options);
-    if (status != KS_OK) return ks_explain_plan(status, settings, failure);
+    const ks_input *input = run->input;
+    const ks_status status = ks_smooth_plan_create(&run->plan, run->context, input->T, input->B,
+                                                   input->nx, input->ny, &options);
+    run->device_bytes = ks_smooth_device_bytes(input->T, input->B, input->nx, input->ny, &options);
+    if (status != KS_OK) return ks_explain_plan(status, settings, run->device_bytes, failure);
+    run->info.backend = ks_smooth_plan_backend(run->plan);
+    if (run->info.backend == KS_BACKEND_CPU) run->device_bytes = 0;
+    if (!settings->quiet) ks_note_backend(run->plan);
     run->info.method = ks_smooth_plan_method(run->plan);
     run->info.scan = settings->scan;
     run->info.order = ks_smooth_plan_order(run->plan);

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include "device.h"
 
 void ks_scan_text(ks_method method, ks_scan_algorithm scan, int64_t threshold, char text[64])
 {
@@ -19,9 +20,12 @@ const char *ks_order_text(const ks_info *info)
     return info->method == KS_METHOD_BLOCKTRI ? ks_blocktri_order_name(info->order) : "none";
 }
 
-ks_exit ks_explain_plan(ks_status status, const ks_settings *settings, ks_failure *failure)
+ks_exit ks_explain_plan(ks_status status, const ks_settings *settings, size_t device_bytes,
+                        ks_failure *failure)
 {
     const char *method = ks_method_name(settings->method);
+    if (settings->backend == KS_BACKEND_CUDA && status != KS_EINVAL)
+        return ks_fail_device(status, settings->device, device_bytes, failure);
     switch (status) {
     case KS_EINVAL:
         return ks_fail(failure, KS_EXIT_USAGE,
@@ -31,12 +35,21 @@ ks_exit ks_explain_plan(ks_status status, const ks_settings *settings, ks_failur
     case KS_EUNAVAILABLE:
         return ks_fail(failure, KS_EXIT_USAGE,
                        "method %s with these options is not in this version", method);
-    case KS_ENODEV:
-    case KS_EDEVICE: return ks_fail(failure, KS_EXIT_RESOURCES, "%s", ks_strerror(status));
     default:
         return ks_fail(failure, KS_EXIT_RESOURCES, "out of memory: the sizes of this input are too "
                        "large for method %s", method);
     }
+}
+
+void ks_note_backend(const ks_smooth_plan *plan)
+{
+    const ks_status declined = ks_smooth_plan_declined(plan);
+    const char *why = ks_strerror(declined);
+    if (declined == KS_OK) return;
+    if (declined == KS_EINVAL) why = "the method has no form for a device";
+    if (declined == KS_ENOMEM) why = "the device has too little memory";
+    fprintf(stderr, "kalscan: note: --backend auto runs method %s on the CPU: %s\n",
+            ks_method_name(ks_smooth_plan_method(plan)), why);
 }
 
 /* "series 3, step 17: ", as far as known. */

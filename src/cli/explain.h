@@ -8,7 +8,11 @@
 #include "settings.h"
 
 /** Planning failed. */
-ks_exit ks_explain_plan(ks_status status, const ks_settings *settings, ks_failure *failure);
+ks_exit ks_explain_plan(ks_status status, const ks_settings *settings, size_t device_bytes,
+                        ks_failure *failure);
+
+/** Where --backend auto has found no device to run a plan on: one line about it on stderr. */
+void ks_note_backend(const ks_smooth_plan *plan);
 
 /** A run failed: names the step, the series where there are several, and the matrix. */
 ks_exit ks_explain_run(ks_status status, const ks_info *info, const ks_input *input,

@@ -41,7 +41,7 @@ ks_exit ks_provenance_write(const ks_run *run, ks_output_file *out, ks_failure *
         {"method", ks_method_name(run->info.method)},
         {"scan", scan},
         {"order", ks_order_text(&run->info)},
-        {"backend", "cpu"},
+        {"backend", ks_backend_name(run->info.backend)},
         {"precision", settings->precision == KS_F32 ? "f32" : "f64"},
         {"loglik_convention", ks_loglik_convention},
         {"model_equations", ks_model_equations},

@@ -21,6 +21,7 @@ typedef struct ks_run {
     ks_info info;
     ks_progress progress;
     size_t input_bytes, output_bytes, work_bytes;
+    size_t device_bytes;       /**< memory of the device                                         */
     double read_seconds, compute_seconds, write_seconds;
     double written;            /**< bytes, for the progress bar                                  */
 } ks_run;

@@ -35,8 +35,8 @@ static const ks_option shared_options[] = {
     {PRIOR, "prior", "x0|x1", "override the attribute of the model", 0},
     {TRANSITION, "transition", "into|out-of", "override the attribute of the model", 0},
     {LAYOUT, "layout", "c|fortran", "override the attribute of the model", 0},
-    {BACKEND, "backend", "NAME", "auto, cpu or cuda", 0},
-    {DEVICE, "device", "LIST", "devices of the cuda back end", 0},
+    {BACKEND, "backend", "NAME", "cpu (default), cuda, or auto: a device where one can, else the CPU", 0},
+    {DEVICE, "device", "N", "device of back end cuda, default 0", 0},
     {THREADS, "threads", "N", "worker threads; 0, the default: all", 0},
     {PRECISION, "precision", "f64|f32", "of the computation and of the stored estimates", 0},
     {COMPRESS, "compress", "LEVEL", "0 (default) to 9: shuffle and deflate", 0},
@@ -68,7 +68,8 @@ static void print_help(ks_job job)
     printf("Options\n");
     ks_options_print(job == KS_JOB_SMOOTH ? smooth_options : filter_options);
     ks_options_print(shared_options);
-    printf("\nScans: hillis-steele, blelloch, ladner-fischer (default), sengupta[:N], chunked\n");
+    printf("\nScans: hillis-steele, blelloch, ladner-fischer (default), sengupta[:N], chunked\n"
+           "(default of back end cuda, but for scan-two-filter)\n");
     if (job == KS_JOB_SMOOTH)
         printf("Orders: auto (default), sequential, twisted, partition, nested-dissection,\n"
                "recursive-schur\n");
@@ -121,12 +122,13 @@ static ks_exit read_order(ks_settings *settings, const char *text, ks_failure *f
     return KS_EXIT_DONE;
 }
 
-static ks_exit read_backend(const char *text, bool *cuda, ks_failure *failure)
+static ks_exit read_backend(ks_settings *settings, const char *text, ks_failure *failure)
 {
-    static const char *const backends[] = {"auto", "cpu", "cuda", NULL};
+    static const ks_backend values[] = {KS_BACKEND_AUTO, KS_BACKEND_CPU, KS_BACKEND_CUDA};
+    static const char *const names[] = {"auto", "cpu", "cuda", NULL};
     int index = 0;
-    if (ks_parse_word("--backend", text, backends, NULL, &index, failure)) return failure->code;
-    *cuda = index == 2;
+    if (ks_parse_word("--backend", text, names, NULL, &index, failure)) return failure->code;
+    settings->backend = values[index];
     return KS_EXIT_DONE;
 }
 
@@ -182,6 +184,10 @@ static ks_exit read_option(ks_settings *settings, int id, const char *value, ks_
     case Y: settings->places.y = value; break;
     case MODEL: settings->places.model = value; break;
     case MODEL_FILE: settings->places.model_file = value; break;
+    case BACKEND: return read_backend(settings, value, failure);
+    case DEVICE:
+        settings->device_given = true;
+        return read_integer("--device", value, 1023, &settings->device, failure);
     case THREADS: return read_integer("--threads", value, 4096, &settings->threads, failure);
     case COMPRESS: return read_integer("--compress", value, 9, &settings->compress, failure);
     case FORCE: settings->force = true; break;
@@ -194,7 +200,7 @@ static ks_exit read_option(ks_settings *settings, int id, const char *value, ks_
 }
 
 /* What only shows when all options are known. */
-static ks_exit check(const ks_settings *settings, bool cuda, bool device, ks_failure *failure)
+static ks_exit check(const ks_settings *settings, ks_failure *failure)
 {
     const char *command = settings->job == KS_JOB_SMOOTH ? "smooth" : "filter";
     if (!settings->places.file)
@@ -205,17 +211,21 @@ static ks_exit check(const ks_settings *settings, bool cuda, bool device, ks_fai
                        "no output; usage: kalscan %s IN.h5 -o OUT.h5, or --dry-run", command);
     if (settings->order_given && settings->method != KS_METHOD_BLOCKTRI)
         return ks_fail(failure, KS_EXIT_USAGE, "--order goes with --method blocktri only");
-    if (settings->scan_given && (settings->method == KS_METHOD_SEQUENTIAL ||
-                                 settings->method == KS_METHOD_TWO_ENDED ||
-                                 settings->method == KS_METHOD_BLOCKTRI))
+    const bool no_scan = settings->method == KS_METHOD_SEQUENTIAL ||
+                         settings->method == KS_METHOD_TWO_ENDED ||
+                         settings->method == KS_METHOD_BLOCKTRI;
+    const bool smooth = settings->job == KS_JOB_SMOOTH;
+    if (settings->scan_given && no_scan)
         return ks_fail(failure, KS_EXIT_USAGE, "--scan: method %s has no scan; %s",
-                       ks_method_name(settings->method), settings->job == KS_JOB_SMOOTH ? "scan-rts and scan-two-filter have one"
-                                                      : "scan has one");
-    if (device && !cuda)
+                       ks_method_name(settings->method),
+                       smooth ? "scan-rts and scan-two-filter have one" : "scan has one");
+    if (settings->device_given && settings->backend != KS_BACKEND_CUDA)
         return ks_fail(failure, KS_EXIT_USAGE, "--device goes with --backend cuda only");
-    if (cuda)
-        return ks_fail(failure, KS_EXIT_RESOURCES,
-                       "back end cuda is not built in; --backend cpu is");
+    if (settings->backend == KS_BACKEND_CUDA && no_scan)
+        return ks_fail(failure, KS_EXIT_USAGE,
+                       "--backend cuda: method %s has no form for a device; %s",
+                       ks_method_name(settings->method),
+                       smooth ? "scan-rts and scan-two-filter have one" : "scan has one");
     return KS_EXIT_DONE;
 }
 
@@ -229,7 +239,6 @@ ks_exit ks_settings_read(ks_settings *settings, ks_job job, const ks_call *call,
                                .tables = {smooth ? smooth_options : filter_options,
                                           shared_options}};
     const char *value;
-    bool cuda = false, device = false;
     int id;
     memset(settings, 0, sizeof *settings);
     settings->job = job;
@@ -250,13 +259,13 @@ ks_exit ks_settings_read(ks_settings *settings, ks_job job, const ks_call *call,
                 return ks_fail(failure, KS_EXIT_USAGE, "one input only, but got '%s' and '%s'",
                                settings->places.file, value);
             settings->places.file = value;
-        } else if (id == BACKEND) {
-            if (read_backend(value, &cuda, failure)) return failure->code;
-        } else if (id == DEVICE) {
-            device = true;
         } else if (read_option(settings, id, value, failure)) {
             return failure->code;
         }
     }
-    return check(settings, cuda, device, failure);
+    /* Of the scans this is the one for a device; the two-filter smoother stores its elements anyway. */
+    if (settings->backend == KS_BACKEND_CUDA && !settings->scan_given &&
+        settings->method != KS_METHOD_SCAN_TWO_FILTER)
+        settings->scan = KS_SCAN_CHUNKED;
+    return check(settings, failure);
 }

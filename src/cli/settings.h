@@ -22,6 +22,9 @@ typedef struct ks_settings {
     int64_t scan_threshold;
     bool order_given;
     ks_blocktri_order order;
+    ks_backend backend;
+    int device;              /**< of the back end                                                */
+    bool device_given;
     int threads;             /**< 0: all                                                         */
     ks_precision precision;
     ks_cov cov;
@@ -31,8 +34,7 @@ typedef struct ks_settings {
     bool help_shown;         /**< --help or --version was served: nothing else to do             */
 } ks_settings;
 
-/** Read the command line of a job, or serve --help and --version. Usage failures and, for a back
- *  end that is not there, KS_EXIT_RESOURCES. */
+/** Read the command line of a job, or serve --help and --version. Usage failures. */
 ks_exit ks_settings_read(ks_settings *settings, ks_job job, const ks_call *call,
                          ks_failure *failure);
 

@@ -22,6 +22,11 @@ static void print_memory(const ks_run *run)
     ks_size_text(ks_memory_limit(), limit);
     printf("memory: input %s + outputs %s + workspace %s = %s; the limit is %s\n", input, output,
            work, total, limit);
+    if (run->device_bytes > 0) {
+        char device[32];
+        ks_size_text(run->device_bytes, device);
+        printf("memory of the device: %s\n", device);
+    }
     printf("output: %s before compression in %d arrays; nothing was written (--dry-run)\n", output,
            run->results.count);
 }
@@ -59,8 +64,11 @@ static void print_text(const ks_run *run)
     if (run->info.method == KS_METHOD_BLOCKTRI)
         printf("order %s%s, ", ks_order_text(&run->info),
                settings->order == KS_BLOCKTRI_AUTO ? " (auto)" : "");
-    printf("%s, %d thread%s\n", precision_text(run), run->info.threads,
-           run->info.threads == 1 ? "" : "s");
+    if (run->info.backend == KS_BACKEND_CUDA)
+        printf("%s, CUDA device %d\n", precision_text(run), settings->device);
+    else
+        printf("%s, %d thread%s\n", precision_text(run), run->info.threads,
+               run->info.threads == 1 ? "" : "s");
     if (settings->dry_run) {
         print_memory(run);
         return;
@@ -95,7 +103,7 @@ static void json_method(const ks_run *run, ks_json *json)
     ks_json_text(json, "method_asked", ks_method_name(run->settings->method));
     ks_json_text(json, "scan", scan);
     ks_json_text(json, "order", ks_order_text(&run->info));
-    ks_json_text(json, "backend", "cpu");
+    ks_json_text(json, "backend", ks_backend_name(run->info.backend));
     ks_json_text(json, "precision", precision_text(run));
     ks_json_integer(json, "threads", run->info.threads);
 }
@@ -131,6 +139,7 @@ static void json_bytes(const ks_run *run, ks_json *json)
     ks_json_integer(json, "input", (int64_t)run->input_bytes);
     ks_json_integer(json, "output", (int64_t)run->output_bytes);
     ks_json_integer(json, "workspace", (int64_t)run->work_bytes);
+    ks_json_integer(json, "device", (int64_t)run->device_bytes);
     ks_json_close(json, '}');
 }
 

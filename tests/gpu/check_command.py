@@ -1,4 +1,4 @@
-"""`kalscan solve --backend cuda` on the emulated device: what it writes is what the CPU's methods find, and
+"""`kalscan --backend cuda` on the emulated device: what it writes is what the CPU's methods find, and
 says where it ran. usage: check_command.py KALSCAN"""
 import json
 import os
@@ -54,6 +54,46 @@ def general():
         same("cloud.h5", 1e-6, ["--method", "block-lu"], ["--method", method, "--tol", "1e-12"], method)
 
 
+def estimates(command, source, *options):
+    """Every dataset of an output in floating point, with what the summary says."""
+    done = run(command, source, "-o", "out.h5", "--json", "--force", *options)
+    assert done.returncode == 0, done.stderr
+    found = {}
+    with h5py.File("out.h5") as f:
+        told = json.loads(done.stdout)
+        assert f.attrs["backend"] == told["backend"] and f.attrs["scan"] == told["scan"]
+        f.visititems(lambda name, item: found.update({name: item[()]})
+                     if isinstance(item, h5py.Dataset) and item.dtype.kind == "f" else None)
+    return told, found
+
+
+def smoothed():
+    """Filters and smoothers: on the device what the CPU finds, all outputs."""
+    for command, options, method, scan in (
+            ("smooth", ["--lag-one", "--filtered"], "scan-rts", "chunked"),
+            ("smooth", ["--method", "scan-two-filter"], "scan-two-filter", "ladner-fischer"),
+            ("filter", ["--innovations", "--predicted", "--scan", "blelloch"], "scan", "blelloch"),
+            ("filter", ["--cov", "diag"], "scan", "chunked")):
+        for source in ("plain.h5", "series.h5", "x1_out_of.h5"):
+            plain = [o for i, o in enumerate(options) if o not in ("--scan", "blelloch", "--method",
+                                                                   "scan-two-filter")]
+            _, expected = estimates(command, source, *plain)
+            told, found = estimates(command, source, "--backend", "cuda", "--device", "1", *options)
+            assert (told["backend"], told["method"], told["scan"]) == ("cuda", method, scan), told
+            assert found.keys() == expected.keys(), (source, options)
+            for name, value in expected.items():
+                near = np.allclose(found[name], value, rtol=1e-7, atol=1e-8, equal_nan=True)
+                assert near, (command, source, options, name)
+    told, _ = estimates("smooth", "plain.h5", "--backend", "auto", "--method", "scan-rts")
+    assert told["backend"] == "cuda" and told["bytes"]["device"] > 0 if "bytes" in told else True
+    done = run("smooth", "plain.h5", "-o", "none.h5", "--backend", "cuda", "--device", "2")
+    assert done.returncode == 5 and "no CUDA device 2" in done.stderr and not os.path.exists("none.h5")
+    done = run("smooth", "large.h5", "--dry-run", "--backend", "cuda")
+    assert done.returncode == 5 and "bytes) on CUDA device 0" in done.stderr, done.stderr
+    done = run("smooth", "large.h5", "--dry-run", "--backend", "auto", "--method", "scan-rts")
+    assert "the device has too little memory" in done.stderr, done.stderr
+
+
 def refused():
     for options, code, text in (
             (["sys_indefinite.h5"], 1, "not positive definite"),
@@ -69,4 +109,5 @@ with tempfile.TemporaryDirectory() as folder:
     subprocess.run([sys.executable, "-B", os.path.join(here, "..", "cli", "make_files.py"), "."], check=True)
     cholesky()
     general()
+    smoothed()
     refused()

@@ -8,18 +8,25 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
+#ifdef ON_DEVICE
+#    include "seed.h"
+#endif
 
 const method_case all_methods[] = {
+#ifndef ON_DEVICE
     { KS_JOB_FILTER, KS_METHOD_SEQUENTIAL, KS_SCAN_HILLIS_STEELE, 1, 0 },
+#endif
     { KS_JOB_FILTER, KS_METHOD_SCAN, KS_SCAN_HILLIS_STEELE, 1, 0 },
     { KS_JOB_FILTER, KS_METHOD_SCAN, KS_SCAN_BLELLOCH, 1, 0 },
     { KS_JOB_FILTER, KS_METHOD_SCAN, KS_SCAN_LADNER_FISCHER, 1, 0 },
     { KS_JOB_FILTER, KS_METHOD_SCAN, KS_SCAN_SENGUPTA, 1, 0 },
     { KS_JOB_FILTER, KS_METHOD_SCAN, KS_SCAN_SENGUPTA, 16, 0 },
     { KS_JOB_FILTER, KS_METHOD_SCAN, KS_SCAN_CHUNKED, 1, 0 },
+#ifndef ON_DEVICE
     { KS_JOB_SMOOTH, KS_METHOD_SEQUENTIAL, KS_SCAN_HILLIS_STEELE, 1, 0 },
     { KS_JOB_SMOOTH, KS_METHOD_AUTO, KS_SCAN_HILLIS_STEELE, 1, 0 },
     { KS_JOB_SMOOTH, KS_METHOD_TWO_ENDED, KS_SCAN_HILLIS_STEELE, 1, 0 },
+#endif
     { KS_JOB_SMOOTH, KS_METHOD_SCAN_RTS, KS_SCAN_HILLIS_STEELE, 1, 0 },
     { KS_JOB_SMOOTH, KS_METHOD_SCAN_RTS, KS_SCAN_BLELLOCH, 1, 0 },
     { KS_JOB_SMOOTH, KS_METHOD_SCAN_RTS, KS_SCAN_LADNER_FISCHER, 1, 0 },
@@ -32,11 +39,13 @@ const method_case all_methods[] = {
     { KS_JOB_SMOOTH, KS_METHOD_SCAN_TWO_FILTER, KS_SCAN_SENGUPTA, 1, 0 },
     { KS_JOB_SMOOTH, KS_METHOD_SCAN_TWO_FILTER, KS_SCAN_SENGUPTA, 16, 0 },
     { KS_JOB_SMOOTH, KS_METHOD_SCAN_TWO_FILTER, KS_SCAN_CHUNKED, 1, 0 },
+#ifndef ON_DEVICE
     { KS_JOB_SMOOTH, KS_METHOD_BLOCKTRI, KS_SCAN_HILLIS_STEELE, 1, KS_BLOCKTRI_SEQUENTIAL },
     { KS_JOB_SMOOTH, KS_METHOD_BLOCKTRI, KS_SCAN_HILLIS_STEELE, 1, KS_BLOCKTRI_TWISTED },
     { KS_JOB_SMOOTH, KS_METHOD_BLOCKTRI, KS_SCAN_HILLIS_STEELE, 1, KS_BLOCKTRI_PARTITION },
     { KS_JOB_SMOOTH, KS_METHOD_BLOCKTRI, KS_SCAN_HILLIS_STEELE, 1, KS_BLOCKTRI_NESTED_DISSECTION },
     { KS_JOB_SMOOTH, KS_METHOD_BLOCKTRI, KS_SCAN_HILLIS_STEELE, 1, KS_BLOCKTRI_RECURSIVE_SCHUR },
+#endif
 };
 const int all_methods_count = (int)(sizeof all_methods / sizeof all_methods[0]);
 
@@ -129,6 +138,7 @@ ks_smooth_options options_of(const method_case *m, ks_precision precision, unsig
     options.order = m->order;
     options.precision = precision;
     options.outputs = outputs;
+    options.backend = ALL_ON_DEVICE ? KS_BACKEND_CUDA : KS_BACKEND_CPU;
     return options;
 }
 
@@ -140,6 +150,10 @@ ks_status run_model(const golden *g, const ks_model *model, ks_view y,
     ks_context *context = NULL;
     ks_smooth_plan *plan = NULL;
     void *work = NULL;
+#ifdef ON_DEVICE
+    static int runs;
+    use_seed(++runs);
+#endif
     resources.threads = threads;
     *buffers = golden_buffers_new(g->T, g->B, g->nx, g->ny, options->precision, options->outputs);
     ks_status status = *buffers ? ks_context_create(&context, &resources) : KS_ENOMEM;
@@ -156,6 +170,9 @@ ks_status run_model(const golden *g, const ks_model *model, ks_view y,
     free(work);
     ks_smooth_plan_destroy(plan);
     ks_context_destroy(context);
+#ifdef ON_DEVICE
+    check_clean();
+#endif
     return status;
 }
 

@@ -1,4 +1,6 @@
-/* run_case.h -- run the library over a golden case, and look at what it wrote. */
+/* run_case.h -- run the library over a golden case, and look at what it wrote. Compiled with ON_DEVICE
+ * the methods are those of the CUDA back end and run there: with EMULATED, too, on the emulated device,
+ * each run in the order of another seed. */
 #ifndef RUN_CASE_H
 #define RUN_CASE_H
 
@@ -15,6 +17,12 @@ typedef struct method_case {
 
 extern const method_case all_methods[];
 extern const int all_methods_count;
+
+#ifdef ON_DEVICE
+enum { ALL_ON_DEVICE = 1 };
+#else
+enum { ALL_ON_DEVICE = 0 };
+#endif
 
 /** "smooth scan-rts sengupta:16", in static storage until the next call. */
 const char *method_case_name(const method_case *m);

@@ -1,0 +1,83 @@
+/* chunk_kernels.h -- reduce, scan, re-run on a device: arguments of the kernels of module ks_chunks.
+ *
+ * Each chunk of steps is reduced to one filtering element, its aggregate, in double. Aggregates are
+ * scanned both ways, in tiles and then the tiles' totals. At each border between two chunks that gives
+ * the filtered estimate of the step before it and, with the information of all later observations, the
+ * smoothed one, both in double. From them each chunk runs ordinary steps in the plan's precision,
+ * forward and back, by one thread and at once. */
+#ifndef KS_CHUNK_KERNELS_H
+#define KS_CHUNK_KERNELS_H
+
+#include "scan_phases.h"
+
+enum { KS_MOST_TILE = 256 };
+
+/** What the kernels for small models have left of a chunk: all of it, or its smoothing. */
+enum { KS_HARD = 1, KS_HARD_SMOOTH = 2 };
+
+typedef struct ks_chunk_arrays {
+    ks_scan_arrays a;               /* elements: an aggregate for each chunk; loglik_terms: a sum */
+    int64_t size, chunks;           /* steps of a chunk but the last, and their number            */
+    int smooths;
+    double *before;                 /* mean and covariance, filtered, of the step before a chunk  */
+    double *last;                   /* and smoothed, of its last step                             */
+    double *first;                  /* and of its first step                                      */
+    ks_sink kept_mean, kept_C;      /* filtered estimates in the plan's precision                 */
+    unsigned char *form;            /* of each                                                    */
+    unsigned char *hard_absorb;     /* of each chunk: what is left to the kernels for any model   */
+    unsigned char *hard_rerun;
+} ks_chunk_arrays;
+
+/** Kernels ks_chunk_absorb, ks_chunk_rerun and ks_chunk_border. */
+typedef struct ks_chunk_args {
+    ks_chunk_arrays chunks;
+    long long phase;
+    ks_scan_status *status;
+    char *memory;                   /* `slice` bytes for each thread                              */
+    int64_t slice;
+    size_t scratch, own_scratch;    /* bytes for the arithmetic in double, in own precision       */
+} ks_chunk_args;
+
+/** Kernels ks_fast_absorb_P_N_M, ks_fast_filter_P_N_M and ks_fast_smooth_P_N_M of module ks_chunks_fast,
+ *  for precision P, up to N states and M entries: the sizes that it closes with. */
+typedef struct ks_fast_args {
+    ks_chunk_arrays chunks;
+    long long phase;
+    ks_scan_status *status;
+} ks_fast_args;
+
+/** Kernels ks_filter_tiles_N of module ks_scan_elements, N = 1, 2, 3, 4, any: tiles of elements, a block
+ *  of `tile` threads for each, scanned where they lie: forward, and where there is `reverse`, reverse.
+ *  Totals, where there is room for them, receive the product of each tile. */
+typedef struct ks_tiles_args {
+    int nx;
+    double *scratch;                /* ks_scan_elements_scratch() for each thread, for `any`      */
+    int64_t count, tile;
+    double *forward, *reverse, *forward_totals, *reverse_totals;
+} ks_tiles_args;
+
+/** Kernels ks_filter_fold_N: tiles and totals to the estimates at each border. */
+typedef struct ks_fold_args {
+    ks_tiles_args tiles;
+    double *before, *last;
+} ks_fold_args;
+
+/** A thread's memory. */
+typedef struct ks_chunk_worker {
+    ks_scan_worker w;
+    double *element;
+    void *own_scratch;
+    ks_estimates own;               /* one in the plan's precision                                */
+} ks_chunk_worker;
+
+KS_HD void ks_carve_chunk_worker(ks_carver *carver, int nx, size_t element, size_t own_scratch,
+                                 size_t number, ks_chunk_worker *m)
+{
+    const size_t n = (size_t)nx;
+    m->element = (double *)ks_carve(carver, 1, element);
+    m->own_scratch = ks_carve(carver, 1, own_scratch);
+    m->own.mean = ks_carve(carver, n, number);
+    m->own.cov = ks_carve(carver, n * n, number);
+}
+
+#endif

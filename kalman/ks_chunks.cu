@@ -1,0 +1,206 @@
+// ks_chunks.cu -- chunks of steps on a device, a thread for each: reduced to aggregates, and run again
+// from what stands before and behind them. Any size, any model that the scans take.
+#include "chunk_kernels.h"
+#include "gpu/kernel.h"
+#include "plain_f32.h"
+#include "plain_f64.h"
+#include "scan_report.h"
+
+// The arithmetic in the plan's precision.
+#define OWN(suffix, number)                                                                         \
+    struct own_##suffix {                                                                           \
+        typedef number num;                                                                         \
+        KS_DEVICE void start(const ks_series *s, ks_state *state, void *work)                       \
+        {                                                                                           \
+            table_start_##suffix(s, state, work);                                                   \
+        }                                                                                           \
+        KS_DEVICE int filter(const ks_series *s, int64_t k0, int64_t k1, ks_state *state,           \
+                             const ks_forward_sinks *to, void *work, ks_tally *tally)               \
+        {                                                                                           \
+            return table_filter_##suffix(s, k0, k1, state, to, work, tally);                        \
+        }                                                                                           \
+        KS_DEVICE int smooth(const ks_series *s, int64_t k0, int64_t k1, ks_state *state,           \
+                             const ks_forward_sinks *kept, const ks_backward_sinks *to, void *work, \
+                             ks_tally *tally)                                                       \
+        {                                                                                           \
+            return table_smooth_##suffix(s, k0, k1, state, kept, to, work, tally);                  \
+        }                                                                                           \
+    };
+OWN(f64, double)
+OWN(f32, float)
+
+struct chunk_range {
+    int64_t first, end;
+};
+
+KS_DEVICE chunk_range range_of(const ks_chunk_arrays &c, int64_t chunk)
+{
+    const int64_t first = chunk * c.size, end = first + c.size, steps = c.a.series.steps;
+    const chunk_range range = {first, end < steps ? end : steps};
+    return range;
+}
+
+KS_DEVICE void absorb(const ks_chunk_arrays &c, ks_chunk_worker &m, int64_t chunk)
+{
+    if (!c.hard_absorb[chunk]) return;
+    const ks_scan_arrays *a = &c.a;
+    const int nx = a->series.nx;
+    const chunk_range range = range_of(c, chunk);
+    double *const dst = static_cast<double *>(a->elements) + chunk * ks_filter_element_size_f64(nx);
+    for (int64_t k = range.first; k < range.end; ++k) {
+        if (ks_make_filter_element(a, &m.w, k, k == range.first ? dst : m.element)) return;
+        if (k > range.first)
+            ks_filter_combine_f64(nx, dst, dst, m.element, static_cast<double *>(m.w.scratch));
+    }
+}
+
+// An estimate in double to the plan's precision: as a square root, so that narrowing it loses nothing
+// that matters. `from` is scratch afterwards.
+template <class Own>
+KS_DEVICE ks_state narrowed(int nx, const ks_state &from, const ks_chunk_worker &m)
+{
+    typedef typename Own::num num;
+    ks_state root = from;
+    ks_state state = {m.own.mean, m.own.cov, KS_FORM_ARRAY};
+    table_root_f64(nx, &root, m.w.scratch);
+    const double *x = static_cast<const double *>(root.x), *C = static_cast<const double *>(root.C);
+    for (int i = 0; i < nx; ++i) static_cast<num *>(state.x)[i] = (num)x[i];
+    for (int i = 0; i < nx * nx; ++i) static_cast<num *>(state.C)[i] = (num)C[i];
+    return state;
+}
+
+// The other way: mean and covariance, in the worker's own place.
+template <class Own>
+KS_DEVICE ks_state widened(int nx, const ks_state &state, const ks_chunk_worker &m)
+{
+    typedef typename Own::num num;
+    ks_state wide = {m.w.state.mean, m.w.state.cov, state.form};
+    for (int i = 0; i < nx; ++i)
+        static_cast<double *>(wide.x)[i] = (double)static_cast<const num *>(state.x)[i];
+    for (int i = 0; i < nx * nx; ++i)
+        static_cast<double *>(wide.C)[i] = (double)static_cast<const num *>(state.C)[i];
+    table_square_f64(nx, &wide, m.w.scratch);
+    return wide;
+}
+
+// The smoothed estimate of a chunk's last step, put out and to `state`.
+template <class Own>
+KS_DEVICE bool smooth_last(const ks_chunk_arrays &c, ks_chunk_worker &m, int64_t chunk, int64_t k,
+                           ks_state *state)
+{
+    const ks_scan_arrays *a = &c.a;
+    const int nx = a->series.nx;
+    double *const mean = static_cast<double *>(m.w.results.mean);
+    double *const cov = static_cast<double *>(m.w.results.cov);
+    const double *const last = c.last + chunk * (nx + nx * nx);
+    ks_copy_f64(nx, last, mean);
+    ks_copy_f64(nx * nx, last + nx, cov);
+    // As if estimates of all steps were kept.
+    ks_estimates as_step;
+    as_step.mean = mean - k * nx;
+    as_step.cov = cov - k * nx * nx;
+    if (!ks_fits(a, &m.w, as_step, k)) return false;
+    ks_put(a, a->back.smoothed_mean, k, nx, mean);
+    ks_put_cov(a, a->back.smoothed_cov, a->back.smoothed_var, k, cov);
+    const ks_state smoothed = {mean, cov, KS_FORM_ORDINARY};
+    *state = narrowed<Own>(nx, smoothed, m);
+    return true;
+}
+
+template <class Own>
+KS_DEVICE void smooth_chunk(const ks_chunk_arrays &c, ks_chunk_worker &m, int64_t chunk,
+                            const ks_forward_sinks &kept, ks_state *state)
+{
+    const ks_scan_arrays *a = &c.a;
+    const int nx = a->series.nx;
+    const chunk_range range = range_of(c, chunk);
+    int64_t end = range.end;
+    if (end < a->series.steps && !smooth_last<Own>(c, m, chunk, --end, state)) return;
+    if (end > range.first && Own::smooth(&a->series, range.first, end, state, &kept, &a->back,
+                                         m.own_scratch, &m.w.tally))
+        return;
+    const ks_state wide = widened<Own>(nx, *state, m);
+    double *const first = c.first + chunk * (nx + nx * nx);
+    ks_copy_f64(nx, static_cast<const double *>(wide.x), first);
+    ks_copy_f64(nx * nx, static_cast<const double *>(wide.C), first + nx);
+}
+
+template <class Own> KS_DEVICE void rerun(const ks_chunk_arrays &c, ks_chunk_worker &m, int64_t chunk)
+{
+    const ks_scan_arrays *a = &c.a;
+    const int nx = a->series.nx;
+    const chunk_range range = range_of(c, chunk);
+    ks_state state = {m.own.mean, m.own.cov, KS_FORM_ORDINARY};
+    ks_forward_sinks to = a->to;
+    if (c.smooths) {
+        to.kept_mean = c.kept_mean;
+        to.kept_C = c.kept_C;
+        to.form = c.form;
+    }
+    if (c.hard_rerun[chunk] == KS_HARD_SMOOTH) {
+        smooth_chunk<Own>(c, m, chunk, to, &state);
+        return;
+    }
+    if (chunk == 0) {
+        Own::start(&a->series, &state, m.own_scratch);
+    } else {
+        const double *const before = c.before + chunk * (nx + nx * nx);
+        ks_copy_f64(nx, before, static_cast<double *>(m.w.state.mean));
+        ks_copy_f64(nx * nx, before + nx, static_cast<double *>(m.w.state.cov));
+        state = narrowed<Own>(nx, ks_own_state(&m.w), m);
+    }
+    if (Own::filter(&a->series, range.first, range.end, &state, &to, m.own_scratch, &m.w.tally)) return;
+    a->loglik_terms[chunk] = ks_evidence_loglik(&m.w.tally.evidence);
+    m.w.tally.evidence = ks_evidence_start();
+    if (c.smooths) smooth_chunk<Own>(c, m, chunk, to, &state);
+}
+
+// The lag-one covariance between a chunk's first step and the last one before it; before the first
+// chunk that is the prior.
+KS_DEVICE void border(const ks_chunk_arrays &c, ks_chunk_worker &m, int64_t chunk)
+{
+    const ks_scan_arrays *a = &c.a;
+    const int nx = a->series.nx;
+    const int64_t n = nx, all = n + n * n, k = chunk * c.size;
+    double *const first = c.first + chunk * all;
+    if (chunk == 0) {
+        const ks_estimates smoothed = {first, first + n};
+        ks_smoothed_start(a, &m.w, smoothed);
+        return;
+    }
+    if (!a->back.lag_one_cov.base) return;
+    const ks_sink filtered = {reinterpret_cast<char *>(c.before + chunk * all + n), 0, k - 1};
+    const ks_sink smoothed = {reinterpret_cast<char *>(first + n), 0, k};
+    const ks_sink row = {static_cast<char *>(m.w.results.cov), 0, 0};
+    table_lag_one_f64(ks_wide_series(a, &m.w, k), k, k + 1, filtered, smoothed, row, m.w.scratch);
+    ks_put(a, a->back.lag_one_cov, k, n * n, static_cast<const double *>(m.w.results.cov));
+}
+
+KS_DEVICE void rerun_either(const ks_chunk_arrays &c, ks_chunk_worker &m, int64_t chunk)
+{
+    if (!c.hard_rerun[chunk]) return;
+    if (c.a.single) rerun<own_f32>(c, m, chunk);
+    else rerun<own_f64>(c, m, chunk);
+}
+
+template <void (*Do)(const ks_chunk_arrays &, ks_chunk_worker &, int64_t)>
+KS_DEVICE void run_chunks(const ks_chunk_args &args)
+{
+    const ks_scan_arrays *a = &args.chunks.a;
+    const int nx = a->series.nx;
+    if (args.status->phase < args.phase) return;
+    ks_chunk_worker m;
+    ks_carver carver = ks_carver_at(args.memory + ks_grid_thread() * args.slice);
+    ks_carve_scan_worker(&carver, nx, a->series.ny, a->single, args.scratch, &m.w);
+    ks_carve_chunk_worker(&carver, nx, table_filter_element_bytes_f64(nx), args.own_scratch,
+                          a->single ? sizeof(float) : sizeof(double), &m);
+    for (int64_t chunk = ks_grid_thread(); chunk < args.chunks.chunks && m.w.tally.bad_step < 0;
+         chunk += ks_grid_threads())
+        Do(args.chunks, m, chunk);
+    ks_carve_end(&carver);
+    ks_report(m.w.tally, args.status, args.phase);
+}
+
+KS_KERNEL_BOUNDS(ks_chunk_absorb, ks_chunk_args, KS_SCAN_THREADS, 1) { run_chunks<absorb>(args); }
+KS_KERNEL_BOUNDS(ks_chunk_rerun, ks_chunk_args, KS_SCAN_THREADS, 1) { run_chunks<rerun_either>(args); }
+KS_KERNEL_BOUNDS(ks_chunk_border, ks_chunk_args, KS_SCAN_THREADS, 1) { run_chunks<border>(args); }

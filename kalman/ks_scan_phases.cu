@@ -1,0 +1,48 @@
+// ks_scan_phases.cu -- the phases of the scan methods on a device: a thread is what a worker is on the
+// CPU, by the same text.
+#include "gpu/kernel.h"
+#include "plain_f64.h"
+#include "scan_report.h"
+
+typedef void (*step_function)(const ks_scan_arrays *, ks_scan_worker *, int64_t);
+
+template <step_function Step> KS_DEVICE void run_steps(const ks_scan_phase_args &args, void *memory)
+{
+    // A phase after one that has failed would work on nothing.
+    if (args.status->phase < args.phase) return;
+    const ks_scan_arrays *a = &args.arrays;
+    ks_scan_worker w;
+    ks_carver carver = ks_carver_at(memory);
+    ks_carve_scan_worker(&carver, a->series.nx, a->series.ny, a->single, args.scratch, &w);
+    for (int64_t k = args.first + ks_grid_thread(); k < args.end && w.tally.bad_step < 0;
+         k += ks_grid_threads())
+        Step(a, &w, k);
+    ks_carve_end(&carver);
+    ks_report(w.tally, args.status, args.phase);
+}
+
+#define PHASE(name)                                                                                 \
+    KS_KERNEL_BOUNDS(ks_phase_##name, ks_scan_phase_args, KS_SCAN_THREADS, 1)                       \
+    {                                                                                               \
+        run_steps<ks_##name##_step>(args, args.memory + ks_grid_thread() * args.slice);       \
+    }                                                                                               \
+    KS_KERNEL_BOUNDS(ks_phase_##name##_small, ks_scan_phase_args, KS_SCAN_THREADS, 1)               \
+    {                                                                                               \
+        double memory[KS_SCAN_SMALL / sizeof(double)];                                              \
+        run_steps<ks_##name##_step>(args, memory);                                            \
+    }
+KS_SCAN_PHASES(PHASE)
+
+// The order of additions depends on the count alone.
+KS_KERNEL_BOUNDS(ks_scan_sum, ks_scan_sum_args, KS_SCAN_THREADS, 1)
+{
+    KS_SHARED(double, partial, KS_SCAN_THREADS);
+    double sum = 0;
+    for (int64_t i = ks_grid_thread(); i < args.count; i += ks_grid_threads()) sum += args.from[i];
+    partial[threadIdx.x] = sum;
+    for (unsigned half = KS_SCAN_THREADS / 2; half > 0; half /= 2) {
+        __syncthreads();
+        if (threadIdx.x < half) partial[threadIdx.x] += partial[threadIdx.x + half];
+    }
+    if (threadIdx.x == 0) args.to[blockIdx.x] = partial[0];
+}

@@ -1,0 +1,17 @@
+/* plain_text.h -- all arithmetic of one number as functions of the including source: sizes at run time,
+ * no tables, no memory of earlier steps; see num_f64.h. */
+#ifndef KS_WITHOUT_MEMO
+#  define KS_WITHOUT_MEMO
+#endif
+#define KS_WITH_LITERAL(nx, CALL) CALL(nx);
+#undef KS_GEMM
+#include "smallmat_text.h"
+#include "array_text.h"
+#include "step_text.h"
+#include "array_step_text.h"
+#include "element_text.h"
+#include "memo_text.h"
+#include "range_text.h"
+#include "filter_range_text.h"
+#include "smooth_range_text.h"
+#include "kernels_text.h"

@@ -1,0 +1,329 @@
+/* scan_device.c -- memory and kernels of the scan methods on a device. */
+#include <stdio.h>
+#include <string.h>
+#include "plain_f32.h"
+#include "plain_f64.h"
+#include "plan.h"
+#include "scan_device.h"
+#include "scan_elements.h"
+
+/* Threads bring memory for their scratch; beyond this much of it there are fewer threads. */
+static const int64_t most_scratch = INT64_C(1) << 29, most_threads = INT64_C(1) << 16;
+/* Steps of a chunk at least, and the chunks of a long series: as many as a device keeps threads. */
+enum { LEAST_CHUNK = 8, MOST_CHUNKS = 1 << 16, MOST_CHUNKS_LARGE = 1 << 14 };
+/* Bytes of a half of the stage, and sizes that have kernels with literal states. */
+enum { STAGE = 1 << 22, MOST_LITERAL = 4 };
+
+/** A layout in the making: where memory runs out the rest is only counted. */
+typedef struct layout {
+    ks_scan_device *d;
+    ks_status status;
+} layout;
+
+static void *take(layout *l, int64_t count, size_t bytes)
+{
+    ks_scan_device *d = l->d;
+    void *memory = NULL;
+    if (bytes > 0 && (uint64_t)count > (SIZE_MAX - d->bytes) / bytes) {
+        l->status = KS_ENOMEM;
+        d->bytes = SIZE_MAX;
+        return NULL;
+    }
+    d->bytes += (size_t)count * bytes;
+    if (l->status == KS_OK) l->status = ks_gpu_alloc(d->gpu, &memory, (size_t)count * bytes);
+    if (memory) d->block[d->blocks++] = memory;
+    return memory;
+}
+
+static ks_sink take_rows(layout *l, const ks_smooth_plan *plan, unsigned outputs, int64_t numbers,
+                         int64_t steps)
+{
+    ks_sink sink = { NULL, 0, 0 };
+    if (!ks_makes_any(plan, outputs)) return sink;
+    sink.stride = numbers * (int64_t)plan->kernels->number_bytes;
+    sink.base = take(l, steps, (size_t)sink.stride);
+    return sink;
+}
+
+/** Memory for the model, each row of it at every step if need be. */
+static void take_inputs(layout *l, const ks_smooth_plan *plan)
+{
+    ks_series *s = &l->d->a.series;
+    ks_rows *const rows[] = { &s->F, &s->Q, &s->u, &s->H, &s->R, &s->d, &s->y };
+    for (int i = 0; i < 7; ++i)
+        rows[i]->base = take(l, plan->T, (size_t)ks_row_numbers(plan->nx, plan->ny, i) *
+                                             plan->kernels->number_bytes);
+    const size_t bytes = plan->kernels->number_bytes;
+    s->m0 = take(l, ks_row_numbers(plan->nx, plan->ny, KS_ROW_M0), bytes);
+    s->P0 = take(l, ks_row_numbers(plan->nx, plan->ny, KS_ROW_P0), bytes);
+}
+
+static void take_outputs(layout *l, const ks_smooth_plan *plan)
+{
+    ks_scan_arrays *a = &l->d->a;
+    const int64_t n = plan->nx, ny = plan->ny, T = plan->T;
+    a->to.predicted_mean = take_rows(l, plan, KS_OUT_PREDICTED_MEAN, n, T);
+    a->to.predicted_cov = take_rows(l, plan, KS_OUT_PREDICTED_COV, n * n, T);
+    a->to.predicted_var = take_rows(l, plan, KS_OUT_PREDICTED_VAR, n, T);
+    a->to.filtered_mean = take_rows(l, plan, KS_OUT_FILTERED_MEAN, n, T);
+    a->to.filtered_cov = take_rows(l, plan, KS_OUT_FILTERED_COV, n * n, T);
+    a->to.filtered_var = take_rows(l, plan, KS_OUT_FILTERED_VAR, n, T);
+    a->to.innovation = take_rows(l, plan, KS_OUT_INNOVATION, ny, T);
+    a->to.innovation_cov = take_rows(l, plan, KS_OUT_INNOVATION_COV, ny * ny, T);
+    a->to.innovation_std = take_rows(l, plan, KS_OUT_INNOVATION_STD, ny, T);
+    a->back.smoothed_mean = take_rows(l, plan, KS_OUT_SMOOTHED_MEAN, n, T);
+    a->back.smoothed_cov = take_rows(l, plan, KS_OUT_SMOOTHED_COV, n * n, T);
+    a->back.smoothed_var = take_rows(l, plan, KS_OUT_SMOOTHED_VAR, n, T);
+    a->back.lag_one_cov = take_rows(l, plan, KS_OUT_LAG_ONE_COV, n * n, T);
+    a->prior_mean = take_rows(l, plan, KS_OUT_PRIOR_MEAN, n, 1);
+    a->prior_cov = take_rows(l, plan, KS_OUT_PRIOR_COV, n * n, 1);
+}
+
+static ks_estimates take_estimates(layout *l, const ks_smooth_plan *plan)
+{
+    const int64_t n = plan->nx;
+    ks_estimates e;
+    e.mean = take(l, plan->T * n, sizeof(double));
+    e.cov = take(l, plan->T * n * n, sizeof(double));
+    return e;
+}
+
+static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
+
+/** Scratch: none where the threads have enough of their own. */
+static void take_scratch(layout *l, const ks_smooth_plan *plan)
+{
+    ks_scan_device *d = l->d;
+    ks_carver carver = ks_carver_at(NULL);
+    ks_scan_worker unused;
+    d->arithmetic = table_scratch_bytes_f64(plan->nx, plan->ny);
+    ks_carve_scan_worker(&carver, plan->nx, plan->ny, d->a.single, d->arithmetic, &unused);
+    d->slice = (int64_t)ks_carved_bytes(&carver);
+    if (d->reruns) {
+        ks_chunk_worker chunk;
+        const size_t number = plan->kernels->number_bytes;
+        d->own_arithmetic = d->a.single ? table_scratch_bytes_f32(plan->nx, plan->ny)
+                                        : table_scratch_bytes_f64(plan->nx, plan->ny);
+        ks_carve_chunk_worker(&carver, plan->nx, d->element, d->own_arithmetic, number, &chunk);
+        d->slice = (int64_t)ks_carved_bytes(&carver);
+    }
+    const int small = !d->reruns && d->slice <= KS_SCAN_SMALL;
+    const int64_t combine = ks_scan_elements_scratch(plan->nx) * (int64_t)sizeof(double);
+    const int64_t each = most(small ? 0 : d->slice, plan->nx <= MOST_LITERAL ? 0 : combine);
+    d->threads = each ? most_scratch / each : most_threads;
+    if (d->threads > most_threads) d->threads = most_threads;
+    const int64_t work = d->reruns ? 2 * most(d->tiles.count, KS_MOST_TILE) : plan->T;
+    if (d->threads > work) d->threads = work;
+    if (d->threads < KS_MOST_TILE && d->reruns) d->threads = KS_MOST_TILE;
+    d->threads = (d->threads + KS_SCAN_THREADS - 1) / KS_SCAN_THREADS * KS_SCAN_THREADS;
+    d->scratch = take(l, d->threads, (size_t)each);
+    if (small) d->slice = 0;
+}
+
+/** Elements and estimates of all steps. */
+static void take_steps(layout *l, const ks_smooth_plan *plan)
+{
+    ks_scan_device *d = l->d;
+    const int64_t forward = ks_scan_plan_spare(plan->forward);
+    const int64_t reverse = ks_scan_plan_spare(plan->reverse);
+    d->a.elements = take(l, plan->T, d->element);
+    d->spare = take(l, most(forward, reverse), d->element);
+    d->a.filtered = take_estimates(l, plan);
+    if (plan->options.job == KS_JOB_SMOOTH) d->a.smoothed = take_estimates(l, plan);
+    d->a.loglik_terms = take(l, plan->T, sizeof(double));
+    if (ks_makes_any(plan, KS_OUT_LOGLIK_TERMS)) {
+        const ks_sink terms = { (char *)d->a.loglik_terms, sizeof(double), 0 };
+        d->a.to.loglik_terms = terms;
+    }
+}
+
+/** How a series is cut: a function of its length and states alone. */
+static void cut(ks_scan_device *d, const ks_smooth_plan *plan)
+{
+    const int64_t most_chunks = plan->nx <= 8 ? MOST_CHUNKS : MOST_CHUNKS_LARGE;
+    const int64_t size = most((plan->T + most_chunks - 1) / most_chunks, LEAST_CHUNK);
+    d->chunks.size = size;
+    d->chunks.chunks = d->tiles.count = (plan->T + size - 1) / size;
+    d->tiles.tile = 4;
+    while (d->tiles.tile < KS_MOST_TILE && d->tiles.tile * d->tiles.tile < d->tiles.count)
+        d->tiles.tile *= 2;
+}
+
+/** Aggregates of all chunks, and what they come to. */
+static void take_chunks(layout *l, const ks_smooth_plan *plan)
+{
+    ks_scan_device *d = l->d;
+    ks_chunk_arrays *c = &d->chunks;
+    cut(d, plan);
+    const int64_t n = plan->nx, nn = n * n, N = c->chunks;
+    const int64_t tiles = (N + d->tiles.tile - 1) / d->tiles.tile;
+    const size_t number = plan->kernels->number_bytes;
+    d->tiles.nx = plan->nx;
+    d->a.elements = d->tiles.forward = take(l, N, d->element);
+    d->tiles.forward_totals = take(l, tiles, d->element);
+    c->before = take(l, N * (n + nn), sizeof(double));
+    d->a.loglik_terms = take(l, N, sizeof(double));
+    if (ks_makes_any(plan, KS_OUT_LOGLIK_TERMS)) {
+        const ks_sink terms = { take(l, plan->T, sizeof(double)), sizeof(double), 0 };
+        d->a.to.loglik_terms = terms;
+    }
+    c->hard_absorb = take(l, N, 1);
+    c->hard_rerun = take(l, N, 1);
+    c->smooths = plan->options.job == KS_JOB_SMOOTH;
+    if (!c->smooths) return;
+    d->tiles.reverse = take(l, N, d->element);
+    d->tiles.reverse_totals = take(l, tiles, d->element);
+    c->last = take(l, N * (n + nn), sizeof(double));
+    c->first = take(l, N * (n + nn), sizeof(double));
+    c->kept_mean.stride = n * (int64_t)number;
+    c->kept_C.stride = nn * (int64_t)number;
+    c->kept_mean.base = take(l, plan->T, (size_t)c->kept_mean.stride);
+    c->kept_C.base = take(l, plan->T, (size_t)c->kept_C.stride);
+    c->form = take(l, plan->T, 1);
+}
+
+static void lay_out(layout *l, const ks_smooth_plan *plan)
+{
+    ks_scan_device *d = l->d;
+    d->element = plan->aggregates->filter_element_bytes(plan->nx);
+    d->reruns = ks_scan_reruns(plan);
+    d->a.single = plan->options.precision == KS_F32;
+    d->a.series.nx = plan->nx;
+    d->a.series.ny = plan->ny;
+    d->a.series.steps = plan->T;
+    take_inputs(l, plan);
+    take_outputs(l, plan);
+    if (d->reruns) take_chunks(l, plan);
+    else take_steps(l, plan);
+    d->sums = take(l, KS_SCAN_SUM_BLOCKS + 1, sizeof(double));
+    d->status = take(l, 1, sizeof(ks_scan_status));
+    take_scratch(l, plan);
+    d->tiles.scratch = (double *)(void *)d->scratch;
+}
+
+#define PHASE_NAME(name) #name,
+/* Outputs that the kernels for small models make. */
+#define FAST_OUTPUTS                                                                        \
+    (KS_OUT_LOGLIK | KS_OUT_FILTERED_MEAN | KS_OUT_FILTERED_COV | KS_OUT_FILTERED_VAR |     \
+     KS_OUT_SMOOTHED_MEAN | KS_OUT_SMOOTHED_COV | KS_OUT_SMOOTHED_VAR | KS_OUT_LAG_ONE_COV | \
+     KS_OUT_PRIOR_MEAN | KS_OUT_PRIOR_COV)
+
+/** The kernels that keep everything in registers, for sizes and outputs that have them. */
+static ks_status find_fast(ks_scan_device *d, const ks_smooth_plan *plan)
+{
+    static const struct { ks_precision precision; int nx, ny; } sizes[] = {
+        { KS_F64, 2, 2 }, { KS_F64, 4, 2 }, { KS_F32, 2, 2 }, { KS_F32, 4, 2 },
+        { KS_F32, 4, 4 }, { KS_F32, 6, 2 }, { KS_F32, 6, 4 },
+    };
+    const ks_precision precision = plan->options.precision;
+    const char *suffix = precision == KS_F64 ? "f64" : "f32";
+    size_t i = 0;
+    char name[48];
+    if ((plan->options.outputs & ~(unsigned)FAST_OUTPUTS) != 0) return KS_OK;
+    while (i < sizeof sizes / sizeof sizes[0] &&
+           (sizes[i].precision != precision || sizes[i].nx < plan->nx || sizes[i].ny < plan->ny))
+        ++i;
+    if (i == sizeof sizes / sizeof sizes[0]) return KS_OK;
+    snprintf(name, sizeof name, "ks_fast_absorb_%s_%d_%d", suffix, sizes[i].nx, sizes[i].ny);
+    ks_status status = ks_gpu_find(d->gpu, &d->fast_absorb, "ks_chunks_fast", name);
+    snprintf(name, sizeof name, "ks_fast_%s_%s_%d_%d", d->chunks.smooths ? "keep" : "filter", suffix,
+             sizes[i].nx, sizes[i].ny);
+    if (status == KS_OK) status = ks_gpu_find(d->gpu, &d->fast_filter, "ks_chunks_fast", name);
+    snprintf(name, sizeof name, "ks_fast_smooth_%s_%d", suffix, sizes[i].nx);
+    if (status == KS_OK) status = ks_gpu_find(d->gpu, &d->fast_smooth, "ks_chunks_fast", name);
+    return status;
+}
+
+/** The kernels of chunks. */
+static ks_status find_chunks(ks_scan_device *d, const char *size)
+{
+    static const char *const names[] = { "ks_chunk_absorb", "ks_chunk_rerun", "ks_chunk_border" };
+    const ks_gpu_kernel **const kernels[] = { &d->absorb, &d->rerun, &d->border };
+    char name[48];
+    ks_status status = KS_OK;
+    for (int i = 0; i < 3 && status == KS_OK; ++i)
+        status = ks_gpu_find(d->gpu, kernels[i], "ks_chunks", names[i]);
+    for (int i = 0; i < 2 && status == KS_OK; ++i) {
+        snprintf(name, sizeof name, "ks_filter_%s_%s", i ? "fold" : "tiles", size);
+        status = ks_gpu_find(d->gpu, i ? &d->fold : &d->tiles_scan, "ks_scan_elements", name);
+    }
+    return status;
+}
+
+static ks_status find_kernels(ks_scan_device *d, int nx)
+{
+    static const char *const names[] = { KS_SCAN_PHASES(PHASE_NAME) };
+    char name[48];
+    ks_status status = ks_gpu_find(d->gpu, &d->sum, "ks_scan_phases", "ks_scan_sum");
+    char size[16] = "any";
+    if (nx <= MOST_LITERAL) snprintf(size, sizeof size, "%d", nx);
+    if (status == KS_OK && d->reruns) status = find_chunks(d, size);
+    if (status != KS_OK || d->reruns) return status;
+    for (int i = 0; i < KS_PHASES && status == KS_OK; ++i) {
+        snprintf(name, sizeof name, "ks_phase_%s%s", names[i], d->slice ? "" : "_small");
+        status = ks_gpu_find(d->gpu, &d->phase[i], "ks_scan_phases", name);
+    }
+    for (int i = 0; i < 2 && status == KS_OK; ++i) {
+        snprintf(name, sizeof name, "ks_%s_scan_%s", i ? "smooth" : "filter", size);
+        status = ks_gpu_find(d->gpu, i ? &d->smooth_scan : &d->filter_scan, "ks_scan_elements", name);
+    }
+    return status;
+}
+
+/** The longest row that travels, and room for many of them where there are many. */
+static size_t stage_bytes(const ks_smooth_plan *plan)
+{
+    const int64_t n = most(plan->nx, plan->ny);
+    const int64_t row = most(n * n * (int64_t)plan->kernels->number_bytes, sizeof(double));
+    const int64_t all = row * plan->T;
+    return (size_t)most(row, all < STAGE ? all : STAGE);
+}
+
+size_t ks_scan_device_bytes(const ks_smooth_plan *plan)
+{
+    ks_scan_device nothing;
+    memset(&nothing, 0, sizeof nothing);
+    layout l = { &nothing, KS_ENODEV };
+    lay_out(&l, plan);
+    return nothing.bytes;
+}
+
+ks_status ks_scan_device_create(ks_scan_device **out, const ks_smooth_plan *plan)
+{
+    ks_scan_device *d = ks_allocate(plan->context, sizeof *d);
+    *out = d;
+    if (!d) return KS_ENOMEM;
+    memset(d, 0, sizeof *d);
+    d->context = plan->context;
+    ks_turn_open(&d->turn);
+    layout l = { d, ks_gpu_open(&d->gpu, plan->context, plan->options.device) };
+    if (l.status == KS_OK) l.status = ks_gpu_stream_create(d->gpu, &d->stream);
+    if (l.status == KS_OK) lay_out(&l, plan);
+    void *report = NULL;
+    if (l.status == KS_OK) l.status = find_kernels(d, plan->nx);
+    if (l.status == KS_OK && d->reruns) l.status = find_fast(d, plan);
+    if (l.status == KS_OK) l.status = ks_gpu_host_alloc(d->gpu, &report, sizeof *d->report);
+    d->report = report;
+    if (l.status == KS_OK)
+        l.status = ks_gpu_stage_open(&d->stage, d->gpu, d->stream, stage_bytes(plan));
+    if (l.status != KS_OK) {
+        ks_scan_device_destroy(d);
+        *out = NULL;
+    }
+    return l.status;
+}
+
+void ks_scan_device_destroy(ks_scan_device *d)
+{
+    if (!d) return;
+    if (d->gpu) {
+        ks_gpu_graph_destroy(d->gpu, d->graph);
+        ks_gpu_stage_close(&d->stage);
+        ks_gpu_host_free(d->gpu, d->report);
+        for (int i = 0; i < d->blocks; ++i) ks_gpu_free(d->gpu, d->block[i]);
+        ks_gpu_stream_destroy(d->gpu, d->stream);
+    }
+    ks_gpu_close(d->gpu);
+    ks_turn_close(&d->turn);
+    ks_release(d->context, d);
+}

@@ -1,0 +1,130 @@
+/* scan_device_chunks.c -- reduce, scan, re-run on a device, see chunk_kernels.h. */
+#include <string.h>
+#include "scan_device.h"
+
+static int64_t tiles_of(const ks_tiles_args *t) { return (t->count + t->tile - 1) / t->tile; }
+
+static ks_status launch(ks_scan_device *d, const ks_gpu_kernel *kernel, int64_t blocks,
+                        int64_t threads, const void *args, size_t bytes)
+{
+    const ks_gpu_shape shape = { { (unsigned)blocks }, { (unsigned)threads }, 0, 0 };
+    return ks_gpu_launch(d->gpu, kernel, &shape, args, bytes, d->stream);
+}
+
+/** Blocks of `threads` for `work` threads, as far as there is scratch for them. */
+static int64_t blocks_for(const ks_scan_device *d, int64_t work, int64_t threads)
+{
+    const int64_t wanted = (work + threads - 1) / threads, most = d->threads / threads;
+    return wanted < most ? wanted : most;
+}
+
+static ks_status run_chunks(ks_scan_device *d, const ks_gpu_kernel *kernel, long long phase)
+{
+    ks_chunk_args args;
+    memset(&args, 0, sizeof args);
+    args.chunks = d->chunks;
+    args.chunks.a = d->a;
+    args.phase = phase;
+    args.status = d->status;
+    args.memory = d->scratch;
+    args.slice = d->slice;
+    args.scratch = d->arithmetic;
+    args.own_scratch = d->own_arithmetic;
+    return launch(d, kernel, blocks_for(d, d->chunks.chunks, KS_SCAN_THREADS), KS_SCAN_THREADS,
+                  &args, sizeof args);
+}
+
+static ks_status scan_tiles(ks_scan_device *d, const ks_tiles_args *t)
+{
+    const int64_t ways = t->reverse ? 2 : 1;
+    return launch(d, d->tiles_scan, blocks_for(d, ways * tiles_of(t) * t->tile, t->tile), t->tile, t,
+                  sizeof *t);
+}
+
+/** What stands before and behind each chunk, from the aggregates. */
+static ks_status scan_chunks(ks_scan_device *d)
+{
+    ks_tiles_args t = d->tiles;
+    const int64_t tiles = tiles_of(&t);
+    ks_tiles_args totals = t;
+    totals.count = totals.tile = tiles;
+    totals.forward = t.forward_totals;
+    totals.reverse = t.reverse_totals;
+    totals.forward_totals = totals.reverse_totals = NULL;
+    ks_status status = KS_OK;
+    if (t.reverse)
+        status = ks_gpu_copy(d->gpu, t.reverse, t.forward, (size_t)t.count * d->element, d->stream);
+    if (status == KS_OK) status = scan_tiles(d, &t);
+    if (status == KS_OK && tiles > 1) status = scan_tiles(d, &totals);
+    const ks_fold_args fold = { t, d->chunks.before, d->chunks.last };
+    if (status == KS_OK)
+        status = launch(d, d->fold, blocks_for(d, t.count, KS_SCAN_THREADS), KS_SCAN_THREADS, &fold,
+                        sizeof fold);
+    return status;
+}
+
+/** One of the kernels for small models on every chunk. */
+static ks_status run_fast(ks_scan_device *d, const ks_gpu_kernel *kernel, long long phase)
+{
+    ks_fast_args args;
+    memset(&args, 0, sizeof args);
+    args.chunks = d->chunks;
+    args.chunks.a = d->a;
+    args.phase = phase;
+    args.status = d->status;
+    const int64_t blocks = (d->chunks.chunks + KS_SCAN_THREADS - 1) / KS_SCAN_THREADS;
+    return launch(d, kernel, blocks, KS_SCAN_THREADS, &args, sizeof args);
+}
+
+/** Reduce: what the kernels for small models leave, and all of larger ones, is for the others. */
+static ks_status reduce(ks_scan_device *d)
+{
+    const ks_status status =
+        d->fast_absorb ? run_fast(d, d->fast_absorb, 0)
+                       : ks_gpu_fill(d->gpu, d->chunks.hard_absorb, KS_HARD, (size_t)d->chunks.chunks,
+                                     d->stream);
+    return status == KS_OK ? run_chunks(d, d->absorb, 0) : status;
+}
+
+static ks_status run_again(ks_scan_device *d)
+{
+    ks_status status =
+        d->fast_filter ? run_fast(d, d->fast_filter, 1)
+                       : ks_gpu_fill(d->gpu, d->chunks.hard_rerun, KS_HARD, (size_t)d->chunks.chunks,
+                                     d->stream);
+    if (status == KS_OK && d->fast_smooth && d->chunks.smooths)
+        status = run_fast(d, d->fast_smooth, 1);
+    return status == KS_OK ? run_chunks(d, d->rerun, 1) : status;
+}
+
+ks_status ks_chunks_enqueue(ks_scan_device *d)
+{
+    ks_status status = reduce(d);
+    if (status == KS_OK && d->chunks.chunks > 1) status = scan_chunks(d);
+    if (status == KS_OK) status = run_again(d);
+    if (status == KS_OK && (d->a.back.lag_one_cov.base || d->a.prior_mean.base || d->a.prior_cov.base))
+        status = run_chunks(d, d->border, 2);
+    return status;
+}
+
+/** Combines of a tile of n elements in doubling steps; *rounds: how many of those. */
+static int64_t doubling(int64_t n, int64_t *rounds)
+{
+    int64_t combines = 0;
+    *rounds = 0;
+    for (int64_t step = 1; step < n; step *= 2, ++*rounds) combines += n - step;
+    return combines;
+}
+
+void ks_chunks_count(const ks_scan_device *d, int64_t T, ks_info *info)
+{
+    const ks_tiles_args *t = &d->tiles;
+    const int64_t tiles = tiles_of(t), ways = t->reverse ? 2 : 1;
+    const int64_t last = t->count - (tiles - 1) * t->tile;
+    int64_t inside, of_last, between;
+    const int64_t combines = (tiles - 1) * doubling(t->tile, &inside) + doubling(last, &of_last) +
+                             doubling(tiles, &between) + (tiles - 1) * t->tile;
+    info->combines += T - t->count + ways * combines;
+    /* Absorb and re-run, and between them tiles, their totals, and what they come to. */
+    info->rounds += 2 + (tiles > 1 ? inside : of_last) + between + 1;
+}

@@ -1,0 +1,44 @@
+/* scan_phases.h -- arguments of the kernels that take the steps of a phase, module ks_scan_phases.
+ *
+ * For each name in KS_SCAN_PHASES there is a kernel ks_phase_NAME, whose threads have their memory
+ * from the launch, and ks_phase_NAME_small, whose threads have their own of KS_SCAN_SMALL bytes. */
+#ifndef KS_SCAN_PHASES_H
+#define KS_SCAN_PHASES_H
+
+#include "scan_steps.h"
+
+#define KS_SCAN_PHASES(E)                                                                   \
+    E(elements) E(filtered) E(evidence) E(smoothing) E(smoothed) E(suffixes) E(two_filter)  \
+    E(lag_one) E(start)
+
+enum { KS_SCAN_THREADS = 128, KS_SCAN_SMALL = 9216, KS_SCAN_SUM_BLOCKS = 64 };
+
+/** What the phases of a run have come to. The first failing phase is what counts, and of its faults
+ *  that of the lowest step: step, array, fault and row, in this order, in one number. */
+typedef struct ks_scan_status {
+    unsigned long long bad;
+    long long phase;
+    unsigned long long ordinary, array, missing, elements;
+} ks_scan_status;
+
+/** Every byte of `bad` and `phase` before there is a fault. */
+enum { KS_SCAN_GOOD = 0x7f };
+
+typedef struct ks_scan_phase_args {
+    ks_scan_arrays arrays;
+    int64_t first, end;      /* steps                                      */
+    long long phase;         /* its number in this run                     */
+    ks_scan_status *status;
+    char *memory;            /* `slice` bytes for each thread              */
+    int64_t slice;
+    size_t scratch;          /* bytes of that for the arithmetic           */
+} ks_scan_phase_args;
+
+/** Kernel ks_scan_sum: to[block] = sum of the block's share of `count` numbers. */
+typedef struct ks_scan_sum_args {
+    const double *from;
+    int64_t count;
+    double *to;
+} ks_scan_sum_args;
+
+#endif

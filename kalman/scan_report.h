@@ -1,0 +1,23 @@
+/* scan_report.h -- device code: what a thread's steps came to, added to what all came to. */
+#ifndef KS_SCAN_REPORT_H
+#define KS_SCAN_REPORT_H
+
+#include "gpu/kernel.h"
+#include "scan_phases.h"
+
+KS_DEVICE void ks_report(const ks_tally &tally, ks_scan_status *status, long long phase)
+{
+    if (tally.ordinary) atomicAdd(&status->ordinary, (unsigned long long)tally.ordinary);
+    if (tally.array) atomicAdd(&status->array, (unsigned long long)tally.array);
+    if (tally.missing) atomicAdd(&status->missing, (unsigned long long)tally.missing);
+    if (tally.elements) atomicAdd(&status->elements, (unsigned long long)tally.elements);
+    if (tally.bad_step < 0) return;
+    const unsigned long long where = (unsigned long long)tally.bad_step << 24 |
+                                     (unsigned long long)tally.bad_array << 19 |
+                                     (unsigned long long)tally.fault << 16 |
+                                     (unsigned long long)tally.bad_row;
+    atomicMin(&status->bad, where);
+    atomicMin(&status->phase, phase);
+}
+
+#endif

@@ -1,0 +1,36 @@
+/* scan_steps.h -- what the steps of the scan methods work on, on the CPU and on a device.
+ *
+ * Elements, and the estimates between one phase and the next, are kept in double whatever the
+ * plan's precision: an element holds covariances, and those of a vague prior or a long gap do not
+ * fit 24 bits. For single precision the rows of the model are widened step by step, and results
+ * are narrowed as they are put out. */
+#ifndef KS_SCAN_STEPS_H
+#define KS_SCAN_STEPS_H
+
+#include "carve.h"
+#include "series.h"
+
+/** One series: its model and data, and where everything goes. */
+typedef struct ks_scan_arrays {
+    int single;                      /* model, data and results are float, not double      */
+    ks_series series;
+    ks_forward_sinks to;             /* the filter's outputs                               */
+    ks_backward_sinks back;          /* the smoother's                                     */
+    ks_sink prior_mean, prior_cov;
+    ks_estimates filtered, smoothed; /* T estimates in double                              */
+    double *loglik_terms;            /* T                                                  */
+    void *elements;                  /* one for each step, or an aggregate for each chunk  */
+} ks_scan_arrays;
+
+/** A worker's own memory: of one thread of the CPU or of a device. */
+typedef struct ks_scan_worker {
+    void *scratch;                   /* of the arithmetic in double                        */
+    ks_estimates state, results;     /* one estimate each, double                          */
+    double *rows[9];                 /* single precision: F Q u H R d y m0 P0, double      */
+    double *outputs[6];              /* results of one step, double                        */
+    ks_series wide;                  /* the series of `rows`                               */
+    ks_tally tally;
+    const struct ks_kernels *kernels; /* the CPU's arithmetic in double                    */
+} ks_scan_worker;
+
+#endif

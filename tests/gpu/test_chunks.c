@@ -1,0 +1,198 @@
+/* test_chunks.c -- reduce, scan, re-run on a device: that small models stay in registers, that what does
+ * not fit them goes to the other kernels, and the accuracy of single precision. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "models.h"
+#include "run_case.h"
+#include "seed.h"
+#include "textbook.h"
+
+static const method_case chunked = { KS_JOB_SMOOTH, KS_METHOD_SCAN_RTS, KS_SCAN_CHUNKED, 1, 0 };
+static const method_case chunked_filter = { KS_JOB_FILTER, KS_METHOD_SCAN, KS_SCAN_CHUNKED, 1, 0 };
+/* What the kernels for small models put out. */
+enum { FILTERED = KS_OUT_LOGLIK | KS_OUT_FILTERED_MEAN | KS_OUT_FILTERED_COV | KS_OUT_FILTERED_VAR,
+       SMOOTHED = KS_OUT_SMOOTHED_MEAN | KS_OUT_SMOOTHED_COV | KS_OUT_SMOOTHED_VAR |
+                  KS_OUT_LAG_ONE_COV };
+
+static void *workspace(const ks_smooth_plan *plan)
+{
+    void *work = aligned_alloc(64, (ks_smooth_workspace_bytes(plan) + 63) / 64 * 64);
+    assert_non_null(work);
+    return work;
+}
+
+/** Run g in chunks and compare it with what is expected; the steps in the array form. */
+static int64_t check_chunks(const golden *g, ks_precision precision, double bound, int seed)
+{
+    int64_t array_steps = 0;
+    for (int smooths = 0; smooths < 2; ++smooths) {
+        const unsigned outputs = smooths ? (unsigned)(FILTERED | SMOOTHED) : (unsigned)FILTERED;
+        const ks_smooth_options o =
+            options_of(smooths ? &chunked : &chunked_filter, precision, outputs);
+        golden_buffers *b = golden_buffers_new(g->T, g->B, g->nx, g->ny, precision, outputs);
+        const ks_model model = golden_model(g, precision);
+        ks_smooth_plan *plan;
+        ks_info info = KS_INFO_INIT;
+        use_seed(seed);
+        OK(ks_smooth_plan_create(&plan, NULL, g->T, g->B, g->nx, g->ny, &o));
+        void *work = workspace(plan);
+        OK(ks_smooth_run(plan, &model, golden_y(g, precision), golden_outputs(b), work, &info));
+        free(work);
+        ks_smooth_plan_destroy(plan);
+        check_clean();
+        const golden_difference d = golden_compare(golden_widen(b), &g->expected, outputs,
+                                                   golden_norm_of(g, precision));
+        if (!(d.error <= bound))
+            fail_msg("nx = %d, ny = %d, %s: %s at step %lld off by %.3g", g->nx, g->ny,
+                     precision == KS_F64 ? "f64" : "f32", golden_output_name(d.output),
+                     (long long)d.step, d.error);
+        int64_t missing = 0;
+        for (int64_t i = 0; i < g->T * g->B * g->ny; ++i) missing += isnan(g->y.f64[i]) != 0;
+        assert_int_equal(info.missing, missing);
+        assert_true(info.elements == g->T * g->B);
+        array_steps += info.array_steps;
+        golden_buffers_free(b);
+    }
+    return array_steps;
+}
+
+/** Models that fit the kernels for small ones, exactly and with room to spare, never leave them. */
+static void chunks_of_small_models(void **state)
+{
+    (void)state;
+    static const int sizes[][2] = { { 1, 1 }, { 2, 2 }, { 3, 1 }, { 4, 2 }, { 4, 3 }, { 5, 2 },
+                                    { 6, 4 } };
+    int seed = 0;
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; ++i)
+        for (int prior = 0; prior < 2; ++prior)
+            for (int p = 0; p < 2; ++p) {
+                const int nx = sizes[i][0], ny = sizes[i][1];
+                const unsigned flags = prior ? VARIES_ALL | MISSING : HAS_OFFSETS | MISSING;
+                golden *g = model_random((model_spec){ 950 + i, 75 + (int64_t)i, 1 + prior, nx, ny,
+                                                       (ks_prior)prior, flags });
+                textbook_smooth(g);
+                const int64_t array_steps =
+                    check_chunks(g, (ks_precision)p, p ? 5e-3 : 1e-9, ++seed);
+                /* The step back to the prior x[-1] is taken in that form. */
+                const int64_t before = prior == KS_PRIOR_X0 ? g->B : 0;
+                if (p || (nx <= 4 && ny <= 2)) assert_int_equal(array_steps, before);
+                else assert_true(array_steps > before);
+                golden_free(g);
+            }
+}
+
+/** One observation that is far sharper than the rest: its chunk alone goes to the other kernels, and
+ *  the result is as good. */
+static void chunks_that_need_more(void **state)
+{
+    (void)state;
+    for (int at = 0; at < 60; at += 29)
+        for (int p = 0; p < 2; ++p) {
+            golden *g = model_random((model_spec){ 960, 61, 1, 3, 2, KS_PRIOR_X0, VARIES_R });
+            double *R = model_block(&g->R, 0, at);
+            for (int i = 0; i < 4; ++i) R[i] *= p ? 0x1p-14 : 0x1p-24;
+            model_round(g);
+            textbook_smooth(g);
+            const int64_t array_steps = check_chunks(g, (ks_precision)p, p ? 5e-3 : 1e-8, at + 1);
+            assert_true(array_steps > 0 && array_steps < 4 * 8);
+            golden_free(g);
+        }
+}
+
+/** Positions and velocities: they drift far from zero, where single precision is coarse. */
+static golden *constant_velocity(double dt, double q, double r)
+{
+    golden *g = model_random((model_spec){ 970, 500, 1, 4, 2, KS_PRIOR_X0, 0 });
+    source noise = { 971 };
+    double x[4] = { 0, 0, 1, -1 };
+    memset(g->F.f64, 0, 16 * sizeof(double));
+    memset(g->Q.f64, 0, 16 * sizeof(double));
+    memset(g->H.f64, 0, 8 * sizeof(double));
+    memset(g->R.f64, 0, 4 * sizeof(double));
+    for (int i = 0; i < 2; ++i) {
+        const int v = i + 2;
+        g->F.f64[5 * i] = g->F.f64[5 * v] = 1;
+        g->F.f64[4 * i + v] = dt;
+        g->Q.f64[5 * i] = q * dt * dt * dt / 3;
+        g->Q.f64[4 * i + v] = g->Q.f64[4 * v + i] = q * dt * dt / 2;
+        g->Q.f64[5 * v] = q * dt;
+        g->H.f64[5 * i] = 1;
+        g->R.f64[3 * i] = r;
+    }
+    for (int64_t k = 0; k < g->T; ++k)
+        for (int i = 0; i < 2; ++i) {
+            x[i] += dt * x[i + 2];
+            x[i + 2] += sqrt(q * dt) * normal(&noise);
+            g->y.f64[2 * k + i] = x[i] + sqrt(r) * normal(&noise);
+        }
+    model_round(g);
+    return g;
+}
+
+/** The largest error of single precision against double, both sequential on the CPU or the former in
+ *  chunks on the device. */
+static double error_of(const golden *g, int on_device, golden_buffers *reference)
+{
+    const unsigned outputs = FILTERED | SMOOTHED;
+    ks_smooth_options o = options_of(&chunked, KS_F32, outputs);
+    golden_buffers *b = NULL;
+    const ks_model model = golden_model(g, KS_F32);
+    if (!on_device) {
+        o.method = KS_METHOD_SEQUENTIAL;
+        o.backend = KS_BACKEND_CPU;
+    }
+    OK(run_model(g, &model, golden_y(g, KS_F32), &o, 1, &b, NULL));
+    const golden_norm strict = { 0, false };
+    const double error =
+        golden_compare(golden_widen(b), golden_widen(reference), outputs, strict).error;
+    golden_buffers_free(b);
+    return error;
+}
+
+/** Single precision in chunks stays within three times the error of the sequential filter and smoother
+ *  in single precision. */
+static void single_precision_keeps_its_promise(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 5; ++i) {
+        golden *g = i == 0 ? constant_velocity(0.1, 1, 0.5)
+                    : i == 1 ? constant_velocity(0.01, 0.01, 0.01)
+                    : i == 2 ? constant_velocity(1, 1e-4, 1)
+                             : model_random((model_spec){ 980 + (uint64_t)i, 500, 1, 2 * i - 2, 2,
+                                                          KS_PRIOR_X0, VARIES_ALL });
+        ks_smooth_options o = options_of(&chunked, KS_F64, FILTERED | SMOOTHED);
+        golden_buffers *reference = NULL;
+        const ks_model model = golden_model(g, KS_F64);
+        o.method = KS_METHOD_SEQUENTIAL;
+        o.backend = KS_BACKEND_CPU;
+        OK(run_model(g, &model, golden_y(g, KS_F64), &o, 1, &reference, NULL));
+        const double sequential = error_of(g, 0, reference), chunks = error_of(g, 1, reference);
+        if (!(chunks <= 3 * sequential))
+            fail_msg("model %d: %.3g in chunks, %.3g sequential", i, chunks, sequential);
+        golden_buffers_free(reference);
+        golden_free(g);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(chunks_of_small_models),
+        cmocka_unit_test(chunks_that_need_more),
+        cmocka_unit_test(single_precision_keeps_its_promise),
+    };
+    ks_smooth_options o = options_of(&chunked, KS_F64, KS_OUT_SMOOTHED_MEAN);
+    ks_smooth_plan *plan;
+    use_seed(0);
+    if (ks_smooth_plan_create(&plan, NULL, 1, 1, 1, 1, &o) == KS_ENODEV) {
+        puts("no device");
+        return 77;
+    }
+    ks_smooth_plan_destroy(plan);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
