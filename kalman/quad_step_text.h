@@ -27,7 +27,8 @@ KS_HD void KS_T(ks_quad_predict_mean)(int m, const KS_T(ks_blocks) *b, const KS_
     KS_T(ks_quad) FT[4];
 #pragma GCC unroll 4
     for (int i = 0; i < 4; ++i) FT[i] = KS_LOAD4(b->FT + 4 * i);
-    const KS_T(ks_quad) xp = KS_LOAD4(b->u) + KS_SUM4(x[0], x[1], x[2], x[3], FT);
+    const KS_T(ks_quad) xp =
+        (KS_LOAD4(b->u) + x[0] * FT[0] + x[1] * FT[1]) + (x[2] * FT[2] + x[3] * FT[3]);
     KS_STORE4(w->xp, xp);
 #pragma GCC unroll 4
     for (int a = 0; a < m; ++a) {

@@ -147,12 +147,11 @@ KS_HD void KS_T(ks_tiled_record)(int nx, int n, int m, const KS_NUM *P, const KS
     KS_T(ks_memo_keep)(memo);
 }
 
-/** A filter step whose covariances stand in a slot: x and the posterior's covariance to out. */
+/** The mean of a filter step whose covariances stand in a slot. */
 KS_HD void KS_T(ks_tiled_again)(ks_shape shape, int nx, int n, int m, const KS_T(ks_blocks) *b,
-                                const KS_T(ks_tiled_slot) *slot, KS_NUM *x, KS_NUM *out,
+                                const KS_T(ks_tiled_slot) *slot, KS_NUM *x,
                                 const KS_T(ks_tiled) *w)
 {
-    for (int i = 0; i < nx * n; i += KS_LANES) KS_STOREV(out + i, KS_LOADV(slot->P + i));
 #define KS_AGAIN(m)                                                                         \
     if (shape == KS_SHAPE_QUAD) {                                                           \
         KS_T(ks_quad_predict_mean)(m, b, x, w);                                             \
@@ -199,6 +198,48 @@ KS_HD_COLD void KS_T(ks_tiled_write_rest)(const ks_series *s, int n, int64_t k, 
     }
 }
 
+/** Filter steps from k on that follow in memory one after the other, and put out nothing but mean and
+ *  cov: the same as ks_tiled_filter_steps() makes of them, with no more done than they need. Returns
+ *  the first step not taken; *P is the covariance then, *finite false where that step's estimate is
+ *  not. */
+KS_HD int64_t KS_T(ks_tiled_repeat)(ks_shape shape, int nx, int n, int ny, const ks_series *s,
+                                    int64_t k, int64_t k1, const KS_T(ks_blocks) *all,
+                                    KS_T(ks_memo) *memo, const KS_T(ks_tiled_memory) *w,
+                                    ks_sink mean, ks_sink cov, const ks_forward_sinks *to,
+                                    ks_evidence *evidence, KS_NUM **P, int *finite)
+{
+    KS_T(ks_blocks) b = *all;
+    KS_NUM *last = NULL;
+    for (; k < k1; ++k) {
+        const int at = memo->follower[memo->last];
+        if (at < 0 || (k % KS_LOOK == KS_LOOK - 1 && !memo->looked[at])) break;
+        b.y = (const KS_NUM *)ks_row(s->y, k);
+        b.d = (const KS_NUM *)ks_row(s->d, k);
+        if (!KS_T(ks_tiled_complete)(ny, b.y)) break;
+        const KS_T(ks_tiled_slot) made =
+            KS_T(ks_tiled_slot_of)(n, ny, memo->base + (int64_t)at * memo->size);
+        if (cov.base && k + 1 < k1) KS_T(ks_tiled_expect)(nx, (KS_NUM *)ks_slot_of(cov, k + 1));
+        KS_T(ks_tiled_again)(shape, nx, n, ny, &b, &made, w->x, &w->step);
+        memo->last = at;
+        last = made.P;
+        for (int i = 0; i < ny; ++i)
+            ks_gather_pivot(evidence, (double)made.pivot[i],
+                            (double)(w->step.v[i] * w->step.v[i] * made.inverse_d[i]));
+        KS_NUM sum = KS_LIT(0);
+        for (int i = 0; i < nx; ++i) sum = sum + KS_LIT(0) * w->x[i];
+        *finite = sum == KS_LIT(0) && isfinite(evidence->quadratic);
+        if (!*finite) break;
+        if (cov.base) KS_T(ks_unpad)(nx, n, last, (KS_NUM *)ks_slot_of(cov, k));
+        if (mean.base) KS_T(ks_copy)(nx, w->x, (KS_NUM *)ks_slot_of(mean, k));
+        if (to->kept_mean.base) to->form[k - to->form_first] = (unsigned char)KS_FORM_ORDINARY;
+    }
+    if (last) {
+        KS_T(ks_copy)(nx * n, last, w->Pn);
+        *P = w->Pn;
+    }
+    return k;
+}
+
 /** Filter steps k0 .. k1 - 1 as far as the ordinary form goes. shape is a literal; ny is s->ny, of
  *  quads a literal. Returns the first step not taken, or -1 with the fault in the tally. */
 KS_HD int64_t KS_T(ks_tiled_filter_steps)(ks_shape shape, int nx, int ny, const ks_series *s,
@@ -234,6 +275,18 @@ KS_HD int64_t KS_T(ks_tiled_filter_steps)(ks_shape shape, int nx, int ny, const 
     KS_T(ks_tiled_transition)(shape, nx, n, s, k, 1, &w, &all);
     KS_T(ks_tiled_channels)(shape, nx, ny, s, k, 1, &w, &all);
     for (; k < k1; ++k) {
+        if (memo.last >= 0 && !moves && !rest) {
+            int finite = 1;
+            const int64_t from = k;
+            k = KS_T(ks_tiled_repeat)(shape, nx, n, ny, s, k, k1, &all, &memo, &w, mean, cov, to,
+                                      &evidence, &P, &finite);
+            if (!finite) {
+                tally->evidence = evidence;
+                return KS_T(ks_step_fault)(k, 0, KS_ARRAY_ESTIMATE, KS_FAULT_NOT_FINITE, tally);
+            }
+            if (k > from) carried = 0;
+            if (k == k1) break;
+        }
         KS_NUM *next = home ? (KS_NUM *)ks_slot_of(cov, k) : w.Pn;
         const KS_T(ks_blocks) *b = &all;
         int m = ny, at = -1;
@@ -263,7 +316,8 @@ KS_HD int64_t KS_T(ks_tiled_filter_steps)(ks_shape shape, int nx, int ny, const 
         KS_T(ks_tiled_slot) made = fresh;
         if (at >= 0) {
             made = KS_T(ks_tiled_slot_of)(n, ny, memo.base + (int64_t)at * memo.size);
-            KS_T(ks_tiled_again)(shape, nx, n, ny, b, &made, w.x, next, &w.step);
+            for (int i = 0; i < nx * n; i += KS_LANES) KS_STOREV(next + i, KS_LOADV(made.P + i));
+            KS_T(ks_tiled_again)(shape, nx, n, ny, b, &made, w.x, &w.step);
             carried = 0;
         } else {
             if (quad && !carried) KS_T(ks_copy)(16, P, w.P);
