@@ -65,6 +65,13 @@ KS_MUST_CHECK ks_status ks_chunks_enqueue(ks_scan_device *d);
 /** What that counts for, in info. */
 void ks_chunks_count(const ks_scan_device *d, int64_t T, ks_info *info);
 
+/** All that the device does of a run, into the stream. */
+KS_MUST_CHECK ks_status ks_scan_device_enqueue(ks_scan_device *d, const ks_smooth_plan *plan);
+/** Wait for a stream and for what the last run in it says of itself. */
+KS_MUST_CHECK ks_status ks_scan_device_report(ks_scan_device *d, ks_gpu_stream *stream);
+/** Add that, of series b, to the run's info. Non-zero where the run has failed. */
+int ks_scan_device_tell(const ks_scan_device *d, ks_run *run, int64_t b);
+
 /** Run a plan on its device. */
 void ks_scan_device_run(ks_run *run);
 

@@ -135,8 +135,7 @@ static ks_status smooth(ks_scan_device *d, const ks_smooth_plan *plan)
     return KS_OK;
 }
 
-/** All that the device does, into the stream. */
-static ks_status enqueue(ks_scan_device *d, const ks_smooth_plan *plan)
+ks_status ks_scan_device_enqueue(ks_scan_device *d, const ks_smooth_plan *plan)
 {
     const int64_t T = plan->T;
     const size_t head = offsetof(ks_scan_status, ordinary);
@@ -161,10 +160,17 @@ static ks_status capture(ks_scan_device *d, const ks_smooth_plan *plan)
     ks_gpu_graph_destroy(d->gpu, d->graph);
     d->graph = NULL;
     TRY(ks_gpu_capture_begin(d->gpu, d->stream));
-    const ks_status status = enqueue(d, plan);
+    const ks_status status = ks_scan_device_enqueue(d, plan);
     const ks_status ended = ks_gpu_capture_end(d->gpu, &d->graph, d->stream);
     memcpy(&d->captured, &d->a, sizeof d->a);
     return status != KS_OK ? status : ended;
+}
+
+ks_status ks_scan_device_report(ks_scan_device *d, ks_gpu_stream *stream)
+{
+    TRY(ks_gpu_copy_out(d->gpu, &d->report->status, d->status, sizeof *d->status, stream));
+    TRY(ks_gpu_copy_out(d->gpu, &d->report->loglik, d->sums, sizeof *d->sums, stream));
+    return ks_gpu_stream_sync(d->gpu, stream);
 }
 
 /** Run the graph and wait for what it says of itself. */
@@ -172,9 +178,7 @@ static ks_status compute(ks_scan_device *d, const ks_smooth_plan *plan)
 {
     TRY(capture(d, plan));
     TRY(ks_gpu_graph_launch(d->gpu, d->graph, d->stream));
-    TRY(ks_gpu_copy_out(d->gpu, &d->report->status, d->status, sizeof *d->status, d->stream));
-    TRY(ks_gpu_copy_out(d->gpu, &d->report->loglik, d->sums, sizeof *d->sums, d->stream));
-    return ks_gpu_stream_sync(d->gpu, d->stream);
+    return ks_scan_device_report(d, d->stream);
 }
 
 /** What the phases say, as a tally. */
@@ -239,21 +243,28 @@ static void count_scan(ks_info *info, const ks_scan_plan *plan)
     info->combines += stats.combines;
 }
 
-static ks_status run_series(ks_scan_device *d, ks_run *run, int64_t b)
+int ks_scan_device_tell(const ks_scan_device *d, ks_run *run, int64_t b)
 {
     const ks_smooth_plan *plan = run->plan;
-    TRY(upload(d, run, b));
-    TRY(compute(d, plan));
     const ks_tally tally = tally_of(&d->report->status);
     ks_run_add(run, b, &tally);
-    if (tally.bad_step >= 0) return KS_OK;
-    ks_write_loglik(run, b, d->report->loglik);
+    if (tally.bad_step >= 0) return -1;
     if (d->reruns) {
         ks_chunks_count(d, plan->T, run->info);
     } else {
         count_scan(run->info, plan->forward);
         if (plan->reverse) count_scan(run->info, plan->reverse);
     }
+    return 0;
+}
+
+static ks_status run_series(ks_scan_device *d, ks_run *run, int64_t b)
+{
+    const ks_smooth_plan *plan = run->plan;
+    TRY(upload(d, run, b));
+    TRY(compute(d, plan));
+    if (ks_scan_device_tell(d, run, b)) return KS_OK;
+    ks_write_loglik(run, b, d->report->loglik);
     return download(d, run, b);
 }
 

@@ -44,6 +44,10 @@ typedef struct ks_run {
     int64_t done, total; /* for the progress function */
 } ks_run;
 
+/** Whether model, data and outputs are what a run of the plan can take. */
+int ks_valid_run(const ks_smooth_plan *plan, const ks_model *model, ks_view y,
+                 const ks_outputs *outputs);
+
 /** Add a tally to info; the lowest (series, step) failure stays. On the caller's thread only. */
 void ks_run_add(ks_run *run, int64_t series, const ks_tally *tally);
 

@@ -71,6 +71,12 @@ static int valid_outputs(const ks_smooth_plan *plan, const ks_outputs *o)
     return 1;
 }
 
+int ks_valid_run(const ks_smooth_plan *plan, const ks_model *model, ks_view y,
+                 const ks_outputs *outputs)
+{
+    return valid_model(plan, model, y) && valid_outputs(plan, outputs);
+}
+
 void ks_run_add(ks_run *run, int64_t series, const ks_tally *tally)
 {
     ks_info *info = run->info;
@@ -149,7 +155,7 @@ ks_status ks_smooth_run(const ks_smooth_plan *plan, const ks_model *model, ks_vi
     run.info->backend = ks_smooth_plan_backend(plan);
     run.caller = ks_this_thread();
     atomic_init(&run.canceled, 0);
-    if (!valid_model(plan, model, y) || !valid_outputs(plan, outputs)) {
+    if (!ks_valid_run(plan, model, y, outputs)) {
         run.info->status = KS_EINVAL;
         return KS_EINVAL;
     }

@@ -1,0 +1,48 @@
+/* kalscan/smooth_cuda.h -- filters and smoothers on arrays that are in a CUDA device's memory.
+ *
+ * A plan with KS_BACKEND_CUDA (<kalscan/smooth.h>) for one series is put into a stream; nothing is copied
+ * or allocated, nothing is waited for, and any number of plans may be under way side by side.
+ *
+ *     ks_smooth_plan_create(&plan, context, T, 1, nx, ny, &options);
+ *     ks_smooth_cuda_enqueue(plan, &model, y, &outputs, stream);     // all pointers are the device's
+ *     ks_smooth_cuda_wait(plan, &info, stream);                      // when the results are needed
+ *
+ * stream is a CUstream or cudaStream_t of the device's primary context; NULL means the plan's own.
+ * A plan has one set of memory: calls on it are made by one thread at a time, and in one stream or in
+ * several that wait for each other. */
+#ifndef KALSCAN_SMOOTH_CUDA_H
+#define KALSCAN_SMOOTH_CUDA_H
+
+#include "kalscan/smooth.h"
+
+KS_BEGIN_DECLS
+
+/** Put a run into the stream. Model, y and outputs are as ks_smooth_run() has them, with strides in
+ *  elements, in the device's memory and untouched until the stream has done with them; absent u and d
+ *  are zero. Rows aligned to 16 bytes and close together are read fastest. A stream that is being
+ *  captured takes the run into its graph.
+ *  Errors: KS_EINVAL (also a plan for several series, or on the CPU), KS_EDEVICE. What only the data
+ *  show, ks_smooth_cuda_wait() says. */
+KS_API KS_MUST_CHECK ks_status ks_smooth_cuda_enqueue(const ks_smooth_plan *plan,
+                                                      const ks_model *model, ks_view y,
+                                                      const ks_outputs *outputs, void *stream);
+
+/** Wait for the stream and say how the plan's last run went, as ks_smooth_run() does. info may be
+ *  NULL.
+ *  Errors: KS_EINVAL, KS_ENOTPD, KS_EREFUSED, KS_EMODEL, KS_ENONFINITE, KS_EDEVICE. */
+KS_API KS_MUST_CHECK ks_status ks_smooth_cuda_wait(const ks_smooth_plan *plan, ks_info *info,
+                                                   void *stream);
+
+/** Memory of the plan's device and copies to and from it, for callers without another way to them.
+ *  Memory is given back before the plan is destroyed. Copies wait.
+ *  Errors: KS_EINVAL, KS_ENOMEM, KS_EDEVICE. */
+KS_API KS_MUST_CHECK ks_status ks_smooth_cuda_alloc(const ks_smooth_plan *plan, void **out,
+                                                    size_t bytes);
+KS_API void ks_smooth_cuda_free(const ks_smooth_plan *plan, void *memory);
+KS_API KS_MUST_CHECK ks_status ks_smooth_cuda_upload(const ks_smooth_plan *plan, void *device,
+                                                     const void *host, size_t bytes);
+KS_API KS_MUST_CHECK ks_status ks_smooth_cuda_download(const ks_smooth_plan *plan, void *host,
+                                                       const void *device, size_t bytes);
+
+KS_END_DECLS
+#endif

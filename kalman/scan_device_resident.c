@@ -1,0 +1,161 @@
+/* scan_device_resident.c -- runs on arrays that are in the device's memory, see smooth_cuda.h. */
+#include <math.h>
+#include <string.h>
+#include "kalscan/smooth_cuda.h"
+#include "scan_device.h"
+
+static ks_scan_device *device_of(const ks_smooth_plan *plan)
+{
+    return plan ? plan->device : NULL;
+}
+
+static ks_gpu_stream *stream_of(const ks_scan_device *d, void *stream)
+{
+    return stream ? stream : d->stream;
+}
+
+/** Rows that the kernels for small models may read and write as they do: close together, aligned. */
+static int regular(const void *base, int64_t stride, int64_t row)
+{
+    return !base || ((uintptr_t)base % 16 == 0 && (stride == 0 || stride == row));
+}
+
+static int all_regular(const ks_scan_arrays *a)
+{
+    const ks_series *s = &a->series;
+    const int64_t number = a->single ? (int64_t)sizeof(float) : (int64_t)sizeof(double);
+    const int64_t n = s->nx * number, nn = s->nx * n, m = s->ny * number;
+    const struct { const void *base; int64_t stride, row; } all[] = {
+        { s->F.base, s->F.stride, nn }, { s->Q.base, s->Q.stride, nn }, { s->u.base, s->u.stride, n },
+        { s->H.base, s->H.stride, s->ny * n }, { s->R.base, s->R.stride, s->ny * m },
+        { s->d.base, s->d.stride, m }, { s->y.base, s->y.stride, m }, { s->m0, 0, n },
+        { s->P0, 0, nn },
+        { a->to.filtered_mean.base, a->to.filtered_mean.stride, n },
+        { a->to.filtered_cov.base, a->to.filtered_cov.stride, nn },
+        { a->to.filtered_var.base, a->to.filtered_var.stride, n },
+        { a->back.smoothed_mean.base, a->back.smoothed_mean.stride, n },
+        { a->back.smoothed_cov.base, a->back.smoothed_cov.stride, nn },
+        { a->back.smoothed_var.base, a->back.smoothed_var.stride, n },
+        { a->back.lag_one_cov.base, a->back.lag_one_cov.stride, nn },
+    };
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; ++i)
+        if (!regular(all[i].base, all[i].stride, all[i].row)) return 0;
+    return 1;
+}
+
+/** The plan's arrays, but the caller's where he gives them. */
+static void take_over(ks_scan_device *d, const ks_run *run)
+{
+    ks_scan_arrays *a = &d->a;
+    const ks_rows u = { a->series.u.base, 0 }, zero_d = { a->series.d.base, 0 };
+    ks_series_of(run, 0, &a->series);
+    if (!run->model->u.data) a->series.u = u;
+    if (!run->model->d.data) a->series.d = zero_d;
+    a->to = ks_forward_sinks_of(run, 0);
+    a->back = ks_backward_sinks_of(run, 0);
+    a->prior_mean = ks_sink_of(run, run->outputs->prior_mean, 0);
+    a->prior_cov = ks_sink_of(run, run->outputs->prior_cov, 0);
+}
+
+/** What is absent is zero. */
+static ks_status clear_absent(ks_scan_device *d, const ks_run *run)
+{
+    const size_t number = run->plan->kernels->number_bytes;
+    ks_status status = KS_OK;
+    if (!run->model->u.data)
+        status = ks_gpu_fill(d->gpu, (void *)(uintptr_t)d->a.series.u.base, 0,
+                             (size_t)run->plan->nx * number, d->stream);
+    if (status == KS_OK && !run->model->d.data)
+        status = ks_gpu_fill(d->gpu, (void *)(uintptr_t)d->a.series.d.base, 0,
+                             (size_t)run->plan->ny * number, d->stream);
+    return status;
+}
+
+ks_status ks_smooth_cuda_enqueue(const ks_smooth_plan *plan, const ks_model *model, ks_view y,
+                                 const ks_outputs *outputs, void *stream)
+{
+    const ks_scan_device *d = device_of(plan);
+    if (!d || plan->B != 1 || !ks_valid_run(plan, model, y, outputs)) return KS_EINVAL;
+    ks_run run;
+    memset(&run, 0, sizeof run);
+    run.plan = plan;
+    run.model = model;
+    run.y = y;
+    run.outputs = outputs;
+    /* A device of this call: its stream and arrays are not the plan's. */
+    ks_scan_device here = *d;
+    here.stream = stream_of(d, stream);
+    take_over(&here, &run);
+    if (!all_regular(&here.a)) here.fast_absorb = here.fast_filter = here.fast_smooth = NULL;
+    /* Terms of stored elements are made in the plan's own place, and put out from there. */
+    ks_status status = clear_absent(&here, &run);
+    if (status == KS_OK) status = ks_scan_device_enqueue(&here, plan);
+    if (status == KS_OK && outputs->loglik.data)
+        status = ks_gpu_copy(d->gpu, outputs->loglik.data, d->sums, sizeof *d->sums, here.stream);
+    return status;
+}
+
+ks_status ks_smooth_cuda_wait(const ks_smooth_plan *plan, ks_info *info, void *stream)
+{
+    ks_scan_device *d = device_of(plan);
+    ks_info said = KS_INFO_INIT;
+    if (!d || (info && info->size != sizeof *info)) return KS_EINVAL;
+    ks_gpu_stream *where = stream_of(d, stream);
+    ks_status status = ks_scan_device_report(d, where);
+    ks_run run;
+    memset(&run, 0, sizeof run);
+    run.plan = plan;
+    run.info = &said;
+    said.method = plan->method;
+    said.backend = KS_BACKEND_CUDA;
+    said.scan = plan->options.scan;
+    said.threads = 1;
+    if (status == KS_OK) {
+        ks_scan_device_tell(d, &run, 0);
+        status = said.status;
+        if (status == KS_OK && !isfinite(d->report->loglik)) {
+            status = KS_ENONFINITE;
+            said.array = KS_ARRAY_ESTIMATE;
+            said.fault = KS_FAULT_NOT_FINITE;
+            said.series = 0;
+            said.step = plan->T - 1;
+        }
+    } else {
+        said.device_code = d->gpu->code;
+    }
+    said.status = status;
+    if (info) *info = said;
+    return status;
+}
+
+ks_status ks_smooth_cuda_alloc(const ks_smooth_plan *plan, void **out, size_t bytes)
+{
+    if (!out) return KS_EINVAL;
+    *out = NULL;
+    return device_of(plan) ? ks_gpu_alloc(plan->device->gpu, out, bytes) : KS_EINVAL;
+}
+
+void ks_smooth_cuda_free(const ks_smooth_plan *plan, void *memory)
+{
+    if (device_of(plan)) ks_gpu_free(plan->device->gpu, memory);
+}
+
+ks_status ks_smooth_cuda_upload(const ks_smooth_plan *plan, void *device, const void *host,
+                                size_t bytes)
+{
+    const ks_scan_device *d = device_of(plan);
+    if (!d || (bytes && (!device || !host))) return KS_EINVAL;
+    const ks_status status = ks_gpu_copy_in(d->gpu, device, host, bytes, d->stream);
+    const ks_status waited = ks_gpu_stream_sync(d->gpu, d->stream);
+    return status != KS_OK ? status : waited;
+}
+
+ks_status ks_smooth_cuda_download(const ks_smooth_plan *plan, void *host, const void *device,
+                                  size_t bytes)
+{
+    const ks_scan_device *d = device_of(plan);
+    if (!d || (bytes && (!device || !host))) return KS_EINVAL;
+    const ks_status status = ks_gpu_copy_out(d->gpu, host, device, bytes, d->stream);
+    const ks_status waited = ks_gpu_stream_sync(d->gpu, d->stream);
+    return status != KS_OK ? status : waited;
+}
