@@ -9,7 +9,7 @@
 #include <cmocka.h>
 #include "models.h"
 #include "run_case.h"
-#include "seed.h"
+#include "session.h"
 #include "textbook.h"
 
 static const method_case chunked = { KS_JOB_SMOOTH, KS_METHOD_SCAN_RTS, KS_SCAN_CHUNKED, 1, 0 };
@@ -186,13 +186,6 @@ int main(void)
         cmocka_unit_test(chunks_that_need_more),
         cmocka_unit_test(single_precision_keeps_its_promise),
     };
-    ks_smooth_options o = options_of(&chunked, KS_F64, KS_OUT_SMOOTHED_MEAN);
-    ks_smooth_plan *plan;
-    use_seed(0);
-    if (ks_smooth_plan_create(&plan, NULL, 1, 1, 1, 1, &o) == KS_ENODEV) {
-        puts("no device");
-        return 77;
-    }
-    ks_smooth_plan_destroy(plan);
+    if (no_device()) return 77;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,7 +12,7 @@
 
 #include "general/device.h"
 #include "general_system.h"
-#include "seed.h"
+#include "session.h"
 
 /* A system with what it takes to solve it on the host and on the device. */
 typedef struct problem {
@@ -65,7 +65,6 @@ static void use(int seed, size_t shared)
 /* Status of the solution into system.x on a device; leaves nothing behind. */
 static ks_status on_device(problem *p, ks_general_report *report)
 {
-    ks_gpu *gpu;
     ks_gb_device *device;
     ks_status status = ks_gpu_open(&gpu, NULL, 0);
     if (status != KS_OK) return status;
@@ -297,10 +296,7 @@ static void every_allocation_may_fail(void **state)
 
 int main(void)
 {
-    ks_gpu *gpu;
-    const ks_status status = ks_gpu_open(&gpu, NULL, 0);
-    if (status == KS_ENODEV) return 77; /* skipped */
-    if (status == KS_OK) ks_gpu_close(gpu);
+    if (no_device()) return 77;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(solutions_are_those_of_the_host),
         cmocka_unit_test(long_blocks),

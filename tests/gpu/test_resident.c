@@ -11,7 +11,7 @@
 #include "kalscan/smooth_cuda.h"
 #include "models.h"
 #include "run_case.h"
-#include "seed.h"
+#include "session.h"
 #include "textbook.h"
 
 static const method_case rts = { KS_JOB_SMOOTH, KS_METHOD_SCAN_RTS, KS_SCAN_BLELLOCH, 1, 0 };
@@ -176,13 +176,6 @@ static void arrays_on_the_device(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(arrays_on_the_device) };
-    ks_smooth_options o = options_of(&rts, KS_F64, KS_OUT_SMOOTHED_MEAN);
-    ks_smooth_plan *plan;
-    use_seed(0);
-    if (ks_smooth_plan_create(&plan, NULL, 1, 1, 1, 1, &o) == KS_ENODEV) {
-        puts("no device");
-        return 77;
-    }
-    ks_smooth_plan_destroy(plan);
+    if (no_device()) return 77;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

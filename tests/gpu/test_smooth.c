@@ -10,7 +10,7 @@
 #include <cmocka.h>
 #include "models.h"
 #include "run_case.h"
-#include "seed.h"
+#include "session.h"
 #include "textbook.h"
 
 enum { SEEDS = SEEDS_OF(10, 3) };
@@ -339,13 +339,6 @@ int main(void)
         cmocka_unit_test(no_such_device),
 #endif
     };
-    ks_smooth_options o = options_of(&rts, KS_F64, KS_OUT_SMOOTHED_MEAN);
-    ks_smooth_plan *plan;
-    use_seed(0);
-    if (ks_smooth_plan_create(&plan, NULL, 1, 1, 1, 1, &o) == KS_ENODEV) {
-        puts("no device");
-        return 77;
-    }
-    ks_smooth_plan_destroy(plan);
+    if (no_device()) return 77;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
