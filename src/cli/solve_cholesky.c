@@ -256,7 +256,7 @@ static ks_exit find_logdet(ks_solve *run, ks_failure *failure)
         run->settings->refine
             ? ks_blocktri_refine_logdet(c->plan, &factor, c->scale, &run->logdet)
             : ks_blocktri_logdet(c->plan, &factor, &run->logdet);
-    if (status != KS_OK) run->logdet = NAN;
+    if (status != KS_OK) run->logdet = (double)NAN;
     return ks_cholesky_keep_logdet(run, failure);
 }
 
