@@ -22,7 +22,8 @@ static const ks_option options[] = {
     {METHOD, "method", "NAME", "see below; auto is the default", 0},
     {INVERSE_BLOCKS, "inverse-blocks", NULL, "write S_diag and S_lag, blocks of the inverse", 0},
     {LAYOUT, "layout", "c|fortran", "override the attribute of the file", 0},
-    {BACKEND, "backend", "NAME", "cpu (default), cuda, or auto: a device where one can, else the CPU", 0},
+    {BACKEND, "backend", "NAME", "cpu (default), cuda, or auto: block-jacobi and red-black on a\n"
+     "                           device if there is one, all else on the CPU", 0},
     {DEVICE, "device", "N", "device of back end cuda, default 0", 0},
     {THREADS, "threads", "N", "worker threads; 0, the default: all", 0},
     {PRECISION, "precision", "f64|f32|mixed", "mixed: a factor in f32, refined to f64", 0},
@@ -201,6 +202,15 @@ static void print_notes(const ks_solve *run)
         }
 }
 
+/* Who leaves it open where to run is told when it is not a device. */
+static void note_backend(const ks_solve *run)
+{
+    if (run->settings->quiet || run->settings->general.backend != KS_BACKEND_AUTO ||
+        run->backend != KS_BACKEND_CPU)
+        return;
+    fprintf(stderr, "kalscan: note: --backend auto ran method %s on the CPU\n", run->method);
+}
+
 static ks_exit open_system(ks_solve *run, ks_failure *failure)
 {
     const ks_solve_settings *settings = run->settings;
@@ -250,7 +260,10 @@ static ks_exit run_steps(ks_solve *run, ks_failure *failure)
     if (open_system(run, failure) || check_memory(run, failure)) return failure->code;
     if (read_system(run, failure) == KS_EXIT_DONE && !settings->dry_run) {
         ks_progress_phase(&run->progress, "compute");
-        if (run->solver->run(run, failure) == KS_EXIT_DONE) ks_solve_write(run, failure);
+        if (run->solver->run(run, failure) == KS_EXIT_DONE) {
+            note_backend(run);
+            ks_solve_write(run, failure);
+        }
     }
     ks_progress_clear(&run->progress);
     /* Who asks whether it fits in memory wants the numbers also when it does not. */
