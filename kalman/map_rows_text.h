@@ -97,7 +97,7 @@ KS_HD const KS_T(ks_map_link) *KS_T(ks_map_link_of)(int n, int wanted, const ks_
         KS_T(ks_map_transition_rows)(n, once ? all : wanted, !once, F, l);
     }
     KS_T(ks_map_load)(1, n, ld, (const KS_NUM *)ks_row(s->u, k - s->shift), l->u);
-    if ((wanted & KS_MAP_INWARDS) || a->constant) {
+    if (wanted & KS_MAP_INWARDS) {
         KS_T(ks_map_rows)(n, ld, l->precision, l->u, w->chain.zero, l->pu);
         KS_T(ks_map_rows)(n, ld, l->N, l->u, w->chain.zero, l->cu);
     }
