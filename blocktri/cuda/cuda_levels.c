@@ -32,6 +32,7 @@ static ks_status sweep(const ks_blocktri_cuda_plan *plan, const ks_gpu_kernel *k
 ks_status ks_bt_enqueue(const ks_blocktri_cuda_plan *plan, ks_bt_work_kind kind,
                         const ks_bt_call *call)
 {
+    if (plan->blocked) return ks_bt_blocked_enqueue(plan, kind, call);
     const ks_bt_device_kernels *k = &plan->kernels;
     const int carried = kind == KS_BT_FACTOR_SOLVE && call->nrhs == 1;
     const int several = call->nrhs > 1;

@@ -4,19 +4,31 @@
 #include "pool.h"
 
 /* Blocks, and pieces of work on them, are numbered by ints in the kernels. */
-static const int64_t MOST_BLOCKS = INT64_C(1) << 30;
+static const int64_t MOST_BLOCKS = INT64_C(1) << 31;
+enum { MOST_ORDER = 1 << 15 };
 
 static int valid(int64_t N, int n, const ks_blocktri_cuda_options *o)
 {
     return N >= 1 && n >= 1 && o->size == sizeof *o && o->systems >= 1 && o->device >= 0 &&
-           (o->precision == KS_F64 || o->precision == KS_F32);
+           (o->precision == KS_F64 || o->precision == KS_F32) && (o->inverse == 0 || o->inverse == 1);
 }
 
-/* Bytes of the factor; 0 where blocks are too many. The rest is a little for each system. */
+/* Whether blocks are worked on in tiles, and the order that they are padded to then or otherwise. */
+static int blocked(int n, const ks_blocktri_cuda_options *o) { return o->inverse || !ks_bt_padded(n); }
+
+static int padded_order(int n, const ks_blocktri_cuda_options *o)
+{
+    return blocked(n, o) ? ks_bt_padded_tiles(n) : ks_bt_padded(n);
+}
+
+/* Bytes of the factor; 0 where blocks, or tiles of them, are too many. The rest is a little for each
+ * system. */
 static size_t factor_bytes(int64_t N, int n, const ks_blocktri_cuda_options *o)
 {
-    const size_t P = (size_t)ks_bt_padded(n), number = o->precision == KS_F64 ? 8 : 4;
-    if (N > MOST_BLOCKS / o->systems) return 0;
+    if (n > MOST_ORDER) return 0;
+    const size_t P = (size_t)padded_order(n, o), number = o->precision == KS_F64 ? 8 : 4;
+    const int64_t tiles = blocked(n, o) ? ks_bt_tiles((int)P) : 1;
+    if (N > MOST_BLOCKS / o->systems / (2 * tiles * tiles)) return 0;
     return (size_t)N * (size_t)o->systems * 3 * P * P * number;
 }
 
@@ -26,7 +38,7 @@ size_t ks_blocktri_cuda_bytes(int64_t N, int n, const ks_blocktri_cuda_options *
 {
     const ks_blocktri_cuda_options defaults = KS_BLOCKTRI_CUDA_OPTIONS_INIT;
     if (!options) options = &defaults;
-    if (!valid(N, n, options) || !ks_bt_padded(n)) return SIZE_MAX;
+    if (!valid(N, n, options)) return SIZE_MAX;
     const size_t factor = factor_bytes(N, n, options), systems = (size_t)options->systems;
     return factor ? factor + sums_bytes(options->systems) +
                         systems * (sizeof(double) + sizeof(unsigned long long))
@@ -58,10 +70,15 @@ static ks_status find_all(ks_blocktri_cuda_plan *plan)
     ks_bt_device_kernels *k = &plan->kernels;
     ks_gpu *gpu = plan->gpu;
     const names *called = table;
-    while (called->padded != plan->padded || called->number != plan->number) ++called;
-    ks_status status = ks_gpu_find(gpu, &k->factor, in_factor, called->factor);
-    if (!status) status = ks_gpu_find(gpu, &k->carry, in_factor, called->carry);
-    for (int i = 0; i < 2; ++i) {
+    if (plan->blocked) {
+        const ks_status found = ks_bt_blocked_find(plan);
+        if (found) return found;
+    }
+    while ((called->padded != plan->padded && !plan->blocked) || called->number != plan->number) ++called;
+    ks_status status = KS_OK;
+    if (!plan->blocked) status = ks_gpu_find(gpu, &k->factor, in_factor, called->factor);
+    if (!plan->blocked && !status) status = ks_gpu_find(gpu, &k->carry, in_factor, called->carry);
+    for (int i = 0; i < 2 && !plan->blocked; ++i) {
         if (!status) status = ks_gpu_find(gpu, &k->forward[i], in_solve, called->forward[i]);
         if (!status) status = ks_gpu_find(gpu, &k->backward[i], in_solve, called->backward[i]);
     }
@@ -107,7 +124,6 @@ ks_status ks_blocktri_cuda_plan_create(ks_blocktri_cuda_plan **out, ks_context *
     *out = NULL;
     if (!options) options = &defaults;
     if (!valid(N, n, options)) return KS_EINVAL;
-    if (!ks_bt_padded(n)) return KS_EUNAVAILABLE;
     const size_t factor = factor_bytes(N, n, options);
     if (!factor) return KS_ENOMEM;
 
@@ -118,7 +134,8 @@ ks_status ks_blocktri_cuda_plan_create(ks_blocktri_cuda_plan **out, ks_context *
     plan->N = (int)N;
     plan->n = n;
     plan->systems = options->systems;
-    plan->padded = ks_bt_padded(n);
+    plan->blocked = blocked(n, options);
+    plan->padded = padded_order(n, options);
     plan->number = options->precision == KS_F64 ? sizeof(double) : sizeof(float);
     lay_out(plan);
     ks_status status = ks_gpu_open(&plan->gpu, context, options->device);
@@ -137,7 +154,7 @@ void ks_blocktri_cuda_plan_destroy(ks_blocktri_cuda_plan *plan)
     if (!plan) return;
     ks_gpu *gpu = plan->gpu;
     if (gpu) {
-        for (int i = 0; i < 3; ++i) ks_gpu_graph_destroy(gpu, plan->recorded[i].graph);
+        for (int i = 0; i < KS_BT_WORK_KINDS; ++i) ks_gpu_graph_destroy(gpu, plan->recorded[i].graph);
         ks_gpu_stream_destroy(gpu, plan->stream);
         ks_gpu_host_free(gpu, plan->logdet_host);
         ks_gpu_host_free(gpu, plan->failure_host);

@@ -4,16 +4,20 @@
 
 #include "gpu/gpu.h"
 #include "kalscan/blocktri_cuda.h"
-#include "ks_bt_level.h"
+#include "ks_bt_blocked.h"
 
 /** What one graph does. */
-typedef enum ks_bt_work_kind { KS_BT_FACTORIZE, KS_BT_SOLVE, KS_BT_FACTOR_SOLVE } ks_bt_work_kind;
+typedef enum ks_bt_work_kind {
+    KS_BT_FACTORIZE, KS_BT_SOLVE, KS_BT_FACTOR_SOLVE, KS_BT_INVERSE, KS_BT_WORK_KINDS
+} ks_bt_work_kind;
 
 /** A call's arguments, as a graph was made for them. */
 typedef struct ks_bt_call {
     ks_bt_in D, L, b;
     ks_bt_out x;
     int nrhs;
+    ks_bt_out S, lag;            /* of the inverse */
+    void *work;
 } ks_bt_call;
 
 /** A graph that is launched again as long as the arguments stay. */
@@ -28,6 +32,13 @@ typedef struct ks_bt_device_kernels {
     const ks_gpu_kernel *logdet, *logdet_end;
 } ks_bt_device_kernels;
 
+/** Those of large blocks; 0: few right-hand sides at once, 1: many. */
+typedef struct ks_bt_blocked_kernels {
+    const ks_gpu_kernel *begin, *column;
+    const ks_gpu_kernel *collect[2], *forward[2], *give[2], *backward[2];
+    const ks_gpu_kernel *gain, *cross, *middle, *deliver;
+} ks_bt_blocked_kernels;
+
 struct ks_blocktri_cuda_plan {
     ks_context *context;
     ks_gpu *gpu;
@@ -41,12 +52,27 @@ struct ks_blocktri_cuda_plan {
     unsigned long long *failure; /* (systems), on the device; next, its copy on the host        */
     unsigned long long *failure_host;
     double *sums, *logdet, *logdet_host;
+    int blocked;                 /* worked on in tiles: ks_bt_blocked.h, otherwise ks_bt_level.h */
     ks_bt_device_kernels kernels;
-    ks_bt_recorded recorded[3];
+    ks_bt_blocked_kernels tiled;
+    ks_bt_recorded recorded[KS_BT_WORK_KINDS];
 };
 
-/** The order that blocks of order n are padded to, 0 where there is no kernel. */
+/** The order that blocks of order n are padded to where a few lanes take one: 0 beyond 32. */
 static inline int ks_bt_padded(int n) { return n <= 4 ? 4 : n <= 8 ? 8 : n <= 16 ? 16 : n <= 32 ? 32 : 0; }
+
+/** The order that they are padded to where they are worked on in tiles. */
+static inline int ks_bt_padded_tiles(int n) { return (n + KS_BT_STEP - 1) / KS_BT_STEP * KS_BT_STEP; }
+
+/** Tiles in a row of them. */
+static inline int ks_bt_tiles(int padded) { return (padded + KS_BT_TILE - 1) / KS_BT_TILE; }
+
+/** Look the kernels of large blocks up. */
+ks_status ks_bt_blocked_find(ks_blocktri_cuda_plan *plan);
+
+/** Put the kernels of a call on large blocks into the plan's stream. */
+ks_status ks_bt_blocked_enqueue(const ks_blocktri_cuda_plan *plan, ks_bt_work_kind kind,
+                                const ks_bt_call *call);
 
 /** Put the kernels of a call into the plan's stream. */
 ks_status ks_bt_enqueue(const ks_blocktri_cuda_plan *plan, ks_bt_work_kind kind,

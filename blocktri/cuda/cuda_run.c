@@ -20,15 +20,22 @@ static int valid_input(const ks_blocktri_cuda_plan *plan, const ks_cuda_const_bl
 }
 
 /* Whether they may be written: none overlaps another, blocks inside systems or systems inside. */
-static int valid_output(const ks_blocktri_cuda_plan *plan, const ks_cuda_blocks *blocks, int64_t size)
+static int valid_output(const ks_blocktri_cuda_plan *plan, const ks_cuda_blocks *blocks, int64_t count,
+                        int64_t size)
 {
     const int64_t inner = blocks->stride, outer = blocks->system_stride;
-    const int64_t count = plan->N, systems = plan->systems;
+    const int64_t systems = plan->systems;
     if (!blocks->data || !reasonable(inner, count) || (count > 1 && inner < size)) return 0;
     if (systems == 1) return 1;
     if (!reasonable(outer, systems) || outer < size) return 0;
     return outer >= (count - 1) * inner + size ||
            (count == 1 || inner >= (systems - 1) * outer + size);
+}
+
+static ks_bt_out output(const ks_blocktri_cuda_plan *plan, const ks_cuda_blocks *blocks)
+{
+    const ks_bt_out out = { blocks->data, blocks->stride, plan->systems > 1 ? blocks->system_stride : 0 };
+    return out;
 }
 
 static ks_bt_in input(const ks_blocktri_cuda_plan *plan, const ks_cuda_const_blocks *blocks)
@@ -40,8 +47,9 @@ static ks_bt_in input(const ks_blocktri_cuda_plan *plan, const ks_cuda_const_blo
 /* Pieces of work that the kernels number with ints. */
 static int countable(const ks_blocktri_cuda_plan *plan, int nrhs)
 {
+    const int64_t blocks = (int64_t)plan->N * plan->systems;
     const int64_t chunks = ((int64_t)nrhs + KS_BT_COLUMNS - 1) / KS_BT_COLUMNS;
-    return chunks <= INT_MAX / 2 / ((int64_t)plan->N * plan->systems);
+    return chunks * (plan->blocked ? ks_bt_tiles(plan->padded) : 1) <= INT_MAX / 2 / blocks;
 }
 
 static ks_status right_hand_sides(const ks_blocktri_cuda_plan *plan, int nrhs,
@@ -49,16 +57,14 @@ static ks_status right_hand_sides(const ks_blocktri_cuda_plan *plan, int nrhs,
                                   ks_bt_call *call)
 {
     const int64_t size = (int64_t)plan->n * nrhs;
-    if (nrhs < 1 || !valid_input(plan, b, plan->N, size) || !valid_output(plan, x, size) ||
+    if (nrhs < 1 || !valid_input(plan, b, plan->N, size) || !valid_output(plan, x, plan->N, size) ||
         (b->data == x->data && ((plan->N > 1 && b->stride != x->stride) ||
                                 (plan->systems > 1 && b->system_stride != x->system_stride))))
         return KS_EINVAL;
     if (!countable(plan, nrhs)) return KS_ENOMEM;
     call->nrhs = nrhs;
     call->b = input(plan, b);
-    call->x.data = x->data;
-    call->x.stride = x->stride;
-    call->x.system = plan->systems > 1 ? x->system_stride : 0;
+    call->x = output(plan, x);
     return KS_OK;
 }
 
@@ -77,11 +83,16 @@ static int same_in(const ks_bt_in *a, const ks_bt_in *b)
     return a->data == b->data && a->stride == b->stride && a->system == b->system;
 }
 
+static int same_out(const ks_bt_out *a, const ks_bt_out *b)
+{
+    return a->data == b->data && a->stride == b->stride && a->system == b->system;
+}
+
 static int same(const ks_bt_call *a, const ks_bt_call *b)
 {
     return same_in(&a->D, &b->D) && same_in(&a->L, &b->L) && same_in(&a->b, &b->b) &&
-           a->x.data == b->x.data && a->x.stride == b->x.stride && a->x.system == b->x.system &&
-           a->nrhs == b->nrhs;
+           same_out(&a->x, &b->x) && same_out(&a->S, &b->S) && same_out(&a->lag, &b->lag) &&
+           a->nrhs == b->nrhs && a->work == b->work;
 }
 
 /* A graph of a call, in the place of the last of its kind. */
@@ -148,6 +159,30 @@ ks_status ks_blocktri_cuda_factor_solve(ks_blocktri_cuda_plan *plan, ks_cuda_con
     return status ? status : perform(plan, KS_BT_FACTOR_SOLVE, &call, stream);
 }
 
+size_t ks_blocktri_cuda_inverse_bytes(const ks_blocktri_cuda_plan *plan)
+{
+    if (!plan || !plan->blocked) return 0;
+    const size_t block = (size_t)plan->padded * (size_t)plan->padded * plan->number;
+    const size_t blocks = 3 * (size_t)plan->N + 3 * (((size_t)plan->N + 1) / 2);
+    return blocks * (size_t)plan->systems * block;
+}
+
+ks_status ks_blocktri_cuda_inverse_blocks(ks_blocktri_cuda_plan *plan, ks_cuda_blocks diagonal,
+                                          ks_cuda_blocks lag, void *work, void *stream)
+{
+    ks_bt_call call = { 0 };
+    if (!plan || !plan->factored || !work || (uintptr_t)work % 16) return KS_EINVAL;
+    if (!plan->blocked) return KS_EUNAVAILABLE;
+    const int64_t size = (int64_t)plan->n * plan->n;
+    if (!valid_output(plan, &diagonal, plan->N, size) ||
+        (lag.data && plan->N > 1 && !valid_output(plan, &lag, plan->N - 1, size)))
+        return KS_EINVAL;
+    call.S = output(plan, &diagonal);
+    if (lag.data && plan->N > 1) call.lag = output(plan, &lag);
+    call.work = work;
+    return perform(plan, KS_BT_INVERSE, &call, stream);
+}
+
 /* The lowest system that failed, if one did. */
 static ks_status judge(const ks_blocktri_cuda_plan *plan, ks_blocktri_cuda_info *info)
 {
@@ -155,8 +190,8 @@ static ks_status judge(const ks_blocktri_cuda_plan *plan, ks_blocktri_cuda_info 
         const unsigned long long key = plan->failure_host[s];
         if (key == ~0ull) continue;
         info->system = s;
-        info->block = (int64_t)(key >> 8 & ((1ull << 48) - 1));
-        info->pivot = (int)(key & 0xff);
+        info->block = KS_BT_FAILURE_BLOCK(key);
+        info->pivot = KS_BT_FAILURE_PIVOT(key);
         return KS_ENOTPD;
     }
     return KS_OK;

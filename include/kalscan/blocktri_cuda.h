@@ -1,8 +1,10 @@
 /* kalscan/blocktri_cuda.h -- symmetric positive definite block-tridiagonal systems on a CUDA device.
  *
- * The systems of <kalscan/blocktri.h> with blocks of order n <= 32, one or many of the same size at
- * once, factored by nested dissection: log2(N) levels, each one launch of a fused kernel, all of
- * them one graph. Everything stays on the device; calls put work into a stream and return.
+ * The systems of <kalscan/blocktri.h>, one or many of the same size at once, factored by nested
+ * dissection: log2(N) levels,
+ * all of them one graph. Up to n = 32 each level is one launch of a fused kernel, beyond it one for
+ * each 64 columns and one more. Everything stays on the device; calls put work into a stream and
+ * return.
  *
  *     ks_blocktri_cuda_options options = KS_BLOCKTRI_CUDA_OPTIONS_INIT;
  *     ks_blocktri_cuda_plan_create(&plan, context, N, n, &options);
@@ -52,8 +54,10 @@ typedef struct ks_blocktri_cuda_options {
     ks_precision precision; /**< KS_F64 or KS_F32                                               */
     int systems;            /**< independent systems that each call serves, at least 1          */
     int device;             /**< number of the device, from 0                                   */
+    int inverse;            /**< 1: the plan can compute blocks of the inverse, for which small */
+                            /**< blocks take the kernels of large ones; always so for n > 32    */
 } ks_blocktri_cuda_options;
-#define KS_BLOCKTRI_CUDA_OPTIONS_INIT { sizeof(ks_blocktri_cuda_options), KS_F64, 1, 0 }
+#define KS_BLOCKTRI_CUDA_OPTIONS_INIT { sizeof(ks_blocktri_cuda_options), KS_F64, 1, 0, 0 }
 
 /** What happened in a factorization. Start from KS_BLOCKTRI_CUDA_INFO_INIT. */
 typedef struct ks_blocktri_cuda_info {
@@ -72,12 +76,13 @@ typedef struct ks_blocktri_cuda_plan ks_blocktri_cuda_plan;
  *  overflow or what is asked for is not valid. */
 KS_API size_t ks_blocktri_cuda_bytes(int64_t N, int n, const ks_blocktri_cuda_options *options);
 
-/** Plan for N >= 1 blocks of order 1 <= n <= 32. On success *out is the caller's: free it with
+/** Plan for N >= 1 blocks of order n >= 1. On success *out is the caller's: free it with
  *  ks_blocktri_cuda_plan_destroy(); on failure *out is NULL. options NULL means
  *  KS_BLOCKTRI_CUDA_OPTIONS_INIT, context NULL the C library's allocator. The context must outlive
  *  the plan.
- *  Errors: KS_EINVAL, KS_ENOMEM (of host or device; also 2^30 blocks or more), KS_EUNAVAILABLE
- *  (n > 32, or a device that the library has no code for), KS_ENODEV, KS_EDEVICE. */
+ *  Errors: KS_EINVAL, KS_ENOMEM (of host or device; also 2^30 blocks, or tiles of 64 x 64 in them, or
+ *  more, and n > 32768), KS_EUNAVAILABLE (a device that the library has no code for), KS_ENODEV,
+ *  KS_EDEVICE. */
 KS_API KS_MUST_CHECK ks_status ks_blocktri_cuda_plan_create(
     ks_blocktri_cuda_plan **out, ks_context *context, int64_t N, int n,
     const ks_blocktri_cuda_options *options);
@@ -117,6 +122,20 @@ KS_API KS_MUST_CHECK ks_status ks_blocktri_cuda_wait(ks_blocktri_cuda_plan *plan
  *  Errors: KS_EINVAL (also without a factor), KS_EDEVICE. */
 KS_API KS_MUST_CHECK ks_status ks_blocktri_cuda_logdet(ks_blocktri_cuda_plan *plan, double *logdet,
                                                        void *stream);
+
+/** Bytes of device memory that ks_blocktri_cuda_inverse_blocks() works in; 0 where the plan has no
+ *  kernels for it. */
+KS_API size_t ks_blocktri_cuda_inverse_bytes(const ks_blocktri_cuda_plan *plan);
+
+/** Blocks of the inverse S of A from the factor that the plan holds: diagonal[i] = S[i, i],
+ *  symmetric to the bit, and, unless lag.data is NULL, lag[i] = S[i + 1, i], (n, n) each, in device
+ *  memory. work: device memory, aligned to 16 bytes, of which nothing is kept. None overlaps another.
+ *  Errors: KS_EINVAL (also without a factor), KS_EUNAVAILABLE (a plan without options.inverse),
+ *  KS_ENOMEM, KS_EDEVICE. */
+KS_API KS_MUST_CHECK ks_status ks_blocktri_cuda_inverse_blocks(ks_blocktri_cuda_plan *plan,
+                                                               ks_cuda_blocks diagonal,
+                                                               ks_cuda_blocks lag, void *work,
+                                                               void *stream);
 
 /** Device memory and copies to and from it, for callers without another way to them. Memory that is
  *  not given back outlives neither the plan nor the device's context. Copies wait.

@@ -59,8 +59,8 @@ static void print_help(void)
            "read the lower triangles. They refuse a file with super-diagonal blocks /U or compact\n"
            "blocks. Block iterations converge where the spectral radius of D^-1 (L + U) is below\n"
            "1. A method that does not converge writes nothing (exit code 1). A CUDA device runs\n"
-           "nested-dissection for blocks up to order 32, and block-jacobi and red-black where\n"
-           "diagonal blocks are tridiagonal.\n\n"
+           "nested-dissection, and block-jacobi and red-black where diagonal blocks are\n"
+           "tridiagonal.\n\n"
            "Options\n");
     ks_options_print(options);
     printf("Numbers may be written like 1e6.\n");

@@ -272,6 +272,18 @@ static void widen(int64_t blocks, int64_t n, const double *left, const double *r
     }
 }
 
+ks_exit ks_cholesky_keep_inverse(ks_solve *run, ks_failure *failure)
+{
+    const int64_t N = run->system->N, block = (int64_t)run->system->n * run->system->n;
+    run->S_diag = run->system->arrays[KS_SYSTEM_D].data;
+    run->S_lag = run->system->arrays[KS_SYSTEM_L].data;
+    int64_t bad = ks_find_not_finite(run->data_precision, run->S_diag, N * block);
+    if (bad < 0 && N > 1) bad = ks_find_not_finite(run->data_precision, run->S_lag, (N - 1) * block);
+    if (bad < 0) return KS_EXIT_DONE;
+    return ks_fail(failure, KS_EXIT_NUMERICAL, "%s: the inverse overflows at block %lld",
+                   run->system->name, (long long)(bad / block));
+}
+
 static ks_exit invert(ks_solve *run, ks_failure *failure)
 {
     const cholesky *c = run->state;
@@ -288,15 +300,8 @@ static ks_exit invert(ks_solve *run, ks_failure *failure)
         widen(N, n, c->scale, c->scale, diagonal.data);
         if (N > 1) widen(N - 1, n, c->scale + n, c->scale, lag.data);
     }
-    run->S_diag = diagonal.data;
-    run->S_lag = lag.data;
     run->inverse_seconds = ks_seconds() - start;
-    int64_t bad = ks_find_not_finite(run->data_precision, diagonal.data, N * n * n);
-    if (bad < 0 && N > 1)
-        bad = ks_find_not_finite(run->data_precision, lag.data, (N - 1) * n * n);
-    if (bad < 0) return KS_EXIT_DONE;
-    return ks_fail(failure, KS_EXIT_NUMERICAL, "%s: the inverse overflows at block %lld",
-                   run->system->name, (long long)(bad / (n * n)));
+    return ks_cholesky_keep_inverse(run, failure);
 }
 
 ks_exit ks_cholesky_run(ks_solve *run, ks_failure *failure)

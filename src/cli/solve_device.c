@@ -10,19 +10,18 @@
 #include "solve_cholesky.h"
 #include "values.h"
 
-/* The largest order of a block that <kalscan/blocktri_cuda.h> takes. */
-enum { MOST = 32 };
-
 typedef struct device {
     ks_blocktri_cuda_plan *plan;
-    void *D, *L, *b;        /* in the device's memory; x takes b's place */
+    void *D, *L, *b;        /* in the device's memory; x takes b's place, the inverse that of D and L */
     size_t bytes[3];        /* of D, L and b                             */
+    void *work;             /* of the inverse                            */
+    size_t work_bytes;
 } device;
 
 static size_t bytes_of(const ks_solve *run)
 {
     const device *d = run->state;
-    return ks_size_sum(run->factor_bytes,
+    return ks_size_sum(ks_size_sum(run->factor_bytes, d->work_bytes),
                        ks_size_sum(d->bytes[0], ks_size_sum(d->bytes[1], d->bytes[2])));
 }
 
@@ -36,12 +35,8 @@ static ks_exit plan(ks_solve *run, ks_failure *failure)
     device *d = calloc(1, sizeof *d);
     run->state = d;
     if (!d) return ks_fail(failure, KS_EXIT_RESOURCES, "out of memory");
-    if (settings->refine || settings->inverse_blocks)
-        return ks_fail(failure, KS_EXIT_USAGE, "--%s does not go with --backend cuda",
-                       settings->inverse_blocks ? "inverse-blocks" : "precision mixed");
-    if (system->n > MOST)
-        return ks_fail(failure, KS_EXIT_USAGE, "--backend cuda takes blocks up to order %d, these "
-                       "are of order %d; use --backend cpu", MOST, system->n);
+    if (settings->refine)
+        return ks_fail(failure, KS_EXIT_USAGE, "--precision mixed does not go with --backend cuda");
     run->method = run->solver->name;
     d->bytes[0] = ks_size_product(N, block);
     d->bytes[1] = ks_size_product(N - 1, block);
@@ -49,10 +44,13 @@ static ks_exit plan(ks_solve *run, ks_failure *failure)
     ks_blocktri_cuda_options options = KS_BLOCKTRI_CUDA_OPTIONS_INIT;
     options.precision = settings->precision;
     options.device = settings->general.device;
+    options.inverse = settings->inverse_blocks;
     run->factor_bytes = ks_blocktri_cuda_bytes(system->N, system->n, &options);
     run->result_bytes = d->bytes[2];
     const ks_status status = ks_blocktri_cuda_plan_create(&d->plan, run->context, system->N,
                                                           system->n, &options);
+    if (status == KS_OK && settings->inverse_blocks)
+        d->work_bytes = ks_blocktri_cuda_inverse_bytes(d->plan);
     return status == KS_OK ? KS_EXIT_DONE
                            : ks_fail_device(status, options.device, bytes_of(run), failure);
 }
@@ -92,6 +90,27 @@ static ks_status solve(ks_solve *run, ks_blocktri_cuda_info *info)
     return status;
 }
 
+/* Blocks of the inverse: on the device where the system was, and so on the host. */
+static ks_exit invert(ks_solve *run, ks_failure *failure)
+{
+    device *d = run->state;
+    const double start = ks_seconds();
+    const int64_t N = run->system->N, n = run->system->n, block = n * n;
+    ks_system_array *arrays = run->system->arrays;
+    const ks_cuda_blocks diagonal = {d->D, block, 0}, lag = {d->L, block, 0};
+    ks_status status = ks_blocktri_cuda_alloc(d->plan, &d->work, d->work_bytes);
+    if (status == KS_OK)
+        status = ks_blocktri_cuda_inverse_blocks(d->plan, diagonal, lag, d->work, NULL);
+    if (status == KS_OK)
+        status = ks_blocktri_cuda_download(d->plan, arrays[KS_SYSTEM_D].data, d->D, d->bytes[0]);
+    if (status == KS_OK && N > 1)
+        status = ks_blocktri_cuda_download(d->plan, arrays[KS_SYSTEM_L].data, d->L, d->bytes[1]);
+    if (status != KS_OK)
+        return ks_fail_device(status, run->settings->general.device, bytes_of(run), failure);
+    run->inverse_seconds = ks_seconds() - start;
+    return ks_cholesky_keep_inverse(run, failure);
+}
+
 static ks_exit run_device(ks_solve *run, ks_failure *failure)
 {
     ks_blocktri_cuda_info info = KS_BLOCKTRI_CUDA_INFO_INIT;
@@ -103,8 +122,9 @@ static ks_exit run_device(ks_solve *run, ks_failure *failure)
         return ks_cholesky_explain(run, status, info.block, info.pivot, failure);
     if (status != KS_OK)
         return ks_fail_device(status, run->settings->general.device, bytes_of(run), failure);
-    if (ks_cholesky_judge(run, NULL, failure)) return failure->code;
-    return ks_cholesky_keep_logdet(run, failure);
+    if (ks_cholesky_judge(run, NULL, failure) || ks_cholesky_keep_logdet(run, failure))
+        return failure->code;
+    return run->settings->inverse_blocks ? invert(run, failure) : KS_EXIT_DONE;
 }
 
 static void release(ks_solve *run)
@@ -115,6 +135,7 @@ static void release(ks_solve *run)
         ks_blocktri_cuda_free(d->plan, d->D);
         ks_blocktri_cuda_free(d->plan, d->L);
         ks_blocktri_cuda_free(d->plan, d->b);
+        ks_blocktri_cuda_free(d->plan, d->work);
     }
     ks_blocktri_cuda_plan_destroy(d->plan);
     free(d);

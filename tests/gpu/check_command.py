@@ -45,6 +45,21 @@ def cholesky():
     done = run("generate", "blocktri", "--N", "37", "--n", "9", "--nrhs", "3", "-o", "random.h5")
     assert done.returncode == 0, done.stderr
     same("random.h5", 1e-12, [], ["--device", "1"], "nested-dissection")
+    inverted("random.h5", 1e-12)
+    done = run("generate", "blocktri", "--N", "3", "--n", "70", "-o", "large_blocks.h5")
+    assert done.returncode == 0, done.stderr
+    same("large_blocks.h5", 1e-12, [], [], "nested-dissection")
+
+
+def inverted(source, tolerance):
+    """The blocks of the inverse, for which small blocks take the kernels of large ones."""
+    blocks = []
+    for options in ([], ["--backend", "cuda"]):
+        solve(source, "--inverse-blocks", *options)
+        with h5py.File("out.h5") as f:
+            blocks.append((f["S_diag"][()], f["S_lag"][()], f["x"][()]))
+    for expected, found in zip(*blocks):
+        assert np.abs(found - expected).max() <= tolerance * np.abs(expected).max()
 
 
 def general():

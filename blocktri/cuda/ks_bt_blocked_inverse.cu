@@ -1,0 +1,203 @@
+// ks_bt_blocked_inverse.cu -- blocks of the inverse from a kept factor of large blocks, level by level
+// from the last one.
+//
+// For an eliminated block j with the neighbours a and b, S the inverse, W and L the factor, and
+// G = W L^-1 (Takahashi's recurrence by blocks):
+//
+//     S_aj = -(S_aa G_a + S_ab G_b)    S_bj = -(S_ba G_a + S_bb G_b)
+//     S_jj = L^-T L^-1 - G_a' S_aj - G_b' S_bj
+//
+// S_ab is known, since a is the neighbour of b at a later level or the other way round. L^-1 comes from
+// ks_bt_blocked_solve.cu.
+#include "product.cuh"
+
+// What a level keeps for its block j: 0: L^-1, 1: G_a, 2: G_b.
+template <class T>
+KS_DEVICE T *ks_bt_work(const ks_bt_blocked_args &args, const ks_bt_at &at, int which)
+{
+    const int64_t number = (int64_t)at.system * ks_bt_eliminated(args, 0) + at.k / (2 * at.reach);
+    return static_cast<T *>(args.work) + (number * 3 + which) * args.padded * args.padded;
+}
+
+// What this thread block does: a tile of one of the two couplings (side 1 or 2) of a block.
+struct ks_bt_coupling_tile {
+    ks_bt_at at;
+    int side, i, j;
+    bool there;      // whether the block has that neighbour
+};
+KS_DEVICE ks_bt_coupling_tile ks_bt_coupling_tile_here(const ks_bt_blocked_args &args)
+{
+    const int tiles = (args.padded + KS_BT_TILE - 1) / KS_BT_TILE, number = (int)blockIdx.x;
+    ks_bt_coupling_tile t;
+    t.i = number % tiles;
+    t.j = number / tiles % tiles;
+    t.side = 1 + number / tiles / tiles % 2;
+    t.at = ks_bt_eliminated_at(args, args.level, number / tiles / tiles / 2);
+    t.there = t.side == 1 ? t.at.k >= t.at.reach : t.at.k + t.at.reach < args.N;
+    return t;
+}
+
+// Rows from row tile i on of a row-major array, 16 columns from k on; or its columns, 16 rows.
+template <class T> KS_DEVICE ks_bt_operand<T> ks_bt_by_rows(const T *M, int P, int i, int k)
+{
+    return {M + (int64_t)i * KS_BT_TILE * P + k, P, P - i * KS_BT_TILE, KS_BT_STEP};
+}
+template <class T> KS_DEVICE ks_bt_operand<T> ks_bt_by_columns(const T *M, int P, int i, int k)
+{
+    return {M + (int64_t)k * P + i * KS_BT_TILE, P, P - i * KS_BT_TILE, KS_BT_STEP};
+}
+
+template <class T>
+KS_DEVICE void ks_bt_keep(ks_bt_sum<T, KS_BT_TILE> &sum, T *to, int P, int i, int j, T sign)
+{
+    T *const base = to + ((int64_t)i * P + j) * KS_BT_TILE;
+    const int rows = P - i * KS_BT_TILE, columns = P - j * KS_BT_TILE;
+    sum.each([&](int r, int c, T value) {
+        if (r < rows && c < columns) base[r * P + c] = sign * value;
+    });
+}
+
+// G = W L^-1, of which the rows before tile j are zero in column j.
+template <class T> KS_DEVICE void ks_bt_gain(const ks_bt_blocked_args &args)
+{
+    KS_DYNAMIC_SHARED(T, shared);
+    const ks_bt_coupling_tile t = ks_bt_coupling_tile_here(args);
+    if (!t.there) return;
+    const int P = args.padded, first = t.j * KS_BT_TILE;
+    const T *const W = ks_bt_part<T>(args, args.factor, t.at.system, t.at.k, t.side);
+    const T *const inverse = ks_bt_work<T>(args, t.at, 0);
+    ks_bt_sum<T, KS_BT_TILE> sum;
+    ks_bt_product<false, true, true>(
+        sum, shared, (P - first) / KS_BT_STEP, [&](int step, ks_bt_operand<T> &A, ks_bt_operand<T> &B) {
+            A = ks_bt_by_rows(W, P, t.i, first + step * KS_BT_STEP);
+            B = ks_bt_by_columns(inverse, P, t.j, first + step * KS_BT_STEP);
+        });
+    ks_bt_keep<T>(sum, ks_bt_work<T>(args, t.at, t.side), P, t.i, t.j, T(1));
+}
+
+// S_aj or S_bj.
+template <class T> KS_DEVICE void ks_bt_cross(const ks_bt_blocked_args &args)
+{
+    KS_DYNAMIC_SHARED(T, shared);
+    const ks_bt_coupling_tile t = ks_bt_coupling_tile_here(args);
+    if (!t.there) return;
+    const int P = args.padded, before = t.at.k - t.at.reach, behind = t.at.k + t.at.reach;
+    const T *const own = ks_bt_part<T>(args, args.inverse, t.at.system, t.side == 1 ? before : behind, 0);
+    const T *const G = ks_bt_work<T>(args, t.at, t.side);
+    const T *const other = ks_bt_work<T>(args, t.at, 3 - t.side);
+    // The one of both neighbours that is eliminated next has their block, in rows of the other.
+    const bool two = before >= 0 && behind < args.N;
+    const bool before_next = ((before + 1) / (2 * t.at.reach)) % 2 == 1;
+    const T *const both = before_next ? ks_bt_part<T>(args, args.inverse, t.at.system, before, 2)
+                                      : ks_bt_part<T>(args, args.inverse, t.at.system, behind, 1);
+    const bool direct = (t.side == 2) == before_next;
+    const int each = P / KS_BT_STEP;
+    ks_bt_sum<T, KS_BT_TILE> sum;
+    ks_bt_product<false, true, true>(
+        sum, shared, two && direct ? 2 * each : each,
+        [&](int step, ks_bt_operand<T> &A, ks_bt_operand<T> &B) {
+            const bool second = step >= each;
+            const int k = (second ? step - each : step) * KS_BT_STEP;
+            A = ks_bt_by_rows(second ? both : own, P, t.i, k);
+            B = ks_bt_by_columns(second ? other : G, P, t.j, k);
+        });
+    if (two && !direct)
+        ks_bt_product<true, true, true>(
+            sum, shared, each, [&](int step, ks_bt_operand<T> &A, ks_bt_operand<T> &B) {
+                A = ks_bt_by_columns(both, P, t.i, step * KS_BT_STEP);
+                B = ks_bt_by_columns(other, P, t.j, step * KS_BT_STEP);
+            });
+    ks_bt_keep<T>(sum, ks_bt_part<T>(args, args.inverse, t.at.system, t.at.k, t.side), P, t.i, t.j,
+                  T(-1));
+}
+
+// S_jj, tiles of the lower triangle, and what mirrors them.
+template <class T> KS_DEVICE void ks_bt_middle(const ks_bt_blocked_args &args)
+{
+    KS_DYNAMIC_SHARED(T, shared);
+    const int P = args.padded, tiles = (P + KS_BT_TILE - 1) / KS_BT_TILE, each = P / KS_BT_STEP;
+    const int lower = tiles * (tiles + 1) / 2, number = (int)blockIdx.x % lower;
+    const ks_bt_at at = ks_bt_eliminated_at(args, args.level, (int)blockIdx.x / lower);
+    int i, j;
+    ks_bt_lower_tile(number, i, j);
+    const bool has_before = at.k >= at.reach, has_behind = at.k + at.reach < args.N;
+    const int skipped = has_before ? 0 : each, end = has_behind ? 2 * each : each;
+    const T *const G1 = ks_bt_work<T>(args, at, 1), *const G2 = ks_bt_work<T>(args, at, 2);
+    const T *const S1 = ks_bt_part<T>(args, args.inverse, at.system, at.k, 1);
+    const T *const S2 = ks_bt_part<T>(args, args.inverse, at.system, at.k, 2);
+    const T *const inverse = ks_bt_work<T>(args, at, 0);
+    ks_bt_sum<T, KS_BT_TILE> sum;
+    // First what is subtracted, then, its sign turned, the square of L^-1, which begins at tile i.
+    const int first = end - skipped, squares = (P - i * KS_BT_TILE) / KS_BT_STEP;
+#pragma unroll 1
+    for (int pass = 0; pass < 2; ++pass) {
+        ks_bt_product<true, true, true>(
+            sum, shared, pass ? squares : first,
+            [&](int step, ks_bt_operand<T> &A, ks_bt_operand<T> &B) {
+                const bool second = step + skipped >= each;
+                const int s = pass ? i * KS_BT_TILE + step * KS_BT_STEP
+                                   : (second ? step + skipped - each : step) * KS_BT_STEP;
+                A = ks_bt_by_columns(pass ? inverse : second ? G2 : G1, P, i, s);
+                B = ks_bt_by_columns(pass ? inverse : second ? S2 : S1, P, j, s);
+            });
+        if (pass == 0) sum.negate();
+    }
+    T *const S = ks_bt_part<T>(args, args.inverse, at.system, at.k, 0);
+    const int rows = P - i * KS_BT_TILE, columns = P - j * KS_BT_TILE;
+    sum.each([&](int r, int c, T value) {
+        if (r >= rows || c >= columns || (i == j && c > r)) return;
+        S[(int64_t)(i * KS_BT_TILE + r) * P + j * KS_BT_TILE + c] = value;
+        S[(int64_t)(j * KS_BT_TILE + c) * P + i * KS_BT_TILE + r] = value;
+    });
+}
+
+// Blocks (k, k) and (k + 1, k) to where the caller wants them.
+template <class T> KS_DEVICE void ks_bt_deliver(const ks_bt_blocked_args &args)
+{
+    KS_DYNAMIC_SHARED(T, shared);
+    const int P = args.padded, tiles = (P + KS_BT_TILE - 1) / KS_BT_TILE, n = args.n;
+    const int tile = (int)blockIdx.x % (tiles * tiles), number = (int)blockIdx.x / (tiles * tiles);
+    const int i = tile / tiles, j = tile % tiles, kinds = args.lag.data ? 2 : 1;
+    const int k = number / kinds % args.N, system = number / kinds / args.N;
+    const bool lag = number % kinds == 1, turned = lag && k % 2 == 1;
+    if (lag && k + 1 == args.N) return;
+    // Of two neighbours the one with the even number was eliminated at level 0.
+    const T *const from =
+        lag ? ks_bt_part<T>(args, args.inverse, system, turned ? k + 1 : k, turned ? 1 : 2)
+            : ks_bt_part<T>(args, args.inverse, system, k, 0);
+    const int a = turned ? j : i, b = turned ? i : j; // the tile as it stands there
+    ks_bt_bring_tile<T>(shared, from + ((int64_t)a * P + b) * KS_BT_TILE, P, P - a * KS_BT_TILE,
+                        P - b * KS_BT_TILE);
+    ks_async_commit();
+    ks_async_wait(0);
+    __syncthreads();
+    T *const to = lag ? ks_bt_block<T>(args.lag, system, k) : ks_bt_block<T>(args.S, system, k);
+#pragma unroll 4
+    for (int e = (int)threadIdx.x; e < KS_BT_TILE * KS_BT_TILE; e += KS_BT_THREADS) {
+        const int r = e / KS_BT_TILE, c = e % KS_BT_TILE;
+        const int row = i * KS_BT_TILE + r, column = j * KS_BT_TILE + c;
+        if (row < n && column < n)
+            to[(int64_t)row * n + column] = shared[turned ? c * KS_BT_LD + r : r * KS_BT_LD + c];
+    }
+}
+
+#define INVERSE(suffix, T, blocks)                                                             \
+    KS_KERNEL_BOUNDS(ks_bt_gain_##suffix, ks_bt_blocked_args, KS_BT_THREADS, blocks)           \
+    {                                                                                          \
+        ks_bt_gain<T>(args);                                                                   \
+    }                                                                                          \
+    KS_KERNEL_BOUNDS(ks_bt_cross_##suffix, ks_bt_blocked_args, KS_BT_THREADS, blocks)          \
+    {                                                                                          \
+        ks_bt_cross<T>(args);                                                                  \
+    }                                                                                          \
+    KS_KERNEL_BOUNDS(ks_bt_middle_##suffix, ks_bt_blocked_args, KS_BT_THREADS, blocks)         \
+    {                                                                                          \
+        ks_bt_middle<T>(args);                                                                 \
+    }                                                                                          \
+    KS_KERNEL_BOUNDS(ks_bt_deliver_##suffix, ks_bt_blocked_args, KS_BT_THREADS, blocks)        \
+    {                                                                                          \
+        ks_bt_deliver<T>(args);                                                                \
+    }
+
+INVERSE(f64, double, 3)
+INVERSE(f32, float, 3)

@@ -1,0 +1,265 @@
+/* test_blocktri_blocked.c -- block-tridiagonal systems with large blocks on a device: against the solver
+ * of the CPU, on the emulated device under several seeds, and on the first device of the machine. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "blocktri_job.h"
+
+#ifdef __SANITIZE_ADDRESS__ /* makes the emulator ten times slower */
+enum { SEEDS = 2 };
+#else
+enum { SEEDS = SEEDS_OF(3, 3) };
+#endif
+
+static ks_blocktri_cuda_options options_of(ks_precision precision, int systems, int inverse)
+{
+    ks_blocktri_cuda_options options = KS_BLOCKTRI_CUDA_OPTIONS_INIT;
+    options.precision = precision;
+    options.systems = systems;
+    options.inverse = inverse;
+    return options;
+}
+
+/* Factor, solve, solve in the place of b, both judged. */
+static void run_all(ks_precision precision, int64_t N, int n, int nrhs, int systems, unsigned seed)
+{
+    double logdet[MOST_SYSTEMS];
+    job j = begin_with(options_of(precision, systems, 1), N, n, nrhs, seed);
+    OK(ks_blocktri_cuda_factorize(j.plan, j.D, j.L, NULL));
+    OK(ks_blocktri_cuda_solve(j.plan, nrhs, j.b, j.x, NULL));
+    wait(&j);
+    OK(ks_blocktri_cuda_logdet(j.plan, logdet, NULL));
+    fetch(&j, j.x.data);
+    judge(&j, logdet);
+    const ks_cuda_blocks over = { (void *)(uintptr_t)j.b.data, j.b.stride, j.b.system_stride };
+    OK(ks_blocktri_cuda_factor_solve(j.plan, j.D, j.L, nrhs, j.b, over, NULL));
+    wait(&j);
+    fetch(&j, j.b.data);
+    judge(&j, logdet);
+    end(&j);
+}
+
+/* Tiles of 64: orders below, at and beyond one and two of them; multiples of 16 and others. */
+static void orders(void **state)
+{
+    (void)state;
+    static const struct { int n, N, nrhs; } sizes[] = {
+        { 33, 5, 1 }, { 48, 3, 9 }, { 64, 4, 2 }, { 65, 3, 1 }, { 100, 2, 3 }, { 130, 3, 1 },
+    };
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; ++i) {
+        use_seed((int)i);
+        run_all(i % 3 == 1 ? KS_F32 : KS_F64, sizes[i].N, sizes[i].n, sizes[i].nrhs, 1, (unsigned)i);
+        if (i % 3 == 0)
+            run_all(KS_F32, sizes[i].N, sizes[i].n, sizes[i].nrhs, 1, (unsigned)i);
+    }
+}
+
+static void lengths(void **state)
+{
+    (void)state;
+    for (int N = 1; N <= 19; N += N < 8 ? 1 : 9) {
+        use_seed(N);
+        run_all(KS_F64, N, 3 + 13 * (N % 3), 1 + N % 2, 1, (unsigned)N);
+    }
+}
+
+static void many_right_hand_sides(void **state)
+{
+    (void)state;
+    static const struct { int n, N, nrhs; } sizes[] = { { 70, 2, 17 }, { 40, 2, 64 }, { 33, 2, 70 } };
+    for (int i = 0; i < 3; ++i) {
+        use_seed(i);
+        run_all(i == 1 ? KS_F32 : KS_F64, sizes[i].N, sizes[i].n, sizes[i].nrhs, 1, (unsigned)i);
+    }
+}
+
+static void many_systems_at_once(void **state)
+{
+    (void)state;
+    for (int seed = 0; seed < SEEDS; ++seed) {
+        use_seed(seed);
+        run_all(KS_F64, 2 + seed, 35, 1 + 20 * (seed == 1), 3, (unsigned)seed);
+        run_all(KS_F32, 3, 20, 2, 2, (unsigned)seed);
+    }
+}
+
+/* Blocks of the inverse beside those of the CPU, and the diagonal ones symmetric to the bit. */
+static void judge_inverse(const job *j, int s, const void *diagonal, const void *lag)
+{
+    const bt_system *system = &j->system[s];
+    const int64_t N = system->N, n = system->n, block = n * n;
+    const ks_blocktri_options options = bt_options(KS_BLOCKTRI_SEQUENTIAL, system->precision);
+    bt_solver solver = bt_solver_make(system, &options, 1, 0);
+    char *expected[2];
+    for (int i = 0; i < 2; ++i) {
+        expected[i] = malloc((size_t)(N * block) * j->number);
+        assert_non_null(expected[i]);
+    }
+    const ks_blocks to[2] = { { expected[0], block }, { expected[1], block } };
+    OK(bt_factorize(&solver, system, NULL));
+    OK(ks_blocktri_inverse_blocks(solver.plan, &solver.factor, to[0], to[1], solver.inverse_work));
+    double largest = 0;
+    for (int64_t i = 0; i < N * block; ++i) largest = fmax(largest, fabs(bt_get(system, to[0].data, i)));
+    for (int i = 0; i < 2; ++i)
+        for (int64_t e = 0; e < (N - i) * block; ++e) {
+            const double got = bt_get(system, i ? lag : diagonal, e);
+            if (!(fabs(got - bt_get(system, to[i].data, e)) <= 30 * tolerance(j) * largest))
+                fail_msg("%s block %d of %d, row %d, column %d of order %d: %g instead of %g",
+                         i ? "lag" : "diagonal", (int)(e / block), (int)N, (int)(e / n % n),
+                         (int)(e % n), (int)n, got, bt_get(system, to[i].data, e));
+            if (i == 0) assert_true(got == bt_get(system, diagonal, e / block * block + e % n * n + e / n % n));
+        }
+    free(expected[0]);
+    free(expected[1]);
+    bt_solver_free(&solver);
+}
+
+static void invert(ks_precision precision, int64_t N, int n, int systems, unsigned seed, int with_lag)
+{
+    job j = begin_with(options_of(precision, systems, 1), N, n, 1, seed);
+    const int64_t block = (int64_t)n * n, each = N * block;
+    const size_t bytes = (size_t)(each * systems) * j.number;
+    void *S, *lag = NULL, *work;
+    char *host[2] = { malloc(bytes), malloc(bytes) };
+    assert_true(host[0] && host[1]);
+    OK(ks_blocktri_cuda_alloc(j.plan, &S, bytes));
+    OK(ks_blocktri_cuda_alloc(j.plan, &lag, bytes));
+    OK(ks_blocktri_cuda_alloc(j.plan, &work, ks_blocktri_cuda_inverse_bytes(j.plan)));
+    const ks_cuda_blocks diagonal = { S, block, each }, off = { with_lag ? lag : NULL, block, each };
+    OK(ks_blocktri_cuda_factorize(j.plan, j.D, j.L, NULL));
+    OK(ks_blocktri_cuda_inverse_blocks(j.plan, diagonal, off, work, NULL));
+    wait(&j);
+    OK(ks_blocktri_cuda_download(j.plan, host[0], S, bytes));
+    if (with_lag) OK(ks_blocktri_cuda_download(j.plan, host[1], lag, bytes));
+    for (int s = 0; s < systems && with_lag; ++s)
+        judge_inverse(&j, s, host[0] + (size_t)(s * each) * j.number,
+                      host[1] + (size_t)(s * each) * j.number);
+    void *const taken[] = { S, lag, work };
+    for (int i = 0; i < 3; ++i) ks_blocktri_cuda_free(j.plan, taken[i]);
+    free(host[0]);
+    free(host[1]);
+    end(&j);
+}
+
+static void blocks_of_the_inverse(void **state)
+{
+    (void)state;
+    for (int N = 1; N <= 12; N += N < 8 ? 1 : 4) {
+        use_seed(N);
+        invert(KS_F64, N, 1 + 5 * (N % 4), 1, (unsigned)N, 1);
+    }
+    use_seed(1);
+    invert(KS_F64, 4, 70, 1, 1, 1);
+    invert(KS_F32, 2, 130, 1, 1, 1);
+    invert(KS_F32, 6, 17, 3, 2, 1);
+    invert(KS_F64, 3, 33, 1, 3, 0);
+}
+
+/* The same bits under every order of threads and blocks. */
+static void same_bits_each_time(void **state)
+{
+    (void)state;
+    void *first = NULL;
+    for (int seed = 0; seed < SEEDS; ++seed) {
+        use_seed(seed);
+        job j = begin(KS_F64, 3, 70, 2, 1, 7);
+        const size_t bytes = (size_t)j.columns * j.number;
+        OK(ks_blocktri_cuda_factor_solve(j.plan, j.D, j.L, 2, j.b, j.x, NULL));
+        wait(&j);
+        fetch(&j, j.x.data);
+        if (!first) {
+            first = malloc(bytes);
+            assert_non_null(first);
+            memcpy(first, j.system[0].x, bytes);
+        }
+        assert_memory_equal(first, j.system[0].x, bytes);
+        end(&j);
+    }
+    free(first);
+}
+
+static void expect_failure(job *j, int system, int64_t k, int pivot, double value)
+{
+    bt_system *s = &j->system[system];
+    ks_blocktri_cuda_info info = KS_BLOCKTRI_CUDA_INFO_INIT;
+    const int64_t at = k * s->stride + (int64_t)pivot * (s->n + 1);
+    const double was = bt_get(s, s->D, at);
+    char *const device = (char *)(uintptr_t)j->D.data + (size_t)(system * j->blocks) * j->number;
+    bt_put(s, s->D, at, value);
+    OK(ks_blocktri_cuda_upload(j->plan, device, s->D, (size_t)j->blocks * j->number));
+    OK(ks_blocktri_cuda_factor_solve(j->plan, j->D, j->L, 1, j->b, j->x, NULL));
+    assert_int_equal(ks_blocktri_cuda_wait(j->plan, &info, NULL), KS_ENOTPD);
+    assert_int_equal(info.system, system);
+    assert_int_equal(info.block, k);
+    assert_int_equal(info.pivot, pivot);
+    bt_put(s, s->D, at, was);
+    OK(ks_blocktri_cuda_upload(j->plan, device, s->D, (size_t)j->blocks * j->number));
+}
+
+static void failures_are_named(void **state)
+{
+    (void)state;
+    use_seed(2);
+    job j = begin(KS_F64, 4, 101, 1, 2, 1);
+    expect_failure(&j, 1, 3, 100, -1);
+    expect_failure(&j, 0, 1, 40, (double)NAN);
+    expect_failure(&j, 1, 2, 64, 0);
+    expect_failure(&j, 0, 0, 7, (double)INFINITY);
+    OK(ks_blocktri_cuda_factorize(j.plan, j.D, j.L, NULL));
+    wait(&j);
+    end(&j);
+}
+
+static void arguments(void **state)
+{
+    (void)state;
+    use_seed(1);
+    ks_blocktri_cuda_plan *plan;
+    const ks_blocktri_cuda_options with = options_of(KS_F64, 2, 1);
+    double memory[2];
+    void *const work = memory;
+    const ks_cuda_blocks S = { memory, 16, 48 }, none = { NULL, 0, 0 }, narrow = { memory, 15, 48 };
+    assert_int_equal(ks_blocktri_cuda_inverse_bytes(NULL), 0);
+    OK(ks_blocktri_cuda_plan_create(&plan, NULL, 3, 4, &with));
+    assert_int_equal(ks_blocktri_cuda_inverse_bytes(plan), 2 * (9 + 6) * 256 * sizeof(double));
+    assert_int_equal(ks_blocktri_cuda_inverse_blocks(plan, S, S, work, NULL), KS_EINVAL);
+    ks_blocktri_cuda_plan_destroy(plan);
+    for (int inverse = 0; inverse < 2; ++inverse) {
+        job j = begin_with(options_of(KS_F64, 1, inverse), 3, 4, 1, 1);
+        const ks_status valid = inverse ? KS_EINVAL : KS_EUNAVAILABLE;
+        OK(ks_blocktri_cuda_factorize(j.plan, j.D, j.L, NULL));
+        assert_int_equal(ks_blocktri_cuda_inverse_blocks(j.plan, S, none, NULL, NULL), KS_EINVAL);
+        assert_int_equal(ks_blocktri_cuda_inverse_blocks(j.plan, none, S, work, NULL), valid);
+        assert_int_equal(ks_blocktri_cuda_inverse_blocks(j.plan, narrow, S, work, NULL), valid);
+        assert_int_equal(ks_blocktri_cuda_inverse_blocks(j.plan, S, narrow, work, NULL), valid);
+        assert_true((ks_blocktri_cuda_inverse_bytes(j.plan) > 0) == (inverse == 1));
+        wait(&j);
+        end(&j);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(orders),
+        cmocka_unit_test(lengths),
+        cmocka_unit_test(many_right_hand_sides),
+        cmocka_unit_test(many_systems_at_once),
+        cmocka_unit_test(blocks_of_the_inverse),
+        cmocka_unit_test(same_bits_each_time),
+        cmocka_unit_test(failures_are_named),
+        cmocka_unit_test(arguments),
+    };
+    use_seed(0);
+    ks_blocktri_cuda_plan *plan;
+    if (ks_blocktri_cuda_plan_create(&plan, NULL, 1, 1, NULL) == KS_ENODEV) {
+        puts("no device");
+        return 77;
+    }
+    ks_blocktri_cuda_plan_destroy(plan);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
