@@ -7,6 +7,7 @@
 #include "blocktri_plan.h"
 #include "kalscan/blocktri_refine.h"
 #include "refine_kernels.h"
+#include "scale_text.h"
 
 /* m 2^e: a norm whose square may be far outside of what a double holds. */
 typedef struct wide {
@@ -67,20 +68,6 @@ size_t ks_blocktri_refine_workspace_bytes(const ks_blocktri_plan *plan, int nrhs
 
 /* --- factoring ------------------------------------------------------------------------------- */
 
-/* The power of two nearest to 1 / sqrt(d) that brings d to [1/2, 2). Of a normal number both
- * exponents are read and written as bits. */
-static double scale_of(double d)
-{
-    uint64_t bits;
-    int exponent;
-    memcpy(&bits, &d, sizeof bits);
-    exponent = (int)(bits >> 52) - 1022;
-    if (bits >> 52 == 0) (void)frexp(d, &exponent);
-    bits = (uint64_t)(1023 - (exponent - (exponent & 1)) / 2) << 52;
-    memcpy(&d, &bits, sizeof bits);
-    return d;
-}
-
 /* False, with block and row told, where an entry of the diagonal is not positive and finite. */
 static int find_scale(const ks_blocktri_plan *plan, const ks_blocktri_matrix *matrix, double *scale,
                       ks_blocktri_info *info)
@@ -95,7 +82,7 @@ static int find_scale(const ks_blocktri_plan *plan, const ks_blocktri_matrix *ma
                 info->pivot = i;
                 return 0;
             }
-            scale[k * n + i] = scale_of(d);
+            scale[k * n + i] = ks_bt_scale_of(d);
         }
     }
     return 1;

@@ -19,11 +19,12 @@ ks_status ks_bt_blocked_find(ks_blocktri_cuda_plan *plan)
     static const char inverse[] = "ks_bt_blocked_inverse";
     ks_bt_blocked_kernels *k = &plan->tiled;
     const char *const suffix = plan->number == sizeof(double) ? "f64" : "f32";
+    const char *const outside = plan->refine ? "mixed" : suffix; /* what meets the caller's numbers */
     char sided[2][16];
     snprintf(sided[0], sizeof sided[0], "narrow_%s", suffix);
     snprintf(sided[1], sizeof sided[1], "wide_%s", suffix);
-    ks_status status = find(plan, &k->begin, factor, "begin", suffix);
-    if (!status) status = find(plan, &k->column, factor, "column", suffix);
+    ks_status status = find(plan, &k->begin, factor, "begin", outside);
+    if (!status) status = find(plan, &k->column, factor, "column", outside);
     for (int i = 0; i < 2; ++i) {
         if (!status) status = find(plan, &k->collect[i], solve, "collect", sided[i]);
         if (!status) status = find(plan, &k->forward[i], solve, "forward", sided[i]);
@@ -33,7 +34,7 @@ ks_status ks_bt_blocked_find(ks_blocktri_cuda_plan *plan)
     if (!status) status = find(plan, &k->gain, inverse, "gain", suffix);
     if (!status) status = find(plan, &k->cross, inverse, "cross", suffix);
     if (!status) status = find(plan, &k->middle, inverse, "middle", suffix);
-    if (!status) status = find(plan, &k->deliver, inverse, "deliver", suffix);
+    if (!status) status = find(plan, &k->deliver, inverse, "deliver", outside);
     return status;
 }
 
@@ -141,6 +142,7 @@ ks_status ks_bt_blocked_enqueue(const ks_blocktri_cuda_plan *plan, ks_bt_work_ki
     args.nrhs = call->nrhs;
     args.D = call->D;
     args.L = call->L;
+    args.scale = plan->scale;
     args.factor = plan->factor;
     args.b = call->b;
     args.x = call->x;

@@ -55,7 +55,7 @@ ks_status ks_bt_enqueue(const ks_blocktri_cuda_plan *plan, ks_bt_work_kind kind,
 ks_status ks_bt_enqueue_logdet(const ks_blocktri_cuda_plan *plan, ks_gpu_stream *stream)
 {
     const ks_bt_logdet_args args = { plan->N, plan->systems, plan->n, plan->padded, plan->factor,
-                                     plan->sums, plan->logdet };
+                                     plan->scale, plan->sums, plan->logdet };
     const ks_gpu_shape wide = { { (unsigned)plan->systems * KS_BT_SUMS }, { KS_BT_THREADS }, 0, 0 };
     const ks_gpu_shape narrow = { { ((unsigned)plan->systems + KS_BT_THREADS - 1) / KS_BT_THREADS },
                                   { KS_BT_THREADS }, 0, 0 };

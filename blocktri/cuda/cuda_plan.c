@@ -10,11 +10,12 @@ enum { MOST_ORDER = 1 << 15 };
 static int valid(int64_t N, int n, const ks_blocktri_cuda_options *o)
 {
     return N >= 1 && n >= 1 && o->size == sizeof *o && o->systems >= 1 && o->device >= 0 &&
-           (o->precision == KS_F64 || o->precision == KS_F32) && (o->inverse == 0 || o->inverse == 1);
+           (o->precision == KS_F64 || o->precision == KS_F32) && (o->inverse == 0 || o->inverse == 1) &&
+           (o->refine == 0 || (o->refine == 1 && o->precision == KS_F32));
 }
 
 /* Whether blocks are worked on in tiles, and the order that they are padded to then or otherwise. */
-static int blocked(int n, const ks_blocktri_cuda_options *o) { return o->inverse || !ks_bt_padded(n); }
+static int blocked(int n, const ks_blocktri_cuda_options *o) { return o->inverse || o->refine || !ks_bt_padded(n); }
 
 static int padded_order(int n, const ks_blocktri_cuda_options *o)
 {
@@ -32,6 +33,11 @@ static size_t factor_bytes(int64_t N, int n, const ks_blocktri_cuda_options *o)
     return (size_t)N * (size_t)o->systems * 3 * P * P * number;
 }
 
+static size_t scale_bytes(int64_t N, int n, const ks_blocktri_cuda_options *o)
+{
+    return o->refine ? (size_t)N * (size_t)o->systems * (size_t)n * sizeof(double) : 0;
+}
+
 static size_t sums_bytes(int systems) { return (size_t)systems * KS_BT_SUMS * sizeof(double); }
 
 size_t ks_blocktri_cuda_bytes(int64_t N, int n, const ks_blocktri_cuda_options *options)
@@ -40,7 +46,8 @@ size_t ks_blocktri_cuda_bytes(int64_t N, int n, const ks_blocktri_cuda_options *
     if (!options) options = &defaults;
     if (!valid(N, n, options)) return SIZE_MAX;
     const size_t factor = factor_bytes(N, n, options), systems = (size_t)options->systems;
-    return factor ? factor + sums_bytes(options->systems) +
+    return factor ? factor + sums_bytes(options->systems) + scale_bytes(N, n, options) +
+                        (options->refine ? sizeof(double) : 0) +
                         systems * (sizeof(double) + sizeof(unsigned long long))
                   : SIZE_MAX;
 }
@@ -71,7 +78,8 @@ static ks_status find_all(ks_blocktri_cuda_plan *plan)
     ks_gpu *gpu = plan->gpu;
     const names *called = table;
     if (plan->blocked) {
-        const ks_status found = ks_bt_blocked_find(plan);
+        ks_status found = ks_bt_blocked_find(plan);
+        if (!found && plan->refine) found = ks_bt_refine_find(plan);
         if (found) return found;
     }
     while ((called->padded != plan->padded && !plan->blocked) || called->number != plan->number) ++called;
@@ -87,7 +95,7 @@ static ks_status find_all(ks_blocktri_cuda_plan *plan)
     return status;
 }
 
-static ks_status device_memory(ks_blocktri_cuda_plan *plan, size_t factor)
+static ks_status device_memory(ks_blocktri_cuda_plan *plan, size_t factor, size_t scale)
 {
     ks_gpu *gpu = plan->gpu;
     const size_t systems = (size_t)plan->systems;
@@ -103,6 +111,14 @@ static ks_status device_memory(ks_blocktri_cuda_plan *plan, size_t factor)
     if (!status) plan->failure_host = memory;
     if (!status) status = ks_gpu_host_alloc(gpu, &memory, systems * sizeof *plan->logdet_host);
     if (!status) plan->logdet_host = memory;
+    memory = NULL;
+    if (!status) status = ks_gpu_alloc(gpu, &memory, scale);
+    if (!status) plan->scale = memory;
+    if (!status && plan->refine) status = ks_gpu_alloc(gpu, &memory, sizeof *plan->worst);
+    if (!status && plan->refine) plan->worst = memory;
+    if (!status && plan->refine)
+        status = ks_gpu_host_alloc(gpu, &memory, sizeof *plan->worst_host);
+    if (!status && plan->refine) plan->worst_host = memory;
     if (!status) status = ks_gpu_stream_create(gpu, &plan->stream);
     return status;
 }
@@ -135,12 +151,13 @@ ks_status ks_blocktri_cuda_plan_create(ks_blocktri_cuda_plan **out, ks_context *
     plan->n = n;
     plan->systems = options->systems;
     plan->blocked = blocked(n, options);
+    plan->refine = options->refine;
     plan->padded = padded_order(n, options);
     plan->number = options->precision == KS_F64 ? sizeof(double) : sizeof(float);
     lay_out(plan);
     ks_status status = ks_gpu_open(&plan->gpu, context, options->device);
     if (!status) status = find_all(plan);
-    if (!status) status = device_memory(plan, factor);
+    if (!status) status = device_memory(plan, factor, scale_bytes(N, n, options));
     if (status) {
         ks_blocktri_cuda_plan_destroy(plan);
         return status;
@@ -156,6 +173,9 @@ void ks_blocktri_cuda_plan_destroy(ks_blocktri_cuda_plan *plan)
     if (gpu) {
         for (int i = 0; i < KS_BT_WORK_KINDS; ++i) ks_gpu_graph_destroy(gpu, plan->recorded[i].graph);
         ks_gpu_stream_destroy(gpu, plan->stream);
+        ks_gpu_host_free(gpu, plan->worst_host);
+        ks_gpu_free(gpu, plan->worst);
+        ks_gpu_free(gpu, plan->scale);
         ks_gpu_host_free(gpu, plan->logdet_host);
         ks_gpu_host_free(gpu, plan->failure_host);
         ks_gpu_free(gpu, plan->logdet);

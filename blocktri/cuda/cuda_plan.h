@@ -8,7 +8,8 @@
 
 /** What one graph does. */
 typedef enum ks_bt_work_kind {
-    KS_BT_FACTORIZE, KS_BT_SOLVE, KS_BT_FACTOR_SOLVE, KS_BT_INVERSE, KS_BT_WORK_KINDS
+    KS_BT_FACTORIZE, KS_BT_SOLVE, KS_BT_FACTOR_SOLVE, KS_BT_INVERSE, KS_BT_REFINE_START,
+    KS_BT_REFINE_STEP, KS_BT_WORK_KINDS
 } ks_bt_work_kind;
 
 /** A call's arguments, as a graph was made for them. */
@@ -39,6 +40,11 @@ typedef struct ks_bt_blocked_kernels {
     const ks_gpu_kernel *gain, *cross, *middle, *deliver;
 } ks_bt_blocked_kernels;
 
+/** Those of refinement. */
+typedef struct ks_bt_refine_kernels {
+    const ks_gpu_kernel *scale, *start, *residual, *squares, *norms, *units, *narrow, *add, *worst;
+} ks_bt_refine_kernels;
+
 struct ks_blocktri_cuda_plan {
     ks_context *context;
     ks_gpu *gpu;
@@ -55,6 +61,10 @@ struct ks_blocktri_cuda_plan {
     int blocked;                 /* worked on in tiles: ks_bt_blocked.h, otherwise ks_bt_level.h */
     ks_bt_device_kernels kernels;
     ks_bt_blocked_kernels tiled;
+    int refine;                  /* the matrix is in double, the factor, of S A S, in single        */
+    double *scale;               /* (systems, N, n): S; NULL where nothing is refined               */
+    double *worst, *worst_host;  /* the relative residual                                          */
+    ks_bt_refine_kernels refinement;
     ks_bt_recorded recorded[KS_BT_WORK_KINDS];
 };
 
@@ -77,6 +87,23 @@ ks_status ks_bt_blocked_enqueue(const ks_blocktri_cuda_plan *plan, ks_bt_work_ki
 /** Put the kernels of a call into the plan's stream. */
 ks_status ks_bt_enqueue(const ks_blocktri_cuda_plan *plan, ks_bt_work_kind kind,
                         const ks_bt_call *call);
+
+/** Look the kernels of refinement up. */
+ks_status ks_bt_refine_find(ks_blocktri_cuda_plan *plan);
+
+/** Put what scales the matrix, or a part of refinement, into the plan's stream. */
+ks_status ks_bt_refine_enqueue(const ks_blocktri_cuda_plan *plan, ks_bt_work_kind kind,
+                               const ks_bt_call *call);
+
+/** A call with arguments that have been checked: its graph, made again where they are others. */
+ks_status ks_bt_perform(ks_blocktri_cuda_plan *plan, ks_bt_work_kind kind, const ks_bt_call *call,
+                        void *stream);
+
+/** The matrix and right-hand sides of a call, checked. */
+ks_status ks_bt_check_matrix(const ks_blocktri_cuda_plan *plan, const ks_cuda_const_blocks *D,
+                             const ks_cuda_const_blocks *L, ks_bt_call *call);
+ks_status ks_bt_check_sides(const ks_blocktri_cuda_plan *plan, int nrhs, const ks_cuda_const_blocks *b,
+                            const ks_cuda_blocks *x, ks_bt_call *call);
 
 /** Put the log-determinants into a stream. */
 ks_status ks_bt_enqueue_logdet(const ks_blocktri_cuda_plan *plan, ks_gpu_stream *stream);

@@ -52,9 +52,8 @@ static int countable(const ks_blocktri_cuda_plan *plan, int nrhs)
     return chunks * (plan->blocked ? ks_bt_tiles(plan->padded) : 1) <= INT_MAX / 2 / blocks;
 }
 
-static ks_status right_hand_sides(const ks_blocktri_cuda_plan *plan, int nrhs,
-                                  const ks_cuda_const_blocks *b, const ks_cuda_blocks *x,
-                                  ks_bt_call *call)
+ks_status ks_bt_check_sides(const ks_blocktri_cuda_plan *plan, int nrhs, const ks_cuda_const_blocks *b,
+                            const ks_cuda_blocks *x, ks_bt_call *call)
 {
     const int64_t size = (int64_t)plan->n * nrhs;
     if (nrhs < 1 || !valid_input(plan, b, plan->N, size) || !valid_output(plan, x, plan->N, size) ||
@@ -68,14 +67,15 @@ static ks_status right_hand_sides(const ks_blocktri_cuda_plan *plan, int nrhs,
     return KS_OK;
 }
 
-static int valid_matrix(const ks_blocktri_cuda_plan *plan, const ks_cuda_const_blocks *D,
-                        const ks_cuda_const_blocks *L, ks_bt_call *call)
+ks_status ks_bt_check_matrix(const ks_blocktri_cuda_plan *plan, const ks_cuda_const_blocks *D,
+                             const ks_cuda_const_blocks *L, ks_bt_call *call)
 {
     const int64_t size = (int64_t)plan->n * plan->n;
-    if (!valid_input(plan, D, plan->N, size) || !valid_input(plan, L, plan->N - 1, size)) return 0;
+    if (!valid_input(plan, D, plan->N, size) || !valid_input(plan, L, plan->N - 1, size))
+        return KS_EINVAL;
     call->D = input(plan, D);
     call->L = input(plan, L);
-    return 1;
+    return KS_OK;
 }
 
 static int same_in(const ks_bt_in *a, const ks_bt_in *b)
@@ -104,7 +104,8 @@ static ks_status record(ks_blocktri_cuda_plan *plan, ks_bt_work_kind kind, const
     recorded->graph = NULL;
     ks_status status = ks_gpu_capture_begin(plan->gpu, plan->stream);
     if (status) return status;
-    const ks_status inside = ks_bt_enqueue(plan, kind, call);
+    const ks_status inside = plan->refine ? ks_bt_refine_enqueue(plan, kind, call)
+                                          : ks_bt_enqueue(plan, kind, call);
     status = ks_gpu_capture_end(plan->gpu, &graph, plan->stream);
     if (inside) {
         if (!status) ks_gpu_graph_destroy(plan->gpu, graph);
@@ -121,8 +122,8 @@ static ks_gpu_stream *stream_of(const ks_blocktri_cuda_plan *plan, void *stream)
     return stream ? (ks_gpu_stream *)stream : plan->stream;
 }
 
-static ks_status perform(ks_blocktri_cuda_plan *plan, ks_bt_work_kind kind, const ks_bt_call *call,
-                         void *stream)
+ks_status ks_bt_perform(ks_blocktri_cuda_plan *plan, ks_bt_work_kind kind, const ks_bt_call *call,
+                        void *stream)
 {
     const ks_bt_recorded *recorded = &plan->recorded[kind];
     ks_status status = KS_OK;
@@ -136,17 +137,17 @@ ks_status ks_blocktri_cuda_factorize(ks_blocktri_cuda_plan *plan, ks_cuda_const_
                                      ks_cuda_const_blocks L, void *stream)
 {
     ks_bt_call call = { 0 };
-    if (!plan || !valid_matrix(plan, &D, &L, &call)) return KS_EINVAL;
-    return perform(plan, KS_BT_FACTORIZE, &call, stream);
+    if (!plan || ks_bt_check_matrix(plan, &D, &L, &call)) return KS_EINVAL;
+    return ks_bt_perform(plan, KS_BT_FACTORIZE, &call, stream);
 }
 
 ks_status ks_blocktri_cuda_solve(ks_blocktri_cuda_plan *plan, int nrhs, ks_cuda_const_blocks b,
                                  ks_cuda_blocks x, void *stream)
 {
     ks_bt_call call = { 0 };
-    if (!plan || !plan->factored) return KS_EINVAL;
-    const ks_status status = right_hand_sides(plan, nrhs, &b, &x, &call);
-    return status ? status : perform(plan, KS_BT_SOLVE, &call, stream);
+    if (!plan || !plan->factored || plan->refine) return KS_EINVAL;
+    const ks_status status = ks_bt_check_sides(plan, nrhs, &b, &x, &call);
+    return status ? status : ks_bt_perform(plan, KS_BT_SOLVE, &call, stream);
 }
 
 ks_status ks_blocktri_cuda_factor_solve(ks_blocktri_cuda_plan *plan, ks_cuda_const_blocks D,
@@ -154,9 +155,9 @@ ks_status ks_blocktri_cuda_factor_solve(ks_blocktri_cuda_plan *plan, ks_cuda_con
                                         ks_cuda_blocks x, void *stream)
 {
     ks_bt_call call = { 0 };
-    if (!plan || !valid_matrix(plan, &D, &L, &call)) return KS_EINVAL;
-    const ks_status status = right_hand_sides(plan, nrhs, &b, &x, &call);
-    return status ? status : perform(plan, KS_BT_FACTOR_SOLVE, &call, stream);
+    if (!plan || plan->refine || ks_bt_check_matrix(plan, &D, &L, &call)) return KS_EINVAL;
+    const ks_status status = ks_bt_check_sides(plan, nrhs, &b, &x, &call);
+    return status ? status : ks_bt_perform(plan, KS_BT_FACTOR_SOLVE, &call, stream);
 }
 
 size_t ks_blocktri_cuda_inverse_bytes(const ks_blocktri_cuda_plan *plan)
@@ -180,7 +181,7 @@ ks_status ks_blocktri_cuda_inverse_blocks(ks_blocktri_cuda_plan *plan, ks_cuda_b
     call.S = output(plan, &diagonal);
     if (lag.data && plan->N > 1) call.lag = output(plan, &lag);
     call.work = work;
-    return perform(plan, KS_BT_INVERSE, &call, stream);
+    return ks_bt_perform(plan, KS_BT_INVERSE, &call, stream);
 }
 
 /* The lowest system that failed, if one did. */

@@ -151,8 +151,9 @@ template <class T> KS_DEVICE void ks_bt_middle(const ks_bt_blocked_args &args)
     });
 }
 
-// Blocks (k, k) and (k + 1, k) to where the caller wants them.
-template <class T> KS_DEVICE void ks_bt_deliver(const ks_bt_blocked_args &args)
+// Blocks (k, k) and (k + 1, k) to where the caller wants them, as numbers O; of a scaled matrix they are
+// scaled back.
+template <class T, class O> KS_DEVICE void ks_bt_deliver(const ks_bt_blocked_args &args)
 {
     KS_DYNAMIC_SHARED(T, shared);
     const int P = args.padded, tiles = (P + KS_BT_TILE - 1) / KS_BT_TILE, n = args.n;
@@ -171,13 +172,18 @@ template <class T> KS_DEVICE void ks_bt_deliver(const ks_bt_blocked_args &args)
     ks_async_commit();
     ks_async_wait(0);
     __syncthreads();
-    T *const to = lag ? ks_bt_block<T>(args.lag, system, k) : ks_bt_block<T>(args.S, system, k);
+    O *const to = lag ? ks_bt_block<O>(args.lag, system, k) : ks_bt_block<O>(args.S, system, k);
+    const double *const right =
+        args.scale ? args.scale + ((int64_t)system * args.N + k) * n : nullptr;
+    const double *const left = right && lag ? right + n : right;
 #pragma unroll 4
     for (int e = (int)threadIdx.x; e < KS_BT_TILE * KS_BT_TILE; e += KS_BT_THREADS) {
         const int r = e / KS_BT_TILE, c = e % KS_BT_TILE;
         const int row = i * KS_BT_TILE + r, column = j * KS_BT_TILE + c;
-        if (row < n && column < n)
-            to[(int64_t)row * n + column] = shared[turned ? c * KS_BT_LD + r : r * KS_BT_LD + c];
+        if (row >= n || column >= n) continue;
+        const T value = shared[turned ? c * KS_BT_LD + r : r * KS_BT_LD + c];
+        to[(int64_t)row * n + column] =
+            right ? O(left[row] * (double)value * right[column]) : O(value);
     }
 }
 
@@ -196,8 +202,12 @@ template <class T> KS_DEVICE void ks_bt_deliver(const ks_bt_blocked_args &args)
     }                                                                                          \
     KS_KERNEL_BOUNDS(ks_bt_deliver_##suffix, ks_bt_blocked_args, KS_BT_THREADS, blocks)        \
     {                                                                                          \
-        ks_bt_deliver<T>(args);                                                                \
+        ks_bt_deliver<T, T>(args);                                                             \
     }
 
 INVERSE(f64, double, 3)
 INVERSE(f32, float, 3)
+KS_KERNEL_BOUNDS(ks_bt_deliver_mixed, ks_bt_blocked_args, KS_BT_THREADS, 3)
+{
+    ks_bt_deliver<float, double>(args);
+}

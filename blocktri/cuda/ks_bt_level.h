@@ -49,6 +49,7 @@ typedef struct ks_bt_level_args {
 typedef struct ks_bt_logdet_args {
     int N, systems, n, padded;
     const void *factor;
+    const double *scale; /**< (systems, N, n) of rows and columns before the factorization; or NULL */
     double *sums; /**< (systems, KS_BT_SUMS)  */
     double *out;  /**< (systems)              */
 } ks_bt_logdet_args;

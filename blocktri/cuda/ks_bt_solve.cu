@@ -183,6 +183,7 @@ template <class T> KS_DEVICE void ks_bt_logdet(const ks_bt_logdet_args &args)
          i += KS_BT_SUMS * KS_BT_THREADS) {
         const int64_t number = (int64_t)system * args.N + i / args.n, p = i % args.n;
         sum -= 2 * log((double)static_cast<const T *>(args.factor)[number * 3 * P * P + p * (P + 1)]);
+        if (args.scale) sum -= 2 * log(args.scale[number * args.n + p]);
     }
     part[threadIdx.x] = sum;
     __syncthreads();

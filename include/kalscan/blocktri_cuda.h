@@ -14,7 +14,8 @@
  *     ks_blocktri_cuda_factor_solve(plan, D, L, 1, b, x, stream);
  *     ks_blocktri_cuda_wait(plan, &info, stream);
  *
- * Storage: blocks are dense and row-major, in device memory, in the plan's precision; strides in
+ * Storage: blocks are dense and row-major, in device memory, in the plan's precision (in double with
+ * options.refine); strides in
  * elements lead from block to block and from system to system. The matrix is left as it is; the
  * factor belongs to the plan, which holds one at a time.
  *
@@ -27,6 +28,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include "kalscan/blocktri_refine.h"
 #include "kalscan/context.h"
 #include "kalscan/export.h"
 #include "kalscan/smooth.h"
@@ -56,8 +58,10 @@ typedef struct ks_blocktri_cuda_options {
     int device;             /**< number of the device, from 0                                   */
     int inverse;            /**< 1: the plan can compute blocks of the inverse, for which small */
                             /**< blocks take the kernels of large ones; always so for n > 32    */
+    int refine;             /**< 1, with KS_F32: matrix and solutions are in double, the factor */
+                            /**< in single precision; solve by ks_blocktri_cuda_refine_solve()  */
 } ks_blocktri_cuda_options;
-#define KS_BLOCKTRI_CUDA_OPTIONS_INIT { sizeof(ks_blocktri_cuda_options), KS_F64, 1, 0, 0 }
+#define KS_BLOCKTRI_CUDA_OPTIONS_INIT { sizeof(ks_blocktri_cuda_options), KS_F64, 1, 0, 0, 0 }
 
 /** What happened in a factorization. Start from KS_BLOCKTRI_CUDA_INFO_INIT. */
 typedef struct ks_blocktri_cuda_info {
@@ -122,6 +126,21 @@ KS_API KS_MUST_CHECK ks_status ks_blocktri_cuda_wait(ks_blocktri_cuda_plan *plan
  *  Errors: KS_EINVAL (also without a factor), KS_EDEVICE. */
 KS_API KS_MUST_CHECK ks_status ks_blocktri_cuda_logdet(ks_blocktri_cuda_plan *plan, double *logdet,
                                                        void *stream);
+
+/** Bytes of device memory that ks_blocktri_cuda_refine_solve() works in; 0 where the plan was made
+ *  without options.refine, or nrhs < 1. */
+KS_API size_t ks_blocktri_cuda_refine_bytes(const ks_blocktri_cuda_plan *plan, int nrhs);
+
+/** Solve A x = b in double with the factor in single precision that the plan holds, by iterative
+ *  refinement: method, limits and report are those of <kalscan/blocktri_refine.h>, the report over
+ *  all systems. D and L: the matrix that was factored; work: device memory, aligned to 16 bytes, of
+ *  which nothing is kept. b and x do not overlap. Waits. Squares of entries must be ordinary numbers.
+ *  Errors: KS_EINVAL (also without a factor, or options.refine), KS_ENONFINITE, KS_ENOMEM,
+ *  KS_EDEVICE. */
+KS_API KS_MUST_CHECK ks_status ks_blocktri_cuda_refine_solve(
+    ks_blocktri_cuda_plan *plan, ks_cuda_const_blocks D, ks_cuda_const_blocks L, int nrhs,
+    ks_cuda_const_blocks b, ks_cuda_blocks x, void *work, const ks_blocktri_refine_limits *limits,
+    ks_blocktri_refine_report *report, void *stream);
 
 /** Bytes of device memory that ks_blocktri_cuda_inverse_blocks() works in; 0 where the plan has no
  *  kernels for it. */

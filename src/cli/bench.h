@@ -40,6 +40,8 @@ typedef struct ks_bench_settings {
     int precision[KS_BENCH_LIST];       /**< a ks_precision, or 2: mixed                         */
     int methods, scans, orders, thread_counts, precisions;
     int repeats;
+    bool cuda;                          /**< solve: on a CUDA device                             */
+    int device;
     bool machine, json, quiet;
 } ks_bench_settings;
 
@@ -61,6 +63,7 @@ typedef struct ks_bench_machine {
 /** One timed thing. */
 typedef struct ks_bench_result {
     const char *method, *precision;
+    const char *backend;      /**< NULL: the CPU                                                 */
     char scan[64];
     const char *order;        /**< of blocktri, else NULL                                        */
     int threads;
@@ -91,6 +94,17 @@ ks_exit ks_bench_smooth(const ks_bench_settings *settings, const ks_bench_way *w
                         ks_precision precision, ks_bench_result *result, ks_failure *failure);
 ks_exit ks_bench_solve(const ks_bench_settings *settings, const ks_solver *solver, int threads,
                        int precision, ks_bench_result *result, ks_failure *failure);
+/** The same on a CUDA device. */
+ks_exit ks_bench_solve_device(const ks_bench_settings *settings, const ks_solver *solver, int precision,
+                              ks_bench_result *result, ks_failure *failure);
+/** Blocks of the system that is timed. */
+int64_t ks_bench_blocks(const ks_bench_settings *settings);
+/** A random symmetric positive definite system: D, L (N, n, n), b (N, n, nrhs). */
+ks_exit ks_bench_fill(ks_precision precision, int64_t N, int order, int nrhs, int64_t seed, void *to_D,
+                      void *to_L, void *to_b, ks_failure *failure);
+/** What the sequential order needs: operations and bytes of a result. */
+void ks_bench_count_solve(int64_t blocks, int order, int columns, ks_precision of_data,
+                          ks_precision of_factor, ks_bench_result *result);
 /** The same by a method for general systems. */
 ks_exit ks_bench_general(const ks_bench_settings *settings, const ks_solver *solver, int threads,
                          ks_bench_result *result, ks_failure *failure);

@@ -23,11 +23,10 @@ void ks_bench_begin(const ks_bench_settings *settings)
     if (settings->json) {
         ks_json_open(&list, NULL, '[');
     } else if (!settings->quiet && settings->job == KS_BENCH_SOLVE) {
-        printf("solve: %sn = %d, N = %lld blocks, %d right-hand side%s; ms, median of %d and minimum\n"
+        printf("solve: %s%sn = %d, N = %lld blocks, %d right-hand side%s; ms, median of %d and minimum\n"
                "%-22s %-5s %7s  %10s %10s %8s %7s  %10s %10s %8s %7s\n",
-               settings->queue ? "cloud queue, " : "", settings->n,
-               (long long)(settings->N > 0 ? settings->N
-                                           : (262144 + settings->n - 1) / settings->n),
+               settings->cuda ? "CUDA device, " : "", settings->queue ? "cloud queue, " : "",
+               settings->n, (long long)ks_bench_blocks(settings),
                settings->nrhs, settings->nrhs == 1 ? "" : "s", settings->repeats, "method", "",
                "threads", "factor", "min", "GFLOP/s", "GB/s", "solve", "min", "GFLOP/s", "GB/s");
     } else if (!settings->quiet) {
@@ -67,13 +66,13 @@ static void json_rates(ks_json *json, const ks_bench_machine *machine, double fl
 }
 
 static void json_head(ks_json *json, const char *job, const char *method, const char *scan,
-                      const char *precision, int threads)
+                      const char *backend, const char *precision, int threads)
 {
     ks_json_open(json, NULL, '{');
     ks_json_text(json, "job", job);
     ks_json_text(json, "method", method);
     ks_json_text(json, "scan", scan);
-    ks_json_text(json, "backend", "cpu");
+    ks_json_text(json, "backend", backend ? backend : "cpu");
     ks_json_text(json, "precision", precision);
     ks_json_integer(json, "threads", threads);
 }
@@ -150,7 +149,7 @@ void ks_bench_show(const ks_bench_settings *settings, const ks_bench_result *r)
     const bool solve = settings->job == KS_BENCH_SOLVE;
     const double steps = (double)r->T * (double)(settings->B > 0 ? settings->B : 1);
     if (settings->json) {
-        json_head(&list, job_name(settings), r->method, r->scan, r->precision,
+        json_head(&list, job_name(settings), r->method, r->scan, r->backend, r->precision,
                   r->threads);
         if (solve) json_solve(settings, r);
         else json_smooth(settings, r, steps);
@@ -177,13 +176,13 @@ void ks_bench_show_machine(const ks_bench_settings *settings, const ks_bench_mac
                            int threads, const char *precision)
 {
     if (settings->json) {
-        json_head(&list, "machine", "gemm", "none", precision, threads);
+        json_head(&list, "machine", "gemm", "none", NULL, precision, threads);
         ks_json_text(&list, "openblas", openblas_get_corename());
         ks_json_integer(&list, "repeats", settings->repeats);
         json_time(&list, &machine->dgemm_time);
         ks_json_number(&list, "gflops", machine->dgemm);
         ks_json_close(&list, '}');
-        json_head(&list, "machine", "triad", "none", "f64", threads);
+        json_head(&list, "machine", "triad", "none", NULL, "f64", threads);
         ks_json_integer(&list, "repeats", settings->repeats);
         json_time(&list, &machine->triad_time);
         ks_json_number(&list, "gbytes_per_s", machine->triad);

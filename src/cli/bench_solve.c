@@ -77,24 +77,29 @@ static void store(ks_precision precision, void *array, int64_t at, const double 
         else ((double *)array)[at + i] = values[i];
 }
 
-static ks_exit fill_system(const trial *t, int64_t seed, ks_failure *failure)
+ks_exit ks_bench_fill(ks_precision precision, int64_t N, int order, int nrhs, int64_t seed, void *to_D,
+                      void *to_L, void *to_b, ks_failure *failure)
 {
-    const int64_t n = t->n, block = n * n, side = n * t->nrhs;
+    const int64_t n = order, block = n * n, side = n * nrhs;
     const size_t each = (size_t)(2 * block + side) * sizeof(double);
     double *made = ks_memory_raw(DIFFERENT * each + (size_t)(2 * block) * sizeof(double),
                                  "the system", failure);
     if (!made) return failure->code;
-    for (int64_t i = 0; i < t->N; ++i) {
+    for (int64_t i = 0; i < N; ++i) {
         double *D = made + i % DIFFERENT * (2 * block + side), *L = D + block, *b = L + block;
         if (i < DIFFERENT)
-            ks_random_block(seed, i, t->n, t->nrhs, D, L, b,
-                            made + DIFFERENT * (2 * block + side));
-        store(t->data, t->D, i * block, D, block);
-        store(t->data, t->L, i * block, L, block);
-        store(t->data, t->b, i * side, b, side);
+            ks_random_block(seed, i, order, nrhs, D, L, b, made + DIFFERENT * (2 * block + side));
+        store(precision, to_D, i * block, D, block);
+        store(precision, to_L, i * block, L, block);
+        store(precision, to_b, i * side, b, side);
     }
     free(made);
     return KS_EXIT_DONE;
+}
+
+int64_t ks_bench_blocks(const ks_bench_settings *settings)
+{
+    return settings->N > 0 ? settings->N : (262144 + settings->n - 1) / settings->n;
 }
 
 static ks_exit time_runs(const trial *t, const ks_bench_settings *settings,
@@ -147,11 +152,12 @@ static ks_exit time_runs(const trial *t, const ks_bench_settings *settings,
 /* Operations of block Cholesky in the sequential order, n^3 / 3 for a triangle, n^3 for a coupling
  * and for half of its square, 6 n^2 for a right-hand side, less what lies between N and N - 1
  * couplings; bytes of the matrix read and the factor written once, the factor read twice. */
-static void count_work(const trial *t, ks_bench_result *result)
+void ks_bench_count_solve(int64_t blocks, int order, int columns, ks_precision of_data,
+                          ks_precision of_factor, ks_bench_result *result)
 {
-    const double N = (double)t->N, n = (double)t->n, couplings = N - 1.0, nrhs = (double)t->nrhs;
-    const double data = (double)ks_precision_bytes(t->data);
-    const double factor = (double)ks_precision_bytes(t->factor_precision);
+    const double N = (double)blocks, n = (double)order, couplings = N - 1.0, nrhs = (double)columns;
+    const double data = (double)ks_precision_bytes(of_data);
+    const double factor = (double)ks_precision_bytes(of_factor);
     const double triangles = 0.5 * n * (n + 1.0);
     const double numbers = N * triangles + couplings * n * n;
     result->factor_flops = N * n * n * n / 3.0 + couplings * 2.0 * n * n * n;
@@ -176,6 +182,7 @@ ks_exit ks_bench_solve(const ks_bench_settings *settings, const ks_solver *solve
 {
     static const char *const names[] = {"f64", "f32", "mixed"};
     if (settings->queue && strcmp(solver->name, "auto") == 0) solver = &ks_general_auto;
+    if (settings->cuda) return ks_bench_solve_device(settings, solver, precision, result, failure);
     if (!solver->cholesky && precision != 0)
         return ks_fail(failure, KS_EXIT_USAGE, "method %s computes in f64 only", solver->name);
     if (!solver->cholesky) return ks_bench_general(settings, solver, threads, result, failure);
@@ -185,7 +192,7 @@ ks_exit ks_bench_solve(const ks_bench_settings *settings, const ks_solver *solve
     trial t = {.n = settings->n, .nrhs = settings->nrhs, .refine = precision == 2,
                .data = precision == 1 ? KS_F32 : KS_F64,
                .factor_precision = precision == 0 ? KS_F64 : KS_F32};
-    t.N = settings->N > 0 ? settings->N : (262144 + t.n - 1) / t.n;
+    t.N = ks_bench_blocks(settings);
     memset(result, 0, sizeof *result);
     if (make_plan(&t, solver, threads, failure) == KS_EXIT_DONE) {
         result->method = ks_blocktri_order_name(ks_blocktri_plan_order(t.plan));
@@ -194,9 +201,9 @@ ks_exit ks_bench_solve(const ks_bench_settings *settings, const ks_solver *solve
         result->threads = ks_context_threads(t.context);
         result->T = t.N;
         if (make_room(&t, failure) == KS_EXIT_DONE &&
-            fill_system(&t, settings->seed, failure) == KS_EXIT_DONE)
+            ks_bench_fill(t.data, t.N, t.n, t.nrhs, settings->seed, t.D, t.L, t.b, failure) == KS_EXIT_DONE)
             time_runs(&t, settings, result, failure);
-        count_work(&t, result);
+        ks_bench_count_solve(t.N, t.n, t.nrhs, t.data, t.factor_precision, result);
         result->workspace = (int64_t)t.work_bytes;
     }
     release(&t);

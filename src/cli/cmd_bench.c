@@ -8,7 +8,8 @@
 
 enum {
     NX = 1, NY, STEPS, SERIES, BLOCKS, ORDER, NRHS, METHOD, SCAN, ELIMINATION, THREADS, PRECISION, REPEATS,
-    VARYING, FRESH, MISSING, SEED, MACHINE, JSON, QUIET, SYSTEM, TOLERANCE, HELP, VERSION
+    VARYING, FRESH, MISSING, SEED, MACHINE, JSON, QUIET, SYSTEM, TOLERANCE, BACKEND, DEVICE, HELP,
+    VERSION
 };
 
 static const ks_option options[] = {
@@ -25,6 +26,8 @@ static const ks_option options[] = {
     {SYSTEM, "system", "WORD", "solve: random (default), symmetric and dense; or queue, the cloud\n"
      "                           queue's of N servers with n = 2 k + 1, for general methods", 0},
     {TOLERANCE, "tol", "NUMBER", "solve: relative residual of iterations, default 1e-10", 0},
+    {BACKEND, "backend", "NAME", "solve: cpu (default), or cuda: nested-dissection, on the device's memory", 0},
+    {DEVICE, "device", "N", "solve: device of back end cuda, default 0", 0},
     {METHOD, "method", "LIST", "default auto; solve: all of `kalscan solve`", 0},
     {SCAN, "scan", "LIST", "of scan methods, default ladner-fischer; all", 0},
     {ELIMINATION, "order", "LIST", "of method blocktri, default auto; all", 0},
@@ -160,6 +163,15 @@ static ks_exit read_system(ks_bench_settings *s, const char *name, ks_failure *f
     return failure->code;
 }
 
+static ks_exit read_backend(ks_bench_settings *s, const char *name, ks_failure *failure)
+{
+    static const char *const names[] = {"cpu", "cuda", NULL};
+    int index = 0;
+    if (ks_parse_word("--backend", name, names, NULL, &index, failure) == KS_EXIT_DONE)
+        s->cuda = index == 1;
+    return failure->code;
+}
+
 static ks_exit read_option(ks_bench_settings *s, int id, const char *value, ks_failure *failure)
 {
     const int64_t most = (int64_t)1 << 40;
@@ -172,6 +184,8 @@ static ks_exit read_option(ks_bench_settings *s, int id, const char *value, ks_f
     case ORDER: return read_small("--n", value, 1, 4096, &s->n, failure);
     case NRHS: return read_small("--nrhs", value, 1, 4096, &s->nrhs, failure);
     case SYSTEM: return read_system(s, value, failure);
+    case BACKEND: return read_backend(s, value, failure);
+    case DEVICE: return read_small("--device", value, 0, 1000, &s->device, failure);
     case TOLERANCE: return ks_parse_number("--tol", value, 1e-300, 1e300, &s->tolerance, failure);
     case METHOD: return for_each("--method", value, take_method, s, failure);
     case SCAN: return read_scans(s, value, failure);
@@ -195,7 +209,7 @@ static ks_exit read_option(ks_bench_settings *s, int id, const char *value, ks_f
 
 static ks_exit complete(ks_bench_settings *s, unsigned given, ks_failure *failure)
 {
-    static const int of_solve[] = {BLOCKS, ORDER, NRHS, SYSTEM, TOLERANCE};
+    static const int of_solve[] = {BLOCKS, ORDER, NRHS, SYSTEM, TOLERANCE, BACKEND, DEVICE};
     static const int of_models[] = {NX, NY, STEPS, SERIES, SCAN, ELIMINATION, VARYING, FRESH,
                                     MISSING};
     const bool solve = s->job == KS_BENCH_SOLVE;
@@ -205,9 +219,11 @@ static ks_exit complete(ks_bench_settings *s, unsigned given, ks_failure *failur
     for (size_t i = 0; i < count; ++i)
         if (given >> others[i] & 1u)
             return ks_fail(failure, KS_EXIT_USAGE,
-                           "bench solve takes --n, --N, --nrhs, --system and --tol; bench smooth and "
-                           "filter take --nx, --ny, --T, --batch, --scan, --order, --varying, --fresh and "
-                           "--missing");
+                           "bench solve takes --n, --N, --nrhs, --system, --tol, --backend and "
+                           "--device; bench smooth and filter take --nx, --ny, --T, --batch, --scan, "
+                           "--order, --varying, --fresh and --missing");
+    if ((given >> DEVICE & 1u) && !s->cuda)
+        return ks_fail(failure, KS_EXIT_USAGE, "--device goes with --backend cuda only");
     if (s->queue && (s->n < 3 || s->n % 2 == 0))
         return ks_fail(failure, KS_EXIT_USAGE, "--system queue: a block has n = 2 k + 1 rows for "
                        "servers of k tasks, not %d", s->n);

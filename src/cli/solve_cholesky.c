@@ -127,6 +127,15 @@ static ks_exit factorize(ks_solve *run, ks_failure *failure)
                            : ks_cholesky_explain(run, status, info.block, info.pivot, failure);
 }
 
+ks_exit ks_cholesky_refined(const ks_solve *run, double residual, ks_failure *failure)
+{
+    if (residual <= refined_enough) return KS_EXIT_DONE;
+    return ks_fail(failure, KS_EXIT_NUMERICAL,
+                   "%s: refinement of the f32 factor stops at a relative residual of %.3g "
+                   "after %d steps: the matrix is too ill-conditioned for it; use "
+                   "--precision f64", run->system->name, residual, run->steps);
+}
+
 static ks_exit solve(ks_solve *run, ks_failure *failure)
 {
     const cholesky *c = run->state;
@@ -145,12 +154,7 @@ static ks_exit solve(ks_solve *run, ks_failure *failure)
             : ks_blocktri_solve(c->plan, &factor, nrhs, b, x, c->work);
     run->solve_seconds = ks_seconds() - start;
     run->steps = report.steps;
-    if (status == KS_OK && report.residual > refined_enough)
-        return ks_fail(failure, KS_EXIT_NUMERICAL,
-                       "%s: refinement of the f32 factor stops at a relative residual of %.3g "
-                       "after %d steps: the matrix is too ill-conditioned for it; use "
-                       "--precision f64", run->system->name, report.residual, report.steps);
-    if (status == KS_OK) return KS_EXIT_DONE;
+    if (status == KS_OK) return ks_cholesky_refined(run, report.residual, failure);
     return ks_fail(failure, KS_EXIT_NUMERICAL, "%s: cannot solve: %s", run->system->name,
                    status == KS_ENONFINITE ? "the solution overflows" : ks_strerror(status));
 }

@@ -15,6 +15,9 @@ ks_exit ks_cholesky_explain(const ks_solve *run, ks_status status, int64_t block
 /** Residual and norms of the system and of run->x. plan: of their precision, or NULL. */
 ks_exit ks_cholesky_judge(ks_solve *run, const ks_blocktri_plan *plan, ks_failure *failure);
 
+/** Whether refinement, run->steps of it, came to a residual that will do; 0 where none was made. */
+ks_exit ks_cholesky_refined(const ks_solve *run, double residual, ks_failure *failure);
+
 /** The inverse stands where the system was: keep it, and see that it is numbers. */
 ks_exit ks_cholesky_keep_inverse(ks_solve *run, ks_failure *failure);
 

@@ -14,14 +14,16 @@ typedef struct device {
     ks_blocktri_cuda_plan *plan;
     void *D, *L, *b;        /* in the device's memory; x takes b's place, the inverse that of D and L */
     size_t bytes[3];        /* of D, L and b                             */
-    void *work;             /* of the inverse                            */
+    void *work;             /* of the inverse or of refinement          */
     size_t work_bytes;
+    void *x;                /* where it does not take b's place          */
+    size_t x_bytes;
 } device;
 
 static size_t bytes_of(const ks_solve *run)
 {
     const device *d = run->state;
-    return ks_size_sum(ks_size_sum(run->factor_bytes, d->work_bytes),
+    return ks_size_sum(ks_size_sum(run->factor_bytes, ks_size_sum(d->work_bytes, d->x_bytes)),
                        ks_size_sum(d->bytes[0], ks_size_sum(d->bytes[1], d->bytes[2])));
 }
 
@@ -30,13 +32,11 @@ static ks_exit plan(ks_solve *run, ks_failure *failure)
     const ks_solve_settings *settings = run->settings;
     const ks_system *system = run->system;
     const size_t N = (size_t)system->N, n = (size_t)system->n;
-    const size_t number = ks_precision_bytes(settings->precision);
+    const size_t number = ks_precision_bytes(run->data_precision);
     const size_t block = ks_size_product(n * n, number);
     device *d = calloc(1, sizeof *d);
     run->state = d;
     if (!d) return ks_fail(failure, KS_EXIT_RESOURCES, "out of memory");
-    if (settings->refine)
-        return ks_fail(failure, KS_EXIT_USAGE, "--precision mixed does not go with --backend cuda");
     run->method = run->solver->name;
     d->bytes[0] = ks_size_product(N, block);
     d->bytes[1] = ks_size_product(N - 1, block);
@@ -45,12 +45,19 @@ static ks_exit plan(ks_solve *run, ks_failure *failure)
     options.precision = settings->precision;
     options.device = settings->general.device;
     options.inverse = settings->inverse_blocks;
+    options.refine = settings->refine;
     run->factor_bytes = ks_blocktri_cuda_bytes(system->N, system->n, &options);
     run->result_bytes = d->bytes[2];
     const ks_status status = ks_blocktri_cuda_plan_create(&d->plan, run->context, system->N,
                                                           system->n, &options);
-    if (status == KS_OK && settings->inverse_blocks)
-        d->work_bytes = ks_blocktri_cuda_inverse_bytes(d->plan);
+    if (status == KS_OK) {
+        const size_t inverse =
+            settings->inverse_blocks ? ks_blocktri_cuda_inverse_bytes(d->plan) : 0;
+        d->work_bytes = ks_blocktri_cuda_refine_bytes(d->plan, system->nrhs);
+        if (inverse > d->work_bytes) d->work_bytes = inverse;
+        /* Refinement reads b to the end. */
+        d->x_bytes = settings->refine ? d->bytes[2] : 0;
+    }
     return status == KS_OK ? KS_EXIT_DONE
                            : ks_fail_device(status, options.device, bytes_of(run), failure);
 }
@@ -68,25 +75,36 @@ static ks_status upload(const ks_solve *run)
             status = ks_blocktri_cuda_upload(d->plan, *to[i], run->system->arrays[from[i]].data,
                                              d->bytes[i]);
     }
+    if (status == KS_OK && d->work_bytes > 0)
+        status = ks_blocktri_cuda_alloc(d->plan, &d->work, d->work_bytes);
+    if (status == KS_OK && d->x_bytes > 0)
+        status = ks_blocktri_cuda_alloc(d->plan, &d->x, d->x_bytes);
     return status;
 }
 
-static ks_status solve(ks_solve *run, ks_blocktri_cuda_info *info)
+static ks_status solve(ks_solve *run, ks_blocktri_cuda_info *info, double *refined)
 {
     const device *d = run->state;
     const int64_t n = run->system->n, nrhs = run->system->nrhs;
     const ks_cuda_const_blocks D = {d->D, n * n, 0}, L = {d->L, n * n, 0}, b = {d->b, n * nrhs, 0};
-    const ks_cuda_blocks x = {d->b, n * nrhs, 0};
+    const ks_cuda_blocks x = {d->x ? d->x : d->b, n * nrhs, 0};
+    ks_blocktri_refine_report report = {0, 0.0};
     double start = ks_seconds();
     ks_status status = ks_blocktri_cuda_factorize(d->plan, D, L, NULL);
     if (status == KS_OK) status = ks_blocktri_cuda_wait(d->plan, info, NULL);
     run->factor_seconds = ks_seconds() - start;
     start = ks_seconds();
-    if (status == KS_OK) status = ks_blocktri_cuda_solve(d->plan, (int)nrhs, b, x, NULL);
+    if (status == KS_OK)
+        status = run->settings->refine
+                     ? ks_blocktri_cuda_refine_solve(d->plan, D, L, (int)nrhs, b, x, d->work, NULL,
+                                                     &report, NULL)
+                     : ks_blocktri_cuda_solve(d->plan, (int)nrhs, b, x, NULL);
     if (status == KS_OK) status = ks_blocktri_cuda_wait(d->plan, NULL, NULL);
     run->solve_seconds = ks_seconds() - start;
+    run->steps = report.steps;
+    *refined = report.residual;
     if (status == KS_OK) status = ks_blocktri_cuda_logdet(d->plan, &run->logdet, NULL);
-    if (status == KS_OK) status = ks_blocktri_cuda_download(d->plan, run->x, d->b, d->bytes[2]);
+    if (status == KS_OK) status = ks_blocktri_cuda_download(d->plan, run->x, x.data, d->bytes[2]);
     return status;
 }
 
@@ -98,9 +116,7 @@ static ks_exit invert(ks_solve *run, ks_failure *failure)
     const int64_t N = run->system->N, n = run->system->n, block = n * n;
     ks_system_array *arrays = run->system->arrays;
     const ks_cuda_blocks diagonal = {d->D, block, 0}, lag = {d->L, block, 0};
-    ks_status status = ks_blocktri_cuda_alloc(d->plan, &d->work, d->work_bytes);
-    if (status == KS_OK)
-        status = ks_blocktri_cuda_inverse_blocks(d->plan, diagonal, lag, d->work, NULL);
+    ks_status status = ks_blocktri_cuda_inverse_blocks(d->plan, diagonal, lag, d->work, NULL);
     if (status == KS_OK)
         status = ks_blocktri_cuda_download(d->plan, arrays[KS_SYSTEM_D].data, d->D, d->bytes[0]);
     if (status == KS_OK && N > 1)
@@ -114,14 +130,19 @@ static ks_exit invert(ks_solve *run, ks_failure *failure)
 static ks_exit run_device(ks_solve *run, ks_failure *failure)
 {
     ks_blocktri_cuda_info info = KS_BLOCKTRI_CUDA_INFO_INIT;
+    double refined = 0.0;
     run->x = ks_memory_raw(run->result_bytes, "the solution", failure);
     if (failure->code) return failure->code;
     ks_status status = upload(run);
-    if (status == KS_OK) status = solve(run, &info);
+    if (status == KS_OK) status = solve(run, &info, &refined);
     if (status == KS_ENOTPD)
         return ks_cholesky_explain(run, status, info.block, info.pivot, failure);
+    if (status == KS_ENONFINITE)
+        return ks_fail(failure, KS_EXIT_NUMERICAL, "%s: cannot solve: the solution overflows",
+                       run->system->name);
     if (status != KS_OK)
         return ks_fail_device(status, run->settings->general.device, bytes_of(run), failure);
+    if (ks_cholesky_refined(run, refined, failure)) return failure->code;
     if (ks_cholesky_judge(run, NULL, failure) || ks_cholesky_keep_logdet(run, failure))
         return failure->code;
     return run->settings->inverse_blocks ? invert(run, failure) : KS_EXIT_DONE;
@@ -136,6 +157,7 @@ static void release(ks_solve *run)
         ks_blocktri_cuda_free(d->plan, d->L);
         ks_blocktri_cuda_free(d->plan, d->b);
         ks_blocktri_cuda_free(d->plan, d->work);
+        ks_blocktri_cuda_free(d->plan, d->x);
     }
     ks_blocktri_cuda_plan_destroy(d->plan);
     free(d);

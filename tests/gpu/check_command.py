@@ -27,12 +27,12 @@ def solve(source, *options):
         return told, f["x"][()], f["logdet"][()] if "logdet" in f else None
 
 
-def same(source, tolerance, cpu, cuda, method):
+def same(source, tolerance, cpu, cuda, method, of_x=None):
     _, expected, logdet = solve(source, *cpu)
     told, x, found = solve(source, "--backend", "cuda", *cuda)
     assert told["backend"] == "cuda" and told["method"] == method, told
     assert x.dtype == expected.dtype and x.shape == expected.shape
-    assert np.abs(x - expected).max() <= tolerance * np.abs(expected).max(), source
+    assert np.abs(x - expected).max() <= (of_x or tolerance) * np.abs(expected).max(), source
     assert (logdet is None) == (found is None)
     assert logdet is None or abs(found - logdet) <= tolerance * abs(logdet)
 
@@ -46,15 +46,18 @@ def cholesky():
     assert done.returncode == 0, done.stderr
     same("random.h5", 1e-12, [], ["--device", "1"], "nested-dissection")
     inverted("random.h5", 1e-12)
+    # Refined to double, but for the log-determinant and the inverse.
+    same("random.h5", 1e-5, [], ["--precision", "mixed"], "nested-dissection", 1e-13)
+    inverted("random.h5", 1e-5, "--precision", "mixed")
     done = run("generate", "blocktri", "--N", "3", "--n", "70", "-o", "large_blocks.h5")
     assert done.returncode == 0, done.stderr
     same("large_blocks.h5", 1e-12, [], [], "nested-dissection")
 
 
-def inverted(source, tolerance):
+def inverted(source, tolerance, *options_of_device):
     """The blocks of the inverse, for which small blocks take the kernels of large ones."""
     blocks = []
-    for options in ([], ["--backend", "cuda"]):
+    for options in ([], ["--backend", "cuda", *options_of_device]):
         solve(source, "--inverse-blocks", *options)
         with h5py.File("out.h5") as f:
             blocks.append((f["S_diag"][()], f["S_lag"][()], f["x"][()]))
@@ -109,6 +112,21 @@ def smoothed():
     assert "the device has too little memory" in done.stderr, done.stderr
 
 
+def timed():
+    for precision in ("f64", "f32", "mixed"):
+        done = run("bench", "solve", "--backend", "cuda", "--n", "5", "--N", "7", "--nrhs", "2", "--repeats", "3",
+                   "--precision", precision, "--json")
+        assert done.returncode == 0, done.stderr
+        (told,) = json.loads(done.stdout)
+        assert (told["backend"], told["method"], told["precision"]) == ("cuda", "nested-dissection", precision)
+        assert told["backward_error"] <= (1e-6 if precision == "f32" else 1e-15), told
+        assert told["factor_ms"] > 0 and told["solve_ms"] > 0 and told["repeats"] == 3
+    done = run("bench", "solve", "--backend", "cuda", "--method", "twisted")
+    assert done.returncode == 2 and "not method twisted" in done.stderr, done.stderr
+    done = run("bench", "solve", "--backend", "cuda", "--device", "2")
+    assert done.returncode == 5 and "no CUDA device 2" in done.stderr, done.stderr
+
+
 def refused():
     for options, code, text in (
             (["sys_indefinite.h5"], 1, "not positive definite"),
@@ -125,4 +143,5 @@ with tempfile.TemporaryDirectory() as folder:
     cholesky()
     general()
     smoothed()
+    timed()
     refused()

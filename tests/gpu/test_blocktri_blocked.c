@@ -159,6 +159,62 @@ static void blocks_of_the_inverse(void **state)
     invert(KS_F64, 3, 33, 1, 3, 0);
 }
 
+/* A factor in single precision, solutions, log-determinants and the inverse of the matrix in double:
+ * `steep` is the power of ten that the scales of its rows span. */
+static void refine(int64_t N, int n, int nrhs, int systems, unsigned seed, double steep)
+{
+    ks_blocktri_cuda_options options = options_of(KS_F64, systems, 0);
+    job j = begin_with(options, N, n, nrhs, seed);
+    ks_blocktri_refine_report report = { -1, 1 };
+    double logdet[MOST_SYSTEMS], expected[MOST_SYSTEMS];
+    for (int s = 0; s < systems; ++s) { /* rows and columns i of the blocks times 10^(steep i / n) */
+        const bt_system *system = &j.system[s];
+        for (int64_t e = 0; e < N * system->stride; ++e) {
+            const int64_t i = e % system->stride / n, c = e % system->stride % n;
+            const double by = pow(10, steep * (double)(i + c) / n);
+            bt_put(system, system->D, e, bt_get(system, system->D, e) * by);
+            bt_put(system, system->L, e, bt_get(system, system->L, e) * by);
+        }
+        OK(ks_blocktri_cuda_upload(j.plan, (char *)(uintptr_t)j.D.data + (size_t)(s * j.blocks) * 8,
+                                   system->D, (size_t)j.blocks * 8));
+        OK(ks_blocktri_cuda_upload(j.plan, (char *)(uintptr_t)j.L.data + (size_t)(s * j.blocks) * 8,
+                                   system->L, (size_t)j.blocks * 8));
+    }
+    OK(ks_blocktri_cuda_factorize(j.plan, j.D, j.L, NULL));
+    OK(ks_blocktri_cuda_logdet(j.plan, expected, NULL));
+    ks_blocktri_cuda_plan *const wide = j.plan;
+    options.precision = KS_F32;
+    options.refine = 1;
+    OK(ks_blocktri_cuda_plan_create(&j.plan, NULL, N, n, &options));
+    void *work;
+    OK(ks_blocktri_cuda_alloc(j.plan, &work, ks_blocktri_cuda_refine_bytes(j.plan, nrhs)));
+    OK(ks_blocktri_cuda_factorize(j.plan, j.D, j.L, NULL));
+    for (int repeat = 0; repeat < 2; ++repeat)
+        OK(ks_blocktri_cuda_refine_solve(j.plan, j.D, j.L, nrhs, j.b, j.x, work, NULL, &report, NULL));
+    wait(&j);
+    OK(ks_blocktri_cuda_logdet(j.plan, logdet, NULL));
+    if (!((steep > 0 || report.steps >= 1) && report.residual <= 1e-15))
+        fail_msg("residual %g after %d steps", report.residual, report.steps);
+    for (int s = 0; s < systems; ++s)
+        assert_true(fabs(logdet[s] - expected[s]) <= 5e-6 * (double)(N * n) * 10);
+    ks_blocktri_cuda_free(j.plan, work);
+    ks_blocktri_cuda_plan_destroy(j.plan);
+    j.plan = wide;
+    fetch(&j, j.x.data);
+    judge(&j, expected);
+    end(&j);
+}
+
+static void refinement(void **state)
+{
+    (void)state;
+    for (int seed = 0; seed < SEEDS; ++seed) {
+        use_seed(seed);
+        refine(1 + 2 * seed, 5 + 30 * (seed == 1), 1 + 9 * (seed == 2), 1 + seed % 2, (unsigned)seed,
+               seed == 2 ? 24 : 0);
+    }
+}
+
 /* The same bits under every order of threads and blocks. */
 static void same_bits_each_time(void **state)
 {
@@ -220,7 +276,20 @@ static void arguments(void **state)
     use_seed(1);
     ks_blocktri_cuda_plan *plan;
     const ks_blocktri_cuda_options with = options_of(KS_F64, 2, 1);
+    ks_blocktri_cuda_options mixed = options_of(KS_F64, 1, 0);
     double memory[2];
+    mixed.refine = 1;
+    assert_int_equal(ks_blocktri_cuda_plan_create(&plan, NULL, 3, 4, &mixed), KS_EINVAL);
+    mixed.precision = KS_F32;
+    OK(ks_blocktri_cuda_plan_create(&plan, NULL, 3, 4, &mixed));
+    assert_true(ks_blocktri_cuda_refine_bytes(plan, 2) >= 3 * 4 * 2 * (sizeof(double) + sizeof(float)));
+    assert_int_equal(ks_blocktri_cuda_refine_bytes(plan, 0), 0);
+    const ks_cuda_const_blocks in = { memory, 16, 0 };
+    const ks_cuda_blocks out = { memory + 1, 16, 0 };
+    assert_int_equal(ks_blocktri_cuda_refine_solve(plan, in, in, 1, in, out, memory, NULL, NULL, NULL),
+                     KS_EINVAL);
+    assert_int_equal(ks_blocktri_cuda_factor_solve(plan, in, in, 1, in, out, NULL), KS_EINVAL);
+    ks_blocktri_cuda_plan_destroy(plan);
     void *const work = memory;
     const ks_cuda_blocks S = { memory, 16, 48 }, none = { NULL, 0, 0 }, narrow = { memory, 15, 48 };
     assert_int_equal(ks_blocktri_cuda_inverse_bytes(NULL), 0);
@@ -250,6 +319,7 @@ int main(void)
         cmocka_unit_test(many_right_hand_sides),
         cmocka_unit_test(many_systems_at_once),
         cmocka_unit_test(blocks_of_the_inverse),
+        cmocka_unit_test(refinement),
         cmocka_unit_test(same_bits_each_time),
         cmocka_unit_test(failures_are_named),
         cmocka_unit_test(arguments),

@@ -1,0 +1,24 @@
+/* scale_text.h -- the scale of a row: what brings a positive diagonal to about one, exactly. */
+#ifndef KS_BT_SCALE_TEXT_H
+#define KS_BT_SCALE_TEXT_H
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+#include "hd.h"
+
+/* The power of two nearest to 1 / sqrt(d) that brings d to [1/2, 2). Of a normal number both
+ * exponents are read and written as bits. */
+KS_HD double ks_bt_scale_of(double d)
+{
+    uint64_t bits;
+    int exponent;
+    memcpy(&bits, &d, sizeof bits);
+    exponent = (int)(bits >> 52) - 1022;
+    if (bits >> 52 == 0) (void)frexp(d, &exponent);
+    bits = (uint64_t)(1023 - (exponent - (exponent & 1)) / 2) << 52;
+    memcpy(&d, &bits, sizeof bits);
+    return d;
+}
+
+#endif
