@@ -263,11 +263,8 @@ static int solve(ks_map_method *m, double *logdet)
     return status == KS_OK ? 0 : -1;
 }
 
-/** The largest sum over the components of a step of the gradient in standard deviations. */
-static double steepness(const ks_map_method *m, const ks_map_review *all)
-{
-    return sqrt(m->plan->nx * all->gradient);
-}
+/** The largest gradient of a step, in the standard deviation of the state's component along it. */
+static double steepness(const ks_map_review *all) { return sqrt(all->gradient); }
 
 /** Correct the means by the gradient at the solution, as long as it may move them. */
 static int refine(ks_map_method *m, ks_map_review *all)
@@ -278,7 +275,7 @@ static int refine(ks_map_method *m, ks_map_review *all)
     /* A change of x is at most the sum of the gradients, in standard deviations, of the steps that
      * it is correlated with, and these are no more than twice the loss. */
     const double loss = all->loss;
-    for (int i = 0; i < REFINEMENTS && 2 * steepness(m, all) * loss > worst_mean(m->plan); ++i) {
+    for (int i = 0; i < REFINEMENTS && 2 * steepness(all) * loss > worst_mean(m->plan); ++i) {
         const ks_status status =
             ks_blocktri_solve(m->plan->hessian, &factor, 1, gradient, z, m->solver);
         if (status != KS_OK) {
@@ -301,7 +298,7 @@ static int will_do(const ks_map_method *m, const ks_map_review *all)
     const double t = all->loss;
     return all->lost_step < 0 && all->bad_step < 0 && isfinite(all->evidence.logs) &&
            2 * t * t * round_off(KS_F64) <= worst_error(m->plan) &&
-           4 * t * steepness(m, all) <= worst_mean(m->plan);
+           4 * t * steepness(all) <= worst_mean(m->plan);
 }
 
 /** Assemble, factor, solve, invert, review and correct. */

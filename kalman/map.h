@@ -17,6 +17,9 @@
  *  it does not depend on the threads. */
 enum { KS_MAP_CHUNK = 256 };
 
+/** Numbers of states up to which blocks are inverted row by row; larger ones are factored. */
+enum { KS_MAP_FEW = 8 };
+
 /** Right-hand sides that probe a short and a long system, see ks_map_review.loss. */
 enum { KS_MAP_PROBES = 8, KS_MAP_SHORT = 256 };
 
@@ -46,7 +49,7 @@ typedef struct ks_map_system {
 typedef struct ks_map_review {
     ks_evidence evidence;  /* residuals and log-determinants of Q, R and the prior            */
     double loss;           /* by how much A's round-off is amplified in S, see map_text.h     */
-    double gradient;       /* largest sum over a step of squared gradients times variances    */
+    double gradient;       /* the largest gᵀ S g of a step with gradient g, or more           */
     int64_t lost_step;     /* where that is                                                   */
     int64_t bad_step;      /* the first with an estimate that is not finite, or -1            */
 } ks_map_review;
@@ -82,7 +85,7 @@ typedef struct ks_map_kernels {
                      void *memory, ks_map_review *r, ks_tally *tally);
     int (*back_up)(const ks_series *s, int64_t k0, int64_t k1, const ks_map_system *a, void *memory,
                    ks_map_review *r, ks_tally *tally);
-    void (*join)(int nx, int64_t middle, const ks_map_system *a, const void *up, const void *down,
+    void (*join)(int nx, int64_t middle, const ks_map_system *a, void *up, const void *down,
                  ks_map_review *r);
 } ks_map_kernels;
 

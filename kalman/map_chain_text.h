@@ -271,15 +271,23 @@ KS_HD int KS_T(ks_map_judge_own)(int n, const ks_series *s, int64_t k, const ks_
 /** Judge a step with mean x and covariance S by all of its gradient, slope - pull, and of its trace. */
 KS_HD void KS_T(ks_map_weigh)(int n, const ks_map_system *a, const KS_NUM *slope,
                               const KS_NUM *pull, double trace, const KS_NUM *x, const KS_NUM *S,
-                              int64_t k, ks_map_review *r)
+                              int64_t k, KS_T(ks_map_chain) *c, ks_map_review *r)
 {
     const int ld = KS_T(ks_map_ld)(n);
     double steepness = 0;
     int finite = 1;
+    KS_NUM *g = c->white, *turned = c->p;
     for (int i = 0; i < n; ++i) {
-        const double g = (double)(slope[i] - pull[i]), variance = (double)S[i * ld + i];
-        steepness += g * g * variance;
+        const double variance = (double)S[i * ld + i];
+        g[i] = slope[i] - pull[i];
+        steepness += (double)g[i] * (double)g[i] * variance;
         finite &= (fabs((double)x[i]) <= a->largest) & (variance <= a->largest);
+    }
+    /* Few states: n times the sum of squares is at least gᵀ S g, and will do. */
+    steepness = n * steepness;
+    if (n > KS_MAP_FEW) {
+        KS_T(ks_map_rows)(n, ld, S, g, c->zero, turned);
+        steepness = (double)KS_T(ks_map_dot)(ld, g, turned);
     }
     if (!finite) r->bad_step = k;
     KS_T(ks_map_largest)(trace, &r->loss);
@@ -307,7 +315,7 @@ KS_HD int KS_T(ks_map_back_down)(int n, const ks_series *s, int64_t k, const ks_
     KS_T(ks_map_shift)(n, k, l, c->x, c->x_next, c, r);
     if (KS_T(ks_map_judge_own)(n, s, k, a, l, c->x, c->S, w, r, tally)) return -1;
     if (k < a->middle) {
-        KS_T(ks_map_weigh)(n, a, c->slope, c->pull_next, c->share + share, c->x, c->S, k, r);
+        KS_T(ks_map_weigh)(n, a, c->slope, c->pull_next, c->share + share, c->x, c->S, k, c, r);
     } else {
         KS_T(ks_copy)(ld, c->slope, c->middle_slope);
         c->middle_share = c->share;
@@ -338,22 +346,23 @@ KS_HD int KS_T(ks_map_back_up)(int n, const ks_series *s, int64_t k, const ks_ma
         KS_T(ks_copy)(ld, c->pull, c->middle_slope);
         c->middle_share = carried;
     } else {
-        KS_T(ks_map_weigh)(n, a, c->slope, c->pull, c->share + carried, c->x, c->S, k - 1, r);
+        KS_T(ks_map_weigh)(n, a, c->slope, c->pull, c->share + carried, c->x, c->S, k - 1, c,
+                            r);
     }
     if (KS_T(ks_map_judge_own)(n, s, k, a, l, c->x_next, c->S_next, w, r, tally)) return -1;
     KS_T(ks_map_go_on)(c);
     if (k == s->steps - 1)
-        KS_T(ks_map_weigh)(n, a, c->slope, c->zero, c->share, c->x, c->S, k, r);
+        KS_T(ks_map_weigh)(n, a, c->slope, c->zero, c->share, c->x, c->S, k, c, r);
     return 0;
 }
 
 /** Both lanes are back, `down` NULL: there was none; the judgement of the middle. */
 KS_HD void KS_T(ks_map_join)(int n, int64_t k, const ks_map_system *a,
-                             const KS_T(ks_map_memory) *up, const KS_T(ks_map_memory) *down,
+                             KS_T(ks_map_memory) *up, const KS_T(ks_map_memory) *down,
                              ks_map_review *r)
 {
-    const KS_T(ks_map_chain) *c = &up->chain;
+    KS_T(ks_map_chain) *c = &up->chain;
     KS_T(ks_map_weigh)(n, a, c->middle_slope, down ? down->chain.middle_slope : c->zero,
                        c->middle_share + (down ? down->chain.middle_share : 0), c->middle_x,
-                       c->middle_S, k, r);
+                       c->middle_S, k, c, r);
 }

@@ -95,11 +95,10 @@ static void KS_T(map_meet)(int nx, int64_t k, const ks_map_system *a, void *up, 
     KS_T(ks_map_meet)(nx, k, a, (KS_T(ks_map_memory) *)up, (KS_T(ks_map_memory) *)down, r);
 }
 
-static void KS_T(map_join)(int nx, int64_t k, const ks_map_system *a, const void *up,
+static void KS_T(map_join)(int nx, int64_t k, const ks_map_system *a, void *up,
                            const void *down, ks_map_review *r)
 {
-    KS_T(ks_map_join)(nx, k, a, (const KS_T(ks_map_memory) *)up,
-                      (const KS_T(ks_map_memory) *)down, r);
+    KS_T(ks_map_join)(nx, k, a, (KS_T(ks_map_memory) *)up, (const KS_T(ks_map_memory) *)down, r);
 }
 
 const ks_map_kernels KS_MAP_TABLE = {

@@ -219,8 +219,9 @@ KS_HD void KS_T(ks_map_judge)(int n, int64_t k, const ks_map_system *a,
         const double own = (double)w->diagonal[i] * variance, probed = square / variance;
         KS_T(ks_map_largest)(own, &loss);
         KS_T(ks_map_largest)(probed, &loss);
-        const double slope = (double)w->gradient[i];
-        steepness += slope * slope * variance;
+        double turned = 0;
+        for (int j = 0; j < n; ++j) turned += (double)S[i * n + j] * (double)w->gradient[j];
+        steepness += (double)w->gradient[i] * turned;
         finite = finite && fabs(mean) <= a->largest && variance <= a->largest;
     }
     KS_T(ks_copy)(n, w->gradient, z);
