@@ -22,9 +22,13 @@
 #include "kernels_text.h"
 #include "map_factor_text.h"
 #include "map_ops_text.h"
+#include "map_blocks_text.h"
 #include "map_memory_text.h"
 #include "map_text.h"
+#include "map_links_text.h"
 #include "map_rows_text.h"
+#include "map_memo_text.h"
+#include "map_wide_text.h"
 #include "map_chain_text.h"
 #define KS_MAP_TABLE counting_map_table
 #define KS_WITH_STATES(nx, CALL) CALL(nx);

@@ -76,7 +76,10 @@ static void carve(ks_carver *carver, ks_map_method *m)
 }
 
 /** Nanoseconds that a step of a lane takes at least, measured on one core (Skylake, 2.5 GHz, AVX2). */
-static double lane_ns(double n) { return 40 + 1.2 * n * n * n; }
+static double lane_ns(int n)
+{
+    return n > KS_MAP_FEW ? 0.3 * (double)n * n * n : 40 + 1.2 * (double)n * n * n;
+}
 
 /** What two lanes must save for a second thread to pay: to give them out and to wait for them twice. */
 static const double WORTH_LANES = 70e3;

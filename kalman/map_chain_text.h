@@ -19,47 +19,16 @@
  * squared canonical correlation of x[k] and x[k+1] is at most 1 - 1 / t, since P⁻¹ <= A[k, k]; those
  * of steps further apart multiply, and the sum over all steps is at most 2 t² with the largest t. */
 
-/** Begin to remember steps of a direction where they may repeat: keys of `ka` and `kb` matrices, results
- *  of three. */
-KS_HD void KS_T(ks_map_remember)(int n, const ks_series *s, const ks_map_system *a, int ka, int kb,
-                                 KS_T(ks_map_chain) *c)
-{
-    const int ld = KS_T(ks_map_ld)(n), block = n * ld;
-    const unsigned same = KS_MAP_CONSTANT_TRANSITION | KS_MAP_CONSTANT_OBSERVATION;
-    const int pays = (a->constant & same) == same && s->steps > 16;
-    c->memo = KS_T(ks_memo_start)(ld, 0, pays, ka * block, kb * block, 3 * block, c->remembered);
-}
-
-/** The three results of a slot. */
-KS_HD void KS_T(ks_map_recall)(const KS_T(ks_memo) *memo, int at, int block, const KS_NUM **first,
-                               const KS_NUM **second, const KS_NUM **third)
-{
-    const KS_NUM *slot = memo->base + (int64_t)at * memo->size + memo->ka + memo->kb;
-    *first = slot;
-    *second = slot + block;
-    *third = slot + 2 * block;
-}
-
-/** Results to a slot of ks_memo_miss(). */
-KS_HD void KS_T(ks_map_record)(KS_T(ks_memo) *memo, KS_NUM *slot, int block, const KS_NUM *first,
-                               const KS_NUM *second, const KS_NUM *third)
-{
-    slot += memo->ka + memo->kb;
-    KS_T(ks_copy)(block, first, slot);
-    KS_T(ks_copy)(block, second, slot + block);
-    KS_T(ks_copy)(block, third, slot + 2 * block);
-    KS_T(ks_memo_keep)(memo);
-}
-
 /** Eliminate step k, whose block is c->M + beside (first: beside alone) and whose right-hand side is
  *  c->z, in the direction of the coupling C: P and z to the places of the results, P z to c->p, and what
  *  of `next`, the block of the step after it, is left to c->M. constant: what is beside and next is
  *  what it was whenever that was set. */
 KS_HD void KS_T(ks_map_eliminate)(int n, int64_t k, int first, int constant, const KS_NUM *beside,
                                   const KS_NUM *next, const KS_NUM *C, const ks_map_system *a,
-                                  KS_T(ks_map_chain) *c, ks_map_review *r)
+                                  KS_T(ks_map_memory) *w, ks_map_review *r)
 {
     const int ld = KS_T(ks_map_ld)(n), block = n * ld;
+    KS_T(ks_map_chain) *c = &w->chain;
     KS_T(ks_memo) *memo = &c->memo;
     const int may = constant && !first && memo->slots > 0;
     const int at = may ? KS_T(ks_memo_find)(memo, (const KS_NUM *)0, c->M) : -1;
@@ -90,6 +59,27 @@ KS_HD void KS_T(ks_map_eliminate)(int n, int64_t k, int first, int constant, con
     KS_T(ks_map_rows)(n, ld, c->P, c->z, c->zero, c->p);
 }
 
+/** Eliminate step k upwards, own being the block of step k + 1, or downwards, own being its own; c->z
+ *  becomes the right-hand side of the next step, with b of its own. */
+KS_HD void KS_T(ks_map_pass_on)(int n, int64_t steps, int64_t k, int up, int first, int constant,
+                                const KS_T(ks_map_link) *l, const KS_NUM *own, const KS_NUM *b,
+                                const ks_map_system *a, KS_T(ks_map_memory) *w, ks_map_review *r)
+{
+    const int ld = KS_T(ks_map_ld)(n);
+    KS_T(ks_map_chain) *c = &w->chain;
+    if (n > KS_MAP_FEW) {
+        const KS_T(ks_map_room) *room = &w->room;
+        KS_T(ks_map_eliminate_wide)(n, k, first, constant, up ? room->carried : own,
+                                    up ? own : room->carried, up ? room->C : room->N,
+                                    KS_T(ks_map_soon)(n, steps, up ? k + 1 : k - 1, a), a, w, r);
+        KS_T(ks_map_panel_times)(n, c->G, c->p, b, c->z);
+    } else {
+        KS_T(ks_map_eliminate)(n, k, first, constant, up ? l->carried : own,
+                               up ? own : l->carried, up ? l->C : l->N, a, w, r);
+        KS_T(ks_map_rows)(n, ld, up ? l->C : l->N, c->p, b, c->z);
+    }
+}
+
 /** Upwards: with the rows of step k step k - 1 is complete; it is eliminated, and step k begun. */
 KS_HD int KS_T(ks_map_ascend)(int n, const ks_series *s, int64_t k, const ks_map_system *a,
                               KS_T(ks_map_memory) *w, ks_map_review *r, ks_tally *tally)
@@ -104,14 +94,13 @@ KS_HD int KS_T(ks_map_ascend)(int n, const ks_series *s, int64_t k, const ks_map
     if (!own) return -1;
     if (k == 0) {
         KS_T(ks_map_remember)(n, s, a, 0, 1, c);
-        KS_T(ks_copy)(n * ld, own, c->M_room);
+        KS_T(ks_copy)(KS_T(ks_map_block)(n), own, c->M_room);
         c->M = c->M_room;
         KS_T(ks_copy)(ld, c->b, c->z);
         return 0;
     }
     for (int i = 0; i < ld; ++i) c->z[i] = c->z[i] - l->cu[i];
-    KS_T(ks_map_eliminate)(n, k - 1, 0, complete, l->carried, own, l->C, a, c, r);
-    KS_T(ks_map_rows)(n, ld, l->C, c->p, c->b, c->z);
+    KS_T(ks_map_pass_on)(n, s->steps, k - 1, 1, 0, complete, l, own, c->b, a, w, r);
     return 0;
 }
 
@@ -129,8 +118,7 @@ KS_HD int KS_T(ks_map_descend)(int n, const ks_series *s, int64_t k, const ks_ma
     const int first = k == s->steps - 1;
     if (first) KS_T(ks_map_remember)(n, s, a, 0, 1, c);
     for (int i = 0; i < ld; ++i) c->z[i] = first ? c->b[i] : c->z[i] + c->b[i];
-    KS_T(ks_map_eliminate)(n, k, first, complete, own, l->carried, l->N, a, c, r);
-    KS_T(ks_map_rows)(n, ld, l->N, c->p, c->zero, c->z);
+    KS_T(ks_map_pass_on)(n, s->steps, k, 0, first, complete, l, own, c->zero, a, w, r);
     for (int i = 0; i < ld; ++i) c->z[i] = c->z[i] - l->cu[i];
     return 0;
 }
@@ -144,9 +132,13 @@ KS_HD void KS_T(ks_map_meet)(int n, int64_t k, const ks_map_system *a, KS_T(ks_m
     const KS_NUM *beside = down ? down->chain.M : (const KS_NUM *)0;
     KS_NUM *S = c->S_room[0];
     for (int i = 0; down && i < ld; ++i) c->z[i] = c->z[i] + down->chain.z[i];
-    if (KS_T(ks_map_inverse)(n, ld, c->M, beside, S, &r->evidence) >= 0) r->lost_step = k;
-    KS_T(ks_map_mirror)(n, ld, S);
-    KS_T(ks_map_rows)(n, ld, S, c->z, c->zero, c->x);
+    if (n > KS_MAP_FEW) {
+        KS_T(ks_map_meet_wide)(n, k, up, down, r);
+    } else {
+        if (KS_T(ks_map_inverse)(n, ld, c->M, beside, S, &r->evidence) >= 0) r->lost_step = k;
+        KS_T(ks_map_mirror)(n, ld, S);
+        KS_T(ks_map_rows)(n, ld, S, c->z, c->zero, c->x);
+    }
     KS_T(ks_map_store)(n, n, ld, S, (KS_NUM *)ks_slot_of(a->S, k));
     KS_T(ks_map_store)(1, n, ld, c->x, (KS_NUM *)ks_slot_of(a->x, k));
     c->S = S;
@@ -247,25 +239,22 @@ KS_HD void KS_T(ks_map_miss)(int m, int n, const KS_T(ks_map_entries) *t,
 
 /** Residuals of step k with its mean x and covariance S, c->q being that of its transition: what step k
  *  has of its own of the gradient to c->slope, and of the trace to c->share. */
-KS_HD int KS_T(ks_map_judge_own)(int n, const ks_series *s, int64_t k, const ks_map_system *a,
-                                 const KS_T(ks_map_link) *l, const KS_NUM *x, const KS_NUM *S,
-                                 KS_T(ks_map_memory) *w, ks_map_review *r, ks_tally *tally)
+KS_HD void KS_T(ks_map_judge_own)(int n, const KS_T(ks_map_link) *l,
+                                  const KS_T(ks_map_entries) *t, const KS_T(ks_observation) *o,
+                                  const KS_NUM *x, const KS_NUM *S, KS_T(ks_map_memory) *w,
+                                  ks_map_review *r)
 {
     const int ld = KS_T(ks_map_ld)(n);
-    KS_T(ks_observation) o;
     KS_T(ks_map_chain) *c = &w->chain;
-    const KS_T(ks_map_entries) *t = KS_T(ks_map_entries_of)(n, s, k, l, a, w, &o, tally);
-    if (!t) return -1;
-    if (o.m == 0) {
+    if (o->m == 0) {
         KS_T(ks_copy)(ld, c->q, c->slope);
         c->share = (double)KS_T(ks_map_dot)(n * ld, l->precision, S);
-        return 0;
+        return;
     }
-#define CALL(m) KS_T(ks_map_miss)(m, n, t, &o, x, w->v, c, r)
-    KS_WITH_LITERAL_ENTRIES(n, o.m, CALL)
+#define CALL(m) KS_T(ks_map_miss)(m, n, t, o, x, w->v, c, r)
+    KS_WITH_LITERAL_ENTRIES(n, o->m, CALL)
 #undef CALL
     c->share = (double)KS_T(ks_map_dot)(n * ld, t->own, S);
-    return 0;
 }
 
 /** Judge a step with mean x and covariance S by all of its gradient, slope - pull, and of its trace. */
@@ -303,9 +292,18 @@ KS_HD int KS_T(ks_map_back_down)(int n, const ks_series *s, int64_t k, const ks_
     KS_T(ks_map_chain) *c = &w->chain;
     const KS_T(ks_map_link) *l = KS_T(ks_map_link_of)(n, KS_MAP_OUTWARDS, s, k, a, w, tally);
     if (!l) return -1;
+    KS_T(ks_observation) o;
+    const KS_T(ks_map_entries) *t = KS_T(ks_map_entries_of)(n, s, k, l, a, w, &o, tally);
+    if (!t) return -1;
     if (k == a->middle) KS_T(ks_map_remember)(n, s, a, 1, 1, c);
     if (k > 0) {
-        KS_T(ks_map_substitute)(n, k - 1, 1, l->N, a, c);
+        if (n > KS_MAP_FEW)
+            KS_T(ks_map_substitute_wide)(n, k - 1, k == s->steps - 1, o.m == s->ny,
+                                         KS_T(ks_map_own_block)(n, o.m, l, t, w),
+                                         w->room.carried, w->room.N,
+                                         KS_T(ks_map_soon)(n, s->steps, k - 2, a), a, w, r);
+        else
+            KS_T(ks_map_substitute)(n, k - 1, 1, l->N, a, c);
         if (a->lag.base) KS_T(ks_map_store)(n, n, ld, c->X, (KS_NUM *)ks_slot_of(a->lag, k));
     }
     KS_NUM *pull = c->pull;
@@ -313,7 +311,7 @@ KS_HD int KS_T(ks_map_back_down)(int n, const ks_series *s, int64_t k, const ks_
     c->pull_next = pull; /* that of the step above */
     const double share = c->share_next;
     KS_T(ks_map_shift)(n, k, l, c->x, c->x_next, c, r);
-    if (KS_T(ks_map_judge_own)(n, s, k, a, l, c->x, c->S, w, r, tally)) return -1;
+    KS_T(ks_map_judge_own)(n, l, t, &o, c->x, c->S, w, r);
     if (k < a->middle) {
         KS_T(ks_map_weigh)(n, a, c->slope, c->pull_next, c->share + share, c->x, c->S, k, c, r);
     } else {
@@ -334,11 +332,20 @@ KS_HD int KS_T(ks_map_back_up)(int n, const ks_series *s, int64_t k, const ks_ma
                                KS_T(ks_map_memory) *w, ks_map_review *r, ks_tally *tally)
 {
     const int ld = KS_T(ks_map_ld)(n);
+    const int outwards = n > KS_MAP_FEW ? KS_MAP_OUTWARDS | KS_MAP_UPWARDS : KS_MAP_OUTWARDS;
     KS_T(ks_map_chain) *c = &w->chain;
-    const KS_T(ks_map_link) *l = KS_T(ks_map_link_of)(n, KS_MAP_OUTWARDS, s, k, a, w, tally);
+    const KS_T(ks_map_link) *l = KS_T(ks_map_link_of)(n, outwards, s, k, a, w, tally);
     if (!l) return -1;
+    KS_T(ks_observation) o;
+    const KS_T(ks_map_entries) *t = KS_T(ks_map_entries_of)(n, s, k, l, a, w, &o, tally);
+    if (!t) return -1;
     if (k == a->middle + 1) KS_T(ks_map_remember)(n, s, a, 1, 1, c);
-    KS_T(ks_map_substitute)(n, k, 0, l->N, a, c);
+    if (n > KS_MAP_FEW)
+        KS_T(ks_map_substitute_wide)(n, k, 0, o.m == s->ny, w->room.carried,
+                                     KS_T(ks_map_own_block)(n, o.m, l, t, w), w->room.C,
+                                     KS_T(ks_map_soon)(n, s->steps, k + 1, a), a, w, r);
+    else
+        KS_T(ks_map_substitute)(n, k, 0, l->N, a, c);
     if (a->lag.base) KS_T(ks_map_store_turned)(n, ld, c->X, (KS_NUM *)ks_slot_of(a->lag, k));
     KS_T(ks_map_shift)(n, k, l, c->x_next, c->x, c, r);
     const double carried = (double)KS_T(ks_map_dot)(n * ld, l->carried, c->S);
@@ -349,7 +356,7 @@ KS_HD int KS_T(ks_map_back_up)(int n, const ks_series *s, int64_t k, const ks_ma
         KS_T(ks_map_weigh)(n, a, c->slope, c->pull, c->share + carried, c->x, c->S, k - 1, c,
                             r);
     }
-    if (KS_T(ks_map_judge_own)(n, s, k, a, l, c->x_next, c->S_next, w, r, tally)) return -1;
+    KS_T(ks_map_judge_own)(n, l, t, &o, c->x_next, c->S_next, w, r);
     KS_T(ks_map_go_on)(c);
     if (k == s->steps - 1)
         KS_T(ks_map_weigh)(n, a, c->slope, c->zero, c->share, c->x, c->S, k, c, r);

@@ -3,6 +3,9 @@
  *
  * "Rows" are rows of ks_map_ld() numbers, whose ends are zero. */
 
+/** What a pass wants of a transition, a literal. */
+enum { KS_MAP_INWARDS = 1, KS_MAP_UPWARDS = 2, KS_MAP_OUTWARDS = 4 };
+
 /** The transition into a step, or the prior in its place. */
 typedef struct KS_T(ks_map_terms) {
     KS_NUM *LD, *inverse_d; /* L D Lᵀ of the covariance, see ks_ldl() */
@@ -48,7 +51,8 @@ typedef struct KS_T(ks_map_entries) {
     int known, own_known;           /* whether all, and whether own, serves again  */
 } KS_T(ks_map_entries);
 
-/** What one lane of map_chain_text.h hands from step to step, as rows. M, P, G, X, S and S_next may
+/** What one lane of map_chain_text.h hands from step to step, as rows; M, P and G with more than
+ *  KS_MAP_FEW states as panels, P and G as the factor of map_wide_text.h. M, P, G, X, S and S_next may
  *  stand in the memory of repeated steps. */
 typedef struct KS_T(ks_map_chain) {
     KS_NUM *zero, *b, *z, *p;
@@ -61,12 +65,26 @@ typedef struct KS_T(ks_map_chain) {
     KS_NUM *pull, *pull_next;             /* Fᵀ q of the last transition, of the one before  */
     KS_NUM *middle_slope, *middle_x, *middle_S;
     double share, share_next, middle_share;
+    int recalled;                         /* whether S stands in the memory of repeated steps */
     KS_NUM *remembered;                   /* memory of repeated steps, see memo_text.h       */
     KS_T(ks_memo) memo;
     ks_evidence pivots[KS_MEMO_SLOTS];    /* of the blocks in its slots                      */
 } KS_T(ks_map_chain);
 
+/** More than KS_MAP_FEW states: panels of map_wide_text.h. */
+typedef struct KS_T(ks_map_room) {
+    KS_NUM *pair;                         /* a factor, its coupling, its inverse             */
+    KS_NUM *sum;                          /* a result's inverse and its factor, likewise     */
+    KS_NUM *root, *minus;                 /* the factor of a step that was eliminated        */
+    KS_NUM *product;
+    KS_NUM *Z, *turned_Z;                 /* the inverse of Q's factor and its transpose     */
+    KS_NUM *N, *C, *carried;              /* of the transition                               */
+    KS_NUM *own, *own_once;               /* of the observation, where it serves again or not */
+    int own_known;
+} KS_T(ks_map_room);
+
 typedef struct KS_T(ks_map_memory) {
+    KS_T(ks_map_room) room;
     KS_T(ks_map_terms) prior, transition;
     KS_T(ks_map_sight) all, some;         /* every entry present; those that are */
     KS_T(ks_map_link) prior_link, link;
@@ -127,11 +145,37 @@ KS_HD void KS_T(ks_map_place_entries)(int n, int m, KS_T(ks_map_entries) *o, KS_
     o->known = o->own_known = 0;
 }
 
+/** Numbers of a block as steps are eliminated by: of its rows, or of a panel. */
+KS_HD int KS_T(ks_map_block)(int n)
+{
+    const int ld = KS_T(ks_map_ld)(n);
+    return n > KS_MAP_FEW ? KS_T(ks_map_panel)(n) : n * ld;
+}
+
+/** Numbers of the larger of both. */
+KS_HD int64_t KS_T(ks_map_block_room)(int n)
+{
+    const int64_t ld = KS_T(ks_map_ld)(n), block = KS_T(ks_map_block)(n);
+    return block > ld * ld ? block : ld * ld;
+}
+
 /** Numbers of memory for repeated steps: the larger of both directions, key and results together. */
 KS_HD int64_t KS_T(ks_map_memo_numbers)(int n)
 {
-    const int64_t ld = KS_T(ks_map_ld)(n), block = ld * ld;
-    return 4 * block + KS_T(ks_memo_slots)((int)ld) * 5 * block;
+    return (2 + 5 * KS_T(ks_memo_slots)(KS_T(ks_map_ld)(n))) * KS_T(ks_map_block_room)(n);
+}
+
+/** Panels begin where lines of the cache begin. */
+KS_HD void KS_T(ks_map_place_room)(int n, KS_T(ks_map_room) *r, KS_NUM **at)
+{
+    const int64_t panel = n > KS_MAP_FEW ? (KS_T(ks_map_panel)(n) + 7) / 8 * 8 : 0;
+    KS_NUM **one[] = { &r->root, &r->minus, &r->product, &r->Z, &r->turned_Z, &r->N, &r->C,
+                       &r->carried, &r->own, &r->own_once };
+    /* What is factored together stands side by side. */
+    r->pair = KS_T(ks_map_place)(at, 3 * panel);
+    r->sum = KS_T(ks_map_place)(at, 2 * panel);
+    for (int i = 0; i < 10; ++i) *one[i] = KS_T(ks_map_place)(at, panel);
+    r->own_known = 0;
 }
 
 KS_HD void KS_T(ks_map_place_chain)(int n, int m, KS_T(ks_map_chain) *c, KS_NUM **at)
@@ -143,20 +187,21 @@ KS_HD void KS_T(ks_map_place_chain)(int n, int m, KS_T(ks_map_chain) *c, KS_NUM 
                           &c->white, &c->slope, &c->pull, &c->pull_next, &c->middle_slope,
                           &c->middle_x };
     c->zero = KS_T(ks_map_place)(at, KS_T(ks_map_ld)(n > m ? n : m));
-    for (int i = 0; i < 7; ++i) *matrix[i] = KS_T(ks_map_place)(at, ld * ld);
+    for (int i = 0; i < 7; ++i) *matrix[i] = KS_T(ks_map_place)(at, KS_T(ks_map_block_room)(n));
     for (int i = 0; i < 12; ++i) *vector[i] = KS_T(ks_map_place)(at, ld);
     c->remembered = KS_T(ks_map_place)(at, KS_T(ks_map_memo_numbers)(n));
     c->M = c->M_room;
     c->S = c->S_room[0];
     c->S_next = c->S_room[1];
     c->share = c->share_next = c->middle_share = 0;
-    c->memo.slots = 0;
+    c->memo.slots = c->recalled = 0;
 }
 
 /** Lay out a worker's memory behind `base`; returns the numbers that it takes. */
 KS_HD int64_t KS_T(ks_map_lay_out)(int nx, int ny, KS_NUM *base, KS_T(ks_map_memory) *w)
 {
     KS_NUM *at = base;
+    KS_T(ks_map_place_room)(nx, &w->room, &at);
     KS_T(ks_map_place_chain)(nx, ny, &w->chain, &at);
     KS_T(ks_map_place_link)(nx, &w->prior_link, &at);
     KS_T(ks_map_place_link)(nx, &w->link, &at);
@@ -174,4 +219,13 @@ KS_HD int64_t KS_T(ks_map_lay_out)(int nx, int ny, KS_NUM *base, KS_T(ks_map_mem
     w->work = KS_T(ks_map_place)(&at, KS_T(ks_step_scratch)(nx, ny) +
                                           (int64_t)(nx + ny) * (nx + ny) + 2 * (int64_t)nx * nx);
     return at - base;
+}
+
+/** m rows of n numbers as rows: in their place, or copied where that is padded or they do not stay. */
+KS_HD const KS_NUM *KS_T(ks_map_rows_of)(int m, int n, int ld, int stay, const KS_NUM *from,
+                                         KS_NUM *room)
+{
+    if (n == ld && stay) return from;
+    KS_T(ks_map_load)(m, n, ld, from, room);
+    return room;
 }

@@ -2,18 +2,6 @@
  * for systems that are solved at length, and num_f64.h. For scalar numbers. What is constant in the
  * model is made once. */
 
-/** What a pass wants of a transition, a literal. */
-enum { KS_MAP_INWARDS = 1, KS_MAP_UPWARDS = 2, KS_MAP_OUTWARDS = 4 };
-
-/** m rows of n numbers as rows: in their place, or copied where that is padded or they do not stay. */
-KS_HD const KS_NUM *KS_T(ks_map_rows_of)(int m, int n, int ld, int stay, const KS_NUM *from,
-                                         KS_NUM *room)
-{
-    if (n == ld && stay) return from;
-    KS_T(ks_map_load)(m, n, ld, from, room);
-    return room;
-}
-
 /** What pivots were gathered apart. */
 KS_HD void KS_T(ks_map_gather_all)(ks_evidence *e, const ks_evidence *pivots)
 {
@@ -85,7 +73,10 @@ KS_HD const KS_T(ks_map_link) *KS_T(ks_map_link_of)(int n, int wanted, const ks_
     if (!(l->known & KS_MAP_CONSTANT_Q)) {
         const KS_NUM *Q = (const KS_NUM *)ks_row(s->Q, k - s->shift);
         const int stays = a->constant & KS_MAP_CONSTANT_Q;
-        const int bad = KS_T(ks_map_noise_rows)(n, stays ? all : wanted, Q, a->pivot, l);
+        const int now = stays ? all : wanted;
+        const int bad = n > KS_MAP_FEW
+                            ? KS_T(ks_map_noise_panels)(n, now, Q, a->pivot, l, &w->room)
+                            : KS_T(ks_map_noise_rows)(n, now, Q, a->pivot, l);
         if (bad >= 0) {
             (void)KS_T(ks_step_fault)(k, bad, KS_ARRAY_Q, KS_FAULT_NOT_POSITIVE, tally);
             return (const KS_T(ks_map_link) *)0;
@@ -93,13 +84,19 @@ KS_HD const KS_T(ks_map_link) *KS_T(ks_map_link_of)(int n, int wanted, const ks_
     }
     if (!(l->known & KS_MAP_CONSTANT_TRANSITION)) {
         const KS_NUM *F = (const KS_NUM *)ks_row(s->F, k - s->shift);
-        const int once = a->constant & KS_MAP_CONSTANT_TRANSITION;
-        KS_T(ks_map_transition_rows)(n, once ? all : wanted, !once, F, l);
+        const int once = a->constant & KS_MAP_CONSTANT_TRANSITION, now = once ? all : wanted;
+        if (n > KS_MAP_FEW)
+            KS_T(ks_map_transition_panels)(n, now, !once, F, l, &w->room);
+        else
+            KS_T(ks_map_transition_rows)(n, now, !once, F, l);
     }
     KS_T(ks_map_load)(1, n, ld, (const KS_NUM *)ks_row(s->u, k - s->shift), l->u);
     if (wanted & KS_MAP_INWARDS) {
         KS_T(ks_map_rows)(n, ld, l->precision, l->u, w->chain.zero, l->pu);
-        KS_T(ks_map_rows)(n, ld, l->N, l->u, w->chain.zero, l->cu);
+        if (n > KS_MAP_FEW)
+            KS_T(ks_map_panel_times)(n, w->room.N, l->u, w->chain.zero, l->cu);
+        else
+            KS_T(ks_map_rows)(n, ld, l->N, l->u, w->chain.zero, l->cu);
     }
     l->known = a->constant;
     return l;
@@ -160,6 +157,22 @@ KS_HD const KS_T(ks_map_entries) *KS_T(ks_map_entries_of)(int n, const ks_series
     return t;
 }
 
+/** The block that step k has of its own, m entries being observed: rows, or a panel. */
+KS_HD const KS_NUM *KS_T(ks_map_own_block)(int n, int m, const KS_T(ks_map_link) *l,
+                                           const KS_T(ks_map_entries) *t,
+                                           KS_T(ks_map_memory) *w)
+{
+    const KS_NUM *rows = m > 0 ? t->own : l->precision;
+    const int again = rows == w->every.own && w->every.own_known;
+    KS_T(ks_map_room) *room = &w->room;
+    if (n <= KS_MAP_FEW) return rows;
+    if (again && room->own_known) return room->own;
+    room->own_known |= again;
+    KS_NUM *panel = again ? room->own : room->own_once;
+    KS_T(ks_map_to_panel)(n, KS_T(ks_map_ld)(n), 1, rows, panel);
+    return panel;
+}
+
 /** The block and the right-hand side that step k has of its own: what leads into it and what is
  *  observed. The block is returned, the right-hand side goes to c->b; *complete tells whether every entry
  *  is there. NULL on a fault. */
@@ -177,10 +190,10 @@ KS_HD const KS_NUM *KS_T(ks_map_own)(int n, const ks_series *s, int64_t k, const
     KS_T(ks_map_gather_all)(&r->evidence, &l->pivots);
     if (o.m == 0) {
         KS_T(ks_copy)(ld, l->pu, c->b);
-        return l->precision;
+    } else {
+        KS_T(ks_map_gather_all)(&r->evidence, &t->pivots);
+        for (int i = 0; i < o.m; ++i) w->v[i] = o.y[i] - o.d[i];
+        KS_T(ks_map_rows)(o.m, ld, t->K, w->v, l->pu, c->b);
     }
-    KS_T(ks_map_gather_all)(&r->evidence, &t->pivots);
-    for (int i = 0; i < o.m; ++i) w->v[i] = o.y[i] - o.d[i];
-    KS_T(ks_map_rows)(o.m, ld, t->K, w->v, l->pu, c->b);
-    return t->own;
+    return KS_T(ks_map_own_block)(n, o.m, l, t, w);
 }

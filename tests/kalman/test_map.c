@@ -222,16 +222,20 @@ static void one_pass_each_way(void **state)
     (void)state;
     ks_info info;
     golden *tame = model_random((model_spec){ 137, 400, 2, 4, 2, KS_PRIOR_X0, MISSING });
+    golden *large = model_random((model_spec){ 138, 60, 1, 40, 20, KS_PRIOR_X0, 0 });
     golden *slow = slow_level(400, 0x1p-24);
     for (int order = KS_BLOCKTRI_SEQUENTIAL; order < KS_BLOCKTRI_ORDERS; ++order)
         for (int p = 0; p < 2; ++p) {
             assert_int_equal(status_of(tame, (ks_blocktri_order)order, p, &info), KS_OK);
             assert_int_equal(info.ordinary_steps,
                              order <= KS_BLOCKTRI_TWISTED ? 2 * 2 * 400 : 0);
+            assert_int_equal(status_of(large, (ks_blocktri_order)order, p, &info), KS_OK);
+            assert_int_equal(info.ordinary_steps, order <= KS_BLOCKTRI_TWISTED ? 2 * 60 : 0);
             assert_int_equal(status_of(slow, (ks_blocktri_order)order, p, &info), KS_OK);
             if (p == KS_F64) assert_int_equal(info.ordinary_steps, 0);
         }
     golden_free(slow);
+    golden_free(large);
     golden_free(tame);
 }
 
@@ -333,7 +337,8 @@ static void strided_outputs(void **state)
 static void memory_changes_no_bit(void **state)
 {
     (void)state;
-    static const int sizes[][2] = { { 1, 1 }, { 2, 1 }, { 4, 2 }, { 4, 5 }, { 5, 2 }, { 6, 3 }, { 8, 4 } };
+    static const int sizes[][2] = { { 1, 1 }, { 2, 1 }, { 4, 2 }, { 4, 5 },  { 5, 2 },
+                                    { 6, 3 }, { 8, 4 }, { 9, 4 }, { 12, 6 }, { 18, 9 } };
     for (size_t c = 0; c < sizeof sizes / sizeof sizes[0]; ++c)
         for (int order = KS_BLOCKTRI_SEQUENTIAL; order <= KS_BLOCKTRI_TWISTED; ++order)
             for (int p = 0; p < 2; ++p) {

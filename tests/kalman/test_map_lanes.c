@@ -24,9 +24,13 @@
 #include "range_text.h"
 #include "map_factor_text.h"
 #include "map_ops_text.h"
+#include "map_blocks_text.h"
 #include "map_memory_text.h"
 #include "map_text.h"
+#include "map_links_text.h"
 #include "map_rows_text.h"
+#include "map_memo_text.h"
+#include "map_wide_text.h"
 #include "map_chain_text.h"
 #define KS_MAP_TABLE plain_map
 #define KS_WITH_STATES(nx, CALL) CALL(nx);
@@ -34,16 +38,17 @@ extern const ks_map_kernels plain_map;
 #include "map_table_text.h"
 #include "num_end.h"
 
-enum { STEPS = 23 };
+enum { STEPS = 23, MOST = 49 };
 
-/** 2, 4 and 6 states are unrolled. */
+/** 2, 4 and 6 states are unrolled; from 9 on blocks are factored, from 33 on by bands of rows. */
 static const int sizes[][2] = {
     { 1, 1 }, { 1, 5 }, { 2, 1 }, { 3, 2 }, { 4, 1 }, { 4, 2 },  { 4, 4 },   { 4, 7 },  { 5, 2 },
     { 6, 3 }, { 6, 8 }, { 7, 4 }, { 8, 1 }, { 8, 4 }, { 9, 13 }, { 12, 6 }, { 13, 5 }, { 17, 3 },
+    { 10, 4 }, { 11, 5 }, { 16, 8 }, { 24, 12 }, { 33, 2 }, { 49, 20 },
 };
 
 typedef struct results {
-    double x[STEPS * 17], S[STEPS * 17 * 17], lag[STEPS * 17 * 17];
+    double x[STEPS * MOST], S[STEPS * MOST * MOST], lag[STEPS * MOST * MOST];
     ks_map_review review;
     double loglik;
 } results;
@@ -58,7 +63,7 @@ static ks_rows rows_of(const golden_input *in, int64_t block, const double *zero
 
 static ks_series series_of(const golden *g)
 {
-    static const double zeros[32];
+    static const double zeros[64];
     ks_series s = { 0 };
     s.nx = g->nx;
     s.ny = g->ny;
@@ -169,18 +174,21 @@ static void plain_lanes(void **state)
     (void)state;
     results *r = malloc(sizeof *r), *one = malloc(sizeof *one);
     assert_true(r && one);
-    for (int64_t middle = 0; middle < STEPS; ++middle) {
-        golden *g = model_random((model_spec){ 390, STEPS, 1, 3, 2, KS_PRIOR_X0,
+    for (int64_t i = 0; i < 2 * STEPS; ++i) {
+        const int64_t middle = i % STEPS;
+        const int n = i < STEPS ? 3 : 10;
+        golden *g = model_random((model_spec){ 390, STEPS, 1, n, 2, KS_PRIOR_X0,
                                                VARIES_ALL | HAS_OFFSETS | MISSING });
         textbook_smooth(g);
         const ks_series s = series_of(g);
         run_lanes(&plain_map, &s, middle, r);
         if (middle == 0) *one = *r;
-        near("mean", 3, STEPS * 3, r->x,
+        near("mean", n, STEPS * n, r->x,
              g->expected.array[__builtin_ctz(KS_OUT_SMOOTHED_MEAN)]);
-        near("cov", 3, STEPS * 9, r->S, g->expected.array[__builtin_ctz(KS_OUT_SMOOTHED_COV)]);
-        near("loglik", 3, 1, &r->loglik, g->expected.array[__builtin_ctz(KS_OUT_LOGLIK)]);
-        near("trace", 3, 1, &r->review.loss, &one->review.loss);
+        near("cov", n, STEPS * n * n, r->S,
+             g->expected.array[__builtin_ctz(KS_OUT_SMOOTHED_COV)]);
+        near("loglik", n, 1, &r->loglik, g->expected.array[__builtin_ctz(KS_OUT_LOGLIK)]);
+        near("trace", n, 1, &r->review.loss, &one->review.loss);
         golden_free(g);
     }
     free(r);

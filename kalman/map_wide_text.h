@@ -1,0 +1,188 @@
+/* map_wide_text.h -- the steps of map_chain_text.h with more than KS_MAP_FEW states: blocks are factored,
+ * not inverted; see num_f64.h. For scalar numbers.
+ *
+ * With M = Rᵀ R, W = R⁻ᵀ C and y = R⁻ᵀ z an eliminated step leaves
+ *
+ *     M' = A[k+1, k+1] - Wᵀ W,   z' = b[k+1] + Wᵀ y,
+ *
+ * and R and y are kept in its place. On the way back the steps that were eliminated from the other end
+ * are eliminated again from this one, which takes W'ᵀ W' from a step's block, where W took Wᵀ W:
+ *
+ *     S[k, k]⁻¹ = Rᵀ R - W'ᵀ W',   x[k] = R⁻¹ (y + R⁻ᵀ C x[k+1]),   S[k+1, k] = R'⁻¹ W' S[k, k].
+ *
+ * That is 6 n³ operations a step, where S[k, k] = R⁻¹ (I + W S[k+1, k+1] Wᵀ) R⁻ᵀ takes 8 n³; the means are
+ * substituted, since their residuals must cancel from step to step. */
+
+/** The numbers where a step's results go, for smaller blocks or beyond the ends of the series NULL: what is
+ *  small or large comes from memory no sooner for being asked for. */
+KS_HD const KS_NUM *KS_T(ks_map_soon)(int n, int64_t steps, int64_t k, const ks_map_system *a)
+{
+    return n >= 12 && n <= 160 && k >= 0 && k < steps ? (const KS_NUM *)ks_slot_of(a->S, k)
+                                                      : (const KS_NUM *)0;
+}
+
+/** The block c->M + beside (first: beside alone) and its coupling C: factored, to the pair. Returns
+ *  -1, or the row that is not positive. */
+KS_HD int KS_T(ks_map_factor_pair)(int n, int first, const KS_NUM *beside, const KS_NUM *C,
+                                   const KS_NUM *soon, KS_T(ks_map_memory) *w, ks_evidence *e)
+{
+    const int block = KS_T(ks_map_block)(n);
+    KS_NUM *pair = w->room.pair;
+    if (first)
+        KS_T(ks_copy)(block, beside, pair);
+    else
+        KS_T(ks_map_panel_sum)(n, w->chain.M, beside, pair);
+    KS_T(ks_copy)(block, C, pair + block);
+    return KS_T(ks_map_cholesky)(n, 1, pair, soon, e);
+}
+
+/** ks_map_eliminate(), with y in place of P z. */
+KS_HD void KS_T(ks_map_eliminate_wide)(int n, int64_t k, int first, int constant,
+                                       const KS_NUM *beside, const KS_NUM *next, const KS_NUM *C,
+                                       const KS_NUM *soon, const ks_map_system *a,
+                                       KS_T(ks_map_memory) *w, ks_map_review *r)
+{
+    const int ld = KS_T(ks_map_ld)(n), block = KS_T(ks_map_block)(n);
+    KS_T(ks_map_chain) *c = &w->chain;
+    KS_T(ks_memo) *memo = &c->memo;
+    const int may = constant && !first && memo->slots > 0;
+    const int at = may ? KS_T(ks_memo_find)(memo, (const KS_NUM *)0, c->M) : -1;
+    ks_evidence pivots = ks_evidence_start();
+    if (at >= 0) {
+        KS_T(ks_map_recall)(memo, at, block, &c->P, &c->G, &c->M);
+        pivots = c->pivots[at];
+    } else {
+        KS_NUM *slot = may ? KS_T(ks_memo_miss)(memo, (const KS_NUM *)0, c->M) : (KS_NUM *)0;
+        const int place = memo->next;
+        if (!may) memo->last = -1;
+        if (KS_T(ks_map_factor_pair)(n, first, beside, C, soon, w, &pivots) >= 0)
+            r->lost_step = k;
+        c->P = w->room.pair;
+        c->G = w->room.pair + block;
+        KS_T(ks_copy)(block, next, c->M_room);
+        KS_T(ks_map_less_gram)(n, c->G, c->M_room);
+        c->M = c->M_room;
+        if (slot) {
+            c->pivots[place] = pivots;
+            KS_T(ks_map_record)(memo, slot, block, c->P, c->G, c->M);
+        }
+    }
+    KS_T(ks_map_gather_all)(&r->evidence, &pivots);
+    KS_T(ks_copy)(ld, c->z, c->p);
+    KS_T(ks_map_root_forward)(n, c->P, c->p);
+    KS_T(ks_map_store_root)(n, c->P, (KS_NUM *)ks_slot_of(a->S, k));
+    KS_T(ks_map_store)(1, n, ld, c->p, (KS_NUM *)ks_slot_of(a->x, k));
+}
+
+/** S, rows, <- the inverse of the sum, whose factor and the factor's inverse are left in its place. Pivots
+ *  to the evidence, NULL: not wanted. Returns -1, or the row that is not positive. */
+KS_HD int KS_T(ks_map_invert_sum)(int n, KS_T(ks_map_room) *room, KS_NUM *S, ks_evidence *e)
+{
+    const int bad = KS_T(ks_map_cholesky)(n, 0, room->sum, (const KS_NUM *)0, e);
+    KS_T(ks_map_invert_root)(n, 1, room->sum);
+    KS_T(ks_map_clear)(n, room->product);
+    KS_T(ks_map_less_square)(n, room->sum + KS_T(ks_map_block)(n), room->product);
+    KS_T(ks_map_minus_rows)(n, KS_T(ks_map_ld)(n), room->product, S);
+    return bad;
+}
+
+/** X <- the covariance of the step whose factor is the pair with the one whose covariance is S. */
+KS_HD_COLD void KS_T(ks_map_lag_wide)(int n, const KS_NUM *S, KS_T(ks_map_room) *room, KS_NUM *X)
+{
+    const int ld = KS_T(ks_map_ld)(n), block = KS_T(ks_map_block)(n);
+    KS_NUM *W = room->pair + block, *inverse = room->pair + 2 * block;
+    KS_T(ks_map_invert_root)(n, 2, room->pair);
+    KS_T(ks_map_panel_product)(n, W, inverse, room->product);
+    KS_T(ks_map_to_panel)(n, ld, 0, S, room->sum);
+    KS_T(ks_map_panel_product)(n, room->product, room->sum, room->pair);
+    KS_T(ks_map_from_panel)(n, ld, room->pair, X);
+}
+
+/** Results that repeat no earlier step: S_next, to the place given, M and, where it is wanted, X of
+ *  ks_map_substitute_wide(). Returns -1, or a row that is not positive. */
+KS_HD int KS_T(ks_map_spread_wide)(int n, int first, int lag, const KS_NUM *beside,
+                                   const KS_NUM *next, const KS_NUM *C, const KS_NUM *soon,
+                                   KS_NUM *S_next, KS_T(ks_map_memory) *w)
+{
+    const int block = KS_T(ks_map_block)(n);
+    KS_T(ks_map_chain) *c = &w->chain;
+    KS_T(ks_map_room) *room = &w->room;
+    KS_NUM *sum = room->sum;
+    const int bad = KS_T(ks_map_factor_pair)(n, first, beside, C, soon, w, (ks_evidence *)0);
+    KS_T(ks_map_clear)(n, sum);
+    KS_T(ks_map_less_gram)(n, room->pair + block, sum);
+    KS_T(ks_map_panel_sum)(n, next, sum, c->M_room);
+    KS_T(ks_map_plus_square)(n, room->root, room->minus, sum);
+    const int worse = KS_T(ks_map_invert_sum)(n, room, S_next, (ks_evidence *)0);
+    if (lag) KS_T(ks_map_lag_wide)(n, S_next, room, c->X_room);
+    c->M = c->M_room;
+    c->X = c->X_room;
+    c->S_next = S_next;
+    return bad >= 0 ? bad : worse;
+}
+
+/** From c->S and c->x, the results of a step whose block is c->M + beside (first: beside alone), to those
+ *  of its neighbour k, which was eliminated towards it, in c->S_next and c->x_next; to c->M what of `next` is
+ *  left to k, and to c->X the covariance of the step with k. C: the coupling of the step with k, so that
+ *  Cᵀ is that of k with it. */
+KS_HD void KS_T(ks_map_substitute_wide)(int n, int64_t k, int first, int constant,
+                                        const KS_NUM *beside, const KS_NUM *next, const KS_NUM *C,
+                                        const KS_NUM *soon, const ks_map_system *a,
+                                        KS_T(ks_map_memory) *w, ks_map_review *r)
+{
+    const int ld = KS_T(ks_map_ld)(n), block = KS_T(ks_map_block)(n);
+    KS_T(ks_map_chain) *c = &w->chain;
+    KS_T(ks_map_room) *room = &w->room;
+    KS_T(ks_memo) *memo = &c->memo;
+    KS_NUM *S = (KS_NUM *)ks_slot_of(a->S, k), *y = (KS_NUM *)ks_slot_of(a->x, k);
+    KS_T(ks_map_load_root)(n, S, room->root, room->minus);
+    const int may = constant && !first && memo->slots > 0;
+    const int at = may ? KS_T(ks_memo_find)(memo, room->root, c->M) : -1;
+    if (at >= 0) {
+        KS_T(ks_map_recall)(memo, at, block, &c->S_next, &c->X, &c->M);
+    } else {
+        /* A slot may be filled anew while S is still wanted. */
+        if (c->recalled) {
+            KS_T(ks_copy)(n * ld, c->S, c->S_room[0]);
+            c->S = c->S_room[0];
+        }
+        KS_NUM *slot = may ? KS_T(ks_memo_miss)(memo, room->root, c->M) : (KS_NUM *)0;
+        KS_NUM *spare = c->S == c->S_room[0] ? c->S_room[1] : c->S_room[0];
+        if (!may) memo->last = -1;
+        if (KS_T(ks_map_spread_wide)(n, first, a->lag.base != 0, beside, next, C, soon,
+                                     slot || n != ld ? spare : S, w) >= 0)
+            r->lost_step = k;
+        if (slot) KS_T(ks_map_record)(memo, slot, block, c->S_next, c->X, c->M);
+    }
+    KS_T(ks_map_panel_times)(n, C, c->x, c->zero, c->x_next);
+    KS_T(ks_map_root_forward)(n, room->root, c->x_next);
+    for (int i = 0; i < n; ++i) c->x_next[i] = c->x_next[i] + y[i];
+    KS_T(ks_map_root_backward)(n, room->root, c->x_next);
+    if (c->S_next != S) KS_T(ks_map_store)(n, n, ld, c->S_next, S);
+    KS_T(ks_map_store)(1, n, ld, c->x_next, y);
+    c->recalled = at >= 0;
+}
+
+/** ks_map_meet()'s mean and covariance; each lane goes on with what the other has left. */
+KS_HD void KS_T(ks_map_meet_wide)(int n, int64_t k, KS_T(ks_map_memory) *up,
+                                  KS_T(ks_map_memory) *down, ks_map_review *r)
+{
+    const int ld = KS_T(ks_map_ld)(n), block = KS_T(ks_map_block)(n);
+    KS_T(ks_map_chain) *c = &up->chain;
+    KS_T(ks_map_room) *room = &up->room;
+    KS_T(ks_copy)(block, c->M, room->pair);
+    KS_T(ks_copy)(block, c->M, room->sum);
+    if (down) {
+        KS_T(ks_map_panel_sum)(n, c->M, down->chain.M, room->sum);
+        KS_T(ks_copy)(block, down->chain.M, c->M_room);
+        KS_T(ks_copy)(block, room->pair, down->chain.M_room);
+        c->M = c->M_room;
+        down->chain.M = down->chain.M_room;
+    }
+    if (KS_T(ks_map_invert_sum)(n, room, c->S_room[0], &r->evidence) >= 0) r->lost_step = k;
+    KS_T(ks_copy)(ld, c->z, c->x);
+    KS_T(ks_map_root_forward)(n, room->sum, c->x);
+    KS_T(ks_map_root_backward)(n, room->sum, c->x);
+    c->recalled = 0;
+    if (down) down->chain.recalled = 0;
+}
