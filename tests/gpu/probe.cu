@@ -17,6 +17,9 @@ KS_KERNEL(probe_sum, probe_sum_args)
     if (threadIdx.x == 0) args.sums[blockIdx.x] = part[0];
 }
 
+// What a launch costs.
+KS_KERNEL(probe_nothing, probe_sum_args) { (void)args; }
+
 // Sums with all before: by shuffles in each warp, then over the warps' totals; whole warps.
 KS_KERNEL(probe_scan, probe_scan_args)
 {

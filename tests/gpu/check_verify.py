@@ -1,0 +1,105 @@
+"""`verify` itself, with programs of the emulated device in the place of a real one's: what fails does not
+hide the rest, what has no time left says so, and what benchmarks print is JSON and becomes a table.
+
+usage: check_verify.py FOLDER_OF_PROGRAMS"""
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+built = os.path.abspath(sys.argv[1])
+here = os.path.dirname(os.path.abspath(__file__))
+EMULATED = {
+    "bench_gpu_machine": ("emulated_bench_machine", "65536"),
+    "bench_gpu_smooth": ("emulated_bench_smooth", "1", "1000"),
+    "test_gpu_device": ("test_gpu_emulated_device",),
+}
+
+
+def verify(folder, out, *sections):
+    """Exit status, what was said, summary and results."""
+    done = subprocess.run([os.path.join(here, "verify"), folder, out, *sections], capture_output=True,
+                          text=True, timeout=120)
+    lines = {}
+    for name in ("summary", "results"):
+        with open(os.path.join(out, name + ".json"), encoding="utf-8") as file:
+            lines[name] = [json.loads(line) for line in file]
+    return done.returncode, done.stdout, lines["summary"], lines["results"]
+
+
+def write(path, text):
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("#!/bin/sh\n" + text + "\n")
+    os.chmod(path, 0o755)
+
+
+def emulated(folder):
+    """Programs with the arguments that an emulated device has time for."""
+    for name, (program, *arguments) in EMULATED.items():
+        write(os.path.join(folder, name), " ".join(["exec", os.path.join(built, program), *arguments]))
+
+
+def check_benchmarks(folder, out):
+    code, said, summary, results = verify(folder, out, "machine", "device", "smooth-speed")
+    assert code == 0, said
+    assert [s["result"] for s in summary] == ["passed"] * 3, summary
+    what = {r["what"]: r for r in reversed(results) if "what" in r}
+    for name in ("copy into the device", "copy out of the device", "copy inside the device"):
+        assert what[name]["bytes"] > 0 and what[name]["ns"] > 0, what
+    for name in ("launch after launch", "launch and wait", "node of a graph"):
+        assert what[name]["ns"] > 0, what
+    assert what["barrier of the grid"]["blocks"] >= 1, what
+    timed = [r for r in results if "median_ns" in r]
+    assert timed and all(r["min_ns"] <= r["median_ns"] <= r["max_ns"] for r in timed)
+    assert any(r["scan"] == "chunked" for r in timed) and not any("status" in r for r in results)
+    rows = [line for line in said.splitlines() if line.startswith(("smooth ", "filter "))]
+    assert len(rows) == len(timed), said
+    assert "node of a graph: " in said
+
+
+def check_failures(folder, out):
+    write(os.path.join(folder, "test_gpu_scans"), "echo wrong; exit 1")
+    write(os.path.join(folder, "test_gpu_chunks"), "exit 77")
+    write(os.path.join(folder, "test_gpu_resident"), "kill -SEGV $$")
+    write(os.path.join(folder, "bench_gpu_cub"), "exit 124")
+    code, said, summary, _ = verify(folder, out, "scans", "chunks", "resident", "device", "edges", "cub")
+    found = {s["section"]: s["result"] for s in summary}
+    assert code == 1 and found == {"scans": "failed", "device": "passed", "chunks": "skipped",
+                                   "resident": "failed", "edges": "failed", "cub": "out of time"}, found
+    assert "wrong" in said
+
+
+def check_peers(out):
+    """JAX's lines beside ours: the ratio is in the table."""
+    line = {"job": "filter", "method": "scan", "scan": "chunked", "precision": "f32", "T": 1000, "nx": 4,
+            "where": "device", "median_ns": 2000, "of_floor": 1.5}
+    peer = dict(line, method="jax-associative-scan", scan="none", median_ns=50000)
+    path = os.path.join(out, "results.json")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(json.dumps(line) + "\n" + json.dumps(peer) + "\n")
+    rows = subprocess.run([os.path.join(here, "table"), path], capture_output=True, text=True,
+                          check=True).stdout.splitlines()
+    assert rows[1].split() == ["filter", "scan", "chunked", "f32", "1000", "4", "device", "2.00", "1.5",
+                               "25.0"], rows
+    assert rows[2].split()[-2:] == ["1.5", "1.0"], rows
+
+
+def check_budget():
+    """Sections say how long they may take, and all of them together end in under ten minutes."""
+    with open(os.path.join(here, "verify"), encoding="utf-8") as file:
+        text = file.read()
+    deadline = int(re.search(r"deadline=\$\(\(\$\(date \+%s\) \+ (\d+)\)\)", text)[1])
+    limits = [int(n) for n in re.findall(r"^ *(?:section|checked \S+) [\w-]+ (\d+) ", text, re.M)]
+    assert len(limits) > 20 and max(limits) <= 90 and deadline + 5 + 20 < 600, (deadline, limits)
+
+
+with tempfile.TemporaryDirectory() as top:
+    programs, results_folder = os.path.join(top, "programs"), os.path.join(top, "out")
+    os.mkdir(programs)
+    emulated(programs)
+    check_benchmarks(programs, results_folder)
+    check_failures(programs, results_folder)
+    check_peers(results_folder)
+    check_budget()
