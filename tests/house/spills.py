@@ -1,16 +1,26 @@
-"""Registers, stack and spills of CUDA kernels, from what `nvcc -Xptxas -v` wrote.
+"""Registers, stack and spills of CUDA kernels, from what `nvcc -Xptxas -v` wrote, and its processor time.
 
-Usage: spills.py [--lean NAME]... LOG...
+Usage: spills.py [--lean NAME]... [--most-seconds N] LOG...
 Prints a line per kernel. Fails if a kernel whose mangled name contains a NAME uses stack or
-spills, or if no kernel contains it."""
+spills, if no kernel contains it, or if nvcc took more than N seconds for all of them together."""
 
 import argparse
+import os
 import re
 import sys
 
 KERNEL = re.compile(r"Compiling entry function '(\w+)' for '(\w+)'")
 FRAME = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
 REGISTERS = re.compile(r"Used (\d+) registers(?:.* (\d+) bytes cumulative stack size)?")
+TIME = re.compile(r"^(\d+)m([\d.]+)s (\d+)m([\d.]+)s$", re.M)
+
+
+def seconds_of(text):
+    """Processor time that nvcc took, user and system; None where the log does not say."""
+    found = TIME.findall(text.partition("processor time:")[2])
+    if len(found) != 2:
+        return None
+    return sum(60 * float(found[1][i]) + float(found[1][i + 1]) for i in (0, 2))
 
 
 def parse(text):
@@ -42,19 +52,34 @@ def problems_of(kernels, lean):
                        f"spills {k['stores']} + {k['loads']} bytes")
 
 
+def too_slow(seconds, most):
+    """What is wrong with the time of all logs together."""
+    yield from (f"{log} does not say how long nvcc took" for log in seconds if seconds[log] is None)
+    total = sum(s for s in seconds.values() if s is not None)
+    print(f"nvcc: {total:.0f} s of processor time, " +
+          ", ".join(f"{os.path.basename(log)} {s:.0f}" for log, s in seconds.items() if s is not None))
+    if total > most:
+        yield f"nvcc took {total:.0f} s of processor time, more than {most:.0f}"
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--lean", action="append", default=[])
+    parser.add_argument("--most-seconds", type=float)
     parser.add_argument("logs", nargs="+")
     arguments = parser.parse_args()
-    kernels = []
+    kernels, seconds = [], {}
     for log in arguments.logs:
         with open(log, encoding="utf-8") as file:
-            kernels += parse(file.read())
+            text = file.read()
+        kernels += parse(text)
+        seconds[log] = seconds_of(text)
     for k in kernels:
         print(f"{k['registers']} registers, {k['stack']} stack, {k['stores']} + {k['loads']} "
               f"spilled: {k['name']}")
     problems = list(problems_of(kernels, arguments.lean))
+    if arguments.most_seconds is not None:
+        problems += list(too_slow(seconds, arguments.most_seconds))
     print(*problems, sep="\n")
     return 1 if problems or not kernels else 0
 

@@ -22,6 +22,10 @@ ptxas info    : Function properties for _Z5callsPd
     0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
 ptxas info    : Used 40 registers, used 0 barriers, 64 bytes cumulative stack size
 """
+TIMES = """processor time:
+0m0.012s 0m0.005s
+1m5.749s 0m0.779s
+"""
 
 
 class Spills(unittest.TestCase):
@@ -35,6 +39,13 @@ class Spills(unittest.TestCase):
         self.assertEqual(list(spills.problems_of(kernels, ["lean"])), [])
         for name in ["stack", "spill", "calls", "absent"]:
             self.assertEqual(len(list(spills.problems_of(kernels, [name]))), 1, name)
+
+    def test_seconds(self):
+        self.assertAlmostEqual(spills.seconds_of(LOG + TIMES), 66.528)
+        self.assertIsNone(spills.seconds_of(LOG))
+        self.assertEqual(list(spills.too_slow({"a": 66.5, "b": 3.0}, 70)), [])
+        self.assertEqual(len(list(spills.too_slow({"a": 66.5, "b": 3.6}, 70))), 1)
+        self.assertEqual(len(list(spills.too_slow({"a": 66.5, "b": None}, 70))), 1)
 
 
 if __name__ == "__main__":
