@@ -21,8 +21,7 @@ KS_HD KS_MASK KS_T(ks_sensitive_step)(int nx, int m, const KS_NUM *F, const KS_N
     KS_T(ks_mm)(m, nx, nx, H, A, HA);
     KS_T(ks_ldl_forward)(m, nx, S, HA);
     KS_T(ks_mtm_sub)(nx, m, nx, Z, HA, A); /* Zᵀ L⁻¹ H F A = K H F A */
-    for (int i = 0; i < m; ++i)
-        for (int c = 0; c < nx; ++c) Z[i * nx + c] = HA[i * nx + c] * inverse_d[i];
+    KS_T(ks_scale_rows)(m, nx, HA, inverse_d, Z);
     KS_T(ks_mtv_add)(m, nx, Z, v, eta);
     KS_T(ks_mtm_add)(nx, m, nx, Z, HA, J);
     return good;

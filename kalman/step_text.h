@@ -44,7 +44,7 @@ KS_HD KS_MASK KS_T(ks_innovation)(int nx, int m, const KS_NUM *KS_RESTRICT H,
     KS_T(ks_mm)(m, nx, nx, H, Pp, G);
     KS_T(ks_copy)(m * m, R, S);
     KS_T(ks_mm_add)(m, nx, m, G, HT, S);
-    for (int i = 0; i < m; ++i) v[i] = y[i] - d[i];
+    KS_T(ks_difference)(m, y, d, v);
     KS_T(ks_mtv_sub)(nx, m, HT, xp, v);
     KS_MASK good = KS_GT(KS_LIT(1), KS_LIT(0));
     for (int i = 0; i < m; ++i)
@@ -62,8 +62,7 @@ KS_HD void KS_T(ks_posterior)(int nx, int m, const KS_NUM *KS_RESTRICT G,
                               KS_NUM *KS_RESTRICT x, KS_NUM *KS_RESTRICT P,
                               KS_NUM *KS_RESTRICT Z)
 {
-    for (int i = 0; i < m; ++i)
-        for (int c = 0; c < nx; ++c) Z[i * nx + c] = G[i * nx + c] * inverse_d[i];
+    KS_T(ks_scale_rows)(m, nx, G, inverse_d, Z);
     KS_T(ks_copy)(nx, xp, x);
     KS_T(ks_mtv_add)(m, nx, Z, v, x);
     KS_T(ks_copy)(nx * nx, Pp, P);
@@ -100,12 +99,8 @@ KS_HD void KS_T(ks_smooth_mean)(int nx, const KS_NUM *KS_RESTRICT F, const KS_NU
                                 const KS_NUM *KS_RESTRICT ET, KS_NUM *KS_RESTRICT xn,
                                 KS_NUM *KS_RESTRICT t)
 {
-    for (int i = 0; i < nx; ++i) t[i] = xs[i] - u[i];
-    for (int i = 0; i < nx; ++i) {
-        KS_NUM s = t[i];
-        for (int j = 0; j < nx; ++j) s = s - F[i * nx + j] * x[j];
-        t[i] = s;
-    }
+    KS_T(ks_difference)(nx, xs, u, t);
+    KS_T(ks_mv_sub)(nx, nx, F, x, t);
     KS_T(ks_copy)(nx, x, xn);
     KS_T(ks_mtv_add)(nx, nx, ET, t, xn);
 }
@@ -125,8 +120,7 @@ KS_HD KS_MASK KS_T(ks_smooth_back)(int nx, const KS_NUM *KS_RESTRICT F,
     KS_NUM *KS_RESTRICT t = W + 4 * nx * nx;
     KS_MASK good = KS_T(ks_smoothing_gain)(nx, F, Q, P, ET, D, W + nx * nx);
     KS_T(ks_smooth_mean)(nx, F, u, x, xs, ET, xn, t);
-    for (int i = 0; i < nx; ++i)
-        for (int j = 0; j < nx; ++j) D[i * nx + j] = Ps[i * nx + j] - D[i * nx + j];
+    KS_T(ks_from)(nx * nx, Ps, D);
     KS_T(ks_mm)(nx, nx, nx, D, ET, M);
     KS_T(ks_copy)(nx * nx, P, Pn);
     KS_T(ks_mtm_add)(nx, nx, nx, ET, M, Pn);
