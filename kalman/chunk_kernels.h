@@ -17,7 +17,8 @@ enum { KS_HARD = 1, KS_HARD_SMOOTH = 2 };
 
 typedef struct ks_chunk_arrays {
     ks_scan_arrays a;               /* elements: an aggregate for each chunk; loglik_terms: a sum */
-    int64_t size, chunks;           /* steps of a chunk but the last, and their number            */
+    int64_t size;                   /* steps of a chunk but the last                              */
+    int64_t begin, chunks;          /* the first one to be done, and the end of them              */
     int smooths;
     double *before;                 /* mean and covariance, filtered, of the step before a chunk  */
     double *last;                   /* and smoothed, of its last step                             */
@@ -45,6 +46,37 @@ typedef struct ks_fast_args {
     long long phase;
     ks_scan_status *status;
 } ks_fast_args;
+
+/** Kernels ks_team_absorb_P, ks_team_filter_P and ks_team_smooth_P of module ks_chunks_team, for precision P:
+ *  a row of the block, blockDim.x threads, is a team (team.h). `memory` is ks_team_numbers() numbers for each
+ *  team of the grid, or NULL: `slice` bytes of dynamic shared memory for each team of the block. */
+typedef struct ks_team_args {
+    ks_chunk_arrays chunks;
+    long long phase;
+    ks_scan_status *status;
+    char *memory;
+    int64_t slice;                  /* bytes, a multiple of 16                                    */
+} ks_team_args;
+
+/** Most threads of a team, and most states and entries that teams are for. */
+enum { KS_MOST_TEAM = 256, KS_MOST_TEAM_STATES = 64 };
+
+/** Numbers of a filtering element. */
+KS_HD int64_t ks_aggregate_numbers(int nx)
+{
+    const int64_t n = nx;
+    return n * n + 2 * n + n * (n + 1);
+}
+
+/** Numbers that a team needs: the rows of a step, and what the largest of the three kernels adds. */
+KS_HD int64_t ks_team_numbers(int nx, int ny)
+{
+    const int64_t n = nx, m = ny, rows = 2 * n * n + n + m * n + m * m + 3 * m;
+    const int64_t absorb = 7 * n * n + 3 * n + 4 * m * n + m * m + 2 * m;
+    const int64_t filter = 4 * n * n + 2 * n + 3 * m * n + m * m + 2 * m, smooth = 8 * n * n + 5 * n;
+    const int64_t most = absorb > filter ? absorb : filter;
+    return rows + (most > smooth ? most : smooth);
+}
 
 /** Kernels ks_filter_tiles_N of module ks_scan_elements, N = 1, 2, 3, 4, any: tiles of elements, a block
  *  of `tile` threads for each, scanned where they lie: forward, and where there is `reverse`, reverse.

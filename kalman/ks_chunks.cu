@@ -194,7 +194,7 @@ KS_DEVICE void run_chunks(const ks_chunk_args &args)
     ks_carve_scan_worker(&carver, nx, a->series.ny, a->single, args.scratch, &m.w);
     ks_carve_chunk_worker(&carver, nx, table_filter_element_bytes_f64(nx), args.own_scratch,
                           a->single ? sizeof(float) : sizeof(double), &m);
-    for (int64_t chunk = ks_grid_thread(); chunk < args.chunks.chunks && m.w.tally.bad_step < 0;
+    for (int64_t chunk = args.chunks.begin + ks_grid_thread(); chunk < args.chunks.chunks && m.w.tally.bad_step < 0;
          chunk += ks_grid_threads())
         Do(args.chunks, m, chunk);
     ks_carve_end(&carver);

@@ -47,7 +47,7 @@ KS_DEVICE void add(const ks_tally &of_chunk, ks_tally *tally)
     KS_KERNEL_BOUNDS(ks_fast_absorb_##suffix##_##N##_##M, ks_fast_args, KS_SCAN_THREADS, 1)         \
     {                                                                                               \
         ks_tally tally = ks_tally_start();                                                          \
-        for (int64_t c = ks_grid_thread(); c < args.chunks.chunks; c += ks_grid_threads()) {        \
+        for (int64_t c = args.chunks.begin + ks_grid_thread(); c < args.chunks.chunks; c += ks_grid_threads()) {        \
             const bool done = fast_absorb_##suffix<N, M>(args.chunks, c);                           \
             args.chunks.hard_absorb[c] = done ? 0 : KS_HARD;                                                     \
             if (done) tally.elements += steps_of(args.chunks, c);                                   \
@@ -59,7 +59,7 @@ KS_DEVICE void add(const ks_tally &of_chunk, ks_tally *tally)
     {                                                                                               \
         if (args.status->phase < args.phase) return;                                                \
         ks_tally tally = ks_tally_start();                                                          \
-        for (int64_t c = ks_grid_thread(); c < args.chunks.chunks; c += ks_grid_threads()) {        \
+        for (int64_t c = args.chunks.begin + ks_grid_thread(); c < args.chunks.chunks; c += ks_grid_threads()) {        \
             ks_tally of_chunk = ks_tally_start();                                                   \
             const bool done = fast_rerun_##suffix<N, M, smooth>(args.chunks, c, &of_chunk);         \
             args.chunks.hard_rerun[c] = done ? 0 : KS_HARD;                                                      \
@@ -72,7 +72,7 @@ KS_DEVICE void add(const ks_tally &of_chunk, ks_tally *tally)
     {                                                                                               \
         if (args.status->phase < args.phase) return;                                                \
         ks_tally tally = ks_tally_start();                                                          \
-        for (int64_t c = ks_grid_thread(); c < args.chunks.chunks; c += ks_grid_threads()) {        \
+        for (int64_t c = args.chunks.begin + ks_grid_thread(); c < args.chunks.chunks; c += ks_grid_threads()) {        \
             if (args.chunks.hard_rerun[c]) continue;                                                \
             if (fast_smooth_##suffix<N>(args.chunks, c))                                            \
                 tally.ordinary += steps_of(args.chunks, c) - 1;                                     \

@@ -9,8 +9,8 @@
 
 /* Threads bring memory for their scratch; beyond this much of it there are fewer threads. */
 static const int64_t most_scratch = INT64_C(1) << 29, most_threads = INT64_C(1) << 16;
-/* Steps of a chunk at least, and the chunks of a long series: as many as a device keeps threads. */
-enum { LEAST_CHUNK = 8, MOST_CHUNKS = 1 << 16, MOST_CHUNKS_LARGE = 1 << 14 };
+/* Steps of a chunk and chunks of a part at least, and the chunks of a long series: as many as a device keeps threads. */
+enum { LEAST_CHUNK = 8, LEAST_PART = 128, MOST_CHUNKS = 1 << 16, MOST_CHUNKS_LARGE = 1 << 14 };
 /* Bytes of a half of the stage, and sizes that have kernels with literal states. */
 enum { STAGE = 1 << 22, MOST_LITERAL = 4 };
 
@@ -45,23 +45,23 @@ static ks_sink take_rows(layout *l, const ks_smooth_plan *plan, unsigned outputs
     return sink;
 }
 
-/** Memory for the model, each row of it at every step if need be. */
-static void take_inputs(layout *l, const ks_smooth_plan *plan)
+/** Memory for the model, each row of it at each of so many steps if need be. */
+static void take_inputs(layout *l, const ks_smooth_plan *plan, int64_t steps)
 {
     ks_series *s = &l->d->a.series;
     ks_rows *const rows[] = { &s->F, &s->Q, &s->u, &s->H, &s->R, &s->d, &s->y };
     for (int i = 0; i < 7; ++i)
-        rows[i]->base = take(l, plan->T, (size_t)ks_row_numbers(plan->nx, plan->ny, i) *
+        rows[i]->base = take(l, steps, (size_t)ks_row_numbers(plan->nx, plan->ny, i) *
                                              plan->kernels->number_bytes);
     const size_t bytes = plan->kernels->number_bytes;
     s->m0 = take(l, ks_row_numbers(plan->nx, plan->ny, KS_ROW_M0), bytes);
     s->P0 = take(l, ks_row_numbers(plan->nx, plan->ny, KS_ROW_P0), bytes);
 }
 
-static void take_outputs(layout *l, const ks_smooth_plan *plan)
+static void take_outputs(layout *l, const ks_smooth_plan *plan, int64_t T)
 {
     ks_scan_arrays *a = &l->d->a;
-    const int64_t n = plan->nx, ny = plan->ny, T = plan->T;
+    const int64_t n = plan->nx, ny = plan->ny;
     a->to.predicted_mean = take_rows(l, plan, KS_OUT_PREDICTED_MEAN, n, T);
     a->to.predicted_cov = take_rows(l, plan, KS_OUT_PREDICTED_COV, n * n, T);
     a->to.predicted_var = take_rows(l, plan, KS_OUT_PREDICTED_VAR, n, T);
@@ -77,6 +77,22 @@ static void take_outputs(layout *l, const ks_smooth_plan *plan)
     a->back.lag_one_cov = take_rows(l, plan, KS_OUT_LAG_ONE_COV, n * n, T);
     a->prior_mean = take_rows(l, plan, KS_OUT_PRIOR_MEAN, n, 1);
     a->prior_cov = take_rows(l, plan, KS_OUT_PRIOR_COV, n * n, 1);
+    if (l->d->reruns && ks_makes_any(plan, KS_OUT_LOGLIK_TERMS)) {
+        const ks_sink terms = { take(l, T, sizeof(double)), sizeof(double), 0 };
+        a->to.loglik_terms = terms;
+    }
+}
+
+/** What a device has of the host's: all steps, or of two parts those of each. */
+static void take_both(layout *l, const ks_smooth_plan *plan, int second)
+{
+    ks_scan_device *d = l->d;
+    const int64_t steps = d->part_chunks ? d->part_chunks * d->chunks.size : plan->T;
+    for (int i = 0; i < (d->part_chunks ? 2 : 1); ++i) {
+        take_inputs(l, plan, steps);
+        if (!second) take_outputs(l, plan, steps);
+        d->half[i] = d->a;
+    }
 }
 
 static ks_estimates take_estimates(layout *l, const ks_smooth_plan *plan)
@@ -154,22 +170,24 @@ static void take_chunks(layout *l, const ks_smooth_plan *plan)
 {
     ks_scan_device *d = l->d;
     ks_chunk_arrays *c = &d->chunks;
-    cut(d, plan);
     const int64_t n = plan->nx, nn = n * n, N = c->chunks;
+    const int64_t steps = d->part_chunks ? d->part_chunks * c->size : plan->T;
     const int64_t tiles = (N + d->tiles.tile - 1) / d->tiles.tile;
     const size_t number = plan->kernels->number_bytes;
+    c->smooths = plan->options.job == KS_JOB_SMOOTH;
     d->tiles.nx = plan->nx;
     d->a.elements = d->tiles.forward = take(l, N, d->element);
     d->tiles.forward_totals = take(l, tiles, d->element);
     c->before = take(l, N * (n + nn), sizeof(double));
     d->a.loglik_terms = take(l, N, sizeof(double));
-    if (ks_makes_any(plan, KS_OUT_LOGLIK_TERMS)) {
-        const ks_sink terms = { take(l, plan->T, sizeof(double)), sizeof(double), 0 };
-        d->a.to.loglik_terms = terms;
+    ks_chunks_teams(d, plan);
+    if (d->team_blocks) d->team_memory = take(l, d->team_blocks * d->teams, (size_t)d->team_slice);
+    for (int i = 0; i < 2; ++i) {
+        d->half[i].elements = d->a.elements;
+        d->half[i].loglik_terms = d->a.loglik_terms;
     }
     c->hard_absorb = take(l, N, 1);
     c->hard_rerun = take(l, N, 1);
-    c->smooths = plan->options.job == KS_JOB_SMOOTH;
     if (!c->smooths) return;
     d->tiles.reverse = take(l, N, d->element);
     d->tiles.reverse_totals = take(l, tiles, d->element);
@@ -177,12 +195,19 @@ static void take_chunks(layout *l, const ks_smooth_plan *plan)
     c->first = take(l, N * (n + nn), sizeof(double));
     c->kept_mean.stride = n * (int64_t)number;
     c->kept_C.stride = nn * (int64_t)number;
-    c->kept_mean.base = take(l, plan->T, (size_t)c->kept_mean.stride);
-    c->kept_C.base = take(l, plan->T, (size_t)c->kept_C.stride);
-    c->form = take(l, plan->T, 1);
+    c->kept_mean.base = take(l, steps, (size_t)c->kept_mean.stride);
+    c->kept_C.base = take(l, steps, (size_t)c->kept_C.stride);
+    c->form = take(l, steps, 1);
 }
 
-static void lay_out(layout *l, const ks_smooth_plan *plan)
+/** What a reverse scan needs, and then those who combine it with the forward one. */
+static void take_suffixes(layout *l, const ks_smooth_plan *plan)
+{
+    l->d->a.elements = take(l, plan->T, l->d->element);
+    l->d->spare = take(l, ks_scan_plan_spare(plan->reverse), l->d->element);
+}
+
+static void lay_out(layout *l, const ks_smooth_plan *plan, int second)
 {
     ks_scan_device *d = l->d;
     d->element = plan->aggregates->filter_element_bytes(plan->nx);
@@ -191,9 +216,10 @@ static void lay_out(layout *l, const ks_smooth_plan *plan)
     d->a.series.nx = plan->nx;
     d->a.series.ny = plan->ny;
     d->a.series.steps = plan->T;
-    take_inputs(l, plan);
-    take_outputs(l, plan);
-    if (d->reruns) take_chunks(l, plan);
+    if (d->reruns) cut(d, plan);
+    take_both(l, plan, second);
+    if (second) take_suffixes(l, plan);
+    else if (d->reruns) take_chunks(l, plan);
     else take_steps(l, plan);
     d->sums = take(l, KS_SCAN_SUM_BLOCKS + 1, sizeof(double));
     d->status = take(l, 1, sizeof(ks_scan_status));
@@ -202,38 +228,6 @@ static void lay_out(layout *l, const ks_smooth_plan *plan)
 }
 
 #define PHASE_NAME(name) #name,
-/* Outputs that the kernels for small models make. */
-#define FAST_OUTPUTS                                                                        \
-    (KS_OUT_LOGLIK | KS_OUT_FILTERED_MEAN | KS_OUT_FILTERED_COV | KS_OUT_FILTERED_VAR |     \
-     KS_OUT_SMOOTHED_MEAN | KS_OUT_SMOOTHED_COV | KS_OUT_SMOOTHED_VAR | KS_OUT_LAG_ONE_COV | \
-     KS_OUT_PRIOR_MEAN | KS_OUT_PRIOR_COV)
-
-/** The kernels that keep everything in registers, for sizes and outputs that have them. */
-static ks_status find_fast(ks_scan_device *d, const ks_smooth_plan *plan)
-{
-    static const struct { ks_precision precision; int nx, ny; } sizes[] = {
-        { KS_F64, 2, 2 }, { KS_F64, 4, 2 }, { KS_F32, 2, 2 }, { KS_F32, 4, 2 },
-        { KS_F32, 4, 4 }, { KS_F32, 6, 2 }, { KS_F32, 6, 4 },
-    };
-    const ks_precision precision = plan->options.precision;
-    const char *suffix = precision == KS_F64 ? "f64" : "f32";
-    size_t i = 0;
-    char name[48];
-    if ((plan->options.outputs & ~(unsigned)FAST_OUTPUTS) != 0) return KS_OK;
-    while (i < sizeof sizes / sizeof sizes[0] &&
-           (sizes[i].precision != precision || sizes[i].nx < plan->nx || sizes[i].ny < plan->ny))
-        ++i;
-    if (i == sizeof sizes / sizeof sizes[0]) return KS_OK;
-    snprintf(name, sizeof name, "ks_fast_absorb_%s_%d_%d", suffix, sizes[i].nx, sizes[i].ny);
-    ks_status status = ks_gpu_find(d->gpu, &d->fast_absorb, "ks_chunks_fast", name);
-    snprintf(name, sizeof name, "ks_fast_%s_%s_%d_%d", d->chunks.smooths ? "keep" : "filter", suffix,
-             sizes[i].nx, sizes[i].ny);
-    if (status == KS_OK) status = ks_gpu_find(d->gpu, &d->fast_filter, "ks_chunks_fast", name);
-    snprintf(name, sizeof name, "ks_fast_smooth_%s_%d", suffix, sizes[i].nx);
-    if (status == KS_OK) status = ks_gpu_find(d->gpu, &d->fast_smooth, "ks_chunks_fast", name);
-    return status;
-}
-
 /** The kernels of chunks. */
 static ks_status find_chunks(ks_scan_device *d, const char *size)
 {
@@ -279,33 +273,85 @@ static size_t stage_bytes(const ks_smooth_plan *plan)
     return (size_t)most(row, all < STAGE ? all : STAGE);
 }
 
-size_t ks_scan_device_bytes(const ks_smooth_plan *plan)
+/** Chunks of a part after so many of them, 0: all, did not fit; the same where there are no fewer. */
+static int64_t fewer_chunks(const ks_scan_device *d, int64_t chunks)
+{
+    const int64_t now = chunks ? chunks : d->chunks.chunks, half = (now + 1) / 2;
+    return !d->reruns || now <= LEAST_PART ? chunks : half < LEAST_PART ? LEAST_PART : half;
+}
+
+static size_t bytes_of_parts(const ks_smooth_plan *plan, int second, int64_t *part_chunks)
 {
     ks_scan_device nothing;
     memset(&nothing, 0, sizeof nothing);
+    nothing.part_chunks = *part_chunks;
     layout l = { &nothing, KS_ENODEV };
-    lay_out(&l, plan);
+    lay_out(&l, plan, second);
+    *part_chunks = fewer_chunks(&nothing, *part_chunks);
     return nothing.bytes;
 }
 
-ks_status ks_scan_device_create(ks_scan_device **out, const ks_smooth_plan *plan)
+/** The least that will do. */
+static size_t bytes_of(const ks_smooth_plan *plan, int second)
+{
+    int64_t chunks = 0, before;
+    size_t least = SIZE_MAX;
+    do {
+        before = chunks;
+        const size_t bytes = bytes_of_parts(plan, second, &chunks);
+        if (bytes < least) least = bytes;
+    } while (chunks != before);
+    return least;
+}
+
+size_t ks_scan_device_bytes(const ks_smooth_plan *plan)
+{
+    const ks_smooth_options *o = &plan->options;
+    const size_t first = bytes_of(plan, 0);
+    if (o->second_device < 0) return first;
+    const size_t second = bytes_of(plan, 1);
+    if (o->second_device != o->device) return first > second ? first : second;
+    return first > SIZE_MAX - second ? SIZE_MAX : first + second;
+}
+
+/** What travels beside what is computed. */
+static ks_status open_parts(ks_scan_device *d)
+{
+    ks_status status = ks_gpu_stream_create(d->gpu, &d->beside);
+    for (int i = 0; i < 2 && status == KS_OK; ++i) {
+        status = ks_gpu_event_create(d->gpu, &d->there[i]);
+        if (status == KS_OK) status = ks_gpu_event_create(d->gpu, &d->free[i]);
+    }
+    return status;
+}
+
+/** One device's share: the whole run, or as the `second` one of two the reverse scan alone. */
+static ks_status create(ks_scan_device **out, const ks_smooth_plan *plan, ks_gpu *gpu, int number,
+                        int second, int64_t *part_chunks)
 {
     ks_scan_device *d = ks_allocate(plan->context, sizeof *d);
     *out = d;
     if (!d) return KS_ENOMEM;
     memset(d, 0, sizeof *d);
     d->context = plan->context;
+    d->shared = gpu != NULL;
+    d->part_chunks = *part_chunks;
+    d->gpu = gpu;
     ks_turn_open(&d->turn);
-    layout l = { d, ks_gpu_open(&d->gpu, plan->context, plan->options.device) };
+    layout l = { d, gpu ? KS_OK : ks_gpu_open(&d->gpu, plan->context, number) };
     if (l.status == KS_OK) l.status = ks_gpu_stream_create(d->gpu, &d->stream);
-    if (l.status == KS_OK) lay_out(&l, plan);
+    if (l.status == KS_OK) l.status = ks_gpu_event_create(d->gpu, &d->done);
+    if (l.status == KS_OK && d->part_chunks) l.status = open_parts(d);
+    if (l.status == KS_OK) lay_out(&l, plan, second);
+    *part_chunks = fewer_chunks(d, d->part_chunks);
     void *report = NULL;
     if (l.status == KS_OK) l.status = find_kernels(d, plan->nx);
-    if (l.status == KS_OK && d->reruns) l.status = find_fast(d, plan);
+    if (l.status == KS_OK && d->reruns) l.status = ks_chunks_find_fast(d, plan);
     if (l.status == KS_OK) l.status = ks_gpu_host_alloc(d->gpu, &report, sizeof *d->report);
     d->report = report;
     if (l.status == KS_OK)
-        l.status = ks_gpu_stage_open(&d->stage, d->gpu, d->stream, stage_bytes(plan));
+        l.status = ks_gpu_stage_open(&d->stage, d->gpu, d->beside ? d->beside : d->stream,
+                                     stage_bytes(plan));
     if (l.status != KS_OK) {
         ks_scan_device_destroy(d);
         *out = NULL;
@@ -313,17 +359,44 @@ ks_status ks_scan_device_create(ks_scan_device **out, const ks_smooth_plan *plan
     return l.status;
 }
 
+ks_status ks_scan_device_create(ks_scan_device **out, const ks_smooth_plan *plan)
+{
+    const ks_smooth_options *o = &plan->options;
+    int64_t chunks = 0, before, all = 0;
+    ks_status status;
+    /* Where the whole series has no room it goes there in parts, the largest that have. */
+    do {
+        before = chunks;
+        status = create(out, plan, NULL, o->device, 0, &chunks);
+    } while (status == KS_ENOMEM && chunks != before);
+    if (status != KS_OK || o->second_device < 0) return status;
+    status = create(&(*out)->other, plan, o->second_device == o->device ? (*out)->gpu : NULL,
+                    o->second_device, 1, &all);
+    if (status != KS_OK) {
+        ks_scan_device_destroy(*out);
+        *out = NULL;
+    }
+    return status;
+}
+
 void ks_scan_device_destroy(ks_scan_device *d)
 {
     if (!d) return;
+    ks_scan_device_destroy(d->other);
     if (d->gpu) {
-        ks_gpu_graph_destroy(d->gpu, d->graph);
+        for (int i = 0; i < KS_RUN_PARTS; ++i) ks_gpu_graph_destroy(d->gpu, d->part[i]);
         ks_gpu_stage_close(&d->stage);
         ks_gpu_host_free(d->gpu, d->report);
         for (int i = 0; i < d->blocks; ++i) ks_gpu_free(d->gpu, d->block[i]);
+        if (d->done) ks_gpu_event_destroy(d->gpu, d->done);
+        for (int i = 0; i < 2; ++i) {
+            if (d->there[i]) ks_gpu_event_destroy(d->gpu, d->there[i]);
+            if (d->free[i]) ks_gpu_event_destroy(d->gpu, d->free[i]);
+        }
+        ks_gpu_stream_destroy(d->gpu, d->beside);
         ks_gpu_stream_destroy(d->gpu, d->stream);
     }
-    ks_gpu_close(d->gpu);
+    if (!d->shared) ks_gpu_close(d->gpu);
     ks_turn_close(&d->turn);
     ks_release(d->context, d);
 }

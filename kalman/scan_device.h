@@ -21,8 +21,14 @@ typedef struct ks_scan_report {
     double loglik;
 } ks_scan_report;
 
-/* The model's and the data's arrays, their results, and what lies between. */
-enum { KS_DEVICE_BLOCKS = 48 };
+/* The model's and the data's arrays and their results, twice, and what lies between. */
+enum { KS_DEVICE_BLOCKS = 80 };
+
+/* What a run is made of: all of it, or where two devices share it the forward scan, the evidence beside
+ * the reverse scan on the other one, and what comes when both are there. */
+typedef enum ks_run_part {
+    KS_RUN_WHOLE, KS_RUN_ASCENT, KS_RUN_EVIDENCE, KS_RUN_MEETING, KS_RUN_DESCENT, KS_RUN_PARTS
+} ks_run_part;
 
 typedef struct ks_scan_device {
     ks_turn turn;
@@ -30,13 +36,25 @@ typedef struct ks_scan_device {
     ks_gpu *gpu;
     ks_gpu_stream *stream;
     ks_gpu_stage stage;
-    ks_gpu_graph *graph;
-    ks_scan_arrays captured;        /* with what it was captured                          */
+    ks_gpu_graph *part[KS_RUN_PARTS]; /* graphs, NULL where not made yet               */
+    ks_scan_arrays captured;        /* with what they were captured                       */
+    struct ks_scan_device *other;   /* the reverse scan's, or NULL                        */
+    int shared;                     /* whether `gpu` belongs to another one of these      */
+    ks_gpu_event *done;             /* with what the other one waits for                  */
     const ks_gpu_kernel *phase[KS_PHASES], *sum, *filter_scan, *smooth_scan;
     const ks_gpu_kernel *absorb, *tiles_scan, *fold, *rerun, *border;
     const ks_gpu_kernel *fast_absorb, *fast_filter, *fast_smooth; /* or NULL               */
+    int team;                       /* threads of each that these have for a chunk, 0: one */
+    int teams;                      /* of a block                                         */
+    int64_t team_slice;             /* bytes for each                                     */
+    char *team_memory;              /* of so many blocks, NULL: what blocks share         */
+    int64_t team_blocks;
     int reruns;                     /* chunks of steps, rather than elements of all        */
     ks_chunk_arrays chunks;         /* their arrays; `a` is below                          */
+    int64_t part_chunks;            /* of a part that is on the device at once; 0: all    */
+    ks_scan_arrays half[2];         /* then two parts' model, data and results in turns,  */
+    ks_gpu_event *there[2], *free[2]; /* when they are there, when they have been used    */
+    ks_gpu_stream *beside;          /* and what they travel in                            */
     ks_tiles_args tiles;
     size_t element;                 /* bytes of an aggregate                               */
     ks_scan_arrays a;               /* on the device, rows behind one another              */
@@ -60,17 +78,46 @@ KS_MUST_CHECK ks_status ks_scan_device_create(ks_scan_device **out, const ks_smo
 size_t ks_scan_device_bytes(const ks_smooth_plan *plan);
 void ks_scan_device_destroy(ks_scan_device *d);
 
-/** Reduce, scan and re-run into the stream. */
+/** Whether chunks of a plan with these sizes and outputs have kernels that do most of them, and which:
+ *  with a chunk to a thread that keeps all in registers, or with teams of threads. */
+void ks_chunks_teams(ks_scan_device *d, const ks_smooth_plan *plan);
+KS_MUST_CHECK ks_status ks_chunks_find_fast(ks_scan_device *d, const ks_smooth_plan *plan);
+
+/** Reduce, scan and re-run into the stream, or one of these: the chunks of d->chunks alone. */
 KS_MUST_CHECK ks_status ks_chunks_enqueue(ks_scan_device *d);
+KS_MUST_CHECK ks_status ks_chunks_reduce(ks_scan_device *d);
+KS_MUST_CHECK ks_status ks_chunks_scan(ks_scan_device *d);
+KS_MUST_CHECK ks_status ks_chunks_rerun(ks_scan_device *d);
 /** What that counts for, in info. */
 void ks_chunks_count(const ks_scan_device *d, int64_t T, ks_info *info);
 
-/** All that the device does of a run, into the stream. */
-KS_MUST_CHECK ks_status ks_scan_device_enqueue(ks_scan_device *d, const ks_smooth_plan *plan);
+/** All that the device does of a run, or a part of it, into the stream. */
+KS_MUST_CHECK ks_status ks_scan_device_enqueue(ks_scan_device *d, const ks_smooth_plan *plan,
+                                               ks_run_part part);
+/** No fault so far; the sum of so many terms of the log-likelihood: into the stream. */
+KS_MUST_CHECK ks_status ks_scan_device_begin(ks_scan_device *d);
+KS_MUST_CHECK ks_status ks_scan_device_sum(ks_scan_device *d, int64_t count);
+
+/** Rows of steps k0 .. k1 - 1 of series b into d->a, and where `shared` those that all series share. */
+KS_MUST_CHECK ks_status ks_scan_device_upload(ks_scan_device *d, const ks_run *run, int64_t b,
+                                              int64_t k0, int64_t k1, int shared);
+/** Results of these steps out of `a`, and of the prior with those of step 0; waits for them. */
+KS_MUST_CHECK ks_status ks_scan_device_download(ks_scan_device *d, const ks_scan_arrays *a,
+                                                const ks_run *run, int64_t b, int64_t k0, int64_t k1);
+
+/** A run of a plan whose series is in the device's memory a part at a time, see scan_device_parts.c. */
+KS_MUST_CHECK ks_status ks_parts_run(ks_scan_device *d, ks_run *run, int64_t b);
+
 /** Wait for a stream and for what the last run in it says of itself. */
 KS_MUST_CHECK ks_status ks_scan_device_report(ks_scan_device *d, ks_gpu_stream *stream);
 /** Add that, of series b, to the run's info. Non-zero where the run has failed. */
 int ks_scan_device_tell(const ks_scan_device *d, ks_run *run, int64_t b);
+
+#define KS_TRY(call)                                                                           \
+    do {                                                                                    \
+        const ks_status tried = (call);                                                     \
+        if (tried != KS_OK) return tried;                                                   \
+    } while (0)
 
 /** Run a plan on its device. */
 void ks_scan_device_run(ks_run *run);

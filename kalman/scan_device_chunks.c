@@ -18,6 +18,9 @@ static int64_t blocks_for(const ks_scan_device *d, int64_t work, int64_t threads
     return wanted < most ? wanted : most;
 }
 
+/** Chunks to be done: all of the series, or of a part. */
+static int64_t chunks_of(const ks_scan_device *d) { return d->chunks.chunks - d->chunks.begin; }
+
 static ks_status run_chunks(ks_scan_device *d, const ks_gpu_kernel *kernel, long long phase)
 {
     ks_chunk_args args;
@@ -30,8 +33,8 @@ static ks_status run_chunks(ks_scan_device *d, const ks_gpu_kernel *kernel, long
     args.slice = d->slice;
     args.scratch = d->arithmetic;
     args.own_scratch = d->own_arithmetic;
-    return launch(d, kernel, blocks_for(d, d->chunks.chunks, KS_SCAN_THREADS), KS_SCAN_THREADS,
-                  &args, sizeof args);
+    return launch(d, kernel, blocks_for(d, chunks_of(d), KS_SCAN_THREADS), KS_SCAN_THREADS, &args,
+                  sizeof args);
 }
 
 static ks_status scan_tiles(ks_scan_device *d, const ks_tiles_args *t)
@@ -41,8 +44,8 @@ static ks_status scan_tiles(ks_scan_device *d, const ks_tiles_args *t)
                   sizeof *t);
 }
 
-/** What stands before and behind each chunk, from the aggregates. */
-static ks_status scan_chunks(ks_scan_device *d)
+/* What stands before and behind each chunk, from the aggregates. */
+ks_status ks_chunks_scan(ks_scan_device *d)
 {
     ks_tiles_args t = d->tiles;
     const int64_t tiles = tiles_of(&t);
@@ -63,48 +66,69 @@ static ks_status scan_chunks(ks_scan_device *d)
     return status;
 }
 
-/** One of the kernels for small models on every chunk. */
+/** The same by teams. */
+static ks_status run_teams(ks_scan_device *d, const ks_gpu_kernel *kernel, long long phase)
+{
+    ks_team_args args;
+    memset(&args, 0, sizeof args);
+    args.chunks = d->chunks;
+    args.chunks.a = d->a;
+    args.phase = phase;
+    args.status = d->status;
+    args.memory = d->team_memory;
+    args.slice = d->team_slice;
+    const int64_t blocks = (chunks_of(d) + d->teams - 1) / d->teams;
+    const ks_gpu_shape shape = { { (unsigned)(d->team_blocks ? d->team_blocks : blocks) },
+                                 { (unsigned)d->team, (unsigned)d->teams },
+                                 d->team_blocks ? 0 : (size_t)(d->teams * d->team_slice), 0 };
+    return ks_gpu_launch(d->gpu, kernel, &shape, &args, sizeof args, d->stream);
+}
+
+/** One of the kernels that do most chunks, on every chunk. */
 static ks_status run_fast(ks_scan_device *d, const ks_gpu_kernel *kernel, long long phase)
 {
+    if (d->team) return run_teams(d, kernel, phase);
     ks_fast_args args;
     memset(&args, 0, sizeof args);
     args.chunks = d->chunks;
     args.chunks.a = d->a;
     args.phase = phase;
     args.status = d->status;
-    const int64_t blocks = (d->chunks.chunks + KS_SCAN_THREADS - 1) / KS_SCAN_THREADS;
+    const int64_t blocks = (chunks_of(d) + KS_SCAN_THREADS - 1) / KS_SCAN_THREADS;
     return launch(d, kernel, blocks, KS_SCAN_THREADS, &args, sizeof args);
 }
 
-/** Reduce: what the kernels for small models leave, and all of larger ones, is for the others. */
-static ks_status reduce(ks_scan_device *d)
+/** All of the chunks is for the kernels that take any model. */
+static ks_status leave_all(ks_scan_device *d, unsigned char *hard)
 {
-    const ks_status status =
-        d->fast_absorb ? run_fast(d, d->fast_absorb, 0)
-                       : ks_gpu_fill(d->gpu, d->chunks.hard_absorb, KS_HARD, (size_t)d->chunks.chunks,
-                                     d->stream);
+    return ks_gpu_fill(d->gpu, hard + d->chunks.begin, KS_HARD, (size_t)chunks_of(d), d->stream);
+}
+
+/* What the first kernels leave is for the others. */
+ks_status ks_chunks_reduce(ks_scan_device *d)
+{
+    const ks_status status = d->fast_absorb ? run_fast(d, d->fast_absorb, 0)
+                                            : leave_all(d, d->chunks.hard_absorb);
     return status == KS_OK ? run_chunks(d, d->absorb, 0) : status;
 }
 
-static ks_status run_again(ks_scan_device *d)
+ks_status ks_chunks_rerun(ks_scan_device *d)
 {
-    ks_status status =
-        d->fast_filter ? run_fast(d, d->fast_filter, 1)
-                       : ks_gpu_fill(d->gpu, d->chunks.hard_rerun, KS_HARD, (size_t)d->chunks.chunks,
-                                     d->stream);
+    ks_status status = d->fast_filter ? run_fast(d, d->fast_filter, 1)
+                                      : leave_all(d, d->chunks.hard_rerun);
     if (status == KS_OK && d->fast_smooth && d->chunks.smooths)
         status = run_fast(d, d->fast_smooth, 1);
-    return status == KS_OK ? run_chunks(d, d->rerun, 1) : status;
+    if (status == KS_OK) status = run_chunks(d, d->rerun, 1);
+    if (status == KS_OK && (d->a.back.lag_one_cov.base || d->a.prior_mean.base || d->a.prior_cov.base))
+        status = run_chunks(d, d->border, 2);
+    return status;
 }
 
 ks_status ks_chunks_enqueue(ks_scan_device *d)
 {
-    ks_status status = reduce(d);
-    if (status == KS_OK && d->chunks.chunks > 1) status = scan_chunks(d);
-    if (status == KS_OK) status = run_again(d);
-    if (status == KS_OK && (d->a.back.lag_one_cov.base || d->a.prior_mean.base || d->a.prior_cov.base))
-        status = run_chunks(d, d->border, 2);
-    return status;
+    ks_status status = ks_chunks_reduce(d);
+    if (status == KS_OK && d->chunks.chunks > 1) status = ks_chunks_scan(d);
+    return status == KS_OK ? ks_chunks_rerun(d) : status;
 }
 
 /** Combines of a tile of n elements in doubling steps; *rounds: how many of those. */

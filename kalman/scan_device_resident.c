@@ -75,7 +75,7 @@ ks_status ks_smooth_cuda_enqueue(const ks_smooth_plan *plan, const ks_model *mod
                                  const ks_outputs *outputs, void *stream)
 {
     const ks_scan_device *d = device_of(plan);
-    if (!d || plan->B != 1 || !ks_valid_run(plan, model, y, outputs)) return KS_EINVAL;
+    if (!d || d->other || d->part_chunks || plan->B != 1 || !ks_valid_run(plan, model, y, outputs)) return KS_EINVAL;
     ks_run run;
     memset(&run, 0, sizeof run);
     run.plan = plan;
@@ -86,10 +86,11 @@ ks_status ks_smooth_cuda_enqueue(const ks_smooth_plan *plan, const ks_model *mod
     ks_scan_device here = *d;
     here.stream = stream_of(d, stream);
     take_over(&here, &run);
-    if (!all_regular(&here.a)) here.fast_absorb = here.fast_filter = here.fast_smooth = NULL;
+    /* Teams of threads read any rows. */
+    if (!d->team && !all_regular(&here.a)) here.fast_absorb = here.fast_filter = here.fast_smooth = NULL;
     /* Terms of stored elements are made in the plan's own place, and put out from there. */
     ks_status status = clear_absent(&here, &run);
-    if (status == KS_OK) status = ks_scan_device_enqueue(&here, plan);
+    if (status == KS_OK) status = ks_scan_device_enqueue(&here, plan, KS_RUN_WHOLE);
     if (status == KS_OK && outputs->loglik.data)
         status = ks_gpu_copy(d->gpu, outputs->loglik.data, d->sums, sizeof *d->sums, here.stream);
     return status;

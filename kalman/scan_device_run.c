@@ -10,61 +10,6 @@ static int wants(const ks_smooth_plan *plan, unsigned outputs)
     return ks_makes_any(plan, outputs);
 }
 
-/** Rows of a model or of data to where the plan has room for them. */
-static ks_status put_in(ks_scan_device *d, ks_rows from, int64_t count, int64_t numbers,
-                        ks_rows *to)
-{
-    const size_t bytes = (size_t)numbers * (d->a.single ? sizeof(float) : sizeof(double));
-    to->stride = from.stride ? (int64_t)bytes : 0;
-    if (!from.base) return KS_OK;
-    const ks_gpu_rows rows = { (char *)(uintptr_t)from.base, from.stride, from.stride ? count : 1,
-                               bytes };
-    return ks_gpu_stage_in(&d->stage, (void *)(uintptr_t)to->base, &rows);
-}
-
-static int64_t numbers_of(const ks_smooth_plan *plan, int nx_powers, int ny_powers)
-{
-    int64_t numbers = 1;
-    for (int i = 0; i < nx_powers; ++i) numbers *= plan->nx;
-    for (int i = 0; i < ny_powers; ++i) numbers *= plan->ny;
-    return numbers;
-}
-
-/** The model and the data of series b; what all series share, with the first of them. */
-static ks_status upload(ks_scan_device *d, const ks_run *run, int64_t b)
-{
-    const ks_smooth_plan *plan = run->plan;
-    const ks_model *m = run->model;
-    ks_series host, *s = &d->a.series;
-    ks_series_of(run, b, &host);
-    s->prior_x1 = host.prior_x1;
-    s->shift = host.shift;
-    /* Where the transition's rows lead out of steps, the last one may not be there. */
-    const int64_t T = plan->T, into = T - host.shift;
-    ks_rows m0 = { host.m0, 0 }, P0 = { host.P0, 0 }, to_m0 = { s->m0, 0 }, to_P0 = { s->P0, 0 };
-    const struct {
-        ks_rows from;
-        const ks_view *view;
-        int64_t count, numbers;
-        ks_rows *to;
-    } all[] = {
-        { host.F, &m->F, into, numbers_of(plan, 2, 0), &s->F },
-        { host.Q, &m->Q, into, numbers_of(plan, 2, 0), &s->Q },
-        { host.u, &m->u, into, numbers_of(plan, 1, 0), &s->u },
-        { host.H, &m->H, T, numbers_of(plan, 1, 1), &s->H },
-        { host.R, &m->R, T, numbers_of(plan, 0, 2), &s->R },
-        { host.d, &m->d, T, numbers_of(plan, 0, 1), &s->d },
-        { host.y, &run->y, T, numbers_of(plan, 0, 1), &s->y },
-        { m0, &m->m0, 1, numbers_of(plan, 1, 0), &to_m0 },
-        { P0, &m->P0, 1, numbers_of(plan, 2, 0), &to_P0 },
-    };
-    ks_status status = KS_OK;
-    for (size_t i = 0; i < sizeof all / sizeof all[0] && status == KS_OK; ++i)
-        if (b == 0 || all[i].view->series_stride)
-            status = put_in(d, all[i].from, all[i].count, all[i].numbers, all[i].to);
-    return status;
-}
-
 static ks_status launch(ks_scan_device *d, const ks_gpu_kernel *kernel, int64_t threads,
                         const void *args, size_t bytes)
 {
@@ -99,8 +44,7 @@ static ks_status scan(ks_scan_device *d, const ks_scan_plan *plan, const ks_gpu_
     return ks_cuda_scan(d->gpu, &plan->inside, &op, d->a.elements, d->spare, d->stream);
 }
 
-/** The sum of the log-likelihood's terms. */
-static ks_status sum(ks_scan_device *d, int64_t count)
+ks_status ks_scan_device_sum(ks_scan_device *d, int64_t count)
 {
     int64_t blocks = (count + 16 * KS_SCAN_THREADS - 1) / (16 * KS_SCAN_THREADS);
     if (blocks > KS_SCAN_SUM_BLOCKS) blocks = KS_SCAN_SUM_BLOCKS;
@@ -111,73 +55,128 @@ static ks_status sum(ks_scan_device *d, int64_t count)
     return status == KS_OK ? launch(d, d->sum, 1, &second, sizeof second) : status;
 }
 
-#define TRY(call)                                                                           \
-    do {                                                                                    \
-        const ks_status tried = (call);                                                     \
-        if (tried != KS_OK) return tried;                                                   \
-    } while (0)
-
-static ks_status smooth(ks_scan_device *d, const ks_smooth_plan *plan)
+/** What is left when the scans of both directions are there. */
+static ks_status meet(ks_scan_device *d, const ks_smooth_plan *plan)
 {
-    const int64_t T = plan->T;
-    if (plan->method == KS_METHOD_SCAN_RTS) {
-        TRY(phase(d, KS_PHASE_smoothing, T));
-        TRY(scan(d, plan->reverse, d->smooth_scan));
-        TRY(phase(d, KS_PHASE_smoothed, T));
-    } else {
-        TRY(phase(d, KS_PHASE_suffixes, T));
-        TRY(scan(d, plan->reverse, d->filter_scan));
-        TRY(phase(d, KS_PHASE_two_filter, T));
-    }
-    if (wants(plan, KS_OUT_LAG_ONE_COV)) TRY(phase(d, KS_PHASE_lag_one, T));
+    KS_TRY(phase(d, plan->method == KS_METHOD_SCAN_RTS ? KS_PHASE_smoothed : KS_PHASE_two_filter,
+              plan->T));
+    if (wants(plan, KS_OUT_LAG_ONE_COV)) KS_TRY(phase(d, KS_PHASE_lag_one, plan->T));
     if (wants(plan, KS_OUT_LAG_ONE_COV | KS_OUT_PRIOR_MEAN | KS_OUT_PRIOR_COV))
-        TRY(phase(d, KS_PHASE_start, 1));
+        KS_TRY(phase(d, KS_PHASE_start, 1));
     return KS_OK;
 }
 
-ks_status ks_scan_device_enqueue(ks_scan_device *d, const ks_smooth_plan *plan)
+/** The reverse scan. */
+static ks_status descend(ks_scan_device *d, const ks_smooth_plan *plan)
 {
-    const int64_t T = plan->T;
-    const size_t head = offsetof(ks_scan_status, ordinary);
-    TRY(ks_gpu_fill(d->gpu, d->status, KS_SCAN_GOOD, head, d->stream));
-    TRY(ks_gpu_fill(d->gpu, (char *)d->status + head, 0, sizeof *d->status - head, d->stream));
-    if (d->reruns) {
-        TRY(ks_chunks_enqueue(d));
-        return sum(d, d->chunks.chunks);
+    if (plan->method == KS_METHOD_SCAN_RTS) {
+        KS_TRY(phase(d, KS_PHASE_smoothing, plan->T));
+        return scan(d, plan->reverse, d->smooth_scan);
     }
-    TRY(phase(d, KS_PHASE_elements, T));
-    TRY(scan(d, plan->forward, d->filter_scan));
-    TRY(phase(d, KS_PHASE_filtered, T));
-    TRY(phase(d, KS_PHASE_evidence, T));
-    TRY(sum(d, T));
-    return plan->options.job == KS_JOB_SMOOTH ? smooth(d, plan) : KS_OK;
+    KS_TRY(phase(d, KS_PHASE_suffixes, plan->T));
+    return scan(d, plan->reverse, d->filter_scan);
 }
 
-/** The graph of a run, made again where the arrays are not those that it was made for. */
-static ks_status capture(ks_scan_device *d, const ks_smooth_plan *plan)
+/** The forward scan. */
+static ks_status ascend(ks_scan_device *d, const ks_smooth_plan *plan)
 {
-    if (d->graph && memcmp(&d->captured, &d->a, sizeof d->a) == 0) return KS_OK;
-    ks_gpu_graph_destroy(d->gpu, d->graph);
-    d->graph = NULL;
-    TRY(ks_gpu_capture_begin(d->gpu, d->stream));
-    const ks_status status = ks_scan_device_enqueue(d, plan);
-    const ks_status ended = ks_gpu_capture_end(d->gpu, &d->graph, d->stream);
+    KS_TRY(phase(d, KS_PHASE_elements, plan->T));
+    KS_TRY(scan(d, plan->forward, d->filter_scan));
+    return phase(d, KS_PHASE_filtered, plan->T);
+}
+
+static ks_status evidence(ks_scan_device *d, const ks_smooth_plan *plan)
+{
+    KS_TRY(phase(d, KS_PHASE_evidence, plan->T));
+    return ks_scan_device_sum(d, plan->T);
+}
+
+ks_status ks_scan_device_begin(ks_scan_device *d)
+{
+    const size_t head = offsetof(ks_scan_status, ordinary);
+    KS_TRY(ks_gpu_fill(d->gpu, d->status, KS_SCAN_GOOD, head, d->stream));
+    return ks_gpu_fill(d->gpu, (char *)d->status + head, 0, sizeof *d->status - head, d->stream);
+}
+
+ks_status ks_scan_device_enqueue(ks_scan_device *d, const ks_smooth_plan *plan, ks_run_part part)
+{
+    if (part == KS_RUN_EVIDENCE) return evidence(d, plan);
+    if (part == KS_RUN_MEETING) return meet(d, plan);
+    KS_TRY(ks_scan_device_begin(d));
+    if (part == KS_RUN_ASCENT) return ascend(d, plan);
+    if (part == KS_RUN_DESCENT) return descend(d, plan);
+    if (d->reruns) {
+        KS_TRY(ks_chunks_enqueue(d));
+        return ks_scan_device_sum(d, d->chunks.chunks);
+    }
+    KS_TRY(ascend(d, plan));
+    KS_TRY(evidence(d, plan));
+    if (plan->options.job != KS_JOB_SMOOTH) return KS_OK;
+    KS_TRY(descend(d, plan));
+    return meet(d, plan);
+}
+
+/** Forget the graphs where the arrays are not those that they were made for. */
+static void refresh(ks_scan_device *d)
+{
+    if (memcmp(&d->captured, &d->a, sizeof d->a) == 0) return;
+    for (int i = 0; i < KS_RUN_PARTS; ++i) {
+        ks_gpu_graph_destroy(d->gpu, d->part[i]);
+        d->part[i] = NULL;
+    }
     memcpy(&d->captured, &d->a, sizeof d->a);
-    return status != KS_OK ? status : ended;
+}
+
+/** A part of a run as a graph, made when there is none, into the stream. */
+static ks_status launch_part(ks_scan_device *d, const ks_smooth_plan *plan, ks_run_part part)
+{
+    if (!d->part[part]) {
+        KS_TRY(ks_gpu_capture_begin(d->gpu, d->stream));
+        const ks_status status = ks_scan_device_enqueue(d, plan, part);
+        const ks_status ended = ks_gpu_capture_end(d->gpu, &d->part[part], d->stream);
+        if (status != KS_OK && d->part[part]) {
+            ks_gpu_graph_destroy(d->gpu, d->part[part]);
+            d->part[part] = NULL;
+        }
+        KS_TRY(status);
+        KS_TRY(ended);
+    }
+    return ks_gpu_graph_launch(d->gpu, d->part[part], d->stream);
 }
 
 ks_status ks_scan_device_report(ks_scan_device *d, ks_gpu_stream *stream)
 {
-    TRY(ks_gpu_copy_out(d->gpu, &d->report->status, d->status, sizeof *d->status, stream));
-    TRY(ks_gpu_copy_out(d->gpu, &d->report->loglik, d->sums, sizeof *d->sums, stream));
+    KS_TRY(ks_gpu_copy_out(d->gpu, &d->report->status, d->status, sizeof *d->status, stream));
+    KS_TRY(ks_gpu_copy_out(d->gpu, &d->report->loglik, d->sums, sizeof *d->sums, stream));
     return ks_gpu_stream_sync(d->gpu, stream);
 }
 
-/** Run the graph and wait for what it says of itself. */
-static ks_status compute(ks_scan_device *d, const ks_smooth_plan *plan)
+/** The scans of both directions at once, each on its device. The suffixes then move into the place of
+ *  the prefixes, of which the estimates have been taken. */
+static ks_status launch_pair(ks_scan_device *d, const ks_run *run, int64_t b)
 {
-    TRY(capture(d, plan));
-    TRY(ks_gpu_graph_launch(d->gpu, d->graph, d->stream));
+    const ks_smooth_plan *plan = run->plan;
+    ks_scan_device *o = d->other;
+    KS_TRY(launch_part(d, plan, KS_RUN_ASCENT));
+    KS_TRY(ks_gpu_event_record(d->gpu, d->done, d->stream));
+    KS_TRY(ks_scan_device_upload(o, run, b, 0, plan->T, b == 0));
+    refresh(o);
+    KS_TRY(launch_part(o, plan, KS_RUN_DESCENT));
+    KS_TRY(ks_gpu_event_wait(o->gpu, d->done, o->stream));
+    KS_TRY(ks_gpu_copy_across(o->gpu, d->gpu, d->a.elements, o->a.elements,
+                           (size_t)plan->T * d->element, o->stream));
+    KS_TRY(ks_gpu_event_record(o->gpu, o->done, o->stream));
+    KS_TRY(launch_part(d, plan, KS_RUN_EVIDENCE));
+    KS_TRY(ks_gpu_event_wait(d->gpu, o->done, d->stream));
+    KS_TRY(launch_part(d, plan, KS_RUN_MEETING));
+    return ks_scan_device_report(o, o->stream);
+}
+
+/** Run the graphs and wait for what they say of themselves. */
+static ks_status compute(ks_scan_device *d, const ks_run *run, int64_t b)
+{
+    refresh(d);
+    KS_TRY(d->other ? launch_pair(d, run, b) : launch_part(d, run->plan, KS_RUN_WHOLE));
     return ks_scan_device_report(d, d->stream);
 }
 
@@ -199,43 +198,6 @@ static ks_tally tally_of(const ks_scan_status *status)
     return tally;
 }
 
-static ks_status put_out(ks_scan_device *d, ks_out to, size_t number, int64_t b, int64_t count,
-                         ks_sink from)
-{
-    if (!from.base || !to.data) return KS_OK;
-    const ks_gpu_rows rows = { (char *)to.data + b * to.series_stride * (int64_t)number,
-                               to.step_stride * (int64_t)number, count, (size_t)from.stride };
-    return ks_gpu_stage_out(&d->stage, &rows, from.base);
-}
-
-static ks_status download(ks_scan_device *d, const ks_run *run, int64_t b)
-{
-    const ks_outputs *o = run->outputs;
-    const int64_t T = run->plan->T;
-    const size_t number = run->plan->kernels->number_bytes;
-    const ks_scan_arrays *a = &d->a;
-    const struct { ks_out to; ks_sink from; int64_t count; } all[] = {
-        { o->predicted_mean, a->to.predicted_mean, T },
-        { o->predicted_cov, a->to.predicted_cov, T },
-        { o->predicted_var, a->to.predicted_var, T },
-        { o->filtered_mean, a->to.filtered_mean, T },
-        { o->filtered_cov, a->to.filtered_cov, T },
-        { o->filtered_var, a->to.filtered_var, T },
-        { o->innovation, a->to.innovation, T },
-        { o->innovation_cov, a->to.innovation_cov, T },
-        { o->innovation_std, a->to.innovation_std, T },
-        { o->smoothed_mean, a->back.smoothed_mean, T },
-        { o->smoothed_cov, a->back.smoothed_cov, T },
-        { o->smoothed_var, a->back.smoothed_var, T },
-        { o->lag_one_cov, a->back.lag_one_cov, T },
-        { o->prior_mean, a->prior_mean, run->model->prior == KS_PRIOR_X0 },
-        { o->prior_cov, a->prior_cov, run->model->prior == KS_PRIOR_X0 },
-    };
-    for (size_t i = 0; i < sizeof all / sizeof all[0]; ++i)
-        TRY(put_out(d, all[i].to, number, b, all[i].count, all[i].from));
-    return put_out(d, o->loglik_terms, sizeof(double), b, T, a->to.loglik_terms);
-}
-
 static void count_scan(ks_info *info, const ks_scan_plan *plan)
 {
     const ks_scan_stats stats = ks_scan_plan_stats(plan);
@@ -246,9 +208,11 @@ static void count_scan(ks_info *info, const ks_scan_plan *plan)
 int ks_scan_device_tell(const ks_scan_device *d, ks_run *run, int64_t b)
 {
     const ks_smooth_plan *plan = run->plan;
-    const ks_tally tally = tally_of(&d->report->status);
-    ks_run_add(run, b, &tally);
-    if (tally.bad_step >= 0) return -1;
+    for (const ks_scan_device *of = d; of; of = of->other) {
+        const ks_tally tally = tally_of(&of->report->status);
+        ks_run_add(run, b, &tally);
+        if (tally.bad_step >= 0) return -1;
+    }
     if (d->reruns) {
         ks_chunks_count(d, plan->T, run->info);
     } else {
@@ -260,12 +224,16 @@ int ks_scan_device_tell(const ks_scan_device *d, ks_run *run, int64_t b)
 
 static ks_status run_series(ks_scan_device *d, ks_run *run, int64_t b)
 {
-    const ks_smooth_plan *plan = run->plan;
-    TRY(upload(d, run, b));
-    TRY(compute(d, plan));
+    if (d->part_chunks) {
+        KS_TRY(ks_parts_run(d, run, b));
+        if (!ks_scan_device_tell(d, run, b)) ks_write_loglik(run, b, d->report->loglik);
+        return KS_OK;
+    }
+    KS_TRY(ks_scan_device_upload(d, run, b, 0, run->plan->T, b == 0));
+    KS_TRY(compute(d, run, b));
     if (ks_scan_device_tell(d, run, b)) return KS_OK;
     ks_write_loglik(run, b, d->report->loglik);
-    return download(d, run, b);
+    return ks_scan_device_download(d, &d->a, run, b, 0, run->plan->T);
 }
 
 void ks_scan_device_run(ks_run *run)
@@ -280,7 +248,7 @@ void ks_scan_device_run(ks_run *run)
         const ks_status status = run_series(d, run, b);
         if (status != KS_OK) {
             run->info->status = status;
-            run->info->device_code = d->gpu->code;
+            run->info->device_code = d->gpu->code ? d->gpu->code : d->other ? d->other->gpu->code : 0;
             break;
         }
         if (ks_run_progress(run, plan->T)) break;

@@ -26,6 +26,9 @@ static int valid_options(const ks_smooth_options *o)
         (o->outputs & ~EVERY_OUTPUT) != 0)
         return 0;
     if (o->scan == KS_SCAN_SENGUPTA && o->scan_threshold < 1) return 0;
+    if (o->second_device < -1 || (o->second_device >= 0 && (o->method != KS_METHOD_SCAN_TWO_FILTER ||
+                                                            o->backend == KS_BACKEND_CPU)))
+        return 0;
     return o->job == KS_JOB_SMOOTH || (o->outputs & SMOOTHED) == 0;
 }
 

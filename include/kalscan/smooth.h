@@ -179,11 +179,13 @@ typedef struct ks_smooth_options {
                              /**< KS_BACKEND_AUTO: a scan method on a device that has room, else */
                              /**< the CPU, see ks_smooth_plan_backend()                          */
     int device;              /**< of the back end: its number, from 0                            */
+    int second_device;       /**< KS_METHOD_SCAN_TWO_FILTER: that of the reverse scan, which runs  */
+                             /**< while `device` scans forward; may be the same number; -1: none   */
 } ks_smooth_options;
 #define KS_SMOOTH_OPTIONS_INIT                                                              \
     { sizeof(ks_smooth_options), KS_JOB_SMOOTH, KS_METHOD_AUTO, KS_F64,                     \
       KS_OUT_LOGLIK | KS_OUT_SMOOTHED_MEAN | KS_OUT_SMOOTHED_COV, KS_SCAN_LADNER_FISCHER,   \
-      1, 0, KS_TIER_AUTO, NULL, NULL, KS_BLOCKTRI_AUTO, KS_BACKEND_CPU, 0 }
+      1, 0, KS_TIER_AUTO, NULL, NULL, KS_BLOCKTRI_AUTO, KS_BACKEND_CPU, 0, -1 }
 
 /** Arrays that a message can name. */
 typedef enum ks_array {
@@ -265,8 +267,9 @@ KS_API ks_backend ks_smooth_plan_backend(const ks_smooth_plan *plan);
  *  the method has no form for the device, KS_OK where it runs there. */
 KS_API ks_status ks_smooth_plan_declined(const ks_smooth_plan *plan);
 
-/** Bytes of device memory that such a plan takes, whether or not there is a device; 0 where it would
- *  not run on one, SIZE_MAX where they do not fit a size_t. */
+/** Bytes of device memory that such a plan takes at least (long series go there in parts with
+ *  KS_SCAN_CHUNKED), device or none; 0 where it would not run on one, SIZE_MAX where they do not fit a
+ *  size_t. Of two devices the larger share, of one that is both their sum. */
 KS_API size_t ks_smooth_device_bytes(int64_t T, int64_t B, int nx, int ny,
                                      const ks_smooth_options *options);
 

@@ -21,7 +21,8 @@ KS_BEGIN_DECLS
  *  elements, in the device's memory and untouched until the stream has done with them; absent u and d
  *  are zero. Rows aligned to 16 bytes and close together are read fastest. A stream that is being
  *  captured takes the run into its graph.
- *  Errors: KS_EINVAL (also a plan for several series, or on the CPU), KS_EDEVICE. What only the data
+ *  Errors: KS_EINVAL (also a plan for several series, for two devices, on the CPU,
+ *  or whose series the device has no room for at once), KS_EDEVICE. What only the data
  *  show, ks_smooth_cuda_wait() says. */
 KS_API KS_MUST_CHECK ks_status ks_smooth_cuda_enqueue(const ks_smooth_plan *plan,
                                                       const ks_model *model, ks_view y,

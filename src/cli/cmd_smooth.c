@@ -64,6 +64,7 @@ static ks_exit make_plan(ks_run *run, ks_failure *failure)
     options.threads = settings->threads;
     options.backend = settings->backend;
     options.device = settings->device;
+    options.second_device = settings->second_device;
     options.progress = compute_progress;
     options.progress_user = &run->progress;
     const ks_input *input = run->input;

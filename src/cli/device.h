@@ -8,5 +8,7 @@
 
 /** Device `number` gave `status`; bytes: what was to go there. */
 ks_exit ks_fail_device(ks_status status, int number, size_t bytes, ks_failure *failure);
+/** The same of two devices, `second` -1: of one; what goes to each is at most `bytes`. */
+ks_exit ks_fail_devices(ks_status status, int number, int second, size_t bytes, ks_failure *failure);
 
 #endif

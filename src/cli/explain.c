@@ -25,7 +25,7 @@ ks_exit ks_explain_plan(ks_status status, const ks_settings *settings, size_t de
 {
     const char *method = ks_method_name(settings->method);
     if (settings->backend == KS_BACKEND_CUDA && status != KS_EINVAL)
-        return ks_fail_device(status, settings->device, device_bytes, failure);
+        return ks_fail_devices(status, settings->device, settings->second_device, device_bytes, failure);
     switch (status) {
     case KS_EINVAL:
         return ks_fail(failure, KS_EXIT_USAGE,

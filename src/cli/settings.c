@@ -36,7 +36,7 @@ static const ks_option shared_options[] = {
     {TRANSITION, "transition", "into|out-of", "override the attribute of the model", 0},
     {LAYOUT, "layout", "c|fortran", "override the attribute of the model", 0},
     {BACKEND, "backend", "NAME", "cpu (default), cuda, or auto: a device where one can, else the CPU", 0},
-    {DEVICE, "device", "N", "device of back end cuda, default 0", 0},
+    {DEVICE, "device", "N[,M]", "device of back end cuda, default 0; M: for the reverse of scan-two-filter", 0},
     {THREADS, "threads", "N", "worker threads; 0, the default: all", 0},
     {PRECISION, "precision", "f64|f32", "of the computation and of the stored estimates", 0},
     {COMPRESS, "compress", "LEVEL", "0 (default) to 9: shuffle and deflate", 0},
@@ -141,6 +141,22 @@ static ks_exit read_integer(const char *option, const char *text, int high, int 
     return failure->code;
 }
 
+/* One device, or two with a comma between. */
+static ks_exit read_devices(ks_settings *settings, const char *value, ks_failure *failure)
+{
+    char first[16];
+    const char *comma = strchr(value, ',');
+    const size_t length = comma ? (size_t)(comma - value) : 0;
+    settings->device_given = true;
+    if (!comma) return read_integer("--device", value, 1023, &settings->device, failure);
+    if (length >= sizeof first)
+        return ks_fail(failure, KS_EXIT_USAGE, "--device: '%s' is no list of two devices", value);
+    memcpy(first, value, length);
+    first[length] = '\0';
+    if (read_integer("--device", first, 1023, &settings->device, failure)) return failure->code;
+    return read_integer("--device", comma + 1, 1023, &settings->second_device, failure);
+}
+
 /* The options that take one of a few words. */
 static ks_exit read_word(ks_settings *settings, int id, const char *value, ks_failure *failure)
 {
@@ -185,9 +201,7 @@ static ks_exit read_option(ks_settings *settings, int id, const char *value, ks_
     case MODEL: settings->places.model = value; break;
     case MODEL_FILE: settings->places.model_file = value; break;
     case BACKEND: return read_backend(settings, value, failure);
-    case DEVICE:
-        settings->device_given = true;
-        return read_integer("--device", value, 1023, &settings->device, failure);
+    case DEVICE: return read_devices(settings, value, failure);
     case THREADS: return read_integer("--threads", value, 4096, &settings->threads, failure);
     case COMPRESS: return read_integer("--compress", value, 9, &settings->compress, failure);
     case FORCE: settings->force = true; break;
@@ -221,6 +235,9 @@ static ks_exit check(const ks_settings *settings, ks_failure *failure)
                        smooth ? "scan-rts and scan-two-filter have one" : "scan has one");
     if (settings->device_given && settings->backend != KS_BACKEND_CUDA)
         return ks_fail(failure, KS_EXIT_USAGE, "--device goes with --backend cuda only");
+    if (settings->second_device >= 0 && settings->method != KS_METHOD_SCAN_TWO_FILTER)
+        return ks_fail(failure, KS_EXIT_USAGE,
+                       "--device: two of them go with --method scan-two-filter only");
     if (settings->backend == KS_BACKEND_CUDA && no_scan)
         return ks_fail(failure, KS_EXIT_USAGE,
                        "--backend cuda: method %s has no form for a device; %s",
@@ -246,6 +263,7 @@ ks_exit ks_settings_read(ks_settings *settings, ks_job job, const ks_call *call,
     settings->method = KS_METHOD_AUTO;
     settings->scan = KS_SCAN_LADNER_FISCHER;
     settings->scan_threshold = 1;
+    settings->second_device = -1;
     while ((id = ks_options_next(&reader, &value, failure)) != KS_OPTION_END) {
         if (id == KS_OPTION_ERROR) return failure->code;
         if (id == HELP || id == VERSION) {

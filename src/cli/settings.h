@@ -24,6 +24,7 @@ typedef struct ks_settings {
     ks_blocktri_order order;
     ks_backend backend;
     int device;              /**< of the back end                                                */
+    int second_device;       /**< of the reverse scan, -1: none                                  */
     bool device_given;
     int threads;             /**< 0: all                                                         */
     ks_precision precision;

@@ -11,6 +11,12 @@ static const char *precision_text(const ks_run *run)
     return run->settings->precision == KS_F32 ? "f32" : "f64";
 }
 
+static int devices_of(const ks_run *run)
+{
+    const ks_settings *settings = run->settings;
+    return settings->second_device < 0 || settings->second_device == settings->device ? 1 : 2;
+}
+
 static void print_memory(const ks_run *run)
 {
     char input[32], output[32], work[32], total[32], limit[32];
@@ -25,7 +31,8 @@ static void print_memory(const ks_run *run)
     if (run->device_bytes > 0) {
         char device[32];
         ks_size_text(run->device_bytes, device);
-        printf("memory of the device: %s\n", device);
+        printf("memory of the device%s: at least %s\n",
+               devices_of(run) > 1 ? "s, each" : "", device);
     }
     printf("output: %s before compression in %d arrays; nothing was written (--dry-run)\n", output,
            run->results.count);
@@ -65,7 +72,8 @@ static void print_text(const ks_run *run)
         printf("order %s%s, ", ks_order_text(&run->info),
                settings->order == KS_BLOCKTRI_AUTO ? " (auto)" : "");
     if (run->info.backend == KS_BACKEND_CUDA)
-        printf("%s, CUDA device %d\n", precision_text(run), settings->device);
+        printf(settings->second_device < 0 ? "%s, CUDA device %d\n" : "%s, CUDA devices %d and %d\n",
+               precision_text(run), settings->device, settings->second_device);
     else
         printf("%s, %d thread%s\n", precision_text(run), run->info.threads,
                run->info.threads == 1 ? "" : "s");
@@ -104,6 +112,13 @@ static void json_method(const ks_run *run, ks_json *json)
     ks_json_text(json, "scan", scan);
     ks_json_text(json, "order", ks_order_text(&run->info));
     ks_json_text(json, "backend", ks_backend_name(run->info.backend));
+    if (run->info.backend == KS_BACKEND_CUDA) {
+        ks_json_open(json, "devices", '[');
+        ks_json_integer(json, NULL, run->settings->device);
+        if (run->settings->second_device >= 0)
+            ks_json_integer(json, NULL, run->settings->second_device);
+        ks_json_close(json, ']');
+    }
     ks_json_text(json, "precision", precision_text(run));
     ks_json_integer(json, "threads", run->info.threads);
 }

@@ -64,6 +64,7 @@ typedef struct ks_gpu_table {
     ks_status (*copy_in)(ks_gpu *, void *, const void *, size_t, ks_gpu_stream *);
     ks_status (*copy_out)(ks_gpu *, void *, const void *, size_t, ks_gpu_stream *);
     ks_status (*copy)(ks_gpu *, void *, const void *, size_t, ks_gpu_stream *);
+    ks_status (*copy_across)(ks_gpu *, ks_gpu *, void *, const void *, size_t, ks_gpu_stream *);
     ks_status (*fill)(ks_gpu *, void *, int, size_t, ks_gpu_stream *);
     ks_status (*kernel)(ks_gpu *, const ks_gpu_kernel **, const char *, const char *);
     ks_status (*resident)(ks_gpu *, int *, const ks_gpu_kernel *, int, size_t);
@@ -192,6 +193,15 @@ static inline KS_MUST_CHECK ks_status ks_gpu_copy(ks_gpu *gpu, void *to, const v
                                                   size_t bytes, ks_gpu_stream *stream)
 {
     return bytes ? gpu->table->copy(gpu, to, from, bytes, stream) : KS_OK;
+}
+
+/** Copy into the memory of another device, or of the same one. The stream is of the device that the
+ *  copy comes from; streams of either may wait for events of the other. */
+static inline KS_MUST_CHECK ks_status ks_gpu_copy_across(ks_gpu *from_gpu, ks_gpu *to_gpu, void *to,
+                                                         const void *from, size_t bytes,
+                                                         ks_gpu_stream *stream)
+{
+    return bytes ? from_gpu->table->copy_across(from_gpu, to_gpu, to, from, bytes, stream) : KS_OK;
 }
 
 /** Set every byte of device memory. */

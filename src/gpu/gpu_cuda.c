@@ -24,6 +24,7 @@
                 E(cuStreamCreate) E(cuStreamDestroy) E(cuStreamSynchronize) E(cuStreamWaitEvent)   \
                     E(cuEventCreate) E(cuEventDestroy) E(cuEventRecord) E(cuEventSynchronize)      \
                         E(cuMemcpyHtoDAsync) E(cuMemcpyDtoHAsync) E(cuMemcpyDtoDAsync)             \
+                            E(cuMemcpyPeerAsync)                                                   \
                             E(cuMemsetD8Async) E(cuModuleLoadData) E(cuModuleUnload)               \
                                 E(cuModuleGetFunction) E(cuFuncSetAttribute) E(cuFuncGetAttribute) \
                                     E(cuOccupancyMaxActiveBlocksPerMultiprocessor)                 \
@@ -190,6 +191,12 @@ static ks_status cuda_copy(ks_gpu *gpu, void *to, const void *from, size_t bytes
 {
     WITH(gpu, cuMemcpyDtoDAsync(address(to), address(from), bytes, (CUstream)s));
 }
+static ks_status cuda_copy_across(ks_gpu *gpu, ks_gpu *to_gpu, void *to, const void *from,
+                                  size_t bytes, ks_gpu_stream *s)
+{
+    WITH(gpu, cuMemcpyPeerAsync(address(to), of(to_gpu)->primary, address(from), d->primary, bytes,
+                                (CUstream)s));
+}
 static ks_status cuda_fill(ks_gpu *gpu, void *to, int byte, size_t bytes, ks_gpu_stream *s)
 {
     WITH(gpu, cuMemsetD8Async(address(to), (unsigned char)byte, bytes, (CUstream)s));
@@ -339,9 +346,9 @@ static const ks_gpu_table cuda_table = {
     cuda_host_free,    cuda_stream_create, cuda_stream_destroy, cuda_stream_sync,
     cuda_event_create, cuda_event_destroy, cuda_event_record,   cuda_event_wait,
     cuda_event_sync,   cuda_event_elapsed, cuda_copy_in,        cuda_copy_out,
-    cuda_copy,         cuda_fill,          cuda_kernel,         cuda_resident,
-    cuda_launch,       cuda_capture_begin, cuda_capture_end,    cuda_graph_launch,
-    cuda_graph_destroy};
+    cuda_copy,         cuda_copy_across,   cuda_fill,           cuda_kernel,
+    cuda_resident,     cuda_launch,        cuda_capture_begin,  cuda_capture_end,
+    cuda_graph_launch, cuda_graph_destroy};
 
 static ks_status load_driver(driver *cu)
 {

@@ -119,7 +119,7 @@ static ks_status again(const ks_scan_device *d, ks_gpu_event *const event[2], do
 {
     double ms = 0;
     ks_status status = ks_gpu_event_record(d->gpu, event[0], d->stream);
-    if (status == KS_OK) status = ks_gpu_graph_launch(d->gpu, d->graph, d->stream);
+    if (status == KS_OK) status = ks_gpu_graph_launch(d->gpu, d->part[KS_RUN_WHOLE], d->stream);
     if (status == KS_OK) status = ks_gpu_event_record(d->gpu, event[1], d->stream);
     if (status == KS_OK) status = ks_gpu_stream_sync(d->gpu, d->stream);
     if (status == KS_OK) status = ks_gpu_event_elapsed(d->gpu, &ms, event[0], event[1]);

@@ -102,6 +102,16 @@ def smoothed():
             for name, value in expected.items():
                 near = np.allclose(found[name], value, rtol=1e-7, atol=1e-8, equal_nan=True)
                 assert near, (command, source, options, name)
+    two = ["--backend", "cuda", "--method", "scan-two-filter"]
+    _, expected = estimates("smooth", "plain.h5", *two)
+    for devices in ("0,1", "1,1"):
+        told, found = estimates("smooth", "plain.h5", *two, "--device", devices)
+        assert told["devices"] == [int(n) for n in devices.split(",")], told
+        assert all(np.array_equal(found[name], value) for name, value in expected.items())
+    done = run("smooth", "plain.h5", "-o", "none.h5", *two, "--device", "0,2")
+    assert done.returncode == 5 and "no CUDA device 0 or 2" in done.stderr, done.stderr
+    done = run("smooth", "large.h5", "--dry-run", *two, "--device", "0,1")
+    assert done.returncode == 5 and "each on CUDA device 0 or 1" in done.stderr, done.stderr
     told, _ = estimates("smooth", "plain.h5", "--backend", "auto", "--method", "scan-rts")
     assert told["backend"] == "cuda" and told["bytes"]["device"] > 0 if "bytes" in told else True
     done = run("smooth", "plain.h5", "-o", "none.h5", "--backend", "cuda", "--device", "2")

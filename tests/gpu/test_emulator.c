@@ -208,7 +208,7 @@ static void forgetting_to_wait_shows(void **state)
     (void)state;
     const ks_emulator fresh = KS_EMULATOR_INIT;
     ks_emulated = fresh;
-    ks_emulated.seed = 2;
+    ks_emulated.seed = 4;
     ks_gpu *gpu;
     ks_gpu_stream *stream;
     void *x;
@@ -226,6 +226,36 @@ static void forgetting_to_wait_shows(void **state)
     ks_gpu_close(gpu);
 }
 
+/* Seeds under which one of two streams runs late, the second or the first. */
+static void streams_that_forget_to_wait_show(void **state)
+{
+    (void)state;
+    for (int first = 0; first < 2; ++first) {
+        const ks_emulator fresh = KS_EMULATOR_INIT;
+        ks_emulated = fresh;
+        ks_emulated.seed = first ? 6 : 2;
+        ks_gpu *gpu;
+        ks_gpu_stream *stream[2], *late, *early;
+        void *x;
+        int host = 1;
+        assert_int_equal(ks_gpu_open(&gpu, NULL, 0), KS_OK);
+        for (int i = 0; i < 2; ++i)
+            assert_int_equal(ks_gpu_stream_create(gpu, &stream[i]), KS_OK);
+        late = stream[1 - first];
+        early = stream[first];
+        assert_int_equal(ks_gpu_alloc(gpu, &x, sizeof host), KS_OK);
+        assert_int_equal(ks_gpu_fill(gpu, x, 0, sizeof host, late), KS_OK);
+        assert_int_equal(ks_gpu_copy_out(gpu, &host, x, sizeof host, early), KS_OK);
+        assert_int_not_equal(host, 0);
+        assert_int_equal(ks_gpu_stream_sync(gpu, late), KS_OK);
+        assert_int_equal(ks_gpu_copy_out(gpu, &host, x, sizeof host, early), KS_OK);
+        assert_int_equal(host, 0);
+        ks_gpu_free(gpu, x);
+        for (int i = 0; i < 2; ++i) ks_gpu_stream_destroy(gpu, stream[i]);
+        ks_gpu_close(gpu);
+    }
+}
+
 int main(int argc, char **argv)
 {
     if (argc == 2) return write_past((enum faulty)atoi(argv[1]));
@@ -233,6 +263,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_right_kernel_passes),   cmocka_unit_test(mistakes_change_the_result),
         cmocka_unit_test(mistakes_are_named),      cmocka_unit_test(writes_past_the_end_are_found),
         cmocka_unit_test(wrong_calls_are_refused), cmocka_unit_test(forgetting_to_wait_shows),
+        cmocka_unit_test(streams_that_forget_to_wait_show),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,7 +7,7 @@
 #include "models.h"
 
 typedef long double real;
-enum { MOST = 32 };
+enum { MOST = 48 };
 
 /** C (m, n) = A (m, k) B (k, n); with `bt` B is given transposed, (n, k). */
 static void mul(int m, int k, int n, const real *A, const real *B, int bt, real *C)

@@ -20,8 +20,11 @@ struct ks_gpu_event {
 
 enum kind { COPY_IN, COPY_OUT, COPY, FILL, LAUNCH, RECORD, WAIT };
 
+struct device;
+
 struct operation {
     kind what;
+    device *other; /* that a copy goes to, or NULL */
     void *to;
     const void *from;
     size_t bytes;
@@ -38,6 +41,8 @@ struct ks_gpu_graph {
 };
 
 struct ks_gpu_stream {
+    device *owner;
+    bool at_once; /* runs what is put into it; else when somebody waits */
     std::deque<operation> queue;
     ks_gpu_graph *graph;   /* that it is recorded into */
     ks_gpu_stream *origin; /* whose capture it joined */
@@ -49,7 +54,8 @@ struct device {
     ks_gpu gpu;
     ks_context *context;
     random_source random{0};
-    bool at_once;
+    uint64_t seed;
+    long streams_made;
     size_t used;
     long records;
     ks_status failed; /* stays, as it does with CUDA */

@@ -79,6 +79,10 @@ ks_status stream_create(ks_gpu *gpu, ks_gpu_stream **out)
 {
     *out = refused() ? nullptr : new (std::nothrow) ks_gpu_stream();
     if (!*out) return KS_ENOMEM;
+    device &d = of(gpu);
+    const bool second = d.streams_made++ % 2 == 1;
+    (*out)->owner = &d;
+    (*out)->at_once = d.seed % 2 == 1 || (d.seed % 4 == 2 && second == (d.seed % 8 == 6));
     of(gpu).streams.push_back(*out);
     ++ks_emulated.live;
     return KS_OK;
@@ -201,6 +205,19 @@ ks_status copy(ks_gpu *gpu, void *to, const void *from, size_t bytes, ks_gpu_str
     return put(d, stream, plain(COPY, to, from, bytes));
 }
 
+ks_status copy_across(ks_gpu *gpu, ks_gpu *to_gpu, void *to, const void *from, size_t bytes,
+                      ks_gpu_stream *stream)
+{
+    device &d = of(gpu), &other = of(to_gpu);
+    if (!on_device(d, from, bytes) || !on_device(other, to, bytes))
+        return fault(d, KS_EINVAL, "a copy between devices goes past an allocation");
+    if (stream->owner != &d)
+        return fault(d, KS_EINVAL, "a copy between devices in a stream of the wrong one");
+    operation o = plain(COPY, to, from, bytes);
+    o.other = &other == &d ? nullptr : &other;
+    return put(d, stream, o);
+}
+
 ks_status fill(ks_gpu *gpu, void *to, int byte, size_t bytes, ks_gpu_stream *stream)
 {
     device &d = of(gpu);
@@ -248,6 +265,7 @@ ks_status launch_kernel(ks_gpu *gpu, const ks_gpu_kernel *kernel, const ks_gpu_s
 {
     device &d = of(gpu);
     const ks_emu_kernel &k = *kernel->kernel;
+    if (stream && stream->owner != &d) return fault(d, KS_EINVAL, "a stream of another device");
     const size_t threads = volume_of(shape->block), blocks = volume_of(shape->grid);
     if (args_bytes != k.args_bytes) return fault(d, KS_EINVAL, "arguments of the wrong structure");
     if (threads > (size_t)gpu->attributes.block_threads || !shape->grid[0] || !shape->block[0] ||
@@ -320,8 +338,9 @@ const ks_gpu_table table = {
     close_device,  alloc,          free_memory, host_alloc,    host_free,
     stream_create, stream_destroy, stream_sync, event_create,  event_destroy,
     event_record,  event_wait,     event_sync,  event_elapsed, copy_in,
-    copy_out,      copy,           fill,        find_kernel,   resident,
-    launch_kernel, capture_begin,  capture_end, graph_launch,  graph_destroy};
+    copy_out,      copy,           copy_across, fill,          find_kernel,
+    resident,      launch_kernel,  capture_begin, capture_end, graph_launch,
+    graph_destroy};
 } // namespace
 
 ks_emu_kernel::ks_emu_kernel(const char *module_, const char *name_, void (*run_)(const void *),
@@ -342,7 +361,7 @@ ks_status ks_gpu_open(ks_gpu **out, ks_context *context, int number)
     ++ks_emulated.live;
     d->context = context;
     d->random = random_source(ks_emulated.seed);
-    d->at_once = ks_emulated.seed % 2 == 1;
+    d->seed = ks_emulated.seed;
     ks_gpu_attributes &a = d->gpu.attributes;
     snprintf(a.name, sizeof a.name, "emulated device %d", number);
     a.major = 9;

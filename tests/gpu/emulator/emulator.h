@@ -1,8 +1,9 @@
 /* emulator.h -- the device that tests open where the library opens a real one.
  *
  * Kernels run on the host, from the sources that nvcc compiles. What is put into a stream waits there
- * until somebody waits for it (even seeds) or runs at once (odd seeds), so a driver that forgets to
- * wait is found out; fresh memory of the device holds NaN. */
+ * until somebody waits for it (even seeds) or runs at once (odd seeds; of two streams the first one under
+ * seeds 2, 10, ..., the second one under 6, 14, ...), so a driver that forgets to wait, or streams that
+ * forget to wait for each other, are found out; fresh memory of the device holds NaN. */
 #ifndef EMULATOR_H
 #define EMULATOR_H
 

@@ -51,7 +51,7 @@ static ks_status perform(device &d, operation &o)
     case WAIT:
         break;
     }
-    for (auto &m : d.memory)
+    for (auto &m : (o.other ? *o.other : d).memory)
         if (!m->intact())
             return fault(d, KS_EDEVICE,
                          (std::string(o.kernel ? o.kernel->name : "a copy") +
@@ -60,15 +60,26 @@ static ks_status perform(device &d, operation &o)
     return KS_OK;
 }
 
+static void open_memory(const device *d, bool yes)
+{
+    if (!d) return;
+    for (auto &m : d->memory) m->open(yes);
+}
+
 /* Runs one operation; a sanitizer lets the program touch device memory meanwhile, and only then. */
 static void run(device &d, operation o)
 {
-    if (o.what == WAIT && o.event->happened < o.number)
-        run_stream(d, o.event->stream, o.event, o.number);
+    if (o.what == WAIT && o.event->happened < o.number) {
+        device &other = *o.event->stream->owner;
+        run_stream(other, o.event->stream, o.event, o.number);
+        if (other.failed) d.failed = other.failed;
+    }
     if (d.failed) return;
-    for (auto &m : d.memory) m->open(true);
+    open_memory(&d, true);
+    open_memory(o.other, true);
     d.failed = perform(d, o);
-    for (auto &m : d.memory) m->open(false);
+    open_memory(&d, false);
+    open_memory(o.other, false);
 }
 
 /* Until the queue is empty, or the event has happened. */
@@ -95,7 +106,7 @@ ks_status put(device &d, ks_gpu_stream *s, const operation &o)
         return KS_OK;
     }
     s->queue.push_back(o);
-    if (d.at_once) run_stream(d, s, nullptr, 0);
+    if (s->at_once) run_stream(d, s, nullptr, 0);
     return d.failed;
 }
 

@@ -1,0 +1,7 @@
+/* num_team.h -- what num_team_f64.h and num_team_f32.h change; num_team_end.h undoes it. */
+#pragma push_macro("KS_HD")
+#pragma push_macro("KS_RESTRICT")
+#undef KS_HD
+#undef KS_RESTRICT
+#define KS_HD KS_DEVICE
+#define KS_RESTRICT

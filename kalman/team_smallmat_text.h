@@ -1,0 +1,174 @@
+/* team_smallmat_text.h -- device code: the functions of smallmat_text.h that steps are made of, by a team
+ * of threads on memory that all of them see; see num_f64.h and team.h. Every thread calls them with the
+ * same arguments; they wait for the team before they write and after. What one thread computes does not
+ * depend on how many there are. */
+
+/** C (m, n) = A B, or where it `adds` or `subtracts` C + A B or C - A B, with B (k, n) and A's entry (i, l) at
+ *  A[i * ai + l * al]; two by two entries to a thread, those beyond the edge twice the last. */
+KS_DEVICE void KS_T(ks_team_product)(int m, int k, int n, const KS_NUM *A, int ai, int al,
+                                     const KS_NUM *B, KS_NUM *C, bool adds, bool subtracts)
+{
+    const int across = (n + 1) / 2, tiles = (m + 1) / 2 * across;
+    ks_team_sync();
+    KS_TEAM_EACH(t, tiles) {
+        const int i0 = t / across * 2, j0 = t % across * 2;
+        const int i1 = i0 + 1 < m ? i0 + 1 : i0, j1 = j0 + 1 < n ? j0 + 1 : j0;
+        KS_NUM s[4] = { KS_LIT(0), KS_LIT(0), KS_LIT(0), KS_LIT(0) };
+        for (int l = 0; l < k; ++l) {
+            const KS_NUM a0 = A[i0 * ai + l * al], a1 = A[i1 * ai + l * al];
+            const KS_NUM b0 = B[l * n + j0], b1 = B[l * n + j1];
+            s[0] = s[0] + a0 * b0;
+            s[1] = s[1] + a0 * b1;
+            s[2] = s[2] + a1 * b0;
+            s[3] = s[3] + a1 * b1;
+        }
+        const int at[4] = { i0 * n + j0, i0 * n + j1, i1 * n + j0, i1 * n + j1 };
+        KS_NUM before[4];
+        for (int e = 0; e < 4; ++e) before[e] = adds ? C[at[e]] : KS_LIT(0);
+        for (int e = 0; e < 4; ++e) C[at[e]] = subtracts ? before[e] - s[e] : before[e] + s[e];
+    }
+    ks_team_sync();
+}
+
+KS_DEVICE void KS_T(ks_mm_add)(int m, int k, int n, const KS_NUM *A, const KS_NUM *B, KS_NUM *C)
+{
+    KS_T(ks_team_product)(m, k, n, A, k, 1, B, C, true, false);
+}
+
+KS_DEVICE void KS_T(ks_mm)(int m, int k, int n, const KS_NUM *A, const KS_NUM *B, KS_NUM *C)
+{
+    KS_T(ks_team_product)(m, k, n, A, k, 1, B, C, false, false);
+}
+
+KS_DEVICE void KS_T(ks_mtm_add)(int m, int k, int n, const KS_NUM *A, const KS_NUM *B, KS_NUM *C)
+{
+    KS_T(ks_team_product)(m, k, n, A, 1, m, B, C, true, false);
+}
+
+KS_DEVICE void KS_T(ks_mtm_sub)(int m, int k, int n, const KS_NUM *A, const KS_NUM *B, KS_NUM *C)
+{
+    KS_T(ks_team_product)(m, k, n, A, 1, m, B, C, true, true);
+}
+
+/** y (m) += or -= A x, A's entry (i, l) at A[i * ai + l * al]. */
+KS_DEVICE void KS_T(ks_team_vector)(int m, int k, const KS_NUM *A, int ai, int al, const KS_NUM *x,
+                                    KS_NUM *y, bool subtracts)
+{
+    ks_team_sync();
+    KS_TEAM_EACH(i, m) {
+        KS_NUM s = y[i];
+        for (int l = 0; l < k; ++l) {
+            const KS_NUM term = A[i * ai + l * al] * x[l];
+            s = subtracts ? s - term : s + term;
+        }
+        y[i] = s;
+    }
+    ks_team_sync();
+}
+
+KS_DEVICE void KS_T(ks_mtv_add)(int k, int n, const KS_NUM *A, const KS_NUM *x, KS_NUM *y)
+{
+    KS_T(ks_team_vector)(n, k, A, 1, n, x, y, false);
+}
+
+KS_DEVICE void KS_T(ks_mtv_sub)(int k, int n, const KS_NUM *A, const KS_NUM *x, KS_NUM *y)
+{
+    KS_T(ks_team_vector)(n, k, A, 1, n, x, y, true);
+}
+
+KS_DEVICE void KS_T(ks_mv_sub)(int m, int n, const KS_NUM *A, const KS_NUM *x, KS_NUM *y)
+{
+    KS_T(ks_team_vector)(m, n, A, n, 1, x, y, true);
+}
+
+KS_DEVICE void KS_T(ks_copy)(int n, const KS_NUM *a, KS_NUM *b)
+{
+    ks_team_sync();
+    KS_TEAM_EACH(i, n) b[i] = a[i];
+    ks_team_sync();
+}
+
+KS_DEVICE void KS_T(ks_from)(int n, const KS_NUM *a, KS_NUM *b)
+{
+    ks_team_sync();
+    KS_TEAM_EACH(i, n) b[i] = a[i] - b[i];
+    ks_team_sync();
+}
+
+KS_DEVICE void KS_T(ks_difference)(int n, const KS_NUM *a, const KS_NUM *b, KS_NUM *c)
+{
+    ks_team_sync();
+    KS_TEAM_EACH(i, n) c[i] = a[i] - b[i];
+    ks_team_sync();
+}
+
+KS_DEVICE void KS_T(ks_scale_rows)(int m, int n, const KS_NUM *A, const KS_NUM *scale, KS_NUM *B)
+{
+    ks_team_sync();
+    KS_TEAM_EACH(i, m * n) B[i] = A[i] * scale[i / n];
+    ks_team_sync();
+}
+
+KS_DEVICE void KS_T(ks_transpose)(int m, int n, const KS_NUM *A, KS_NUM *B)
+{
+    ks_team_sync();
+    KS_TEAM_EACH(i, m * n) B[i % n * m + i / n] = A[i];
+    ks_team_sync();
+}
+
+KS_DEVICE void KS_T(ks_mirror)(int n, KS_NUM *A)
+{
+    ks_team_sync();
+    KS_TEAM_EACH(i, n * n)
+        if (i % n < i / n) A[i % n * n + i / n] = A[i];
+    ks_team_sync();
+}
+
+/** A row to a thread in each elimination; the pivot's row stays as it is meanwhile. */
+KS_DEVICE KS_MASK KS_T(ks_ldl)(int n, double ratio, KS_NUM *A, KS_NUM *inverse_d)
+{
+    KS_MASK good = 1;
+    ks_team_sync();
+    KS_TEAM_EACH(j, n) inverse_d[j] = A[j * n + j];
+    for (int j = 0; j < n; ++j) {
+        ks_team_sync();
+        const KS_NUM pivot = A[j * n + j], inverse = KS_LIT(1) / pivot;
+        good = good & KS_GT(pivot, KS_LIT(ratio) * inverse_d[j]) & KS_GT(pivot, KS_LIT(0));
+        KS_TEAM_EACH(row, n - j - 1) {
+            const int i = j + 1 + row;
+            const KS_NUM l = A[j * n + i] * inverse;
+            for (int c = i; c < n; ++c) A[i * n + c] = A[i * n + c] - l * A[j * n + c];
+            A[i * n + j] = l;
+        }
+        ks_team_sync();
+        if (ks_team_lane() == 0) inverse_d[j] = inverse;
+    }
+    ks_team_sync();
+    return good;
+}
+
+/** A column of B to a thread. */
+KS_DEVICE void KS_T(ks_ldl_forward)(int n, int m, const KS_NUM *LD, KS_NUM *B)
+{
+    ks_team_sync();
+    KS_TEAM_EACH(c, m)
+        for (int i = 1; i < n; ++i) {
+            KS_NUM s = B[i * m + c];
+            for (int j = 0; j < i; ++j) s = s - LD[i * n + j] * B[j * m + c];
+            B[i * m + c] = s;
+        }
+    ks_team_sync();
+}
+
+KS_DEVICE void KS_T(ks_ldl_backward)(int n, int m, const KS_NUM *LD, const KS_NUM *inverse_d,
+                                     KS_NUM *B)
+{
+    ks_team_sync();
+    KS_TEAM_EACH(c, m)
+        for (int i = n - 1; i >= 0; --i) {
+            KS_NUM s = B[i * m + c] * inverse_d[i];
+            for (int j = i + 1; j < n; ++j) s = s - LD[j * n + i] * B[j * m + c];
+            B[i * m + c] = s;
+        }
+    ks_team_sync();
+}
