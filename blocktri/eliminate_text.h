@@ -11,7 +11,7 @@
 #define KS_BT_ROWS (KS_VECTOR_BYTES > 32 ? 8 : 4)
 /* Rows of a band, depth of a slice. */
 #define KS_BT_BAND 32
-#define KS_BT_SLICE 128
+#define KS_BT_SLICE 256
 
 /* Orders of blocks that memory is asked for ahead: smaller ones the processor foresees by itself,
  * larger ones would drive the panels out of the second-level cache. */
