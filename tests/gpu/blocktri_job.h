@@ -34,7 +34,7 @@ static inline void *uploaded(const job *j, int64_t elements, size_t which)
 static inline job begin_with(ks_blocktri_cuda_options options, int64_t N, int n, int nrhs,
                              unsigned seed)
 {
-    const ks_precision precision = options.precision;
+    const ks_precision precision = options.refine ? KS_F64 : options.precision;
     const int count = options.systems;
     job j = { .count = count, .number = precision == KS_F64 ? 8 : 4 };
     OK(ks_blocktri_cuda_plan_create(&j.plan, NULL, N, n, &options));

@@ -159,33 +159,41 @@ static void blocks_of_the_inverse(void **state)
     invert(KS_F64, 3, 33, 1, 3, 0);
 }
 
-/* A factor in single precision, solutions, log-determinants and the inverse of the matrix in double:
- * `steep` is the power of ten that the scales of its rows span. */
-static void refine(int64_t N, int n, int nrhs, int systems, unsigned seed, double steep)
+/* Rows and columns i of a job's blocks times 10^(steep i / n). */
+static void steepen(job *j, double steep)
 {
-    ks_blocktri_cuda_options options = options_of(KS_F64, systems, 0);
-    job j = begin_with(options, N, n, nrhs, seed);
-    ks_blocktri_refine_report report = { -1, 1 };
-    double logdet[MOST_SYSTEMS], expected[MOST_SYSTEMS];
-    for (int s = 0; s < systems; ++s) { /* rows and columns i of the blocks times 10^(steep i / n) */
-        const bt_system *system = &j.system[s];
-        for (int64_t e = 0; e < N * system->stride; ++e) {
+    for (int s = 0; s < j->count; ++s) {
+        const bt_system *system = &j->system[s];
+        const int n = system->n;
+        for (int64_t e = 0; e < system->N * system->stride; ++e) {
             const int64_t i = e % system->stride / n, c = e % system->stride % n;
             const double by = pow(10, steep * (double)(i + c) / n);
             bt_put(system, system->D, e, bt_get(system, system->D, e) * by);
             bt_put(system, system->L, e, bt_get(system, system->L, e) * by);
         }
-        OK(ks_blocktri_cuda_upload(j.plan, (char *)(uintptr_t)j.D.data + (size_t)(s * j.blocks) * 8,
-                                   system->D, (size_t)j.blocks * 8));
-        OK(ks_blocktri_cuda_upload(j.plan, (char *)(uintptr_t)j.L.data + (size_t)(s * j.blocks) * 8,
-                                   system->L, (size_t)j.blocks * 8));
+        OK(ks_blocktri_cuda_upload(j->plan, (char *)(uintptr_t)j->D.data + (size_t)(s * j->blocks) * 8,
+                                   system->D, (size_t)j->blocks * 8));
+        OK(ks_blocktri_cuda_upload(j->plan, (char *)(uintptr_t)j->L.data + (size_t)(s * j->blocks) * 8,
+                                   system->L, (size_t)j->blocks * 8));
     }
+}
+
+/* A factor in single precision, solutions and log-determinants of the matrix in double: `steep` is the
+ * power of ten that the scales of its rows span. */
+static void refine(int64_t N, int n, int nrhs, int systems, unsigned seed, double steep)
+{
+    ks_blocktri_cuda_options options = options_of(KS_F64, systems, 0);
+    ks_blocktri_refine_report report = { -1, 1 };
+    double logdet[MOST_SYSTEMS], expected[MOST_SYSTEMS];
+    job j = begin_with(options, N, n, nrhs, seed);
+    steepen(&j, steep);
     OK(ks_blocktri_cuda_factorize(j.plan, j.D, j.L, NULL));
     OK(ks_blocktri_cuda_logdet(j.plan, expected, NULL));
-    ks_blocktri_cuda_plan *const wide = j.plan;
+    end(&j);
     options.precision = KS_F32;
     options.refine = 1;
-    OK(ks_blocktri_cuda_plan_create(&j.plan, NULL, N, n, &options));
+    j = begin_with(options, N, n, nrhs, seed);
+    steepen(&j, steep);
     void *work;
     OK(ks_blocktri_cuda_alloc(j.plan, &work, ks_blocktri_cuda_refine_bytes(j.plan, nrhs)));
     OK(ks_blocktri_cuda_factorize(j.plan, j.D, j.L, NULL));
@@ -198,8 +206,6 @@ static void refine(int64_t N, int n, int nrhs, int systems, unsigned seed, doubl
     for (int s = 0; s < systems; ++s)
         assert_true(fabs(logdet[s] - expected[s]) <= 5e-6 * (double)(N * n) * 10);
     ks_blocktri_cuda_free(j.plan, work);
-    ks_blocktri_cuda_plan_destroy(j.plan);
-    j.plan = wide;
     fetch(&j, j.x.data);
     judge(&j, expected);
     end(&j);
