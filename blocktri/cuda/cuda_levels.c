@@ -32,6 +32,7 @@ static ks_status sweep(const ks_blocktri_cuda_plan *plan, const ks_gpu_kernel *k
 ks_status ks_bt_enqueue(const ks_blocktri_cuda_plan *plan, ks_bt_work_kind kind,
                         const ks_bt_call *call)
 {
+    if (plan->schur) return ks_bt_schur_enqueue(plan, kind, call);
     if (plan->blocked) return ks_bt_blocked_enqueue(plan, kind, call);
     const ks_bt_device_kernels *k = &plan->kernels;
     const int carried = kind == KS_BT_FACTOR_SOLVE && call->nrhs == 1;
@@ -59,8 +60,9 @@ ks_status ks_bt_enqueue_logdet(const ks_blocktri_cuda_plan *plan, ks_gpu_stream 
     const ks_gpu_shape wide = { { (unsigned)plan->systems * KS_BT_SUMS }, { KS_BT_THREADS }, 0, 0 };
     const ks_gpu_shape narrow = { { ((unsigned)plan->systems + KS_BT_THREADS - 1) / KS_BT_THREADS },
                                   { KS_BT_THREADS }, 0, 0 };
-    ks_status status = ks_gpu_launch(plan->gpu, plan->kernels.logdet, &wide, &args, sizeof args,
-                                     stream);
+    ks_status status = plan->schur ? ks_bt_schur_enqueue_logdet(plan, stream)
+                                   : ks_gpu_launch(plan->gpu, plan->kernels.logdet, &wide, &args,
+                                                   sizeof args, stream);
     if (status == KS_OK)
         status = ks_gpu_launch(plan->gpu, plan->kernels.logdet_end, &narrow, &args, sizeof args,
                                stream);

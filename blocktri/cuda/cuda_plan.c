@@ -7,11 +7,22 @@
 static const int64_t MOST_BLOCKS = INT64_C(1) << 31;
 enum { MOST_ORDER = 1 << 15 };
 
+static int by_schur(const ks_blocktri_cuda_options *o) { return o->order == KS_BLOCKTRI_RECURSIVE_SCHUR; }
+
+static int valid_order(const ks_blocktri_cuda_options *o)
+{
+    const int64_t most = 1 << 20;
+    if (o->order == KS_BLOCKTRI_AUTO || o->order == KS_BLOCKTRI_NESTED_DISSECTION) return 1;
+    return by_schur(o) && o->systems == 1 && !o->inverse && !o->refine &&
+           (o->separator_spacing == 0 || (o->separator_spacing >= 2 && o->separator_spacing <= most)) &&
+           (o->crossover == 0 || o->crossover >= 2);
+}
+
 static int valid(int64_t N, int n, const ks_blocktri_cuda_options *o)
 {
     return N >= 1 && n >= 1 && o->size == sizeof *o && o->systems >= 1 && o->device >= 0 &&
            (o->precision == KS_F64 || o->precision == KS_F32) && (o->inverse == 0 || o->inverse == 1) &&
-           (o->refine == 0 || (o->refine == 1 && o->precision == KS_F32));
+           (o->refine == 0 || (o->refine == 1 && o->precision == KS_F32)) && valid_order(o);
 }
 
 /* Whether blocks are worked on in tiles, and the order that they are padded to then or otherwise. */
@@ -27,6 +38,7 @@ static int padded_order(int n, const ks_blocktri_cuda_options *o)
 static size_t factor_bytes(int64_t N, int n, const ks_blocktri_cuda_options *o)
 {
     if (n > MOST_ORDER) return 0;
+    if (by_schur(o)) return N > MOST_BLOCKS / 2 ? 0 : ks_bt_schur_bytes(N, n, o);
     const size_t P = (size_t)padded_order(n, o), number = o->precision == KS_F64 ? 8 : 4;
     const int64_t tiles = blocked(n, o) ? ks_bt_tiles((int)P) : 1;
     if (N > MOST_BLOCKS / o->systems / (2 * tiles * tiles)) return 0;
@@ -82,11 +94,12 @@ static ks_status find_all(ks_blocktri_cuda_plan *plan)
         if (!found && plan->refine) found = ks_bt_refine_find(plan);
         if (found) return found;
     }
-    while ((called->padded != plan->padded && !plan->blocked) || called->number != plan->number) ++called;
+    const int own = !plan->blocked && !plan->by_schur;
+    while ((called->padded != plan->padded && own) || called->number != plan->number) ++called;
     ks_status status = KS_OK;
-    if (!plan->blocked) status = ks_gpu_find(gpu, &k->factor, in_factor, called->factor);
-    if (!plan->blocked && !status) status = ks_gpu_find(gpu, &k->carry, in_factor, called->carry);
-    for (int i = 0; i < 2 && !plan->blocked; ++i) {
+    if (own) status = ks_gpu_find(gpu, &k->factor, in_factor, called->factor);
+    if (own && !status) status = ks_gpu_find(gpu, &k->carry, in_factor, called->carry);
+    for (int i = 0; i < 2 && own; ++i) {
         if (!status) status = ks_gpu_find(gpu, &k->forward[i], in_solve, called->forward[i]);
         if (!status) status = ks_gpu_find(gpu, &k->backward[i], in_solve, called->backward[i]);
     }
@@ -150,14 +163,16 @@ ks_status ks_blocktri_cuda_plan_create(ks_blocktri_cuda_plan **out, ks_context *
     plan->N = (int)N;
     plan->n = n;
     plan->systems = options->systems;
-    plan->blocked = blocked(n, options);
+    plan->by_schur = by_schur(options);
+    plan->blocked = !plan->by_schur && blocked(n, options);
     plan->refine = options->refine;
     plan->padded = padded_order(n, options);
     plan->number = options->precision == KS_F64 ? sizeof(double) : sizeof(float);
     lay_out(plan);
     ks_status status = ks_gpu_open(&plan->gpu, context, options->device);
     if (!status) status = find_all(plan);
-    if (!status) status = device_memory(plan, factor, scale_bytes(N, n, options));
+    if (!status) status = device_memory(plan, by_schur(options) ? 0 : factor, scale_bytes(N, n, options));
+    if (!status && by_schur(options)) status = ks_bt_schur_create(plan, options);
     if (status) {
         ks_blocktri_cuda_plan_destroy(plan);
         return status;
@@ -173,6 +188,7 @@ void ks_blocktri_cuda_plan_destroy(ks_blocktri_cuda_plan *plan)
     if (gpu) {
         for (int i = 0; i < KS_BT_WORK_KINDS; ++i) ks_gpu_graph_destroy(gpu, plan->recorded[i].graph);
         ks_gpu_stream_destroy(gpu, plan->stream);
+        ks_bt_schur_destroy(plan);
         ks_gpu_host_free(gpu, plan->worst_host);
         ks_gpu_free(gpu, plan->worst);
         ks_gpu_free(gpu, plan->scale);

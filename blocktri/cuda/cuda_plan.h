@@ -2,6 +2,7 @@
 #ifndef KS_BLOCKTRI_CUDA_PLAN_H
 #define KS_BLOCKTRI_CUDA_PLAN_H
 
+#include "cuda_schur.h"
 #include "gpu/gpu.h"
 #include "kalscan/blocktri_cuda.h"
 #include "ks_bt_blocked.h"
@@ -65,6 +66,8 @@ struct ks_blocktri_cuda_plan {
     double *scale;               /* (systems, N, n): S; NULL where nothing is refined               */
     double *worst, *worst_host;  /* the relative residual                                          */
     ks_bt_refine_kernels refinement;
+    int by_schur;                /* the order is recursive-schur: all else is in schur              */
+    ks_bt_schur *schur;
     ks_bt_recorded recorded[KS_BT_WORK_KINDS];
 };
 
@@ -104,6 +107,21 @@ ks_status ks_bt_check_matrix(const ks_blocktri_cuda_plan *plan, const ks_cuda_co
                              const ks_cuda_const_blocks *L, ks_bt_call *call);
 ks_status ks_bt_check_sides(const ks_blocktri_cuda_plan *plan, int nrhs, const ks_cuda_const_blocks *b,
                             const ks_cuda_blocks *x, ks_bt_call *call);
+
+/** Recursive Schur complements: bytes of device memory, levels and memory of a plan, which
+ *  ks_bt_schur_destroy() takes back also where this fails, what a call puts into the stream, the sums
+ *  of a log-determinant, and the block that failed, from schur->info_host. */
+size_t ks_bt_schur_bytes(int64_t N, int n, const ks_blocktri_cuda_options *o);
+ks_status ks_bt_schur_create(ks_blocktri_cuda_plan *plan, const ks_blocktri_cuda_options *o);
+void ks_bt_schur_destroy(ks_blocktri_cuda_plan *plan);
+ks_status ks_bt_schur_enqueue(const ks_blocktri_cuda_plan *plan, ks_bt_work_kind kind,
+                              const ks_bt_call *call);
+ks_status ks_bt_schur_enqueue_logdet(const ks_blocktri_cuda_plan *plan, ks_gpu_stream *stream);
+ks_status ks_bt_schur_judge(const ks_blocktri_cuda_plan *plan, ks_blocktri_cuda_info *info);
+
+/** Steps of a level, and how many of its blocks are eliminated at one of them. */
+int ks_bt_schur_steps(const ks_bt_schur *s, const ks_bt_schur_level *level);
+int ks_bt_schur_active(const ks_bt_schur *s, const ks_bt_schur_level *level, int j);
 
 /** Put the log-determinants into a stream. */
 ks_status ks_bt_enqueue_logdet(const ks_blocktri_cuda_plan *plan, ks_gpu_stream *stream);

@@ -205,12 +205,15 @@ ks_status ks_blocktri_cuda_wait(ks_blocktri_cuda_plan *plan, ks_blocktri_cuda_in
     if (!plan || (info && info->size != sizeof *info)) return KS_EINVAL;
     ks_gpu_stream *const where = stream_of(plan, stream);
     ks_status status = KS_OK;
-    if (plan->factored)
+    if (plan->factored && plan->schur)
+        status = ks_gpu_copy_out(plan->gpu, plan->schur->info_host, plan->schur->info,
+                                 (size_t)plan->N * sizeof(int), where);
+    else if (plan->factored)
         status = ks_gpu_copy_out(plan->gpu, plan->failure_host, plan->failure,
                                  (size_t)plan->systems * sizeof *plan->failure, where);
     const ks_status waited = ks_gpu_stream_sync(plan->gpu, where);
     if (!status) status = waited;
-    if (!status && plan->factored) status = judge(plan, &said);
+    if (!status && plan->factored) status = plan->schur ? ks_bt_schur_judge(plan, &said) : judge(plan, &said);
     said.status = status;
     if (info) *info = said;
     return status;

@@ -60,8 +60,13 @@ typedef struct ks_blocktri_cuda_options {
                             /**< blocks take the kernels of large ones; always so for n > 32    */
     int refine;             /**< 1, with KS_F32: matrix and solutions are in double, the factor */
                             /**< in single precision; solve by ks_blocktri_cuda_refine_solve()  */
+    ks_blocktri_order order; /**< KS_BLOCKTRI_AUTO and KS_BLOCKTRI_NESTED_DISSECTION: as above; */
+                            /**< KS_BLOCKTRI_RECURSIVE_SCHUR: JMS' method (<kalscan/order.h>)   */
+                            /**< by batched calls of cuBLAS and cuSOLVER, one system at once,   */
+                            /**< without inverse and refine: there to compare with              */
+    int64_t separator_spacing, crossover; /**< of that, as in <kalscan/blocktri.h>              */
 } ks_blocktri_cuda_options;
-#define KS_BLOCKTRI_CUDA_OPTIONS_INIT { sizeof(ks_blocktri_cuda_options), KS_F64, 1, 0, 0, 0 }
+#define KS_BLOCKTRI_CUDA_OPTIONS_INIT { sizeof(ks_blocktri_cuda_options), KS_F64, 1, 0, 0, 0, KS_BLOCKTRI_AUTO, 0, 0 }
 
 /** What happened in a factorization. Start from KS_BLOCKTRI_CUDA_INFO_INIT. */
 typedef struct ks_blocktri_cuda_info {
@@ -85,7 +90,8 @@ KS_API size_t ks_blocktri_cuda_bytes(int64_t N, int n, const ks_blocktri_cuda_op
  *  KS_BLOCKTRI_CUDA_OPTIONS_INIT, context NULL the C library's allocator. The context must outlive
  *  the plan.
  *  Errors: KS_EINVAL, KS_ENOMEM (of host or device; also 2^30 blocks, or tiles of 64 x 64 in them, or
- *  more, and n > 32768), KS_EUNAVAILABLE (a device that the library has no code for), KS_ENODEV,
+ *  more, and n > 32768), KS_EUNAVAILABLE (a device that the library has no code for; recursive
+ *  Schur complements without the libraries that they need), KS_ENODEV,
  *  KS_EDEVICE. */
 KS_API KS_MUST_CHECK ks_status ks_blocktri_cuda_plan_create(
     ks_blocktri_cuda_plan **out, ks_context *context, int64_t N, int n,

@@ -22,14 +22,15 @@ typedef struct trial {
 
 enum { OF_D, OF_L, OF_B, OF_X };
 
-static ks_exit make_plan(trial *t, const ks_bench_settings *settings, int precision,
-                         ks_failure *failure)
+static ks_exit make_plan(trial *t, const ks_bench_settings *settings, ks_blocktri_order order,
+                         int precision, ks_failure *failure)
 {
     ks_blocktri_cuda_options options = KS_BLOCKTRI_CUDA_OPTIONS_INIT;
     const size_t N = (size_t)t->N, n = (size_t)t->n, number = ks_precision_bytes(t->data);
     options.precision = precision == 0 ? KS_F64 : KS_F32;
     options.refine = t->refine;
     options.device = settings->device;
+    options.order = order;
     t->needed = ks_blocktri_cuda_bytes(t->N, t->n, &options);
     for (int i = 0; i < 4; ++i) {
         const size_t columns = i < OF_B ? n : (size_t)t->nrhs;
@@ -142,18 +143,20 @@ ks_exit ks_bench_solve_device(const ks_bench_settings *settings, const ks_solver
     static const char *const names[] = {"f64", "f32", "mixed"};
     trial t = {.N = ks_bench_blocks(settings), .n = settings->n, .nrhs = settings->nrhs,
                .refine = precision == 2, .data = precision == 1 ? KS_F32 : KS_F64};
-    if (settings->queue || !solver->cholesky ||
-        (solver->value != KS_BLOCKTRI_AUTO && solver->value != KS_BLOCKTRI_NESTED_DISSECTION))
-        return ks_fail(failure, KS_EXIT_USAGE, "bench solve --backend cuda times nested-dissection on "
-                       "--system random, not method %s", solver->name);
+    const bool schur = solver->cholesky && solver->value == KS_BLOCKTRI_RECURSIVE_SCHUR;
+    const ks_blocktri_order order = schur ? KS_BLOCKTRI_RECURSIVE_SCHUR : KS_BLOCKTRI_NESTED_DISSECTION;
+    if (settings->queue || !solver->cholesky || (schur && t.refine) ||
+        (!schur && solver->value != KS_BLOCKTRI_AUTO && solver->value != KS_BLOCKTRI_NESTED_DISSECTION))
+        return ks_fail(failure, KS_EXIT_USAGE, "bench solve --backend cuda times nested-dissection and, "
+                       "but for mixed, recursive-schur on --system random, not method %s", solver->name);
     memset(result, 0, sizeof *result);
-    result->method = ks_blocktri_order_name(KS_BLOCKTRI_NESTED_DISSECTION);
+    result->method = ks_blocktri_order_name(order);
     result->backend = "cuda";
     result->precision = names[precision];
     result->threads = 1;
     result->T = t.N;
     strcpy(result->scan, "none");
-    if (make_plan(&t, settings, precision, failure) == KS_EXIT_DONE &&
+    if (make_plan(&t, settings, order, precision, failure) == KS_EXIT_DONE &&
         make_system(&t, settings, failure) == KS_EXIT_DONE &&
         time_runs(&t, settings, result, failure) == KS_EXIT_DONE &&
         judge(&t, result, failure) == KS_EXIT_DONE) {

@@ -26,7 +26,8 @@ static const ks_option options[] = {
     {SYSTEM, "system", "WORD", "solve: random (default), symmetric and dense; or queue, the cloud\n"
      "                           queue's of N servers with n = 2 k + 1, for general methods", 0},
     {TOLERANCE, "tol", "NUMBER", "solve: relative residual of iterations, default 1e-10", 0},
-    {BACKEND, "backend", "NAME", "solve: cpu (default), or cuda: nested-dissection, on the device's memory", 0},
+    {BACKEND, "backend", "NAME", "solve: cpu (default), or cuda: nested-dissection and\n"
+     "                           recursive-schur, on arrays in the device's memory", 0},
     {DEVICE, "device", "N", "solve: device of back end cuda, default 0", 0},
     {METHOD, "method", "LIST", "default auto; solve: all of `kalscan solve`", 0},
     {SCAN, "scan", "LIST", "of scan methods, default ladner-fischer; all", 0},

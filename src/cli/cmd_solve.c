@@ -59,8 +59,8 @@ static void print_help(void)
            "read the lower triangles. They refuse a file with super-diagonal blocks /U or compact\n"
            "blocks. Block iterations converge where the spectral radius of D^-1 (L + U) is below\n"
            "1. A method that does not converge writes nothing (exit code 1). A CUDA device runs\n"
-           "nested-dissection, and block-jacobi and red-black where diagonal blocks are\n"
-           "tridiagonal.\n\n"
+           "nested-dissection, recursive-schur where it has cuBLAS and cuSOLVER, and block-jacobi\n"
+           "and red-black where diagonal blocks are tridiagonal.\n\n"
            "Options\n");
     ks_options_print(options);
     printf("Numbers may be written like 1e6.\n");
@@ -153,13 +153,14 @@ static ks_exit fit_backend(ks_solve *run, ks_failure *failure)
         const ks_general_method method = (ks_general_method)order;
         if (method == KS_GENERAL_AUTO || method == KS_BLOCK_JACOBI || method == KS_RED_BLACK)
             return KS_EXIT_DONE;
-    } else if (order == KS_BLOCKTRI_AUTO || order == KS_BLOCKTRI_NESTED_DISSECTION) {
+    } else if (order == KS_BLOCKTRI_AUTO || order == KS_BLOCKTRI_NESTED_DISSECTION ||
+               order == KS_BLOCKTRI_RECURSIVE_SCHUR) {
         run->solver = &ks_device_solver;
         run->backend = KS_BACKEND_CUDA;
         return KS_EXIT_DONE;
     }
     return ks_fail(failure, KS_EXIT_USAGE, "--backend cuda: method %s has no form for a device; %s",
-                   run->solver->name, run->solver->cholesky ? "nested-dissection has"
+                   run->solver->name, run->solver->cholesky ? "nested-dissection and recursive-schur have"
                                                             : "block-jacobi and red-black have");
 }
 

@@ -1,4 +1,4 @@
-/* Cholesky by nested dissection on a CUDA device: everything goes there, is factored and solved, and
+/* Cholesky on a CUDA device, by nested dissection or recursive Schur complements: everything goes there, is factored and solved, and
  * comes back; the residual is computed on the CPU. */
 #include "solve_device.h"
 
@@ -37,7 +37,12 @@ static ks_exit plan(ks_solve *run, ks_failure *failure)
     device *d = calloc(1, sizeof *d);
     run->state = d;
     if (!d) return ks_fail(failure, KS_EXIT_RESOURCES, "out of memory");
-    run->method = run->solver->name;
+    const bool schur = settings->solver->value == KS_BLOCKTRI_RECURSIVE_SCHUR;
+    if (schur && (settings->inverse_blocks || settings->refine))
+        return ks_fail(failure, KS_EXIT_USAGE, "--%s: method recursive-schur has none on a device; "
+                       "nested-dissection has",
+                       settings->inverse_blocks ? "inverse-blocks" : "precision mixed");
+    run->method = schur ? settings->solver->name : run->solver->name;
     d->bytes[0] = ks_size_product(N, block);
     d->bytes[1] = ks_size_product(N - 1, block);
     d->bytes[2] = ks_size_product(ks_size_product(N * n, (size_t)system->nrhs), number);
@@ -46,10 +51,14 @@ static ks_exit plan(ks_solve *run, ks_failure *failure)
     options.device = settings->general.device;
     options.inverse = settings->inverse_blocks;
     options.refine = settings->refine;
+    if (schur) options.order = KS_BLOCKTRI_RECURSIVE_SCHUR;
     run->factor_bytes = ks_blocktri_cuda_bytes(system->N, system->n, &options);
     run->result_bytes = d->bytes[2];
     const ks_status status = ks_blocktri_cuda_plan_create(&d->plan, run->context, system->N,
                                                           system->n, &options);
+    if (status == KS_EUNAVAILABLE && schur)
+        return ks_fail(failure, KS_EXIT_RESOURCES, "--backend cuda: method recursive-schur needs cuBLAS "
+                       "and cuSOLVER, which are not there, or a newer device");
     if (status == KS_OK) {
         const size_t inverse =
             settings->inverse_blocks ? ks_blocktri_cuda_inverse_bytes(d->plan) : 0;

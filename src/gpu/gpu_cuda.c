@@ -9,6 +9,7 @@
 #include <dlfcn.h>
 #include <string.h>
 
+#include "cuda_context.h"
 #include "gpu.h"
 #include "modules.h"
 #include "pool.h"
@@ -95,6 +96,17 @@ static ks_status status_of(ks_gpu *gpu, CUresult result)
         }                                                                                          \
         return status_of(gpu, result);                                                             \
     } while (0)
+
+ks_status ks_cuda_enter(ks_gpu *gpu)
+{
+    return status_of(gpu, of(gpu)->cu.cuCtxPushCurrent(of(gpu)->primary));
+}
+
+void ks_cuda_leave(ks_gpu *gpu)
+{
+    CUcontext popped;
+    (void)of(gpu)->cu.cuCtxPopCurrent(&popped);
+}
 
 /* A device address is a pointer to those who do not follow it. */
 static CUdeviceptr address(const void *p) { return (CUdeviceptr)(uintptr_t)p; }

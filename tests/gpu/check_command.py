@@ -45,6 +45,7 @@ def cholesky():
     done = run("generate", "blocktri", "--N", "37", "--n", "9", "--nrhs", "3", "-o", "random.h5")
     assert done.returncode == 0, done.stderr
     same("random.h5", 1e-12, [], ["--device", "1"], "nested-dissection")
+    same("random.h5", 1e-12, [], ["--method", "recursive-schur"], "recursive-schur")
     inverted("random.h5", 1e-12)
     # Refined to double, but for the log-determinant and the inverse.
     same("random.h5", 1e-5, [], ["--precision", "mixed"], "nested-dissection", 1e-13)
@@ -131,6 +132,8 @@ def timed():
         assert (told["backend"], told["method"], told["precision"]) == ("cuda", "nested-dissection", precision)
         assert told["backward_error"] <= (1e-6 if precision == "f32" else 1e-15), told
         assert told["factor_ms"] > 0 and told["solve_ms"] > 0 and told["repeats"] == 3
+    done = run("bench", "solve", "--backend", "cuda", "--n", "2", "--N", "40", "--method", "recursive-schur", "--json")
+    assert done.returncode == 0 and json.loads(done.stdout)[0]["method"] == "recursive-schur", done.stderr
     done = run("bench", "solve", "--backend", "cuda", "--method", "twisted")
     assert done.returncode == 2 and "not method twisted" in done.stderr, done.stderr
     done = run("bench", "solve", "--backend", "cuda", "--device", "2")
@@ -141,6 +144,7 @@ def refused():
     for options, code, text in (
             (["sys_indefinite.h5"], 1, "not positive definite"),
             (["sys.h5", "--device", "2"], 5, "no CUDA device 2"),
+            (["sys.h5", "--method", "recursive-schur", "--inverse-blocks"], 2, "has none on a device"),
             (["cloud.h5", "--method", "red-black", "--max-iter", "2"], 1, "nothing is written")):
         done = run("solve", *options, "--backend", "cuda", "-o", "none.h5")
         assert done.returncode == code and text in done.stderr, (options, done.stderr)

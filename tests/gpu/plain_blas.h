@@ -1,0 +1,14 @@
+/* plain_blas.h -- what tests/gpu/emulator/blas_emulated.c tells its kernels. */
+#ifndef PLAIN_BLAS_H
+#define PLAIN_BLAS_H
+
+#include "gpu/blas.h"
+
+typedef struct plain_blas_args {
+    int n, m, count, kind;
+    void *const *L, *const *X;
+    int *info;
+    ks_gpu_gemm product;
+} plain_blas_args;
+
+#endif
