@@ -5,7 +5,13 @@
 #endif
 #define KS_WITH_LITERAL(nx, CALL) CALL(nx);
 #undef KS_GEMM
+/* One copy of each of these to a source, not one to each call: sizes are not literal here, and nvcc would
+ * take minutes over the copies. */
+#pragma push_macro("KS_HD")
+#undef KS_HD
+#define KS_HD KS_HD_COLD
 #include "smallmat_text.h"
+#pragma pop_macro("KS_HD")
 #include "array_text.h"
 #include "step_text.h"
 #include "array_step_text.h"
