@@ -131,24 +131,51 @@ KS_HD KS_NUM KS_T(ks_map_dot)(int numbers, const KS_NUM *a, const KS_NUM *b)
     return (even[0] + even[2]) + (even[1] + even[3]);
 }
 
+/** ks_map_whiten() in `vectors` vectors of columns, a literal: sums that do not wait for each other. */
+KS_HD void KS_T(ks_map_whiten_strip)(int vectors, int n, int ld, const KS_NUM *LD, const KS_NUM *A,
+                                     KS_NUM *B)
+{
+    for (int i = 0; i < n; ++i) {
+        KS_T(ks_quad) row[3];
+#pragma GCC unroll 3
+        for (int v = 0; v < vectors; ++v) row[v] = KS_LOAD4(A + i * ld + 4 * v);
+        for (int j = 0; j < i; ++j)
+#pragma GCC unroll 3
+            for (int v = 0; v < vectors; ++v)
+                row[v] = row[v] - LD[i * n + j] * KS_LOAD4(B + j * ld + 4 * v);
+#pragma GCC unroll 3
+        for (int v = 0; v < vectors; ++v) KS_STORE4(B + i * ld + 4 * v, row[v]);
+    }
+}
+
 KS_HD void KS_T(ks_map_whiten)(int n, int ld, const KS_NUM *LD, const KS_NUM *A, KS_NUM *B)
 {
-    for (int c = 0; c < ld; c += 4)
-        for (int i = 0; i < n; ++i) {
-            KS_T(ks_quad) row = KS_LOAD4(A + i * ld + c);
-            for (int j = 0; j < i; ++j) row = row - LD[i * n + j] * KS_LOAD4(B + j * ld + c);
-            KS_STORE4(B + i * ld + c, row);
-        }
+    int c = 0;
+    for (; c + 12 <= ld; c += 12) KS_T(ks_map_whiten_strip)(3, n, ld, LD, A + c, B + c);
+    for (; c < ld; c += 4) KS_T(ks_map_whiten_strip)(1, n, ld, LD, A + c, B + c);
+}
+
+/** The same of ks_map_unwhiten(). */
+KS_HD void KS_T(ks_map_unwhiten_strip)(int vectors, int n, int ld, const KS_NUM *LD, KS_NUM *B)
+{
+    for (int i = n - 2; i >= 0; --i) {
+        KS_T(ks_quad) row[3];
+#pragma GCC unroll 3
+        for (int v = 0; v < vectors; ++v) row[v] = KS_LOAD4(B + i * ld + 4 * v);
+        for (int j = n - 1; j > i; --j)
+#pragma GCC unroll 3
+            for (int v = 0; v < vectors; ++v)
+                row[v] = row[v] - LD[j * n + i] * KS_LOAD4(B + j * ld + 4 * v);
+#pragma GCC unroll 3
+        for (int v = 0; v < vectors; ++v) KS_STORE4(B + i * ld + 4 * v, row[v]);
+    }
 }
 
 KS_HD void KS_T(ks_map_unwhiten)(int n, int ld, const KS_NUM *LD, KS_NUM *B)
 {
-    for (int c = 0; c < ld; c += 4)
-        for (int i = n - 2; i >= 0; --i) {
-            KS_T(ks_quad) row = KS_LOAD4(B + i * ld + c);
-            for (int j = n - 1; j > i; --j) row = row - LD[j * n + i] * KS_LOAD4(B + j * ld + c);
-            KS_STORE4(B + i * ld + c, row);
-        }
+    int c = 0;
+    for (; c + 12 <= ld; c += 12) KS_T(ks_map_unwhiten_strip)(3, n, ld, LD, B + c);
+    for (; c < ld; c += 4) KS_T(ks_map_unwhiten_strip)(1, n, ld, LD, B + c);
 }
 
 KS_HD void KS_T(ks_map_weighted)(int m, int ld, const KS_NUM *w, const KS_NUM *A, KS_NUM *B)

@@ -13,8 +13,8 @@
  * That is 6 n³ operations a step, where S[k, k] = R⁻¹ (I + W S[k+1, k+1] Wᵀ) R⁻ᵀ takes 8 n³; the means are
  * substituted, since their residuals must cancel from step to step. */
 
-/** The numbers where a step's results go, for smaller blocks or beyond the ends of the series NULL: what is
- *  small or large comes from memory no sooner for being asked for. */
+/** Where the results of step k go, to be asked for ahead; NULL beyond the series' ends, for blocks that the
+ *  processor foresees by itself, and for those that would drive the panels out of the caches. */
 KS_HD const KS_NUM *KS_T(ks_map_soon)(int n, int64_t steps, int64_t k, const ks_map_system *a)
 {
     return n >= 12 && n <= 160 && k >= 0 && k < steps ? (const KS_NUM *)ks_slot_of(a->S, k)
