@@ -3,6 +3,7 @@
 #include "kernels.h"
 #include "cpu.h"
 #include "map.h"
+#include "tiled.h"
 #include "two_ended.h"
 
 const ks_kernels *ks_kernels_of(ks_precision precision, ks_tier tier)
@@ -16,6 +17,15 @@ const ks_kernels *ks_kernels_of(ks_precision precision, ks_tier tier)
 #endif
     default: return wide ? &ks_kernels_baseline_f64 : &ks_kernels_baseline_f32;
     }
+}
+
+const ks_tiled_kernels *ks_tiled_kernels_of(const ks_kernels *kernels)
+{
+#if defined(__x86_64__)
+    if (kernels == &ks_kernels_avx2_f64) return &ks_tiled_avx2_f64;
+    if (kernels == &ks_kernels_avx2_f32) return &ks_tiled_avx2_f32;
+#endif
+    return kernels == &ks_kernels_baseline_f64 ? &ks_tiled_baseline_f64 : &ks_tiled_baseline_f32;
 }
 
 const ks_two_ended_kernels *ks_two_ended_kernels_of(const ks_kernels *kernels)

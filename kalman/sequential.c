@@ -3,9 +3,10 @@
  * The filtered estimates wait for the backward pass in the smoothed outputs themselves. Where those
  * are not asked for in full, checkpoints take their place: the forward pass keeps one estimate in
  * `segment` steps, and the backward pass filters each segment again before it smooths it. Series
- * run in groups: one by one, or as many at once as a register has lanes (batch.h). Groups are
- * spread over the workers. */
+ * run in groups: one by one, or as many at once as a register has lanes (batch.h); series that have
+ * one model make their covariances together (shared.h). Groups are spread over the workers. */
 #include <string.h>
+#include "shared.h"
 #include "smooth_plan.h"
 
 /** What one series of a group needs beside its outputs. */
@@ -20,6 +21,8 @@ typedef struct lane_memory {
 typedef struct worker_memory {
     lane_memory lane[KS_LANES_MOST];
     ks_group group;
+    const ks_pack_kernels *packs; /* of the group that runs, NULL: one by one */
+    ks_party party;
     ks_forward_sinks forward[KS_LANES_MOST];
     ks_backward_sinks backward[KS_LANES_MOST];
     ks_tally tally[KS_LANES_MOST];
@@ -30,6 +33,7 @@ typedef struct worker_memory {
 typedef struct sequential {
     ks_run *run;
     worker_memory *memory;
+    int shared; /* series have one model */
 } sequential;
 
 static int width_of(const ks_smooth_plan *plan) { return plan->packs ? plan->packs->width : 1; }
@@ -45,11 +49,7 @@ static const ks_pack_kernels *packs_of(const ks_run *run)
     return constant && run->plan->nx > 3 ? NULL : run->plan->packs;
 }
 
-static int lanes_of(const ks_run *run)
-{
-    const ks_pack_kernels *packs = packs_of(run);
-    return packs ? packs->width : 1;
-}
+static int lanes_of(const ks_pack_kernels *packs) { return packs ? packs->width : 1; }
 
 static int smooths(const ks_smooth_plan *plan)
 {
@@ -82,6 +82,7 @@ static void carve_worker(ks_carver *carver, const ks_smooth_plan *plan, worker_m
     if (plan->packs)
         m->group.pack = ks_carve(carver, 1, plan->packs->scratch_bytes(plan->nx, plan->ny));
     for (int l = 0; l < width_of(plan); ++l) carve_lane(carver, plan, &m->lane[l]);
+    if (ks_shared_planned(plan)) ks_party_carve(carver, plan, m->group.scratch, &m->party);
 }
 
 size_t ks_sequential_workspace(const ks_smooth_plan *plan)
@@ -117,10 +118,11 @@ int ks_smooth_blocks(ks_run *run, const ks_series *s, int64_t k0, int64_t k1, ks
 }
 
 /** Filter steps k0 .. k1 - 1 of a group, as long as a series of it lives. */
-static void filter_group(ks_run *run, ks_group *g, int64_t k0, int64_t k1,
+static void filter_group(ks_run *run, worker_memory *m, int64_t k0, int64_t k1,
                          const ks_forward_sinks *to, ks_tally *tally)
 {
-    const ks_pack_kernels *packs = packs_of(run);
+    const ks_pack_kernels *packs = m->packs;
+    ks_group *g = &m->group;
     if (!packs && g->alive) {
         if (ks_filter_blocks(run, &g->series[0], k0, k1, &g->state[0], to, g->scratch, tally))
             g->alive = 0;
@@ -133,11 +135,12 @@ static void filter_group(ks_run *run, ks_group *g, int64_t k0, int64_t k1,
     }
 }
 
-static void smooth_group(ks_run *run, ks_group *g, int64_t k0, int64_t k1,
+static void smooth_group(ks_run *run, worker_memory *m, int64_t k0, int64_t k1,
                          const ks_forward_sinks *kept, const ks_backward_sinks *to,
                          ks_tally *tally)
 {
-    const ks_pack_kernels *packs = packs_of(run);
+    const ks_pack_kernels *packs = m->packs;
+    ks_group *g = &m->group;
     if (!packs && g->alive) {
         if (ks_smooth_blocks(run, &g->series[0], k0, k1, &g->state[0], kept, to, g->scratch, tally))
             g->alive = 0;
@@ -157,8 +160,8 @@ static void smooth_in_place(ks_run *run, worker_memory *m)
         m->forward[l].kept_C = m->backward[l].smoothed_cov;
         m->forward[l].form = m->lane[l].form;
     }
-    filter_group(run, &m->group, 0, run->plan->T, m->forward, m->tally);
-    smooth_group(run, &m->group, 0, run->plan->T, m->forward, m->backward, m->tally);
+    filter_group(run, m, 0, run->plan->T, m->forward, m->tally);
+    smooth_group(run, m, 0, run->plan->T, m->forward, m->backward, m->tally);
 }
 
 static void keep_checkpoint(const ks_smooth_plan *plan, const lane_memory *m, int64_t segment,
@@ -193,7 +196,7 @@ static void smooth_by_checkpoints(ks_run *run, worker_memory *m)
     for (int64_t i = 0; i < segments; ++i) {
         const int64_t end = (i + 1) * L < T ? (i + 1) * L : T;
         keep_checkpoints(plan, m, i, 0);
-        filter_group(run, g, i * L, end, m->forward, m->tally);
+        filter_group(run, m, i * L, end, m->forward, m->tally);
     }
     /* The smoothed state is carried in the slot of checkpoints that are no longer needed: each
      * segment's own is read before the state of the segment after it is put back. */
@@ -210,9 +213,9 @@ static void smooth_by_checkpoints(ks_run *run, worker_memory *m)
         }
         if (i + 1 < segments) keep_checkpoints(plan, m, i + 1, 0);
         keep_checkpoints(plan, m, i, 1);
-        filter_group(run, g, i * L, end, kept, again);
+        filter_group(run, m, i * L, end, kept, again);
         if (i + 1 < segments) keep_checkpoints(plan, m, i + 1, 1);
-        smooth_group(run, g, i * L, end, kept, m->backward, m->tally);
+        smooth_group(run, m, i * L, end, kept, m->backward, m->tally);
     }
 }
 
@@ -239,14 +242,14 @@ static void add_counts(ks_tally *to, const ks_tally *from)
     to->missing += from->missing;
 }
 
-/** The series b .. b + count - 1 to a group whose lanes are all filled, with the last series where
+/** The series b[0] .. b[count - 1] to a group whose lanes are all filled, with the last series where
  *  there are fewer. */
-static void start_group(ks_run *run, worker_memory *m, int64_t b, int count)
+static void start_group(ks_run *run, worker_memory *m, const int64_t *b, int count)
 {
     ks_group *g = &m->group;
     g->alive = count;
-    for (int l = 0; l < lanes_of(run); ++l) {
-        const int64_t at = b + (l < count ? l : count - 1);
+    for (int l = 0; l < lanes_of(m->packs); ++l) {
+        const int64_t at = b[l < count ? l : count - 1];
         ks_series_of(run, at, &g->series[l]);
         g->state[l].x = m->lane[l].state.mean;
         g->state[l].C = m->lane[l].state.cov;
@@ -258,43 +261,86 @@ static void start_group(ks_run *run, worker_memory *m, int64_t b, int count)
     }
 }
 
-/** Run the series b .. b + count - 1. Returns non-zero when one has failed or the run is
- *  canceled. */
-static int run_group(ks_run *run, int64_t b, int count, worker_memory *m)
+/** Series b has failed, or, where the run is canceled, any has. The lowest is told. */
+static void fail(worker_memory *m, int64_t b, const ks_tally *worst)
+{
+    if (m->failed >= 0 && m->failed < b) return;
+    m->failed = b;
+    m->total.bad_step = worst->bad_step;
+    m->total.bad_row = worst->bad_row;
+    m->total.bad_array = worst->bad_array;
+    m->total.fault = worst->fault;
+}
+
+/** Run the series b[0] .. b[count - 1], ascending, in m->packs or, one, alone. Returns non-zero when one
+ *  has failed or the run is canceled. */
+static int run_group(ks_run *run, worker_memory *m, const int64_t *b, int count)
 {
     const ks_smooth_plan *plan = run->plan;
     start_group(run, m, b, count);
     if (!smooths(plan))
-        filter_group(run, &m->group, 0, plan->T, m->forward, m->tally);
+        filter_group(run, m, 0, plan->T, m->forward, m->tally);
     else if (in_place(plan))
         smooth_in_place(run, m);
     else
         smooth_by_checkpoints(run, m);
     for (int l = 0; l < m->group.alive; ++l) {
         if (smooths(plan))
-            ks_smooth_start(run, b + l, &m->group.series[l], &m->group.state[l],
-                            m->group.scratch, &m->tally[l]);
-        ks_write_loglik(run, b + l, ks_evidence_loglik(&m->tally[l].evidence));
+            ks_smooth_start(run, b[l], &m->group.series[l], &m->group.state[l], m->group.scratch,
+                            &m->tally[l]);
+        ks_write_loglik(run, b[l], ks_evidence_loglik(&m->tally[l].evidence));
     }
     for (int l = 0; l < count; ++l) add_counts(&m->total, &m->tally[l]);
     if (m->group.alive == count) return 0;
-    /* The lowest series that has failed, or, where the run is canceled, any. */
-    const ks_tally *worst = &m->tally[m->group.alive];
-    m->failed = b + m->group.alive;
-    m->total.bad_step = worst->bad_step;
-    m->total.bad_row = worst->bad_row;
-    m->total.bad_array = worst->bad_array;
-    m->total.fault = worst->fault;
+    fail(m, b[m->group.alive], &m->tally[m->group.alive]);
     return -1;
+}
+
+/** The same for any number of series, group by group. */
+static int run_groups(ks_run *run, worker_memory *m, const ks_pack_kernels *packs, const int64_t *b,
+                      int count)
+{
+    m->packs = packs;
+    for (int i = 0; i < count; i += lanes_of(packs))
+        if (run_group(run, m, b + i, count - i < lanes_of(packs) ? count - i : lanes_of(packs)))
+            return -1;
+    return 0;
+}
+
+/** Series of one model, at most KS_PARTY: together, but for those that would seldom be so. */
+static int run_shared(ks_run *run, worker_memory *m, const int64_t *b, int count)
+{
+    const ks_pack_kernels *packs = run->plan->packs;
+    int64_t whole[KS_PARTY], gaps[KS_PARTY];
+    int n = 0, g = 0, failed;
+    for (int i = 0; i < count; ++i)
+        if (ks_shared_gaps(run, b[i])) gaps[g++] = b[i];
+        else whole[n++] = b[i];
+    failed = run_groups(run, m, packs, gaps, g);
+    if (!ks_shared_planned(run->plan) || n < 3) return run_groups(run, m, NULL, whole, n) || failed;
+    const int alive = ks_party_run(run, &m->party, whole, n);
+    for (int i = 0; i < n; ++i) add_counts(&m->total, &m->party.member[i].tally);
+    if (alive < n) fail(m, whole[alive], &m->party.member[alive].tally);
+    return alive < n || failed;
 }
 
 static void run_range(void *arg, int64_t begin, int64_t end, int worker)
 {
     sequential *all = arg;
-    const int64_t B = all->run->plan->B, width = lanes_of(all->run);
-    for (int64_t i = begin; i < end; ++i) {
-        const int64_t b = i * width, count = B - b < width ? B - b : width;
-        if (run_group(all->run, b, (int)count, &all->memory[worker])) return;
+    worker_memory *m = &all->memory[worker];
+    const int64_t B = all->run->plan->B;
+    const ks_pack_kernels *packs = packs_of(all->run);
+    const int64_t width = all->shared ? 1 : lanes_of(packs), most = all->shared ? KS_PARTY : width;
+    int64_t list[KS_PARTY];
+    for (int64_t b = begin * width; b < end * width && b < B; b += most) {
+        int count = 0;
+        while (count < most && b + count < end * width && b + count < B) {
+            list[count] = b + count;
+            ++count;
+        }
+        if (all->shared ? run_shared(all->run, m, list, count)
+                        : run_groups(all->run, m, packs, list, count))
+            return;
     }
 }
 
@@ -307,7 +353,7 @@ void ks_sequential_run(ks_run *run, void *work)
 {
     const ks_smooth_plan *plan = run->plan;
     ks_carver carver = ks_carver_at(work);
-    sequential all = { run, NULL };
+    sequential all = { run, NULL, ks_shared_model(run) };
     all.memory = ks_carve(&carver, (size_t)plan->workers, sizeof(worker_memory));
     for (int w = 0; w < plan->workers; ++w) {
         carve_worker(&carver, plan, &all.memory[w]);
@@ -316,8 +362,8 @@ void ks_sequential_run(ks_run *run, void *work)
     }
     run->total = (plan->T * plan->B * (smooths(plan) ? 2 : 1)) / plan->workers;
     run->info->threads = plan->workers;
-    ks_parallel_for(plan->context, plan->workers, (plan->B + lanes_of(run) - 1) / lanes_of(run),
-                    run_range, &all);
+    const int64_t width = all.shared ? 1 : lanes_of(packs_of(run));
+    ks_parallel_for(plan->context, plan->workers, (plan->B + width - 1) / width, run_range, &all);
     for (int w = 0; w < plan->workers; ++w)
         ks_run_add(run, all.memory[w].failed, &all.memory[w].total);
     ks_carve_end(&carver);

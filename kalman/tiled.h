@@ -1,16 +1,30 @@
 /* tiled.h -- ranges of ordinary steps by hand-shaped kernels (tiled_filter_range_text.h,
- * tiled_smooth_range_text.h): one table for each
+ * tiled_smooth_range_text.h, tiled_follow_text.h): one table for each
  * precision and instruction-set tier, used by kernels_text.h. */
 #ifndef KS_TILED_H
 #define KS_TILED_H
 
 #include <stddef.h>
 #include <stdint.h>
+#include "kernels.h"
 #include "series.h"
 
 /** Numbers of states from which on these kernels take the ordinary steps. Measured: below, the text
  *  with literal sizes is faster. */
 enum { KS_TILED_FROM = 4 };
+
+/** A series that takes its covariances from another one with the same F, Q, u, H, R and the same
+ *  covariance before the steps. */
+typedef struct ks_follower {
+    const ks_series *series;
+    void *x;              /* the mean before the steps in, after them out                       */
+    ks_sink mean;         /* of the filter to, where wanted; there the smoother's replace them   */
+    ks_sink cov;          /* the covariances to, where wanted                                   */
+    ks_evidence evidence; /* of the filter                                                      */
+    int finite;           /* out: whether all is                                                */
+} ks_follower;
+
+enum { KS_FOLLOWERS = 4 }; /* at once */
 
 typedef struct ks_tiled_kernels {
     size_t (*scratch_bytes)(int nx, int ny);
@@ -23,7 +37,30 @@ typedef struct ks_tiled_kernels {
     int64_t (*smooth)(const ks_series *series, int64_t k0, int64_t k1, ks_state *state,
                       const ks_forward_sinks *kept, const ks_backward_sinks *to, void *work,
                       ks_tally *tally);
+
+    /** Bytes of a row of gains, of the filter and of the smoother. */
+    size_t (*filter_gain_bytes)(int nx, int ny);
+    size_t (*smooth_gain_bytes)(int nx);
+    /** As filter and smooth, with what followers need of each step to `gains`: of the smoother row k is
+     *  that of the step from k + 1 to k. */
+    int64_t (*lead_filter)(const ks_series *series, int64_t k0, int64_t k1, ks_state *state,
+                           const ks_forward_sinks *to, const ks_sink *gains, void *work,
+                           ks_tally *tally);
+    int64_t (*lead_smooth)(const ks_series *series, int64_t k0, int64_t k1, ks_state *state,
+                           const ks_forward_sinks *kept, const ks_backward_sinks *to,
+                           const ks_sink *gains, void *work, ks_tally *tally);
+    /** Steps k0 .. k1 - 1, k1 - 1 .. k0 of `count` <= KS_FOLLOWERS series by such gains and the
+     *  covariances `covs`; k0 >= 1 of the filter, k1 < T of the smoother, and no entry of y in them missing or infinite. */
+    void (*follow_filter)(int count, ks_follower *followers, int64_t k0, int64_t k1,
+                          const ks_sink *gains, const ks_sink *covs, void *work);
+    void (*follow_smooth)(int count, ks_follower *followers, int64_t k0, int64_t k1,
+                          const ks_sink *gains, const ks_sink *covs, void *work);
+    /** Whether every entry of y in steps k0 .. k1 - 1 is finite. */
+    int (*complete)(const ks_series *series, int64_t k0, int64_t k1);
 } ks_tiled_kernels;
+
+/** The table that goes with `kernels`. */
+const ks_tiled_kernels *ks_tiled_kernels_of(const ks_kernels *kernels);
 
 extern const ks_tiled_kernels ks_tiled_baseline_f64, ks_tiled_baseline_f32;
 extern const ks_tiled_kernels ks_tiled_avx2_f64, ks_tiled_avx2_f32;

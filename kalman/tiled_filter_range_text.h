@@ -122,15 +122,23 @@ typedef struct KS_T(ks_tiled_slot) {
     KS_NUM *P, *Pp, *Z, *LT, *pivot, *inverse_d;
 } KS_T(ks_tiled_slot);
 
-KS_HD KS_T(ks_tiled_slot) KS_T(ks_tiled_slot_of)(int n, int m, KS_NUM *slot)
+/** What the means of other series with the same covariances need of a step (tiled_follow_text.h). */
+KS_HD KS_T(ks_tiled_slot) KS_T(ks_tiled_gain_of)(int n, int m, KS_NUM *gain)
 {
     KS_T(ks_tiled_slot) at;
-    at.P = slot + n * n;
-    at.Pp = at.P + n * n;
-    at.Z = at.Pp + n * n;
+    at.P = at.Pp = NULL;
+    at.Z = gain;
     at.LT = at.Z + m * n;
     at.pivot = at.LT + m * KS_T(ks_padded)(m);
     at.inverse_d = at.pivot + m;
+    return at;
+}
+
+KS_HD KS_T(ks_tiled_slot) KS_T(ks_tiled_slot_of)(int n, int m, KS_NUM *slot)
+{
+    KS_T(ks_tiled_slot) at = KS_T(ks_tiled_gain_of)(n, m, slot + 3 * n * n);
+    at.P = slot + n * n;
+    at.Pp = at.P + n * n;
     return at;
 }
 
@@ -147,40 +155,64 @@ KS_HD void KS_T(ks_tiled_record)(int nx, int n, int m, const KS_NUM *P, const KS
     KS_T(ks_memo_keep)(memo);
 }
 
-/** The mean of a filter step whose covariances stand in a slot. */
+/** The mean of a filter step whose covariances stand in a slot: prediction and innovation, and what
+ *  comes after the innovation. */
+#define KS_WITH_FEW(shape, m, FEW, MANY)                                                    \
+    switch ((shape) == KS_SHAPE_TILES ? 0 : (m)) {                                          \
+    case 1: FEW(1); break;                                                                  \
+    case 2: FEW(2); break;                                                                  \
+    case 3: FEW(3); break;                                                                  \
+    case 4: FEW(4); break;                                                                  \
+    default: MANY; break;                                                                   \
+    }
+KS_HD void KS_T(ks_tiled_again_predict)(ks_shape shape, int nx, int n, int m,
+                                        const KS_T(ks_blocks) *b, const KS_NUM *x,
+                                        const KS_T(ks_tiled) *w)
+{
+#define KS_FEW(m)                                                                           \
+    if (shape == KS_SHAPE_QUAD) KS_T(ks_quad_predict_mean)(m, b, x, w);                     \
+    else KS_T(ks_row_predict_mean)(nx, m, b, x, w)
+    KS_WITH_FEW(shape, m, KS_FEW, KS_T(ks_tiled_predict_mean)(nx, n, m, b, x, w))
+#undef KS_FEW
+}
+
+KS_HD void KS_T(ks_tiled_again_posterior)(ks_shape shape, int n, int m,
+                                          const KS_T(ks_tiled_slot) *slot, KS_NUM *x,
+                                          const KS_T(ks_tiled) *w)
+{
+#define KS_FEW(m)                                                                           \
+    if (shape == KS_SHAPE_QUAD) KS_T(ks_quad_posterior_mean)(m, slot->LT, slot->Z, w, x);   \
+    else KS_T(ks_row_posterior_mean)(m, slot->LT, slot->Z, w, x)
+    KS_WITH_FEW(shape, m, KS_FEW, KS_T(ks_tiled_posterior_mean)(n, m, slot->LT, slot->Z, w, x))
+#undef KS_FEW
+}
+#undef KS_WITH_FEW
+
 KS_HD void KS_T(ks_tiled_again)(ks_shape shape, int nx, int n, int m, const KS_T(ks_blocks) *b,
                                 const KS_T(ks_tiled_slot) *slot, KS_NUM *x,
                                 const KS_T(ks_tiled) *w)
 {
-#define KS_AGAIN(m)                                                                         \
-    if (shape == KS_SHAPE_QUAD) {                                                           \
-        KS_T(ks_quad_predict_mean)(m, b, x, w);                                             \
-        KS_T(ks_quad_posterior_mean)(m, slot->LT, slot->Z, w, x);                           \
-    } else {                                                                                \
-        KS_T(ks_row_predict_mean)(nx, m, b, x, w);                                          \
-        KS_T(ks_row_posterior_mean)(m, slot->LT, slot->Z, w, x);                            \
-    }
-    switch (shape == KS_SHAPE_TILES ? 0 : m) {
-    case 1: KS_AGAIN(1); break;
-    case 2: KS_AGAIN(2); break;
-    case 3: KS_AGAIN(3); break;
-    case 4: KS_AGAIN(4); break;
-    default:
-        KS_T(ks_tiled_predict_mean)(nx, n, m, b, x, w);
-        KS_T(ks_tiled_posterior_mean)(n, m, slot->LT, slot->Z, w, x);
-        break;
-    }
-#undef KS_AGAIN
+    KS_T(ks_tiled_again_predict)(shape, nx, n, m, b, x, w);
+    KS_T(ks_tiled_again_posterior)(shape, n, m, slot, x, w);
 }
 
-/** What a step leaves besides its estimate to the outputs that few ask for. */
+/** What a step leaves besides its estimate to the outputs that few ask for, and to those who follow
+ *  (gains, where it is not NULL). */
 KS_HD_COLD void KS_T(ks_tiled_write_rest)(const ks_series *s, int n, int64_t k, int m,
                                           const KS_NUM *P,
                                           const KS_T(ks_tiled_slot) *made,
                                           const KS_T(ks_tiled_memory) *w,
-                                          const ks_forward_sinks *to)
+                                          const ks_forward_sinks *to, const ks_sink *gains)
 {
     const int nx = s->nx;
+    if (gains) {
+        const KS_T(ks_tiled_slot) gain =
+            KS_T(ks_tiled_gain_of)(n, m, (KS_NUM *)ks_slot_of(*gains, k));
+        KS_T(ks_copy)(m * n, made->Z, gain.Z);
+        KS_T(ks_copy)(m * KS_T(ks_padded)(m), made->LT, gain.LT);
+        KS_T(ks_copy)(m, made->pivot, gain.pivot);
+        KS_T(ks_copy)(m, made->inverse_d, gain.inverse_d);
+    }
     if (to->predicted_mean.base || to->predicted_cov.base || to->predicted_var.base ||
         to->innovation.base || to->innovation_cov.base || to->innovation_std.base)
         KS_T(ks_tiled_write_more)(s, n, k, made->Pp, made->inverse_d, w, to);
@@ -241,9 +273,10 @@ KS_HD int64_t KS_T(ks_tiled_repeat)(ks_shape shape, int nx, int n, int ny, const
 }
 
 /** Filter steps k0 .. k1 - 1 as far as the ordinary form goes. shape is a literal; ny is s->ny, of
- *  quads a literal. Returns the first step not taken, or -1 with the fault in the tally. */
+ *  quads a literal. gains: for those who follow, or NULL. Returns the first step not taken, or -1 with the fault in the tally. */
 KS_HD int64_t KS_T(ks_tiled_filter_steps)(ks_shape shape, int nx, int ny, const ks_series *s,
-                                          int64_t k0, int64_t k1, ks_state *state, const ks_forward_sinks *to,
+                                          int64_t k0, int64_t k1, ks_state *state,
+                                          const ks_forward_sinks *to, const ks_sink *gains,
                                           void *memory, ks_tally *tally)
 {
     const int quad = shape == KS_SHAPE_QUAD;
@@ -258,7 +291,7 @@ KS_HD int64_t KS_T(ks_tiled_filter_steps)(ks_shape shape, int nx, int ny, const 
     const int rest = (keeps && (to->filtered_mean.base || to->filtered_cov.base)) ||
                      to->filtered_var.base || to->predicted_mean.base || to->predicted_cov.base ||
                      to->predicted_var.base || to->innovation.base || to->innovation_cov.base ||
-                     to->innovation_std.base || to->loglik_terms.base;
+                     to->innovation_std.base || to->loglik_terms.base || gains;
     const int moves = s->F.stride || s->Q.stride || s->u.stride;
     const int turns = s->H.stride || s->R.stride;
     KS_T(ks_blocks) all = { 0 }, some;
@@ -351,7 +384,7 @@ KS_HD int64_t KS_T(ks_tiled_filter_steps)(ks_shape shape, int nx, int ny, const 
         if (mean.base) KS_T(ks_copy)(nx, w.x, (KS_NUM *)ks_slot_of(mean, k));
         if (cov.base && !home) KS_T(ks_unpad)(nx, n, P, (KS_NUM *)ks_slot_of(cov, k));
         if (keeps) to->form[k - to->form_first] = (unsigned char)KS_FORM_ORDINARY;
-        if (rest) KS_T(ks_tiled_write_rest)(s, n, k, m, P, &made, &w, to);
+        if (rest) KS_T(ks_tiled_write_rest)(s, n, k, m, P, &made, &w, to, gains);
     }
     tally->evidence = evidence;
     tally->missing += missing;

@@ -35,6 +35,7 @@ typedef struct KS_T(ks_tiled_memory) {
     KS_NUM *FT, *Q, *u, *HT, *R;        /* padded blocks of the model          */
     KS_NUM *some_HT, *some_R, *compact; /* of the entries present              */
     KS_NUM *x, *xn, *P, *Pn, *ET, *D, *kept, *next, *filtered;
+    KS_NUM *follow;                     /* of those who follow                 */
     KS_NUM *memo;
     KS_NUM *work;                       /* for the outputs that few ask for    */
 } KS_T(ks_tiled_memory);
@@ -76,6 +77,7 @@ KS_HD int64_t KS_T(ks_tiled_lay_out)(int nx, int ny, void *memory, KS_T(ks_tiled
     KS_PLACE(w->kept, n * n);
     KS_PLACE(w->next, n * n);
     KS_PLACE(w->filtered, n);
+    KS_PLACE(w->follow, KS_FOLLOWERS * (3 * n + most));
     KS_PLACE(w->memo, KS_T(ks_memo_scratch)((int)n, (int)m));
     KS_PLACE(w->work, n * n + 2 * n * n + 2 * n * m + 2 * m * m + n + m);
 #undef KS_PLACE

@@ -16,11 +16,11 @@ KS_HD_COLD void KS_T(ks_tiled_write_lag)(const ks_series *s, int n, int64_t k,
 }
 
 /** Smoother steps k1 - 1 down to k0, k1 < T, as far as the ordinary form goes; see ks_smooth_steps().
- *  shape is a literal. Returns one after the last step taken, k0 where all are, or -1 with the fault in the tally. */
+ *  shape is a literal. gains: ET of each step k + 1 to row k, for those who follow, or NULL. Returns one after the last step taken, k0 where all are, or -1 with the fault in the tally. */
 KS_HD int64_t KS_T(ks_tiled_smooth_steps)(ks_shape shape, int nx, const ks_series *s, int64_t k0,
                                           int64_t k1, ks_state *state, const ks_forward_sinks *kept,
-                                          const ks_backward_sinks *to, void *memory,
-                                          ks_tally *tally)
+                                          const ks_backward_sinks *to, const ks_sink *gains,
+                                          void *memory, ks_tally *tally)
 {
     const int quad = shape == KS_SHAPE_QUAD, n = quad ? 4 : KS_T(ks_padded)(nx);
     const int moves = s->F.stride || s->Q.stride || s->u.stride, lag = to->lag_one_cov.base != NULL;
@@ -92,6 +92,7 @@ KS_HD int64_t KS_T(ks_tiled_smooth_steps)(ks_shape shape, int nx, const ks_serie
         if (lag) KS_T(ks_tiled_write_lag)(s, n, k, w.next, ET, &w, to->lag_one_cov);
         if (!KS_T(ks_tiled_finite)(nx, n, xs, smoothed))
             return KS_T(ks_step_fault)(k - 1, 0, KS_ARRAY_ESTIMATE, KS_FAULT_NOT_FINITE, tally);
+        if (gains) KS_T(ks_copy)(nx * n, ET, (KS_NUM *)ks_slot_of(*gains, k - 1));
         if (mean.base) KS_T(ks_copy)(nx, xs, (KS_NUM *)ks_slot_of(mean, k - 1));
         if (cov.base && !quad) KS_T(ks_unpad)(nx, n, smoothed, (KS_NUM *)ks_slot_of(cov, k - 1));
         if (to->smoothed_var.base)

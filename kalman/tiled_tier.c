@@ -23,6 +23,7 @@
 #include "tiled_range_text.h"
 #include "tiled_filter_range_text.h"
 #include "tiled_smooth_range_text.h"
+#include "tiled_follow_text.h"
 
 static size_t scratch_bytes(int nx, int ny)
 {
@@ -30,12 +31,13 @@ static size_t scratch_bytes(int nx, int ny)
     return (size_t)KS_T(ks_tiled_lay_out)(nx, ny, NULL, &w) * sizeof(KS_NUM);
 }
 
-static int64_t filter(const ks_series *s, int64_t k0, int64_t k1, ks_state *state,
-                      const ks_forward_sinks *to, void *work, ks_tally *tally)
+KS_HD_COLD int64_t filter_steps(const ks_series *s, int64_t k0, int64_t k1, ks_state *state,
+                                const ks_forward_sinks *to, const ks_sink *gains, void *work,
+                                ks_tally *tally)
 {
     int64_t k = 0;
 #define FILTER(shape, nx, ny)                                                               \
-    k = KS_T(ks_tiled_filter_steps)(KS_SHAPE_##shape, nx, ny, s, k0, k1, state, to, work, tally)
+    k = KS_T(ks_tiled_filter_steps)(KS_SHAPE_##shape, nx, ny, s, k0, k1, state, to, gains, work, tally)
 #define CALL(nx) FILTER(TILES, nx, s->ny)
     if (KS_QUADS && s->nx == 4 && s->ny <= 4) {
         switch (s->ny) {
@@ -65,13 +67,13 @@ static int64_t filter(const ks_series *s, int64_t k0, int64_t k1, ks_state *stat
     return k;
 }
 
-static int64_t smooth(const ks_series *s, int64_t k0, int64_t k1, ks_state *state,
-                      const ks_forward_sinks *kept, const ks_backward_sinks *to, void *work,
-                      ks_tally *tally)
+KS_HD_COLD int64_t smooth_steps(const ks_series *s, int64_t k0, int64_t k1, ks_state *state,
+                                const ks_forward_sinks *kept, const ks_backward_sinks *to,
+                                const ks_sink *gains, void *work, ks_tally *tally)
 {
     int64_t k = 0;
 #define SMOOTH(shape, nx)                                                                   \
-    k = KS_T(ks_tiled_smooth_steps)(KS_SHAPE_##shape, nx, s, k0, k1, state, kept, to, work, tally)
+    k = KS_T(ks_tiled_smooth_steps)(KS_SHAPE_##shape, nx, s, k0, k1, state, kept, to, gains, work, tally)
 #define CALL(nx) SMOOTH(TILES, nx)
     if (KS_QUADS && s->nx == 4) {
         SMOOTH(QUAD, 4);
@@ -96,6 +98,106 @@ static int64_t smooth(const ks_series *s, int64_t k0, int64_t k1, ks_state *stat
     return k;
 }
 
-const ks_tiled_kernels KS_TILED = { scratch_bytes, filter, smooth };
+static int64_t filter(const ks_series *s, int64_t k0, int64_t k1, ks_state *state,
+                      const ks_forward_sinks *to, void *work, ks_tally *tally)
+{
+    return filter_steps(s, k0, k1, state, to, NULL, work, tally);
+}
+
+static int64_t smooth(const ks_series *s, int64_t k0, int64_t k1, ks_state *state,
+                      const ks_forward_sinks *kept, const ks_backward_sinks *to, void *work,
+                      ks_tally *tally)
+{
+    return smooth_steps(s, k0, k1, state, kept, to, NULL, work, tally);
+}
+
+static size_t filter_gain_bytes(int nx, int ny)
+{
+    const size_t n = (size_t)KS_T(ks_padded)(nx), m = (size_t)KS_T(ks_padded)(ny);
+    const size_t bytes = (size_t)ny * (n + m + 2) * sizeof(KS_NUM);
+    return (bytes + 63) / 64 * 64;
+}
+
+static size_t smooth_gain_bytes(int nx)
+{
+    return (size_t)nx * (size_t)KS_T(ks_padded)(nx) * sizeof(KS_NUM);
+}
+
+static int64_t lead_filter(const ks_series *s, int64_t k0, int64_t k1, ks_state *state,
+                           const ks_forward_sinks *to, const ks_sink *gains, void *work,
+                           ks_tally *tally)
+{
+    const unsigned mode = ks_flush_begin();
+    const int64_t k = filter_steps(s, k0, k1, state, to, gains, work, tally);
+    ks_flush_end(mode);
+    return k;
+}
+
+static int64_t lead_smooth(const ks_series *s, int64_t k0, int64_t k1, ks_state *state,
+                           const ks_forward_sinks *kept, const ks_backward_sinks *to,
+                           const ks_sink *gains, void *work, ks_tally *tally)
+{
+    const unsigned mode = ks_flush_begin();
+    const int64_t k = smooth_steps(s, k0, k1, state, kept, to, gains, work, tally);
+    ks_flush_end(mode);
+    return k;
+}
+
+/* The shapes that filter_steps() and smooth_steps() take, for the same bits. */
+static void follow_filter(int count, ks_follower *f, int64_t k0, int64_t k1, const ks_sink *gains,
+                          const ks_sink *covs, void *work)
+{
+    const int nx = f->series->nx, ny = f->series->ny;
+    const unsigned mode = ks_flush_begin();
+#define FOLLOW(shape, nx, ny)                                                               \
+    KS_T(ks_follow_filter_steps)(KS_SHAPE_##shape, nx, ny, count, f, k0, k1, *gains, covs, work)
+    if (KS_QUADS && nx == 4 && ny <= 4) {
+        /* Literals, as in filter_steps(): a compiler that moves what the cases of a switch share out of
+         * it fuses other products. */
+        switch (ny) {
+        case 1: FOLLOW(QUAD, 4, 1); break;
+        case 2: FOLLOW(QUAD, 4, 2); break;
+        case 3: FOLLOW(QUAD, 4, 3); break;
+        default: FOLLOW(QUAD, 4, 4); break;
+        }
+    } else if (KS_ROWS_FIT && nx >= 5 && nx <= 8 && ny <= 4) {
+        if (nx == 6) FOLLOW(ROWS, 6, ny);
+        else FOLLOW(ROWS, nx, ny);
+    } else {
+        FOLLOW(TILES, nx, ny);
+    }
+#undef FOLLOW
+    ks_flush_end(mode);
+}
+
+static void follow_smooth(int count, ks_follower *f, int64_t k0, int64_t k1, const ks_sink *gains,
+                          const ks_sink *covs, void *work)
+{
+    const int nx = f->series->nx;
+    const unsigned mode = ks_flush_begin();
+#define FOLLOW(shape, nx)                                                                   \
+    KS_T(ks_follow_smooth_steps)(KS_SHAPE_##shape, nx, count, f, k0, k1, *gains, covs, work)
+    if (KS_QUADS && nx == 4) FOLLOW(QUAD, 4);
+    else if (KS_ROWS_FIT && nx == 6) FOLLOW(ROWS, 6);
+    else if (KS_ROWS_FIT && nx >= 5 && nx <= 8) FOLLOW(ROWS, nx);
+    else FOLLOW(TILES, nx);
+#undef FOLLOW
+    ks_flush_end(mode);
+}
+
+static int complete(const ks_series *s, int64_t k0, int64_t k1)
+{
+    const int64_t ny = s->ny;
+    if (s->y.stride == ny * (int64_t)sizeof(KS_NUM))
+        return KS_T(ks_all_finite)((k1 - k0) * ny, (const KS_NUM *)ks_row(s->y, k0));
+    for (int64_t k = k0; k < k1; ++k)
+        if (!KS_T(ks_all_finite)(ny, (const KS_NUM *)ks_row(s->y, k))) return 0;
+    return 1;
+}
+
+const ks_tiled_kernels KS_TILED = {
+    scratch_bytes,     filter,      smooth,      filter_gain_bytes, smooth_gain_bytes,
+    lead_filter,       lead_smooth, follow_filter, follow_smooth,   complete,
+};
 
 #include "num_end.h"

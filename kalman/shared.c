@@ -1,0 +1,430 @@
+/* shared.c -- series of one model: a leader makes the covariances, and those series follow with their
+ * means alone that observe all that it does.
+ *
+ * Time is cut into blocks. A series follows through a block where its covariance before the block is the
+ * leader's to the bit and no entry of the block is missing; else it takes the block alone and may be
+ * together with the leader again after it, when the recursion has forgotten the gap. On the way back it
+ * follows where it has followed on the way there and its smoothed covariance is the leader's. What
+ * becomes of a series depends on the model and its own data alone, and following takes the operations
+ * that going alone takes (tiled_follow_text.h), so the bits are the same with and without. */
+#include <string.h>
+#include "shared.h"
+
+int ks_shared_model(const ks_run *run)
+{
+    const ks_model *m = run->model;
+    return run->plan->B > 1 && run->plan->nx >= KS_TILED_FROM && !m->F.series_stride &&
+           !m->Q.series_stride && !m->u.series_stride && !m->H.series_stride &&
+           !m->R.series_stride && !m->P0.series_stride;
+}
+
+int ks_shared_planned(const ks_smooth_plan *plan)
+{
+    const unsigned made = plan->options.job == KS_JOB_SMOOTH
+                              ? KS_OUT_SMOOTHED_MEAN | KS_OUT_SMOOTHED_COV
+                              : KS_OUT_FILTERED_MEAN | KS_OUT_FILTERED_COV;
+    /* Smoothed estimates wait in the outputs, which must be there. */
+    return plan->B > 2 && plan->nx >= KS_TILED_FROM &&
+           !(plan->options.outputs & ~(made | KS_OUT_LOGLIK)) &&
+           (plan->options.job == KS_JOB_FILTER || ks_makes_all(plan, made));
+}
+
+enum { LEAD_IN = 8 };
+
+/** Steps of a block: what the leader leaves of them to the others should stay in a near cache. */
+static int64_t block_length(const ks_smooth_plan *plan)
+{
+    const int64_t n = plan->nx, m = plan->ny;
+    const int64_t bytes = (2 * n * n + m * (n + m)) * (int64_t)plan->kernels->number_bytes;
+    const int64_t length = 32768 / bytes;
+    return length > 64 ? 64 : length < LEAD_IN ? LEAD_IN : length;
+}
+
+/** The first step of block i. The first block is short: all series start in the array form, in which
+ *  nobody leads. */
+static int64_t block_start(int64_t length, int64_t T, int64_t i)
+{
+    const int64_t k = i == 0 ? 0 : LEAD_IN + (i - 1) * length;
+    return k < T ? k : T;
+}
+
+static int64_t block_count(int64_t length, int64_t T)
+{
+    return T <= LEAD_IN ? 1 : 1 + (T - LEAD_IN + length - 1) / length;
+}
+
+int ks_shared_gaps(const ks_run *run, int64_t b)
+{
+    const ks_smooth_plan *plan = run->plan;
+    const ks_tiled_kernels *tiled = ks_tiled_kernels_of(plan->kernels);
+    const int64_t length = block_length(plan);
+    const int64_t blocks = block_count(length, plan->T);
+    int64_t whole = 0;
+    ks_series s;
+    ks_series_of(run, b, &s);
+    for (int64_t i = 0; i < blocks; ++i)
+        whole += tiled->complete(&s, block_start(length, plan->T, i),
+                                 block_start(length, plan->T, i + 1));
+    return 2 * whole < blocks;
+}
+
+static size_t cov_bytes(const ks_smooth_plan *plan)
+{
+    return (size_t)plan->nx * (size_t)plan->nx * plan->kernels->number_bytes;
+}
+
+static size_t mean_bytes(const ks_smooth_plan *plan)
+{
+    return (size_t)plan->nx * plan->kernels->number_bytes;
+}
+
+static int smooths(const ks_smooth_plan *plan) { return plan->options.job == KS_JOB_SMOOTH; }
+
+void ks_party_carve(ks_carver *carver, const ks_smooth_plan *plan, void *scratch, ks_party *p)
+{
+    const int64_t share = (plan->B + plan->workers - 1) / plan->workers;
+    memset(p, 0, sizeof *p);
+    p->tiled = ks_tiled_kernels_of(plan->kernels);
+    p->scratch = scratch;
+    p->most = share < KS_PARTY ? (int)share : KS_PARTY;
+    p->length = block_length(plan);
+    p->blocks = block_count(p->length, plan->T);
+    const size_t length = (size_t)p->length, blocks = (size_t)p->blocks, T = (size_t)plan->T;
+    const ks_estimates lead = ks_carve_estimates(carver, plan, 1);
+    p->state.x = lead.mean;
+    p->state.C = lead.cov;
+    p->before = ks_carve_estimates(carver, plan, 1);
+    p->kept = ks_carve_estimates(carver, plan, p->length);
+    p->filter_gains =
+        ks_carve(carver, length, p->tiled->filter_gain_bytes(plan->nx, plan->ny));
+    p->means = ks_carve(carver, KS_FOLLOWERS, mean_bytes(plan));
+    if (smooths(plan)) {
+        p->smoothed = ks_carve_estimates(carver, plan, p->length);
+        p->smooth_gains = ks_carve(carver, length, p->tiled->smooth_gain_bytes(plan->nx));
+        p->form = ks_carve(carver, length, 1);
+        p->checkpoints.cov = ks_carve(carver, blocks, cov_bytes(plan));
+        p->checkpoint_form = ks_carve(carver, blocks, 1);
+    }
+    ks_member *member = ks_carve(carver, (size_t)p->most, sizeof *member);
+    p->member = member;
+    for (int i = 0; i < p->most; ++i) {
+        const ks_estimates state = ks_carve_estimates(carver, plan, 1);
+        unsigned char *form = smooths(plan) ? ks_carve(carver, T, 1) : NULL;
+        unsigned char *followed = smooths(plan) ? ks_carve(carver, blocks, 1) : NULL;
+        if (!member) continue;
+        memset(&member[i], 0, sizeof member[i]);
+        member[i].state.x = state.mean;
+        member[i].state.C = state.cov;
+        member[i].form = form;
+        member[i].followed = followed;
+    }
+}
+
+static void start_member(ks_run *run, const ks_party *p, int64_t b, ks_member *m)
+{
+    m->b = b;
+    ks_series_of(run, b, &m->series);
+    m->forward = ks_forward_sinks_of(run, b);
+    m->backward = ks_backward_sinks_of(run, b);
+    m->tally = ks_tally_start();
+    m->together = 0;
+    if (smooths(run->plan)) {
+        m->forward.kept_mean = m->backward.smoothed_mean;
+        m->forward.kept_C = m->backward.smoothed_cov;
+        m->forward.form = m->form;
+    }
+    run->plan->kernels->start(&m->series, &m->state, p->scratch);
+}
+
+static void start_leader(ks_run *run, ks_party *p)
+{
+    const ks_rows zeros = { (const char *)run->zeros, 0 };
+    p->lead = p->member[0].series;
+    p->lead.u = p->lead.d = p->lead.y = zeros;
+    p->lead.m0 = run->zeros;
+    p->leads = 1;
+    run->plan->kernels->start(&p->lead, &p->state, p->scratch);
+}
+
+/** Rows k0 .. k1 - 1 of `from`, of which row k0 is the first, to `to`. */
+static void put_covs(const ks_smooth_plan *plan, const void *from, ks_sink to, int64_t k0, int64_t k1)
+{
+    const size_t bytes = cov_bytes(plan);
+    if (!to.base) return;
+    if (to.stride == (int64_t)bytes) {
+        memcpy(ks_slot_of(to, k0), from, (size_t)(k1 - k0) * bytes);
+        return;
+    }
+    for (int64_t k = k0; k < k1; ++k)
+        memcpy(ks_slot_of(to, k), (const char *)from + (size_t)(k - k0) * bytes, bytes);
+}
+
+/** Before a block that a member takes alone its covariance becomes its own. */
+static void part(const ks_smooth_plan *plan, const ks_party *p, ks_member *m)
+{
+    if (!m->together) return;
+    memcpy(m->state.C, p->before.cov, cov_bytes(plan));
+    m->state.form = p->before_form;
+}
+
+/** After it the leader's may be the same. */
+static void meet(const ks_smooth_plan *plan, const ks_party *p, ks_member *m)
+{
+    m->together = p->leads && m->state.form == KS_FORM_ORDINARY &&
+                  p->state.form == KS_FORM_ORDINARY &&
+                  memcmp(m->state.C, p->state.C, cov_bytes(plan)) == 0;
+}
+
+static void remember_leader(const ks_smooth_plan *plan, ks_party *p)
+{
+    memcpy(p->before.cov, p->state.C, cov_bytes(plan));
+    p->before_form = p->state.form;
+}
+
+/** Steps k0 .. k1 - 1 of the leader's filter. Returns whether all are in the ordinary form. */
+static int lead_filter(const ks_smooth_plan *plan, ks_party *p, int64_t k0, int64_t k1)
+{
+    const ks_sink gains = { p->filter_gains,
+                            (int64_t)p->tiled->filter_gain_bytes(plan->nx, plan->ny), k0 };
+    ks_forward_sinks to = { 0 };
+    ks_tally tally = ks_tally_start();
+    if (!p->leads) return 0;
+    if (!smooths(plan)) to.filtered_cov = ks_cov_sink(plan, p->kept, k0);
+    int64_t k = k0;
+    if (p->state.form == KS_FORM_ORDINARY && k0 > 0)
+        k = p->tiled->lead_filter(&p->lead, k0, k1, &p->state, &to, &gains, p->scratch, &tally);
+    if (k == k1) return 1;
+    if (k < 0 ||
+        plan->kernels->filter(&p->lead, k, k1, &p->state, &to, p->scratch, &tally))
+        p->leads = 0;
+    return 0;
+}
+
+static int filter_alone(const ks_smooth_plan *plan, ks_party *p, ks_member *m, int64_t k0, int64_t k1)
+{
+    part(plan, p, m);
+    const int failed = plan->kernels->filter(&m->series, k0, k1, &m->state, &m->forward, p->scratch,
+                                             &m->tally);
+    meet(plan, p, m);
+    return failed;
+}
+
+/** Filter steps of members who follow. Returns the first of them that fails, or NULL. */
+static ks_member *follow_filter(const ks_smooth_plan *plan, ks_party *p, int64_t k0, int64_t k1,
+                                ks_member *const *members, int count)
+{
+    const ks_sink gains = { p->filter_gains,
+                            (int64_t)p->tiled->filter_gain_bytes(plan->nx, plan->ny), k0 };
+    const size_t bytes = mean_bytes(plan);
+    ks_follower f[KS_FOLLOWERS];
+    for (int i = 0; i < count; ++i) {
+        ks_member *m = members[i];
+        memcpy((char *)p->means + (size_t)i * bytes, m->state.x, bytes);
+        f[i].series = &m->series;
+        f[i].x = m->state.x;
+        f[i].mean = smooths(plan) ? m->forward.kept_mean : m->forward.filtered_mean;
+        f[i].cov = m->forward.filtered_cov; /* the smoother's are the leader's again on the way back */
+        f[i].evidence = m->tally.evidence;
+    }
+    const ks_sink covs = ks_cov_sink(plan, p->kept, k0);
+    if (count) p->tiled->follow_filter(count, f, k0, k1, &gains, &covs, p->scratch);
+    for (int i = 0; i < count; ++i) {
+        ks_member *m = members[i];
+        if (!f[i].finite) { /* once more, for the step at which it fails */
+            memcpy(m->state.x, (char *)p->means + (size_t)i * bytes, bytes);
+            if (filter_alone(plan, p, m, k0, k1)) return m;
+            continue;
+        }
+        m->tally.evidence = f[i].evidence;
+        m->tally.ordinary += k1 - k0;
+        if (smooths(plan)) m->followed[p->block] = 1;
+    }
+    return NULL;
+}
+
+/** One way to take the steps of a block: those of `members` follow, `member` goes alone. */
+typedef struct ks_way {
+    ks_member *(*follow)(const ks_smooth_plan *plan, ks_party *p, int64_t k0, int64_t k1,
+                         ks_member *const *members, int count);
+    int (*alone)(const ks_smooth_plan *plan, ks_party *p, ks_member *member, int64_t k0, int64_t k1);
+    int (*follows)(const ks_party *p, const ks_member *member, int64_t k0, int64_t k1);
+} ks_way;
+
+/** A block of all members; `led`: there is a leader to follow. */
+static void run_block(const ks_smooth_plan *plan, ks_party *p, const ks_way *way, int led, int64_t k0,
+                      int64_t k1)
+{
+    ks_member *waiting[KS_FOLLOWERS];
+    int count = 0;
+    for (int i = 0; i < p->alive; ++i) {
+        ks_member *m = &p->member[i];
+        const int follows = led && m->together && way->follows(p, m, k0, k1);
+        if (follows) waiting[count++] = m;
+        else if (way->alone(plan, p, m, k0, k1)) p->alive = i;
+        if (count < KS_FOLLOWERS && i + 1 < p->alive) continue;
+        const ks_member *failed = way->follow(plan, p, k0, k1, waiting, count);
+        if (failed) p->alive = (int)(failed - p->member);
+        count = 0;
+    }
+}
+
+static int follows_there(const ks_party *p, const ks_member *m, int64_t k0, int64_t k1)
+{
+    return p->tiled->complete(&m->series, k0, k1);
+}
+
+static void filter_block(ks_run *run, ks_party *p, int64_t k0, int64_t k1)
+{
+    static const ks_way there = { follow_filter, filter_alone, follows_there };
+    const ks_smooth_plan *plan = run->plan;
+    const int64_t i = p->block;
+    remember_leader(plan, p);
+    if (smooths(plan)) {
+        memcpy((char *)p->checkpoints.cov + (size_t)i * cov_bytes(plan), p->state.C,
+               cov_bytes(plan));
+        p->checkpoint_form[i] = (unsigned char)p->state.form;
+        for (int j = 0; j < p->alive; ++j) p->member[j].followed[i] = 0;
+    }
+    const int led = lead_filter(plan, p, k0, k1);
+    run_block(plan, p, &there, led, k0, k1);
+}
+
+/** What the filter has kept of the leader in the block k0 .. k1 - 1, once more. */
+static ks_forward_sinks keep_again(const ks_smooth_plan *plan, ks_party *p, int64_t k0, int64_t k1)
+{
+    const int64_t i = p->block;
+    ks_tally tally = ks_tally_start();
+    ks_forward_sinks to = { 0 };
+    to.kept_mean = ks_mean_sink(plan, p->kept, k0);
+    to.kept_C = ks_cov_sink(plan, p->kept, k0);
+    to.form = p->form;
+    to.form_first = k0;
+    /* The smoothed rows of this block come later and take no harm. */
+    ks_state state = { p->smoothed.mean, p->smoothed.cov, (ks_form)p->checkpoint_form[i] };
+    memset(state.x, 0, mean_bytes(plan));
+    memcpy(state.C, (char *)p->checkpoints.cov + (size_t)i * cov_bytes(plan), cov_bytes(plan));
+    if (plan->kernels->filter(&p->lead, k0, k1, &state, &to, p->scratch, &tally)) p->leads = 0;
+    return to;
+}
+
+/** Steps k1 - 1 .. k0 of the leader's smoother. Returns whether all are in the ordinary form. */
+static int lead_smooth(const ks_smooth_plan *plan, ks_party *p, const ks_forward_sinks *kept,
+                       int64_t k0, int64_t k1)
+{
+    const ks_sink gains = { p->smooth_gains, (int64_t)p->tiled->smooth_gain_bytes(plan->nx), k0 };
+    ks_backward_sinks to = { 0 };
+    ks_tally tally = ks_tally_start();
+    int64_t k = k1;
+    to.smoothed_cov = ks_cov_sink(plan, p->smoothed, k0);
+    if (k1 == plan->T) { /* the last step is the filter's own */
+        k -= 1;
+        if (plan->kernels->smooth(&p->lead, k, k1, &p->state, kept, &to, p->scratch, &tally))
+            p->leads = 0;
+    }
+    if (p->leads && p->state.form == KS_FORM_ORDINARY && k > k0)
+        k = p->tiled->lead_smooth(&p->lead, k0, k, &p->state, kept, &to, &gains, p->scratch,
+                                  &tally);
+    if (k == k0 && p->leads && p->state.form == KS_FORM_ORDINARY) return 1;
+    if (k < 0 ||
+        (k > k0 && plan->kernels->smooth(&p->lead, k0, k, &p->state, kept, &to, p->scratch, &tally)))
+        p->leads = 0;
+    return 0;
+}
+
+static int smooth_alone(const ks_smooth_plan *plan, ks_party *p, ks_member *m, int64_t k0, int64_t k1)
+{
+    part(plan, p, m);
+    if (m->followed[p->block]) {
+        put_covs(plan, p->kept.cov, m->forward.kept_C, k0, k1);
+        memset(m->form + k0, KS_FORM_ORDINARY, (size_t)(k1 - k0));
+    }
+    const int failed = plan->kernels->smooth(&m->series, k0, k1, &m->state, &m->forward,
+                                             &m->backward, p->scratch, &m->tally);
+    meet(plan, p, m);
+    return failed;
+}
+
+/** The last step before k1 whose mean is not finite is the one at which a member fails. */
+static void name_step(const ks_smooth_plan *plan, ks_member *m, int64_t k0, int64_t k1)
+{
+    int64_t k = k1 - 1;
+    while (k > k0 && plan->kernels->not_finite(plan->nx, k, k + 1, m->backward.smoothed_mean,
+                                               m->backward.smoothed_cov) < 0)
+        --k;
+    m->tally.bad_step = k;
+    m->tally.bad_row = 0;
+    m->tally.bad_array = KS_ARRAY_ESTIMATE;
+    m->tally.fault = KS_FAULT_NOT_FINITE;
+}
+
+/** Smoother steps of members who follow. */
+static ks_member *follow_smooth(const ks_smooth_plan *plan, ks_party *p, int64_t k0, int64_t k1,
+                                ks_member *const *members, int count)
+{
+    const ks_sink gains = { p->smooth_gains, (int64_t)p->tiled->smooth_gain_bytes(plan->nx), k0 };
+    const int64_t end = k1 == plan->T ? k1 - 1 : k1;
+    ks_follower f[KS_FOLLOWERS];
+    for (int i = 0; i < count; ++i) {
+        ks_member *m = members[i];
+        f[i].series = &m->series;
+        f[i].x = m->state.x;
+        f[i].evidence = ks_evidence_start();
+        f[i].mean = m->backward.smoothed_mean;
+        f[i].cov = m->backward.smoothed_cov;
+        if (end < k1) memcpy(f[i].x, ks_slot_of(f[i].mean, end), mean_bytes(plan));
+    }
+    const ks_sink covs = ks_cov_sink(plan, p->smoothed, k0);
+    if (count && end > k0) p->tiled->follow_smooth(count, f, k0, end, &gains, &covs, p->scratch);
+    for (int i = 0; i < count; ++i) {
+        ks_member *m = members[i];
+        if (end < k1) put_covs(plan, ks_slot_of(covs, end), m->backward.smoothed_cov, end, k1);
+        m->tally.ordinary += end - k0;
+        if (end == k0 || f[i].finite) continue;
+        name_step(plan, m, k0, k1);
+        return m;
+    }
+    return NULL;
+}
+
+static int follows_back(const ks_party *p, const ks_member *m, int64_t k0, int64_t k1)
+{
+    (void)k0;
+    (void)k1;
+    return m->followed[p->block];
+}
+
+static void smooth_block(ks_run *run, ks_party *p, int64_t k0, int64_t k1)
+{
+    static const ks_way back = { follow_smooth, smooth_alone, follows_back };
+    const ks_smooth_plan *plan = run->plan;
+    remember_leader(plan, p);
+    const ks_forward_sinks kept = keep_again(plan, p, k0, k1);
+    const int led = p->leads && lead_smooth(plan, p, &kept, k0, k1);
+    run_block(plan, p, &back, led, k0, k1);
+}
+
+int ks_party_run(ks_run *run, ks_party *p, const int64_t *b, int count)
+{
+    const ks_smooth_plan *plan = run->plan;
+    p->count = p->alive = count;
+    for (int i = 0; i < count; ++i) start_member(run, p, b[i], &p->member[i]);
+    start_leader(run, p);
+    for (int64_t i = 0; i < p->blocks && p->alive; ++i) {
+        const int64_t k0 = block_start(p->length, plan->T, i);
+        const int64_t k1 = block_start(p->length, plan->T, i + 1);
+        p->block = i;
+        filter_block(run, p, k0, k1);
+        if (p->alive && ks_run_progress(run, p->alive * (k1 - k0))) p->alive = 0;
+    }
+    /* At the end both ways meet: who has followed is together with the leader still. */
+    for (int64_t i = p->blocks - 1; smooths(plan) && i >= 0 && p->alive; --i) {
+        const int64_t k0 = block_start(p->length, plan->T, i);
+        const int64_t k1 = block_start(p->length, plan->T, i + 1);
+        p->block = i;
+        smooth_block(run, p, k0, k1);
+        if (p->alive && ks_run_progress(run, p->alive * (k1 - k0))) p->alive = 0;
+    }
+    for (int i = 0; i < p->alive; ++i)
+        ks_write_loglik(run, p->member[i].b, ks_evidence_loglik(&p->member[i].tally.evidence));
+    return p->alive;
+}

@@ -1,0 +1,185 @@
+/* test_shared.c -- series of one model make their covariances together, and each comes to the bits that
+ * it comes to alone. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "models.h"
+#include "run_case.h"
+
+static const method_case jobs[2] = {
+    { KS_JOB_FILTER, KS_METHOD_SEQUENTIAL, KS_SCAN_HILLIS_STEELE, 1, KS_BLOCKTRI_AUTO },
+    { KS_JOB_SMOOTH, KS_METHOD_SEQUENTIAL, KS_SCAN_HILLIS_STEELE, 1, KS_BLOCKTRI_AUTO },
+};
+
+/** The outputs with which series run together. */
+static unsigned made(const method_case *m)
+{
+    return KS_OUT_LOGLIK | (m->job == KS_JOB_FILTER ? KS_OUT_FILTERED_MEAN | KS_OUT_FILTERED_COV
+                                                    : KS_OUT_SMOOTHED_MEAN | KS_OUT_SMOOTHED_COV);
+}
+
+/** y of series b at step k is missing, from entry `from` on. */
+static void lose(golden *g, int64_t b, int64_t k, int from)
+{
+    for (int i = from; k < g->T && i < g->ny; ++i) model_block(&g->y, b, k)[i] = (double)NAN;
+}
+
+/** Eleven series: whole ones, and such with gaps at the start, in the middle, at the end, in all of it.
+ *  Less than half of any block of one is lost, but for the last two. */
+static golden *with_gaps(uint64_t seed, int64_t T, int nx, int ny, ks_prior prior, unsigned flags)
+{
+    golden *g = model_random((model_spec){ seed, T, 11, nx, ny, prior, flags });
+    for (int64_t b = 0; b < g->B; ++b)
+        for (int64_t k = 0; k < T; ++k)
+            for (int i = 0; i < ny; ++i)
+                if (!isfinite(model_block(&g->y, b, k)[i])) model_block(&g->y, b, k)[i] = 1;
+    lose(g, 1, 0, 0);
+    lose(g, 2, T / 3, ny - 1);
+    lose(g, 3, T - 1, 0);
+    for (int64_t k = T / 2; k < T / 2 + 20; ++k) lose(g, 4, k, 0);
+    for (int64_t k = T - T / 4; k < T; ++k) lose(g, 5, k, 0);
+    lose(g, 6, 9, 0);
+    lose(g, 6, 70, ny - 1);
+    for (int64_t k = 3; k < T; k += 5) lose(g, 9, k, 0);
+    for (int64_t k = 0; k < T; ++k) lose(g, 10, k, 0);
+    model_round(g);
+    return g;
+}
+
+/** Whether all of one output of series b of `many` has the bits of `one`. */
+static int same(const golden_buffers *many, const golden_buffers *one, unsigned bit, int64_t b)
+{
+    size_t all = 0, bytes = 0;
+    const char *in_many = golden_bytes(many, (ks_output)bit, &all);
+    const char *in_one = golden_bytes(one, (ks_output)bit, &bytes);
+    return memcmp(in_many + (size_t)b * bytes, in_one, bytes) == 0;
+}
+
+static void check(const golden *g, int64_t compared)
+{
+    for (int j = 0; j < 4; ++j) {
+        const method_case *m = &jobs[j & 1];
+        const ks_precision precision = (ks_precision)(j >> 1);
+        ks_info all = KS_INFO_INIT;
+        int64_t ordinary = 0, array = 0, missing = 0;
+        golden_buffers *many = run_well(g, m, precision, 1, made(m), &all);
+        for (int64_t b = 0; b < g->B; ++b) {
+            ks_info info = KS_INFO_INIT;
+            golden *alone = model_slice(g, b, 0, g->T);
+            golden_buffers *one = run_well(alone, m, precision, 1, made(m), &info);
+            for (unsigned bit = 1; bit <= made(m); bit <<= 1)
+                if (b < compared && (made(m) & bit) && !same(many, one, bit, b))
+                    fail_msg("(%d, %d), T = %lld, %s in %s: %s of series %lld has other bits than "
+                             "alone",
+                             g->nx, g->ny, (long long)g->T, method_case_name(m),
+                             precision ? "f32" : "f64", golden_output_name((ks_output)bit),
+                             (long long)b);
+            ordinary += info.ordinary_steps;
+            array += info.array_steps;
+            missing += info.missing;
+            golden_buffers_free(one);
+            golden_free(alone);
+        }
+        assert_int_equal(all.ordinary_steps, ordinary);
+        assert_int_equal(all.array_steps, array);
+        assert_int_equal(all.missing, missing);
+        for (int t = 2; t <= 4; ++t) {
+            golden_buffers *others = run_well(g, m, precision, t, made(m), NULL);
+            assert_int_equal(first_different(many, others, made(m)), 0);
+            golden_buffers_free(others);
+        }
+        golden_buffers_free(many);
+    }
+}
+
+/** Every shape of kernel, constant and varying models, both priors; lengths around those of blocks. */
+static void bits_of_series_alone(void **state)
+{
+    (void)state;
+    static const int sizes[][2] = { { 4, 2 }, { 4, 3 }, { 4, 5 }, { 5, 2 }, { 6, 3 },
+                                    { 7, 4 }, { 8, 5 }, { 9, 2 }, { 12, 6 } };
+    for (int i = 0; i < 9; ++i) {
+        const int nx = sizes[i][0], ny = sizes[i][1];
+        const unsigned flags = i % 3 == 0 ? HAS_OFFSETS : i % 3 == 1 ? VARIES_ALL : VARIES_F | VARIES_D;
+        golden *g = with_gaps(500 + (uint64_t)i, 200 + i, nx, ny, (ks_prior)(i % 2), flags);
+        /* Those with gaps in most blocks go in packs, where there are any. */
+        check(g, 9);
+        golden_free(g);
+    }
+    static const int64_t lengths[] = { 1, 7, 8, 9, 71, 72, 73, 137 };
+    for (int i = 0; i < 8; ++i) {
+        golden *g = model_random((model_spec){ 520, lengths[i], 7, 4, 2, KS_PRIOR_X1, 0 });
+        model_round(g);
+        check(g, g->B);
+        golden_free(g);
+    }
+}
+
+/** A model that needs the array form in the middle of a series: nobody leads there. */
+static void array_form_between(void **state)
+{
+    (void)state;
+    golden *g = model_random((model_spec){ 530, 190, 6, 4, 2, KS_PRIOR_X0, VARIES_ALL });
+    for (int i = 0; i < 4; ++i) {
+        model_block(&g->R, 0, 90)[i] *= 1e-9;
+        model_block(&g->R, 0, 150)[i] *= 1e-9;
+    }
+    model_round(g);
+    check(g, g->B);
+    golden_free(g);
+}
+
+/** A series that fails is named as it is alone: an infinite entry, a mean that overflows,
+ *  an innovation covariance that is singular for all. */
+static void failing(void **state)
+{
+    (void)state;
+    for (int j = 0; j < 4; ++j)
+        for (int kind = 0; kind < 3; ++kind)
+            for (int t = 1; t <= 3; t += 2) {
+                const ks_precision precision = (ks_precision)(j >> 1);
+                golden *g = model_random((model_spec){ 540, 150, 9, 4, 2, KS_PRIOR_X0, VARIES_R });
+                if (kind == 0) model_block(&g->y, 5, 100)[1] = (double)INFINITY;
+                if (kind == 0) model_block(&g->y, 7, 20)[0] = (double)INFINITY;
+                if (kind == 1)
+                    for (int64_t k = 120; k < 123; ++k) model_block(&g->y, 5, k)[0] = 3e38;
+                if (kind == 2) memset(model_block(&g->R, 0, 77), 0, 4 * sizeof(double));
+                if (kind == 2) memset(model_block(&g->H, 0, 0), 0, 8 * sizeof(double));
+                model_round(g);
+                golden *alone = model_slice(g, kind == 2 ? 0 : 5, 0, g->T);
+                ks_info info = KS_INFO_INIT, expected = KS_INFO_INIT;
+                golden_buffers *many = NULL, *one = NULL;
+                const ks_status status =
+                    run_case(g, &jobs[j & 1], precision, t, made(&jobs[j & 1]), &many, &info);
+                const ks_status should = run_case(alone, &jobs[j & 1], precision, 1,
+                                                  made(&jobs[j & 1]), &one, &expected);
+                /* In double the third kind of number is a number like others. */
+                if (kind != 1) assert_true(should != KS_OK);
+                if (kind == 1 && precision == KS_F32) assert_int_equal(should, KS_ENONFINITE);
+                assert_int_equal(status, should);
+                if (should != KS_OK) {
+                    assert_int_equal(info.series, kind == 2 ? 0 : 5);
+                    assert_int_equal(info.step, expected.step);
+                    assert_int_equal(info.row, expected.row);
+                    assert_int_equal(info.array, expected.array);
+                }
+                golden_buffers_free(many);
+                golden_buffers_free(one);
+                golden_free(alone);
+                golden_free(g);
+            }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bits_of_series_alone),
+        cmocka_unit_test(array_form_between),
+        cmocka_unit_test(failing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
