@@ -179,9 +179,9 @@ KS_HD KS_MASK KS_T(ks_row_filter_any)(int nx, int m, const KS_T(ks_blocks) *b, K
 }
 
 /** L D Lᵀ of nx = 5 .. 8 rows, a literal, of the upper triangle of S, rows eight apart, as
- *  ks_pivots(); l is the unit Lᵀ. */
+ *  ks_pivots(); l is the unit Lᵀ, pivot D. */
 KS_HD KS_MASK KS_T(ks_row_pivots)(int nx, double ratio, const KS_NUM *S, KS_NUM l[8][8],
-                                  KS_NUM inverse[8])
+                                  KS_NUM inverse[8], KS_NUM pivot[8])
 {
     KS_MASK good = KS_GT(KS_LIT(1), KS_LIT(0));
     KS_NUM u[8][8];
@@ -195,6 +195,7 @@ KS_HD KS_MASK KS_T(ks_row_pivots)(int nx, double ratio, const KS_NUM *S, KS_NUM 
             u[r][c] = x;
         }
         good = good & KS_GT(u[r][r], KS_LIT(ratio) * S[9 * r]) & KS_GT(u[r][r], KS_LIT(0));
+        pivot[r] = u[r][r];
         inverse[r] = KS_LIT(1) / u[r][r];
 #pragma GCC unroll 8
         for (int c = r + 1; c < nx; ++c) l[r][c] = u[r][c] * inverse[r];
@@ -218,10 +219,10 @@ KS_HD KS_MASK KS_T(ks_row_smooth)(int nx, const KS_T(ks_blocks) *b, const KS_NUM
                                   KS_NUM *Pn, KS_NUM *ET, KS_NUM *D, const KS_T(ks_tiled) *w)
 {
     KS_NUM *Pp = w->Pp, *W = w->W;
-    KS_NUM l[8][8], inverse[8];
+    KS_NUM l[8][8], inverse[8], pivot[8];
     KS_T(ks_row_product)(0, 0, nx, nx, b->F, nx, 1, P, ET, ET);
     KS_T(ks_row_product)(1, 1, nx, nx, ET, 8, 1, b->FT, b->Q, Pp);
-    KS_MASK good = KS_T(ks_row_pivots)(nx, 1 / KS_GROWTH, Pp, l, inverse);
+    KS_MASK good = KS_T(ks_row_pivots)(nx, 1 / KS_GROWTH, Pp, l, inverse, pivot);
 #pragma GCC unroll 8
     for (int i = 0; i < nx; ++i)
 #pragma GCC unroll 2

@@ -18,12 +18,14 @@
 #include "filter_range_text.h" /* KS_WITH_LITERAL_ENTRIES */
 #include "tiled_step_text.h"
 #include "quad_step_text.h"
+#include "row_step_text.h"
 #include "tiled_range_text.h"
 #include "two_ended_text.h"
 #include "two_ended_array_text.h"
 #include "two_ended_range_text.h"
 #include "two_ended_tiled_text.h"
 #include "two_ended_quad_text.h"
+#include "two_ended_row_text.h"
 #include "two_ended_tiled_range_text.h"
 #include "two_ended_tiled_in_text.h"
 #include "two_ended_tiled_out_text.h"
@@ -33,8 +35,10 @@
 #if KS_VECTOR_BYTES < 32
 #define KS_ENDS_WITH_TILES(nx, CALL) CALL(nx);
 #else
-#define KS_ENDS_WITH_TILES KS_WITH_TILES
+#define KS_ENDS_WITH_TILES KS_WITH_WIDE_TILES
 #endif
+/* Five to eight states in rows of eight; six is a literal, the others share a copy. */
+#define KS_ENDS_ROWS(s) (KS_ROWS_FIT && (s)->nx >= 5 && (s)->nx <= 8 && (s)->ny <= 4)
 /* Those of the plain text. */
 #ifndef KS_WITH_LITERAL
 #define KS_WITH_LITERAL(nx, CALL)                                                           \
@@ -86,11 +90,15 @@ static int64_t tiled_inform(const ks_series *s, int64_t k0, int64_t k1,
                             ks_tally *tally)
 {
     int64_t k = 0;
-#define CALL(nx) k = KS_T(ks_tiled_inform_steps)(0, nx, s, k0, k1, information, to, work, tally)
+#define STEPS(shape, nx)                                                                    \
+    KS_T(ks_tiled_inform_steps)(KS_SHAPE_##shape, nx, s, k0, k1, information, to, work, tally)
+#define CALL(nx) k = STEPS(TILES, nx)
     if (KS_QUADS && s->nx == 4 && s->ny <= 4)
-        return KS_T(ks_tiled_inform_steps)(1, 4, s, k0, k1, information, to, work, tally);
+        return STEPS(QUAD, 4);
+    if (KS_ENDS_ROWS(s)) return s->nx == 6 ? STEPS(ROWS, 6) : STEPS(ROWS, s->nx);
     KS_ENDS_WITH_TILES(s->nx, CALL)
 #undef CALL
+#undef STEPS
     return k;
 }
 
@@ -99,11 +107,15 @@ static int64_t tiled_outward(const ks_series *s, int64_t k0, int64_t k1, ks_stat
                              ks_tally *tally)
 {
     int64_t k = 0;
-#define CALL(nx) k = KS_T(ks_tiled_outward_steps)(0, nx, s, k0, k1, state, from, to, work, tally)
+#define STEPS(shape, nx)                                                                    \
+    KS_T(ks_tiled_outward_steps)(KS_SHAPE_##shape, nx, s, k0, k1, state, from, to, work, tally)
+#define CALL(nx) k = STEPS(TILES, nx)
     if (KS_QUADS && s->nx == 4 && s->ny <= 4)
-        return KS_T(ks_tiled_outward_steps)(1, 4, s, k0, k1, state, from, to, work, tally);
+        return STEPS(QUAD, 4);
+    if (KS_ENDS_ROWS(s)) return s->nx == 6 ? STEPS(ROWS, 6) : STEPS(ROWS, s->nx);
     KS_ENDS_WITH_TILES(s->nx, CALL)
 #undef CALL
+#undef STEPS
     return k;
 }
 

@@ -16,12 +16,12 @@ KS_HD void KS_T(ks_ends_join)(int quad, int nx, int n, const KS_T(ks_ends_channe
 }
 
 /** eta takes in the observation o, whose v turns into L⁻¹ v. */
-KS_HD void KS_T(ks_ends_inform)(int quad, int n, const KS_T(ks_ends_channels) *o, KS_NUM *eta,
+KS_HD void KS_T(ks_ends_inform)(ks_shape shape, int n, const KS_T(ks_ends_channels) *o, KS_NUM *eta,
                                 KS_NUM *v)
 {
     if (o->m == 0) return;
-    KS_T(ks_whiten)(o->m, o->LT, quad ? 4 : KS_T(ks_padded)(o->m), v);
-    if (!quad) {
+    KS_T(ks_whiten)(o->m, o->LT, KS_T(ks_ends_few)(shape, o->m), v);
+    if (shape != KS_SHAPE_QUAD) {
         KS_T(ks_combine_rows)(o->m, n, o->Z, v, eta, eta);
         return;
     }
@@ -78,13 +78,14 @@ KS_HD int KS_T(ks_ends_next)(KS_T(ks_memo) *memo)
     return memo->last = memo->follower[memo->last];
 }
 
-/** See ks_two_ended_kernels.inform; quad a literal. Returns the last step not
+/** See ks_two_ended_kernels.inform; shape a literal. Returns the last step not
  *  taken, k0 - 1 where all are, or -1 where the ordinary form will not do; k0 >= 1. */
-KS_HD int64_t KS_T(ks_tiled_inform_steps)(int quad, int nx, const ks_series *s, int64_t k0,
+KS_HD int64_t KS_T(ks_tiled_inform_steps)(ks_shape shape, int nx, const ks_series *s, int64_t k0,
                                           int64_t k1, ks_information *information,
                                           const ks_right_rows *to, void *memory, ks_tally *tally)
 {
-    const int n = quad ? 4 : KS_T(ks_padded)(nx), ny = s->ny, home = n == nx;
+    const int quad = shape == KS_SHAPE_QUAD, rows = shape == KS_SHAPE_ROWS;
+    const int n = KS_T(ks_ends_rows)(shape, nx), ny = s->ny, home = n == nx;
     const int moves = s->F.stride || s->Q.stride || s->u.stride;
     KS_T(ks_ends_memory) w = KS_T(ks_ends_begin)(nx, ny, memory);
     KS_T(ks_memo) memo = KS_T(ks_ends_memo)(n, s, k1 - k0, 0, nx * n, 3 * n * n + 3 * n + (n - nx) * n,
@@ -97,11 +98,11 @@ KS_HD int64_t KS_T(ks_tiled_inform_steps)(int quad, int nx, const ks_series *s, 
     int64_t k = k1 - 1, missing = 0;
     KS_T(ks_pad)(nx, nx, (const KS_NUM *)information->J, nx, w.Jn, n);
     KS_T(ks_copy)(nx, (const KS_NUM *)information->eta, w.eta);
-    KS_T(ks_ends_transition)(quad, nx, n, s, k, 1, 0, &w);
+    KS_T(ks_ends_transition)(shape, nx, n, s, k, 1, 0, &w);
     for (; k >= k0; --k) {
-        if (moves) KS_T(ks_ends_transition)(quad, nx, n, s, k, 0, 0, &w);
+        if (moves) KS_T(ks_ends_transition)(shape, nx, n, s, k, 0, 0, &w);
         const KS_T(ks_ends_channels) *o =
-            KS_T(ks_ends_observe)(quad, nx, n, ny, s, k, &fresh, &w);
+            KS_T(ks_ends_observe)(shape, nx, n, ny, s, k, &fresh, &w);
         if (!o) break;
         KS_T(ks_ends_slot) made = fresh_made;
         const KS_NUM *J = w.J;
@@ -123,16 +124,19 @@ KS_HD int64_t KS_T(ks_tiled_inform_steps)(int quad, int nx, const ks_series *s, 
             J = slot;
             KS_T(ks_copy)(nx * n, made.A, A);
         } else {
-            const KS_MASK good = quad ? KS_T(ks_quad_retreat)(&w.step, J, w.Jn, A)
-                                      : KS_T(ks_tiled_retreat)(nx, n, &w.step, J, w.Jn, A);
+            const KS_MASK good = quad   ? KS_T(ks_quad_retreat)(&w.step, J, w.Jn, A)
+                                 : rows ? KS_T(ks_row_retreat_any)(nx, &w.step, J, w.Jn, A)
+                                        : KS_T(ks_tiled_retreat)(nx, n, &w.step, J, w.Jn, A);
             if (!KS_ALL(good)) return -1;
             if (record) KS_T(ks_ends_record)(nx, n, w.Jn, A, &w.step, &memo, record);
         }
         KS_T(ks_store_factors)(nx, n, made.LT, made.inverse_d, (KS_NUM *)ks_slot_of(to->K, k));
-        KS_T(ks_ends_inform)(quad, n, o, w.eta, w.v);
+        KS_T(ks_ends_inform)(shape, n, o, w.eta, w.v);
         KS_NUM *b = (KS_NUM *)ks_slot_of(to->b, k);
         if (quad)
             KS_T(ks_quad_retreat_mean)(&w.step, J, A, made.LT, made.inverse_d, w.eta, b);
+        else if (rows)
+            KS_T(ks_row_retreat_mean_any)(nx, &w.step, J, A, made.LT, made.inverse_d, w.eta, b);
         else
             KS_T(ks_tiled_retreat_mean)(nx, n, &w.step, J, A, made.LT, made.inverse_d, w.eta, b);
         for (int i = 0; i < nx; ++i) w.diagonal[i] = J[i * n + i];

@@ -35,11 +35,11 @@ KS_HD int KS_T(ks_ends_enough)(int quad, int nx, const KS_NUM *bound, const KS_N
 }
 
 /** Sum of the squares that step k adds to the quadratic form at the smoothed x. */
-KS_HD double KS_T(ks_ends_squares)(int quad, int nx, const KS_T(ks_ends_channels) *o,
+KS_HD double KS_T(ks_ends_squares)(ks_shape shape, int nx, const KS_T(ks_ends_channels) *o,
                                    const KS_NUM *x, const KS_NUM *eps, KS_NUM *v)
 {
     double squares = 0;
-    if (quad) {
+    if (shape == KS_SHAPE_QUAD) {
         const KS_T(ks_quad) mean = KS_LOAD4(x), noise = KS_LOAD4(eps);
         for (int a = 0; a < o->m; ++a) {
             const KS_T(ks_quad) h = KS_LOAD4(o->H + 4 * a);
@@ -60,19 +60,20 @@ KS_HD double KS_T(ks_ends_squares)(int quad, int nx, const KS_T(ks_ends_channels
         }
         for (int i = 0; i < nx; ++i) squares += (double)eps[i] * (double)eps[i];
     }
-    KS_T(ks_whiten)(o->m, o->LT, quad ? 4 : KS_T(ks_padded)(o->m), v);
+    KS_T(ks_whiten)(o->m, o->LT, KS_T(ks_ends_few)(shape, o->m), v);
     for (int i = 0; i < o->m; ++i) squares += (double)(v[i] * v[i] * o->inverse_r[i]);
     return squares;
 }
 
-/** See ks_two_ended_kernels.outward, from a `state` in the ordinary form; quad a literal.
+/** See ks_two_ended_kernels.outward, from a `state` in the ordinary form; shape a literal.
  *  Returns the first step not taken, or -1 where the information has not been enough. */
-KS_HD int64_t KS_T(ks_tiled_outward_steps)(int quad, int nx, const ks_series *s, int64_t k0,
+KS_HD int64_t KS_T(ks_tiled_outward_steps)(ks_shape shape, int nx, const ks_series *s, int64_t k0,
                                            int64_t k1, ks_state *state, const ks_right_rows *from,
                                            const ks_backward_sinks *to, void *memory,
                                            ks_tally *tally)
 {
-    const int n = quad ? 4 : KS_T(ks_padded)(nx), ny = s->ny, half = nx * (nx + 1) / 2;
+    const int quad = shape == KS_SHAPE_QUAD, rows = shape == KS_SHAPE_ROWS;
+    const int n = KS_T(ks_ends_rows)(shape, nx), ny = s->ny, half = nx * (nx + 1) / 2;
     const int moves = s->F.stride || s->Q.stride || s->u.stride;
     KS_T(ks_ends_memory) w = KS_T(ks_ends_begin)(nx, ny, memory);
     const int nn = nx * nx, lag = to->lag_one_cov.base != NULL;
@@ -84,7 +85,7 @@ KS_HD int64_t KS_T(ks_tiled_outward_steps)(int quad, int nx, const ks_series *s,
     KS_T(ks_copy)(nx, (const KS_NUM *)state->x, w.x);
     KS_T(ks_pad)(nx, nx, (const KS_NUM *)state->C, nx, w.P, n);
     for (int i = 0; i < nx; ++i) w.diagonal[i] = P[i * n + i];
-    KS_T(ks_ends_transition)(quad, nx, n, s, k, 1, 1, &w);
+    KS_T(ks_ends_transition)(shape, nx, n, s, k, 1, 1, &w);
     for (; k < k1; ++k) {
         const KS_NUM *bound =
             (const KS_NUM *)ks_slot_of(from->bound, (k - from->first) / KS_BOUND_STEPS);
@@ -92,9 +93,9 @@ KS_HD int64_t KS_T(ks_tiled_outward_steps)(int quad, int nx, const ks_series *s,
         const KS_NUM *K = (const KS_NUM *)ks_slot_of(from->K, k);
         const KS_NUM *b = (const KS_NUM *)ks_slot_of(from->b, k);
         if (!KS_T(ks_ends_enough)(quad, nx, bound + nx, w.x, w.diagonal)) return -1;
-        if (moves) KS_T(ks_ends_transition)(quad, nx, n, s, k, 0, 1, &w);
+        if (moves) KS_T(ks_ends_transition)(shape, nx, n, s, k, 0, 1, &w);
         const KS_T(ks_ends_channels) *o =
-            KS_T(ks_ends_observe)(quad, nx, n, ny, s, k, &fresh, &w);
+            KS_T(ks_ends_observe)(shape, nx, n, ny, s, k, &fresh, &w);
         if (!o) break;
         KS_NUM *record = NULL, *Pn = P == w.P ? w.Pn : w.P;
         const KS_NUM *next = Pn, *both = w.lag;
@@ -109,8 +110,9 @@ KS_HD int64_t KS_T(ks_tiled_outward_steps)(int quad, int nx, const ks_series *s,
         } else {
             KS_T(ks_load_factors)(nx, n, K, w.LT, w.inverse_d);
             const KS_MASK good =
-                quad ? KS_T(ks_quad_advance)(&w.step, A, w.LT, w.inverse_d, P, Pn, w.lag)
-                     : KS_T(ks_tiled_advance)(nx, n, &w.step, A, nx, w.LT, w.inverse_d, P, Pn, w.lag);
+                quad   ? KS_T(ks_quad_advance)(&w.step, A, w.LT, w.inverse_d, P, Pn, w.lag)
+                : rows ? KS_T(ks_row_advance_any)(nx, &w.step, A, w.LT, w.inverse_d, P, Pn, w.lag)
+                       : KS_T(ks_tiled_advance)(nx, n, &w.step, A, nx, w.LT, w.inverse_d, P, Pn, w.lag);
             if (!KS_ALL(good)) break;
             if (record) {
                 KS_NUM *slot = record + nn + half + nx * n;
@@ -120,6 +122,7 @@ KS_HD int64_t KS_T(ks_tiled_outward_steps)(int quad, int nx, const ks_series *s,
             }
         }
         if (quad) KS_T(ks_quad_advance_mean)(&w.step, A, b, w.x);
+        else if (rows) KS_T(ks_row_advance_mean_any)(nx, &w.step, A, b, w.x);
         else KS_T(ks_tiled_advance_mean)(nx, n, &w.step, A, nx, b, w.x);
         P = next;
         if (!KS_T(ks_tiled_finite)(nx, n, w.x, P)) {
@@ -128,7 +131,7 @@ KS_HD int64_t KS_T(ks_tiled_outward_steps)(int quad, int nx, const ks_series *s,
         }
         for (int i = 0; i < nx; ++i) w.diagonal[i] = P[i * n + i];
         if (!KS_T(ks_ends_enough)(quad, nx, bound, w.x, w.diagonal)) return -1;
-        quadratic += KS_T(ks_ends_squares)(quad, nx, o, w.x, w.step.eps, w.v);
+        quadratic += KS_T(ks_ends_squares)(shape, nx, o, w.x, w.step.eps, w.v);
         KS_T(ks_tiled_write)(nx, n, k, w.x, P, to->smoothed_mean, to->smoothed_cov,
                              to->smoothed_var);
         if (lag) KS_T(ks_unpad)(nx, n, both, (KS_NUM *)ks_slot_of(to->lag_one_cov, k));

@@ -1,5 +1,5 @@
 /* two_ended_tiled_range_text.h -- what ranges of steps of the two-ended smoother's right half by the
- * kernels of two_ended_tiled_text.h and two_ended_quad_text.h share; see num_f64.h,
+ * kernels of two_ended_tiled_text.h, two_ended_quad_text.h and two_ended_row_text.h share; see num_f64.h,
  * two_ended_tiled_in_text.h and two_ended_tiled_out_text.h. For plain C on the CPU.
  *
  * They take ordinary steps alone; a step whose covariance needs the array form goes to the ranges of
@@ -15,6 +15,17 @@ typedef struct KS_T(ks_ends_memory) {
     KS_NUM *pair, *mark, *memo;            /* A and K side by side, see ks_memo */
     void *plain;                           /* of two_ended_range_text.h  */
 } KS_T(ks_ends_memory);
+
+/** How far rows are apart, and those of the factor of R. */
+KS_HD int KS_T(ks_ends_rows)(ks_shape shape, int nx)
+{
+    return shape == KS_SHAPE_QUAD ? 4 : shape == KS_SHAPE_ROWS ? 8 : KS_T(ks_padded)(nx);
+}
+
+KS_HD int KS_T(ks_ends_few)(ks_shape shape, int m)
+{
+    return shape == KS_SHAPE_TILES ? KS_T(ks_padded)(m) : 4;
+}
 
 /** Numbers of memory for repeated steps: the larger of both directions. */
 KS_HD int64_t KS_T(ks_ends_memo_scratch)(int64_t n)
@@ -76,23 +87,27 @@ KS_HD KS_T(ks_ends_memory) KS_T(ks_ends_begin)(int nx, int ny, void *memory)
 
 /** The transition into step k. fresh: blocks that do not vary are not there yet. Q may be no
  *  covariance at all; then its root is NaN. */
-KS_HD void KS_T(ks_ends_transition)(int quad, int nx, int n, const ks_series *s, int64_t k,
+KS_HD void KS_T(ks_ends_transition)(ks_shape shape, int nx, int n, const ks_series *s, int64_t k,
                                     int fresh, int out, KS_T(ks_ends_memory) *memory)
 {
     KS_T(ks_ends_blocks) *w = &memory->step;
     if (fresh || s->F.stride) {
         const KS_NUM *F = (const KS_NUM *)ks_row(s->F, k - s->shift);
         w->F = F;
-        if (out) {
+        if (out && shape == KS_SHAPE_ROWS) {
+            KS_T(ks_rows_turn)(nx, F, w->FT);
+        } else if (out) {
             KS_T(ks_transpose_rows)(nx, nx, F, nx, w->FT, n);
         } else if (n != nx) {
-            KS_T(ks_pad)(nx, nx, F, nx, memory->F, n);
+            if (shape == KS_SHAPE_ROWS) KS_T(ks_rows_pad)(nx, nx, F, memory->F);
+            else KS_T(ks_pad)(nx, nx, F, nx, memory->F, n);
             w->F = memory->F;
         }
     }
     if (fresh || s->Q.stride) {
         const KS_NUM *Q = (const KS_NUM *)ks_row(s->Q, k - s->shift);
-        if (quad) KS_T(ks_quad_root)(Q, w);
+        if (shape == KS_SHAPE_QUAD) KS_T(ks_quad_root)(Q, w);
+        else if (shape == KS_SHAPE_ROWS) KS_T(ks_row_root_any)(nx, Q, w);
         else KS_T(ks_tiled_root)(nx, n, Q, w);
         KS_NUM trace = KS_LIT(0);
         int doubt = 0;
@@ -113,11 +128,12 @@ KS_HD void KS_T(ks_ends_transition)(int quad, int nx, int n, const ks_series *s,
 }
 
 /** The observed entries of a step to `o`; false where R is not positive definite. */
-KS_HD_COLD KS_MASK KS_T(ks_ends_whiten)(int quad, int nx, int n, int m, const KS_NUM *H,
+KS_HD_COLD KS_MASK KS_T(ks_ends_whiten)(ks_shape shape, int nx, int n, int m, const KS_NUM *H,
                                         const KS_NUM *R, const KS_NUM *zero,
                                         KS_T(ks_ends_channels) *o)
 {
-    if (!quad) return KS_T(ks_tiled_whiten)(nx, n, m, H, R, zero, o);
+    if (shape == KS_SHAPE_TILES) return KS_T(ks_tiled_whiten)(nx, n, m, H, R, zero, o);
+    if (shape == KS_SHAPE_ROWS) return KS_T(ks_row_whiten_any)(nx, m, H, R, o);
     switch (m) {
     case 0: return KS_T(ks_quad_whiten)(0, H, R, o);
     case 1: return KS_T(ks_quad_whiten)(1, H, R, o);
@@ -129,20 +145,20 @@ KS_HD_COLD KS_MASK KS_T(ks_ends_whiten)(int quad, int nx, int n, int m, const KS
 
 /** The same for a step with missing entries; v <- y - d of the entries present. Returns how many,
  *  or -1 where the plain range is to say what is wrong. */
-KS_HD_COLD int KS_T(ks_ends_present)(int quad, const ks_series *s, int64_t k,
+KS_HD_COLD int KS_T(ks_ends_present)(ks_shape shape, const ks_series *s, int64_t k,
                                      KS_T(ks_ends_memory) *w)
 {
     int entry = 0;
     const KS_T(ks_observation) o = KS_T(ks_observe)(s, k, w->compact, &entry);
     if (o.m < 0) return -1;
     for (int i = 0; i < o.m; ++i) w->v[i] = o.y[i] - o.d[i];
-    return KS_ALL(KS_T(ks_ends_whiten)(quad, s->nx, quad ? 4 : KS_T(ks_padded)(s->nx), o.m, o.H,
+    return KS_ALL(KS_T(ks_ends_whiten)(shape, s->nx, KS_T(ks_ends_rows)(shape, s->nx), o.m, o.H,
                                        o.R, w->step.zero, &w->some)) ? o.m : -1;
 }
 
 /** The observation of step k, whitened: NULL where the plain range is to say what is wrong. w->v is
  *  y - d of the entries present. */
-KS_HD const KS_T(ks_ends_channels) *KS_T(ks_ends_observe)(int quad, int nx, int n, int ny,
+KS_HD const KS_T(ks_ends_channels) *KS_T(ks_ends_observe)(ks_shape shape, int nx, int n, int ny,
                                                           const ks_series *s, int64_t k, int *fresh,
                                                           KS_T(ks_ends_memory) *w)
 {
@@ -152,9 +168,9 @@ KS_HD const KS_T(ks_ends_channels) *KS_T(ks_ends_observe)(int quad, int nx, int 
         sum = sum + (y[i] - y[i]);
         w->v[i] = y[i] - d[i];
     }
-    if (!(sum == KS_LIT(0))) return KS_T(ks_ends_present)(quad, s, k, w) < 0 ? NULL : &w->some;
+    if (!(sum == KS_LIT(0))) return KS_T(ks_ends_present)(shape, s, k, w) < 0 ? NULL : &w->some;
     if (*fresh || s->H.stride || s->R.stride) {
-        if (!KS_ALL(KS_T(ks_ends_whiten)(quad, nx, n, ny, (const KS_NUM *)ks_row(s->H, k),
+        if (!KS_ALL(KS_T(ks_ends_whiten)(shape, nx, n, ny, (const KS_NUM *)ks_row(s->H, k),
                                          (const KS_NUM *)ks_row(s->R, k), w->step.zero, &w->all)))
             return NULL;
         *fresh = 0;
