@@ -5,7 +5,7 @@
  * With C = F[k+1]ᵀ Q[k+1]⁻¹ = -A[k, k+1], M the block of step k less what the steps eliminated before
  * it take from it, and z its right-hand side, a step that is eliminated upwards leaves
  *
- *     P = M⁻¹,   G = P C,   M' = A[k+1, k+1] - Cᵀ G,   z' = b[k+1] + Cᵀ P z,
+ *     P = M⁻¹,   G = P C,   M' = A[k+1, k+1] - Cᵀ G,   z' = b[k+1] + Gᵀ z,
  *
  * P being the covariance of x[k] given x[k+1] and the steps eliminated before, and once x[k+1] stands
  *
@@ -20,8 +20,8 @@
  * of steps further apart multiply, and the sum over all steps is at most 2 t² with the largest t. */
 
 /** Eliminate step k, whose block is c->M + beside (first: beside alone) and whose right-hand side is
- *  c->z, in the direction of the coupling C: P and z to the places of the results, P z to c->p, and what
- *  of `next`, the block of the step after it, is left to c->M. constant: what is beside and next is
+ *  c->z, in the direction of the coupling C: P and P z to the places of the results, and what of `next`,
+ *  the block of the step after it, is left to c->M. constant: what is beside and next is
  *  what it was whenever that was set. */
 KS_HD void KS_T(ks_map_eliminate)(int n, int64_t k, int first, int constant, const KS_NUM *beside,
                                   const KS_NUM *next, const KS_NUM *C, const ks_map_system *a,
@@ -55,8 +55,8 @@ KS_HD void KS_T(ks_map_eliminate)(int n, int64_t k, int first, int constant, con
     }
     KS_T(ks_map_gather_all)(&r->evidence, &pivots);
     KS_T(ks_map_store)(n, n, ld, c->P, (KS_NUM *)ks_slot_of(a->S, k));
-    KS_T(ks_map_store)(1, n, ld, c->z, (KS_NUM *)ks_slot_of(a->x, k));
     KS_T(ks_map_rows)(n, ld, c->P, c->z, c->zero, c->p);
+    KS_T(ks_map_store)(1, n, ld, c->p, (KS_NUM *)ks_slot_of(a->x, k));
 }
 
 /** Eliminate step k upwards, own being the block of step k + 1, or downwards, own being its own; c->z
@@ -76,7 +76,11 @@ KS_HD void KS_T(ks_map_pass_on)(int n, int64_t steps, int64_t k, int up, int fir
     } else {
         KS_T(ks_map_eliminate)(n, k, first, constant, up ? l->carried : own,
                                up ? own : l->carried, up ? l->C : l->N, a, w, r);
-        KS_T(ks_map_rows)(n, ld, up ? l->C : l->N, c->p, b, c->z);
+        /* By G = P C rather than C and P z: a step waits for one product, not for two. */
+        KS_NUM *z = c->p;
+        KS_T(ks_map_rows)(n, ld, c->G, c->z, b, z);
+        c->p = c->z;
+        c->z = z;
     }
 }
 
@@ -99,7 +103,7 @@ KS_HD int KS_T(ks_map_ascend)(int n, const ks_series *s, int64_t k, const ks_map
         KS_T(ks_copy)(ld, c->b, c->z);
         return 0;
     }
-    for (int i = 0; i < ld; ++i) c->z[i] = c->z[i] - l->cu[i];
+    KS_T(ks_map_minus)(ld, c->z, l->cu, c->z);
     KS_T(ks_map_pass_on)(n, s->steps, k - 1, 1, 0, complete, l, own, c->b, a, w, r);
     return 0;
 }
@@ -117,9 +121,9 @@ KS_HD int KS_T(ks_map_descend)(int n, const ks_series *s, int64_t k, const ks_ma
     if (!own) return -1;
     const int first = k == s->steps - 1;
     if (first) KS_T(ks_map_remember)(n, s, a, 0, 1, c);
-    for (int i = 0; i < ld; ++i) c->z[i] = first ? c->b[i] : c->z[i] + c->b[i];
+    KS_T(ks_map_sum)(1, ld, first ? c->zero : c->z, c->b, c->z);
     KS_T(ks_map_pass_on)(n, s->steps, k, 0, first, complete, l, own, c->zero, a, w, r);
-    for (int i = 0; i < ld; ++i) c->z[i] = c->z[i] - l->cu[i];
+    KS_T(ks_map_minus)(ld, c->z, l->cu, c->z);
     return 0;
 }
 
@@ -172,9 +176,9 @@ KS_HD void KS_T(ks_map_substitute)(int n, int64_t k, int falling, const KS_NUM *
 {
     const int ld = KS_T(ks_map_ld)(n), block = n * ld;
     KS_T(ks_memo) *memo = &c->memo;
-    KS_NUM *P = (KS_NUM *)ks_slot_of(a->S, k), *z = (KS_NUM *)ks_slot_of(a->x, k);
+    KS_NUM *P = (KS_NUM *)ks_slot_of(a->S, k), *Pz = (KS_NUM *)ks_slot_of(a->x, k);
     c->P = KS_T(ks_map_rows_of)(n, n, ld, 1, P, c->P_room);
-    KS_T(ks_map_load)(1, n, ld, z, c->z);
+    KS_T(ks_map_load)(1, n, ld, Pz, c->p);
     const int at = memo->slots > 0 ? KS_T(ks_memo_find)(memo, c->P, c->S) : -1;
     if (at >= 0) {
         KS_T(ks_map_recall)(memo, at, block, &c->G, &c->X, &c->S_next);
@@ -188,10 +192,9 @@ KS_HD void KS_T(ks_map_substitute)(int n, int64_t k, int falling, const KS_NUM *
         KS_T(ks_map_spread)(n, falling, N, c);
         if (slot) KS_T(ks_map_record)(memo, slot, block, c->G, c->X, c->S_next);
     }
-    KS_T(ks_map_rows)(n, ld, c->P, c->z, c->zero, c->p);
     KS_T(ks_map_rows)(n, ld, c->G, c->x, c->p, c->x_next);
     KS_T(ks_map_store)(n, n, ld, c->S_next, P);
-    KS_T(ks_map_store)(1, n, ld, c->x_next, z);
+    KS_T(ks_map_store)(1, n, ld, c->x_next, Pz);
 }
 
 /** Go on from the neighbour. */
@@ -210,7 +213,7 @@ KS_HD void KS_T(ks_map_shift)(int n, int64_t k, const KS_T(ks_map_link) *l, cons
 {
     const int ld = KS_T(ks_map_ld)(n);
     KS_NUM *q = c->q, *white = c->white;
-    for (int i = 0; i < ld; ++i) q[i] = x[i] - l->u[i];
+    KS_T(ks_map_minus)(ld, x, l->u, q);
     if (k > 0) KS_T(ks_map_less_rows)(n, ld, l->turned_F, before, q, q);
     KS_T(ks_map_rows)(n, ld, l->turned_root, q, c->zero, white);
     KS_T(ks_map_scaled)(ld, l->inverse_d, white, q);

@@ -47,6 +47,12 @@ KS_HD void KS_T(ks_map_sum)(int n, int ld, const KS_NUM *A, const KS_NUM *B, KS_
     for (int i = 0; i < n * ld; ++i) C[i] = A[i] + B[i];
 }
 
+/** c = a - b of `numbers` numbers, a multiple of ld. */
+KS_HD void KS_T(ks_map_minus)(int numbers, const KS_NUM *a, const KS_NUM *b, KS_NUM *c)
+{
+    for (int i = 0; i < numbers; ++i) c[i] = a[i] - b[i];
+}
+
 /** C = A B. */
 KS_HD void KS_T(ks_map_times)(int n, int ld, const KS_NUM *A, const KS_NUM *B, KS_NUM *C)
 {

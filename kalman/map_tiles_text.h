@@ -60,6 +60,11 @@ KS_HD void KS_T(ks_map_sum)(int n, int ld, const KS_NUM *A, const KS_NUM *B, KS_
     for (int i = 0; i < n * ld; i += 4) KS_STORE4(C + i, KS_LOAD4(A + i) + KS_LOAD4(B + i));
 }
 
+KS_HD void KS_T(ks_map_minus)(int numbers, const KS_NUM *a, const KS_NUM *b, KS_NUM *c)
+{
+    for (int i = 0; i < numbers; i += 4) KS_STORE4(c + i, KS_LOAD4(a + i) - KS_LOAD4(b + i));
+}
+
 KS_HD void KS_T(ks_map_times)(int n, int ld, const KS_NUM *A, const KS_NUM *B, KS_NUM *C)
 {
     KS_T(ks_tiles)(0, 0, n, n, ld, A, ld, 1, B, ld, C, ld, C, ld);
