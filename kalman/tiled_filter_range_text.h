@@ -241,7 +241,17 @@ KS_HD int64_t KS_T(ks_tiled_repeat)(ks_shape shape, int nx, int n, int ny, const
                                     ks_evidence *evidence, KS_NUM **P, int *finite)
 {
     KS_T(ks_blocks) b = *all;
-    KS_NUM *last = NULL;
+    KS_T(ks_tiled) step = w->step;
+    KS_NUM *x = w->x, *last = NULL;
+    /* The vectors of a quad have a place that nothing else points to: registers. */
+    KS_NUM own[3][4];
+    if (shape == KS_SHAPE_QUAD) {
+        x = own[0];
+        step.xp = own[1];
+        step.v = own[2];
+        KS_T(ks_copy)(4, w->x, x);
+    }
+    ks_evidence e = *evidence;
     for (; k < k1; ++k) {
         const int at = memo->follower[memo->last];
         if (at < 0 || (k % KS_LOOK == KS_LOOK - 1 && !memo->looked[at])) break;
@@ -251,26 +261,44 @@ KS_HD int64_t KS_T(ks_tiled_repeat)(ks_shape shape, int nx, int n, int ny, const
         const KS_T(ks_tiled_slot) made =
             KS_T(ks_tiled_slot_of)(n, ny, memo->base + (int64_t)at * memo->size);
         if (cov.base && k + 1 < k1) KS_T(ks_tiled_expect)(nx, (KS_NUM *)ks_slot_of(cov, k + 1));
-        KS_T(ks_tiled_again)(shape, nx, n, ny, &b, &made, w->x, &w->step);
+        KS_T(ks_tiled_again)(shape, nx, n, ny, &b, &made, x, &step);
         memo->last = at;
         last = made.P;
         for (int i = 0; i < ny; ++i)
-            ks_gather_pivot(evidence, (double)made.pivot[i],
-                            (double)(w->step.v[i] * w->step.v[i] * made.inverse_d[i]));
+            ks_gather_pivot(&e, (double)made.pivot[i],
+                            (double)(step.v[i] * step.v[i] * made.inverse_d[i]));
         KS_NUM sum = KS_LIT(0);
-        for (int i = 0; i < nx; ++i) sum = sum + KS_LIT(0) * w->x[i];
-        *finite = sum == KS_LIT(0) && isfinite(evidence->quadratic);
+        for (int i = 0; i < nx; ++i) sum = sum + KS_LIT(0) * x[i];
+        *finite = (double)sum + 0 * e.quadratic == 0;
         if (!*finite) break;
         if (cov.base) KS_T(ks_unpad)(nx, n, last, (KS_NUM *)ks_slot_of(cov, k));
-        if (mean.base) KS_T(ks_copy)(nx, w->x, (KS_NUM *)ks_slot_of(mean, k));
+        if (mean.base) KS_T(ks_copy)(nx, x, (KS_NUM *)ks_slot_of(mean, k));
         if (to->kept_mean.base) to->form[k - to->form_first] = (unsigned char)KS_FORM_ORDINARY;
     }
+    if (shape == KS_SHAPE_QUAD) KS_T(ks_copy)(4, x, w->x);
+    *evidence = e;
     if (last) {
         KS_T(ks_copy)(nx * n, last, w->Pn);
         *P = w->Pn;
     }
     return k;
 }
+
+/* Of a quad with ny entries, a function of its own: the loop around it has no registers to spare. */
+#define KS_QUAD_REPEAT(ny)                                                                  \
+    KS_HD_COLD int64_t KS_T(ks_quad_repeat_##ny)(                                           \
+        const ks_series *s, int64_t k, int64_t k1, const KS_T(ks_blocks) *all,              \
+        KS_T(ks_memo) *memo, const KS_T(ks_tiled_memory) *w, ks_sink mean, ks_sink cov,     \
+        const ks_forward_sinks *to, ks_evidence *evidence, KS_NUM **P, int *finite)         \
+    {                                                                                       \
+        return KS_T(ks_tiled_repeat)(KS_SHAPE_QUAD, 4, 4, ny, s, k, k1, all, memo, w, mean, \
+                                     cov, to, evidence, P, finite);                         \
+    }
+KS_QUAD_REPEAT(1)
+KS_QUAD_REPEAT(2)
+KS_QUAD_REPEAT(3)
+KS_QUAD_REPEAT(4)
+#undef KS_QUAD_REPEAT
 
 /** Filter steps k0 .. k1 - 1 as far as the ordinary form goes. shape is a literal; ny is s->ny, of
  *  quads a literal. gains: for those who follow, or NULL. Returns the first step not taken, or -1 with the fault in the tally. */
@@ -311,8 +339,14 @@ KS_HD int64_t KS_T(ks_tiled_filter_steps)(ks_shape shape, int nx, int ny, const 
         if (memo.last >= 0 && !moves && !rest) {
             int finite = 1;
             const int64_t from = k;
-            k = KS_T(ks_tiled_repeat)(shape, nx, n, ny, s, k, k1, &all, &memo, &w, mean, cov, to,
-                                      &evidence, &P, &finite);
+#define KS_REPEAT(name, ...)                                                                \
+    k = KS_T(name)(__VA_ARGS__ s, k, k1, &all, &memo, &w, mean, cov, to, &evidence, &P, &finite)
+            if (quad && ny == 1) KS_REPEAT(ks_quad_repeat_1, );
+            else if (quad && ny == 2) KS_REPEAT(ks_quad_repeat_2, );
+            else if (quad && ny == 3) KS_REPEAT(ks_quad_repeat_3, );
+            else if (quad) KS_REPEAT(ks_quad_repeat_4, );
+            else KS_REPEAT(ks_tiled_repeat, shape, nx, n, ny, );
+#undef KS_REPEAT
             if (!finite) {
                 tally->evidence = evidence;
                 return KS_T(ks_step_fault)(k, 0, KS_ARRAY_ESTIMATE, KS_FAULT_NOT_FINITE, tally);
