@@ -4,8 +4,11 @@
  * Numbers of states and, in the filter, of entries, up to four, are literals. Rows are eight numbers
  * apart, one or two vectors, and the innovation and the pivots are factored in registers. */
 
-/** Whether rows of eight numbers are no more than two vectors. */
-#define KS_ROWS_FIT (8 * sizeof(KS_NUM) <= 2 * KS_VECTOR_BYTES && 8 * sizeof(KS_NUM) >= KS_VECTOR_BYTES)
+/** Whether rows of eight numbers are no more than two vectors, and those wider than what every processor
+ *  of x86-64 has: that tier would be twice as long for it, and what few processors take need not be. */
+#define KS_ROWS_FIT                                                                         \
+    (KS_VECTOR_BYTES >= 32 && 8 * sizeof(KS_NUM) <= 2 * KS_VECTOR_BYTES &&                  \
+     8 * sizeof(KS_NUM) >= KS_VECTOR_BYTES)
 #define KS_ROW_VECTORS (KS_ROWS_FIT ? 8 / KS_LANES : 1)
 
 /** `rows` rows of C = C0 + sign A B from vector `from` on, all literals as k is; sign 0: C = A B. A's

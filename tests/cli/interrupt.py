@@ -47,6 +47,9 @@ def stop(arguments, number, existing):
     return True
 
 
+# A program started with a signal ignored, as nohup does, goes on ignoring it.
+for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    signal.signal(number, signal.SIG_DFL)
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     subprocess.run([kalscan, "generate", "random", "-o", "in.h5", "--T", "2e5", "--quiet"],
