@@ -31,11 +31,7 @@ static int KS_T(map_assemble)(const ks_series *s, int64_t k, int own, int before
                               const ks_map_system *a, void *memory, ks_tally *tally)
 {
     KS_T(ks_map_memory) *w = (KS_T(ks_map_memory) *)memory;
-    int rc = 0;
-#define CALL(nx) rc = KS_T(ks_map_assemble)(nx, s, k, own, before, a, w, tally)
-    KS_WITH_STATES(s->nx, CALL)
-#undef CALL
-    return rc;
+    return KS_T(ks_map_assemble)(s->nx, s, k, own, before, a, w, tally);
 }
 
 static int KS_T(map_review)(const ks_series *s, int64_t k, int own, int before,
@@ -43,11 +39,7 @@ static int KS_T(map_review)(const ks_series *s, int64_t k, int own, int before,
                             ks_tally *tally)
 {
     KS_T(ks_map_memory) *w = (KS_T(ks_map_memory) *)memory;
-    int rc = 0;
-#define CALL(nx) rc = KS_T(ks_map_review)(nx, s, k, own, before, a, w, r, tally)
-    KS_WITH_STATES(s->nx, CALL)
-#undef CALL
-    return rc;
+    return KS_T(ks_map_review)(s->nx, s, k, own, before, a, w, r, tally);
 }
 
 static void KS_T(map_correct)(int nx, int64_t k0, int64_t k1, const ks_map_system *a)
