@@ -98,14 +98,25 @@ static ks_exit dispatch(int argc, char **argv, ks_failure *failure)
     return unknown_command(argv[1], failure);
 }
 
+/* Of OpenBLAS with POSIX threads; it has no header. */
+extern int blas_thread_shutdown_(void) __attribute__((weak));
+
+/* Threads are the plan's business; OpenBLAS would add its own to each of them. Those that it starts when
+ * it is loaded wait by spinning, for longer than many a series takes to smooth, on the processors that
+ * the plan's threads want. */
+static void quieten_openblas(void)
+{
+    openblas_set_num_threads(1);
+    if (blas_thread_shutdown_) (void)blas_thread_shutdown_();
+}
+
 int main(int argc, char **argv)
 {
     ks_failure failure = {0};
     /* A file that may not grow further shall be a failed write, not the end of the process. */
     signal(SIGXFSZ, SIG_IGN);
     ks_interrupt_install();
-    /* Threads are the plan's business; OpenBLAS would add its own to each of them. */
-    openblas_set_num_threads(1);
+    quieten_openblas();
     if (ks_h5_start(&failure) == KS_EXIT_DONE) dispatch(argc, argv, &failure);
     if (fflush(stdout) != 0 || ferror(stdout))
         ks_fail(&failure, KS_EXIT_FILE, "cannot write to standard output");
