@@ -24,6 +24,7 @@
 #include "map_ops_text.h"
 #include "map_blocks_text.h"
 #include "map_memory_text.h"
+#include "map_terms_text.h"
 #include "map_text.h"
 #include "map_links_text.h"
 #include "map_rows_text.h"

@@ -7,23 +7,8 @@
  * double, means and covariances are made in the caller's arrays. */
 #include <string.h>
 #include "hd.h"
+#include "map_limits.h"
 #include "map_method.h"
-
-/** Corrections of the means by the gradient at the solution: each leaves of their error what one
- *  factorization leaves of a right-hand side. */
-enum { REFINEMENTS = 2 };
-
-/* The most that round-off may have cost a covariance, relative to it. */
-static double worst_error(const ks_smooth_plan *plan)
-{
-    return plan->options.precision == KS_F64 ? 1e-6 : 1e-3;
-}
-
-/* The most by which the means may be off, in standard deviations, before they are refined. */
-static double worst_mean(const ks_smooth_plan *plan)
-{
-    return plan->options.precision == KS_F64 ? 1e-9 : 1e-6;
-}
 
 /* Half an ulp of 1. */
 static double round_off(ks_precision precision)
@@ -266,19 +251,15 @@ static int solve(ks_map_method *m, double *logdet)
     return status == KS_OK ? 0 : -1;
 }
 
-/** The largest gradient of a step, in the standard deviation of the state's component along it. */
-static double steepness(const ks_map_review *all) { return sqrt(all->gradient); }
-
 /** Correct the means by the gradient at the solution, as long as it may move them. */
 static int refine(ks_map_method *m, ks_map_review *all)
 {
     const ks_blocktri_factor factor = { m->D, m->L, m->fill };
     const ks_blocks z = { m->z, (int64_t)m->plan->nx * m->system.probes };
     const ks_const_blocks gradient = { z.data, z.stride };
-    /* A change of x is at most the sum of the gradients, in standard deviations, of the steps that
-     * it is correlated with, and these are no more than twice the loss. */
+    const ks_precision precision = m->plan->options.precision;
     const double loss = all->loss;
-    for (int i = 0; i < REFINEMENTS && 2 * steepness(all) * loss > worst_mean(m->plan); ++i) {
+    for (int i = 0; i < KS_MAP_REFINEMENTS && ks_map_may_move(precision, loss, all->gradient); ++i) {
         const ks_status status =
             ks_blocktri_solve(m->plan->hessian, &factor, 1, gradient, z, m->solver);
         if (status != KS_OK) {
@@ -298,10 +279,8 @@ static int refine(ks_map_method *m, ks_map_review *all)
  *  bounds, and where these do not suffice the system is solved at length. */
 static int will_do(const ks_map_method *m, const ks_map_review *all)
 {
-    const double t = all->loss;
     return all->lost_step < 0 && all->bad_step < 0 && isfinite(all->evidence.logs) &&
-           2 * t * t * round_off(KS_F64) <= worst_error(m->plan) &&
-           4 * t * steepness(all) <= worst_mean(m->plan);
+           ks_map_bounds_do(m->plan->options.precision, all->loss, all->gradient);
 }
 
 /** Assemble, factor, solve, invert, review and correct. */
@@ -309,8 +288,8 @@ static int solve_at_length(ks_map_method *m, ks_map_review *all, double *logdet)
 {
     if (pass(m, 0) || solve(m, logdet) || pass(m, 1)) return -1;
     *all = sum_of(m);
-    const double error = all->loss * round_off(KS_F64);
-    if (error > worst_error(m->plan)) {
+    const double error = all->loss * KS_MAP_ROUND_OFF;
+    if (error > ks_map_worst_error(m->plan->options.precision)) {
         m->run->info->value = error;
         return refuse(m, KS_ARRAY_HESSIAN, KS_FAULT_ILL_CONDITIONED, all->lost_step, -1);
     }

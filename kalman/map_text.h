@@ -18,28 +18,10 @@
  * steps over which states stay correlated. It is estimated by z = S diag(A)^½ s with random signs s,
  * of which z_i² / S_ii has loss_i as its mean, and from below by A_ii S_ii. */
 
-/** Rows of B (n, m) times 1 / d. */
-KS_HD void KS_T(ks_map_scale)(int n, int m, const KS_NUM *inverse_d, const KS_NUM *B, KS_NUM *to)
-{
-    for (int i = 0; i < n; ++i)
-        for (int j = 0; j < m; ++j) to[i * m + j] = B[i * m + j] * inverse_d[i];
-}
-
-/** C (n, n) = Aᵀ B with A, B (k, n). */
-KS_HD void KS_T(ks_map_product)(int n, int k, const KS_NUM *A, const KS_NUM *B, KS_NUM *C)
-{
-    for (int i = 0; i < n * n; ++i) C[i] = KS_LIT(0);
-    KS_T(ks_mtm_add)(n, k, n, A, B, C);
-}
-
 /** L⁻¹ and the inverse of the covariance that LD factors. W: n * n. */
 KS_HD void KS_T(ks_map_invert)(int n, KS_T(ks_map_terms) *t, KS_NUM *W)
 {
-    for (int i = 0; i < n * n; ++i) t->root[i] = KS_LIT(0);
-    for (int i = 0; i < n; ++i) t->root[i * n + i] = KS_LIT(1);
-    KS_T(ks_ldl_forward)(n, n, t->LD, t->root);
-    KS_T(ks_map_scale)(n, n, t->inverse_d, t->root, W);
-    KS_T(ks_map_product)(n, n, t->root, W, t->precision);
+    KS_T(ks_map_unfactor)(n, t->LD, t->inverse_d, t->root, t->precision, W);
 }
 
 /** The terms of Q[k], k >= 1. */
@@ -63,13 +45,8 @@ KS_HD int KS_T(ks_map_transition)(int n, const ks_series *s, int64_t k, const ks
     KS_T(ks_map_terms) *t = &w->transition;
     if (t->known & KS_MAP_CONSTANT_TRANSITION) return 0;
     if (KS_T(ks_map_noise)(n, s, k, a, w, tally)) return -1;
-    KS_NUM *G = w->work, *scaled = G + n * n;
-    KS_T(ks_copy)(n * n, (const KS_NUM *)ks_row(s->F, k - s->shift), G);
-    KS_T(ks_ldl_forward)(n, n, t->LD, G);
-    KS_T(ks_map_scale)(n, n, t->inverse_d, G, scaled);
-    KS_T(ks_map_product)(n, n, G, scaled, t->carried);
-    for (int i = 0; i < n * n; ++i) t->coupling[i] = KS_LIT(0);
-    KS_T(ks_mtm_sub)(n, n, n, t->root, scaled, t->coupling);
+    KS_T(ks_map_couple)(n, t->LD, t->inverse_d, t->root, (const KS_NUM *)ks_row(s->F, k - s->shift),
+                        w->work, w->work + n * n, t->carried, t->coupling);
     t->known |= a->constant & KS_MAP_CONSTANT_TRANSITION;
     return 0;
 }
@@ -96,16 +73,9 @@ KS_HD_COLD int KS_T(ks_map_prior)(const ks_series *s, const ks_map_system *a,
     KS_T(ks_covariance_factor)(n, (const KS_NUM *)s->P0, S, W);
     KS_T(ks_array_predict)(n, F, Q, (const KS_NUM *)ks_row(s->u, 0), (const KS_NUM *)s->m0, S,
                            w->mean, Sp, W);
-    for (int i = 0; i < n; ++i) {
-        KS_NUM variance = KS_LIT(0);
-        for (int c = 0; c <= i; ++c) variance = variance + Sp[i * n + c] * Sp[i * n + c];
-        const KS_NUM d = Sp[i * n + i] * Sp[i * n + i];
-        if (!KS_GT(d, KS_LIT(a->pivot) * variance) || !KS_GT(KS_LIT(KS_LARGEST), variance))
-            return KS_T(ks_step_fault)(0, i, KS_ARRAY_PRIOR_COV, KS_FAULT_NOT_POSITIVE, tally);
-        for (int c = 0; c < i; ++c) t->LD[i * n + c] = Sp[i * n + c] / Sp[c * n + c];
-        t->LD[i * n + i] = d;
-        t->inverse_d[i] = KS_LIT(1) / d;
-    }
+    const int bad = KS_T(ks_map_factor_root)(n, a->pivot, Sp, t->LD, t->inverse_d);
+    if (bad >= 0)
+        return KS_T(ks_step_fault)(0, bad, KS_ARRAY_PRIOR_COV, KS_FAULT_NOT_POSITIVE, tally);
     KS_T(ks_map_invert)(n, t, S);
     return 0;
 }
@@ -124,7 +94,6 @@ KS_HD KS_T(ks_map_sight) *KS_T(ks_map_look)(int n, const ks_series *s, int64_t k
     }
     KS_T(ks_map_sight) *t = m == s->ny ? &w->all : &w->some;
     if (m == s->ny && (t->known & KS_MAP_CONSTANT_OBSERVATION)) return t;
-    KS_NUM *G = w->work;
     const int bad = KS_T(ks_map_factor)(m, a->pivot, o->R, t->LD, t->inverse_d);
     if (bad >= 0) {
         const KS_NUM *y = (const KS_NUM *)ks_row(s->y, k);
@@ -136,21 +105,10 @@ KS_HD KS_T(ks_map_sight) *KS_T(ks_map_look)(int n, const ks_series *s, int64_t k
         (void)KS_T(ks_step_fault)(k, row, KS_ARRAY_R, KS_FAULT_NOT_POSITIVE, tally);
         return (KS_T(ks_map_sight) *)0;
     }
-    KS_T(ks_copy)(m * n, o->H, G);
-    KS_T(ks_ldl_forward)(m, n, t->LD, G);
-    KS_T(ks_map_scale)(m, n, t->inverse_d, G, t->scaled);
-    KS_T(ks_map_product)(n, m, G, t->scaled, t->information);
+    KS_T(ks_map_zero)(n * n, t->information);
+    KS_T(ks_map_inform)(m, n, t->LD, t->inverse_d, o->H, w->work, t->scaled, t->information);
     t->known = m == s->ny ? a->constant : 0;
     return t;
-}
-
-/** Deterministic signs: the top bit of Steele, Lea & Flood's mix of the index. */
-KS_HD KS_NUM KS_T(ks_map_sign)(int64_t index)
-{
-    uint64_t x = (uint64_t)(index + 1) * 0x9E3779B97F4A7C15u;
-    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
-    x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
-    return (x >> 63) ? KS_LIT(-1) : KS_LIT(1);
 }
 
 /** Probes of a step whose diagonal block is complete. */
@@ -195,12 +153,6 @@ KS_HD int KS_T(ks_map_assemble)(int n, const ks_series *s, int64_t k, int own, i
     if (k == s->steps - 1) KS_T(ks_map_probe)(n, k, a);
     tally->missing += s->ny - o.m;
     return 0;
-}
-
-/** *largest becomes value where that is larger; what is not a number is infinite. */
-KS_HD void KS_T(ks_map_largest)(double value, double *largest)
-{
-    if (!(value <= *largest)) *largest = value == value ? value : (double)INFINITY;
 }
 
 /** Judge step k, whose gradient and diagonal are complete. */

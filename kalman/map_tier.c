@@ -20,6 +20,7 @@
 #include "eliminate_text.h"
 #include "map_panels_text.h"
 #include "map_memory_text.h"
+#include "map_terms_text.h"
 #include "map_text.h"
 #include "map_links_text.h"
 #include "map_rows_text.h"
