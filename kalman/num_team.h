@@ -5,3 +5,6 @@
 #undef KS_RESTRICT
 #define KS_HD KS_DEVICE
 #define KS_RESTRICT
+#pragma push_macro("KS_EACH")
+#undef KS_EACH
+#define KS_EACH KS_TEAM_EACH

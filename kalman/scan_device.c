@@ -14,11 +14,7 @@ enum { LEAST_CHUNK = 8, LEAST_PART = 128, MOST_CHUNKS = 1 << 16, MOST_CHUNKS_LAR
 /* Bytes of a half of the stage, and sizes that have kernels with literal states. */
 enum { STAGE = 1 << 22, MOST_LITERAL = 4 };
 
-/** A layout in the making: where memory runs out the rest is only counted. */
-typedef struct layout {
-    ks_scan_device *d;
-    ks_status status;
-} layout;
+typedef ks_device_layout layout;
 
 static void *take(layout *l, int64_t count, size_t bytes)
 {
@@ -34,6 +30,8 @@ static void *take(layout *l, int64_t count, size_t bytes)
     if (memory) d->block[d->blocks++] = memory;
     return memory;
 }
+
+void *ks_device_take(ks_device_layout *l, int64_t count, size_t bytes) { return take(l, count, bytes); }
 
 static ks_sink take_rows(layout *l, const ks_smooth_plan *plan, unsigned outputs, int64_t numbers,
                          int64_t steps)
@@ -128,6 +126,12 @@ static void take_scratch(layout *l, const ks_smooth_plan *plan)
     const int64_t each = most(small ? 0 : d->slice, plan->nx <= MOST_LITERAL ? 0 : combine);
     d->threads = each ? most_scratch / each : most_threads;
     if (d->threads > most_threads) d->threads = most_threads;
+    if (plan->method == KS_METHOD_BLOCKTRI) {
+        /* One thread alone, for row 0. */
+        d->scratch = take(l, 1, small ? 0 : (size_t)d->slice);
+        if (small) d->slice = 0;
+        return;
+    }
     const int64_t work = d->reruns ? 2 * most(d->tiles.count, KS_MOST_TILE) : plan->T;
     if (d->threads > work) d->threads = work;
     if (d->threads < KS_MOST_TILE && d->reruns) d->threads = KS_MOST_TILE;
@@ -218,7 +222,8 @@ static void lay_out(layout *l, const ks_smooth_plan *plan, int second)
     d->a.series.steps = plan->T;
     if (d->reruns) cut(d, plan);
     take_both(l, plan, second);
-    if (second) take_suffixes(l, plan);
+    if (plan->method == KS_METHOD_BLOCKTRI) ks_map_device_lay_out(l, plan);
+    else if (second) take_suffixes(l, plan);
     else if (d->reruns) take_chunks(l, plan);
     else take_steps(l, plan);
     d->sums = take(l, KS_SCAN_SUM_BLOCKS + 1, sizeof(double));
@@ -345,7 +350,9 @@ static ks_status create(ks_scan_device **out, const ks_smooth_plan *plan, ks_gpu
     if (l.status == KS_OK) lay_out(&l, plan, second);
     *part_chunks = fewer_chunks(d, d->part_chunks);
     void *report = NULL;
-    if (l.status == KS_OK) l.status = find_kernels(d, plan->nx);
+    if (l.status == KS_OK)
+        l.status = plan->method == KS_METHOD_BLOCKTRI ? ks_map_device_find(d, plan)
+                                                      : find_kernels(d, plan->nx);
     if (l.status == KS_OK && d->reruns) l.status = ks_chunks_find_fast(d, plan);
     if (l.status == KS_OK) l.status = ks_gpu_host_alloc(d->gpu, &report, sizeof *d->report);
     d->report = report;
@@ -386,6 +393,7 @@ void ks_scan_device_destroy(ks_scan_device *d)
     if (d->gpu) {
         for (int i = 0; i < KS_RUN_PARTS; ++i) ks_gpu_graph_destroy(d->gpu, d->part[i]);
         ks_gpu_stage_close(&d->stage);
+        ks_map_device_destroy(d);
         ks_gpu_host_free(d->gpu, d->report);
         for (int i = 0; i < d->blocks; ++i) ks_gpu_free(d->gpu, d->block[i]);
         if (d->done) ks_gpu_event_destroy(d->gpu, d->done);

@@ -1,4 +1,4 @@
-/* scan_device.h -- the scan methods on a device: what a plan keeps there.
+/* scan_device.h -- the scan methods, and the MAP route, on a device: what a plan keeps there.
  *
  * A plan has one set of memory and one stream on its device, so runs of one plan take turns. What the
  * device does is captured into a graph, which is made again when a run comes with arrays that vary
@@ -9,6 +9,7 @@
 #include "gpu/stage.h"
 #include "machine_cuda.h"
 #include "chunk_kernels.h"
+#include "map_device.h"
 #include "smooth_plan.h"
 #include "turn.h"
 
@@ -69,7 +70,17 @@ typedef struct ks_scan_device {
     double *sums;                   /* of log-likelihood terms                             */
     ks_scan_status *status;
     ks_scan_report *report;         /* pinned memory of the host                           */
+    ks_map_device map;              /* of the MAP route, which has no scans                */
 } ks_scan_device;
+
+/** A layout in the making: where memory runs out the rest is only counted. */
+struct ks_device_layout {
+    ks_scan_device *d;
+    ks_status status;
+};
+
+/** Memory of the device for `count` things of so many bytes, or NULL. */
+void *ks_device_take(ks_device_layout *l, int64_t count, size_t bytes);
 
 /** Make what a plan needs on its device.
  *  Errors: KS_ENODEV, KS_EUNAVAILABLE, KS_ENOMEM, KS_EDEVICE. */

@@ -74,7 +74,7 @@ static ks_status clear_absent(ks_scan_device *d, const ks_run *run)
 ks_status ks_smooth_cuda_enqueue(const ks_smooth_plan *plan, const ks_model *model, ks_view y,
                                  const ks_outputs *outputs, void *stream)
 {
-    const ks_scan_device *d = device_of(plan);
+    ks_scan_device *d = device_of(plan);
     if (!d || d->other || d->part_chunks || plan->B != 1 || !ks_valid_run(plan, model, y, outputs)) return KS_EINVAL;
     ks_run run;
     memset(&run, 0, sizeof run);
@@ -88,6 +88,9 @@ ks_status ks_smooth_cuda_enqueue(const ks_smooth_plan *plan, const ks_model *mod
     take_over(&here, &run);
     /* Teams of threads read any rows. */
     if (!d->team && !all_regular(&here.a)) here.fast_absorb = here.fast_filter = here.fast_smooth = NULL;
+    /* The MAP route may have to go on once it has been waited for. */
+    d->map.resident = here.a;
+    d->map.resident_loglik = outputs->loglik.data;
     /* Terms of stored elements are made in the plan's own place, and put out from there. */
     ks_status status = clear_absent(&here, &run);
     if (status == KS_OK) status = ks_scan_device_enqueue(&here, plan, KS_RUN_WHOLE);
@@ -96,13 +99,25 @@ ks_status ks_smooth_cuda_enqueue(const ks_smooth_plan *plan, const ks_model *mod
     return status;
 }
 
+/** Wait for a run of the MAP route, which goes on where what was put into the stream may not stand. */
+static ks_status finish_map(const ks_scan_device *d, ks_run *run, ks_gpu_stream *where)
+{
+    ks_scan_device here = *d;
+    here.a = d->map.resident;
+    here.stream = where;
+    if (here.a.series.steps < 1) return KS_EINVAL;
+    KS_TRY(ks_map_device_finish(&here, run, 0));
+    if (d->map.resident_loglik)
+        KS_TRY(ks_gpu_copy(d->gpu, d->map.resident_loglik, d->sums, sizeof *d->sums, where));
+    return ks_gpu_stream_sync(d->gpu, where);
+}
+
 ks_status ks_smooth_cuda_wait(const ks_smooth_plan *plan, ks_info *info, void *stream)
 {
     ks_scan_device *d = device_of(plan);
     ks_info said = KS_INFO_INIT;
     if (!d || (info && info->size != sizeof *info)) return KS_EINVAL;
     ks_gpu_stream *where = stream_of(d, stream);
-    ks_status status = ks_scan_device_report(d, where);
     ks_run run;
     memset(&run, 0, sizeof run);
     run.plan = plan;
@@ -110,9 +125,12 @@ ks_status ks_smooth_cuda_wait(const ks_smooth_plan *plan, ks_info *info, void *s
     said.method = plan->method;
     said.backend = KS_BACKEND_CUDA;
     said.scan = plan->options.scan;
+    said.order = ks_smooth_plan_order(plan);
     said.threads = 1;
+    const int map = plan->method == KS_METHOD_BLOCKTRI;
+    ks_status status = map ? finish_map(d, &run, where) : ks_scan_device_report(d, where);
     if (status == KS_OK) {
-        ks_scan_device_tell(d, &run, 0);
+        if (!map) ks_scan_device_tell(d, &run, 0);
         status = said.status;
         if (status == KS_OK && !isfinite(d->report->loglik)) {
             status = KS_ENONFINITE;

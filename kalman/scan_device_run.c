@@ -100,6 +100,7 @@ ks_status ks_scan_device_begin(ks_scan_device *d)
 
 ks_status ks_scan_device_enqueue(ks_scan_device *d, const ks_smooth_plan *plan, ks_run_part part)
 {
+    if (plan->method == KS_METHOD_BLOCKTRI) return ks_map_device_enqueue(d, plan);
     if (part == KS_RUN_EVIDENCE) return evidence(d, plan);
     if (part == KS_RUN_MEETING) return meet(d, plan);
     KS_TRY(ks_scan_device_begin(d));
@@ -215,23 +216,37 @@ int ks_scan_device_tell(const ks_scan_device *d, ks_run *run, int64_t b)
     }
     if (d->reruns) {
         ks_chunks_count(d, plan->T, run->info);
-    } else {
+    } else if (plan->forward) {
         count_scan(run->info, plan->forward);
         if (plan->reverse) count_scan(run->info, plan->reverse);
     }
     return 0;
 }
 
+/** The same of the MAP route. A nest brings graphs of its own. */
+static ks_status compute_map(ks_scan_device *d, ks_run *run, int64_t b)
+{
+    refresh(d);
+    KS_TRY(d->map.nested ? ks_map_device_enqueue(d, run->plan) : launch_part(d, run->plan, KS_RUN_WHOLE));
+    return ks_map_device_finish(d, run, b);
+}
+
 static ks_status run_series(ks_scan_device *d, ks_run *run, int64_t b)
 {
+    const ks_smooth_plan *plan = run->plan;
     if (d->part_chunks) {
         KS_TRY(ks_parts_run(d, run, b));
         if (!ks_scan_device_tell(d, run, b)) ks_write_loglik(run, b, d->report->loglik);
         return KS_OK;
     }
     KS_TRY(ks_scan_device_upload(d, run, b, 0, run->plan->T, b == 0));
-    KS_TRY(compute(d, run, b));
-    if (ks_scan_device_tell(d, run, b)) return KS_OK;
+    if (plan->method == KS_METHOD_BLOCKTRI) {
+        KS_TRY(compute_map(d, run, b));
+        if (run->info->step >= 0) return KS_OK;
+    } else {
+        KS_TRY(compute(d, run, b));
+        if (ks_scan_device_tell(d, run, b)) return KS_OK;
+    }
     ks_write_loglik(run, b, d->report->loglik);
     return ks_scan_device_download(d, &d->a, run, b, 0, run->plan->T);
 }
@@ -242,6 +257,7 @@ void ks_scan_device_run(ks_run *run)
     ks_scan_device *d = plan->device;
     run->info->threads = 1;
     run->info->scan = plan->options.scan;
+    run->info->order = ks_smooth_plan_order(plan);
     run->total = plan->T * plan->B;
     ks_turn_take(&d->turn);
     for (int64_t b = 0; b < plan->B && run->info->step < 0; ++b) {

@@ -69,20 +69,53 @@ static int is_scan(ks_method method)
            method == KS_METHOD_SCAN_TWO_FILTER;
 }
 
+/** Whether a device has the method. */
+static int on_device(const ks_smooth_options *o, ks_method method, int nx)
+{
+    return is_scan(method) || (method == KS_METHOD_BLOCKTRI && ks_map_device_takes(o, nx));
+}
+
+/** The plan's method on the device, if it is to run there; otherwise, and where the device declines, on
+ *  the CPU. */
+static ks_status plan_device(ks_smooth_plan *plan)
+{
+    const ks_backend backend = plan->options.backend;
+    if (backend == KS_BACKEND_CPU) return KS_OK;
+    const ks_status status = on_device(&plan->options, plan->method, plan->nx)
+                                 ? ks_scan_device_create(&plan->device, plan)
+                                 : KS_EINVAL;
+    if (backend == KS_BACKEND_CUDA) return status;
+    plan->declined = status;
+    return KS_OK;
+}
+
 /** Make what the plan's scans need, on the device if they are to run there. */
 static ks_status plan_scans(ks_smooth_plan *plan)
 {
-    const ks_backend backend = plan->options.backend;
     ks_status status = ks_scan_plans(plan);
-    if (status == KS_OK && backend != KS_BACKEND_CPU) {
-        status = ks_scan_device_create(&plan->device, plan);
-        if (backend == KS_BACKEND_AUTO) {
-            plan->declined = status;
-            status = KS_OK;
-        }
-    }
+    if (status == KS_OK) status = plan_device(plan);
     plan->workers = plan->device ? 1 : ks_workers(plan->context, plan->options.threads, plan->T);
     if (status == KS_OK && !plan->device) plan->workspace = ks_scan_method_workspace(plan);
+    return status;
+}
+
+/** Workers and workspace of a method on the CPU. */
+static ks_status plan_host(ks_smooth_plan *plan)
+{
+    const ks_smooth_options *o = &plan->options;
+    ks_status status = KS_OK;
+    if (plan->method == KS_METHOD_SEQUENTIAL) {
+        plan->packs = ks_packs_for(o->precision, o->tier, plan->B, plan->nx);
+        plan->workers = ks_workers(plan->context, o->threads, ks_sequential_groups(plan));
+        plan->workspace = ks_sequential_workspace(plan);
+    } else if (plan->method == KS_METHOD_TWO_ENDED) {
+        plan->workers = ks_workers(plan->context, o->threads, 2 * plan->B);
+        plan->workspace = ks_two_ended_workspace(plan);
+    } else if (plan->method == KS_METHOD_BLOCKTRI) {
+        plan->workers = ks_workers(plan->context, o->threads, plan->T);
+        status = ks_map_plan(plan);
+        if (status == KS_OK) plan->workspace = ks_map_workspace(plan);
+    }
     return status;
 }
 
@@ -114,28 +147,18 @@ ks_status ks_smooth_plan_create(ks_smooth_plan **out, ks_context *context, int64
     if (T < 1 || B < 1 || nx < 1 || ny < 1 || !valid_options(o)) return KS_EINVAL;
     const ks_method method = choose(o);
     if (method == KS_METHOD_AUTO) return KS_EINVAL;
-    if (!is_scan(method) && o->backend == KS_BACKEND_CUDA) return KS_EINVAL;
+    if (o->backend == KS_BACKEND_CUDA && !on_device(o, method, nx)) return KS_EINVAL;
     if (!addressable(T, B, nx, ny)) return KS_ENOMEM;
     if (!ks_kernels_of(o->precision, o->tier)) return KS_EUNAVAILABLE;
 
     ks_smooth_plan *plan = ks_allocate(context, sizeof *plan);
     if (!plan) return KS_ENOMEM;
     *plan = plan_of(context, T, B, nx, ny, o);
-    if (!is_scan(method) && o->backend == KS_BACKEND_AUTO) plan->declined = KS_EINVAL;
     ks_status status = KS_OK;
-    if (method == KS_METHOD_SEQUENTIAL) {
-        plan->packs = ks_packs_for(o->precision, o->tier, B, nx);
-        plan->workers = ks_workers(context, o->threads, ks_sequential_groups(plan));
-        plan->workspace = ks_sequential_workspace(plan);
-    } else if (method == KS_METHOD_TWO_ENDED) {
-        plan->workers = ks_workers(context, o->threads, 2 * B);
-        plan->workspace = ks_two_ended_workspace(plan);
-    } else if (method == KS_METHOD_BLOCKTRI) {
-        plan->workers = ks_workers(context, o->threads, T);
-        status = ks_map_plan(plan);
-        if (status == KS_OK) plan->workspace = ks_map_workspace(plan);
-    } else {
-        status = plan_scans(plan);
+    if (is_scan(method)) status = plan_scans(plan);
+    else {
+        status = plan_device(plan);
+        if (status == KS_OK && !plan->device) status = plan_host(plan);
     }
     const size_t zeros = (size_t)(nx > ny ? nx : ny) * sizeof(double) + 2 * KS_CARVE_ALIGNMENT;
     if (status == KS_OK && plan->workspace > PTRDIFF_MAX - zeros) status = KS_ENOMEM;
@@ -172,9 +195,11 @@ size_t ks_smooth_device_bytes(int64_t T, int64_t B, int nx, int ny,
 {
     if (T < 1 || B < 1 || nx < 1 || ny < 1 || !options || !valid_options(options)) return 0;
     ks_smooth_plan plan = plan_of(NULL, T, B, nx, ny, options);
-    if (options->backend == KS_BACKEND_CPU || !is_scan(plan.method) || !plan.kernels) return 0;
+    if (options->backend == KS_BACKEND_CPU || !on_device(options, plan.method, nx) || !plan.kernels)
+        return 0;
     if (!addressable(T, B, nx, ny)) return SIZE_MAX;
-    const size_t bytes = ks_scan_plans(&plan) == KS_OK ? ks_scan_device_bytes(&plan) : SIZE_MAX;
+    const int counted = !is_scan(plan.method) || ks_scan_plans(&plan) == KS_OK;
+    const size_t bytes = counted ? ks_scan_device_bytes(&plan) : SIZE_MAX;
     ks_scan_plan_destroy(plan.forward);
     ks_scan_plan_destroy(plan.reverse);
     return bytes;
@@ -182,6 +207,8 @@ size_t ks_smooth_device_bytes(int64_t T, int64_t B, int nx, int ny,
 
 ks_blocktri_order ks_smooth_plan_order(const ks_smooth_plan *plan)
 {
+    if (plan->device && plan->method == KS_METHOD_BLOCKTRI)
+        return ks_map_device_order(&plan->options, plan->nx);
     return plan->hessian ? ks_blocktri_plan_order(plan->hessian) : KS_BLOCKTRI_AUTO;
 }
 

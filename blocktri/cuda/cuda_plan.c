@@ -50,6 +50,13 @@ static size_t scale_bytes(int64_t N, int n, const ks_blocktri_cuda_options *o)
     return o->refine ? (size_t)N * (size_t)o->systems * (size_t)n * sizeof(double) : 0;
 }
 
+size_t ks_bt_inverse_bytes(int64_t N, int n, const ks_blocktri_cuda_options *o)
+{
+    const size_t P = (size_t)padded_order(n, o), number = o->precision == KS_F64 ? 8 : 4;
+    if (by_schur(o) || !blocked(n, o) || !factor_bytes(N, n, o)) return 0;
+    return (3 * (size_t)N + 3 * (((size_t)N + 1) / 2)) * (size_t)o->systems * P * P * number;
+}
+
 static size_t sums_bytes(int systems) { return (size_t)systems * KS_BT_SUMS * sizeof(double); }
 
 size_t ks_blocktri_cuda_bytes(int64_t N, int n, const ks_blocktri_cuda_options *options)
@@ -148,6 +155,12 @@ static void lay_out(ks_blocktri_cuda_plan *plan)
 ks_status ks_blocktri_cuda_plan_create(ks_blocktri_cuda_plan **out, ks_context *context, int64_t N,
                                        int n, const ks_blocktri_cuda_options *options)
 {
+    return ks_bt_plan_create(out, context, NULL, N, n, options);
+}
+
+ks_status ks_bt_plan_create(ks_blocktri_cuda_plan **out, ks_context *context, ks_gpu *gpu, int64_t N,
+                            int n, const ks_blocktri_cuda_options *options)
+{
     const ks_blocktri_cuda_options defaults = KS_BLOCKTRI_CUDA_OPTIONS_INIT;
     if (!out) return KS_EINVAL;
     *out = NULL;
@@ -169,7 +182,9 @@ ks_status ks_blocktri_cuda_plan_create(ks_blocktri_cuda_plan **out, ks_context *
     plan->padded = padded_order(n, options);
     plan->number = options->precision == KS_F64 ? sizeof(double) : sizeof(float);
     lay_out(plan);
-    ks_status status = ks_gpu_open(&plan->gpu, context, options->device);
+    plan->gpu = gpu;
+    plan->borrowed = gpu != NULL;
+    ks_status status = gpu ? KS_OK : ks_gpu_open(&plan->gpu, context, options->device);
     if (!status) status = find_all(plan);
     if (!status) status = device_memory(plan, by_schur(options) ? 0 : factor, scale_bytes(N, n, options));
     if (!status && by_schur(options)) status = ks_bt_schur_create(plan, options);
@@ -199,6 +214,6 @@ void ks_blocktri_cuda_plan_destroy(ks_blocktri_cuda_plan *plan)
         ks_gpu_free(gpu, plan->failure);
         ks_gpu_free(gpu, plan->factor);
     }
-    ks_gpu_close(gpu);
+    if (!plan->borrowed) ks_gpu_close(gpu);
     ks_release(plan->context, plan);
 }

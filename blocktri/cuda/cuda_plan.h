@@ -49,6 +49,7 @@ typedef struct ks_bt_refine_kernels {
 struct ks_blocktri_cuda_plan {
     ks_context *context;
     ks_gpu *gpu;
+    int borrowed;                /* gpu is another plan's, which outlives this one             */
     ks_gpu_stream *stream;
     int N, n, systems, padded;
     size_t number;               /* bytes of one                                                */
@@ -122,6 +123,13 @@ ks_status ks_bt_schur_judge(const ks_blocktri_cuda_plan *plan, ks_blocktri_cuda_
 /** Steps of a level, and how many of its blocks are eliminated at one of them. */
 int ks_bt_schur_steps(const ks_bt_schur *s, const ks_bt_schur_level *level);
 int ks_bt_schur_active(const ks_bt_schur *s, const ks_bt_schur_level *level, int j);
+
+/** What ks_blocktri_cuda_inverse_bytes() will say of a plan; 0 where it would overflow too. */
+size_t ks_bt_inverse_bytes(int64_t N, int n, const ks_blocktri_cuda_options *o);
+
+/** ks_blocktri_cuda_plan_create() on a device that is open already, or NULL: on options->device. */
+ks_status ks_bt_plan_create(ks_blocktri_cuda_plan **out, ks_context *context, ks_gpu *gpu, int64_t N,
+                            int n, const ks_blocktri_cuda_options *options);
 
 /** Put the log-determinants into a stream. */
 ks_status ks_bt_enqueue_logdet(const ks_blocktri_cuda_plan *plan, ks_gpu_stream *stream);

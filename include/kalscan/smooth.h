@@ -175,9 +175,9 @@ typedef struct ks_smooth_options {
     int (*progress)(void *user, int64_t done, int64_t total);
     void *progress_user;
     ks_blocktri_order order; /**< KS_METHOD_BLOCKTRI: in which order it eliminates the steps     */
-    ks_backend backend;      /**< a device has the scan methods, KS_METHOD_AUTO is a scan there; */
-                             /**< KS_BACKEND_AUTO: a scan method on a device that has room, else */
-                             /**< the CPU, see ks_smooth_plan_backend()                          */
+    ks_backend backend;      /**< a device has the scans (KS_METHOD_AUTO is one there), and of   */
+                             /**< KS_METHOD_BLOCKTRI partition, up to 16 states, and nested      */
+                             /**< dissection; KS_BACKEND_AUTO: on a device if it can and has room */
     int device;              /**< of the back end: its number, from 0                            */
     int second_device;       /**< KS_METHOD_SCAN_TWO_FILTER: that of the reverse scan, which runs  */
                              /**< while `device` scans forward; may be the same number; -1: none   */
@@ -264,7 +264,7 @@ KS_API ks_method ks_smooth_plan_method(const ks_smooth_plan *plan);
 KS_API ks_backend ks_smooth_plan_backend(const ks_smooth_plan *plan);
 
 /** Why a plan with KS_BACKEND_AUTO runs on the CPU: the status that the device gave, KS_EINVAL where
- *  the method has no form for the device, KS_OK where it runs there. */
+ *  the method, or its order, has no form for the device, KS_OK where it runs there. */
 KS_API ks_status ks_smooth_plan_declined(const ks_smooth_plan *plan);
 
 /** Bytes of device memory that such a plan takes at least (long series go there in parts with

@@ -28,6 +28,10 @@ ks_exit ks_explain_plan(ks_status status, const ks_settings *settings, size_t de
         return ks_fail_devices(status, settings->device, settings->second_device, device_bytes, failure);
     switch (status) {
     case KS_EINVAL:
+        if (settings->backend == KS_BACKEND_CUDA && settings->order == KS_BLOCKTRI_PARTITION)
+            return ks_fail(failure, KS_EXIT_USAGE,
+                           "--backend cuda: order partition takes at most 16 states; "
+                           "use --order nested-dissection");
         return ks_fail(failure, KS_EXIT_USAGE,
                        "method %s cannot make the outputs that were asked for%s; "
                        "use --method sequential", method,
@@ -46,7 +50,9 @@ void ks_note_backend(const ks_smooth_plan *plan)
     const ks_status declined = ks_smooth_plan_declined(plan);
     const char *why = ks_strerror(declined);
     if (declined == KS_OK) return;
-    if (declined == KS_EINVAL) why = "the method has no form for a device";
+    if (declined == KS_EINVAL)
+        why = ks_smooth_plan_method(plan) == KS_METHOD_BLOCKTRI ? "its order has no form for a device"
+                                                                : "the method has no form for a device";
     if (declined == KS_ENOMEM) why = "the device has too little memory";
     fprintf(stderr, "kalscan: note: --backend auto runs method %s on the CPU: %s\n",
             ks_method_name(ks_smooth_plan_method(plan)), why);

@@ -238,11 +238,16 @@ static ks_exit check(const ks_settings *settings, ks_failure *failure)
     if (settings->second_device >= 0 && settings->method != KS_METHOD_SCAN_TWO_FILTER)
         return ks_fail(failure, KS_EXIT_USAGE,
                        "--device: two of them go with --method scan-two-filter only");
-    if (settings->backend == KS_BACKEND_CUDA && no_scan)
+    if (settings->backend == KS_BACKEND_CUDA && no_scan && settings->method != KS_METHOD_BLOCKTRI)
         return ks_fail(failure, KS_EXIT_USAGE,
                        "--backend cuda: method %s has no form for a device; %s",
                        ks_method_name(settings->method),
-                       smooth ? "scan-rts and scan-two-filter have one" : "scan has one");
+                       smooth ? "scan-rts, scan-two-filter and blocktri have one" : "scan has one");
+    if (settings->backend == KS_BACKEND_CUDA && settings->order != KS_BLOCKTRI_AUTO &&
+        settings->order != KS_BLOCKTRI_PARTITION && settings->order != KS_BLOCKTRI_NESTED_DISSECTION)
+        return ks_fail(failure, KS_EXIT_USAGE,
+                       "--backend cuda: order %s has no form for a device; partition and "
+                       "nested-dissection have one", ks_blocktri_order_name(settings->order));
     return KS_EXIT_DONE;
 }
 

@@ -103,6 +103,26 @@ def smoothed():
             for name, value in expected.items():
                 near = np.allclose(found[name], value, rtol=1e-7, atol=1e-8, equal_nan=True)
                 assert near, (command, source, options, name)
+    run("generate", "rotation", "-o", "rotation.h5", "--nx", "20", "--T", "6")
+    for source, order, made in (("plain.h5", "auto", "partition"), ("series.h5", "partition", "partition"),
+                                ("x1_out_of.h5", "nested-dissection", "nested-dissection"),
+                                ("rotation.h5", "auto", "nested-dissection")):
+        options = ["--method", "blocktri", "--lag-one"]
+        _, expected = estimates("smooth", source, *options)
+        told, found = estimates("smooth", source, *options, "--order", order, "--backend", "cuda")
+        assert (told["backend"], told["method"], told["order"]) == ("cuda", "blocktri", made), told
+        assert found.keys() == expected.keys(), source
+        for name, value in expected.items():
+            near = np.allclose(found[name], value, rtol=1e-7, atol=1e-8, equal_nan=True)
+            assert near, (source, order, name)
+    for options, code, text in (
+            (["--order", "twisted", "--backend", "cuda"], 2, "order twisted has no form for a device"),
+            (["--order", "partition", "--backend", "cuda"], 2, "at most 16 states"),
+            (["--order", "twisted", "--backend", "auto"], 0, "its order has no form for a device")):
+        done = run("smooth", "rotation.h5", "-o", "other.h5", "--method", "blocktri", *options)
+        assert done.returncode == code and text in done.stderr, (options, done.stderr)
+    done = run("smooth", "large.h5", "--dry-run", "--method", "blocktri", "--backend", "cuda")
+    assert done.returncode == 5 and "bytes) on CUDA device 0" in done.stderr, done.stderr
     two = ["--backend", "cuda", "--method", "scan-two-filter"]
     _, expected = estimates("smooth", "plain.h5", *two)
     for devices in ("0,1", "1,1"):

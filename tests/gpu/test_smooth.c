@@ -161,6 +161,7 @@ static void choices(void **state)
     for (int i = 0; i < 3; ++i) {
         o.backend = KS_BACKEND_CUDA;
         o.method = not_there[i];
+        o.order = i == 2 ? KS_BLOCKTRI_TWISTED : KS_BLOCKTRI_AUTO;
         assert_int_equal(ks_smooth_plan_create(&plan, NULL, 5, 1, 2, 1, &o), KS_EINVAL);
         o.backend = KS_BACKEND_AUTO;
         OK(ks_smooth_plan_create(&plan, NULL, 5, 1, 2, 1, &o));

@@ -173,7 +173,8 @@ static void check_all(ks_precision precision)
     }
     assert_int_equal(wrong, 0);
     assert_true(refused > 0);
-    if (!ALL_ON_DEVICE) assert_true(right_refused > 0 && map_refused > 0);
+    assert_true(map_refused > 0);
+    if (!ALL_ON_DEVICE) assert_true(right_refused > 0);
 }
 
 static void all_cases_f64(void **state)

@@ -150,6 +150,8 @@ static void operations_agree(void **state)
             run_lanes(&plain_map, &s, STEPS - 1, plain);
             for (int tier = 0; tier < 2; ++tier)
                 for (int i = 0; i < 5; ++i) {
+                    /* Large blocks take their time: each meets in one place. */
+                    if (n > 16 && i != (int)(c + f) % 5) continue;
                     const ks_map_kernels *kernels =
                         ks_map_kernels_of(tier ? KS_TIER_AVX2 : KS_TIER_BASELINE);
                     if (!kernels) continue;
