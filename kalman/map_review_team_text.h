@@ -107,13 +107,13 @@ KS_DEVICE void KS_T(map_review_transition)(const ks_map_args &g, int64_t k, bool
 }
 
 /** Residual of what step k observes, added to v.gradient. */
-KS_DEVICE void KS_T(map_review_observation)(int n, int m, const KS_T(map_step) &t,
+KS_DEVICE void KS_T(map_review_observation)(int n, int m, bool diagonal, const KS_T(map_step) &t,
                                             const KS_T(map_reviewed) &v, ks_evidence *e)
 {
     KS_NUM *const d = t.d;
     KS_T(ks_copy)(m, t.y, d);
     KS_T(ks_mv_sub)(m, n, t.H, v.x, d);
-    KS_T(ks_ldl_forward)(m, 1, t.LR, d);
+    if (!diagonal) KS_T(ks_ldl_forward)(m, 1, t.LR, d);
     for (int i = 0; i < m; ++i)
         if (t.there[i] != KS_LIT(0))
             ks_gather_factor(e, (double)t.LR[i * m + i], (double)(d[i] * d[i] * t.inverse_r[i]));
@@ -130,6 +130,7 @@ KS_DEVICE bool KS_T(map_review)(const ks_map_args &g, int64_t piece, KS_NUM *roo
     KS_T(map_reviewed) v = KS_T(map_carve_review)(n, &room);
     ks_evidence e = ks_evidence_start();
     ks_map_found f;
+    bool diagonal = false;
     KS_T(map_nothing_found)(&f);
     for (int64_t k = first; k <= end && k < T; ++k) {
         const bool own = k < end, before = k > first;
@@ -143,14 +144,14 @@ KS_DEVICE bool KS_T(map_review)(const ks_map_args &g, int64_t piece, KS_NUM *roo
             KS_T(map_judge)(g, k - 1, v, &f);
         }
         if (!own) break;
-        const int seen = KS_T(map_observation)(m, k, t, tally);
+        const int seen = KS_T(map_observation)(m, k, t, tally, &diagonal);
         if (seen < 0) return false;
         KS_T(map_load)(false, n * n, ks_slot_of(m.S, k), v.S);
         KS_T(ks_copy)(n, t.scaled, v.gradient);
         KS_T(ks_copy)(n, v.x, v.last);
         KS_TEAM_EACH(i, n) v.diagonal[i] = t.range.b[i * n + i];
         v.trace = KS_T(map_trace)(n, t.range.b, v);
-        if (seen > 0) KS_T(map_review_observation)(n, ny, t, v, &e);
+        if (seen > 0) KS_T(map_review_observation)(n, ny, diagonal, t, v, &e);
         KS_T(map_put_step)(m, k, v);
         if (k == T - 1) KS_T(map_judge)(g, k, v, &f);
     }

@@ -158,9 +158,32 @@ KS_DEVICE bool KS_T(map_transition)(const ks_map_arrays &m, int64_t k, const KS_
     return true;
 }
 
-/** What step k observes, added to b and q of t.range: how many entries are there, or -1 on a fault. */
+/** Whether A (m, m) is diagonal, which is asked by teams that are a block alone: others have little to gain. */
+KS_DEVICE bool KS_T(map_diagonal)(int m, const KS_NUM *A)
+{
+    int beside = 0;
+    if (ks_team_lanes() <= 32) return false;
+    KS_TEAM_EACH(i, m * m) beside |= i % (m + 1) != 0 && A[i] != KS_LIT(0);
+    return !__syncthreads_or(beside);
+}
+
+/** ks_map_factor() of a diagonal R. */
+KS_DEVICE int KS_T(map_factor_diagonal)(int m, const KS_NUM *R, KS_NUM *LR, KS_NUM *inverse_r)
+{
+    KS_TEAM_EACH(i, m) {
+        LR[i * m + i] = R[i * m + i];
+        inverse_r[i] = KS_LIT(1) / R[i * m + i];
+    }
+    ks_team_sync();
+    for (int i = 0; i < m; ++i)
+        if (!KS_GT(R[i * m + i], KS_LIT(0)) || !KS_GT(KS_LIT(KS_LARGEST), R[i * m + i])) return i;
+    return -1;
+}
+
+/** What step k observes, added to b and q of t.range: how many entries are there, or -1 on a fault.
+ *  *diagonal tells whether R is, and is known to be; L⁻¹ then is not made of it. */
 KS_DEVICE int KS_T(map_observation)(const ks_map_arrays &m, int64_t k, const KS_T(map_step) &t,
-                                     ks_tally *tally)
+                                    ks_tally *tally, bool *diagonal)
 {
     const ks_series &s = m.a.series;
     const bool single = m.a.single;
@@ -193,14 +216,22 @@ KS_DEVICE int KS_T(map_observation)(const ks_map_arrays &m, int64_t k, const KS_
         ks_team_sync();
         return 0;
     }
-    const int bad = KS_T(ks_map_factor)(ny, m.pivot, t.R, t.LR, t.inverse_r);
+    ks_team_sync();
+    *diagonal = KS_T(map_diagonal)(ny, t.R);
+    const int bad = *diagonal ? KS_T(map_factor_diagonal)(ny, t.R, t.LR, t.inverse_r)
+                              : KS_T(ks_map_factor)(ny, m.pivot, t.R, t.LR, t.inverse_r);
     if (bad >= 0) {
         (void)KS_T(map_fault)(k, bad, KS_ARRAY_R, KS_FAULT_NOT_POSITIVE, tally);
         return -1;
     }
-    KS_T(ks_map_inform)(ny, n, t.LR, t.inverse_r, t.H, t.GH, t.sH, t.range.b);
     KS_T(ks_copy)(ny, t.y, t.d);
-    KS_T(ks_ldl_forward)(ny, 1, t.LR, t.d);
+    if (*diagonal) {
+        KS_T(ks_scale_rows)(ny, n, t.H, t.inverse_r, t.sH);
+        KS_T(ks_mtm_add)(n, ny, n, t.H, t.sH, t.range.b);
+    } else {
+        KS_T(ks_map_inform)(ny, n, t.LR, t.inverse_r, t.H, t.GH, t.sH, t.range.b);
+        KS_T(ks_ldl_forward)(ny, 1, t.LR, t.d);
+    }
     KS_T(ks_mtv_add)(ny, n, t.sH, t.d, t.range.q);
     return ny - missing;
 }
@@ -221,7 +252,9 @@ KS_DEVICE void KS_T(map_side)(const ks_map_args &g, int64_t k, const KS_T(map_st
 KS_DEVICE bool KS_T(map_whole_step)(const ks_map_args &g, int64_t k, const KS_T(map_step) &t,
                                     ks_tally *tally)
 {
-    if (!KS_T(map_transition)(g.m, k, t, tally) || KS_T(map_observation)(g.m, k, t, tally) < 0)
+    bool diagonal = false;
+    if (!KS_T(map_transition)(g.m, k, t, tally) ||
+        KS_T(map_observation)(g.m, k, t, tally, &diagonal) < 0)
         return false;
     KS_T(map_side)(g, k, t);
     return true;
@@ -241,6 +274,7 @@ KS_DEVICE bool KS_T(map_assemble)(const ks_map_args &g, int64_t piece, KS_NUM *r
     const int64_t T = m.a.series.steps, first = piece * g.size, end = KS_T(map_end)(g, piece);
     const int n = m.a.series.nx;
     const KS_T(map_step) t = KS_T(map_carve_step)(n, m.a.series.ny, &room);
+    bool diagonal = false;
     for (int64_t k = first; k <= end && k < T; ++k) {
         if (!KS_T(map_transition)(m, k, t, tally)) return false;
         if (k > first) {
@@ -255,7 +289,7 @@ KS_DEVICE bool KS_T(map_assemble)(const ks_map_args &g, int64_t piece, KS_NUM *r
             KS_TEAM_EACH(i, n) x[i] = x[i] + t.range.p[i];
         }
         if (k == end) break;
-        if (KS_T(map_observation)(m, k, t, tally) < 0) return false;
+        if (KS_T(map_observation)(m, k, t, tally, &diagonal) < 0) return false;
         KS_NUM *const D = static_cast<KS_NUM *>(ks_slot_of(m.D, k));
         KS_NUM *const x = static_cast<KS_NUM *>(ks_slot_of(m.x, k));
         KS_TEAM_EACH(i, n * n) {

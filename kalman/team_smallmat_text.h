@@ -147,10 +147,23 @@ KS_DEVICE KS_MASK KS_T(ks_ldl)(int n, double ratio, KS_NUM *A, KS_NUM *inverse_d
     return good;
 }
 
+/** Whether one column is for all threads of a team that is a block: a row to a thread, the rows before it
+ *  one after another, as a thread by itself would take them. */
+KS_DEVICE bool KS_T(ks_team_shares)(int m) { return m == 1 && ks_team_lanes() > 32; }
+
 /** A column of B to a thread. */
 KS_DEVICE void KS_T(ks_ldl_forward)(int n, int m, const KS_NUM *LD, KS_NUM *B)
 {
     ks_team_sync();
+    if (KS_T(ks_team_shares)(m)) {
+        for (int j = 0; j < n - 1; ++j) {
+            const KS_NUM b = B[j];
+            KS_TEAM_EACH(below, n - j - 1)
+                B[j + 1 + below] = B[j + 1 + below] - LD[(j + 1 + below) * n + j] * b;
+            ks_team_sync();
+        }
+        return;
+    }
     KS_TEAM_EACH(c, m)
         for (int i = 1; i < n; ++i) {
             KS_NUM s = B[i * m + c];
@@ -164,10 +177,20 @@ KS_DEVICE void KS_T(ks_ldl_backward)(int n, int m, const KS_NUM *LD, const KS_NU
                                      KS_NUM *B)
 {
     ks_team_sync();
+    if (KS_T(ks_team_shares)(m)) {
+        KS_TEAM_EACH(i, n) B[i] = B[i] * inverse_d[i];
+        for (int j = n - 1; j > 0; --j) {
+            ks_team_sync();
+            const KS_NUM b = B[j];
+            KS_TEAM_EACH(i, j) B[i] = B[i] - LD[j * n + i] * b;
+        }
+        ks_team_sync();
+        return;
+    }
     KS_TEAM_EACH(c, m)
         for (int i = n - 1; i >= 0; --i) {
             KS_NUM s = B[i * m + c] * inverse_d[i];
-            for (int j = i + 1; j < n; ++j) s = s - LD[j * n + i] * B[j * m + c];
+            for (int j = n - 1; j > i; --j) s = s - LD[j * n + i] * B[j * m + c];
             B[i * m + c] = s;
         }
     ks_team_sync();

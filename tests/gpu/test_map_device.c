@@ -40,6 +40,7 @@ static const size_case cases[] = {
     { 5, 1, 3, 2, KS_PRIOR_X1, VARIES_ALL | MISSING, KS_BLOCKTRI_NESTED_DISSECTION },
     { 1, 1, 2, 1, KS_PRIOR_X0, 0, KS_BLOCKTRI_NESTED_DISSECTION },
     { 4, 1, 18, 3, KS_PRIOR_X0, VARIES_ALL, KS_BLOCKTRI_AUTO },
+    { 3, 1, 17, 2, KS_PRIOR_X1, MISSING, KS_BLOCKTRI_AUTO },
 };
 enum { CASES = sizeof cases / sizeof cases[0] };
 
