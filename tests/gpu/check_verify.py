@@ -14,6 +14,7 @@ here = os.path.dirname(os.path.abspath(__file__))
 EMULATED = {
     "bench_gpu_machine": ("emulated_bench_machine", "65536"),
     "bench_gpu_smooth": ("emulated_bench_smooth", "1", "1000"),
+    "bench_gpu_map": ("emulated_bench_map", "5", "20"),
     "test_gpu_device": ("test_gpu_emulated_device",),
 }
 
@@ -42,9 +43,10 @@ def emulated(folder):
 
 
 def check_benchmarks(folder, out):
-    code, said, summary, results = verify(folder, out, "machine", "device", "smooth-speed")
+    code, said, summary, results = verify(folder, out, "machine", "device", "smooth-speed",
+                                          "map-speed")
     assert code == 0, said
-    assert [s["result"] for s in summary] == ["passed"] * 3, summary
+    assert [s["result"] for s in summary] == ["passed"] * 4, summary
     what = {r["what"]: r for r in reversed(results) if "what" in r}
     for name in ("copy into the device", "copy out of the device", "copy inside the device"):
         assert what[name]["bytes"] > 0 and what[name]["ns"] > 0, what
@@ -54,6 +56,9 @@ def check_benchmarks(folder, out):
     timed = [r for r in results if "median_ns" in r]
     assert timed and all(r["min_ns"] <= r["median_ns"] <= r["max_ns"] for r in timed)
     assert any(r["scan"] == "chunked" for r in timed) and not any("status" in r for r in results)
+    blocks = [r for r in timed if r["method"] == "blocktri"]
+    assert {r["where"] for r in blocks} == {"device", "end-to-end", "cpu"}, blocks
+    assert all(r["flops"] > 0 and r["error"] <= (1e-9 if r["precision"] == "f64" else 1e-3) for r in blocks)
     rows = [line for line in said.splitlines() if line.startswith(("smooth ", "filter "))]
     assert len(rows) == len(timed), said
     assert "node of a graph: " in said

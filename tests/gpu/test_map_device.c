@@ -93,6 +93,32 @@ static void sizes_and_seeds(void **state)
         }
 }
 
+static golden *slow_level(int64_t T, double q);
+
+/** What is refused as ill-conditioned is told the error that the CPU tells, which has the same probes. */
+static void same_loss(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 3; ++i) {
+        const method_case m = map_by(i == 1 ? KS_BLOCKTRI_NESTED_DISSECTION : KS_BLOCKTRI_AUTO);
+        golden *g = slow_level(i == 2 ? 260 : 12, i == 2 ? 1e-13 : 1e-11);
+        const ks_model model = golden_model(g, KS_F64);
+        double error[2];
+        for (int cpu = 0; cpu < 2; ++cpu) {
+            ks_smooth_options o = options_of(&m, KS_F64, outputs_made(&m));
+            golden_buffers *b = NULL;
+            ks_info info = KS_INFO_INIT;
+            if (cpu) o.backend = KS_BACKEND_CPU;
+            assert_int_equal(run_model(g, &model, golden_y(g, KS_F64), &o, 1, &b, &info), KS_EREFUSED);
+            assert_int_equal(info.fault, KS_FAULT_ILL_CONDITIONED);
+            error[cpu] = info.value;
+            golden_buffers_free(b);
+        }
+        assert_true(error[0] > 1e-6 && fabs(error[0] / error[1] - 1) < 1e-3);
+        golden_free(g);
+    }
+}
+
 /** What a plan takes, and what it is when its back end may be chosen. */
 static void choices(void **state)
 {
@@ -136,9 +162,9 @@ static void *on_device(const ks_smooth_plan *plan, const void *host, size_t byte
 }
 
 /** A level that moves little, which one pass cannot vouch for: waiting for it goes on until it can be. */
-static golden *slow_level(double q)
+static golden *slow_level(int64_t T, double q)
 {
-    golden *g = model_random((model_spec){ 1131, 40, 1, 1, 1, KS_PRIOR_X0, 0 });
+    golden *g = model_random((model_spec){ 1131, T, 1, 1, 1, KS_PRIOR_X0, 0 });
     g->F.f64[0] = g->H.f64[0] = g->R.f64[0] = g->P0.f64[0] = 1;
     g->Q.f64[0] = q;
     model_round(g);
@@ -211,7 +237,7 @@ static void arrays_on_the_device(void **state)
         check_resident(g, i ? KS_BLOCKTRI_NESTED_DISSECTION : KS_BLOCKTRI_AUTO, KS_EREFUSED);
         golden_free(g);
     }
-    golden *slow = slow_level(0x1p-24), *lost = slow_level(0x1p-50);
+    golden *slow = slow_level(40, 0x1p-24), *lost = slow_level(40, 0x1p-50);
     check_resident(slow, KS_BLOCKTRI_AUTO, KS_OK);
     check_resident(lost, KS_BLOCKTRI_AUTO, KS_EREFUSED);
     golden_free(slow);
@@ -281,7 +307,7 @@ static void allocations_fail(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sizes_and_seeds), cmocka_unit_test(choices),
+        cmocka_unit_test(sizes_and_seeds), cmocka_unit_test(choices), cmocka_unit_test(same_loss),
         cmocka_unit_test(arrays_on_the_device),
 #ifdef EMULATED
         cmocka_unit_test(as_much_memory_as_told), cmocka_unit_test(allocations_fail),
