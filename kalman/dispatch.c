@@ -19,8 +19,24 @@ const ks_kernels *ks_kernels_of(ks_precision precision, ks_tier tier)
     }
 }
 
+const ks_kernels *ks_kernels_for(ks_precision precision, ks_tier tier, int nx)
+{
+#if defined(KS_WITH_AVX512) && defined(__x86_64__)
+    if (ks_tier_here(tier) == KS_TIER_AVX512) {
+        if (precision == KS_F64 && nx >= KS_WIDE_FROM_F64) return &ks_kernels_avx512_f64;
+        if (precision != KS_F64 && nx >= KS_WIDE_FROM_F32) return &ks_kernels_avx512_f32;
+    }
+#endif
+    (void)nx;
+    return ks_kernels_of(precision, tier);
+}
+
 const ks_tiled_kernels *ks_tiled_kernels_of(const ks_kernels *kernels)
 {
+#if defined(KS_WITH_AVX512) && defined(__x86_64__)
+    if (kernels == &ks_kernels_avx512_f64) return &ks_tiled_avx512_f64;
+    if (kernels == &ks_kernels_avx512_f32) return &ks_tiled_avx512_f32;
+#endif
 #if defined(__x86_64__)
     if (kernels == &ks_kernels_avx2_f64) return &ks_tiled_avx2_f64;
     if (kernels == &ks_kernels_avx2_f32) return &ks_tiled_avx2_f32;
@@ -33,6 +49,10 @@ const ks_two_ended_kernels *ks_two_ended_kernels_of(const ks_kernels *kernels)
 #if defined(__x86_64__)
     if (kernels == &ks_kernels_avx2_f64) return &ks_ends_avx2_f64;
     if (kernels == &ks_kernels_avx2_f32) return &ks_ends_avx2_f32;
+#  if defined(KS_WITH_AVX512)
+    if (kernels == &ks_kernels_avx512_f64) return &ks_ends_avx2_f64;
+    if (kernels == &ks_kernels_avx512_f32) return &ks_ends_avx2_f32;
+#  endif
 #endif
     return kernels == &ks_kernels_baseline_f64 ? &ks_ends_baseline_f64 : &ks_ends_baseline_f32;
 }

@@ -74,7 +74,11 @@ typedef struct ks_kernels {
  *  the processor or this build lacks the tier. */
 const ks_kernels *ks_kernels_of(ks_precision precision, ks_tier tier);
 
+/** The same for steps of nx states: some tiers pay from so many states on. */
+const ks_kernels *ks_kernels_for(ks_precision precision, ks_tier tier, int nx);
+
 extern const ks_kernels ks_kernels_baseline_f64, ks_kernels_baseline_f32;
 extern const ks_kernels ks_kernels_avx2_f64, ks_kernels_avx2_f32;
+extern const ks_kernels ks_kernels_avx512_f64, ks_kernels_avx512_f32;
 
 #endif

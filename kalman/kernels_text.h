@@ -1,6 +1,7 @@
 /* kernels_text.h -- the ks_kernels table of one precision; see num_f64.h and kernels.h.
  * The includer sets KS_TABLE, the name of the table, and KS_TIER_NAME; KS_TILED, where there are
- * hand-shaped kernels (tiled.h), the name of theirs. Without KS_TABLE there are the functions alone. */
+ * hand-shaped kernels (tiled.h), the name of theirs. Without KS_TABLE there are the functions alone.
+ * KS_WIDE_TABLE and KS_WIDE_TILED: a second table, with those of a wider tier in their place. */
 
 /* Numbers of states that are compiled as literals. Measured: each buys 1.3 to 2 times over run-time
  * loops; beyond 6 the gain is gone and the code is large. An includer that is not after speed defines
@@ -61,12 +62,13 @@ KS_HD_COLD void KS_T(table_start)(const ks_series *s, ks_state *state, void *wor
 
 #ifdef KS_TILED
 /** Ordinary steps by the hand-shaped kernels, all others one by one as they come. */
-static int KS_T(filter_tiled)(const ks_series *s, int64_t k0, int64_t k1, ks_state *state,
-                              const ks_forward_sinks *to, void *work, ks_tally *tally)
+static int KS_T(filter_tiled)(const ks_tiled_kernels *tiled, const ks_series *s, int64_t k0,
+                              int64_t k1, ks_state *state, const ks_forward_sinks *to, void *work,
+                              ks_tally *tally)
 {
     for (int64_t k = k0; k < k1; ++k) {
         if (state->form == KS_FORM_ORDINARY && !(k == 0 && s->prior_x1)) {
-            k = KS_TILED.filter(s, k, k1, state, to, work, tally);
+            k = tiled->filter(s, k, k1, state, to, work, tally);
             if (k < 0) return -1;
             if (k == k1) return 0;
         }
@@ -75,13 +77,13 @@ static int KS_T(filter_tiled)(const ks_series *s, int64_t k0, int64_t k1, ks_sta
     return 0;
 }
 
-static int KS_T(smooth_tiled)(const ks_series *s, int64_t k0, int64_t k1, ks_state *state,
-                              const ks_forward_sinks *kept, const ks_backward_sinks *to, void *work,
-                              ks_tally *tally)
+static int KS_T(smooth_tiled)(const ks_tiled_kernels *tiled, const ks_series *s, int64_t k0,
+                              int64_t k1, ks_state *state, const ks_forward_sinks *kept,
+                              const ks_backward_sinks *to, void *work, ks_tally *tally)
 {
     for (int64_t k = k1; k > k0; --k) {
         if (k < s->steps && state->form == KS_FORM_ORDINARY) {
-            k = KS_TILED.smooth(s, k0, k, state, kept, to, work, tally);
+            k = tiled->smooth(s, k0, k, state, kept, to, work, tally);
             if (k < 0) return -1;
             if (k == k0) return 0;
         }
@@ -98,7 +100,7 @@ KS_HD_COLD int KS_T(table_filter)(const ks_series *s, int64_t k0, int64_t k1, ks
     int rc = 0;
 #ifdef KS_TILED
     if (s->nx >= KS_TILED_FROM)
-        rc = KS_T(filter_tiled)(s, k0, k1, state, to, work, tally);
+        rc = KS_T(filter_tiled)(&KS_TILED, s, k0, k1, state, to, work, tally);
     else
 #endif
     {
@@ -118,7 +120,7 @@ KS_HD_COLD int KS_T(table_smooth)(const ks_series *s, int64_t k0, int64_t k1, ks
     int rc = 0;
 #ifdef KS_TILED
     if (s->nx >= KS_TILED_FROM)
-        rc = KS_T(smooth_tiled)(s, k0, k1, state, kept, to, work, tally);
+        rc = KS_T(smooth_tiled)(&KS_TILED, s, k0, k1, state, kept, to, work, tally);
     else
 #endif
     {
@@ -338,35 +340,54 @@ KS_HD_COLD void KS_T(table_narrow)(int64_t numbers, const double *from, void *to
 }
 
 #ifdef KS_TABLE
-const ks_kernels KS_TABLE = {
-    KS_TIER_NAME,
-    sizeof(KS_NUM),
-    KS_LARGEST,
-    KS_T(table_scratch_bytes),
-    KS_T(table_filter_element_bytes),
-    KS_T(table_smooth_element_bytes),
-    KS_T(table_start),
-    KS_T(table_filter),
-    KS_T(table_smooth),
-    KS_T(table_smooth_prior),
-    KS_T(table_square),
-    KS_T(table_root),
-    KS_T(table_lag_one),
-    KS_T(table_filter_elements),
-    KS_T(table_filter_element_first),
-    KS_T(table_filter_neutral),
-    KS_T(table_filter_combine),
-    KS_T(table_filter_extract),
-    KS_T(table_smooth_elements),
-    KS_T(table_smooth_neutral),
-    KS_T(table_smooth_combine),
-    KS_T(table_smooth_extract),
-    KS_T(table_two_filter),
-    KS_T(table_diagonal),
-    KS_T(table_not_finite),
-    KS_T(table_widen),
-    KS_T(table_narrow),
-};
+/* All of a table but its name and what depends on the hand-shaped kernels. */
+#define KS_TABLE_WITH(tier, scratch_bytes, filter, smooth)                                  \
+    {                                                                                       \
+        tier, sizeof(KS_NUM), KS_LARGEST, KS_T(scratch_bytes),                              \
+        KS_T(table_filter_element_bytes), KS_T(table_smooth_element_bytes),                 \
+        KS_T(table_start), KS_T(filter), KS_T(smooth), KS_T(table_smooth_prior),            \
+        KS_T(table_square), KS_T(table_root), KS_T(table_lag_one),                          \
+        KS_T(table_filter_elements), KS_T(table_filter_element_first),                      \
+        KS_T(table_filter_neutral), KS_T(table_filter_combine),                             \
+        KS_T(table_filter_extract), KS_T(table_smooth_elements),                            \
+        KS_T(table_smooth_neutral), KS_T(table_smooth_combine),                             \
+        KS_T(table_smooth_extract), KS_T(table_two_filter), KS_T(table_diagonal),           \
+        KS_T(table_not_finite), KS_T(table_widen), KS_T(table_narrow),                      \
+    }
+
+const ks_kernels KS_TABLE =
+    KS_TABLE_WITH(KS_TIER_NAME, table_scratch_bytes, table_filter, table_smooth);
+
+#ifdef KS_WIDE_TABLE
+KS_HD_COLD size_t KS_T(wide_scratch_bytes)(int nx, int ny)
+{
+    const size_t plain = KS_T(table_scratch_bytes)(nx, ny), wide = KS_WIDE_TILED.scratch_bytes(nx, ny);
+    return plain > wide ? plain : wide;
+}
+
+KS_HD_COLD int KS_T(wide_filter)(const ks_series *s, int64_t k0, int64_t k1, ks_state *state,
+                                 const ks_forward_sinks *to, void *work, ks_tally *tally)
+{
+    const unsigned mode = ks_flush_begin();
+    const int rc = KS_T(filter_tiled)(&KS_WIDE_TILED, s, k0, k1, state, to, work, tally);
+    ks_flush_end(mode);
+    return rc;
+}
+
+KS_HD_COLD int KS_T(wide_smooth)(const ks_series *s, int64_t k0, int64_t k1, ks_state *state,
+                                 const ks_forward_sinks *kept, const ks_backward_sinks *to,
+                                 void *work, ks_tally *tally)
+{
+    const unsigned mode = ks_flush_begin();
+    const int rc = KS_T(smooth_tiled)(&KS_WIDE_TILED, s, k0, k1, state, kept, to, work, tally);
+    ks_flush_end(mode);
+    return rc;
+}
+
+const ks_kernels KS_WIDE_TABLE =
+    KS_TABLE_WITH("avx512", wide_scratch_bytes, wide_filter, wide_smooth);
+#endif
+#undef KS_TABLE_WITH
 #endif
 
 #undef KS_COMBINE_LANES

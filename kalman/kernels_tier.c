@@ -3,7 +3,8 @@
  *   KS_NUMBER     the header of the number, "num_f64.h"
  *   KS_TABLE      the name of the table, ks_kernels_avx2_f64
  *   KS_TIER_NAME  "avx2"
- *   KS_TILED      the table of hand-shaped kernels, ks_tiled_avx2_f64 */
+ *   KS_TILED      the table of hand-shaped kernels, ks_tiled_avx2_f64
+ *   KS_WIDE_TABLE, KS_WIDE_TILED  where there is a wider tier of those: the same of it */
 #include <math.h>
 #include <stdint.h>
 #include "hd.h"

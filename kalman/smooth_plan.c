@@ -130,7 +130,7 @@ static ks_smooth_plan plan_of(ks_context *context, int64_t T, int64_t B, int nx,
     plan.ny = ny;
     plan.options = *o;
     plan.method = choose(o);
-    plan.kernels = ks_kernels_of(o->precision, o->tier);
+    plan.kernels = ks_kernels_for(o->precision, o->tier, nx);
     plan.aggregates = ks_kernels_of(KS_F64, o->tier);
     /* As many checkpoints as steps between two of them: the least memory. */
     plan.segment = (int64_t)ceil(sqrt((double)T));

@@ -1,7 +1,8 @@
 /* tiled_tier.c -- the hand-shaped kernels of one precision and instruction-set tier. Compiled once for
  * each, with the tier's flags and
  *   KS_NUMBER     the header of the number, "num_f64.h"
- *   KS_TILED      the name of the table, ks_tiled_avx2_f64 */
+ *   KS_TILED      the name of the table, ks_tiled_avx2_f64
+ *   KS_TILES      where many states alone are its: only what they need */
 #include <math.h>
 #include <stdint.h>
 #include "hd.h"
@@ -25,6 +26,12 @@
 #include "tiled_smooth_range_text.h"
 #include "tiled_follow_text.h"
 
+#ifdef KS_TILES
+enum { WITH_QUADS = 0, WITH_ROWS = 0 };
+#else
+enum { WITH_QUADS = KS_QUADS, WITH_ROWS = KS_ROWS_FIT };
+#endif
+
 static size_t scratch_bytes(int nx, int ny)
 {
     KS_T(ks_tiled_memory) w;
@@ -39,7 +46,7 @@ KS_HD_COLD int64_t filter_steps(const ks_series *s, int64_t k0, int64_t k1, ks_s
 #define FILTER(shape, nx, ny)                                                               \
     k = KS_T(ks_tiled_filter_steps)(KS_SHAPE_##shape, nx, ny, s, k0, k1, state, to, gains, work, tally)
 #define CALL(nx) FILTER(TILES, nx, s->ny)
-    if (KS_QUADS && s->nx == 4 && s->ny <= 4) {
+    if (WITH_QUADS && s->nx == 4 && s->ny <= 4) {
         switch (s->ny) {
         case 1: FILTER(QUAD, 4, 1); break;
         case 2: FILTER(QUAD, 4, 2); break;
@@ -48,7 +55,7 @@ KS_HD_COLD int64_t filter_steps(const ks_series *s, int64_t k0, int64_t k1, ks_s
         }
         return k;
     }
-    if (KS_ROWS_FIT && s->nx >= 5 && s->nx <= 8 && s->ny <= 4) {
+    if (WITH_ROWS && s->nx >= 5 && s->nx <= 8 && s->ny <= 4) {
         switch (s->nx) {
         case 5: FILTER(ROWS, 5, s->ny); break;
         case 6: FILTER(ROWS, 6, s->ny); break;
@@ -57,7 +64,7 @@ KS_HD_COLD int64_t filter_steps(const ks_series *s, int64_t k0, int64_t k1, ks_s
         }
         return k;
     }
-    if (KS_ROWS_FIT) {
+    if (WITH_ROWS) {
         KS_WITH_WIDE_TILES(s->nx, CALL)
     } else {
         KS_WITH_TILES(s->nx, CALL)
@@ -75,11 +82,11 @@ KS_HD_COLD int64_t smooth_steps(const ks_series *s, int64_t k0, int64_t k1, ks_s
 #define SMOOTH(shape, nx)                                                                   \
     k = KS_T(ks_tiled_smooth_steps)(KS_SHAPE_##shape, nx, s, k0, k1, state, kept, to, gains, work, tally)
 #define CALL(nx) SMOOTH(TILES, nx)
-    if (KS_QUADS && s->nx == 4) {
+    if (WITH_QUADS && s->nx == 4) {
         SMOOTH(QUAD, 4);
         return k;
     }
-    if (KS_ROWS_FIT && s->nx >= 5 && s->nx <= 8) {
+    if (WITH_ROWS && s->nx >= 5 && s->nx <= 8) {
         switch (s->nx) {
         case 5: SMOOTH(ROWS, 5); break;
         case 6: SMOOTH(ROWS, 6); break;
@@ -88,7 +95,7 @@ KS_HD_COLD int64_t smooth_steps(const ks_series *s, int64_t k0, int64_t k1, ks_s
         }
         return k;
     }
-    if (KS_ROWS_FIT) {
+    if (WITH_ROWS) {
         KS_WITH_WIDE_TILES(s->nx, CALL)
     } else {
         KS_WITH_TILES(s->nx, CALL)
@@ -151,7 +158,7 @@ static void follow_filter(int count, ks_follower *f, int64_t k0, int64_t k1, con
     const unsigned mode = ks_flush_begin();
 #define FOLLOW(shape, nx, ny)                                                               \
     KS_T(ks_follow_filter_steps)(KS_SHAPE_##shape, nx, ny, count, f, k0, k1, *gains, covs, work)
-    if (KS_QUADS && nx == 4 && ny <= 4) {
+    if (WITH_QUADS && nx == 4 && ny <= 4) {
         /* Literals, as in filter_steps(): a compiler that moves what the cases of a switch share out of
          * it fuses other products. */
         switch (ny) {
@@ -160,7 +167,7 @@ static void follow_filter(int count, ks_follower *f, int64_t k0, int64_t k1, con
         case 3: FOLLOW(QUAD, 4, 3); break;
         default: FOLLOW(QUAD, 4, 4); break;
         }
-    } else if (KS_ROWS_FIT && nx >= 5 && nx <= 8 && ny <= 4) {
+    } else if (WITH_ROWS && nx >= 5 && nx <= 8 && ny <= 4) {
         if (nx == 6) FOLLOW(ROWS, 6, ny);
         else FOLLOW(ROWS, nx, ny);
     } else {
@@ -177,9 +184,9 @@ static void follow_smooth(int count, ks_follower *f, int64_t k0, int64_t k1, con
     const unsigned mode = ks_flush_begin();
 #define FOLLOW(shape, nx)                                                                   \
     KS_T(ks_follow_smooth_steps)(KS_SHAPE_##shape, nx, count, f, k0, k1, *gains, covs, work)
-    if (KS_QUADS && nx == 4) FOLLOW(QUAD, 4);
-    else if (KS_ROWS_FIT && nx == 6) FOLLOW(ROWS, 6);
-    else if (KS_ROWS_FIT && nx >= 5 && nx <= 8) FOLLOW(ROWS, nx);
+    if (WITH_QUADS && nx == 4) FOLLOW(QUAD, 4);
+    else if (WITH_ROWS && nx == 6) FOLLOW(ROWS, 6);
+    else if (WITH_ROWS && nx >= 5 && nx <= 8) FOLLOW(ROWS, nx);
     else FOLLOW(TILES, nx);
 #undef FOLLOW
     ks_flush_end(mode);

@@ -70,6 +70,9 @@ KS_HD void KS_T(ks_tile_row)(int rows, int sign, int from, int n, int k, const K
         KS_T(ks_tile)(rows, 1, sign, k, A, ai, al, B + j, ldb, C0 + j, ldc0, C + j, ldc);
 }
 
+/* Rows of a tile: three vectors of each are as many sums as the registers hold beside the operands. */
+#define KS_TILE_ROWS (KS_VECTOR_BYTES > 32 ? 8 : 4)
+
 /** C (m, n) = C0 + sign A B with B (k, n); n is a multiple of the vector. upper: vectors of C that
  *  lie below its diagonal are left alone. Literal: upper, sign, and what else is to be unrolled. */
 KS_HD void KS_T(ks_tiles_in_place)(int upper, int sign, int m, int k, int n, const KS_NUM *A,
@@ -86,20 +89,19 @@ KS_HD void KS_T(ks_tiles_in_place)(int upper, int sign, int m, int k, int n, con
         return;
     }
     int i = 0;
-    for (; i + 4 <= m; i += 4)
-        KS_T(ks_tile_row)(4, sign, upper ? i / KS_LANES * KS_LANES : 0, n, k, A + i * ai, ai, al, B,
-                          ldb, C0 + i * ldc0, ldc0, C + i * ldc, ldc);
-    const int from = upper ? i / KS_LANES * KS_LANES : 0;
-#define KS_REST(rows)                                                                       \
-    KS_T(ks_tile_row)(rows, sign, from, n, k, A + i * ai, ai, al, B, ldb, C0 + i * ldc0, ldc0, \
-                      C + i * ldc, ldc)
+#define KS_ROWS_OF(rows)                                                                    \
+    KS_T(ks_tile_row)(rows, sign, upper ? i / KS_LANES * KS_LANES : 0, n, k, A + i * ai, ai, al, B, \
+                      ldb, C0 + i * ldc0, ldc0, C + i * ldc, ldc)
+    if (KS_TILE_ROWS > 4)
+        for (; i + 8 <= m; i += 8) KS_ROWS_OF(8);
+    for (; i + 4 <= m; i += 4) KS_ROWS_OF(4);
     switch (m - i) {
-    case 3: KS_REST(3); break;
-    case 2: KS_REST(2); break;
-    case 1: KS_REST(1); break;
+    case 3: KS_ROWS_OF(3); break;
+    case 2: KS_ROWS_OF(2); break;
+    case 1: KS_ROWS_OF(1); break;
     default: break;
     }
-#undef KS_REST
+#undef KS_ROWS_OF
 }
 
 #define KS_SHARED_TILES(name, upper, sign)                                                  \

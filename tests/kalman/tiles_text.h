@@ -181,9 +181,8 @@ static void KS_T(ranges_agree)(void **state)
             KS_T(results) plain, fast;
             KS_T(run_ranges)(NULL, &s, &plain);
             assert_true(plain.tally.ordinary > STEPS);
-            for (int tier = 0; tier < 2; ++tier) {
-                const ks_kernels *kernels =
-                    ks_kernels_of(precision, tier ? KS_TIER_AVX2 : KS_TIER_BASELINE);
+            for (int tier = 0; tier < 3; ++tier) {
+                const ks_kernels *kernels = ks_kernels_for(precision, tiers[tier], s.nx);
                 if (!kernels) continue;
                 KS_T(run_ranges)(kernels, &s, &fast);
                 KS_T(same_results)(&s, &fast, &plain);
@@ -221,9 +220,8 @@ static void KS_T(faults_agree)(void **state)
             KS_T(run_ranges)(NULL, &s, &plain);
             assert_int_equal(plain.rc, -1);
             assert_int_equal(plain.tally.bad_step, step);
-            for (int tier = 0; tier < 2; ++tier) {
-                const ks_kernels *kernels =
-                    ks_kernels_of(precision, tier ? KS_TIER_AVX2 : KS_TIER_BASELINE);
+            for (int tier = 0; tier < 3; ++tier) {
+                const ks_kernels *kernels = ks_kernels_for(precision, tiers[tier], s.nx);
                 if (!kernels) continue;
                 KS_T(run_ranges)(kernels, &s, &fast);
                 assert_int_equal(fast.rc, -1);
@@ -246,7 +244,7 @@ static void KS_T(memory_changes_no_bit)(void **state)
     (void)state;
     static const int some[][2] = { { 2, 1 }, { 3, 2 },  { 4, 1 }, { 4, 2 }, { 4, 3 },
                                    { 4, 4 }, { 4, 5 }, { 6, 3 }, { 7, 2 }, { 8, 4 },
-                                   { 12, 6 } };
+                                   { 12, 6 }, { 17, 5 } };
     const int64_t T = 5 * STEPS;
     const ks_precision precision = sizeof(KS_NUM) == sizeof(double) ? KS_F64 : KS_F32;
     for (size_t c = 0; c < sizeof some / sizeof some[0]; ++c) {
@@ -265,9 +263,8 @@ static void KS_T(memory_changes_no_bit)(void **state)
             rows[a]->base = (const char *)repeated[a];
             rows[a]->stride = block[a] * (int64_t)sizeof(KS_NUM);
         }
-        for (int tier = 0; tier < 2; ++tier) {
-            const ks_kernels *kernels =
-                ks_kernels_of(precision, tier ? KS_TIER_AVX2 : KS_TIER_BASELINE);
+        for (int tier = 0; tier < 3; ++tier) {
+            const ks_kernels *kernels = ks_kernels_for(precision, tiers[tier], s.nx);
             if (!kernels) continue;
             KS_T(results) once, again;
             KS_T(run_ranges)(kernels, &s, &once);
