@@ -4,16 +4,6 @@
 #include "general/kernels.h"
 #include "refine_kernels.h"
 
-#if defined(KS_WITH_AVX512)
-/* Whether vectors twice as wide as those of AVX2 pay for blocks of order n: where they are filled as
- * well, or blocks are large enough for what stays empty not to count; measured. */
-static int pays_wide(int n, int width)
-{
-    const int half = width / 2;
-    return n >= width && ((n - 1) / half % 2 == 1 || n > 6 * width);
-}
-#endif
-
 const ks_bt_kernels *ks_bt_kernels_of(ks_precision precision, ks_tier tier, int n)
 {
     const int wide = precision == KS_F64;
@@ -22,7 +12,7 @@ const ks_bt_kernels *ks_bt_kernels_of(ks_precision precision, ks_tier tier, int 
 #if defined(__x86_64__)
     case KS_TIER_AVX512:
 #  if defined(KS_WITH_AVX512)
-        if (pays_wide(n, wide ? 8 : 16)) return wide ? &ks_bt_avx512_f64 : &ks_bt_avx512_f32;
+        if (ks_pays_wide(n, wide ? 8 : 16)) return wide ? &ks_bt_avx512_f64 : &ks_bt_avx512_f32;
 #  endif
         /* fall through */
     case KS_TIER_AVX2: return wide ? &ks_bt_avx2_f64 : &ks_bt_avx2_f32;

@@ -57,15 +57,19 @@ const ks_two_ended_kernels *ks_two_ended_kernels_of(const ks_kernels *kernels)
     return kernels == &ks_kernels_baseline_f64 ? &ks_ends_baseline_f64 : &ks_ends_baseline_f32;
 }
 
-const ks_map_kernels *ks_map_kernels_of(ks_tier tier)
+const ks_map_kernels *ks_map_kernels_of(ks_tier tier, int nx)
 {
     switch (ks_tier_here(tier)) {
     case KS_TIER_AUTO: return NULL;
 #if defined(__x86_64__)
     case KS_TIER_AVX512:
+#  if defined(KS_WITH_AVX512)
+        if (nx > KS_MAP_FEW && ks_pays_wide(nx, 8)) return &ks_map_avx512_f64;
+#  endif
+        /* fall through */
     case KS_TIER_AVX2: return &ks_map_avx2_f64;
 #endif
-    default: return &ks_map_baseline_f64;
+    default: (void)nx; return &ks_map_baseline_f64;
     }
 }
 

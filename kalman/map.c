@@ -90,7 +90,7 @@ size_t ks_map_workspace(const ks_smooth_plan *plan)
     ks_map_method m;
     memset(&m, 0, sizeof m);
     m.plan = plan;
-    m.kernels = ks_map_kernels_of(plan->options.tier);
+    m.kernels = ks_map_kernels_of(plan->options.tier, plan->nx);
     carve(&carver, &m);
     return ks_carved_bytes(&carver);
 }
@@ -332,7 +332,7 @@ void ks_map_run(ks_run *run, void *work)
     m.plan = m.rows.plan = plan;
     m.rows.run = run;
     m.rows.a.single = plan->options.precision == KS_F32;
-    m.kernels = ks_map_kernels_of(plan->options.tier);
+    m.kernels = ks_map_kernels_of(plan->options.tier, plan->nx);
     carve(&carver, &m);
     run->info->threads = plan->workers;
     run->info->order = ks_blocktri_plan_order(plan->hessian);

@@ -89,9 +89,10 @@ typedef struct ks_map_kernels {
                  ks_map_review *r);
 } ks_map_kernels;
 
-/** The table of a tier; NULL where the processor or this build lacks it. */
-const ks_map_kernels *ks_map_kernels_of(ks_tier tier);
+/** The table of a tier for nx states; NULL where the processor or this build lacks it. */
+const ks_map_kernels *ks_map_kernels_of(ks_tier tier, int nx);
 
 extern const ks_map_kernels ks_map_baseline_f64, ks_map_avx2_f64;
+extern const ks_map_kernels ks_map_avx512_f64; /* more than KS_MAP_FEW states alone */
 
 #endif

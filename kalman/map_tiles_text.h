@@ -25,7 +25,7 @@ KS_HD void KS_T(ks_map_gather_pivots)(int n, const KS_NUM *d, ks_evidence *e)
     for (int i = 0; i < n; ++i) KS_T(ks_map_gather)(e, d[i]);
 }
 
-KS_HD int KS_T(ks_map_ld)(int n) { return (n + 3) / 4 * 4; }
+KS_HD int KS_T(ks_map_ld)(int n) { return KS_T(ks_padded)(n); }
 
 KS_HD void KS_T(ks_map_load)(int m, int n, int ld, const KS_NUM *from, KS_NUM *to)
 {

@@ -25,6 +25,14 @@ static inline int ks_has_avx512(void)
 #endif
 }
 
+/** Whether vectors of `width` numbers, twice as wide as those of AVX2, pay for panels of blocks of order n:
+ *  where they are filled as well, or blocks are large enough for what stays empty not to count; measured. */
+static inline int ks_pays_wide(int n, int width)
+{
+    const int half = width / 2;
+    return n >= width && ((n - 1) / half % 2 == 1 || n > 6 * width);
+}
+
 /** Whether a number is a tier's. */
 static inline int ks_is_tier(ks_tier tier)
 {

@@ -23,7 +23,7 @@ static const int sizes[][2] = {
     { 17, 8 }, { 24, 7 }, { 25, 1 }, { 33, 17 },
 };
 
-/** Where the processor has no more than the one before, it is tried twice. */
+/** Where the processor has no more than the one before, that is tried twice. */
 static const ks_tier tiers[] = { KS_TIER_BASELINE, KS_TIER_AVX2, KS_TIER_AVX512 };
 
 #include "num_f64.h"
