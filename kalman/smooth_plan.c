@@ -104,7 +104,12 @@ static ks_status plan_host(ks_smooth_plan *plan)
 {
     const ks_smooth_options *o = &plan->options;
     ks_status status = KS_OK;
-    if (plan->method == KS_METHOD_SEQUENTIAL) {
+    if (o->method == KS_METHOD_AUTO && ks_automatic_tries(plan)) {
+        plan->method = KS_METHOD_TWO_ENDED;
+        plan->automatic = 1;
+        plan->workers = 2;
+        plan->workspace = ks_automatic_workspace(plan);
+    } else if (plan->method == KS_METHOD_SEQUENTIAL) {
         plan->packs = ks_packs_for(o->precision, o->tier, plan->B, plan->nx);
         plan->workers = ks_workers(plan->context, o->threads, ks_sequential_groups(plan));
         plan->workspace = ks_sequential_workspace(plan);

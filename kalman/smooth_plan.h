@@ -19,6 +19,7 @@ struct ks_smooth_plan {
     int nx, ny;
     ks_smooth_options options;
     ks_method method;
+    int automatic;                /* of both the sequential method and this, a run takes one */
     const ks_kernels *kernels;    /* in the plan's precision               */
     const ks_kernels *aggregates; /* in double, for aggregates of chunks   */
     const ks_pack_kernels *packs; /* NULL: series run one by one           */
@@ -100,6 +101,10 @@ void ks_sequential_run(ks_run *run, void *work);
 ks_status ks_scan_plans(ks_smooth_plan *plan);
 size_t ks_two_ended_workspace(const ks_smooth_plan *plan);
 void ks_two_ended_run(ks_run *run, void *work);
+/** Whether a plan that is free to choose begins from both ends. */
+int ks_automatic_tries(const ks_smooth_plan *plan);
+size_t ks_automatic_workspace(const ks_smooth_plan *plan);
+void ks_automatic_run(ks_run *run, void *work);
 /** Whether the plan's scans re-run chunks rather than keep an element for each step. */
 int ks_scan_reruns(const ks_smooth_plan *plan);
 size_t ks_scan_method_workspace(const ks_smooth_plan *plan);

@@ -167,6 +167,8 @@ ks_status ks_smooth_run(const ks_smooth_plan *plan, const ks_model *model, ks_vi
     void *rest = (char *)work + zeros;
     if (plan->device)
         ks_scan_device_run(&run);
+    else if (plan->automatic)
+        ks_automatic_run(&run, rest);
     else if (plan->method == KS_METHOD_SEQUENTIAL)
         ks_sequential_run(&run, rest);
     else if (plan->method == KS_METHOD_TWO_ENDED)

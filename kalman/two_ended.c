@@ -10,52 +10,10 @@
  * half says so, and the series is done again with it in the array form. */
 #include <math.h>
 #include <string.h>
-#include "smooth_plan.h"
-#include "two_ended.h"
+#include "two_ended_lane.h"
 
-/** A checkpoint for each segment, or the rows of one. */
-typedef struct half_memory {
-    void *scratch;
-    ks_estimates state;         /* left: filtered, right: information                  */
-    ks_estimates again;         /* the same while a segment is done again              */
-    ks_estimates smoothed;
-    ks_estimates kept;          /* of a segment                                        */
-    ks_estimates checkpoints;
-    unsigned char *form, *checkpoint_form; /* left                                     */
-    void *K, *bound;            /* right                                               */
-    int64_t segments, length;
-    ks_tally in, out;
-    ks_form out_form;           /* of the smoothed state                               */
-} half_memory;
-
-typedef struct lane {
-    ks_run *run;
-    int64_t b;                  /* the series */
-    ks_series series;
-    ks_backward_sinks back;
-    half_memory left, right;
-    ks_form form;               /* of the information in the right half */
-    ks_form left_form;          /* of the filtered state in the middle  */
-    ks_evidence met;
-    int left_rc, right_rc;      /* 0; -1 failed; 1 the ordinary form of the information will not do */
-    ks_tally total;
-    int64_t failed;             /* the series that failed, or -1 */
-} lane;
-
-/** Steps of the left half; the rest, which may be none, is the right one's. A step of the right takes
- *  twice the time of one of the left at every size that was measured. */
-static int64_t left_steps(const ks_smooth_plan *plan) { return plan->T - plan->T / 3; }
-
-/** Whether one worker does both halves of a series: there is enough to do with series alone. */
-static int whole_series(const ks_smooth_plan *plan)
-{
-    return plan->workers == 1 || plan->B >= 2 * (int64_t)plan->workers;
-}
-
-static int lanes_of(const ks_smooth_plan *plan)
-{
-    return whole_series(plan) ? plan->workers : (plan->workers + 1) / 2;
-}
+/* A step of the right takes twice the time of one of the left at every size that was measured. */
+int64_t ks_left_steps(const ks_smooth_plan *plan) { return plan->T - plan->T / 3; }
 
 static int in_place(const ks_smooth_plan *plan)
 {
@@ -64,7 +22,7 @@ static int in_place(const ks_smooth_plan *plan)
 
 /** Cut `steps` into segments: as many as steps in one of them, for the least memory. Their length is
  *  a multiple of KS_BOUND_STEPS, so that cutting changes nothing in the bounds. */
-static void cut(half_memory *half, const ks_smooth_plan *plan, int64_t steps)
+static void cut(ks_half *half, const ks_smooth_plan *plan, int64_t steps)
 {
     const int64_t least = (int64_t)ceil(sqrt((double)steps));
     half->length = (least + KS_BOUND_STEPS - 1) / KS_BOUND_STEPS * KS_BOUND_STEPS;
@@ -72,7 +30,7 @@ static void cut(half_memory *half, const ks_smooth_plan *plan, int64_t steps)
     half->segments = half->length ? (steps + half->length - 1) / half->length : 0;
 }
 
-static void carve_half(ks_carver *carver, const ks_smooth_plan *plan, half_memory *half,
+static void carve_half(ks_carver *carver, const ks_smooth_plan *plan, ks_half *half,
                        int64_t steps)
 {
     const ks_two_ended_kernels *ends = ks_two_ended_kernels_of(plan->kernels);
@@ -89,36 +47,30 @@ static void carve_half(ks_carver *carver, const ks_smooth_plan *plan, half_memor
     half->checkpoints = ks_carve_estimates(carver, plan, half->segments);
 }
 
-static void carve_lane(ks_carver *carver, const ks_smooth_plan *plan, lane *l)
+void ks_lane_carve(ks_carver *carver, const ks_smooth_plan *plan, ks_lane *l)
 {
     const size_t n = (size_t)plan->nx, bytes = plan->kernels->number_bytes;
-    const int64_t left = left_steps(plan);
+    const int64_t left = ks_left_steps(plan);
     memset(l, 0, sizeof *l);
     carve_half(carver, plan, &l->left, left);
-    l->left.form = ks_carve(carver, (size_t)l->left.length, 1);
+    /* Where the left half may have to go on to the end, it does so in place. */
+    const int64_t forms = plan->automatic ? plan->T : l->left.length;
+    l->left.form = ks_carve(carver, (size_t)forms, 1);
     if (!in_place(plan))
         l->left.checkpoint_form = ks_carve(carver, (size_t)l->left.segments, 1);
+    if (plan->automatic) l->left.again = ks_carve_estimates(carver, plan, 1);
     carve_half(carver, plan, &l->right, plan->T - left);
     l->right.K = ks_carve(carver, (size_t)l->right.length, n * (n + 1) / 2 * bytes);
     l->right.bound = ks_carve(carver, (size_t)l->right.length / KS_BOUND_STEPS + 1, 2 * n * bytes);
 }
 
-size_t ks_two_ended_workspace(const ks_smooth_plan *plan)
-{
-    ks_carver carver = ks_carver_at(NULL);
-    lane unused;
-    (void)ks_carve(&carver, (size_t)lanes_of(plan), sizeof(lane));
-    for (int i = 0; i < lanes_of(plan); ++i) carve_lane(&carver, plan, &unused);
-    return ks_carved_bytes(&carver);
-}
-
-static int64_t segment_end(const half_memory *half, int64_t i, int64_t steps)
+static int64_t segment_end(const ks_half *half, int64_t i, int64_t steps)
 {
     return (i + 1) * half->length < steps ? (i + 1) * half->length : steps;
 }
 
 /** Copy the estimate at `from` to that at `to`, each counted in estimates from its array's start. */
-static void copy_estimate(const ks_smooth_plan *plan, ks_estimates to, int64_t at,
+void ks_copy_estimate(const ks_smooth_plan *plan, ks_estimates to, int64_t at,
                           ks_estimates from, int64_t from_at)
 {
     const size_t n = (size_t)plan->nx, bytes = plan->kernels->number_bytes;
@@ -129,7 +81,7 @@ static void copy_estimate(const ks_smooth_plan *plan, ks_estimates to, int64_t a
 }
 
 /** Where the filter keeps the estimates of segment i. */
-static ks_forward_sinks left_rows(const lane *l, int64_t i)
+ks_forward_sinks ks_left_rows(const ks_lane *l, int64_t i)
 {
     const ks_smooth_plan *plan = l->run->plan;
     const int64_t first = i * l->left.length;
@@ -141,17 +93,17 @@ static ks_forward_sinks left_rows(const lane *l, int64_t i)
     return to;
 }
 
-static int left_in(lane *l)
+static int left_in(ks_lane *l)
 {
     const ks_smooth_plan *plan = l->run->plan;
-    half_memory *half = &l->left;
-    const int64_t steps = left_steps(plan);
+    ks_half *half = &l->left;
+    const int64_t steps = ks_left_steps(plan);
     ks_state state = { half->state.mean, half->state.cov, KS_FORM_ORDINARY };
     plan->kernels->start(&l->series, &state, half->scratch);
     for (int64_t i = 0; i < half->segments; ++i) {
-        const ks_forward_sinks to = left_rows(l, i);
+        const ks_forward_sinks to = ks_left_rows(l, i);
         if (!in_place(plan)) {
-            copy_estimate(plan, half->checkpoints, i, half->state, 0);
+            ks_copy_estimate(plan, half->checkpoints, i, half->state, 0);
             half->checkpoint_form[i] = (unsigned char)state.form;
         }
         if (ks_filter_blocks(l->run, &l->series, i * half->length, segment_end(half, i, steps),
@@ -162,20 +114,20 @@ static int left_in(lane *l)
     return 0;
 }
 
-static int left_out(lane *l)
+static int left_out(ks_lane *l)
 {
     const ks_smooth_plan *plan = l->run->plan;
-    half_memory *half = &l->left;
-    const int64_t steps = left_steps(plan);
+    ks_half *half = &l->left;
+    const int64_t steps = ks_left_steps(plan);
     ks_state state = { half->smoothed.mean, half->smoothed.cov, half->out_form };
     for (int64_t i = half->segments - 1; i >= 0; --i) {
         const int64_t from = i * half->length, end = segment_end(half, i, steps);
-        const ks_forward_sinks kept = left_rows(l, i);
+        const ks_forward_sinks kept = ks_left_rows(l, i);
         if (i < half->segments - 1) { /* the last segment's rows are there still */
             ks_tally again = ks_tally_start();
             ks_state filtered = { half->again.mean, half->again.cov,
                                   (ks_form)half->checkpoint_form[i] };
-            copy_estimate(plan, half->again, 0, half->checkpoints, i);
+            ks_copy_estimate(plan, half->again, 0, half->checkpoints, i);
             if (ks_filter_blocks(l->run, &l->series, from, end, &filtered, &kept, half->scratch,
                                  &again))
                 return -1;
@@ -189,12 +141,12 @@ static int left_out(lane *l)
 }
 
 /** Where the information filter leaves what the way out through segment i needs. */
-static ks_right_rows right_rows(const lane *l, int64_t i)
+static ks_right_rows right_rows(const ks_lane *l, int64_t i)
 {
     const ks_smooth_plan *plan = l->run->plan;
-    const half_memory *half = &l->right;
+    const ks_half *half = &l->right;
     const int64_t n = plan->nx, bytes = (int64_t)plan->kernels->number_bytes;
-    const int64_t start = left_steps(plan), first = start + i * half->length;
+    const int64_t start = ks_left_steps(plan), first = start + i * half->length;
     ks_right_rows rows;
     rows.b = in_place(plan) ? l->back.smoothed_mean : ks_mean_sink(plan, half->kept, first);
     rows.A = in_place(plan) ? l->back.smoothed_cov : ks_cov_sink(plan, half->kept, first);
@@ -208,7 +160,7 @@ static ks_right_rows right_rows(const lane *l, int64_t i)
 }
 
 /** Segment i of the information filter, block by block. */
-static int inform_segment(lane *l, int64_t i, ks_information *information, ks_tally *tally)
+static int inform_segment(ks_lane *l, int64_t i, ks_information *information, ks_tally *tally)
 {
     const ks_smooth_plan *plan = l->run->plan;
     const ks_two_ended_kernels *ends = ks_two_ended_kernels_of(plan->kernels);
@@ -223,17 +175,17 @@ static int inform_segment(lane *l, int64_t i, ks_information *information, ks_ta
     return 0;
 }
 
-static int inform_all(lane *l)
+static int inform_all(ks_lane *l)
 {
     const ks_smooth_plan *plan = l->run->plan;
-    half_memory *half = &l->right;
+    ks_half *half = &l->right;
     const size_t n = (size_t)plan->nx, bytes = plan->kernels->number_bytes;
     ks_information information = { half->state.cov, half->state.mean, l->form };
     memset(information.J, 0, n * n * bytes);
     memset(information.eta, 0, n * bytes);
     half->in = ks_tally_start();
     for (int64_t i = half->segments - 1; i >= 0; --i) {
-        if (!in_place(plan)) copy_estimate(plan, half->checkpoints, i, half->state, 0);
+        if (!in_place(plan)) ks_copy_estimate(plan, half->checkpoints, i, half->state, 0);
         const int rc = inform_segment(l, i, &information, &half->in);
         if (rc) return rc;
     }
@@ -241,11 +193,11 @@ static int inform_all(lane *l)
 }
 
 /** The way in from the right; where the ordinary form does not do, at once in the array form. */
-static int right_in(lane *l)
+static int right_in(ks_lane *l)
 {
     const ks_smooth_plan *plan = l->run->plan;
     int rc = inform_all(l);
-    if (rc > 0) {
+    if (rc > 0 && !plan->automatic) {
         l->form = KS_FORM_ARRAY;
         rc = inform_all(l);
     }
@@ -253,29 +205,47 @@ static int right_in(lane *l)
     ks_tally *tally = &l->right.in;
     if (tally->bad_step >= 0 && tally->bad_array != KS_ARRAY_ESTIMATE)
         ks_two_ended_kernels_of(plan->kernels)
-            ->first_refused(&l->series, left_steps(plan), tally->bad_step, l->right.scratch, tally);
+            ->first_refused(&l->series, ks_left_steps(plan), tally->bad_step, l->right.scratch, tally);
     return rc;
 }
 
-static int right_out(lane *l)
+/** The way out over steps k0 .. k1 - 1, whose rows are there. */
+static int outward(ks_lane *l, const ks_right_rows *rows, int64_t k0, int64_t k1)
+{
+    ks_half *half = &l->right;
+    ks_state state = { half->smoothed.mean, half->smoothed.cov, half->out_form };
+    const int rc = ks_two_ended_kernels_of(l->run->plan->kernels)
+                       ->outward(&l->series, k0, k1, l->form, &state, rows, &l->back, half->scratch,
+                                 &half->out);
+    half->out_form = state.form;
+    return rc;
+}
+
+int ks_lane_try_out(ks_lane *l)
+{
+    enum { TRIED = 4 * KS_BOUND_STEPS };
+    const ks_right_rows rows = right_rows(l, 0);
+    const int64_t there = rows.last + 1 - rows.first;
+    l->tried = there < TRIED ? there : TRIED;
+    return outward(l, &rows, rows.first, rows.first + l->tried);
+}
+
+static int right_out(ks_lane *l)
 {
     const ks_smooth_plan *plan = l->run->plan;
-    const ks_two_ended_kernels *ends = ks_two_ended_kernels_of(plan->kernels);
-    half_memory *half = &l->right;
-    ks_state state = { half->smoothed.mean, half->smoothed.cov, half->out_form };
+    ks_half *half = &l->right;
     for (int64_t i = 0; i < half->segments; ++i) {
         const ks_right_rows rows = right_rows(l, i);
         if (i > 0) { /* the first segment's rows are there still */
             ks_tally again = ks_tally_start();
             ks_information information = { half->again.cov, half->again.mean, l->form };
-            copy_estimate(plan, half->again, 0, half->checkpoints, i);
+            ks_copy_estimate(plan, half->again, 0, half->checkpoints, i);
             if (inform_segment(l, i, &information, &again)) return -1;
         }
-        const int64_t first = rows.first + i * half->length;
+        const int64_t first = rows.first + i * half->length + (i == 0 ? l->tried : 0);
         for (int64_t k = first; k <= rows.last; k += KS_BLOCK) {
             const int64_t end = rows.last + 1 - k < KS_BLOCK ? rows.last + 1 : k + KS_BLOCK;
-            const int rc = ends->outward(&l->series, k, end, l->form, &state, &rows, &l->back,
-                                         half->scratch, &half->out);
+            const int rc = outward(l, &rows, k, end);
             if (rc) return rc;
             if (ks_run_progress(l->run, end - k)) return -1;
         }
@@ -284,29 +254,30 @@ static int right_out(lane *l)
 }
 
 /** Both halves have come in: the smoothed state in the middle, for each of them. */
-static void meet(lane *l)
+void ks_lane_meet(ks_lane *l)
 {
     const ks_smooth_plan *plan = l->run->plan;
-    const int64_t middle = left_steps(plan) - 1;
+    const int64_t middle = ks_left_steps(plan) - 1;
     ks_state state = { l->left.state.mean, l->left.state.cov, l->left_form };
     ks_information information = { l->right.state.cov, l->right.state.mean, l->form };
     l->met = ks_evidence_start();
     ks_two_ended_kernels_of(plan->kernels)
         ->meet(plan->nx, middle, &state, &information, &l->back, l->right.scratch, &l->met);
-    copy_estimate(plan, l->left.smoothed, 0, l->left.state, 0);
-    copy_estimate(plan, l->right.smoothed, 0, l->left.state, 0);
+    ks_copy_estimate(plan, l->left.smoothed, 0, l->left.state, 0);
+    ks_copy_estimate(plan, l->right.smoothed, 0, l->left.state, 0);
     l->left.out_form = l->right.out_form = state.form;
 }
 
-static void open_series(lane *l, int64_t b)
+void ks_lane_open(ks_lane *l, int64_t b)
 {
     l->b = b;
     ks_series_of(l->run, b, &l->series);
     l->back = ks_backward_sinks_of(l->run, b);
     l->form = KS_FORM_ORDINARY;
+    l->tried = 0;
 }
 
-static void half_in(lane *l, int right)
+void ks_lane_in(ks_lane *l, int right)
 {
     const int canceled = atomic_load(&l->run->canceled);
     if (right) {
@@ -318,7 +289,7 @@ static void half_in(lane *l, int right)
     }
 }
 
-static void half_out(lane *l, int right)
+void ks_lane_out(ks_lane *l, int right)
 {
     const int canceled = atomic_load(&l->run->canceled);
     if (right)
@@ -340,7 +311,7 @@ static void add(ks_tally *total, const ks_tally *t)
 }
 
 /** Write what a series adds up to. Returns 0, or -1 where it failed. */
-static int close_series(lane *l)
+int ks_lane_close(ks_lane *l)
 {
     const ks_tally *parts[] = { &l->left.in, &l->left.out, &l->right.in, &l->right.out };
     double loglik = ks_evidence_loglik(&l->met);
@@ -356,96 +327,3 @@ static int close_series(lane *l)
     return 0;
 }
 
-/** Whether a series has come out but is to be done again with the array form. */
-static int wants_array(lane *l)
-{
-    if (l->left_rc < 0 || l->right_rc <= 0) return 0;
-    l->form = KS_FORM_ARRAY;
-    return 1;
-}
-
-typedef struct batch {
-    ks_run *run;
-    lane *lanes;
-    void (*half)(lane *l, int right);
-} batch;
-
-/** Series one by one, each worker in a lane of its own. */
-static void run_whole(void *arg, int64_t begin, int64_t end, int worker)
-{
-    batch *all = arg;
-    lane *l = &all->lanes[worker];
-    for (int64_t b = begin; b < end; ++b) {
-        open_series(l, b);
-        do {
-            half_in(l, 0);
-            half_in(l, 1);
-            if (l->left_rc || l->right_rc) break;
-            meet(l);
-            half_out(l, 0);
-            half_out(l, 1);
-        } while (wants_array(l));
-        if (close_series(l)) return;
-    }
-}
-
-static void run_halves(void *arg, int64_t begin, int64_t end, int worker)
-{
-    batch *all = arg;
-    (void)worker;
-    for (int64_t i = begin; i < end; ++i) all->half(&all->lanes[i / 2], (int)(i % 2));
-}
-
-/** Both halves of each lane that has not failed, at the same time. */
-static void run_both(batch *all, int lanes, void (*half)(lane *l, int right))
-{
-    const ks_smooth_plan *plan = all->run->plan;
-    all->half = half;
-    ks_parallel_for(plan->context, plan->workers, 2 * (int64_t)lanes, run_halves, all);
-}
-
-/** Series b .. b + lanes - 1, their halves side by side. Returns 0, or -1 where one failed. */
-static int run_together(batch *all, int64_t b, int lanes)
-{
-    int failed = 0;
-    for (int i = 0; i < lanes; ++i) open_series(&all->lanes[i], b + i);
-    for (int again = 1; again;) {
-        again = 0;
-        run_both(all, lanes, half_in);
-        for (int i = 0; i < lanes; ++i) {
-            lane *l = &all->lanes[i];
-            if (l->left_rc || l->right_rc) failed = 1;
-            else meet(l);
-        }
-        if (failed) break;
-        run_both(all, lanes, half_out);
-        for (int i = 0; i < lanes; ++i) again |= wants_array(&all->lanes[i]);
-    }
-    for (int i = 0; i < lanes; ++i) failed |= close_series(&all->lanes[i]) != 0;
-    return failed ? -1 : 0;
-}
-
-void ks_two_ended_run(ks_run *run, void *work)
-{
-    const ks_smooth_plan *plan = run->plan;
-    ks_carver carver = ks_carver_at(work);
-    const int lanes = lanes_of(plan);
-    batch all = { run, NULL, NULL };
-    all.lanes = ks_carve(&carver, (size_t)lanes, sizeof(lane));
-    for (int i = 0; i < lanes; ++i) {
-        carve_lane(&carver, plan, &all.lanes[i]);
-        all.lanes[i].run = run;
-        all.lanes[i].total = ks_tally_start();
-        all.lanes[i].failed = -1;
-    }
-    run->total = plan->T * plan->B * 2 / plan->workers;
-    run->info->threads = plan->workers;
-    if (whole_series(plan))
-        ks_parallel_for(plan->context, plan->workers, plan->B, run_whole, &all);
-    else
-        for (int64_t b = 0; b < plan->B; b += lanes)
-            if (run_together(&all, b, plan->B - b < lanes ? (int)(plan->B - b) : lanes)) break;
-    for (int i = 0; i < lanes; ++i)
-        ks_run_add(run, all.lanes[i].failed, &all.lanes[i].total);
-    ks_carve_end(&carver);
-}

@@ -148,7 +148,7 @@ ks_exit ks_bench_smooth(const ks_bench_settings *settings, const ks_bench_way *w
         make_room(&t, settings, precision, failure) == KS_EXIT_DONE)
         time_runs(&t, settings, result, &info, failure);
     if (!failure->code) {
-        const ks_method method = ks_smooth_plan_method(t.plan);
+        const ks_method method = info.method;
         result->method = ks_method_name(method);
         ks_scan_text(method, way->scan.algorithm, way->scan.threshold, result->scan);
         if (method == KS_METHOD_BLOCKTRI)

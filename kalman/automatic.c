@@ -1,0 +1,137 @@
+/* automatic.c -- one series on two threads where the method is left to the library: from both ends, unless
+ * its model or its data are for the sequential method.
+ *
+ * What decides is known when the halves have met: until then the left one has done nothing but what the
+ * sequential method does, and goes on with that where the information from the right will not do. So
+ * the attempt costs the time of the second thread. Seen later, on the way out, the series is done again. */
+#include <string.h>
+#include "two_ended_lane.h"
+
+/* Shorter series are through before a second thread has begun for sure; for larger models the sequential
+ * method has the faster kernels. Measured in docs/performance.md, "What auto takes". */
+enum { LEAST_STEPS = 5000, MOST_STATES = 8 };
+
+int ks_automatic_tries(const ks_smooth_plan *plan)
+{
+    const unsigned in_place = KS_OUT_SMOOTHED_MEAN | KS_OUT_SMOOTHED_COV;
+    const unsigned smoothed = in_place | KS_OUT_SMOOTHED_VAR | KS_OUT_LAG_ONE_COV | KS_OUT_PRIOR_MEAN |
+                              KS_OUT_PRIOR_COV | KS_OUT_LOGLIK;
+    const ks_smooth_options *o = &plan->options;
+    return o->job == KS_JOB_SMOOTH && plan->B == 1 && plan->T >= LEAST_STEPS &&
+           plan->nx <= MOST_STATES && ks_makes_all(plan, in_place) && !(o->outputs & ~smoothed) &&
+           ks_workers(plan->context, o->threads, 2) == 2;
+}
+
+/** The plan for the sequential method. */
+static ks_smooth_plan alone_of(const ks_smooth_plan *plan)
+{
+    ks_smooth_plan alone = *plan;
+    alone.automatic = 0;
+    alone.workers = 1;
+    return alone;
+}
+
+size_t ks_automatic_workspace(const ks_smooth_plan *plan)
+{
+    const ks_smooth_plan alone = alone_of(plan);
+    const size_t one = ks_sequential_workspace(&alone), both = ks_two_ended_workspace(plan);
+    return one > both ? one : both;
+}
+
+/** Whether covariance steps may repeat: then the sequential method remembers them, and is as fast. */
+static int may_repeat(const ks_model *m)
+{
+    return !m->F.step_stride && !m->Q.step_stride && !m->H.step_stride && !m->R.step_stride;
+}
+
+/** The estimate that the filter has left of the last step of the left half, to its place among those that
+ *  wait for the way back. */
+static void put_back(ks_lane *l, ks_estimates filtered)
+{
+    const ks_smooth_plan *plan = l->run->plan;
+    const size_t n = (size_t)plan->nx, bytes = plan->kernels->number_bytes;
+    const ks_forward_sinks rows = ks_left_rows(l, 0);
+    const int64_t middle = ks_left_steps(plan) - 1;
+    memcpy(ks_slot_of(rows.kept_mean, middle), filtered.mean, n * bytes);
+    memcpy(ks_slot_of(rows.kept_C, middle), filtered.cov, n * n * bytes);
+    ks_copy_estimate(plan, l->left.state, 0, filtered, 0);
+}
+
+/** The sequential method, `from` steps being filtered. */
+static int go_on_alone(ks_lane *l, int64_t from)
+{
+    ks_run *run = l->run;
+    const int64_t T = run->plan->T;
+    ks_half *half = &l->left;
+    ks_state state = { half->state.mean, half->state.cov, l->left_form };
+    const ks_forward_sinks kept = ks_left_rows(l, 0);
+    run->info->method = KS_METHOD_SEQUENTIAL;
+    l->right.in = l->right.out = half->out = ks_tally_start();
+    l->met = ks_evidence_start();
+    if (from == 0) {
+        half->in = ks_tally_start();
+        state.form = KS_FORM_ORDINARY;
+        run->plan->kernels->start(&l->series, &state, half->scratch);
+    }
+    if (ks_filter_blocks(run, &l->series, from, T, &state, &kept, half->scratch, &half->in)) return -1;
+    if (ks_smooth_blocks(run, &l->series, 0, T, &state, &kept, &l->back, half->scratch, &half->out))
+        return -1;
+    ks_smooth_start(run, l->b, &l->series, &state, half->scratch, &half->out);
+    return 0;
+}
+
+static void run_lane(ks_lane *l)
+{
+    ks_run *run = l->run;
+    const ks_smooth_plan *plan = run->plan;
+    ks_lane_open(l, 0);
+    ks_lanes_both(run, l, 1, ks_lane_in);
+    if (atomic_load(&run->canceled)) return;
+    if (l->left_rc) { /* so would the sequential method have ended */
+        l->right.in = ks_tally_start();
+        run->info->method = KS_METHOD_SEQUENTIAL;
+        return;
+    }
+    int64_t filtered = ks_left_steps(plan);
+    if (!l->right_rc) {
+        ks_copy_estimate(plan, l->left.again, 0, l->left.state, 0);
+        const ks_form form = l->left_form;
+        ks_lane_meet(l);
+        l->right_rc = ks_lane_try_out(l);
+        if (!l->right_rc) {
+            ks_lanes_both(run, l, 1, ks_lane_out);
+            if (atomic_load(&run->canceled) || (!l->left_rc && !l->right_rc)) return;
+            filtered = 0;
+        } else {
+            put_back(l, l->left.again);
+            l->left_form = form;
+        }
+    }
+    l->right_rc = 0;
+    l->left_rc = go_on_alone(l, filtered);
+}
+
+void ks_automatic_run(ks_run *run, void *work)
+{
+    const ks_smooth_plan *plan = run->plan;
+    if (may_repeat(run->model)) {
+        const ks_smooth_plan alone = alone_of(plan);
+        run->plan = &alone;
+        run->info->method = KS_METHOD_SEQUENTIAL;
+        ks_sequential_run(run, work);
+        run->plan = plan;
+        return;
+    }
+    ks_carver carver = ks_carver_at(work);
+    ks_lane *l = ks_carve(&carver, 1, sizeof *l);
+    ks_lane_carve(&carver, plan, l);
+    l->run = run;
+    l->total = ks_tally_start();
+    l->failed = -1;
+    run->total = plan->T * 2 / plan->workers;
+    run->info->threads = plan->workers;
+    run_lane(l);
+    (void)ks_lane_close(l);
+    ks_run_add(run, l->failed, &l->total);
+    ks_carve_end(&carver);
+}

@@ -1,0 +1,70 @@
+/* two_ended_lane.h -- a series that is smoothed from both ends: the memory of its halves, their ways in and
+ * out, and the middle. two_ended_run.c and automatic.c drive it. */
+#ifndef KS_TWO_ENDED_LANE_H
+#define KS_TWO_ENDED_LANE_H
+
+#include "smooth_plan.h"
+#include "two_ended.h"
+
+/** A checkpoint for each segment, or the rows of one. */
+typedef struct ks_half {
+    void *scratch;
+    ks_estimates state;         /* left: filtered, right: information                  */
+    ks_estimates again;         /* the same while a segment is done again              */
+    ks_estimates smoothed;
+    ks_estimates kept;          /* of a segment                                        */
+    ks_estimates checkpoints;
+    unsigned char *form, *checkpoint_form; /* left                                     */
+    void *K, *bound;            /* right                                               */
+    int64_t segments, length;
+    ks_tally in, out;
+    ks_form out_form;           /* of the smoothed state                               */
+} ks_half;
+
+typedef struct ks_lane {
+    ks_run *run;
+    int64_t b;                  /* the series */
+    ks_series series;
+    ks_backward_sinks back;
+    ks_half left, right;
+    ks_form form;               /* of the information in the right half */
+    ks_form left_form;          /* of the filtered state in the middle  */
+    ks_evidence met;
+    int left_rc, right_rc;      /* 0; -1 failed; 1 the ordinary form of the information will not do */
+    int64_t tried;              /* steps of the right half that ks_lane_try_out() has put out */
+    ks_tally total;
+    int64_t failed;             /* the series that failed, or -1 */
+} ks_lane;
+
+/** Steps of the left half; the rest, which may be none, is the right one's. */
+int64_t ks_left_steps(const ks_smooth_plan *plan);
+
+void ks_lane_carve(ks_carver *carver, const ks_smooth_plan *plan, ks_lane *l);
+
+/** Series b is next. */
+void ks_lane_open(ks_lane *l, int64_t b);
+
+/** One half's way in, and out once the halves have met; what comes of it goes to left_rc or right_rc. */
+void ks_lane_in(ks_lane *l, int right);
+void ks_lane_out(ks_lane *l, int right);
+
+/** Both halves have come in: the smoothed state in the middle, for each of them. */
+void ks_lane_meet(ks_lane *l);
+
+/** The first steps of the right half's way out, ahead of the rest; returns what ks_lane_out() would. */
+int ks_lane_try_out(ks_lane *l);
+
+/** Where the filter of the left half keeps the estimates of segment i. */
+ks_forward_sinks ks_left_rows(const ks_lane *l, int64_t i);
+
+/** Copy the estimate at `from` to that at `to`, each counted in estimates from its array's start. */
+void ks_copy_estimate(const ks_smooth_plan *plan, ks_estimates to, int64_t at, ks_estimates from,
+                      int64_t from_at);
+
+/** Write what a series adds up to. Returns 0, or -1 where it failed. */
+int ks_lane_close(ks_lane *l);
+
+/** Both halves of each of `count` lanes at the same time. */
+void ks_lanes_both(ks_run *run, ks_lane *lanes, int count, void (*half)(ks_lane *l, int right));
+
+#endif

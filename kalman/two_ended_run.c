@@ -1,0 +1,119 @@
+/* two_ended_run.c -- series smoothed from both ends: the halves of one side by side, or one series after
+ * the other on each worker, where there are enough of them. */
+#include "two_ended_lane.h"
+
+/** Whether one worker does both halves of a series: there is enough to do with series alone. */
+static int whole_series(const ks_smooth_plan *plan)
+{
+    return plan->workers == 1 || plan->B >= 2 * (int64_t)plan->workers;
+}
+
+static int lanes_of(const ks_smooth_plan *plan)
+{
+    return whole_series(plan) ? plan->workers : (plan->workers + 1) / 2;
+}
+
+size_t ks_two_ended_workspace(const ks_smooth_plan *plan)
+{
+    ks_carver carver = ks_carver_at(NULL);
+    ks_lane unused;
+    (void)ks_carve(&carver, (size_t)lanes_of(plan), sizeof(ks_lane));
+    for (int i = 0; i < lanes_of(plan); ++i) ks_lane_carve(&carver, plan, &unused);
+    return ks_carved_bytes(&carver);
+}
+
+/** Whether a series has come out but is to be done again with the array form. */
+static int wants_array(ks_lane *l)
+{
+    if (l->left_rc < 0 || l->right_rc <= 0) return 0;
+    l->form = KS_FORM_ARRAY;
+    return 1;
+}
+
+typedef struct halves {
+    ks_lane *lanes;
+    void (*half)(ks_lane *l, int right);
+} halves;
+
+static void run_halves(void *arg, int64_t begin, int64_t end, int worker)
+{
+    halves *all = arg;
+    (void)worker;
+    for (int64_t i = begin; i < end; ++i) all->half(&all->lanes[i / 2], (int)(i % 2));
+}
+
+void ks_lanes_both(ks_run *run, ks_lane *lanes, int count, void (*half)(ks_lane *l, int right))
+{
+    halves all = { lanes, half };
+    ks_parallel_for(run->plan->context, run->plan->workers, 2 * (int64_t)count, run_halves, &all);
+}
+
+typedef struct batch {
+    ks_run *run;
+    ks_lane *lanes;
+} batch;
+
+/** Series one by one, each worker in a lane of its own. */
+static void run_whole(void *arg, int64_t begin, int64_t end, int worker)
+{
+    batch *all = arg;
+    ks_lane *l = &all->lanes[worker];
+    for (int64_t b = begin; b < end; ++b) {
+        ks_lane_open(l, b);
+        do {
+            ks_lane_in(l, 0);
+            ks_lane_in(l, 1);
+            if (l->left_rc || l->right_rc) break;
+            ks_lane_meet(l);
+            ks_lane_out(l, 0);
+            ks_lane_out(l, 1);
+        } while (wants_array(l));
+        if (ks_lane_close(l)) return;
+    }
+}
+
+/** Series b .. b + lanes - 1, their halves side by side. Returns 0, or -1 where one failed. */
+static int run_together(batch *all, int64_t b, int lanes)
+{
+    int failed = 0;
+    for (int i = 0; i < lanes; ++i) ks_lane_open(&all->lanes[i], b + i);
+    for (int again = 1; again;) {
+        again = 0;
+        ks_lanes_both(all->run, all->lanes, lanes, ks_lane_in);
+        for (int i = 0; i < lanes; ++i) {
+            ks_lane *l = &all->lanes[i];
+            if (l->left_rc || l->right_rc) failed = 1;
+            else ks_lane_meet(l);
+        }
+        if (failed) break;
+        ks_lanes_both(all->run, all->lanes, lanes, ks_lane_out);
+        for (int i = 0; i < lanes; ++i) again |= wants_array(&all->lanes[i]);
+    }
+    for (int i = 0; i < lanes; ++i) failed |= ks_lane_close(&all->lanes[i]) != 0;
+    return failed ? -1 : 0;
+}
+
+void ks_two_ended_run(ks_run *run, void *work)
+{
+    const ks_smooth_plan *plan = run->plan;
+    ks_carver carver = ks_carver_at(work);
+    const int lanes = lanes_of(plan);
+    batch all = { run, NULL };
+    all.lanes = ks_carve(&carver, (size_t)lanes, sizeof(ks_lane));
+    for (int i = 0; i < lanes; ++i) {
+        ks_lane_carve(&carver, plan, &all.lanes[i]);
+        all.lanes[i].run = run;
+        all.lanes[i].total = ks_tally_start();
+        all.lanes[i].failed = -1;
+    }
+    run->total = plan->T * plan->B * 2 / plan->workers;
+    run->info->threads = plan->workers;
+    if (whole_series(plan))
+        ks_parallel_for(plan->context, plan->workers, plan->B, run_whole, &all);
+    else
+        for (int64_t b = 0; b < plan->B; b += lanes)
+            if (run_together(&all, b, plan->B - b < lanes ? (int)(plan->B - b) : lanes)) break;
+    for (int i = 0; i < lanes; ++i)
+        ks_run_add(run, all.lanes[i].failed, &all.lanes[i].total);
+    ks_carve_end(&carver);
+}

@@ -1,0 +1,172 @@
+/* test_automatic.c -- what KS_METHOD_AUTO takes on two threads, and that it is told: both ends where the
+ * model varies, the sequential method, to the bit, where the model is constant, the information from the
+ * right will not do, or something fails. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "models.h"
+#include "run_case.h"
+
+enum { T = 6000 };
+
+static const method_case automatic = { .job = KS_JOB_SMOOTH, .method = KS_METHOD_AUTO };
+static const method_case sequential = { .job = KS_JOB_SMOOTH, .method = KS_METHOD_SEQUENTIAL };
+static const method_case two_ended = { .job = KS_JOB_SMOOTH, .method = KS_METHOD_TWO_ENDED };
+static const unsigned outputs = KS_OUT_LOGLIK | KS_OUT_SMOOTHED_MEAN | KS_OUT_SMOOTHED_COV |
+                                KS_OUT_LAG_ONE_COV | KS_OUT_PRIOR_MEAN | KS_OUT_PRIOR_COV;
+
+/** The automatic run on `threads` threads takes `expected` and gives its bits, and its failure. */
+static void takes(const golden *g, ks_precision precision, int threads, const method_case *expected,
+                  ks_status status, int asked)
+{
+    const unsigned made = outputs & (unsigned)asked;
+    golden_buffers *got, *want;
+    ks_info info = KS_INFO_INIT, other = KS_INFO_INIT;
+    assert_int_equal(run_case(g, expected, precision, threads, made, &want, &other), status);
+    assert_int_equal(run_case(g, &automatic, precision, threads, made, &got, &info), status);
+    assert_int_equal(info.method, expected->method);
+    assert_int_equal(info.step, other.step);
+    assert_int_equal(info.row, other.row);
+    assert_int_equal(info.array, other.array);
+    assert_int_equal(info.fault, other.fault);
+    if (status == KS_OK) assert_int_equal(first_different(got, want, made), 0);
+    golden_buffers_free(got);
+    golden_buffers_free(want);
+}
+
+static golden *varying(int nx, int ny, unsigned more)
+{
+    return model_random((model_spec){ 900 + (uint64_t)nx, T, 1, nx, ny, KS_PRIOR_X1,
+                                      VARIES_F | VARIES_H | HAS_OFFSETS | more });
+}
+
+static void both_ends(void **state)
+{
+    (void)state;
+    for (int nx = 1; nx <= 8; ++nx)
+        for (int p = 0; p < 2; ++p) {
+            golden *g = varying(nx, (nx + 1) / 2, nx % 2 ? MISSING : 0);
+            takes(g, (ks_precision)p, 2, &two_ended, KS_OK, ~0);
+            takes(g, (ks_precision)p, 5, &two_ended, KS_OK, ~0);
+            golden_free(g);
+        }
+}
+
+/** Constant models, one thread, few steps, many states, outputs that only a filter makes or that do not
+ *  hold what waits. */
+static void sequential_at_once(void **state)
+{
+    (void)state;
+    golden *g = model_random((model_spec){ 1, T, 1, 4, 2, KS_PRIOR_X0, HAS_OFFSETS | VARIES_U });
+    takes(g, KS_F64, 2, &sequential, KS_OK, ~0);
+    golden_free(g);
+    g = varying(4, 2, 0);
+    takes(g, KS_F64, 1, &sequential, KS_OK, ~0);
+    takes(g, KS_F64, 2, &sequential, KS_OK, ~KS_OUT_SMOOTHED_COV);
+    golden_free(g);
+    g = varying(9, 2, 0);
+    takes(g, KS_F64, 2, &sequential, KS_OK, ~0);
+    golden_free(g);
+    g = model_random((model_spec){ 2, 150, 1, 4, 2, KS_PRIOR_X1, VARIES_ALL });
+    takes(g, KS_F64, 2, &sequential, KS_OK, ~0);
+    golden_free(g);
+}
+
+/** Two states that hardly move, and only their sum observed: the difference stays as unknown as it was, or
+ *  becomes so by what moves the states from step `from` on. */
+static golden *sum_observed(double unknown, double R, int64_t from, double Q)
+{
+    golden *g = model_random((model_spec){ 155, T, 1, 2, 1, KS_PRIOR_X0, VARIES_Q | VARIES_U });
+    const double P0[4] = { unknown, 0, 0, unknown };
+    g->F.f64[0] = g->F.f64[3] = g->H.f64[0] = g->H.f64[1] = 1;
+    g->F.f64[1] = g->F.f64[2] = 0;
+    memcpy(g->P0.f64, P0, sizeof P0);
+    g->R.f64[0] = R;
+    for (int64_t k = 0; k < T; ++k) {
+        double *block = model_block(&g->Q, 0, k);
+        block[0] = block[3] = k < from ? 0x1p-10 : Q;
+        block[1] = block[2] = 0;
+    }
+    model_round(g);
+    return g;
+}
+
+/** What comes from the right does not hold what is needed: seen on the way in, in the middle, and only
+ *  behind it. */
+static void information_not_enough(void **state)
+{
+    (void)state;
+    for (int p = 0; p < 2; ++p) {
+        golden *in = sum_observed(16, p == KS_F64 ? 0x1p-30 : 0x1p-20, 0, 16);
+        golden *middle = sum_observed(0x1p17, 1, T, 0);
+        golden *late = sum_observed(1, 1, T - 250, p == KS_F64 ? 1024 : 64);
+        golden *never = sum_observed(1, 1, T, 0);
+        takes(in, (ks_precision)p, 2, &sequential, KS_OK, ~0);
+        takes(middle, (ks_precision)p, 2, &sequential, KS_OK, ~0);
+        takes(late, (ks_precision)p, 2, &sequential, KS_OK, ~0);
+        /* Single precision asks for more. */
+        if (p == KS_F64) takes(never, KS_F64, 2, &two_ended, KS_OK, ~0);
+        golden_free(in);
+        golden_free(middle);
+        golden_free(late);
+        golden_free(never);
+    }
+}
+
+/** An entry observed exactly: R cannot be inverted, which the right half needs. */
+static void exact_entry(void **state)
+{
+    (void)state;
+    golden *g = model_random((model_spec){ 30, T, 1, 4, 2, KS_PRIOR_X1, VARIES_F | EXACT_ENTRY });
+    takes(g, KS_F64, 2, &sequential, KS_OK, ~0);
+    golden_free(g);
+}
+
+/** What fails in either half fails as it does in the sequential method. */
+static void failures(void **state)
+{
+    (void)state;
+    for (int64_t step = 100; step < T; step += 5700)
+        for (int what = 0; what < 2; ++what) {
+            golden *g = varying(4, 2, what ? VARIES_R : 0);
+            if (what)
+                for (int i = 0; i < 4; ++i) model_block(&g->R, 0, step)[i] = i % 3 ? 0 : -1e9;
+            else
+                g->y.f64[step * 2 + 1] = (double)INFINITY;
+            takes(g, KS_F64, 2, &sequential, what ? KS_ENOTPD : KS_EMODEL, ~0);
+            golden_free(g);
+        }
+}
+
+/** A plan that may take either says so. */
+static void plans(void **state)
+{
+    (void)state;
+    ks_context_options resources = KS_CONTEXT_OPTIONS_INIT;
+    ks_context *context = NULL;
+    resources.threads = 2;
+    assert_int_equal(ks_context_create(&context, &resources), KS_OK);
+    for (int threads = 1; threads < 3; ++threads) {
+        ks_smooth_options o = options_of(&automatic, KS_F64, outputs);
+        ks_smooth_plan *plan = NULL;
+        o.threads = threads;
+        assert_int_equal(ks_smooth_plan_create(&plan, context, T, 1, 4, 2, &o), KS_OK);
+        assert_int_equal(ks_smooth_plan_method(plan),
+                         threads == 2 ? KS_METHOD_TWO_ENDED : KS_METHOD_SEQUENTIAL);
+        ks_smooth_plan_destroy(plan);
+    }
+    ks_context_destroy(context);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(both_ends),   cmocka_unit_test(sequential_at_once),
+        cmocka_unit_test(information_not_enough), cmocka_unit_test(exact_entry),
+        cmocka_unit_test(failures),    cmocka_unit_test(plans),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
