@@ -1,4 +1,5 @@
 /* map_device.c -- memory and kernels of the MAP route on a device. */
+#include <stdio.h>
 #include <string.h>
 #include "cuda/cuda_plan.h"
 #include "map.h"
@@ -8,7 +9,8 @@
  * are smaller, blocks at most whose teams keep their memory in the device's. */
 enum { TEAM_SHARED = 160 * 1024, TEAM_BLOCK = 128, TEAM_BLOCKS = 264 };
 /* Steps of a segment at least, and segments at most: about as many as a large device has teams of. */
-enum { LEAST_SEGMENT = 8, MOST_SEGMENTS = 1 << 14, MOST_SEGMENTS_LARGE = 1 << 12 };
+enum { LEAST_SEGMENT = 8, MOST_SEGMENTS = 1 << 14, MOST_SEGMENTS_LARGE = 1 << 12,
+       MOST_ALONE = 1 << 16 };
 
 static int64_t ceiling(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -57,7 +59,7 @@ static void take_teams(ks_device_layout *l, const ks_smooth_plan *plan)
 /** How the steps are cut: a function of their number and of the states alone. */
 static void cut(ks_map_device *map, const ks_smooth_plan *plan)
 {
-    const int64_t most = plan->nx <= 8 ? MOST_SEGMENTS : MOST_SEGMENTS_LARGE;
+    const int64_t most = map->alone ? MOST_ALONE : plan->nx <= 8 ? MOST_SEGMENTS : MOST_SEGMENTS_LARGE;
     map->size = ceiling(plan->T, most);
     if (map->size < LEAST_SEGMENT && !map->nested) map->size = LEAST_SEGMENT;
     map->pieces = ceiling(plan->T, map->size);
@@ -113,6 +115,7 @@ void ks_map_device_lay_out(ks_device_layout *l, const ks_smooth_plan *plan)
     const int64_t T = plan->T, n = plan->nx;
     const size_t row = (size_t)n * sizeof(double), block = (size_t)n * row;
     map->nested = ks_map_device_order(&plan->options, plan->nx) == KS_BLOCKTRI_NESTED_DISSECTION;
+    map->alone = !map->nested && plan->nx <= 3 && plan->ny <= 2 && plan->ny <= plan->nx;
     cut(map, plan);
     take_teams(l, plan);
     if (map->nested) take_nest(l, plan);
@@ -144,8 +147,12 @@ ks_status ks_map_device_find(ks_scan_device *d, const ks_smooth_plan *plan)
     };
     void *report = NULL;
     ks_status status = KS_OK;
-    for (int i = 0; i < KS_MAP_KERNELS && status == KS_OK; ++i)
-        status = ks_gpu_find(d->gpu, &d->map.kernel[i], "ks_map", names[i]);
+    for (int i = 0; i < KS_MAP_KERNELS && status == KS_OK; ++i) {
+        char name[48];
+        const int alone = ks_map_alone(&d->map, i);
+        snprintf(name, sizeof name, alone ? "%s_%d_%d" : "%s", names[i], plan->nx, plan->ny);
+        status = ks_gpu_find(d->gpu, &d->map.kernel[i], alone ? "ks_map_alone" : "ks_map", name);
+    }
     if (status == KS_OK && ks_makes_any(plan, KS_OUT_LAG_ONE_COV | KS_OUT_PRIOR_MEAN | KS_OUT_PRIOR_COV))
         status = ks_gpu_find(d->gpu, &d->map.start, "ks_scan_phases",
                              d->slice ? "ks_phase_start" : "ks_phase_start_small");

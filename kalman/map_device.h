@@ -20,16 +20,12 @@ typedef struct ks_map_report {
     unsigned long long lost;
 } ks_map_report;
 
-enum ks_map_kernel {
-    KS_MAP_PRIOR, KS_MAP_ASSEMBLE, KS_MAP_REDUCE, KS_MAP_COMBINE, KS_MAP_SPREAD, KS_MAP_RERUN,
-    KS_MAP_REVIEW, KS_MAP_PROBE, KS_MAP_CORRECT, KS_MAP_TOTAL, KS_MAP_KERNELS
-};
-
 typedef struct ks_map_device {
     int nested;
     int team, teams;               /* threads of a team, teams of a block                        */
     int64_t blocks;                /* of the grid at most where teams' memory is the launch's, else 0 */
     const ks_gpu_kernel *kernel[KS_MAP_KERNELS], *start;
+    int alone;                     /* one thread takes a piece of the long kernels               */
     ks_map_args args;              /* what all launches have                                     */
     ks_map_level level[KS_MAP_LEVELS];
     int levels;
@@ -44,6 +40,12 @@ typedef struct ks_map_device {
 
 struct ks_scan_device;
 typedef struct ks_device_layout ks_device_layout;
+
+/** Whether a kernel is one of those whose pieces one thread takes. */
+static inline int ks_map_alone(const ks_map_device *map, int kernel)
+{
+    return map->alone && (kernel == KS_MAP_REDUCE || kernel == KS_MAP_RERUN || kernel == KS_MAP_REVIEW);
+}
 
 /** Whether a plan's order is one that a device has. */
 int ks_map_device_takes(const ks_smooth_options *options, int nx);

@@ -36,8 +36,12 @@ static ks_status run_teams(const ks_scan_device *d, int kernel, int64_t count, k
     const ks_gpu_shape shape = { { (unsigned)(wanted < most ? wanted : most) },
                                  { (unsigned)map->team, (unsigned)teams },
                                  map->blocks ? 0 : (size_t)(teams * args->slice), 0 };
+    const ks_gpu_shape alone = { { (unsigned)((count + KS_MAP_THREADS - 1) / KS_MAP_THREADS) },
+                                 { KS_MAP_THREADS }, 0, 0 };
     args->count = count;
     args->phase = kernel;
+    if (ks_map_alone(map, kernel))
+        return ks_gpu_launch(d->gpu, map->kernel[kernel], &alone, args, sizeof *args, d->stream);
     return ks_gpu_launch(d->gpu, map->kernel[kernel], &shape, args, sizeof *args, d->stream);
 }
 

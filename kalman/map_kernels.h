@@ -14,6 +14,14 @@
 enum { KS_MAP_GROUP = 8, KS_MAP_LEVELS = 12, KS_MAP_THREADS = 128,
        KS_MAP_MOST_TEAM = 256 };
 
+/** The kernels in their order, which is that of `phase`. Those of reduce, rerun and review also stand in module
+ *  ks_map_alone for a thread alone, ks_map_reduce_N_M for N states and M entries: one or two of them, no more than states,
+ *  of which there are at most three. */
+enum ks_map_kernel {
+    KS_MAP_PRIOR, KS_MAP_ASSEMBLE, KS_MAP_REDUCE, KS_MAP_COMBINE, KS_MAP_SPREAD, KS_MAP_RERUN,
+    KS_MAP_REVIEW, KS_MAP_PROBE, KS_MAP_CORRECT, KS_MAP_TOTAL, KS_MAP_KERNELS
+};
+
 /** What the review of some steps finds, or that of all. */
 typedef struct ks_map_found {
     double quadratic, logs; /* of the residuals, and log-determinants of Q, R and the prior  */

@@ -32,7 +32,7 @@ KS_DEVICE void KS_T(map_nothing_found)(ks_map_found *f)
 KS_DEVICE void KS_T(map_put_step)(const ks_map_arrays &m, int64_t k, const KS_T(map_reviewed) &v)
 {
     const ks_backward_sinks &to = m.a.back;
-    const int n = m.a.series.nx;
+    const int n = KS_STATES(m.a.series.nx);
     const bool single = m.a.single;
     if (to.smoothed_mean.base != m.x.base) KS_T(map_put)(single, n, v.x, to.smoothed_mean, k);
     if (to.smoothed_cov.base != m.S.base) KS_T(map_put)(single, n * n, v.S, to.smoothed_cov, k);
@@ -52,7 +52,7 @@ KS_DEVICE void KS_T(map_judge)(const ks_map_args &g, int64_t k, const KS_T(map_r
                                ks_map_found *f)
 {
     const ks_map_arrays &m = g.m;
-    const int n = m.a.series.nx, probes = m.probes;
+    const int n = KS_STATES(m.a.series.nx), probes = m.probes;
     double loss = g.probing ? 0 : v.trace, steepness = 0;
     bool finite = true;
     KS_T(ks_map_zero)(n, v.turned);
@@ -95,7 +95,7 @@ KS_DEVICE void KS_T(map_review_transition)(const ks_map_args &g, int64_t k, bool
                                            const KS_T(map_step) &t, const KS_T(map_reviewed) &v,
                                            ks_evidence *e)
 {
-    const int n = g.m.a.series.nx;
+    const int n = KS_STATES(g.m.a.series.nx);
     KS_NUM *const q = t.scaled;
     KS_T(ks_difference)(n, v.x, t.u, q);
     if (k > 0) KS_T(ks_mv_sub)(n, n, t.F, v.last, q);
@@ -125,7 +125,7 @@ KS_DEVICE bool KS_T(map_review)(const ks_map_args &g, int64_t piece, KS_NUM *roo
 {
     const ks_map_arrays &m = g.m;
     const int64_t T = m.a.series.steps, first = piece * g.size, end = KS_T(map_end)(g, piece);
-    const int n = m.a.series.nx, ny = m.a.series.ny;
+    const int n = KS_STATES(m.a.series.nx), ny = KS_ENTRIES(m.a.series.ny);
     const KS_T(map_step) t = KS_T(map_carve_step)(n, ny, &room);
     KS_T(map_reviewed) v = KS_T(map_carve_review)(n, &room);
     ks_evidence e = ks_evidence_start();

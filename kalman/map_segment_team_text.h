@@ -44,9 +44,9 @@ KS_DEVICE int64_t KS_T(map_side_numbers)(int n) { return (int64_t)n * n + n; }
 KS_DEVICE bool KS_T(map_reduce)(const ks_map_args &g, int64_t segment, KS_NUM *room, ks_tally *tally)
 {
     const ks_series &s = g.m.a.series;
-    const int n = s.nx;
+    const int n = KS_STATES(s.nx);
     const int64_t first = segment * g.size, end = KS_T(map_end)(g, segment);
-    const KS_T(map_step) t = KS_T(map_carve_step)(n, s.ny, &room);
+    const KS_T(map_step) t = KS_T(map_carve_step)(n, KS_ENTRIES(s.ny), &room);
     const KS_T(ks_map_range) all = KS_T(map_carve_range)(n, &room);
     const KS_T(ks_map_bench) w = KS_T(map_carve_bench)(n, &room);
     for (int64_t k = first; k < end; ++k) {
@@ -65,7 +65,7 @@ KS_DEVICE bool KS_T(map_reduce)(const ks_map_args &g, int64_t segment, KS_NUM *r
 /** The ranges of a group, combined to one of the level above. */
 KS_DEVICE void KS_T(map_combine)(const ks_map_args &g, int64_t group, KS_NUM *room)
 {
-    const int n = g.m.a.series.nx, numbers = (int)ks_map_range_numbers(n);
+    const int n = KS_STATES(g.m.a.series.nx), numbers = (int)ks_map_range_numbers(n);
     const int64_t first = group * KS_MAP_GROUP, last = first + KS_MAP_GROUP;
     const int64_t end = last < g.here.count ? last : g.here.count;
     const KS_T(ks_map_range) all = KS_T(map_carve_range)(n, &room), next = KS_T(map_carve_range)(n, &room);
@@ -82,7 +82,7 @@ KS_DEVICE void KS_T(map_combine)(const ks_map_args &g, int64_t group, KS_NUM *ro
 /** What comes before and after a group, or nothing, to what comes before and after each of its ranges. */
 KS_DEVICE void KS_T(map_spread)(const ks_map_args &g, int64_t group, KS_NUM *room)
 {
-    const int n = g.m.a.series.nx, numbers = (int)ks_map_range_numbers(n);
+    const int n = KS_STATES(g.m.a.series.nx), numbers = (int)ks_map_range_numbers(n);
     const int64_t first = group * KS_MAP_GROUP, last = first + KS_MAP_GROUP;
     const int64_t end = last < g.here.count ? last : g.here.count, side = KS_T(map_side_numbers)(n);
     const KS_T(ks_map_range) all = KS_T(map_carve_range)(n, &room), next = KS_T(map_carve_range)(n, &room);
@@ -134,7 +134,7 @@ KS_DEVICE double KS_T(map_log_pivots)(int n, const KS_T(ks_map_bench) &w)
 /** A factor of the way forward, from where the results will stand. */
 KS_DEVICE void KS_T(map_factor_again)(const ks_map_arrays &m, int64_t k, const KS_T(ks_map_bench) &w)
 {
-    const int n = m.a.series.nx;
+    const int n = KS_STATES(m.a.series.nx);
     ks_team_sync();
     KS_T(map_load)(false, n * n, ks_slot_of(m.S, k), w.M);
     KS_T(map_load)(false, n, ks_slot_of(m.x, k), w.r);
@@ -146,7 +146,7 @@ KS_DEVICE void KS_T(map_factor_again)(const ks_map_arrays &m, int64_t k, const K
 /** Covariance of step k + 1 with step k, of which w.W holds the negative transpose. */
 KS_DEVICE void KS_T(map_put_lag)(const ks_map_arrays &m, int64_t k, const KS_T(ks_map_bench) &w)
 {
-    const int n = m.a.series.nx;
+    const int n = KS_STATES(m.a.series.nx);
     if (!m.lag.base) return;
     KS_NUM *const to = static_cast<KS_NUM *>(ks_slot_of(m.lag, k + 1));
     KS_TEAM_EACH(i, n * n) to[i] = -w.W[i % n * n + i / n];
@@ -155,7 +155,7 @@ KS_DEVICE void KS_T(map_put_lag)(const ks_map_arrays &m, int64_t k, const KS_T(k
 
 KS_DEVICE void KS_T(map_put_result)(const ks_map_arrays &m, int64_t k, const KS_NUM *S, const KS_NUM *x)
 {
-    const int n = m.a.series.nx;
+    const int n = KS_STATES(m.a.series.nx);
     KS_T(map_put)(false, n * n, S, m.S, k);
     KS_T(map_put)(false, n, x, m.x, k);
 }
@@ -168,7 +168,7 @@ KS_DEVICE double KS_T(map_forward)(const ks_map_args &g, int64_t segment, const 
                                    KS_NUM *edge, bool *good)
 {
     const ks_map_arrays &m = g.m;
-    const int n = m.a.series.nx;
+    const int n = KS_STATES(m.a.series.nx);
     const int64_t first = segment * g.size, end = KS_T(map_end)(g, segment);
     const int64_t side = KS_T(map_side_numbers)(n);
     double logs = 0;
@@ -199,10 +199,10 @@ KS_DEVICE double KS_T(map_forward)(const ks_map_args &g, int64_t segment, const 
 KS_DEVICE void KS_T(map_rerun)(const ks_map_args &g, int64_t segment, KS_NUM *room)
 {
     const ks_map_arrays &m = g.m;
-    const int n = m.a.series.nx, nn = n * n;
+    const int n = KS_STATES(m.a.series.nx), nn = n * n;
     const int64_t T = m.a.series.steps, first = segment * g.size, end = KS_T(map_end)(g, segment);
     const int64_t side = KS_T(map_side_numbers)(n);
-    const KS_T(map_step) t = KS_T(map_carve_step)(n, m.a.series.ny, &room);
+    const KS_T(map_step) t = KS_T(map_carve_step)(n, KS_ENTRIES(m.a.series.ny), &room);
     const KS_T(ks_map_range) all = KS_T(map_carve_range)(n, &room);
     const KS_T(ks_map_bench) w = KS_T(map_carve_bench)(n, &room);
     KS_NUM *const edge = KS_T(map_take)(&room, nn), *const sums = KS_T(map_take)(&room, ks_team_lanes());

@@ -1,6 +1,14 @@
 /* map_team_text.h -- device code: a step of the MAP problem by a team of threads, in memory that the team
  * shares; see map_text.h, map_terms_text.h, num_f64.h and team.h. Rows of either precision are widened as
- * they are read. A missing entry keeps its place as one that says nothing. */
+ * they are read. A missing entry keeps its place as one that says nothing.
+ * KS_STATES(nx) and KS_ENTRIES(ny) are the sizes, literal where one thread is alone (map_alone.h). */
+#ifdef KS_ALONE_STATES
+#  define KS_STATES(nx) ((void)(nx), KS_ALONE_STATES)
+#  define KS_ENTRIES(ny) ((void)(ny), KS_ALONE_ENTRIES)
+#else
+#  define KS_STATES(nx) (nx)
+#  define KS_ENTRIES(ny) (ny)
+#endif
 
 KS_DEVICE KS_NUM *KS_T(map_take)(KS_NUM **room, int64_t numbers)
 {
@@ -82,12 +90,13 @@ KS_DEVICE bool KS_T(map_fault)(int64_t k, int row, ks_array array, ks_fault faul
     return false;
 }
 
+#ifndef KS_ALONE_STATES
 /** The prior of x[0] to m.prior, see ks_map_prior(). W: what a step needs, and 4 nx² more. False on a fault. */
 KS_DEVICE bool KS_T(map_prior)(const ks_map_arrays &m, KS_NUM *W, ks_tally *tally)
 {
     const ks_series &s = m.a.series;
     const bool single = m.a.single;
-    const int n = s.nx, nn = n * n;
+    const int n = KS_STATES(s.nx), nn = n * n;
     KS_NUM *const LD = m.prior, *const precision = LD + nn, *const inverse_d = precision + nn;
     KS_NUM *const mean = inverse_d + n;
     KS_NUM *const A = W, *const S = A + nn, *const M = S + nn, *const V = M + 2 * nn, *const B = V + nn + 2 * n;
@@ -120,6 +129,7 @@ KS_DEVICE bool KS_T(map_prior)(const ks_map_arrays &m, KS_NUM *W, ks_tally *tall
     KS_T(ks_map_unfactor)(n, LD, inverse_d, A, precision, S);
     return true;
 }
+#endif
 
 /** The transition into step k, or the prior in its place: a, c, p of t.range, and its parts of b and q.
  *  False on a fault. */
@@ -128,7 +138,7 @@ KS_DEVICE bool KS_T(map_transition)(const ks_map_arrays &m, int64_t k, const KS_
 {
     const ks_series &s = m.a.series;
     const bool single = m.a.single;
-    const int n = s.nx, nn = n * n;
+    const int n = KS_STATES(s.nx), nn = n * n;
     const KS_T(ks_map_range) &r = t.range;
     ks_team_sync();
     if (k == 0) {
@@ -187,7 +197,7 @@ KS_DEVICE int KS_T(map_observation)(const ks_map_arrays &m, int64_t k, const KS_
 {
     const ks_series &s = m.a.series;
     const bool single = m.a.single;
-    const int n = s.nx, ny = s.ny;
+    const int n = KS_STATES(s.nx), ny = KS_ENTRIES(s.ny);
     int infinite = -1, missing = 0;
     ks_team_sync();
     KS_T(map_load)(single, ny, ks_row(s.y, k), t.y);
@@ -241,8 +251,9 @@ KS_DEVICE void KS_T(map_side)(const ks_map_args &g, int64_t k, const KS_T(map_st
 {
     if (!g.side) return;
     ks_team_sync();
-    KS_TEAM_EACH(i, g.m.a.series.nx) {
-        t.range.q[i] = g.side[k * g.m.a.series.nx + i];
+    const int n = KS_STATES(g.m.a.series.nx);
+    KS_TEAM_EACH(i, n) {
+        t.range.q[i] = g.side[k * n + i];
         t.range.p[i] = KS_LIT(0);
     }
     ks_team_sync();
@@ -272,8 +283,8 @@ KS_DEVICE bool KS_T(map_assemble)(const ks_map_args &g, int64_t piece, KS_NUM *r
 {
     const ks_map_arrays &m = g.m;
     const int64_t T = m.a.series.steps, first = piece * g.size, end = KS_T(map_end)(g, piece);
-    const int n = m.a.series.nx;
-    const KS_T(map_step) t = KS_T(map_carve_step)(n, m.a.series.ny, &room);
+    const int n = KS_STATES(m.a.series.nx);
+    const KS_T(map_step) t = KS_T(map_carve_step)(n, KS_ENTRIES(m.a.series.ny), &room);
     bool diagonal = false;
     for (int64_t k = first; k <= end && k < T; ++k) {
         if (!KS_T(map_transition)(m, k, t, tally)) return false;
