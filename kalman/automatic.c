@@ -17,7 +17,7 @@ int ks_automatic_tries(const ks_smooth_plan *plan)
     const unsigned smoothed = in_place | KS_OUT_SMOOTHED_VAR | KS_OUT_LAG_ONE_COV | KS_OUT_PRIOR_MEAN |
                               KS_OUT_PRIOR_COV | KS_OUT_LOGLIK;
     const ks_smooth_options *o = &plan->options;
-    return o->job == KS_JOB_SMOOTH && plan->B == 1 && plan->T >= LEAST_STEPS &&
+    return o->job == KS_JOB_SMOOTH && o->precision != KS_MIXED && plan->B == 1 && plan->T >= LEAST_STEPS &&
            plan->nx <= MOST_STATES && ks_makes_all(plan, in_place) && !(o->outputs & ~smoothed) &&
            ks_workers(plan->context, o->threads, 2) == 2;
 }

@@ -256,6 +256,18 @@ KS_HD_COLD void KS_T(ks_filter_alone)(ks_group *g, int64_t k, unsigned done, uns
     }
 }
 
+/** Gains of the lanes in `lanes`, see ks_gain_numbers(). */
+KS_HD_COLD void KS_T(ks_put_gains)(int64_t k, unsigned lanes, const KS_T(ks_group_scratch) *w,
+                                   const ks_forward_sinks *to)
+{
+    const int nx = w->nx, ny = w->ny;
+    KS_T(ks_copy)(ny * nx, w->Z, w->work);
+    KS_T(ks_copy)(ny * ny, w->S, w->work + ny * nx);
+    KS_T(ks_copy)(ny, w->inverse_d, w->work + ny * nx + ny * ny);
+    KS_T(ks_put_rows)((int)ks_gain_numbers(nx, ny), w->work, &to->gain, sizeof *to, k, lanes,
+                      w->nowhere);
+}
+
 /** Outputs of step k that are seldom asked for, of the lanes in `lanes`. */
 KS_HD_COLD void KS_T(ks_put_more)(int64_t k, unsigned lanes,
                                   const KS_T(ks_group_observation) *o,
@@ -269,6 +281,7 @@ KS_HD_COLD void KS_T(ks_put_more)(int64_t k, unsigned lanes,
     KS_T(ks_put_rows)(nn, w->Pp, &to->predicted_cov, apart, k, lanes, w->nowhere);
     KS_T(ks_put_diagonal)(nx, w->Pp, &to->predicted_var, apart, k, lanes, w->nowhere, w->work);
     KS_T(ks_put_diagonal)(nx, w->next_P, &to->filtered_var, apart, k, lanes, w->nowhere, w->work);
+    if (to->gain.base) KS_T(ks_put_gains)(k, lanes, w, to);
     if (to->innovation.base || to->innovation_cov.base || to->innovation_std.base)
         KS_T(ks_put_innovations)(k, lanes, o, w, to);
 }
@@ -407,7 +420,7 @@ KS_HD void KS_T(ks_group_filter)(int nx, ks_group *g, int64_t k0, int64_t k1,
     sums.whole = 0;
     const int more = to->loglik_terms.base || to->predicted_mean.base || to->predicted_cov.base ||
                      to->predicted_var.base || to->filtered_var.base || to->innovation.base ||
-                     to->innovation_cov.base || to->innovation_std.base;
+                     to->innovation_cov.base || to->innovation_std.base || to->gain.base;
     KS_T(ks_group_inputs_start)(s, &w, &in);
     for (int l = 0; l < KS_LANES; ++l) KS_T(ks_from_tally)(l, &tally[l < lanes ? l : 0], &sums);
     unsigned packed = KS_T(ks_group_enter)(g, w.x, w.P);

@@ -70,6 +70,7 @@ KS_HD unsigned KS_T(ks_smooth_together)(int nx, int64_t k, int64_t shift, unsign
     lanes &= KS_BITS(good);
     if (!lanes) return 0;
     if (to->lag_one_cov.base) KS_T(ks_put_lag_one)(k + 1, lanes, w, to);
+    KS_T(ks_put_rows)(nx * nx, w->ET, &to->gain, apart, k, lanes, w->nowhere);
     KS_T(ks_put_rows)(w->nx, w->next_x, &to->smoothed_mean, apart, k, lanes, w->nowhere);
     KS_T(ks_put_rows)(w->nx * w->nx, w->next_P, &to->smoothed_cov, apart, k, lanes, w->nowhere);
     KS_T(ks_put_diagonal)(w->nx, w->next_P, &to->smoothed_var, apart, k, lanes, w->nowhere,

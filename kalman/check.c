@@ -151,8 +151,8 @@ static ks_status check_part(const ks_smooth_plan *plan, const ks_model *model,
                             const model_part *p, covariance_limits limits, double *scratch,
                             ks_info *info)
 {
-    const ks_precision precision = plan->options.precision;
-    const int64_t bytes = (int64_t)plan->kernels->number_bytes;
+    const ks_precision precision = plan->options.precision == KS_F32 ? KS_F32 : KS_F64;
+    const int64_t bytes = (int64_t)plan->mean_bytes;
     const int64_t series = p->view->series_stride ? plan->B : 1;
     const int64_t steps = p->steps && p->view->step_stride ? plan->T : 1;
     const int shift = p->transition && p->view->step_stride && model->transition == KS_OUT_OF;

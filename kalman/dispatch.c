@@ -3,6 +3,7 @@
 #include "kernels.h"
 #include "cpu.h"
 #include "map.h"
+#include "means.h"
 #include "tiled.h"
 #include "two_ended.h"
 
@@ -55,6 +56,18 @@ const ks_two_ended_kernels *ks_two_ended_kernels_of(const ks_kernels *kernels)
 #  endif
 #endif
     return kernels == &ks_kernels_baseline_f64 ? &ks_ends_baseline_f64 : &ks_ends_baseline_f32;
+}
+
+const ks_means *ks_means_of(ks_tier tier)
+{
+    switch (ks_tier_here(tier)) {
+    case KS_TIER_AUTO: return NULL;
+#if defined(__x86_64__)
+    case KS_TIER_AVX512:
+    case KS_TIER_AVX2: return &ks_means_avx2;
+#endif
+    default: return &ks_means_baseline;
+    }
 }
 
 const ks_map_kernels *ks_map_kernels_of(ks_tier tier, int nx)

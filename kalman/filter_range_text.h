@@ -44,6 +44,55 @@ KS_HD_COLD void KS_T(ks_write_innovation)(const ks_series *s, int64_t k, const K
     }
 }
 
+/** The gain of step k, of the m entries present: Z with rows ldz apart, L with entry (i, j) at
+ *  i * row + j * column, the numbers of D `apart` from one another, see ks_gain_numbers(). */
+KS_HD_COLD void KS_T(ks_write_gain)(const ks_series *s, int64_t k, int m, const KS_NUM *Z, int ldz,
+                                    const KS_NUM *L, int row, int column, const KS_NUM *D,
+                                    int apart, const KS_NUM *inverse_d, ks_sink to)
+{
+    const int nx = s->nx, ny = s->ny;
+    const KS_NUM *y = (const KS_NUM *)ks_row(s->y, k);
+    KS_NUM *gain = (KS_NUM *)ks_slot_of(to, k), *lower = gain + ny * nx, *inverse = lower + ny * ny;
+    if (m == ny) {
+        for (int i = 0; i < m; ++i) {
+            KS_T(ks_copy)(nx, Z + i * ldz, gain + i * nx);
+            for (int j = 0; j < i; ++j) lower[i * m + j] = L[i * row + j * column];
+            lower[i * m + i] = D[i * apart];
+            inverse[i] = inverse_d[i];
+        }
+        return;
+    }
+    for (int i = 0, a = 0; i < ny; ++i) {
+        const int here = y[i] == y[i];
+        for (int c = 0; c < nx; ++c) gain[i * nx + c] = here ? Z[a * ldz + c] : KS_LIT(0);
+        for (int j = 0, b = 0; j < i; ++j) {
+            const int there = y[j] == y[j];
+            lower[i * ny + j] = here && there ? L[a * row + b * column] : KS_LIT(0);
+            b += there;
+        }
+        lower[i * ny + i] = here ? D[a * apart] : KS_LIT(1);
+        inverse[i] = here ? inverse_d[a] : KS_LIT(0);
+        a += here;
+    }
+}
+
+/** The same of a step in the array form: the gain (nx, m) of the innovation that the root Se of its
+ *  covariance whitens. */
+KS_HD_COLD void KS_T(ks_write_array_gain)(const ks_series *s, int64_t k, int m, const KS_NUM *gain,
+                                          const KS_NUM *Se, ks_sink to, KS_NUM *W)
+{
+    const int nx = s->nx;
+    KS_NUM *Z = W, *L = Z + m * nx, *inverse_d = L + m * m;
+    for (int a = 0; a < m; ++a) {
+        const KS_NUM inverse = KS_LIT(1) / Se[a * m + a];
+        for (int c = 0; c < nx; ++c) Z[a * nx + c] = gain[c * m + a] * inverse;
+        for (int i = a + 1; i < m; ++i) L[i * m + a] = Se[i * m + a] * inverse;
+        L[a * m + a] = Se[a * m + a] * Se[a * m + a];
+        inverse_d[a] = inverse * inverse;
+    }
+    KS_T(ks_write_gain)(s, k, m, Z, nx, L, m, 1, L, m + 1, inverse_d, to);
+}
+
 /** Predict step k to w->xp and w->Pp and whiten its innovation, in the form that the step needs:
  *  on return state->form says which. */
 KS_HD void KS_T(ks_predict_in_form)(int nx, const ks_series *s, int64_t k,
@@ -78,16 +127,18 @@ KS_HD void KS_T(ks_update_ordinary)(int nx, const KS_T(ks_observation) *o, ks_st
 }
 
 /** The innovation of an ordinary step, whitened in w->v with the factors S and inverse_d, to the
- *  evidence, and, where asked for, to the outputs. */
+ *  evidence, and, where asked for, to the outputs with its gain Z. */
 KS_HD void KS_T(ks_innovate_ordinary)(const ks_series *s, int64_t k,
                                       const KS_T(ks_observation) *o, const KS_T(ks_scratch) *w,
-                                      const KS_NUM *S, const KS_NUM *inverse_d, const KS_NUM *Pp,
-                                      ks_evidence *evidence, ks_evidence *term,
+                                      const KS_NUM *Z, const KS_NUM *S, const KS_NUM *inverse_d,
+                                      const KS_NUM *Pp, ks_evidence *evidence, ks_evidence *term,
                                       const ks_forward_sinks *to, int want_innovation)
 {
     for (int i = 0; i < o->m; ++i)
         ks_gather_both(evidence, term, (double)S[i * o->m + i],
                        (double)(w->v[i] * w->v[i] * inverse_d[i]));
+    if (to->gain.base)
+        KS_T(ks_write_gain)(s, k, o->m, Z, s->nx, S, o->m, 1, S, o->m + 1, inverse_d, to->gain);
     if (!want_innovation) return;
     for (int i = 0; i < o->m; ++i) w->v[i] = w->v[i] * KS_SQRT(inverse_d[i]);
     KS_T(ks_write_innovation)(s, k, w->xp, Pp, o, w->v, NULL, to, w->work);
@@ -101,9 +152,10 @@ KS_HD int KS_T(ks_update_array)(int nx, const ks_series *s, int64_t k,
                                 const ks_forward_sinks *to, int want_innovation)
 {
     const int bad = KS_T(ks_array_update)(nx, o->m, o->H, o->R, o->d, o->y, w->xp, w->Pp,
-                                          (KS_NUM *)state->x, (KS_NUM *)state->C, w->S, w->v, NULL,
-                                          w->work);
+                                          (KS_NUM *)state->x, (KS_NUM *)state->C, w->S, w->v,
+                                          to->gain.base ? w->G : NULL, w->work);
     if (bad >= 0) return bad;
+    if (to->gain.base) KS_T(ks_write_array_gain)(s, k, o->m, w->G, w->S, to->gain, w->work);
     for (int i = 0; i < o->m; ++i) {
         const double pivot = (double)w->S[i * o->m + i];
         ks_gather_both(evidence, term, pivot * pivot, (double)(w->v[i] * w->v[i]));
@@ -209,10 +261,11 @@ KS_HD int KS_T(ks_filter_step)(int nx, const ks_series *s, int64_t k,
         const KS_NUM *C = (const KS_NUM *)state->C;
         const int at = KS_T(ks_memo_find)(memo, NULL, C);
         if (at >= 0) {
-            const KS_NUM *slot = memo->base + (int64_t)at * memo->size, *S = slot + nn + m * nx, *inverse_d = S + m * m, *Pp = inverse_d + m;
+            const KS_NUM *slot = memo->base + (int64_t)at * memo->size, *Z = slot + nn;
+            const KS_NUM *S = Z + m * nx, *inverse_d = S + m * m, *Pp = inverse_d + m;
             KS_T(ks_step_again)(nx, s, k, o, memo, slot, state, w);
             KS_T(ks_write_predicted)(nx, k, KS_FORM_ORDINARY, w->xp, Pp, to, w->work);
-            KS_T(ks_innovate_ordinary)(s, k, o, w, S, inverse_d, Pp, evidence, term, to,
+            KS_T(ks_innovate_ordinary)(s, k, o, w, Z, S, inverse_d, Pp, evidence, term, to,
                                        want_innovation);
             tally->ordinary += 1;
             return -1;
@@ -233,7 +286,7 @@ KS_HD int KS_T(ks_filter_step)(int nx, const ks_series *s, int64_t k,
     tally->ordinary += 1;
     KS_T(ks_update_ordinary)(nx, o, state, w);
     if (record) KS_T(ks_remember_forward)(nx, m, memo, record, w, state);
-    KS_T(ks_innovate_ordinary)(s, k, o, w, w->S, w->inverse_d, w->Pp, evidence, term, to,
+    KS_T(ks_innovate_ordinary)(s, k, o, w, w->Z, w->S, w->inverse_d, w->Pp, evidence, term, to,
                                want_innovation);
     return -1;
 }

@@ -6,6 +6,7 @@
  * run in groups: one by one, or as many at once as a register has lanes (batch.h); series that have
  * one model make their covariances together (shared.h). Groups are spread over the workers. */
 #include <string.h>
+#include "mixed.h"
 #include "shared.h"
 #include "smooth_plan.h"
 
@@ -23,6 +24,7 @@ typedef struct worker_memory {
     ks_group group;
     const ks_pack_kernels *packs; /* of the group that runs, NULL: one by one */
     ks_party party;
+    ks_mixed mixed;            /* of KS_MIXED alone */
     ks_forward_sinks forward[KS_LANES_MOST];
     ks_backward_sinks backward[KS_LANES_MOST];
     ks_tally tally[KS_LANES_MOST];
@@ -82,6 +84,7 @@ static void carve_worker(ks_carver *carver, const ks_smooth_plan *plan, worker_m
     if (plan->packs)
         m->group.pack = ks_carve(carver, 1, plan->packs->scratch_bytes(plan->nx, plan->ny));
     for (int l = 0; l < width_of(plan); ++l) carve_lane(carver, plan, &m->lane[l]);
+    if (ks_is_mixed(plan)) ks_mixed_carve(carver, plan, width_of(plan), 0, &m->mixed);
     if (ks_shared_planned(plan)) ks_party_carve(carver, plan, m->group.scratch, &m->party);
 }
 
@@ -123,14 +126,16 @@ static void filter_group(ks_run *run, worker_memory *m, int64_t k0, int64_t k1,
 {
     const ks_pack_kernels *packs = m->packs;
     ks_group *g = &m->group;
-    if (!packs && g->alive) {
+    const int mixed = ks_is_mixed(run->plan);
+    if (!packs && !mixed && g->alive) {
         if (ks_filter_blocks(run, &g->series[0], k0, k1, &g->state[0], to, g->scratch, tally))
             g->alive = 0;
         return;
     }
     for (int64_t k = k0; k < k1 && g->alive; k += KS_BLOCK) {
         const int64_t end = k1 - k < KS_BLOCK ? k1 : k + KS_BLOCK;
-        packs->filter(g, k, end, to, tally);
+        if (mixed) ks_mixed_filter(run->plan, &m->mixed, g, packs, k, end, to, tally);
+        else packs->filter(g, k, end, to, tally);
         if (g->alive && ks_run_progress(run, g->alive * (end - k))) g->alive = 0;
     }
 }
@@ -141,14 +146,16 @@ static void smooth_group(ks_run *run, worker_memory *m, int64_t k0, int64_t k1,
 {
     const ks_pack_kernels *packs = m->packs;
     ks_group *g = &m->group;
-    if (!packs && g->alive) {
+    const int mixed = ks_is_mixed(run->plan);
+    if (!packs && !mixed && g->alive) {
         if (ks_smooth_blocks(run, &g->series[0], k0, k1, &g->state[0], kept, to, g->scratch, tally))
             g->alive = 0;
         return;
     }
     for (int64_t end = k1; end > k0 && g->alive; end -= KS_BLOCK) {
         const int64_t k = end - k0 < KS_BLOCK ? k0 : end - KS_BLOCK;
-        packs->smooth(g, k, end, kept, to, tally);
+        if (mixed) ks_mixed_smooth(run->plan, &m->mixed, g, packs, k, end, kept, to, tally);
+        else packs->smooth(g, k, end, kept, to, tally);
         if (g->alive && ks_run_progress(run, g->alive * (end - k))) g->alive = 0;
     }
 }
@@ -168,14 +175,15 @@ static void keep_checkpoint(const ks_smooth_plan *plan, const lane_memory *m, in
                             ks_state *state, int restore)
 {
     const size_t n = (size_t)plan->nx, bytes = plan->kernels->number_bytes;
-    char *mean = (char *)m->checkpoints.mean + (size_t)segment * n * bytes;
+    const size_t mean_bytes = n * plan->mean_bytes;
+    char *mean = (char *)m->checkpoints.mean + (size_t)segment * mean_bytes;
     char *cov = (char *)m->checkpoints.cov + (size_t)segment * n * n * bytes;
     if (restore) {
-        memcpy(state->x, mean, n * bytes);
+        memcpy(m->state.mean, mean, mean_bytes);
         memcpy(state->C, cov, n * n * bytes);
         state->form = (ks_form)m->checkpoint_form[segment];
     } else {
-        memcpy(mean, state->x, n * bytes);
+        memcpy(mean, m->state.mean, mean_bytes);
         memcpy(cov, state->C, n * n * bytes);
         m->checkpoint_form[segment] = (unsigned char)state->form;
     }
@@ -257,8 +265,10 @@ static void start_group(ks_run *run, worker_memory *m, const int64_t *b, int cou
         m->forward[l] = ks_forward_sinks_of(run, at);
         m->backward[l] = ks_backward_sinks_of(run, at);
         m->tally[l] = ks_tally_start();
-        if (l < count) run->plan->kernels->start(&g->series[l], &g->state[l], g->scratch);
     }
+    if (ks_is_mixed(run->plan)) ks_mixed_start(run, &m->mixed, g, lanes_of(m->packs));
+    for (int l = 0; l < count; ++l)
+        run->plan->kernels->start(&g->series[l], &g->state[l], g->scratch);
 }
 
 /** Series b has failed, or, where the run is canceled, any has. The lowest is told. */
@@ -285,7 +295,9 @@ static int run_group(ks_run *run, worker_memory *m, const int64_t *b, int count)
     else
         smooth_by_checkpoints(run, m);
     for (int l = 0; l < m->group.alive; ++l) {
-        if (smooths(plan))
+        if (smooths(plan) && ks_is_mixed(plan))
+            ks_mixed_prior(run, &m->mixed, &m->group, l, b[l], &m->tally[l]);
+        else if (smooths(plan))
             ks_smooth_start(run, b[l], &m->group.series[l], &m->group.state[l], m->group.scratch,
                             &m->tally[l]);
         ks_write_loglik(run, b[l], ks_evidence_loglik(&m->tally[l].evidence));

@@ -3,7 +3,7 @@
 
 static ks_rows rows_of(const ks_run *run, ks_view view, int64_t b)
 {
-    const int64_t bytes = (int64_t)run->plan->kernels->number_bytes;
+    const int64_t bytes = (int64_t)run->plan->mean_bytes;
     ks_rows rows = { (const char *)view.data, view.step_stride * bytes };
     if (view.data) rows.base += b * view.series_stride * bytes;
     return rows;
@@ -37,27 +37,37 @@ void ks_series_of(const ks_run *run, int64_t b, ks_series *series)
     series->P0 = rows_of(run, m->P0, b).base;
 }
 
-ks_sink ks_sink_of(const ks_run *run, ks_out out, int64_t b)
+static ks_sink sink_of(ks_out out, int64_t b, size_t number)
 {
-    const int64_t bytes = (int64_t)run->plan->kernels->number_bytes;
+    const int64_t bytes = (int64_t)number;
     ks_sink sink = { (char *)out.data, out.step_stride * bytes, 0 };
     if (out.data) sink.base += b * out.series_stride * bytes;
     return sink;
+}
+
+ks_sink ks_sink_of(const ks_run *run, ks_out out, int64_t b)
+{
+    return sink_of(out, b, run->plan->kernels->number_bytes);
+}
+
+ks_sink ks_mean_out_of(const ks_run *run, ks_out out, int64_t b)
+{
+    return sink_of(out, b, run->plan->mean_bytes);
 }
 
 ks_forward_sinks ks_forward_sinks_of(const ks_run *run, int64_t b)
 {
     const ks_outputs *o = run->outputs;
     ks_forward_sinks to = { 0 };
-    to.predicted_mean = ks_sink_of(run, o->predicted_mean, b);
+    to.predicted_mean = ks_mean_out_of(run, o->predicted_mean, b);
     to.predicted_cov = ks_sink_of(run, o->predicted_cov, b);
     to.predicted_var = ks_sink_of(run, o->predicted_var, b);
-    to.filtered_mean = ks_sink_of(run, o->filtered_mean, b);
+    to.filtered_mean = ks_mean_out_of(run, o->filtered_mean, b);
     to.filtered_cov = ks_sink_of(run, o->filtered_cov, b);
     to.filtered_var = ks_sink_of(run, o->filtered_var, b);
-    to.innovation = ks_sink_of(run, o->innovation, b);
+    to.innovation = ks_mean_out_of(run, o->innovation, b);
     to.innovation_cov = ks_sink_of(run, o->innovation_cov, b);
-    to.innovation_std = ks_sink_of(run, o->innovation_std, b);
+    to.innovation_std = ks_mean_out_of(run, o->innovation_std, b);
     if (o->loglik_terms.data) {
         to.loglik_terms.base = (char *)((double *)o->loglik_terms.data +
                                         b * o->loglik_terms.series_stride);
@@ -70,10 +80,11 @@ ks_backward_sinks ks_backward_sinks_of(const ks_run *run, int64_t b)
 {
     const ks_outputs *o = run->outputs;
     ks_backward_sinks to;
-    to.smoothed_mean = ks_sink_of(run, o->smoothed_mean, b);
+    to.smoothed_mean = ks_mean_out_of(run, o->smoothed_mean, b);
     to.smoothed_cov = ks_sink_of(run, o->smoothed_cov, b);
     to.smoothed_var = ks_sink_of(run, o->smoothed_var, b);
     to.lag_one_cov = ks_sink_of(run, o->lag_one_cov, b);
+    to.gain = (ks_sink){ 0 };
     return to;
 }
 
@@ -87,14 +98,14 @@ ks_estimates ks_carve_estimates(ks_carver *carver, const ks_smooth_plan *plan, i
 {
     const size_t bytes = plan->kernels->number_bytes, n = (size_t)plan->nx;
     ks_estimates e;
-    e.mean = ks_carve(carver, (size_t)count, n * bytes);
+    e.mean = ks_carve(carver, (size_t)count, n * plan->mean_bytes);
     e.cov = ks_carve(carver, (size_t)count, n * n * bytes);
     return e;
 }
 
 ks_sink ks_mean_sink(const ks_smooth_plan *plan, ks_estimates estimates, int64_t first)
 {
-    ks_sink sink = { (char *)estimates.mean, plan->nx * (int64_t)plan->kernels->number_bytes, first };
+    ks_sink sink = { (char *)estimates.mean, plan->nx * (int64_t)plan->mean_bytes, first };
     return sink;
 }
 

@@ -48,11 +48,18 @@ typedef struct ks_forward_sinks {
     ks_sink kept_mean, kept_C;
     unsigned char *form; /* of step form_first and on */
     int64_t form_first;
+    ks_sink gain;        /* what a mean of another precision takes, see ks_gain_numbers() */
 } ks_forward_sinks;
 
 typedef struct ks_backward_sinks {
     ks_sink smoothed_mean, smoothed_cov, smoothed_var, lag_one_cov;
+    ks_sink gain; /* Eᵀ (nx, nx) of the step from k + 1 to k */
 } ks_backward_sinks;
+
+/** Numbers of a row of ks_forward_sinks' gain: Z (ny, nx) | L (ny, ny), unit lower triangular with D
+ *  on its diagonal; what is above means nothing | 1 / D (ny). With v = L⁻¹ (y - d - H xp) the posterior's mean is xp + Zᵀ v and the
+ *  quadratic form of the evidence vᵀ D⁻¹ v. Missing entries keep their places and change nothing. */
+KS_HD int64_t ks_gain_numbers(int nx, int ny) { return (int64_t)ny * (nx + ny + 1); }
 
 /** log p of whitened innovations: the product of their variances is gathered in `product` and
  *  turned into a logarithm only when it leaves the middle of the range. Carried from range to range,

@@ -7,8 +7,7 @@
  * follows where it has followed on the way there and its smoothed covariance is the leader's. What
  * becomes of a series depends on the model and its own data alone, and following takes the operations
  * that going alone takes (tiled_follow_text.h), so the bits are the same with and without. */
-#include <string.h>
-#include "shared.h"
+#include "shared_parts.h"
 
 int ks_shared_model(const ks_run *run)
 {
@@ -40,6 +39,26 @@ static int64_t block_length(const ks_smooth_plan *plan)
     return length > 64 ? 64 : length < LEAD_IN ? LEAD_IN : length;
 }
 
+/** The kernels that look at y. */
+static const ks_tiled_kernels *data_kernels(const ks_smooth_plan *plan)
+{
+    return ks_tiled_kernels_of(ks_is_mixed(plan) ? plan->aggregates : plan->kernels);
+}
+
+/** Bytes of a row of gains of the filter and of the smoother. */
+static size_t filter_gain_bytes(const ks_smooth_plan *plan)
+{
+    return ks_is_mixed(plan)
+               ? ks_party_filter_gain(plan)
+               : ks_tiled_kernels_of(plan->kernels)->filter_gain_bytes(plan->nx, plan->ny);
+}
+
+static size_t smooth_gain_bytes(const ks_smooth_plan *plan)
+{
+    return ks_is_mixed(plan) ? ks_party_smooth_gain(plan)
+                             : ks_tiled_kernels_of(plan->kernels)->smooth_gain_bytes(plan->nx);
+}
+
 /** The first step of block i. The first block is short: all series start in the array form, in which
  *  nobody leads. */
 static int64_t block_start(int64_t length, int64_t T, int64_t i)
@@ -56,7 +75,7 @@ static int64_t block_count(int64_t length, int64_t T)
 int ks_shared_gaps(const ks_run *run, int64_t b)
 {
     const ks_smooth_plan *plan = run->plan;
-    const ks_tiled_kernels *tiled = ks_tiled_kernels_of(plan->kernels);
+    const ks_tiled_kernels *tiled = data_kernels(plan);
     const int64_t length = block_length(plan);
     const int64_t blocks = block_count(length, plan->T);
     int64_t whole = 0;
@@ -68,23 +87,12 @@ int ks_shared_gaps(const ks_run *run, int64_t b)
     return 2 * whole < blocks;
 }
 
-static size_t cov_bytes(const ks_smooth_plan *plan)
-{
-    return (size_t)plan->nx * (size_t)plan->nx * plan->kernels->number_bytes;
-}
-
-static size_t mean_bytes(const ks_smooth_plan *plan)
-{
-    return (size_t)plan->nx * plan->kernels->number_bytes;
-}
-
-static int smooths(const ks_smooth_plan *plan) { return plan->options.job == KS_JOB_SMOOTH; }
-
 void ks_party_carve(ks_carver *carver, const ks_smooth_plan *plan, void *scratch, ks_party *p)
 {
     const int64_t share = (plan->B + plan->workers - 1) / plan->workers;
     memset(p, 0, sizeof *p);
     p->tiled = ks_tiled_kernels_of(plan->kernels);
+    p->data = data_kernels(plan);
     p->scratch = scratch;
     p->most = share < KS_PARTY ? (int)share : KS_PARTY;
     p->length = block_length(plan);
@@ -95,22 +103,22 @@ void ks_party_carve(ks_carver *carver, const ks_smooth_plan *plan, void *scratch
     p->state.C = lead.cov;
     p->before = ks_carve_estimates(carver, plan, 1);
     p->kept = ks_carve_estimates(carver, plan, p->length);
-    p->filter_gains =
-        ks_carve(carver, length, p->tiled->filter_gain_bytes(plan->nx, plan->ny));
-    p->means = ks_carve(carver, KS_FOLLOWERS, mean_bytes(plan));
-    if (smooths(plan)) {
+    p->filter_gains = ks_carve(carver, length, filter_gain_bytes(plan));
+    if (ks_is_mixed(plan)) ks_mixed_carve(carver, plan, 1, p->length, &p->mixed);
+    p->means = ks_carve(carver, KS_FOLLOWERS, ks_party_mean_bytes(plan));
+    if (ks_party_smooths(plan)) {
         p->smoothed = ks_carve_estimates(carver, plan, p->length);
-        p->smooth_gains = ks_carve(carver, length, p->tiled->smooth_gain_bytes(plan->nx));
+        p->smooth_gains = ks_carve(carver, length, smooth_gain_bytes(plan));
         p->form = ks_carve(carver, length, 1);
-        p->checkpoints.cov = ks_carve(carver, blocks, cov_bytes(plan));
+        p->checkpoints.cov = ks_carve(carver, blocks, ks_party_cov_bytes(plan));
         p->checkpoint_form = ks_carve(carver, blocks, 1);
     }
     ks_member *member = ks_carve(carver, (size_t)p->most, sizeof *member);
     p->member = member;
     for (int i = 0; i < p->most; ++i) {
         const ks_estimates state = ks_carve_estimates(carver, plan, 1);
-        unsigned char *form = smooths(plan) ? ks_carve(carver, T, 1) : NULL;
-        unsigned char *followed = smooths(plan) ? ks_carve(carver, blocks, 1) : NULL;
+        unsigned char *form = ks_party_smooths(plan) ? ks_carve(carver, T, 1) : NULL;
+        unsigned char *followed = ks_party_smooths(plan) ? ks_carve(carver, blocks, 1) : NULL;
         if (!member) continue;
         memset(&member[i], 0, sizeof member[i]);
         member[i].state.x = state.mean;
@@ -128,42 +136,39 @@ static void start_member(ks_run *run, const ks_party *p, int64_t b, ks_member *m
     m->backward = ks_backward_sinks_of(run, b);
     m->tally = ks_tally_start();
     m->together = 0;
-    if (smooths(run->plan)) {
+    if (ks_party_smooths(run->plan)) {
         m->forward.kept_mean = m->backward.smoothed_mean;
         m->forward.kept_C = m->backward.smoothed_cov;
         m->forward.form = m->form;
     }
+    if (ks_is_mixed(run->plan)) { /* as the leader, which has the same prior covariance */
+        memcpy(m->state.x, m->series.m0, ks_party_mean_bytes(run->plan));
+        memcpy(m->state.C, p->state.C, ks_party_cov_bytes(run->plan));
+        m->state.form = p->state.form;
+        return;
+    }
     run->plan->kernels->start(&m->series, &m->state, p->scratch);
 }
 
-static void start_leader(ks_run *run, ks_party *p)
+static void start_leader(ks_run *run, ks_party *p, int64_t b)
 {
     const ks_rows zeros = { (const char *)run->zeros, 0 };
-    p->lead = p->member[0].series;
-    p->lead.u = p->lead.d = p->lead.y = zeros;
-    p->lead.m0 = run->zeros;
+    if (ks_is_mixed(run->plan)) {
+        ks_party_twin(run, p, b);
+    } else {
+        ks_series_of(run, b, &p->lead);
+        p->lead.u = p->lead.d = p->lead.y = zeros;
+        p->lead.m0 = run->zeros;
+    }
     p->leads = 1;
     run->plan->kernels->start(&p->lead, &p->state, p->scratch);
-}
-
-/** Rows k0 .. k1 - 1 of `from`, of which row k0 is the first, to `to`. */
-static void put_covs(const ks_smooth_plan *plan, const void *from, ks_sink to, int64_t k0, int64_t k1)
-{
-    const size_t bytes = cov_bytes(plan);
-    if (!to.base) return;
-    if (to.stride == (int64_t)bytes) {
-        memcpy(ks_slot_of(to, k0), from, (size_t)(k1 - k0) * bytes);
-        return;
-    }
-    for (int64_t k = k0; k < k1; ++k)
-        memcpy(ks_slot_of(to, k), (const char *)from + (size_t)(k - k0) * bytes, bytes);
 }
 
 /** Before a block that a member takes alone its covariance becomes its own. */
 static void part(const ks_smooth_plan *plan, const ks_party *p, ks_member *m)
 {
     if (!m->together) return;
-    memcpy(m->state.C, p->before.cov, cov_bytes(plan));
+    memcpy(m->state.C, p->before.cov, ks_party_cov_bytes(plan));
     m->state.form = p->before_form;
 }
 
@@ -172,27 +177,29 @@ static void meet(const ks_smooth_plan *plan, const ks_party *p, ks_member *m)
 {
     m->together = p->leads && m->state.form == KS_FORM_ORDINARY &&
                   p->state.form == KS_FORM_ORDINARY &&
-                  memcmp(m->state.C, p->state.C, cov_bytes(plan)) == 0;
+                  memcmp(m->state.C, p->state.C, ks_party_cov_bytes(plan)) == 0;
 }
 
 static void remember_leader(const ks_smooth_plan *plan, ks_party *p)
 {
-    memcpy(p->before.cov, p->state.C, cov_bytes(plan));
+    memcpy(p->before.cov, p->state.C, ks_party_cov_bytes(plan));
     p->before_form = p->state.form;
 }
 
 /** Steps k0 .. k1 - 1 of the leader's filter. Returns whether all are in the ordinary form. */
 static int lead_filter(const ks_smooth_plan *plan, ks_party *p, int64_t k0, int64_t k1)
 {
-    const ks_sink gains = { p->filter_gains,
-                            (int64_t)p->tiled->filter_gain_bytes(plan->nx, plan->ny), k0 };
+    const ks_sink gains = { p->filter_gains, (int64_t)filter_gain_bytes(plan), k0 };
     ks_forward_sinks to = { 0 };
     ks_tally tally = ks_tally_start();
     if (!p->leads) return 0;
-    if (!smooths(plan)) to.filtered_cov = ks_cov_sink(plan, p->kept, k0);
+    ks_party_bring(plan, p, k0, k1, k0, k1);
+    if (ks_is_mixed(plan)) to.gain = gains;
+    if (!ks_party_smooths(plan)) to.filtered_cov = ks_cov_sink(plan, p->kept, k0);
     int64_t k = k0;
     if (p->state.form == KS_FORM_ORDINARY && k0 > 0)
-        k = p->tiled->lead_filter(&p->lead, k0, k1, &p->state, &to, &gains, p->scratch, &tally);
+        k = p->tiled->lead_filter(&p->lead, k0, k1, &p->state, &to, to.gain.base ? NULL : &gains,
+                                  p->scratch, &tally);
     if (k == k1) return 1;
     if (k < 0 ||
         plan->kernels->filter(&p->lead, k, k1, &p->state, &to, p->scratch, &tally))
@@ -203,8 +210,10 @@ static int lead_filter(const ks_smooth_plan *plan, ks_party *p, int64_t k0, int6
 static int filter_alone(const ks_smooth_plan *plan, ks_party *p, ks_member *m, int64_t k0, int64_t k1)
 {
     part(plan, p, m);
-    const int failed = plan->kernels->filter(&m->series, k0, k1, &m->state, &m->forward, p->scratch,
-                                             &m->tally);
+    const int failed = ks_is_mixed(plan)
+                           ? ks_party_filter_alone(plan, p, m, k0, k1)
+                           : plan->kernels->filter(&m->series, k0, k1, &m->state, &m->forward,
+                                                   p->scratch, &m->tally);
     meet(plan, p, m);
     return failed;
 }
@@ -213,16 +222,15 @@ static int filter_alone(const ks_smooth_plan *plan, ks_party *p, ks_member *m, i
 static ks_member *follow_filter(const ks_smooth_plan *plan, ks_party *p, int64_t k0, int64_t k1,
                                 ks_member *const *members, int count)
 {
-    const ks_sink gains = { p->filter_gains,
-                            (int64_t)p->tiled->filter_gain_bytes(plan->nx, plan->ny), k0 };
-    const size_t bytes = mean_bytes(plan);
+    const ks_sink gains = { p->filter_gains, (int64_t)filter_gain_bytes(plan), k0 };
+    const size_t bytes = ks_party_mean_bytes(plan);
     ks_follower f[KS_FOLLOWERS];
     for (int i = 0; i < count; ++i) {
         ks_member *m = members[i];
         memcpy((char *)p->means + (size_t)i * bytes, m->state.x, bytes);
         f[i].series = &m->series;
         f[i].x = m->state.x;
-        f[i].mean = smooths(plan) ? m->forward.kept_mean : m->forward.filtered_mean;
+        f[i].mean = ks_party_smooths(plan) ? m->forward.kept_mean : m->forward.filtered_mean;
         f[i].cov = m->forward.filtered_cov; /* the smoother's are the leader's again on the way back */
         f[i].evidence = m->tally.evidence;
     }
@@ -237,7 +245,7 @@ static ks_member *follow_filter(const ks_smooth_plan *plan, ks_party *p, int64_t
         }
         m->tally.evidence = f[i].evidence;
         m->tally.ordinary += k1 - k0;
-        if (smooths(plan)) m->followed[p->block] = 1;
+        if (ks_party_smooths(plan)) m->followed[p->block] = 1;
     }
     return NULL;
 }
@@ -270,23 +278,24 @@ static void run_block(const ks_smooth_plan *plan, ks_party *p, const ks_way *way
 
 static int follows_there(const ks_party *p, const ks_member *m, int64_t k0, int64_t k1)
 {
-    return p->tiled->complete(&m->series, k0, k1);
+    return p->data->complete(&m->series, k0, k1);
 }
 
 static void filter_block(ks_run *run, ks_party *p, int64_t k0, int64_t k1)
 {
     static const ks_way there = { follow_filter, filter_alone, follows_there };
+    static const ks_way mixed_there = { ks_party_follow_filter, filter_alone, follows_there };
     const ks_smooth_plan *plan = run->plan;
     const int64_t i = p->block;
     remember_leader(plan, p);
-    if (smooths(plan)) {
-        memcpy((char *)p->checkpoints.cov + (size_t)i * cov_bytes(plan), p->state.C,
-               cov_bytes(plan));
+    if (ks_party_smooths(plan)) {
+        memcpy((char *)p->checkpoints.cov + (size_t)i * ks_party_cov_bytes(plan), p->state.C,
+               ks_party_cov_bytes(plan));
         p->checkpoint_form[i] = (unsigned char)p->state.form;
         for (int j = 0; j < p->alive; ++j) p->member[j].followed[i] = 0;
     }
     const int led = lead_filter(plan, p, k0, k1);
-    run_block(plan, p, &there, led, k0, k1);
+    run_block(plan, p, ks_is_mixed(plan) ? &mixed_there : &there, led, k0, k1);
 }
 
 /** What the filter has kept of the leader in the block k0 .. k1 - 1, once more. */
@@ -301,8 +310,9 @@ static ks_forward_sinks keep_again(const ks_smooth_plan *plan, ks_party *p, int6
     to.form_first = k0;
     /* The smoothed rows of this block come later and take no harm. */
     ks_state state = { p->smoothed.mean, p->smoothed.cov, (ks_form)p->checkpoint_form[i] };
-    memset(state.x, 0, mean_bytes(plan));
-    memcpy(state.C, (char *)p->checkpoints.cov + (size_t)i * cov_bytes(plan), cov_bytes(plan));
+    memset(state.x, 0, ks_party_mean_bytes(plan));
+    memcpy(state.C, (char *)p->checkpoints.cov + (size_t)i * ks_party_cov_bytes(plan), ks_party_cov_bytes(plan));
+    ks_party_bring(plan, p, k0, k1, k0, k1);
     if (plan->kernels->filter(&p->lead, k0, k1, &state, &to, p->scratch, &tally)) p->leads = 0;
     return to;
 }
@@ -311,10 +321,12 @@ static ks_forward_sinks keep_again(const ks_smooth_plan *plan, ks_party *p, int6
 static int lead_smooth(const ks_smooth_plan *plan, ks_party *p, const ks_forward_sinks *kept,
                        int64_t k0, int64_t k1)
 {
-    const ks_sink gains = { p->smooth_gains, (int64_t)p->tiled->smooth_gain_bytes(plan->nx), k0 };
+    const ks_sink gains = { p->smooth_gains, (int64_t)smooth_gain_bytes(plan), k0 };
     ks_backward_sinks to = { 0 };
     ks_tally tally = ks_tally_start();
     int64_t k = k1;
+    ks_party_bring(plan, p, k0 + 1, k1 < plan->T ? k1 + 1 : plan->T, k0, k1);
+    if (ks_is_mixed(plan)) to.gain = gains;
     to.smoothed_cov = ks_cov_sink(plan, p->smoothed, k0);
     if (k1 == plan->T) { /* the last step is the filter's own */
         k -= 1;
@@ -322,8 +334,8 @@ static int lead_smooth(const ks_smooth_plan *plan, ks_party *p, const ks_forward
             p->leads = 0;
     }
     if (p->leads && p->state.form == KS_FORM_ORDINARY && k > k0)
-        k = p->tiled->lead_smooth(&p->lead, k0, k, &p->state, kept, &to, &gains, p->scratch,
-                                  &tally);
+        k = p->tiled->lead_smooth(&p->lead, k0, k, &p->state, kept, &to,
+                                  to.gain.base ? NULL : &gains, p->scratch, &tally);
     if (k == k0 && p->leads && p->state.form == KS_FORM_ORDINARY) return 1;
     if (k < 0 ||
         (k > k0 && plan->kernels->smooth(&p->lead, k0, k, &p->state, kept, &to, p->scratch, &tally)))
@@ -335,11 +347,13 @@ static int smooth_alone(const ks_smooth_plan *plan, ks_party *p, ks_member *m, i
 {
     part(plan, p, m);
     if (m->followed[p->block]) {
-        put_covs(plan, p->kept.cov, m->forward.kept_C, k0, k1);
+        ks_party_put_covs(plan, p->kept.cov, m->forward.kept_C, k0, k1);
         memset(m->form + k0, KS_FORM_ORDINARY, (size_t)(k1 - k0));
     }
-    const int failed = plan->kernels->smooth(&m->series, k0, k1, &m->state, &m->forward,
-                                             &m->backward, p->scratch, &m->tally);
+    const int failed = ks_is_mixed(plan)
+                           ? ks_party_smooth_alone(plan, p, m, k0, k1)
+                           : plan->kernels->smooth(&m->series, k0, k1, &m->state, &m->forward,
+                                                   &m->backward, p->scratch, &m->tally);
     meet(plan, p, m);
     return failed;
 }
@@ -351,10 +365,7 @@ static void name_step(const ks_smooth_plan *plan, ks_member *m, int64_t k0, int6
     while (k > k0 && plan->kernels->not_finite(plan->nx, k, k + 1, m->backward.smoothed_mean,
                                                m->backward.smoothed_cov) < 0)
         --k;
-    m->tally.bad_step = k;
-    m->tally.bad_row = 0;
-    m->tally.bad_array = KS_ARRAY_ESTIMATE;
-    m->tally.fault = KS_FAULT_NOT_FINITE;
+    ks_party_fail(m, k);
 }
 
 /** Smoother steps of members who follow. */
@@ -371,13 +382,13 @@ static ks_member *follow_smooth(const ks_smooth_plan *plan, ks_party *p, int64_t
         f[i].evidence = ks_evidence_start();
         f[i].mean = m->backward.smoothed_mean;
         f[i].cov = m->backward.smoothed_cov;
-        if (end < k1) memcpy(f[i].x, ks_slot_of(f[i].mean, end), mean_bytes(plan));
+        if (end < k1) memcpy(f[i].x, ks_slot_of(f[i].mean, end), ks_party_mean_bytes(plan));
     }
     const ks_sink covs = ks_cov_sink(plan, p->smoothed, k0);
     if (count && end > k0) p->tiled->follow_smooth(count, f, k0, end, &gains, &covs, p->scratch);
     for (int i = 0; i < count; ++i) {
         ks_member *m = members[i];
-        if (end < k1) put_covs(plan, ks_slot_of(covs, end), m->backward.smoothed_cov, end, k1);
+        if (end < k1) ks_party_put_covs(plan, ks_slot_of(covs, end), m->backward.smoothed_cov, end, k1);
         m->tally.ordinary += end - k0;
         if (end == k0 || f[i].finite) continue;
         name_step(plan, m, k0, k1);
@@ -396,19 +407,20 @@ static int follows_back(const ks_party *p, const ks_member *m, int64_t k0, int64
 static void smooth_block(ks_run *run, ks_party *p, int64_t k0, int64_t k1)
 {
     static const ks_way back = { follow_smooth, smooth_alone, follows_back };
+    static const ks_way mixed_back = { ks_party_follow_smooth, smooth_alone, follows_back };
     const ks_smooth_plan *plan = run->plan;
     remember_leader(plan, p);
     const ks_forward_sinks kept = keep_again(plan, p, k0, k1);
     const int led = p->leads && lead_smooth(plan, p, &kept, k0, k1);
-    run_block(plan, p, &back, led, k0, k1);
+    run_block(plan, p, ks_is_mixed(plan) ? &mixed_back : &back, led, k0, k1);
 }
 
 int ks_party_run(ks_run *run, ks_party *p, const int64_t *b, int count)
 {
     const ks_smooth_plan *plan = run->plan;
     p->count = p->alive = count;
+    start_leader(run, p, b[0]);
     for (int i = 0; i < count; ++i) start_member(run, p, b[i], &p->member[i]);
-    start_leader(run, p);
     for (int64_t i = 0; i < p->blocks && p->alive; ++i) {
         const int64_t k0 = block_start(p->length, plan->T, i);
         const int64_t k1 = block_start(p->length, plan->T, i + 1);
@@ -417,7 +429,7 @@ int ks_party_run(ks_run *run, ks_party *p, const int64_t *b, int count)
         if (p->alive && ks_run_progress(run, p->alive * (k1 - k0))) p->alive = 0;
     }
     /* At the end both ways meet: who has followed is together with the leader still. */
-    for (int64_t i = p->blocks - 1; smooths(plan) && i >= 0 && p->alive; --i) {
+    for (int64_t i = p->blocks - 1; ks_party_smooths(plan) && i >= 0 && p->alive; --i) {
         const int64_t k0 = block_start(p->length, plan->T, i);
         const int64_t k1 = block_start(p->length, plan->T, i + 1);
         p->block = i;

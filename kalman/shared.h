@@ -3,6 +3,7 @@
 #ifndef KS_SHARED_H
 #define KS_SHARED_H
 
+#include "mixed.h"
 #include "smooth_plan.h"
 #include "tiled.h"
 
@@ -26,6 +27,7 @@ typedef struct ks_member {
  *  only, so that its mean is zero; none of the members' numbers is in it. */
 typedef struct ks_party {
     const ks_tiled_kernels *tiled;
+    const ks_tiled_kernels *data; /* for the precision of y, which differs in KS_MIXED       */
     int most, count, alive;  /* members; those that are still worth computing, the first ones */
     int64_t length, blocks;  /* steps of a block but the first, blocks of a series            */
     int64_t block;           /* the one that runs                                             */
@@ -40,6 +42,8 @@ typedef struct ks_party {
     char *filter_gains, *smooth_gains;
     void *means;             /* of followers, before they follow                              */
     void *scratch;
+    ks_mixed mixed;          /* of KS_MIXED: for members who go alone, and for the leader's   */
+    ks_group group;          /* model, which is the twin's                                    */
 } ks_party;
 
 /** Whether the series of a run have one model. It decides which arithmetic a series takes: that of one

@@ -19,7 +19,7 @@ static int valid_options(const ks_smooth_options *o)
 {
     if (o->size != sizeof *o || o->threads < 0) return 0;
     if ((o->job != KS_JOB_SMOOTH && o->job != KS_JOB_FILTER) ||
-        (o->precision != KS_F64 && o->precision != KS_F32) ||
+        (o->precision != KS_F64 && o->precision != KS_F32 && o->precision != KS_MIXED) ||
         !ks_is_tier(o->tier) ||
         !ks_method_name(o->method) || !ks_scan_name(o->scan) ||
         !ks_blocktri_order_name(o->order) || !ks_backend_name(o->backend) || o->device < 0 ||
@@ -136,6 +136,7 @@ static ks_smooth_plan plan_of(ks_context *context, int64_t T, int64_t B, int nx,
     plan.options = *o;
     plan.method = choose(o);
     plan.kernels = ks_kernels_for(o->precision, o->tier, nx);
+    plan.mean_bytes = o->precision == KS_F32 ? sizeof(float) : sizeof(double);
     plan.aggregates = ks_kernels_of(KS_F64, o->tier);
     /* As many checkpoints as steps between two of them: the least memory. */
     plan.segment = (int64_t)ceil(sqrt((double)T));
@@ -153,6 +154,7 @@ ks_status ks_smooth_plan_create(ks_smooth_plan **out, ks_context *context, int64
     const ks_method method = choose(o);
     if (method == KS_METHOD_AUTO) return KS_EINVAL;
     if (o->backend == KS_BACKEND_CUDA && !on_device(o, method, nx)) return KS_EINVAL;
+    if (method != KS_METHOD_SEQUENTIAL && o->precision == KS_MIXED) return KS_EINVAL;
     if (!addressable(T, B, nx, ny)) return KS_ENOMEM;
     if (!ks_kernels_of(o->precision, o->tier)) return KS_EUNAVAILABLE;
 
@@ -199,6 +201,7 @@ size_t ks_smooth_device_bytes(int64_t T, int64_t B, int nx, int ny,
                               const ks_smooth_options *options)
 {
     if (T < 1 || B < 1 || nx < 1 || ny < 1 || !options || !valid_options(options)) return 0;
+    if (options->precision == KS_MIXED) return 0;
     ks_smooth_plan plan = plan_of(NULL, T, B, nx, ny, options);
     if (options->backend == KS_BACKEND_CPU || !on_device(options, plan.method, nx) || !plan.kernels)
         return 0;

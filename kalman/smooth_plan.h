@@ -20,7 +20,8 @@ struct ks_smooth_plan {
     ks_smooth_options options;
     ks_method method;
     int automatic;                /* of both the sequential method and this, a run takes one */
-    const ks_kernels *kernels;    /* in the plan's precision               */
+    const ks_kernels *kernels;    /* in the plan's precision, of KS_MIXED that of covariances */
+    size_t mean_bytes;            /* of a number of the model and the means */
     const ks_kernels *aggregates; /* in double, for aggregates of chunks   */
     const ks_pack_kernels *packs; /* NULL: series run one by one           */
     int workers;
@@ -59,13 +60,19 @@ int ks_run_progress(ks_run *run, int64_t steps);
 /** Series b of the run, conventions resolved. */
 void ks_series_of(const ks_run *run, int64_t b, ks_series *series);
 
-/** Output `out` of series b. */
+/** Output `out` of series b: covariances, and means and innovations. */
 ks_sink ks_sink_of(const ks_run *run, ks_out out, int64_t b);
+ks_sink ks_mean_out_of(const ks_run *run, ks_out out, int64_t b);
 ks_forward_sinks ks_forward_sinks_of(const ks_run *run, int64_t b);
 ks_backward_sinks ks_backward_sinks_of(const ks_run *run, int64_t b);
 
 /** Write loglik of series b. */
 void ks_write_loglik(const ks_run *run, int64_t b, double loglik);
+
+static inline int ks_is_mixed(const ks_smooth_plan *plan)
+{
+    return plan->options.precision == KS_MIXED;
+}
 
 /** Whether a plan makes all outputs of a set, any of a set. */
 static inline int ks_makes_all(const ks_smooth_plan *plan, unsigned outputs)

@@ -98,6 +98,7 @@ KS_HD int KS_T(ks_smooth_steps)(int nx, const ks_series *s, int64_t k0, int64_t 
             KS_T(ks_step_back)(nx, s, k, &inner, &memo, &from, state, tally);
             if (to->lag_one_cov.base)
                 KS_T(ks_write_lag_one)(nx, next, w.ET, to->lag_one_cov, k + 1);
+            if (to->gain.base) KS_T(ks_copy)(nx * nx, w.ET, (KS_NUM *)ks_slot_of(to->gain, k));
         }
         if (!KS_T(ks_finite_in_form)(nx, state->form, x, C))
             return KS_T(ks_step_fault)(k, 0, KS_ARRAY_ESTIMATE, KS_FAULT_NOT_FINITE, tally);

@@ -196,6 +196,26 @@ KS_HD void KS_T(ks_tiled_again)(ks_shape shape, int nx, int n, int m, const KS_T
     KS_T(ks_tiled_again_posterior)(shape, n, m, slot, x, w);
 }
 
+/** The gain of step k, see ks_gain_numbers(). */
+KS_HD void KS_T(ks_tiled_write_gain)(ks_shape shape, int n, int m, int ny, const ks_series *s, int64_t k,
+                                     const KS_T(ks_tiled_slot) *made, ks_sink to)
+{
+    const int ld = shape == KS_SHAPE_TILES ? KS_T(ks_padded)(m) : 4;
+    KS_NUM *gain = (KS_NUM *)ks_slot_of(to, k), *L = gain + 4 * m, *inverse_d = L + m * m;
+    if (shape != KS_SHAPE_QUAD || m != ny) {
+        KS_T(ks_write_gain)(s, k, m, made->Z, n, made->LT, 1, ld, made->pivot, 1, made->inverse_d, to);
+        return;
+    }
+#pragma GCC unroll 4
+    for (int a = 0; a < ny; ++a) {
+        KS_STORE4(gain + 4 * a, KS_LOAD4(made->Z + 4 * a));
+#pragma GCC unroll 4
+        for (int c = 0; c < a; ++c) L[a * ny + c] = made->LT[4 * c + a];
+        L[a * ny + a] = made->pivot[a];
+        inverse_d[a] = made->inverse_d[a];
+    }
+}
+
 /** What a step leaves besides its estimate to the outputs that few ask for, and to those who follow
  *  (gains, where it is not NULL). */
 KS_HD_COLD void KS_T(ks_tiled_write_rest)(const ks_series *s, int n, int64_t k, int m,
@@ -336,7 +356,7 @@ KS_HD int64_t KS_T(ks_tiled_filter_steps)(ks_shape shape, int nx, int ny, const 
     KS_T(ks_tiled_transition)(shape, nx, n, s, k, 1, &w, &all);
     KS_T(ks_tiled_channels)(shape, nx, ny, s, k, 1, &w, &all);
     for (; k < k1; ++k) {
-        if (memo.last >= 0 && !moves && !rest) {
+        if (memo.last >= 0 && !moves && !rest && !to->gain.base) {
             int finite = 1;
             const int64_t from = k;
 #define KS_REPEAT(name, ...)                                                                \
@@ -418,6 +438,7 @@ KS_HD int64_t KS_T(ks_tiled_filter_steps)(ks_shape shape, int nx, int ny, const 
         if (mean.base) KS_T(ks_copy)(nx, w.x, (KS_NUM *)ks_slot_of(mean, k));
         if (cov.base && !home) KS_T(ks_unpad)(nx, n, P, (KS_NUM *)ks_slot_of(cov, k));
         if (keeps) to->form[k - to->form_first] = (unsigned char)KS_FORM_ORDINARY;
+        if (to->gain.base) KS_T(ks_tiled_write_gain)(shape, n, m, ny, s, k, &made, to->gain);
         if (rest) KS_T(ks_tiled_write_rest)(s, n, k, m, P, &made, &w, to, gains);
     }
     tally->evidence = evidence;

@@ -93,6 +93,7 @@ KS_HD int64_t KS_T(ks_tiled_smooth_steps)(ks_shape shape, int nx, const ks_serie
         if (!KS_T(ks_tiled_finite)(nx, n, xs, smoothed))
             return KS_T(ks_step_fault)(k - 1, 0, KS_ARRAY_ESTIMATE, KS_FAULT_NOT_FINITE, tally);
         if (gains) KS_T(ks_copy)(nx * n, ET, (KS_NUM *)ks_slot_of(*gains, k - 1));
+        if (to->gain.base) KS_T(ks_unpad)(nx, n, ET, (KS_NUM *)ks_slot_of(to->gain, k - 1));
         if (mean.base) KS_T(ks_copy)(nx, xs, (KS_NUM *)ks_slot_of(mean, k - 1));
         if (cov.base && !quad) KS_T(ks_unpad)(nx, n, smoothed, (KS_NUM *)ks_slot_of(cov, k - 1));
         if (to->smoothed_var.base)

@@ -17,7 +17,7 @@
  *
  * Storage: matrices are dense and row-major; a step stride in elements leads from one step to the
  * next, 0 says that all steps share one block. Arrays are double or float, as the plan's precision
- * says; log-likelihoods are always double. Units are the caller's: a covariance has (unit of x)^2.
+ * says (ks_precision); log-likelihoods are always double. Units are the caller's: a covariance has (unit of x)^2.
  *
  * Threads: a plan is immutable, so any number of threads may run one plan, each with workspace and
  * outputs of its own. A run allocates nothing and keeps no pointer after it returns. For one
@@ -37,7 +37,11 @@
 
 KS_BEGIN_DECLS
 
-typedef enum ks_precision { KS_F64 = 0, KS_F32 = 1 } ks_precision;
+/** Of the computation. KS_MIXED: covariances and gains in float, means in double, so that a mean that
+ *  is large against its standard deviation keeps its digits; KS_METHOD_SEQUENTIAL on the CPU takes
+ *  it. The model and y are double then, and of the outputs those that are means or innovations;
+ *  covariances, variances and innovation_cov are float. */
+typedef enum ks_precision { KS_F64 = 0, KS_F32 = 1, KS_MIXED = 2 } ks_precision;
 typedef enum ks_job { KS_JOB_SMOOTH = 0, KS_JOB_FILTER = 1 } ks_job;
 
 /** The methods; "SF" is Sarkka & Garcia-Fernandez, "On the performance of prefix-sum parallel

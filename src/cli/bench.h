@@ -37,7 +37,7 @@ typedef struct ks_bench_settings {
     ks_scan_choice scan[KS_MOST_SCANS];
     ks_blocktri_order order[KS_BLOCKTRI_ORDERS];  /**< of the smoother's method blocktri         */
     int64_t threads[KS_BENCH_LIST];
-    int precision[KS_BENCH_LIST];       /**< a ks_precision, or 2: mixed                         */
+    int precision[KS_BENCH_LIST];       /**< a ks_precision; of solve 2 is mixed, too            */
     int methods, scans, orders, thread_counts, precisions;
     int repeats;
     bool cuda;                          /**< solve: on a CUDA device                             */

@@ -57,6 +57,9 @@ static ks_exit make_plan(trial *t, const ks_bench_settings *settings, const ks_b
                               settings->B > 0 ? settings->B : 1, settings->nx, settings->ny,
                               &options);
     if (status == KS_OK) return KS_EXIT_DONE;
+    if (status == KS_EINVAL && precision == KS_MIXED)
+        return ks_fail(failure, KS_EXIT_USAGE, "--precision mixed goes with method sequential, not %s",
+                       ks_method_name(way->method));
     if (status == KS_EINVAL)
         return ks_fail(failure, KS_EXIT_USAGE, "%s has no method %s",
                        smooth ? "smooth" : "filter", ks_method_name(way->method));
@@ -79,14 +82,17 @@ static ks_exit make_room(trial *t, const ks_bench_settings *settings, ks_precisi
     const int64_t T = ks_bench_steps(settings), B = settings->B > 0 ? settings->B : 1;
     const int64_t n = settings->nx;
     const size_t number = precision == KS_F32 ? sizeof(float) : sizeof(double);
-    const size_t means = ks_size_product(ks_size_product((size_t)B, (size_t)T), (size_t)n * number);
+    const size_t cov_number = precision == KS_F64 ? sizeof(double) : sizeof(float);
+    const size_t rows = ks_size_product((size_t)B, (size_t)T);
+    const size_t means = ks_size_product(rows, (size_t)n * number);
+    const size_t covs = ks_size_product(rows, (size_t)(n * n) * cov_number);
     const ks_outputs none = KS_OUTPUTS_INIT;
     t->outputs = none;
     t->work_bytes = ks_smooth_workspace_bytes(t->plan);
-    t->result_bytes = ks_size_sum(means, ks_size_product(means, (size_t)n));
+    t->result_bytes = ks_size_sum(means, covs);
     t->work = touched(t->work_bytes, "the workspace", failure);
     t->mean = touched(means, "the means", failure);
-    t->cov = touched(ks_size_product(means, (size_t)n), "the covariances", failure);
+    t->cov = touched(covs, "the covariances", failure);
     t->loglik = touched((size_t)B * sizeof *t->loglik, "the log-likelihood", failure);
     const ks_out mean = {t->mean, n, n * T}, cov = {t->cov, n * n, n * n * T};
     t->outputs.loglik = (ks_out){t->loglik, 0, 1};
@@ -153,7 +159,7 @@ ks_exit ks_bench_smooth(const ks_bench_settings *settings, const ks_bench_way *w
         ks_scan_text(method, way->scan.algorithm, way->scan.threshold, result->scan);
         if (method == KS_METHOD_BLOCKTRI)
             result->order = ks_blocktri_order_name(ks_smooth_plan_order(t.plan));
-        result->precision = precision == KS_F32 ? "f32" : "f64";
+        result->precision = ks_precision_text(precision);
         result->threads = ks_context_threads(t.context);
         result->flops = (double)B * counted_flops(settings, result->T);
         result->bytes = (double)B * t.problem.bytes + (double)t.result_bytes;

@@ -33,7 +33,7 @@ static const ks_option options[] = {
     {SCAN, "scan", "LIST", "of scan methods, default ladner-fischer; all", 0},
     {ELIMINATION, "order", "LIST", "of method blocktri, default auto; all", 0},
     {THREADS, "threads", "LIST", "default 1; 0: all", 0},
-    {PRECISION, "precision", "LIST", "f64 (default), f32; solve also mixed", 0},
+    {PRECISION, "precision", "LIST", "f64 (default), f32, mixed", 0},
     {REPEATS, "repeats", "N", "timed runs, after one that is not; default 9", 0},
     {MACHINE, "machine", NULL, "first what the machine does: matrix product and triad", 0},
     {SEED, "seed", "N", "of the random model or system, default 1", 0},
@@ -99,8 +99,6 @@ static ks_exit take_precision(ks_bench_settings *s, const char *name, ks_failure
     static const char *const names[] = {"f64", "f32", "mixed", NULL};
     int index = 0;
     if (ks_parse_word("--precision", name, names, NULL, &index, failure)) return failure->code;
-    if (index == 2 && s->job != KS_BENCH_SOLVE)
-        return ks_fail(failure, KS_EXIT_USAGE, "--precision: mixed goes with bench solve");
     if (s->precisions == KS_BENCH_LIST)
         return ks_fail(failure, KS_EXIT_USAGE, "--precision: too many");
     s->precision[s->precisions++] = index;
@@ -267,7 +265,7 @@ static ks_exit run_one(const ks_bench_settings *s, int threads, int precision, k
         const bool scans = has_scan(method), orders = method == KS_METHOD_BLOCKTRI;
         for (int w = 0; w < (scans ? s->scans : orders ? s->orders : 1); ++w) {
             const ks_bench_way way = {method, s->scan[scans ? w : 0], s->order[orders ? w : 0]};
-            ks_bench_smooth(s, &way, threads, precision ? KS_F32 : KS_F64, &result, failure);
+            ks_bench_smooth(s, &way, threads, (ks_precision)precision, &result, failure);
             if (failure->code) return failure->code;
             result.machine = s->machine ? &machine : NULL;
             ks_bench_show(s, &result);

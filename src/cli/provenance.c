@@ -42,7 +42,7 @@ ks_exit ks_provenance_write(const ks_run *run, ks_output_file *out, ks_failure *
         {"scan", scan},
         {"order", ks_order_text(&run->info)},
         {"backend", ks_backend_name(run->info.backend)},
-        {"precision", settings->precision == KS_F32 ? "f32" : "f64"},
+        {"precision", ks_precision_text(settings->precision)},
         {"loglik_convention", ks_loglik_convention},
         {"model_equations", ks_model_equations},
     };

@@ -13,7 +13,7 @@ typedef struct result_kind {
     size_t member;
     const char *path, *long_name;
     shape shape;
-    bool steps, wide, transposed;
+    bool steps, wide, transposed; /* wide: f64 in any precision */
 } result_kind;
 
 #define MEMBER(name) offsetof(ks_outputs, name)
@@ -88,13 +88,24 @@ static void add_axis(ks_output_array *array, ks_axis axis, int64_t length)
     array->dims[array->rank++] = length;
 }
 
+/* Of mixed, means and innovations are f64, what has the unit of a covariance f32. */
+static ks_precision precision_of(const result_kind *kind, ks_precision precision)
+{
+    const unsigned covariances = KS_OUT_SMOOTHED_COV | KS_OUT_SMOOTHED_VAR | KS_OUT_LAG_ONE_COV |
+                                 KS_OUT_PRIOR_COV | KS_OUT_FILTERED_COV | KS_OUT_FILTERED_VAR |
+                                 KS_OUT_PREDICTED_COV | KS_OUT_PREDICTED_VAR |
+                                 KS_OUT_INNOVATION_COV;
+    if (kind->wide || precision == KS_F64) return KS_F64;
+    return precision == KS_F32 || (kind->bit & covariances) ? KS_F32 : KS_F64;
+}
+
 static void describe(ks_result *result, const result_kind *kind, ks_precision precision,
                      const ks_input *input)
 {
     ks_output_array *array = &result->array;
     snprintf(result->path, sizeof result->path, "%s", kind->path);
     array->long_name = kind->long_name;
-    array->precision = kind->wide ? KS_F64 : precision;
+    array->precision = precision_of(kind, precision);
     array->named = true;
     array->step_axis = -1;
     if (input->batched) add_axis(array, KS_AXIS_SERIES, input->B);

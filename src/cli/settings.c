@@ -38,7 +38,8 @@ static const ks_option shared_options[] = {
     {BACKEND, "backend", "NAME", "cpu (default), cuda, or auto: a device where one can, else the CPU", 0},
     {DEVICE, "device", "N[,M]", "device of back end cuda, default 0; M: for the reverse of scan-two-filter", 0},
     {THREADS, "threads", "N", "worker threads; 0, the default: all", 0},
-    {PRECISION, "precision", "f64|f32", "of the computation and of the stored estimates", 0},
+    {PRECISION, "precision", "f64|f32|mixed", "of computation and stored estimates; mixed: means f64, "
+     "covariances f32", 0},
     {COMPRESS, "compress", "LEVEL", "0 (default) to 9: shuffle and deflate", 0},
     {FORCE, "force", NULL, "replace an existing output", 0},
     {DRY_RUN, "dry-run", NULL, "check the input, estimate memory, write nothing", 0},
@@ -163,8 +164,7 @@ static ks_exit read_word(ks_settings *settings, int id, const char *value, ks_fa
     static const char *const priors[] = {"x0", "x1", NULL};
     static const char *const transitions[] = {"into", "out-of", NULL};
     static const char *const layouts[] = {"c", "fortran", NULL};
-    static const char *const precisions[] = {"f64", "f32", NULL};
-    static const char *const later_precisions[] = {"mixed", NULL};
+    static const char *const precisions[] = {"f64", "f32", "mixed", NULL};
     static const char *const parts[] = {"full", "diag", "none", NULL};
     int index = 0;
     switch (id) {
@@ -176,8 +176,8 @@ static ks_exit read_word(ks_settings *settings, int id, const char *value, ks_fa
     case LAYOUT:
         return ks_parse_word("--layout", value, layouts, NULL, &settings->places.layout, failure);
     case PRECISION:
-        if (ks_parse_word("--precision", value, precisions, later_precisions, &index, failure) == 0)
-            settings->precision = index ? KS_F32 : KS_F64;
+        if (ks_parse_word("--precision", value, precisions, NULL, &index, failure) == 0)
+            settings->precision = (ks_precision)index;
         return failure->code;
     default:
         if (ks_parse_word("--cov", value, parts, NULL, &index, failure) == 0)
@@ -233,6 +233,12 @@ static ks_exit check(const ks_settings *settings, ks_failure *failure)
         return ks_fail(failure, KS_EXIT_USAGE, "--scan: method %s has no scan; %s",
                        ks_method_name(settings->method),
                        smooth ? "scan-rts and scan-two-filter have one" : "scan has one");
+    if (settings->precision == KS_MIXED && settings->backend == KS_BACKEND_CUDA)
+        return ks_fail(failure, KS_EXIT_USAGE, "--precision mixed has no form for a device");
+    if (settings->precision == KS_MIXED && settings->method != KS_METHOD_AUTO &&
+        settings->method != KS_METHOD_SEQUENTIAL)
+        return ks_fail(failure, KS_EXIT_USAGE, "--precision mixed goes with method sequential, not %s",
+                       ks_method_name(settings->method));
     if (settings->device_given && settings->backend != KS_BACKEND_CUDA)
         return ks_fail(failure, KS_EXIT_USAGE, "--device goes with --backend cuda only");
     if (settings->second_device >= 0 && settings->method != KS_METHOD_SCAN_TWO_FILTER)

@@ -8,7 +8,7 @@
 
 static const char *precision_text(const ks_run *run)
 {
-    return run->settings->precision == KS_F32 ? "f32" : "f64";
+    return ks_precision_text(run->settings->precision);
 }
 
 static int devices_of(const ks_run *run)

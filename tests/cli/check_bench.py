@@ -43,6 +43,13 @@ def models():
         assert len({item["flops_per_step"] for item in items}) == 1
 
 
+def mixed():
+    """Model, data and means in double, covariances in single precision."""
+    item = bench("smooth", "--T", "60", "--nx", "3", "--ny", "2", "--precision", "mixed", "--varying")[0]
+    assert item["precision"] == "mixed" and item["method"] == "sequential"
+    assert near(item["bytes_per_step"], 8 * (2 + 9 + 9 + 6 + 4 + 3) + 4 * 9)
+
+
 def batch():
     one, many = (bench("filter", "--T", "50", "--batch", b)[0] for b in ("1", "5"))
     assert many["B"] == 5 and near(many["flops_per_step"], one["flops_per_step"])
@@ -121,6 +128,6 @@ def defaults():
     assert bench("smooth", "--nx", "2", repeats=1)[0]["T"] == 100000
 
 
-for check in (models, batch, solve, general, defaults):
+for check in (models, mixed, batch, solve, general, defaults):
     check()
     print("ok", check.__name__)

@@ -45,6 +45,7 @@ def equal_forms():
     same(plain, estimates("fill_f8_on_f4.h5"), 0)
     same(plain, estimates("f32.h5"), 1e-6)
     same(plain, estimates("plain.h5", "--precision", "f32"), 1e-5)
+    same(plain, estimates("plain.h5", "--precision", "mixed"), 1e-5)
     same(plain, estimates("elsewhere.h5", "--y", "/series/station_1", "--model", "/deep/inside"), 0)
     same(plain, estimates("only_data.h5", "--model-file", "only_model.h5"), 0)
     same(estimates("x1_into.h5"), estimates("x1_out_of.h5"), 0)
@@ -63,8 +64,9 @@ def fortran():
 
 def shapes():
     """Names, shapes and types for one series and for several, all parts of the covariances."""
-    for source, lead, number in (("plain.h5", (), "f8"), ("series.h5", (1,), "f4")):
-        precision = ["--precision", "f32" if number == "f4" else "f64"]
+    for source, lead, number in (("plain.h5", (), "f64"), ("series.h5", (1,), "f32"),
+                                 ("plain.h5", (), "mixed")):
+        precision = ["--precision", number]
         run("smooth", source, "-o", "s.h5", "--filtered", "--lag-one", *precision)
         run("filter", source, "-o", "f.h5", "--innovations", "--predicted", *precision)
         run("smooth", source, "-o", "d.h5", "--cov", "diag", "--filtered", *precision)
@@ -87,7 +89,8 @@ def shapes():
             found = {k: v for k, v in read(name).items() if k not in axes}
             assert {k: np.shape(v) for k, v in found.items()} == arrays, (name, found.keys())
             for key, value in found.items():
-                assert value.dtype == ("f8" if "loglik" in key else number), (name, key)
+                narrow = number == "f32" or (number == "mixed" and "cov" in key)
+                assert value.dtype == ("f4" if narrow and "loglik" not in key else "f8"), (name, key)
         full, diagonal, f = read("s.h5"), read("d.h5"), read("f.h5")
         assert np.array_equal(np.einsum("...ii->...i", full["smoothed/cov"]),
                               diagonal["smoothed/cov_diag"])
@@ -134,6 +137,9 @@ def attributes():
     expected = dict(program="kalscan", input="x1_out_of.h5", prior="x1", transition="out-of",
                     layout="c", method="scan-rts", scan="sengupta:2", backend="cpu",
                     precision="f32", threads=1)
+    run("filter", "plain.h5", "-o", "m.h5", "--precision", "mixed")
+    with h5py.File("m.h5") as f:
+        assert f.attrs["precision"] == "mixed" and f.attrs["method"] == "sequential"
     with h5py.File("a.h5") as f:
         for key, value in expected.items():
             assert f.attrs[key] == value, (key, f.attrs[key])

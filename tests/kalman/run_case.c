@@ -89,6 +89,11 @@ bool is_scan(const method_case *m)
            m->method == KS_METHOD_SCAN_TWO_FILTER;
 }
 
+bool takes_mixed(const method_case *m)
+{
+    return !ALL_ON_DEVICE && (m->method == KS_METHOD_SEQUENTIAL || m->method == KS_METHOD_AUTO);
+}
+
 bool is_two_ended(const method_case *m) { return m->method == KS_METHOD_TWO_ENDED; }
 
 /** The row of the first pivot of R over the entries of y present that is lost, or -1. */
@@ -196,7 +201,7 @@ golden_buffers *run_well(const golden *g, const method_case *m, ks_precision pre
     if (status != KS_OK) {
         print_error("T = %lld, nx = %d, ny = %d, %s %s: %s, %s at step %lld, row %d\n",
                     (long long)g->T, g->nx, g->ny, method_case_name(m),
-                    precision == KS_F64 ? "f64" : "f32", ks_status_name(status),
+                    (const char *[]){ "f64", "f32", "mixed" }[precision], ks_status_name(status),
                     ks_array_name(told->array), (long long)told->step, told->row);
         golden_buffers_free(b);
         fail();

@@ -67,7 +67,7 @@ static void options_of_plans(void **state)
     WRONG(job, (ks_job)2);
     WRONG(method, (ks_method)KS_METHODS);
     WRONG(method, (ks_method)-1);
-    WRONG(precision, (ks_precision)2);
+    WRONG(precision, (ks_precision)3);
     WRONG(outputs, 1u << GOLDEN_OUTPUTS);
     WRONG(outputs, 1u << 31);
     WRONG(scan, (ks_scan_algorithm)KS_SCAN_ALGORITHMS);

@@ -18,6 +18,8 @@ static const method_case jobs[2] = {
     { KS_JOB_SMOOTH, KS_METHOD_SEQUENTIAL, KS_SCAN_HILLIS_STEELE, 1, KS_BLOCKTRI_AUTO },
 };
 
+static const char *const precision_names[] = { "f64", "f32", "mixed" };
+
 /** Bytes of an output of one series. */
 static size_t bytes_of_one(const golden_buffers *b, const golden *g, unsigned bit)
 {
@@ -27,17 +29,14 @@ static size_t bytes_of_one(const golden_buffers *b, const golden *g, unsigned bi
 }
 
 /** Series b of a run of g, as results of their own; borrowed. */
-static golden_results series_of(golden_buffers *of, const golden *g, ks_precision precision,
-                                unsigned outputs, int64_t b)
+static golden_results series_of(golden_buffers *of, const golden *g, unsigned outputs, int64_t b)
 {
-    const size_t number = precision == KS_F64 ? sizeof(double) : sizeof(float);
     golden_results r = *golden_widen(of);
     r.B = 1;
     for (int i = 0; i < GOLDEN_OUTPUTS; ++i) {
         const unsigned bit = 1u << i;
         if (!(outputs & bit) || !r.array[i]) continue;
-        const int wide = bit == KS_OUT_LOGLIK || bit == KS_OUT_LOGLIK_TERMS;
-        const size_t one = bytes_of_one(of, g, bit) / (wide ? sizeof(double) : number);
+        const size_t one = bytes_of_one(of, g, bit) / golden_number_bytes(of, (ks_output)bit);
         r.array[i] += (size_t)b * one;
     }
     return r;
@@ -87,7 +86,7 @@ static void together_as_alone(void **state)
     (void)state;
     for (int i = 0; i < SPECS; ++i) {
         golden *g = model_at(i);
-        for (int j = 0; j < 4; ++j) {
+        for (int j = 0; j < 6; ++j) {
             const method_case *m = &jobs[j & 1];
             const ks_precision precision = (ks_precision)(j >> 1);
             const unsigned outputs = outputs_of(m->job);
@@ -96,7 +95,7 @@ static void together_as_alone(void **state)
             int64_t steps = 0, missing = 0;
             golden_buffers *many = run_well(g, m, precision, 1, outputs, &all);
             snprintf(what, sizeof what, "(%d, %d), %lld series, %s in %s", g->nx, g->ny,
-                     (long long)g->B, method_case_name(m), precision ? "f32" : "f64");
+                     (long long)g->B, method_case_name(m), precision_names[precision]);
             assert_true(covariances_sound(many, precision,
                                           g->prior == KS_PRIOR_X1
                                               ? outputs & ~(unsigned)KS_OUT_PRIOR_COV
@@ -106,7 +105,7 @@ static void together_as_alone(void **state)
                 ks_info info = KS_INFO_INIT;
                 golden_buffers *alone = run_well(one, m, precision, 1, outputs, &info);
                 golden_results expected = *golden_widen(alone);
-                const golden_results got = series_of(many, g, precision, outputs, b);
+                const golden_results got = series_of(many, g, outputs, b);
                 if (g->prior == KS_PRIOR_X1)
                     expected.array[__builtin_ctz(KS_OUT_PRIOR_MEAN)] =
                         expected.array[__builtin_ctz(KS_OUT_PRIOR_COV)] = NULL;
@@ -132,7 +131,7 @@ static void golden_cases(void **state)
     for (size_t c = 0; c < count; ++c) {
         golden *g = golden_load(paths[c]);
         assert_non_null(g);
-        for (int j = 0; g->B == 1 && j < 4; ++j) {
+        for (int j = 0; g->B == 1 && j < 6; ++j) {
             const method_case *m = &jobs[j & 1];
             const ks_precision precision = (ks_precision)(j >> 1);
             const unsigned outputs = outputs_of(m->job);
@@ -143,13 +142,13 @@ static void golden_cases(void **state)
             many.B = 9;
             golden_buffers *b = run_well(&many, m, precision, 1, outputs, NULL);
             for (int64_t s = 0; s < many.B; s += 8) {
-                const golden_results got = series_of(b, &many, precision, outputs, s);
+                const golden_results got = series_of(b, &many, outputs, s);
                 const golden_difference d =
                     golden_compare(&got, &g->expected, outputs, golden_norm_of(g, precision));
                 const double bound = precision == KS_F64 ? g->tol_f64 : g->tol_f32;
                 if (!(d.error <= bound))
                     fail_msg("%s, %s in %s, series %lld: %s at step %lld off by %.3g, not %.3g",
-                             g->name, method_case_name(m), precision ? "f32" : "f64",
+                             g->name, method_case_name(m), precision_names[precision],
                              (long long)s, golden_output_name(d.output), (long long)d.step,
                              d.error, bound);
             }
@@ -224,7 +223,7 @@ static void neighbours(void **state)
     static const int64_t counts[] = { 11, 11, 11, 6 };
     for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; ++s) {
         golden *g = mixed(sizes[s][0], sizes[s][1], 300 + s);
-        for (int j = 0; j < 4; ++j) {
+        for (int j = 0; j < 6; ++j) {
             const method_case *m = &jobs[j & 1];
             const ks_precision precision = (ks_precision)(j >> 1);
             const unsigned outputs = outputs_of(m->job);
@@ -245,7 +244,7 @@ static void neighbours(void **state)
                                    in_a + (size_t)orders[o][l] * one, one) != 0)
                             fail_msg("(%d, %d), %s in %s: %s of series %lld has other bits beside "
                                      "others",
-                                     g->nx, g->ny, method_case_name(m), precision ? "f32" : "f64",
+                                     g->nx, g->ny, method_case_name(m), precision_names[precision],
                                      golden_output_name((ks_output)bit),
                                      (long long)orders[o][l]);
                 }
@@ -262,7 +261,7 @@ static void threads(void **state)
 {
     (void)state;
     golden *g = mixed(4, 2, 310);
-    for (int j = 0; j < 4; ++j) {
+    for (int j = 0; j < 6; ++j) {
         const method_case *m = &jobs[j & 1];
         const unsigned outputs = outputs_of(m->job);
         golden_buffers *one = run_well(g, m, (ks_precision)(j >> 1), 1, outputs, NULL);
@@ -288,7 +287,7 @@ static void fewer_outputs(void **state)
         KS_OUT_LOGLIK | KS_OUT_INNOVATION_COV | KS_OUT_LOGLIK_TERMS,
     };
     golden *g = mixed(4, 2, 320);
-    for (int p = 0; p < 2; ++p) {
+    for (int p = 0; p < 3; ++p) {
         const unsigned every = outputs_of(KS_JOB_SMOOTH);
         golden_buffers *all = run_well(g, &jobs[1], (ks_precision)p, 1, every, NULL);
         for (size_t i = 0; i < sizeof sets / sizeof sets[0]; ++i) {
@@ -324,7 +323,7 @@ static void fails_at(int singular, const fault *faults, size_t n, int64_t B)
         if (b < first.series || (b == first.series && k < first.step)) first = faults[i];
     }
     model_round(g);
-    for (int j = 0; j < 4; ++j)
+    for (int j = 0; j < 6; ++j)
         for (int t = 1; t <= 4; t += 3) {
             golden_buffers *b = NULL;
             ks_info info = KS_INFO_INIT;
@@ -358,7 +357,7 @@ static void failing_series(void **state)
 /** An array of the caller's with gaps between its rows and series, one number off alignment. */
 static void *spread(ks_view *view, int64_t block, int64_t T, int64_t B, ks_precision precision)
 {
-    const size_t number = precision == KS_F64 ? sizeof(double) : sizeof(float);
+    const size_t number = precision == KS_F32 ? sizeof(float) : sizeof(double);
     const int64_t step = block + 3, series = T * step + 5;
     char *memory = zeroed((size_t)(B * series + 1), number), *base = memory + number;
     for (int64_t b = 0; b < B; ++b)
@@ -376,10 +375,9 @@ static void strided_memory(void **state)
     (void)state;
     static const int sizes[][2] = { { 2, 1 }, { 3, 2 }, { 4, 2 }, { 5, 3 } };
     for (int s = 0; s < 4; ++s)
-        for (int p = 0; p < 2; ++p) {
+        for (int p = 0; p < 3; ++p) {
             const ks_precision precision = (ks_precision)p;
             const int nx = sizes[s][0], ny = sizes[s][1];
-            const size_t number = precision == KS_F64 ? sizeof(double) : sizeof(float);
             golden *g = model_random((model_spec){ 340, 33, 9, nx, ny, KS_PRIOR_X0,
                                                    VARIES_ALL | HAS_OFFSETS | OWN_MODELS |
                                                    MISSING });
@@ -405,6 +403,7 @@ static void strided_memory(void **state)
                                 &to.filtered_cov };
             char *results[4];
             for (int i = 0; i < 4; ++i) {
+                const size_t number = golden_number_bytes(plain, bits[i]);
                 const int64_t step = (i & 1 ? nx * nx : nx) + 1, series = T * step + 7;
                 results[i] = zeroed((size_t)(B * series + 1), number);
                 *outs[i] = (ks_out){ results[i] + number, step, series };
@@ -416,6 +415,7 @@ static void strided_memory(void **state)
             assert_non_null(work);
             assert_int_equal(ks_smooth_run(plan, &model, y, &to, work, NULL), KS_OK);
             for (int i = 0; i < 4; ++i) {
+                const size_t number = golden_number_bytes(plain, bits[i]);
                 const size_t block = (size_t)(i & 1 ? nx * nx : nx) * number;
                 size_t bytes = 0;
                 const char *expected = golden_bytes(plain, bits[i], &bytes);

@@ -48,7 +48,7 @@ static void lengths_around_the_segments(void **state)
     static const int64_t lengths[] = { 1, 2, 3, 4, 5, 15, 16, 17, 255, 256, 257, 1000, 5000 };
     for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; ++i)
         for (int prior = 0; prior < 2; ++prior)
-            for (int p = 0; p < 2; ++p) {
+            for (int p = 0; p < 3; ++p) {
                 golden *g = model_random((model_spec){ 31, lengths[i], 1, 2, 1, (ks_prior)prior,
                                                        HAS_OFFSETS | MISSING });
                 same_bits_of(g, &sequential, (ks_precision)p);
@@ -69,7 +69,7 @@ static void long_series(void **state)
 static void steps_of_both_forms(void **state)
 {
     (void)state;
-    for (int p = 0; p < 2; ++p) {
+    for (int p = 0; p < 3; ++p) {
         golden *g = model_random((model_spec){ 33, 333, 1, 4, 2, KS_PRIOR_X0, VARIES_R | MISSING });
         for (int64_t k = 0; k < g->T; k += 7) /* exact measurements now and then */
             memset(model_block(&g->R, 0, k), 0, 4 * sizeof(double));
@@ -88,7 +88,7 @@ static void outputs_of_all_methods(void **state)
     (void)state;
     for (int i = 0; i < all_methods_count; ++i) {
         if (all_methods[i].job != KS_JOB_SMOOTH) continue;
-        for (int p = 0; p < 2; ++p) {
+        for (int p = 0; p < 2 + takes_mixed(&all_methods[i]); ++p) {
             golden *g = model_random((model_spec){ 34, 150, 1, 3, 2, KS_PRIOR_X0,
                                                    VARIES_ALL | MISSING });
             same_bits_of(g, &all_methods[i], (ks_precision)p);

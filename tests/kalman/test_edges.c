@@ -24,7 +24,7 @@ static void agree(golden *g, int scans)
 {
     textbook_smooth(g);
     for (int i = 0; i < all_methods_count; ++i)
-        for (int p = 0; p < 2; ++p) {
+        for (int p = 0; p < 2 + takes_mixed(&all_methods[i]); ++p) {
             const method_case *m = &all_methods[i];
             const ks_precision precision = (ks_precision)p;
             const unsigned outputs = outputs_made(m);
@@ -129,7 +129,7 @@ static void certain_path(void **state)
                                            NO_P0 | NO_Q | HAS_OFFSETS });
     textbook_smooth(g);
     for (int i = 0; i < all_methods_count; ++i)
-        for (int p = 0; p < 2; ++p) {
+        for (int p = 0; p < 2 + takes_mixed(&all_methods[i]); ++p) {
             const method_case *m = &all_methods[i];
             const double bound = p == KS_F64 ? 1e-13 : 1e-5;
             if (is_map(m)) continue; /* refuses it, see no_process_noise() */

@@ -38,7 +38,7 @@ static void fails_as(const golden *g, const method_case *m, int precision, expec
 static void with_all(const golden *g, expected e)
 {
     for (int i = 0; i < all_methods_count; ++i)
-        for (int p = 0; p < 2; ++p) fails_as(g, &all_methods[i], p, e);
+        for (int p = 0; p < 2 + takes_mixed(&all_methods[i]); ++p) fails_as(g, &all_methods[i], p, e);
 }
 
 static void infinite_entry(void **state)
@@ -67,7 +67,7 @@ static void singular_innovation(void **state)
         memcpy(H + 2, H, 2 * sizeof *H);
         model_round(g);
         for (int i = 0; i < all_methods_count; ++i)
-            for (int p = 0; p < 2; ++p) {
+            for (int p = 0; p < 2 + takes_mixed(&all_methods[i]); ++p) {
                 const method_case *m = &all_methods[i];
                 if (is_map(m) || (is_two_ended(m) && step > 0)) { /* R alone is singular there */
                     fails_as(g, m, p, (expected){ KS_EREFUSED, KS_ARRAY_R, KS_FAULT_NOT_POSITIVE,
@@ -94,7 +94,7 @@ static void nothing_is_random(void **state)
     const expected singular = { KS_ENOTPD, KS_ARRAY_INNOVATION_COV, KS_FAULT_NOT_POSITIVE, 0, 0, 0 };
     const expected prior = { KS_EREFUSED, KS_ARRAY_PRIOR_COV, KS_FAULT_NOT_POSITIVE, 0, 0, 0 };
     for (int i = 0; i < all_methods_count; ++i)
-        for (int p = 0; p < 2; ++p)
+        for (int p = 0; p < 2 + takes_mixed(&all_methods[i]); ++p)
             fails_as(g, &all_methods[i], p, is_map(&all_methods[i]) ? prior : singular);
     golden_free(g);
 }
@@ -110,7 +110,7 @@ static void overflow_of_the_estimate(void **state)
     g->H.f64[0] = 0;
     model_round(g);
     for (int i = 0; i < all_methods_count; ++i)
-        for (int p = 0; p < 2; ++p) {
+        for (int p = 0; p < 2 + takes_mixed(&all_methods[i]); ++p) {
             const method_case *m = &all_methods[i];
             golden_buffers *b = NULL;
             ks_info info = KS_INFO_INIT;

@@ -7,6 +7,7 @@
 #include "map_refusal.h"
 #include "run_case.h"
 
+static const char *const precision_names[] = { "f64", "f32", "mixed" };
 static char **paths;
 static size_t count;
 
@@ -15,7 +16,7 @@ static size_t count;
  *  the compiler rounds: Hillis-Steele on co2_start reaches 1e-8 with one, 1.6e-7 with another. */
 static double bound_of(const golden *g, const method_case *m, ks_precision precision)
 {
-    if (precision == KS_F32) return g->tol_f32;
+    if (precision != KS_F64) return g->tol_f32;
     const double elements = 1e-6;
     const bool vague = strcmp(g->condition, "vague") == 0;
     return vague && is_scan(m) && elements > g->tol_f64 ? elements : g->tol_f64;
@@ -33,7 +34,7 @@ static int agrees(const golden *g, const method_case *m, ks_precision precision)
     const bool near = d.error <= bound_of(g, m, precision);
     if (!near)
         print_error("%s by %s in %s: %s of series %lld, step %lld off by %.3g, not %.3g\n",
-                    g->name, method_case_name(m), precision == KS_F64 ? "f64" : "f32",
+                    g->name, method_case_name(m), precision_names[precision],
                     golden_output_name(d.output), (long long)d.series, (long long)d.step, d.error,
                     bound_of(g, m, precision));
     const bool sound = covariances_sound(b, precision, outputs & ~(g->prior == KS_PRIOR_X1
@@ -41,7 +42,7 @@ static int agrees(const golden *g, const method_case *m, ks_precision precision)
                                                                        : 0u));
     if (!sound)
         print_error("%s by %s in %s\n", g->name, method_case_name(m),
-                    precision == KS_F64 ? "f64" : "f32");
+                    precision_names[precision]);
     assert_int_equal(info.status, KS_OK);
     assert_true(info.step == -1 && info.array == KS_ARRAY_NONE && info.fault == KS_FAULT_NONE);
     golden_buffers_free(b);
@@ -155,6 +156,7 @@ static void check_all(ks_precision precision)
             const method_case *m = &all_methods[i];
             int64_t series, step;
             int row;
+            if (precision == KS_MIXED && !takes_mixed(m)) continue;
             if (is_two_ended(m) && two_ended_refuses(g, precision, &series, &step, &row)) {
                 wrong += !right_half_refuses(g, m, precision);
                 ++right_refused;
@@ -172,6 +174,7 @@ static void check_all(ks_precision precision)
         golden_free(g);
     }
     assert_int_equal(wrong, 0);
+    if (precision == KS_MIXED) return;
     assert_true(refused > 0);
     assert_true(map_refused > 0);
     if (!ALL_ON_DEVICE) assert_true(right_refused > 0);
@@ -189,6 +192,12 @@ static void all_cases_f32(void **state)
     check_all(KS_F32);
 }
 
+static void all_cases_mixed(void **state)
+{
+    (void)state;
+    check_all(KS_MIXED);
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 2) {
@@ -198,7 +207,8 @@ int main(int argc, char **argv)
     paths = golden_list(argv[1], &count);
     if (!paths || count == 0) return 1;
     const struct CMUnitTest tests[] = { cmocka_unit_test(all_cases_f64),
-                                        cmocka_unit_test(all_cases_f32) };
+                                        cmocka_unit_test(all_cases_f32),
+                                        cmocka_unit_test(all_cases_mixed) };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     golden_free_list(paths, count);
     return failed;

@@ -23,7 +23,7 @@ static void every_allocation_fails_once(void **state)
 {
     (void)state;
     for (int i = 0; i < all_methods_count; ++i)
-        for (int p = 0; p < 2; ++p) {
+        for (int p = 0; p < 2 + takes_mixed(&all_methods[i]); ++p) {
             const method_case *m = &all_methods[i];
             const ks_smooth_options o = options_of(m, (ks_precision)p, outputs_made(m));
             failalloc memory = FAILALLOC_INIT;
@@ -83,7 +83,7 @@ static void runs_allocate_nothing(void **state)
     (void)state;
     golden *g = model_random((model_spec){ 102, 100, 5, 7, 2, KS_PRIOR_X0, MISSING });
     for (int i = 0; i < all_methods_count; ++i)
-        for (int p = 0; p < 2; ++p)
+        for (int p = 0; p < 2 + takes_mixed(&all_methods[i]); ++p)
             for (int threads = 1; threads <= 4; threads += 3) {
                 const method_case *m = &all_methods[i];
                 const ks_smooth_options o = options_of(m, (ks_precision)p, outputs_made(m));
@@ -157,7 +157,7 @@ static int half_of_outputs(ks_job job, unsigned outputs, ks_precision precision,
     const size_t out = output_bytes(outputs, precision, T, nx, ny);
     if (2 * work <= out) return 1;
     print_error("%s %s, T = %lld, (%d, %d), outputs %#x: %zu bytes of workspace beside %zu\n",
-                job == KS_JOB_SMOOTH ? "smooth" : "filter", precision == KS_F64 ? "f64" : "f32",
+                job == KS_JOB_SMOOTH ? "smooth" : "filter", (const char *[]){ "f64", "f32", "mixed" }[precision],
                 (long long)T, nx, ny, outputs, work, out);
     return 0;
 }
@@ -173,7 +173,7 @@ static void sequential_needs_little(void **state)
      * T = 16 (nx + 1)^2 on, and rounding to whole segments comes to it. */
     for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; ++s)
         for (size_t l = 0; l < 3; ++l)
-            for (int p = 0; p < 2; ++p)
+            for (int p = 0; p < 3; ++p)
                 for (int set = 0; set < 3; ++set) {
                     const int64_t n = sizes[s][0] + 1;
                     if (set > 0 && lengths[l] < 20 * n * n) continue;

@@ -12,7 +12,7 @@
 static void same_bits_on_threads(golden *g)
 {
     for (int i = 0; i < all_methods_count; ++i)
-        for (int p = 0; p < 2; ++p) {
+        for (int p = 0; p < 2 + takes_mixed(&all_methods[i]); ++p) {
             const method_case *m = &all_methods[i];
             const unsigned outputs = outputs_made(m);
             ks_info alone = KS_INFO_INIT;

@@ -173,7 +173,7 @@ static void any_middle(void **state)
             const int64_t bytes = sizeof(double);
             const ks_backward_sinks to = { { (char *)means, N * bytes, 0 },
                                            { (char *)covs, N * N * bytes, 0 },
-                                           { NULL, 0, 0 }, { NULL, 0, 0 } };
+                                           { NULL, 0, 0 }, { NULL, 0, 0 }, { NULL, 0, 0 } };
             e.kernels->start(&e.series, &at, e.work);
             assert_int_equal(e.kernels->filter(&e.series, 0, middle + 1, &at, &nothing, e.work,
                                                &left), 0);

@@ -45,7 +45,7 @@ static void KS_T(run_ranges)(const ks_kernels *kernels, const ks_series *s, KS_T
     to.kept_C = r->kept_cov;
     to.form = r->form;
     const ks_backward_sinks back = { r->smoothed_mean, r->smoothed_cov, { NULL, 0, 0 },
-                                     r->lag_one_cov };
+                                     r->lag_one_cov, { NULL, 0, 0 } };
     /* More than any range needs, plus what a failing one would write. */
     const size_t most = kernels ? kernels->scratch_bytes(s->nx, s->ny)
                                 : (size_t)(KS_T(ks_range_scratch)(s->nx, s->ny) +

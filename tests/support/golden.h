@@ -80,6 +80,9 @@ const ks_outputs *golden_outputs(const golden_buffers *b);
 /** The raw bytes of an output, for comparisons bit by bit; *bytes is its size. */
 const void *golden_bytes(const golden_buffers *b, ks_output output, size_t *bytes);
 
+/** Bytes of a number of an output: of a float or a double. */
+size_t golden_number_bytes(const golden_buffers *b, ks_output output);
+
 /** What the run wrote, as doubles. Borrowed, overwritten by the next call. */
 const golden_results *golden_widen(golden_buffers *b);
 
@@ -90,7 +93,7 @@ typedef struct golden_norm {
     bool per_state;
 } golden_norm;
 
-/** Floor 1e-4 in f64 and 1e-2 in f32; per state where the case says so. */
+/** Floor 1e-4 in f64, 1e-2 in f32 and mixed; per state where the case says so. */
 golden_norm golden_norm_of(const golden *g, ks_precision precision);
 
 /** The largest deviation and where it is. Infinite when a value is not finite that should be, when

@@ -62,7 +62,11 @@ struct golden_buffers {
 
 static bool is_float(const golden_buffers *b, int i)
 {
-    return b->precision == KS_F32 && !golden_kinds[i].is_double;
+    const golden_kind *kind = &golden_kinds[i];
+    const unsigned variances = KS_OUT_PREDICTED_VAR | KS_OUT_FILTERED_VAR | KS_OUT_SMOOTHED_VAR;
+    if (b->precision == KS_F64 || kind->is_double) return false;
+    return b->precision == KS_F32 || kind->block == GOLDEN_NX_NX || kind->block == GOLDEN_NY_NY ||
+           (variances >> i & 1u);
 }
 
 static bool add_output(golden_buffers *b, int i)
@@ -119,6 +123,11 @@ const void *golden_bytes(const golden_buffers *b, ks_output output, size_t *byte
     int i = golden_index(output);
     *bytes = b->bytes[i];
     return b->raw[i];
+}
+
+size_t golden_number_bytes(const golden_buffers *b, ks_output output)
+{
+    return is_float(b, golden_index(output)) ? sizeof(float) : sizeof(double);
 }
 
 const golden_results *golden_widen(golden_buffers *b)

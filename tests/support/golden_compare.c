@@ -9,7 +9,7 @@
 
 golden_norm golden_norm_of(const golden *g, ks_precision precision)
 {
-    return (golden_norm){precision == KS_F32 ? 1e-2 : 1e-4, g->per_state};
+    return (golden_norm){precision == KS_F64 ? 1e-4 : 1e-2, g->per_state};
 }
 
 /* The covariance that an output is judged by. */
