@@ -171,10 +171,12 @@ KS_DEVICE bool KS_T(map_transition)(const ks_map_arrays &m, int64_t k, const KS_
 /** Whether A (m, m) is diagonal, which is asked by teams that are a block alone: others have little to gain. */
 KS_DEVICE bool KS_T(map_diagonal)(int m, const KS_NUM *A)
 {
-    int beside = 0;
-    if (ks_team_lanes() <= 32) return false;
-    KS_TEAM_EACH(i, m * m) beside |= i % (m + 1) != 0 && A[i] != KS_LIT(0);
-    return !__syncthreads_or(beside);
+    if (ks_team_lanes() > 32) {
+        int beside = 0;
+        KS_TEAM_EACH(i, m * m) beside |= i % (m + 1) != 0 && A[i] != KS_LIT(0);
+        return !__syncthreads_or(beside);
+    }
+    return false;
 }
 
 /** ks_map_factor() of a diagonal R. */
