@@ -41,6 +41,8 @@ static double H[NY * NX] = { 1, 0, 0.5, 0, 1, 1 }, R[NY * NY] = { 0.7, 0.2, 0.2,
 static double d[NY] = { 40, -25 }, m0[NX] = { 1, 2, 3 };
 static double P0[NX * NX] = { 2, 0, 0, 0, 2, 0, 0, 0, 2 };
 
+static long double in_long(double x) { return (long double)x; }
+
 static uint64_t generator = 1;
 
 static double uniform(void)
@@ -91,7 +93,7 @@ typedef struct reference {
 
 static void widen(int count, const double *from, long double *to)
 {
-    for (int i = 0; i < count; ++i) to[i] = from[i];
+    for (int i = 0; i < count; ++i) to[i] = in_long(from[i]);
 }
 
 /** The model in long double. */
@@ -108,10 +110,10 @@ static long double filter_step(const model_long *m, int first, const double *y, 
     for (int i = 0; i < NY; ++i)
         if (y[i] == y[i]) present[count++] = i;
     for (int i = 0; i < count; ++i) {
-        yy[i] = y[present[i]];
-        dd[i] = d[present[i]];
+        yy[i] = in_long(y[present[i]]);
+        dd[i] = in_long(d[present[i]]);
         widen(NX, H + present[i] * NX, h + i * NX);
-        for (int j = 0; j < count; ++j) r[i * count + j] = R[present[i] * NY + present[j]];
+        for (int j = 0; j < count; ++j) r[i * count + j] = in_long(R[present[i] * NY + present[j]]);
     }
     memcpy(xp, e->x, sizeof xp);
     memcpy(Pp, e->P, sizeof Pp);
@@ -191,13 +193,13 @@ static void check(ks_method method, int threads, const double *y, const referenc
             const estimate *e = &expected->smoothed[k];
             const int64_t at = steps / 2 + k;
             const double sd = (double)sqrtl(e->P[i * NX + i]);
-            worst_mean = fmax(worst_mean, (double)fabsl(mean[at * NX + i] - e->x[i]) / sd);
+            worst_mean = fmax(worst_mean, (double)fabsl(in_long(mean[at * NX + i]) - e->x[i]) / sd);
             for (int j = 0; j < NX; ++j)
                 worst_cov = fmax(worst_cov,
-                                 (double)fabsl(cov[(at * NX + i) * NX + j] - e->P[i * NX + j]) /
+                                 (double)fabsl(in_long(cov[(at * NX + i) * NX + j]) - e->P[i * NX + j]) /
                                      (sd * (double)sqrtl(e->P[j * NX + j])));
         }
-    const double error = (double)fabsl((loglik - expected->loglik) / expected->loglik);
+    const double error = (double)fabsl((in_long(loglik) - expected->loglik) / expected->loglik);
     printf("%lld steps, %s: mean %.1e sd, cov %.1e, log-likelihood %.1e\n", (long long)steps,
            ks_method_name(method), worst_mean, worst_cov, error);
     free(work);
