@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdint.h>
 #include "hd.h"
+#include "literal_entries.h"
 #include "means.h"
 #define KS_GAIN float
 
@@ -17,17 +18,6 @@
     default: CALL(nx); break;                                                               \
     }
 #endif
-#define KS_WITH_LITERAL_ENTRIES(nx, m, CALL)                                                \
-    if (KS_KNOWN(nx) && (m) == 1) {                                                         \
-        CALL(1);                                                                            \
-    } else if (KS_KNOWN(nx) && (m) == 2) {                                                  \
-        CALL(2);                                                                            \
-    } else if (KS_KNOWN(nx) && (m) == 3) {                                                  \
-        CALL(3);                                                                            \
-    } else {                                                                                \
-        CALL(m);                                                                            \
-    }
-
 #include "num_f64.h"
 #include "gemm_text.h"
 #include "smallmat_text.h"

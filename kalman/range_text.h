@@ -6,18 +6,7 @@
  * prediction; it returns to it as soon as a step in the ordinary form says that it will not do, or
  * the posterior, looked at every KS_LOOK steps, has become ill-conditioned. */
 
-/* One to three observed entries are what most models have: with a literal number of states they
- * are compiled as literals too. Measured: 122 to 87 ns for a filter step at (4, 2). */
-#define KS_WITH_LITERAL_ENTRIES(nx, m, CALL)                                                \
-    if (KS_KNOWN(nx) && (m) == 1) {                                                         \
-        CALL(1);                                                                            \
-    } else if (KS_KNOWN(nx) && (m) == 2) {                                                  \
-        CALL(2);                                                                            \
-    } else if (KS_KNOWN(nx) && (m) == 3) {                                                  \
-        CALL(3);                                                                            \
-    } else {                                                                                \
-        CALL(m);                                                                            \
-    }
+#include "literal_entries.h"
 
 /** The observed entries of a step: H (m, nx), R (m, m), d, y (m). */
 typedef struct KS_T(ks_observation) {
