@@ -28,7 +28,8 @@ int ks_shared_planned(const ks_smooth_plan *plan)
            (plan->options.job == KS_JOB_FILTER || ks_makes_all(plan, made));
 }
 
-enum { LEAD_IN = 8 };
+/** Blocks that are short, and their steps. */
+enum { SHORT = 4, LEAD_IN = 1 << (SHORT - 1) };
 
 /** Steps of a block: what the leader leaves of them to the others should stay in a near cache. */
 static int64_t block_length(const ks_smooth_plan *plan)
@@ -59,17 +60,19 @@ static size_t smooth_gain_bytes(const ks_smooth_plan *plan)
                              : ks_tiled_kernels_of(plan->kernels)->smooth_gain_bytes(plan->nx);
 }
 
-/** The first step of block i. The first block is short: all series start in the array form, in which
- *  nobody leads. */
+/** The first step of block i. The first blocks are short, of 1, 1, 2 and 4 steps: all series start in the
+ *  array form, in which nobody leads, and should not stay alone for long after it. */
 static int64_t block_start(int64_t length, int64_t T, int64_t i)
 {
-    const int64_t k = i == 0 ? 0 : LEAD_IN + (i - 1) * length;
+    const int64_t k = i == 0 ? 0 : i <= SHORT ? (int64_t)1 << (i - 1) : LEAD_IN + (i - SHORT) * length;
     return k < T ? k : T;
 }
 
 static int64_t block_count(int64_t length, int64_t T)
 {
-    return T <= LEAD_IN ? 1 : 1 + (T - LEAD_IN + length - 1) / length;
+    int64_t i = 1;
+    while (i <= SHORT && block_start(length, T, i) < T) ++i;
+    return T <= LEAD_IN ? i : SHORT + (T - LEAD_IN + length - 1) / length;
 }
 
 int ks_shared_gaps(const ks_run *run, int64_t b)
@@ -77,13 +80,11 @@ int ks_shared_gaps(const ks_run *run, int64_t b)
     const ks_smooth_plan *plan = run->plan;
     const ks_tiled_kernels *tiled = data_kernels(plan);
     const int64_t length = block_length(plan);
-    const int64_t blocks = block_count(length, plan->T);
-    int64_t whole = 0;
+    int64_t blocks = 0, whole = 0, end = LEAD_IN; /* the short ones count as one */
     ks_series s;
     ks_series_of(run, b, &s);
-    for (int64_t i = 0; i < blocks; ++i)
-        whole += tiled->complete(&s, block_start(length, plan->T, i),
-                                 block_start(length, plan->T, i + 1));
+    for (int64_t k = 0; k < plan->T; k = end, end += length, ++blocks)
+        whole += tiled->follow->complete(&s, k, end < plan->T ? end : plan->T);
     return 2 * whole < blocks;
 }
 
@@ -235,7 +236,7 @@ static ks_member *follow_filter(const ks_smooth_plan *plan, ks_party *p, int64_t
         f[i].evidence = m->tally.evidence;
     }
     const ks_sink covs = ks_cov_sink(plan, p->kept, k0);
-    if (count) p->tiled->follow_filter(count, f, k0, k1, &gains, &covs, p->scratch);
+    if (count) p->tiled->follow->filter(count, f, k0, k1, &gains, &covs, p->scratch);
     for (int i = 0; i < count; ++i) {
         ks_member *m = members[i];
         if (!f[i].finite) { /* once more, for the step at which it fails */
@@ -269,7 +270,7 @@ static void run_block(const ks_smooth_plan *plan, ks_party *p, const ks_way *way
         const int follows = led && m->together && way->follows(p, m, k0, k1);
         if (follows) waiting[count++] = m;
         else if (way->alone(plan, p, m, k0, k1)) p->alive = i;
-        if (count < KS_FOLLOWERS && i + 1 < p->alive) continue;
+        if (count < p->tiled->follow->followers && i + 1 < p->alive) continue;
         const ks_member *failed = way->follow(plan, p, k0, k1, waiting, count);
         if (failed) p->alive = (int)(failed - p->member);
         count = 0;
@@ -278,7 +279,7 @@ static void run_block(const ks_smooth_plan *plan, ks_party *p, const ks_way *way
 
 static int follows_there(const ks_party *p, const ks_member *m, int64_t k0, int64_t k1)
 {
-    return p->data->complete(&m->series, k0, k1);
+    return p->data->follow->complete(&m->series, k0, k1);
 }
 
 static void filter_block(ks_run *run, ks_party *p, int64_t k0, int64_t k1)
@@ -385,7 +386,7 @@ static ks_member *follow_smooth(const ks_smooth_plan *plan, ks_party *p, int64_t
         if (end < k1) memcpy(f[i].x, ks_slot_of(f[i].mean, end), ks_party_mean_bytes(plan));
     }
     const ks_sink covs = ks_cov_sink(plan, p->smoothed, k0);
-    if (count && end > k0) p->tiled->follow_smooth(count, f, k0, end, &gains, &covs, p->scratch);
+    if (count && end > k0) p->tiled->follow->smooth(count, f, k0, end, &gains, &covs, p->scratch);
     for (int i = 0; i < count; ++i) {
         ks_member *m = members[i];
         if (end < k1) ks_party_put_covs(plan, ks_slot_of(covs, end), m->backward.smoothed_cov, end, k1);

@@ -27,7 +27,22 @@ typedef struct ks_follower {
     int finite;           /* out: whether all is                                                */
 } ks_follower;
 
-enum { KS_FOLLOWERS = 4 }; /* at once */
+/** Followers at once, at most, and steps of theirs whose numbers are turned at once. */
+enum { KS_FOLLOWERS = 16, KS_FOLLOW_STEPS = 8 };
+
+/** Means of series whose covariances are made (tiled_follow_text.h). */
+typedef struct ks_follow_kernels {
+    int followers; /* at once */
+    /** Steps k0 .. k1 - 1, k1 - 1 .. k0 of `count` <= `followers` series by the gains of a leader and its
+     *  covariances `covs`, whose rows stand one behind the other; k0 >= 1 of the filter, k1 < T of the
+     *  smoother, and no entry of y in them missing or infinite. Strides of all series are the same. */
+    void (*filter)(int count, ks_follower *followers, int64_t k0, int64_t k1, const ks_sink *gains,
+                   const ks_sink *covs, void *work);
+    void (*smooth)(int count, ks_follower *followers, int64_t k0, int64_t k1, const ks_sink *gains,
+                   const ks_sink *covs, void *work);
+    /** Whether every entry of y in steps k0 .. k1 - 1 is finite. */
+    int (*complete)(const ks_series *series, int64_t k0, int64_t k1);
+} ks_follow_kernels;
 
 typedef struct ks_tiled_kernels {
     size_t (*scratch_bytes)(int nx, int ny);
@@ -52,19 +67,15 @@ typedef struct ks_tiled_kernels {
     int64_t (*lead_smooth)(const ks_series *series, int64_t k0, int64_t k1, ks_state *state,
                            const ks_forward_sinks *kept, const ks_backward_sinks *to,
                            const ks_sink *gains, void *work, ks_tally *tally);
-    /** Steps k0 .. k1 - 1, k1 - 1 .. k0 of `count` <= KS_FOLLOWERS series by such gains and the
-     *  covariances `covs`; k0 >= 1 of the filter, k1 < T of the smoother, and no entry of y in them missing or infinite. */
-    void (*follow_filter)(int count, ks_follower *followers, int64_t k0, int64_t k1,
-                          const ks_sink *gains, const ks_sink *covs, void *work);
-    void (*follow_smooth)(int count, ks_follower *followers, int64_t k0, int64_t k1,
-                          const ks_sink *gains, const ks_sink *covs, void *work);
-    /** Whether every entry of y in steps k0 .. k1 - 1 is finite. */
-    int (*complete)(const ks_series *series, int64_t k0, int64_t k1);
+    const struct ks_follow_kernels *follow; /* of the same precision and tier */
 } ks_tiled_kernels;
 
 /** The table that goes with `kernels`. */
 const ks_tiled_kernels *ks_tiled_kernels_of(const ks_kernels *kernels);
 
+extern const ks_follow_kernels ks_follow_baseline_f64, ks_follow_baseline_f32;
+extern const ks_follow_kernels ks_follow_avx2_f64, ks_follow_avx2_f32;
+extern const ks_follow_kernels ks_follow_avx512_f64, ks_follow_avx512_f32;
 extern const ks_tiled_kernels ks_tiled_baseline_f64, ks_tiled_baseline_f32;
 extern const ks_tiled_kernels ks_tiled_avx2_f64, ks_tiled_avx2_f32;
 extern const ks_tiled_kernels ks_tiled_avx512_f64, ks_tiled_avx512_f32;

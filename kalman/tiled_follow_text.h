@@ -3,8 +3,10 @@
  * tiled_range_text.h. For plain C on the CPU.
  *
  * A mean takes the very operations that it takes where a step is remembered (memo_text.h), so a series
- * comes to the same bits whether it follows or goes alone. Of one series each step waits for the one
- * before; several of them side by side fill that time. */
+ * comes to the same bits whether it follows or goes alone: each sum here is one of quad_step_text.h,
+ * row_step_text.h or tiled_step_text.h, of a number of every series at once where it is of neighbouring
+ * numbers of one series there. What pads rows there is zero, and left out here where it changes
+ * nothing. */
 
 /** Whether all numbers are finite. */
 KS_HD int KS_T(ks_all_finite)(int64_t count, const KS_NUM *y)
@@ -20,146 +22,318 @@ KS_HD int KS_T(ks_all_finite)(int64_t count, const KS_NUM *y)
     return sum == KS_LIT(0);
 }
 
-/** What a follower has of its own: its mean, the next one, prediction and innovation. */
-typedef struct KS_T(ks_own) {
-    KS_NUM *x, *xn;
-    KS_T(ks_tiled) step;
-} KS_T(ks_own);
-
-KS_HD KS_T(ks_own) KS_T(ks_own_of)(int nx, int n, int ny, int i, const ks_follower *f,
-                                   const KS_T(ks_tiled_memory) *w)
-{
-    const int most = n > KS_T(ks_padded)(ny) ? n : KS_T(ks_padded)(ny);
-    KS_NUM *at = w->follow + i * (3 * n + most);
-    KS_T(ks_own) own;
-    own.step = w->step;
-    own.x = at;
-    own.xn = at + n;
-    own.step.xp = at + 2 * n;
-    own.step.v = at + 3 * n;
-    KS_T(ks_copy)(nx, (const KS_NUM *)f[i].x, own.x);
-    return own;
-}
-
-/** The series as their transition and channels are read: blocks of the covariances alone stand still. */
-KS_HD ks_series KS_T(ks_follow_series)(const ks_follower *f)
-{
-    ks_series s = *f->series;
-    s.Q.stride = s.R.stride = 0;
-    return s;
-}
-
-/** The covariance of step k from the leader's rows to a follower's, where it is wanted. The lines that
- *  the next step writes, k + ahead, are fetched in the meantime. */
-KS_HD void KS_T(ks_follow_cov)(int nn, int64_t k, int ahead, const ks_sink *covs, const ks_follower *f)
-{
-    if (!f->cov.base) return;
-    const KS_NUM *from = (const KS_NUM *)ks_slot_of(*covs, k);
-    KS_NUM *to = (KS_NUM *)ks_slot_of(f->cov, k);
-    const char *next = (const char *)to + ahead * f->cov.stride;
-    for (int i = 0; i < nn * (int)sizeof(KS_NUM); i += 64) __builtin_prefetch(next + i, 1);
-    int i = 0;
-    for (; i + KS_LANES <= nn; i += KS_LANES) KS_STOREV(to + i, KS_LOADV(from + i));
-    for (; i < nn; ++i) to[i] = from[i];
-}
-
-/** The mean of a follower after its steps. */
-KS_HD void KS_T(ks_follow_end)(int nx, const KS_NUM *x, ks_follower *f)
-{
-    KS_NUM sum = KS_LIT(0);
-    for (int c = 0; c < nx; ++c) sum = sum + KS_LIT(0) * x[c];
-    KS_T(ks_copy)(nx, x, (KS_NUM *)f->x);
-    f->finite = sum == KS_LIT(0) && isfinite(f->evidence.quadratic);
-}
-
 /* What is rounded here is not fused into what is added to it; see ks_add_rounded(). */
 #if KS_VECTOR_BYTES >= 32
 #  define KS_APART(v) __asm__("" : "+x"(v))
 #else
-#  define KS_APART(v)                                                                       \
-    do {                                                                                    \
-        for (int i_ = 0; i_ < KS_FOLLOWERS; ++i_) {                                         \
-            const volatile double rounded_ = (v)[i_];                                       \
-            (v)[i_] = rounded_;                                                             \
-        }                                                                                   \
-    } while (0)
+#  define KS_APART(v) __asm__("" : "+m"(v))
 #endif
 
-typedef double KS_T(ks_doubles) __attribute__((vector_size(KS_FOLLOWERS * sizeof(double))));
+/** The shared arrays of a step. */
+typedef struct KS_T(ks_lead) {
+    const KS_NUM *F, *H, *u;
+    KS_T(ks_tiled_slot) gain;
+} KS_T(ks_lead);
 
-/** The evidence of followers side by side, each as in ks_evidence. */
-typedef struct KS_T(ks_follow_evidence) {
-    KS_T(ks_doubles) quadratic, product, logs;
-} KS_T(ks_follow_evidence);
-
-/** What ks_gather_factor() does, with the same bits, for entry a of every follower. */
-KS_HD void KS_T(ks_follow_gather)(int a, const KS_T(ks_tiled_slot) *gain, const KS_T(ks_own) *own,
-                                  KS_T(ks_follow_evidence) *e)
+/** y (rows, a literal up to 4) = y0 + A x, as ks_combine_rows() has it: A's entry (i, l) stands at
+ *  i * ai + l * al. y0 NULL: zeros. */
+KS_HD void KS_T(ks_pack_combine_few)(int rows, int k, const KS_NUM *A, int ai, int al, const KS_T(ks_each) *x,
+                                     const KS_T(ks_each) *y0, KS_T(ks_each) *y)
 {
-    const KS_T(ks_quad) v = { own[0].step.v[a], own[1].step.v[a], own[2].step.v[a],
-                              own[3].step.v[a] };
-    KS_T(ks_doubles) term = __builtin_convertvector(v * v * gain->inverse_d[a], KS_T(ks_doubles));
-    KS_APART(term);
-    e->quadratic += term;
-    e->product *= (double)gain->pivot[a];
-    int within = 1;
+    KS_T(ks_each) even[4], odd[4];
+    int l = 0;
 #pragma GCC unroll 4
-    for (int i = 0; i < KS_FOLLOWERS; ++i)
-        within &= (e->product[i] > 1e-120) & (e->product[i] < 1e120);
-    if (within) return;
-    for (int i = 0; i < KS_FOLLOWERS; ++i)
-        if (!(e->product[i] > 1e-120 && e->product[i] < 1e120)) {
-            e->logs[i] += log(e->product[i]);
-            e->product[i] = 1;
+    for (int r = 0; r < rows; ++r) {
+        even[r] = y0 ? y0[r] : (KS_T(ks_each)){ 0 };
+        odd[r] = (KS_T(ks_each)){ 0 };
+    }
+    for (; l + 2 <= k; l += 2) {
+#pragma GCC unroll 4
+        for (int r = 0; r < rows; ++r) {
+            even[r] = even[r] + A[r * ai + l * al] * x[l];
+            odd[r] = odd[r] + A[r * ai + (l + 1) * al] * x[l + 1];
         }
+    }
+    if (l < k) {
+#pragma GCC unroll 4
+        for (int r = 0; r < rows; ++r) even[r] = even[r] + A[r * ai + l * al] * x[l];
+    }
+#pragma GCC unroll 4
+    for (int r = 0; r < rows; ++r) y[r] = even[r] + odd[r];
 }
 
-/** Filter steps k0 .. k1 - 1, k0 >= 1, of `count` followers, at most KS_FOLLOWERS; shape is a literal, ny
+KS_HD void KS_T(ks_pack_combine)(int n, int k, const KS_NUM *A, int ai, int al, const KS_T(ks_each) *x,
+                                 const KS_T(ks_each) *y0, KS_T(ks_each) *y)
+{
+    int i = 0;
+#define KS_ROWS_OF(rows)                                                                    \
+    KS_T(ks_pack_combine_few)(rows, k, A + i * ai, ai, al, x, y0 ? y0 + i : NULL, y + i)
+    for (; i + 4 <= n; i += 4) KS_ROWS_OF(4);
+    switch (n - i) {
+    case 3: KS_ROWS_OF(3); break;
+    case 2: KS_ROWS_OF(2); break;
+    case 1: KS_ROWS_OF(1); break;
+    default: break;
+    }
+#undef KS_ROWS_OF
+}
+
+/** v -= H xp of an entry, h (nx) its row of H, as ks_quad_dot() and ks_row_dot() have it. */
+KS_HD void KS_T(ks_pack_minus_dot)(ks_shape shape, int nx, const KS_NUM *h, const KS_T(ks_each) *xp,
+                                   KS_T(ks_each) *v)
+{
+    KS_T(ks_each) p[4];
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i) {
+        if (shape == KS_SHAPE_QUAD) {
+            p[i] = h[i] * xp[i];
+            KS_APART(p[i]);
+        } else if (i + 4 < nx) {
+            p[i] = h[i] * xp[i] + h[i + 4] * xp[i + 4];
+        } else {
+            p[i] = h[i] * xp[i] + (KS_T(ks_each)){ 0 };
+        }
+    }
+    *v = *v - ((p[0] + p[2]) + (p[1] + p[3]));
+}
+
+/** xp = F x + u, v <- v - H xp. */
+KS_HD void KS_T(ks_pack_predict)(ks_shape shape, int nx, int m, const KS_T(ks_lead) *b,
+                                 const KS_T(ks_each) *u, const KS_T(ks_each) *x, KS_T(ks_each) *xp,
+                                 KS_T(ks_each) *v)
+{
+    if (shape == KS_SHAPE_QUAD) {
+#pragma GCC unroll 4
+        for (int i = 0; i < 4; ++i) {
+            const KS_NUM *f = b->F + 4 * i;
+            xp[i] = (u[i] + x[0] * f[0] + x[1] * f[1]) + (x[2] * f[2] + x[3] * f[3]);
+        }
+    } else {
+        KS_T(ks_pack_combine)(nx, nx, b->F, nx, 1, x, u, xp);
+    }
+    if (shape != KS_SHAPE_TILES) {
+        for (int a = 0; a < m; ++a) KS_T(ks_pack_minus_dot)(shape, nx, b->H + a * nx, xp, &v[a]);
+        return;
+    }
+    for (int a = 0; a < m; a += 4) {
+        const int some = m - a < 4 ? m - a : 4;
+        KS_T(ks_each) Hx[4];
+        KS_T(ks_pack_combine)(some, nx, b->H + a * nx, nx, 1, xp, NULL, Hx);
+        for (int i = 0; i < some; ++i) v[a + i] = v[a + i] - Hx[i];
+    }
+}
+
+/** v <- L⁻¹ v, x = xp + Zᵀ v; rows of Z and LT are n and ld apart. */
+KS_HD void KS_T(ks_pack_posterior)(ks_shape shape, int nx, int n, int m, int ld, const KS_T(ks_lead) *b,
+                                   const KS_T(ks_each) *xp, KS_T(ks_each) *v, KS_T(ks_each) *x)
+{
+    const KS_NUM *Z = b->gain.Z, *LT = b->gain.LT;
+    for (int a = 1; a < m; ++a) {
+        KS_T(ks_each) s = v[a];
+        for (int c = 0; c < a; ++c) s = s - LT[c * ld + a] * v[c];
+        v[a] = s;
+    }
+    if (shape == KS_SHAPE_TILES) {
+        KS_T(ks_pack_combine)(nx, m, Z, 1, n, v, xp, x);
+        return;
+    }
+    for (int i = 0; i < nx; ++i) {
+        KS_T(ks_each) s = xp[i];
+        for (int a = 0; a < m; ++a) s = s + v[a] * Z[a * n + i];
+        x[i] = s;
+    }
+}
+
+/** xn = x + E (xs - F x - u), x filtered, xs smoothed; xp and v are scratch (nx). xn may be x. */
+KS_HD void KS_T(ks_pack_smooth)(ks_shape shape, int nx, int n, const KS_T(ks_lead) *b, const KS_NUM *ET,
+                                const KS_T(ks_each) *u, const KS_T(ks_each) *x, const KS_T(ks_each) *xs,
+                                KS_T(ks_each) *xp, KS_T(ks_each) *v, KS_T(ks_each) *xn)
+{
+    if (shape != KS_SHAPE_QUAD) {
+        KS_T(ks_pack_combine)(nx, nx, b->F, nx, 1, x, u, xp);
+        for (int i = 0; i < nx; ++i) v[i] = xs[i] - xp[i];
+        KS_T(ks_pack_combine)(nx, nx, ET, 1, n, v, x, xn);
+        return;
+    }
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i) {
+        const KS_NUM *f = b->F + 4 * i;
+        v[i] = xs[i] - (u[i] + ((x[0] * f[0] + x[1] * f[1]) + (x[2] * f[2] + x[3] * f[3])));
+    }
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i)
+        xn[i] = x[i] + ((v[0] * ET[i] + v[1] * ET[4 + i]) + (v[2] * ET[8 + i] + v[3] * ET[12 + i]));
+}
+
+/** The evidence of followers side by side, each as in ks_evidence, four to a vector. */
+typedef double KS_T(ks_doubles) __attribute__((vector_size(4 * sizeof(double))));
+enum { KS_T(ks_fours) = KS_PACK_LANES / 4 };
+typedef struct KS_T(ks_follow_evidence) {
+    KS_T(ks_doubles) quadratic[KS_T(ks_fours)], product[KS_T(ks_fours)], logs[KS_T(ks_fours)];
+} KS_T(ks_follow_evidence);
+
+KS_HD void KS_T(ks_follow_evidence_in)(int count, const ks_follower *f, KS_T(ks_follow_evidence) *e)
+{
+    for (int i = 0; i < KS_PACK_LANES; ++i) {
+        const ks_evidence *from = &f[i < count ? i : 0].evidence;
+        e->quadratic[i / 4][i % 4] = from->quadratic;
+        e->product[i / 4][i % 4] = from->product;
+        e->logs[i / 4][i % 4] = from->logs;
+    }
+}
+
+KS_HD void KS_T(ks_follow_evidence_out)(int count, int64_t entries, const KS_T(ks_follow_evidence) *e,
+                                        ks_follower *f)
+{
+    for (int i = 0; i < count; ++i) {
+        f[i].evidence.quadratic = e->quadratic[i / 4][i % 4];
+        f[i].evidence.product = e->product[i / 4][i % 4];
+        f[i].evidence.logs = e->logs[i / 4][i % 4];
+        f[i].evidence.entries += entries;
+    }
+}
+
+/** Whether all four are in the middle of the range. */
+KS_HD int KS_T(ks_follow_within)(const KS_T(ks_doubles) *at)
+{
+    const KS_T(ks_doubles) p = *at;
+#if KS_VECTOR_BYTES >= 32
+    return __builtin_ia32_movmskpd256((KS_T(ks_doubles))((p > 1e-120) & (p < 1e120))) == 15;
+#else
+    int within = 1;
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i) within &= (p[i] > 1e-120) & (p[i] < 1e120);
+    return within;
+#endif
+}
+
+/** What ks_gather_factor() does, with the same bits, for entry a of every follower; v (m) whitened. */
+KS_HD void KS_T(ks_follow_gather)(int a, const KS_T(ks_tiled_slot) *gain, const KS_T(ks_each) *v,
+                                  KS_T(ks_follow_evidence) *e)
+{
+#pragma GCC unroll 4
+    for (int q = 0; q < KS_T(ks_fours); ++q) {
+        const KS_T(ks_quad) w = KS_LOAD4((const KS_NUM *)&v[a] + 4 * q);
+        KS_T(ks_doubles) term = __builtin_convertvector(w * w * gain->inverse_d[a], KS_T(ks_doubles));
+        KS_APART(term);
+        e->quadratic[q] += term;
+        e->product[q] *= (double)gain->pivot[a];
+        if (KS_T(ks_follow_within)(&e->product[q])) continue;
+        for (int i = 0; i < 4; ++i)
+            if (!(e->product[q][i] > 1e-120 && e->product[q][i] < 1e120)) {
+                e->logs[q][i] += log(e->product[q][i]);
+                e->product[q][i] = 1;
+            }
+    }
+}
+
+/** Packs of a range: the mean, its prediction and u, the innovation, d where it does not vary, and
+ *  rows of several steps. */
+typedef struct KS_T(ks_follow_memory) {
+    KS_T(ks_each) *x, *xp, *u, *v, *d, *y, *means;
+} KS_T(ks_follow_memory);
+
+KS_HD KS_T(ks_follow_memory) KS_T(ks_follow_lay_out)(int nx, int ny, KS_NUM *memory)
+{
+    const int most = nx > ny ? nx : ny;
+    KS_T(ks_follow_memory) w;
+    w.x = (KS_T(ks_each) *)(((uintptr_t)memory + 63) / 64 * 64);
+    w.xp = w.x + nx;
+    w.u = w.xp + nx;
+    w.v = w.u + nx;
+    w.d = w.v + most;
+    w.y = w.d + KS_FOLLOW_STEPS * ny;
+    w.means = w.y + KS_FOLLOW_STEPS * ny;
+    return w;
+}
+
+/** The means before the steps in. */
+KS_HD void KS_T(ks_follow_start)(int nx, int count, const ks_follower *f, KS_T(ks_each) *x)
+{
+    const KS_NUM *rows[KS_PACK_LANES];
+    for (int i = 0; i < count; ++i) rows[i] = (const KS_NUM *)f[i].x;
+    KS_T(ks_rows_in)(nx, count, rows, x);
+}
+
+/** The means after the steps out. */
+KS_HD void KS_T(ks_follow_end)(int nx, int count, const KS_T(ks_each) *x, ks_follower *f)
+{
+    KS_T(ks_each) sum = { 0 };
+    KS_NUM *rows[KS_PACK_LANES] = { NULL };
+    for (int i = 0; i < count; ++i) rows[i] = (KS_NUM *)f[i].x;
+    KS_T(ks_rows_out)(nx, count, x, rows);
+    for (int c = 0; c < nx; ++c) sum = sum + KS_LIT(0) * x[c];
+    for (int i = 0; i < count; ++i)
+        f[i].finite = sum[i] == KS_LIT(0) && isfinite(f[i].evidence.quadratic);
+}
+
+/** The transition into step k. fresh: u is not there yet. */
+KS_HD void KS_T(ks_follow_transition)(int nx, const ks_series *s, int64_t k, int fresh, KS_T(ks_lead) *b,
+                                      KS_T(ks_each) *u)
+{
+    b->F = (const KS_NUM *)ks_row(s->F, k - s->shift);
+    if (!fresh && !s->u.stride) return;
+    b->u = (const KS_NUM *)ks_row(s->u, k - s->shift);
+    for (int i = 0; i < nx; ++i) u[i] = b->u[i] - (KS_T(ks_each)){ 0 };
+}
+
+/** Means of steps k0 .. k1 - 1, covariances of step k: as far as they are wanted they will be written soon. */
+KS_HD void KS_T(ks_follow_expect_means)(int nx, int count, const ks_follower *f, int64_t k0, int64_t k1)
+{
+    for (int i = 0; i < count; ++i) KS_T(ks_follow_expect)(nx, k0, k1, f[i].mean);
+}
+
+KS_HD void KS_T(ks_follow_expect_cov)(int nx, int count, const ks_follower *f, int64_t k)
+{
+    for (int i = 0; i < count; ++i) KS_T(ks_follow_expect)(nx * nx, k, k + 1, f[i].cov);
+}
+
+/** Filter steps k0 .. k1 - 1, k0 >= 1, of `count` followers, at most KS_PACK_LANES; shape is a literal, ny
  *  is the series'. */
 KS_HD void KS_T(ks_follow_filter_steps)(ks_shape shape, int nx, int ny, int count, ks_follower *f,
                                         int64_t k0, int64_t k1, ks_sink gains, const ks_sink *covs,
                                         void *memory)
 {
-    const int quad = shape == KS_SHAPE_QUAD, n = quad ? 4 : KS_T(ks_padded)(nx);
-    const ks_series s = KS_T(ks_follow_series)(f);
-    const int moves = s.F.stride || s.u.stride, turns = s.H.stride != 0;
-    const KS_T(ks_tiled_memory) w = KS_T(ks_tiled_begin)(nx, n, ny, memory);
-    KS_T(ks_own) own[KS_FOLLOWERS];
-    KS_T(ks_blocks) b = { 0 };
+    const int n = shape == KS_SHAPE_QUAD ? 4 : KS_T(ks_padded)(nx);
+    const int ld = shape == KS_SHAPE_TILES ? KS_T(ks_padded)(ny) : 4;
+    const ks_series s = *f->series;
+    KS_T(ks_tiled_memory) all;
+    (void)KS_T(ks_tiled_lay_out)(nx, ny, memory, &all);
+    const KS_T(ks_follow_memory) w = KS_T(ks_follow_lay_out)(nx, ny, all.follow);
     KS_T(ks_follow_evidence) e;
-    for (int i = 0; i < KS_FOLLOWERS; ++i) {
-        const int at = i < count ? i : 0;
-        own[i] = KS_T(ks_own_of)(nx, n, ny, at, f, &w);
-        e.quadratic[i] = f[at].evidence.quadratic;
-        e.product[i] = f[at].evidence.product;
-        e.logs[i] = f[at].evidence.logs;
-    }
-    KS_T(ks_tiled_transition)(shape, nx, n, &s, k0, 1, &w, &b);
-    KS_T(ks_tiled_channels)(shape, nx, ny, &s, k0, 1, &w, &b);
-    for (int64_t k = k0; k < k1; ++k) {
-        const KS_T(ks_tiled_slot) gain = KS_T(ks_tiled_gain_of)(n, ny, (KS_NUM *)ks_slot_of(gains, k));
-        if (moves) KS_T(ks_tiled_transition)(shape, nx, n, &s, k, 0, &w, &b);
-        if (turns) KS_T(ks_tiled_channels)(shape, nx, ny, &s, k, 0, &w, &b);
-        for (int i = 0; i < count; ++i) {
-            b.y = (const KS_NUM *)ks_row(f[i].series->y, k);
-            b.d = (const KS_NUM *)ks_row(f[i].series->d, k);
-            KS_T(ks_tiled_again_predict)(shape, nx, n, ny, &b, own[i].x, &own[i].step);
+    KS_T(ks_lead) b;
+    KS_T(ks_follow_start)(nx, count, f, w.x);
+    KS_T(ks_follow_evidence_in)(count, f, &e);
+    if (!s.d.stride) KS_T(ks_follow_read)(ny, count, f, 1, k0, k0 + 1, w.d);
+    for (int64_t k = k0; k < k1;) {
+        const int64_t end = k1 - k < KS_FOLLOW_STEPS ? k1 : k + KS_FOLLOW_STEPS;
+        KS_T(ks_each) *y = w.y, *mean = w.means;
+        KS_T(ks_follow_read)(ny, count, f, 0, k, end, y);
+        if (s.d.stride) KS_T(ks_follow_read)(ny, count, f, 1, k, end, w.d);
+        const KS_T(ks_each) *d = w.d;
+        const KS_T(ks_each) *x = w.x;
+        for (int i = 0; i < count; ++i) KS_T(ks_follow_covs)(nx * nx, k, end, covs, &f[i]);
+        KS_T(ks_follow_expect_means)(nx, count, f, end, k1 - end < KS_FOLLOW_STEPS ? k1 : end + KS_FOLLOW_STEPS);
+        for (int64_t j = k; j < end; ++j) {
+            b.gain = KS_T(ks_tiled_gain_of)(n, ny, (KS_NUM *)ks_slot_of(gains, j));
+            b.H = (const KS_NUM *)ks_row(s.H, j);
+            KS_T(ks_follow_transition)(nx, &s, j, j == k0, &b, w.u);
+            if (j + KS_FOLLOW_STEPS < k1) KS_T(ks_follow_expect_cov)(nx, count, f, j + KS_FOLLOW_STEPS);
+            for (int a = 0; a < ny; ++a) w.v[a] = y[a] - d[a];
+            KS_T(ks_pack_predict)(shape, nx, ny, &b, w.u, x, w.xp, w.v);
+            KS_T(ks_pack_posterior)(shape, nx, n, ny, ld, &b, w.xp, w.v, mean);
+            for (int a = 0; a < ny; ++a) KS_T(ks_follow_gather)(a, &b.gain, w.v, &e);
+            x = mean;
+            mean += nx;
+            y += ny;
+            if (s.d.stride) d += ny;
         }
-        for (int i = 0; i < count; ++i)
-            KS_T(ks_tiled_again_posterior)(shape, n, ny, &gain, own[i].x, &own[i].step);
-        for (int a = 0; a < ny; ++a) KS_T(ks_follow_gather)(a, &gain, own, &e);
-        for (int i = 0; i < count; ++i) {
-            KS_T(ks_follow_cov)(nx * nx, k, k + 1 < k1, covs, &f[i]);
-            if (f[i].mean.base) KS_T(ks_copy)(nx, own[i].x, (KS_NUM *)ks_slot_of(f[i].mean, k));
-        }
+        for (int i = 0; i < nx; ++i) w.x[i] = x[i];
+        KS_T(ks_follow_means_out)(nx, count, w.means, k, end, f);
+        k = end;
     }
-    for (int i = 0; i < count; ++i) {
-        f[i].evidence.quadratic = e.quadratic[i];
-        f[i].evidence.product = e.product[i];
-        f[i].evidence.logs = e.logs[i];
-        f[i].evidence.entries += (k1 - k0) * ny;
-        KS_T(ks_follow_end)(nx, own[i].x, &f[i]);
-    }
+    KS_T(ks_follow_evidence_out)(count, (k1 - k0) * ny, &e, f);
+    KS_T(ks_follow_end)(nx, count, w.x, f);
 }
 
 /** Smoother steps k1 - 1 .. k0, k1 < T, likewise; what the filter has kept of the means stands where the
@@ -168,35 +342,31 @@ KS_HD void KS_T(ks_follow_smooth_steps)(ks_shape shape, int nx, int count, ks_fo
                                         int64_t k1, ks_sink gains, const ks_sink *covs,
                                         void *memory)
 {
-    const int quad = shape == KS_SHAPE_QUAD, n = quad ? 4 : KS_T(ks_padded)(nx);
-    const ks_series s = KS_T(ks_follow_series)(f);
-    const int moves = s.F.stride || s.u.stride;
-    const KS_T(ks_tiled_memory) w = KS_T(ks_tiled_begin)(nx, n, s.ny, memory);
-    KS_T(ks_own) own[KS_FOLLOWERS];
-    KS_T(ks_blocks) b = { 0 };
-    for (int i = 0; i < count; ++i) own[i] = KS_T(ks_own_of)(nx, n, s.ny, i, f, &w);
-    KS_T(ks_tiled_transition)(shape, nx, n, &s, k1, 1, &w, &b);
-    for (int64_t k = k1; k > k0; --k) {
-        const KS_NUM *ET = (const KS_NUM *)ks_slot_of(gains, k - 1);
-        if (moves) KS_T(ks_tiled_transition)(shape, nx, n, &s, k, 0, &w, &b);
-        for (int i = 0; i < count; ++i) {
-            KS_NUM *kept = (KS_NUM *)ks_slot_of(f[i].mean, k - 1);
-            if (quad) {
-                KS_T(ks_quad_smooth_mean)(&b, kept, ET, own[i].x, &own[i].step);
-            } else {
-                const KS_NUM *x = kept;
-                if (n != nx) {
-                    KS_T(ks_copy)(nx, kept, w.filtered);
-                    x = w.filtered;
-                }
-                KS_T(ks_tiled_smooth_mean)(nx, n, &b, x, own[i].x, ET, own[i].xn, &own[i].step);
-                KS_T(ks_copy)(n, own[i].xn, own[i].x);
-            }
-            KS_T(ks_follow_cov)(nx * nx, k - 1, -(k - 1 > k0), covs, &f[i]);
-            KS_T(ks_copy)(nx, own[i].x, kept);
+    const int n = shape == KS_SHAPE_QUAD ? 4 : KS_T(ks_padded)(nx);
+    const ks_series s = *f->series;
+    KS_T(ks_tiled_memory) all;
+    (void)KS_T(ks_tiled_lay_out)(nx, s.ny, memory, &all);
+    const KS_T(ks_follow_memory) w = KS_T(ks_follow_lay_out)(nx, s.ny, all.follow);
+    KS_T(ks_lead) b;
+    KS_T(ks_follow_start)(nx, count, f, w.x);
+    for (int64_t end = k1; end > k0;) {
+        const int64_t start = end - k0 < KS_FOLLOW_STEPS ? k0 : end - KS_FOLLOW_STEPS;
+        const KS_T(ks_each) *xs = w.x;
+        KS_T(ks_follow_means_in)(nx, count, f, start, end, w.means);
+        for (int i = 0; i < count; ++i) KS_T(ks_follow_covs)(nx * nx, start, end, covs, &f[i]);
+        KS_T(ks_follow_expect_means)(nx, count, f, start - k0 < KS_FOLLOW_STEPS ? k0 : start - KS_FOLLOW_STEPS, start);
+        for (int64_t k = end; k > start; --k) {
+            KS_T(ks_each) *x = w.means + (k - 1 - start) * nx;
+            KS_T(ks_follow_transition)(nx, &s, k, k == k1, &b, w.u);
+            if (k - 1 - KS_FOLLOW_STEPS >= k0)
+                KS_T(ks_follow_expect_cov)(nx, count, f, k - 1 - KS_FOLLOW_STEPS);
+            KS_T(ks_pack_smooth)(shape, nx, n, &b, (const KS_NUM *)ks_slot_of(gains, k - 1), w.u, x, xs,
+                                 w.xp, w.v, x);
+            xs = x;
         }
+        for (int i = 0; i < nx; ++i) w.x[i] = xs[i];
+        KS_T(ks_follow_means_out)(nx, count, w.means, start, end, f);
+        end = start;
     }
-    for (int i = 0; i < count; ++i) {
-        KS_T(ks_follow_end)(nx, own[i].x, &f[i]);
-    }
+    KS_T(ks_follow_end)(nx, count, w.x, f);
 }

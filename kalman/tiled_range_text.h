@@ -29,6 +29,9 @@
 /** Which steps a range takes: those of tiled_step_text.h, quad_step_text.h or row_step_text.h. */
 typedef enum ks_shape { KS_SHAPE_TILES, KS_SHAPE_QUAD, KS_SHAPE_ROWS } ks_shape;
 
+/** Series that follow side by side (tiled_follow_text.h). */
+#define KS_PACK_LANES (KS_LANES > 4 ? KS_LANES : 4)
+
 /** Memory of a range. */
 typedef struct KS_T(ks_tiled_memory) {
     KS_T(ks_tiled) step;
@@ -77,9 +80,9 @@ KS_HD int64_t KS_T(ks_tiled_lay_out)(int nx, int ny, void *memory, KS_T(ks_tiled
     KS_PLACE(w->kept, n * n);
     KS_PLACE(w->next, n * n);
     KS_PLACE(w->filtered, n);
-    KS_PLACE(w->follow, KS_FOLLOWERS * (3 * n + most));
     KS_PLACE(w->memo, KS_T(ks_memo_scratch)((int)n, (int)m));
     KS_PLACE(w->work, n * n + 2 * n * n + 2 * n * m + 2 * m * m + n + m);
+    KS_PLACE(w->follow, KS_PACK_LANES * (3 * n + most + KS_FOLLOW_STEPS * (n + 2 * m)) + 64);
 #undef KS_PLACE
     return at;
 }

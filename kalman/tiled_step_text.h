@@ -166,11 +166,9 @@ KS_HD void KS_T(ks_tiled_back)(int nx, int n, const KS_NUM *LT, KS_NUM *B)
 /** v (m) <- L⁻¹ v with LT as ks_tiled_ldl() leaves it. */
 KS_HD void KS_T(ks_whiten)(int m, const KS_NUM *LT, int ld, KS_NUM *v)
 {
-    for (int i = 1; i < m; ++i) {
-        KS_NUM s = v[i];
-        for (int j = 0; j < i; ++j) s = s - LT[j * ld + i] * v[j];
-        v[i] = s;
-    }
+    /* Along rows of LT: a sum by itself a compiler might cut into vectors of products that it rounds. */
+    for (int j = 0; j + 1 < m; ++j)
+        for (int i = j + 1; i < m; ++i) v[i] = v[i] - LT[j * ld + i] * v[j];
 }
 
 /** y (n) = y0 + Aᵀ x with padded A (k, n), in vectors. */

@@ -2,6 +2,7 @@
  * each, with the tier's flags and
  *   KS_NUMBER     the header of the number, "num_f64.h"
  *   KS_TILED      the name of the table, ks_tiled_avx2_f64
+ *   KS_FOLLOW     the name of follow_tier.c's, ks_follow_avx2_f64
  *   KS_TILES      where many states alone are its: only what they need */
 #include <math.h>
 #include <stdint.h>
@@ -24,7 +25,6 @@
 #include "tiled_range_text.h"
 #include "tiled_filter_range_text.h"
 #include "tiled_smooth_range_text.h"
-#include "tiled_follow_text.h"
 
 #ifdef KS_TILES
 enum { WITH_QUADS = 0, WITH_ROWS = 0 };
@@ -150,61 +150,9 @@ static int64_t lead_smooth(const ks_series *s, int64_t k0, int64_t k1, ks_state 
     return k;
 }
 
-/* The shapes that filter_steps() and smooth_steps() take, for the same bits. */
-static void follow_filter(int count, ks_follower *f, int64_t k0, int64_t k1, const ks_sink *gains,
-                          const ks_sink *covs, void *work)
-{
-    const int nx = f->series->nx, ny = f->series->ny;
-    const unsigned mode = ks_flush_begin();
-#define FOLLOW(shape, nx, ny)                                                               \
-    KS_T(ks_follow_filter_steps)(KS_SHAPE_##shape, nx, ny, count, f, k0, k1, *gains, covs, work)
-    if (WITH_QUADS && nx == 4 && ny <= 4) {
-        /* Literals, as in filter_steps(): a compiler that moves what the cases of a switch share out of
-         * it fuses other products. */
-        switch (ny) {
-        case 1: FOLLOW(QUAD, 4, 1); break;
-        case 2: FOLLOW(QUAD, 4, 2); break;
-        case 3: FOLLOW(QUAD, 4, 3); break;
-        default: FOLLOW(QUAD, 4, 4); break;
-        }
-    } else if (WITH_ROWS && nx >= 5 && nx <= 8 && ny <= 4) {
-        if (nx == 6) FOLLOW(ROWS, 6, ny);
-        else FOLLOW(ROWS, nx, ny);
-    } else {
-        FOLLOW(TILES, nx, ny);
-    }
-#undef FOLLOW
-    ks_flush_end(mode);
-}
-
-static void follow_smooth(int count, ks_follower *f, int64_t k0, int64_t k1, const ks_sink *gains,
-                          const ks_sink *covs, void *work)
-{
-    const int nx = f->series->nx;
-    const unsigned mode = ks_flush_begin();
-#define FOLLOW(shape, nx)                                                                   \
-    KS_T(ks_follow_smooth_steps)(KS_SHAPE_##shape, nx, count, f, k0, k1, *gains, covs, work)
-    if (WITH_QUADS && nx == 4) FOLLOW(QUAD, 4);
-    else if (WITH_ROWS && nx == 6) FOLLOW(ROWS, 6);
-    else if (WITH_ROWS && nx >= 5 && nx <= 8) FOLLOW(ROWS, nx);
-    else FOLLOW(TILES, nx);
-#undef FOLLOW
-    ks_flush_end(mode);
-}
-
-static int complete(const ks_series *s, int64_t k0, int64_t k1)
-{
-    const int64_t ny = s->ny;
-    if (s->y.stride == ny * (int64_t)sizeof(KS_NUM))
-        return KS_T(ks_all_finite)((k1 - k0) * ny, (const KS_NUM *)ks_row(s->y, k0));
-    for (int64_t k = k0; k < k1; ++k)
-        if (!KS_T(ks_all_finite)(ny, (const KS_NUM *)ks_row(s->y, k))) return 0;
-    return 1;
-}
-
 const ks_tiled_kernels KS_TILED = {
-    scratch_bytes,     filter,      smooth,      filter_gain_bytes, smooth_gain_bytes,
-    lead_filter,       lead_smooth, follow_filter, follow_smooth,   complete,
+    scratch_bytes, filter,      smooth,      filter_gain_bytes, smooth_gain_bytes,
+    lead_filter,   lead_smooth, &KS_FOLLOW,
 };
 
 #include "num_end.h"

@@ -101,8 +101,8 @@ static void bits_of_series_alone(void **state)
 {
     (void)state;
     static const int sizes[][2] = { { 4, 2 }, { 4, 3 }, { 4, 5 }, { 5, 2 }, { 6, 3 },
-                                    { 7, 4 }, { 8, 5 }, { 9, 2 }, { 12, 6 } };
-    for (int i = 0; i < 9; ++i) {
+                                    { 7, 4 }, { 8, 5 }, { 9, 2 }, { 12, 6 }, { 17, 5 } };
+    for (int i = 0; i < 10; ++i) {
         const int nx = sizes[i][0], ny = sizes[i][1];
         const unsigned flags = i % 3 == 0 ? HAS_OFFSETS : i % 3 == 1 ? VARIES_ALL : VARIES_F | VARIES_D;
         golden *g = with_gaps(500 + (uint64_t)i, 200 + i, nx, ny, (ks_prior)(i % 2), flags);
@@ -110,8 +110,8 @@ static void bits_of_series_alone(void **state)
         check(g, 9);
         golden_free(g);
     }
-    static const int64_t lengths[] = { 1, 7, 8, 9, 71, 72, 73, 137 };
-    for (int i = 0; i < 8; ++i) {
+    static const int64_t lengths[] = { 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 71, 72, 73, 137 };
+    for (int i = 0; i < 15; ++i) {
         golden *g = model_random((model_spec){ 520, lengths[i], 7, 4, 2, KS_PRIOR_X1, 0 });
         model_round(g);
         check(g, g->B);
