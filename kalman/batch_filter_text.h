@@ -3,102 +3,6 @@
  * A missing entry stays in its place as one that says nothing: zero row of H, unit variance,
  * observed as predicted. It adds exact zeros, so a lane comes to what it comes to without it. */
 
-/** Scratch of a group; `at` counts packs. */
-typedef struct KS_T(ks_group_scratch) {
-    int nx, ny;
-    KS_NUM *x, *P, *next_x, *next_P; /* estimates of all lanes, before and after a step */
-    KS_NUM *xp, *Pp, *ET, *G, *S, *inverse_d, *v, *Z, *square;
-    KS_NUM *F, *Q, *u, *H, *R, *d, *y;          /* rows of the inputs                   */
-    KS_NUM *present_H, *present_R, *present_d, *present_y;
-    KS_NUM *nowhere, *work;
-    unsigned *present; /* entry i: the lanes that have it */
-    int64_t at;
-} KS_T(ks_group_scratch);
-
-KS_HD KS_T(ks_group_scratch) KS_T(ks_group_lay_out)(int nx, int ny, void *memory)
-{
-    KS_T(ks_group_scratch) w;
-    KS_NUM *base = (KS_NUM *)memory;
-    const int nn = nx * nx, mn = ny * nx, mm = ny * ny;
-    w.nx = nx;
-    w.ny = ny;
-    w.at = 0;
-#define PIECE(name, numbers) w.name = base ? base + w.at : NULL, w.at += (numbers)
-    PIECE(x, nx);
-    PIECE(P, nn);
-    PIECE(next_x, nx);
-    PIECE(next_P, nn);
-    PIECE(xp, nx);
-    PIECE(Pp, nn);
-    PIECE(ET, nn);
-    PIECE(G, mn);
-    PIECE(S, mm);
-    PIECE(inverse_d, ny);
-    PIECE(v, ny);
-    PIECE(Z, mn);
-    PIECE(square, ny);
-    PIECE(F, nn);
-    PIECE(Q, nn);
-    PIECE(u, nx);
-    PIECE(H, mn);
-    PIECE(R, mm);
-    PIECE(d, ny);
-    PIECE(y, ny);
-    PIECE(present_H, mn);
-    PIECE(present_R, mm);
-    PIECE(present_d, ny);
-    PIECE(present_y, ny);
-    PIECE(nowhere, nx > ny ? nn : mm);
-    PIECE(work, 4 * nn + 2 * nx + 2 * mn + mm);
-    w.present = base ? (unsigned *)(void *)(base + w.at) : NULL, w.at += ny;
-#undef PIECE
-    return w;
-}
-
-/** log p of all lanes, see ks_evidence. */
-typedef struct KS_T(ks_pack_evidence) {
-    KS_DOUBLES quadratic, product, logs;
-} KS_T(ks_pack_evidence);
-
-/** Products that leave the middle of the range become logarithms. */
-KS_HD_COLD void KS_T(ks_pack_logs)(KS_T(ks_pack_evidence) *e)
-{
-    for (int l = 0; l < KS_LANES; ++l)
-        if (!(e->product[l] > 1e-120 && e->product[l] < 1e120)) {
-            e->logs[l] += log(e->product[l]);
-            e->product[l] = 1;
-        }
-}
-
-/** Counts and sums of a range, by lane, on their way to the tallies. */
-typedef struct KS_T(ks_pack_tally) {
-    KS_T(ks_pack_evidence) evidence;
-    int64_t whole; /* steps of all lanes in which none misses an entry */
-    int64_t whole_before[KS_LANES]; /* of them, those before the lane's sums began */
-    int64_t steps[KS_LANES], missing[KS_LANES]; /* the others */
-} KS_T(ks_pack_tally);
-
-KS_HD_COLD void KS_T(ks_from_tally)(int l, const ks_tally *from, KS_T(ks_pack_tally) *to)
-{
-    to->evidence.quadratic[l] = from->evidence.quadratic;
-    to->evidence.product[l] = from->evidence.product;
-    to->evidence.logs[l] = from->evidence.logs;
-    to->steps[l] = to->missing[l] = 0;
-    to->whole_before[l] = to->whole;
-}
-
-KS_HD_COLD void KS_T(ks_to_tally)(int l, int ny, const KS_T(ks_pack_tally) *from,
-                                   ks_tally *to)
-{
-    const int64_t steps = from->steps[l] + from->whole - from->whole_before[l];
-    to->evidence.quadratic = from->evidence.quadratic[l];
-    to->evidence.product = from->evidence.product[l];
-    to->evidence.logs = from->evidence.logs[l];
-    to->evidence.entries += steps * ny - from->missing[l];
-    to->ordinary += steps;
-    to->missing += from->missing[l];
-}
-
 /** What a step observes, missing entries in their places; `present[i]` says which lanes have entry
  *  i, `fit` which lanes have no infinite entry. */
 typedef struct KS_T(ks_group_observation) {
@@ -161,9 +65,9 @@ KS_HD_COLD void KS_T(ks_put_innovations)(int64_t k, unsigned lanes,
             w->Z[i][l] = w->v[i][l] = nan[l];
             for (int j = 0; j < ny; ++j) S[i * ny + j][l] = S[j * ny + i][l] = nan[l];
         }
-    KS_T(ks_put_rows)(ny, w->Z, &to->innovation, apart, k, lanes, w->nowhere);
-    KS_T(ks_put_rows)(ny, w->v, &to->innovation_std, apart, k, lanes, w->nowhere);
-    KS_T(ks_put_rows)(ny * ny, S, &to->innovation_cov, apart, k, lanes, w->nowhere);
+    KS_T(ks_put_rows)(ny, w->Z, &to->innovation, apart, k, lanes);
+    KS_T(ks_put_rows)(ny, w->v, &to->innovation_std, apart, k, lanes);
+    KS_T(ks_put_rows)(ny * ny, S, &to->innovation_cov, apart, k, lanes);
 }
 
 /** log p(y[k] | y[0..k-1]) of the lanes in `lanes`. */
@@ -264,8 +168,7 @@ KS_HD_COLD void KS_T(ks_put_gains)(int64_t k, unsigned lanes, const KS_T(ks_grou
     KS_T(ks_copy)(ny * nx, w->Z, w->work);
     KS_T(ks_copy)(ny * ny, w->S, w->work + ny * nx);
     KS_T(ks_copy)(ny, w->inverse_d, w->work + ny * nx + ny * ny);
-    KS_T(ks_put_rows)((int)ks_gain_numbers(nx, ny), w->work, &to->gain, sizeof *to, k, lanes,
-                      w->nowhere);
+    KS_T(ks_put_rows)((int)ks_gain_numbers(nx, ny), w->work, &to->gain, sizeof *to, k, lanes);
 }
 
 /** Outputs of step k that are seldom asked for, of the lanes in `lanes`. */
@@ -277,58 +180,31 @@ KS_HD_COLD void KS_T(ks_put_more)(int64_t k, unsigned lanes,
     const int nx = w->nx, nn = nx * nx;
     if (to->loglik_terms.base) KS_T(ks_put_terms)(k, lanes, o, w, to);
     KS_T(ks_mirror)(nx, w->Pp);
-    KS_T(ks_put_rows)(nx, w->xp, &to->predicted_mean, apart, k, lanes, w->nowhere);
-    KS_T(ks_put_rows)(nn, w->Pp, &to->predicted_cov, apart, k, lanes, w->nowhere);
-    KS_T(ks_put_diagonal)(nx, w->Pp, &to->predicted_var, apart, k, lanes, w->nowhere, w->work);
-    KS_T(ks_put_diagonal)(nx, w->next_P, &to->filtered_var, apart, k, lanes, w->nowhere, w->work);
+    KS_T(ks_put_rows)(nx, w->xp, &to->predicted_mean, apart, k, lanes);
+    KS_T(ks_put_rows)(nn, w->Pp, &to->predicted_cov, apart, k, lanes);
+    KS_T(ks_put_diagonal)(nx, w->Pp, &to->predicted_var, apart, k, lanes, w->work);
+    KS_T(ks_put_diagonal)(nx, w->next_P, &to->filtered_var, apart, k, lanes, w->work);
     if (to->gain.base) KS_T(ks_put_gains)(k, lanes, w, to);
     if (to->innovation.base || to->innovation_cov.base || to->innovation_std.base)
         KS_T(ks_put_innovations)(k, lanes, o, w, to);
 }
 
-/** Outputs of step k of the lanes in `lanes`; `more`: some that are seldom asked for are. */
-KS_HD void KS_T(ks_put_filtered)(int64_t k, unsigned lanes, int more,
-                                 const KS_T(ks_group_observation) *o,
-                                 const KS_T(ks_group_scratch) *w, const ks_forward_sinks *to)
+/** Estimates of steps k0 .. k1 - 1 to the outputs of the lanes that have taken them together. */
+KS_HD_COLD void KS_T(ks_put_filtered)(int64_t k0, int64_t k1, const KS_T(ks_group_scratch) *w,
+                                      const ks_forward_sinks *to)
 {
     const size_t apart = sizeof *to;
     const int nx = w->nx, nn = nx * nx;
-    if (more) KS_T(ks_put_more)(k, lanes, o, w, to);
-    KS_T(ks_put_rows)(nx, w->next_x, &to->filtered_mean, apart, k, lanes, w->nowhere);
-    KS_T(ks_put_rows)(nn, w->next_P, &to->filtered_cov, apart, k, lanes, w->nowhere);
+    const KS_NUM *means = w->means + nx, *covs = w->covs + nn;
+    KS_T(ks_put_steps)(nx, means, &to->filtered_mean, apart, k0, k1, w->done);
+    KS_T(ks_put_steps)(nn, covs, &to->filtered_cov, apart, k0, k1, w->done);
     if (!to->kept_mean.base) return;
-    KS_T(ks_put_rows)(nx, w->next_x, &to->kept_mean, apart, k, lanes, w->nowhere);
-    KS_T(ks_put_rows)(nn, w->next_P, &to->kept_C, apart, k, lanes, w->nowhere);
-    for (int l = 0; l < KS_LANES; ++l)
-        if (lanes >> l & 1) to[l].form[k - to[l].form_first] = KS_FORM_ORDINARY;
-}
-
-/** The evidence of a step to the sums of the lanes in `good`. Returns the lanes whose sum has
- *  stayed finite: only theirs has changed. */
-KS_HD unsigned KS_T(ks_pack_gather)(int ny, KS_MASK good, unsigned lanes,
-                                    const KS_T(ks_group_scratch) *w,
-                                    KS_T(ks_pack_evidence) *sums)
-{
-    KS_T(ks_pack_evidence) e = *sums;
-    for (int i = 0; i < ny; ++i) {
-        const KS_NUM pivot = KS_SELECT(good, w->S[i * ny + i], KS_LIT(1));
-        w->square[i] = KS_SELECT(good, w->v[i] * w->v[i] * w->inverse_d[i], KS_LIT(0));
-        e.quadratic = e.quadratic + KS_TO_DOUBLES(w->square[i]);
-        e.product = e.product * KS_TO_DOUBLES(pivot);
-        if (KS_DOUBLES_WITHIN(e.product, 1e-120, 1e120) != KS_EVERY) KS_T(ks_pack_logs)(&e);
-    }
-    lanes &= KS_DOUBLES_WITHIN(e.quadratic, -DBL_MAX, DBL_MAX);
-    if (lanes == KS_EVERY) {
-        *sums = e;
-        return lanes;
-    }
-    for (int l = 0; l < KS_LANES; ++l) {
-        if (!(lanes >> l & 1)) continue;
-        sums->quadratic[l] = e.quadratic[l];
-        sums->product[l] = e.product[l];
-        sums->logs[l] = e.logs[l];
-    }
-    return lanes;
+    KS_T(ks_put_steps)(nx, means, &to->kept_mean, apart, k0, k1, w->done);
+    KS_T(ks_put_steps)(nn, covs, &to->kept_C, apart, k0, k1, w->done);
+    for (int64_t k = k0; k < k1; ++k)
+        for (int l = 0; l < KS_LANES; ++l)
+            if (w->done[k - k0] >> l & 1)
+                to[l].form[k - to[l].form_first] = KS_FORM_ORDINARY;
 }
 
 /** Count a step of the lanes in `lanes`, and what they miss. */
@@ -403,9 +279,42 @@ KS_HD unsigned KS_T(ks_filter_together)(int nx, int64_t k, int64_t shift, unsign
         sums->whole += 1;
     else
         KS_T(ks_pack_count)(lanes, &o, w, sums);
-    if (!lanes) return 0;
-    KS_T(ks_put_filtered)(k, lanes, more, &o, w, to);
+    if (lanes && more) KS_T(ks_put_more)(k, lanes, &o, w, to);
     return lanes;
+}
+
+/** Inputs of steps k0 .. k1 - 1 that vary. */
+KS_HD_COLD void KS_T(ks_group_read)(int64_t k0, int64_t k1, int64_t shift, KS_T(ks_group_inputs) *in)
+{
+    KS_T(ks_stream) *moves[3] = { &in->F, &in->Q, &in->u }, *sees[4] = { &in->H, &in->R, &in->d, &in->y };
+    /* Nothing may lead into the first step, which is never taken together. */
+    const int64_t from = k0 > shift ? k0 : shift;
+    for (int i = 0; i < 3; ++i)
+        if (moves[i]->stride && from < k1) KS_T(ks_stream_read)(moves[i], from - shift, k1 - shift, 1);
+    for (int i = 0; i < 4; ++i)
+        if (sees[i]->stride) KS_T(ks_stream_read)(sees[i], k0, k1, 1);
+}
+
+/** Steps k0 .. k1 - 1, as many as are read and written at once. */
+KS_HD void KS_T(ks_group_filter_some)(int nx, ks_group *g, int64_t k0, int64_t k1, unsigned *packed,
+                                      const KS_T(ks_group_inputs) *in, KS_T(ks_group_scratch) *w, int more,
+                                      const ks_forward_sinks *to, ks_tally *tally,
+                                      KS_T(ks_pack_tally) *sums)
+{
+    for (int64_t k = k0; k < k1 && g->alive; ++k) {
+        const unsigned living = (1u << g->alive) - 1;
+        unsigned done = 0;
+        w->x = w->means + (k - k0) * nx;
+        w->P = w->covs + (k - k0) * nx * nx;
+        w->next_x = w->x + nx;
+        w->next_P = w->P + nx * nx;
+        /* The first step is never in the ordinary form, and may have no transition. */
+        if ((*packed & living) != 0 && k > 0)
+            done = KS_T(ks_filter_together)(nx, k, g->series[0].shift, *packed & living, in, w, to,
+                                            more, sums);
+        w->done[k - k0] = done;
+        if (done != living) KS_T(ks_filter_alone)(g, k, done, packed, w, to, tally, sums);
+    }
 }
 
 /** Steps k0 .. k1 - 1, see ks_pack_kernels. */
@@ -423,22 +332,16 @@ KS_HD void KS_T(ks_group_filter)(int nx, ks_group *g, int64_t k0, int64_t k1,
                      to->innovation_cov.base || to->innovation_std.base || to->gain.base;
     KS_T(ks_group_inputs_start)(s, &w, &in);
     for (int l = 0; l < KS_LANES; ++l) KS_T(ks_from_tally)(l, &tally[l < lanes ? l : 0], &sums);
-    unsigned packed = KS_T(ks_group_enter)(g, w.x, w.P);
-    for (int64_t k = k0; k < k1 && g->alive; ++k) {
-        /* The first step is never in the ordinary form, and may have no transition. */
-        const unsigned living = (1u << g->alive) - 1;
-        unsigned done = 0;
-        if ((packed & living) != 0 && k > 0)
-            done = KS_T(ks_filter_together)(nx, k, s->shift, packed & living, &in, &w, to,
-                                            more, &sums);
-        if (done != living)
-            KS_T(ks_filter_alone)(g, k, done, &packed, &w, to, tally, &sums);
-        KS_NUM *x = w.x, *P = w.P;
-        w.x = w.next_x;
-        w.P = w.next_P;
-        w.next_x = x;
-        w.next_P = P;
+    unsigned packed = KS_T(ks_group_enter)(g, w.means, w.covs);
+    for (int64_t k = k0; k < k1 && g->alive; k += w.steps) {
+        const int64_t end = k1 - k < w.steps ? k1 : k + w.steps;
+        for (int i = 0; i < w.steps; ++i) w.done[i] = 0;
+        KS_T(ks_group_read)(k, end, s->shift, &in);
+        KS_T(ks_group_filter_some)(nx, g, k, end, &packed, &in, &w, more, to, tally, &sums);
+        KS_T(ks_put_filtered)(k, end, &w, to);
+        KS_T(ks_copy)(nx, w.next_x, w.means);
+        KS_T(ks_copy)(nx * nx, w.next_P, w.covs);
     }
     for (int l = 0; l < lanes; ++l) KS_T(ks_to_tally)(l, ny, &sums, &tally[l]);
-    KS_T(ks_group_leave)(g, packed, w.x, w.P);
+    KS_T(ks_group_leave)(g, packed, w.means, w.covs);
 }

@@ -1,7 +1,9 @@
 /* batch_rows_text.h -- between the arrays of several series and packs; see num_f64x4.h.
  *
  * In memory the numbers of one series stand together; in packs the same number of all series does.
- * Whole vectors are read and written and turned in registers. */
+ * Whole vectors are read and written and turned in registers. Rows of several steps are read at once, one
+ * array after the other, and so are results written: whoever reads all arrays of all series step by step
+ * goes through more places of memory at once than a processor fetches ahead of. */
 
 #define KS_EVERY ((1u << KS_LANES) - 1)
 
@@ -19,27 +21,27 @@ KS_HD_COLD void KS_T(ks_gather)(int n, const char *const *from, KS_NUM *v)
     /* The last block may take some numbers a second time. */
     for (int i = 0; n >= KS_LANES && i < n; i += KS_LANES) {
         const int at = i + KS_LANES <= n ? i : n - KS_LANES;
-        KS_NUM t[KS_LANES];
-        for (int l = 0; l < KS_LANES; ++l)
-            t[l] = *(const KS_T(ks_line) *)(const void *)(from[l] + at * (int)sizeof(KS_ONE));
-        KS_TURN(t);
-        for (int l = 0; l < KS_LANES; ++l) v[at + l] = t[l];
+        const KS_ONE *rows[KS_LANES];
+        for (int l = 0; l < KS_LANES; ++l) rows[l] = (const KS_ONE *)(const void *)from[l] + at;
+        KS_TURN(rows, v + at);
     }
 }
 
-/** Number i of every lane <- `v[i]`, i < n. */
-KS_HD_COLD void KS_T(ks_scatter)(int n, const KS_NUM *v, char *const *to)
+/** Number i of every lane in `lanes` <- `v[i]`, i < n. */
+KS_HD_COLD void KS_T(ks_scatter)(int n, const KS_NUM *v, unsigned lanes, char *const *to)
 {
     for (int i = 0; n < KS_LANES && i < n; ++i)
         for (int l = 0; l < KS_LANES; ++l)
-            ((KS_ONE *)(void *)to[l])[i] = ((const KS_ONE *)&v[i])[l];
+            if (lanes >> l & 1) ((KS_ONE *)(void *)to[l])[i] = ((const KS_ONE *)&v[i])[l];
     for (int i = 0; n >= KS_LANES && i < n; i += KS_LANES) {
         const int at = i + KS_LANES <= n ? i : n - KS_LANES;
+        const KS_ONE *rows[KS_LANES];
         KS_NUM t[KS_LANES];
-        for (int l = 0; l < KS_LANES; ++l) t[l] = v[at + l];
-        KS_TURN(t);
+        for (int l = 0; l < KS_LANES; ++l) rows[l] = (const KS_ONE *)(const void *)&v[at + l];
+        KS_TURN(rows, t);
         for (int l = 0; l < KS_LANES; ++l)
-            *(KS_T(ks_line) *)(void *)(to[l] + at * (int)sizeof(KS_ONE)) = t[l];
+            if (lanes >> l & 1)
+                *(KS_T(ks_line) *)(void *)(to[l] + at * (int)sizeof(KS_ONE)) = t[l];
     }
 }
 
@@ -60,74 +62,127 @@ typedef struct KS_T(ks_stream) {
     int64_t stride;
     int shared; /* one array serves all lanes */
     int n; /* numbers of a row */
-    KS_NUM *row;
+    int64_t first; /* the row that stands first in `rows` */
+    KS_NUM *rows;
 } KS_T(ks_stream);
 
-KS_HD_COLD void KS_T(ks_stream_read)(const KS_T(ks_stream) *s, int64_t k)
+/** So many bytes will soon be read. Those of long rows a processor fetches by itself. */
+KS_HD void KS_T(ks_expect)(const char *at, int64_t bytes, int64_t row_bytes)
 {
-    const int n = s->n;
+    for (int64_t i = 0; row_bytes <= 256 && i < bytes; i += 64) __builtin_prefetch(at + i, 1);
+}
+
+/** Rows k0 .. k1 - 1, as many as there is room for, are read; as many are expected `ahead` (1) of them or
+ *  behind (-1). */
+KS_HD_COLD void KS_T(ks_stream_read)(KS_T(ks_stream) *s, int64_t k0, int64_t k1, int ahead)
+{
+    const int n = s->n, bytes = n * (int)sizeof(KS_ONE), together = s->stride == bytes;
+    KS_NUM *to = s->rows;
+    s->first = k0;
     if (s->shared) {
-        const KS_ONE *from = (const KS_ONE *)(const void *)(s->base[0] + k * s->stride);
-        for (int i = 0; i < n; ++i) s->row[i] = KS_LIT(from[i]);
+        for (int64_t k = k0; k < k1; ++k) {
+            const KS_ONE *from = (const KS_ONE *)(const void *)(s->base[0] + k * s->stride);
+            for (int i = 0; i < n; ++i) *to++ = KS_LIT(from[i]);
+        }
         return;
     }
-    const char *from[KS_LANES];
-    for (int l = 0; l < KS_LANES; ++l) from[l] = s->base[l] + k * s->stride;
-    KS_T(ks_gather)(n, from, s->row);
+    for (int64_t k = k0; k < k1; k += together ? k1 - k0 : 1) {
+        const int rows = together ? (int)(k1 - k0) : 1;
+        const char *from[KS_LANES];
+        for (int l = 0; l < KS_LANES; ++l) {
+            from[l] = s->base[l] + k * s->stride;
+            KS_T(ks_expect)(from[l] + ahead * (k1 - k0) * s->stride, rows * bytes, bytes);
+        }
+        KS_T(ks_gather)(rows * n, from, to);
+        to += rows * n;
+    }
 }
 
 /** Start a stream of rows of n numbers: those of lane 0 are `rows`, those of lane l stand
  *  l * sizeof(ks_series) bytes on. What does not vary is read here, where it is there at all. */
-KS_HD_COLD void KS_T(ks_stream_start)(int n, const ks_rows *rows, KS_NUM *row,
+KS_HD_COLD void KS_T(ks_stream_start)(int n, const ks_rows *rows, KS_NUM *memory,
                                  KS_T(ks_stream) *s)
 {
     s->stride = rows->stride;
     s->shared = 1;
     s->n = n;
-    s->row = row;
+    s->rows = memory;
     for (int l = 0; l < KS_LANES; ++l) {
         const ks_rows *own =
             (const ks_rows *)(const void *)((const char *)rows + l * (int)sizeof(ks_series));
         s->base[l] = own->base;
         s->shared &= own->base == rows->base;
     }
-    if (!s->stride && rows->base) KS_T(ks_stream_read)(s, 0);
+    if (!s->stride && rows->base) KS_T(ks_stream_read)(s, 0, 1, 0);
 }
 
-/** Row k, as packs. */
+/** Row k, as packs; where rows vary it must be one of those read last. */
 KS_HD const KS_NUM *KS_T(ks_stream_row)(const KS_T(ks_stream) *s, int64_t k)
 {
-    if (s->stride) KS_T(ks_stream_read)(s, k);
-    return s->row;
+    return s->stride ? s->rows + (k - s->first) * s->n : s->rows;
 }
 
 /** Where row k of an output of all lanes goes: that of lane 0 is `sink`, that of lane l stands
- *  l * `apart` bytes on. Lanes not in `lanes` write to `nowhere`. */
-KS_HD void KS_T(ks_slots)(const ks_sink *sink, size_t apart, int64_t k, unsigned lanes,
-                          KS_NUM *nowhere, char **to)
+ *  l * `apart` bytes on. Lanes that have none share it. */
+KS_HD void KS_T(ks_slots)(const ks_sink *sink, size_t apart, int64_t k, char **to)
 {
     for (int l = 0; l < KS_LANES; ++l) {
         const char *at = (const char *)sink + (size_t)l * apart;
         const ks_sink *own = (const ks_sink *)(const void *)at;
-        to[l] = lanes >> l & 1 ? (char *)ks_slot_of(*own, k) : (char *)nowhere;
+        to[l] = (char *)ks_slot_of(own->base ? *own : *sink, k);
     }
 }
 
 /** n packs to row k of an output of the lanes in `lanes`, where it is wanted. */
 KS_HD_COLD void KS_T(ks_put_rows)(int n, const KS_NUM *v, const ks_sink *sink, size_t apart,
-                                  int64_t k, unsigned lanes, KS_NUM *nowhere)
+                                  int64_t k, unsigned lanes)
 {
     if (!sink->base) return;
     char *to[KS_LANES];
-    KS_T(ks_slots)(sink, apart, k, lanes, nowhere, to);
-    KS_T(ks_scatter)(n, v, to);
+    KS_T(ks_slots)(sink, apart, k, to);
+    KS_T(ks_scatter)(n, v, lanes, to);
 }
 
 /** The diagonal of P (nx, nx) likewise; W: nx packs. */
 KS_HD_COLD void KS_T(ks_put_diagonal)(int nx, const KS_NUM *P, const ks_sink *sink, size_t apart,
-                                 int64_t k, unsigned lanes, KS_NUM *nowhere, KS_NUM *W)
+                                 int64_t k, unsigned lanes, KS_NUM *W)
 {
     if (!sink->base) return;
     for (int i = 0; i < nx; ++i) W[i] = P[i * nx + i];
-    KS_T(ks_put_rows)(nx, W, sink, apart, k, lanes, nowhere);
+    KS_T(ks_put_rows)(nx, W, sink, apart, k, lanes);
+}
+
+/** Rows k0 .. k1 - 1 of n packs each to an output, where it is wanted; lanes[k - k0] says which lanes of
+ *  row k. */
+KS_HD_COLD void KS_T(ks_put_steps)(int n, const KS_NUM *v, const ks_sink *sink, size_t apart, int64_t k0,
+                                   int64_t k1, const unsigned *lanes)
+{
+    const int together = sink->stride == n * (int64_t)sizeof(KS_ONE);
+    if (!sink->base) return;
+    for (int64_t k = k0; k < k1;) {
+        int64_t end = k + 1;
+        while (together && end < k1 && lanes[end - k0] == lanes[k - k0]) ++end;
+        if (lanes[k - k0])
+            KS_T(ks_put_rows)(n * (int)(end - k), v + (k - k0) * n, sink, apart, k, lanes[k - k0]);
+        k = end;
+    }
+}
+
+/** Rows k0 .. k1 - 1 of n numbers of what has been put out to packs; as many before them are expected. */
+KS_HD_COLD void KS_T(ks_get_steps)(int n, const ks_sink *sink, size_t apart, int64_t k0, int64_t k1,
+                                   KS_NUM *v)
+{
+    const int64_t bytes = n * (int64_t)sizeof(KS_ONE);
+    const int together = sink->stride == bytes;
+    for (int64_t k = k0; k < k1; k += together ? k1 - k0 : 1) {
+        const int rows = together ? (int)(k1 - k0) : 1;
+        char *at[KS_LANES];
+        const char *from[KS_LANES];
+        KS_T(ks_slots)(sink, apart, k, at);
+        for (int l = 0; l < KS_LANES; ++l) {
+            from[l] = at[l];
+            KS_T(ks_expect)(from[l] - (k1 - k0) * sink->stride, rows * bytes, bytes);
+        }
+        KS_T(ks_gather)(rows * n, from, v + (k - k0) * n);
+    }
 }

@@ -25,42 +25,27 @@ KS_HD_COLD void KS_T(ks_smooth_alone)(ks_group *g, int64_t k, unsigned done, uns
     }
 }
 
-/** What the filter kept of step k of the lanes in `lanes` to w->xp, w->Pp. */
-KS_HD_COLD void KS_T(ks_get_kept)(int64_t k, unsigned lanes, const ks_forward_sinks *kept,
-                             const KS_T(ks_group_scratch) *w)
-{
-    const int nx = w->nx;
-    char *at[KS_LANES];
-    const char *from[KS_LANES];
-    KS_T(ks_slots)(&kept->kept_mean, sizeof *kept, k, lanes, w->nowhere, at);
-    for (int l = 0; l < KS_LANES; ++l) from[l] = at[l];
-    KS_T(ks_gather)(nx, from, w->xp);
-    KS_T(ks_slots)(&kept->kept_C, sizeof *kept, k, lanes, w->nowhere, at);
-    for (int l = 0; l < KS_LANES; ++l) from[l] = at[l];
-    KS_T(ks_gather)(nx * nx, from, w->Pp);
-}
-
 /** Cov(x[k], x[k-1] | y) = Ps[k] Eᵀ of the lanes in `lanes`. */
 KS_HD_COLD void KS_T(ks_put_lag_one)(int64_t k, unsigned lanes, const KS_T(ks_group_scratch) *w,
                                      const ks_backward_sinks *to)
 {
     const int nx = w->nx;
     KS_T(ks_mm)(nx, nx, nx, w->P, w->ET, w->work);
-    KS_T(ks_put_rows)(nx * nx, w->work, &to->lag_one_cov, sizeof *to, k, lanes, w->nowhere);
+    KS_T(ks_put_rows)(nx * nx, w->work, &to->lag_one_cov, sizeof *to, k, lanes);
 }
 
-/** Step k of the lanes in `lanes` together. Returns the lanes for which it is done. */
+/** Step k of the lanes in `lanes` together, from the filtered x and P. Returns the lanes for which it is
+ *  done. */
 KS_HD unsigned KS_T(ks_smooth_together)(int nx, int64_t k, int64_t shift, unsigned lanes,
                                         const KS_T(ks_group_inputs) *in,
-                                        const KS_T(ks_group_scratch) *w,
-                                        const ks_forward_sinks *kept, const ks_backward_sinks *to)
+                                        const KS_T(ks_group_scratch) *w, const KS_NUM *x,
+                                        const KS_NUM *P, const ks_backward_sinks *to)
 {
     const size_t apart = sizeof *to;
-    KS_T(ks_get_kept)(k, lanes, kept, w);
     KS_MASK good =
         KS_T(ks_smooth_back)(nx, KS_T(ks_stream_row)(&in->F, k + 1 - shift),
                              KS_T(ks_stream_row)(&in->Q, k + 1 - shift),
-                             KS_T(ks_stream_row)(&in->u, k + 1 - shift), w->xp, w->Pp, w->x,
+                             KS_T(ks_stream_row)(&in->u, k + 1 - shift), x, P, w->x,
                              w->P, w->next_x, w->next_P, w->ET, w->work);
     KS_NUM zero = KS_LIT(0);
     for (int i = 0; i < nx; ++i)
@@ -70,12 +55,53 @@ KS_HD unsigned KS_T(ks_smooth_together)(int nx, int64_t k, int64_t shift, unsign
     lanes &= KS_BITS(good);
     if (!lanes) return 0;
     if (to->lag_one_cov.base) KS_T(ks_put_lag_one)(k + 1, lanes, w, to);
-    KS_T(ks_put_rows)(nx * nx, w->ET, &to->gain, apart, k, lanes, w->nowhere);
-    KS_T(ks_put_rows)(w->nx, w->next_x, &to->smoothed_mean, apart, k, lanes, w->nowhere);
-    KS_T(ks_put_rows)(w->nx * w->nx, w->next_P, &to->smoothed_cov, apart, k, lanes, w->nowhere);
-    KS_T(ks_put_diagonal)(w->nx, w->next_P, &to->smoothed_var, apart, k, lanes, w->nowhere,
+    KS_T(ks_put_rows)(nx * nx, w->ET, &to->gain, apart, k, lanes);
+    KS_T(ks_put_diagonal)(w->nx, w->next_P, &to->smoothed_var, apart, k, lanes,
                           w->work);
     return lanes;
+}
+
+/** What steps k1 - 1 .. k0 read: what the filter has kept of them, and the transitions out of them, of which
+ *  step `last` has none. */
+KS_HD_COLD void KS_T(ks_group_read_back)(int64_t k0, int64_t k1, int64_t shift, int64_t last,
+                                         const ks_forward_sinks *kept, const KS_T(ks_group_scratch) *w,
+                                         KS_T(ks_group_inputs) *in)
+{
+    KS_T(ks_stream) *moves[3] = { &in->F, &in->Q, &in->u };
+    const int64_t end = k1 < last ? k1 : last;
+    const int nx = w->nx;
+    for (int i = 0; i < 3; ++i)
+        if (moves[i]->stride && k0 < end)
+            KS_T(ks_stream_read)(moves[i], k0 + 1 - shift, end + 1 - shift, -1);
+    KS_T(ks_get_steps)(nx, &kept->kept_mean, sizeof *kept, k0, k1, w->kept_means);
+    KS_T(ks_get_steps)(nx * nx, &kept->kept_C, sizeof *kept, k0, k1, w->kept_covs);
+}
+
+/** Steps k1 - 1 .. k0, as many as are read and written at once. */
+KS_HD void KS_T(ks_group_smooth_some)(int nx, ks_group *g, int64_t k0, int64_t k1, unsigned *packed,
+                                      const KS_T(ks_group_inputs) *in, KS_T(ks_group_scratch) *w,
+                                      const ks_forward_sinks *kept, const ks_backward_sinks *to,
+                                      ks_tally *tally)
+{
+    const ks_series *s = &g->series[0];
+    for (int64_t k = k1 - 1; k >= k0 && g->alive; --k) {
+        const unsigned living = (1u << g->alive) - 1;
+        unsigned ordinary = 0, done = 0;
+        w->next_x = w->means + (k - k0) * nx;
+        w->next_P = w->covs + (k - k0) * nx * nx;
+        w->x = w->next_x + nx;
+        w->P = w->next_P + nx * nx;
+        for (int l = 0; l < g->alive; ++l)
+            ordinary |= (unsigned)(kept[l].form[k - kept[l].form_first] == KS_FORM_ORDINARY) << l;
+        /* The last step is the filter's own, which no transition leaves. */
+        if (k < s->steps - 1 && (ordinary & *packed & living) != 0)
+            done = KS_T(ks_smooth_together)(nx, k, s->shift, ordinary & *packed & living, in, w,
+                                            w->kept_means + (k - k0) * nx,
+                                            w->kept_covs + (k - k0) * nx * nx, to);
+        w->done[k - k0] = done;
+        for (int l = 0; l < KS_LANES; ++l) tally[l].ordinary += done >> l & 1;
+        if (done != living) KS_T(ks_smooth_alone)(g, k, done, packed, w, kept, to, tally);
+    }
 }
 
 /** Steps k1 - 1 .. k0, see ks_pack_kernels. */
@@ -84,26 +110,22 @@ KS_HD void KS_T(ks_group_smooth)(int nx, ks_group *g, int64_t k0, int64_t k1,
                                  ks_tally *tally)
 {
     const ks_series *s = &g->series[0];
+    const int nn = nx * nx;
     KS_T(ks_group_scratch) w = KS_T(ks_group_lay_out)(nx, s->ny, g->pack);
     KS_T(ks_group_inputs) in;
     KS_T(ks_group_inputs_start)(s, &w, &in);
-    unsigned packed = KS_T(ks_group_enter)(g, w.x, w.P);
-    for (int64_t k = k1 - 1; k >= k0 && g->alive; --k) {
-        const unsigned living = (1u << g->alive) - 1;
-        unsigned ordinary = 0, done = 0;
-        for (int l = 0; l < g->alive; ++l)
-            ordinary |= (unsigned)(kept[l].form[k - kept[l].form_first] == KS_FORM_ORDINARY) << l;
-        /* The last step is the filter's own, which no transition leaves. */
-        if (k < s->steps - 1 && (ordinary & packed & living) != 0)
-            done = KS_T(ks_smooth_together)(nx, k, s->shift, ordinary & packed & living, &in, &w,
-                                            kept, to);
-        for (int l = 0; l < KS_LANES; ++l) tally[l].ordinary += done >> l & 1;
-        if (done != living) KS_T(ks_smooth_alone)(g, k, done, &packed, &w, kept, to, tally);
-        KS_NUM *x = w.x, *P = w.P;
-        w.x = w.next_x;
-        w.P = w.next_P;
-        w.next_x = x;
-        w.next_P = P;
+    unsigned packed = KS_T(ks_group_enter)(g, w.means, w.covs);
+    w.next_x = w.means;
+    w.next_P = w.covs;
+    for (int64_t end = k1; end > k0 && g->alive; end -= w.steps) {
+        const int64_t start = end - k0 < w.steps ? k0 : end - w.steps, count = end - start;
+        KS_T(ks_copy)(nx, w.next_x, w.means + count * nx);
+        KS_T(ks_copy)(nn, w.next_P, w.covs + count * nn);
+        for (int i = 0; i < w.steps; ++i) w.done[i] = 0;
+        KS_T(ks_group_read_back)(start, end, s->shift, s->steps - 1, kept, &w, &in);
+        KS_T(ks_group_smooth_some)(nx, g, start, end, &packed, &in, &w, kept, to, tally);
+        KS_T(ks_put_steps)(nx, w.means, &to->smoothed_mean, sizeof *to, start, end, w.done);
+        KS_T(ks_put_steps)(nn, w.covs, &to->smoothed_cov, sizeof *to, start, end, w.done);
     }
-    KS_T(ks_group_leave)(g, packed, w.x, w.P);
+    KS_T(ks_group_leave)(g, packed, w.next_x, w.next_P);
 }

@@ -12,6 +12,7 @@
 #include "packmat_text.h"
 #include "step_text.h"
 #include "batch_rows_text.h"
+#include "batch_scratch_text.h"
 #include "batch_filter_text.h"
 #include "batch_smooth_text.h"
 

@@ -16,11 +16,9 @@ KS_HD void KS_T(ks_mean_turn_in)(int n, const double *const *from, KS_NUM *x)
 {
     int i = 0;
     for (; i + KS_LANES <= n; i += KS_LANES) {
-        KS_NUM t[KS_LANES];
-        for (int l = 0; l < KS_LANES; ++l)
-            t[l] = *(const KS_T(ks_mean_line) *)(const void *)(from[l] + i);
-        KS_TURN(t);
-        for (int l = 0; l < KS_LANES; ++l) x[i + l] = t[l];
+        const double *rows[KS_LANES];
+        for (int l = 0; l < KS_LANES; ++l) rows[l] = from[l] + i;
+        KS_TURN(rows, x + i);
     }
     for (; i < n; ++i)
         for (int l = 0; l < KS_LANES; ++l) x[i][l] = from[l][i];
@@ -31,9 +29,10 @@ KS_HD void KS_T(ks_mean_turn_out)(int n, const KS_NUM *x, int count, double *con
 {
     int i = 0;
     for (; i + KS_LANES <= n; i += KS_LANES) {
+        const double *rows[KS_LANES];
         KS_NUM t[KS_LANES];
-        for (int l = 0; l < KS_LANES; ++l) t[l] = x[i + l];
-        KS_TURN(t);
+        for (int l = 0; l < KS_LANES; ++l) rows[l] = (const double *)&x[i + l];
+        KS_TURN(rows, t);
         for (int l = 0; l < count; ++l)
             *(KS_T(ks_mean_line) *)(void *)(to[l] + i) = t[l];
     }

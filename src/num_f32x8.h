@@ -28,30 +28,43 @@ static inline __attribute__((always_inline, unused)) unsigned ks_bits_f32x8(ks_m
 #endif
 }
 /* By pointer: as an argument a vector this wide has an ABI that has changed. */
+typedef double ks_half64x8 __attribute__((vector_size(32), may_alias));
+typedef int64_t ks_half_mask64x8 __attribute__((vector_size(32)));
 static inline __attribute__((always_inline, unused)) unsigned
 ks_within_f64x8(const ks_f64x8 *x, double low, double high)
 {
     unsigned bits = 0;
-    for (int l = 0; l < 8; ++l) bits |= (unsigned)((*x)[l] > low && (*x)[l] < high) << l;
+    for (int h = 0; h < 2; ++h) {
+        const ks_half64x8 half = ((const ks_half64x8 *)(const void *)x)[h];
+        const ks_half_mask64x8 m = (ks_half_mask64x8)(half > low) & (ks_half_mask64x8)(half < high);
+#if KS_VECTOR_BYTES == 32
+        bits |= (unsigned)__builtin_ia32_movmskpd256((ks_half64x8)m) << 4 * h;
+#else
+        for (int l = 0; l < 4; ++l) bits |= (unsigned)(m[l] & 1) << (4 * h + l);
+#endif
+    }
     return bits;
 }
-static inline __attribute__((always_inline, unused)) void ks_turn_f32x8(ks_f32x8 *v)
+/* Halves of rows 0 to 3 and 4 to 7 are joined as they are loaded, so that only quarters are left to turn. */
+typedef float ks_quarter32x8 __attribute__((vector_size(16), aligned(4), may_alias));
+static inline __attribute__((always_inline, unused)) void ks_turn_f32x8(const float *const *rows,
+                                                                        ks_f32x8 *v)
 {
-    ks_f32x8 a[8], b[8];
-    for (int i = 0; i < 8; i += 2) {
-        a[i] = __builtin_shufflevector(v[i], v[i + 1], 0, 8, 1, 9, 4, 12, 5, 13);
-        a[i + 1] = __builtin_shufflevector(v[i], v[i + 1], 2, 10, 3, 11, 6, 14, 7, 15);
-    }
-    for (int i = 0; i < 8; i += 4)
-        for (int j = 0; j < 2; ++j) {
-            b[i + 2 * j] =
-                __builtin_shufflevector(a[i + j], a[i + j + 2], 0, 1, 8, 9, 4, 5, 12, 13);
-            b[i + 2 * j + 1] =
-                __builtin_shufflevector(a[i + j], a[i + j + 2], 2, 3, 10, 11, 6, 7, 14, 15);
+    for (int h = 0; h < 8; h += 4) {
+        ks_f32x8 a[4], b[4];
+        for (int i = 0; i < 4; ++i) {
+            const ks_quarter32x8 low = *(const ks_quarter32x8 *)(const void *)(rows[i] + h);
+            const ks_quarter32x8 high = *(const ks_quarter32x8 *)(const void *)(rows[i + 4] + h);
+            a[i] = __builtin_shufflevector(low, high, 0, 1, 2, 3, 4, 5, 6, 7);
         }
-    for (int i = 0; i < 4; ++i) {
-        v[i] = __builtin_shufflevector(b[i], b[i + 4], 0, 1, 2, 3, 8, 9, 10, 11);
-        v[i + 4] = __builtin_shufflevector(b[i], b[i + 4], 4, 5, 6, 7, 12, 13, 14, 15);
+        for (int i = 0; i < 4; i += 2) {
+            b[i] = __builtin_shufflevector(a[i], a[i + 1], 0, 8, 1, 9, 4, 12, 5, 13);
+            b[i + 1] = __builtin_shufflevector(a[i], a[i + 1], 2, 10, 3, 11, 6, 14, 7, 15);
+        }
+        for (int i = 0; i < 2; ++i) {
+            v[h + 2 * i] = __builtin_shufflevector(b[i], b[i + 2], 0, 1, 8, 9, 4, 5, 12, 13);
+            v[h + 2 * i + 1] = __builtin_shufflevector(b[i], b[i + 2], 2, 3, 10, 11, 6, 7, 14, 15);
+        }
     }
 }
 #endif
@@ -72,4 +85,4 @@ static inline __attribute__((always_inline, unused)) void ks_turn_f32x8(ks_f32x8
 #define KS_TO_DOUBLES(x) __builtin_convertvector(x, ks_f64x8)
 #define KS_BITS(m) ks_bits_f32x8(m)
 #define KS_DOUBLES_WITHIN(x, low, high) ks_within_f64x8(&(x), low, high)
-#define KS_TURN(v) ks_turn_f32x8(v)
+#define KS_TURN(rows, v) ks_turn_f32x8(rows, v)

@@ -4,7 +4,7 @@
  *   KS_DOUBLES        the pack in double      KS_TO_DOUBLES(x)      x in double
  *   KS_BITS(m)     a mask as bits, lane 0 lowest
  *   KS_DOUBLES_WITHIN(x, low, high)  the lanes with low < x < high, as bits
- *   KS_TURN(v)     transpose v[0 .. KS_LANES - 1] in place */
+ *   KS_TURN(rows, v)  lane l of v[i] <- number i of rows[l], i and l < KS_LANES */
 #ifndef KS_NUM_F64X4_TYPES
 #define KS_NUM_F64X4_TYPES
 typedef double ks_f64x4 __attribute__((vector_size(32)));
@@ -24,16 +24,21 @@ static inline __attribute__((always_inline, unused)) unsigned ks_bits_f64x4(ks_m
     return bits;
 #endif
 }
-static inline __attribute__((always_inline, unused)) void ks_turn_f64x4(ks_f64x4 *v)
+/* Halves of rows 0, 1 and 2, 3 are joined as they are loaded, so that only halves are left to turn. */
+typedef double ks_half64x4 __attribute__((vector_size(16), aligned(8), may_alias));
+static inline __attribute__((always_inline, unused)) void ks_turn_f64x4(const double *const *rows,
+                                                                        ks_f64x4 *v)
 {
-    const ks_f64x4 even01 = __builtin_shufflevector(v[0], v[1], 0, 4, 2, 6);
-    const ks_f64x4 odd01 = __builtin_shufflevector(v[0], v[1], 1, 5, 3, 7);
-    const ks_f64x4 even23 = __builtin_shufflevector(v[2], v[3], 0, 4, 2, 6);
-    const ks_f64x4 odd23 = __builtin_shufflevector(v[2], v[3], 1, 5, 3, 7);
-    v[0] = __builtin_shufflevector(even01, even23, 0, 1, 4, 5);
-    v[1] = __builtin_shufflevector(odd01, odd23, 0, 1, 4, 5);
-    v[2] = __builtin_shufflevector(even01, even23, 2, 3, 6, 7);
-    v[3] = __builtin_shufflevector(odd01, odd23, 2, 3, 6, 7);
+    for (int h = 0; h < 4; h += 2) {
+        ks_f64x4 a[2];
+        for (int i = 0; i < 2; ++i) {
+            const ks_half64x4 low = *(const ks_half64x4 *)(const void *)(rows[i] + h);
+            const ks_half64x4 high = *(const ks_half64x4 *)(const void *)(rows[i + 2] + h);
+            a[i] = __builtin_shufflevector(low, high, 0, 1, 2, 3);
+        }
+        v[h] = __builtin_shufflevector(a[0], a[1], 0, 4, 2, 6);
+        v[h + 1] = __builtin_shufflevector(a[0], a[1], 1, 5, 3, 7);
+    }
 }
 #endif
 #define KS_NUM ks_f64x4
@@ -54,4 +59,4 @@ static inline __attribute__((always_inline, unused)) void ks_turn_f64x4(ks_f64x4
 #define KS_BITS(m) ks_bits_f64x4(m)
 #define KS_DOUBLES_WITHIN(x, low, high)                                                     \
     ks_bits_f64x4((ks_mask64x4)((x) > (low)) & (ks_mask64x4)((x) < (high)))
-#define KS_TURN(v) ks_turn_f64x4(v)
+#define KS_TURN(rows, v) ks_turn_f64x4(rows, v)
