@@ -51,7 +51,7 @@ const ks_two_ended_kernels *ks_two_ended_kernels_of(const ks_kernels *kernels)
     if (kernels == &ks_kernels_avx2_f64) return &ks_ends_avx2_f64;
     if (kernels == &ks_kernels_avx2_f32) return &ks_ends_avx2_f32;
 #  if defined(KS_WITH_AVX512)
-    if (kernels == &ks_kernels_avx512_f64) return &ks_ends_avx2_f64;
+    if (kernels == &ks_kernels_avx512_f64) return &ks_ends_avx512_f64;
     if (kernels == &ks_kernels_avx512_f32) return &ks_ends_avx2_f32;
 #  endif
 #endif

@@ -52,6 +52,6 @@ typedef struct ks_two_ended_kernels {
 const ks_two_ended_kernels *ks_two_ended_kernels_of(const ks_kernels *kernels);
 
 extern const ks_two_ended_kernels ks_ends_baseline_f64, ks_ends_baseline_f32;
-extern const ks_two_ended_kernels ks_ends_avx2_f64, ks_ends_avx2_f32;
+extern const ks_two_ended_kernels ks_ends_avx2_f64, ks_ends_avx2_f32, ks_ends_avx512_f64;
 
 #endif

@@ -1,5 +1,5 @@
 /* two_ended_tier.c -- the two-ended smoother's table of one precision and instruction-set tier;
- * compiled as kernels_tier.c is, with KS_ENDS the name of the table. */
+ * compiled as kernels_tier.c is, with KS_ENDS the name of the table; KS_TILES as for tiled_tier.c. */
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
@@ -37,8 +37,13 @@
 #else
 #define KS_ENDS_WITH_TILES KS_WITH_WIDE_TILES
 #endif
+#ifdef KS_TILES
+enum { WITH_QUADS = 0, WITH_ROWS = 0 };
+#else
+enum { WITH_QUADS = KS_QUADS, WITH_ROWS = KS_ROWS_FIT };
+#endif
 /* Five to eight states in rows of eight; six is a literal, the others share a copy. */
-#define KS_ENDS_ROWS(s) (KS_ROWS_FIT && (s)->nx >= 5 && (s)->nx <= 8 && (s)->ny <= 4)
+#define KS_ENDS_ROWS(s) (WITH_ROWS && (s)->nx >= 5 && (s)->nx <= 8 && (s)->ny <= 4)
 /* Those of the plain text. */
 #ifndef KS_WITH_LITERAL
 #define KS_WITH_LITERAL(nx, CALL)                                                           \
@@ -93,7 +98,7 @@ static int64_t tiled_inform(const ks_series *s, int64_t k0, int64_t k1,
 #define STEPS(shape, nx)                                                                    \
     KS_T(ks_tiled_inform_steps)(KS_SHAPE_##shape, nx, s, k0, k1, information, to, work, tally)
 #define CALL(nx) k = STEPS(TILES, nx)
-    if (KS_QUADS && s->nx == 4 && s->ny <= 4)
+    if (WITH_QUADS && s->nx == 4 && s->ny <= 4)
         return STEPS(QUAD, 4);
     if (KS_ENDS_ROWS(s)) return s->nx == 6 ? STEPS(ROWS, 6) : STEPS(ROWS, s->nx);
     KS_ENDS_WITH_TILES(s->nx, CALL)
@@ -110,7 +115,7 @@ static int64_t tiled_outward(const ks_series *s, int64_t k0, int64_t k1, ks_stat
 #define STEPS(shape, nx)                                                                    \
     KS_T(ks_tiled_outward_steps)(KS_SHAPE_##shape, nx, s, k0, k1, state, from, to, work, tally)
 #define CALL(nx) k = STEPS(TILES, nx)
-    if (KS_QUADS && s->nx == 4 && s->ny <= 4)
+    if (WITH_QUADS && s->nx == 4 && s->ny <= 4)
         return STEPS(QUAD, 4);
     if (KS_ENDS_ROWS(s)) return s->nx == 6 ? STEPS(ROWS, 6) : STEPS(ROWS, s->nx);
     KS_ENDS_WITH_TILES(s->nx, CALL)
