@@ -15,6 +15,88 @@ KS_HD_COLD void KS_T(ks_tiled_write_lag)(const ks_series *s, int n, int64_t k,
     KS_T(ks_unpad)(nx, n, w->step.W, (KS_NUM *)ks_slot_of(to, k));
 }
 
+/** Whether a number of whole vectors is the same, to the bit. */
+KS_HD int KS_T(ks_tiled_same)(int numbers, const KS_NUM *a, const KS_NUM *b)
+{
+    typedef __typeof__(__builtin_choose_expr(sizeof(KS_NUM) == 8, (int64_t)0, (int32_t)0)) mask;
+    typedef mask masks __attribute__((vector_size(KS_VECTOR_BYTES)));
+    masks other = { 0 };
+    int differ = 0;
+    for (int i = 0; i < numbers; i += KS_LANES) other |= (masks)(KS_LOADV(a + i) != KS_LOADV(b + i));
+#pragma GCC unroll 16
+    for (int i = 0; i < KS_LANES; ++i) differ |= other[i] != 0;
+    return !differ;
+}
+
+/** Smoother steps from k on down, k0 < k, that follow one after the other in memory, and put out nothing
+ *  but mean and cov: the same as ks_tiled_smooth_steps() makes of them, with no more done than they need.
+ *  xs, padded, is the mean in and out, xn scratch. Returns one after the last step taken; *later is the
+ *  smoothed covariance then, *finite false where the next step's mean is not. */
+KS_HD int64_t KS_T(ks_tiled_smooth_repeat)(ks_shape shape, int nx, int n, int64_t k, int64_t k0,
+                                           const KS_T(ks_blocks) *b, KS_T(ks_memo) *memo,
+                                           const KS_T(ks_tiled_memory) *w,
+                                           const ks_forward_sinks *kept, ks_sink mean, ks_sink cov,
+                                           KS_NUM *xs, KS_NUM *xn, const KS_NUM **later, int *finite)
+{
+    const int quad = shape == KS_SHAPE_QUAD;
+    KS_T(ks_tiled) step = w->step;
+    KS_NUM *from = xs, *to = xn;
+    /* The vectors of a quad have a place that nothing else points to: registers. */
+    KS_NUM own[2][4];
+    if (quad) {
+        from = own[0];
+        step.v = own[1];
+        KS_T(ks_copy)(4, xs, from);
+    }
+    for (; k > k0; --k) {
+        const int at = memo->follower[memo->last];
+        if (at < 0 || kept->form[k - 1 - kept->form_first] != (unsigned char)KS_FORM_ORDINARY) break;
+        const KS_NUM *slot = memo->base + (int64_t)at * memo->size;
+        const KS_NUM *x = (const KS_NUM *)ks_slot_of(kept->kept_mean, k - 1);
+        const KS_NUM *P = (const KS_NUM *)ks_slot_of(kept->kept_C, k - 1);
+        if (n != nx) {
+            if (shape == KS_SHAPE_ROWS) KS_T(ks_rows_pad)(nx, nx, P, w->kept);
+            else KS_T(ks_pad)(nx, nx, P, nx, w->kept, n);
+            P = w->kept;
+        }
+        if (!KS_T(ks_tiled_same)(nx * n, slot, P)) break;
+        const KS_NUM *ET = slot + 2 * n * n, *smoothed = ET + n * n;
+        if (quad) {
+            KS_T(ks_quad_smooth_mean)(b, x, ET, from, &step);
+        } else {
+            if (n != nx) {
+                KS_T(ks_copy)(nx, x, w->filtered);
+                x = w->filtered;
+            }
+            KS_T(ks_tiled_smooth_mean)(nx, n, b, x, from, ET, to, &step);
+            KS_NUM *swap = from;
+            from = to, to = swap;
+        }
+        KS_NUM sum = KS_LIT(0);
+        for (int i = 0; i < nx; ++i) sum = sum + KS_LIT(0) * from[i];
+        *finite = sum == KS_LIT(0);
+        if (!*finite) break;
+        memo->last = at;
+        *later = smoothed;
+        if (mean.base) KS_T(ks_copy)(nx, from, (KS_NUM *)ks_slot_of(mean, k - 1));
+        if (cov.base) KS_T(ks_unpad)(nx, n, smoothed, (KS_NUM *)ks_slot_of(cov, k - 1));
+    }
+    if (from != xs) KS_T(ks_copy)(quad ? 4 : n, from, xs);
+    return k;
+}
+
+/* Of a quad a function of its own: the loop around it has no registers to spare. */
+KS_HD_COLD int64_t KS_T(ks_quad_smooth_repeat)(int64_t k, int64_t k0, const KS_T(ks_blocks) *b,
+                                               KS_T(ks_memo) *memo,
+                                               const KS_T(ks_tiled_memory) *w,
+                                               const ks_forward_sinks *kept, ks_sink mean,
+                                               ks_sink cov, KS_NUM *xs, const KS_NUM **later,
+                                               int *finite)
+{
+    return KS_T(ks_tiled_smooth_repeat)(KS_SHAPE_QUAD, 4, 4, k, k0, b, memo, w, kept, mean, cov, xs,
+                                        NULL, later, finite);
+}
+
 /** Smoother steps k1 - 1 down to k0, k1 < T, as far as the ordinary form goes; see ks_smooth_steps().
  *  shape is a literal. gains: ET of each step k + 1 to row k, for those who follow, or NULL. Returns one after the last step taken, k0 where all are, or -1 with the fault in the tally. */
 KS_HD int64_t KS_T(ks_tiled_smooth_steps)(ks_shape shape, int nx, const ks_series *s, int64_t k0,
@@ -24,6 +106,7 @@ KS_HD int64_t KS_T(ks_tiled_smooth_steps)(ks_shape shape, int nx, const ks_serie
 {
     const int quad = shape == KS_SHAPE_QUAD, n = quad ? 4 : KS_T(ks_padded)(nx);
     const int moves = s->F.stride || s->Q.stride || s->u.stride, lag = to->lag_one_cov.base != NULL;
+    const int rest = lag || gains || to->gain.base || to->smoothed_var.base;
     const KS_T(ks_tiled_memory) w = KS_T(ks_tiled_begin)(nx, n, s->ny, memory);
     const ks_sink mean = to->smoothed_mean, cov = to->smoothed_cov;
     KS_T(ks_blocks) b = { 0 };
@@ -37,9 +120,25 @@ KS_HD int64_t KS_T(ks_tiled_smooth_steps)(ks_shape shape, int nx, const ks_serie
     int64_t k = k1;
     KS_T(ks_tiled_transition)(shape, nx, n, s, k, 1, &w, &b);
     for (; k > k0; --k) {
+        if (memo.last >= 0 && !moves && !rest) {
+            int finite = 1;
+            const int64_t from = k;
+            k = quad ? KS_T(ks_quad_smooth_repeat)(k, k0, &b, &memo, &w, kept, mean, cov, xs, &later,
+                                                   &finite)
+                     : KS_T(ks_tiled_smooth_repeat)(shape, nx, n, k, k0, &b, &memo, &w, kept, mean, cov,
+                                                    xs, xn, &later, &finite);
+            if (!finite)
+                return KS_T(ks_step_fault)(k - 1, 0, KS_ARRAY_ESTIMATE, KS_FAULT_NOT_FINITE, tally);
+            if (k < from) {
+                KS_T(ks_copy)(nx * n, later, Ps);
+                later = Ps;
+            }
+            if (k == k0) break;
+        }
         if (kept->form[k - 1 - kept->form_first] != (unsigned char)KS_FORM_ORDINARY) break;
         const KS_NUM *x = (const KS_NUM *)ks_slot_of(kept->kept_mean, k - 1);
         const KS_NUM *P = (const KS_NUM *)ks_slot_of(kept->kept_C, k - 1);
+        if (k - 1 > k0) KS_T(ks_tiled_expect)(nx, (const KS_NUM *)ks_slot_of(kept->kept_C, k - 2));
         if (n != nx) {
             KS_T(ks_copy)(nx, x, w.filtered);
             if (shape == KS_SHAPE_ROWS)
