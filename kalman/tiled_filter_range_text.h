@@ -87,12 +87,46 @@ KS_HD KS_MASK KS_T(ks_tiled_filter)(int nx, int n, int m, const KS_T(ks_blocks) 
 {
     KS_MASK good = KS_GT(KS_LIT(1), KS_LIT(0));
     KS_T(ks_tiled_predict)(nx, n, b, P, w);
+    KS_T(ks_tiled_predict_mean)(nx, n, m, b, x, w);
     if (m > 0) good = KS_T(ks_tiled_innovation)(nx, n, m, b, w);
     if (!KS_ALL(good)) return good;
-    KS_T(ks_tiled_predict_mean)(nx, n, m, b, x, w);
     KS_T(ks_tiled_posterior_mean)(n, m, w->LT, w->Z, w, x);
     KS_T(ks_tiled_posterior)(nx, n, m, w, out);
     return good;
+}
+
+/* The same with twelve states and up to six entries as literals, in functions of their own: half of
+ * the instructions of a factor so small are loops and addresses otherwise. */
+#define KS_TWELVE_FILTER(m)                                                                 \
+    KS_HD_COLD KS_MASK KS_T(ks_twelve_filter_##m)(const KS_T(ks_blocks) *b, KS_NUM *x,      \
+                                                  const KS_NUM *P, KS_NUM *out,             \
+                                                  const KS_T(ks_tiled) *w)                  \
+    {                                                                                       \
+        return KS_T(ks_tiled_filter)(12, KS_T(ks_padded)(12), m, b, x, P, out, w);          \
+    }
+KS_TWELVE_FILTER(1)
+KS_TWELVE_FILTER(2)
+KS_TWELVE_FILTER(3)
+KS_TWELVE_FILTER(4)
+KS_TWELVE_FILTER(5)
+KS_TWELVE_FILTER(6)
+#undef KS_TWELVE_FILTER
+
+KS_HD KS_MASK KS_T(ks_tiled_filter_any)(int nx, int n, int m, const KS_T(ks_blocks) *b, KS_NUM *x,
+                                        const KS_NUM *P, KS_NUM *out, const KS_T(ks_tiled) *w)
+{
+    if (__builtin_constant_p(nx) && nx == 12) {
+        switch (m) {
+        case 1: return KS_T(ks_twelve_filter_1)(b, x, P, out, w);
+        case 2: return KS_T(ks_twelve_filter_2)(b, x, P, out, w);
+        case 3: return KS_T(ks_twelve_filter_3)(b, x, P, out, w);
+        case 4: return KS_T(ks_twelve_filter_4)(b, x, P, out, w);
+        case 5: return KS_T(ks_twelve_filter_5)(b, x, P, out, w);
+        case 6: return KS_T(ks_twelve_filter_6)(b, x, P, out, w);
+        default: break;
+        }
+    }
+    return KS_T(ks_tiled_filter)(nx, n, m, b, x, P, out, w);
 }
 
 /** The same for a quad, of which P keeps the upper triangle alone: all of it goes to `out`. */
@@ -418,7 +452,7 @@ KS_HD int64_t KS_T(ks_tiled_filter_steps)(ks_shape shape, int nx, int ny, const 
             if (shape == KS_SHAPE_ROWS)
                 good = KS_T(ks_row_filter_any)(nx, m, b, w.x, P, next, &w.step);
             else if (!quad)
-                good = KS_T(ks_tiled_filter)(nx, n, m, b, w.x, P, next, &w.step);
+                good = KS_T(ks_tiled_filter_any)(nx, n, m, b, w.x, P, next, &w.step);
             else if (complete)
                 good = KS_T(ks_quad_filter)(ny, b, w.x, w.P, next, &w.step);
             else

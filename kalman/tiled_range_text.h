@@ -102,6 +102,7 @@ KS_HD KS_T(ks_tiled_memory) KS_T(ks_tiled_begin)(int nx, int n, int ny, void *me
 KS_HD void KS_T(ks_unpad)(int nx, int n, const KS_NUM *A, KS_NUM *to)
 {
     if (n == nx) {
+#pragma GCC unroll 6
         for (int i = 0; i < nx * nx; i += KS_LANES) KS_STOREV(to + i, KS_LOADV(A + i));
         return;
     }
@@ -117,9 +118,10 @@ KS_HD void KS_T(ks_unpad)(int nx, int n, const KS_NUM *A, KS_NUM *to)
     for (int c = 0; c < nx; ++c) to[(nx - 1) * nx + c] = A[(nx - 1) * n + c];
 }
 
-/** A covariance is going to be written here: have its lines come in the meantime. */
+/** A covariance is going to be read or written here: have its lines come in the meantime. */
 KS_HD void KS_T(ks_tiled_expect)(int nx, const KS_NUM *to)
 {
+#pragma GCC unroll 6
     for (int i = 0; i < nx * nx; i += 64 / (int)sizeof(KS_NUM)) __builtin_prefetch(to + i, 1);
 }
 

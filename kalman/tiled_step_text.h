@@ -110,10 +110,20 @@ KS_HD KS_MASK KS_T(ks_tiled_ldl)(int n, double ratio, int columns, KS_NUM *S, KS
     for (int i = 0; i < n; ++i) pivot[i] = S[i * columns + i];
     /* G lags a panel behind: its work fills the time that the next pivots take. */
     int at = 0;
-    for (; at + 4 <= n; at += 4) {
-        good = good & KS_T(ks_panel)(4, at, ratio, columns, S, LT, pivot, inverse_d);
-        if (at > 0) KS_T(ks_panel_solve)(4, at - 4, columns, S, LT, inverse_d, g, G, Z);
+#define KS_FOUR                                                                             \
+    good = good & KS_T(ks_panel)(4, at, ratio, columns, S, LT, pivot, inverse_d);           \
+    if (at > 0) KS_T(ks_panel_solve)(4, at - 4, columns, S, LT, inverse_d, g, G, Z)
+    if (__builtin_constant_p(n) && n <= 12) {
+#pragma GCC unroll 3
+        for (; at + 4 <= n; at += 4) {
+            KS_FOUR;
+        }
+    } else {
+        for (; at + 4 <= n; at += 4) {
+            KS_FOUR;
+        }
     }
+#undef KS_FOUR
 #define KS_REST(rows)                                                                       \
     good = good & KS_T(ks_panel)(rows, at, ratio, columns, S, LT, pivot, inverse_d);        \
     if (at > 0) KS_T(ks_panel_solve)(4, at - 4, columns, S, LT, inverse_d, g, G, Z);        \
@@ -166,9 +176,11 @@ KS_HD void KS_T(ks_tiled_back)(int nx, int n, const KS_NUM *LT, KS_NUM *B)
 /** v (m) <- L⁻¹ v with LT as ks_tiled_ldl() leaves it. */
 KS_HD void KS_T(ks_whiten)(int m, const KS_NUM *LT, int ld, KS_NUM *v)
 {
-    /* Along rows of LT: a sum by itself a compiler might cut into vectors of products that it rounds. */
-    for (int j = 0; j + 1 < m; ++j)
-        for (int i = j + 1; i < m; ++i) v[i] = v[i] - LT[j * ld + i] * v[j];
+    for (int i = 1; i < m; ++i) {
+        KS_NUM s = v[i];
+        for (int j = 0; j < i; ++j) s = KS_LESS(s, LT[j * ld + i], v[j]);
+        v[i] = s;
+    }
 }
 
 /** y (n) = y0 + Aᵀ x with padded A (k, n), in vectors. */
@@ -260,9 +272,11 @@ KS_HD KS_MASK KS_T(ks_tiled_gain)(int nx, int n, const KS_T(ks_blocks) *b, const
     KS_NUM *Pp = w->Pp, *LT = w->W;
     KS_T(ks_tiles)(0, 0, nx, nx, n, b->F, nx, 1, P, ldp, ET, n, ET, n);
     KS_T(ks_tiles)(1, 1, nx, nx, n, ET, n, 1, b->FT, n, b->Q, b->ldq, Pp, n);
-    for (int i = 0; i < nx; ++i)
+    for (int i = 0; i < nx; i += 4)
         for (int c = i / KS_LANES * KS_LANES; c < n; c += KS_LANES)
-            KS_STOREV(D + i * n + c, KS_LOADV(Ps + i * n + c) - KS_LOADV(Pp + i * n + c));
+#pragma GCC unroll 4
+            for (int r = i; r < i + 4; ++r)
+                KS_STOREV(D + r * n + c, KS_LOADV(Ps + r * n + c) - KS_LOADV(Pp + r * n + c));
     const KS_MASK good =
         KS_T(ks_tiled_ldl)(nx, 1 / KS_GROWTH, n, Pp, LT, n, ET, ET, w->pivot, w->inverse_d);
     KS_T(ks_tiled_back)(nx, n, LT, ET);

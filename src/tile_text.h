@@ -20,6 +20,15 @@ typedef KS_NUM KS_T(ks_quad_at) __attribute__((vector_size(4 * sizeof(KS_NUM)),
 #define KS_STORE4(p, v) (*(KS_T(ks_quad_at) *)(void *)(p) = (KS_T(ks_quad_at))(v))
 #define KS_MIX(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
 
+/** a - x y, fused wherever the products of vectors are: a sum by itself a compiler may cut into vectors of
+ *  products that it rounds. */
+#ifdef __FMA__
+#define KS_LESS(a, x, y)                                                                    \
+    __builtin_choose_expr(sizeof(KS_NUM) == 8, __builtin_fma, __builtin_fmaf)(-(x), y, a)
+#else
+#define KS_LESS(a, x, y) ((a) - (x) * (y))
+#endif
+
 /** Rows of the smallest padded matrix that holds n. */
 KS_HD int KS_T(ks_padded)(int n)
 {
@@ -56,6 +65,34 @@ KS_HD void KS_T(ks_tile)(int rows, int vectors, int sign, int k, const KS_NUM *A
         for (int v = 0; v < vectors; ++v) KS_STOREV(C + r * ldc + v * KS_LANES, c[r][v]);
 }
 
+/** Four rows by two vectors and `bottom` rows (1 to 4) below them of the second vector alone, literals: the
+ *  end of an upper triangle. Else as ks_tile(). */
+KS_HD void KS_T(ks_tile_corner)(int bottom, int sign, int k, const KS_NUM *A, int ai, int al,
+                                const KS_NUM *B, int ldb, const KS_NUM *C0, int ldc0, KS_NUM *C,
+                                int ldc)
+{
+    KS_T(ks_lanes) c[8][2];
+#pragma GCC unroll 8
+    for (int r = 0; r < 4 + bottom; ++r)
+#pragma GCC unroll 2
+        for (int v = r / 4; v < 2; ++v)
+            c[r][v] = sign ? KS_LOADV(C0 + r * ldc0 + v * KS_LANES) : (KS_T(ks_lanes)){ 0 };
+    for (int l = 0; l < k; ++l) {
+        const KS_T(ks_lanes) b[2] = { KS_LOADV(B + l * ldb), KS_LOADV(B + l * ldb + KS_LANES) };
+#pragma GCC unroll 8
+        for (int r = 0; r < 4 + bottom; ++r) {
+            const KS_NUM a = A[r * ai + l * al];
+#pragma GCC unroll 2
+            for (int v = r / 4; v < 2; ++v)
+                c[r][v] = sign < 0 ? c[r][v] - a * b[v] : c[r][v] + a * b[v];
+        }
+    }
+#pragma GCC unroll 8
+    for (int r = 0; r < 4 + bottom; ++r)
+#pragma GCC unroll 2
+        for (int v = r / 4; v < 2; ++v) KS_STOREV(C + r * ldc + v * KS_LANES, c[r][v]);
+}
+
 /** `rows` rows of C, n columns from column `from` on, both multiples of the vector. */
 KS_HD void KS_T(ks_tile_row)(int rows, int sign, int from, int n, int k, const KS_NUM *A, int ai,
                              int al, const KS_NUM *B, int ldb, const KS_NUM *C0, int ldc0,
@@ -84,8 +121,13 @@ KS_HD void KS_T(ks_tiles_in_place)(int upper, int sign, int m, int k, int n, con
         KS_T(ks_tile)(m, 1, sign, k, A, ai, al, B, ldb, C0, ldc0, C, ldc);
         return;
     }
-    if (m == 6 && n == 2 * KS_LANES) {
+    if (m == 6 && n == 2 * KS_LANES && !upper) {
         KS_T(ks_tile)(6, 2, sign, k, A, ai, al, B, ldb, C0, ldc0, C, ldc);
+        return;
+    }
+    if (m == 6 && n == 3 * KS_LANES && !upper) {
+        KS_T(ks_tile)(3, 3, sign, k, A, ai, al, B, ldb, C0, ldc0, C, ldc);
+        KS_T(ks_tile)(3, 3, sign, k, A + 3 * ai, ai, al, B, ldb, C0 + 3 * ldc0, ldc0, C + 3 * ldc, ldc);
         return;
     }
     int i = 0;
@@ -94,7 +136,22 @@ KS_HD void KS_T(ks_tiles_in_place)(int upper, int sign, int m, int k, int n, con
                       ldb, C0 + i * ldc0, ldc0, C + i * ldc, ldc)
     if (KS_TILE_ROWS > 4)
         for (; i + 8 <= m; i += 8) KS_ROWS_OF(8);
-    for (; i + 4 <= m; i += 4) KS_ROWS_OF(4);
+    for (; i + 4 <= m; i += 4) {
+        if (upper && KS_LANES == 4 && n - i == 2 * KS_LANES && m - i > 4) {
+#define KS_CORNER(bottom)                                                                   \
+    KS_T(ks_tile_corner)(bottom, sign, k, A + i * ai, ai, al, B + i, ldb, C0 + i * ldc0 + i, ldc0,   \
+                         C + i * ldc + i, ldc)
+            switch (m - i) {
+            case 5: KS_CORNER(1); break;
+            case 6: KS_CORNER(2); break;
+            case 7: KS_CORNER(3); break;
+            default: KS_CORNER(4); break;
+            }
+#undef KS_CORNER
+            return;
+        }
+        KS_ROWS_OF(4);
+    }
     switch (m - i) {
     case 3: KS_ROWS_OF(3); break;
     case 2: KS_ROWS_OF(2); break;
@@ -104,12 +161,20 @@ KS_HD void KS_T(ks_tiles_in_place)(int upper, int sign, int m, int k, int n, con
 #undef KS_ROWS_OF
 }
 
+/* In functions of their own: for n at run time and for twelve, whose tiles fill the registers, so that
+ * nothing else may want any. */
 #define KS_SHARED_TILES(name, upper, sign)                                                  \
     KS_HD_COLD void KS_T(name)(int m, int k, int n, const KS_NUM *A, int ai, int al,        \
                                const KS_NUM *B, int ldb, const KS_NUM *C0, int ldc0, KS_NUM *C, \
                                int ldc)                                                     \
     {                                                                                       \
         KS_T(ks_tiles_in_place)(upper, sign, m, k, n, A, ai, al, B, ldb, C0, ldc0, C, ldc); \
+    }                                                                                       \
+    KS_HD_COLD void KS_T(name##_12)(int m, int k, const KS_NUM *A, int ai, int al,          \
+                                    const KS_NUM *B, int ldb, const KS_NUM *C0, int ldc0,   \
+                                    KS_NUM *C, int ldc)                                     \
+    {                                                                                       \
+        KS_T(ks_tiles_in_place)(upper, sign, m, k, 12, A, ai, al, B, ldb, C0, ldc0, C, ldc); \
     }
 KS_SHARED_TILES(ks_tiles_product, 0, 0)
 KS_SHARED_TILES(ks_tiles_minus, 0, -1)
@@ -117,20 +182,25 @@ KS_SHARED_TILES(ks_tiles_upper_plus, 1, 1)
 KS_SHARED_TILES(ks_tiles_upper_minus, 1, -1)
 #undef KS_SHARED_TILES
 
-/** The same, in place where k and n are literals and in one shared copy where not. */
+/** The same, in place where m and n are literals and in one shared copy where not. */
 KS_HD void KS_T(ks_tiles)(int upper, int sign, int m, int k, int n, const KS_NUM *A, int ai, int al,
                           const KS_NUM *B, int ldb, const KS_NUM *C0, int ldc0, KS_NUM *C, int ldc)
 {
-    if (__builtin_constant_p(m) && __builtin_constant_p(n))
+    const int twelve = KS_LANES == 4 && __builtin_constant_p(n) && n == 12 && m >= 6;
+    if (!twelve && __builtin_constant_p(m) && __builtin_constant_p(n)) {
         KS_T(ks_tiles_in_place)(upper, sign, m, k, n, A, ai, al, B, ldb, C0, ldc0, C, ldc);
-    else if (sign == 0)
-        KS_T(ks_tiles_product)(m, k, n, A, ai, al, B, ldb, C, ldc, C, ldc);
-    else if (sign > 0)
-        KS_T(ks_tiles_upper_plus)(m, k, n, A, ai, al, B, ldb, C0, ldc0, C, ldc);
-    else if (upper)
-        KS_T(ks_tiles_upper_minus)(m, k, n, A, ai, al, B, ldb, C0, ldc0, C, ldc);
-    else
-        KS_T(ks_tiles_minus)(m, k, n, A, ai, al, B, ldb, C0, ldc0, C, ldc);
+        return;
+    }
+#define KS_SHARED_TILES(name)                                                               \
+    do {                                                                                    \
+        if (twelve) KS_T(name##_12)(m, k, A, ai, al, B, ldb, C0, ldc0, C, ldc);             \
+        else KS_T(name)(m, k, n, A, ai, al, B, ldb, C0, ldc0, C, ldc);                      \
+    } while (0)
+    if (sign == 0) KS_SHARED_TILES(ks_tiles_product);
+    else if (sign > 0) KS_SHARED_TILES(ks_tiles_upper_plus);
+    else if (upper) KS_SHARED_TILES(ks_tiles_upper_minus);
+    else KS_SHARED_TILES(ks_tiles_minus);
+#undef KS_SHARED_TILES
 }
 
 /** t (4, 4) <- its transpose. */
