@@ -7,9 +7,9 @@
 #include <string.h>
 #include "two_ended_lane.h"
 
-/* Shorter series are through before a second thread has begun for sure; for larger models the sequential
- * method has the faster kernels. Measured in docs/performance.md, "What auto takes". */
-enum { LEAST_STEPS = 5000, MOST_STATES = 8 };
+/* Shorter series are through before a second thread has begun for sure; larger models were not measured.
+ * docs/performance.md, "What auto takes". */
+enum { FEW_STATES = 8, MOST_STATES = 64, LEAST_STEPS = 500, LEAST_STEPS_OF_FEW = 5000 };
 
 int ks_automatic_tries(const ks_smooth_plan *plan)
 {
@@ -17,7 +17,8 @@ int ks_automatic_tries(const ks_smooth_plan *plan)
     const unsigned smoothed = in_place | KS_OUT_SMOOTHED_VAR | KS_OUT_LAG_ONE_COV | KS_OUT_PRIOR_MEAN |
                               KS_OUT_PRIOR_COV | KS_OUT_LOGLIK;
     const ks_smooth_options *o = &plan->options;
-    return o->job == KS_JOB_SMOOTH && o->precision != KS_MIXED && plan->B == 1 && plan->T >= LEAST_STEPS &&
+    const int64_t least = plan->nx <= FEW_STATES ? LEAST_STEPS_OF_FEW : LEAST_STEPS;
+    return o->job == KS_JOB_SMOOTH && o->precision != KS_MIXED && plan->B == 1 && plan->T >= least &&
            plan->nx <= MOST_STATES && ks_makes_all(plan, in_place) && !(o->outputs & ~smoothed) &&
            ks_workers(plan->context, o->threads, 2) == 2;
 }

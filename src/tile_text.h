@@ -20,9 +20,9 @@ typedef KS_NUM KS_T(ks_quad_at) __attribute__((vector_size(4 * sizeof(KS_NUM)),
 #define KS_STORE4(p, v) (*(KS_T(ks_quad_at) *)(void *)(p) = (KS_T(ks_quad_at))(v))
 #define KS_MIX(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
 
-/** a - x y, fused wherever the products of vectors are: a sum by itself a compiler may cut into vectors of
- *  products that it rounds. */
-#ifdef __FMA__
+/** a - x y, fused as the products of vectors are, which those of more than 16 bytes are: a sum by itself a
+ *  compiler may cut into vectors of products that it rounds. */
+#if KS_VECTOR_BYTES >= 32
 #define KS_LESS(a, x, y)                                                                    \
     __builtin_choose_expr(sizeof(KS_NUM) == 8, __builtin_fma, __builtin_fmaf)(-(x), y, a)
 #else
