@@ -9,6 +9,7 @@ struct fibre {
     void *pointer = nullptr; /**< of the stack while it does not run */
     char *memory = nullptr;  /**< a guard page, then the stack       */
     void *fake = nullptr;    /**< the address sanitizer's            */
+    char *left = nullptr;    /**< for it: where the owner stopped    */
     void (*body)(void *) = nullptr;
     void *argument = nullptr;
 };
