@@ -52,9 +52,9 @@ for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
     signal.signal(number, signal.SIG_DFL)
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
-    subprocess.run([kalscan, "generate", "random", "-o", "in.h5", "--T", "2e5", "--quiet"],
+    subprocess.run([kalscan, "generate", "random", "-o", "in.h5", "--T", "5e4", "--quiet"],
                    check=True)
-    jobs = (["smooth", "in.h5"], ["generate", "random", "--T", "5e5"])
+    jobs = (["smooth", "in.h5"], ["generate", "random", "--T", "1e5"])
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL):
         for arguments in jobs:
             for existing in (True, False):

@@ -136,13 +136,13 @@ static real update(golden *g, int64_t b, int64_t k, step *s, real *x, real *P)
     mul(nx, nx, m, P, H, 1, PH);
     mul(m, nx, m, H, PH, 0, S);
     for (int i = 0; i < m * m; ++i) S[i] += R[i];
-    memcpy(L, S, sizeof L);
+    memcpy(L, S, (size_t)(m * m) * sizeof *L);
     cholesky(m, L);
-    memcpy(w, v, sizeof w);
+    memcpy(w, v, (size_t)m * sizeof *w);
     forward(m, L, 1, w);
     store_innovation(g, b, k, m, index, v, S, w);
     /* Z = L^-1 H, so H' S^-1 H = Z' Z, H' S^-1 v = Z' w and K = P Z' L^-1. */
-    memcpy(SiH, H, sizeof SiH);
+    memcpy(SiH, H, (size_t)(m * nx) * sizeof *SiH);
     forward(m, L, nx, SiH);
     real logdet = 0, quadratic = 0;
     for (int i = 0; i < m; ++i) {
@@ -192,8 +192,8 @@ static real filter(golden *g, int64_t b, step *steps)
             for (int i = 0; i < nx; ++i) x[i] = s->xp[i] + u[i];
             propagate(nx, s->F, P, nx, I, Q);
         }
-        memcpy(s->xp, x, sizeof x);
-        memcpy(s->Pp, P, sizeof P);
+        memcpy(s->xp, x, (size_t)nx * sizeof *x);
+        memcpy(s->Pp, P, (size_t)(nx * nx) * sizeof *P);
         store(g, KS_OUT_PREDICTED_MEAN, b, k, nx, x);
         store_cov(g, KS_OUT_PREDICTED_COV, KS_OUT_PREDICTED_VAR, b, k, P);
         const real term = update(g, b, k, s, x, P);
@@ -252,8 +252,8 @@ static void smooth(golden *g, int64_t b, step *steps)
             mul(n, n, 1, FAt, r, 0, rn);
             mul(n, n, n, FAt, N, 0, T);
             mul(n, n, n, T, FA, 0, X);
-            memcpy(r, rn, sizeof r);
-            memcpy(N, X, sizeof N);
+            memcpy(r, rn, (size_t)n * sizeof *r);
+            memcpy(N, X, (size_t)(n * n) * sizeof *N);
         }
         for (int i = 0; k >= 0 && i < n; ++i) r[i] += steps[k].r[i];
         for (int i = 0; k >= 0 && i < n * n; ++i) N[i] += steps[k].N[i];
