@@ -54,30 +54,48 @@ static void KS_T(map_correct)(int nx, int64_t k0, int64_t k1, const ks_map_syste
 /* The steps k0 .. k1 - 1 one after another, up or down; the first that fails ends it. */
 #define KS_UP for (int64_t k = k0; k < k1 && rc == 0; ++k)
 #define KS_DOWN for (int64_t k = k1 - 1; k >= k0 && rc == 0; --k)
-#define KS_MAP_PASS(name)                                                                   \
+/* For every literal number of states a function of its own: what a compiler does to a function takes more
+ * than twice as long for one of twice the size. */
+#define KS_MAP_STEPS(name, direction, number, states)                                       \
+    KS_HD_COLD int KS_T(map_##name##_##number)(const ks_series *s, int64_t k0, int64_t k1,  \
+                                               const ks_map_system *a, KS_T(ks_map_memory) *w, \
+                                               ks_map_review *r, ks_tally *tally)           \
+    {                                                                                       \
+        int rc = 0;                                                                         \
+        direction rc = KS_T(ks_map_##name)(states, s, k, a, w, r, tally);                   \
+        return rc;                                                                          \
+    }
+#define KS_MAP_PASS(name, direction)                                                        \
+    KS_MAP_STEPS(name, direction, 2, 2)                                                     \
+    KS_MAP_STEPS(name, direction, 4, 4)                                                     \
+    KS_MAP_STEPS(name, direction, 6, 6)                                                     \
+    KS_MAP_STEPS(name, direction, nx, s->nx)                                                \
     static int KS_T(map_##name)(const ks_series *s, int64_t k0, int64_t k1,                 \
                                 const ks_map_system *a, void *memory, ks_map_review *r,     \
                                 ks_tally *tally)                                            \
     {                                                                                       \
         KS_T(ks_map_memory) *w = (KS_T(ks_map_memory) *)memory;                             \
+        const int nx = s->nx;                                                               \
         int rc = 0;                                                                         \
-        KS_WITH_STATES(s->nx, CALL)                                                         \
+        (void)nx; /* where there are no literals */                                         \
+        KS_WITH_STATES(nx, CALL)                                                            \
         return rc;                                                                          \
     }
 
-#define CALL(nx) KS_UP rc = KS_T(ks_map_ascend)(nx, s, k, a, w, r, tally)
-KS_MAP_PASS(ascend)
+#define CALL(nx) rc = KS_T(map_ascend_##nx)(s, k0, k1, a, w, r, tally)
+KS_MAP_PASS(ascend, KS_UP)
 #undef CALL
-#define CALL(nx) KS_DOWN rc = KS_T(ks_map_descend)(nx, s, k, a, w, r, tally)
-KS_MAP_PASS(descend)
+#define CALL(nx) rc = KS_T(map_descend_##nx)(s, k0, k1, a, w, r, tally)
+KS_MAP_PASS(descend, KS_DOWN)
 #undef CALL
-#define CALL(nx) KS_DOWN rc = KS_T(ks_map_back_down)(nx, s, k, a, w, r, tally)
-KS_MAP_PASS(back_down)
+#define CALL(nx) rc = KS_T(map_back_down_##nx)(s, k0, k1, a, w, r, tally)
+KS_MAP_PASS(back_down, KS_DOWN)
 #undef CALL
-#define CALL(nx) KS_UP rc = KS_T(ks_map_back_up)(nx, s, k, a, w, r, tally)
-KS_MAP_PASS(back_up)
+#define CALL(nx) rc = KS_T(map_back_up_##nx)(s, k0, k1, a, w, r, tally)
+KS_MAP_PASS(back_up, KS_UP)
 #undef CALL
 #undef KS_MAP_PASS
+#undef KS_MAP_STEPS
 #undef KS_UP
 #undef KS_DOWN
 

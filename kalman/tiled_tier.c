@@ -38,71 +38,103 @@ static size_t scratch_bytes(int nx, int ny)
     return (size_t)KS_T(ks_tiled_lay_out)(nx, ny, NULL, &w) * sizeof(KS_NUM);
 }
 
-KS_HD_COLD int64_t filter_steps(const ks_series *s, int64_t k0, int64_t k1, ks_state *state,
-                                const ks_forward_sinks *to, const ks_sink *gains, void *work,
-                                ks_tally *tally)
-{
-    int64_t k = 0;
-#define FILTER(shape, nx, ny)                                                               \
-    k = KS_T(ks_tiled_filter_steps)(KS_SHAPE_##shape, nx, ny, s, k0, k1, state, to, gains, work, tally)
-#define CALL(nx) FILTER(TILES, nx, s->ny)
-    if (WITH_QUADS && s->nx == 4 && s->ny <= 4) {
-        switch (s->ny) {
-        case 1: FILTER(QUAD, 4, 1); break;
-        case 2: FILTER(QUAD, 4, 2); break;
-        case 3: FILTER(QUAD, 4, 3); break;
-        default: FILTER(QUAD, 4, 4); break;
-        }
-        return k;
+/* Every shape and literal size is a function of its own: several ranges in one would share its registers,
+ * and what a compiler does to a function takes more than twice as long for one of twice the size. */
+#define FILTER(name, shape, states, entries)                                                \
+    KS_HD_COLD int64_t filter_##name(const ks_series *s, int64_t k0, int64_t k1,            \
+                                     ks_state *state, const ks_forward_sinks *to,           \
+                                     const ks_sink *gains, void *work, ks_tally *tally)     \
+    {                                                                                       \
+        return KS_T(ks_tiled_filter_steps)(KS_SHAPE_##shape, states, entries, s, k0, k1,    \
+                                           state, to, gains, work, tally);                  \
     }
-    if (WITH_ROWS && s->nx >= 5 && s->nx <= 8 && s->ny <= 4) {
-        switch (s->nx) {
-        case 5: FILTER(ROWS, 5, s->ny); break;
-        case 6: FILTER(ROWS, 6, s->ny); break;
-        case 7: FILTER(ROWS, 7, s->ny); break;
-        default: FILTER(ROWS, 8, s->ny); break;
+FILTER(quad_1, QUAD, 4, 1)
+FILTER(quad_2, QUAD, 4, 2)
+FILTER(quad_3, QUAD, 4, 3)
+FILTER(quad_4, QUAD, 4, 4)
+FILTER(rows_5, ROWS, 5, s->ny)
+FILTER(rows_6, ROWS, 6, s->ny)
+FILTER(rows_7, ROWS, 7, s->ny)
+FILTER(rows_8, ROWS, 8, s->ny)
+FILTER(tiles_6, TILES, 6, s->ny)
+FILTER(tiles_8, TILES, 8, s->ny)
+FILTER(tiles_12, TILES, 12, s->ny)
+FILTER(tiles_nx, TILES, s->nx, s->ny) /* any number */
+#undef FILTER
+
+#define SMOOTH(name, shape, states)                                                         \
+    KS_HD_COLD int64_t smooth_##name(const ks_series *s, int64_t k0, int64_t k1,            \
+                                     ks_state *state, const ks_forward_sinks *kept,         \
+                                     const ks_backward_sinks *to, const ks_sink *gains,     \
+                                     void *work, ks_tally *tally)                           \
+    {                                                                                       \
+        return KS_T(ks_tiled_smooth_steps)(KS_SHAPE_##shape, states, s, k0, k1, state, kept, \
+                                           to, gains, work, tally);                         \
+    }
+SMOOTH(quad_4, QUAD, 4)
+SMOOTH(rows_5, ROWS, 5)
+SMOOTH(rows_6, ROWS, 6)
+SMOOTH(rows_7, ROWS, 7)
+SMOOTH(rows_8, ROWS, 8)
+SMOOTH(tiles_6, TILES, 6)
+SMOOTH(tiles_8, TILES, 8)
+SMOOTH(tiles_12, TILES, 12)
+SMOOTH(tiles_nx, TILES, s->nx)
+#undef SMOOTH
+
+static int64_t filter_steps(const ks_series *s, int64_t k0, int64_t k1, ks_state *state,
+                            const ks_forward_sinks *to, const ks_sink *gains, void *work,
+                            ks_tally *tally)
+{
+    const int nx = s->nx, ny = s->ny;
+#define FILTER(name) return filter_##name(s, k0, k1, state, to, gains, work, tally)
+#define TILES(nx) FILTER(tiles_##nx)
+    if (WITH_QUADS && nx == 4 && ny <= 4) {
+        switch (ny) {
+        case 1: FILTER(quad_1);
+        case 2: FILTER(quad_2);
+        case 3: FILTER(quad_3);
+        default: FILTER(quad_4);
         }
-        return k;
+    }
+    if (WITH_ROWS && nx >= 5 && nx <= 8 && ny <= 4) {
+        switch (nx) {
+        case 5: FILTER(rows_5);
+        case 6: FILTER(rows_6);
+        case 7: FILTER(rows_7);
+        default: FILTER(rows_8);
+        }
     }
     if (WITH_ROWS) {
-        KS_WITH_WIDE_TILES(s->nx, CALL)
-    } else {
-        KS_WITH_TILES(s->nx, CALL)
+        KS_WITH_WIDE_TILES(nx, TILES)
     }
-#undef CALL
+    KS_WITH_TILES(nx, TILES)
+#undef TILES
 #undef FILTER
-    return k;
 }
 
-KS_HD_COLD int64_t smooth_steps(const ks_series *s, int64_t k0, int64_t k1, ks_state *state,
-                                const ks_forward_sinks *kept, const ks_backward_sinks *to,
-                                const ks_sink *gains, void *work, ks_tally *tally)
+static int64_t smooth_steps(const ks_series *s, int64_t k0, int64_t k1, ks_state *state,
+                            const ks_forward_sinks *kept, const ks_backward_sinks *to,
+                            const ks_sink *gains, void *work, ks_tally *tally)
 {
-    int64_t k = 0;
-#define SMOOTH(shape, nx)                                                                   \
-    k = KS_T(ks_tiled_smooth_steps)(KS_SHAPE_##shape, nx, s, k0, k1, state, kept, to, gains, work, tally)
-#define CALL(nx) SMOOTH(TILES, nx)
-    if (WITH_QUADS && s->nx == 4) {
-        SMOOTH(QUAD, 4);
-        return k;
-    }
-    if (WITH_ROWS && s->nx >= 5 && s->nx <= 8) {
-        switch (s->nx) {
-        case 5: SMOOTH(ROWS, 5); break;
-        case 6: SMOOTH(ROWS, 6); break;
-        case 7: SMOOTH(ROWS, 7); break;
-        default: SMOOTH(ROWS, 8); break;
+    const int nx = s->nx;
+#define SMOOTH(name) return smooth_##name(s, k0, k1, state, kept, to, gains, work, tally)
+#define TILES(nx) SMOOTH(tiles_##nx)
+    if (WITH_QUADS && nx == 4) SMOOTH(quad_4);
+    if (WITH_ROWS && nx >= 5 && nx <= 8) {
+        switch (nx) {
+        case 5: SMOOTH(rows_5);
+        case 6: SMOOTH(rows_6);
+        case 7: SMOOTH(rows_7);
+        default: SMOOTH(rows_8);
         }
-        return k;
     }
     if (WITH_ROWS) {
-        KS_WITH_WIDE_TILES(s->nx, CALL)
-    } else {
-        KS_WITH_TILES(s->nx, CALL)
+        KS_WITH_WIDE_TILES(nx, TILES)
     }
-#undef CALL
+    KS_WITH_TILES(nx, TILES)
+#undef TILES
 #undef SMOOTH
-    return k;
 }
 
 static int64_t filter(const ks_series *s, int64_t k0, int64_t k1, ks_state *state,

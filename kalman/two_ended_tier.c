@@ -69,12 +69,69 @@ static void *plain_memory(const ks_series *s, void *work)
     return w.plain;
 }
 
+/* Every shape and literal size is a function of its own, as in tiled_tier.c. */
+#define INFORM(name, shape, states)                                                         \
+    KS_HD_COLD int64_t inform_##name(const ks_series *s, int64_t k0, int64_t k1,            \
+                                     ks_information *information, const ks_right_rows *to,  \
+                                     void *work, ks_tally *tally)                           \
+    {                                                                                       \
+        return KS_T(ks_tiled_inform_steps)(KS_SHAPE_##shape, states, s, k0, k1, information, to, \
+                                           work, tally);                                    \
+    }
+#define OUTWARD(name, shape, states)                                                        \
+    KS_HD_COLD int64_t outward_##name(const ks_series *s, int64_t k0, int64_t k1,           \
+                                      ks_state *state, const ks_right_rows *from,           \
+                                      const ks_backward_sinks *to, void *work,              \
+                                      ks_tally *tally)                                      \
+    {                                                                                       \
+        return KS_T(ks_tiled_outward_steps)(KS_SHAPE_##shape, states, s, k0, k1, state, from, to, \
+                                            work, tally);                                   \
+    }
+#define PLAIN_INFORM(number, states)                                                        \
+    KS_HD_COLD int plain_inform_##number(const ks_series *s, int64_t k0, int64_t k1,        \
+                                         ks_information *information,                       \
+                                         const ks_right_rows *to, void *work,               \
+                                         ks_tally *tally)                                   \
+    {                                                                                       \
+        return KS_T(ks_inform_steps)(states, s, k0, k1, information, to, work, tally);      \
+    }
+#define PLAIN_OUTWARD(number, states)                                                       \
+    KS_HD_COLD int plain_outward_##number(const ks_series *s, int64_t k0, int64_t k1,       \
+                                          ks_form form, ks_state *state,                    \
+                                          const ks_right_rows *from,                        \
+                                          const ks_backward_sinks *to, void *work,          \
+                                          ks_tally *tally)                                  \
+    {                                                                                       \
+        return KS_T(ks_outward_steps)(states, s, k0, k1, form, state, from, to, work, tally); \
+    }
+#define SHAPES(MAKE)                                                                        \
+    MAKE(quad_4, QUAD, 4)                                                                   \
+    MAKE(rows_6, ROWS, 6)                                                                   \
+    MAKE(rows_nx, ROWS, s->nx)                                                              \
+    MAKE(tiles_6, TILES, 6)                                                                 \
+    MAKE(tiles_8, TILES, 8)                                                                 \
+    MAKE(tiles_12, TILES, 12)                                                               \
+    MAKE(tiles_nx, TILES, s->nx)
+SHAPES(INFORM)
+SHAPES(OUTWARD)
+#define NUMBERS(MAKE) MAKE(1, 1) MAKE(2, 2) MAKE(3, 3) MAKE(nx, s->nx)
+NUMBERS(PLAIN_INFORM)
+NUMBERS(PLAIN_OUTWARD)
+#undef INFORM
+#undef OUTWARD
+#undef PLAIN_INFORM
+#undef PLAIN_OUTWARD
+#undef SHAPES
+#undef NUMBERS
+
 static int plain_inform(const ks_series *s, int64_t k0, int64_t k1, ks_information *information,
                         const ks_right_rows *to, void *work, ks_tally *tally)
 {
+    const int nx = s->nx;
     int rc = 0;
-#define CALL(nx) rc = KS_T(ks_inform_steps)(nx, s, k0, k1, information, to, work, tally)
-    KS_WITH_LITERAL(s->nx, CALL)
+    (void)nx; /* where there are no literals */
+#define CALL(nx) rc = plain_inform_##nx(s, k0, k1, information, to, work, tally)
+    KS_WITH_LITERAL(nx, CALL)
 #undef CALL
     return rc;
 }
@@ -83,9 +140,11 @@ static int plain_outward(const ks_series *s, int64_t k0, int64_t k1, ks_form for
                          const ks_right_rows *from, const ks_backward_sinks *to, void *work,
                          ks_tally *tally)
 {
+    const int nx = s->nx;
     int rc = 0;
-#define CALL(nx) rc = KS_T(ks_outward_steps)(nx, s, k0, k1, form, state, from, to, work, tally)
-    KS_WITH_LITERAL(s->nx, CALL)
+    (void)nx; /* where there are no literals */
+#define CALL(nx) rc = plain_outward_##nx(s, k0, k1, form, state, from, to, work, tally)
+    KS_WITH_LITERAL(nx, CALL)
 #undef CALL
     return rc;
 }
@@ -94,14 +153,14 @@ static int64_t tiled_inform(const ks_series *s, int64_t k0, int64_t k1,
                             ks_information *information, const ks_right_rows *to, void *work,
                             ks_tally *tally)
 {
+    const int nx = s->nx;
     int64_t k = 0;
-#define STEPS(shape, nx)                                                                    \
-    KS_T(ks_tiled_inform_steps)(KS_SHAPE_##shape, nx, s, k0, k1, information, to, work, tally)
-#define CALL(nx) k = STEPS(TILES, nx)
-    if (WITH_QUADS && s->nx == 4 && s->ny <= 4)
-        return STEPS(QUAD, 4);
-    if (KS_ENDS_ROWS(s)) return s->nx == 6 ? STEPS(ROWS, 6) : STEPS(ROWS, s->nx);
-    KS_ENDS_WITH_TILES(s->nx, CALL)
+#define STEPS(name) inform_##name(s, k0, k1, information, to, work, tally)
+#define CALL(nx) k = STEPS(tiles_##nx)
+    if (WITH_QUADS && nx == 4 && s->ny <= 4)
+        return STEPS(quad_4);
+    if (KS_ENDS_ROWS(s)) return nx == 6 ? STEPS(rows_6) : STEPS(rows_nx);
+    KS_ENDS_WITH_TILES(nx, CALL)
 #undef CALL
 #undef STEPS
     return k;
@@ -111,14 +170,14 @@ static int64_t tiled_outward(const ks_series *s, int64_t k0, int64_t k1, ks_stat
                              const ks_right_rows *from, const ks_backward_sinks *to, void *work,
                              ks_tally *tally)
 {
+    const int nx = s->nx;
     int64_t k = 0;
-#define STEPS(shape, nx)                                                                    \
-    KS_T(ks_tiled_outward_steps)(KS_SHAPE_##shape, nx, s, k0, k1, state, from, to, work, tally)
-#define CALL(nx) k = STEPS(TILES, nx)
-    if (WITH_QUADS && s->nx == 4 && s->ny <= 4)
-        return STEPS(QUAD, 4);
-    if (KS_ENDS_ROWS(s)) return s->nx == 6 ? STEPS(ROWS, 6) : STEPS(ROWS, s->nx);
-    KS_ENDS_WITH_TILES(s->nx, CALL)
+#define STEPS(name) outward_##name(s, k0, k1, state, from, to, work, tally)
+#define CALL(nx) k = STEPS(tiles_##nx)
+    if (WITH_QUADS && nx == 4 && s->ny <= 4)
+        return STEPS(quad_4);
+    if (KS_ENDS_ROWS(s)) return nx == 6 ? STEPS(rows_6) : STEPS(rows_nx);
+    KS_ENDS_WITH_TILES(nx, CALL)
 #undef CALL
 #undef STEPS
     return k;
