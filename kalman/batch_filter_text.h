@@ -287,8 +287,8 @@ KS_HD unsigned KS_T(ks_filter_together)(int nx, int64_t k, int64_t shift, unsign
 KS_HD_COLD void KS_T(ks_group_read)(int64_t k0, int64_t k1, int64_t shift, KS_T(ks_group_inputs) *in)
 {
     KS_T(ks_stream) *moves[3] = { &in->F, &in->Q, &in->u }, *sees[4] = { &in->H, &in->R, &in->d, &in->y };
-    /* Nothing may lead into the first step, which is never taken together. */
-    const int64_t from = k0 > shift ? k0 : shift;
+    /* Nothing may lead into the first step, which is never taken together, and no row stand for it. */
+    const int64_t from = k0 > 0 ? k0 : 1;
     for (int i = 0; i < 3; ++i)
         if (moves[i]->stride && from < k1) KS_T(ks_stream_read)(moves[i], from - shift, k1 - shift, 1);
     for (int i = 0; i < 4; ++i)
