@@ -178,7 +178,7 @@ KS_HD void KS_T(ks_whiten)(int m, const KS_NUM *LT, int ld, KS_NUM *v)
 {
     for (int i = 1; i < m; ++i) {
         KS_NUM s = v[i];
-        for (int j = 0; j < i; ++j) s = KS_LESS(s, LT[j * ld + i], v[j]);
+        for (int j = 0; j < i; ++j) s = KS_T(ks_less)(s, LT[j * ld + i], v[j]);
         v[i] = s;
     }
 }

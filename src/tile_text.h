@@ -20,14 +20,14 @@ typedef KS_NUM KS_T(ks_quad_at) __attribute__((vector_size(4 * sizeof(KS_NUM)),
 #define KS_STORE4(p, v) (*(KS_T(ks_quad_at) *)(void *)(p) = (KS_T(ks_quad_at))(v))
 #define KS_MIX(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
 
-/** a - x y, fused as the products of vectors are, which those of more than 16 bytes are: a sum by itself a
- *  compiler may cut into vectors of products that it rounds. */
-#if KS_VECTOR_BYTES >= 32
-#define KS_LESS(a, x, y)                                                                    \
-    __builtin_choose_expr(sizeof(KS_NUM) == 8, __builtin_fma, __builtin_fmaf)(-(x), y, a)
-#else
-#define KS_LESS(a, x, y) ((a) - (x) * (y))
-#endif
+/** a - x y in a vector: fused where the products of vectors are. Sums of plain numbers a compiler may cut
+ *  into vectors of products that it rounds, in one place and not in another. */
+typedef KS_NUM KS_T(ks_least) __attribute__((vector_size(16)));
+KS_HD KS_NUM KS_T(ks_less)(KS_NUM a, KS_NUM x, KS_NUM y)
+{
+    const KS_T(ks_least) less = (KS_T(ks_least)){ a } - (KS_T(ks_least)){ x } * (KS_T(ks_least)){ y };
+    return less[0];
+}
 
 /** Rows of the smallest padded matrix that holds n. */
 KS_HD int KS_T(ks_padded)(int n)
