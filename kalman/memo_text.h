@@ -81,7 +81,7 @@ KS_HD int KS_T(ks_memo_same)(int n, const KS_NUM *a, const KS_NUM *b)
 /** Whether a few of n numbers are the same: of two covariances that are nearly so, most often not. */
 KS_HD int KS_T(ks_memo_alike)(int n, const KS_NUM *a, const KS_NUM *b)
 {
-    return (a[0] == b[0]) & (a[n / 3] == b[n / 3]) & (a[n / 2] == b[n / 2]) & (a[n - 1] == b[n - 1]);
+    return a[0] == b[0] && a[n / 3] == b[n / 3] && a[n / 2] == b[n / 2] && a[n - 1] == b[n - 1];
 }
 
 /** The slot whose key is a (ka) and b (kb), or -1. Where the step before came from a slot, too,
