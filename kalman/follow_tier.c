@@ -34,7 +34,7 @@ enum { WITH_QUADS = KS_QUADS, WITH_ROWS = KS_ROWS_FIT };
 
 /* The shapes that tiled_tier.c takes, for the same bits. */
 static void filter(int count, ks_follower *f, int64_t k0, int64_t k1, const ks_sink *gains,
-                          const ks_sink *covs, void *work)
+                   const ks_sink *covs, void *work)
 {
     const int nx = f->series->nx, ny = f->series->ny;
     const unsigned mode = ks_flush_begin();
@@ -60,7 +60,7 @@ static void filter(int count, ks_follower *f, int64_t k0, int64_t k1, const ks_s
 }
 
 static void smooth(int count, ks_follower *f, int64_t k0, int64_t k1, const ks_sink *gains,
-                          const ks_sink *covs, void *work)
+                   const ks_sink *covs, void *work)
 {
     const int nx = f->series->nx;
     const unsigned mode = ks_flush_begin();

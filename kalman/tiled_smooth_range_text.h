@@ -15,7 +15,7 @@ KS_HD_COLD void KS_T(ks_tiled_write_lag)(const ks_series *s, int n, int64_t k,
     KS_T(ks_unpad)(nx, n, w->step.W, (KS_NUM *)ks_slot_of(to, k));
 }
 
-/** Whether a number of whole vectors is the same, to the bit. */
+/** ks_memo_same() of whole vectors: of numbers that are literally few a compiler compares one by one. */
 KS_HD int KS_T(ks_tiled_same)(int numbers, const KS_NUM *a, const KS_NUM *b)
 {
     typedef __typeof__(__builtin_choose_expr(sizeof(KS_NUM) == 8, (int64_t)0, (int32_t)0)) mask;
