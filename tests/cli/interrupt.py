@@ -16,8 +16,29 @@ def temporary():
     return [name for name in os.listdir(".") if name.startswith(".kalscan")]
 
 
+def writing():
+    """True when a temporary file has grown; one that is gone by now has been given its name."""
+    try:
+        return any(os.path.getsize(name) > 100000 for name in temporary())
+    except FileNotFoundError:
+        return False
+
+
+def caught_writing(p):
+    """Wait for the program to write and halt it there; False when it came to its end before."""
+    while p.poll() is None:
+        if writing():
+            p.send_signal(signal.SIGSTOP)
+            os.waitid(os.P_PID, p.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+            if writing():
+                return True
+            p.send_signal(signal.SIGCONT)
+        time.sleep(0.001)
+    return False
+
+
 def stop(arguments, number, existing):
-    """Signal the program once its temporary file has grown; True when it was caught writing."""
+    """Signal the program while it writes; True when the signal came before it had finished."""
     for name in temporary() + ["out.h5"]:
         if os.path.exists(name):
             os.remove(name)
@@ -25,12 +46,9 @@ def stop(arguments, number, existing):
         open("out.h5", "wb").write(OLD)
     p = subprocess.Popen([kalscan, *arguments, "-o", "out.h5", "--force", "--compress", "9",
                           "--quiet"], stderr=subprocess.PIPE)
-    while p.poll() is None:
-        sizes = [os.path.getsize(name) for name in temporary() if os.path.exists(name)]
-        if sizes and max(sizes) > 100000:
-            p.send_signal(number)
-            break
-        time.sleep(0.001)
+    if caught_writing(p):
+        p.send_signal(number)
+        p.send_signal(signal.SIGCONT)
     error = p.communicate(timeout=120)[1].decode()
     if p.returncode == 0:
         return False
