@@ -133,6 +133,19 @@ KS_HD void KS_T(ks_map_clear)(int n, KS_NUM *P)
     for (int i = 0; i < n * n; ++i) P[i] = KS_LIT(0);
 }
 
+/** The same of the upper triangle, where no more counts. */
+KS_HD void KS_T(ks_map_clear_upper)(int n, KS_NUM *P)
+{
+    for (int i = 0; i < n; ++i)
+        for (int j = i; j < n; ++j) P[i * n + j] = KS_LIT(0);
+}
+
+/** A panel <- another. */
+KS_HD void KS_T(ks_map_panel_copy)(int n, const KS_NUM *P, KS_NUM *to)
+{
+    KS_T(ks_copy)(n * n, P, to);
+}
+
 /** A panel <- the transpose of one. */
 KS_HD void KS_T(ks_map_turn_panel)(int n, const KS_NUM *P, KS_NUM *to)
 {

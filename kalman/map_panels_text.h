@@ -33,13 +33,38 @@ KS_HD void KS_T(ks_map_from_panel)(int n, int ld, const KS_NUM *P, KS_NUM *to)
     }
 }
 
+/** Numbers of the upper triangle in the slab of a panel that begins with column j, one behind the other. */
+KS_HD int KS_T(ks_map_upper)(int n, int j)
+{
+    const int np = KS_T(ks_map_panel_rows)(n), end = j + KS_BT_WIDTH;
+    return (end < np ? end : np) * KS_BT_WIDTH;
+}
+
 KS_HD void KS_T(ks_map_panel_sum)(int n, const KS_NUM *A, const KS_NUM *B, KS_NUM *C)
 {
+    const int slab = KS_T(ks_map_slab)(n), columns = KS_T(ks_bt_columns)(n);
+    for (int j = 0; j < columns; j += KS_BT_WIDTH, A += slab, B += slab, C += slab)
+        for (int i = 0; i < KS_T(ks_map_upper)(n, j); i += KS_BT_WIDTH)
+            KS_BT_STORE(C + i, KS_BT_LOAD(A + i) + KS_BT_LOAD(B + i));
+}
+
+KS_HD void KS_T(ks_map_panel_copy)(int n, const KS_NUM *P, KS_NUM *to)
+{
     const int numbers = KS_T(ks_map_panel)(n);
-    for (int i = 0; i < numbers; i += 8) {
-        KS_STORE4(C + i, KS_LOAD4(A + i) + KS_LOAD4(B + i));
-        KS_STORE4(C + i + 4, KS_LOAD4(A + i + 4) + KS_LOAD4(B + i + 4));
-    }
+    int i = 0;
+    for (; i + 4 * KS_BT_WIDTH <= numbers; i += 4 * KS_BT_WIDTH)
+#pragma GCC unroll 4
+        for (int r = 0; r < 4; ++r)
+            KS_BT_STORE(to + i + r * KS_BT_WIDTH, KS_BT_LOAD(P + i + r * KS_BT_WIDTH));
+    for (; i < numbers; i += KS_BT_WIDTH) KS_BT_STORE(to + i, KS_BT_LOAD(P + i));
+}
+
+KS_HD void KS_T(ks_map_clear_upper)(int n, KS_NUM *P)
+{
+    const int slab = KS_T(ks_map_slab)(n), columns = KS_T(ks_bt_columns)(n);
+    const KS_T(ks_bt_wide) zero = { 0 };
+    for (int j = 0; j < columns; j += KS_BT_WIDTH, P += slab)
+        for (int i = 0; i < KS_T(ks_map_upper)(n, j); i += KS_BT_WIDTH) KS_BT_STORE(P + i, zero);
 }
 
 /** Squares of the diagonal of a factor to the evidence. */

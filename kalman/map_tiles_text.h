@@ -96,35 +96,35 @@ KS_HD void KS_T(ks_map_mirror)(int n, int ld, KS_NUM *A)
 KS_HD void KS_T(ks_map_rows)(int k, int ld, const KS_NUM *A, const KS_NUM *x, const KS_NUM *y0,
                              KS_NUM *y)
 {
-    for (int c = 0; c < ld; c += 4) {
-        KS_T(ks_quad) even = KS_LOAD4(y0 + c), odd = { 0 };
-        int l = 0;
-        for (; l + 2 <= k; l += 2) {
-            even = even + x[l] * KS_LOAD4(A + l * ld + c);
-            odd = odd + x[l + 1] * KS_LOAD4(A + (l + 1) * ld + c);
-        }
-        if (l < k) even = even + x[l] * KS_LOAD4(A + l * ld + c);
-        KS_STORE4(y + c, even + odd);
-    }
+    KS_T(ks_combine_rows)(1, k, ld, A, x, y0, y);
 }
 
 KS_HD void KS_T(ks_map_less_rows)(int k, int ld, const KS_NUM *A, const KS_NUM *x, const KS_NUM *y0,
                                   KS_NUM *y)
 {
-    for (int c = 0; c < ld; c += 4) {
-        KS_T(ks_quad) even = KS_LOAD4(y0 + c), odd = { 0 };
-        int l = 0;
-        for (; l + 2 <= k; l += 2) {
-            even = even - x[l] * KS_LOAD4(A + l * ld + c);
-            odd = odd - x[l + 1] * KS_LOAD4(A + (l + 1) * ld + c);
-        }
-        if (l < k) even = even - x[l] * KS_LOAD4(A + l * ld + c);
-        KS_STORE4(y + c, even + odd);
-    }
+    KS_T(ks_combine_rows)(-1, k, ld, A, x, y0, y);
+}
+
+/** ks_map_dot() of whole matrices, whose sums would be waited for were there fewer of them. */
+KS_HD KS_NUM KS_T(ks_map_long_dot)(int numbers, const KS_NUM *a, const KS_NUM *b)
+{
+    KS_T(ks_lanes) sum[4] = { { 0 } };
+    int i = 0;
+    for (; i + 4 * KS_LANES <= numbers; i += 4 * KS_LANES)
+#pragma GCC unroll 4
+        for (int v = 0; v < 4; ++v)
+            sum[v] = sum[v] + KS_LOADV(a + i + v * KS_LANES) * KS_LOADV(b + i + v * KS_LANES);
+    for (; i < numbers; i += KS_LANES) sum[0] = sum[0] + KS_LOADV(a + i) * KS_LOADV(b + i);
+    sum[0] = (sum[0] + sum[1]) + (sum[2] + sum[3]);
+    KS_NUM total = KS_LIT(0);
+#pragma GCC unroll 8
+    for (int r = 0; r < KS_LANES; ++r) total = total + sum[0][r];
+    return total;
 }
 
 KS_HD KS_NUM KS_T(ks_map_dot)(int numbers, const KS_NUM *a, const KS_NUM *b)
 {
+    if (numbers >= 256) return KS_T(ks_map_long_dot)(numbers, a, b);
     KS_T(ks_quad) even = { 0 }, odd = { 0 };
     int i = 0;
     for (; i + 8 <= numbers; i += 8) {

@@ -29,10 +29,10 @@ KS_HD int KS_T(ks_map_factor_pair)(int n, int first, const KS_NUM *beside, const
     const int block = KS_T(ks_map_block)(n);
     KS_NUM *pair = w->room.pair;
     if (first)
-        KS_T(ks_copy)(block, beside, pair);
+        KS_T(ks_map_panel_copy)(n, beside, pair);
     else
         KS_T(ks_map_panel_sum)(n, w->chain.M, beside, pair);
-    KS_T(ks_copy)(block, C, pair + block);
+    KS_T(ks_map_panel_copy)(n, C, pair + block);
     return KS_T(ks_map_cholesky)(n, 1, pair, soon, e);
 }
 
@@ -59,7 +59,7 @@ KS_HD void KS_T(ks_map_eliminate_wide)(int n, int64_t k, int first, int constant
             r->lost_step = k;
         c->P = w->room.pair;
         c->G = w->room.pair + block;
-        KS_T(ks_copy)(block, next, c->M_room);
+        KS_T(ks_map_panel_copy)(n, next, c->M_room);
         KS_T(ks_map_less_gram)(n, c->G, c->M_room);
         c->M = c->M_room;
         if (slot) {
@@ -80,7 +80,7 @@ KS_HD int KS_T(ks_map_invert_sum)(int n, KS_T(ks_map_room) *room, KS_NUM *S, ks_
 {
     const int bad = KS_T(ks_map_cholesky)(n, 0, room->sum, (const KS_NUM *)0, e);
     KS_T(ks_map_invert_root)(n, 1, room->sum);
-    KS_T(ks_map_clear)(n, room->product);
+    KS_T(ks_map_clear_upper)(n, room->product);
     KS_T(ks_map_less_square)(n, room->sum + KS_T(ks_map_block)(n), room->product);
     KS_T(ks_map_minus_rows)(n, KS_T(ks_map_ld)(n), room->product, S);
     return bad;
@@ -109,7 +109,7 @@ KS_HD int KS_T(ks_map_spread_wide)(int n, int first, int lag, const KS_NUM *besi
     KS_T(ks_map_room) *room = &w->room;
     KS_NUM *sum = room->sum;
     const int bad = KS_T(ks_map_factor_pair)(n, first, beside, C, soon, w, (ks_evidence *)0);
-    KS_T(ks_map_clear)(n, sum);
+    KS_T(ks_map_clear_upper)(n, sum);
     KS_T(ks_map_less_gram)(n, room->pair + block, sum);
     KS_T(ks_map_panel_sum)(n, next, sum, c->M_room);
     KS_T(ks_map_plus_square)(n, room->root, room->minus, sum);

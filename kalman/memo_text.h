@@ -7,8 +7,8 @@
  * with missing entries is computed in full and changes nothing here.
  *
  * Until something repeats, this costs one comparison a step and a copy in every eight: one input
- * (the mark) is kept and compared with the next eight, then replaced. When the mark comes back after
- * p steps, the next p steps are recorded. For scalar numbers. */
+ * (the mark) is kept and compared with the next eight, or with as many of them as there are slots, then
+ * replaced. When the mark comes back after p steps, the next p steps are recorded. For scalar numbers. */
 
 #define KS_MEMO_SLOTS 8
 
@@ -114,12 +114,13 @@ KS_HD KS_NUM *KS_T(ks_memo_miss)(KS_T(ks_memo) *memo, const KS_NUM *a, const KS_
     const int ka = memo->ka, kb = memo->kb;
     memo->last = -1;
     if (memo->record == 0) {
-        if (memo->since < memo->slots) {
+        if (memo->since < KS_MEMO_SLOTS) {
             memo->since += 1;
-            if (KS_T(ks_memo_alike)(kb, memo->mark + ka, b) && KS_T(ks_memo_same)(kb, memo->mark + ka, b) &&
+            if (memo->since <= memo->slots && KS_T(ks_memo_alike)(kb, memo->mark + ka, b) &&
+                KS_T(ks_memo_same)(kb, memo->mark + ka, b) &&
                 KS_T(ks_memo_same)(ka, memo->mark, a)) {
                 memo->record = memo->since;
-                memo->since = memo->slots;
+                memo->since = KS_MEMO_SLOTS;
             }
         } else {
             KS_T(ks_copy)(ka, a, memo->mark);

@@ -72,7 +72,7 @@ KS_HD KS_NUM KS_T(ks_row_dot)(const KS_NUM *a, const KS_NUM *b)
 KS_HD void KS_T(ks_row_predict_mean)(int nx, int m, const KS_T(ks_blocks) *b, const KS_NUM *x,
                                      const KS_T(ks_tiled) *w)
 {
-    KS_T(ks_combine_rows)(nx, 8, b->FT, x, b->u, w->xp);
+    KS_T(ks_combine_rows)(1, nx, 8, b->FT, x, b->u, w->xp);
 #pragma GCC unroll 4
     for (int a = 0; a < m; ++a)
         w->v[a] = (b->y[a] - b->d[a]) - KS_T(ks_row_dot)(b->HT + 8 * a, w->xp);

@@ -183,19 +183,16 @@ KS_HD void KS_T(ks_whiten)(int m, const KS_NUM *LT, int ld, KS_NUM *v)
     }
 }
 
-/** y (n) = y0 + Aᵀ x with padded A (k, n), in vectors. */
-KS_HD void KS_T(ks_combine_rows)(int k, int n, const KS_NUM *A, const KS_NUM *x, const KS_NUM *y0,
-                                 KS_NUM *y)
+/** The same to the bit by columns, in vectors, with rows of LT mp apart, m padded, and as much room t. What
+ *  a vector holds before the entry that it is wanted for is not read again. */
+KS_HD void KS_T(ks_whiten_columns)(int m, int mp, const KS_NUM *LT, KS_NUM *t, KS_NUM *v)
 {
-    for (int c = 0; c < n; c += KS_LANES) {
-        KS_T(ks_lanes) even = KS_LOADV(y0 + c), odd = { 0 };
-        int l = 0;
-        for (; l + 2 <= k; l += 2) {
-            even = even + x[l] * KS_LOADV(A + l * n + c);
-            odd = odd + x[l + 1] * KS_LOADV(A + (l + 1) * n + c);
-        }
-        if (l < k) even = even + x[l] * KS_LOADV(A + l * n + c);
-        KS_STOREV(y + c, even + odd);
+    KS_T(ks_copy)(m, v, t);
+    for (int j = 0; j < m; ++j) {
+        const KS_NUM s = t[j];
+        v[j] = s;
+        for (int c = (j + 1) / KS_LANES * KS_LANES; c < mp; c += KS_LANES)
+            KS_STOREV(t + c, KS_LOADV(t + c) - s * KS_LOADV(LT + j * mp + c));
     }
 }
 
@@ -203,16 +200,7 @@ KS_HD void KS_T(ks_combine_rows)(int k, int n, const KS_NUM *A, const KS_NUM *x,
 KS_HD void KS_T(ks_innovate)(int nx, int m, int mp, const KS_T(ks_blocks) *b, const KS_NUM *xp,
                              KS_NUM *v)
 {
-    for (int c = 0; c < mp; c += KS_LANES) {
-        KS_T(ks_lanes) even = { 0 }, odd = { 0 };
-        int l = 0;
-        for (; l + 2 <= nx; l += 2) {
-            even = even + xp[l] * KS_LOADV(b->HT + l * mp + c);
-            odd = odd + xp[l + 1] * KS_LOADV(b->HT + (l + 1) * mp + c);
-        }
-        if (l < nx) even = even + xp[l] * KS_LOADV(b->HT + l * mp + c);
-        KS_STOREV(v + c, even + odd);
-    }
+    KS_T(ks_combine_rows)(1, nx, mp, b->HT, xp, (const KS_NUM *)0, v);
     for (int i = 0; i < m; ++i) v[i] = b->y[i] - b->d[i] - v[i];
 }
 
@@ -220,16 +208,18 @@ KS_HD void KS_T(ks_innovate)(int nx, int m, int mp, const KS_T(ks_blocks) *b, co
 KS_HD void KS_T(ks_tiled_predict_mean)(int nx, int n, int m, const KS_T(ks_blocks) *b,
                                        const KS_NUM *x, const KS_T(ks_tiled) *w)
 {
-    KS_T(ks_combine_rows)(nx, n, b->FT, x, b->u, w->xp);
+    KS_T(ks_combine_rows)(1, nx, n, b->FT, x, b->u, w->xp);
     if (m > 0) KS_T(ks_innovate)(nx, m, KS_T(ks_padded)(m), b, w->xp, w->v);
 }
 
-/** v <- L⁻¹ v, x = xp + Zᵀ v with LT and Z of this step. */
+/** v <- L⁻¹ v, x = xp + Zᵀ v with LT and Z of this step. w->S is scratch. */
 KS_HD void KS_T(ks_tiled_posterior_mean)(int n, int m, const KS_NUM *LT, const KS_NUM *Z,
                                          const KS_T(ks_tiled) *w, KS_NUM *x)
 {
-    KS_T(ks_whiten)(m, LT, KS_T(ks_padded)(m), w->v);
-    KS_T(ks_combine_rows)(m, n, Z, w->v, w->xp, x);
+    const int mp = KS_T(ks_padded)(m);
+    if (m > 8) KS_T(ks_whiten_columns)(m, mp, LT, w->S, w->v);
+    else KS_T(ks_whiten)(m, LT, mp, w->v);
+    KS_T(ks_combine_rows)(1, m, n, Z, w->v, w->xp, x);
 }
 
 /** Pp = F P Fᵀ + Q, symmetric up to rounding. P is symmetric to the bit with rows n apart. */
@@ -288,10 +278,10 @@ KS_HD void KS_T(ks_tiled_smooth_mean)(int nx, int n, const KS_T(ks_blocks) *b, c
                                       const KS_NUM *xs, const KS_NUM *ET, KS_NUM *xn,
                                       const KS_T(ks_tiled) *w)
 {
-    KS_T(ks_combine_rows)(nx, n, b->FT, x, b->u, w->xp);
+    KS_T(ks_combine_rows)(1, nx, n, b->FT, x, b->u, w->xp);
     for (int c = 0; c < n; c += KS_LANES)
         KS_STOREV(w->v + c, KS_LOADV(xs + c) - KS_LOADV(w->xp + c));
-    KS_T(ks_combine_rows)(nx, n, ET, w->v, x, xn);
+    KS_T(ks_combine_rows)(1, nx, n, ET, w->v, x, xn);
 }
 
 /** Pn = P + E (Ps - Pp) Eᵀ, paper eq. 14, symmetric to the bit; D is mirrored. False where a variance

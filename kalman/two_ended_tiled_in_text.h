@@ -22,7 +22,7 @@ KS_HD void KS_T(ks_ends_inform)(ks_shape shape, int n, const KS_T(ks_ends_channe
     if (o->m == 0) return;
     KS_T(ks_whiten)(o->m, o->LT, KS_T(ks_ends_few)(shape, o->m), v);
     if (shape != KS_SHAPE_QUAD) {
-        KS_T(ks_combine_rows)(o->m, n, o->Z, v, eta, eta);
+        KS_T(ks_combine_rows)(1, o->m, n, o->Z, v, eta, eta);
         return;
     }
     KS_T(ks_quad) sum = KS_LOAD4(eta);

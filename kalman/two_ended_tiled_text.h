@@ -143,11 +143,11 @@ KS_HD void KS_T(ks_tiled_retreat_mean)(int nx, int n, const KS_T(ks_ends_blocks)
                                        const KS_NUM *inverse_d, KS_NUM *eta, KS_NUM *b)
 {
     for (int i = 0; i < nx; ++i) w->eps[i] = -w->u[i];
-    KS_T(ks_combine_rows)(nx, n, J, w->eps, eta, w->t);
-    KS_T(ks_combine_rows)(nx, n, w->G, w->t, w->zero, w->B);
+    KS_T(ks_combine_rows)(1, nx, n, J, w->eps, eta, w->t);
+    KS_T(ks_combine_rows)(1, nx, n, w->G, w->t, w->zero, w->B);
     for (int i = 0; i < nx; ++i) w->eps[i] = -w->B[i];
-    KS_T(ks_combine_rows)(nx, n, w->F, w->t, w->zero, w->X);
-    KS_T(ks_combine_rows)(nx, n, A, w->eps, w->X, eta);
+    KS_T(ks_combine_rows)(1, nx, n, w->F, w->t, w->zero, w->X);
+    KS_T(ks_combine_rows)(1, nx, n, A, w->eps, w->X, eta);
     KS_T(ks_solve_factors)(nx, n, LT, inverse_d, w->B);
     KS_T(ks_copy)(nx, w->B, b);
 }
@@ -166,8 +166,8 @@ KS_HD void KS_T(ks_tiled_advance_mean)(int nx, int n, const KS_T(ks_ends_blocks)
         if (j < nx) even = even - A[i * lda + j] * x[j];
         w->eps[i] = even + odd;
     }
-    KS_T(ks_combine_rows)(nx, n, w->FT, x, w->u, w->t);
-    KS_T(ks_combine_rows)(nx, n, w->GT, w->eps, w->t, x);
+    KS_T(ks_combine_rows)(1, nx, n, w->FT, x, w->u, w->t);
+    KS_T(ks_combine_rows)(1, nx, n, w->GT, w->eps, w->t, x);
 }
 
 /** ks_advance_gain() and ks_advance_cov(): P (whole) of x[k-1] to Pn (whole), lag out. */

@@ -203,6 +203,49 @@ KS_HD void KS_T(ks_tiles)(int upper, int sign, int m, int k, int n, const KS_NUM
 #undef KS_SHARED_TILES
 }
 
+/** `vectors` of y = y0 + sign Aᵀ x, both literals, with rows of A lda apart; y0 NULL: zeros. */
+KS_HD void KS_T(ks_combine_vectors)(int vectors, int sign, int k, int lda, const KS_NUM *A,
+                                    const KS_NUM *x, const KS_NUM *y0, KS_NUM *y)
+{
+    KS_T(ks_lanes) even[3], odd[3];
+#define KS_MORE(sum, l)                                                                     \
+    _Pragma("GCC unroll 3")                                                                 \
+    for (int v = 0; v < vectors; ++v) {                                                     \
+        const KS_T(ks_lanes) a = KS_LOADV(A + (l) * lda + v * KS_LANES);                    \
+        sum[v] = sign < 0 ? sum[v] - x[l] * a : sum[v] + x[l] * a;                          \
+    }
+#pragma GCC unroll 3
+    for (int v = 0; v < vectors; ++v) {
+        even[v] = y0 ? KS_LOADV(y0 + v * KS_LANES) : (KS_T(ks_lanes)){ 0 };
+        odd[v] = (KS_T(ks_lanes)){ 0 };
+    }
+    int l = 0;
+    for (; l + 2 <= k; l += 2) {
+        KS_MORE(even, l)
+        KS_MORE(odd, l + 1)
+    }
+    if (l < k) {
+        KS_MORE(even, l)
+    }
+#undef KS_MORE
+#pragma GCC unroll 3
+    for (int v = 0; v < vectors; ++v) KS_STOREV(y + v * KS_LANES, even[v] + odd[v]);
+}
+
+/** y (n) = y0 + sign Aᵀ x with padded A (k, n), three vectors at a time: the sums of one alone would be waited
+ *  for. sign is 1 or -1, a literal; y0 NULL: zeros; y may be y0. */
+KS_HD void KS_T(ks_combine_rows)(int sign, int k, int n, const KS_NUM *A, const KS_NUM *x,
+                                 const KS_NUM *y0, KS_NUM *y)
+{
+    int c = 0;
+#define KS_VECTORS(vectors)                                                                 \
+    KS_T(ks_combine_vectors)(vectors, sign, k, n, A + c, x, y0 ? y0 + c : (const KS_NUM *)0, y + c)
+    for (; c + 3 * KS_LANES <= n; c += 3 * KS_LANES) KS_VECTORS(3);
+    if (c + 2 * KS_LANES <= n) KS_VECTORS(2);
+    else if (c < n) KS_VECTORS(1);
+#undef KS_VECTORS
+}
+
 /** t (4, 4) <- its transpose. */
 #define KS_TRANSPOSE4(t)                                                                    \
     do {                                                                                    \
