@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
+#include "sanitizers.h"
 #include "system.h"
 
 static ks_status solve(const bt_solver *solver, const bt_system *s)
@@ -31,6 +32,7 @@ static void test_residuals(void **state)
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; ++c)
         for (int order = 0; order < KS_BLOCKTRI_ORDERS; ++order)
             for (int round = 0; round < 4; ++round) {
+                if (SANITIZED && ((int)c + order + round) % 2) continue;
                 const ks_precision precision = round & 2 ? KS_F32 : KS_F64;
                 bt_system s =
                     bt_system_make(precision, cases[c].N, cases[c].n, cases[c].nrhs, 0, 7);
@@ -163,7 +165,7 @@ static void test_failing_block(void **state)
             const int n = round == 2 ? 130 : round == 1 ? 7 : 4;
             const int64_t N = round == 2 ? 9 : 23;
             bt_system s = bt_system_make(order % 2 ? KS_F64 : KS_F32, N, n, 1, 0, 4);
-            for (int64_t k = 0; k < N; ++k) {
+            for (int64_t k = 0; k < N; k += SANITIZED && round == 2 ? 4 : 1) {
                 expect_failure(&s, order, k, (int)(k % n), -1);
                 expect_failure(&s, order, k, n - 1, (double)NAN);
                 expect_failure(&s, order, k, n - 1, (double)INFINITY);

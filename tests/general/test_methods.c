@@ -9,6 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "general_system.h"
+#include "sanitizers.h"
 
 static const ks_general_method methods[] = {
     KS_GENERAL_AUTO, KS_BLOCK_JACOBI, KS_BLOCK_GAUSS_SEIDEL, KS_RED_BLACK, KS_BICGSTAB,
@@ -212,12 +213,6 @@ static void sweeps_that_follow_are_sweeps_one_by_one(void **state)
     }
 }
 
-#ifdef __SANITIZE_THREAD__
-enum { THREADS_ALONE = 1 }; /* the rest runs on one, slowly */
-#else
-enum { THREADS_ALONE = 0 };
-#endif
-
 int main(void)
 {
     const struct CMUnitTest threaded[] = { cmocka_unit_test(bits_do_not_depend_on_threads) };
@@ -228,6 +223,7 @@ int main(void)
         cmocka_unit_test(large_spectral_radius_is_no_matter_to_the_others),
         cmocka_unit_test(sweeps_that_follow_are_sweeps_one_by_one),
     };
-    const int failed = cmocka_run_group_tests(threaded, NULL, NULL);
-    return failed + (THREADS_ALONE ? 0 : cmocka_run_group_tests(others, NULL, NULL));
+    int failed = cmocka_run_group_tests(threaded, NULL, NULL);
+    if (!WATCHES_THREADS) failed += cmocka_run_group_tests(others, NULL, NULL); /* on one thread */
+    return failed;
 }

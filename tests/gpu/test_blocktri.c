@@ -11,12 +11,9 @@
 
 #include "kalscan/blocktri_cuda.h"
 #include "blocktri_job.h"
+#include "sanitizers.h"
 
-#ifdef __SANITIZE_ADDRESS__ /* makes the emulator ten times slower */
-enum { SEEDS = 2, EVERY = 3 };
-#else
-enum { SEEDS = SEEDS_OF(10, 3), EVERY = 1 };
-#endif
+enum { SEEDS = SANITIZED ? 2 : SEEDS_OF(10, 3), EVERY = SANITIZED ? 3 : 1 };
 
 /* Factor, solve with the factor that is kept, then both at once. */
 static void run_all(ks_precision precision, int64_t N, int n, int nrhs, int count, unsigned seed)

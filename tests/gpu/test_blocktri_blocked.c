@@ -8,12 +8,9 @@
 #include <string.h>
 #include <cmocka.h>
 #include "blocktri_job.h"
+#include "sanitizers.h"
 
-#ifdef __SANITIZE_ADDRESS__ /* makes the emulator ten times slower */
-enum { SEEDS = 2 };
-#else
-enum { SEEDS = SEEDS_OF(3, 3) };
-#endif
+enum { SEEDS = SANITIZED ? 2 : SEEDS_OF(3, 3) };
 
 static ks_blocktri_cuda_options options_of(ks_precision precision, int systems, int inverse)
 {

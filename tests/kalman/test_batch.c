@@ -9,6 +9,7 @@
 #include <cmocka.h>
 #include "models.h"
 #include "run_case.h"
+#include "sanitizers.h"
 
 static char **paths;
 static size_t count;
@@ -439,12 +440,6 @@ static void strided_memory(void **state)
         }
 }
 
-#ifdef __SANITIZE_THREAD__
-enum { THREADS_ALONE = 1 }; /* the rest runs on one, slowly */
-#else
-enum { THREADS_ALONE = 0 };
-#endif
-
 int main(int argc, char **argv)
 {
     if (argc != 2) {
@@ -463,7 +458,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(strided_memory),
     };
     int failed = cmocka_run_group_tests(threaded, NULL, NULL);
-    if (!THREADS_ALONE) failed += cmocka_run_group_tests(others, NULL, NULL);
+    if (!WATCHES_THREADS) failed += cmocka_run_group_tests(others, NULL, NULL);
     golden_free_list(paths, count);
     return failed;
 }

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 #include "models.h"
 #include "run_case.h"
+#include "sanitizers.h"
 
 static const method_case jobs[2] = {
     { KS_JOB_FILTER, KS_METHOD_SEQUENTIAL, KS_SCAN_HILLIS_STEELE, 1, KS_BLOCKTRI_AUTO },
@@ -86,12 +87,6 @@ static void check_alone(const golden *g, int64_t compared, const method_case *m,
     assert_int_equal(all->missing, missing);
 }
 
-#ifdef __SANITIZE_THREAD__
-enum { ALONE = 0 }; /* where no threads are, and most of the time */
-#else
-enum { ALONE = 1 };
-#endif
-
 static void check(const golden *g, int64_t compared)
 {
     for (int j = 0; j < 6; ++j) {
@@ -99,8 +94,9 @@ static void check(const golden *g, int64_t compared)
         const ks_precision precision = (ks_precision)(j >> 1);
         ks_info all = KS_INFO_INIT;
         golden_buffers *many = run_well(g, m, precision, 1, made(m), &all);
-        if (ALONE) check_alone(g, compared, m, precision, many, &all);
-        for (int t = 2; t <= 4; ++t) {
+        /* No threads are there, but most of the time. */
+        if (!WATCHES_THREADS) check_alone(g, compared, m, precision, many, &all);
+        for (int t = 2 + SANITIZED; t <= 4; t += 1 + SANITIZED) {
             golden_buffers *others = run_well(g, m, precision, t, made(m), NULL);
             assert_int_equal(first_different(many, others, made(m)), 0);
             golden_buffers_free(others);

@@ -8,12 +8,10 @@
 #include <cmocka.h>
 #include "models.h"
 #include "run_case.h"
+#include "sanitizers.h"
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { APART = 3 }; /* slow, and what threads share does not depend on how many there are */
-#else
-enum { APART = 1 };
-#endif
+/* What threads share does not depend on how many there are. */
+enum { APART = SANITIZED ? 3 : 1 };
 
 static void same_bits_on_threads(golden *g)
 {

@@ -12,6 +12,7 @@
 #include "failalloc.h"
 #include "plan.h"
 #include "pool.h"
+#include "sanitizers.h"
 
 /* An operator that reports a failure at its n-th call, whichever function that is. */
 typedef struct fuse {
@@ -160,17 +161,6 @@ static void running_allocates_nothing(void **state)
     ks_scan_plan_destroy(plan);
     ks_context_destroy(context);
 }
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#  define SANITIZED 1
-#elif defined(__has_feature)
-#  if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#    define SANITIZED 1
-#  endif
-#endif
-#ifndef SANITIZED
-#  define SANITIZED 0
-#endif
 
 /* With little address space left the system gives some threads, then no more. */
 static void threads_that_do_not_start(void **state)
