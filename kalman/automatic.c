@@ -23,26 +23,25 @@ int ks_automatic_tries(const ks_smooth_plan *plan)
            ks_workers(plan->context, o->threads, 2) == 2;
 }
 
-/** The plan for the sequential method. */
-static ks_smooth_plan alone_of(const ks_smooth_plan *plan)
+/** Whether most covariances at the end of the left half are those of a step shortly before: the sequential
+ *  method remembers such steps (memo_text.h), and is as fast alone. */
+static int steps_repeat(const ks_lane *l)
 {
-    ks_smooth_plan alone = *plan;
-    alone.automatic = 0;
-    alone.workers = 1;
-    return alone;
-}
-
-size_t ks_automatic_workspace(const ks_smooth_plan *plan)
-{
-    const ks_smooth_plan alone = alone_of(plan);
-    const size_t one = ks_sequential_workspace(&alone), both = ks_two_ended_workspace(plan);
-    return one > both ? one : both;
-}
-
-/** Whether covariance steps may repeat: then the sequential method remembers them, and is as fast. */
-static int may_repeat(const ks_model *m)
-{
-    return !m->F.step_stride && !m->Q.step_stride && !m->H.step_stride && !m->R.step_stride;
+    enum { LOOKED_AT = 64, PERIODS = 8 };
+    const ks_smooth_plan *plan = l->run->plan;
+    const ks_model *m = l->run->model;
+    if (m->F.step_stride || m->Q.step_stride || m->H.step_stride || m->R.step_stride) return 0;
+    const ks_sink kept = ks_left_rows(l, 0).kept_C;
+    const size_t bytes = (size_t)plan->nx * (size_t)plan->nx * plan->kernels->number_bytes;
+    const int64_t end = ks_left_steps(plan);
+    int repeated = 0;
+    for (int64_t k = end - LOOKED_AT; k < end; ++k)
+        for (int p = 1; p <= PERIODS; ++p)
+            if (!memcmp(ks_slot_of(kept, k), ks_slot_of(kept, k - p), bytes)) {
+                repeated += 1;
+                break;
+            }
+    return 2 * repeated > LOOKED_AT;
 }
 
 /** The estimate that the filter has left of the last step of the left half, to its place among those that
@@ -94,7 +93,7 @@ static void run_lane(ks_lane *l)
         return;
     }
     int64_t filtered = ks_left_steps(plan);
-    if (!l->right_rc) {
+    if (!l->right_rc && !steps_repeat(l)) {
         ks_copy_estimate(plan, l->left.again, 0, l->left.state, 0);
         const ks_form form = l->left_form;
         ks_lane_meet(l);
@@ -115,14 +114,6 @@ static void run_lane(ks_lane *l)
 void ks_automatic_run(ks_run *run, void *work)
 {
     const ks_smooth_plan *plan = run->plan;
-    if (may_repeat(run->model)) {
-        const ks_smooth_plan alone = alone_of(plan);
-        run->plan = &alone;
-        run->info->method = KS_METHOD_SEQUENTIAL;
-        ks_sequential_run(run, work);
-        run->plan = plan;
-        return;
-    }
     ks_carver carver = ks_carver_at(work);
     ks_lane *l = ks_carve(&carver, 1, sizeof *l);
     ks_lane_carve(&carver, plan, l);

@@ -11,17 +11,25 @@
      8 * sizeof(KS_NUM) >= KS_VECTOR_BYTES)
 #define KS_ROW_VECTORS (KS_ROWS_FIT ? 8 / KS_LANES : 1)
 
-/** `rows` rows of C = C0 + sign A B from vector `from` on, all literals as k is; sign 0: C = A B. A's
- *  entry (i, l) stands at i * ai + l * al, rows of B and C are eight apart. C may be C0. */
-KS_HD void KS_T(ks_row_tile)(int rows, int from, int sign, int k, const KS_NUM *A, int ai, int al,
-                             const KS_NUM *B, const KS_NUM *C0, KS_NUM *C)
+/** Terms of a product that are left out, being zero. */
+typedef enum KS_T(ks_zeros) {
+    KS_T(KS_NO_ZEROS),
+    KS_T(KS_LEFT_UPPER), /* A is upper triangular: those of row i before the i-th */
+    KS_T(KS_RIGHT_LOWER) /* B is lower triangular: those of a vector before its own first row */
+} KS_T(ks_zeros);
+
+/** Rows at .. at + rows - 1 of C = C0 + sign A B from vector `from` on, all literals as k and zeros are;
+ *  sign 0: C = A B. A's entry (i, l) stands at i * ai + l * al, rows of B and C are eight apart. C may be C0. */
+KS_HD void KS_T(ks_row_tile)(int at, int rows, int from, int sign, int k, KS_T(ks_zeros) zeros,
+                             const KS_NUM *A, int ai, int al, const KS_NUM *B, const KS_NUM *C0,
+                             KS_NUM *C)
 {
     KS_T(ks_lanes) c[8][2];
 #pragma GCC unroll 8
     for (int r = 0; r < rows; ++r)
 #pragma GCC unroll 2
         for (int v = from; v < KS_ROW_VECTORS; ++v)
-            c[r][v] = sign ? KS_LOADV(C0 + 8 * r + v * KS_LANES) : (KS_T(ks_lanes)){ 0 };
+            c[r][v] = sign ? KS_LOADV(C0 + 8 * (at + r) + v * KS_LANES) : (KS_T(ks_lanes)){ 0 };
 #define KS_TERM                                                                             \
     {                                                                                       \
         KS_T(ks_lanes) b[2];                                                                \
@@ -29,9 +37,13 @@ KS_HD void KS_T(ks_row_tile)(int rows, int from, int sign, int k, const KS_NUM *
             b[v] = KS_LOADV(B + 8 * l + v * KS_LANES);                                      \
         _Pragma("GCC unroll 8") for (int r = 0; r < rows; ++r)                              \
         {                                                                                   \
-            const KS_NUM a = A[r * ai + l * al];                                            \
+            if (zeros == KS_T(KS_LEFT_UPPER) && l < at + r) continue;                       \
+            const KS_NUM a = A[(at + r) * ai + l * al];                                     \
             _Pragma("GCC unroll 2") for (int v = from; v < KS_ROW_VECTORS; ++v)             \
+            {                                                                               \
+                if (zeros == KS_T(KS_RIGHT_LOWER) && l < v * KS_LANES) continue;            \
                 c[r][v] = sign < 0 ? c[r][v] - a * b[v] : c[r][v] + a * b[v];               \
+            }                                                                               \
         }                                                                                   \
     }
     /* A whole step of eight states, unrolled, is more than the processor keeps decoded. */
@@ -46,19 +58,28 @@ KS_HD void KS_T(ks_row_tile)(int rows, int from, int sign, int k, const KS_NUM *
 #pragma GCC unroll 8
     for (int r = 0; r < rows; ++r)
 #pragma GCC unroll 2
-        for (int v = from; v < KS_ROW_VECTORS; ++v) KS_STOREV(C + 8 * r + v * KS_LANES, c[r][v]);
+        for (int v = from; v < KS_ROW_VECTORS; ++v)
+            KS_STOREV(C + 8 * (at + r) + v * KS_LANES, c[r][v]);
 }
 
-/** The same for all m rows; upper: vectors that lie below the diagonal are left alone. */
+/** The same for all m rows; upper: vectors that lie below the diagonal are left alone. Zeros of eight states
+ *  are not left out. */
+KS_HD void KS_T(ks_row_product_of)(int upper, int sign, int m, int k, KS_T(ks_zeros) zeros,
+                                   const KS_NUM *A, int ai, int al, const KS_NUM *B,
+                                   const KS_NUM *C0, KS_NUM *C)
+{
+    const KS_T(ks_zeros) left_out = k < 8 ? zeros : KS_T(KS_NO_ZEROS);
+    /* Twelve sums and what they are made of are what sixteen registers hold. */
+    const int most = KS_ROW_VECTORS == 1 ? 8 : upper || m > 6 ? 4 : 6, first = m < most ? m : most;
+    KS_T(ks_row_tile)(0, first, 0, sign, k, left_out, A, ai, al, B, C0, C);
+    if (m > first)
+        KS_T(ks_row_tile)(first, m - first, upper ? 1 : 0, sign, k, left_out, A, ai, al, B, C0, C);
+}
+
 KS_HD void KS_T(ks_row_product)(int upper, int sign, int m, int k, const KS_NUM *A, int ai, int al,
                                 const KS_NUM *B, const KS_NUM *C0, KS_NUM *C)
 {
-    /* Twelve sums and what they are made of are what sixteen registers hold. */
-    const int most = KS_ROW_VECTORS == 1 ? 8 : upper || m > 6 ? 4 : 6, first = m < most ? m : most;
-    KS_T(ks_row_tile)(first, 0, sign, k, A, ai, al, B, C0, C);
-    if (m > first)
-        KS_T(ks_row_tile)(m - first, upper ? 1 : 0, sign, k, A + first * ai, ai, al, B,
-                          C0 + 8 * first, C + 8 * first);
+    KS_T(ks_row_product_of)(upper, sign, m, k, KS_T(KS_NO_ZEROS), A, ai, al, B, C0, C);
 }
 
 /** Sum over a row of eight. */

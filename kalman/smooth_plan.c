@@ -108,7 +108,7 @@ static ks_status plan_host(ks_smooth_plan *plan)
         plan->method = KS_METHOD_TWO_ENDED;
         plan->automatic = 1;
         plan->workers = 2;
-        plan->workspace = ks_automatic_workspace(plan);
+        plan->workspace = ks_two_ended_workspace(plan);
     } else if (plan->method == KS_METHOD_SEQUENTIAL) {
         plan->packs = ks_packs_for(o->precision, o->tier, plan->B, plan->nx);
         plan->workers = ks_workers(plan->context, o->threads, ks_sequential_groups(plan));

@@ -110,7 +110,6 @@ size_t ks_two_ended_workspace(const ks_smooth_plan *plan);
 void ks_two_ended_run(ks_run *run, void *work);
 /** Whether a plan that is free to choose begins from both ends. */
 int ks_automatic_tries(const ks_smooth_plan *plan);
-size_t ks_automatic_workspace(const ks_smooth_plan *plan);
 void ks_automatic_run(ks_run *run, void *work);
 /** Whether the plan's scans re-run chunks rather than keep an element for each step. */
 int ks_scan_reruns(const ks_smooth_plan *plan);

@@ -78,19 +78,12 @@ KS_HD_COLD void KS_T(ks_array_retreat)(int nx, const KS_NUM *F, const KS_NUM *G,
         inverse_d[i] = KS_LIT(1) / LD[i * nx + i];
     }
     for (int i = 0; i < nn; ++i) A[i] = U[i] = KS_LIT(0);
-    for (int i = 0; i < nx; ++i) /* A <- K½⁻ᵀ (. ᵀ F), the dot being K½⁻¹ Gᵀ J */
+    for (int i = 0; i < nx; ++i) { /* A <- D^-½ . ᵀ F, the dot's transpose being K½⁻¹ Gᵀ J */
         for (int l = 0; l < nx; ++l)
             for (int c = 0; c < nx; ++c)
                 A[i * nx + c] = A[i * nx + c] + low[l * columns + i] * F[l * nx + c];
-    for (int i = nx - 1; i >= 0; --i) {
-        for (int j = i + 1; j < nx; ++j) {
-            for (int c = 0; c < nx; ++c)
-                A[i * nx + c] = A[i * nx + c] - M[j * columns + i] * A[j * nx + c];
-            last[i] = last[i] - (KS_WIDE)M[j * columns + i] * last[j];
-        }
         for (int c = 0; c < nx; ++c) A[i * nx + c] = A[i * nx + c] / M[i * columns + i];
-        last[i] = last[i] / (KS_WIDE)M[i * columns + i];
-        b[i] = (KS_NUM)last[i];
+        b[i] = (KS_NUM)(last[i] / (KS_WIDE)M[i * columns + i]);
     }
     for (int i = 0; i < nx; ++i) /* U = Fᵀ U~ */
         for (int l = 0; l < nx; ++l)

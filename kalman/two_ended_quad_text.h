@@ -74,7 +74,7 @@ KS_HD void KS_T(ks_quad_root)(const KS_NUM *Q, const KS_T(ks_ends_blocks) *w)
 KS_HD KS_MASK KS_T(ks_quad_retreat)(const KS_T(ks_ends_blocks) *w, const KS_NUM *J, KS_NUM *Jn,
                                     KS_NUM *A)
 {
-    KS_T(ks_quad) f[4], g[4], X[4], E[4], S[4], Z[4], row[4];
+    KS_T(ks_quad) f[4], g[4], X[4], E[4], S[4], Z[4], row[4]; /* Z is A */
     KS_NUM *K = w->E, top[4] = { 0 }, u[4][4], l[4][4], inverse[4];
     const KS_NUM *G = w->G, *F = w->F;
     KS_MASK good = KS_GT(KS_LIT(1), KS_LIT(0));
@@ -109,6 +109,7 @@ KS_HD KS_MASK KS_T(ks_quad_retreat)(const KS_T(ks_ends_blocks) *w, const KS_NUM 
         for (int j = 0; j < i; ++j) S[i] = S[i] - l[j][i] * S[j];
         Z[i] = S[i] * inverse[i];
         KS_STORE4(w->S + 4 * i, S[i]);
+        KS_STORE4(A + 4 * i, Z[i]);
     }
     const KS_NUM *s = w->S;
 #pragma GCC unroll 4
@@ -121,13 +122,9 @@ KS_HD KS_MASK KS_T(ks_quad_retreat)(const KS_T(ks_ends_blocks) *w, const KS_NUM 
 #pragma GCC unroll 4
     for (int i = 0; i < 4; ++i) KS_STORE4(Jn + 4 * i, row[i]);
 #pragma GCC unroll 4
-    for (int i = 3; i >= 0; --i) {
+    for (int i = 0; i < 4; ++i) {
 #pragma GCC unroll 4
-        for (int j = 3; j > i; --j) {
-            Z[i] = Z[i] - l[i][j] * Z[j];
-            w->LT[4 * i + j] = l[i][j];
-        }
-        KS_STORE4(A + 4 * i, Z[i]);
+        for (int j = i + 1; j < 4; ++j) w->LT[4 * i + j] = l[i][j];
         w->pivot[i] = u[i][i];
         w->inverse_d[i] = inverse[i];
     }
@@ -151,38 +148,32 @@ KS_HD void KS_T(ks_quad_retreat_mean)(const KS_T(ks_ends_blocks) *w, const KS_NU
     }
     KS_STORE4(t, KS_LOAD4(eta) - KS_SUM4(u[0], u[1], u[2], u[3], rows));
     KS_STORE4(B, KS_SUM4(t[0], t[1], t[2], t[3], g));
-    KS_STORE4(eta, KS_SUM4(t[0], t[1], t[2], t[3], f) - KS_SUM4(B[0], B[1], B[2], B[3], a));
 #pragma GCC unroll 4
     for (int i = 0; i < 4; ++i) {
         at[i] = B[i];
 #pragma GCC unroll 4
         for (int j = 0; j < i; ++j) at[i] = at[i] - LT[4 * j + i] * at[j];
+        b[i] = at[i] * inverse_d[i];
     }
-#pragma GCC unroll 4
-    for (int i = 3; i >= 0; --i) {
-        at[i] = at[i] * inverse_d[i];
-#pragma GCC unroll 4
-        for (int j = 3; j > i; --j) at[i] = at[i] - LT[4 * i + j] * at[j];
-        b[i] = at[i];
-    }
+    KS_STORE4(eta, KS_SUM4(t[0], t[1], t[2], t[3], f) - KS_SUM4(at[0], at[1], at[2], at[3], a));
 }
 
 /** ks_tiled_advance_mean(). */
-KS_HD void KS_T(ks_quad_advance_mean)(const KS_T(ks_ends_blocks) *w, const KS_NUM *A,
-                                      const KS_NUM *b, KS_NUM *x)
+KS_HD void KS_T(ks_quad_advance_mean)(const KS_T(ks_ends_blocks) *w, const KS_NUM *V,
+                                      const KS_NUM *A, const KS_NUM *b, KS_NUM *x)
 {
-    KS_T(ks_quad) ft[4], gt[4], at[4];
+    KS_T(ks_quad) ft[4], v[4], at[4];
     KS_NUM *eps = w->eps;
 #pragma GCC unroll 4
     for (int i = 0; i < 4; ++i) {
         at[i] = KS_LOAD4(A + 4 * i);
         ft[i] = KS_LOAD4(w->FT + 4 * i);
-        gt[i] = KS_LOAD4(w->GT + 4 * i);
+        v[i] = KS_LOAD4(V + 4 * i);
     }
     KS_TRANSPOSE4(at);
     KS_STORE4(eps, KS_LOAD4(b) - KS_SUM4(x[0], x[1], x[2], x[3], at));
     KS_STORE4(x, (KS_LOAD4(w->u) + KS_SUM4(x[0], x[1], x[2], x[3], ft)) +
-                     KS_SUM4(eps[0], eps[1], eps[2], eps[3], gt));
+                     KS_SUM4(eps[0], eps[1], eps[2], eps[3], v));
 }
 
 /** ks_tiled_advance(). P and Pn may be the same. */
@@ -190,23 +181,22 @@ KS_HD KS_MASK KS_T(ks_quad_advance)(const KS_T(ks_ends_blocks) *w, const KS_NUM 
                                     const KS_NUM *LT, const KS_NUM *inverse_d, const KS_NUM *P,
                                     KS_NUM *Pn, KS_NUM *lag)
 {
-    KS_T(ks_quad) gt[4], phit[4], p[4], V[4], Z[4], full[4], sum = { 0 };
+    KS_T(ks_quad) phit[4], p[4], V[4], Z[4], full[4], sum = { 0 };
     KS_NUM *v = w->V, *phi = w->PhiT;
     KS_MASK good = KS_GT(KS_LIT(1), KS_LIT(0));
 #pragma GCC unroll 4
     for (int i = 0; i < 4; ++i) {
-        gt[i] = KS_LOAD4(w->GT + 4 * i);
         p[i] = KS_LOAD4(P + 4 * i);
-    }
-#pragma GCC unroll 4
-    for (int i = 0; i < 4; ++i) {
-        phit[i] = KS_LOAD4(w->FT + 4 * i) - KS_SUM4(A[i], A[4 + i], A[8 + i], A[12 + i], gt);
-        KS_STORE4(phi + 4 * i, phit[i]);
-        V[i] = gt[i];
+        V[i] = KS_LOAD4(w->GT + 4 * i);
 #pragma GCC unroll 4
         for (int j = 0; j < i; ++j) V[i] = V[i] - LT[4 * j + i] * V[j];
         Z[i] = V[i] * inverse_d[i];
         KS_STORE4(v + 4 * i, V[i]);
+    }
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i) {
+        phit[i] = KS_LOAD4(w->FT + 4 * i) - KS_SUM4(A[i], A[4 + i], A[8 + i], A[12 + i], V);
+        KS_STORE4(phi + 4 * i, phit[i]);
     }
 #pragma GCC unroll 4
     for (int i = 0; i < 4; ++i) {

@@ -260,8 +260,8 @@ KS_HD void KS_T(ks_outward_step)(int nx, const ks_series *s, int64_t k, ks_state
     KS_NUM *x = (KS_NUM *)state->x, *C = (KS_NUM *)state->C;
     const KS_NUM *K = (const KS_NUM *)ks_slot_of(from->K, k);
     KS_T(ks_unpack_factors)(nx, K, w->LD, w->inverse_d);
-    KS_T(ks_advance_mean)(nx, F, w->G, u, A, b, x, w->x, w->eps);
     KS_T(ks_advance_gain)(nx, F, w->G, A, w->LD, w->Phi, w->V);
+    KS_T(ks_advance_mean)(nx, F, w->V, w->LD, u, A, b, x, w->x, w->eps);
     if (state->form == KS_FORM_ARRAY ||
         !KS_ALL(KS_T(ks_advance_cov)(nx, w->Phi, w->V, w->inverse_d, C, w->P, w->lag, w->work))) {
         if (state->form == KS_FORM_ORDINARY) KS_T(ks_to_array)(nx, state, w->work);

@@ -13,9 +13,9 @@ KS_HD void KS_T(ks_row_load_factors)(int nx, const KS_NUM *LT, const KS_NUM *inv
     }
 }
 
-/** B (nx, 8) <- L⁻¹ B, Z <- D⁻¹ L⁻¹ B and, where A is not NULL, A <- L⁻ᵀ D⁻¹ L⁻¹ B; l is the unit Lᵀ. */
-KS_HD void KS_T(ks_row_solve)(int nx, KS_NUM l[8][8], const KS_NUM inverse[8], const KS_NUM *from,
-                              KS_NUM *B, KS_NUM *Z, KS_NUM *A)
+/** B (nx, 8) <- L⁻¹ from, Z <- D⁻¹ B; l is the unit Lᵀ. B may be `from`. */
+KS_HD void KS_T(ks_row_forward)(int nx, KS_NUM l[8][8], const KS_NUM inverse[8], const KS_NUM *from,
+                                KS_NUM *B, KS_NUM *Z)
 {
 #pragma GCC unroll 2
     for (int v = 0; v < KS_ROW_VECTORS * KS_LANES; v += KS_LANES) {
@@ -26,15 +26,7 @@ KS_HD void KS_T(ks_row_solve)(int nx, KS_NUM l[8][8], const KS_NUM inverse[8], c
 #pragma GCC unroll 8
             for (int j = 0; j < i; ++j) row[i] = row[i] - l[j][i] * row[j];
             KS_STOREV(B + 8 * i + v, row[i]);
-        }
-#pragma GCC unroll 8
-        for (int i = nx - 1; i >= 0; --i) {
-            row[i] = row[i] * inverse[i];
-            KS_STOREV(Z + 8 * i + v, row[i]);
-            if (!A) continue;
-#pragma GCC unroll 8
-            for (int j = nx - 1; j > i; --j) row[i] = row[i] - l[i][j] * row[j];
-            KS_STOREV(A + 8 * i + v, row[i]);
+            KS_STOREV(Z + 8 * i + v, row[i] * inverse[i]);
         }
     }
 }
@@ -115,17 +107,17 @@ KS_HD KS_MASK KS_T(ks_row_whiten)(int nx, int m, const KS_NUM *H, const KS_NUM *
 KS_HD KS_MASK KS_T(ks_row_retreat)(int nx, const KS_T(ks_ends_blocks) *w, const KS_NUM *J, KS_NUM *Jn,
                                    KS_NUM *A)
 {
-    KS_NUM *K = A, l[8][8], inverse[8], pivot[8];
+    KS_NUM *K = Jn, l[8][8], inverse[8], pivot[8];
     KS_MASK good = KS_GT(KS_LIT(1), KS_LIT(0));
-    KS_T(ks_row_product)(0, 0, nx, nx, J, 8, 1, w->G, w->E, w->E);
-    KS_T(ks_row_product)(1, 0, nx, nx, w->G, 1, 8, w->E, K, K);
+    KS_T(ks_row_product_of)(0, 0, nx, nx, KS_T(KS_RIGHT_LOWER), J, 8, 1, w->G, w->E, w->E);
+    KS_T(ks_row_product_of)(1, 0, nx, nx, KS_T(KS_LEFT_UPPER), w->G, 1, 8, w->E, K, K);
 #pragma GCC unroll 8
     for (int i = 0; i < nx; ++i) {
         K[9 * i] = K[9 * i] + KS_LIT(1);
         good = good & KS_GT(KS_LIT(1 + KS_GROWTH), K[9 * i]);
     }
     KS_T(ks_row_product)(0, 0, nx, nx, J, 8, 1, w->F, w->X, w->X);
-    KS_T(ks_row_product)(0, 0, nx, nx, w->G, 1, 8, w->X, w->S, w->S);
+    KS_T(ks_row_product_of)(0, 0, nx, nx, KS_T(KS_LEFT_UPPER), w->G, 1, 8, w->X, w->S, w->S);
     good = good & KS_T(ks_row_pivots)(nx, 0, K, l, inverse, pivot);
     KS_T(ks_row_product)(1, 0, nx, nx, w->F, 1, 8, w->X, Jn, Jn);
 #pragma GCC unroll 8
@@ -136,8 +128,8 @@ KS_HD KS_MASK KS_T(ks_row_retreat)(int nx, const KS_T(ks_ends_blocks) *w, const 
 #pragma GCC unroll 8
         for (int j = i + 1; j < nx; ++j) w->LT[8 * i + j] = l[i][j];
     }
-    KS_T(ks_row_solve)(nx, l, inverse, w->S, w->S, w->Z, A);
-    KS_T(ks_row_product)(1, -1, nx, nx, w->S, 1, 8, w->Z, Jn, Jn);
+    KS_T(ks_row_forward)(nx, l, inverse, w->S, w->S, A);
+    KS_T(ks_row_product)(1, -1, nx, nx, w->S, 1, 8, A, Jn, Jn);
     KS_T(ks_mirror_upper)(nx, 1, Jn, 8);
     return good;
 }
@@ -149,9 +141,9 @@ KS_HD KS_MASK KS_T(ks_row_advance)(int nx, const KS_T(ks_ends_blocks) *w, const 
 {
     KS_NUM l[8][8], inverse[8], sum[8];
     KS_MASK good = KS_GT(KS_LIT(1), KS_LIT(0));
-    KS_T(ks_row_product)(0, -1, nx, nx, A, 1, nx, w->GT, w->FT, w->PhiT);
     KS_T(ks_row_load_factors)(nx, LT, inverse_d, l, inverse);
-    KS_T(ks_row_solve)(nx, l, inverse, w->GT, w->V, w->W, NULL);
+    KS_T(ks_row_forward)(nx, l, inverse, w->GT, w->V, w->W);
+    KS_T(ks_row_product)(0, -1, nx, nx, A, 1, nx, w->V, w->FT, w->PhiT);
     KS_T(ks_row_product)(1, 0, nx, nx, w->V, 1, 8, w->W, Pn, Pn);
     KS_T(ks_row_product)(0, 0, nx, nx, w->PhiT, 1, 8, P, lag, lag);
     KS_T(ks_row_product)(1, 1, nx, nx, lag, 8, 1, w->PhiT, Pn, Pn);
@@ -208,10 +200,10 @@ KS_HD KS_MASK KS_T(ks_row_advance)(int nx, const KS_T(ks_ends_blocks) *w, const 
     {                                                                                       \
         KS_T(ks_tiled_retreat_mean)(nx, 8, w, J, A, LT, inverse_d, eta, b);                 \
     }                                                                                       \
-    KS_HD_COLD void KS_T(ks_row_advance_mean_##nx)(const KS_T(ks_ends_blocks) *w, const KS_NUM *A, \
-                                                   const KS_NUM *b, KS_NUM *x)              \
+    KS_HD_COLD void KS_T(ks_row_advance_mean_##nx)(const KS_T(ks_ends_blocks) *w, const KS_NUM *V, \
+                                                   const KS_NUM *A, const KS_NUM *b, KS_NUM *x) \
     {                                                                                       \
-        KS_T(ks_tiled_advance_mean)(nx, 8, w, A, nx, b, x);                                 \
+        KS_T(ks_tiled_advance_mean)(nx, 8, w, V, A, nx, b, x);                              \
     }
 KS_ROW_ENDS(5)
 KS_ROW_ENDS(6)
@@ -267,10 +259,10 @@ KS_HD void KS_T(ks_row_retreat_mean_any)(int nx, const KS_T(ks_ends_blocks) *w, 
 #undef CALL
 }
 
-KS_HD void KS_T(ks_row_advance_mean_any)(int nx, const KS_T(ks_ends_blocks) *w, const KS_NUM *A,
-                                         const KS_NUM *b, KS_NUM *x)
+KS_HD void KS_T(ks_row_advance_mean_any)(int nx, const KS_T(ks_ends_blocks) *w, const KS_NUM *V,
+                                         const KS_NUM *A, const KS_NUM *b, KS_NUM *x)
 {
-#define CALL(nx) KS_T(ks_row_advance_mean_##nx)(w, A, b, x)
+#define CALL(nx) KS_T(ks_row_advance_mean_##nx)(w, V, A, b, x)
     KS_ROW_SIZE(nx, CALL)
 #undef CALL
 }

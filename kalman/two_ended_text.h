@@ -3,14 +3,14 @@
  *
  * What the observations after step k tell of x[k] is exp(-x' J x / 2 + eta' x), up to a factor. It is
  * carried backward without an inverse of Q: with Q = G Gᵀ, J of x[k] once y[k] is in, and
- * K = I + Gᵀ J G, the disturbance G eps of the transition x[k] = F x[k-1] + u + G eps is, given
- * x[k-1] and y[k..], eps ~ N(b - A x[k-1], K⁻¹) with
+ * K = I + Gᵀ J G = L D Lᵀ, the disturbance G eps of the transition x[k] = F x[k-1] + u + G eps is,
+ * given x[k-1] and y[k..], Lᵀ eps ~ N(b - A x[k-1], D⁻¹) with
  *
- *     A = K⁻¹ Gᵀ J F,   b = K⁻¹ Gᵀ (eta - J u),
+ *     A = D⁻¹ L⁻¹ Gᵀ J F,   b = D⁻¹ L⁻¹ Gᵀ (eta - J u),
  *
- * and what remains for x[k-1] is J - A' K A and so on. The way out needs nothing but these:
- * x[k] = Phi x[k-1] + u + G b + noise with Phi = F - G A = (I + Q J)⁻¹ F and noise covariance
- * G K⁻¹ Gᵀ = Q (I + J Q)⁻¹, a sum of positive semidefinite terms. Q may be singular, R may not: its
+ * and what remains for x[k-1] is Fᵀ J F - Aᵀ D A and so on. The way out needs nothing but these: with
+ * V = L⁻¹ Gᵀ it is x[k] = Phi x[k-1] + u + Vᵀ b + noise, Phi = F - Vᵀ A = (I + Q J)⁻¹ F, and the noise's
+ * covariance Vᵀ D⁻¹ V = Q (I + J Q)⁻¹ a sum of positive semidefinite terms. Q may be singular, R may not: its
  * inverse is what an observation adds to J. Sources: Fraser & Potter, "The optimum linear smoother as
  * a combination of two optimum linear filters", 1969; Kailath, Sayed & Hassibi, "Linear Estimation",
  * ch. 10, for the forms without inverses.
@@ -50,7 +50,7 @@ KS_HD void KS_T(ks_inform)(int nx, int m, const KS_NUM *KS_RESTRICT N,
 
 /** From the information J, eta on x[k], its observation included, through the transition into step k
  *  to Jn, etan on x[k-1]; A, b and the factors LD, inverse_d of K for the way out. shown (nx) is the
- *  diagonal of Fᵀ J F, which J - A' K A is taken from. True where no variance of the disturbance
+ *  diagonal of Fᵀ J F, which Aᵀ D A is taken from. True where no variance of the disturbance
  *  shrinks by more than KS_GROWTH. W holds 2 nx² + nx numbers. */
 KS_HD KS_MASK KS_T(ks_retreat)(int nx, const KS_NUM *KS_RESTRICT F, const KS_NUM *KS_RESTRICT G,
                                const KS_NUM *KS_RESTRICT u, const KS_NUM *KS_RESTRICT J,
@@ -73,24 +73,23 @@ KS_HD KS_MASK KS_T(ks_retreat)(int nx, const KS_NUM *KS_RESTRICT F, const KS_NUM
     for (int i = 0; i < nx; ++i)
         good = good & KS_GT(KS_LIT(1 + KS_GROWTH), LD[i * nx + i]);
     good = good & KS_T(ks_ldl)(nx, 0, LD, inverse_d);
-    for (int i = 0; i < nn; ++i) A[i] = Jn[i] = KS_LIT(0);
+    for (int i = 0; i < nn; ++i) E[i] = Jn[i] = KS_LIT(0);
     for (int i = 0; i < nx; ++i) b[i] = etan[i] = KS_LIT(0);
     KS_T(ks_copy)(nx, eta, t);
     KS_T(ks_mtv_sub)(nx, nx, J, u, t);
-    KS_T(ks_mtm_add)(nx, nx, nx, G, X, A);
+    KS_T(ks_mtm_add)(nx, nx, nx, G, X, E);
     KS_T(ks_mtv_add)(nx, nx, G, t, b);
-    KS_T(ks_ldl_forward)(nx, nx, LD, A);
+    KS_T(ks_ldl_forward)(nx, nx, LD, E);
     KS_T(ks_ldl_forward)(nx, 1, LD, b);
     for (int i = 0; i < nx; ++i)
-        for (int c = 0; c < nx; ++c) E[i * nx + c] = A[i * nx + c] * inverse_d[i];
+        for (int c = 0; c < nx; ++c) A[i * nx + c] = E[i * nx + c] * inverse_d[i];
     KS_T(ks_mtm_add)(nx, nx, nx, F, X, Jn);
     for (int i = 0; i < nx; ++i) shown[i] = Jn[i * nx + i];
-    KS_T(ks_mtm_sub)(nx, nx, nx, E, A, Jn);
+    KS_T(ks_mtm_sub)(nx, nx, nx, A, E, Jn);
     KS_T(ks_mirror)(nx, Jn);
     KS_T(ks_mtv_add)(nx, nx, F, t, etan);
-    KS_T(ks_mtv_sub)(nx, nx, E, b, etan);
-    KS_T(ks_ldl_backward)(nx, nx, LD, inverse_d, A);
-    KS_T(ks_ldl_backward)(nx, 1, LD, inverse_d, b);
+    KS_T(ks_mtv_sub)(nx, nx, A, b, etan);
+    for (int i = 0; i < nx; ++i) b[i] = b[i] * inverse_d[i];
     return good;
 }
 
@@ -100,11 +99,12 @@ KS_HD KS_MASK KS_T(ks_retreat)(int nx, const KS_NUM *KS_RESTRICT F, const KS_NUM
 #  define KS_WIDE KS_NUM
 #endif
 
-/** The mean on its way out: eps = b - A x, xn = F x + u + G eps. */
-KS_HD void KS_T(ks_advance_mean)(int nx, const KS_NUM *KS_RESTRICT F, const KS_NUM *KS_RESTRICT G,
-                                 const KS_NUM *KS_RESTRICT u, const KS_NUM *KS_RESTRICT A,
-                                 const KS_NUM *KS_RESTRICT b, const KS_NUM *KS_RESTRICT x,
-                                 KS_NUM *KS_RESTRICT xn, KS_NUM *KS_RESTRICT eps)
+/** The mean on its way out: Lᵀ eps = b - A x, xn = F x + u + Vᵀ Lᵀ eps; eps out, L unit lower in LD. */
+KS_HD void KS_T(ks_advance_mean)(int nx, const KS_NUM *KS_RESTRICT F, const KS_NUM *KS_RESTRICT V,
+                                 const KS_NUM *KS_RESTRICT LD, const KS_NUM *KS_RESTRICT u,
+                                 const KS_NUM *KS_RESTRICT A, const KS_NUM *KS_RESTRICT b,
+                                 const KS_NUM *KS_RESTRICT x, KS_NUM *KS_RESTRICT xn,
+                                 KS_NUM *KS_RESTRICT eps)
 {
     for (int i = 0; i < nx; ++i) {
         KS_WIDE s = (KS_WIDE)b[i];
@@ -114,20 +114,22 @@ KS_HD void KS_T(ks_advance_mean)(int nx, const KS_NUM *KS_RESTRICT F, const KS_N
     for (int i = 0; i < nx; ++i) {
         KS_WIDE s = (KS_WIDE)u[i];
         for (int j = 0; j < nx; ++j) s = s + (KS_WIDE)F[i * nx + j] * (KS_WIDE)x[j];
-        for (int j = 0; j < nx; ++j) s = s + (KS_WIDE)G[i * nx + j] * (KS_WIDE)eps[j];
+        for (int j = 0; j < nx; ++j) s = s + (KS_WIDE)V[j * nx + i] * (KS_WIDE)eps[j];
         xn[i] = (KS_NUM)s;
     }
+    for (int i = nx - 1; i >= 0; --i)
+        for (int j = i + 1; j < nx; ++j) eps[i] = eps[i] - LD[j * nx + i] * eps[j];
 }
 
-/** Phi = F - G A, V = L⁻¹ Gᵀ: what the covariance needs on its way out, in either form. */
+/** V = L⁻¹ Gᵀ, Phi = F - Vᵀ A: what the way out needs, in either form. */
 KS_HD void KS_T(ks_advance_gain)(int nx, const KS_NUM *KS_RESTRICT F, const KS_NUM *KS_RESTRICT G,
                                  const KS_NUM *KS_RESTRICT A, const KS_NUM *KS_RESTRICT LD,
                                  KS_NUM *KS_RESTRICT Phi, KS_NUM *KS_RESTRICT V)
 {
-    KS_T(ks_copy)(nx * nx, F, Phi);
-    KS_T(ks_panel_sub)(nx, nx, nx, G, nx, 1, A, Phi);
     KS_T(ks_transpose)(nx, nx, G, V);
     KS_T(ks_ldl_forward)(nx, nx, LD, V);
+    KS_T(ks_copy)(nx * nx, F, Phi);
+    KS_T(ks_mtm_sub)(nx, nx, nx, V, A, Phi);
 }
 
 /** The covariance on its way out: Pn = Phi P Phiᵀ + Vᵀ D⁻¹ V, symmetric to the bit; lag = Phi P =

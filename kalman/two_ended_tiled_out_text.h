@@ -34,18 +34,18 @@ KS_HD int KS_T(ks_ends_enough)(int quad, int nx, const KS_NUM *bound, const KS_N
     return KS_T(ks_information_enough)(nx, bound, x, diagonal, 1);
 }
 
-/** Sum of the squares that step k adds to the quadratic form at the smoothed x. */
+/** Sum of the squares that a step adds to the quadratic form at the smoothed x; white, Lᵀ eps, and the packed
+ *  factors of K see ks_ends_noise(). */
 KS_HD double KS_T(ks_ends_squares)(ks_shape shape, int nx, const KS_T(ks_ends_channels) *o,
-                                   const KS_NUM *x, const KS_NUM *eps, KS_NUM *v)
+                                   const KS_NUM *x, const KS_NUM *packed, KS_NUM *white, KS_NUM *v)
 {
-    double squares = 0;
+    double squares = KS_T(ks_ends_noise)(nx, packed, white);
     if (shape == KS_SHAPE_QUAD) {
-        const KS_T(ks_quad) mean = KS_LOAD4(x), noise = KS_LOAD4(eps);
+        const KS_T(ks_quad) mean = KS_LOAD4(x);
         for (int a = 0; a < o->m; ++a) {
             const KS_T(ks_quad) h = KS_LOAD4(o->H + 4 * a);
             v[a] = v[a] - KS_T(ks_quad_dot)(&h, &mean);
         }
-        squares = (double)KS_T(ks_quad_dot)(&noise, &noise);
     } else {
         for (int a = 0; a < o->m; ++a) {
             const KS_NUM *h = o->H + a * nx;
@@ -58,7 +58,6 @@ KS_HD double KS_T(ks_ends_squares)(ks_shape shape, int nx, const KS_T(ks_ends_ch
             if (c < nx) even = even - h[c] * x[c];
             v[a] = even + odd;
         }
-        for (int i = 0; i < nx; ++i) squares += (double)eps[i] * (double)eps[i];
     }
     KS_T(ks_whiten)(o->m, o->LT, KS_T(ks_ends_few)(shape, o->m), v);
     for (int i = 0; i < o->m; ++i) squares += (double)(v[i] * v[i] * o->inverse_r[i]);
@@ -77,7 +76,7 @@ KS_HD int64_t KS_T(ks_tiled_outward_steps)(ks_shape shape, int nx, const ks_seri
     const int moves = s->F.stride || s->Q.stride || s->u.stride;
     KS_T(ks_ends_memory) w = KS_T(ks_ends_begin)(nx, ny, memory);
     const int nn = nx * nx, lag = to->lag_one_cov.base != NULL;
-    KS_T(ks_memo) memo = KS_T(ks_ends_memo)(n, s, k1 - k0, nn + half, nx * n, 2 * nx * n, &w);
+    KS_T(ks_memo) memo = KS_T(ks_ends_memo)(n, s, k1 - k0, nn + half, nx * n, 3 * nx * n, &w);
     const KS_NUM *P = w.P;
     double quadratic = tally->evidence.quadratic;
     int fresh = 1;
@@ -98,7 +97,7 @@ KS_HD int64_t KS_T(ks_tiled_outward_steps)(ks_shape shape, int nx, const ks_seri
             KS_T(ks_ends_observe)(shape, nx, n, ny, s, k, &fresh, &w);
         if (!o) break;
         KS_NUM *record = NULL, *Pn = P == w.P ? w.Pn : w.P;
-        const KS_NUM *next = Pn, *both = w.lag;
+        const KS_NUM *next = Pn, *both = w.lag, *V = w.step.V;
         int at = -1;
         if (memo.slots) {
             at = KS_T(ks_ends_find)(nn, half, &memo, A, K, P, w.pair);
@@ -107,6 +106,7 @@ KS_HD int64_t KS_T(ks_tiled_outward_steps)(ks_shape shape, int nx, const ks_seri
         if (at >= 0) {
             next = memo.base + (int64_t)at * memo.size + nn + half + nx * n;
             both = next + nx * n;
+            V = both + nx * n;
         } else {
             KS_T(ks_load_factors)(nx, n, K, w.LT, w.inverse_d);
             const KS_MASK good =
@@ -118,12 +118,13 @@ KS_HD int64_t KS_T(ks_tiled_outward_steps)(ks_shape shape, int nx, const ks_seri
                 KS_NUM *slot = record + nn + half + nx * n;
                 KS_T(ks_copy)(nx * n, Pn, slot);
                 KS_T(ks_copy)(nx * n, w.lag, slot + nx * n);
+                KS_T(ks_copy)(nx * n, V, slot + 2 * nx * n);
                 KS_T(ks_memo_keep)(&memo);
             }
         }
-        if (quad) KS_T(ks_quad_advance_mean)(&w.step, A, b, w.x);
-        else if (rows) KS_T(ks_row_advance_mean_any)(nx, &w.step, A, b, w.x);
-        else KS_T(ks_tiled_advance_mean)(nx, n, &w.step, A, nx, b, w.x);
+        if (quad) KS_T(ks_quad_advance_mean)(&w.step, V, A, b, w.x);
+        else if (rows) KS_T(ks_row_advance_mean_any)(nx, &w.step, V, A, b, w.x);
+        else KS_T(ks_tiled_advance_mean)(nx, n, &w.step, V, A, nx, b, w.x);
         P = next;
         if (!KS_T(ks_tiled_finite)(nx, n, w.x, P)) {
             (void)KS_T(ks_step_fault)(k, 0, KS_ARRAY_ESTIMATE, KS_FAULT_NOT_FINITE, tally);
@@ -131,7 +132,7 @@ KS_HD int64_t KS_T(ks_tiled_outward_steps)(ks_shape shape, int nx, const ks_seri
         }
         for (int i = 0; i < nx; ++i) w.diagonal[i] = P[i * n + i];
         if (!KS_T(ks_ends_enough)(quad, nx, bound, w.x, w.diagonal)) return -1;
-        quadratic += KS_T(ks_ends_squares)(shape, nx, o, w.x, w.step.eps, w.v);
+        quadratic += KS_T(ks_ends_squares)(shape, nx, o, w.x, K, w.step.eps, w.v);
         KS_T(ks_tiled_write)(nx, n, k, w.x, P, to->smoothed_mean, to->smoothed_cov,
                              to->smoothed_var);
         if (lag) KS_T(ks_unpad)(nx, n, both, (KS_NUM *)ks_slot_of(to->lag_one_cov, k));

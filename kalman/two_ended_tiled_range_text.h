@@ -31,7 +31,7 @@ KS_HD int KS_T(ks_ends_few)(ks_shape shape, int m)
 KS_HD int64_t KS_T(ks_ends_memo_scratch)(int64_t n)
 {
     /* Key and results together. */
-    return KS_T(ks_memo_slots)((int)n) * (5 * n * n + 3 * n);
+    return KS_T(ks_memo_slots)((int)n) * (6 * n * n + 3 * n);
 }
 
 /** With memory NULL: the numbers that it takes. */

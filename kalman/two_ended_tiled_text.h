@@ -9,7 +9,7 @@
 typedef struct KS_T(ks_ends_blocks) {
     const KS_NUM *F, *u;               /* transition, Q = G Gᵀ                             */
     KS_NUM *FT, *G, *GT;
-    KS_NUM *X, *E, *S, *Z, *B, *t;     /* J F, J G, L⁻¹ Gᵀ J F, D⁻¹ S, Gᵀ t, eta - J u     */
+    KS_NUM *X, *E, *S, *Z, *B, *t;     /* J F, J G, L⁻¹ Gᵀ J F, scratch, L⁻¹ Gᵀ t, eta - J u */
     KS_NUM *LT, *inverse_d, *pivot;    /* factors of K                                     */
     KS_NUM *shown;                     /* diagonal of Fᵀ J F                               */
     KS_NUM *PhiT, *V, *W, *eps, *zero; /* way out                                          */
@@ -99,45 +99,58 @@ KS_HD_COLD void KS_T(ks_tiled_root)(int nx, int n, const KS_NUM *Q, const KS_T(k
         for (int c = 0; c < nx; ++c) w->GT[c * n + i] = w->G[i * n + c];
 }
 
+/** C (nx, n) = A G with G lower triangular: of larger blocks without zeros, some columns at a time. */
+KS_HD void KS_T(ks_tiles_with_root)(int nx, int n, const KS_NUM *A, const KS_NUM *G, KS_NUM *C)
+{
+    const int step = nx <= 16 ? n : 3 * KS_LANES;
+    for (int c = 0; c < n && c < nx; c += step)
+        KS_T(ks_tiles)(0, 0, nx, nx - c, n - c < step ? n - c : step, A + c, n, 1, G + c * n + c, n,
+                       C + c, n, C + c, n);
+}
+
+/** C (nx, n) = Gᵀ B, of `upper` its upper triangle, with G lower triangular: what is zero for sure of larger
+ *  blocks is left out, a few rows at a time. */
+KS_HD void KS_T(ks_tiles_of_root)(int upper, int nx, int n, const KS_NUM *G, const KS_NUM *B,
+                                  const KS_NUM *zero, KS_NUM *C)
+{
+    const int step = nx <= 16 ? nx : 8;
+    for (int i = 0; i < nx; i += step) {
+        const int rows = nx - i < step ? nx - i : step;
+        const KS_NUM *g = G + i * n + i, *b = B + i * n;
+        if (upper) {
+            const int c = i / KS_LANES * KS_LANES; /* C's vectors before it lie below the diagonal */
+            KS_T(ks_tiles)(1, 1, rows, nx - i, n - c, g, 1, n, b + c, n, zero, n, C + i * n + c, n);
+        } else {
+            KS_T(ks_tiles)(0, 0, rows, nx - i, n, g, 1, n, b, n, C + i * n, n, C + i * n, n);
+        }
+    }
+}
+
 /** ks_retreat() but for the means: from J (whole, its observation included) to Jn (whole) and A. */
 KS_HD KS_MASK KS_T(ks_tiled_retreat)(int nx, int n, const KS_T(ks_ends_blocks) *w, const KS_NUM *J,
                                      KS_NUM *Jn, KS_NUM *A)
 {
     KS_MASK good = KS_GT(KS_LIT(1), KS_LIT(0));
-    KS_NUM *K = A;
-    KS_T(ks_tiles)(0, 0, nx, nx, n, J, n, 1, w->G, n, w->E, n, w->E, n);
-    KS_T(ks_tiles)(1, 1, nx, nx, n, w->G, 1, n, w->E, n, w->zero, n, K, n);
+    KS_NUM *K = Jn;
+    KS_T(ks_tiles_with_root)(nx, n, J, w->G, w->E);
+    KS_T(ks_tiles_of_root)(1, nx, n, w->G, w->E, w->zero, K);
     for (int i = 0; i < nx; ++i) {
         K[i * n + i] = K[i * n + i] + KS_LIT(1);
         good = good & KS_GT(KS_LIT(1 + KS_GROWTH), K[i * n + i]);
     }
     KS_T(ks_tiles)(0, 0, nx, nx, n, J, n, 1, w->F, n, w->X, n, w->X, n);
-    KS_T(ks_tiles)(0, 0, nx, nx, n, w->G, 1, n, w->X, n, w->S, n, w->S, n);
+    KS_T(ks_tiles_of_root)(0, nx, n, w->G, w->X, w->zero, w->S);
     good = good &
-           KS_T(ks_tiled_ldl)(nx, 0, n, K, w->LT, n, w->S, w->Z, w->pivot, w->inverse_d);
+           KS_T(ks_tiled_ldl)(nx, 0, n, K, w->LT, n, w->S, A, w->pivot, w->inverse_d);
     KS_T(ks_tiles)(1, 1, nx, nx, n, w->F, 1, n, w->X, n, w->zero, n, Jn, n);
     for (int i = 0; i < nx; ++i) w->shown[i] = Jn[i * n + i];
-    KS_T(ks_tiles)(1, -1, nx, nx, n, w->S, 1, n, w->Z, n, Jn, n, Jn, n);
+    KS_T(ks_tiles)(1, -1, nx, nx, n, w->S, 1, n, A, n, Jn, n, Jn, n);
     KS_T(ks_mirror_upper)(nx, 1, Jn, n);
-    for (int i = 0; i < nx * n; i += KS_LANES) KS_STOREV(A + i, KS_LOADV(w->Z + i));
-    KS_T(ks_tiled_back)(nx, n, w->LT, A);
     return good;
 }
 
-/** v (n) <- K⁻¹ v, the factors rows n apart. */
-KS_HD void KS_T(ks_solve_factors)(int n, int ld, const KS_NUM *LT, const KS_NUM *inverse_d,
-                                  KS_NUM *v)
-{
-    KS_T(ks_whiten)(n, LT, ld, v);
-    for (int i = n - 1; i >= 0; --i) {
-        KS_NUM s = v[i] * inverse_d[i];
-        for (int j = i + 1; j < n; ++j) s = s - LT[i * ld + j] * v[j];
-        v[i] = s;
-    }
-}
-
 /** The means of the same step: eta on x[k], its observation included, to that on x[k-1], in place;
- *  b out. With t = eta - J u, b = K⁻¹ Gᵀ t and eta of x[k-1] is Fᵀ t - Aᵀ Gᵀ t. */
+ *  b out. With t = eta - J u, b = D⁻¹ L⁻¹ Gᵀ t and eta of x[k-1] is Fᵀ t - Aᵀ L⁻¹ Gᵀ t. */
 KS_HD void KS_T(ks_tiled_retreat_mean)(int nx, int n, const KS_T(ks_ends_blocks) *w,
                                        const KS_NUM *J, const KS_NUM *A, const KS_NUM *LT,
                                        const KS_NUM *inverse_d, KS_NUM *eta, KS_NUM *b)
@@ -145,16 +158,46 @@ KS_HD void KS_T(ks_tiled_retreat_mean)(int nx, int n, const KS_T(ks_ends_blocks)
     for (int i = 0; i < nx; ++i) w->eps[i] = -w->u[i];
     KS_T(ks_combine_rows)(1, nx, n, J, w->eps, eta, w->t);
     KS_T(ks_combine_rows)(1, nx, n, w->G, w->t, w->zero, w->B);
-    for (int i = 0; i < nx; ++i) w->eps[i] = -w->B[i];
     KS_T(ks_combine_rows)(1, nx, n, w->F, w->t, w->zero, w->X);
-    KS_T(ks_combine_rows)(1, nx, n, A, w->eps, w->X, eta);
-    KS_T(ks_solve_factors)(nx, n, LT, inverse_d, w->B);
-    KS_T(ks_copy)(nx, w->B, b);
+    if (nx > 8) KS_T(ks_whiten_columns)(nx, n, LT, w->E, w->B);
+    else KS_T(ks_whiten)(nx, LT, n, w->B);
+    KS_T(ks_combine_rows)(-1, nx, n, A, w->B, w->X, eta);
+    for (int i = 0; i < nx; ++i) b[i] = w->B[i] * inverse_d[i];
 }
 
-/** ks_advance_mean(): x in place, eps out. Rows of A are lda apart. */
+/** Square of the length of eps = L⁻ᵀ `white` (nx) by the packed factors of K; of more than eight numbers
+ *  `white` <- eps. */
+KS_HD double KS_T(ks_ends_noise)(int nx, const KS_NUM *packed, KS_NUM *white)
+{
+    const KS_NUM *row = packed + nx * (nx + 1) / 2; /* 1 / D and what follows it in a row of Lᵀ */
+    KS_NUM few[8], *eps = nx > 8 ? white : few;
+    double squares = 0;
+#pragma GCC unroll 8
+    for (int i = nx - 1; i >= 0; --i) {
+        row -= nx - i;
+        KS_NUM s = white[i];
+        int j = nx - 1;
+        if (j - i >= 8) { /* sums side by side: one alone would be waited for */
+            KS_T(ks_quad) even = { 0 }, odd = { 0 };
+            for (; j - i >= 8; j -= 8) {
+                even = even + KS_LOAD4(row + j - i - 3) * KS_LOAD4(eps + j - 3);
+                odd = odd + KS_LOAD4(row + j - i - 7) * KS_LOAD4(eps + j - 7);
+            }
+            even = even + odd;
+            s = s - ((even[0] + even[2]) + (even[1] + even[3]));
+        }
+#pragma GCC unroll 8
+        for (; j > i; --j) s = KS_T(ks_less)(s, row[j - i], eps[j]);
+        eps[i] = s;
+        squares += (double)s * (double)s;
+    }
+    return squares;
+}
+
+/** ks_advance_mean(): x in place, Lᵀ eps out. Rows of A are lda apart, V (nx, n). */
 KS_HD void KS_T(ks_tiled_advance_mean)(int nx, int n, const KS_T(ks_ends_blocks) *w,
-                                       const KS_NUM *A, int lda, const KS_NUM *b, KS_NUM *x)
+                                       const KS_NUM *V, const KS_NUM *A, int lda, const KS_NUM *b,
+                                       KS_NUM *x)
 {
     for (int i = 0; i < nx; ++i) {
         KS_NUM even = b[i], odd = KS_LIT(0);
@@ -167,18 +210,18 @@ KS_HD void KS_T(ks_tiled_advance_mean)(int nx, int n, const KS_T(ks_ends_blocks)
         w->eps[i] = even + odd;
     }
     KS_T(ks_combine_rows)(1, nx, n, w->FT, x, w->u, w->t);
-    KS_T(ks_combine_rows)(1, nx, n, w->GT, w->eps, w->t, x);
+    KS_T(ks_combine_rows)(1, nx, n, V, w->eps, w->t, x);
 }
 
-/** ks_advance_gain() and ks_advance_cov(): P (whole) of x[k-1] to Pn (whole), lag out. */
+/** ks_advance_gain() and ks_advance_cov(): P (whole) of x[k-1] to Pn (whole), lag and w->V out. */
 KS_HD KS_MASK KS_T(ks_tiled_advance)(int nx, int n, const KS_T(ks_ends_blocks) *w, const KS_NUM *A,
                                      int lda, const KS_NUM *LT, const KS_NUM *inverse_d,
                                      const KS_NUM *P, KS_NUM *Pn, KS_NUM *lag)
 {
     KS_MASK good = KS_GT(KS_LIT(1), KS_LIT(0));
-    KS_T(ks_tiles)(0, -1, nx, nx, n, A, 1, lda, w->GT, n, w->FT, n, w->PhiT, n);
     for (int i = 0; i < nx * n; i += KS_LANES) KS_STOREV(w->V + i, KS_LOADV(w->GT + i));
     KS_T(ks_tiled_forward)(nx, n, LT, inverse_d, w->V, w->W);
+    KS_T(ks_tiles)(0, -1, nx, nx, n, A, 1, lda, w->V, n, w->FT, n, w->PhiT, n);
     KS_T(ks_tiles)(1, 1, nx, nx, n, w->V, 1, n, w->W, n, w->zero, n, Pn, n);
     KS_T(ks_tiles)(0, 0, nx, nx, n, w->PhiT, 1, n, P, n, lag, n, lag, n);
     KS_T(ks_tiles)(1, 1, nx, nx, n, lag, n, 1, w->PhiT, n, Pn, n, Pn, n);

@@ -12,7 +12,7 @@
 #include "context_body.h"
 
 #define CACHE_LINE 64
-#define SPINS      2000
+#define SPINS      20000
 
 /* A place where one thread waits for a number to change. */
 typedef struct gate {
