@@ -23,14 +23,16 @@ int ks_automatic_tries(const ks_smooth_plan *plan)
            ks_workers(plan->context, o->threads, 2) == 2;
 }
 
-/** Whether most covariances at the end of the left half are those of a step shortly before: the sequential
- *  method remembers such steps (memo_text.h), and is as fast alone. */
+/** Whether most covariances at the end of the left half are those of a step shortly before: from so many
+ *  states on the sequential method, which remembers such steps (memo_text.h), is faster alone. */
 static int steps_repeat(const ks_lane *l)
 {
     enum { LOOKED_AT = 64, PERIODS = 8 };
     const ks_smooth_plan *plan = l->run->plan;
     const ks_model *m = l->run->model;
+    const int states = plan->options.precision == KS_F64 ? 9 : 7;
     if (m->F.step_stride || m->Q.step_stride || m->H.step_stride || m->R.step_stride) return 0;
+    if (plan->nx < states) return 0;
     const ks_sink kept = ks_left_rows(l, 0).kept_C;
     const size_t bytes = (size_t)plan->nx * (size_t)plan->nx * plan->kernels->number_bytes;
     const int64_t end = ks_left_steps(plan);

@@ -86,9 +86,13 @@ KS_HD_COLD void KS_T(ks_tiled_root)(int nx, int n, const KS_NUM *Q, const KS_T(k
                                   w->inverse_d))) {
         for (int i = 0; i < nx; ++i) {
             const KS_NUM scale = KS_SQRT(w->pivot[i]);
-            for (int c = 0; c < i; ++c) w->GT[i * n + c] = KS_LIT(0);
-            w->GT[i * n + i] = scale;
-            for (int c = i + 1; c < nx; ++c) w->GT[i * n + c] = LT[i * n + c] * scale;
+            const int first = i / KS_LANES * KS_LANES;
+            const KS_T(ks_lanes) none = { 0 };
+            KS_NUM *row = w->GT + i * n;
+            for (int c = 0; c < first; c += KS_LANES) KS_STOREV(row + c, none);
+            for (int c = first; c < n; c += KS_LANES) KS_STOREV(row + c, KS_LOADV(LT + i * n + c) * scale);
+            for (int c = first; c < i; ++c) row[c] = KS_LIT(0);
+            row[i] = scale;
         }
         KS_T(ks_transpose_rows)(nx, nx, w->GT, n, w->G, n);
         return;

@@ -59,8 +59,8 @@ static void both_ends(void **state)
         }
 }
 
-/** Constant models: covariances that come to rest are the sequential method's, but not where entries are
- *  missing time and again. */
+/** Constant models: covariances of larger models that come to rest are the sequential method's, but not where
+ *  entries are missing time and again. */
 static void constant_models(void **state)
 {
     (void)state;
@@ -79,7 +79,8 @@ static void constant_models(void **state)
                         if (i < ny && j < ny) g->R.f64[i * ny + j] = i == j;
                     }
                 model_round(g);
-                takes(g, (ks_precision)p, 2, missing ? &two_ended : &sequential, KS_OK, ~0);
+                takes(g, (ks_precision)p, 2,
+                      missing || nx < (p == KS_F64 ? 9 : 7) ? &two_ended : &sequential, KS_OK, ~0);
                 golden_free(g);
             }
 }
