@@ -25,6 +25,9 @@
 /** Functions that only device code calls. */
 #  define KS_DEVICE static __device__ __forceinline__
 
+/** The same inside of a structure. */
+#  define KS_DEVICE_MEMBER __device__ __forceinline__
+
 /** A kernel with one argument `args` of type `args_type`. */
 #  define KS_KERNEL(name, args_type) \
       extern "C" __global__ void name(const __grid_constant__ args_type args)
@@ -56,6 +59,7 @@ KS_DEVICE int64_t ks_grid_thread(void)
 KS_DEVICE int64_t ks_grid_threads(void) { return (int64_t)gridDim.x * blockDim.x; }
 
 #include "kernel_async.h"
+#include "kernel_bulk.h"
 #include "kernel_mma.h"
 
 #endif

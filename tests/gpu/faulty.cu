@@ -2,6 +2,34 @@
 #include "gpu/kernel.h"
 #include "faulty.h"
 
+// part[i] = x[i] by bulk copies, of four numbers each by one thread in four.
+template <int wrong> KS_DEVICE double faulty_bulk(const faulty_args &args, double *part)
+{
+    KS_SHARED(ks_bulk_barrier, barrier, 1);
+    const unsigned i = threadIdx.x, n = blockDim.x, last = i == n - 4;
+    double early = 0;
+    if (i == 0 && wrong != FAULTY_BULK_NO_BARRIER)
+        ks_bulk_init(barrier, wrong == FAULTY_BULK_THREADS ? n - 1 : n);
+    __syncthreads();
+    unsigned bytes = 0;
+    if (i % 4 == 0) {
+        bytes = 32;
+        if (wrong == FAULTY_BULK_TWICE) {
+            ks_bulk_copy(part + i, args.x + (i + 4) % n, bytes, barrier);
+            bytes = 64;
+        }
+        ks_bulk_copy(part + i + (wrong == FAULTY_BULK_TO && last) + (wrong == FAULTY_BULK_PAST && last ? 2 : 0),
+                     args.x + i - (wrong == FAULTY_BULK_FROM && last),
+                     wrong == FAULTY_BULK_LENGTH && last ? 24 : 32, barrier);
+    }
+    ks_bulk_arrive(barrier, wrong == FAULTY_BULK_BYTES ? bytes + 16 : bytes);
+    if (wrong == FAULTY_BULK_THREADS) __syncthreads();
+    if (wrong == FAULTY_BULK_EARLY && i % 4 == 0) early = part[i] - args.x[i];
+    if (wrong != FAULTY_BULK_NO_WAIT) ks_bulk_wait(barrier, wrong == FAULTY_BULK_PHASE);
+    if (wrong == FAULTY_BULK_NEXT_PHASE) ks_bulk_wait(barrier, 1);
+    return early;
+}
+
 template <int wrong> KS_DEVICE void faulty_sum(const faulty_args &args)
 {
     KS_SHARED(double, part, 64);
@@ -10,6 +38,8 @@ template <int wrong> KS_DEVICE void faulty_sum(const faulty_args &args)
     if (wrong == FAULTY_NO_ASYNC_WAIT) {
         ks_async_copy(part + i, args.x + i, 8);
         ks_async_commit();
+    } else if (wrong >= FAULTY_BULK) {
+        big = faulty_bulk<wrong>(args, part);
     } else if (wrong != FAULTY_NOT_WRITTEN || i != 9) {
         part[i] = args.x[i];
     }

@@ -16,7 +16,20 @@
     E(NOT_WRITTEN)          /* shared memory is read that nothing wrote                   */ \
     E(NO_ASYNC_WAIT)        /* a copy is used before it was waited for                    */ \
     E(TOO_MUCH_SHARED)      /* more shared memory than a block has                        */ \
-    E(GRID_BARRIER)         /* a barrier of the grid in an ordinary launch                */
+    E(GRID_BARRIER)         /* a barrier of the grid in an ordinary launch                */ \
+    E(BULK)                 /* bulk copies, and nothing wrong with them                   */ \
+    E(BULK_EARLY)           /* what they bring is read before it was waited for           */ \
+    E(BULK_TWICE)           /* two copies go to one place                                 */ \
+    E(BULK_NO_WAIT)         /* nobody waits for them                                      */ \
+    E(BULK_BYTES)           /* more bytes are expected than copies bring                  */ \
+    E(BULK_FROM)            /* one copy comes from where no 16 bytes begin                */ \
+    E(BULK_TO)              /* one copy goes to where no 16 bytes begin                   */ \
+    E(BULK_LENGTH)          /* one copy ends where no 16 bytes end                        */ \
+    E(BULK_PAST)            /* one copy leaves the shared array                           */ \
+    E(BULK_PHASE)           /* the phase before is waited for                             */ \
+    E(BULK_NEXT_PHASE)      /* a phase is waited for that nobody arrives at               */ \
+    E(BULK_THREADS)         /* more threads arrive than the barrier is for                */ \
+    E(BULK_NO_BARRIER)      /* copies come to a barrier that nobody has made              */
 
 enum faulty {
 #define FAULTY_ENUM(name) FAULTY_##name,

@@ -85,6 +85,35 @@ KS_KERNEL(probe_stage, probe_stage_args)
     }
 }
 
+// Rows of each thread through its stages of shared memory, later ones on their way while one is used; a
+// barrier for each stage of a warp.
+KS_KERNEL(probe_bulk, probe_bulk_args)
+{
+    KS_SHARED(ks_bulk_barrier, all, 32 * 4);
+    KS_DYNAMIC_SHARED(double, stage);
+    const int n = 6, room = 8, stages = args.stages;
+    ks_bulk_barrier *const barriers = all + (int)threadIdx.x / 32 * stages;
+    double *const own = stage + (int)threadIdx.x * stages * room;
+    const double *const from = args.x + ks_grid_thread() * args.rows * n;
+    double sum[6] = {0};
+    if (threadIdx.x % 32 == 0)
+        for (int s = 0; s < stages; ++s) ks_bulk_init(barriers + s, 32);
+    __syncthreads();
+    for (int64_t row = 0; row < args.rows + stages - 1; ++row) {
+        const int64_t used = row - (stages - 1);
+        if (row < args.rows) {
+            ks_bulk_barrier *const barrier = barriers + row % stages;
+            ks_bulk_copy(own + row % stages * room, from + row * n, n * 8, barrier);
+            ks_bulk_arrive(barrier, n * 8);
+        }
+        if (used < 0) continue;
+        ks_bulk_wait(barriers + used % stages, (unsigned)(used / stages % 2));
+        for (int i = 0; i < n; ++i) sum[i] += own[used % stages * room + i];
+        __syncwarp();
+    }
+    for (int i = 0; i < n; ++i) args.y[ks_grid_thread() * n + i] = sum[i];
+}
+
 // One warp: votes, shuffles in whole and in parts, barriers that count, atomics.
 KS_KERNEL(probe_warp, probe_warp_args)
 {

@@ -33,6 +33,13 @@ typedef struct probe_stage_args {
     double *y;     /**< mirrored inside each tile */
 } probe_stage_args;
 
+typedef struct probe_bulk_args {
+    int64_t rows;  /**< of 48 bytes, behind one another for each thread             */
+    int stages;    /**< that each thread has in shared memory, 64 bytes for each    */
+    const double *x;
+    double *y;     /**< sums of each thread's rows, number by number                */
+} probe_bulk_args;
+
 typedef struct probe_warp_args {
     unsigned *bits;  /**< [8] */
     double *values;  /**< [4][32] */

@@ -184,6 +184,36 @@ static void copies_run_beside_the_threads(void **state)
     }
 }
 
+/* One to four stages, and fewer rows than stages. */
+static void bulk_copies_run_beside_the_threads(void **state)
+{
+    (void)state;
+    enum { BLOCKS = 2, THREADS = 64, ROWS = 9, NUMBERS = 6, ALL = BLOCKS * THREADS * ROWS * NUMBERS };
+    static double x[ALL];
+    double y[BLOCKS * THREADS * NUMBERS];
+    for (int i = 0; i < ALL; ++i) x[i] = i % 1009;
+    for (int seed = 0; seed < SEEDS; ++seed)
+        for (int stages = 1; stages <= 4; ++stages) {
+            begin(seed);
+            const int64_t rows = seed % 2 ? ROWS : 2;
+            void *from = uploaded(x, sizeof x), *to;
+            OK(ks_gpu_alloc(gpu, &to, sizeof y));
+            const probe_bulk_args args = {rows, stages, from, to};
+            const ks_gpu_shape shape = {{BLOCKS}, {THREADS}, (size_t)(THREADS * stages * 64), 0};
+            OK(ks_gpu_launch(gpu, probe("probe_bulk"), &shape, &args, sizeof args, stream));
+            download(y, to, sizeof y);
+            for (int i = 0; i < BLOCKS * THREADS * NUMBERS; ++i) {
+                double sum = 0;
+                for (int64_t row = 0; row < rows; ++row)
+                    sum += x[(i / NUMBERS * rows + row) * NUMBERS + i % NUMBERS];
+                assert_true(y[i] == sum);
+            }
+            ks_gpu_free(gpu, from);
+            ks_gpu_free(gpu, to);
+            end();
+        }
+}
+
 static void warps_vote_and_shuffle(void **state)
 {
     (void)state;
@@ -285,6 +315,7 @@ int main(void)
         cmocka_unit_test(grids_wait_for_each_other),
         cmocka_unit_test(tensor_cores_multiply),
         cmocka_unit_test(copies_run_beside_the_threads),
+        cmocka_unit_test(bulk_copies_run_beside_the_threads),
         cmocka_unit_test(warps_vote_and_shuffle),
         cmocka_unit_test(streams_events_and_graphs),
     };

@@ -61,9 +61,9 @@ static ks_status run_faulty(enum faulty which, uint64_t seed, bool *right)
 static void a_right_kernel_passes(void **state)
 {
     (void)state;
-    for (uint64_t seed = 0; seed < SEEDS; ++seed) {
+    for (uint64_t seed = 0; seed < 2 * SEEDS; ++seed) {
         bool right;
-        assert_int_equal(run_faulty(FAULTY_NONE, seed, &right), KS_OK);
+        assert_int_equal(run_faulty(seed % 2 ? FAULTY_BULK : FAULTY_NONE, seed / 2, &right), KS_OK);
         assert_true(right);
         assert_string_equal(ks_emulated.report, "");
     }
@@ -74,7 +74,7 @@ static void mistakes_change_the_result(void **state)
 {
     (void)state;
     const enum faulty silent[] = {FAULTY_MISSING_BARRIER, FAULTY_WRONG_INDEX, FAULTY_NOT_WRITTEN,
-                                  FAULTY_NO_ASYNC_WAIT};
+                                  FAULTY_NO_ASYNC_WAIT, FAULTY_BULK_EARLY, FAULTY_BULK_TWICE};
     for (size_t i = 0; i < sizeof silent / sizeof *silent; ++i) {
         int wrong = 0;
         for (uint64_t seed = 0; seed < SEEDS; ++seed) {
@@ -100,6 +100,16 @@ static void mistakes_are_named(void **state)
         {FAULTY_LANE_MISSING, "never come to the warp's operation at "},
         {FAULTY_TOO_MUCH_SHARED, "more shared memory than a block has"},
         {FAULTY_GRID_BARRIER, "a launch that is not cooperative"},
+        {FAULTY_BULK_NO_WAIT, "bulk copies that nobody has waited for"},
+        {FAULTY_BULK_BYTES, "other bytes expected than bulk copies bring at "},
+        {FAULTY_BULK_FROM, "not aligned to 16 bytes at "},
+        {FAULTY_BULK_TO, "not aligned to 16 bytes at "},
+        {FAULTY_BULK_LENGTH, "not aligned to 16 bytes at "},
+        {FAULTY_BULK_PAST, "a bulk copy that leaves shared memory at "},
+        {FAULTY_BULK_PHASE, "a wait for the wrong phase of a bulk barrier at "},
+        {FAULTY_BULK_NEXT_PHASE, "a phase of a bulk barrier that never ends at "},
+        {FAULTY_BULK_THREADS, "more threads than a bulk barrier is for at "},
+        {FAULTY_BULK_NO_BARRIER, "a bulk barrier that nobody has made at "},
     };
     for (size_t i = 0; i < sizeof loud / sizeof *loud; ++i)
         for (uint64_t seed = 0; seed < SEEDS; ++seed) {

@@ -42,7 +42,7 @@ PLATFORM = re.compile(
     r"|__CUDACC__|__CUDA_ARCH__|__FreeBSD__)\b")
 PLATFORM_FILES = {"include/kalscan/export.h", "src/cpu.h", "src/hd.h", "src/pool.c",
                   "blocktri/dispatch.c", "kalman/dispatch.c", "src/gpu/kernel.h", "src/gpu/kernel_async.h",
-                  "src/gpu/kernel_mma.h", "include/kalscan/scan.cuh",
+                  "src/gpu/kernel_bulk.h", "src/gpu/kernel_mma.h", "include/kalscan/scan.cuh",
                   "include/kalscan/scan_rounds.h"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')

@@ -30,6 +30,7 @@ struct ks_emu_kernel {
     static void name(const args_type &args)
 
 #define KS_DEVICE static inline __attribute__((unused))
+#define KS_DEVICE_MEMBER inline __attribute__((unused))
 #define __device__
 #define __forceinline__ inline
 
@@ -150,6 +151,13 @@ void ks_emu_mma(double *c, const double *a, const double *b, int m, int k);
 void ks_emu_async_copy(void *shared, const void *global, int bytes);
 void ks_emu_async_commit(void);
 void ks_emu_async_wait(int groups);
+
+/* Of gpu/kernel_bulk.h; `barrier` is what stands for one there. */
+void ks_emu_bulk_init(const char *site, const void *barrier, unsigned threads);
+void ks_emu_bulk_copy(const char *site, void *shared, const void *global, unsigned bytes,
+                      const void *barrier);
+void ks_emu_bulk_arrive(const char *site, const void *barrier, unsigned bytes);
+void ks_emu_bulk_wait(const char *site, const void *barrier, unsigned parity);
 
 /* ---- atomics: the threads take turns, so these are plain ---- */
 

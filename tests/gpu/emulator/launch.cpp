@@ -6,10 +6,11 @@
 
 #include <memory>
 #include <stdio.h>
+#include "bulk.h"
 
 namespace
 {
-enum state { READY, AT_BLOCK, AT_WARP, AT_GRID, DONE };
+enum state { READY, AT_BLOCK, AT_WARP, AT_GRID, AT_BULK, DONE };
 
 struct block;
 
@@ -43,6 +44,7 @@ struct shared_array {
 struct block {
     std::vector<thread> threads;
     std::vector<shared_array> arrays; /* key NULL: the dynamic one */
+    bulk_barriers bulk;
     size_t arrived, done;
     int count, last_count;
 };
@@ -144,6 +146,9 @@ void end_blocks(launch &l, fibre_stock &stock)
     for (auto &b : l.blocks) {
         for (thread &t : b->threads)
             if (t.own) stock.give(t.own);
+        for (const auto &barrier : b->bulk)
+            if (!barrier.second.copies.empty() && l.fault.empty())
+                l.fault = std::string(l.kernel.name) + ": bulk copies that nobody has waited for";
         for (shared_array &a : b->arrays)
             if (!a.memory->intact() && l.fault.empty())
                 l.fault =
@@ -162,6 +167,7 @@ void look_for_waiting(launch &l)
             self = &t;
             describe(t.now == AT_WARP ? "lanes of the mask that never come to the warp's operation"
                      : t.now == AT_GRID ? "threads that never come to the grid's barrier"
+                     : t.now == AT_BULK ? "a phase of a bulk barrier that never ends"
                                         : "threads of the block that never come to the barrier",
                      t.site);
         }
@@ -212,6 +218,20 @@ std::string run_launch(const ks_emu_kernel &kernel, const ks_gpu_shape &shape, c
 }
 
 /* ---- what kernels call ---- */
+
+bulk_barriers &bulk_of_block() { return self->home->bulk; }
+int thread_in_block() { return self->number; }
+random_source &random_of_launch() { return running->random; }
+void abandon_thread(const char *what, const char *site) { abandon(what, site); }
+void wait_for_bulk(const char *site) { wait_in(AT_BULK, site); }
+void wake_thread(int number) { wake(self->home->threads[(size_t)number]); }
+
+bool in_shared_memory(const void *p, size_t bytes)
+{
+    for (const shared_array &a : self->home->arrays)
+        if (a.memory->holds(p, bytes)) return true;
+    return false;
+}
 
 static void *shared_of(const void *key, size_t bytes)
 {
