@@ -8,6 +8,7 @@
 #ifndef KS_CHUNK_KERNELS_H
 #define KS_CHUNK_KERNELS_H
 
+#include "chunk_ring.h"
 #include "scan_phases.h"
 
 enum { KS_MOST_TILE = 256 };
@@ -39,12 +40,14 @@ typedef struct ks_chunk_args {
     size_t scratch, own_scratch;    /* bytes for the arithmetic in double, in own precision       */
 } ks_chunk_args;
 
-/** Kernels ks_fast_absorb_P_N_M, ks_fast_filter_P_N_M and ks_fast_smooth_P_N_M of module ks_chunks_fast,
- *  for precision P, up to N states and M entries: the sizes that it closes with. */
+/** Kernels ks_fast_absorb_P_N_M, ks_fast_filter_P_N_M, ks_fast_keep_P_N_M and ks_fast_smooth_P_N of module
+ *  ks_chunks_fast, for precision P, up to N states and M entries: the sizes that fast_kernels.h closes with; and
+ *  ks_ring_... of module ks_chunks_ring, with `ring` and that much dynamic shared memory. */
 typedef struct ks_fast_args {
     ks_chunk_arrays chunks;
     long long phase;
     ks_scan_status *status;
+    ks_ring ring;
 } ks_fast_args;
 
 /** Kernels ks_team_absorb_P, ks_team_filter_P and ks_team_smooth_P of module ks_chunks_team, for precision P:

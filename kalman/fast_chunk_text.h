@@ -56,8 +56,9 @@ KS_DEVICE void KS_T(fast_put)(int rows, int columns, const KS_NUM *from, ks_sink
 }
 
 /** The transition into step k; nothing moves before step 0 under prior x1. */
-template <int N, int M>
-KS_DEVICE void KS_T(fast_transition)(const ks_series &s, int64_t k, KS_T(fast_rows)<N, M> &r)
+template <int N, int M, class ROWS>
+KS_DEVICE void KS_T(fast_transition)(const ks_series &s, const ROWS &at, int64_t k,
+                                     KS_T(fast_rows)<N, M> &r)
 {
     if (k == 0 && s.prior_x1) {
         for (int i = 0; i < N * N; ++i) {
@@ -67,19 +68,20 @@ KS_DEVICE void KS_T(fast_transition)(const ks_series &s, int64_t k, KS_T(fast_ro
         for (int i = 0; i < N; ++i) r.u[i] = KS_LIT(0);
         return;
     }
-    KS_T(fast_matrix)<N, N>(s.nx, s.nx, ks_row(s.F, k - s.shift), KS_LIT(0), r.F);
-    KS_T(fast_matrix)<N, N>(s.nx, s.nx, ks_row(s.Q, k - s.shift), KS_LIT(1), r.Q);
-    KS_T(fast_matrix)<1, N>(1, s.nx, ks_row(s.u, k - s.shift), KS_LIT(0), r.u);
+    KS_T(fast_matrix)<N, N>(s.nx, s.nx, at.F(k), KS_LIT(0), r.F);
+    KS_T(fast_matrix)<N, N>(s.nx, s.nx, at.Q(k), KS_LIT(1), r.Q);
+    KS_T(fast_matrix)<1, N>(1, s.nx, at.u(k), KS_LIT(0), r.u);
 }
 
 /** What step k observes; a missing entry keeps its place as one that says nothing. */
-template <int N, int M>
-KS_DEVICE void KS_T(fast_observation)(const ks_series &s, int64_t k, KS_T(fast_rows)<N, M> &r)
+template <int N, int M, class ROWS>
+KS_DEVICE void KS_T(fast_observation)(const ks_series &s, const ROWS &at, int64_t k,
+                                      KS_T(fast_rows)<N, M> &r)
 {
-    KS_T(fast_matrix)<1, M>(1, s.ny, ks_row(s.y, k), KS_LIT(0), r.y);
-    KS_T(fast_matrix)<M, N>(s.ny, s.nx, ks_row(s.H, k), KS_LIT(0), r.H);
-    KS_T(fast_matrix)<M, M>(s.ny, s.ny, ks_row(s.R, k), KS_LIT(1), r.R);
-    KS_T(fast_matrix)<1, M>(1, s.ny, ks_row(s.d, k), KS_LIT(0), r.d);
+    KS_T(fast_matrix)<1, M>(1, s.ny, at.y(k), KS_LIT(0), r.y);
+    KS_T(fast_matrix)<M, N>(s.ny, s.nx, at.H(k), KS_LIT(0), r.H);
+    KS_T(fast_matrix)<M, M>(s.ny, s.ny, at.R(k), KS_LIT(1), r.R);
+    KS_T(fast_matrix)<1, M>(1, s.ny, at.d(k), KS_LIT(0), r.d);
     r.present = 0;
     r.finite = true;
     for (int i = 0; i < M; ++i) {
@@ -103,9 +105,9 @@ template <int N> KS_DEVICE void KS_T(fast_prior)(const ks_series &s, KS_NUM *x, 
     KS_T(fast_matrix)<N, N>(s.nx, s.nx, s.P0, KS_LIT(1), P);
 }
 
-/** The aggregate of a chunk. False: it is left to the other kernel. */
-template <int N, int M>
-KS_DEVICE bool KS_T(fast_absorb)(const ks_chunk_arrays &c, int64_t chunk)
+/** The aggregate of a chunk, none where there is no such chunk. False: it is left to the other kernel. */
+template <int N, int M, class ROWS>
+KS_DEVICE bool KS_T(fast_absorb)(const ks_chunk_arrays &c, ROWS &at, int64_t chunk)
 {
     const ks_series &s = c.a.series;
     const int n = s.nx;
@@ -121,14 +123,18 @@ KS_DEVICE bool KS_T(fast_absorb)(const ks_chunk_arrays &c, int64_t chunk)
     for (int i = 0; i < N; ++i) b[i] = eta[i] = KS_LIT(0);
     /* Nothing depends on what is before the prior. */
     if (chunk == 0) KS_T(fast_prior)<N>(s, b, C);
-    for (int64_t k = first; k < end; ++k) {
-        KS_T(fast_transition)<N, M>(s, k, r);
-        KS_T(fast_observation)<N, M>(s, k, r);
-        if (!r.finite || !KS_T(ks_sensitive_step)(N, M, r.F, r.Q, r.u, r.H, r.R, r.d, r.y, A, b, C,
-                                                  eta, J, W))
-            return false;
+    bool good = !ROWS::TOGETHER || chunk < c.chunks;
+    at.begin(first);
+    for (int64_t k = first; k < (ROWS::TOGETHER ? last : end); ++k) {
+        at.turn(k - first);
+        if (ROWS::TOGETHER && !(good && k < end)) continue;
+        KS_T(fast_transition)<N, M>(s, at, k, r);
+        KS_T(fast_observation)<N, M>(s, at, k, r);
+        good = r.finite && KS_T(ks_sensitive_step)(N, M, r.F, r.Q, r.u, r.H, r.R, r.d, r.y, A, b, C,
+                                                   eta, J, W);
+        if (!ROWS::TOGETHER && !good) return false;
     }
-    if (!KS_T(ks_finite)(N, b, C)) return false;
+    if (!good || !KS_T(ks_finite)(N, b, C)) return false;
     double *to = static_cast<double *>(c.a.elements) + chunk * ks_filter_element_size_f64(n);
     const int half = n * (n + 1) / 2;
     for (int i = 0; i < N; ++i) {
@@ -168,76 +174,93 @@ KS_DEVICE void KS_T(fast_put_estimate)(int n, const KS_NUM *x, const KS_NUM *P, 
     KS_T(fast_put)<1, N>(1, n, diagonal, var, k);
 }
 
-/** Filter the steps of a chunk; x, P are the estimate before it in and of its last step out. */
-template <int N, int M, bool Smooth>
-KS_DEVICE bool KS_T(fast_filter)(const ks_chunk_arrays &c, int64_t first, int64_t end, KS_NUM *x,
+/** Filter step k; x, P are the estimate before it in and of it out. */
+template <int N, int M, bool Smooth, class ROWS>
+KS_DEVICE bool KS_T(fast_filter)(const ks_chunk_arrays &c, const ROWS &at, int64_t k, KS_NUM *x,
                                  KS_NUM *P, ks_tally *tally)
 {
     const ks_series &s = c.a.series;
     KS_NUM W[2 * N * N + M * N], xp[N], Pp[N * N], G[M * N], Z[M * N], S[M * M], inverse_d[M], v[M];
     KS_T(fast_rows)<N, M> r;
-    if (!KS_T(ks_well_conditioned)(N, P, W)) return false;
-    for (int64_t k = first; k < end; ++k) {
-        KS_T(fast_transition)<N, M>(s, k, r);
-        KS_T(fast_observation)<N, M>(s, k, r);
-        if (!r.finite || (k % KS_LOOK == KS_LOOK - 1 && !KS_T(ks_well_conditioned)(N, P, W)))
-            return false;
-        KS_T(ks_predict)(N, r.F, r.Q, r.u, x, P, xp, Pp, W);
-        if (!KS_T(ks_innovation)(N, M, r.H, r.R, r.d, r.y, xp, Pp, G, S, inverse_d, v, W))
-            return false;
-        KS_T(ks_posterior)(N, M, G, inverse_d, v, xp, Pp, x, P, Z);
-        for (int i = 0; i < M; ++i)
-            if (r.present >> i & 1)
-                ks_gather_pivot(&tally->evidence, (double)S[i * M + i],
-                                (double)(v[i] * v[i] * inverse_d[i]));
-            else if (i < s.ny)
-                tally->missing += 1;
-        if (!KS_T(ks_finite)(N, x, P) || !isfinite(tally->evidence.quadratic)) return false;
-        KS_T(fast_put_estimate)<N>(s.nx, x, P, c.a.to.filtered_mean, c.a.to.filtered_cov,
-                                   c.a.to.filtered_var, k);
-        if (Smooth) {
-            const ks_sink nowhere = { NULL, 0, 0 };
-            KS_T(fast_put_estimate)<N>(s.nx, x, P, c.kept_mean, c.kept_C, nowhere, k);
-            c.form[k] = KS_FORM_ORDINARY;
-        }
+    KS_T(fast_transition)<N, M>(s, at, k, r);
+    KS_T(fast_observation)<N, M>(s, at, k, r);
+    if (!r.finite || (k % KS_LOOK == KS_LOOK - 1 && !KS_T(ks_well_conditioned)(N, P, W))) return false;
+    KS_T(ks_predict)(N, r.F, r.Q, r.u, x, P, xp, Pp, W);
+    if (!KS_T(ks_innovation)(N, M, r.H, r.R, r.d, r.y, xp, Pp, G, S, inverse_d, v, W)) return false;
+    KS_T(ks_posterior)(N, M, G, inverse_d, v, xp, Pp, x, P, Z);
+    for (int i = 0; i < M; ++i)
+        if (r.present >> i & 1)
+            ks_gather_pivot(&tally->evidence, (double)S[i * M + i],
+                            (double)(v[i] * v[i] * inverse_d[i]));
+        else if (i < s.ny)
+            tally->missing += 1;
+    if (!KS_T(ks_finite)(N, x, P) || !isfinite(tally->evidence.quadratic)) return false;
+    KS_T(fast_put_estimate)<N>(s.nx, x, P, c.a.to.filtered_mean, c.a.to.filtered_cov, c.a.to.filtered_var,
+                               k);
+    if (Smooth) {
+        const ks_sink nowhere = { NULL, 0, 0 };
+        KS_T(fast_put_estimate)<N>(s.nx, x, P, c.kept_mean, c.kept_C, nowhere, k);
+        c.form[k] = KS_FORM_ORDINARY;
     }
-    tally->ordinary += end - first;
     return true;
 }
 
-/** Smooth the steps of a chunk that has been filtered. */
-template <int N> KS_DEVICE bool KS_T(fast_smooth)(const ks_chunk_arrays &c, int64_t chunk)
+/** The smoothed estimate of the last step of a chunk. */
+template <int N, class ROWS>
+KS_DEVICE bool KS_T(fast_last)(const ks_chunk_arrays &c, const ROWS &at, int64_t chunk, int64_t k,
+                               KS_NUM *x, KS_NUM *P)
+{
+    const int n = c.a.series.nx;
+    if (k + 1 < c.a.series.steps) return KS_T(fast_narrow)<N>(n, c.last + chunk * (n + n * n), x, P);
+    KS_T(fast_matrix)<1, N>(1, n, at.mean(k), KS_LIT(0), x);
+    KS_T(fast_matrix)<N, N>(n, n, at.cov(k), KS_LIT(1), P);
+    return true;
+}
+
+/** Smooth step k; x, P are the estimate of the next step in and of this one out. */
+template <int N, class ROWS>
+KS_DEVICE bool KS_T(fast_back)(const ks_chunk_arrays &c, const ROWS &at, int64_t k, KS_NUM *x, KS_NUM *P)
+{
+    const ks_series &s = c.a.series;
+    const int n = s.nx;
+    const ks_backward_sinks &back = c.a.back;
+    KS_NUM W[4 * N * N + 2 * N], fx[N], fP[N * N], xn[N], Pn[N * N], ET[N * N];
+    KS_T(fast_rows)<N, 1> r;
+    KS_T(fast_matrix)<1, N>(1, n, at.mean(k), KS_LIT(0), fx);
+    KS_T(fast_matrix)<N, N>(n, n, at.cov(k), KS_LIT(1), fP);
+    KS_T(fast_transition)<N, 1>(s, at, k + 1, r);
+    if (!KS_T(ks_smooth_back)(N, r.F, r.Q, r.u, fx, fP, x, P, xn, Pn, ET, W)) return false;
+    if (back.lag_one_cov.base) {
+        KS_T(ks_mm)(N, N, N, P, ET, W);
+        KS_T(fast_put)<N, N>(n, n, W, back.lag_one_cov, k + 1);
+    }
+    KS_T(ks_copy)(N, xn, x);
+    KS_T(ks_copy)(N * N, Pn, P);
+    return KS_T(ks_finite)(N, x, P);
+}
+
+/** Smooth the steps of a chunk that has been filtered; no step, where there is none or it is not `wanted`. */
+template <int N, class ROWS>
+KS_DEVICE bool KS_T(fast_smooth)(const ks_chunk_arrays &c, ROWS &at, int64_t chunk, bool wanted)
 {
     const ks_series &s = c.a.series;
     const int n = s.nx;
     const int64_t first = chunk * c.size, last = first + c.size;
     const int64_t end = last < s.steps ? last : s.steps;
     const ks_backward_sinks &back = c.a.back;
-    KS_NUM x[N], P[N * N], W[4 * N * N + 2 * N], fx[N], fP[N * N], xn[N], Pn[N * N], ET[N * N];
-    KS_T(fast_rows)<N, 1> r;
-    if (end == s.steps) {
-        KS_T(fast_matrix)<1, N>(1, n, ks_slot_of(c.kept_mean, end - 1), KS_LIT(0), x);
-        KS_T(fast_matrix)<N, N>(n, n, ks_slot_of(c.kept_C, end - 1), KS_LIT(1), P);
-    } else if (!KS_T(fast_narrow)<N>(n, c.last + chunk * (n + n * n), x, P)) {
-        return false;
+    KS_NUM x[N], P[N * N];
+    bool good = wanted;
+    if (!ROWS::TOGETHER && !good) return false;
+    at.begin(first);
+    for (int64_t k = (ROWS::TOGETHER ? last : end) - 1; k >= first; --k) {
+        at.turn(k - first);
+        if (ROWS::TOGETHER && !(good && k < end)) continue;
+        good = k == end - 1 ? KS_T(fast_last)<N>(c, at, chunk, k, x, P) : KS_T(fast_back)<N>(c, at, k, x, P);
+        if (!ROWS::TOGETHER && !good) return false;
+        if (good)
+            KS_T(fast_put_estimate)<N>(n, x, P, back.smoothed_mean, back.smoothed_cov, back.smoothed_var, k);
     }
-    KS_T(fast_put_estimate)<N>(n, x, P, back.smoothed_mean, back.smoothed_cov, back.smoothed_var,
-                               end - 1);
-    for (int64_t k = end - 2; k >= first; --k) {
-        KS_T(fast_matrix)<1, N>(1, n, ks_slot_of(c.kept_mean, k), KS_LIT(0), fx);
-        KS_T(fast_matrix)<N, N>(n, n, ks_slot_of(c.kept_C, k), KS_LIT(1), fP);
-        KS_T(fast_transition)<N, 1>(s, k + 1, r);
-        if (!KS_T(ks_smooth_back)(N, r.F, r.Q, r.u, fx, fP, x, P, xn, Pn, ET, W)) return false;
-        if (back.lag_one_cov.base) {
-            KS_T(ks_mm)(N, N, N, P, ET, W);
-            KS_T(fast_put)<N, N>(n, n, W, back.lag_one_cov, k + 1);
-        }
-        KS_T(ks_copy)(N, xn, x);
-        KS_T(ks_copy)(N * N, Pn, P);
-        if (!KS_T(ks_finite)(N, x, P)) return false;
-        KS_T(fast_put_estimate)<N>(n, x, P, back.smoothed_mean, back.smoothed_cov,
-                                   back.smoothed_var, k);
-    }
+    if (!good) return false;
     double *const to = c.first + chunk * (n + n * n);
     for (int i = 0; i < N; ++i) {
         if (i >= n) continue;
@@ -248,17 +271,29 @@ template <int N> KS_DEVICE bool KS_T(fast_smooth)(const ks_chunk_arrays &c, int6
     return true;
 }
 
-template <int N, int M, bool Smooth>
-KS_DEVICE bool KS_T(fast_rerun)(const ks_chunk_arrays &c, int64_t chunk, ks_tally *tally)
+/** Filter the steps of a chunk; no step, where there is none. */
+template <int N, int M, bool Smooth, class ROWS>
+KS_DEVICE bool KS_T(fast_rerun)(const ks_chunk_arrays &c, ROWS &at, int64_t chunk, ks_tally *tally)
 {
     const ks_series &s = c.a.series;
     const int n = s.nx;
     const int64_t first = chunk * c.size, last = first + c.size;
     const int64_t end = last < s.steps ? last : s.steps;
-    KS_NUM x[N], P[N * N];
+    KS_NUM x[N], P[N * N], W[2 * N * N + M * N];
+    bool good = true;
     if (chunk == 0) KS_T(fast_prior)<N>(s, x, P);
-    else if (!KS_T(fast_narrow)<N>(n, c.before + chunk * (n + n * n), x, P)) return false;
-    if (!KS_T(fast_filter)<N, M, Smooth>(c, first, end, x, P, tally)) return false;
+    else good = chunk < c.chunks && KS_T(fast_narrow)<N>(n, c.before + chunk * (n + n * n), x, P);
+    good = good && KS_T(ks_well_conditioned)(N, P, W);
+    if (!ROWS::TOGETHER && !good) return false;
+    at.begin(first);
+    for (int64_t k = first; k < (ROWS::TOGETHER ? last : end); ++k) {
+        at.turn(k - first);
+        if (ROWS::TOGETHER && !(good && k < end)) continue;
+        good = KS_T(fast_filter)<N, M, Smooth>(c, at, k, x, P, tally);
+        if (!ROWS::TOGETHER && !good) return false;
+    }
+    if (!good) return false;
+    tally->ordinary += end - first;
     c.a.loglik_terms[chunk] = ks_evidence_loglik(&tally->evidence);
     return true;
 }

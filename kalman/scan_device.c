@@ -161,7 +161,9 @@ static void take_steps(layout *l, const ks_smooth_plan *plan)
 static void cut(ks_scan_device *d, const ks_smooth_plan *plan)
 {
     const int64_t most_chunks = plan->nx <= 8 ? MOST_CHUNKS : MOST_CHUNKS_LARGE;
-    const int64_t size = most((plan->T + most_chunks - 1) / most_chunks, LEAST_CHUNK);
+    const int64_t least = most((plan->T + most_chunks - 1) / most_chunks, LEAST_CHUNK);
+    /* Four numbers of any width are whole pieces of 16 bytes: see chunk_ring.h. */
+    const int64_t size = (least + 3) / 4 * 4;
     d->chunks.size = size;
     d->chunks.chunks = d->tiles.count = (plan->T + size - 1) / size;
     d->tiles.tile = 4;

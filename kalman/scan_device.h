@@ -45,6 +45,10 @@ typedef struct ks_scan_device {
     const ks_gpu_kernel *phase[KS_PHASES], *sum, *filter_scan, *smooth_scan;
     const ks_gpu_kernel *absorb, *tiles_scan, *fold, *rerun, *border;
     const ks_gpu_kernel *fast_absorb, *fast_filter, *fast_smooth; /* or NULL               */
+    ks_fill fill;                   /* how rows come to small models                      */
+    int ring_window, ring_stages;   /* their ring's, whatever else has room beside it; 0: as there is room */
+    const ks_gpu_kernel *ring_absorb, *ring_filter, *ring_smooth; /* with one, or NULL     */
+    int beside_absorb, beside_filter, beside_smooth; /* blocks that a multiprocessor has room for without */
     int team;                       /* threads of each that these have for a chunk, 0: one */
     int teams;                      /* of a block                                         */
     int64_t team_slice;             /* bytes for each                                     */
@@ -93,6 +97,14 @@ void ks_scan_device_destroy(ks_scan_device *d);
  *  with a chunk to a thread that keeps all in registers, or with teams of threads. */
 void ks_chunks_teams(ks_scan_device *d, const ks_smooth_plan *plan);
 KS_MUST_CHECK ks_status ks_chunks_find_fast(ks_scan_device *d, const ks_smooth_plan *plan);
+
+/** Let rows come to small models in this way from now on, where they can; not while a run is under way. Nothing
+ *  changes where chunks have other kernels. */
+KS_MUST_CHECK ks_status ks_chunks_fill(ks_scan_device *d, const ks_smooth_plan *plan, ks_fill fill);
+/** The ring of the kernels of a pass, the smoother's `back`, beside which a multiprocessor has room for so many
+ *  blocks without one. Its fill is KS_FILL_NONE where these blocks do not have room for it, where no row varies,
+ *  or where rows are not aligned. */
+void ks_chunks_ring(const ks_scan_device *d, int back, int blocks, ks_ring *ring);
 
 /** Reduce, scan and re-run into the stream, or one of these: the chunks of d->chunks alone. */
 KS_MUST_CHECK ks_status ks_chunks_enqueue(ks_scan_device *d);

@@ -84,8 +84,10 @@ static ks_status run_teams(ks_scan_device *d, const ks_gpu_kernel *kernel, long 
     return ks_gpu_launch(d->gpu, kernel, &shape, &args, sizeof args, d->stream);
 }
 
-/** One of the kernels that do most chunks, on every chunk. */
-static ks_status run_fast(ks_scan_device *d, const ks_gpu_kernel *kernel, long long phase)
+/** One of the kernels that do most chunks, on every chunk; the same with a ring where there is room for it,
+ *  beside `resident` blocks. */
+static ks_status run_fast(ks_scan_device *d, const ks_gpu_kernel *kernel, const ks_gpu_kernel *with_ring,
+                          int resident, long long phase)
 {
     if (d->team) return run_teams(d, kernel, phase);
     ks_fast_args args;
@@ -94,8 +96,10 @@ static ks_status run_fast(ks_scan_device *d, const ks_gpu_kernel *kernel, long l
     args.chunks.a = d->a;
     args.phase = phase;
     args.status = d->status;
+    if (with_ring) ks_chunks_ring(d, kernel == d->fast_smooth, resident, &args.ring);
     const int64_t blocks = (chunks_of(d) + KS_SCAN_THREADS - 1) / KS_SCAN_THREADS;
-    return launch(d, kernel, blocks, KS_SCAN_THREADS, &args, sizeof args);
+    const ks_gpu_shape shape = { { (unsigned)blocks }, { KS_SCAN_THREADS }, (size_t)args.ring.bytes, 0 };
+    return ks_gpu_launch(d->gpu, args.ring.fill ? with_ring : kernel, &shape, &args, sizeof args, d->stream);
 }
 
 /** All of the chunks is for the kernels that take any model. */
@@ -107,17 +111,19 @@ static ks_status leave_all(ks_scan_device *d, unsigned char *hard)
 /* What the first kernels leave is for the others. */
 ks_status ks_chunks_reduce(ks_scan_device *d)
 {
-    const ks_status status = d->fast_absorb ? run_fast(d, d->fast_absorb, 0)
+    const ks_status status = d->fast_absorb ? run_fast(d, d->fast_absorb, d->ring_absorb,
+                                                       d->beside_absorb, 0)
                                             : leave_all(d, d->chunks.hard_absorb);
     return status == KS_OK ? run_chunks(d, d->absorb, 0) : status;
 }
 
 ks_status ks_chunks_rerun(ks_scan_device *d)
 {
-    ks_status status = d->fast_filter ? run_fast(d, d->fast_filter, 1)
+    ks_status status = d->fast_filter ? run_fast(d, d->fast_filter, d->ring_filter,
+                                                 d->beside_filter, 1)
                                       : leave_all(d, d->chunks.hard_rerun);
     if (status == KS_OK && d->fast_smooth && d->chunks.smooths)
-        status = run_fast(d, d->fast_smooth, 1);
+        status = run_fast(d, d->fast_smooth, d->ring_smooth, d->beside_smooth, 1);
     if (status == KS_OK) status = run_chunks(d, d->rerun, 1);
     if (status == KS_OK && (d->a.back.lag_one_cov.base || d->a.prior_mean.base || d->a.prior_cov.base))
         status = run_chunks(d, d->border, 2);

@@ -53,24 +53,63 @@ void ks_chunks_teams(ks_scan_device *d, const ks_smooth_plan *plan)
     d->team_blocks = wanted < TEAM_BLOCKS ? wanted : TEAM_BLOCKS;
 }
 
+static const char *suffix_of(const ks_smooth_plan *plan)
+{
+    return plan->options.precision == KS_F64 ? "f64" : "f32";
+}
+
+/** The kernels that keep everything in registers, for rows that come as `kind` says; none for other sizes. */
+static ks_status find_registers(ks_scan_device *d, const ks_smooth_plan *plan, const char *kind,
+                                const ks_gpu_kernel **const kernels[3])
+{
+    const size_t size = size_for(plan);
+    const char *const suffix = suffix_of(plan);
+    char module[24], name[3][48];
+    ks_status status = KS_OK;
+    if (size == SIZES) return KS_OK;
+    const int nx = sizes[size].nx, ny = sizes[size].ny;
+    snprintf(module, sizeof module, "ks_chunks_%s", kind);
+    snprintf(name[0], sizeof name[0], "ks_%s_absorb_%s_%d_%d", kind, suffix, nx, ny);
+    snprintf(name[1], sizeof name[1], "ks_%s_%s_%s_%d_%d", kind, d->chunks.smooths ? "keep" : "filter", suffix,
+             nx, ny);
+    snprintf(name[2], sizeof name[2], "ks_%s_smooth_%s_%d", kind, suffix, nx);
+    for (int i = 0; i < 3 && status == KS_OK; ++i) status = ks_gpu_find(d->gpu, kernels[i], module, name[i]);
+    return status;
+}
+
 ks_status ks_chunks_find_fast(ks_scan_device *d, const ks_smooth_plan *plan)
 {
-    const char *suffix = plan->options.precision == KS_F64 ? "f64" : "f32";
-    const char *const parts[] = { "absorb", d->chunks.smooths && !d->team ? "keep" : "filter", "smooth" };
+    const char *suffix = suffix_of(plan);
+    const char *const parts[] = { "absorb", "filter", "smooth" };
     const ks_gpu_kernel **const kernels[] = { &d->fast_absorb, &d->fast_filter, &d->fast_smooth };
-    const size_t size = size_for(plan);
     char name[48];
     ks_status status = KS_OK;
-    if (!makes_fast_outputs(plan) || (size == SIZES && !d->team)) return KS_OK;
+    if (!makes_fast_outputs(plan)) return KS_OK;
+    if (!d->team) return find_registers(d, plan, "fast", kernels);
     for (int i = 0; i < 3 && status == KS_OK; ++i) {
-        if (d->team)
-            snprintf(name, sizeof name, "ks_team_%s_%s", parts[i], suffix);
-        else if (i < 2)
-            snprintf(name, sizeof name, "ks_fast_%s_%s_%d_%d", parts[i], suffix, sizes[size].nx,
-                     sizes[size].ny);
-        else
-            snprintf(name, sizeof name, "ks_fast_%s_%s_%d", parts[i], suffix, sizes[size].nx);
-        status = ks_gpu_find(d->gpu, kernels[i], d->team ? "ks_chunks_team" : "ks_chunks_fast", name);
+        snprintf(name, sizeof name, "ks_team_%s_%s", parts[i], suffix);
+        status = ks_gpu_find(d->gpu, kernels[i], "ks_chunks_team", name);
     }
     return status;
+}
+
+ks_status ks_chunks_fill(ks_scan_device *d, const ks_smooth_plan *plan, ks_fill fill)
+{
+    const ks_gpu_kernel **const kernels[] = { &d->ring_absorb, &d->ring_filter, &d->ring_smooth };
+    int *const resident[] = { &d->beside_absorb, &d->beside_filter, &d->beside_smooth };
+    const ks_gpu_kernel *const fast[] = { d->fast_absorb, d->fast_filter, d->fast_smooth };
+    ks_status status = KS_OK;
+    if (!d->fast_absorb || d->team) return KS_OK;
+    for (int i = 0; i < 3 && status == KS_OK; ++i)
+        status = ks_gpu_resident(d->gpu, resident[i], fast[i], KS_SCAN_THREADS, 0);
+    if (status == KS_OK && fill != KS_FILL_NONE && !d->ring_smooth)
+        status = find_registers(d, plan, "ring", kernels);
+    if (status != KS_OK) return status;
+    d->fill = fill;
+    /* What was captured runs other kernels. */
+    for (int i = 0; i < KS_RUN_PARTS; ++i) {
+        ks_gpu_graph_destroy(d->gpu, d->part[i]);
+        d->part[i] = NULL;
+    }
+    return KS_OK;
 }

@@ -25,11 +25,13 @@ typedef struct ks_emulator {
     long calls;           /**< allocations so far: memory, streams, events, graphs               */
     long live;            /**< of them, not released; an open device counts                      */
     long launches;        /**< kernels that ran                                                  */
+    const char *watch;    /**< or NULL: how names of kernels begin                               */
+    long watched;         /**< those of them that ran                                            */
     char report[400];     /**< the first fault of a kernel or of the driver code; "" where none  */
 } ks_emulator;
 
 #define KS_EMULATOR_INIT \
-    { 1, 2, 4, (size_t)1 << 30, 227 * 1024, 0, 0, 0, 0, "" }
+    { 1, 2, 4, (size_t)1 << 30, 227 * 1024, 0, 0, 0, 0, NULL, 0, "" }
 
 extern ks_emulator ks_emulated;
 

@@ -1,0 +1,44 @@
+/* chunk_ring.h -- rows on their way to the threads of small models through shared memory.
+ *
+ * A thread that takes the steps of its chunk one after another (ks_chunks_ring.cu) reads rows that lie behind
+ * one another, `size` rows from those of its neighbours. A ring has room for `stages` windows of `window` steps
+ * of each thread; while the steps of one are taken, the rows of the next ones travel. Rows that do not vary are
+ * copied once for the block. A row stands in its window as it stands to multiples of 16 bytes in the device's
+ * memory, so that whole pieces of 16 bytes travel wherever rows begin. */
+#ifndef KS_CHUNK_RING_H
+#define KS_CHUNK_RING_H
+
+#include <stdint.h>
+
+/** Who brings rows: each thread loads them where it needs them; the warp brings 16 bytes with each of its
+ *  threads, neighbours beside one another; the copy engine brings the window of each thread and array. */
+typedef enum ks_fill { KS_FILL_NONE, KS_FILL_PIECES, KS_FILL_BULK } ks_fill;
+
+enum { KS_RING_F, KS_RING_Q, KS_RING_U, KS_RING_H, KS_RING_R, KS_RING_D, KS_RING_Y, KS_RING_ARRAYS,
+       /* The smoother's: filtered estimates in the place of what is observed, and how many arrays it has. */
+       KS_RING_MEAN = KS_RING_H, KS_RING_COV = KS_RING_R, KS_RING_BACK = KS_RING_D };
+
+/** Most stages, and most steps of a window: the least size of a chunk. */
+enum { KS_RING_STAGES = 4, KS_RING_WINDOW = 8 };
+
+/** Rows of one array: of F, Q and u that which leads into a step, the smoother's out of it. */
+typedef struct ks_ring_rows {
+    const char *base;               /* of step 0, whether or not it is there                      */
+    const char *low, *high;         /* what is there; low is aligned to 16 bytes                  */
+    int64_t stride;                 /* bytes from row to row; 0: one row for all steps            */
+    int bytes;                      /* of a row, a multiple of 4                                  */
+    int at;                         /* bytes: in a stage, or where stride is 0 in the block       */
+    int lanes;                      /* log2 of the threads that bring one window                  */
+} ks_ring_rows;
+
+typedef struct ks_ring {
+    ks_fill fill;
+    int arrays;
+    int window, stages;             /* steps, a power of two; at least 2                          */
+    int slot, stage;                /* bytes of a thread, an odd multiple of 16; of one stage     */
+    int slots;                      /* where the first thread's begins: behind barriers and rows  */
+    int bytes;                      /* of the block's shared memory                               */
+    ks_ring_rows rows[KS_RING_ARRAYS];
+} ks_ring;
+
+#endif

@@ -1,0 +1,188 @@
+/* rows_ring.h -- device code: rows through a ring in shared memory, see chunk_ring.h.
+ *
+ * All 32 threads of a warp turn from step to step together, also those that have no chunk, or whose chunk has
+ * ended or failed. */
+#ifndef KS_ROWS_RING_H
+#define KS_ROWS_RING_H
+
+#include "chunk_kernels.h"
+#include "gpu/kernel.h"
+
+/** The bytes of a window of rows that travel: what is there of it, in whole pieces but for the array's end. */
+struct ks_window {
+    const char *first;              /* where its first piece would begin                          */
+    const char *low, *high;         /* the bytes of it that are there, `low` aligned              */
+    const char *pieces;             /* end of the whole pieces                                    */
+};
+
+KS_DEVICE const char *ks_piece_of(const char *p) { return p - (uintptr_t)p % 16; }
+
+KS_DEVICE ks_window ks_window_of(const ks_ring_rows &r, int64_t step, int64_t steps)
+{
+    const char *const from = r.base + step * r.stride, *const to = from + steps * r.stride;
+    const char *const end = ks_piece_of(r.high);
+    ks_window w;
+    w.first = ks_piece_of(from);
+    w.low = from < r.low ? r.low : w.first;
+    w.high = to < r.high ? to : r.high;
+    w.pieces = ks_piece_of(w.high + 15);
+    if (w.pieces > end) w.pieces = end;
+    return w;
+}
+
+/** Rows of a thread's chunk. The step that they are of has been turned to. */
+struct ks_rows_ring {
+    enum { TOGETHER = 1 };
+    const ks_ring &ring;
+    char *shared;                   /* the block's                                                */
+    char *own;                      /* the stage that is read, of this thread                     */
+    int64_t size, first, count;     /* steps of a chunk, the first one's step, windows            */
+    int64_t visited;                /* windows                                                    */
+    int back, stage, parity;        /* whether the last step comes first; of what is read         */
+    int step, inside;               /* low digits of the window's first step; steps behind it     */
+
+    KS_DEVICE_MEMBER ks_rows_ring(const ks_fast_args &args, int backward)
+        : ring(args.ring), own(nullptr), size(args.chunks.size), first(0), visited(0), back(backward),
+          stage(0), parity(0), step(0), inside(0)
+    {
+        KS_DYNAMIC_SHARED(char, dynamic);
+        shared = dynamic;
+        count = (size + ring.window - 1) / ring.window;
+        for (int a = 0; a < ring.arrays; ++a) {
+            const ks_ring_rows &r = ring.rows[a];
+            if (r.stride) continue;
+            for (int i = (int)threadIdx.x * 4; i < r.bytes; i += (int)blockDim.x * 4)
+                memcpy(shared + r.at + i, r.base + i, 4);
+        }
+        if (ring.fill == KS_FILL_BULK && lane() == 0)
+            for (int s = 0; s < ring.stages; ++s) ks_bulk_init(barrier(s), 32);
+        __syncthreads();
+    }
+
+    KS_DEVICE_MEMBER static int lane() { return (int)threadIdx.x % 32; }
+    KS_DEVICE_MEMBER static bool any(int64_t chunk, int64_t chunks) { return chunk - lane() < chunks; }
+
+    KS_DEVICE_MEMBER ks_bulk_barrier *barrier(int s) const
+    {
+        return reinterpret_cast<ks_bulk_barrier *>(shared) + (int)threadIdx.x / 32 * ring.stages + s;
+    }
+    KS_DEVICE_MEMBER char *stage_of(int thread, int s) const
+    {
+        return shared + ring.slots + thread * ring.slot + s * ring.stage;
+    }
+
+    /** Threads of the warp bring pieces of each other's windows. */
+    KS_DEVICE_MEMBER void bring_pieces(int64_t behind, int64_t steps, int s) const
+    {
+        const int mine = lane(), warp = (int)threadIdx.x - mine;
+        for (int a = 0; a < ring.arrays; ++a) {
+            const ks_ring_rows &r = ring.rows[a];
+            if (!r.stride) continue;
+            const int together = 1 << r.lanes;
+            for (int thread = mine >> r.lanes; thread < 32; thread += 32 >> r.lanes) {
+                const ks_window w = ks_window_of(r, first + (thread - mine) * size + behind, steps);
+                char *const to = stage_of(warp + thread, s) + r.at;
+                for (const char *p = w.first + 16 * (mine & (together - 1)); p < w.high; p += 16 * together) {
+                    if (p < w.low) continue;
+                    if (p < w.pieces) ks_async_copy(to + (p - w.first), p, 16);
+                    else
+                        for (const char *q = p; q < w.high; q += 4) ks_async_copy(to + (q - w.first), q, 4);
+                }
+            }
+        }
+    }
+
+    /** The copy engine brings each thread's window of each array. */
+    KS_DEVICE_MEMBER void bring_bulk(int64_t behind, int64_t steps, int s) const
+    {
+        unsigned bytes = 0;
+        for (int a = 0; a < ring.arrays; ++a) {
+            const ks_ring_rows &r = ring.rows[a];
+            if (!r.stride) continue;
+            const ks_window w = ks_window_of(r, first + behind, steps);
+            char *const to = stage_of((int)threadIdx.x, s) + r.at;
+            if (w.low < w.pieces) {
+                const unsigned all = (unsigned)(w.pieces - w.low);
+                ks_bulk_copy(to + (w.low - w.first), w.low, all, barrier(s));
+                bytes += all;
+            }
+            /* The last piece of an array may not be whole. */
+            if (w.pieces >= w.high) continue;
+            for (const char *q = w.pieces < w.low ? w.low : w.pieces; q < w.high; q += 4)
+                memcpy(to + (q - w.first), q, 4);
+            ks_bulk_fence();
+        }
+        ks_bulk_arrive(barrier(s), bytes);
+    }
+
+    /** Window number `visit` of those that are visited into stage s. */
+    KS_DEVICE_MEMBER void bring(int64_t visit, int s) const
+    {
+        const int64_t behind = (back ? count - 1 - visit : visit) * ring.window, left = size - behind;
+        const int64_t steps = left < ring.window ? left : ring.window;
+        if (ring.fill == KS_FILL_BULK) {
+            if (visit < count) bring_bulk(behind, steps, s);
+            return;
+        }
+        if (visit < count) bring_pieces(behind, steps, s);
+        ks_async_commit();
+    }
+
+    KS_DEVICE_MEMBER void wait() const
+    {
+        if (ring.fill == KS_FILL_BULK) {
+            ks_bulk_wait(barrier(stage), (unsigned)parity);
+            return;
+        }
+        if (ring.stages == 2) ks_async_wait(1);
+        else if (ring.stages == 3) ks_async_wait(2);
+        else ks_async_wait(3);
+        __syncwarp();
+    }
+
+    /** Begin with the chunk whose first step this is, the thread's only one. */
+    KS_DEVICE_MEMBER void begin(int64_t of_chunk)
+    {
+        first = of_chunk;
+        for (int s = 0; s < ring.stages; ++s) bring(s, s);
+    }
+
+    /** Turn to step i of the chunk: the next one, or the one before where it goes back. */
+    KS_DEVICE_MEMBER void turn(int64_t i)
+    {
+        inside = (int)(i & (ring.window - 1));
+        if (back ? inside != ring.window - 1 && i != size - 1 : inside != 0) return;
+        if (visited > 0) {
+            __syncwarp();
+            bring(visited - 1 + ring.stages, stage);
+            if (++stage == ring.stages) {
+                stage = 0;
+                parity ^= 1;
+            }
+        }
+        wait();
+        step = (int)(first + i - inside);
+        own = stage_of((int)threadIdx.x, stage);
+        ++visited;
+    }
+
+    KS_DEVICE_MEMBER const void *row(int a) const
+    {
+        const ks_ring_rows &r = ring.rows[a];
+        const int stride = (int)r.stride;
+        /* How far behind a multiple of 16 bytes the window begins. */
+        const unsigned ahead = ((unsigned)(uintptr_t)r.base + (unsigned)step * (unsigned)stride) % 16;
+        return stride ? own + r.at + ahead + inside * stride : shared + r.at;
+    }
+    KS_DEVICE_MEMBER const void *F(int64_t) const { return row(KS_RING_F); }
+    KS_DEVICE_MEMBER const void *Q(int64_t) const { return row(KS_RING_Q); }
+    KS_DEVICE_MEMBER const void *u(int64_t) const { return row(KS_RING_U); }
+    KS_DEVICE_MEMBER const void *H(int64_t) const { return row(KS_RING_H); }
+    KS_DEVICE_MEMBER const void *R(int64_t) const { return row(KS_RING_R); }
+    KS_DEVICE_MEMBER const void *d(int64_t) const { return row(KS_RING_D); }
+    KS_DEVICE_MEMBER const void *y(int64_t) const { return row(KS_RING_Y); }
+    KS_DEVICE_MEMBER const void *mean(int64_t) const { return row(KS_RING_MEAN); }
+    KS_DEVICE_MEMBER const void *cov(int64_t) const { return row(KS_RING_COV); }
+};
+
+#endif

@@ -1,0 +1,34 @@
+/* rows_there.h -- device code: rows of a chunk where they lie in the device's memory; rows_ring.h has the same
+ * words for rows that come through shared memory. */
+#ifndef KS_ROWS_THERE_H
+#define KS_ROWS_THERE_H
+
+#include "chunk_kernels.h"
+#include "gpu/kernel.h"
+
+struct ks_rows_there {
+    /** Whether the threads of a warp take steps together, all of the size of a chunk. */
+    enum { TOGETHER = 0 };
+    const ks_chunk_arrays &c;
+    const ks_series &s;
+
+    KS_DEVICE_MEMBER ks_rows_there(const ks_fast_args &args, int) : c(args.chunks), s(args.chunks.a.series) {}
+
+    /** Whether this thread, or one that turns together with it, has a chunk of so many. */
+    KS_DEVICE_MEMBER static bool any(int64_t chunk, int64_t chunks) { return chunk < chunks; }
+    /** Begin with a chunk, whose first step this is; turn to step number i of it. */
+    KS_DEVICE_MEMBER void begin(int64_t) const {}
+    KS_DEVICE_MEMBER void turn(int64_t) const {}
+
+    KS_DEVICE_MEMBER const void *F(int64_t k) const { return ks_row(s.F, k - s.shift); }
+    KS_DEVICE_MEMBER const void *Q(int64_t k) const { return ks_row(s.Q, k - s.shift); }
+    KS_DEVICE_MEMBER const void *u(int64_t k) const { return ks_row(s.u, k - s.shift); }
+    KS_DEVICE_MEMBER const void *H(int64_t k) const { return ks_row(s.H, k); }
+    KS_DEVICE_MEMBER const void *R(int64_t k) const { return ks_row(s.R, k); }
+    KS_DEVICE_MEMBER const void *d(int64_t k) const { return ks_row(s.d, k); }
+    KS_DEVICE_MEMBER const void *y(int64_t k) const { return ks_row(s.y, k); }
+    KS_DEVICE_MEMBER const void *mean(int64_t k) const { return ks_slot_of(c.kept_mean, k); }
+    KS_DEVICE_MEMBER const void *cov(int64_t k) const { return ks_slot_of(c.kept_C, k); }
+};
+
+#endif
