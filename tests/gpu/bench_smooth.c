@@ -1,12 +1,55 @@
 /* bench_smooth.c -- filters and smoothers by scans on the first device, as lines of JSON: the device's own
- * work on arrays that are there, and the whole call with arrays of the host. Models vary at every step.
+ * work on arrays that are there, and the whole call with arrays of the host. Models vary at every step, but for
+ * the cases `lti-...`.
  * `floor_ns` is what touching model and results once would take at the speed of a copy inside the device,
- * measured here first. After the seconds of its first argument (60) no other case begins; the second one
- * bounds T. Exit code 77 without a device. */
+ * measured here first. Small models in chunks are timed with rows that come in every way, `dev-pieces` and
+ * `dev-bulk` beside `device`, whose threads load them. After the seconds of its first argument (60) no other
+ * case begins; the second one bounds T. Exit code 77 without a device. */
 #include "smooth_job.h"
 
+/* How results are called: of a model that varies at every step, and of one that does not. */
+static const char *const device_name[] = { "device", "lti-device" };
+static const char *const whole_name[] = { "end-to-end", "lti-whole" };
+static const char *const fill_name[][3] = { { "device", "dev-pieces", "dev-bulk" },
+                                            { "lti-device", "lti-pieces", "lti-bulk" } };
+
+/* The model's first rows, at every step. */
+static void hold(arrays *a, const job *j)
+{
+    ks_view *const views[] = { &a->model.F, &a->model.Q, &a->model.u, &a->model.H, &a->model.R, &a->model.d };
+    for (int i = 0; i < 6; ++i) {
+        const double number = j->precision == KS_F32 ? sizeof(float) : sizeof(double);
+        a->bytes -= (double)(j->T - 1) * (double)views[i]->step_stride * number;
+        views[i]->step_stride = 0;
+    }
+}
+
+/* The device's own work with rows of small models that come in another way, see chunk_ring.h. */
+static ks_status time_fills(const job *j, const ks_smooth_plan *plan, const arrays *a, void *work,
+                            ks_gpu_event *const event[2], double floor_ns, int held)
+{
+    static const char *const names[] = { "loads", "pieces", "bulk" };
+    ks_scan_device *d = plan->device;
+    double ns[REPEATS];
+    ks_status status = KS_OK;
+    if (!d->fast_absorb || d->team) return KS_OK;
+    for (int fill = KS_FILL_PIECES; fill <= KS_FILL_BULK && status == KS_OK; ++fill) {
+        ks_ring ring;
+        char more[160];
+        status = ks_chunks_fill(d, plan, (ks_fill)fill);
+        if (status == KS_OK) status = ks_smooth_run(plan, &a->model, a->y, &a->outputs, work, NULL);
+        for (int i = 0; i < REPEATS && status == KS_OK; ++i) status = again(d, plan, event, &ns[i]);
+        ks_chunks_ring(d, 0, d->beside_absorb, &ring);
+        snprintf(more, sizeof more, ", \"rows\": \"%s\", \"window\": %d, \"stages\": %d, \"ring_bytes\": %d",
+                 names[ring.fill], ring.window, ring.stages, ring.bytes);
+        if (status == KS_OK) print(j, fill_name[held][fill], ns, REPEATS, floor_ns, more);
+    }
+    const ks_status back = ks_chunks_fill(d, plan, KS_FILL_NONE);
+    return status != KS_OK ? status : back;
+}
+
 static ks_status time_plan(const job *j, const ks_smooth_plan *plan, const arrays *a,
-                           double copy_bytes_per_ns)
+                           double copy_bytes_per_ns, int held)
 {
     ks_scan_device *d = plan->device;
     ks_gpu_event *event[2] = { NULL };
@@ -22,16 +65,18 @@ static ks_status time_plan(const job *j, const ks_smooth_plan *plan, const array
         status = ks_smooth_run(plan, &a->model, a->y, &a->outputs, work, NULL);
         whole[i] = (now() - start) * 1e9;
     }
+    if (status == KS_OK) {
+        print(j, device_name[held], device, REPEATS, floor_ns, "");
+        print(j, whole_name[held], whole, REPEATS / 3, floor_ns, "");
+        status = time_fills(j, plan, a, work, event, floor_ns, held);
+    }
     for (int i = 0; i < 2; ++i)
         if (event[i]) ks_gpu_event_destroy(d->gpu, event[i]);
     free(work);
-    if (status != KS_OK) return status;
-    print(j, "device", device, REPEATS, floor_ns, "");
-    print(j, "end-to-end", whole, REPEATS / 3, floor_ns, "");
-    return KS_OK;
+    return status;
 }
 
-static void run(const job *j, double copy_bytes_per_ns)
+static void run(const job *j, double copy_bytes_per_ns, int held)
 {
     ks_smooth_options o = KS_SMOOTH_OPTIONS_INIT;
     ks_smooth_plan *plan;
@@ -46,7 +91,8 @@ static void run(const job *j, double copy_bytes_per_ns)
     ks_status status = ks_smooth_plan_create(&plan, NULL, j->T, 1, j->nx, j->ny, &o);
     if (status == KS_OK) {
         arrays a = make(j, o.outputs);
-        status = time_plan(j, plan, &a, copy_bytes_per_ns);
+        if (held) hold(&a, j);
+        status = time_plan(j, plan, &a, copy_bytes_per_ns, held);
         ks_smooth_plan_destroy(plan);
         for (int i = 0; i < a.count; ++i) free(a.owned[i]);
     }
@@ -89,7 +135,8 @@ int main(int argc, char **argv)
                                     p ? KS_F32 : KS_F64, (int64_t)T, sizes[s][0], sizes[s][1] };
                     const double bytes = T * 8 * 4 * sizes[s][0] * sizes[s][0];
                     if (cases++ > 0 && now() - begun > seconds) return 0;
-                    if (bytes < 4e9 && (s == 0 || m < 3)) run(&j, speed);
+                    if (bytes < 4e9 && (s == 0 || m < 3)) run(&j, speed, 0);
+                    if (T == 1e6 && s < 3 && m < 2) run(&j, speed, 1);
                 }
     return 0;
 }
