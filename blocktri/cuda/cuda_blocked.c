@@ -1,9 +1,15 @@
-/* cuda_blocked.c -- launches of the levels for large blocks: ks_bt_blocked.h says what they work on. */
+/* cuda_blocked.c -- launches of the rounds for large blocks: ks_bt_blocked.h says what they work on. */
 #include <stdio.h>
+#include <string.h>
 #include "cuda_plan.h"
+#include "pool.h"
 
 /* Right-hand sides up to here are taken a few at once. */
 enum { FEW = 2 * KS_BT_NARROW };
+
+/* What a node of a graph and a barrier of the grid cost, in microseconds: what other devices of the kind
+ * are known for. bench_gpu_machine measures them. */
+static const double LAUNCH = 2, BARRIER = 1;
 
 static ks_status find(ks_blocktri_cuda_plan *plan, const ks_gpu_kernel **kernel, const char *module,
                       const char *name, const char *suffix)
@@ -25,6 +31,7 @@ ks_status ks_bt_blocked_find(ks_blocktri_cuda_plan *plan)
     snprintf(sided[1], sizeof sided[1], "wide_%s", suffix);
     ks_status status = find(plan, &k->begin, factor, "begin", outside);
     if (!status) status = find(plan, &k->column, factor, "column", outside);
+    if (!status) status = find(plan, &k->last, "ks_bt_blocked_last", "last", outside);
     for (int i = 0; i < 2; ++i) {
         if (!status) status = find(plan, &k->collect[i], solve, "collect", sided[i]);
         if (!status) status = find(plan, &k->forward[i], solve, "forward", sided[i]);
@@ -38,123 +45,274 @@ ks_status ks_bt_blocked_find(ks_blocktri_cuda_plan *plan)
     return status;
 }
 
+/* ---- the order, and which of its rounds one launch does ---- */
+
+/* Most thread blocks that a part of a round's factorization has work for. */
+static int64_t widest(const ks_blocktri_cuda_plan *plan, int q)
+{
+    const int tiles = ks_bt_tiles(plan->padded);
+    const ks_bt_round *now = &plan->rounds.round[q];
+    const int64_t begin = ks_bt_begin_work(now, now - (q > 0), tiles, plan->systems);
+    const int64_t column = ks_bt_column_work(now, 0, tiles, plan->systems);
+    return begin > column ? begin : column;
+}
+
+/* Rounds at the end whose parts all thread blocks at once have work for take the same time in one launch
+ * but for what lies between them: a barrier, not another launch. */
+static int choose_together(const ks_blocktri_cuda_plan *plan, int asked)
+{
+    const ks_bt_rounds *r = &plan->rounds;
+    const int parts = 1 + ks_bt_tiles(plan->padded);
+    if (plan->grid < 1) return r->count;
+    if (asked >= 0) return r->count - asked > r->joined ? r->count - asked : r->joined;
+    int q = r->count;
+    while (q > r->joined && widest(plan, q - 1) <= plan->grid) --q;
+    const double all = (double)(r->count - q) * parts;
+    return LAUNCH + BARRIER * all < LAUNCH * all ? q : r->count;
+}
+
+/* Thread blocks of cooperative launches: 0 where the device has none. */
+static ks_status measure_grid(ks_blocktri_cuda_plan *plan)
+{
+    const ks_gpu_attributes *a = &plan->gpu->attributes;
+    int each = 0;
+    const ks_status status =
+        a->cooperative ? ks_gpu_resident(plan->gpu, &each, plan->tiled.last, KS_BT_THREADS,
+                                         KS_BT_LAST_ELEMENTS * plan->number)
+                       : KS_OK;
+    plan->grid = each * a->multiprocessors;
+    return status;
+}
+
+ks_status ks_bt_blocked_create(ks_blocktri_cuda_plan *plan, const ks_blocktri_cuda_options *o)
+{
+    const size_t bytes = ks_bt_rounds_bytes(plan->N);
+    const int segments = o->order == KS_BLOCKTRI_PARTITION ? ks_bt_segments(plan->N, o->segments) : 0;
+    void *const host = ks_allocate(plan->context, bytes);
+    if (!host) return KS_ENOMEM;
+    memset(host, 0, bytes);
+    plan->rounds.round = host;
+    ks_status status = ks_bt_rounds_make(&plan->rounds, plan->context, plan->N, segments, host);
+    void *device = NULL;
+    if (!status) status = ks_gpu_alloc(plan->gpu, &device, bytes);
+    plan->on_device.round = device;
+    if (!status) {
+        plan->on_device.node = (ks_bt_node *)(plan->on_device.round + plan->N);
+        plan->on_device.round_of = (int32_t *)(plan->on_device.node + 3 * (size_t)plan->N);
+        status = ks_gpu_copy_in(plan->gpu, device, host, bytes, plan->stream);
+        const ks_status waited = ks_gpu_stream_sync(plan->gpu, plan->stream);
+        if (!status) status = waited;
+    }
+    if (!status) status = measure_grid(plan);
+    if (!status) plan->together = choose_together(plan, o->together);
+    if (!status && plan->rounds.joined > 0) {
+        status = ks_gpu_stream_create(plan->gpu, &plan->side);
+        if (!status) status = ks_gpu_event_create(plan->gpu, &plan->forked);
+        if (!status) status = ks_gpu_event_create(plan->gpu, &plan->joined);
+    }
+    return status;
+}
+
+void ks_bt_blocked_destroy(ks_blocktri_cuda_plan *plan)
+{
+    ks_gpu_event_destroy(plan->gpu, plan->joined);
+    ks_gpu_event_destroy(plan->gpu, plan->forked);
+    ks_gpu_stream_destroy(plan->gpu, plan->side);
+    ks_gpu_free(plan->gpu, plan->on_device.round);
+    ks_release(plan->context, plan->rounds.round);
+}
+
+/* ---- launches ---- */
+
+/* A call on its way into the stream. */
+typedef struct job {
+    const ks_blocktri_cuda_plan *plan;
+    ks_bt_blocked_args args;
+    int factors, solves;         /* what is done                                               */
+    int many;                    /* whether right-hand sides are taken many at once              */
+    int64_t tiles, chunks;
+    ks_gpu_stream *stream;
+    ks_status status;            /* of what has been put there so far                            */
+} job;
+
 /* A launch of so many thread blocks with so many elements of shared memory. */
-static ks_status launch(const ks_blocktri_cuda_plan *plan, const ks_gpu_kernel *kernel,
-                        const ks_bt_blocked_args *args, int64_t blocks, int elements)
+static void put(job *j, const ks_gpu_kernel *kernel, int64_t blocks, int elements)
 {
     const ks_gpu_shape shape = { { (unsigned)blocks }, { KS_BT_THREADS },
-                                 (size_t)elements * plan->number, 0 };
-    return blocks > 0 ? ks_gpu_launch(plan->gpu, kernel, &shape, args, sizeof *args, plan->stream)
-                      : KS_OK;
+                                 (size_t)elements * j->plan->number, 0 };
+    if (blocks > 0 && !j->status)
+        j->status = ks_gpu_launch(j->plan->gpu, kernel, &shape, &j->args, sizeof j->args, j->stream);
 }
 
-/* Blocks that are left at a level, in all systems, and those of them that it eliminates. */
-static int64_t left_at(const ks_blocktri_cuda_plan *plan, int level)
+/* Round q is the next. */
+static void turn_to(job *j, int q)
 {
-    return (int64_t)(plan->N >> level) * plan->systems;
+    const ks_bt_round *now = &j->plan->rounds.round[q];
+    j->args.now = *now;
+    j->args.past = now[q > 0 ? -1 : 0];
 }
 
-static int64_t eliminated_at(const ks_blocktri_cuda_plan *plan, int level)
+static int64_t eliminated(const job *j) { return (int64_t)j->args.now.eliminated * j->plan->systems; }
+
+static int solve_elements(const job *j)
 {
-    return (int64_t)(((plan->N >> level) + 1) / 2) * plan->systems;
+    return j->many ? KS_BT_SOLVE_ELEMENTS(KS_BT_WIDE) : KS_BT_SOLVE_ELEMENTS(KS_BT_NARROW);
 }
 
-static ks_status factorize(const ks_blocktri_cuda_plan *plan, ks_bt_blocked_args args)
+/* Round q of a factorization, and of the solution forward. */
+static void up(job *j, int q)
 {
-    const int64_t tiles = ks_bt_tiles(plan->padded), lower = tiles * (tiles + 1) / 2;
-    ks_status status = ks_gpu_fill(plan->gpu, plan->failure, 0xff,
-                                   (size_t)plan->systems * sizeof *plan->failure, plan->stream);
-    for (int level = 0; level < plan->levels && !status; ++level) {
-        const int64_t eliminated = eliminated_at(plan, level);
-        const int64_t couplings = level + 1 < plan->levels ? 2 * tiles : 0;
-        args.level = level;
-        status = launch(plan, plan->tiled.begin, &args,
-                        level == 0 ? eliminated
-                                   : left_at(plan, level) * lower +
-                                         eliminated_at(plan, level - 1) * tiles * tiles,
-                        KS_BT_FACTOR_ELEMENTS);
-        for (args.column = 0; args.column < tiles && !status; ++args.column)
-            status = launch(plan, plan->tiled.column, &args,
-                            eliminated * (tiles - 1 - args.column + couplings),
-                            KS_BT_FACTOR_ELEMENTS);
+    const ks_bt_blocked_kernels *k = &j->plan->tiled;
+    const int tiles = (int)j->tiles, systems = j->plan->systems;
+    ks_bt_blocked_args *args = &j->args;
+    turn_to(j, q);
+    if (j->factors) {
+        put(j, k->begin, ks_bt_begin_work(&args->now, &args->past, tiles, systems), KS_BT_FACTOR_ELEMENTS);
+        for (args->column = 0; args->column < tiles; ++args->column)
+            put(j, k->column, ks_bt_column_work(&args->now, args->column, tiles, systems),
+                KS_BT_FACTOR_ELEMENTS);
     }
-    return status;
+    if (j->solves) {
+        put(j, k->collect[j->many], ks_bt_collect_work(&args->now, (int)j->chunks, tiles, systems),
+            solve_elements(j));
+        put(j, k->forward[j->many], eliminated(j) * j->chunks, solve_elements(j));
+    }
 }
 
-static ks_status solve(const ks_blocktri_cuda_plan *plan, ks_bt_blocked_args args)
+/* Round q of the solution backward. */
+static void down(job *j, int q)
 {
-    const ks_bt_blocked_kernels *k = &plan->tiled;
-    const int many = args.nrhs > FEW, columns = many ? KS_BT_WIDE : KS_BT_NARROW;
-    const int64_t tiles = ks_bt_tiles(plan->padded), chunks = (args.nrhs + columns - 1) / columns;
-    const int elements = many ? KS_BT_SOLVE_ELEMENTS(KS_BT_WIDE) : KS_BT_SOLVE_ELEMENTS(KS_BT_NARROW);
-    ks_status status = KS_OK;
-    for (args.level = 0; args.level < plan->levels && !status; ++args.level) {
-        if (args.level > 0)
-            status = launch(plan, k->collect[many], &args, left_at(plan, args.level) * chunks * tiles,
-                            elements);
-        if (!status)
-            status = launch(plan, k->forward[many], &args, eliminated_at(plan, args.level) * chunks,
-                            elements);
-    }
-    for (args.level = plan->levels - 1; args.level >= 0 && !status; --args.level) {
-        const int64_t work = eliminated_at(plan, args.level) * chunks;
-        if (args.level + 1 < plan->levels)
-            status = launch(plan, k->give[many], &args, work * tiles, elements);
-        if (!status) status = launch(plan, k->backward[many], &args, work, elements);
-    }
-    return status;
+    const ks_bt_blocked_kernels *k = &j->plan->tiled;
+    turn_to(j, q);
+    const int64_t work = eliminated(j) * j->chunks;
+    if (!j->args.now.last) put(j, k->give[j->many], work * j->tiles, solve_elements(j));
+    put(j, k->backward[j->many], work, solve_elements(j));
 }
 
-static ks_status invert(const ks_blocktri_cuda_plan *plan, ks_bt_blocked_args args)
+/* Rounds begin .. end - 1, upwards or downwards. */
+static void sweep(job *j, int begin, int end, int downwards)
 {
-    const ks_bt_blocked_kernels *k = &plan->tiled;
-    const int64_t tiles = ks_bt_tiles(plan->padded), lower = tiles * (tiles + 1) / 2;
-    const int64_t kinds = args.lag.data ? 2 : 1;
-    const int elements = KS_BT_PIPELINE(KS_BT_TILE);
-    ks_bt_blocked_args unit = args;
-    ks_status status = KS_OK;
-    unit.identity = 1;
-    unit.n = unit.nrhs = plan->padded;
-    for (int level = plan->levels - 1; level >= 0 && !status; --level) {
-        const int64_t eliminated = eliminated_at(plan, level);
-        const int64_t couplings = level + 1 < plan->levels ? 2 * tiles * tiles * eliminated : 0;
-        args.level = unit.level = level;
-        status = launch(plan, k->forward[1], &unit, eliminated * tiles,
-                        KS_BT_SOLVE_ELEMENTS(KS_BT_WIDE));
-        if (!status) status = launch(plan, k->gain, &args, couplings, elements);
-        if (!status) status = launch(plan, k->cross, &args, couplings, elements);
-        if (!status) status = launch(plan, k->middle, &args, eliminated * lower, elements);
+    for (int i = begin; i < end; ++i) (downwards ? down : up)(j, downwards ? begin + end - 1 - i : i);
+}
+
+/* Those that may run at once, in two streams. */
+static void apart(job *j, int downwards)
+{
+    const ks_blocktri_cuda_plan *plan = j->plan;
+    if (!plan->rounds.joined) return;
+    job beside = *j;
+    beside.stream = plan->side;
+    if (!j->status) j->status = ks_gpu_event_record(plan->gpu, plan->forked, j->stream);
+    if (!j->status) j->status = ks_gpu_event_wait(plan->gpu, plan->forked, plan->side);
+    beside.status = j->status;
+    sweep(&beside, 0, plan->rounds.side, downwards);
+    sweep(j, plan->rounds.side, plan->rounds.joined, downwards);
+    /* The stream beside is brought back whatever has failed, so that the recording can end. */
+    const ks_status recorded = ks_gpu_event_record(plan->gpu, plan->joined, plan->side);
+    const ks_status joined = recorded ? recorded : ks_gpu_event_wait(plan->gpu, plan->joined, j->stream);
+    if (!j->status) j->status = beside.status ? beside.status : joined;
+}
+
+/* The last rounds in one launch: at most one thread block for each piece of work. */
+static void last(job *j, int factors, int solves)
+{
+    const ks_blocktri_cuda_plan *plan = j->plan;
+    int64_t most = 1;
+    for (int q = plan->together; q < plan->rounds.count; ++q) {
+        const int64_t factor = widest(plan, q);
+        const int64_t solve = plan->rounds.round[q].touched * plan->systems * j->chunks * j->tiles;
+        if (factors && factor > most) most = factor;
+        if (solves && solve > most) most = solve;
     }
-    return status ? status
-                  : launch(plan, k->deliver, &args, left_at(plan, 0) * kinds * tiles * tiles, elements);
+    j->args.begin = plan->together;
+    j->args.end = plan->rounds.count;
+    j->args.factors = factors;
+    j->args.solves = solves;
+    const ks_gpu_shape shape = { { (unsigned)(most < plan->grid ? most : plan->grid) }, { KS_BT_THREADS },
+                                 KS_BT_LAST_ELEMENTS * plan->number, 1 };
+    if (!j->status)
+        j->status = ks_gpu_launch(plan->gpu, plan->tiled.last, &shape, &j->args, sizeof j->args, j->stream);
+}
+
+/* A factorization, a solution, or both. */
+static void run(job *j)
+{
+    const ks_blocktri_cuda_plan *plan = j->plan;
+    const int joined = plan->rounds.joined, count = plan->rounds.count, together = plan->together;
+    /* Many right-hand sides have kernels of their own. */
+    const int solved = j->solves && !j->many && together < count;
+    if (j->factors && !j->status)
+        j->status = ks_gpu_fill(plan->gpu, plan->failure, 0xff,
+                                (size_t)plan->systems * sizeof *plan->failure, j->stream);
+    apart(j, 0);
+    sweep(j, joined, together, 0);
+    if (together < count && (j->factors || solved)) last(j, j->factors, solved);
+    if (!j->solves) return;
+    if (!solved) {
+        j->factors = 0;
+        sweep(j, together, count, 0);
+        sweep(j, together, count, 1);
+    }
+    sweep(j, joined, together, 1);
+    apart(j, 1);
+}
+
+static void invert(job *j)
+{
+    const ks_bt_blocked_kernels *k = &j->plan->tiled;
+    const int64_t lower = j->tiles * (j->tiles + 1) / 2, all = j->tiles * j->tiles;
+    const int64_t kinds = j->args.lag.data ? 2 : 1, N = j->plan->N, systems = j->plan->systems;
+    const int elements = KS_BT_PIPELINE(KS_BT_TILE), n = j->args.n;
+    for (int q = j->plan->rounds.count - 1; q >= 0; --q) {
+        turn_to(j, q);
+        const int64_t couplings = j->args.now.last ? 0 : 2 * all * eliminated(j);
+        j->args.identity = 1;
+        j->args.n = j->args.nrhs = j->plan->padded;
+        put(j, k->forward[1], eliminated(j) * j->tiles, KS_BT_SOLVE_ELEMENTS(KS_BT_WIDE));
+        j->args.identity = j->args.nrhs = 0;
+        j->args.n = n;
+        put(j, k->gain, couplings, elements);
+        put(j, k->cross, couplings, elements);
+        put(j, k->middle, eliminated(j) * lower, elements);
+    }
+    put(j, k->deliver, N * systems * kinds * all, elements);
 }
 
 ks_status ks_bt_blocked_enqueue(const ks_blocktri_cuda_plan *plan, ks_bt_work_kind kind,
                                 const ks_bt_call *call)
 {
     const size_t block = (size_t)plan->padded * (size_t)plan->padded * plan->number;
-    ks_bt_blocked_args args = { 0 };
-    ks_status status = KS_OK;
-    args.N = plan->N;
-    args.systems = plan->systems;
-    args.n = plan->n;
-    args.padded = plan->padded;
-    args.nrhs = call->nrhs;
-    args.D = call->D;
-    args.L = call->L;
-    args.scale = plan->scale;
-    args.factor = plan->factor;
-    args.b = call->b;
-    args.x = call->x;
-    args.failure = plan->failure;
+    job j = { .plan = plan, .stream = plan->stream };
+    ks_bt_blocked_args *args = &j.args;
+    args->N = plan->N;
+    args->systems = plan->systems;
+    args->n = plan->n;
+    args->padded = plan->padded;
+    args->nodes = plan->on_device.node;
+    args->rounds = plan->on_device.round;
+    args->round_of = plan->on_device.round_of;
+    args->nrhs = call->nrhs;
+    args->D = call->D;
+    args->L = call->L;
+    args->scale = plan->scale;
+    args->factor = plan->factor;
+    args->b = call->b;
+    args->x = call->x;
+    args->failure = plan->failure;
+    j.factors = kind != KS_BT_SOLVE;
+    j.solves = kind != KS_BT_FACTORIZE;
+    j.many = call->nrhs > FEW;
+    j.tiles = ks_bt_tiles(plan->padded);
+    const int columns = j.many ? KS_BT_WIDE : KS_BT_NARROW;
+    j.chunks = (call->nrhs + columns - 1) / columns;
     if (kind == KS_BT_INVERSE) {
-        args.inverse = call->work;
-        args.work = (char *)call->work + (size_t)plan->systems * (size_t)plan->N * 3 * block;
-        args.S = call->S;
-        args.lag = call->lag;
-        return invert(plan, args);
+        args->inverse = call->work;
+        args->work = (char *)call->work + (size_t)plan->systems * (size_t)plan->N * 3 * block;
+        args->S = call->S;
+        args->lag = call->lag;
+        invert(&j);
+    } else {
+        run(&j);
     }
-    if (kind != KS_BT_SOLVE) status = factorize(plan, args);
-    if (kind != KS_BT_FACTORIZE && !status) status = solve(plan, args);
-    return status;
+    return j.status;
 }

@@ -13,6 +13,7 @@ static int valid_order(const ks_blocktri_cuda_options *o)
 {
     const int64_t most = 1 << 20;
     if (o->order == KS_BLOCKTRI_AUTO || o->order == KS_BLOCKTRI_NESTED_DISSECTION) return 1;
+    if (o->order == KS_BLOCKTRI_PARTITION) return o->segments == 0 || o->segments >= 2;
     return by_schur(o) && o->systems == 1 && !o->inverse && !o->refine &&
            (o->separator_spacing == 0 || (o->separator_spacing >= 2 && o->separator_spacing <= most)) &&
            (o->crossover == 0 || o->crossover >= 2);
@@ -22,11 +23,15 @@ static int valid(int64_t N, int n, const ks_blocktri_cuda_options *o)
 {
     return N >= 1 && n >= 1 && o->size == sizeof *o && o->systems >= 1 && o->device >= 0 &&
            (o->precision == KS_F64 || o->precision == KS_F32) && (o->inverse == 0 || o->inverse == 1) &&
-           (o->refine == 0 || (o->refine == 1 && o->precision == KS_F32)) && valid_order(o);
+           (o->refine == 0 || (o->refine == 1 && o->precision == KS_F32)) && o->together >= -1 &&
+           valid_order(o);
 }
 
 /* Whether blocks are worked on in tiles, and the order that they are padded to then or otherwise. */
-static int blocked(int n, const ks_blocktri_cuda_options *o) { return o->inverse || o->refine || !ks_bt_padded(n); }
+static int blocked(int n, const ks_blocktri_cuda_options *o)
+{
+    return o->inverse || o->refine || o->order == KS_BLOCKTRI_PARTITION || !ks_bt_padded(n);
+}
 
 static int padded_order(int n, const ks_blocktri_cuda_options *o)
 {
@@ -38,6 +43,7 @@ static int padded_order(int n, const ks_blocktri_cuda_options *o)
 static size_t factor_bytes(int64_t N, int n, const ks_blocktri_cuda_options *o)
 {
     if (n > MOST_ORDER) return 0;
+    if (o->order == KS_BLOCKTRI_PARTITION && N > 2 && !ks_bt_segments(N, o->segments)) return 0;
     if (by_schur(o)) return N > MOST_BLOCKS / 2 ? 0 : ks_bt_schur_bytes(N, n, o);
     const size_t P = (size_t)padded_order(n, o), number = o->precision == KS_F64 ? 8 : 4;
     const int64_t tiles = blocked(n, o) ? ks_bt_tiles((int)P) : 1;
@@ -57,6 +63,11 @@ size_t ks_bt_inverse_bytes(int64_t N, int n, const ks_blocktri_cuda_options *o)
     return (3 * (size_t)N + 3 * (((size_t)N + 1) / 2)) * (size_t)o->systems * P * P * number;
 }
 
+static size_t rounds_bytes(int64_t N, int n, const ks_blocktri_cuda_options *o)
+{
+    return !by_schur(o) && blocked(n, o) ? ks_bt_rounds_bytes(N) : 0;
+}
+
 static size_t sums_bytes(int systems) { return (size_t)systems * KS_BT_SUMS * sizeof(double); }
 
 size_t ks_blocktri_cuda_bytes(int64_t N, int n, const ks_blocktri_cuda_options *options)
@@ -66,6 +77,7 @@ size_t ks_blocktri_cuda_bytes(int64_t N, int n, const ks_blocktri_cuda_options *
     if (!valid(N, n, options)) return SIZE_MAX;
     const size_t factor = factor_bytes(N, n, options), systems = (size_t)options->systems;
     return factor ? factor + sums_bytes(options->systems) + scale_bytes(N, n, options) +
+                        rounds_bytes(N, n, options) +
                         (options->refine ? sizeof(double) : 0) +
                         systems * (sizeof(double) + sizeof(unsigned long long))
                   : SIZE_MAX;
@@ -187,6 +199,7 @@ ks_status ks_bt_plan_create(ks_blocktri_cuda_plan **out, ks_context *context, ks
     ks_status status = gpu ? KS_OK : ks_gpu_open(&plan->gpu, context, options->device);
     if (!status) status = find_all(plan);
     if (!status) status = device_memory(plan, by_schur(options) ? 0 : factor, scale_bytes(N, n, options));
+    if (!status && plan->blocked) status = ks_bt_blocked_create(plan, options);
     if (!status && by_schur(options)) status = ks_bt_schur_create(plan, options);
     if (status) {
         ks_blocktri_cuda_plan_destroy(plan);
@@ -204,6 +217,7 @@ void ks_blocktri_cuda_plan_destroy(ks_blocktri_cuda_plan *plan)
         for (int i = 0; i < KS_BT_WORK_KINDS; ++i) ks_gpu_graph_destroy(gpu, plan->recorded[i].graph);
         ks_gpu_stream_destroy(gpu, plan->stream);
         ks_bt_schur_destroy(plan);
+        ks_bt_blocked_destroy(plan);
         ks_gpu_host_free(gpu, plan->worst_host);
         ks_gpu_free(gpu, plan->worst);
         ks_gpu_free(gpu, plan->scale);

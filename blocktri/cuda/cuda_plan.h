@@ -2,6 +2,7 @@
 #ifndef KS_BLOCKTRI_CUDA_PLAN_H
 #define KS_BLOCKTRI_CUDA_PLAN_H
 
+#include "cuda_rounds.h"
 #include "cuda_schur.h"
 #include "gpu/gpu.h"
 #include "kalscan/blocktri_cuda.h"
@@ -36,7 +37,7 @@ typedef struct ks_bt_device_kernels {
 
 /** Those of large blocks; 0: few right-hand sides at once, 1: many. */
 typedef struct ks_bt_blocked_kernels {
-    const ks_gpu_kernel *begin, *column;
+    const ks_gpu_kernel *begin, *column, *last;
     const ks_gpu_kernel *collect[2], *forward[2], *give[2], *backward[2];
     const ks_gpu_kernel *gain, *cross, *middle, *deliver;
 } ks_bt_blocked_kernels;
@@ -63,6 +64,11 @@ struct ks_blocktri_cuda_plan {
     int blocked;                 /* worked on in tiles: ks_bt_blocked.h, otherwise ks_bt_level.h */
     ks_bt_device_kernels kernels;
     ks_bt_blocked_kernels tiled;
+    ks_bt_rounds rounds, on_device; /* of large blocks; the same arrays there                         */
+    int together;                /* from this round on one launch does all                          */
+    int grid;                    /* thread blocks that such a launch has at most                    */
+    ks_gpu_stream *side;         /* of the rounds that may run beside others, or NULL               */
+    ks_gpu_event *forked, *joined;
     int refine;                  /* the matrix is in double, the factor, of S A S, in single        */
     double *scale;               /* (systems, N, n): S; NULL where nothing is refined               */
     double *worst, *worst_host;  /* the relative residual                                          */
@@ -83,6 +89,11 @@ static inline int ks_bt_tiles(int padded) { return (padded + KS_BT_TILE - 1) / K
 
 /** Look the kernels of large blocks up. */
 ks_status ks_bt_blocked_find(ks_blocktri_cuda_plan *plan);
+
+/** The order of large blocks, on the host and on the device, and what its launches need. What it has
+ *  taken ks_bt_blocked_destroy() gives back, also where this fails. */
+ks_status ks_bt_blocked_create(ks_blocktri_cuda_plan *plan, const ks_blocktri_cuda_options *o);
+void ks_bt_blocked_destroy(ks_blocktri_cuda_plan *plan);
 
 /** Put the kernels of a call on large blocks into the plan's stream. */
 ks_status ks_bt_blocked_enqueue(const ks_blocktri_cuda_plan *plan, ks_bt_work_kind kind,

@@ -1,17 +1,21 @@
-/* ks_bt_blocked.h -- what the driver tells the kernels of nested dissection for large blocks.
+/* ks_bt_blocked.h -- what the driver tells the kernels for large blocks.
  *
- * Levels and neighbours are those of ks_bt_level.h. Blocks are padded by an identity to an order P, a
+ * The order of elimination is data: rounds, each of which eliminates blocks that are no neighbours, and
+ * for each round its nodes (cuda_rounds.h makes them). Blocks are padded by an identity to an order P, a
  * multiple of 16, and worked on in tiles of 64 x 64, a thread block for each. A factor has three
- * (P, P) arrays for each block k, eliminated at level l, all row-major:
+ * (P, P) arrays for each block k, which has the neighbours a < k < b when it is eliminated, all row-major:
  *
  *     L    Cholesky factor of the block's Schur complement in its lower triangle, with the inverses of
  *          the 32 x 32 triangles along the diagonal in their place (zeros above them); until the block
  *          is eliminated, what is left of its D, lower tiles
- *     W    A[k - 2^l, k] L^-T, rows of the block before; until then A[k - 2^l, k] itself
- *     W    A[k + 2^l, k] L^-T; likewise */
+ *     W    A[a, k] L^-T, rows of the block before; until then A[a, k] itself
+ *     W    A[b, k] L^-T; likewise
+ *
+ * A coupling of blocks that stand side by side is still the matrix's when one of them is eliminated. */
 #ifndef KS_BT_BLOCKED_H
 #define KS_BT_BLOCKED_H
 
+#include "hd.h"
 #include "ks_bt_level.h"
 
 enum {
@@ -24,10 +28,38 @@ enum {
     KS_BT_WIDE = 64    /* and where they are many                                                 */
 };
 
-/** One level, and one column of tiles where that matters. */
+/** A block as a round finds it. It subtracts what the round before has left of two products, is
+ *  eliminated, or both. */
+typedef struct ks_bt_node {
+    int32_t k;                        /**< its number                                             */
+    int32_t before, behind;           /**< its neighbours, -1 for none                            */
+    int32_t from_before, from_behind; /**< eliminated ones: W W' is to be subtracted; -1 for none */
+    int32_t fresh;                    /**< nothing has been subtracted from it so far             */
+    int32_t to_before;                /**< of both neighbours the one before is eliminated first, */
+                                      /**< and holds their coupling; otherwise the one behind     */
+} ks_bt_node;
+
+/** A round; its nodes stand one after the other, those that it eliminates first. */
+typedef struct ks_bt_round {
+    int32_t number;      /**< in the order in which failures are reported                         */
+    int32_t first;       /**< of its nodes                                                        */
+    int32_t eliminated;  /**< blocks                                                              */
+    int32_t touched;     /**< and with those that go on and have something to subtract            */
+    int32_t bare;        /**< there is nothing to subtract at all                                 */
+    int32_t last;        /**< nothing is left after it                                            */
+} ks_bt_round;
+
+/** One round, the one before it, and one column of tiles where that matters; or, in one launch, the
+ *  rounds begin .. end - 1. */
 typedef struct ks_bt_blocked_args {
     int N, systems, n, padded;
-    int level, column;
+    ks_bt_round now, past;
+    int column;
+    int begin, end;
+    int factors, solves;         /**< what is done of them in one launch                          */
+    const ks_bt_node *nodes;
+    const ks_bt_round *rounds;
+    const int32_t *round_of;     /**< (N): number of the round that eliminates a block            */
     int nrhs;
     int identity;                /**< the right-hand sides are unit vectors, see `work`           */
     ks_bt_in D, L;               /**< the matrix, see <kalscan/blocktri_cuda.h>                   */
@@ -37,7 +69,7 @@ typedef struct ks_bt_blocked_args {
     ks_bt_out x;                 /**< what is left of them, then the solution                     */
     unsigned long long *failure; /**< for each system the least ks_bt_failure_key()               */
     void *inverse;               /**< (systems, N, 3, P, P): blocks (k, k), (before, k), (behind, k) */
-    void *work;                  /**< (systems, (N + 1) / 2, 3, P, P): L^-1 and W L^-1 of a level */
+    void *work;                  /**< (systems, (N + 1) / 2, 3, P, P): L^-1 and W L^-1 of a round */
     ks_bt_out S, lag;            /**< blocks of the inverse as the caller has them                */
 } ks_bt_blocked_args;
 
@@ -51,5 +83,28 @@ typedef struct ks_bt_blocked_args {
     (KS_BT_PIPELINE(KS_BT_TILE) > 2 * KS_BT_TILE * KS_BT_LD ? KS_BT_PIPELINE(KS_BT_TILE) \
                                                             : 2 * KS_BT_TILE * KS_BT_LD)
 #define KS_BT_SOLVE_ELEMENTS(C) (KS_BT_PIPELINE(C) + KS_BT_TILE * KS_BT_LD)
+#define KS_BT_LAST_ELEMENTS                                                                 \
+    (KS_BT_FACTOR_ELEMENTS > KS_BT_SOLVE_ELEMENTS(KS_BT_NARROW) ? KS_BT_FACTOR_ELEMENTS     \
+                                                                : KS_BT_SOLVE_ELEMENTS(KS_BT_NARROW))
+
+/** Thread blocks that there is work for. A round begins with what is subtracted and the couplings that
+ *  the round before has made; then come its columns of tiles. */
+KS_HD int64_t ks_bt_begin_work(const ks_bt_round *now, const ks_bt_round *past, int tiles, int systems)
+{
+    const int64_t lower = (int64_t)tiles * (tiles + 1) / 2, all = (int64_t)tiles * tiles;
+    return now->bare ? (int64_t)now->eliminated * systems
+                     : (now->touched * lower + past->eliminated * all) * systems;
+}
+
+KS_HD int64_t ks_bt_column_work(const ks_bt_round *now, int column, int tiles, int systems)
+{
+    return (int64_t)now->eliminated * systems * (tiles - 1 - column + (now->last ? 0 : 2 * tiles));
+}
+
+/** To solve for so many chunks of right-hand sides: tiles of rows of what is subtracted. */
+KS_HD int64_t ks_bt_collect_work(const ks_bt_round *now, int chunks, int tiles, int systems)
+{
+    return now->bare ? 0 : (int64_t)now->touched * systems * chunks * tiles;
+}
 
 #endif

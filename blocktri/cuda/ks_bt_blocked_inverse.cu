@@ -1,4 +1,4 @@
-// ks_bt_blocked_inverse.cu -- blocks of the inverse from a kept factor of large blocks, level by level
+// ks_bt_blocked_inverse.cu -- blocks of the inverse from a kept factor of large blocks, round by round
 // from the last one.
 //
 // For an eliminated block j with the neighbours a and b, S the inverse, W and L the factor, and
@@ -7,23 +7,15 @@
 //     S_aj = -(S_aa G_a + S_ab G_b)    S_bj = -(S_ba G_a + S_bb G_b)
 //     S_jj = L^-T L^-1 - G_a' S_aj - G_b' S_bj
 //
-// S_ab is known, since a is the neighbour of b at a later level or the other way round. L^-1 comes from
-// ks_bt_blocked_solve.cu.
+// S_ab is known, since a is the neighbour of b in a later round or the other way round. L^-1 comes from
+// blocked_solve.cuh.
 #include "product.cuh"
-
-// What a level keeps for its block j: 0: L^-1, 1: G_a, 2: G_b.
-template <class T>
-KS_DEVICE T *ks_bt_work(const ks_bt_blocked_args &args, const ks_bt_at &at, int which)
-{
-    const int64_t number = (int64_t)at.system * ks_bt_eliminated(args, 0) + at.k / (2 * at.reach);
-    return static_cast<T *>(args.work) + (number * 3 + which) * args.padded * args.padded;
-}
 
 // What this thread block does: a tile of one of the two couplings (side 1 or 2) of a block.
 struct ks_bt_coupling_tile {
     ks_bt_at at;
-    int side, i, j;
-    bool there;      // whether the block has that neighbour
+    int who, side, i, j;  // who: the block's number among those that the round eliminates
+    bool there;           // whether the block has that neighbour
 };
 KS_DEVICE ks_bt_coupling_tile ks_bt_coupling_tile_here(const ks_bt_blocked_args &args)
 {
@@ -32,8 +24,9 @@ KS_DEVICE ks_bt_coupling_tile ks_bt_coupling_tile_here(const ks_bt_blocked_args 
     t.i = number % tiles;
     t.j = number / tiles % tiles;
     t.side = 1 + number / tiles / tiles % 2;
-    t.at = ks_bt_eliminated_at(args, args.level, number / tiles / tiles / 2);
-    t.there = t.side == 1 ? t.at.k >= t.at.reach : t.at.k + t.at.reach < args.N;
+    t.who = number / tiles / tiles / 2;
+    t.at = ks_bt_eliminated_at(args, args.now, t.who);
+    t.there = (t.side == 1 ? t.at.node.before : t.at.node.behind) >= 0;
     return t;
 }
 
@@ -64,15 +57,15 @@ template <class T> KS_DEVICE void ks_bt_gain(const ks_bt_blocked_args &args)
     const ks_bt_coupling_tile t = ks_bt_coupling_tile_here(args);
     if (!t.there) return;
     const int P = args.padded, first = t.j * KS_BT_TILE;
-    const T *const W = ks_bt_part<T>(args, args.factor, t.at.system, t.at.k, t.side);
-    const T *const inverse = ks_bt_work<T>(args, t.at, 0);
+    const T *const W = ks_bt_part<T>(args, args.factor, t.at.system, t.at.node.k, t.side);
+    const T *const inverse = ks_bt_work<T>(args, args.now, t.who, 0);
     ks_bt_sum<T, KS_BT_TILE> sum;
     ks_bt_product<false, true, true>(
         sum, shared, (P - first) / KS_BT_STEP, [&](int step, ks_bt_operand<T> &A, ks_bt_operand<T> &B) {
             A = ks_bt_by_rows(W, P, t.i, first + step * KS_BT_STEP);
             B = ks_bt_by_columns(inverse, P, t.j, first + step * KS_BT_STEP);
         });
-    ks_bt_keep<T>(sum, ks_bt_work<T>(args, t.at, t.side), P, t.i, t.j, T(1));
+    ks_bt_keep<T>(sum, ks_bt_work<T>(args, args.now, t.who, t.side), P, t.i, t.j, T(1));
 }
 
 // S_aj or S_bj.
@@ -81,34 +74,37 @@ template <class T> KS_DEVICE void ks_bt_cross(const ks_bt_blocked_args &args)
     KS_DYNAMIC_SHARED(T, shared);
     const ks_bt_coupling_tile t = ks_bt_coupling_tile_here(args);
     if (!t.there) return;
-    const int P = args.padded, before = t.at.k - t.at.reach, behind = t.at.k + t.at.reach;
-    const T *const own = ks_bt_part<T>(args, args.inverse, t.at.system, t.side == 1 ? before : behind, 0);
-    const T *const G = ks_bt_work<T>(args, t.at, t.side);
-    const T *const other = ks_bt_work<T>(args, t.at, 3 - t.side);
-    // The one of both neighbours that is eliminated next has their block, in rows of the other.
-    const bool two = before >= 0 && behind < args.N;
-    const bool before_next = ((before + 1) / (2 * t.at.reach)) % 2 == 1;
-    const T *const both = before_next ? ks_bt_part<T>(args, args.inverse, t.at.system, before, 2)
-                                      : ks_bt_part<T>(args, args.inverse, t.at.system, behind, 1);
-    const bool direct = (t.side == 2) == before_next;
-    const int each = P / KS_BT_STEP;
+    const int P = args.padded, each = P / KS_BT_STEP, system = t.at.system;
+    const int before = t.at.node.before, behind = t.at.node.behind;
+    T *const to = ks_bt_part<T>(args, args.inverse, system, t.at.node.k, t.side);
     ks_bt_sum<T, KS_BT_TILE> sum;
+    const T *const own = ks_bt_part<T>(args, args.inverse, system, t.side == 1 ? before : behind, 0);
+    const T *const G = ks_bt_work<T>(args, args.now, t.who, t.side);
     ks_bt_product<false, true, true>(
-        sum, shared, two && direct ? 2 * each : each,
-        [&](int step, ks_bt_operand<T> &A, ks_bt_operand<T> &B) {
-            const bool second = step >= each;
-            const int k = (second ? step - each : step) * KS_BT_STEP;
-            A = ks_bt_by_rows(second ? both : own, P, t.i, k);
-            B = ks_bt_by_columns(second ? other : G, P, t.j, k);
+        sum, shared, each, [&](int step, ks_bt_operand<T> &A, ks_bt_operand<T> &B) {
+            A = ks_bt_by_rows(own, P, t.i, step * KS_BT_STEP);
+            B = ks_bt_by_columns(G, P, t.j, step * KS_BT_STEP);
         });
-    if (two && !direct)
-        ks_bt_product<true, true, true>(
-            sum, shared, each, [&](int step, ks_bt_operand<T> &A, ks_bt_operand<T> &B) {
-                A = ks_bt_by_columns(both, P, t.i, step * KS_BT_STEP);
-                B = ks_bt_by_columns(other, P, t.j, step * KS_BT_STEP);
-            });
-    ks_bt_keep<T>(sum, ks_bt_part<T>(args, args.inverse, t.at.system, t.at.k, t.side), P, t.i, t.j,
-                  T(-1));
+    if (before >= 0 && behind >= 0) {
+        // The one of both neighbours that is eliminated first has their block, in rows of the other.
+        const bool to_before = t.at.node.to_before;
+        const T *const both = ks_bt_part<T>(args, args.inverse, system, to_before ? before : behind,
+                                            to_before ? 2 : 1);
+        const T *const other = ks_bt_work<T>(args, args.now, t.who, 3 - t.side);
+        if ((t.side == 2) == to_before)
+            ks_bt_product<false, true, true>(
+                sum, shared, each, [&](int step, ks_bt_operand<T> &A, ks_bt_operand<T> &B) {
+                    A = ks_bt_by_rows(both, P, t.i, step * KS_BT_STEP);
+                    B = ks_bt_by_columns(other, P, t.j, step * KS_BT_STEP);
+                });
+        else
+            ks_bt_product<true, true, true>(
+                sum, shared, each, [&](int step, ks_bt_operand<T> &A, ks_bt_operand<T> &B) {
+                    A = ks_bt_by_columns(both, P, t.i, step * KS_BT_STEP);
+                    B = ks_bt_by_columns(other, P, t.j, step * KS_BT_STEP);
+                });
+    }
+    ks_bt_keep<T>(sum, to, P, t.i, t.j, T(-1));
 }
 
 // S_jj, tiles of the lower triangle, and what mirrors them.
@@ -117,15 +113,16 @@ template <class T> KS_DEVICE void ks_bt_middle(const ks_bt_blocked_args &args)
     KS_DYNAMIC_SHARED(T, shared);
     const int P = args.padded, tiles = (P + KS_BT_TILE - 1) / KS_BT_TILE, each = P / KS_BT_STEP;
     const int lower = tiles * (tiles + 1) / 2, number = (int)blockIdx.x % lower;
-    const ks_bt_at at = ks_bt_eliminated_at(args, args.level, (int)blockIdx.x / lower);
+    const int who = (int)blockIdx.x / lower;
+    const ks_bt_at at = ks_bt_eliminated_at(args, args.now, who);
     int i, j;
     ks_bt_lower_tile(number, i, j);
-    const bool has_before = at.k >= at.reach, has_behind = at.k + at.reach < args.N;
-    const int skipped = has_before ? 0 : each, end = has_behind ? 2 * each : each;
-    const T *const G1 = ks_bt_work<T>(args, at, 1), *const G2 = ks_bt_work<T>(args, at, 2);
-    const T *const S1 = ks_bt_part<T>(args, args.inverse, at.system, at.k, 1);
-    const T *const S2 = ks_bt_part<T>(args, args.inverse, at.system, at.k, 2);
-    const T *const inverse = ks_bt_work<T>(args, at, 0);
+    const int skipped = at.node.before < 0 ? each : 0, end = at.node.behind < 0 ? each : 2 * each;
+    const T *const G1 = ks_bt_work<T>(args, args.now, who, 1);
+    const T *const G2 = ks_bt_work<T>(args, args.now, who, 2);
+    const T *const S1 = ks_bt_part<T>(args, args.inverse, at.system, at.node.k, 1);
+    const T *const S2 = ks_bt_part<T>(args, args.inverse, at.system, at.node.k, 2);
+    const T *const inverse = ks_bt_work<T>(args, args.now, who, 0);
     ks_bt_sum<T, KS_BT_TILE> sum;
     // First what is subtracted, then, its sign turned, the square of L^-1, which begins at tile i.
     const int first = end - skipped, squares = (P - i * KS_BT_TILE) / KS_BT_STEP;
@@ -142,7 +139,7 @@ template <class T> KS_DEVICE void ks_bt_middle(const ks_bt_blocked_args &args)
             });
         if (pass == 0) sum.negate();
     }
-    T *const S = ks_bt_part<T>(args, args.inverse, at.system, at.k, 0);
+    T *const S = ks_bt_part<T>(args, args.inverse, at.system, at.node.k, 0);
     const int rows = P - i * KS_BT_TILE, columns = P - j * KS_BT_TILE;
     sum.each([&](int r, int c, T value) {
         if (r >= rows || c >= columns || (i == j && c > r)) return;
@@ -160,9 +157,10 @@ template <class T, class O> KS_DEVICE void ks_bt_deliver(const ks_bt_blocked_arg
     const int tile = (int)blockIdx.x % (tiles * tiles), number = (int)blockIdx.x / (tiles * tiles);
     const int i = tile / tiles, j = tile % tiles, kinds = args.lag.data ? 2 : 1;
     const int k = number / kinds % args.N, system = number / kinds / args.N;
-    const bool lag = number % kinds == 1, turned = lag && k % 2 == 1;
+    const bool lag = number % kinds == 1;
     if (lag && k + 1 == args.N) return;
-    // Of two neighbours the one with the even number was eliminated at level 0.
+    // The one of two neighbours that is eliminated first has their block.
+    const bool turned = lag && args.round_of[k + 1] < args.round_of[k];
     const T *const from =
         lag ? ks_bt_part<T>(args, args.inverse, system, turned ? k + 1 : k, turned ? 1 : 2)
             : ks_bt_part<T>(args, args.inverse, system, k, 0);

@@ -55,12 +55,13 @@ typedef struct ks_bt_logdet_args {
 } ks_bt_logdet_args;
 
 /** Failures in the order in which they are reported: of the first level that has one, the first
- *  block. Later levels go on with what is no number. */
+ *  block. Later levels go on with what is no number. Levels, or rounds, are fewer than 2^16, pivots
+ *  than 2^15. */
 #define KS_BT_FAILURE_KEY(level, block, pivot)                                     \
-    ((unsigned long long)(level) << 56 | (unsigned long long)(block) << 24 | (unsigned)(pivot))
+    ((unsigned long long)(level) << 47 | (unsigned long long)(block) << 15 | (unsigned)(pivot))
 
-#define KS_BT_FAILURE_BLOCK(key) ((int64_t)((key) >> 24 & 0xffffffffu))
-#define KS_BT_FAILURE_PIVOT(key) ((int)((key) & 0xffffffu))
+#define KS_BT_FAILURE_BLOCK(key) ((int64_t)((key) >> 15 & 0xffffffffu))
+#define KS_BT_FAILURE_PIVOT(key) ((int)((key) & 0x7fffu))
 
 /** Bytes of shared memory for each block that P lanes work on: to solve a (P, P + 1) tile, to factor
  *  also a (P, P) tile and two columns; 16 bytes more keep neighbours in different banks. */

@@ -21,14 +21,15 @@ template <int R, bool COLUMNS> KS_DEVICE int ks_bt_place(int r, int k)
     return COLUMNS ? k * (R + 4) + r : r * (KS_BT_STEP + 4) + k;
 }
 
-// Brings R rows of a step; WIDE: 16 bytes at once, so limits and addresses are multiples of it.
+// Thread `thread`'s part of R rows of a step; WIDE: 16 bytes at once, so limits and addresses are multiples
+// of it.
 template <class T, int R, bool COLUMNS, bool WIDE>
-KS_DEVICE void ks_bt_bring(T *to, const ks_bt_operand<T> &from)
+KS_DEVICE void ks_bt_bring(int thread, T *to, const ks_bt_operand<T> &from)
 {
     constexpr int V = WIDE ? 16 / (int)sizeof(T) : 1;
     constexpr int inner = (COLUMNS ? R : KS_BT_STEP) / V, outer = COLUMNS ? KS_BT_STEP : R;
     constexpr int apart = KS_BT_THREADS / inner; // a thread's copies differ in one index alone
-    const int v = (int)threadIdx.x % inner * V, first = (int)threadIdx.x / inner;
+    const int v = thread % inner * V, first = thread / inner;
     const T *at = from.data + (int64_t)first * from.ld + v;
     const int64_t next = apart * from.ld;
     const int end = (COLUMNS ? v < from.rows : v < from.depth) ? (COLUMNS ? from.depth : from.rows) : 0;
@@ -54,15 +55,16 @@ template <class T, int C> struct ks_bt_sum;
 template <int C> struct ks_bt_sum<double, C> {
     static constexpr int M = C == KS_BT_TILE ? 2 : 1, K = C == KS_BT_TILE ? 4 : 1;
     double c[M][K][4];
-    int row, column;
+    int thread;
 
     __device__ __forceinline__ ks_bt_sum()
     {
-        const int warp = (int)threadIdx.x / 32;
-        row = C == KS_BT_TILE ? warp / 2 * 32 : warp * 16;
-        column = C == KS_BT_TILE ? warp % 2 * 32 : 0;
+        thread = ks_thread_anew();
         clear();
     }
+    // Of the first row, the first column.
+    __device__ __forceinline__ int row() const { return C == KS_BT_TILE ? thread / 64 * 32 : thread / 32 * 16; }
+    __device__ __forceinline__ int column() const { return C == KS_BT_TILE ? thread / 32 % 2 * 32 : 0; }
     __device__ __forceinline__ void clear()
     {
 #pragma unroll
@@ -75,20 +77,20 @@ template <int C> struct ks_bt_sum<double, C> {
     template <bool A_COLUMNS, bool B_COLUMNS>
     __device__ __forceinline__ void add(const double *A, const double *B)
     {
-        const int lane = (int)threadIdx.x % 32, g = lane / 4, t = lane % 4;
+        const int g = thread % 32 / 4, t = thread % 4;
         double a[M][8];
 #pragma unroll
         for (int m = 0; m < M; ++m)
 #pragma unroll
             for (int i = 0; i < 8; ++i)
-                a[m][i] = A[ks_bt_place<KS_BT_TILE, A_COLUMNS>(row + 16 * m + g + 8 * (i % 2),
+                a[m][i] = A[ks_bt_place<KS_BT_TILE, A_COLUMNS>(row() + 16 * m + g + 8 * (i % 2),
                                                                t + 4 * (i / 2))];
 #pragma unroll
         for (int k = 0; k < K; ++k) {
             double b[4];
 #pragma unroll
             for (int i = 0; i < 4; ++i)
-                b[i] = B[ks_bt_place<C, B_COLUMNS>(column + 8 * k + g, t + 4 * i)];
+                b[i] = B[ks_bt_place<C, B_COLUMNS>(column() + 8 * k + g, t + 4 * i)];
 #pragma unroll
             for (int m = 0; m < M; ++m) ks_mma_16x8x16(c[m][k], a[m], b);
         }
@@ -96,14 +98,14 @@ template <int C> struct ks_bt_sum<double, C> {
     // f(row, column, sum) for this thread's part of them.
     template <class F> __device__ __forceinline__ void each(const F &f)
     {
-        const int lane = (int)threadIdx.x % 32, g = lane / 4, t = lane % 4;
+        const int g = thread % 32 / 4, t = thread % 4;
 #pragma unroll
         for (int m = 0; m < M; ++m)
 #pragma unroll
             for (int k = 0; k < K; ++k)
 #pragma unroll
                 for (int i = 0; i < 4; ++i)
-                    f(row + 16 * m + g + 8 * (i / 2), column + 8 * k + 2 * t + i % 2, c[m][k][i]);
+                    f(row() + 16 * m + g + 8 * (i / 2), column() + 8 * k + 2 * t + i % 2, c[m][k][i]);
     }
 };
 
@@ -111,12 +113,11 @@ template <int C> struct ks_bt_sum<double, C> {
 template <int C> struct ks_bt_sum<float, C> {
     static constexpr int M = KS_BT_TILE / 16, K = C / 8;
     float c[M][K];
-    int row, column;
+    int thread;
 
     __device__ __forceinline__ ks_bt_sum()
     {
-        row = (int)threadIdx.x / 8;
-        column = (int)threadIdx.x % 8;
+        thread = ks_thread_anew();
         clear();
     }
     __device__ __forceinline__ void clear()
@@ -135,9 +136,9 @@ template <int C> struct ks_bt_sum<float, C> {
         for (int s = 0; s < KS_BT_STEP; ++s) {
             float a[M], b[K];
 #pragma unroll
-            for (int m = 0; m < M; ++m) a[m] = A[ks_bt_place<KS_BT_TILE, A_COLUMNS>(row + 16 * m, s)];
+            for (int m = 0; m < M; ++m) a[m] = A[ks_bt_place<KS_BT_TILE, A_COLUMNS>(thread / 8 + 16 * m, s)];
 #pragma unroll
-            for (int k = 0; k < K; ++k) b[k] = B[ks_bt_place<C, B_COLUMNS>(column + 8 * k, s)];
+            for (int k = 0; k < K; ++k) b[k] = B[ks_bt_place<C, B_COLUMNS>(thread % 8 + 8 * k, s)];
 #pragma unroll
             for (int m = 0; m < M; ++m)
 #pragma unroll
@@ -149,7 +150,7 @@ template <int C> struct ks_bt_sum<float, C> {
 #pragma unroll
         for (int m = 0; m < M; ++m)
 #pragma unroll
-            for (int k = 0; k < K; ++k) f(row + 16 * m, column + 8 * k, c[m][k]);
+            for (int k = 0; k < K; ++k) f(thread / 8 + 16 * m, thread % 8 + 8 * k, c[m][k]);
     }
 };
 
@@ -165,8 +166,8 @@ KS_DEVICE void ks_bt_product(ks_bt_sum<T, C> &sum, T *shared, int steps, const S
             ks_bt_operand<T> A, B;
             source(step, A, B);
             T *const to = shared + step % KS_BT_STAGES * stage;
-            ks_bt_bring<T, KS_BT_TILE, A_COLUMNS, true>(to, A);
-            ks_bt_bring<T, C, B_COLUMNS, WIDE>(to + part, B);
+            ks_bt_bring<T, KS_BT_TILE, A_COLUMNS, true>(sum.thread, to, A);
+            ks_bt_bring<T, C, B_COLUMNS, WIDE>(sum.thread, to + part, B);
         }
         ks_async_commit();
     };
@@ -191,7 +192,7 @@ template <class T> KS_DEVICE void ks_bt_bring_tile(T *to, const T *from, int ld,
 {
     constexpr int V = 16 / (int)sizeof(T), inner = KS_BT_TILE / V;
 #pragma unroll 2
-    for (int i = (int)threadIdx.x; i < inner * KS_BT_TILE; i += KS_BT_THREADS) {
+    for (int i = ks_thread_anew(); i < inner * KS_BT_TILE; i += KS_BT_THREADS) {
         const int r = i / inner, c = i % inner * V;
         if (r < rows && c < columns) {
             ks_async_copy(to + r * KS_BT_LD + c, from + (int64_t)r * ld + c, 16);
@@ -206,7 +207,7 @@ template <class T> KS_DEVICE void ks_bt_bring_tile(T *to, const T *from, int ld,
 template <class T> KS_DEVICE void ks_bt_put_tile(T *to, const T *from, int ld, int rows, int columns)
 {
 #pragma unroll 4
-    for (int i = (int)threadIdx.x; i < KS_BT_TILE * KS_BT_TILE; i += KS_BT_THREADS) {
+    for (int i = ks_thread_anew(); i < KS_BT_TILE * KS_BT_TILE; i += KS_BT_THREADS) {
         const int r = i / KS_BT_TILE, c = i % KS_BT_TILE;
         if (r < rows && c < columns) to[(int64_t)r * ld + c] = from[r * KS_BT_LD + c];
     }
@@ -228,18 +229,28 @@ KS_DEVICE void ks_bt_lower_tile(int number, int &i, int &j)
     j = number - i * (i + 1) / 2;
 }
 
-// Blocks of a level are numbered system by system; those that are eliminated, or all.
+// Nodes of a round are numbered system by system.
 struct ks_bt_at {
-    int system, k, reach;
+    int system;
+    ks_bt_node node;
 };
-KS_DEVICE int ks_bt_eliminated(const ks_bt_blocked_args &args, int level)
+KS_DEVICE ks_bt_at ks_bt_node_at(const ks_bt_blocked_args &args, const ks_bt_round &round, int first,
+                                 int count, int number)
 {
-    return ((args.N >> level) + 1) / 2;
+    return {number / count, args.nodes[round.first + first + number % count]};
 }
-KS_DEVICE ks_bt_at ks_bt_eliminated_at(const ks_bt_blocked_args &args, int level, int number)
+KS_DEVICE ks_bt_at ks_bt_eliminated_at(const ks_bt_blocked_args &args, const ks_bt_round &round,
+                                       int number)
 {
-    const int each = ks_bt_eliminated(args, level), reach = 1 << level;
-    return {number / each, (2 * (number % each) + 1) * reach - 1, reach};
+    return ks_bt_node_at(args, round, 0, round.eliminated, number);
+}
+
+// What a round of the inverse keeps for the block that is its number `who`. 0: L^-1, 1 and 2: W L^-1.
+template <class T>
+KS_DEVICE T *ks_bt_work(const ks_bt_blocked_args &args, const ks_bt_round &round, int who, int which)
+{
+    const int64_t each = (args.N + 1) / 2, number = who / round.eliminated * each + who % round.eliminated;
+    return static_cast<T *>(args.work) + (number * 3 + which) * args.padded * args.padded;
 }
 
 #endif

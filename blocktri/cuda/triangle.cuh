@@ -57,7 +57,7 @@ template <class T> KS_DEVICE void ks_bt_substitute(const T *columns, T *row, int
 template <class T> KS_DEVICE int ks_bt_cholesky(const T *S, T *columns)
 {
     constexpr int B = KS_BT_COLUMNS_AT_ONCE;
-    const int lane = (int)threadIdx.x % 32;
+    const int lane = ks_thread_anew() % 32;
 #pragma unroll 1
     for (int first = 0; first < KS_BT_HALF; first += B) {
         T r[B];
@@ -85,7 +85,7 @@ template <class T> KS_DEVICE int ks_bt_cholesky(const T *S, T *columns)
 // 32 x 32 elements. Returns in thread 0 the first row that fails, 64 where none does.
 template <class T> KS_DEVICE int ks_bt_factor_tile(T *S, T *columns)
 {
-    const int thread = (int)threadIdx.x, warp = thread / 32, lane = thread % 32;
+    const int thread = ks_thread_anew(), warp = thread / 32, lane = thread % 32;
     int failed = KS_BT_TILE;
     for (int h = 0; h < KS_BT_TILE; h += KS_BT_HALF) {
         T *const own = S + h * KS_BT_LD + h;
@@ -122,7 +122,7 @@ template <> struct ks_bt_strip<double> {
     // A B' over 32 terms.
     __device__ __forceinline__ void multiply(const double *A, const double *B)
     {
-        const int lane = (int)threadIdx.x % 32, g = lane / 4, t = lane % 4;
+        const int lane = ks_thread_anew() % 32, g = lane / 4, t = lane % 4;
 #pragma unroll
         for (int i = 0; i < 16; ++i) c[i / 4][i % 4] = 0;
 #pragma unroll
@@ -140,7 +140,7 @@ template <> struct ks_bt_strip<double> {
     }
     template <class F> __device__ __forceinline__ void each(const F &f) const
     {
-        const int lane = (int)threadIdx.x % 32, g = lane / 4, t = lane % 4;
+        const int lane = ks_thread_anew() % 32, g = lane / 4, t = lane % 4;
 #pragma unroll
         for (int k = 0; k < 4; ++k)
 #pragma unroll
@@ -152,7 +152,7 @@ template <> struct ks_bt_strip<float> {
     float c[16];
     __device__ __forceinline__ void multiply(const float *A, const float *B)
     {
-        const int lane = (int)threadIdx.x % 32;
+        const int lane = ks_thread_anew() % 32;
 #pragma unroll
         for (int i = 0; i < 16; ++i) c[i] = 0;
 #pragma unroll 2
@@ -168,15 +168,16 @@ template <> struct ks_bt_strip<float> {
     }
     template <class F> __device__ __forceinline__ void each(const F &f) const
     {
+        const int lane = ks_thread_anew() % 32;
 #pragma unroll
-        for (int i = 0; i < 16; ++i) f(i, (int)threadIdx.x % 32, c[i]);
+        for (int i = 0; i < 16; ++i) f(i, lane, c[i]);
     }
 };
 
 // V <- V L^-T for the factor of a tile: a warp takes 16 rows, and no other sees them meanwhile.
 template <class T> KS_DEVICE void ks_bt_divide_rows(T *V, const T *L)
 {
-    T *const own = V + (int)threadIdx.x / 32 * 16 * KS_BT_LD;
+    T *const own = V + ks_thread_anew() / 32 * 16 * KS_BT_LD;
     T *const right = own + KS_BT_HALF;
     const T *const below = L + KS_BT_HALF * KS_BT_LD;
     ks_bt_strip<T> s;
@@ -198,7 +199,7 @@ template <bool TRANSPOSED, bool SUBTRACT, class T, int C>
 KS_DEVICE void ks_bt_apply(T *to, const T *M, const T *from)
 {
     constexpr int rows = KS_BT_THREADS / C, mine = KS_BT_HALF / rows;
-    const int column = (int)threadIdx.x % C, first = (int)threadIdx.x / C;
+    const int thread = ks_thread_anew(), column = thread % C, first = thread / C;
     T sum[mine];
 #pragma unroll
     for (int i = 0; i < mine; ++i) sum[i] = T(0);

@@ -64,9 +64,20 @@ typedef struct ks_blocktri_cuda_options {
                             /**< KS_BLOCKTRI_RECURSIVE_SCHUR: JMS' method (<kalscan/order.h>)   */
                             /**< by batched calls of cuBLAS and cuSOLVER, one system at once,   */
                             /**< without inverse and refine: there to compare with              */
-    int64_t separator_spacing, crossover; /**< of that, as in <kalscan/blocktri.h>              */
+                            /**< KS_BLOCKTRI_PARTITION: segments, of which the two at the ends, */
+                            /**< 19/7 as long as the others, cost 7/3 n^3 a block instead of    */
+                            /**< 19/3, then what separates them, from both ends; by the kernels */
+                            /**< of large blocks                                                */
+    int64_t separator_spacing, crossover; /**< of recursive Schur, as in <kalscan/blocktri.h>   */
+    int64_t segments;       /**< of a partition, at least 2; fewer where N is less than twice   */
+                            /**< as many. 0: 10                                                 */
+    int together;           /**< large blocks: so many of the last levels are one cooperative   */
+                            /**< launch, with barriers of the grid where launches would end.    */
+                            /**< -1: those whose work all runs at once, where that saves time   */
+                            /**< by docs/gpu.md's figures; 0: none. Results are the same bits   */
 } ks_blocktri_cuda_options;
-#define KS_BLOCKTRI_CUDA_OPTIONS_INIT { sizeof(ks_blocktri_cuda_options), KS_F64, 1, 0, 0, 0, KS_BLOCKTRI_AUTO, 0, 0 }
+#define KS_BLOCKTRI_CUDA_OPTIONS_INIT \
+    { sizeof(ks_blocktri_cuda_options), KS_F64, 1, 0, 0, 0, KS_BLOCKTRI_AUTO, 0, 0, 0, -1 }
 
 /** What happened in a factorization. Start from KS_BLOCKTRI_CUDA_INFO_INIT. */
 typedef struct ks_blocktri_cuda_info {

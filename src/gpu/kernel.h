@@ -47,8 +47,20 @@
 
 /** A barrier of all blocks of a cooperative launch; writes before it are seen after it. */
 KS_DEVICE void ks_grid_sync(void) { cooperative_groups::this_grid().sync(); }
+
+/** threadIdx.x, read at this place. Of a kernel that does one piece of work after another the compiler
+ *  otherwise computes what depends on threadIdx.x once before all of them, and keeps more than there are
+ *  registers. */
+KS_DEVICE int ks_thread_anew(void)
+{
+    int thread;
+    asm volatile("mov.u32 %0, %%tid.x;" : "=r"(thread));
+    __builtin_assume(thread >= 0 && thread < 1024);
+    return thread;
+}
 #else
 #  include "emulated_kernel.h"
+KS_DEVICE int ks_thread_anew(void) { return (int)threadIdx.x; }
 #endif
 
 /** The number of this thread in a grid of one dimension, and how many there are. */

@@ -1,0 +1,231 @@
+// blocked_factor.cuh -- a round of the Cholesky factorization of large blocks.
+//
+// ks_bt_begin: what the last round left for the blocks of this one is subtracted (by who needs it, so
+// nothing is added up by several), the couplings that it made are formed, and the first tile on the
+// diagonal of the blocks to eliminate is factored. Then ks_bt_column for each column of tiles, looking
+// left: the tiles below the diagonal and those of both couplings. Whoever has the tile next to the
+// diagonal goes on to factor the next one on it, which needs nothing but its own row.
+//
+// Each does the piece of work `number`, as much as one thread block does at once, so that pieces may be
+// spread over a launch, or over the thread blocks of a launch that goes on to the next round.
+#ifndef KS_BT_BLOCKED_FACTOR_CUH
+#define KS_BT_BLOCKED_FACTOR_CUH
+
+#include "triangle.cuh"
+
+// A tile of the matrix as the caller gave it, of numbers S, in T, with rows and columns scaled.
+template <class T, class S> struct ks_bt_given {
+    const S *data;
+    int row, column, n;   // strides, order
+    bool diagonal;        // of a diagonal block: nothing above the diagonal is read, identity beyond n
+    const double *left, *right;
+
+    __device__ __forceinline__ T at(int r, int c) const
+    {
+        if (r >= n || c >= n || (diagonal && c > r)) return T(diagonal && r == c);
+        const S value = data[r * row + c * column];
+        return left ? T(left[r] * (double)value * right[c]) : T(value);
+    }
+};
+
+template <class S>
+KS_DEVICE const double *ks_bt_scale(const ks_bt_blocked_args &args, int system, int k)
+{
+    return args.scale ? args.scale + ((int64_t)system * args.N + k) * args.n : nullptr;
+}
+
+template <class T, class S>
+KS_DEVICE ks_bt_given<T, S> ks_bt_given_diagonal(const ks_bt_blocked_args &args, int system, int k)
+{
+    const double *const scale = ks_bt_scale<S>(args, system, k);
+    return {ks_bt_block<const S>(args.D, system, k), args.n, 1, args.n, true, scale, scale};
+}
+
+// The coupling of block k with the one before (side 1) or behind, rows of the neighbour.
+template <class T, class S>
+KS_DEVICE ks_bt_given<T, S> ks_bt_given_coupling(const ks_bt_blocked_args &args, int system, int k,
+                                                 int side)
+{
+    const int n = args.n, neighbour = side == 1 ? k - 1 : k + 1;
+    return {ks_bt_block<const S>(args.L, system, side == 1 ? k - 1 : k), side == 1 ? 1 : n,
+            side == 1 ? n : 1, n, false, ks_bt_scale<S>(args, system, neighbour),
+            ks_bt_scale<S>(args, system, k)};
+}
+
+// Tile (i, j) <- what was there less the sums, into shared memory; `given` where that is the matrix.
+template <class T, class S>
+KS_DEVICE void ks_bt_subtract(ks_bt_sum<T, KS_BT_TILE> &sum, T *tile, int i, int j, int P,
+                              bool fresh, const ks_bt_given<T, S> &given, const T *kept)
+{
+    const T *const base = kept + ((int64_t)i * P + j) * KS_BT_TILE;
+    const int rows = P - i * KS_BT_TILE, columns = P - j * KS_BT_TILE, apart = (i - j) * KS_BT_TILE;
+    const bool turned = fresh && given.row == 1; // neighbours read what stands side by side
+    sum.each([&](int r, int c, T value) { tile[r * KS_BT_LD + c] = -value; });
+    __syncthreads();
+#pragma unroll 4
+    for (int at = ks_thread_anew(); at < KS_BT_TILE * KS_BT_TILE; at += KS_BT_THREADS) {
+        const int r = turned ? at % KS_BT_TILE : at / KS_BT_TILE;
+        const int c = turned ? at / KS_BT_TILE : at % KS_BT_TILE;
+        if (r < rows && c < columns && (!given.diagonal || c <= r + apart))
+            tile[r * KS_BT_LD + c] +=
+                fresh ? given.at(i * KS_BT_TILE + r, j * KS_BT_TILE + c) : base[r * P + c];
+    }
+    __syncthreads();
+}
+
+// Tile i on the diagonal of block k, in shared memory at V, is factored and kept.
+template <class T>
+KS_DEVICE void ks_bt_finish_tile(const ks_bt_blocked_args &args, int round, const ks_bt_at &at, T *V,
+                                 T *columns, T *L, int i)
+{
+    const int P = args.padded, left = P - i * KS_BT_TILE;
+    // Beyond the order a unit matrix, so that all tiles are whole.
+    for (int r = left + ks_thread_anew(); r < KS_BT_TILE; r += KS_BT_THREADS)
+        V[r * KS_BT_LD + r] = T(1);
+    __syncthreads();
+    const int failed = ks_bt_factor_tile<T>(V, columns);
+    if (threadIdx.x == 0 && failed < KS_BT_TILE)
+        atomicMin(args.failure + at.system,
+                  KS_BT_FAILURE_KEY(round, at.node.k, i * KS_BT_TILE + failed));
+    ks_bt_put_tile<T>(L + (int64_t)i * KS_BT_TILE * (P + 1), V, P, left, left);
+}
+
+// A tile of a block of this round: what the last one has eliminated is subtracted.
+template <class T, class S>
+KS_DEVICE void ks_bt_absorb_tile(const ks_bt_blocked_args &args, int round, T *shared, const ks_bt_at &at,
+                                 bool eliminated, int i, int j)
+{
+    const int P = args.padded, each = P / KS_BT_STEP;
+    T *const L = ks_bt_part<T>(args, args.factor, at.system, at.node.k, 0);
+    const T *const before = ks_bt_part<T>(args, args.factor, at.system, at.node.from_before, 2);
+    const T *const behind = ks_bt_part<T>(args, args.factor, at.system, at.node.from_behind, 1);
+    const int skipped = at.node.from_before < 0 ? each : 0;
+    const int end = at.node.from_behind < 0 ? each : 2 * each;
+    ks_bt_sum<T, KS_BT_TILE> sum;
+    ks_bt_product<false, false, true>(
+        sum, shared, end - skipped, [&](int step, ks_bt_operand<T> &A, ks_bt_operand<T> &B) {
+            const int s = step + skipped;
+            const T *const W = s < each ? before + s * KS_BT_STEP : behind + (s - each) * KS_BT_STEP;
+            A = {W + (int64_t)i * KS_BT_TILE * P, P, P - i * KS_BT_TILE, KS_BT_STEP};
+            B = {W + (int64_t)j * KS_BT_TILE * P, P, P - j * KS_BT_TILE, KS_BT_STEP};
+        });
+    ks_bt_subtract<T, S>(sum, shared, i, j, P, at.node.fresh,
+                         ks_bt_given_diagonal<T, S>(args, at.system, at.node.k), L);
+    if (eliminated && i == 0) {
+        ks_bt_finish_tile<T>(args, round, at, shared, shared + KS_BT_TILE * KS_BT_LD, L, 0);
+    } else {
+        ks_bt_put_tile<T>(L + ((int64_t)i * P + j) * KS_BT_TILE, shared, P, P - i * KS_BT_TILE,
+                          P - j * KS_BT_TILE);
+    }
+}
+
+// A tile of the coupling that the elimination of `at`, a round ago, leaves between its neighbours:
+// minus a product of both W. It goes to the one that is eliminated first, rows of the other.
+template <class T>
+KS_DEVICE void ks_bt_fill_tile(const ks_bt_blocked_args &args, T *shared, const ks_bt_at &at, int i,
+                               int j)
+{
+    const int P = args.padded, k = at.node.k, before = at.node.before, behind = at.node.behind;
+    if (before < 0 || behind < 0) return;
+    const bool to_before = at.node.to_before;
+    const T *const rows = ks_bt_part<T>(args, args.factor, at.system, k, to_before ? 2 : 1);
+    const T *const columns = ks_bt_part<T>(args, args.factor, at.system, k, to_before ? 1 : 2);
+    T *const to = to_before ? ks_bt_part<T>(args, args.factor, at.system, before, 2)
+                            : ks_bt_part<T>(args, args.factor, at.system, behind, 1);
+    ks_bt_sum<T, KS_BT_TILE> sum;
+    ks_bt_product<false, false, true>(
+        sum, shared, P / KS_BT_STEP, [&](int step, ks_bt_operand<T> &A, ks_bt_operand<T> &B) {
+            A = {rows + (int64_t)i * KS_BT_TILE * P + step * KS_BT_STEP, P, P - i * KS_BT_TILE,
+                 KS_BT_STEP};
+            B = {columns + (int64_t)j * KS_BT_TILE * P + step * KS_BT_STEP, P, P - j * KS_BT_TILE,
+                 KS_BT_STEP};
+        });
+    T *const base = to + ((int64_t)i * P + j) * KS_BT_TILE;
+    const int height = P - i * KS_BT_TILE, width = P - j * KS_BT_TILE;
+    sum.each([&](int r, int c, T value) {
+        if (r < height && c < width) base[r * P + c] = -value;
+    });
+}
+
+// Tiles of this round first, those that are to be factored before all, then the last round's couplings.
+template <class T, class S>
+KS_DEVICE void ks_bt_begin(const ks_bt_blocked_args &args, const ks_bt_round &now, const ks_bt_round &past,
+                           T *shared, int number)
+{
+    const int tiles = (args.padded + KS_BT_TILE - 1) / KS_BT_TILE;
+    const int alone = now.eliminated * args.systems;
+    if (number < alone) {
+        ks_bt_absorb_tile<T, S>(args, now.number, shared, ks_bt_eliminated_at(args, now, number), true,
+                                0, 0);
+        return;
+    }
+    number -= alone;
+    const int survivors = (now.touched - now.eliminated) * args.systems;
+    const int lower = tiles * (tiles + 1) / 2, rest = alone * (lower - 1);
+    if (number < rest + survivors * lower) {
+        const bool own = number < rest;
+        if (!own) number -= rest;
+        const int first = own ? 0 : now.eliminated, count = own ? now.eliminated : now.touched - first;
+        const int all = count * args.systems;
+        int i, j;
+        ks_bt_lower_tile(number / all + (own ? 1 : 0), i, j);
+        ks_bt_absorb_tile<T, S>(args, now.number, shared,
+                                ks_bt_node_at(args, now, first, count, number % all), own, i, j);
+        return;
+    }
+    number -= rest + survivors * lower;
+    const int last = past.eliminated * args.systems, tile = number / last;
+    ks_bt_fill_tile<T>(args, shared, ks_bt_eliminated_at(args, past, number % last), tile / tiles,
+                       tile % tiles);
+}
+
+// Column p of the blocks to eliminate: row i of L itself (side 0) or of a coupling.
+template <class T, class S>
+KS_DEVICE void ks_bt_column(const ks_bt_blocked_args &args, const ks_bt_round &now, int p, T *shared,
+                            int number)
+{
+    const int P = args.padded, tiles = (P + KS_BT_TILE - 1) / KS_BT_TILE;
+    const int all = now.eliminated * args.systems, own = tiles - 1 - p;
+    const ks_bt_at at = ks_bt_eliminated_at(args, now, number % all);
+    number /= all;
+    const int k = at.node.k, side = number < own ? 0 : number < own + tiles ? 1 : 2;
+    const int i = side == 0 ? p + 1 + number : number - own - (side - 1) * tiles;
+    const int neighbour = side == 1 ? at.node.before : at.node.behind;
+    if (side > 0 && neighbour < 0) return;
+    T *const L = ks_bt_part<T>(args, args.factor, at.system, k, 0);
+    T *const X = ks_bt_part<T>(args, args.factor, at.system, k, side);
+    T *const V = shared, *const M = shared + KS_BT_TILE * KS_BT_LD;
+    T *const row = X + (int64_t)i * KS_BT_TILE * P;
+    const bool fresh = side == 0 ? now.bare : neighbour == (side == 1 ? k - 1 : k + 1);
+    // Column p of this row; then, next to the diagonal, the tile on it, of which what this thread
+    // block has just written is the last part.
+    const int last = side == 0 && number == 0 ? p + 1 : p;
+#pragma unroll 1
+    for (int j = p; j <= last; ++j) {
+        const T *const above = L + (int64_t)j * KS_BT_TILE * P;
+        ks_bt_sum<T, KS_BT_TILE> sum;
+        ks_bt_product<false, false, true>(
+            sum, shared, j * (KS_BT_TILE / KS_BT_STEP),
+            [&](int step, ks_bt_operand<T> &A, ks_bt_operand<T> &B) {
+                A = {row + step * KS_BT_STEP, P, P - i * KS_BT_TILE, KS_BT_STEP};
+                B = {above + step * KS_BT_STEP, P, P - j * KS_BT_TILE, KS_BT_STEP};
+            });
+        const int rows = P - i * KS_BT_TILE, width = P - p * KS_BT_TILE;
+        if (j == p) ks_bt_bring_tile<T>(M, above + p * KS_BT_TILE, P, width, width);
+        ks_async_commit();
+        const ks_bt_given<T, S> given = side == 0 ? ks_bt_given_diagonal<T, S>(args, at.system, k)
+                                                  : ks_bt_given_coupling<T, S>(args, at.system, k, side);
+        ks_bt_subtract<T, S>(sum, V, i, j, P, fresh, given, X);
+        if (j == p) {
+            ks_async_wait(0);
+            __syncthreads();
+            ks_bt_divide_rows<T>(V, M);
+            __syncthreads();
+            ks_bt_put_tile<T>(row + p * KS_BT_TILE, V, P, rows, width);
+        } else {
+            ks_bt_finish_tile<T>(args, now.number, at, V, M, L, i);
+        }
+    }
+}
+
+#endif
