@@ -1,0 +1,124 @@
+/* bench_system.h -- what benchmarks of block-tridiagonal systems on a device share: sizes, systems, and how
+ * their solutions are judged. */
+#ifndef GPU_BENCH_SYSTEM_H
+#define GPU_BENCH_SYSTEM_H
+
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include "kalscan/blocktri.h"
+
+/* Repeats that are not counted, those that are, and rows of TBD-GPU's tables among the sizes. */
+enum { WARM = 3, REPEATS = 20, TABLE = 7 };
+
+/* Table 4.1 of TBD-GPU (see kalscan/order.h), its Kalman smoother, and small blocks as other
+ * smoothers have them. */
+static const struct { int64_t N; int n; } bench_sizes[] = {
+    { 8192, 32 },    { 4096, 64 },   { 2048, 128 },  { 1024, 256 },  { 512, 512 },
+    { 256, 1024 },   { 100, 256 },   { 16384, 16 },  { 32768, 8 },   { 65536, 4 },   { 10000, 2 },
+    { 10000, 4 },    { 10000, 6 },   { 10000, 8 },   { 10000, 12 },  { 10000, 16 },
+    { 100000, 2 },   { 100000, 4 },  { 100000, 6 },  { 100000, 8 },  { 100000, 12 },
+    { 100000, 16 },  { 1000000, 2 }, { 1000000, 4 }, { 1000000, 6 }, { 1000000, 8 },
+    { 1000000, 12 }, { 1000000, 16 },
+};
+enum { BENCH_SIZES = (int)(sizeof bench_sizes / sizeof bench_sizes[0]) };
+
+typedef struct arrays { double *D, *L, *b, *x, *y; } arrays;
+typedef struct times { double least, median; } times;
+
+#define TRY(call)                                                                     \
+    do {                                                                              \
+        const ks_status status_ = (call);                                             \
+        if (status_) {                                                                \
+            fprintf(stderr, "%s: %s\n", #call, ks_strerror(status_));                 \
+            exit(1);                                                                  \
+        }                                                                             \
+    } while (0)
+
+static inline void *memory(size_t bytes)
+{
+    void *p = aligned_alloc(64, (bytes + 127) / 64 * 64);
+    if (!p) {
+        fputs("out of memory\n", stderr);
+        exit(1);
+    }
+    return p;
+}
+
+static inline double uniform(uint64_t *state)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return (double)(*state >> 11) / 9007199254740992.0 - 0.5;
+}
+
+static inline arrays make(int64_t N, int n)
+{
+    const size_t block = (size_t)n * (size_t)n, count = (size_t)N;
+    uint64_t state = 12345;
+    arrays a = { memory(count * block * 8), memory(count * block * 8), memory(count * (size_t)n * 8),
+                 memory(count * (size_t)n * 8), memory(count * (size_t)n * 8) };
+    for (size_t i = 0; i < count * block; ++i) {
+        const size_t row = i % block / (size_t)n, column = i % (size_t)n;
+        a.D[i] = uniform(&state) + (row == column ? 0.1 + 1.6 * sqrt((double)n) : 0);
+        a.L[i] = uniform(&state);
+    }
+    for (size_t i = 0; i < count * (size_t)n; ++i) a.b[i] = uniform(&state);
+    return a;
+}
+
+static inline int ascending(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static inline void free_arrays(const arrays *a)
+{
+    double *const all[] = { a->D, a->L, a->b, a->x, a->y };
+    for (int i = 0; i < 5; ++i) free(all[i]);
+}
+
+/* The least and the median of the repeats. */
+static inline times times_of(double t[REPEATS])
+{
+    qsort(t, REPEATS, sizeof *t, ascending);
+    const times result = { t[0], t[REPEATS / 2] };
+    return result;
+}
+
+/* Operations of the CPU's solver that are worth the wait. */
+static const double most_on_cpu = 1e11;
+
+/* Relative residual of a.x, and the largest difference to the CPU's solution in units of its largest
+ * entry, 0 where that would take too long. Overwrites D and L. */
+static inline void judge(int64_t N, int n, const arrays *a, double *residual, double *difference)
+{
+    const ks_blocktri_matrix matrix = { { a->D, n * n }, { a->L, n * n } };
+    const ks_blocktri_factor factor = { { a->D, n * n }, { a->L, n * n }, NULL };
+    const ks_const_blocks b = { a->b, n }, x = { a->x, n };
+    const ks_blocks y = { a->y, n };
+    ks_blocktri_options options = KS_BLOCKTRI_OPTIONS_INIT;
+    ks_blocktri_norms norms;
+    ks_blocktri_plan *plan;
+    options.order = KS_BLOCKTRI_SEQUENTIAL;
+    TRY(ks_blocktri_plan_create(&plan, NULL, N, n, &options));
+    void *work = memory(ks_blocktri_workspace_bytes(plan));
+    TRY(ks_blocktri_residual(plan, &matrix, 1, x, b, &norms));
+    *residual = norms.residual / (norms.matrix * norms.solution + norms.right_hand_side);
+    double largest = 1e-300;
+    *difference = 0;
+    if (7.0 / 3 * (double)N * n * n * n < most_on_cpu) {
+        TRY(ks_blocktri_factorize(plan, &matrix, &factor, work, NULL));
+        TRY(ks_blocktri_solve(plan, &factor, 1, b, y, work));
+        for (int64_t i = 0; i < N * n; ++i) {
+            largest = fmax(largest, fabs(a->y[i]));
+            *difference = fmax(*difference, fabs(a->x[i] - a->y[i]));
+        }
+    }
+    *difference /= largest;
+    free(work);
+    ks_blocktri_plan_destroy(plan);
+}
+
+#endif
