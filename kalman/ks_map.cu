@@ -46,7 +46,7 @@ KS_DEVICE void report(const ks_tally &tally, const ks_map_args &args)
         report(tally, args);                                                                        \
     }
 
-TEAMS(prior, map_prior_team_f64(args.m, room, &tally))
+TEAMS(prior, if (map_prior_team_f64(args.m, room, &tally)) map_share_team_f64(args.m, room))
 TEAMS(assemble, map_assemble_team_f64(args, piece, room, &tally))
 TEAMS(reduce, map_reduce_team_f64(args, piece, room, &tally); if (args.side) tally.missing = 0)
 TEAMS(combine, map_combine_team_f64(args, piece, room))

@@ -121,6 +121,7 @@ void ks_map_device_lay_out(ks_device_layout *l, const ks_smooth_plan *plan)
     if (map->nested) take_nest(l, plan);
     else take_levels(l, plan);
     m->prior = ks_device_take(l, ks_map_prior_numbers(plan->nx), sizeof(double));
+    m->shared = ks_device_take(l, ks_map_shared_numbers(plan->nx, plan->ny), sizeof(double));
     m->diagonal = ks_device_take(l, T, row);
     m->gradient = ks_device_take(l, T, row);
     m->probes = T <= KS_MAP_SHORT ? KS_MAP_PROBES : 1;

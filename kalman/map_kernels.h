@@ -36,6 +36,7 @@ typedef struct ks_map_arrays {
     ks_sink D, L;                   /* nested: the blocks of the system                           */
     double *links;                  /* segments: A[k, k - 1] of each step                         */
     double *prior;                  /* ks_map_prior_numbers()                                     */
+    double *shared;                 /* ks_map_shared_numbers(): terms that all steps have in common */
     double *diagonal, *gradient;    /* (T, nx): the diagonal of A, the gradient at x              */
     double *z;                      /* probes of all entries: those of one step behind one another */
     int64_t z_step, z_entry, z_probe; /* with these distances from step to step, entry to entry, ... */
@@ -72,6 +73,15 @@ KS_HD int64_t ks_map_prior_numbers(int nx)
 {
     const int64_t n = nx;
     return 2 * n * n + 2 * n;
+}
+
+/** Numbers of what steps of a constant model have in common: three flags; of the transition L D Lᵀ of
+ *  Q, its inverse diagonal, and what it adds to b, a and c; of the observation L D Lᵀ of R, its inverse diagonal,
+ *  D⁻¹ L⁻¹ H, and b with what both add. */
+KS_HD int64_t ks_map_shared_numbers(int nx, int ny)
+{
+    const int64_t n = nx, m = ny;
+    return 3 + 5 * n * n + n + m * m + m + m * n;
 }
 
 /** Numbers of a range. */

@@ -69,6 +69,8 @@ KS_DEVICE void KS_T(map_put)(bool single, int numbers, const KS_NUM *from, ks_si
     }
 }
 
+#include "map_common_text.h"
+
 /** The sum of what each thread of the team has, for all of them; W: a number for each. */
 KS_DEVICE KS_NUM KS_T(map_team_sum)(KS_NUM mine, KS_NUM *W)
 {
@@ -131,6 +133,21 @@ KS_DEVICE bool KS_T(map_prior)(const ks_map_arrays &m, KS_NUM *W, ks_tally *tall
 }
 #endif
 
+/** L D Lᵀ of Q, and a, c and what is added to b, of the transition into step k, whose F is in t.F. Returns -1, or
+ *  the row of Q that fails. */
+KS_DEVICE int KS_T(map_transition_terms)(const ks_map_arrays &m, int64_t k, const KS_T(map_step) &t)
+{
+    const ks_series &s = m.a.series;
+    const int n = KS_STATES(s.nx);
+    KS_T(map_load)(m.a.single, n * n, ks_row(s.Q, k - s.shift), t.root);
+    const int bad = KS_T(ks_map_factor)(n, m.pivot, t.root, t.LD, t.inverse_d);
+    if (bad >= 0) return bad;
+    ks_team_sync();
+    KS_T(ks_map_unfactor)(n, t.LD, t.inverse_d, t.root, t.range.b, t.G);
+    KS_T(ks_map_couple)(n, t.LD, t.inverse_d, t.root, t.F, t.G, t.scaled, t.range.a, t.range.c);
+    return -1;
+}
+
 /** The transition into step k, or the prior in its place: a, c, p of t.range, and its parts of b and q.
  *  False on a fault. */
 KS_DEVICE bool KS_T(map_transition)(const ks_map_arrays &m, int64_t k, const KS_T(map_step) &t,
@@ -152,14 +169,14 @@ KS_DEVICE bool KS_T(map_transition)(const ks_map_arrays &m, int64_t k, const KS_
             t.u[i] = m.prior[2 * nn + n + i];
         }
     } else {
-        KS_T(map_load)(single, nn, ks_row(s.Q, k - s.shift), t.root);
         KS_T(map_load)(single, nn, ks_row(s.F, k - s.shift), t.F);
         KS_T(map_load)(single, n, ks_row(s.u, k - s.shift), t.u);
-        const int bad = KS_T(ks_map_factor)(n, m.pivot, t.root, t.LD, t.inverse_d);
-        if (bad >= 0) return KS_T(map_fault)(k, bad, KS_ARRAY_Q, KS_FAULT_NOT_POSITIVE, tally);
-        ks_team_sync();
-        KS_T(ks_map_unfactor)(n, t.LD, t.inverse_d, t.root, r.b, t.G);
-        KS_T(ks_map_couple)(n, t.LD, t.inverse_d, t.root, t.F, t.G, t.scaled, r.a, r.c);
+        if (KS_T(map_shares)(m, KS_COMMON_TRANSITION)) {
+            KS_T(map_take_transition)(m, t);
+        } else {
+            const int bad = KS_T(map_transition_terms)(m, k, t);
+            if (bad >= 0) return KS_T(map_fault)(k, bad, KS_ARRAY_Q, KS_FAULT_NOT_POSITIVE, tally);
+        }
     }
     KS_T(ks_map_zero)(n, r.q);
     KS_T(ks_map_zero)(n, r.p);
@@ -189,6 +206,23 @@ KS_DEVICE int KS_T(map_factor_diagonal)(int m, const KS_NUM *R, KS_NUM *LR, KS_N
     ks_team_sync();
     for (int i = 0; i < m; ++i)
         if (!KS_GT(R[i * m + i], KS_LIT(0)) || !KS_GT(KS_LIT(KS_LARGEST), R[i * m + i])) return i;
+    return -1;
+}
+
+/** L D Lᵀ of t.R, D⁻¹ L⁻¹ H, and what the observation by t.H adds to b. Returns -1, or the row of R that fails. */
+KS_DEVICE int KS_T(map_observation_terms)(const ks_map_arrays &m, const KS_T(map_step) &t, bool *diagonal)
+{
+    const int n = KS_STATES(m.a.series.nx), ny = KS_ENTRIES(m.a.series.ny);
+    *diagonal = KS_T(map_diagonal)(ny, t.R);
+    const int bad = *diagonal ? KS_T(map_factor_diagonal)(ny, t.R, t.LR, t.inverse_r)
+                              : KS_T(ks_map_factor)(ny, m.pivot, t.R, t.LR, t.inverse_r);
+    if (bad >= 0) return bad;
+    if (*diagonal) {
+        KS_T(ks_scale_rows)(ny, n, t.H, t.inverse_r, t.sH);
+        KS_T(ks_mtm_add)(n, ny, n, t.H, t.sH, t.range.b);
+    } else {
+        KS_T(ks_map_inform)(ny, n, t.LR, t.inverse_r, t.H, t.GH, t.sH, t.range.b);
+    }
     return -1;
 }
 
@@ -229,24 +263,51 @@ KS_DEVICE int KS_T(map_observation)(const ks_map_arrays &m, int64_t k, const KS_
         return 0;
     }
     ks_team_sync();
-    *diagonal = KS_T(map_diagonal)(ny, t.R);
-    const int bad = *diagonal ? KS_T(map_factor_diagonal)(ny, t.R, t.LR, t.inverse_r)
-                              : KS_T(ks_map_factor)(ny, m.pivot, t.R, t.LR, t.inverse_r);
-    if (bad >= 0) {
-        (void)KS_T(map_fault)(k, bad, KS_ARRAY_R, KS_FAULT_NOT_POSITIVE, tally);
-        return -1;
+    if (k > 0 && missing == 0 && KS_T(map_shares)(m, KS_COMMON_OBSERVATION)) {
+        *diagonal = KS_T(map_take_observation)(m, t);
+    } else {
+        const int bad = KS_T(map_observation_terms)(m, t, diagonal);
+        if (bad >= 0) {
+            (void)KS_T(map_fault)(k, bad, KS_ARRAY_R, KS_FAULT_NOT_POSITIVE, tally);
+            return -1;
+        }
     }
     KS_T(ks_copy)(ny, t.y, t.d);
-    if (*diagonal) {
-        KS_T(ks_scale_rows)(ny, n, t.H, t.inverse_r, t.sH);
-        KS_T(ks_mtm_add)(n, ny, n, t.H, t.sH, t.range.b);
-    } else {
-        KS_T(ks_map_inform)(ny, n, t.LR, t.inverse_r, t.H, t.GH, t.sH, t.range.b);
-        KS_T(ks_ldl_forward)(ny, 1, t.LR, t.d);
-    }
+    if (!*diagonal) KS_T(ks_ldl_forward)(ny, 1, t.LR, t.d);
     KS_T(ks_mtv_add)(ny, n, t.sH, t.d, t.range.q);
     return ny - missing;
 }
+
+#ifndef KS_ALONE_STATES
+/** The terms that steps have in common, to m.shared, as far as the model is the same at all of them and its
+ *  covariances are good: otherwise every step makes its own, and says which is not. room: of a step. */
+KS_DEVICE void KS_T(map_share)(const ks_map_arrays &m, KS_NUM *room)
+{
+    const ks_series &s = m.a.series;
+    const int n = KS_STATES(s.nx), ny = KS_ENTRIES(s.ny);
+    const KS_T(map_step) t = KS_T(map_carve_step)(n, ny, &room);
+    bool transition = s.steps > 1 && !s.F.stride && !s.Q.stride, diagonal = false;
+    ks_team_sync();
+    if (transition) {
+        KS_T(map_load)(m.a.single, n * n, ks_row(s.F, 1 - s.shift), t.F);
+        transition = KS_T(map_transition_terms)(m, 1, t) < 0;
+    }
+    if (transition) KS_T(map_keep_transition)(m, t);
+    bool observation = transition && !s.H.stride && !s.R.stride;
+    if (observation) {
+        KS_T(map_load)(m.a.single, ny * n, ks_row(s.H, 0), t.H);
+        KS_T(map_load)(m.a.single, ny * ny, ks_row(s.R, 0), t.R);
+        ks_team_sync();
+        observation = KS_T(map_observation_terms)(m, t, &diagonal) < 0;
+    }
+    if (observation) KS_T(map_keep_observation)(m, t);
+    if (ks_team_lane() == 0) {
+        m.shared[KS_COMMON_TRANSITION] = KS_LIT(transition);
+        m.shared[KS_COMMON_OBSERVATION] = KS_LIT(observation);
+        m.shared[KS_COMMON_DIAGONAL] = KS_LIT(diagonal);
+    }
+}
+#endif
 
 /** Right-hand sides other than the model's, where they are given. */
 KS_DEVICE void KS_T(map_side)(const ks_map_args &g, int64_t k, const KS_T(map_step) &t)

@@ -47,23 +47,28 @@ static const size_case cases[] = {
 };
 enum { CASES = sizeof cases / sizeof cases[0] };
 
-static golden_buffers *run_seed(const golden *g, const ks_smooth_options *o, int seed)
+static golden_buffers *run_with(const golden *g, const ks_model *model, const ks_smooth_options *o, int seed)
 {
     ks_smooth_plan *plan;
     use_seed(seed);
     golden_buffers *b = golden_buffers_new(g->T, g->B, g->nx, g->ny, o->precision, o->outputs);
     OK(ks_smooth_plan_create(&plan, NULL, g->T, g->B, g->nx, g->ny, o));
     void *work = aligned_alloc(64, (ks_smooth_workspace_bytes(plan) + 63) / 64 * 64);
-    const ks_model model = golden_model(g, o->precision);
     ks_info info = KS_INFO_INIT;
     assert_non_null(work);
-    OK(ks_smooth_run(plan, &model, golden_y(g, o->precision), golden_outputs(b), work, &info));
+    OK(ks_smooth_run(plan, model, golden_y(g, o->precision), golden_outputs(b), work, &info));
     assert_true(info.backend == KS_BACKEND_CUDA && info.method == KS_METHOD_BLOCKTRI);
     assert_int_equal(info.order, ks_smooth_plan_order(plan));
     free(work);
     ks_smooth_plan_destroy(plan);
     check_clean();
     return b;
+}
+
+static golden_buffers *run_seed(const golden *g, const ks_smooth_options *o, int seed)
+{
+    const ks_model model = golden_model(g, o->precision);
+    return run_with(g, &model, o, seed);
 }
 
 /** Every size gives the slow reference's results, and the same bits in whatever order threads run. */
@@ -94,6 +99,61 @@ static void sizes_and_seeds(void **state)
             golden_buffers_free(first);
             golden_free(g);
         }
+}
+
+/** A view of the same row, of so many doubles, at each of T steps as if they were others. */
+static void repeat(ks_view *view, int64_t T, int64_t numbers)
+{
+    double *const rows = malloc((size_t)(T * numbers) * sizeof *rows);
+    assert_non_null(rows);
+    for (int64_t k = 0; k < T; ++k) memcpy(rows + k * numbers, view->data, (size_t)numbers * sizeof *rows);
+    view->data = rows;
+    view->step_stride = numbers;
+}
+
+/** What steps of a constant model share is what each would make by itself: a model whose rows are given
+ *  step by step has the same results, all of them or only the transition's or the observation's. Where a
+ *  thread is alone the shared terms come from a team, which may round otherwise, and nvcc may contract
+ *  products and sums of one kernel otherwise than of the next. */
+static void shared_terms(void **state)
+{
+    (void)state;
+    static const size_case all[] = {
+        { 21, 1, 2, 1, KS_PRIOR_X0, 0, KS_BLOCKTRI_AUTO },    { 70, 1, 3, 2, KS_PRIOR_X1, MISSING, KS_BLOCKTRI_AUTO },
+        { 33, 1, 5, 2, KS_PRIOR_X0, MISSING, KS_BLOCKTRI_AUTO }, { 12, 1, 11, 3, KS_PRIOR_X1, 0, KS_BLOCKTRI_AUTO },
+        { 5, 1, 18, 2, KS_PRIOR_X1, MISSING, KS_BLOCKTRI_AUTO }, { 6, 1, 18, 4, KS_PRIOR_X0, 0, KS_BLOCKTRI_AUTO },
+        { 1, 1, 5, 1, KS_PRIOR_X0, 0, KS_BLOCKTRI_AUTO },
+    };
+    for (size_t c = 0; c < sizeof all / sizeof all[0]; ++c) {
+        const size_case *s = &all[c];
+        const method_case m = map_by((ks_blocktri_order)s->order);
+        golden *g = model_random((model_spec){ 1300 + c, s->T, 1, s->nx, s->ny, s->prior, s->flags });
+        /* Every other R is diagonal, which teams of a block make use of. */
+        for (int i = 0; c % 2 == 1 && i < s->ny * s->ny; ++i)
+            if (i % (s->ny + 1) != 0) g->R.f64[i] = 0;
+        const ks_smooth_options o = options_of(&m, KS_F64, outputs_made(&m));
+        golden_buffers *shared = run_seed(g, &o, 1);
+        const int64_t n = s->nx, ny = s->ny;
+        for (int which = 1; which < 4; ++which) {
+            ks_model model = golden_model(g, KS_F64);
+            ks_view *const views[] = { &model.F, &model.Q, &model.H, &model.R };
+            const int64_t numbers[] = { n * n, n * n, ny * n, ny * ny };
+            for (int i = 0; i < 4; ++i)
+                if (which & (i < 2 ? 1 : 2)) repeat(views[i], s->T, numbers[i]);
+            golden_buffers *own = run_with(g, &model, &o, 2);
+#ifdef EMULATED
+            if (s->nx > 3) assert_int_equal(first_different(shared, own, o.outputs), 0);
+#endif
+            const double error = golden_compare(golden_widen(own), golden_widen(shared), o.outputs,
+                                                golden_norm_of(g, KS_F64)).error;
+            if (!(error <= 1e-12)) fail_msg("case %d, rows %d: off by %.3g", (int)c, which, error);
+            golden_buffers_free(own);
+            for (int i = 0; i < 4; ++i)
+                if (which & (i < 2 ? 1 : 2)) free((void *)(uintptr_t)views[i]->data);
+        }
+        golden_buffers_free(shared);
+        golden_free(g);
+    }
 }
 
 static golden *slow_level(int64_t T, double q);
@@ -310,8 +370,8 @@ static void allocations_fail(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sizes_and_seeds), cmocka_unit_test(choices), cmocka_unit_test(same_loss),
-        cmocka_unit_test(arrays_on_the_device),
+        cmocka_unit_test(sizes_and_seeds), cmocka_unit_test(shared_terms), cmocka_unit_test(choices),
+        cmocka_unit_test(same_loss), cmocka_unit_test(arrays_on_the_device),
 #ifdef EMULATED
         cmocka_unit_test(as_much_memory_as_told), cmocka_unit_test(allocations_fail),
 #endif
