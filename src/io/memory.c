@@ -1,10 +1,16 @@
+#define _DEFAULT_SOURCE /* madvise() */
 #include "memory.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
+
+/* Arrays of so many bytes are aligned to huge pages and ask for them. */
+#define HUGE_PAGE ((size_t)2 << 20)
+#define LARGE     ((size_t)8 << 20)
 
 size_t ks_size_product(size_t a, size_t b)
 {
@@ -79,12 +85,17 @@ void *ks_memory_raw(size_t bytes, const char *what, ks_failure *failure)
 {
     if (ks_memory_check(bytes, what, failure)) return NULL;
     void *memory = NULL;
-    if (posix_memalign(&memory, 64, bytes ? bytes : 64) != 0) {
+    const size_t huge = bytes >= LARGE ? HUGE_PAGE : 0;
+    if (posix_memalign(&memory, huge ? huge : 64, bytes ? bytes : 64) != 0) {
         char need[32];
         ks_size_text(bytes, need);
         ks_fail(failure, KS_EXIT_RESOURCES, "out of memory: cannot allocate %s for %s", need, what);
         return NULL;
     }
+#ifdef MADV_HUGEPAGE
+    /* Else the first write to every 4 KiB of it goes through the kernel. */
+    if (huge) (void)madvise(memory, bytes / huge * huge, MADV_HUGEPAGE);
+#endif
     return memory;
 }
 
