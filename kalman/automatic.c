@@ -1,5 +1,5 @@
-/* automatic.c -- one series on two threads where the method is left to the library: from both ends, unless
- * its model or its data are for the sequential method.
+/* automatic.c -- one series on two threads or more where the method is left to the library: from both ends,
+ * unless its model or its data are for the sequential method or there are threads enough for a scan in chunks.
  *
  * What decides is known when the halves have met: until then the left one has done nothing but what the
  * sequential method does, and goes on with that where the information from the right will not do. So
@@ -10,6 +10,17 @@
 /* Shorter series are through before a second thread has begun for sure; larger models were not measured.
  * docs/performance.md, "What auto takes". */
 enum { FEW_STATES = 8, MOST_STATES = 64, LEAST_STEPS = 500, LEAST_STEPS_OF_FEW = 5000 };
+
+/* On one thread a scan in chunks takes 10 to 14 times as long as both ends on two where the model varies, from
+ * eight states on 7 to 10 times: from so many threads on it is predicted to be faster, four fifths of a thread
+ * being counted. */
+enum { STATES_OF_SLOW_CHUNKS = 7, THREADS_FOR_SLOW_CHUNKS = 20, THREADS_FOR_CHUNKS = 16, STEPS_OF_A_THREAD = 500 };
+
+int ks_automatic_scans(const ks_smooth_plan *plan)
+{
+    const int least = plan->nx <= STATES_OF_SLOW_CHUNKS ? THREADS_FOR_SLOW_CHUNKS : THREADS_FOR_CHUNKS;
+    return ks_workers(plan->context, plan->options.threads, plan->T / STEPS_OF_A_THREAD) >= least;
+}
 
 int ks_automatic_tries(const ks_smooth_plan *plan)
 {
@@ -23,16 +34,19 @@ int ks_automatic_tries(const ks_smooth_plan *plan)
            ks_workers(plan->context, o->threads, 2) == 2;
 }
 
+static int varies(const ks_model *m)
+{
+    return m->F.step_stride || m->Q.step_stride || m->H.step_stride || m->R.step_stride;
+}
+
 /** Whether most covariances at the end of the left half are those of a step shortly before: from so many
  *  states on the sequential method, which remembers such steps (memo_text.h), is faster alone. */
 static int steps_repeat(const ks_lane *l)
 {
     enum { LOOKED_AT = 64, PERIODS = 8 };
     const ks_smooth_plan *plan = l->run->plan;
-    const ks_model *m = l->run->model;
     const int states = plan->options.precision == KS_F64 ? 9 : 7;
-    if (m->F.step_stride || m->Q.step_stride || m->H.step_stride || m->R.step_stride) return 0;
-    if (plan->nx < states) return 0;
+    if (varies(l->run->model) || plan->nx < states) return 0;
     const ks_sink kept = ks_left_rows(l, 0).kept_C;
     const size_t bytes = (size_t)plan->nx * (size_t)plan->nx * plan->kernels->number_bytes;
     const int64_t end = ks_left_steps(plan);
@@ -116,6 +130,12 @@ static void run_lane(ks_lane *l)
 void ks_automatic_run(ks_run *run, void *work)
 {
     const ks_smooth_plan *plan = run->plan;
+    if (plan->wide && varies(run->model)) {
+        run->plan = plan->wide;
+        run->info->method = plan->wide->method;
+        ks_scan_method_run(run, work);
+        return;
+    }
     ks_carver carver = ks_carver_at(work);
     ks_lane *l = ks_carve(&carver, 1, sizeof *l);
     ks_lane_carve(&carver, plan, l);

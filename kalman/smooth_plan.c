@@ -39,11 +39,10 @@ static ks_method choose(const ks_smooth_options *o)
     case KS_METHOD_AUTO:
         if (o->backend == KS_BACKEND_CUDA)
             return o->job == KS_JOB_FILTER ? KS_METHOD_SCAN : KS_METHOD_SCAN_RTS;
+        /* On a CPU the scans do several times the work of the sequential method, which takes every
+         * model, too; what more threads are for, see automatic.c. */
         return KS_METHOD_SEQUENTIAL;
-    case KS_METHOD_SEQUENTIAL:
-        /* On a CPU the scans do several times the work of the sequential method and cannot make
-         * it up with the cores of one machine; sequential takes every model, too. */
-        return KS_METHOD_SEQUENTIAL;
+    case KS_METHOD_SEQUENTIAL: return KS_METHOD_SEQUENTIAL;
     case KS_METHOD_TWO_ENDED:
     case KS_METHOD_BLOCKTRI:
         return o->job == KS_JOB_SMOOTH && !(o->outputs & FILTERED) ? o->method : KS_METHOD_AUTO;
@@ -99,6 +98,20 @@ static ks_status plan_scans(ks_smooth_plan *plan)
     return status;
 }
 
+/** The scan in chunks of a plan that is free to choose. */
+static ks_status plan_wide(ks_smooth_plan *plan)
+{
+    ks_smooth_options o = plan->options;
+    o.method = KS_METHOD_SCAN_RTS;
+    o.scan = KS_SCAN_CHUNKED;
+    o.backend = KS_BACKEND_CPU;
+    const ks_status status =
+        ks_smooth_plan_create(&plan->wide, plan->context, plan->T, plan->B, plan->nx, plan->ny, &o);
+    if (status == KS_OK && plan->wide->workspace > plan->workspace)
+        plan->workspace = plan->wide->workspace;
+    return status;
+}
+
 /** Workers and workspace of a method on the CPU. */
 static ks_status plan_host(ks_smooth_plan *plan)
 {
@@ -109,6 +122,7 @@ static ks_status plan_host(ks_smooth_plan *plan)
         plan->automatic = 1;
         plan->workers = 2;
         plan->workspace = ks_two_ended_workspace(plan);
+        if (ks_automatic_scans(plan)) status = plan_wide(plan);
     } else if (plan->method == KS_METHOD_SEQUENTIAL) {
         plan->packs = ks_packs_for(o->precision, o->tier, plan->B, plan->nx);
         plan->workers = ks_workers(plan->context, o->threads, ks_sequential_groups(plan));
@@ -185,6 +199,7 @@ void ks_smooth_plan_destroy(ks_smooth_plan *plan)
     ks_scan_plan_destroy(plan->reverse);
     ks_blocktri_plan_destroy(plan->hessian);
     ks_scan_device_destroy(plan->device);
+    ks_smooth_plan_destroy(plan->wide);
     ks_release(plan->context, plan);
 }
 

@@ -20,6 +20,7 @@ struct ks_smooth_plan {
     ks_smooth_options options;
     ks_method method;
     int automatic;                /* of both the sequential method and this, a run takes one */
+    struct ks_smooth_plan *wide;  /* what it takes for models that vary, where there are many threads, or NULL */
     const ks_kernels *kernels;    /* in the plan's precision, of KS_MIXED that of covariances */
     size_t mean_bytes;            /* of a number of the model and the means */
     const ks_kernels *aggregates; /* in double, for aggregates of chunks   */
@@ -110,6 +111,8 @@ size_t ks_two_ended_workspace(const ks_smooth_plan *plan);
 void ks_two_ended_run(ks_run *run, void *work);
 /** Whether a plan that is free to choose begins from both ends. */
 int ks_automatic_tries(const ks_smooth_plan *plan);
+/** Whether such a plan has threads enough for a scan in chunks. */
+int ks_automatic_scans(const ks_smooth_plan *plan);
 void ks_automatic_run(ks_run *run, void *work);
 /** Whether the plan's scans re-run chunks rather than keep an element for each step. */
 int ks_scan_reruns(const ks_smooth_plan *plan);

@@ -85,6 +85,31 @@ static void constant_models(void **state)
             }
 }
 
+/** A scan in chunks of models that vary from 20 threads on, with more than seven states from 16. */
+static void many_threads(void **state)
+{
+    (void)state;
+    static const method_case chunks = { .job = KS_JOB_SMOOTH, .method = KS_METHOD_SCAN_RTS,
+                                        .scan = KS_SCAN_CHUNKED };
+    golden *few = varying(2, 1, 10000, MISSING), *more = varying(8, 4, 8000, 0);
+    for (int p = 0; p < 2; ++p) {
+        takes(few, (ks_precision)p, 20, &chunks, KS_OK, ~0);
+        takes(few, (ks_precision)p, 19, &two_ended, KS_OK, ~0);
+        takes(more, (ks_precision)p, 16, &chunks, KS_OK, ~0);
+        takes(more, (ks_precision)p, 15, &two_ended, KS_OK, ~0);
+    }
+    more->R.f64[0] = -1e9;
+    takes(more, KS_F64, 16, &chunks, KS_ENOTPD, ~0);
+    golden_free(few);
+    few = varying(2, 1, 9999, 0);
+    takes(few, KS_F64, 20, &two_ended, KS_OK, ~0);
+    golden_free(few);
+    golden_free(more);
+    few = model_random((model_spec){ 8, 10000, 1, 2, 1, KS_PRIOR_X0, MISSING });
+    takes(few, KS_F64, 20, &two_ended, KS_OK, ~0);
+    golden_free(few);
+}
+
 /** One thread, few steps, many states, outputs that only a filter makes or that do not hold what waits. */
 static void sequential_at_once(void **state)
 {
@@ -196,7 +221,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(both_ends),   cmocka_unit_test(constant_models),
-        cmocka_unit_test(sequential_at_once),
+        cmocka_unit_test(many_threads), cmocka_unit_test(sequential_at_once),
         cmocka_unit_test(information_not_enough), cmocka_unit_test(exact_entry),
         cmocka_unit_test(failures),    cmocka_unit_test(plans),
     };
