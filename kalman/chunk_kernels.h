@@ -24,7 +24,7 @@ typedef struct ks_chunk_arrays {
     double *before;                 /* mean and covariance, filtered, of the step before a chunk  */
     double *last;                   /* and smoothed, of its last step                             */
     double *first;                  /* and of its first step                                      */
-    ks_sink kept_mean, kept_C;      /* filtered estimates in the plan's precision                 */
+    ks_sink kept_mean, kept_C;      /* filtered estimates, in the numbers of means and covariances */
     unsigned char *form;            /* of each                                                    */
     unsigned char *hard_absorb;     /* of each chunk: what is left to the kernels for any model   */
     unsigned char *hard_rerun;
@@ -51,8 +51,8 @@ typedef struct ks_fast_args {
 } ks_fast_args;
 
 /** Kernels ks_team_absorb_P, ks_team_filter_P and ks_team_smooth_P of module ks_chunks_team, for precision P:
- *  a row of the block, blockDim.x threads, is a team (team.h). `memory` is ks_team_numbers() numbers for each
- *  team of the grid, or NULL: `slice` bytes of dynamic shared memory for each team of the block. */
+ *  a row of the block, blockDim.x threads, is a team (team.h). `memory` is `slice` bytes, ks_team_bytes(), for
+ *  each team of the grid, or NULL: so much dynamic shared memory for each team of the block. */
 typedef struct ks_team_args {
     ks_chunk_arrays chunks;
     long long phase;
@@ -71,14 +71,38 @@ KS_HD int64_t ks_aggregate_numbers(int nx)
     return n * n + 2 * n + n * (n + 1);
 }
 
-/** Numbers that a team needs: the rows of a step, and what the largest of the three kernels adds. */
-KS_HD int64_t ks_team_numbers(int nx, int ny)
+/** What a team does of a chunk; its memory is cut for each anew. */
+typedef enum ks_team_part { KS_TEAM_ABSORB, KS_TEAM_FILTER, KS_TEAM_SMOOTH, KS_TEAM_PARTS } ks_team_part;
+
+/** Numbers of the means of a part: rows of a step, and an aggregate with what a step adds or estimates. */
+KS_HD int64_t ks_team_means(ks_team_part part, int nx, int ny)
 {
-    const int64_t n = nx, m = ny, rows = 2 * n * n + n + m * n + m * m + 3 * m;
-    const int64_t absorb = 7 * n * n + 3 * n + 4 * m * n + m * m + 2 * m;
-    const int64_t filter = 4 * n * n + 2 * n + 3 * m * n + m * m + 2 * m, smooth = 8 * n * n + 5 * n;
-    const int64_t most = absorb > filter ? absorb : filter;
-    return rows + (most > smooth ? most : smooth);
+    const int64_t n = nx, m = ny, rows = n * n + n + m * n + 3 * m;
+    if (part == KS_TEAM_SMOOTH) return rows + 3 * n;
+    return rows + n + m + (part == KS_TEAM_ABSORB ? 3 * n * n + 2 * n + 2 * m * n : n);
+}
+
+/** Numbers of the covariances: rows of a step, `narrowed` where those of the means are of another number,
+ *  and the step itself. */
+KS_HD int64_t ks_team_covs(ks_team_part part, int nx, int ny, int narrowed)
+{
+    const int64_t n = nx, m = ny, rows = n * n + m * m + (narrowed ? n * n + m * n : 0);
+    const int64_t scratch = 2 * n * n > m * n ? 2 * n * n : m * n;
+    if (part == KS_TEAM_SMOOTH) return rows + 7 * n * n + n;
+    return rows + 2 * n * n + m * m + m + 2 * m * n + scratch;
+}
+
+/** Bytes of a team's memory, where a number of the means has `mean` bytes and one of the covariances `cov`. */
+KS_HD int64_t ks_team_bytes(int nx, int ny, int64_t mean, int64_t cov)
+{
+    int64_t most = 0;
+    for (int i = 0; i < KS_TEAM_PARTS; ++i) {
+        const ks_team_part part = (ks_team_part)i;
+        const int64_t bytes =
+            ks_team_means(part, nx, ny) * mean + ks_team_covs(part, nx, ny, mean != cov) * cov;
+        most = bytes > most ? bytes : most;
+    }
+    return (most + 15) / 16 * 16;
 }
 
 /** Kernels ks_filter_tiles_N of module ks_scan_elements, N = 1, 2, 3, 4, any: tiles of elements, a block

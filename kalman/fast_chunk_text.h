@@ -1,58 +1,65 @@
 /* fast_chunk_text.h -- device code: chunks of ordinary steps with everything in registers, for up to N
- * states and M entries; see num_f64.h. Smaller models are padded: states that nothing moves, with unit
- * variance, and entries that say nothing. What cannot be done in the ordinary form is left to the
- * kernels for any model. */
+ * states and M entries; means in KS_NUM, covariances in KS_GAIN, see chunk_step_text.h and num_f64.h. Smaller
+ * models are padded: states that nothing moves, with unit variance, and entries that say nothing. What cannot
+ * be done in the ordinary form is left to the kernels for any model. */
 
 /** Rows of a step. */
 template <int N, int M> struct KS_T(fast_rows) {
     KS_NUM F[N * N], Q[N * N], u[N], H[M * N], R[M * M], d[M], y[M];
+    KS_GAIN narrow_F[N * N], narrow_Q[N * N], narrow_H[M * N], narrow_R[M * M];
     unsigned present; /* bit i: entry i is there */
     bool finite;
 };
 
 /** A row of COUNT numbers as wide as it can be. */
-template <int COUNT> KS_DEVICE void KS_T(fast_load)(const void *row, KS_NUM *to)
+template <int COUNT, class Number> KS_DEVICE void KS_T(fast_load)(const void *row, Number *to)
 {
-    enum { BYTES = COUNT * (int)sizeof(KS_NUM), WIDE = BYTES % 16 == 0 ? 16 : BYTES % 8 == 0 ? 8 : 4 };
+    enum { BYTES = COUNT * (int)sizeof(Number), WIDE = BYTES % 16 == 0 ? 16 : BYTES % 8 == 0 ? 8 : 4 };
     const char *from = static_cast<const char *>(__builtin_assume_aligned(row, WIDE));
     for (int i = 0; i < BYTES; i += WIDE) memcpy(reinterpret_cast<char *>(to) + i, from + i, WIDE);
 }
 
-template <int COUNT> KS_DEVICE void KS_T(fast_store)(const KS_NUM *from, void *row)
+template <int COUNT, class Number> KS_DEVICE void KS_T(fast_store)(const Number *from, void *row)
 {
-    enum { BYTES = COUNT * (int)sizeof(KS_NUM), WIDE = BYTES % 16 == 0 ? 16 : BYTES % 8 == 0 ? 8 : 4 };
+    enum { BYTES = COUNT * (int)sizeof(Number), WIDE = BYTES % 16 == 0 ? 16 : BYTES % 8 == 0 ? 8 : 4 };
     char *to = static_cast<char *>(__builtin_assume_aligned(row, WIDE));
     for (int i = 0; i < BYTES; i += WIDE)
         memcpy(to + i, reinterpret_cast<const char *>(from) + i, WIDE);
 }
 
 /** A (rows, columns) matrix into one of (R, C), what is beyond it `beyond` on the diagonal, else 0. */
-template <int R, int C>
-KS_DEVICE void KS_T(fast_matrix)(int rows, int columns, const void *from, KS_NUM beyond, KS_NUM *to)
+template <int R, int C, class Number>
+KS_DEVICE void KS_T(fast_matrix)(int rows, int columns, const void *from, int beyond, Number *to)
 {
     if (rows == R && columns == C) {
         KS_T(fast_load)<R * C>(from, to);
         return;
     }
-    const KS_NUM *const numbers = static_cast<const KS_NUM *>(from);
+    const Number *const numbers = static_cast<const Number *>(from);
     for (int i = 0; i < R; ++i)
         for (int j = 0; j < C; ++j)
             to[i * C + j] = i < rows && j < columns ? numbers[i * columns + j]
-                                                    : i == j ? beyond : KS_LIT(0);
+                                                    : (Number)(i == j ? beyond : 0);
 }
 
-template <int R, int C>
-KS_DEVICE void KS_T(fast_put)(int rows, int columns, const KS_NUM *from, ks_sink to, int64_t k)
+template <int R, int C, class Number>
+KS_DEVICE void KS_T(fast_put)(int rows, int columns, const Number *from, ks_sink to, int64_t k)
 {
     if (!to.base) return;
     if (rows == R && columns == C) {
         KS_T(fast_store)<R * C>(from, ks_slot_of(to, k));
         return;
     }
-    KS_NUM *const numbers = static_cast<KS_NUM *>(ks_slot_of(to, k));
+    Number *const numbers = static_cast<Number *>(ks_slot_of(to, k));
     for (int i = 0; i < R; ++i)
         for (int j = 0; j < C; ++j)
             if (i < rows && j < columns) numbers[i * columns + j] = from[i * C + j];
+}
+
+/** The model's number to that of covariances. */
+template <int COUNT> KS_DEVICE void KS_T(fast_round)(const KS_NUM *from, KS_GAIN *to)
+{
+    for (int i = 0; i < COUNT; ++i) to[i] = (KS_GAIN)from[i];
 }
 
 /** The transition into step k; nothing moves before step 0 under prior x1. */
@@ -66,11 +73,13 @@ KS_DEVICE void KS_T(fast_transition)(const ks_series &s, const ROWS &at, int64_t
             r.F[i] = KS_LIT(i % (N + 1) == 0);
         }
         for (int i = 0; i < N; ++i) r.u[i] = KS_LIT(0);
-        return;
+    } else {
+        KS_T(fast_matrix)<N, N>(s.nx, s.nx, at.F(k), 0, r.F);
+        KS_T(fast_matrix)<N, N>(s.nx, s.nx, at.Q(k), 1, r.Q);
+        KS_T(fast_matrix)<1, N>(1, s.nx, at.u(k), 0, r.u);
     }
-    KS_T(fast_matrix)<N, N>(s.nx, s.nx, at.F(k), KS_LIT(0), r.F);
-    KS_T(fast_matrix)<N, N>(s.nx, s.nx, at.Q(k), KS_LIT(1), r.Q);
-    KS_T(fast_matrix)<1, N>(1, s.nx, at.u(k), KS_LIT(0), r.u);
+    KS_T(fast_round)<N * N>(r.F, r.narrow_F);
+    KS_T(fast_round)<N * N>(r.Q, r.narrow_Q);
 }
 
 /** What step k observes; a missing entry keeps its place as one that says nothing. */
@@ -78,10 +87,10 @@ template <int N, int M, class ROWS>
 KS_DEVICE void KS_T(fast_observation)(const ks_series &s, const ROWS &at, int64_t k,
                                       KS_T(fast_rows)<N, M> &r)
 {
-    KS_T(fast_matrix)<1, M>(1, s.ny, at.y(k), KS_LIT(0), r.y);
-    KS_T(fast_matrix)<M, N>(s.ny, s.nx, at.H(k), KS_LIT(0), r.H);
-    KS_T(fast_matrix)<M, M>(s.ny, s.ny, at.R(k), KS_LIT(1), r.R);
-    KS_T(fast_matrix)<1, M>(1, s.ny, at.d(k), KS_LIT(0), r.d);
+    KS_T(fast_matrix)<1, M>(1, s.ny, at.y(k), 0, r.y);
+    KS_T(fast_matrix)<M, N>(s.ny, s.nx, at.H(k), 0, r.H);
+    KS_T(fast_matrix)<M, M>(s.ny, s.ny, at.R(k), 1, r.R);
+    KS_T(fast_matrix)<1, M>(1, s.ny, at.d(k), 0, r.d);
     r.present = 0;
     r.finite = true;
     for (int i = 0; i < M; ++i) {
@@ -96,13 +105,49 @@ KS_DEVICE void KS_T(fast_observation)(const ks_series &s, const ROWS &at, int64_
             if (!there || !(r.present >> j & 1)) r.R[i * M + j] = KS_LIT(i == j);
         if (!there) r.y[i] = r.d[i] = KS_LIT(0);
     }
+    KS_T(fast_round)<M * N>(r.H, r.narrow_H);
+    KS_T(fast_round)<M * M>(r.R, r.narrow_R);
 }
 
 /** The prior. */
-template <int N> KS_DEVICE void KS_T(fast_prior)(const ks_series &s, KS_NUM *x, KS_NUM *P)
+template <int N> KS_DEVICE void KS_T(fast_prior)(const ks_series &s, KS_NUM *x, KS_GAIN *P)
 {
-    KS_T(fast_matrix)<1, N>(1, s.nx, s.m0, KS_LIT(0), x);
-    KS_T(fast_matrix)<N, N>(s.nx, s.nx, s.P0, KS_LIT(1), P);
+    KS_NUM P0[N * N];
+    KS_T(fast_matrix)<1, N>(1, s.nx, s.m0, 0, x);
+    KS_T(fast_matrix)<N, N>(s.nx, s.nx, s.P0, 1, P0);
+    KS_T(fast_round)<N * N>(P0, P);
+}
+
+template <int N> KS_DEVICE bool KS_T(fast_finite)(const KS_NUM *x, const KS_GAIN *P)
+{
+    KS_NUM means = KS_LIT(0);
+    KS_GAIN variances = 0;
+    for (int i = 0; i < N; ++i) {
+        means = means + (x[i] - x[i]);
+        variances = variances + (P[i * N + i] - P[i * N + i]);
+    }
+    return means == KS_LIT(0) && variances == 0;
+}
+
+/** Everything of a filter step. */
+template <int N, int M> struct KS_T(fast_step) {
+    KS_NUM xp[N], v[M];
+    KS_GAIN S[M * M], inverse_d[M], Z[M * N], Pp[N * N], G[M * N], W[2 * N * N + M * N];
+};
+
+template <int N, int M>
+KS_DEVICE KS_T(ks_chunk_rows) KS_T(fast_rows_of)(KS_T(fast_rows)<N, M> &r)
+{
+    const KS_T(ks_chunk_rows) rows = { r.F, r.u, r.H, r.d, r.y, r.narrow_F, r.narrow_Q, r.narrow_H,
+                                       r.narrow_R };
+    return rows;
+}
+
+template <int N, int M>
+KS_DEVICE KS_T(ks_chunk_work) KS_T(fast_work_of)(KS_T(fast_step)<N, M> &w)
+{
+    const KS_T(ks_chunk_work) work = { w.xp, w.v, w.S, w.inverse_d, w.Z, w.Pp, w.G, w.W };
+    return work;
 }
 
 /** The aggregate of a chunk, none where there is no such chunk. False: it is left to the other kernel. */
@@ -113,12 +158,16 @@ KS_DEVICE bool KS_T(fast_absorb)(const ks_chunk_arrays &c, ROWS &at, int64_t chu
     const int n = s.nx;
     const int64_t first = chunk * c.size, last = first + c.size;
     const int64_t end = last < s.steps ? last : s.steps;
-    KS_NUM A[N * N], b[N], C[N * N], eta[N], J[N * N];
-    KS_NUM W[4 * N * N + 4 * M * N + M * M + 2 * M + N];
+    KS_NUM A[N * N], b[N], eta[N], J[N * N], V[N * N + 2 * M * N];
+    KS_GAIN C[N * N];
     KS_T(fast_rows)<N, M> r;
+    KS_T(fast_step)<N, M> w;
+    const KS_T(ks_chunk_rows) rows = KS_T(fast_rows_of)<N, M>(r);
+    const KS_T(ks_chunk_work) work = KS_T(fast_work_of)<N, M>(w);
     for (int i = 0; i < N * N; ++i) {
         A[i] = KS_LIT(chunk > 0 && i % (N + 1) == 0);
-        C[i] = J[i] = KS_LIT(0);
+        J[i] = KS_LIT(0);
+        C[i] = 0;
     }
     for (int i = 0; i < N; ++i) b[i] = eta[i] = KS_LIT(0);
     /* Nothing depends on what is before the prior. */
@@ -130,11 +179,10 @@ KS_DEVICE bool KS_T(fast_absorb)(const ks_chunk_arrays &c, ROWS &at, int64_t chu
         if (ROWS::TOGETHER && !(good && k < end)) continue;
         KS_T(fast_transition)<N, M>(s, at, k, r);
         KS_T(fast_observation)<N, M>(s, at, k, r);
-        good = r.finite && KS_T(ks_sensitive_step)(N, M, r.F, r.Q, r.u, r.H, r.R, r.d, r.y, A, b, C,
-                                                   eta, J, W);
+        good = r.finite && KS_T(ks_sensitive_step)(N, M, &rows, A, b, C, eta, J, &work, V);
         if (!ROWS::TOGETHER && !good) return false;
     }
-    if (!good || !KS_T(ks_finite)(N, b, C)) return false;
+    if (!good || !KS_T(fast_finite)<N>(b, C)) return false;
     double *to = static_cast<double *>(c.a.elements) + chunk * ks_filter_element_size_f64(n);
     const int half = n * (n + 1) / 2;
     for (int i = 0; i < N; ++i) {
@@ -152,24 +200,24 @@ KS_DEVICE bool KS_T(fast_absorb)(const ks_chunk_arrays &c, ROWS &at, int64_t chu
 }
 
 /** An estimate in double, of n states, to one of N. False where it does not fit. */
-template <int N> KS_DEVICE bool KS_T(fast_narrow)(int n, const double *from, KS_NUM *x, KS_NUM *P)
+template <int N> KS_DEVICE bool KS_T(fast_narrow)(int n, const double *from, KS_NUM *x, KS_GAIN *P)
 {
     for (int i = 0; i < N; ++i) {
         x[i] = i < n ? (KS_NUM)from[i] : KS_LIT(0);
         for (int j = 0; j < N; ++j)
-            P[i * N + j] = i < n && j < n ? (KS_NUM)from[n + i * n + j] : KS_LIT(i == j);
+            P[i * N + j] = i < n && j < n ? (KS_GAIN)from[n + i * n + j] : (KS_GAIN)(i == j);
     }
-    return KS_T(ks_finite)(N, x, P);
+    return KS_T(fast_finite)<N>(x, P);
 }
 
 template <int N>
-KS_DEVICE void KS_T(fast_put_estimate)(int n, const KS_NUM *x, const KS_NUM *P, ks_sink mean,
+KS_DEVICE void KS_T(fast_put_estimate)(int n, const KS_NUM *x, const KS_GAIN *P, ks_sink mean,
                                        ks_sink cov, ks_sink var, int64_t k)
 {
     KS_T(fast_put)<1, N>(1, n, x, mean, k);
     KS_T(fast_put)<N, N>(n, n, P, cov, k);
     if (!var.base) return;
-    KS_NUM diagonal[N];
+    KS_GAIN diagonal[N];
     for (int i = 0; i < N; ++i) diagonal[i] = P[i * N + i];
     KS_T(fast_put)<1, N>(1, n, diagonal, var, k);
 }
@@ -177,24 +225,24 @@ KS_DEVICE void KS_T(fast_put_estimate)(int n, const KS_NUM *x, const KS_NUM *P, 
 /** Filter step k; x, P are the estimate before it in and of it out. */
 template <int N, int M, bool Smooth, class ROWS>
 KS_DEVICE bool KS_T(fast_filter)(const ks_chunk_arrays &c, const ROWS &at, int64_t k, KS_NUM *x,
-                                 KS_NUM *P, ks_tally *tally)
+                                 KS_GAIN *P, ks_tally *tally)
 {
     const ks_series &s = c.a.series;
-    KS_NUM W[2 * N * N + M * N], xp[N], Pp[N * N], G[M * N], Z[M * N], S[M * M], inverse_d[M], v[M];
     KS_T(fast_rows)<N, M> r;
+    KS_T(fast_step)<N, M> w;
+    const KS_T(ks_chunk_rows) rows = KS_T(fast_rows_of)<N, M>(r);
+    const KS_T(ks_chunk_work) work = KS_T(fast_work_of)<N, M>(w);
     KS_T(fast_transition)<N, M>(s, at, k, r);
     KS_T(fast_observation)<N, M>(s, at, k, r);
-    if (!r.finite || (k % KS_LOOK == KS_LOOK - 1 && !KS_T(ks_well_conditioned)(N, P, W))) return false;
-    KS_T(ks_predict)(N, r.F, r.Q, r.u, x, P, xp, Pp, W);
-    if (!KS_T(ks_innovation)(N, M, r.H, r.R, r.d, r.y, xp, Pp, G, S, inverse_d, v, W)) return false;
-    KS_T(ks_posterior)(N, M, G, inverse_d, v, xp, Pp, x, P, Z);
+    if (!r.finite || (k % KS_LOOK == KS_LOOK - 1 && !KS_G(ks_well_conditioned)(N, P, w.W))) return false;
+    if (!KS_T(ks_chunk_filter)(N, M, &rows, x, P, &work)) return false;
     for (int i = 0; i < M; ++i)
         if (r.present >> i & 1)
-            ks_gather_pivot(&tally->evidence, (double)S[i * M + i],
-                            (double)(v[i] * v[i] * inverse_d[i]));
+            ks_gather_pivot(&tally->evidence, (double)w.S[i * M + i],
+                            (double)(w.v[i] * w.v[i] * (KS_NUM)w.inverse_d[i]));
         else if (i < s.ny)
             tally->missing += 1;
-    if (!KS_T(ks_finite)(N, x, P) || !isfinite(tally->evidence.quadratic)) return false;
+    if (!KS_T(fast_finite)<N>(x, P) || !isfinite(tally->evidence.quadratic)) return false;
     KS_T(fast_put_estimate)<N>(s.nx, x, P, c.a.to.filtered_mean, c.a.to.filtered_cov, c.a.to.filtered_var,
                                k);
     if (Smooth) {
@@ -208,35 +256,36 @@ KS_DEVICE bool KS_T(fast_filter)(const ks_chunk_arrays &c, const ROWS &at, int64
 /** The smoothed estimate of the last step of a chunk. */
 template <int N, class ROWS>
 KS_DEVICE bool KS_T(fast_last)(const ks_chunk_arrays &c, const ROWS &at, int64_t chunk, int64_t k,
-                               KS_NUM *x, KS_NUM *P)
+                               KS_NUM *x, KS_GAIN *P)
 {
     const int n = c.a.series.nx;
     if (k + 1 < c.a.series.steps) return KS_T(fast_narrow)<N>(n, c.last + chunk * (n + n * n), x, P);
-    KS_T(fast_matrix)<1, N>(1, n, at.mean(k), KS_LIT(0), x);
-    KS_T(fast_matrix)<N, N>(n, n, at.cov(k), KS_LIT(1), P);
+    KS_T(fast_matrix)<1, N>(1, n, at.mean(k), 0, x);
+    KS_T(fast_matrix)<N, N>(n, n, at.cov(k), 1, P);
     return true;
 }
 
 /** Smooth step k; x, P are the estimate of the next step in and of this one out. */
 template <int N, class ROWS>
-KS_DEVICE bool KS_T(fast_back)(const ks_chunk_arrays &c, const ROWS &at, int64_t k, KS_NUM *x, KS_NUM *P)
+KS_DEVICE bool KS_T(fast_back)(const ks_chunk_arrays &c, const ROWS &at, int64_t k, KS_NUM *x, KS_GAIN *P)
 {
     const ks_series &s = c.a.series;
     const int n = s.nx;
     const ks_backward_sinks &back = c.a.back;
-    KS_NUM W[4 * N * N + 2 * N], fx[N], fP[N * N], xn[N], Pn[N * N], ET[N * N];
+    KS_NUM fx[N], t[N];
+    KS_GAIN fP[N * N], Pn[N * N], ET[N * N], Pp[N * N], W[2 * N * N + N];
     KS_T(fast_rows)<N, 1> r;
-    KS_T(fast_matrix)<1, N>(1, n, at.mean(k), KS_LIT(0), fx);
-    KS_T(fast_matrix)<N, N>(n, n, at.cov(k), KS_LIT(1), fP);
+    const KS_T(ks_chunk_rows) rows = KS_T(fast_rows_of)<N, 1>(r);
+    KS_T(fast_matrix)<1, N>(1, n, at.mean(k), 0, fx);
+    KS_T(fast_matrix)<N, N>(n, n, at.cov(k), 1, fP);
     KS_T(fast_transition)<N, 1>(s, at, k + 1, r);
-    if (!KS_T(ks_smooth_back)(N, r.F, r.Q, r.u, fx, fP, x, P, xn, Pn, ET, W)) return false;
+    if (!KS_T(ks_chunk_smooth)(N, &rows, fx, fP, x, P, Pn, ET, Pp, W, t)) return false;
     if (back.lag_one_cov.base) {
-        KS_T(ks_mm)(N, N, N, P, ET, W);
+        KS_G(ks_mm)(N, N, N, P, ET, W);
         KS_T(fast_put)<N, N>(n, n, W, back.lag_one_cov, k + 1);
     }
-    KS_T(ks_copy)(N, xn, x);
-    KS_T(ks_copy)(N * N, Pn, P);
-    return KS_T(ks_finite)(N, x, P);
+    KS_G(ks_copy)(N * N, Pn, P);
+    return KS_T(fast_finite)<N>(x, P);
 }
 
 /** Smooth the steps of a chunk that has been filtered; no step, where there is none or it is not `wanted`. */
@@ -248,7 +297,8 @@ KS_DEVICE bool KS_T(fast_smooth)(const ks_chunk_arrays &c, ROWS &at, int64_t chu
     const int64_t first = chunk * c.size, last = first + c.size;
     const int64_t end = last < s.steps ? last : s.steps;
     const ks_backward_sinks &back = c.a.back;
-    KS_NUM x[N], P[N * N];
+    KS_NUM x[N];
+    KS_GAIN P[N * N];
     bool good = wanted;
     if (!ROWS::TOGETHER && !good) return false;
     at.begin(first);
@@ -279,11 +329,12 @@ KS_DEVICE bool KS_T(fast_rerun)(const ks_chunk_arrays &c, ROWS &at, int64_t chun
     const int n = s.nx;
     const int64_t first = chunk * c.size, last = first + c.size;
     const int64_t end = last < s.steps ? last : s.steps;
-    KS_NUM x[N], P[N * N], W[2 * N * N + M * N];
+    KS_NUM x[N];
+    KS_GAIN P[N * N], W[2 * N * N + M * N];
     bool good = true;
     if (chunk == 0) KS_T(fast_prior)<N>(s, x, P);
     else good = chunk < c.chunks && KS_T(fast_narrow)<N>(n, c.before + chunk * (n + n * n), x, P);
-    good = good && KS_T(ks_well_conditioned)(N, P, W);
+    good = good && KS_G(ks_well_conditioned)(N, P, W);
     if (!ROWS::TOGETHER && !good) return false;
     at.begin(first);
     for (int64_t k = first; k < (ROWS::TOGETHER ? last : end); ++k) {

@@ -16,6 +16,9 @@
 #include "element_text.h"
 #include "memo_text.h"
 #include "range_text.h"
+#include "gain_text.h"
+#include "mean_step_text.h"
+#include "chunk_step_text.h"
 #include "sensitivity_text.h"
 #include "fast_chunk_text.h"
 #include "num_end.h"
@@ -28,6 +31,18 @@
 #include "element_text.h"
 #include "memo_text.h"
 #include "range_text.h"
+#include "gain_text.h"
+#include "mean_step_text.h"
+#include "chunk_step_text.h"
+#include "sensitivity_text.h"
+#include "fast_chunk_text.h"
+#include "num_end.h"
+
+#include "num_mixed.h"
+#include "smallmat_text.h"
+#include "gain_text.h"
+#include "mean_step_text.h"
+#include "chunk_step_text.h"
 #include "sensitivity_text.h"
 #include "fast_chunk_text.h"
 #include "num_end.h"
@@ -51,8 +66,11 @@ KS_DEVICE void add(const ks_tally &of_chunk, ks_tally *tally)
     tally->missing += of_chunk.missing;
 }
 
+/* Blocks that a multiprocessor has room for at least: registers of two states are few enough for two. */
+#define BESIDE(N) ((N) == 2 ? 2 : 1)
+
 #define ABSORB(suffix, N, M)                                                                        \
-    KS_KERNEL_BOUNDS(KS_FAST(absorb_##suffix##_##N##_##M), ks_fast_args, KS_SCAN_THREADS, 1)        \
+    KS_KERNEL_BOUNDS(KS_FAST(absorb_##suffix##_##N##_##M), ks_fast_args, KS_SCAN_THREADS, BESIDE(N)) \
     {                                                                                               \
         ks_tally tally = ks_tally_start();                                                          \
         KS_ROWS rows(args, 0);                                                                      \
@@ -64,7 +82,7 @@ KS_DEVICE void add(const ks_tally &of_chunk, ks_tally *tally)
         ks_report(tally, args.status, args.phase);                                                  \
     }
 #define RERUN(suffix, N, M, name, smooth)                                                           \
-    KS_KERNEL_BOUNDS(KS_FAST(name##_##suffix##_##N##_##M), ks_fast_args, KS_SCAN_THREADS, 1)        \
+    KS_KERNEL_BOUNDS(KS_FAST(name##_##suffix##_##N##_##M), ks_fast_args, KS_SCAN_THREADS, BESIDE(N)) \
     {                                                                                               \
         if (args.status->phase < args.phase) return;                                                \
         ks_tally tally = ks_tally_start();                                                          \
@@ -78,7 +96,7 @@ KS_DEVICE void add(const ks_tally &of_chunk, ks_tally *tally)
         ks_report(tally, args.status, args.phase);                                                  \
     }
 #define SMOOTH(suffix, N)                                                                           \
-    KS_KERNEL_BOUNDS(KS_FAST(smooth_##suffix##_##N), ks_fast_args, KS_SCAN_THREADS, 1)              \
+    KS_KERNEL_BOUNDS(KS_FAST(smooth_##suffix##_##N), ks_fast_args, KS_SCAN_THREADS, BESIDE(N))      \
     {                                                                                               \
         if (args.status->phase < args.phase) return;                                                \
         ks_tally tally = ks_tally_start();                                                          \
@@ -104,8 +122,13 @@ KERNELS(f32, 4, 2)
 KERNELS(f32, 4, 4)
 KERNELS(f32, 6, 2)
 KERNELS(f32, 6, 4)
+KERNELS(mixed, 2, 2)
+KERNELS(mixed, 4, 2)
+KERNELS(mixed, 4, 4)
 SMOOTH(f64, 2)
 SMOOTH(f64, 4)
 SMOOTH(f32, 2)
 SMOOTH(f32, 4)
 SMOOTH(f32, 6)
+SMOOTH(mixed, 2)
+SMOOTH(mixed, 4)

@@ -1,12 +1,13 @@
 // ks_chunks.cu -- chunks of steps on a device, a thread for each: reduced to aggregates, and run again
 // from what stands before and behind them. Any size, any model that the scans take.
+#include <float.h>
 #include "chunk_kernels.h"
 #include "gpu/kernel.h"
 #include "plain_f32.h"
 #include "plain_f64.h"
 #include "scan_report.h"
 
-// The arithmetic in the plan's precision.
+// The arithmetic in the plan's precision: of steps k0 .. k1 - 1, of a worker.
 #define OWN(suffix, number)                                                                         \
     struct own_##suffix {                                                                           \
         typedef number num;                                                                         \
@@ -14,20 +15,106 @@
         {                                                                                           \
             table_start_##suffix(s, state, work);                                                   \
         }                                                                                           \
-        KS_DEVICE int filter(const ks_series *s, int64_t k0, int64_t k1, ks_state *state,           \
-                             const ks_forward_sinks *to, void *work, ks_tally *tally)               \
+        KS_DEVICE int filter(const ks_scan_arrays *a, int64_t k0, int64_t k1, ks_state *state,      \
+                             const ks_forward_sinks *to, ks_chunk_worker &m)                        \
         {                                                                                           \
-            return table_filter_##suffix(s, k0, k1, state, to, work, tally);                        \
+            return table_filter_##suffix(&a->series, k0, k1, state, to, m.own_scratch, &m.w.tally); \
         }                                                                                           \
-        KS_DEVICE int smooth(const ks_series *s, int64_t k0, int64_t k1, ks_state *state,           \
-                             const ks_forward_sinks *kept, const ks_backward_sinks *to, void *work, \
-                             ks_tally *tally)                                                       \
+        KS_DEVICE int smooth(const ks_scan_arrays *a, int64_t k0, int64_t k1, ks_state *state,      \
+                             const ks_forward_sinks *kept, const ks_backward_sinks *to,             \
+                             ks_chunk_worker &m)                                                    \
         {                                                                                           \
-            return table_smooth_##suffix(s, k0, k1, state, kept, to, work, tally);                  \
+            return table_smooth_##suffix(&a->series, k0, k1, state, kept, to, m.own_scratch,        \
+                                         &m.w.tally);                                               \
         }                                                                                           \
     };
 OWN(f64, double)
 OWN(f32, float)
+
+// False where a covariance of n numbers is beyond what a float holds, which is the worker's fault then.
+KS_DEVICE bool fits_float(int64_t n, const double *cov, int64_t k, ks_tally *tally)
+{
+    bool fits = true;
+    for (int64_t i = 0; i < n; ++i) fits = fits && !(fabs(cov[i]) > (double)FLT_MAX);
+    if (fits) return true;
+    tally->bad_step = k;
+    tally->bad_array = KS_ARRAY_ESTIMATE;
+    tally->fault = KS_FAULT_NOT_FINITE;
+    return false;
+}
+
+// KS_MIXED: steps one by one in double, whose covariances are narrowed as they are put out. What is kept of
+// them are square roots, so that narrowing it loses nothing that matters.
+struct own_mixed {
+    typedef double num;
+    KS_DEVICE void start(const ks_series *s, ks_state *state, void *work)
+    {
+        table_start_f64(s, state, work);
+    }
+    KS_DEVICE void keep(int nx, int64_t k, const ks_state &state, const ks_forward_sinks *to,
+                        ks_chunk_worker &m)
+    {
+        if (!to->kept_mean.base) return;
+        ks_state root = {state.x, m.w.outputs[5], state.form};
+        ks_copy_f64(nx, static_cast<const double *>(state.x),
+                    static_cast<double *>(ks_slot_of(to->kept_mean, k)));
+        ks_copy_f64(nx * nx, static_cast<const double *>(state.C), m.w.outputs[5]);
+        table_root_f64(nx, &root, m.own_scratch);
+        float *const kept = static_cast<float *>(ks_slot_of(to->kept_C, k));
+        for (int i = 0; i < nx * nx; ++i) kept[i] = (float)m.w.outputs[5][i];
+        to->form[k - to->form_first] = KS_FORM_ARRAY;
+    }
+    KS_DEVICE int filter(const ks_scan_arrays *a, int64_t k0, int64_t k1, ks_state *state,
+                         const ks_forward_sinks *to, ks_chunk_worker &m)
+    {
+        const int nx = a->series.nx, ny = a->series.ny;
+        double *const cov = static_cast<double *>(m.w.results.cov);
+        const ks_sink none = {NULL, 0, 0}, filtered = {reinterpret_cast<char *>(cov), 0, 0};
+        const ks_sink predicted = to->predicted_cov.base ? to->predicted_cov : to->predicted_var;
+        ks_forward_sinks row = *to;
+        row.predicted_cov = ks_row_for(m.w.outputs[1], predicted);
+        row.filtered_cov = filtered;
+        row.innovation_cov = ks_row_for(m.w.outputs[3], to->innovation_cov);
+        row.predicted_var = row.filtered_var = row.kept_mean = row.kept_C = none;
+        for (int64_t k = k0; k < k1; ++k) {
+            if (table_filter_f64(&a->series, k, k + 1, state, &row, m.own_scratch, &m.w.tally)) return -1;
+            if (!fits_float(nx * nx, cov, k, &m.w.tally) ||
+                (row.predicted_cov.base && !fits_float(nx * nx, m.w.outputs[1], k, &m.w.tally)) ||
+                (row.innovation_cov.base && !fits_float(ny * ny, m.w.outputs[3], k, &m.w.tally)))
+                return -1;
+            ks_put_cov(a, to->filtered_cov, to->filtered_var, k, cov);
+            if (row.predicted_cov.base)
+                ks_put_cov(a, to->predicted_cov, to->predicted_var, k, m.w.outputs[1]);
+            ks_put_square(a, to->innovation_cov, k, ny, m.w.outputs[3]);
+            keep(nx, k, *state, to, m);
+        }
+        return 0;
+    }
+    KS_DEVICE int smooth(const ks_scan_arrays *a, int64_t k0, int64_t k1, ks_state *state,
+                         const ks_forward_sinks *kept, const ks_backward_sinks *to, ks_chunk_worker &m)
+    {
+        const int nx = a->series.nx;
+        double *const cov = static_cast<double *>(m.w.results.cov);
+        const ks_sink none = {NULL, 0, 0}, smoothed = {reinterpret_cast<char *>(cov), 0, 0};
+        const ks_sink wide = {reinterpret_cast<char *>(m.element), 0, 0};
+        ks_forward_sinks from = *kept;
+        ks_backward_sinks row = *to;
+        from.kept_C = wide;
+        row.smoothed_cov = smoothed;
+        row.smoothed_var = none;
+        row.lag_one_cov = ks_row_for(m.w.outputs[5], to->lag_one_cov);
+        for (int64_t k = k1 - 1; k >= k0; --k) {
+            const float *const C = static_cast<const float *>(ks_slot_of(kept->kept_C, k));
+            for (int i = 0; i < nx * nx; ++i) m.element[i] = (double)C[i];
+            if (table_smooth_f64(&a->series, k, k + 1, state, &from, &row, m.own_scratch, &m.w.tally) ||
+                !fits_float(nx * nx, cov, k, &m.w.tally))
+                return -1;
+            ks_put_cov(a, to->smoothed_cov, to->smoothed_var, k, cov);
+            if (k + 1 < a->series.steps) ks_put_square(a, to->lag_one_cov, k + 1, nx, m.w.outputs[5]);
+        }
+        return 0;
+    }
+};
 
 struct chunk_range {
     int64_t first, end;
@@ -116,9 +203,7 @@ KS_DEVICE void smooth_chunk(const ks_chunk_arrays &c, ks_chunk_worker &m, int64_
     const chunk_range range = range_of(c, chunk);
     int64_t end = range.end;
     if (end < a->series.steps && !smooth_last<Own>(c, m, chunk, --end, state)) return;
-    if (end > range.first && Own::smooth(&a->series, range.first, end, state, &kept, &a->back,
-                                         m.own_scratch, &m.w.tally))
-        return;
+    if (end > range.first && Own::smooth(a, range.first, end, state, &kept, &a->back, m)) return;
     const ks_state wide = widened<Own>(nx, *state, m);
     double *const first = c.first + chunk * (nx + nx * nx);
     ks_copy_f64(nx, static_cast<const double *>(wide.x), first);
@@ -149,7 +234,7 @@ template <class Own> KS_DEVICE void rerun(const ks_chunk_arrays &c, ks_chunk_wor
         ks_copy_f64(nx * nx, before + nx, static_cast<double *>(m.w.state.cov));
         state = narrowed<Own>(nx, ks_own_state(&m.w), m);
     }
-    if (Own::filter(&a->series, range.first, range.end, &state, &to, m.own_scratch, &m.w.tally)) return;
+    if (Own::filter(a, range.first, range.end, &state, &to, m)) return;
     a->loglik_terms[chunk] = ks_evidence_loglik(&m.w.tally.evidence);
     m.w.tally.evidence = ks_evidence_start();
     if (c.smooths) smooth_chunk<Own>(c, m, chunk, to, &state);
@@ -173,13 +258,14 @@ KS_DEVICE void border(const ks_chunk_arrays &c, ks_chunk_worker &m, int64_t chun
     const ks_sink smoothed = {reinterpret_cast<char *>(first + n), 0, k};
     const ks_sink row = {static_cast<char *>(m.w.results.cov), 0, 0};
     table_lag_one_f64(ks_wide_series(a, &m.w, k), k, k + 1, filtered, smoothed, row, m.w.scratch);
-    ks_put(a, a->back.lag_one_cov, k, n * n, static_cast<const double *>(m.w.results.cov));
+    ks_put_square(a, a->back.lag_one_cov, k, n, static_cast<const double *>(m.w.results.cov));
 }
 
 KS_DEVICE void rerun_either(const ks_chunk_arrays &c, ks_chunk_worker &m, int64_t chunk)
 {
     if (!c.hard_rerun[chunk]) return;
     if (c.a.single) rerun<own_f32>(c, m, chunk);
+    else if (c.a.single_cov) rerun<own_mixed>(c, m, chunk);
     else rerun<own_f64>(c, m, chunk);
 }
 

@@ -8,6 +8,9 @@
 #include "num_team_f64.h"
 #include "team_smallmat_text.h"
 #include "step_text.h"
+#include "team_gain_text.h"
+#include "mean_step_text.h"
+#include "chunk_step_text.h"
 #include "sensitivity_text.h"
 #include "team_chunk_text.h"
 #include "num_team_end.h"
@@ -15,6 +18,18 @@
 #include "num_team_f32.h"
 #include "team_smallmat_text.h"
 #include "step_text.h"
+#include "team_gain_text.h"
+#include "mean_step_text.h"
+#include "chunk_step_text.h"
+#include "sensitivity_text.h"
+#include "team_chunk_text.h"
+#include "num_team_end.h"
+
+#include "num_team_mixed.h"
+#include "team_smallmat_text.h"
+#include "team_gain_text.h"
+#include "mean_step_text.h"
+#include "chunk_step_text.h"
 #include "sensitivity_text.h"
 #include "team_chunk_text.h"
 #include "num_team_end.h"
@@ -38,11 +53,11 @@ KS_DEVICE void report(const ks_tally &tally, const ks_team_args &args)
 }
 
 #define FIRST_CHUNK (args.chunks.begin + ks_team_number())
-#define ABSORB(suffix, number)                                                                      \
+#define ABSORB(suffix)                                                                              \
     KS_KERNEL_BOUNDS(ks_team_absorb_##suffix, ks_team_args, KS_MOST_TEAM, 1)                        \
     {                                                                                               \
         KS_DYNAMIC_SHARED(char, shared);                                                            \
-        number *const room = reinterpret_cast<number *>(room_of(args, shared));                     \
+        char *const room = room_of(args, shared);                                                   \
         ks_tally tally = ks_tally_start();                                                          \
         for (int64_t c = FIRST_CHUNK; c < args.chunks.chunks; c += ks_team_count()) {               \
             const bool done = team_absorb_team_##suffix(args.chunks, c, room);                      \
@@ -51,11 +66,11 @@ KS_DEVICE void report(const ks_tally &tally, const ks_team_args &args)
         }                                                                                           \
         report(tally, args);                                                                        \
     }
-#define FILTER(suffix, number)                                                                      \
+#define FILTER(suffix)                                                                              \
     KS_KERNEL_BOUNDS(ks_team_filter_##suffix, ks_team_args, KS_MOST_TEAM, 1)                        \
     {                                                                                               \
         KS_DYNAMIC_SHARED(char, shared);                                                            \
-        number *const room = reinterpret_cast<number *>(room_of(args, shared));                     \
+        char *const room = room_of(args, shared);                                                   \
         if (args.status->phase < args.phase) return;                                                \
         ks_tally tally = ks_tally_start();                                                          \
         for (int64_t c = FIRST_CHUNK; c < args.chunks.chunks; c += ks_team_count()) {               \
@@ -68,11 +83,11 @@ KS_DEVICE void report(const ks_tally &tally, const ks_team_args &args)
         }                                                                                           \
         report(tally, args);                                                                        \
     }
-#define SMOOTH(suffix, number)                                                                      \
+#define SMOOTH(suffix)                                                                              \
     KS_KERNEL_BOUNDS(ks_team_smooth_##suffix, ks_team_args, KS_MOST_TEAM, 1)                        \
     {                                                                                               \
         KS_DYNAMIC_SHARED(char, shared);                                                            \
-        number *const room = reinterpret_cast<number *>(room_of(args, shared));                     \
+        char *const room = room_of(args, shared);                                                   \
         if (args.status->phase < args.phase) return;                                                \
         ks_tally tally = ks_tally_start();                                                          \
         for (int64_t c = FIRST_CHUNK; c < args.chunks.chunks; c += ks_team_count()) {               \
@@ -84,9 +99,10 @@ KS_DEVICE void report(const ks_tally &tally, const ks_team_args &args)
         }                                                                                           \
         report(tally, args);                                                                        \
     }
-ABSORB(f64, double)
-FILTER(f64, double)
-SMOOTH(f64, double)
-ABSORB(f32, float)
-FILTER(f32, float)
-SMOOTH(f32, float)
+#define KERNELS(suffix)                                                                             \
+    ABSORB(suffix)                                                                                  \
+    FILTER(suffix)                                                                                  \
+    SMOOTH(suffix)
+KERNELS(f64)
+KERNELS(f32)
+KERNELS(mixed)

@@ -331,7 +331,7 @@ void ks_map_run(ks_run *run, void *work)
     m.run = run;
     m.plan = m.rows.plan = plan;
     m.rows.run = run;
-    m.rows.a.single = plan->options.precision == KS_F32;
+    m.rows.a.single = m.rows.a.single_cov = plan->options.precision == KS_F32;
     m.kernels = ks_map_kernels_of(plan->options.tier, plan->nx);
     carve(&carver, &m);
     run->info->threads = plan->workers;

@@ -11,9 +11,9 @@ static void put_steps(ks_map_method *m, int64_t b)
         const double *S = (const double *)m->S.data + k * m->S.stride;
         if (m->own_x)
             ks_put(&m->rows.a, to.smoothed_mean, k, n, (double *)m->x.data + k * m->x.stride);
-        if (m->own_S) ks_put(&m->rows.a, to.smoothed_cov, k, n * n, S);
+        if (m->own_S) ks_put_square(&m->rows.a, to.smoothed_cov, k, n, S);
         if (m->own_lag && k > 0)
-            ks_put(&m->rows.a, to.lag_one_cov, k, n * n, m->own_lag + (k - 1) * n * n);
+            ks_put_square(&m->rows.a, to.lag_one_cov, k, n, m->own_lag + (k - 1) * n * n);
         if (to.smoothed_var.base)
             for (int64_t i = 0; i < n; ++i)
                 plan->kernels->narrow(1, S + i * n + i,
@@ -39,9 +39,10 @@ static void put_prior(ks_map_method *m, int64_t b)
     const ks_sink cov = { w->results.cov, 0, 0 };
     plan->aggregates->smooth_prior(ks_wide_series(&m->rows.a, w, 0), &state, lag, mean, cov,
                                    w->scratch, &unused);
-    ks_put(&m->rows.a, ks_backward_sinks_of(m->run, b).lag_one_cov, 0, n * n, w->outputs[5]);
+    ks_put_square(&m->rows.a, ks_backward_sinks_of(m->run, b).lag_one_cov, 0, n, w->outputs[5]);
     ks_put(&m->rows.a, ks_sink_of(m->run, m->run->outputs->prior_mean, b), 0, n, w->results.mean);
-    ks_put(&m->rows.a, ks_sink_of(m->run, m->run->outputs->prior_cov, b), 0, n * n, w->results.cov);
+    ks_put_square(&m->rows.a, ks_sink_of(m->run, m->run->outputs->prior_cov, b), 0, n,
+                  w->results.cov);
 }
 
 void ks_map_put(ks_map_method *m, int64_t b)

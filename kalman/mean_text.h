@@ -4,27 +4,6 @@
  *
  * How lanes are read and written is in mean_one_text.h and mean_pack_text.h. */
 
-/** y (m) += sign A x with A (m, n), sign a literal. */
-KS_HD void KS_T(ks_mean_times)(int m, int n, int sign, const double *KS_RESTRICT A,
-                               const KS_NUM *KS_RESTRICT x, KS_NUM *KS_RESTRICT y)
-{
-    for (int i = 0; i < m; ++i) {
-        KS_NUM s = y[i];
-        for (int j = 0; j < n; ++j) s = sign > 0 ? s + A[i * n + j] * x[j] : s - A[i * n + j] * x[j];
-        y[i] = s;
-    }
-}
-
-/** y (n) += Aᵀ x with the gains A (m, n). */
-KS_HD void KS_T(ks_mean_combine)(int m, int n, const KS_GAIN *KS_RESTRICT A,
-                                 const KS_NUM *KS_RESTRICT x, KS_NUM *KS_RESTRICT y)
-{
-    for (int l = 0; l < m; ++l) {
-        const KS_NUM s = x[l];
-        for (int c = 0; c < n; ++c) y[c] = y[c] + (double)A[l * n + c] * s;
-    }
-}
-
 /** Step k of the filter of the lanes: x <- the posterior's mean. W: 2 nx + 2 ny numbers. */
 KS_HD void KS_T(ks_mean_filter_step)(int nx, int m, int64_t k, KS_T(ks_mean_lanes) *lanes, KS_NUM *x,
                                      KS_NUM *W)
@@ -36,19 +15,14 @@ KS_HD void KS_T(ks_mean_filter_step)(int nx, int m, int64_t k, KS_T(ks_mean_lane
     if (k == 0 && s->prior_x1) {
         for (int i = 0; i < nx; ++i) xp[i] = x[i];
     } else {
-        const double *u = (const double *)ks_row(s->u, k - s->shift);
-        for (int i = 0; i < nx; ++i) xp[i] = KS_LIT(u[i]);
-        KS_T(ks_mean_times)(nx, nx, 1, (const double *)ks_row(s->F, k - s->shift), x, xp);
+        KS_T(ks_mean_predict)(nx, (const double *)ks_row(s->F, k - s->shift),
+                              (const double *)ks_row(s->u, k - s->shift), x, xp);
     }
     KS_T(ks_mean_observe)(m, k, lanes, r);
     KS_T(ks_mean_times)(m, nx, -1, (const double *)ks_row(s->H, k), xp, r);
-    for (int a = 0; a < m; ++a) {
-        KS_NUM sum = KS_T(ks_mean_present)(r[a]);
-        for (int c = 0; c < a; ++c) sum = sum - (double)L[a * m + c] * v[c];
-        v[a] = sum;
-    }
-    for (int i = 0; i < nx; ++i) x[i] = xp[i];
-    KS_T(ks_mean_combine)(m, nx, gain, v, x);
+    for (int a = 0; a < m; ++a) v[a] = KS_T(ks_mean_present)(r[a]);
+    KS_T(ks_gain_forward)(m, 1, L, v);
+    KS_T(ks_mean_update)(nx, m, gain, v, xp, x);
     KS_T(ks_mean_gather)(nx, m, k, gain, r, v, xp, lanes);
 }
 
@@ -67,7 +41,7 @@ KS_HD void KS_T(ks_mean_filter_steps)(int nx, int ny, KS_T(ks_mean_lanes) *lanes
     KS_T(ks_mean_leave)(nx, lanes, x);
 }
 
-/** Steps k1 - 1 .. k0 of the smoother, paper eq. 13 of Sarkka & Garcia-Fernandez. */
+/** Steps k1 - 1 .. k0 of the smoother. */
 KS_HD void KS_T(ks_mean_smooth_steps)(int nx, KS_T(ks_mean_lanes) *lanes, int64_t k0, int64_t k1,
                                       KS_NUM *W)
 {
@@ -77,15 +51,12 @@ KS_HD void KS_T(ks_mean_smooth_steps)(int nx, KS_T(ks_mean_lanes) *lanes, int64_
     KS_T(ks_mean_read)(nx, lanes, NULL, 0, x);
     for (int64_t k = k1 - 1; k >= k0; --k) {
         KS_T(ks_mean_read)(nx, lanes, lane, k, filtered);
-        if (k < s->steps - 1) {
-            const double *u = (const double *)ks_row(s->u, k + 1 - s->shift);
-            for (int i = 0; i < nx; ++i) moved[i] = x[i] - u[i];
-            KS_T(ks_mean_times)(nx, nx, -1, (const double *)ks_row(s->F, k + 1 - s->shift), filtered,
-                                moved);
-        }
-        for (int i = 0; i < nx; ++i) x[i] = filtered[i];
         if (k < s->steps - 1)
-            KS_T(ks_mean_combine)(nx, nx, (const KS_GAIN *)ks_slot_of(lane->gain, k), moved, x);
+            KS_T(ks_mean_back)(nx, (const double *)ks_row(s->F, k + 1 - s->shift),
+                               (const double *)ks_row(s->u, k + 1 - s->shift), filtered,
+                               (const KS_GAIN *)ks_slot_of(lane->gain, k), x, moved);
+        else
+            for (int i = 0; i < nx; ++i) x[i] = filtered[i];
         if (!KS_T(ks_mean_write)(nx, 0, k, lanes, x)) break;
     }
     KS_T(ks_mean_leave)(nx, lanes, x);

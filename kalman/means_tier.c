@@ -5,7 +5,6 @@
 #include "hd.h"
 #include "literal_entries.h"
 #include "means.h"
-#define KS_GAIN float
 
 /* Numbers of states that are compiled as literals, and with them one to three entries. */
 #ifndef KS_WITH_LITERAL
@@ -19,8 +18,12 @@
     }
 #endif
 #include "num_f64.h"
+#undef KS_GAIN
+#define KS_GAIN float
 #include "gemm_text.h"
 #include "smallmat_text.h"
+#include "gain_text.h"
+#include "mean_step_text.h"
 #include "mean_one_text.h"
 #include "mean_text.h"
 
@@ -44,6 +47,9 @@ KS_HD_COLD void smooth_one(ks_mean_lane *lane, int64_t k0, int64_t k1, void *wor
 
 #if KS_VECTOR_BYTES >= 32
 #include "num_f64x4.h"
+#define KS_GAIN float
+#include "gain_text.h"
+#include "mean_step_text.h"
 #include "mean_pack_text.h"
 #include "mean_text.h"
 

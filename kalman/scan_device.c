@@ -33,14 +33,27 @@ static void *take(layout *l, int64_t count, size_t bytes)
 
 void *ks_device_take(ks_device_layout *l, int64_t count, size_t bytes) { return take(l, count, bytes); }
 
-static ks_sink take_rows(layout *l, const ks_smooth_plan *plan, unsigned outputs, int64_t numbers,
-                         int64_t steps)
+/** Rows of the numbers of means and innovations, and of those of covariances. */
+static ks_sink take_rows_of(layout *l, const ks_smooth_plan *plan, unsigned outputs, size_t number,
+                            int64_t numbers, int64_t steps)
 {
     ks_sink sink = { NULL, 0, 0 };
     if (!ks_makes_any(plan, outputs)) return sink;
-    sink.stride = numbers * (int64_t)plan->kernels->number_bytes;
+    sink.stride = numbers * (int64_t)number;
     sink.base = take(l, steps, (size_t)sink.stride);
     return sink;
+}
+
+static ks_sink take_means(layout *l, const ks_smooth_plan *plan, unsigned outputs, int64_t numbers,
+                          int64_t steps)
+{
+    return take_rows_of(l, plan, outputs, plan->mean_bytes, numbers, steps);
+}
+
+static ks_sink take_covs(layout *l, const ks_smooth_plan *plan, unsigned outputs, int64_t numbers,
+                         int64_t steps)
+{
+    return take_rows_of(l, plan, outputs, plan->kernels->number_bytes, numbers, steps);
 }
 
 /** Memory for the model, each row of it at each of so many steps if need be. */
@@ -48,10 +61,9 @@ static void take_inputs(layout *l, const ks_smooth_plan *plan, int64_t steps)
 {
     ks_series *s = &l->d->a.series;
     ks_rows *const rows[] = { &s->F, &s->Q, &s->u, &s->H, &s->R, &s->d, &s->y };
+    const size_t bytes = plan->mean_bytes;
     for (int i = 0; i < 7; ++i)
-        rows[i]->base = take(l, steps, (size_t)ks_row_numbers(plan->nx, plan->ny, i) *
-                                             plan->kernels->number_bytes);
-    const size_t bytes = plan->kernels->number_bytes;
+        rows[i]->base = take(l, steps, (size_t)ks_row_numbers(plan->nx, plan->ny, i) * bytes);
     s->m0 = take(l, ks_row_numbers(plan->nx, plan->ny, KS_ROW_M0), bytes);
     s->P0 = take(l, ks_row_numbers(plan->nx, plan->ny, KS_ROW_P0), bytes);
 }
@@ -60,21 +72,21 @@ static void take_outputs(layout *l, const ks_smooth_plan *plan, int64_t T)
 {
     ks_scan_arrays *a = &l->d->a;
     const int64_t n = plan->nx, ny = plan->ny;
-    a->to.predicted_mean = take_rows(l, plan, KS_OUT_PREDICTED_MEAN, n, T);
-    a->to.predicted_cov = take_rows(l, plan, KS_OUT_PREDICTED_COV, n * n, T);
-    a->to.predicted_var = take_rows(l, plan, KS_OUT_PREDICTED_VAR, n, T);
-    a->to.filtered_mean = take_rows(l, plan, KS_OUT_FILTERED_MEAN, n, T);
-    a->to.filtered_cov = take_rows(l, plan, KS_OUT_FILTERED_COV, n * n, T);
-    a->to.filtered_var = take_rows(l, plan, KS_OUT_FILTERED_VAR, n, T);
-    a->to.innovation = take_rows(l, plan, KS_OUT_INNOVATION, ny, T);
-    a->to.innovation_cov = take_rows(l, plan, KS_OUT_INNOVATION_COV, ny * ny, T);
-    a->to.innovation_std = take_rows(l, plan, KS_OUT_INNOVATION_STD, ny, T);
-    a->back.smoothed_mean = take_rows(l, plan, KS_OUT_SMOOTHED_MEAN, n, T);
-    a->back.smoothed_cov = take_rows(l, plan, KS_OUT_SMOOTHED_COV, n * n, T);
-    a->back.smoothed_var = take_rows(l, plan, KS_OUT_SMOOTHED_VAR, n, T);
-    a->back.lag_one_cov = take_rows(l, plan, KS_OUT_LAG_ONE_COV, n * n, T);
-    a->prior_mean = take_rows(l, plan, KS_OUT_PRIOR_MEAN, n, 1);
-    a->prior_cov = take_rows(l, plan, KS_OUT_PRIOR_COV, n * n, 1);
+    a->to.predicted_mean = take_means(l, plan, KS_OUT_PREDICTED_MEAN, n, T);
+    a->to.predicted_cov = take_covs(l, plan, KS_OUT_PREDICTED_COV, n * n, T);
+    a->to.predicted_var = take_covs(l, plan, KS_OUT_PREDICTED_VAR, n, T);
+    a->to.filtered_mean = take_means(l, plan, KS_OUT_FILTERED_MEAN, n, T);
+    a->to.filtered_cov = take_covs(l, plan, KS_OUT_FILTERED_COV, n * n, T);
+    a->to.filtered_var = take_covs(l, plan, KS_OUT_FILTERED_VAR, n, T);
+    a->to.innovation = take_means(l, plan, KS_OUT_INNOVATION, ny, T);
+    a->to.innovation_cov = take_covs(l, plan, KS_OUT_INNOVATION_COV, ny * ny, T);
+    a->to.innovation_std = take_means(l, plan, KS_OUT_INNOVATION_STD, ny, T);
+    a->back.smoothed_mean = take_means(l, plan, KS_OUT_SMOOTHED_MEAN, n, T);
+    a->back.smoothed_cov = take_covs(l, plan, KS_OUT_SMOOTHED_COV, n * n, T);
+    a->back.smoothed_var = take_covs(l, plan, KS_OUT_SMOOTHED_VAR, n, T);
+    a->back.lag_one_cov = take_covs(l, plan, KS_OUT_LAG_ONE_COV, n * n, T);
+    a->prior_mean = take_means(l, plan, KS_OUT_PRIOR_MEAN, n, 1);
+    a->prior_cov = take_covs(l, plan, KS_OUT_PRIOR_COV, n * n, 1);
     if (l->d->reruns && ks_makes_any(plan, KS_OUT_LOGLIK_TERMS)) {
         const ks_sink terms = { take(l, T, sizeof(double)), sizeof(double), 0 };
         a->to.loglik_terms = terms;
@@ -115,10 +127,9 @@ static void take_scratch(layout *l, const ks_smooth_plan *plan)
     d->slice = (int64_t)ks_carved_bytes(&carver);
     if (d->reruns) {
         ks_chunk_worker chunk;
-        const size_t number = plan->kernels->number_bytes;
         d->own_arithmetic = d->a.single ? table_scratch_bytes_f32(plan->nx, plan->ny)
                                         : table_scratch_bytes_f64(plan->nx, plan->ny);
-        ks_carve_chunk_worker(&carver, plan->nx, d->element, d->own_arithmetic, number, &chunk);
+        ks_carve_chunk_worker(&carver, plan->nx, d->element, d->own_arithmetic, plan->mean_bytes, &chunk);
         d->slice = (int64_t)ks_carved_bytes(&carver);
     }
     const int small = !d->reruns && d->slice <= KS_SCAN_SMALL;
@@ -179,7 +190,6 @@ static void take_chunks(layout *l, const ks_smooth_plan *plan)
     const int64_t n = plan->nx, nn = n * n, N = c->chunks;
     const int64_t steps = d->part_chunks ? d->part_chunks * c->size : plan->T;
     const int64_t tiles = (N + d->tiles.tile - 1) / d->tiles.tile;
-    const size_t number = plan->kernels->number_bytes;
     c->smooths = plan->options.job == KS_JOB_SMOOTH;
     d->tiles.nx = plan->nx;
     d->a.elements = d->tiles.forward = take(l, N, d->element);
@@ -199,8 +209,8 @@ static void take_chunks(layout *l, const ks_smooth_plan *plan)
     d->tiles.reverse_totals = take(l, tiles, d->element);
     c->last = take(l, N * (n + nn), sizeof(double));
     c->first = take(l, N * (n + nn), sizeof(double));
-    c->kept_mean.stride = n * (int64_t)number;
-    c->kept_C.stride = nn * (int64_t)number;
+    c->kept_mean.stride = n * (int64_t)plan->mean_bytes;
+    c->kept_C.stride = nn * (int64_t)plan->kernels->number_bytes;
     c->kept_mean.base = take(l, steps, (size_t)c->kept_mean.stride);
     c->kept_C.base = take(l, steps, (size_t)c->kept_C.stride);
     c->form = take(l, steps, 1);
@@ -219,6 +229,7 @@ static void lay_out(layout *l, const ks_smooth_plan *plan, int second)
     d->element = plan->aggregates->filter_element_bytes(plan->nx);
     d->reruns = ks_scan_reruns(plan);
     d->a.single = plan->options.precision == KS_F32;
+    d->a.single_cov = plan->options.precision != KS_F64;
     d->a.series.nx = plan->nx;
     d->a.series.ny = plan->ny;
     d->a.series.steps = plan->T;
@@ -275,7 +286,7 @@ static ks_status find_kernels(ks_scan_device *d, int nx)
 static size_t stage_bytes(const ks_smooth_plan *plan)
 {
     const int64_t n = most(plan->nx, plan->ny);
-    const int64_t row = most(n * n * (int64_t)plan->kernels->number_bytes, sizeof(double));
+    const int64_t row = most(n * n * (int64_t)plan->mean_bytes, sizeof(double));
     const int64_t all = row * plan->T;
     return (size_t)most(row, all < STAGE ? all : STAGE);
 }

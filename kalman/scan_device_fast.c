@@ -17,7 +17,8 @@ enum { TEAM_SHARED = 160 * 1024, TEAM_BLOCK = 128, TEAM_BLOCKS = 264 };
 /* Sizes of kernels that keep everything in registers, see ks_chunks_fast.cu. */
 static const struct { ks_precision precision; int nx, ny; } sizes[] = {
     { KS_F64, 2, 2 }, { KS_F64, 4, 2 }, { KS_F32, 2, 2 }, { KS_F32, 4, 2 },
-    { KS_F32, 4, 4 }, { KS_F32, 6, 2 }, { KS_F32, 6, 4 },
+    { KS_F32, 4, 4 }, { KS_F32, 6, 2 }, { KS_F32, 6, 4 }, { KS_MIXED, 2, 2 },
+    { KS_MIXED, 4, 2 }, { KS_MIXED, 4, 4 },
 };
 enum { SIZES = sizeof sizes / sizeof sizes[0] };
 
@@ -39,12 +40,12 @@ static int makes_fast_outputs(const ks_smooth_plan *plan)
 void ks_chunks_teams(ks_scan_device *d, const ks_smooth_plan *plan)
 {
     const int nx = plan->nx, ny = plan->ny;
-    const int64_t number = (int64_t)plan->kernels->number_bytes;
+    const int64_t mean = (int64_t)plan->mean_bytes, cov = (int64_t)plan->kernels->number_bytes;
     if (!makes_fast_outputs(plan) || size_for(plan) < SIZES || nx > KS_MOST_TEAM_STATES ||
         ny > KS_MOST_TEAM_STATES)
         return;
     d->team = nx <= 8 ? 8 : nx <= 16 ? 32 : nx <= 32 ? 128 : KS_MOST_TEAM;
-    d->team_slice = (ks_team_numbers(nx, ny) * number + 15) / 16 * 16;
+    d->team_slice = ks_team_bytes(nx, ny, mean, cov);
     d->teams = d->team <= 32 ? TEAM_BLOCK / d->team : 1;
     while (d->teams > 1 && d->teams * d->team_slice > TEAM_SHARED) d->teams /= 2;
     d->team_blocks = 0;
@@ -55,7 +56,8 @@ void ks_chunks_teams(ks_scan_device *d, const ks_smooth_plan *plan)
 
 static const char *suffix_of(const ks_smooth_plan *plan)
 {
-    return plan->options.precision == KS_F64 ? "f64" : "f32";
+    static const char *const suffixes[] = { "f64", "f32", "mixed" };
+    return suffixes[plan->options.precision];
 }
 
 /** The kernels that keep everything in registers, for rows that come as `kind` says; none for other sizes. */

@@ -24,19 +24,21 @@ static int all_regular(const ks_scan_arrays *a)
 {
     const ks_series *s = &a->series;
     const int64_t number = a->single ? (int64_t)sizeof(float) : (int64_t)sizeof(double);
+    const int64_t cov = a->single_cov ? (int64_t)sizeof(float) : (int64_t)sizeof(double);
     const int64_t n = s->nx * number, nn = s->nx * n, m = s->ny * number;
+    const int64_t var = s->nx * cov, square = s->nx * var;
     const struct { const void *base; int64_t stride, row; } all[] = {
         { s->F.base, s->F.stride, nn }, { s->Q.base, s->Q.stride, nn }, { s->u.base, s->u.stride, n },
         { s->H.base, s->H.stride, s->ny * n }, { s->R.base, s->R.stride, s->ny * m },
         { s->d.base, s->d.stride, m }, { s->y.base, s->y.stride, m }, { s->m0, 0, n },
         { s->P0, 0, nn },
         { a->to.filtered_mean.base, a->to.filtered_mean.stride, n },
-        { a->to.filtered_cov.base, a->to.filtered_cov.stride, nn },
-        { a->to.filtered_var.base, a->to.filtered_var.stride, n },
+        { a->to.filtered_cov.base, a->to.filtered_cov.stride, square },
+        { a->to.filtered_var.base, a->to.filtered_var.stride, var },
         { a->back.smoothed_mean.base, a->back.smoothed_mean.stride, n },
-        { a->back.smoothed_cov.base, a->back.smoothed_cov.stride, nn },
-        { a->back.smoothed_var.base, a->back.smoothed_var.stride, n },
-        { a->back.lag_one_cov.base, a->back.lag_one_cov.stride, nn },
+        { a->back.smoothed_cov.base, a->back.smoothed_cov.stride, square },
+        { a->back.smoothed_var.base, a->back.smoothed_var.stride, var },
+        { a->back.lag_one_cov.base, a->back.lag_one_cov.stride, square },
     };
     for (size_t i = 0; i < sizeof all / sizeof all[0]; ++i)
         if (!regular(all[i].base, all[i].stride, all[i].row)) return 0;
@@ -53,14 +55,14 @@ static void take_over(ks_scan_device *d, const ks_run *run)
     if (!run->model->d.data) a->series.d = zero_d;
     a->to = ks_forward_sinks_of(run, 0);
     a->back = ks_backward_sinks_of(run, 0);
-    a->prior_mean = ks_sink_of(run, run->outputs->prior_mean, 0);
+    a->prior_mean = ks_mean_out_of(run, run->outputs->prior_mean, 0);
     a->prior_cov = ks_sink_of(run, run->outputs->prior_cov, 0);
 }
 
 /** What is absent is zero. */
 static ks_status clear_absent(ks_scan_device *d, const ks_run *run)
 {
-    const size_t number = run->plan->kernels->number_bytes;
+    const size_t number = run->plan->mean_bytes;
     ks_status status = KS_OK;
     if (!run->model->u.data)
         status = ks_gpu_fill(d->gpu, (void *)(uintptr_t)d->a.series.u.base, 0,

@@ -73,25 +73,25 @@ ks_status ks_scan_device_download(ks_scan_device *d, const ks_scan_arrays *a, co
 {
     const ks_outputs *o = run->outputs;
     const int64_t T = k1 - k0, prior = k0 == 0 && run->model->prior == KS_PRIOR_X0;
-    const size_t number = run->plan->kernels->number_bytes;
-    const struct { ks_out to; ks_sink from; int64_t count; } all[] = {
-        { o->predicted_mean, a->to.predicted_mean, T },
-        { o->predicted_cov, a->to.predicted_cov, T },
-        { o->predicted_var, a->to.predicted_var, T },
-        { o->filtered_mean, a->to.filtered_mean, T },
-        { o->filtered_cov, a->to.filtered_cov, T },
-        { o->filtered_var, a->to.filtered_var, T },
-        { o->innovation, a->to.innovation, T },
-        { o->innovation_cov, a->to.innovation_cov, T },
-        { o->innovation_std, a->to.innovation_std, T },
-        { o->smoothed_mean, a->back.smoothed_mean, T },
-        { o->smoothed_cov, a->back.smoothed_cov, T },
-        { o->smoothed_var, a->back.smoothed_var, T },
-        { o->lag_one_cov, a->back.lag_one_cov, T },
-        { o->prior_mean, a->prior_mean, prior },
-        { o->prior_cov, a->prior_cov, prior },
+    const size_t mean = run->plan->mean_bytes, cov = run->plan->kernels->number_bytes;
+    const struct { ks_out to; ks_sink from; int64_t count; size_t number; } all[] = {
+        { o->predicted_mean, a->to.predicted_mean, T, mean },
+        { o->predicted_cov, a->to.predicted_cov, T, cov },
+        { o->predicted_var, a->to.predicted_var, T, cov },
+        { o->filtered_mean, a->to.filtered_mean, T, mean },
+        { o->filtered_cov, a->to.filtered_cov, T, cov },
+        { o->filtered_var, a->to.filtered_var, T, cov },
+        { o->innovation, a->to.innovation, T, mean },
+        { o->innovation_cov, a->to.innovation_cov, T, cov },
+        { o->innovation_std, a->to.innovation_std, T, mean },
+        { o->smoothed_mean, a->back.smoothed_mean, T, mean },
+        { o->smoothed_cov, a->back.smoothed_cov, T, cov },
+        { o->smoothed_var, a->back.smoothed_var, T, cov },
+        { o->lag_one_cov, a->back.lag_one_cov, T, cov },
+        { o->prior_mean, a->prior_mean, prior, mean },
+        { o->prior_cov, a->prior_cov, prior, cov },
     };
     for (size_t i = 0; i < sizeof all / sizeof all[0]; ++i)
-        KS_TRY(put_out(d, all[i].to, number, b, k0, all[i].count, all[i].from));
+        KS_TRY(put_out(d, all[i].to, all[i].number, b, k0, all[i].count, all[i].from));
     return put_out(d, o->loglik_terms, sizeof(double), b, k0, T, a->to.loglik_terms);
 }

@@ -215,7 +215,7 @@ void ks_scan_method_run(ks_run *run, void *work)
     memset(&m, 0, sizeof m);
     m.run = run;
     m.plan = plan;
-    m.a.single = plan->options.precision == KS_F32;
+    m.a.single = m.a.single_cov = plan->options.precision == KS_F32;
     atomic_init(&m.combines, 0);
     carve(&carver, &m);
     run->info->threads = plan->workers;

@@ -12,7 +12,8 @@
 
 /** One series: its model and data, and where everything goes. */
 typedef struct ks_scan_arrays {
-    int single;                      /* model, data and results are float, not double      */
+    int single;                      /* model, data and means are float, not double        */
+    int single_cov;                  /* covariances that are put out are                   */
     ks_series series;
     ks_forward_sinks to;             /* the filter's outputs                               */
     ks_backward_sinks back;          /* the smoother's                                     */

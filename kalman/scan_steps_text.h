@@ -123,11 +123,12 @@ KS_HD int ks_fits(const ks_scan_arrays *a, ks_scan_worker *w, ks_estimates estim
     const double *x = (const double *)estimates.mean + k * nx;
     const double *P = (const double *)estimates.cov + k * nx * nx;
     const double largest = a->single ? (double)FLT_MAX : DBL_MAX;
+    const double largest_cov = a->single_cov ? (double)FLT_MAX : DBL_MAX;
     int fits = KS_IN_DOUBLE(w, not_finite)(nx, k, k + 1, ks_wide_mean(a, estimates),
                                            ks_wide_cov(a, estimates)) < 0;
     /* What is finite in double may not be so in the plan's precision. */
     for (int i = 0; i < nx; ++i)
-        fits = fits && fabs(x[i]) <= largest && fabs(P[i * nx + i]) <= largest;
+        fits = fits && fabs(x[i]) <= largest && fabs(P[i * nx + i]) <= largest_cov;
     if (fits) return 1;
     w->tally.bad_step = k;
     w->tally.bad_array = KS_ARRAY_ESTIMATE;
@@ -135,33 +136,40 @@ KS_HD int ks_fits(const ks_scan_arrays *a, ks_scan_worker *w, ks_estimates estim
     return 0;
 }
 
-/** Row k of an output of `numbers` numbers, each `stride` from the last, <- from; nothing where the
- *  output is not wanted. */
-KS_HD void ks_put_every(const ks_scan_arrays *a, ks_sink to, int64_t k, int64_t numbers,
-                        const double *from, int64_t stride)
+/** Row k of an output of `numbers` numbers, float where it is `single`, <- every stride-th of `from`;
+ *  nothing where the output is not wanted. */
+KS_HD void ks_put_every(int single, ks_sink to, int64_t k, int64_t numbers, const double *from,
+                        int64_t stride)
 {
     if (!to.base) return;
     void *row = ks_slot_of(to, k);
     for (int64_t i = 0; i < numbers; ++i)
-        if (a->single)
+        if (single)
             ((float *)row)[i] = (float)from[i * stride];
         else
             ((double *)row)[i] = from[i * stride];
 }
 
+/** The same of means and innovations, */
 KS_HD void ks_put(const ks_scan_arrays *a, ks_sink to, int64_t k, int64_t numbers,
                   const double *from)
 {
-    ks_put_every(a, to, k, numbers, from, 1);
+    ks_put_every(a->single, to, k, numbers, from, 1);
 }
 
-/** The same for an (nx, nx) covariance and its diagonal. */
+/** of (n, n) covariances of any kind, */
+KS_HD void ks_put_square(const ks_scan_arrays *a, ks_sink to, int64_t k, int64_t n, const double *from)
+{
+    ks_put_every(a->single_cov, to, k, n * n, from, 1);
+}
+
+/** and of a state's covariance and its diagonal. */
 KS_HD void ks_put_cov(const ks_scan_arrays *a, ks_sink full, ks_sink diagonal, int64_t k,
                       const double *cov)
 {
     const int64_t n = a->series.nx;
-    ks_put(a, full, k, n * n, cov);
-    ks_put_every(a, diagonal, k, n, cov, n + 1);
+    ks_put_square(a, full, k, n, cov);
+    ks_put_every(a->single_cov, diagonal, k, n, cov, n + 1);
 }
 
 KS_HD ks_state ks_own_state(const ks_scan_worker *w)
@@ -256,7 +264,7 @@ KS_HD void ks_evidence_step(const ks_scan_arrays *a, ks_scan_worker *w, int64_t 
     if (to.predicted_cov.base)
         ks_put_cov(a, out->predicted_cov, out->predicted_var, k, w->outputs[1]);
     ks_put(a, out->innovation, k, ny, w->outputs[2]);
-    ks_put(a, out->innovation_cov, k, ny * ny, w->outputs[3]);
+    ks_put_square(a, out->innovation_cov, k, ny, w->outputs[3]);
     ks_put(a, out->innovation_std, k, ny, w->outputs[4]);
     if (out->loglik_terms.base)
         *(double *)ks_slot_of(out->loglik_terms, k) = a->loglik_terms[k];
@@ -320,7 +328,7 @@ KS_HD void ks_lag_one_step(const ks_scan_arrays *a, ks_scan_worker *w, int64_t k
     if (k == 0) return;
     KS_IN_DOUBLE(w, lag_one)(ks_wide_series(a, w, k), k, k + 1, ks_wide_cov(a, a->filtered),
                              ks_wide_cov(a, a->smoothed), row, w->scratch);
-    ks_put(a, a->back.lag_one_cov, k, n * n, (const double *)w->results.cov);
+    ks_put_square(a, a->back.lag_one_cov, k, n, (const double *)w->results.cov);
 }
 
 /** Row 0 of the lag-one covariances and the smoothed prior, from the smoothed estimate of step 0. */
@@ -338,9 +346,9 @@ KS_HD void ks_smoothed_start(const ks_scan_arrays *a, ks_scan_worker *w, ks_esti
         KS_IN_DOUBLE(w, smooth_prior)(ks_wide_series(a, w, 0), &state, lag, mean, cov, w->scratch,
                                       &w->tally);
         ks_put(a, a->prior_mean, 0, n, (const double *)w->results.mean);
-        ks_put(a, a->prior_cov, 0, n * n, (const double *)w->results.cov);
+        ks_put_square(a, a->prior_cov, 0, n, (const double *)w->results.cov);
     }
-    ks_put(a, a->back.lag_one_cov, 0, n * n, w->outputs[5]);
+    ks_put_square(a, a->back.lag_one_cov, 0, n, w->outputs[5]);
 }
 
 /** The same from the estimate that has been kept of it. */

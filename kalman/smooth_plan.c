@@ -68,10 +68,19 @@ static int is_scan(ks_method method)
            method == KS_METHOD_SCAN_TWO_FILTER;
 }
 
-/** Whether a device has the method. */
+/** Whether a device has the method, in the precision that is asked for. */
 static int on_device(const ks_smooth_options *o, ks_method method, int nx)
 {
+    /* Stored elements are in double whatever the precision; there is nothing to mix. */
+    if (o->precision == KS_MIXED)
+        return o->scan == KS_SCAN_CHUNKED && (method == KS_METHOD_SCAN || method == KS_METHOD_SCAN_RTS);
     return is_scan(method) || (method == KS_METHOD_BLOCKTRI && ks_map_device_takes(o, nx));
+}
+
+/** Whether the CPU has it. */
+static int on_host(const ks_smooth_options *o, ks_method method)
+{
+    return method == KS_METHOD_SEQUENTIAL || o->precision != KS_MIXED;
 }
 
 /** The plan's method on the device, if it is to run there; otherwise, and where the device declines, on
@@ -83,7 +92,7 @@ static ks_status plan_device(ks_smooth_plan *plan)
     const ks_status status = on_device(&plan->options, plan->method, plan->nx)
                                  ? ks_scan_device_create(&plan->device, plan)
                                  : KS_EINVAL;
-    if (backend == KS_BACKEND_CUDA) return status;
+    if (backend == KS_BACKEND_CUDA || !on_host(&plan->options, plan->method)) return status;
     plan->declined = status;
     return KS_OK;
 }
@@ -168,7 +177,7 @@ ks_status ks_smooth_plan_create(ks_smooth_plan **out, ks_context *context, int64
     const ks_method method = choose(o);
     if (method == KS_METHOD_AUTO) return KS_EINVAL;
     if (o->backend == KS_BACKEND_CUDA && !on_device(o, method, nx)) return KS_EINVAL;
-    if (method != KS_METHOD_SEQUENTIAL && o->precision == KS_MIXED) return KS_EINVAL;
+    if (!on_host(o, method) && (o->backend == KS_BACKEND_CPU || !on_device(o, method, nx))) return KS_EINVAL;
     if (!addressable(T, B, nx, ny)) return KS_ENOMEM;
     if (!ks_kernels_of(o->precision, o->tier)) return KS_EUNAVAILABLE;
 
@@ -216,7 +225,6 @@ size_t ks_smooth_device_bytes(int64_t T, int64_t B, int nx, int ny,
                               const ks_smooth_options *options)
 {
     if (T < 1 || B < 1 || nx < 1 || ny < 1 || !options || !valid_options(options)) return 0;
-    if (options->precision == KS_MIXED) return 0;
     ks_smooth_plan plan = plan_of(NULL, T, B, nx, ny, options);
     if (options->backend == KS_BACKEND_CPU || !on_device(options, plan.method, nx) || !plan.kernels)
         return 0;

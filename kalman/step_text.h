@@ -13,11 +13,11 @@ KS_HD int64_t KS_T(ks_step_scratch)(int nx, int ny)
     return 11 * n * n + 3 * m * n + 2 * m * m + 2 * (n + m) * (n + m) + 8 * (n + m);
 }
 
-/** xp = F x + u, Pp = F P Fᵀ + Q, of which the lower triangle is the one to trust. */
-KS_HD void KS_T(ks_predict)(int nx, const KS_NUM *KS_RESTRICT F, const KS_NUM *KS_RESTRICT Q,
-                            const KS_NUM *KS_RESTRICT u, const KS_NUM *KS_RESTRICT x,
-                            const KS_NUM *KS_RESTRICT P, KS_NUM *KS_RESTRICT xp,
-                            KS_NUM *KS_RESTRICT Pp, KS_NUM *KS_RESTRICT W)
+/** Pp = F P Fᵀ + Q, of which the lower triangle is the one to trust. W holds 2 nx² numbers and begins
+ *  with Fᵀ afterwards. */
+KS_HD void KS_T(ks_predict_cov)(int nx, const KS_NUM *KS_RESTRICT F, const KS_NUM *KS_RESTRICT Q,
+                                const KS_NUM *KS_RESTRICT P, KS_NUM *KS_RESTRICT Pp,
+                                KS_NUM *KS_RESTRICT W)
 {
     KS_NUM *KS_RESTRICT FT = W;
     KS_NUM *KS_RESTRICT PFT = W + nx * nx;
@@ -25,14 +25,45 @@ KS_HD void KS_T(ks_predict)(int nx, const KS_NUM *KS_RESTRICT F, const KS_NUM *K
     KS_T(ks_mm)(nx, nx, nx, P, FT, PFT);
     KS_T(ks_copy)(nx * nx, Q, Pp);
     KS_T(ks_mm_add)(nx, nx, nx, F, PFT, Pp);
-    KS_T(ks_copy)(nx, u, xp);
-    KS_T(ks_mtv_add)(nx, nx, FT, x, xp);
 }
 
-/** The innovation of m entries, whitened: G (m, nx) <- L⁻¹ H Pp, v (m) <- L⁻¹ (y - d - H xp),
- *  S (m, m) and inverse_d (m) the factors L D Lᵀ of H Pp Hᵀ + R as ks_ldl() leaves them. Returns
- *  true where the ordinary form will do: H Pp Hᵀ within KS_GROWTH of R, no pivot lost in
- *  round-off. HT holds nx * m numbers. */
+/** The same, and xp = F x + u. */
+KS_HD void KS_T(ks_predict)(int nx, const KS_NUM *KS_RESTRICT F, const KS_NUM *KS_RESTRICT Q,
+                            const KS_NUM *KS_RESTRICT u, const KS_NUM *KS_RESTRICT x,
+                            const KS_NUM *KS_RESTRICT P, KS_NUM *KS_RESTRICT xp,
+                            KS_NUM *KS_RESTRICT Pp, KS_NUM *KS_RESTRICT W)
+{
+    KS_T(ks_predict_cov)(nx, F, Q, P, Pp, W);
+    KS_T(ks_copy)(nx, u, xp);
+    KS_T(ks_mtv_add)(nx, nx, W, x, xp);
+}
+
+/** Of m entries G (m, nx) <- H Pp and S (m, m) <- H Pp Hᵀ + R. HT <- Hᵀ (nx, m). */
+KS_HD void KS_T(ks_innovation_cov)(int nx, int m, const KS_NUM *KS_RESTRICT H,
+                                   const KS_NUM *KS_RESTRICT R, const KS_NUM *KS_RESTRICT Pp,
+                                   KS_NUM *KS_RESTRICT G, KS_NUM *KS_RESTRICT S,
+                                   KS_NUM *KS_RESTRICT HT)
+{
+    KS_T(ks_transpose)(m, nx, H, HT);
+    KS_T(ks_mm)(m, nx, nx, H, Pp, G);
+    KS_T(ks_copy)(m * m, R, S);
+    KS_T(ks_mm_add)(m, nx, m, G, HT, S);
+}
+
+/** Whiten them: G <- L⁻¹ G, S and inverse_d (m) <- the factors L D Lᵀ of S as ks_ldl() leaves them. Returns
+ *  true where the ordinary form will do: H Pp Hᵀ within KS_GROWTH of R, no pivot lost in round-off. */
+KS_HD KS_MASK KS_T(ks_whiten_gain)(int nx, int m, const KS_NUM *KS_RESTRICT R, KS_NUM *KS_RESTRICT G,
+                                   KS_NUM *KS_RESTRICT S, KS_NUM *KS_RESTRICT inverse_d)
+{
+    KS_MASK good = KS_GT(KS_LIT(1), KS_LIT(0));
+    for (int i = 0; i < m; ++i)
+        good = good & KS_GT(KS_LIT(1 + KS_GROWTH) * R[i * m + i], S[i * m + i]);
+    good = good & KS_T(ks_ldl)(m, 1 / KS_GROWTH, S, inverse_d);
+    KS_T(ks_ldl_forward)(m, nx, S, G);
+    return good;
+}
+
+/** Both, and the whitened innovation, v (m) <- L⁻¹ (y - d - H xp). HT holds nx * m numbers. */
 KS_HD KS_MASK KS_T(ks_innovation)(int nx, int m, const KS_NUM *KS_RESTRICT H,
                                   const KS_NUM *KS_RESTRICT R, const KS_NUM *KS_RESTRICT d,
                                   const KS_NUM *KS_RESTRICT y, const KS_NUM *KS_RESTRICT xp,
@@ -40,22 +71,25 @@ KS_HD KS_MASK KS_T(ks_innovation)(int nx, int m, const KS_NUM *KS_RESTRICT H,
                                   KS_NUM *KS_RESTRICT S, KS_NUM *KS_RESTRICT inverse_d,
                                   KS_NUM *KS_RESTRICT v, KS_NUM *KS_RESTRICT HT)
 {
-    KS_T(ks_transpose)(m, nx, H, HT);
-    KS_T(ks_mm)(m, nx, nx, H, Pp, G);
-    KS_T(ks_copy)(m * m, R, S);
-    KS_T(ks_mm_add)(m, nx, m, G, HT, S);
+    KS_T(ks_innovation_cov)(nx, m, H, R, Pp, G, S, HT);
     KS_T(ks_difference)(m, y, d, v);
     KS_T(ks_mtv_sub)(nx, m, HT, xp, v);
-    KS_MASK good = KS_GT(KS_LIT(1), KS_LIT(0));
-    for (int i = 0; i < m; ++i)
-        good = good & KS_GT(KS_LIT(1 + KS_GROWTH) * R[i * m + i], S[i * m + i]);
-    good = good & KS_T(ks_ldl)(m, 1 / KS_GROWTH, S, inverse_d);
-    KS_T(ks_ldl_forward)(m, nx, S, G);
+    const KS_MASK good = KS_T(ks_whiten_gain)(nx, m, R, G, S, inverse_d);
     KS_T(ks_ldl_forward)(m, 1, S, v);
     return good;
 }
 
-/** x = xp + Gᵀ D⁻¹ v, P = Pp - Gᵀ D⁻¹ G, symmetric to the bit. Z holds m * nx numbers. */
+/** P = Pp - Gᵀ D⁻¹ G, symmetric to the bit, with Z (m, nx) = D⁻¹ G. */
+KS_HD void KS_T(ks_posterior_cov)(int nx, int m, const KS_NUM *KS_RESTRICT G,
+                                  const KS_NUM *KS_RESTRICT Z, const KS_NUM *KS_RESTRICT Pp,
+                                  KS_NUM *KS_RESTRICT P)
+{
+    KS_T(ks_copy)(nx * nx, Pp, P);
+    KS_T(ks_mtm_sub)(nx, m, nx, Z, G, P);
+    KS_T(ks_mirror)(nx, P);
+}
+
+/** The same, and x = xp + Gᵀ D⁻¹ v. Z holds m * nx numbers. */
 KS_HD void KS_T(ks_posterior)(int nx, int m, const KS_NUM *KS_RESTRICT G,
                               const KS_NUM *KS_RESTRICT inverse_d, const KS_NUM *KS_RESTRICT v,
                               const KS_NUM *KS_RESTRICT xp, const KS_NUM *KS_RESTRICT Pp,
@@ -65,9 +99,7 @@ KS_HD void KS_T(ks_posterior)(int nx, int m, const KS_NUM *KS_RESTRICT G,
     KS_T(ks_scale_rows)(m, nx, G, inverse_d, Z);
     KS_T(ks_copy)(nx, xp, x);
     KS_T(ks_mtv_add)(m, nx, Z, v, x);
-    KS_T(ks_copy)(nx * nx, Pp, P);
-    KS_T(ks_mtm_sub)(nx, m, nx, Z, G, P);
-    KS_T(ks_mirror)(nx, P);
+    KS_T(ks_posterior_cov)(nx, m, G, Z, Pp, P);
 }
 
 /** The smoothing gain from the filtered covariance P of a step and the transition F, Q out of it:
@@ -105,6 +137,23 @@ KS_HD void KS_T(ks_smooth_mean)(int nx, const KS_NUM *KS_RESTRICT F, const KS_NU
     KS_T(ks_mtv_add)(nx, nx, ET, t, xn);
 }
 
+/** Pn = P + E (Ps - Pp) Eᵀ, paper eq. 14, with E and D = Pp of ks_smoothing_gain(). Returns true where the
+ *  ordinary form will do. D is scratch afterwards, M holds nx² numbers. */
+KS_HD KS_MASK KS_T(ks_smooth_cov)(int nx, const KS_NUM *KS_RESTRICT P, const KS_NUM *KS_RESTRICT Ps,
+                                  const KS_NUM *KS_RESTRICT ET, KS_NUM *KS_RESTRICT D,
+                                  KS_NUM *KS_RESTRICT Pn, KS_NUM *KS_RESTRICT M)
+{
+    KS_MASK good = KS_GT(KS_LIT(1), KS_LIT(0));
+    KS_T(ks_from)(nx * nx, Ps, D);
+    KS_T(ks_mm)(nx, nx, nx, D, ET, M);
+    KS_T(ks_copy)(nx * nx, P, Pn);
+    KS_T(ks_mtm_add)(nx, nx, nx, ET, M, Pn);
+    KS_T(ks_mirror)(nx, Pn);
+    for (int i = 0; i < nx; ++i)
+        good = good & KS_GT(KS_LIT(KS_GROWTH) * Pn[i * nx + i], P[i * nx + i]);
+    return good;
+}
+
 /** One backward step, paper eq. 13-14: from filtered x, P of step k and smoothed xs, Ps of step
  *  k + 1 to smoothed xn, Pn of step k. ET comes back for the lag-one covariance. Returns true
  *  where the ordinary form will do. W holds 4 nx² + 2 nx numbers. */
@@ -118,14 +167,7 @@ KS_HD KS_MASK KS_T(ks_smooth_back)(int nx, const KS_NUM *KS_RESTRICT F,
     KS_NUM *KS_RESTRICT D = W;
     KS_NUM *KS_RESTRICT M = W + nx * nx;
     KS_NUM *KS_RESTRICT t = W + 4 * nx * nx;
-    KS_MASK good = KS_T(ks_smoothing_gain)(nx, F, Q, P, ET, D, W + nx * nx);
+    const KS_MASK gains = KS_T(ks_smoothing_gain)(nx, F, Q, P, ET, D, W + nx * nx);
     KS_T(ks_smooth_mean)(nx, F, u, x, xs, ET, xn, t);
-    KS_T(ks_from)(nx * nx, Ps, D);
-    KS_T(ks_mm)(nx, nx, nx, D, ET, M);
-    KS_T(ks_copy)(nx * nx, P, Pn);
-    KS_T(ks_mtm_add)(nx, nx, nx, ET, M, Pn);
-    KS_T(ks_mirror)(nx, Pn);
-    for (int i = 0; i < nx; ++i)
-        good = good & KS_GT(KS_LIT(KS_GROWTH) * Pn[i * nx + i], P[i * nx + i]);
-    return good;
+    return gains & KS_T(ks_smooth_cov)(nx, P, Ps, ET, D, Pn, M);
 }

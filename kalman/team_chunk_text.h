@@ -1,99 +1,154 @@
 /* team_chunk_text.h -- device code: chunks of ordinary steps of a model of any size, a team of threads for
- * each, everything of a step in memory that the team shares; see num_f64.h, team.h. The steps are the text
- * of step_text.h on team_smallmat_text.h. What cannot be done in the ordinary form is left to the kernels
- * for any model. */
+ * each, everything of a step in memory that the team shares: means in KS_NUM, covariances in KS_GAIN; see
+ * chunk_step_text.h, num_f64.h, team.h. The steps are the text of step_text.h on team_smallmat_text.h. What
+ * cannot be done in the ordinary form is left to the kernels for any model. */
 
-/** Rows of a step, in the team's memory. */
-struct KS_T(team_rows) {
-    KS_NUM *F, *Q, *u, *H, *R, *d, *y, *there;
+/** A team's memory, as far as it has not been taken: what is in KS_NUM stands before what is in KS_GAIN. */
+struct KS_T(team_room) {
+    KS_NUM *means;
+    KS_GAIN *covs;
 };
 
-KS_DEVICE KS_NUM *KS_T(team_take)(KS_NUM **room, int numbers)
+enum { KS_T(team_narrows) = sizeof(KS_GAIN) != sizeof(KS_NUM) };
+
+KS_DEVICE KS_T(team_room) KS_T(team_room_for)(ks_team_part part, int n, int m, char *memory)
 {
-    KS_NUM *const taken = *room;
+    KS_NUM *const means = reinterpret_cast<KS_NUM *>(memory);
+    KS_GAIN *const covs = reinterpret_cast<KS_GAIN *>(means + ks_team_means(part, n, m));
+    const KS_T(team_room) room = { means, covs };
+    return room;
+}
+
+template <class Number> KS_DEVICE Number *KS_T(team_take)(Number **room, int numbers)
+{
+    Number *const taken = *room;
     *room += numbers;
     return taken;
 }
 
-KS_DEVICE KS_T(team_rows) KS_T(team_carve)(int n, int m, KS_NUM **room)
+/** Rows of a step, and for each entry whether it is there. */
+struct KS_T(team_rows) {
+    KS_T(ks_chunk_rows) of;
+    KS_NUM *there;
+};
+
+KS_DEVICE KS_T(team_rows) KS_T(team_carve)(int n, int m, KS_T(team_room) *room)
 {
     KS_T(team_rows) r;
-    r.F = KS_T(team_take)(room, n * n);
-    r.Q = KS_T(team_take)(room, n * n);
-    r.u = KS_T(team_take)(room, n);
-    r.H = KS_T(team_take)(room, m * n);
-    r.R = KS_T(team_take)(room, m * m);
-    r.d = KS_T(team_take)(room, m);
-    r.y = KS_T(team_take)(room, m);
-    r.there = KS_T(team_take)(room, m);
+    r.of.F = KS_T(team_take)(&room->means, n * n);
+    r.of.u = KS_T(team_take)(&room->means, n);
+    r.of.H = KS_T(team_take)(&room->means, m * n);
+    r.of.d = KS_T(team_take)(&room->means, m);
+    r.of.y = KS_T(team_take)(&room->means, m);
+    r.there = KS_T(team_take)(&room->means, m);
+    r.of.Q = KS_T(team_take)(&room->covs, n * n);
+    r.of.R = KS_T(team_take)(&room->covs, m * m);
+    /* Of one number they are the same rows. */
+    r.of.narrow_F = KS_T(team_narrows) ? KS_T(team_take)(&room->covs, n * n)
+                                       : reinterpret_cast<KS_GAIN *>(r.of.F);
+    r.of.narrow_H = KS_T(team_narrows) ? KS_T(team_take)(&room->covs, m * n)
+                                       : reinterpret_cast<KS_GAIN *>(r.of.H);
     return r;
 }
 
-/** Rows of the series, or results for it; those who call wait for the team. */
-KS_DEVICE void KS_T(team_load)(int numbers, const void *row, KS_NUM *to)
+KS_DEVICE KS_T(ks_chunk_work) KS_T(team_carve_step)(int n, int m, KS_T(team_room) *room)
 {
-    const KS_NUM *const from = static_cast<const KS_NUM *>(row);
-    KS_TEAM_EACH(i, numbers) to[i] = from[i];
+    KS_T(ks_chunk_work) w;
+    w.xp = KS_T(team_take)(&room->means, n);
+    w.v = KS_T(team_take)(&room->means, m);
+    w.S = KS_T(team_take)(&room->covs, m * m);
+    w.inverse_d = KS_T(team_take)(&room->covs, m);
+    w.Z = KS_T(team_take)(&room->covs, m * n);
+    w.Pp = KS_T(team_take)(&room->covs, n * n);
+    w.G = KS_T(team_take)(&room->covs, m * n);
+    w.W = room->covs;
+    return w;
 }
 
-KS_DEVICE void KS_T(team_put)(int numbers, const KS_NUM *from, ks_sink to, int64_t k)
+/** Rows of the series or what is kept, of the number `From`, or results for it; those who call wait for the
+ *  team. */
+template <class From, class To> KS_DEVICE void KS_T(team_load)(int numbers, const void *row, To *to)
+{
+    const From *const from = static_cast<const From *>(row);
+    KS_TEAM_EACH(i, numbers) to[i] = (To)from[i];
+}
+
+template <class Number>
+KS_DEVICE void KS_T(team_put)(int numbers, const Number *from, ks_sink to, int64_t k)
 {
     if (!to.base) return;
-    KS_NUM *const row = static_cast<KS_NUM *>(ks_slot_of(to, k));
+    Number *const row = static_cast<Number *>(ks_slot_of(to, k));
     KS_TEAM_EACH(i, numbers) row[i] = from[i];
 }
 
-/** The transition into step k; nothing moves before step 0 under prior x1. */
-KS_DEVICE void KS_T(team_transition)(const ks_series &s, int64_t k, const KS_T(team_rows) &r)
+KS_DEVICE void KS_T(team_round)(int numbers, const KS_NUM *from, KS_GAIN *to)
 {
+    if constexpr (KS_T(team_narrows)) {
+        KS_TEAM_EACH(i, numbers) to[i] = (KS_GAIN)from[i];
+        ks_team_sync();
+    }
+}
+
+/** The transition into step k; nothing moves before step 0 under prior x1. */
+KS_DEVICE void KS_T(team_transition)(const ks_series &s, int64_t k, const KS_T(team_rows) &rows)
+{
+    const KS_T(ks_chunk_rows) &r = rows.of;
     const int n = s.nx;
     const bool still = k == 0 && s.prior_x1;
     ks_team_sync();
     if (still) {
         KS_TEAM_EACH(i, n * n) {
             r.F[i] = KS_LIT(i % (n + 1) == 0);
-            r.Q[i] = KS_LIT(0);
+            r.Q[i] = 0;
         }
         KS_TEAM_EACH(i, n) r.u[i] = KS_LIT(0);
     } else {
-        KS_T(team_load)(n * n, ks_row(s.F, k - s.shift), r.F);
-        KS_T(team_load)(n * n, ks_row(s.Q, k - s.shift), r.Q);
-        KS_T(team_load)(n, ks_row(s.u, k - s.shift), r.u);
+        KS_T(team_load)<KS_NUM>(n * n, ks_row(s.F, k - s.shift), r.F);
+        KS_T(team_load)<KS_NUM>(n * n, ks_row(s.Q, k - s.shift), r.Q);
+        KS_T(team_load)<KS_NUM>(n, ks_row(s.u, k - s.shift), r.u);
     }
     ks_team_sync();
+    KS_T(team_round)(n * n, r.F, r.narrow_F);
 }
 
 /** What step k observes; a missing entry keeps its place as one that says nothing. False where an entry
  *  is infinite. */
-KS_DEVICE bool KS_T(team_observation)(const ks_series &s, int64_t k, const KS_T(team_rows) &r)
+KS_DEVICE bool KS_T(team_observation)(const ks_series &s, int64_t k, const KS_T(team_rows) &rows)
 {
+    const KS_T(ks_chunk_rows) &r = rows.of;
     const int n = s.nx, m = s.ny;
     const KS_NUM *const H = static_cast<const KS_NUM *>(static_cast<const void *>(ks_row(s.H, k)));
     const KS_NUM *const R = static_cast<const KS_NUM *>(static_cast<const void *>(ks_row(s.R, k)));
+    KS_NUM *const there = rows.there;
     bool finite = true;
     ks_team_sync();
-    KS_T(team_load)(m, ks_row(s.y, k), r.y);
-    KS_T(team_load)(m, ks_row(s.d, k), r.d);
+    KS_T(team_load)<KS_NUM>(m, ks_row(s.y, k), r.y);
+    KS_T(team_load)<KS_NUM>(m, ks_row(s.d, k), r.d);
     ks_team_sync();
     for (int i = 0; i < m; ++i)
         if (r.y[i] == r.y[i] && !(r.y[i] - r.y[i] == KS_LIT(0))) finite = false;
-    KS_TEAM_EACH(i, m) r.there[i] = KS_LIT(r.y[i] == r.y[i]);
+    KS_TEAM_EACH(i, m) there[i] = KS_LIT(r.y[i] == r.y[i]);
     ks_team_sync();
-    KS_TEAM_EACH(i, m * n) r.H[i] = r.there[i / n] != KS_LIT(0) ? H[i] : KS_LIT(0);
+    KS_TEAM_EACH(i, m * n) r.H[i] = there[i / n] != KS_LIT(0) ? H[i] : KS_LIT(0);
     KS_TEAM_EACH(i, m * m)
-        r.R[i] = r.there[i / m] != KS_LIT(0) && r.there[i % m] != KS_LIT(0) ? R[i]
-                                                                            : KS_LIT(i % (m + 1) == 0);
+        r.R[i] = there[i / m] != KS_LIT(0) && there[i % m] != KS_LIT(0) ? (KS_GAIN)R[i]
+                                                                        : (KS_GAIN)(i % (m + 1) == 0);
     KS_TEAM_EACH(i, m)
-        if (r.there[i] == KS_LIT(0)) r.y[i] = r.d[i] = KS_LIT(0);
+        if (there[i] == KS_LIT(0)) r.y[i] = r.d[i] = KS_LIT(0);
     ks_team_sync();
+    KS_T(team_round)(m * n, r.H, r.narrow_H);
     return finite;
 }
 
-KS_DEVICE bool KS_T(team_finite)(int n, const KS_NUM *x, const KS_NUM *P)
+KS_DEVICE bool KS_T(team_finite)(int n, const KS_NUM *x, const KS_GAIN *P)
 {
-    KS_NUM sum = KS_LIT(0);
-    for (int i = 0; i < n; ++i) sum = sum + (x[i] - x[i]) + (P[i * n + i] - P[i * n + i]);
-    return sum == KS_LIT(0);
+    KS_NUM means = KS_LIT(0);
+    KS_GAIN variances = 0;
+    for (int i = 0; i < n; ++i) {
+        means = means + (x[i] - x[i]);
+        variances = variances + (P[i * n + i] - P[i * n + i]);
+    }
+    return means == KS_LIT(0) && variances == 0;
 }
 
 KS_DEVICE bool KS_T(team_conditioned)(int n, const KS_NUM *P, KS_NUM *W)
@@ -103,23 +158,25 @@ KS_DEVICE bool KS_T(team_conditioned)(int n, const KS_NUM *P, KS_NUM *W)
 }
 
 /** The aggregate of a chunk. False: it is left to the other kernel. */
-KS_DEVICE bool KS_T(team_absorb)(const ks_chunk_arrays &c, int64_t chunk, KS_NUM *room)
+KS_DEVICE bool KS_T(team_absorb)(const ks_chunk_arrays &c, int64_t chunk, char *memory)
 {
     const ks_series &s = c.a.series;
     const int n = s.nx, m = s.ny, half = n * (n + 1) / 2;
     const int64_t first = chunk * c.size, last = first + c.size;
     const int64_t end = last < s.steps ? last : s.steps;
+    KS_T(team_room) room = KS_T(team_room_for)(KS_TEAM_ABSORB, n, m, memory);
     const KS_T(team_rows) r = KS_T(team_carve)(n, m, &room);
-    KS_NUM *const A = KS_T(team_take)(&room, n * n), *const C = KS_T(team_take)(&room, n * n);
-    KS_NUM *const J = KS_T(team_take)(&room, n * n), *const b = KS_T(team_take)(&room, n);
-    KS_NUM *const eta = KS_T(team_take)(&room, n), *const W = room;
+    KS_NUM *const A = KS_T(team_take)(&room.means, n * n), *const J = KS_T(team_take)(&room.means, n * n);
+    KS_NUM *const b = KS_T(team_take)(&room.means, n), *const eta = KS_T(team_take)(&room.means, n);
+    KS_GAIN *const C = KS_T(team_take)(&room.covs, n * n);
+    const KS_T(ks_chunk_work) work = KS_T(team_carve_step)(n, m, &room);
     const KS_NUM *const m0 = static_cast<const KS_NUM *>(s.m0), *const P0 = static_cast<const KS_NUM *>(s.P0);
     bool good = true;
     ks_team_sync();
     /* Nothing depends on what is before the prior. */
     KS_TEAM_EACH(i, n * n) {
         A[i] = KS_LIT(chunk > 0 && i % (n + 1) == 0);
-        C[i] = chunk > 0 ? KS_LIT(0) : P0[i];
+        C[i] = chunk > 0 ? 0 : (KS_GAIN)P0[i];
         J[i] = KS_LIT(0);
     }
     KS_TEAM_EACH(i, n) {
@@ -129,7 +186,7 @@ KS_DEVICE bool KS_T(team_absorb)(const ks_chunk_arrays &c, int64_t chunk, KS_NUM
     for (int64_t k = first; k < end && good; ++k) {
         KS_T(team_transition)(s, k, r);
         good = KS_T(team_observation)(s, k, r) &&
-               KS_T(ks_sensitive_step)(n, m, r.F, r.Q, r.u, r.H, r.R, r.d, r.y, A, b, C, eta, J, W);
+               KS_T(ks_sensitive_step)(n, m, &r.of, A, b, C, eta, J, &work, room.means);
     }
     good = good && KS_T(team_finite)(n, b, C);
     double *const to = static_cast<double *>(c.a.elements) + chunk * ks_aggregate_numbers(n);
@@ -149,60 +206,57 @@ KS_DEVICE bool KS_T(team_absorb)(const ks_chunk_arrays &c, int64_t chunk, KS_NUM
 }
 
 /** An estimate in double. False where it does not fit. */
-KS_DEVICE bool KS_T(team_narrow)(int n, const double *from, KS_NUM *x, KS_NUM *P)
+KS_DEVICE bool KS_T(team_narrow)(int n, const double *from, KS_NUM *x, KS_GAIN *P)
 {
     ks_team_sync();
     KS_TEAM_EACH(i, n) x[i] = (KS_NUM)from[i];
-    KS_TEAM_EACH(i, n * n) P[i] = (KS_NUM)from[n + i];
+    KS_TEAM_EACH(i, n * n) P[i] = (KS_GAIN)from[n + i];
     ks_team_sync();
     return KS_T(team_finite)(n, x, P);
 }
 
-KS_DEVICE void KS_T(team_put_estimate)(int n, const KS_NUM *x, const KS_NUM *P, ks_sink mean,
+KS_DEVICE void KS_T(team_put_estimate)(int n, const KS_NUM *x, const KS_GAIN *P, ks_sink mean,
                                        ks_sink cov, ks_sink var, int64_t k)
 {
     KS_T(team_put)(n, x, mean, k);
     KS_T(team_put)(n * n, P, cov, k);
     if (!var.base) return;
-    KS_NUM *const diagonal = static_cast<KS_NUM *>(ks_slot_of(var, k));
+    KS_GAIN *const diagonal = static_cast<KS_GAIN *>(ks_slot_of(var, k));
     KS_TEAM_EACH(i, n) diagonal[i] = P[i * n + i];
 }
 
 /** Filter the steps of a chunk. Every thread has the same tally of it. */
-KS_DEVICE bool KS_T(team_rerun)(const ks_chunk_arrays &c, int64_t chunk, KS_NUM *room, ks_tally *tally)
+KS_DEVICE bool KS_T(team_rerun)(const ks_chunk_arrays &c, int64_t chunk, char *memory, ks_tally *tally)
 {
     const ks_series &s = c.a.series;
     const int n = s.nx, m = s.ny;
     const int64_t first = chunk * c.size, last = first + c.size;
     const int64_t end = last < s.steps ? last : s.steps;
     const ks_sink nowhere = { NULL, 0, 0 };
+    KS_T(team_room) room = KS_T(team_room_for)(KS_TEAM_FILTER, n, m, memory);
     const KS_T(team_rows) r = KS_T(team_carve)(n, m, &room);
-    KS_NUM *const x = KS_T(team_take)(&room, n), *const P = KS_T(team_take)(&room, n * n);
-    KS_NUM *const xp = KS_T(team_take)(&room, n), *const Pp = KS_T(team_take)(&room, n * n);
-    KS_NUM *const G = KS_T(team_take)(&room, m * n), *const Z = KS_T(team_take)(&room, m * n);
-    KS_NUM *const S = KS_T(team_take)(&room, m * m), *const inverse_d = KS_T(team_take)(&room, m);
-    KS_NUM *const v = KS_T(team_take)(&room, m), *const W = room;
+    KS_NUM *const x = KS_T(team_take)(&room.means, n);
+    KS_GAIN *const P = KS_T(team_take)(&room.covs, n * n);
+    const KS_T(ks_chunk_work) work = KS_T(team_carve_step)(n, m, &room);
     ks_team_sync();
     if (chunk == 0) {
-        KS_T(team_load)(n, s.m0, x);
-        KS_T(team_load)(n * n, s.P0, P);
+        KS_T(team_load)<KS_NUM>(n, s.m0, x);
+        KS_T(team_load)<KS_NUM>(n * n, s.P0, P);
         ks_team_sync();
     } else if (!KS_T(team_narrow)(n, c.before + chunk * (n + n * n), x, P)) {
         return false;
     }
-    if (!KS_T(team_conditioned)(n, P, W)) return false;
+    if (!KS_G(team_conditioned)(n, P, work.W)) return false;
     for (int64_t k = first; k < end; ++k) {
         KS_T(team_transition)(s, k, r);
         if (!KS_T(team_observation)(s, k, r) ||
-            (k % KS_LOOK == KS_LOOK - 1 && !KS_T(team_conditioned)(n, P, W)))
+            (k % KS_LOOK == KS_LOOK - 1 && !KS_G(team_conditioned)(n, P, work.W)))
             return false;
-        KS_T(ks_predict)(n, r.F, r.Q, r.u, x, P, xp, Pp, W);
-        if (!KS_T(ks_innovation)(n, m, r.H, r.R, r.d, r.y, xp, Pp, G, S, inverse_d, v, W)) return false;
-        KS_T(ks_posterior)(n, m, G, inverse_d, v, xp, Pp, x, P, Z);
+        if (!KS_T(ks_chunk_filter)(n, m, &r.of, x, P, &work)) return false;
         for (int i = 0; i < m; ++i)
             if (r.there[i] != KS_LIT(0))
-                ks_gather_pivot(&tally->evidence, (double)S[i * m + i],
-                                (double)(v[i] * v[i] * inverse_d[i]));
+                ks_gather_pivot(&tally->evidence, (double)work.S[i * m + i],
+                                (double)(work.v[i] * work.v[i] * (KS_NUM)work.inverse_d[i]));
             else tally->missing += 1;
         if (!KS_T(team_finite)(n, x, P) || !isfinite(tally->evidence.quadratic)) return false;
         KS_T(team_put_estimate)(n, x, P, c.a.to.filtered_mean, c.a.to.filtered_cov,
@@ -217,39 +271,40 @@ KS_DEVICE bool KS_T(team_rerun)(const ks_chunk_arrays &c, int64_t chunk, KS_NUM 
 }
 
 /** Smooth the steps of a chunk that has been filtered. */
-KS_DEVICE bool KS_T(team_smooth)(const ks_chunk_arrays &c, int64_t chunk, KS_NUM *room)
+KS_DEVICE bool KS_T(team_smooth)(const ks_chunk_arrays &c, int64_t chunk, char *memory)
 {
     const ks_series &s = c.a.series;
     const int n = s.nx, m = s.ny;
     const int64_t first = chunk * c.size, last = first + c.size;
     const int64_t end = last < s.steps ? last : s.steps, all = n + n * n;
     const ks_backward_sinks &back = c.a.back;
+    KS_T(team_room) room = KS_T(team_room_for)(KS_TEAM_SMOOTH, n, m, memory);
     const KS_T(team_rows) r = KS_T(team_carve)(n, m, &room);
-    KS_NUM *const x = KS_T(team_take)(&room, n), *const P = KS_T(team_take)(&room, n * n);
-    KS_NUM *const fx = KS_T(team_take)(&room, n), *const fP = KS_T(team_take)(&room, n * n);
-    KS_NUM *const xn = KS_T(team_take)(&room, n), *const Pn = KS_T(team_take)(&room, n * n);
-    KS_NUM *const ET = KS_T(team_take)(&room, n * n), *const W = room;
+    KS_NUM *const x = KS_T(team_take)(&room.means, n), *const fx = KS_T(team_take)(&room.means, n);
+    KS_NUM *const t = KS_T(team_take)(&room.means, n);
+    KS_GAIN *const P = KS_T(team_take)(&room.covs, n * n), *const fP = KS_T(team_take)(&room.covs, n * n);
+    KS_GAIN *const Pn = KS_T(team_take)(&room.covs, n * n), *const ET = KS_T(team_take)(&room.covs, n * n);
+    KS_GAIN *const Pp = KS_T(team_take)(&room.covs, n * n), *const W = room.covs;
     ks_team_sync();
     if (end < s.steps) {
         if (!KS_T(team_narrow)(n, c.last + chunk * all, x, P)) return false;
     } else {
-        KS_T(team_load)(n, ks_slot_of(c.kept_mean, end - 1), x);
-        KS_T(team_load)(n * n, ks_slot_of(c.kept_C, end - 1), P);
+        KS_T(team_load)<KS_NUM>(n, ks_slot_of(c.kept_mean, end - 1), x);
+        KS_T(team_load)<KS_GAIN>(n * n, ks_slot_of(c.kept_C, end - 1), P);
         ks_team_sync();
     }
     KS_T(team_put_estimate)(n, x, P, back.smoothed_mean, back.smoothed_cov, back.smoothed_var, end - 1);
     for (int64_t k = end - 2; k >= first; --k) {
         KS_T(team_transition)(s, k + 1, r);
-        KS_T(team_load)(n, ks_slot_of(c.kept_mean, k), fx);
-        KS_T(team_load)(n * n, ks_slot_of(c.kept_C, k), fP);
+        KS_T(team_load)<KS_NUM>(n, ks_slot_of(c.kept_mean, k), fx);
+        KS_T(team_load)<KS_GAIN>(n * n, ks_slot_of(c.kept_C, k), fP);
         ks_team_sync();
-        if (!KS_T(ks_smooth_back)(n, r.F, r.Q, r.u, fx, fP, x, P, xn, Pn, ET, W)) return false;
+        if (!KS_T(ks_chunk_smooth)(n, &r.of, fx, fP, x, P, Pn, ET, Pp, W, t)) return false;
         if (back.lag_one_cov.base) {
-            KS_T(ks_mm)(n, n, n, P, ET, W);
+            KS_G(ks_mm)(n, n, n, P, ET, W);
             KS_T(team_put)(n * n, W, back.lag_one_cov, k + 1);
         }
-        KS_T(ks_copy)(n, xn, x);
-        KS_T(ks_copy)(n * n, Pn, P);
+        KS_G(ks_copy)(n * n, Pn, P);
         if (!KS_T(team_finite)(n, x, P)) return false;
         KS_T(team_put_estimate)(n, x, P, back.smoothed_mean, back.smoothed_cov, back.smoothed_var, k);
     }

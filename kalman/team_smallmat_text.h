@@ -4,8 +4,10 @@
  * depend on how many there are. */
 
 /** C (m, n) = A B, or where it `adds` or `subtracts` C + A B or C - A B, with B (k, n) and A's entry (i, l) at
- *  A[i * ai + l * al]; two by two entries to a thread, those beyond the edge twice the last. */
-KS_DEVICE void KS_T(ks_team_product)(int m, int k, int n, const KS_NUM *A, int ai, int al,
+ *  A[i * ai + l * al], of a number that may be narrower; two by two entries to a thread, those beyond the edge
+ *  twice the last. */
+template <class Number>
+KS_DEVICE void KS_T(ks_team_product)(int m, int k, int n, const Number *A, int ai, int al,
                                      const KS_NUM *B, KS_NUM *C, bool adds, bool subtracts)
 {
     const int across = (n + 1) / 2, tiles = (m + 1) / 2 * across;
@@ -15,7 +17,7 @@ KS_DEVICE void KS_T(ks_team_product)(int m, int k, int n, const KS_NUM *A, int a
         const int i1 = i0 + 1 < m ? i0 + 1 : i0, j1 = j0 + 1 < n ? j0 + 1 : j0;
         KS_NUM s[4] = { KS_LIT(0), KS_LIT(0), KS_LIT(0), KS_LIT(0) };
         for (int l = 0; l < k; ++l) {
-            const KS_NUM a0 = A[i0 * ai + l * al], a1 = A[i1 * ai + l * al];
+            const KS_NUM a0 = (KS_NUM)A[i0 * ai + l * al], a1 = (KS_NUM)A[i1 * ai + l * al];
             const KS_NUM b0 = B[l * n + j0], b1 = B[l * n + j1];
             s[0] = s[0] + a0 * b0;
             s[1] = s[1] + a0 * b1;
@@ -51,14 +53,15 @@ KS_DEVICE void KS_T(ks_mtm_sub)(int m, int k, int n, const KS_NUM *A, const KS_N
 }
 
 /** y (m) += or -= A x, A's entry (i, l) at A[i * ai + l * al]. */
-KS_DEVICE void KS_T(ks_team_vector)(int m, int k, const KS_NUM *A, int ai, int al, const KS_NUM *x,
+template <class Number>
+KS_DEVICE void KS_T(ks_team_vector)(int m, int k, const Number *A, int ai, int al, const KS_NUM *x,
                                     KS_NUM *y, bool subtracts)
 {
     ks_team_sync();
     KS_TEAM_EACH(i, m) {
         KS_NUM s = y[i];
         for (int l = 0; l < k; ++l) {
-            const KS_NUM term = A[i * ai + l * al] * x[l];
+            const KS_NUM term = (KS_NUM)A[i * ai + l * al] * x[l];
             s = subtracts ? s - term : s + term;
         }
         y[i] = s;
@@ -102,10 +105,11 @@ KS_DEVICE void KS_T(ks_difference)(int n, const KS_NUM *a, const KS_NUM *b, KS_N
     ks_team_sync();
 }
 
-KS_DEVICE void KS_T(ks_scale_rows)(int m, int n, const KS_NUM *A, const KS_NUM *scale, KS_NUM *B)
+template <class Number>
+KS_DEVICE void KS_T(ks_scale_rows)(int m, int n, const KS_NUM *A, const Number *scale, KS_NUM *B)
 {
     ks_team_sync();
-    KS_TEAM_EACH(i, m * n) B[i] = A[i] * scale[i / n];
+    KS_TEAM_EACH(i, m * n) B[i] = A[i] * (KS_NUM)scale[i / n];
     ks_team_sync();
 }
 
@@ -152,14 +156,15 @@ KS_DEVICE KS_MASK KS_T(ks_ldl)(int n, double ratio, KS_NUM *A, KS_NUM *inverse_d
 KS_DEVICE bool KS_T(ks_team_shares)(int m) { return m == 1 && ks_team_lanes() > 32; }
 
 /** A column of B to a thread. */
-KS_DEVICE void KS_T(ks_ldl_forward)(int n, int m, const KS_NUM *LD, KS_NUM *B)
+template <class Number>
+KS_DEVICE void KS_T(ks_ldl_forward)(int n, int m, const Number *LD, KS_NUM *B)
 {
     ks_team_sync();
     if (KS_T(ks_team_shares)(m)) {
         for (int j = 0; j < n - 1; ++j) {
             const KS_NUM b = B[j];
             KS_TEAM_EACH(below, n - j - 1)
-                B[j + 1 + below] = B[j + 1 + below] - LD[(j + 1 + below) * n + j] * b;
+                B[j + 1 + below] = B[j + 1 + below] - (KS_NUM)LD[(j + 1 + below) * n + j] * b;
             ks_team_sync();
         }
         return;
@@ -167,7 +172,7 @@ KS_DEVICE void KS_T(ks_ldl_forward)(int n, int m, const KS_NUM *LD, KS_NUM *B)
     KS_TEAM_EACH(c, m)
         for (int i = 1; i < n; ++i) {
             KS_NUM s = B[i * m + c];
-            for (int j = 0; j < i; ++j) s = s - LD[i * n + j] * B[j * m + c];
+            for (int j = 0; j < i; ++j) s = s - (KS_NUM)LD[i * n + j] * B[j * m + c];
             B[i * m + c] = s;
         }
     ks_team_sync();

@@ -1,6 +1,9 @@
 /* num_end.h -- undoes a num_*.h. */
 #undef KS_NUM
 #undef KS_T
+#undef KS_ONE
+#undef KS_GAIN
+#undef KS_G
 #undef KS_LIT
 #undef KS_SQRT
 #undef KS_MASK

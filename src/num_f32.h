@@ -2,6 +2,9 @@
 #define KS_NUM float
 #define KS_T(name) name##_f32
 #define KS_LIT(x) ((float)(x))
+#define KS_ONE KS_NUM
+#define KS_GAIN KS_NUM
+#define KS_G(name) KS_T(name)
 #define KS_SQRT(x) sqrtf(x)
 #define KS_MASK int
 #define KS_GT(a, b) ((a) > (b))

@@ -37,9 +37,9 @@
 
 KS_BEGIN_DECLS
 
-/** Of the computation. KS_MIXED: covariances and gains in float, means in double, so that a mean that
- *  is large against its standard deviation keeps its digits; KS_METHOD_SEQUENTIAL on the CPU takes
- *  it. The model and y are double then, and of the outputs those that are means or innovations;
+/** Of the computation. KS_MIXED: covariances and gains in float, means in double, so that a mean that is
+ *  large against its standard deviation keeps its digits: by KS_METHOD_SEQUENTIAL on the CPU, and by
+ *  KS_SCAN_CHUNKED on a device. Model and y are double then, and of the outputs means and innovations;
  *  covariances, variances and innovation_cov are float. */
 typedef enum ks_precision { KS_F64 = 0, KS_F32 = 1, KS_MIXED = 2 } ks_precision;
 typedef enum ks_job { KS_JOB_SMOOTH = 0, KS_JOB_FILTER = 1 } ks_job;

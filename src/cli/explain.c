@@ -29,7 +29,11 @@ ks_exit ks_explain_plan(ks_status status, const ks_settings *settings, size_t de
                         ks_failure *failure)
 {
     const char *method = ks_method_name(settings->method);
-    if (settings->backend == KS_BACKEND_CUDA && status != KS_EINVAL)
+    /* What the CPU has no form of is for the device alone. */
+    const bool device = settings->backend == KS_BACKEND_CUDA ||
+                        (settings->precision == KS_MIXED && settings->method != KS_METHOD_AUTO &&
+                         settings->method != KS_METHOD_SEQUENTIAL);
+    if (device && status != KS_EINVAL)
         return ks_fail_devices(status, settings->device, settings->second_device, device_bytes, failure);
     switch (status) {
     case KS_EINVAL:

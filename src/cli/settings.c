@@ -213,6 +213,28 @@ static ks_exit read_option(ks_settings *settings, int id, const char *value, ks_
     return KS_EXIT_DONE;
 }
 
+/* Mixed precision is the sequential method's, and on a device that of chunks. */
+static ks_exit check_mixed(const ks_settings *settings, ks_failure *failure)
+{
+    const ks_method method = settings->method;
+    const ks_method chunked = settings->job == KS_JOB_SMOOTH ? KS_METHOD_SCAN_RTS : KS_METHOD_SCAN;
+    const bool has_chunks = method == chunked && settings->scan == KS_SCAN_CHUNKED;
+    if (settings->backend == KS_BACKEND_CUDA) {
+        if (has_chunks || (method == KS_METHOD_AUTO && settings->scan == KS_SCAN_CHUNKED))
+            return KS_EXIT_DONE;
+        return ks_fail(failure, KS_EXIT_USAGE,
+                       "--precision mixed goes on a device with --method %s --scan chunked",
+                       ks_method_name(chunked));
+    }
+    if (method == KS_METHOD_AUTO || method == KS_METHOD_SEQUENTIAL ||
+        (has_chunks && settings->backend == KS_BACKEND_AUTO))
+        return KS_EXIT_DONE;
+    return ks_fail(failure, KS_EXIT_USAGE,
+                   "--precision mixed goes with method sequential, not %s%s", ks_method_name(method),
+                   settings->backend == KS_BACKEND_AUTO && method == chunked
+                       ? "; on a device with --scan chunked" : "");
+}
+
 /* What only shows when all options are known. */
 static ks_exit check(const ks_settings *settings, ks_failure *failure)
 {
@@ -233,12 +255,7 @@ static ks_exit check(const ks_settings *settings, ks_failure *failure)
         return ks_fail(failure, KS_EXIT_USAGE, "--scan: method %s has no scan; %s",
                        ks_method_name(settings->method),
                        smooth ? "scan-rts and scan-two-filter have one" : "scan has one");
-    if (settings->precision == KS_MIXED && settings->backend == KS_BACKEND_CUDA)
-        return ks_fail(failure, KS_EXIT_USAGE, "--precision mixed has no form for a device");
-    if (settings->precision == KS_MIXED && settings->method != KS_METHOD_AUTO &&
-        settings->method != KS_METHOD_SEQUENTIAL)
-        return ks_fail(failure, KS_EXIT_USAGE, "--precision mixed goes with method sequential, not %s",
-                       ks_method_name(settings->method));
+    if (settings->precision == KS_MIXED && check_mixed(settings, failure)) return failure->code;
     if (settings->device_given && settings->backend != KS_BACKEND_CUDA)
         return ks_fail(failure, KS_EXIT_USAGE, "--device goes with --backend cuda only");
     if (settings->second_device >= 0 && settings->method != KS_METHOD_SCAN_TWO_FILTER)

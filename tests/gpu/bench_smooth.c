@@ -97,9 +97,9 @@ static void run(const job *j, double copy_bytes_per_ns, int held)
         for (int i = 0; i < a.count; ++i) free(a.owned[i]);
     }
     if (status != KS_OK)
-        printf("{\"job\": \"%s\", \"method\": \"%s\", \"scan\": \"%s\", \"T\": %lld, \"nx\": %d, "
-               "\"status\": \"%s\"}\n", j->job == KS_JOB_SMOOTH ? "smooth" : "filter",
-               ks_method_name(j->method), ks_scan_name(j->scan), (long long)j->T, j->nx,
+        printf("{\"job\": \"%s\", \"method\": \"%s\", \"scan\": \"%s\", \"precision\": \"%s\", \"T\": %lld, "
+               "\"nx\": %d, \"status\": \"%s\"}\n", j->job == KS_JOB_SMOOTH ? "smooth" : "filter",
+               ks_method_name(j->method), ks_scan_name(j->scan), precision_name(j), (long long)j->T, j->nx,
                ks_status_name(status));
 }
 
@@ -130,9 +130,9 @@ int main(int argc, char **argv)
     for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; ++s)
         for (size_t m = 0; m < sizeof methods / sizeof methods[0]; ++m)
             for (double T = 1e3; T <= longest && T <= (m < 2 && s == 0 ? 1e7 : 1e6); T *= 10)
-                for (int p = 0; p < 2; ++p) {
+                for (int p = 0; p < (methods[m].scan == KS_SCAN_CHUNKED ? 3 : 2); ++p) {
                     const job j = { methods[m].job, methods[m].method, methods[m].scan,
-                                    p ? KS_F32 : KS_F64, (int64_t)T, sizes[s][0], sizes[s][1] };
+                                    (ks_precision)p, (int64_t)T, sizes[s][0], sizes[s][1] };
                     const double bytes = T * 8 * 4 * sizes[s][0] * sizes[s][0];
                     if (cases++ > 0 && now() - begun > seconds) return 0;
                     if (bytes < 4e9 && (s == 0 || m < 3)) run(&j, speed, 0);

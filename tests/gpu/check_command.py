@@ -103,6 +103,7 @@ def smoothed():
             for name, value in expected.items():
                 near = np.allclose(found[name], value, rtol=1e-7, atol=1e-8, equal_nan=True)
                 assert near, (command, source, options, name)
+    mixed()
     run("generate", "rotation", "-o", "rotation.h5", "--nx", "20", "--T", "6")
     for source, order, made in (("plain.h5", "auto", "partition"), ("series.h5", "partition", "partition"),
                                 ("x1_out_of.h5", "nested-dissection", "nested-dissection"),
@@ -141,6 +142,34 @@ def smoothed():
     assert done.returncode == 5 and "bytes) on CUDA device 0" in done.stderr, done.stderr
     done = run("smooth", "large.h5", "--dry-run", "--backend", "auto", "--method", "scan-rts")
     assert "the device has too little memory" in done.stderr, done.stderr
+
+
+def mixed():
+    """Means in double, covariances in single precision, near those of the CPU in double."""
+    for command, options, method in (("smooth", ["--lag-one", "--filtered"], "scan-rts"), ("filter", [], "scan"),
+                                     ("filter", ["--innovations", "--predicted", "--cov", "diag"], "scan")):
+        for source in ("plain.h5", "series.h5", "x1_out_of.h5"):
+            _, expected = estimates(command, source, *options)
+            for backend in ("cuda", "auto"):
+                told, found = estimates(command, source, *options, "--precision", "mixed", "--backend", backend,
+                                        "--method", method, "--scan", "chunked")
+                assert [told[k] for k in ("backend", "method", "precision")] == ["cuda", method, "mixed"], told
+                assert found.keys() == expected.keys(), (source, options)
+                for name, value in expected.items():
+                    narrow = "cov" in name
+                    assert found[name].dtype == (np.float32 if narrow else value.dtype), name
+                    near = np.allclose(found[name], value, rtol=1e-5, atol=1e-5, equal_nan=True)
+                    assert near, (command, source, options, name)
+    bytes_of = {}
+    for precision in ("f64", "mixed"):
+        told, _ = estimates("smooth", "plain.h5", "--precision", precision, "--backend", "cuda")
+        bytes_of[precision] = told["bytes"]["device"]
+    assert 0 < bytes_of["mixed"] < bytes_of["f64"], bytes_of
+    done = run("smooth", "plain.h5", "-o", "mixed.h5", "--precision", "mixed", "--backend", "auto")
+    assert done.returncode == 0 and "runs method sequential on the CPU: the method has no form" in done.stderr
+    done = run("smooth", "large.h5", "--dry-run", "--precision", "mixed", "--backend", "auto", "--method",
+               "scan-rts", "--scan", "chunked")
+    assert done.returncode == 5 and "bytes) on CUDA device 0" in done.stderr, done.stderr
 
 
 def timed():

@@ -37,9 +37,24 @@ static inline double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static inline void *owned(arrays *a, int64_t numbers, const job *j)
+static inline const char *precision_name(const job *j)
 {
-    const size_t number = j->precision == KS_F64 ? sizeof(double) : sizeof(float);
+    return j->precision == KS_F64 ? "f64" : j->precision == KS_F32 ? "f32" : "mixed";
+}
+
+/* Bytes of a number of the model, of y and of means, and of a number of covariances. */
+static inline size_t mean_number(const job *j)
+{
+    return j->precision == KS_F32 ? sizeof(float) : sizeof(double);
+}
+
+static inline size_t cov_number(const job *j)
+{
+    return j->precision == KS_F64 ? sizeof(double) : sizeof(float);
+}
+
+static inline void *owned(arrays *a, int64_t numbers, size_t number)
+{
     void *memory = calloc((size_t)numbers, number);
     if (!memory) exit(1);
     a->owned[a->count++] = memory;
@@ -49,8 +64,8 @@ static inline void *owned(arrays *a, int64_t numbers, const job *j)
 
 static inline void set(void *memory, const job *j, int64_t at, double value)
 {
-    if (j->precision == KS_F64) ((double *)memory)[at] = value;
-    else ((float *)memory)[at] = (float)value;
+    if (j->precision == KS_F32) ((float *)memory)[at] = (float)value;
+    else ((double *)memory)[at] = value;
 }
 
 /* Rows of (rows, columns) blocks, `diagonal` on the diagonal and small numbers beside it. */
@@ -58,7 +73,7 @@ static inline ks_view blocks(arrays *a, const job *j, int64_t steps, int rows, i
                       double beside)
 {
     const int64_t block = (int64_t)rows * columns;
-    const ks_view view = { owned(a, steps * block, j), steps > 1 ? block : 0, 0 };
+    const ks_view view = { owned(a, steps * block, mean_number(j)), steps > 1 ? block : 0, 0 };
     void *memory = a->owned[a->count - 1];
     for (int64_t k = 0; k < steps; ++k)
         for (int r = 0; r < rows; ++r)
@@ -81,7 +96,8 @@ static inline arrays make(const job *j, unsigned outputs)
     a.model.m0 = blocks(&a, j, 1, 1, j->nx, 0, 0);
     a.model.P0 = blocks(&a, j, 1, j->nx, j->nx, 1, 0);
     a.y = blocks(&a, j, T, 1, j->ny, 1, 1);
-    const ks_out mean = { owned(&a, T * n, j), n, T * n }, cov = { owned(&a, T * n * n, j), n * n, 0 };
+    const ks_out mean = { owned(&a, T * n, mean_number(j)), n, T * n };
+    const ks_out cov = { owned(&a, T * n * n, cov_number(j)), n * n, 0 };
     if (outputs & KS_OUT_SMOOTHED_MEAN) a.outputs.smoothed_mean = mean, a.outputs.smoothed_cov = cov;
     else a.outputs.filtered_mean = mean, a.outputs.filtered_cov = cov;
     static double loglik;
@@ -105,11 +121,11 @@ static inline void print(const job *j, const char *where, double *ns, int repeat
            "\"where\": \"%s\", \"repeats\": %d, \"median_ns\": %.0f, \"min_ns\": %.0f, "
            "\"max_ns\": %.0f, \"ns_per_step\": %.4g, \"floor_ns\": %.0f, \"of_floor\": %.3g%s}\n",
            j->job == KS_JOB_SMOOTH ? "smooth" : "filter", ks_method_name(j->method), scan,
-           strcmp(where, "cpu") ? "cuda" : "cpu", j->precision == KS_F64 ? "f64" : "f32", (long long)j->T, j->nx,
+           strcmp(where, "cpu") ? "cuda" : "cpu", precision_name(j), (long long)j->T, j->nx,
            j->ny, where, repeats, ns[repeats / 2], ns[0], ns[repeats - 1],
            ns[repeats / 2] / (double)j->T, floor_ns, ns[repeats / 2] / floor_ns, more);
-    fprintf(stderr, "%-16s %-15s %s T = %-9lld nx = %-3d %-10s %12.3f us  %8.2f x floor\n",
-            ks_method_name(j->method), scan, j->precision == KS_F64 ? "f64" : "f32", (long long)j->T, j->nx, where,
+    fprintf(stderr, "%-16s %-15s %-5s T = %-9lld nx = %-3d %-10s %12.3f us  %8.2f x floor\n",
+            ks_method_name(j->method), scan, precision_name(j), (long long)j->T, j->nx, where,
             ns[repeats / 2] * 1e-3, ns[repeats / 2] / floor_ns);
     fflush(stdout);
 }

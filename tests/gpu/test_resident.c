@@ -21,7 +21,7 @@ enum { FILTERED = KS_OUT_LOGLIK | KS_OUT_FILTERED_MEAN | KS_OUT_FILTERED_COV | K
        SMOOTHED = KS_OUT_SMOOTHED_MEAN | KS_OUT_SMOOTHED_COV | KS_OUT_SMOOTHED_VAR |
                   KS_OUT_LAG_ONE_COV };
 
-/** Arrays of the host in the device's memory, rows `gap` numbers further apart. */
+/** Arrays of the host in the device's memory, rows `gap` numbers further apart; `number` is the model's. */
 typedef struct resident {
     const ks_smooth_plan *plan;
     size_t number;
@@ -30,14 +30,14 @@ typedef struct resident {
     int count;
 } resident;
 
-static void *on_device(resident *r, const void *host, int64_t block, int64_t rows)
+static void *on_device(resident *r, const void *host, size_t number, int64_t block, int64_t rows)
 {
-    const size_t bytes = (size_t)((block + r->gap) * rows) * r->number;
-    char *wide = zeroed((size_t)((block + r->gap) * rows), r->number);
+    const size_t bytes = (size_t)((block + r->gap) * rows) * number;
+    char *wide = zeroed((size_t)((block + r->gap) * rows), number);
     void *device;
     for (int64_t k = 0; host && k < rows; ++k)
-        memcpy(wide + (size_t)(k * (block + r->gap)) * r->number,
-               (const char *)host + (size_t)(k * block) * r->number, (size_t)block * r->number);
+        memcpy(wide + (size_t)(k * (block + r->gap)) * number,
+               (const char *)host + (size_t)(k * block) * number, (size_t)block * number);
     OK(ks_smooth_cuda_alloc(r->plan, &device, bytes));
     OK(ks_smooth_cuda_upload(r->plan, device, wide, bytes));
     free(wide);
@@ -48,29 +48,29 @@ static ks_view view_of(resident *r, ks_view host, int64_t block)
 {
     const ks_view none = { NULL, 0, 0 };
     if (!host.data) return none;
-    const ks_view view = { on_device(r, host.data, block, host.step_stride ? r->T : 1),
+    const ks_view view = { on_device(r, host.data, r->number, block, host.step_stride ? r->T : 1),
                            host.step_stride ? block + r->gap : 0, 0 };
     return view;
 }
 
-static ks_out out_of(resident *r, ks_out host, int64_t block, int64_t rows)
+static ks_out out_of(resident *r, ks_out host, size_t number, int64_t block, int64_t rows)
 {
     const ks_out none = { NULL, 0, 0 };
     if (!host.data) return none;
-    const ks_out out = { on_device(r, NULL, block, rows), block + r->gap, 0 };
+    const ks_out out = { on_device(r, NULL, number, block, rows), block + r->gap, 0 };
     return out;
 }
 
 /** What the device wrote to where a run of the host writes. */
-static void back(const resident *r, ks_out device, ks_out host, int64_t block, int64_t rows)
+static void back(const resident *r, ks_out device, ks_out host, size_t number, int64_t block, int64_t rows)
 {
     if (!host.data) return;
-    const size_t bytes = (size_t)((block + r->gap) * rows) * r->number;
+    const size_t bytes = (size_t)((block + r->gap) * rows) * number;
     char *wide = zeroed(1, bytes);
     OK(ks_smooth_cuda_download(r->plan, wide, device.data, bytes));
     for (int64_t k = 0; k < rows; ++k)
-        memcpy((char *)host.data + (size_t)(k * block) * r->number,
-               wide + (size_t)(k * (block + r->gap)) * r->number, (size_t)block * r->number);
+        memcpy((char *)host.data + (size_t)(k * block) * number,
+               wide + (size_t)(k * (block + r->gap)) * number, (size_t)block * number);
     free(wide);
 }
 
@@ -84,12 +84,14 @@ static void check_resident(const method_case *m, ks_precision precision, int nx,
                              ~(unsigned)(KS_OUT_LOGLIK);
     const ks_smooth_options o = options_of(m, precision, outputs | KS_OUT_LOGLIK);
     const int64_t nn = (int64_t)nx * nx;
+    const size_t mean = precision == KS_F32 ? sizeof(float) : sizeof(double);
+    const size_t cov = precision == KS_F64 ? sizeof(double) : sizeof(float);
     golden_buffers *host = run_well(g, m, precision, 1, o.outputs, NULL);
     golden_buffers *got = golden_buffers_new(T, 1, nx, NY, precision, o.outputs);
     ks_smooth_plan *plan;
     use_seed(nx);
     OK(ks_smooth_plan_create(&plan, NULL, T, 1, nx, NY, &o));
-    resident r = { plan, precision == KS_F64 ? sizeof(double) : sizeof(float), T, gap, { NULL }, 0 };
+    resident r = { plan, mean, T, gap, { NULL }, 0 };
     const ks_model from = golden_model(g, precision);
     ks_model model = from;
     model.F = view_of(&r, from.F, nn);
@@ -102,18 +104,18 @@ static void check_resident(const method_case *m, ks_precision precision, int nx,
     model.P0 = view_of(&r, from.P0, nn);
     const ks_view y = view_of(&r, golden_y(g, precision), NY);
     const ks_outputs *h = golden_outputs(got);
-    const struct { const ks_out *host; size_t at; int64_t block; } all[] = {
-        { &h->filtered_mean, offsetof(ks_outputs, filtered_mean), nx },
-        { &h->filtered_cov, offsetof(ks_outputs, filtered_cov), nn },
-        { &h->filtered_var, offsetof(ks_outputs, filtered_var), nx },
-        { &h->smoothed_mean, offsetof(ks_outputs, smoothed_mean), nx },
-        { &h->smoothed_cov, offsetof(ks_outputs, smoothed_cov), nn },
-        { &h->smoothed_var, offsetof(ks_outputs, smoothed_var), nx },
-        { &h->lag_one_cov, offsetof(ks_outputs, lag_one_cov), nn },
+    const struct { const ks_out *host; size_t at, number; int64_t block; } all[] = {
+        { &h->filtered_mean, offsetof(ks_outputs, filtered_mean), mean, nx },
+        { &h->filtered_cov, offsetof(ks_outputs, filtered_cov), cov, nn },
+        { &h->filtered_var, offsetof(ks_outputs, filtered_var), cov, nx },
+        { &h->smoothed_mean, offsetof(ks_outputs, smoothed_mean), mean, nx },
+        { &h->smoothed_cov, offsetof(ks_outputs, smoothed_cov), cov, nn },
+        { &h->smoothed_var, offsetof(ks_outputs, smoothed_var), cov, nx },
+        { &h->lag_one_cov, offsetof(ks_outputs, lag_one_cov), cov, nn },
     };
     ks_outputs to = KS_OUTPUTS_INIT;
     for (int i = 0; i < 7; ++i)
-        *(ks_out *)(void *)((char *)&to + all[i].at) = out_of(&r, *all[i].host, all[i].block, T);
+        *(ks_out *)(void *)((char *)&to + all[i].at) = out_of(&r, *all[i].host, all[i].number, all[i].block, T);
     void *loglik;
     OK(ks_smooth_cuda_alloc(plan, &loglik, sizeof(double)));
     to.loglik = (ks_out){ loglik, 1, 1 };
@@ -123,7 +125,8 @@ static void check_resident(const method_case *m, ks_precision precision, int nx,
         OK(ks_smooth_cuda_wait(plan, &info, NULL));
         assert_true(info.status == KS_OK && info.backend == KS_BACKEND_CUDA && info.elements >= T);
         for (int i = 0; i < 7; ++i)
-            back(&r, *(ks_out *)(void *)((char *)&to + all[i].at), *all[i].host, all[i].block, T);
+            back(&r, *(ks_out *)(void *)((char *)&to + all[i].at), *all[i].host, all[i].number,
+                 all[i].block, T);
         OK(ks_smooth_cuda_download(plan, h->loglik.data, loglik, sizeof(double)));
         if (gap == 0) assert_int_equal(first_different(host, got, o.outputs), 0);
         textbook_smooth(g);
@@ -134,7 +137,7 @@ static void check_resident(const method_case *m, ks_precision precision, int nx,
     const double infinite = (double)INFINITY;
     const float narrow = (float)infinite;
     OK(ks_smooth_cuda_upload(plan, (char *)(uintptr_t)y.data + (size_t)(17 * (NY + gap) + 1) * r.number,
-                             precision == KS_F64 ? (const void *)&infinite : (const void *)&narrow,
+                             precision == KS_F32 ? (const void *)&narrow : (const void *)&infinite,
                              r.number));
     ks_info info = KS_INFO_INIT;
     OK(ks_smooth_cuda_enqueue(plan, &model, y, &to, NULL));
@@ -154,7 +157,7 @@ static void arrays_on_the_device(void **state)
     (void)state;
     const method_case *const methods[] = { &chunked, &chunked_filter, &rts };
     for (int i = 0; i < 3; ++i)
-        for (int p = 0; p < 2; ++p)
+        for (int p = 0; p < 2 + takes_mixed(methods[i]); ++p)
             for (int64_t gap = 0; gap < 6; gap += 5) {
                 check_resident(methods[i], (ks_precision)p, 4, gap, VARIES_ALL);
                 check_resident(methods[i], (ks_precision)p, 3, gap, MISSING);

@@ -91,7 +91,8 @@ bool is_scan(const method_case *m)
 
 bool takes_mixed(const method_case *m)
 {
-    return !ALL_ON_DEVICE && (m->method == KS_METHOD_SEQUENTIAL || m->method == KS_METHOD_AUTO);
+    if (ALL_ON_DEVICE) return is_scan(m) && !stores_elements(m);
+    return m->method == KS_METHOD_SEQUENTIAL || m->method == KS_METHOD_AUTO;
 }
 
 bool is_two_ended(const method_case *m) { return m->method == KS_METHOD_TWO_ENDED; }

@@ -1,0 +1,36 @@
+/* team_gain_text.h -- device code: the functions of gain_text.h by a team of threads on memory that all of
+ * them see, which are those of team_smallmat_text.h; see num_f64.h and team.h. */
+
+KS_DEVICE void KS_T(ks_mean_row)(int n, const KS_NUM *row, KS_NUM *x) { KS_T(ks_copy)(n, row, x); }
+
+KS_DEVICE void KS_T(ks_mean_copy)(int n, const KS_NUM *x, KS_NUM *y) { KS_T(ks_copy)(n, x, y); }
+
+KS_DEVICE void KS_T(ks_mean_less)(int n, const KS_NUM *x, const KS_NUM *row, KS_NUM *y)
+{
+    KS_T(ks_difference)(n, x, row, y);
+}
+
+KS_DEVICE void KS_T(ks_mean_times)(int m, int n, int sign, const KS_NUM *A, const KS_NUM *x, KS_NUM *y)
+{
+    KS_T(ks_team_vector)(m, n, A, n, 1, x, y, sign < 0);
+}
+
+KS_DEVICE void KS_T(ks_gain_add)(int m, int n, const KS_GAIN *A, const KS_NUM *x, KS_NUM *y)
+{
+    KS_T(ks_team_vector)(n, m, A, 1, n, x, y, false);
+}
+
+KS_DEVICE void KS_T(ks_gain_sub)(int n, int m, int c, const KS_GAIN *A, const KS_NUM *B, KS_NUM *C)
+{
+    KS_T(ks_team_product)(n, m, c, A, 1, n, B, C, true, true);
+}
+
+KS_DEVICE void KS_T(ks_gain_forward)(int m, int c, const KS_GAIN *L, KS_NUM *B)
+{
+    KS_T(ks_ldl_forward)(m, c, L, B);
+}
+
+KS_DEVICE void KS_T(ks_gain_scale)(int m, int c, const KS_NUM *A, const KS_GAIN *scale, KS_NUM *B)
+{
+    KS_T(ks_scale_rows)(m, c, A, scale, B);
+}
