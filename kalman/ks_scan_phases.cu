@@ -46,3 +46,12 @@ KS_KERNEL_BOUNDS(ks_scan_sum, ks_scan_sum_args, KS_SCAN_THREADS, 1)
     }
     if (threadIdx.x == 0) args.to[blockIdx.x] = partial[0];
 }
+
+KS_KERNEL_BOUNDS(ks_scan_pack, ks_scan_pack_args, KS_SCAN_THREADS, 1)
+{
+    unsigned *const to = reinterpret_cast<unsigned *>(args.to);
+    for (int64_t i = ks_grid_thread(); i < args.count * args.words; i += ks_grid_threads()) {
+        const int64_t row = i / args.words;
+        to[i] = reinterpret_cast<const unsigned *>(args.from + row * args.stride)[i - row * args.words];
+    }
+}

@@ -379,6 +379,15 @@ static ks_status create(ks_scan_device **out, const ks_smooth_plan *plan, ks_gpu
     return l.status;
 }
 
+/** What arrays of this device go to the other one by. */
+static ks_status open_way(ks_scan_device *d)
+{
+    ks_status status = ks_gpu_stream_create(d->gpu, &d->beside);
+    if (status == KS_OK) status = ks_gpu_event_create(d->gpu, &d->begun);
+    if (status == KS_OK) status = ks_gpu_event_create(d->gpu, &d->carried);
+    return status == KS_OK ? ks_gpu_find(d->gpu, &d->pack, "ks_scan_phases", "ks_scan_pack") : status;
+}
+
 ks_status ks_scan_device_create(ks_scan_device **out, const ks_smooth_plan *plan)
 {
     const ks_smooth_options *o = &plan->options;
@@ -392,6 +401,7 @@ ks_status ks_scan_device_create(ks_scan_device **out, const ks_smooth_plan *plan
     if (status != KS_OK || o->second_device < 0) return status;
     status = create(&(*out)->other, plan, o->second_device == o->device ? (*out)->gpu : NULL,
                     o->second_device, 1, &all);
+    if (status == KS_OK) status = open_way(*out);
     if (status != KS_OK) {
         ks_scan_device_destroy(*out);
         *out = NULL;
@@ -410,6 +420,8 @@ void ks_scan_device_destroy(ks_scan_device *d)
         ks_gpu_host_free(d->gpu, d->report);
         for (int i = 0; i < d->blocks; ++i) ks_gpu_free(d->gpu, d->block[i]);
         if (d->done) ks_gpu_event_destroy(d->gpu, d->done);
+        if (d->begun) ks_gpu_event_destroy(d->gpu, d->begun);
+        if (d->carried) ks_gpu_event_destroy(d->gpu, d->carried);
         for (int i = 0; i < 2; ++i) {
             if (d->there[i]) ks_gpu_event_destroy(d->gpu, d->there[i]);
             if (d->free[i]) ks_gpu_event_destroy(d->gpu, d->free[i]);

@@ -42,7 +42,8 @@ typedef struct ks_scan_device {
     struct ks_scan_device *other;   /* the reverse scan's, or NULL                        */
     int shared;                     /* whether `gpu` belongs to another one of these      */
     ks_gpu_event *done;             /* with what the other one waits for                  */
-    const ks_gpu_kernel *phase[KS_PHASES], *sum, *filter_scan, *smooth_scan;
+    ks_gpu_event *begun, *carried;  /* arrays that go there are whole, and have gone       */
+    const ks_gpu_kernel *phase[KS_PHASES], *sum, *pack, *filter_scan, *smooth_scan;
     const ks_gpu_kernel *absorb, *tiles_scan, *fold, *rerun, *border;
     const ks_gpu_kernel *fast_absorb, *fast_filter, *fast_smooth; /* or NULL               */
     ks_fill fill;                   /* how rows come to small models                      */
@@ -59,7 +60,8 @@ typedef struct ks_scan_device {
     int64_t part_chunks;            /* of a part that is on the device at once; 0: all    */
     ks_scan_arrays half[2];         /* then two parts' model, data and results in turns,  */
     ks_gpu_event *there[2], *free[2]; /* when they are there, when they have been used    */
-    ks_gpu_stream *beside;          /* and what they travel in                            */
+    ks_gpu_stream *beside;          /* and what they travel in, as arrays do that go from */
+                                    /* this device to the other one                       */
     ks_tiles_args tiles;
     size_t element;                 /* bytes of an aggregate                               */
     ks_scan_arrays a;               /* on the device, rows behind one another              */
@@ -121,9 +123,21 @@ KS_MUST_CHECK ks_status ks_scan_device_enqueue(ks_scan_device *d, const ks_smoot
 KS_MUST_CHECK ks_status ks_scan_device_begin(ks_scan_device *d);
 KS_MUST_CHECK ks_status ks_scan_device_sum(ks_scan_device *d, int64_t count);
 
+/** Make a part of a run, at once or by a graph. */
+typedef ks_status ks_part_maker(ks_scan_device *d, const ks_smooth_plan *plan, ks_run_part part);
+/** What follows the forward scan on `d`, after which d->done has been recorded, where `o`, which has model and
+ *  data, scans in reverse. The suffixes move into the place of the prefixes, of which the estimates have been
+ *  taken. */
+KS_MUST_CHECK ks_status ks_scan_device_join(ks_scan_device *d, ks_scan_device *o,
+                                            const ks_smooth_plan *plan, ks_part_maker *make);
+
 /** Rows of steps k0 .. k1 - 1 of series b into d->a, and where `shared` those that all series share. */
 KS_MUST_CHECK ks_status ks_scan_device_upload(ks_scan_device *d, const ks_run *run, int64_t b,
                                               int64_t k0, int64_t k1, int shared);
+/** Model and data that are in d's memory, as d->a.series has them, to o's own, beside d->stream: not before
+ *  what is in that now, and before what comes in o->stream. */
+KS_MUST_CHECK ks_status ks_scan_device_across(ks_scan_device *d, ks_scan_device *o,
+                                              const ks_smooth_plan *plan);
 /** Results of these steps out of `a`, and of the prior with those of step 0; waits for them. */
 KS_MUST_CHECK ks_status ks_scan_device_download(ks_scan_device *d, const ks_scan_arrays *a,
                                                 const ks_run *run, int64_t b, int64_t k0, int64_t k1);

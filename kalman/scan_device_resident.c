@@ -73,11 +73,28 @@ static ks_status clear_absent(ks_scan_device *d, const ks_run *run)
     return status;
 }
 
+/** The scans of both directions at once, each on its device, with arrays that are in the first one's memory. */
+static ks_status enqueue_pair(ks_scan_device *here, const ks_smooth_plan *plan)
+{
+    ks_scan_device there = *here->other;
+    KS_TRY(ks_scan_device_across(here, &there, plan));
+    KS_TRY(ks_scan_device_enqueue(here, plan, KS_RUN_ASCENT));
+    KS_TRY(ks_gpu_event_record(here->gpu, here->done, here->stream));
+    return ks_scan_device_join(here, &there, plan, ks_scan_device_enqueue);
+}
+
+/** Wait for the stream and for what both devices say. */
+static ks_status report_all(ks_scan_device *d, ks_gpu_stream *where)
+{
+    KS_TRY(ks_scan_device_report(d, where));
+    return d->other ? ks_scan_device_report(d->other, d->other->stream) : KS_OK;
+}
+
 ks_status ks_smooth_cuda_enqueue(const ks_smooth_plan *plan, const ks_model *model, ks_view y,
                                  const ks_outputs *outputs, void *stream)
 {
     ks_scan_device *d = device_of(plan);
-    if (!d || d->other || d->part_chunks || plan->B != 1 || !ks_valid_run(plan, model, y, outputs)) return KS_EINVAL;
+    if (!d || d->part_chunks || plan->B != 1 || !ks_valid_run(plan, model, y, outputs)) return KS_EINVAL;
     ks_run run;
     memset(&run, 0, sizeof run);
     run.plan = plan;
@@ -95,7 +112,8 @@ ks_status ks_smooth_cuda_enqueue(const ks_smooth_plan *plan, const ks_model *mod
     d->map.resident_loglik = outputs->loglik.data;
     /* Terms of stored elements are made in the plan's own place, and put out from there. */
     ks_status status = clear_absent(&here, &run);
-    if (status == KS_OK) status = ks_scan_device_enqueue(&here, plan, KS_RUN_WHOLE);
+    if (status == KS_OK)
+        status = d->other ? enqueue_pair(&here, plan) : ks_scan_device_enqueue(&here, plan, KS_RUN_WHOLE);
     if (status == KS_OK && outputs->loglik.data)
         status = ks_gpu_copy(d->gpu, outputs->loglik.data, d->sums, sizeof *d->sums, here.stream);
     return status;
@@ -130,7 +148,7 @@ ks_status ks_smooth_cuda_wait(const ks_smooth_plan *plan, ks_info *info, void *s
     said.order = ks_smooth_plan_order(plan);
     said.threads = 1;
     const int map = plan->method == KS_METHOD_BLOCKTRI;
-    ks_status status = map ? finish_map(d, &run, where) : ks_scan_device_report(d, where);
+    ks_status status = map ? finish_map(d, &run, where) : report_all(d, where);
     if (status == KS_OK) {
         if (!map) ks_scan_device_tell(d, &run, 0);
         status = said.status;
@@ -142,7 +160,7 @@ ks_status ks_smooth_cuda_wait(const ks_smooth_plan *plan, ks_info *info, void *s
             said.step = plan->T - 1;
         }
     } else {
-        said.device_code = d->gpu->code;
+        said.device_code = d->gpu->code ? d->gpu->code : d->other ? d->other->gpu->code : 0;
     }
     said.status = status;
     if (info) *info = said;

@@ -152,8 +152,20 @@ ks_status ks_scan_device_report(ks_scan_device *d, ks_gpu_stream *stream)
     return ks_gpu_stream_sync(d->gpu, stream);
 }
 
-/** The scans of both directions at once, each on its device. The suffixes then move into the place of
- *  the prefixes, of which the estimates have been taken. */
+ks_status ks_scan_device_join(ks_scan_device *d, ks_scan_device *o, const ks_smooth_plan *plan,
+                              ks_part_maker *make)
+{
+    KS_TRY(make(o, plan, KS_RUN_DESCENT));
+    KS_TRY(ks_gpu_event_wait(o->gpu, d->done, o->stream));
+    KS_TRY(ks_gpu_copy_across(o->gpu, d->gpu, d->a.elements, o->a.elements,
+                              (size_t)plan->T * d->element, o->stream));
+    KS_TRY(ks_gpu_event_record(o->gpu, o->done, o->stream));
+    KS_TRY(make(d, plan, KS_RUN_EVIDENCE));
+    KS_TRY(ks_gpu_event_wait(d->gpu, o->done, d->stream));
+    return make(d, plan, KS_RUN_MEETING);
+}
+
+/** The scans of both directions at once, each on its device. */
 static ks_status launch_pair(ks_scan_device *d, const ks_run *run, int64_t b)
 {
     const ks_smooth_plan *plan = run->plan;
@@ -162,14 +174,7 @@ static ks_status launch_pair(ks_scan_device *d, const ks_run *run, int64_t b)
     KS_TRY(ks_gpu_event_record(d->gpu, d->done, d->stream));
     KS_TRY(ks_scan_device_upload(o, run, b, 0, plan->T, b == 0));
     refresh(o);
-    KS_TRY(launch_part(o, plan, KS_RUN_DESCENT));
-    KS_TRY(ks_gpu_event_wait(o->gpu, d->done, o->stream));
-    KS_TRY(ks_gpu_copy_across(o->gpu, d->gpu, d->a.elements, o->a.elements,
-                           (size_t)plan->T * d->element, o->stream));
-    KS_TRY(ks_gpu_event_record(o->gpu, o->done, o->stream));
-    KS_TRY(launch_part(d, plan, KS_RUN_EVIDENCE));
-    KS_TRY(ks_gpu_event_wait(d->gpu, o->done, d->stream));
-    KS_TRY(launch_part(d, plan, KS_RUN_MEETING));
+    KS_TRY(ks_scan_device_join(d, o, plan, launch_part));
     return ks_scan_device_report(o, o->stream);
 }
 

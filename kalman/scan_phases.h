@@ -41,4 +41,12 @@ typedef struct ks_scan_sum_args {
     double *to;
 } ks_scan_sum_args;
 
+/** Kernel ks_scan_pack: `count` rows of `words` 4-byte words, `stride` bytes apart, to `to`, where they are
+ *  close together. */
+typedef struct ks_scan_pack_args {
+    const char *from;
+    int64_t stride, words, count;
+    char *to;
+} ks_scan_pack_args;
+
 #endif

@@ -8,6 +8,10 @@
  *     ks_smooth_cuda_wait(plan, &info, stream);                      // when the results are needed
  *
  * stream is a CUstream or cudaStream_t of the device's primary context; NULL means the plan's own.
+ * A plan for two devices (ks_smooth_options.second_device) takes and leaves everything in the memory of the
+ * first one, and stream is one of that: model and data are copied to the second one, device to device, beside
+ * what the first one does, and its scan comes back as for arrays of the host. Streams wait for each other by
+ * events, nothing waits on the host, and the results are the bits of one device.
  * A plan has one set of memory: calls on it are made by one thread at a time, and in one stream or in
  * several that wait for each other. */
 #ifndef KALSCAN_SMOOTH_CUDA_H
@@ -20,10 +24,9 @@ KS_BEGIN_DECLS
 /** Put a run into the stream. Model, y and outputs are as ks_smooth_run() has them, with strides in
  *  elements, in the device's memory and untouched until the stream has done with them; absent u and d
  *  are zero. Rows aligned to 16 bytes and close together are read fastest. A stream that is being
- *  captured takes the run into its graph.
- *  Errors: KS_EINVAL (also a plan for several series, for two devices, on the CPU,
- *  or whose series the device has no room for at once), KS_EDEVICE. What only the data
- *  show, ks_smooth_cuda_wait() says. */
+ *  captured takes the run into its graph, that of a plan for two devices not.
+ *  Errors: KS_EINVAL (also a plan for several series, on the CPU, or whose series the device has no room for
+ *  at once), KS_EDEVICE. What only the data show, ks_smooth_cuda_wait() says. */
 KS_API KS_MUST_CHECK ks_status ks_smooth_cuda_enqueue(const ks_smooth_plan *plan,
                                                       const ks_model *model, ks_view y,
                                                       const ks_outputs *outputs, void *stream);

@@ -16,6 +16,7 @@
 
 static const method_case rts = { KS_JOB_SMOOTH, KS_METHOD_SCAN_RTS, KS_SCAN_BLELLOCH, 1, 0 };
 static const method_case chunked = { KS_JOB_SMOOTH, KS_METHOD_SCAN_RTS, KS_SCAN_CHUNKED, 1, 0 };
+static const method_case two_filter = { KS_JOB_SMOOTH, KS_METHOD_SCAN_TWO_FILTER, KS_SCAN_LADNER_FISCHER, 1, 0 };
 static const method_case chunked_filter = { KS_JOB_FILTER, KS_METHOD_SCAN, KS_SCAN_CHUNKED, 1, 0 };
 enum { FILTERED = KS_OUT_LOGLIK | KS_OUT_FILTERED_MEAN | KS_OUT_FILTERED_COV | KS_OUT_FILTERED_VAR,
        SMOOTHED = KS_OUT_SMOOTHED_MEAN | KS_OUT_SMOOTHED_COV | KS_OUT_SMOOTHED_VAR |
@@ -76,20 +77,21 @@ static void back(const resident *r, ks_out device, ks_out host, size_t number, i
 
 /** Model, data and results on the device: the bits of a run from the host, twice, and failures as well. */
 static void check_resident(const method_case *m, ks_precision precision, int nx, int64_t gap,
-                           unsigned flags)
+                           unsigned flags, int second_device, int seed)
 {
     enum { T = 43, NY = 2 };
     golden *g = model_random((model_spec){ 990, T, 1, nx, NY, (ks_prior)(gap > 0), flags });
     const unsigned outputs = (FILTERED | (m->job == KS_JOB_SMOOTH ? (unsigned)SMOOTHED : 0u)) &
                              ~(unsigned)(KS_OUT_LOGLIK);
-    const ks_smooth_options o = options_of(m, precision, outputs | KS_OUT_LOGLIK);
+    ks_smooth_options o = options_of(m, precision, outputs | KS_OUT_LOGLIK);
     const int64_t nn = (int64_t)nx * nx;
     const size_t mean = precision == KS_F32 ? sizeof(float) : sizeof(double);
     const size_t cov = precision == KS_F64 ? sizeof(double) : sizeof(float);
     golden_buffers *host = run_well(g, m, precision, 1, o.outputs, NULL);
     golden_buffers *got = golden_buffers_new(T, 1, nx, NY, precision, o.outputs);
     ks_smooth_plan *plan;
-    use_seed(nx);
+    use_seed(seed);
+    o.second_device = second_device;
     OK(ks_smooth_plan_create(&plan, NULL, T, 1, nx, NY, &o));
     resident r = { plan, mean, T, gap, { NULL }, 0 };
     const ks_model from = golden_model(g, precision);
@@ -159,8 +161,8 @@ static void arrays_on_the_device(void **state)
     for (int i = 0; i < 3; ++i)
         for (int p = 0; p < 2 + takes_mixed(methods[i]); ++p)
             for (int64_t gap = 0; gap < 6; gap += 5) {
-                check_resident(methods[i], (ks_precision)p, 4, gap, VARIES_ALL);
-                check_resident(methods[i], (ks_precision)p, 3, gap, MISSING);
+                check_resident(methods[i], (ks_precision)p, 4, gap, VARIES_ALL, -1, 4);
+                check_resident(methods[i], (ks_precision)p, 3, gap, MISSING, -1, 3);
             }
     ks_smooth_options o = options_of(&chunked, KS_F64, KS_OUT_LOGLIK);
     const ks_model model = KS_MODEL_INIT;
@@ -176,9 +178,35 @@ static void arrays_on_the_device(void **state)
     check_clean();
 }
 
+/** Where the machine has one device, that one twice. */
+static int another_device(void)
+{
+#ifdef EMULATED
+    return 1;
+#else
+    return 0;
+#endif
+}
+
+/** Model and data go from the first device to the second one, whatever their rows look like and in whichever
+ *  order streams run: the bits of one device. */
+static void arrays_for_two_devices(void **state)
+{
+    (void)state;
+    for (int seed = 1; seed <= 6; ++seed)
+        for (int64_t gap = 0; gap < 6; gap += 5) {
+            const int second = seed % 3 == 2 ? 0 : another_device();
+            check_resident(&two_filter, (ks_precision)(seed % 2), 4, gap, VARIES_ALL, second, seed);
+            check_resident(&two_filter, (ks_precision)(seed % 2), 3, gap, MISSING, second, seed);
+        }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(arrays_on_the_device) };
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(arrays_on_the_device),
+        cmocka_unit_test(arrays_for_two_devices),
+    };
     if (no_device()) return 77;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
