@@ -1,4 +1,4 @@
-/* block_methods.c -- the MAP smoother and its parts, as kalman/map.c runs them. */
+/* block_methods.c -- the MAP smoother and its parts, as kalman/map/map.c runs them. */
 #include "blocktri_cost.h"
 #include "blocktri_model.h"
 #include "map.h"

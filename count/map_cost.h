@@ -1,4 +1,4 @@
-/* map_cost.h -- the MAP smoother on simulated parallel hardware, phase by phase as kalman/map.c runs
+/* map_cost.h -- the MAP smoother on simulated parallel hardware, phase by phase as kalman/map/map.c runs
  * it: assembly, factor, solution, probes, diagonal blocks of the inverse, review; in the sequential and
  * the twisted order one pass each way, which is all of that where the model is well conditioned. */
 #ifndef KS_COUNT_MAP_COST_H

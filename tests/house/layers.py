@@ -25,7 +25,12 @@ ALLOWED = {
     "examples": {"include"},
 }
 # Where a quoted include is looked for after its own folder, as the build does.
-SEARCH = ["include", "src", "scan", "blocktri", "kalman", "count", "src/io", "src/cli"]
+SEARCH = ["include", "src", "scan", "blocktri", "kalman",
+          *("kalman/" + name for name in ["batch", "cuda", "cuda/chunks", "cuda/map", "map", "mixed", "scan", "tiled",
+                                          "two_ended"]),
+          "count", "src/io", "src/cli"]
+# What the build finds elsewhere: made by it, or of the emulated device.
+ELSEWHERE = {"ks_version.h", "emulated_kernel.h"}
 
 # Library headers, and where they may be included.
 LIBRARIES = {
@@ -77,7 +82,8 @@ def include_problem(root, path, quote, name):
     """Why a file may not include a name, or ''."""
     target = resolve(root, path, name)
     if target is None:
-        return library_problem(path, name)
+        unknown = quote == '"' and name not in ELSEWHERE
+        return library_problem(path, name) or (f'"{name}" is in no folder of SEARCH' if unknown else "")
     folder, other = folder_of(path), folder_of(target)
     if other not in ALLOWED[folder]:
         return f"{folder}/ may not include {target}"

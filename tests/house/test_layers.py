@@ -13,6 +13,7 @@ HEADERS = {
     "src/cli/cli.h": "int cli;\n",
     "scan/plan.h": "int plan;\n",
     "kalman/step.h": "int step;\n",
+    "kalman/tiled/tile.h": "int tile;\n",
     "blocktri/chol.h": "int chol;\n",
     "count/count.h": "int count;\n",
 }
@@ -34,6 +35,7 @@ class Layers(unittest.TestCase):
                            ("kalman/x.c", "chol.h"), ("blocktri/x.c", "plan.h"),
                            ("src/cli/x.c", "file.h"), ("src/cli/x.c", "../io/file.h"),
                            ("src/io/x.c", "kalscan/a.h"), ("tests/kalman/x.c", "step.h"),
+                           ("kalman/x.c", "tile.h"), ("kalman/map/x.c", "tile.h"), ("kalman/map/x.c", "chol.h"),
                            ("count/x.c", "step.h"), ("src/cli/x.c", "count.h")]:
             self.assertEqual(self.problems(path, f'#include "{name}"\n'), [], (path, name))
 
@@ -43,12 +45,17 @@ class Layers(unittest.TestCase):
                            ("src/x.h", "step.h"), ("src/x.c", "io/file.h"),
                            ("scan/x.c", "step.h"), ("scan/x.h", "chol.h"),
                            ("kalman/x.c", "file.h"), ("blocktri/x.c", "step.h"),
+                           ("blocktri/x.c", "tile.h"), ("kalman/tiled/x.c", "count.h"),
                            ("src/io/x.c", "base.h"), ("src/io/x.c", "../cli/cli.h"),
                            ("src/cli/x.c", "step.h"), ("kalman/x.c", "count.h"),
                            ("examples/x.c", "plan.h")]:
             found = self.problems(path, f'#include "{name}"\n')
             self.assertEqual(len(found), 1, (path, name, found))
             self.assertIn(f"{path}:1:", found[0])
+
+    def test_unknown_includes_fail(self):
+        self.assertEqual(len(self.problems("kalman/x.c", '#include "no_such.h"\n')), 1)
+        self.assertEqual(self.problems("kalman/x.c", '#include "ks_version.h"\n#include <no_such.h>\n'), [])
 
     def test_library_headers_have_their_places(self):
         for path, name in [("src/io/x.c", "hdf5.h"), ("src/x.c", "lapacke.h"),
