@@ -294,6 +294,7 @@ KS_HD int64_t KS_T(ks_tiled_repeat)(ks_shape shape, int nx, int n, int ny, const
                                     ks_sink mean, ks_sink cov, const ks_forward_sinks *to,
                                     ks_evidence *evidence, KS_NUM **P, int *finite)
 {
+    const int ahead = KS_T(ks_steps_ahead)(shape);
     KS_T(ks_blocks) b = *all;
     KS_T(ks_tiled) step = w->step;
     KS_NUM *x = w->x, *last = NULL;
@@ -314,7 +315,8 @@ KS_HD int64_t KS_T(ks_tiled_repeat)(ks_shape shape, int nx, int n, int ny, const
         if (!KS_T(ks_tiled_complete)(ny, b.y)) break;
         const KS_T(ks_tiled_slot) made =
             KS_T(ks_tiled_slot_of)(n, ny, memo->base + (int64_t)at * memo->size);
-        if (cov.base && k + 1 < k1) KS_T(ks_tiled_expect)(nx, (KS_NUM *)ks_slot_of(cov, k + 1));
+        if (cov.base && k + ahead < k1)
+            KS_T(ks_tiled_expect)(nx * nx, (KS_NUM *)ks_slot_of(cov, k + ahead));
         KS_T(ks_tiled_again)(shape, nx, n, ny, &b, &made, x, &step);
         memo->last = at;
         last = made.P;
@@ -375,7 +377,7 @@ KS_HD int64_t KS_T(ks_tiled_filter_steps)(ks_shape shape, int nx, int ny, const 
                      to->predicted_var.base || to->innovation.base || to->innovation_cov.base ||
                      to->innovation_std.base || to->loglik_terms.base || gains;
     const int moves = s->F.stride || s->Q.stride || s->u.stride;
-    const int turns = s->H.stride || s->R.stride;
+    const int turns = s->H.stride || s->R.stride, ahead = KS_T(ks_steps_ahead)(shape);
     KS_T(ks_blocks) all = { 0 }, some;
     KS_NUM *P = w.P;
     KS_T(ks_copy)(nx, (const KS_NUM *)state->x, w.x);
@@ -411,7 +413,9 @@ KS_HD int64_t KS_T(ks_tiled_filter_steps)(ks_shape shape, int nx, int ny, const 
         KS_NUM *next = home ? (KS_NUM *)ks_slot_of(cov, k) : w.Pn;
         const KS_T(ks_blocks) *b = &all;
         int m = ny, at = -1;
-        if (cov.base && k + 1 < k1) KS_T(ks_tiled_expect)(nx, (KS_NUM *)ks_slot_of(cov, k + 1));
+        if (cov.base && k + ahead < k1)
+            KS_T(ks_tiled_expect)(nx * nx, (KS_NUM *)ks_slot_of(cov, k + ahead));
+        if (moves || turns) KS_T(ks_expect_step)(nx, s, k + ahead, 1);
         if (moves) KS_T(ks_tiled_transition)(shape, nx, n, s, k, 0, &w, &all);
         if (turns) KS_T(ks_tiled_channels)(shape, nx, ny, s, k, 0, &w, &all);
         all.y = (const KS_NUM *)ks_row(s->y, k);

@@ -29,6 +29,9 @@
 /** Which steps a range takes: those of tiled_step_text.h, quad_step_text.h or row_step_text.h. */
 typedef enum ks_shape { KS_SHAPE_TILES, KS_SHAPE_QUAD, KS_SHAPE_ROWS } ks_shape;
 
+/** Blocks of more states are not expected: they are larger than the nearest cache. */
+#define KS_MOST_EXPECTED 64
+
 /** Series that follow side by side (tiled_follow_text.h). */
 #define KS_PACK_LANES (KS_LANES > 4 ? KS_LANES : 4)
 
@@ -118,11 +121,40 @@ KS_HD void KS_T(ks_unpad)(int nx, int n, const KS_NUM *A, KS_NUM *to)
     for (int c = 0; c < nx; ++c) to[(nx - 1) * nx + c] = A[(nx - 1) * n + c];
 }
 
-/** A covariance is going to be read or written here: have its lines come in the meantime. */
-KS_HD void KS_T(ks_tiled_expect)(int nx, const KS_NUM *to)
+/** So many steps before it is needed a row is asked for: what small steps take is less than memory does,
+ *  and rows of many would drive each other out of the nearest cache. */
+KS_HD int KS_T(ks_steps_ahead)(ks_shape shape) { return shape == KS_SHAPE_TILES ? 1 : 8; }
+
+/** So many numbers are going to be written here, or read and written: have their lines come in the
+ *  meantime. */
+KS_HD void KS_T(ks_tiled_expect)(int numbers, const KS_NUM *to)
 {
 #pragma GCC unroll 6
-    for (int i = 0; i < nx * nx; i += 64 / (int)sizeof(KS_NUM)) __builtin_prefetch(to + i, 1);
+    for (int i = 0; i < numbers; i += 64 / (int)sizeof(KS_NUM)) __builtin_prefetch(to + i, 1);
+}
+
+/** The same of row k of the model, to be read. */
+KS_HD void KS_T(ks_expect_row)(ks_rows rows, int64_t k, int numbers)
+{
+    if (!rows.stride) return;
+    const KS_NUM *row = (const KS_NUM *)ks_row(rows, k);
+    for (int i = 0; i < numbers; i += 64 / (int)sizeof(KS_NUM)) __builtin_prefetch(row + i);
+}
+
+/** The transition into step k and, where `observed` is set, its observation. The processor fetches rows
+ *  that follow one another by itself, but not from one page to the next. */
+KS_HD void KS_T(ks_expect_step)(int nx, const ks_series *s, int64_t k, int observed)
+{
+    const int ny = s->ny;
+    if (nx > KS_MOST_EXPECTED || k < 1 || k >= s->steps) return;
+    KS_T(ks_expect_row)(s->F, k - s->shift, nx * nx);
+    KS_T(ks_expect_row)(s->Q, k - s->shift, nx * nx);
+    KS_T(ks_expect_row)(s->u, k - s->shift, nx);
+    if (!observed) return;
+    KS_T(ks_expect_row)(s->H, k, ny * nx);
+    KS_T(ks_expect_row)(s->R, k, ny * ny);
+    KS_T(ks_expect_row)(s->y, k, ny);
+    KS_T(ks_expect_row)(s->d, k, ny);
 }
 
 /** Eight numbers <- the n (5 to 8, a literal) at A, with zeros behind them. */

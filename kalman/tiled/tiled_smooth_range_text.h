@@ -105,6 +105,7 @@ KS_HD int64_t KS_T(ks_tiled_smooth_steps)(ks_shape shape, int nx, const ks_serie
                                           void *memory, ks_tally *tally)
 {
     const int quad = shape == KS_SHAPE_QUAD, n = quad ? 4 : KS_T(ks_padded)(nx);
+    const int ahead = KS_T(ks_steps_ahead)(shape);
     const int moves = s->F.stride || s->Q.stride || s->u.stride, lag = to->lag_one_cov.base != NULL;
     const int rest = lag || gains || to->gain.base || to->smoothed_var.base;
     const KS_T(ks_tiled_memory) w = KS_T(ks_tiled_begin)(nx, n, s->ny, memory);
@@ -138,7 +139,8 @@ KS_HD int64_t KS_T(ks_tiled_smooth_steps)(ks_shape shape, int nx, const ks_serie
         if (kept->form[k - 1 - kept->form_first] != (unsigned char)KS_FORM_ORDINARY) break;
         const KS_NUM *x = (const KS_NUM *)ks_slot_of(kept->kept_mean, k - 1);
         const KS_NUM *P = (const KS_NUM *)ks_slot_of(kept->kept_C, k - 1);
-        if (k - 1 > k0) KS_T(ks_tiled_expect)(nx, (const KS_NUM *)ks_slot_of(kept->kept_C, k - 2));
+        if (k - ahead > k0)
+            KS_T(ks_tiled_expect)(nx * nx, (const KS_NUM *)ks_slot_of(kept->kept_C, k - 1 - ahead));
         if (n != nx) {
             KS_T(ks_copy)(nx, x, w.filtered);
             if (shape == KS_SHAPE_ROWS)
@@ -148,7 +150,10 @@ KS_HD int64_t KS_T(ks_tiled_smooth_steps)(ks_shape shape, int nx, const ks_serie
             x = w.filtered;
             P = w.kept;
         }
-        if (moves) KS_T(ks_tiled_transition)(shape, nx, n, s, k, 0, &w, &b);
+        if (moves) {
+            KS_T(ks_expect_step)(nx, s, k - ahead, 0);
+            KS_T(ks_tiled_transition)(shape, nx, n, s, k, 0, &w, &b);
+        }
         KS_NUM *smoothed = quad && cov.base ? (KS_NUM *)ks_slot_of(cov, k - 1) : Pn;
         KS_NUM *ET = w.ET;
         const int at = memo.slots ? KS_T(ks_memo_find)(&memo, P, later) : -1;

@@ -196,6 +196,16 @@ KS_HD void KS_T(ks_load_factors)(int nx, int n, const KS_NUM *packed, KS_NUM *LT
     }
 }
 
+/** The rows of step k, if there is one, are going to be needed. */
+KS_HD void KS_T(ks_ends_expect)(int nx, const ks_series *s, int64_t k, int there,
+                                const ks_right_rows *rows)
+{
+    if (!there) return;
+    KS_T(ks_tiled_expect)(nx * nx, (const KS_NUM *)ks_slot_of(rows->A, k));
+    KS_T(ks_tiled_expect)(nx * (nx + 1) / 2, (const KS_NUM *)ks_slot_of(rows->K, k));
+    KS_T(ks_expect_step)(nx, s, k, 1);
+}
+
 /** A memory of steps with a key of `key` numbers and so many results. */
 KS_HD KS_T(ks_memo) KS_T(ks_ends_memo)(int n, const ks_series *s, int64_t steps, int ka, int kb,
                                        int results, const KS_T(ks_ends_memory) *w)
