@@ -54,9 +54,7 @@ static ks_status each_step(const counting *c, ks_count *count, ks_flops first, k
 static int absorb_filter(void *user, int64_t first, int64_t steps, ks_flops *flops)
 {
     const ks_unit_costs *unit = ((const counting *)user)->unit;
-    return (first == 0 && ks_flops_add(flops, unit->first_element, 1)) ||
-           ks_flops_add(flops, unit->filter_element, steps - (first == 0)) ||
-           ks_flops_add(flops, unit->filter_combine, steps - 1);
+    return ks_flops_add(flops, first == 0 ? unit->filter_step : unit->filter_absorb, steps);
 }
 
 /** Reading the carry, or the prior, is copying. */
@@ -71,9 +69,8 @@ static int absorb_smoother(void *user, int64_t first, int64_t steps, ks_flops *f
 {
     const counting *c = user;
     const int last = first + steps == c->what->T;
-    return ks_flops_add(flops, c->unit->smooth_element, steps - last) ||
-           (last && ks_flops_add(flops, c->unit->smooth_element_last, 1)) ||
-           ks_flops_add(flops, c->unit->smooth_combine, steps - 1);
+    return ks_flops_add(flops, c->unit->smooth_absorb, steps - last) ||
+           (last && ks_flops_add(flops, c->unit->smooth_absorb_last, 1));
 }
 
 static int rerun_smoother(void *user, int carried, int64_t first, int64_t steps, ks_flops *flops)
@@ -90,9 +87,12 @@ static ks_status scan(counting *c, ks_count *count, const ks_schedule *schedule,
 {
     const int64_t before = count->combines;
     const ks_status status = ks_count_schedule(count, schedule, costs, c->what->threads);
+    /* Steps that a chunk absorbs count as combines, but cost what they cost. */
+    const int64_t absorbed = reruns(c->what) ? c->what->T - schedule->length[KS_ELEMENTS] : 0;
     /* Part of the work, which fits. */
     if (status == KS_OK)
-        c->combine_flops += (count->combines - before) * ks_flops_total(costs->combine);
+        c->combine_flops +=
+            (count->combines - before - absorbed) * ks_flops_total(costs->combine);
     return status;
 }
 

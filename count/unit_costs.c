@@ -17,7 +17,7 @@ typedef struct bench {
     double *filter_element, *smooth_element; /* an element of each step         */
     double *x, *C;
     unsigned char form[STEPS];
-    void *scratch;
+    void *scratch, *absorb;
     size_t filter_bytes, smooth_bytes;
 } bench;
 
@@ -33,7 +33,9 @@ static void carve(ks_carver *carver, bench *b)
     b->smooth_element = ks_carve(carver, STEPS, b->smooth_bytes);
     b->x = ks_carve(carver, n, number);
     b->C = ks_carve(carver, n * n, number);
-    b->scratch = ks_carve(carver, 1, b->kernels.scratch_bytes(b->series.nx, b->series.ny));
+    const size_t scratch = b->kernels.scratch_bytes(b->series.nx, b->series.ny);
+    b->scratch = ks_carve(carver, 1, scratch);
+    b->absorb = ks_carve(carver, 1, b->kernels.absorb_bytes(b->series.nx, b->series.ny, scratch));
 }
 
 /** dst = element 1 (+) element 2, into element 0. */
@@ -135,6 +137,26 @@ static int find_back(bench *b, ks_unit_costs *costs)
     return rc;
 }
 
+/** Those of the aggregates of chunks, from the filtered estimates. */
+static int find_aggregates(bench *b, ks_unit_costs *costs)
+{
+    const ks_kernels *k = &b->kernels;
+    const ks_series *s = &b->series;
+    const size_t n = (size_t)s->nx, number = sizeof(double);
+    ks_forward_sinks kept = {0};
+    ks_tally tally = {0};
+    kept.kept_mean = ks_sample_rows(b->mean, n * number);
+    kept.kept_C = ks_sample_rows(b->cov, n * n * number);
+    kept.form = b->form;
+    int rc = k->filter_absorb(s, 1, 2, 1, b->filter_element, b->absorb, &tally);
+    costs->filter_absorb = ks_take_flops();
+    rc |= k->smooth_absorb(s, STEPS - 1, STEPS, 1, &kept, b->smooth_element, b->absorb, &tally);
+    costs->smooth_absorb_last = ks_take_flops();
+    rc |= k->smooth_absorb(s, 1, 2, 1, &kept, b->smooth_element, b->absorb, &tally);
+    costs->smooth_absorb = ks_take_flops();
+    return rc;
+}
+
 ks_status ks_unit_costs_find(ks_unit_costs *costs, int nx, int ny)
 {
     bench b;
@@ -161,6 +183,7 @@ ks_status ks_unit_costs_find(ks_unit_costs *costs, int nx, int ny)
     int rc = find_filter(&b, costs);
     find_smoothers(&b, costs);
     rc |= find_back(&b, costs);
+    rc |= find_aggregates(&b, costs);
     ks_carve_end(&place);
     ks_release(NULL, memory);
     return rc ? KS_ENONFINITE : KS_OK;

@@ -11,15 +11,14 @@
  * docs/performance.md, "What auto takes". */
 enum { FEW_STATES = 8, MOST_STATES = 64, LEAST_STEPS = 500, LEAST_STEPS_OF_FEW = 5000 };
 
-/* On one thread a scan in chunks takes 10 to 14 times as long as both ends on two where the model varies, from
- * eight states on 7 to 10 times: from so many threads on it is predicted to be faster, four fifths of a thread
- * being counted. */
-enum { STATES_OF_SLOW_CHUNKS = 7, THREADS_FOR_SLOW_CHUNKS = 20, THREADS_FOR_CHUNKS = 16, STEPS_OF_A_THREAD = 500 };
+/* On one thread a scan in chunks takes 3.6 to 5.5 times as long as both ends on two where the model varies: from so
+ * many threads on it is predicted to be faster, four fifths of a thread being counted. */
+enum { THREADS_FOR_CHUNKS = 8, STEPS_OF_A_THREAD = 500 };
 
 int ks_automatic_scans(const ks_smooth_plan *plan)
 {
-    const int least = plan->nx <= STATES_OF_SLOW_CHUNKS ? THREADS_FOR_SLOW_CHUNKS : THREADS_FOR_CHUNKS;
-    return ks_workers(plan->context, plan->options.threads, plan->T / STEPS_OF_A_THREAD) >= least;
+    return ks_workers(plan->context, plan->options.threads, plan->T / STEPS_OF_A_THREAD) >=
+           THREADS_FOR_CHUNKS;
 }
 
 int ks_automatic_tries(const ks_smooth_plan *plan)

@@ -1,6 +1,7 @@
 // count_kernels.cpp -- the counting instance of the shared arithmetic.
 #include <math.h>
 #include <stdint.h>
+#include <string.h>
 #include "hd.h"
 #include "count_kernels.h"
 #include "num_count.hpp"
@@ -16,6 +17,8 @@
 #define KS_LOOK INT64_MAX
 #include "filter_range_text.h"
 #include "smooth_range_text.h"
+#include "gain_words_text.h"
+#include "sensitivity_text.h"
 #define KS_TABLE counting_table
 #define KS_TIER_NAME "counting"
 #define KS_WITH_LITERAL(nx, CALL) CALL(nx);

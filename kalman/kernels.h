@@ -16,6 +16,8 @@ typedef struct ks_kernels {
     size_t number_bytes;
     double largest; /* finite number */
     size_t (*scratch_bytes)(int nx, int ny);
+    /** The same for filter_absorb and smooth_absorb, whose steps take `steps` bytes: scratch_bytes. */
+    size_t (*absorb_bytes)(int nx, int ny, size_t steps);
     size_t (*filter_element_bytes)(int nx);
     size_t (*smooth_element_bytes)(int nx);
 
@@ -42,6 +44,11 @@ typedef struct ks_kernels {
     /** Filtering elements of steps k0 .. k1 - 1, k0 >= 1; `to` row k is the element of step k. */
     int (*filter_elements)(const ks_series *series, int64_t k0, int64_t k1, ks_sink to, void *work,
                            ks_tally *tally);
+    /** The filtering element of steps k0 .. k1 - 1 together, k0 >= 1, or, where not `fresh`, of those that
+     *  `element` stands for already and these. An innovation that is singular where nothing is known before
+     *  step k0 but the estimate itself is the fault of an element. */
+    int (*filter_absorb)(const ks_series *series, int64_t k0, int64_t k1, int fresh, void *element,
+                         void *work, ks_tally *tally);
     void (*filter_element_first)(int nx, const void *x, const void *P, void *element);
     void (*filter_neutral)(int nx, void *element);
     void (*filter_combine)(int nx, const ks_combine_job *job, void *work);
@@ -51,6 +58,10 @@ typedef struct ks_kernels {
     /** Smoothing elements of steps k0 .. k1 - 1 from filtered means and covariances. */
     void (*smooth_elements)(const ks_series *series, int64_t k0, int64_t k1, ks_sink mean,
                             ks_sink cov, ks_sink to, void *work, ks_tally *tally);
+    /** The smoothing element of steps k0 .. k1 - 1 together from what the filter kept of them, or, where not
+     *  `fresh`, of these and those that `element` stands for. */
+    int (*smooth_absorb)(const ks_series *series, int64_t k0, int64_t k1, int fresh,
+                         const ks_forward_sinks *kept, void *element, void *work, ks_tally *tally);
     void (*smooth_neutral)(int nx, void *element);
     void (*smooth_combine)(int nx, const ks_combine_job *job, void *work);
     /** Mean and covariance out of scanned smoothing elements. */

@@ -340,23 +340,42 @@ KS_HD_COLD void KS_T(table_narrow)(int64_t numbers, const double *from, void *to
 }
 
 #ifdef KS_TABLE
-/* All of a table but its name and what depends on the hand-shaped kernels. */
-#define KS_TABLE_WITH(tier, scratch_bytes, filter, smooth)                                  \
+#  include "absorb_text.h"
+
+/* Ranges into one element, by the filter and smoother steps of a table. */
+#define KS_ABSORB(name, filter, smooth)                                                     \
+    KS_HD_COLD int KS_T(name##_filter_absorb)(const ks_series *s, int64_t k0, int64_t k1, int fresh, \
+                                              void *element, void *memory, ks_tally *tally) \
     {                                                                                       \
-        tier, sizeof(KS_NUM), KS_LARGEST, KS_T(scratch_bytes),                              \
+        return KS_T(ks_absorb_filter)(KS_T(filter), s, k0, k1, fresh, (KS_NUM *)element, memory, tally); \
+    }                                                                                       \
+    KS_HD_COLD int KS_T(name##_smooth_absorb)(const ks_series *s, int64_t k0, int64_t k1, int fresh, \
+                                              const ks_forward_sinks *kept, void *element,  \
+                                              void *memory, ks_tally *tally)                \
+    {                                                                                       \
+        return KS_T(ks_absorb_smooth)(KS_T(smooth), s, k0, k1, fresh, kept, (KS_NUM *)element, memory, \
+                                   tally);                                                  \
+    }
+
+KS_ABSORB(table, table_filter, table_smooth)
+
+/* All of a table but its name and what depends on the hand-shaped kernels. */
+#define KS_TABLE_WITH(tier, scratch_bytes, filter, smooth, absorbs)                         \
+    {                                                                                       \
+        tier, sizeof(KS_NUM), KS_LARGEST, KS_T(scratch_bytes), KS_T(absorb_bytes),          \
         KS_T(table_filter_element_bytes), KS_T(table_smooth_element_bytes),                 \
         KS_T(table_start), KS_T(filter), KS_T(smooth), KS_T(table_smooth_prior),            \
         KS_T(table_square), KS_T(table_root), KS_T(table_lag_one),                          \
-        KS_T(table_filter_elements), KS_T(table_filter_element_first),                      \
+        KS_T(table_filter_elements), KS_T(absorbs##_filter_absorb), KS_T(table_filter_element_first), \
         KS_T(table_filter_neutral), KS_T(table_filter_combine),                             \
-        KS_T(table_filter_extract), KS_T(table_smooth_elements),                            \
+        KS_T(table_filter_extract), KS_T(table_smooth_elements), KS_T(absorbs##_smooth_absorb), \
         KS_T(table_smooth_neutral), KS_T(table_smooth_combine),                             \
         KS_T(table_smooth_extract), KS_T(table_two_filter), KS_T(table_diagonal),           \
         KS_T(table_not_finite), KS_T(table_widen), KS_T(table_narrow),                      \
     }
 
 const ks_kernels KS_TABLE =
-    KS_TABLE_WITH(KS_TIER_NAME, table_scratch_bytes, table_filter, table_smooth);
+    KS_TABLE_WITH(KS_TIER_NAME, table_scratch_bytes, table_filter, table_smooth, table);
 
 #ifdef KS_WIDE_TABLE
 KS_HD_COLD size_t KS_T(wide_scratch_bytes)(int nx, int ny)
@@ -384,12 +403,15 @@ KS_HD_COLD int KS_T(wide_smooth)(const ks_series *s, int64_t k0, int64_t k1, ks_
     return rc;
 }
 
+KS_ABSORB(wide, wide_filter, wide_smooth)
+
 const ks_kernels KS_WIDE_TABLE =
-    KS_TABLE_WITH("avx512", wide_scratch_bytes, wide_filter, wide_smooth);
+    KS_TABLE_WITH("avx512", wide_scratch_bytes, wide_filter, wide_smooth, wide);
 #endif
 #undef KS_TABLE_WITH
 #endif
 
 #undef KS_COMBINE_LANES
+#undef KS_ABSORB
 #undef KS_WITH_LITERAL
 #undef KS_WITH_LITERAL_STEPS

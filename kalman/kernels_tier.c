@@ -7,6 +7,7 @@
  *   KS_WIDE_TABLE, KS_WIDE_TILED  where there is a wider tier of those: the same of it */
 #include <math.h>
 #include <stdint.h>
+#include <string.h>
 #include "hd.h"
 #include "kernels.h"
 #include "tiled.h"
@@ -21,5 +22,7 @@
 #include "range_text.h"
 #include "filter_range_text.h"
 #include "smooth_range_text.h"
+#include "gain_words_text.h"
+#include "sensitivity_text.h"
 #include "kernels_text.h"
 #include "num_end.h"

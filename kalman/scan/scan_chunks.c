@@ -1,15 +1,17 @@
 /* scan_chunks.c -- reduce, scan, re-run: the chunked form of the parallel filter and RTS smoother.
  *
- * Elements are never stored. Those of a chunk are combined one by one into its aggregate; the
- * aggregates are scanned; then each chunk runs ordinary filter or smoother steps, in the plan's
- * precision, from the exact estimate at its border. */
+ * Elements are never stored. A chunk's aggregate is made by ordinary steps in double that carry their
+ * sensitivity to what lies before the chunk, or behind it (absorb_text.h); the aggregates are scanned;
+ * then each chunk runs ordinary filter or smoother steps, in the plan's precision, from the exact
+ * estimate at its border. */
 #include <string.h>
 #include "scan_method.h"
 
 /** Scratch of one call. */
 typedef struct chunk_memory {
     ks_scan_worker worker;
-    double *element;
+    double *element;      /* a copy of one                          */
+    void *absorb;         /* scratch of those that make aggregates */
     void *scratch;        /* of the kernels in the plan's precision */
     ks_estimates state;   /* one, in the plan's precision           */
 } chunk_memory;
@@ -18,6 +20,9 @@ static void carve(ks_carver *carver, const ks_smooth_plan *plan, chunk_memory *c
 {
     ks_carve_worker(carver, plan, &c->worker);
     c->element = ks_carve(carver, 1, plan->aggregates->filter_element_bytes(plan->nx));
+    c->absorb = ks_carve(carver, 1, plan->aggregates->absorb_bytes(
+                                        plan->nx, plan->ny,
+                                        plan->aggregates->scratch_bytes(plan->nx, plan->ny)));
     c->scratch = ks_carve(carver, 1, plan->kernels->scratch_bytes(plan->nx, plan->ny));
     c->state = ks_carve_estimates(carver, plan, 1);
 }
@@ -51,13 +56,32 @@ static void close_chunk(ks_carver *carver, const chunk_memory *c, ks_tally *tall
     ks_carve_end(carver);
 }
 
-/** dst <- dst (+) element. */
-static void absorb_element(ks_scan_method *m, const chunk_memory *c, void *dst,
-                           void (*combine)(int nx, const ks_combine_job *job, void *work))
+/** A step that has been absorbed counts as an element that has been combined. */
+static void count_absorbed(ks_scan_method *m, int64_t count)
 {
-    const ks_combine_job job = { 1, 1, dst, dst, (const char *)c->element, 0, 0, 0, 0, 0, 0 };
-    combine(m->plan->nx, &job, c->worker.scratch);
-    atomic_fetch_add_explicit(&m->combines, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&m->combines, count - 1, memory_order_relaxed);
+}
+
+/** The element of the first chunk is what the filter makes of it: A = 0, no information. */
+static int absorb_first(ks_scan_method *m, chunk_memory *c, void *dst, int64_t count)
+{
+    const ks_kernels *wide = m->plan->aggregates;
+    ks_scan_worker *w = &c->worker;
+    const ks_forward_sinks nowhere = { 0 };
+    ks_state state = { w->state.mean, w->state.cov, KS_FORM_ORDINARY };
+    ks_tally tally = ks_tally_start();
+    wide->start(ks_wide_series(&m->a, w, 0), &state, w->scratch);
+    for (int64_t k = 0, end; k < count; k = end) {
+        end = m->a.single ? k + 1 : count;
+        if (wide->filter(ks_wide_series(&m->a, w, k), k, end, &state, &nowhere, w->scratch, &tally)) {
+            w->tally = tally;
+            return -1;
+        }
+    }
+    wide->square(m->plan->nx, &state, w->scratch);
+    wide->filter_element_first(m->plan->nx, state.x, state.C, dst);
+    w->tally.elements += count;
+    return 0;
 }
 
 int ks_filter_absorb(void *user, void *scratch, void *dst, int64_t first, int64_t count)
@@ -67,10 +91,13 @@ int ks_filter_absorb(void *user, void *scratch, void *dst, int64_t first, int64_
     chunk_memory c;
     int rc = 0;
     open_chunk(&carver, m, scratch, &c);
-    for (int64_t k = first; k < first + count && !rc; ++k) {
-        rc = ks_make_filter_element(&m->a, &c.worker, k, k == first ? dst : c.element);
-        if (!rc && k > first) absorb_element(m, &c, dst, m->plan->aggregates->filter_combine);
+    if (first == 0) rc = absorb_first(m, &c, dst, count);
+    for (int64_t k = first, end; first > 0 && k < first + count && !rc; k = end) {
+        end = m->a.single ? k + 1 : first + count; /* rows are widened one by one */
+        rc = m->plan->aggregates->filter_absorb(ks_wide_series(&m->a, &c.worker, k), k, end, k == first,
+                                                dst, c.absorb, &c.worker.tally);
     }
+    if (!rc) count_absorbed(m, count);
     if (!rc && ks_run_progress(m->run, count)) rc = -1;
     close_chunk(&carver, &c, &m->chunk_tally[first / m->chunk_size]);
     return rc;
@@ -125,32 +152,49 @@ int ks_filter_rerun(void *user, void *scratch, const void *carry, int64_t first,
     return rc;
 }
 
-/** The smoothing element of step k from what the filter kept of it, widened. */
-static void smoothing_element(ks_scan_method *m, chunk_memory *c, int64_t k, void *element)
+/** What the filter kept of step k, widened. */
+static ks_forward_sinks widen_kept(const ks_scan_method *m, const chunk_memory *c, int64_t k)
 {
     const ks_smooth_plan *plan = m->plan;
-    const int64_t n = plan->nx, next = k + 1 < plan->T ? k + 1 : k;
-    ks_state state = { c->worker.state.mean, c->worker.state.cov, (ks_form)m->form[k] };
-    plan->kernels->widen(n, ks_slot_of(m->kept_mean, k), state.x);
-    plan->kernels->widen(n * n, ks_slot_of(m->kept_C, k), state.C);
-    plan->aggregates->square(plan->nx, &state, c->worker.scratch);
-    const ks_sink mean = { state.x, 0, 0 }, cov = { state.C, 0, 0 }, to = { element, 0, 0 };
-    plan->aggregates->smooth_elements(ks_wide_series(&m->a, &c->worker, next), k, k + 1, mean, cov, to,
-                                      c->worker.scratch, &c->worker.tally);
+    const int64_t n = plan->nx;
+    ks_forward_sinks kept = { 0 };
+    kept.kept_mean.base = c->worker.state.mean;
+    kept.kept_C.base = c->worker.state.cov;
+    kept.form = m->form;
+    plan->kernels->widen(n, ks_slot_of(m->kept_mean, k), c->worker.state.mean);
+    plan->kernels->widen(n * n, ks_slot_of(m->kept_C, k), c->worker.state.cov);
+    return kept;
+}
+
+static ks_forward_sinks kept_by_filter(const ks_scan_method *m)
+{
+    ks_forward_sinks kept = { 0 };
+    kept.kept_mean = m->kept_mean;
+    kept.kept_C = m->kept_C;
+    kept.form = m->form;
+    return kept;
 }
 
 int ks_smooth_absorb(void *user, void *scratch, void *dst, int64_t first, int64_t count)
 {
     ks_scan_method *m = user;
+    const ks_smooth_plan *plan = m->plan;
     ks_carver carver;
     chunk_memory c;
+    int rc = 0;
     open_chunk(&carver, m, scratch, &c);
-    for (int64_t k = first; k < first + count; ++k) {
-        smoothing_element(m, &c, k, k == first ? dst : c.element);
-        if (k > first) absorb_element(m, &c, dst, m->plan->aggregates->smooth_combine);
+    for (int64_t k = first + count, from; k > first && !rc; k = from) {
+        from = m->a.single ? k - 1 : first; /* rows are widened one by one */
+        const ks_forward_sinks kept = m->a.single ? widen_kept(m, &c, from) : kept_by_filter(m);
+        const int64_t row = k < plan->T ? k : k - 1;
+        rc = plan->aggregates->smooth_absorb(ks_wide_series(&m->a, &c.worker, row), from, k,
+                                             k == first + count, &kept, dst, c.absorb,
+                                             &c.worker.tally);
     }
-    close_chunk(&carver, &c, &m->chunk_tally[(m->plan->T - first - count) / m->chunk_size]);
-    return ks_run_progress(m->run, count);
+    if (!rc) count_absorbed(m, count);
+    if (!rc && ks_run_progress(m->run, count)) rc = -1;
+    close_chunk(&carver, &c, &m->chunk_tally[(plan->T - first - count) / m->chunk_size]);
+    return rc;
 }
 
 int ks_smooth_rerun(void *user, void *scratch, const void *carry, int64_t first, int64_t count)
@@ -163,10 +207,7 @@ int ks_smooth_rerun(void *user, void *scratch, const void *carry, int64_t first,
     open_chunk(&carver, m, scratch, &c);
     ks_state state = { c.state.mean, c.state.cov, KS_FORM_ORDINARY };
     if (carry) state = state_from(m, &c, carry);
-    ks_forward_sinks kept = { 0 };
-    kept.kept_mean = m->kept_mean;
-    kept.kept_C = m->kept_C;
-    kept.form = m->form;
+    const ks_forward_sinks kept = kept_by_filter(m);
     int rc = plan->kernels->smooth(&m->a.series, first, first + count, &state, &kept, &m->a.back,
                                    c.scratch, tally);
     if (!rc && ks_run_progress(m->run, count)) rc = -1;

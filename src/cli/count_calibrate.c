@@ -155,17 +155,19 @@ static ks_exit measure(const ks_count_settings *s, const ks_count_case *what, do
 }
 
 /** Seconds for an operation of a combine, and for one of everything else: combines run on small
- *  blocks that stay in cache, the rest streams model and results through memory. */
+ *  blocks that stay in cache, the rest streams model and results through memory. Chunks run the steps of the
+ *  sequential methods where other scans make elements. */
 typedef struct rates {
-    double combine, other;
+    double combine, other, chunk;
 } rates;
 
-static double predict(rates r, const ks_count_result *result)
+static double predict(rates r, const ks_count_case *what, const ks_count_result *result)
 {
     const double combines = (double)result->combine_flops;
     const double others = (double)result->work_flops - combines;
+    const double other = what->scan == KS_SCAN_CHUNKED ? r.chunk : r.other;
     /* The threads share both alike. */
-    return (r.combine * combines + r.other * others) *
+    return (r.combine * combines + other * others) *
            ((double)result->time_flops / (double)result->work_flops);
 }
 
@@ -181,15 +183,16 @@ static ks_exit run_short(const ks_count_settings *s, const ks_unit_costs *costs,
     return measure(s, &what, seconds, failure);
 }
 
-/** Two runs with very different numbers of combines give both rates. */
+/** Two runs with very different numbers of combines give the rates of all scans but the chunked one, which has
+ *  few of them. */
 static ks_exit find_rates(const ks_count_settings *s, const ks_unit_costs *costs,
                           ks_counted_method method, rates *r, ks_failure *failure)
 {
-    ks_count_result few, many;
-    double seconds_few = 0, seconds_many = 0;
+    ks_count_result few, many, chunked;
+    double seconds_few = 0, seconds_many = 0, seconds_chunked = 0;
     if (run_short(s, costs, method, KS_SCAN_LADNER_FISCHER, &few, &seconds_few, failure))
         return failure->code;
-    r->combine = r->other = seconds_few / (double)few.work_flops;
+    r->combine = r->other = r->chunk = seconds_few / (double)few.work_flops;
     if (!ks_counted_method_scans(method)) return KS_EXIT_DONE;
     if (run_short(s, costs, method, KS_SCAN_HILLIS_STEELE, &many, &seconds_many, failure))
         return failure->code;
@@ -201,13 +204,19 @@ static ks_exit find_rates(const ks_count_settings *s, const ks_unit_costs *costs
         r->combine = combine;
         r->other = other;
     }
+    if (run_short(s, costs, method, KS_SCAN_CHUNKED, &chunked, &seconds_chunked, failure))
+        return failure->code;
+    const double of_combines = r->combine * (double)chunked.combine_flops;
+    const double of_steps = seconds_chunked - of_combines;
+    r->chunk = (of_steps > 0 ? of_steps : seconds_chunked) /
+               (double)(chunked.work_flops - (of_steps > 0 ? chunked.combine_flops : 0));
     return KS_EXIT_DONE;
 }
 
 ks_exit ks_count_calibrate(const ks_count_settings *settings, const ks_unit_costs *costs,
                            ks_count_row *rows, int64_t count, ks_failure *failure)
 {
-    rates of[KS_COUNTED_METHODS] = {{0, 0}};
+    rates of[KS_COUNTED_METHODS] = {{0, 0, 0}};
     for (int64_t i = 0; i < count; ++i)
         if (rows[i].what.threads > 4096)
             return ks_fail(failure, KS_EXIT_USAGE,
@@ -216,7 +225,7 @@ ks_exit ks_count_calibrate(const ks_count_settings *settings, const ks_unit_cost
         if (find_rates(settings, costs, settings->method[m], &of[settings->method[m]], failure))
             return failure->code;
     for (int64_t i = 0; i < count; ++i) {
-        rows[i].predicted = predict(of[rows[i].what.method], &rows[i].result);
+        rows[i].predicted = predict(of[rows[i].what.method], &rows[i].what, &rows[i].result);
         if (measure(settings, &rows[i].what, &rows[i].measured, failure)) return failure->code;
     }
     return KS_EXIT_DONE;

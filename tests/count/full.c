@@ -86,12 +86,13 @@ void full_open(full *f, int64_t longest, int nx, int ny)
     f->carry = block((n + n * n) * number + f->kernels.filter_element_bytes(nx));
     f->form = block(T);
     f->scratch = block(f->kernels.scratch_bytes(nx, ny));
+    f->absorb = block(f->kernels.absorb_bytes(nx, ny, f->kernels.scratch_bytes(nx, ny)));
 }
 
 void full_close(full *f)
 {
     void *const all[] = {f->model, f->elements, f->mean, f->cov, f->smoothed_mean,
-                         f->smoothed_cov, f->carry, f->form, f->scratch};
+                         f->smoothed_cov, f->carry, f->form, f->scratch, f->absorb};
     for (size_t i = 0; i < sizeof all / sizeof *all; ++i) free(all[i]);
 }
 
@@ -277,20 +278,19 @@ static double *spare_element(full *f)
     return f->carry + f->series.nx + f->series.nx * f->series.nx;
 }
 
-static void join(full *f, void *dst, void (*combine)(int nx, const ks_combine_job *job, void *work))
-{
-    const ks_combine_job job = {1, 1, dst, dst, (const char *)spare_element(f), 0, 0, 0, 0, 0, 0};
-    combine(f->series.nx, &job, f->scratch);
-}
-
 static int absorb_filter(void *user, void *scratch, void *dst, int64_t first, int64_t count)
 {
     full *f = user;
+    const ks_forward_sinks nowhere = {0};
+    ks_tally tally = {0};
     (void)scratch;
-    for (int64_t k = first; k < first + count; ++k) {
-        make_filter_element(f, k, k == first ? dst : spare_element(f));
-        if (k > first) join(f, dst, f->kernels.filter_combine);
-    }
+    if (first > 0)
+        return f->kernels.filter_absorb(&f->series, first, first + count, 1, dst, f->absorb, &tally);
+    double *x = f->carry, *C = x + f->series.nx;
+    ks_state state = {x, C, KS_FORM_ORDINARY};
+    f->kernels.start(&f->series, &state, f->scratch);
+    assert_int_equal(f->kernels.filter(&f->series, 0, count, &state, &nowhere, f->scratch, &tally), 0);
+    f->kernels.filter_element_first(f->series.nx, x, C, dst);
     return 0;
 }
 
@@ -307,47 +307,45 @@ static ks_state carried(full *f, const void *carry)
     return state;
 }
 
+static ks_forward_sinks kept_by_filter(const full *f)
+{
+    ks_forward_sinks kept = {0};
+    kept.kept_mean = mean_of(f, f->mean);
+    kept.kept_C = cov_of(f, f->cov);
+    kept.form = f->form;
+    return kept;
+}
+
 static int rerun_filter(void *user, void *scratch, const void *carry, int64_t first, int64_t count)
 {
     full *f = user;
-    ks_forward_sinks kept = {0};
+    const ks_forward_sinks kept = kept_by_filter(f);
     ks_tally tally = {0};
     ks_state state = {f->carry, f->carry + f->series.nx, KS_FORM_ORDINARY};
     (void)scratch;
     if (carry) state = carried(f, carry);
     else f->kernels.start(&f->series, &state, f->scratch);
-    kept.kept_mean = mean_of(f, f->mean);
-    kept.kept_C = cov_of(f, f->cov);
-    kept.form = f->form;
     return f->kernels.filter(&f->series, first, first + count, &state, &kept, f->scratch, &tally);
 }
 
 static int absorb_smooth(void *user, void *scratch, void *dst, int64_t first, int64_t count)
 {
     full *f = user;
+    const ks_forward_sinks kept = kept_by_filter(f);
+    ks_tally tally = {0};
     (void)scratch;
-    for (int64_t k = first; k < first + count; ++k) {
-        const ks_sink to = {k == first ? dst : (char *)spare_element(f), 0, k};
-        ks_tally tally = {0};
-        f->kernels.smooth_elements(&f->series, k, k + 1, mean_of(f, f->mean), cov_of(f, f->cov),
-                                   to, f->scratch, &tally);
-        if (k > first) join(f, dst, f->kernels.smooth_combine);
-    }
-    return 0;
+    return f->kernels.smooth_absorb(&f->series, first, first + count, 1, &kept, dst, f->absorb, &tally);
 }
 
 static int rerun_smooth(void *user, void *scratch, const void *carry, int64_t first, int64_t count)
 {
     full *f = user;
     const ks_backward_sinks nowhere = {0};
-    ks_forward_sinks kept = {0};
+    const ks_forward_sinks kept = kept_by_filter(f);
     ks_tally tally = {0};
     ks_state state = {f->carry, f->carry + f->series.nx, KS_FORM_ORDINARY};
     (void)scratch;
     if (carry) state = carried(f, carry);
-    kept.kept_mean = mean_of(f, f->mean);
-    kept.kept_C = cov_of(f, f->cov);
-    kept.form = f->form;
     return f->kernels.smooth(&f->series, first, first + count, &state, &kept, &nowhere, f->scratch,
                              &tally);
 }

@@ -14,7 +14,7 @@ typedef struct full {
     double *model, *elements, *mean, *cov, *smoothed_mean, *smoothed_cov;
     double *carry;          /* what a worker needs to absorb and re-run chunks */
     unsigned char *form;
-    void *scratch;
+    void *scratch, *absorb;
     ks_scan_plan *scan;
     void *scan_work;
     const ks_count_case *what;

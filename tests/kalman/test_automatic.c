@@ -85,7 +85,7 @@ static void constant_models(void **state)
             }
 }
 
-/** A scan in chunks of models that vary from 20 threads on, with more than seven states from 16. */
+/** A scan in chunks of models that vary from eight threads on. */
 static void many_threads(void **state)
 {
     (void)state;
@@ -94,14 +94,15 @@ static void many_threads(void **state)
     golden *few = varying(2, 1, 10000, MISSING), *more = varying(8, 4, 8000, 0);
     for (int p = 0; p < 2; ++p) {
         takes(few, (ks_precision)p, 20, &chunks, KS_OK, ~0);
-        takes(few, (ks_precision)p, 19, &two_ended, KS_OK, ~0);
-        takes(more, (ks_precision)p, 16, &chunks, KS_OK, ~0);
-        takes(more, (ks_precision)p, 15, &two_ended, KS_OK, ~0);
+        takes(few, (ks_precision)p, 8, &chunks, KS_OK, ~0);
+        takes(few, (ks_precision)p, 7, &two_ended, KS_OK, ~0);
+        takes(more, (ks_precision)p, 8, &chunks, KS_OK, ~0);
+        takes(more, (ks_precision)p, 7, &two_ended, KS_OK, ~0);
     }
     more->R.f64[0] = -1e9;
     takes(more, KS_F64, 16, &chunks, KS_ENOTPD, ~0);
     golden_free(few);
-    few = varying(2, 1, 9999, 0);
+    few = varying(9, 1, 3999, 0);
     takes(few, KS_F64, 20, &two_ended, KS_OK, ~0);
     golden_free(few);
     golden_free(more);

@@ -20,6 +20,7 @@
 #include "mean_step_text.h"
 #include "chunk_step_text.h"
 #include "sensitivity_text.h"
+#include "sensitive_step_text.h"
 #include "fast_chunk_text.h"
 #include "num_end.h"
 
@@ -35,6 +36,7 @@
 #include "mean_step_text.h"
 #include "chunk_step_text.h"
 #include "sensitivity_text.h"
+#include "sensitive_step_text.h"
 #include "fast_chunk_text.h"
 #include "num_end.h"
 
@@ -44,6 +46,7 @@
 #include "mean_step_text.h"
 #include "chunk_step_text.h"
 #include "sensitivity_text.h"
+#include "sensitive_step_text.h"
 #include "fast_chunk_text.h"
 #include "num_end.h"
 

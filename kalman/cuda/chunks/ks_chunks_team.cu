@@ -12,6 +12,7 @@
 #include "mean_step_text.h"
 #include "chunk_step_text.h"
 #include "sensitivity_text.h"
+#include "sensitive_step_text.h"
 #include "team_chunk_text.h"
 #include "num_team_end.h"
 
@@ -22,6 +23,7 @@
 #include "mean_step_text.h"
 #include "chunk_step_text.h"
 #include "sensitivity_text.h"
+#include "sensitive_step_text.h"
 #include "team_chunk_text.h"
 #include "num_team_end.h"
 
@@ -31,6 +33,7 @@
 #include "mean_step_text.h"
 #include "chunk_step_text.h"
 #include "sensitivity_text.h"
+#include "sensitive_step_text.h"
 #include "team_chunk_text.h"
 #include "num_team_end.h"
 

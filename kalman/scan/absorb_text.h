@@ -1,0 +1,197 @@
+/* absorb_text.h -- many steps into one element, see element_text.h and num_f64.h: of the filter by its
+ * sensitivities, of the smoother by the product of its gains. Both run ordinary filter and smoother steps from
+ * nothing known of the estimate beside the range, a block at a time, and read the gains that these leave.
+ * For scalar numbers; part of kernels_text.h. */
+
+/** Bytes of gains that a block may leave: they are read again at once. */
+#define KS_ABSORB_BYTES 32768
+
+/** Steps of a block. */
+KS_HD int KS_T(ks_absorb_block)(int64_t numbers)
+{
+    const int64_t steps = KS_ABSORB_BYTES / (numbers * (int64_t)sizeof(KS_NUM));
+    return steps > 32 ? 32 : steps < 2 ? 2 : (int)steps;
+}
+
+/** Numbers of a step's gains. */
+KS_HD int64_t KS_T(ks_absorb_gains)(int nx, int ny)
+{
+    const int64_t filter = ks_gain_numbers(nx, ny), smoother = (int64_t)nx * nx;
+    return filter > smoother ? filter : smoother;
+}
+
+/** What an element is made in. */
+typedef struct KS_T(ks_absorb_memory) {
+    KS_NUM *x, *C;                  /* state of the range           */
+    KS_NUM *A, *eta, *J;            /* and its sensitivities        */
+    KS_NUM *mean, *xp, *v, *V;      /* of one step                  */
+    KS_NUM *gains;                  /* of a block                   */
+    void *work;                     /* of the steps                 */
+} KS_T(ks_absorb_memory);
+
+/** With memory NULL: the numbers that it takes, without those of the steps. */
+KS_HD int64_t KS_T(ks_absorb_place)(int nx, int ny, void *memory, KS_T(ks_absorb_memory) *w)
+{
+    const int64_t n = nx, m = ny, gains = KS_T(ks_absorb_gains)(nx, ny);
+    const int64_t size[] = { n, n * n, n * n, n, n * n, n, n, m, n * n + 2 * m * n,
+                             gains * KS_T(ks_absorb_block)(gains) };
+    KS_NUM **const place[] = { &w->x, &w->C, &w->A, &w->eta, &w->J, &w->mean, &w->xp, &w->v, &w->V,
+                               &w->gains };
+    KS_NUM *base = (KS_NUM *)memory;
+    int64_t at = 0;
+    for (int i = 0; i < (int)(sizeof size / sizeof size[0]); ++i) {
+        *place[i] = base ? base + at : NULL;
+        at += size[i];
+    }
+    at = (at + 7) / 8 * 8; /* what follows is aligned as the whole is */
+    w->work = base ? base + at : NULL;
+    return at;
+}
+
+/** Step k with its gains: w->mean, A, eta and J of it <- of the step before. */
+KS_HD void KS_T(ks_absorb_step)(int nx, int ny, const ks_series *s, int64_t k, const KS_NUM *gain,
+                                const KS_T(ks_absorb_memory) *w)
+{
+    const KS_NUM *F = (const KS_NUM *)ks_row(s->F, k - s->shift), *H = (const KS_NUM *)ks_row(s->H, k);
+    const KS_NUM *u = (const KS_NUM *)ks_row(s->u, k - s->shift), *d = (const KS_NUM *)ks_row(s->d, k);
+    const KS_NUM *y = (const KS_NUM *)ks_row(s->y, k);
+    const KS_NUM *Z = gain, *L = Z + ny * nx, *inverse_d = L + ny * ny;
+    KS_T(ks_copy)(nx, u, w->xp);
+    KS_T(ks_mv_add)(nx, nx, F, w->mean, w->xp);
+    for (int i = 0; i < ny; ++i) w->v[i] = y[i] - d[i];
+    KS_T(ks_mv_sub)(ny, nx, H, w->xp, w->v);
+    for (int i = 0; i < ny; ++i)
+        if (!(y[i] == y[i])) w->v[i] = KS_LIT(0); /* missing: of no weight, but finite */
+    KS_T(ks_ldl_forward)(ny, 1, L, w->v);
+    KS_T(ks_copy)(nx, w->xp, w->mean);
+    KS_T(ks_mtv_add)(ny, nx, Z, w->v, w->mean);
+    KS_T(ks_carry_sensitivity)(nx, ny, F, H, L, inverse_d, Z, w->v, w->A, w->eta, w->J, w->V);
+}
+
+/** Steps k0 .. k1 - 1 whose gains stand in w->gains. */
+KS_HD void KS_T(ks_absorb_steps)(int nx, const ks_series *s, int64_t k0, int64_t k1,
+                                 const KS_T(ks_absorb_memory) *w)
+{
+    const int64_t numbers = ks_gain_numbers(nx, s->ny);
+    for (int64_t k = k0; k < k1; ++k) {
+#define CALL(m) KS_T(ks_absorb_step)(nx, m, s, k, w->gains + (k - k0) * numbers, w)
+        KS_WITH_LITERAL_ENTRIES(nx, s->ny, CALL)
+#undef CALL
+    }
+}
+
+/** E <- E_k E for k = k1 - 1 down to k0, with E_kᵀ in w->gains. */
+KS_HD void KS_T(ks_absorb_back)(int nx, int64_t k0, int64_t k1, const KS_T(ks_absorb_memory) *w)
+{
+    const int nn = nx * nx;
+    for (int64_t k = k1 - 1; k >= k0; --k) {
+        for (int i = 0; i < nn; ++i) w->V[i] = KS_LIT(0);
+        KS_T(ks_mtm_add)(nx, nx, nx, w->gains + (k - k0) * nn, w->A, w->V);
+        KS_T(ks_copy)(nn, w->V, w->A);
+    }
+}
+
+/** x, C and A of nothing: no estimate beside the range is known, and it all depends on that. */
+KS_HD void KS_T(ks_absorb_begin)(int nx, const KS_T(ks_absorb_memory) *w)
+{
+    for (int i = 0; i < nx; ++i) w->x[i] = w->eta[i] = KS_LIT(0);
+    for (int i = 0; i < nx * nx; ++i) w->C[i] = w->A[i] = w->J[i] = KS_LIT(0);
+    for (int i = 0; i < nx; ++i) w->A[i * nx + i] = KS_LIT(1);
+}
+
+/** See ks_kernels.filter_absorb; by the steps of `filter`. */
+KS_HD_COLD int KS_T(ks_absorb_filter)(int (*filter)(const ks_series *, int64_t, int64_t, ks_state *,
+                                                 const ks_forward_sinks *, void *, ks_tally *),
+                                   const ks_series *s, int64_t k0, int64_t k1, int fresh, KS_NUM *e,
+                                   void *memory, ks_tally *tally)
+{
+    const int nx = s->nx, half = nx * (nx + 1) / 2, block = KS_T(ks_absorb_block)(KS_T(ks_absorb_gains)(nx, s->ny));
+    KS_T(ks_absorb_memory) w;
+    (void)KS_T(ks_absorb_place)(nx, s->ny, memory, &w);
+    KS_NUM *b = e + nx * nx, *eta = b + nx + half;
+    if (fresh) {
+        KS_T(ks_absorb_begin)(nx, &w);
+    } else {
+        KS_T(ks_copy)(nx * nx, e, w.A);
+        KS_T(ks_copy)(nx, b, w.x);
+        KS_T(ks_unpack)(nx, b + nx, w.C);
+        KS_T(ks_copy)(nx, eta, w.eta);
+        KS_T(ks_unpack)(nx, eta + nx, w.J);
+    }
+    ks_state state = { w.x, w.C, KS_FORM_ORDINARY };
+    KS_T(ks_copy)(nx, w.x, w.mean);
+    ks_forward_sinks to;
+    memset(&to, 0, sizeof to);
+    for (int64_t k = k0, end; k < k1; k = end) {
+        end = k1 - k < block ? k1 : k + block;
+        ks_tally own = ks_tally_start();
+        to.gain.base = (char *)w.gains;
+        to.gain.stride = ks_gain_numbers(nx, s->ny) * (int64_t)sizeof(KS_NUM);
+        to.gain.first = k;
+        if (filter(s, k, end, &state, &to, w.work, &own))
+            return KS_T(ks_step_fault)(own.bad_step, own.bad_row,
+                                       own.bad_array == KS_ARRAY_INNOVATION_COV ? KS_ARRAY_ELEMENT_COV
+                                                                                : own.bad_array,
+                                       own.fault, tally);
+#define CALL(nx) KS_T(ks_absorb_steps)(nx, s, k, end, &w)
+        KS_WITH_LITERAL(nx, CALL)
+#undef CALL
+    }
+    KS_T(table_square)(nx, &state, w.work);
+    KS_T(ks_filter_store)(nx, w.A, w.x, w.C, w.eta, w.J, e);
+    tally->elements += k1 - k0;
+    return 0;
+}
+
+/** See ks_kernels.smooth_absorb; by the steps of `smooth`. */
+KS_HD_COLD int KS_T(ks_absorb_smooth)(int (*smooth)(const ks_series *, int64_t, int64_t, ks_state *,
+                                                 const ks_forward_sinks *, const ks_backward_sinks *,
+                                                 void *, ks_tally *),
+                                   const ks_series *s, int64_t k0, int64_t k1, int fresh,
+                                   const ks_forward_sinks *kept, KS_NUM *e, void *memory,
+                                   ks_tally *tally)
+{
+    const int nx = s->nx, block = KS_T(ks_absorb_block)(KS_T(ks_absorb_gains)(nx, s->ny));
+    KS_T(ks_absorb_memory) w;
+    (void)KS_T(ks_absorb_place)(nx, s->ny, memory, &w);
+    KS_NUM *g = e + nx * nx;
+    KS_T(ks_absorb_begin)(nx, &w);
+    if (!fresh) {
+        KS_T(ks_copy)(nx * nx, e, w.A);
+        KS_T(ks_copy)(nx, g, w.x);
+        KS_T(ks_unpack)(nx, g + nx, w.C);
+    }
+    ks_state state = { w.x, w.C, KS_FORM_ORDINARY };
+    ks_backward_sinks to;
+    memset(&to, 0, sizeof to);
+    for (int64_t k = k1, from; k > k0; k = from) {
+        from = k - k0 < block ? k0 : k - block;
+        ks_tally own = ks_tally_start();
+        to.gain.base = (char *)w.gains;
+        to.gain.stride = (int64_t)nx * nx * (int64_t)sizeof(KS_NUM);
+        to.gain.first = from;
+        if (smooth(s, from, k, &state, kept, &to, w.work, &own))
+            return KS_T(ks_step_fault)(own.bad_step, own.bad_row, own.bad_array, own.fault, tally);
+        int64_t last = k;
+        if (k == s->steps) { /* nothing follows that it could depend on */
+            for (int i = 0; i < nx * nx; ++i) w.A[i] = KS_LIT(0);
+            last = k - 1;
+        }
+#define CALL(nx) KS_T(ks_absorb_back)(nx, from, last, &w)
+        KS_WITH_LITERAL(nx, CALL)
+#undef CALL
+    }
+    KS_T(table_square)(nx, &state, w.work);
+    KS_T(ks_copy)(nx * nx, w.A, e);
+    KS_T(ks_copy)(nx, w.x, g);
+    KS_T(ks_pack)(nx, w.C, g + nx);
+    tally->elements += k1 - k0;
+    return 0;
+}
+
+/** Bytes of scratch, of which those of the steps take `steps`. */
+KS_HD_COLD size_t KS_T(absorb_bytes)(int nx, int ny, size_t steps)
+{
+    KS_T(ks_absorb_memory) unused;
+    return (size_t)KS_T(ks_absorb_place)(nx, ny, NULL, &unused) * sizeof(KS_NUM) + steps;
+}
