@@ -7,6 +7,7 @@
 #include <memory>
 #include <stdio.h>
 #include "bulk.h"
+#include "product.h"
 
 namespace
 {
@@ -356,7 +357,7 @@ struct product {
 static void resolve_product(void *const *operands, unsigned mask)
 {
     (void)mask;
-    double a[16][16], b[16][8];
+    double a[16][16], b[16][8], c[16][8];
     const product &any = *static_cast<product *>(operands[0]);
     for (int lane = 0; lane < 32; ++lane) {
         const product &p = *static_cast<product *>(operands[lane]);
@@ -364,12 +365,12 @@ static void resolve_product(void *const *operands, unsigned mask)
         for (int i = 0; i < tall * any.k / 4; ++i)
             a[g + 8 * (i % tall)][t + 4 * (i / tall)] = p.a[i];
         for (int i = 0; i < any.k / 4; ++i) b[t + 4 * i][g] = p.b[i];
+        for (int i = 0; i < any.m / 4; ++i) c[g + 8 * (i / 2)][2 * t + i % 2] = p.c[i];
     }
+    ks_emu_product_here()(c[0], a[0], b[0], any.m, any.k);
     for (int lane = 0; lane < 32; ++lane) {
         const product &p = *static_cast<product *>(operands[lane]);
-        for (int i = 0; i < any.m / 4; ++i)
-            for (int k = 0; k < any.k; ++k)
-                p.c[i] = fma(a[lane / 4 + 8 * (i / 2)][k], b[k][2 * (lane % 4) + i % 2], p.c[i]);
+        for (int i = 0; i < any.m / 4; ++i) p.c[i] = c[lane / 4 + 8 * (i / 2)][2 * (lane % 4) + i % 2];
     }
 }
 
