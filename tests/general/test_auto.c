@@ -170,7 +170,7 @@ static void queues(void **state)
         ks_context_options resources = KS_CONTEXT_OPTIONS_INIT;
         resources.threads = 2;
         assert_int_equal(ks_context_create(&p.context, &resources), KS_OK);
-        for (int t = 0; t < TOLERANCES; ++t) check(&p, 0, tolerances[t]);
+        for (int t = 0; t < TOLERANCES; t += 1 + SANITIZED) check(&p, 0, tolerances[t]);
         ks_context_destroy(p.context);
         ks_general_packed_destroy(packed);
         ks_queue_free(&system);
