@@ -218,7 +218,7 @@ static void forgetting_to_wait_shows(void **state)
     (void)state;
     const ks_emulator fresh = KS_EMULATOR_INIT;
     ks_emulated = fresh;
-    ks_emulated.seed = 4;
+    ks_emulated.seed = 0;
     ks_gpu *gpu;
     ks_gpu_stream *stream;
     void *x;
@@ -236,33 +236,127 @@ static void forgetting_to_wait_shows(void **state)
     ks_gpu_close(gpu);
 }
 
-/* Seeds under which one of two streams runs late, the second or the first. */
+enum { STREAMS = 4, ORDERS = 8 }; /* kinds of seeds, see emulator/schedule.cpp */
+
+static ks_gpu *gpu;
+static ks_gpu_stream *streams[STREAMS];
+static void *words[2];
+
+/* A device with some streams and two words. */
+static void begin(uint64_t seed)
+{
+    const ks_emulator fresh = KS_EMULATOR_INIT;
+    ks_emulated = fresh;
+    ks_emulated.seed = seed;
+    assert_int_equal(ks_gpu_open(&gpu, NULL, 0), KS_OK);
+    for (int i = 0; i < STREAMS; ++i)
+        assert_int_equal(ks_gpu_stream_create(gpu, &streams[i]), KS_OK);
+    for (int i = 0; i < 2; ++i) assert_int_equal(ks_gpu_alloc(gpu, &words[i], 1), KS_OK);
+}
+
+static void put(int word, int value, ks_gpu_stream *stream)
+{
+    assert_int_equal(ks_gpu_fill(gpu, words[word], value, 1, stream), KS_OK);
+}
+
+/* What is in a word when all streams have been waited for, and the end of the device. */
+static int end(int word)
+{
+    unsigned char value = 0xff;
+    for (int i = 0; i < STREAMS; ++i)
+        assert_int_equal(ks_gpu_stream_sync(gpu, streams[i]), KS_OK);
+    assert_int_equal(ks_gpu_copy_out(gpu, &value, words[word], 1, streams[0]), KS_OK);
+    assert_int_equal(ks_gpu_stream_sync(gpu, streams[0]), KS_OK);
+    assert_int_equal(ks_emulated.waits, STREAMS + 1);
+    for (int i = 0; i < 2; ++i) ks_gpu_free(gpu, words[i]);
+    for (int i = 0; i < STREAMS; ++i) ks_gpu_stream_destroy(gpu, streams[i]);
+    ks_gpu_close(gpu);
+    assert_string_equal(ks_emulated.report, "");
+    assert_int_equal(ks_emulated.live, 0);
+    return value;
+}
+
+static void wait_for(ks_gpu_stream *first, ks_gpu_stream *second)
+{
+    ks_gpu_event *event;
+    assert_int_equal(ks_gpu_event_create(gpu, &event), KS_OK);
+    assert_int_equal(ks_gpu_event_record(gpu, event, first), KS_OK);
+    assert_int_equal(ks_gpu_event_wait(gpu, event, second), KS_OK);
+    ks_gpu_event_destroy(gpu, event); /* the wait stays */
+}
+
+/* Which of two streams' pieces comes last, under each seed: bit 0 where the one that was put there first
+ * does, bit 1 where the other one does. */
+static int orders_of(int i, int j, bool waits)
+{
+    int seen = 0;
+    for (uint64_t seed = 0; seed < ORDERS; ++seed) {
+        begin(seed);
+        put(0, 1, streams[i]);
+        if (waits) wait_for(streams[i], streams[j]);
+        put(0, 2, streams[j]);
+        seen |= end(0);
+    }
+    return seen;
+}
+
+/* Every two streams run in either order, but for those that wait. */
 static void streams_that_forget_to_wait_show(void **state)
 {
     (void)state;
-    for (int first = 0; first < 2; ++first) {
-        const ks_emulator fresh = KS_EMULATOR_INIT;
-        ks_emulated = fresh;
-        ks_emulated.seed = first ? 6 : 2;
-        ks_gpu *gpu;
-        ks_gpu_stream *stream[2], *late, *early;
-        void *x;
-        int host = 1;
-        assert_int_equal(ks_gpu_open(&gpu, NULL, 0), KS_OK);
-        for (int i = 0; i < 2; ++i)
-            assert_int_equal(ks_gpu_stream_create(gpu, &stream[i]), KS_OK);
-        late = stream[1 - first];
-        early = stream[first];
-        assert_int_equal(ks_gpu_alloc(gpu, &x, sizeof host), KS_OK);
-        assert_int_equal(ks_gpu_fill(gpu, x, 0, sizeof host, late), KS_OK);
-        assert_int_equal(ks_gpu_copy_out(gpu, &host, x, sizeof host, early), KS_OK);
-        assert_int_not_equal(host, 0);
-        assert_int_equal(ks_gpu_stream_sync(gpu, late), KS_OK);
-        assert_int_equal(ks_gpu_copy_out(gpu, &host, x, sizeof host, early), KS_OK);
-        assert_int_equal(host, 0);
-        ks_gpu_free(gpu, x);
-        for (int i = 0; i < 2; ++i) ks_gpu_stream_destroy(gpu, stream[i]);
-        ks_gpu_close(gpu);
+    for (int i = 0; i < STREAMS; ++i)
+        for (int j = 0; j < STREAMS; ++j) {
+            assert_int_equal(orders_of(i, j, false), i == j ? 2 : 3);
+            assert_int_equal(orders_of(i, j, true), 2);
+        }
+}
+
+/* So do branches of a graph. */
+static void branches_that_forget_to_wait_show(void **state)
+{
+    (void)state;
+    for (int waits = 0; waits < 2; ++waits) {
+        int seen = 0;
+        for (uint64_t seed = 0; seed < ORDERS; ++seed) {
+            ks_gpu_graph *graph;
+            begin(seed);
+            assert_int_equal(ks_gpu_capture_begin(gpu, streams[0]), KS_OK);
+            wait_for(streams[0], streams[1]);
+            put(0, 1, streams[0]);
+            if (waits) wait_for(streams[0], streams[1]);
+            put(0, 2, streams[1]);
+            wait_for(streams[1], streams[0]);
+            assert_int_equal(ks_gpu_capture_end(gpu, &graph, streams[0]), KS_OK);
+            assert_int_equal(ks_gpu_graph_launch(gpu, graph, streams[2]), KS_OK);
+            ks_gpu_graph_destroy(gpu, graph); /* the launch stays */
+            seen |= end(0);
+        }
+        assert_int_equal(seen, waits ? 2 : 3);
+    }
+}
+
+/* A graph does not run beside itself, other graphs do. */
+static void launches_of_one_graph_do_not_mix(void **state)
+{
+    (void)state;
+    for (int same = 0; same < 2; ++same) {
+        int seen = 0;
+        for (uint64_t seed = 0; seed < 4 * ORDERS; ++seed) {
+            ks_gpu_graph *graph[2];
+            begin(seed);
+            for (int i = 0; i < 2; ++i) {
+                assert_int_equal(ks_gpu_capture_begin(gpu, streams[0]), KS_OK);
+                put(0, 1, streams[0]);
+                assert_int_equal(ks_gpu_copy(gpu, words[1], words[0], 1, streams[0]), KS_OK);
+                put(0, 2, streams[0]);
+                assert_int_equal(ks_gpu_capture_end(gpu, &graph[i], streams[0]), KS_OK);
+            }
+            for (int i = 0; i < 2; ++i)
+                assert_int_equal(ks_gpu_graph_launch(gpu, graph[same ? 0 : i], streams[i]), KS_OK);
+            for (int i = 0; i < 2; ++i) ks_gpu_graph_destroy(gpu, graph[i]);
+            seen |= end(1);
+        }
+        assert_int_equal(seen, same ? 1 : 3);
     }
 }
 
@@ -274,6 +368,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(mistakes_are_named),      cmocka_unit_test(writes_past_the_end_are_found),
         cmocka_unit_test(wrong_calls_are_refused), cmocka_unit_test(forgetting_to_wait_shows),
         cmocka_unit_test(streams_that_forget_to_wait_show),
+        cmocka_unit_test(branches_that_forget_to_wait_show),
+        cmocka_unit_test(launches_of_one_graph_do_not_mix),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

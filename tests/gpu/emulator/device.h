@@ -1,4 +1,5 @@
-/* device.h -- an emulated device: streams are queues of operations, graphs are lists of them. */
+/* device.h -- an emulated device: streams are queues of operations, graphs are operations that come after
+ * others of theirs. */
 #ifndef EMULATED_DEVICE_H
 #define EMULATED_DEVICE_H
 
@@ -10,17 +11,18 @@ struct ks_gpu_kernel {
     const ks_emu_kernel *kernel;
 };
 
-struct ks_gpu_event {
-    long recorded, happened; /* the number of a record, 0: none */
-    ks_gpu_stream *stream;   /* of the last record */
-    ks_gpu_graph *graph;     /* that the record went into, or NULL */
-    size_t length;           /* of that graph then */
+/** What an event is recorded for, once; whoever waits for it holds on to it, also when the event is gone. */
+struct record {
+    ks_gpu_stream *stream;
+    bool happened;
+    ks_status status; /* of its device then */
     double time;
 };
 
-enum kind { COPY_IN, COPY_OUT, COPY, FILL, LAUNCH, RECORD, WAIT };
+enum kind { COPY_IN, COPY_OUT, COPY, FILL, LAUNCH, RECORD, WAIT, GRAPH };
 
 struct device;
+struct graph_run;
 
 struct operation {
     kind what;
@@ -32,32 +34,55 @@ struct operation {
     const ks_emu_kernel *kernel;
     ks_gpu_shape shape;
     std::vector<char> args;
-    ks_gpu_event *event;
-    long number;
+    std::shared_ptr<record> event;
+    std::shared_ptr<graph_run> graph;
+};
+
+struct node {
+    operation what;
+    std::vector<size_t> after; /* operations of the graph that come before */
+    long line;                 /* number of the stream that it was captured from */
+};
+
+/** A launched graph. */
+struct graph_run {
+    std::vector<node> nodes;
+    std::vector<char> done;
+    size_t first, left; /* the first that is not done; how many are not */
+    ks_gpu_stream *stream;
+    std::shared_ptr<graph_run> before; /* a graph does not run beside itself */
 };
 
 struct ks_gpu_graph {
-    std::vector<operation> operations;
+    std::vector<node> nodes;
+    std::shared_ptr<graph_run> launched; /* last */
+};
+
+/** A capture, from its begin to its end. */
+struct capture {
+    std::unique_ptr<ks_gpu_graph> graph; /* NULL: it has ended */
+    ks_gpu_stream *origin;
+};
+
+struct ks_gpu_event {
+    std::shared_ptr<record> last;      /* or NULL */
+    std::shared_ptr<capture> recorded; /* that the last record went into, or NULL */
+    std::vector<size_t> after;         /* operations of its graph that it stands for */
 };
 
 struct ks_gpu_stream {
     device *owner;
-    bool at_once; /* runs what is put into it; else when somebody waits */
+    long number; /* of the streams that were made since there was a device */
     std::deque<operation> queue;
-    ks_gpu_graph *graph;   /* that it is recorded into */
-    ks_gpu_stream *origin; /* whose capture it joined */
-    size_t last,
-        joined; /* lengths of the graph: after its last operation, and what was waited for */
+    std::shared_ptr<capture> joined; /* that it is recorded into, or NULL */
+    std::vector<size_t> after;       /* operations of its graph that come before the next one */
 };
 
 struct device {
     ks_gpu gpu;
     ks_context *context;
     random_source random{0};
-    uint64_t seed;
-    long streams_made;
     size_t used;
-    long records;
     ks_status failed; /* stays, as it does with CUDA */
     std::vector<std::unique_ptr<guarded>> memory;
     std::vector<ks_gpu_stream *> streams;
@@ -77,10 +102,22 @@ bool on_device(const device &d, const void *p, size_t bytes);
 operation plain(kind what, void *to, const void *from, size_t bytes);
 
 /** Put an operation into a stream, or into the graph that it is captured into. */
-ks_status put(device &d, ks_gpu_stream *s, const operation &o);
+ks_status put(device &d, ks_gpu_stream *s, operation o);
 
-/** Run what is in a stream: all of it, or until `until` has happened for the `number`th time. */
-void run_stream(device &d, ks_gpu_stream *s, const ks_gpu_event *until, long number);
+/** Do what an operation says. */
+void run(device &d, operation &o);
+
+/* What runs next, see schedule.cpp. */
+void schedule_device(device &d, uint64_t seed); /**< from now on its streams take part */
+void schedule_no_more(device &d);
+long schedule_stream(void); /**< a number for a stream that is made */
+
+/** Something was put into a stream. */
+void run_ahead(void);
+
+/** Run what is in a stream, or in all of a device's: all of it, or until a record has happened. */
+void run_stream(ks_gpu_stream *s);
+void run_until(const record &r);
 void run_all(device &d);
 
 #endif

@@ -24,6 +24,7 @@ void close_device(ks_gpu *gpu)
     if (!d->memory.empty() || !d->streams.empty())
         (void)fault(*d, KS_EINVAL, "a device is closed before what was made with it");
     --ks_emulated.live;
+    schedule_no_more(*d);
     delete d;
 }
 
@@ -79,10 +80,8 @@ ks_status stream_create(ks_gpu *gpu, ks_gpu_stream **out)
 {
     *out = refused() ? nullptr : new (std::nothrow) ks_gpu_stream();
     if (!*out) return KS_ENOMEM;
-    device &d = of(gpu);
-    const bool second = d.streams_made++ % 2 == 1;
-    (*out)->owner = &d;
-    (*out)->at_once = d.seed % 2 == 1 || (d.seed % 4 == 2 && second == (d.seed % 8 == 6));
+    (*out)->owner = &of(gpu);
+    (*out)->number = schedule_stream();
     of(gpu).streams.push_back(*out);
     ++ks_emulated.live;
     return KS_OK;
@@ -91,7 +90,7 @@ ks_status stream_create(ks_gpu *gpu, ks_gpu_stream **out)
 void stream_destroy(ks_gpu *gpu, ks_gpu_stream *stream)
 {
     device &d = of(gpu);
-    run_stream(d, stream, nullptr, 0);
+    run_stream(stream);
     for (ks_gpu_stream *&s : d.streams)
         if (s == stream) {
             s = d.streams.back();
@@ -105,8 +104,9 @@ void stream_destroy(ks_gpu *gpu, ks_gpu_stream *stream)
 ks_status stream_sync(ks_gpu *gpu, ks_gpu_stream *stream)
 {
     device &d = of(gpu);
-    if (stream->graph) return fault(d, KS_EDEVICE, "a stream is waited for while it is captured");
-    run_stream(d, stream, nullptr, 0);
+    ++ks_emulated.waits;
+    if (stream->joined) return fault(d, KS_EDEVICE, "a stream is waited for while it is captured");
+    run_stream(stream);
     return d.failed;
 }
 
@@ -121,7 +121,7 @@ ks_status event_create(ks_gpu *gpu, ks_gpu_event **out)
 
 void event_destroy(ks_gpu *gpu, ks_gpu_event *event)
 {
-    run_all(of(gpu));
+    (void)gpu;
     --ks_emulated.live;
     delete event;
 }
@@ -129,52 +129,52 @@ void event_destroy(ks_gpu *gpu, ks_gpu_event *event)
 ks_status event_record(ks_gpu *gpu, ks_gpu_event *event, ks_gpu_stream *stream)
 {
     device &d = of(gpu);
-    event->graph = stream->graph;
-    event->stream = stream;
-    if (stream->graph) {
-        event->length = stream->graph->operations.size();
-        return d.failed;
-    }
+    event->recorded = stream->joined;
+    event->after = stream->after;
+    if (stream->joined) return d.failed;
+    event->last = std::make_shared<record>();
+    event->last->stream = stream;
     operation o = plain(RECORD, nullptr, nullptr, 0);
-    o.event = event;
-    o.number = event->recorded = ++d.records;
+    o.event = event->last;
     return put(d, stream, o);
 }
 
 ks_status event_wait(ks_gpu *gpu, ks_gpu_event *event, ks_gpu_stream *stream)
 {
     device &d = of(gpu);
-    if (event->graph) { /* joins the capture, or is joined; the list of a graph is in order already
-                         */
-        if (stream->graph && stream->graph != event->graph)
+    if (event->recorded) { /* joins the capture, or is joined */
+        if (!event->recorded->graph)
+            return fault(d, KS_EDEVICE, "an event of a capture that has ended is waited for");
+        if (stream->joined && stream->joined != event->recorded)
             return fault(d, KS_EDEVICE, "a stream joins two captures");
-        if (!stream->graph) stream->origin = event->stream;
-        stream->graph = event->graph;
-        if (event->stream != stream) event->stream->joined = event->length;
+        if (stream->owner != event->recorded->origin->owner)
+            return fault(d, KS_EDEVICE, "a stream of another device joins a capture");
+        stream->joined = event->recorded;
+        stream->after.insert(stream->after.end(), event->after.begin(), event->after.end());
         return d.failed;
     }
-    if (stream->graph)
+    if (stream->joined)
         return fault(d, KS_EDEVICE, "a captured stream waits for what is not captured");
-    if (!event->recorded) return d.failed;
+    if (!event->last) return d.failed;
     operation o = plain(WAIT, nullptr, nullptr, 0);
-    o.event = event;
-    o.number = event->recorded;
+    o.event = event->last;
     return put(d, stream, o);
 }
 
 ks_status event_sync(ks_gpu *gpu, ks_gpu_event *event)
 {
     device &d = of(gpu);
-    if (event->graph) return fault(d, KS_EDEVICE, "an event of a capture is waited for");
-    if (event->recorded) run_stream(d, event->stream, event, event->recorded);
+    ++ks_emulated.waits;
+    if (event->recorded) return fault(d, KS_EDEVICE, "an event of a capture is waited for");
+    if (event->last) run_until(*event->last);
     return d.failed;
 }
 
 ks_status event_elapsed(ks_gpu *gpu, double *milliseconds, ks_gpu_event *begin, ks_gpu_event *end)
 {
-    if (!begin->recorded || begin->happened != begin->recorded || end->happened != end->recorded)
+    if (!begin->last || !begin->last->happened || !end->last || !end->last->happened)
         return fault(of(gpu), KS_EINVAL, "the time of an event that has not happened");
-    *milliseconds = 1e3 * (end->time - begin->time);
+    *milliseconds = 1e3 * (end->last->time - begin->last->time);
     return KS_OK;
 }
 
@@ -289,42 +289,61 @@ ks_status launch_kernel(ks_gpu *gpu, const ks_gpu_kernel *kernel, const ks_gpu_s
 ks_status capture_begin(ks_gpu *gpu, ks_gpu_stream *stream)
 {
     device &d = of(gpu);
-    if (stream->graph) return fault(d, KS_EDEVICE, "a stream is captured twice");
-    stream->graph = new (std::nothrow) ks_gpu_graph();
-    stream->origin = stream;
-    return stream->graph ? KS_OK : KS_ENOMEM;
+    if (stream->joined) return fault(d, KS_EDEVICE, "a stream is captured twice");
+    stream->joined = std::make_shared<capture>();
+    stream->joined->graph = std::make_unique<ks_gpu_graph>();
+    stream->joined->origin = stream;
+    stream->after.clear();
+    return KS_OK;
+}
+
+/* Whether all operations come before what the stream would do next. */
+bool all_joined(const ks_gpu_graph &graph, const ks_gpu_stream &stream)
+{
+    std::vector<char> found(graph.nodes.size(), 0);
+    for (size_t i : stream.after) found[i] = 1;
+    for (size_t i = found.size(); i-- > 0;)
+        for (size_t before : graph.nodes[i].after)
+            if (found[i]) found[before] = 1;
+    for (char one : found)
+        if (!one) return false;
+    return true;
 }
 
 ks_status capture_end(ks_gpu *gpu, ks_gpu_graph **out, ks_gpu_stream *stream)
 {
     device &d = of(gpu);
     *out = nullptr;
-    if (!stream->graph || stream->origin != stream)
+    const std::shared_ptr<capture> ended = stream->joined;
+    if (!ended || ended->origin != stream)
         return fault(d, KS_EDEVICE, "the end of a capture that was not begun");
-    ks_gpu_graph *graph = stream->graph;
-    bool whole = true;
-    for (ks_gpu_stream *s : d.streams) {
-        if (s->graph != graph) continue;
-        if (s != stream && s->joined < s->last) whole = false;
-        s->graph = nullptr;
-        s->last = s->joined = 0;
-    }
-    if (!whole || refused()) {
-        delete graph;
-        return whole ? KS_ENOMEM : fault(d, KS_EDEVICE, "a stream of a capture was not joined");
-    }
+    std::unique_ptr<ks_gpu_graph> graph = std::move(ended->graph);
+    const bool whole = all_joined(*graph, *stream);
+    for (ks_gpu_stream *s : d.streams)
+        if (s->joined == ended) {
+            s->joined.reset();
+            s->after.clear();
+        }
+    if (!whole) return fault(d, KS_EDEVICE, "a stream of a capture was not joined");
+    if (refused()) return KS_ENOMEM;
     ++ks_emulated.live;
-    *out = graph;
+    *out = graph.release();
     return KS_OK;
 }
 
 ks_status graph_launch(ks_gpu *gpu, ks_gpu_graph *graph, ks_gpu_stream *stream)
 {
-    for (const operation &o : graph->operations) {
-        const ks_status status = put(of(gpu), stream, o);
-        if (status) return status;
-    }
-    return of(gpu).failed;
+    auto launched = std::make_shared<graph_run>();
+    launched->nodes = graph->nodes;
+    launched->done.assign(graph->nodes.size(), 0);
+    launched->left = graph->nodes.size();
+    launched->stream = stream;
+    launched->before = graph->launched;
+    if (launched->before && !launched->before->left) launched->before.reset();
+    graph->launched = launched;
+    operation o = plain(GRAPH, nullptr, nullptr, 0);
+    o.graph = launched;
+    return put(of(gpu), stream, o);
 }
 
 void graph_destroy(ks_gpu *gpu, ks_gpu_graph *graph)
@@ -361,7 +380,7 @@ ks_status ks_gpu_open(ks_gpu **out, ks_context *context, int number)
     ++ks_emulated.live;
     d->context = context;
     d->random = random_source(ks_emulated.seed);
-    d->seed = ks_emulated.seed;
+    schedule_device(*d, ks_emulated.seed);
     ks_gpu_attributes &a = d->gpu.attributes;
     snprintf(a.name, sizeof a.name, "emulated device %d", number);
     a.major = 9;

@@ -1,9 +1,9 @@
 /* emulator.h -- the device that tests open where the library opens a real one.
  *
- * Kernels run on the host, from the sources that nvcc compiles. What is put into a stream waits there
- * until somebody waits for it (even seeds) or runs at once (odd seeds; of two streams the first one under
- * seeds 2, 10, ..., the second one under 6, 14, ...), so a driver that forgets to wait, or streams that
- * forget to wait for each other, are found out; fresh memory of the device holds NaN. */
+ * Kernels run on the host, from the sources that nvcc compiles. What is put into a stream, and what a graph
+ * does side by side, runs in an order that the seed chooses among those that events and waits leave open
+ * (schedule.cpp): late, at once, some streams before others, at random. So a driver that forgets to wait, or
+ * streams that forget to wait for each other, are found out; fresh memory of the device holds NaN. */
 #ifndef EMULATOR_H
 #define EMULATOR_H
 
@@ -27,11 +27,12 @@ typedef struct ks_emulator {
     long launches;        /**< kernels that ran                                                  */
     const char *watch;    /**< or NULL: how names of kernels begin                               */
     long watched;         /**< those of them that ran                                            */
+    long waits;           /**< calls that waited for a stream or an event                        */
     char report[400];     /**< the first fault of a kernel or of the driver code; "" where none  */
 } ks_emulator;
 
 #define KS_EMULATOR_INIT \
-    { 1, 2, 4, (size_t)1 << 30, 227 * 1024, 0, 0, 0, 0, NULL, 0, "" }
+    { 1, 2, 4, (size_t)1 << 30, 227 * 1024, 0, 0, 0, 0, NULL, 0, 0, "" }
 
 extern ks_emulator ks_emulated;
 

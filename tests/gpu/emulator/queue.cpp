@@ -1,4 +1,4 @@
-/* queue.cpp -- what waits in the streams of an emulated device, and runs. */
+/* queue.cpp -- what waits in the streams of an emulated device, and what it does when it runs. */
 #include <stdio.h>
 #include <time.h>
 
@@ -47,10 +47,12 @@ static ks_status perform(device &d, operation &o)
         break;
     }
     case RECORD:
-        o.event->happened = o.number;
         o.event->time = now();
         break;
     case WAIT:
+        if (o.event->status) return o.event->status;
+        break;
+    case GRAPH:
         break;
     }
     for (auto &m : (o.other ? *o.other : d).memory)
@@ -68,47 +70,32 @@ static void open_memory(const device *d, bool yes)
     for (auto &m : d->memory) m->open(yes);
 }
 
-/* Runs one operation; a sanitizer lets the program touch device memory meanwhile, and only then. */
-static void run(device &d, operation o)
+/* A sanitizer lets the program touch device memory meanwhile, and only then. */
+void run(device &d, operation &o)
 {
-    if (o.what == WAIT && o.event->happened < o.number) {
-        device &other = *o.event->stream->owner;
-        run_stream(other, o.event->stream, o.event, o.number);
-        if (other.failed) d.failed = other.failed;
+    if (!d.failed) {
+        open_memory(&d, true);
+        open_memory(o.other, true);
+        d.failed = perform(d, o);
+        open_memory(&d, false);
+        open_memory(o.other, false);
     }
-    if (d.failed) return;
-    open_memory(&d, true);
-    open_memory(o.other, true);
-    d.failed = perform(d, o);
-    open_memory(&d, false);
-    open_memory(o.other, false);
+    if (o.what != RECORD) return;
+    o.event->happened = true;
+    o.event->status = d.failed;
 }
 
-/* Until the queue is empty, or the event has happened. */
-void run_stream(device &d, ks_gpu_stream *s, const ks_gpu_event *until, long number)
-{
-    while (!s->queue.empty() && !(until && until->happened >= number)) {
-        operation o = s->queue.front();
-        s->queue.pop_front();
-        run(d, o);
-    }
-}
-
-void run_all(device &d)
-{
-    for (ks_gpu_stream *s : d.streams) run_stream(d, s, nullptr, 0);
-}
-
-ks_status put(device &d, ks_gpu_stream *s, const operation &o)
+ks_status put(device &d, ks_gpu_stream *s, operation o)
 {
     if (!s) return fault(d, KS_EINVAL, "no stream");
-    if (s->graph) {
-        s->graph->operations.push_back(o);
-        s->last = s->graph->operations.size();
+    if (s->joined) {
+        std::vector<node> &nodes = s->joined->graph->nodes;
+        nodes.push_back({std::move(o), s->after, s->number});
+        s->after.assign(1, nodes.size() - 1);
         return KS_OK;
     }
-    s->queue.push_back(o);
-    if (s->at_once) run_stream(d, s, nullptr, 0);
+    s->queue.push_back(std::move(o));
+    run_ahead();
     return d.failed;
 }
 
