@@ -11,6 +11,9 @@
 #    define SEEDS_OF(emulated, device) (device)
 #endif
 
+/* Seeds 0, 1, ... under which any two of four streams run in either order, see emulator/schedule.cpp. */
+enum { ORDERS = SEEDS_OF(8, 3) };
+
 #define OK(call) assert_int_equal((call), KS_OK)
 
 /** A fresh emulated device whose threads run in the order of a seed. */

@@ -236,7 +236,32 @@ static void forgetting_to_wait_shows(void **state)
     ks_gpu_close(gpu);
 }
 
-enum { STREAMS = 4, ORDERS = 8 }; /* kinds of seeds, see emulator/schedule.cpp */
+/* Nor may what is copied from change before. */
+static void changing_what_is_copied_shows(void **state)
+{
+    (void)state;
+    const ks_emulator fresh = KS_EMULATOR_INIT;
+    ks_emulated = fresh;
+    ks_emulated.seed = 0;
+    ks_gpu *gpu;
+    ks_gpu_stream *stream;
+    void *x;
+    char host[13] = "as it is now";
+    assert_int_equal(ks_gpu_open(&gpu, NULL, 0), KS_OK);
+    assert_int_equal(ks_gpu_stream_create(gpu, &stream), KS_OK);
+    assert_int_equal(ks_gpu_alloc(gpu, &x, sizeof host), KS_OK);
+    assert_int_equal(ks_gpu_copy_in(gpu, x, host, sizeof host, stream), KS_OK);
+    assert_int_equal(ks_gpu_stream_sync(gpu, stream), KS_OK);
+    assert_int_equal(ks_gpu_copy_in(gpu, x, host, sizeof host, stream), KS_OK);
+    host[12] = '!';
+    assert_int_equal(ks_gpu_stream_sync(gpu, stream), KS_EDEVICE);
+    assert_non_null(strstr(ks_emulated.report, "changes before the copy"));
+    ks_gpu_free(gpu, x);
+    ks_gpu_stream_destroy(gpu, stream);
+    ks_gpu_close(gpu);
+}
+
+enum { STREAMS = 4, ORDERS = 8 }; /* see seed.h */
 
 static ks_gpu *gpu;
 static ks_gpu_stream *streams[STREAMS];
@@ -367,6 +392,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_right_kernel_passes),   cmocka_unit_test(mistakes_change_the_result),
         cmocka_unit_test(mistakes_are_named),      cmocka_unit_test(writes_past_the_end_are_found),
         cmocka_unit_test(wrong_calls_are_refused), cmocka_unit_test(forgetting_to_wait_shows),
+        cmocka_unit_test(changing_what_is_copied_shows),
         cmocka_unit_test(streams_that_forget_to_wait_show),
         cmocka_unit_test(branches_that_forget_to_wait_show),
         cmocka_unit_test(launches_of_one_graph_do_not_mix),

@@ -11,6 +11,7 @@
 #include "kalscan/smooth_cuda.h"
 #include "models.h"
 #include "run_case.h"
+#include "scan_device.h"
 #include "session.h"
 #include "textbook.h"
 
@@ -234,8 +235,8 @@ static golden *slow_level(int64_t T, double q)
     return g;
 }
 
-/** Model, data and results on the device: the bits of a run from the host. */
-static void check_resident(const golden *g, int order, ks_status expected)
+/** Model, data and results on the device: the bits of a run from the host, in a stream of the caller's. */
+static void check_resident(const golden *g, int order, ks_status expected, int seed)
 {
     enum { VIEWS = 8, OUTPUTS = 3 };
     const method_case m = map_by((ks_blocktri_order)order);
@@ -248,8 +249,10 @@ static void check_resident(const golden *g, int order, ks_status expected)
     assert_int_equal(run_model(g, &from, golden_y(g, KS_F64), &o, 1, &host, &info), expected);
     const int64_t step = info.step;
     ks_smooth_plan *plan;
-    use_seed(3);
+    ks_gpu_stream *own;
+    use_seed(seed);
     OK(ks_smooth_plan_create(&plan, NULL, T, 1, g->nx, g->ny, &o));
+    OK(ks_gpu_stream_create(plan->device->gpu, &own));
     ks_model model = from;
     ks_view y = golden_y(g, KS_F64), *const views[VIEWS] = { &model.F, &model.Q, &model.H, &model.R,
                                                              &model.m0, &model.P0, &y, &model.u };
@@ -272,8 +275,8 @@ static void check_resident(const golden *g, int order, ks_status expected)
     to.loglik = h->loglik;
     to.loglik.data = on_device(plan, NULL, sizeof(double));
     assert_int_equal(ks_smooth_cuda_wait(plan, &info, NULL), KS_EINVAL);
-    OK(ks_smooth_cuda_enqueue(plan, &model, y, &to, NULL));
-    assert_int_equal(ks_smooth_cuda_wait(plan, &info, NULL), expected);
+    OK(ks_smooth_cuda_enqueue(plan, &model, y, &to, own));
+    assert_int_equal(ks_smooth_cuda_wait(plan, &info, own), expected);
     assert_int_equal(info.step, step);
     const ks_outputs *into = golden_outputs(got);
     const ks_out *const back[OUTPUTS] = { &into->smoothed_mean, &into->smoothed_cov, &into->lag_one_cov };
@@ -284,6 +287,7 @@ static void check_resident(const golden *g, int order, ks_status expected)
     for (int i = 0; i < VIEWS; ++i) ks_smooth_cuda_free(plan, (void *)(uintptr_t)views[i]->data);
     for (int i = 0; i < OUTPUTS; ++i) ks_smooth_cuda_free(plan, outs[i]->data);
     ks_smooth_cuda_free(plan, to.loglik.data);
+    ks_gpu_stream_destroy(plan->device->gpu, own);
     ks_smooth_plan_destroy(plan);
     check_clean();
     golden_buffers_free(host);
@@ -293,16 +297,17 @@ static void check_resident(const golden *g, int order, ks_status expected)
 static void arrays_on_the_device(void **state)
 {
     (void)state;
-    for (int i = 0; i < 2; ++i) {
-        golden *g = model_random((model_spec){ 1210, i ? 5 : 33, 1, 3, 2, (ks_prior)i, VARIES_F | MISSING });
-        check_resident(g, i ? KS_BLOCKTRI_NESTED_DISSECTION : KS_BLOCKTRI_AUTO, KS_OK);
-        model_block(&g->R, 0, 0)[0] = -1;
-        check_resident(g, i ? KS_BLOCKTRI_NESTED_DISSECTION : KS_BLOCKTRI_AUTO, KS_EREFUSED);
-        golden_free(g);
-    }
     golden *slow = slow_level(40, 0x1p-24), *lost = slow_level(40, 0x1p-50);
-    check_resident(slow, KS_BLOCKTRI_AUTO, KS_OK);
-    check_resident(lost, KS_BLOCKTRI_AUTO, KS_EREFUSED);
+    for (int seed = 0; seed < ORDERS; ++seed) {
+        const int i = seed % 2, order = i ? KS_BLOCKTRI_NESTED_DISSECTION : KS_BLOCKTRI_AUTO;
+        golden *g = model_random((model_spec){ 1210, i ? 5 : 33, 1, 3, 2, (ks_prior)i, VARIES_F | MISSING });
+        check_resident(g, order, KS_OK, seed);
+        model_block(&g->R, 0, 0)[0] = -1;
+        check_resident(g, order, KS_EREFUSED, seed);
+        golden_free(g);
+        check_resident(slow, KS_BLOCKTRI_AUTO, KS_OK, seed);
+        check_resident(lost, KS_BLOCKTRI_AUTO, KS_EREFUSED, seed);
+    }
     golden_free(slow);
     golden_free(lost);
 }

@@ -37,7 +37,7 @@ struct ks_rows_ring {
     char *shared;                   /* the block's                                                */
     char *own;                      /* the stage that is read, of this thread                     */
     int64_t size, first, count;     /* steps of a chunk, the first one's step, windows            */
-    int64_t visited;                /* windows                                                    */
+    int visited;                    /* windows                                                    */
     int back, stage, parity;        /* whether the last step comes first; of what is read         */
     int step, inside;               /* low digits of the window's first step; steps behind it     */
 
@@ -59,7 +59,8 @@ struct ks_rows_ring {
         __syncthreads();
     }
 
-    KS_DEVICE_MEMBER static int lane() { return (int)threadIdx.x % 32; }
+    /* Anew, since (4, 4) and (6, 4) have no register left for it where sm_80 copies piece by piece. */
+    KS_DEVICE_MEMBER static int lane() { return ks_thread_anew() % 32; }
     KS_DEVICE_MEMBER static bool any(int64_t chunk, int64_t chunks) { return chunk - lane() < chunks; }
 
     KS_DEVICE_MEMBER ks_bulk_barrier *barrier(int s) const

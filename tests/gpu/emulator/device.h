@@ -31,6 +31,7 @@ struct operation {
     const void *from;
     size_t bytes;
     int byte;
+    uint64_t sum; /* of what is copied from the host, when it was put into a stream */
     const ks_emu_kernel *kernel;
     ks_gpu_shape shape;
     std::vector<char> args;
