@@ -46,7 +46,7 @@ typedef struct ks_scan_device {
     const ks_gpu_kernel *phase[KS_PHASES], *sum, *pack, *filter_scan, *smooth_scan;
     const ks_gpu_kernel *absorb, *tiles_scan, *fold, *rerun, *border;
     const ks_gpu_kernel *fast_absorb, *fast_filter, *fast_smooth; /* or NULL               */
-    ks_fill fill;                   /* how rows come to small models                      */
+    ks_fill fill;                   /* how rows come to threads or teams                  */
     int ring_window, ring_stages;   /* their ring's, whatever else has room beside it; 0: as there is room */
     const ks_gpu_kernel *ring_absorb, *ring_filter, *ring_smooth; /* with one, or NULL     */
     int beside_absorb, beside_filter, beside_smooth; /* blocks that a multiprocessor has room for without */
@@ -100,9 +100,11 @@ void ks_scan_device_destroy(ks_scan_device *d);
 void ks_chunks_teams(ks_scan_device *d, const ks_smooth_plan *plan);
 KS_MUST_CHECK ks_status ks_chunks_find_fast(ks_scan_device *d, const ks_smooth_plan *plan);
 
-/** Let rows come to small models in this way from now on, where they can; not while a run is under way. Nothing
- *  changes where chunks have other kernels. */
+/** Let rows come in this way from now on, where they can; not while a run is under way. Pieces do not come to
+ *  teams, and nothing changes where chunks have kernels for any model. */
 KS_MUST_CHECK ks_status ks_chunks_fill(ks_scan_device *d, const ks_smooth_plan *plan, ks_fill fill);
+/** Shared memory of a block of teams without a ring. */
+size_t ks_chunks_own_shared(const ks_scan_device *d);
 /** The ring of the kernels of a pass, the smoother's `back`, beside which a multiprocessor has room for so many
  *  blocks without one. Its fill is KS_FILL_NONE where these blocks do not have room for it, where no row varies,
  *  or where rows are not aligned. */

@@ -1,5 +1,4 @@
-/* test_ring.c -- rows of small models that come through shared memory: the bits of rows that threads load where
- * they lie, however they come, wherever chunks, windows and arrays begin and end. */
+/* test_ring.c -- rows that come through shared memory: the bits of rows that threads or teams load where they lie, however they come, wherever chunks, windows and arrays begin and end. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -31,6 +30,7 @@ typedef struct trial {
     ks_transition transition;
     size_t memory;                  /* of the emulated device, 0: plenty */
     int resident;                   /* whether arrays are in the device's memory */
+    int teams;                      /* whether chunks have teams                 */
 } trial;
 
 static void *on_device(const ks_smooth_plan *plan, const void *host, size_t bytes, void **owned, int *count)
@@ -92,13 +92,17 @@ static golden_buffers *run_way(const trial *t, way w, int seed, tally *p)
     use_seed(seed);
 #ifdef EMULATED
     if (t->memory) ks_emulated.memory = t->memory;
-    ks_emulated.watch = w.fill == KS_FILL_NONE ? "ks_fast_" : "ks_ring_";
+    ks_emulated.watch = w.fill == KS_FILL_NONE ? (t->teams ? "ks_team_" : "ks_fast_")
+                                               : t->teams ? "ks_team_ring_" : "ks_ring_";
 #endif
     model.transition = t->transition;
     OK(ks_smooth_plan_create(&plan, NULL, g->T, g->B, g->nx, g->ny, &o));
     plan->device->ring_window = w.window;
     plan->device->ring_stages = w.stages;
     OK(ks_chunks_fill(plan->device, plan, w.fill));
+    assert_int_equal(plan->device->team != 0, t->teams);
+    /* Teams with memory of the device's do several chunks each. */
+    if (plan->device->team_blocks > 2) plan->device->team_blocks = 2;
     assert_int_equal(posix_memalign(&work, 64, ks_smooth_workspace_bytes(plan) + 64), 0);
     if (t->resident)
         run_resident(t, plan, &model, golden_y(g, t->precision), golden_outputs(b), &info);
@@ -114,13 +118,13 @@ static golden_buffers *run_way(const trial *t, way w, int seed, tally *p)
     return b;
 }
 
-/** Both ways through a ring are the bits of none, and every pass has one where data vary. */
+/** All ways through a ring are the bits of none, and every pass has one where data vary. */
 static void check(const trial *t, int window, int stages, int seed)
 {
     const unsigned outputs = t->method->job == KS_JOB_SMOOTH ? (unsigned)(FILTERED | SMOOTHED) : (unsigned)FILTERED;
     tally of_plain = { 0, 0 }, of_ring = { 0, 0 };
     golden_buffers *plain = run_way(t, (way){ KS_FILL_NONE, 0, 0 }, seed, &of_plain);
-    for (int fill = KS_FILL_PIECES; fill <= KS_FILL_BULK; ++fill) {
+    for (int fill = t->teams ? KS_FILL_BULK : KS_FILL_PIECES; fill <= KS_FILL_BULK; ++fill) {
         golden_buffers *b = run_way(t, (way){ (ks_fill)fill, window, stages }, seed + fill, &of_ring);
         const unsigned different = first_different(plain, b, outputs);
         if (different)
@@ -150,7 +154,7 @@ static void bits_of_rows_where_they_lie(void **state)
             const int p = sizes[s][0] > 4 || sizes[s][1] > 2 || at % 2;
             golden *g = model_random((model_spec){ 700 + at, lengths[i], 1 + at % 2, sizes[s][0], sizes[s][1],
                                                    (ks_prior)(at % 2), flags[at % 5] });
-            const trial t = { g, at % 3 ? &chunked : &chunked_filter, (ks_precision)p, KS_INTO, 0, 0 };
+            const trial t = { g, at % 3 ? &chunked : &chunked_filter, (ks_precision)p, KS_INTO, 0, 0, 0 };
             check(&t, 1 << at % 4, p ? 2 : 2 + (int)at % 3, ++seed);
             golden_free(g);
         }
@@ -164,7 +168,7 @@ static void many_chunks(void **state)
     for (int i = 0; i < SEEDS_OF(4, 8); ++i) {
         golden *g = model_random((model_spec){ 720 + (uint64_t)i, 2099 - i, 1, 2 + i % 2, 1 + i % 2, KS_PRIOR_X1,
                                                i % 4 == 1 ? HAS_OFFSETS : VARIES_ALL | MISSING });
-        const trial t = { g, &chunked, (ks_precision)(i / 2 % 2), i % 4 == 1 ? KS_INTO : KS_OUT_OF, 0, 0 };
+        const trial t = { g, &chunked, (ks_precision)(i / 2 % 2), i % 4 == 1 ? KS_INTO : KS_OUT_OF, 0, 0, 0 };
         check(&t, 0, 0, i);
         golden_free(g);
     }
@@ -178,7 +182,7 @@ static void arrays_that_end_anywhere(void **state)
         golden *g = model_random((model_spec){ 740 + (uint64_t)i, 17 + i, 1, 1 + i % 3, 1 + i % 2, KS_PRIOR_X1,
                                                VARIES_ALL });
         const trial t = { g, i % 2 ? &chunked : &chunked_filter, (ks_precision)(i / 2 % 2),
-                          i % 4 < 2 ? KS_INTO : KS_OUT_OF, 0, 1 };
+                          i % 4 < 2 ? KS_INTO : KS_OUT_OF, 0, 1, 0 };
         check(&t, 1 << i % 4, 2 + i % 3, i);
         golden_free(g);
     }
@@ -189,7 +193,7 @@ static void rows_of_the_block(void **state)
 {
     (void)state;
     golden *g = model_random((model_spec){ 750, 1020, 1, 6, 4, KS_PRIOR_X0, HAS_OFFSETS });
-    const trial t = { g, &chunked_filter, KS_F32, KS_INTO, 0, 0 };
+    const trial t = { g, &chunked_filter, KS_F32, KS_INTO, 0, 0, 0 };
     for (int seed = 0; seed < SEEDS_OF(6, 1); ++seed) check(&t, 8, 2, seed);
     golden_free(g);
 }
@@ -205,8 +209,62 @@ static void chunks_that_need_more(void **state)
             for (int j = 0; j < 4; ++j) R[j] *= i % 2 ? 0x1p-14 : 0x1p-24;
         }
         model_round(g);
-        const trial t = { g, i < 2 ? &chunked : &chunked_filter, (ks_precision)(i % 2), KS_INTO, 0, 0 };
+        const trial t = { g, i < 2 ? &chunked : &chunked_filter, (ks_precision)(i % 2), KS_INTO, 0, 0, 0 };
         check(&t, 1 << i, 2, i);
+        golden_free(g);
+    }
+}
+
+/** Teams of every size, in every precision, with memory of the block's or (41, 21) of the device's. */
+static void rows_of_teams(void **state)
+{
+    (void)state;
+    static const int sizes[][3] = { { 7, 3, 29 }, { 8, 4, 9 }, { 7, 1, 40 }, { 12, 5, 21 }, { 17, 6, 17 },
+                                    { 33, 3, 10 }, { 41, 21, 34 } };
+    static const unsigned flags[] = { VARIES_ALL | MISSING, HAS_OFFSETS | MISSING, VARIES_F | VARIES_R,
+                                      VARIES_H | VARIES_Q | VARIES_D };
+    for (int i = 0; i < 20; ++i) {
+        const int *s = sizes[i % 7], large = s[0] > 20;
+        if (large && i > 13) continue;
+        const int p = i % 7 == 6 ? KS_F64 : i % 3;
+        golden *g = model_random((model_spec){ 800 + (uint64_t)i, s[2] - i % 2, 1, s[0], s[1], (ks_prior)(i / 7 % 2),
+                                               flags[i % 4] });
+        const int out_of = i / 7 % 2 && i % 2;
+        const trial t = { g, i % 5 ? &chunked : &chunked_filter, (ks_precision)p, out_of ? KS_OUT_OF : KS_INTO,
+                          0, 0, 1 };
+        check(&t, large ? 1 : 1 << i % 4, large ? 2 : 2 + i % 3, i);
+        golden_free(g);
+    }
+}
+
+/** Chunks that teams leave to others: nothing of them is under way when the next ones begin. */
+static void teams_that_need_more(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 4; ++i) {
+        const int large = i == 3, n = large ? 41 : 7 + i, m = large ? 21 : 2;
+        golden *g = model_random((model_spec){ 820, 61, 1, n, m, KS_PRIOR_X0, VARIES_R | VARIES_F });
+        for (int at = 11; at < 61; at += 22) {
+            double *R = model_block(&g->R, 0, at);
+            for (int j = 0; j < m * m; ++j) R[j] *= i % 2 ? 0x1p-40 : 0x1p-24;
+        }
+        model_round(g);
+        const trial t = { g, i % 2 ? &chunked : &chunked_filter, i == 1 ? KS_F32 : KS_F64, KS_INTO, 0, 0, 1 };
+        check(&t, 1, 2 + i % 2, i);
+        golden_free(g);
+    }
+}
+
+/** Arrays of the caller's on the device, for teams. */
+static void teams_with_arrays_of_the_callers(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 6; ++i) {
+        golden *g = model_random((model_spec){ 830 + (uint64_t)i, 17 + i, 1, 7 + 2 * (i % 2), 1 + i % 3, KS_PRIOR_X1,
+                                               VARIES_ALL });
+        const trial t = { g, i % 2 ? &chunked : &chunked_filter, i % 2 ? KS_F32 : KS_F64,
+                          i % 4 < 2 ? KS_INTO : KS_OUT_OF, 0, 1, 1 };
+        check(&t, 1 << i % 4, 2 + i % 3, i);
         golden_free(g);
     }
 }
@@ -216,12 +274,13 @@ static void chunks_that_need_more(void **state)
 static void series_in_parts(void **state)
 {
     (void)state;
-    for (int i = 0; i < 4; ++i) {
-        golden *g = model_random((model_spec){ 780 + (uint64_t)i, 2100 - i, 1, 2, 1, KS_PRIOR_X1,
+    for (int i = 0; i < 6; ++i) {
+        const int nx = i < 4 ? 2 : 7;
+        golden *g = model_random((model_spec){ 780 + (uint64_t)i, 2100 - i, 1, nx, 1, KS_PRIOR_X1,
                                                i == 1 ? HAS_OFFSETS : VARIES_ALL | MISSING });
         const ks_smooth_options o = options_of(&chunked, (ks_precision)(i % 2), FILTERED | SMOOTHED);
-        const size_t least = ks_smooth_device_bytes(g->T, 1, 2, 1, &o);
-        const trial t = { g, &chunked, (ks_precision)(i % 2), i > 1 ? KS_OUT_OF : KS_INTO, least, 0 };
+        const size_t least = ks_smooth_device_bytes(g->T, 1, nx, 1, &o);
+        const trial t = { g, &chunked, (ks_precision)(i % 2), i > 1 ? KS_OUT_OF : KS_INTO, least, 0, nx > 2 };
         check(&t, 4, 2, i);
         golden_free(g);
     }
@@ -233,13 +292,14 @@ static void rings_leave_room(void **state)
 {
     (void)state;
     static const int sizes[][3] = { { 4, 2, KS_F64 }, { 2, 2, KS_F64 }, { 4, 2, KS_F32 }, { 6, 4, KS_F32 },
-                                    { 6, 2, KS_F32 }, { 2, 1, KS_F32 } };
+                                    { 6, 2, KS_F32 }, { 2, 1, KS_F32 }, { 5, 2, KS_F64 }, { 8, 4, KS_F32 },
+                                    { 16, 4, KS_F64 }, { 32, 2, KS_F32 }, { 48, 8, KS_F64 } };
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i)
         for (int varies = 0; varies < 2; ++varies) {
             const ks_smooth_options o = options_of(&chunked, (ks_precision)sizes[i][2], FILTERED | SMOOTHED);
             ks_smooth_plan *plan;
             use_seed(1);
-            OK(ks_smooth_plan_create(&plan, NULL, 1 << 15, 1, sizes[i][0], sizes[i][1], &o));
+            OK(ks_smooth_plan_create(&plan, NULL, sizes[i][0] > 8 ? 1 << 9 : 1 << 15, 1, sizes[i][0], sizes[i][1], &o));
             ks_scan_device *d = plan->device;
             OK(ks_chunks_fill(d, plan, KS_FILL_BULK));
             const int64_t number = (int64_t)plan->kernels->number_bytes, n = sizes[i][0] * number;
@@ -253,10 +313,12 @@ static void rings_leave_room(void **state)
             for (int blocks = 1; blocks <= 32; ++blocks) {
                 ks_ring ring;
                 ks_chunks_ring(d, 0, blocks, &ring);
-                const int64_t threads = (int64_t)KS_SCAN_THREADS * d->gpu->attributes.multiprocessors;
-                const int64_t all = (d->chunks.chunks + threads - 1) / threads, side = all < blocks ? all : blocks;
+                const int64_t each = d->team ? d->teams : KS_SCAN_THREADS;
+                const int64_t grid = d->team_blocks ? d->team_blocks : (d->chunks.chunks + each - 1) / each;
+                const int64_t all = (grid + d->gpu->attributes.multiprocessors - 1) / d->gpu->attributes.multiprocessors;
+                const int64_t side = all < blocks ? all : blocks, own = (int64_t)ks_chunks_own_shared(d);
                 const int64_t shared = (int64_t)d->gpu->attributes.block_shared + 1024;
-                assert_true(side * (ring.bytes + 1024) <= shared);
+                assert_true(!ring.bytes || side * (own + ring.bytes + 1024) <= shared);
                 assert_true((ring.fill == KS_FILL_NONE) == (ring.bytes == 0));
                 if (!ring.bytes) ring.window = 0;
                 assert_true(ring.window <= last && (!ring.bytes || ring.slot % 32 == 16));
@@ -275,6 +337,9 @@ int main(void)
         cmocka_unit_test(arrays_that_end_anywhere),
         cmocka_unit_test(rows_of_the_block),
         cmocka_unit_test(chunks_that_need_more),
+        cmocka_unit_test(rows_of_teams),
+        cmocka_unit_test(teams_that_need_more),
+        cmocka_unit_test(teams_with_arrays_of_the_callers),
 #ifdef EMULATED
         cmocka_unit_test(series_in_parts),
 #endif

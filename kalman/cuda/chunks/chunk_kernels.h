@@ -52,13 +52,15 @@ typedef struct ks_fast_args {
 
 /** Kernels ks_team_absorb_P, ks_team_filter_P and ks_team_smooth_P of module ks_chunks_team, for precision P:
  *  a row of the block, blockDim.x threads, is a team (team.h). `memory` is `slice` bytes, ks_team_bytes(), for
- *  each team of the grid, or NULL: so much dynamic shared memory for each team of the block. */
+ *  each team of the grid, or NULL: so much dynamic shared memory for each team of the block. And
+ *  ks_team_ring_... of module ks_chunks_team_ring, with `ring` and that much dynamic shared memory behind it. */
 typedef struct ks_team_args {
     ks_chunk_arrays chunks;
     long long phase;
     ks_scan_status *status;
     char *memory;
     int64_t slice;                  /* bytes, a multiple of 16                                    */
+    ks_ring ring;
 } ks_team_args;
 
 /** Most threads of a team, and most states and entries that teams are for. */

@@ -1,9 +1,10 @@
-/* chunk_ring.h -- rows on their way to the threads of small models through shared memory.
+/* chunk_ring.h -- rows on their way to the threads of small models, or teams of larger ones, through shared memory.
  *
  * A thread that takes the steps of its chunk one after another (ks_chunks_ring.cu) reads rows that lie behind
- * one another, `size` rows from those of its neighbours. A ring has room for `stages` windows of `window` steps
- * of each thread; while the steps of one are taken, the rows of the next ones travel. Rows that do not vary are
- * copied once for the block. A row stands in its window as it stands to multiples of 16 bytes in the device's
+ * one another, `size` rows from those of its neighbours; a team with a chunk (ks_chunks_team_ring.cu) has to wait
+ * for the rows of each step. A ring has room for `stages` windows of `window` steps of each thread or team; while
+ * the steps of one are taken, the rows of the next ones travel. Rows that do not vary are copied once for the
+ * block. A row stands in its window as it stands to multiples of 16 bytes in the device's
  * memory, so that whole pieces of 16 bytes travel wherever rows begin. */
 #ifndef KS_CHUNK_RING_H
 #define KS_CHUNK_RING_H
@@ -11,7 +12,7 @@
 #include <stdint.h>
 
 /** Who brings rows: each thread loads them where it needs them; the warp brings 16 bytes with each of its
- *  threads, neighbours beside one another; the copy engine brings the window of each thread and array. */
+ *  threads, neighbours beside one another; the copy engine brings the window of each thread or team and array. */
 typedef enum ks_fill { KS_FILL_NONE, KS_FILL_PIECES, KS_FILL_BULK } ks_fill;
 
 enum { KS_RING_F, KS_RING_Q, KS_RING_U, KS_RING_H, KS_RING_R, KS_RING_D, KS_RING_Y, KS_RING_ARRAYS,
@@ -35,9 +36,9 @@ typedef struct ks_ring {
     ks_fill fill;
     int arrays;
     int window, stages;             /* steps, a power of two; at least 2                          */
-    int slot, stage;                /* bytes of a thread, an odd multiple of 16; of one stage     */
-    int slots;                      /* where the first thread's begins: behind barriers and rows  */
-    int bytes;                      /* of the block's shared memory                               */
+    int slot, stage;                /* bytes of a thread or team, an odd multiple of 16; of one stage */
+    int slots;                      /* where the first one's begins: behind barriers and rows     */
+    int bytes;                      /* of the block's shared memory, behind the teams' own        */
     ks_ring_rows rows[KS_RING_ARRAYS];
 } ks_ring;
 

@@ -5,30 +5,7 @@
 #ifndef KS_ROWS_RING_H
 #define KS_ROWS_RING_H
 
-#include "chunk_kernels.h"
-#include "gpu/kernel.h"
-
-/** The bytes of a window of rows that travel: what is there of it, in whole pieces but for the array's end. */
-struct ks_window {
-    const char *first;              /* where its first piece would begin                          */
-    const char *low, *high;         /* the bytes of it that are there, `low` aligned              */
-    const char *pieces;             /* end of the whole pieces                                    */
-};
-
-KS_DEVICE const char *ks_piece_of(const char *p) { return p - (uintptr_t)p % 16; }
-
-KS_DEVICE ks_window ks_window_of(const ks_ring_rows &r, int64_t step, int64_t steps)
-{
-    const char *const from = r.base + step * r.stride, *const to = from + steps * r.stride;
-    const char *const end = ks_piece_of(r.high);
-    ks_window w;
-    w.first = ks_piece_of(from);
-    w.low = from < r.low ? r.low : w.first;
-    w.high = to < r.high ? to : r.high;
-    w.pieces = ks_piece_of(w.high + 15);
-    if (w.pieces > end) w.pieces = end;
-    return w;
-}
+#include "rows_window.h"
 
 /** Rows of a thread's chunk. The step that they are of has been turned to. */
 struct ks_rows_ring {
@@ -101,17 +78,7 @@ struct ks_rows_ring {
             const ks_ring_rows &r = ring.rows[a];
             if (!r.stride) continue;
             const ks_window w = ks_window_of(r, first + behind, steps);
-            char *const to = stage_of((int)threadIdx.x, s) + r.at;
-            if (w.low < w.pieces) {
-                const unsigned all = (unsigned)(w.pieces - w.low);
-                ks_bulk_copy(to + (w.low - w.first), w.low, all, barrier(s));
-                bytes += all;
-            }
-            /* The last piece of an array may not be whole. */
-            if (w.pieces >= w.high) continue;
-            for (const char *q = w.pieces < w.low ? w.low : w.pieces; q < w.high; q += 4)
-                memcpy(to + (q - w.first), q, 4);
-            ks_bulk_fence();
+            bytes += ks_window_bring(w, stage_of((int)threadIdx.x, s) + r.at, barrier(s));
         }
         ks_bulk_arrive(barrier(s), bytes);
     }

@@ -1,5 +1,5 @@
-/* rows_there.h -- device code: rows of a chunk where they lie in the device's memory; rows_ring.h has the same
- * words for rows that come through shared memory. */
+/* rows_there.h -- device code: rows of a chunk where they lie in the device's memory; rows_ring.h and
+ * rows_team.h have the same words for rows that come through shared memory. */
 #ifndef KS_ROWS_THERE_H
 #define KS_ROWS_THERE_H
 
@@ -12,13 +12,18 @@ struct ks_rows_there {
     const ks_chunk_arrays &c;
     const ks_series &s;
 
-    KS_DEVICE_MEMBER ks_rows_there(const ks_fast_args &args, int) : c(args.chunks), s(args.chunks.a.series) {}
+    template <class Args>
+    KS_DEVICE_MEMBER ks_rows_there(const Args &args, int) : c(args.chunks), s(args.chunks.a.series) {}
 
     /** Whether this thread, or one that turns together with it, has a chunk of so many. */
     KS_DEVICE_MEMBER static bool any(int64_t chunk, int64_t chunks) { return chunk < chunks; }
-    /** Begin with a chunk, whose first step this is; turn to step number i of it. */
+    /** Begin with a chunk, whose first step this is, a team with so many of its steps; turn to step number i of
+     *  it. */
     KS_DEVICE_MEMBER void begin(int64_t) const {}
+    KS_DEVICE_MEMBER void begin(int64_t, int64_t) const {}
     KS_DEVICE_MEMBER void turn(int64_t) const {}
+    /** A team's chunk has ended, or failed. */
+    KS_DEVICE_MEMBER void end() const {}
 
     KS_DEVICE_MEMBER const void *F(int64_t k) const { return ks_row(s.F, k - s.shift); }
     KS_DEVICE_MEMBER const void *Q(int64_t k) const { return ks_row(s.Q, k - s.shift); }

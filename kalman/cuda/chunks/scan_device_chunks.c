@@ -67,7 +67,8 @@ ks_status ks_chunks_scan(ks_scan_device *d)
 }
 
 /** The same by teams. */
-static ks_status run_teams(ks_scan_device *d, const ks_gpu_kernel *kernel, long long phase)
+static ks_status run_teams(ks_scan_device *d, const ks_gpu_kernel *kernel, const ks_gpu_kernel *with_ring,
+                           int resident, long long phase)
 {
     ks_team_args args;
     memset(&args, 0, sizeof args);
@@ -77,11 +78,12 @@ static ks_status run_teams(ks_scan_device *d, const ks_gpu_kernel *kernel, long 
     args.status = d->status;
     args.memory = d->team_memory;
     args.slice = d->team_slice;
+    if (with_ring) ks_chunks_ring(d, kernel == d->fast_smooth, resident, &args.ring);
     const int64_t blocks = (chunks_of(d) + d->teams - 1) / d->teams;
     const ks_gpu_shape shape = { { (unsigned)(d->team_blocks ? d->team_blocks : blocks) },
                                  { (unsigned)d->team, (unsigned)d->teams },
-                                 d->team_blocks ? 0 : (size_t)(d->teams * d->team_slice), 0 };
-    return ks_gpu_launch(d->gpu, kernel, &shape, &args, sizeof args, d->stream);
+                                 ks_chunks_own_shared(d) + (size_t)args.ring.bytes, 0 };
+    return ks_gpu_launch(d->gpu, args.ring.fill ? with_ring : kernel, &shape, &args, sizeof args, d->stream);
 }
 
 /** One of the kernels that do most chunks, on every chunk; the same with a ring where there is room for it,
@@ -89,7 +91,7 @@ static ks_status run_teams(ks_scan_device *d, const ks_gpu_kernel *kernel, long 
 static ks_status run_fast(ks_scan_device *d, const ks_gpu_kernel *kernel, const ks_gpu_kernel *with_ring,
                           int resident, long long phase)
 {
-    if (d->team) return run_teams(d, kernel, phase);
+    if (d->team) return run_teams(d, kernel, with_ring, resident, phase);
     ks_fast_args args;
     memset(&args, 0, sizeof args);
     args.chunks = d->chunks;

@@ -60,6 +60,26 @@ static const char *suffix_of(const ks_smooth_plan *plan)
     return suffixes[plan->options.precision];
 }
 
+size_t ks_chunks_own_shared(const ks_scan_device *d)
+{
+    return d->team && !d->team_blocks ? (size_t)(d->teams * d->team_slice) : 0;
+}
+
+/** The kernels of teams, for rows that come as `kind` says. */
+static ks_status find_teams(ks_scan_device *d, const ks_smooth_plan *plan, const char *kind,
+                            const ks_gpu_kernel **const kernels[3])
+{
+    static const char *const parts[] = { "absorb", "filter", "smooth" };
+    char module[24], name[48];
+    ks_status status = KS_OK;
+    snprintf(module, sizeof module, "ks_chunks_%s", kind);
+    for (int i = 0; i < 3 && status == KS_OK; ++i) {
+        snprintf(name, sizeof name, "ks_%s_%s_%s", kind, parts[i], suffix_of(plan));
+        status = ks_gpu_find(d->gpu, kernels[i], module, name);
+    }
+    return status;
+}
+
 /** The kernels that keep everything in registers, for rows that come as `kind` says; none for other sizes. */
 static ks_status find_registers(ks_scan_device *d, const ks_smooth_plan *plan, const char *kind,
                                 const ks_gpu_kernel **const kernels[3])
@@ -81,18 +101,9 @@ static ks_status find_registers(ks_scan_device *d, const ks_smooth_plan *plan, c
 
 ks_status ks_chunks_find_fast(ks_scan_device *d, const ks_smooth_plan *plan)
 {
-    const char *suffix = suffix_of(plan);
-    const char *const parts[] = { "absorb", "filter", "smooth" };
     const ks_gpu_kernel **const kernels[] = { &d->fast_absorb, &d->fast_filter, &d->fast_smooth };
-    char name[48];
-    ks_status status = KS_OK;
     if (!makes_fast_outputs(plan)) return KS_OK;
-    if (!d->team) return find_registers(d, plan, "fast", kernels);
-    for (int i = 0; i < 3 && status == KS_OK; ++i) {
-        snprintf(name, sizeof name, "ks_team_%s_%s", parts[i], suffix);
-        status = ks_gpu_find(d->gpu, kernels[i], "ks_chunks_team", name);
-    }
-    return status;
+    return d->team ? find_teams(d, plan, "team", kernels) : find_registers(d, plan, "fast", kernels);
 }
 
 ks_status ks_chunks_fill(ks_scan_device *d, const ks_smooth_plan *plan, ks_fill fill)
@@ -100,14 +111,16 @@ ks_status ks_chunks_fill(ks_scan_device *d, const ks_smooth_plan *plan, ks_fill 
     const ks_gpu_kernel **const kernels[] = { &d->ring_absorb, &d->ring_filter, &d->ring_smooth };
     int *const resident[] = { &d->beside_absorb, &d->beside_filter, &d->beside_smooth };
     const ks_gpu_kernel *const fast[] = { d->fast_absorb, d->fast_filter, d->fast_smooth };
+    const int threads = d->team ? d->team * d->teams : KS_SCAN_THREADS;
     ks_status status = KS_OK;
-    if (!d->fast_absorb || d->team) return KS_OK;
+    if (!d->fast_absorb) return KS_OK;
     for (int i = 0; i < 3 && status == KS_OK; ++i)
-        status = ks_gpu_resident(d->gpu, resident[i], fast[i], KS_SCAN_THREADS, 0);
+        status = ks_gpu_resident(d->gpu, resident[i], fast[i], threads, ks_chunks_own_shared(d));
     if (status == KS_OK && fill != KS_FILL_NONE && !d->ring_smooth)
-        status = find_registers(d, plan, "ring", kernels);
+        status = d->team ? find_teams(d, plan, "team_ring", kernels)
+                         : find_registers(d, plan, "ring", kernels);
     if (status != KS_OK) return status;
-    d->fill = fill;
+    d->fill = d->team && fill == KS_FILL_PIECES ? KS_FILL_NONE : fill;
     /* What was captured runs other kernels. */
     for (int i = 0; i < KS_RUN_PARTS; ++i) {
         ks_gpu_graph_destroy(d->gpu, d->part[i]);

@@ -1,4 +1,4 @@
-/* scan_device_ring.c -- the ring that rows go through on their way to the threads of small models.
+/* scan_device_ring.c -- the ring that rows go through on their way to threads, or to teams of them.
  *
  * By Little's law 4.8 TB/s at 0.7 to 1 us are 26 to 37 KB under way in each of 132 multiprocessors. Two stages
  * have one window of every thread under way: 106 KB where 256 threads take 416 bytes a step (4 states and 2
@@ -75,10 +75,10 @@ static int64_t most_ahead(const ks_ring_rows *r, int window)
     return base % even + 16 - even;
 }
 
-/** Lay out a block's memory: barriers of its warps, rows that do not vary, the threads' slots. */
-static void lay_out(ks_ring *ring, int window, int stages)
+/** Lay out a block's memory: barriers of its warps or teams, rows that do not vary, slots of threads or teams. */
+static void lay_out(ks_ring *ring, int window, int stages, int barriers, int slots)
 {
-    int at = rounded(KS_SCAN_THREADS / 32 * stages * 8), stage = 0;
+    int at = rounded(barriers * stages * 8), stage = 0;
     ring->window = window;
     ring->stages = stages;
     for (int i = 0; i < ring->arrays; ++i) {
@@ -93,25 +93,29 @@ static void lay_out(ks_ring *ring, int window, int stages)
     ring->slots = at;
     /* Threads read 16 bytes each from as many banks as there are. */
     ring->slot = (stages * stage / 16 | 1) * 16;
-    ring->bytes = ring->slots + KS_SCAN_THREADS * ring->slot;
+    ring->bytes = ring->slots + slots * ring->slot;
 }
 
 void ks_chunks_ring(const ks_scan_device *d, int back, int blocks, ks_ring *ring)
 {
     const ks_gpu_attributes *gpu = &d->gpu->attributes;
-    const int64_t chunks = d->chunks.chunks - d->chunks.begin;
-    const int64_t threads = (int64_t)KS_SCAN_THREADS * gpu->multiprocessors;
+    const int64_t chunks = d->chunks.chunks - d->chunks.begin, own = (int64_t)ks_chunks_own_shared(d);
+    /* A slot for each chunk of a block, and what the launch has blocks for. */
+    const int slots = d->team ? d->teams : KS_SCAN_THREADS, barriers = d->team ? slots : slots / 32;
+    const int64_t wanted = (chunks + slots - 1) / slots;
+    const int64_t launched = d->team_blocks && d->team_blocks < wanted ? d->team_blocks : wanted;
     /* No more blocks are side by side than there are. */
-    const int64_t all = (chunks + threads - 1) / threads, beside = all < blocks ? all : blocks;
-    const int64_t most = ((int64_t)gpu->block_shared + KEPT) / (beside > 0 ? beside : 1) - KEPT;
-    const int64_t room = d->ring_window ? (int64_t)gpu->block_shared : most;
+    const int64_t all = (launched + gpu->multiprocessors - 1) / gpu->multiprocessors;
+    const int64_t beside = all < blocks ? all : blocks;
+    const int64_t most = ((int64_t)gpu->block_shared + KEPT) / (beside > 0 ? beside : 1) - KEPT - own;
+    const int64_t room = d->ring_window ? (int64_t)gpu->block_shared - own : most;
     memset(ring, 0, sizeof *ring);
     if (d->fill == KS_FILL_NONE) return;
     take_rows(d, back, ring);
     const int fits = fits_rows(ring, d->chunks.size);
     int window = d->ring_window ? d->ring_window : KS_RING_WINDOW;
-    lay_out(ring, window, d->ring_stages ? d->ring_stages : STAGES);
-    while (window > 1 && ring->bytes > room) lay_out(ring, window /= 2, ring->stages);
+    lay_out(ring, window, d->ring_stages ? d->ring_stages : STAGES, barriers, slots);
+    while (window > 1 && ring->bytes > room) lay_out(ring, window /= 2, ring->stages, barriers, slots);
     if (fits && ring->bytes <= room) ring->fill = d->fill;
     else ring->bytes = 0;
 }

@@ -90,7 +90,9 @@ KS_DEVICE void KS_T(team_round)(int numbers, const KS_NUM *from, KS_GAIN *to)
 }
 
 /** The transition into step k; nothing moves before step 0 under prior x1. */
-KS_DEVICE void KS_T(team_transition)(const ks_series &s, int64_t k, const KS_T(team_rows) &rows)
+template <class Rows>
+KS_DEVICE void KS_T(team_transition)(const ks_series &s, int64_t k, const Rows &from,
+                                     const KS_T(team_rows) &rows)
 {
     const KS_T(ks_chunk_rows) &r = rows.of;
     const int n = s.nx;
@@ -103,9 +105,9 @@ KS_DEVICE void KS_T(team_transition)(const ks_series &s, int64_t k, const KS_T(t
         }
         KS_TEAM_EACH(i, n) r.u[i] = KS_LIT(0);
     } else {
-        KS_T(team_load)<KS_NUM>(n * n, ks_row(s.F, k - s.shift), r.F);
-        KS_T(team_load)<KS_NUM>(n * n, ks_row(s.Q, k - s.shift), r.Q);
-        KS_T(team_load)<KS_NUM>(n, ks_row(s.u, k - s.shift), r.u);
+        KS_T(team_load)<KS_NUM>(n * n, from.F(k), r.F);
+        KS_T(team_load)<KS_NUM>(n * n, from.Q(k), r.Q);
+        KS_T(team_load)<KS_NUM>(n, from.u(k), r.u);
     }
     ks_team_sync();
     KS_T(team_round)(n * n, r.F, r.narrow_F);
@@ -113,17 +115,19 @@ KS_DEVICE void KS_T(team_transition)(const ks_series &s, int64_t k, const KS_T(t
 
 /** What step k observes; a missing entry keeps its place as one that says nothing. False where an entry
  *  is infinite. */
-KS_DEVICE bool KS_T(team_observation)(const ks_series &s, int64_t k, const KS_T(team_rows) &rows)
+template <class Rows>
+KS_DEVICE bool KS_T(team_observation)(const ks_series &s, int64_t k, const Rows &from,
+                                      const KS_T(team_rows) &rows)
 {
     const KS_T(ks_chunk_rows) &r = rows.of;
     const int n = s.nx, m = s.ny;
-    const KS_NUM *const H = static_cast<const KS_NUM *>(static_cast<const void *>(ks_row(s.H, k)));
-    const KS_NUM *const R = static_cast<const KS_NUM *>(static_cast<const void *>(ks_row(s.R, k)));
+    const KS_NUM *const H = static_cast<const KS_NUM *>(from.H(k));
+    const KS_NUM *const R = static_cast<const KS_NUM *>(from.R(k));
     KS_NUM *const there = rows.there;
     bool finite = true;
     ks_team_sync();
-    KS_T(team_load)<KS_NUM>(m, ks_row(s.y, k), r.y);
-    KS_T(team_load)<KS_NUM>(m, ks_row(s.d, k), r.d);
+    KS_T(team_load)<KS_NUM>(m, from.y(k), r.y);
+    KS_T(team_load)<KS_NUM>(m, from.d(k), r.d);
     ks_team_sync();
     for (int i = 0; i < m; ++i)
         if (r.y[i] == r.y[i] && !(r.y[i] - r.y[i] == KS_LIT(0))) finite = false;
@@ -158,7 +162,8 @@ KS_DEVICE bool KS_T(team_conditioned)(int n, const KS_NUM *P, KS_NUM *W)
 }
 
 /** The aggregate of a chunk. False: it is left to the other kernel. */
-KS_DEVICE bool KS_T(team_absorb)(const ks_chunk_arrays &c, int64_t chunk, char *memory)
+template <class Rows>
+KS_DEVICE bool KS_T(team_absorb)(const ks_chunk_arrays &c, Rows &from, int64_t chunk, char *memory)
 {
     const ks_series &s = c.a.series;
     const int n = s.nx, m = s.ny, half = n * (n + 1) / 2;
@@ -183,9 +188,11 @@ KS_DEVICE bool KS_T(team_absorb)(const ks_chunk_arrays &c, int64_t chunk, char *
         b[i] = chunk > 0 ? KS_LIT(0) : m0[i];
         eta[i] = KS_LIT(0);
     }
+    from.begin(first, end - first);
     for (int64_t k = first; k < end && good; ++k) {
-        KS_T(team_transition)(s, k, r);
-        good = KS_T(team_observation)(s, k, r) &&
+        from.turn(k - first);
+        KS_T(team_transition)(s, k, from, r);
+        good = KS_T(team_observation)(s, k, from, r) &&
                KS_T(ks_sensitive_step)(n, m, &r.of, A, b, C, eta, J, &work, room.means);
     }
     good = good && KS_T(team_finite)(n, b, C);
@@ -226,7 +233,9 @@ KS_DEVICE void KS_T(team_put_estimate)(int n, const KS_NUM *x, const KS_GAIN *P,
 }
 
 /** Filter the steps of a chunk. Every thread has the same tally of it. */
-KS_DEVICE bool KS_T(team_rerun)(const ks_chunk_arrays &c, int64_t chunk, char *memory, ks_tally *tally)
+template <class Rows>
+KS_DEVICE bool KS_T(team_rerun)(const ks_chunk_arrays &c, Rows &from, int64_t chunk, char *memory,
+                                ks_tally *tally)
 {
     const ks_series &s = c.a.series;
     const int n = s.nx, m = s.ny;
@@ -247,9 +256,11 @@ KS_DEVICE bool KS_T(team_rerun)(const ks_chunk_arrays &c, int64_t chunk, char *m
         return false;
     }
     if (!KS_G(team_conditioned)(n, P, work.W)) return false;
+    from.begin(first, end - first);
     for (int64_t k = first; k < end; ++k) {
-        KS_T(team_transition)(s, k, r);
-        if (!KS_T(team_observation)(s, k, r) ||
+        from.turn(k - first);
+        KS_T(team_transition)(s, k, from, r);
+        if (!KS_T(team_observation)(s, k, from, r) ||
             (k % KS_LOOK == KS_LOOK - 1 && !KS_G(team_conditioned)(n, P, work.W)))
             return false;
         if (!KS_T(ks_chunk_filter)(n, m, &r.of, x, P, &work)) return false;
@@ -271,7 +282,8 @@ KS_DEVICE bool KS_T(team_rerun)(const ks_chunk_arrays &c, int64_t chunk, char *m
 }
 
 /** Smooth the steps of a chunk that has been filtered. */
-KS_DEVICE bool KS_T(team_smooth)(const ks_chunk_arrays &c, int64_t chunk, char *memory)
+template <class Rows>
+KS_DEVICE bool KS_T(team_smooth)(const ks_chunk_arrays &c, Rows &from, int64_t chunk, char *memory)
 {
     const ks_series &s = c.a.series;
     const int n = s.nx, m = s.ny;
@@ -294,10 +306,12 @@ KS_DEVICE bool KS_T(team_smooth)(const ks_chunk_arrays &c, int64_t chunk, char *
         ks_team_sync();
     }
     KS_T(team_put_estimate)(n, x, P, back.smoothed_mean, back.smoothed_cov, back.smoothed_var, end - 1);
+    from.begin(first, end - 1 - first);
     for (int64_t k = end - 2; k >= first; --k) {
-        KS_T(team_transition)(s, k + 1, r);
-        KS_T(team_load)<KS_NUM>(n, ks_slot_of(c.kept_mean, k), fx);
-        KS_T(team_load)<KS_GAIN>(n * n, ks_slot_of(c.kept_C, k), fP);
+        from.turn(k - first);
+        KS_T(team_transition)(s, k + 1, from, r);
+        KS_T(team_load)<KS_NUM>(n, from.mean(k), fx);
+        KS_T(team_load)<KS_GAIN>(n * n, from.cov(k), fP);
         ks_team_sync();
         if (!KS_T(ks_chunk_smooth)(n, &r.of, fx, fP, x, P, Pn, ET, Pp, W, t)) return false;
         if (back.lag_one_cov.base) {

@@ -1,0 +1,130 @@
+/* rows_team.h -- device code: rows of a team's chunk through a ring in shared memory, see chunk_ring.h, team.h.
+ *
+ * One thread of a team asks for windows, a copy for each array; all of them wait for a window and read it. */
+#ifndef KS_ROWS_TEAM_H
+#define KS_ROWS_TEAM_H
+
+#include "rows_window.h"
+#include "team.h"
+
+/** Rows of a team's chunk. The step that they are of has been turned to. */
+struct ks_rows_team {
+    const ks_ring &ring;
+    char *shared;                   /* of the block, behind the teams' own memory                 */
+    int64_t first;                  /* step of the chunk                                          */
+    int steps, windows;             /* of the chunk, that are turned to                           */
+    int asked, turned;              /* windows of it                                              */
+    int ask, stage, parity;         /* where the next window goes to, and the next one comes from */
+    int own;                        /* where the window that is read stands, this team's          */
+    int step, inside;               /* low digits of the window's first step; steps behind it     */
+    int back;                       /* whether the last step comes first                          */
+
+    KS_DEVICE_MEMBER ks_rows_team(const ks_team_args &args, int backward)
+        : ring(args.ring), shared(nullptr), first(0), steps(0), windows(0), asked(0), turned(0), ask(0),
+          stage(0), parity(0), own(0), step(0), inside(0), back(backward)
+    {
+        KS_DYNAMIC_SHARED(char, dynamic);
+        shared = dynamic + (args.memory ? 0 : (int64_t)blockDim.y * args.slice);
+        const int thread = (int)(threadIdx.y * blockDim.x + threadIdx.x);
+        for (int a = 0; a < ring.arrays; ++a) {
+            const ks_ring_rows &r = ring.rows[a];
+            if (r.stride) continue;
+            for (int i = thread * 4; i < r.bytes; i += (int)(blockDim.x * blockDim.y) * 4)
+                memcpy(shared + r.at + i, r.base + i, 4);
+        }
+        if (ks_team_lane() == 0)
+            for (int s = 0; s < ring.stages; ++s) ks_bulk_init(barrier(s), 1);
+        __syncthreads();
+    }
+
+    KS_DEVICE_MEMBER ks_bulk_barrier *barrier(int s) const
+    {
+        return reinterpret_cast<ks_bulk_barrier *>(shared) + (int)threadIdx.y * ring.stages + s;
+    }
+    KS_DEVICE_MEMBER int stage_at(int s) const
+    {
+        return ring.slots + (int)threadIdx.y * ring.slot + s * ring.stage;
+    }
+    KS_DEVICE_MEMBER int next(int s) const { return s + 1 == ring.stages ? 0 : s + 1; }
+    /** Number of the chunk's window that is visited so late. */
+    KS_DEVICE_MEMBER int window_of(int visit) const { return back ? windows - 1 - visit : visit; }
+
+    /** Ask for the next window. What was in its place has been read by the whole team. */
+    KS_DEVICE_MEMBER void bring()
+    {
+        const int behind = window_of(asked) * ring.window, left = steps - behind;
+        if (ks_team_lane() == 0) {
+            unsigned bytes = 0;
+            for (int a = 0; a < ring.arrays; ++a) {
+                const ks_ring_rows &r = ring.rows[a];
+                if (!r.stride) continue;
+                const ks_window w = ks_window_of(r, first + behind, left < ring.window ? left : ring.window);
+                bytes += ks_window_bring(w, shared + stage_at(ask) + r.at, barrier(ask));
+            }
+            ks_bulk_arrive(barrier(ask), bytes);
+        }
+        ask = next(ask);
+        ++asked;
+    }
+
+    /** Wait for the next window. */
+    KS_DEVICE_MEMBER void take()
+    {
+        ks_bulk_wait(barrier(stage), (unsigned)parity);
+        own = stage_at(stage);
+        stage = next(stage);
+        parity ^= stage == 0;
+        ++turned;
+    }
+
+    /** Begin with a chunk, whose first step this is, of which so many steps will be turned to. The team has done with
+     *  the one before. */
+    KS_DEVICE_MEMBER void begin(int64_t of_chunk, int64_t count)
+    {
+        first = of_chunk;
+        steps = (int)count;
+        windows = (steps + ring.window - 1) / ring.window;
+        asked = turned = 0;
+        while (asked < windows && asked < ring.stages) bring();
+    }
+
+    /** Turn to step i of the chunk: the next one, or the one before where it goes back. The team has waited for
+     *  itself since it read rows, as it does behind every load. */
+    KS_DEVICE_MEMBER void turn(int64_t i)
+    {
+        inside = (int)i & (ring.window - 1);
+        const int behind = (int)i - inside;
+        if (turned > 0) {
+            if (window_of(turned - 1) * ring.window == behind) return;
+            if (asked < windows) bring();
+        }
+        take();
+        step = (int)(first + behind);
+    }
+
+    /** Wait for what has been asked for, although nobody reads it: a block must not end before. */
+    KS_DEVICE_MEMBER void end()
+    {
+        while (turned < asked) take();
+    }
+
+    KS_DEVICE_MEMBER const void *row(int a) const
+    {
+        const ks_ring_rows &r = ring.rows[a];
+        const int stride = (int)r.stride;
+        /* How far behind a multiple of 16 bytes the window begins. */
+        const unsigned ahead = ((unsigned)(uintptr_t)r.base + (unsigned)step * (unsigned)stride) % 16;
+        return shared + (stride ? own + r.at + (int)ahead + inside * stride : r.at);
+    }
+    KS_DEVICE_MEMBER const void *F(int64_t) const { return row(KS_RING_F); }
+    KS_DEVICE_MEMBER const void *Q(int64_t) const { return row(KS_RING_Q); }
+    KS_DEVICE_MEMBER const void *u(int64_t) const { return row(KS_RING_U); }
+    KS_DEVICE_MEMBER const void *H(int64_t) const { return row(KS_RING_H); }
+    KS_DEVICE_MEMBER const void *R(int64_t) const { return row(KS_RING_R); }
+    KS_DEVICE_MEMBER const void *d(int64_t) const { return row(KS_RING_D); }
+    KS_DEVICE_MEMBER const void *y(int64_t) const { return row(KS_RING_Y); }
+    KS_DEVICE_MEMBER const void *mean(int64_t) const { return row(KS_RING_MEAN); }
+    KS_DEVICE_MEMBER const void *cov(int64_t) const { return row(KS_RING_COV); }
+};
+
+#endif

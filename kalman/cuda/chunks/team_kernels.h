@@ -1,0 +1,119 @@
+/* team_kernels.h -- device code: the kernels of chunks of larger models, a team of threads for each, see team.h. The
+ * includer defines KS_TEAM(name), the name of a kernel, and KS_ROWS, what brings it its rows: rows_there.h,
+ * rows_team.h. */
+#include <math.h>
+#include "chunk_kernels.h"
+#include "hd.h"
+#include "scan_report.h"
+#include "team.h"
+
+#include "num_team_f64.h"
+#include "team_smallmat_text.h"
+#include "step_text.h"
+#include "team_gain_text.h"
+#include "mean_step_text.h"
+#include "chunk_step_text.h"
+#include "sensitivity_text.h"
+#include "sensitive_step_text.h"
+#include "team_chunk_text.h"
+#include "num_team_end.h"
+
+#include "num_team_f32.h"
+#include "team_smallmat_text.h"
+#include "step_text.h"
+#include "team_gain_text.h"
+#include "mean_step_text.h"
+#include "chunk_step_text.h"
+#include "sensitivity_text.h"
+#include "sensitive_step_text.h"
+#include "team_chunk_text.h"
+#include "num_team_end.h"
+
+#include "num_team_mixed.h"
+#include "team_smallmat_text.h"
+#include "team_gain_text.h"
+#include "mean_step_text.h"
+#include "chunk_step_text.h"
+#include "sensitivity_text.h"
+#include "sensitive_step_text.h"
+#include "team_chunk_text.h"
+#include "num_team_end.h"
+
+/* The team's memory: of the launch, or of the block. */
+KS_DEVICE char *room_of(const ks_team_args &args, char *shared)
+{
+    return args.memory ? args.memory + ks_team_number() * args.slice : shared + threadIdx.y * args.slice;
+}
+
+KS_DEVICE int64_t steps_of(const ks_chunk_arrays &c, int64_t chunk)
+{
+    const int64_t left = c.a.series.steps - chunk * c.size;
+    return left < c.size ? left : c.size;
+}
+
+/* One thread of each team speaks for it. */
+KS_DEVICE void report(const ks_tally &tally, const ks_team_args &args)
+{
+    if (ks_team_lane() == 0) ks_report(tally, args.status, args.phase);
+}
+
+#define FIRST_CHUNK (args.chunks.begin + ks_team_number())
+#define ABSORB(suffix)                                                                              \
+    KS_KERNEL_BOUNDS(KS_TEAM(absorb_##suffix), ks_team_args, KS_MOST_TEAM, 1)                       \
+    {                                                                                               \
+        KS_DYNAMIC_SHARED(char, shared);                                                            \
+        char *const room = room_of(args, shared);                                                   \
+        ks_tally tally = ks_tally_start();                                                          \
+        KS_ROWS rows(args, 0);                                                                      \
+        for (int64_t c = FIRST_CHUNK; c < args.chunks.chunks; c += ks_team_count()) {               \
+            const bool done = team_absorb_team_##suffix(args.chunks, rows, c, room);                \
+            rows.end();                                                                             \
+            if (ks_team_lane() == 0) args.chunks.hard_absorb[c] = done ? 0 : KS_HARD;               \
+            if (done) tally.elements += steps_of(args.chunks, c);                                   \
+        }                                                                                           \
+        report(tally, args);                                                                        \
+    }
+#define FILTER(suffix)                                                                              \
+    KS_KERNEL_BOUNDS(KS_TEAM(filter_##suffix), ks_team_args, KS_MOST_TEAM, 1)                       \
+    {                                                                                               \
+        KS_DYNAMIC_SHARED(char, shared);                                                            \
+        char *const room = room_of(args, shared);                                                   \
+        if (args.status->phase < args.phase) return;                                                \
+        ks_tally tally = ks_tally_start();                                                          \
+        KS_ROWS rows(args, 0);                                                                      \
+        for (int64_t c = FIRST_CHUNK; c < args.chunks.chunks; c += ks_team_count()) {               \
+            ks_tally of_chunk = ks_tally_start();                                                   \
+            const bool done = team_rerun_team_##suffix(args.chunks, rows, c, room, &of_chunk);      \
+            rows.end();                                                                             \
+            if (ks_team_lane() == 0) args.chunks.hard_rerun[c] = done ? 0 : KS_HARD;                \
+            if (!done) continue;                                                                    \
+            tally.ordinary += of_chunk.ordinary;                                                    \
+            tally.missing += of_chunk.missing;                                                      \
+        }                                                                                           \
+        report(tally, args);                                                                        \
+    }
+#define SMOOTH(suffix)                                                                              \
+    KS_KERNEL_BOUNDS(KS_TEAM(smooth_##suffix), ks_team_args, KS_MOST_TEAM, 1)                       \
+    {                                                                                               \
+        KS_DYNAMIC_SHARED(char, shared);                                                            \
+        char *const room = room_of(args, shared);                                                   \
+        if (args.status->phase < args.phase) return;                                                \
+        ks_tally tally = ks_tally_start();                                                          \
+        KS_ROWS rows(args, 1);                                                                      \
+        for (int64_t c = FIRST_CHUNK; c < args.chunks.chunks; c += ks_team_count()) {               \
+            if (args.chunks.hard_rerun[c]) continue;                                                \
+            const bool done = team_smooth_team_##suffix(args.chunks, rows, c, room);                \
+            rows.end();                                                                             \
+            if (done) tally.ordinary += steps_of(args.chunks, c) - 1;                               \
+            ks_team_sync();                                                                         \
+            if (!done && ks_team_lane() == 0) args.chunks.hard_rerun[c] = KS_HARD_SMOOTH;           \
+        }                                                                                           \
+        report(tally, args);                                                                        \
+    }
+#define KERNELS(suffix)                                                                             \
+    ABSORB(suffix)                                                                                  \
+    FILTER(suffix)                                                                                  \
+    SMOOTH(suffix)
+KERNELS(f64)
+KERNELS(f32)
+KERNELS(mixed)
