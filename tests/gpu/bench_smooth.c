@@ -2,8 +2,9 @@
  * work on arrays that are there, and the whole call with arrays of the host. Models vary at every step, but for
  * the cases `lti-...`.
  * `floor_ns` is what touching model and results once would take at the speed of a copy inside the device,
- * measured here first. Small models in chunks are timed with rows that come in every way, `dev-pieces` and
- * `dev-bulk` beside `device`, whose threads load them. After the seconds of its first argument (60) no other
+ * measured here first. Models in chunks are timed with rows that come in every way, `dev-pieces` and `dev-bulk`
+ * beside `device`, whose threads load them; `dev-bulk-1` are windows of one step for teams, also where these
+ * leave a multiprocessor fewer blocks. After the seconds of its first argument (60) no other
  * case begins; the second one bounds T. Exit code 77 without a device. */
 #include "smooth_job.h"
 
@@ -12,6 +13,8 @@ static const char *const device_name[] = { "device", "lti-device" };
 static const char *const whole_name[] = { "end-to-end", "lti-whole" };
 static const char *const fill_name[][3] = { { "device", "dev-pieces", "dev-bulk" },
                                             { "lti-device", "lti-pieces", "lti-bulk" } };
+
+static const char *const least_name[] = { "dev-bulk-1", "lti-bulk-1" };
 
 /* The model's first rows, at every step. */
 static void hold(arrays *a, const job *j)
@@ -24,7 +27,8 @@ static void hold(arrays *a, const job *j)
     }
 }
 
-/* The device's own work with rows of small models that come in another way, see chunk_ring.h. */
+/* The device's own work with rows that come in another way, see chunk_ring.h: for threads both ways, for teams bulk
+ * copies, as there is room beside as many blocks as without, and windows of one step whatever that costs. */
 static ks_status time_fills(const job *j, const ks_smooth_plan *plan, const arrays *a, void *work,
                             ks_gpu_event *const event[2], double floor_ns, int held)
 {
@@ -32,18 +36,22 @@ static ks_status time_fills(const job *j, const ks_smooth_plan *plan, const arra
     ks_scan_device *d = plan->device;
     double ns[REPEATS];
     ks_status status = KS_OK;
-    if (!d->fast_absorb || d->team) return KS_OK;
-    for (int fill = KS_FILL_PIECES; fill <= KS_FILL_BULK && status == KS_OK; ++fill) {
+    if (!d->fast_absorb) return KS_OK;
+    for (int way = 0; way < 2 && status == KS_OK; ++way) {
+        const ks_fill fill = d->team || way ? KS_FILL_BULK : KS_FILL_PIECES;
         ks_ring ring;
         char more[160];
-        status = ks_chunks_fill(d, plan, (ks_fill)fill);
+        d->ring_window = d->team && way;
+        status = ks_chunks_fill(d, plan, fill);
         if (status == KS_OK) status = ks_smooth_run(plan, &a->model, a->y, &a->outputs, work, NULL);
         for (int i = 0; i < REPEATS && status == KS_OK; ++i) status = again(d, plan, event, &ns[i]);
         ks_chunks_ring(d, 0, d->beside_absorb, &ring);
         snprintf(more, sizeof more, ", \"rows\": \"%s\", \"window\": %d, \"stages\": %d, \"ring_bytes\": %d",
                  names[ring.fill], ring.window, ring.stages, ring.bytes);
-        if (status == KS_OK) print(j, fill_name[held][fill], ns, REPEATS, floor_ns, more);
+        if (status == KS_OK)
+            print(j, d->team && way ? least_name[held] : fill_name[held][fill], ns, REPEATS, floor_ns, more);
     }
+    d->ring_window = 0;
     const ks_status back = ks_chunks_fill(d, plan, KS_FILL_NONE);
     return status != KS_OK ? status : back;
 }
