@@ -1,4 +1,4 @@
-/* machine_cuda.c -- the rounds of a schedule as launches. */
+/* machine_cuda.c -- the rounds of a schedule as launches, or as one. */
 #include "machine_cuda.h"
 
 static const ks_gpu_kernel *kernel_of(const ks_cuda_operator *op, const ks_round *round)
@@ -19,6 +19,30 @@ static ks_gpu_shape shape_of(const ks_cuda_operator *op, int64_t lanes)
     return shape;
 }
 
+/** All rounds at once: as many blocks as the widest has work for, and as run side by side. */
+static ks_status scan_together(ks_gpu *gpu, const ks_schedule *schedule, const ks_cuda_operator *op,
+                               ks_gpu_stream *stream)
+{
+    ks_scan_task *const task = op->args;
+    int64_t lanes = 1;
+    int resident = 0;
+    for (int64_t r = 0; r < schedule->rounds; ++r) {
+        const int64_t of_round = ks_round_lanes(&schedule->round[r]);
+        if (kernel_of(op, &schedule->round[r]) != op->combine) return KS_EINVAL;
+        if (of_round > lanes) lanes = of_round;
+    }
+    if (schedule->rounds == 0) return KS_OK;
+    ks_status status = ks_gpu_resident(gpu, &resident, op->combine, (int)op->threads, 0);
+    if (status != KS_OK) return status;
+    ks_gpu_shape shape = shape_of(op, lanes);
+    const int64_t most = (int64_t)resident * gpu->attributes.multiprocessors;
+    if (shape.grid[0] > most) shape.grid[0] = (unsigned)most;
+    shape.cooperative = 1;
+    task->rounds = op->rounds;
+    task->count = schedule->rounds;
+    return ks_gpu_launch(gpu, op->combine, &shape, op->args, op->args_bytes, stream);
+}
+
 ks_status ks_cuda_scan(ks_gpu *gpu, const ks_schedule *schedule, const ks_cuda_operator *op,
                        void *elements, void *spare, ks_gpu_stream *stream)
 {
@@ -26,6 +50,9 @@ ks_status ks_cuda_scan(ks_gpu *gpu, const ks_schedule *schedule, const ks_cuda_o
     ks_scan_task *const task = op->args;
     task->buffer[KS_ELEMENTS] = elements;
     task->buffer[KS_WORK] = spare;
+    task->rounds = NULL;
+    task->count = 0;
+    if (op->rounds) return scan_together(gpu, schedule, op, stream);
     for (int64_t r = 0; r < schedule->rounds; ++r) {
         task->round = schedule->round[r];
         const ks_gpu_kernel *const kernel = kernel_of(op, &task->round);

@@ -19,6 +19,8 @@
  *     cudaMalloc(&spare, ks_scan_plan_spare(plan) * sizeof(affine));
  *     ks_scan_enqueue(plan, affine_operator(), elements, spare, stream);
  *
+ * ks_scan_enqueue_together() has one launch for all rounds instead of one for each.
+ *
  * combine: *dst = *lhs (+) *rhs, lhs earlier in time, dst the same element as either of them or as
  * none; neutral, of which Blelloch's algorithm alone makes use, with e (+) a = a = a (+) e. Each
  * thread has an operator of its own, a copy of the one that is given, and calls it for one lane after
@@ -34,6 +36,9 @@
 #define KALSCAN_SCAN_CUH
 
 #include "kalscan/scan_rounds.h"
+#ifdef __CUDACC__
+#  include <cooperative_groups.h>
+#endif
 
 /** Elements of a C++ type: the base class of an operator on them. */
 template <class T> struct ks_scan_element {
@@ -113,14 +118,27 @@ static __device__ void ks_scan_rerun_lane(Op &op, void *const *buffer, const ks_
 /** What a thread of number `thread` among `threads` does of a round: the lanes thread, thread +
  *  threads, ... numbered through the parts, by one of the three functions above. */
 template <class Op, void (*Lane)(Op &, void *const *, const ks_part &, int64_t)>
-static __device__ void ks_scan_share(Op &op, const ks_scan_task &task, int64_t thread,
-                                     int64_t threads)
+static __device__ void ks_scan_share(Op &op, const ks_round &round, void *const *buffer,
+                                     int64_t thread, int64_t threads)
 {
     int64_t lane = thread;
-    for (int p = 0; p < task.round.parts; ++p) {
-        const ks_part &part = task.round.part[p];
-        for (; lane < part.lanes; lane += threads) Lane(op, task.buffer, part, lane);
+    for (int p = 0; p < round.parts; ++p) {
+        const ks_part &part = round.part[p];
+        for (; lane < part.lanes; lane += threads) Lane(op, buffer, part, lane);
         lane -= part.lanes;
+    }
+}
+
+/** The same of a task: its round, or all of them with a call of `barrier`, which waits for every
+ *  thread of the grid, between any two. */
+template <class Op, void (*Lane)(Op &, void *const *, const ks_part &, int64_t), class Barrier>
+static __device__ void ks_scan_share(Op &op, const ks_scan_task &task, int64_t thread,
+                                     int64_t threads, Barrier barrier)
+{
+    const ks_round *const round = task.rounds ? task.rounds : &task.round;
+    for (int64_t r = 0; r == 0 || r < task.count; ++r) {
+        if (r > 0) barrier();
+        ks_scan_share<Op, Lane>(op, round[r], task.buffer, thread, threads);
     }
 }
 
@@ -129,8 +147,26 @@ static __device__ void ks_scan_share(Op &op, const ks_scan_task &task, int64_t t
 template <class Op>
 static __global__ void ks_scan_round_kernel(const __grid_constant__ ks_scan_task task, Op op)
 {
-    ks_scan_share<Op, ks_scan_lane<Op>>(op, task, (int64_t)blockIdx.x * blockDim.x + threadIdx.x,
+    ks_scan_share<Op, ks_scan_lane<Op>>(op, task.round, task.buffer,
+                                        (int64_t)blockIdx.x * blockDim.x + threadIdx.x,
                                         (int64_t)gridDim.x * blockDim.x);
+}
+
+/** The kernel of all rounds. */
+template <class Op>
+static __global__ void ks_scan_rounds_kernel(const __grid_constant__ ks_scan_task task, Op op)
+{
+    ks_scan_share<Op, ks_scan_lane<Op>>(op, task, (int64_t)blockIdx.x * blockDim.x + threadIdx.x,
+                                        (int64_t)gridDim.x * blockDim.x,
+                                        [] { cooperative_groups::this_grid().sync(); });
+}
+
+/** Lanes of a round. */
+static inline int64_t ks_scan_lanes(const ks_round &round)
+{
+    int64_t lanes = 0;
+    for (int p = 0; p < round.parts; ++p) lanes += round.part[p].lanes;
+    return lanes;
 }
 
 /** Put the rounds of a plan into a stream, one launch for each; a stream that is being captured
@@ -147,17 +183,49 @@ static cudaError_t ks_scan_enqueue(const ks_scan_plan *plan, const Op &op, void 
     const ks_round *round = ks_scan_plan_rounds(plan, &rounds);
     task.buffer[KS_ELEMENTS] = elements;
     task.buffer[KS_WORK] = spare;
+    task.rounds = NULL;
+    task.count = 0;
     for (int64_t r = 0; r < rounds; ++r) {
-        int64_t lanes = 0;
         task.round = round[r];
-        for (int p = 0; p < task.round.parts; ++p) lanes += task.round.part[p].lanes;
-        int64_t blocks = (lanes + threads - 1) / threads;
+        int64_t blocks = (ks_scan_lanes(task.round) + threads - 1) / threads;
         if (blocks > INT32_MAX) blocks = INT32_MAX;
         ks_scan_round_kernel<<<(unsigned)blocks, (unsigned)threads, 0, stream>>>(task, op);
         const cudaError_t error = cudaGetLastError();
         if (error != cudaSuccess) return error;
     }
     return cudaSuccess;
+}
+
+/** The same in one cooperative launch, with a barrier of the grid between rounds, and with the same
+ *  bits. `rounds` is device memory with a copy of the ks_scan_plan_rounds() of the plan. */
+template <class Op>
+static cudaError_t ks_scan_enqueue_together(const ks_scan_plan *plan, const Op &op, void *elements,
+                                            void *spare, const ks_round *rounds, cudaStream_t stream)
+{
+    const int threads = 128;
+    int64_t lanes = 1;
+    int device = 0, multiprocessors = 0, resident = 0;
+    ks_scan_task task = ks_scan_task();
+    const ks_round *round = ks_scan_plan_rounds(plan, &task.count);
+    if (!task.count) return cudaSuccess;
+    for (int64_t r = 0; r < task.count; ++r)
+        if (ks_scan_lanes(round[r]) > lanes) lanes = ks_scan_lanes(round[r]);
+    task.buffer[KS_ELEMENTS] = elements;
+    task.buffer[KS_WORK] = spare;
+    task.rounds = rounds;
+    cudaError_t error = cudaGetDevice(&device);
+    if (error == cudaSuccess)
+        error = cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device);
+    if (error == cudaSuccess)
+        error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, ks_scan_rounds_kernel<Op>,
+                                                              threads, 0);
+    if (error != cudaSuccess) return error;
+    const int64_t most = (int64_t)resident * multiprocessors, wanted = (lanes + threads - 1) / threads;
+    Op own = op;
+    void *args[] = {&task, &own};
+    return cudaLaunchCooperativeKernel(reinterpret_cast<const void *>(ks_scan_rounds_kernel<Op>),
+                                       dim3((unsigned)(wanted < most ? wanted : most)),
+                                       dim3((unsigned)threads), args, 0, stream);
 }
 #endif
 

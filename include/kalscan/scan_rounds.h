@@ -71,6 +71,9 @@ KS_SLOT int64_t ks_slot(const ks_slots *s, int64_t lane, int64_t position)
 typedef struct ks_scan_task {
     ks_round round;
     void *buffer[2]; /**< first bytes of KS_ELEMENTS and KS_WORK */
+    /** Instead of `round`, where not NULL: so many, in the device's memory, for one cooperative launch. */
+    const ks_round *rounds;
+    int64_t count;
 } ks_scan_task;
 
 /** The rounds of a plan for elements that are all stored, `*count` of them. They belong to the

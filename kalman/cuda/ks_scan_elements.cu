@@ -60,7 +60,8 @@ template <int N> struct smooth_operator : scratch<N> {
 template <class Op> KS_DEVICE void run_round(const ks_scan_elements_args &args)
 {
     Op op(args.nx, args.scratch);
-    ks_scan_share<Op, ks_scan_lane<Op>>(op, args.task, ks_grid_thread(), ks_grid_threads());
+    ks_scan_share<Op, ks_scan_lane<Op>>(op, args.task, ks_grid_thread(), ks_grid_threads(),
+                                        [] { ks_grid_sync(); });
 }
 
 // One tile of elements, a thread for each: doubling steps, each reading before any writes.

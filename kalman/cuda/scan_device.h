@@ -44,6 +44,7 @@ typedef struct ks_scan_device {
     ks_gpu_event *done;             /* with what the other one waits for                  */
     ks_gpu_event *begun, *carried;  /* arrays that go there are whole, and have gone       */
     const ks_gpu_kernel *phase[KS_PHASES], *sum, *pack, *filter_scan, *smooth_scan;
+    const ks_round *forward_rounds, *reverse_rounds; /* on the device, where one launch does all, or NULL */
     const ks_gpu_kernel *absorb, *tiles_scan, *fold, *rerun, *border;
     const ks_gpu_kernel *fast_absorb, *fast_filter, *fast_smooth; /* or NULL               */
     ks_fill fill;                   /* how rows come to threads or teams                  */
@@ -124,6 +125,13 @@ KS_MUST_CHECK ks_status ks_scan_device_enqueue(ks_scan_device *d, const ks_smoot
 /** No fault so far; the sum of so many terms of the log-likelihood: into the stream. */
 KS_MUST_CHECK ks_status ks_scan_device_begin(ks_scan_device *d);
 KS_MUST_CHECK ks_status ks_scan_device_sum(ks_scan_device *d, int64_t count);
+
+/** Let each scan of stored elements be one cooperative launch from now on, or a launch for each round again; not
+ *  while a run is under way. Takes memory of the device when it is asked for.
+ *  Errors: KS_ENOMEM, KS_EDEVICE. */
+KS_MUST_CHECK ks_status ks_scan_device_together(ks_scan_device *d, const ks_smooth_plan *plan, int together);
+/** Forget the graphs of runs. */
+void ks_scan_device_forget(ks_scan_device *d);
 
 /** Make a part of a run, at once or by a graph. */
 typedef ks_status ks_part_maker(ks_scan_device *d, const ks_smooth_plan *plan, ks_run_part part);

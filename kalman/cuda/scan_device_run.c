@@ -33,14 +33,16 @@ static ks_status phase(ks_scan_device *d, ks_scan_phase_number number, int64_t s
     return launch(d, d->phase[number], steps < d->threads ? steps : d->threads, &args, sizeof args);
 }
 
-static ks_status scan(ks_scan_device *d, const ks_scan_plan *plan, const ks_gpu_kernel *kernel)
+static ks_status scan(ks_scan_device *d, const ks_scan_plan *plan, const ks_gpu_kernel *kernel,
+                      const ks_round *rounds)
 {
     ks_scan_elements_args args;
     memset(&args, 0, sizeof args);
     args.nx = d->a.series.nx;
     args.scratch = (double *)(void *)d->scratch;
     const ks_cuda_operator op = { kernel, NULL, NULL, KS_SCAN_THREADS,
-                                  d->threads / KS_SCAN_THREADS, &args, sizeof args };
+                                  d->threads / KS_SCAN_THREADS, &args, sizeof args,
+                                  rounds };
     return ks_cuda_scan(d->gpu, &plan->inside, &op, d->a.elements, d->spare, d->stream);
 }
 
@@ -71,17 +73,17 @@ static ks_status descend(ks_scan_device *d, const ks_smooth_plan *plan)
 {
     if (plan->method == KS_METHOD_SCAN_RTS) {
         KS_TRY(phase(d, KS_PHASE_smoothing, plan->T));
-        return scan(d, plan->reverse, d->smooth_scan);
+        return scan(d, plan->reverse, d->smooth_scan, d->reverse_rounds);
     }
     KS_TRY(phase(d, KS_PHASE_suffixes, plan->T));
-    return scan(d, plan->reverse, d->filter_scan);
+    return scan(d, plan->reverse, d->filter_scan, d->reverse_rounds);
 }
 
 /** The forward scan. */
 static ks_status ascend(ks_scan_device *d, const ks_smooth_plan *plan)
 {
     KS_TRY(phase(d, KS_PHASE_elements, plan->T));
-    KS_TRY(scan(d, plan->forward, d->filter_scan));
+    KS_TRY(scan(d, plan->forward, d->filter_scan, d->forward_rounds));
     return phase(d, KS_PHASE_filtered, plan->T);
 }
 
@@ -117,14 +119,47 @@ ks_status ks_scan_device_enqueue(ks_scan_device *d, const ks_smooth_plan *plan, 
     return meet(d, plan);
 }
 
-/** Forget the graphs where the arrays are not those that they were made for. */
-static void refresh(ks_scan_device *d)
+void ks_scan_device_forget(ks_scan_device *d)
 {
-    if (memcmp(&d->captured, &d->a, sizeof d->a) == 0) return;
     for (int i = 0; i < KS_RUN_PARTS; ++i) {
         ks_gpu_graph_destroy(d->gpu, d->part[i]);
         d->part[i] = NULL;
     }
+}
+
+/** A plan's rounds in the device's memory. */
+static ks_status take_rounds(ks_scan_device *d, const ks_scan_plan *plan, const ks_round **to)
+{
+    int64_t count = 0;
+    void *memory = NULL;
+    const ks_round *rounds = ks_scan_plan_rounds(plan, &count);
+    const size_t bytes = (size_t)count * sizeof *rounds;
+    if (count == 0 || d->blocks == KS_DEVICE_BLOCKS) return count == 0 ? KS_OK : KS_ENOMEM;
+    KS_TRY(ks_gpu_alloc(d->gpu, &memory, bytes));
+    d->block[d->blocks++] = memory;
+    KS_TRY(ks_gpu_copy_in(d->gpu, memory, rounds, bytes, d->stream));
+    KS_TRY(ks_gpu_stream_sync(d->gpu, d->stream));
+    *to = memory;
+    return KS_OK;
+}
+
+ks_status ks_scan_device_together(ks_scan_device *d, const ks_smooth_plan *plan, int together)
+{
+    for (; d; d = d->other) {
+        d->forward_rounds = d->reverse_rounds = NULL;
+        ks_scan_device_forget(d);
+        if (!together || d->reruns) continue;
+        KS_TRY(take_rounds(d, plan->forward, &d->forward_rounds));
+        KS_TRY(take_rounds(d, plan->reverse, &d->reverse_rounds));
+    }
+    return KS_OK;
+}
+
+/** Forget the graphs where the arrays are not those that they were made for. */
+static void refresh(ks_scan_device *d)
+{
+    if (memcmp(&d->captured, &d->a, sizeof d->a) == 0) return;
+    ks_scan_device_forget(d);
     memcpy(&d->captured, &d->a, sizeof d->a);
 }
 

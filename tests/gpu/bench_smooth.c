@@ -4,7 +4,8 @@
  * `floor_ns` is what touching model and results once would take at the speed of a copy inside the device,
  * measured here first. Models in chunks are timed with rows that come in every way, `dev-pieces` and `dev-bulk`
  * beside `device`, whose threads load them; `dev-bulk-1` are windows of one step for teams, also where these
- * leave a multiprocessor fewer blocks. After the seconds of its first argument (60) no other
+ * leave a multiprocessor fewer blocks. `dev-together` are scans of stored elements in one cooperative launch each,
+ * beside `device`, one launch for each round. After the seconds of its first argument (60) no other
  * case begins; the second one bounds T. Exit code 77 without a device. */
 #include "smooth_job.h"
 
@@ -56,6 +57,21 @@ static ks_status time_fills(const job *j, const ks_smooth_plan *plan, const arra
     return status != KS_OK ? status : back;
 }
 
+/* The same with scans of stored elements in one cooperative launch each. */
+static ks_status time_together(const job *j, const ks_smooth_plan *plan, const arrays *a, void *work,
+                               ks_gpu_event *const event[2], double floor_ns)
+{
+    ks_scan_device *d = plan->device;
+    double ns[REPEATS];
+    if (d->reruns) return KS_OK;
+    ks_status status = ks_scan_device_together(d, plan, 1);
+    if (status == KS_OK) status = ks_smooth_run(plan, &a->model, a->y, &a->outputs, work, NULL);
+    for (int i = 0; i < REPEATS && status == KS_OK; ++i) status = again(d, plan, event, &ns[i]);
+    if (status == KS_OK) print(j, "dev-together", ns, REPEATS, floor_ns, "");
+    const ks_status back = ks_scan_device_together(d, plan, 0);
+    return status != KS_OK ? status : back;
+}
+
 static ks_status time_plan(const job *j, const ks_smooth_plan *plan, const arrays *a,
                            double copy_bytes_per_ns, int held)
 {
@@ -77,6 +93,7 @@ static ks_status time_plan(const job *j, const ks_smooth_plan *plan, const array
         print(j, device_name[held], device, REPEATS, floor_ns, "");
         print(j, whole_name[held], whole, REPEATS / 3, floor_ns, "");
         status = time_fills(j, plan, a, work, event, floor_ns, held);
+        if (status == KS_OK && !held) status = time_together(j, plan, a, work, event, floor_ns);
     }
     for (int i = 0; i < 2; ++i)
         if (event[i]) ks_gpu_event_destroy(d->gpu, event[i]);

@@ -78,8 +78,8 @@ struct sums_operator {
     {                                                                                       \
         matrix_operator op;                                                                 \
         op.args = &args;                                                                    \
-        ks_scan_share<matrix_operator, lane<matrix_operator>>(op, args.task, ks_grid_thread(),  \
-                                                              ks_grid_threads());       \
+        ks_scan_share<matrix_operator, lane<matrix_operator>>(                             \
+            op, args.task, ks_grid_thread(), ks_grid_threads(), [] { ks_grid_sync(); });    \
     }
 
 MATRIX_KERNEL(scan_matrix, ks_scan_lane)
@@ -90,12 +90,12 @@ KS_KERNEL(scan_affine, scan_probe_args)
 {
     affine_operator op;
     ks_scan_share<affine_operator, ks_scan_lane<affine_operator>>(op, args.task, ks_grid_thread(),
-                                                          ks_grid_threads());
+                                                                  ks_grid_threads(), [] { ks_grid_sync(); });
 }
 
 KS_KERNEL(scan_sums, scan_sums_args)
 {
     sums_operator op = {args.size, args.spare + ks_grid_thread() * args.size};
     ks_scan_share<sums_operator, ks_scan_lane<sums_operator>>(op, args.task, ks_grid_thread(),
-                                                          ks_grid_threads());
+                                                                  ks_grid_threads(), [] { ks_grid_sync(); });
 }

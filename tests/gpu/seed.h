@@ -28,6 +28,14 @@ static inline void use_seed(int seed)
 #endif
 }
 
+/** Nothing is under way on the emulated device. */
+static inline void check_idle(void)
+{
+#ifdef EMULATED
+    assert_int_equal(ks_emulated.pending, 0);
+#endif
+}
+
 /** The emulated device has found no mistake, and nothing is left on it. */
 static inline void check_clean(void)
 {

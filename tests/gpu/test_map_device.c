@@ -277,6 +277,7 @@ static void check_resident(const golden *g, int order, ks_status expected, int s
     assert_int_equal(ks_smooth_cuda_wait(plan, &info, NULL), KS_EINVAL);
     OK(ks_smooth_cuda_enqueue(plan, &model, y, &to, own));
     assert_int_equal(ks_smooth_cuda_wait(plan, &info, own), expected);
+    check_idle();
     assert_int_equal(info.step, step);
     const ks_outputs *into = golden_outputs(got);
     const ks_out *const back[OUTPUTS] = { &into->smoothed_mean, &into->smoothed_cov, &into->lag_one_cov };

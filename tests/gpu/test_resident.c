@@ -242,6 +242,7 @@ static void check_resident(const method_case *m, ks_precision precision, int nx,
     check_results(&j, NULL);
     enqueue_late(&j, own);
     check_results(&j, own);
+    check_idle();
     const double infinite = (double)INFINITY;
     const float narrow = (float)infinite;
     OK(ks_smooth_cuda_upload(j.plan, (char *)(uintptr_t)j.y.data + (size_t)(17 * (NY + gap) + 1) * j.r.number,

@@ -1,4 +1,5 @@
-/* test_ring.c -- rows that come through shared memory: the bits of rows that threads or teams load where they lie, however they come, wherever chunks, windows and arrays begin and end. */
+/* test_ring.c -- rows that come through shared memory: the bits of rows that threads or teams load where they lie,
+ * however they come, wherever chunks, windows and arrays begin and end. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -315,7 +316,7 @@ static void rings_leave_room(void **state)
                 ks_chunks_ring(d, 0, blocks, &ring);
                 const int64_t each = d->team ? d->teams : KS_SCAN_THREADS;
                 const int64_t grid = d->team_blocks ? d->team_blocks : (d->chunks.chunks + each - 1) / each;
-                const int64_t all = (grid + d->gpu->attributes.multiprocessors - 1) / d->gpu->attributes.multiprocessors;
+                const int64_t places = d->gpu->attributes.multiprocessors, all = (grid + places - 1) / places;
                 const int64_t side = all < blocks ? all : blocks, own = (int64_t)ks_chunks_own_shared(d);
                 const int64_t shared = (int64_t)d->gpu->attributes.block_shared + 1024;
                 assert_true(!ring.bytes || side * (own + ring.bytes + 1024) <= shared);

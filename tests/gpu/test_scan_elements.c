@@ -111,7 +111,7 @@ static void on_device(int seed, const kind *e, const ks_scan_plan *plan, double 
     memset(&args, 0, sizeof args);
     args.nx = e->nx;
     args.scratch = scratch;
-    ks_cuda_operator op = {NULL, NULL, NULL, THREADS, BLOCKS, &args, sizeof args};
+    ks_cuda_operator op = {NULL, NULL, NULL, THREADS, BLOCKS, &args, sizeof args, NULL};
     OK(ks_gpu_find(gpu, &op.combine, "ks_scan_elements", name));
     OK(ks_gpu_copy_in(gpu, elements, x, all, stream));
     OK(ks_cuda_scan(gpu, &plan->inside, &op, elements, spare, stream));

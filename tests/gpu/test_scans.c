@@ -32,7 +32,7 @@ static void *room(size_t bytes)
     return device;
 }
 
-/* Runs a schedule over a copy of `elements`, every second time as a graph, and brings it back. */
+/* Runs a schedule over a copy of `elements`, captured as a graph or not, and brings it back. */
 static void run(const ks_schedule *schedule, const ks_cuda_operator *op, size_t element_bytes,
                 void *elements, int captured)
 {
@@ -81,8 +81,29 @@ static void for_all(check_function check, int seeds)
 
 static ks_cuda_operator operator_of(const char *combine, void *args, size_t args_bytes)
 {
-    const ks_cuda_operator op = {kernel_named(combine), NULL, NULL, 32, 0, args, args_bytes};
+    const ks_cuda_operator op = {kernel_named(combine), NULL, NULL, 32, 0, args, args_bytes, NULL};
     return op;
+}
+
+/* The same in one cooperative launch: the bits of many. */
+static void check_together(const ks_schedule *schedule, const ks_cuda_operator *op, size_t element_bytes,
+                           void *elements, const void *expected, int captured)
+{
+    const size_t bytes = (size_t)schedule->rounds * sizeof *schedule->round;
+    ks_cuda_operator together = *op;
+    void *const rounds = room(bytes);
+    together.rounds = rounds;
+    OK(ks_gpu_copy_in(gpu, rounds, schedule->round, bytes, stream));
+    OK(ks_gpu_stream_sync(gpu, stream));
+#ifdef EMULATED
+    const long launches = ks_emulated.launches;
+#endif
+    run(schedule, &together, element_bytes, elements, captured);
+#ifdef EMULATED
+    assert_int_equal(ks_emulated.launches - launches, schedule->rounds > 0);
+#endif
+    assert_memory_equal(elements, expected, (size_t)schedule->length[KS_ELEMENTS] * element_bytes);
+    ks_gpu_free(gpu, rounds);
 }
 
 static void check_exact(const ks_scan_options *options, int64_t length, int seed)
@@ -90,15 +111,17 @@ static void check_exact(const ks_scan_options *options, int64_t length, int seed
     ks_scan_plan *plan;
     OK(ks_scan_plan_create(&plan, NULL, length, options));
     const size_t bytes = (size_t)length * sizeof(matrix);
-    matrix *expected = aligned_block(bytes), *x = aligned_block(bytes);
+    matrix *expected = aligned_block(bytes), *x = aligned_block(bytes), *again = aligned_block(bytes);
     matrix_reference(expected, length, options->direction);
-    for (int64_t k = 0; k < length; ++k) x[k] = matrix_at(k);
+    for (int64_t k = 0; k < length; ++k) x[k] = again[k] = matrix_at(k);
     scan_probe_args args;
     memset(&args, 0, sizeof args);
     const ks_cuda_operator op = operator_of("scan_matrix", &args, sizeof args);
     run(&plan->inside, &op, sizeof *x, x, seed % 4 > 1);
     assert_memory_equal(x, expected, bytes);
+    check_together(&plan->inside, &op, sizeof *again, again, expected, seed % 3 == 1);
     assert_int_equal(ks_scan_plan_spare(plan), plan->inside.length[KS_WORK]);
+    free(again);
     free(x);
     free(expected);
     ks_scan_plan_destroy(plan);
@@ -119,8 +142,9 @@ static void check_bracketing(const ks_scan_options *options, int64_t length, int
     OK(ks_scan_plan_create(&plan, NULL, length, options));
     const size_t bytes = (size_t)length * sizeof(affine);
     affine *expected = aligned_block(bytes), *x = aligned_block(bytes), *again = aligned_block(bytes);
+    affine *third = aligned_block(bytes);
     void *work = aligned_block(ks_scan_workspace_bytes(plan, &serial));
-    for (int64_t k = 0; k < length; ++k) expected[k] = x[k] = again[k] = affine_at(k);
+    for (int64_t k = 0; k < length; ++k) expected[k] = x[k] = again[k] = third[k] = affine_at(k);
     OK(ks_scan_run_on(&ks_machine_serial, plan, &serial, expected, work));
     scan_probe_args args;
     memset(&args, 0, sizeof args);
@@ -130,6 +154,8 @@ static void check_bracketing(const ks_scan_options *options, int64_t length, int
     op.most_blocks = 2;
     run(&plan->inside, &op, sizeof *x, again, 0);
     assert_memory_equal(x, again, bytes);
+    check_together(&plan->inside, &op, sizeof *x, third, x, seed % 2);
+    free(third);
 #ifdef EMULATED
     assert_memory_equal(x, expected, bytes);
 #endif
@@ -209,8 +235,9 @@ static void check_sums(const ks_scan_options *options, int64_t length, int seed)
     enum { SIZE = 5, THREADS = 32, BLOCKS = 2 };
     ks_scan_plan *plan;
     OK(ks_scan_plan_create(&plan, NULL, length, options));
-    double *x = aligned_block((size_t)length * SIZE * sizeof *x);
-    for (int64_t i = 0; i < SIZE * length; ++i) x[i] = (double)(i % 11);
+    const size_t bytes = (size_t)length * SIZE * sizeof(double);
+    double *x = aligned_block(bytes), *again = aligned_block(bytes);
+    for (int64_t i = 0; i < SIZE * length; ++i) x[i] = again[i] = (double)(i % 11);
     scan_sums_args args;
     memset(&args, 0, sizeof args);
     args.size = SIZE;
@@ -218,6 +245,8 @@ static void check_sums(const ks_scan_options *options, int64_t length, int seed)
     ks_cuda_operator op = operator_of("scan_sums", &args, sizeof args);
     op.most_blocks = BLOCKS;
     run(&plan->inside, &op, SIZE * sizeof *x, x, seed % 4 > 1);
+    check_together(&plan->inside, &op, SIZE * sizeof *x, again, x, 0);
+    free(again);
     double sum[SIZE] = {0};
     for (int64_t i = 0; i < length; ++i) {
         const int64_t k = options->direction == KS_FORWARD ? i : length - 1 - i;
@@ -251,6 +280,10 @@ static void mistakes_are_refused(void **state)
     ks_cuda_operator op = operator_of("scan_matrix", &args, 8);
     assert_int_equal(ks_cuda_scan(gpu, &plan->inside, &op, NULL, NULL, stream), KS_EINVAL);
     op.args_bytes = sizeof args;
+    assert_int_equal(ks_cuda_scan(gpu, &plan->outside, &op, NULL, NULL, stream), KS_EINVAL);
+    /* Absorbing and re-running are other kernels than that of a cooperative launch. */
+    op.rounds = plan->outside.round;
+    op.absorb = op.rerun = kernel_named("scan_matrix_absorb");
     assert_int_equal(ks_cuda_scan(gpu, &plan->outside, &op, NULL, NULL, stream), KS_EINVAL);
     ks_scan_plan_destroy(plan);
     end();

@@ -9,45 +9,10 @@
 #include <string.h>
 #include <cmocka.h>
 #include "models.h"
-#include "run_case.h"
-#include "session.h"
+#include "seed_run.h"
 #include "textbook.h"
 
 enum { SEEDS = SEEDS_OF(10, 3) };
-
-static const method_case filter = { KS_JOB_FILTER, KS_METHOD_SCAN, KS_SCAN_LADNER_FISCHER, 1, 0 };
-static const method_case rts = { KS_JOB_SMOOTH, KS_METHOD_SCAN_RTS, KS_SCAN_BLELLOCH, 1, 0 };
-static const method_case two_filter = { KS_JOB_SMOOTH, KS_METHOD_SCAN_TWO_FILTER,
-                                        KS_SCAN_SENGUPTA, 4, 0 };
-
-static const method_case chunked = { KS_JOB_SMOOTH, KS_METHOD_SCAN_RTS, KS_SCAN_CHUNKED, 1, 0 };
-
-static void *workspace(const ks_smooth_plan *plan)
-{
-    void *work = aligned_alloc(64, (ks_smooth_workspace_bytes(plan) + 63) / 64 * 64);
-    assert_non_null(work);
-    return work;
-}
-
-/** Plan and run g on the device in the order of a seed. */
-static golden_buffers *run_seed(const golden *g, const ks_smooth_options *o, int seed)
-{
-    ks_smooth_plan *plan;
-    use_seed(seed);
-    golden_buffers *b = golden_buffers_new(g->T, g->B, g->nx, g->ny, o->precision, o->outputs);
-    OK(ks_smooth_plan_create(&plan, NULL, g->T, g->B, g->nx, g->ny, o));
-    assert_int_equal(ks_smooth_plan_backend(plan), KS_BACKEND_CUDA);
-    void *work = workspace(plan);
-    const ks_model model = golden_model(g, o->precision);
-    ks_info info = KS_INFO_INIT;
-    OK(ks_smooth_run(plan, &model, golden_y(g, o->precision), golden_outputs(b), work, &info));
-    assert_int_equal(info.backend, KS_BACKEND_CUDA);
-    assert_true(info.elements >= g->T * g->B && info.rounds > 0 && info.combines > 0);
-    free(work);
-    ks_smooth_plan_destroy(plan);
-    check_clean();
-    return b;
-}
 
 /** The order in which threads run makes no difference to the bits. */
 static void same_bits_for_every_seed(void **state)
@@ -245,156 +210,7 @@ static void threads_take_turns(void **state)
     check_clean();
 }
 
-/** Where the machine has one device, that one twice. */
-static int second_device(void)
-{
 #ifdef EMULATED
-    return 1;
-#else
-    return 0;
-#endif
-}
-
-/** The reverse scan on another device, or beside the forward one on the same: the bits of one device alone. */
-static void two_devices(void **state)
-{
-    (void)state;
-    for (int i = 0; i < 8; ++i) {
-        const ks_precision precision = (ks_precision)(i % 2);
-        golden *g = model_random((model_spec){ 990 + (uint64_t)i, 23 + 9 * i, 1 + i % 3, 3, 2,
-                                               (ks_prior)(i / 2 % 2), VARIES_ALL | MISSING | OWN_MODELS });
-        ks_smooth_options o = options_of(&two_filter, precision, outputs_made(&two_filter));
-        if (i / 2 % 2) o.outputs &= ~(unsigned)(KS_OUT_PRIOR_MEAN | KS_OUT_PRIOR_COV);
-        if (i % 4 == 3) o.scan = KS_SCAN_BLELLOCH;
-        golden_buffers *alone = run_seed(g, &o, 1);
-        for (int run = 0; run < 2 * ORDERS; ++run) {
-            o.second_device = run % 2 ? 0 : second_device();
-            golden_buffers *b = run_seed(g, &o, run / 2);
-            assert_int_equal(first_different(alone, b, o.outputs), 0);
-            golden_buffers_free(b);
-        }
-        golden_buffers_free(alone);
-        golden_free(g);
-    }
-}
-
-/** One plan for two devices runs other models next time; one that fails says where. */
-static void two_devices_again(void **state)
-{
-    (void)state;
-    ks_smooth_options o =
-        options_of(&two_filter, KS_F64, KS_OUT_SMOOTHED_MEAN | KS_OUT_SMOOTHED_COV | KS_OUT_LOGLIK);
-    ks_smooth_plan *plan;
-    o.second_device = second_device();
-    use_seed(6);
-    OK(ks_smooth_plan_create(&plan, NULL, 21, 1, 3, 2, &o));
-    void *work = workspace(plan);
-    for (int i = 0; i < 3; ++i) {
-        golden *g = model_random((model_spec){ 995, 21, 1, 3, 2, KS_PRIOR_X0,
-                                               i % 2 ? VARIES_ALL : HAS_OFFSETS });
-        golden_buffers *b = golden_buffers_new(21, 1, 3, 2, KS_F64, o.outputs);
-        const ks_model model = golden_model(g, KS_F64);
-        ks_info info = KS_INFO_INIT;
-        textbook_smooth(g);
-        OK(ks_smooth_run(plan, &model, golden_y(g, KS_F64), golden_outputs(b), work, &info));
-        assert_true(golden_compare(golden_widen(b), &g->expected, o.outputs,
-                                   golden_norm_of(g, KS_F64)).error <= 1e-9);
-        g->y.f64[2 * 13] = (double)INFINITY;
-        assert_int_equal(ks_smooth_run(plan, &model, golden_y(g, KS_F64), golden_outputs(b), work,
-                                       &info), KS_EMODEL);
-        assert_int_equal(info.step, 13);
-        golden_buffers_free(b);
-        golden_free(g);
-    }
-    free(work);
-    ks_smooth_plan_destroy(plan);
-    check_clean();
-}
-
-#ifdef EMULATED
-/** Run g on a device with so much memory; the number of launches. */
-static long run_within(const golden *g, const ks_smooth_options *o, size_t memory, int seed, golden_buffers *b)
-{
-    ks_smooth_plan *plan;
-    const ks_model model = golden_model(g, o->precision);
-    ks_info info = KS_INFO_INIT;
-    use_seed(seed);
-    ks_emulated.memory = memory;
-    OK(ks_smooth_plan_create(&plan, NULL, g->T, g->B, g->nx, g->ny, o));
-    void *work = workspace(plan);
-    OK(ks_smooth_run(plan, &model, golden_y(g, o->precision), golden_outputs(b), work, &info));
-    free(work);
-    ks_smooth_plan_destroy(plan);
-    check_clean();
-    return ks_emulated.launches;
-}
-
-/** A series that the device has no room for goes there in parts, with the same bits. */
-static void series_in_parts(void **state)
-{
-    (void)state;
-    for (int i = 0; i < 4; ++i) {
-        const ks_precision precision = (ks_precision)(i % 2);
-        golden *g = model_random((model_spec){ 996, 2100 - i, 1 + i % 2, 2, 1, (ks_prior)(i / 2),
-                                               i == 1 ? HAS_OFFSETS : VARIES_ALL | MISSING });
-        ks_smooth_options o = options_of(&chunked, precision, outputs_made(&chunked));
-        if (i == 3) o = options_of(&filter, precision, outputs_made(&filter));
-        o.scan = KS_SCAN_CHUNKED;
-        if (i / 2) o.outputs &= ~(unsigned)(KS_OUT_PRIOR_MEAN | KS_OUT_PRIOR_COV);
-        if (i < 3) o.outputs &= ~(unsigned)(KS_OUT_LOGLIK_TERMS | KS_OUT_INNOVATION |
-                                            KS_OUT_INNOVATION_COV | KS_OUT_INNOVATION_STD |
-                                            KS_OUT_PREDICTED_MEAN | KS_OUT_PREDICTED_COV |
-                                            KS_OUT_PREDICTED_VAR);
-        const size_t least = ks_smooth_device_bytes(g->T, g->B, 2, 1, &o);
-        golden_buffers *whole = golden_buffers_new(g->T, g->B, 2, 1, precision, o.outputs);
-        const long launches = run_within(g, &o, (size_t)1 << 30, 1, whole);
-        for (int seed = 0; seed < ORDERS; ++seed) {
-            golden_buffers *b = golden_buffers_new(g->T, g->B, 2, 1, precision, o.outputs);
-            const long now = run_within(g, &o, seed < 4 ? least : least + 4000, seed, b);
-            assert_true(now > launches);
-            assert_int_equal(first_different(whole, b, o.outputs), 0);
-            golden_buffers_free(b);
-        }
-        ks_smooth_plan *plan;
-        use_seed(1);
-        ks_emulated.memory = least - 1;
-        assert_int_equal(ks_smooth_plan_create(&plan, NULL, g->T, g->B, 2, 1, &o), KS_ENOMEM);
-        check_clean();
-        golden_buffers_free(whole);
-        golden_free(g);
-    }
-}
-
-/** What two devices need of each: as much as is told, and a device that is not there. */
-static void memory_of_two_devices(void **state)
-{
-    (void)state;
-    ks_smooth_options o = options_of(&two_filter, KS_F64, outputs_made(&two_filter));
-    const size_t alone = ks_smooth_device_bytes(100, 1, 3, 2, &o);
-    ks_smooth_plan *plan;
-    for (int second = 0; second < 2; ++second)
-        for (int less = 0; less < 2; ++less) {
-            o.second_device = second;
-            const size_t bytes = ks_smooth_device_bytes(100, 1, 3, 2, &o);
-            assert_true(second ? bytes == alone : bytes > alone && bytes < 2 * alone);
-            use_seed(1);
-            ks_emulated.memory = bytes - (size_t)less;
-            assert_int_equal(ks_smooth_plan_create(&plan, NULL, 100, 1, 3, 2, &o),
-                             less ? KS_ENOMEM : KS_OK);
-            ks_smooth_plan_destroy(plan);
-            check_clean();
-        }
-    use_seed(1);
-    o.second_device = 2;
-    assert_int_equal(ks_smooth_plan_create(&plan, NULL, 9, 1, 3, 2, &o), KS_ENODEV);
-    o.second_device = -2;
-    assert_int_equal(ks_smooth_plan_create(&plan, NULL, 9, 1, 3, 2, &o), KS_EINVAL);
-    o = options_of(&rts, KS_F64, KS_OUT_SMOOTHED_MEAN);
-    o.second_device = 1;
-    assert_int_equal(ks_smooth_plan_create(&plan, NULL, 9, 1, 3, 2, &o), KS_EINVAL);
-    check_clean();
-}
-
 /** Whatever cannot be allocated, on the device or for it, is KS_ENOMEM, and nothing is left. */
 static void allocations_fail(void **state)
 {
@@ -482,12 +298,11 @@ static void no_such_device(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(same_bits_for_every_seed), cmocka_unit_test(other_models_next_time),
+        cmocka_unit_test(same_bits_for_every_seed),
+        cmocka_unit_test(other_models_next_time),
         cmocka_unit_test(rows_that_lead_out),       cmocka_unit_test(choices),
         cmocka_unit_test(bytes_are_told),           cmocka_unit_test(threads_take_turns),
-        cmocka_unit_test(two_devices),              cmocka_unit_test(two_devices_again),
 #ifdef EMULATED
-        cmocka_unit_test(memory_of_two_devices),    cmocka_unit_test(series_in_parts),
         cmocka_unit_test(allocations_fail),         cmocka_unit_test(as_much_memory_as_told),
         cmocka_unit_test(no_such_device),
 #endif

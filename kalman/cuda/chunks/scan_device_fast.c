@@ -122,9 +122,6 @@ ks_status ks_chunks_fill(ks_scan_device *d, const ks_smooth_plan *plan, ks_fill 
     if (status != KS_OK) return status;
     d->fill = d->team && fill == KS_FILL_PIECES ? KS_FILL_NONE : fill;
     /* What was captured runs other kernels. */
-    for (int i = 0; i < KS_RUN_PARTS; ++i) {
-        ks_gpu_graph_destroy(d->gpu, d->part[i]);
-        d->part[i] = NULL;
-    }
+    ks_scan_device_forget(d);
     return KS_OK;
 }

@@ -28,11 +28,12 @@ typedef struct ks_emulator {
     const char *watch;    /**< or NULL: how names of kernels begin                               */
     long watched;         /**< those of them that ran                                            */
     long waits;           /**< calls that waited for a stream or an event                        */
+    long pending;         /**< what is in streams and has not run                                */
     char report[400];     /**< the first fault of a kernel or of the driver code; "" where none  */
 } ks_emulator;
 
 #define KS_EMULATOR_INIT \
-    { 1, 2, 4, (size_t)1 << 30, 227 * 1024, 0, 0, 0, 0, NULL, 0, 0, "" }
+    { 1, 2, 4, (size_t)1 << 30, 227 * 1024, 0, 0, 0, 0, NULL, 0, 0, 0, "" }
 
 extern ks_emulator ks_emulated;
 

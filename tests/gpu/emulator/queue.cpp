@@ -114,6 +114,7 @@ ks_status put(device &d, ks_gpu_stream *s, operation o)
     /* A graph copies what is there when it runs. */
     if (o.what == COPY_IN) o.sum = sum_of(o.from, o.bytes);
     s->queue.push_back(std::move(o));
+    ++ks_emulated.pending;
     run_ahead();
     return d.failed;
 }

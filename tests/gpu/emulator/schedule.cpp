@@ -17,6 +17,7 @@
 #include <algorithm>
 
 #include "device.h"
+#include "emulator.h"
 
 namespace
 {
@@ -82,6 +83,7 @@ void do_piece(const piece &p)
     if (p.at < 0) {
         operation o = std::move(p.stream->queue.front());
         p.stream->queue.pop_front();
+        --ks_emulated.pending;
         run(*p.stream->owner, o);
         return;
     }
@@ -93,6 +95,7 @@ void do_piece(const piece &p)
     if (g.left) return;
     g.before.reset();
     p.stream->queue.pop_front();
+    --ks_emulated.pending;
 }
 
 /* One of those that are ready; false where none is. */
