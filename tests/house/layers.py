@@ -37,7 +37,7 @@ LIBRARIES = {
     r"hdf5(_hl)?\.h|H5\w*\.h": ["src/io", "src/cli"],
     r"lapacke\w*\.h|cblas\w*\.h|openblas\w*\.h": ["src", "src/cli"],  # the command sets its threads
     r"pthread\.h|threads\.h": ["src", "src/cli"],
-    r"cuda\w*\.h|cooperative_groups\.h": ["*.cu", "src/gpu"],
+    r"cuda\w*\.h|cooperative_groups\.h": ["*.cu", "*.cuh", "src/gpu"],
     r"immintrin\.h|x86intrin\.h|cpuid\.h": ["src"],
 }
 
