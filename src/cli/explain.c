@@ -112,8 +112,12 @@ ks_exit ks_explain_run(ks_status status, const ks_info *info, const ks_input *in
         return ks_fail(failure, KS_EXIT_CONTENT, "%s: %s%s %s", file, place, matrix, fault);
     case KS_ENOMEM:
         return ks_fail(failure, KS_EXIT_RESOURCES, "%s: out of memory", file);
-    case KS_ENODEV:
-    case KS_EDEVICE: return ks_fail(failure, KS_EXIT_RESOURCES, "%s", ks_strerror(status));
+    case KS_EDEVICE:
+        if (info->device_code)
+            return ks_fail(failure, KS_EXIT_RESOURCES, "%s (CUDA error %d)", ks_strerror(status),
+                           info->device_code);
+        return ks_fail(failure, KS_EXIT_RESOURCES, "%s", ks_strerror(status));
+    case KS_ENODEV: return ks_fail(failure, KS_EXIT_RESOURCES, "%s", ks_strerror(status));
     case KS_ECANCELED: return ks_fail(failure, KS_EXIT_INTERRUPTED, "interrupted");
     default: return ks_fail(failure, KS_EXIT_NUMERICAL, "%s: %s", file, ks_strerror(status));
     }

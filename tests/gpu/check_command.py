@@ -13,8 +13,10 @@ kalscan = os.path.abspath(sys.argv[1])
 here = os.path.dirname(os.path.abspath(__file__))
 
 
-def run(*arguments):
-    return subprocess.run([kalscan, *arguments], capture_output=True, text=True)
+def run(*arguments, **emulated):
+    """With what the emulated device reads from the environment, see tests/gpu/emulator/emulator.h."""
+    environment = {"KS_EMULATED_" + name.upper(): str(value) for name, value in emulated.items()}
+    return subprocess.run([kalscan, *arguments], capture_output=True, text=True, env={**os.environ, **environment})
 
 
 def solve(source, *options):
@@ -144,6 +146,38 @@ def smoothed():
     assert "the device has too little memory" in done.stderr, done.stderr
 
 
+def failing():
+    """A device that is lost, or too old, is exit 5 with one line, and nothing is written; auto goes on without."""
+    for options in ([], ["--method", "scan-two-filter", "--device", "0,1"], ["--method", "blocktri"]):
+        for lose_at in (1, 7, 30):
+            done = run("smooth", "plain.h5", "-o", "lost.h5", "--backend", "cuda", *options, lose_at=lose_at,
+                       seed=lose_at % 8)
+            assert done.returncode == 5, (options, lose_at, done.returncode, done.stderr)
+            assert done.stderr.count("\n") == 1 and "failure" in done.stderr, done.stderr
+            assert lose_at < 30 or "(CUDA error 719)" in done.stderr, done.stderr
+            assert not [name for name in os.listdir(".") if "lost" in name], os.listdir(".")
+    done = run("smooth", "plain.h5", "-o", "old.h5", "--backend", "cuda", old=1)
+    assert done.returncode == 5 and done.stderr.count("\n") == 1 and not os.path.exists("old.h5"), done.stderr
+    done = run("smooth", "plain.h5", "-o", "old.h5", "--backend", "auto", "--method", "scan-rts", old=1)
+    assert done.returncode == 0 and "on the CPU" in done.stderr, done.stderr
+
+
+def orders():
+    """The same bits in whichever order streams run, on one device and two."""
+    for command, options in (("smooth", ["--lag-one", "--method", "scan-two-filter", "--device", "0,1"]),
+                             ("smooth", ["--scan", "chunked"]), ("filter", ["--scan", "sengupta:4"])):
+        found = []
+        for seed in range(8):
+            done = run(command, "series.h5", "-o", "out.h5", "--force", "--backend", "cuda", *options, seed=seed)
+            assert done.returncode == 0, done.stderr
+            with h5py.File("out.h5") as f:
+                found.append({})
+                f.visititems(lambda name, item: found[-1].update({name: item[()]})
+                             if isinstance(item, h5py.Dataset) and item.dtype.kind == "f" else None)
+        for other in found[1:]:
+            assert all(np.array_equal(value, other[name], equal_nan=True) for name, value in found[0].items())
+
+
 def mixed():
     """Means in double, covariances in single precision, near those of the CPU in double."""
     for command, options, method in (("smooth", ["--lag-one", "--filtered"], "scan-rts"), ("filter", [], "scan"),
@@ -206,5 +240,7 @@ with tempfile.TemporaryDirectory() as folder:
     cholesky()
     general()
     smoothed()
+    failing()
+    orders()
     timed()
     refused()

@@ -278,6 +278,76 @@ static void as_much_memory_as_told(void **state)
         }
 }
 
+/* Plenty for a device. */
+#define MEMORY ((size_t)1 << 30)
+
+/** Plan and run g on a device that is lost with a piece of its work, 0: with none. How many pieces it has done, and the
+ *  status. */
+static long run_and_lose(const golden *g, const ks_smooth_options *o, size_t memory, long lose_at, ks_status *status)
+{
+    golden_buffers *b = golden_buffers_new(g->T, 1, g->nx, g->ny, o->precision, o->outputs);
+    const ks_model model = golden_model(g, o->precision);
+    ks_smooth_plan *plan;
+    ks_info info = KS_INFO_INIT;
+    use_seed((int)lose_at);
+    ks_emulated.memory = memory;
+    ks_emulated.lose_at = lose_at;
+    *status = ks_smooth_plan_create(&plan, NULL, g->T, 1, g->nx, g->ny, o);
+    if (*status == KS_OK) {
+        void *work = workspace(plan);
+        *status = ks_smooth_run(plan, &model, golden_y(g, o->precision), golden_outputs(b), work, &info);
+        assert_int_equal(info.status, *status);
+        if (*status != KS_OK) assert_int_equal(info.device_code, 719);
+        if (*status == KS_OK) check_idle();
+        free(work);
+    }
+    const long pieces = ks_emulated.pieces;
+    ks_smooth_plan_destroy(plan);
+    check_clean();
+    golden_buffers_free(b);
+    return pieces;
+}
+
+/** A device that is lost, whatever it does just then, is KS_EDEVICE with the driver's number, and nothing is left. */
+static void devices_are_lost(void **state)
+{
+    (void)state;
+    const method_case *const methods[] = { &filter, &rts, &two_filter, &two_filter, &chunked, &chunked };
+    for (int i = 0; i < 6; ++i) {
+        const int parts = i == 5, T = parts ? 2100 : 40;
+        golden *g = model_random((model_spec){ 945, T, 1, 2, 1, KS_PRIOR_X0, VARIES_ALL });
+        ks_smooth_options o = options_of(methods[i], KS_F64, parts ? KS_OUT_SMOOTHED_MEAN : outputs_made(methods[i]));
+        const size_t memory = parts ? ks_smooth_device_bytes(T, 1, 2, 1, &o) : MEMORY;
+        ks_status status;
+        if (i == 3) o.second_device = 1;
+        const long all = run_and_lose(g, &o, memory, 0, &status);
+        assert_true(status == KS_OK && all > 20);
+        for (long lose_at = 1; lose_at <= all; lose_at += 1 + all / 60) {
+            (void)run_and_lose(g, &o, memory, lose_at, &status);
+            assert_int_equal(status, KS_EDEVICE);
+        }
+        golden_free(g);
+    }
+}
+
+/** A device that is older than the kernels. */
+static void devices_that_are_too_old(void **state)
+{
+    (void)state;
+    ks_smooth_options o = options_of(&rts, KS_F64, KS_OUT_SMOOTHED_MEAN);
+    ks_smooth_plan *plan;
+    use_seed(1);
+    ks_emulated.old = 1;
+    assert_int_equal(ks_smooth_plan_create(&plan, NULL, 5, 1, 2, 1, &o), KS_EUNAVAILABLE);
+    check_clean();
+    o.backend = KS_BACKEND_AUTO;
+    OK(ks_smooth_plan_create(&plan, NULL, 5, 1, 2, 1, &o));
+    assert_int_equal(ks_smooth_plan_backend(plan), KS_BACKEND_CPU);
+    assert_int_equal(ks_smooth_plan_declined(plan), KS_EUNAVAILABLE);
+    ks_smooth_plan_destroy(plan);
+    check_clean();
+}
+
 static void no_such_device(void **state)
 {
     (void)state;
@@ -304,7 +374,8 @@ int main(void)
         cmocka_unit_test(bytes_are_told),           cmocka_unit_test(threads_take_turns),
 #ifdef EMULATED
         cmocka_unit_test(allocations_fail),         cmocka_unit_test(as_much_memory_as_told),
-        cmocka_unit_test(no_such_device),
+        cmocka_unit_test(no_such_device),           cmocka_unit_test(devices_are_lost),
+        cmocka_unit_test(devices_that_are_too_old),
 #endif
     };
     if (no_device()) return 77;

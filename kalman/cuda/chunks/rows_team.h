@@ -19,12 +19,11 @@ struct ks_rows_team {
     int step, inside;               /* low digits of the window's first step; steps behind it     */
     int back;                       /* whether the last step comes first                          */
 
-    KS_DEVICE_MEMBER ks_rows_team(const ks_team_args &args, int backward)
-        : ring(args.ring), shared(nullptr), first(0), steps(0), windows(0), asked(0), turned(0), ask(0),
+    /** `block` is the block's dynamic shared memory. */
+    KS_DEVICE_MEMBER ks_rows_team(const ks_team_args &args, char *block, int backward)
+        : ring(args.ring), shared(block + (args.memory ? 0 : (int64_t)blockDim.y * args.slice)), first(0), steps(0), windows(0), asked(0), turned(0), ask(0),
           stage(0), parity(0), own(0), step(0), inside(0), back(backward)
     {
-        KS_DYNAMIC_SHARED(char, dynamic);
-        shared = dynamic + (args.memory ? 0 : (int64_t)blockDim.y * args.slice);
         const int thread = (int)(threadIdx.y * blockDim.x + threadIdx.x);
         for (int a = 0; a < ring.arrays; ++a) {
             const ks_ring_rows &r = ring.rows[a];

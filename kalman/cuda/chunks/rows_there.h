@@ -12,8 +12,10 @@ struct ks_rows_there {
     const ks_chunk_arrays &c;
     const ks_series &s;
 
-    template <class Args>
-    KS_DEVICE_MEMBER ks_rows_there(const Args &args, int) : c(args.chunks), s(args.chunks.a.series) {}
+    KS_DEVICE_MEMBER ks_rows_there(const ks_fast_args &args, int) : c(args.chunks), s(args.chunks.a.series) {}
+    KS_DEVICE_MEMBER ks_rows_there(const ks_team_args &args, char *, int) : c(args.chunks), s(args.chunks.a.series)
+    {
+    }
 
     /** Whether this thread, or one that turns together with it, has a chunk of so many. */
     KS_DEVICE_MEMBER static bool any(int64_t chunk, int64_t chunks) { return chunk < chunks; }

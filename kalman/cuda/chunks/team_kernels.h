@@ -64,7 +64,7 @@ KS_DEVICE void report(const ks_tally &tally, const ks_team_args &args)
         KS_DYNAMIC_SHARED(char, shared);                                                            \
         char *const room = room_of(args, shared);                                                   \
         ks_tally tally = ks_tally_start();                                                          \
-        KS_ROWS rows(args, 0);                                                                      \
+        KS_ROWS rows(args, shared, 0);                                                              \
         for (int64_t c = FIRST_CHUNK; c < args.chunks.chunks; c += ks_team_count()) {               \
             const bool done = team_absorb_team_##suffix(args.chunks, rows, c, room);                \
             rows.end();                                                                             \
@@ -80,7 +80,7 @@ KS_DEVICE void report(const ks_tally &tally, const ks_team_args &args)
         char *const room = room_of(args, shared);                                                   \
         if (args.status->phase < args.phase) return;                                                \
         ks_tally tally = ks_tally_start();                                                          \
-        KS_ROWS rows(args, 0);                                                                      \
+        KS_ROWS rows(args, shared, 0);                                                              \
         for (int64_t c = FIRST_CHUNK; c < args.chunks.chunks; c += ks_team_count()) {               \
             ks_tally of_chunk = ks_tally_start();                                                   \
             const bool done = team_rerun_team_##suffix(args.chunks, rows, c, room, &of_chunk);      \
@@ -99,7 +99,7 @@ KS_DEVICE void report(const ks_tally &tally, const ks_team_args &args)
         char *const room = room_of(args, shared);                                                   \
         if (args.status->phase < args.phase) return;                                                \
         ks_tally tally = ks_tally_start();                                                          \
-        KS_ROWS rows(args, 1);                                                                      \
+        KS_ROWS rows(args, shared, 1);                                                              \
         for (int64_t c = FIRST_CHUNK; c < args.chunks.chunks; c += ks_team_count()) {               \
             if (args.chunks.hard_rerun[c]) continue;                                                \
             const bool done = team_smooth_team_##suffix(args.chunks, rows, c, room);                \

@@ -13,6 +13,20 @@ namespace
 {
 ks_emu_kernel *all_kernels;
 
+struct from_environment {
+    static long number(const char *name, long otherwise)
+    {
+        const char *const text = getenv(name);
+        return text ? strtol(text, nullptr, 10) : otherwise;
+    }
+    from_environment()
+    {
+        ks_emulated.seed = (uint64_t)number("KS_EMULATED_SEED", (long)ks_emulated.seed);
+        ks_emulated.lose_at = number("KS_EMULATED_LOSE_AT", 0);
+        ks_emulated.old = (int)number("KS_EMULATED_OLD", 0);
+    }
+} environment;
+
 /* Whether the next allocation is the one that is to fail. */
 bool refused() { return ++ks_emulated.calls == ks_emulated.fail_at; }
 
@@ -231,6 +245,7 @@ ks_status find_kernel(ks_gpu *gpu, const ks_gpu_kernel **out, const char *module
 {
     device &d = of(gpu);
     *out = nullptr;
+    if (ks_emulated.old) return KS_EUNAVAILABLE;
     for (const ks_emu_kernel *k = all_kernels; k; k = k->next)
         if (!strcmp(k->module, module) && !strcmp(k->name, name)) {
             d.kernels.push_back({k});

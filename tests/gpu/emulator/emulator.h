@@ -14,7 +14,9 @@
 extern "C" {
 #endif
 
-/** What ks_gpu_open() gives from now on, and what was seen. Not for several threads at once. */
+/** What ks_gpu_open() gives from now on, and what was seen. Not for several threads at once. A program that
+ *  leaves it alone, the command say, has seed, lose_at and old from the environment's KS_EMULATED_SEED,
+ *  KS_EMULATED_LOSE_AT and KS_EMULATED_OLD. */
 typedef struct ks_emulator {
     uint64_t seed;        /**< of the order of blocks and threads, and of when a stream runs     */
     int devices;          /**< how many there are                                                */
@@ -29,11 +31,14 @@ typedef struct ks_emulator {
     long watched;         /**< those of them that ran                                            */
     long waits;           /**< calls that waited for a stream or an event                        */
     long pending;         /**< what is in streams and has not run                                */
+    long pieces;          /**< what has run of all streams                                       */
+    long lose_at;         /**< the number of the piece, from 1, with which its device is lost    */
+    int old;              /**< non-zero: devices are older than any kernel was compiled for      */
     char report[400];     /**< the first fault of a kernel or of the driver code; "" where none  */
 } ks_emulator;
 
 #define KS_EMULATOR_INIT \
-    { 1, 2, 4, (size_t)1 << 30, 227 * 1024, 0, 0, 0, 0, NULL, 0, 0, 0, "" }
+    { 1, 2, 4, (size_t)1 << 30, 227 * 1024, 0, 0, 0, 0, NULL, 0, 0, 0, 0, 0, 0, "" }
 
 extern ks_emulator ks_emulated;
 

@@ -5,6 +5,8 @@
 #include "device.h"
 #include "emulator.h"
 
+enum { LOST = 719 }; /* CUDA_ERROR_LAUNCH_FAILED */
+
 static double now()
 {
     timespec t;
@@ -90,6 +92,10 @@ static void open_memory(const device *d, bool yes)
 /* A sanitizer lets the program touch device memory meanwhile, and only then. */
 void run(device &d, operation &o)
 {
+    if (!d.failed && ++ks_emulated.pieces == ks_emulated.lose_at) {
+        d.failed = KS_EDEVICE;
+        d.gpu.code = LOST;
+    }
     if (!d.failed) {
         open_memory(&d, true);
         open_memory(o.other, true);
