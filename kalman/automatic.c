@@ -11,7 +11,7 @@
  * docs/performance.md, "What auto takes". */
 enum { FEW_STATES = 8, MOST_STATES = 64, LEAST_STEPS = 500, LEAST_STEPS_OF_FEW = 5000 };
 
-/* On one thread a scan in chunks takes 3.6 to 5.5 times as long as both ends on two where the model varies: from so
+/* On one thread a scan in chunks takes 3.3 to 4.1 times as long as both ends on two where the model varies: from so
  * many threads on it is predicted to be faster, four fifths of a thread being counted. */
 enum { THREADS_FOR_CHUNKS = 8, STEPS_OF_A_THREAD = 500 };
 

@@ -160,7 +160,7 @@ static ks_smooth_plan plan_of(ks_context *context, int64_t T, int64_t B, int nx,
     plan.method = choose(o);
     plan.kernels = ks_kernels_for(o->precision, o->tier, nx);
     plan.mean_bytes = o->precision == KS_F32 ? sizeof(float) : sizeof(double);
-    plan.aggregates = ks_kernels_of(KS_F64, o->tier);
+    plan.aggregates = ks_kernels_for(KS_F64, o->tier, nx);
     /* As many checkpoints as steps between two of them: the least memory. */
     plan.segment = (int64_t)ceil(sqrt((double)T));
     return plan;
