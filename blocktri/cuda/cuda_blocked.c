@@ -87,12 +87,12 @@ static ks_status measure_grid(ks_blocktri_cuda_plan *plan)
 ks_status ks_bt_blocked_create(ks_blocktri_cuda_plan *plan, const ks_blocktri_cuda_options *o)
 {
     const size_t bytes = ks_bt_rounds_bytes(plan->N);
-    const int segments = o->order == KS_BLOCKTRI_PARTITION ? ks_bt_segments(plan->N, o->segments) : 0;
     void *const host = ks_allocate(plan->context, bytes);
     if (!host) return KS_ENOMEM;
     memset(host, 0, bytes);
     plan->rounds.round = host;
-    ks_status status = ks_bt_rounds_make(&plan->rounds, plan->context, plan->N, segments, host);
+    plan->segments = o->order == KS_BLOCKTRI_PARTITION ? ks_bt_segments(plan->N, o->segments) : 0;
+    ks_status status = ks_bt_rounds_make(&plan->rounds, plan->context, plan->N, plan->segments, host);
     void *device = NULL;
     if (!status) status = ks_gpu_alloc(plan->gpu, &device, bytes);
     plan->on_device.round = device;

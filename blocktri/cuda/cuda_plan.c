@@ -209,6 +209,13 @@ ks_status ks_bt_plan_create(ks_blocktri_cuda_plan **out, ks_context *context, ks
     return KS_OK;
 }
 
+int ks_blocktri_cuda_plan_segments(const ks_blocktri_cuda_plan *plan) { return plan ? plan->segments : 0; }
+
+int ks_blocktri_cuda_plan_together(const ks_blocktri_cuda_plan *plan)
+{
+    return plan && plan->blocked ? plan->rounds.count - plan->together : 0;
+}
+
 void ks_blocktri_cuda_plan_destroy(ks_blocktri_cuda_plan *plan)
 {
     if (!plan) return;

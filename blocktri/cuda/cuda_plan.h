@@ -65,6 +65,7 @@ struct ks_blocktri_cuda_plan {
     ks_bt_device_kernels kernels;
     ks_bt_blocked_kernels tiled;
     ks_bt_rounds rounds, on_device; /* of large blocks; the same arrays there                         */
+    int segments;                /* of a partition, 0: another order                                */
     int together;                /* from this round on one launch does all                          */
     int grid;                    /* thread blocks that such a launch has at most                    */
     ks_gpu_stream *side;         /* of the rounds that may run beside others, or NULL               */

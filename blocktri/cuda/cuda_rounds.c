@@ -41,14 +41,22 @@ static int64_t longest_end(int64_t N, int segments)
     return left > right ? left : right;
 }
 
+static int fits(int64_t N, int segments)
+{
+    const int64_t side = longest_end(N, segments), inner = longest(N, segments, 1, segments - 1);
+    return side + inner + segments / 2 + 1 <= MOST_ROUNDS;
+}
+
 int ks_bt_segments(int64_t N, int64_t asked)
 {
     const int64_t most = (N + 1) / 2, wanted = asked > 0 ? asked : SEGMENTS;
-    const int64_t segments = wanted < most ? wanted : most;
-    if (segments < 2 || segments > MOST_ROUNDS) return 0;
-    const int count = (int)segments;
-    const int64_t rounds = longest_end(N, count) + longest(N, count, 1, count - 1) + segments / 2 + 1;
-    return rounds <= MOST_ROUNDS ? count : 0;
+    int64_t segments = wanted < most ? wanted : most;
+    if (segments < 2) return 0;
+    for (; segments <= MOST_ROUNDS; segments *= 2) {
+        if (fits(N, (int)segments)) return (int)segments;
+        if (asked > 0) return 0;
+    }
+    return 0;
 }
 
 /* Both ends, what lies between them, separators from both ends: which round eliminates a block. */

@@ -17,9 +17,10 @@ typedef struct ks_bt_rounds {
     int32_t *round_of; /**< (N) */
 } ks_bt_rounds;
 
-/** How many segments a chain of N blocks is cut into where `asked` are asked for (0: a default): at most
- *  so many that each has a block, and a separator lies between any two; 0 where that takes more blocks
- *  than there are, or more rounds than can be numbered. */
+/** How many segments a chain of N blocks is cut into where `asked` are asked for (0: a default, and twice
+ *  as many as long as there are more rounds than can be numbered): at most so many that each has a block,
+ *  and a separator lies between any two; 0 where that takes more blocks than there are, or more rounds
+ *  than can be numbered. */
 int ks_bt_segments(int64_t N, int64_t asked);
 
 /** Bytes that the rounds of N blocks take at most, the same on the host and on a device. */

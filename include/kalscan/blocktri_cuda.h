@@ -70,7 +70,7 @@ typedef struct ks_blocktri_cuda_options {
                             /**< of large blocks                                                */
     int64_t separator_spacing, crossover; /**< of recursive Schur, as in <kalscan/blocktri.h>   */
     int64_t segments;       /**< of a partition, at least 2; fewer where N is less than twice   */
-                            /**< as many. 0: 10                                                 */
+                            /**< as many. 0: 10, of very long chains as many more as it takes   */
     int together;           /**< large blocks: so many of the last levels are one cooperative   */
                             /**< launch, with barriers of the grid where launches would end.    */
                             /**< -1: those whose work all runs at once, where that saves time   */
@@ -101,7 +101,7 @@ KS_API size_t ks_blocktri_cuda_bytes(int64_t N, int n, const ks_blocktri_cuda_op
  *  KS_BLOCKTRI_CUDA_OPTIONS_INIT, context NULL the C library's allocator. The context must outlive
  *  the plan.
  *  Errors: KS_EINVAL, KS_ENOMEM (of host or device; also 2^30 blocks, or tiles of 64 x 64 in them, or
- *  more, and n > 32768), KS_EUNAVAILABLE (a device that the library has no code for; recursive
+ *  more, n > 32768, and segments so few that more than 32768 rounds follow one another), KS_EUNAVAILABLE (a device that the library has no code for; recursive
  *  Schur complements without the libraries that they need), KS_ENODEV,
  *  KS_EDEVICE. */
 KS_API KS_MUST_CHECK ks_status ks_blocktri_cuda_plan_create(
@@ -110,6 +110,12 @@ KS_API KS_MUST_CHECK ks_status ks_blocktri_cuda_plan_create(
 
 /** Free a plan; what it has put into streams must have been waited for. NULL is allowed. */
 KS_API void ks_blocktri_cuda_plan_destroy(ks_blocktri_cuda_plan *plan);
+
+/** Segments of a partition, as the plan has them; 0 of other orders, and where N < 3. */
+KS_API int ks_blocktri_cuda_plan_segments(const ks_blocktri_cuda_plan *plan);
+
+/** How many of the last rounds of elimination are one cooperative launch; 0: none. */
+KS_API int ks_blocktri_cuda_plan_together(const ks_blocktri_cuda_plan *plan);
 
 /** Factor: D are N blocks, of which the lower triangles are read, L the N - 1 blocks A[i + 1, i]
  *  (data NULL where N = 1). Whether they are positive definite is for ks_blocktri_cuda_wait() to say.

@@ -29,6 +29,9 @@ typedef struct ks_bench_settings {
     int n, nrhs;
     bool queue;                         /**< solve: the cloud queue's system, not a random one   */
     double tolerance;                   /**< of iterations                                       */
+    int64_t segments[KS_BENCH_LIST];    /**< solve: of method partition; 0: the library's choice */
+    int together[KS_BENCH_LIST];        /**< solve: rounds in one launch, on a device; -1: likewise */
+    int segment_counts, togethers;
     ks_bench_model model;
     double missing;                     /**< fraction of the entries                             */
     int64_t seed;
@@ -66,6 +69,8 @@ typedef struct ks_bench_result {
     const char *backend;      /**< NULL: the CPU                                                 */
     char scan[64];
     const char *order;        /**< of blocktri, else NULL                                        */
+    int64_t segments;         /**< of a partition, else 0                                        */
+    int together;             /**< rounds in one launch on a device                              */
     int threads;
     int64_t T;                /**< steps, or blocks                                              */
     ks_bench_time time;       /**< of all of it                                                  */
@@ -89,14 +94,21 @@ typedef struct ks_bench_way {
     ks_blocktri_order order;
 } ks_bench_way;
 
+/** A method of solve, with what else is asked of it: as in ks_bench_settings. */
+typedef struct ks_bench_elimination {
+    const ks_solver *solver;
+    int64_t segments;
+    int together;
+} ks_bench_elimination;
+
 /** Time one method; a run that fails, fails. */
 ks_exit ks_bench_smooth(const ks_bench_settings *settings, const ks_bench_way *way, int threads,
                         ks_precision precision, ks_bench_result *result, ks_failure *failure);
-ks_exit ks_bench_solve(const ks_bench_settings *settings, const ks_solver *solver, int threads,
+ks_exit ks_bench_solve(const ks_bench_settings *settings, const ks_bench_elimination *way, int threads,
                        int precision, ks_bench_result *result, ks_failure *failure);
 /** The same on a CUDA device. */
-ks_exit ks_bench_solve_device(const ks_bench_settings *settings, const ks_solver *solver, int precision,
-                              ks_bench_result *result, ks_failure *failure);
+ks_exit ks_bench_solve_device(const ks_bench_settings *settings, const ks_bench_elimination *way,
+                              int precision, ks_bench_result *result, ks_failure *failure);
 /** Blocks of the system that is timed. */
 int64_t ks_bench_blocks(const ks_bench_settings *settings);
 /** A random symmetric positive definite system: D, L (N, n, n), b (N, n, nrhs). */

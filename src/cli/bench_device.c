@@ -7,6 +7,7 @@
 #include "bench.h"
 #include "device.h"
 #include "memory.h"
+#include "solve_device.h"
 #include "values.h"
 
 typedef struct trial {
@@ -22,7 +23,7 @@ typedef struct trial {
 
 enum { OF_D, OF_L, OF_B, OF_X };
 
-static ks_exit make_plan(trial *t, const ks_bench_settings *settings, ks_blocktri_order order,
+static ks_exit make_plan(trial *t, const ks_bench_settings *settings, const ks_bench_elimination *way,
                          int precision, ks_failure *failure)
 {
     ks_blocktri_cuda_options options = KS_BLOCKTRI_CUDA_OPTIONS_INIT;
@@ -30,7 +31,10 @@ static ks_exit make_plan(trial *t, const ks_bench_settings *settings, ks_blocktr
     options.precision = precision == 0 ? KS_F64 : KS_F32;
     options.refine = t->refine;
     options.device = settings->device;
-    options.order = order;
+    options.order = (ks_blocktri_order)way->solver->value;
+    options.segments = way->segments;
+    options.together = way->together;
+    if (ks_device_check_segments(t->N, t->n, way->segments, failure)) return failure->code;
     t->needed = ks_blocktri_cuda_bytes(t->N, t->n, &options);
     for (int i = 0; i < 4; ++i) {
         const size_t columns = i < OF_B ? n : (size_t)t->nrhs;
@@ -137,32 +141,35 @@ static void release(trial *t)
     ks_blocktri_cuda_plan_destroy(t->plan);
 }
 
-ks_exit ks_bench_solve_device(const ks_bench_settings *settings, const ks_solver *solver, int precision,
-                              ks_bench_result *result, ks_failure *failure)
+ks_exit ks_bench_solve_device(const ks_bench_settings *settings, const ks_bench_elimination *way,
+                              int precision, ks_bench_result *result, ks_failure *failure)
 {
     static const char *const names[] = {"f64", "f32", "mixed"};
     trial t = {.N = ks_bench_blocks(settings), .n = settings->n, .nrhs = settings->nrhs,
                .refine = precision == 2, .data = precision == 1 ? KS_F32 : KS_F64};
-    const bool schur = solver->cholesky && solver->value == KS_BLOCKTRI_RECURSIVE_SCHUR;
-    const ks_blocktri_order order = schur ? KS_BLOCKTRI_RECURSIVE_SCHUR : KS_BLOCKTRI_NESTED_DISSECTION;
-    if (settings->queue || !solver->cholesky || (schur && t.refine) ||
-        (!schur && solver->value != KS_BLOCKTRI_AUTO && solver->value != KS_BLOCKTRI_NESTED_DISSECTION))
-        return ks_fail(failure, KS_EXIT_USAGE, "bench solve --backend cuda times nested-dissection and, "
-                       "but for mixed, recursive-schur on --system random, not method %s", solver->name);
+    const ks_solver *solver = way->solver;
+    const ks_blocktri_order order = (ks_blocktri_order)solver->value;
+    if (settings->queue || !solver->cholesky || !ks_device_has(order) ||
+        (order == KS_BLOCKTRI_RECURSIVE_SCHUR && t.refine))
+        return ks_fail(failure, KS_EXIT_USAGE, "bench solve --backend cuda times nested-dissection, "
+                       "partition and, but for mixed, recursive-schur on --system random, not method %s",
+                       solver->name);
     memset(result, 0, sizeof *result);
-    result->method = ks_blocktri_order_name(order);
+    result->method = ks_blocktri_order_name(order == KS_BLOCKTRI_AUTO ? KS_BLOCKTRI_NESTED_DISSECTION : order);
     result->backend = "cuda";
     result->precision = names[precision];
     result->threads = 1;
     result->T = t.N;
     strcpy(result->scan, "none");
-    if (make_plan(&t, settings, order, precision, failure) == KS_EXIT_DONE &&
+    if (make_plan(&t, settings, way, precision, failure) == KS_EXIT_DONE &&
         make_system(&t, settings, failure) == KS_EXIT_DONE &&
         time_runs(&t, settings, result, failure) == KS_EXIT_DONE &&
         judge(&t, result, failure) == KS_EXIT_DONE) {
         ks_bench_count_solve(t.N, t.n, t.nrhs, t.data, precision == 0 ? KS_F64 : KS_F32, result);
         result->workspace = (int64_t)(t.needed - t.bytes[OF_D] - t.bytes[OF_L] - t.bytes[OF_B] -
                                       t.bytes[OF_X]);
+        result->segments = ks_blocktri_cuda_plan_segments(t.plan);
+        result->together = ks_blocktri_cuda_plan_together(t.plan);
     }
     release(&t);
     return failure->code;

@@ -107,6 +107,8 @@ static void json_solve(const ks_bench_settings *settings, const ks_bench_result 
     ks_json_integer(&list, "n", settings->n);
     ks_json_integer(&list, "nrhs", settings->nrhs);
     ks_json_text(&list, "system", settings->queue ? "queue" : "random");
+    if (r->segments > 0) ks_json_integer(&list, "segments", r->segments);
+    if (r->backend) ks_json_integer(&list, "together", r->together);
     ks_json_number(&list, "factor_ms", 1e-6 * r->factor.median);
     ks_json_number(&list, "solve_ms", 1e-6 * r->solve.median);
     ks_json_integer(&list, "repeats", settings->repeats);
@@ -162,6 +164,9 @@ void ks_bench_show(const ks_bench_settings *settings, const ks_bench_result *r)
         printf("  %10.3f %10.3f", 1e-6 * r->solve.median, 1e-6 * r->solve.min);
         print_rate(r->solve_flops, r->solve_bytes, r->solve.median);
         if (r->iterations > 0) printf("  %lld iterations", (long long)r->iterations);
+        if (settings->segment_counts > 0 && r->segments > 0)
+            printf("  %lld segments", (long long)r->segments);
+        if (settings->togethers > 0) printf("  %d rounds in one launch", r->together);
         printf("\n");
     } else if (!settings->quiet) {
         printf("%-17s %-18s %-5s %7d %10.1f %10.1f %10.1f", r->method,

@@ -24,7 +24,7 @@ typedef struct trial {
     size_t work_bytes;
 } trial;
 
-static ks_exit make_plan(trial *t, const ks_solver *solver, int threads, ks_failure *failure)
+static ks_exit make_plan(trial *t, const ks_bench_elimination *way, int threads, ks_failure *failure)
 {
     ks_context_options resources = KS_CONTEXT_OPTIONS_INIT;
     ks_blocktri_options options = KS_BLOCKTRI_OPTIONS_INIT;
@@ -32,13 +32,14 @@ static ks_exit make_plan(trial *t, const ks_solver *solver, int threads, ks_fail
     if (ks_context_create(&t->context, &resources) != KS_OK)
         return ks_fail(failure, KS_EXIT_RESOURCES,
                        "out of memory: the system gives no more threads");
-    options.order = (ks_blocktri_order)solver->value;
+    options.order = (ks_blocktri_order)way->solver->value;
+    options.segments = way->segments;
     options.precision = t->factor_precision;
     options.threads = threads;
     const ks_status status = ks_blocktri_plan_create(&t->plan, t->context, t->N, t->n, &options);
     if (status == KS_OK) return KS_EXIT_DONE;
     return ks_fail(failure, status == KS_ENOMEM ? KS_EXIT_RESOURCES : KS_EXIT_USAGE,
-                   "method %s: %s", solver->name, ks_strerror(status));
+                   "method %s: %s", way->solver->name, ks_strerror(status));
 }
 
 static void *touched(size_t bytes, ks_failure *failure)
@@ -177,12 +178,13 @@ static void release(trial *t)
     ks_context_destroy(t->context);
 }
 
-ks_exit ks_bench_solve(const ks_bench_settings *settings, const ks_solver *solver, int threads,
+ks_exit ks_bench_solve(const ks_bench_settings *settings, const ks_bench_elimination *way, int threads,
                        int precision, ks_bench_result *result, ks_failure *failure)
 {
     static const char *const names[] = {"f64", "f32", "mixed"};
+    const ks_solver *solver = way->solver;
     if (settings->queue && strcmp(solver->name, "auto") == 0) solver = &ks_general_auto;
-    if (settings->cuda) return ks_bench_solve_device(settings, solver, precision, result, failure);
+    if (settings->cuda) return ks_bench_solve_device(settings, way, precision, result, failure);
     if (!solver->cholesky && precision != 0)
         return ks_fail(failure, KS_EXIT_USAGE, "method %s computes in f64 only", solver->name);
     if (!solver->cholesky) return ks_bench_general(settings, solver, threads, result, failure);
@@ -194,12 +196,14 @@ ks_exit ks_bench_solve(const ks_bench_settings *settings, const ks_solver *solve
                .factor_precision = precision == 0 ? KS_F64 : KS_F32};
     t.N = ks_bench_blocks(settings);
     memset(result, 0, sizeof *result);
-    if (make_plan(&t, solver, threads, failure) == KS_EXIT_DONE) {
+    if (make_plan(&t, way, threads, failure) == KS_EXIT_DONE) {
         result->method = ks_blocktri_order_name(ks_blocktri_plan_order(t.plan));
         strcpy(result->scan, "none");
         result->precision = names[precision];
         result->threads = ks_context_threads(t.context);
         result->T = t.N;
+        if (ks_blocktri_plan_order(t.plan) == KS_BLOCKTRI_PARTITION)
+            result->segments = ks_blocktri_plan_segments(t.plan);
         if (make_room(&t, failure) == KS_EXIT_DONE &&
             ks_bench_fill(t.data, t.N, t.n, t.nrhs, settings->seed, t.D, t.L, t.b, failure) == KS_EXIT_DONE)
             time_runs(&t, settings, result, failure);

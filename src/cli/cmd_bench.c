@@ -8,8 +8,8 @@
 
 enum {
     NX = 1, NY, STEPS, SERIES, BLOCKS, ORDER, NRHS, METHOD, SCAN, ELIMINATION, THREADS, PRECISION, REPEATS,
-    VARYING, FRESH, MISSING, SEED, MACHINE, JSON, QUIET, SYSTEM, TOLERANCE, BACKEND, DEVICE, HELP,
-    VERSION
+    VARYING, FRESH, MISSING, SEED, MACHINE, JSON, QUIET, SYSTEM, TOLERANCE, BACKEND, DEVICE, SEGMENTS,
+    TOGETHER, HELP, VERSION
 };
 
 static const ks_option options[] = {
@@ -26,9 +26,12 @@ static const ks_option options[] = {
     {SYSTEM, "system", "WORD", "solve: random (default), symmetric and dense; or queue, the cloud\n"
      "                           queue's of N servers with n = 2 k + 1, for general methods", 0},
     {TOLERANCE, "tol", "NUMBER", "solve: relative residual of iterations, default 1e-10", 0},
-    {BACKEND, "backend", "NAME", "solve: cpu (default), or cuda: nested-dissection and\n"
-     "                           recursive-schur, on arrays in the device's memory", 0},
+    {BACKEND, "backend", "NAME", "solve: cpu (default), or cuda: nested-dissection, partition\n"
+     "                           and recursive-schur, on arrays in the device's memory", 0},
     {DEVICE, "device", "N", "solve: device of back end cuda, default 0", 0},
+    {SEGMENTS, "segments", "LIST", "solve: of method partition, default 4, on a device 10", 0},
+    {TOGETHER, "together", "LIST", "solve: so many rounds of elimination in one launch of a device,\n"
+     "                           or auto (default)", 0},
     {METHOD, "method", "LIST", "default auto; solve: all of `kalscan solve`", 0},
     {SCAN, "scan", "LIST", "of scan methods, default ladner-fischer; all", 0},
     {ELIMINATION, "order", "LIST", "of method blocktri, default auto; all", 0},
@@ -123,6 +126,27 @@ static ks_exit take_order(ks_bench_settings *s, const char *name, ks_failure *fa
     return KS_EXIT_DONE;
 }
 
+static ks_exit read_segments(ks_bench_settings *s, const char *text, ks_failure *failure)
+{
+    if (ks_read_counts("--segments", text, (int64_t)1 << 40, KS_BENCH_LIST, s->segments,
+                       &s->segment_counts, failure))
+        return failure->code;
+    for (int i = 0; i < s->segment_counts; ++i)
+        if (s->segments[i] < 2)
+            return ks_fail(failure, KS_EXIT_USAGE, "--segments: a partition has at least 2");
+    return KS_EXIT_DONE;
+}
+
+static ks_exit take_together(ks_bench_settings *s, const char *name, ks_failure *failure)
+{
+    int64_t number = -1;
+    if (s->togethers == KS_BENCH_LIST) return ks_fail(failure, KS_EXIT_USAGE, "--together: too many");
+    if (strcmp(name, "auto") != 0 && ks_parse_integer("--together", name, 0, 1 << 20, &number, failure))
+        return failure->code;
+    s->together[s->togethers++] = (int)number;
+    return KS_EXIT_DONE;
+}
+
 static ks_exit read_scans(ks_bench_settings *s, const char *text, ks_failure *failure)
 {
     static ks_count_settings list;
@@ -185,6 +209,8 @@ static ks_exit read_option(ks_bench_settings *s, int id, const char *value, ks_f
     case SYSTEM: return read_system(s, value, failure);
     case BACKEND: return read_backend(s, value, failure);
     case DEVICE: return read_small("--device", value, 0, 1000, &s->device, failure);
+    case SEGMENTS: return read_segments(s, value, failure);
+    case TOGETHER: return for_each("--together", value, take_together, s, failure);
     case TOLERANCE: return ks_parse_number("--tol", value, 1e-300, 1e300, &s->tolerance, failure);
     case METHOD: return for_each("--method", value, take_method, s, failure);
     case SCAN: return read_scans(s, value, failure);
@@ -206,9 +232,15 @@ static ks_exit read_option(ks_bench_settings *s, int id, const char *value, ks_f
     return KS_EXIT_DONE;
 }
 
+static bool is_partition(const ks_solver *solver)
+{
+    return solver->cholesky && solver->value == KS_BLOCKTRI_PARTITION;
+}
+
 static ks_exit complete(ks_bench_settings *s, unsigned given, ks_failure *failure)
 {
-    static const int of_solve[] = {BLOCKS, ORDER, NRHS, SYSTEM, TOLERANCE, BACKEND, DEVICE};
+    static const int of_solve[] = {BLOCKS, ORDER, NRHS, SYSTEM, TOLERANCE, BACKEND, DEVICE, SEGMENTS,
+                                   TOGETHER};
     static const int of_models[] = {NX, NY, STEPS, SERIES, SCAN, ELIMINATION, VARYING, FRESH,
                                     MISSING};
     const bool solve = s->job == KS_BENCH_SOLVE;
@@ -218,11 +250,16 @@ static ks_exit complete(ks_bench_settings *s, unsigned given, ks_failure *failur
     for (size_t i = 0; i < count; ++i)
         if (given >> others[i] & 1u)
             return ks_fail(failure, KS_EXIT_USAGE,
-                           "bench solve takes --n, --N, --nrhs, --system, --tol, --backend and "
-                           "--device; bench smooth and filter take --nx, --ny, --T, --batch, --scan, "
+                           "bench solve takes --n, --N, --nrhs, --system, --tol, --backend, --device, "
+                           "--segments and --together; bench smooth and filter take --nx, --ny, --T, --batch, --scan, "
                            "--order, --varying, --fresh and --missing");
-    if ((given >> DEVICE & 1u) && !s->cuda)
-        return ks_fail(failure, KS_EXIT_USAGE, "--device goes with --backend cuda only");
+    if ((given >> DEVICE & 1u || given >> TOGETHER & 1u) && !s->cuda)
+        return ks_fail(failure, KS_EXIT_USAGE, "--%s goes with --backend cuda only",
+                       given >> DEVICE & 1u ? "device" : "together");
+    bool partition = s->segment_counts == 0;
+    for (int m = 0; m < s->methods && solve; ++m) partition |= is_partition(s->solver[m]);
+    if (!partition)
+        return ks_fail(failure, KS_EXIT_USAGE, "--segments goes with --method partition only");
     if (s->queue && (s->n < 3 || s->n % 2 == 0))
         return ks_fail(failure, KS_EXIT_USAGE, "--system queue: a block has n = 2 k + 1 rows for "
                        "servers of k tasks, not %d", s->n);
@@ -241,6 +278,24 @@ static bool has_scan(ks_method method)
            method == KS_METHOD_SCAN_TWO_FILTER;
 }
 
+/* A method of solve in all the ways that are asked for. */
+static ks_exit run_solver(const ks_bench_settings *s, const ks_solver *solver, int threads, int precision,
+                          const ks_bench_machine *machine, ks_failure *failure)
+{
+    const int cuts = is_partition(solver) && s->segment_counts > 0 ? s->segment_counts : 1;
+    const int launches = s->togethers > 0 ? s->togethers : 1;
+    ks_bench_result result;
+    for (int i = 0; i < cuts * launches; ++i) {
+        const int64_t segments = s->segments[i / launches];
+        const ks_bench_elimination way = {solver, is_partition(solver) ? segments : 0,
+                                          s->togethers > 0 ? s->together[i % launches] : -1};
+        if (ks_bench_solve(s, &way, threads, precision, &result, failure)) return failure->code;
+        result.machine = machine;
+        ks_bench_show(s, &result);
+    }
+    return KS_EXIT_DONE;
+}
+
 /* All methods and scans on so many threads, in one precision. */
 static ks_exit run_one(const ks_bench_settings *s, int threads, int precision, ks_failure *failure)
 {
@@ -255,10 +310,8 @@ static ks_exit run_one(const ks_bench_settings *s, int threads, int precision, k
     ks_bench_result result;
     for (int m = 0; m < s->methods; ++m) {
         if (s->job == KS_BENCH_SOLVE) {
-            ks_bench_solve(s, s->solver[m], threads, precision, &result, failure);
-            if (failure->code) return failure->code;
-            result.machine = s->machine ? &machine : NULL;
-            ks_bench_show(s, &result);
+            if (run_solver(s, s->solver[m], threads, precision, s->machine ? &machine : NULL, failure))
+                return failure->code;
             continue;
         }
         const ks_method method = s->method[m];

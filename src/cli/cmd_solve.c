@@ -11,7 +11,7 @@
 #include "temp_file.h"
 
 enum {
-    OUTPUT = 1, METHOD, INVERSE_BLOCKS, LAYOUT, BACKEND, DEVICE, THREADS, PRECISION, REFINE,
+    OUTPUT = 1, METHOD, SEGMENTS, INVERSE_BLOCKS, LAYOUT, BACKEND, DEVICE, THREADS, PRECISION, REFINE,
     COMPRESS, FORCE, DRY_RUN, JSON, QUIET, HELP, VERSION,
     /* of the methods for general systems, in the order of ks_general_read_option() */
     TOLERANCE, MOST_ITERATIONS, RELAXATION, RESTART, STOP, BLOCK_SOLVER, ANY_MATRIX
@@ -20,6 +20,7 @@ enum {
 static const ks_option options[] = {
     {OUTPUT, "output", "FILE", "where the solution goes", 'o'},
     {METHOD, "method", "NAME", "see below; auto is the default", 0},
+    {SEGMENTS, "segments", "N", "partition: its segments, default 4, on a device 10", 0},
     {INVERSE_BLOCKS, "inverse-blocks", NULL, "write S_diag and S_lag, blocks of the inverse", 0},
     {LAYOUT, "layout", "c|fortran", "override the attribute of the file", 0},
     {BACKEND, "backend", "NAME", "cpu (default), cuda, or auto: block-jacobi and red-black on a\n"
@@ -59,8 +60,8 @@ static void print_help(void)
            "read the lower triangles. They refuse a file with super-diagonal blocks /U or compact\n"
            "blocks. Block iterations converge where the spectral radius of D^-1 (L + U) is below\n"
            "1. A method that does not converge writes nothing (exit code 1). A CUDA device runs\n"
-           "nested-dissection, recursive-schur where it has cuBLAS and cuSOLVER, and block-jacobi\n"
-           "and red-black where diagonal blocks are tridiagonal.\n\n"
+           "nested-dissection, partition, recursive-schur where it has cuBLAS and cuSOLVER, and\n"
+           "block-jacobi and red-black where diagonal blocks are tridiagonal.\n\n"
            "Options\n");
     ks_options_print(options);
     printf("Numbers may be written like 1e6.\n");
@@ -102,6 +103,8 @@ static ks_exit read_option(ks_solve_settings *settings, int id, const char *valu
     switch (id) {
     case OUTPUT: settings->output = value; break;
     case METHOD: return read_method(settings, value, failure);
+    case SEGMENTS:
+        return ks_parse_integer("--segments", value, 2, (int64_t)1 << 40, &settings->segments, failure);
     case INVERSE_BLOCKS: settings->inverse_blocks = true; break;
     case LAYOUT:
         return ks_parse_word("--layout", value, layouts, NULL, &settings->layout, failure);
@@ -141,6 +144,9 @@ static ks_exit complete(ks_solve_settings *settings, const seen *given, ks_failu
     settings->precision = settings->refine || given->precision == 1 ? KS_F32 : KS_F64;
     if (given->device && settings->general.backend != KS_BACKEND_CUDA)
         return ks_fail(failure, KS_EXIT_USAGE, "--device goes with --backend cuda only");
+    if (settings->segments > 0 &&
+        (!settings->solver->cholesky || settings->solver->value != KS_BLOCKTRI_PARTITION))
+        return ks_fail(failure, KS_EXIT_USAGE, "--segments goes with --method partition only");
     return KS_EXIT_DONE;
 }
 
@@ -153,14 +159,13 @@ static ks_exit fit_backend(ks_solve *run, ks_failure *failure)
         const ks_general_method method = (ks_general_method)order;
         if (method == KS_GENERAL_AUTO || method == KS_BLOCK_JACOBI || method == KS_RED_BLACK)
             return KS_EXIT_DONE;
-    } else if (order == KS_BLOCKTRI_AUTO || order == KS_BLOCKTRI_NESTED_DISSECTION ||
-               order == KS_BLOCKTRI_RECURSIVE_SCHUR) {
+    } else if (ks_device_has((ks_blocktri_order)order)) {
         run->solver = &ks_device_solver;
         run->backend = KS_BACKEND_CUDA;
         return KS_EXIT_DONE;
     }
     return ks_fail(failure, KS_EXIT_USAGE, "--backend cuda: method %s has no form for a device; %s",
-                   run->solver->name, run->solver->cholesky ? "nested-dissection and recursive-schur have"
+                   run->solver->name, run->solver->cholesky ? "nested-dissection, partition and recursive-schur have"
                                                             : "block-jacobi and red-black have");
 }
 

@@ -45,6 +45,7 @@ typedef struct ks_solve_settings {
     bool inverse_blocks, force, quiet, json, dry_run;
     int threads;                 /**< 0: all                                                     */
     int compress;
+    int64_t segments;            /**< of method partition; 0: as many as the library finds right */
     ks_general_options general;  /**< of the methods for general systems                         */
     bool iterates;               /**< one of those was given on the command line                 */
 } ks_solve_settings;
@@ -63,6 +64,7 @@ struct ks_solve {
     bool has_logdet;
     double logdet;
     const void *S_diag, *S_lag;  /**< blocks of the inverse; the method's                        */
+    int64_t segments;            /**< of a partition, else 0                                     */
     int steps;                   /**< of refinement                                              */
     ks_general_report report;    /**< of a method for general systems                            */
     ks_blocktri_norms norms;

@@ -66,6 +66,7 @@ ks_exit ks_cholesky_plan(ks_solve *run, ks_failure *failure)
     if (!c) return ks_fail(failure, KS_EXIT_RESOURCES, "out of memory");
     run->state = c;
     options.order = (ks_blocktri_order)settings->solver->value;
+    options.segments = settings->segments;
     options.precision = settings->precision;
     options.threads = settings->threads;
     const ks_status status = ks_blocktri_plan_create(&c->plan, run->context, run->system->N,
@@ -77,6 +78,8 @@ ks_exit ks_cholesky_plan(ks_solve *run, ks_failure *failure)
     if (status != KS_OK)
         return ks_fail(failure, KS_EXIT_RESOURCES, "cannot plan: %s", ks_strerror(status));
     run->method = ks_blocktri_order_name(ks_blocktri_plan_order(c->plan));
+    if (ks_blocktri_plan_order(c->plan) == KS_BLOCKTRI_PARTITION)
+        run->segments = ks_blocktri_plan_segments(c->plan);
     return find_sizes(run, failure);
 }
 

@@ -1,5 +1,5 @@
-/* Cholesky on a CUDA device, by nested dissection or recursive Schur complements: everything goes there, is factored and solved, and
- * comes back; the residual is computed on the CPU. */
+/* Cholesky on a CUDA device: everything goes there, is factored and solved, and comes back; the residual is
+ * computed on the CPU. */
 #include "solve_device.h"
 
 #include <math.h>
@@ -20,6 +20,24 @@ typedef struct device {
     size_t x_bytes;
 } device;
 
+bool ks_device_has(ks_blocktri_order order)
+{
+    return order == KS_BLOCKTRI_AUTO || order == KS_BLOCKTRI_NESTED_DISSECTION ||
+           order == KS_BLOCKTRI_PARTITION || order == KS_BLOCKTRI_RECURSIVE_SCHUR;
+}
+
+ks_exit ks_device_check_segments(int64_t N, int n, int64_t segments, ks_failure *failure)
+{
+    ks_blocktri_cuda_options options = KS_BLOCKTRI_CUDA_OPTIONS_INIT;
+    options.order = KS_BLOCKTRI_PARTITION;
+    const size_t most = ks_blocktri_cuda_bytes(N, n, &options);
+    options.segments = segments;
+    if (most == SIZE_MAX || ks_blocktri_cuda_bytes(N, n, &options) != SIZE_MAX) return KS_EXIT_DONE;
+    return ks_fail(failure, KS_EXIT_USAGE, "--segments: on a device %lld blocks cannot be cut into %lld "
+                   "segments: too many rounds would follow one another; it takes more segments, or "
+                   "nested-dissection", (long long)N, (long long)segments);
+}
+
 static size_t bytes_of(const ks_solve *run)
 {
     const device *d = run->state;
@@ -37,12 +55,14 @@ static ks_exit plan(ks_solve *run, ks_failure *failure)
     device *d = calloc(1, sizeof *d);
     run->state = d;
     if (!d) return ks_fail(failure, KS_EXIT_RESOURCES, "out of memory");
-    const bool schur = settings->solver->value == KS_BLOCKTRI_RECURSIVE_SCHUR;
+    const ks_blocktri_order order = (ks_blocktri_order)settings->solver->value;
+    const bool schur = order == KS_BLOCKTRI_RECURSIVE_SCHUR;
     if (schur && (settings->inverse_blocks || settings->refine))
         return ks_fail(failure, KS_EXIT_USAGE, "--%s: method recursive-schur has none on a device; "
                        "nested-dissection has",
                        settings->inverse_blocks ? "inverse-blocks" : "precision mixed");
-    run->method = schur ? settings->solver->name : run->solver->name;
+    if (ks_device_check_segments(system->N, system->n, settings->segments, failure)) return failure->code;
+    run->method = order == KS_BLOCKTRI_AUTO ? run->solver->name : settings->solver->name;
     d->bytes[0] = ks_size_product(N, block);
     d->bytes[1] = ks_size_product(N - 1, block);
     d->bytes[2] = ks_size_product(ks_size_product(N * n, (size_t)system->nrhs), number);
@@ -51,7 +71,8 @@ static ks_exit plan(ks_solve *run, ks_failure *failure)
     options.device = settings->general.device;
     options.inverse = settings->inverse_blocks;
     options.refine = settings->refine;
-    if (schur) options.order = KS_BLOCKTRI_RECURSIVE_SCHUR;
+    options.order = order;
+    options.segments = settings->segments;
     run->factor_bytes = ks_blocktri_cuda_bytes(system->N, system->n, &options);
     run->result_bytes = d->bytes[2];
     const ks_status status = ks_blocktri_cuda_plan_create(&d->plan, run->context, system->N,
@@ -60,6 +81,7 @@ static ks_exit plan(ks_solve *run, ks_failure *failure)
         return ks_fail(failure, KS_EXIT_RESOURCES, "--backend cuda: method recursive-schur needs cuBLAS "
                        "and cuSOLVER, which are not there, or a newer device");
     if (status == KS_OK) {
+        run->segments = ks_blocktri_cuda_plan_segments(d->plan);
         const size_t inverse =
             settings->inverse_blocks ? ks_blocktri_cuda_inverse_bytes(d->plan) : 0;
         d->work_bytes = ks_blocktri_cuda_refine_bytes(d->plan, system->nrhs);

@@ -6,4 +6,11 @@
 
 extern const ks_solver ks_device_solver;
 
+/** Whether a device factors in this order; KS_BLOCKTRI_AUTO is nested dissection there. */
+bool ks_device_has(ks_blocktri_order order);
+
+/** What KS_EINVAL and KS_ENOMEM of a plan do not tell: whether N blocks of order n can be cut into so
+ *  many segments on a device; a usage failure where not. */
+ks_exit ks_device_check_segments(int64_t N, int n, int64_t segments, ks_failure *failure);
+
 #endif

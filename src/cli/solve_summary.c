@@ -109,6 +109,7 @@ static void print_json(const ks_solve *run)
     ks_json_text(&json, "layout", ks_layout_name((int)system->layout));
     ks_json_text(&json, "method", run->method);
     ks_json_text(&json, "method_asked", settings->solver->name);
+    if (run->segments > 0) ks_json_integer(&json, "segments", run->segments);
     ks_json_text(&json, "backend", ks_backend_name(run->backend));
     ks_json_text(&json, "precision", ks_solve_precision_name(settings));
     ks_json_integer(&json, "threads", ks_context_threads(run->context));

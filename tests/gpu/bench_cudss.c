@@ -119,6 +119,7 @@ static int bench(session *s, int64_t N, int n, int upper)
     TRY(ks_gpu_copy_out(s->gpu, a.x, s->memory[4], (size_t)m.rows * sizeof *a.x, s->stream));
     TRY(ks_gpu_stream_sync(s->gpu, s->stream));
     double residual, difference;
+    solve_on_cpu(N, n, &a);
     judge(N, n, &a, &residual, &difference);
     printf("{\"job\": \"solve\", \"method\": \"cudss\", \"backend\": \"cuda\", \"version\": \"%d.%d\", "
            "\"precision\": \"f64\", \"triangle\": \"%s\", \"N\": %lld, \"n\": %d, \"repeats\": %d, "

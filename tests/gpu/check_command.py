@@ -30,13 +30,14 @@ def solve(source, *options):
 
 
 def same(source, tolerance, cpu, cuda, method, of_x=None):
-    _, expected, logdet = solve(source, *cpu)
+    on_cpu, expected, logdet = solve(source, *cpu)
     told, x, found = solve(source, "--backend", "cuda", *cuda)
     assert told["backend"] == "cuda" and told["method"] == method, told
     assert x.dtype == expected.dtype and x.shape == expected.shape
     assert np.abs(x - expected).max() <= (of_x or tolerance) * np.abs(expected).max(), source
     assert (logdet is None) == (found is None)
     assert logdet is None or abs(found - logdet) <= tolerance * abs(logdet)
+    return on_cpu, told
 
 
 def cholesky():
@@ -49,6 +50,14 @@ def cholesky():
     same("random.h5", 1e-12, [], ["--device", "1"], "nested-dissection")
     same("random.h5", 1e-12, [], ["--method", "recursive-schur"], "recursive-schur")
     inverted("random.h5", 1e-12)
+    # Cheap ends, in as many segments as are asked for.
+    cheap = ["--method", "partition"]
+    for segments, cut in (([], (4, 10)), (["--segments", "2"], (2, 2)), (["--segments", "1e6"], (19, 19))):
+        both = same("random.h5", 1e-12, cheap + segments, cheap + segments, "partition")
+        assert tuple(told["segments"] for told in both) == cut, both
+    same("random.h5", 1e-4, ["--precision", "f32"], ["--precision", "f32", *cheap], "partition")
+    same("random.h5", 1e-5, [], ["--precision", "mixed", *cheap], "partition", 1e-13)
+    inverted("random.h5", 1e-12, *cheap, "--segments", "4")
     # Refined to double, but for the log-determinant and the inverse.
     same("random.h5", 1e-5, [], ["--precision", "mixed"], "nested-dissection", 1e-13)
     inverted("random.h5", 1e-5, "--precision", "mixed")
@@ -217,10 +226,20 @@ def timed():
         assert told["factor_ms"] > 0 and told["solve_ms"] > 0 and told["repeats"] == 3
     done = run("bench", "solve", "--backend", "cuda", "--n", "2", "--N", "40", "--method", "recursive-schur", "--json")
     assert done.returncode == 0 and json.loads(done.stdout)[0]["method"] == "recursive-schur", done.stderr
-    done = run("bench", "solve", "--backend", "cuda", "--method", "twisted")
-    assert done.returncode == 2 and "not method twisted" in done.stderr, done.stderr
-    done = run("bench", "solve", "--backend", "cuda", "--device", "2")
-    assert done.returncode == 5 and "no CUDA device 2" in done.stderr, done.stderr
+    # Each number of segments with each number of rounds in one launch, where the method has segments.
+    done = run("bench", "solve", "--backend", "cuda", "--n", "33", "--N", "9", "--repeats", "1", "--json",
+               "--method", "nested-dissection,partition", "--segments", "2,3", "--together", "auto,0,2")
+    assert done.returncode == 0, done.stderr
+    ways = [(r["method"], r.get("segments"), r["together"]) for r in json.loads(done.stdout)]
+    assert ways == [("nested-dissection", None, 4), ("nested-dissection", None, 0), ("nested-dissection", None, 2),
+                    ("partition", 2, 0), ("partition", 2, 0), ("partition", 2, 1),
+                    ("partition", 3, 2), ("partition", 3, 0), ("partition", 3, 2)], ways
+    for options, code, text in (
+            (["--method", "twisted"], 2, "not method twisted"), (["--segments", "3"], 2, "--method partition only"),
+            (["--method", "partition", "--segments", "1"], 2, "at least 2"), (["--device", "2"], 5, "no CUDA device 2"),
+            (["--method", "partition", "--n", "1", "--N", "1e6", "--segments", "2"], 2, "more segments")):
+        done = run("bench", "solve", "--backend", "cuda", *options)
+        assert done.returncode == code and text in done.stderr, (options, done.stderr)
 
 
 def refused():

@@ -16,6 +16,7 @@ EMULATED = {
     "bench_gpu_machine": ("emulated_bench_machine", "65536"),
     "bench_gpu_smooth": ("emulated_bench_smooth", "0", "1000"),
     "bench_gpu_map": ("emulated_bench_map", "0", "20"),
+    "bench_gpu_blocktri": ("emulated_bench_blocktri", "60", "9", "33", "6", "3"),
     "test_gpu_device": ("test_gpu_emulated_device",),
 }
 
@@ -45,9 +46,10 @@ def emulated(folder):
 
 def check_benchmarks(folder, out):
     code, said, summary, results = verify(folder, out, "machine", "device", "smooth-speed",
-                                          "map-speed")
+                                          "map-speed", "blocktri-speed")
     assert code == 0, said
-    assert [s["result"] for s in summary] == ["passed"] * 4, summary
+    assert [s["result"] for s in summary] == ["passed"] * 5, summary
+    check_ways([r for r in results if r.get("job") == "solve"])
     what = {r["what"]: r for r in reversed(results) if "what" in r}
     for name in ("copy into the device", "copy out of the device", "copy inside the device"):
         assert what[name]["bytes"] > 0 and what[name]["ns"] > 0, what
@@ -63,6 +65,20 @@ def check_benchmarks(folder, out):
     rows = [line for line in said.splitlines() if line.startswith(("smooth ", "filter "))]
     assert len(rows) == len(timed), said
     assert "node of a graph: " in said
+
+
+def check_ways(solved):
+    """All orders, segments and rounds in one launch of each size; none of nested dissection twice."""
+    ways = [(r["n"], r["method"], r["segments"], r["together"]) for r in solved]
+    nested = [w for w in ways if w[1] == "nested-dissection"]
+    assert len(set(nested)) == len(nested), ways
+    large = {w[1:] for w in ways if w[0] == 33}
+    assert {t for m, _, t in large if m == "nested-dissection"} == {0, 2, 4}, large
+    assert {s for m, s, _ in large if m == "partition"} == {4, 5}, large  # no more fit into nine blocks
+    assert {m for n, m, _, _ in ways if n == 3} == {"nested-dissection", "partition", "recursive-schur"}, ways
+    for r in solved:
+        assert r["residual"] < 1e-15 and r["cpu_difference"] < 1e-14 and 0 <= r["together"] <= r["rounds"], r
+        assert all(0 < r[what + "_min_ms"] <= r[what + "_ms"] for what in ("factor", "solve", "factor_solve")), r
 
 
 def check_failures(folder, out):

@@ -143,6 +143,12 @@ static void operations_of_orders(void **state)
     assert_int_equal(ks_bt_segments(2, 0), 0);
     assert_int_equal(ks_bt_segments(3, 9), 2);
     assert_int_equal(ks_bt_segments(1000000, 2), 0);
+    assert_int_equal(ks_bt_segments(INT64_MAX / 64, 0), 0);
+    /* Where ten segments are too long, the default is the first number of twice as many that is not. */
+    const int many = ks_bt_segments(1000000, 0);
+    assert_true(many > 10 && many % 10 == 0);
+    assert_int_equal(ks_bt_segments(1000000, many), many);
+    assert_int_equal(ks_bt_segments(1000000, many / 2), 0);
 }
 
 /* ---- a partition on the device ---- */
