@@ -43,6 +43,9 @@ KS_DEVICE void ks_bt_less(const ks_bt_blocked_args &args, ks_bt_sum<T, C> &sum, 
     });
 }
 
+// Whether a launch has nothing to do.
+KS_DEVICE bool ks_bt_idle(const ks_bt_blocked_args &args) { return args.idle && *args.idle; }
+
 // How many thread blocks' work there is for each block of the matrix, and which this one is.
 template <int C> KS_DEVICE int ks_bt_chunks(const ks_bt_blocked_args &args)
 {

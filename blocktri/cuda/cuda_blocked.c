@@ -299,6 +299,7 @@ ks_status ks_bt_blocked_enqueue(const ks_blocktri_cuda_plan *plan, ks_bt_work_ki
     args->b = call->b;
     args->x = call->x;
     args->failure = plan->failure;
+    args->idle = call->idle;
     j.factors = kind != KS_BT_SOLVE;
     j.solves = kind != KS_BT_FACTORIZE;
     j.many = call->nrhs > FEW;

@@ -78,7 +78,7 @@ size_t ks_blocktri_cuda_bytes(int64_t N, int n, const ks_blocktri_cuda_options *
     const size_t factor = factor_bytes(N, n, options), systems = (size_t)options->systems;
     return factor ? factor + sums_bytes(options->systems) + scale_bytes(N, n, options) +
                         rounds_bytes(N, n, options) +
-                        (options->refine ? sizeof(double) : 0) +
+                        (options->refine ? sizeof(ks_bt_refine_state) : 0) +
                         systems * (sizeof(double) + sizeof(unsigned long long))
                   : SIZE_MAX;
 }
@@ -146,11 +146,11 @@ static ks_status device_memory(ks_blocktri_cuda_plan *plan, size_t factor, size_
     memory = NULL;
     if (!status) status = ks_gpu_alloc(gpu, &memory, scale);
     if (!status) plan->scale = memory;
-    if (!status && plan->refine) status = ks_gpu_alloc(gpu, &memory, sizeof *plan->worst);
-    if (!status && plan->refine) plan->worst = memory;
+    if (!status && plan->refine) status = ks_gpu_alloc(gpu, &memory, sizeof *plan->state);
+    if (!status && plan->refine) plan->state = memory;
     if (!status && plan->refine)
-        status = ks_gpu_host_alloc(gpu, &memory, sizeof *plan->worst_host);
-    if (!status && plan->refine) plan->worst_host = memory;
+        status = ks_gpu_host_alloc(gpu, &memory, sizeof *plan->state_host);
+    if (!status && plan->refine) plan->state_host = memory;
     if (!status) status = ks_gpu_stream_create(gpu, &plan->stream);
     return status;
 }
@@ -225,8 +225,8 @@ void ks_blocktri_cuda_plan_destroy(ks_blocktri_cuda_plan *plan)
         ks_gpu_stream_destroy(gpu, plan->stream);
         ks_bt_schur_destroy(plan);
         ks_bt_blocked_destroy(plan);
-        ks_gpu_host_free(gpu, plan->worst_host);
-        ks_gpu_free(gpu, plan->worst);
+        ks_gpu_host_free(gpu, plan->state_host);
+        ks_gpu_free(gpu, plan->state);
         ks_gpu_free(gpu, plan->scale);
         ks_gpu_host_free(gpu, plan->logdet_host);
         ks_gpu_host_free(gpu, plan->failure_host);

@@ -7,6 +7,7 @@
 #include "gpu/gpu.h"
 #include "kalscan/blocktri_cuda.h"
 #include "ks_bt_blocked.h"
+#include "ks_bt_refine.h"
 
 /** What one graph does. */
 typedef enum ks_bt_work_kind {
@@ -21,6 +22,9 @@ typedef struct ks_bt_call {
     int nrhs;
     ks_bt_out S, lag;            /* of the inverse */
     void *work;
+    double tolerance;            /* of a refinement, and its most steps */
+    int most;
+    const int32_t *idle;         /* see ks_bt_blocked_args */
 } ks_bt_call;
 
 /** A graph that is launched again as long as the arguments stay. */
@@ -44,7 +48,7 @@ typedef struct ks_bt_blocked_kernels {
 
 /** Those of refinement. */
 typedef struct ks_bt_refine_kernels {
-    const ks_gpu_kernel *scale, *start, *residual, *squares, *norms, *units, *narrow, *add, *worst;
+    const ks_gpu_kernel *scale, *start, *residual, *squares, *norms, *units, *narrow, *add, *judge;
 } ks_bt_refine_kernels;
 
 struct ks_blocktri_cuda_plan {
@@ -72,7 +76,7 @@ struct ks_blocktri_cuda_plan {
     ks_gpu_event *forked, *joined;
     int refine;                  /* the matrix is in double, the factor, of S A S, in single        */
     double *scale;               /* (systems, N, n): S; NULL where nothing is refined               */
-    double *worst, *worst_host;  /* the relative residual                                          */
+    ks_bt_refine_state *state, *state_host; /* of a refinement                                     */
     ks_bt_refine_kernels refinement;
     int by_schur;                /* the order is recursive-schur: all else is in schur              */
     ks_bt_schur *schur;

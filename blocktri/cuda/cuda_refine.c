@@ -4,6 +4,11 @@
 #include "cuda_plan.h"
 #include "ks_bt_refine.h"
 
+/* Corrections in one graph, the first solution among them. The device decides after each whether it was the
+ * last; those behind it cost their launches alone, so that no more stand here than a well-conditioned
+ * system takes. The host looks once for each graph. */
+enum { STEPS = 3 };
+
 ks_status ks_bt_refine_find(ks_blocktri_cuda_plan *plan)
 {
     ks_bt_refine_kernels *k = &plan->refinement;
@@ -15,7 +20,7 @@ ks_status ks_bt_refine_find(ks_blocktri_cuda_plan *plan)
         { &k->residual, "ks_bt_refine_residual" }, { &k->squares, "ks_bt_refine_squares" },
         { &k->norms, "ks_bt_refine_norms" },       { &k->units, "ks_bt_refine_units" },
         { &k->narrow, "ks_bt_refine_narrow" },     { &k->add, "ks_bt_refine_add" },
-        { &k->worst, "ks_bt_refine_worst" },
+        { &k->judge, "ks_bt_refine_judge" },
     };
     ks_status status = KS_OK;
     for (size_t i = 0; i < sizeof all / sizeof all[0] && !status; ++i)
@@ -59,13 +64,15 @@ static ks_bt_refine_args args_of(const ks_blocktri_cuda_plan *plan, const ks_bt_
     args.systems = plan->systems;
     args.n = plan->n;
     args.nrhs = call->nrhs;
-    args.sign = 1;
+    args.phase = KS_BT_GOING;
+    args.most = call->most;
+    args.tolerance = call->tolerance;
     args.D = call->D;
     args.L = call->L;
     args.b = call->b;
     args.x = call->x;
     args.scale = plan->scale;
-    args.worst = plan->worst;
+    args.state = plan->state;
     if (call->work) (void)lay_out(call->work, plan, (size_t)call->nrhs, &args);
     return args;
 }
@@ -89,18 +96,17 @@ static int64_t numbers_of(const ks_blocktri_cuda_plan *plan, int nrhs)
     return (int64_t)plan->systems * plan->N * plan->n * nrhs;
 }
 
-/* The residual of x, its norms, and how large it is. */
-static ks_status measure(const ks_blocktri_cuda_plan *plan, const ks_bt_refine_args *args,
-                         ks_gpu_stream *stream)
+/* The residual of x, its norms, how large it is, and what follows from that. */
+static ks_status measure(const ks_blocktri_cuda_plan *plan, const ks_bt_refine_args *args)
 {
     const ks_bt_refine_kernels *k = &plan->refinement;
     const int64_t tiles = (plan->n + KS_BT_REFINE_TILE - 1) / KS_BT_REFINE_TILE;
     const int64_t chunks = (args->nrhs + KS_BT_REFINE_COLUMNS - 1) / KS_BT_REFINE_COLUMNS;
     const int64_t columns = (int64_t)plan->systems * args->nrhs;
     ks_status status = launch(plan, k->residual, (int64_t)plan->systems * plan->N * tiles * chunks,
-                              args, stream);
-    if (!status) status = launch(plan, k->norms, columns * KS_BT_SUMS, args, stream);
-    if (!status) status = launch(plan, k->worst, 1, args, stream);
+                              args, plan->stream);
+    if (!status) status = launch(plan, k->norms, columns * KS_BT_SUMS, args, plan->stream);
+    if (!status) status = launch(plan, k->judge, 1, args, plan->stream);
     return status;
 }
 
@@ -127,70 +133,70 @@ static ks_status step(const ks_blocktri_cuda_plan *plan, const ks_bt_refine_args
     inner.nrhs = args->nrhs;
     inner.b = from;
     inner.x = to;
+    inner.idle = &args->state->phase;
     ks_status status = launch(plan, k->units, wide((int64_t)plan->systems * args->nrhs), args,
                               plan->stream);
     if (!status) status = launch(plan, k->narrow, blocks, args, plan->stream);
     if (!status) status = ks_bt_blocked_enqueue(plan, KS_BT_SOLVE, &inner);
     if (!status) status = launch(plan, k->add, blocks, args, plan->stream);
-    return status ? status : measure(plan, args, plan->stream);
+    return status ? status : measure(plan, args);
+}
+
+/* The last correction is taken back, where it was no good. */
+static ks_status take_back(const ks_blocktri_cuda_plan *plan, ks_bt_refine_args args)
+{
+    args.phase = KS_BT_BACK;
+    const ks_status status = launch(plan, plan->refinement.add, wide(numbers_of(plan, args.nrhs)), &args,
+                                    plan->stream);
+    return status ? status : measure(plan, &args);
+}
+
+/* Some steps, of which those do nothing that are not needed. */
+static ks_status steps(const ks_blocktri_cuda_plan *plan, const ks_bt_refine_args *args, int count)
+{
+    ks_status status = KS_OK;
+    for (int i = 0; i < count && !status; ++i) status = step(plan, args);
+    return status ? status : take_back(plan, *args);
 }
 
 ks_status ks_bt_refine_enqueue(const ks_blocktri_cuda_plan *plan, ks_bt_work_kind kind,
                                const ks_bt_call *call)
 {
     const ks_bt_refine_args args = args_of(plan, call);
-    if (kind == KS_BT_REFINE_START) return begin(plan, &args);
-    if (kind == KS_BT_REFINE_STEP) return step(plan, &args);
+    if (kind == KS_BT_REFINE_STEP) return steps(plan, &args, STEPS);
     ks_status status = KS_OK;
+    if (kind == KS_BT_REFINE_START) {
+        status = begin(plan, &args);
+        return status ? status : steps(plan, &args, call->most < STEPS ? call->most + 1 : STEPS);
+    }
     if (kind == KS_BT_FACTORIZE)
         status = launch(plan, plan->refinement.scale, wide(numbers_of(plan, 1)), &args, plan->stream);
     return status ? status : ks_bt_blocked_enqueue(plan, kind, call);
 }
 
-/* Waits for the relative residual that the last step has measured. */
-static ks_status fetch(const ks_blocktri_cuda_plan *plan, double *now, ks_gpu_stream *stream)
+/* Waits for what the last steps have come to. */
+static ks_status fetch(const ks_blocktri_cuda_plan *plan, ks_gpu_stream *stream)
 {
-    ks_status status =
-        ks_gpu_copy_out(plan->gpu, plan->worst_host, plan->worst, sizeof *plan->worst, stream);
+    const ks_status status =
+        ks_gpu_copy_out(plan->gpu, plan->state_host, plan->state, sizeof *plan->state, stream);
     const ks_status waited = ks_gpu_stream_sync(plan->gpu, stream);
-    if (!status) status = waited;
-    *now = plan->worst_host[0];
-    return status;
-}
-
-/* Takes the last correction back. */
-static ks_status take_back(const ks_blocktri_cuda_plan *plan, const ks_bt_call *call, double *now,
-                           ks_gpu_stream *stream)
-{
-    ks_bt_refine_args args = args_of(plan, call);
-    args.sign = -1;
-    ks_status status =
-        launch(plan, plan->refinement.add, wide(numbers_of(plan, call->nrhs)), &args, stream);
-    if (!status) status = measure(plan, &args, stream);
-    return status ? status : fetch(plan, now, stream);
+    return status ? status : waited;
 }
 
 static ks_status refine(ks_blocktri_cuda_plan *plan, const ks_bt_call *call,
-                        const ks_blocktri_refine_limits *limits, ks_blocktri_refine_report *report,
-                        ks_gpu_stream *stream)
+                        ks_blocktri_refine_report *report, ks_gpu_stream *stream)
 {
-    double previous = HUGE_VAL, now = 0;
+    const ks_bt_refine_state *const state = plan->state_host;
     ks_status status = ks_bt_perform(plan, KS_BT_REFINE_START, call, stream);
-    for (int steps = 0; !status; ++steps) {
+    if (!status) status = fetch(plan, stream);
+    while (!status && state->phase != KS_BT_DONE) {
         status = ks_bt_perform(plan, KS_BT_REFINE_STEP, call, stream);
-        if (!status) status = fetch(plan, &now, stream);
-        if (!status && steps > 0 && !(now <= previous)) {
-            status = take_back(plan, call, &now, stream);
-            --steps;
-            previous = 0; /* no further */
-        }
-        report->steps = steps;
-        report->residual = now;
-        if (!status && !isfinite(now)) return KS_ENONFINITE;
-        if (now <= limits->tolerance || steps >= limits->steps || now > 0.5 * previous) break;
-        previous = now;
+        if (!status) status = fetch(plan, stream);
     }
-    return status;
+    if (status) return status;
+    report->steps = state->steps;
+    report->residual = state->residual;
+    return isfinite(state->residual) ? KS_OK : KS_ENONFINITE;
 }
 
 ks_status ks_blocktri_cuda_refine_solve(ks_blocktri_cuda_plan *plan, ks_cuda_const_blocks D,
@@ -212,7 +218,9 @@ ks_status ks_blocktri_cuda_refine_solve(ks_blocktri_cuda_plan *plan, ks_cuda_con
     if (status) return status;
     if ((int64_t)plan->systems * nrhs > INT_MAX / 2 / KS_BT_SUMS) return KS_ENOMEM;
     call.work = work;
+    call.tolerance = limits->tolerance;
+    call.most = limits->steps;
     report->steps = 0;
     report->residual = 0;
-    return refine(plan, &call, limits, report, stream ? (ks_gpu_stream *)stream : plan->stream);
+    return refine(plan, &call, report, stream ? (ks_gpu_stream *)stream : plan->stream);
 }

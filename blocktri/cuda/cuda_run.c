@@ -92,7 +92,8 @@ static int same(const ks_bt_call *a, const ks_bt_call *b)
 {
     return same_in(&a->D, &b->D) && same_in(&a->L, &b->L) && same_in(&a->b, &b->b) &&
            same_out(&a->x, &b->x) && same_out(&a->S, &b->S) && same_out(&a->lag, &b->lag) &&
-           a->nrhs == b->nrhs && a->work == b->work;
+           a->nrhs == b->nrhs && a->work == b->work && a->idle == b->idle && a->most == b->most &&
+           !(a->tolerance < b->tolerance || a->tolerance > b->tolerance);
 }
 
 /* A graph of a call, in the place of the last of its kind. */

@@ -71,6 +71,8 @@ typedef struct ks_bt_blocked_args {
     void *inverse;               /**< (systems, N, 3, P, P): blocks (k, k), (before, k), (behind, k) */
     void *work;                  /**< (systems, (N + 1) / 2, 3, P, P): L^-1 and W L^-1 of a round */
     ks_bt_out S, lag;            /**< blocks of the inverse as the caller has them                */
+    const int32_t *idle;         /**< of solutions: a number other than 0 says that there is      */
+                                 /**< nothing to do; or NULL                                      */
 } ks_bt_blocked_args;
 
 /** Elements of shared memory that one step takes for R rows, stored either way. */

@@ -73,6 +73,7 @@ template <class T> KS_DEVICE void ks_bt_last_down(const ks_bt_blocked_args &args
     KS_KERNEL_BOUNDS(ks_bt_last_##suffix, ks_bt_blocked_args, KS_BT_THREADS, blocks)      \
     {                                                                                     \
         KS_DYNAMIC_SHARED(T, shared);                                                     \
+        if (ks_bt_idle(args)) return;                                                     \
         ks_bt_last_up<T, S>(args, shared);                                                \
         if (args.solves) ks_bt_last_down<T>(args, shared);                                \
     }

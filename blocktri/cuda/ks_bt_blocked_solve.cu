@@ -5,21 +5,25 @@
     KS_KERNEL_BOUNDS(ks_bt_collect_##suffix, ks_bt_blocked_args, KS_BT_THREADS, blocks)        \
     {                                                                                          \
         KS_DYNAMIC_SHARED(T, shared);                                                          \
+        if (ks_bt_idle(args)) return;                                                          \
         ks_bt_collect<T, C>(args, args.now, shared, (int)blockIdx.x);                          \
     }                                                                                          \
     KS_KERNEL_BOUNDS(ks_bt_forward_##suffix, ks_bt_blocked_args, KS_BT_THREADS, blocks)        \
     {                                                                                          \
         KS_DYNAMIC_SHARED(T, shared);                                                          \
+        if (ks_bt_idle(args)) return;                                                          \
         ks_bt_forward<T, C>(args, args.now, shared, (int)blockIdx.x);                          \
     }                                                                                          \
     KS_KERNEL_BOUNDS(ks_bt_give_##suffix, ks_bt_blocked_args, KS_BT_THREADS, blocks)           \
     {                                                                                          \
         KS_DYNAMIC_SHARED(T, shared);                                                          \
+        if (ks_bt_idle(args)) return;                                                          \
         ks_bt_give<T, C>(args, args.now, shared, (int)blockIdx.x);                             \
     }                                                                                          \
     KS_KERNEL_BOUNDS(ks_bt_backward_##suffix, ks_bt_blocked_args, KS_BT_THREADS, blocks)       \
     {                                                                                          \
         KS_DYNAMIC_SHARED(T, shared);                                                          \
+        if (ks_bt_idle(args)) return;                                                          \
         ks_bt_backward<T, C>(args, args.now, shared, (int)blockIdx.x);                         \
     }
 

@@ -9,6 +9,9 @@ template <class T, class Blocks> KS_DEVICE T *ks_bt_at_block(const Blocks &block
     return (T *)blocks.data + system * blocks.system + k * blocks.stride;
 }
 
+// Whether a launch has nothing to do: a refinement's kernels are there for more steps than it may take.
+KS_DEVICE bool ks_bt_refine_idle(const ks_bt_refine_args &args) { return args.state->phase != args.phase; }
+
 // A diagonal that is not positive and finite is left for the factorization to name.
 KS_KERNEL_BOUNDS(ks_bt_refine_scale, ks_bt_refine_args, KS_BT_THREADS, 8)
 {
@@ -20,9 +23,10 @@ KS_KERNEL_BOUNDS(ks_bt_refine_scale, ks_bt_refine_args, KS_BT_THREADS, 8)
     }
 }
 
-// x <- 0, r <- b.
+// x <- 0, r <- b, and nothing has been found out.
 KS_KERNEL_BOUNDS(ks_bt_refine_start, ks_bt_refine_args, KS_BT_THREADS, 8)
 {
+    if (ks_grid_thread() == 0) *args.state = {(double)INFINITY, (double)INFINITY, 0, KS_BT_GOING};
     const int64_t size = (int64_t)args.n * args.nrhs, all = args.systems * args.N * size;
     for (int64_t at = ks_grid_thread(); at < all; at += ks_grid_threads()) {
         const int64_t block = at / size, system = block / args.N, k = block % args.N;
@@ -67,6 +71,7 @@ KS_KERNEL_BOUNDS(ks_bt_refine_residual, ks_bt_refine_args, KS_BT_THREADS, 8)
 {
     KS_SHARED(double, tile, KS_BT_REFINE_TILE * ROW);
     KS_SHARED(double, x, KS_BT_REFINE_TILE * KS_BT_REFINE_COLUMNS);
+    if (ks_bt_refine_idle(args)) return;
     const ks_bt_refine_place p = ks_bt_refine_here(args);
     const int n = args.n, m = args.nrhs, thread = (int)threadIdx.x, row = thread / 4, q = thread % 4;
     double sum[2] = {0, 0};
@@ -144,6 +149,7 @@ KS_KERNEL_BOUNDS(ks_bt_refine_squares, ks_bt_refine_args, KS_BT_THREADS, 8)
 KS_KERNEL_BOUNDS(ks_bt_refine_norms, ks_bt_refine_args, KS_BT_THREADS, 8)
 {
     KS_SHARED(double, part, KS_BT_THREADS);
+    if (ks_bt_refine_idle(args)) return;
     const int64_t n = args.n, m = args.nrhs;
     const int64_t number = blockIdx.x / KS_BT_SUMS, system = number / m, column = number % m;
     double sum[KS_BT_NORMS] = {0, 0, 0, 0};
@@ -181,6 +187,7 @@ KS_DEVICE double ks_bt_refine_norm(const ks_bt_refine_args &args, int64_t number
 // Powers of two that bring each column of S r to about one.
 KS_KERNEL_BOUNDS(ks_bt_refine_units, ks_bt_refine_args, KS_BT_THREADS, 8)
 {
+    if (ks_bt_refine_idle(args)) return;
     for (int64_t at = ks_grid_thread(); at < (int64_t)args.systems * args.nrhs; at += ks_grid_threads()) {
         const double largest = ks_bt_refine_norm(args, at, KS_BT_LARGEST);
         int exponent = 0;
@@ -192,6 +199,7 @@ KS_KERNEL_BOUNDS(ks_bt_refine_units, ks_bt_refine_args, KS_BT_THREADS, 8)
 // correction <- S r in units, rounded.
 KS_KERNEL_BOUNDS(ks_bt_refine_narrow, ks_bt_refine_args, KS_BT_THREADS, 8)
 {
+    if (ks_bt_refine_idle(args)) return;
     const int64_t m = args.nrhs, rows = (int64_t)args.N * args.n, all = args.systems * rows * m;
     for (int64_t at = ks_grid_thread(); at < all; at += ks_grid_threads()) {
         const double unit = args.unit[at / m / rows * m + at % m];
@@ -199,22 +207,43 @@ KS_KERNEL_BOUNDS(ks_bt_refine_narrow, ks_bt_refine_args, KS_BT_THREADS, 8)
     }
 }
 
-// x <- x + sign S correction.
+// x <- x + S correction, or what the last one of these has added is taken back.
 KS_KERNEL_BOUNDS(ks_bt_refine_add, ks_bt_refine_args, KS_BT_THREADS, 8)
 {
+    if (ks_bt_refine_idle(args)) return;
+    const double sign = args.phase == KS_BT_BACK ? -1 : 1;
     const int64_t m = args.nrhs, n = args.n, rows = args.N * n, all = args.systems * rows * m;
     for (int64_t at = ks_grid_thread(); at < all; at += ks_grid_threads()) {
         const int64_t block = at / (n * m);
-        const double unit = args.sign * args.unit[at / m / rows * m + at % m];
+        const double unit = sign * args.unit[at / m / rows * m + at % m];
         ks_bt_at_block<double>(args.x, block / args.N, block % args.N)[at % (n * m)] +=
             args.scale[at / m] * unit * (double)args.correction[at];
     }
 }
 
-// The largest |r| / (|A| |x| + |b|) over systems and columns.
-KS_KERNEL_BOUNDS(ks_bt_refine_worst, ks_bt_refine_args, KS_BT_THREADS, 8)
+// What a residual says of the last step; <kalscan/blocktri_refine.h> has the rule.
+KS_DEVICE void ks_bt_refine_decide(const ks_bt_refine_args &args, double now)
+{
+    ks_bt_refine_state *const s = args.state;
+    s->residual = now;
+    if (args.phase == KS_BT_BACK) {
+        s->phase = KS_BT_DONE;
+    } else if (s->steps > 0 && !(now <= s->previous)) {
+        --s->steps;
+        s->phase = KS_BT_BACK;
+    } else if (now > args.tolerance && s->steps < args.most && now <= 0.5 * s->previous) {
+        s->previous = now;
+        ++s->steps;
+    } else {
+        s->phase = KS_BT_DONE;
+    }
+}
+
+// The largest |r| / (|A| |x| + |b|) over systems and columns, and whether to go on.
+KS_KERNEL_BOUNDS(ks_bt_refine_judge, ks_bt_refine_args, KS_BT_THREADS, 8)
 {
     KS_SHARED(double, part, KS_BT_THREADS);
+    if (ks_bt_refine_idle(args)) return;
     double worst = 0;
     bool finite = true;
     for (int64_t at = threadIdx.x; at < (int64_t)args.systems * args.nrhs; at += KS_BT_THREADS) {
@@ -230,5 +259,5 @@ KS_KERNEL_BOUNDS(ks_bt_refine_worst, ks_bt_refine_args, KS_BT_THREADS, 8)
     }
     const int failed = __syncthreads_or(!finite);
     worst = ks_bt_block_sum(part, worst, true);
-    if (threadIdx.x == 0) args.worst[0] = failed ? (double)NAN : worst;
+    if (threadIdx.x == 0) ks_bt_refine_decide(args, failed ? (double)NAN : worst);
 }

@@ -12,9 +12,26 @@ enum {
 /** Sums over the rows of one column, of which KS_BT_SUMS thread blocks have a part each. */
 enum { KS_BT_OF_RESIDUAL, KS_BT_OF_SOLUTION, KS_BT_OF_RIGHT_HAND_SIDE, KS_BT_LARGEST, KS_BT_NORMS };
 
+/** What a refinement does next. A launch works in one of these phases and does nothing in the others. */
+typedef enum ks_bt_refine_phase {
+    KS_BT_GOING,                 /**< corrects x                                                  */
+    KS_BT_BACK,                  /**< takes the last correction back                              */
+    KS_BT_DONE
+} ks_bt_refine_phase;
+
+/** How far a refinement has come. */
+typedef struct ks_bt_refine_state {
+    double residual;             /**< of x: the largest of all columns; NaN where x is not finite */
+    double previous;             /**< that before the last correction                             */
+    int32_t steps;               /**< corrections after the first solution                        */
+    int32_t phase;               /**< ks_bt_refine_phase                                          */
+} ks_bt_refine_state;
+
 typedef struct ks_bt_refine_args {
     int N, systems, n, nrhs;
-    double sign;                 /**< of a correction                                             */
+    int phase;                   /**< in which the launch works                                   */
+    int most;                    /**< steps                                                       */
+    double tolerance;            /**< residual that suffices                                      */
     ks_bt_in D, L, b;            /**< in double                                                   */
     ks_bt_out x;
     double *scale;               /**< (systems, N, n): S, powers of two                           */
@@ -23,7 +40,7 @@ typedef struct ks_bt_refine_args {
     double *unit;                /**< (systems, nrhs): powers of two                              */
     double *norms;               /**< (systems, nrhs, KS_BT_SUMS, KS_BT_NORMS): squares, |S r|    */
     double *squares;             /**< (systems, KS_BT_SUMS): of the matrix                        */
-    double *worst;               /**< the largest relative residual; NaN where x is not finite    */
+    ks_bt_refine_state *state;
 } ks_bt_refine_args;
 
 #endif
