@@ -235,5 +235,12 @@ int main(void)
         cmocka_unit_test(a_worse_step_is_taken_back),
         cmocka_unit_test(what_is_not_finite_is_told),
     };
+    use_seed(0);
+    ks_blocktri_cuda_plan *plan;
+    if (ks_blocktri_cuda_plan_create(&plan, NULL, 1, 1, NULL) == KS_ENODEV) {
+        puts("no device");
+        return 77;
+    }
+    ks_blocktri_cuda_plan_destroy(plan);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
