@@ -60,7 +60,7 @@ def check_benchmarks(folder, out):
     assert timed and all(r["min_ns"] <= r["median_ns"] <= r["max_ns"] for r in timed)
     assert any(r["scan"] == "chunked" for r in timed) and not any("status" in r for r in results)
     blocks = [r for r in timed if r["method"] == "blocktri"]
-    assert {r["where"] for r in blocks} == {"device", "end-to-end", "cpu"}, blocks
+    assert {r["where"] for r in blocks} == {"device", "by-teams", "end-to-end", "cpu"}, blocks
     assert all(r["flops"] > 0 and r["error"] <= (1e-9 if r["precision"] == "f64" else 1e-3) for r in blocks)
     rows = [line for line in said.splitlines() if line.startswith(("smooth ", "filter "))]
     assert len(rows) == len(timed), said

@@ -48,11 +48,11 @@ KS_DEVICE void report(const ks_tally &tally, const ks_map_args &args)
 
 TEAMS(prior, if (map_prior_team_f64(args.m, room, &tally)) map_share_team_f64(args.m, room))
 TEAMS(assemble, map_assemble_team_f64(args, piece, room, &tally))
-TEAMS(reduce, map_reduce_team_f64(args, piece, room, &tally); if (args.side) tally.missing = 0)
+TEAMS(reduce, map_reduce_team_f64(args, piece, room, nullptr, &tally); if (args.side) tally.missing = 0)
 TEAMS(combine, map_combine_team_f64(args, piece, room))
 TEAMS(spread, map_spread_team_f64(args, piece, room))
-TEAMS(rerun, map_rerun_team_f64(args, piece, room))
-TEAMS(review, map_review_team_f64(args, piece, room, &tally); tally.missing = 0)
+TEAMS(rerun, map_rerun_team_f64(args, piece, room, nullptr))
+TEAMS(review, map_review_team_f64(args, piece, room, nullptr, &tally); tally.missing = 0)
 
 // Probes of the diagonal, which is complete; see map_text.h.
 KS_KERNEL_BOUNDS(ks_map_probe, ks_map_args, KS_MAP_THREADS, 1)

@@ -35,3 +35,11 @@
 #define KS_ALONE_STATES 3
 #define KS_ALONE_ENTRIES 2
 #include "map_alone.h"
+
+#define KS_ALONE_STATES 4
+#define KS_ALONE_ENTRIES 1
+#include "map_alone.h"
+
+#define KS_ALONE_STATES 4
+#define KS_ALONE_ENTRIES 2
+#include "map_alone.h"

@@ -1,6 +1,8 @@
 /* map_alone.h -- device code: segments of small models, a thread and its registers for each, by the texts that
- * teams of threads take (team.h) with sizes that are literal. Included by ks_map_alone.cu once for each
- * size, with KS_ALONE_STATES and KS_ALONE_ENTRIES. */
+ * teams of threads take (team.h) with sizes that are literal. Of what a thread of four states has no registers
+ * for, ranges and results, its part of the block's shared memory holds an odd number of doubles, so that
+ * threads meet different banks. Included by ks_map_alone.cu once for each size, with KS_ALONE_STATES and
+ * KS_ALONE_ENTRIES. */
 #include "num_f64.h"
 #undef KS_T
 #define KS_T(name) KS_ALONE_T(name, KS_ALONE_STATES, KS_ALONE_ENTRIES)
@@ -17,6 +19,8 @@
     {                                                                                               \
         enum { n = KS_ALONE_STATES, m = KS_ALONE_ENTRIES };                                         \
         double room[18 * n * n + 11 * n + 3 * m * n + 2 * m * m + 4 * m + 1];                       \
+        KS_DYNAMIC_SHARED(double, shared);                                                          \
+        double *const far = n > 3 ? shared + (int)threadIdx.x * ks_map_far_numbers(n) : nullptr;    \
         ks_tally tally = ks_tally_start();                                                          \
         if (args.status->phase < args.phase) return;                                                \
         for (int64_t piece = ks_grid_thread(); piece < args.count && tally.bad_step < 0;            \
@@ -25,10 +29,11 @@
         if (args.side || args.phase != KS_MAP_REDUCE) tally.missing = 0;                            \
         ks_report(tally, args.status, args.phase);                                                  \
     }
-KS_ALONE_KERNEL(reduce, KS_T(map_reduce)(args, piece, room, &tally))
-KS_ALONE_KERNEL(rerun, KS_T(map_rerun)(args, piece, room))
-KS_ALONE_KERNEL(review, KS_T(map_review)(args, piece, room, &tally))
+KS_ALONE_KERNEL(reduce, KS_T(map_reduce)(args, piece, room, far, &tally))
+KS_ALONE_KERNEL(rerun, KS_T(map_rerun)(args, piece, room, far))
+KS_ALONE_KERNEL(review, KS_T(map_review)(args, piece, room, far, &tally))
 #undef KS_ALONE_KERNEL
+#undef KS_REST
 #undef KS_STATES
 #undef KS_ENTRIES
 #include "num_end.h"

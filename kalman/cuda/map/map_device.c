@@ -10,7 +10,9 @@
 enum { TEAM_SHARED = 160 * 1024, TEAM_BLOCK = 128, TEAM_BLOCKS = 264 };
 /* Steps of a segment at least, and segments at most: about as many as a large device has teams of. */
 enum { LEAST_SEGMENT = 8, MOST_SEGMENTS = 1 << 14, MOST_SEGMENTS_LARGE = 1 << 12,
-       MOST_ALONE = 1 << 16 };
+       MOST_ALONE = 1 << 16, MOST_ALONE_4 = 128 * 7 * 32 };
+/* Threads of a block with four states, of which a multiprocessor has shared memory for seven. */
+enum { THREADS_4 = 32 };
 
 static int64_t ceiling(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -56,15 +58,25 @@ static void take_teams(ks_device_layout *l, const ks_smooth_plan *plan)
     map->args.memory = ks_device_take(l, map->blocks, (size_t)map->args.slice);
 }
 
-/** How the steps are cut: a function of their number and of the states alone. */
-static void cut(ks_map_device *map, const ks_smooth_plan *plan)
+/** Whether there are kernels for a thread by itself. */
+static int may_be_alone(const ks_map_device *map, const ks_smooth_plan *plan)
 {
-    const int64_t most = map->alone ? MOST_ALONE : plan->nx <= 8 ? MOST_SEGMENTS : MOST_SEGMENTS_LARGE;
+    return !map->nested && plan->nx <= 4 && plan->ny <= 2 && plan->ny <= plan->nx;
+}
+
+/** How the steps are cut: a function of their number and of the states alone, and of who takes segments. */
+static void cut(ks_map_device *map, const ks_smooth_plan *plan, int alone)
+{
+    const int64_t of_threads = plan->nx > 3 ? MOST_ALONE_4 : MOST_ALONE;
+    const int64_t most = alone ? of_threads : plan->nx <= 8 ? MOST_SEGMENTS : MOST_SEGMENTS_LARGE;
+    map->alone = alone;
+    map->threads = plan->nx > 3 ? THREADS_4 : KS_MAP_THREADS;
     map->size = ceiling(plan->T, most);
     if (map->size < LEAST_SEGMENT && !map->nested) map->size = LEAST_SEGMENT;
     map->pieces = ceiling(plan->T, map->size);
     map->levels = 0;
     if (map->nested) return;
+    map->args.segments = map->pieces;
     int64_t count = map->pieces;
     map->level[map->levels++].count = count;
     while (count > KS_MAP_GROUP) {
@@ -85,7 +97,6 @@ static void take_levels(ks_device_layout *l, const ks_smooth_plan *plan)
         level->after = ks_device_take(l, level->count, side);
     }
     map->args.m.links = ks_device_take(l, plan->T, n * n * sizeof(double));
-    map->args.segments = map->pieces;
     map->args.logs = ks_device_take(l, map->pieces, sizeof(double));
 }
 
@@ -115,8 +126,8 @@ void ks_map_device_lay_out(ks_device_layout *l, const ks_smooth_plan *plan)
     const int64_t T = plan->T, n = plan->nx;
     const size_t row = (size_t)n * sizeof(double), block = (size_t)n * row;
     map->nested = ks_map_device_order(&plan->options, plan->nx) == KS_BLOCKTRI_NESTED_DISSECTION;
-    map->alone = !map->nested && plan->nx <= 3 && plan->ny <= 2 && plan->ny <= plan->nx;
-    cut(map, plan);
+    const int both = may_be_alone(map, plan);
+    cut(map, plan, both); /* of both ways the one with more segments */
     take_teams(l, plan);
     if (map->nested) take_nest(l, plan);
     else take_levels(l, plan);
@@ -133,6 +144,7 @@ void ks_map_device_lay_out(ks_device_layout *l, const ks_smooth_plan *plan)
                (plan->options.precision == KS_F64 ? 0x1p-53 : 0x1p-24);
     m->largest = plan->kernels->largest;
     map->args.found = ks_device_take(l, map->pieces + 1, sizeof(ks_map_found));
+    cut(map, plan, both && plan->nx <= 3);
     map->args.lost = ks_device_take(l, 1, sizeof *map->args.lost);
     if (!in_place(plan, KS_OUT_SMOOTHED_MEAN)) map->x = ks_device_take(l, T, row);
     if (!in_place(plan, KS_OUT_SMOOTHED_COV)) map->S = ks_device_take(l, T, block);
@@ -140,13 +152,12 @@ void ks_map_device_lay_out(ks_device_layout *l, const ks_smooth_plan *plan)
         map->lag = ks_device_take(l, T, block);
 }
 
-ks_status ks_map_device_find(ks_scan_device *d, const ks_smooth_plan *plan)
+static ks_status find_all(ks_scan_device *d, const ks_smooth_plan *plan)
 {
     static const char *const names[] = {
         "ks_map_prior", "ks_map_assemble", "ks_map_reduce", "ks_map_combine", "ks_map_spread",
         "ks_map_rerun", "ks_map_review", "ks_map_probe", "ks_map_correct", "ks_map_total",
     };
-    void *report = NULL;
     ks_status status = KS_OK;
     for (int i = 0; i < KS_MAP_KERNELS && status == KS_OK; ++i) {
         char name[48];
@@ -154,6 +165,25 @@ ks_status ks_map_device_find(ks_scan_device *d, const ks_smooth_plan *plan)
         snprintf(name, sizeof name, alone ? "%s_%d_%d" : "%s", names[i], plan->nx, plan->ny);
         status = ks_gpu_find(d->gpu, &d->map.kernel[i], alone ? "ks_map_alone" : "ks_map", name);
     }
+    return status;
+}
+
+ks_status ks_map_device_alone(ks_scan_device *d, const ks_smooth_plan *plan, int alone)
+{
+    if (!may_be_alone(&d->map, plan)) return KS_EUNAVAILABLE;
+    cut(&d->map, plan, alone);
+    /* What was captured runs other kernels. */
+    for (int i = 0; i < KS_RUN_PARTS; ++i) {
+        ks_gpu_graph_destroy(d->gpu, d->part[i]);
+        d->part[i] = NULL;
+    }
+    return find_all(d, plan);
+}
+
+ks_status ks_map_device_find(ks_scan_device *d, const ks_smooth_plan *plan)
+{
+    void *report = NULL;
+    ks_status status = find_all(d, plan);
     if (status == KS_OK && ks_makes_any(plan, KS_OUT_LAG_ONE_COV | KS_OUT_PRIOR_MEAN | KS_OUT_PRIOR_COV))
         status = ks_gpu_find(d->gpu, &d->map.start, "ks_scan_phases",
                              d->slice ? "ks_phase_start" : "ks_phase_start_small");

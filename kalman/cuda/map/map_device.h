@@ -26,6 +26,7 @@ typedef struct ks_map_device {
     int64_t blocks;                /* of the grid at most where teams' memory is the launch's, else 0 */
     const ks_gpu_kernel *kernel[KS_MAP_KERNELS], *start;
     int alone;                     /* one thread takes a piece of the long kernels               */
+    int threads;                   /* of a block of such threads                                 */
     ks_map_args args;              /* what all launches have                                     */
     ks_map_level level[KS_MAP_LEVELS];
     int levels;
@@ -50,6 +51,12 @@ static inline int ks_map_alone(const ks_map_device *map, int kernel)
 /** Whether a plan's order is one that a device has. */
 int ks_map_device_takes(const ks_smooth_options *options, int nx);
 ks_blocktri_order ks_map_device_order(const ks_smooth_options *options, int nx);
+
+/** Whether a thread by itself takes each segment, or a team of threads does: up to four states with one or two
+ *  entries, no more than states, there are kernels for both. Up to three states plans begin with threads. To
+ *  compare: results are as good, in other bits.
+ *  Errors: KS_EUNAVAILABLE (there are kernels for teams alone), KS_EDEVICE. */
+KS_MUST_CHECK ks_status ks_map_device_alone(struct ks_scan_device *d, const ks_smooth_plan *plan, int alone);
 
 /** The MAP route's part of a plan's memory and kernels. */
 void ks_map_device_lay_out(ks_device_layout *l, const ks_smooth_plan *plan);

@@ -36,8 +36,9 @@ static ks_status run_teams(const ks_scan_device *d, int kernel, int64_t count, k
     const ks_gpu_shape shape = { { (unsigned)(wanted < most ? wanted : most) },
                                  { (unsigned)map->team, (unsigned)teams },
                                  map->blocks ? 0 : (size_t)(teams * args->slice), 0 };
-    const ks_gpu_shape alone = { { (unsigned)((count + KS_MAP_THREADS - 1) / KS_MAP_THREADS) },
-                                 { KS_MAP_THREADS }, 0, 0 };
+    const size_t far = (size_t)ks_map_far_numbers((int)args->m.a.series.nx) * sizeof(double);
+    const ks_gpu_shape alone = { { (unsigned)((count + map->threads - 1) / map->threads) },
+                                 { (unsigned)map->threads }, far * (size_t)map->threads, 0 };
     args->count = count;
     args->phase = kernel;
     if (ks_map_alone(map, kernel))

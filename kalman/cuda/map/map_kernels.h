@@ -16,7 +16,7 @@ enum { KS_MAP_GROUP = 8, KS_MAP_LEVELS = 12, KS_MAP_THREADS = 128,
 
 /** The kernels in their order, which is that of `phase`. Those of reduce, rerun and review also stand in module
  *  ks_map_alone for a thread alone, ks_map_reduce_N_M for N states and M entries: one or two of them, no more than states,
- *  of which there are at most three. */
+ *  of which there are at most four. */
 enum ks_map_kernel {
     KS_MAP_PRIOR, KS_MAP_ASSEMBLE, KS_MAP_REDUCE, KS_MAP_COMBINE, KS_MAP_SPREAD, KS_MAP_RERUN,
     KS_MAP_REVIEW, KS_MAP_PROBE, KS_MAP_CORRECT, KS_MAP_TOTAL, KS_MAP_KERNELS
@@ -90,6 +90,9 @@ KS_HD int64_t ks_map_range_numbers(int nx)
     const int64_t n = nx;
     return 3 * n * n + 2 * n;
 }
+
+/** Numbers of a thread alone that do not stand in its registers, an odd number of them: two ranges. */
+KS_HD int ks_map_far_numbers(int nx) { return nx > 3 ? (int)(2 * ks_map_range_numbers(nx) + 1) : 0; }
 
 /** Numbers that a team needs at most: those of a step, and what is eliminated or reviewed. */
 KS_HD int64_t ks_map_team_numbers(int nx, int ny, int lanes)

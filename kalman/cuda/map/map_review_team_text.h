@@ -121,13 +121,14 @@ KS_DEVICE void KS_T(map_review_observation)(int n, int m, bool diagonal, const K
 }
 
 /** Review the steps of a piece. False on a fault. */
-KS_DEVICE bool KS_T(map_review)(const ks_map_args &g, int64_t piece, KS_NUM *room, ks_tally *tally)
+KS_DEVICE bool KS_T(map_review)(const ks_map_args &g, int64_t piece, KS_NUM *room, KS_NUM *far,
+                                ks_tally *tally)
 {
     const ks_map_arrays &m = g.m;
     const int64_t T = m.a.series.steps, first = piece * g.size, end = KS_T(map_end)(g, piece);
     const int n = KS_STATES(m.a.series.nx), ny = KS_ENTRIES(m.a.series.ny);
-    const KS_T(map_step) t = KS_T(map_carve_step)(n, ny, &room);
-    KS_T(map_reviewed) v = KS_T(map_carve_review)(n, &room);
+    const KS_T(map_step) t = KS_T(map_carve_step)(n, ny, &room, &room);
+    KS_T(map_reviewed) v = KS_T(map_carve_review)(n, KS_REST(room, far));
     ks_evidence e = ks_evidence_start();
     ks_map_found f;
     bool diagonal = false;

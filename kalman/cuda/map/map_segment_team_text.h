@@ -40,14 +40,15 @@ KS_DEVICE KS_NUM *KS_T(map_range_of)(const ks_map_level &level, int n, int64_t i
 
 KS_DEVICE int64_t KS_T(map_side_numbers)(int n) { return (int64_t)n * n + n; }
 
-/** The steps of a segment, eliminated but for the last. False on a fault. */
-KS_DEVICE bool KS_T(map_reduce)(const ks_map_args &g, int64_t segment, KS_NUM *room, ks_tally *tally)
+/** The steps of a segment, eliminated but for the last. False on a fault. far: ks_map_far_numbers(). */
+KS_DEVICE bool KS_T(map_reduce)(const ks_map_args &g, int64_t segment, KS_NUM *room, KS_NUM *far,
+                                ks_tally *tally)
 {
     const ks_series &s = g.m.a.series;
     const int n = KS_STATES(s.nx);
     const int64_t first = segment * g.size, end = KS_T(map_end)(g, segment);
-    const KS_T(map_step) t = KS_T(map_carve_step)(n, KS_ENTRIES(s.ny), &room);
-    const KS_T(ks_map_range) all = KS_T(map_carve_range)(n, &room);
+    const KS_T(map_step) t = KS_T(map_carve_step)(n, KS_ENTRIES(s.ny), &room, KS_REST(room, far));
+    const KS_T(ks_map_range) all = KS_T(map_carve_range)(n, KS_REST(room, far));
     const KS_T(ks_map_bench) w = KS_T(map_carve_bench)(n, &room);
     for (int64_t k = first; k < end; ++k) {
         if (!KS_T(map_whole_step)(g, k, t, tally)) return false;
@@ -196,16 +197,17 @@ KS_DEVICE double KS_T(map_forward)(const ks_map_args &g, int64_t segment, const 
 }
 
 /** Solve the steps of a segment, with what comes before it and after it. */
-KS_DEVICE void KS_T(map_rerun)(const ks_map_args &g, int64_t segment, KS_NUM *room)
+KS_DEVICE void KS_T(map_rerun)(const ks_map_args &g, int64_t segment, KS_NUM *room, KS_NUM *far)
 {
     const ks_map_arrays &m = g.m;
     const int n = KS_STATES(m.a.series.nx), nn = n * n;
     const int64_t T = m.a.series.steps, first = segment * g.size, end = KS_T(map_end)(g, segment);
     const int64_t side = KS_T(map_side_numbers)(n);
-    const KS_T(map_step) t = KS_T(map_carve_step)(n, KS_ENTRIES(m.a.series.ny), &room);
-    const KS_T(ks_map_range) all = KS_T(map_carve_range)(n, &room);
+    const KS_T(map_step) t = KS_T(map_carve_step)(n, KS_ENTRIES(m.a.series.ny), &room, KS_REST(room, far));
+    const KS_T(ks_map_range) all = KS_T(map_carve_range)(n, KS_REST(room, far));
     const KS_T(ks_map_bench) w = KS_T(map_carve_bench)(n, &room);
-    KS_NUM *const edge = KS_T(map_take)(&room, nn), *const sums = KS_T(map_take)(&room, ks_team_lanes());
+    KS_NUM *const sums = KS_T(map_take)(&room, ks_team_lanes());
+    KS_NUM *const edge = all.c; /* nothing is said of the left end here */
     KS_NUM *const S = t.F, *const x = t.u, *const C = t.LD;
     bool good = true;
     double logs = KS_T(map_forward)(g, segment, t, all, w, edge, &good);

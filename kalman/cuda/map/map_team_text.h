@@ -1,13 +1,21 @@
 /* map_team_text.h -- device code: a step of the MAP problem by a team of threads, in memory that the team
  * shares; see map_text.h, map_terms_text.h, num_f64.h and team.h. Rows of either precision are widened as
  * they are read. A missing entry keeps its place as one that says nothing.
- * KS_STATES(nx) and KS_ENTRIES(ny) are the sizes, literal where one thread is alone (map_alone.h). */
+ * KS_STATES(nx) and KS_ENTRIES(ny) are the sizes, literal where one thread is alone (map_alone.h). KS_REST(room,
+ * far) is where ranges and results stand: in the room, or, of a thread that has too few registers for all of
+ * that, in memory that is far. */
 #ifdef KS_ALONE_STATES
+#  if KS_ALONE_STATES > 3
+#    define KS_REST(room, far) (&(far))
+#  endif
 #  define KS_STATES(nx) ((void)(nx), KS_ALONE_STATES)
 #  define KS_ENTRIES(ny) ((void)(ny), KS_ALONE_ENTRIES)
 #else
 #  define KS_STATES(nx) (nx)
 #  define KS_ENTRIES(ny) (ny)
+#endif
+#ifndef KS_REST
+#  define KS_REST(room, far) ((void)(far), &(room))
 #endif
 
 KS_DEVICE KS_NUM *KS_T(map_take)(KS_NUM **room, int64_t numbers)
@@ -25,7 +33,8 @@ struct KS_T(map_step) {
     KS_T(ks_map_range) range;                            /* what the step has to say          */
 };
 
-KS_DEVICE KS_T(map_step) KS_T(map_carve_step)(int n, int m, KS_NUM **room)
+/** The range comes out of `rest`. */
+KS_DEVICE KS_T(map_step) KS_T(map_carve_step)(int n, int m, KS_NUM **room, KS_NUM **rest)
 {
     KS_T(map_step) t;
     t.root = KS_T(map_take)(room, n * n);
@@ -44,7 +53,7 @@ KS_DEVICE KS_T(map_step) KS_T(map_carve_step)(int n, int m, KS_NUM **room)
     t.d = KS_T(map_take)(room, m);
     t.y = KS_T(map_take)(room, m);
     t.there = KS_T(map_take)(room, m);
-    t.range = KS_T(ks_map_range_at)(n, KS_T(map_take)(room, ks_map_range_numbers(n)));
+    t.range = KS_T(ks_map_range_at)(n, KS_T(map_take)(rest, ks_map_range_numbers(n)));
     return t;
 }
 
@@ -285,7 +294,7 @@ KS_DEVICE void KS_T(map_share)(const ks_map_arrays &m, KS_NUM *room)
 {
     const ks_series &s = m.a.series;
     const int n = KS_STATES(s.nx), ny = KS_ENTRIES(s.ny);
-    const KS_T(map_step) t = KS_T(map_carve_step)(n, ny, &room);
+    const KS_T(map_step) t = KS_T(map_carve_step)(n, ny, &room, &room);
     bool transition = s.steps > 1 && !s.F.stride && !s.Q.stride, diagonal = false;
     ks_team_sync();
     if (transition) {
@@ -347,7 +356,7 @@ KS_DEVICE bool KS_T(map_assemble)(const ks_map_args &g, int64_t piece, KS_NUM *r
     const ks_map_arrays &m = g.m;
     const int64_t T = m.a.series.steps, first = piece * g.size, end = KS_T(map_end)(g, piece);
     const int n = KS_STATES(m.a.series.nx);
-    const KS_T(map_step) t = KS_T(map_carve_step)(n, KS_ENTRIES(m.a.series.ny), &room);
+    const KS_T(map_step) t = KS_T(map_carve_step)(n, KS_ENTRIES(m.a.series.ny), &room, &room);
     bool diagonal = false;
     for (int64_t k = first; k <= end && k < T; ++k) {
         if (!KS_T(map_transition)(m, k, t, tally)) return false;
