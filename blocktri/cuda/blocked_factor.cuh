@@ -6,6 +6,9 @@
 // left: the tiles below the diagonal and those of both couplings. Whoever has the tile next to the
 // diagonal goes on to factor the next one on it, which needs nothing but its own row.
 //
+// With args.atomic the other way round: ks_bt_begin factors the first tile alone, and after the columns
+// ks_bt_push subtracts from the neighbours, atomically, and forms their coupling.
+//
 // Each does the piece of work `number`, as much as one thread block does at once, so that pieces may be
 // spread over a launch, or over the thread blocks of a launch that goes on to the next round.
 #ifndef KS_BT_BLOCKED_FACTOR_CUH
@@ -52,23 +55,27 @@ KS_DEVICE ks_bt_given<T, S> ks_bt_given_coupling(const ks_bt_blocked_args &args,
             ks_bt_scale<S>(args, system, k)};
 }
 
-// Tile (i, j) <- what was there less the sums, into shared memory; `given` where that is the matrix.
+// What a tile is subtracted from: the matrix, what has been kept, or, of atomic sums, both.
+enum ks_bt_source { KS_BT_GIVEN, KS_BT_KEPT, KS_BT_BOTH };
+
+// Tile (i, j) <- what was there less the sums, into shared memory.
 template <class T, class S>
 KS_DEVICE void ks_bt_subtract(ks_bt_sum<T, KS_BT_TILE> &sum, T *tile, int i, int j, int P,
-                              bool fresh, const ks_bt_given<T, S> &given, const T *kept)
+                              ks_bt_source from, const ks_bt_given<T, S> &given, const T *kept)
 {
     const T *const base = kept + ((int64_t)i * P + j) * KS_BT_TILE;
     const int rows = P - i * KS_BT_TILE, columns = P - j * KS_BT_TILE, apart = (i - j) * KS_BT_TILE;
-    const bool turned = fresh && given.row == 1; // neighbours read what stands side by side
+    const bool turned = from == KS_BT_GIVEN && given.row == 1; // neighbours read what stands side by side
     sum.each([&](int r, int c, T value) { tile[r * KS_BT_LD + c] = -value; });
     __syncthreads();
 #pragma unroll 4
     for (int at = ks_thread_anew(); at < KS_BT_TILE * KS_BT_TILE; at += KS_BT_THREADS) {
         const int r = turned ? at % KS_BT_TILE : at / KS_BT_TILE;
         const int c = turned ? at / KS_BT_TILE : at % KS_BT_TILE;
-        if (r < rows && c < columns && (!given.diagonal || c <= r + apart))
-            tile[r * KS_BT_LD + c] +=
-                fresh ? given.at(i * KS_BT_TILE + r, j * KS_BT_TILE + c) : base[r * P + c];
+        if (r >= rows || c >= columns || (given.diagonal && c > r + apart)) continue;
+        T value = from == KS_BT_KEPT ? T(0) : given.at(i * KS_BT_TILE + r, j * KS_BT_TILE + c);
+        if (from != KS_BT_GIVEN) value += base[r * P + c];
+        tile[r * KS_BT_LD + c] += value;
     }
     __syncthreads();
 }
@@ -99,8 +106,8 @@ KS_DEVICE void ks_bt_absorb_tile(const ks_bt_blocked_args &args, int round, T *s
     T *const L = ks_bt_part<T>(args, args.factor, at.system, at.node.k, 0);
     const T *const before = ks_bt_part<T>(args, args.factor, at.system, at.node.from_before, 2);
     const T *const behind = ks_bt_part<T>(args, args.factor, at.system, at.node.from_behind, 1);
-    const int skipped = at.node.from_before < 0 ? each : 0;
-    const int end = at.node.from_behind < 0 ? each : 2 * each;
+    const int skipped = at.node.from_before < 0 || args.atomic ? each : 0;
+    const int end = at.node.from_behind < 0 || args.atomic ? each : 2 * each;
     ks_bt_sum<T, KS_BT_TILE> sum;
     ks_bt_product<false, false, true>(
         sum, shared, end - skipped, [&](int step, ks_bt_operand<T> &A, ks_bt_operand<T> &B) {
@@ -109,7 +116,8 @@ KS_DEVICE void ks_bt_absorb_tile(const ks_bt_blocked_args &args, int round, T *s
             A = {W + (int64_t)i * KS_BT_TILE * P, P, P - i * KS_BT_TILE, KS_BT_STEP};
             B = {W + (int64_t)j * KS_BT_TILE * P, P, P - j * KS_BT_TILE, KS_BT_STEP};
         });
-    ks_bt_subtract<T, S>(sum, shared, i, j, P, at.node.fresh,
+    ks_bt_subtract<T, S>(sum, shared, i, j, P,
+                         args.atomic ? KS_BT_BOTH : at.node.fresh ? KS_BT_GIVEN : KS_BT_KEPT,
                          ks_bt_given_diagonal<T, S>(args, at.system, at.node.k), L);
     if (eliminated && i == 0) {
         ks_bt_finish_tile<T>(args, round, at, shared, shared + KS_BT_TILE * KS_BT_LD, L, 0);
@@ -145,6 +153,44 @@ KS_DEVICE void ks_bt_fill_tile(const ks_bt_blocked_args &args, T *shared, const 
     sum.each([&](int r, int c, T value) {
         if (r < height && c < width) base[r * P + c] = -value;
     });
+}
+
+// A tile of W W' is subtracted from what a neighbour has so far.
+template <class T>
+KS_DEVICE void ks_bt_push_tile(const ks_bt_blocked_args &args, T *shared, const ks_bt_at &at, int side, int i,
+                               int j)
+{
+    const int P = args.padded, neighbour = side == 1 ? at.node.before : at.node.behind;
+    if (neighbour < 0) return;
+    const T *const W = ks_bt_part<T>(args, args.factor, at.system, at.node.k, side);
+    T *const base =
+        ks_bt_part<T>(args, args.factor, at.system, neighbour, 0) + ((int64_t)i * P + j) * KS_BT_TILE;
+    const int height = P - i * KS_BT_TILE, width = P - j * KS_BT_TILE, apart = (i - j) * KS_BT_TILE;
+    ks_bt_sum<T, KS_BT_TILE> sum;
+    ks_bt_product<false, false, true>(
+        sum, shared, P / KS_BT_STEP, [&](int step, ks_bt_operand<T> &A, ks_bt_operand<T> &B) {
+            A = {W + (int64_t)i * KS_BT_TILE * P + step * KS_BT_STEP, P, height, KS_BT_STEP};
+            B = {W + (int64_t)j * KS_BT_TILE * P + step * KS_BT_STEP, P, width, KS_BT_STEP};
+        });
+    sum.each([&](int r, int c, T value) {
+        if (r < height && c < width && c <= r + apart) atomicAdd(base + r * P + c, -value);
+    });
+}
+
+// What the blocks that this round has eliminated leave: to each neighbour, and between both.
+template <class T>
+KS_DEVICE void ks_bt_push(const ks_bt_blocked_args &args, const ks_bt_round &now, T *shared, int number)
+{
+    const int tiles = (args.padded + KS_BT_TILE - 1) / KS_BT_TILE, lower = tiles * (tiles + 1) / 2;
+    const int all = now.eliminated * args.systems, piece = number / all;
+    const ks_bt_at at = ks_bt_eliminated_at(args, now, number % all);
+    if (piece < 2 * lower) {
+        int i, j;
+        ks_bt_lower_tile(piece % lower, i, j);
+        ks_bt_push_tile<T>(args, shared, at, 1 + piece / lower, i, j);
+    } else {
+        ks_bt_fill_tile<T>(args, shared, at, (piece - 2 * lower) / tiles, (piece - 2 * lower) % tiles);
+    }
 }
 
 // Tiles of this round first, those that are to be factored before all, then the last round's couplings.
@@ -196,7 +242,8 @@ KS_DEVICE void ks_bt_column(const ks_bt_blocked_args &args, const ks_bt_round &n
     T *const X = ks_bt_part<T>(args, args.factor, at.system, k, side);
     T *const V = shared, *const M = shared + KS_BT_TILE * KS_BT_LD;
     T *const row = X + (int64_t)i * KS_BT_TILE * P;
-    const bool fresh = side == 0 ? now.bare : neighbour == (side == 1 ? k - 1 : k + 1);
+    const bool given_still = side == 0 ? now.bare : neighbour == (side == 1 ? k - 1 : k + 1);
+    const ks_bt_source from = side == 0 && args.atomic ? KS_BT_BOTH : given_still ? KS_BT_GIVEN : KS_BT_KEPT;
     // Column p of this row; then, next to the diagonal, the tile on it, of which what this thread
     // block has just written is the last part.
     const int last = side == 0 && number == 0 ? p + 1 : p;
@@ -215,7 +262,7 @@ KS_DEVICE void ks_bt_column(const ks_bt_blocked_args &args, const ks_bt_round &n
         ks_async_commit();
         const ks_bt_given<T, S> given = side == 0 ? ks_bt_given_diagonal<T, S>(args, at.system, k)
                                                   : ks_bt_given_coupling<T, S>(args, at.system, k, side);
-        ks_bt_subtract<T, S>(sum, V, i, j, P, fresh, given, X);
+        ks_bt_subtract<T, S>(sum, V, i, j, P, from, given, X);
         if (j == p) {
             ks_async_wait(0);
             __syncthreads();

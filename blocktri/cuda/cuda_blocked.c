@@ -31,6 +31,7 @@ ks_status ks_bt_blocked_find(ks_blocktri_cuda_plan *plan)
     snprintf(sided[1], sizeof sided[1], "wide_%s", suffix);
     ks_status status = find(plan, &k->begin, factor, "begin", outside);
     if (!status) status = find(plan, &k->column, factor, "column", outside);
+    if (!status) status = find(plan, &k->push, factor, "push", suffix);
     if (!status) status = find(plan, &k->last, "ks_bt_blocked_last", "last", outside);
     for (int i = 0; i < 2; ++i) {
         if (!status) status = find(plan, &k->collect[i], solve, "collect", sided[i]);
@@ -63,7 +64,7 @@ static int choose_together(const ks_blocktri_cuda_plan *plan, int asked)
 {
     const ks_bt_rounds *r = &plan->rounds;
     const int parts = 1 + ks_bt_tiles(plan->padded);
-    if (plan->grid < 1) return r->count;
+    if (plan->grid < 1 || plan->atomic) return r->count;
     if (asked >= 0) return r->count - asked > r->joined ? r->count - asked : r->joined;
     int q = r->count;
     while (q > r->joined && widest(plan, q - 1) <= plan->grid) --q;
@@ -167,10 +168,14 @@ static void up(job *j, int q)
     ks_bt_blocked_args *args = &j->args;
     turn_to(j, q);
     if (j->factors) {
-        put(j, k->begin, ks_bt_begin_work(&args->now, &args->past, tiles, systems), KS_BT_FACTOR_ELEMENTS);
+        put(j, k->begin,
+            args->atomic ? eliminated(j) : ks_bt_begin_work(&args->now, &args->past, tiles, systems),
+            KS_BT_FACTOR_ELEMENTS);
         for (args->column = 0; args->column < tiles; ++args->column)
             put(j, k->column, ks_bt_column_work(&args->now, args->column, tiles, systems),
                 KS_BT_FACTOR_ELEMENTS);
+        if (args->atomic)
+            put(j, k->push, ks_bt_push_work(&args->now, tiles, systems), KS_BT_PIPELINE(KS_BT_TILE));
     }
     if (j->solves) {
         put(j, k->collect[j->many], ks_bt_collect_work(&args->now, (int)j->chunks, tiles, systems),
@@ -193,6 +198,12 @@ static void down(job *j, int q)
 static void sweep(job *j, int begin, int end, int downwards)
 {
     for (int i = begin; i < end; ++i) (downwards ? down : up)(j, downwards ? begin + end - 1 - i : i);
+}
+
+static size_t factor_bytes(const ks_blocktri_cuda_plan *plan)
+{
+    const size_t P = (size_t)plan->padded;
+    return (size_t)plan->systems * (size_t)plan->N * 3 * P * P * plan->number;
 }
 
 /* Those that may run at once, in two streams. */
@@ -244,6 +255,8 @@ static void run(job *j)
     if (j->factors && !j->status)
         j->status = ks_gpu_fill(plan->gpu, plan->failure, 0xff,
                                 (size_t)plan->systems * sizeof *plan->failure, j->stream);
+    if (j->factors && plan->atomic && !j->status) /* sums begin with nothing */
+        j->status = ks_gpu_fill(plan->gpu, plan->factor, 0, factor_bytes(plan), j->stream);
     apart(j, 0);
     sweep(j, joined, together, 0);
     if (together < count && (j->factors || solved)) last(j, j->factors, solved);
@@ -300,6 +313,7 @@ ks_status ks_bt_blocked_enqueue(const ks_blocktri_cuda_plan *plan, ks_bt_work_ki
     args->x = call->x;
     args->failure = plan->failure;
     args->idle = call->idle;
+    args->atomic = plan->atomic;
     j.factors = kind != KS_BT_SOLVE;
     j.solves = kind != KS_BT_FACTORIZE;
     j.many = call->nrhs > FEW;

@@ -24,13 +24,13 @@ static int valid(int64_t N, int n, const ks_blocktri_cuda_options *o)
     return N >= 1 && n >= 1 && o->size == sizeof *o && o->systems >= 1 && o->device >= 0 &&
            (o->precision == KS_F64 || o->precision == KS_F32) && (o->inverse == 0 || o->inverse == 1) &&
            (o->refine == 0 || (o->refine == 1 && o->precision == KS_F32)) && o->together >= -1 &&
-           valid_order(o);
+           (o->atomic == 0 || (o->atomic == 1 && o->together <= 0 && !by_schur(o))) && valid_order(o);
 }
 
 /* Whether blocks are worked on in tiles, and the order that they are padded to then or otherwise. */
 static int blocked(int n, const ks_blocktri_cuda_options *o)
 {
-    return o->inverse || o->refine || o->order == KS_BLOCKTRI_PARTITION || !ks_bt_padded(n);
+    return o->inverse || o->refine || o->atomic || o->order == KS_BLOCKTRI_PARTITION || !ks_bt_padded(n);
 }
 
 static int padded_order(int n, const ks_blocktri_cuda_options *o)
@@ -191,6 +191,7 @@ ks_status ks_bt_plan_create(ks_blocktri_cuda_plan **out, ks_context *context, ks
     plan->by_schur = by_schur(options);
     plan->blocked = !plan->by_schur && blocked(n, options);
     plan->refine = options->refine;
+    plan->atomic = options->atomic;
     plan->padded = padded_order(n, options);
     plan->number = options->precision == KS_F64 ? sizeof(double) : sizeof(float);
     lay_out(plan);

@@ -41,7 +41,7 @@ typedef struct ks_bt_device_kernels {
 
 /** Those of large blocks; 0: few right-hand sides at once, 1: many. */
 typedef struct ks_bt_blocked_kernels {
-    const ks_gpu_kernel *begin, *column, *last;
+    const ks_gpu_kernel *begin, *column, *push, *last;
     const ks_gpu_kernel *collect[2], *forward[2], *give[2], *backward[2];
     const ks_gpu_kernel *gain, *cross, *middle, *deliver;
 } ks_bt_blocked_kernels;
@@ -69,6 +69,7 @@ struct ks_blocktri_cuda_plan {
     ks_bt_device_kernels kernels;
     ks_bt_blocked_kernels tiled;
     ks_bt_rounds rounds, on_device; /* of large blocks; the same arrays there                         */
+    int atomic;                  /* who eliminates subtracts, see ks_bt_blocked_args                 */
     int segments;                /* of a partition, 0: another order                                */
     int together;                /* from this round on one launch does all                          */
     int grid;                    /* thread blocks that such a launch has at most                    */

@@ -1,5 +1,5 @@
 // ks_bt_blocked.cu -- a round of the Cholesky factorization of large blocks, a launch for its beginning
-// and one for each column of tiles.
+// and one for each column of tiles; and one for what it leaves, where that is pushed.
 #include "blocked_factor.cuh"
 
 #define FACTOR(suffix, T, S, blocks)                                                       \
@@ -14,6 +14,15 @@
         ks_bt_column<T, S>(args, args.now, args.column, shared, (int)blockIdx.x);          \
     }
 
+#define PUSH(suffix, T, blocks)                                                            \
+    KS_KERNEL_BOUNDS(ks_bt_push_##suffix, ks_bt_blocked_args, KS_BT_THREADS, blocks)       \
+    {                                                                                      \
+        KS_DYNAMIC_SHARED(T, shared);                                                      \
+        ks_bt_push<T>(args, args.now, shared, (int)blockIdx.x);                            \
+    }
+
+PUSH(f64, double, 3)
+PUSH(f32, float, 3)
 FACTOR(f64, double, double, 3)
 FACTOR(f32, float, float, 3)
 FACTOR(mixed, float, double, 3)

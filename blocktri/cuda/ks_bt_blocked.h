@@ -71,6 +71,8 @@ typedef struct ks_bt_blocked_args {
     void *inverse;               /**< (systems, N, 3, P, P): blocks (k, k), (before, k), (behind, k) */
     void *work;                  /**< (systems, (N + 1) / 2, 3, P, P): L^-1 and W L^-1 of a round */
     ks_bt_out S, lag;            /**< blocks of the inverse as the caller has them                */
+    int atomic;                  /**< who eliminates a block subtracts from its neighbours: their */
+                                 /**< L holds the sum of that, without D, until it is their turn  */
     const int32_t *idle;         /**< of solutions: a number other than 0 says that there is      */
                                  /**< nothing to do; or NULL                                      */
 } ks_bt_blocked_args;
@@ -101,6 +103,12 @@ KS_HD int64_t ks_bt_begin_work(const ks_bt_round *now, const ks_bt_round *past, 
 KS_HD int64_t ks_bt_column_work(const ks_bt_round *now, int column, int tiles, int systems)
 {
     return (int64_t)now->eliminated * systems * (tiles - 1 - column + (now->last ? 0 : 2 * tiles));
+}
+
+/** To subtract from both neighbours, and to form their coupling: at most. */
+KS_HD int64_t ks_bt_push_work(const ks_bt_round *now, int tiles, int systems)
+{
+    return now->last ? 0 : (int64_t)now->eliminated * systems * ((int64_t)tiles * (tiles + 1) + (int64_t)tiles * tiles);
 }
 
 /** To solve for so many chunks of right-hand sides: tiles of rows of what is subtracted. */

@@ -22,7 +22,7 @@
  * stream is a CUstream or cudaStream_t of the device's primary context; NULL means a stream of the
  * plan's own, and then work is done when ks_blocktri_cuda_wait() has returned. Calls on one plan
  * are made by one thread at a time and in one stream, or in several that wait for each other. Results
- * are the same bits each time on the same device, whatever else it does. */
+ * are the same bits each time on the same device, whatever else it does, but with options.atomic. */
 #ifndef KALSCAN_BLOCKTRI_CUDA_H
 #define KALSCAN_BLOCKTRI_CUDA_H
 
@@ -75,9 +75,14 @@ typedef struct ks_blocktri_cuda_options {
                             /**< launch, with barriers of the grid where launches would end.    */
                             /**< -1: those whose work all runs at once, where that saves time   */
                             /**< by docs/gpu.md's figures; 0: none. Results are the same bits   */
+    int atomic;             /**< 1: who eliminates a block subtracts from its neighbours, by    */
+                            /**< atomic sums, instead of these fetching what they need          */
+                            /**< (GPU-Cholesky Alg. 6, see <kalscan/order.h>); bits may differ  */
+                            /**< from run to run. By the kernels of large blocks, without       */
+                            /**< together and not of recursive Schur: there to compare with     */
 } ks_blocktri_cuda_options;
 #define KS_BLOCKTRI_CUDA_OPTIONS_INIT \
-    { sizeof(ks_blocktri_cuda_options), KS_F64, 1, 0, 0, 0, KS_BLOCKTRI_AUTO, 0, 0, 0, -1 }
+    { sizeof(ks_blocktri_cuda_options), KS_F64, 1, 0, 0, 0, KS_BLOCKTRI_AUTO, 0, 0, 0, -1, 0 }
 
 /** What happened in a factorization. Start from KS_BLOCKTRI_CUDA_INFO_INIT. */
 typedef struct ks_blocktri_cuda_info {

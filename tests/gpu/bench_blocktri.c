@@ -2,7 +2,7 @@
  *
  * Usage: bench_blocktri [SECONDS [N n]...]
  * Writes one line of JSON for each size and way: orders of elimination, segments of a partition, how many
- * rounds are one launch. Milliseconds of factor, solve with one right-hand side, and
+ * rounds are one launch, atomic sums or none. Milliseconds of factor, solve with one right-hand side, and
  * both, the least and the median of the repeats; operations and bytes of the method, beside them the
  * relative residual and how far the solution is from that of the CPU. All ways for sizes that are named,
  * otherwise for the rows of TBD-GPU's tables, a partition from order 512 on; no size is begun after SECONDS
@@ -55,13 +55,13 @@ static void report(const ks_blocktri_cuda_plan *plan, const ks_blocktri_cuda_opt
     const double bytes = 8 * (double)N * (2.0 * n * n + 7.5 * P * P);
     printf("{\"job\": \"solve\", \"method\": \"%s\", \"backend\": \"cuda\", "
            "\"precision\": \"f64\", \"N\": %lld, \"n\": %d, \"repeats\": %d, \"segments\": %d, \"rounds\": %d, "
-           "\"together\": %d, "
+           "\"together\": %d, \"atomic\": %d, "
            "\"factor_ms\": %.5f, \"factor_min_ms\": %.5f, \"solve_ms\": %.5f, \"solve_min_ms\": %.5f, "
            "\"factor_solve_ms\": %.5f, \"factor_solve_min_ms\": %.5f, "
            "\"factor_flops\": %.4g, \"factor_bytes\": %.4g, "
            "\"residual\": %.3g, \"cpu_difference\": %.3g}\n",
            ks_blocktri_order_name(options->order), (long long)N, n, REPEATS,
-           ks_blocktri_cuda_plan_segments(plan), rounds, ks_blocktri_cuda_plan_together(plan), t[0].median,
+           ks_blocktri_cuda_plan_segments(plan), rounds, ks_blocktri_cuda_plan_together(plan), plan->atomic, t[0].median,
            t[0].least, t[1].median, t[1].least, t[2].median, t[2].least, flops, bytes, residual, difference);
     fflush(stdout);
 }
@@ -118,13 +118,14 @@ static int run(problem *p, ks_blocktri_cuda_plan *plan, const ks_blocktri_cuda_o
 }
 
 /* The problem by a plan of its own, on the same device. */
-static int way(problem *p, ks_blocktri_order order, int64_t segments, int together)
+static int way(problem *p, ks_blocktri_order order, int64_t segments, int together, int atomic)
 {
     ks_blocktri_cuda_options options = KS_BLOCKTRI_CUDA_OPTIONS_INIT;
     ks_blocktri_cuda_plan *plan;
     options.order = order;
     options.segments = segments;
     options.together = together;
+    options.atomic = atomic;
     const ks_status status = ks_bt_plan_create(&plan, NULL, p->home->gpu, p->N, p->n, &options);
     if (status == KS_EUNAVAILABLE && order == KS_BLOCKTRI_RECURSIVE_SCHUR) return 0; /* no libraries */
     TRY(status);
@@ -141,7 +142,7 @@ static int launches(problem *p)
     int failed = 0;
     for (int i = 0; i < 3 && p->home->blocked; ++i)
         if (others[i] != chosen && (i == 0 || others[i] != others[i - 1]))
-            failed |= way(p, KS_BLOCKTRI_NESTED_DISSECTION, 0, others[i]);
+            failed |= way(p, KS_BLOCKTRI_NESTED_DISSECTION, 0, others[i], 0);
     return failed;
 }
 
@@ -150,8 +151,8 @@ static int partitions(problem *p)
 {
     static const int64_t segments[] = { 4, 10, 20 };
     int failed = 0;
-    for (int i = 0; i < 3; ++i) failed |= way(p, KS_BLOCKTRI_PARTITION, segments[i], -1);
-    return failed | way(p, KS_BLOCKTRI_PARTITION, segments[1], 0);
+    for (int i = 0; i < 3; ++i) failed |= way(p, KS_BLOCKTRI_PARTITION, segments[i], -1, 0);
+    return failed | way(p, KS_BLOCKTRI_PARTITION, segments[1], 0, 0);
 }
 
 static int bench(int64_t N, int n, int all_orders, int cheap_ends)
@@ -166,7 +167,8 @@ static int bench(int64_t N, int n, int all_orders, int cheap_ends)
     int failed = run(&p, home, &options);
     if (all_orders) failed |= launches(&p);
     if (cheap_ends) failed |= partitions(&p);
-    if (all_orders) failed |= way(&p, KS_BLOCKTRI_RECURSIVE_SCHUR, 0, 0);
+    if (all_orders && home->blocked) failed |= way(&p, KS_BLOCKTRI_NESTED_DISSECTION, 0, 0, 1);
+    if (all_orders) failed |= way(&p, KS_BLOCKTRI_RECURSIVE_SCHUR, 0, 0, 0);
     forget(&p);
     return failed;
 }

@@ -189,6 +189,42 @@ static void inverses(void **state)
         }
 }
 
+/* ---- who eliminates subtracts, by atomic sums ---- */
+
+static ks_blocktri_cuda_options pushing(ks_blocktri_cuda_options options)
+{
+    options.atomic = 1;
+    return options;
+}
+
+/* The laws of any order, also where two streams push to the same separator, and blocks of the inverse. The
+ * factor is made anew in the memory of the last one. */
+static void atomic_sums(void **state)
+{
+    (void)state;
+    static const struct { int N, n, nrhs, systems, segments; } sizes[] = {
+        { 1, 5, 1, 1, 0 },  { 2, 20, 1, 1, 0 }, { 9, 20, 2, 2, 0 }, { 7, 70, 1, 1, 0 },
+        { 3, 130, 1, 1, 0 }, { 23, 8, 20, 1, 5 }, { 8, 70, 1, 1, 3 }, { 16, 33, 1, 1, 0 },
+    };
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; ++i)
+        for (int seed = 0; seed < SEEDS; ++seed) {
+            const ks_precision precision = i % 4 == 2 ? KS_F32 : KS_F64;
+            use_seed(2 + 4 * seed + (int)i % 2);
+#ifdef EMULATED
+            ks_emulated.watch = "ks_bt_push";
+#endif
+            run_with(pushing(sizes[i].segments
+                                 ? partition_of(precision, sizes[i].systems, 0, sizes[i].segments)
+                                 : options_of(precision, sizes[i].systems, 0)),
+                     sizes[i].N, sizes[i].n, sizes[i].nrhs, (unsigned)i);
+#ifdef EMULATED
+            assert_true(sizes[i].N == 1 || ks_emulated.watched > 0);
+#endif
+        }
+    use_seed(3);
+    invert_with(pushing(options_of(KS_F64, 2, 1)), 9, 18, 4, 1);
+}
+
 /* ---- the last rounds in one launch ---- */
 
 typedef struct answers {
@@ -329,6 +365,16 @@ static void arguments(void **state)
     options.segments = 3;
     options.together = -2;
     assert_int_equal(ks_blocktri_cuda_plan_create(&plan, NULL, 9, 4, &options), KS_EINVAL);
+    options.together = 2;
+    options.atomic = 1;
+    assert_int_equal(ks_blocktri_cuda_plan_create(&plan, NULL, 9, 4, &options), KS_EINVAL);
+    options.together = 0;
+    options.order = KS_BLOCKTRI_RECURSIVE_SCHUR;
+    assert_int_equal(ks_blocktri_cuda_plan_create(&plan, NULL, 9, 4, &options), KS_EINVAL);
+    options.order = KS_BLOCKTRI_PARTITION;
+    options.atomic = 2;
+    assert_int_equal(ks_blocktri_cuda_plan_create(&plan, NULL, 9, 4, &options), KS_EINVAL);
+    options.atomic = 0;
     options.together = -1;
     options.segments = 2;
     assert_int_equal(ks_blocktri_cuda_plan_create(&plan, NULL, 1000000, 4, &options), KS_ENOMEM);
@@ -356,6 +402,7 @@ int main(void)
         cmocka_unit_test(operations_of_orders),
         cmocka_unit_test(partitions),
         cmocka_unit_test(inverses),
+        cmocka_unit_test(atomic_sums),
         cmocka_unit_test(bits_of_many_launches),
 #ifdef EMULATED
         cmocka_unit_test(as_many_as_fit),
