@@ -230,7 +230,8 @@ typedef struct ks_info {
     ks_scan_algorithm scan;  /**< and its scan, for scan methods                                 */
     int threads;             /**< workers used                                                   */
     int64_t rounds;          /**< barriers of all scans together                                 */
-    int64_t combines;        /**< applications of scan operators                                 */
+    int64_t combines;        /**< applications of scan operators; a step that KS_SCAN_CHUNKED    */
+                             /**< takes into the aggregate of its chunk counts as one            */
     int64_t elements;        /**< scan elements made from model and data                         */
     int64_t ordinary_steps;  /**< forward and backward steps in the ordinary form; of            */
                              /**< KS_METHOD_BLOCKTRI those taken in one pass each way            */
