@@ -11,8 +11,9 @@
  * docs/performance.md, "What auto takes". */
 enum { FEW_STATES = 8, MOST_STATES = 64, LEAST_STEPS = 500, LEAST_STEPS_OF_FEW = 5000 };
 
-/* On one thread a scan in chunks takes 3.3 to 4.1 times as long as both ends on two where the model varies: from so
- * many threads on it is predicted to be faster, four fifths of a thread being counted. */
+/* On one thread a scan in chunks takes 3.3 to 4.1 times as long as both ends on two where the model varies, 4.3 to 6.5
+ * times in single precision: from so many threads on it is predicted to be faster, four fifths of a thread being
+ * counted. */
 enum { THREADS_FOR_CHUNKS = 8, STEPS_OF_A_THREAD = 500 };
 
 int ks_automatic_scans(const ks_smooth_plan *plan)

@@ -5,11 +5,12 @@
  * then each chunk runs ordinary filter or smoother steps, in the plan's precision, from the exact
  * estimate at its border. */
 #include <string.h>
-#include "scan_method.h"
+#include "wide_rows.h"
 
 /** Scratch of one call. */
 typedef struct chunk_memory {
     ks_scan_worker worker;
+    ks_wide_rows wide;    /* of a plan in single precision          */
     double *element;      /* a copy of one                          */
     void *absorb;         /* scratch of those that make aggregates */
     void *scratch;        /* of the kernels in the plan's precision */
@@ -19,6 +20,7 @@ typedef struct chunk_memory {
 static void carve(ks_carver *carver, const ks_smooth_plan *plan, chunk_memory *c)
 {
     ks_carve_worker(carver, plan, &c->worker);
+    ks_carve_wide_rows(carver, plan, &c->wide);
     c->element = ks_carve(carver, 1, plan->aggregates->filter_element_bytes(plan->nx));
     c->absorb = ks_carve(carver, 1, plan->aggregates->absorb_bytes(
                                         plan->nx, plan->ny,
@@ -63,23 +65,24 @@ static void count_absorbed(ks_scan_method *m, int64_t count)
 }
 
 /** The element of the first chunk is what the filter makes of it: A = 0, no information. */
-static int absorb_first(ks_scan_method *m, chunk_memory *c, void *dst, int64_t count)
+static int absorb_first(const ks_scan_method *m, chunk_memory *c, void *dst, int64_t count)
 {
-    const ks_kernels *wide = m->plan->aggregates;
+    const ks_kernels *in_double = m->plan->aggregates;
     ks_scan_worker *w = &c->worker;
     const ks_forward_sinks nowhere = { 0 };
     ks_state state = { w->state.mean, w->state.cov, KS_FORM_ORDINARY };
     ks_tally tally = ks_tally_start();
-    wide->start(ks_wide_series(&m->a, w, 0), &state, w->scratch);
+    in_double->start(ks_wide_series(&m->a, w, 0), &state, w->scratch);
     for (int64_t k = 0, end; k < count; k = end) {
-        end = m->a.single ? k + 1 : count;
-        if (wide->filter(ks_wide_series(&m->a, w, k), k, end, &state, &nowhere, w->scratch, &tally)) {
+        end = count - k < c->wide.steps ? count : k + c->wide.steps;
+        const ks_series *s = ks_widen_steps(m, w, &c->wide, k, end, 1);
+        if (in_double->filter(s, k, end, &state, &nowhere, w->scratch, &tally)) {
             w->tally = tally;
             return -1;
         }
     }
-    wide->square(m->plan->nx, &state, w->scratch);
-    wide->filter_element_first(m->plan->nx, state.x, state.C, dst);
+    in_double->square(m->plan->nx, &state, w->scratch);
+    in_double->filter_element_first(m->plan->nx, state.x, state.C, dst);
     w->tally.elements += count;
     return 0;
 }
@@ -93,9 +96,9 @@ int ks_filter_absorb(void *user, void *scratch, void *dst, int64_t first, int64_
     open_chunk(&carver, m, scratch, &c);
     if (first == 0) rc = absorb_first(m, &c, dst, count);
     for (int64_t k = first, end; first > 0 && k < first + count && !rc; k = end) {
-        end = m->a.single ? k + 1 : first + count; /* rows are widened one by one */
-        rc = m->plan->aggregates->filter_absorb(ks_wide_series(&m->a, &c.worker, k), k, end, k == first,
-                                                dst, c.absorb, &c.worker.tally);
+        end = first + count - k < c.wide.steps ? first + count : k + c.wide.steps;
+        const ks_series *s = ks_widen_steps(m, &c.worker, &c.wide, k, end, 1);
+        rc = m->plan->aggregates->filter_absorb(s, k, end, k == first, dst, c.absorb, &c.worker.tally);
     }
     if (!rc) count_absorbed(m, count);
     if (!rc && ks_run_progress(m->run, count)) rc = -1;
@@ -152,29 +155,6 @@ int ks_filter_rerun(void *user, void *scratch, const void *carry, int64_t first,
     return rc;
 }
 
-/** What the filter kept of step k, widened. */
-static ks_forward_sinks widen_kept(const ks_scan_method *m, const chunk_memory *c, int64_t k)
-{
-    const ks_smooth_plan *plan = m->plan;
-    const int64_t n = plan->nx;
-    ks_forward_sinks kept = { 0 };
-    kept.kept_mean.base = c->worker.state.mean;
-    kept.kept_C.base = c->worker.state.cov;
-    kept.form = m->form;
-    plan->kernels->widen(n, ks_slot_of(m->kept_mean, k), c->worker.state.mean);
-    plan->kernels->widen(n * n, ks_slot_of(m->kept_C, k), c->worker.state.cov);
-    return kept;
-}
-
-static ks_forward_sinks kept_by_filter(const ks_scan_method *m)
-{
-    ks_forward_sinks kept = { 0 };
-    kept.kept_mean = m->kept_mean;
-    kept.kept_C = m->kept_C;
-    kept.form = m->form;
-    return kept;
-}
-
 int ks_smooth_absorb(void *user, void *scratch, void *dst, int64_t first, int64_t count)
 {
     ks_scan_method *m = user;
@@ -184,11 +164,12 @@ int ks_smooth_absorb(void *user, void *scratch, void *dst, int64_t first, int64_
     int rc = 0;
     open_chunk(&carver, m, scratch, &c);
     for (int64_t k = first + count, from; k > first && !rc; k = from) {
-        from = m->a.single ? k - 1 : first; /* rows are widened one by one */
-        const ks_forward_sinks kept = m->a.single ? widen_kept(m, &c, from) : kept_by_filter(m);
-        const int64_t row = k < plan->T ? k : k - 1;
-        rc = plan->aggregates->smooth_absorb(ks_wide_series(&m->a, &c.worker, row), from, k,
-                                             k == first + count, &kept, dst, c.absorb,
+        from = k - first < c.wide.steps ? first : k - c.wide.steps;
+        const ks_forward_sinks kept = ks_widen_kept(m, &c.wide, from, k);
+        /* From each step to the one behind it, but for the last of all. */
+        const int64_t end = k < plan->T ? k + 1 : plan->T, begin = from + 1 < end ? from + 1 : end - 1;
+        const ks_series *s = ks_widen_steps(m, &c.worker, &c.wide, begin, end, 0);
+        rc = plan->aggregates->smooth_absorb(s, from, k, k == first + count, &kept, dst, c.absorb,
                                              &c.worker.tally);
     }
     if (!rc) count_absorbed(m, count);
@@ -207,7 +188,10 @@ int ks_smooth_rerun(void *user, void *scratch, const void *carry, int64_t first,
     open_chunk(&carver, m, scratch, &c);
     ks_state state = { c.state.mean, c.state.cov, KS_FORM_ORDINARY };
     if (carry) state = state_from(m, &c, carry);
-    const ks_forward_sinks kept = kept_by_filter(m);
+    ks_forward_sinks kept = { 0 };
+    kept.kept_mean = m->kept_mean;
+    kept.kept_C = m->kept_C;
+    kept.form = m->form;
     int rc = plan->kernels->smooth(&m->a.series, first, first + count, &state, &kept, &m->a.back,
                                    c.scratch, tally);
     if (!rc && ks_run_progress(m->run, count)) rc = -1;
