@@ -25,12 +25,7 @@ struct ks_rows_ring {
         KS_DYNAMIC_SHARED(char, dynamic);
         shared = dynamic;
         count = (size + ring.window - 1) / ring.window;
-        for (int a = 0; a < ring.arrays; ++a) {
-            const ks_ring_rows &r = ring.rows[a];
-            if (r.stride) continue;
-            for (int i = (int)threadIdx.x * 4; i < r.bytes; i += (int)blockDim.x * 4)
-                memcpy(shared + r.at + i, r.base + i, 4);
-        }
+        ks_ring_constants(ring, shared, (int)threadIdx.x, (int)blockDim.x);
         if (ring.fill == KS_FILL_BULK && lane() == 0)
             for (int s = 0; s < ring.stages; ++s) ks_bulk_init(barrier(s), 32);
         __syncthreads();
@@ -138,19 +133,10 @@ struct ks_rows_ring {
     {
         const ks_ring_rows &r = ring.rows[a];
         const int stride = (int)r.stride;
-        /* How far behind a multiple of 16 bytes the window begins. */
-        const unsigned ahead = ((unsigned)(uintptr_t)r.base + (unsigned)step * (unsigned)stride) % 16;
+        const unsigned ahead = ks_window_ahead(r, step);
         return stride ? own + r.at + ahead + inside * stride : shared + r.at;
     }
-    KS_DEVICE_MEMBER const void *F(int64_t) const { return row(KS_RING_F); }
-    KS_DEVICE_MEMBER const void *Q(int64_t) const { return row(KS_RING_Q); }
-    KS_DEVICE_MEMBER const void *u(int64_t) const { return row(KS_RING_U); }
-    KS_DEVICE_MEMBER const void *H(int64_t) const { return row(KS_RING_H); }
-    KS_DEVICE_MEMBER const void *R(int64_t) const { return row(KS_RING_R); }
-    KS_DEVICE_MEMBER const void *d(int64_t) const { return row(KS_RING_D); }
-    KS_DEVICE_MEMBER const void *y(int64_t) const { return row(KS_RING_Y); }
-    KS_DEVICE_MEMBER const void *mean(int64_t) const { return row(KS_RING_MEAN); }
-    KS_DEVICE_MEMBER const void *cov(int64_t) const { return row(KS_RING_COV); }
+    KS_ROWS_BY_NAME
 };
 
 #endif

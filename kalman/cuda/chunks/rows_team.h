@@ -24,13 +24,8 @@ struct ks_rows_team {
         : ring(args.ring), shared(block + (args.memory ? 0 : (int64_t)blockDim.y * args.slice)), first(0), steps(0), windows(0), asked(0), turned(0), ask(0),
           stage(0), parity(0), own(0), step(0), inside(0), back(backward)
     {
-        const int thread = (int)(threadIdx.y * blockDim.x + threadIdx.x);
-        for (int a = 0; a < ring.arrays; ++a) {
-            const ks_ring_rows &r = ring.rows[a];
-            if (r.stride) continue;
-            for (int i = thread * 4; i < r.bytes; i += (int)(blockDim.x * blockDim.y) * 4)
-                memcpy(shared + r.at + i, r.base + i, 4);
-        }
+        ks_ring_constants(ring, shared, (int)(threadIdx.y * blockDim.x + threadIdx.x),
+                          (int)(blockDim.x * blockDim.y));
         if (ks_team_lane() == 0)
             for (int s = 0; s < ring.stages; ++s) ks_bulk_init(barrier(s), 1);
         __syncthreads();
@@ -111,19 +106,10 @@ struct ks_rows_team {
     {
         const ks_ring_rows &r = ring.rows[a];
         const int stride = (int)r.stride;
-        /* How far behind a multiple of 16 bytes the window begins. */
-        const unsigned ahead = ((unsigned)(uintptr_t)r.base + (unsigned)step * (unsigned)stride) % 16;
+        const unsigned ahead = ks_window_ahead(r, step);
         return shared + (stride ? own + r.at + (int)ahead + inside * stride : r.at);
     }
-    KS_DEVICE_MEMBER const void *F(int64_t) const { return row(KS_RING_F); }
-    KS_DEVICE_MEMBER const void *Q(int64_t) const { return row(KS_RING_Q); }
-    KS_DEVICE_MEMBER const void *u(int64_t) const { return row(KS_RING_U); }
-    KS_DEVICE_MEMBER const void *H(int64_t) const { return row(KS_RING_H); }
-    KS_DEVICE_MEMBER const void *R(int64_t) const { return row(KS_RING_R); }
-    KS_DEVICE_MEMBER const void *d(int64_t) const { return row(KS_RING_D); }
-    KS_DEVICE_MEMBER const void *y(int64_t) const { return row(KS_RING_Y); }
-    KS_DEVICE_MEMBER const void *mean(int64_t) const { return row(KS_RING_MEAN); }
-    KS_DEVICE_MEMBER const void *cov(int64_t) const { return row(KS_RING_COV); }
+    KS_ROWS_BY_NAME
 };
 
 #endif

@@ -43,4 +43,32 @@ KS_DEVICE unsigned ks_window_bring(const ks_window &w, char *to, ks_bulk_barrier
     return bytes;
 }
 
+/** Rows that do not vary, to their place in a block's shared memory. */
+KS_DEVICE void ks_ring_constants(const ks_ring &ring, char *shared, int thread, int threads)
+{
+    for (int a = 0; a < ring.arrays; ++a) {
+        const ks_ring_rows &r = ring.rows[a];
+        if (r.stride) continue;
+        for (int i = thread * 4; i < r.bytes; i += threads * 4) memcpy(shared + r.at + i, r.base + i, 4);
+    }
+}
+
+/** How far behind a multiple of 16 bytes the window begins whose first step this is, of which low digits will do. */
+KS_DEVICE unsigned ks_window_ahead(const ks_ring_rows &r, int step)
+{
+    return ((unsigned)(uintptr_t)r.base + (unsigned)step * (unsigned)(int)r.stride) % 16;
+}
+
+/** The rows of a step by name, of a class with row(). */
+#define KS_ROWS_BY_NAME                                                                             \
+    KS_DEVICE_MEMBER const void *F(int64_t) const { return row(KS_RING_F); }                        \
+    KS_DEVICE_MEMBER const void *Q(int64_t) const { return row(KS_RING_Q); }                        \
+    KS_DEVICE_MEMBER const void *u(int64_t) const { return row(KS_RING_U); }                        \
+    KS_DEVICE_MEMBER const void *H(int64_t) const { return row(KS_RING_H); }                        \
+    KS_DEVICE_MEMBER const void *R(int64_t) const { return row(KS_RING_R); }                        \
+    KS_DEVICE_MEMBER const void *d(int64_t) const { return row(KS_RING_D); }                        \
+    KS_DEVICE_MEMBER const void *y(int64_t) const { return row(KS_RING_Y); }                        \
+    KS_DEVICE_MEMBER const void *mean(int64_t) const { return row(KS_RING_MEAN); }                  \
+    KS_DEVICE_MEMBER const void *cov(int64_t) const { return row(KS_RING_COV); }
+
 #endif
