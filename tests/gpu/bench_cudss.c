@@ -32,7 +32,7 @@ typedef struct session {
     ks_gpu *gpu;
     ks_gpu_stream *stream;
     ks_gpu_event *start, *stop;
-    cudss library;
+    cudss calls;
     void *handle, *config, *data, *matrix, *b, *x;
     void *memory[5];           /* of the device: where rows begin, columns, values, b, x */
 } session;
@@ -47,7 +47,7 @@ static void *uploaded(session *s, int place, const void *host, int64_t count, si
 /* The system on the device, and the library's view of it. */
 static void take(session *s, const csr *m, const double *b, int upper)
 {
-    const cudss *c = &s->library;
+    const cudss *c = &s->calls;
     const int64_t rows = m->rows;
     const void *start = uploaded(s, 0, m->start, rows + 1, sizeof *m->start);
     const void *column = uploaded(s, 1, m->column, m->entries, sizeof *m->column);
@@ -65,7 +65,7 @@ static void take(session *s, const csr *m, const double *b, int upper)
 
 static void give_back(session *s)
 {
-    const cudss *c = &s->library;
+    const cudss *c = &s->calls;
     must(c->cudssDataDestroy(s->handle, s->data), "end of data");
     must(c->cudssConfigDestroy(s->config), "end of settings");
     void *const matrices[] = { s->matrix, s->b, s->x };
@@ -75,7 +75,7 @@ static void give_back(session *s)
 
 static void execute(session *s, int phase, const char *what)
 {
-    must(s->library.cudssExecute(s->handle, phase, s->config, s->data, s->matrix, s->x, s->b), what);
+    must(s->calls.cudssExecute(s->handle, phase, s->config, s->data, s->matrix, s->x, s->b), what);
 }
 
 static times measure(session *s, int phase, const char *what)
@@ -93,7 +93,7 @@ static times measure(session *s, int phase, const char *what)
 
 static int bench(session *s, int64_t N, int n, int upper)
 {
-    const cudss *c = &s->library;
+    const cudss *c = &s->calls;
     arrays a = make(N, n);
     csr m;
     if (csr_make(&m, N, n, a.D, a.L, upper)) {
@@ -143,7 +143,7 @@ int main(int argc, char **argv)
     session s = { .gpu = NULL };
     const time_t begun = time(NULL);
     int failed = 0;
-    if (cudss_open(&s.library)) return 77;
+    if (cudss_open(&s.calls)) return 77;
     const ks_status status = ks_gpu_open(&s.gpu, NULL, 0);
     if (status == KS_ENODEV) {
         puts("no device");
@@ -153,14 +153,14 @@ int main(int argc, char **argv)
     TRY(ks_gpu_stream_create(s.gpu, &s.stream));
     TRY(ks_gpu_event_create(s.gpu, &s.start));
     TRY(ks_gpu_event_create(s.gpu, &s.stop));
-    must(s.library.cudssCreate(&s.handle), "handle");
-    must(s.library.cudssSetStream(s.handle, s.stream), "stream");
+    must(s.calls.cudssCreate(&s.handle), "handle");
+    must(s.calls.cudssSetStream(s.handle, s.stream), "stream");
     for (int i = 0; i < (named ? (argc - 3) / 2 : BENCH_SIZES); ++i) {
         if (i > 0 && difftime(time(NULL), begun) > most) break;
         failed |= bench(&s, named ? atoll(argv[3 + 2 * i]) : bench_sizes[i].N,
                         named ? atoi(argv[4 + 2 * i]) : bench_sizes[i].n, upper);
     }
-    must(s.library.cudssDestroy(s.handle), "end of the handle");
+    must(s.calls.cudssDestroy(s.handle), "end of the handle");
     ks_gpu_event_destroy(s.gpu, s.start);
     ks_gpu_event_destroy(s.gpu, s.stop);
     ks_gpu_stream_destroy(s.gpu, s.stream);
