@@ -1,37 +1,104 @@
 /* bench_smooth.c -- filters and smoothers by scans on the first device, as lines of JSON: the device's own
  * work on arrays that are there, and the whole call with arrays of the host. Models vary at every step, but for
  * the cases `lti-...`.
+ *
+ *     bench_smooth [SECONDS [T [LEAST_NX [MOST_NX]]]]
+ *
+ * Every method with every size from LEAST_NX to MOST_NX states (2, 32), in double and single precision, 1e3 to 1e6
+ * steps, in chunks to 1e7 and in mixed precision, too, none longer than T (1e7). What is asked for first comes
+ * first: four states, chunks, the rest. A case takes at most a quarter of SECONDS (60), and none begins when they
+ * are over; nor where memory does not do. Then two lines say so: `left_out`, and why. What a case takes is expected
+ * of the one a tenth as long; one whose runs are long has few of them.
+ *
  * `floor_ns` is what touching model and results once would take at the speed of a copy inside the device,
  * measured here first. Models in chunks are timed with rows that come in every way, `dev-pieces` and `dev-bulk`
  * beside `device`, whose threads load them; `dev-bulk-1` are windows of one step for teams, also where these
  * leave a multiprocessor fewer blocks. `dev-together` are scans of stored elements in one cooperative launch each,
- * beside `device`, one launch for each round. After the seconds of its first argument (60) no other
- * case begins; the second one bounds T. Exit code 77 without a device. */
-#include "smooth_job.h"
+ * beside `device`, one launch for each round.
+ * Exit code 77 without a device, 1 where a series that was made on the device has another likelihood than the same
+ * one from the host. */
+#include <math.h>
+#include <stdarg.h>
+#include "smooth_series.h"
 
 /* How results are called: of a model that varies at every step, and of one that does not. */
 static const char *const device_name[] = { "device", "lti-device" };
 static const char *const whole_name[] = { "end-to-end", "lti-whole" };
 static const char *const fill_name[][3] = { { "device", "dev-pieces", "dev-bulk" },
                                             { "lti-device", "lti-pieces", "lti-bulk" } };
-
 static const char *const least_name[] = { "dev-bulk-1", "lti-bulk-1" };
 
-/* The model's first rows, at every step. */
-static void hold(arrays *a, const job *j)
+/* Seconds for repeats of the device's own work, and of whole calls; beyond LONG a run has none. */
+static const double device_room = 0.1, whole_room = 0.5, too_long = 2;
+
+/* The time that all cases have, the device, and what serves all of them. */
+static struct {
+    double begun, seconds, copy_bytes_per_ns, bytes_per_s;
+    size_t memory;
+    host_series host[2];
+    int begins, differs;
+} all;
+
+/* Seconds of a run of so many steps. */
+typedef struct cost {
+    double T, device, whole;
+} cost;
+
+static void leave_out(const job *j, const char *where, const char *why, ...)
 {
-    ks_view *const views[] = { &a->model.F, &a->model.Q, &a->model.u, &a->model.H, &a->model.R, &a->model.d };
-    for (int i = 0; i < 6; ++i) {
-        const double number = j->precision == KS_F32 ? sizeof(float) : sizeof(double);
-        a->bytes -= (double)(j->T - 1) * (double)views[i]->step_stride * number;
-        views[i]->step_stride = 0;
-    }
+    char text[160];
+    va_list with;
+    va_start(with, why);
+    vsnprintf(text, sizeof text, why, with);
+    va_end(with);
+    print_head(j, where);
+    printf("\"left_out\": \"%s\"}\n", text);
+}
+
+/* Whether there is no time for what takes so many seconds, and then the line that says so. */
+static int no_time(const job *j, const char *where, double expected)
+{
+    const double left = all.begun + all.seconds - now();
+    if (!all.begins) return 0;
+    if (left <= 0) leave_out(j, where, "time: all of %.3g s is spent", all.seconds);
+    else if (expected > left) leave_out(j, where, "time: %.2g s expected, %.2g s are left", expected, left);
+    else if (expected > all.seconds / 4)
+        leave_out(j, where, "time: %.2g s expected, more than a quarter of %.3g s", expected, all.seconds);
+    else return 0;
+    return 1;
+}
+
+static void fail(const job *j, const char *where, const char *status)
+{
+    print_head(j, where);
+    printf("\"status\": \"%s\"}\n", status);
+}
+
+static int count_of(double first_ns, double room, int most)
+{
+    const double fit = room * 1e9 / first_ns;
+    return first_ns > too_long * 1e9 ? 0 : fit < 1 ? 1 : fit < most ? (int)fit : most;
+}
+
+/* The device's own work as a graph, as plans run it: `ns` of some runs. */
+static ks_status time_graph(ks_scan_device *d, const ks_smooth_plan *plan, ks_gpu_event *const event[2], double *ns,
+                            int *count)
+{
+    KS_TRY(ks_gpu_capture_begin(d->gpu, d->stream));
+    const ks_status status = ks_scan_device_enqueue(d, plan, KS_RUN_WHOLE);
+    KS_TRY(ks_gpu_capture_end(d->gpu, &d->part[KS_RUN_WHOLE], d->stream));
+    KS_TRY(status);
+    KS_TRY(again(d, plan, event, ns));
+    const int more = count_of(ns[0], device_room, REPEATS);
+    *count = more ? more : 1;
+    for (int i = 0; i < more; ++i) KS_TRY(again(d, plan, event, &ns[i]));
+    return ks_scan_device_report(d, d->stream);
 }
 
 /* The device's own work with rows that come in another way, see chunk_ring.h: for threads both ways, for teams bulk
  * copies, as there is room beside as many blocks as without, and windows of one step whatever that costs. */
-static ks_status time_fills(const job *j, const ks_smooth_plan *plan, const arrays *a, void *work,
-                            ks_gpu_event *const event[2], double floor_ns, int held)
+static ks_status time_fills(const job *j, const ks_smooth_plan *plan, ks_gpu_event *const event[2],
+                            double floor_ns, int held)
 {
     static const char *const names[] = { "loads", "pieces", "bulk" };
     ks_scan_device *d = plan->device;
@@ -42,15 +109,15 @@ static ks_status time_fills(const job *j, const ks_smooth_plan *plan, const arra
         const ks_fill fill = d->team || way ? KS_FILL_BULK : KS_FILL_PIECES;
         ks_ring ring;
         char more[160];
+        int count = 0;
         d->ring_window = d->team && way;
         status = ks_chunks_fill(d, plan, fill);
-        if (status == KS_OK) status = ks_smooth_run(plan, &a->model, a->y, &a->outputs, work, NULL);
-        for (int i = 0; i < REPEATS && status == KS_OK; ++i) status = again(d, plan, event, &ns[i]);
+        if (status == KS_OK) status = time_graph(d, plan, event, ns, &count);
         ks_chunks_ring(d, 0, d->beside_absorb, &ring);
         snprintf(more, sizeof more, ", \"rows\": \"%s\", \"window\": %d, \"stages\": %d, \"ring_bytes\": %d",
                  names[ring.fill], ring.window, ring.stages, ring.bytes);
         if (status == KS_OK)
-            print(j, d->team && way ? least_name[held] : fill_name[held][fill], ns, REPEATS, floor_ns, more);
+            print(j, d->team && way ? least_name[held] : fill_name[held][fill], ns, count, floor_ns, more);
     }
     d->ring_window = 0;
     const ks_status back = ks_chunks_fill(d, plan, KS_FILL_NONE);
@@ -58,51 +125,113 @@ static ks_status time_fills(const job *j, const ks_smooth_plan *plan, const arra
 }
 
 /* The same with scans of stored elements in one cooperative launch each. */
-static ks_status time_together(const job *j, const ks_smooth_plan *plan, const arrays *a, void *work,
-                               ks_gpu_event *const event[2], double floor_ns)
+static ks_status time_together(const job *j, const ks_smooth_plan *plan, ks_gpu_event *const event[2],
+                               double floor_ns)
 {
     ks_scan_device *d = plan->device;
     double ns[REPEATS];
+    int count = 0;
     if (d->reruns) return KS_OK;
     ks_status status = ks_scan_device_together(d, plan, 1);
-    if (status == KS_OK) status = ks_smooth_run(plan, &a->model, a->y, &a->outputs, work, NULL);
-    for (int i = 0; i < REPEATS && status == KS_OK; ++i) status = again(d, plan, event, &ns[i]);
-    if (status == KS_OK) print(j, "dev-together", ns, REPEATS, floor_ns, "");
+    if (status == KS_OK) status = time_graph(d, plan, event, ns, &count);
+    if (status == KS_OK) print(j, "dev-together", ns, count, floor_ns, "");
     const ks_status back = ks_scan_device_together(d, plan, 0);
     return status != KS_OK ? status : back;
 }
 
-static ks_status time_plan(const job *j, const ks_smooth_plan *plan, const arrays *a,
-                           double copy_bytes_per_ns, int held)
+/* The device's own work in every way, on a series that is made there. */
+static ks_status time_device(const job *j, const ks_smooth_plan *plan, int held, cost *c, double *loglik)
 {
     ks_scan_device *d = plan->device;
     ks_gpu_event *event[2] = { NULL };
-    double whole[REPEATS], device[REPEATS];
-    const double floor_ns = a->bytes / copy_bytes_per_ns;
-    void *work = NULL;
-    if (posix_memalign(&work, 64, ks_smooth_workspace_bytes(plan) + 64) != 0) return KS_ENOMEM;
-    ks_status status = ks_smooth_run(plan, &a->model, a->y, &a->outputs, work, NULL);
+    double ns[REPEATS];
+    int count = 0;
+    const double floor_ns = touched(j, held) / all.copy_bytes_per_ns;
+    ks_status status = device_make(d, j, held);
     for (int i = 0; i < 2 && status == KS_OK; ++i) status = ks_gpu_event_create(d->gpu, &event[i]);
-    for (int i = 0; i < REPEATS && status == KS_OK; ++i) status = again(d, plan, event, &device[i]);
-    for (int i = 0; i < REPEATS / 3 && status == KS_OK; ++i) {
-        const double start = now();
-        status = ks_smooth_run(plan, &a->model, a->y, &a->outputs, work, NULL);
-        whole[i] = (now() - start) * 1e9;
-    }
+    if (status == KS_OK) status = time_graph(d, plan, event, ns, &count);
     if (status == KS_OK) {
-        print(j, device_name[held], device, REPEATS, floor_ns, "");
-        print(j, whole_name[held], whole, REPEATS / 3, floor_ns, "");
-        status = time_fills(j, plan, a, work, event, floor_ns, held);
-        if (status == KS_OK && !held) status = time_together(j, plan, a, work, event, floor_ns);
+        *loglik = d->report->loglik;
+        print(j, device_name[held], ns, count, floor_ns, "");
+        c->device = ns[count / 2] * 1e-9;
+        ks_scan_device_forget(d);
+        const double expected = c->device * (j->T < 1e5 ? 4 : 8);
+        if (now() + expected < all.begun + all.seconds || !all.begins) {
+            status = time_fills(j, plan, event, floor_ns, held);
+            if (status == KS_OK && !held) status = time_together(j, plan, event, floor_ns);
+        }
     }
     for (int i = 0; i < 2; ++i)
         if (event[i]) ks_gpu_event_destroy(d->gpu, event[i]);
-    free(work);
     return status;
 }
 
-static void run(const job *j, double copy_bytes_per_ns, int held)
+/* Whole calls with arrays of the host, which are made before. */
+static ks_status time_whole(const job *j, const ks_smooth_plan *plan, int held, cost *c, double *loglik)
 {
+    host_series *const host = &all.host[j->precision == KS_F32];
+    ks_model model;
+    ks_view y;
+    ks_outputs outputs;
+    double ns[REPEATS];
+    void *work = NULL;
+    const double bytes = host_bytes(host, j), begun = now();
+    KS_TRY(host_make(host, j));
+    if (bytes > 1e8) all.bytes_per_s = bytes / (now() - begun);
+    host_views(host, j, held, loglik, &model, &y, &outputs);
+    if (posix_memalign(&work, 64, ks_smooth_workspace_bytes(plan) + 64) != 0) return KS_ENOMEM;
+    ks_status status = KS_OK;
+    int more = 1, count = 0;
+    for (int i = -1; i < more && status == KS_OK; ++i) {
+        const double start = now();
+        status = ks_smooth_run(plan, &model, y, &outputs, work, NULL);
+        ns[i < 0 ? 0 : i] = (now() - start) * 1e9;
+        if (i < 0) more = count_of(ns[0], whole_room, REPEATS / 3);
+        count = i < 0 ? 1 : i + 1;
+    }
+    free(work);
+    if (status != KS_OK) return status;
+    print(j, whole_name[held], ns, count, touched(j, held) / all.copy_bytes_per_ns, "");
+    c->whole = ns[count / 2] * 1e-9;
+    return KS_OK;
+}
+
+/* Both, as far as there are memory and time; `c` is what a shorter series took, and then this one. */
+static void time_plan(const job *j, const ks_smooth_plan *plan, int held, cost *c)
+{
+    const char *const where = device_name[held], *const whole = whole_name[held];
+    const host_series *const host = &all.host[j->precision == KS_F32], *const other = &all.host[j->precision != KS_F32];
+    const double longer = c->T > 0 ? (double)j->T / c->T : 0;
+    const double make = host_bytes(host, j), others = other->nx == j->nx ? other->bytes : 0;
+    double logliks[2] = { 0, 0 };
+    int there[2] = { 0, 0 };
+    ks_status status = KS_OK;
+    c->device *= longer;
+    c->whole *= longer;
+    c->T = (double)j->T;
+    if (plan->device->part_chunks) {
+        leave_out(j, where, "memory of the device: the series goes there in parts");
+    } else if (!no_time(j, where, 2 * c->device)) {
+        status = time_device(j, plan, held, c, &logliks[0]);
+        if (status != KS_OK) fail(j, where, ks_status_name(status));
+        there[0] = status == KS_OK;
+    }
+    if (make + others > host_room()) {
+        leave_out(j, whole, "memory of the host: %.3g GB for two precisions", (make + others) * 1e-9);
+    } else if (!no_time(j, whole, 2 * c->whole + make / all.bytes_per_s)) {
+        status = time_whole(j, plan, held, c, &logliks[1]);
+        if (status != KS_OK) fail(j, whole, ks_status_name(status));
+        there[1] = status == KS_OK;
+    }
+    all.begins = 1;
+    if (!there[0] || !there[1] || memcmp(&logliks[0], &logliks[1], sizeof logliks[0]) == 0) return;
+    fail(j, whole, "another likelihood than on the device");
+    all.differs = 1;
+}
+
+static void run(const job *j, int held, cost *c)
+{
+    const char *const where = device_name[held], *const whole = whole_name[held];
     ks_smooth_options o = KS_SMOOTH_OPTIONS_INIT;
     ks_smooth_plan *plan;
     o.job = j->job;
@@ -113,24 +242,50 @@ static void run(const job *j, double copy_bytes_per_ns, int held)
     o.outputs = KS_OUT_LOGLIK | (j->job == KS_JOB_SMOOTH
                                      ? KS_OUT_SMOOTHED_MEAN | KS_OUT_SMOOTHED_COV
                                      : KS_OUT_FILTERED_MEAN | KS_OUT_FILTERED_COV);
-    ks_status status = ks_smooth_plan_create(&plan, NULL, j->T, 1, j->nx, j->ny, &o);
-    if (status == KS_OK) {
-        arrays a = make(j, o.outputs);
-        if (held) hold(&a, j);
-        status = time_plan(j, plan, &a, copy_bytes_per_ns, held);
-        ks_smooth_plan_destroy(plan);
-        for (int i = 0; i < a.count; ++i) free(a.owned[i]);
+    const double bytes = (double)ks_smooth_device_bytes(j->T, 1, j->nx, j->ny, &o);
+    ks_status status = KS_ENOMEM;
+    if (bytes <= (double)all.memory) {
+        if (no_time(j, where, 0)) {
+            (void)no_time(j, whole, 0);
+            return;
+        }
+        status = ks_smooth_plan_create(&plan, NULL, j->T, 1, j->nx, j->ny, &o);
     }
-    if (status != KS_OK)
-        printf("{\"job\": \"%s\", \"method\": \"%s\", \"scan\": \"%s\", \"precision\": \"%s\", \"T\": %lld, "
-               "\"nx\": %d, \"status\": \"%s\"}\n", j->job == KS_JOB_SMOOTH ? "smooth" : "filter",
-               ks_method_name(j->method), ks_scan_name(j->scan), precision_name(j), (long long)j->T, j->nx,
-               ks_status_name(status));
+    if (status == KS_OK) {
+        time_plan(j, plan, held, c);
+        ks_smooth_plan_destroy(plan);
+    } else if (status == KS_ENOMEM) {
+        leave_out(j, where, "memory of the device: %.3g GB and more", bytes * 1e-9);
+        leave_out(j, whole, "memory of the device: %.3g GB and more", bytes * 1e-9);
+    } else {
+        fail(j, where, ks_status_name(status));
+    }
+}
+
+typedef struct method {
+    ks_job job;
+    ks_method method;
+    ks_scan_algorithm scan;
+} method;
+
+/* A method with a size, from short series to long ones, `lti` also with a model that does not vary. */
+static void run_lengths(const method *m, const int size[2], double longest, int lti)
+{
+    const int chunked = m->scan == KS_SCAN_CHUNKED;
+    const double most = longest < (chunked ? 1e7 : 1e6) ? longest : chunked ? 1e7 : 1e6;
+    cost costs[3] = { { 0, 0, 0 } };
+    for (double T = most < 1e3 ? most : 1e3; T <= most; T *= 10)
+        for (int p = 0; p < (chunked ? 3 : 2); ++p) {
+            const job j = { m->job, m->method, m->scan, (ks_precision)p, (int64_t)T, size[0], size[1] };
+            run(&j, 0, &costs[p]);
+            cost held = costs[p];
+            if (T == 1e6 && lti && chunked) run(&j, 1, &held);
+        }
 }
 
 int main(int argc, char **argv)
 {
-    static const struct { ks_job job; ks_method method; ks_scan_algorithm scan; } methods[] = {
+    static const method methods[] = {
         { KS_JOB_FILTER, KS_METHOD_SCAN, KS_SCAN_CHUNKED },
         { KS_JOB_SMOOTH, KS_METHOD_SCAN_RTS, KS_SCAN_CHUNKED },
         { KS_JOB_FILTER, KS_METHOD_SCAN, KS_SCAN_LADNER_FISCHER },
@@ -141,27 +296,26 @@ int main(int argc, char **argv)
         { KS_JOB_SMOOTH, KS_METHOD_SCAN_TWO_FILTER, KS_SCAN_LADNER_FISCHER },
     };
     static const int sizes[][2] = { { 4, 2 }, { 2, 1 }, { 6, 3 }, { 8, 4 }, { 16, 8 }, { 32, 16 } };
-    const double seconds = argc > 1 ? atof(argv[1]) : 60, begun = now();
     const double longest = argc > 2 ? atof(argv[2]) : 1e7;
+    const int least_nx = argc > 3 ? atoi(argv[3]) : 2, most_nx = argc > 4 ? atoi(argv[4]) : 32;
     ks_gpu *gpu;
+    all.begun = now();
+    all.seconds = argc > 1 ? atof(argv[1]) : 60;
+    all.bytes_per_s = 1e9;
     if (ks_gpu_open(&gpu, NULL, 0) != KS_OK) {
         puts("no device");
         return 77;
     }
-    const double speed = copy_speed(gpu);
+    all.copy_bytes_per_ns = copy_speed(gpu);
+    all.memory = gpu->attributes.memory;
+    for (int tier = 0; tier < 3; ++tier)
+        for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; ++s)
+            for (size_t m = 0; m < sizeof methods / sizeof methods[0]; ++m)
+                if (tier == (s == 0 ? 0 : methods[m].scan == KS_SCAN_CHUNKED ? 1 : 2) &&
+                    sizes[s][0] >= least_nx && sizes[s][0] <= most_nx)
+                    run_lengths(&methods[m], sizes[s], longest, s < 3);
+    /* Open so far, so that the device's context is not made anew for every plan. */
     ks_gpu_close(gpu);
-    int cases = 0;
-    /* What is asked for first comes first: (4, 2) by all methods, then the other sizes in chunks. */
-    for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; ++s)
-        for (size_t m = 0; m < sizeof methods / sizeof methods[0]; ++m)
-            for (double T = 1e3; T <= longest && T <= (m < 2 && s == 0 ? 1e7 : 1e6); T *= 10)
-                for (int p = 0; p < (methods[m].scan == KS_SCAN_CHUNKED ? 3 : 2); ++p) {
-                    const job j = { methods[m].job, methods[m].method, methods[m].scan,
-                                    (ks_precision)p, (int64_t)T, sizes[s][0], sizes[s][1] };
-                    const double bytes = T * 8 * 4 * sizes[s][0] * sizes[s][0];
-                    if (cases++ > 0 && now() - begun > seconds) return 0;
-                    if (bytes < 4e9 && (s == 0 || m < 3)) run(&j, speed, 0);
-                    if (T == 1e6 && s < 3 && m < 2) run(&j, speed, 1);
-                }
-    return 0;
+    for (int i = 0; i < 2; ++i) host_free(&all.host[i]);
+    return all.differs;
 }

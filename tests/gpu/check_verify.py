@@ -2,6 +2,7 @@
 hide the rest, what has no time left says so, and what benchmarks print is JSON and becomes a table.
 
 usage: check_verify.py FOLDER_OF_PROGRAMS"""
+import collections
 import json
 import os
 import re
@@ -62,9 +63,48 @@ def check_benchmarks(folder, out):
     blocks = [r for r in timed if r["method"] == "blocktri"]
     assert {r["where"] for r in blocks} == {"device", "by-teams", "end-to-end", "cpu"}, blocks
     assert all(r["flops"] > 0 and r["error"] <= (1e-9 if r["precision"] == "f64" else 1e-3) for r in blocks)
+    check_cells(results, (2, 4, 6, 8, 16, 32), 1000)
     rows = [line for line in said.splitlines() if line.startswith(("smooth ", "filter "))]
-    assert len(rows) == len(timed), said
+    left_out = [r for r in results if "left_out" in r]
+    assert len(rows) == len(timed) + len(left_out) and left_out, said
+    assert sum("left out, time: " in row for row in rows) == len(left_out), said
     assert "node of a graph: " in said
+
+
+def check_cells(results, states, steps):
+    """Each method has one line for the device's own work on each size, and one for the whole call: what was measured,
+    or why it was not."""
+    scans = ["ladner-fischer", "blelloch", "sengupta", "hillis-steele"]
+    methods = ([("filter", "scan", s, p) for s in scans for p in ("f64", "f32")] +
+               [("smooth", m, scans[0], p) for m in ("scan-rts", "scan-two-filter") for p in ("f64", "f32")] +
+               [(job, method, "chunked", p) for p in ("f64", "f32", "mixed")
+                for job, method in (("filter", "scan"), ("smooth", "scan-rts"))])
+    of_scans = [r for r in results if r.get("method", "").startswith("scan") and r["T"] == steps]
+    cells = collections.Counter((r["job"], r["method"], r["scan"], r["precision"], r["nx"], r["where"])
+                                for r in of_scans if r["where"] in ("device", "end-to-end"))
+    assert cells == {(*m, nx, where): 1 for m in methods for nx in states
+                     for where in ("device", "end-to-end")}, cells
+    assert all(("median_ns" in r) != ("left_out" in r) for r in of_scans), of_scans
+
+
+def check_smooth():
+    """Where there is time nothing is left out, and a series made on the device is that of the host; what is too large
+    for memory says so."""
+    def bench(*arguments):
+        done = subprocess.run([os.path.join(built, "emulated_bench_smooth"), *arguments], capture_output=True,
+                              text=True, timeout=120)
+        assert done.returncode == 0, (arguments, done)
+        return [json.loads(line) for line in done.stdout.splitlines()]
+    results = bench("1000", "24", "2", "16")
+    check_cells(results, (2, 4, 6, 8, 16), 24)
+    assert not any("left_out" in r or "status" in r for r in results), results
+    assert {r["where"] for r in results if "where" in r} == {"device", "end-to-end", "dev-pieces", "dev-bulk",
+                                                             "dev-bulk-1", "dev-together"}
+    results = bench("0", "1e7", "16", "32")
+    reasons = {(r["T"], r["left_out"].split(":")[0]) for r in results if r.get("nx") == 32 and "left_out" in r}
+    assert {(1000, "time"), (1000000, "memory of the device"), (10000000, "memory of the device")} <= reasons, reasons
+    for steps in (1000, 10000, 100000, 1000000):
+        check_cells(results, (16, 32), steps)
 
 
 def check_ways(solved):
@@ -123,6 +163,7 @@ with tempfile.TemporaryDirectory() as top:
     os.mkdir(programs)
     emulated(programs)
     check_benchmarks(programs, results_folder)
+    check_smooth()
     check_failures(programs, results_folder)
     check_peers(results_folder)
     check_budget()

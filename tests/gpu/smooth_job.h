@@ -111,19 +111,26 @@ static inline int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* What every line of a job begins with. */
+static inline void print_head(const job *j, const char *where)
+{
+    const char *scan = j->method == KS_METHOD_BLOCKTRI ? "none" : ks_scan_name(j->scan);
+    printf("{\"job\": \"%s\", \"method\": \"%s\", \"scan\": \"%s\", \"backend\": \"%s\", "
+           "\"precision\": \"%s\", \"threads\": 1, \"T\": %lld, \"nx\": %d, \"ny\": %d, "
+           "\"where\": \"%s\", ", j->job == KS_JOB_SMOOTH ? "smooth" : "filter", ks_method_name(j->method),
+           scan, strcmp(where, "cpu") ? "cuda" : "cpu", precision_name(j), (long long)j->T, j->nx, j->ny, where);
+}
+
 static inline void print(const job *j, const char *where, double *ns, int repeats, double floor_ns,
                          const char *more)
 {
     const char *scan = j->method == KS_METHOD_BLOCKTRI ? "none" : ks_scan_name(j->scan);
     qsort(ns, (size_t)repeats, sizeof *ns, by_value);
-    printf("{\"job\": \"%s\", \"method\": \"%s\", \"scan\": \"%s\", \"backend\": \"%s\", "
-           "\"precision\": \"%s\", \"threads\": 1, \"T\": %lld, \"nx\": %d, \"ny\": %d, "
-           "\"where\": \"%s\", \"repeats\": %d, \"median_ns\": %.0f, \"min_ns\": %.0f, "
-           "\"max_ns\": %.0f, \"ns_per_step\": %.4g, \"floor_ns\": %.0f, \"of_floor\": %.3g%s}\n",
-           j->job == KS_JOB_SMOOTH ? "smooth" : "filter", ks_method_name(j->method), scan,
-           strcmp(where, "cpu") ? "cuda" : "cpu", precision_name(j), (long long)j->T, j->nx,
-           j->ny, where, repeats, ns[repeats / 2], ns[0], ns[repeats - 1],
-           ns[repeats / 2] / (double)j->T, floor_ns, ns[repeats / 2] / floor_ns, more);
+    print_head(j, where);
+    printf("\"repeats\": %d, \"median_ns\": %.0f, \"min_ns\": %.0f, \"max_ns\": %.0f, "
+           "\"ns_per_step\": %.4g, \"floor_ns\": %.0f, \"of_floor\": %.3g%s}\n",
+           repeats, ns[repeats / 2], ns[0], ns[repeats - 1], ns[repeats / 2] / (double)j->T, floor_ns,
+           ns[repeats / 2] / floor_ns, more);
     fprintf(stderr, "%-16s %-15s %-5s T = %-9lld nx = %-3d %-10s %12.3f us  %8.2f x floor\n",
             ks_method_name(j->method), scan, precision_name(j), (long long)j->T, j->nx, where,
             ns[repeats / 2] * 1e-3, ns[repeats / 2] / floor_ns);
