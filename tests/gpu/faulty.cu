@@ -70,6 +70,56 @@ template <int wrong> KS_DEVICE void faulty_sum(const faulty_args &args)
     args.y[i] = sum;
 }
 
-#define FAULTY_KERNEL(name) \
-    KS_KERNEL(faulty_##name, faulty_args) { faulty_sum<FAULTY_##name>(args); }
+// A barrier of the grid, for the `round`th time, that lets go when all blocks have come but so many.
+KS_DEVICE void faulty_barrier(const faulty_args &args, unsigned round, unsigned missing)
+{
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        __threadfence();
+        atomicAdd(args.come, 1u);
+        while (atomicAdd(args.come, 0u) < round * gridDim.x - missing) __nanosleep(20);
+        __threadfence();
+    }
+    __syncthreads();
+}
+
+// A barrier before a block reads what another one has written.
+template <int wrong> KS_DEVICE void faulty_level(const faulty_args &args, unsigned round)
+{
+    const bool own = wrong == FAULTY_GRID_OWN || wrong == FAULTY_GRID_EARLY;
+    const bool comes = wrong == FAULTY_GRID_SOME || wrong == FAULTY_GRID_TWO_PLACES ? blockIdx.x % 2 == 0
+                       : wrong == FAULTY_GRID_THREAD                                ? threadIdx.x == 0
+                                                                                    : true;
+    if (wrong == FAULTY_GRID_BLOCK) __syncthreads();
+    else if (own) faulty_barrier(args, round, wrong == FAULTY_GRID_EARLY);
+    else if (comes && wrong != FAULTY_GRID_MISSING) ks_grid_sync();
+    else if (wrong == FAULTY_GRID_TWO_PLACES)
+        ks_grid_sync();
+}
+
+// The same sum by a tree in the device's memory, over the threads of a grid.
+template <int wrong> KS_DEVICE void faulty_grid(const faulty_args &args)
+{
+    const unsigned i = (unsigned)ks_grid_thread(), n = (unsigned)ks_grid_threads();
+    args.y[i] = args.x[i];
+    faulty_level<wrong>(args, 1);
+    for (unsigned half = n / 2; half > 0; half /= 2) {
+        if (i < half) args.y[i] += args.y[i + half];
+        if (half == n / 2) faulty_level<wrong>(args, 2);
+        else
+            ks_grid_sync();
+    }
+    const double sum = args.y[0];
+    ks_grid_sync();
+    args.y[i] = sum;
+}
+
+#define FAULTY_KERNEL(name)                                                        \
+    KS_KERNEL(faulty_##name, faulty_args)                                          \
+    {                                                                              \
+        if (FAULTY_##name >= FAULTY_GRID && FAULTY_##name < FAULTY_BULK)           \
+            faulty_grid<FAULTY_##name>(args);                                      \
+        else                                                                       \
+            faulty_sum<FAULTY_##name>(args);                                       \
+    }
 FAULTY_LIST(FAULTY_KERNEL)

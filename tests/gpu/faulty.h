@@ -17,6 +17,14 @@
     E(NO_ASYNC_WAIT)        /* a copy is used before it was waited for                    */ \
     E(TOO_MUCH_SHARED)      /* more shared memory than a block has                        */ \
     E(GRID_BARRIER)         /* a barrier of the grid in an ordinary launch                */ \
+    E(GRID)                 /* sums over the blocks of a grid, and nothing wrong with them */ \
+    E(GRID_OWN)             /* the same with a barrier that counts the blocks             */ \
+    E(GRID_MISSING)         /* no barrier of the grid before two levels of the tree       */ \
+    E(GRID_BLOCK)           /* one of the block alone                                     */ \
+    E(GRID_EARLY)           /* one that lets go when a block is missing                   */ \
+    E(GRID_SOME)            /* half of the blocks do not come to one                      */ \
+    E(GRID_THREAD)          /* one thread of each block comes for all                     */ \
+    E(GRID_TWO_PLACES)      /* two halves of the grid wait at different barriers          */ \
     E(BULK)                 /* bulk copies, and nothing wrong with them                   */ \
     E(BULK_EARLY)           /* what they bring is read before it was waited for           */ \
     E(BULK_TWICE)           /* two copies go to one place                                 */ \
@@ -41,6 +49,7 @@ enum faulty {
 typedef struct faulty_args {
     const double *x;
     double *y;
+    unsigned *come; /* blocks, 0 */
 } faulty_args;
 
 #endif

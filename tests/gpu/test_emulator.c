@@ -17,6 +17,7 @@
 #include "gpu/gpu.h"
 
 #define THREADS 64
+#define BLOCKS  4
 #define SEEDS   10
 
 static const char *const faulty_names[] = {
@@ -32,17 +33,20 @@ static ks_status run_faulty(enum faulty which, uint64_t seed, bool *right)
     ks_gpu *gpu;
     ks_gpu_stream *stream;
     const ks_gpu_kernel *kernel;
-    void *x, *y;
+    void *x, *y, *come;
     double values[THREADS], sums[THREADS];
+    const int of_grid = which >= FAULTY_GRID && which < FAULTY_BULK;
     for (int i = 0; i < THREADS; ++i) values[i] = 1 + i * i;
     assert_int_equal(ks_gpu_open(&gpu, NULL, 0), KS_OK);
     assert_int_equal(ks_gpu_stream_create(gpu, &stream), KS_OK);
     assert_int_equal(ks_gpu_find(gpu, &kernel, "faulty", faulty_names[which]), KS_OK);
     assert_int_equal(ks_gpu_alloc(gpu, &x, sizeof values), KS_OK);
     assert_int_equal(ks_gpu_alloc(gpu, &y, sizeof sums), KS_OK);
-    const faulty_args args = {x, y};
-    const ks_gpu_shape shape = {{1}, {THREADS}, 0, 0};
+    assert_int_equal(ks_gpu_alloc(gpu, &come, sizeof(unsigned)), KS_OK);
+    const faulty_args args = {x, y, come};
+    const ks_gpu_shape shape = {{of_grid ? BLOCKS : 1}, {of_grid ? THREADS / BLOCKS : THREADS}, 0, of_grid};
     ks_status status = ks_gpu_copy_in(gpu, x, values, sizeof values, stream);
+    if (!status) status = ks_gpu_fill(gpu, come, 0, sizeof(unsigned), stream);
     if (!status) status = ks_gpu_launch(gpu, kernel, &shape, &args, sizeof args, stream);
     if (!status) status = ks_gpu_copy_out(gpu, sums, y, sizeof sums, stream);
     if (!status) status = ks_gpu_stream_sync(gpu, stream);
@@ -52,6 +56,7 @@ static ks_status run_faulty(enum faulty which, uint64_t seed, bool *right)
     for (int i = 0; i < THREADS && *right; ++i) *right = sums[i] == sum;
     ks_gpu_free(gpu, x);
     ks_gpu_free(gpu, y);
+    ks_gpu_free(gpu, come);
     ks_gpu_stream_destroy(gpu, stream);
     ks_gpu_close(gpu);
     assert_int_equal(ks_emulated.live, 0);
@@ -61,9 +66,10 @@ static ks_status run_faulty(enum faulty which, uint64_t seed, bool *right)
 static void a_right_kernel_passes(void **state)
 {
     (void)state;
-    for (uint64_t seed = 0; seed < 2 * SEEDS; ++seed) {
+    static const enum faulty right_ones[] = {FAULTY_NONE, FAULTY_BULK, FAULTY_GRID, FAULTY_GRID_OWN};
+    for (uint64_t seed = 0; seed < 4 * SEEDS; ++seed) {
         bool right;
-        assert_int_equal(run_faulty(seed % 2 ? FAULTY_BULK : FAULTY_NONE, seed / 2, &right), KS_OK);
+        assert_int_equal(run_faulty(right_ones[seed % 4], seed / 4, &right), KS_OK);
         assert_true(right);
         assert_string_equal(ks_emulated.report, "");
     }
@@ -74,7 +80,8 @@ static void mistakes_change_the_result(void **state)
 {
     (void)state;
     const enum faulty silent[] = {FAULTY_MISSING_BARRIER, FAULTY_WRONG_INDEX, FAULTY_NOT_WRITTEN,
-                                  FAULTY_NO_ASYNC_WAIT, FAULTY_BULK_EARLY, FAULTY_BULK_TWICE};
+                                  FAULTY_NO_ASYNC_WAIT, FAULTY_BULK_EARLY, FAULTY_BULK_TWICE,
+                                  FAULTY_GRID_MISSING, FAULTY_GRID_BLOCK, FAULTY_GRID_EARLY};
     for (size_t i = 0; i < sizeof silent / sizeof *silent; ++i) {
         int wrong = 0;
         for (uint64_t seed = 0; seed < SEEDS; ++seed) {
@@ -100,6 +107,9 @@ static void mistakes_are_named(void **state)
         {FAULTY_LANE_MISSING, "never come to the warp's operation at "},
         {FAULTY_TOO_MUCH_SHARED, "more shared memory than a block has"},
         {FAULTY_GRID_BARRIER, "a launch that is not cooperative"},
+        {FAULTY_GRID_SOME, "threads of a grid wait at different barriers at "},
+        {FAULTY_GRID_THREAD, "threads of a grid wait at different barriers at "},
+        {FAULTY_GRID_TWO_PLACES, "threads of a grid wait at different barriers at "},
         {FAULTY_BULK_NO_WAIT, "bulk copies that nobody has waited for"},
         {FAULTY_BULK_BYTES, "other bytes expected than bulk copies bring at "},
         {FAULTY_BULK_FROM, "not aligned to 16 bytes at "},
@@ -184,7 +194,7 @@ static void wrong_calls_are_refused(void **state)
     assert_int_equal(ks_gpu_copy(gpu, x, host, 8, stream), KS_EINVAL);
     assert_int_equal(ks_gpu_fill(gpu, past, 0, sizeof host, stream), KS_EINVAL);
 
-    const faulty_args args = {x, x};
+    const faulty_args args = {x, x, x};
     ks_gpu_shape shape = {{1}, {1025}, 0, 0};
     assert_int_equal(ks_gpu_launch(gpu, kernel, &shape, &args, sizeof args, stream), KS_EINVAL);
     shape.block[0] = 32;

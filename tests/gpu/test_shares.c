@@ -56,6 +56,52 @@ static void scans_in_one_launch(void **state)
     }
 }
 
+#ifdef EMULATED
+/** Whether a run in cooperative launches with such a barrier of the grid fails or has other results. */
+static int shows(const golden *g, const ks_smooth_options *o, const golden_buffers *right, int seed,
+                 ks_emulated_barrier barrier)
+{
+    ks_smooth_plan *plan;
+    const ks_model model = golden_model(g, o->precision);
+    golden_buffers *b = golden_buffers_new(g->T, g->B, g->nx, g->ny, o->precision, o->outputs);
+    use_seed(seed);
+    ks_emulated.grid_barrier = barrier;
+    OK(ks_smooth_plan_create(&plan, NULL, g->T, g->B, g->nx, g->ny, o));
+    void *work = workspace(plan);
+    OK(ks_scan_device_together(plan->device, plan, 1));
+    const ks_status status = ks_smooth_run(plan, &model, golden_y(g, o->precision), golden_outputs(b), work, NULL);
+    const int found = status != KS_OK || first_different(right, b, o->outputs) != 0;
+    golden_buffers_free(b);
+    free(work);
+    ks_smooth_plan_destroy(plan);
+    assert_int_equal(ks_emulated.live, 0);
+    return found;
+}
+
+/** Rounds in one launch need a barrier of the whole grid between any two: one that does not wait, or too little, or
+ *  that blocks pass by, shows under most seeds. */
+static void barriers_of_the_grid(void **state)
+{
+    (void)state;
+    const method_case *const methods[] = { &filter, &rts, &two_filter };
+    for (int i = 0; i < 3; ++i) {
+        /* Three blocks of threads. */
+        golden *g = model_random((model_spec){ 906, 2 * KS_SCAN_THREADS + 45, 1, 1 + i, 1, KS_PRIOR_X0, VARIES_ALL });
+        const ks_smooth_options o = options_of(methods[i], KS_F64, outputs_made(methods[i]));
+        golden_buffers *right = run_seed(g, &o, 1);
+        for (int barrier = 0; barrier < KS_BARRIERS; ++barrier) {
+            int found = 0;
+            for (int seed = 0; seed < ORDERS; ++seed)
+                found += shows(g, &o, right, seed, (ks_emulated_barrier)barrier);
+            if (barrier == KS_BARRIER_RIGHT ? found : found <= ORDERS / 2)
+                fail_msg("barrier %d of method %d: found by %d seeds", barrier, i, found);
+        }
+        golden_buffers_free(right);
+        golden_free(g);
+    }
+}
+#endif
+
 /** The reverse scan on another device, or beside the forward one on the same: the bits of one device alone. */
 static void two_devices(void **state)
 {
@@ -205,6 +251,7 @@ int main(void)
         cmocka_unit_test(two_devices),
         cmocka_unit_test(two_devices_again),
 #ifdef EMULATED
+        cmocka_unit_test(barriers_of_the_grid),
         cmocka_unit_test(memory_of_two_devices),
         cmocka_unit_test(series_in_parts),
 #endif

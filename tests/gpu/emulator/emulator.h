@@ -14,6 +14,12 @@
 extern "C" {
 #endif
 
+/** What a barrier of the grid does: what it is for, or for a test that has to notice it nothing, wait for the thread's
+ *  own block alone, let all go on as soon as one block alone is missing, or be passed by blocks of odd numbers. */
+typedef enum ks_emulated_barrier {
+    KS_BARRIER_RIGHT, KS_BARRIER_NONE, KS_BARRIER_OF_BLOCK, KS_BARRIER_EARLY, KS_BARRIER_OF_SOME, KS_BARRIERS
+} ks_emulated_barrier;
+
 /** What ks_gpu_open() gives from now on, and what was seen. Not for several threads at once. A program that
  *  leaves it alone, the command say, has seed, lose_at and old from the environment's KS_EMULATED_SEED,
  *  KS_EMULATED_LOSE_AT and KS_EMULATED_OLD. */
@@ -34,11 +40,12 @@ typedef struct ks_emulator {
     long pieces;          /**< what has run of all streams                                       */
     long lose_at;         /**< the number of the piece, from 1, with which its device is lost    */
     int old;              /**< non-zero: devices are older than any kernel was compiled for      */
+    ks_emulated_barrier grid_barrier;
     char report[400];     /**< the first fault of a kernel or of the driver code; "" where none  */
 } ks_emulator;
 
 #define KS_EMULATOR_INIT \
-    { 1, 2, 4, (size_t)1 << 30, 227 * 1024, 0, 0, 0, 0, NULL, 0, 0, 0, 0, 0, 0, "" }
+    { 1, 2, 4, (size_t)1 << 30, 227 * 1024, 0, 0, 0, 0, NULL, 0, 0, 0, 0, 0, 0, KS_BARRIER_RIGHT, "" }
 
 extern ks_emulator ks_emulated;
 

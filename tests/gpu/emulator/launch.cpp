@@ -7,6 +7,7 @@
 #include <memory>
 #include <stdio.h>
 #include "bulk.h"
+#include "emulator.h"
 #include "product.h"
 
 namespace
@@ -34,6 +35,7 @@ struct thread {
     void (*resolve)(void *const *, unsigned);
     void *operand;
     long groups; /* closed */
+    size_t barriers; /* of the grid, that it has come to */
     std::vector<pending_copy> copies;
 };
 
@@ -58,7 +60,9 @@ struct launch {
     random_source &random;
     std::vector<thread *> ready;
     std::vector<std::unique_ptr<block>> blocks; /* that are alive */
-    size_t at_grid;
+    std::vector<size_t> at_grid; /* threads that have come to each barrier of the grid */
+    const char *grid_site;       /* of the last of them */
+    block *late;                 /* of a cooperative launch, whose threads seldom run before others, or NULL */
     std::string fault;
 };
 
@@ -156,7 +160,7 @@ void end_blocks(launch &l, fibre_stock &stock)
                     std::string(l.kernel.name) + ": written outside of an array in shared memory";
     }
     l.blocks.clear();
-    l.at_grid = 0;
+    l.late = nullptr;
 }
 
 /* Nobody can run: all have ended, or some wait for what does not come. */
@@ -174,10 +178,27 @@ void look_for_waiting(launch &l)
         }
 }
 
+/* Blocks of a cooperative launch may be far apart: from one barrier of the grid to the next one of them stays
+ * behind. */
+void draw_late(launch &l)
+{
+    l.late = l.blocks.empty() ? nullptr : l.blocks[l.random.below(l.blocks.size())].get();
+}
+
+/* Threads that wait for others without a barrier are ready, so those of the late block have their turn, too. */
+size_t draw_ready(launch &l)
+{
+    enum { TRIES = 8 };
+    size_t i = l.random.below(l.ready.size());
+    for (int n = 1; n < TRIES && l.late && l.ready[i]->home == l.late; ++n) i = l.random.below(l.ready.size());
+    return i;
+}
+
 void run_ready(launch &l)
 {
+    if (l.shape.cooperative) draw_late(l);
     while (!l.ready.empty() && l.fault.empty()) {
-        const size_t i = l.random.below(l.ready.size());
+        const size_t i = draw_ready(l);
         self = l.ready[i];
         l.ready[i] = l.ready.back();
         l.ready.pop_back();
@@ -194,7 +215,7 @@ thread_local const ks_emu_place *ks_emu_here;
 std::string run_launch(const ks_emu_kernel &kernel, const ks_gpu_shape &shape, const void *args,
                        size_t most_shared, fibre_stock &stock, random_source &random)
 {
-    launch l = {kernel, shape, args, most_shared, random, {}, {}, 0, {}};
+    launch l = {kernel, shape, args, most_shared, random, {}, {}, {}, nullptr, nullptr, {}};
     launch *const outer = running;
     running = &l;
     std::vector<size_t> order(volume(dim(shape.grid)));
@@ -270,21 +291,45 @@ int ks_emu_block_barrier(const char *site, int count)
     return b.last_count;
 }
 
-void ks_emu_grid_barrier(const char *site)
+/* How many threads let all of them go on. */
+static size_t enough_for_grid(ks_emulated_barrier how)
 {
-    if (!running->shape.cooperative)
-        abandon("a grid's barrier in a launch that is not cooperative", site);
     size_t all = 0;
     for (auto &b : running->blocks) all += b->threads.size();
-    if (++running->at_grid == all) {
-        running->at_grid = 0;
-        for (auto &b : running->blocks)
-            for (thread &t : b->threads)
-                if (&t != self) wake(t);
+    const size_t each = self->home->threads.size();
+    return how == KS_BARRIER_EARLY && all > each ? all - each : all;
+}
+
+void ks_emu_grid_barrier(const char *site)
+{
+    launch &l = *running;
+    const ks_emulated_barrier how = ks_emulated.grid_barrier;
+    if (!l.shape.cooperative) abandon("a grid's barrier in a launch that is not cooperative", site);
+    if (how == KS_BARRIER_NONE || (how == KS_BARRIER_OF_SOME && self->place.block.x % 2 == 1)) {
         ks_emu_yield();
-    } else {
-        wait_in(AT_GRID, site);
+        return;
     }
+    if (how == KS_BARRIER_OF_BLOCK) {
+        (void)ks_emu_block_barrier(site, 0);
+        return;
+    }
+    const size_t number = self->barriers++, enough = enough_for_grid(how);
+    if (l.at_grid.size() <= number) l.at_grid.push_back(0);
+    const size_t come = ++l.at_grid[number];
+    if (come == 1) l.grid_site = site;
+    else if (come <= enough && strcmp(l.grid_site, site))
+        abandon("threads of a grid wait at different barriers", site);
+    if (come < enough) {
+        wait_in(AT_GRID, site);
+        return;
+    }
+    if (come == enough) {
+        for (auto &b : l.blocks)
+            for (thread &t : b->threads)
+                if (t.now == AT_GRID) wake(t);
+        draw_late(l);
+    }
+    ks_emu_yield();
 }
 
 void ks_emu_yield(void)
