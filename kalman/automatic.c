@@ -34,22 +34,16 @@ int ks_automatic_tries(const ks_smooth_plan *plan)
            ks_workers(plan->context, o->threads, 2) == 2;
 }
 
-static int varies(const ks_model *m)
-{
-    return m->F.step_stride || m->Q.step_stride || m->H.step_stride || m->R.step_stride;
-}
-
-/** Whether most covariances at the end of the left half are those of a step shortly before: from so many
- *  states on the sequential method, which remembers such steps (memo_text.h), is faster alone. */
+/** Whether most covariances at the end of the left half are those of a step shortly before: with more
+ *  states the sequential method, which remembers such steps (memo_text.h), is faster alone. */
 static int steps_repeat(const ks_lane *l)
 {
     enum { LOOKED_AT = 64, PERIODS = 8 };
     const ks_smooth_plan *plan = l->run->plan;
-    const int states = plan->options.precision == KS_F64 ? 9 : 7;
-    if (varies(l->run->model) || plan->nx < states) return 0;
+    if (ks_model_varies(l->run->model) || plan->nx <= KS_MOST_REPEATED) return 0;
     const ks_sink kept = ks_left_rows(l, 0).kept_C;
     const size_t bytes = (size_t)plan->nx * (size_t)plan->nx * plan->kernels->number_bytes;
-    const int64_t end = ks_left_steps(plan);
+    const int64_t end = l->left_steps;
     int repeated = 0;
     for (int64_t k = end - LOOKED_AT; k < end; ++k)
         for (int p = 1; p <= PERIODS; ++p)
@@ -67,7 +61,7 @@ static void put_back(ks_lane *l, ks_estimates filtered)
     const ks_smooth_plan *plan = l->run->plan;
     const size_t n = (size_t)plan->nx, bytes = plan->kernels->number_bytes;
     const ks_forward_sinks rows = ks_left_rows(l, 0);
-    const int64_t middle = ks_left_steps(plan) - 1;
+    const int64_t middle = l->left_steps - 1;
     memcpy(ks_slot_of(rows.kept_mean, middle), filtered.mean, n * bytes);
     memcpy(ks_slot_of(rows.kept_C, middle), filtered.cov, n * n * bytes);
     ks_copy_estimate(plan, l->left.state, 0, filtered, 0);
@@ -108,7 +102,7 @@ static void run_lane(ks_lane *l)
         run->info->method = KS_METHOD_SEQUENTIAL;
         return;
     }
-    int64_t filtered = ks_left_steps(plan);
+    int64_t filtered = l->left_steps;
     if (!l->right_rc && !steps_repeat(l)) {
         ks_copy_estimate(plan, l->left.again, 0, l->left.state, 0);
         const ks_form form = l->left_form;
@@ -130,7 +124,7 @@ static void run_lane(ks_lane *l)
 void ks_automatic_run(ks_run *run, void *work)
 {
     const ks_smooth_plan *plan = run->plan;
-    if (plan->wide && varies(run->model)) {
+    if (plan->wide && ks_model_varies(run->model)) {
         run->plan = plan->wide;
         run->info->method = plan->wide->method;
         ks_scan_method_run(run, work);

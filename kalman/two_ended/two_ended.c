@@ -12,12 +12,6 @@
 #include <string.h>
 #include "two_ended_lane.h"
 
-/* A step of the right takes up to twice the time of one of the left, of larger blocks 1.7 times. */
-int64_t ks_left_steps(const ks_smooth_plan *plan)
-{
-    return plan->nx > 12 ? plan->T - plan->T / 8 * 3 : plan->T - plan->T / 3;
-}
-
 static int in_place(const ks_smooth_plan *plan)
 {
     return ks_makes_all(plan, KS_OUT_SMOOTHED_MEAN | KS_OUT_SMOOTHED_COV);
@@ -33,9 +27,11 @@ static void cut(ks_half *half, const ks_smooth_plan *plan, int64_t steps)
     half->segments = half->length ? (steps + half->length - 1) / half->length : 0;
 }
 
+/** Memory for so many steps, or less. */
 static void carve_half(ks_carver *carver, const ks_smooth_plan *plan, ks_half *half,
                        int64_t steps)
 {
+    const int64_t segments = (int64_t)ceil(sqrt((double)steps)); /* at most, however few the steps */
     const ks_two_ended_kernels *ends = ks_two_ended_kernels_of(plan->kernels);
     const size_t range = plan->kernels->scratch_bytes(plan->nx, plan->ny);
     const size_t information = ends->scratch_bytes(plan->nx, plan->ny);
@@ -47,22 +43,20 @@ static void carve_half(ks_carver *carver, const ks_smooth_plan *plan, ks_half *h
     if (in_place(plan)) return;
     half->again = ks_carve_estimates(carver, plan, 1);
     half->kept = ks_carve_estimates(carver, plan, half->length);
-    half->checkpoints = ks_carve_estimates(carver, plan, half->segments);
+    half->checkpoints = ks_carve_estimates(carver, plan, segments);
 }
 
 void ks_lane_carve(ks_carver *carver, const ks_smooth_plan *plan, ks_lane *l)
 {
     const size_t n = (size_t)plan->nx, bytes = plan->kernels->number_bytes;
-    const int64_t left = ks_left_steps(plan);
     memset(l, 0, sizeof *l);
-    carve_half(carver, plan, &l->left, left);
     /* Where the left half may have to go on to the end, it does so in place. */
-    const int64_t forms = plan->automatic ? plan->T : l->left.length;
-    l->left.form = ks_carve(carver, (size_t)forms, 1);
+    carve_half(carver, plan, &l->left, plan->automatic ? plan->T : ks_left_steps_most(plan));
+    l->left.form = ks_carve(carver, (size_t)l->left.length, 1);
     if (!in_place(plan))
-        l->left.checkpoint_form = ks_carve(carver, (size_t)l->left.segments, 1);
+        l->left.checkpoint_form = ks_carve(carver, (size_t)ceil(sqrt((double)plan->T)), 1);
     if (plan->automatic) l->left.again = ks_carve_estimates(carver, plan, 1);
-    carve_half(carver, plan, &l->right, plan->T - left);
+    carve_half(carver, plan, &l->right, plan->T - ks_left_steps_least(plan));
     l->right.K = ks_carve(carver, (size_t)l->right.length, n * (n + 1) / 2 * bytes);
     l->right.bound = ks_carve(carver, (size_t)l->right.length / KS_BOUND_STEPS + 1, 2 * n * bytes);
 }
@@ -100,7 +94,7 @@ static int left_in(ks_lane *l)
 {
     const ks_smooth_plan *plan = l->run->plan;
     ks_half *half = &l->left;
-    const int64_t steps = ks_left_steps(plan);
+    const int64_t steps = l->left_steps;
     ks_state state = { half->state.mean, half->state.cov, KS_FORM_ORDINARY };
     plan->kernels->start(&l->series, &state, half->scratch);
     for (int64_t i = 0; i < half->segments; ++i) {
@@ -121,7 +115,7 @@ static int left_out(ks_lane *l)
 {
     const ks_smooth_plan *plan = l->run->plan;
     ks_half *half = &l->left;
-    const int64_t steps = ks_left_steps(plan);
+    const int64_t steps = l->left_steps;
     ks_state state = { half->smoothed.mean, half->smoothed.cov, half->out_form };
     for (int64_t i = half->segments - 1; i >= 0; --i) {
         const int64_t from = i * half->length, end = segment_end(half, i, steps);
@@ -149,7 +143,7 @@ static ks_right_rows right_rows(const ks_lane *l, int64_t i)
     const ks_smooth_plan *plan = l->run->plan;
     const ks_half *half = &l->right;
     const int64_t n = plan->nx, bytes = (int64_t)plan->kernels->number_bytes;
-    const int64_t start = ks_left_steps(plan), first = start + i * half->length;
+    const int64_t start = l->left_steps, first = start + i * half->length;
     ks_right_rows rows;
     rows.b = in_place(plan) ? l->back.smoothed_mean : ks_mean_sink(plan, half->kept, first);
     rows.A = in_place(plan) ? l->back.smoothed_cov : ks_cov_sink(plan, half->kept, first);
@@ -208,7 +202,7 @@ static int right_in(ks_lane *l)
     ks_tally *tally = &l->right.in;
     if (tally->bad_step >= 0 && tally->bad_array != KS_ARRAY_ESTIMATE)
         ks_two_ended_kernels_of(plan->kernels)
-            ->first_refused(&l->series, ks_left_steps(plan), tally->bad_step, l->right.scratch, tally);
+            ->first_refused(&l->series, l->left_steps, tally->bad_step, l->right.scratch, tally);
     return rc;
 }
 
@@ -260,7 +254,7 @@ static int right_out(ks_lane *l)
 void ks_lane_meet(ks_lane *l)
 {
     const ks_smooth_plan *plan = l->run->plan;
-    const int64_t middle = ks_left_steps(plan) - 1;
+    const int64_t middle = l->left_steps - 1;
     ks_state state = { l->left.state.mean, l->left.state.cov, l->left_form };
     ks_information information = { l->right.state.cov, l->right.state.mean, l->form };
     l->met = ks_evidence_start();
@@ -276,6 +270,9 @@ void ks_lane_open(ks_lane *l, int64_t b)
     l->b = b;
     ks_series_of(l->run, b, &l->series);
     l->back = ks_backward_sinks_of(l->run, b);
+    l->left_steps = ks_left_steps_of(l->run, &l->series);
+    cut(&l->left, l->run->plan, l->left_steps);
+    cut(&l->right, l->run->plan, l->run->plan->T - l->left_steps);
     l->form = KS_FORM_ORDINARY;
     l->tried = 0;
 }

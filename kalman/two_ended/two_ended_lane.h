@@ -6,6 +6,9 @@
 #include "smooth_plan.h"
 #include "two_ended.h"
 
+/* With so many states both ends on two threads are ahead of one that looks repeated steps up, with more behind. */
+#define KS_MOST_REPEATED 8
+
 /** A checkpoint for each segment, or the rows of one. */
 typedef struct ks_half {
     void *scratch;
@@ -27,6 +30,7 @@ typedef struct ks_lane {
     ks_series series;
     ks_backward_sinks back;
     ks_half left, right;
+    int64_t left_steps;         /* the rest, which may be none, are the right one's */
     ks_form form;               /* of the information in the right half */
     ks_form left_form;          /* of the filtered state in the middle  */
     ks_evidence met;
@@ -36,8 +40,13 @@ typedef struct ks_lane {
     int64_t failed;             /* the series that failed, or -1 */
 } ks_lane;
 
-/** Steps of the left half; the rest, which may be none, is the right one's. */
-int64_t ks_left_steps(const ks_smooth_plan *plan);
+/** Steps of the left half of one series, and what memory is made for: the fewest and the most of any. */
+int64_t ks_left_steps_of(const ks_run *run, const ks_series *s);
+int64_t ks_left_steps_least(const ks_smooth_plan *plan);
+int64_t ks_left_steps_most(const ks_smooth_plan *plan);
+
+/** Whether a matrix of the model has a row for each step. */
+int ks_model_varies(const ks_model *m);
 
 void ks_lane_carve(ks_carver *carver, const ks_smooth_plan *plan, ks_lane *l);
 
