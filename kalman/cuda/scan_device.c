@@ -9,10 +9,13 @@
 
 /* Threads bring memory for their scratch; beyond this much of it there are fewer threads. */
 static const int64_t most_scratch = INT64_C(1) << 29, most_threads = INT64_C(1) << 16;
-/* Steps of a chunk and chunks of a part at least, and the chunks of a long series: as many as a device keeps threads. */
-enum { LEAST_CHUNK = 8, LEAST_PART = 128, MOST_CHUNKS = 1 << 16, MOST_CHUNKS_LARGE = 1 << 14 };
+/* Steps of a chunk at least, and the chunks of a long series: as many as a device keeps threads. */
+enum { LEAST_CHUNK = 8, MOST_CHUNKS = 1 << 16, MOST_CHUNKS_LARGE = 1 << 14 };
 /* Bytes of a half of the stage, and sizes that have kernels with literal states. */
 enum { STAGE = 1 << 22, MOST_LITERAL = 4 };
+/* Parts that a series which fits travels in beside what is computed, and chunks of them at least: where a step's
+ * arithmetic takes long enough beside its rows' way, beyond so many states, see docs/gpu.md. */
+enum { BESIDE_PARTS = 8, BESIDE_CHUNKS = 1024, BESIDE_STATES = 8 };
 
 typedef ks_device_layout layout;
 
@@ -295,7 +298,7 @@ static size_t stage_bytes(const ks_smooth_plan *plan)
 static int64_t fewer_chunks(const ks_scan_device *d, int64_t chunks)
 {
     const int64_t now = chunks ? chunks : d->chunks.chunks, half = (now + 1) / 2;
-    return !d->reruns || now <= LEAST_PART ? chunks : half < LEAST_PART ? LEAST_PART : half;
+    return !d->reruns || now <= KS_LEAST_PART ? chunks : half < KS_LEAST_PART ? KS_LEAST_PART : half;
 }
 
 static size_t bytes_of_parts(const ks_smooth_plan *plan, int second, int64_t *part_chunks)
@@ -332,17 +335,6 @@ size_t ks_scan_device_bytes(const ks_smooth_plan *plan)
     return first > SIZE_MAX - second ? SIZE_MAX : first + second;
 }
 
-/** What travels beside what is computed. */
-static ks_status open_parts(ks_scan_device *d)
-{
-    ks_status status = ks_gpu_stream_create(d->gpu, &d->beside);
-    for (int i = 0; i < 2 && status == KS_OK; ++i) {
-        status = ks_gpu_event_create(d->gpu, &d->there[i]);
-        if (status == KS_OK) status = ks_gpu_event_create(d->gpu, &d->free[i]);
-    }
-    return status;
-}
-
 /** One device's share: the whole run, or as the `second` one of two the reverse scan alone. */
 static ks_status create(ks_scan_device **out, const ks_smooth_plan *plan, ks_gpu *gpu, int number,
                         int second, int64_t *part_chunks)
@@ -359,7 +351,7 @@ static ks_status create(ks_scan_device **out, const ks_smooth_plan *plan, ks_gpu
     layout l = { d, gpu ? KS_OK : ks_gpu_open(&d->gpu, plan->context, number) };
     if (l.status == KS_OK) l.status = ks_gpu_stream_create(d->gpu, &d->stream);
     if (l.status == KS_OK) l.status = ks_gpu_event_create(d->gpu, &d->done);
-    if (l.status == KS_OK && d->part_chunks) l.status = open_parts(d);
+    if (l.status == KS_OK && d->part_chunks) l.status = ks_parts_open(d);
     if (l.status == KS_OK) lay_out(&l, plan, second);
     *part_chunks = fewer_chunks(d, d->part_chunks);
     void *report = NULL;
@@ -388,6 +380,16 @@ static ks_status open_way(ks_scan_device *d)
     return status == KS_OK ? ks_gpu_find(d->gpu, &d->pack, "ks_scan_phases", "ks_scan_pack") : status;
 }
 
+static ks_status travel_beside(ks_scan_device **out)
+{
+    const int64_t parts = (*out)->tiles.count / BESIDE_CHUNKS;
+    const ks_status status = ks_scan_device_travel(*out, (int)(parts < BESIDE_PARTS ? parts : BESIDE_PARTS));
+    if (status == KS_OK) return status;
+    ks_scan_device_destroy(*out);
+    *out = NULL;
+    return status;
+}
+
 ks_status ks_scan_device_create(ks_scan_device **out, const ks_smooth_plan *plan)
 {
     const ks_smooth_options *o = &plan->options;
@@ -398,6 +400,7 @@ ks_status ks_scan_device_create(ks_scan_device **out, const ks_smooth_plan *plan
         before = chunks;
         status = create(out, plan, NULL, o->device, 0, &chunks);
     } while (status == KS_ENOMEM && chunks != before);
+    if (status == KS_OK && plan->nx > BESIDE_STATES) status = travel_beside(out);
     if (status != KS_OK || o->second_device < 0) return status;
     status = create(&(*out)->other, plan, o->second_device == o->device ? (*out)->gpu : NULL,
                     o->second_device, 1, &all);

@@ -59,6 +59,7 @@ typedef struct ks_scan_device {
     int reruns;                     /* chunks of steps, rather than elements of all        */
     ks_chunk_arrays chunks;         /* their arrays; `a` is below                          */
     int64_t part_chunks;            /* of a part that is on the device at once; 0: all    */
+    int64_t beside_chunks;          /* where all are: of a part that travels while others are computed; 0: all */
     ks_scan_arrays half[2];         /* then two parts' model, data and results in turns,  */
     ks_gpu_event *there[2], *free[2]; /* when they are there, when they have been used    */
     ks_gpu_stream *beside;          /* and what they travel in, as arrays do that go from */
@@ -141,9 +142,13 @@ typedef ks_status ks_part_maker(ks_scan_device *d, const ks_smooth_plan *plan, k
 KS_MUST_CHECK ks_status ks_scan_device_join(ks_scan_device *d, ks_scan_device *o,
                                             const ks_smooth_plan *plan, ks_part_maker *make);
 
-/** Rows of steps k0 .. k1 - 1 of series b into d->a, and where `shared` those that all series share. */
+/** What of a series travels: what all series share, what all its steps do; and whether d->a is of all steps,
+ *  not of those that travel alone. */
+enum { KS_ROWS_SHARED = 1, KS_ROWS_STEADY = 2, KS_ROWS_IN_PLACE = 4 };
+
+/** Rows of steps k0 .. k1 - 1 of series b into d->a, and `which` of the others. */
 KS_MUST_CHECK ks_status ks_scan_device_upload(ks_scan_device *d, const ks_run *run, int64_t b,
-                                              int64_t k0, int64_t k1, int shared);
+                                              int64_t k0, int64_t k1, unsigned which);
 /** Model and data that are in d's memory, as d->a.series has them, to o's own, beside d->stream: not before
  *  what is in that now, and before what comes in o->stream. */
 KS_MUST_CHECK ks_status ks_scan_device_across(ks_scan_device *d, ks_scan_device *o,
@@ -152,8 +157,21 @@ KS_MUST_CHECK ks_status ks_scan_device_across(ks_scan_device *d, ks_scan_device 
 KS_MUST_CHECK ks_status ks_scan_device_download(ks_scan_device *d, const ks_scan_arrays *a,
                                                 const ks_run *run, int64_t b, int64_t k0, int64_t k1);
 
+/** Chunks of a part at least, and what parts travel in. */
+enum { KS_LEAST_PART = 128 };
+KS_MUST_CHECK ks_status ks_parts_open(ks_scan_device *d);
 /** A run of a plan whose series is in the device's memory a part at a time, see scan_device_parts.c. */
 KS_MUST_CHECK ks_status ks_parts_run(ks_scan_device *d, ks_run *run, int64_t b);
+/** The same of one that is there as a whole, but comes and goes in parts while others are computed. */
+KS_MUST_CHECK ks_status ks_parts_run_beside(ks_scan_device *d, ks_run *run, int64_t b);
+
+/** Let a series from the host that the device has room for travel in at most so many parts from now on, beside what is
+ *  computed, or at once (1); not while a run is under way. Nothing changes where scans keep elements of all steps, or
+ *  where there is no room; parts are no shorter than those are at least.
+ *  Errors: KS_ENOMEM, KS_EDEVICE. */
+KS_MUST_CHECK ks_status ks_scan_device_travel(ks_scan_device *d, int parts);
+/** The parts that it travels in. */
+int64_t ks_scan_device_parts(const ks_scan_device *d);
 
 /** Wait for a stream and for what the last run in it says of itself. */
 KS_MUST_CHECK ks_status ks_scan_device_report(ks_scan_device *d, ks_gpu_stream *stream);

@@ -4,14 +4,15 @@
 
 /** Rows of a model or of data to where the plan has room for them. */
 static ks_status put_in(ks_scan_device *d, ks_rows from, int64_t first, int64_t count, int64_t numbers,
-                        ks_rows *to)
+                        unsigned which, ks_rows *to)
 {
     const size_t bytes = (size_t)numbers * (d->a.single ? sizeof(float) : sizeof(double));
     to->stride = from.stride ? (int64_t)bytes : 0;
-    if (!from.base || count <= 0) return KS_OK;
+    if (!from.base || count <= 0 || (!from.stride && !(which & KS_ROWS_STEADY))) return KS_OK;
+    const int64_t at = which & KS_ROWS_IN_PLACE ? first * to->stride : 0;
     const ks_gpu_rows rows = { (char *)(uintptr_t)(from.base + first * from.stride), from.stride,
                                from.stride ? count : 1, bytes };
-    return ks_gpu_stage_in(&d->stage, (void *)(uintptr_t)to->base, &rows);
+    return ks_gpu_stage_in(&d->stage, (void *)(uintptr_t)(to->base + at), &rows);
 }
 
 static int64_t numbers_of(const ks_smooth_plan *plan, int nx_powers, int ny_powers)
@@ -23,7 +24,7 @@ static int64_t numbers_of(const ks_smooth_plan *plan, int nx_powers, int ny_powe
 }
 
 ks_status ks_scan_device_upload(ks_scan_device *d, const ks_run *run, int64_t b, int64_t k0, int64_t k1,
-                                int shared)
+                                unsigned which)
 {
     const ks_smooth_plan *plan = run->plan;
     const ks_model *m = run->model;
@@ -53,8 +54,8 @@ ks_status ks_scan_device_upload(ks_scan_device *d, const ks_run *run, int64_t b,
     };
     ks_status status = KS_OK;
     for (size_t i = 0; i < sizeof all / sizeof all[0] && status == KS_OK; ++i)
-        if (shared || all[i].view->series_stride)
-            status = put_in(d, all[i].from, all[i].first, all[i].count, all[i].numbers, all[i].to);
+        if (which & KS_ROWS_SHARED || all[i].view->series_stride)
+            status = put_in(d, all[i].from, all[i].first, all[i].count, all[i].numbers, which, all[i].to);
     return status;
 }
 

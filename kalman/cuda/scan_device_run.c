@@ -207,7 +207,7 @@ static ks_status launch_pair(ks_scan_device *d, const ks_run *run, int64_t b)
     ks_scan_device *o = d->other;
     KS_TRY(launch_part(d, plan, KS_RUN_ASCENT));
     KS_TRY(ks_gpu_event_record(d->gpu, d->done, d->stream));
-    KS_TRY(ks_scan_device_upload(o, run, b, 0, plan->T, b == 0));
+    KS_TRY(ks_scan_device_upload(o, run, b, 0, plan->T, KS_ROWS_STEADY | (b == 0 ? KS_ROWS_SHARED : 0)));
     refresh(o);
     KS_TRY(ks_scan_device_join(d, o, plan, launch_part));
     return ks_scan_device_report(o, o->stream);
@@ -274,12 +274,12 @@ static ks_status compute_map(ks_scan_device *d, ks_run *run, int64_t b)
 static ks_status run_series(ks_scan_device *d, ks_run *run, int64_t b)
 {
     const ks_smooth_plan *plan = run->plan;
-    if (d->part_chunks) {
-        KS_TRY(ks_parts_run(d, run, b));
+    if (d->part_chunks || d->beside_chunks) {
+        KS_TRY(d->part_chunks ? ks_parts_run(d, run, b) : ks_parts_run_beside(d, run, b));
         if (!ks_scan_device_tell(d, run, b)) ks_write_loglik(run, b, d->report->loglik);
         return KS_OK;
     }
-    KS_TRY(ks_scan_device_upload(d, run, b, 0, run->plan->T, b == 0));
+    KS_TRY(ks_scan_device_upload(d, run, b, 0, run->plan->T, KS_ROWS_STEADY | (b == 0 ? KS_ROWS_SHARED : 0)));
     if (plan->method == KS_METHOD_BLOCKTRI) {
         KS_TRY(compute_map(d, run, b));
         if (run->info->step >= 0) return KS_OK;

@@ -14,7 +14,7 @@
  * measured here first. Models in chunks are timed with rows that come in every way, `dev-pieces` and `dev-bulk`
  * beside `device`, whose threads load them; `dev-bulk-1` are windows of one step for teams, also where these
  * leave a multiprocessor fewer blocks. `dev-together` are scans of stored elements in one cooperative launch each,
- * beside `device`, one launch for each round.
+ * beside `device`, one launch for each round. `in-parts` and `at-once` are what `end-to-end` is not.
  * Exit code 77 without a device, 1 where a series that was made on the device has another likelihood than the same
  * one from the host. */
 #include <math.h>
@@ -155,7 +155,7 @@ static ks_status time_device(const job *j, const ks_smooth_plan *plan, int held,
         print(j, device_name[held], ns, count, floor_ns, "");
         c->device = ns[count / 2] * 1e-9;
         ks_scan_device_forget(d);
-        const double expected = c->device * (j->T < 1e5 ? 4 : 8);
+        const double expected = c->device * ((double)j->T < 1e5 ? 4 : 8);
         if (now() + expected < all.begun + all.seconds || !all.begins) {
             status = time_fills(j, plan, event, floor_ns, held);
             if (status == KS_OK && !held) status = time_together(j, plan, event, floor_ns);
@@ -166,33 +166,57 @@ static ks_status time_device(const job *j, const ks_smooth_plan *plan, int held,
     return status;
 }
 
-/* Whole calls with arrays of the host, which are made before. */
-static ks_status time_whole(const job *j, const ks_smooth_plan *plan, int held, cost *c, double *loglik)
+/* Some whole calls: `ns`, and how many. */
+static ks_status time_calls(const ks_smooth_plan *plan, const ks_model *model, ks_view y, const ks_outputs *outputs,
+                            double *ns, int *count)
+{
+    void *work = NULL;
+    ks_status status = KS_OK;
+    if (posix_memalign(&work, 64, ks_smooth_workspace_bytes(plan) + 64) != 0) return KS_ENOMEM;
+    for (int i = -1, more = 1; i < more && status == KS_OK; ++i) {
+        const double start = now();
+        status = ks_smooth_run(plan, model, y, outputs, work, NULL);
+        ns[i < 0 ? 0 : i] = (now() - start) * 1e9;
+        if (i < 0) more = count_of(ns[0], whole_room, REPEATS / 3);
+        *count = i < 0 ? 1 : i + 1;
+    }
+    free(work);
+    return status;
+}
+
+static void print_whole(const job *j, const char *where, int64_t parts, double *ns, int count, int held)
+{
+    char more[32];
+    snprintf(more, sizeof more, ", \"parts\": %lld", (long long)parts);
+    print(j, where, ns, count, touched(j, held) / all.copy_bytes_per_ns, more);
+}
+
+/* Whole calls with arrays of the host, which are made before, as plans run them; series in chunks also the other way:
+ * at once, or in parts that travel beside what is computed. */
+static ks_status time_whole(const job *j, const ks_smooth_plan *plan, int held, cost *c, double loglik[2])
 {
     host_series *const host = &all.host[j->precision == KS_F32];
+    const double bytes = host_bytes(host, j), begun = now();
+    const int64_t parts = ks_scan_device_parts(plan->device);
     ks_model model;
     ks_view y;
     ks_outputs outputs;
     double ns[REPEATS];
-    void *work = NULL;
-    const double bytes = host_bytes(host, j), begun = now();
+    int count = 0;
     KS_TRY(host_make(host, j));
     if (bytes > 1e8) all.bytes_per_s = bytes / (now() - begun);
-    host_views(host, j, held, loglik, &model, &y, &outputs);
-    if (posix_memalign(&work, 64, ks_smooth_workspace_bytes(plan) + 64) != 0) return KS_ENOMEM;
-    ks_status status = KS_OK;
-    int more = 1, count = 0;
-    for (int i = -1; i < more && status == KS_OK; ++i) {
-        const double start = now();
-        status = ks_smooth_run(plan, &model, y, &outputs, work, NULL);
-        ns[i < 0 ? 0 : i] = (now() - start) * 1e9;
-        if (i < 0) more = count_of(ns[0], whole_room, REPEATS / 3);
-        count = i < 0 ? 1 : i + 1;
-    }
-    free(work);
-    if (status != KS_OK) return status;
-    print(j, whole_name[held], ns, count, touched(j, held) / all.copy_bytes_per_ns, "");
+    host_views(host, j, held, &loglik[0], &model, &y, &outputs);
+    KS_TRY(time_calls(plan, &model, y, &outputs, ns, &count));
+    print_whole(j, whole_name[held], parts, ns, count, held);
     c->whole = ns[count / 2] * 1e-9;
+    loglik[1] = loglik[0];
+    const char *const other = parts > 1 ? "at-once" : "in-parts";
+    if (held || plan->device->part_chunks) return KS_OK;
+    KS_TRY(ks_scan_device_travel(plan->device, parts > 1 ? 1 : 8));
+    if (ks_scan_device_parts(plan->device) == parts || no_time(j, other, 2 * c->whole)) return KS_OK;
+    outputs.loglik.data = &loglik[1];
+    KS_TRY(time_calls(plan, &model, y, &outputs, ns, &count));
+    print_whole(j, other, ks_scan_device_parts(plan->device), ns, count, held);
     return KS_OK;
 }
 
@@ -203,7 +227,7 @@ static void time_plan(const job *j, const ks_smooth_plan *plan, int held, cost *
     const host_series *const host = &all.host[j->precision == KS_F32], *const other = &all.host[j->precision != KS_F32];
     const double longer = c->T > 0 ? (double)j->T / c->T : 0;
     const double make = host_bytes(host, j), others = other->nx == j->nx ? other->bytes : 0;
-    double logliks[2] = { 0, 0 };
+    double logliks[3] = { 0 };
     int there[2] = { 0, 0 };
     ks_status status = KS_OK;
     c->device *= longer;
@@ -219,13 +243,13 @@ static void time_plan(const job *j, const ks_smooth_plan *plan, int held, cost *
     if (make + others > host_room()) {
         leave_out(j, whole, "memory of the host: %.3g GB for two precisions", (make + others) * 1e-9);
     } else if (!no_time(j, whole, 2 * c->whole + make / all.bytes_per_s)) {
-        status = time_whole(j, plan, held, c, &logliks[1]);
+        status = time_whole(j, plan, held, c, logliks + 1);
         if (status != KS_OK) fail(j, whole, ks_status_name(status));
         there[1] = status == KS_OK;
     }
     all.begins = 1;
-    if (!there[0] || !there[1] || memcmp(&logliks[0], &logliks[1], sizeof logliks[0]) == 0) return;
-    fail(j, whole, "another likelihood than on the device");
+    if (!there[1] || (logliks[1] == logliks[2] && (!there[0] || logliks[0] == logliks[1]))) return;
+    fail(j, whole, "another likelihood");
     all.differs = 1;
 }
 

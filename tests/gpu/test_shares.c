@@ -158,6 +158,87 @@ static void two_devices_again(void **state)
     check_clean();
 }
 
+/** A run of g whose series travels in at most so many parts; how many they were. */
+static int64_t run_travelling(const golden *g, const ks_smooth_options *o, ks_transition transition, int parts,
+                              int seed, golden_buffers *b)
+{
+    ks_smooth_plan *plan;
+    ks_model model = golden_model(g, o->precision);
+    model.transition = transition;
+    use_seed(seed);
+    OK(ks_smooth_plan_create(&plan, NULL, g->T, g->B, g->nx, g->ny, o));
+    OK(ks_scan_device_travel(plan->device, parts));
+    void *work = workspace(plan);
+    /* Twice, so that what the first run has left would be found. */
+    for (int run = 0; run < 2; ++run)
+        OK(ks_smooth_run(plan, &model, golden_y(g, o->precision), golden_outputs(b), work, NULL));
+    check_idle();
+    const int64_t made = ks_scan_device_parts(plan->device);
+    free(work);
+    ks_smooth_plan_destroy(plan);
+    check_clean();
+    return made;
+}
+
+/** A series that the device has room for may travel in parts, beside what is computed, with the same bits: models
+ *  that vary, that do not, whose transitions lead out of steps, of many series; threads, teams, kernels for any
+ *  model; filters. */
+static void series_travel_in_parts(void **state)
+{
+    (void)state;
+    static const struct { int T, B, nx, ny; ks_precision precision; ks_prior prior; unsigned traits; int filters;
+                          ks_transition transition; } all[] = {
+        { 2600, 1, 2, 1, KS_F64, KS_PRIOR_X0, VARIES_ALL | MISSING, 0, KS_INTO },
+        { 2100, 2, 2, 1, KS_F32, KS_PRIOR_X0, HAS_OFFSETS, 0, KS_INTO },
+        { 2100, 2, 4, 2, KS_F32, KS_PRIOR_X1, VARIES_ALL | OWN_MODELS, 0, KS_OUT_OF },
+        { 2055, 1, 1, 2, KS_F64, KS_PRIOR_X1, VARIES_ALL | MISSING, 1, KS_OUT_OF },
+        { 1100, 1, 5, 2, KS_F64, KS_PRIOR_X0, VARIES_ALL, 0, KS_INTO },
+    };
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; ++i) {
+        golden *g = model_random((model_spec){ 1200 + i, all[i].T, all[i].B, all[i].nx, all[i].ny, all[i].prior,
+                                               all[i].traits });
+        const method_case *const method = all[i].filters ? &filter : &chunked;
+        ks_smooth_options o = options_of(method, all[i].precision, outputs_made(method));
+        o.scan = KS_SCAN_CHUNKED;
+        if (all[i].prior == KS_PRIOR_X1) o.outputs &= ~(unsigned)(KS_OUT_PRIOR_MEAN | KS_OUT_PRIOR_COV);
+        /* Those of the kernels that keep everything in registers alone. */
+        if (i % 2 == 0) o.outputs &= KS_OUT_LOGLIK | KS_OUT_FILTERED_MEAN | KS_OUT_SMOOTHED_MEAN | KS_OUT_SMOOTHED_COV |
+                                     KS_OUT_LAG_ONE_COV;
+        golden_buffers *at_once = golden_buffers_new(g->T, g->B, g->nx, g->ny, o.precision, o.outputs);
+        assert_int_equal(run_travelling(g, &o, all[i].transition, 1, 1, at_once), 1);
+        const int64_t most = (all[i].T + 8 * KS_LEAST_PART - 1) / (8 * KS_LEAST_PART);
+        for (int seed = 0; seed < ORDERS; ++seed) {
+            golden_buffers *b = golden_buffers_new(g->T, g->B, g->nx, g->ny, o.precision, o.outputs);
+            const int parts = seed % 3 == 0 ? 9 : 1 + seed % 3;
+            assert_int_equal(run_travelling(g, &o, all[i].transition, parts, seed, b), parts < most ? parts : most);
+            assert_int_equal(first_different(at_once, b, o.outputs), 0);
+            golden_buffers_free(b);
+        }
+        golden_buffers_free(at_once);
+        golden_free(g);
+    }
+}
+
+/** Long series of more than eight states do so by themselves. */
+static void series_that_travel_in_parts(void **state)
+{
+    (void)state;
+    static const struct { int T, nx, parts; } all[] = {
+        { 16384, 8, 1 }, { 16384, 9, 2 }, { 16376, 9, 1 }, { 131072, 9, 8 }, { 200000, 9, 8 },
+    };
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; ++i)
+        for (int other = 0; other < 2; ++other) {
+            const ks_smooth_options o = options_of(other ? &rts : &chunked, KS_F32, KS_OUT_SMOOTHED_MEAN);
+            ks_smooth_plan *plan;
+            if (other && all[i].parts > 2) continue;
+            use_seed(1);
+            OK(ks_smooth_plan_create(&plan, NULL, all[i].T, 1, all[i].nx, 1, &o));
+            assert_int_equal(ks_scan_device_parts(plan->device), other ? 1 : all[i].parts);
+            ks_smooth_plan_destroy(plan);
+            check_clean();
+        }
+}
+
 #ifdef EMULATED
 /** Run g on a device with so much memory; the number of launches. */
 static long run_within(const golden *g, const ks_smooth_options *o, size_t memory, int seed, golden_buffers *b)
@@ -250,6 +331,8 @@ int main(void)
         cmocka_unit_test(scans_in_one_launch),
         cmocka_unit_test(two_devices),
         cmocka_unit_test(two_devices_again),
+        cmocka_unit_test(series_travel_in_parts),
+        cmocka_unit_test(series_that_travel_in_parts),
 #ifdef EMULATED
         cmocka_unit_test(barriers_of_the_grid),
         cmocka_unit_test(memory_of_two_devices),

@@ -1,8 +1,10 @@
-/* scan_device_parts.c -- reduce, scan, re-run of a series that a device has no room for at once.
+/* scan_device_parts.c -- reduce, scan, re-run of a series that goes to a device in parts.
  *
- * Chunks need each other's aggregates alone, so parts of a few chunks each go to the device twice: once to
- * be reduced, and after the scan of all aggregates to be run again. While one part is computed, the results
- * of the last one and the rows of the next one travel in another stream, through two halves of memory. */
+ * Chunks need each other's aggregates alone. A series that the device has no room for at once goes there in parts of
+ * a few chunks each twice: once to be reduced, and after the scan of all aggregates to be run again. While one part
+ * is computed, the results of the last one and the rows of the next one travel in another stream, through two halves
+ * of memory. One that there is room for may do so once, each part in its own place: it is reduced while the next
+ * one comes, and what has been run again goes while the next one is. */
 #include <string.h>
 #include "scan_device.h"
 
@@ -12,9 +14,41 @@ typedef struct part {
     int half;
 } part;
 
+ks_status ks_parts_open(ks_scan_device *d)
+{
+    ks_status status = d->beside ? KS_OK : ks_gpu_stream_create(d->gpu, &d->beside);
+    for (int i = 0; i < 2 && status == KS_OK; ++i) {
+        if (!d->there[i]) status = ks_gpu_event_create(d->gpu, &d->there[i]);
+        if (status == KS_OK && !d->free[i]) status = ks_gpu_event_create(d->gpu, &d->free[i]);
+    }
+    return status;
+}
+
+ks_status ks_scan_device_travel(ks_scan_device *d, int parts)
+{
+    const int64_t all = d->tiles.count, share = parts > 1 ? (all + parts - 1) / parts : all;
+    const int64_t each = share > KS_LEAST_PART ? share : KS_LEAST_PART;
+    if (!d->reruns || d->part_chunks) return KS_OK;
+    d->beside_chunks = 0;
+    d->stage.stream = d->stream;
+    if (each >= all) return KS_OK;
+    KS_TRY(ks_parts_open(d));
+    d->stage.stream = d->beside;
+    d->beside_chunks = each;
+    return KS_OK;
+}
+
+static int64_t chunks_of_part(const ks_scan_device *d) { return d->part_chunks ? d->part_chunks : d->beside_chunks; }
+
+int64_t ks_scan_device_parts(const ks_scan_device *d)
+{
+    const int64_t chunks = chunks_of_part(d);
+    return chunks ? (d->tiles.count + chunks - 1) / chunks : 1;
+}
+
 static part part_of(const ks_scan_device *d, int64_t i, int64_t T)
 {
-    const int64_t size = d->chunks.size, first = i * d->part_chunks, end = first + d->part_chunks;
+    const int64_t size = d->chunks.size, first = i * chunks_of_part(d), end = first + chunks_of_part(d);
     part p = { first, end < d->tiles.count ? end : d->tiles.count, first * size, end * size, (int)(i % 2) };
     if (p.k1 > T) p.k1 = T;
     return p;
@@ -23,7 +57,18 @@ static part part_of(const ks_scan_device *d, int64_t i, int64_t T)
 /** As if row 0 were that of step 0. */
 static void shift_rows(ks_rows *rows, int64_t first) { rows->base -= first * rows->stride; }
 
-static void shift_sink(ks_sink *sink, int64_t first) { sink->first = first; }
+/** Results of every step. */
+enum { SINKS = 14 };
+static void sinks_of(ks_scan_arrays *a, ks_sink *sinks[SINKS])
+{
+    ks_sink *const all[SINKS] = {
+        &a->to.predicted_mean, &a->to.predicted_cov, &a->to.predicted_var, &a->to.filtered_mean,
+        &a->to.filtered_cov, &a->to.filtered_var, &a->to.innovation, &a->to.innovation_cov,
+        &a->to.innovation_std, &a->to.loglik_terms, &a->back.smoothed_mean, &a->back.smoothed_cov,
+        &a->back.smoothed_var, &a->back.lag_one_cov,
+    };
+    memcpy(sinks, all, sizeof all);
+}
 
 /** The device's arrays as those of a part, whose rows are in one half. */
 static void look_at(ks_scan_device *d, const part *p)
@@ -32,15 +77,12 @@ static void look_at(ks_scan_device *d, const part *p)
     ks_series *const s = &a->series;
     const int64_t into = p->k0 > s->shift ? p->k0 - s->shift : 0;
     ks_rows *const leading[] = { &s->F, &s->Q, &s->u }, *const others[] = { &s->H, &s->R, &s->d, &s->y };
-    ks_sink *const sinks[] = {
-        &a->to.predicted_mean, &a->to.predicted_cov, &a->to.predicted_var, &a->to.filtered_mean,
-        &a->to.filtered_cov, &a->to.filtered_var, &a->to.innovation, &a->to.innovation_cov,
-        &a->to.innovation_std, &a->to.loglik_terms, &a->back.smoothed_mean, &a->back.smoothed_cov,
-        &a->back.smoothed_var, &a->back.lag_one_cov, &d->chunks.kept_mean, &d->chunks.kept_C,
-    };
+    ks_sink *sinks[SINKS];
+    sinks_of(a, sinks);
     for (int i = 0; i < 3; ++i) shift_rows(leading[i], into);
     for (int i = 0; i < 4; ++i) shift_rows(others[i], p->k0);
-    for (size_t i = 0; i < sizeof sinks / sizeof sinks[0]; ++i) shift_sink(sinks[i], p->k0);
+    for (int i = 0; i < SINKS; ++i) sinks[i]->first = p->k0;
+    d->chunks.kept_mean.first = d->chunks.kept_C.first = p->k0;
     d->chunks.begin = p->first;
     d->chunks.chunks = p->end;
 }
@@ -50,7 +92,7 @@ static ks_status bring(ks_scan_device *d, const ks_run *run, int64_t b, const pa
 {
     d->a = d->half[p->half];
     KS_TRY(ks_gpu_event_wait(d->gpu, d->free[p->half], d->beside));
-    KS_TRY(ks_scan_device_upload(d, run, b, p->k0, p->k1, 1));
+    KS_TRY(ks_scan_device_upload(d, run, b, p->k0, p->k1, KS_ROWS_SHARED | KS_ROWS_STEADY));
     KS_TRY(ks_gpu_event_record(d->gpu, d->there[p->half], d->beside));
     return ks_gpu_event_wait(d->gpu, d->there[p->half], d->stream);
 }
@@ -65,7 +107,7 @@ static ks_status take_away(ks_scan_device *d, const ks_run *run, int64_t b, cons
 /** All parts through the device, to be reduced, or run again. */
 static ks_status pass(ks_scan_device *d, const ks_run *run, int64_t b, int again)
 {
-    const int64_t T = run->plan->T, parts = (d->tiles.count + d->part_chunks - 1) / d->part_chunks;
+    const int64_t T = run->plan->T, parts = ks_scan_device_parts(d);
     unsigned char *const form = d->chunks.form;
     ks_status status = KS_OK;
     for (int64_t i = 0; i <= parts && status == KS_OK; ++i) {
@@ -89,6 +131,16 @@ static ks_status pass(ks_scan_device *d, const ks_run *run, int64_t b, int again
     return status;
 }
 
+/** Whatever went wrong, nothing of it is under way afterwards. */
+static ks_status finish(ks_scan_device *d, ks_status status)
+{
+    const ks_status ended = ks_gpu_stream_sync(d->gpu, d->beside);
+    const ks_status reported = ks_scan_device_report(d, d->stream);
+    d->chunks.begin = 0;
+    d->chunks.chunks = d->tiles.count;
+    return status != KS_OK ? status : ended != KS_OK ? ended : reported;
+}
+
 ks_status ks_parts_run(ks_scan_device *d, ks_run *run, int64_t b)
 {
     KS_TRY(ks_scan_device_begin(d));
@@ -96,8 +148,76 @@ ks_status ks_parts_run(ks_scan_device *d, ks_run *run, int64_t b)
     if (status == KS_OK) status = ks_chunks_scan(d);
     if (status == KS_OK) status = pass(d, run, b, 1);
     if (status == KS_OK) status = ks_scan_device_sum(d, d->tiles.count);
-    /* Whatever went wrong, nothing of it is under way afterwards. */
-    const ks_status ended = ks_gpu_stream_sync(d->gpu, d->beside);
-    const ks_status reported = ks_scan_device_report(d, d->stream);
-    return status != KS_OK ? status : ended != KS_OK ? ended : reported;
+    return finish(d, status);
+}
+
+static void choose_chunks(ks_scan_device *d, const part *p)
+{
+    d->chunks.begin = p->first;
+    d->chunks.chunks = p->end;
+}
+
+/** Rows of a part to their place, and then its reduction; rows of all steps come with the first part. */
+static ks_status come(ks_scan_device *d, const ks_run *run, int64_t b, const part *p)
+{
+    const unsigned steady = p->first == 0 ? KS_ROWS_STEADY : 0, shared = b == 0 ? KS_ROWS_SHARED : 0;
+    KS_TRY(ks_scan_device_upload(d, run, b, p->k0, p->k1, KS_ROWS_IN_PLACE | steady | shared));
+    KS_TRY(ks_gpu_event_record(d->gpu, d->there[p->half], d->beside));
+    KS_TRY(ks_gpu_event_wait(d->gpu, d->there[p->half], d->stream));
+    choose_chunks(d, p);
+    return ks_chunks_reduce(d);
+}
+
+/** The results of a part that has been run again. */
+static ks_status go(ks_scan_device *d, const ks_run *run, int64_t b, const part *p)
+{
+    ks_scan_arrays from = d->a;
+    ks_sink *sinks[SINKS];
+    sinks_of(&from, sinks);
+    for (int i = 0; i < SINKS; ++i)
+        if (sinks[i]->base) sinks[i]->base += p->k0 * sinks[i]->stride;
+    KS_TRY(ks_gpu_event_wait(d->gpu, d->free[p->half], d->beside));
+    return ks_scan_device_download(d, &from, run, b, p->k0, p->k1);
+}
+
+/** All parts: rows in, reduced. */
+static ks_status come_all(ks_scan_device *d, const ks_run *run, int64_t b)
+{
+    const int64_t parts = ks_scan_device_parts(d);
+    for (int64_t i = 0; i < parts; ++i) {
+        const part p = part_of(d, i, run->plan->T);
+        KS_TRY(come(d, run, b, &p));
+    }
+    d->chunks.begin = 0;
+    d->chunks.chunks = d->tiles.count;
+    return KS_OK;
+}
+
+/** All parts: run again, results out, one part ahead of the host, which waits for these. */
+static ks_status go_all(ks_scan_device *d, const ks_run *run, int64_t b)
+{
+    const int64_t parts = ks_scan_device_parts(d), T = run->plan->T;
+    for (int64_t i = 0; i <= parts; ++i) {
+        if (i < parts) {
+            const part p = part_of(d, i, T);
+            choose_chunks(d, &p);
+            KS_TRY(ks_chunks_rerun(d));
+            KS_TRY(ks_gpu_event_record(d->gpu, d->free[p.half], d->stream));
+        }
+        if (i > 0) {
+            const part before = part_of(d, i - 1, T);
+            KS_TRY(go(d, run, b, &before));
+        }
+    }
+    return KS_OK;
+}
+
+ks_status ks_parts_run_beside(ks_scan_device *d, ks_run *run, int64_t b)
+{
+    KS_TRY(ks_scan_device_begin(d));
+    ks_status status = come_all(d, run, b);
+    if (status == KS_OK) status = ks_chunks_scan(d);
+    if (status == KS_OK) status = go_all(d, run, b);
+    if (status == KS_OK) status = ks_scan_device_sum(d, d->tiles.count);
+    return finish(d, status);
 }
