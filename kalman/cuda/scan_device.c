@@ -11,8 +11,9 @@
 static const int64_t most_scratch = INT64_C(1) << 29, most_threads = INT64_C(1) << 16;
 /* Steps of a chunk at least, and the chunks of a long series: as many as a device keeps threads. */
 enum { LEAST_CHUNK = 8, MOST_CHUNKS = 1 << 16, MOST_CHUNKS_LARGE = 1 << 14 };
-/* Bytes of a half of the stage, and sizes that have kernels with literal states. */
-enum { STAGE = 1 << 22, MOST_LITERAL = 4 };
+/* Bytes of a half of the stage, workers who fill it at most (more find no more bandwidth), and sizes that have kernels
+ * with literal states. */
+enum { STAGE = 1 << 22, COPIERS = 8, MOST_LITERAL = 4 };
 /* Parts that a series which fits travels in beside what is computed, and chunks of them at least: where a step's
  * arithmetic takes long enough beside its rows' way, beyond so many states, see docs/gpu.md. */
 enum { BESIDE_PARTS = 8, BESIDE_CHUNKS = 1024, BESIDE_STATES = 8 };
@@ -285,13 +286,14 @@ static ks_status find_kernels(ks_scan_device *d, int nx)
     return status;
 }
 
-/** The longest row that travels, and room for many of them where there are many. */
-static size_t stage_bytes(const ks_smooth_plan *plan)
+/** The longest row that travels, and room for many of them where there are many, more for several workers. */
+static size_t stage_bytes(const ks_smooth_plan *plan, int copiers)
 {
+    const int64_t stage = (int64_t)STAGE * (copiers < 4 ? copiers : 4);
     const int64_t n = most(plan->nx, plan->ny);
     const int64_t row = most(n * n * (int64_t)plan->mean_bytes, sizeof(double));
     const int64_t all = row * plan->T;
-    return (size_t)most(row, all < STAGE ? all : STAGE);
+    return (size_t)most(row, all < stage ? all : stage);
 }
 
 /** Chunks of a part after so many of them, 0: all, did not fit; the same where there are no fewer. */
@@ -355,6 +357,7 @@ static ks_status create(ks_scan_device **out, const ks_smooth_plan *plan, ks_gpu
     if (l.status == KS_OK) lay_out(&l, plan, second);
     *part_chunks = fewer_chunks(d, d->part_chunks);
     void *report = NULL;
+    const int copiers = ks_workers(plan->context, plan->options.threads, COPIERS);
     if (l.status == KS_OK)
         l.status = plan->method == KS_METHOD_BLOCKTRI ? ks_map_device_find(d, plan)
                                                       : find_kernels(d, plan->nx);
@@ -362,8 +365,8 @@ static ks_status create(ks_scan_device **out, const ks_smooth_plan *plan, ks_gpu
     if (l.status == KS_OK) l.status = ks_gpu_host_alloc(d->gpu, &report, sizeof *d->report);
     d->report = report;
     if (l.status == KS_OK)
-        l.status = ks_gpu_stage_open(&d->stage, d->gpu, d->beside ? d->beside : d->stream,
-                                     stage_bytes(plan));
+        l.status = ks_gpu_stage_open(&d->stage, d->gpu, d->beside ? d->beside : d->stream, plan->context,
+                                     copiers, stage_bytes(plan, copiers));
     if (l.status != KS_OK) {
         ks_scan_device_destroy(d);
         *out = NULL;

@@ -2,11 +2,18 @@
 #include "gpu/stage.h"
 
 #include <string.h>
+#include "pool.h"
 
-ks_status ks_gpu_stage_open(ks_gpu_stage *stage, ks_gpu *gpu, ks_gpu_stream *stream, size_t bytes)
+/* Bytes of a piece that a worker moves: less is not worth waking one. */
+enum { PIECE = 1 << 18 };
+
+ks_status ks_gpu_stage_open(ks_gpu_stage *stage, ks_gpu *gpu, ks_gpu_stream *stream, ks_context *context,
+                            int workers, size_t bytes)
 {
     memset(stage, 0, sizeof *stage);
     stage->gpu = gpu;
+    stage->context = context;
+    stage->workers = workers;
     stage->stream = stream;
     stage->bytes = bytes;
     ks_status status = KS_OK;
@@ -29,18 +36,38 @@ void ks_gpu_stage_close(ks_gpu_stage *stage)
     memset(stage, 0, sizeof *stage);
 }
 
-/** Between the host's rows from `first` and a half: `count` of them. */
-static void move(const ks_gpu_rows *rows, int64_t first, int64_t count, char *half, int out)
+/** Rows on their way between the host and a half. */
+typedef struct moving {
+    const ks_gpu_rows *rows;
+    char *half;
+    int64_t first, count, share; /* rows, and those of a piece */
+    int out;
+} moving;
+
+/** Some pieces of them: a ks_range_function. */
+static void move_pieces(void *arg, int64_t begin, int64_t end, int worker)
 {
-    const int64_t bytes = (int64_t)rows->bytes;
-    char *host = rows->base + first * rows->stride;
-    const int whole = rows->stride == bytes || count == 1;
-    const int64_t pieces = whole ? 1 : count, piece = whole ? count * bytes : bytes;
-    for (int64_t i = 0; i < pieces; ++i)
-        if (out)
-            memcpy(host + i * rows->stride, half + i * piece, (size_t)piece);
+    const moving *m = arg;
+    const int64_t bytes = (int64_t)m->rows->bytes, stride = m->rows->stride;
+    const int64_t last = end * m->share < m->count ? end * m->share : m->count, first = begin * m->share;
+    const int whole = stride == bytes || last - first == 1;
+    const int64_t copies = whole ? 1 : last - first, each = whole ? (last - first) * bytes : bytes;
+    char *const host = m->rows->base + (m->first + first) * stride, *const half = m->half + first * bytes;
+    (void)worker;
+    for (int64_t i = 0; i < copies; ++i)
+        if (m->out)
+            memcpy(host + i * stride, half + i * each, (size_t)each);
         else
-            memcpy(half + i * piece, host + i * rows->stride, (size_t)piece);
+            memcpy(half + i * each, host + i * stride, (size_t)each);
+}
+
+/** Between the host's rows from `first` and a half: `count` of them. */
+static void move(const ks_gpu_stage *stage, const ks_gpu_rows *rows, int64_t first, int64_t count, char *half, int out)
+{
+    const int64_t bytes = (int64_t)rows->bytes, share = bytes < PIECE ? PIECE / bytes : 1;
+    moving m = { rows, half, first, count, share, out };
+    const int64_t pieces = (count + share - 1) / share;
+    ks_parallel_for(stage->context, ks_workers(stage->context, stage->workers, pieces), pieces, move_pieces, &m);
 }
 
 /** How many of the rows from `first` on one half takes. */
@@ -59,7 +86,7 @@ ks_status ks_gpu_stage_in(ks_gpu_stage *stage, void *device, const ks_gpu_rows *
         stage->next = 1 - i;
         status = ks_gpu_event_sync(stage->gpu, stage->free[i]);
         if (status != KS_OK) break;
-        move(rows, first, count, stage->half[i], 0);
+        move(stage, rows, first, count, stage->half[i], 0);
         status = ks_gpu_copy_in(stage->gpu, (char *)device + first * (int64_t)rows->bytes,
                                 stage->half[i], (size_t)count * rows->bytes, stage->stream);
         if (status == KS_OK)
@@ -85,7 +112,7 @@ ks_status ks_gpu_stage_out(ks_gpu_stage *stage, const ks_gpu_rows *rows, const v
         }
         if (waiting > 0 && status == KS_OK) {
             status = ks_gpu_event_sync(stage->gpu, stage->free[1 - i]);
-            if (status == KS_OK) move(rows, before, waiting, stage->half[1 - i], 1);
+            if (status == KS_OK) move(stage, rows, before, waiting, stage->half[1 - i], 1);
         }
         before = first;
         waiting = count;

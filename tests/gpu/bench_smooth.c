@@ -14,7 +14,8 @@
  * measured here first. Models in chunks are timed with rows that come in every way, `dev-pieces` and `dev-bulk`
  * beside `device`, whose threads load them; `dev-bulk-1` are windows of one step for teams, also where these
  * leave a multiprocessor fewer blocks. `dev-together` are scans of stored elements in one cooperative launch each,
- * beside `device`, one launch for each round. `in-parts` and `at-once` are what `end-to-end` is not.
+ * beside `device`, one launch for each round. `in-parts` or `at-once` is what `end-to-end` is not,
+ * `one-copier` the same without other threads that bring rows to pinned memory.
  * Exit code 77 without a device, 1 where a series that was made on the device has another likelihood than the same
  * one from the host. */
 #include <math.h>
@@ -28,6 +29,9 @@ static const char *const fill_name[][3] = { { "device", "dev-pieces", "dev-bulk"
                                             { "lti-device", "lti-pieces", "lti-bulk" } };
 static const char *const least_name[] = { "dev-bulk-1", "lti-bulk-1" };
 
+/* Ways of a whole call: the plan's, the other one of parts, the plan's with one thread. */
+enum { WAYS = 3 };
+
 /* Seconds for repeats of the device's own work, and of whole calls; beyond LONG a run has none. */
 static const double device_room = 0.1, whole_room = 0.5, too_long = 2;
 
@@ -36,6 +40,7 @@ static struct {
     double begun, seconds, copy_bytes_per_ns, bytes_per_s;
     size_t memory;
     host_series host[2];
+    ks_context *context; /* with all of the machine's threads */
     int begins, differs;
 } all;
 
@@ -184,20 +189,24 @@ static ks_status time_calls(const ks_smooth_plan *plan, const ks_model *model, k
     return status;
 }
 
-static void print_whole(const job *j, const char *where, int64_t parts, double *ns, int count, int held)
+static void print_whole(const job *j, const char *where, const ks_scan_device *d, double *ns, int count, int held)
 {
-    char more[32];
-    snprintf(more, sizeof more, ", \"parts\": %lld", (long long)parts);
+    char more[64];
+    snprintf(more, sizeof more, ", \"parts\": %lld, \"copiers\": %d", (long long)ks_scan_device_parts(d),
+             d->stage.workers);
     print(j, where, ns, count, touched(j, held) / all.copy_bytes_per_ns, more);
 }
 
-/* Whole calls with arrays of the host, which are made before, as plans run them; series in chunks also the other way:
- * at once, or in parts that travel beside what is computed. */
-static ks_status time_whole(const job *j, const ks_smooth_plan *plan, int held, cost *c, double loglik[2])
+/* Whole calls with arrays of the host, which are made before, as plans run them; series in chunks also the other way,
+ * at once or in parts that travel beside what is computed, and with rows copied by one thread alone. */
+static ks_status time_whole(const job *j, const ks_smooth_plan *plan, int held, cost *c, double loglik[WAYS])
 {
     host_series *const host = &all.host[j->precision == KS_F32];
+    ks_scan_device *const d = plan->device;
     const double bytes = host_bytes(host, j), begun = now();
-    const int64_t parts = ks_scan_device_parts(plan->device);
+    const int copiers = d->stage.workers;
+    const int64_t parts = ks_scan_device_parts(d);
+    const char *const where[WAYS] = { whole_name[held], parts > 1 ? "at-once" : "in-parts", "one-copier" };
     ks_model model;
     ks_view y;
     ks_outputs outputs;
@@ -205,18 +214,18 @@ static ks_status time_whole(const job *j, const ks_smooth_plan *plan, int held, 
     int count = 0;
     KS_TRY(host_make(host, j));
     if (bytes > 1e8) all.bytes_per_s = bytes / (now() - begun);
-    host_views(host, j, held, &loglik[0], &model, &y, &outputs);
-    KS_TRY(time_calls(plan, &model, y, &outputs, ns, &count));
-    print_whole(j, whole_name[held], parts, ns, count, held);
-    c->whole = ns[count / 2] * 1e-9;
-    loglik[1] = loglik[0];
-    const char *const other = parts > 1 ? "at-once" : "in-parts";
-    if (held || plan->device->part_chunks) return KS_OK;
-    KS_TRY(ks_scan_device_travel(plan->device, parts > 1 ? 1 : 8));
-    if (ks_scan_device_parts(plan->device) == parts || no_time(j, other, 2 * c->whole)) return KS_OK;
-    outputs.loglik.data = &loglik[1];
-    KS_TRY(time_calls(plan, &model, y, &outputs, ns, &count));
-    print_whole(j, other, ks_scan_device_parts(plan->device), ns, count, held);
+    for (int way = 0; way < WAYS; ++way) {
+        KS_TRY(ks_scan_device_travel(d, way == 1 && parts == 1 ? 8 : way == 1 ? 1 : (int)parts));
+        d->stage.workers = way == 2 ? 1 : copiers;
+        loglik[way] = loglik[0];
+        if (way == 1 && (d->part_chunks || ks_scan_device_parts(d) == parts)) continue;
+        if (way == 2 && copiers == 1) continue;
+        if (way > 0 && (held || !d->reruns || no_time(j, where[way], 2 * c->whole))) continue;
+        host_views(host, j, held, &loglik[way], &model, &y, &outputs);
+        KS_TRY(time_calls(plan, &model, y, &outputs, ns, &count));
+        print_whole(j, where[way], d, ns, count, held);
+        if (way == 0) c->whole = ns[count / 2] * 1e-9;
+    }
     return KS_OK;
 }
 
@@ -227,7 +236,7 @@ static void time_plan(const job *j, const ks_smooth_plan *plan, int held, cost *
     const host_series *const host = &all.host[j->precision == KS_F32], *const other = &all.host[j->precision != KS_F32];
     const double longer = c->T > 0 ? (double)j->T / c->T : 0;
     const double make = host_bytes(host, j), others = other->nx == j->nx ? other->bytes : 0;
-    double logliks[3] = { 0 };
+    double logliks[1 + WAYS] = { 0 };
     int there[2] = { 0, 0 };
     ks_status status = KS_OK;
     c->device *= longer;
@@ -248,7 +257,9 @@ static void time_plan(const job *j, const ks_smooth_plan *plan, int held, cost *
         there[1] = status == KS_OK;
     }
     all.begins = 1;
-    if (!there[1] || (logliks[1] == logliks[2] && (!there[0] || logliks[0] == logliks[1]))) return;
+    int differ = there[0] && logliks[0] != logliks[1];
+    for (int way = 1; way < WAYS; ++way) differ = differ || logliks[1 + way] != logliks[1];
+    if (!there[1] || !differ) return;
     fail(j, whole, "another likelihood");
     all.differs = 1;
 }
@@ -273,7 +284,7 @@ static void run(const job *j, int held, cost *c)
             (void)no_time(j, whole, 0);
             return;
         }
-        status = ks_smooth_plan_create(&plan, NULL, j->T, 1, j->nx, j->ny, &o);
+        status = ks_smooth_plan_create(&plan, all.context, j->T, 1, j->nx, j->ny, &o);
     }
     if (status == KS_OK) {
         time_plan(j, plan, held, c);
@@ -330,6 +341,9 @@ int main(int argc, char **argv)
         puts("no device");
         return 77;
     }
+    ks_context_options threads = KS_CONTEXT_OPTIONS_INIT;
+    threads.threads = 0;
+    if (ks_context_create(&all.context, &threads) != KS_OK) return 1;
     all.copy_bytes_per_ns = copy_speed(gpu);
     all.memory = gpu->attributes.memory;
     for (int tier = 0; tier < 3; ++tier)
@@ -341,5 +355,6 @@ int main(int argc, char **argv)
     /* Open so far, so that the device's context is not made anew for every plan. */
     ks_gpu_close(gpu);
     for (int i = 0; i < 2; ++i) host_free(&all.host[i]);
+    ks_context_destroy(all.context);
     return all.differs;
 }

@@ -158,6 +158,44 @@ static void two_devices_again(void **state)
     check_clean();
 }
 
+/** Rows with and without gaps there and back through a stage: every byte in its place, nothing between them, whoever
+ *  fills the halves. */
+static void rows_by_several_workers(void **state)
+{
+    (void)state;
+    enum { HALF = 3 << 19, COUNT = 5000, LONGEST = 1 << 20 };
+    static const int64_t sizes[][2] = { { 1000, 1000 }, { 1000, 1016 }, { LONGEST, LONGEST + 8 }, { 8, 24 } };
+    ks_context_options options = KS_CONTEXT_OPTIONS_INIT;
+    options.threads = 3;
+    for (int run = 0; run < 8; ++run) {
+        const int64_t bytes = sizes[run / 2][0], stride = sizes[run / 2][1], count = bytes == LONGEST ? 4 : COUNT;
+        const size_t all = (size_t)(count * stride);
+        ks_context *context;
+        ks_gpu_stage stage;
+        void *device;
+        char *const from = malloc(all), *const to = malloc(all);
+        assert_true(from && to);
+        for (size_t i = 0; i < all; ++i) from[i] = (char)(i * 2654435761u >> 20), to[i] = 1;
+        OK(ks_context_create(&context, &options));
+        begin(run);
+        OK(ks_gpu_alloc(gpu, &device, (size_t)(count * bytes)));
+        OK(ks_gpu_stage_open(&stage, gpu, stream, context, run % 2 ? 3 : 1, HALF));
+        const ks_gpu_rows in = { from, stride, count, (size_t)bytes }, out = { to, stride, count, (size_t)bytes };
+        OK(ks_gpu_stage_in(&stage, device, &in));
+        OK(ks_gpu_stage_out(&stage, &out, device));
+        ks_gpu_stage_close(&stage);
+        ks_gpu_free(gpu, device);
+        end();
+        ks_context_destroy(context);
+        for (int64_t k = 0; k < count; ++k) {
+            assert_memory_equal(to + k * stride, from + k * stride, (size_t)bytes);
+            for (int64_t i = bytes; i < stride; ++i) assert_int_equal(to[k * stride + i], 1);
+        }
+        free(from);
+        free(to);
+    }
+}
+
 /** A run of g whose series travels in at most so many parts; how many they were. */
 static int64_t run_travelling(const golden *g, const ks_smooth_options *o, ks_transition transition, int parts,
                               int seed, golden_buffers *b)
@@ -331,6 +369,7 @@ int main(void)
         cmocka_unit_test(scans_in_one_launch),
         cmocka_unit_test(two_devices),
         cmocka_unit_test(two_devices_again),
+        cmocka_unit_test(rows_by_several_workers),
         cmocka_unit_test(series_travel_in_parts),
         cmocka_unit_test(series_that_travel_in_parts),
 #ifdef EMULATED
