@@ -206,8 +206,12 @@ static void wrong_calls_are_refused(void **state)
     shape.grid[0] = (unsigned)ks_emulated.multiprocessors + 1;
     assert_int_equal(ks_gpu_launch(gpu, kernel, &shape, &args, sizeof args, stream), KS_EINVAL);
 
-    /* A stream that joins a capture and is not waited for again. */
+    /* Memory that comes or goes inside of a capture, and a stream that joins one and is not waited for again. */
+    void *more = NULL;
     assert_int_equal(ks_gpu_capture_begin(gpu, stream), KS_OK);
+    assert_int_equal(ks_gpu_alloc(gpu, &more, 8), KS_EDEVICE);
+    assert_int_equal(ks_gpu_host_alloc(gpu, &more, 8), KS_EDEVICE);
+    assert_null(more);
     assert_int_equal(ks_gpu_stream_sync(gpu, stream), KS_EDEVICE);
     assert_int_equal(ks_gpu_event_record(gpu, event, stream), KS_OK);
     assert_int_equal(ks_gpu_event_wait(gpu, event, other), KS_OK);

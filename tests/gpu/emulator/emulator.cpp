@@ -30,6 +30,15 @@ struct from_environment {
 /* Whether the next allocation is the one that is to fail. */
 bool refused() { return ++ks_emulated.calls == ks_emulated.fail_at; }
 
+/* Nothing is allocated or released while a stream is captured: a fault then. */
+ks_status outside_of_captures(device &d)
+{
+    for (const ks_gpu_stream *s : d.streams)
+        if (s->joined)
+            return fault(d, KS_EDEVICE, "memory is allocated or released while a stream is captured");
+    return KS_OK;
+}
+
 bool touches_device(const device &d, const void *p) { return on_device(d, p, 0); }
 
 void close_device(ks_gpu *gpu)
@@ -47,6 +56,7 @@ ks_status alloc(ks_gpu *gpu, void **out, size_t bytes)
     device &d = of(gpu);
     *out = nullptr;
     if (!bytes) return KS_OK;
+    if (const ks_status inside = outside_of_captures(d)) return inside;
     if (refused() || bytes > d.gpu.attributes.memory - d.used) return KS_ENOMEM;
     auto m = std::make_unique<guarded>(bytes);
     if (!m->data()) return KS_ENOMEM;
@@ -61,6 +71,7 @@ ks_status alloc(ks_gpu *gpu, void **out, size_t bytes)
 void free_memory(ks_gpu *gpu, void *memory)
 {
     device &d = of(gpu);
+    (void)outside_of_captures(d);
     run_all(d); /* as cudaFree() waits for the device */
     for (auto &m : d.memory) {
         if (m->data() != memory) continue;
@@ -75,7 +86,8 @@ void free_memory(ks_gpu *gpu, void *memory)
 
 ks_status host_alloc(ks_gpu *gpu, void **out, size_t bytes)
 {
-    (void)gpu;
+    *out = nullptr;
+    if (const ks_status inside = outside_of_captures(of(gpu))) return inside;
     *out = refused() ? nullptr : malloc(bytes ? bytes : 1);
     if (!*out) return KS_ENOMEM;
     memset(*out, 0xff, bytes);
@@ -85,6 +97,7 @@ ks_status host_alloc(ks_gpu *gpu, void **out, size_t bytes)
 
 void host_free(ks_gpu *gpu, void *memory)
 {
+    (void)outside_of_captures(of(gpu));
     run_all(of(gpu));
     --ks_emulated.live;
     free(memory);
