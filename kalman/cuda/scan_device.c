@@ -337,6 +337,16 @@ size_t ks_scan_device_bytes(const ks_smooth_plan *plan)
     return first > SIZE_MAX - second ? SIZE_MAX : first + second;
 }
 
+/** Whether the run time will find room for what threads have beside their registers, which it takes when kernels are
+ *  first launched: too late for a series to go there in smaller parts. */
+static ks_status leave_room(ks_scan_device *d)
+{
+    void *room = NULL;
+    const ks_status status = ks_gpu_alloc(d->gpu, &room, ks_gpu_local_bytes(d->gpu));
+    ks_gpu_free(d->gpu, room);
+    return status;
+}
+
 /** One device's share: the whole run, or as the `second` one of two the reverse scan alone. */
 static ks_status create(ks_scan_device **out, const ks_smooth_plan *plan, ks_gpu *gpu, int number,
                         int second, int64_t *part_chunks)
@@ -362,6 +372,7 @@ static ks_status create(ks_scan_device **out, const ks_smooth_plan *plan, ks_gpu
         l.status = plan->method == KS_METHOD_BLOCKTRI ? ks_map_device_find(d, plan)
                                                       : find_kernels(d, plan->nx);
     if (l.status == KS_OK && d->reruns) l.status = ks_chunks_find_fast(d, plan);
+    if (l.status == KS_OK) l.status = leave_room(d);
     if (l.status == KS_OK) l.status = ks_gpu_host_alloc(d->gpu, &report, sizeof *d->report);
     d->report = report;
     if (l.status == KS_OK)

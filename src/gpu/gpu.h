@@ -32,6 +32,7 @@ typedef struct ks_gpu_attributes {
     int major, minor;            /**< compute capability                                         */
     int multiprocessors;
     int block_threads;           /**< most threads of a block                                    */
+    int threads;                 /**< most threads of a multiprocessor                           */
     int cooperative;             /**< non-zero where cooperative launches are possible           */
     size_t block_shared;         /**< most shared memory of a block, static and dynamic, bytes   */
     size_t memory;               /**< of the device, bytes                                       */
@@ -81,6 +82,7 @@ struct ks_gpu {
     const ks_gpu_table *table;
     ks_gpu_attributes attributes;
     int code; /**< the run time's own number of the last failure, 0 where there was none         */
+    size_t local; /**< bytes beside its registers that a thread of a kernel looked up so far has, at most */
 };
 
 /** Open device `number`, from 0. Memory of the host comes from the context, which may be NULL and
@@ -217,6 +219,13 @@ static inline KS_MUST_CHECK ks_status ks_gpu_find(ks_gpu *gpu, const ks_gpu_kern
                                                   const char *module, const char *name)
 {
     return gpu->table->kernel(gpu, out, module, name);
+}
+
+/** Bytes of the device's memory that the run time takes when kernels that were looked up so far are launched: what
+ *  threads have beside their registers, for as many as run side by side. */
+static inline size_t ks_gpu_local_bytes(const ks_gpu *gpu)
+{
+    return gpu->local * (size_t)gpu->attributes.threads * (size_t)gpu->attributes.multiprocessors;
 }
 
 /** How many blocks of `threads` with `shared` bytes of dynamic shared memory one multiprocessor

@@ -246,14 +246,16 @@ static ks_status cuda_kernel(ks_gpu *gpu, const ks_gpu_kernel **out, const char 
 {
     device *const d = of(gpu);
     CUfunction function = NULL;
-    int m = 0;
+    int m = 0, local = 0;
     *out = NULL;
     while (m < d->module_count && strcmp(ks_gpu_modules[m].name, module) != 0) ++m;
     if (m == d->module_count) return KS_EUNAVAILABLE;
     ks_status status = d->modules[m] ? KS_OK : load(gpu, m);
     if (status == KS_OK) status = look_up(gpu, &function, m, name);
     if (status == KS_OK) status = allow_shared(gpu, function);
+    if (status == KS_OK) status = attribute(gpu, &local, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, function);
     if (status != KS_OK) return status;
+    if ((size_t)local > gpu->local) gpu->local = (size_t)local;
     found_kernel *const kernel = ks_allocate(d->context, sizeof *kernel);
     if (!kernel) return KS_ENOMEM;
     kernel->function = function;
@@ -389,6 +391,7 @@ static CUresult read_attributes(const driver *cu, CUdevice number, ks_gpu_attrib
         {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, &a->minor},
         {CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, &a->multiprocessors},
         {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, &a->block_threads},
+        {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, &a->threads},
         {CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH, &a->cooperative},
         {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, &shared},
         {CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, &l2},

@@ -84,6 +84,7 @@ struct device {
     ks_context *context;
     random_source random{0};
     size_t used;
+    size_t local; /* of that for threads, by launches so far */
     ks_status failed; /* stays, as it does with CUDA */
     std::vector<std::unique_ptr<guarded>> memory;
     std::vector<ks_gpu_stream *> streams;

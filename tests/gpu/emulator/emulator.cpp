@@ -262,6 +262,7 @@ ks_status find_kernel(ks_gpu *gpu, const ks_gpu_kernel **out, const char *module
     for (const ks_emu_kernel *k = all_kernels; k; k = k->next)
         if (!strcmp(k->module, module) && !strcmp(k->name, name)) {
             d.kernels.push_back({k});
+            gpu->local = ks_emulated.local;
             *out = &d.kernels.back();
             return KS_OK;
         }
@@ -275,7 +276,7 @@ ks_status resident(ks_gpu *gpu, int *blocks, const ks_gpu_kernel *kernel, int th
     const size_t limit = gpu->attributes.block_shared;
     *blocks = 0;
     if (threads < 1 || threads > gpu->attributes.block_threads || shared > limit) return KS_OK;
-    const int by_threads = 2048 / threads, by_memory = (int)((limit + 1024) / (shared + 1024));
+    const int by_threads = gpu->attributes.threads / threads, by_memory = (int)((limit + 1024) / (shared + 1024));
     *blocks = by_threads < by_memory ? by_threads : by_memory;
     if (*blocks > 32) *blocks = 32;
     return KS_OK;
@@ -307,6 +308,10 @@ ks_status launch_kernel(ks_gpu *gpu, const ks_gpu_kernel *kernel, const ks_gpu_s
     (void)resident(gpu, &each, kernel, (int)threads, shape->shared);
     if (shape->cooperative && blocks > (size_t)each * (size_t)gpu->attributes.multiprocessors)
         return fault(d, KS_EINVAL, "a cooperative launch of more blocks than run at once");
+    const size_t local = ks_gpu_local_bytes(gpu), more = local > d.local ? local - d.local : 0;
+    if (more > gpu->attributes.memory - d.used) return KS_ENOMEM;
+    d.used += more;
+    d.local += more;
     operation o = plain(LAUNCH, nullptr, nullptr, 0);
     o.kernel = &k;
     o.shape = *shape;
@@ -414,6 +419,7 @@ ks_status ks_gpu_open(ks_gpu **out, ks_context *context, int number)
     a.major = 9;
     a.multiprocessors = ks_emulated.multiprocessors;
     a.block_threads = 1024;
+    a.threads = 2048;
     a.cooperative = 1;
     a.block_shared = ks_emulated.block_shared;
     a.memory = ks_emulated.memory;

@@ -29,6 +29,8 @@ typedef struct ks_emulator {
     int multiprocessors;
     size_t memory;        /**< of each device, bytes                                             */
     size_t block_shared;  /**< of a block, bytes                                                 */
+    size_t local;         /**< bytes beside its registers that a thread of each kernel has: the first launch takes
+                               them for 2048 threads of each multiprocessor, where there is room */
     long fail_at;         /**< the number of the allocation that fails, from 1; 0: none          */
     long calls;           /**< allocations so far: memory, streams, events, graphs               */
     long live;            /**< of them, not released; an open device counts                      */
@@ -45,7 +47,7 @@ typedef struct ks_emulator {
 } ks_emulator;
 
 #define KS_EMULATOR_INIT \
-    { 1, 2, 4, (size_t)1 << 30, 227 * 1024, 0, 0, 0, 0, NULL, 0, 0, 0, 0, 0, 0, KS_BARRIER_RIGHT, "" }
+    { 1, 2, 4, (size_t)1 << 30, 227 * 1024, 0, 0, 0, 0, 0, NULL, 0, 0, 0, 0, 0, 0, KS_BARRIER_RIGHT, "" }
 
 extern ks_emulator ks_emulated;
 
