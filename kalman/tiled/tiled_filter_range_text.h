@@ -316,7 +316,7 @@ KS_HD int64_t KS_T(ks_tiled_repeat)(ks_shape shape, int nx, int n, int ny, const
         const KS_T(ks_tiled_slot) made =
             KS_T(ks_tiled_slot_of)(n, ny, memo->base + (int64_t)at * memo->size);
         if (cov.base && k + ahead < k1)
-            KS_T(ks_tiled_expect)(nx * nx, (KS_NUM *)ks_slot_of(cov, k + ahead));
+            KS_T(ks_tiled_expect)(NULL, nx * nx, (KS_NUM *)ks_slot_of(cov, k + ahead));
         KS_T(ks_tiled_again)(shape, nx, n, ny, &b, &made, x, &step);
         memo->last = at;
         last = made.P;
@@ -365,7 +365,9 @@ KS_HD int64_t KS_T(ks_tiled_filter_steps)(ks_shape shape, int nx, int ny, const 
 {
     const int quad = shape == KS_SHAPE_QUAD;
     const int n = quad ? 4 : KS_T(ks_padded)(nx), mp = KS_T(ks_padded)(ny);
-    const KS_T(ks_tiled_memory) w = KS_T(ks_tiled_begin)(nx, n, ny, memory);
+    ks_coming later = { .rows = 0 }, *const coming = KS_COMES(shape, nx) ? &later : NULL;
+    KS_T(ks_tiled_memory) w = KS_T(ks_tiled_begin)(nx, n, ny, memory);
+    w.step.coming = coming;
     /* What waits for the backward pass goes straight to its place, else the filtered estimate does;
      * where rows need no padding the covariance is made there. */
     const int keeps = to->kept_mean.base != NULL;
@@ -413,9 +415,11 @@ KS_HD int64_t KS_T(ks_tiled_filter_steps)(ks_shape shape, int nx, int ny, const 
         KS_NUM *next = home ? (KS_NUM *)ks_slot_of(cov, k) : w.Pn;
         const KS_T(ks_blocks) *b = &all;
         int m = ny, at = -1;
+        if (coming) ks_coming_end(coming);
         if (cov.base && k + ahead < k1)
-            KS_T(ks_tiled_expect)(nx * nx, (KS_NUM *)ks_slot_of(cov, k + ahead));
-        if (moves || turns) KS_T(ks_expect_step)(nx, s, k + ahead, 1);
+            KS_T(ks_tiled_expect)(coming, nx * nx, (KS_NUM *)ks_slot_of(cov, k + ahead));
+        if (moves || turns) KS_T(ks_expect_step)(coming, nx, s, k + ahead, 1);
+        if (coming) ks_coming_spread(coming, (3 * nx + m) / 8);
         if (moves) KS_T(ks_tiled_transition)(shape, nx, n, s, k, 0, &w, &all);
         if (turns) KS_T(ks_tiled_channels)(shape, nx, ny, s, k, 0, &w, &all);
         all.y = (const KS_NUM *)ks_row(s->y, k);

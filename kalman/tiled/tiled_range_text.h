@@ -96,6 +96,7 @@ KS_HD KS_T(ks_tiled_memory) KS_T(ks_tiled_begin)(int nx, int n, int ny, void *me
 {
     KS_T(ks_tiled_memory) w;
     (void)KS_T(ks_tiled_lay_out)(nx, ny, memory, &w);
+    w.step.coming = NULL;
     if (n != nx)
         for (KS_NUM *p = (KS_NUM *)memory; p < w.memo; ++p) *p = KS_LIT(0);
     return w;
@@ -126,35 +127,46 @@ KS_HD void KS_T(ks_unpad)(int nx, int n, const KS_NUM *A, KS_NUM *to)
 KS_HD int KS_T(ks_steps_ahead)(ks_shape shape) { return shape == KS_SHAPE_TILES ? 1 : 8; }
 
 /** So many numbers are going to be written here, or read and written: have their lines come in the
- *  meantime. */
-KS_HD void KS_T(ks_tiled_expect)(int numbers, const KS_NUM *to)
+ *  meantime, at once or, with coming, little by little. */
+KS_HD void KS_T(ks_tiled_expect)(ks_coming *coming, int numbers, const KS_NUM *to)
 {
+    if (coming) {
+        ks_coming_add(coming, to, numbers * (int64_t)sizeof(KS_NUM), 1);
+        return;
+    }
 #pragma GCC unroll 6
     for (int i = 0; i < numbers; i += 64 / (int)sizeof(KS_NUM)) __builtin_prefetch(to + i, 1);
 }
 
+/** Whether what is expected comes little by little: steps must be long for it to pay. */
+#define KS_COMES(shape, nx) ((shape) == KS_SHAPE_TILES && !KS_KNOWN(nx) && (nx) > 12)
+
 /** The same of row k of the model, to be read. */
-KS_HD void KS_T(ks_expect_row)(ks_rows rows, int64_t k, int numbers)
+KS_HD void KS_T(ks_expect_row)(ks_coming *coming, ks_rows rows, int64_t k, int numbers)
 {
     if (!rows.stride) return;
     const KS_NUM *row = (const KS_NUM *)ks_row(rows, k);
+    if (coming) {
+        ks_coming_add(coming, row, numbers * (int64_t)sizeof(KS_NUM), 0);
+        return;
+    }
     for (int i = 0; i < numbers; i += 64 / (int)sizeof(KS_NUM)) __builtin_prefetch(row + i);
 }
 
 /** The transition into step k and, where `observed` is set, its observation. The processor fetches rows
  *  that follow one another by itself, but not from one page to the next. */
-KS_HD void KS_T(ks_expect_step)(int nx, const ks_series *s, int64_t k, int observed)
+KS_HD void KS_T(ks_expect_step)(ks_coming *coming, int nx, const ks_series *s, int64_t k, int observed)
 {
     const int ny = s->ny;
     if (nx > KS_MOST_EXPECTED || k < 1 || k >= s->steps) return;
-    KS_T(ks_expect_row)(s->F, k - s->shift, nx * nx);
-    KS_T(ks_expect_row)(s->Q, k - s->shift, nx * nx);
-    KS_T(ks_expect_row)(s->u, k - s->shift, nx);
+    KS_T(ks_expect_row)(coming, s->F, k - s->shift, nx * nx);
+    KS_T(ks_expect_row)(coming, s->Q, k - s->shift, nx * nx);
+    KS_T(ks_expect_row)(coming, s->u, k - s->shift, nx);
     if (!observed) return;
-    KS_T(ks_expect_row)(s->H, k, ny * nx);
-    KS_T(ks_expect_row)(s->R, k, ny * ny);
-    KS_T(ks_expect_row)(s->y, k, ny);
-    KS_T(ks_expect_row)(s->d, k, ny);
+    KS_T(ks_expect_row)(coming, s->H, k, ny * nx);
+    KS_T(ks_expect_row)(coming, s->R, k, ny * ny);
+    KS_T(ks_expect_row)(coming, s->y, k, ny);
+    KS_T(ks_expect_row)(coming, s->d, k, ny);
 }
 
 /** Eight numbers <- the n (5 to 8, a literal) at A, with zeros behind them. */

@@ -6,6 +6,8 @@
  * mirrored by transposing 4 x 4 tiles. L D Lᵀ takes no square roots and one reciprocal for each
  * pivot; it goes by panels of four rows, and what is to be solved goes along. */
 
+#include "coming.h"
+
 /** The blocks of one step, padded where `ld` is their leading dimension. */
 typedef struct KS_T(ks_blocks) {
     const KS_NUM *F, *H;   /* rows nx apart                                  */
@@ -23,7 +25,25 @@ typedef struct KS_T(ks_tiled) {
     KS_NUM *G, *Z;         /* L⁻¹ H Pp and D⁻¹ of it, (m, n)                        */
     KS_NUM *S, *LT;        /* innovation covariance and its unit Lᵀ, (m, m_padded) */
     KS_NUM *inverse_d, *pivot, *v;
+    ks_coming *coming;     /* or NULL                                              */
 } KS_T(ks_tiled);
+
+/** ks_tiles() by eight rows at a time, the next lines of what is coming asked for with each of them. */
+KS_HD void KS_T(ks_tiles_meanwhile)(ks_coming *coming, int upper, int sign, int m, int k, int n, const KS_NUM *A,
+                                    int ai, int al, const KS_NUM *B, int ldb, const KS_NUM *C0, int ldc0,
+                                    KS_NUM *C, int ldc)
+{
+    if (KS_KNOWN(m) || !coming || !coming->lines) {
+        KS_T(ks_tiles)(upper, sign, m, k, n, A, ai, al, B, ldb, C0, ldc0, C, ldc);
+        return;
+    }
+    for (int i = 0; i < m; i += 8) {
+        const int c = upper ? i / KS_LANES * KS_LANES : 0; /* C's vectors before it lie below the diagonal */
+        ks_come(coming, coming->at_a_time);
+        KS_T(ks_tiles)(upper, sign, m - i < 8 ? m - i : 8, k, n - c, A + i * ai, ai, al, B + c, ldb,
+                       C0 + i * ldc0 + c, ldc0, C + i * ldc + c, ldc);
+    }
+}
 
 /** L D Lᵀ of `rows` rows (1 to 4, a literal) of the upper triangle of s, rows lds apart: u is D Lᵀ, l
  *  the unit Lᵀ. `pivot` holds what each pivot must exceed a `ratio` of for the mask to be true. */
@@ -226,8 +246,8 @@ KS_HD void KS_T(ks_tiled_posterior_mean)(int n, int m, const KS_NUM *LT, const K
 KS_HD void KS_T(ks_tiled_predict)(int nx, int n, const KS_T(ks_blocks) *b, const KS_NUM *P,
                                   const KS_T(ks_tiled) *w)
 {
-    KS_T(ks_tiles)(0, 0, nx, nx, n, P, n, 1, b->FT, n, w->W, n, w->W, n);
-    KS_T(ks_tiles)(1, 1, nx, nx, n, b->F, nx, 1, w->W, n, b->Q, b->ldq, w->Pp, n);
+    KS_T(ks_tiles_meanwhile)(w->coming, 0, 0, nx, nx, n, P, n, 1, b->FT, n, w->W, n, w->W, n);
+    KS_T(ks_tiles_meanwhile)(w->coming, 1, 1, nx, nx, n, b->F, nx, 1, w->W, n, b->Q, b->ldq, w->Pp, n);
     KS_T(ks_mirror_upper)(nx, 0, w->Pp, n);
 }
 
@@ -237,7 +257,7 @@ KS_HD KS_MASK KS_T(ks_tiled_innovation)(int nx, int n, int m, const KS_T(ks_bloc
 {
     const int mp = KS_T(ks_padded)(m);
     KS_MASK good = KS_GT(KS_LIT(1), KS_LIT(0));
-    KS_T(ks_tiles)(0, 0, m, nx, n, b->H, nx, 1, w->Pp, n, w->G, n, w->G, n);
+    KS_T(ks_tiles_meanwhile)(w->coming, 0, 0, m, nx, n, b->H, nx, 1, w->Pp, n, w->G, n, w->G, n);
     KS_T(ks_tiles)(1, 1, m, nx, mp, w->G, n, 1, b->HT, mp, b->R, b->ldr, w->S, mp);
     for (int i = 0; i < m; ++i)
         good = good & KS_GT(KS_LIT(1 + KS_GROWTH) * b->R[i * b->ldr + i], w->S[i * mp + i]);
@@ -249,7 +269,7 @@ KS_HD KS_MASK KS_T(ks_tiled_innovation)(int nx, int n, int m, const KS_T(ks_bloc
 /** P = Pp - Zᵀ G, symmetric to the bit. */
 KS_HD void KS_T(ks_tiled_posterior)(int nx, int n, int m, const KS_T(ks_tiled) *w, KS_NUM *P)
 {
-    KS_T(ks_tiles)(1, -1, nx, m, n, w->Z, 1, n, w->G, n, w->Pp, n, P, n);
+    KS_T(ks_tiles_meanwhile)(w->coming, 1, -1, nx, m, n, w->Z, 1, n, w->G, n, w->Pp, n, P, n);
     KS_T(ks_mirror_upper)(nx, 1, P, n);
 }
 
@@ -260,8 +280,8 @@ KS_HD KS_MASK KS_T(ks_tiled_gain)(int nx, int n, const KS_T(ks_blocks) *b, const
                                   const KS_T(ks_tiled) *w)
 {
     KS_NUM *Pp = w->Pp, *LT = w->W;
-    KS_T(ks_tiles)(0, 0, nx, nx, n, b->F, nx, 1, P, ldp, ET, n, ET, n);
-    KS_T(ks_tiles)(1, 1, nx, nx, n, ET, n, 1, b->FT, n, b->Q, b->ldq, Pp, n);
+    KS_T(ks_tiles_meanwhile)(w->coming, 0, 0, nx, nx, n, b->F, nx, 1, P, ldp, ET, n, ET, n);
+    KS_T(ks_tiles_meanwhile)(w->coming, 1, 1, nx, nx, n, ET, n, 1, b->FT, n, b->Q, b->ldq, Pp, n);
     for (int i = 0; i < nx; i += 4)
         for (int c = i / KS_LANES * KS_LANES; c < n; c += KS_LANES)
 #pragma GCC unroll 4
@@ -291,8 +311,8 @@ KS_HD KS_MASK KS_T(ks_tiled_smooth_cov)(int nx, int n, const KS_NUM *P, int ldp,
 {
     KS_MASK good = KS_GT(KS_LIT(1), KS_LIT(0));
     KS_T(ks_mirror_upper)(nx, 1, D, n);
-    KS_T(ks_tiles)(0, 0, nx, nx, n, D, n, 1, ET, n, w->W, n, w->W, n);
-    KS_T(ks_tiles)(1, 1, nx, nx, n, ET, 1, n, w->W, n, P, ldp, Pn, n);
+    KS_T(ks_tiles_meanwhile)(w->coming, 0, 0, nx, nx, n, D, n, 1, ET, n, w->W, n, w->W, n);
+    KS_T(ks_tiles_meanwhile)(w->coming, 1, 1, nx, nx, n, ET, 1, n, w->W, n, P, ldp, Pn, n);
     KS_T(ks_mirror_upper)(nx, 1, Pn, n);
     for (int i = 0; i < nx; ++i)
         good = good & KS_GT(KS_LIT(KS_GROWTH) * Pn[i * n + i], P[i * ldp + i]);

@@ -87,7 +87,9 @@ KS_HD int64_t KS_T(ks_tiled_inform_steps)(ks_shape shape, int nx, const ks_serie
     const int quad = shape == KS_SHAPE_QUAD, rows = shape == KS_SHAPE_ROWS;
     const int n = KS_T(ks_ends_rows)(shape, nx), ny = s->ny, home = n == nx;
     const int moves = s->F.stride || s->Q.stride || s->u.stride, ahead = KS_T(ks_steps_ahead)(shape);
+    ks_coming next = { .rows = 0 }, *const coming = KS_COMES(shape, nx) ? &next : NULL;
     KS_T(ks_ends_memory) w = KS_T(ks_ends_begin)(nx, ny, memory);
+    w.step.coming = coming;
     KS_T(ks_memo) memo = KS_T(ks_ends_memo)(n, s, k1 - k0, 0, nx * n, 3 * n * n + 3 * n + (n - nx) * n,
                                              &w);
     const KS_T(ks_ends_slot) fresh_made = { w.Jn,        NULL,         w.step.LT, w.step.inverse_d,
@@ -100,7 +102,7 @@ KS_HD int64_t KS_T(ks_tiled_inform_steps)(ks_shape shape, int nx, const ks_serie
     KS_T(ks_copy)(nx, (const KS_NUM *)information->eta, w.eta);
     KS_T(ks_ends_transition)(shape, nx, n, s, k, 1, 0, &w);
     for (; k >= k0; --k) {
-        KS_T(ks_ends_expect)(nx, s, k - ahead, k - ahead >= k0, to);
+        KS_T(ks_ends_expect)(coming, nx, s, k - ahead, k - ahead >= k0, to);
         if (moves) KS_T(ks_ends_transition)(shape, nx, n, s, k, 0, 0, &w);
         const KS_T(ks_ends_channels) *o =
             KS_T(ks_ends_observe)(shape, nx, n, ny, s, k, &fresh, &w);

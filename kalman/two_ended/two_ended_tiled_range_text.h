@@ -80,6 +80,7 @@ KS_HD KS_T(ks_ends_memory) KS_T(ks_ends_begin)(int nx, int ny, void *memory)
 {
     KS_T(ks_ends_memory) w;
     (void)KS_T(ks_ends_place)(nx, ny, memory, &w);
+    w.step.coming = NULL;
     /* What pads a row must be finite and stay as it is. */
     for (KS_NUM *p = (KS_NUM *)memory; p < w.memo; ++p) *p = KS_LIT(0);
     return w;
@@ -197,13 +198,15 @@ KS_HD void KS_T(ks_load_factors)(int nx, int n, const KS_NUM *packed, KS_NUM *LT
 }
 
 /** The rows of step k, if there is one, are going to be needed. */
-KS_HD void KS_T(ks_ends_expect)(int nx, const ks_series *s, int64_t k, int there,
+KS_HD void KS_T(ks_ends_expect)(ks_coming *coming, int nx, const ks_series *s, int64_t k, int there,
                                 const ks_right_rows *rows)
 {
+    if (coming) ks_coming_end(coming);
     if (!there) return;
-    KS_T(ks_tiled_expect)(nx * nx, (const KS_NUM *)ks_slot_of(rows->A, k));
-    KS_T(ks_tiled_expect)(nx * (nx + 1) / 2, (const KS_NUM *)ks_slot_of(rows->K, k));
-    KS_T(ks_expect_step)(nx, s, k, 1);
+    KS_T(ks_tiled_expect)(coming, nx * nx, (const KS_NUM *)ks_slot_of(rows->A, k));
+    KS_T(ks_tiled_expect)(coming, nx * (nx + 1) / 2, (const KS_NUM *)ks_slot_of(rows->K, k));
+    KS_T(ks_expect_step)(coming, nx, s, k, 1);
+    if (coming) ks_coming_spread(coming, nx / 2);
 }
 
 /** A memory of steps with a key of `key` numbers and so many results. */

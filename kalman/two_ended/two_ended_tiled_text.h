@@ -13,6 +13,7 @@ typedef struct KS_T(ks_ends_blocks) {
     KS_NUM *LT, *inverse_d, *pivot;    /* factors of K                                     */
     KS_NUM *shown;                     /* diagonal of Fᵀ J F                               */
     KS_NUM *PhiT, *V, *W, *eps, *zero; /* way out                                          */
+    ks_coming *coming;                 /* or NULL                                          */
 } KS_T(ks_ends_blocks);
 
 /** An observation, whitened as by ks_whiten_observation(). */
@@ -104,23 +105,25 @@ KS_HD_COLD void KS_T(ks_tiled_root)(int nx, int n, const KS_NUM *Q, const KS_T(k
 }
 
 /** C (nx, n) = A G with G lower triangular: of larger blocks without zeros, some columns at a time. */
-KS_HD void KS_T(ks_tiles_with_root)(int nx, int n, const KS_NUM *A, const KS_NUM *G, KS_NUM *C)
+KS_HD void KS_T(ks_tiles_with_root)(ks_coming *coming, int nx, int n, const KS_NUM *A, const KS_NUM *G,
+                                    KS_NUM *C)
 {
     const int step = nx <= 16 ? n : 3 * KS_LANES;
     for (int c = 0; c < n && c < nx; c += step)
-        KS_T(ks_tiles)(0, 0, nx, nx - c, n - c < step ? n - c : step, A + c, n, 1, G + c * n + c, n,
+        KS_T(ks_tiles_meanwhile)(coming, 0, 0, nx, nx - c, n - c < step ? n - c : step, A + c, n, 1, G + c * n + c, n,
                        C + c, n, C + c, n);
 }
 
 /** C (nx, n) = Gᵀ B, of `upper` its upper triangle, with G lower triangular: what is zero for sure of larger
  *  blocks is left out, a few rows at a time. */
-KS_HD void KS_T(ks_tiles_of_root)(int upper, int nx, int n, const KS_NUM *G, const KS_NUM *B,
+KS_HD void KS_T(ks_tiles_of_root)(ks_coming *coming, int upper, int nx, int n, const KS_NUM *G, const KS_NUM *B,
                                   const KS_NUM *zero, KS_NUM *C)
 {
     const int step = nx <= 16 ? nx : 8;
     for (int i = 0; i < nx; i += step) {
         const int rows = nx - i < step ? nx - i : step;
         const KS_NUM *g = G + i * n + i, *b = B + i * n;
+        if (coming) ks_come(coming, coming->at_a_time);
         if (upper) {
             const int c = i / KS_LANES * KS_LANES; /* C's vectors before it lie below the diagonal */
             KS_T(ks_tiles)(1, 1, rows, nx - i, n - c, g, 1, n, b + c, n, zero, n, C + i * n + c, n);
@@ -136,19 +139,19 @@ KS_HD KS_MASK KS_T(ks_tiled_retreat)(int nx, int n, const KS_T(ks_ends_blocks) *
 {
     KS_MASK good = KS_GT(KS_LIT(1), KS_LIT(0));
     KS_NUM *K = Jn;
-    KS_T(ks_tiles_with_root)(nx, n, J, w->G, w->E);
-    KS_T(ks_tiles_of_root)(1, nx, n, w->G, w->E, w->zero, K);
+    KS_T(ks_tiles_with_root)(w->coming, nx, n, J, w->G, w->E);
+    KS_T(ks_tiles_of_root)(w->coming, 1, nx, n, w->G, w->E, w->zero, K);
     for (int i = 0; i < nx; ++i) {
         K[i * n + i] = K[i * n + i] + KS_LIT(1);
         good = good & KS_GT(KS_LIT(1 + KS_GROWTH), K[i * n + i]);
     }
-    KS_T(ks_tiles)(0, 0, nx, nx, n, J, n, 1, w->F, n, w->X, n, w->X, n);
-    KS_T(ks_tiles_of_root)(0, nx, n, w->G, w->X, w->zero, w->S);
+    KS_T(ks_tiles_meanwhile)(w->coming, 0, 0, nx, nx, n, J, n, 1, w->F, n, w->X, n, w->X, n);
+    KS_T(ks_tiles_of_root)(w->coming, 0, nx, n, w->G, w->X, w->zero, w->S);
     good = good &
            KS_T(ks_tiled_ldl)(nx, 0, n, K, w->LT, n, w->S, A, w->pivot, w->inverse_d);
-    KS_T(ks_tiles)(1, 1, nx, nx, n, w->F, 1, n, w->X, n, w->zero, n, Jn, n);
+    KS_T(ks_tiles_meanwhile)(w->coming, 1, 1, nx, nx, n, w->F, 1, n, w->X, n, w->zero, n, Jn, n);
     for (int i = 0; i < nx; ++i) w->shown[i] = Jn[i * n + i];
-    KS_T(ks_tiles)(1, -1, nx, nx, n, w->S, 1, n, A, n, Jn, n, Jn, n);
+    KS_T(ks_tiles_meanwhile)(w->coming, 1, -1, nx, nx, n, w->S, 1, n, A, n, Jn, n, Jn, n);
     KS_T(ks_mirror_upper)(nx, 1, Jn, n);
     return good;
 }
@@ -206,6 +209,16 @@ KS_HD void KS_T(ks_tiled_advance_mean)(int nx, int n, const KS_T(ks_ends_blocks)
     for (int i = 0; i < nx; ++i) {
         KS_NUM even = b[i], odd = KS_LIT(0);
         int j = 0;
+        if (!KS_KNOWN(nx) && nx > 12) {
+            KS_T(ks_quad) sum[2] = { { 0 } };
+            for (; j + 8 <= nx; j += 8) {
+                sum[0] = sum[0] + KS_LOAD4(A + i * lda + j) * KS_LOAD4(x + j);
+                sum[1] = sum[1] + KS_LOAD4(A + i * lda + j + 4) * KS_LOAD4(x + j + 4);
+            }
+            sum[0] = sum[0] + sum[1];
+            even = even - (sum[0][0] + sum[0][2]);
+            odd = odd - (sum[0][1] + sum[0][3]);
+        }
         for (; j + 2 <= nx; j += 2) {
             even = even - A[i * lda + j] * x[j];
             odd = odd - A[i * lda + j + 1] * x[j + 1];
@@ -225,10 +238,10 @@ KS_HD KS_MASK KS_T(ks_tiled_advance)(int nx, int n, const KS_T(ks_ends_blocks) *
     KS_MASK good = KS_GT(KS_LIT(1), KS_LIT(0));
     for (int i = 0; i < nx * n; i += KS_LANES) KS_STOREV(w->V + i, KS_LOADV(w->GT + i));
     KS_T(ks_tiled_forward)(nx, n, LT, inverse_d, w->V, w->W);
-    KS_T(ks_tiles)(0, -1, nx, nx, n, A, 1, lda, w->V, n, w->FT, n, w->PhiT, n);
-    KS_T(ks_tiles)(1, 1, nx, nx, n, w->V, 1, n, w->W, n, w->zero, n, Pn, n);
-    KS_T(ks_tiles)(0, 0, nx, nx, n, w->PhiT, 1, n, P, n, lag, n, lag, n);
-    KS_T(ks_tiles)(1, 1, nx, nx, n, lag, n, 1, w->PhiT, n, Pn, n, Pn, n);
+    KS_T(ks_tiles_meanwhile)(w->coming, 0, -1, nx, nx, n, A, 1, lda, w->V, n, w->FT, n, w->PhiT, n);
+    KS_T(ks_tiles_meanwhile)(w->coming, 1, 1, nx, nx, n, w->V, 1, n, w->W, n, w->zero, n, Pn, n);
+    KS_T(ks_tiles_meanwhile)(w->coming, 0, 0, nx, nx, n, w->PhiT, 1, n, P, n, lag, n, lag, n);
+    KS_T(ks_tiles_meanwhile)(w->coming, 1, 1, nx, nx, n, lag, n, 1, w->PhiT, n, Pn, n, Pn, n);
     KS_T(ks_mirror_upper)(nx, 1, Pn, n);
     for (int c = 0; c < n; c += KS_LANES) {
         KS_T(ks_lanes) sum = { 0 };
