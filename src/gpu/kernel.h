@@ -45,6 +45,9 @@
       extern __shared__ __align__(128) unsigned char ks_dynamic[]; \
       type *name = reinterpret_cast<type *>(ks_dynamic)
 
+/** The same pointer, which is a multiple of `bytes`, a literal: what it points to may be moved as one word of them. */
+#  define ks_aligned(pointer, bytes) __builtin_assume_aligned(pointer, bytes)
+
 /** A barrier of all blocks of a cooperative launch; writes before it are seen after it. */
 KS_DEVICE void ks_grid_sync(void) { cooperative_groups::this_grid().sync(); }
 

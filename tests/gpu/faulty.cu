@@ -40,8 +40,10 @@ template <int wrong> KS_DEVICE void faulty_sum(const faulty_args &args)
         ks_async_commit();
     } else if (wrong >= FAULTY_BULK) {
         big = faulty_bulk<wrong>(args, part);
+    } else if (wrong == FAULTY_NOT_ALIGNED) {
+        memcpy(&part[i], ks_aligned(args.x + i, 16), sizeof *part);
     } else if (wrong != FAULTY_NOT_WRITTEN || i != 9) {
-        part[i] = args.x[i];
+        memcpy(&part[i], ks_aligned(args.x + i, 8), sizeof *part);
     }
     if (wrong == FAULTY_TOO_MUCH_SHARED) {
         KS_SHARED(double, more, 64 * 1024);

@@ -17,6 +17,7 @@
     E(NO_ASYNC_WAIT)        /* a copy is used before it was waited for                    */ \
     E(TOO_MUCH_SHARED)      /* more shared memory than a block has                        */ \
     E(GRID_BARRIER)         /* a barrier of the grid in an ordinary launch                */ \
+    E(NOT_ALIGNED)          /* two numbers are loaded at once where none such begin       */ \
     E(GRID)                 /* sums over the blocks of a grid, and nothing wrong with them */ \
     E(GRID_OWN)             /* the same with a barrier that counts the blocks             */ \
     E(GRID_MISSING)         /* no barrier of the grid before two levels of the tree       */ \

@@ -107,6 +107,7 @@ static void mistakes_are_named(void **state)
         {FAULTY_LANE_MISSING, "never come to the warp's operation at "},
         {FAULTY_TOO_MUCH_SHARED, "more shared memory than a block has"},
         {FAULTY_GRID_BARRIER, "a launch that is not cooperative"},
+        {FAULTY_NOT_ALIGNED, "a word that is not aligned to its size at "},
         {FAULTY_GRID_SOME, "threads of a grid wait at different barriers at "},
         {FAULTY_GRID_THREAD, "threads of a grid wait at different barriers at "},
         {FAULTY_GRID_TWO_PLACES, "threads of a grid wait at different barriers at "},

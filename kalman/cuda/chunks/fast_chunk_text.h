@@ -15,14 +15,14 @@ template <int N, int M> struct KS_T(fast_rows) {
 template <int COUNT, class Number> KS_DEVICE void KS_T(fast_load)(const void *row, Number *to)
 {
     enum { BYTES = COUNT * (int)sizeof(Number), WIDE = BYTES % 16 == 0 ? 16 : BYTES % 8 == 0 ? 8 : 4 };
-    const char *from = static_cast<const char *>(__builtin_assume_aligned(row, WIDE));
+    const char *from = static_cast<const char *>(ks_aligned(row, WIDE));
     for (int i = 0; i < BYTES; i += WIDE) memcpy(reinterpret_cast<char *>(to) + i, from + i, WIDE);
 }
 
 template <int COUNT, class Number> KS_DEVICE void KS_T(fast_store)(const Number *from, void *row)
 {
     enum { BYTES = COUNT * (int)sizeof(Number), WIDE = BYTES % 16 == 0 ? 16 : BYTES % 8 == 0 ? 8 : 4 };
-    char *to = static_cast<char *>(__builtin_assume_aligned(row, WIDE));
+    char *to = static_cast<char *>(ks_aligned(row, WIDE));
     for (int i = 0; i < BYTES; i += WIDE)
         memcpy(to + i, reinterpret_cast<const char *>(from) + i, WIDE);
 }

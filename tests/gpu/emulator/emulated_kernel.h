@@ -59,6 +59,12 @@ void *ks_emu_dynamic_shared(void);
     type *const name = static_cast<type *>(ks_emu_shared(&name##_key, sizeof(type) * (size_t)(count)))
 #define KS_DYNAMIC_SHARED(type, name) type *name = static_cast<type *>(ks_emu_dynamic_shared())
 
+/* ---- words of more than one number ---- */
+
+/** A fault where the pointer is no multiple of `bytes`. */
+void *ks_emu_aligned(const char *site, const void *pointer, size_t bytes);
+#define ks_aligned(pointer, bytes) ks_emu_aligned(KS_EMU_SITE, pointer, bytes)
+
 /* ---- barriers ---- */
 
 #define KS_EMU_STRING_(x) #x

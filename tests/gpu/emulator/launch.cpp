@@ -270,6 +270,12 @@ static void *shared_of(const void *key, size_t bytes)
 void *ks_emu_shared(const void *key, size_t bytes) { return shared_of(key, bytes); }
 void *ks_emu_dynamic_shared(void) { return shared_of(nullptr, 0); }
 
+void *ks_emu_aligned(const char *site, const void *pointer, size_t bytes)
+{
+    if (reinterpret_cast<uintptr_t>(pointer) % bytes) abandon("a word that is not aligned to its size", site);
+    return const_cast<void *>(pointer);
+}
+
 int ks_emu_block_barrier(const char *site, int count)
 {
     block &b = *self->home;
