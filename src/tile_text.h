@@ -5,6 +5,8 @@
  * instruction set. Rows of B and C are padded: their leading dimension is a multiple of the vector
  * and what stands between a row's end and it may be read and written, but means nothing. */
 
+#include "coming.h"
+
 typedef KS_NUM KS_T(ks_lanes) __attribute__((vector_size(KS_VECTOR_BYTES)));
 typedef KS_NUM KS_T(ks_lanes_at) __attribute__((vector_size(KS_VECTOR_BYTES),
                                                  aligned(sizeof(KS_NUM)), may_alias));
@@ -37,10 +39,11 @@ KS_HD int KS_T(ks_padded)(int n)
 }
 
 /** `rows` rows by `vectors` vectors of C = C0 + sign A B, all three literals; sign 0: C = A B. A's
- *  entry (i, l) stands at i * ai + l * al. C may be C0. */
-KS_HD void KS_T(ks_tile)(int rows, int vectors, int sign, int k, const KS_NUM *A, int ai, int al,
-                         const KS_NUM *B, int ldb, const KS_NUM *C0, int ldc0, KS_NUM *C, int ldc)
+ *  entry (i, l) stands at i * ai + l * al. C may be C0. Meanwhile lines of what is coming are asked for. */
+KS_HD void KS_T(ks_tile)(ks_coming *coming, int rows, int vectors, int sign, int k, const KS_NUM *A, int ai,
+                         int al, const KS_NUM *B, int ldb, const KS_NUM *C0, int ldc0, KS_NUM *C, int ldc)
 {
+    const ks_lines lines = ks_coming_take(coming, k);
     KS_T(ks_lanes) c[8][3];
 #pragma GCC unroll 8
     for (int r = 0; r < rows; ++r)
@@ -48,6 +51,7 @@ KS_HD void KS_T(ks_tile)(int rows, int vectors, int sign, int k, const KS_NUM *A
         for (int v = 0; v < vectors; ++v)
             c[r][v] = sign ? KS_LOADV(C0 + r * ldc0 + v * KS_LANES) : (KS_T(ks_lanes)){ 0 };
     for (int l = 0; l < k; ++l) {
+        if (l < lines.count) __builtin_prefetch(lines.at + l * KS_LINE_BYTES);
         KS_T(ks_lanes) b[3];
 #pragma GCC unroll 3
         for (int v = 0; v < vectors; ++v) b[v] = KS_LOADV(B + l * ldb + v * KS_LANES);
@@ -94,17 +98,17 @@ KS_HD void KS_T(ks_tile_corner)(int bottom, int sign, int k, const KS_NUM *A, in
 }
 
 /** `rows` rows of C, n columns from column `from` on, both multiples of the vector. */
-KS_HD void KS_T(ks_tile_row)(int rows, int sign, int from, int n, int k, const KS_NUM *A, int ai,
+KS_HD void KS_T(ks_tile_row)(ks_coming *coming, int rows, int sign, int from, int n, int k, const KS_NUM *A, int ai,
                              int al, const KS_NUM *B, int ldb, const KS_NUM *C0, int ldc0,
                              KS_NUM *C, int ldc)
 {
     int j = from;
     for (; j + 3 * KS_LANES <= n; j += 3 * KS_LANES)
-        KS_T(ks_tile)(rows, 3, sign, k, A, ai, al, B + j, ldb, C0 + j, ldc0, C + j, ldc);
+        KS_T(ks_tile)(coming, rows, 3, sign, k, A, ai, al, B + j, ldb, C0 + j, ldc0, C + j, ldc);
     if (j + 2 * KS_LANES <= n)
-        KS_T(ks_tile)(rows, 2, sign, k, A, ai, al, B + j, ldb, C0 + j, ldc0, C + j, ldc);
+        KS_T(ks_tile)(coming, rows, 2, sign, k, A, ai, al, B + j, ldb, C0 + j, ldc0, C + j, ldc);
     else if (j + KS_LANES <= n)
-        KS_T(ks_tile)(rows, 1, sign, k, A, ai, al, B + j, ldb, C0 + j, ldc0, C + j, ldc);
+        KS_T(ks_tile)(coming, rows, 1, sign, k, A, ai, al, B + j, ldb, C0 + j, ldc0, C + j, ldc);
 }
 
 /* Rows of a tile: three vectors of each are as many sums as the registers hold beside the operands. */
@@ -112,27 +116,27 @@ KS_HD void KS_T(ks_tile_row)(int rows, int sign, int from, int n, int k, const K
 
 /** C (m, n) = C0 + sign A B with B (k, n); n is a multiple of the vector. upper: vectors of C that
  *  lie below its diagonal are left alone. Literal: upper, sign, and what else is to be unrolled. */
-KS_HD void KS_T(ks_tiles_in_place)(int upper, int sign, int m, int k, int n, const KS_NUM *A,
+KS_HD void KS_T(ks_tiles_in_place)(ks_coming *coming, int upper, int sign, int m, int k, int n, const KS_NUM *A,
                                    int ai, int al, const KS_NUM *B, int ldb, const KS_NUM *C0,
                                    int ldc0, KS_NUM *C, int ldc)
 {
     /* One vector or two to a row: enough sums must run side by side to hide their latency. */
     if (__builtin_constant_p(m) && m <= 8 && n == KS_LANES) {
-        KS_T(ks_tile)(m, 1, sign, k, A, ai, al, B, ldb, C0, ldc0, C, ldc);
+        KS_T(ks_tile)(NULL, m, 1, sign, k, A, ai, al, B, ldb, C0, ldc0, C, ldc);
         return;
     }
     if (m == 6 && n == 2 * KS_LANES && !upper) {
-        KS_T(ks_tile)(6, 2, sign, k, A, ai, al, B, ldb, C0, ldc0, C, ldc);
+        KS_T(ks_tile)(NULL, 6, 2, sign, k, A, ai, al, B, ldb, C0, ldc0, C, ldc);
         return;
     }
     if (m == 6 && n == 3 * KS_LANES && !upper) {
-        KS_T(ks_tile)(3, 3, sign, k, A, ai, al, B, ldb, C0, ldc0, C, ldc);
-        KS_T(ks_tile)(3, 3, sign, k, A + 3 * ai, ai, al, B, ldb, C0 + 3 * ldc0, ldc0, C + 3 * ldc, ldc);
+        KS_T(ks_tile)(NULL, 3, 3, sign, k, A, ai, al, B, ldb, C0, ldc0, C, ldc);
+        KS_T(ks_tile)(NULL, 3, 3, sign, k, A + 3 * ai, ai, al, B, ldb, C0 + 3 * ldc0, ldc0, C + 3 * ldc, ldc);
         return;
     }
     int i = 0;
 #define KS_ROWS_OF(rows)                                                                    \
-    KS_T(ks_tile_row)(rows, sign, upper ? i / KS_LANES * KS_LANES : 0, n, k, A + i * ai, ai, al, B, \
+    KS_T(ks_tile_row)(coming, rows, sign, upper ? i / KS_LANES * KS_LANES : 0, n, k, A + i * ai, ai, al, B, \
                       ldb, C0 + i * ldc0, ldc0, C + i * ldc, ldc)
     if (KS_TILE_ROWS > 4)
         for (; i + 8 <= m; i += 8) KS_ROWS_OF(8);
@@ -164,17 +168,20 @@ KS_HD void KS_T(ks_tiles_in_place)(int upper, int sign, int m, int k, int n, con
 /* In functions of their own: for n at run time and for twelve, whose tiles fill the registers, so that
  * nothing else may want any. */
 #define KS_SHARED_TILES(name, upper, sign)                                                  \
-    KS_HD_COLD void KS_T(name)(int m, int k, int n, const KS_NUM *A, int ai, int al,        \
+    KS_HD_COLD void KS_T(name)(ks_coming *coming, int m, int k, int n, const KS_NUM *A, int ai, int al, \
                                const KS_NUM *B, int ldb, const KS_NUM *C0, int ldc0, KS_NUM *C, \
                                int ldc)                                                     \
     {                                                                                       \
-        KS_T(ks_tiles_in_place)(upper, sign, m, k, n, A, ai, al, B, ldb, C0, ldc0, C, ldc); \
+        if (coming)                                                                         \
+            KS_T(ks_tiles_in_place)(coming, upper, sign, m, k, n, A, ai, al, B, ldb, C0, ldc0, C, ldc); \
+        else                                                                                \
+            KS_T(ks_tiles_in_place)(NULL, upper, sign, m, k, n, A, ai, al, B, ldb, C0, ldc0, C, ldc); \
     }                                                                                       \
     KS_HD_COLD void KS_T(name##_12)(int m, int k, const KS_NUM *A, int ai, int al,          \
                                     const KS_NUM *B, int ldb, const KS_NUM *C0, int ldc0,   \
                                     KS_NUM *C, int ldc)                                     \
     {                                                                                       \
-        KS_T(ks_tiles_in_place)(upper, sign, m, k, 12, A, ai, al, B, ldb, C0, ldc0, C, ldc); \
+        KS_T(ks_tiles_in_place)(NULL, upper, sign, m, k, 12, A, ai, al, B, ldb, C0, ldc0, C, ldc); \
     }
 KS_SHARED_TILES(ks_tiles_product, 0, 0)
 KS_SHARED_TILES(ks_tiles_minus, 0, -1)
@@ -182,25 +189,33 @@ KS_SHARED_TILES(ks_tiles_upper_plus, 1, 1)
 KS_SHARED_TILES(ks_tiles_upper_minus, 1, -1)
 #undef KS_SHARED_TILES
 
-/** The same, in place where m and n are literals and in one shared copy where not. */
-KS_HD void KS_T(ks_tiles)(int upper, int sign, int m, int k, int n, const KS_NUM *A, int ai, int al,
-                          const KS_NUM *B, int ldb, const KS_NUM *C0, int ldc0, KS_NUM *C, int ldc)
+/** The same, in place where m and n are literals and in one shared copy where not; that one asks meanwhile for
+ *  lines of what is coming. */
+KS_HD void KS_T(ks_tiles_meanwhile)(ks_coming *coming, int upper, int sign, int m, int k, int n, const KS_NUM *A,
+                                    int ai, int al, const KS_NUM *B, int ldb, const KS_NUM *C0, int ldc0,
+                                    KS_NUM *C, int ldc)
 {
     const int twelve = KS_LANES == 4 && __builtin_constant_p(n) && n == 12 && m >= 6;
     if (!twelve && __builtin_constant_p(m) && __builtin_constant_p(n)) {
-        KS_T(ks_tiles_in_place)(upper, sign, m, k, n, A, ai, al, B, ldb, C0, ldc0, C, ldc);
+        KS_T(ks_tiles_in_place)(NULL, upper, sign, m, k, n, A, ai, al, B, ldb, C0, ldc0, C, ldc);
         return;
     }
 #define KS_SHARED_TILES(name)                                                               \
     do {                                                                                    \
         if (twelve) KS_T(name##_12)(m, k, A, ai, al, B, ldb, C0, ldc0, C, ldc);             \
-        else KS_T(name)(m, k, n, A, ai, al, B, ldb, C0, ldc0, C, ldc);                      \
+        else KS_T(name)(coming, m, k, n, A, ai, al, B, ldb, C0, ldc0, C, ldc);              \
     } while (0)
     if (sign == 0) KS_SHARED_TILES(ks_tiles_product);
     else if (sign > 0) KS_SHARED_TILES(ks_tiles_upper_plus);
     else if (upper) KS_SHARED_TILES(ks_tiles_upper_minus);
     else KS_SHARED_TILES(ks_tiles_minus);
 #undef KS_SHARED_TILES
+}
+
+KS_HD void KS_T(ks_tiles)(int upper, int sign, int m, int k, int n, const KS_NUM *A, int ai, int al,
+                          const KS_NUM *B, int ldb, const KS_NUM *C0, int ldc0, KS_NUM *C, int ldc)
+{
+    KS_T(ks_tiles_meanwhile)(NULL, upper, sign, m, k, n, A, ai, al, B, ldb, C0, ldc0, C, ldc);
 }
 
 /** `vectors` of y = y0 + sign Aᵀ x, both literals, with rows of A lda apart; y0 NULL: zeros. */

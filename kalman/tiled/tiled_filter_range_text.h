@@ -419,7 +419,7 @@ KS_HD int64_t KS_T(ks_tiled_filter_steps)(ks_shape shape, int nx, int ny, const 
         if (cov.base && k + ahead < k1)
             KS_T(ks_tiled_expect)(coming, nx * nx, (KS_NUM *)ks_slot_of(cov, k + ahead));
         if (moves || turns) KS_T(ks_expect_step)(coming, nx, s, k + ahead, 1);
-        if (coming) ks_coming_spread(coming, (3 * nx + m) / 8);
+        if (coming) ks_coming_spread(coming, KS_T(ks_tiles_of)(5 * nx / 2 + m, n));
         if (moves) KS_T(ks_tiled_transition)(shape, nx, n, s, k, 0, &w, &all);
         if (turns) KS_T(ks_tiled_channels)(shape, nx, ny, s, k, 0, &w, &all);
         all.y = (const KS_NUM *)ks_row(s->y, k);

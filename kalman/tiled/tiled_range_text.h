@@ -29,8 +29,8 @@
 /** Which steps a range takes: those of tiled_step_text.h, quad_step_text.h or row_step_text.h. */
 typedef enum ks_shape { KS_SHAPE_TILES, KS_SHAPE_QUAD, KS_SHAPE_ROWS } ks_shape;
 
-/** Blocks of more states are not expected: they are larger than the nearest cache. */
-#define KS_MOST_EXPECTED 64
+/** Blocks of more states are not expected: the next ones would drive those in use out of the caches. */
+#define KS_MOST_EXPECTED 256
 
 /** Series that follow side by side (tiled_follow_text.h). */
 #define KS_PACK_LANES (KS_LANES > 4 ? KS_LANES : 4)
@@ -131,7 +131,7 @@ KS_HD int KS_T(ks_steps_ahead)(ks_shape shape) { return shape == KS_SHAPE_TILES 
 KS_HD void KS_T(ks_tiled_expect)(ks_coming *coming, int numbers, const KS_NUM *to)
 {
     if (coming) {
-        ks_coming_add(coming, to, numbers * (int64_t)sizeof(KS_NUM), 1);
+        ks_coming_add(coming, to, numbers * (int64_t)sizeof(KS_NUM));
         return;
     }
 #pragma GCC unroll 6
@@ -141,13 +141,19 @@ KS_HD void KS_T(ks_tiled_expect)(ks_coming *coming, int numbers, const KS_NUM *t
 /** Whether what is expected comes little by little: steps must be long for it to pay. */
 #define KS_COMES(shape, nx) ((shape) == KS_SHAPE_TILES && !KS_KNOWN(nx) && (nx) > 12)
 
+/** Tiles of a product with so many rows and n columns. */
+KS_HD int KS_T(ks_tiles_of)(int rows, int n)
+{
+    return rows / KS_TILE_ROWS * ((n + 3 * KS_LANES - 1) / (3 * KS_LANES));
+}
+
 /** The same of row k of the model, to be read. */
 KS_HD void KS_T(ks_expect_row)(ks_coming *coming, ks_rows rows, int64_t k, int numbers)
 {
     if (!rows.stride) return;
     const KS_NUM *row = (const KS_NUM *)ks_row(rows, k);
     if (coming) {
-        ks_coming_add(coming, row, numbers * (int64_t)sizeof(KS_NUM), 0);
+        ks_coming_add(coming, row, numbers * (int64_t)sizeof(KS_NUM));
         return;
     }
     for (int i = 0; i < numbers; i += 64 / (int)sizeof(KS_NUM)) __builtin_prefetch(row + i);

@@ -157,7 +157,7 @@ KS_HD int64_t KS_T(ks_tiled_smooth_steps)(ks_shape shape, int nx, const ks_serie
             KS_T(ks_expect_step)(coming, nx, s, k - ahead, 0);
             KS_T(ks_tiled_transition)(shape, nx, n, s, k, 0, &w, &b);
         }
-        if (coming) ks_coming_spread(coming, nx / 2);
+        if (coming) ks_coming_spread(coming, KS_T(ks_tiles_of)(3 * nx, n));
         KS_NUM *smoothed = quad && cov.base ? (KS_NUM *)ks_slot_of(cov, k - 1) : Pn;
         KS_NUM *ET = w.ET;
         const int at = memo.slots ? KS_T(ks_memo_find)(&memo, P, later) : -1;

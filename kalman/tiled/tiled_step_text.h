@@ -6,8 +6,6 @@
  * mirrored by transposing 4 x 4 tiles. L D Lᵀ takes no square roots and one reciprocal for each
  * pivot; it goes by panels of four rows, and what is to be solved goes along. */
 
-#include "coming.h"
-
 /** The blocks of one step, padded where `ld` is their leading dimension. */
 typedef struct KS_T(ks_blocks) {
     const KS_NUM *F, *H;   /* rows nx apart                                  */
@@ -27,23 +25,6 @@ typedef struct KS_T(ks_tiled) {
     KS_NUM *inverse_d, *pivot, *v;
     ks_coming *coming;     /* or NULL                                              */
 } KS_T(ks_tiled);
-
-/** ks_tiles() by eight rows at a time, the next lines of what is coming asked for with each of them. */
-KS_HD void KS_T(ks_tiles_meanwhile)(ks_coming *coming, int upper, int sign, int m, int k, int n, const KS_NUM *A,
-                                    int ai, int al, const KS_NUM *B, int ldb, const KS_NUM *C0, int ldc0,
-                                    KS_NUM *C, int ldc)
-{
-    if (KS_KNOWN(m) || !coming || !coming->lines) {
-        KS_T(ks_tiles)(upper, sign, m, k, n, A, ai, al, B, ldb, C0, ldc0, C, ldc);
-        return;
-    }
-    for (int i = 0; i < m; i += 8) {
-        const int c = upper ? i / KS_LANES * KS_LANES : 0; /* C's vectors before it lie below the diagonal */
-        ks_come(coming, coming->at_a_time);
-        KS_T(ks_tiles)(upper, sign, m - i < 8 ? m - i : 8, k, n - c, A + i * ai, ai, al, B + c, ldb,
-                       C0 + i * ldc0 + c, ldc0, C + i * ldc + c, ldc);
-    }
-}
 
 /** L D Lᵀ of `rows` rows (1 to 4, a literal) of the upper triangle of s, rows lds apart: u is D Lᵀ, l
  *  the unit Lᵀ. `pivot` holds what each pivot must exceed a `ratio` of for the mask to be true. */

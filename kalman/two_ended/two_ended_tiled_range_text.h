@@ -206,7 +206,7 @@ KS_HD void KS_T(ks_ends_expect)(ks_coming *coming, int nx, const ks_series *s, i
     KS_T(ks_tiled_expect)(coming, nx * nx, (const KS_NUM *)ks_slot_of(rows->A, k));
     KS_T(ks_tiled_expect)(coming, nx * (nx + 1) / 2, (const KS_NUM *)ks_slot_of(rows->K, k));
     KS_T(ks_expect_step)(coming, nx, s, k, 1);
-    if (coming) ks_coming_spread(coming, nx / 2);
+    if (coming) ks_coming_spread(coming, KS_T(ks_tiles_of)(3 * nx, KS_T(ks_padded)(nx)));
 }
 
 /** A memory of steps with a key of `key` numbers and so many results. */

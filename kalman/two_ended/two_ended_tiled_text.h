@@ -123,12 +123,11 @@ KS_HD void KS_T(ks_tiles_of_root)(ks_coming *coming, int upper, int nx, int n, c
     for (int i = 0; i < nx; i += step) {
         const int rows = nx - i < step ? nx - i : step;
         const KS_NUM *g = G + i * n + i, *b = B + i * n;
-        if (coming) ks_come(coming, coming->at_a_time);
         if (upper) {
             const int c = i / KS_LANES * KS_LANES; /* C's vectors before it lie below the diagonal */
-            KS_T(ks_tiles)(1, 1, rows, nx - i, n - c, g, 1, n, b + c, n, zero, n, C + i * n + c, n);
+            KS_T(ks_tiles_meanwhile)(coming, 1, 1, rows, nx - i, n - c, g, 1, n, b + c, n, zero, n, C + i * n + c, n);
         } else {
-            KS_T(ks_tiles)(0, 0, rows, nx - i, n, g, 1, n, b, n, C + i * n, n, C + i * n, n);
+            KS_T(ks_tiles_meanwhile)(coming, 0, 0, rows, nx - i, n, g, 1, n, b, n, C + i * n, n, C + i * n, n);
         }
     }
 }
