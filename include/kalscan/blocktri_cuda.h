@@ -20,7 +20,8 @@
  * factor belongs to the plan, which holds one at a time.
  *
  * stream is a CUstream or cudaStream_t of the device's primary context; NULL means a stream of the
- * plan's own, and then work is done when ks_blocktri_cuda_wait() has returned. Calls on one plan
+ * plan's own, and then work is done when ks_blocktri_cuda_wait() has returned. It is not one that is being
+ * captured, into which CUDA launches no graph. Calls on one plan
  * are made by one thread at a time and in one stream, or in several that wait for each other. Results
  * are the same bits each time on the same device, whatever else it does, but with options.atomic. */
 #ifndef KALSCAN_BLOCKTRI_CUDA_H

@@ -227,6 +227,45 @@ static void wrong_calls_are_refused(void **state)
     assert_int_equal(ks_emulated.live, 0);
 }
 
+/* What CUDA does not let the thread do that captures spoils the graph, and is named. */
+static void what_a_capture_forbids(void **state)
+{
+    (void)state;
+    static const char *const named[] = { "allocated", "pinned memory is allocated", "freed",
+                                         "pinned memory is freed", "destroyed", "launched", "looked up" };
+    for (int what = 0; what < 7; ++what) {
+        const ks_emulator fresh = KS_EMULATOR_INIT;
+        ks_emulated = fresh;
+        ks_gpu *gpu;
+        ks_gpu_stream *stream;
+        ks_gpu_graph *empty, *graph;
+        const ks_gpu_kernel *kernel;
+        void *device = NULL, *host = NULL, *unused;
+        assert_int_equal(ks_gpu_open(&gpu, NULL, 0), KS_OK);
+        assert_int_equal(ks_gpu_stream_create(gpu, &stream), KS_OK);
+        assert_int_equal(ks_gpu_alloc(gpu, &device, 8), KS_OK);
+        assert_int_equal(ks_gpu_host_alloc(gpu, &host, 8), KS_OK);
+        assert_int_equal(ks_gpu_capture_begin(gpu, stream), KS_OK);
+        assert_int_equal(ks_gpu_capture_end(gpu, &empty, stream), KS_OK);
+        assert_int_equal(ks_gpu_capture_begin(gpu, stream), KS_OK);
+        if (what == 0) assert_int_equal(ks_gpu_alloc(gpu, &unused, 8), KS_EDEVICE);
+        if (what == 1) assert_int_equal(ks_gpu_host_alloc(gpu, &unused, 8), KS_EDEVICE);
+        if (what == 2) ks_gpu_free(gpu, device), device = NULL;
+        if (what == 3) ks_gpu_host_free(gpu, host), host = NULL;
+        if (what == 4) ks_gpu_graph_destroy(gpu, empty), empty = NULL;
+        if (what == 5) assert_int_equal(ks_gpu_graph_launch(gpu, empty, stream), KS_EDEVICE);
+        if (what == 6) assert_int_equal(ks_gpu_find(gpu, &kernel, "faulty", "ks_faulty"), KS_EDEVICE);
+        assert_non_null(strstr(ks_emulated.report, named[what]));
+        assert_int_equal(ks_gpu_capture_end(gpu, &graph, stream), KS_EDEVICE);
+        ks_gpu_graph_destroy(gpu, empty);
+        ks_gpu_free(gpu, device);
+        ks_gpu_host_free(gpu, host);
+        ks_gpu_stream_destroy(gpu, stream);
+        ks_gpu_close(gpu);
+        assert_int_equal(ks_emulated.live, 0);
+    }
+}
+
 /* A result that is read before the stream was waited for is not there. */
 static void forgetting_to_wait_shows(void **state)
 {
@@ -406,7 +445,8 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_right_kernel_passes),   cmocka_unit_test(mistakes_change_the_result),
         cmocka_unit_test(mistakes_are_named),      cmocka_unit_test(writes_past_the_end_are_found),
-        cmocka_unit_test(wrong_calls_are_refused), cmocka_unit_test(forgetting_to_wait_shows),
+        cmocka_unit_test(wrong_calls_are_refused), cmocka_unit_test(what_a_capture_forbids),
+        cmocka_unit_test(forgetting_to_wait_shows),
         cmocka_unit_test(changing_what_is_copied_shows),
         cmocka_unit_test(streams_that_forget_to_wait_show),
         cmocka_unit_test(branches_that_forget_to_wait_show),

@@ -30,16 +30,18 @@ struct from_environment {
 /* Whether the next allocation is the one that is to fail. */
 bool refused() { return ++ks_emulated.calls == ks_emulated.fail_at; }
 
-/* Nothing is allocated or released while a stream is captured: a fault then. */
-ks_status outside_of_captures(device &d)
-{
-    for (const ks_gpu_stream *s : d.streams)
-        if (s->joined)
-            return fault(d, KS_EDEVICE, "memory is allocated or released while a stream is captured");
-    return KS_OK;
-}
-
 bool touches_device(const device &d, const void *p) { return on_device(d, p, 0); }
+
+/* Captures that this thread has begun and not ended: with CU_STREAM_CAPTURE_MODE_THREAD_LOCAL they forbid it what
+ * the order of a stream says nothing of. */
+thread_local int captures;
+thread_local bool spoilt; /* there will be no graph of them */
+
+ks_status unless_captured(device &d, const char *text)
+{
+    if (captures) spoilt = true;
+    return captures ? fault(d, KS_EDEVICE, text) : KS_OK;
+}
 
 void close_device(ks_gpu *gpu)
 {
@@ -56,7 +58,7 @@ ks_status alloc(ks_gpu *gpu, void **out, size_t bytes)
     device &d = of(gpu);
     *out = nullptr;
     if (!bytes) return KS_OK;
-    if (const ks_status inside = outside_of_captures(d)) return inside;
+    if (unless_captured(d, "memory is allocated during a capture")) return KS_EDEVICE;
     if (refused() || bytes > d.gpu.attributes.memory - d.used) return KS_ENOMEM;
     auto m = std::make_unique<guarded>(bytes);
     if (!m->data()) return KS_ENOMEM;
@@ -71,7 +73,7 @@ ks_status alloc(ks_gpu *gpu, void **out, size_t bytes)
 void free_memory(ks_gpu *gpu, void *memory)
 {
     device &d = of(gpu);
-    (void)outside_of_captures(d);
+    (void)unless_captured(d, "memory is freed during a capture");
     run_all(d); /* as cudaFree() waits for the device */
     for (auto &m : d.memory) {
         if (m->data() != memory) continue;
@@ -87,8 +89,8 @@ void free_memory(ks_gpu *gpu, void *memory)
 ks_status host_alloc(ks_gpu *gpu, void **out, size_t bytes)
 {
     *out = nullptr;
-    if (const ks_status inside = outside_of_captures(of(gpu))) return inside;
-    *out = refused() ? nullptr : malloc(bytes ? bytes : 1);
+    if (unless_captured(of(gpu), "pinned memory is allocated during a capture")) return KS_EDEVICE;
+    if (!refused()) *out = malloc(bytes ? bytes : 1);
     if (!*out) return KS_ENOMEM;
     memset(*out, 0xff, bytes);
     ++ks_emulated.live;
@@ -97,7 +99,7 @@ ks_status host_alloc(ks_gpu *gpu, void **out, size_t bytes)
 
 void host_free(ks_gpu *gpu, void *memory)
 {
-    (void)outside_of_captures(of(gpu));
+    (void)unless_captured(of(gpu), "pinned memory is freed during a capture");
     run_all(of(gpu));
     --ks_emulated.live;
     free(memory);
@@ -259,6 +261,7 @@ ks_status find_kernel(ks_gpu *gpu, const ks_gpu_kernel **out, const char *module
     device &d = of(gpu);
     *out = nullptr;
     if (ks_emulated.old) return KS_EUNAVAILABLE;
+    if (unless_captured(d, "a kernel is looked up during a capture")) return KS_EDEVICE;
     for (const ks_emu_kernel *k = all_kernels; k; k = k->next)
         if (!strcmp(k->module, module) && !strcmp(k->name, name)) {
             d.kernels.push_back({k});
@@ -295,6 +298,10 @@ ks_status launch_kernel(ks_gpu *gpu, const ks_gpu_kernel *kernel, const ks_gpu_s
     device &d = of(gpu);
     const ks_emu_kernel &k = *kernel->kernel;
     if (stream && stream->owner != &d) return fault(d, KS_EINVAL, "a stream of another device");
+    if (stream->joined && ks_emulated.uncapturable && !strcmp(k.module, ks_emulated.uncapturable)) {
+        spoilt = true;
+        return KS_EDEVICE;
+    }
     const size_t threads = volume_of(shape->block), blocks = volume_of(shape->grid);
     if (args_bytes != k.args_bytes) return fault(d, KS_EINVAL, "arguments of the wrong structure");
     if (threads > (size_t)gpu->attributes.block_threads || !shape->grid[0] || !shape->block[0] ||
@@ -327,6 +334,7 @@ ks_status capture_begin(ks_gpu *gpu, ks_gpu_stream *stream)
     stream->joined->graph = std::make_unique<ks_gpu_graph>();
     stream->joined->origin = stream;
     stream->after.clear();
+    ++captures;
     return KS_OK;
 }
 
@@ -350,6 +358,8 @@ ks_status capture_end(ks_gpu *gpu, ks_gpu_graph **out, ks_gpu_stream *stream)
     const std::shared_ptr<capture> ended = stream->joined;
     if (!ended || ended->origin != stream)
         return fault(d, KS_EDEVICE, "the end of a capture that was not begun");
+    const bool good = !spoilt;
+    if (--captures == 0) spoilt = false;
     std::unique_ptr<ks_gpu_graph> graph = std::move(ended->graph);
     const bool whole = all_joined(*graph, *stream);
     for (ks_gpu_stream *s : d.streams)
@@ -358,6 +368,7 @@ ks_status capture_end(ks_gpu *gpu, ks_gpu_graph **out, ks_gpu_stream *stream)
             s->after.clear();
         }
     if (!whole) return fault(d, KS_EDEVICE, "a stream of a capture was not joined");
+    if (!good) return KS_EDEVICE;
     if (refused()) return KS_ENOMEM;
     ++ks_emulated.live;
     *out = graph.release();
@@ -366,6 +377,8 @@ ks_status capture_end(ks_gpu *gpu, ks_gpu_graph **out, ks_gpu_stream *stream)
 
 ks_status graph_launch(ks_gpu *gpu, ks_gpu_graph *graph, ks_gpu_stream *stream)
 {
+    if (stream->joined)
+        return unless_captured(of(gpu), "a graph is launched into a stream that is captured");
     auto launched = std::make_shared<graph_run>();
     launched->nodes = graph->nodes;
     launched->done.assign(graph->nodes.size(), 0);
@@ -381,7 +394,7 @@ ks_status graph_launch(ks_gpu *gpu, ks_gpu_graph *graph, ks_gpu_stream *stream)
 
 void graph_destroy(ks_gpu *gpu, ks_gpu_graph *graph)
 {
-    (void)gpu;
+    (void)unless_captured(of(gpu), "a graph is destroyed during a capture");
     --ks_emulated.live;
     delete graph;
 }

@@ -41,13 +41,14 @@ typedef struct ks_emulator {
     long pending;         /**< what is in streams and has not run                                */
     long pieces;          /**< what has run of all streams                                       */
     long lose_at;         /**< the number of the piece, from 1, with which its device is lost    */
+    const char *uncapturable; /**< or NULL: a module whose kernels cannot be captured            */
     int old;              /**< non-zero: devices are older than any kernel was compiled for      */
     ks_emulated_barrier grid_barrier;
     char report[400];     /**< the first fault of a kernel or of the driver code; "" where none  */
 } ks_emulator;
 
 #define KS_EMULATOR_INIT \
-    { 1, 2, 4, (size_t)1 << 30, 227 * 1024, 0, 0, 0, 0, 0, NULL, 0, 0, 0, 0, 0, 0, KS_BARRIER_RIGHT, "" }
+    { 1, 2, 4, (size_t)1 << 30, 227 * 1024, 0, 0, 0, 0, 0, NULL, 0, 0, 0, 0, 0, NULL, 0, KS_BARRIER_RIGHT, "" }
 
 extern ks_emulator ks_emulated;
 
