@@ -135,6 +135,10 @@ void ks_bt_schur_destroy(ks_blocktri_cuda_plan *plan);
 ks_status ks_bt_schur_enqueue(const ks_blocktri_cuda_plan *plan, ks_bt_work_kind kind,
                               const ks_bt_call *call);
 ks_status ks_bt_schur_enqueue_logdet(const ks_blocktri_cuda_plan *plan, ks_gpu_stream *stream);
+/** Whether a call goes into the stream itself: the first one of its kind with so many right-hand sides, at
+ *  which the libraries may allocate memory and load code, as no capture allows; and all where they cannot be
+ *  captured. */
+int ks_bt_schur_direct(ks_bt_schur *s, ks_bt_work_kind kind, const ks_bt_call *call);
 ks_status ks_bt_schur_judge(const ks_blocktri_cuda_plan *plan, ks_blocktri_cuda_info *info);
 
 /** Steps of a level, and how many of its blocks are eliminated at one of them. */

@@ -96,6 +96,15 @@ static int same(const ks_bt_call *a, const ks_bt_call *b)
            !(a->tolerance < b->tolerance || a->tolerance > b->tolerance);
 }
 
+/* A call into a stream. */
+static ks_status put(const ks_blocktri_cuda_plan *plan, ks_bt_work_kind kind, const ks_bt_call *call,
+                     ks_gpu_stream *stream)
+{
+    ks_blocktri_cuda_plan here = *plan;
+    here.stream = stream;
+    return plan->refine ? ks_bt_refine_enqueue(&here, kind, call) : ks_bt_enqueue(&here, kind, call);
+}
+
 /* A graph of a call, in the place of the last of its kind. */
 static ks_status record(ks_blocktri_cuda_plan *plan, ks_bt_work_kind kind, const ks_bt_call *call)
 {
@@ -105,8 +114,7 @@ static ks_status record(ks_blocktri_cuda_plan *plan, ks_bt_work_kind kind, const
     recorded->graph = NULL;
     ks_status status = ks_gpu_capture_begin(plan->gpu, plan->stream);
     if (status) return status;
-    const ks_status inside = plan->refine ? ks_bt_refine_enqueue(plan, kind, call)
-                                          : ks_bt_enqueue(plan, kind, call);
+    const ks_status inside = put(plan, kind, call, plan->stream);
     status = ks_gpu_capture_end(plan->gpu, &graph, plan->stream);
     if (inside) {
         if (!status) ks_gpu_graph_destroy(plan->gpu, graph);
@@ -127,9 +135,13 @@ ks_status ks_bt_perform(ks_blocktri_cuda_plan *plan, ks_bt_work_kind kind, const
                         void *stream)
 {
     const ks_bt_recorded *recorded = &plan->recorded[kind];
+    ks_gpu_stream *const where = stream_of(plan, stream);
+    int direct = plan->schur && ks_bt_schur_direct(plan->schur, kind, call);
     ks_status status = KS_OK;
-    if (!recorded->graph || !same(&recorded->call, call)) status = record(plan, kind, call);
-    if (!status) status = ks_gpu_graph_launch(plan->gpu, recorded->graph, stream_of(plan, stream));
+    if (!direct && (!recorded->graph || !same(&recorded->call, call))) status = record(plan, kind, call);
+    if (status == KS_EDEVICE && plan->schur) direct = plan->schur->uncapturable = 1;
+    if (direct) status = put(plan, kind, call, where);
+    else if (!status) status = ks_gpu_graph_launch(plan->gpu, recorded->graph, where);
     if (!status) plan->factored = 1;
     return status;
 }

@@ -203,6 +203,13 @@ ks_status ks_bt_schur_enqueue(const ks_blocktri_cuda_plan *plan, ks_bt_work_kind
     return status ? status : walk(plan, 1, call, backward_step);
 }
 
+int ks_bt_schur_direct(ks_bt_schur *s, ks_bt_work_kind kind, const ks_bt_call *call)
+{
+    const int first = call->nrhs >= s->done[kind];
+    if (first) s->done[kind] = call->nrhs + 1;
+    return first || s->uncapturable;
+}
+
 ks_status ks_bt_schur_enqueue_logdet(const ks_blocktri_cuda_plan *plan, ks_gpu_stream *stream)
 {
     const ks_bt_call none = { 0 };

@@ -13,7 +13,7 @@
 #include "gpu/gpu.h"
 #include "ks_bt_schur.h"
 
-enum { KS_BT_SCHUR_LEVELS = 32 };
+enum { KS_BT_SCHUR_LEVELS = 32, KS_BT_SCHUR_KINDS = 3 };
 
 typedef struct ks_bt_schur_level {
     int count;              /* blocks                                                            */
@@ -34,6 +34,8 @@ typedef struct ks_bt_schur {
     int *info, *info_host;  /* (N): of its factorization                                         */
     int *order;             /* (N): blocks, on the host                                          */
     const ks_gpu_kernel *take, *bring, *logdet;
+    int uncapturable;       /* the libraries' calls have not let themselves be captured          */
+    int done[KS_BT_SCHUR_KINDS]; /* of each kind of call, one more than the most right-hand sides so far */
 } ks_bt_schur;
 
 #endif

@@ -32,6 +32,7 @@ struct ks_gpu_blas {
     ks_gpu *gpu;
     ks_context *context;
     void *blas_library, *solver_library, *blas, *solver, *workspace;
+    ks_gpu_stream *stream;       /* that calls go into                                            */
     int number;
 #define MEMBER(name, types) int (*name) types;
     BLAS_LIST(MEMBER) SOLVER_LIST(MEMBER)
@@ -83,12 +84,21 @@ static ks_status create_solver(ks_gpu_blas *b) { CALL(b, b->cusolverDnCreate(&b-
 static ks_status destroy_blas(ks_gpu_blas *b) { CALL(b, b->cublasDestroy_v2(b->blas)); }
 static ks_status destroy_solver(ks_gpu_blas *b) { CALL(b, b->cusolverDnDestroy(b->solver)); }
 
-/* The stream of what follows; its workspace is given, so that nothing is allocated in a capture. */
-static ks_status into(ks_gpu_blas *b, ks_gpu_stream *stream)
+/* A stream takes the workspace away that cuBLAS was given. */
+static ks_status turn_to(ks_gpu_blas *b, ks_gpu_stream *stream)
 {
     CALL(b, b->cublasSetStream_v2(b->blas, stream) ||
                 b->cublasSetWorkspace_v2(b->blas, b->workspace, WORKSPACE) ||
                 b->cusolverDnSetStream(b->solver, stream));
+}
+
+/* The stream of what follows; its workspace is given, so that nothing is allocated in a capture. */
+static ks_status into(ks_gpu_blas *b, ks_gpu_stream *stream)
+{
+    if (b->stream == stream) return KS_OK;
+    const ks_status status = turn_to(b, stream);
+    b->stream = status ? NULL : stream;
+    return status;
 }
 
 ks_status ks_gpu_blas_open(ks_gpu_blas **out, ks_gpu *gpu, ks_context *context, int number)

@@ -59,6 +59,42 @@ static void orders_of_blocks(void **state)
     }
 }
 
+/* The first call of a kind takes what the libraries need, the next makes a graph, those behind it launch that
+ * again; or all go into the stream, where the libraries cannot be captured. */
+static void calls_again(void **state)
+{
+    (void)state;
+    for (int captured = 0; captured < 2; ++captured)
+        for (int seed = 0; seed < ORDERS; ++seed) {
+            double logdet;
+            use_seed(seed);
+            job j = begin_with(options_of(KS_F64, 3, 2), 11, 3, 2, 4);
+#ifdef EMULATED
+            ks_emulated.uncapturable = captured ? NULL : "plain_blas";
+            long made[5], ran[5];
+#endif
+            for (int call = 0; call < 5; ++call) {
+                const int nrhs = call < 4 ? 1 : 2;
+                OK(ks_blocktri_cuda_factorize(j.plan, j.D, j.L, NULL));
+                OK(ks_blocktri_cuda_solve(j.plan, nrhs, j.b, j.x, NULL));
+                wait(&j);
+#ifdef EMULATED
+                made[call] = ks_emulated.calls;
+                ran[call] = ks_emulated.launches;
+#endif
+            }
+            OK(ks_blocktri_cuda_logdet(j.plan, &logdet, NULL));
+            fetch(&j, j.x.data);
+            judge(&j, &logdet);
+#ifdef EMULATED
+            assert_int_equal(made[1] - made[0], captured ? 2 : 0);
+            assert_int_equal(made[4], made[1]);
+            for (int call = 2; call < 5; ++call) assert_int_equal(ran[call] - ran[call - 1], ran[1] - ran[0]);
+#endif
+            end(&j);
+        }
+}
+
 static void failures_are_named(void **state)
 {
     (void)state;
@@ -128,6 +164,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lengths),
         cmocka_unit_test(orders_of_blocks),
+        cmocka_unit_test(calls_again),
         cmocka_unit_test(failures_are_named),
         cmocka_unit_test(arguments),
 #ifdef EMULATED

@@ -1,4 +1,5 @@
-/* blas_emulated.c -- gpu/blas.h on the emulated device, by the kernels of plain_blas.cu. */
+/* blas_emulated.c -- gpu/blas.h on the emulated device, by the kernels of plain_blas.cu. Each function takes
+ * memory of the device at its first call, as libraries may. */
 #include <string.h>
 #include "gpu/blas.h"
 #include "plain_blas.h"
@@ -8,6 +9,7 @@ struct ks_gpu_blas {
     ks_gpu *gpu;
     ks_context *context;
     const ks_gpu_kernel *potrf, *trsm, *multiply;
+    void *taken[3];
 };
 
 ks_status ks_gpu_blas_open(ks_gpu_blas **out, ks_gpu *gpu, ks_context *context, int number)
@@ -33,14 +35,18 @@ ks_status ks_gpu_blas_open(ks_gpu_blas **out, ks_gpu *gpu, ks_context *context, 
 
 void ks_gpu_blas_close(ks_gpu_blas *b)
 {
-    if (b) ks_release(b->context, b);
+    if (!b) return;
+    for (int i = 0; i < 3; ++i) ks_gpu_free(b->gpu, b->taken[i]);
+    ks_release(b->context, b);
 }
 
-static ks_status launch(const ks_gpu_blas *b, const ks_gpu_kernel *kernel, const plain_blas_args *args,
+static ks_status launch(ks_gpu_blas *b, const ks_gpu_kernel *kernel, const plain_blas_args *args,
                         ks_gpu_stream *stream)
 {
     const ks_gpu_shape shape = { { 2 }, { 64 }, 0, 0 };
-    return ks_gpu_launch(b->gpu, kernel, &shape, args, sizeof *args, stream);
+    void **const taken = &b->taken[kernel == b->potrf ? 0 : kernel == b->trsm ? 1 : 2];
+    const ks_status status = *taken ? KS_OK : ks_gpu_alloc(b->gpu, taken, 256);
+    return status ? status : ks_gpu_launch(b->gpu, kernel, &shape, args, sizeof *args, stream);
 }
 
 ks_status ks_gpu_potrf(ks_gpu_blas *b, int n, void *const *A, int *info, int count,
