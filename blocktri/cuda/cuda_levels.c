@@ -53,11 +53,16 @@ ks_status ks_bt_enqueue(const ks_blocktri_cuda_plan *plan, ks_bt_work_kind kind,
     return status;
 }
 
+/* Systems whose logarithms are added up at once: the thread blocks for them are more than a device holds, and
+ * fewer than a grid may have. */
+enum { SUMMED = 32 };
+
 ks_status ks_bt_enqueue_logdet(const ks_blocktri_cuda_plan *plan, ks_gpu_stream *stream)
 {
     const ks_bt_logdet_args args = { plan->N, plan->systems, plan->n, plan->padded, plan->factor,
                                      plan->scale, plan->sums, plan->logdet };
-    const ks_gpu_shape wide = { { (unsigned)plan->systems * KS_BT_SUMS }, { KS_BT_THREADS }, 0, 0 };
+    const unsigned at_once = plan->systems < SUMMED ? (unsigned)plan->systems : SUMMED;
+    const ks_gpu_shape wide = { { at_once * KS_BT_SUMS }, { KS_BT_THREADS }, 0, 0 };
     const ks_gpu_shape narrow = { { ((unsigned)plan->systems + KS_BT_THREADS - 1) / KS_BT_THREADS },
                                   { KS_BT_THREADS }, 0, 0 };
     ks_status status = plan->schur ? ks_bt_schur_enqueue_logdet(plan, stream)

@@ -176,22 +176,24 @@ BACKWARD(ks_bt_backward_4_32_f32, float, 32, 4, 5)
 template <class T> KS_DEVICE void ks_bt_logdet(const ks_bt_logdet_args &args)
 {
     KS_SHARED(double, part, KS_BT_THREADS);
-    const int system = (int)(blockIdx.x / KS_BT_SUMS), chunk = (int)(blockIdx.x % KS_BT_SUMS);
-    const int P = args.padded;
-    double sum = 0;
-    for (int64_t i = chunk * KS_BT_THREADS + (int)threadIdx.x; i < (int64_t)args.N * args.n;
-         i += KS_BT_SUMS * KS_BT_THREADS) {
-        const int64_t number = (int64_t)system * args.N + i / args.n, p = i % args.n;
-        sum -= 2 * log((double)static_cast<const T *>(args.factor)[number * 3 * P * P + p * (P + 1)]);
-        if (args.scale) sum -= 2 * log(args.scale[number * args.n + p]);
-    }
-    part[threadIdx.x] = sum;
-    __syncthreads();
-    for (unsigned half = KS_BT_THREADS / 2; half > 0; half /= 2) {
-        if (threadIdx.x < half) part[threadIdx.x] += part[threadIdx.x + half];
+    const int64_t P = args.padded, sums = (int64_t)args.systems * KS_BT_SUMS;
+    for (int64_t at = blockIdx.x; at < sums; at += gridDim.x) {
+        const int64_t first = at / KS_BT_SUMS * args.N;
+        double sum = 0;
+        for (int64_t i = at % KS_BT_SUMS * KS_BT_THREADS + threadIdx.x; i < (int64_t)args.N * args.n;
+             i += KS_BT_SUMS * KS_BT_THREADS) {
+            const int64_t number = first + i / args.n, p = i % args.n;
+            sum -= 2 * log((double)static_cast<const T *>(args.factor)[number * 3 * P * P + p * (P + 1)]);
+            if (args.scale) sum -= 2 * log(args.scale[number * args.n + p]);
+        }
+        part[threadIdx.x] = sum;
         __syncthreads();
+        for (unsigned half = KS_BT_THREADS / 2; half > 0; half /= 2) {
+            if (threadIdx.x < half) part[threadIdx.x] += part[threadIdx.x + half];
+            __syncthreads();
+        }
+        if (threadIdx.x == 0) args.sums[at] = part[0];
     }
-    if (threadIdx.x == 0) args.sums[blockIdx.x] = part[0];
 }
 
 KS_KERNEL_BOUNDS(ks_bt_logdet_f64, ks_bt_logdet_args, KS_BT_THREADS, 8) { ks_bt_logdet<double>(args); }

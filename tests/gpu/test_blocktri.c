@@ -162,6 +162,37 @@ static void strides_of_zero(void **state)
     end(&j);
 }
 
+/* The log-determinant of each of so many systems that no launch has thread blocks for all of them at once. */
+static void logdets_of_many_systems(void **state)
+{
+    (void)state;
+    enum { SYSTEMS = 75, N = 3, BLOCKS = SYSTEMS * N };
+    ks_blocktri_cuda_options options = KS_BLOCKTRI_CUDA_OPTIONS_INIT;
+    ks_blocktri_cuda_plan *plan;
+    double D[BLOCKS], L[BLOCKS] = { 0 }, expected[SYSTEMS] = { 0 }, logdet[SYSTEMS];
+    void *device_D, *device_L;
+    use_seed(3);
+    options.systems = SYSTEMS;
+    for (int i = 0; i < BLOCKS; ++i) {
+        D[i] = 1 + i;
+        expected[i / N] += log(D[i]);
+    }
+    OK(ks_blocktri_cuda_plan_create(&plan, NULL, N, 1, &options));
+    OK(ks_blocktri_cuda_alloc(plan, &device_D, sizeof D));
+    OK(ks_blocktri_cuda_alloc(plan, &device_L, sizeof L));
+    OK(ks_blocktri_cuda_upload(plan, device_D, D, sizeof D));
+    OK(ks_blocktri_cuda_upload(plan, device_L, L, sizeof L));
+    const ks_cuda_const_blocks of_D = { device_D, 1, N }, of_L = { device_L, 1, N };
+    OK(ks_blocktri_cuda_factorize(plan, of_D, of_L, NULL));
+    OK(ks_blocktri_cuda_wait(plan, NULL, NULL));
+    OK(ks_blocktri_cuda_logdet(plan, logdet, NULL));
+    for (int s = 0; s < SYSTEMS; ++s) assert_true(fabs(logdet[s] - expected[s]) < 1e-13);
+    ks_blocktri_cuda_free(plan, device_D);
+    ks_blocktri_cuda_free(plan, device_L);
+    ks_blocktri_cuda_plan_destroy(plan);
+    check_clean();
+}
+
 /* A graph that was made for other arrays is not used again. */
 static void other_arrays_next_time(void **state)
 {
@@ -326,6 +357,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_order_of_blocks), cmocka_unit_test(every_length),
+        cmocka_unit_test(logdets_of_many_systems),
         cmocka_unit_test(many_systems_at_once),  cmocka_unit_test(same_bits_each_time),
         cmocka_unit_test(dense_lapack),          cmocka_unit_test(strides_of_zero),
         cmocka_unit_test(failures_are_named),    cmocka_unit_test(arguments),
