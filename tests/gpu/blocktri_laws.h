@@ -71,11 +71,12 @@ static inline void invert_with(ks_blocktri_cuda_options options, int64_t N, int 
     const int64_t block = (int64_t)n * n, each = N * block;
     const size_t bytes = (size_t)(each * systems) * j.number;
     void *S, *lag = NULL, *work;
-    char *host[2] = { malloc(bytes), malloc(bytes) };
+    char *host[2] = { malloc(bytes), calloc(1, bytes) };
     assert_true(host[0] && host[1]);
     OK(ks_blocktri_cuda_alloc(j.plan, &S, bytes));
     OK(ks_blocktri_cuda_alloc(j.plan, &lag, bytes));
     OK(ks_blocktri_cuda_alloc(j.plan, &work, ks_blocktri_cuda_inverse_bytes(j.plan)));
+    OK(ks_blocktri_cuda_upload(j.plan, lag, host[1], bytes)); /* of the last block nothing is written */
     const ks_cuda_blocks diagonal = { S, block, each }, off = { with_lag ? lag : NULL, block, each };
     OK(ks_blocktri_cuda_factorize(j.plan, j.D, j.L, NULL));
     OK(ks_blocktri_cuda_inverse_blocks(j.plan, diagonal, off, work, NULL));

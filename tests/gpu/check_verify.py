@@ -158,6 +158,19 @@ def check_budget():
     assert len(limits) > 20 and max(limits) <= 90 and deadline + 5 + 20 < 600, (deadline, limits)
 
 
+def check_named_tests():
+    """Sections that name a test of a program name one that it has: cmocka runs none of another, and passes."""
+    with open(os.path.join(here, "verify"), encoding="utf-8") as file:
+        text = file.read()
+    program_of = dict(re.findall(r'^(\w+)=\$\(find_program test_gpu_(\w+)\)', text, re.M))
+    named = re.findall(r'^ *checked \S+ [\w-]+ \d+ "\$(\w+)" (\w+)$', text, re.M)
+    assert len(named) >= 6, named
+    for program, test in named:
+        with open(os.path.join(here, "test_" + program_of[program] + ".c"), encoding="utf-8") as file:
+            source = file.read()
+        assert "cmocka_unit_test(%s)" % test in source and "only_tests(argc, argv)" in source, (program, test)
+
+
 with tempfile.TemporaryDirectory() as top:
     programs, results_folder = os.path.join(top, "programs"), os.path.join(top, "out")
     os.mkdir(programs)
@@ -167,3 +180,4 @@ with tempfile.TemporaryDirectory() as top:
     check_failures(programs, results_folder)
     check_peers(results_folder)
     check_budget()
+    check_named_tests()

@@ -353,7 +353,7 @@ static void allocations_fail(void **state)
 }
 #endif
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_order_of_blocks), cmocka_unit_test(every_length),
@@ -366,6 +366,7 @@ int main(void)
         cmocka_unit_test(allocations_fail),
 #endif
     };
+    only_tests(argc, argv);
     use_seed(0);
     ks_blocktri_cuda_plan *plan;
     if (ks_blocktri_cuda_plan_create(&plan, NULL, 1, 1, NULL) == KS_ENODEV) {

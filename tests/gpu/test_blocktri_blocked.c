@@ -238,7 +238,7 @@ static void arguments(void **state)
     }
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(orders),
@@ -251,6 +251,7 @@ int main(void)
         cmocka_unit_test(failures_are_named),
         cmocka_unit_test(arguments),
     };
+    only_tests(argc, argv);
     use_seed(0);
     ks_blocktri_cuda_plan *plan;
     if (ks_blocktri_cuda_plan_create(&plan, NULL, 1, 1, NULL) == KS_ENODEV) {

@@ -228,13 +228,14 @@ static void what_is_not_finite_is_told(void **state)
     finish(&t);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_stops_when_it_should),
         cmocka_unit_test(a_worse_step_is_taken_back),
         cmocka_unit_test(what_is_not_finite_is_told),
     };
+    only_tests(argc, argv);
     use_seed(0);
     ks_blocktri_cuda_plan *plan;
     if (ks_blocktri_cuda_plan_create(&plan, NULL, 1, 1, NULL) == KS_ENODEV) {

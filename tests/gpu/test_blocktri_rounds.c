@@ -394,7 +394,7 @@ static void arguments(void **state)
 #endif
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rounds),
@@ -410,6 +410,7 @@ int main(void)
         cmocka_unit_test(separators_in_one_launch),
         cmocka_unit_test(arguments),
     };
+    only_tests(argc, argv);
     use_seed(0);
     ks_blocktri_cuda_plan *plan;
     if (ks_blocktri_cuda_plan_create(&plan, NULL, 1, 1, NULL) == KS_ENODEV) {
