@@ -83,6 +83,30 @@ size_t ks_blocktri_cuda_bytes(int64_t N, int n, const ks_blocktri_cuda_options *
                   : SIZE_MAX;
 }
 
+ks_status ks_blocktri_cuda_room(size_t *bytes, int device)
+{
+    ks_gpu *gpu = NULL;
+    if (!bytes) return KS_EINVAL;
+    *bytes = 0;
+    ks_status status = ks_gpu_open(&gpu, NULL, device);
+    if (!status) status = ks_gpu_room(gpu, bytes);
+    ks_gpu_close(gpu);
+    return status;
+}
+
+size_t ks_blocktri_cuda_work_bytes(int64_t N, int n, int nrhs, const ks_blocktri_cuda_options *options)
+{
+    const ks_blocktri_cuda_options defaults = KS_BLOCKTRI_CUDA_OPTIONS_INIT;
+    if (!options) options = &defaults;
+    if (nrhs < 1 || ks_blocktri_cuda_bytes(N, n, options) == SIZE_MAX) return SIZE_MAX;
+    /* Of the sizes alone. */
+    const ks_blocktri_cuda_plan plan = { .N = (int)N, .n = n, .systems = options->systems,
+                                         .refine = options->refine };
+    const size_t refined = ks_blocktri_cuda_refine_bytes(&plan, nrhs);
+    const size_t inverse = options->inverse ? ks_bt_inverse_bytes(N, n, options) : 0;
+    return refined > inverse ? refined : inverse;
+}
+
 /* What stands in ks_bt_factor.cu and ks_bt_solve.cu for each padded order and number. */
 typedef struct names {
     int padded;

@@ -98,9 +98,20 @@ typedef struct ks_blocktri_cuda_info {
 
 typedef struct ks_blocktri_cuda_plan ks_blocktri_cuda_plan;
 
+/** Bytes of the memory of a device, from 0, that nobody has taken: what there is room for, but for what a
+ *  program's first call on it takes. It is opened for that.
+ *  Errors: KS_EINVAL, KS_ENOMEM (of the host), KS_ENODEV, KS_EDEVICE. */
+KS_API KS_MUST_CHECK ks_status ks_blocktri_cuda_room(size_t *bytes, int device);
+
 /** Bytes of device memory that a plan takes, beside the caller's arrays; SIZE_MAX where they
  *  overflow or what is asked for is not valid. */
 KS_API size_t ks_blocktri_cuda_bytes(int64_t N, int n, const ks_blocktri_cuda_options *options);
+
+/** Bytes of device memory that calls on such a plan work in with nrhs >= 1 right-hand sides: the larger one of
+ *  what ks_blocktri_cuda_refine_bytes() and ks_blocktri_cuda_inverse_bytes() will say of it, 0 of a plan with
+ *  neither options.refine nor options.inverse. So all that a system takes can be asked for before anything
+ *  is begun. SIZE_MAX as above. */
+KS_API size_t ks_blocktri_cuda_work_bytes(int64_t N, int n, int nrhs, const ks_blocktri_cuda_options *options);
 
 /** Plan for N >= 1 blocks of order n >= 1. On success *out is the caller's: free it with
  *  ks_blocktri_cuda_plan_destroy(); on failure *out is NULL. options NULL means

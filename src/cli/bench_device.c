@@ -23,6 +23,17 @@ typedef struct trial {
 
 enum { OF_D, OF_L, OF_B, OF_X };
 
+static void give_back(trial *t)
+{
+    void **const taken[] = {&t->device[OF_D], &t->device[OF_L], &t->device[OF_B], &t->device[OF_X], &t->work};
+    for (int i = 0; i < 5; ++i) {
+        ks_blocktri_cuda_free(t->plan, *taken[i]);
+        *taken[i] = NULL;
+    }
+    ks_blocktri_cuda_plan_destroy(t->plan);
+    t->plan = NULL;
+}
+
 static ks_exit make_plan(trial *t, const ks_bench_settings *settings, const ks_bench_elimination *way,
                          int precision, ks_failure *failure)
 {
@@ -41,13 +52,17 @@ static ks_exit make_plan(trial *t, const ks_bench_settings *settings, const ks_b
         t->bytes[i] = ks_size_product(ks_size_product(N * n, columns), number);
         t->needed = ks_size_sum(t->needed, t->bytes[i]);
     }
+    t->work_bytes = ks_blocktri_cuda_work_bytes(t->N, t->n, t->nrhs, &options);
+    t->needed = ks_size_sum(t->needed, t->work_bytes);
     ks_status status = ks_blocktri_cuda_plan_create(&t->plan, NULL, t->N, t->n, &options);
-    if (status == KS_OK) {
-        t->work_bytes = ks_blocktri_cuda_refine_bytes(t->plan, t->nrhs);
-        t->needed = ks_size_sum(t->needed, t->work_bytes);
-    }
-    return status == KS_OK ? KS_EXIT_DONE
-                           : ks_fail_device(status, settings->device, t->needed, failure);
+    /* All at once, before anything is made. */
+    for (int i = 0; i < 4 && status == KS_OK; ++i)
+        status = ks_blocktri_cuda_alloc(t->plan, &t->device[i], t->bytes[i]);
+    if (status == KS_OK && t->work_bytes > 0)
+        status = ks_blocktri_cuda_alloc(t->plan, &t->work, t->work_bytes);
+    if (status == KS_OK) return KS_EXIT_DONE;
+    give_back(t);
+    return ks_fail_device(status, settings->device, t->needed, failure);
 }
 
 static ks_exit make_system(trial *t, const ks_bench_settings *settings, ks_failure *failure)
@@ -58,13 +73,8 @@ static ks_exit make_system(trial *t, const ks_bench_settings *settings, ks_failu
                                        t->host[OF_L], t->host[OF_B], failure))
         return failure->code;
     ks_status status = KS_OK;
-    for (int i = 0; i < 4 && status == KS_OK; ++i) {
-        status = ks_blocktri_cuda_alloc(t->plan, &t->device[i], t->bytes[i]);
-        if (status == KS_OK && i != OF_X)
-            status = ks_blocktri_cuda_upload(t->plan, t->device[i], t->host[i], t->bytes[i]);
-    }
-    if (status == KS_OK && t->work_bytes > 0)
-        status = ks_blocktri_cuda_alloc(t->plan, &t->work, t->work_bytes);
+    for (int i = 0; i < OF_X && status == KS_OK; ++i)
+        status = ks_blocktri_cuda_upload(t->plan, t->device[i], t->host[i], t->bytes[i]);
     return status == KS_OK ? KS_EXIT_DONE
                            : ks_fail_device(status, settings->device, t->needed, failure);
 }
@@ -133,12 +143,8 @@ static ks_exit judge(const trial *t, ks_bench_result *result, ks_failure *failur
 
 static void release(trial *t)
 {
-    for (int i = 0; i < 4; ++i) {
-        if (t->plan) ks_blocktri_cuda_free(t->plan, t->device[i]);
-        free(t->host[i]);
-    }
-    if (t->plan) ks_blocktri_cuda_free(t->plan, t->work);
-    ks_blocktri_cuda_plan_destroy(t->plan);
+    give_back(t);
+    for (int i = 0; i < 4; ++i) free(t->host[i]);
 }
 
 ks_exit ks_bench_solve_device(const ks_bench_settings *settings, const ks_bench_elimination *way,

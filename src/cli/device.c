@@ -1,11 +1,24 @@
 #include "device.h"
 
 #include <stdio.h>
+#include "kalscan/blocktri_cuda.h"
 #include "memory.h"
+
+/* What is free on the one of both devices that has less; nothing where that is not known. */
+static void room_text(int number, int second, size_t length, char *text)
+{
+    size_t bytes = 0, other = 0;
+    char size[32];
+    text[0] = 0;
+    if (ks_blocktri_cuda_room(&bytes, number) != KS_OK) return;
+    if (second >= 0 && ks_blocktri_cuda_room(&other, second) == KS_OK && other < bytes) bytes = other;
+    ks_size_text(bytes, size);
+    snprintf(text, length, ", where %s (%zu bytes) are free", size, bytes);
+}
 
 ks_exit ks_fail_devices(ks_status status, int number, int second, size_t bytes, ks_failure *failure)
 {
-    char need[32], which[32];
+    char need[32], which[32], room[80];
     const char *each = second >= 0 && second != number ? " each" : "";
     ks_size_text(bytes, need);
     snprintf(which, sizeof which, *each ? "%d or %d" : "%d", number, second);
@@ -19,9 +32,10 @@ ks_exit ks_fail_devices(ks_status status, int number, int second, size_t bytes, 
                        "CUDA device %s is older than any that kalscan was built for; --backend cpu "
                        "needs none", which);
     case KS_ENOMEM:
+        room_text(number, second, sizeof room, room);
         return ks_fail(failure, KS_EXIT_RESOURCES,
-                       "out of memory: this input needs %s (%zu bytes)%s on CUDA device %s", need,
-                       bytes, each, which);
+                       "out of memory: this input needs %s (%zu bytes)%s on CUDA device %s%s", need,
+                       bytes, each, which, room);
     default:
         return ks_fail(failure, KS_EXIT_RESOURCES, "CUDA device %s: %s", which, ks_strerror(status));
     }

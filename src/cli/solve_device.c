@@ -45,6 +45,28 @@ static size_t bytes_of(const ks_solve *run)
                        ks_size_sum(d->bytes[0], ks_size_sum(d->bytes[1], d->bytes[2])));
 }
 
+/* All that will be needed, before anything is read. */
+static ks_status take_all(device *d)
+{
+    void **const to[] = {&d->D, &d->L, &d->b, &d->work, &d->x};
+    const size_t bytes[] = {d->bytes[0], d->bytes[1], d->bytes[2], d->work_bytes, d->x_bytes};
+    ks_status status = KS_OK;
+    for (int i = 0; i < 5 && status == KS_OK; ++i)
+        if (bytes[i] > 0) status = ks_blocktri_cuda_alloc(d->plan, to[i], bytes[i]);
+    return status;
+}
+
+static void give_back(device *d)
+{
+    void **const taken[] = {&d->D, &d->L, &d->b, &d->work, &d->x};
+    for (int i = 0; i < 5; ++i) {
+        ks_blocktri_cuda_free(d->plan, *taken[i]);
+        *taken[i] = NULL;
+    }
+    ks_blocktri_cuda_plan_destroy(d->plan);
+    d->plan = NULL;
+}
+
 static ks_exit plan(ks_solve *run, ks_failure *failure)
 {
     const ks_solve_settings *settings = run->settings;
@@ -75,41 +97,31 @@ static ks_exit plan(ks_solve *run, ks_failure *failure)
     options.segments = settings->segments;
     run->factor_bytes = ks_blocktri_cuda_bytes(system->N, system->n, &options);
     run->result_bytes = d->bytes[2];
-    const ks_status status = ks_blocktri_cuda_plan_create(&d->plan, run->context, system->N,
-                                                          system->n, &options);
+    d->work_bytes = ks_blocktri_cuda_work_bytes(system->N, system->n, system->nrhs, &options);
+    /* Refinement reads b to the end. */
+    d->x_bytes = settings->refine ? d->bytes[2] : 0;
+    ks_status status = ks_blocktri_cuda_plan_create(&d->plan, run->context, system->N, system->n, &options);
+    if (status == KS_OK) status = take_all(d);
     if (status == KS_EUNAVAILABLE && schur)
         return ks_fail(failure, KS_EXIT_RESOURCES, "--backend cuda: method recursive-schur needs cuBLAS "
                        "and cuSOLVER, which are not there, or a newer device");
     if (status == KS_OK) {
         run->segments = ks_blocktri_cuda_plan_segments(d->plan);
-        const size_t inverse =
-            settings->inverse_blocks ? ks_blocktri_cuda_inverse_bytes(d->plan) : 0;
-        d->work_bytes = ks_blocktri_cuda_refine_bytes(d->plan, system->nrhs);
-        if (inverse > d->work_bytes) d->work_bytes = inverse;
-        /* Refinement reads b to the end. */
-        d->x_bytes = settings->refine ? d->bytes[2] : 0;
+        return KS_EXIT_DONE;
     }
-    return status == KS_OK ? KS_EXIT_DONE
-                           : ks_fail_device(status, options.device, bytes_of(run), failure);
+    give_back(d);
+    return ks_fail_device(status, options.device, bytes_of(run), failure);
 }
 
 static ks_status upload(const ks_solve *run)
 {
     device *d = run->state;
-    void **const to[] = {&d->D, &d->L, &d->b};
+    void *const to[] = {d->D, d->L, d->b};
     const int from[] = {KS_SYSTEM_D, KS_SYSTEM_L, KS_SYSTEM_B};
     ks_status status = KS_OK;
-    for (int i = 0; i < 3 && status == KS_OK; ++i) {
-        if (d->bytes[i] == 0) continue;
-        status = ks_blocktri_cuda_alloc(d->plan, to[i], d->bytes[i]);
-        if (status == KS_OK)
-            status = ks_blocktri_cuda_upload(d->plan, *to[i], run->system->arrays[from[i]].data,
-                                             d->bytes[i]);
-    }
-    if (status == KS_OK && d->work_bytes > 0)
-        status = ks_blocktri_cuda_alloc(d->plan, &d->work, d->work_bytes);
-    if (status == KS_OK && d->x_bytes > 0)
-        status = ks_blocktri_cuda_alloc(d->plan, &d->x, d->x_bytes);
+    for (int i = 0; i < 3 && status == KS_OK; ++i)
+        if (d->bytes[i] > 0)
+            status = ks_blocktri_cuda_upload(d->plan, to[i], run->system->arrays[from[i]].data, d->bytes[i]);
     return status;
 }
 
@@ -183,14 +195,7 @@ static void release(ks_solve *run)
 {
     device *d = run->state;
     if (!d) return;
-    if (d->plan) {
-        ks_blocktri_cuda_free(d->plan, d->D);
-        ks_blocktri_cuda_free(d->plan, d->L);
-        ks_blocktri_cuda_free(d->plan, d->b);
-        ks_blocktri_cuda_free(d->plan, d->work);
-        ks_blocktri_cuda_free(d->plan, d->x);
-    }
-    ks_blocktri_cuda_plan_destroy(d->plan);
+    give_back(d);
     free(d);
     run->state = NULL;
 }

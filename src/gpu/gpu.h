@@ -75,6 +75,7 @@ typedef struct ks_gpu_table {
     ks_status (*capture_end)(ks_gpu *, ks_gpu_graph **, ks_gpu_stream *);
     ks_status (*graph_launch)(ks_gpu *, ks_gpu_graph *, ks_gpu_stream *);
     void (*graph_destroy)(ks_gpu *, ks_gpu_graph *);
+    ks_status (*room)(ks_gpu *, size_t *);
 } ks_gpu_table;
 
 /** The head of every device; the rest is its implementation's. */
@@ -107,6 +108,12 @@ static inline KS_MUST_CHECK ks_status ks_gpu_alloc(ks_gpu *gpu, void **out, size
 static inline void ks_gpu_free(ks_gpu *gpu, void *memory)
 {
     if (memory) gpu->table->free(gpu, memory);
+}
+
+/** Bytes that are free. */
+static inline KS_MUST_CHECK ks_status ks_gpu_room(ks_gpu *gpu, size_t *bytes)
+{
+    return gpu->table->room(gpu, bytes);
 }
 
 /** Pinned memory of the host: copies to and from it overlap with what else the device does.

@@ -21,7 +21,7 @@
     E(cuInit)                                                                                      \
     E(cuDeviceGet) E(cuDeviceGetName) E(cuDeviceTotalMem) E(cuDeviceGetAttribute)                  \
         E(cuDevicePrimaryCtxRetain) E(cuDevicePrimaryCtxRelease) E(cuCtxPushCurrent)               \
-            E(cuCtxPopCurrent) E(cuMemAlloc) E(cuMemFree) E(cuMemHostAlloc) E(cuMemFreeHost)       \
+            E(cuCtxPopCurrent) E(cuMemGetInfo) E(cuMemAlloc) E(cuMemFree) E(cuMemHostAlloc) E(cuMemFreeHost)       \
                 E(cuStreamCreate) E(cuStreamDestroy) E(cuStreamSynchronize) E(cuStreamWaitEvent)   \
                     E(cuEventCreate) E(cuEventDestroy) E(cuEventRecord) E(cuEventSynchronize)      \
                         E(cuMemcpyHtoDAsync) E(cuMemcpyDtoHAsync) E(cuMemcpyDtoDAsync)             \
@@ -117,6 +117,13 @@ static ks_status cuda_alloc(ks_gpu *gpu, void **out, size_t bytes)
     if (!bytes) return KS_OK;
     CUdeviceptr *const place = (CUdeviceptr *)(void *)out;
     WITH(gpu, cuMemAlloc(place, bytes));
+}
+
+static ks_status cuda_room(ks_gpu *gpu, size_t *bytes)
+{
+    size_t all = 0;
+    *bytes = 0;
+    WITH(gpu, cuMemGetInfo(bytes, &all));
 }
 
 static ks_status release_memory(ks_gpu *gpu, void *memory)
@@ -362,7 +369,7 @@ static const ks_gpu_table cuda_table = {
     cuda_event_sync,   cuda_event_elapsed, cuda_copy_in,        cuda_copy_out,
     cuda_copy,         cuda_copy_across,   cuda_fill,           cuda_kernel,
     cuda_resident,     cuda_launch,        cuda_capture_begin,  cuda_capture_end,
-    cuda_graph_launch, cuda_graph_destroy};
+    cuda_graph_launch, cuda_graph_destroy, cuda_room};
 
 static ks_status load_driver(driver *cu)
 {

@@ -2,6 +2,7 @@
 says where it ran. usage: check_command.py KALSCAN"""
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -155,6 +156,46 @@ def smoothed():
     assert "the device has too little memory" in done.stderr, done.stderr
 
 
+def needed(done):
+    """Bytes that are needed, and that were free, of a run that was refused for them in one line."""
+    assert done.returncode == 5 and done.stderr.count("\n") == 1, (done.returncode, done.stderr)
+    found = re.search(r"needs .* \((\d+) bytes\)(?: each)? on CUDA device .*, where .* \((\d+) bytes\) are free",
+                      done.stderr)
+    assert found, done.stderr
+    return int(found[1]), int(found[2])
+
+
+def without_memory():
+    """All of the device's memory is asked for before anything is read, and what is told is what suffices."""
+    with h5py.File("random.h5") as source, h5py.File("spoilt.h5", "w") as to:
+        for name in ("D", "L", "b"):
+            to[name] = source[name][()]
+        to["b"][-1] = np.nan
+    for options in ([], ["--inverse-blocks"], ["--precision", "mixed"], ["--precision", "mixed", "--inverse-blocks"],
+                    ["--method", "partition"], ["--method", "recursive-schur"]):
+        bytes_of, free = needed(run("solve", "random.h5", "-o", "none.h5", "--backend", "cuda", *options, memory=7))
+        assert free == 7, free
+        for memory in (bytes_of - 1, bytes_of):
+            done = run("solve", "spoilt.h5", "-o", "none.h5", "--backend", "cuda", *options, memory=memory)
+            if memory < bytes_of:
+                assert needed(done) == (bytes_of, memory), done.stderr
+            else:
+                assert done.returncode == 3, (options, done.returncode, done.stderr)
+        for fail_at in range(1, 100):
+            done = run("solve", "random.h5", "-o", "none.h5", "--backend", "cuda", *options, fail_at=fail_at)
+            if done.returncode == 0:
+                break
+            assert needed(done)[0] == bytes_of and not os.path.exists("none.h5"), done.stderr
+        assert fail_at > 8
+        os.remove("none.h5")
+    for precision in ("f64", "mixed"):
+        sizes = ["--n", "5", "--N", "7", "--nrhs", "2", "--repeats", "1", "--precision", precision]
+        bytes_of, free = needed(run("bench", "solve", "--backend", "cuda", *sizes, memory=9))
+        assert free == 9 and run("bench", "solve", "--backend", "cuda", *sizes, memory=bytes_of).returncode == 0
+        assert needed(run("bench", "solve", "--backend", "cuda", *sizes, memory=bytes_of - 1)) == (
+            bytes_of, bytes_of - 1)
+
+
 def failing():
     """A device that is lost, or too old, is exit 5 with one line, and nothing is written; auto goes on without."""
     for options in ([], ["--method", "scan-two-filter", "--device", "0,1"], ["--method", "blocktri"]):
@@ -262,4 +303,5 @@ with tempfile.TemporaryDirectory() as folder:
     failing()
     orders()
     timed()
+    without_memory()
     refused()

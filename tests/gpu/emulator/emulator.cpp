@@ -24,6 +24,8 @@ struct from_environment {
         ks_emulated.seed = (uint64_t)number("KS_EMULATED_SEED", (long)ks_emulated.seed);
         ks_emulated.lose_at = number("KS_EMULATED_LOSE_AT", 0);
         ks_emulated.old = (int)number("KS_EMULATED_OLD", 0);
+        ks_emulated.memory = (size_t)number("KS_EMULATED_MEMORY", (long)ks_emulated.memory);
+        ks_emulated.fail_at = number("KS_EMULATED_FAIL_AT", 0);
     }
 } environment;
 
@@ -67,6 +69,12 @@ ks_status alloc(ks_gpu *gpu, void **out, size_t bytes)
     d.used += bytes;
     ++ks_emulated.live;
     d.memory.push_back(std::move(m));
+    return KS_OK;
+}
+
+ks_status room(ks_gpu *gpu, size_t *bytes)
+{
+    *bytes = gpu->attributes.memory - of(gpu).used;
     return KS_OK;
 }
 
@@ -405,7 +413,7 @@ const ks_gpu_table table = {
     event_record,  event_wait,     event_sync,  event_elapsed, copy_in,
     copy_out,      copy,           copy_across, fill,          find_kernel,
     resident,      launch_kernel,  capture_begin, capture_end, graph_launch,
-    graph_destroy};
+    graph_destroy, room};
 } // namespace
 
 ks_emu_kernel::ks_emu_kernel(const char *module_, const char *name_, void (*run_)(const void *),
