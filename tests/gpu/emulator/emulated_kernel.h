@@ -140,12 +140,13 @@ static inline int ks_emu_within(int source, int width)
     KS_EMU_WITHIN(mask, value, ks_emu_lane() ^ KS_EMU_STEP(__VA_ARGS__), __VA_ARGS__)
 
 unsigned ks_emu_ballot(const char *site, unsigned mask, int predicate);
+void ks_emu_warp_sync(const char *site, unsigned mask);
 #define __ballot_sync(mask, p) ks_emu_ballot(KS_EMU_SITE, mask, p)
 #define __any_sync(mask, p) (ks_emu_ballot(KS_EMU_SITE, mask, p) != 0)
 #define __all_sync(mask, p) (ks_emu_ballot(KS_EMU_SITE, mask, !(p)) == 0)
 struct ks_emu_warp_barrier {
     const char *site;
-    void operator()(unsigned mask = 0xffffffffu) const { ks_emu_ballot(site, mask, 0); }
+    void operator()(unsigned mask = 0xffffffffu) const { ks_emu_warp_sync(site, mask); }
 };
 #define __syncwarp ks_emu_warp_barrier{KS_EMU_SITE}
 
@@ -167,31 +168,34 @@ void ks_emu_bulk_wait(const char *site, const void *barrier, unsigned parity);
 
 /* ---- atomics: the threads take turns, so these are plain ---- */
 
-template <class T> T ks_emu_exchange(T *p, T value)
+void ks_emu_atomic(const void *p, size_t bytes);
+#define KS_EMU_UNWATCHED __attribute__((no_sanitize("thread"), noinline)) static
+template <class T> KS_EMU_UNWATCHED T ks_emu_exchange(T *p, T value)
 {
+    ks_emu_atomic(p, sizeof *p);
     const T old = *p;
     *p = value;
     return old;
 }
-#define KS_EMU_ATOMIC(T)                                                                    \
-    static inline T atomicAdd(T *p, T v) { return ks_emu_exchange(p, (T)(*p + v)); }        \
-    static inline T atomicExch(T *p, T v) { return ks_emu_exchange(p, v); }                 \
-    static inline T atomicMin(T *p, T v) { return ks_emu_exchange(p, v < *p ? v : *p); }    \
-    static inline T atomicMax(T *p, T v) { return ks_emu_exchange(p, v > *p ? v : *p); }    \
-    static inline T atomicCAS(T *p, T compare, T v)                                         \
-    {                                                                                       \
-        return ks_emu_exchange(p, *p == compare ? v : *p);                                  \
+#define KS_EMU_ATOMIC(T)                                                                                  \
+    KS_EMU_UNWATCHED inline T atomicAdd(T *p, T v) { return ks_emu_exchange(p, (T)(*p + v)); }            \
+    KS_EMU_UNWATCHED inline T atomicExch(T *p, T v) { return ks_emu_exchange(p, v); }                     \
+    KS_EMU_UNWATCHED inline T atomicMin(T *p, T v) { return ks_emu_exchange(p, v < *p ? v : *p); }        \
+    KS_EMU_UNWATCHED inline T atomicMax(T *p, T v) { return ks_emu_exchange(p, v > *p ? v : *p); }        \
+    KS_EMU_UNWATCHED inline T atomicCAS(T *p, T compare, T v)                                             \
+    {                                                                                                     \
+        return ks_emu_exchange(p, *p == compare ? v : *p);                                                \
     }
 KS_EMU_ATOMIC(int)
 KS_EMU_ATOMIC(unsigned)
 KS_EMU_ATOMIC(unsigned long long)
 KS_EMU_ATOMIC(long long)
-static inline float atomicAdd(float *p, float v) { return ks_emu_exchange(p, *p + v); }
-static inline double atomicAdd(double *p, double v) { return ks_emu_exchange(p, *p + v); }
-static inline int atomicOr(int *p, int v) { return ks_emu_exchange(p, *p | v); }
-static inline int atomicAnd(int *p, int v) { return ks_emu_exchange(p, *p & v); }
-static inline unsigned atomicOr(unsigned *p, unsigned v) { return ks_emu_exchange(p, *p | v); }
-static inline unsigned atomicAnd(unsigned *p, unsigned v) { return ks_emu_exchange(p, *p & v); }
+KS_EMU_UNWATCHED inline float atomicAdd(float *p, float v) { return ks_emu_exchange(p, *p + v); }
+KS_EMU_UNWATCHED inline double atomicAdd(double *p, double v) { return ks_emu_exchange(p, *p + v); }
+KS_EMU_UNWATCHED inline int atomicOr(int *p, int v) { return ks_emu_exchange(p, *p | v); }
+KS_EMU_UNWATCHED inline int atomicAnd(int *p, int v) { return ks_emu_exchange(p, *p & v); }
+KS_EMU_UNWATCHED inline unsigned atomicOr(unsigned *p, unsigned v) { return ks_emu_exchange(p, *p | v); }
+KS_EMU_UNWATCHED inline unsigned atomicAnd(unsigned *p, unsigned v) { return ks_emu_exchange(p, *p & v); }
 
 /* ---- small functions ---- */
 

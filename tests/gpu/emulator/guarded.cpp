@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "launch.h"
+#include "races.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #    define WITH_ASAN 1
@@ -34,12 +35,14 @@ guarded::guarded(size_t bytes) : base_(nullptr), data_(nullptr), bytes_(bytes)
     data_ = base_ + strip;
     memset(base_, mark, all);
     memset(data_, 0xff, bytes);
+    races_memory(data_, bytes);
     ASAN_POISON_MEMORY_REGION(base_, strip);
     ASAN_POISON_MEMORY_REGION(data_ + bytes_, rounded(bytes_) - bytes_ + strip);
 }
 
 guarded::~guarded()
 {
+    if (base_) races_no_memory(data_);
     if (base_) ASAN_UNPOISON_MEMORY_REGION(base_, rounded(bytes_) + 2 * strip);
     free(base_);
 }

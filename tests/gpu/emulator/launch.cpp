@@ -9,6 +9,7 @@
 #include "bulk.h"
 #include "emulator.h"
 #include "product.h"
+#include "races.h"
 
 namespace
 {
@@ -34,6 +35,7 @@ struct thread {
     unsigned mask;
     void (*resolve)(void *const *, unsigned);
     void *operand;
+    uint32_t clock[32]; /* see races.h */
     long groups; /* closed */
     size_t barriers; /* of the grid, that it has come to */
     std::vector<pending_copy> copies;
@@ -50,6 +52,7 @@ struct block {
     bulk_barriers bulk;
     size_t arrived, done;
     int count, last_count;
+    uint32_t number, epoch; /* barriers so far */
 };
 
 struct launch {
@@ -64,6 +67,7 @@ struct launch {
     const char *grid_site;       /* of the last of them */
     block *late;                 /* of a cooperative launch, whose threads seldom run before others, or NULL */
     std::string fault;
+    uint32_t number; /* of all launches */
 };
 
 thread_local launch *running;
@@ -131,6 +135,7 @@ bool start_block(launch &l, size_t number, fibre_stock &stock)
     const ks_emu_dim threads = dim(l.shape.block), blocks = dim(l.shape.grid);
     l.blocks.emplace_back(new block());
     block &b = *l.blocks.back();
+    b.number = (uint32_t)number;
     b.threads.resize(volume(threads));
     if (l.shape.shared) b.arrays.push_back({nullptr, std::make_unique<guarded>(l.shape.shared)});
     for (size_t i = 0; i < b.threads.size(); ++i) {
@@ -138,6 +143,7 @@ bool start_block(launch &l, size_t number, fibre_stock &stock)
         t.place = {unpack(i, threads), unpack(number, blocks), threads, blocks};
         t.home = &b;
         t.number = (int)i;
+        t.clock[i % 32] = 1;
         t.own = stock.take();
         if (!t.own) return false;
         fibre_prepare(t.own, body, &t);
@@ -215,7 +221,8 @@ thread_local const ks_emu_place *ks_emu_here;
 std::string run_launch(const ks_emu_kernel &kernel, const ks_gpu_shape &shape, const void *args,
                        size_t most_shared, fibre_stock &stock, random_source &random)
 {
-    launch l = {kernel, shape, args, most_shared, random, {}, {}, {}, nullptr, nullptr, {}};
+    static thread_local uint32_t launches;
+    launch l = {kernel, shape, args, most_shared, random, {}, {}, {}, nullptr, nullptr, {}, ++launches};
     launch *const outer = running;
     running = &l;
     std::vector<size_t> order(volume(dim(shape.grid)));
@@ -290,6 +297,7 @@ int ks_emu_block_barrier(const char *site, int count)
         wake(t);
     }
     b.arrived = 0;
+    ++b.epoch;
     b.last_count = b.count;
     b.count = 0;
     running->ready.push_back(self);
@@ -377,6 +385,36 @@ void ks_emu_collective(const char *site, unsigned mask, void (*resolve)(void *co
     ks_emu_yield();
 }
 
+/* Every lane knows what any of them has known. */
+static void resolve_sync(void *const *operands, unsigned mask)
+{
+    uint32_t known[32] = {0};
+    for (int lane = 0; lane < 32; ++lane)
+        for (int of = 0; mask >> lane & 1 && of < 32; ++of) {
+            const uint32_t clock = static_cast<thread *>(operands[lane])->clock[of];
+            if (clock > known[of]) known[of] = clock;
+        }
+    for (int lane = 0; lane < 32; ++lane) {
+        if (!(mask >> lane & 1)) continue;
+        thread &t = *static_cast<thread *>(operands[lane]);
+        memcpy(t.clock, known, sizeof known);
+        ++t.clock[lane];
+    }
+}
+
+void ks_emu_warp_sync(const char *site, unsigned mask) { ks_emu_collective(site, mask, resolve_sync, self); }
+
+void ks_emu_atomic(const void *p, size_t bytes) { races_touch(p, bytes, RACE_ATOMIC); }
+
+bool race_here(race_place &place)
+{
+    if (!running || !self || !ks_emu_here) return false;
+    place = {running->number, (uint32_t)self->barriers, self->home->number, self->home->epoch, self->number, self->clock};
+    return true;
+}
+
+void race_found(const char *what) { describe(what, nullptr); }
+
 struct ballot {
     int predicate;
     unsigned result;
@@ -439,6 +477,7 @@ void ks_emu_async_copy(void *shared, const void *global, int bytes)
     if ((reinterpret_cast<uintptr_t>(shared) | reinterpret_cast<uintptr_t>(global)) %
         (unsigned)bytes)
         abandon("an asynchronous copy that is not aligned", nullptr);
+    races_touch(shared, (size_t)bytes, RACE_WRITE);
     memset(shared, 0xff, (size_t)bytes);
     self->copies.push_back(
         {static_cast<char *>(shared), static_cast<const char *>(global), bytes, self->groups});
@@ -451,6 +490,8 @@ void ks_emu_async_wait(int groups)
     std::vector<pending_copy> &copies = self->copies;
     size_t n = 0;
     while (n < copies.size() && copies[n].group < self->groups - groups) {
+        races_touch(copies[n].from, (size_t)copies[n].bytes, RACE_READ);
+        races_touch(copies[n].to, (size_t)copies[n].bytes, RACE_WRITE);
         memcpy(copies[n].to, copies[n].from, (size_t)copies[n].bytes);
         ++n;
     }
