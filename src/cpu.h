@@ -44,13 +44,18 @@ static inline int ks_is_tier(ks_tier tier)
 static inline ks_tier ks_tier_here(ks_tier tier)
 {
     const int avx2 = ks_has_avx2(), avx512 = ks_has_avx512();
+#if defined(KS_WITHOUT_BASELINE)
+    const ks_tier least = avx2 ? KS_TIER_AVX2 : KS_TIER_AUTO;
+#else
+    const ks_tier least = KS_TIER_BASELINE;
+#endif
     switch (tier) {
-    case KS_TIER_AUTO: return avx512 ? KS_TIER_AVX512 : avx2 ? KS_TIER_AVX2 : KS_TIER_BASELINE;
+    case KS_TIER_AUTO: return avx512 ? KS_TIER_AVX512 : avx2 ? KS_TIER_AVX2 : least;
     case KS_TIER_AVX512: return avx512 ? tier : KS_TIER_AUTO;
     case KS_TIER_AVX2: return avx2 ? tier : KS_TIER_AUTO;
     case KS_TIER_BASELINE: break;
     }
-    return KS_TIER_BASELINE;
+    return least;
 }
 
 #endif

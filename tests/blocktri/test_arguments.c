@@ -41,7 +41,11 @@ static void test_plan_arguments(void **state)
 static void test_tiers(void **state)
 {
     (void)state;
+#if defined(KS_WITHOUT_BASELINE)
+    static const char *const names[] = { NULL, "avx2", "avx2", "avx512" };
+#else
     static const char *const names[] = { NULL, "baseline", "avx2", "avx512" };
+#endif
     for (int p = 0; p < 2; ++p) {
         ks_blocktri_options o = KS_BLOCKTRI_OPTIONS_INIT;
         const ks_bt_kernels *best = NULL;
