@@ -19,10 +19,14 @@
 #define THREADS 64
 #define BLOCKS  4
 #define SEEDS   10
+#define LARGE   (9 << 17) /* numbers: 9 MB */
 
 static const char *const faulty_names[] = {
 #define FAULTY_NAME(name) "faulty_" #name,
     FAULTY_LIST(FAULTY_NAME)};
+
+/* Numbers of the allocation of the sums that come before them: large ones are mapped, others from the heap. */
+static size_t before;
 
 /* Runs one of the faulty kernels; `right` says whether each thread has the sum. */
 static ks_status run_faulty(enum faulty which, uint64_t seed, bool *right)
@@ -33,7 +37,7 @@ static ks_status run_faulty(enum faulty which, uint64_t seed, bool *right)
     ks_gpu *gpu;
     ks_gpu_stream *stream;
     const ks_gpu_kernel *kernel;
-    void *x, *y, *come;
+    void *x, *sums_of_all, *come;
     double values[THREADS], sums[THREADS];
     const int of_grid = which >= FAULTY_GRID && which < FAULTY_BULK;
     for (int i = 0; i < THREADS; ++i) values[i] = 1 + i * i;
@@ -41,8 +45,9 @@ static ks_status run_faulty(enum faulty which, uint64_t seed, bool *right)
     assert_int_equal(ks_gpu_stream_create(gpu, &stream), KS_OK);
     assert_int_equal(ks_gpu_find(gpu, &kernel, "faulty", faulty_names[which]), KS_OK);
     assert_int_equal(ks_gpu_alloc(gpu, &x, sizeof values), KS_OK);
-    assert_int_equal(ks_gpu_alloc(gpu, &y, sizeof sums), KS_OK);
+    assert_int_equal(ks_gpu_alloc(gpu, &sums_of_all, before * sizeof *sums + sizeof sums), KS_OK);
     assert_int_equal(ks_gpu_alloc(gpu, &come, sizeof(unsigned)), KS_OK);
+    double *const y = (double *)sums_of_all + before;
     const faulty_args args = {x, y, come};
     const ks_gpu_shape shape = {{of_grid ? BLOCKS : 1}, {of_grid ? THREADS / BLOCKS : THREADS}, 0, of_grid};
     ks_status status = ks_gpu_copy_in(gpu, x, values, sizeof values, stream);
@@ -55,7 +60,7 @@ static ks_status run_faulty(enum faulty which, uint64_t seed, bool *right)
     *right = status == KS_OK;
     for (int i = 0; i < THREADS && *right; ++i) *right = sums[i] == sum;
     ks_gpu_free(gpu, x);
-    ks_gpu_free(gpu, y);
+    ks_gpu_free(gpu, sums_of_all);
     ks_gpu_free(gpu, come);
     ks_gpu_stream_destroy(gpu, stream);
     ks_gpu_close(gpu);
@@ -145,15 +150,20 @@ static int write_past(enum faulty which)
 static void writes_past_the_end_are_found(void **state)
 {
     (void)state;
-    const enum faulty past[] = {FAULTY_NONE, FAULTY_PAST_SHARED, FAULTY_PAST_GLOBAL};
-    for (int i = 0; i < 3; ++i) {
-        char program[] = "test_emulator", which[8];
-        char *const arguments[] = {program, which, NULL};
+    const struct {
+        enum faulty which;
+        int before;
+    } past[] = {{FAULTY_NONE, 0}, {FAULTY_PAST_SHARED, 0}, {FAULTY_PAST_GLOBAL, 0},
+                {FAULTY_NONE, LARGE}, {FAULTY_PAST_GLOBAL, LARGE}};
+    for (size_t i = 0; i < sizeof past / sizeof *past; ++i) {
+        char program[] = "test_emulator", which[8], numbers[12];
+        char *const arguments[] = {program, which, numbers, NULL};
         char *const environment[] = {NULL};
         posix_spawn_file_actions_t quiet;
         pid_t child;
         int ended;
-        snprintf(which, sizeof which, "%d", (int)past[i]);
+        snprintf(which, sizeof which, "%d", (int)past[i].which);
+        snprintf(numbers, sizeof numbers, "%d", past[i].before);
         assert_int_equal(posix_spawn_file_actions_init(&quiet), 0);
         assert_int_equal(posix_spawn_file_actions_addclose(&quiet, STDERR_FILENO), 0);
         assert_int_equal(
@@ -161,7 +171,7 @@ static void writes_past_the_end_are_found(void **state)
         posix_spawn_file_actions_destroy(&quiet);
         assert_int_equal(waitpid(child, &ended, 0), child);
         const bool found = !WIFEXITED(ended) || WEXITSTATUS(ended) != 0;
-        assert_int_equal(found, past[i] != FAULTY_NONE);
+        assert_int_equal(found, past[i].which != FAULTY_NONE);
     }
 }
 
@@ -441,7 +451,10 @@ static void launches_of_one_graph_do_not_mix(void **state)
 
 int main(int argc, char **argv)
 {
-    if (argc == 2) return write_past((enum faulty)atoi(argv[1]));
+    if (argc == 3) {
+        before = (size_t)atol(argv[2]);
+        return write_past((enum faulty)atoi(argv[1]));
+    }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_right_kernel_passes),   cmocka_unit_test(mistakes_change_the_result),
         cmocka_unit_test(mistakes_are_named),      cmocka_unit_test(writes_past_the_end_are_found),

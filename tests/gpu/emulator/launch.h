@@ -44,7 +44,7 @@ class guarded
 
   private:
     char *base_, *data_;
-    size_t bytes_;
+    size_t bytes_, mapped_; /* mapped_: how much, 0 where it comes from the heap */
 };
 
 /** Stacks, kept from one launch to the next. */
