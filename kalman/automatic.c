@@ -11,15 +11,15 @@
  * docs/performance.md, "What auto takes". */
 enum { FEW_STATES = 8, MOST_STATES = 64, LEAST_STEPS = 500, LEAST_STEPS_OF_FEW = 5000 };
 
-/* On one thread a scan in chunks takes 3.3 to 4.1 times as long as both ends on two where the model varies, 4.3 to 6.5
+/* On one thread a scan in chunks takes 3.3 to 5.1 times as long as both ends on two where the model varies, 4.5 to 7.3
  * times in single precision: from so many threads on it is predicted to be faster, four fifths of a thread being
  * counted. */
-enum { THREADS_FOR_CHUNKS = 8, STEPS_OF_A_THREAD = 500 };
+enum { THREADS_FOR_CHUNKS = 8, THREADS_FOR_SINGLE_CHUNKS = 10, STEPS_OF_A_THREAD = 500 };
 
 int ks_automatic_scans(const ks_smooth_plan *plan)
 {
-    return ks_workers(plan->context, plan->options.threads, plan->T / STEPS_OF_A_THREAD) >=
-           THREADS_FOR_CHUNKS;
+    const int least = plan->options.precision == KS_F64 ? THREADS_FOR_CHUNKS : THREADS_FOR_SINGLE_CHUNKS;
+    return ks_workers(plan->context, plan->options.threads, plan->T / STEPS_OF_A_THREAD) >= least;
 }
 
 int ks_automatic_tries(const ks_smooth_plan *plan)
