@@ -91,7 +91,8 @@ ks_backward_sinks ks_backward_sinks_of(const ks_run *run, int64_t b)
 void ks_write_loglik(const ks_run *run, int64_t b, double loglik)
 {
     const ks_out to = run->outputs->loglik;
-    if (to.data) ((double *)to.data)[b * to.series_stride] = loglik;
+    /* Of no entries -0.5 times 0 is -0: with 0 added it is 0. */
+    if (to.data) ((double *)to.data)[b * to.series_stride] = loglik + 0.0;
 }
 
 ks_estimates ks_carve_estimates(ks_carver *carver, const ks_smooth_plan *plan, int64_t count)

@@ -20,7 +20,8 @@ typedef struct packing {
 } packing;
 
 /* Convert the fill value to the type of the data. False where no stored number can equal it: for
- * integers when the conversion does not give the same number back, for floats when it overflows. */
+ * integers when the conversion does not give the same number back, for floats when it overflows or
+ * is NaN, which is missing without being told. */
 static bool convert_fill(hid_t own, size_t own_bytes, hid_t native, size_t native_bytes,
                          const unsigned char *value, unsigned char *fill)
 {
@@ -40,7 +41,7 @@ static bool convert_fill(hid_t own, size_t own_bytes, hid_t native, size_t nativ
         return false;
     memcpy(&before, back, sizeof before);
     memcpy(&after, work, sizeof after);
-    return isfinite(after) || !isfinite(before);
+    return !isnan(after) && (isfinite(after) || !isfinite(before));
 }
 
 static void read_fill(ks_input *input, packing *pack)

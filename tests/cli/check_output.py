@@ -38,8 +38,8 @@ def same(one, other, tolerance):
 
 def equal_forms():
     plain = estimates("plain.h5")
-    for name in ("flat_y", "packed", "fill_f8", "fill_i8", "series", "leading_one", "columns",
-                 "scalars", "diagonal_r", "per_step", "chunked", "out_of_constant",
+    for name in ("flat_y", "packed", "fill_nan", "fill_f8", "fill_i8", "series", "leading_one",
+                 "columns", "scalars", "diagonal_r", "per_step", "chunked", "out_of_constant",
                  "fixed_strings"):
         same(plain, estimates(name + ".h5"), 0)
     same(plain, estimates("fill_f8_on_f4.h5"), 0)
@@ -49,6 +49,20 @@ def equal_forms():
     same(plain, estimates("elsewhere.h5", "--y", "/series/station_1", "--model", "/deep/inside"), 0)
     same(plain, estimates("only_data.h5", "--model-file", "only_model.h5"), 0)
     same(estimates("x1_into.h5"), estimates("x1_out_of.h5"), 0)
+
+
+def nothing_seen():
+    """Without an observation the estimates are predictions, and the log-likelihood is 0, not -0."""
+    for method in ("sequential", "two-ended", "scan-rts", "scan-two-filter", "blocktri"):
+        run("smooth", "nothing_seen.h5", "-o", "out.h5", "--method", method)
+        out = read("out.h5")
+        loglik = out["loglik"]   # of blocktri a difference of two log-determinants
+        assert abs(loglik) < 1e-13 and str(loglik) != "-0.0", (method, loglik)
+        with h5py.File("nothing_seen.h5") as f:
+            F, mean = f["model/F"][()], f["model/m0"][()]
+        for estimate in out["smoothed/mean"]:
+            mean = F @ mean
+            assert np.allclose(estimate, mean, rtol=1e-12, atol=1e-12), (method, estimate, mean)
 
 
 def fortran():
@@ -171,6 +185,6 @@ def slabs():
 with tempfile.TemporaryDirectory() as folder:
     subprocess.run([sys.executable, "-B", here + "/make_files.py", folder], check=True)
     os.chdir(folder)
-    for check in (equal_forms, fortran, shapes, axes, attributes, lag_one_x1, slabs):
+    for check in (equal_forms, nothing_seen, fortran, shapes, axes, attributes, lag_one_x1, slabs):
         check()
         print("ok", check.__name__)

@@ -44,6 +44,7 @@ def good_forms():
     whole = np.where(np.isnan(Y), -9999, 2 * np.nan_to_num(Y) - 1).astype("i2")
     write("packed", y=whole, y_attributes=dict(_FillValue=np.int16(-9999), scale_factor=0.5,
                                                add_offset=0.5))
+    write("fill_nan", y_attributes=dict(_FillValue=np.nan))   # what xarray writes
     write("fill_f8", y=np.nan_to_num(Y, nan=-1e30), y_attributes=dict(_FillValue=-1e30))
     write("fill_f8_on_f4", y=np.nan_to_num(Y, nan=-9999.9).astype("f4"),
           y_attributes=dict(_FillValue=-9999.9))
@@ -63,6 +64,7 @@ def good_forms():
     write("elsewhere", group="deep/inside")
     with h5py.File("elsewhere.h5", "a") as f:
         f.move("y", "series/station_1")
+    write("nothing_seen", y=np.full((T, NY), np.nan))
     write("only_data", F=None, Q=None, H=None, R=None, m0=None, P0=None)
     write("only_model", y=None)
     with h5py.File("chunked.h5", "w") as f:
