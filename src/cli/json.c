@@ -3,16 +3,36 @@
 #include <math.h>
 #include <stdio.h>
 
+/* Bytes of the character that starts here, 0 where none of UTF-8 does (RFC 3629: no longer than it
+ * has to be, no surrogate, at most U+10FFFF). */
+static int utf8_length(const unsigned char *c)
+{
+    const int length = c[0] < 0x80 ? 1 : c[0] < 0xc2 ? 0 : c[0] < 0xe0 ? 2 : c[0] < 0xf0 ? 3
+                     : c[0] < 0xf5 ? 4 : 0;
+    for (int i = 1; i < length; ++i)
+        if ((c[i] & 0xc0) != 0x80) return 0;
+    if ((c[0] == 0xe0 && c[1] < 0xa0) || (c[0] == 0xed && c[1] > 0x9f) ||
+        (c[0] == 0xf0 && c[1] < 0x90) || (c[0] == 0xf4 && c[1] > 0x8f))
+        return 0;
+    return length;
+}
+
+/* JSON is UTF-8, file names are any bytes: one that belongs to no character becomes a lone low
+ * surrogate, from which Python (os.fsencode) makes the same byte again. */
 static void quoted(const char *text)
 {
     putchar('"');
-    for (const unsigned char *c = (const unsigned char *)text; *c; ++c) {
-        if (*c == '"' || *c == '\\')
+    for (const unsigned char *c = (const unsigned char *)text; *c;) {
+        const int length = utf8_length(c);
+        if (length == 0)
+            printf("\\udc%02x", *c);
+        else if (*c == '"' || *c == '\\')
             printf("\\%c", *c);
         else if (*c < 0x20)
             printf("\\u%04x", *c);
         else
-            putchar(*c);
+            fwrite(c, 1, (size_t)length, stdout);
+        c += length ? length : 1;
     }
     putchar('"');
 }
