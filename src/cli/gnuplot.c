@@ -20,11 +20,16 @@ static void quoted_path(FILE *script, const char *path)
     putc('\'', script);
 }
 
-static void write_head(const ks_figure *figure, const char *path, FILE *script)
+static bool is_png(const ks_figure *figure)
 {
     const size_t length = strlen(figure->name);
+    return length > 4 && strcmp(figure->name + length - 4, ".png") == 0;
+}
+
+static void write_head(const ks_figure *figure, const char *path, FILE *script)
+{
     const int width = figure->width, height = figure->height;
-    if (length > 4 && strcmp(figure->name + length - 4, ".png") == 0)
+    if (is_png(figure))
         fprintf(script,
                 "if (strstrt(GPVAL_TERMINALS, 'pngcairo') > 0) {\n"
                 "  set terminal pngcairo size %d,%d font ',11'\n"
@@ -70,6 +75,23 @@ static ks_exit end_gnuplot(pid_t child, int written, ks_failure *failure)
     return KS_EXIT_DONE;
 }
 
+/** gnuplot ends well on a disk that is full: whether the figure stops as one of its format does. */
+static bool is_whole(const char *path, bool png)
+{
+    static const char svg_end[] = "</svg>", png_end[] = "IEND\xae\x42\x60\x82";
+    const char *end = png ? png_end : svg_end;
+    const size_t length = strlen(end);
+    char tail[16] = "";
+    FILE *file = fopen(path, "rb");
+    if (!file) return false;
+    size_t read = 0;
+    if (fseek(file, -(long)sizeof tail, SEEK_END) == 0)
+        read = fread(tail, 1, sizeof tail, file);
+    fclose(file);
+    while (read > 0 && (tail[read - 1] == '\n' || tail[read - 1] == '\r')) --read;
+    return read >= length && memcmp(tail + read - length, end, length) == 0;
+}
+
 static ks_exit draw(const ks_figure *figure, const char *path, ks_failure *failure)
 {
     void (*before)(int) = signal(SIGPIPE, SIG_IGN);
@@ -86,7 +108,11 @@ static ks_exit draw(const ks_figure *figure, const char *path, ks_failure *failu
         written = fclose(script) == 0 && written;
     }
     signal(SIGPIPE, before);
-    return end_gnuplot(child, written, failure);
+    if (end_gnuplot(child, written, failure)) return failure->code;
+    if (!is_whole(path, is_png(figure)))
+        return ks_fail(failure, KS_EXIT_FILE, "%s: cannot write the figure: gnuplot did not bring it "
+                       "to its end, as on a full disk", figure->name);
+    return KS_EXIT_DONE;
 }
 
 ks_exit ks_figure_draw(const ks_figure *figure, ks_failure *failure)

@@ -9,6 +9,7 @@ import io
 import json
 import os
 import pathlib
+import resource
 import shutil
 import subprocess
 import sys
@@ -174,6 +175,18 @@ def check_figures(folder):
                                                         "lines.svg", "orders.svg"]
     missing = run(*arguments, "--plot", str(folder / "none" / "x.svg"))
     assert missing.returncode == 4, missing
+    check_full_disk(folder, arguments)
+
+
+def check_full_disk(folder, arguments):
+    """gnuplot ends well where its files may not grow: no figure cut off, and the older one stays."""
+    limit = resource.getrlimit(resource.RLIMIT_FSIZE)
+    for name in ("bars.png", "lines.svg"):
+        older = (folder / name).read_bytes()
+        cut = run(*arguments, "--plot", str(folder / name), "--force", preexec_fn=lambda:
+                  resource.setrlimit(resource.RLIMIT_FSIZE, (4096, limit[1])))
+        assert cut.returncode == 4 and f"{name}: cannot write the figure" in cut.stderr, cut
+        assert (folder / name).read_bytes() == older and not list(folder.glob(".*")), name
 
 
 def check_without_gnuplot(folder):
