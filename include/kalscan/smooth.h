@@ -45,8 +45,8 @@ typedef enum ks_precision { KS_F64 = 0, KS_F32 = 1, KS_MIXED = 2 } ks_precision;
 typedef enum ks_job { KS_JOB_SMOOTH = 0, KS_JOB_FILTER = 1 } ks_job;
 
 /** The methods; "SF" is Sarkka & Garcia-Fernandez, "On the performance of prefix-sum parallel
- *  Kalman filters and smoothers on GPUs". Those marked later are not in this version: planning
- *  them is KS_EUNAVAILABLE. */
+ *  Kalman filters and smoothers on GPUs". A method that does not do the plan's job, or not in its
+ *  precision, is KS_EINVAL to plan. */
 typedef enum ks_method {
     KS_METHOD_AUTO = 0,            /**< whatever is fastest and takes every model the options allow */
     KS_METHOD_SEQUENTIAL = 1,      /**< Kalman filter and smoother, one pass each way; takes every  */

@@ -74,7 +74,10 @@ static ks_exit make_plan(ks_run *run, ks_failure *failure)
     if (status != KS_OK) return ks_explain_plan(status, settings, run->device_bytes, failure);
     run->info.backend = ks_smooth_plan_backend(run->plan);
     if (run->info.backend == KS_BACKEND_CPU) run->device_bytes = 0;
-    if (!settings->quiet) ks_note_backend(run->plan);
+    if (!settings->quiet) {
+        ks_note_backend(run->plan);
+        ks_note_scan(run->plan, settings);
+    }
     run->info.method = ks_smooth_plan_method(run->plan);
     run->info.scan = settings->scan;
     run->info.order = ks_smooth_plan_order(run->plan);

@@ -67,6 +67,17 @@ void ks_note_backend(const ks_smooth_plan *plan)
             ks_method_name(ks_smooth_plan_method(plan)), why);
 }
 
+void ks_note_scan(const ks_smooth_plan *plan, const ks_settings *settings)
+{
+    char scan[64];
+    const ks_method method = ks_smooth_plan_method(plan);
+    ks_scan_text(method, settings->scan, settings->scan_threshold, scan);
+    if (!settings->scan_given || strcmp(scan, "none") != 0) return;
+    fprintf(stderr, "kalscan: note: --scan has no effect: method %s, which auto chose, has no scan; "
+            "--method %s has one\n", ks_method_name(method),
+            settings->job == KS_JOB_SMOOTH ? "scan-rts" : "scan");
+}
+
 /* "series 3, step 17: ", as far as known. */
 static void place_text(const ks_info *info, const ks_input *input, char *text, size_t size)
 {

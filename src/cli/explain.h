@@ -14,6 +14,9 @@ ks_exit ks_explain_plan(ks_status status, const ks_settings *settings, size_t de
 /** Where --backend auto has found no device to run a plan on: one line about it on stderr. */
 void ks_note_backend(const ks_smooth_plan *plan);
 
+/** Where --scan was given and the method that auto chose has none: one line about it on stderr. */
+void ks_note_scan(const ks_smooth_plan *plan, const ks_settings *settings);
+
 /** A run failed: names the step, the series where there are several, and the matrix. */
 ks_exit ks_explain_run(ks_status status, const ks_info *info, const ks_input *input,
                        ks_failure *failure);

@@ -60,11 +60,11 @@ static int take(ks_option_reader *reader, const ks_option *option, const char *i
         ks_fail(failure, KS_EXIT_USAGE, "option --%s takes no value", option->name);
         return KS_OPTION_ERROR;
     }
-    if (inline_value) {
+    if (inline_value)
         *value = inline_value;
-    } else if (reader->next < reader->argc) {
+    else if (reader->next < reader->argc)
         *value = reader->argv[reader->next++];
-    } else {
+    if (!*value || !**value) {
         ks_fail(failure, KS_EXIT_USAGE, "option --%s needs a value: %s", option->name,
                 option->argument);
         return KS_OPTION_ERROR;
@@ -79,6 +79,10 @@ int ks_options_next(ks_option_reader *reader, const char **value, ks_failure *fa
     if (!reader->only_words && strcmp(word, "--") == 0) {
         reader->only_words = true;
         return ks_options_next(reader, value, failure);
+    }
+    if (word[0] == '\0') {
+        ks_fail(failure, KS_EXIT_USAGE, "an argument is empty: is a variable not set?");
+        return KS_OPTION_ERROR;
     }
     if (reader->only_words || word[0] != '-' || word[1] == '\0') {
         *value = word;
