@@ -94,7 +94,7 @@ typedef struct ks_view {
     int64_t step_stride, series_stride;
 } ks_view;
 
-/** An output array, the caller's. data NULL: not wanted. */
+/** An output array, the caller's. data NULL: none of the plan's outputs. */
 typedef struct ks_out {
     void *data;
     int64_t step_stride, series_stride;
@@ -112,7 +112,7 @@ typedef struct ks_model {
     { sizeof(ks_model), { NULL, 0, 0 }, { NULL, 0, 0 }, { NULL, 0, 0 }, { NULL, 0, 0 },     \
       { NULL, 0, 0 }, { NULL, 0, 0 }, { NULL, 0, 0 }, { NULL, 0, 0 }, KS_PRIOR_X0, KS_INTO }
 
-/** Which outputs a plan is for, and which of them a run fills. */
+/** What a plan makes; every run of it makes all of that. */
 typedef enum ks_output {
     KS_OUT_LOGLIK = 1 << 0,
     KS_OUT_LOGLIK_TERMS = 1 << 1,
@@ -133,8 +133,8 @@ typedef enum ks_output {
     KS_OUT_SMOOTHED_VAR = 1 << 16
 } ks_output;
 
-/** Where results go. Start from KS_OUTPUTS_INIT; what stays NULL is not written. Covariances are
- *  full and symmetric to the bit. No output may overlap an input or another output. */
+/** Where results go. Start from KS_OUTPUTS_INIT; each output of the plan needs a place, no other may have one.
+ *  Covariances are full and symmetric to the bit. No output may overlap an input or another output. */
 typedef struct ks_outputs {
     size_t size;            /**< sizeof(ks_outputs)                                              */
     ks_out loglik;          /**< double, one per series: log p(y), every constant, entries       */
@@ -171,7 +171,7 @@ typedef struct ks_smooth_options {
     ks_job job;
     ks_method method;
     ks_precision precision;
-    unsigned outputs;       /**< ks_output bits: all that a run of the plan may be asked for     */
+    unsigned outputs;       /**< ks_output bits: what each run of the plan makes, no less        */
     ks_scan_algorithm scan; /**< scan methods                                                    */
     int64_t scan_threshold; /**< KS_SCAN_SENGUPTA: N                                             */
     int threads;            /**< at most so many workers of the context; 0: all of them          */
