@@ -1,9 +1,11 @@
 /* solve_text.h -- substitution along a lane, log-determinant, residual; see chains.h. Blocks of
  * right-hand sides are (n, m), contiguous; factors have row stride n. */
 
-/* Orders of blocks that substitution asks memory for ahead: measured. */
+/* Bytes of a row up to which substitution asks memory for the next block, with one right-hand side and with several,
+ * and the order from which on: measured. Longer rows a processor foresees by itself. */
 #define KS_BT_SOLVE_ASK_FROM 5
-#define KS_BT_SOLVE_ASK_TO 100
+#define KS_BT_SOLVE_ASK_1 256
+#define KS_BT_SOLVE_ASK_M 1024
 
 /** Ask memory for n elements of four rows of the block that is `ahead` elements from this one. */
 KS_HD void KS_T(ks_bt_ask_4)(int n, int ld, int64_t ahead, const KS_NUM *A)
@@ -184,11 +186,11 @@ KS_HD void KS_T(ks_bt_upper_solve)(int n, int m, int64_t ahead, const KS_NUM *R,
 
 /** Elements from a block of a lane, or a coupling, to the one whose turn is next, in the direction
  *  of the pass; 0 where there is none, or small blocks need no asking. */
-KS_HD int64_t KS_T(ks_bt_step_ahead)(const ks_bt_chain *c, int n, int64_t k, int pass,
-                                     int64_t stride)
+KS_HD int64_t KS_T(ks_bt_step_ahead)(const ks_bt_chain *c, int n, int m, int64_t k, int pass, int64_t stride)
 {
     const int64_t next = k + pass;
-    if (n < KS_BT_SOLVE_ASK_FROM || n > KS_BT_SOLVE_ASK_TO) return 0;
+    const int most = (m == 1 ? KS_BT_SOLVE_ASK_1 : KS_BT_SOLVE_ASK_M) / (int)sizeof(KS_NUM);
+    if (n < KS_BT_SOLVE_ASK_FROM || n > most) return 0;
     if (next < 0 || next + 1 >= c->count) return 0;
     return pass * c->step * stride;
 }
@@ -200,8 +202,8 @@ KS_HD void KS_T(ks_bt_forward_body)(int n, int m, const ks_bt_chain *c)
     for (int64_t k = 0; k < c->count; ++k) {
         const int64_t block = KS_T(ks_bt_block_at)(c, k);
         KS_NUM *own = x + block * c->x_stride;
-        const int64_t D_ahead = KS_T(ks_bt_step_ahead)(c, n, k, 1, c->stride * c->D_stride);
-        const int64_t edge_ahead = KS_T(ks_bt_step_ahead)(c, n, k, 1, c->edge_stride);
+        const int64_t D_ahead = KS_T(ks_bt_step_ahead)(c, n, m, k, 1, c->stride * c->D_stride);
+        const int64_t edge_ahead = KS_T(ks_bt_step_ahead)(c, n, m, k, 1, c->edge_stride);
         KS_T(ks_bt_lower_solve)(n, m, D_ahead, D + block * c->D_stride, own, scratch);
         if (k + 1 < c->count)
             KS_T(ks_bt_subtract_transposed)(n, m, edge_ahead,
@@ -221,8 +223,8 @@ KS_HD void KS_T(ks_bt_backward_body)(int n, int m, const ks_bt_chain *c)
         const int64_t block = KS_T(ks_bt_block_at)(c, k);
         const int64_t ahead = k + 1 < c->count ? KS_T(ks_bt_block_at)(c, k + 1) : c->target;
         KS_NUM *own = x + block * c->x_stride;
-        const int64_t D_ahead = KS_T(ks_bt_step_ahead)(c, n, k, -1, c->stride * c->D_stride);
-        const int64_t edge_ahead = KS_T(ks_bt_step_ahead)(c, n, k, -1, c->edge_stride);
+        const int64_t D_ahead = KS_T(ks_bt_step_ahead)(c, n, m, k, -1, c->stride * c->D_stride);
+        const int64_t edge_ahead = KS_T(ks_bt_step_ahead)(c, n, m, k, -1, c->edge_stride);
         if (ahead >= 0)
             KS_T(ks_bt_subtract)(n, m, edge_ahead, edge + KS_T(ks_bt_ahead)(c, k) * c->edge_stride,
                                  x + ahead * c->x_stride, own, scratch);
