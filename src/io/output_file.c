@@ -8,7 +8,8 @@
 #include "memory.h"
 #include "output_parts.h"
 
-enum { CHUNK_BYTES = 512 << 10 };
+/* RIPE_BYTES: of these at a time the disk begins to write, while the rest is still copied to it. */
+enum { CHUNK_BYTES = 512 << 10, RIPE_BYTES = 16 << 20 };
 
 ks_exit ks_output_fail(const ks_output_file *out, const char *path, ks_failure *failure)
 {
@@ -138,6 +139,13 @@ ks_exit ks_output_slab(ks_output_file *out, const ks_output_array *array, hid_t 
         ks_output_fail(out, array->path, failure);
     ks_h5_release(memory);
     ks_h5_release(space);
+    size_t bytes = H5Tget_size(type);
+    for (int axis = 0; axis < array->rank; ++axis) bytes *= (size_t)count[axis];
+    out->fresh += bytes;
+    if (out->fresh >= RIPE_BYTES) {
+        ks_temp_ripen(&out->temp);
+        out->fresh = 0;
+    }
     return failure->code;
 }
 

@@ -9,6 +9,7 @@ struct ks_output_file {
     ks_temp_file temp;
     hid_t file;
     int compress;
+    size_t fresh;           /* bytes written since the last of them were sent to the disk */
     int64_t lengths[KS_AXES];
     hid_t scales[KS_AXES];  /* the dimension scales, -1: none */
     hid_t t;                /* the time stamps, -1: none      */

@@ -1,5 +1,6 @@
-/* realpath() belongs to the X/Open part of POSIX. */
+/* realpath() belongs to the X/Open part of POSIX, sync_file_range() to Linux. */
 #define _XOPEN_SOURCE 700
+#define _GNU_SOURCE
 
 #include "temp_file.h"
 
@@ -141,6 +142,17 @@ ks_exit ks_temp_create(ks_temp_file *temp, const char *target, bool replace, ks_
     const int moded = fchmod(temp->descriptor, target_mode(temp->target));
     (void)moded;
     return KS_EXIT_DONE;
+}
+
+void ks_temp_ripen(const ks_temp_file *temp)
+{
+#ifdef SYNC_FILE_RANGE_WRITE
+    /* A file system that cannot do it leaves all to fsync(), which also tells what goes wrong. */
+    const int begun = sync_file_range(temp->descriptor, 0, 0, SYNC_FILE_RANGE_WRITE);
+    (void)begun;
+#else
+    (void)temp;
+#endif
 }
 
 /* Without replacement by link(): rename() would replace a file that appeared meanwhile. */

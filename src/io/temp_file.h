@@ -28,6 +28,10 @@ ks_exit ks_target_check(const char *target, bool replace, const char *const *inp
 /** Make an empty temporary file beside the target. One at a time. */
 ks_exit ks_temp_create(ks_temp_file *temp, const char *target, bool replace, ks_failure *failure);
 
+/** Have what is written so far go to the disk beside what is written next, so that ks_temp_commit() waits
+ *  less. */
+void ks_temp_ripen(const ks_temp_file *temp);
+
 /** The file is written and closed: flush it to the disk and give it its name. On failure it is
  *  removed. */
 ks_exit ks_temp_commit(ks_temp_file *temp, ks_failure *failure);
