@@ -139,11 +139,13 @@ ks_exit ks_model_array_load(ks_input *input, ks_input_array *array, ks_load_prog
     const size_t block = (size_t)array->rows * (size_t)array->columns;
     const ks_input_name name = (ks_input_name)(array - input->arrays);
     const size_t bytes = ks_size_product(blocks, block * ks_precision_bytes(input->precision));
-    /* Rows that are not read stay zero: nothing may use them, but nothing undefined either. */
-    array->data = array->row_count == array->steps
-                      ? ks_memory_raw(bytes, array->dataset.path, failure)
-                      : ks_memory_zeroed(bytes, array->dataset.path, failure);
+    array->data = ks_memory_raw(bytes, array->dataset.path, failure);
     if (!array->data) return failure->code;
+    /* Rows that are not read, the first ones, are zero: nothing may use them, but nothing undefined either. */
+    const size_t row = block * ks_precision_bytes(input->precision);
+    const size_t unread = (size_t)(array->steps - array->row_count) * row;
+    for (int64_t series = 0; unread && series < array->series; ++series)
+        memset((char *)array->data + (size_t)(series * array->steps) * row, 0, unread);
     if (load_slabs(input, array, progress, failure)) return failure->code;
     if (ks_input_is_covariance(name) && input->problems.count == problems)
         return check_covariances(input, array, failure);
