@@ -8,7 +8,7 @@
 #include "help.h"
 #include "json.h"
 #include "options.h"
-#include "temp_file.h"
+#include "target.h"
 
 enum {
     STEPS = 1, THREADS, METHOD, SCAN, ORDER, NX, NY, TWO_DEVICES, LOGLIK, CALIBRATE, PLOT, BARS, FORCE,

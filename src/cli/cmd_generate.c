@@ -2,10 +2,11 @@
 #include <stdio.h>
 #include <string.h>
 #include "command.h"
+#include "file_name.h"
 #include "generate.h"
 #include "help.h"
 #include "options.h"
-#include "temp_file.h"
+#include "target.h"
 
 enum {
     OUTPUT = 1, STEPS, SERIES, NX, NY, SEED, MISSING, DT, NOISE_Q, NOISE_R, BLOCKS, ORDER, NRHS,
@@ -200,13 +201,16 @@ static ks_exit check_given(const ks_generate_settings *settings, int kind, uint6
 static ks_exit complete_queue(ks_generate_settings *settings, ks_failure *failure)
 {
     ks_queue *q = &settings->queue;
-    const char *const inputs[] = {settings->output, NULL};
+    const char *const inputs[] = {NULL};
     if (q->lambda == 0) q->lambda = (double)q->servers * q->mu / 2;
     if (!settings->plot) return KS_EXIT_DONE;
     const size_t length = strlen(settings->plot);
     if (length < 5 || (strcmp(settings->plot + length - 4, ".svg") != 0 &&
                        strcmp(settings->plot + length - 4, ".png") != 0))
         return ks_fail(failure, KS_EXIT_USAGE, "--plot draws .svg or .png, not '%s'",
+                       settings->plot);
+    if (ks_same_file(settings->plot, settings->output))
+        return ks_fail(failure, KS_EXIT_USAGE, "--plot: %s is the output already; choose another name",
                        settings->plot);
     return ks_target_check(settings->plot, settings->force, inputs, failure);
 }

@@ -7,7 +7,7 @@
 #include "explain.h"
 #include "memory.h"
 #include "output_file.h"
-#include "temp_file.h"
+#include "target.h"
 
 static void read_progress(void *user, double done) { ks_progress_set(user, done); }
 
@@ -28,7 +28,10 @@ static void write_progress(void *user, double bytes)
 static void print_notes(const ks_run *run)
 {
     const ks_input *input = run->input;
-    if (run->settings->quiet || input->layout_stated) return;
+    if (run->settings->quiet) return;
+    for (int i = 0; i < input->notes.count; ++i)
+        fprintf(stderr, "kalscan: note: %s\n", input->notes.text[i]);
+    if (input->layout_stated) return;
     for (int i = 0; i < KS_INPUT_ARRAYS; ++i)
         if (input->arrays[i].dataset.id >= 0 && input->arrays[i].dataset.matlab) {
             fprintf(stderr, "kalscan: note: %s: %s was written by MATLAB (attribute MATLAB_class) "
@@ -96,7 +99,8 @@ static ks_exit open_input(ks_run *run, ks_failure *failure)
 {
     const ks_settings *settings = run->settings;
     if (ks_input_open(&run->input, &settings->places, failure) ||
-        ks_problems_fail(&run->input->problems, failure))
+        ks_problems_fail(&run->input->problems, failure) ||
+        ks_input_spare(run->input, settings->output, failure))
         return failure->code;
     print_notes(run);
     ks_results_plan(&run->results, settings, run->input);
@@ -110,8 +114,15 @@ static ks_exit check_memory(const ks_run *run, ks_failure *failure)
 {
     const size_t total = ks_size_sum(run->input_bytes, ks_size_sum(run->output_bytes,
                                                                    run->work_bytes));
-    if (run->settings->dry_run) return KS_EXIT_DONE;
     return ks_memory_check(total, "the computation (--dry-run tells its parts)", failure);
+}
+
+/* Of a file that is compressed nobody knows how large it will be. */
+static ks_exit check_room(const ks_run *run, ks_failure *failure)
+{
+    const ks_settings *settings = run->settings;
+    if (!settings->output || settings->compress > 0) return KS_EXIT_DONE;
+    return ks_target_room(settings->output, run->output_bytes, failure);
 }
 
 static ks_exit read_input(ks_run *run, ks_failure *failure)
@@ -163,15 +174,18 @@ static ks_exit write_output(ks_run *run, ks_failure *failure)
 static ks_exit run_steps(ks_run *run, ks_failure *failure)
 {
     const ks_settings *settings = run->settings;
-    if (check_files(settings, failure) || open_input(run, failure) || check_memory(run, failure))
-        return failure->code;
-    if (read_input(run, failure) == KS_EXIT_DONE && !settings->dry_run &&
-        compute(run, failure) == KS_EXIT_DONE)
-        write_output(run, failure);
+    bool tell = false;
+    if (check_files(settings, failure) || open_input(run, failure)) return failure->code;
+    if (settings->dry_run) {
+        /* Who asks whether it fits wants the numbers also when it does not. */
+        tell = read_input(run, failure) == KS_EXIT_DONE || failure->code == KS_EXIT_RESOURCES;
+        check_room(run, failure);
+    } else if (check_memory(run, failure) == KS_EXIT_DONE &&
+               check_room(run, failure) == KS_EXIT_DONE && read_input(run, failure) == KS_EXIT_DONE &&
+               compute(run, failure) == KS_EXIT_DONE) {
+        tell = write_output(run, failure) == KS_EXIT_DONE;
+    }
     ks_progress_clear(&run->progress);
-    /* Who asks whether it fits in memory wants the numbers also when it does not. */
-    const bool tell = failure->code == KS_EXIT_DONE ||
-                      (settings->dry_run && failure->code == KS_EXIT_RESOURCES);
     if (tell && (settings->json || !settings->quiet)) ks_summary_print(run);
     return failure->code;
 }

@@ -8,7 +8,7 @@
 #include "solve.h"
 #include "solve_device.h"
 #include "solve_general.h"
-#include "temp_file.h"
+#include "target.h"
 
 enum {
     OUTPUT = 1, METHOD, SEGMENTS, INVERSE_BLOCKS, LAYOUT, BACKEND, DEVICE, THREADS, PRECISION, REFINE,
@@ -224,7 +224,9 @@ static ks_exit open_system(ks_solve *run, ks_failure *failure)
     if (ks_system_open(&run->system, settings->file, settings->layout, failure))
         return failure->code;
     if (fit_method(run, failure)) return failure->code;
-    if (ks_problems_fail(&run->system->problems, failure)) return failure->code;
+    if (ks_problems_fail(&run->system->problems, failure) ||
+        ks_system_spare(run->system, settings->output, failure))
+        return failure->code;
     print_notes(run);
     context_options.threads = settings->threads;
     if (ks_context_create(&run->context, &context_options) != KS_OK)
@@ -240,8 +242,15 @@ static ks_exit check_memory(const ks_solve *run, ks_failure *failure)
 {
     const size_t total = ks_size_sum(ks_size_sum(run->system_bytes, run->factor_bytes),
                                      ks_size_sum(run->result_bytes, run->work_bytes));
-    if (run->settings->dry_run) return KS_EXIT_DONE;
     return ks_memory_check(total, "the computation (--dry-run tells its parts)", failure);
+}
+
+/* Of a file that is compressed nobody knows how large it will be. */
+static ks_exit check_room(const ks_solve *run, ks_failure *failure)
+{
+    const ks_solve_settings *settings = run->settings;
+    if (!settings->output || settings->compress > 0) return KS_EXIT_DONE;
+    return ks_target_room(settings->output, ks_solve_bytes(run), failure);
 }
 
 static void read_progress(void *user, double done) { ks_progress_set(user, done); }
@@ -263,18 +272,22 @@ static ks_exit run_steps(ks_solve *run, ks_failure *failure)
     const char *const inputs[] = {settings->file, NULL};
     if (settings->output && ks_target_check(settings->output, settings->force, inputs, failure))
         return failure->code;
-    if (open_system(run, failure) || check_memory(run, failure)) return failure->code;
-    if (read_system(run, failure) == KS_EXIT_DONE && !settings->dry_run) {
+    bool tell = false;
+    if (open_system(run, failure)) return failure->code;
+    if (settings->dry_run) {
+        /* Who asks whether it fits wants the numbers also when it does not. */
+        tell = read_system(run, failure) == KS_EXIT_DONE || failure->code == KS_EXIT_RESOURCES;
+        check_room(run, failure);
+    } else if (check_memory(run, failure) == KS_EXIT_DONE &&
+               check_room(run, failure) == KS_EXIT_DONE &&
+               read_system(run, failure) == KS_EXIT_DONE) {
         ks_progress_phase(&run->progress, "compute");
         if (run->solver->run(run, failure) == KS_EXIT_DONE) {
             note_backend(run);
-            ks_solve_write(run, failure);
+            tell = ks_solve_write(run, failure) == KS_EXIT_DONE;
         }
     }
     ks_progress_clear(&run->progress);
-    /* Who asks whether it fits in memory wants the numbers also when it does not. */
-    const bool tell = failure->code == KS_EXIT_DONE ||
-                      (settings->dry_run && failure->code == KS_EXIT_RESOURCES);
     if (tell && (settings->json || !settings->quiet)) ks_solve_summary(run);
     return failure->code;
 }

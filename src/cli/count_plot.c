@@ -1,4 +1,5 @@
 /* count_plot.c -- figures of `count`. */
+#include <stdbool.h>
 #include <stdio.h>
 #include "count_settings.h"
 #include "gnuplot.h"
@@ -74,11 +75,22 @@ static void time_range(const figure *f, double *low, double *high)
     *high *= 4;
 }
 
+/** Whether all lengths are one: gnuplot finds no range in them, and no line. */
+static bool is_one_length(const ks_count_settings *s)
+{
+    for (int t = 1; t < s->steps; ++t)
+        if (s->T[t] != s->T[0]) return false;
+    return true;
+}
+
 static void write_lines(const figure *f)
 {
     const ks_count_settings *s = f->settings;
+    const bool one = is_one_length(s);
+    const double T = (double)s->T[0];
     double low, high;
     time_range(f, &low, &high);
+    if (one) fprintf(f->script, "set xrange [%.17g:%.17g]\n", T / 4, T * 4);
     fprintf(f->script,
             "set logscale xy\nset xlabel 'steps T'\nset yrange [%.17g:%.17g]\n"
             "set format xy '10^{%%T}'\nset grid xtics lt 1 lw 0.5 lc rgb '#cccccc'\n"
@@ -101,13 +113,13 @@ static void write_lines(const figure *f)
         for (int c = 0; c < variants; ++c) {
             const ks_count_case *what = &row_of(f, f->panel[p], c, 0)->what;
             ks_count_variant_text(what, variant);
-            fprintf(f->script, "%s$data_%d_%d with lines lw 2.5 dt %s lc rgb '%s' title '%s'",
-                    c ? ", \\\n     " : "", p, c,
+            fprintf(f->script, "%s$data_%d_%d with %s lw 2.5 dt %s lc rgb '%s' title '%s'",
+                    c ? ", \\\n     " : "", p, c, one ? "linespoints" : "lines",
                     what->scan == KS_SCAN_SENGUPTA ? "(8,8)" : "1", colors[c % COLORS], variant);
         }
         if (beside)
-            fprintf(f->script, ", \\\n     $twin_%d with lines dt 2 lw 1.5 lc rgb 'black' title "
-                    "'%s'", p, ks_counted_method_name(twin));
+            fprintf(f->script, ", \\\n     $twin_%d with %s dt 2 lw 1.5 lc rgb 'black' title '%s'", p,
+                    one ? "linespoints" : "lines", ks_counted_method_name(twin));
         fprintf(f->script, "\n");
     }
 }

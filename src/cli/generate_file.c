@@ -10,6 +10,7 @@
 #include "memory.h"
 #include "output_file.h"
 #include "progress.h"
+#include "target.h"
 
 enum { SLAB_STEPS = 4096, Y = KS_PARTS, ARRAYS = KS_PARTS + 1 };
 
@@ -74,12 +75,24 @@ static void describe(writer *w, int index)
     w->block[index] = index == Y ? ny : ks_part_elements(recipe, (ks_part)index);
 }
 
+/* Before the file is begun: what its disk has no room for shall not fill it. */
+static ks_exit check_room(writer *w, ks_failure *failure)
+{
+    size_t bytes = 0;
+    for (int i = 0; i < ARRAYS; ++i) {
+        if (!is_written(&w->settings->recipe, i)) continue;
+        describe(w, i);
+        bytes = ks_size_sum(bytes, ks_output_array_bytes(&w->arrays[i]));
+    }
+    if (w->settings->compress > 0) return KS_EXIT_DONE;
+    return ks_target_room(w->settings->output, bytes, failure);
+}
+
 static ks_exit begin_arrays(writer *w, ks_failure *failure)
 {
     const ks_recipe *recipe = &w->settings->recipe;
     for (int i = 0; i < ARRAYS; ++i) {
         if (!is_written(recipe, i)) continue;
-        describe(w, i);
         if (ks_output_begin(w->out, &w->arrays[i], &w->ids[i], failure)) return failure->code;
         if (!has_steps(recipe, i)) continue;
         w->buffers[i] = ks_memory_raw(
@@ -227,6 +240,7 @@ ks_exit ks_generate_file(const ks_generate_settings *settings, ks_failure *failu
     const double start = ks_seconds();
     writer w = {.settings = settings};
     for (int i = 0; i < ARRAYS; ++i) w.ids[i] = -1;
+    if (check_room(&w, failure)) return failure->code;
     ks_progress_start(&w.progress, settings->quiet);
     ks_progress_phase(&w.progress, "write");
     if (ks_output_create(&w.out, settings->output, settings->force, settings->compress, failure))

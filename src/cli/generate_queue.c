@@ -7,6 +7,7 @@
 #include "json.h"
 #include "memory.h"
 #include "progress.h"
+#include "target.h"
 
 typedef struct maker {
     const ks_generate_settings *settings;
@@ -67,21 +68,39 @@ static ks_exit write_triples(ks_output_file *out, const char *group, const ks_ge
     return KS_EXIT_DONE;
 }
 
+/* What the file holds beside the entries of its blocks L and U. */
+enum { D, B, PI, ARRAYS };
+
+static void describe(const ks_queue *q, ks_output_array arrays[ARRAYS])
+{
+    const int64_t N = q->servers, n = ks_queue_order(q);
+    arrays[D] = (ks_output_array){.path = "D_dia", .long_name = "diagonal blocks of -Q'", .rank = 3,
+                                  .dims = {N, 3, n}};
+    arrays[B] = (ks_output_array){.path = "b", .long_name = "right-hand side", .rank = 2,
+                                  .dims = {N, n}};
+    arrays[PI] = (ks_output_array){.path = "pi", .rank = 2, .dims = {N, n},
+                                   .long_name = "stationary probability of j + 1 servers (row j) and "
+                                                "j k + r pending tasks"};
+}
+
+/* Before anything is solved: what the disk has no room for shall not take its time. */
+static ks_exit check_room(const ks_generate_settings *settings, ks_failure *failure)
+{
+    ks_output_array arrays[ARRAYS];
+    size_t bytes = 0;
+    describe(&settings->queue, arrays);
+    for (int i = 0; i < ARRAYS; ++i) bytes = ks_size_sum(bytes, ks_output_array_bytes(&arrays[i]));
+    return settings->compress > 0 ? KS_EXIT_DONE
+                                  : ks_target_room(settings->output, bytes, failure);
+}
+
 static ks_exit write_arrays(const maker *m, ks_output_file *out, ks_failure *failure)
 {
-    const ks_queue *q = m->queue;
-    const int64_t N = q->servers, n = ks_queue_order(q);
-    const ks_output_array D = {.path = "D_dia", .long_name = "diagonal blocks of -Q'", .rank = 3,
-                               .dims = {N, 3, n}};
-    const ks_output_array b = {.path = "b", .long_name = "right-hand side", .rank = 2,
-                               .dims = {N, n}};
-    const ks_output_array pi = {.path = "pi", .rank = 2, .dims = {N, n},
-                                .long_name = "stationary probability of j + 1 servers (row j) and "
-                                             "j k + r pending tasks"};
-    if (ks_output_write(out, &D, m->system.D_dia, NULL, NULL, failure) ||
-        ks_output_write(out, &b, m->system.b, NULL, NULL, failure) ||
-        ks_output_write(out, &pi, m->solution.pi, NULL, NULL, failure))
-        return failure->code;
+    const void *const values[ARRAYS] = {m->system.D_dia, m->system.b, m->solution.pi};
+    ks_output_array arrays[ARRAYS];
+    describe(m->queue, arrays);
+    for (int i = 0; i < ARRAYS; ++i)
+        if (ks_output_write(out, &arrays[i], values[i], NULL, NULL, failure)) return failure->code;
     /* Also where they are empty: without /U the one block would be read as symmetric. */
     if (write_triples(out, "L", &m->system.L, failure)) return failure->code;
     return write_triples(out, "U", &m->system.U, failure);
@@ -125,16 +144,26 @@ static ks_exit write_file(const maker *m, ks_failure *failure)
     return failure->code;
 }
 
-/* What is drawn of a distribution: all above a millionth of its largest value. */
+/* What is drawn of a distribution, all above a millionth of its largest value, with a range for the axis
+ * where gnuplot would find none: around a single value. */
 static void write_curve(FILE *script, const char *name, const double *values, int64_t count,
                         int64_t first)
 {
     double most = 0;
     for (int64_t i = 0; i < count; ++i) most = values[i] > most ? values[i] : most;
     fprintf(script, "$%s << EOD\n", name);
-    for (int64_t i = 0; i < count; ++i)
-        if (values[i] > 1e-6 * most) fprintf(script, "%lld %.6g\n", (long long)(first + i), values[i]);
+    int64_t low = -1, high = -1;
+    for (int64_t i = 0; i < count; ++i) {
+        if (!(values[i] > 1e-6 * most)) continue;
+        if (low < 0) low = first + i;
+        high = first + i;
+        fprintf(script, "%lld %.6g\n", (long long)high, values[i]);
+    }
     fprintf(script, "EOD\n");
+    if (low == high)
+        fprintf(script, "%s_range = '[%lld:%lld]'\n", name, (long long)low - 1, (long long)high + 1);
+    else
+        fprintf(script, "%s_range = '[*:*]'\n", name);
 }
 
 static void write_script(FILE *script, const void *user)
@@ -147,9 +176,9 @@ static void write_script(FILE *script, const void *user)
             "set multiplot layout 1,2 title 'M/M/n+k queue: %lld servers of %d tasks; rates of "
             "arrival %g, service %g, on %g, off %g'\nunset key\nset style fill solid 0.5 noborder\n"
             "set yrange [0:*]\nset ylabel 'stationary probability'\n"
-            "set xlabel 'pending tasks'\nplot $tasks with impulses lc rgb '#0072b2'\n"
+            "set xlabel 'pending tasks'\nset macros\nplot @tasks_range $tasks with impulses lc rgb '#0072b2'\n"
             "set xlabel 'servers on'\nunset ylabel\n"
-            "plot $servers with impulses lw 2 lc rgb '#d55e00'\nunset multiplot\n",
+            "plot @servers_range $servers with impulses lw 2 lc rgb '#d55e00'\nunset multiplot\n",
             (long long)q->servers, q->capacity, q->lambda, q->mu, q->eta, q->nu);
 }
 
@@ -223,6 +252,7 @@ static ks_exit make(maker *m, ks_failure *failure)
 ks_exit ks_generate_queue(const ks_generate_settings *settings, ks_failure *failure)
 {
     maker m = {.settings = settings, .queue = &settings->queue};
+    if (check_room(settings, failure)) return failure->code;
     make(&m, failure);
     ks_queue_free(&m.system);
     free(m.solution.pi);

@@ -7,6 +7,7 @@
 #include "memory.h"
 #include "progress.h"
 #include "random_system.h"
+#include "target.h"
 
 enum { D, L, B, ARRAYS };
 
@@ -21,7 +22,7 @@ typedef struct maker {
     ks_progress progress;
 } maker;
 
-static ks_exit begin(maker *m, ks_failure *failure)
+static void describe(maker *m)
 {
     const ks_system_recipe *recipe = &m->settings->system;
     const int64_t N = recipe->N, n = recipe->n, nrhs = recipe->nrhs;
@@ -31,11 +32,27 @@ static ks_exit begin(maker *m, ks_failure *failure)
          .dims = {N - 1, n, n}},
         {.path = "b", .long_name = "right-hand sides", .rank = nrhs > 0 ? 3 : 2,
          .dims = {N, n, nrhs}}};
+    for (int i = 0; i < ARRAYS; ++i) m->arrays[i] = arrays[i];
+}
+
+/* Before the file is begun: what its disk has no room for shall not fill it. */
+static ks_exit check_room(const maker *m, ks_failure *failure)
+{
+    size_t bytes = 0;
+    for (int i = 0; i < ARRAYS; ++i)
+        bytes = ks_size_sum(bytes, ks_output_array_bytes(&m->arrays[i]));
+    if (m->settings->compress > 0) return KS_EXIT_DONE;
+    return ks_target_room(m->settings->output, bytes, failure);
+}
+
+static ks_exit begin(maker *m, ks_failure *failure)
+{
+    const ks_system_recipe *recipe = &m->settings->system;
+    const int64_t N = recipe->N, n = recipe->n, nrhs = recipe->nrhs;
     const size_t widest = (size_t)(n > nrhs ? n : nrhs) * (size_t)n * sizeof(double);
     m->slab_blocks = (int64_t)((4u << 20) / widest) + 1;
     if (m->slab_blocks > N) m->slab_blocks = N;
     for (int i = 0; i < ARRAYS; ++i) {
-        m->arrays[i] = arrays[i];
         if (ks_output_begin(m->out, &m->arrays[i], &m->ids[i], failure)) return failure->code;
         m->buffers[i] = ks_memory_raw(ks_size_product((size_t)m->slab_blocks, widest),
                                       "the system", failure);
@@ -105,6 +122,8 @@ ks_exit ks_generate_system(const ks_generate_settings *settings, ks_failure *fai
 {
     const double start = ks_seconds();
     maker m = {.settings = settings, .ids = {-1, -1, -1}};
+    describe(&m);
+    if (check_room(&m, failure)) return failure->code;
     ks_progress_start(&m.progress, settings->quiet);
     ks_progress_phase(&m.progress, "write");
     if (ks_output_create(&m.out, settings->output, settings->force, settings->compress, failure))

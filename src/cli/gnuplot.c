@@ -39,7 +39,7 @@ static void write_head(const ks_figure *figure, const char *path, FILE *script)
                 width, height);
     fprintf(script, "set output ");
     quoted_path(script, path);
-    fprintf(script, "\nset encoding utf8\nset grid ytics lt 1 lw 0.5 lc rgb '#cccccc'\n"
+    fprintf(script, "\nset grid ytics lt 1 lw 0.5 lc rgb '#cccccc'\n"
             "set border 3\nset tics nomirror\n");
 }
 

@@ -24,14 +24,6 @@ bool ks_info_is_output(hid_t file);
 /** An output: attributes and arrays. */
 ks_exit ks_info_output(hid_t file, const char *name, bool json, ks_failure *failure);
 
-/** What is no problem but worth knowing. Zero-initialised: nothing. */
-typedef struct ks_notes {
-    int count;
-    char text[8][512];
-} ks_notes;
-
-void ks_note_add(ks_notes *list, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
 /** A line about a dataset, or an object in the open list. */
 void ks_info_print_dataset(const ks_dataset *dataset, const char *meaning);
 void ks_info_json_dataset(ks_json *json, const ks_dataset *dataset, const char *meaning);

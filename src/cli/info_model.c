@@ -153,14 +153,14 @@ static void print_json(const ks_input *input, const ks_notes *list)
 ks_exit ks_info_model(const ks_input_places *places, bool json, ks_failure *failure)
 {
     ks_input *input;
-    ks_notes list = {0};
     if (ks_input_open(&input, places, failure)) return failure->code;
+    ks_notes *list = &input->notes;
     if (input->problems.count == 0) ks_input_load(input, KS_F64, NULL, NULL, failure);
     if (!failure->code) {
-        note_layout(input, &list);
-        note_time(input, &list);
-        if (json) print_json(input, &list);
-        else print_text(input, &list);
+        note_layout(input, list);
+        note_time(input, list);
+        if (json) print_json(input, list);
+        else print_text(input, list);
         if (input->problems.count > 0)
             ks_fail(failure, KS_EXIT_CONTENT, "%s: %d problem%s found", places->file,
                     input->problems.count, input->problems.count == 1 ? "" : "s");

@@ -1,17 +1,7 @@
 /* What the explanations of all kinds of files share. */
 #include "info.h"
 
-#include <stdarg.h>
 #include <stdio.h>
-
-void ks_note_add(ks_notes *list, const char *format, ...)
-{
-    if (list->count == (int)(sizeof list->text / sizeof *list->text)) return;
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(list->text[list->count++], sizeof list->text[0], format, arguments);
-    va_end(arguments);
-}
 
 void ks_info_print_dataset(const ks_dataset *dataset, const char *meaning)
 {

@@ -5,6 +5,7 @@
  * prints a summary. Whatever fails travels back here as one ks_failure: its sentence goes to
  * stderr, its code to the caller. */
 #include <cblas.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -110,9 +111,19 @@ static void quieten_openblas(void)
     if (blas_thread_shutdown_) (void)blas_thread_shutdown_();
 }
 
+/* Where standard input, output or error are closed their numbers would go to the next files that are opened,
+ * and what is meant for them into the output. Opened the wrong way round they fail as before. */
+static void fill_standard_files(void)
+{
+    static const int modes[] = {O_WRONLY, O_RDONLY, O_RDONLY};
+    for (int file = 0; file < 3; ++file)
+        if (fcntl(file, F_GETFD) < 0 && open("/dev/null", modes[file]) != file) return;
+}
+
 int main(int argc, char **argv)
 {
     ks_failure failure = {0};
+    fill_standard_files();
     /* A file that may not grow further shall be a failed write, not the end of the process. */
     signal(SIGXFSZ, SIG_IGN);
     ks_interrupt_install();

@@ -118,9 +118,7 @@ static void describe(ks_result *result, const result_kind *kind, ks_precision pr
         add_axis(array, obs ? KS_AXIS_OBS : KS_AXIS_STATE, obs ? input->ny : input->nx);
     if (kind->shape == STATES) add_axis(array, KS_AXIS_STATE_2, input->nx);
     if (kind->shape == OBSERVATIONS) add_axis(array, KS_AXIS_OBS_2, input->ny);
-    result->bytes = array->precision == KS_F32 ? sizeof(float) : sizeof(double);
-    for (int axis = 0; axis < array->rank; ++axis)
-        result->bytes = ks_size_product(result->bytes, (size_t)array->dims[axis]);
+    result->bytes = ks_output_array_bytes(array);
     result->member = kind->member;
     result->transposed = kind->transposed && input->layout == KS_LAYOUT_FORTRAN;
 }

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "help.h"
+#include "memory.h"
 #include "output_file.h"
 #include "provenance.h"
 #include "solve.h"
@@ -33,6 +34,15 @@ static ks_output_array describe_x(const ks_solve *run)
         array.axes[lead + 1] = c ? KS_AXIS_RHS : KS_AXIS_ROW;
     }
     return array;
+}
+
+size_t ks_solve_bytes(const ks_solve *run)
+{
+    const size_t N = (size_t)run->system->N, n = (size_t)run->system->n;
+    const size_t block = ks_size_product(n * n, ks_precision_bytes(run->data_precision));
+    const ks_output_array x = describe_x(run);
+    const size_t inverse = run->settings->inverse_blocks ? ks_size_product(2 * N - 1, block) : 0;
+    return ks_size_sum(ks_output_array_bytes(&x), inverse);
 }
 
 static ks_output_array describe_blocks(const ks_solve *run, const char *path, const char *name,

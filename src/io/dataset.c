@@ -4,6 +4,7 @@
 #include <string.h>
 #include "h5.h"
 #include "memory.h"
+#include "sources.h"
 
 enum { SLAB_BYTES = 8 << 20 };
 
@@ -87,6 +88,13 @@ ks_exit ks_dataset_open(ks_dataset *dataset, hid_t file_id, const char *file, co
     dataset->id = -1;
     dataset->file = file;
     snprintf(dataset->path, sizeof dataset->path, "%s", path);
+    char link[KS_FAILURE_TEXT / 2];
+    if (ks_h5_broken_link(file_id, path, link, sizeof link)) {
+        dataset->found = true;
+        ks_problem_add(problems, "%s: %s is not there: on its path is %s, which cannot be opened", file,
+                       path, link);
+        return KS_EXIT_DONE;
+    }
     if (!ks_h5_exists(file_id, path)) return KS_EXIT_DONE;
     dataset->found = true;
     if (ks_h5_object_type(file_id, path) != H5O_TYPE_DATASET) {
@@ -104,6 +112,7 @@ ks_exit ks_dataset_open(ks_dataset *dataset, hid_t file_id, const char *file, co
         ks_fail_h5(failure, KS_EXIT_FILE, "%s: cannot read the type and shape of %s", file, path);
     ks_h5_release(type);
     ks_h5_release(space);
+    if (good) ks_sources_check(dataset, problems);
     if (good) dataset->matlab = H5Aexists(dataset->id, "MATLAB_class") > 0;
     if (!good) ks_dataset_close(dataset);
     return failure->code;
@@ -187,6 +196,41 @@ int64_t ks_dataset_chunk_steps(const ks_dataset *dataset, const ks_fit *fit)
     return steps;
 }
 
+/* A filter of the dataset that HDF5 cannot undo here. */
+static bool find_unknown_filter(hid_t id, char name[64], int *number)
+{
+    bool found = false;
+    const hid_t list = H5Dget_create_plist(id);
+    const int count = list < 0 ? 0 : H5Pget_nfilters(list);
+    for (int i = 0; i < count && !found; ++i) {
+        unsigned flags, able = 0;
+        size_t values = 0;
+        name[0] = '\0';
+        *number = (int)H5Pget_filter2(list, (unsigned)i, &flags, &values, NULL, 64, name, NULL);
+        found = *number >= 0 && (H5Zfilter_avail(*number) <= 0 || H5Zget_filter_info(*number, &able) < 0 ||
+                                 !(able & H5Z_FILTER_CONFIG_DECODE_ENABLED));
+    }
+    name[63] = '\0';
+    ks_h5_release(list);
+    return found;
+}
+
+/* HDF5 itself tells of a missing filter only that it found no folder of plugins. */
+static ks_exit fail_read(const ks_dataset *dataset, ks_failure *failure)
+{
+    char name[64];
+    int number;
+    ks_failure reason = {0};
+    ks_fail_h5(&reason, KS_EXIT_FILE, "%s: cannot read dataset %s", dataset->file, dataset->path);
+    if (!find_unknown_filter(dataset->id, name, &number))
+        return ks_fail(failure, reason.code, "%s", reason.text);
+    H5Eclear2(H5E_DEFAULT);
+    return ks_fail(failure, KS_EXIT_FILE, "%s: cannot read dataset %s: it is stored with the filter %s "
+                   "(number %d), which the HDF5 library here does not have; store it with gzip instead "
+                   "(h5py: compression=\"gzip\"), or set HDF5_PLUGIN_PATH to the folder of the filter's "
+                   "plugin", dataset->file, dataset->path, name[0] ? name : "without a name", number);
+}
+
 ks_exit ks_dataset_read(const ks_dataset *dataset, const ks_fit *fit, const ks_slab *slab,
                         hid_t type, void *values, ks_failure *failure)
 {
@@ -210,8 +254,7 @@ ks_exit ks_dataset_read(const ks_dataset *dataset, const ks_fit *fit, const ks_s
         (dataset->rank > 0 &&
          H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL) < 0) ||
         H5Dread(dataset->id, type, memory, space, H5P_DEFAULT, values) < 0)
-        ks_fail_h5(failure, KS_EXIT_FILE, "%s: cannot read dataset %s", dataset->file,
-                   dataset->path);
+        fail_read(dataset, failure);
     ks_h5_release(memory);
     ks_h5_release(space);
     return failure->code;

@@ -13,7 +13,7 @@ typedef struct ks_dataset {
     hid_t id;                   /**< -1: absent, or of no use                                     */
     const char *file;           /**< name of its file, borrowed                                   */
     char path[512];
-    bool found;                 /**< something stands at the path                                 */
+    bool found;                 /**< something stands at the path, or a link that leads nowhere   */
     int rank;
     int64_t dims[KS_RANK_MAX];  /**< as h5py shows them                                           */
     char type[32];              /**< "float64", "int16", "uint8"                                  */
@@ -21,7 +21,7 @@ typedef struct ks_dataset {
     bool matlab;                /**< has an attribute MATLAB_class                                */
 } ks_dataset;
 
-/** Look at a dataset. What is there but cannot serve (a group, strings, no values) is added to
+/** Look at a dataset. What is there but cannot serve (a group, strings, no values, a broken link) is added to
  *  problems and gets id -1. A file that cannot be read is KS_EXIT_FILE. `file` must outlive it. */
 ks_exit ks_dataset_open(ks_dataset *dataset, hid_t file_id, const char *file, const char *path,
                         ks_problems *problems, ks_failure *failure);

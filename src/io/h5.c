@@ -91,23 +91,49 @@ hid_t ks_h5_open(const char *name, ks_failure *failure)
     return file;
 }
 
-bool ks_h5_exists(hid_t file, const char *path)
+/* How far a path leads: to its end, to a link that leads nowhere, or to where nothing stands. */
+typedef enum way { WAY_WHOLE, WAY_BROKEN, WAY_ENDS } way;
+
+/* H5Lexists fails on a path whose parents are missing, so ask for one part at a time; `prefix` is the last. */
+static way follow(hid_t file, const char *path, char prefix[1024])
 {
-    char prefix[1024];
     const size_t length = strlen(path);
-    if (length >= sizeof prefix) return false;
-    /* H5Lexists fails on a path whose parents are missing, so ask for one part at a time. */
+    if (length >= 1024) return WAY_ENDS;
     for (size_t end = 1; end <= length; ++end) {
         if (end < length && path[end] != '/') continue;
         memcpy(prefix, path, end);
         prefix[end] = '\0';
         if (strspn(prefix, "/") == end) continue;
-        if (H5Lexists(file, prefix, H5P_DEFAULT) <= 0 ||
-            H5Oexists_by_name(file, prefix, H5P_DEFAULT) <= 0) {
-            H5Eclear2(H5E_DEFAULT);
-            return false;
-        }
+        const bool link = H5Lexists(file, prefix, H5P_DEFAULT) > 0;
+        if (link && H5Oexists_by_name(file, prefix, H5P_DEFAULT) > 0) continue;
+        H5Eclear2(H5E_DEFAULT);
+        return link ? WAY_BROKEN : WAY_ENDS;
     }
+    return WAY_WHOLE;
+}
+
+bool ks_h5_exists(hid_t file, const char *path)
+{
+    char prefix[1024];
+    return follow(file, path, prefix) == WAY_WHOLE;
+}
+
+bool ks_h5_broken_link(hid_t file, const char *path, char *text, size_t size)
+{
+    char prefix[1024], value[1024] = "";
+    const char *name = NULL, *object = NULL;
+    unsigned flags;
+    H5L_info_t info;
+    if (follow(file, path, prefix) != WAY_BROKEN) return false;
+    if (H5Lget_info(file, prefix, &info, H5P_DEFAULT) < 0 || info.u.val_size >= sizeof value ||
+        H5Lget_val(file, prefix, value, sizeof value, H5P_DEFAULT) < 0)
+        snprintf(text, size, "a link that leads nowhere");
+    else if (info.type == H5L_TYPE_EXTERNAL &&
+             H5Lunpack_elink_val(value, info.u.val_size, &flags, &name, &object) >= 0)
+        snprintf(text, size, "a link to %.200s of file %.200s", object, name);
+    else
+        snprintf(text, size, "a link to %.200s", value);
+    H5Eclear2(H5E_DEFAULT);
     return true;
 }
 

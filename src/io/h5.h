@@ -27,6 +27,10 @@ hid_t ks_h5_open(const char *name, ks_failure *failure);
 /** Does an object stand at this path? Links that lead nowhere count as absent. */
 bool ks_h5_exists(hid_t file, const char *path);
 
+/** The first link on the way to `path` that leads nowhere, as "a link to /other/y" or "a link to
+ *  /other/y of file other.h5". False where there is none. */
+bool ks_h5_broken_link(hid_t file, const char *path, char *text, size_t size);
+
 /** What stands at this path, among existing objects: a group, a dataset, or something else. */
 H5O_type_t ks_h5_object_type(hid_t file, const char *path);
 

@@ -69,12 +69,16 @@ typedef struct ks_input {
     double *t;                     /**< (T), NULL: none; owned                                   */
     ks_missing missing;
     ks_problems problems;
+    ks_notes notes;                /**< what stands there as if it were meant, and is not read   */
 } ks_input;
 
 /** Open and understand an input. On success *out is the caller's: close it with ks_input_close();
  *  its `problems` tell what is wrong with its content. On failure *out is NULL. places is copied,
  *  its strings must outlive the input. */
 ks_exit ks_input_open(ks_input **out, const ks_input_places *places, ks_failure *failure);
+
+/** Refuse (KS_EXIT_USAGE) an output that holds values of the input, behind links. output NULL: none. */
+ks_exit ks_input_spare(const ks_input *input, const char *output, ks_failure *failure);
 
 /** Bytes that loading an input without problems allocates; SIZE_MAX where it overflows. */
 size_t ks_input_bytes(const ks_input *input, ks_precision precision);

@@ -7,6 +7,7 @@
 #include "h5.h"
 #include "memory.h"
 #include "model_parts.h"
+#include "sources.h"
 
 const char *ks_prior_name(int prior)
 {
@@ -37,6 +38,12 @@ static ks_exit read_conventions(ks_input *input, bool *found, ks_failure *failur
     *found = false;
     const char *path = input->places.model;
     bool stated;
+    char link[KS_FAILURE_TEXT / 2];
+    if (ks_h5_broken_link(input->model_file, path, link, sizeof link)) {
+        ks_problem_add(&input->problems, "%s: group %s is not there: on its path is %s, which cannot be "
+                       "opened", model_file_name(input), path, link);
+        return KS_EXIT_DONE;
+    }
     if (strspn(path, "/") != strlen(path) && !ks_h5_exists(input->model_file, path)) {
         ks_problem_add(&input->problems, "%s: group %s is missing; it holds the model",
                        model_file_name(input), path);
@@ -59,6 +66,7 @@ static ks_exit read_conventions(ks_input *input, bool *found, ks_failure *failur
                                    ks_transition_name, &stated) == 0 ? KS_INTO : KS_OUT_OF;
     input->layout = convention(input, group, "layout", places->layout, ks_layout_name,
                                &input->layout_stated) == 0 ? KS_LAYOUT_C : KS_LAYOUT_FORTRAN;
+    ks_model_note_unread(input, group);
     ks_h5_release(group);
     return KS_EXIT_DONE;
 }
@@ -106,7 +114,10 @@ static ks_exit open_observations(ks_input *input, ks_failure *failure)
         ks_problem_add(&input->problems,
                        "%s: dataset %s is missing; it holds the observations, (T, ny)", file,
                        input->places.y);
-    if (input->y_dataset.id >= 0) sizes_of_observations(input);
+    if (input->y_dataset.id >= 0) {
+        sizes_of_observations(input);
+        ks_observations_note_unread(input);
+    }
     return KS_EXIT_DONE;
 }
 
@@ -158,6 +169,15 @@ ks_exit ks_input_open(ks_input **out, const ks_input_places *places, ks_failure 
     }
     *out = input;
     return KS_EXIT_DONE;
+}
+
+ks_exit ks_input_spare(const ks_input *input, const char *output, ks_failure *failure)
+{
+    ks_sources_spare(&input->y_dataset, output, failure);
+    ks_sources_spare(&input->t_dataset, output, failure);
+    for (int i = 0; i < KS_INPUT_ARRAYS; ++i)
+        ks_sources_spare(&input->arrays[i].dataset, output, failure);
+    return failure->code;
 }
 
 void ks_input_close(ks_input *input)

@@ -18,6 +18,11 @@ ks_exit ks_observations_load(ks_input *input, ks_load_progress *progress, ks_fai
 ks_exit ks_model_array_load(ks_input *input, ks_input_array *array, ks_load_progress *progress,
                             ks_failure *failure);
 
+/** Note what stands in the group of the model, or at the observations, and is not read though it looks as
+ *  if it were meant. */
+void ks_model_note_unread(ks_input *input, hid_t group);
+void ks_observations_note_unread(ks_input *input);
+
 /** Is this array a covariance? */
 bool ks_input_is_covariance(ks_input_name name);
 

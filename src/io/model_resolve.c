@@ -113,6 +113,17 @@ static ks_want want_of(const ks_input *input, ks_input_name name, ks_layout layo
     return want;
 }
 
+/* One row too few for steps, and just as many as there are between them. */
+static bool fits_out_of(const ks_input *input, ks_input_name name)
+{
+    const ks_dataset *dataset = &input->arrays[name].dataset;
+    ks_want want = want_of(input, name, input->layout);
+    ks_fit fit;
+    if (!kinds[name].transition || want.short_rows) return false;
+    want.short_rows = true;
+    return ks_shape_fit(dataset->dims, dataset->rank, &want, &fit);
+}
+
 /* Tell what does not fit, and what would. */
 static void misfit(ks_input *input, ks_input_name name, const ks_want *want)
 {
@@ -130,6 +141,9 @@ static void misfit(ks_input *input, ks_input_name name, const ks_want *want)
                  ks_layout_name((int)other), ks_layout_name((int)input->layout));
     else if (ks_shape_fit(reversed, dataset->rank, want, &fit))
         snprintf(hint, sizeof hint, "; the axes seem to be reversed, time comes first");
+    else if (fits_out_of(input, name))
+        snprintf(hint, sizeof hint, "; transition = \"out-of\" with prior = \"x1\" has T-1 rows: row k "
+                 "carries x[k] to x[k+1]");
     else if (dataset->matlab && input->layout == KS_LAYOUT_C)
         snprintf(hint, sizeof hint, "; it was written by MATLAB (attribute MATLAB_class): "
                  "layout = \"fortran\" or --layout fortran may be right");

@@ -40,6 +40,14 @@ ks_exit ks_output_create(ks_output_file **out, const char *path, bool replace, i
     return KS_EXIT_DONE;
 }
 
+size_t ks_output_array_bytes(const ks_output_array *array)
+{
+    size_t bytes = array->whole ? sizeof(int64_t) : ks_precision_bytes_of(array->precision);
+    for (int axis = 0; axis < array->rank; ++axis)
+        bytes = ks_size_product(bytes, (size_t)array->dims[axis]);
+    return bytes;
+}
+
 /* Chunks hold whole blocks of several steps, or several short series. */
 static bool set_chunks(const ks_output_file *out, const ks_output_array *array, hid_t list)
 {

@@ -22,3 +22,12 @@ ks_exit ks_problems_fail(const ks_problems *problems, ks_failure *failure)
     return ks_fail(failure, KS_EXIT_CONTENT, "%.900s (and %d more; kalscan info lists them)",
                    problems->text[0], problems->count - 1);
 }
+
+void ks_note_add(ks_notes *list, const char *format, ...)
+{
+    if (list->count == (int)(sizeof list->text / sizeof *list->text)) return;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(list->text[list->count++], sizeof list->text[0], format, arguments);
+    va_end(arguments);
+}

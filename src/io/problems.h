@@ -19,4 +19,12 @@ void ks_problem_add(ks_problems *problems, const char *format, ...)
 /** KS_EXIT_CONTENT with the first problem as message; KS_EXIT_DONE where there is none. */
 ks_exit ks_problems_fail(const ks_problems *problems, ks_failure *failure);
 
+/** What is no problem but worth knowing. Zero-initialised: nothing. */
+typedef struct ks_notes {
+    int count;
+    char text[8][512];
+} ks_notes;
+
+void ks_note_add(ks_notes *list, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
 #endif

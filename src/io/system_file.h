@@ -66,6 +66,9 @@ bool ks_system_is_compact(const ks_system *system);
  *  its content. On failure *out is NULL. */
 ks_exit ks_system_open(ks_system **out, const char *file, int layout, ks_failure *failure);
 
+/** Refuse (KS_EXIT_USAGE) an output that holds values of the system, behind links. output NULL: none. */
+ks_exit ks_system_spare(const ks_system *system, const char *output, ks_failure *failure);
+
 /** Bytes that loading a system without problems allocates; SIZE_MAX where it overflows. */
 size_t ks_system_bytes(const ks_system *system, ks_precision precision);
 

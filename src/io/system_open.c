@@ -5,6 +5,7 @@
 #include "h5.h"
 #include "memory.h"
 #include "model_parts.h"
+#include "sources.h"
 #include "system_file.h"
 
 static const char *const paths[KS_SYSTEM_ARRAYS] = {"/D", "/L", "/U", "/b", "/D_dia"};
@@ -242,6 +243,17 @@ ks_exit ks_system_open(ks_system **out, const char *file, int layout, ks_failure
     }
     *out = system;
     return KS_EXIT_DONE;
+}
+
+ks_exit ks_system_spare(const ks_system *system, const char *output, ks_failure *failure)
+{
+    for (int i = 0; i < KS_SYSTEM_ARRAYS; ++i)
+        ks_sources_spare(&system->arrays[i].dataset, output, failure);
+    for (int i = 0; i < 4; ++i) {
+        ks_sources_spare(&system->triples[0].datasets[i], output, failure);
+        ks_sources_spare(&system->triples[1].datasets[i], output, failure);
+    }
+    return failure->code;
 }
 
 void ks_system_close(ks_system *system)

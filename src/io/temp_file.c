@@ -6,13 +6,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "file_name.h"
 
 /* What the signal handler removes. Set while the signals are blocked. */
 static char pending[PATH_MAX];
@@ -57,16 +57,7 @@ static void set_pending(const char *path)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-/* The folder of a path, into a buffer of PATH_MAX. */
-static void folder_of(const char *path, char *folder)
-{
-    char copy[PATH_MAX];
-    snprintf(copy, sizeof copy, "%s", path);
-    snprintf(folder, PATH_MAX, "%s", dirname(copy));
-}
-
-/* Existing links are followed, so that they stay links. */
-static ks_exit resolve_target(const char *target, char *resolved, ks_failure *failure)
+ks_exit ks_target_resolve(const char *target, char resolved[PATH_MAX], ks_failure *failure)
 {
     if (target[0] == '\0' || strlen(target) + 32 > PATH_MAX)
         return ks_fail(failure, KS_EXIT_FILE, "%s: cannot write: the name is empty or too long",
@@ -74,36 +65,6 @@ static ks_exit resolve_target(const char *target, char *resolved, ks_failure *fa
     char *real = realpath(target, NULL);
     snprintf(resolved, PATH_MAX, "%s", real ? real : target);
     free(real);
-    return KS_EXIT_DONE;
-}
-
-ks_exit ks_target_check(const char *target, bool replace, const char *const *inputs,
-                        ks_failure *failure)
-{
-    char resolved[PATH_MAX], folder[PATH_MAX];
-    struct stat status, input;
-    if (resolve_target(target, resolved, failure)) return failure->code;
-    if (stat(resolved, &status) == 0) {
-        for (; *inputs; ++inputs)
-            if (stat(*inputs, &input) == 0 && input.st_dev == status.st_dev &&
-                input.st_ino == status.st_ino)
-                return ks_fail(failure, KS_EXIT_USAGE,
-                               "%s: the output is the input %s; choose another name", target,
-                               *inputs);
-        if (S_ISDIR(status.st_mode))
-            return ks_fail(failure, KS_EXIT_FILE, "%s: cannot write: is a directory", target);
-        if (!replace)
-            return ks_fail(failure, KS_EXIT_USAGE, "%s: exists; use --force to replace it", target);
-        if (!S_ISREG(status.st_mode))
-            return ks_fail(failure, KS_EXIT_FILE, "%s: cannot write: not a regular file", target);
-    } else if (lstat(resolved, &status) == 0) {
-        return ks_fail(failure, KS_EXIT_FILE, "%s: cannot write: a link that leads nowhere",
-                       target);
-    }
-    folder_of(resolved, folder);
-    if (access(folder, W_OK | X_OK) != 0)
-        return ks_fail(failure, KS_EXIT_FILE, "%s: cannot write in folder %s: %s", target, folder,
-                       strerror(errno));
     return KS_EXIT_DONE;
 }
 
@@ -123,9 +84,9 @@ ks_exit ks_temp_create(ks_temp_file *temp, const char *target, bool replace, ks_
     sigset_t set, before;
     temp->descriptor = -1;
     temp->replace = replace;
-    if (resolve_target(target, temp->target, failure)) return failure->code;
+    if (ks_target_resolve(target, temp->target, failure)) return failure->code;
     snprintf(temp->name, sizeof temp->name, "%s", target);
-    folder_of(temp->target, folder);
+    ks_folder_of(temp->target, folder);
     if (snprintf(temp->path, sizeof temp->path, "%s/.kalscan-XXXXXX", folder) >=
         (int)sizeof temp->path)
         return ks_fail(failure, KS_EXIT_FILE, "%s: cannot write: the name is too long", target);
@@ -185,7 +146,7 @@ ks_exit ks_temp_commit(ks_temp_file *temp, ks_failure *failure)
     close(temp->descriptor);
     temp->descriptor = -1;
     /* The new name is durable once its folder is; a file system that cannot do it is no failure. */
-    folder_of(temp->target, folder);
+    ks_folder_of(temp->target, folder);
     const int folder_descriptor = open(folder, O_RDONLY | O_CLOEXEC);
     if (folder_descriptor >= 0) {
         const int flushed = fsync(folder_descriptor);

@@ -19,11 +19,9 @@ typedef struct ks_temp_file {
  *  KS_EXIT_INTERRUPTED. */
 void ks_interrupt_install(void);
 
-/** Refuse (KS_EXIT_USAGE) a target that exists when it may not be replaced, and in any case one
- *  that is one of the inputs, also by another name; refuse (KS_EXIT_FILE) one that cannot be made.
- *  inputs ends with NULL. */
-ks_exit ks_target_check(const char *target, bool replace, const char *const *inputs,
-                        ks_failure *failure);
+/** Where a target will be: links that exist are followed, so that they stay links. KS_EXIT_FILE where the
+ *  name is empty or too long. */
+ks_exit ks_target_resolve(const char *target, char resolved[PATH_MAX], ks_failure *failure);
 
 /** Make an empty temporary file beside the target. One at a time. */
 ks_exit ks_temp_create(ks_temp_file *temp, const char *target, bool replace, ks_failure *failure);

@@ -158,6 +158,45 @@ def wrong_content():
             h5py.h5d.create(f.id, b"y", h5py.h5t.IEEE_F64LE, space, creation)
 
 
+def other_files():
+    """Values that stand in other files, or behind filters; and what looks as if it were read."""
+    with h5py.File("store.h5", "w") as f:
+        f["far/y"] = Y
+    virtual = h5py.VirtualLayout(shape=Y.shape, dtype="f8")
+    virtual[:] = h5py.VirtualSource("store.h5", "far/y", shape=Y.shape)
+    lost = h5py.VirtualLayout(shape=Y.shape, dtype="f8")
+    lost[:] = h5py.VirtualSource("lost.h5", "far/y", shape=Y.shape)
+    lost_path = h5py.VirtualLayout(shape=Y.shape, dtype="f8")
+    lost_path[:] = h5py.VirtualSource("store.h5", "near/y", shape=Y.shape)
+    for name, make in (
+            ("linked", lambda f: f.__setitem__("y", h5py.ExternalLink("store.h5", "/far/y"))),
+            ("link_lost", lambda f: f.__setitem__("y", h5py.ExternalLink("lost.h5", "/far/y"))),
+            ("virtual", lambda f: f.create_virtual_dataset("y", virtual)),
+            ("virtual_lost", lambda f: f.create_virtual_dataset("y", lost)),
+            ("virtual_lost_path", lambda f: f.create_virtual_dataset("y", lost_path)),
+            ("virtual_nan", lambda f: f.create_virtual_dataset("y", lost, fillvalue=np.nan)),
+            ("lzf", lambda f: f.create_dataset("y", data=np.ones((4096, 1)), compression="lzf"))):
+        write(name, y=None)
+        with h5py.File(name + ".h5", "a") as f:
+            make(f)
+    write("u_lost")
+    write("model_lost", **{k: None for k in model()})
+    with h5py.File("u_lost.h5", "a") as f, h5py.File("model_lost.h5", "a") as g:
+        f["model/u"] = h5py.SoftLink("/nowhere")
+        g["model"] = h5py.SoftLink("/nowhere/at/all")
+    write("unread", attributes=dict(Prior="x1"), y_attributes=dict(missing_value=-999.0), U=np.ones(NX),
+          q=1.0)
+    write("unread_root")
+    with h5py.File("unread_root.h5", "a") as f:
+        f.attrs["prior"] = "x1"
+    write("read_all", attributes=dict(prior="x0"))
+    with h5py.File("read_all.h5", "a") as f:
+        f.attrs["prior"] = "x1"
+        f["model/state"] = np.arange(NX)
+        f["model/state"].make_scale("state")
+    write("F_one_short", F=np.tile(F, (T - 1, 1, 1)))
+
+
 def system():
     """Blocks of a well-conditioned system, N = 5, n = 3, and two right-hand sides."""
     rng = np.random.default_rng(3)
@@ -204,6 +243,13 @@ def systems():
         for key, value in plain.items():
             f.create_dataset(key, data=value, chunks=(3,) + value.shape[1:], compression="gzip")
 
+    with h5py.File("sys_linked.h5", "w") as f, h5py.File("sys_store.h5", "w") as g:
+        f["D"], f["L"] = D, L
+        g["b"] = b
+        f["b"] = h5py.ExternalLink("sys_store.h5", "/b")
+    with h5py.File("sys_U_lost.h5", "w") as f:
+        f["D"], f["L"], f["b"] = D, L, b
+        f["U"] = h5py.SoftLink("/nowhere")
     write_system("sys_general", U=np.swapaxes(L, 1, 2))
     write_system("sys_indefinite", D=spoilt(D, (3, 1, 1), -1.0))
     write_system("sys_hard", D=D[:1] * 0 + np.array([[1, 0, 0], [1 - 1e-10, 1, 0], [0, 0, 1]]),
@@ -249,6 +295,7 @@ def main():
     good_forms()
     conventions()
     wrong_content()
+    other_files()
     systems()
     not_hdf5()
 

@@ -1,0 +1,90 @@
+/* What stands in a file as if it belonged to the model, and is not read: a name with another letter, or a
+ * right one in another place, would change the estimates without a word. */
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include "h5.h"
+#include "model_parts.h"
+
+/* Names that are not read, one after the other. */
+typedef struct name_list {
+    const char *const *known;
+    int count;
+    char text[256];
+} name_list;
+
+static bool is_known(const name_list *list, const char *name)
+{
+    for (const char *const *known = list->known; *known; ++known)
+        if (strcmp(name, *known) == 0) return true;
+    return false;
+}
+
+static void add_name(name_list *list, const char *name)
+{
+    const size_t used = strlen(list->text);
+    snprintf(list->text + used, sizeof list->text - used, "%s%.60s", list->count ? ", " : "", name);
+    ++list->count;
+}
+
+/* Dimension scales, which netCDF puts beside its variables, are no arrays. */
+static herr_t unread_member(hid_t group, const char *name, const H5L_info_t *info, void *user)
+{
+    (void)info;
+    if (!is_known(user, name) && H5Aexists_by_name(group, name, "CLASS", H5P_DEFAULT) <= 0)
+        add_name(user, name);
+    return 0;
+}
+
+/* An attribute whose name is that of a convention but for its letters' case. */
+static herr_t unread_attribute(hid_t object, const char *name, const H5A_info_t *info, void *user)
+{
+    const name_list *list = user;
+    (void)object;
+    (void)info;
+    for (const char *const *known = list->known; *known; ++known)
+        if (strcasecmp(name, *known) == 0 && strcmp(name, *known) != 0) add_name(user, name);
+    return 0;
+}
+
+static const char *const arrays[] = {"F", "Q", "u", "H", "R", "d", "m0", "P0",
+                                     "Q_diag", "R_diag", "P0_diag", NULL};
+static const char *const conventions[] = {"prior", "transition", "layout", NULL};
+
+/* The conventions are attributes of the group; at the root they look as right to those who wrote them. */
+static void note_root(ks_input *input, hid_t group, const char *path)
+{
+    for (const char *const *name = conventions; *name; ++name)
+        if (H5Aexists_by_name(input->model_file, "/", *name, H5P_DEFAULT) > 0 &&
+            H5Aexists(group, *name) <= 0)
+            ks_note_add(&input->notes, "attribute %s of the root is not read: it belongs to %.200s", *name,
+                        path);
+}
+
+void ks_model_note_unread(ks_input *input, hid_t group)
+{
+    const char *path = input->places.model;
+    name_list members = {.known = arrays}, attributes = {.known = conventions};
+    hsize_t position = 0;
+    H5Aiterate2(group, H5_INDEX_NAME, H5_ITER_INC, &position, unread_attribute, &attributes);
+    if (attributes.count > 0)
+        ks_note_add(&input->notes, "%.100s has the attribute%s %s, which %s not read; names are prior, "
+                    "transition, layout", path, attributes.count > 1 ? "s" : "", attributes.text,
+                    attributes.count > 1 ? "are" : "is");
+    if (strspn(path, "/") == strlen(path)) return;
+    H5Literate(group, H5_INDEX_NAME, H5_ITER_INC, NULL, unread_member, &members);
+    if (members.count > 0)
+        ks_note_add(&input->notes, "%.100s holds %s, which %s not read; the arrays of a model are F, Q, u, H, "
+                    "R, d, m0, P0, Q_diag, R_diag, P0_diag", path, members.text,
+                    members.count > 1 ? "are" : "is");
+    note_root(input, group, path);
+    H5Eclear2(H5E_DEFAULT);
+}
+
+void ks_observations_note_unread(ks_input *input)
+{
+    const ks_dataset *y = &input->y_dataset;
+    if (H5Aexists(y->id, "missing_value") > 0 && H5Aexists(y->id, "_FillValue") <= 0)
+        ks_note_add(&input->notes, "%.200s has the attribute missing_value, which is not read: missing entries "
+                    "are NaN, or the value of the attribute _FillValue", y->path);
+}
