@@ -122,7 +122,7 @@ static ks_exit check_room(const ks_run *run, ks_failure *failure)
 {
     const ks_settings *settings = run->settings;
     if (!settings->output || settings->compress > 0) return KS_EXIT_DONE;
-    return ks_target_room(settings->output, run->output_bytes, failure);
+    return ks_target_room(settings->output, ks_results_disk_bytes(&run->results, run->input), failure);
 }
 
 static ks_exit read_input(ks_run *run, ks_failure *failure)

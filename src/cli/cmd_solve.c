@@ -250,7 +250,7 @@ static ks_exit check_room(const ks_solve *run, ks_failure *failure)
 {
     const ks_solve_settings *settings = run->settings;
     if (!settings->output || settings->compress > 0) return KS_EXIT_DONE;
-    return ks_target_room(settings->output, ks_solve_bytes(run), failure);
+    return ks_target_room(settings->output, ks_solve_disk_bytes(run), failure);
 }
 
 static void read_progress(void *user, double done) { ks_progress_set(user, done); }

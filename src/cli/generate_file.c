@@ -82,7 +82,7 @@ static ks_exit check_room(writer *w, ks_failure *failure)
     for (int i = 0; i < ARRAYS; ++i) {
         if (!is_written(&w->settings->recipe, i)) continue;
         describe(w, i);
-        bytes = ks_size_sum(bytes, ks_output_array_bytes(&w->arrays[i]));
+        bytes = ks_size_sum(bytes, ks_output_disk_bytes(&w->arrays[i]));
     }
     if (w->settings->compress > 0) return KS_EXIT_DONE;
     return ks_target_room(w->settings->output, bytes, failure);

@@ -89,7 +89,7 @@ static ks_exit check_room(const ks_generate_settings *settings, ks_failure *fail
     ks_output_array arrays[ARRAYS];
     size_t bytes = 0;
     describe(&settings->queue, arrays);
-    for (int i = 0; i < ARRAYS; ++i) bytes = ks_size_sum(bytes, ks_output_array_bytes(&arrays[i]));
+    for (int i = 0; i < ARRAYS; ++i) bytes = ks_size_sum(bytes, ks_output_disk_bytes(&arrays[i]));
     return settings->compress > 0 ? KS_EXIT_DONE
                                   : ks_target_room(settings->output, bytes, failure);
 }

@@ -40,7 +40,7 @@ static ks_exit check_room(const maker *m, ks_failure *failure)
 {
     size_t bytes = 0;
     for (int i = 0; i < ARRAYS; ++i)
-        bytes = ks_size_sum(bytes, ks_output_array_bytes(&m->arrays[i]));
+        bytes = ks_size_sum(bytes, ks_output_disk_bytes(&m->arrays[i]));
     if (m->settings->compress > 0) return KS_EXIT_DONE;
     return ks_target_room(m->settings->output, bytes, failure);
 }

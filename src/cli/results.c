@@ -140,6 +140,15 @@ size_t ks_results_bytes(const ks_results *results)
     return bytes;
 }
 
+size_t ks_results_disk_bytes(const ks_results *results, const ks_input *input)
+{
+    const size_t axes = input->t_dataset.id >= 0 ? 2 : 1;
+    size_t bytes = ks_size_product((size_t)input->T, axes * sizeof(double));
+    for (int i = 0; i < results->count; ++i)
+        bytes = ks_size_sum(bytes, ks_output_disk_bytes(&results->items[i].array));
+    return bytes;
+}
+
 ks_exit ks_results_allocate(ks_results *results, const ks_input *input, ks_outputs *outputs,
                             ks_failure *failure)
 {

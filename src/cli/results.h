@@ -34,6 +34,9 @@ void ks_results_plan(ks_results *results, const ks_settings *settings, const ks_
 /** Bytes of all arrays, SIZE_MAX where that overflows. */
 size_t ks_results_bytes(const ks_results *results);
 
+/** Bytes of the output with them and its time axis, before compression; SIZE_MAX likewise. */
+size_t ks_results_disk_bytes(const ks_results *results, const ks_input *input);
+
 /** Allocate them and set the library's pointers and strides. */
 ks_exit ks_results_allocate(ks_results *results, const ks_input *input, ks_outputs *outputs,
                             ks_failure *failure);

@@ -85,8 +85,8 @@ double ks_relative_residual(const ks_blocktri_norms *norms);
 /** ||A x - b|| / (||A|| ||x|| + ||b||); 0 where the residual is. */
 double ks_backward_error(const ks_blocktri_norms *norms);
 
-/** Bytes of the results, before compression; SIZE_MAX where a size_t is too narrow. */
-size_t ks_solve_bytes(const ks_solve *run);
+/** Bytes of the output, before compression; SIZE_MAX where a size_t is too narrow. */
+size_t ks_solve_disk_bytes(const ks_solve *run);
 
 /** The results as an HDF5 file. */
 ks_exit ks_solve_write(ks_solve *run, ks_failure *failure);

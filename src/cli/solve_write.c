@@ -36,15 +36,6 @@ static ks_output_array describe_x(const ks_solve *run)
     return array;
 }
 
-size_t ks_solve_bytes(const ks_solve *run)
-{
-    const size_t N = (size_t)run->system->N, n = (size_t)run->system->n;
-    const size_t block = ks_size_product(n * n, ks_precision_bytes(run->data_precision));
-    const ks_output_array x = describe_x(run);
-    const size_t inverse = run->settings->inverse_blocks ? ks_size_product(2 * N - 1, block) : 0;
-    return ks_size_sum(ks_output_array_bytes(&x), inverse);
-}
-
 static ks_output_array describe_blocks(const ks_solve *run, const char *path, const char *name,
                                        ks_axis axis, int64_t count)
 {
@@ -52,6 +43,28 @@ static ks_output_array describe_blocks(const ks_solve *run, const char *path, co
     return (ks_output_array){.path = path, .long_name = name, .precision = run->data_precision,
                              .rank = 3, .dims = {count, n, n}, .step_axis = 0, .named = true,
                              .axes = {axis, KS_AXIS_ROW, KS_AXIS_ROW_2}};
+}
+
+static ks_output_array describe_diagonal(const ks_solve *run)
+{
+    return describe_blocks(run, "S_diag", "diagonal blocks (i, i) of the inverse of A", KS_AXIS_BLOCK,
+                           run->system->N);
+}
+
+static ks_output_array describe_lag(const ks_solve *run)
+{
+    return describe_blocks(run, "S_lag", "sub-diagonal blocks (i + 1, i) of the inverse of A",
+                           KS_AXIS_COUPLING, run->system->N - 1);
+}
+
+size_t ks_solve_disk_bytes(const ks_solve *run)
+{
+    const ks_output_array x = describe_x(run), diagonal = describe_diagonal(run),
+                          lag = describe_lag(run);
+    const size_t solution = ks_output_disk_bytes(&x);
+    if (!run->settings->inverse_blocks) return solution;
+    return ks_size_sum(solution, ks_size_sum(ks_output_disk_bytes(&diagonal),
+                                             ks_output_disk_bytes(&lag)));
 }
 
 static ks_exit write_axes(const ks_solve *run, ks_output_file *out, ks_failure *failure)
@@ -102,11 +115,7 @@ static ks_exit write_arrays(ks_solve *run, ks_output_file *out, ks_failure *fail
         if (ks_output_write(out, &logdet, &run->logdet, NULL, NULL, failure)) return failure->code;
     }
     if (!run->S_diag) return KS_EXIT_DONE;
-    const ks_output_array diagonal = describe_blocks(
-        run, "S_diag", "diagonal blocks (i, i) of the inverse of A", KS_AXIS_BLOCK, system->N);
-    const ks_output_array lag =
-        describe_blocks(run, "S_lag", "sub-diagonal blocks (i + 1, i) of the inverse of A",
-                        KS_AXIS_COUPLING, system->N - 1);
+    const ks_output_array diagonal = describe_diagonal(run), lag = describe_lag(run);
     if (ks_output_write(out, &diagonal, run->S_diag, write_progress, run, failure))
         return failure->code;
     return write_turned(run, out, &lag, system->n, system->n, run->S_lag, failure);

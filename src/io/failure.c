@@ -2,6 +2,24 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void ks_text_fit(char *text, size_t size, const char *format, va_list arguments)
+{
+    static const char gap[] = " ... ";
+    va_list again;
+    va_copy(again, arguments);
+    const int length = vsnprintf(text, size, format, arguments);
+    char *whole = length < 0 || (size_t)length < size ? NULL : malloc((size_t)length + 1);
+    if (whole && vsnprintf(whole, (size_t)length + 1, format, again) == length) {
+        const size_t head = size / 3, tail = size - head - sizeof gap;
+        memcpy(text + head, gap, sizeof gap - 1);
+        memcpy(text + head + sizeof gap - 1, whole + (size_t)length - tail, tail + 1);
+    }
+    va_end(again);
+    free(whole);
+}
 
 ks_exit ks_fail(ks_failure *failure, ks_exit code, const char *format, ...)
 {
@@ -9,7 +27,7 @@ ks_exit ks_fail(ks_failure *failure, ks_exit code, const char *format, ...)
     failure->code = code;
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(failure->text, sizeof failure->text, format, arguments);
+    ks_text_fit(failure->text, sizeof failure->text, format, arguments);
     va_end(arguments);
     return code;
 }

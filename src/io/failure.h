@@ -3,6 +3,9 @@
 #ifndef KS_IO_FAILURE_H
 #define KS_IO_FAILURE_H
 
+#include <stdarg.h>
+#include <stddef.h>
+
 /** The exit codes of the program; scripts depend on them. */
 typedef enum ks_exit {
     KS_EXIT_DONE = 0,
@@ -19,8 +22,13 @@ typedef enum ks_exit {
 /** Zero-initialised: nothing failed yet. */
 typedef struct ks_failure {
     ks_exit code;
-    char text[KS_FAILURE_TEXT];  /**< without program name and newline; cut where too long */
+    char text[KS_FAILURE_TEXT];  /**< without program name and newline */
 } ks_failure;
+
+/** Print into a text of `size` bytes. Of what is too long the middle is left out: a message begins with
+ *  the name of a file, which may have any length, and ends with the reason. */
+void ks_text_fit(char *text, size_t size, const char *format, va_list arguments)
+    __attribute__((format(printf, 3, 0)));
 
 /** Record a failure and return its code. The first failure stays; later ones are consequences. */
 ks_exit ks_fail(ks_failure *failure, ks_exit code, const char *format, ...)

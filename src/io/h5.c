@@ -41,16 +41,16 @@ static herr_t deepest_reason(unsigned n, const H5E_error2_t *error, void *text)
 
 ks_exit ks_fail_h5(ks_failure *failure, ks_exit code, const char *format, ...)
 {
-    char reason[KS_FAILURE_TEXT] = "", message[KS_FAILURE_TEXT];
+    char reason[KS_FAILURE_TEXT] = "", message[KS_FAILURE_TEXT / 2];
     H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, deepest_reason, reason);
     H5Eclear2(H5E_DEFAULT);
     keep_system_message(reason);
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(message, sizeof message, format, arguments);
+    ks_text_fit(message, sizeof message, format, arguments);
     va_end(arguments);
     const bool locked = strstr(reason, "lock file") != NULL;
-    return ks_fail(failure, code, "%.600s%s%.300s%s", message, reason[0] ? ": " : "", reason,
+    return ks_fail(failure, code, "%s%s%.300s%s", message, reason[0] ? ": " : "", reason,
                    locked ? "; if no other program writes this file, set "
                             "HDF5_USE_FILE_LOCKING=FALSE in the environment" : "");
 }

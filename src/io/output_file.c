@@ -48,14 +48,13 @@ size_t ks_output_array_bytes(const ks_output_array *array)
     return bytes;
 }
 
-/* Chunks hold whole blocks of several steps, or several short series. */
-static bool set_chunks(const ks_output_file *out, const ks_output_array *array, hid_t list)
+/* Chunks hold whole blocks of several steps, or several short series. False: the array has none. */
+static bool chunk_of(const ks_output_array *array, bool compressed, hsize_t chunk[KS_AXES_MAX])
 {
-    hsize_t chunk[KS_AXES_MAX];
     size_t bytes = ks_precision_bytes_of(array->precision);
-    if (array->rank == 0) return true;
+    if (array->rank == 0 || (array->step_axis < 0 && !compressed)) return false;
     for (int axis = 0; axis < array->rank; ++axis)
-        if (array->dims[axis] == 0) return true;
+        if (array->dims[axis] == 0) return false;
     for (int axis = array->rank - 1; axis >= 0; --axis) {
         const size_t length = (size_t)array->dims[axis];
         size_t fitting = bytes < (size_t)CHUNK_BYTES ? (size_t)CHUNK_BYTES / bytes : 1;
@@ -65,8 +64,27 @@ static bool set_chunks(const ks_output_file *out, const ks_output_array *array, 
         bytes = ks_size_product(bytes, chunk[axis]);
     }
     /* HDF5 counts the bytes of a chunk in 32 bits: such a block goes unchunked. */
-    if (bytes >= (size_t)1 << 31) return true;
-    if (array->step_axis < 0 && out->compress == 0) return true;
+    return bytes < (size_t)1 << 31;
+}
+
+size_t ks_output_disk_bytes(const ks_output_array *array)
+{
+    hsize_t chunk[KS_AXES_MAX];
+    if (!chunk_of(array, false, chunk)) return ks_output_array_bytes(array);
+    /* The last chunk along each axis is there whole. */
+    size_t bytes = ks_precision_bytes_of(array->precision);
+    for (int axis = 0; axis < array->rank; ++axis) {
+        const size_t length = (size_t)chunk[axis];
+        const size_t chunks = ((size_t)array->dims[axis] + length - 1) / length;
+        bytes = ks_size_product(bytes, ks_size_product(chunks, length));
+    }
+    return bytes;
+}
+
+static bool set_chunks(const ks_output_file *out, const ks_output_array *array, hid_t list)
+{
+    hsize_t chunk[KS_AXES_MAX];
+    if (!chunk_of(array, out->compress > 0, chunk)) return true;
     if (H5Pset_chunk(list, array->rank, chunk) < 0) return false;
     if (out->compress == 0) return true;
     return H5Pset_shuffle(list) >= 0 && H5Pset_deflate(list, (unsigned)out->compress) >= 0;

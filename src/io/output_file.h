@@ -48,6 +48,9 @@ typedef struct ks_output_array {
 /** Bytes of its values, before compression; SIZE_MAX where a size_t is too narrow. */
 size_t ks_output_array_bytes(const ks_output_array *array);
 
+/** Bytes that they take in a file that is not compressed, whole chunks; SIZE_MAX likewise. */
+size_t ks_output_disk_bytes(const ks_output_array *array);
+
 /** Make an array without values; *id is given back with ks_h5_release() or by closing the array. */
 ks_exit ks_output_begin(ks_output_file *out, const ks_output_array *array, hid_t *id,
                         ks_failure *failure);

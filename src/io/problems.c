@@ -8,7 +8,7 @@ void ks_problem_add(ks_problems *problems, const char *format, ...)
     if (problems->count < KS_PROBLEMS_KEPT) {
         va_list arguments;
         va_start(arguments, format);
-        vsnprintf(problems->text[problems->count], KS_FAILURE_TEXT, format, arguments);
+        ks_text_fit(problems->text[problems->count], KS_FAILURE_TEXT, format, arguments);
         va_end(arguments);
     }
     ++problems->count;
@@ -19,7 +19,7 @@ ks_exit ks_problems_fail(const ks_problems *problems, ks_failure *failure)
     if (problems->count == 0) return KS_EXIT_DONE;
     if (problems->count == 1)
         return ks_fail(failure, KS_EXIT_CONTENT, "%s", problems->text[0]);
-    return ks_fail(failure, KS_EXIT_CONTENT, "%.900s (and %d more; kalscan info lists them)",
+    return ks_fail(failure, KS_EXIT_CONTENT, "%s (and %d more; kalscan info lists them)",
                    problems->text[0], problems->count - 1);
 }
 

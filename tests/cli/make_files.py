@@ -164,24 +164,24 @@ def other_files():
         f["far/y"] = Y
     virtual = h5py.VirtualLayout(shape=Y.shape, dtype="f8")
     virtual[:] = h5py.VirtualSource("store.h5", "far/y", shape=Y.shape)
-    lost = h5py.VirtualLayout(shape=Y.shape, dtype="f8")
-    lost[:] = h5py.VirtualSource("lost.h5", "far/y", shape=Y.shape)
-    lost_path = h5py.VirtualLayout(shape=Y.shape, dtype="f8")
-    lost_path[:] = h5py.VirtualSource("store.h5", "near/y", shape=Y.shape)
+    gone = h5py.VirtualLayout(shape=Y.shape, dtype="f8")
+    gone[:] = h5py.VirtualSource("gone.h5", "far/y", shape=Y.shape)
+    gone_path = h5py.VirtualLayout(shape=Y.shape, dtype="f8")
+    gone_path[:] = h5py.VirtualSource("store.h5", "near/y", shape=Y.shape)
     for name, make in (
             ("linked", lambda f: f.__setitem__("y", h5py.ExternalLink("store.h5", "/far/y"))),
-            ("link_lost", lambda f: f.__setitem__("y", h5py.ExternalLink("lost.h5", "/far/y"))),
+            ("link_gone", lambda f: f.__setitem__("y", h5py.ExternalLink("gone.h5", "/far/y"))),
             ("virtual", lambda f: f.create_virtual_dataset("y", virtual)),
-            ("virtual_lost", lambda f: f.create_virtual_dataset("y", lost)),
-            ("virtual_lost_path", lambda f: f.create_virtual_dataset("y", lost_path)),
-            ("virtual_nan", lambda f: f.create_virtual_dataset("y", lost, fillvalue=np.nan)),
+            ("virtual_gone", lambda f: f.create_virtual_dataset("y", gone)),
+            ("virtual_gone_path", lambda f: f.create_virtual_dataset("y", gone_path)),
+            ("virtual_nan", lambda f: f.create_virtual_dataset("y", gone, fillvalue=np.nan)),
             ("lzf", lambda f: f.create_dataset("y", data=np.ones((4096, 1)), compression="lzf"))):
         write(name, y=None)
         with h5py.File(name + ".h5", "a") as f:
             make(f)
-    write("u_lost")
-    write("model_lost", **{k: None for k in model()})
-    with h5py.File("u_lost.h5", "a") as f, h5py.File("model_lost.h5", "a") as g:
+    write("u_gone")
+    write("model_gone", **{k: None for k in model()})
+    with h5py.File("u_gone.h5", "a") as f, h5py.File("model_gone.h5", "a") as g:
         f["model/u"] = h5py.SoftLink("/nowhere")
         g["model"] = h5py.SoftLink("/nowhere/at/all")
     write("unread", attributes=dict(Prior="x1"), y_attributes=dict(missing_value=-999.0), U=np.ones(NX),
@@ -247,7 +247,7 @@ def systems():
         f["D"], f["L"] = D, L
         g["b"] = b
         f["b"] = h5py.ExternalLink("sys_store.h5", "/b")
-    with h5py.File("sys_U_lost.h5", "w") as f:
+    with h5py.File("sys_U_gone.h5", "w") as f:
         f["D"], f["L"], f["b"] = D, L, b
         f["U"] = h5py.SoftLink("/nowhere")
     write_system("sys_general", U=np.swapaxes(L, 1, 2))
