@@ -1,253 +1,14 @@
-/* scan_device.c -- memory and kernels of the scan methods on a device. */
+/* scan_device.c -- a plan's device for the scan methods: kernels, streams and events beside its memory. */
 #include <stdio.h>
 #include <string.h>
-#include "plain_f32.h"
-#include "plain_f64.h"
 #include "plan.h"
 #include "scan_device.h"
-#include "scan_elements.h"
 
-/* Threads bring memory for their scratch; beyond this much of it there are fewer threads. */
-static const int64_t most_scratch = INT64_C(1) << 29, most_threads = INT64_C(1) << 16;
-/* Steps of a chunk at least, and the chunks of a long series: as many as a device keeps threads. */
-enum { LEAST_CHUNK = 8, MOST_CHUNKS = 1 << 16, MOST_CHUNKS_LARGE = 1 << 14 };
-/* Bytes of a half of the stage, workers who fill it at most (more find no more bandwidth), and sizes that have kernels
- * with literal states. */
-enum { STAGE = 1 << 22, COPIERS = 8, MOST_LITERAL = 4 };
+/* Bytes of a half of the stage, and workers who fill it at most (more find no more bandwidth). */
+enum { STAGE = 1 << 22, COPIERS = 8 };
 /* Parts that a series which fits travels in beside what is computed, and chunks of them at least: where a step's
  * arithmetic takes long enough beside its rows' way, beyond so many states, see docs/gpu.md. */
 enum { BESIDE_PARTS = 8, BESIDE_CHUNKS = 1024, BESIDE_STATES = 8 };
-
-typedef ks_device_layout layout;
-
-static void *take(layout *l, int64_t count, size_t bytes)
-{
-    ks_scan_device *d = l->d;
-    void *memory = NULL;
-    if (bytes > 0 && (uint64_t)count > (SIZE_MAX - d->bytes) / bytes) {
-        l->status = KS_ENOMEM;
-        d->bytes = SIZE_MAX;
-        return NULL;
-    }
-    d->bytes += (size_t)count * bytes;
-    if (l->status == KS_OK) l->status = ks_gpu_alloc(d->gpu, &memory, (size_t)count * bytes);
-    if (memory) d->block[d->blocks++] = memory;
-    return memory;
-}
-
-void *ks_device_take(ks_device_layout *l, int64_t count, size_t bytes) { return take(l, count, bytes); }
-
-/** Rows of the numbers of means and innovations, and of those of covariances. */
-static ks_sink take_rows_of(layout *l, const ks_smooth_plan *plan, unsigned outputs, size_t number,
-                            int64_t numbers, int64_t steps)
-{
-    ks_sink sink = { NULL, 0, 0 };
-    if (!ks_makes_any(plan, outputs)) return sink;
-    sink.stride = numbers * (int64_t)number;
-    sink.base = take(l, steps, (size_t)sink.stride);
-    return sink;
-}
-
-static ks_sink take_means(layout *l, const ks_smooth_plan *plan, unsigned outputs, int64_t numbers,
-                          int64_t steps)
-{
-    return take_rows_of(l, plan, outputs, plan->mean_bytes, numbers, steps);
-}
-
-static ks_sink take_covs(layout *l, const ks_smooth_plan *plan, unsigned outputs, int64_t numbers,
-                         int64_t steps)
-{
-    return take_rows_of(l, plan, outputs, plan->kernels->number_bytes, numbers, steps);
-}
-
-/** Memory for the model, each row of it at each of so many steps if need be. */
-static void take_inputs(layout *l, const ks_smooth_plan *plan, int64_t steps)
-{
-    ks_series *s = &l->d->a.series;
-    ks_rows *const rows[] = { &s->F, &s->Q, &s->u, &s->H, &s->R, &s->d, &s->y };
-    const size_t bytes = plan->mean_bytes;
-    for (int i = 0; i < 7; ++i)
-        rows[i]->base = take(l, steps, (size_t)ks_row_numbers(plan->nx, plan->ny, i) * bytes);
-    s->m0 = take(l, ks_row_numbers(plan->nx, plan->ny, KS_ROW_M0), bytes);
-    s->P0 = take(l, ks_row_numbers(plan->nx, plan->ny, KS_ROW_P0), bytes);
-}
-
-static void take_outputs(layout *l, const ks_smooth_plan *plan, int64_t T)
-{
-    ks_scan_arrays *a = &l->d->a;
-    const int64_t n = plan->nx, ny = plan->ny;
-    a->to.predicted_mean = take_means(l, plan, KS_OUT_PREDICTED_MEAN, n, T);
-    a->to.predicted_cov = take_covs(l, plan, KS_OUT_PREDICTED_COV, n * n, T);
-    a->to.predicted_var = take_covs(l, plan, KS_OUT_PREDICTED_VAR, n, T);
-    a->to.filtered_mean = take_means(l, plan, KS_OUT_FILTERED_MEAN, n, T);
-    a->to.filtered_cov = take_covs(l, plan, KS_OUT_FILTERED_COV, n * n, T);
-    a->to.filtered_var = take_covs(l, plan, KS_OUT_FILTERED_VAR, n, T);
-    a->to.innovation = take_means(l, plan, KS_OUT_INNOVATION, ny, T);
-    a->to.innovation_cov = take_covs(l, plan, KS_OUT_INNOVATION_COV, ny * ny, T);
-    a->to.innovation_std = take_means(l, plan, KS_OUT_INNOVATION_STD, ny, T);
-    a->back.smoothed_mean = take_means(l, plan, KS_OUT_SMOOTHED_MEAN, n, T);
-    a->back.smoothed_cov = take_covs(l, plan, KS_OUT_SMOOTHED_COV, n * n, T);
-    a->back.smoothed_var = take_covs(l, plan, KS_OUT_SMOOTHED_VAR, n, T);
-    a->back.lag_one_cov = take_covs(l, plan, KS_OUT_LAG_ONE_COV, n * n, T);
-    a->prior_mean = take_means(l, plan, KS_OUT_PRIOR_MEAN, n, 1);
-    a->prior_cov = take_covs(l, plan, KS_OUT_PRIOR_COV, n * n, 1);
-    if (l->d->reruns && ks_makes_any(plan, KS_OUT_LOGLIK_TERMS)) {
-        const ks_sink terms = { take(l, T, sizeof(double)), sizeof(double), 0 };
-        a->to.loglik_terms = terms;
-    }
-}
-
-/** What a device has of the host's: all steps, or of two parts those of each. */
-static void take_both(layout *l, const ks_smooth_plan *plan, int second)
-{
-    ks_scan_device *d = l->d;
-    const int64_t steps = d->part_chunks ? d->part_chunks * d->chunks.size : plan->T;
-    for (int i = 0; i < (d->part_chunks ? 2 : 1); ++i) {
-        take_inputs(l, plan, steps);
-        if (!second) take_outputs(l, plan, steps);
-        d->half[i] = d->a;
-    }
-}
-
-static ks_estimates take_estimates(layout *l, const ks_smooth_plan *plan)
-{
-    const int64_t n = plan->nx;
-    ks_estimates e;
-    e.mean = take(l, plan->T * n, sizeof(double));
-    e.cov = take(l, plan->T * n * n, sizeof(double));
-    return e;
-}
-
-static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
-
-/** Scratch: none where the threads have enough of their own. */
-static void take_scratch(layout *l, const ks_smooth_plan *plan)
-{
-    ks_scan_device *d = l->d;
-    ks_carver carver = ks_carver_at(NULL);
-    ks_scan_worker unused;
-    d->arithmetic = table_scratch_bytes_f64(plan->nx, plan->ny);
-    ks_carve_scan_worker(&carver, plan->nx, plan->ny, d->a.single, d->arithmetic, &unused);
-    d->slice = (int64_t)ks_carved_bytes(&carver);
-    if (d->reruns) {
-        ks_chunk_worker chunk;
-        d->own_arithmetic = d->a.single ? table_scratch_bytes_f32(plan->nx, plan->ny)
-                                        : table_scratch_bytes_f64(plan->nx, plan->ny);
-        ks_carve_chunk_worker(&carver, plan->nx, d->element, d->own_arithmetic, plan->mean_bytes, &chunk);
-        d->slice = (int64_t)ks_carved_bytes(&carver);
-    }
-    const int small = !d->reruns && d->slice <= KS_SCAN_SMALL;
-    const int64_t combine = ks_scan_elements_scratch(plan->nx) * (int64_t)sizeof(double);
-    const int64_t each = most(small ? 0 : d->slice, plan->nx <= MOST_LITERAL ? 0 : combine);
-    d->threads = each ? most_scratch / each : most_threads;
-    if (d->threads > most_threads) d->threads = most_threads;
-    if (plan->method == KS_METHOD_BLOCKTRI) {
-        /* One thread alone, for row 0. */
-        d->scratch = take(l, 1, small ? 0 : (size_t)d->slice);
-        if (small) d->slice = 0;
-        return;
-    }
-    const int64_t work = d->reruns ? 2 * most(d->tiles.count, KS_MOST_TILE) : plan->T;
-    if (d->threads > work) d->threads = work;
-    if (d->threads < KS_MOST_TILE && d->reruns) d->threads = KS_MOST_TILE;
-    d->threads = (d->threads + KS_SCAN_THREADS - 1) / KS_SCAN_THREADS * KS_SCAN_THREADS;
-    d->scratch = take(l, d->threads, (size_t)each);
-    if (small) d->slice = 0;
-}
-
-/** Elements and estimates of all steps. */
-static void take_steps(layout *l, const ks_smooth_plan *plan)
-{
-    ks_scan_device *d = l->d;
-    const int64_t forward = ks_scan_plan_spare(plan->forward);
-    const int64_t reverse = ks_scan_plan_spare(plan->reverse);
-    d->a.elements = take(l, plan->T, d->element);
-    d->spare = take(l, most(forward, reverse), d->element);
-    d->a.filtered = take_estimates(l, plan);
-    if (plan->options.job == KS_JOB_SMOOTH) d->a.smoothed = take_estimates(l, plan);
-    d->a.loglik_terms = take(l, plan->T, sizeof(double));
-    if (ks_makes_any(plan, KS_OUT_LOGLIK_TERMS)) {
-        const ks_sink terms = { (char *)d->a.loglik_terms, sizeof(double), 0 };
-        d->a.to.loglik_terms = terms;
-    }
-}
-
-/** How a series is cut: a function of its length and states alone. */
-static void cut(ks_scan_device *d, const ks_smooth_plan *plan)
-{
-    const int64_t most_chunks = plan->nx <= 8 ? MOST_CHUNKS : MOST_CHUNKS_LARGE;
-    const int64_t least = most((plan->T + most_chunks - 1) / most_chunks, LEAST_CHUNK);
-    /* Four numbers of any width are whole pieces of 16 bytes: see chunk_ring.h. */
-    const int64_t size = (least + 3) / 4 * 4;
-    d->chunks.size = size;
-    d->chunks.chunks = d->tiles.count = (plan->T + size - 1) / size;
-    d->tiles.tile = 4;
-    while (d->tiles.tile < KS_MOST_TILE && d->tiles.tile * d->tiles.tile < d->tiles.count)
-        d->tiles.tile *= 2;
-}
-
-/** Aggregates of all chunks, and what they come to. */
-static void take_chunks(layout *l, const ks_smooth_plan *plan)
-{
-    ks_scan_device *d = l->d;
-    ks_chunk_arrays *c = &d->chunks;
-    const int64_t n = plan->nx, nn = n * n, N = c->chunks;
-    const int64_t steps = d->part_chunks ? d->part_chunks * c->size : plan->T;
-    const int64_t tiles = (N + d->tiles.tile - 1) / d->tiles.tile;
-    c->smooths = plan->options.job == KS_JOB_SMOOTH;
-    d->tiles.nx = plan->nx;
-    d->a.elements = d->tiles.forward = take(l, N, d->element);
-    d->tiles.forward_totals = take(l, tiles, d->element);
-    c->before = take(l, N * (n + nn), sizeof(double));
-    d->a.loglik_terms = take(l, N, sizeof(double));
-    ks_chunks_teams(d, plan);
-    if (d->team_blocks) d->team_memory = take(l, d->team_blocks * d->teams, (size_t)d->team_slice);
-    for (int i = 0; i < 2; ++i) {
-        d->half[i].elements = d->a.elements;
-        d->half[i].loglik_terms = d->a.loglik_terms;
-    }
-    c->hard_absorb = take(l, N, 1);
-    c->hard_rerun = take(l, N, 1);
-    if (!c->smooths) return;
-    d->tiles.reverse = take(l, N, d->element);
-    d->tiles.reverse_totals = take(l, tiles, d->element);
-    c->last = take(l, N * (n + nn), sizeof(double));
-    c->first = take(l, N * (n + nn), sizeof(double));
-    c->kept_mean.stride = n * (int64_t)plan->mean_bytes;
-    c->kept_C.stride = nn * (int64_t)plan->kernels->number_bytes;
-    c->kept_mean.base = take(l, steps, (size_t)c->kept_mean.stride);
-    c->kept_C.base = take(l, steps, (size_t)c->kept_C.stride);
-    c->form = take(l, steps, 1);
-}
-
-/** What a reverse scan needs, and then those who combine it with the forward one. */
-static void take_suffixes(layout *l, const ks_smooth_plan *plan)
-{
-    l->d->a.elements = take(l, plan->T, l->d->element);
-    l->d->spare = take(l, ks_scan_plan_spare(plan->reverse), l->d->element);
-}
-
-static void lay_out(layout *l, const ks_smooth_plan *plan, int second)
-{
-    ks_scan_device *d = l->d;
-    d->element = plan->aggregates->filter_element_bytes(plan->nx);
-    d->reruns = ks_scan_reruns(plan);
-    d->a.single = plan->options.precision == KS_F32;
-    d->a.single_cov = plan->options.precision != KS_F64;
-    d->a.series.nx = plan->nx;
-    d->a.series.ny = plan->ny;
-    d->a.series.steps = plan->T;
-    if (d->reruns) cut(d, plan);
-    take_both(l, plan, second);
-    if (plan->method == KS_METHOD_BLOCKTRI) ks_map_device_lay_out(l, plan);
-    else if (second) take_suffixes(l, plan);
-    else if (d->reruns) take_chunks(l, plan);
-    else take_steps(l, plan);
-    d->sums = take(l, KS_SCAN_SUM_BLOCKS + 1, sizeof(double));
-    d->status = take(l, 1, sizeof(ks_scan_status));
-    take_scratch(l, plan);
-    d->tiles.scratch = (double *)(void *)d->scratch;
-}
 
 #define PHASE_NAME(name) #name,
 /** The kernels of chunks. */
@@ -272,7 +33,7 @@ static ks_status find_kernels(ks_scan_device *d, int nx)
     char name[48];
     ks_status status = ks_gpu_find(d->gpu, &d->sum, "ks_scan_phases", "ks_scan_sum");
     char size[16] = "any";
-    if (nx <= MOST_LITERAL) snprintf(size, sizeof size, "%d", nx);
+    if (nx <= KS_SCAN_LITERAL) snprintf(size, sizeof size, "%d", nx);
     if (status == KS_OK && d->reruns) status = find_chunks(d, size);
     if (status != KS_OK || d->reruns) return status;
     for (int i = 0; i < KS_PHASES && status == KS_OK; ++i) {
@@ -286,55 +47,16 @@ static ks_status find_kernels(ks_scan_device *d, int nx)
     return status;
 }
 
+static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
+
 /** The longest row that travels, and room for many of them where there are many, more for several workers. */
 static size_t stage_bytes(const ks_smooth_plan *plan, int copiers)
 {
     const int64_t stage = (int64_t)STAGE * (copiers < 4 ? copiers : 4);
-    const int64_t n = most(plan->nx, plan->ny);
-    const int64_t row = most(n * n * (int64_t)plan->mean_bytes, sizeof(double));
+    const int64_t n = larger(plan->nx, plan->ny);
+    const int64_t row = larger(n * n * (int64_t)plan->mean_bytes, sizeof(double));
     const int64_t all = row * plan->T;
-    return (size_t)most(row, all < stage ? all : stage);
-}
-
-/** Chunks of a part after so many of them, 0: all, did not fit; the same where there are no fewer. */
-static int64_t fewer_chunks(const ks_scan_device *d, int64_t chunks)
-{
-    const int64_t now = chunks ? chunks : d->chunks.chunks, half = (now + 1) / 2;
-    return !d->reruns || now <= KS_LEAST_PART ? chunks : half < KS_LEAST_PART ? KS_LEAST_PART : half;
-}
-
-static size_t bytes_of_parts(const ks_smooth_plan *plan, int second, int64_t *part_chunks)
-{
-    ks_scan_device nothing;
-    memset(&nothing, 0, sizeof nothing);
-    nothing.part_chunks = *part_chunks;
-    layout l = { &nothing, KS_ENODEV };
-    lay_out(&l, plan, second);
-    *part_chunks = fewer_chunks(&nothing, *part_chunks);
-    return nothing.bytes;
-}
-
-/** The least that will do. */
-static size_t bytes_of(const ks_smooth_plan *plan, int second)
-{
-    int64_t chunks = 0, before;
-    size_t least = SIZE_MAX;
-    do {
-        before = chunks;
-        const size_t bytes = bytes_of_parts(plan, second, &chunks);
-        if (bytes < least) least = bytes;
-    } while (chunks != before);
-    return least;
-}
-
-size_t ks_scan_device_bytes(const ks_smooth_plan *plan)
-{
-    const ks_smooth_options *o = &plan->options;
-    const size_t first = bytes_of(plan, 0);
-    if (o->second_device < 0) return first;
-    const size_t second = bytes_of(plan, 1);
-    if (o->second_device != o->device) return first > second ? first : second;
-    return first > SIZE_MAX - second ? SIZE_MAX : first + second;
+    return (size_t)larger(row, all < stage ? all : stage);
 }
 
 /** Whether the run time will find room for what threads have beside their registers, which it takes when kernels are
@@ -360,12 +82,12 @@ static ks_status create(ks_scan_device **out, const ks_smooth_plan *plan, ks_gpu
     d->part_chunks = *part_chunks;
     d->gpu = gpu;
     ks_turn_open(&d->turn);
-    layout l = { d, gpu ? KS_OK : ks_gpu_open(&d->gpu, plan->context, number) };
+    ks_device_layout l = { d, gpu ? KS_OK : ks_gpu_open(&d->gpu, plan->context, number) };
     if (l.status == KS_OK) l.status = ks_gpu_stream_create(d->gpu, &d->stream);
     if (l.status == KS_OK) l.status = ks_gpu_event_create(d->gpu, &d->done);
     if (l.status == KS_OK && d->part_chunks) l.status = ks_parts_open(d);
-    if (l.status == KS_OK) lay_out(&l, plan, second);
-    *part_chunks = fewer_chunks(d, d->part_chunks);
+    if (l.status == KS_OK) ks_scan_device_lay_out(&l, plan, second);
+    *part_chunks = ks_scan_device_fewer_chunks(d, d->part_chunks);
     void *report = NULL;
     const int copiers = ks_workers(plan->context, plan->options.threads, COPIERS);
     if (l.status == KS_OK)

@@ -90,6 +90,15 @@ struct ks_device_layout {
 /** Memory of the device for `count` things of so many bytes, or NULL. */
 void *ks_device_take(ks_device_layout *l, int64_t count, size_t bytes);
 
+/** Most states that the operators of elements have kernels with literal sizes for. */
+enum { KS_SCAN_LITERAL = 4 };
+
+/** Take all that one device's share of a plan needs: the whole run's, or as the `second` one of two the reverse scan's.
+ *  l->d->part_chunks says how much of a series is there at once. */
+void ks_scan_device_lay_out(ks_device_layout *l, const ks_smooth_plan *plan, int second);
+/** Chunks of a part after so many of them, 0: all, did not fit; the same where there are no fewer. */
+int64_t ks_scan_device_fewer_chunks(const ks_scan_device *d, int64_t chunks);
+
 /** Make what a plan needs on its device.
  *  Errors: KS_ENODEV, KS_EUNAVAILABLE, KS_ENOMEM, KS_EDEVICE. */
 KS_MUST_CHECK ks_status ks_scan_device_create(ks_scan_device **out, const ks_smooth_plan *plan);
