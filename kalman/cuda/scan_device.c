@@ -63,10 +63,9 @@ static size_t stage_bytes(const ks_smooth_plan *plan, int copiers)
  *  first launched: too late for a series to go there in smaller parts. */
 static ks_status leave_room(ks_scan_device *d)
 {
-    void *room = NULL;
-    const ks_status status = ks_gpu_alloc(d->gpu, &room, ks_gpu_local_bytes(d->gpu));
-    ks_gpu_free(d->gpu, room);
-    return status;
+    size_t room = 0;
+    KS_TRY(ks_gpu_room(d->gpu, &room));
+    return ks_gpu_local_bytes(d->gpu) <= room ? KS_OK : KS_ENOMEM;
 }
 
 /** One device's share: the whole run, or as the `second` one of two the reverse scan alone. */
