@@ -229,7 +229,7 @@ typedef struct ks_info {
     ks_method suggestion;    /**< with KS_EREFUSED: a method that takes the model                */
     ks_method method;        /**< the method that ran                                            */
     ks_scan_algorithm scan;  /**< and its scan, for scan methods                                 */
-    int threads;             /**< workers used                                                   */
+    int threads;             /**< workers used; with a device those of the host that move rows   */
     int64_t rounds;          /**< barriers of all scans together                                 */
     int64_t combines;        /**< applications of scan operators; a step that KS_SCAN_CHUNKED    */
                              /**< takes into the aggregate of its chunk counts as one            */

@@ -295,7 +295,7 @@ void ks_scan_device_run(ks_run *run)
 {
     const ks_smooth_plan *plan = run->plan;
     ks_scan_device *d = plan->device;
-    run->info->threads = 1;
+    run->info->threads = d->stage.workers;
     run->info->scan = plan->options.scan;
     run->info->order = ks_smooth_plan_order(plan);
     run->total = plan->T * plan->B;

@@ -48,6 +48,26 @@ static void rows_by_several_workers(void **state)
     }
 }
 
+/** A run says how many of the host's workers bring its rows: those of the context, at most as many as it was asked
+ *  to take and as find bandwidth. */
+static void workers_are_told(void **state)
+{
+    (void)state;
+    static const struct { int context, asked, told; } all[] = { { 1, 0, 1 }, { 3, 0, 3 }, { 3, 2, 2 }, { 12, 0, 8 } };
+    golden *g = model_random((model_spec){ 1190, 40, 1, 2, 1, KS_PRIOR_X0, VARIES_ALL });
+    const ks_model model = golden_model(g, KS_F64);
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; ++i) {
+        ks_smooth_options o = options_of(&chunked, KS_F64, KS_OUT_SMOOTHED_MEAN);
+        golden_buffers *b = NULL;
+        ks_info info = KS_INFO_INIT;
+        o.threads = all[i].asked;
+        OK(run_model(g, &model, golden_y(g, KS_F64), &o, all[i].context, &b, &info));
+        assert_int_equal(info.threads, all[i].told);
+        golden_buffers_free(b);
+    }
+    golden_free(g);
+}
+
 /** A run of g whose series travels in at most so many parts; how many they were. */
 static int64_t run_travelling(const golden *g, const ks_smooth_options *o, ks_transition transition, int parts,
                               int seed, golden_buffers *b)
@@ -227,6 +247,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_by_several_workers),
+        cmocka_unit_test(workers_are_told),
         cmocka_unit_test(series_travel_in_parts),
         cmocka_unit_test(series_that_travel_in_parts),
 #ifdef EMULATED

@@ -199,7 +199,7 @@ static void check_results(job *j, ks_gpu_stream *where)
     int64_t block[7];
     ks_info info = KS_INFO_INIT;
     OK(ks_smooth_cuda_wait(j->plan, &info, where));
-    assert_true(info.status == KS_OK && info.backend == KS_BACKEND_CUDA && info.elements >= T);
+    assert_true(info.status == KS_OK && info.backend == KS_BACKEND_CUDA && info.elements >= T && info.threads == 1);
     places_of(j, host, device, number, block);
     for (int i = 0; i < 7; ++i) back(&j->r, *device[i], *host[i], number[i], block[i], T);
     OK(ks_smooth_cuda_download(j->plan, golden_outputs(j->got)->loglik.data, j->to.loglik.data, sizeof(double)));
