@@ -5,42 +5,16 @@
  * the primary context, which CUDA's run time and its libraries share, made current for each call
  * alone. Its streams are CUDA's own: a cudaStream_t or CUstream of the caller serves as a
  * ks_gpu_stream. */
-#include <cuda.h>
 #include <dlfcn.h>
+#ifdef KS_GPU_TELLS
+#  include <stdio.h>
+#endif
 #include <string.h>
 
 #include "cuda_context.h"
-#include "gpu.h"
+#include "cuda_driver.h"
 #include "modules.h"
 #include "pool.h"
-
-/* The name with which a function is looked up, versions and all, is what cuda.h makes of it. The
- * elapsed time alone has a newer name that older drivers lack, with nothing new in it. */
-#undef cuEventElapsedTime
-#define DRIVER_LIST(E)                                                                             \
-    E(cuInit)                                                                                      \
-    E(cuDeviceGet) E(cuDeviceGetName) E(cuDeviceTotalMem) E(cuDeviceGetAttribute)                  \
-        E(cuDevicePrimaryCtxRetain) E(cuDevicePrimaryCtxRelease) E(cuCtxPushCurrent)               \
-            E(cuCtxPopCurrent) E(cuMemGetInfo) E(cuMemAlloc) E(cuMemFree) E(cuMemHostAlloc) E(cuMemFreeHost)       \
-                E(cuStreamCreate) E(cuStreamDestroy) E(cuStreamSynchronize) E(cuStreamWaitEvent)   \
-                    E(cuEventCreate) E(cuEventDestroy) E(cuEventRecord) E(cuEventSynchronize)      \
-                        E(cuMemcpyHtoDAsync) E(cuMemcpyDtoHAsync) E(cuMemcpyDtoDAsync)             \
-                            E(cuMemcpyPeerAsync)                                                   \
-                            E(cuMemsetD8Async) E(cuModuleLoadData) E(cuModuleUnload)               \
-                                E(cuModuleGetFunction) E(cuFuncSetAttribute) E(cuFuncGetAttribute) \
-                                    E(cuOccupancyMaxActiveBlocksPerMultiprocessor)                 \
-                                        E(cuLaunchKernel) E(cuLaunchCooperativeKernel)             \
-                                            E(cuStreamBeginCapture) E(cuStreamEndCapture)          \
-                                                E(cuGraphInstantiate) E(cuGraphDestroy)            \
-                                                    E(cuGraphLaunch) E(cuGraphExecDestroy)
-
-typedef struct driver {
-    void *handle;
-#define DRIVER_MEMBER(name) __typeof__(&name) name;
-    DRIVER_LIST(DRIVER_MEMBER)
-#undef DRIVER_MEMBER
-    CUresult (*cuEventElapsedTime)(float *, CUevent, CUevent);
-} driver;
 
 typedef struct found_kernel {
     CUfunction function;
@@ -50,7 +24,7 @@ typedef struct found_kernel {
 typedef struct device {
     ks_gpu gpu;
     ks_context *context;
-    driver cu;
+    ks_cuda_driver cu;
     CUdevice number;
     CUcontext primary;
     CUmodule *modules; /* of ks_gpu_modules, NULL until one of its kernels is looked up */
@@ -60,28 +34,15 @@ typedef struct device {
 
 static device *of(ks_gpu *gpu) { return (device *)gpu; }
 
-static ks_status status_of(ks_gpu *gpu, CUresult result)
+/* The tests' own build says which call of the driver has failed, and how: a library does not. */
+static ks_status status_of(ks_gpu *gpu, CUresult result, const char *call)
 {
-    if (result == CUDA_SUCCESS) return KS_OK;
-    gpu->code = (int)result;
-    switch (result) {
-    case CUDA_ERROR_OUT_OF_MEMORY:
-        return KS_ENOMEM;
-    case CUDA_ERROR_INVALID_VALUE:
-        return KS_EINVAL;
-    case CUDA_ERROR_NO_DEVICE:
-    case CUDA_ERROR_INVALID_DEVICE:
-    case CUDA_ERROR_SYSTEM_DRIVER_MISMATCH:
-    case CUDA_ERROR_NOT_INITIALIZED:
-        return KS_ENODEV;
-    case CUDA_ERROR_NOT_FOUND:
-    case CUDA_ERROR_NO_BINARY_FOR_GPU:
-    case CUDA_ERROR_UNSUPPORTED_PTX_VERSION:
-    case CUDA_ERROR_NOT_SUPPORTED:
-        return KS_EUNAVAILABLE;
-    default:
-        return KS_EDEVICE;
-    }
+    if (result != CUDA_SUCCESS) gpu->code = (int)result;
+#ifdef KS_GPU_TELLS
+    if (result != CUDA_SUCCESS) fprintf(stderr, "CUDA error %d: %s\n", (int)result, call);
+#endif
+    (void)call;
+    return ks_cuda_driver_status(result);
 }
 
 /* CALL with the device's context current. */
@@ -94,12 +55,12 @@ static ks_status status_of(ks_gpu *gpu, CUresult result)
             result = d->cu.CALL;                                                                   \
             (void)d->cu.cuCtxPopCurrent(&popped);                                                  \
         }                                                                                          \
-        return status_of(gpu, result);                                                             \
+        return status_of(gpu, result, #CALL);                                                      \
     } while (0)
 
 ks_status ks_cuda_enter(ks_gpu *gpu)
 {
-    return status_of(gpu, of(gpu)->cu.cuCtxPushCurrent(of(gpu)->primary));
+    return status_of(gpu, of(gpu)->cu.cuCtxPushCurrent(of(gpu)->primary), "cuCtxPushCurrent");
 }
 
 void ks_cuda_leave(ks_gpu *gpu)
@@ -213,6 +174,8 @@ static ks_status cuda_copy(ks_gpu *gpu, void *to, const void *from, size_t bytes
 static ks_status cuda_copy_across(ks_gpu *gpu, ks_gpu *to_gpu, void *to, const void *from,
                                   size_t bytes, ks_gpu_stream *s)
 {
+    /* Of one device it is a copy like any other, which a stream that is captured takes, too. */
+    if (of(to_gpu)->primary == of(gpu)->primary) return cuda_copy(gpu, to, from, bytes, s);
     WITH(gpu, cuMemcpyPeerAsync(address(to), of(to_gpu)->primary, address(from), d->primary, bytes,
                                 (CUstream)s));
 }
@@ -324,23 +287,25 @@ static ks_status instantiate(ks_gpu *gpu, CUgraphExec *out, CUgraph graph)
 {
     WITH(gpu, cuGraphInstantiate(out, graph, 0));
 }
+static ks_status graph_release(ks_gpu *gpu, CUgraph graph) { WITH(gpu, cuGraphDestroy(graph)); }
+static ks_status executable_release(ks_gpu *gpu, ks_gpu_graph *graph)
+{
+    WITH(gpu, cuGraphExecDestroy((CUgraphExec)graph));
+}
 static ks_status cuda_capture_end(ks_gpu *gpu, ks_gpu_graph **out, ks_gpu_stream *s)
 {
     CUgraph graph = NULL;
     *out = NULL;
     ks_status status = end_capture(gpu, &graph, s);
     if (status == KS_OK) status = instantiate(gpu, (CUgraphExec *)(void *)out, graph);
-    if (graph) (void)of(gpu)->cu.cuGraphDestroy(graph);
+    if (graph) (void)graph_release(gpu, graph);
     return status;
 }
 static ks_status cuda_graph_launch(ks_gpu *gpu, ks_gpu_graph *graph, ks_gpu_stream *s)
 {
     WITH(gpu, cuGraphLaunch((CUgraphExec)graph, (CUstream)s));
 }
-static void cuda_graph_destroy(ks_gpu *gpu, ks_gpu_graph *graph)
-{
-    (void)of(gpu)->cu.cuGraphExecDestroy((CUgraphExec)graph);
-}
+static void cuda_graph_destroy(ks_gpu *gpu, ks_gpu_graph *graph) { (void)executable_release(gpu, graph); }
 
 static ks_status unload(ks_gpu *gpu, CUmodule module) { WITH(gpu, cuModuleUnload(module)); }
 
@@ -371,58 +336,17 @@ static const ks_gpu_table cuda_table = {
     cuda_resident,     cuda_launch,        cuda_capture_begin,  cuda_capture_end,
     cuda_graph_launch, cuda_graph_destroy, cuda_room};
 
-static ks_status load_driver(driver *cu)
-{
-    cu->handle = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-    if (!cu->handle) return KS_ENODEV;
-    void *found;
-#define DRIVER_NAME_(name) #name
-#define DRIVER_NAME(name)  DRIVER_NAME_(name)
-#define DRIVER_LOAD(name)                                                                          \
-    found = dlsym(cu->handle, DRIVER_NAME(name));                                                 \
-    if (!found) return KS_ENODEV;                                                                  \
-    memcpy(&cu->name, &found, sizeof found);
-    DRIVER_LIST(DRIVER_LOAD)
-    DRIVER_LOAD(cuEventElapsedTime)
-    return KS_OK;
-}
-
-static CUresult read_attributes(const driver *cu, CUdevice number, ks_gpu_attributes *a)
-{
-    int shared = 0, l2 = 0;
-    const struct {
-        CUdevice_attribute which;
-        int *value;
-    } wanted[] = {
-        {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, &a->major},
-        {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, &a->minor},
-        {CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, &a->multiprocessors},
-        {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, &a->block_threads},
-        {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, &a->threads},
-        {CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH, &a->cooperative},
-        {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, &shared},
-        {CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, &l2},
-    };
-    CUresult result = cu->cuDeviceGetName(a->name, (int)sizeof a->name, number);
-    if (result == CUDA_SUCCESS) result = cu->cuDeviceTotalMem(&a->memory, number);
-    for (size_t i = 0; i < sizeof wanted / sizeof *wanted && result == CUDA_SUCCESS; ++i)
-        result = cu->cuDeviceGetAttribute(wanted[i].value, wanted[i].which, number);
-    a->block_shared = (size_t)shared;
-    a->l2 = (size_t)l2;
-    return result;
-}
-
 static ks_status open_device(device *d, int number)
 {
-    const ks_status status = load_driver(&d->cu);
+    const ks_status status = ks_cuda_driver_load(&d->cu);
     if (status != KS_OK) return status;
     CUresult result = d->cu.cuInit(0);
     if (result != CUDA_SUCCESS)
         return KS_ENODEV; /* a driver without a device, or of another version */
     result = d->cu.cuDeviceGet(&d->number, number);
-    if (result == CUDA_SUCCESS) result = read_attributes(&d->cu, d->number, &d->gpu.attributes);
+    if (result == CUDA_SUCCESS) result = ks_cuda_driver_attributes(&d->cu, d->number, &d->gpu.attributes);
     if (result == CUDA_SUCCESS) result = d->cu.cuDevicePrimaryCtxRetain(&d->primary, d->number);
-    return status_of(&d->gpu, result);
+    return status_of(&d->gpu, result, "cuDevicePrimaryCtxRetain, or of a device's attributes");
 }
 
 ks_status ks_gpu_open(ks_gpu **out, ks_context *context, int number)
