@@ -19,12 +19,6 @@ typedef struct job {
     ks_cuda_blocks x;
 } job;
 
-/** A pattern of tests' names as the program's argument: those alone. */
-static inline void only_tests(int argc, char **argv)
-{
-    if (argc > 1) cmocka_set_test_filter(argv[1]);
-}
-
 static inline void *uploaded(const job *j, int64_t elements, size_t which)
 {
     void *device;

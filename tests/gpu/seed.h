@@ -35,6 +35,12 @@ static inline void use_seed(int seed)
 #endif
 }
 
+/** A pattern of tests' names as the program's argument: those alone. */
+static inline void only_tests(int argc, char **argv)
+{
+    if (argc > 1) cmocka_set_test_filter(argv[1]);
+}
+
 /** Nothing is under way on the emulated device. */
 static inline void check_idle(void)
 {

@@ -269,7 +269,7 @@ static void mixed_of_every_kind(void **state)
         }
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(chunks_of_small_models),
@@ -279,6 +279,7 @@ int main(void)
         cmocka_unit_test(mixed_is_the_same_everywhere),
         cmocka_unit_test(mixed_of_every_kind),
     };
+    only_tests(argc, argv);
     if (no_device()) return 77;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -152,8 +152,9 @@ static void threads_have_more_segments(void **state)
 }
 #endif
 
-int main(void)
+int main(int argc, char **argv)
 {
+    only_tests(argc, argv);
     if (no_device()) return 77;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads_and_teams),

@@ -373,7 +373,7 @@ static void allocations_fail(void **state)
 }
 #endif
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sizes_and_seeds), cmocka_unit_test(shared_terms), cmocka_unit_test(choices),
@@ -382,6 +382,7 @@ int main(void)
         cmocka_unit_test(as_much_memory_as_told), cmocka_unit_test(allocations_fail),
 #endif
     };
+    only_tests(argc, argv);
     if (no_device()) return 77;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
