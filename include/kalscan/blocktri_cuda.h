@@ -75,7 +75,7 @@ typedef struct ks_blocktri_cuda_options {
     int together;           /**< large blocks: so many of the last levels are one cooperative   */
                             /**< launch, with barriers of the grid where launches would end.    */
                             /**< -1: those whose work all runs at once, where that saves time   */
-                            /**< by docs/gpu.md's figures; 0: none. Results are the same bits   */
+                            /**< by docs/gpu.md's figures; 0: none. The arithmetic is the same  */
     int atomic;             /**< 1: who eliminates a block subtracts from its neighbours, by    */
                             /**< atomic sums, instead of these fetching what they need          */
                             /**< (GPU-Cholesky Alg. 6, see <kalscan/order.h>); bits may differ  */
