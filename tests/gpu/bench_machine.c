@@ -1,7 +1,7 @@
 /* bench_machine.c -- what the first device costs whatever it computes, as lines of JSON: copies inside it
  * and to and from the host, a launch, a node of a graph, a barrier of the whole grid. The smallest of the
- * repeats counts. The first argument bounds the bytes of a copy. Exit code 77 without a device, 1 where one
- * of these fails; the others are measured all the same. */
+ * repeats counts. The first argument bounds the bytes of a copy; 0: what the device is, and no more. Exit code 77
+ * without a device, 1 where one of these fails; the others are measured all the same. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -192,6 +192,10 @@ int main(int argc, char **argv)
            "\"memory\": %zu, \"l2\": %zu, \"block_shared\": %zu}\n", m.gpu->attributes.name,
            m.gpu->attributes.major, m.gpu->attributes.minor, m.gpu->attributes.multiprocessors,
            m.gpu->attributes.memory, m.gpu->attributes.l2, m.gpu->attributes.block_shared);
+    if (m.bytes == 0) {
+        ks_gpu_close(m.gpu);
+        return 0;
+    }
     ks_status status = ks_gpu_stream_create(m.gpu, &m.stream);
     if (status == KS_OK) status = ks_gpu_event_create(m.gpu, &m.begin);
     if (status == KS_OK) status = ks_gpu_event_create(m.gpu, &m.end);

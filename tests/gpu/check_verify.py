@@ -3,6 +3,7 @@ hide the rest, what has no time left says so, and what benchmarks print is JSON 
 
 usage: check_verify.py FOLDER_OF_PROGRAMS"""
 import collections
+import fnmatch
 import json
 import os
 import re
@@ -42,7 +43,9 @@ def write(path, text):
 def emulated(folder):
     """Programs with the arguments that an emulated device has time for."""
     for name, (program, *arguments) in EMULATED.items():
-        write(os.path.join(folder, name), " ".join(["exec", os.path.join(built, program), *arguments]))
+        path = os.path.join(built, program)
+        write(os.path.join(folder, name), '[ $# = 0 ] || [ "$*" != 0 ] || exec %s 0\nexec %s %s' % (
+            path, path, " ".join(arguments)))
 
 
 def check_benchmarks(folder, out):
@@ -132,6 +135,55 @@ def check_failures(folder, out):
     assert code == 1 and found == {"scans": "failed", "device": "passed", "chunks": "skipped",
                                    "resident": "failed", "edges": "failed", "cub": "out of time"}, found
     assert "wrong" in said
+    assert said.splitlines()[-4:] == ["passed: 1", "failed: scans resident edges", "out of time: cub", "skipped: chunks"]
+    # All of it is in one file, in the order in which it came; what is measured is a line of JSON elsewhere.
+    with open(os.path.join(out, "log.txt"), encoding="utf-8", errors="replace") as file:
+        log = file.read()
+    assert log.index("==== scans: ") < log.index("wrong") < log.index("==== resident: "), log
+    assert sorted(os.listdir(out)) == ["log.txt", "results.json", "summary.json", "table.txt"], os.listdir(out)
+
+
+def check_hangs(folder, out):
+    """What hangs is killed when its time is over, and the rest goes on; a group is its sections."""
+    write(os.path.join(folder, "test_gpu_device"), "trap '' TERM; echo begun; while :; do sleep 1; done")
+    write(os.path.join(folder, "test_gpu_scans"), "exit 0")
+    os.environ["VERIFY_SECONDS"] = "2"
+    code, said, summary, _ = verify(folder, out, "device", "scans")
+    del os.environ["VERIFY_SECONDS"]
+    assert code == 1 and [s["result"] for s in summary] == ["out of time"] * 2 and "begun" in said, (said, summary)
+    assert "no time was left" in said, said
+    write(os.path.join(folder, "test_gpu_device"), "exit 0")
+    for group, first, last in (("tests", "machine", "command"), ("speed", "smooth-speed", "jax"),
+                               ("sanitizers", "device-memcheck", "blocktri-refine-initcheck")):
+        os.environ["VERIFY_SECONDS"] = "0"
+        _, _, summary, _ = verify(folder, out, group)
+        del os.environ["VERIFY_SECONDS"]
+        assert [summary[0]["section"], summary[-1]["section"]] == [first, last], summary
+
+
+def check_no_device(folder, out):
+    """One line, and exit 5, where there is none."""
+    write(os.path.join(folder, "bench_gpu_machine"), "echo no device; exit 77")
+    done = subprocess.run([os.path.join(here, "verify"), folder, out], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 5 and done.stdout.count("\n") == 1 and "no device" in done.stdout, done
+    assert not done.stderr, done.stderr
+
+
+def check_command():
+    """The command on the emulated device beside the CPU; what is wrong is told, and stops nothing."""
+    script = os.path.join(here, "try_command.py")
+    def tried(program):
+        return subprocess.run([sys.executable, "-B", script, program, "", "60"], capture_output=True, text=True,
+                              timeout=120)
+    done = tried(os.path.join(built, "kalscan_emulated"))
+    assert done.returncode == 0 and done.stdout.count(": well,") == done.stdout.count("\n") > 10, done
+    with tempfile.TemporaryDirectory() as folder:
+        other = os.path.join(folder, "kalscan")
+        write(other, 'case "$*" in smooth*cuda*) echo bad >&2; exit 1 ;; esac; exec %s "$@"' % os.path.join(
+            built, "kalscan_emulated"))
+        done = tried(other)
+    assert done.returncode == 1 and "cuda: exit 1: bad" in done.stdout, done
+    assert "solve  small_blocks : well" in done.stdout, done
 
 
 def check_peers(out):
@@ -153,9 +205,12 @@ def check_budget():
     """Sections say how long they may take, and all of them together end in under ten minutes."""
     with open(os.path.join(here, "verify"), encoding="utf-8") as file:
         text = file.read()
-    deadline = int(re.search(r"deadline=\$\(\(\$\(date \+%s\) \+ (\d+)\)\)", text)[1])
+    deadline = int(re.search(r"VERIFY_SECONDS:-(\d+)", text)[1])
     limits = [int(n) for n in re.findall(r"^ *(?:section|checked \S+) [\w-]+ (\d+) ", text, re.M)]
     assert len(limits) > 20 and max(limits) <= 90 and deadline + 5 + 20 < 600, (deadline, limits)
+    # No test is left out for another that takes all of its time.
+    tests = text[text.index("group=tests"):text.index("group=speed")]
+    assert sum(int(n) for n in re.findall(r"^section [\w-]+ (\d+) ", tests, re.M)) <= deadline, tests
 
 
 def check_named_tests():
@@ -163,12 +218,13 @@ def check_named_tests():
     with open(os.path.join(here, "verify"), encoding="utf-8") as file:
         text = file.read()
     program_of = dict(re.findall(r'^(\w+)=\$\(find_program test_gpu_(\w+)\)', text, re.M))
-    named = re.findall(r'^ *checked \S+ [\w-]+ \d+ "\$(\w+)" (\w+)$', text, re.M)
-    assert len(named) >= 6, named
-    for program, test in named:
+    named = re.findall(r'^ *checked \S+ [\w-]+ \d+ "\$(\w+)" "?([\w*]+)"?$', text, re.M)
+    assert len(named) >= 10, named
+    for program, pattern in named:
         with open(os.path.join(here, "test_" + program_of[program] + ".c"), encoding="utf-8") as file:
             source = file.read()
-        assert "cmocka_unit_test(%s)" % test in source and "only_tests(argc, argv)" in source, (program, test)
+        tests = fnmatch.filter(re.findall(r"cmocka_unit_test\((\w+)\)", source), pattern)
+        assert tests and "only_tests(argc, argv)" in source, (program, pattern)
 
 
 with tempfile.TemporaryDirectory() as top:
@@ -178,6 +234,9 @@ with tempfile.TemporaryDirectory() as top:
     check_benchmarks(programs, results_folder)
     check_smooth()
     check_failures(programs, results_folder)
+    check_hangs(programs, results_folder)
+    check_no_device(programs, results_folder)
+    check_command()
     check_peers(results_folder)
     check_budget()
     check_named_tests()
