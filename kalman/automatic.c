@@ -80,7 +80,6 @@ static int go_on_alone(ks_lane *l, int64_t from)
     l->met = ks_evidence_start();
     if (from == 0) {
         half->in = ks_tally_start();
-        state.form = KS_FORM_ORDINARY;
         run->plan->kernels->start(&l->series, &state, half->scratch);
     }
     if (ks_filter_blocks(run, &l->series, from, T, &state, &kept, half->scratch, &half->in)) return -1;
@@ -105,7 +104,6 @@ static void run_lane(ks_lane *l)
     int64_t filtered = l->left_steps;
     if (!l->right_rc && !steps_repeat(l)) {
         ks_copy_estimate(plan, l->left.again, 0, l->left.state, 0);
-        const ks_form form = l->left_form;
         ks_lane_meet(l);
         l->right_rc = ks_lane_try_out(l);
         if (!l->right_rc) {
@@ -114,7 +112,6 @@ static void run_lane(ks_lane *l)
             filtered = 0;
         } else {
             put_back(l, l->left.again);
-            l->left_form = form;
         }
     }
     l->right_rc = 0;

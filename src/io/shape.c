@@ -32,7 +32,7 @@ bool ks_shape_fit(const int64_t *dims, int rank, const ks_want *want, ks_fit *fi
     if (rank < want->block_rank)
         return first == 1 && second == 1 && (rank == 0 || dims[0] == 1);
     /* A column (n, 1) where a vector of fixed length n belongs; (1, n) broadcasts anyway. */
-    if (want->block_rank == 1 && rank == 2 && dims[0] == first && dims[1] == 1 && first != 1)
+    if (want->block_rank == 1 && rank == 2 && dims[0] == first && dims[1] == 1)
         return true;
     const int lead = rank - want->block_rank;
     if (dims[lead] != first || (want->block_rank == 2 && dims[lead + 1] != second)) return false;

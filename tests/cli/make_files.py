@@ -115,6 +115,8 @@ def wrong_content():
     write("F_time_last", F=np.zeros((NX, NX, T)))
     write("F_vector", F=np.ones(NX))
     write("F_rows", F=np.zeros((T + 1, NX, NX)))
+    write("F_rows_of_out_of", F=np.tile(F, (T - 1, 1, 1)))
+    write("H_single", H=[1.0])
     write("H_transposed", H=H.T)
     write("H_c_under_fortran", attributes=dict(layout="fortran"), m0=M0)
     write("Q_asymmetric", Q=[[1, 0.5], [0.25, 1]])

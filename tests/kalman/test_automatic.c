@@ -19,7 +19,7 @@ static const method_case two_ended = { .job = KS_JOB_SMOOTH, .method = KS_METHOD
 static const unsigned outputs = KS_OUT_LOGLIK | KS_OUT_SMOOTHED_MEAN | KS_OUT_SMOOTHED_COV |
                                 KS_OUT_LAG_ONE_COV | KS_OUT_PRIOR_MEAN | KS_OUT_PRIOR_COV;
 
-/** The automatic run on `threads` threads takes `expected` and gives its bits, and its failure. */
+/** The automatic run on `threads` threads takes `expected` and gives its bits and its counts, or its failure. */
 static void takes(const golden *g, ks_precision precision, int threads, const method_case *expected,
                   ks_status status, int asked)
 {
@@ -29,11 +29,17 @@ static void takes(const golden *g, ks_precision precision, int threads, const me
     assert_int_equal(run_case(g, expected, precision, threads, made, &want, &other), status);
     assert_int_equal(run_case(g, &automatic, precision, threads, made, &got, &info), status);
     assert_int_equal(info.method, expected->method);
+    assert_int_equal(info.series, other.series);
     assert_int_equal(info.step, other.step);
     assert_int_equal(info.row, other.row);
     assert_int_equal(info.array, other.array);
     assert_int_equal(info.fault, other.fault);
-    if (status == KS_OK) assert_int_equal(first_different(got, want, made), 0);
+    if (status == KS_OK) {
+        assert_int_equal(info.ordinary_steps, other.ordinary_steps);
+        assert_int_equal(info.array_steps, other.array_steps);
+        assert_int_equal(info.missing, other.missing);
+        assert_int_equal(first_different(got, want, made), 0);
+    }
     golden_buffers_free(got);
     golden_buffers_free(want);
 }
