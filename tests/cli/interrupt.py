@@ -79,6 +79,13 @@ with tempfile.TemporaryDirectory() as folder:
                 caught = any(stop(arguments, number, existing) for attempt in range(5))
                 assert caught, "the program always finished before the signal"
         print("ok", signal.Signals(number).name)
+    # Who started it may have it ignore a signal, as nohup does.
+    p = subprocess.Popen([kalscan, "smooth", "in.h5", "-o", "held.h5", "--quiet"],
+                         preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+    while p.poll() is None:
+        p.send_signal(signal.SIGHUP)
+        time.sleep(0.01)
+    assert p.returncode == 0 and os.path.exists("held.h5"), p.returncode
     # Before anything is written, while the model is read, the same holds.
     p = subprocess.Popen([kalscan, "smooth", "in.h5", "-o", "new.h5"], stderr=subprocess.PIPE,
                          stdout=subprocess.DEVNULL)
