@@ -207,6 +207,13 @@ static int run_series(ks_scan_method *m, int64_t b)
     return rc;
 }
 
+/** How often every step is gone through, scans of stored elements not counted. */
+static int passes(const ks_smooth_plan *plan)
+{
+    if (ks_scan_reruns(plan)) return smooths(plan) ? 4 : 2;
+    return 3 + 2 * smooths(plan) + ks_makes_any(plan, KS_OUT_LAG_ONE_COV);
+}
+
 void ks_scan_method_run(ks_run *run, void *work)
 {
     const ks_smooth_plan *plan = run->plan;
@@ -220,7 +227,7 @@ void ks_scan_method_run(ks_run *run, void *work)
     carve(&carver, &m);
     run->info->threads = plan->workers;
     run->info->scan = plan->options.scan;
-    run->total = plan->T * plan->B * (smooths(plan) ? 4 : 2) / plan->workers;
+    run->total = plan->T * plan->B * passes(plan) / plan->workers;
     for (int64_t b = 0; b < plan->B; ++b)
         if (run_series(&m, b)) break;
     run->info->combines = atomic_load(&m.combines);

@@ -1,6 +1,7 @@
 """What stands in output files: the same estimates from every way to write one model down, names,
 shapes, types, axes and attributes. usage: check_output.py KALSCAN"""
 import os
+import pty
 import subprocess
 import sys
 import tempfile
@@ -182,9 +183,32 @@ def slabs():
         same(read("one.h5"), read("two.h5"), 0)
 
 
+def progress():
+    """A bar while a long run lasts, wiped out at its end: on a terminal that can, and nowhere else."""
+    def told(terminal, *options):
+        """What the run says on stderr, a terminal of that name, or none."""
+        own, theirs = pty.openpty() if terminal else os.pipe()
+        p = subprocess.Popen([kalscan, "smooth", "long.h5", "-o", "bar.h5", "--force", "--compress", "9", *options],
+                             stdout=subprocess.DEVNULL, stderr=theirs, env={**os.environ, "TERM": terminal or "xterm"})
+        os.close(theirs)
+        text = b""
+        try:
+            while part := os.read(own, 4096):
+                text += part
+        except OSError:   # how a terminal ends
+            pass
+        os.close(own)
+        assert p.wait() == 0
+        return text
+    bar = told("xterm")
+    assert b"\rwrite   [" in bar and b"%" in bar and bar.endswith(b" \r"), bar
+    assert told("xterm", "--quiet") == told("dumb") == told(None) == b""
+
+
 with tempfile.TemporaryDirectory() as folder:
     subprocess.run([sys.executable, "-B", here + "/make_files.py", folder], check=True)
     os.chdir(folder)
-    for check in (equal_forms, nothing_seen, fortran, shapes, axes, attributes, lag_one_x1, slabs):
+    for check in (equal_forms, nothing_seen, fortran, shapes, axes, attributes, lag_one_x1, slabs,
+                  progress):
         check()
         print("ok", check.__name__)

@@ -129,7 +129,7 @@ def wrong_content():
     write("prior_number", attributes=dict(prior=1))
     write("out_of_x0", attributes=dict(transition="out-of"), F=np.tile(F, (T, 1, 1)))
     write("t_short", t=np.arange(T - 1.0))
-    write("t_irregular", t=np.array([0, 1, 2, 3, 7, 8.0]))
+    write("t_irregular", t=np.array([0, 1, 2, 3, 4.005, 5.005]))
     write("fill_text", y_attributes=dict(_FillValue="none"))
     write("many_problems", R=None, H=H.T, m0=[1.0, 2.0, 3.0])
     write("series_mismatch", y=np.zeros((3, T, 1)), F=np.zeros((2, T, NX, NX)))

@@ -133,12 +133,13 @@ static void overflow_of_the_estimate(void **state)
     golden_free(g);
 }
 
-typedef struct stopper { int calls, stop_at; int64_t last, total; int backwards; } stopper;
+typedef struct stopper { int calls, stop_at; int64_t last, total; int backwards, whole; } stopper;
 
 static int stop(void *user, int64_t done, int64_t total)
 {
     stopper *s = user;
     s->backwards |= done < s->last || done > total || total < 1;
+    s->whole += done == total;
     s->last = done;
     s->total = total;
     return ++s->calls == s->stop_at;
@@ -175,6 +176,10 @@ static void cancellation(void **state)
                 fail_msg("%s on %d threads: %d calls of the progress function%s",
                          method_case_name(m), threads, all.calls,
                          all.backwards ? ", backwards" : "");
+            /* On one thread all of the work is the caller's. */
+            if (threads == 1 && all.whole != 1)
+                fail_msg("%s: %d of %d calls of the progress function say that all is done, %lld of %lld the last",
+                         method_case_name(m), all.whole, all.calls, (long long)all.last, (long long)all.total);
             const int at[2] = { 1, all.calls };
             for (int j = 0; j < 2; ++j) {
                 stopper s = { 0 };

@@ -276,10 +276,17 @@ static void constant_or_step_by_step(void **state)
     }
 }
 
-static void one_row_on(ks_view *view, ks_precision precision)
+/** Rows 1 .. T - 1 of n numbers to memory of their own, where they vary: nothing is before them, nor behind. */
+static void *one_row_on(ks_view *view, int64_t n, int64_t T, ks_precision precision)
 {
-    const int64_t bytes = precision == KS_F64 ? (int64_t)sizeof(double) : (int64_t)sizeof(float);
-    if (view->step_stride) view->data = (const char *)view->data + view->step_stride * bytes;
+    const size_t bytes = (size_t)n * (precision == KS_F64 ? sizeof(double) : sizeof(float));
+    if (!view->step_stride) return NULL;
+    assert_int_equal(view->step_stride, n);
+    char *rows = malloc((size_t)(T - 1) * bytes);
+    assert_non_null(rows);
+    memcpy(rows, (const char *)view->data + bytes, (size_t)(T - 1) * bytes);
+    view->data = rows;
+    return rows;
 }
 
 /** Rows given out of a step instead of into the next: the same arrays, one row on. */
@@ -296,15 +303,18 @@ static void transition_convention(void **state)
                 const ks_smooth_options o = options_of(m, precision, outputs_made(m));
                 golden_buffers *a = run_well(g, m, precision, 1, o.outputs, NULL), *b = NULL;
                 ks_model model = golden_model(g, precision);
-                one_row_on(&model.F, precision);
-                one_row_on(&model.Q, precision);
-                one_row_on(&model.u, precision);
+                void *F = one_row_on(&model.F, 9, g->T, precision);
+                void *Q = one_row_on(&model.Q, 9, g->T, precision);
+                void *u = one_row_on(&model.u, 3, g->T, precision);
                 model.transition = KS_OUT_OF;
                 assert_int_equal(run_model(g, &model, golden_y(g, precision), &o, 1, &b, NULL),
                                  KS_OK);
                 same_bits(a, b, o.outputs, m);
                 golden_buffers_free(a);
                 golden_buffers_free(b);
+                free(F);
+                free(Q);
+                free(u);
             }
         golden_free(g);
     }
