@@ -46,7 +46,6 @@ static const ks_option options[] = {
 
 static const char *const kinds[] = {"random", "constant-velocity", "local-level", "rotation",
                                     "blocktri", "queue", NULL};
-enum { KIND_BLOCKTRI = 4, KIND_QUEUE = 5 };  /* places in the list: no models, but systems */
 
 static void print_help(void)
 {
@@ -169,11 +168,13 @@ static ks_exit complete(ks_recipe *recipe, ks_failure *failure)
 /* Options that were given, one bit for each. */
 static bool was_given(uint64_t given, int id) { return (given >> id & 1u) != 0; }
 
-/* Which kinds an option belongs to; options that are not listed belong to all. */
-enum { MODEL = 1, SYSTEM = 2, QUEUE = 4 };
+/* Which kinds an option belongs to, one bit for each place in the list; options that are not listed
+ * belong to all. */
+enum { RANDOM = 1, VELOCITY = 2, LEVEL = 4, ROTATION = 8, SYSTEM = 16, QUEUE = 32,
+       MODEL = RANDOM | VELOCITY | LEVEL | ROTATION };
 static const struct { int option, kinds; } belongs[] = {
-    {STEPS, MODEL}, {SERIES, MODEL}, {NX, MODEL}, {NY, MODEL}, {MISSING, MODEL}, {DT, MODEL},
-    {NOISE_Q, MODEL}, {NOISE_R, MODEL}, {SEED, MODEL | SYSTEM}, {BLOCKS, SYSTEM}, {ORDER, SYSTEM},
+    {STEPS, MODEL}, {SERIES, MODEL}, {NX, MODEL}, {NY, MODEL}, {MISSING, MODEL}, {DT, VELOCITY | ROTATION},
+    {NOISE_Q, MODEL & ~RANDOM}, {NOISE_R, MODEL & ~RANDOM}, {SEED, MODEL | SYSTEM}, {BLOCKS, SYSTEM}, {ORDER, SYSTEM},
     {NRHS, SYSTEM}, {SERVERS, QUEUE}, {CAPACITY, QUEUE}, {LAMBDA, QUEUE}, {MU, QUEUE},
     {ETA, QUEUE}, {NU, QUEUE}, {PLOT, QUEUE}, {THREADS, QUEUE}};
 
@@ -191,7 +192,7 @@ static ks_exit check_given(const ks_generate_settings *settings, int kind, uint6
         if (was_given(given, belongs[i].option) && !(belongs[i].kinds & kind))
             return ks_fail(failure, KS_EXIT_USAGE, "--%s does not go with %s: it takes %s",
                            name_of(belongs[i].option), settings->kind_name,
-                           kind == MODEL    ? "--T, --nx, --ny and what --help lists"
+                           kind & MODEL     ? "--T, --nx, --ny and what --help lists"
                            : kind == SYSTEM ? "--N, --n, --nrhs and --seed"
                                             : "--servers, --capacity, --lambda, --mu, --eta, --nu, "
                                               "--plot and --threads");
@@ -229,14 +230,14 @@ static ks_exit run(ks_generate_settings *settings, const char *kind, uint64_t gi
     if (!settings->output)
         return ks_fail(failure, KS_EXIT_USAGE,
                        "no output; usage: kalscan generate KIND -o FILE.h5");
-    const int group = index == KIND_BLOCKTRI ? SYSTEM : index == KIND_QUEUE ? QUEUE : MODEL;
-    if (check_given(settings, group, given, failure) ||
-        (group == MODEL && complete(&settings->recipe, failure)) ||
-        (group == QUEUE && complete_queue(settings, failure)) ||
+    const int kind_bit = 1 << index;
+    if (check_given(settings, kind_bit, given, failure) ||
+        ((kind_bit & MODEL) && complete(&settings->recipe, failure)) ||
+        (kind_bit == QUEUE && complete_queue(settings, failure)) ||
         ks_target_check(settings->output, settings->force, inputs, failure))
         return failure->code;
-    if (group == SYSTEM) return ks_generate_system(settings, failure);
-    return group == QUEUE ? ks_generate_queue(settings, failure)
+    if (kind_bit == SYSTEM) return ks_generate_system(settings, failure);
+    return kind_bit == QUEUE ? ks_generate_queue(settings, failure)
                           : ks_generate_file(settings, failure);
 }
 

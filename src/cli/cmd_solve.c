@@ -191,6 +191,7 @@ static ks_exit fit_method(ks_solve *run, ks_failure *failure)
     if (!run->solver->cholesky && (settings->inverse_blocks || settings->refine))
         return ks_fail(failure, KS_EXIT_USAGE, "--%s: method %s is no Cholesky method",
                        settings->refine ? "refine" : "inverse-blocks", run->solver->name);
+    if (!run->solver->cholesky && ks_general_check_options(run, failure)) return failure->code;
     return fit_backend(run, failure);
 }
 

@@ -47,7 +47,7 @@ typedef struct ks_solve_settings {
     int compress;
     int64_t segments;            /**< of method partition; 0: as many as the library finds right */
     ks_general_options general;  /**< of the methods for general systems                         */
-    bool iterates;               /**< one of those was given on the command line                 */
+    unsigned iterates;           /**< those that were given on the command line, one bit for each */
 } ks_solve_settings;
 
 struct ks_solve {

@@ -12,6 +12,9 @@ typedef struct general {
     void *factor, *work;
 } general;
 
+/* The options, in the order in which the command numbers them. */
+enum { TOLERANCE, MOST_ITERATIONS, RELAXATION, RESTART, STOP, BLOCK_SOLVER, ANY_MATRIX };
+
 ks_exit ks_general_read_option(ks_solve_settings *settings, int id, const char *value,
                                ks_failure *failure)
 {
@@ -20,13 +23,13 @@ ks_exit ks_general_read_option(ks_solve_settings *settings, int id, const char *
     const char *solvers[KS_BLOCK_SOLVERS + 1] = {NULL};
     int index = 0;
     int64_t number = 0;
-    settings->iterates = true;
+    settings->iterates |= 1u << id;
     switch (id) {
-    case 0: return ks_parse_number("--tol", value, 1e-300, 1e300, &o->tolerance, failure);
-    case 1:
+    case TOLERANCE: return ks_parse_number("--tol", value, 1e-300, 1e300, &o->tolerance, failure);
+    case MOST_ITERATIONS:
         return ks_parse_integer("--max-iter", value, 1, (int64_t)1 << 40, &o->max_iterations,
                                 failure);
-    case 2:
+    case RELAXATION:
         if (value[0] == 'a' || value[0] == 'e') {
             static const char *const words[] = {"estimate", NULL};
             o->relaxation = KS_RELAXATION_ESTIMATE;
@@ -34,15 +37,15 @@ ks_exit ks_general_read_option(ks_solve_settings *settings, int id, const char *
         }
         return ks_parse_number("--relaxation", value, 0x1p-52, 2 - 0x1p-52, &o->relaxation,
                                failure);
-    case 3:
+    case RESTART:
         if (ks_parse_integer("--restart", value, 1, 10000, &number, failure) == KS_EXIT_DONE)
             o->restart = (int)number;
         return failure->code;
-    case 4:
+    case STOP:
         if (ks_parse_word("--stop", value, stops, NULL, &index, failure) == KS_EXIT_DONE)
             o->stop = (ks_general_stop)index;
         return failure->code;
-    case 6: o->any_matrix = 1; break;
+    case ANY_MATRIX: o->any_matrix = 1; break;
     default:
         for (int i = 0; i < KS_BLOCK_SOLVERS; ++i)
             solvers[i] = ks_block_solver_name((ks_block_solver)i);
@@ -50,6 +53,29 @@ ks_exit ks_general_read_option(ks_solve_settings *settings, int id, const char *
             o->block_solver = (ks_block_solver)index;
         return failure->code;
     }
+    return KS_EXIT_DONE;
+}
+
+/* An option that the method would not look at was meant for another one. */
+ks_exit ks_general_check_options(const ks_solve *run, ks_failure *failure)
+{
+    const unsigned jacobi = 1u << KS_BLOCK_JACOBI, gmres = 1u << KS_GMRES, cg = 1u << KS_CG;
+    const unsigned sweeps = jacobi | 1u << KS_BLOCK_GAUSS_SEIDEL | 1u << KS_RED_BLACK;
+    const unsigned all = sweeps | gmres | cg | 1u << KS_BICGSTAB;
+    const struct { int option; unsigned methods; const char *name, *goes_with; } belongs[] = {
+        {TOLERANCE, all, "tol", "the iterative methods"},
+        {MOST_ITERATIONS, all, "max-iter", "the iterative methods"},
+        {BLOCK_SOLVER, all, "block-solver", "the iterative methods"},
+        {RELAXATION, sweeps, "relaxation", "block-jacobi, block-gauss-seidel and red-black"},
+        {STOP, all, "stop", "the iterative methods"},
+        {RESTART, gmres, "restart", "gmres"},
+        {ANY_MATRIX, cg, "any-matrix", "cg"}};
+    const unsigned method = 1u << run->solver->value;
+    if (run->solver->value == KS_GENERAL_AUTO) return KS_EXIT_DONE;
+    for (size_t i = 0; i < sizeof belongs / sizeof *belongs; ++i)
+        if ((run->settings->iterates >> belongs[i].option & 1u) && !(belongs[i].methods & method))
+            return ks_fail(failure, KS_EXIT_USAGE, "--%s goes with %s, not with %s", belongs[i].name,
+                           belongs[i].goes_with, run->solver->name);
     return KS_EXIT_DONE;
 }
 
