@@ -81,10 +81,18 @@ void ks_model_note_unread(ks_input *input, hid_t group)
     H5Eclear2(H5E_DEFAULT);
 }
 
+/* What netCDF's readers heed, and would make other numbers of. */
+static const char *const meanings[] = {"missing_value", "_Unsigned", NULL};
+
 void ks_observations_note_unread(ks_input *input)
 {
     const ks_dataset *y = &input->y_dataset;
-    if (H5Aexists(y->id, "missing_value") > 0 && H5Aexists(y->id, "_FillValue") <= 0)
-        ks_note_add(&input->notes, "%.200s has the attribute missing_value, which is not read: missing entries "
-                    "are NaN, or the value of the attribute _FillValue", y->path);
+    name_list found = {.known = meanings};
+    const bool told = H5Aexists(y->id, "_FillValue") > 0;
+    for (const char *const *name = meanings; *name; ++name)
+        if (H5Aexists(y->id, *name) > 0 && !(told && name == meanings)) add_name(&found, *name);
+    if (found.count > 0)
+        ks_note_add(&input->notes, "%.200s has the attribute%s %s, which %s not read: numbers are taken as they "
+                    "are stored, missing entries are NaN, or the value of the attribute _FillValue", y->path,
+                    found.count > 1 ? "s" : "", found.text, found.count > 1 ? "are" : "is");
 }

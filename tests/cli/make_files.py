@@ -186,12 +186,13 @@ def other_files():
     with h5py.File("u_gone.h5", "a") as f, h5py.File("model_gone.h5", "a") as g:
         f["model/u"] = h5py.SoftLink("/nowhere")
         g["model"] = h5py.SoftLink("/nowhere/at/all")
-    write("unread", attributes=dict(Prior="x1"), y_attributes=dict(missing_value=-999.0), U=np.ones(NX),
-          q=1.0)
+    write("unread", attributes=dict(Prior="x1"), U=np.ones(NX), q=1.0,
+          y_attributes=dict(missing_value=-999.0, _Unsigned="true"))
     write("unread_root")
     with h5py.File("unread_root.h5", "a") as f:
         f.attrs["prior"] = "x1"
-    write("read_all", attributes=dict(prior="x0"))
+    write("read_all", attributes=dict(prior="x0"),
+          y_attributes=dict(missing_value=-999.0, _FillValue=-999.0))
     with h5py.File("read_all.h5", "a") as f:
         f.attrs["prior"] = "x1"
         f["model/state"] = np.arange(NX)
