@@ -126,7 +126,8 @@ def check_ways(solved):
 
 
 def check_failures(folder, out):
-    write(os.path.join(folder, "test_gpu_scans"), "echo wrong; exit 1")
+    write(os.path.join(folder, "test_gpu_scans"),
+          'case "$*" in --list) echo one; echo two ;; two) echo fine ;; *) echo wrong; exit 1 ;; esac')
     write(os.path.join(folder, "test_gpu_chunks"), "exit 77")
     write(os.path.join(folder, "test_gpu_resident"), "kill -SEGV $$")
     write(os.path.join(folder, "bench_gpu_cub"), "exit 124")
@@ -136,6 +137,8 @@ def check_failures(folder, out):
                                    "resident": "failed", "edges": "failed", "cub": "out of time"}, found
     assert "wrong" in said
     assert said.splitlines()[-4:] == ["passed: 1", "failed: scans resident edges", "out of time: cub", "skipped: chunks"]
+    # Each test of a program that failed had a process of its own.
+    assert "  alone: one failed, or was out of time\n  alone: two passed\n" in said, said
     # All of it is in one file, in the order in which it came; what is measured is a line of JSON elsewhere.
     with open(os.path.join(out, "log.txt"), encoding="utf-8", errors="replace") as file:
         log = file.read()
@@ -206,11 +209,11 @@ def check_budget():
     with open(os.path.join(here, "verify"), encoding="utf-8") as file:
         text = file.read()
     deadline = int(re.search(r"VERIFY_SECONDS:-(\d+)", text)[1])
-    limits = [int(n) for n in re.findall(r"^ *(?:section|checked \S+) [\w-]+ (\d+) ", text, re.M)]
+    limits = [int(n) for n in re.findall(r"^ *(?:section|program|checked \S+) [\w-]+ (\d+) ", text, re.M)]
     assert len(limits) > 20 and max(limits) <= 90 and deadline + 5 + 20 < 600, (deadline, limits)
     # No test is left out for another that takes all of its time.
     tests = text[text.index("group=tests"):text.index("group=speed")]
-    assert sum(int(n) for n in re.findall(r"^section [\w-]+ (\d+) ", tests, re.M)) <= deadline, tests
+    assert sum(int(n) for n in re.findall(r"^(?:section|program) [\w-]+ (\d+) ", tests, re.M)) <= deadline, tests
 
 
 def check_named_tests():
@@ -224,7 +227,7 @@ def check_named_tests():
         with open(os.path.join(here, "test_" + program_of[program] + ".c"), encoding="utf-8") as file:
             source = file.read()
         tests = fnmatch.filter(re.findall(r"cmocka_unit_test\((\w+)\)", source), pattern)
-        assert tests and "only_tests(argc, argv)" in source, (program, pattern)
+        assert tests and "only_tests(argc, argv, tests)" in source, (program, pattern)
 
 
 with tempfile.TemporaryDirectory() as top:

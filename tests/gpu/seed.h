@@ -5,6 +5,9 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include "gpu/gpu.h"
 #ifdef EMULATED
 #    include "emulator.h"
@@ -35,9 +38,14 @@ static inline void use_seed(int seed)
 #endif
 }
 
-/** A pattern of tests' names as the program's argument: those alone. */
-static inline void only_tests(int argc, char **argv)
+/** A pattern of tests' names as the program's argument: those alone. `--list`: their names, and the end. */
+#define only_tests(argc, argv, tests) only_tests_of(argc, argv, tests, sizeof(tests) / sizeof *(tests))
+static inline void only_tests_of(int argc, char **argv, const struct CMUnitTest *tests, size_t count)
 {
+    if (argc > 1 && strcmp(argv[1], "--list") == 0) {
+        for (size_t i = 0; i < count; ++i) puts(tests[i].name);
+        exit(0);
+    }
     if (argc > 1) cmocka_set_test_filter(argv[1]);
 }
 

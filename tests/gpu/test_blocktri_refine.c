@@ -235,7 +235,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_worse_step_is_taken_back),
         cmocka_unit_test(what_is_not_finite_is_told),
     };
-    only_tests(argc, argv);
+    only_tests(argc, argv, tests);
     use_seed(0);
     ks_blocktri_cuda_plan *plan;
     if (ks_blocktri_cuda_plan_create(&plan, NULL, 1, 1, NULL) == KS_ENODEV) {

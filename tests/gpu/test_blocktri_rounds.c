@@ -449,7 +449,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(separators_in_one_launch),
         cmocka_unit_test(arguments),
     };
-    only_tests(argc, argv);
+    only_tests(argc, argv, tests);
     use_seed(0);
     ks_blocktri_cuda_plan *plan;
     if (ks_blocktri_cuda_plan_create(&plan, NULL, 1, 1, NULL) == KS_ENODEV) {

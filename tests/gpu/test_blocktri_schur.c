@@ -159,7 +159,7 @@ static void allocations_fail(void **state)
 }
 #endif
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lengths),
@@ -171,6 +171,7 @@ int main(void)
         cmocka_unit_test(allocations_fail),
 #endif
     };
+    only_tests(argc, argv, tests);
     use_seed(0);
     ks_blocktri_cuda_plan *plan;
     const ks_blocktri_cuda_options options = options_of(KS_F64, 0, 0);

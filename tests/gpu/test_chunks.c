@@ -279,7 +279,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(mixed_is_the_same_everywhere),
         cmocka_unit_test(mixed_of_every_kind),
     };
-    only_tests(argc, argv);
+    only_tests(argc, argv, tests);
     if (no_device()) return 77;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -306,7 +306,7 @@ static void streams_events_and_graphs(void **state)
     }
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(attributes_are_sane),
@@ -319,6 +319,7 @@ int main(void)
         cmocka_unit_test(warps_vote_and_shuffle),
         cmocka_unit_test(streams_events_and_graphs),
     };
+    only_tests(argc, argv, tests);
     if (no_device()) {
         puts("no device");
         return 77;

@@ -294,7 +294,7 @@ static void every_allocation_may_fail(void **state)
 }
 #endif
 
-int main(void)
+int main(int argc, char **argv)
 {
     if (no_device()) return 77;
     const struct CMUnitTest tests[] = {
@@ -308,5 +308,6 @@ int main(void)
         cmocka_unit_test(every_allocation_may_fail),
 #endif
     };
+    only_tests(argc, argv, tests);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -154,7 +154,6 @@ static void threads_have_more_segments(void **state)
 
 int main(int argc, char **argv)
 {
-    only_tests(argc, argv);
     if (no_device()) return 77;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads_and_teams),
@@ -163,5 +162,6 @@ int main(int argc, char **argv)
         cmocka_unit_test(threads_have_more_segments),
 #endif
     };
+    only_tests(argc, argv, tests);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

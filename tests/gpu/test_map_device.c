@@ -382,7 +382,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(as_much_memory_as_told), cmocka_unit_test(allocations_fail),
 #endif
     };
-    only_tests(argc, argv);
+    only_tests(argc, argv, tests);
     if (no_device()) return 77;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -243,7 +243,7 @@ static void room_for_threads(void **state)
 }
 #endif
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_by_several_workers),
@@ -255,6 +255,7 @@ int main(void)
         cmocka_unit_test(room_for_threads),
 #endif
     };
+    only_tests(argc, argv, tests);
     if (no_device()) return 77;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -106,7 +106,7 @@ static int say(void **state)
     return 0;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(races_are_told),
@@ -115,5 +115,6 @@ int main(void)
         cmocka_unit_test_teardown(inverses, say),
         cmocka_unit_test_teardown(refinement, say),
     };
+    only_tests(argc, argv, tests);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

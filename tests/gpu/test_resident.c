@@ -362,7 +362,7 @@ static void runs_in_graphs(void **state)
         }
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(arrays_on_the_device),
@@ -370,6 +370,7 @@ int main(void)
         cmocka_unit_test(plans_side_by_side),
         cmocka_unit_test(runs_in_graphs),
     };
+    only_tests(argc, argv, tests);
     if (no_device()) return 77;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

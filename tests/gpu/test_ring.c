@@ -357,7 +357,7 @@ int main(int argc, char **argv)
 #endif
         cmocka_unit_test(rings_leave_room),
     };
-    only_tests(argc, argv);
+    only_tests(argc, argv, tests);
     if (no_device()) return 77;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

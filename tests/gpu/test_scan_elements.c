@@ -174,12 +174,13 @@ static void smoothing_elements(void **state)
     check_kind("smooth", 1);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(filtering_elements),
         cmocka_unit_test(smoothing_elements),
     };
+    only_tests(argc, argv, tests);
     if (no_device()) {
         puts("no device");
         return 77;

@@ -289,7 +289,7 @@ static void mistakes_are_refused(void **state)
     end();
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(exact_products_equal_the_plain_loop),
@@ -298,6 +298,7 @@ int main(void)
         cmocka_unit_test(elements_of_a_size_that_the_run_time_says),
         cmocka_unit_test(mistakes_are_refused),
     };
+    only_tests(argc, argv, tests);
     if (no_device()) {
         puts("no device");
         return 77;

@@ -189,7 +189,7 @@ static void memory_of_two_devices(void **state)
 }
 #endif
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scans_in_one_launch),
@@ -200,6 +200,7 @@ int main(void)
         cmocka_unit_test(memory_of_two_devices),
 #endif
     };
+    only_tests(argc, argv, tests);
     if (no_device()) return 77;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -365,7 +365,7 @@ static void no_such_device(void **state)
 }
 #endif
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(same_bits_for_every_seed),
@@ -378,6 +378,7 @@ int main(void)
         cmocka_unit_test(devices_that_are_too_old),
 #endif
     };
+    only_tests(argc, argv, tests);
     if (no_device()) return 77;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
