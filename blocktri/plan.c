@@ -151,6 +151,8 @@ int64_t ks_blocktri_plan_segments(const ks_blocktri_plan *plan)
                : plan->schedule.level[0].lanes - 2 + segments;
 }
 
+int ks_blocktri_plan_threads(const ks_blocktri_plan *plan) { return plan->workers; }
+
 size_t ks_blocktri_fill_bytes(const ks_blocktri_plan *plan) { return plan->fill; }
 
 size_t ks_blocktri_workspace_bytes(const ks_blocktri_plan *plan) { return plan->workspace; }

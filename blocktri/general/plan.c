@@ -184,6 +184,11 @@ ks_general_method ks_general_plan_method(const ks_general_plan *plan)
 
 ks_backend ks_general_plan_backend(const ks_general_plan *plan) { return plan->options.backend; }
 
+int ks_general_plan_threads(const ks_general_plan *plan)
+{
+    return plan->options.backend == KS_BACKEND_CUDA ? 1 : plan->workers;
+}
+
 double ks_general_plan_relaxation(const ks_general_plan *plan) { return plan->options.relaxation; }
 
 size_t ks_general_factor_bytes(const ks_general_plan *plan) { return plan->factor_bytes; }

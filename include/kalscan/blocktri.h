@@ -115,6 +115,10 @@ KS_API ks_blocktri_order ks_blocktri_plan_order(const ks_blocktri_plan *plan);
  *  of partition, and so on. */
 KS_API int64_t ks_blocktri_plan_segments(const ks_blocktri_plan *plan);
 
+/** Workers that the plan takes, the caller included: 1 for sequential, at most 2 for twisted, and never
+ *  more than the context has. */
+KS_API int ks_blocktri_plan_threads(const ks_blocktri_plan *plan);
+
 /** Bytes that a factor needs beside D and L; 0 for sequential and twisted. */
 KS_API size_t ks_blocktri_fill_bytes(const ks_blocktri_plan *plan);
 

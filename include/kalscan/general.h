@@ -249,6 +249,9 @@ KS_API ks_general_method ks_general_plan_method(const ks_general_plan *plan);
 /** Where the plan runs: never KS_BACKEND_AUTO. */
 KS_API ks_backend ks_general_plan_backend(const ks_general_plan *plan);
 
+/** Workers that the plan takes, the caller included: never more than the context has; 1 on a device. */
+KS_API int ks_general_plan_threads(const ks_general_plan *plan);
+
 /** The relaxation that the plan starts with; KS_RELAXATION_ESTIMATE may be `auto`'s choice. */
 KS_API double ks_general_plan_relaxation(const ks_general_plan *plan);
 

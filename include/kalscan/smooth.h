@@ -285,6 +285,10 @@ KS_API size_t ks_smooth_device_bytes(int64_t T, int64_t B, int nx, int ny,
  *  other methods. */
 KS_API ks_blocktri_order ks_smooth_plan_order(const ks_smooth_plan *plan);
 
+/** Workers that a run takes, the caller included: never more than the context has. Where the method is
+ *  left to the library and a run changes it, ks_info.threads may tell others. */
+KS_API int ks_smooth_plan_threads(const ks_smooth_plan *plan);
+
 /** Bytes of workspace that one run needs, aligned to 64. */
 KS_API size_t ks_smooth_workspace_bytes(const ks_smooth_plan *plan);
 

@@ -84,7 +84,7 @@ static ks_exit make_plan(ks_run *run, ks_failure *failure)
     run->info.method = ks_smooth_plan_method(run->plan);
     run->info.scan = settings->scan;
     run->info.order = ks_smooth_plan_order(run->plan);
-    run->info.threads = ks_context_threads(run->context);
+    run->info.threads = ks_smooth_plan_threads(run->plan);
     run->work_bytes = ks_smooth_workspace_bytes(run->plan);
     return KS_EXIT_DONE;
 }

@@ -65,6 +65,7 @@ struct ks_solve {
     double logdet;
     const void *S_diag, *S_lag;  /**< blocks of the inverse; the method's                        */
     int64_t segments;            /**< of a partition, else 0                                     */
+    int threads;                 /**< that the plan takes; 0: the plan is made of the numbers    */
     int steps;                   /**< of refinement                                              */
     ks_general_report report;    /**< of a method for general systems                            */
     ks_blocktri_norms norms;

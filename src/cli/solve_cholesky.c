@@ -78,6 +78,7 @@ ks_exit ks_cholesky_plan(ks_solve *run, ks_failure *failure)
     if (status != KS_OK)
         return ks_fail(failure, KS_EXIT_RESOURCES, "cannot plan: %s", ks_strerror(status));
     run->method = ks_blocktri_order_name(ks_blocktri_plan_order(c->plan));
+    run->threads = ks_blocktri_plan_threads(c->plan);
     if (ks_blocktri_plan_order(c->plan) == KS_BLOCKTRI_PARTITION)
         run->segments = ks_blocktri_plan_segments(c->plan);
     return find_sizes(run, failure);

@@ -107,6 +107,7 @@ static ks_exit plan(ks_solve *run, ks_failure *failure)
                        "and cuSOLVER, which are not there, or a newer device");
     if (status == KS_OK) {
         run->segments = ks_blocktri_cuda_plan_segments(d->plan);
+        run->threads = 1;
         return KS_EXIT_DONE;
     }
     give_back(d);

@@ -170,6 +170,7 @@ static ks_exit plan(ks_solve *run, general *g, ks_failure *failure)
     if (status != KS_OK) return fail_status(run, status, "plan", failure);
     run->backend = ks_general_plan_backend(g->plan);
     run->method = ks_general_method_name(ks_general_plan_method(g->plan));
+    run->threads = ks_general_plan_threads(g->plan);
     run->factor_bytes = ks_size_sum(ks_general_factor_bytes(g->plan),
                                     ks_general_packed_bytes(g->packed));
     run->work_bytes = ks_general_workspace_bytes(g->plan);

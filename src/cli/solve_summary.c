@@ -44,13 +44,14 @@ static void print_text(const ks_solve *run)
 {
     const ks_solve_settings *settings = run->settings;
     const ks_system *system = run->system;
-    const int threads = ks_context_threads(run->context);
+    const bool planned = run->threads > 0;
+    const int threads = planned ? run->threads : ks_context_threads(run->context);
     printf("%s: N = %lld blocks, n = %d, %d right-hand side%s; layout %s\n", settings->file,
            (long long)system->N, system->n, system->nrhs, system->nrhs == 1 ? "" : "s",
            ks_layout_name((int)system->layout));
-    printf("solve: method %s%s, %s, %d thread%s\n", run->method,
+    printf("solve: method %s%s, %s, %s%d thread%s\n", run->method,
            settings->solver == &ks_solvers[0] ? " (auto)" : "", ks_solve_precision_name(settings),
-           threads, threads == 1 ? "" : "s");
+           planned || threads == 1 ? "" : "at most ", threads, threads == 1 ? "" : "s");
     if (settings->dry_run) {
         print_memory(run);
         return;
@@ -112,7 +113,8 @@ static void print_json(const ks_solve *run)
     if (run->segments > 0) ks_json_integer(&json, "segments", run->segments);
     ks_json_text(&json, "backend", ks_backend_name(run->backend));
     ks_json_text(&json, "precision", ks_solve_precision_name(settings));
-    ks_json_integer(&json, "threads", ks_context_threads(run->context));
+    ks_json_integer(&json, "threads",
+                    run->threads > 0 ? run->threads : ks_context_threads(run->context));
     if (!settings->dry_run) json_results(run, &json);
     ks_json_open(&json, "bytes", '{');
     ks_json_integer(&json, "system", (int64_t)run->system_bytes);

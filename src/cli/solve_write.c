@@ -140,7 +140,7 @@ static ks_exit write_attributes(const ks_solve *run, ks_output_file *out, ks_fai
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; ++i)
         if (ks_output_text(out, "/", texts[i].name, texts[i].value, failure)) return failure->code;
-    if (ks_output_integer(out, "/", "threads", ks_context_threads(run->context), failure) ||
+    if (ks_output_integer(out, "/", "threads", run->threads, failure) ||
         ks_output_number(out, "/", "residual", run->norms.residual, failure) ||
         ks_output_number(out, "/", "relative_residual", run->relative_residual, failure) ||
         ks_output_number(out, "/", "backward_error", run->backward_error, failure))

@@ -88,6 +88,9 @@ static int64_t segments_of(int64_t N, int n, const ks_blocktri_options *o, int t
     assert_int_equal(ks_blocktri_plan_create(&plan, context, N, n, o), KS_OK);
     assert_int_equal(ks_blocktri_plan_order(plan), wanted);
     const int64_t segments = ks_blocktri_plan_segments(plan);
+    const int workers = ks_blocktri_plan_threads(plan);
+    assert_true(workers >= 1 && workers <= threads);
+    if (segments <= 2) assert_int_equal(workers, threads < segments ? threads : segments);
     ks_blocktri_plan_destroy(plan);
     ks_context_destroy(context);
     return segments;

@@ -94,6 +94,35 @@ static void first_fault_on_threads(void **state)
     golden_free(g);
 }
 
+/** What a plan says of its threads is what a run of it takes. */
+static void plans_tell_their_threads(void **state)
+{
+    (void)state;
+    for (int64_t B = 1; B <= 40; B += 39) {
+        golden *g = model_random((model_spec){ 46, 7, B, 3, 2, KS_PRIOR_X0, 0 });
+        for (int i = 0; i < all_methods_count; ++i)
+            for (int threads = 1; threads <= 8; threads += 7) {
+                const method_case *m = &all_methods[i];
+                const ks_smooth_options options = options_of(m, KS_F64, outputs_made(m));
+                ks_context_options resources = KS_CONTEXT_OPTIONS_INIT;
+                ks_context *context = NULL;
+                ks_smooth_plan *plan = NULL;
+                ks_info info = KS_INFO_INIT;
+                resources.threads = threads;
+                assert_int_equal(ks_context_create(&context, &resources), KS_OK);
+                assert_int_equal(
+                    ks_smooth_plan_create(&plan, context, g->T, g->B, g->nx, g->ny, &options), KS_OK);
+                golden_buffers_free(run_well(g, m, KS_F64, threads, options.outputs, &info));
+                if (ks_smooth_plan_threads(plan) != info.threads)
+                    fail_msg("%s on %d threads: the plan has %d, the run %d", method_case_name(m),
+                             threads, ks_smooth_plan_threads(plan), info.threads);
+                ks_smooth_plan_destroy(plan);
+                ks_context_destroy(context);
+            }
+        golden_free(g);
+    }
+}
+
 enum { CALLERS = 4, REPEATS = 5 };
 
 typedef struct caller {
@@ -161,6 +190,7 @@ int main(void)
         cmocka_unit_test(many_series),
         cmocka_unit_test(fewer_steps_than_threads),
         cmocka_unit_test(first_fault_on_threads),
+        cmocka_unit_test(plans_tell_their_threads),
         cmocka_unit_test(many_callers_of_one_plan),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
