@@ -2,6 +2,8 @@
 shapes, types, axes and attributes. usage: check_output.py KALSCAN"""
 import os
 import pty
+import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -162,6 +164,16 @@ def attributes():
         assert "every constant" in f.attrs["loglik_convention"] and f.attrs["version"]
 
 
+def command_line():
+    """A shell makes the arguments of what stands in the output, whatever they are."""
+    odd = "it's $(odd) \\ and \"long\".h5"
+    shutil.copy("plain.h5", odd)
+    run("smooth", odd, "-o", "line.h5")
+    with h5py.File("line.h5") as f:
+        words = shlex.split(f.attrs["command_line"])
+        assert words == ["kalscan", "smooth", odd, "-o", "line.h5", "--quiet", "--force"], words
+
+
 def lag_one_x1():
     lag = estimates("x1_into.h5")
     assert np.all(lag["smoothed/lag_one_cov"][0] == 0) and "smoothed/prior_mean" not in lag
@@ -208,7 +220,7 @@ def progress():
 with tempfile.TemporaryDirectory() as folder:
     subprocess.run([sys.executable, "-B", here + "/make_files.py", folder], check=True)
     os.chdir(folder)
-    for check in (equal_forms, nothing_seen, fortran, shapes, axes, attributes, lag_one_x1, slabs,
-                  progress):
+    for check in (equal_forms, nothing_seen, fortran, shapes, axes, attributes, command_line, lag_one_x1,
+                  slabs, progress):
         check()
         print("ok", check.__name__)
