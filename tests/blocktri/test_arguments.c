@@ -152,10 +152,16 @@ static void test_run_arguments(void **state)
     assert_int_equal(ks_blocktri_factorize(v.plan, &A, &f, v.work, NULL), KS_EINVAL);
     A = bt_matrix(&s), A.D.data = f.D.data, A.D.stride = 0; /* in place, stepping otherwise */
     assert_int_equal(ks_blocktri_factorize(v.plan, &A, &f, v.work, NULL), KS_EINVAL);
+    A = bt_matrix(&s), A.L.data = f.L.data, A.L.stride = 0;
+    assert_int_equal(ks_blocktri_factorize(v.plan, &A, &f, v.work, NULL), KS_EINVAL);
     A = bt_matrix(&s);
     assert_int_equal(ks_blocktri_factorize(v.plan, &A, &f, v.work, NULL), KS_OK);
 
-    ks_blocks x = bt_x(&s);
+    ks_blocks x = bt_x(&s), lag = f.L;
+    const ks_const_blocks other = { x.data, 0 };
+    assert_int_equal(ks_blocktri_solve(v.plan, &f, 2, other, x, v.work), KS_EINVAL);
+    lag.stride = 8;
+    assert_int_equal(ks_blocktri_inverse_blocks(v.plan, &f, f.D, lag, v.inverse_work), KS_EINVAL);
     assert_int_equal(ks_blocktri_solve(v.plan, &f, 0, bt_b(&s), x, v.work), KS_EINVAL);
     assert_int_equal(ks_blocktri_solve(v.plan, &f, 3, bt_b(&s), x, v.work), KS_EINVAL);
     assert_int_equal(ks_blocktri_solve(v.plan, &f, 2, bt_b(&s), none, v.work), KS_EINVAL);

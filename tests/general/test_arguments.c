@@ -67,7 +67,8 @@ static void blocks_are_checked(void **state)
     (void)state;
     const double v[6] = { 1, 1, 1, 1, 1, 1 };
     const int32_t good[] = { 0, 1 }, outside[] = { 0, 2 }, negative[] = { -1, 1 };
-    const int32_t starts[] = { 0, 1, 2 }, falling[] = { 0, 3, 2 }, late[] = { 1, 1, 2 };
+    const int32_t starts[] = { 0, 1, 2 }, falling[] = { 0, 3, 2 }, late[] = { 1, 1, 2 },
+                  few[] = { 0, 1, 1 };
     const struct { ks_general_block D, L; int valid; } cases[] = {
         { { KS_BLOCK_DIA, 0, v, NULL, NULL }, { KS_BLOCK_COO, 2, v, good, good }, 1 },
         { { KS_BLOCK_DENSE, 0, v, NULL, NULL }, { KS_BLOCK_CSR, 2, v, starts, good }, 1 },
@@ -81,6 +82,8 @@ static void blocks_are_checked(void **state)
         { { KS_BLOCK_DIA, 0, v, NULL, NULL }, { KS_BLOCK_COO, 2, v, NULL, good }, 0 },
         { { KS_BLOCK_DIA, 0, v, NULL, NULL }, { KS_BLOCK_CSR, 2, v, falling, good }, 0 },
         { { KS_BLOCK_DIA, 0, v, NULL, NULL }, { KS_BLOCK_CSR, 2, v, late, good }, 0 },
+        { { KS_BLOCK_DIA, 0, v, NULL, NULL }, { KS_BLOCK_CSR, 2, v, few, good }, 0 },
+        { { KS_BLOCK_DIA, 0, v, NULL, NULL }, { KS_BLOCK_CSR, 0, NULL, NULL, NULL }, 0 },
         { { KS_BLOCK_DIA, 0, v, NULL, NULL }, { KS_BLOCK_CSR, 2, v, starts, outside }, 0 },
         { { KS_BLOCK_DIA, 0, v, NULL, NULL }, { (ks_block_format)9, 2, v, starts, good }, 0 },
     };

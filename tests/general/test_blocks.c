@@ -102,6 +102,33 @@ static void singular_blocks_are_named(void **state)
             }
 }
 
+/* A column of zeros in a block that nothing is coupled with: its pivot is zero, whatever the method and
+ * the level of a reduction at which the block's turn comes. */
+static void singular_columns_are_named(void **state)
+{
+    (void)state;
+    enum { n = 6 };
+    for (int kind = 0; kind < 2; ++kind)
+        for (int m = 1; m < KS_GENERAL_METHODS; ++m)
+            for (int block = 0; block < 9; ++block) {
+                const int column = block % 3 * (n - 1) / 2;
+                general_system s = general_system_make((gs_kind)kind, 9, n, 1, 0.5, 8);
+                ks_general_options options = KS_GENERAL_OPTIONS_INIT;
+                ks_general_report report = KS_GENERAL_REPORT_INIT;
+                options.method = (ks_general_method)m;
+                for (int i = 0; i < n * n; ++i) {
+                    if (block > 0) s.L[(block - 1) * n * n + i] = s.U[(block - 1) * n * n + i] = 0;
+                    if (block < 8) s.L[block * n * n + i] = s.U[block * n * n + i] = 0;
+                }
+                for (int r = 0; r < n; ++r) s.D[(block * n + r) * n + column] = 0;
+                assert_int_equal(general_system_solve(&s, NULL, &options, &report, NULL),
+                                 KS_ESINGULAR);
+                assert_int_equal(report.block, block);
+                assert_int_equal(report.pivot, column);
+                general_system_free(&s);
+            }
+}
+
 /* A matrix that is regular although a diagonal block is singular: the direct methods that reach
  * that block with a correction, and auto, which takes one of them. */
 static void singular_diagonal_blocks_in_a_regular_matrix(void **state)
@@ -128,6 +155,7 @@ int main(void)
         cmocka_unit_test(every_solver_and_size),
         cmocka_unit_test(interchanges_where_they_are_needed),
         cmocka_unit_test(singular_blocks_are_named),
+        cmocka_unit_test(singular_columns_are_named),
         cmocka_unit_test(singular_diagonal_blocks_in_a_regular_matrix),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -244,6 +244,35 @@ static void rule_of_the_paper(void **state)
     general_system_free(&s);
 }
 
+/* The rule asks for the largest change, in whichever part of the system it is: most of this one is
+ * solved by zeros at once. */
+static void change_is_that_of_all_parts(void **state)
+{
+    (void)state;
+    enum { N = 700, n = 4, MOVING = 20 };
+    for (int m = 0; m < STATIONARY; ++m)
+        for (int last = 0; last < 2; ++last) {
+            const int from = last ? N - MOVING : 0;
+            general_system s = general_system_empty(N, n, 1);
+            for (int j = 0; j < N; ++j)
+                for (int r = 0; r < n; ++r) {
+                    s.D[(j * n + r) * n + r] = 1;
+                    /* Nothing leads out of the part that moves. */
+                    if (j + 1 < N && j >= from && j + 1 < from + MOVING)
+                        s.L[(j * n + r) * n + r] = s.U[(j * n + r) * n + r] = -0.45;
+                }
+            for (int i = 0; i < MOVING * n; ++i) s.b[from * n + i] = 1 + i % 3;
+            ks_general_options options = options_of(stationary[m]);
+            ks_general_report report = KS_GENERAL_REPORT_INIT;
+            options.stop = KS_STOP_CHANGE;
+            options.tolerance = 1e-12;
+            assert_int_equal(general_system_solve(&s, NULL, &options, &report, NULL), KS_OK);
+            assert_true(report.iterations > 10 && report.change <= 1e-12);
+            assert_true(report.relative_residual < 1e-10);
+            general_system_free(&s);
+        }
+}
+
 static void nothing_to_solve(void **state)
 {
     (void)state;
@@ -271,6 +300,7 @@ int main(void)
         cmocka_unit_test(krylov_methods_end),
         cmocka_unit_test(conjugate_gradients_break_down_on_negative_curvature),
         cmocka_unit_test(rule_of_the_paper),
+        cmocka_unit_test(change_is_that_of_all_parts),
         cmocka_unit_test(nothing_to_solve),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -175,6 +175,9 @@ static void sizes_that_overflow_are_told(void **state)
     source.L = source.U = source.D;
     assert_int_equal(ks_general_pack(&packed, NULL, INT64_MAX, 1, &source), KS_ENOMEM);
     assert_int_equal(ks_general_pack(&packed, NULL, 2, INT32_MAX, &source), KS_ENOMEM);
+    ks_general_source compact = KS_GENERAL_SOURCE_INIT;
+    compact.D_dia = D;
+    assert_int_equal(ks_general_pack(&packed, NULL, 1, 1 << 28, &compact), KS_ENOMEM);
     assert_int_equal(ks_general_pack(&packed, NULL, 0, 1, &source), KS_EINVAL);
     assert_int_equal(ks_general_pack(&packed, NULL, 1, 0, &source), KS_EINVAL);
     assert_null(packed);
