@@ -157,6 +157,7 @@ def attributes():
     run("filter", "plain.h5", "-o", "m.h5", "--precision", "mixed")
     with h5py.File("m.h5") as f:
         assert f.attrs["precision"] == "mixed" and f.attrs["method"] == "sequential"
+        assert f.attrs["threads"] >= 1   # those that it took, not the 0 that stands for all
     with h5py.File("a.h5") as f:
         for key, value in expected.items():
             assert f.attrs[key] == value, (key, f.attrs[key])

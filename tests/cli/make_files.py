@@ -275,6 +275,7 @@ def systems():
     write_system("sys_L_long", L=np.zeros((5, 3, 3)))
     write_system("sys_L_small", L=np.zeros((4, 2, 2)))
     write_system("sys_b_short", b=np.zeros((4, 3)))
+    write_system("sys_b_wide", b=np.zeros((5, 4)))
     write_system("sys_b_flat", b=np.zeros(15))
     write_system("sys_b_none", b=np.zeros((5, 3, 0)))
     write_system("sys_b_turned", b=np.swapaxes(b, 1, 2))
