@@ -243,6 +243,9 @@ ks_blocktri_order ks_smooth_plan_order(const ks_smooth_plan *plan)
     return plan->hessian ? ks_blocktri_plan_order(plan->hessian) : KS_BLOCKTRI_AUTO;
 }
 
-int ks_smooth_plan_threads(const ks_smooth_plan *plan) { return plan->device ? 1 : plan->workers; }
+int ks_smooth_plan_threads(const ks_smooth_plan *plan)
+{
+    return plan->device ? plan->device->stage.workers : plan->workers;
+}
 
 size_t ks_smooth_workspace_bytes(const ks_smooth_plan *plan) { return plan->workspace; }

@@ -64,6 +64,18 @@ static void workers_are_told(void **state)
         OK(run_model(g, &model, golden_y(g, KS_F64), &o, all[i].context, &b, &info));
         assert_int_equal(info.threads, all[i].told);
         golden_buffers_free(b);
+        /* The plan knows before. */
+        ks_context_options options = KS_CONTEXT_OPTIONS_INIT;
+        ks_context *context;
+        ks_smooth_plan *plan;
+        options.threads = all[i].context;
+        use_seed(1);
+        o.backend = KS_BACKEND_CUDA;
+        OK(ks_context_create(&context, &options));
+        OK(ks_smooth_plan_create(&plan, context, g->T, g->B, 2, 1, &o));
+        assert_int_equal(ks_smooth_plan_threads(plan), all[i].told);
+        ks_smooth_plan_destroy(plan);
+        ks_context_destroy(context);
     }
     golden_free(g);
 }
