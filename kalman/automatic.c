@@ -83,9 +83,11 @@ static int go_on_alone(ks_lane *l, int64_t from)
         run->plan->kernels->start(&l->series, &state, half->scratch);
     }
     if (ks_filter_blocks(run, &l->series, from, T, &state, &kept, half->scratch, &half->in)) return -1;
-    if (ks_smooth_blocks(run, &l->series, 0, T, &state, &kept, &l->back, half->scratch, &half->out))
+    ks_meeting_start(run, &l->meeting, half->in.sharp);
+    if (ks_meeting_smooth(run, &l->meeting, &l->series, 0, T, &state, &kept, &l->back,
+                          half->scratch, &half->out))
         return -1;
-    ks_smooth_start(run, l->b, &l->series, &state, half->scratch, &half->out);
+    ks_meeting_prior(run, &l->meeting, l->b, &l->series, &state, half->scratch, &half->out);
     return 0;
 }
 
@@ -122,10 +124,15 @@ void ks_automatic_run(ks_run *run, void *work)
 {
     const ks_smooth_plan *plan = run->plan;
     if (plan->wide && ks_model_varies(run->model)) {
+        const ks_info untouched = *run->info;
         run->plan = plan->wide;
         run->info->method = plan->wide->method;
+        run->watched = 1;
         ks_scan_method_run(run, work);
-        return;
+        if (!run->sharp) return;
+        *run->info = untouched;
+        run->plan = plan;
+        run->done = 0;
     }
     ks_carver carver = ks_carver_at(work);
     ks_lane *l = ks_carve(&carver, 1, sizeof *l);

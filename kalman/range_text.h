@@ -160,6 +160,62 @@ KS_HD void KS_T(ks_step_predict)(int nx, const ks_series *s, int64_t k, const ks
         KS_T(ks_array_predict)(nx, F, Q, u, x, C, xp, Cp, W);
 }
 
+/* Half of the digits. */
+#define KS_ROOT_EPS (sizeof(KS_NUM) == 8 ? 1.0536712127723509e-8 : 2.44140625e-4)
+
+/* A step back multiplies what the later smoothed estimate is off its prediction by P Fᵀ Pp⁻¹, so that the
+ * round-off of both, in standard deviations of the prediction, stays with all steps before. Where a transition
+ * without noise contracts, those get ever smaller beside the size of the mean, or beside the other states': the
+ * prediction is sharp from where half of the digits are gone. Then the information on what follows, which
+ * contracts instead, is met by the filter (two_ended/meet_back_text.h). */
+
+/** Whether the prediction xp, Pp (rows ldp apart) from a covariance P (rows ld apart) is sharp, in the ordinary
+ *  form, whose pivots are no smaller than 1 / KS_GROWTH: beside the size of the mean, and not for what was
+ *  observed before. */
+KS_HD int KS_T(ks_sharp)(int nx, const KS_NUM *xp, const KS_NUM *Pp, int ldp, const KS_NUM *P, int ld)
+{
+    int shrinks = 0;
+    for (int i = 0; i < nx; ++i) shrinks |= KS_GT(P[i * ld + i], Pp[i * ldp + i]);
+    if (!shrinks) return 0;
+    for (int i = 0; i < nx; ++i)
+        if (KS_GT(P[i * ld + i], Pp[i * ldp + i]) &&
+            KS_GT(KS_LIT(KS_EPS) * (xp[i] * xp[i]), Pp[i * ldp + i]))
+            return 1;
+    return 0;
+}
+
+/** The same for the sake of what was lost of P, in the ordinary form, beside its own diagonal. W: 4 nx² + nx
+ *  numbers. */
+KS_HD_COLD int KS_T(ks_sharp_ordinary)(int nx, const KS_NUM *F, const KS_NUM *Q, const KS_NUM *P, KS_NUM *W)
+{
+    KS_NUM *Pp = W, *inverse_d = W + nx * nx;
+    KS_T(ks_predict_cov)(nx, F, Q, P, Pp, inverse_d + nx);
+    return !KS_ALL(KS_T(ks_ldl)(nx, KS_ROOT_EPS, Pp, inverse_d));
+}
+
+/** The same of the lower triangular root Sp of a covariance: the norm of Sp⁻¹ with its columns multiplied by the
+ *  standard deviations, or the means where they are larger, is what round-off of these is multiplied by. Pivots that
+ *  are round-off altogether are none. W holds nx² + nx numbers. */
+KS_HD_COLD int KS_T(ks_sharp_root)(int nx, const KS_NUM *xp, const KS_NUM *Sp, KS_NUM *W)
+{
+    KS_NUM *inverse = W, *size = W + nx * nx, sum = KS_LIT(0);
+    for (int i = 0; i < nx; ++i) {
+        KS_NUM *row = inverse + i * nx, norm = KS_LIT(0);
+        const KS_NUM pivot = Sp[i * nx + i];
+        for (int c = 0; c < nx; ++c) row[c] = KS_LIT(0);
+        for (int c = 0; c <= i; ++c) norm = norm + Sp[i * nx + c] * Sp[i * nx + c];
+        size[i] = KS_GT(xp[i] * xp[i], norm) ? xp[i] * xp[i] : norm;
+        if (!KS_GT(pivot * pivot, KS_LIT(64 * nx * nx * KS_EPS * KS_EPS) * norm)) continue;
+        row[i] = KS_LIT(1) / pivot;
+        for (int c = 0; c < i; ++c) {
+            for (int l = c; l < i; ++l) row[c] = row[c] - Sp[i * nx + l] * inverse[l * nx + c];
+            row[c] = row[c] * row[i];
+        }
+        for (int c = 0; c <= i; ++c) sum = sum + row[c] * row[c] * size[c];
+    }
+    return KS_GT(sum, KS_LIT(1 / KS_EPS));
+}
+
 /** Turn the estimate of the step before into the array form. */
 KS_HD_COLD void KS_T(ks_to_array)(int nx, ks_state *state, KS_NUM *W)
 {

@@ -6,6 +6,7 @@
  * run in groups: one by one, or as many at once as a register has lanes (batch.h); series that have
  * one model make their covariances together (shared.h). Groups are spread over the workers. */
 #include <string.h>
+#include "meet_back.h"
 #include "mixed.h"
 #include "shared.h"
 #include "smooth_plan.h"
@@ -25,6 +26,7 @@ typedef struct worker_memory {
     const ks_pack_kernels *packs; /* of the group that runs, NULL: one by one */
     ks_party party;
     ks_mixed mixed;            /* of KS_MIXED alone */
+    ks_meeting meeting;        /* of a series that runs alone, where sharp predictions are watched for */
     ks_forward_sinks forward[KS_LANES_MOST];
     ks_backward_sinks backward[KS_LANES_MOST];
     ks_tally tally[KS_LANES_MOST];
@@ -58,6 +60,9 @@ static int smooths(const ks_smooth_plan *plan)
     return plan->options.job == KS_JOB_SMOOTH;
 }
 
+/** Sharp predictions are watched for. */
+static int meets(const ks_smooth_plan *plan) { return smooths(plan) && !ks_is_mixed(plan); }
+
 /** Filtered estimates wait in the outputs. */
 static int in_place(const ks_smooth_plan *plan)
 {
@@ -84,6 +89,7 @@ static void carve_worker(ks_carver *carver, const ks_smooth_plan *plan, worker_m
     if (plan->packs)
         m->group.pack = ks_carve(carver, 1, plan->packs->scratch_bytes(plan->nx, plan->ny));
     for (int l = 0; l < width_of(plan); ++l) carve_lane(carver, plan, &m->lane[l]);
+    if (meets(plan)) ks_meeting_carve(carver, plan, &m->meeting);
     if (ks_is_mixed(plan)) ks_mixed_carve(carver, plan, width_of(plan), 0, &m->mixed);
     if (ks_shared_planned(plan)) ks_party_carve(carver, plan, m->group.scratch, &m->party);
 }
@@ -147,8 +153,9 @@ static void smooth_group(ks_run *run, worker_memory *m, int64_t k0, int64_t k1,
     const ks_pack_kernels *packs = m->packs;
     ks_group *g = &m->group;
     const int mixed = ks_is_mixed(run->plan);
-    if (!packs && !mixed && g->alive) {
-        if (ks_smooth_blocks(run, &g->series[0], k0, k1, &g->state[0], kept, to, g->scratch, tally))
+    if (!packs && !mixed) {
+        if (g->alive && ks_meeting_smooth(run, &m->meeting, &g->series[0], k0, k1, &g->state[0], kept, to,
+                                          g->scratch, tally))
             g->alive = 0;
         return;
     }
@@ -160,6 +167,14 @@ static void smooth_group(ks_run *run, worker_memory *m, int64_t k0, int64_t k1,
     }
 }
 
+/** Whether a series of a pack has a sharp prediction: its series are taken one by one then. */
+static int is_sharp(const worker_memory *m)
+{
+    int sharp = 0;
+    for (int l = 0; m->packs && l < lanes_of(m->packs); ++l) sharp |= m->tally[l].sharp >= 0;
+    return sharp;
+}
+
 static void smooth_in_place(ks_run *run, worker_memory *m)
 {
     for (int l = 0; l < m->group.alive; ++l) {
@@ -168,6 +183,8 @@ static void smooth_in_place(ks_run *run, worker_memory *m)
         m->forward[l].form = m->lane[l].form;
     }
     filter_group(run, m, 0, run->plan->T, m->forward, m->tally);
+    if (is_sharp(m)) return;
+    if (!m->packs && meets(run->plan)) ks_meeting_start(run, &m->meeting, m->tally[0].sharp);
     smooth_group(run, m, 0, run->plan->T, m->forward, m->backward, m->tally);
 }
 
@@ -206,6 +223,8 @@ static void smooth_by_checkpoints(ks_run *run, worker_memory *m)
         keep_checkpoints(plan, m, i, 0);
         filter_group(run, m, i * L, end, m->forward, m->tally);
     }
+    if (is_sharp(m)) return;
+    if (!m->packs && meets(plan)) ks_meeting_start(run, &m->meeting, m->tally[0].sharp);
     /* The smoothed state is carried in the slot of checkpoints that are no longer needed: each
      * segment's own is read before the state of the segment after it is put back. */
     for (int64_t i = segments - 1; i >= 0; --i) {
@@ -218,6 +237,7 @@ static void smooth_by_checkpoints(ks_run *run, worker_memory *m)
             kept[l].kept_C = ks_cov_sink(plan, m->lane[l].kept, i * L);
             kept[l].form = m->lane[l].form;
             kept[l].form_first = i * L;
+            kept[l].watched = meets(plan);
         }
         if (i + 1 < segments) keep_checkpoints(plan, m, i + 1, 0);
         keep_checkpoints(plan, m, i, 1);
@@ -263,6 +283,7 @@ static void start_group(ks_run *run, worker_memory *m, const int64_t *b, int cou
         g->state[l].C = m->lane[l].state.cov;
         g->state[l].form = KS_FORM_ORDINARY;
         m->forward[l] = ks_forward_sinks_of(run, at);
+        m->forward[l].watched = meets(run->plan);
         m->backward[l] = ks_backward_sinks_of(run, at);
         m->tally[l] = ks_tally_start();
     }
@@ -282,8 +303,8 @@ static void fail(worker_memory *m, int64_t b, const ks_tally *worst)
     m->total.fault = worst->fault;
 }
 
-/** Run the series b[0] .. b[count - 1], ascending, in m->packs or, one, alone. Returns non-zero when one
- *  has failed or the run is canceled. */
+/** Run the series b[0] .. b[count - 1], ascending, in m->packs or, one, alone. Returns negative when one
+ *  has failed or the run is canceled, 1 where they are to be taken one by one. */
 static int run_group(ks_run *run, worker_memory *m, const int64_t *b, int count)
 {
     const ks_smooth_plan *plan = run->plan;
@@ -294,9 +315,13 @@ static int run_group(ks_run *run, worker_memory *m, const int64_t *b, int count)
         smooth_in_place(run, m);
     else
         smooth_by_checkpoints(run, m);
+    if (is_sharp(m)) return 1;
     for (int l = 0; l < m->group.alive; ++l) {
         if (smooths(plan) && ks_is_mixed(plan))
             ks_mixed_prior(run, &m->mixed, &m->group, l, b[l], &m->tally[l]);
+        else if (smooths(plan) && !m->packs)
+            ks_meeting_prior(run, &m->meeting, b[l], &m->group.series[l], &m->group.state[l], m->group.scratch,
+                             &m->tally[l]);
         else if (smooths(plan))
             ks_smooth_start(run, b[l], &m->group.series[l], &m->group.state[l], m->group.scratch,
                             &m->tally[l]);
@@ -308,14 +333,36 @@ static int run_group(ks_run *run, worker_memory *m, const int64_t *b, int count)
     return -1;
 }
 
+/** A group of a pack some of whose series, in m->tally, have sharp predictions: these one by one, the others
+ *  again in packs, so that no series depends on its neighbours. */
+static int run_apart(ks_run *run, worker_memory *m, const int64_t *b, int count)
+{
+    const ks_pack_kernels *packs = m->packs;
+    int64_t sharp[KS_LANES_MOST], rest[KS_LANES_MOST];
+    int n = 0, others = 0, rc = 0;
+    for (int l = 0; l < count; ++l)
+        if (m->tally[l].sharp >= 0) sharp[n++] = b[l];
+        else rest[others++] = b[l];
+    if (others) rc = run_group(run, m, rest, others);
+    if (rc > 0) rc = run_apart(run, m, rest, others);
+    m->packs = NULL;
+    for (int i = 0; i < n; ++i)
+        if (run_group(run, m, sharp + i, 1)) rc = -1;
+    m->packs = packs;
+    return rc;
+}
+
 /** The same for any number of series, group by group. */
 static int run_groups(ks_run *run, worker_memory *m, const ks_pack_kernels *packs, const int64_t *b,
                       int count)
 {
     m->packs = packs;
-    for (int i = 0; i < count; i += lanes_of(packs))
-        if (run_group(run, m, b + i, count - i < lanes_of(packs) ? count - i : lanes_of(packs)))
-            return -1;
+    for (int i = 0; i < count; i += lanes_of(packs)) {
+        const int some = count - i < lanes_of(packs) ? count - i : lanes_of(packs);
+        int rc = run_group(run, m, b + i, some);
+        if (rc > 0) rc = run_apart(run, m, b + i, some);
+        if (rc < 0) return -1;
+    }
     return 0;
 }
 
@@ -331,6 +378,7 @@ static int run_shared(ks_run *run, worker_memory *m, const int64_t *b, int count
     failed = run_groups(run, m, packs, gaps, g);
     if (!ks_shared_planned(run->plan) || n < 3) return run_groups(run, m, NULL, whole, n) || failed;
     const int alive = ks_party_run(run, &m->party, whole, n);
+    if (m->party.sharp) return run_groups(run, m, NULL, whole, n) || failed;
     for (int i = 0; i < n; ++i) add_counts(&m->total, &m->party.member[i].tally);
     if (alive < n) fail(m, whole[alive], &m->party.member[alive].tally);
     return alive < n || failed;

@@ -29,6 +29,8 @@ typedef struct ks_series {
 
 /* Every so many steps the covariances themselves are looked at for the choice of the form. */
 #define KS_LOOK 32
+/* Every so many steps, and at the last one, the predictions are (ks_sharp() in range_text.h). */
+#define KS_SHARP_LOOK 8
 
 /** The estimate between two steps. C (nx, nx) is the covariance in the ordinary form, any S with
  *  covariance S Sᵀ in the array form. */
@@ -49,6 +51,7 @@ typedef struct ks_forward_sinks {
     unsigned char *form; /* of step form_first and on */
     int64_t form_first;
     ks_sink gain;        /* what a mean of another precision takes, see ks_gain_numbers() */
+    int watched;         /* sharp predictions go to the tally: steps back follow          */
 } ks_forward_sinks;
 
 typedef struct ks_backward_sinks {
@@ -123,11 +126,12 @@ typedef struct ks_tally {
     int bad_row;
     ks_array bad_array;
     ks_fault fault;
+    int64_t sharp;    /* the last step whose prediction is too sharp for a step back from it, or -1 */
 } ks_tally;
 
 KS_HD ks_tally ks_tally_start(void)
 {
-    ks_tally none = { { 0, 1, 0, 0 }, 0, 0, 0, 0, -1, 0, KS_ARRAY_NONE, KS_FAULT_NONE };
+    ks_tally none = { { 0, 1, 0, 0 }, 0, 0, 0, 0, -1, 0, KS_ARRAY_NONE, KS_FAULT_NONE, -1 };
     return none;
 }
 
@@ -135,6 +139,12 @@ KS_HD const void *ks_row(ks_rows rows, int64_t k) { return rows.base + k * rows.
 KS_HD void *ks_slot_of(ks_sink sink, int64_t k)
 {
     return sink.base + (k - sink.first) * sink.stride;
+}
+
+/** Whether a step in the ordinary form is looked at for a sharp prediction: only the last of them counts. */
+KS_HD int ks_looks_sharp(const ks_forward_sinks *to, const ks_series *s, int64_t k)
+{
+    return to->watched && (k % KS_SHARP_LOOK == KS_SHARP_LOOK - 1 || k == s->steps - 1);
 }
 
 #endif

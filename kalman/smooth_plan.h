@@ -45,6 +45,7 @@ typedef struct ks_run {
     atomic_int canceled;
     const void *caller; /* its thread, see ks_this_thread() */
     int64_t done, total; /* for the progress function */
+    int watched, sharp;  /* a scan in chunks is to end, and has ended, at a sharp prediction: ks_sharp() */
 } ks_run;
 
 /** Whether model, data and outputs are what a run of the plan can take. */

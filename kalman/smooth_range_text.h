@@ -2,10 +2,11 @@
  * see num_f64.h. For scalar numbers. */
 
 /** From filtered `from` of step k and smoothed `state` of step k + 1 to smoothed `state` of step k
- *  (from's arrays are scratch afterwards); ET out. k = -1: from is the prior. */
-KS_HD void KS_T(ks_step_back)(int nx, const ks_series *s, int64_t k, const KS_T(ks_scratch) *w,
-                              KS_T(ks_memo) *memo, ks_state *from, ks_state *state,
-                              ks_tally *tally)
+ *  (from's arrays are scratch afterwards); ET out. k = -1: from is the prior. Returns 0, or, where that is
+ *  `watched` for, -1 with nothing done: the prediction in between is sharp. */
+KS_HD int KS_T(ks_step_back)(int nx, const ks_series *s, int64_t k, int watched, const KS_T(ks_scratch) *w,
+                             KS_T(ks_memo) *memo, ks_state *from, ks_state *state,
+                             ks_tally *tally)
 {
     const int nn = nx * nx;
     const KS_NUM *F = (const KS_NUM *)ks_row(s->F, k + 1 - s->shift);
@@ -25,7 +26,7 @@ KS_HD void KS_T(ks_step_back)(int nx, const ks_series *s, int64_t k, const KS_T(
             KS_T(ks_copy)(nx, w->xn, x);
             KS_T(ks_copy)(nn, slot + 3 * nn, C);
             tally->ordinary += 1;
-            return;
+            return 0;
         }
         record = KS_T(ks_memo_miss)(memo, fC, C);
     } else {
@@ -41,7 +42,11 @@ KS_HD void KS_T(ks_step_back)(int nx, const ks_series *s, int64_t k, const KS_T(
         KS_T(ks_copy)(nx, w->xn, x);
         KS_T(ks_copy)(nx * nx, w->Pn, C);
         tally->ordinary += 1;
-        return;
+        return 0;
+    }
+    if (watched && from->form == KS_FORM_ORDINARY && KS_T(ks_sharp_ordinary)(nx, F, Q, fC, w->work)) {
+        tally->sharp = k + 1;
+        return -1;
     }
     if (from->form == KS_FORM_ORDINARY) KS_T(ks_to_array)(nx, from, w->work);
     if (state->form == KS_FORM_ORDINARY) KS_T(ks_to_array)(nx, state, w->work);
@@ -50,6 +55,7 @@ KS_HD void KS_T(ks_step_back)(int nx, const ks_series *s, int64_t k, const KS_T(
     KS_T(ks_copy)(nx * nx, w->Pn, C);
     KS_T(ks_leave_array)(nx, 0, NULL, NULL, state, w->work);
     tally->array += 1;
+    return 0;
 }
 
 /** Cov(x[k+1], x[k] | y) = Ps[k+1] Eᵀ, from the smoothed covariance Ps of step k + 1. */
@@ -62,7 +68,8 @@ KS_HD void KS_T(ks_write_lag_one)(int nx, const KS_NUM *Ps, const KS_NUM *ET, ks
 /** Steps k1 - 1 down to k0 of the smoother; `state` holds the smoothed estimate of step k1 and
  *  leaves with that of k0. For k1 = T the range starts from the filtered estimate of T - 1.
  *  kept holds what the filter kept of steps k0 .. k1 - 1, and may be the very memory that the
- *  smoothed results go to. */
+ *  smoothed results go to. Returns 0, or -1 with the fault in the tally, or, where kept is watched, with
+ *  tally->sharp, the step of which `state` is then. */
 KS_HD int KS_T(ks_smooth_steps)(int nx, const ks_series *s, int64_t k0, int64_t k1,
                                 ks_state *state, const ks_forward_sinks *kept,
                                 const ks_backward_sinks *to, void *memory, ks_tally *tally)
@@ -95,7 +102,7 @@ KS_HD int KS_T(ks_smooth_steps)(int nx, const ks_series *s, int64_t k0, int64_t 
                 else
                     KS_T(ks_copy)(nx * nx, C, next);
             }
-            KS_T(ks_step_back)(nx, s, k, &inner, &memo, &from, state, tally);
+            if (KS_T(ks_step_back)(nx, s, k, kept->watched, &inner, &memo, &from, state, tally)) return -1;
             if (to->lag_one_cov.base)
                 KS_T(ks_write_lag_one)(nx, next, w.ET, to->lag_one_cov, k + 1);
             if (to->gain.base) KS_T(ks_copy)(nx * nx, w.ET, (KS_NUM *)ks_slot_of(to->gain, k));
@@ -127,7 +134,7 @@ KS_HD_COLD void KS_T(ks_smooth_prior)(const ks_series *s, ks_state *state, ks_si
     else
         KS_T(ks_copy)(nx * nx, (KS_NUM *)state->C, next);
     KS_T(ks_memo) nothing = KS_T(ks_memo_start)(nx, s->ny, 0, 0, 0, 0, w.memo);
-    KS_T(ks_step_back)(nx, s, -1, &w, &nothing, &prior, state, tally);
+    (void)KS_T(ks_step_back)(nx, s, -1, 0, &w, &nothing, &prior, state, tally);
     if (lag_one.base) KS_T(ks_write_lag_one)(nx, next, w.ET, lag_one, 0);
     if (mean.base) KS_T(ks_copy)(nx, (KS_NUM *)state->x, (KS_NUM *)mean.base);
     const ks_sink none = { NULL, 0, 0 };

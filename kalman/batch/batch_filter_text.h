@@ -239,11 +239,21 @@ KS_HD_COLD unsigned KS_T(ks_pack_conditioned)(const KS_T(ks_group_scratch) *w)
         CALL(m);                                                                            \
     }
 
+/** ks_sharp() of each lane: such a step is taken alone, which tells the tally. */
+KS_HD KS_MASK KS_T(ks_pack_sharp)(int nx, const KS_T(ks_group_scratch) *w)
+{
+    KS_MASK sharp = KS_GT(KS_LIT(0), KS_LIT(1));
+    for (int i = 0; i < nx; ++i)
+        sharp = sharp | (KS_GT(w->P[i * nx + i], w->Pp[i * nx + i]) &
+                         KS_GT(KS_LIT(KS_EPS) * (w->xp[i] * w->xp[i]), w->Pp[i * nx + i]));
+    return sharp;
+}
+
 /** Step k of the lanes in `packed` together. Returns the lanes for which it is done. */
 KS_HD unsigned KS_T(ks_filter_together)(int nx, int64_t k, int64_t shift, unsigned packed,
                                         const KS_T(ks_group_inputs) *in,
                                         const KS_T(ks_group_scratch) *w,
-                                        const ks_forward_sinks *to, int more,
+                                        const ks_forward_sinks *to, int more, int looks,
                                         KS_T(ks_pack_tally) *sums)
 {
     const int ny = w->ny;
@@ -273,6 +283,7 @@ KS_HD unsigned KS_T(ks_filter_together)(int nx, int64_t k, int64_t shift, unsign
         zero = zero + (w->next_x[i] - w->next_x[i]) +
                (w->next_P[i * nx + i] - w->next_P[i * nx + i]);
     good = good & (KS_MASK)(zero == KS_LIT(0));
+    if (looks) good = good & ~KS_T(ks_pack_sharp)(nx, w);
     const unsigned lanes =
         KS_T(ks_pack_gather)(ny, good, KS_BITS(good) & o.fit & packed, w, &sums->evidence);
     if (lanes == KS_EVERY && !o.present)
@@ -311,7 +322,7 @@ KS_HD void KS_T(ks_group_filter_some)(int nx, ks_group *g, int64_t k0, int64_t k
         /* The first step is never in the ordinary form, and may have no transition. */
         if ((*packed & living) != 0 && k > 0)
             done = KS_T(ks_filter_together)(nx, k, g->series[0].shift, *packed & living, in, w, to,
-                                            more, sums);
+                                            more, ks_looks_sharp(to, &g->series[0], k), sums);
         w->done[k - k0] = done;
         if (done != living) KS_T(ks_filter_alone)(g, k, done, packed, w, to, tally, sums);
     }

@@ -138,6 +138,7 @@ static void start_member(ks_run *run, const ks_party *p, int64_t b, ks_member *m
     m->tally = ks_tally_start();
     m->together = 0;
     if (ks_party_smooths(run->plan)) {
+        m->forward.watched = !ks_is_mixed(run->plan);
         m->forward.kept_mean = m->backward.smoothed_mean;
         m->forward.kept_C = m->backward.smoothed_cov;
         m->forward.form = m->form;
@@ -195,16 +196,33 @@ static int lead_filter(const ks_smooth_plan *plan, ks_party *p, int64_t k0, int6
     ks_tally tally = ks_tally_start();
     if (!p->leads) return 0;
     ks_party_bring(plan, p, k0, k1, k0, k1);
+    to.watched = ks_party_smooths(plan) && !ks_is_mixed(plan);
     if (ks_is_mixed(plan)) to.gain = gains;
     if (!ks_party_smooths(plan)) to.filtered_cov = ks_cov_sink(plan, p->kept, k0);
     int64_t k = k0;
     if (p->state.form == KS_FORM_ORDINARY && k0 > 0)
         k = p->tiled->lead_filter(&p->lead, k0, k1, &p->state, &to, to.gain.base ? NULL : &gains,
                                   p->scratch, &tally);
-    if (k == k1) return 1;
-    if (k < 0 ||
-        plan->kernels->filter(&p->lead, k, k1, &p->state, &to, p->scratch, &tally))
+    if (k != k1 &&
+        (k < 0 || plan->kernels->filter(&p->lead, k, k1, &p->state, &to, p->scratch, &tally)))
         p->leads = 0;
+    p->sharp |= tally.sharp >= 0;
+    return k == k1;
+}
+
+/** Whether the mean of a follower is so large beside the leader's covariance, which has shrunk in the block, that
+ *  the predictions are sharp: the leader itself has no mean. */
+static int is_sharp(const ks_smooth_plan *plan, const ks_party *p, const ks_member *m)
+{
+    const size_t bytes = plan->kernels->number_bytes, n = (size_t)plan->nx;
+    for (size_t i = 0; i < n; ++i) {
+        const size_t at = (i * n + i) * bytes;
+        double x, P, before;
+        plan->kernels->widen(1, (const char *)m->state.x + i * bytes, &x);
+        plan->kernels->widen(1, (const char *)p->state.C + at, &P);
+        plan->kernels->widen(1, (const char *)p->before.cov + at, &before);
+        if (P < before && P < x * x * (bytes == sizeof(float) ? 0x1p-24 : 0x1p-53)) return 1;
+    }
     return 0;
 }
 
@@ -215,6 +233,7 @@ static int filter_alone(const ks_smooth_plan *plan, ks_party *p, ks_member *m, i
                            ? ks_party_filter_alone(plan, p, m, k0, k1)
                            : plan->kernels->filter(&m->series, k0, k1, &m->state, &m->forward,
                                                    p->scratch, &m->tally);
+    p->sharp |= m->tally.sharp >= 0;
     meet(plan, p, m);
     return failed;
 }
@@ -247,6 +266,7 @@ static ks_member *follow_filter(const ks_smooth_plan *plan, ks_party *p, int64_t
         m->tally.evidence = f[i].evidence;
         m->tally.ordinary += k1 - k0;
         if (ks_party_smooths(plan)) m->followed[p->block] = 1;
+        if (m->forward.watched) p->sharp |= is_sharp(plan, p, m);
     }
     return NULL;
 }
@@ -315,6 +335,7 @@ static ks_forward_sinks keep_again(const ks_smooth_plan *plan, ks_party *p, int6
     memcpy(state.C, (char *)p->checkpoints.cov + (size_t)i * ks_party_cov_bytes(plan), ks_party_cov_bytes(plan));
     ks_party_bring(plan, p, k0, k1, k0, k1);
     if (plan->kernels->filter(&p->lead, k0, k1, &state, &to, p->scratch, &tally)) p->leads = 0;
+    to.watched = !ks_is_mixed(plan);
     return to;
 }
 
@@ -341,6 +362,7 @@ static int lead_smooth(const ks_smooth_plan *plan, ks_party *p, const ks_forward
     if (k < 0 ||
         (k > k0 && plan->kernels->smooth(&p->lead, k0, k, &p->state, kept, &to, p->scratch, &tally)))
         p->leads = 0;
+    p->sharp |= tally.sharp >= 0;
     return 0;
 }
 
@@ -355,6 +377,7 @@ static int smooth_alone(const ks_smooth_plan *plan, ks_party *p, ks_member *m, i
                            ? ks_party_smooth_alone(plan, p, m, k0, k1)
                            : plan->kernels->smooth(&m->series, k0, k1, &m->state, &m->forward,
                                                    &m->backward, p->scratch, &m->tally);
+    p->sharp |= m->tally.sharp >= 0;
     meet(plan, p, m);
     return failed;
 }
@@ -420,9 +443,10 @@ int ks_party_run(ks_run *run, ks_party *p, const int64_t *b, int count)
 {
     const ks_smooth_plan *plan = run->plan;
     p->count = p->alive = count;
+    p->sharp = 0;
     start_leader(run, p, b[0]);
     for (int i = 0; i < count; ++i) start_member(run, p, b[i], &p->member[i]);
-    for (int64_t i = 0; i < p->blocks && p->alive; ++i) {
+    for (int64_t i = 0; i < p->blocks && p->alive && !p->sharp; ++i) {
         const int64_t k0 = block_start(p->length, plan->T, i);
         const int64_t k1 = block_start(p->length, plan->T, i + 1);
         p->block = i;
@@ -430,14 +454,14 @@ int ks_party_run(ks_run *run, ks_party *p, const int64_t *b, int count)
         if (p->alive && ks_run_progress(run, p->alive * (k1 - k0))) p->alive = 0;
     }
     /* At the end both ways meet: who has followed is together with the leader still. */
-    for (int64_t i = p->blocks - 1; ks_party_smooths(plan) && i >= 0 && p->alive; --i) {
+    for (int64_t i = p->blocks - 1; ks_party_smooths(plan) && i >= 0 && p->alive && !p->sharp; --i) {
         const int64_t k0 = block_start(p->length, plan->T, i);
         const int64_t k1 = block_start(p->length, plan->T, i + 1);
         p->block = i;
         smooth_block(run, p, k0, k1);
         if (p->alive && ks_run_progress(run, p->alive * (k1 - k0))) p->alive = 0;
     }
-    for (int i = 0; i < p->alive; ++i)
+    for (int i = 0; i < p->alive && !p->sharp; ++i)
         ks_write_loglik(run, p->member[i].b, ks_evidence_loglik(&p->member[i].tally.evidence));
     return p->alive;
 }

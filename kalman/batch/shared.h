@@ -37,6 +37,7 @@ typedef struct ks_party {
     ks_estimates before;     /* the same before the block                                     */
     ks_form before_form;
     int leads;               /* the leader has come so far                                    */
+    int sharp;               /* a prediction is too sharp for the RTS smoother: see ks_sharp() */
     ks_estimates kept, smoothed, checkpoints; /* of a block, of a block, before each block    */
     unsigned char *form, *checkpoint_form;
     char *filter_gains, *smooth_gains;
@@ -60,7 +61,7 @@ void ks_party_carve(ks_carver *carver, const ks_smooth_plan *plan, void *scratch
 
 /** Run the series `b` (count <= party->most, ascending): each comes to the bits that it comes to alone.
  *  Returns the place of the first that fails, with its fault in its tally, or count; 0 where the run
- *  has been canceled. */
+ *  has been canceled. Where party->sharp is set afterwards all of them are to be run alone. */
 int ks_party_run(ks_run *run, ks_party *party, const int64_t *b, int count);
 
 #endif

@@ -178,6 +178,7 @@ static void open_series(ks_scan_method *m, int64_t b)
     const ks_smooth_plan *plan = m->plan;
     ks_series_of(m->run, b, &m->a.series);
     m->a.to = ks_forward_sinks_of(m->run, b);
+    m->a.to.watched = m->run->watched;
     m->a.back = ks_backward_sinks_of(m->run, b);
     m->a.prior_mean = ks_sink_of(m->run, m->run->outputs->prior_mean, b);
     m->a.prior_cov = ks_sink_of(m->run, m->run->outputs->prior_cov, b);
@@ -198,6 +199,8 @@ static int run_series(ks_scan_method *m, int64_t b)
     double loglik = 0;
     open_series(m, b);
     int rc = ks_scan_filter(m, &loglik);
+    for (int64_t c = 0; !rc && c < m->chunks; ++c) m->run->sharp |= m->chunk_tally[c].sharp >= 0;
+    if (m->run->sharp) return -1;
     if (!rc && m->plan->method == KS_METHOD_SCAN_RTS) rc = ks_scan_rts(m);
     if (!rc && m->plan->method == KS_METHOD_SCAN_TWO_FILTER) rc = ks_scan_two_filter(m);
     if (!rc && smooths(m->plan)) rc = ks_scan_lag_one(m);

@@ -57,6 +57,7 @@ void ks_lane_carve(ks_carver *carver, const ks_smooth_plan *plan, ks_lane *l)
         l->left.checkpoint_form = ks_carve(carver, (size_t)ceil(sqrt((double)plan->T)), 1);
     if (plan->automatic) l->left.again = ks_carve_estimates(carver, plan, 1);
     carve_half(carver, plan, &l->right, plan->T - ks_left_steps_least(plan));
+    ks_meeting_carve(carver, plan, &l->meeting);
     l->right.K = ks_carve(carver, (size_t)l->right.length, n * (n + 1) / 2 * bytes);
     l->right.bound = ks_carve(carver, (size_t)l->right.length / KS_BOUND_STEPS + 1, 2 * n * bytes);
 }
@@ -87,6 +88,7 @@ ks_forward_sinks ks_left_rows(const ks_lane *l, int64_t i)
     to.kept_C = in_place(plan) ? l->back.smoothed_cov : ks_cov_sink(plan, l->left.kept, first);
     to.form = l->left.form;
     to.form_first = first;
+    to.watched = 1;
     return to;
 }
 
@@ -111,12 +113,23 @@ static int left_in(ks_lane *l)
     return 0;
 }
 
+/** What the right half knows of the middle, as the meeting has left it. */
+static void take_information(ks_lane *l)
+{
+    const size_t n = (size_t)l->run->plan->nx, bytes = l->run->plan->kernels->number_bytes;
+    memcpy(l->meeting.information.J, l->right.state.cov, n * n * bytes);
+    memcpy(l->meeting.information.eta, l->right.state.mean, n * bytes);
+    l->meeting.at = l->left_steps - 1;
+}
+
 static int left_out(ks_lane *l)
 {
     const ks_smooth_plan *plan = l->run->plan;
     ks_half *half = &l->left;
     const int64_t steps = l->left_steps;
     ks_state state = { half->smoothed.mean, half->smoothed.cov, half->out_form };
+    ks_meeting_start(l->run, &l->meeting, half->in.sharp);
+    take_information(l);
     for (int64_t i = half->segments - 1; i >= 0; --i) {
         const int64_t from = i * half->length, end = segment_end(half, i, steps);
         const ks_forward_sinks kept = ks_left_rows(l, i);
@@ -129,11 +142,11 @@ static int left_out(ks_lane *l)
                                  &again))
                 return -1;
         }
-        if (ks_smooth_blocks(l->run, &l->series, from, end < steps ? end : steps - 1, &state, &kept,
-                             &l->back, half->scratch, &half->out))
+        if (ks_meeting_smooth(l->run, &l->meeting, &l->series, from,
+                              end < steps ? end : steps - 1, &state, &kept, &l->back, half->scratch, &half->out))
             return -1;
     }
-    ks_smooth_start(l->run, l->b, &l->series, &state, half->scratch, &half->out);
+    ks_meeting_prior(l->run, &l->meeting, l->b, &l->series, &state, half->scratch, &half->out);
     return 0;
 }
 

@@ -43,6 +43,18 @@ typedef struct ks_two_ended_kernels {
     int (*outward)(const ks_series *series, int64_t k0, int64_t k1, ks_form form, ks_state *state,
                    const ks_right_rows *from, const ks_backward_sinks *to, void *work,
                    ks_tally *tally);
+    /** Numbers' bytes for the two below. */
+    size_t (*meet_bytes)(int nx, int ny);
+    /** The same as inform, k0 >= 0, of information in the array form, with nothing left to a way out. */
+    int (*inform_back)(const ks_series *series, int64_t k0, int64_t k1, ks_information *information, void *work,
+                       ks_tally *tally);
+    /** Smoothed steps k1 - 1 .. k0, k1 < T, from what the filter has kept of them and the information on x[k1]
+     *  from later observations, in the array form; on x[k0] out. `state` is the smoothed one of step k1 in and
+     *  of step k0 out. Returns one more than the first step not taken, k0 where all are: R is not positive
+     *  definite there over the entries present. -1 with the fault in the tally. */
+    int64_t (*meet_back)(const ks_series *series, int64_t k0, int64_t k1, ks_information *information,
+                         const ks_forward_sinks *kept, ks_state *state, const ks_backward_sinks *to, void *work,
+                         ks_tally *tally);
     /** The lowest of steps k0 .. k1 - 1 at which inform fails for its observation alone. */
     void (*first_refused)(const ks_series *series, int64_t k0, int64_t k1, void *work,
                           ks_tally *tally);

@@ -3,6 +3,7 @@
 #ifndef KS_TWO_ENDED_LANE_H
 #define KS_TWO_ENDED_LANE_H
 
+#include "meet_back.h"
 #include "smooth_plan.h"
 #include "two_ended.h"
 
@@ -34,6 +35,7 @@ typedef struct ks_lane {
     ks_form form;               /* of the information in the right half */
     ks_form left_form;          /* of the filtered state in the middle  */
     ks_evidence met;
+    ks_meeting meeting;         /* of the left half */
     int left_rc, right_rc;      /* 0; -1 failed; 1 the ordinary form of the information will not do */
     int64_t tried;              /* steps of the right half that ks_lane_try_out() has put out */
     ks_tally total;

@@ -23,6 +23,7 @@
 #include "two_ended_text.h"
 #include "two_ended_array_text.h"
 #include "two_ended_range_text.h"
+#include "meet_back_text.h"
 #include "two_ended_tiled_text.h"
 #include "two_ended_quad_text.h"
 #include "two_ended_row_text.h"
@@ -249,6 +250,31 @@ static int ends_outward(const ks_series *s, int64_t k0, int64_t k1, ks_form form
     return rc;
 }
 
+static size_t ends_meet_bytes(int nx, int ny)
+{
+    KS_T(ks_meet_scratch) unused;
+    return (size_t)KS_T(ks_meet_lay_out)(nx, ny, NULL, &unused) * sizeof(KS_NUM);
+}
+
+static int ends_inform_back(const ks_series *s, int64_t k0, int64_t k1, ks_information *information, void *work,
+                            ks_tally *tally)
+{
+    const unsigned mode = ks_flush_begin();
+    const int rc = KS_T(ks_inform_back)(s, k0, k1, information, work, tally);
+    ks_flush_end(mode);
+    return rc;
+}
+
+static int64_t ends_meet_back(const ks_series *s, int64_t k0, int64_t k1, ks_information *information,
+                              const ks_forward_sinks *kept, ks_state *state, const ks_backward_sinks *to,
+                              void *work, ks_tally *tally)
+{
+    const unsigned mode = ks_flush_begin();
+    const int64_t k = KS_T(ks_meet_back)(s, k0, k1, information, kept, state, to, work, tally);
+    ks_flush_end(mode);
+    return k;
+}
+
 static void ends_first_refused(const ks_series *s, int64_t k0, int64_t k1, void *work,
                                ks_tally *tally)
 {
@@ -256,4 +282,4 @@ static void ends_first_refused(const ks_series *s, int64_t k0, int64_t k1, void 
 }
 
 const ks_two_ended_kernels KS_ENDS = { ends_scratch_bytes, ends_inform, ends_meet, ends_outward,
-                                       ends_first_refused };
+                                       ends_meet_bytes, ends_inform_back, ends_meet_back, ends_first_refused };
