@@ -141,10 +141,14 @@ KS_HD void *ks_slot_of(ks_sink sink, int64_t k)
     return sink.base + (k - sink.first) * sink.stride;
 }
 
+/** Whether sharp predictions of step k count: the first ones may be for what was observed under a vague prior, which
+ *  leaves round-off to as many steps and no more. */
+KS_HD int ks_counts_sharp(const ks_series *s, int64_t k) { return k >= s->nx; }
+
 /** Whether a step in the ordinary form is looked at for a sharp prediction: only the last of them counts. */
 KS_HD int ks_looks_sharp(const ks_forward_sinks *to, const ks_series *s, int64_t k)
 {
-    return to->watched && (k % KS_SHARP_LOOK == KS_SHARP_LOOK - 1 || k == s->steps - 1);
+    return to->watched && ks_counts_sharp(s, k) && (k % KS_SHARP_LOOK == KS_SHARP_LOOK - 1 || k == s->steps - 1);
 }
 
 #endif

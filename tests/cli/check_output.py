@@ -213,9 +213,16 @@ def progress():
         os.close(own)
         assert p.wait() == 0
         return text
+    assert told(None) == b""
+    try:
+        for end in pty.openpty():
+            os.close(end)
+    except OSError:
+        print("this machine lends no terminal: bars are not looked at")
+        return
     bar = told("xterm")
     assert b"\rwrite   [" in bar and b"%" in bar and bar.endswith(b" \r"), bar
-    assert told("xterm", "--quiet") == told("dumb") == told(None) == b""
+    assert told("xterm", "--quiet") == told("dumb") == b""
 
 
 with tempfile.TemporaryDirectory() as folder:
