@@ -275,10 +275,10 @@ KS_HD int KS_T(ks_filter_step)(int nx, const ks_series *s, int64_t k,
         memo->last = -1;
     }
     KS_T(ks_predict_in_form)(nx, s, k, o, state, w);
-    if (to->watched && ks_counts_sharp(s, k) &&
+    if (to->watched && !(k == 0 && s->prior_x1) && ks_counts_sharp(s, k, sizeof(KS_NUM)) &&
         (state->form == KS_FORM_ARRAY
              ? KS_T(ks_sharp_root)(nx, w->xp, w->Pp, w->work)
-             : ks_looks_sharp(to, s, k) &&
+             : ks_looks_sharp(to, s, k, sizeof(KS_NUM)) &&
                    KS_T(ks_sharp)(nx, w->xp, w->Pp, nx, (const KS_NUM *)state->C, nx)))
         tally->sharp = k;
     if (state->form == KS_FORM_ORDINARY && (to->predicted_cov.base || want_innovation))

@@ -6,6 +6,7 @@
 #define KS_SERIES_H
 
 #include <math.h>
+#include <stddef.h>
 #include <stdint.h>
 #include "hd.h"
 #include "kalscan/smooth.h"
@@ -141,14 +142,18 @@ KS_HD void *ks_slot_of(ks_sink sink, int64_t k)
     return sink.base + (k - sink.first) * sink.stride;
 }
 
-/** Whether sharp predictions of step k count: the first ones may be for what was observed under a vague prior, which
- *  leaves round-off to as many steps and no more. */
-KS_HD int ks_counts_sharp(const ks_series *s, int64_t k) { return k >= s->nx; }
+/** Whether sharp predictions of step k count, in numbers of so many bytes: in single precision the first ones may be
+ *  for what was observed under a vague prior, and steps of the RTS smoother keep more digits of as few. */
+KS_HD int ks_counts_sharp(const ks_series *s, int64_t k, size_t number)
+{
+    return number > sizeof(float) || k >= s->nx;
+}
 
 /** Whether a step in the ordinary form is looked at for a sharp prediction: only the last of them counts. */
-KS_HD int ks_looks_sharp(const ks_forward_sinks *to, const ks_series *s, int64_t k)
+KS_HD int ks_looks_sharp(const ks_forward_sinks *to, const ks_series *s, int64_t k, size_t number)
 {
-    return to->watched && ks_counts_sharp(s, k) && (k % KS_SHARP_LOOK == KS_SHARP_LOOK - 1 || k == s->steps - 1);
+    return to->watched && ks_counts_sharp(s, k, number) &&
+           (k % KS_SHARP_LOOK == KS_SHARP_LOOK - 1 || k == s->steps - 1);
 }
 
 #endif

@@ -44,7 +44,7 @@ KS_HD int KS_T(ks_step_back)(int nx, const ks_series *s, int64_t k, int watched,
         tally->ordinary += 1;
         return 0;
     }
-    if (watched && ks_counts_sharp(s, k + 1) && from->form == KS_FORM_ORDINARY &&
+    if (watched && ks_counts_sharp(s, k + 1, sizeof(KS_NUM)) && from->form == KS_FORM_ORDINARY &&
         KS_T(ks_sharp_ordinary)(nx, F, Q, fC, w->work)) {
         tally->sharp = k + 1;
         return -1;

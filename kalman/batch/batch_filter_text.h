@@ -322,7 +322,7 @@ KS_HD void KS_T(ks_group_filter_some)(int nx, ks_group *g, int64_t k0, int64_t k
         /* The first step is never in the ordinary form, and may have no transition. */
         if ((*packed & living) != 0 && k > 0)
             done = KS_T(ks_filter_together)(nx, k, g->series[0].shift, *packed & living, in, w, to,
-                                            more, ks_looks_sharp(to, &g->series[0], k), sums);
+                                            more, ks_looks_sharp(to, &g->series[0], k, sizeof(KS_ONE)), sums);
         w->done[k - k0] = done;
         if (done != living) KS_T(ks_filter_alone)(g, k, done, packed, w, to, tally, sums);
     }

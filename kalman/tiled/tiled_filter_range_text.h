@@ -466,7 +466,7 @@ KS_HD int64_t KS_T(ks_tiled_filter_steps)(ks_shape shape, int nx, int ny, const 
             else
                 good = KS_T(ks_quad_filter_any)(m, b, w.x, w.P, next, &w.step);
             if (!KS_ALL(good)) break;
-            if (ks_looks_sharp(to, s, k) && KS_T(ks_sharp)(nx, w.step.xp, w.step.Pp, n, P, n))
+            if (ks_looks_sharp(to, s, k, sizeof(KS_NUM)) && KS_T(ks_sharp)(nx, w.step.xp, w.step.Pp, n, P, n))
                 tally->sharp = k;
             if (record) KS_T(ks_tiled_record)(nx, n, ny, next, &w.step, &memo, record);
         }
