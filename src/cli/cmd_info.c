@@ -1,11 +1,11 @@
 /* `kalscan info`: what was understood of a file. */
 #include <stdio.h>
 #include "command.h"
+#include "file_kind.h"
 #include "h5.h"
 #include "help.h"
 #include "info.h"
 #include "options.h"
-#include "system_file.h"
 
 enum { Y = 1, MODEL, MODEL_FILE, PRIOR, TRANSITION, LAYOUT, JSON, QUIET, HELP, VERSION };
 
@@ -59,7 +59,7 @@ ks_exit ks_command_info(const ks_call *call, ks_failure *failure)
     ks_option_reader reader = {.argc = call->argc, .argv = call->argv, .command = "kalscan info",
                                .tables = {options}};
     ks_input_places places = KS_INPUT_PLACES_INIT;
-    bool json = false;
+    bool json = false, as_model = false;
     const char *value;
     int id;
     while ((id = ks_options_next(&reader, &value, failure)) != KS_OPTION_END) {
@@ -70,6 +70,7 @@ ks_exit ks_command_info(const ks_call *call, ks_failure *failure)
             return KS_EXIT_DONE;
         }
         if (id != KS_OPTION_WORD) {
+            as_model = as_model || id == Y || id == MODEL || id == MODEL_FILE;
             if (read_option(&places, &json, id, value, failure)) return failure->code;
         } else if (places.file) {
             return ks_fail(failure, KS_EXIT_USAGE, "one file only, but got '%s' and '%s'",
@@ -82,9 +83,11 @@ ks_exit ks_command_info(const ks_call *call, ks_failure *failure)
         return ks_fail(failure, KS_EXIT_USAGE, "no file; usage: kalscan info FILE.h5");
     const hid_t file = ks_h5_open(places.file, failure);
     if (file < 0) return failure->code;
-    const bool output = ks_info_is_output(file), system = !output && ks_system_is(file);
-    if (output) ks_info_output(file, places.file, json, failure);
+    /* What is said to hold observations or a model is one, whatever else stands there. */
+    const ks_file_kind kind = as_model ? KS_FILE_MODEL : ks_file_kind_of(file);
+    if (kind == KS_FILE_OUTPUT) ks_info_output(file, places.file, json, failure);
     ks_h5_release(file);
-    if (system) return ks_info_system(places.file, places.layout, json, failure);
-    return output ? failure->code : ks_info_model(&places, json, failure);
+    if (kind == KS_FILE_OUTPUT) return failure->code;
+    return kind == KS_FILE_SYSTEM ? ks_info_system(places.file, places.layout, json, failure)
+                                  : ks_info_model(&places, json, failure);
 }

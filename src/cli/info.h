@@ -18,9 +18,6 @@ ks_exit ks_info_model(const ks_input_places *places, bool json, ks_failure *fail
  *  found. */
 ks_exit ks_info_system(const char *file, int layout, bool json, ks_failure *failure);
 
-/** Is this an output of kalscan? */
-bool ks_info_is_output(hid_t file);
-
 /** An output: attributes and arrays. */
 ks_exit ks_info_output(hid_t file, const char *name, bool json, ks_failure *failure);
 

@@ -14,13 +14,6 @@ typedef struct walk {
     ks_problems problems;  /* of arrays that are not shown */
 } walk;
 
-bool ks_info_is_output(hid_t file)
-{
-    return !ks_h5_exists(file, "/model") &&
-           (ks_h5_exists(file, "/smoothed") || ks_h5_exists(file, "/filtered") ||
-            (ks_h5_exists(file, "/x") && !ks_h5_exists(file, "/D")));
-}
-
 static herr_t show_attribute(hid_t root, const char *name, const H5A_info_t *info, void *user)
 {
     walk *state = user;

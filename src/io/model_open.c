@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "file_kind.h"
 #include "h5.h"
 #include "memory.h"
 #include "model_parts.h"
@@ -104,16 +105,20 @@ static void sizes_of_observations(ks_input *input)
     }
 }
 
-static ks_exit open_observations(ks_input *input, ks_failure *failure)
+/* *other: there are none, and the file is of another kind, in which no model is missed. */
+static ks_exit open_observations(ks_input *input, bool *other, ks_failure *failure)
 {
     const char *file = input->places.file;
+    *other = false;
     if (ks_dataset_open(&input->y_dataset, input->file, file, input->places.y, &input->problems,
                         failure))
         return failure->code;
-    if (!input->y_dataset.found)
-        ks_problem_add(&input->problems,
-                       "%s: dataset %s is missing; it holds the observations, (T, ny)", file,
-                       input->places.y);
+    if (!input->y_dataset.found) {
+        const char *hint = ks_file_kind_hint(input->file, KS_FILE_MODEL);
+        *other = *hint != '\0';
+        ks_problem_add(&input->problems, "%s: dataset %s is missing; %s", file, input->places.y,
+                       *other ? hint : "it holds the observations, (T, ny)");
+    }
     if (input->y_dataset.id >= 0) {
         sizes_of_observations(input);
         ks_observations_note_unread(input);
@@ -146,8 +151,9 @@ static ks_exit open_parts(ks_input *input, ks_failure *failure)
         input->model_file = ks_h5_open(input->places.model_file, failure);
         if (input->model_file < 0) return failure->code;
     }
-    if (open_observations(input, failure)) return failure->code;
-    bool model_found;
+    bool other, model_found;
+    if (open_observations(input, &other, failure)) return failure->code;
+    if (other) return KS_EXIT_DONE;
     if (read_conventions(input, &model_found, failure)) return failure->code;
     if (open_time_stamps(input, failure)) return failure->code;
     return model_found ? ks_model_resolve(input, failure) : KS_EXIT_DONE;

@@ -52,9 +52,6 @@ typedef struct ks_system {
     ks_problems problems;
 } ks_system;
 
-/** Does this file look like a system rather than a model? */
-bool ks_system_is(hid_t file);
-
 /** Has the file blocks above the diagonal of their own? Without them it is symmetric. */
 bool ks_system_has_upper(const ks_system *system);
 

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "file_kind.h"
 #include "h5.h"
 #include "memory.h"
 #include "model_parts.h"
@@ -9,13 +10,6 @@
 #include "system_file.h"
 
 static const char *const paths[KS_SYSTEM_ARRAYS] = {"/D", "/L", "/U", "/b", "/D_dia"};
-
-bool ks_system_is(hid_t file)
-{
-    return !ks_h5_exists(file, "/model") && !ks_h5_exists(file, "/y") &&
-           (ks_h5_exists(file, "/D") || ks_h5_exists(file, "/D_dia") ||
-            ks_h5_exists(file, "/L") || ks_h5_exists(file, "/b"));
-}
 
 bool ks_system_has_upper(const ks_system *system)
 {
@@ -167,8 +161,10 @@ static ks_exit open_array(ks_system *system, int i, ks_failure *failure)
                            &system->problems, failure);
 }
 
-static ks_exit open_diagonal(ks_system *system, ks_failure *failure)
+/* *other: it is missing, and the file is of another kind, in which nothing else is missed. */
+static ks_exit open_diagonal(ks_system *system, bool *other, ks_failure *failure)
 {
+    *other = false;
     ks_system_array *dense = &system->arrays[KS_SYSTEM_D];
     ks_system_array *dia = &system->arrays[KS_SYSTEM_D_DIA];
     if (open_array(system, KS_SYSTEM_D, failure) || open_array(system, KS_SYSTEM_D_DIA, failure))
@@ -180,9 +176,12 @@ static ks_exit open_diagonal(ks_system *system, ks_failure *failure)
     }
     if (dense->dataset.id >= 0) sizes_of_diagonal(system);
     if (dia->dataset.id >= 0) sizes_of_tridiagonal(system);
-    if (!dense->dataset.found && !dia->dataset.found)
-        ks_problem_add(&system->problems, "%s: dataset /D is missing; it holds the diagonal "
-                       "blocks, (N, n, n)", system->name);
+    if (!dense->dataset.found && !dia->dataset.found) {
+        const char *hint = ks_file_kind_hint(system->file, KS_FILE_SYSTEM);
+        *other = *hint != '\0';
+        ks_problem_add(&system->problems, "%s: dataset /D is missing; %s", system->name,
+                       *other ? hint : "it holds the diagonal blocks, (N, n, n)");
+    }
     return KS_EXIT_DONE;
 }
 
@@ -192,7 +191,9 @@ static ks_exit open_arrays(ks_system *system, ks_failure *failure)
         {KS_SYSTEM_L, "the sub-diagonal blocks, (N - 1, n, n)"},
         {KS_SYSTEM_U, NULL},
         {KS_SYSTEM_B, "the right-hand sides, (N, n) or (N, n, nrhs)"}};
-    if (open_diagonal(system, failure)) return failure->code;
+    bool other;
+    if (open_diagonal(system, &other, failure)) return failure->code;
+    if (other) return KS_EXIT_DONE;
     for (size_t k = 0; k < sizeof others / sizeof *others; ++k) {
         const int i = (int)others[k].name;
         ks_system_array *array = &system->arrays[i];

@@ -67,6 +67,8 @@ def good_forms():
     write("nothing_seen", y=np.full((T, NY), np.nan))
     write("only_data", F=None, Q=None, H=None, R=None, m0=None, P0=None)
     write("only_model", y=None)
+    with h5py.File("b_is_data.h5", "w") as f:
+        f["b"] = Y
     with h5py.File("chunked.h5", "w") as f:
         f.create_dataset("y", data=Y, chunks=(4, 1), compression="gzip", shuffle=True)
         for key, value in model().items():
