@@ -60,8 +60,26 @@ void ks_h5_release(hid_t id)
     if (id >= 0) H5Idec_ref(id);
 }
 
+/* Older formats of programs that write HDF5 too, and how they are brought to. */
+static const char *older_format(int descriptor)
+{
+    static const struct { const char *begins, *words; } formats[] = {
+        {"CDF\001", "; it is a netCDF classic file, of which nccopy -k netCDF-4 makes one"},
+        {"CDF\002", "; it is a netCDF classic file, of which nccopy -k netCDF-4 makes one"},
+        {"CDF\005", "; it is a netCDF classic file, of which nccopy -k netCDF-4 makes one"},
+        {"MATLAB 5.0 MAT-file", "; it is a MAT-file of version 7 or before, and version 7.3 is HDF5: save "
+                                "with -v7.3"}};
+    char start[32];
+    const ssize_t got = pread(descriptor, start, sizeof start, 0);
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; ++i)
+        if (got >= (ssize_t)strlen(formats[i].begins) &&
+            memcmp(start, formats[i].begins, strlen(formats[i].begins)) == 0)
+            return formats[i].words;
+    return "";
+}
+
 /* HDF5's own messages for these cases are long and say little. */
-static ks_exit check_plain_file(const char *name, ks_failure *failure)
+static ks_exit check_plain_file(const char *name, const char **format, ks_failure *failure)
 {
     const int descriptor = open(name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     struct stat status;
@@ -73,6 +91,8 @@ static ks_exit check_plain_file(const char *name, ks_failure *failure)
         ks_fail(failure, KS_EXIT_FILE, "%s: not a regular file, expected an HDF5 file", name);
     } else if (status.st_size == 0) {
         ks_fail(failure, KS_EXIT_FILE, "%s: is empty, expected an HDF5 file", name);
+    } else {
+        *format = older_format(descriptor);
     }
     if (descriptor >= 0) close(descriptor);
     return failure->code;
@@ -80,10 +100,11 @@ static ks_exit check_plain_file(const char *name, ks_failure *failure)
 
 hid_t ks_h5_open(const char *name, ks_failure *failure)
 {
-    if (check_plain_file(name, failure)) return -1;
+    const char *format = "";
+    if (check_plain_file(name, &format, failure)) return -1;
     const htri_t hdf5 = H5Fis_hdf5(name);
     if (hdf5 == 0) {
-        ks_fail(failure, KS_EXIT_FILE, "%s: not an HDF5 file", name);
+        ks_fail(failure, KS_EXIT_FILE, "%s: not an HDF5 file%s", name, format);
         return -1;
     }
     const hid_t file = H5Fopen(name, H5F_ACC_RDONLY, H5P_DEFAULT);

@@ -115,6 +115,10 @@ def wrong_content():
     write("F_infinite", F=bad_F)
     write("F_wide", F=np.zeros((2, 3)))
     write("F_time_last", F=np.zeros((NX, NX, T)))
+    write("F_time_first_in_matlab", F=np.zeros((NX, NX, T)), attributes=dict(layout="fortran"))
+    write("y_time_last", y=np.ones((2, T)), H=np.eye(2), R=np.eye(2))
+    write("y_time_last_steps", y=np.ones((2, T)), F=np.tile(F, (T, 1, 1)), H=np.eye(2), R=np.eye(2))
+    write("y_column_in_matlab", y=Y.T, attributes=dict(layout="fortran"), H=H.T)
     write("F_vector", F=np.ones(NX))
     write("F_rows", F=np.zeros((T + 1, NX, NX)))
     write("F_rows_of_out_of", F=np.tile(F, (T - 1, 1, 1)))
@@ -150,6 +154,20 @@ def wrong_content():
     write("matlab")
     with h5py.File("matlab.h5", "a") as f:
         f["model/F"].attrs["MATLAB_class"] = np.bytes_("double")
+    write("matlab_empty", u=np.zeros(2, "u8"))
+    write("y_is_group", y=None)
+    write("F_sparse", F=None)
+    write("crowded", y=None)
+    with h5py.File("matlab_empty.h5", "a") as f, h5py.File("y_is_group.h5", "a") as g, \
+            h5py.File("F_sparse.h5", "a") as h, h5py.File("crowded.h5", "a") as i:
+        f["model/u"].attrs["MATLAB_empty"] = np.uint8(1)
+        f["model/F"].attrs["MATLAB_empty"] = np.uint8(0)
+        for name in ("axis0", "axis1", "block0_values"):
+            g["y/" + name] = Y
+        h["model/F/data"], h["model/F/ir"] = np.ones(2), np.arange(2)
+        h["model/F"].attrs["MATLAB_sparse"] = np.uint64(2)
+        for k in range(30):
+            i[f"y/station_{k:02}"] = Y
     write("dangling", y=None)
     with h5py.File("dangling.h5", "a") as f:
         f["y"] = h5py.SoftLink("/nowhere")
@@ -190,6 +208,18 @@ def other_files():
         g["model"] = h5py.SoftLink("/nowhere/at/all")
     write("unread", attributes=dict(Prior="x1"), U=np.ones(NX), q=1.0,
           y_attributes=dict(missing_value=-999.0, _Unsigned="true"))
+    write("labels")
+    with h5py.File("labels.h5", "a") as f:
+        f["model"]["station"] = ["a", "b"]
+        f["model"]["prior"] = "x1"
+    for name, attributes in (("unwritten", {}), ("unwritten_packed", dict(scale_factor=0.1, add_offset=1.0)),
+                             ("unwritten_nan", {}), ("unwritten_told", dict(_FillValue=-99.0))):
+        write(name, y=None)
+        with h5py.File(name + ".h5", "a") as f:
+            fill = np.nan if name == "unwritten_nan" else -99.0
+            y = f.create_dataset("y", (T, NY), chunks=(2, NY), fillvalue=fill)
+            y[:3] = 1.0
+            y.attrs.update(attributes)
     write("unread_root")
     with h5py.File("unread_root.h5", "a") as f:
         f.attrs["prior"] = "x1"
@@ -291,6 +321,9 @@ def not_hdf5():
     open("truncated.h5", "wb").write(data[:len(data) // 2])
     open("empty.h5", "wb").close()
     open("text.h5", "w").write("y,model\n1,2\n")
+    open("classic.nc", "wb").write(b"CDF\x02" + bytes(60))
+    open("older.mat", "wb").write(b"MATLAB 5.0 MAT-file, Platform: GLNXA64".ljust(128))
+    open("short.h5", "wb").write(b"CDF")
     open("signature.h5", "wb").write(data[:8] + b"\xff" * 500)
     os.mkdir("folder.h5")
     os.mkdir("locked")
