@@ -81,6 +81,54 @@ static bool check_space(ks_dataset *dataset, hid_t space, ks_problems *problems)
     return true;
 }
 
+/* Room for the names of a group's first members. */
+typedef struct member_names {
+    char text[160];
+    size_t used;
+} member_names;
+
+static herr_t add_member(hid_t group, const char *name, const H5L_info_t *info, void *user)
+{
+    member_names *names = user;
+    const size_t room = sizeof names->text - names->used;
+    const char *comma = names->used > 0 ? ", " : "";
+    (void)group;
+    (void)info;
+    if (strlen(comma) + strlen(name) + sizeof ", ..." > room) {
+        snprintf(names->text + names->used, room, "%s...", comma);
+        return 1;
+    }
+    names->used += (size_t)snprintf(names->text + names->used, room, "%s%s", comma, name);
+    return 0;
+}
+
+/* Tables of pandas and sparse matrices of MATLAB are groups; what is meant is often inside. */
+static void refuse_other_object(hid_t file_id, const ks_dataset *dataset, ks_problems *problems)
+{
+    member_names names = {.text = ""};
+    if (ks_h5_object_type(file_id, dataset->path) != H5O_TYPE_GROUP) {
+        ks_problem_add(problems, "%s: %s is not a dataset", dataset->file, dataset->path);
+        return;
+    }
+    H5Literate_by_name(file_id, dataset->path, H5_INDEX_NAME, H5_ITER_INC, NULL, add_member, &names,
+                       H5P_DEFAULT);
+    H5Eclear2(H5E_DEFAULT);
+    ks_problem_add(problems, "%s: %s is a group, expected a dataset%s; it holds %s", dataset->file, dataset->path,
+                   H5Aexists_by_name(file_id, dataset->path, "MATLAB_sparse", H5P_DEFAULT) > 0
+                       ? " (a full matrix, not a sparse one)" : "", names.used > 0 ? names.text : "nothing");
+}
+
+/* MATLAB writes the shape of an empty array in its place, which would read as numbers. */
+static bool check_empty(const ks_dataset *dataset, ks_problems *problems)
+{
+    double empty;
+    if (ks_h5_read_number(dataset->id, "MATLAB_empty", &empty) != KS_ATTRIBUTE_READ || empty == 0.0)
+        return true;
+    ks_problem_add(problems, "%s: %s is an empty array of MATLAB (attribute MATLAB_empty); leave it out or give "
+                   "it values", dataset->file, dataset->path);
+    return false;
+}
+
 ks_exit ks_dataset_open(ks_dataset *dataset, hid_t file_id, const char *file, const char *path,
                         ks_problems *problems, ks_failure *failure)
 {
@@ -98,7 +146,7 @@ ks_exit ks_dataset_open(ks_dataset *dataset, hid_t file_id, const char *file, co
     if (!ks_h5_exists(file_id, path)) return KS_EXIT_DONE;
     dataset->found = true;
     if (ks_h5_object_type(file_id, path) != H5O_TYPE_DATASET) {
-        ks_problem_add(problems, "%s: %s is not a dataset", file, path);
+        refuse_other_object(file_id, dataset, problems);
         return KS_EXIT_DONE;
     }
     dataset->id = H5Dopen2(file_id, path, H5P_DEFAULT);
@@ -107,7 +155,7 @@ ks_exit ks_dataset_open(ks_dataset *dataset, hid_t file_id, const char *file, co
     const hid_t type = H5Dget_type(dataset->id), space = H5Dget_space(dataset->id);
     const bool readable = type >= 0 && space >= 0;
     const bool good = readable && check_type(dataset, type, problems) &&
-                      check_space(dataset, space, problems);
+                      check_space(dataset, space, problems) && check_empty(dataset, problems);
     if (!readable)
         ks_fail_h5(failure, KS_EXIT_FILE, "%s: cannot read the type and shape of %s", file, path);
     ks_h5_release(type);

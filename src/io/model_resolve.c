@@ -64,6 +64,12 @@ static ks_exit find_array(ks_input *input, ks_input_name name, ks_failure *failu
     return KS_EXIT_DONE;
 }
 
+/* Who wrote it may have counted axes from the other end. */
+static bool in_fortran(const ks_input *input, const ks_dataset *dataset)
+{
+    return dataset->matlab || input->layout == KS_LAYOUT_FORTRAN;
+}
+
 /* The state dimension is that of F. */
 static void state_dimension(ks_input *input)
 {
@@ -74,15 +80,16 @@ static void state_dimension(ks_input *input)
     const bool single = F->rank == 0 || (F->rank == 1 && F->dims[0] == 1);
     const int64_t rows = single ? 1 : F->rank < 2 ? -1 : F->dims[F->rank - 2];
     const int64_t columns = single ? 1 : F->rank < 2 ? -2 : F->dims[F->rank - 1];
+    const bool time_last = F->rank == 3 && F->dims[0] == F->dims[1];
     if (rows == 0 || columns == 0)
         ks_problem_add(&input->problems, "%s: %s has shape %s: nx = 0, expected at least one state",
                        F->file, F->path, shape);
     else if (rows != columns)
         ks_problem_add(&input->problems,
-                       "%s: %s has shape %s, expected (nx, nx), (T, nx, nx) or (B, T, nx, nx)%s",
+                       "%s: %s has shape %s, expected (nx, nx), (T, nx, nx) or (B, T, nx, nx)%s%s",
                        F->file, F->path, shape,
-                       F->rank == 3 && F->dims[0] == F->dims[1]
-                           ? "; here time seems to come last, it comes first" : "");
+                       time_last ? "; here time seems to come last, it comes first" : "",
+                       time_last && in_fortran(input, F) ? " (last in MATLAB and Julia)" : "");
     else if (rows > KS_BLOCK_MAX)
         ks_problem_add(&input->problems, "%s: %s has shape %s: nx = %lld, expected at most %d",
                        F->file, F->path, shape, (long long)rows, KS_BLOCK_MAX);
@@ -124,6 +131,18 @@ static bool fits_out_of(const ks_input *input, ks_input_name name)
     return ks_shape_fit(dataset->dims, dataset->rank, &want, &fit);
 }
 
+/* What is wanted of an array if y is the wrong way round, (ny, T). */
+static bool want_of_turned(const ks_input *input, const ks_want *want, ks_want *turned)
+{
+    const ks_dataset *y = &input->y_dataset;
+    if (y->rank != 2 || y->dims[1] < 1) return false;
+    *turned = *want;
+    turned->T = y->dims[1];
+    for (int i = 0; i < want->block_rank; ++i)
+        if (strcmp(want->names[i], "ny") == 0) turned->block[i] = y->dims[0];
+    return true;
+}
+
 /* Tell what does not fit, and what would. */
 static void misfit(ks_input *input, ks_input_name name, const ks_want *want)
 {
@@ -136,9 +155,14 @@ static void misfit(ks_input *input, ks_input_name name, const ks_want *want)
     int64_t reversed[KS_RANK_MAX];
     for (int i = 0; i < dataset->rank; ++i) reversed[i] = dataset->dims[dataset->rank - 1 - i];
     ks_fit fit;
+    ks_want turned;
     if (ks_shape_fit(dataset->dims, dataset->rank, &swapped, &fit))
         snprintf(hint, sizeof hint, "; the shape fits layout = \"%s\" (now \"%s\", see --layout)",
                  ks_layout_name((int)other), ks_layout_name((int)input->layout));
+    else if (want_of_turned(input, want, &turned) &&
+             ks_shape_fit(dataset->dims, dataset->rank, &turned, &fit))
+        snprintf(hint, sizeof hint, "; it would fit if the axes of %.120s were swapped: time comes first%s",
+                 input->y_dataset.path, in_fortran(input, &input->y_dataset) ? " (last in MATLAB and Julia)" : "");
     else if (ks_shape_fit(reversed, dataset->rank, want, &fit))
         snprintf(hint, sizeof hint, "; the axes seem to be reversed, time comes first");
     else if (fits_out_of(input, name))
