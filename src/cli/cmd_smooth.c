@@ -24,14 +24,19 @@ static void write_progress(void *user, double bytes)
     ks_progress_set(&run->progress, run->written / (double)(run->output_bytes + 1));
 }
 
-/* What looks like a mistake but may be meant. */
-static void print_notes(const ks_run *run)
+/* What looks like a mistake but may be meant, as far as it is not told yet. */
+static void print_notes(ks_run *run)
+{
+    const ks_notes *notes = &run->input->notes;
+    if (run->settings->quiet) return;
+    for (; run->notes_told < notes->count; ++run->notes_told)
+        fprintf(stderr, "kalscan: note: %s\n", notes->text[run->notes_told]);
+}
+
+static void note_layout(const ks_run *run)
 {
     const ks_input *input = run->input;
-    if (run->settings->quiet) return;
-    for (int i = 0; i < input->notes.count; ++i)
-        fprintf(stderr, "kalscan: note: %s\n", input->notes.text[i]);
-    if (input->layout_stated) return;
+    if (run->settings->quiet || input->layout_stated) return;
     for (int i = 0; i < KS_INPUT_ARRAYS; ++i)
         if (input->arrays[i].dataset.id >= 0 && input->arrays[i].dataset.matlab) {
             fprintf(stderr, "kalscan: note: %s: %s was written by MATLAB (attribute MATLAB_class) "
@@ -103,6 +108,7 @@ static ks_exit open_input(ks_run *run, ks_failure *failure)
         ks_input_spare(run->input, settings->output, failure))
         return failure->code;
     print_notes(run);
+    note_layout(run);
     ks_results_plan(&run->results, settings, run->input);
     run->input_bytes = ks_input_bytes(run->input, input_precision(settings));
     run->output_bytes = ks_results_bytes(&run->results);
@@ -186,6 +192,7 @@ static ks_exit run_steps(ks_run *run, ks_failure *failure)
         tell = write_output(run, failure) == KS_EXIT_DONE;
     }
     ks_progress_clear(&run->progress);
+    print_notes(run);
     if (tell && (settings->json || !settings->quiet)) ks_summary_print(run);
     return failure->code;
 }

@@ -24,6 +24,7 @@ typedef struct ks_run {
     size_t device_bytes;       /**< memory of the device                                         */
     double read_seconds, compute_seconds, write_seconds;
     double written;            /**< bytes, for the progress bar                                  */
+    int notes_told;            /**< of those on the input                                        */
 } ks_run;
 
 /** The summary on stdout, as text or JSON; of a dry run what it found. */

@@ -27,12 +27,30 @@ static void add_name(name_list *list, const char *name)
     ++list->count;
 }
 
-/* Dimension scales, which netCDF puts beside its variables, are no arrays. */
+/* Members of the group that are not read. */
+typedef struct member_lists {
+    name_list arrays, conventions;
+} member_lists;
+
+/* Dimension scales and lists of names, which netCDF puts beside its variables, are no arrays. */
+static bool is_label(hid_t group, const char *name)
+{
+    if (H5Aexists_by_name(group, name, "CLASS", H5P_DEFAULT) > 0) return true;
+    if (!ks_h5_exists(group, name) || ks_h5_object_type(group, name) != H5O_TYPE_DATASET) return false;
+    const hid_t dataset = H5Dopen2(group, name, H5P_DEFAULT);
+    const hid_t type = dataset < 0 ? -1 : H5Dget_type(dataset);
+    const bool text = type >= 0 && H5Tget_class(type) == H5T_STRING;
+    ks_h5_release(type);
+    ks_h5_release(dataset);
+    return text;
+}
+
 static herr_t unread_member(hid_t group, const char *name, const H5L_info_t *info, void *user)
 {
+    member_lists *lists = user;
     (void)info;
-    if (!is_known(user, name) && H5Aexists_by_name(group, name, "CLASS", H5P_DEFAULT) <= 0)
-        add_name(user, name);
+    if (is_known(&lists->conventions, name)) add_name(&lists->conventions, name);
+    else if (!is_known(&lists->arrays, name) && !is_label(group, name)) add_name(&lists->arrays, name);
     return 0;
 }
 
@@ -64,7 +82,8 @@ static void note_root(ks_input *input, hid_t group, const char *path)
 void ks_model_note_unread(ks_input *input, hid_t group)
 {
     const char *path = input->places.model;
-    name_list members = {.known = arrays}, attributes = {.known = conventions};
+    member_lists members = {{.known = arrays}, {.known = conventions}};
+    name_list attributes = {.known = conventions};
     hsize_t position = 0;
     H5Aiterate2(group, H5_INDEX_NAME, H5_ITER_INC, &position, unread_attribute, &attributes);
     if (attributes.count > 0)
@@ -73,10 +92,13 @@ void ks_model_note_unread(ks_input *input, hid_t group)
                     attributes.count > 1 ? "are" : "is");
     if (strspn(path, "/") == strlen(path)) return;
     H5Literate(group, H5_INDEX_NAME, H5_ITER_INC, NULL, unread_member, &members);
-    if (members.count > 0)
+    if (members.arrays.count > 0)
         ks_note_add(&input->notes, "%.100s holds %s, which %s not read; the arrays of a model are F, Q, u, H, "
-                    "R, d, m0, P0, Q_diag, R_diag, P0_diag", path, members.text,
-                    members.count > 1 ? "are" : "is");
+                    "R, d, m0, P0, Q_diag, R_diag, P0_diag", path, members.arrays.text,
+                    members.arrays.count > 1 ? "are" : "is");
+    if (members.conventions.count > 0)
+        ks_note_add(&input->notes, "%.100s holds %s, which %s not read: conventions are attributes of the group",
+                    path, members.conventions.text, members.conventions.count > 1 ? "are" : "is");
     note_root(input, group, path);
     H5Eclear2(H5E_DEFAULT);
 }

@@ -185,6 +185,32 @@ static void refuse_infinity(ks_input *input, const ks_slab *slab, int64_t elemen
                    input->precision == KS_F32 ? " (in f32)" : "");
 }
 
+/* Who leaves entries unwritten, or masks them without an attribute _FillValue, gets the fill value of the
+ * dataset itself, 9.97e36 by default from netCDF, which would be taken for an observation. */
+static void note_fill(ks_input *input, const packing *pack)
+{
+    const ks_dataset *y = &input->y_dataset;
+    const int64_t count = input->B * input->T * input->ny;
+    H5D_fill_value_t defined = H5D_FILL_VALUE_UNDEFINED;
+    double fill = 0.0;
+    int64_t found = 0;
+    const hid_t list = H5Dget_create_plist(y->id);
+    if (list >= 0 && H5Pfill_value_defined(list, &defined) >= 0 && defined == H5D_FILL_VALUE_USER_DEFINED &&
+        H5Pget_fill_value(list, H5T_NATIVE_DOUBLE, &fill) >= 0 && fill != 0.0 && !isnan(fill)) {
+        fill = fill * pack->factor + pack->offset;
+        if (input->precision == KS_F32) fill = (double)(float)fill;
+        for (int64_t i = 0; i < count; ++i) {
+            const double value = load(input->precision, input->y, i);
+            found += !(value < fill) && !(value > fill) && !isnan(value);
+        }
+    }
+    if (found > 0)
+        ks_note_add(&input->notes, "%.200s has %lld entries of %g, the fill value of the dataset, taken as they "
+                    "are: an attribute _FillValue makes them missing", y->path, (long long)found, fill);
+    ks_h5_release(list);
+    H5Eclear2(H5E_DEFAULT);
+}
+
 /* Count what is missing; the whole of y is in memory. */
 static void count_missing(ks_input *input)
 {
@@ -260,6 +286,8 @@ ks_exit ks_observations_load(ks_input *input, ks_load_progress *progress, ks_fai
     if (packing_of(input, &pack, failure) == KS_EXIT_DONE && input->problems.count == problems)
         load_slabs(input, &pack, progress, failure);
     ks_h5_release(pack.native);
-    if (!failure->code && input->problems.count == problems) count_missing(input);
+    if (failure->code || input->problems.count > problems) return failure->code;
+    if (!pack.has_fill) note_fill(input, &pack);
+    count_missing(input);
     return failure->code;
 }
