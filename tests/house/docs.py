@@ -4,12 +4,15 @@ Usage: docs.py SOURCE_ROOT KALSCAN EXAMPLES_DIR
 In README.md, a fenced block of the language `console` holds commands behind `$ ` and below each what
 it prints: they are run, and must print just that, durations and the rounding of numbers aside.
 Lines of its `c` block must stand in examples/smooth.c. The `python` block of docs/format.md is run,
-and kalscan must smooth the file it makes. Relative links must lead somewhere."""
+and kalscan must smooth the file it makes. Indented commands of docs/*.md are run, and must end well. The
+tables of docs/counting.md are what `kalscan count` counts. Relative links must lead somewhere."""
 
+import json
 import math
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -74,6 +77,48 @@ def check_python(document, folder, path):
             yield f"{document.name}: kalscan does not take level.h5: {printed}"
 
 
+def check_commands(document, folder, path):
+    """Commands that stand on lines of their own; figures need gnuplot."""
+    for command in re.findall(r"^    (kalscan .*)$", document.read_text(encoding="utf-8"), re.MULTILINE):
+        if "--plot" in command and not shutil.which("gnuplot"):
+            continue
+        printed = run(command + " > /dev/null; echo $?", folder, path)
+        if printed.split()[-1:] != ["0"]:
+            yield f"{document.name}: {command}\n{printed}"
+
+
+def table(text, first):
+    """Cells of the table that begins with this head, without head and rule."""
+    lines = text[text.index("\n" + first) + 1:].split("\n\n")[0].splitlines()
+    return [[cell.strip(" `") for cell in line.strip("|").split("|")] for line in lines[2:]]
+
+
+def counted(folder, path, *arguments):
+    return json.loads(run("kalscan count --json " + " ".join(arguments), folder, path))
+
+
+def check_counts(document, folder, path):
+    """Thousands of operations of the busiest thread."""
+    text = document.read_text(encoding="utf-8")
+    scans = ["hillis-steele", "blelloch", "ladner-fischer", "sengupta:1", "sengupta:15000", "chunked"]
+    found = {(r["T"], r["method"], r["scan"]): f"{r['time_flops'] / 1e3:.1f}"
+             for r in counted(folder, path, "--T 1e3,1e4,1e5,1e6 --threads 15000")}
+    shown = {(int(float(T)), method, scan): cell for T, method, *cells in table(text, "| T | method | hillis-steele |")
+             for scan, cell in zip(scans, cells)}
+    threads = [1, 2, 16, 1000]
+    for r in counted(folder, path, "--T 1e4 --threads", ",".join(map(str, threads)),
+                     "--method blocktri,scan-rts,sequential --scan ladner-fischer"):
+        found[r["method"], r["threads"], r["order"] if r["method"] == "blocktri" else r["scan"]] = \
+            f"{r['time_flops'] / 1e3:.0f}"
+    method = ""
+    for name, how, *cells in table(text, "| method | | P = 1 |"):
+        method = name or method
+        shown.update({(method, P, how or "none"): cell for P, cell in zip(threads, cells)})
+    for key in found.keys() | shown.keys():
+        if found.get(key) != shown.get(key):
+            yield f"{document.name}: {key}: shown {shown.get(key)}, counted {found.get(key)}"
+
+
 def check_links(document):
     for target in LINK.findall(document.read_text(encoding="utf-8")):
         if not (document.parent / target).exists():
@@ -93,6 +138,9 @@ def main():
         for text in blocks(readme, "console"):
             problems += check_console(text, folder, path)
         problems += check_python(formats, folder, path)
+        for document in (root / "docs").glob("*.md"):
+            problems += check_commands(document, folder, path)
+        problems += check_counts(root / "docs" / "counting.md", folder, path)
     problems += check_c(readme, root / "examples" / "smooth.c")
     for document in [readme, *(root / "docs").glob("*.md"), root / "CONTRIBUTING.md",
                      root / "CHANGELOG.md"]:
