@@ -1,6 +1,7 @@
 /* An input, explained. */
 #include "info.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +24,9 @@ static void note_time(const ks_input *input, ks_notes *list)
         if (step < shortest) shortest = step;
         if (step > longest) longest = step;
     }
-    if (longest - shortest > 1e-4 * longest && !input->arrays[KS_INPUT_F].fit.per_step)
+    /* Nanoseconds since 1970 leave 256 of them between two doubles. */
+    const double rounding = 4 * DBL_EPSILON * fmax(fabs(t[0]), fabs(t[input->T - 1]));
+    if (longest - shortest > 1e-4 * longest + rounding && !input->arrays[KS_INPUT_F].fit.per_step)
         ks_note_add(list, "/t is irregular (steps from %g to %g) but F is constant: the computation "
                  "takes every step alike", shortest, longest);
 }

@@ -139,7 +139,8 @@ def time_stamps():
     """Steps that differ by rounding are regular; where F varies it may know of the others."""
     stamps = 1.7e9 + 0.1 * np.arange(T)
     irregular = np.array([0.0, 1.0, 2.0, 3.0, 4.5, 5.0])
-    for t, F, told in ((stamps, MODEL["F"], False), (irregular, MODEL["F"], True),
+    nanoseconds = 1700000000000000000 + 10**6 * np.arange(T)
+    for t, F, told in ((stamps, MODEL["F"], False), (nanoseconds, MODEL["F"], False), (irregular, MODEL["F"], True),
                        (irregular, np.tile(MODEL["F"], (T, 1, 1)), False)):
         write(t=t, F=F)
         assert ("irregular" in call("info", "in.h5").stdout) == told, (t, told)
