@@ -121,6 +121,8 @@ ks_status ks_blocktri_plan_create(ks_blocktri_plan **out, ks_context *context, i
     ks_bt_schedule_make(&plan->schedule, N, plan->options.order, &plan->options);
     plan->workers = ks_workers(context, options->threads, plan->schedule.widest);
     plan->fill = (size_t)(plan->schedule.fill_blocks * ks_bt_size(plan)) * kernels->number;
+    /* aligned_alloc() takes multiples of the alignment. */
+    plan->fill = (plan->fill + KS_CARVE_ALIGNMENT - 1) / KS_CARVE_ALIGNMENT * KS_CARVE_ALIGNMENT;
     plan->workspace = measure(plan, 0);
     plan->inverse_workspace = measure(plan, 1);
     if (plan->inverse_workspace > PTRDIFF_MAX) {

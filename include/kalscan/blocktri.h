@@ -10,7 +10,7 @@
  *
  *     ks_blocktri_options options = KS_BLOCKTRI_OPTIONS_INIT;
  *     ks_blocktri_plan_create(&plan, context, N, n, &options);
- *     void *fill = aligned_alloc(64, ks_blocktri_fill_bytes(plan));       (may be 0 bytes: NULL)
+ *     void *fill = aligned_alloc(64, ks_blocktri_fill_bytes(plan));      (NULL where 0 bytes)
  *     void *work = aligned_alloc(64, ks_blocktri_workspace_bytes(plan));
  *     ks_blocktri_factor factor = { { D, n * n }, { L, n * n }, fill };   (in place)
  *     ks_blocktri_matrix matrix = { { D, n * n }, { L, n * n } };
@@ -119,13 +119,13 @@ KS_API int64_t ks_blocktri_plan_segments(const ks_blocktri_plan *plan);
  *  more than the context has. */
 KS_API int ks_blocktri_plan_threads(const ks_blocktri_plan *plan);
 
-/** Bytes that a factor needs beside D and L; 0 for sequential and twisted. */
+/** Bytes that a factor needs beside D and L, a multiple of 64; 0 for sequential and twisted. */
 KS_API size_t ks_blocktri_fill_bytes(const ks_blocktri_plan *plan);
 
-/** Bytes of workspace, aligned to 64, for everything but the inverse. */
+/** Bytes of workspace, a multiple of 64 and aligned to it, for everything but the inverse. */
 KS_API size_t ks_blocktri_workspace_bytes(const ks_blocktri_plan *plan);
 
-/** Bytes of workspace, aligned to 64, for ks_blocktri_inverse_blocks(). */
+/** Bytes of workspace, a multiple of 64 and aligned to it, for ks_blocktri_inverse_blocks(). */
 KS_API size_t ks_blocktri_inverse_workspace_bytes(const ks_blocktri_plan *plan);
 
 /** Factor a matrix. info may be NULL.

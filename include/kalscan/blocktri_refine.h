@@ -22,8 +22,8 @@
 
 KS_BEGIN_DECLS
 
-/** Bytes of workspace, aligned to 64, for the calls below; SIZE_MAX where they overflow, 0 where
- *  the plan is not one of single precision. nrhs >= 1: of the solve. */
+/** Bytes of workspace, a multiple of 64 and aligned to it, for the calls below; SIZE_MAX where they overflow,
+ *  0 where the plan is not one of single precision. nrhs >= 1: of the solve. */
 KS_API size_t ks_blocktri_refine_workspace_bytes(const ks_blocktri_plan *plan, int nrhs);
 
 /** Factor S A S in single precision. matrix holds doubles, factor floats; they do not overlap.

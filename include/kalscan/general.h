@@ -255,10 +255,10 @@ KS_API int ks_general_plan_threads(const ks_general_plan *plan);
 /** The relaxation that the plan starts with; KS_RELAXATION_ESTIMATE may be `auto`'s choice. */
 KS_API double ks_general_plan_relaxation(const ks_general_plan *plan);
 
-/** Bytes that a factor takes, aligned to 64. */
+/** Bytes that a factor takes, a multiple of 64 and aligned to it. */
 KS_API size_t ks_general_factor_bytes(const ks_general_plan *plan);
 
-/** Bytes of workspace, aligned to 64. */
+/** Bytes of workspace, a multiple of 64 and aligned to it. */
 KS_API size_t ks_general_workspace_bytes(const ks_general_plan *plan);
 
 /** Bytes that one iteration must read and write at the least: matrix, factors and vectors, once

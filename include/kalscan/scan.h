@@ -53,8 +53,8 @@ typedef struct ks_combine_job {
  *  could not compute; the scan then ends with KS_ENOTPD. They are called from several threads at
  *  once, each with scratch of its own: `scratch_bytes` bytes, aligned to 64.
  *
- *  The last two are optional and serve KS_SCAN_CHUNKED alone: with them the elements need not be
- *  stored, and the array given to ks_scan_run() holds one aggregate for each chunk only. */
+ *  neutral serves KS_SCAN_BLELLOCH alone and may be NULL elsewhere. The last two are optional and serve
+ *  KS_SCAN_CHUNKED alone: with them the array of ks_scan_run() holds one aggregate for each chunk only. */
 typedef struct ks_operator {
     size_t size;           /**< sizeof(ks_operator)                                        */
     size_t element_bytes;  /**< bytes from one element to the next                         */
@@ -112,8 +112,8 @@ KS_API void ks_scan_plan_destroy(ks_scan_plan *plan);
 /** What running the plan does. */
 KS_API ks_scan_stats ks_scan_plan_stats(const ks_scan_plan *plan);
 
-/** Bytes of workspace that a run with this operator needs, or SIZE_MAX where that overflows or
- *  an argument is not valid. */
+/** Bytes of workspace that a run with this operator needs, a multiple of 64, perhaps 0; SIZE_MAX where that
+ *  overflows or an argument is not valid (KS_SCAN_BLELLOCH without neutral, for example). */
 KS_API size_t ks_scan_workspace_bytes(const ks_scan_plan *plan, const ks_operator *op);
 
 /** Run the plan in place on `elements` (length elements, or one for each chunk where the

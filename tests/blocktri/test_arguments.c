@@ -6,6 +6,7 @@
 #include <cmocka.h>
 #include "chains.h"
 #include "failalloc.h"
+#include "kalscan/blocktri_refine.h"
 #include "system.h"
 
 static void refused(int64_t N, int n, const ks_blocktri_options *o, ks_status wanted)
@@ -178,6 +179,31 @@ static void test_run_arguments(void **state)
     bt_system_free(&s);
 }
 
+/* aligned_alloc(64, ...) takes all of them, of any shape. */
+static void test_sizes(void **state)
+{
+    (void)state;
+    size_t most = 0;
+    for (int order = 0; order < KS_BLOCKTRI_ORDERS; ++order)
+        for (int precision = KS_F64; precision <= KS_F32; ++precision)
+            for (int n = 1; n <= 5; ++n)
+                for (int64_t N = 1; N <= 23; N += 11) {
+                    const ks_blocktri_options o = bt_options((ks_blocktri_order)order, (ks_precision)precision);
+                    ks_blocktri_plan *plan;
+                    assert_int_equal(ks_blocktri_plan_create(&plan, NULL, N, n, &o), KS_OK);
+                    const size_t fill = ks_blocktri_fill_bytes(plan);
+                    assert_int_equal(fill % 64, 0);
+                    assert_int_equal(ks_blocktri_workspace_bytes(plan) % 64, 0);
+                    assert_int_equal(ks_blocktri_inverse_workspace_bytes(plan) % 64, 0);
+                    assert_int_equal(ks_blocktri_refine_workspace_bytes(plan, 3) % 64, 0);
+                    if (order == KS_BLOCKTRI_SEQUENTIAL || order == KS_BLOCKTRI_TWISTED)
+                        assert_int_equal(fill, 0);
+                    most = fill > most ? fill : most;
+                    ks_blocktri_plan_destroy(plan);
+                }
+    assert_true(most > 0);
+}
+
 /* Every allocation fails once; and nothing but making the plan allocates. */
 static void test_memory(void **state)
 {
@@ -222,6 +248,7 @@ int main(void)
         cmocka_unit_test(test_plan_arguments), cmocka_unit_test(test_tiers),
         cmocka_unit_test(test_names),          cmocka_unit_test(test_choice),
         cmocka_unit_test(test_run_arguments),  cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_sizes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
