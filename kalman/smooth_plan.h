@@ -48,9 +48,9 @@ typedef struct ks_run {
     int watched, sharp;  /* a scan in chunks is to end, and has ended, at a sharp prediction: ks_sharp() */
 } ks_run;
 
-/** Whether model, data and outputs are what a run of the plan can take. */
+/** Whether model, data and outputs are what a run of the plan can take; *array names the input that is not. */
 int ks_valid_run(const ks_smooth_plan *plan, const ks_model *model, ks_view y,
-                 const ks_outputs *outputs);
+                 const ks_outputs *outputs, ks_array *array);
 
 /** Add a tally to info; the lowest (series, step) failure stays. On the caller's thread only. */
 void ks_run_add(ks_run *run, int64_t series, const ks_tally *tally);

@@ -13,7 +13,16 @@ static int readable(ks_view view, int64_t block, int64_t steps, int64_t series, 
     return series == 1 || view.series_stride == 0 || view.series_stride >= block;
 }
 
-static int valid_model(const ks_smooth_plan *plan, const ks_model *m, ks_view y)
+/* An input, and what a run reads of it. */
+typedef struct expected_input {
+    ks_array array;
+    ks_view view;
+    int64_t block, steps;
+    int optional;
+} expected_input;
+
+/** *array: the first input that is absent or whose strides do not fit. */
+static int valid_model(const ks_smooth_plan *plan, const ks_model *m, ks_view y, ks_array *array)
 {
     const int64_t nx = plan->nx, ny = plan->ny, T = plan->T, B = plan->B;
     if (!m || m->size != sizeof *m) return 0;
@@ -24,11 +33,20 @@ static int valid_model(const ks_smooth_plan *plan, const ks_model *m, ks_view y)
     const int still = m->prior == KS_PRIOR_X1 && T == 1;
     const int varies = m->F.step_stride || m->Q.step_stride || m->u.step_stride;
     if (m->transition == KS_OUT_OF && varies && m->prior != KS_PRIOR_X1) return 0;
-    return readable(m->F, nx * nx, T, B, still) && readable(m->Q, nx * nx, T, B, still) &&
-           readable(m->u, nx, T, B, 1) && readable(m->H, ny * nx, T, B, 0) &&
-           readable(m->R, ny * ny, T, B, 0) && readable(m->d, ny, T, B, 1) &&
-           readable(m->m0, nx, 1, B, 0) && readable(m->P0, nx * nx, 1, B, 0) &&
-           readable(y, ny, T, B, 0);
+    const expected_input all[] = {
+        { KS_ARRAY_F, m->F, nx * nx, T, still }, { KS_ARRAY_Q, m->Q, nx * nx, T, still },
+        { KS_ARRAY_U, m->u, nx, T, 1 },          { KS_ARRAY_H, m->H, ny * nx, T, 0 },
+        { KS_ARRAY_R, m->R, ny * ny, T, 0 },     { KS_ARRAY_D, m->d, ny, T, 1 },
+        { KS_ARRAY_M0, m->m0, nx, 1, 0 },        { KS_ARRAY_P0, m->P0, nx * nx, 1, 0 },
+        { KS_ARRAY_Y, y, ny, T, 0 },
+    };
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; ++i) {
+        const expected_input *e = &all[i];
+        if (readable(e->view, e->block, e->steps, B, e->optional)) continue;
+        *array = e->array;
+        return 0;
+    }
+    return 1;
 }
 
 typedef struct expected_output {
@@ -72,9 +90,9 @@ static int valid_outputs(const ks_smooth_plan *plan, const ks_outputs *o)
 }
 
 int ks_valid_run(const ks_smooth_plan *plan, const ks_model *model, ks_view y,
-                 const ks_outputs *outputs)
+                 const ks_outputs *outputs, ks_array *array)
 {
-    return valid_model(plan, model, y) && valid_outputs(plan, outputs);
+    return valid_model(plan, model, y, array) && valid_outputs(plan, outputs);
 }
 
 void ks_run_add(ks_run *run, int64_t series, const ks_tally *tally)
@@ -155,7 +173,7 @@ ks_status ks_smooth_run(const ks_smooth_plan *plan, const ks_model *model, ks_vi
     run.info->backend = ks_smooth_plan_backend(plan);
     run.caller = ks_this_thread();
     atomic_init(&run.canceled, 0);
-    if (!ks_valid_run(plan, model, y, outputs)) {
+    if (!ks_valid_run(plan, model, y, outputs, &run.info->array)) {
         run.info->status = KS_EINVAL;
         return KS_EINVAL;
     }

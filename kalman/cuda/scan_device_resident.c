@@ -94,7 +94,8 @@ ks_status ks_smooth_cuda_enqueue(const ks_smooth_plan *plan, const ks_model *mod
                                  const ks_outputs *outputs, void *stream)
 {
     ks_scan_device *d = device_of(plan);
-    if (!d || d->part_chunks || plan->B != 1 || !ks_valid_run(plan, model, y, outputs)) return KS_EINVAL;
+    ks_array wrong;
+    if (!d || d->part_chunks || plan->B != 1 || !ks_valid_run(plan, model, y, outputs, &wrong)) return KS_EINVAL;
     ks_run run;
     memset(&run, 0, sizeof run);
     run.plan = plan;

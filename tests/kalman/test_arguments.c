@@ -195,17 +195,25 @@ static void models_of_runs(void **state)
         SPOIL(ks_transition, c.model.transition, (ks_transition)2);
         /* Out of a step, with a prior that is that of x[-1]: nothing leads into step 0. */
         SPOIL(ks_transition, c.model.transition, KS_OUT_OF);
-        ks_view *required[] = { &c.model.F, &c.model.Q, &c.model.H, &c.model.R, &c.model.m0,
-                                &c.model.P0, &c.y };
-        for (size_t v = 0; v < sizeof required / sizeof required[0]; ++v)
-            SPOIL(const void *, required[v]->data, NULL);
+        assert_int_equal(c.info.array, KS_ARRAY_NONE);
         ks_view *all[] = { &c.model.F, &c.model.Q, &c.model.H, &c.model.R, &c.model.u, &c.model.d,
                            &c.y, &c.model.m0, &c.model.P0 };
+        const ks_array names[] = { KS_ARRAY_F, KS_ARRAY_Q, KS_ARRAY_H, KS_ARRAY_R, KS_ARRAY_U, KS_ARRAY_D,
+                                   KS_ARRAY_Y, KS_ARRAY_M0, KS_ARRAY_P0 };
         for (size_t v = 0; v < sizeof all / sizeof all[0]; ++v) {
-            SPOIL(int64_t, all[v]->step_stride, -1);
-            SPOIL(int64_t, all[v]->series_stride, -9);
-            SPOIL(int64_t, all[v]->series_stride, 1);
-            if (v < 7) SPOIL(int64_t, all[v]->step_stride, 1); /* less than a block */
+#define SPOIL_VIEW(type, lvalue, value)                                                     \
+    SPOIL(type, lvalue, value);                                                             \
+    assert_int_equal(c.info.array, names[v])
+            if (v != 4 && v != 5) { /* u and d may be absent */
+                SPOIL_VIEW(const void *, all[v]->data, NULL);
+            }
+            SPOIL_VIEW(int64_t, all[v]->step_stride, -1);
+            SPOIL_VIEW(int64_t, all[v]->series_stride, -9);
+            SPOIL_VIEW(int64_t, all[v]->series_stride, 1);
+            if (v < 7) { /* less than a block */
+                SPOIL_VIEW(int64_t, all[v]->step_stride, 1);
+            }
+#undef SPOIL_VIEW
         }
         assert_int_equal(run(&c), KS_OK);
         close_call(&c);
