@@ -7,7 +7,8 @@
  * (KS_PRIOR_X1). A NaN in y is a missing entry: its row leaves H and d, its row and column leave
  * R. Q, R and P0 may be singular. B independent series run in one call.
  *
- * Usage: make a plan once, run it many times, destroy it.
+ * Usage: make a plan once, run it many times, destroy it. In real time: a filter's plan of one step, run at
+ * each observation under KS_PRIOR_X0, with filtered_mean and filtered_cov of the run before as m0 and P0.
  *
  *     ks_smooth_options options = KS_SMOOTH_OPTIONS_INIT;
  *     options.outputs = KS_OUT_SMOOTHED_MEAN | KS_OUT_SMOOTHED_COV | KS_OUT_LOGLIK;
@@ -15,14 +16,13 @@
  *     void *work = aligned_alloc(64, ks_smooth_workspace_bytes(plan));
  *     ks_smooth_run(plan, &model, y, &outputs, work, &info);
  *
- * Storage: matrices are dense and row-major; a step stride in elements leads from one step to the
- * next, 0 says that all steps share one block. Arrays are double or float, as the plan's precision
- * says (ks_precision); log-likelihoods are always double. Units are the caller's: a covariance has (unit of x)^2.
+ * Storage: matrices are dense and row-major; a step stride in elements leads from one step to the next, 0 says
+ * that all steps share one block. Arrays are double or float, as the plan's precision says (ks_precision);
+ * log-likelihoods are always double. Units are the caller's: a covariance has (unit of x)^2.
  *
- * Threads: a plan is immutable, so any number of threads may run one plan, each with workspace and
- * outputs of its own. A run allocates nothing and keeps no pointer after it returns. For one
- * method, option set, binary and instruction-set tier the results are the same bits for any number
- * of threads. Where OpenBLAS serves large states it should be set to one thread by the caller. */
+ * Threads: a plan is immutable: any number of threads may run one, each with workspace and outputs of its own. A run
+ * allocates nothing and keeps no pointer. For one method, option set, binary and instruction-set tier the results
+ * are the same bits for any number of threads. OpenBLAS, which serves large states, should be set to one thread. */
 #ifndef KALSCAN_SMOOTH_H
 #define KALSCAN_SMOOTH_H
 
@@ -171,7 +171,7 @@ typedef struct ks_smooth_options {
     ks_job job;
     ks_method method;
     ks_precision precision;
-    unsigned outputs;       /**< ks_output bits: what each run of the plan makes, no less        */
+    unsigned outputs;       /**< ks_output bits, what each run makes: a filter's are other ones  */
     ks_scan_algorithm scan; /**< scan methods                                                    */
     int64_t scan_threshold; /**< KS_SCAN_SENGUPTA: N                                             */
     int threads;            /**< at most so many workers of the context; 0: all of them          */
@@ -221,7 +221,7 @@ typedef enum ks_fault {
 typedef struct ks_info {
     size_t size;             /**< sizeof(ks_info), set by the caller                             */
     ks_status status;        /**< what the call returned                                         */
-    ks_array array;          /**< which matrix, or KS_ARRAY_NONE                                 */
+    ks_array array;          /**< which matrix, with KS_EINVAL of a run which input; or KS_ARRAY_NONE */
     ks_fault fault;
     int64_t series, step;    /**< where, or -1                                                   */
     int row, column;         /**< in the array, or -1                                            */
@@ -289,7 +289,7 @@ KS_API ks_blocktri_order ks_smooth_plan_order(const ks_smooth_plan *plan);
  *  left to the library and a run changes it, ks_info.threads may tell others. */
 KS_API int ks_smooth_plan_threads(const ks_smooth_plan *plan);
 
-/** Bytes of workspace that one run needs, aligned to 64. */
+/** Bytes of workspace that one run needs, a multiple of 64 and aligned to it. */
 KS_API size_t ks_smooth_workspace_bytes(const ks_smooth_plan *plan);
 
 /** Run a plan. `y` has (ny) blocks; inputs and outputs as described above; `work` holds

@@ -83,6 +83,24 @@ def use(stage, compilers, work):
             print(f"{program.name}: {version}")
 
 
+    everything_static(work / "program.c", compilers["c"], [*cflags, *ask("--libs", "--static")], version)
+
+
+def everything_static(source, compiler, words, version):
+    """As README.md says it; where the system has no static OpenBLAS or C library there is nothing to try."""
+    program = source.parent / "static"
+    try:
+        run(*compiler, "-static", source, "-o", program, *words)
+    except Failed as failure:
+        if "cannot find -l" not in str(failure):
+            raise
+        print("no static libraries of the system: not tried")
+        return
+    if "NEEDED" in run("readelf", "-d", program) or run(program) != version:
+        raise Failed(f"{program.name} is not static, or not version {version}")
+    print(f"{program.name}: {version}")
+
+
 def main():
     build, include = sys.argv[1], pathlib.Path(sys.argv[2])
     compilers = {"c": shlex.split(sys.argv[3]), "c++": shlex.split(sys.argv[4])}
