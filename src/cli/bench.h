@@ -43,7 +43,7 @@ typedef struct ks_bench_settings {
     int precision[KS_BENCH_LIST];       /**< a ks_precision; of solve 2 is mixed, too            */
     int methods, scans, orders, thread_counts, precisions;
     int repeats;
-    bool cuda;                          /**< solve: on a CUDA device                             */
+    bool cuda;                          /**< on a CUDA device                                    */
     int device;
     bool machine, json, quiet;
 } ks_bench_settings;

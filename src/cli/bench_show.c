@@ -30,8 +30,8 @@ void ks_bench_begin(const ks_bench_settings *settings)
                settings->nrhs, settings->nrhs == 1 ? "" : "s", settings->repeats, "method", "",
                "threads", "factor", "min", "GFLOP/s", "GB/s", "solve", "min", "GFLOP/s", "GB/s");
     } else if (!settings->quiet) {
-        printf("%s: nx = %d, ny = %d, T = %lld, ", job_name(settings), settings->nx, settings->ny,
-               (long long)ks_bench_steps(settings));
+        printf("%s: %snx = %d, ny = %d, T = %lld, ", job_name(settings), settings->cuda ? "CUDA device, " : "",
+               settings->nx, settings->ny, (long long)ks_bench_steps(settings));
         if (settings->B > 0) printf("B = %lld series, ", (long long)settings->B);
         printf("%s model, %g of the entries missing; ns per step%s, median of %d, minimum and "
                "maximum\n%-17s %-18s %-5s %7s %10s %10s %10s %8s %7s\n", model_name(settings),

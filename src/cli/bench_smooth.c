@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "bench.h"
+#include "device.h"
 #include "explain.h"
 #include "memory.h"
 #include "progress.h"
@@ -33,6 +34,25 @@ typedef struct trial {
     size_t work_bytes, result_bytes;
 } trial;
 
+/* Why there is no plan. */
+static ks_exit explain(ks_status status, const ks_bench_settings *settings, const ks_smooth_options *options,
+                       ks_failure *failure)
+{
+    const char *job = options->job == KS_JOB_SMOOTH ? "smooth" : "filter", *method = ks_method_name(options->method);
+    if (settings->cuda && status != KS_EINVAL)
+        return ks_fail_device(status, settings->device,
+                              ks_smooth_device_bytes(ks_bench_steps(settings), settings->B > 0 ? settings->B : 1,
+                                                     settings->nx, settings->ny, options), failure);
+    if (settings->cuda)
+        return ks_fail(failure, KS_EXIT_USAGE, "--backend cuda: %s has no method %s in %s, with these scans or "
+                       "orders, for a device", job, method, ks_precision_text(options->precision));
+    if (status == KS_EINVAL && options->precision == KS_MIXED)
+        return ks_fail(failure, KS_EXIT_USAGE, "--precision mixed goes with method sequential, not %s", method);
+    if (status == KS_EINVAL) return ks_fail(failure, KS_EXIT_USAGE, "%s has no method %s", job, method);
+    return ks_fail(failure, status == KS_ENOMEM ? KS_EXIT_RESOURCES : KS_EXIT_USAGE, "%s: method %s: %s", job,
+                   method, ks_strerror(status));
+}
+
 static ks_exit make_plan(trial *t, const ks_bench_settings *settings, const ks_bench_way *way,
                          int threads, ks_precision precision, ks_failure *failure)
 {
@@ -52,20 +72,13 @@ static ks_exit make_plan(trial *t, const ks_bench_settings *settings, const ks_b
     options.scan_threshold = way->scan.threshold;
     options.order = way->order;
     options.threads = threads;
+    options.backend = settings->cuda ? KS_BACKEND_CUDA : KS_BACKEND_CPU;
+    options.device = settings->device;
     const ks_status status =
         ks_smooth_plan_create(&t->plan, t->context, ks_bench_steps(settings),
                               settings->B > 0 ? settings->B : 1, settings->nx, settings->ny,
                               &options);
-    if (status == KS_OK) return KS_EXIT_DONE;
-    if (status == KS_EINVAL && precision == KS_MIXED)
-        return ks_fail(failure, KS_EXIT_USAGE, "--precision mixed goes with method sequential, not %s",
-                       ks_method_name(way->method));
-    if (status == KS_EINVAL)
-        return ks_fail(failure, KS_EXIT_USAGE, "%s has no method %s",
-                       smooth ? "smooth" : "filter", ks_method_name(way->method));
-    return ks_fail(failure, status == KS_ENOMEM ? KS_EXIT_RESOURCES : KS_EXIT_USAGE,
-                   "%s: method %s: %s", smooth ? "smooth" : "filter", ks_method_name(way->method),
-                   ks_strerror(status));
+    return status == KS_OK ? KS_EXIT_DONE : explain(status, settings, &options, failure);
 }
 
 /* Pages are there before the clock starts. */
@@ -116,6 +129,7 @@ static ks_exit time_runs(const trial *t, const ks_bench_settings *settings,
         const ks_status status = ks_smooth_run(t->plan, &t->problem.model, t->problem.y,
                                                &t->outputs, t->work, info);
         const double seconds = ks_seconds() - start;
+        if (status == KS_EDEVICE) return ks_fail_device(status, settings->device, 0, failure);
         if (status != KS_OK)
             return ks_fail(failure, KS_EXIT_NUMERICAL, "method %s, step %lld: %s",
                            ks_method_name(info->method), (long long)info->step,
@@ -155,12 +169,13 @@ ks_exit ks_bench_smooth(const ks_bench_settings *settings, const ks_bench_way *w
         time_runs(&t, settings, result, &info, failure);
     if (!failure->code) {
         const ks_method method = info.method;
+        result->backend = ks_backend_name(ks_smooth_plan_backend(t.plan));
         result->method = ks_method_name(method);
         ks_scan_text(method, way->scan.algorithm, way->scan.threshold, result->scan);
         if (method == KS_METHOD_BLOCKTRI)
             result->order = ks_blocktri_order_name(ks_smooth_plan_order(t.plan));
         result->precision = ks_precision_text(precision);
-        result->threads = ks_context_threads(t.context);
+        result->threads = settings->cuda ? info.threads : ks_context_threads(t.context);
         result->flops = (double)B * counted_flops(settings, result->T);
         result->bytes = (double)B * t.problem.bytes + (double)t.result_bytes;
         result->workspace = (int64_t)t.work_bytes;

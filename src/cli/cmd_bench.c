@@ -26,14 +26,15 @@ static const ks_option options[] = {
     {SYSTEM, "system", "WORD", "solve: random (default), symmetric and dense; or queue, the cloud\n"
      "                           queue's of N servers with n = 2 k + 1, for general methods", 0},
     {TOLERANCE, "tol", "NUMBER", "solve: relative residual of iterations, default 1e-10", 0},
-    {BACKEND, "backend", "NAME", "solve: cpu (default), or cuda: nested-dissection, partition\n"
-     "                           and recursive-schur, on arrays in the device's memory", 0},
-    {DEVICE, "device", "N", "solve: device of back end cuda, default 0", 0},
+    {BACKEND, "backend", "NAME", "cpu (default), or cuda: filters and smoothers with their rows on the\n"
+     "                           way there and back; of solve nested-dissection, partition and\n"
+     "                           recursive-schur, on arrays in the device's memory", 0},
+    {DEVICE, "device", "N", "device of back end cuda, default 0", 0},
     {SEGMENTS, "segments", "LIST", "solve: of method partition, default 4, on a device 10", 0},
     {TOGETHER, "together", "LIST", "solve: so many rounds of elimination in one launch of a device,\n"
      "                           or auto (default)", 0},
     {METHOD, "method", "LIST", "default auto; solve: all of `kalscan solve`", 0},
-    {SCAN, "scan", "LIST", "of scan methods, default ladner-fischer; all", 0},
+    {SCAN, "scan", "LIST", "of scan methods, default ladner-fischer, on a device chunked; all", 0},
     {ELIMINATION, "order", "LIST", "of method blocktri, default auto; all", 0},
     {THREADS, "threads", "LIST", "default 1; 0: all", 0},
     {PRECISION, "precision", "LIST", "f64 (default), f32, mixed", 0},
@@ -239,8 +240,7 @@ static bool is_partition(const ks_solver *solver)
 
 static ks_exit complete(ks_bench_settings *s, unsigned given, ks_failure *failure)
 {
-    static const int of_solve[] = {BLOCKS, ORDER, NRHS, SYSTEM, TOLERANCE, BACKEND, DEVICE, SEGMENTS,
-                                   TOGETHER};
+    static const int of_solve[] = {BLOCKS, ORDER, NRHS, SYSTEM, TOLERANCE, SEGMENTS, TOGETHER};
     static const int of_models[] = {NX, NY, STEPS, SERIES, SCAN, ELIMINATION, VARYING, FRESH,
                                     MISSING};
     const bool solve = s->job == KS_BENCH_SOLVE;
@@ -250,8 +250,7 @@ static ks_exit complete(ks_bench_settings *s, unsigned given, ks_failure *failur
     for (size_t i = 0; i < count; ++i)
         if (given >> others[i] & 1u)
             return ks_fail(failure, KS_EXIT_USAGE,
-                           "bench solve takes --n, --N, --nrhs, --system, --tol, --backend, --device, "
-                           "--segments and --together; bench smooth and filter take --nx, --ny, --T, --batch, --scan, "
+                           "bench solve takes --n, --N, --nrhs, --system, --tol, --segments and --together; bench smooth and filter take --nx, --ny, --T, --batch, --scan, "
                            "--order, --varying, --fresh and --missing");
     if ((given >> DEVICE & 1u || given >> TOGETHER & 1u) && !s->cuda)
         return ks_fail(failure, KS_EXIT_USAGE, "--%s goes with --backend cuda only",
@@ -264,7 +263,7 @@ static ks_exit complete(ks_bench_settings *s, unsigned given, ks_failure *failur
         return ks_fail(failure, KS_EXIT_USAGE, "--system queue: a block has n = 2 k + 1 rows for "
                        "servers of k tasks, not %d", s->n);
     if (s->ny == 0) s->ny = s->nx > 1 ? s->nx / 2 : 1;
-    if (s->scans == 0 && read_scans(s, "ladner-fischer", failure)) return failure->code;
+    if (s->scans == 0 && read_scans(s, s->cuda ? "chunked" : "ladner-fischer", failure)) return failure->code;
     if (s->orders == 0) s->order[s->orders++] = KS_BLOCKTRI_AUTO;
     if (s->thread_counts == 0) s->threads[s->thread_counts++] = 1;
     if (s->precisions == 0) s->precision[s->precisions++] = 0;

@@ -283,6 +283,32 @@ def timed():
         assert done.returncode == code and text in done.stderr, (options, done.stderr)
 
 
+def timed_models():
+    """Filters and smoothers, whose scans are in chunks unless it is said."""
+    sizes = ["--T", "60", "--nx", "3", "--ny", "2", "--repeats", "1", "--json", "--backend", "cuda"]
+    for job, options, expected in (
+            ("smooth", [], ("scan-rts", "chunked", "f64")),
+            ("smooth", ["--method", "scan-two-filter,blocktri", "--scan", "blelloch"],
+             ("scan-two-filter", "blelloch", "f64")),
+            ("filter", ["--precision", "mixed", "--device", "1"], ("scan", "chunked", "mixed")),
+            ("filter", ["--scan", "sengupta:2", "--precision", "f32", "--batch", "3", "--varying"],
+             ("scan", "sengupta:2", "f32"))):
+        done = run("bench", job, *sizes, *options)
+        assert done.returncode == 0, done.stderr
+        told = json.loads(done.stdout)
+        assert all((r["job"], r["backend"]) == (job, "cuda") and r["median_ns"] > 0 for r in told), told
+        assert tuple(told[0][k] for k in ("method", "scan", "precision")) == expected, told
+    for options, code, text in ((["--device", "2"], 5, "no CUDA device 2"),
+                                (["--method", "sequential"], 2, "no method sequential in f64"),
+                                (["--precision", "mixed", "--scan", "blelloch"], 2, "no method auto in mixed")):
+        done = run("bench", "smooth", *sizes, *options)
+        assert done.returncode == code and text in done.stderr, (options, done.returncode, done.stderr)
+    done = run("bench", "smooth", *sizes, memory=9)
+    assert needed(done)[1] == 9
+    done = run("bench", "smooth", *sizes, lose_at=30)
+    assert done.returncode == 5 and "CUDA device 0" in done.stderr, (done.returncode, done.stderr)
+
+
 def refused():
     for options, code, text in (
             (["sys_indefinite.h5"], 1, "not positive definite"),
@@ -303,5 +329,6 @@ with tempfile.TemporaryDirectory() as folder:
     failing()
     orders()
     timed()
+    timed_models()
     without_memory()
     refused()
