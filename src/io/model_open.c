@@ -46,7 +46,7 @@ static ks_exit read_conventions(ks_input *input, bool *found, ks_failure *failur
         return KS_EXIT_DONE;
     }
     if (strspn(path, "/") != strlen(path) && !ks_h5_exists(input->model_file, path)) {
-        ks_problem_add(&input->problems, "%s: group %s is missing; it holds the model",
+        ks_problem_add(&input->problems, "%s: group %s is missing; it holds the model (elsewhere: --model, --model-file)",
                        model_file_name(input), path);
         return KS_EXIT_DONE;
     }
@@ -117,7 +117,7 @@ static ks_exit open_observations(ks_input *input, bool *other, ks_failure *failu
         const char *hint = ks_file_kind_hint(input->file, KS_FILE_MODEL);
         *other = *hint != '\0';
         ks_problem_add(&input->problems, "%s: dataset %s is missing; %s", file, input->places.y,
-                       *other ? hint : "it holds the observations, (T, ny)");
+                       *other ? hint : "it holds the observations, (T, ny) (elsewhere: --y)");
     }
     if (input->y_dataset.id >= 0) {
         sizes_of_observations(input);
