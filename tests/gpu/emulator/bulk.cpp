@@ -1,27 +1,22 @@
 /* bulk.cpp -- bulk copies and their barriers. A phase ends when all of its threads have arrived and somebody
  * waits for it; until then nothing has landed, and then everything does, in an order drawn from the seed. */
-#include "bulk.h"
-
-#include <stdint.h>
-#include <string.h>
-#include "emulated_kernel.h"
-#include "launch.h"
+#include "block.h"
 
 static bulk_barrier &find(const char *site, const void *barrier)
 {
-    const auto found = bulk_of_block().find(barrier);
-    if (found == bulk_of_block().end()) abandon_thread("a bulk barrier that nobody has made", site);
+    const auto found = self->home->bulk.find(barrier);
+    if (found == self->home->bulk.end()) abandon("a bulk barrier that nobody has made", site);
     return found->second;
 }
 
 void ks_emu_bulk_init(const char *site, const void *barrier, unsigned threads)
 {
     if (reinterpret_cast<uintptr_t>(barrier) % 8 || !in_shared_memory(barrier, 8))
-        abandon_thread("a bulk barrier that is not aligned in shared memory", site);
-    if (!threads) abandon_thread("a bulk barrier for no thread", site);
-    bulk_barrier &b = bulk_of_block()[barrier];
+        abandon("a bulk barrier that is not aligned in shared memory", site);
+    if (!threads) abandon("a bulk barrier for no thread", site);
+    bulk_barrier &b = self->home->bulk[barrier];
     if (!b.copies.empty() || b.arrived || !b.waiting.empty())
-        abandon_thread("a bulk barrier that is made again while it is used", site);
+        abandon("a bulk barrier that is made again while it is used", site);
     b = bulk_barrier();
     b.threads = threads;
 }
@@ -31,24 +26,24 @@ void ks_emu_bulk_copy(const char *site, void *shared, const void *global, unsign
 {
     bulk_barrier &b = find(site, barrier);
     if ((reinterpret_cast<uintptr_t>(shared) | reinterpret_cast<uintptr_t>(global) | bytes) % 16)
-        abandon_thread("a bulk copy that is not aligned to 16 bytes", site);
-    if (!bytes) abandon_thread("a bulk copy of nothing", site);
-    if (!in_shared_memory(shared, bytes)) abandon_thread("a bulk copy that leaves shared memory", site);
+        abandon("a bulk copy that is not aligned to 16 bytes", site);
+    if (!bytes) abandon("a bulk copy of nothing", site);
+    if (!in_shared_memory(shared, bytes)) abandon("a bulk copy that leaves shared memory", site);
     memset(shared, 0xff, bytes);
     b.copies.push_back({static_cast<char *>(shared), static_cast<const char *>(global), bytes});
-    b.asked[thread_in_block()] += bytes;
+    b.asked[self->number] += bytes;
 }
 
 void ks_emu_bulk_arrive(const char *site, const void *barrier, unsigned bytes)
 {
     bulk_barrier &b = find(site, barrier);
-    const int me = thread_in_block();
-    if (b.asked[me] != bytes) abandon_thread("other bytes expected than bulk copies bring", site);
-    if (b.arrived == b.threads) abandon_thread("more threads than a bulk barrier is for", site);
+    const int me = self->number;
+    if (b.asked[me] != bytes) abandon("other bytes expected than bulk copies bring", site);
+    if (b.arrived == b.threads) abandon("more threads than a bulk barrier is for", site);
     b.asked[me] = 0;
     b.last[me] = b.phase;
     if (++b.arrived < b.threads) return;
-    for (int thread : b.waiting) wake_thread(thread);
+    for (int thread : b.waiting) wake(self->home->threads[(size_t)thread]);
     b.waiting.clear();
 }
 
@@ -56,7 +51,7 @@ void ks_emu_bulk_arrive(const char *site, const void *barrier, unsigned bytes)
 static void land(bulk_barrier &b)
 {
     while (!b.copies.empty()) {
-        const size_t i = random_of_launch().below(b.copies.size());
+        const size_t i = running->random.below(b.copies.size());
         const bulk_copy copy = b.copies[i];
         b.copies[i] = b.copies.back();
         b.copies.pop_back();
@@ -69,18 +64,18 @@ static void land(bulk_barrier &b)
 void ks_emu_bulk_wait(const char *site, const void *barrier, unsigned parity)
 {
     bulk_barrier &b = find(site, barrier);
-    const int me = thread_in_block();
-    if (parity > 1) abandon_thread("a parity of a bulk barrier that is neither 0 nor 1", site);
+    const int me = self->number;
+    if (parity > 1) abandon("a parity of a bulk barrier that is neither 0 nor 1", site);
     /* A thread that has arrived at a phase has no more use for the one before it. */
     const auto last = b.last.find(me);
     if (b.phase % 2 != parity && last != b.last.end() && last->second == b.phase)
-        abandon_thread("a wait for the wrong phase of a bulk barrier", site);
+        abandon("a wait for the wrong phase of a bulk barrier", site);
     while (b.phase % 2 == parity) {
         if (b.arrived == b.threads) {
             land(b);
             return;
         }
         b.waiting.push_back(me);
-        wait_for_bulk(site);
+        wait_in(AT_BULK, site);
     }
 }

@@ -6,8 +6,6 @@
 #include <map>
 #include <vector>
 
-struct random_source;
-
 /** A copy that has been asked for; what it fills holds NaN until it has landed. */
 struct bulk_copy {
     char *to;
@@ -25,18 +23,5 @@ struct bulk_barrier {
 };
 
 typedef std::map<const void *, bulk_barrier> bulk_barriers;
-
-/* ---- of the thread that runs, and its block; in launch.cpp ---- */
-
-bulk_barriers &bulk_of_block();
-int thread_in_block();
-random_source &random_of_launch();
-/** Whether all of it is memory that the block shares. */
-bool in_shared_memory(const void *p, size_t bytes);
-/** The thread's own end, and the launch's: what went wrong, and where. */
-[[noreturn]] void abandon_thread(const char *what, const char *site);
-/** Stop until another thread of the block wakes this one. */
-void wait_for_bulk(const char *site);
-void wake_thread(int number);
 
 #endif

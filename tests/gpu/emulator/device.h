@@ -89,7 +89,6 @@ struct device {
     std::vector<std::unique_ptr<guarded>> memory;
     std::vector<ks_gpu_stream *> streams;
     std::deque<ks_gpu_kernel> kernels;
-    fibre_stock stock;
 };
 
 inline device &of(ks_gpu *gpu) { return *reinterpret_cast<device *>(gpu); }

@@ -42,7 +42,7 @@ struct ks_emu_dim {
 struct ks_emu_place {
     ks_emu_dim thread, block, threads, blocks;
 };
-extern thread_local const ks_emu_place *ks_emu_here;
+extern __thread const ks_emu_place *ks_emu_here; /* thread_local would ask whether it is to be initialised */
 #define threadIdx (ks_emu_here->thread)
 #define blockIdx (ks_emu_here->block)
 #define blockDim (ks_emu_here->threads)

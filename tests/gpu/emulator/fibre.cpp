@@ -34,16 +34,27 @@ struct home {
     void *fake;
     const void *bottom;
     size_t bytes;
+    bool left; /* for a fibre that has not arrived yet */
 #ifndef __x86_64__
     ucontext_t context;
 #endif
 };
-thread_local home scheduler;
+__thread home scheduler;
+
+/* A fibre that is entered for the first time finds itself here. */
+__thread fibre *starting;
 
 void arrive(fibre *f)
 {
 #ifdef WITH_ASAN
-    __sanitizer_finish_switch_fiber(f->fake, &scheduler.bottom, &scheduler.bytes);
+    const void *bottom;
+    size_t bytes;
+    __sanitizer_finish_switch_fiber(f->fake, &bottom, &bytes);
+    if (scheduler.left) {
+        scheduler.bottom = bottom;
+        scheduler.bytes = bytes;
+        scheduler.left = false;
+    }
 #endif
     (void)f;
 }
@@ -54,10 +65,13 @@ void begin(fibre *f)
     f->body(f->argument);
     __builtin_trap();
 }
+
+void first() { begin(starting); }
 } // namespace
 
 #ifdef __x86_64__
-/* Saves what a function must keep, stores the stack pointer, and goes on where `to` stopped. */
+/* Saves what a function must keep, stores the stack pointer, and goes on where `to` stopped. Fibres leave for each
+ * other from one place, so that the processor, which expects a function to return to whoever called last, is right. */
 extern "C" void ks_emu_switch(void **from, void *to);
 asm(R"(
     .text
@@ -83,10 +97,7 @@ ks_emu_switch:
     .size ks_emu_switch, .-ks_emu_switch
 )");
 
-/* The first entry pops zeros and returns into this, with the fibre in no register yet. */
-static thread_local fibre *starting;
-static void first() { begin(starting); }
-
+/* The first entry pops zeros and returns into first(), with the fibre in no register yet. */
 static void place(fibre *f)
 {
     void **top = reinterpret_cast<void **>(f->memory + guard_bytes + stack_bytes);
@@ -95,16 +106,9 @@ static void place(fibre *f)
     for (int i = 0; i < 6; ++i) *--top = nullptr;
     f->pointer = top;
 }
-static void go_in(fibre *f)
-{
-    starting = f;
-    ks_emu_switch(&scheduler.pointer, f->pointer);
-}
-static void go_out(fibre *f) { ks_emu_switch(&f->pointer, scheduler.pointer); }
+static void go_in(fibre *f) { ks_emu_switch(&scheduler.pointer, f->pointer); }
+static void go_on(fibre *f, fibre *to) { ks_emu_switch(&f->pointer, to ? to->pointer : scheduler.pointer); }
 #else
-static thread_local fibre *starting;
-static void first() { begin(starting); }
-
 static void place(fibre *f)
 {
     ucontext_t *c = static_cast<ucontext_t *>(f->pointer ? f->pointer : new ucontext_t);
@@ -115,14 +119,11 @@ static void place(fibre *f)
     makecontext(c, first, 0);
     f->pointer = c;
 }
-static void go_in(fibre *f)
+static void go_in(fibre *f) { swapcontext(&scheduler.context, static_cast<ucontext_t *>(f->pointer)); }
+static void go_on(fibre *f, fibre *to)
 {
-    starting = f;
-    swapcontext(&scheduler.context, static_cast<ucontext_t *>(f->pointer));
-}
-static void go_out(fibre *f)
-{
-    swapcontext(static_cast<ucontext_t *>(f->pointer), &scheduler.context);
+    swapcontext(static_cast<ucontext_t *>(f->pointer),
+                to ? static_cast<ucontext_t *>(to->pointer) : &scheduler.context);
 }
 #endif
 
@@ -165,7 +166,9 @@ void fibre_prepare(fibre *f, void (*body)(void *), void *argument)
 
 void fibre_enter(fibre *f)
 {
+    starting = f;
 #ifdef WITH_ASAN
+    scheduler.left = true;
     __sanitizer_start_switch_fiber(&scheduler.fake, f->memory + guard_bytes, stack_bytes);
 #endif
     go_in(f);
@@ -174,13 +177,16 @@ void fibre_enter(fibre *f)
 #endif
 }
 
-void fibre_leave(fibre *f, bool last)
+void fibre_leave(fibre *f, fibre *to, bool last)
 {
+    starting = to;
 #ifdef WITH_ASAN
     f->left = static_cast<char *>(__builtin_frame_address(0)) - below_bytes;
-    __sanitizer_start_switch_fiber(last ? nullptr : &f->fake, scheduler.bottom, scheduler.bytes);
+    void **const fake = last ? nullptr : &f->fake;
+    if (to) __sanitizer_start_switch_fiber(fake, to->memory + guard_bytes, stack_bytes);
+    else __sanitizer_start_switch_fiber(fake, scheduler.bottom, scheduler.bytes);
 #endif
     (void)last;
-    go_out(f);
+    go_on(f, to);
     arrive(f);
 }

@@ -18,14 +18,14 @@ struct fibre {
 bool fibre_allocate(fibre *f);
 void fibre_release(fibre *f);
 
-/** Make it ready to run body(argument), which never returns but ends with fibre_leave(f, true).
+/** Make it ready to run body(argument), which never returns but ends with fibre_leave(f, to, true).
  *  What it did before is forgotten. */
 void fibre_prepare(fibre *f, void (*body)(void *), void *argument);
 
-/** From the scheduler: run the fibre until it leaves. */
+/** From the scheduler: run the fibre, and whichever it leaves for, until one leaves for nobody. */
 void fibre_enter(fibre *f);
 
-/** From the fibre: back to the scheduler; `last` where it will not run on. */
-void fibre_leave(fibre *f, bool last);
+/** From the fibre: on with `to`, or NULL: back to the scheduler; `last` where it will not run on. */
+void fibre_leave(fibre *f, fibre *to, bool last);
 
 #endif

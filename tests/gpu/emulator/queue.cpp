@@ -61,7 +61,7 @@ static ks_status perform(device &d, operation &o)
         if (ks_emulated.watch && !strncmp(o.kernel->name, ks_emulated.watch, strlen(ks_emulated.watch)))
             ++ks_emulated.watched;
         const std::string text = run_launch(*o.kernel, o.shape, o.args.data(),
-                                            d.gpu.attributes.block_shared, d.stock, d.random);
+                                            d.gpu.attributes.block_shared, d.random);
         if (!text.empty()) return fault(d, KS_EDEVICE, text.c_str());
         break;
     }

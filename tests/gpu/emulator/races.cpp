@@ -4,6 +4,7 @@
 #include <map>
 #include <stdio.h>
 #include <vector>
+#include "emulated_kernel.h"
 
 bool races_watched;
 
@@ -104,3 +105,5 @@ void races_touch(const void *p, size_t bytes, race_kind kind)
     if (r.words.empty()) r.words.resize((r.bytes + WORD - 1) / WORD);
     for (size_t i = first / WORD; i <= (first + bytes - 1) / WORD; ++i) touch(r.words[i], now, kind);
 }
+
+void ks_emu_atomic(const void *p, size_t bytes) { races_touch(p, bytes, RACE_ATOMIC); }
