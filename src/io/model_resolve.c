@@ -135,12 +135,35 @@ static bool fits_out_of(const ks_input *input, ks_input_name name)
 static bool want_of_turned(const ks_input *input, const ks_want *want, ks_want *turned)
 {
     const ks_dataset *y = &input->y_dataset;
-    if (y->rank != 2 || y->dims[1] < 1) return false;
+    if (y->rank != 2 || y->dims[1] < 2) return false;
     *turned = *want;
     turned->T = y->dims[1];
     for (int i = 0; i < want->block_rank; ++i)
         if (strcmp(want->names[i], "ny") == 0) turned->block[i] = y->dims[0];
     return true;
+}
+
+/* Axes of length 1 of the block that were left out, as indexing in numpy does. */
+static bool fits_with_ones(const ks_dataset *dataset, const ks_want *want)
+{
+    int64_t whole[KS_RANK_MAX];
+    int longer = 0;
+    ks_fit fit;
+    for (int i = 0; i < want->block_rank; ++i) longer += want->block[i] != 1;
+    const int lead = dataset->rank - longer;
+    if (longer == want->block_rank || lead < 0 || lead > 2) return false;
+    for (int i = 0; i < lead; ++i) whole[i] = dataset->dims[i];
+    for (int i = 0, next = lead; i < want->block_rank; ++i)
+        whole[lead + i] = want->block[i] == 1 ? 1 : dataset->dims[next++];
+    return ks_shape_fit(whole, lead + want->block_rank, want, &fit);
+}
+
+/* The diagonal of a covariance under the name of the whole. */
+static bool fits_as_diagonal(const ks_dataset *dataset, ks_want want, ks_input_name name)
+{
+    ks_fit fit;
+    want.block_rank = 1;
+    return kinds[name].covariance && ks_shape_fit(dataset->dims, dataset->rank, &want, &fit);
 }
 
 /* Tell what does not fit, and what would. */
@@ -159,6 +182,10 @@ static void misfit(ks_input *input, ks_input_name name, const ks_want *want)
     if (ks_shape_fit(dataset->dims, dataset->rank, &swapped, &fit))
         snprintf(hint, sizeof hint, "; the shape fits layout = \"%s\" (now \"%s\", see --layout)",
                  ks_layout_name((int)other), ks_layout_name((int)input->layout));
+    else if (fits_with_ones(dataset, want))
+        snprintf(hint, sizeof hint, "; axes of length 1 are not left out");
+    else if (!input->arrays[name].diagonal && fits_as_diagonal(dataset, *want, name))
+        snprintf(hint, sizeof hint, "; a diagonal is %s_diag", kinds[name].name);
     else if (want_of_turned(input, want, &turned) &&
              ks_shape_fit(dataset->dims, dataset->rank, &turned, &fit))
         snprintf(hint, sizeof hint, "; it would fit if the axes of %.120s were swapped: time comes first%s",
