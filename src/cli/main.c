@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 #include "command.h"
 #include "h5.h"
 #include "help.h"
@@ -111,6 +113,19 @@ static void quieten_openblas(void)
     if (blas_thread_shutdown_) (void)blas_thread_shutdown_();
 }
 
+/* Each of those threads takes some hundred megabytes of addresses, and where there are no more tries again for
+ * ever: nobody could wait for its end. Where addresses are limited the program begins anew without them. */
+static void begin_without_threads(char **argv)
+{
+    static const char name[] = "OPENBLAS_NUM_THREADS";
+    const char *number = getenv(name);
+    struct rlimit space;
+    if (getrlimit(RLIMIT_AS, &space) != 0 || space.rlim_cur == RLIM_INFINITY ||
+        (number && strcmp(number, "1") == 0))
+        return;
+    if (setenv(name, "1", 1) == 0) (void)execv("/proc/self/exe", argv);
+}
+
 /* Where standard input, output or error are closed their numbers would go to the next files that are opened,
  * and what is meant for them into the output. Opened the wrong way round they fail as before. */
 static void fill_standard_files(void)
@@ -124,6 +139,7 @@ int main(int argc, char **argv)
 {
     ks_failure failure = {0};
     fill_standard_files();
+    begin_without_threads(argv);
     /* A file that may not grow further shall be a failed write, not the end of the process. */
     signal(SIGXFSZ, SIG_IGN);
     ks_interrupt_install();
