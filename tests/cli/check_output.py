@@ -46,6 +46,7 @@ def equal_forms():
                  "fixed_strings"):
         same(plain, estimates(name + ".h5"), 0)
     same(plain, estimates("fill_f8_on_f4.h5"), 0)
+    same(estimates("nan_long.h5"), estimates("fill_long.h5"), 0)
     same(plain, estimates("f32.h5"), 1e-6)
     same(plain, estimates("plain.h5", "--precision", "f32"), 1e-5)
     same(plain, estimates("plain.h5", "--precision", "mixed"), 1e-5)

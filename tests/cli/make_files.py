@@ -46,6 +46,10 @@ def good_forms():
                                                add_offset=0.5))
     write("fill_nan", y_attributes=dict(_FillValue=np.nan))   # what xarray writes
     write("fill_f8", y=np.nan_to_num(Y, nan=-1e30), y_attributes=dict(_FillValue=-1e30))
+    # Sixteen bytes to a number, and a heap's worth of them.
+    write("fill_long", y=np.tile(np.nan_to_num(Y, nan=-1e30), (1000, 1)).astype(np.longdouble),
+          y_attributes=dict(_FillValue=-1e30))
+    write("nan_long", y=np.tile(Y, (1000, 1)))
     write("fill_f8_on_f4", y=np.nan_to_num(Y, nan=-9999.9).astype("f4"),
           y_attributes=dict(_FillValue=-9999.9))
     big = 2**63 - 1
@@ -104,6 +108,8 @@ def wrong_content():
     write("no_m0", m0=None)
     write("two_Q", Q_diag=np.ones(NX))
     write("no_steps", y=np.zeros((0, 1)))
+    write("no_series", y=np.zeros((0, T, 1)))
+    write("no_entries", y=np.zeros((T, 0)))
     write("no_states", F=np.zeros((0, 0)))
     write("y_infinite", y=np.where(np.arange(T) == 3, np.inf, 1.0))
     write("y_rank_4", y=np.zeros((2, 2, 2, 2)))
@@ -136,6 +142,7 @@ def wrong_content():
     write("Q_asymmetric", Q=[[1, 0.5], [0.25, 1]])
     write("Q_nearly_symmetric", Q=Q + [[0, 1e-10], [0, 0]])
     write("Q_indefinite", Q=bad_Q)
+    write("Q_indefinite_out_of", attributes=dict(prior="x1", transition="out-of"), Q=bad_Q)
     write("R_negative", R=None, R_diag=[-1.0])
     write("P0_indefinite", P0=[[1.0, 2.0], [2.0, 1.0]])
     write("Q_f32_asymmetric", Q=(Q + [[0, 1e-5], [0, 0]]).astype("f4"))
