@@ -184,8 +184,8 @@ static void ill_conditioned(void **state)
         }
 }
 
-/** One step that hardly moves among many that do: found, whatever the signs of the probes, and
- *  named. */
+/** One step that hardly moves among many that do: found, whatever the signs of the probes and in either
+ *  lane, and named. */
 static void ill_conditioned_at_one_step(void **state)
 {
     enum { STEPS = ALL_ON_DEVICE ? 50 : 300 };
@@ -193,14 +193,56 @@ static void ill_conditioned_at_one_step(void **state)
     for (int64_t step = ALL_ON_DEVICE ? 34 : 1; step < STEPS; step += ALL_ON_DEVICE ? 40 : 13) {
         golden *g = model_random((model_spec){ 132, STEPS, 1, 2, 1, KS_PRIOR_X0, VARIES_Q });
         double *Q = model_block(&g->Q, 0, step);
+        const ks_blocktri_order order = (ks_blocktri_order)(ALL_ON_DEVICE   ? FIRST
+                                                            : step % 2 == 0 ? KS_BLOCKTRI_TWISTED
+                                                                            : KS_BLOCKTRI_SEQUENTIAL);
         ks_info info;
         for (int i = 0; i < 4; ++i) Q[i] *= 0x1p-20;
-        assert_int_equal(status_of(g, (ks_blocktri_order)FIRST, KS_F64, &info), KS_OK);
+        assert_int_equal(status_of(g, order, KS_F64, &info), KS_OK);
         for (int i = 0; i < 4; ++i) Q[i] *= 0x1p-20;
-        assert_int_equal(status_of(g, (ks_blocktri_order)FIRST, KS_F64, &info), KS_EREFUSED);
+        assert_int_equal(status_of(g, order, KS_F64, &info), KS_EREFUSED);
         assert_int_equal(info.fault, KS_FAULT_ILL_CONDITIONED);
         assert_true(info.step == step || info.step == step - 1);
         assert_true(info.value > 1e-6);
+        /* Nothing is left of it: a pivot is lost. */
+        for (int i = 0; i < 4; ++i) Q[i] *= 0x1p-20;
+        assert_int_equal(status_of(g, order, KS_F64, &info), KS_EREFUSED);
+        assert_int_equal(info.array, KS_ARRAY_HESSIAN);
+        golden_free(g);
+    }
+}
+
+/** What either lane alone finds counts: a step that hardly moves where the means leave no gradient, and means far
+ *  away where nothing is lost. */
+static void either_lane(void **state)
+{
+    enum { STEPS = 60 };
+    (void)state;
+    for (int64_t step = 10; step < STEPS && !ALL_ON_DEVICE; step += 40) {
+        golden *g = model_random((model_spec){ 135, STEPS, 1, 1, 1, KS_PRIOR_X0, VARIES_Q });
+        ks_info info;
+        g->F.f64[0] = g->H.f64[0] = g->R.f64[0] = g->P0.f64[0] = 1;
+        g->m0.f64[0] = 0;
+        for (int64_t k = 0; k < STEPS; ++k) {
+            g->Q.f64[k] = 1;
+            g->y.f64[k] = (step < STEPS / 2 ? k < STEPS / 4 : k >= STEPS / 4 * 3) ? 0x1p24 : 0;
+        }
+        model_round(g);
+        assert_int_equal(status_of(g, KS_BLOCKTRI_TWISTED, KS_F64, &info), KS_OK);
+        assert_int_equal(info.ordinary_steps, 0); /* at length */
+        memset(g->y.f64, 0, STEPS * sizeof *g->y.f64);
+        model_round(g);
+        assert_int_equal(status_of(g, KS_BLOCKTRI_TWISTED, KS_F64, &info), KS_OK);
+        assert_int_equal(info.ordinary_steps, 2 * STEPS); /* in one pass each way */
+        g->Q.f64[step] = 0x1p-40;
+        model_round(g);
+        assert_int_equal(status_of(g, KS_BLOCKTRI_TWISTED, KS_F64, &info), KS_EREFUSED);
+        assert_int_equal(info.fault, KS_FAULT_ILL_CONDITIONED);
+        assert_true(info.step == step || info.step == step - 1);
+        g->Q.f64[step] = 0x1p-70; /* a pivot is lost */
+        model_round(g);
+        assert_int_equal(status_of(g, KS_BLOCKTRI_TWISTED, KS_F64, &info), KS_EREFUSED);
+        assert_int_equal(info.array, KS_ARRAY_HESSIAN);
         golden_free(g);
     }
 }
@@ -418,7 +460,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nearly_singular), cmocka_unit_test(ill_conditioned),
-        cmocka_unit_test(ill_conditioned_at_one_step), cmocka_unit_test(distant_means),
+        cmocka_unit_test(ill_conditioned_at_one_step), cmocka_unit_test(either_lane), cmocka_unit_test(distant_means),
         cmocka_unit_test(not_finite),      cmocka_unit_test(one_pass_each_way),
         cmocka_unit_test(orders_of_plans),
         cmocka_unit_test(strided_outputs),

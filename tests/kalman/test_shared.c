@@ -185,12 +185,36 @@ static void failing(void **state)
             }
 }
 
+/** Of a series that follows and of one with gaps in most blocks, which does not, the lower is told. */
+static void lowest_of_both_kinds(void **state)
+{
+    (void)state;
+    for (int j = 0; j < 2; ++j)
+        for (int low = 0; low < 2; ++low) {
+            golden *g = model_random((model_spec){ 550, 150, 7, 4, 2, KS_PRIOR_X0, VARIES_R });
+            const int64_t whole = low ? 5 : 2, gaps = low ? 2 : 5;
+            for (int64_t k = 0; k < g->T; k += 3) lose(g, gaps, k, 0);
+            model_block(&g->y, whole, low ? 10 : 100)[0] = (double)INFINITY;
+            model_block(&g->y, gaps, low ? 100 : 10)[1] = -(double)INFINITY;
+            model_round(g);
+            golden_buffers *b = NULL;
+            ks_info info = KS_INFO_INIT;
+            assert_int_equal(run_case(g, &jobs[j], KS_F64, 1, made(&jobs[j]), &b, &info), KS_EMODEL);
+            assert_int_equal(info.series, 2);
+            assert_int_equal(info.step, 100);
+            assert_int_equal(info.row, low);
+            golden_buffers_free(b);
+            golden_free(g);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bits_of_series_alone),
         cmocka_unit_test(array_form_between),
         cmocka_unit_test(failing),
+        cmocka_unit_test(lowest_of_both_kinds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

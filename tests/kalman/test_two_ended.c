@@ -344,6 +344,37 @@ static void judged_on_the_way_out(void **state)
     }
 }
 
+/** Of two series side by side the one that has to be done again is, whichever it is, with the bits that it has
+ *  on one thread. */
+static void one_of_two_again(void **state)
+{
+    (void)state;
+    for (int64_t vague = 0; vague < 2; ++vague) {
+        golden *g = model_random((model_spec){ 156, 60, 2, 2, 1, KS_PRIOR_X0, OWN_MODELS });
+        for (int64_t b = 0; b < 2; ++b) {
+            const double F[4] = { 1, 0, 0, 1 }, Q[4] = { 0x1p-10, 0, 0, 0x1p-10 };
+            const double unknown = b == vague ? 0x1p17 : 16, P0[4] = { unknown, 0, 0, unknown };
+            double *H = model_block(&g->H, b, 0);
+            memcpy(model_block(&g->F, b, 0), F, sizeof F);
+            memcpy(model_block(&g->Q, b, 0), Q, sizeof Q);
+            memcpy(model_block(&g->P0, b, 0), P0, sizeof P0);
+            H[0] = H[1] = *model_block(&g->R, b, 0) = 1;
+        }
+        model_round(g);
+        textbook_smooth(g);
+        ks_info one = KS_INFO_INIT, four = KS_INFO_INIT;
+        golden_buffers *alone = run_well(g, &two_ended, KS_F64, 1, outputs, &one);
+        golden_buffers *both = run_well(g, &two_ended, KS_F64, 4, outputs, &four);
+        assert_true(golden_compare(golden_widen(both), &g->expected, outputs, strict).error <= 1e-8);
+        assert_int_equal(first_different(alone, both, outputs), 0);
+        assert_int_equal(one.array_steps, four.array_steps);
+        assert_true(four.array_steps >= 20); /* one right half */
+        golden_buffers_free(alone);
+        golden_buffers_free(both);
+        golden_free(g);
+    }
+}
+
 /** Outputs with gaps between their rows: what lies in the gaps is not touched, although what waits
  *  for the way out waits in them. */
 static void strided_outputs(void **state)
@@ -411,6 +442,7 @@ int main(void)
         cmocka_unit_test(lowest_step_of_the_right_half),
         cmocka_unit_test(array_form_where_needed),
         cmocka_unit_test(judged_on_the_way_out),
+        cmocka_unit_test(one_of_two_again),
         cmocka_unit_test(strided_outputs),
         cmocka_unit_test(memory_changes_no_bit),
     };
