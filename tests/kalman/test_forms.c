@@ -175,6 +175,36 @@ static void returns_for_one_step(void **state)
     golden_free(g);
 }
 
+/** A long gap in which what one combination of states does hides what is known of another: nothing sharp is
+ *  observed, so the posterior itself must be looked at. One pair of states goes in plain loops, two in tiles. */
+static void looks_at_the_posterior(void **state)
+{
+    (void)state;
+    for (int pairs = 1; pairs <= 2; ++pairs) {
+        const int n = 2 * pairs;
+        golden *g = model_random((model_spec){ 134, 68, 1, n, 1, KS_PRIOR_X0, 0 });
+        for (int i = 0; i < n; ++i) {
+            for (int j = 0; j < n; ++j) {
+                /* Eigenvalues 1.15 of sums and .6 of differences. */
+                g->F.f64[i * n + j] = i / 2 != j / 2 ? 0 : i == j ? 0.875 : 0.275;
+                g->Q.f64[i * n + j] = i == j ? 1e-4 : 0;
+                g->P0.f64[i * n + j] = i == j;
+            }
+            g->H.f64[i] = i % 2 ? -1 : 1;
+        }
+        g->R.f64[0] = 1e-4;
+        for (int64_t k = 20; k < 60; ++k) g->y.f64[k] = (double)NAN;
+        model_round(g);
+        textbook_smooth(g);
+        ks_info info = KS_INFO_INIT;
+        const double error = error_of(g, &filter_once, KS_F64, outputs_of(KS_JOB_FILTER), &info);
+        /* The reference has 64 bits for variances from 1e-4 to 1e8. */
+        if (!(error <= 1e-5)) fail_msg("(%d, 1): off by %.3g", n, error);
+        assert_true(info.array_steps >= 35 && info.ordinary_steps >= 20);
+        golden_free(g);
+    }
+}
+
 /** Single precision over a long series: it neither drifts nor loses positive definiteness. */
 static void no_drift(void **state)
 {
@@ -193,7 +223,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(vague_start),       cmocka_unit_test(ordinary_start),
         cmocka_unit_test(sharpness_decides), cmocka_unit_test(returns_for_one_step),
-        cmocka_unit_test(no_drift),
+        cmocka_unit_test(looks_at_the_posterior), cmocka_unit_test(no_drift),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
