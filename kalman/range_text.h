@@ -171,7 +171,7 @@ KS_HD void KS_T(ks_step_predict)(int nx, const ks_series *s, int64_t k, const ks
 
 /** Whether the prediction xp, Pp (rows ldp apart) from a covariance P (rows ld apart) is sharp, in the ordinary
  *  form, whose pivots are no smaller than 1 / KS_GROWTH: beside the size of the mean, and not for what was
- *  observed before. */
+ *  observed before. Of the covariances the diagonals are read: with ld = 0 P is the diagonal itself. */
 KS_HD int KS_T(ks_sharp)(int nx, const KS_NUM *xp, const KS_NUM *Pp, int ldp, const KS_NUM *P, int ld)
 {
     int shrinks = 0;

@@ -453,6 +453,9 @@ KS_HD int64_t KS_T(ks_tiled_filter_steps)(ks_shape shape, int nx, int ny, const 
             carried = 1;
             KS_NUM *record = NULL;
             KS_MASK good;
+            /* The posterior may take the place of what it is made of. */
+            const int looks = ks_looks_sharp(to, s, k, sizeof(KS_NUM));
+            for (int i = 0; looks && i < nx; ++i) w.xn[i] = P[i * n + i];
             if (memo.slots) {
                 memo.last = -1;
                 if (complete) record = KS_T(ks_memo_miss)(&memo, NULL, P);
@@ -466,8 +469,7 @@ KS_HD int64_t KS_T(ks_tiled_filter_steps)(ks_shape shape, int nx, int ny, const 
             else
                 good = KS_T(ks_quad_filter_any)(m, b, w.x, w.P, next, &w.step);
             if (!KS_ALL(good)) break;
-            if (ks_looks_sharp(to, s, k, sizeof(KS_NUM)) && KS_T(ks_sharp)(nx, w.step.xp, w.step.Pp, n, P, n))
-                tally->sharp = k;
+            if (looks && KS_T(ks_sharp)(nx, w.step.xp, w.step.Pp, n, w.xn, 0)) tally->sharp = k;
             if (record) KS_T(ks_tiled_record)(nx, n, ny, next, &w.step, &memo, record);
         }
         P = next;
