@@ -26,7 +26,8 @@ typedef struct worker_memory {
     const ks_pack_kernels *packs; /* of the group that runs, NULL: one by one */
     ks_party party;
     ks_mixed mixed;            /* of KS_MIXED alone */
-    ks_meeting meeting;        /* of a series that runs alone, where sharp predictions are watched for */
+    ks_meeting meeting;        /* of a series that runs alone                                        */
+    int known, meets;          /* KS_MIXED: it is known to have sharp predictions; all its way back meets */
     ks_forward_sinks forward[KS_LANES_MOST];
     ks_backward_sinks backward[KS_LANES_MOST];
     ks_tally tally[KS_LANES_MOST];
@@ -60,9 +61,6 @@ static int smooths(const ks_smooth_plan *plan)
     return plan->options.job == KS_JOB_SMOOTH;
 }
 
-/** Sharp predictions are watched for. */
-static int meets(const ks_smooth_plan *plan) { return smooths(plan) && !ks_is_mixed(plan); }
-
 /** Filtered estimates wait in the outputs. */
 static int in_place(const ks_smooth_plan *plan)
 {
@@ -89,7 +87,7 @@ static void carve_worker(ks_carver *carver, const ks_smooth_plan *plan, worker_m
     if (plan->packs)
         m->group.pack = ks_carve(carver, 1, plan->packs->scratch_bytes(plan->nx, plan->ny));
     for (int l = 0; l < width_of(plan); ++l) carve_lane(carver, plan, &m->lane[l]);
-    if (meets(plan)) ks_meeting_carve(carver, plan, &m->meeting);
+    if (smooths(plan)) ks_meeting_carve(carver, plan, &m->meeting);
     if (ks_is_mixed(plan)) ks_mixed_carve(carver, plan, width_of(plan), 0, &m->mixed);
     if (ks_shared_planned(plan)) ks_party_carve(carver, plan, m->group.scratch, &m->party);
 }
@@ -161,18 +159,29 @@ static void smooth_group(ks_run *run, worker_memory *m, int64_t k0, int64_t k1,
     }
     for (int64_t end = k1; end > k0 && g->alive; end -= KS_BLOCK) {
         const int64_t k = end - k0 < KS_BLOCK ? k0 : end - KS_BLOCK;
-        if (mixed) ks_mixed_smooth(run->plan, &m->mixed, g, packs, k, end, kept, to, tally);
+        if (m->meets) ks_mixed_meet(run->plan, &m->mixed, &m->meeting, g, k, end, kept, to, tally);
+        else if (mixed) ks_mixed_smooth(run->plan, &m->mixed, g, packs, k, end, kept, to, tally);
         else packs->smooth(g, k, end, kept, to, tally);
         if (g->alive && ks_run_progress(run, g->alive * (end - k))) g->alive = 0;
     }
 }
 
-/** Whether a series of a pack has a sharp prediction: its series are taken one by one then. */
-static int is_sharp(const worker_memory *m)
+/** Whether a series has a sharp prediction and is not on a way back for it: the group is taken again, one by one. */
+static int is_sharp(const ks_run *run, const worker_memory *m)
 {
     int sharp = 0;
-    for (int l = 0; m->packs && l < lanes_of(m->packs); ++l) sharp |= m->tally[l].sharp >= 0;
+    if (!m->packs && (m->meets || !ks_is_mixed(run->plan))) return 0;
+    for (int l = 0; l < lanes_of(m->packs); ++l) sharp |= m->tally[l].sharp >= 0;
     return sharp;
+}
+
+/** The filter is through. Returns whether there is to be a way back. */
+static int turn_back(const ks_run *run, worker_memory *m)
+{
+    const int mixed = ks_is_mixed(run->plan);
+    m->meets = mixed && !m->packs && (m->known || m->tally[0].sharp >= 0);
+    if (!m->packs) ks_meeting_start(run, &m->meeting, mixed ? run->plan->T - 1 : m->tally[0].sharp);
+    return !is_sharp(run, m);
 }
 
 static void smooth_in_place(ks_run *run, worker_memory *m)
@@ -183,9 +192,7 @@ static void smooth_in_place(ks_run *run, worker_memory *m)
         m->forward[l].form = m->lane[l].form;
     }
     filter_group(run, m, 0, run->plan->T, m->forward, m->tally);
-    if (is_sharp(m)) return;
-    if (!m->packs && meets(run->plan)) ks_meeting_start(run, &m->meeting, m->tally[0].sharp);
-    smooth_group(run, m, 0, run->plan->T, m->forward, m->backward, m->tally);
+    if (turn_back(run, m)) smooth_group(run, m, 0, run->plan->T, m->forward, m->backward, m->tally);
 }
 
 static void keep_checkpoint(const ks_smooth_plan *plan, const lane_memory *m, int64_t segment,
@@ -223,8 +230,7 @@ static void smooth_by_checkpoints(ks_run *run, worker_memory *m)
         keep_checkpoints(plan, m, i, 0);
         filter_group(run, m, i * L, end, m->forward, m->tally);
     }
-    if (is_sharp(m)) return;
-    if (!m->packs && meets(plan)) ks_meeting_start(run, &m->meeting, m->tally[0].sharp);
+    if (!turn_back(run, m)) return;
     /* The smoothed state is carried in the slot of checkpoints that are no longer needed: each
      * segment's own is read before the state of the segment after it is put back. */
     for (int64_t i = segments - 1; i >= 0; --i) {
@@ -237,7 +243,7 @@ static void smooth_by_checkpoints(ks_run *run, worker_memory *m)
             kept[l].kept_C = ks_cov_sink(plan, m->lane[l].kept, i * L);
             kept[l].form = m->lane[l].form;
             kept[l].form_first = i * L;
-            kept[l].watched = meets(plan);
+            kept[l].watched = !m->known;
         }
         if (i + 1 < segments) keep_checkpoints(plan, m, i + 1, 0);
         keep_checkpoints(plan, m, i, 1);
@@ -276,6 +282,7 @@ static void start_group(ks_run *run, worker_memory *m, const int64_t *b, int cou
 {
     ks_group *g = &m->group;
     g->alive = count;
+    m->meets = 0;
     for (int l = 0; l < lanes_of(m->packs); ++l) {
         const int64_t at = b[l < count ? l : count - 1];
         ks_series_of(run, at, &g->series[l]);
@@ -283,7 +290,7 @@ static void start_group(ks_run *run, worker_memory *m, const int64_t *b, int cou
         g->state[l].C = m->lane[l].state.cov;
         g->state[l].form = KS_FORM_ORDINARY;
         m->forward[l] = ks_forward_sinks_of(run, at);
-        m->forward[l].watched = meets(run->plan);
+        m->forward[l].watched = smooths(run->plan) && !m->known;
         m->backward[l] = ks_backward_sinks_of(run, at);
         m->tally[l] = ks_tally_start();
     }
@@ -315,9 +322,11 @@ static int run_group(ks_run *run, worker_memory *m, const int64_t *b, int count)
         smooth_in_place(run, m);
     else
         smooth_by_checkpoints(run, m);
-    if (is_sharp(m)) return 1;
+    if (smooths(plan) && is_sharp(run, m)) return 1;
     for (int l = 0; l < m->group.alive; ++l) {
-        if (smooths(plan) && ks_is_mixed(plan))
+        if (m->meets)
+            ks_mixed_meet_prior(run, &m->mixed, &m->meeting, &m->group, b[l], &m->tally[l]);
+        else if (smooths(plan) && ks_is_mixed(plan))
             ks_mixed_prior(run, &m->mixed, &m->group, l, b[l], &m->tally[l]);
         else if (smooths(plan) && !m->packs)
             ks_meeting_prior(run, &m->meeting, b[l], &m->group.series[l], &m->group.state[l], m->group.scratch,
@@ -333,8 +342,8 @@ static int run_group(ks_run *run, worker_memory *m, const int64_t *b, int count)
     return -1;
 }
 
-/** A group of a pack some of whose series, in m->tally, have sharp predictions: these one by one, the others
- *  again in packs, so that no series depends on its neighbours. */
+/** A group some of whose series, in m->tally, have sharp predictions: these one by one, the others again in packs,
+ *  so that no series depends on its neighbours. */
 static int run_apart(ks_run *run, worker_memory *m, const int64_t *b, int count)
 {
     const ks_pack_kernels *packs = m->packs;
@@ -346,8 +355,10 @@ static int run_apart(ks_run *run, worker_memory *m, const int64_t *b, int count)
     if (others) rc = run_group(run, m, rest, others);
     if (rc > 0) rc = run_apart(run, m, rest, others);
     m->packs = NULL;
+    m->known = ks_is_mixed(run->plan);
     for (int i = 0; i < n; ++i)
         if (run_group(run, m, sharp + i, 1)) rc = -1;
+    m->known = 0;
     m->packs = packs;
     return rc;
 }

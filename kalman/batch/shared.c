@@ -138,7 +138,7 @@ static void start_member(ks_run *run, const ks_party *p, int64_t b, ks_member *m
     m->tally = ks_tally_start();
     m->together = 0;
     if (ks_party_smooths(run->plan)) {
-        m->forward.watched = !ks_is_mixed(run->plan);
+        m->forward.watched = 1;
         m->forward.kept_mean = m->backward.smoothed_mean;
         m->forward.kept_C = m->backward.smoothed_cov;
         m->forward.form = m->form;
@@ -196,7 +196,7 @@ static int lead_filter(const ks_smooth_plan *plan, ks_party *p, int64_t k0, int6
     ks_tally tally = ks_tally_start();
     if (!p->leads) return 0;
     ks_party_bring(plan, p, k0, k1, k0, k1);
-    to.watched = ks_party_smooths(plan) && !ks_is_mixed(plan);
+    to.watched = ks_party_smooths(plan);
     if (ks_is_mixed(plan)) to.gain = gains;
     if (!ks_party_smooths(plan)) to.filtered_cov = ks_cov_sink(plan, p->kept, k0);
     int64_t k = k0;
@@ -210,18 +210,19 @@ static int lead_filter(const ks_smooth_plan *plan, ks_party *p, int64_t k0, int6
     return k == k1;
 }
 
-/** Whether the mean of a follower is so large beside the leader's covariance, which has shrunk in the block, that
- *  the predictions are sharp: the leader itself has no mean. */
-static int is_sharp(const ks_smooth_plan *plan, const ks_party *p, const ks_member *m)
+int ks_party_is_sharp(const ks_smooth_plan *plan, const ks_party *p, const ks_member *m)
 {
     const size_t bytes = plan->kernels->number_bytes, n = (size_t)plan->nx;
     for (size_t i = 0; i < n; ++i) {
         const size_t at = (i * n + i) * bytes;
         double x, P, before;
-        plan->kernels->widen(1, (const char *)m->state.x + i * bytes, &x);
+        if (ks_is_mixed(plan)) x = ((const double *)m->state.x)[i];
+        else plan->kernels->widen(1, (const char *)m->state.x + i * bytes, &x);
         plan->kernels->widen(1, (const char *)p->state.C + at, &P);
         plan->kernels->widen(1, (const char *)p->before.cov + at, &before);
-        if (P < before && P < x * x * (bytes == sizeof(float) ? 0x1p-24 : 0x1p-53)) return 1;
+        if (ks_is_mixed(plan) ? ks_mixed_is_sharp(x, before, P)
+                              : P < before && P < x * x * (bytes == sizeof(float) ? 0x1p-24 : 0x1p-53))
+            return 1;
     }
     return 0;
 }
@@ -266,7 +267,7 @@ static ks_member *follow_filter(const ks_smooth_plan *plan, ks_party *p, int64_t
         m->tally.evidence = f[i].evidence;
         m->tally.ordinary += k1 - k0;
         if (ks_party_smooths(plan)) m->followed[p->block] = 1;
-        if (m->forward.watched) p->sharp |= is_sharp(plan, p, m);
+        if (m->forward.watched) p->sharp |= ks_party_is_sharp(plan, p, m);
     }
     return NULL;
 }
@@ -335,7 +336,7 @@ static ks_forward_sinks keep_again(const ks_smooth_plan *plan, ks_party *p, int6
     memcpy(state.C, (char *)p->checkpoints.cov + (size_t)i * ks_party_cov_bytes(plan), ks_party_cov_bytes(plan));
     ks_party_bring(plan, p, k0, k1, k0, k1);
     if (plan->kernels->filter(&p->lead, k0, k1, &state, &to, p->scratch, &tally)) p->leads = 0;
-    to.watched = !ks_is_mixed(plan);
+    to.watched = 1;
     return to;
 }
 

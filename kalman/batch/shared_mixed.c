@@ -95,6 +95,7 @@ ks_member *ks_party_follow_filter(const ks_smooth_plan *plan, ks_party *p, int64
         m->tally.evidence = lanes[i].evidence;
         m->tally.ordinary += k1 - k0;
         if (ks_party_smooths(plan)) m->followed[p->block] = 1;
+        if (m->forward.watched) p->sharp |= ks_party_is_sharp(plan, p, m);
     }
     return NULL;
 }

@@ -43,6 +43,10 @@ static inline void ks_party_fail(ks_member *m, int64_t k)
     m->tally.fault = KS_FAULT_NOT_FINITE;
 }
 
+/** Whether the mean of a follower is so large beside the leader's covariance, which has shrunk in the block, that
+ *  the predictions are sharp: the leader itself has no mean. */
+int ks_party_is_sharp(const ks_smooth_plan *plan, const ks_party *p, const ks_member *m);
+
 /* KS_MIXED, see mixed.h: leader and members are in single precision but for the members' means. */
 
 /** The leader, as the twin of series b with nothing observed yet. */

@@ -38,6 +38,9 @@ void ks_mixed_carve(ks_carver *carver, const ks_smooth_plan *plan, int lanes, in
         ks_mixed_lane *lane = &mixed->lane[l];
         lane->mean = ks_carve(carver, nx, sizeof(float));
         lane->kept = ks_carve(carver, nx, sizeof(float));
+        lane->before = ks_carve(carver, nx, sizeof(float));
+        lane->after = ks_carve(carver, nx, sizeof(float));
+        lane->behind = ks_carve(carver, nx, sizeof(double));
         lane->prior = ks_carve(carver, nx * nx, sizeof(float));
         /* One row of what is constant, and blocks of the rest. */
         lane->pool = ks_carve(carver,
@@ -132,9 +135,7 @@ void ks_mixed_start(const ks_run *run, ks_mixed *mixed, ks_group *g, int lanes)
     }
 }
 
-/** Rows of a twin that start with `first`. The base may lie before the memory; rows before `first` are
- *  not read. */
-static ks_rows twin_rows(const float *rows, int64_t numbers, int64_t first)
+ks_rows ks_twin_rows(const float *rows, int64_t numbers, int64_t first)
 {
     const int64_t stride = numbers * (int64_t)sizeof(float);
     const ks_rows r = { (const char *)((uintptr_t)rows - (uintptr_t)(first * stride)), stride };
@@ -152,7 +153,7 @@ static void bring_array(const ks_smooth_plan *plan, const ks_mixed_lane *lane, i
     }
     if (array->own)
         narrow_rows(plan, array->numbers, rows_of(&lane->series, a), first, count, array->rows);
-    *to = twin_rows(array->rows, array->numbers, first);
+    *to = ks_twin_rows(array->rows, array->numbers, first);
 }
 
 /** The transitions into steps k0 .. k1 - 1 to the twins. */
@@ -186,12 +187,11 @@ static void bring_observations(const ks_smooth_plan *plan, const ks_mixed *mixed
         bring_array(plan, lane, KS_TWIN_R, k0, k1 - k0, &twin->R);
         for (int64_t k = k0; k < k1; ++k)
             bring_y(ny, ks_row(lane->series.y, k), lane->y + (k - k0) * ny);
-        twin->y = twin_rows(lane->y, ny, k0);
+        twin->y = ks_twin_rows(lane->y, ny, k0);
     }
 }
 
-/** A step of lane l whose mean is not finite: it ends this series and those above it. */
-static void fail(ks_group *g, int l, int64_t k, ks_tally *tally)
+void ks_mixed_fail(ks_group *g, int l, int64_t k, ks_tally *tally)
 {
     tally[l].bad_step = k;
     tally[l].bad_row = 0;
@@ -230,7 +230,7 @@ static void filter_means(const ks_smooth_plan *plan, ks_mixed *mixed, ks_group *
     for (int l = 0; l < lanes; ++l) {
         mixed->lane[l].evidence = tally[l].evidence = all[l].evidence;
         if (all[l].failed < 0) continue;
-        fail(g, l, all[l].failed, tally);
+        ks_mixed_fail(g, l, all[l].failed, tally);
         break;
     }
 }
@@ -255,7 +255,7 @@ static void smooth_means(const ks_smooth_plan *plan, ks_mixed *mixed, ks_group *
     mixed->means->smooth(lanes, all, k0, k1, mixed->work);
     for (int l = 0; l < lanes; ++l)
         if (all[l].failed >= 0) {
-            fail(g, l, all[l].failed, tally);
+            ks_mixed_fail(g, l, all[l].failed, tally);
             break;
         }
 }
@@ -272,6 +272,29 @@ void ks_mixed_bring(const ks_smooth_plan *plan, const ks_mixed *mixed, ks_group 
 {
     bring_transitions(plan, mixed, g, 1, t0, t1);
     bring_observations(plan, mixed, g, 1, k0, k1);
+}
+
+static void variances(int nx, const ks_state *state, float *to)
+{
+    const float *C = state->C;
+    for (int i = 0; i < nx; ++i) {
+        to[i] = state->form == KS_FORM_ORDINARY ? C[i * nx + i] : 0;
+        for (int c = 0; c < nx && state->form == KS_FORM_ARRAY; ++c) to[i] += C[i * nx + c] * C[i * nx + c];
+    }
+}
+
+int ks_mixed_is_sharp(double x, double before, double after) { return after < before && after < x * x * 0x1p-82; }
+
+/** Look at the means behind a block of steps, of which k is the last. */
+static void watch(const ks_smooth_plan *plan, const ks_mixed *mixed, const ks_group *g, int lanes, int64_t k,
+                  ks_tally *tally)
+{
+    for (int l = 0; l < lanes; ++l) {
+        const ks_mixed_lane *lane = &mixed->lane[l];
+        variances(plan->nx, &g->state[l], lane->after);
+        for (int i = 0; i < plan->nx; ++i)
+            if (ks_mixed_is_sharp(lane->x[i], (double)lane->before[i], (double)lane->after[i])) tally[l].sharp = k;
+    }
 }
 
 void ks_mixed_filter(const ks_smooth_plan *plan, ks_mixed *mixed, ks_group *g,
@@ -295,13 +318,22 @@ void ks_mixed_filter(const ks_smooth_plan *plan, ks_mixed *mixed, ks_group *g,
             mixed->lane[l].evidence = tally[l].evidence;
             if (to[l].kept_mean.base) twin[l].kept_mean = zero;
             twin[l].gain = gains_of(&mixed->lane[l], ks_gain_numbers(plan->nx, plan->ny), k);
+            if (to[l].watched) variances(plan->nx, &g->state[l], mixed->lane[l].before);
         }
         if (packs)
             packs->filter(g, k, end, twin, tally);
         else if (plan->kernels->filter(g->series, k, end, g->state, twin, g->scratch, tally))
             g->alive = 0;
         filter_means(plan, mixed, g, lanes_left(g, before), k, end, to, tally);
+        if (to[0].watched) watch(plan, mixed, g, g->alive, end - 1, tally);
     }
+}
+
+static int came_upon_sharp(int lanes, const ks_forward_sinks *kept, const ks_tally *tally)
+{
+    int sharp = 0;
+    for (int l = 0; l < lanes; ++l) sharp |= kept[l].watched && tally[l].sharp >= 0;
+    return sharp;
 }
 
 void ks_mixed_smooth(const ks_smooth_plan *plan, ks_mixed *mixed, ks_group *g,
@@ -330,6 +362,10 @@ void ks_mixed_smooth(const ks_smooth_plan *plan, ks_mixed *mixed, ks_group *g,
         else if (plan->kernels->smooth(g->series, k, end, g->state, twin_kept, twin, g->scratch,
                                        tally))
             g->alive = 0;
+        if (came_upon_sharp(before, kept, tally)) {
+            g->alive = 0;
+            return;
+        }
         smooth_means(plan, mixed, g, lanes_left(g, before), k, end, kept, to, tally);
     }
 }

@@ -7,6 +7,7 @@
 #define KS_MIXED_H
 
 #include "means.h"
+#include "meet_back.h"
 #include "smooth_plan.h"
 
 /** A model array of a twin. */
@@ -26,6 +27,8 @@ typedef struct ks_mixed_lane {
     ks_twin_array array[KS_TWIN_ARRAYS];
     float *y, *gains, *prior;           /* the twin's                    */
     float *mean, *kept;                 /* zeros, also the twin's        */
+    float *before, *after;              /* variances on either side of a block */
+    double *behind;                     /* the filtered mean of the step that is met next */
     float *pool;
 } ks_mixed_lane;
 
@@ -48,7 +51,8 @@ void ks_mixed_carve(ks_carver *carver, const ks_smooth_plan *plan, int lanes, in
 void ks_mixed_start(const ks_run *run, ks_mixed *mixed, ks_group *g, int lanes);
 
 /** Steps of the group's filter and smoother: in packs, or where that is NULL its one series alone.
- *  Sinks are those of the outputs: means double, all else float. */
+ *  Sinks are those of the outputs: means double, all else float. Where the way back comes upon a sharp prediction,
+ *  which is in the tally then, no lane is left alive and all of it is void. */
 void ks_mixed_filter(const ks_smooth_plan *plan, ks_mixed *mixed, ks_group *g,
                      const ks_pack_kernels *packs, int64_t k0, int64_t k1,
                      const ks_forward_sinks *to, ks_tally *tally);
@@ -56,12 +60,33 @@ void ks_mixed_smooth(const ks_smooth_plan *plan, ks_mixed *mixed, ks_group *g,
                      const ks_pack_kernels *packs, int64_t k0, int64_t k1,
                      const ks_forward_sinks *kept, const ks_backward_sinks *to, ks_tally *tally);
 
+/** The way back of lane 0 alone, after ks_meeting_start(), by meeting the information on what follows, as
+ *  ks_meeting_smooth() goes; from the last step down. */
+void ks_mixed_meet(const ks_smooth_plan *plan, ks_mixed *mixed, ks_meeting *meeting, ks_group *g, int64_t k0,
+                   int64_t k1, const ks_forward_sinks *kept, const ks_backward_sinks *to, ks_tally *tally);
+
 /** Transitions into steps t0 .. t1 - 1 and observations of steps k0 .. k1 - 1 of lane 0 to its twin, no
  *  more of them than a block has. */
 void ks_mixed_bring(const ks_smooth_plan *plan, const ks_mixed *mixed, ks_group *g, int64_t t0,
                     int64_t t1, int64_t k0, int64_t k1);
 
+/** Whether rounding the mean x in double costs what single precision loses at a sharp prediction (ks_sharp()), its
+ *  variance having shrunk in a block of steps: the twin, which has no mean, cannot tell. */
+int ks_mixed_is_sharp(double x, double before, double after);
+
 /** From the smoothed estimate of step 0 of lane l, series b, to what the plan puts out of the prior. */
 void ks_mixed_prior(ks_run *run, ks_mixed *mixed, ks_group *g, int l, int64_t b, ks_tally *tally);
+
+/** The same after ks_mixed_meet(). */
+void ks_mixed_meet_prior(ks_run *run, ks_mixed *mixed, ks_meeting *meeting, ks_group *g, int64_t b, ks_tally *tally);
+
+/* Of mixed.c for mixed_meet.c. */
+
+/** Rows of a twin that start with `first`. The base may lie before the memory; rows before `first` are
+ *  not read. */
+ks_rows ks_twin_rows(const float *rows, int64_t numbers, int64_t first);
+
+/** A step of lane l whose mean is not finite: it ends this series and those above it. */
+void ks_mixed_fail(ks_group *g, int l, int64_t k, ks_tally *tally);
 
 #endif

@@ -19,6 +19,7 @@ typedef struct problem {
     int nx, ny;
     int64_t T, B;
     double F[MOST * MOST], Q[MOST * MOST], u[MOST], H[2 * MOST], R[4], m0[MOST], P0[MOST * MOST];
+    long double bound; /* in double, of means and covariances                  */
     double *y;    /* (B, T, ny)                                                */
     int per_step; /* F has a row for each step, which are the same             */
     double *rows; /* these                                                     */
@@ -27,6 +28,7 @@ typedef struct problem {
 /** What the library returns, in double: (B, T, ..), and of the prior (B, ..). */
 typedef struct results {
     double *mean, *cov, *var, *lag, *prior_mean, *prior_cov, *loglik;
+    ks_info info;
 } results;
 
 typedef struct lengthy { long double x[MOST], C[MOST * MOST]; } lengthy;
@@ -67,6 +69,7 @@ static problem *make(int nx, int64_t T, int64_t B, double slow, double fast, int
     p->T = T;
     p->B = B;
     p->per_step = per_step;
+    p->bound = 1e-7L;
     for (int i = 0; i < nx * nx; ++i) V[i] = W[i] = (i % (nx + 1) == 0) + 0.3L * (long double)(uniform(&s) - 0.5);
     invert(nx, W);
     for (int i = 0; i < nx; ++i)
@@ -192,9 +195,15 @@ static void widen(ks_precision precision, double *data, size_t count)
     }
 }
 
-/** Smooth by `method`; with fewer outputs, by checkpoints. */
-static results smooth(const problem *p, ks_method method, ks_precision precision, int threads, int whole)
+/** What is asked for: without covariances the sequential method goes by checkpoints, and with means and covariances
+ *  alone series of one model go together. */
+enum { NO_COVS, ALL, ESTIMATES, CHOICES };
+
+/** Smooth by `method`. */
+static results smooth(const problem *p, ks_method method, ks_scan_algorithm scan, ks_precision precision, int threads,
+                      int choice)
 {
+    const int whole = choice != NO_COVS, more = choice != ESTIMATES;
     const size_t n = (size_t)p->nx, m = (size_t)p->ny, T = (size_t)p->T, B = (size_t)p->B;
     const int64_t nn = p->nx * p->nx;
     void *F = p->per_step ? copy_as(precision, p->rows, T * n * n) : copy_as(precision, p->F, n * n);
@@ -205,21 +214,28 @@ static results smooth(const problem *p, ks_method method, ks_precision precision
     ks_model model = KS_MODEL_INIT;
     model.F = (ks_view){ F, p->per_step ? nn : 0, 0 };
     model.Q.data = Q, model.u.data = u, model.H.data = H, model.R.data = R, model.m0.data = m0, model.P0.data = P0;
-    results r = { zeroed(B * T * n, 8), whole ? zeroed(B * T * n * n, 8) : NULL, zeroed(B * T * n, 8),
-                  zeroed(B * T * n * n, 8), zeroed(B * n, 8), zeroed(B * n * n, 8), zeroed(B, 8) };
+    results r = { zeroed(B * T * n, 8), whole ? zeroed(B * T * n * n, 8) : NULL, NULL, NULL, NULL, NULL,
+                  zeroed(B, 8), KS_INFO_INIT };
+    if (more) {
+        r.var = zeroed(B * T * n, 8), r.lag = zeroed(B * T * n * n, 8);
+        r.prior_mean = zeroed(B * n, 8), r.prior_cov = zeroed(B * n * n, 8);
+    }
     ks_smooth_options options = KS_SMOOTH_OPTIONS_INIT;
     options.method = method;
+    options.scan = scan;
     options.precision = precision;
-    options.outputs = KS_OUT_SMOOTHED_MEAN | KS_OUT_SMOOTHED_VAR | KS_OUT_LAG_ONE_COV | KS_OUT_PRIOR_MEAN |
-                      KS_OUT_PRIOR_COV | KS_OUT_LOGLIK | (whole ? KS_OUT_SMOOTHED_COV : 0u);
+    const unsigned others = KS_OUT_SMOOTHED_VAR | KS_OUT_LAG_ONE_COV | KS_OUT_PRIOR_MEAN | KS_OUT_PRIOR_COV;
+    options.outputs = KS_OUT_SMOOTHED_MEAN | KS_OUT_LOGLIK | (whole ? KS_OUT_SMOOTHED_COV : 0u) | (more ? others : 0u);
     ks_outputs outputs = KS_OUTPUTS_INIT;
     const int64_t steps = p->T;
     outputs.smoothed_mean = (ks_out){ r.mean, p->nx, steps * p->nx };
     if (whole) outputs.smoothed_cov = (ks_out){ r.cov, nn, steps * nn };
-    outputs.smoothed_var = (ks_out){ r.var, p->nx, steps * p->nx };
-    outputs.lag_one_cov = (ks_out){ r.lag, nn, steps * nn };
-    outputs.prior_mean = (ks_out){ r.prior_mean, 0, p->nx };
-    outputs.prior_cov = (ks_out){ r.prior_cov, 0, nn };
+    if (more) {
+        outputs.smoothed_var = (ks_out){ r.var, p->nx, steps * p->nx };
+        outputs.lag_one_cov = (ks_out){ r.lag, nn, steps * nn };
+        outputs.prior_mean = (ks_out){ r.prior_mean, 0, p->nx };
+        outputs.prior_cov = (ks_out){ r.prior_cov, 0, nn };
+    }
     outputs.loglik = (ks_out){ r.loglik, 0, 1 };
     ks_context *context = NULL;
     ks_smooth_plan *plan = NULL;
@@ -229,18 +245,21 @@ static results smooth(const problem *p, ks_method method, ks_precision precision
     assert_int_equal(ks_smooth_plan_create(&plan, context, p->T, p->B, p->nx, p->ny, &options), KS_OK);
     void *work = aligned_alloc(64, (ks_smooth_workspace_bytes(plan) + 63) / 64 * 64);
     assert_non_null(work);
-    ks_info info = KS_INFO_INIT;
-    assert_int_equal(ks_smooth_run(plan, &model, (ks_view){ y, p->ny, steps * p->ny }, &outputs, work, &info), KS_OK);
+    const ks_status status =
+        ks_smooth_run(plan, &model, (ks_view){ y, p->ny, steps * p->ny }, &outputs, work, &r.info);
+    assert_int_equal(status, r.info.status);
+    if (method != KS_METHOD_SCAN_RTS) assert_int_equal(status, KS_OK);
     ks_smooth_plan_destroy(plan);
     ks_context_destroy(context);
     void *arrays[] = { work, F, Q, u, H, R, m0, P0, y };
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; ++i) free(arrays[i]);
+    const ks_precision covs = precision == KS_MIXED ? KS_F32 : precision;
     widen(precision, r.mean, B * T * n);
-    if (whole) widen(precision, r.cov, B * T * n * n);
-    widen(precision, r.var, B * T * n);
-    widen(precision, r.lag, B * T * n * n);
-    widen(precision, r.prior_mean, B * n);
-    widen(precision, r.prior_cov, B * n * n);
+    if (whole) widen(covs, r.cov, B * T * n * n);
+    widen(covs, r.var, more ? B * T * n : 0);
+    widen(covs, r.lag, more ? B * T * n * n : 0);
+    widen(precision, r.prior_mean, more ? B * n : 0);
+    widen(covs, r.prior_cov, more ? B * n * n : 0);
     return r;
 }
 
@@ -252,12 +271,12 @@ static void drop_results(results *r)
 /* Bounds are those of the golden cases for singular covariances. */
 
 /** What standard deviations must exceed to be looked at: their squares are numbers. */
-static long double least(ks_precision precision) { return precision == KS_F32 ? 1e-15L : 1e-140L; }
+static long double least(ks_precision precision) { return precision != KS_F64 ? 1e-15L : 1e-140L; }
 
 static void check_mean(const problem *p, const lengthy *at, const double *mean, ks_precision precision, int64_t k)
 {
     const long double eps = precision == KS_F32 ? (long double)FLT_EPSILON : (long double)DBL_EPSILON;
-    const long double bound = precision == KS_F32 ? 5e-2L : 1e-7L;
+    const long double bound = precision != KS_F64 ? 5e-2L : p->bound;
     for (int i = 0; i < p->nx; ++i) {
         const long double sd = sqrtl(at->C[i * (p->nx + 1)]), off = fabsl((long double)mean[i] - at->x[i]);
         if (!(off <= bound * sd + 64 * eps * fabsl(at->x[i])))
@@ -271,7 +290,7 @@ static void check_cov(const problem *p, const lengthy *a, const lengthy *b, cons
                       const double *cov, ks_precision precision, int64_t k)
 {
     const int n = p->nx;
-    const long double bound = precision == KS_F32 ? 5e-2L : 1e-7L;
+    const long double bound = precision != KS_F64 ? 5e-2L : p->bound;
     for (int i = 0; i < n; ++i)
         for (int j = 0; j < n; ++j) {
             const long double s = sqrtl(a->C[i * (n + 1)]), t = sqrtl(b->C[j * (n + 1)]);
@@ -288,8 +307,10 @@ static void agrees(const problem *p, const results *r, ks_precision precision)
     const int n = p->nx;
     for (int64_t b = 0; b < p->B; ++b) {
         lengthy at = regress(p, b);
-        check_mean(p, &at, r->prior_mean + b * n, precision, -1);
-        check_cov(p, &at, &at, at.C, r->prior_cov + b * n * n, precision, -1);
+        if (r->prior_mean) {
+            check_mean(p, &at, r->prior_mean + b * n, precision, -1);
+            check_cov(p, &at, &at, at.C, r->prior_cov + b * n * n, precision, -1);
+        }
         for (int64_t k = 0; k < p->T; ++k) {
             const lengthy before = at;
             const int64_t row = b * p->T + k;
@@ -297,13 +318,13 @@ static void agrees(const problem *p, const results *r, ks_precision precision)
             double variances[MOST * MOST] = { 0 };
             advance(p, &at, lag);
             check_mean(p, &at, r->mean + row * n, precision, k);
-            check_cov(p, &at, &before, lag, r->lag + row * n * n, precision, k);
+            if (r->lag) check_cov(p, &at, &before, lag, r->lag + row * n * n, precision, k);
             if (r->cov) check_cov(p, &at, &at, at.C, r->cov + row * n * n, precision, k);
-            for (int i = 0; i < n; ++i) {
+            for (int i = 0; r->var && i < n; ++i) {
                 for (int j = 0; j < n; ++j) variances[i * n + j] = (double)at.C[i * n + j];
                 variances[i * (n + 1)] = r->var[row * n + i];
             }
-            check_cov(p, &at, &at, at.C, variances, precision, k);
+            if (r->var) check_cov(p, &at, &at, at.C, variances, precision, k);
         }
     }
 }
@@ -312,8 +333,8 @@ static void run(int nx, int64_t T, int64_t B, double slow, double fast, int per_
                 ks_precision precision, int threads)
 {
     problem *p = make(nx, T, B, slow, fast, per_step);
-    for (int whole = 0; whole < 2; ++whole) {
-        results r = smooth(p, method, precision, threads, whole);
+    for (int choice = 0; choice < CHOICES; ++choice) {
+        results r = smooth(p, method, KS_SCAN_CHUNKED, precision, threads, choice);
         agrees(p, &r, precision);
         drop_results(&r);
     }
@@ -345,6 +366,13 @@ static void one_series_in_single(void **state)
 {
     (void)state;
     one_series(KS_F32);
+}
+
+/** Covariances in single precision; means in double must not lose more than these. */
+static void one_series_in_mixed(void **state)
+{
+    (void)state;
+    one_series(KS_MIXED);
 }
 
 /** Two blocks of the progress function, and what underflows. */
@@ -383,14 +411,36 @@ static void several_series(void **state)
             run(sizes[i], 40, 6, 0.95, 0.5, per_step, KS_METHOD_SEQUENTIAL, KS_F64, 1);
             run(sizes[i], 200, 11, 1, 0.3, per_step, KS_METHOD_SEQUENTIAL, KS_F64, 1);
             run(sizes[i], 100, 9, 0.95, 0.9, per_step, KS_METHOD_SEQUENTIAL, KS_F32, 1);
+            run(sizes[i], 40, 6, 0.95, 0.5, per_step, KS_METHOD_SEQUENTIAL, KS_MIXED, 1);
+            run(sizes[i], 200, 11, 1, 0.3, per_step, KS_METHOD_SEQUENTIAL, KS_MIXED, 1);
+            run(sizes[i], 100, 9, 0.95, 0.9, per_step, KS_METHOD_SEQUENTIAL, KS_MIXED, 1);
+        }
+}
+
+/** Steps of these stay in the ordinary form, where series that share a model follow a leader, which has no mean: what
+ *  is sharp is so beside the followers' means alone. */
+static void followers(void **state)
+{
+    static const ks_precision precisions[] = { KS_F64, KS_F32, KS_MIXED };
+    (void)state;
+    for (int nx = 4; nx < 7; ++nx)
+        for (int i = 0; i < 3; ++i) {
+            problem *p = make(nx, 400, 9, 0.9, 0.9, 0);
+            for (int j = 0; j < nx; ++j) p->P0[j * (nx + 1)] = 0.1;
+            results r = smooth(p, KS_METHOD_SEQUENTIAL, KS_SCAN_CHUNKED, precisions[i], 1, ESTIMATES);
+            agrees(p, &r, precisions[i]);
+            drop_results(&r);
+            drop(p);
         }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_series_in_double), cmocka_unit_test(one_series_in_single), cmocka_unit_test(long_series),
+        cmocka_unit_test(one_series_in_double), cmocka_unit_test(one_series_in_single),
+        cmocka_unit_test(one_series_in_mixed),  cmocka_unit_test(long_series),
         cmocka_unit_test(from_both_ends),       cmocka_unit_test(left_to_the_library),  cmocka_unit_test(several_series),
+        cmocka_unit_test(followers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

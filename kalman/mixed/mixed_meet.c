@@ -1,0 +1,148 @@
+/* mixed_meet.c -- the way back of KS_MIXED where the information on what follows is met (meet_back.h).
+ *
+ * What the twin meets are differences from the filtered means: what is left of a transition and of an observation
+ * once these have been taken off, in double, is no larger than some standard deviations, whatever the size of the
+ * state, and single precision holds it. They are the numbers of the model of the difference
+ *
+ *     x[k] - r[k] = F (x[k-1] - r[k-1]) + (F r[k-1] + u - r[k]) + w,    y - d - H r[k] = H (x[k] - r[k]) + v. */
+#include <math.h>
+#include <string.h>
+#include "mixed.h"
+
+/** The filtered mean of step k: `behind` is what has been kept of the step behind those of `kept`. */
+static const double *reference(const ks_forward_sinks *kept, int64_t k, int64_t end, const double *behind)
+{
+    return k < end ? ks_slot_of(kept->kept_mean, k) : behind;
+}
+
+/** Steps first .. last, of which `end` has its filtered mean in `behind`, to the twin: its u and y. The rows of both
+ *  stand in the lane's pool. */
+static void bring_differences(const ks_smooth_plan *plan, ks_mixed *mixed, ks_group *g, int64_t first, int64_t last,
+                              int64_t end, const ks_forward_sinks *kept, const double *behind)
+{
+    const int nx = plan->nx, ny = plan->ny;
+    ks_mixed_lane *lane = &mixed->lane[0];
+    const ks_series *s = &lane->series;
+    ks_mixed_bring(plan, mixed, g, first, last + 1, first, last + 1);
+    for (int64_t k = first; k <= last; ++k) {
+        const double *F = ks_row(s->F, k - s->shift), *u = ks_row(s->u, k - s->shift);
+        const double *H = ks_row(s->H, k), *d = ks_row(s->d, k), *y = ks_row(s->y, k);
+        const double *from = reference(kept, k - 1, end, behind), *to = reference(kept, k, end, behind);
+        float *moves = lane->gains + (k - first) * nx, *sees = lane->y + (k - first) * ny;
+        for (int i = 0; i < nx; ++i) {
+            double left = u[i] - to[i];
+            for (int c = 0; c < nx; ++c) left += F[i * nx + c] * from[c];
+            moves[i] = (float)left;
+        }
+        for (int i = 0; i < ny; ++i) {
+            double left = y[i] - d[i];
+            for (int c = 0; c < nx; ++c) left -= H[i * nx + c] * to[c];
+            sees[i] = (float)left;
+        }
+    }
+    g->series[0].u = ks_twin_rows(lane->gains, nx, first - s->shift);
+    g->series[0].y = ks_twin_rows(lane->y, ny, first);
+}
+
+/** The twin as its filter and its steps of the RTS smoother want it. */
+static void settle(const ks_smooth_plan *plan, const ks_mixed *mixed, ks_group *g)
+{
+    g->series[0].u = (ks_rows){ (const char *)mixed->zeros, 0 };
+    memset(g->state[0].x, 0, (size_t)plan->nx * sizeof(float));
+}
+
+/** Smoothed means of steps k0 .. k1 - 1 from what their twins are off the filtered ones; that of step k0 is kept
+ *  before it may be written over. Returns the step whose mean is not finite, or k0 - 1. */
+static int64_t put_means(const ks_smooth_plan *plan, ks_mixed *mixed, int64_t k0, int64_t k1, ks_sink moved,
+                         const ks_forward_sinks *kept, ks_sink to)
+{
+    const int nx = plan->nx;
+    ks_mixed_lane *lane = &mixed->lane[0];
+    int64_t bad = k0 - 1;
+    memcpy(lane->behind, ks_slot_of(kept->kept_mean, k0), (size_t)nx * sizeof(double));
+    for (int64_t k = k1 - 1; k >= k0 && bad < k0; --k) {
+        const double *x = ks_slot_of(kept->kept_mean, k);
+        const float *more = ks_slot_of(moved, k);
+        for (int i = 0; i < nx; ++i) {
+            lane->x[i] = x[i] + (double)more[i];
+            if (!isfinite(lane->x[i])) bad = k;
+        }
+        if (to.base) memcpy(ks_slot_of(to, k), lane->x, (size_t)nx * sizeof(double));
+    }
+    return bad;
+}
+
+/** Steps end - 1 .. k, no more than a block has; *end becomes one more than the first step not taken. Returns 0, or
+ *  -1 with the fault in the tally. */
+static int meet_some(const ks_smooth_plan *plan, ks_mixed *mixed, ks_meeting *meeting, ks_group *g, int64_t k,
+                     int64_t *end, const ks_forward_sinks *kept, const ks_backward_sinks *to, ks_tally *tally)
+{
+    const int64_t last = *end;
+    const ks_two_ended_kernels *ends = ks_two_ended_kernels_of(plan->kernels);
+    const int64_t row = plan->nx * (int64_t)sizeof(float);
+    ks_mixed_lane *lane = &mixed->lane[0];
+    ks_forward_sinks twin_kept = *kept;
+    ks_backward_sinks twin = *to;
+    /* Behind the rows of u. */
+    const ks_sink moved = { (char *)(lane->gains + (last - k) * plan->nx), row, k };
+    bring_differences(plan, mixed, g, k + 1, last, last, kept, lane->behind);
+    twin_kept.kept_mean = (ks_sink){ (char *)lane->kept, 0, 0 };
+    twin.smoothed_mean = moved;
+    *end =
+        ends->meet_back(&g->series[0], k, last, &meeting->information, &twin_kept, &g->state[0], &twin, meeting->work,
+                        tally);
+    settle(plan, mixed, g);
+    if (tally->fault != KS_FAULT_NONE) return -1;
+    if (*end == last) return 0;
+    const int64_t bad = put_means(plan, mixed, *end, last, moved, kept, to->smoothed_mean);
+    if (bad >= *end) ks_mixed_fail(g, 0, bad, tally);
+    return bad >= *end ? -1 : 0;
+}
+
+void ks_mixed_meet(const ks_smooth_plan *plan, ks_mixed *mixed, ks_meeting *meeting, ks_group *g, int64_t k0,
+                   int64_t k1, const ks_forward_sinks *kept, const ks_backward_sinks *to, ks_tally *tally)
+{
+    ks_forward_sinks rest = *kept;
+    int64_t end = k1;
+    rest.watched = 0;
+    if (end == plan->T) { /* the last step is the filter's own */
+        end -= 1;
+        memcpy(mixed->lane[0].behind, ks_slot_of(kept->kept_mean, end), (size_t)plan->nx * sizeof(double));
+        ks_mixed_smooth(plan, mixed, g, NULL, end, k1, &rest, to, tally);
+    }
+    while (end > k0 && g->alive && !meeting->given_up) {
+        const int64_t k = end - k0 < mixed->length ? k0 : end - mixed->length;
+        if (meet_some(plan, mixed, meeting, g, k, &end, kept, to, tally)) g->alive = 0;
+        meeting->given_up = end > k;
+    }
+    if (end > k0 && g->alive) ks_mixed_smooth(plan, mixed, g, NULL, k0, end, &rest, to, tally);
+}
+
+void ks_mixed_meet_prior(ks_run *run, ks_mixed *mixed, ks_meeting *meeting, ks_group *g, int64_t b, ks_tally *tally)
+{
+    const ks_smooth_plan *plan = run->plan;
+    const ks_outputs *o = run->outputs;
+    ks_mixed_lane *lane = &mixed->lane[0];
+    if (!meeting->given_up && !lane->series.prior_x1 &&
+        ks_makes_any(plan, KS_OUT_LAG_ONE_COV | KS_OUT_PRIOR_MEAN | KS_OUT_PRIOR_COV)) {
+        /* The prior is what the filter would have kept of a step -1; means have begun at zero for the twin. */
+        ks_state prior = { lane->kept, meeting->prior.cov, KS_FORM_ORDINARY };
+        plan->kernels->start(&g->series[0], &prior, g->scratch);
+        unsigned char form = (unsigned char)prior.form;
+        ks_forward_sinks kept = { 0 };
+        kept.kept_mean = (ks_sink){ meeting->prior.mean, 0, -1 };
+        kept.kept_C = (ks_sink){ prior.C, 0, -1 };
+        kept.form = &form;
+        kept.form_first = -1;
+        memcpy(meeting->prior.mean, lane->series.m0, (size_t)plan->nx * sizeof(double));
+        ks_backward_sinks to = { 0 };
+        to.smoothed_mean = ks_mean_out_of(run, o->prior_mean, b);
+        to.smoothed_cov = ks_sink_of(run, o->prior_cov, b);
+        to.smoothed_mean.first = to.smoothed_cov.first = -1;
+        to.lag_one_cov = ks_sink_of(run, o->lag_one_cov, b);
+        int64_t end = 0;
+        if (meet_some(plan, mixed, meeting, g, -1, &end, &kept, &to, tally)) g->alive = 0;
+        if (end < 0) return;
+    }
+    ks_mixed_prior(run, mixed, g, 0, b, tally);
+}
