@@ -8,11 +8,12 @@
 
 /** Square root S (n, n) with S Sᵀ = A for a positive semidefinite A, by pivoting on the largest
  *  remaining share of a diagonal entry; what is left when only round-off remains is dropped. The
- *  rank is returned; columns beyond it are zero. W holds n * n + n numbers. */
+ *  rank is returned; columns beyond it are zero. W holds n * n + n numbers, the last n of them, on return, from 1 on at
+ *  which column a row was the pivot, 0 where it never was; its entries of later columns are zero. */
 KS_HD_COLD int KS_T(ks_pivoted_factor)(int n, const KS_NUM *A, KS_NUM *S, KS_NUM *W)
 {
     KS_NUM *R = W;            /* what remains of A */
-    KS_NUM *used = W + n * n; /* 1 for rows that have been pivots */
+    KS_NUM *used = W + n * n; /* above 0 for rows that have been pivots */
     int rank = 0;
     for (int i = 0; i < n * n; ++i) {
         R[i] = A[i];
@@ -31,7 +32,7 @@ KS_HD_COLD int KS_T(ks_pivoted_factor)(int n, const KS_NUM *A, KS_NUM *S, KS_NUM
             }
         }
         if (p < 0) break;
-        used[p] = KS_LIT(1);
+        used[p] = KS_LIT(c + 1);
         const KS_NUM root = KS_SQRT(R[p * n + p]);
         for (int i = 0; i < n; ++i) {
             if (i == p)

@@ -51,14 +51,14 @@ KS_HD KS_MASK KS_T(ks_pivots)(int rows, double ratio, const KS_NUM *s, int lds, 
 
 /** L D Lᵀ of rows at .. at + rows - 1 (1 to 4, a literal) of the upper triangle of S, whose rows are
  *  `columns` apart; see ks_tiled_ldl(). */
-KS_HD KS_MASK KS_T(ks_panel)(int rows, int at, double ratio, int columns, KS_NUM *S, KS_NUM *LT,
+KS_HD KS_MASK KS_T(ks_panel)(ks_coming *coming, int rows, int at, double ratio, int columns, KS_NUM *S, KS_NUM *LT,
                              KS_NUM *pivot, KS_NUM *inverse_d)
 {
-    KS_NUM u[4][4], l[4][4], inverse[4];
+    KS_NUM u[4][4], l[4][4], inverse[4] = { 0 };
     const int from = at / KS_LANES * KS_LANES;
     if (at > 0)
-        KS_T(ks_tiles)(0, -1, rows, at, columns - from, LT + at, 1, columns, S + from, columns,
-                       S + at * columns + from, columns, S + at * columns + from, columns);
+        KS_T(ks_tiles_meanwhile)(coming, 0, -1, rows, at, columns - from, LT + at, 1, columns, S + from, columns,
+                                 S + at * columns + from, columns, S + at * columns + from, columns);
     const KS_MASK good = KS_T(ks_pivots)(rows, ratio, S + at * columns + at, columns, pivot + at, u,
                                          l, inverse);
 #pragma GCC unroll 4
@@ -81,11 +81,11 @@ KS_HD KS_MASK KS_T(ks_panel)(int rows, int at, double ratio, int columns, KS_NUM
 }
 
 /** Rows at .. at + rows - 1 of G (columns g) <- L⁻¹ G, and Z. */
-KS_HD void KS_T(ks_panel_solve)(int rows, int at, int columns, const KS_NUM *S, const KS_NUM *LT,
+KS_HD void KS_T(ks_panel_solve)(ks_coming *coming, int rows, int at, int columns, const KS_NUM *S, const KS_NUM *LT,
                                 const KS_NUM *inverse_d, int g, KS_NUM *G, KS_NUM *Z)
 {
     if (at > 0)
-        KS_T(ks_tiles)(0, -1, rows, at, g, S + at, 1, columns, Z, g, G + at * g, g, G + at * g, g);
+        KS_T(ks_tiles_meanwhile)(coming, 0, -1, rows, at, g, S + at, 1, columns, Z, g, G + at * g, g, G + at * g, g);
     KS_T(ks_lanes) row[4];
     for (int c = 0; c < g; c += KS_LANES) {
 #pragma GCC unroll 4
@@ -103,8 +103,9 @@ KS_HD void KS_T(ks_panel_solve)(int rows, int at, int columns, const KS_NUM *S, 
 /** L D Lᵀ of the symmetric S (n, n), rows `columns` apart, of which the upper triangle is read: S
  *  turns into D Lᵀ, LT is the unit Lᵀ (strict upper triangles are what counts), pivot (n) D and
  *  inverse_d (n) 1 / D; G (n, g) <- L⁻¹ G and Z = D⁻¹ L⁻¹ G, which may be G. Returns true where
- *  every pivot exceeds `ratio` times the diagonal entry that it came from. */
-KS_HD KS_MASK KS_T(ks_tiled_ldl)(int n, double ratio, int columns, KS_NUM *S, KS_NUM *LT, int g,
+ *  every pivot exceeds `ratio` times the diagonal entry that it came from. Meanwhile lines of what is coming are asked
+ *  for. */
+KS_HD KS_MASK KS_T(ks_tiled_ldl)(ks_coming *coming, int n, double ratio, int columns, KS_NUM *S, KS_NUM *LT, int g,
                                  KS_NUM *G, KS_NUM *Z, KS_NUM *pivot, KS_NUM *inverse_d)
 {
     KS_MASK good = KS_GT(KS_LIT(1), KS_LIT(0));
@@ -112,8 +113,8 @@ KS_HD KS_MASK KS_T(ks_tiled_ldl)(int n, double ratio, int columns, KS_NUM *S, KS
     /* G lags a panel behind: its work fills the time that the next pivots take. */
     int at = 0;
 #define KS_FOUR                                                                             \
-    good = good & KS_T(ks_panel)(4, at, ratio, columns, S, LT, pivot, inverse_d);           \
-    if (at > 0) KS_T(ks_panel_solve)(4, at - 4, columns, S, LT, inverse_d, g, G, Z)
+    good = good & KS_T(ks_panel)(coming, 4, at, ratio, columns, S, LT, pivot, inverse_d);           \
+    if (at > 0) KS_T(ks_panel_solve)(coming, 4, at - 4, columns, S, LT, inverse_d, g, G, Z)
     if (__builtin_constant_p(n) && n <= 12) {
 #pragma GCC unroll 3
         for (; at + 4 <= n; at += 4) {
@@ -126,14 +127,14 @@ KS_HD KS_MASK KS_T(ks_tiled_ldl)(int n, double ratio, int columns, KS_NUM *S, KS
     }
 #undef KS_FOUR
 #define KS_REST(rows)                                                                       \
-    good = good & KS_T(ks_panel)(rows, at, ratio, columns, S, LT, pivot, inverse_d);        \
-    if (at > 0) KS_T(ks_panel_solve)(4, at - 4, columns, S, LT, inverse_d, g, G, Z);        \
-    KS_T(ks_panel_solve)(rows, at, columns, S, LT, inverse_d, g, G, Z)
+    good = good & KS_T(ks_panel)(coming, rows, at, ratio, columns, S, LT, pivot, inverse_d);        \
+    if (at > 0) KS_T(ks_panel_solve)(coming, 4, at - 4, columns, S, LT, inverse_d, g, G, Z);        \
+    KS_T(ks_panel_solve)(coming, rows, at, columns, S, LT, inverse_d, g, G, Z)
     switch (n - at) {
     case 3: KS_REST(3); break;
     case 2: KS_REST(2); break;
     case 1: KS_REST(1); break;
-    default: KS_T(ks_panel_solve)(4, at - 4, columns, S, LT, inverse_d, g, G, Z); break;
+    default: KS_T(ks_panel_solve)(coming, 4, at - 4, columns, S, LT, inverse_d, g, G, Z); break;
     }
 #undef KS_REST
     return good;
@@ -242,7 +243,7 @@ KS_HD KS_MASK KS_T(ks_tiled_innovation)(int nx, int n, int m, const KS_T(ks_bloc
     KS_T(ks_tiles)(1, 1, m, nx, mp, w->G, n, 1, b->HT, mp, b->R, b->ldr, w->S, mp);
     for (int i = 0; i < m; ++i)
         good = good & KS_GT(KS_LIT(1 + KS_GROWTH) * b->R[i * b->ldr + i], w->S[i * mp + i]);
-    good = good & KS_T(ks_tiled_ldl)(m, 1 / KS_GROWTH, mp, w->S, w->LT, n, w->G, w->Z, w->pivot,
+    good = good & KS_T(ks_tiled_ldl)(NULL, m, 1 / KS_GROWTH, mp, w->S, w->LT, n, w->G, w->Z, w->pivot,
                                      w->inverse_d);
     return good;
 }
@@ -269,7 +270,7 @@ KS_HD KS_MASK KS_T(ks_tiled_gain)(int nx, int n, const KS_T(ks_blocks) *b, const
             for (int r = i; r < i + 4; ++r)
                 KS_STOREV(D + r * n + c, KS_LOADV(Ps + r * n + c) - KS_LOADV(Pp + r * n + c));
     const KS_MASK good =
-        KS_T(ks_tiled_ldl)(nx, 1 / KS_GROWTH, n, Pp, LT, n, ET, ET, w->pivot, w->inverse_d);
+        KS_T(ks_tiled_ldl)(NULL, nx, 1 / KS_GROWTH, n, Pp, LT, n, ET, ET, w->pivot, w->inverse_d);
     KS_T(ks_tiled_back)(nx, n, LT, ET);
     return good;
 }

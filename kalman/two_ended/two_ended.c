@@ -60,6 +60,7 @@ void ks_lane_carve(ks_carver *carver, const ks_smooth_plan *plan, ks_lane *l)
     ks_meeting_carve(carver, plan, &l->meeting);
     l->right.K = ks_carve(carver, (size_t)l->right.length, n * (n + 1) / 2 * bytes);
     l->right.bound = ks_carve(carver, (size_t)l->right.length / KS_BOUND_STEPS + 1, 2 * n * bytes);
+    l->right.passage = ks_carve(carver, (size_t)l->right.length, 1);
 }
 
 static int64_t segment_end(const ks_half *half, int64_t i, int64_t steps)
@@ -162,8 +163,11 @@ static ks_right_rows right_rows(const ks_lane *l, int64_t i)
     rows.A = in_place(plan) ? l->back.smoothed_cov : ks_cov_sink(plan, half->kept, first);
     const ks_sink K = { half->K, n * (n + 1) / 2 * bytes, first };
     const ks_sink bound = { half->bound, 2 * n * bytes, i * half->length / KS_BOUND_STEPS };
+    const ks_sink passage = { (char *)half->passage, 1, first };
     rows.K = K;
     rows.bound = bound;
+    rows.passage = passage;
+    rows.size = l->size;
     rows.first = start;
     rows.last = start + segment_end(half, i, plan->T - start) - 1;
     return rows;
@@ -283,7 +287,9 @@ void ks_lane_open(ks_lane *l, int64_t b)
     l->b = b;
     ks_series_of(l->run, b, &l->series);
     l->back = ks_backward_sinks_of(l->run, b);
+    l->inverts = ks_two_ended_kernels_of(l->run->plan->kernels)->inverts(&l->series, l->right.scratch);
     l->left_steps = ks_left_steps_of(l->run, &l->series);
+    l->size = ks_size_of_observations(l->run->plan, &l->series);
     cut(&l->left, l->run->plan, l->left_steps);
     cut(&l->right, l->run->plan, l->run->plan->T - l->left_steps);
     l->form = KS_FORM_ORDINARY;

@@ -18,11 +18,16 @@ typedef struct ks_information {
     ks_form form;
 } ks_information;
 
-/** What the way in leaves to the way out: for step k A (nx, nx), b (nx) and the packed factors of K;
+/** How the information has come through the transition into a step (two_ended_text.h): by a root of Q, or where Q is
+ *  well positive definite by its inverse, from Fᵀ J F or from Fᵀ Q⁻¹ F. */
+typedef enum ks_passage { KS_BY_ROOT, KS_BY_INVERSE, KS_BY_PRECISION } ks_passage;
+
+/** What the way in leaves to the way out: for step k A (nx, nx), b (nx), the packed factors of K and its ks_passage;
  *  for every KS_BOUND_STEPS steps, counted from step `first`, a bound (2 nx) on the diagonal of J.
- *  Rows of A, b and K go by steps, those of bound by such blocks. */
+ *  Rows of A, b, K and passage go by steps, those of bound by such blocks. */
 typedef struct ks_right_rows {
-    ks_sink A, b, K, bound;
+    ks_sink A, b, K, bound, passage;
+    double size;   /* of observations: their squares in R's own units; infinite: none by KS_BY_PRECISION */
     int64_t first; /* of the series' right half                                  */
     int64_t last;  /* of the steps whose rows these are, where the way in starts */
 } ks_right_rows;
@@ -55,6 +60,8 @@ typedef struct ks_two_ended_kernels {
     int64_t (*meet_back)(const ks_series *series, int64_t k0, int64_t k1, ks_information *information,
                          const ks_forward_sinks *kept, ks_state *state, const ks_backward_sinks *to, void *work,
                          ks_tally *tally);
+    /** Whether Q is constant and most steps go by its inverse. */
+    int (*inverts)(const ks_series *series, void *work);
     /** The lowest of steps k0 .. k1 - 1 at which inform fails for its observation alone. */
     void (*first_refused)(const ks_series *series, int64_t k0, int64_t k1, void *work,
                           ks_tally *tally);

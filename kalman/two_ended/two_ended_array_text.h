@@ -114,16 +114,29 @@ KS_HD_COLD void KS_T(ks_array_advance)(int nx, const KS_NUM *Phi, const KS_NUM *
     for (int i = 0; i < nx; ++i) KS_T(ks_copy)(nx, W + i * columns, Sn + i * nx);
 }
 
-/** Data z = Uᵀ x + noise out of J, eta: z is zero where J has no pivot. In place. W: nx² numbers. */
+/** Data z = Uᵀ x + noise out of J, eta. In place. W: 2 nx² + 2 nx numbers. What round-off has left nothing of in J still
+ *  tells of a mean: eta is the root of J in size, and half of the digits would go with it. So the pivot there is as large
+ *  as the round-off. */
 KS_HD_COLD void KS_T(ks_to_data)(int nx, KS_NUM *J, KS_NUM *eta, KS_NUM *W)
 {
-    KS_T(ks_copy)(nx * nx, J, W);
-    KS_T(ks_semidefinite_factor)(nx, W, J);
-    for (int i = 0; i < nx; ++i) {
-        KS_NUM s = eta[i];
-        for (int j = 0; j < i; ++j) s = s - J[i * nx + j] * eta[j];
-        eta[i] = KS_GT(J[i * nx + i], KS_LIT(0)) ? s / J[i * nx + i] : KS_LIT(0);
+    KS_NUM *A = W, *z = A + nx * nx, *work = z + nx, *order = work + nx * nx;
+    KS_T(ks_copy)(nx * nx, J, A);
+    int rank = KS_T(ks_pivoted_factor)(nx, A, J, work);
+    for (int p = 0; p < nx; ++p) {
+        if (KS_GT(order[p], KS_LIT(0)) || !KS_GT(A[p * nx + p], KS_LIT(0))) continue;
+        J[p * nx + rank] = KS_SQRT(KS_LIT(4 * nx * KS_EPS) * A[p * nx + p]);
+        rank += 1;
+        order[p] = KS_LIT(rank);
     }
+    for (int c = 0; c < nx; ++c) z[c] = KS_LIT(0);
+    for (int c = 0; c < rank; ++c) {
+        int p = 0;
+        while (!KS_GT(order[p], KS_LIT(c + 0.5)) || KS_GT(order[p], KS_LIT(c + 1.5))) ++p;
+        KS_NUM s = eta[p];
+        for (int j = 0; j < c; ++j) s = s - J[p * nx + j] * z[j];
+        z[c] = s / J[p * nx + c];
+    }
+    KS_T(ks_copy)(nx, z, eta);
 }
 
 /** Where the two filters meet: x (nx) and S (nx, nx), P = S Sᵀ, of the filter from the left take in

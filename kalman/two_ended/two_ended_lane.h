@@ -20,6 +20,7 @@ typedef struct ks_half {
     ks_estimates checkpoints;
     unsigned char *form, *checkpoint_form; /* left                                     */
     void *K, *bound;            /* right                                               */
+    unsigned char *passage;     /* right                                               */
     int64_t segments, length;
     ks_tally in, out;
     ks_form out_form;           /* of the smoothed state                               */
@@ -33,6 +34,8 @@ typedef struct ks_lane {
     ks_half left, right;
     int64_t left_steps;         /* the rest, which may be none, are the right one's */
     ks_form form;               /* of the information in the right half */
+    double size;                /* of observations, see ks_right_rows   */
+    int inverts;                /* see ks_two_ended_kernels             */
     ks_form left_form;          /* of the filtered state in the middle  */
     ks_evidence met;
     ks_meeting meeting;         /* of the left half */
@@ -46,6 +49,9 @@ typedef struct ks_lane {
 int64_t ks_left_steps_of(const ks_run *run, const ks_series *s);
 int64_t ks_left_steps_least(const ks_smooth_plan *plan);
 int64_t ks_left_steps_most(const ks_smooth_plan *plan);
+
+/** The largest of the sums over (y - d)² / R_ii of some rows, spread over the series. */
+double ks_size_of_observations(const ks_smooth_plan *plan, const ks_series *s);
 
 /** Whether a matrix of the model has a row for each step. */
 int ks_model_varies(const ks_model *m);

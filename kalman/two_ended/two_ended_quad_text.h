@@ -147,7 +147,8 @@ KS_HD void KS_T(ks_quad_retreat_mean)(const KS_T(ks_ends_blocks) *w, const KS_NU
         a[i] = KS_LOAD4(A + 4 * i);
     }
     KS_STORE4(t, KS_LOAD4(eta) - KS_SUM4(u[0], u[1], u[2], u[3], rows));
-    KS_STORE4(B, KS_SUM4(t[0], t[1], t[2], t[3], g));
+    if (w->passage == KS_BY_ROOT) KS_STORE4(B, KS_SUM4(t[0], t[1], t[2], t[3], g));
+    else B = t;
 #pragma GCC unroll 4
     for (int i = 0; i < 4; ++i) {
         at[i] = B[i];
@@ -155,7 +156,9 @@ KS_HD void KS_T(ks_quad_retreat_mean)(const KS_T(ks_ends_blocks) *w, const KS_NU
         for (int j = 0; j < i; ++j) at[i] = at[i] - LT[4 * j + i] * at[j];
         b[i] = at[i] * inverse_d[i];
     }
-    KS_STORE4(eta, KS_SUM4(t[0], t[1], t[2], t[3], f) - KS_SUM4(at[0], at[1], at[2], at[3], a));
+    const KS_T(ks_quad) less = KS_SUM4(at[0], at[1], at[2], at[3], a);
+    if (w->passage == KS_BY_PRECISION) KS_STORE4(eta, -less);
+    else KS_STORE4(eta, KS_SUM4(t[0], t[1], t[2], t[3], f) - less);
 }
 
 /** ks_tiled_advance_mean(). */
@@ -172,8 +175,15 @@ KS_HD void KS_T(ks_quad_advance_mean)(const KS_T(ks_ends_blocks) *w, const KS_NU
     }
     KS_TRANSPOSE4(at);
     KS_STORE4(eps, KS_LOAD4(b) - KS_SUM4(x[0], x[1], x[2], x[3], at));
-    KS_STORE4(x, (KS_LOAD4(w->u) + KS_SUM4(x[0], x[1], x[2], x[3], ft)) +
-                     KS_SUM4(eps[0], eps[1], eps[2], eps[3], v));
+    const KS_T(ks_quad) u = KS_LOAD4(w->u), t = u + KS_SUM4(x[0], x[1], x[2], x[3], ft);
+    const KS_T(ks_quad) by = KS_SUM4(eps[0], eps[1], eps[2], eps[3], v);
+    if (w->passage == KS_BY_PRECISION) {
+        KS_STORE4(x, u + by);
+        KS_STORE4(w->noise, (u + by) - t);
+    } else {
+        KS_STORE4(x, t + by);
+        KS_STORE4(w->noise, by);
+    }
 }
 
 /** ks_tiled_advance(). P and Pn may be the same. */
@@ -183,11 +193,12 @@ KS_HD KS_MASK KS_T(ks_quad_advance)(const KS_T(ks_ends_blocks) *w, const KS_NUM 
 {
     KS_T(ks_quad) phit[4], p[4], V[4], Z[4], full[4], sum = { 0 };
     KS_NUM *v = w->V, *phi = w->PhiT;
+    const KS_NUM *GT = w->passage == KS_BY_ROOT ? w->GT : w->unit, *FT = w->passage == KS_BY_PRECISION ? w->zero : w->FT;
     KS_MASK good = KS_GT(KS_LIT(1), KS_LIT(0));
 #pragma GCC unroll 4
     for (int i = 0; i < 4; ++i) {
         p[i] = KS_LOAD4(P + 4 * i);
-        V[i] = KS_LOAD4(w->GT + 4 * i);
+        V[i] = KS_LOAD4(GT + 4 * i);
 #pragma GCC unroll 4
         for (int j = 0; j < i; ++j) V[i] = V[i] - LT[4 * j + i] * V[j];
         Z[i] = V[i] * inverse_d[i];
@@ -195,7 +206,7 @@ KS_HD KS_MASK KS_T(ks_quad_advance)(const KS_T(ks_ends_blocks) *w, const KS_NUM 
     }
 #pragma GCC unroll 4
     for (int i = 0; i < 4; ++i) {
-        phit[i] = KS_LOAD4(w->FT + 4 * i) - KS_SUM4(A[i], A[4 + i], A[8 + i], A[12 + i], V);
+        phit[i] = KS_LOAD4(FT + 4 * i) - KS_SUM4(A[i], A[4 + i], A[8 + i], A[12 + i], V);
         KS_STORE4(phi + 4 * i, phit[i]);
     }
 #pragma GCC unroll 4

@@ -14,6 +14,8 @@
 typedef struct KS_T(ks_ends_scratch) {
     KS_NUM *compact, *S, *inverse_r, *N, *Z, *v;             /* observation, whitened */
     KS_NUM *G, *J, *eta, *LD, *inverse_d, *seen, *shown; /* transition           */
+    KS_NUM *QLD, *Qd, *pivot, *inverse, *B, *C;              /* where Q has an inverse */
+    KS_NUM *unit, *none;                                     /* I and 0              */
     KS_NUM *x, *P, *Phi, *V, *lag, *eps, *work;              /* way out               */
     KS_WIDE *last;                                           /* data, array form      */
 } KS_T(ks_ends_scratch);
@@ -27,11 +29,13 @@ KS_HD int64_t KS_T(ks_ends_lay_out)(int nx, int ny, KS_NUM *memory, KS_T(ks_ends
     w->last = (KS_WIDE *)(void *)memory;
     const int64_t size[] = { m * n + m * m + 2 * m, m * m, m, m * n, m * n, m,
                              nn, nn, n, nn, n, n, n,
+                             nn, n, n, nn, nn, nn, nn, nn,
                              n, nn, nn, nn, nn, n,
                              8 * nn + 16 * n + (n + 2) * (n + m) };
     KS_NUM **const place[] = { &w->compact, &w->S, &w->inverse_r, &w->N, &w->Z, &w->v,
                                &w->G, &w->J, &w->eta, &w->LD, &w->inverse_d, &w->seen,
-                               &w->shown, &w->x, &w->P, &w->Phi, &w->V, &w->lag, &w->eps,
+                               &w->shown, &w->QLD, &w->Qd, &w->pivot, &w->inverse, &w->B, &w->C,
+                               &w->unit, &w->none, &w->x, &w->P, &w->Phi, &w->V, &w->lag, &w->eps,
                                &w->work };
     int64_t at = wide;
     for (int i = 0; i < (int)(sizeof size / sizeof size[0]); ++i) {
@@ -41,9 +45,10 @@ KS_HD int64_t KS_T(ks_ends_lay_out)(int nx, int ny, KS_NUM *memory, KS_T(ks_ends
     return at;
 }
 
-/** Rows whose whitened observation and root of Q are in scratch already. */
+/** What is in scratch already and good for every step: the whitened observation, the root of Q, its inverse, which
+ *  may be none, and what F makes of that. */
 typedef struct KS_T(ks_ends_known) {
-    int observation, transition;
+    int observation, root, inverse, has_inverse, through;
 } KS_T(ks_ends_known);
 
 /** The observation of step k, whitened in scratch; w->v is left alone. Where R is singular over the
@@ -92,7 +97,7 @@ KS_HD void KS_T(ks_residual)(int nx, const KS_T(ks_observation) *o, const KS_NUM
 KS_HD void KS_T(ks_noise_root)(int nx, const ks_series *s, int64_t k, ks_form form,
                                const KS_T(ks_ends_scratch) *w, KS_T(ks_ends_known) *known)
 {
-    if (known->transition) return;
+    if (known->root) return;
     const KS_NUM *Q = (const KS_NUM *)ks_row(s->Q, k - s->shift);
     if (form == KS_FORM_ARRAY) {
         KS_T(ks_covariance_factor)(nx, Q, w->G, w->work);
@@ -100,7 +105,30 @@ KS_HD void KS_T(ks_noise_root)(int nx, const ks_series *s, int64_t k, ks_form fo
         KS_T(ks_semidefinite_factor)(nx, Q, w->G);
     }
     if (form == KS_FORM_ORDINARY) KS_T(ks_doubt_covariance)(nx, Q, w->G);
-    known->transition = !s->Q.stride;
+    known->root = !s->Q.stride;
+}
+
+/** The factors of the noise into step k and its inverse; whether it is well positive definite. */
+KS_HD int KS_T(ks_noise_inverse)(int nx, const ks_series *s, int64_t k, const KS_T(ks_ends_scratch) *w,
+                                 KS_T(ks_ends_known) *known)
+{
+    if (known->inverse) return known->has_inverse;
+    const KS_NUM *Q = (const KS_NUM *)ks_row(s->Q, k - s->shift);
+    known->has_inverse = KS_ALL(
+        KS_T(ks_invert_noise)(nx, Q, w->QLD, w->Qd, w->pivot, w->inverse, w->work, w->work + nx * nx));
+    known->inverse = !s->Q.stride;
+    return known->has_inverse;
+}
+
+/** B and C of the noise into step k, whose inverse is there. */
+KS_HD KS_T(ks_noise) KS_T(ks_noise_of)(int nx, const ks_series *s, int64_t k, const KS_T(ks_ends_scratch) *w,
+                                       KS_T(ks_ends_known) *known)
+{
+    if (!known->through)
+        KS_T(ks_noise_through)(nx, (const KS_NUM *)ks_row(s->F, k - s->shift), w->inverse, w->B, w->C);
+    known->through = !s->Q.stride && !s->F.stride;
+    const KS_T(ks_noise) noise = { w->inverse, w->B, w->C, w->pivot };
+    return noise;
 }
 
 /** Raise the bound of the steps around k by the diagonals of J, seen, and of Fᵀ J F, shown. */
@@ -163,32 +191,65 @@ KS_HD void KS_T(ks_unpack_factors)(int nx, const KS_NUM *packed, KS_NUM *LD, KS_
     }
 }
 
-/** The information of step k's observation, then its transition; D of K on the diagonal of w->LD. */
+/** The transition into step k of an information in the ordinary form, the shortest way that keeps its digits: A, b
+ *  and the factors of K out, w->J and w->eta what remains. Returns false where the ordinary form will not do. */
+KS_HD int KS_T(ks_retreat_step)(int nx, const ks_series *s, int64_t k, const ks_information *information,
+                                const KS_T(ks_ends_scratch) *w, KS_T(ks_ends_known) *known, const ks_right_rows *to)
+{
+    const KS_NUM *F = (const KS_NUM *)ks_row(s->F, k - s->shift), *u = (const KS_NUM *)ks_row(s->u, k - s->shift);
+    const KS_NUM *Q = (const KS_NUM *)ks_row(s->Q, k - s->shift);
+    const KS_NUM *J = (const KS_NUM *)information->J, *eta = (const KS_NUM *)information->eta;
+    KS_NUM *A = (KS_NUM *)ks_slot_of(to->A, k), *b = (KS_NUM *)ks_slot_of(to->b, k);
+    unsigned char *passage = (unsigned char *)ks_slot_of(to->passage, k);
+    const int inverse = KS_INVERSE_PAYS(nx, s) && KS_T(ks_noise_inverse)(nx, s, k, w, known);
+    if (inverse &&
+        KS_T(ks_precision_keeps)(nx, KS_T(ks_precision_scale)(KS_PRECISION_BEFORE, to->size), w->inverse, nx + 1, J, nx + 1)) {
+        const KS_T(ks_noise) noise = KS_T(ks_noise_of)(nx, s, k, w, known);
+        *passage = KS_BY_PRECISION;
+        const int good = KS_ALL(KS_T(ks_retreat_inverse)(nx, KS_BY_PRECISION, F, &noise, u, J, eta, w->J, w->eta, A, b,
+                                                         w->LD, w->inverse_d, w->shown, w->work));
+        if (good && KS_T(ks_precision_keeps)(nx, KS_T(ks_precision_scale)(KS_PRECISION_AFTER, to->size), w->shown, 1, w->J,
+                                             nx + 1))
+            return 1;
+    }
+    if (inverse && KS_ALL(KS_T(ks_inverse_keeps)(nx, nx, J, Q))) {
+        const KS_T(ks_noise) noise = { w->inverse, NULL, NULL, w->pivot };
+        *passage = KS_BY_INVERSE;
+        return KS_ALL(KS_T(ks_retreat_inverse)(nx, KS_BY_INVERSE, F, &noise, u, J, eta, w->J, w->eta, A, b, w->LD,
+                                               w->inverse_d, w->shown, w->work));
+    }
+    *passage = KS_BY_ROOT;
+    KS_T(ks_noise_root)(nx, s, k, KS_FORM_ORDINARY, w, known);
+    return KS_ALL(KS_T(ks_retreat)(nx, F, w->G, u, J, eta, w->J, w->eta, A, b, w->LD, w->inverse_d, w->shown, w->work));
+}
+
+/** The information of step k's observation, then its transition; D of K on the diagonal of w->LD, times the pivots of Q
+ *  where K is with its inverse. */
 KS_HD int KS_T(ks_inform_step)(int nx, const ks_series *s, int64_t k,
                                const KS_T(ks_observation) *o, ks_information *information,
-                               const KS_T(ks_ends_scratch) *w, const ks_right_rows *to)
+                               const KS_T(ks_ends_scratch) *w, KS_T(ks_ends_known) *known, const ks_right_rows *to)
 {
-    const KS_NUM *F = (const KS_NUM *)ks_row(s->F, k - s->shift);
-    const KS_NUM *u = (const KS_NUM *)ks_row(s->u, k - s->shift);
     KS_NUM *J = (KS_NUM *)information->J, *eta = (KS_NUM *)information->eta;
-    KS_NUM *A = (KS_NUM *)ks_slot_of(to->A, k), *b = (KS_NUM *)ks_slot_of(to->b, k);
     KS_NUM *K = (KS_NUM *)ks_slot_of(to->K, k);
     if (information->form == KS_FORM_ARRAY) {
+        const KS_NUM *F = (const KS_NUM *)ks_row(s->F, k - s->shift);
+        const KS_NUM *u = (const KS_NUM *)ks_row(s->u, k - s->shift);
+        KS_NUM *A = (KS_NUM *)ks_slot_of(to->A, k), *b = (KS_NUM *)ks_slot_of(to->b, k);
+        KS_T(ks_noise_root)(nx, s, k, KS_FORM_ARRAY, w, known);
         if (o->m > 0)
             KS_T(ks_array_inform)(nx, o->m, w->N, w->inverse_r, w->v, J, eta, w->work,
                                   w->last);
         KS_T(ks_array_retreat)(nx, F, w->G, u, J, eta, A, b, w->LD, w->inverse_d, w->work,
                                w->last);
         KS_T(ks_pack_factors)(nx, w->LD, w->inverse_d, K);
+        if (to->passage.base) *(unsigned char *)ks_slot_of(to->passage, k) = KS_BY_ROOT;
         return 1;
     }
 #define CALL(m) KS_T(ks_inform)(nx, m, w->N, w->inverse_r, w->v, J, eta, w->Z)
     KS_WITH_LITERAL_ENTRIES(nx, o->m, CALL)
 #undef CALL
     for (int i = 0; i < nx; ++i) w->seen[i] = J[i * nx + i];
-    const int good =
-        KS_ALL(KS_T(ks_retreat)(nx, F, w->G, u, J, eta, w->J, w->eta, A, b, w->LD, w->inverse_d,
-                                   w->shown, w->work));
+    const int good = KS_T(ks_retreat_step)(nx, s, k, information, w, known, to);
     KS_T(ks_raise_bound)(nx, k, w->seen, w->shown, to);
     KS_T(ks_copy)(nx * nx, w->J, J);
     KS_T(ks_copy)(nx, w->eta, eta);
@@ -202,7 +263,7 @@ KS_HD int KS_T(ks_inform_steps)(int nx, const ks_series *s, int64_t k0, int64_t 
                                 void *memory, ks_tally *tally)
 {
     KS_T(ks_ends_scratch) w;
-    KS_T(ks_ends_known) known = { 0, 0 };
+    KS_T(ks_ends_known) known = { 0, 0, 0, 0, 0 };
     (void)KS_T(ks_ends_lay_out)(nx, s->ny, (KS_NUM *)memory, &w);
     for (int64_t k = k1 - 1; k >= k0; --k) {
         const KS_T(ks_observation) o = KS_T(ks_observe_white)(nx, s, k, &w, &known, tally);
@@ -212,8 +273,7 @@ KS_HD int KS_T(ks_inform_steps)(int nx, const ks_series *s, int64_t k0, int64_t 
         for (int i = 0; i < o.m; ++i)
             ks_gather_determinant(&tally->evidence, (double)w.S[i * o.m + i]);
         tally->evidence.entries += o.m;
-        KS_T(ks_noise_root)(nx, s, k, information->form, &w, &known);
-        if (!KS_T(ks_inform_step)(nx, s, k, &o, information, &w, to)) return 1;
+        if (!KS_T(ks_inform_step)(nx, s, k, &o, information, &w, &known, to)) return 1;
         if (information->form == KS_FORM_ORDINARY)
             tally->ordinary += 1;
         else
@@ -249,10 +309,13 @@ KS_HD_COLD void KS_T(ks_meet_states)(int nx, int64_t k, ks_state *state,
 
 /** The smoothed `state` of step k - 1 becomes that of step k, in the form that it needs; w->lag the
  *  covariance of both. */
-KS_HD void KS_T(ks_outward_step)(int nx, const ks_series *s, int64_t k, ks_state *state,
+KS_HD void KS_T(ks_outward_step)(int nx, const ks_series *s, int64_t k, ks_form form, ks_state *state,
                                  const ks_right_rows *from, const KS_T(ks_ends_scratch) *w,
-                                 ks_tally *tally)
+                                 KS_T(ks_ends_known) *known, ks_tally *tally)
 {
+    const ks_passage passage = (ks_passage) * (const unsigned char *)ks_slot_of(from->passage, k);
+    if (passage == KS_BY_ROOT) KS_T(ks_noise_root)(nx, s, k, form, w, known);
+    else (void)KS_T(ks_noise_inverse)(nx, s, k, w, known);
     const KS_NUM *F = (const KS_NUM *)ks_row(s->F, k - s->shift);
     const KS_NUM *u = (const KS_NUM *)ks_row(s->u, k - s->shift);
     const KS_NUM *A = (const KS_NUM *)ks_slot_of(from->A, k);
@@ -260,8 +323,11 @@ KS_HD void KS_T(ks_outward_step)(int nx, const ks_series *s, int64_t k, ks_state
     KS_NUM *x = (KS_NUM *)state->x, *C = (KS_NUM *)state->C;
     const KS_NUM *K = (const KS_NUM *)ks_slot_of(from->K, k);
     KS_T(ks_unpack_factors)(nx, K, w->LD, w->inverse_d);
-    KS_T(ks_advance_gain)(nx, F, w->G, A, w->LD, w->Phi, w->V);
-    KS_T(ks_advance_mean)(nx, F, w->V, w->LD, u, A, b, x, w->x, w->eps);
+    const KS_NUM *kept = passage == KS_BY_PRECISION ? w->none : F, *G = passage == KS_BY_ROOT ? w->G : w->unit;
+    KS_T(ks_advance_gain)(nx, kept, G, A, w->LD, w->Phi, w->V);
+    KS_T(ks_advance_mean)(nx, kept, w->V, w->LD, u, A, b, x, w->x, w->eps);
+    if (passage != KS_BY_ROOT)
+        KS_T(ks_whiten_noise)(nx, passage == KS_BY_PRECISION ? F : NULL, x, w->QLD, w->Qd, w->eps);
     if (state->form == KS_FORM_ARRAY ||
         !KS_ALL(KS_T(ks_advance_cov)(nx, w->Phi, w->V, w->inverse_d, C, w->P, w->lag, w->work))) {
         if (state->form == KS_FORM_ORDINARY) KS_T(ks_to_array)(nx, state, w->work);
@@ -299,14 +365,15 @@ KS_HD int KS_T(ks_outward_steps)(int nx, const ks_series *s, int64_t k0, int64_t
                                  const ks_backward_sinks *to, void *memory, ks_tally *tally)
 {
     KS_T(ks_ends_scratch) w;
-    KS_T(ks_ends_known) known = { 0, 0 };
+    KS_T(ks_ends_known) known = { 0, 0, 0, 0, 0 };
     KS_NUM *x = (KS_NUM *)state->x, *C = (KS_NUM *)state->C;
     const int judged = form == KS_FORM_ORDINARY;
     (void)KS_T(ks_ends_lay_out)(nx, s->ny, (KS_NUM *)memory, &w);
+    for (int i = 0; i < nx * nx; ++i) w.unit[i] = w.none[i] = KS_LIT(0);
+    for (int i = 0; i < nx; ++i) w.unit[i * nx + i] = KS_LIT(1);
     for (int64_t k = k0; k < k1; ++k) {
         if (judged && !KS_T(ks_judge)(nx, k, 0, state, from, w.work)) return 1;
-        KS_T(ks_noise_root)(nx, s, k, form, &w, &known);
-        KS_T(ks_outward_step)(nx, s, k, state, from, &w, tally);
+        KS_T(ks_outward_step)(nx, s, k, form, state, from, &w, &known, tally);
         if (!KS_T(ks_finite_in_form)(nx, state->form, x, C))
             return KS_T(ks_step_fault)(k, 0, KS_ARRAY_ESTIMATE, KS_FAULT_NOT_FINITE, tally);
         if (judged && !KS_T(ks_judge)(nx, k, 1, state, from, w.work)) return 1;
@@ -326,12 +393,21 @@ KS_HD int KS_T(ks_outward_steps)(int nx, const ks_series *s, int64_t k0, int64_t
     return 0;
 }
 
+/** See ks_two_ended_kernels.inverts. */
+KS_HD_COLD int KS_T(ks_inverts)(const ks_series *s, void *memory)
+{
+    KS_T(ks_ends_scratch) w;
+    KS_T(ks_ends_known) known = { 0, 0, 0, 0, 0 };
+    (void)KS_T(ks_ends_lay_out)(s->nx, s->ny, (KS_NUM *)memory, &w);
+    return s->steps > 1 && !s->Q.stride && KS_INVERSE_PAYS(s->nx, s) && KS_T(ks_noise_inverse)(s->nx, s, s->shift, &w, &known);
+}
+
 /** See ks_two_ended_kernels.first_refused. */
 KS_HD_COLD void KS_T(ks_first_refused)(const ks_series *s, int64_t k0, int64_t k1, void *memory,
                                        ks_tally *tally)
 {
     KS_T(ks_ends_scratch) w;
-    KS_T(ks_ends_known) known = { 0, 0 };
+    KS_T(ks_ends_known) known = { 0, 0, 0, 0, 0 };
     (void)KS_T(ks_ends_lay_out)(s->nx, s->ny, (KS_NUM *)memory, &w);
     for (int64_t k = k0; k < k1; ++k)
         if (KS_T(ks_observe_white)(s->nx, s, k, &w, &known, tally).m < 0) return;

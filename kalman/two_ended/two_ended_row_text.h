@@ -142,8 +142,8 @@ KS_HD KS_MASK KS_T(ks_row_advance)(int nx, const KS_T(ks_ends_blocks) *w, const 
     KS_NUM l[8][8], inverse[8], sum[8];
     KS_MASK good = KS_GT(KS_LIT(1), KS_LIT(0));
     KS_T(ks_row_load_factors)(nx, LT, inverse_d, l, inverse);
-    KS_T(ks_row_forward)(nx, l, inverse, w->GT, w->V, w->W);
-    KS_T(ks_row_product)(0, -1, nx, nx, A, 1, nx, w->V, w->FT, w->PhiT);
+    KS_T(ks_row_forward)(nx, l, inverse, w->passage == KS_BY_ROOT ? w->GT : w->unit, w->V, w->W);
+    KS_T(ks_row_product)(0, -1, nx, nx, A, 1, nx, w->V, w->passage == KS_BY_PRECISION ? w->zero : w->FT, w->PhiT);
     KS_T(ks_row_product)(1, 0, nx, nx, w->V, 1, 8, w->W, Pn, Pn);
     KS_T(ks_row_product)(0, 0, nx, nx, w->PhiT, 1, 8, P, lag, lag);
     KS_T(ks_row_product)(1, 1, nx, nx, lag, 8, 1, w->PhiT, Pn, Pn);
@@ -266,4 +266,3 @@ KS_HD void KS_T(ks_row_advance_mean_any)(int nx, const KS_T(ks_ends_blocks) *w, 
     KS_ROW_SIZE(nx, CALL)
 #undef CALL
 }
-#undef KS_ROW_SIZE

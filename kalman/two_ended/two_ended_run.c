@@ -1,5 +1,6 @@
 /* two_ended_run.c -- series smoothed from both ends: the halves of one side by side, or one series after
  * the other on each worker, where there are enough of them. */
+#include <math.h>
 #include "two_ended_lane.h"
 
 /** Whether one worker does both halves of a series: there is enough to do with series alone. */
@@ -22,11 +23,13 @@ size_t ks_two_ended_workspace(const ks_smooth_plan *plan)
     return ks_carved_bytes(&carver);
 }
 
-/** Whether a series has come out but is to be done again with the array form. */
-static int wants_array(ks_lane *l)
+/** Whether a series has come out but is to be done again: without steps by the precision where there may have been some,
+ *  then with the array form. */
+static int again(ks_lane *l)
 {
     if (l->left_rc < 0 || l->right_rc <= 0) return 0;
-    l->form = KS_FORM_ARRAY;
+    if (l->inverts && isfinite(l->size)) l->size = INFINITY;
+    else l->form = KS_FORM_ARRAY;
     return 1;
 }
 
@@ -67,7 +70,7 @@ static void run_whole(void *arg, int64_t begin, int64_t end, int worker)
             ks_lane_meet(l);
             ks_lane_out(l, 0);
             ks_lane_out(l, 1);
-        } while (wants_array(l));
+        } while (again(l));
         if (ks_lane_close(l)) return;
     }
 }
@@ -77,8 +80,8 @@ static int run_together(batch *all, int64_t b, int lanes)
 {
     int failed = 0;
     for (int i = 0; i < lanes; ++i) ks_lane_open(&all->lanes[i], b + i);
-    for (int again = 1; again;) {
-        again = 0;
+    for (int more = 1; more;) {
+        more = 0;
         ks_lanes_both(all->run, all->lanes, lanes, ks_lane_in);
         for (int i = 0; i < lanes; ++i) {
             ks_lane *l = &all->lanes[i];
@@ -87,7 +90,7 @@ static int run_together(batch *all, int64_t b, int lanes)
         }
         if (failed) break;
         ks_lanes_both(all->run, all->lanes, lanes, ks_lane_out);
-        for (int i = 0; i < lanes; ++i) again |= wants_array(&all->lanes[i]);
+        for (int i = 0; i < lanes; ++i) more |= again(&all->lanes[i]);
     }
     for (int i = 0; i < lanes; ++i) failed |= ks_lane_close(&all->lanes[i]) != 0;
     return failed ? -1 : 0;

@@ -10,10 +10,10 @@
  *
  * and what remains for x[k-1] is Fᵀ J F - Aᵀ D A and so on. The way out needs nothing but these: with
  * V = L⁻¹ Gᵀ it is x[k] = Phi x[k-1] + u + Vᵀ b + noise, Phi = F - Vᵀ A = (I + Q J)⁻¹ F, and the noise's
- * covariance Vᵀ D⁻¹ V = Q (I + J Q)⁻¹ a sum of positive semidefinite terms. Q may be singular, R may not: its
- * inverse is what an observation adds to J. Sources: Fraser & Potter, "The optimum linear smoother as
- * a combination of two optimum linear filters", 1969; Kailath, Sayed & Hassibi, "Linear Estimation",
- * ch. 10, for the forms without inverses.
+ * covariance Vᵀ D⁻¹ V = Q (I + J Q)⁻¹ a sum of positive semidefinite terms. Q may be singular; where it is not there are
+ * shorter steps (two_ended_inverse_text.h). R may not: its inverse is what an observation adds to J. Sources: Fraser &
+ * Potter, "The optimum linear smoother as a combination of two optimum linear filters", 1969; Kailath, Sayed & Hassibi,
+ * "Linear Estimation", ch. 10, for the forms without inverses.
  *
  * The log-likelihood needs no constant carried backward, which would cancel: its quadratic part is
  * read off at the smoothed estimate, the sum of residual' R⁻¹ residual and eps' eps. */

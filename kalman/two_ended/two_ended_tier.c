@@ -21,12 +21,14 @@
 #include "row_step_text.h"
 #include "tiled_range_text.h"
 #include "two_ended_text.h"
+#include "two_ended_inverse_text.h"
 #include "two_ended_array_text.h"
 #include "two_ended_range_text.h"
 #include "meet_back_text.h"
 #include "two_ended_tiled_text.h"
 #include "two_ended_quad_text.h"
 #include "two_ended_row_text.h"
+#include "two_ended_tiled_inverse_text.h"
 #include "two_ended_tiled_range_text.h"
 #include "two_ended_tiled_in_text.h"
 #include "two_ended_tiled_out_text.h"
@@ -275,6 +277,11 @@ static int64_t ends_meet_back(const ks_series *s, int64_t k0, int64_t k1, ks_inf
     return k;
 }
 
+static int ends_inverts(const ks_series *s, void *work)
+{
+    return KS_T(ks_inverts)(s, plain_memory(s, work));
+}
+
 static void ends_first_refused(const ks_series *s, int64_t k0, int64_t k1, void *work,
                                ks_tally *tally)
 {
@@ -282,4 +289,5 @@ static void ends_first_refused(const ks_series *s, int64_t k0, int64_t k1, void 
 }
 
 const ks_two_ended_kernels KS_ENDS = { ends_scratch_bytes, ends_inform, ends_meet, ends_outward,
-                                       ends_meet_bytes, ends_inform_back, ends_meet_back, ends_first_refused };
+                                       ends_meet_bytes, ends_inform_back, ends_meet_back, ends_inverts,
+                                       ends_first_refused };

@@ -68,7 +68,9 @@ KS_HD void KS_T(ks_ends_record)(int nx, int n, const KS_NUM *Jn, const KS_NUM *A
     KS_T(ks_copy)(nx, w->inverse_d, to.inverse_d);
     KS_T(ks_copy)(nx, w->pivot, to.pivot);
     KS_T(ks_copy)(nx, w->shown, to.shown);
+    const int at = memo->next;
     KS_T(ks_memo_keep)(memo);
+    memo->looked[at] = (unsigned char)w->passage;
 }
 
 /** The slot of the step after one that came from a slot, where it is known already, else -1. */
@@ -76,6 +78,26 @@ KS_HD int KS_T(ks_ends_next)(KS_T(ks_memo) *memo)
 {
     if (memo->last < 0 || memo->follower[memo->last] < 0) return -1;
     return memo->last = memo->follower[memo->last];
+}
+
+/** ks_retreat_step(), but for the means; the passage is w->step.passage. */
+KS_HD KS_MASK KS_T(ks_ends_retreat)(ks_shape shape, int nx, int n, const ks_series *s, int64_t k,
+                                    const KS_NUM *J, KS_NUM *Jn, KS_NUM *A, KS_T(ks_ends_memory) *w)
+{
+    KS_T(ks_ends_blocks) *step = &w->step;
+    const KS_NUM *Q = (const KS_NUM *)ks_row(s->Q, k - s->shift);
+    const int inverse = KS_INVERSE_PAYS(nx, s) && KS_T(ks_ends_inverse)(shape, nx, n, s, k, w);
+    if (inverse && KS_T(ks_precision_keeps)(nx, w->before, step->inverse, n + 1, J, n + 1)) {
+        if (!w->through) KS_T(ks_ends_through)(shape, nx, n, step);
+        w->through = 1;
+        step->passage = KS_BY_PRECISION;
+        const KS_MASK good = KS_T(ks_ends_retreat_by)(shape, KS_BY_PRECISION, nx, n, step, J, Jn, A);
+        if (KS_ALL(good) && KS_T(ks_precision_keeps)(nx, w->after, step->C, n + 1, Jn, n + 1)) return good;
+    }
+    step->passage = KS_BY_ROOT;
+    if (inverse && KS_GT(KS_LIT(KS_GROWTH), KS_T(ks_tiled_trace)(nx, n, J, Q))) step->passage = KS_BY_INVERSE;
+    else KS_T(ks_ends_root)(shape, nx, n, s, k, w);
+    return KS_T(ks_ends_retreat_by)(shape, step->passage, nx, n, step, J, Jn, A);
 }
 
 /** See ks_two_ended_kernels.inform; shape a literal. Returns the last step not
@@ -88,22 +110,29 @@ KS_HD int64_t KS_T(ks_tiled_inform_steps)(ks_shape shape, int nx, const ks_serie
     const int n = KS_T(ks_ends_rows)(shape, nx), ny = s->ny, home = n == nx;
     const int moves = s->F.stride || s->Q.stride || s->u.stride, ahead = KS_T(ks_steps_ahead)(shape);
     ks_coming next = { .rows = 0 }, *const coming = KS_COMES(shape, nx) ? &next : NULL;
-    KS_T(ks_ends_memory) w = KS_T(ks_ends_begin)(nx, ny, memory);
+    KS_T(ks_ends_memory) w = KS_T(ks_ends_begin)(shape, nx, ny, memory);
     w.step.coming = coming;
+    w.before = KS_T(ks_precision_scale)(KS_PRECISION_BEFORE, to->size);
+    w.after = KS_T(ks_precision_scale)(KS_PRECISION_AFTER, to->size);
     KS_T(ks_memo) memo = KS_T(ks_ends_memo)(n, s, k1 - k0, 0, nx * n, 3 * n * n + 3 * n + (n - nx) * n,
                                              &w);
     const KS_T(ks_ends_slot) fresh_made = { w.Jn,        NULL,         w.step.LT, w.step.inverse_d,
                                             w.step.pivot, w.step.shown };
     const KS_NUM *before = w.Jn; /* of the step that comes, without its observation */
     ks_evidence evidence = tally->evidence;
+    /* Those that a step by the root, the inverse and the precision makes, as the step before was. */
+    const int64_t square = KS_T(ks_tiles_of)(nx, KS_T(ks_padded)(nx)), panels = (nx + 3) / 4 * 3;
+    const int64_t tiles[] = { 3 * square + panels, 2 * square + panels, square / 2 + panels };
     int fresh = 1;
     int64_t k = k1 - 1, missing = 0;
     KS_T(ks_pad)(nx, nx, (const KS_NUM *)information->J, nx, w.Jn, n);
     KS_T(ks_copy)(nx, (const KS_NUM *)information->eta, w.eta);
     KS_T(ks_ends_transition)(shape, nx, n, s, k, 1, 0, &w);
     for (; k >= k0; --k) {
-        KS_T(ks_ends_expect)(coming, nx, s, k - ahead, k - ahead >= k0, to);
+        KS_T(ks_ends_expect)(coming, nx, s, k - ahead, k - ahead >= k0, to, tiles[w.step.passage]);
         if (moves) KS_T(ks_ends_transition)(shape, nx, n, s, k, 0, 0, &w);
+        /* Early: nothing of it waits for the step before. */
+        if (!KS_INVERSE_PAYS(nx, s)) KS_T(ks_ends_root)(shape, nx, n, s, k, &w);
         const KS_T(ks_ends_channels) *o =
             KS_T(ks_ends_observe)(shape, nx, n, ny, s, k, &fresh, &w);
         if (!o) break;
@@ -125,14 +154,13 @@ KS_HD int64_t KS_T(ks_tiled_inform_steps)(ks_shape shape, int nx, const ks_serie
             KS_NUM *slot = memo.base + (int64_t)at * memo.size;
             made = KS_T(ks_ends_slot_of)(n, slot);
             J = slot;
+            w.step.passage = (ks_passage)memo.looked[at];
             KS_T(ks_copy)(nx * n, made.A, A);
         } else {
-            const KS_MASK good = quad   ? KS_T(ks_quad_retreat)(&w.step, J, w.Jn, A)
-                                 : rows ? KS_T(ks_row_retreat_any)(nx, &w.step, J, w.Jn, A)
-                                        : KS_T(ks_tiled_retreat)(nx, n, &w.step, J, w.Jn, A);
-            if (!KS_ALL(good)) return -1;
+            if (!KS_ALL(KS_T(ks_ends_retreat)(shape, nx, n, s, k, J, w.Jn, A, &w))) return -1;
             if (record) KS_T(ks_ends_record)(nx, n, w.Jn, A, &w.step, &memo, record);
         }
+        *(unsigned char *)ks_slot_of(to->passage, k) = (unsigned char)w.step.passage;
         KS_T(ks_store_factors)(nx, n, made.LT, made.inverse_d, (KS_NUM *)ks_slot_of(to->K, k));
         KS_T(ks_ends_inform)(shape, n, o, w.eta, w.v);
         KS_NUM *b = (KS_NUM *)ks_slot_of(to->b, k);

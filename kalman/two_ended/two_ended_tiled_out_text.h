@@ -34,12 +34,13 @@ KS_HD int KS_T(ks_ends_enough)(int quad, int nx, const KS_NUM *bound, const KS_N
     return KS_T(ks_information_enough)(nx, bound, x, diagonal, 1);
 }
 
-/** Sum of the squares that a step adds to the quadratic form at the smoothed x; white, Lᵀ eps, and the packed
- *  factors of K see ks_ends_noise(). */
+/** Sum of the squares that a step adds to the quadratic form at the smoothed x; the packed factors of K see
+ *  ks_ends_noise(). */
 KS_HD double KS_T(ks_ends_squares)(ks_shape shape, int nx, const KS_T(ks_ends_channels) *o,
-                                   const KS_NUM *x, const KS_NUM *packed, KS_NUM *white, KS_NUM *v)
+                                   const KS_NUM *x, const KS_NUM *packed, const KS_T(ks_ends_blocks) *w, KS_NUM *v)
 {
-    double squares = KS_T(ks_ends_noise)(nx, packed, white);
+    double squares = w->passage == KS_BY_ROOT ? KS_T(ks_ends_noise)(nx, packed, w->eps)
+                                              : KS_T(ks_ends_disturbance)(nx, KS_T(ks_ends_rows)(shape, nx), w);
     if (shape == KS_SHAPE_QUAD) {
         const KS_T(ks_quad) mean = KS_LOAD4(x);
         for (int a = 0; a < o->m; ++a) {
@@ -75,11 +76,12 @@ KS_HD int64_t KS_T(ks_tiled_outward_steps)(ks_shape shape, int nx, const ks_seri
     const int n = KS_T(ks_ends_rows)(shape, nx), ny = s->ny, half = nx * (nx + 1) / 2;
     const int moves = s->F.stride || s->Q.stride || s->u.stride, ahead = KS_T(ks_steps_ahead)(shape);
     ks_coming later = { .rows = 0 }, *const coming = KS_COMES(shape, nx) ? &later : NULL;
-    KS_T(ks_ends_memory) w = KS_T(ks_ends_begin)(nx, ny, memory);
+    KS_T(ks_ends_memory) w = KS_T(ks_ends_begin)(shape, nx, ny, memory);
     w.step.coming = coming;
     const int nn = nx * nx, lag = to->lag_one_cov.base != NULL;
     KS_T(ks_memo) memo = KS_T(ks_ends_memo)(n, s, k1 - k0, nn + half, nx * n, 3 * nx * n, &w);
     const KS_NUM *P = w.P;
+    const int64_t tiles = 2 * KS_T(ks_tiles_of)(nx, KS_T(ks_padded)(nx));
     double quadratic = tally->evidence.quadratic;
     int fresh = 1;
     int64_t k = k0;
@@ -93,9 +95,12 @@ KS_HD int64_t KS_T(ks_tiled_outward_steps)(ks_shape shape, int nx, const ks_seri
         const KS_NUM *A = (const KS_NUM *)ks_slot_of(from->A, k);
         const KS_NUM *K = (const KS_NUM *)ks_slot_of(from->K, k);
         const KS_NUM *b = (const KS_NUM *)ks_slot_of(from->b, k);
-        KS_T(ks_ends_expect)(coming, nx, s, k + ahead, k + ahead < k1, from);
+        KS_T(ks_ends_expect)(coming, nx, s, k + ahead, k + ahead < k1, from, tiles);
         if (!KS_T(ks_ends_enough)(quad, nx, bound + nx, w.x, w.diagonal)) return -1;
         if (moves) KS_T(ks_ends_transition)(shape, nx, n, s, k, 0, 1, &w);
+        w.step.passage = (ks_passage) * (const unsigned char *)ks_slot_of(from->passage, k);
+        if (w.step.passage == KS_BY_ROOT) KS_T(ks_ends_root)(shape, nx, n, s, k, &w);
+        else KS_T(ks_ends_factors)(shape, nx, n, s, k, &w);
         const KS_T(ks_ends_channels) *o =
             KS_T(ks_ends_observe)(shape, nx, n, ny, s, k, &fresh, &w);
         if (!o) break;
@@ -135,7 +140,7 @@ KS_HD int64_t KS_T(ks_tiled_outward_steps)(ks_shape shape, int nx, const ks_seri
         }
         for (int i = 0; i < nx; ++i) w.diagonal[i] = P[i * n + i];
         if (!KS_T(ks_ends_enough)(quad, nx, bound, w.x, w.diagonal)) return -1;
-        quadratic += KS_T(ks_ends_squares)(shape, nx, o, w.x, K, w.step.eps, w.v);
+        quadratic += KS_T(ks_ends_squares)(shape, nx, o, w.x, K, &w.step, w.v);
         KS_T(ks_tiled_write)(nx, n, k, w.x, P, to->smoothed_mean, to->smoothed_cov,
                              to->smoothed_var);
         if (lag) KS_T(ks_unpad)(nx, n, both, (KS_NUM *)ks_slot_of(to->lag_one_cov, k));

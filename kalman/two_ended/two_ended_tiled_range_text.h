@@ -13,6 +13,8 @@ typedef struct KS_T(ks_ends_memory) {
     KS_NUM *compact, *v, *F, *u;
     KS_NUM *J, *Jn, *eta, *A, *x, *P, *Pn, *lag, *LT, *inverse_d, *diagonal;
     KS_NUM *pair, *mark, *memo;            /* A and K side by side, see ks_memo */
+    KS_NUM before, after;                  /* see ks_precision_scale()       */
+    int root, factors, inverse, has_inverse, through; /* what is there of the step at hand: see ks_ends_transition() */
     void *plain;                           /* of two_ended_range_text.h  */
 } KS_T(ks_ends_memory);
 
@@ -43,9 +45,11 @@ KS_HD int64_t KS_T(ks_ends_place)(int nx, int ny, void *memory, KS_T(ks_ends_mem
                                 &w->step.E, &w->step.S, &w->step.Z, &w->step.LT, &w->step.PhiT,
                                 &w->step.V, &w->step.W, &w->step.zero, &w->all.information,
                                 &w->some.information, &w->J, &w->Jn, &w->A, &w->P, &w->Pn, &w->lag,
-                                &w->LT };
+                                &w->LT, &w->step.unit, &w->step.inverse, &w->step.through,
+                                &w->step.C, &w->step.noise_LT };
     KS_NUM **const row[] = { &w->u, &w->step.B, &w->step.t, &w->step.inverse_d, &w->step.pivot,
-                             &w->step.shown, &w->step.eps, &w->eta, &w->x, &w->inverse_d,
+                             &w->step.shown, &w->step.eps, &w->step.noise_d, &w->step.noise_pivot,
+                             &w->step.noise, &w->eta, &w->x, &w->inverse_d,
                              &w->diagonal };
     KS_T(ks_ends_channels) *const channels[] = { &w->all, &w->some };
     int64_t at = 0;
@@ -76,22 +80,65 @@ KS_HD int64_t KS_T(ks_ends_place)(int nx, int ny, void *memory, KS_T(ks_ends_mem
     return at + KS_T(ks_ends_lay_out)(nx, ny, NULL, &unused);
 }
 
-KS_HD KS_T(ks_ends_memory) KS_T(ks_ends_begin)(int nx, int ny, void *memory)
+KS_HD KS_T(ks_ends_memory) KS_T(ks_ends_begin)(ks_shape shape, int nx, int ny, void *memory)
 {
     KS_T(ks_ends_memory) w;
     (void)KS_T(ks_ends_place)(nx, ny, memory, &w);
     w.step.coming = NULL;
     /* What pads a row must be finite and stay as it is. */
     for (KS_NUM *p = (KS_NUM *)memory; p < w.memo; ++p) *p = KS_LIT(0);
+    for (int i = 0, n = KS_T(ks_ends_rows)(shape, nx); i < nx; ++i) w.step.unit[i * n + i] = KS_LIT(1);
+    w.step.passage = KS_BY_ROOT;
     return w;
 }
 
-/** The transition into step k. fresh: blocks that do not vary are not there yet. Q may be no
- *  covariance at all; then its root is NaN. */
+/** A root of the noise into step k, where it is not there. Q may be no covariance at all; then its root is NaN. */
+KS_HD void KS_T(ks_ends_root)(ks_shape shape, int nx, int n, const ks_series *s, int64_t k, KS_T(ks_ends_memory) *memory)
+{
+    const KS_T(ks_ends_blocks) *w = &memory->step;
+    const KS_NUM *Q = (const KS_NUM *)ks_row(s->Q, k - s->shift);
+    if (memory->root) return;
+    if (shape == KS_SHAPE_QUAD) KS_T(ks_quad_root)(Q, w);
+    else if (shape == KS_SHAPE_ROWS) KS_T(ks_row_root_any)(nx, Q, w);
+    else KS_T(ks_tiled_root)(nx, n, Q, w);
+    KS_NUM trace = KS_LIT(0);
+    int doubt = 0;
+    for (int i = 0; i < nx; ++i) trace = trace + Q[i * nx + i];
+    for (int i = 0; i < nx; ++i)
+        doubt |= !KS_GT(KS_LIT(1), Q[i * nx + i] - Q[i * nx + i]) |
+                 KS_GT(KS_LIT(-1e-4) * trace, Q[i * nx + i]);
+    if (doubt)
+        for (int i = 0; i < nx; ++i) w->G[i * n + i] = w->GT[i * n + i] = KS_LIT(NAN);
+    memory->root = 1;
+}
+
+/** The factors of the noise into step k, where they are not there. */
+KS_HD void KS_T(ks_ends_factors)(ks_shape shape, int nx, int n, const ks_series *s, int64_t k,
+                                 KS_T(ks_ends_memory) *memory)
+{
+    if (memory->factors) return;
+    KS_T(ks_ends_factor)(shape, nx, n, (const KS_NUM *)ks_row(s->Q, k - s->shift), &memory->step);
+    memory->factors = 1;
+}
+
+/** The inverse of the noise into step k; whether Q is well positive definite. */
+KS_HD int KS_T(ks_ends_inverse)(ks_shape shape, int nx, int n, const ks_series *s, int64_t k,
+                                KS_T(ks_ends_memory) *memory)
+{
+    if (memory->inverse) return memory->has_inverse;
+    memory->inverse = 1;
+    return memory->has_inverse =
+               KS_ALL(KS_T(ks_ends_invert)(shape, nx, n, (const KS_NUM *)ks_row(s->Q, k - s->shift), &memory->step));
+}
+
+/** The transition into step k but for what is made of Q, which comes when it is needed. fresh: blocks that do not vary are
+ *  not there yet. */
 KS_HD void KS_T(ks_ends_transition)(ks_shape shape, int nx, int n, const ks_series *s, int64_t k,
                                     int fresh, int out, KS_T(ks_ends_memory) *memory)
 {
     KS_T(ks_ends_blocks) *w = &memory->step;
+    if (fresh || s->Q.stride) memory->root = memory->factors = memory->inverse = 0;
+    if (fresh || s->F.stride || s->Q.stride) memory->through = 0;
     if (fresh || s->F.stride) {
         const KS_NUM *F = (const KS_NUM *)ks_row(s->F, k - s->shift);
         w->F = F;
@@ -104,20 +151,6 @@ KS_HD void KS_T(ks_ends_transition)(ks_shape shape, int nx, int n, const ks_seri
             else KS_T(ks_pad)(nx, nx, F, nx, memory->F, n);
             w->F = memory->F;
         }
-    }
-    if (fresh || s->Q.stride) {
-        const KS_NUM *Q = (const KS_NUM *)ks_row(s->Q, k - s->shift);
-        if (shape == KS_SHAPE_QUAD) KS_T(ks_quad_root)(Q, w);
-        else if (shape == KS_SHAPE_ROWS) KS_T(ks_row_root_any)(nx, Q, w);
-        else KS_T(ks_tiled_root)(nx, n, Q, w);
-        KS_NUM trace = KS_LIT(0);
-        int doubt = 0;
-        for (int i = 0; i < nx; ++i) trace = trace + Q[i * nx + i];
-        for (int i = 0; i < nx; ++i)
-            doubt |= !KS_GT(KS_LIT(1), Q[i * nx + i] - Q[i * nx + i]) |
-                     KS_GT(KS_LIT(-1e-4) * trace, Q[i * nx + i]);
-        if (doubt)
-            for (int i = 0; i < nx; ++i) w->G[i * n + i] = w->GT[i * n + i] = KS_LIT(NAN);
     }
     if (fresh || s->u.stride) {
         w->u = (const KS_NUM *)ks_row(s->u, k - s->shift);
@@ -197,16 +230,16 @@ KS_HD void KS_T(ks_load_factors)(int nx, int n, const KS_NUM *packed, KS_NUM *LT
     }
 }
 
-/** The rows of step k, if there is one, are going to be needed. */
+/** The rows of step k, if there is one, are going to be needed, and are asked for while so many tiles are made. */
 KS_HD void KS_T(ks_ends_expect)(ks_coming *coming, int nx, const ks_series *s, int64_t k, int there,
-                                const ks_right_rows *rows)
+                                const ks_right_rows *rows, int64_t tiles)
 {
     if (coming) ks_coming_end(coming);
     if (!there) return;
     KS_T(ks_tiled_expect)(coming, nx * nx, (const KS_NUM *)ks_slot_of(rows->A, k));
     KS_T(ks_tiled_expect)(coming, nx * (nx + 1) / 2, (const KS_NUM *)ks_slot_of(rows->K, k));
     KS_T(ks_expect_step)(coming, nx, s, k, 1);
-    if (coming) ks_coming_spread(coming, KS_T(ks_tiles_of)(3 * nx, KS_T(ks_padded)(nx)));
+    if (coming) ks_coming_spread(coming, tiles);
 }
 
 /** A memory of steps with a key of `key` numbers and so many results. */

@@ -11,8 +11,12 @@ typedef struct KS_T(ks_ends_blocks) {
     KS_NUM *FT, *G, *GT;
     KS_NUM *X, *E, *S, *Z, *B, *t;     /* J F, J G, L⁻¹ Gᵀ J F, scratch, L⁻¹ Gᵀ t, eta - J u */
     KS_NUM *LT, *inverse_d, *pivot;    /* factors of K                                     */
-    KS_NUM *shown;                     /* diagonal of Fᵀ J F                               */
-    KS_NUM *PhiT, *V, *W, *eps, *zero; /* way out                                          */
+    KS_NUM *shown;                     /* diagonal of Fᵀ J F, or of C                      */
+    KS_NUM *inverse, *through, *C;     /* Q⁻¹, -Q⁻¹ F, Fᵀ Q⁻¹ F                            */
+    KS_NUM *noise_LT, *noise_d, *noise_pivot; /* factors of Q                              */
+    KS_NUM *PhiT, *V, *W, *eps, *zero, *unit; /* way out; 0, I                             */
+    KS_NUM *noise;                     /* the disturbance of a step with the inverse       */
+    ks_passage passage;                /* of the step at hand                              */
     ks_coming *coming;                 /* or NULL                                          */
 } KS_T(ks_ends_blocks);
 
@@ -26,14 +30,14 @@ typedef struct KS_T(ks_ends_channels) {
     KS_NUM *information;      /* Nᵀ Z                                               */
 } KS_T(ks_ends_channels);
 
-/** Rows at .. at + rows - 1 of G (n columns) <- L⁻¹ G by the unit LT alone, and Z = D⁻¹ of them. */
-KS_HD void KS_T(ks_panel_forward)(int rows, int at, int n, const KS_NUM *LT,
+/** Rows at .. at + rows - 1 of G, so many columns, <- L⁻¹ G by the unit LT alone, and Z = D⁻¹ of them. */
+KS_HD void KS_T(ks_panel_forward)(int rows, int at, int columns, int n, const KS_NUM *LT,
                                   const KS_NUM *inverse_d, KS_NUM *G, KS_NUM *Z)
 {
     if (at > 0)
-        KS_T(ks_tiles)(0, -1, rows, at, n, LT + at, 1, n, G, n, G + at * n, n, G + at * n, n);
+        KS_T(ks_tiles)(0, -1, rows, at, columns, LT + at, 1, n, G, n, G + at * n, n, G + at * n, n);
     KS_T(ks_lanes) row[4];
-    for (int c = 0; c < n; c += KS_LANES) {
+    for (int c = 0; c < columns; c += KS_LANES) {
 #pragma GCC unroll 4
         for (int r = 0; r < rows; ++r) {
             row[r] = KS_LOADV(G + (at + r) * n + c);
@@ -45,19 +49,22 @@ KS_HD void KS_T(ks_panel_forward)(int rows, int at, int n, const KS_NUM *LT,
     }
 }
 
-/** G (nx, n) <- L⁻¹ G and Z = D⁻¹ L⁻¹ G with LT and 1 / D as ks_tiled_ldl() leaves them. */
-KS_HD void KS_T(ks_tiled_forward)(int nx, int n, const KS_NUM *LT, const KS_NUM *inverse_d,
+/** G (nx, n) <- L⁻¹ G and Z = D⁻¹ L⁻¹ G with LT and 1 / D as ks_tiled_ldl() leaves them. lower: G is lower triangular,
+ *  and what is zero is left alone, also of Z, which has the zeros there. */
+KS_HD void KS_T(ks_tiled_forward)(int lower, int nx, int n, const KS_NUM *LT, const KS_NUM *inverse_d,
                                   KS_NUM *G, KS_NUM *Z)
 {
     int at = 0;
+#define KS_COLUMNS (lower ? KS_T(ks_padded)(at + 4) : n)
     for (; at + 4 <= nx; at += 4)
-        KS_T(ks_panel_forward)(4, at, n, LT, inverse_d, G, Z);
+        KS_T(ks_panel_forward)(4, at, KS_COLUMNS, n, LT, inverse_d, G, Z);
     switch (nx - at) {
-    case 3: KS_T(ks_panel_forward)(3, at, n, LT, inverse_d, G, Z); break;
-    case 2: KS_T(ks_panel_forward)(2, at, n, LT, inverse_d, G, Z); break;
-    case 1: KS_T(ks_panel_forward)(1, at, n, LT, inverse_d, G, Z); break;
+    case 3: KS_T(ks_panel_forward)(3, at, KS_COLUMNS, n, LT, inverse_d, G, Z); break;
+    case 2: KS_T(ks_panel_forward)(2, at, KS_COLUMNS, n, LT, inverse_d, G, Z); break;
+    case 1: KS_T(ks_panel_forward)(1, at, KS_COLUMNS, n, LT, inverse_d, G, Z); break;
     default: break;
     }
+#undef KS_COLUMNS
 }
 
 /** The observation of m entries with H (m, nx) and R (m, m). True where R is positive definite. */
@@ -71,7 +78,7 @@ KS_HD_COLD KS_MASK KS_T(ks_tiled_whiten)(int nx, int n, int m, const KS_NUM *H, 
     KS_T(ks_pad)(m, m, R, m, o->S, mp);
     KS_T(ks_pad)(m, nx, H, nx, o->N, n);
     const KS_MASK good =
-        KS_T(ks_tiled_ldl)(m, KS_R_PIVOT, mp, o->S, o->LT, n, o->N, o->Z, o->pivot, o->inverse_r);
+        KS_T(ks_tiled_ldl)(NULL, m, KS_R_PIVOT, mp, o->S, o->LT, n, o->N, o->Z, o->pivot, o->inverse_r);
     KS_T(ks_tiles)(1, 1, nx, m, n, o->N, 1, n, o->Z, n, zero, n, o->information, n);
     KS_T(ks_mirror_upper)(nx, 1, o->information, n);
     return good;
@@ -83,7 +90,7 @@ KS_HD_COLD void KS_T(ks_tiled_root)(int nx, int n, const KS_NUM *Q, const KS_T(k
     KS_NUM *S = w->X, *LT = w->E;
     KS_T(ks_pad)(nx, nx, Q, nx, S, n);
     if (n % KS_LANES == 0 &&
-        KS_ALL(KS_T(ks_tiled_ldl)(nx, 2 * nx * KS_EPS, n, S, LT, 0, w->S, w->Z, w->pivot,
+        KS_ALL(KS_T(ks_tiled_ldl)(NULL, nx, 2 * nx * KS_EPS, n, S, LT, 0, w->S, w->Z, w->pivot,
                                   w->inverse_d))) {
         for (int i = 0; i < nx; ++i) {
             const KS_NUM scale = KS_SQRT(w->pivot[i]);
@@ -147,7 +154,7 @@ KS_HD KS_MASK KS_T(ks_tiled_retreat)(int nx, int n, const KS_T(ks_ends_blocks) *
     KS_T(ks_tiles_meanwhile)(w->coming, 0, 0, nx, nx, n, J, n, 1, w->F, n, w->X, n, w->X, n);
     KS_T(ks_tiles_of_root)(w->coming, 0, nx, n, w->G, w->X, w->zero, w->S);
     good = good &
-           KS_T(ks_tiled_ldl)(nx, 0, n, K, w->LT, n, w->S, A, w->pivot, w->inverse_d);
+           KS_T(ks_tiled_ldl)(w->coming, nx, 0, n, K, w->LT, n, w->S, A, w->pivot, w->inverse_d);
     KS_T(ks_tiles_meanwhile)(w->coming, 1, 1, nx, nx, n, w->F, 1, n, w->X, n, w->zero, n, Jn, n);
     for (int i = 0; i < nx; ++i) w->shown[i] = Jn[i * n + i];
     KS_T(ks_tiles_meanwhile)(w->coming, 1, -1, nx, nx, n, w->S, 1, n, A, n, Jn, n, Jn, n);
@@ -156,18 +163,20 @@ KS_HD KS_MASK KS_T(ks_tiled_retreat)(int nx, int n, const KS_T(ks_ends_blocks) *
 }
 
 /** The means of the same step: eta on x[k], its observation included, to that on x[k-1], in place;
- *  b out. With t = eta - J u, b = D⁻¹ L⁻¹ Gᵀ t and eta of x[k-1] is Fᵀ t - Aᵀ L⁻¹ Gᵀ t. */
+ *  b out. With t = eta - J u, b = D⁻¹ L⁻¹ Gᵀ t and eta of x[k-1] is Fᵀ t - Aᵀ L⁻¹ Gᵀ t; for G and F see
+ *  two_ended_inverse_text.h. */
 KS_HD void KS_T(ks_tiled_retreat_mean)(int nx, int n, const KS_T(ks_ends_blocks) *w,
                                        const KS_NUM *J, const KS_NUM *A, const KS_NUM *LT,
                                        const KS_NUM *inverse_d, KS_NUM *eta, KS_NUM *b)
 {
     for (int i = 0; i < nx; ++i) w->eps[i] = -w->u[i];
     KS_T(ks_combine_rows)(1, nx, n, J, w->eps, eta, w->t);
-    KS_T(ks_combine_rows)(1, nx, n, w->G, w->t, w->zero, w->B);
-    KS_T(ks_combine_rows)(1, nx, n, w->F, w->t, w->zero, w->X);
+    if (w->passage == KS_BY_ROOT) KS_T(ks_combine_rows)(1, nx, n, w->G, w->t, w->zero, w->B);
+    else KS_T(ks_copy)(nx, w->t, w->B);
+    if (w->passage != KS_BY_PRECISION) KS_T(ks_combine_rows)(1, nx, n, w->F, w->t, w->zero, w->X);
     if (nx > 8) KS_T(ks_whiten_columns)(nx, n, LT, w->E, w->B);
     else KS_T(ks_whiten)(nx, LT, n, w->B);
-    KS_T(ks_combine_rows)(-1, nx, n, A, w->B, w->X, eta);
+    KS_T(ks_combine_rows)(-1, nx, n, A, w->B, w->passage == KS_BY_PRECISION ? w->zero : w->X, eta);
     for (int i = 0; i < nx; ++i) b[i] = w->B[i] * inverse_d[i];
 }
 
@@ -200,7 +209,8 @@ KS_HD double KS_T(ks_ends_noise)(int nx, const KS_NUM *packed, KS_NUM *white)
     return squares;
 }
 
-/** ks_advance_mean(): x in place, Lᵀ eps out. Rows of A are lda apart, V (nx, n). */
+/** ks_advance_mean(): x in place, Lᵀ eps out, and of a step with the inverse of Q the disturbance w->noise. Rows of A are
+ *  lda apart, V (nx, n). */
 KS_HD void KS_T(ks_tiled_advance_mean)(int nx, int n, const KS_T(ks_ends_blocks) *w,
                                        const KS_NUM *V, const KS_NUM *A, int lda, const KS_NUM *b,
                                        KS_NUM *x)
@@ -226,7 +236,44 @@ KS_HD void KS_T(ks_tiled_advance_mean)(int nx, int n, const KS_T(ks_ends_blocks)
         w->eps[i] = even + odd;
     }
     KS_T(ks_combine_rows)(1, nx, n, w->FT, x, w->u, w->t);
-    KS_T(ks_combine_rows)(1, nx, n, V, w->eps, w->t, x);
+    switch (w->passage) {
+    case KS_BY_ROOT: KS_T(ks_combine_rows)(1, nx, n, V, w->eps, w->t, x); break;
+    case KS_BY_INVERSE:
+        KS_T(ks_combine_rows)(1, nx, n, V, w->eps, w->zero, w->noise);
+        for (int i = 0; i < nx; ++i) x[i] = w->t[i] + w->noise[i];
+        break;
+    default:
+        KS_T(ks_combine_rows)(1, nx, n, V, w->eps, w->u, x);
+        for (int i = 0; i < nx; ++i) w->noise[i] = x[i] - w->t[i];
+        break;
+    }
+}
+
+/** Sum of the squares of the disturbance w->noise by the factors of Q. */
+KS_HD double KS_T(ks_ends_disturbance)(int nx, int n, const KS_T(ks_ends_blocks) *w)
+{
+    double squares = 0;
+    if (nx > 8) KS_T(ks_whiten_columns)(nx, n, w->noise_LT, w->t, w->noise);
+    else KS_T(ks_whiten)(nx, w->noise_LT, n, w->noise);
+    for (int i = 0; i < nx; ++i) squares += (double)(w->noise[i] * w->noise[i] * w->noise_d[i]);
+    return squares;
+}
+
+/** V and W = D⁻¹ V, and PhiT, of a step with the inverse of Q: V = L⁻¹ is lower triangular, and what is zero is left
+ *  out. */
+KS_HD void KS_T(ks_tiled_advance_inverse)(int nx, int n, const KS_T(ks_ends_blocks) *w, const KS_NUM *A, int lda,
+                                          const KS_NUM *LT, const KS_NUM *inverse_d)
+{
+    const KS_NUM *FT = w->passage == KS_BY_PRECISION ? w->zero : w->FT;
+    const int step = nx <= 16 ? n : 3 * KS_LANES;
+    for (int i = 0; i < nx * n; i += KS_LANES) {
+        KS_STOREV(w->V + i, KS_LOADV(w->unit + i));
+        KS_STOREV(w->W + i, KS_LOADV(w->zero + i));
+    }
+    KS_T(ks_tiled_forward)(1, nx, n, LT, inverse_d, w->V, w->W);
+    for (int c = 0; c < n && c < nx; c += step)
+        KS_T(ks_tiles_meanwhile)(w->coming, 0, -1, nx, nx - c, n - c < step ? n - c : step, A + c * lda, 1, lda,
+                                 w->V + c * n + c, n, FT + c, n, w->PhiT + c, n);
 }
 
 /** ks_advance_gain() and ks_advance_cov(): P (whole) of x[k-1] to Pn (whole), lag and w->V out. */
@@ -235,10 +282,15 @@ KS_HD KS_MASK KS_T(ks_tiled_advance)(int nx, int n, const KS_T(ks_ends_blocks) *
                                      const KS_NUM *P, KS_NUM *Pn, KS_NUM *lag)
 {
     KS_MASK good = KS_GT(KS_LIT(1), KS_LIT(0));
-    for (int i = 0; i < nx * n; i += KS_LANES) KS_STOREV(w->V + i, KS_LOADV(w->GT + i));
-    KS_T(ks_tiled_forward)(nx, n, LT, inverse_d, w->V, w->W);
-    KS_T(ks_tiles_meanwhile)(w->coming, 0, -1, nx, nx, n, A, 1, lda, w->V, n, w->FT, n, w->PhiT, n);
-    KS_T(ks_tiles_meanwhile)(w->coming, 1, 1, nx, nx, n, w->V, 1, n, w->W, n, w->zero, n, Pn, n);
+    if (w->passage == KS_BY_ROOT) {
+        for (int i = 0; i < nx * n; i += KS_LANES) KS_STOREV(w->V + i, KS_LOADV(w->GT + i));
+        KS_T(ks_tiled_forward)(0, nx, n, LT, inverse_d, w->V, w->W);
+        KS_T(ks_tiles_meanwhile)(w->coming, 0, -1, nx, nx, n, A, 1, lda, w->V, n, w->FT, n, w->PhiT, n);
+        KS_T(ks_tiles_meanwhile)(w->coming, 1, 1, nx, nx, n, w->V, 1, n, w->W, n, w->zero, n, Pn, n);
+    } else {
+        KS_T(ks_tiled_advance_inverse)(nx, n, w, A, lda, LT, inverse_d);
+        KS_T(ks_tiles_of_root)(w->coming, 1, nx, n, w->V, w->W, w->zero, Pn);
+    }
     KS_T(ks_tiles_meanwhile)(w->coming, 0, 0, nx, nx, n, w->PhiT, 1, n, P, n, lag, n, lag, n);
     KS_T(ks_tiles_meanwhile)(w->coming, 1, 1, nx, nx, n, lag, n, 1, w->PhiT, n, Pn, n, Pn, n);
     KS_T(ks_mirror_upper)(nx, 1, Pn, n);

@@ -116,16 +116,20 @@ static int lost_pivot(int ny, const double *R, const double *y, double share)
 }
 
 /** Where the right half of two-ended smoothing begins (docs/numerics.md, "From both ends"). */
-static int64_t right_half(const golden *g, int64_t series)
+static int64_t right_half(const golden *g, ks_precision precision, int64_t series)
 {
-    const golden_input *matrices[] = { &g->F, &g->Q, &g->H, &g->R };
-    if (g->nx < 3 || g->nx > 8) return g->T - (g->nx > 12 ? g->T / 8 * 3 : g->T / 3);
-    for (int i = 0; i < 4; ++i)
-        if (matrices[i]->step_stride) return g->T - g->T / 3;
+    const golden_input *matrices[] = { &g->F, &g->H, &g->R };
+    const int64_t root = g->T - (g->nx > 12 ? g->T * 3 / 8 : g->T / 3);
+    if (g->Q.step_stride) return root;
+    const int64_t inverse = g->T - (g->nx > 4 && g->nx <= 12 ? g->T * 2 / 5 : g->T * 4 / 9);
+    const int64_t most = precision == KS_F64 ? inverse : root;
+    if (g->nx < 3 || g->nx > 8) return most;
+    for (int i = 0; i < 3; ++i)
+        if (matrices[i]->step_stride) return most;
     for (int64_t i = 1; i < 32; i += 2) {
         const double *y = g->y.f64 + series * g->y.series_stride + i * g->T / 32 * g->y.step_stride;
         for (int j = 0; j < g->ny; ++j)
-            if (isnan(y[j])) return g->T - g->T / 3;
+            if (isnan(y[j])) return most;
     }
     return g->T - g->T / 4;
 }
@@ -135,7 +139,7 @@ bool two_ended_refuses(const golden *g, ks_precision precision, int64_t *series,
 {
     const double share = precision == KS_F64 ? 0x1p-26 : 0x1p-12; /* half of the digits */
     for (*series = 0; *series < g->B; ++*series)
-        for (*step = right_half(g, *series); *step < g->T; ++*step) {
+        for (*step = right_half(g, precision, *series); *step < g->T; ++*step) {
             const golden_input *R = &g->R, *y = &g->y;
             *row = lost_pivot(g->ny, R->f64 + *series * R->series_stride + *step * R->step_stride,
                               y->f64 + *series * y->series_stride + *step * y->step_stride, share);
@@ -302,6 +306,7 @@ void same_with_and_without_memory(golden *g, const method_case *m, ks_precision 
     *model_block(&g->y, 0, 31 * g->T / 32) = (double)NAN;
     model_round(g);
     golden *each = model_slice(g, 0, 0, g->T);
+    each->Q.step_stride = 0; /* its inverse is for steps that share it */
     golden_buffers *a = run_well(g, m, precision, 1, made, NULL);
     golden_buffers *b = run_well(each, m, precision, 1, made, NULL);
     const golden_results *here = golden_widen(a), *there = golden_widen(b);
