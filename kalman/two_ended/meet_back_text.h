@@ -37,7 +37,7 @@ KS_HD int KS_T(ks_meet_inform)(const ks_series *s, int64_t k, ks_information *in
                                const KS_T(ks_meet_scratch) *w, ks_tally *tally)
 {
     const ks_right_rows rows = { { (char *)w->A, 0, 0 }, { (char *)w->b, 0, 0 }, { (char *)w->K, 0, 0 },
-                                 { (char *)w->bound, 0, 0 }, { NULL, 0, 0 }, INFINITY, k, k };
+                                 { (char *)w->bound, 0, 0 }, { NULL, 0, 0 }, (double)INFINITY, k, k };
     return KS_T(ks_inform_steps)(s->nx, s, k, k + 1, information, &rows, w->plain, tally);
 }
 

@@ -16,7 +16,7 @@ static int64_t right_steps(const ks_smooth_plan *plan)
 
 static int64_t right_steps_of_inverse(const ks_smooth_plan *plan)
 {
-    if (plan->kernels->number_bytes < sizeof(double)) return right_steps(plan);
+    if (plan->kernels->number_bytes < sizeof(double) || plan->nx == 1) return right_steps(plan);
     return plan->nx > 4 && plan->nx <= 12 ? plan->T * 2 / 5 : plan->T * 4 / 9;
 }
 

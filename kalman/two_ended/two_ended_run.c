@@ -28,7 +28,7 @@ size_t ks_two_ended_workspace(const ks_smooth_plan *plan)
 static int again(ks_lane *l)
 {
     if (l->left_rc < 0 || l->right_rc <= 0) return 0;
-    if (l->inverts && isfinite(l->size)) l->size = INFINITY;
+    if (l->inverts && isfinite(l->size)) l->size = (double)INFINITY;
     else l->form = KS_FORM_ARRAY;
     return 1;
 }

@@ -203,7 +203,8 @@ static void one_middle(const golden *g, const way *w, int64_t middle, ks_tier ti
 }
 
 /** Smoothed estimate and log-likelihood do not depend on where the filters meet, nor on the form in
- *  which the information comes there, nor on its way through the transitions; the way out leads to the same estimates. */
+ *  which the information comes there, nor on its way through the transitions; the way out leads to the same
+ *  estimates. */
 static void any_middle(void **state)
 {
     (void)state;
@@ -212,7 +213,7 @@ static void any_middle(void **state)
     static const way ways[] = {
         { KS_FORM_ORDINARY, 0, VARIES_ALL, KS_BY_ROOT, 8, 1e-11 },
         { KS_FORM_ORDINARY, 0, VARIES_F, KS_BY_PRECISION, 16, 1e-11 },
-        { KS_FORM_ORDINARY, INFINITY, VARIES_F, KS_BY_INVERSE, 16, 1e-11 },
+        { KS_FORM_ORDINARY, (double)INFINITY, VARIES_F, KS_BY_INVERSE, 16, 1e-11 },
         { KS_FORM_ORDINARY, 0, 0, KS_BY_PRECISION, 16, 1e-11 },
         { KS_FORM_ARRAY, 0, VARIES_ALL, KS_BY_ROOT, 16, 1e-11 },
     };
@@ -271,7 +272,7 @@ static void roots_among_inverses(void **state)
 {
     (void)state;
     enum { T = 37, N = 13 };
-    static const way by_inverse = { KS_FORM_ORDINARY, INFINITY, 0, KS_BY_INVERSE, 0, 1e-9 };
+    static const way by_inverse = { KS_FORM_ORDINARY, (double)INFINITY, 0, KS_BY_INVERSE, 0, 1e-9 };
     golden *g = model_random((model_spec){ 170, T, 1, N, 6, KS_PRIOR_X0, VARIES_R });
     for (int i = 0; i < N * N; ++i) g->Q.f64[i] = i % (N + 1) ? 128 : 1024;
     for (int64_t k = 0; k < T; ++k)
@@ -282,7 +283,7 @@ static void roots_among_inverses(void **state)
     double J[N * N], eta[N];
     ks_tally tally;
     int64_t roots = 0, inverses = 0;
-    e.rows.size = INFINITY;
+    e.rows.size = (double)INFINITY;
     information_before(&e, 1, KS_FORM_ORDINARY, J, eta, &tally);
     for (int64_t k = 1; k < T; ++k) {
         roots += e.passage[k] == KS_BY_ROOT;

@@ -146,10 +146,10 @@ static const unsigned filter_sets[] = {
     KS_OUT_LOGLIK | KS_OUT_FILTERED_MEAN,
 };
 
-static size_t workspace_of(const ks_smooth_options *o, int64_t T, int nx, int ny)
+static size_t workspace_of(ks_context *context, const ks_smooth_options *o, int64_t T, int nx, int ny)
 {
     ks_smooth_plan *plan = NULL;
-    assert_int_equal(ks_smooth_plan_create(&plan, NULL, T, 1, nx, ny, o), KS_OK);
+    assert_int_equal(ks_smooth_plan_create(&plan, context, T, 1, nx, ny, o), KS_OK);
     const size_t bytes = ks_smooth_workspace_bytes(plan);
     ks_smooth_plan_destroy(plan);
     return bytes;
@@ -162,7 +162,7 @@ static int half_of_outputs(ks_job job, unsigned outputs, ks_precision precision,
 {
     const method_case m = { job, KS_METHOD_SEQUENTIAL, KS_SCAN_HILLIS_STEELE, 1, 0 };
     const ks_smooth_options o = options_of(&m, precision, outputs);
-    const size_t work = workspace_of(&o, T, nx, ny) - workspace_of(&o, 1, nx, ny);
+    const size_t work = workspace_of(NULL, &o, T, nx, ny) - workspace_of(NULL, &o, 1, nx, ny);
     const size_t out = output_bytes(outputs, precision, T, nx, ny);
     if (2 * work <= out) return 1;
     print_error("%s %s, T = %lld, (%d, %d), outputs %#x: %zu bytes of workspace beside %zu\n",
@@ -194,6 +194,31 @@ static void sequential_needs_little(void **state)
     assert_int_equal(above, 0);
 }
 
+/** From both ends, whether asked for or taken by itself, means and covariances need three tenths of themselves beside
+ *  them. Of one state in single precision, eight bytes a step, one more of them is a form. */
+static void both_ends_need_little(void **state)
+{
+    (void)state;
+    enum { T = 1000000 };
+    static const int sizes[][2] = { { 1, 1 }, { 2, 1 }, { 3, 2 }, { 4, 2 }, { 5, 2 }, { 8, 4 }, { 12, 6 }, { 13, 6 },
+                                    { 25, 3 }, { 48, 24 } };
+    static const ks_method methods[] = { KS_METHOD_TWO_ENDED, KS_METHOD_AUTO };
+    failalloc memory = FAILALLOC_INIT;
+    ks_context *context = context_on(&memory, 2);
+    for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; ++s)
+        for (int m = 0; m < 2; ++m)
+            for (int p = s == 0; p < 2; ++p) {
+                const ks_precision precision = p ? KS_F64 : KS_F32;
+                const int nx = sizes[s][0], ny = sizes[s][1];
+                const method_case c = { .job = KS_JOB_SMOOTH, .method = methods[m] };
+                ks_smooth_options o = options_of(&c, precision, smoother_sets[0]);
+                const size_t work = workspace_of(context, &o, T, nx, ny) - workspace_of(context, &o, 1, nx, ny);
+                const size_t out = output_bytes(smoother_sets[0], precision, T, nx, ny);
+                if (10 * work > 3 * out) fail_msg("(%d, %d): %zu bytes beside %zu", nx, ny, work, out);
+            }
+    ks_context_destroy(context);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -201,6 +226,7 @@ int main(void)
         cmocka_unit_test(model_check_fails_cleanly),
         cmocka_unit_test(runs_allocate_nothing),
         cmocka_unit_test(sequential_needs_little),
+        cmocka_unit_test(both_ends_need_little),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
