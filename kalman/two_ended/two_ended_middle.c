@@ -6,7 +6,7 @@
 #include <math.h>
 #include "two_ended_lane.h"
 
-enum { LEAST_REPEATED = 3, LOOKED_AT = 16 };
+enum { LEAST_REPEATED = 2, LOOKED_AT = 16 };
 
 /** Steps of the right half where no step is expected to repeat, and where Q is constant and may have an inverse. */
 static int64_t right_steps(const ks_smooth_plan *plan)

@@ -123,7 +123,7 @@ static int64_t right_half(const golden *g, ks_precision precision, int64_t serie
     if (g->Q.step_stride) return root;
     const int64_t inverse = g->T - (g->nx > 4 && g->nx <= 12 ? g->T * 2 / 5 : g->T * 4 / 9);
     const int64_t most = precision == KS_F64 && g->nx > 1 ? inverse : root;
-    if (g->nx < 3 || g->nx > 8) return most;
+    if (g->nx < 2 || g->nx > 8) return most;
     for (int i = 0; i < 3; ++i)
         if (matrices[i]->step_stride) return most;
     for (int64_t i = 1; i < 32; i += 2) {
