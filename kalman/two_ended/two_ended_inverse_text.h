@@ -87,11 +87,10 @@ KS_HD int KS_T(ks_precision_keeps)(int nx, KS_NUM scale, const KS_NUM *from, int
 }
 
 /** Whether tr(J Q), by which the disturbance's variance shrinks at most, is for a step by the inverse. */
-KS_HD KS_MASK KS_T(ks_inverse_keeps)(int nx, int n, const KS_NUM *KS_RESTRICT J, const KS_NUM *KS_RESTRICT Q)
+KS_HD KS_MASK KS_T(ks_inverse_keeps)(int nx, const KS_NUM *KS_RESTRICT J, const KS_NUM *KS_RESTRICT Q)
 {
     KS_NUM sum = KS_LIT(0);
-    for (int i = 0; i < nx; ++i)
-        for (int j = 0; j < nx; ++j) sum = sum + J[i * n + j] * Q[i * nx + j];
+    for (int i = 0; i < nx * nx; ++i) sum = sum + J[i] * Q[i];
     return KS_GT(KS_LIT(KS_GROWTH), sum);
 }
 

@@ -70,6 +70,20 @@ KS_HD void KS_T(ks_quad_root)(const KS_NUM *Q, const KS_T(ks_ends_blocks) *w)
     for (int r = 0; r < 4; ++r) KS_STORE4(w->G + 4 * r, row[r]);
 }
 
+/** S <- L⁻¹ S, also to w->S, and Z = D⁻¹ S, also to A; l is the unit Lᵀ. */
+KS_HD void KS_T(ks_quad_forward)(KS_NUM l[4][4], const KS_NUM inverse[4], const KS_T(ks_ends_blocks) *w,
+                                 KS_T(ks_quad) S[4], KS_T(ks_quad) Z[4], KS_NUM *A)
+{
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i) {
+#pragma GCC unroll 4
+        for (int j = 0; j < i; ++j) S[i] = S[i] - l[j][i] * S[j];
+        Z[i] = S[i] * inverse[i];
+        KS_STORE4(w->S + 4 * i, S[i]);
+        KS_STORE4(A + 4 * i, Z[i]);
+    }
+}
+
 /** ks_tiled_retreat(). G is lower triangular. */
 KS_HD KS_MASK KS_T(ks_quad_retreat)(const KS_T(ks_ends_blocks) *w, const KS_NUM *J, KS_NUM *Jn,
                                     KS_NUM *A)
@@ -103,14 +117,7 @@ KS_HD KS_MASK KS_T(ks_quad_retreat)(const KS_T(ks_ends_blocks) *w, const KS_NUM 
         for (int j = 2; j >= i; --j) S[i] = S[i] + G[4 * j + i] * X[j];
     }
     good = good & KS_T(ks_pivots)(4, 0, K, 4, top, u, l, inverse);
-#pragma GCC unroll 4
-    for (int i = 0; i < 4; ++i) {
-#pragma GCC unroll 4
-        for (int j = 0; j < i; ++j) S[i] = S[i] - l[j][i] * S[j];
-        Z[i] = S[i] * inverse[i];
-        KS_STORE4(w->S + 4 * i, S[i]);
-        KS_STORE4(A + 4 * i, Z[i]);
-    }
+    KS_T(ks_quad_forward)(l, inverse, w, S, Z, A);
     const KS_NUM *s = w->S;
 #pragma GCC unroll 4
     for (int i = 0; i < 4; ++i) {

@@ -212,7 +212,7 @@ KS_HD int KS_T(ks_retreat_step)(int nx, const ks_series *s, int64_t k, const ks_
                                              nx + 1))
             return 1;
     }
-    if (inverse && KS_ALL(KS_T(ks_inverse_keeps)(nx, nx, J, Q))) {
+    if (inverse && KS_ALL(KS_T(ks_inverse_keeps)(nx, J, Q))) {
         const KS_T(ks_noise) noise = { w->inverse, NULL, NULL, w->pivot };
         *passage = KS_BY_INVERSE;
         return KS_ALL(KS_T(ks_retreat_inverse)(nx, KS_BY_INVERSE, F, &noise, u, J, eta, w->J, w->eta, A, b, w->LD,

@@ -157,14 +157,7 @@ KS_HD KS_MASK KS_T(ks_quad_retreat_by)(int by_precision, const KS_T(ks_ends_bloc
     for (int i = 0; i < 4; ++i)
         whole[i] = by_precision ? KS_LOAD4(w->C + 4 * i) : KS_SUM4(F[i], F[4 + i], F[8 + i], F[12 + i], S);
     const KS_MASK good = KS_T(ks_pivots)(4, 0, K, 4, top, u, l, inverse);
-#pragma GCC unroll 4
-    for (int i = 0; i < 4; ++i) {
-#pragma GCC unroll 4
-        for (int j = 0; j < i; ++j) S[i] = S[i] - l[j][i] * S[j];
-        Z[i] = S[i] * inverse[i];
-        KS_STORE4(w->S + 4 * i, S[i]);
-        KS_STORE4(A + 4 * i, Z[i]);
-    }
+    KS_T(ks_quad_forward)(l, inverse, w, S, Z, A);
     const KS_NUM *s = w->S;
 #pragma GCC unroll 4
     for (int i = 0; i < 4; ++i) {
