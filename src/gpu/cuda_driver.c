@@ -16,6 +16,8 @@ ks_status ks_cuda_driver_load(ks_cuda_driver *cu)
     memcpy(&cu->name, &found, sizeof found);
     KS_CUDA_DRIVER_LIST(DRIVER_LOAD)
     DRIVER_LOAD(cuEventElapsedTime)
+    found = dlsym(cu->handle, "cuFuncLoad");
+    memcpy(&cu->cuFuncLoad, &found, sizeof found);
     return KS_OK;
 }
 

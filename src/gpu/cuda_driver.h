@@ -8,6 +8,7 @@
 /* The name with which a function is looked up, versions and all, is what cuda.h makes of it. The
  * elapsed time alone has a newer name that older drivers lack, with nothing new in it. */
 #undef cuEventElapsedTime
+#undef cuFuncLoad
 #define KS_CUDA_DRIVER_LIST(E)                                                                             \
     E(cuInit)                                                                                      \
     E(cuDeviceGet) E(cuDeviceGetName) E(cuDeviceTotalMem) E(cuDeviceGetAttribute)                  \
@@ -31,6 +32,7 @@ typedef struct ks_cuda_driver {
     KS_CUDA_DRIVER_LIST(KS_CUDA_MEMBER)
 #undef KS_CUDA_MEMBER
     CUresult (*cuEventElapsedTime)(float *, CUevent, CUevent);
+    CUresult (*cuFuncLoad)(CUfunction); /* since CUDA 12.4; NULL before */
 } ks_cuda_driver;
 
 /** Look the library up, and all of them in it; the handle is the caller's to close, also on failure.

@@ -13,6 +13,7 @@
 
 #include "cuda_context.h"
 #include "cuda_driver.h"
+#include "cuda_modules.h"
 #include "modules.h"
 #include "pool.h"
 
@@ -186,11 +187,23 @@ static ks_status cuda_fill(ks_gpu *gpu, void *to, int byte, size_t bytes, ks_gpu
 
 static ks_status load(ks_gpu *gpu, int module)
 {
-    WITH(gpu, cuModuleLoadData(&d->modules[module], ks_gpu_modules[module].fatbin));
+    device *const d = of(gpu);
+    ks_status status = ks_cuda_enter(gpu);
+    if (status != KS_OK) return status;
+    status = status_of(gpu, ks_cuda_load(&d->cu, &d->modules[module], d->number, module), "cuModuleLoadData");
+    ks_cuda_leave(gpu);
+    return status;
 }
 static ks_status look_up(ks_gpu *gpu, CUfunction *function, int module, const char *name)
 {
     WITH(gpu, cuModuleGetFunction(function, d->modules[module], name));
+}
+/* By itself the driver loads a kernel when it is first launched, which may be while a stream is captured, and until
+ * then need not know its attributes. Older drivers have no other way to say so. */
+static ks_status load_function(ks_gpu *gpu, CUfunction function)
+{
+    if (!of(gpu)->cu.cuFuncLoad) return KS_OK;
+    WITH(gpu, cuFuncLoad(function));
 }
 static ks_status attribute(ks_gpu *gpu, int *value, CUfunction_attribute which, CUfunction function)
 {
@@ -222,6 +235,7 @@ static ks_status cuda_kernel(ks_gpu *gpu, const ks_gpu_kernel **out, const char 
     if (m == d->module_count) return KS_EUNAVAILABLE;
     ks_status status = d->modules[m] ? KS_OK : load(gpu, m);
     if (status == KS_OK) status = look_up(gpu, &function, m, name);
+    if (status == KS_OK) status = load_function(gpu, function);
     if (status == KS_OK) status = allow_shared(gpu, function);
     if (status == KS_OK) status = attribute(gpu, &local, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, function);
     if (status != KS_OK) return status;
@@ -307,8 +321,6 @@ static ks_status cuda_graph_launch(ks_gpu *gpu, ks_gpu_graph *graph, ks_gpu_stre
 }
 static void cuda_graph_destroy(ks_gpu *gpu, ks_gpu_graph *graph) { (void)executable_release(gpu, graph); }
 
-static ks_status unload(ks_gpu *gpu, CUmodule module) { WITH(gpu, cuModuleUnload(module)); }
-
 /* Also of a device that was opened half. */
 static void cuda_close(ks_gpu *gpu)
 {
@@ -319,8 +331,11 @@ static void cuda_close(ks_gpu *gpu)
         ks_release(context, d->kernels);
         d->kernels = next;
     }
-    for (int m = 0; d->modules && m < d->module_count; ++m)
-        if (d->modules[m]) (void)unload(gpu, d->modules[m]);
+    if (d->primary && ks_cuda_enter(gpu) == KS_OK) {
+        for (int m = 0; m < d->module_count; ++m)
+            if (d->modules[m]) ks_cuda_unload(&d->cu, d->modules[m]);
+        ks_cuda_leave(gpu);
+    }
     ks_release(context, d->modules);
     if (d->primary) (void)d->cu.cuDevicePrimaryCtxRelease(d->number);
     if (d->cu.handle) dlclose(d->cu.handle);
