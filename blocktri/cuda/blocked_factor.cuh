@@ -6,8 +6,9 @@
 // left: the tiles below the diagonal and those of both couplings. Whoever has the tile next to the
 // diagonal goes on to factor the next one on it, which needs nothing but its own row.
 //
-// With args.atomic the other way round: ks_bt_begin factors the first tile alone, and after the columns
-// ks_bt_push subtracts from the neighbours, atomically, and forms their coupling.
+// With args.atomic the other way round: ks_bt_clear first, so that sums begin with nothing; ks_bt_begin factors
+// the first tile alone, and after the columns ks_bt_push subtracts from the neighbours, atomically, and forms
+// their coupling.
 //
 // Each does the piece of work `number`, as much as one thread block does at once, so that pieces may be
 // spread over a launch, or over the thread blocks of a launch that goes on to the next round.
@@ -116,8 +117,9 @@ KS_DEVICE void ks_bt_absorb_tile(const ks_bt_blocked_args &args, int round, T *s
             A = {W + (int64_t)i * KS_BT_TILE * P, P, P - i * KS_BT_TILE, KS_BT_STEP};
             B = {W + (int64_t)j * KS_BT_TILE * P, P, P - j * KS_BT_TILE, KS_BT_STEP};
         });
+    const bool bare = at.node.from_before < 0 && at.node.from_behind < 0;
     ks_bt_subtract<T, S>(sum, shared, i, j, P,
-                         args.atomic ? KS_BT_BOTH : at.node.fresh ? KS_BT_GIVEN : KS_BT_KEPT,
+                         args.atomic && !bare ? KS_BT_BOTH : at.node.fresh ? KS_BT_GIVEN : KS_BT_KEPT,
                          ks_bt_given_diagonal<T, S>(args, at.system, at.node.k), L);
     if (eliminated && i == 0) {
         ks_bt_finish_tile<T>(args, round, at, shared, shared + KS_BT_TILE * KS_BT_LD, L, 0);
@@ -153,6 +155,22 @@ KS_DEVICE void ks_bt_fill_tile(const ks_bt_blocked_args &args, T *shared, const 
     sum.each([&](int r, int c, T value) {
         if (r < height && c < width) base[r * P + c] = -value;
     });
+}
+
+// Nothing has been subtracted so far from a lower tile of what blocks will have: those of bare rounds never have any.
+template <class T> KS_DEVICE void ks_bt_clear(const ks_bt_blocked_args &args, int number)
+{
+    const int P = args.padded, all = args.N * args.systems, k = number % all % args.N;
+    if (args.rounds[args.round_of[k]].bare) return;
+    int i, j;
+    ks_bt_lower_tile(number / all, i, j);
+    T *const base =
+        ks_bt_part<T>(args, args.factor, number % all / args.N, k, 0) + ((int64_t)i * P + j) * KS_BT_TILE;
+    const int rows = P - i * KS_BT_TILE, columns = P - j * KS_BT_TILE;
+#pragma unroll 4
+    for (int at = (int)threadIdx.x; at < KS_BT_TILE * KS_BT_TILE; at += KS_BT_THREADS)
+        if (at / KS_BT_TILE < rows && at % KS_BT_TILE < columns)
+            base[(int64_t)(at / KS_BT_TILE) * P + at % KS_BT_TILE] = T(0);
 }
 
 // A tile of W W' is subtracted from what a neighbour has so far.
@@ -243,7 +261,7 @@ KS_DEVICE void ks_bt_column(const ks_bt_blocked_args &args, const ks_bt_round &n
     T *const V = shared, *const M = shared + KS_BT_TILE * KS_BT_LD;
     T *const row = X + (int64_t)i * KS_BT_TILE * P;
     const bool given_still = side == 0 ? now.bare : neighbour == (side == 1 ? k - 1 : k + 1);
-    const ks_bt_source from = side == 0 && args.atomic ? KS_BT_BOTH : given_still ? KS_BT_GIVEN : KS_BT_KEPT;
+    const ks_bt_source from = given_still ? KS_BT_GIVEN : side == 0 && args.atomic ? KS_BT_BOTH : KS_BT_KEPT;
     // Column p of this row; then, next to the diagonal, the tile on it, of which what this thread
     // block has just written is the last part.
     const int last = side == 0 && number == 0 ? p + 1 : p;

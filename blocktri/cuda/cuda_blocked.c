@@ -31,6 +31,7 @@ ks_status ks_bt_blocked_find(ks_blocktri_cuda_plan *plan)
     snprintf(sided[1], sizeof sided[1], "wide_%s", suffix);
     ks_status status = find(plan, &k->begin, factor, "begin", outside);
     if (!status) status = find(plan, &k->column, factor, "column", outside);
+    if (!status) status = find(plan, &k->clear, factor, "clear", suffix);
     if (!status) status = find(plan, &k->push, factor, "push", suffix);
     if (!status) status = find(plan, &k->last, "ks_bt_blocked_last", "last", outside);
     for (int i = 0; i < 2; ++i) {
@@ -200,12 +201,6 @@ static void sweep(job *j, int begin, int end, int downwards)
     for (int i = begin; i < end; ++i) (downwards ? down : up)(j, downwards ? begin + end - 1 - i : i);
 }
 
-static size_t factor_bytes(const ks_blocktri_cuda_plan *plan)
-{
-    const size_t P = (size_t)plan->padded;
-    return (size_t)plan->systems * (size_t)plan->N * 3 * P * P * plan->number;
-}
-
 /* Those that may run at once, in two streams. */
 static void apart(job *j, int downwards)
 {
@@ -255,8 +250,8 @@ static void run(job *j)
     if (j->factors && !j->status)
         j->status = ks_gpu_fill(plan->gpu, plan->failure, 0xff,
                                 (size_t)plan->systems * sizeof *plan->failure, j->stream);
-    if (j->factors && plan->atomic && !j->status) /* sums begin with nothing */
-        j->status = ks_gpu_fill(plan->gpu, plan->factor, 0, factor_bytes(plan), j->stream);
+    if (j->factors && plan->atomic)
+        put(j, plan->tiled.clear, (int64_t)plan->N * plan->systems * (j->tiles * (j->tiles + 1) / 2), 0);
     apart(j, 0);
     sweep(j, joined, together, 0);
     if (together < count && (j->factors || solved)) last(j, j->factors, solved);

@@ -41,7 +41,7 @@ typedef struct ks_bt_device_kernels {
 
 /** Those of large blocks; 0: few right-hand sides at once, 1: many. */
 typedef struct ks_bt_blocked_kernels {
-    const ks_gpu_kernel *begin, *column, *push, *last;
+    const ks_gpu_kernel *begin, *column, *clear, *push, *last;
     const ks_gpu_kernel *collect[2], *forward[2], *give[2], *backward[2];
     const ks_gpu_kernel *gain, *cross, *middle, *deliver;
 } ks_bt_blocked_kernels;

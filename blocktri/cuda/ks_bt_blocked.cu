@@ -1,5 +1,6 @@
 // ks_bt_blocked.cu -- a round of the Cholesky factorization of large blocks, a launch for its beginning
-// and one for each column of tiles; and one for what it leaves, where that is pushed.
+// and one for each column of tiles; and one for what it leaves, where that is pushed, to sums that one before all
+// rounds has cleared.
 #include "blocked_factor.cuh"
 
 #define FACTOR(suffix, T, S, blocks)                                                       \
@@ -15,6 +16,10 @@
     }
 
 #define PUSH(suffix, T, blocks)                                                            \
+    KS_KERNEL_BOUNDS(ks_bt_clear_##suffix, ks_bt_blocked_args, KS_BT_THREADS, 8)           \
+    {                                                                                      \
+        ks_bt_clear<T>(args, (int)blockIdx.x);                                             \
+    }                                                                                      \
     KS_KERNEL_BOUNDS(ks_bt_push_##suffix, ks_bt_blocked_args, KS_BT_THREADS, blocks)       \
     {                                                                                      \
         KS_DYNAMIC_SHARED(T, shared);                                                      \
