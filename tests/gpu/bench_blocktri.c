@@ -1,17 +1,39 @@
 /* bench_blocktri.c -- block-tridiagonal systems on the first device, timed on the device itself.
  *
  * Usage: bench_blocktri [SECONDS [N n]...]
- * Writes one line of JSON for each size and way: orders of elimination, segments of a partition, how many
- * rounds are one launch, atomic sums or none. Milliseconds of factor, solve with one right-hand side, and
- * both, the least and the median of the repeats; operations and bytes of the method, beside them the
- * relative residual and how far the solution is from that of the CPU. All ways for sizes that are named,
- * otherwise for the rows of TBD-GPU's tables, a partition from order 512 on; no size is begun after SECONDS
- * (300). 77: no device. */
+ * Writes one line of JSON for each size, precision and way: orders of elimination, segments of a partition, how
+ * many rounds are one launch, atomic sums or none. Milliseconds of factor, solve with one right-hand side, and
+ * both, the least and the median of the repeats; of the whole call from arrays of the host, in pages, to the
+ * solution there; operations and bytes of the method, and how many times each takes what its floor does;
+ * beside them the relative residual and how far the solution is from that of the CPU.
+ *
+ * A floor is the larger one of two times: the operations at 67e12 a second, which is what tensor cores do in
+ * double and all others in single precision on an H200; matrix and factor touched once, or by a solution the factor
+ * twice, at the speed of a copy inside the device.
+ *
+ * All ways in double, and in single precision one, for sizes that are named. Otherwise those of bench_system.h: first each as plans take it by
+ * themselves, small blocks in both precisions; then the tables' rows in all other ways and in single precision, a
+ * partition from order 512 on. Nothing is begun after SECONDS (300). 77: no device. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 #include "bench_system.h"
+#include "copy_speed.h"
 #include "cuda/cuda_plan.h"
+
+/* Operations of a second, see above, and bytes of a nanosecond. */
+static const double operations = 67e12;
+static double copied;
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* When nothing else is begun. */
+static double over;
 
 typedef struct device_run {
     ks_blocktri_cuda_plan *plan;
@@ -27,66 +49,106 @@ static void call(const device_run *r, int what)
     if (what == 2) TRY(ks_blocktri_cuda_factor_solve(r->plan, r->D, r->L, 1, r->b, r->x, NULL));
 }
 
-static times measure(const device_run *r, int what)
+/* Milliseconds of a call, `count` of them one behind the other. */
+static double time_of(const device_run *r, int what, int count)
 {
-    double t[REPEATS];
     ks_gpu *gpu = r->plan->gpu;
-    for (int i = 0; i < WARM; ++i) call(r, what);
-    for (int i = 0; i < REPEATS; ++i) {
-        TRY(ks_gpu_event_record(gpu, r->start, r->plan->stream));
-        call(r, what);
-        TRY(ks_gpu_event_record(gpu, r->stop, r->plan->stream));
-        TRY(ks_blocktri_cuda_wait(r->plan, NULL, NULL));
-        TRY(ks_gpu_event_elapsed(gpu, &t[i], r->start, r->stop));
-    }
-    return times_of(t);
+    double ms;
+    TRY(ks_gpu_event_record(gpu, r->start, r->plan->stream));
+    for (int i = 0; i < count; ++i) call(r, what);
+    TRY(ks_gpu_event_record(gpu, r->stop, r->plan->stream));
+    TRY(ks_blocktri_cuda_wait(r->plan, NULL, NULL));
+    TRY(ks_gpu_event_elapsed(gpu, &ms, r->start, r->stop));
+    return ms / count;
 }
 
-/* Operations of a factorization on blocks of order n, and the bytes that its kernels ask for. In
- * arrays of the padded order, each block: L written (1/2), both W written and read once (4), the new
- * coupling written and read (2), what is left of D written and read (1). */
-static void report(const ks_blocktri_cuda_plan *plan, const ks_blocktri_cuda_options *options,
-                   const times t[3], double residual, double difference)
+static times measure(const device_run *r, int what)
 {
-    const int n = plan->n, rounds = plan->blocked ? plan->rounds.count : 0;
-    const double cube = (double)n * n * n, P = plan->padded;
-    const int64_t N = plan->N;
-    const double flops = cube * (plan->blocked ? ks_bt_rounds_operations(&plan->rounds) : 19.0 / 3 * (double)N);
-    const double bytes = 8 * (double)N * (2.0 * n * n + 7.5 * P * P);
-    printf("{\"job\": \"solve\", \"method\": \"%s\", \"backend\": \"cuda\", "
-           "\"precision\": \"f64\", \"N\": %lld, \"n\": %d, \"repeats\": %d, \"segments\": %d, \"rounds\": %d, "
-           "\"together\": %d, \"atomic\": %d, "
-           "\"factor_ms\": %.5f, \"factor_min_ms\": %.5f, \"solve_ms\": %.5f, \"solve_min_ms\": %.5f, "
-           "\"factor_solve_ms\": %.5f, \"factor_solve_min_ms\": %.5f, "
-           "\"factor_flops\": %.4g, \"factor_bytes\": %.4g, "
-           "\"residual\": %.3g, \"cpu_difference\": %.3g}\n",
-           ks_blocktri_order_name(options->order), (long long)N, n, REPEATS,
-           ks_blocktri_cuda_plan_segments(plan), rounds, ks_blocktri_cuda_plan_together(plan), plan->atomic, t[0].median,
-           t[0].least, t[1].median, t[1].least, t[2].median, t[2].least, flops, bytes, residual, difference);
-    fflush(stdout);
+    double t[REPEATS], warm = 0;
+    for (int i = 0; i < WARM; ++i) warm = time_of(r, what, 1);
+    const int count = back_to_back(warm * 1e6);
+    for (int i = 0; i < REPEATS; ++i) t[i] = time_of(r, what, count);
+    return times_of(t);
 }
 
 /* A system of which all ways are tried, in memory of the plan of the first one. */
 typedef struct problem {
     int64_t N;
     int n;
+    ks_precision precision;
+    size_t number;             /* bytes of one                   */
     arrays a;
+    float *narrow;             /* N n n of them, or NULL         */
     ks_blocktri_cuda_plan *home;
     void *D, *L, *b, *x;
-    size_t blocks, vectors; /* bytes of D, and of b */
+    int64_t blocks, vectors;   /* numbers of D, and of b         */
 } problem;
 
-static problem problem_of(int64_t N, int n, ks_blocktri_cuda_plan *home)
+/* Milliseconds, and operations and bytes that cannot be done without. */
+typedef struct timing {
+    times t;
+    double flops, bytes;
+} timing;
+
+static double of_floor(const timing *t)
 {
-    problem p = { .N = N, .n = n, .a = make(N, n), .home = home, .vectors = (size_t)N * (size_t)n * 8 };
-    p.blocks = p.vectors * (size_t)n;
-    TRY(ks_blocktri_cuda_alloc(home, &p.D, p.blocks));
-    TRY(ks_blocktri_cuda_alloc(home, &p.L, p.blocks));
-    TRY(ks_blocktri_cuda_alloc(home, &p.b, p.vectors));
-    TRY(ks_blocktri_cuda_alloc(home, &p.x, p.vectors));
-    TRY(ks_blocktri_cuda_upload(home, p.D, p.a.D, p.blocks));
-    TRY(ks_blocktri_cuda_upload(home, p.L, p.a.L, p.blocks));
-    TRY(ks_blocktri_cuda_upload(home, p.b, p.a.b, p.vectors));
+    const double compute = t->flops / operations, move = t->bytes / copied * 1e-9;
+    return t->t.median * 1e-3 / (compute > move ? compute : move);
+}
+
+/* Bytes that its kernels ask for, in arrays of the padded order, each block: L written (1/2), both W written and
+ * read once (4), the new coupling written and read (2), what is left of D written and read (1). */
+static void report(const problem *p, const ks_blocktri_cuda_plan *plan, const ks_blocktri_cuda_options *options,
+                   const timing t[3], const times *whole, double residual, double difference)
+{
+    static const char *const names[] = { "factor", "solve", "factor_solve" };
+    const double n = p->n, P = plan->padded;
+    printf("{\"job\": \"solve\", \"method\": \"%s\", \"backend\": \"cuda\", "
+           "\"precision\": \"%s\", \"N\": %lld, \"n\": %d, \"repeats\": %d, \"segments\": %d, \"rounds\": %d, "
+           "\"together\": %d, \"atomic\": %d, ",
+           ks_blocktri_order_name(options->order), p->precision == KS_F64 ? "f64" : "f32", (long long)p->N, p->n,
+           REPEATS, ks_blocktri_cuda_plan_segments(plan), plan->blocked ? plan->rounds.count : 0,
+           ks_blocktri_cuda_plan_together(plan), plan->atomic);
+    for (int i = 0; i < 3; ++i)
+        printf("\"%s_ms\": %.5f, \"%s_min_ms\": %.5f, \"%s_of_floor\": %.3g, ", names[i], t[i].t.median, names[i],
+               t[i].t.least, names[i], of_floor(&t[i]));
+    if (whole) printf("\"end_to_end_ms\": %.5f, \"end_to_end_min_ms\": %.5f, ", whole->median, whole->least);
+    printf("\"factor_flops\": %.4g, \"factor_bytes\": %.4g, \"residual\": %.3g, \"cpu_difference\": %.3g}\n",
+           t[0].flops, (double)p->number * (double)p->N * (2 * n * n + 7.5 * P * P), residual, difference);
+    fflush(stdout);
+}
+
+/* Numbers of the host, in double, to the device, and back. */
+static void upload(const problem *p, void *to, const double *from, int64_t count)
+{
+    for (int64_t i = 0; i < count && p->narrow; ++i) p->narrow[i] = (float)from[i];
+    TRY(ks_blocktri_cuda_upload(p->home, to, p->narrow ? (const void *)p->narrow : from, (size_t)count * p->number));
+}
+
+static void download(const problem *p, double *to, const void *from, int64_t count)
+{
+    TRY(ks_blocktri_cuda_download(p->home, p->narrow ? (void *)p->narrow : to, from, (size_t)count * p->number));
+    for (int64_t i = 0; i < count && p->narrow; ++i) to[i] = (double)p->narrow[i];
+}
+
+static void bring(const problem *p)
+{
+    upload(p, p->D, p->a.D, p->blocks);
+    upload(p, p->L, p->a.L, p->blocks - (int64_t)p->n * p->n);
+    upload(p, p->b, p->a.b, p->vectors);
+}
+
+static problem problem_of(int64_t N, int n, ks_precision precision, ks_blocktri_cuda_plan *home)
+{
+    problem p = { .N = N, .n = n, .precision = precision, .number = precision == KS_F64 ? 8 : 4, .a = make(N, n),
+                  .home = home, .vectors = N * n, .blocks = N * n * n };
+    const size_t blocks = (size_t)p.blocks * p.number, vectors = (size_t)p.vectors * p.number;
+    if (precision == KS_F32) p.narrow = memory((size_t)p.blocks * sizeof(float));
+    TRY(ks_blocktri_cuda_alloc(home, &p.D, blocks));
+    TRY(ks_blocktri_cuda_alloc(home, &p.L, blocks));
+    TRY(ks_blocktri_cuda_alloc(home, &p.b, vectors));
+    TRY(ks_blocktri_cuda_alloc(home, &p.x, vectors));
+    bring(&p);
     solve_on_cpu(N, n, &p.a);
     return p;
 }
@@ -96,25 +158,51 @@ static void forget(problem *p)
     void *const taken[] = { p->D, p->L, p->b, p->x };
     for (int i = 0; i < 4; ++i) ks_blocktri_cuda_free(p->home, taken[i]);
     ks_blocktri_cuda_plan_destroy(p->home);
+    free(p->narrow);
     free_arrays(&p->a);
 }
 
-/* Times a plan on the problem, and judges what it finds. */
+/* Matrix and right-hand side to the device, both solved, the solution back: by the host's clock. */
+static times time_whole(const problem *p, const device_run *r)
+{
+    double t[REPEATS];
+    for (int i = 0; i < WHOLE; ++i) {
+        const double begun = now();
+        bring(p);
+        call(r, 2);
+        TRY(ks_blocktri_cuda_wait(r->plan, NULL, NULL));
+        download(p, p->a.x, p->x, p->vectors);
+        t[i] = 1e3 * (now() - begun);
+    }
+    qsort(t, WHOLE, sizeof *t, ascending);
+    return (times){ t[0], t[WHOLE / 2] };
+}
+
+/* Times a plan on the problem, the first one's also as a whole, and judges what it finds. */
 static int run(problem *p, ks_blocktri_cuda_plan *plan, const ks_blocktri_cuda_options *options)
 {
     const int n = p->n;
+    const double N = (double)p->N, matrix = 2.0 * n * n, factor = 3.0 * plan->padded * plan->padded;
+    const double cube = (double)n * n * n, each = N * (double)p->number;
+    const double flops = cube * (plan->blocked ? ks_bt_rounds_operations(&plan->rounds) : 19.0 / 3 * N);
     device_run r = { plan, { p->D, n * n, 0 }, { p->L, n * n, 0 }, { p->b, n, 0 }, { p->x, n, 0 }, NULL, NULL };
-    times t[3];
+    /* Of a solution and a factorization at once the way forward goes along. */
+    timing t[3] = { { .flops = flops, .bytes = each * (matrix + factor) },
+                    { .flops = 10 * N * n * n, .bytes = each * 2 * factor },
+                    { .flops = flops + 10 * N * n * n, .bytes = each * (matrix + 2 * factor) } };
     double residual, difference;
     TRY(ks_gpu_event_create(plan->gpu, &r.start));
     TRY(ks_gpu_event_create(plan->gpu, &r.stop));
-    for (int what = 0; what < 3; ++what) t[what] = measure(&r, what);
-    TRY(ks_blocktri_cuda_download(plan, p->a.x, p->x, p->vectors));
+    for (int what = 0; what < 3; ++what) t[what].t = measure(&r, what);
+    times whole = { 0, 0 };
+    if (plan == p->home) whole = time_whole(p, &r);
+    download(p, p->a.x, p->x, p->vectors);
     judge(p->N, n, &p->a, &residual, &difference);
-    report(plan, options, t, residual, difference);
+    report(p, plan, options, t, plan == p->home ? &whole : NULL, residual, difference);
     ks_gpu_event_destroy(plan->gpu, r.start);
     ks_gpu_event_destroy(plan->gpu, r.stop);
-    return residual < 1e-13 && difference < 1e-9 ? 0 : 1;
+    const int wide = p->precision == KS_F64;
+    return residual < (wide ? 1e-13 : 1e-5) && difference < (wide ? 1e-9 : 1e-3) ? 0 : 1;
 }
 
 /* The problem by a plan of its own, on the same device. */
@@ -122,10 +210,12 @@ static int way(problem *p, ks_blocktri_order order, int64_t segments, int togeth
 {
     ks_blocktri_cuda_options options = KS_BLOCKTRI_CUDA_OPTIONS_INIT;
     ks_blocktri_cuda_plan *plan;
+    options.precision = p->precision;
     options.order = order;
     options.segments = segments;
     options.together = together;
     options.atomic = atomic;
+    if (now() > over) return 0;
     const ks_status status = ks_bt_plan_create(&plan, NULL, p->home->gpu, p->N, p->n, &options);
     if (status == KS_EUNAVAILABLE && order == KS_BLOCKTRI_RECURSIVE_SCHUR) return 0; /* no libraries */
     TRY(status);
@@ -155,41 +245,61 @@ static int partitions(problem *p)
     return failed | way(p, KS_BLOCKTRI_PARTITION, segments[1], 0, 0);
 }
 
-static int bench(int64_t N, int n, int all_orders, int cheap_ends)
+/* What of a size is timed: as plans take it, in all other ways, or both. */
+enum { CHOSEN = 1, OTHERS = 2 };
+
+static int bench(int64_t N, int n, ks_precision precision, int what, int cheap_ends)
 {
     ks_blocktri_cuda_options options = KS_BLOCKTRI_CUDA_OPTIONS_INIT;
     ks_blocktri_cuda_plan *home;
+    options.precision = precision;
     options.order = KS_BLOCKTRI_NESTED_DISSECTION;
+    if (now() > over) return 0;
     const ks_status status = ks_blocktri_cuda_plan_create(&home, NULL, N, n, &options);
-    if (status == KS_ENODEV) return 77;
     TRY(status);
-    problem p = problem_of(N, n, home);
-    int failed = run(&p, home, &options);
-    if (all_orders) failed |= launches(&p);
-    if (cheap_ends) failed |= partitions(&p);
-    if (all_orders && home->blocked) failed |= way(&p, KS_BLOCKTRI_NESTED_DISSECTION, 0, 0, 1);
-    if (all_orders) failed |= way(&p, KS_BLOCKTRI_RECURSIVE_SCHUR, 0, 0, 0);
+    problem p = problem_of(N, n, precision, home);
+    int failed = what & CHOSEN ? run(&p, home, &options) : 0;
+    if (what & OTHERS) {
+        failed |= launches(&p);
+        if (cheap_ends) failed |= partitions(&p);
+        if (home->blocked) failed |= way(&p, KS_BLOCKTRI_NESTED_DISSECTION, 0, 0, 1);
+        failed |= way(&p, KS_BLOCKTRI_RECURSIVE_SCHUR, 0, 0, 0);
+    }
     forget(&p);
+    return failed;
+}
+
+/* All sizes of bench_system.h. */
+static int bench_all(void)
+{
+    int failed = 0;
+    for (int i = 0; i < BENCH_SIZES; ++i) {
+        failed |= bench(bench_sizes[i].N, bench_sizes[i].n, KS_F64, CHOSEN, 0);
+        if (i >= TABLE) failed |= bench(bench_sizes[i].N, bench_sizes[i].n, KS_F32, CHOSEN, 0);
+    }
+    for (int i = 0; i < TABLE; ++i) {
+        failed |= bench(bench_sizes[i].N, bench_sizes[i].n, KS_F64, OTHERS, bench_sizes[i].n >= 512);
+        failed |= bench(bench_sizes[i].N, bench_sizes[i].n, KS_F32, CHOSEN, 0);
+    }
     return failed;
 }
 
 int main(int argc, char **argv)
 {
-    const double most = argc > 1 ? atof(argv[1]) : 300;
-    const time_t begun = time(NULL);
-    const int named = argc > 2;
-    int failed = 0;
-    for (int i = 0; i < (named ? (argc - 2) / 2 : BENCH_SIZES); ++i) {
-        if (i > 0 && difftime(time(NULL), begun) > most) break;
-        const int64_t N = named ? atoll(argv[2 + 2 * i]) : bench_sizes[i].N;
-        const int n = named ? atoi(argv[3 + 2 * i]) : bench_sizes[i].n;
-        const int row = named || i < TABLE; /* cheap ends pay where blocks are few and large */
-        const int status = bench(N, n, row, named || (row && n >= 512));
-        if (status == 77) {
-            puts("no device");
-            return 77;
-        }
-        failed |= status;
+    ks_gpu *gpu;
+    const ks_status status = ks_gpu_open(&gpu, NULL, 0);
+    if (status == KS_ENODEV) {
+        puts("no device");
+        return 77;
     }
+    TRY(status);
+    over = now() + (argc > 1 ? atof(argv[1]) : 300);
+    copied = copy_speed(gpu);
+    int failed = argc > 2 ? 0 : bench_all();
+    for (int i = 2; i + 1 < argc; i += 2) {
+        failed |= bench(atoll(argv[i]), atoi(argv[i + 1]), KS_F64, CHOSEN | OTHERS, 1);
+        failed |= bench(atoll(argv[i]), atoi(argv[i + 1]), KS_F32, CHOSEN, 0);
+    }
+    ks_gpu_close(gpu);
     return failed;
 }

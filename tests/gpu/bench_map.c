@@ -69,7 +69,9 @@ static ks_status time_device(const ks_smooth_plan *plan, const arrays *a, double
     ks_gpu_event *event[2] = { NULL };
     ks_status status = time_runs(plan, a, REPEATS / 3, whole);
     for (int i = 0; i < 2 && status == KS_OK; ++i) status = ks_gpu_event_create(d->gpu, &event[i]);
-    for (int i = 0; i < REPEATS && status == KS_OK; ++i) status = again(d, plan, event, &device[i]);
+    if (status == KS_OK) status = again(d, plan, event, 1, device);
+    for (int i = 0, times = back_to_back(device[0]); i < REPEATS && status == KS_OK; ++i)
+        status = again(d, plan, event, times, &device[i]);
     for (int i = 0; i < 2; ++i)
         if (event[i]) ks_gpu_event_destroy(d->gpu, event[i]);
     return status;

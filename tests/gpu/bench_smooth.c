@@ -93,10 +93,10 @@ static ks_status time_graph(ks_scan_device *d, const ks_smooth_plan *plan, ks_gp
     const ks_status status = ks_scan_device_enqueue(d, plan, KS_RUN_WHOLE);
     KS_TRY(ks_gpu_capture_end(d->gpu, &d->part[KS_RUN_WHOLE], d->stream));
     KS_TRY(status);
-    KS_TRY(again(d, plan, event, ns));
-    const int more = count_of(ns[0], device_room, REPEATS);
+    KS_TRY(again(d, plan, event, 1, ns));
+    const int more = count_of(ns[0], device_room, REPEATS), times = back_to_back(ns[0]);
     *count = more ? more : 1;
-    for (int i = 0; i < more; ++i) KS_TRY(again(d, plan, event, &ns[i]));
+    for (int i = 0; i < more; ++i) KS_TRY(again(d, plan, event, times, &ns[i]));
     return ks_scan_device_report(d, d->stream);
 }
 

@@ -10,19 +10,19 @@
 #include <string.h>
 #include "kalscan/blocktri.h"
 
-/* Repeats that are not counted, those that are, and rows of TBD-GPU's tables among the sizes. An emulated
- * device shows that the benchmark runs, not how long anything takes. */
+/* Repeats that are not counted, those that are, those of whole calls, and rows of TBD-GPU's tables among the sizes.
+ * An emulated device shows that the benchmark runs, not how long anything takes. */
 #ifdef EMULATED
-enum { WARM = 1, REPEATS = 2, TABLE = 7 };
+enum { WARM = 1, REPEATS = 2, WHOLE = 1, TABLE = 7 };
 #else
-enum { WARM = 3, REPEATS = 20, TABLE = 7 };
+enum { WARM = 3, REPEATS = 20, WHOLE = 3, TABLE = 7 };
 #endif
 
 /* Table 4.1 of TBD-GPU (see kalscan/order.h), its Kalman smoother, and small blocks as other
  * smoothers have them. */
 static const struct { int64_t N; int n; } bench_sizes[] = {
-    { 8192, 32 },    { 4096, 64 },   { 2048, 128 },  { 1024, 256 },  { 512, 512 },
-    { 256, 1024 },   { 100, 256 },   { 16384, 16 },  { 32768, 8 },   { 65536, 4 },   { 10000, 2 },
+    { 8192, 32 },    { 4096, 64 },   { 2048, 128 },  { 1024, 256 },  { 100, 256 },   { 512, 512 },
+    { 256, 1024 },   { 16384, 16 },  { 32768, 8 },   { 65536, 4 },   { 10000, 2 },
     { 10000, 4 },    { 10000, 6 },   { 10000, 8 },   { 10000, 12 },  { 10000, 16 },
     { 100000, 2 },   { 100000, 4 },  { 100000, 6 },  { 100000, 8 },  { 100000, 12 },
     { 100000, 16 },  { 1000000, 2 }, { 1000000, 4 }, { 1000000, 6 }, { 1000000, 8 },

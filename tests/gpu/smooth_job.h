@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include "copy_speed.h"
 #include "scan_device.h"
 
 enum { REPEATS = 9 };
@@ -137,53 +138,20 @@ static inline void print(const job *j, const char *where, double *ns, int repeat
     fflush(stdout);
 }
 
-/* The graph of the last run again, or what stands for it, between two events. */
+/* The graph of the last run again, or what stands for it, so many times between two events: nanoseconds of one. */
 static inline ks_status again(ks_scan_device *d, const ks_smooth_plan *plan, ks_gpu_event *const event[2],
-                              double *ns)
+                              int times, double *ns)
 {
     double ms = 0;
     ks_status status = ks_gpu_event_record(d->gpu, event[0], d->stream);
-    if (status == KS_OK)
+    for (int i = 0; i < times && status == KS_OK; ++i)
         status = d->part[KS_RUN_WHOLE] ? ks_gpu_graph_launch(d->gpu, d->part[KS_RUN_WHOLE], d->stream)
                                        : ks_scan_device_enqueue(d, plan, KS_RUN_WHOLE);
     if (status == KS_OK) status = ks_gpu_event_record(d->gpu, event[1], d->stream);
     if (status == KS_OK) status = ks_gpu_stream_sync(d->gpu, d->stream);
     if (status == KS_OK) status = ks_gpu_event_elapsed(d->gpu, &ms, event[0], event[1]);
-    *ns = ms * 1e6;
+    *ns = ms * 1e6 / times;
     return status;
-}
-
-/* Bytes read and written in a nanosecond by a copy inside the device. */
-static inline double copy_speed(ks_gpu *gpu)
-{
-    size_t bytes = gpu->attributes.memory / 16;
-    void *memory[2] = { NULL };
-    ks_gpu_stream *stream = NULL;
-    ks_gpu_event *event[2] = { NULL };
-    double best = 0;
-    if (bytes > (size_t)1 << 30) bytes = (size_t)1 << 30;
-    ks_status status = ks_gpu_stream_create(gpu, &stream);
-    for (int i = 0; i < 2 && status == KS_OK; ++i) {
-        status = ks_gpu_alloc(gpu, &memory[i], bytes);
-        if (status == KS_OK) status = ks_gpu_event_create(gpu, &event[i]);
-    }
-    for (int i = 0; i < 5 && status == KS_OK; ++i) {
-        double ms = 0;
-        status = ks_gpu_event_record(gpu, event[0], stream);
-        if (status == KS_OK) status = ks_gpu_copy(gpu, memory[1], memory[0], bytes, stream);
-        if (status == KS_OK) status = ks_gpu_event_record(gpu, event[1], stream);
-        if (status == KS_OK) status = ks_gpu_stream_sync(gpu, stream);
-        if (status == KS_OK) status = ks_gpu_event_elapsed(gpu, &ms, event[0], event[1]);
-        if (ms > 0 && 2 * (double)bytes / (ms * 1e6) > best) best = 2 * (double)bytes / (ms * 1e6);
-    }
-    for (int i = 0; i < 2; ++i) {
-        ks_gpu_free(gpu, memory[i]);
-        if (event[i]) ks_gpu_event_destroy(gpu, event[i]);
-    }
-    ks_gpu_stream_destroy(gpu, stream);
-    printf("{\"what\": \"copy inside the device\", \"bytes\": %.0f, \"gb_per_s\": %.1f, "
-           "\"device\": \"%s\"}\n", (double)bytes, best, gpu->attributes.name);
-    return best > 0 ? best : 1;
 }
 
 #endif
