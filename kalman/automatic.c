@@ -34,24 +34,10 @@ int ks_automatic_tries(const ks_smooth_plan *plan)
            ks_workers(plan->context, o->threads, 2) == 2;
 }
 
-/** Whether most covariances at the end of the left half are those of a step shortly before: with more
- *  states the sequential method, which remembers such steps (memo_text.h), is faster alone. */
-static int steps_repeat(const ks_lane *l)
+/** With more states the sequential method, which remembers steps that repeat (memo_text.h), is faster alone. */
+static int alone(ks_lane *l)
 {
-    enum { LOOKED_AT = 64, PERIODS = 8 };
-    const ks_smooth_plan *plan = l->run->plan;
-    if (ks_model_varies(l->run->model) || plan->nx <= KS_MOST_REPEATED) return 0;
-    const ks_sink kept = ks_left_rows(l, 0).kept_C;
-    const size_t bytes = (size_t)plan->nx * (size_t)plan->nx * plan->kernels->number_bytes;
-    const int64_t end = l->left_steps;
-    int repeated = 0;
-    for (int64_t k = end - LOOKED_AT; k < end; ++k)
-        for (int p = 1; p <= PERIODS; ++p)
-            if (!memcmp(ks_slot_of(kept, k), ks_slot_of(kept, k - p), bytes)) {
-                repeated += 1;
-                break;
-            }
-    return 2 * repeated > LOOKED_AT;
+    return atomic_load(&l->alone) || (ks_alone_where_repeated(l) && ks_left_repeats(l, l->left_steps));
 }
 
 /** The estimate that the filter has left of the last step of the left half, to its place among those that
@@ -104,7 +90,7 @@ static void run_lane(ks_lane *l)
         return;
     }
     int64_t filtered = l->left_steps;
-    if (!l->right_rc && !steps_repeat(l)) {
+    if (!l->right_rc && !alone(l)) {
         ks_copy_estimate(plan, l->left.again, 0, l->left.state, 0);
         ks_lane_meet(l);
         l->right_rc = ks_lane_try_out(l);

@@ -12,6 +12,10 @@
 #include <string.h>
 #include "two_ended_lane.h"
 
+/* Halves that may have to go on without each other look whether they do: the left after so many steps, and each time
+ * that they have doubled, the right after each block of as many. */
+enum { FIRST_LOOK = 128, SHORT_BLOCK = 256 };
+
 static int in_place(const ks_smooth_plan *plan)
 {
     return ks_makes_all(plan, KS_OUT_SMOOTHED_MEAN | KS_OUT_SMOOTHED_COV);
@@ -93,6 +97,19 @@ ks_forward_sinks ks_left_rows(const ks_lane *l, int64_t i)
     return to;
 }
 
+/** Steps from .. end - 1 of the filter, which looks now and then whether they have come to repeat where that
+ *  decides. */
+static int filter_left(ks_lane *l, int64_t from, int64_t end, ks_state *state, const ks_forward_sinks *to)
+{
+    ks_half *half = &l->left;
+    for (int64_t look = FIRST_LOOK; l->looks && look < end && !atomic_load(&l->alone); look *= 2) {
+        if (ks_filter_blocks(l->run, &l->series, from, look, state, to, half->scratch, &half->in)) return -1;
+        if (ks_left_repeats(l, look)) atomic_store(&l->alone, 1);
+        from = look;
+    }
+    return ks_filter_blocks(l->run, &l->series, from, end, state, to, half->scratch, &half->in);
+}
+
 static int left_in(ks_lane *l)
 {
     const ks_smooth_plan *plan = l->run->plan;
@@ -106,9 +123,7 @@ static int left_in(ks_lane *l)
             ks_copy_estimate(plan, half->checkpoints, i, half->state, 0);
             half->checkpoint_form[i] = (unsigned char)state.form;
         }
-        if (ks_filter_blocks(l->run, &l->series, i * half->length, segment_end(half, i, steps),
-                             &state, &to, half->scratch, &half->in))
-            return -1;
+        if (filter_left(l, i * half->length, segment_end(half, i, steps), &state, &to)) return -1;
     }
     l->left_form = state.form;
     return 0;
@@ -173,15 +188,18 @@ static ks_right_rows right_rows(const ks_lane *l, int64_t i)
     return rows;
 }
 
-/** Segment i of the information filter, block by block. */
+/** Segment i of the information filter, block by block. Returns 0; 1 where the ordinary form will not do, or nobody
+ *  waits for it; -1. */
 static int inform_segment(ks_lane *l, int64_t i, ks_information *information, ks_tally *tally)
 {
     const ks_smooth_plan *plan = l->run->plan;
     const ks_two_ended_kernels *ends = ks_two_ended_kernels_of(plan->kernels);
     const ks_right_rows rows = right_rows(l, i);
     const int64_t from = rows.first + i * l->right.length;
-    for (int64_t end = rows.last + 1; end > from; end -= KS_BLOCK) {
-        const int64_t k = end - from < KS_BLOCK ? from : end - KS_BLOCK;
+    const int64_t block = l->looks ? SHORT_BLOCK : KS_BLOCK;
+    for (int64_t end = rows.last + 1; end > from; end -= block) {
+        const int64_t k = end - from < block ? from : end - block;
+        if (atomic_load(&l->alone)) return 1;
         const int rc = ends->inform(&l->series, k, end, information, &rows, l->right.scratch, tally);
         if (rc) return rc;
         if (ks_run_progress(l->run, end - k)) return -1;
@@ -294,6 +312,8 @@ void ks_lane_open(ks_lane *l, int64_t b)
     cut(&l->right, l->run->plan, l->run->plan->T - l->left_steps);
     l->form = KS_FORM_ORDINARY;
     l->tried = 0;
+    l->looks = l->run->plan->automatic && ks_may_repeat_early(l);
+    atomic_store(&l->alone, 0);
 }
 
 void ks_lane_in(ks_lane *l, int right)

@@ -33,6 +33,8 @@ typedef struct ks_lane {
     ks_backward_sinks back;
     ks_half left, right;
     int64_t left_steps;         /* the rest, which may be none, are the right one's */
+    int looks;                  /* whether the left half looks if its steps repeat, and that decides */
+    atomic_int alone;           /* they do, and nobody waits for the right one                       */
     ks_form form;               /* of the information in the right half */
     double size;                /* of observations, see ks_right_rows   */
     int inverts;                /* see ks_two_ended_kernels             */
@@ -55,6 +57,14 @@ double ks_size_of_observations(const ks_smooth_plan *plan, const ks_series *s);
 
 /** Whether a matrix of the model has a row for each step. */
 int ks_model_varies(const ks_model *m);
+
+/** Whether one half alone is ahead of both where its steps repeat, and whether they may do so early: the model allows
+ *  it and no entry seems to be missing. */
+int ks_alone_where_repeated(const ks_lane *l);
+int ks_may_repeat_early(const ks_lane *l);
+
+/** Whether most covariances of the left half before step `end` are those of a step shortly before. */
+int ks_left_repeats(const ks_lane *l, int64_t end);
 
 void ks_lane_carve(ks_carver *carver, const ks_smooth_plan *plan, ks_lane *l);
 

@@ -4,6 +4,7 @@
  * up to 1.7; where Q varies with the step 1.7 to 2 times, of larger blocks less. Where covariances come to repeat, of which
  * the left makes more, it is three times. */
 #include <math.h>
+#include <string.h>
 #include "two_ended_lane.h"
 
 enum { LEAST_REPEATED = 2, LOOKED_AT = 16 };
@@ -73,4 +74,31 @@ int64_t ks_left_steps_of(const ks_run *run, const ks_series *s)
         whole_rows(plan, s))
         return ks_left_steps_most(plan);
     return plan->T - right_steps_of_inverse(plan);
+}
+
+int ks_alone_where_repeated(const ks_lane *l)
+{
+    return l->run->plan->nx > KS_MOST_REPEATED && !ks_model_varies(l->run->model);
+}
+
+int ks_may_repeat_early(const ks_lane *l)
+{
+    return ks_alone_where_repeated(l) && whole_rows(l->run->plan, &l->series);
+}
+
+int ks_left_repeats(const ks_lane *l, int64_t end)
+{
+    enum { BEFORE = 64, PERIODS = 8 };
+    const ks_smooth_plan *plan = l->run->plan;
+    const ks_sink kept = ks_left_rows(l, 0).kept_C;
+    const size_t bytes = (size_t)plan->nx * (size_t)plan->nx * plan->kernels->number_bytes;
+    int repeated = 0;
+    if (end < BEFORE + PERIODS) return 0;
+    for (int64_t k = end - BEFORE; k < end; ++k)
+        for (int p = 1; p <= PERIODS; ++p)
+            if (!memcmp(ks_slot_of(kept, k), ks_slot_of(kept, k - p), bytes)) {
+                repeated += 1;
+                break;
+            }
+    return 2 * repeated > BEFORE;
 }

@@ -1,17 +1,47 @@
 /* two_ended_quad_text.h -- the steps of two_ended_tiled_text.h for four states, a row to a register;
  * see num_f64.h and quad_step_text.h. For plain C on the CPU. */
 
-/** ks_tiled_whiten() of m = 0 .. 4 entries, a literal. Rows of R are m apart. */
-KS_HD KS_MASK KS_T(ks_quad_whiten)(int m, const KS_NUM *H, const KS_NUM *R,
+/** The factors of R (m, m) of m = 0 .. 4 entries, a literal, also as the unit Lᵀ and 1 / D; rows of o->LT are four
+ *  apart. */
+KS_HD KS_MASK KS_T(ks_few_factors)(int m, const KS_NUM *H, const KS_NUM *R, KS_NUM l[4][4], KS_NUM inverse[4],
                                    KS_T(ks_ends_channels) *o)
 {
-    KS_NUM top[4], u[4][4], l[4][4], inverse[4];
-    KS_T(ks_quad) N[4], Z[4];
+    KS_NUM top[4], u[4][4];
     o->H = H;
     o->m = m;
 #pragma GCC unroll 4
     for (int a = 0; a < m; ++a) top[a] = R[a * m + a];
     const KS_MASK good = KS_T(ks_pivots)(m, KS_R_PIVOT, R, m, top, u, l, inverse);
+#pragma GCC unroll 4
+    for (int a = 0; a < m; ++a) {
+        o->pivot[a] = u[a][a];
+        o->inverse_r[a] = inverse[a];
+#pragma GCC unroll 4
+        for (int c = a + 1; c < m; ++c) o->LT[4 * a + c] = l[a][c];
+    }
+    return good;
+}
+
+/** The same where they are all that is needed, for the sizes at run time. */
+KS_HD_COLD KS_MASK KS_T(ks_few_factors_any)(int m, const KS_NUM *H, const KS_NUM *R, KS_T(ks_ends_channels) *o)
+{
+    KS_NUM l[4][4], inverse[4];
+    switch (m) {
+    case 0: return KS_T(ks_few_factors)(0, H, R, l, inverse, o);
+    case 1: return KS_T(ks_few_factors)(1, H, R, l, inverse, o);
+    case 2: return KS_T(ks_few_factors)(2, H, R, l, inverse, o);
+    case 3: return KS_T(ks_few_factors)(3, H, R, l, inverse, o);
+    default: return KS_T(ks_few_factors)(4, H, R, l, inverse, o);
+    }
+}
+
+/** ks_tiled_whiten() of m = 0 .. 4 entries, a literal. Rows of R are m apart. */
+KS_HD KS_MASK KS_T(ks_quad_whiten)(int m, const KS_NUM *H, const KS_NUM *R,
+                                   KS_T(ks_ends_channels) *o)
+{
+    KS_NUM l[4][4], inverse[4];
+    KS_T(ks_quad) N[4], Z[4];
+    const KS_MASK good = KS_T(ks_few_factors)(m, H, R, l, inverse, o);
 #pragma GCC unroll 4
     for (int a = 0; a < m; ++a) {
         N[a] = KS_LOAD4(H + 4 * a);
@@ -20,10 +50,6 @@ KS_HD KS_MASK KS_T(ks_quad_whiten)(int m, const KS_NUM *H, const KS_NUM *R,
         Z[a] = N[a] * inverse[a];
         KS_STORE4(o->N + 4 * a, N[a]);
         KS_STORE4(o->Z + 4 * a, Z[a]);
-        o->pivot[a] = u[a][a];
-        o->inverse_r[a] = inverse[a];
-#pragma GCC unroll 4
-        for (int c = a + 1; c < m; ++c) o->LT[4 * a + c] = l[a][c];
     }
     KS_T(ks_quad) row[4];
 #pragma GCC unroll 4
@@ -36,38 +62,6 @@ KS_HD KS_MASK KS_T(ks_quad_whiten)(int m, const KS_NUM *H, const KS_NUM *R,
 #pragma GCC unroll 4
     for (int i = 0; i < 4; ++i) KS_STORE4(o->information + 4 * i, row[i]);
     return good;
-}
-
-/** ks_tiled_root(). */
-KS_HD void KS_T(ks_quad_root)(const KS_NUM *Q, const KS_T(ks_ends_blocks) *w)
-{
-    KS_T(ks_quad) row[4];
-    KS_NUM inverse[4];
-    KS_MASK good = KS_GT(KS_LIT(1), KS_LIT(0));
-#pragma GCC unroll 4
-    for (int r = 0; r < 4; ++r) {
-        row[r] = KS_LOAD4(Q + 4 * r);
-#pragma GCC unroll 4
-        for (int j = 0; j < r; ++j) row[r] = row[r] - (row[j][r] * inverse[j]) * row[j];
-        good = good & KS_GT(row[r][r], KS_LIT(8 * KS_EPS) * Q[5 * r]) & KS_GT(row[r][r], KS_LIT(0));
-        inverse[r] = KS_LIT(1) / row[r][r];
-    }
-    if (!KS_ALL(good)) {
-        KS_T(ks_tiled_root)(4, 4, Q, w);
-        return;
-    }
-    const KS_T(ks_quad) none = { 0 };
-    row[1] = KS_MIX(row[1], none, 4, 1, 2, 3);
-    row[2] = KS_MIX(row[2], none, 4, 5, 2, 3);
-    row[3] = KS_MIX(row[3], none, 4, 5, 6, 3);
-#pragma GCC unroll 4
-    for (int r = 0; r < 4; ++r) {
-        row[r] = row[r] * (inverse[r] * KS_SQRT(row[r][r]));
-        KS_STORE4(w->GT + 4 * r, row[r]);
-    }
-    KS_TRANSPOSE4(row);
-#pragma GCC unroll 4
-    for (int r = 0; r < 4; ++r) KS_STORE4(w->G + 4 * r, row[r]);
 }
 
 /** S <- L⁻¹ S, also to w->S, and Z = D⁻¹ S, also to A; l is the unit Lᵀ. */

@@ -51,9 +51,9 @@ typedef struct KS_T(ks_ends_known) {
     int observation, root, inverse, has_inverse, through;
 } KS_T(ks_ends_known);
 
-/** The observation of step k, whitened in scratch; w->v is left alone. Where R is singular over the
+/** The observation of step k, whitened in scratch, out: but for w->N; w->v is left alone. Where R is singular over the
  *  entries present, or an entry is infinite, m is -1 and the tally has the fault. */
-KS_HD KS_T(ks_observation) KS_T(ks_observe_white)(int nx, const ks_series *s, int64_t k,
+KS_HD KS_T(ks_observation) KS_T(ks_observe_white)(int nx, int out, const ks_series *s, int64_t k,
                                                   const KS_T(ks_ends_scratch) *w,
                                                   KS_T(ks_ends_known) *known, ks_tally *tally)
 {
@@ -65,7 +65,7 @@ KS_HD KS_T(ks_observation) KS_T(ks_observe_white)(int nx, const ks_series *s, in
     }
     if (o.m == s->ny && known->observation) return o;
     int good = 1;
-#define CALL(m) good = KS_ALL(KS_T(ks_whiten_observation)(nx, m, o.H, o.R, w->S, w->inverse_r, w->N))
+#define CALL(m) good = KS_ALL(KS_T(ks_whiten_observation)(nx, m, o.H, o.R, w->S, w->inverse_r, out ? NULL : w->N))
     KS_WITH_LITERAL_ENTRIES(nx, o.m, CALL)
 #undef CALL
     known->observation = o.m == s->ny && !s->H.stride && !s->R.stride;
@@ -266,7 +266,7 @@ KS_HD int KS_T(ks_inform_steps)(int nx, const ks_series *s, int64_t k0, int64_t 
     KS_T(ks_ends_known) known = { 0, 0, 0, 0, 0 };
     (void)KS_T(ks_ends_lay_out)(nx, s->ny, (KS_NUM *)memory, &w);
     for (int64_t k = k1 - 1; k >= k0; --k) {
-        const KS_T(ks_observation) o = KS_T(ks_observe_white)(nx, s, k, &w, &known, tally);
+        const KS_T(ks_observation) o = KS_T(ks_observe_white)(nx, 0, s, k, &w, &known, tally);
         if (o.m < 0) return -1;
         KS_T(ks_residual)(nx, &o, NULL, &w);
         tally->missing += s->ny - o.m;
@@ -377,7 +377,7 @@ KS_HD int KS_T(ks_outward_steps)(int nx, const ks_series *s, int64_t k0, int64_t
         if (!KS_T(ks_finite_in_form)(nx, state->form, x, C))
             return KS_T(ks_step_fault)(k, 0, KS_ARRAY_ESTIMATE, KS_FAULT_NOT_FINITE, tally);
         if (judged && !KS_T(ks_judge)(nx, k, 1, state, from, w.work)) return 1;
-        const KS_T(ks_observation) o = KS_T(ks_observe_white)(nx, s, k, &w, &known, tally);
+        const KS_T(ks_observation) o = KS_T(ks_observe_white)(nx, 1, s, k, &w, &known, tally);
         if (o.m < 0) return -1;
         KS_T(ks_residual)(nx, &o, x, &w);
         double squares = 0;
@@ -410,5 +410,5 @@ KS_HD_COLD void KS_T(ks_first_refused)(const ks_series *s, int64_t k0, int64_t k
     KS_T(ks_ends_known) known = { 0, 0, 0, 0, 0 };
     (void)KS_T(ks_ends_lay_out)(s->nx, s->ny, (KS_NUM *)memory, &w);
     for (int64_t k = k0; k < k1; ++k)
-        if (KS_T(ks_observe_white)(s->nx, s, k, &w, &known, tally).m < 0) return;
+        if (KS_T(ks_observe_white)(s->nx, 1, s, k, &w, &known, tally).m < 0) return;
 }

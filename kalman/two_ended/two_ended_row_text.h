@@ -31,51 +31,12 @@ KS_HD void KS_T(ks_row_forward)(int nx, KS_NUM l[8][8], const KS_NUM inverse[8],
     }
 }
 
-/** ks_tiled_root(). */
-KS_HD void KS_T(ks_row_root)(int nx, const KS_NUM *Q, const KS_T(ks_ends_blocks) *w)
-{
-    KS_NUM l[8][8], inverse[8], pivot[8];
-    KS_T(ks_rows_pad)(nx, nx, Q, w->X);
-    if (!KS_ALL(KS_T(ks_row_pivots)(nx, 2 * nx * KS_EPS, w->X, l, inverse, pivot))) {
-        KS_T(ks_tiled_root)(nx, 8, Q, w);
-        return;
-    }
-    /* Vectors are written whole: who reads them at once would wait for their parts. */
-    KS_T(ks_lanes) row[8][2], column[8][2];
-#pragma GCC unroll 8
-    for (int i = 0; i < nx; ++i) {
-        const KS_NUM scale = KS_SQRT(pivot[i]);
-#pragma GCC unroll 8
-        for (int c = 0; c < 8; ++c) {
-            const int v = c / KS_LANES, at = c % KS_LANES;
-            row[i][v][at] = c < i || c >= nx ? KS_LIT(0) : c == i ? scale : l[i][c] * scale;
-        }
-    }
-#pragma GCC unroll 8
-    for (int i = 0; i < nx; ++i)
-#pragma GCC unroll 8
-        for (int c = 0; c < 8; ++c)
-            column[i][c / KS_LANES][c % KS_LANES] =
-                c < nx ? row[c][i / KS_LANES][i % KS_LANES] : KS_LIT(0);
-#pragma GCC unroll 8
-    for (int i = 0; i < nx; ++i)
-#pragma GCC unroll 2
-        for (int v = 0; v < KS_ROW_VECTORS; ++v) {
-            KS_STOREV(w->GT + 8 * i + v * KS_LANES, row[i][v]);
-            KS_STOREV(w->G + 8 * i + v * KS_LANES, column[i][v]);
-        }
-}
-
 /** ks_tiled_whiten() of m = 0 .. 4 entries, a literal. Rows of LT are four apart. */
 KS_HD KS_MASK KS_T(ks_row_whiten)(int nx, int m, const KS_NUM *H, const KS_NUM *R,
                                   KS_T(ks_ends_channels) *o)
 {
-    KS_NUM top[4], u[4][4], l[4][4], inverse[4];
-    o->H = H;
-    o->m = m;
-#pragma GCC unroll 4
-    for (int a = 0; a < m; ++a) top[a] = R[a * m + a];
-    const KS_MASK good = KS_T(ks_pivots)(m, KS_R_PIVOT, R, m, top, u, l, inverse);
+    KS_NUM l[4][4], inverse[4];
+    const KS_MASK good = KS_T(ks_few_factors)(m, H, R, l, inverse, o);
     KS_T(ks_rows_pad)(m, nx, H, o->N);
 #pragma GCC unroll 2
     for (int v = 0; v < KS_ROW_VECTORS * KS_LANES; v += KS_LANES) {
@@ -88,13 +49,6 @@ KS_HD KS_MASK KS_T(ks_row_whiten)(int nx, int m, const KS_NUM *H, const KS_NUM *
             KS_STOREV(o->N + 8 * a + v, N[a]);
             KS_STOREV(o->Z + 8 * a + v, N[a] * inverse[a]);
         }
-    }
-#pragma GCC unroll 4
-    for (int a = 0; a < m; ++a) {
-        o->pivot[a] = u[a][a];
-        o->inverse_r[a] = inverse[a];
-#pragma GCC unroll 4
-        for (int c = a + 1; c < m; ++c) o->LT[4 * a + c] = l[a][c];
     }
     if (m > 0) {
         KS_T(ks_row_product)(1, 0, nx, m, o->N, 1, 8, o->Z, o->information, o->information);
@@ -168,10 +122,6 @@ KS_HD KS_MASK KS_T(ks_row_advance)(int nx, const KS_T(ks_ends_blocks) *w, const 
 
 /* In functions of their own, for the sizes at run time. */
 #define KS_ROW_ENDS(nx)                                                                     \
-    KS_HD_COLD void KS_T(ks_row_root_##nx)(const KS_NUM *Q, const KS_T(ks_ends_blocks) *w)  \
-    {                                                                                       \
-        KS_T(ks_row_root)(nx, Q, w);                                                        \
-    }                                                                                       \
     KS_HD_COLD KS_MASK KS_T(ks_row_whiten_##nx)(int m, const KS_NUM *H, const KS_NUM *R,    \
                                                 KS_T(ks_ends_channels) *o)                  \
     {                                                                                       \
@@ -222,13 +172,6 @@ KS_HD KS_MASK KS_T(ks_row_whiten_any)(int nx, int m, const KS_NUM *H, const KS_N
                                       KS_T(ks_ends_channels) *o)
 {
 #define CALL(nx) return KS_T(ks_row_whiten_##nx)(m, H, R, o)
-    KS_ROW_SIZE(nx, CALL)
-#undef CALL
-}
-
-KS_HD void KS_T(ks_row_root_any)(int nx, const KS_NUM *Q, const KS_T(ks_ends_blocks) *w)
-{
-#define CALL(nx) KS_T(ks_row_root_##nx)(Q, w)
     KS_ROW_SIZE(nx, CALL)
 #undef CALL
 }

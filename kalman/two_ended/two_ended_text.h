@@ -23,15 +23,17 @@
 #define KS_R_PIVOT sqrt(KS_EPS)
 
 /** The observed entries made independent: S (m, m) the factors L D Lᵀ of R, inverse_d (m) = 1 / D,
- *  N (m, nx) = L⁻¹ H. True where R is positive definite. */
+ *  N (m, nx) = L⁻¹ H unless it is NULL. True where R is positive definite. */
 KS_HD KS_MASK KS_T(ks_whiten_observation)(int nx, int m, const KS_NUM *KS_RESTRICT H,
                               const KS_NUM *KS_RESTRICT R, KS_NUM *KS_RESTRICT S,
                               KS_NUM *KS_RESTRICT inverse_d, KS_NUM *KS_RESTRICT N)
 {
     KS_T(ks_copy)(m * m, R, S);
     const KS_MASK good = KS_T(ks_ldl)(m, KS_R_PIVOT, S, inverse_d);
-    KS_T(ks_copy)(m * nx, H, N);
-    KS_T(ks_ldl_forward)(m, nx, S, N);
+    if (N) {
+        KS_T(ks_copy)(m * nx, H, N);
+        KS_T(ks_ldl_forward)(m, nx, S, N);
+    }
     return good;
 }
 

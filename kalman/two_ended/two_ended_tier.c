@@ -28,6 +28,7 @@
 #include "two_ended_tiled_text.h"
 #include "two_ended_quad_text.h"
 #include "two_ended_row_text.h"
+#include "two_ended_roots_text.h"
 #include "two_ended_tiled_inverse_text.h"
 #include "two_ended_tiled_range_text.h"
 #include "two_ended_tiled_in_text.h"

@@ -96,7 +96,7 @@ KS_HD KS_MASK KS_T(ks_ends_retreat)(ks_shape shape, int nx, int n, const ks_seri
     }
     step->passage = KS_BY_ROOT;
     if (inverse && KS_GT(KS_LIT(KS_GROWTH), KS_T(ks_tiled_trace)(nx, n, J, Q))) step->passage = KS_BY_INVERSE;
-    else KS_T(ks_ends_root)(shape, nx, n, s, k, w);
+    else KS_T(ks_ends_root)(shape, nx, n, 0, s, k, w);
     return KS_T(ks_ends_retreat_by)(shape, step->passage, nx, n, step, J, Jn, A);
 }
 
@@ -110,7 +110,7 @@ KS_HD int64_t KS_T(ks_tiled_inform_steps)(ks_shape shape, int nx, const ks_serie
     const int n = KS_T(ks_ends_rows)(shape, nx), ny = s->ny, home = n == nx;
     const int moves = s->F.stride || s->Q.stride || s->u.stride, ahead = KS_T(ks_steps_ahead)(shape);
     ks_coming next = { .rows = 0 }, *const coming = KS_COMES(shape, nx) ? &next : NULL;
-    KS_T(ks_ends_memory) w = KS_T(ks_ends_begin)(shape, nx, ny, memory);
+    KS_T(ks_ends_memory) w = KS_T(ks_ends_begin)(shape, nx, ny, k0, k1, memory);
     w.step.coming = coming;
     w.before = KS_T(ks_precision_scale)(KS_PRECISION_BEFORE, to->size);
     w.after = KS_T(ks_precision_scale)(KS_PRECISION_AFTER, to->size);
@@ -132,9 +132,9 @@ KS_HD int64_t KS_T(ks_tiled_inform_steps)(ks_shape shape, int nx, const ks_serie
         KS_T(ks_ends_expect)(coming, nx, s, k - ahead, k - ahead >= k0, to, tiles[w.step.passage]);
         if (moves) KS_T(ks_ends_transition)(shape, nx, n, s, k, 0, 0, &w);
         /* Early: nothing of it waits for the step before. */
-        if (!KS_INVERSE_PAYS(nx, s)) KS_T(ks_ends_root)(shape, nx, n, s, k, &w);
+        if (!KS_INVERSE_PAYS(nx, s)) KS_T(ks_ends_root)(shape, nx, n, 0, s, k, &w);
         const KS_T(ks_ends_channels) *o =
-            KS_T(ks_ends_observe)(shape, nx, n, ny, s, k, &fresh, &w);
+            KS_T(ks_ends_observe)(shape, 0, nx, n, ny, s, k, &fresh, &w);
         if (!o) break;
         KS_T(ks_ends_slot) made = fresh_made;
         const KS_NUM *J = w.J;

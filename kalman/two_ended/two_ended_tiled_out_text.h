@@ -76,7 +76,7 @@ KS_HD int64_t KS_T(ks_tiled_outward_steps)(ks_shape shape, int nx, const ks_seri
     const int n = KS_T(ks_ends_rows)(shape, nx), ny = s->ny, half = nx * (nx + 1) / 2;
     const int moves = s->F.stride || s->Q.stride || s->u.stride, ahead = KS_T(ks_steps_ahead)(shape);
     ks_coming later = { .rows = 0 }, *const coming = KS_COMES(shape, nx) ? &later : NULL;
-    KS_T(ks_ends_memory) w = KS_T(ks_ends_begin)(shape, nx, ny, memory);
+    KS_T(ks_ends_memory) w = KS_T(ks_ends_begin)(shape, nx, ny, k0, k1, memory);
     w.step.coming = coming;
     const int nn = nx * nx, lag = to->lag_one_cov.base != NULL;
     KS_T(ks_memo) memo = KS_T(ks_ends_memo)(n, s, k1 - k0, nn + half, nx * n, 3 * nx * n, &w);
@@ -99,10 +99,10 @@ KS_HD int64_t KS_T(ks_tiled_outward_steps)(ks_shape shape, int nx, const ks_seri
         if (!KS_T(ks_ends_enough)(quad, nx, bound + nx, w.x, w.diagonal)) return -1;
         if (moves) KS_T(ks_ends_transition)(shape, nx, n, s, k, 0, 1, &w);
         w.step.passage = (ks_passage) * (const unsigned char *)ks_slot_of(from->passage, k);
-        if (w.step.passage == KS_BY_ROOT) KS_T(ks_ends_root)(shape, nx, n, s, k, &w);
+        if (w.step.passage == KS_BY_ROOT) KS_T(ks_ends_root)(shape, nx, n, 1, s, k, &w);
         else KS_T(ks_ends_factors)(shape, nx, n, s, k, &w);
         const KS_T(ks_ends_channels) *o =
-            KS_T(ks_ends_observe)(shape, nx, n, ny, s, k, &fresh, &w);
+            KS_T(ks_ends_observe)(shape, 1, nx, n, ny, s, k, &fresh, &w);
         if (!o) break;
         KS_NUM *record = NULL, *Pn = P == w.P ? w.Pn : w.P;
         const KS_NUM *next = Pn, *both = w.lag, *V = w.step.V;

@@ -14,6 +14,8 @@ typedef struct KS_T(ks_ends_memory) {
     KS_NUM *J, *Jn, *eta, *A, *x, *P, *Pn, *lag, *LT, *inverse_d, *diagonal;
     KS_NUM *pair, *mark, *memo;            /* A and K side by side, see ks_memo */
     KS_NUM before, after;                  /* see ks_precision_scale()       */
+    KS_T(ks_roots) roots;                  /* where Q varies             */
+    int64_t first, last;                   /* steps that may be asked of */
     int root, factors, inverse, has_inverse, through; /* what is there of the step at hand: see ks_ends_transition() */
     void *plain;                           /* of two_ended_range_text.h  */
 } KS_T(ks_ends_memory);
@@ -60,6 +62,8 @@ KS_HD int64_t KS_T(ks_ends_place)(int nx, int ny, void *memory, KS_T(ks_ends_mem
     } while (0)
     for (size_t i = 0; i < sizeof square / sizeof square[0]; ++i) KS_PLACE(*square[i], nn);
     for (size_t i = 0; i < sizeof row / sizeof row[0]; ++i) KS_PLACE(*row[i], n);
+    KS_PLACE(w->roots.G, 4 * nn);
+    KS_PLACE(w->roots.GT, 4 * nn);
     for (int i = 0; i < 2; ++i) {
         KS_PLACE(channels[i]->N, m * n);
         KS_PLACE(channels[i]->Z, m * n);
@@ -80,7 +84,7 @@ KS_HD int64_t KS_T(ks_ends_place)(int nx, int ny, void *memory, KS_T(ks_ends_mem
     return at + KS_T(ks_ends_lay_out)(nx, ny, NULL, &unused);
 }
 
-KS_HD KS_T(ks_ends_memory) KS_T(ks_ends_begin)(ks_shape shape, int nx, int ny, void *memory)
+KS_HD KS_T(ks_ends_memory) KS_T(ks_ends_begin)(ks_shape shape, int nx, int ny, int64_t k0, int64_t k1, void *memory)
 {
     KS_T(ks_ends_memory) w;
     (void)KS_T(ks_ends_place)(nx, ny, memory, &w);
@@ -89,18 +93,29 @@ KS_HD KS_T(ks_ends_memory) KS_T(ks_ends_begin)(ks_shape shape, int nx, int ny, v
     for (KS_NUM *p = (KS_NUM *)memory; p < w.memo; ++p) *p = KS_LIT(0);
     for (int i = 0, n = KS_T(ks_ends_rows)(shape, nx); i < nx; ++i) w.step.unit[i * n + i] = KS_LIT(1);
     w.step.passage = KS_BY_ROOT;
+    w.first = k0;
+    w.last = k1 - 1;
+    w.roots.from = INT64_MIN / 2;
     return w;
 }
 
 /** A root of the noise into step k, where it is not there. Q may be no covariance at all; then its root is NaN. */
-KS_HD void KS_T(ks_ends_root)(ks_shape shape, int nx, int n, const ks_series *s, int64_t k, KS_T(ks_ends_memory) *memory)
+KS_HD void KS_T(ks_ends_root)(ks_shape shape, int nx, int n, int out, const ks_series *s, int64_t k,
+                             KS_T(ks_ends_memory) *memory)
 {
-    const KS_T(ks_ends_blocks) *w = &memory->step;
+    KS_T(ks_ends_blocks) *w = &memory->step;
     const KS_NUM *Q = (const KS_NUM *)ks_row(s->Q, k - s->shift);
     if (memory->root) return;
-    if (shape == KS_SHAPE_QUAD) KS_T(ks_quad_root)(Q, w);
-    else if (shape == KS_SHAPE_ROWS) KS_T(ks_row_root_any)(nx, Q, w);
-    else KS_T(ks_tiled_root)(nx, n, Q, w);
+    memory->root = 1;
+    if (shape != KS_SHAPE_TILES && s->Q.stride) {
+        KS_T(ks_roots) *four = &memory->roots;
+        if (k < four->from || k > four->from + 3)
+            KS_T(ks_next_roots)(nx, out, s, k, memory->first, memory->last, four);
+        w->G = four->G + (k - four->from) * n * n;
+        w->GT = four->GT + (k - four->from) * n * n;
+        if (four->good[k - four->from]) return;
+    }
+    KS_T(ks_tiled_root)(nx, n, Q, w);
     KS_NUM trace = KS_LIT(0);
     int doubt = 0;
     for (int i = 0; i < nx; ++i) trace = trace + Q[i * nx + i];
@@ -109,7 +124,6 @@ KS_HD void KS_T(ks_ends_root)(ks_shape shape, int nx, int n, const ks_series *s,
                  KS_GT(KS_LIT(-1e-4) * trace, Q[i * nx + i]);
     if (doubt)
         for (int i = 0; i < nx; ++i) w->G[i * n + i] = w->GT[i * n + i] = KS_LIT(NAN);
-    memory->root = 1;
 }
 
 /** The factors of the noise into step k, where they are not there. */
@@ -161,12 +175,13 @@ KS_HD void KS_T(ks_ends_transition)(ks_shape shape, int nx, int n, const ks_seri
     }
 }
 
-/** The observed entries of a step to `o`; false where R is not positive definite. */
-KS_HD_COLD KS_MASK KS_T(ks_ends_whiten)(ks_shape shape, int nx, int n, int m, const KS_NUM *H,
+/** The observed entries of a step to `o`, out: the factors of R alone; false where R is not positive definite. */
+KS_HD_COLD KS_MASK KS_T(ks_ends_whiten)(ks_shape shape, int out, int nx, int n, int m, const KS_NUM *H,
                                         const KS_NUM *R, const KS_NUM *zero,
                                         KS_T(ks_ends_channels) *o)
 {
-    if (shape == KS_SHAPE_TILES) return KS_T(ks_tiled_whiten)(nx, n, m, H, R, zero, o);
+    if (shape == KS_SHAPE_TILES) return KS_T(ks_tiled_whiten)(out, nx, n, m, H, R, zero, o);
+    if (out) return KS_T(ks_few_factors_any)(m, H, R, o);
     if (shape == KS_SHAPE_ROWS) return KS_T(ks_row_whiten_any)(nx, m, H, R, o);
     switch (m) {
     case 0: return KS_T(ks_quad_whiten)(0, H, R, o);
@@ -179,20 +194,20 @@ KS_HD_COLD KS_MASK KS_T(ks_ends_whiten)(ks_shape shape, int nx, int n, int m, co
 
 /** The same for a step with missing entries; v <- y - d of the entries present. Returns how many,
  *  or -1 where the plain range is to say what is wrong. */
-KS_HD_COLD int KS_T(ks_ends_present)(ks_shape shape, const ks_series *s, int64_t k,
+KS_HD_COLD int KS_T(ks_ends_present)(ks_shape shape, int out, const ks_series *s, int64_t k,
                                      KS_T(ks_ends_memory) *w)
 {
     int entry = 0;
     const KS_T(ks_observation) o = KS_T(ks_observe)(s, k, w->compact, &entry);
     if (o.m < 0) return -1;
     for (int i = 0; i < o.m; ++i) w->v[i] = o.y[i] - o.d[i];
-    return KS_ALL(KS_T(ks_ends_whiten)(shape, s->nx, KS_T(ks_ends_rows)(shape, s->nx), o.m, o.H,
-                                       o.R, w->step.zero, &w->some)) ? o.m : -1;
+    return KS_ALL(KS_T(ks_ends_whiten)(shape, out, s->nx, KS_T(ks_ends_rows)(shape, s->nx), o.m, o.H, o.R,
+                                       w->step.zero, &w->some)) ? o.m : -1;
 }
 
-/** The observation of step k, whitened: NULL where the plain range is to say what is wrong. w->v is
- *  y - d of the entries present. */
-KS_HD const KS_T(ks_ends_channels) *KS_T(ks_ends_observe)(ks_shape shape, int nx, int n, int ny,
+/** The observation of step k, whitened, out: with the factors of R alone; NULL where the plain range is to say what is
+ *  wrong. w->v is y - d of the entries present. */
+KS_HD const KS_T(ks_ends_channels) *KS_T(ks_ends_observe)(ks_shape shape, int out, int nx, int n, int ny,
                                                           const ks_series *s, int64_t k, int *fresh,
                                                           KS_T(ks_ends_memory) *w)
 {
@@ -202,10 +217,11 @@ KS_HD const KS_T(ks_ends_channels) *KS_T(ks_ends_observe)(ks_shape shape, int nx
         sum = sum + (y[i] - y[i]);
         w->v[i] = y[i] - d[i];
     }
-    if (!(sum == KS_LIT(0))) return KS_T(ks_ends_present)(shape, s, k, w) < 0 ? NULL : &w->some;
-    if (*fresh || s->H.stride || s->R.stride) {
-        if (!KS_ALL(KS_T(ks_ends_whiten)(shape, nx, n, ny, (const KS_NUM *)ks_row(s->H, k),
-                                         (const KS_NUM *)ks_row(s->R, k), w->step.zero, &w->all)))
+    if (!(sum == KS_LIT(0))) return KS_T(ks_ends_present)(shape, out, s, k, w) < 0 ? NULL : &w->some;
+    w->all.H = (const KS_NUM *)ks_row(s->H, k);
+    if (*fresh || s->R.stride || (!out && s->H.stride)) {
+        if (!KS_ALL(KS_T(ks_ends_whiten)(shape, out, nx, n, ny, w->all.H, (const KS_NUM *)ks_row(s->R, k),
+                                         w->step.zero, &w->all)))
             return NULL;
         *fresh = 0;
     }

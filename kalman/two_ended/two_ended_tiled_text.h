@@ -67,15 +67,17 @@ KS_HD void KS_T(ks_tiled_forward)(int lower, int nx, int n, const KS_NUM *LT, co
 #undef KS_COLUMNS
 }
 
-/** The observation of m entries with H (m, nx) and R (m, m). True where R is positive definite. */
-KS_HD_COLD KS_MASK KS_T(ks_tiled_whiten)(int nx, int n, int m, const KS_NUM *H, const KS_NUM *R,
-                                    const KS_NUM *zero, KS_T(ks_ends_channels) *o)
+/** The observation of m entries with H (m, nx) and R (m, m), out: the factors of R alone. True where R is positive
+ *  definite. */
+KS_HD_COLD KS_MASK KS_T(ks_tiled_whiten)(int out, int nx, int n, int m, const KS_NUM *H, const KS_NUM *R,
+                                         const KS_NUM *zero, KS_T(ks_ends_channels) *o)
 {
     const int mp = KS_T(ks_padded)(m);
     o->H = H;
     o->m = m;
     if (m == 0) return KS_GT(KS_LIT(1), KS_LIT(0));
     KS_T(ks_pad)(m, m, R, m, o->S, mp);
+    if (out) return KS_T(ks_tiled_ldl)(NULL, m, KS_R_PIVOT, mp, o->S, o->LT, 0, o->N, o->Z, o->pivot, o->inverse_r);
     KS_T(ks_pad)(m, nx, H, nx, o->N, n);
     const KS_MASK good =
         KS_T(ks_tiled_ldl)(NULL, m, KS_R_PIVOT, mp, o->S, o->LT, n, o->N, o->Z, o->pivot, o->inverse_r);

@@ -197,6 +197,30 @@ static void little_told_where_the_halves_meet(void **state)
     golden_free(g);
 }
 
+/** Roots of a Q that varies are made of four steps side by side, whatever is left over at the ends, next to steps without
+ *  noise and with noise in one direction only, whose roots are made by themselves. */
+static void noise_of_some_steps_singular(void **state)
+{
+    (void)state;
+    enum { FOUR = 4 };
+    for (int n = 4; n <= 8; ++n)
+        for (int64_t T = 21; T < 21 + FOUR; ++T)
+            for (int p = 0; p < 2; ++p) {
+                golden *g = model_random((model_spec){ 158 + (unsigned)n, T, 1, n, 2, KS_PRIOR_X0, VARIES_Q | VARIES_R });
+                for (int64_t k = 0; k < T - 1; ++k) {
+                    double *Q = model_block(&g->Q, 0, k);
+                    for (int i = 0; i < n * n; ++i)
+                        if (k % 7 == 3) Q[i] = 1;
+                        else if (k % 5 == 1) Q[i] = 0;
+                }
+                model_round(g);
+                textbook_smooth(g);
+                const ks_info info = error_within(g, (ks_precision)p, p == KS_F64 ? 1e-10 : 5e-3);
+                assert_true(info.array_steps <= 2);
+                golden_free(g);
+            }
+}
+
 /** Outputs with gaps between their rows: what lies in the gaps is not touched, although what waits
  *  for the way out waits in them. */
 static void strided_outputs(void **state)
@@ -264,6 +288,7 @@ int main(void)
         cmocka_unit_test(one_of_two_again),
         cmocka_unit_test(far_from_zero_unseen),
         cmocka_unit_test(little_told_where_the_halves_meet),
+        cmocka_unit_test(noise_of_some_steps_singular),
         cmocka_unit_test(strided_outputs),
         cmocka_unit_test(memory_changes_no_bit),
     };
