@@ -169,6 +169,17 @@ static ks_exit fit_backend(ks_solve *run, ks_failure *failure)
                                                             : "block-jacobi and red-black have");
 }
 
+/* Who left the method open is told what made it none of Cholesky's. */
+static ks_exit not_cholesky(const ks_solve *run, bool upper, bool compact, ks_failure *failure)
+{
+    const char *option = run->settings->refine ? "refine" : "inverse-blocks";
+    if (run->solver != &ks_general_auto)
+        return ks_fail(failure, KS_EXIT_USAGE, "--%s: method %s is no Cholesky method", option, run->solver->name);
+    return ks_fail(failure, KS_EXIT_USAGE, "%s: --%s goes with Cholesky methods, which do not take %s",
+                   run->settings->file, option, upper ? "super-diagonal blocks /U"
+                   : compact ? "compact blocks" : "--tol, --max-iter and other options of iterative methods");
+}
+
 /* What the options and the system say of each other. `auto` becomes what it stands for. */
 static ks_exit fit_method(ks_solve *run, ks_failure *failure)
 {
@@ -189,8 +200,7 @@ static ks_exit fit_method(ks_solve *run, ks_failure *failure)
                        "--tol, --max-iter, --stop, --relaxation, --restart, --block-solver, --any-matrix",
                        run->solver->name);
     if (!run->solver->cholesky && (settings->inverse_blocks || settings->refine))
-        return ks_fail(failure, KS_EXIT_USAGE, "--%s: method %s is no Cholesky method",
-                       settings->refine ? "refine" : "inverse-blocks", run->solver->name);
+        return not_cholesky(run, upper, compact, failure);
     if (!run->solver->cholesky && ks_general_check_options(run, failure)) return failure->code;
     return fit_backend(run, failure);
 }

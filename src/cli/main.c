@@ -77,12 +77,19 @@ static void command_line(int argc, char **argv, char *line, size_t size)
     for (int i = 1; i < argc && strlen(line) + 16 < size; ++i) append_quoted(line, size, argv[i]);
 }
 
+static bool asks_for_help(const char *word)
+{
+    return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0;
+}
+
 static ks_exit dispatch(int argc, char **argv, ks_failure *failure)
 {
     static char line[3072];
     if (argc < 2)
         return ks_fail(failure, KS_EXIT_USAGE, "no command; kalscan --help lists them");
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+    /* `help smooth` is `smooth --help`. */
+    const bool help = strcmp(argv[1], "help") == 0;
+    if (asks_for_help(argv[1]) && (!help || argc == 2 || asks_for_help(argv[2]))) {
         print_help();
         return KS_EXIT_DONE;
     }
@@ -94,11 +101,16 @@ static ks_exit dispatch(int argc, char **argv, ks_failure *failure)
         return ks_fail(failure, KS_EXIT_USAGE,
                        "unknown option '%.100s'; before a command there are --help, --version",
                        argv[1]);
+    if (help && argc > 3)
+        return ks_fail(failure, KS_EXIT_USAGE, "help tells of one command, but got '%.100s' and '%.100s'", argv[2], argv[3]);
     command_line(argc, argv, line, sizeof line);
-    const ks_call call = {argc - 2, argv + 2, line};
+    static char help_option[] = "--help";
+    char *help_options[] = {help_option, NULL};
+    const char *name = help ? argv[2] : argv[1];
+    const ks_call call = {help ? 1 : argc - 2, help ? help_options : argv + 2, line};
     for (int i = 0; i < COMMANDS; ++i)
-        if (strcmp(argv[1], commands[i].name) == 0) return commands[i].run(&call, failure);
-    return unknown_command(argv[1], failure);
+        if (strcmp(name, commands[i].name) == 0) return commands[i].run(&call, failure);
+    return unknown_command(name, failure);
 }
 
 /* Of OpenBLAS with POSIX threads; it has no header. */

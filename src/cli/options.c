@@ -41,9 +41,59 @@ static const ks_option *find_letter(const ks_option_reader *reader, char letter)
     return NULL;
 }
 
+/* Letters to insert, delete or replace that lead from a word, as long as a shell lets it be, to the name of an option
+ * (Levenshtein's distance); to a name of more than LONGEST letters, more than MISTAKES. */
+enum { MISTAKES = 2, LONGEST = 32 };
+static int mistakes(const char *word, size_t length, const char *name)
+{
+    int row[LONGEST + 1];
+    const size_t end = strlen(name);
+    if (end > LONGEST) return MISTAKES + 1;
+    for (size_t j = 0; j <= end; ++j) row[j] = (int)j;
+    for (size_t i = 1; i <= length; ++i) {
+        int corner = row[0];
+        row[0] = (int)i;
+        for (size_t j = 1; j <= end; ++j) {
+            const int above = row[j], changed = corner + (word[i - 1] != name[j - 1]);
+            const int shifted = 1 + (above < row[j - 1] ? above : row[j - 1]);
+            row[j] = changed < shifted ? changed : shifted;
+            corner = above;
+        }
+    }
+    return row[end];
+}
+
+/* The option that was meant: the only one that begins so, or the nearest with a mistake in at most every third
+ * letter; NULL: none. */
+static const char *meant(const ks_option_reader *reader, const char *word)
+{
+    const size_t length = strcspn(word, "=");
+    const char *nearest = NULL, *longer = NULL;
+    int least = 1 + (int)(length < 3 * MISTAKES ? length / 3 : MISTAKES), begin = 0;
+    if (length < 3) return NULL;
+    for (int t = 0; t < TABLES; ++t)
+        for (const ks_option *o = reader->tables[t]; o && o->name; ++o) {
+            const int count = mistakes(word, length, o->name);
+            if (count < least) {
+                least = count;
+                nearest = o->name;
+            }
+            if (strncmp(word, o->name, length) == 0) {
+                longer = o->name;
+                ++begin;
+            }
+        }
+    return begin == 1 ? longer : nearest;
+}
+
 static int unknown(const ks_option_reader *reader, const char *word, ks_failure *failure)
 {
     char known[KS_FAILURE_TEXT];
+    const char *other = word[1] == '-' ? meant(reader, word + 2) : NULL;
+    if (other) {
+        ks_fail(failure, KS_EXIT_USAGE, "unknown option '%.100s' of %s; is --%s meant?", word, reader->command, other);
+        return KS_OPTION_ERROR;
+    }
     known_options(reader, known);
     ks_fail(failure, KS_EXIT_USAGE, "unknown option '%.100s' of %s; it knows %s", word,
             reader->command, known);

@@ -103,8 +103,10 @@ static ks_exit allocate(ks_solve *run, ks_failure *failure)
 ks_exit ks_cholesky_explain(const ks_solve *run, ks_status status, int64_t block, int pivot,
                             ks_failure *failure)
 {
-    const char *advice = run->settings->precision == KS_F32
-                             ? "; in f64 it may be: --precision f64" : "";
+    /* What no other method makes has none to be taken from. */
+    const char *other = run->settings->inverse_blocks || run->backend != KS_BACKEND_CPU ? ""
+                                                                   : "; use --method block-lu";
+    const char *advice = run->settings->precision == KS_F32 ? "; in f64 it may be: --precision f64" : other;
     if (status != KS_ENOTPD)
         return ks_fail(failure, KS_EXIT_NUMERICAL, "%s: cannot factor: %s", run->system->name,
                        ks_strerror(status));
