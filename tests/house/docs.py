@@ -1,10 +1,11 @@
 """What the documents show is true.
 
-Usage: docs.py SOURCE_ROOT KALSCAN EXAMPLES_DIR
+Usage: docs.py SOURCE_ROOT KALSCAN EXAMPLES_DIR [LIBRARY]
 In README.md, a fenced block of the language `console` holds commands behind `$ ` and below each what
 it prints: they are run, and must print just that, durations and the rounding of numbers aside.
-Lines of its `c` block must stand in examples/smooth.c. The `python` block of docs/format.md is run,
-and kalscan must smooth the file it makes. Indented commands of docs/*.md are run, and must end well. The
+Lines of its `c` block must stand in examples/smooth.c. `python` blocks are run, those of a document one after
+the other, as far as the packages are there that they import, and kalscan must smooth the file that docs/format.md
+makes. The table of speed is that of docs/performance.md, the figure what examples/co2_figure.py draws. Indented commands of docs/*.md are run, and must end well. The
 tables of docs/counting.md are what `kalscan count` counts. Relative links must lead somewhere."""
 
 import json
@@ -69,12 +70,56 @@ def check_c(readme, example):
                 yield f"README.md: not in {example.name}: {line}"
 
 
-def check_python(document, folder, path):
-    for text in blocks(document, "python"):
-        subprocess.run([sys.executable, "-c", text], cwd=folder, check=True)
-        printed = run("kalscan smooth level.h5 -o out.h5 --quiet; echo $?", folder, path)
-        if printed.split()[-1:] != ["0"]:
-            yield f"{document.name}: kalscan does not take level.h5: {printed}"
+# Blocks that import what a test needs not have are left out by name; any other failure ends the program.
+RUN_BLOCKS = """
+import json, sys
+names, absent = {}, json.loads(sys.argv[2])
+for text in json.loads(sys.argv[1]):
+    try:
+        exec(text, names)
+    except ModuleNotFoundError as error:
+        if error.name not in absent:
+            raise
+        print("not run: a block that imports", error.name)
+"""
+
+
+def check_python(document, root, folder, path, library):
+    """LIBRARY is none where Python cannot load it."""
+    texts = blocks(document, "python")
+    absent = ["pandas", "scipy", *([] if library else ["likelihood"])]
+    modules = [str(root / "examples")] if library else []
+    done = subprocess.run([sys.executable, "-B", "-c", RUN_BLOCKS, json.dumps(texts), json.dumps(absent)], cwd=folder,
+                          capture_output=True, text=True, check=False,
+                          env={**os.environ, "PATH": path, "PYTHONPATH": os.pathsep.join(modules),
+                               "LIBKALSCAN": str(library)})
+    print(document.name + ":", done.stdout.strip() or "all blocks run")
+    if done.returncode:
+        yield f"{document.name}: {done.stderr}"
+
+
+def check_format(folder, path):
+    printed = run("kalscan smooth level.h5 -o smooth_level.h5 --quiet; echo $?", folder, path)
+    if printed.split()[-1:] != ["0"]:
+        yield f"format.md: kalscan does not take level.h5: {printed}"
+
+
+def check_figure(root, folder, path):
+    """Coordinates may differ by how a processor rounds."""
+    run("kalscan smooth data/co2.h5 -o smoothed.h5 --quiet", folder, path)
+    subprocess.run([sys.executable, "-B", root / "examples" / "co2_figure.py", "smoothed.h5", "co2.svg"], cwd=folder,
+                   check=True)
+    shown, drawn = (re.split(r"(-?\d+\.\d)(?!\d)", (place / "co2.svg").read_text(encoding="utf-8"))
+                    for place in (root / "docs", folder))
+    if shown[::2] != drawn[::2] or any(abs(float(a) - float(b)) > 0.11 for a, b in zip(shown[1::2], drawn[1::2])):
+        yield "docs/co2.svg: not what examples/co2_figure.py draws"
+
+
+def check_speed(readme, performance):
+    """tests/bench/report writes both."""
+    part = readme.read_text(encoding="utf-8").partition("<!-- speed: begin -->\n")[2].partition("<!-- speed: end")[0]
+    if not part.startswith("| ") or "\n\n" + part + "\n" not in performance.read_text(encoding="utf-8"):
+        yield "README.md: the table of speed is none of docs/performance.md"
 
 
 def check_commands(document, folder, path):
@@ -127,7 +172,8 @@ def check_links(document):
 
 def main():
     root, kalscan, examples = (pathlib.Path(a).resolve() for a in sys.argv[1:4])
-    readme, formats = root / "README.md", root / "docs" / "format.md"
+    library = pathlib.Path(sys.argv[4]).resolve() if len(sys.argv) > 4 else ""
+    readme, docs = root / "README.md", root / "docs"
     path = os.pathsep.join([str(kalscan.parent), str(examples), os.environ["PATH"]])
     problems = []
     with tempfile.TemporaryDirectory() as name:
@@ -135,14 +181,18 @@ def main():
         # The commands in README.md are for the root of a checkout: what they name is here too.
         (folder / "data").symlink_to(root / "data")
         (folder / "build").mkdir()
+        for document in (readme, docs / "format.md", docs / "python.md"):
+            problems += check_python(document, root, folder, path, library)
         for text in blocks(readme, "console"):
             problems += check_console(text, folder, path)
-        problems += check_python(formats, folder, path)
-        for document in (root / "docs").glob("*.md"):
+        problems += check_format(folder, path)
+        problems += check_figure(root, folder, path)
+        for document in docs.glob("*.md"):
             problems += check_commands(document, folder, path)
-        problems += check_counts(root / "docs" / "counting.md", folder, path)
+        problems += check_counts(docs / "counting.md", folder, path)
+    problems += check_speed(readme, docs / "performance.md")
     problems += check_c(readme, root / "examples" / "smooth.c")
-    for document in [readme, *(root / "docs").glob("*.md"), root / "CONTRIBUTING.md",
+    for document in [readme, *docs.glob("*.md"), root / "CONTRIBUTING.md",
                      root / "CHANGELOG.md"]:
         problems += check_links(document)
     print(*problems, sep="\n")

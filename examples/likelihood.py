@@ -1,0 +1,129 @@
+"""Maximum likelihood from Python: libkalscan through ctypes, no files between.
+
+The flow of the Nile is a local level: x[k] = x[k-1] + w[k], y[k] = x[k] + v[k]. The script finds the two
+variances under which the observations are likeliest; R's StructTS has 1469 and 15099. `Likelihood` takes any
+model that does not vary with the step, also with missing entries and several observations at a time.
+usage: likelihood.py      with LIBKALSCAN, the path of the shared library, where it is not installed"""
+import ctypes
+import ctypes.util
+import os
+import pathlib
+
+import numpy as np
+
+path = os.environ.get("LIBKALSCAN") or ctypes.util.find_library("kalscan")
+if not path:
+    raise ImportError("libkalscan is not installed: set LIBKALSCAN to the path of libkalscan.so")
+LIBRARY = ctypes.CDLL(path)
+
+
+class View(ctypes.Structure):
+    """ks_view and ks_out: an array and the elements from step to step and from series to series."""
+    _fields_ = [("data", ctypes.c_void_p), ("step", ctypes.c_int64), ("series", ctypes.c_int64)]
+
+
+class Sized(ctypes.Structure):
+    """The library's structures begin with their size."""
+    def __init__(self, **values):
+        super().__init__(ctypes.sizeof(self), **values)
+
+
+class Model(Sized):
+    """ks_model."""
+    _fields_ = [("size", ctypes.c_size_t)] + [(name, View) for name in ("F", "Q", "u", "H", "R", "d", "m0", "P0")] + [
+        ("prior", ctypes.c_int), ("transition", ctypes.c_int)]
+
+
+class Outputs(Sized):
+    """ks_outputs, of which a filter may be asked for the first alone."""
+    _fields_ = [("size", ctypes.c_size_t), ("loglik", View), ("others", View * 16)]
+
+
+class Options(Sized):
+    """ks_smooth_options."""
+    _fields_ = [("size", ctypes.c_size_t), ("job", ctypes.c_int), ("method", ctypes.c_int),
+                ("precision", ctypes.c_int), ("outputs", ctypes.c_uint), ("scan", ctypes.c_int),
+                ("scan_threshold", ctypes.c_int64), ("threads", ctypes.c_int), ("tier", ctypes.c_int),
+                ("progress", ctypes.c_void_p), ("progress_user", ctypes.c_void_p), ("order", ctypes.c_int),
+                ("backend", ctypes.c_int), ("device", ctypes.c_int), ("second_device", ctypes.c_int)]
+
+
+FILTER, LOGLIK, LADNER_FISCHER = 1, 1, 2    # KS_JOB_FILTER, KS_OUT_LOGLIK, KS_SCAN_LADNER_FISCHER
+LIBRARY.ks_strerror.restype = ctypes.c_char_p
+LIBRARY.ks_smooth_workspace_bytes.restype = ctypes.c_size_t
+LIBRARY.ks_smooth_workspace_bytes.argtypes = LIBRARY.ks_smooth_plan_destroy.argtypes = [ctypes.c_void_p]
+LIBRARY.ks_smooth_plan_create.argtypes = [ctypes.POINTER(ctypes.c_void_p), ctypes.c_void_p, ctypes.c_int64,
+                                          ctypes.c_int64, ctypes.c_int, ctypes.c_int, ctypes.POINTER(Options)]
+LIBRARY.ks_smooth_run.argtypes = [ctypes.c_void_p, ctypes.POINTER(Model), View, ctypes.POINTER(Outputs),
+                                  ctypes.c_void_p, ctypes.c_void_p]
+
+
+def check(status):
+    if status:
+        raise ValueError(LIBRARY.ks_strerror(status).decode())
+
+
+class Likelihood:
+    """log p(y) of models with nx states for observations y (T,) or (T, ny), NaN where missing. The plan is made
+    once and run at each call, which takes no memory anew."""
+
+    def __init__(self, y, nx):
+        self.plan = ctypes.c_void_p()
+        y = np.asarray(y, float)
+        self.y = np.ascontiguousarray(y.reshape(len(y), -1))
+        self.nx, self.ny = nx, self.y.shape[1]
+        options = Options(job=FILTER, outputs=LOGLIK, scan=LADNER_FISCHER, scan_threshold=1, second_device=-1)
+        check(LIBRARY.ks_smooth_plan_create(self.plan, None, len(y), 1, nx, self.ny, options))
+        self.memory = np.empty(LIBRARY.ks_smooth_workspace_bytes(self.plan) + 64, np.uint8)
+        self.work = (self.memory.ctypes.data + 63) & ~63
+
+    def __del__(self):
+        LIBRARY.ks_smooth_plan_destroy(self.plan)
+
+    def __call__(self, F, Q, H, R, m0, P0, prior=1):
+        """F, Q (nx, nx), H (ny, nx), R (ny, ny), m0 (nx), P0 (nx, nx), numbers where nx = ny = 1.
+        prior: N(m0, P0) is that of x[0] (1, as in statsmodels), or of the state before it (0).
+        ValueError where an innovation covariance is not positive definite."""
+        nx, ny, value = self.nx, self.ny, ctypes.c_double()
+        shapes = dict(F=(nx, nx), Q=(nx, nx), H=(ny, nx), R=(ny, ny), m0=nx, P0=(nx, nx))
+        given = dict(F=F, Q=Q, H=H, R=R, m0=m0, P0=P0)
+        arrays = {name: np.ascontiguousarray(given[name], float).reshape(shape) for name, shape in shapes.items()}
+        model = Model(prior=prior, **{name: View(a.ctypes.data) for name, a in arrays.items()})
+        outputs = Outputs(loglik=View(ctypes.addressof(value)))
+        check(LIBRARY.ks_smooth_run(self.plan, model, View(self.y.ctypes.data, ny), outputs, self.work, None))
+        return value.value
+
+
+def maximum(f, x, step=1e-3):
+    """Newton's method with differences for derivatives; scipy.optimize.minimize(lambda x: -f(x), x) does as well."""
+    moves = step * np.eye(len(x))
+    for _ in range(100):
+        gradient = np.array([f(x + a) - f(x - a) for a in moves]) / (2 * step)
+        hessian = np.array([[f(x + a + b) - f(x + a - b) - f(x - a + b) + f(x - a - b)
+                             for a in moves] for b in moves]) / (2 * step) ** 2
+        values, vectors = np.linalg.eigh(hessian)
+        move = vectors @ (vectors.T @ gradient / np.maximum(abs(values), 1e-2))
+        while f(x + move) < f(x) and abs(move).max() > 1e-8:
+            move = move / 2
+        x = x + move
+        if abs(move).max() < 1e-8:
+            break
+    return x
+
+
+def main():
+    table = np.genfromtxt(pathlib.Path(__file__).parent / "../data/nile.csv", delimiter=",", names=True)
+    y = table["volume"]
+    loglik = Likelihood(y, nx=1)
+
+    def f(logs):
+        level, irregular = np.exp(logs)
+        return loglik(F=1, Q=level, H=1, R=irregular, m0=0, P0=1e9)
+
+    logs = maximum(f, np.log([y.var() / 10, y.var()]))
+    level, irregular = np.exp(logs)
+    print(f"level {level:.0f}, irregular {irregular:.0f}: log-likelihood {f(logs):.4f}")
+
+
+if __name__ == "__main__":
+    main()
