@@ -16,6 +16,7 @@
 #include "command.h"
 #include "h5.h"
 #include "help.h"
+#include "options.h"
 #include "temp_file.h"
 
 static const struct {
@@ -36,10 +37,13 @@ static void print_help(void)
 {
     printf("usage: kalscan COMMAND ...\n\n"
            "Filtering and smoothing of linear-Gaussian state-space models in HDF5 files.\n\n"
-           "Commands (kalscan COMMAND --help tells more)\n");
+           "Commands (kalscan help COMMAND tells more)\n");
     for (int i = 0; i < COMMANDS; ++i)
         printf("  %-10s %s\n", commands[i].name, commands[i].summary);
-    printf("\nOptions\n  --help, -h   this text\n  --version    the version\n");
+    static const ks_option options[] = {
+        {1, "help", NULL, "this text", 'h'}, {2, "version", NULL, "the version", 0}, {0, NULL, NULL, NULL, 0}};
+    printf("\nOptions\n");
+    ks_options_print(options);
     ks_help_model();
     ks_help_exit_codes();
 }

@@ -3,7 +3,7 @@
 Usage: install.py BUILD_DIR INCLUDE_DIR CC CXX
 `meson install` into a staging folder, where all public headers must be; then, through pkg-config alone, a C and a C++ program are
 compiled against the shared and against the static library and run. Both must print the version
-that pkg-config tells. The installed command must run too."""
+that pkg-config tells. The installed command must run too, and its manual page be there."""
 
 import os
 import pathlib
@@ -116,6 +116,7 @@ def main():
             use(stage, compilers, work)
             for command in stage.rglob("bin/kalscan"):
                 print(run(command, "--version"))
+                one(stage, "man1/kalscan.1")
         except Failed as failure:
             print(failure)
             return 1
