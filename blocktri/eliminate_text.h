@@ -197,7 +197,8 @@ KS_HD void KS_T(ks_bt_corner_load)(int p, int slab, const KS_NUM *P, KS_T(ks_bt_
 }
 
 /** The 4 x 4 Cholesky factor u (row stride 4) of the upper triangle of s, with the reciprocals of
- *  its diagonal. Returns -1, or which of the four pivots is not positive and finite.
+ *  its diagonal. Returns -1, or which of the four pivots is not positive and below a quarter of the
+ *  largest number: beyond that its reciprocal is a denormal number, which counts as zero here.
  *
  *  Inside it is L D L', whose chain of dependent operations has a division for each pivot but no
  *  square root; the four roots come at the end, side by side. */
@@ -228,7 +229,7 @@ KS_HD int KS_T(ks_bt_corner)(const KS_T(ks_bt_quad) s[4], KS_NUM *u, KS_NUM *inv
     }
 #pragma GCC unroll 4
     for (int r = 0; r < 4; ++r)
-        if (!(a[r][r] > KS_LIT(0) && a[r][r] < KS_LIT(INFINITY))) return r;
+        if (!(a[r][r] > KS_LIT(0) && a[r][r] < KS_LIT(KS_LARGEST / 4))) return r;
     return -1;
 }
 

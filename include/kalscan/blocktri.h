@@ -20,6 +20,11 @@
  * Storage: blocks are dense and row-major, the caller's, in the plan's precision; a stride in
  * elements leads from one block to the next. Of D the lower triangles are read.
  *
+ * Range: denormal numbers count as zero. A backward error of the order of round-off takes a matrix whose
+ * largest entry is at least 1e-292 (single precision: 1e-30), and a diagonal below a quarter of the largest
+ * number; beyond that a factorization fails. Neither precision scales: see <kalscan/blocktri_refine.h>,
+ * which does, or multiply A and b by powers of two.
+ *
  * Threads: a plan is immutable; any number of threads may use one plan, each with workspace and
  * factor of its own, and one factor may be read by many. No call but plan_create allocates, none
  * keeps a pointer. For one order, option set, binary and instruction-set tier the results are the
@@ -90,7 +95,8 @@ typedef struct ks_blocktri_info {
     ks_status status; /**< what the call returned                                                */
     int64_t block;    /**< KS_ENOTPD: the block whose factorization failed, else -1; of several  */
                       /**< at once the lowest                                                    */
-    int pivot;        /**< and its row that is not positive and finite, else -1                  */
+    int pivot;        /**< and its row that is not positive, or too near the largest number, or  */
+                      /**< not a number, else -1                                                 */
 } ks_blocktri_info;
 #define KS_BLOCKTRI_INFO_INIT { sizeof(ks_blocktri_info), KS_OK, -1, -1 }
 

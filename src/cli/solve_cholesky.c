@@ -11,6 +11,13 @@
 /* Refinement that ends above this has not made up for the factor's precision. */
 static const double refined_enough = 1e-13;
 
+/* Half of the digits. Elimination loses few of them: a backward error beyond has numbers that were too near the ends
+ * of their range, where denormal ones count as zero. */
+static double most_backward_error(ks_precision precision)
+{
+    return precision == KS_F32 ? 0x1p-12 : 0x1p-26;
+}
+
 typedef struct cholesky {
     ks_blocktri_plan *plan;
     void *D, *L, *fill;     /* the factor */
@@ -180,6 +187,7 @@ static void shift(double *values, int64_t count, int exponent)
     for (int64_t i = 0; i < count; ++i) values[i] = ldexp(values[i], exponent);
 }
 
+/* Of the largest number; below any number's where all are zero. */
 static int exponent_of(const double *values, int64_t count)
 {
     double largest = 0.0;
@@ -187,7 +195,7 @@ static int exponent_of(const double *values, int64_t count)
     for (int64_t i = 0; i < count; ++i)
         if (fabs(values[i]) > largest) largest = fabs(values[i]);
     (void)frexp(largest, &exponent);
-    return exponent;
+    return largest > 0.0 ? exponent : -2000;
 }
 
 /* Squares of doubles near the ends of their range leave it. A, b and a copy of x are brought to
@@ -207,7 +215,9 @@ static ks_status find_norms_of_extremes(ks_solve *run, const ks_blocktri_plan *p
         const int exponent = exponent_of((const double *)arrays[KS_SYSTEM_D].data + at, 1);
         if (exponent > of_A) of_A = exponent;
     }
-    const int of_x = exponent_of(x, rows);
+    /* A solution that was lost leaves the right-hand side alone. */
+    const int own = exponent_of(x, rows), of_b = exponent_of(arrays[KS_SYSTEM_B].data, rows);
+    const int of_x = own > of_b - of_A ? own : of_b - of_A;
     shift(x, rows, -of_x);
     shift(arrays[KS_SYSTEM_D].data, system->N * blocks, -of_A);
     if (system->N > 1) shift(arrays[KS_SYSTEM_L].data, (system->N - 1) * blocks, -of_A);
@@ -245,9 +255,15 @@ ks_exit ks_cholesky_judge(ks_solve *run, const ks_blocktri_plan *plan, ks_failur
         (!isfinite(size) || !isfinite(run->norms.residual) || !(size > 1e-140)))
         status = find_norms_of_extremes(run, plan);
     ks_blocktri_plan_destroy(own);
-    if (status == KS_OK) return KS_EXIT_DONE;
-    return ks_fail(failure, KS_EXIT_RESOURCES, "%s: cannot judge the solution: %s",
-                   run->system->name, ks_strerror(status));
+    if (status != KS_OK)
+        return ks_fail(failure, KS_EXIT_RESOURCES, "%s: cannot judge the solution: %s",
+                       run->system->name, ks_strerror(status));
+    if (run->backward_error <= most_backward_error(run->data_precision)) return KS_EXIT_DONE;
+    return ks_fail(failure, KS_EXIT_NUMERICAL,
+                   "%s: the solution has a backward error of %.3g: its numbers are too near the ends of what %s "
+                   "holds; multiply A or b by a power of ten%s", run->system->name, run->backward_error,
+                   run->data_precision == KS_F32 ? "f32" : "f64",
+                   run->data_precision == KS_F32 ? ", or use --precision f64" : "");
 }
 
 ks_exit ks_cholesky_keep_logdet(ks_solve *run, ks_failure *failure)

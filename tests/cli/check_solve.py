@@ -121,6 +121,20 @@ def extremes():
     assert np.allclose(judged, judged[0], rtol=1e-12) and judged[0][0] > 0, judged
 
 
+def beyond_the_range():
+    """Near the ends of their range numbers are lost: that is told, and nothing is written."""
+    D, L, b = system("sys.h5")
+    for precision, matrix, side in (("f64", -1022, 0), ("f64", 0, -1040), ("f32", -124, -60), ("f32", 0, -135)):
+        with h5py.File("e.h5", "w") as f:
+            f["D"], f["L"], f["b"] = np.ldexp(D, matrix), np.ldexp(L, matrix), np.ldexp(b, side)
+        if os.path.exists("out.h5"):
+            os.remove("out.h5")
+        done = subprocess.run([kalscan, "solve", "e.h5", "-o", "out.h5", "--precision", precision],
+                              capture_output=True, text=True)
+        assert done.returncode == 1 and not os.path.exists("out.h5"), (precision, matrix, side, done)
+        assert "too near the ends" in done.stderr or "not positive" in done.stderr, done.stderr
+
+
 def slabs():
     """Arrays longer than a slab, in both layouts, chunked or not."""
     run("generate", "blocktri", "-o", "long.h5", "--N", "2000", "--n", "30", "--nrhs", "20")
@@ -170,6 +184,6 @@ def attributes():
 with tempfile.TemporaryDirectory() as folder:
     subprocess.run([sys.executable, "-B", here + "/make_files.py", folder], check=True)
     os.chdir(folder)
-    for check_one in (forms, methods, refine, extremes, slabs, axes, attributes):
+    for check_one in (forms, methods, refine, extremes, beyond_the_range, slabs, axes, attributes):
         check_one()
         print("ok", check_one.__name__)
