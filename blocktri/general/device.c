@@ -249,14 +249,15 @@ static ks_status sweep(ks_gb_device *d, ks_hbisa_report *told)
     return status == KS_OK ? ks_gpu_stream_sync(d->gpu, d->stream) : status;
 }
 
-static ks_status iterate(ks_gb_device *d, const double *b, double norm_b, ks_general_report *report)
+static ks_status iterate(ks_gb_device *d, const double *b, double norm_b, int exponent,
+                         ks_general_report *report)
 {
     const ks_general_options *o = &d->plan->options;
     const int64_t N = d->plan->N;
     double *x = d->host, *r = d->host + N * d->plan->n;
     const double target = o->tolerance * norm_b;
     ks_gb_monitor monitor = { 0, 0, 0 };
-    d->args.tolerance = d->args.by_change ? o->tolerance : target * target;
+    d->args.tolerance = d->args.by_change ? ldexp(o->tolerance, -exponent) : target * target;
     while (report->end == KS_END_NONE) {
         const int64_t left = o->max_iterations - report->iterations;
         ks_hbisa_report told = { 0, 0, 0, 0 };
@@ -278,7 +279,8 @@ static ks_status iterate(ks_gb_device *d, const double *b, double norm_b, ks_gen
     return report->end == KS_END_CONVERGED ? KS_OK : KS_ENOTCONVERGED;
 }
 
-ks_status ks_gb_device_solve(ks_gb_device *d, const double *b, double *x, ks_general_report *report)
+ks_status ks_gb_device_solve(ks_gb_device *d, const double *b, int exponent, double *x,
+                             ks_general_report *report)
 {
     const int64_t count = d->plan->N * d->plan->n;
     const size_t bytes = 8 * (size_t)count;
@@ -292,7 +294,7 @@ ks_status ks_gb_device_solve(ks_gb_device *d, const double *b, double *x, ks_gen
     } else {
         status = put(d, d->args.b, b, bytes);
         if (status == KS_OK) status = ks_gpu_fill(d->gpu, d->args.x, 0, bytes, d->stream);
-        if (status == KS_OK) status = iterate(d, b, norm_b, report);
+        if (status == KS_OK) status = iterate(d, b, norm_b, exponent, report);
     }
     if (status == KS_OK || status == KS_ENOTCONVERGED) {
         memcpy(x, d->host, bytes);

@@ -21,11 +21,11 @@ KS_MUST_CHECK ks_status ks_gb_device_create(ks_gb_device **out, ks_gpu *gpu,
 void ks_gb_device_destroy(ks_gb_device *device);
 
 /** Solve A x = b from zero; both of N n numbers. x is the solution or, where it does not converge, the
- *  last iterate; convergence is that
- *  of ks_general_solve(), the true residual computed on the host. Fills of the report status, end,
+ *  last iterate; convergence is that of ks_general_solve() for a right-hand side b 2^exponent, the true
+ *  residual computed on the host. Fills of the report status, end,
  *  iterations, change, residual and relative_residual. Not for several threads at once.
  *  Errors: KS_ENOTCONVERGED, KS_EDEVICE. */
-KS_MUST_CHECK ks_status ks_gb_device_solve(ks_gb_device *device, const double *b, double *x,
-                                           ks_general_report *report);
+KS_MUST_CHECK ks_status ks_gb_device_solve(ks_gb_device *device, const double *b, int exponent,
+                                           double *x, ks_general_report *report);
 
 #endif

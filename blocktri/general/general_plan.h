@@ -41,6 +41,7 @@ typedef struct ks_gb_run {
     double *partial;         /* a number for each chunk                                     */
     double *small;           /* GMRES: Hessenberg matrix, rotations, right-hand side        */
     double norm_A, norm_b;
+    int exponent;            /* the right-hand side is the caller's by 2^-exponent          */
     struct ks_gb_device *device; /* where it runs on one                                    */
 } ks_gb_run;
 
@@ -74,8 +75,14 @@ double ks_gb_sweep_all(const ks_gb_run *run, const double *b, const double *x, d
 enum { KS_GB_BATCH = 4 * KS_GB_ABREAST };
 void ks_gb_sweep_ordered(const ks_gb_run *run, const double *b, double *x, double omega, int count,
                          double *change);
-/** Frobenius norm of the matrix. */
+/** Frobenius norm of the matrix, and Euclidean of a vector, also where their squares are no ordinary numbers. */
 double ks_gb_norm(const ks_gb_run *run);
+double ks_gb_length(const ks_gb_run *run, const double *x);
+
+/** Brings run->b, where its squares or those of its residuals are no ordinary numbers, to a largest number of about
+ *  one by a power of two, which run->exponent holds then, and fills norm_b. Not for a thread that flushes denormal
+ *  numbers to zero. */
+void ks_gb_bring_to_one(ks_gb_run *run);
 
 /** Numbers between 0 and 2 that look random, the same on every machine. */
 void ks_gb_pattern(const ks_gb_run *run, uint64_t seed, double *x);

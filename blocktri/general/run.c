@@ -207,15 +207,97 @@ void ks_gb_sweep_ordered(const ks_gb_run *run, const double *b, double *x, doubl
         ks_parallel_for(plan->context, workers, groups, flushing, &p);
 }
 
+/* Squares from 1e-200 to 1e200 are ordinary: those of numbers 1e50 times smaller have all their digits, too. */
+static int ordinary(double square) { return square > 1e-200 && square < 1e200; }
+
+static double largest_of(int64_t count, const double *x, double largest)
+{
+    for (int64_t i = 0; i < count; ++i)
+        if (!(fabs(x[i]) <= largest)) largest = fabs(x[i]);
+    return largest;
+}
+
+static double scaled_squares(int64_t count, const double *x, int exponent)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < count; ++i) {
+        const double v = ldexp(x[i], -exponent);
+        sum += v * v;
+    }
+    return sum;
+}
+
+static int exponent_of(double largest)
+{
+    int exponent = 0;
+    if (isfinite(largest)) (void)frexp(largest, &exponent);
+    return exponent;
+}
+
+double ks_gb_length(const ks_gb_run *run, const double *x)
+{
+    const double square = ks_gb_dot(run, x, x);
+    if (ordinary(square)) return sqrt(square);
+    const int exponent = exponent_of(largest_of(ks_gb_rows(run), x, 0));
+    return ldexp(sqrt(scaled_squares(ks_gb_rows(run), x, exponent)), exponent);
+}
+
+void ks_gb_bring_to_one(ks_gb_run *run)
+{
+    const double square = ks_gb_dot(run, run->b, run->b);
+    run->exponent = 0;
+    run->norm_b = sqrt(square);
+    if (ordinary(square)) return;
+    run->exponent = exponent_of(largest_of(ks_gb_rows(run), run->b, 0));
+    for (int64_t i = 0; i < ks_gb_rows(run); ++i) run->b[i] = ldexp(run->b[i], -run->exponent);
+    run->norm_b = sqrt(ks_gb_dot(run, run->b, run->b));
+}
+
+/* The numbers of a block, where they stand: returns in how many pieces. */
+static int pieces_of(int n, const ks_general_block *A, const double *at[3], int64_t count[3])
+{
+    const int64_t m = n;
+    at[0] = A->values;
+    switch (A->format) {
+    case KS_BLOCK_DENSE: count[0] = m * m; return 1;
+    case KS_BLOCK_COO: count[0] = A->count; return 1;
+    case KS_BLOCK_CSR: count[0] = A->rows[n]; return 1;
+    case KS_BLOCK_DIA: break;
+    }
+    at[0] = A->values + 1;
+    at[1] = A->values + m;
+    at[2] = A->values + 2 * m;
+    count[0] = count[2] = m - 1;
+    count[1] = m;
+    return 3;
+}
+
+/* Block j of the 3 N - 2 of the matrix. */
+static const ks_general_block *block_of(const ks_gb_system *s, int64_t j)
+{
+    return j < s->N ? &s->D[j] : j < 2 * s->N - 1 ? &s->L[j - s->N] : &s->U[j - (2 * s->N - 1)];
+}
+
 double ks_gb_norm(const ks_gb_run *run)
 {
     const ks_gb_system *s = &run->system;
-    double sum = 0;
+    const double *at[3];
+    int64_t count[3];
+    double sum = 0, largest = 0;
     for (int64_t j = 0; j < s->N; ++j) sum += run->plan->kernels->squares(s->n, &s->D[j]);
     for (int64_t j = 0; j + 1 < s->N; ++j)
         sum += run->plan->kernels->squares(s->n, &s->L[j]) +
                run->plan->kernels->squares(s->n, &s->U[j]);
-    return sqrt(sum);
+    if (ordinary(sum)) return sqrt(sum);
+    for (int64_t j = 0; j < 3 * s->N - 2; ++j)
+        for (int i = pieces_of(s->n, block_of(s, j), at, count) - 1; i >= 0; --i)
+            largest = largest_of(count[i], at[i], largest);
+    const int exponent = exponent_of(largest);
+    sum = 0;
+    for (int64_t j = 0; j < 3 * s->N - 2; ++j)
+        for (int i = pieces_of(s->n, block_of(s, j), at, count) - 1; i >= 0; --i)
+            sum += scaled_squares(count[i], at[i], exponent);
+    return ldexp(sqrt(sum), exponent);
 }
 
 /* The finaliser of splitmix64 (Steele, Lea & Flood): a hash of the place. */

@@ -117,7 +117,7 @@ void ks_gb_stationary_run(ks_gb_run *run, ks_general_report *report)
         note(&p, i, report->change);
         const double radius = radius_of(o->method, omega, p.rate);
         if (radius >= 0) report->spectral_radius = radius;
-        double measure = report->change;
+        double measure = ldexp(report->change, run->exponent);
         if (!by_change && i == check) {
             measure = sqrt(ks_gb_apply(run, run->b, x, r)) / run->norm_b;
             check = next_check(i, last, measure, before, o->tolerance);

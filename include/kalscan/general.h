@@ -210,7 +210,7 @@ typedef struct ks_general_report {
     ks_status status;         /**< what the call returned                                       */
     ks_general_end end;
     int64_t iterations;       /**< sweeps, or steps of the Krylov method; BiCGSTAB: steps of two */
-                              /**< products each                                                */
+                              /**< products each; direct methods: steps of refinement           */
     double relative_residual; /**< |b - A x| / |b| of the last iterate, from x itself           */
     double residual;          /**< |b - A x|                                                    */
     double backward_error;    /**< |b - A x| / (|A| |x| + |b|), |A| Frobenius                   */
@@ -276,10 +276,12 @@ KS_API KS_MUST_CHECK ks_status ks_general_factorize(const ks_general_plan *plan,
                                                     void *work, ks_general_report *report);
 
 /** Solve A x = b for nrhs >= 1 right-hand sides: b and x have N blocks (n, nrhs) and do not
- *  overlap. Iterations start from zero; x is written only on success. report may be NULL. On a device,
- *  matrix and factor are brought there and its memory is given back at the end.
- *  Errors: KS_EINVAL, KS_ENOTCONVERGED (report.end says why), KS_ENONFINITE (a direct method's
- *  solution is not finite); on a device KS_ENOMEM, KS_EREFUSED (2^31 rows or entries), KS_EDEVICE. */
+ *  overlap. Iterations start from zero; x is written only on success. report may be NULL. A direct method
+ *  refines a solution whose backward error is above 1e-13. On a device, matrix and factor are brought there and
+ *  its memory is given back at the end.
+ *  Errors: KS_EINVAL, KS_ENOTCONVERGED (report.end says why; of a direct method that its backward error stays above
+ *  1e-10: its pivots, which are within blocks, have lost too much), KS_ENONFINITE (a direct method's
+ *  solution, or one in the unit of b, is not finite); on a device KS_ENOMEM, KS_EREFUSED (2^31 rows or entries), KS_EDEVICE. */
 KS_API KS_MUST_CHECK ks_status ks_general_solve(const ks_general_plan *plan,
                                                 const ks_general_matrix *matrix,
                                                 const void *factor, int nrhs, ks_const_blocks b,

@@ -200,6 +200,14 @@ static ks_exit explain_factor(const ks_solve *run, const ks_general_report *repo
                    "in another order" : "block-lu");
 }
 
+/* Whether the method, perhaps chosen by `auto`, is a direct one. */
+static bool of_elimination(const ks_solve *run)
+{
+    const general *g = run->state;
+    const ks_general_method method = ks_general_plan_method(g->plan);
+    return method == KS_BLOCK_LU || method == KS_BLOCK_CYCLIC_REDUCTION;
+}
+
 static ks_exit explain_iteration(const ks_solve *run, const ks_general_report *report,
                                  ks_failure *failure)
 {
@@ -209,6 +217,11 @@ static ks_exit explain_iteration(const ks_solve *run, const ks_general_report *r
     if (of_device(run, report->status)) return fail_device(run, report->status, failure);
     if (report->status != KS_ENOTCONVERGED)
         return fail_status(run, report->status, "solve", failure);
+    if (of_elimination(run))
+        return ks_fail(failure, KS_EXIT_NUMERICAL, "%s: method %s takes its pivots within blocks and has lost too "
+                       "much: a backward error of %.3g after %lld steps of refinement; nothing is written; use "
+                       "--method gmres or bicgstab", run->system->name, run->method, report->backward_error,
+                       (long long)report->iterations);
     return ks_fail(failure, KS_EXIT_NUMERICAL,
                    "%s: method %s %s: after %lld iterations the relative residual is %.3g, the "
                    "tolerance %.3g; the spectral radius of D^-1 (L + U) is about %.4g, and block "

@@ -72,7 +72,7 @@ static double seconds(ks_gpu *gpu, int64_t N, int n, const ks_general_matrix *ma
     if (ks_gb_device_create(&device, gpu, plan, matrix, factor) != KS_OK) exit(1);
     for (int r = 0; r < 20; ++r) {
         const double start = now();
-        if (ks_gb_device_solve(device, b, x, &report) != KS_ENOTCONVERGED) exit(1);
+        if (ks_gb_device_solve(device, b, 0, x, &report) != KS_ENOTCONVERGED) exit(1);
         best = fmin(best, now() - start);
         if (report.iterations != sweeps) exit(1);
     }

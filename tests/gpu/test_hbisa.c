@@ -69,7 +69,7 @@ static ks_status on_device(problem *p, ks_general_report *report)
     ks_status status = ks_gpu_open(&gpu, NULL, 0);
     if (status != KS_OK) return status;
     status = ks_gb_device_create(&device, gpu, p->plan, p->matrix, p->factor);
-    if (status == KS_OK) status = ks_gb_device_solve(device, p->system.b, p->system.x, report);
+    if (status == KS_OK) status = ks_gb_device_solve(device, p->system.b, 0, p->system.x, report);
     ks_gb_device_destroy(device);
     ks_gpu_close(gpu);
     check_clean();
