@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+#include "temp_file.h"
 
 enum { CELLS = 40 };
 
@@ -40,6 +41,7 @@ void ks_progress_set(ks_progress *progress, double done)
     memset(bar, '#', (size_t)filled);
     memset(bar + filled, '.', (size_t)(CELLS - filled));
     bar[CELLS] = '\0';
+    ks_interrupt_line_begun = 1;
     fprintf(stderr, "\r%-8s[%s] %3d%%", progress->phase, bar, (int)(done * 100.0));
     fflush(stderr);
     progress->drawn = true;
@@ -50,5 +52,6 @@ void ks_progress_clear(ks_progress *progress)
     if (!progress->drawn) return;
     fprintf(stderr, "\r%*s\r", CELLS + 16, "");
     fflush(stderr);
+    ks_interrupt_line_begun = 0;
     progress->drawn = false;
 }

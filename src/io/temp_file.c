@@ -17,12 +17,15 @@
 /* What the signal handler removes. Set while the signals are blocked. */
 static char pending[PATH_MAX];
 
+volatile sig_atomic_t ks_interrupt_line_begun;
+
 static void interrupted(int signal_number)
 {
-    static const char message[] = "kalscan: interrupted\n";
+    static const char message[] = "\nkalscan: interrupted\n";
+    const size_t skipped = ks_interrupt_line_begun ? 0 : 1;
     (void)signal_number;
     if (pending[0]) unlink(pending);
-    const ssize_t written = write(STDERR_FILENO, message, sizeof message - 1);
+    const ssize_t written = write(STDERR_FILENO, message + skipped, sizeof message - 1 - skipped);
     (void)written;
     _exit(KS_EXIT_INTERRUPTED);
 }

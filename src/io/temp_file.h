@@ -3,6 +3,7 @@
 #ifndef KS_IO_TEMP_FILE_H
 #define KS_IO_TEMP_FILE_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <limits.h>
 #include "failure.h"
@@ -18,6 +19,9 @@ typedef struct ks_temp_file {
 /** From now on these signals remove the temporary file, if there is one, and end the program with
  *  KS_EXIT_INTERRUPTED. */
 void ks_interrupt_install(void);
+
+/** Other than 0 while standard error ends within a line, a progress bar: the end is then told on a new one. */
+extern volatile sig_atomic_t ks_interrupt_line_begun;
 
 /** Where a target will be: links that exist are followed, so that they stay links. KS_EXIT_FILE where the
  *  name is empty or too long. */

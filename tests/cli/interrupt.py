@@ -1,6 +1,6 @@
 """Stop the program while it writes: whatever the signal, an older output stays whole and nothing
 half-written gets its name; after the polite signals no temporary file is left and the exit code is
-130. usage: interrupt.py KALSCAN"""
+130. An output that another program makes meanwhile is that program's. usage: interrupt.py KALSCAN"""
 import os
 import signal
 import subprocess
@@ -37,11 +37,15 @@ def caught_writing(p):
     return False
 
 
-def stop(arguments, number, existing):
-    """Signal the program while it writes; True when the signal came before it had finished."""
+def clear():
     for name in temporary() + ["out.h5"]:
         if os.path.exists(name):
             os.remove(name)
+
+
+def stop(arguments, number, existing):
+    """Signal the program while it writes; True when the signal came before it had finished."""
+    clear()
     if existing:
         open("out.h5", "wb").write(OLD)
     p = subprocess.Popen([kalscan, *arguments, "-o", "out.h5", "--force", "--compress", "9",
@@ -65,6 +69,23 @@ def stop(arguments, number, existing):
     return True
 
 
+def overtake():
+    """Give the output's name to another file while the program writes; True when it was writing still."""
+    clear()
+    p = subprocess.Popen([kalscan, "smooth", "in.h5", "-o", "out.h5", "--compress", "9", "--quiet"],
+                         stderr=subprocess.PIPE)
+    caught = caught_writing(p)
+    if caught:
+        open("out.h5", "wb").write(OLD)
+        p.send_signal(signal.SIGCONT)
+    error = p.communicate(timeout=120)[1].decode()
+    if caught:
+        assert p.returncode == 2, (p.returncode, error)
+        assert error == "kalscan: out.h5: cannot give the output its name: File exists\n", error
+        assert open("out.h5", "rb").read() == OLD and not temporary(), temporary()
+    return caught
+
+
 # A program started with a signal ignored, as nohup does, goes on ignoring it.
 for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
     signal.signal(number, signal.SIG_DFL)
@@ -79,6 +100,7 @@ with tempfile.TemporaryDirectory() as folder:
                 caught = any(stop(arguments, number, existing) for attempt in range(5))
                 assert caught, "the program always finished before the signal"
         print("ok", signal.Signals(number).name)
+    assert any(overtake() for attempt in range(5)), "the program always finished before"
     # Who started it may have it ignore a signal, as nohup does.
     p = subprocess.Popen([kalscan, "smooth", "in.h5", "-o", "held.h5", "--quiet"],
                          preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
