@@ -45,8 +45,14 @@ typedef struct ks_bench_settings {
     int repeats;
     bool cuda;                          /**< on a CUDA device                                    */
     int device;
-    bool machine, json, quiet;
+    bool every;                         /**< all methods that suit what else is asked for        */
+    bool machine, json, csv, quiet;
 } ks_bench_settings;
+
+/** Add the method of this name; of "all" it is noted that they are asked for. Usage failure: no such method. */
+ks_exit ks_bench_take_method(ks_bench_settings *settings, const char *name, ks_failure *failure);
+/** Add those of "all" that are not in the list yet, when everything else is known. */
+ks_exit ks_bench_take_all(ks_bench_settings *settings, ks_failure *failure);
 
 /** Nanoseconds of one run, over the repeats. */
 typedef struct ks_bench_time {
@@ -139,6 +145,14 @@ ks_exit ks_bench_problem_make(ks_bench_problem *problem, const ks_bench_settings
 
 /** Steps of a run where none are stated. */
 int64_t ks_bench_steps(const ks_bench_settings *settings);
+
+/** "smooth", ... and "constant", ... */
+const char *ks_bench_job_name(const ks_bench_settings *settings);
+const char *ks_bench_model_name(const ks_bench_settings *settings);
+
+/** Lines of comma-separated values. */
+void ks_bench_csv_head(const ks_bench_settings *settings);
+void ks_bench_csv_row(const ks_bench_settings *settings, const ks_bench_result *result);
 
 /** Begin, add to and end the list or table on stdout. */
 void ks_bench_begin(const ks_bench_settings *settings);

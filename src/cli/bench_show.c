@@ -1,4 +1,4 @@
-/* What was timed, as a table or as a list of JSON objects; each line as soon as it is there. */
+/* What was timed, as a table, a list of JSON objects or comma-separated values; each line as soon as it is there. */
 #include <stdio.h>
 #include <cblas.h>
 #include "bench.h"
@@ -6,13 +6,13 @@
 
 static ks_json list;
 
-static const char *job_name(const ks_bench_settings *settings)
+const char *ks_bench_job_name(const ks_bench_settings *settings)
 {
     static const char *const names[] = {"smooth", "filter", "solve"};
     return names[settings->job];
 }
 
-static const char *model_name(const ks_bench_settings *settings)
+const char *ks_bench_model_name(const ks_bench_settings *settings)
 {
     static const char *const names[] = {"constant", "fresh", "varying"};
     return names[settings->model];
@@ -22,6 +22,8 @@ void ks_bench_begin(const ks_bench_settings *settings)
 {
     if (settings->json) {
         ks_json_open(&list, NULL, '[');
+    } else if (settings->csv) {
+        ks_bench_csv_head(settings);
     } else if (!settings->quiet && settings->job == KS_BENCH_SOLVE) {
         printf("solve: %s%sn = %d, N = %lld blocks, %d right-hand side%s; ms, median of %d and minimum\n"
                "%-22s %-5s %7s  %10s %10s %8s %7s  %10s %10s %8s %7s\n",
@@ -30,11 +32,11 @@ void ks_bench_begin(const ks_bench_settings *settings)
                settings->nrhs, settings->nrhs == 1 ? "" : "s", settings->repeats, "method", "",
                "threads", "factor", "min", "GFLOP/s", "GB/s", "solve", "min", "GFLOP/s", "GB/s");
     } else if (!settings->quiet) {
-        printf("%s: %snx = %d, ny = %d, T = %lld, ", job_name(settings), settings->cuda ? "CUDA device, " : "",
+        printf("%s: %snx = %d, ny = %d, T = %lld, ", ks_bench_job_name(settings), settings->cuda ? "CUDA device, " : "",
                settings->nx, settings->ny, (long long)ks_bench_steps(settings));
         if (settings->B > 0) printf("B = %lld series, ", (long long)settings->B);
         printf("%s model, %g of the entries missing; ns per step%s, median of %d, minimum and "
-               "maximum\n%-17s %-18s %-5s %7s %10s %10s %10s %8s %7s\n", model_name(settings),
+               "maximum\n%-17s %-18s %-5s %7s %10s %10s %10s %8s %7s\n", ks_bench_model_name(settings),
                settings->missing, settings->B > 0 ? " and series" : "", settings->repeats, "method",
                "scan or order", "", "threads", "median", "min", "max", "GFLOP/s", "GB/s");
     }
@@ -127,7 +129,7 @@ static void json_smooth(const ks_bench_settings *settings, const ks_bench_result
     ks_json_integer(&list, "B", settings->B > 0 ? settings->B : 1);
     ks_json_integer(&list, "nx", settings->nx);
     ks_json_integer(&list, "ny", settings->ny);
-    ks_json_text(&list, "model", model_name(settings));
+    ks_json_text(&list, "model", ks_bench_model_name(settings));
     ks_json_number(&list, "missing", settings->missing);
     ks_json_number(&list, "ns_per_step", r->time.median / steps);
     ks_json_integer(&list, "repeats", settings->repeats);
@@ -151,12 +153,14 @@ void ks_bench_show(const ks_bench_settings *settings, const ks_bench_result *r)
     const bool solve = settings->job == KS_BENCH_SOLVE;
     const double steps = (double)r->T * (double)(settings->B > 0 ? settings->B : 1);
     if (settings->json) {
-        json_head(&list, job_name(settings), r->method, r->scan, r->backend, r->precision,
+        json_head(&list, ks_bench_job_name(settings), r->method, r->scan, r->backend, r->precision,
                   r->threads);
         if (solve) json_solve(settings, r);
         else json_smooth(settings, r, steps);
         ks_json_integer(&list, "workspace_bytes", r->workspace);
         ks_json_close(&list, '}');
+    } else if (settings->csv) {
+        ks_bench_csv_row(settings, r);
     } else if (!settings->quiet && solve) {
         printf("%-22s %-5s %7d  %10.3f %10.3f", r->method, r->precision, r->threads,
                1e-6 * r->factor.median, 1e-6 * r->factor.min);

@@ -9,7 +9,7 @@
 enum {
     NX = 1, NY, STEPS, SERIES, BLOCKS, ORDER, NRHS, METHOD, SCAN, ELIMINATION, THREADS, PRECISION, REPEATS,
     VARYING, FRESH, MISSING, SEED, MACHINE, JSON, QUIET, SYSTEM, TOLERANCE, BACKEND, DEVICE, SEGMENTS,
-    TOGETHER, HELP, VERSION
+    TOGETHER, CSV, HELP, VERSION
 };
 
 static const ks_option options[] = {
@@ -33,7 +33,8 @@ static const ks_option options[] = {
     {SEGMENTS, "segments", "LIST", "solve: of method partition, default 4, on a device 10", 0},
     {TOGETHER, "together", "LIST", "solve: so many rounds of elimination in one launch of a device,\n"
      "                           or auto (default)", 0},
-    {METHOD, "method", "LIST", "default auto; solve: all of `kalscan solve`", 0},
+    {METHOD, "method", "LIST", "default auto; solve: of `kalscan solve`; all that are made for the\n"
+     "                           job, the system and the back end", 0},
     {SCAN, "scan", "LIST", "of scan methods, default ladner-fischer, on a device chunked; all", 0},
     {ELIMINATION, "order", "LIST", "of method blocktri, default auto; all", 0},
     {THREADS, "threads", "LIST", "default 1; 0: all", 0},
@@ -42,6 +43,7 @@ static const ks_option options[] = {
     {MACHINE, "machine", NULL, "first what the machine does: matrix product and triad", 0},
     {SEED, "seed", "N", "of the random model or system, default 1", 0},
     {JSON, "json", NULL, "a list of JSON objects", 0},
+    {CSV, "csv", NULL, "comma-separated values with a header", 0},
     {QUIET, "quiet", NULL, "no table", 0},
     {HELP, "help", NULL, "this text", 'h'},
     {VERSION, "version", NULL, "the version", 0},
@@ -78,24 +80,6 @@ static ks_exit for_each(const char *option, const char *text,
         if (text[length] == '\0') return KS_EXIT_DONE;
         text += length + 1;
     }
-}
-
-static ks_exit take_method(ks_bench_settings *s, const char *name, ks_failure *failure)
-{
-    const char *names[KS_BENCH_LIST + 1] = {NULL};
-    int index = 0, count = 0;
-    const bool solve = s->job == KS_BENCH_SOLVE;
-    const int known = solve ? ks_solver_count : KS_METHODS;
-    for (int i = 0; i < known && count < KS_BENCH_LIST; ++i) {
-        names[count++] = solve ? ks_solvers[i].name : ks_method_name((ks_method)i);
-    }
-    if (ks_parse_word("--method", name, names, NULL, &index, failure)) return failure->code;
-    if (s->methods >= (solve ? (int)KS_BENCH_LIST : KS_METHODS))
-        return ks_fail(failure, KS_EXIT_USAGE, "--method: too many");
-    if (!solve) s->method[s->methods++] = (ks_method)index;
-    for (int i = 0; solve && i < ks_solver_count; ++i)
-        if (strcmp(ks_solvers[i].name, names[index]) == 0) s->solver[s->methods++] = &ks_solvers[i];
-    return KS_EXIT_DONE;
 }
 
 static ks_exit take_precision(ks_bench_settings *s, const char *name, ks_failure *failure)
@@ -213,7 +197,7 @@ static ks_exit read_option(ks_bench_settings *s, int id, const char *value, ks_f
     case SEGMENTS: return read_segments(s, value, failure);
     case TOGETHER: return for_each("--together", value, take_together, s, failure);
     case TOLERANCE: return ks_parse_number("--tol", value, 1e-300, 1e300, &s->tolerance, failure);
-    case METHOD: return for_each("--method", value, take_method, s, failure);
+    case METHOD: return for_each("--method", value, ks_bench_take_method, s, failure);
     case SCAN: return read_scans(s, value, failure);
     case ELIMINATION: return for_each("--order", value, take_order, s, failure);
     case THREADS: return read_threads(s, value, failure);
@@ -228,6 +212,7 @@ static ks_exit read_option(ks_bench_settings *s, int id, const char *value, ks_f
     case SEED: return ks_parse_integer("--seed", value, 0, (int64_t)1 << 52, &s->seed, failure);
     case MACHINE: s->machine = true; break;
     case JSON: s->json = true; break;
+    case CSV: s->csv = true; break;
     default: s->quiet = true; break;
     }
     return KS_EXIT_DONE;
@@ -255,6 +240,10 @@ static ks_exit complete(ks_bench_settings *s, unsigned given, ks_failure *failur
     if ((given >> DEVICE & 1u || given >> TOGETHER & 1u) && !s->cuda)
         return ks_fail(failure, KS_EXIT_USAGE, "--%s goes with --backend cuda only",
                        given >> DEVICE & 1u ? "device" : "together");
+    if (s->csv && (s->json || s->machine))
+        return ks_fail(failure, KS_EXIT_USAGE, s->json ? "--json or --csv, not both"
+                                                       : "--machine: --csv has no columns for it, --json has");
+    if (s->every && ks_bench_take_all(s, failure)) return failure->code;
     bool partition = s->segment_counts == 0;
     for (int m = 0; m < s->methods && solve; ++m) partition |= is_partition(s->solver[m]);
     if (!partition)
@@ -267,7 +256,7 @@ static ks_exit complete(ks_bench_settings *s, unsigned given, ks_failure *failur
     if (s->orders == 0) s->order[s->orders++] = KS_BLOCKTRI_AUTO;
     if (s->thread_counts == 0) s->threads[s->thread_counts++] = 1;
     if (s->precisions == 0) s->precision[s->precisions++] = 0;
-    if (s->methods == 0) return take_method(s, "auto", failure);
+    if (s->methods == 0) return ks_bench_take_method(s, "auto", failure);
     return KS_EXIT_DONE;
 }
 
@@ -314,6 +303,7 @@ static ks_exit run_one(const ks_bench_settings *s, int threads, int precision, k
             continue;
         }
         const ks_method method = s->method[m];
+        if (s->every && precision == KS_MIXED && !s->cuda && method != KS_METHOD_SEQUENTIAL) continue;
         const bool scans = has_scan(method), orders = method == KS_METHOD_BLOCKTRI;
         for (int w = 0; w < (scans ? s->scans : orders ? s->orders : 1); ++w) {
             const ks_bench_way way = {method, s->scan[scans ? w : 0], s->order[orders ? w : 0]};

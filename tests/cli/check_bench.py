@@ -1,5 +1,6 @@
 """The list that `kalscan bench --json` prints: its members, that they fit each other, and that every
 combination of what was asked for is there. No time is judged. usage: check_bench.py KALSCAN"""
+import csv
 import json
 import math
 import subprocess
@@ -121,6 +122,49 @@ def general():
     assert bench("solve", "--n", "4", "--N", "12")[0]["method"] == "sequential"
 
 
+def everything():
+    """--method all: what takes the job, the system and the precision, each once."""
+    smoothers = ["sequential", "two-ended", "scan-rts", "scan-two-filter", "blocktri"]
+    cholesky = ["sequential", "twisted", "partition", "nested-dissection", "recursive-schur"]
+    system = ("--n", "5", "--N", "20")
+    for arguments, expected in ((("smooth", "--T", "60", "--method", "all"), smoothers),
+                                (("smooth", "--T", "60", "--method", "blocktri,all,auto"),
+                                 ["blocktri", "sequential", *smoothers[:-1]]),
+                                (("filter", "--T", "60", "--method", "all"), ["sequential", "scan"]),
+                                (("smooth", "--T", "60", "--precision", "mixed", "--method", "all"), ["sequential"]),
+                                (("solve", *system, "--method", "all"), cholesky),
+                                (("solve", *system, "--system", "queue", "--method", "all"),
+                                 [m for m in GENERAL if m != "cg"])):
+        found = [item["method"] for item in bench(*arguments)]
+        assert found == expected, (arguments, found)
+
+
+def table():
+    """--csv has the members of the JSON objects."""
+    for job in (("smooth", "--T", "60", "--method", "all", "--scan", "sengupta:3", "--precision", "f64,f32", "--batch", "3"),
+                ("filter", "--T", "60", "--missing", "0.25", "--varying", "--threads", "2"),
+                ("solve", "--n", "5", "--N", "20", "--method", "all"),
+                ("solve", "--n", "5", "--N", "20", "--system", "queue", "--method", "all")):
+        items = bench(*job)
+        done = subprocess.run([sys.argv[1], "bench", *job, "--csv", "--repeats", "3"], check=True, capture_output=True,
+                              text=True)
+        rows = list(csv.DictReader(done.stdout.splitlines()))
+        assert len(rows) == len(items) > 0
+        for row, item in zip(rows, items):
+            # What has no value in an object has one that says so here.
+            item = {"order": "none", "segments": 0, "iterations": 0, **item}
+            assert row.keys() <= item.keys() and COMMON - {"scan"} <= row.keys(), row.keys() ^ item.keys()
+            timed = {name for name in row if name.endswith(("_ns", "_ms")) or name == "ns_per_step"}
+            for name in row.keys() - timed:
+                assert row[name] == item[name] or near(float(row[name]), item[name]), (name, row, item)
+            times = {name: float(row[name]) for name in timed}
+            assert 0 < times["min_ns"] <= times["median_ns"] <= times["max_ns"]
+            if "ns_per_step" in times:
+                assert abs(times["ns_per_step"] * item["T"] * item["B"] / times["median_ns"] - 1) < 1e-8
+            else:
+                assert 0 < times["factor_ms"] * 1e6 < times["max_ns"] > times["solve_ms"] * 1e6 > 0
+
+
 def defaults():
     item = bench("solve", "--n", "3", "--precision", "f32", repeats=1)[0]
     assert item["N"] == 87382
@@ -128,6 +172,6 @@ def defaults():
     assert bench("smooth", "--nx", "2", repeats=1)[0]["T"] == 100000
 
 
-for check in (models, mixed, batch, solve, general, defaults):
+for check in (models, mixed, batch, solve, general, everything, table, defaults):
     check()
     print("ok", check.__name__)
