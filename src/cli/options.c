@@ -25,12 +25,18 @@ static void known_options(const ks_option_reader *reader, char *text)
         }
 }
 
+static const ks_option *find_in(const ks_option *table, const char *name, size_t length)
+{
+    for (; table && table->name; ++table)
+        if (strlen(table->name) == length && memcmp(table->name, name, length) == 0) return table;
+    return NULL;
+}
+
 static const ks_option *find_long(const ks_option_reader *reader, const char *name, size_t length)
 {
-    for (int t = 0; t < TABLES; ++t)
-        for (const ks_option *o = reader->tables[t]; o && o->name; ++o)
-            if (strlen(o->name) == length && memcmp(o->name, name, length) == 0) return o;
-    return NULL;
+    const ks_option *found = NULL;
+    for (int t = 0; t < TABLES && !found; ++t) found = find_in(reader->tables[t], name, length);
+    return found;
 }
 
 static const ks_option *find_letter(const ks_option_reader *reader, char letter)
@@ -89,6 +95,11 @@ static const char *meant(const ks_option_reader *reader, const char *word)
 static int unknown(const ks_option_reader *reader, const char *word, ks_failure *failure)
 {
     char known[KS_FAILURE_TEXT];
+    if (word[1] == '-' && find_in(reader->others, word + 2, strcspn(word + 2, "="))) {
+        ks_fail(failure, KS_EXIT_USAGE, "unknown option '%.100s' of %s; %s has it", word, reader->command,
+                reader->other_command);
+        return KS_OPTION_ERROR;
+    }
     const char *other = word[1] == '-' ? meant(reader, word + 2) : NULL;
     if (other) {
         ks_fail(failure, KS_EXIT_USAGE, "unknown option '%.100s' of %s; is --%s meant?", word, reader->command, other);
@@ -147,6 +158,11 @@ int ks_options_next(ks_option_reader *reader, const char **value, ks_failure *fa
     }
     const ks_option *option = find_letter(reader, word[1]);
     if (!option) return unknown(reader, word, failure);
+    if (option->argument && word[2] == '=') {
+        ks_fail(failure, KS_EXIT_USAGE, "'%.100s': a value stands behind -%c alone, or behind --%s=", word,
+                option->letter, option->name);
+        return KS_OPTION_ERROR;
+    }
     return take(reader, option, word[2] ? word + 2 : NULL, value, failure);
 }
 

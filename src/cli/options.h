@@ -17,12 +17,14 @@ typedef struct ks_option {
 
 enum { KS_OPTION_END = 0, KS_OPTION_WORD = -1, KS_OPTION_ERROR = -2 };
 
-/** Where reading stands. Set the first four and leave the rest zero. */
+/** Where reading stands. Set what stands before `next` and leave the rest zero. */
 typedef struct ks_option_reader {
     int argc;
     char **argv;              /**< after the name of the command                                 */
     const char *command;      /**< "kalscan smooth", for messages                                */
     const ks_option *tables[3];
+    const ks_option *others;  /**< of a command that is easily taken for this one, or NULL       */
+    const char *other_command;
     int next;
     bool only_words;          /**< after `--`                                                    */
 } ks_option_reader;

@@ -282,7 +282,9 @@ ks_exit ks_settings_read(ks_settings *settings, ks_job job, const ks_call *call,
     ks_option_reader reader = {.argc = call->argc, .argv = call->argv,
                                .command = smooth ? "kalscan smooth" : "kalscan filter",
                                .tables = {smooth ? smooth_options : filter_options,
-                                          shared_options}};
+                                          shared_options},
+                               .others = smooth ? filter_options : smooth_options,
+                               .other_command = smooth ? "kalscan filter" : "kalscan smooth"};
     const char *value;
     int id;
     memset(settings, 0, sizeof *settings);

@@ -46,6 +46,9 @@ ks_exit ks_target_check(const char *target, bool replace, const char *const *inp
     char resolved[PATH_MAX];
     struct stat status;
     ks_temp_file trial;
+    if (strcmp(target, "-") == 0)
+        return ks_fail(failure, KS_EXIT_USAGE,
+                       "-: the output must be a file, not standard output; ./- is one of this name");
     if (ks_target_resolve(target, resolved, failure)) return failure->code;
     for (; *inputs; ++inputs)
         if (ks_same_file(resolved, *inputs))

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include "failure.h"
 
-/** Refuse (KS_EXIT_USAGE) a target that exists when it may not be replaced, and in any case one
+/** Refuse (KS_EXIT_USAGE) "-", for standard output is no file, a target that exists when it may not be replaced, and in any case one
  *  that is one of the inputs, also by another name; refuse (KS_EXIT_FILE) one that cannot be made:
  *  a file is made in its folder, and removed. inputs ends with NULL; they need not exist yet. */
 ks_exit ks_target_check(const char *target, bool replace, const char *const *inputs,
