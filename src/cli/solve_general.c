@@ -220,8 +220,10 @@ static ks_exit explain_iteration(const ks_solve *run, const ks_general_report *r
     if (of_elimination(run))
         return ks_fail(failure, KS_EXIT_NUMERICAL, "%s: method %s takes its pivots within blocks and has lost too "
                        "much: a backward error of %.3g after %lld steps of refinement; nothing is written; use "
-                       "--method gmres or bicgstab", run->system->name, run->method, report->backward_error,
-                       (long long)report->iterations);
+                       "--method %s, which eliminates in another order, or gmres", run->system->name, run->method,
+                       report->backward_error, (long long)report->iterations,
+                       ks_general_plan_method(((const general *)run->state)->plan) == KS_BLOCK_LU
+                           ? "block-cyclic-reduction" : "block-lu");
     return ks_fail(failure, KS_EXIT_NUMERICAL,
                    "%s: method %s %s: after %lld iterations the relative residual is %.3g, the "
                    "tolerance %.3g; the spectral radius of D^-1 (L + U) is about %.4g, and block "

@@ -59,7 +59,8 @@ static void print_text(const ks_solve *run)
     printf("relative residual %.3g, backward error %.3g, residual %.3g", run->relative_residual,
            run->backward_error, run->norms.residual);
     if (run->report.iterations > 0)
-        printf(", %lld iterations", (long long)run->report.iterations);
+        printf(", %lld %s", (long long)run->report.iterations,
+               run->report.end == KS_END_NONE ? "steps of refinement" : "iterations");
     if (run->report.iterations > 0 && run->report.spectral_radius >= 0)
         printf(", spectral radius about %.4g", run->report.spectral_radius);
     if (settings->refine)

@@ -200,6 +200,24 @@ def check_extremes():
             assert f["pi"][()].min() >= 0 and abs(f["pi"][()].sum() - 1) < 1e-12, options
 
 
+def check_lost_digits():
+    """Blocks that are small beside their couplings cost elimination its digits: it refines, or refuses."""
+    rng = np.random.default_rng(1)
+    N, n = 4, 3
+    D, L, U, b = (rng.normal(size=(N - (name in "LU"), n, n)[:3 - (name == "b")]) for name in "DLUb")
+    D = D + 4 * np.eye(n)
+    D[:2] *= 1e-22
+    with h5py.File("lost.h5", "w") as f:
+        f["D"], f["L"], f["U"], f["b"] = D, L, U, b
+    exact = np.linalg.solve(dense(D, L, U), b.ravel())
+    x, told = solved("lost.h5", "--method", "block-lu")
+    assert np.allclose(x.ravel(), exact, rtol=1e-8), x.ravel() - exact
+    assert "steps of refinement" in run("solve", "lost.h5", "--method", "block-lu", "-o", "x.h5", "--force").stdout
+    done = run("solve", "lost.h5", "--method", "block-cyclic-reduction", "-o", "none.h5")
+    assert done.returncode == 1 and "lost too much" in done.stderr and not os.path.exists("none.h5"), done
+    assert "--method block-lu" in done.stderr
+
+
 def check_figure():
     """The heights of what is drawn are the distributions of tasks and of servers."""
     N, k = 12, 3
@@ -229,6 +247,7 @@ def main():
         os.chdir(folder)
         check_forms()
         check_hostile()
+        check_lost_digits()
         for N, k in ((1, 1), (1, 4), (2, 1), (3, 1), (4, 3), (9, 4)):
             check_queue(N, k)
         check_queue(6, 3, **{"lambda": 0.5, "eta": 0.1, "nu": 3.0})
