@@ -124,7 +124,10 @@ void ks_run_add(ks_run *run, int64_t series, const ks_tally *tally)
         info->status = KS_EREFUSED;
         info->suggestion = KS_METHOD_SEQUENTIAL;
         break;
-    case KS_ARRAY_ESTIMATE: info->status = KS_ENONFINITE; break;
+    case KS_ARRAY_ESTIMATE:
+        info->status = tally->fault == KS_FAULT_ILL_CONDITIONED ? KS_EREFUSED : KS_ENONFINITE;
+        if (info->status == KS_EREFUSED) info->suggestion = KS_METHOD_SEQUENTIAL;
+        break;
     default: info->status = KS_ENOTPD; break;
     }
 }

@@ -213,7 +213,7 @@ typedef enum ks_fault {
     KS_FAULT_ASYMMETRIC,    /**< (row, column) and (column, row) differ by `value`               */
     KS_FAULT_INDEFINITE,    /**< the smallest eigenvalue is `value`                              */
     KS_FAULT_NOT_POSITIVE,  /**< pivot `row` of the factorization is not positive                */
-    KS_FAULT_ILL_CONDITIONED /**< `value` is the relative error of the covariances to be expected */
+    KS_FAULT_ILL_CONDITIONED /**< `value` is the error to be expected, relative or in standard deviations */
 } ks_fault;
 
 /** What happened: filled by every run, on success and on failure. Of several failures the one of

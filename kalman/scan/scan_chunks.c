@@ -192,6 +192,7 @@ int ks_smooth_rerun(void *user, void *scratch, const void *carry, int64_t first,
     kept.kept_mean = m->kept_mean;
     kept.kept_C = m->kept_C;
     kept.form = m->form;
+    kept.watched = m->watched;
     int rc = plan->kernels->smooth(&m->a.series, first, first + count, &state, &kept, &m->a.back,
                                    c.scratch, tally);
     if (!rc && ks_run_progress(m->run, count)) rc = -1;

@@ -66,6 +66,7 @@ static void carve(ks_carver *carver, ks_scan_method *m)
                                 plan->reverse,
                                 plan->method == KS_METHOD_SCAN_RTS ? &smooth : &filter));
     m->scan_memory = ks_carve(carver, 1, scan);
+    if (plan->method == KS_METHOD_SCAN_RTS) ks_scan_rounding_carve(carver, m);
 }
 
 size_t ks_scan_method_workspace(const ks_smooth_plan *plan)
@@ -178,7 +179,7 @@ static void open_series(ks_scan_method *m, int64_t b)
     const ks_smooth_plan *plan = m->plan;
     ks_series_of(m->run, b, &m->a.series);
     m->a.to = ks_forward_sinks_of(m->run, b);
-    m->a.to.watched = m->run->watched;
+    m->a.to.watched = m->plan->method == KS_METHOD_SCAN_RTS;
     m->a.back = ks_backward_sinks_of(m->run, b);
     m->a.prior_mean = ks_sink_of(m->run, m->run->outputs->prior_mean, b);
     m->a.prior_cov = ks_sink_of(m->run, m->run->outputs->prior_cov, b);
@@ -194,14 +195,38 @@ static void open_series(ks_scan_method *m, int64_t b)
     }
 }
 
+/** Alg. 6 for series b, whose filter is through; `rounds` and `combines` are those of the series before. Chunks may come upon sharp predictions on their way back only: all is
+ *  done again then, as what they go back from may have been written over. */
+static int smooth_back(ks_scan_method *m, int64_t b, int64_t rounds, int64_t combines, double *loglik)
+{
+    if (!ks_scan_is_suspect(m)) {
+        m->watched = 1;
+        const int rc = ks_scan_rts(m);
+        m->watched = 0;
+        if (!ks_scan_is_suspect(m)) return rc;
+        if (m->run->watched) {
+            m->run->sharp = 1;
+            return -1;
+        }
+        m->run->info->status = KS_OK;
+        m->run->info->rounds = rounds;
+        atomic_store(&m->combines, combines);
+        open_series(m, b);
+        *loglik = 0;
+        if (ks_scan_filter(m, loglik)) return -1;
+    }
+    return ks_scan_rounding(m) ? -1 : ks_scan_rts(m);
+}
+
 static int run_series(ks_scan_method *m, int64_t b)
 {
+    const int64_t rounds = m->run->info->rounds, combines = atomic_load(&m->combines);
     double loglik = 0;
     open_series(m, b);
     int rc = ks_scan_filter(m, &loglik);
-    for (int64_t c = 0; !rc && c < m->chunks; ++c) m->run->sharp |= m->chunk_tally[c].sharp >= 0;
+    for (int64_t c = 0; m->run->watched && !rc && c < m->chunks; ++c) m->run->sharp |= m->chunk_tally[c].sharp >= 0;
     if (m->run->sharp) return -1;
-    if (!rc && m->plan->method == KS_METHOD_SCAN_RTS) rc = ks_scan_rts(m);
+    if (!rc && m->plan->method == KS_METHOD_SCAN_RTS) rc = smooth_back(m, b, rounds, combines, &loglik);
     if (!rc && m->plan->method == KS_METHOD_SCAN_TWO_FILTER) rc = ks_scan_two_filter(m);
     if (!rc && smooths(m->plan)) rc = ks_scan_lag_one(m);
     for (int w = 0; w < m->plan->workers; ++w) ks_run_add(m->run, b, &m->worker[w].tally);
@@ -214,7 +239,7 @@ static int run_series(ks_scan_method *m, int64_t b)
 static int passes(const ks_smooth_plan *plan)
 {
     if (ks_scan_reruns(plan)) return smooths(plan) ? 4 : 2;
-    return 3 + 2 * smooths(plan) + ks_makes_any(plan, KS_OUT_LAG_ONE_COV);
+    return 3 + 2 * smooths(plan) + (plan->method == KS_METHOD_SCAN_RTS) + ks_makes_any(plan, KS_OUT_LAG_ONE_COV);
 }
 
 void ks_scan_method_run(ks_run *run, void *work)

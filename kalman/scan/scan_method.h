@@ -10,6 +10,13 @@
 #define KS_IN_DOUBLE(w, name) (w)->kernels->name
 #include "scan_steps_text.h"
 
+/** What ks_scan_rounding() works on. */
+typedef struct ks_scan_rounding_memory {
+    void *moved, *variance; /* T + 1 and T rows of a state's numbers, in the plan's precision */
+    ks_tally *counted;      /* of workers and chunks                                          */
+    double *wide;           /* of one step                                                    */
+} ks_scan_rounding_memory;
+
 /** One series on its way through the scans. */
 typedef struct ks_scan_method {
     ks_run *run;
@@ -23,6 +30,8 @@ typedef struct ks_scan_method {
     ks_estimates start;              /* chunks: x[0] smoothed, one, double                   */
     ks_tally *chunk_tally;           /* chunks: one for each                                 */
     int64_t chunks, chunk_size;
+    int watched;                     /* chunks: steps back of Alg. 6 end at a sharp prediction */
+    ks_scan_rounding_memory rounding; /* Alg. 6 alone                                        */
     atomic_llong combines;
 } ks_scan_method;
 
@@ -53,6 +62,14 @@ int ks_scan_filter(ks_scan_method *m, double *loglik);
 /** Smoothed estimates of all steps by the paper's Alg. 6 and Alg. 7, put out. */
 int ks_scan_rts(ks_scan_method *m);
 int ks_scan_two_filter(ks_scan_method *m);
+/** Whether predictions look sharp (ks_sharp()): they have lost digits, or are singular. */
+int ks_scan_is_suspect(const ks_scan_method *m);
+/** Whether Alg. 6 may be run for all that: 0, or -1 where it would multiply round-off beyond what the estimates bear,
+ *  told in the first worker's tally and, in standard deviations, as info's value. After ks_scan_filter(). */
+int ks_scan_rounding(ks_scan_method *m);
+void ks_scan_rounding_carve(ks_carver *carver, ks_scan_method *m);
+/** A phase: a sharp prediction of step k (ks_sharp()) to the worker's tally. Some steps are looked at. */
+void ks_scan_suspect(const ks_scan_arrays *a, ks_scan_worker *w, int64_t k);
 /** Lag-one covariances and the smoothed prior. */
 int ks_scan_lag_one(ks_scan_method *m);
 

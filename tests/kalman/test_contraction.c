@@ -434,13 +434,54 @@ static void followers(void **state)
         }
 }
 
+/** Scans of smoothing elements are right, and must be up to `most` steps, or refuse, and must from `least` on. */
+static void scan(int nx, int64_t T, double slow, double fast, ks_precision precision, int64_t most, int64_t least)
+{
+    static const ks_scan_algorithm scans[] = { KS_SCAN_CHUNKED, KS_SCAN_HILLIS_STEELE, KS_SCAN_BLELLOCH,
+                                               KS_SCAN_LADNER_FISCHER, KS_SCAN_SENGUPTA };
+    problem *p = make(nx, T, 1, slow, fast, nx % 2);
+    /* Means may be off by 1e-8, covariances lose some hundred times as much, and the prior is one contraction on. */
+    p->bound = 1e-5L;
+    for (int i = 0; i < 5; ++i) {
+        const int other = (i + (int)T) % 2;
+        results r = smooth(p, KS_METHOD_SCAN_RTS, scans[i], precision, 1 + other, other ? NO_COVS : ALL);
+        if (r.info.status == KS_OK) {
+            assert_true(T < least);
+            agrees(p, &r, precision);
+        } else {
+            assert_true(T > most);
+            assert_int_equal(r.info.status, KS_EREFUSED);
+            assert_int_equal(r.info.array, KS_ARRAY_ESTIMATE);
+            assert_int_equal(r.info.fault, KS_FAULT_ILL_CONDITIONED);
+            assert_int_equal(r.info.suggestion, KS_METHOD_SEQUENTIAL);
+            assert_in_range(r.info.step, 0, T - 1);
+            assert_true(r.info.value > 1e-8);
+        }
+        drop_results(&r);
+    }
+    drop(p);
+}
+
+static void by_scans(void **state)
+{
+    static const int64_t lengths[] = { 1, 3, 7, 12, 15, 18, 25, 30, 60, 200, 600 };
+    (void)state;
+    for (int i = 0; i < SIZES; ++i)
+        for (size_t t = 0; t < sizeof lengths / sizeof lengths[0]; ++t) {
+            scan(sizes[i], lengths[t], 0.95, 0.5, KS_F64, 7, 600);
+            scan(sizes[i], lengths[t], 1, 0.3, KS_F64, 3, sizes[i] > 1 ? 60 : 1000);
+            scan(sizes[i], lengths[t], 0.99, 0.9, KS_F64, 12, 4000);
+            scan(sizes[i], lengths[t], 0.95, 0.5, KS_F32, 7, 600);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_series_in_double), cmocka_unit_test(one_series_in_single),
         cmocka_unit_test(one_series_in_mixed),  cmocka_unit_test(long_series),
         cmocka_unit_test(from_both_ends),       cmocka_unit_test(left_to_the_library),  cmocka_unit_test(several_series),
-        cmocka_unit_test(followers),
+        cmocka_unit_test(followers),            cmocka_unit_test(by_scans),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
