@@ -295,9 +295,9 @@ KS_API size_t ks_smooth_workspace_bytes(const ks_smooth_plan *plan);
 /** Run a plan. `y` has (ny) blocks; inputs and outputs as described above; `work` holds
  *  ks_smooth_workspace_bytes() bytes, aligned to 64, with undefined contents afterwards. info may
  *  be NULL.
- *  Errors: KS_EINVAL, KS_ENOTPD (an innovation covariance), KS_EREFUSED (the method cannot take
- *  the model), KS_EMODEL (Inf in y), KS_ENONFINITE, KS_ECANCELED, KS_EDEVICE. On error the outputs hold no
- *  meaningful values. */
+ *  Errors: KS_EINVAL, KS_ENOTPD (an innovation covariance), KS_EREFUSED (the method cannot take the model, or would
+ *  multiply its round-off beyond what the estimates bear: KS_FAULT_ILL_CONDITIONED), KS_EMODEL (Inf in y), KS_ENONFINITE,
+ *  KS_ECANCELED, KS_EDEVICE. On error the outputs hold no meaningful values. */
 KS_API KS_MUST_CHECK ks_status ks_smooth_run(const ks_smooth_plan *plan, const ks_model *model,
                                              ks_view y, const ks_outputs *outputs, void *work,
                                              ks_info *info);

@@ -195,8 +195,9 @@ static void open_series(ks_scan_method *m, int64_t b)
     }
 }
 
-/** Alg. 6 for series b, whose filter is through; `rounds` and `combines` are those of the series before. Chunks may come upon sharp predictions on their way back only: all is
- *  done again then, as what they go back from may have been written over. */
+/** Alg. 6 for series b, whose filter is through; `rounds` and `combines` are those of the series before. Chunks may
+ *  come upon sharp predictions on their way back only: all is done again then, as what they go back from may have been
+ *  written over. */
 static int smooth_back(ks_scan_method *m, int64_t b, int64_t rounds, int64_t combines, double *loglik)
 {
     if (!ks_scan_is_suspect(m)) {
@@ -239,7 +240,7 @@ static int run_series(ks_scan_method *m, int64_t b)
 static int passes(const ks_smooth_plan *plan)
 {
     if (ks_scan_reruns(plan)) return smooths(plan) ? 4 : 2;
-    return 3 + 2 * smooths(plan) + (plan->method == KS_METHOD_SCAN_RTS) + ks_makes_any(plan, KS_OUT_LAG_ONE_COV);
+    return 3 + 2 * smooths(plan) + ks_makes_any(plan, KS_OUT_LAG_ONE_COV);
 }
 
 void ks_scan_method_run(ks_run *run, void *work)

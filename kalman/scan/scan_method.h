@@ -10,6 +10,11 @@
 #define KS_IN_DOUBLE(w, name) (w)->kernels->name
 #include "scan_steps_text.h"
 
+/** Predictions are looked at so many steps apart, and at the last one: a look costs a third to three quarters of what
+ *  a step does. */
+enum { KS_SCAN_LOOK = 40 };
+static inline int64_t ks_scan_looks(int64_t T) { return (T - 1 + KS_SCAN_LOOK - 1) / KS_SCAN_LOOK; }
+
 /** What ks_scan_rounding() works on. */
 typedef struct ks_scan_rounding_memory {
     void *moved, *variance; /* T + 1 and T rows of a state's numbers, in the plan's precision */
@@ -68,8 +73,8 @@ int ks_scan_is_suspect(const ks_scan_method *m);
  *  told in the first worker's tally and, in standard deviations, as info's value. After ks_scan_filter(). */
 int ks_scan_rounding(ks_scan_method *m);
 void ks_scan_rounding_carve(ks_carver *carver, ks_scan_method *m);
-/** A phase: a sharp prediction of step k (ks_sharp()) to the worker's tally. Some steps are looked at. */
-void ks_scan_suspect(const ks_scan_arrays *a, ks_scan_worker *w, int64_t k);
+/** A phase of ks_scan_looks(): a sharp prediction (ks_sharp()) to the worker's tally. */
+void ks_scan_suspect(const ks_scan_arrays *a, ks_scan_worker *w, int64_t look);
 /** Lag-one covariances and the smoothed prior. */
 int ks_scan_lag_one(ks_scan_method *m);
 

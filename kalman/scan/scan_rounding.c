@@ -66,10 +66,10 @@ static void look_back(const ks_scan_arrays *a, ks_scan_worker *w, int64_t k, ks_
     (void)w->kernels->smooth(ks_wide_series(a, w, k), k - 1, k, &state, &kept, &nowhere, w->scratch, tally);
 }
 
-void ks_scan_suspect(const ks_scan_arrays *a, ks_scan_worker *w, int64_t k)
+void ks_scan_suspect(const ks_scan_arrays *a, ks_scan_worker *w, int64_t look)
 {
+    const int64_t next = (look + 1) * KS_SCAN_LOOK, k = next < a->series.steps ? next : a->series.steps - 1;
     ks_tally tally = ks_tally_start();
-    if (k == 0 || (k % KS_SHARP_LOOK != KS_SHARP_LOOK - 1 && k != a->series.steps - 1)) return;
     look_forward(a, w, k, &tally);
     look_back(a, w, k, &tally);
     if (tally.sharp >= 0) w->tally.sharp = k;
@@ -184,7 +184,7 @@ int ks_scan_rounding(ks_scan_method *m)
     const ks_sink kept_mean = m->kept_mean;
     const ks_sink mean = ks_scan_reruns(plan) ? m->kept_mean : ks_wide_mean(&m->a, m->a.filtered);
     const long long combines = atomic_load(&m->combines);
-    const int64_t rounds = m->run->info->rounds, done = m->run->done;
+    const int64_t rounds = m->run->info->rounds;
     for (int64_t k = 0; k < plan->T; ++k) {
         sizes(m, mean, k, m->rounding.wide);
         for (int i = 0; i < n; ++i)
@@ -206,7 +206,6 @@ int ks_scan_rounding(ks_scan_method *m)
     m->kept_mean = kept_mean;
     atomic_store(&m->combines, combines);
     m->run->info->rounds = rounds;
-    m->run->done = done;
     /* Rows that do not change are widened once. */
     for (int w = 0; w < plan->workers; ++w) memset(&m->worker[w].wide, 0, sizeof m->worker[w].wide);
     if (failed && atomic_load(&m->run->canceled)) return -1;
