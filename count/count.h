@@ -113,7 +113,6 @@ typedef struct ks_unit_costs {
     ks_flops two_filter, two_filter_last; /**< combining both filters' estimates of a step       */
     ks_flops filter_step;                 /**< predict and update                                */
     ks_flops smooth_step, smooth_step_last;
-    ks_flops look;                        /**< at a prediction, by the parallel RTS smoother         */
     ks_flops filter_absorb, smooth_absorb, smooth_absorb_last; /**< a step into the aggregate of its chunk */
     ks_bt_unit_costs blocks; /**< with one right-hand side, and with as many as probe short series */
     ks_bt_unit_costs probed;

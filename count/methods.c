@@ -5,7 +5,6 @@
 #include "count.h"
 #include "machine_count.h"
 #include "plan.h"
-#include "scan_method.h"
 
 static const char *const names[KS_COUNTED_METHODS] = {
     "filter", "scan-rts", "scan-two-filter", "sequential-filter", "sequential",
@@ -128,21 +127,12 @@ static ks_status count_filter(counting *c, ks_count *count)
     return status;
 }
 
-/** A parallel step of looks at the predictions. */
-static ks_status looks(const counting *c, ks_count *count)
-{
-    const ks_lane_class look = {ks_scan_looks(c->what->T), c->unit->look};
-    return look.lanes > 0 ? ks_count_step(count, &look, 1, c->what->threads) : KS_OK;
-}
-
-/** Alg. 6 from the filter's estimates: looks at the predictions, elements, reverse scan, estimates. */
+/** Alg. 6 from the filter's estimates: elements, reverse scan, estimates. */
 static ks_status count_rts(counting *c, ks_count *count)
 {
     const ks_unit_costs *unit = c->unit;
     if (reruns(c->what)) return scan_smooth_elements(c, count, &c->reverse->outside);
-    ks_status status = looks(c, count);
-    if (status != KS_OK) return status;
-    status = each_step(
+    ks_status status = each_step(
         c, count, c->what->T > 1 ? unit->smooth_element : unit->smooth_element_last,
         unit->smooth_element, unit->smooth_element_last);
     if (status == KS_OK) status = scan_smooth_elements(c, count, &c->reverse->inside);

@@ -137,32 +137,6 @@ static int find_back(bench *b, ks_unit_costs *costs)
     return rc;
 }
 
-/** What a scan of smoothing elements looks at (scan_rounding.c): a step of the filter in the array form, and one back. */
-static int find_look(bench *b, ks_unit_costs *costs)
-{
-    const ks_kernels *k = &b->kernels;
-    const size_t n = (size_t)b->series.nx, number = sizeof(double);
-    const ks_backward_sinks nowhere = {0};
-    ks_forward_sinks kept = {0}, to = {0};
-    ks_state state = {b->x, b->C, KS_FORM_ORDINARY};
-    ks_tally tally = {0};
-    to.watched = kept.watched = 1;
-    kept.kept_mean = ks_sample_rows(b->mean, n * number);
-    kept.kept_C = ks_sample_rows(b->cov, n * n * number);
-    kept.form = b->form;
-    memset(b->form, KS_FORM_ORDINARY, sizeof b->form);
-    memcpy(b->x, b->mean, n * number);
-    memcpy(b->C, b->cov, n * n * number);
-    k->root(b->series.nx, &state, b->scratch);
-    int rc = k->filter(&b->series, 1, 2, &state, &to, b->scratch, &tally);
-    state.form = KS_FORM_ORDINARY;
-    memcpy(b->x, b->mean + n, n * number);
-    memcpy(b->C, b->cov + n * n, n * n * number);
-    rc |= k->smooth(&b->series, 0, 1, &state, &kept, &nowhere, b->scratch, &tally);
-    costs->look = ks_take_flops();
-    return rc;
-}
-
 /** Those of the aggregates of chunks, from the filtered estimates. */
 static int find_aggregates(bench *b, ks_unit_costs *costs)
 {
@@ -209,7 +183,6 @@ ks_status ks_unit_costs_find(ks_unit_costs *costs, int nx, int ny)
     int rc = find_filter(&b, costs);
     find_smoothers(&b, costs);
     rc |= find_back(&b, costs);
-    rc |= find_look(&b, costs);
     rc |= find_aggregates(&b, costs);
     ks_carve_end(&place);
     ks_release(NULL, memory);

@@ -257,6 +257,19 @@ KS_HD_COLD void KS_T(table_filter_extract)(int nx, int64_t k0, int64_t k1, ks_si
     }
 }
 
+/** Whether a prediction looks sharp that the ordinary form will not do for, be it singular: half of the digits of its
+ *  covariance are gone, or ks_rounds_much(). W: 4 nx² + 2 nx. */
+KS_HD_COLD int KS_T(prediction_suspect)(int nx, const KS_NUM *F, const KS_NUM *Q, const KS_NUM *u, const KS_NUM *x,
+                                 const KS_NUM *P, KS_NUM *W)
+{
+    KS_NUM *Pp = W, *inverse_d = Pp + nx * nx, *xp = inverse_d + nx, *scratch = xp + nx;
+    KS_T(ks_predict_cov)(nx, F, Q, P, Pp, scratch);
+    if (!KS_ALL(KS_T(ks_ldl)(nx, KS_ROOT_EPS, Pp, inverse_d))) return 1;
+    KS_T(ks_copy)(nx, u, xp);
+    KS_T(ks_mv_add)(nx, nx, F, x, xp);
+    return KS_ALL(KS_T(ks_rounds_much)(nx, xp, Pp, inverse_d, scratch));
+}
+
 KS_HD_COLD void KS_T(table_smooth_elements)(const ks_series *s, int64_t k0, int64_t k1, ks_sink mean,
                                         ks_sink cov, ks_sink to, void *work, ks_tally *tally)
 {
@@ -273,8 +286,15 @@ KS_HD_COLD void KS_T(table_smooth_elements)(const ks_series *s, int64_t k0, int6
         const KS_NUM *F = (const KS_NUM *)ks_row(s->F, k + 1 - s->shift);
         const KS_NUM *Q = (const KS_NUM *)ks_row(s->Q, k + 1 - s->shift);
         const KS_NUM *u = (const KS_NUM *)ks_row(s->u, k + 1 - s->shift);
-        if (!KS_ALL(KS_T(ks_smooth_element)(s->nx, F, Q, u, x, P, e, W)))
+        KS_MASK sharp;
+        int suspect;
+        if (KS_ALL(KS_T(ks_smooth_element)(s->nx, F, Q, u, x, P, e, &sharp, W))) {
+            suspect = KS_ALL(sharp);
+        } else {
             KS_T(ks_smooth_element_array)(s->nx, F, Q, u, x, P, e, W);
+            suspect = KS_T(prediction_suspect)(s->nx, F, Q, u, x, P, W);
+        }
+        if (suspect && k >= tally->sharp) tally->sharp = k + 1;
     }
     ks_flush_end(mode);
 }

@@ -32,9 +32,9 @@ KS_API KS_MUST_CHECK ks_status ks_smooth_cuda_enqueue(const ks_smooth_plan *plan
                                                       const ks_outputs *outputs, void *stream);
 
 /** Wait for the stream and say how the plan's last run went, as ks_smooth_run() does. info may be
- *  NULL. Where one pass cannot vouch for the results of KS_METHOD_BLOCKTRI, this goes on with them, in the
- *  arrays of the last run and in this stream, and they stand when it has returned; with nested dissection
- *  its stream cannot be captured.
+ *  NULL. Where one pass cannot vouch for the results of KS_METHOD_BLOCKTRI or KS_METHOD_SCAN_RTS, this goes
+ *  on with them, in the arrays of the last run and in this stream, and they stand when it has returned; with
+ *  nested dissection its stream cannot be captured.
  *  Errors: KS_EINVAL (also of KS_METHOD_BLOCKTRI before any run), KS_ENOTPD, KS_EREFUSED, KS_EMODEL,
  *  KS_ENONFINITE, KS_EDEVICE. */
 KS_API KS_MUST_CHECK ks_status ks_smooth_cuda_wait(const ks_smooth_plan *plan, ks_info *info,

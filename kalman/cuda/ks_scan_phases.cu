@@ -19,6 +19,11 @@ template <step_function Step> KS_DEVICE void run_steps(const ks_scan_phase_args 
         Step(a, &w, k);
     ks_carve_end(&carver);
     ks_report(w.tally, args.status, args.phase);
+    if (w.moves <= 0) return;
+    // Positive numbers are in the order of their bits.
+    unsigned long long moves;
+    memcpy(&moves, &w.moves, sizeof moves);
+    atomicMax(&args.status->moves, moves);
 }
 
 #define PHASE(name)                                                                                 \

@@ -83,10 +83,21 @@ static ks_status enqueue_pair(ks_scan_device *here, const ks_smooth_plan *plan)
     return ks_scan_device_join(here, &there, plan, ks_scan_device_enqueue);
 }
 
+/** Ask a scan that is suspect, on the arrays of the last run. */
+static ks_status ask(const ks_scan_device *d, const ks_smooth_plan *plan, ks_gpu_stream *where)
+{
+    ks_scan_device here = *d;
+    here.a = d->map.resident;
+    here.stream = where;
+    KS_TRY(ks_scan_device_enqueue(&here, plan, KS_RUN_ROUNDING));
+    return ks_scan_device_report(&here, where);
+}
+
 /** Wait for the stream and for what both devices say. */
-static ks_status report_all(ks_scan_device *d, ks_gpu_stream *where)
+static ks_status report_all(ks_scan_device *d, const ks_smooth_plan *plan, ks_gpu_stream *where)
 {
     KS_TRY(ks_scan_device_report(d, where));
+    if (ks_scan_device_is_suspect(d, plan)) KS_TRY(ask(d, plan, where));
     return d->other ? ks_scan_device_report(d->other, d->other->stream) : KS_OK;
 }
 
@@ -108,7 +119,7 @@ ks_status ks_smooth_cuda_enqueue(const ks_smooth_plan *plan, const ks_model *mod
     take_over(&here, &run);
     /* Teams of threads read any rows. */
     if (!d->team && !all_regular(&here.a)) here.fast_absorb = here.fast_filter = here.fast_smooth = NULL;
-    /* The MAP route may have to go on once it has been waited for. */
+    /* The MAP route, and scans that are suspect, may have to go on once they have been waited for. */
     d->map.resident = here.a;
     d->map.resident_loglik = outputs->loglik.data;
     /* Terms of stored elements are made in the plan's own place, and put out from there. */
@@ -149,7 +160,7 @@ ks_status ks_smooth_cuda_wait(const ks_smooth_plan *plan, ks_info *info, void *s
     said.order = ks_smooth_plan_order(plan);
     said.threads = 1;
     const int map = plan->method == KS_METHOD_BLOCKTRI;
-    ks_status status = map ? finish_map(d, &run, where) : report_all(d, where);
+    ks_status status = map ? finish_map(d, &run, where) : report_all(d, plan, where);
     if (status == KS_OK) {
         if (!map) ks_scan_device_tell(d, &run, 0);
         status = said.status;

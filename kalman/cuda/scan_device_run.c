@@ -93,6 +93,14 @@ static ks_status evidence(ks_scan_device *d, const ks_smooth_plan *plan)
     return ks_scan_device_sum(d, plan->T);
 }
 
+/** The reverse scan with round-off, and how far that moves the estimates. */
+static ks_status ask(ks_scan_device *d, const ks_smooth_plan *plan)
+{
+    KS_TRY(phase(d, KS_PHASE_rounded, plan->T));
+    KS_TRY(scan(d, plan->reverse, d->smooth_scan, d->reverse_rounds));
+    return phase(d, KS_PHASE_moved, plan->T);
+}
+
 ks_status ks_scan_device_begin(ks_scan_device *d)
 {
     const size_t head = offsetof(ks_scan_status, ordinary);
@@ -104,6 +112,7 @@ ks_status ks_scan_device_enqueue(ks_scan_device *d, const ks_smooth_plan *plan, 
 {
     if (plan->method == KS_METHOD_BLOCKTRI) return ks_map_device_enqueue(d, plan);
     if (part == KS_RUN_EVIDENCE) return evidence(d, plan);
+    if (part == KS_RUN_ROUNDING) return ask(d, plan);
     if (part == KS_RUN_MEETING) return meet(d, plan);
     KS_TRY(ks_scan_device_begin(d));
     if (part == KS_RUN_ASCENT) return ascend(d, plan);
@@ -218,24 +227,38 @@ static ks_status compute(ks_scan_device *d, const ks_run *run, int64_t b)
 {
     refresh(d);
     KS_TRY(d->other ? launch_pair(d, run, b) : launch_part(d, run->plan, KS_RUN_WHOLE));
+    KS_TRY(ks_scan_device_report(d, d->stream));
+    if (!ks_scan_device_is_suspect(d, run->plan)) return KS_OK;
+    KS_TRY(launch_part(d, run->plan, KS_RUN_ROUNDING));
     return ks_scan_device_report(d, d->stream);
+}
+
+static int is_good(const ks_scan_status *status)
+{
+    ks_scan_status good;
+    memset(&good, KS_SCAN_GOOD, sizeof good);
+    return status->bad == good.bad;
+}
+
+int ks_scan_device_is_suspect(const ks_scan_device *d, const ks_smooth_plan *plan)
+{
+    return plan->method == KS_METHOD_SCAN_RTS && d->report->status.sharp > 0 && is_good(&d->report->status);
 }
 
 /** What the phases say, as a tally. */
 static ks_tally tally_of(const ks_scan_status *status)
 {
-    ks_scan_status good;
-    memset(&good, KS_SCAN_GOOD, sizeof good);
     ks_tally tally = ks_tally_start();
     tally.ordinary = (int64_t)status->ordinary;
     tally.array = (int64_t)status->array;
     tally.missing = (int64_t)status->missing;
     tally.elements = (int64_t)status->elements;
-    if (status->bad == good.bad) return tally;
+    if (is_good(status)) return tally;
     tally.bad_step = (int64_t)(status->bad >> 24);
     tally.bad_array = (ks_array)(status->bad >> 19 & 31);
     tally.fault = (ks_fault)(status->bad >> 16 & 7);
     tally.bad_row = (int)(status->bad & 0xffff);
+    if (status->sharp > 0 && tally.fault == KS_FAULT_NOT_FINITE) ks_blame_rounding(&tally);
     return tally;
 }
 
@@ -250,8 +273,11 @@ int ks_scan_device_tell(const ks_scan_device *d, ks_run *run, int64_t b)
 {
     const ks_smooth_plan *plan = run->plan;
     for (const ks_scan_device *of = d; of; of = of->other) {
-        const ks_tally tally = tally_of(&of->report->status);
+        const ks_scan_status *status = &of->report->status;
+        const ks_tally tally = tally_of(status);
         ks_run_add(run, b, &tally);
+        if (tally.fault == KS_FAULT_ILL_CONDITIONED)
+            memcpy(&run->info->value, &status->moves, sizeof run->info->value);
         if (tally.bad_step >= 0) return -1;
     }
     if (d->reruns) {

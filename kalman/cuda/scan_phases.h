@@ -9,7 +9,7 @@
 
 #define KS_SCAN_PHASES(E)                                                                   \
     E(elements) E(filtered) E(evidence) E(smoothing) E(smoothed) E(suffixes) E(two_filter)  \
-    E(lag_one) E(start)
+    E(lag_one) E(start) E(rounded) E(moved)
 
 enum { KS_SCAN_THREADS = 128, KS_SCAN_SMALL = 9216, KS_SCAN_SUM_BLOCKS = 64 };
 
@@ -19,6 +19,8 @@ typedef struct ks_scan_status {
     unsigned long long bad;
     long long phase;
     unsigned long long ordinary, array, missing, elements;
+    unsigned long long sharp;    /* threads that have come upon a sharp prediction            */
+    unsigned long long moves;    /* the largest of the workers' own, the bits of a double     */
 } ks_scan_status;
 
 /** Every byte of `bad` and `phase` before there is a fault. */

@@ -11,6 +11,7 @@ KS_DEVICE void ks_report(const ks_tally &tally, ks_scan_status *status, long lon
     if (tally.array) atomicAdd(&status->array, (unsigned long long)tally.array);
     if (tally.missing) atomicAdd(&status->missing, (unsigned long long)tally.missing);
     if (tally.elements) atomicAdd(&status->elements, (unsigned long long)tally.elements);
+    if (tally.sharp >= 0) atomicAdd(&status->sharp, 1ull);
     if (tally.bad_step < 0) return;
     const unsigned long long where = (unsigned long long)tally.bad_step << 24 |
                                      (unsigned long long)tally.bad_array << 19 |

@@ -260,10 +260,30 @@ KS_HD void KS_T(ks_filter_combine)(int nx, KS_NUM *dst, const KS_NUM *lhs, const
     KS_T(ks_filter_store)(nx, T, b, C, eta, J, dst);
 }
 
+/** Whether the round-off of a mean as large as x is more than 2^-30 of the standard deviations of a covariance (2^-16 in
+ *  single precision), in any combination of states, from its ks_ldl(). W: nx². */
+KS_HD KS_MASK KS_T(ks_rounds_much)(int nx, const KS_NUM *x, const KS_NUM *LD, const KS_NUM *inverse_d, KS_NUM *W)
+{
+    KS_NUM sum = KS_LIT(0);
+    for (int i = 0; i < nx; ++i) {
+        KS_NUM *row = W + i * nx; /* of L⁻¹; the squares of x in place of its ones */
+        KS_NUM squares = x[i] * x[i];
+        row[i] = squares;
+        for (int c = 0; c < i; ++c) {
+            row[c] = -LD[i * nx + c];
+            for (int l = c + 1; l < i; ++l) row[c] = row[c] - LD[i * nx + l] * W[l * nx + c];
+            squares = squares + row[c] * row[c] * W[c * nx + c];
+        }
+        sum = sum + inverse_d[i] * squares;
+    }
+    return KS_GT(sum, KS_LIT(1 / (128 * KS_EPS)));
+}
+
 /** The smoothing element of a step from its filtered x, P and the transition out of it, eq. 49.
- *  True where the ordinary form will do. */
+ *  True where the ordinary form will do; *sharp says then whether ks_rounds_much() of the prediction. */
 KS_HD KS_MASK KS_T(ks_smooth_element)(int nx, const KS_NUM *F, const KS_NUM *Q, const KS_NUM *u,
-                                      const KS_NUM *x, const KS_NUM *P, KS_NUM *e, KS_NUM *W)
+                                      const KS_NUM *x, const KS_NUM *P, KS_NUM *e, KS_MASK *sharp,
+                                      KS_NUM *W)
 {
     KS_NUM *ET = W, *Pp = ET + nx * nx, *FP = Pp + nx * nx, *t = FP + nx * nx;
     KS_NUM *scratch = t + nx;
@@ -272,6 +292,7 @@ KS_HD KS_MASK KS_T(ks_smooth_element)(int nx, const KS_NUM *F, const KS_NUM *Q, 
     KS_T(ks_transpose)(nx, nx, ET, E);
     KS_T(ks_copy)(nx, u, t);
     KS_T(ks_mv_add)(nx, nx, F, x, t);
+    *sharp = KS_T(ks_rounds_much)(nx, t, scratch, scratch + 2 * nx * nx, scratch + nx * nx);
     KS_T(ks_copy)(nx, x, g);
     KS_T(ks_mtv_sub)(nx, nx, ET, t, g);
     KS_T(ks_mm)(nx, nx, nx, F, P, FP);

@@ -23,7 +23,6 @@ int ks_scan_filter(ks_scan_method *m, double *loglik)
     if (ks_scan_elements(m, m->plan->forward, &op)) return -1;
     if (ks_scan_phase(m, 0, T, ks_filtered_step)) return -1;
     if (ks_scan_phase(m, 0, T, ks_evidence_step)) return -1;
-    if (m->a.to.watched && ks_scan_phase(m, 0, ks_scan_looks(T), ks_scan_suspect)) return -1;
     for (int64_t k = 0; k < T; ++k) *loglik += m->a.loglik_terms[k];
     return 0;
 }

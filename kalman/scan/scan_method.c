@@ -66,7 +66,7 @@ static void carve(ks_carver *carver, ks_scan_method *m)
                                 plan->reverse,
                                 plan->method == KS_METHOD_SCAN_RTS ? &smooth : &filter));
     m->scan_memory = ks_carve(carver, 1, scan);
-    if (plan->method == KS_METHOD_SCAN_RTS) ks_scan_rounding_carve(carver, m);
+    if (plan->method == KS_METHOD_SCAN_RTS && ks_scan_reruns(plan)) ks_chunks_rounding_carve(carver, m);
 }
 
 size_t ks_scan_method_workspace(const ks_smooth_plan *plan)
@@ -195,10 +195,17 @@ static void open_series(ks_scan_method *m, int64_t b)
     }
 }
 
-/** Alg. 6 for series b, whose filter is through; `rounds` and `combines` are those of the series before. Chunks may
- *  come upon sharp predictions on their way back only: all is done again then, as what they go back from may have been
- *  written over. */
-static int smooth_back(ks_scan_method *m, int64_t b, int64_t rounds, int64_t combines, double *loglik)
+/** How often every step is gone through, scans of stored elements not counted. */
+static int passes(const ks_smooth_plan *plan)
+{
+    if (ks_scan_reruns(plan)) return smooths(plan) ? 4 : 2;
+    return 3 + 2 * smooths(plan) + ks_makes_any(plan, KS_OUT_LAG_ONE_COV);
+}
+
+/** Alg. 6 in chunks for series b, whose filter is through; `rounds` and `combines` are those of the series before. Chunks
+ *  may come upon sharp predictions on their way back only: all is done again then, as what they go back from may have
+ *  been written over. */
+static int smooth_chunks(ks_scan_method *m, int64_t b, int64_t rounds, int64_t combines, double *loglik)
 {
     if (!ks_scan_is_suspect(m)) {
         m->watched = 1;
@@ -211,12 +218,22 @@ static int smooth_back(ks_scan_method *m, int64_t b, int64_t rounds, int64_t com
         }
         m->run->info->status = KS_OK;
         m->run->info->rounds = rounds;
+        m->run->total += m->plan->T * passes(m->plan) / m->plan->workers;
         atomic_store(&m->combines, combines);
         open_series(m, b);
         *loglik = 0;
         if (ks_scan_filter(m, loglik)) return -1;
     }
-    return ks_scan_rounding(m) ? -1 : ks_scan_rts(m);
+    return ks_chunks_rounding(m) ? -1 : ks_scan_rts(m);
+}
+
+/** Alg. 6 from stored elements. */
+static int smooth_elements(ks_scan_method *m)
+{
+    const int rc = ks_scan_rts(m);
+    if (!ks_scan_is_suspect(m)) return rc;
+    for (int w = 0; w < m->plan->workers; ++w) ks_blame_rounding(&m->worker[w].tally);
+    return rc ? rc : ks_scan_rounding(m);
 }
 
 static int run_series(ks_scan_method *m, int64_t b)
@@ -225,22 +242,16 @@ static int run_series(ks_scan_method *m, int64_t b)
     double loglik = 0;
     open_series(m, b);
     int rc = ks_scan_filter(m, &loglik);
-    for (int64_t c = 0; m->run->watched && !rc && c < m->chunks; ++c) m->run->sharp |= m->chunk_tally[c].sharp >= 0;
+    if (!rc && m->run->watched) m->run->sharp |= ks_scan_is_suspect(m);
     if (m->run->sharp) return -1;
-    if (!rc && m->plan->method == KS_METHOD_SCAN_RTS) rc = smooth_back(m, b, rounds, combines, &loglik);
+    if (!rc && m->plan->method == KS_METHOD_SCAN_RTS)
+        rc = m->chunks ? smooth_chunks(m, b, rounds, combines, &loglik) : smooth_elements(m);
     if (!rc && m->plan->method == KS_METHOD_SCAN_TWO_FILTER) rc = ks_scan_two_filter(m);
     if (!rc && smooths(m->plan)) rc = ks_scan_lag_one(m);
     for (int w = 0; w < m->plan->workers; ++w) ks_run_add(m->run, b, &m->worker[w].tally);
     for (int64_t c = 0; c < m->chunks; ++c) ks_run_add(m->run, b, &m->chunk_tally[c]);
     if (!rc) ks_write_loglik(m->run, b, loglik);
     return rc;
-}
-
-/** How often every step is gone through, scans of stored elements not counted. */
-static int passes(const ks_smooth_plan *plan)
-{
-    if (ks_scan_reruns(plan)) return smooths(plan) ? 4 : 2;
-    return 3 + 2 * smooths(plan) + ks_makes_any(plan, KS_OUT_LAG_ONE_COV);
 }
 
 void ks_scan_method_run(ks_run *run, void *work)

@@ -9,13 +9,9 @@
 
 #define KS_IN_DOUBLE(w, name) (w)->kernels->name
 #include "scan_steps_text.h"
+#include "scan_rounding_text.h"
 
-/** Predictions are looked at so many steps apart, and at the last one: a look costs a third to three quarters of what
- *  a step does. */
-enum { KS_SCAN_LOOK = 40 };
-static inline int64_t ks_scan_looks(int64_t T) { return (T - 1 + KS_SCAN_LOOK - 1) / KS_SCAN_LOOK; }
-
-/** What ks_scan_rounding() works on. */
+/** What ks_chunks_rounding() works on. */
 typedef struct ks_scan_rounding_memory {
     void *moved, *variance; /* T + 1 and T rows of a state's numbers, in the plan's precision */
     ks_tally *counted;      /* of workers and chunks                                          */
@@ -36,7 +32,7 @@ typedef struct ks_scan_method {
     ks_tally *chunk_tally;           /* chunks: one for each                                 */
     int64_t chunks, chunk_size;
     int watched;                     /* chunks: steps back of Alg. 6 end at a sharp prediction */
-    ks_scan_rounding_memory rounding; /* Alg. 6 alone                                        */
+    ks_scan_rounding_memory rounding; /* chunks, Alg. 6                                      */
     atomic_llong combines;
 } ks_scan_method;
 
@@ -69,12 +65,13 @@ int ks_scan_rts(ks_scan_method *m);
 int ks_scan_two_filter(ks_scan_method *m);
 /** Whether predictions look sharp (ks_sharp()): they have lost digits, or are singular. */
 int ks_scan_is_suspect(const ks_scan_method *m);
-/** Whether Alg. 6 may be run for all that: 0, or -1 where it would multiply round-off beyond what the estimates bear,
- *  told in the first worker's tally and, in standard deviations, as info's value. After ks_scan_filter(). */
+/** Whether the estimates of Alg. 6 from stored elements stand for all that, after ks_scan_rts(): 0, or -1 with the fault
+ *  in a worker's tally. */
 int ks_scan_rounding(ks_scan_method *m);
-void ks_scan_rounding_carve(ks_carver *carver, ks_scan_method *m);
-/** A phase of ks_scan_looks(): a sharp prediction (ks_sharp()) to the worker's tally. */
-void ks_scan_suspect(const ks_scan_arrays *a, ks_scan_worker *w, int64_t look);
+/** Whether Alg. 6 in chunks may be run for all that, after ks_scan_filter(): 0, or -1 with the fault in the first
+ *  worker's tally. */
+int ks_chunks_rounding(ks_scan_method *m);
+void ks_chunks_rounding_carve(ks_carver *carver, ks_scan_method *m);
 /** Lag-one covariances and the smoothed prior. */
 int ks_scan_lag_one(ks_scan_method *m);
 

@@ -31,7 +31,15 @@ typedef struct ks_scan_worker {
     double *outputs[6];              /* results of one step, double                        */
     ks_series wide;                  /* the series of `rows`                               */
     ks_tally tally;
+    double moves;                    /* a fault of ks_moved_step(): by so many sd          */
     const struct ks_kernels *kernels; /* the CPU's arithmetic in double                    */
 } ks_scan_worker;
+
+/** An estimate of a suspect series that is not finite: round-off has been multiplied so far. */
+KS_HD void ks_blame_rounding(ks_tally *tally)
+{
+    if (tally->bad_step < 0 || tally->bad_array != KS_ARRAY_ESTIMATE) return;
+    tally->fault = KS_FAULT_ILL_CONDITIONED;
+}
 
 #endif

@@ -1,0 +1,112 @@
+/* scan_rounding_text.h -- whether a scan of stored smoothing elements has multiplied round-off beyond what the estimates
+ * bear; phases as those of scan_steps_text.h, for a worker of the CPU or a thread of a device.
+ *
+ * Going back by E = P Fᵀ Pp⁻¹ multiplies the round-off of every step behind, which is harmless where process noise
+ * forgets it and where what it is taken to is known no better. Where a transition without noise contracts it is neither
+ * (range_text.h, ks_sharp()). A covariance that has lost digits looks like one that is singular, for which steps of the
+ * RTS smoother are as good as ever, so what predictions look like is no more than a reason to suspect. Then the scan
+ * itself is asked: it runs again with elements into which as much round-off has been put as there is in them anyway,
+ * of random signs. Where that moves the estimates, digits are lost. */
+/* How many times the rounding of a number as large as a mean does not count: steps that forget sum up some of them. */
+enum { KS_ROUNDINGS = 64 };
+
+/** What estimates may move by, in standard deviations. */
+#define KS_MOVES_MOST 1e-7
+
+/** 1 or -1, as good as random (Steele, Lea & Flood's SplitMix64). */
+KS_HD double ks_random_sign(uint64_t number)
+{
+    uint64_t z = number * 0x9e3779b97f4a7c15U;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
+    return z >> 63 ? 1 : -1;
+}
+
+/** A standard deviation from a variance that may be round-off. */
+KS_HD double ks_deviation(double variance) { return variance > 0 ? sqrt(variance) : 0; }
+
+/** The size of the terms of F x + u, entry i. */
+KS_HD double ks_prediction_size(int n, const double *F, const double *u, const double *x, int i)
+{
+    double size = fabs(u[i]);
+    for (int c = 0; c < n; ++c) size += fabs(F[i * n + c] * x[c]);
+    return size;
+}
+
+/** Smoothing elements with round-off: of the filtered covariance, and of what they add to means and covariances. */
+KS_HD void ks_rounded_step(const ks_scan_arrays *a, ks_scan_worker *w, int64_t k)
+{
+    const int n = a->series.nx;
+    const int64_t nn = (int64_t)n * n, next = k + 1 < a->series.steps ? k + 1 : k;
+    const double *x = (const double *)a->filtered.mean + k * n, *P = (const double *)a->filtered.cov + k * nn;
+    const ks_tally known = w->tally;
+    const ks_sink to = ks_element_sink(a, KS_IN_DOUBLE(w, smooth_element_bytes)(n));
+    const ks_sink cov = { (char *)w->results.cov, 0, 0 };
+    double *moved = (double *)w->results.cov, *E = (double *)ks_slot_of(to, k), *g = E + nn, *L = g + n;
+    const ks_series *s = ks_wide_series(a, w, next);
+    const double *F = (const double *)ks_row(s->F, next - s->shift), *u = (const double *)ks_row(s->u, next - s->shift);
+    uint64_t sign = (uint64_t)(k * (n + nn + nn));
+    for (int i = 0; i < n; ++i)
+        for (int j = 0; j <= i; ++j) {
+            const double size = ks_deviation(P[i * n + i]) * ks_deviation(P[j * n + j]);
+            moved[i * n + j] = moved[j * n + i] =
+                P[i * n + j] + ks_random_sign(++sign) * (DBL_EPSILON / 2) * size;
+        }
+    KS_IN_DOUBLE(w, smooth_elements)(s, k, k + 1, ks_wide_mean(a, a->filtered), cov, to, w->scratch, &w->tally);
+    w->tally = known;
+    for (int i = 0; i < n; ++i) {
+        double size = fabs(x[i]);
+        for (int c = 0; c < n && next > k; ++c)
+            size += fabs(E[i * n + c]) * ks_prediction_size(n, F, u, x, c);
+        g[i] += ks_random_sign(++sign) * (DBL_EPSILON / 2) * size;
+    }
+    /* What is left of P has its round-off, unless it is so little that the array form has made it. */
+    double *left = (double *)w->results.mean;
+    for (int i = 0; i < n; ++i) {
+        const double own = L[i * (i + 1) / 2 + i];
+        left[i] = ks_deviation(own > 1e-5 * P[i * n + i] ? P[i * n + i] : own);
+    }
+    for (int i = 0; i < n; ++i)
+        for (int j = 0; j <= i; ++j)
+            L[i * (i + 1) / 2 + j] += ks_random_sign(++sign) * (DBL_EPSILON / 2) * left[i] * left[j];
+}
+
+/** By how many standard deviations that has moved the estimate of step k, or its covariance beside them, more than
+ *  roundings of the mean itself. Not finite where numbers are none. */
+KS_HD double ks_rounding_moves(const ks_scan_arrays *a, ks_scan_worker *w, int64_t k)
+{
+    const int n = a->series.nx;
+    const int64_t nn = (int64_t)n * n;
+    const ks_sink from = ks_element_sink(a, KS_IN_DOUBLE(w, smooth_element_bytes)(n));
+    const ks_sink mean = { (char *)w->results.mean, 0, 0 }, cov = { (char *)w->results.cov, 0, 0 };
+    const double *x = (const double *)a->smoothed.mean + k * n, *P = (const double *)a->smoothed.cov + k * nn;
+    const double *filtered = (const double *)a->filtered.cov + k * nn;
+    const double *moved_x = (const double *)w->results.mean, *moved_P = (const double *)w->results.cov;
+    double *sd = w->outputs[0], worst = 0;
+    KS_IN_DOUBLE(w, smooth_extract)(n, k, k + 1, from, mean, cov);
+    for (int i = 0; i < n; ++i) {
+        /* Variances that are round-off of the filtered ones altogether are those of what is known exactly. */
+        const double least = KS_ROUNDINGS * (DBL_EPSILON / 2) * filtered[i * n + i];
+        sd[i] = ks_deviation(P[i * n + i] > least ? P[i * n + i] : least);
+        const double off = fabs(moved_x[i] - x[i]) - KS_ROUNDINGS * (DBL_EPSILON / 2) * fabs(x[i]);
+        if (!(off <= worst * sd[i])) worst = off / sd[i];
+        for (int j = 0; j <= i; ++j) {
+            const double difference = fabs(moved_P[i * n + j] - P[i * n + j]);
+            if (!(difference <= worst * (sd[i] * sd[j]))) worst = difference / (sd[i] * sd[j]);
+        }
+        if (!(worst >= 0)) return worst;
+    }
+    return worst;
+}
+
+/** The first of the steps that it moves too far is told. */
+KS_HD void ks_moved_step(const ks_scan_arrays *a, ks_scan_worker *w, int64_t k)
+{
+    const double moves = ks_rounding_moves(a, w, k);
+    if (moves <= KS_MOVES_MOST) return;
+    w->tally.bad_step = k;
+    w->tally.bad_row = 0;
+    w->tally.bad_array = KS_ARRAY_ESTIMATE;
+    w->tally.fault = KS_FAULT_ILL_CONDITIONED;
+    w->moves = moves > 0 ? moves : (double)INFINITY;
+}
