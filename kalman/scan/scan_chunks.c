@@ -101,7 +101,7 @@ int ks_filter_absorb(void *user, void *scratch, void *dst, int64_t first, int64_
         rc = m->plan->aggregates->filter_absorb(s, k, end, k == first, dst, c.absorb, &c.worker.tally);
     }
     if (!rc) count_absorbed(m, count);
-    if (!rc && ks_run_progress(m->run, count)) rc = -1;
+    if (!rc && ks_scan_progress(m, count)) rc = -1;
     close_chunk(&carver, &c, &m->chunk_tally[first / m->chunk_size]);
     return rc;
 }
@@ -126,6 +126,24 @@ static ks_state state_from(const ks_scan_method *m, const chunk_memory *c, const
     return state;
 }
 
+/** Whether a root that state_from() has made is of a covariance that has lost half of its digits in some combination of
+ *  states, or all of them: the last entry of a row is its pivot, a last column of zeros has none. */
+static int is_ill_conditioned(int n, const double *S)
+{
+    int deficient = 1, ill = 0;
+    for (int i = 0; i < n; ++i) {
+        double norm = 0, pivot = 0;
+        for (int c = 0; c < n; ++c) {
+            const double square = S[i * n + c] * S[i * n + c];
+            norm += square;
+            pivot = square > 0 ? square : pivot;
+        }
+        ill |= pivot < 0x1p-26 * norm;
+        deficient &= S[i * n + n - 1] == 0;
+    }
+    return ill || deficient;
+}
+
 int ks_filter_rerun(void *user, void *scratch, const void *carry, int64_t first, int64_t count)
 {
     ks_scan_method *m = user;
@@ -135,9 +153,11 @@ int ks_filter_rerun(void *user, void *scratch, const void *carry, int64_t first,
     chunk_memory c;
     open_chunk(&carver, m, scratch, &c);
     ks_state state = { c.state.mean, c.state.cov, KS_FORM_ORDINARY };
-    if (carry)
+    if (carry) {
         state = state_from(m, &c, carry);
-    else
+        /* It may look singular from here on and not sharp, where steps have kept all of it. */
+        if (m->a.to.watched && !m->run->watched && is_ill_conditioned(plan->nx, c.worker.state.cov)) tally->sharp = first;
+    } else
         plan->kernels->start(&m->a.series, &state, c.scratch);
     ks_forward_sinks to = m->a.to;
     if (m->form) {
@@ -149,7 +169,7 @@ int ks_filter_rerun(void *user, void *scratch, const void *carry, int64_t first,
     for (int64_t k = first; k < first + count && !rc; k += KS_BLOCK) {
         const int64_t end = first + count - k < KS_BLOCK ? first + count : k + KS_BLOCK;
         rc = plan->kernels->filter(&m->a.series, k, end, &state, &to, c.scratch, tally);
-        if (!rc && ks_run_progress(m->run, end - k)) rc = -1;
+        if (!rc && ks_scan_progress(m, end - k)) rc = -1;
     }
     close_chunk(&carver, &c, tally);
     return rc;
@@ -173,7 +193,7 @@ int ks_smooth_absorb(void *user, void *scratch, void *dst, int64_t first, int64_
                                              &c.worker.tally);
     }
     if (!rc) count_absorbed(m, count);
-    if (!rc && ks_run_progress(m->run, count)) rc = -1;
+    if (!rc && ks_scan_progress(m, count)) rc = -1;
     close_chunk(&carver, &c, &m->chunk_tally[(plan->T - first - count) / m->chunk_size]);
     return rc;
 }
@@ -187,7 +207,11 @@ int ks_smooth_rerun(void *user, void *scratch, const void *carry, int64_t first,
     chunk_memory c;
     open_chunk(&carver, m, scratch, &c);
     ks_state state = { c.state.mean, c.state.cov, KS_FORM_ORDINARY };
-    if (carry) state = state_from(m, &c, carry);
+    if (carry) {
+        state = state_from(m, &c, carry);
+        if (m->watched && !m->run->watched && is_ill_conditioned(plan->nx, c.worker.state.cov))
+            tally->sharp = first + count;
+    }
     ks_forward_sinks kept = { 0 };
     kept.kept_mean = m->kept_mean;
     kept.kept_C = m->kept_C;
@@ -195,7 +219,7 @@ int ks_smooth_rerun(void *user, void *scratch, const void *carry, int64_t first,
     kept.watched = m->watched;
     int rc = plan->kernels->smooth(&m->a.series, first, first + count, &state, &kept, &m->a.back,
                                    c.scratch, tally);
-    if (!rc && ks_run_progress(m->run, count)) rc = -1;
+    if (!rc && ks_scan_progress(m, count)) rc = -1;
     if (first == 0 && !rc) {
         /* The smoothed prior is made from here. */
         ks_state start = { m->start.mean, m->start.cov, state.form };

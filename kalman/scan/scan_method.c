@@ -79,6 +79,8 @@ size_t ks_scan_method_workspace(const ks_smooth_plan *plan)
     return ks_carved_bytes(&carver);
 }
 
+int ks_scan_progress(ks_scan_method *m, int64_t steps) { return ks_run_progress(m->run, m->again ? 0 : steps); }
+
 typedef struct phase_call {
     ks_scan_method *m;
     ks_scan_phase_function phase;
@@ -96,7 +98,7 @@ static void phase_range(void *arg, int64_t begin, int64_t end, int worker)
             call->phase(&call->m->a, w, call->k0 + i);
             if (w->tally.bad_step >= 0) return;
         }
-        if (ks_run_progress(call->m->run, stop - k)) return;
+        if (ks_scan_progress(call->m, stop - k)) return;
     }
 }
 
@@ -218,13 +220,17 @@ static int smooth_chunks(ks_scan_method *m, int64_t b, int64_t rounds, int64_t c
         }
         m->run->info->status = KS_OK;
         m->run->info->rounds = rounds;
-        m->run->total += m->plan->T * passes(m->plan) / m->plan->workers;
         atomic_store(&m->combines, combines);
         open_series(m, b);
         *loglik = 0;
+        m->again = 1;
         if (ks_scan_filter(m, loglik)) return -1;
     }
-    return ks_chunks_rounding(m) ? -1 : ks_scan_rts(m);
+    if (ks_chunks_disturbed(m)) return -1;
+    const int rc = ks_scan_rts(m);
+    m->again = 0;
+    ks_scan_blame(m);
+    return rc ? rc : ks_chunks_rounding(m);
 }
 
 /** Alg. 6 from stored elements. */
@@ -232,7 +238,7 @@ static int smooth_elements(ks_scan_method *m)
 {
     const int rc = ks_scan_rts(m);
     if (!ks_scan_is_suspect(m)) return rc;
-    for (int w = 0; w < m->plan->workers; ++w) ks_blame_rounding(&m->worker[w].tally);
+    ks_scan_blame(m);
     return rc ? rc : ks_scan_rounding(m);
 }
 

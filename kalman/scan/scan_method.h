@@ -11,12 +11,14 @@
 #include "scan_steps_text.h"
 #include "scan_rounding_text.h"
 
-/** What ks_chunks_rounding() works on. */
-typedef struct ks_scan_rounding_memory {
-    void *moved, *variance; /* T + 1 and T rows of a state's numbers, in the plan's precision */
-    ks_tally *counted;      /* of workers and chunks                                          */
-    double *wide;           /* of one step                                                    */
-} ks_scan_rounding_memory;
+/** What ks_chunks_disturbed() leaves, and works on. */
+typedef struct ks_chunks_rounding_memory {
+    ks_sink mean, variance;         /* T rows of a state's numbers, in the plan's precision       */
+    ks_sink own_mean, own_variance; /* of the chunks, where these are no outputs                  */
+    ks_estimates state, root;       /* one each, in the plan's precision                          */
+    void *scratch;                  /* of the arithmetic in it                                    */
+    double *x[2], *C[2];            /* of one step                                                */
+} ks_chunks_rounding_memory;
 
 /** One series on its way through the scans. */
 typedef struct ks_scan_method {
@@ -32,7 +34,8 @@ typedef struct ks_scan_method {
     ks_tally *chunk_tally;           /* chunks: one for each                                 */
     int64_t chunks, chunk_size;
     int watched;                     /* chunks: steps back of Alg. 6 end at a sharp prediction */
-    ks_scan_rounding_memory rounding; /* chunks, Alg. 6                                      */
+    int again;                       /* what goes on now has been done before: no progress   */
+    ks_chunks_rounding_memory rounding; /* chunks, Alg. 6                                    */
     atomic_llong combines;
 } ks_scan_method;
 
@@ -65,13 +68,18 @@ int ks_scan_rts(ks_scan_method *m);
 int ks_scan_two_filter(ks_scan_method *m);
 /** Whether predictions look sharp (ks_sharp()): they have lost digits, or are singular. */
 int ks_scan_is_suspect(const ks_scan_method *m);
+/** Estimates of a suspect series that are not finite are so for its rounding. */
+void ks_scan_blame(ks_scan_method *m);
 /** Whether the estimates of Alg. 6 from stored elements stand for all that, after ks_scan_rts(): 0, or -1 with the fault
  *  in a worker's tally. */
 int ks_scan_rounding(ks_scan_method *m);
-/** Whether Alg. 6 in chunks may be run for all that, after ks_scan_filter(): 0, or -1 with the fault in the first
- *  worker's tally. */
+/** The way back of Alg. 6 in chunks with round-off put into it, before ks_scan_rts(), and whether that comes to the same:
+ *  0, or -1 with the fault in the first worker's tally. */
+int ks_chunks_disturbed(ks_scan_method *m);
 int ks_chunks_rounding(ks_scan_method *m);
 void ks_chunks_rounding_carve(ks_carver *carver, ks_scan_method *m);
+/** `steps` more are done, see ks_run_progress(). */
+int ks_scan_progress(ks_scan_method *m, int64_t steps);
 /** Lag-one covariances and the smoothed prior. */
 int ks_scan_lag_one(ks_scan_method *m);
 

@@ -33,6 +33,18 @@ KS_HD double ks_prediction_size(int n, const double *F, const double *u, const d
     return size;
 }
 
+/** Whether the array form takes a pivot of a covariance for round-off. */
+KS_HD int ks_drops_pivot(const ks_scan_worker *w, int n, const double *P)
+{
+    double *S = (double *)w->state.cov;
+    ks_state root = { w->state.mean, S, KS_FORM_ORDINARY };
+    memcpy(S, P, (size_t)(n * n) * sizeof(double));
+    KS_IN_DOUBLE(w, root)(n, &root, w->scratch);
+    int kept = 0;
+    for (int i = 0; i < n; ++i) kept |= S[i * n + n - 1] != 0;
+    return !kept;
+}
+
 /** Smoothing elements with round-off: of the filtered covariance, and of what they add to means and covariances. */
 KS_HD void ks_rounded_step(const ks_scan_arrays *a, ks_scan_worker *w, int64_t k)
 {
@@ -45,26 +57,29 @@ KS_HD void ks_rounded_step(const ks_scan_arrays *a, ks_scan_worker *w, int64_t k
     double *moved = (double *)w->results.cov, *E = (double *)ks_slot_of(to, k), *g = E + nn, *L = g + n;
     const ks_series *s = ks_wide_series(a, w, next);
     const double *F = (const double *)ks_row(s->F, next - s->shift), *u = (const double *)ks_row(s->u, next - s->shift);
-    uint64_t sign = (uint64_t)(k * (n + nn + nn));
+    uint64_t sign = (uint64_t)(k * (n + nn + nn + nn));
     for (int i = 0; i < n; ++i)
         for (int j = 0; j <= i; ++j) {
             const double size = ks_deviation(P[i * n + i]) * ks_deviation(P[j * n + j]);
             moved[i * n + j] = moved[j * n + i] =
                 P[i * n + j] + ks_random_sign(++sign) * (DBL_EPSILON / 2) * size;
         }
+    const int dropped = next > k && ks_drops_pivot(w, n, moved);
     KS_IN_DOUBLE(w, smooth_elements)(s, k, k + 1, ks_wide_mean(a, a->filtered), cov, to, w->scratch, &w->tally);
     w->tally = known;
+    for (int i = 0; i < n * n && next > k; ++i) E[i] += ks_random_sign(++sign) * DBL_EPSILON * E[i];
     for (int i = 0; i < n; ++i) {
         double size = fabs(x[i]);
         for (int c = 0; c < n && next > k; ++c)
             size += fabs(E[i * n + c]) * ks_prediction_size(n, F, u, x, c);
         g[i] += ks_random_sign(++sign) * (DBL_EPSILON / 2) * size;
     }
-    /* What is left of P has its round-off, unless it is so little that the array form has made it. */
+    /* What is left of P has its round-off, unless it is so little that the array form has made it; where a pivot of P
+     * has been taken for round-off, what that may have been. */
     double *left = (double *)w->results.mean;
     for (int i = 0; i < n; ++i) {
-        const double own = L[i * (i + 1) / 2 + i];
-        left[i] = ks_deviation(own > 1e-5 * P[i * n + i] ? P[i * n + i] : own);
+        const double variance = P[i * n + i], own = L[i * (i + 1) / 2 + i];
+        left[i] = ks_deviation(dropped ? 4 * n * variance : own > 1e-5 * variance ? variance : own);
     }
     for (int i = 0; i < n; ++i)
         for (int j = 0; j <= i; ++j)

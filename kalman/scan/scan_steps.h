@@ -35,11 +35,12 @@ typedef struct ks_scan_worker {
     const struct ks_kernels *kernels; /* the CPU's arithmetic in double                    */
 } ks_scan_worker;
 
-/** An estimate of a suspect series that is not finite: round-off has been multiplied so far. */
-KS_HD void ks_blame_rounding(ks_tally *tally)
+/** An estimate of a suspect series that is not finite: round-off has been multiplied so far. Whether there is one. */
+KS_HD int ks_blame_rounding(ks_tally *tally)
 {
-    if (tally->bad_step < 0 || tally->bad_array != KS_ARRAY_ESTIMATE) return;
+    if (tally->bad_step < 0 || tally->bad_array != KS_ARRAY_ESTIMATE || tally->fault != KS_FAULT_NOT_FINITE) return 0;
     tally->fault = KS_FAULT_ILL_CONDITIONED;
+    return 1;
 }
 
 #endif
