@@ -267,7 +267,7 @@ KS_HD_COLD int KS_T(prediction_suspect)(int nx, const KS_NUM *F, const KS_NUM *Q
     if (!KS_ALL(KS_T(ks_ldl)(nx, KS_ROOT_EPS, Pp, inverse_d))) return 1;
     KS_T(ks_copy)(nx, u, xp);
     KS_T(ks_mv_add)(nx, nx, F, x, xp);
-    return KS_ALL(KS_T(ks_rounds_much)(nx, xp, Pp, inverse_d, scratch));
+    return KS_T(ks_rounds_much)(nx, xp, Pp, inverse_d, scratch);
 }
 
 KS_HD_COLD void KS_T(table_smooth_elements)(const ks_series *s, int64_t k0, int64_t k1, ks_sink mean,
@@ -289,7 +289,7 @@ KS_HD_COLD void KS_T(table_smooth_elements)(const ks_series *s, int64_t k0, int6
         KS_MASK sharp;
         int suspect;
         if (KS_ALL(KS_T(ks_smooth_element)(s->nx, F, Q, u, x, P, e, &sharp, W))) {
-            suspect = KS_ALL(sharp);
+            suspect = sharp;
         } else {
             KS_T(ks_smooth_element_array)(s->nx, F, Q, u, x, P, e, W);
             suspect = KS_T(prediction_suspect)(s->nx, F, Q, u, x, P, W);

@@ -128,8 +128,10 @@ static ks_state state_from(const ks_scan_method *m, const chunk_memory *c, const
 
 /** Whether a root that state_from() has made is of a covariance that has lost half of its digits in some combination of
  *  states, or all of them: the last entry of a row is its pivot, a last column of zeros has none. */
-static int is_ill_conditioned(int n, const double *S)
+static int is_ill_conditioned(const ks_smooth_plan *plan, const double *S)
 {
+    const int n = plan->nx;
+    const double least = plan->kernels->number_bytes == sizeof(float) ? 0x1p-12 : 0x1p-26;
     int deficient = 1, ill = 0;
     for (int i = 0; i < n; ++i) {
         double norm = 0, pivot = 0;
@@ -138,7 +140,7 @@ static int is_ill_conditioned(int n, const double *S)
             norm += square;
             pivot = square > 0 ? square : pivot;
         }
-        ill |= pivot < 0x1p-26 * norm;
+        ill |= pivot < least * norm;
         deficient &= S[i * n + n - 1] == 0;
     }
     return ill || deficient;
@@ -156,7 +158,7 @@ int ks_filter_rerun(void *user, void *scratch, const void *carry, int64_t first,
     if (carry) {
         state = state_from(m, &c, carry);
         /* It may look singular from here on and not sharp, where steps have kept all of it. */
-        if (m->a.to.watched && !m->run->watched && is_ill_conditioned(plan->nx, c.worker.state.cov)) tally->sharp = first;
+        if (m->a.to.watched && !m->run->watched && is_ill_conditioned(plan, c.worker.state.cov)) tally->sharp = first;
     } else
         plan->kernels->start(&m->a.series, &state, c.scratch);
     ks_forward_sinks to = m->a.to;
@@ -209,7 +211,7 @@ int ks_smooth_rerun(void *user, void *scratch, const void *carry, int64_t first,
     ks_state state = { c.state.mean, c.state.cov, KS_FORM_ORDINARY };
     if (carry) {
         state = state_from(m, &c, carry);
-        if (m->watched && !m->run->watched && is_ill_conditioned(plan->nx, c.worker.state.cov))
+        if (m->watched && !m->run->watched && is_ill_conditioned(plan, c.worker.state.cov))
             tally->sharp = first + count;
     }
     ks_forward_sinks kept = { 0 };

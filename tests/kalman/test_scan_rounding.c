@@ -1,0 +1,94 @@
+/* test_scan_rounding.c -- scans of smoothing elements multiply round-off where transitions contract without noise: they
+ * are right or they refuse, and refuse no model for being short, or singular (test_golden.c, test_edges.c). */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include "contraction.h"
+#include "models.h"
+#include "run_case.h"
+
+/* Chunks of a device are not watched. */
+static const ks_scan_algorithm scans[] = { KS_SCAN_CHUNKED, KS_SCAN_HILLIS_STEELE, KS_SCAN_BLELLOCH,
+                                           KS_SCAN_LADNER_FISCHER, KS_SCAN_SENGUPTA };
+enum { FIRST = ALL_ON_DEVICE, SCANS = sizeof scans / sizeof scans[0] };
+
+/** Smooth by scan i: true where that refuses, as it says it does; else results are right. */
+static int refuses(problem *p, int i, ks_precision precision)
+{
+    const int other = (i + (int)p->T) % 2;
+    const ks_backend backend = ALL_ON_DEVICE ? KS_BACKEND_CUDA : KS_BACKEND_CPU;
+    results r = contraction_smooth(p, KS_METHOD_SCAN_RTS, scans[i], backend, precision, 1 + other, other ? NO_COVS : ALL);
+    const int refused = r.info.status != KS_OK;
+    /* Covariances may be off by 1e-7 where they are compared, and the prior is one contraction on. */
+    p->bound = 1e-5L;
+    if (!refused) {
+        contraction_agrees(p, &r, precision);
+    } else {
+        assert_int_equal(r.info.status, KS_EREFUSED);
+        assert_int_equal(r.info.array, KS_ARRAY_ESTIMATE);
+        assert_int_equal(r.info.fault, KS_FAULT_ILL_CONDITIONED);
+        assert_int_equal(r.info.suggestion, KS_METHOD_SEQUENTIAL);
+        assert_in_range(r.info.step, 0, p->T - 1);
+        assert_true(r.info.value > 1e-8);
+    }
+    contraction_drop_results(&r);
+    return refused;
+}
+
+/** Scans take a model up to `most` steps, and refuse it from `least` on. */
+static void scan(int nx, int64_t T, double slow, double fast, ks_precision precision, int64_t most, int64_t least)
+{
+    problem *p = contraction_make(77, nx, T, 1, slow, fast, nx % 2);
+    for (int i = FIRST; i < SCANS; ++i) {
+        const int refused = refuses(p, i, precision);
+        assert_true(!refused || T > most);
+        assert_true(refused || T < least);
+    }
+    contraction_drop(p);
+}
+
+static void by_length(void **state)
+{
+    static const int sizes[] = { 1, 3, 4, 2, 5, 6, 8, 12, 14 };
+    static const int64_t lengths[] = { 1, 3, 7, 12, 15, 18, 25, 30, 60, 200, 600 };
+    const int all_sizes = ALL_ON_DEVICE ? 3 : sizeof sizes / sizeof sizes[0];
+    const int all_lengths = ALL_ON_DEVICE ? 9 : sizeof lengths / sizeof lengths[0];
+    (void)state;
+    for (int i = 0; i < all_sizes; ++i)
+        for (int t = 0; t < all_lengths; ++t) {
+            scan(sizes[i], lengths[t], 0.95, 0.5, KS_F64, 7, 600);
+            scan(sizes[i], lengths[t], 1, 0.3, KS_F64, 3, sizes[i] > 1 ? 60 : 1000);
+            scan(sizes[i], lengths[t], 0.99, 0.9, KS_F64, 12, 4000);
+            scan(sizes[i], lengths[t], 0.95, 0.5, KS_F32, 7, 600);
+        }
+}
+
+/** Nobody has chosen these: what a covariance has lost at the border of a chunk, or in an element, counts as much as
+ *  the round-off of means. */
+static void drawn(void **state)
+{
+    int taken = 0, refused = 0;
+    (void)state;
+    for (uint64_t seed = 1; seed <= (ALL_ON_DEVICE ? 16 : 300); ++seed) {
+        source s = { 1000 + seed };
+        const int nx = 1 + (int)(6 * uniform(&s));
+        const int64_t T = 5 + (int64_t)((ALL_ON_DEVICE ? 30 : 100) * uniform(&s) * uniform(&s));
+        const double slow = 0.6 + 0.4 * uniform(&s), fast = 0.1 + 0.6 * uniform(&s);
+        problem *p = contraction_make(seed, nx, T, 1, slow, fast, nx % 2);
+        for (int i = FIRST; i < SCANS; ++i) {
+            const int refusal = refuses(p, i, seed % 5 == 0 ? KS_F32 : KS_F64);
+            refused += refusal;
+            taken += !refusal;
+        }
+        contraction_drop(p);
+    }
+    assert_true(10 * taken > refused && 10 * refused > taken);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(by_length), cmocka_unit_test(drawn) };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
