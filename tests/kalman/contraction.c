@@ -36,7 +36,8 @@ static void invert(int n, long double *a)
     memcpy(a, b, sizeof(long double) * (size_t)(n * n));
 }
 
-problem *contraction_make(uint64_t seed, int nx, int64_t T, int64_t B, double slow, double fast, int per_step)
+problem *contraction_make(uint64_t seed, int nx, int64_t T, int64_t B, double slow, double fast, double offset,
+                          int per_step)
 {
     problem *p = zeroed(1, sizeof *p);
     source s = { seed };
@@ -58,7 +59,7 @@ problem *contraction_make(uint64_t seed, int nx, int64_t T, int64_t B, double sl
             }
             p->F[i * nx + j] = (double)(float)sum;
         }
-    for (int i = 0; i < nx; ++i) p->u[i] = 1 + i, p->P0[i * (nx + 1)] = 100;
+    for (int i = 0; i < nx; ++i) p->u[i] = offset * (1 + i), p->P0[i * (nx + 1)] = 100;
     for (int i = 0; i < p->ny * nx; ++i) p->H[i] = (double)(float)normal(&s);
     for (int i = 0; i < p->ny; ++i) p->R[i * (p->ny + 1)] = (double)(float)0.01;
     p->y = zeroed((size_t)(B * T * p->ny), sizeof(double));

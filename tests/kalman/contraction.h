@@ -30,8 +30,9 @@ typedef struct results {
 enum { NO_COVS, ALL, ESTIMATES, CHOICES };
 
 /** Modes that shrink by `slow` to `fast` in each step, mixed, drawn from `seed`; numbers are floats, so that both
- *  precisions solve one problem. per_step: F has a row for each step. */
-problem *contraction_make(uint64_t seed, int nx, int64_t T, int64_t B, double slow, double fast, int per_step);
+ *  precisions solve one problem. u is 1, 2, .. times `offset`. per_step: F has a row for each step. */
+problem *contraction_make(uint64_t seed, int nx, int64_t T, int64_t B, double slow, double fast, double offset,
+                          int per_step);
 void contraction_drop(problem *p);
 
 /** Smooth by `method`; any but KS_METHOD_SCAN_RTS must do. `choice` is of those above. */

@@ -14,7 +14,7 @@
 static void run(int nx, int64_t T, int64_t B, double slow, double fast, int per_step, ks_method method,
                 ks_precision precision, int threads)
 {
-    problem *p = contraction_make(77, nx, T, B, slow, fast, per_step);
+    problem *p = contraction_make(77, nx, T, B, slow, fast, 1, per_step);
     for (int choice = 0; choice < CHOICES; ++choice) {
         results r = contraction_smooth(p, method, KS_SCAN_CHUNKED, KS_BACKEND_CPU, precision, threads, choice);
         contraction_agrees(p, &r, precision);
@@ -107,7 +107,7 @@ static void followers(void **state)
     (void)state;
     for (int nx = 4; nx < 7; ++nx)
         for (int i = 0; i < 3; ++i) {
-            problem *p = contraction_make(77, nx, 400, 9, 0.9, 0.9, 0);
+            problem *p = contraction_make(77, nx, 400, 9, 0.9, 0.9, 1, 0);
             for (int j = 0; j < nx; ++j) p->P0[j * (nx + 1)] = 0.1;
             results r = contraction_smooth(p, KS_METHOD_SEQUENTIAL, KS_SCAN_CHUNKED, KS_BACKEND_CPU, precisions[i], 1, ESTIMATES);
             contraction_agrees(p, &r, precisions[i]);
