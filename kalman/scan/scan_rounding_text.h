@@ -8,7 +8,7 @@
  * itself is asked: it runs again with elements into which as much round-off has been put as there is in them anyway,
  * of random signs. Where that moves the estimates, digits are lost. */
 /* How many times the rounding of a number as large as a mean does not count: steps that forget sum up some of them. */
-enum { KS_ROUNDINGS = 64 };
+#define KS_ROUNDINGS 64.
 
 /** What estimates may move by, in standard deviations. */
 #define KS_MOVES_MOST 1e-7
