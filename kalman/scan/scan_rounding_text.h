@@ -75,11 +75,12 @@ KS_HD void ks_rounded_step(const ks_scan_arrays *a, ks_scan_worker *w, int64_t k
         g[i] += ks_random_sign(++sign) * (DBL_EPSILON / 2) * size;
     }
     /* What is left of P has its round-off, unless it is so little that the array form has made it; where a pivot of P
-     * has been taken for round-off, what that may have been. */
+     * has been taken for round-off, what that may have been, in all directions. */
     double *left = (double *)w->results.mean;
     for (int i = 0; i < n; ++i) {
         const double variance = P[i * n + i], own = L[i * (i + 1) / 2 + i];
-        left[i] = ks_deviation(dropped ? 4 * n * variance : own > 1e-5 * variance ? variance : own);
+        left[i] = ks_deviation(own > 1e-5 * variance ? variance : own);
+        if (dropped) L[i * (i + 1) / 2 + i] += 4 * n * (DBL_EPSILON / 2) * variance;
     }
     for (int i = 0; i < n; ++i)
         for (int j = 0; j <= i; ++j)
