@@ -19,6 +19,10 @@ static const unsigned sets[] = {
     KS_OUT_PRIOR_MEAN | KS_OUT_PRIOR_COV,
     KS_OUT_SMOOTHED_MEAN | KS_OUT_SMOOTHED_VAR | KS_OUT_FILTERED_VAR,
     KS_OUT_SMOOTHED_VAR | KS_OUT_LAG_ONE_COV | KS_OUT_PRIOR_COV | KS_OUT_FILTERED_MEAN,
+    KS_OUT_PREDICTED_COV,
+    KS_OUT_INNOVATION_COV,
+    KS_OUT_INNOVATION | KS_OUT_PREDICTED_MEAN,
+    KS_OUT_FILTERED_COV,
     KS_OUT_PREDICTED_VAR | KS_OUT_INNOVATION_STD | KS_OUT_SMOOTHED_MEAN | KS_OUT_SMOOTHED_COV,
 };
 
@@ -82,12 +86,11 @@ static void steps_of_both_forms(void **state)
     }
 }
 
-/** The other methods, too, write the same whatever else is asked for. */
+/** The other methods, too, write the same whatever else is asked for, and so do filters. */
 static void outputs_of_all_methods(void **state)
 {
     (void)state;
     for (int i = 0; i < all_methods_count; ++i) {
-        if (all_methods[i].job != KS_JOB_SMOOTH) continue;
         for (int p = 0; p < 2 + takes_mixed(&all_methods[i]); ++p) {
             golden *g = model_random((model_spec){ 34, 150, 1, 3, 2, KS_PRIOR_X0,
                                                    VARIES_ALL | MISSING });

@@ -101,14 +101,15 @@ static void nothing_is_random(void **state)
 }
 
 /** A state that nobody observes and that doubles: it overflows, and success would be a lie. */
-static void overflow_of_the_estimate(void **state)
+static void overflow_of_what_is(unsigned flags)
 {
-    (void)state;
     const int64_t T = 700;
-    golden *g = model_random((model_spec){ 85, T, 1, 2, 1, KS_PRIOR_X0, 0 });
+    golden *g = model_random((model_spec){ 85, T, 1, 2, 1, KS_PRIOR_X0, flags });
     const double F[4] = { 4, 0, 0, 0.5 };
     memcpy(g->F.f64, F, sizeof F);
     g->H.f64[0] = 0;
+    /* Where its covariance is no sign of it, neither is an innovation. */
+    for (int64_t k = 0; k < T && flags; ++k) g->y.f64[k] = (double)NAN;
     model_round(g);
     for (int i = 0; i < all_methods_count; ++i)
         for (int p = 0; p < 2 + takes_mixed(&all_methods[i]); ++p) {
@@ -118,8 +119,9 @@ static void overflow_of_the_estimate(void **state)
             const ks_status status =
                 run_case(g, m, (ks_precision)p, 1, outputs_made(m), &b, &info);
             /* Long before it overflows, the Hessian knows nothing of it any more. */
+            const ks_array lost = flags & NO_P0 ? KS_ARRAY_PRIOR_COV : KS_ARRAY_HESSIAN;
             const int estimate = is_map(m)
-                                     ? status == KS_EREFUSED && info.array == KS_ARRAY_HESSIAN &&
+                                     ? status == KS_EREFUSED && info.array == lost &&
                                            info.suggestion == KS_METHOD_SEQUENTIAL
                                      : status == KS_ENONFINITE &&
                                            info.array == KS_ARRAY_ESTIMATE &&
@@ -131,6 +133,19 @@ static void overflow_of_the_estimate(void **state)
             golden_buffers_free(b);
         }
     golden_free(g);
+}
+
+static void overflow_of_the_estimate(void **state)
+{
+    (void)state;
+    overflow_of_what_is(0);
+}
+
+/** Where nothing is uncertain it is the mean alone that overflows, its covariance is zero. */
+static void overflow_of_the_mean(void **state)
+{
+    (void)state;
+    overflow_of_what_is(NO_Q | NO_P0);
 }
 
 typedef struct stopper { int calls, stop_at; int64_t last, total; int backwards, whole; } stopper;
@@ -199,7 +214,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(infinite_entry),   cmocka_unit_test(singular_innovation),
         cmocka_unit_test(nothing_is_random), cmocka_unit_test(overflow_of_the_estimate),
-        cmocka_unit_test(cancellation),
+        cmocka_unit_test(overflow_of_the_mean), cmocka_unit_test(cancellation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
