@@ -6,20 +6,30 @@
  * ch. 12; the backward step is the array form of Park & Kailath's square-root RTS smoother.
  * Scratch W: ks_step_scratch() numbers. */
 
-/** xp = F x + u, Sp Spᵀ = F S Sᵀ Fᵀ + Q; Sp is lower triangular. */
+/** Rows of M (nx, columns) <- [I 0]. */
+KS_HD void KS_T(ks_unit_rows)(int nx, int columns, KS_NUM *M)
+{
+    for (int i = 0; i < nx * columns; ++i) M[i] = KS_LIT(0);
+    for (int i = 0; i < nx; ++i) M[i * columns + i] = KS_LIT(1);
+}
+
+/** xp = F x + u, Sp Spᵀ = F S Sᵀ Fᵀ + Q; Sp is lower triangular. [F S  Q½] Theta = [Sp 0]: the first nx rows of
+ *  Theta to theta (nx, 2 nx), where that is not NULL. */
 KS_HD_COLD void KS_T(ks_array_predict)(int nx, const KS_NUM *F, const KS_NUM *Q, const KS_NUM *u,
                                        const KS_NUM *x, const KS_NUM *S, KS_NUM *xp, KS_NUM *Sp,
-                                       KS_NUM *W)
+                                       KS_NUM *theta, KS_NUM *W)
 {
-    const int columns = 2 * nx;
-    KS_NUM *M = W, *FS = M + nx * columns, *root = FS + nx * nx, *V = root + nx * nx;
+    const int columns = 2 * nx, rows = theta ? 2 * nx : nx;
+    KS_NUM *M = W, *FS = M + rows * columns, *root = FS + nx * nx, *V = root + nx * nx;
     KS_T(ks_mm)(nx, nx, nx, F, S, FS);
     KS_T(ks_covariance_factor)(nx, Q, root, V);
     for (int i = 0; i < nx; ++i) {
         KS_T(ks_copy)(nx, FS + i * nx, M + i * columns);
         KS_T(ks_copy)(nx, root + i * nx, M + i * columns + nx);
     }
-    KS_T(ks_lq)(nx, columns, M, V);
+    if (theta) KS_T(ks_unit_rows)(nx, columns, M + nx * columns);
+    KS_T(ks_lq_first)(nx, rows, columns, M, V);
+    if (theta) KS_T(ks_copy)(nx * columns, M + nx * columns, theta);
     for (int i = 0; i < nx; ++i) KS_T(ks_copy)(nx, M + i * columns, Sp + i * nx);
     KS_T(ks_copy)(nx, u, xp);
     KS_T(ks_mv_add)(nx, nx, F, x, xp);
@@ -28,14 +38,15 @@ KS_HD_COLD void KS_T(ks_array_predict)(int nx, const KS_NUM *F, const KS_NUM *Q,
 /** The update with m entries: x and S (lower triangular) from xp and Sp, the square root Se (m, m)
  *  of the innovation covariance and the whitened innovation e (m) = Se⁻¹ (y - d - H xp). Returns
  *  -1, or the entry whose innovation variance given the entries before it is zero up to round-off.
- *  gain (nx, m), where not NULL, receives Pp Hᵀ Se⁻ᵀ. */
+ *  gain (nx, m), where not NULL, receives Pp Hᵀ Se⁻ᵀ; theta (nx, m + nx), where not NULL, the rows of Sp of the
+ *  Theta in [H Sp  R½; Sp 0] Theta = [Se 0; . S]. */
 KS_HD_COLD int KS_T(ks_array_update)(int nx, int m, const KS_NUM *H, const KS_NUM *R,
                                      const KS_NUM *d, const KS_NUM *y, const KS_NUM *xp,
                                      const KS_NUM *Sp, KS_NUM *x, KS_NUM *S, KS_NUM *Se, KS_NUM *e,
-                                     KS_NUM *gain, KS_NUM *W)
+                                     KS_NUM *gain, KS_NUM *theta, KS_NUM *W)
 {
-    const int columns = nx + m;
-    KS_NUM *M = W, *HS = M + columns * columns, *root = HS + m * nx, *V = root + m * m;
+    const int columns = nx + m, rows = theta ? columns + nx : columns;
+    KS_NUM *M = W, *HS = M + rows * columns, *root = HS + m * nx, *V = root + m * m;
     KS_T(ks_mm)(m, nx, nx, H, Sp, HS);
     KS_T(ks_covariance_factor)(m, R, root, V);
     for (int i = 0; i < m; ++i) {
@@ -46,7 +57,9 @@ KS_HD_COLD int KS_T(ks_array_update)(int nx, int m, const KS_NUM *H, const KS_NU
         KS_T(ks_copy)(nx, Sp + i * nx, M + (m + i) * columns);
         for (int c = nx; c < columns; ++c) M[(m + i) * columns + c] = KS_LIT(0);
     }
-    KS_T(ks_lq)(m + nx, columns, M, V);
+    if (theta) KS_T(ks_unit_rows)(nx, columns, M + columns * columns);
+    KS_T(ks_lq_first)(columns, rows, columns, M, V);
+    if (theta) KS_T(ks_copy)(nx * columns, M + columns * columns, theta);
     for (int i = 0; i < m; ++i) {
         const KS_NUM variance = KS_GT(R[i * m + i], KS_LIT(0)) ? R[i * m + i] : KS_LIT(0);
         const KS_NUM bound = KS_T(ks_row_bound)(nx, H + i * nx, Sp) + KS_SQRT(variance);
@@ -96,7 +109,7 @@ KS_HD_COLD void KS_T(ks_array_gain)(int nx, const KS_NUM *F, const KS_NUM *Q, co
         for (int c = rank; c < columns; ++c)
             tail = tail + M[i * columns + c] * M[i * columns + c];
         if (KS_GT(KS_SQRT(tail), KS_LIT(8 * nx * KS_EPS) * bound)) {
-            KS_T(ks_reflect_row)(2 * nx, columns, i, rank, M, T);
+            (void)KS_T(ks_reflect_row)(2 * nx, columns, i, rank, M, T);
             column_of[i] = KS_LIT(1);
             ++rank;
         } else {

@@ -105,8 +105,13 @@ KS_HD void KS_T(ks_predict_in_form)(int nx, const ks_series *s, int64_t k,
     KS_T(ks_step_predict)(nx, s, k, state, w->xp, w->Pp, w->work);
     if (state->form == KS_FORM_ARRAY || o->m == 0) return;
     int ordinary = 0;
+    const KS_NUM *limit = w->limit;
+    if (s->R.stride || o->m < s->ny) {
+        KS_T(ks_noise_limit)(o->m, o->R, o->m, w->limit_here, w->work);
+        limit = w->limit_here;
+    }
 #define CALL(m)                                                                             \
-    ordinary = KS_ALL(KS_T(ks_innovation)(nx, m, o->H, o->R, o->d, o->y, w->xp, w->Pp, w->G, w->S, \
+    ordinary = KS_ALL(KS_T(ks_innovation)(nx, m, o->H, o->R, limit, o->d, o->y, w->xp, w->Pp, w->G, w->S, \
                                           w->inverse_d, w->v, w->work))
     KS_WITH_LITERAL_ENTRIES(nx, o->m, CALL)
 #undef CALL
@@ -153,7 +158,7 @@ KS_HD int KS_T(ks_update_array)(int nx, const ks_series *s, int64_t k,
 {
     const int bad = KS_T(ks_array_update)(nx, o->m, o->H, o->R, o->d, o->y, w->xp, w->Pp,
                                           (KS_NUM *)state->x, (KS_NUM *)state->C, w->S, w->v,
-                                          to->gain.base ? w->G : NULL, w->work);
+                                          to->gain.base ? w->G : NULL, NULL, w->work);
     if (bad >= 0) return bad;
     if (to->gain.base) KS_T(ks_write_array_gain)(s, k, o->m, w->G, w->S, to->gain, w->work);
     for (int i = 0; i < o->m; ++i) {
@@ -307,6 +312,7 @@ KS_HD int KS_T(ks_filter_steps)(int nx, const ks_series *s, int64_t k0, int64_t 
         to->innovation.base || to->innovation_cov.base || to->innovation_std.base;
     const KS_T(ks_scratch) w = KS_T(ks_lay_out)(nx, s->ny, memory);
     KS_T(ks_memo) memo = KS_T(ks_forward_memo)(nx, s, k1 - k0, &w);
+    if (!s->R.stride) KS_T(ks_noise_limit)(s->ny, (const KS_NUM *)ks_row(s->R, 0), s->ny, w.limit, w.work);
     for (int64_t k = k0; k < k1; ++k) {
         int entry = 0;
         const KS_T(ks_observation) o = KS_T(ks_observe)(s, k, w.compact, &entry);

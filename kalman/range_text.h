@@ -71,6 +71,7 @@ KS_HD int64_t KS_T(ks_range_scratch)(int nx, int ny)
 {
     const int64_t n = nx, m = ny;
     return KS_T(ks_step_scratch)(nx, ny) + m * n + m * m + 2 * m     /* compacted observation */
+           + 2 * m                                                 /* limits of its noise   */
            + 3 * n * n + 3 * n                                     /* prediction, gain, mean */
            + 2 * (m * n + m * m + 2 * m);                          /* whitened innovation    */
 }
@@ -78,6 +79,7 @@ KS_HD int64_t KS_T(ks_range_scratch)(int nx, int ny)
 /** Pointers into the scratch of one step. */
 typedef struct KS_T(ks_scratch) {
     KS_NUM *compact, *xp, *Pp, *xn, *Pn, *ET, *G, *S, *inverse_d, *v, *Z, *memo, *work;
+    KS_NUM *limit, *limit_here; /* ks_noise_limit() of a constant R, of one step */
 } KS_T(ks_scratch);
 
 KS_HD KS_T(ks_scratch) KS_T(ks_lay_out)(int nx, int ny, void *memory)
@@ -95,6 +97,8 @@ KS_HD KS_T(ks_scratch) KS_T(ks_lay_out)(int nx, int ny, void *memory)
     w.v = at;                at += ny;
     w.Z = at;                at += ny * nx;
     w.compact = at;          at += ny * nx + ny * ny + 2 * ny;
+    w.limit = at;            at += ny;
+    w.limit_here = at;       at += ny;
     w.memo = at;             at += KS_T(ks_memo_scratch)(nx, ny);
     w.work = at;
     return w;
@@ -157,7 +161,7 @@ KS_HD void KS_T(ks_step_predict)(int nx, const ks_series *s, int64_t k, const ks
     if (state->form == KS_FORM_ORDINARY)
         KS_T(ks_predict)(nx, F, Q, u, x, C, xp, Cp, W);
     else
-        KS_T(ks_array_predict)(nx, F, Q, u, x, C, xp, Cp, W);
+        KS_T(ks_array_predict)(nx, F, Q, u, x, C, xp, Cp, NULL, W);
 }
 
 /* Half of the digits. */
@@ -166,8 +170,8 @@ KS_HD void KS_T(ks_step_predict)(int nx, const ks_series *s, int64_t k, const ks
 /* A step back multiplies what the later smoothed estimate is off its prediction by P Fᵀ Pp⁻¹, so that the
  * round-off of both, in standard deviations of the prediction, stays with all steps before. Where a transition
  * without noise contracts, those get ever smaller beside the size of the mean, or beside the other states': the
- * prediction is sharp from where half of the digits are gone. Then the information on what follows, which
- * contracts instead, is met by the filter (two_ended/meet_back_text.h). */
+ * prediction is sharp from where half of the digits are gone. Then the way back goes by the filter's own reflections,
+ * which multiply nothing (two_ended/whitened_text.h). */
 
 /** Whether the prediction xp, Pp (rows ldp apart) from a covariance P (rows ld apart) is sharp, in the ordinary
  *  form, whose pivots are no smaller than 1 / KS_GROWTH: beside the size of the mean, and not for what was
@@ -230,11 +234,12 @@ KS_HD_COLD void KS_T(ks_to_array)(int nx, ks_state *state, KS_NUM *W)
 KS_HD_COLD void KS_T(ks_leave_array)(int nx, int m, const KS_NUM *R, const KS_NUM *Se,
                                      ks_state *state, KS_NUM *W)
 {
-    KS_NUM *S = (KS_NUM *)state->C;
+    KS_NUM *S = (KS_NUM *)state->C, *limit = W;
+    KS_T(ks_noise_limit)(m, R, m, limit, W + m);
     for (int i = 0; i < m; ++i) {
         KS_NUM variance = KS_LIT(0);
         for (int c = 0; c <= i; ++c) variance = variance + Se[i * m + c] * Se[i * m + c];
-        if (!KS_GT(KS_LIT(KS_GROWTH / 4) * R[i * m + i], variance)) return;
+        if (!KS_GT(limit[i], KS_LIT(4) * variance)) return;
     }
     if (!KS_T(ks_array_ordinary)(nx, S)) return;
     KS_T(ks_square)(nx, nx, nx, S, W);

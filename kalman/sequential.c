@@ -6,10 +6,10 @@
  * run in groups: one by one, or as many at once as a register has lanes (batch.h); series that have
  * one model make their covariances together (shared.h). Groups are spread over the workers. */
 #include <string.h>
-#include "meet_back.h"
 #include "mixed.h"
 #include "shared.h"
 #include "smooth_plan.h"
+#include "whitened_back.h"
 
 /** What one series of a group needs beside its outputs. */
 typedef struct lane_memory {
@@ -26,8 +26,8 @@ typedef struct worker_memory {
     const ks_pack_kernels *packs; /* of the group that runs, NULL: one by one */
     ks_party party;
     ks_mixed mixed;            /* of KS_MIXED alone */
-    ks_meeting meeting;        /* of a series that runs alone                                        */
-    int known, meets;          /* KS_MIXED: it is known to have sharp predictions; all its way back meets */
+    ks_whitening whitening;    /* of a series that runs alone                                       */
+    int known;                 /* KS_MIXED: it is known to have sharp predictions                   */
     ks_forward_sinks forward[KS_LANES_MOST];
     ks_backward_sinks backward[KS_LANES_MOST];
     ks_tally tally[KS_LANES_MOST];
@@ -87,7 +87,9 @@ static void carve_worker(ks_carver *carver, const ks_smooth_plan *plan, worker_m
     if (plan->packs)
         m->group.pack = ks_carve(carver, 1, plan->packs->scratch_bytes(plan->nx, plan->ny));
     for (int l = 0; l < width_of(plan); ++l) carve_lane(carver, plan, &m->lane[l]);
-    if (smooths(plan)) ks_meeting_carve(carver, plan, &m->meeting);
+    const int64_t segments = (plan->T + plan->segment - 1) / plan->segment;
+    if (smooths(plan))
+        ks_whitening_carve(carver, plan, ks_is_mixed(plan) && !in_place(plan) ? segments : 0, &m->whitening);
     if (ks_is_mixed(plan)) ks_mixed_carve(carver, plan, width_of(plan), 0, &m->mixed);
     if (ks_shared_planned(plan)) ks_party_carve(carver, plan, m->group.scratch, &m->party);
 }
@@ -139,7 +141,8 @@ static void filter_group(ks_run *run, worker_memory *m, int64_t k0, int64_t k1,
     for (int64_t k = k0; k < k1 && g->alive; k += KS_BLOCK) {
         const int64_t end = k1 - k < KS_BLOCK ? k1 : k + KS_BLOCK;
         if (mixed) ks_mixed_filter(run->plan, &m->mixed, g, packs, k, end, to, tally);
-        else packs->filter(g, k, end, to, tally);
+        if (m->known) ks_mixed_whiten(run->plan, &m->mixed, &m->whitening, g, k, end, to, tally);
+        if (!mixed) packs->filter(g, k, end, to, tally);
         if (g->alive && ks_run_progress(run, g->alive * (end - k))) g->alive = 0;
     }
 }
@@ -152,36 +155,33 @@ static void smooth_group(ks_run *run, worker_memory *m, int64_t k0, int64_t k1,
     ks_group *g = &m->group;
     const int mixed = ks_is_mixed(run->plan);
     if (!packs && !mixed) {
-        if (g->alive && ks_meeting_smooth(run, &m->meeting, &g->series[0], k0, k1, &g->state[0], kept, to,
-                                          g->scratch, tally))
+        if (g->alive && tally->sharp < 0 &&
+            ks_smooth_blocks(run, &g->series[0], k0, k1, &g->state[0], kept, to, g->scratch, tally) &&
+            tally->sharp < 0)
             g->alive = 0;
         return;
     }
     for (int64_t end = k1; end > k0 && g->alive; end -= KS_BLOCK) {
         const int64_t k = end - k0 < KS_BLOCK ? k0 : end - KS_BLOCK;
-        if (m->meets) ks_mixed_meet(run->plan, &m->mixed, &m->meeting, g, k, end, kept, to, tally);
+        if (m->known) ks_mixed_back(run->plan, &m->mixed, &m->whitening, g, k, end, kept, to, tally);
         else if (mixed) ks_mixed_smooth(run->plan, &m->mixed, g, packs, k, end, kept, to, tally);
         else packs->smooth(g, k, end, kept, to, tally);
         if (g->alive && ks_run_progress(run, g->alive * (end - k))) g->alive = 0;
     }
 }
 
-/** Whether a series has a sharp prediction and is not on a way back for it: the group is taken again, one by one. */
-static int is_sharp(const ks_run *run, const worker_memory *m)
+/** Whether a series has a sharp prediction: its way back goes another way. */
+static int is_sharp(const worker_memory *m)
 {
     int sharp = 0;
-    if (!m->packs && (m->meets || !ks_is_mixed(run->plan))) return 0;
     for (int l = 0; l < lanes_of(m->packs); ++l) sharp |= m->tally[l].sharp >= 0;
-    return sharp;
+    return sharp && !m->known;
 }
 
-/** The filter is through. Returns whether there is to be a way back. */
-static int turn_back(const ks_run *run, worker_memory *m)
+/** The same of a group that is to be taken again, one by one. */
+static int is_again(const ks_run *run, const worker_memory *m)
 {
-    const int mixed = ks_is_mixed(run->plan);
-    m->meets = mixed && !m->packs && (m->known || m->tally[0].sharp >= 0);
-    if (!m->packs) ks_meeting_start(run, &m->meeting, mixed ? run->plan->T - 1 : m->tally[0].sharp);
-    return !is_sharp(run, m);
+    return (m->packs || ks_is_mixed(run->plan)) && is_sharp(m);
 }
 
 static void smooth_in_place(ks_run *run, worker_memory *m)
@@ -192,7 +192,7 @@ static void smooth_in_place(ks_run *run, worker_memory *m)
         m->forward[l].form = m->lane[l].form;
     }
     filter_group(run, m, 0, run->plan->T, m->forward, m->tally);
-    if (turn_back(run, m)) smooth_group(run, m, 0, run->plan->T, m->forward, m->backward, m->tally);
+    if (!is_sharp(m)) smooth_group(run, m, 0, run->plan->T, m->forward, m->backward, m->tally);
 }
 
 static void keep_checkpoint(const ks_smooth_plan *plan, const lane_memory *m, int64_t segment,
@@ -218,6 +218,10 @@ static void keep_checkpoints(const ks_smooth_plan *plan, worker_memory *m, int64
 {
     for (int l = 0; l < m->group.alive; ++l)
         keep_checkpoint(plan, &m->lane[l], segment, &m->group.state[l], restore);
+    if (!m->known) return;
+    ks_whitening *w = &m->whitening;
+    if (restore) ks_copy_estimate(plan, w->state, 0, w->checkpoints, segment);
+    else ks_copy_estimate(plan, w->checkpoints, segment, w->state, 0);
 }
 
 static void smooth_by_checkpoints(ks_run *run, worker_memory *m)
@@ -230,7 +234,7 @@ static void smooth_by_checkpoints(ks_run *run, worker_memory *m)
         keep_checkpoints(plan, m, i, 0);
         filter_group(run, m, i * L, end, m->forward, m->tally);
     }
-    if (!turn_back(run, m)) return;
+    if (is_sharp(m)) return;
     /* The smoothed state is carried in the slot of checkpoints that are no longer needed: each
      * segment's own is read before the state of the segment after it is put back. */
     for (int64_t i = segments - 1; i >= 0; --i) {
@@ -282,7 +286,6 @@ static void start_group(ks_run *run, worker_memory *m, const int64_t *b, int cou
 {
     ks_group *g = &m->group;
     g->alive = count;
-    m->meets = 0;
     for (int l = 0; l < lanes_of(m->packs); ++l) {
         const int64_t at = b[l < count ? l : count - 1];
         ks_series_of(run, at, &g->series[l]);
@@ -297,6 +300,11 @@ static void start_group(ks_run *run, worker_memory *m, const int64_t *b, int cou
     if (ks_is_mixed(run->plan)) ks_mixed_start(run, &m->mixed, g, lanes_of(m->packs));
     for (int l = 0; l < count; ++l)
         run->plan->kernels->start(&g->series[l], &g->state[l], g->scratch);
+    if (!m->known) return;
+    ks_state again = { m->whitening.state.mean, m->whitening.state.cov, KS_FORM_ARRAY };
+    run->plan->kernels->start(&g->series[0], &again, g->scratch);
+    ks_whitening_start(run->plan, &m->whitening);
+    m->whitening.filtered = ks_tally_start();
 }
 
 /** Series b has failed, or, where the run is canceled, any has. The lowest is told. */
@@ -308,6 +316,18 @@ static void fail(worker_memory *m, int64_t b, const ks_tally *worst)
     m->total.bad_row = worst->bad_row;
     m->total.bad_array = worst->bad_array;
     m->total.fault = worst->fault;
+}
+
+/** The way back of series b, alone, which has a sharp prediction. */
+static void whiten(ks_run *run, worker_memory *m, int64_t b)
+{
+    const ks_smooth_plan *plan = run->plan;
+    ks_group *g = &m->group;
+    const ks_segments segments = { plan->T, in_place(plan) ? plan->T : plan->segment, m->lane[0].kept,
+                                   m->lane[0].checkpoints, m->lane[0].form };
+    if (ks_whitening_run(run, &m->whitening, b, &g->series[0], &segments, NULL, &m->backward[0], g->scratch,
+                         &m->tally[0]))
+        g->alive = 0;
 }
 
 /** Run the series b[0] .. b[count - 1], ascending, in m->packs or, one, alone. Returns negative when one
@@ -322,16 +342,15 @@ static int run_group(ks_run *run, worker_memory *m, const int64_t *b, int count)
         smooth_in_place(run, m);
     else
         smooth_by_checkpoints(run, m);
-    if (smooths(plan) && is_sharp(run, m)) return 1;
+    if (smooths(plan) && is_again(run, m)) return 1;
+    const int whitened = smooths(plan) && m->group.alive && is_sharp(m);
+    if (whitened) whiten(run, m, b[0]);
     for (int l = 0; l < m->group.alive; ++l) {
-        if (m->meets)
-            ks_mixed_meet_prior(run, &m->mixed, &m->meeting, &m->group, b[l], &m->tally[l]);
+        if (smooths(plan) && m->known)
+            ks_mixed_back_prior(run, &m->mixed, &m->whitening, &m->group, b[l], &m->tally[l]);
         else if (smooths(plan) && ks_is_mixed(plan))
             ks_mixed_prior(run, &m->mixed, &m->group, l, b[l], &m->tally[l]);
-        else if (smooths(plan) && !m->packs)
-            ks_meeting_prior(run, &m->meeting, b[l], &m->group.series[l], &m->group.state[l], m->group.scratch,
-                             &m->tally[l]);
-        else if (smooths(plan))
+        else if (smooths(plan) && !whitened)
             ks_smooth_start(run, b[l], &m->group.series[l], &m->group.state[l], m->group.scratch,
                             &m->tally[l]);
         ks_write_loglik(run, b[l], ks_evidence_loglik(&m->tally[l].evidence));

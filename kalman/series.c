@@ -1,4 +1,5 @@
 /* series.c -- from the caller's views to one series with its conventions resolved. */
+#include <string.h>
 #include "smooth_plan.h"
 
 static ks_rows rows_of(const ks_run *run, ks_view view, int64_t b)
@@ -115,4 +116,14 @@ ks_sink ks_cov_sink(const ks_smooth_plan *plan, ks_estimates estimates, int64_t 
     ks_sink sink = { (char *)estimates.cov,
                      (int64_t)plan->nx * plan->nx * (int64_t)plan->kernels->number_bytes, first };
     return sink;
+}
+
+void ks_copy_estimate(const ks_smooth_plan *plan, ks_estimates to, int64_t at,
+                          ks_estimates from, int64_t from_at)
+{
+    const size_t n = (size_t)plan->nx, bytes = plan->kernels->number_bytes;
+    memcpy((char *)to.mean + (size_t)at * n * bytes,
+           (const char *)from.mean + (size_t)from_at * n * bytes, n * bytes);
+    memcpy((char *)to.cov + (size_t)at * n * n * bytes,
+           (const char *)from.cov + (size_t)from_at * n * n * bytes, n * n * bytes);
 }

@@ -102,6 +102,9 @@ void ks_smooth_start(ks_run *run, int64_t b, const ks_series *s, ks_state *state
 ks_estimates ks_carve_estimates(ks_carver *carver, const ks_smooth_plan *plan, int64_t count);
 ks_sink ks_mean_sink(const ks_smooth_plan *plan, ks_estimates estimates, int64_t first);
 ks_sink ks_cov_sink(const ks_smooth_plan *plan, ks_estimates estimates, int64_t first);
+/** Copy the estimate at `from` to that at `to`, each counted in estimates from its array's start. */
+void ks_copy_estimate(const ks_smooth_plan *plan, ks_estimates to, int64_t at, ks_estimates from,
+                      int64_t from_at);
 
 /* The drivers. Each carves its workspace with one function, NULL base measures, and runs. */
 int64_t ks_sequential_groups(const ks_smooth_plan *plan); /* that may run at once */

@@ -73,16 +73,27 @@ KS_HD_COLD void KS_T(ks_covariance_factor)(int n, const KS_NUM *A, KS_NUM *S, KS
 
 /** Reflect row `row` of M (rows, columns) onto its entry `p`, for all rows from `row` on; entries
  *  right of p in that row become exactly zero. M[row, p] ends non-negative. V holds columns
- *  numbers. */
-KS_HD void KS_T(ks_reflect_row)(int rows, int columns, int row, int p, KS_NUM *M, KS_NUM *V)
+ *  numbers. Returns the column that has changed places with p: the one with the largest entry, so that
+ *  columns of different sizes keep their digits (Powell & Reid, "On applying Householder transformations
+ *  to linear least squares problems", 1969). */
+KS_HD int KS_T(ks_reflect_row)(int rows, int columns, int row, int p, KS_NUM *M, KS_NUM *V)
 {
     KS_NUM *m = M + (int64_t)row * columns;
     KS_NUM scale = KS_LIT(0), sum = KS_LIT(0);
+    int most = p;
     for (int c = p; c < columns; ++c) {
         const KS_NUM a = KS_GT(m[c], KS_LIT(0)) ? m[c] : -m[c];
-        if (KS_GT(a, scale)) scale = a;
+        if (!KS_GT(a, scale)) continue;
+        scale = a;
+        most = c;
     }
-    if (!KS_GT(scale, KS_LIT(0))) return;
+    if (!KS_GT(scale, KS_LIT(0))) return p;
+    for (int r = row; most != p && r < rows; ++r) {
+        KS_NUM *x = M + (int64_t)r * columns;
+        const KS_NUM larger = x[most];
+        x[most] = x[p];
+        x[p] = larger;
+    }
     for (int c = p; c < columns; ++c) {
         V[c] = m[c] / scale;
         sum = sum + V[c] * V[c];
@@ -102,13 +113,21 @@ KS_HD void KS_T(ks_reflect_row)(int rows, int columns, int row, int p, KS_NUM *M
     }
     m[p] = norm * scale;
     for (int c = p + 1; c < columns; ++c) m[c] = KS_LIT(0);
+    return most;
 }
 
-/** M (rows, columns) <- [L 0], L lower triangular with a non-negative diagonal. V: columns. */
-KS_HD_COLD void KS_T(ks_lq)(int rows, int columns, KS_NUM *M, KS_NUM *V)
+/** The first rows of M (rows, columns) <- [L 0], L lower triangular with a non-negative diagonal; the others are
+ *  reflected with them. V: columns. */
+KS_HD_COLD void KS_T(ks_lq_first)(int first, int rows, int columns, KS_NUM *M, KS_NUM *V)
 {
-    for (int r = 0; r < rows && r < columns; ++r)
-        KS_T(ks_reflect_row)(rows, columns, r, r, M, V);
+    for (int r = 0; r < first && r < columns; ++r)
+        (void)KS_T(ks_reflect_row)(rows, columns, r, r, M, V);
+}
+
+/** The same of all rows. */
+KS_HD void KS_T(ks_lq)(int rows, int columns, KS_NUM *M, KS_NUM *V)
+{
+    KS_T(ks_lq_first)(rows, rows, columns, M, V);
 }
 
 /** The sum over l of |A[i, l]| times the norm of row l of S (n, n): a bound for row i of A S that

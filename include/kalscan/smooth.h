@@ -213,7 +213,8 @@ typedef enum ks_fault {
     KS_FAULT_ASYMMETRIC,    /**< (row, column) and (column, row) differ by `value`               */
     KS_FAULT_INDEFINITE,    /**< the smallest eigenvalue is `value`                              */
     KS_FAULT_NOT_POSITIVE,  /**< pivot `row` of the factorization is not positive                */
-    KS_FAULT_ILL_CONDITIONED /**< `value` is the error to be expected, relative or in standard deviations */
+    KS_FAULT_ILL_CONDITIONED, /**< `value` is the error to be expected, relative or in standard deviations */
+    KS_FAULT_TOO_SMALL      /**< so much smaller than y that round-off of y counts in the log-likelihood */
 } ks_fault;
 
 /** What happened: filled by every run, on success and on failure. Of several failures the one of

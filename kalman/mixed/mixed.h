@@ -7,8 +7,8 @@
 #define KS_MIXED_H
 
 #include "means.h"
-#include "meet_back.h"
 #include "smooth_plan.h"
+#include "whitened_back.h"
 
 /** A model array of a twin. */
 typedef struct ks_twin_array {
@@ -28,7 +28,7 @@ typedef struct ks_mixed_lane {
     float *y, *gains, *prior;           /* the twin's                    */
     float *mean, *kept;                 /* zeros, also the twin's        */
     float *before, *after;              /* variances on either side of a block */
-    double *behind;                     /* the filtered mean of the step that is met next */
+    double *behind;                     /* the filtered mean of the step smoothed last   */
     float *pool;
 } ks_mixed_lane;
 
@@ -60,10 +60,13 @@ void ks_mixed_smooth(const ks_smooth_plan *plan, ks_mixed *mixed, ks_group *g,
                      const ks_pack_kernels *packs, int64_t k0, int64_t k1,
                      const ks_forward_sinks *kept, const ks_backward_sinks *to, ks_tally *tally);
 
-/** The way back of lane 0 alone, after ks_meeting_start(), by meeting the information on what follows, as
- *  ks_meeting_smooth() goes; from the last step down. */
-void ks_mixed_meet(const ks_smooth_plan *plan, ks_mixed *mixed, ks_meeting *meeting, ks_group *g, int64_t k0,
-                   int64_t k1, const ks_forward_sinks *kept, const ks_backward_sinks *to, ks_tally *tally);
+/** Steps of lane 0 alone, filtered again for ks_mixed_back() from w->state: to->kept_C, where that is wanted. */
+void ks_mixed_whiten(const ks_smooth_plan *plan, ks_mixed *mixed, ks_whitening *w, ks_group *g, int64_t k0, int64_t k1,
+                     const ks_forward_sinks *to, ks_tally *tally);
+
+/** Their way back, after ks_whitening_start(), from the last step down. */
+void ks_mixed_back(const ks_smooth_plan *plan, ks_mixed *mixed, ks_whitening *w, ks_group *g, int64_t k0, int64_t k1,
+                   const ks_forward_sinks *kept, const ks_backward_sinks *to, ks_tally *tally);
 
 /** Transitions into steps t0 .. t1 - 1 and observations of steps k0 .. k1 - 1 of lane 0 to its twin, no
  *  more of them than a block has. */
@@ -77,10 +80,10 @@ int ks_mixed_is_sharp(double x, double before, double after);
 /** From the smoothed estimate of step 0 of lane l, series b, to what the plan puts out of the prior. */
 void ks_mixed_prior(ks_run *run, ks_mixed *mixed, ks_group *g, int l, int64_t b, ks_tally *tally);
 
-/** The same after ks_mixed_meet(). */
-void ks_mixed_meet_prior(ks_run *run, ks_mixed *mixed, ks_meeting *meeting, ks_group *g, int64_t b, ks_tally *tally);
+/** The same after ks_mixed_back(). */
+void ks_mixed_back_prior(ks_run *run, ks_mixed *mixed, ks_whitening *w, ks_group *g, int64_t b, ks_tally *tally);
 
-/* Of mixed.c for mixed_meet.c. */
+/* Of mixed.c for mixed_back.c. */
 
 /** Rows of a twin that start with `first`. The base may lie before the memory; rows before `first` are
  *  not read. */

@@ -62,7 +62,7 @@ KS_HD KS_MASK KS_T(ks_filter_element)(int nx, int m, const KS_NUM *F, const KS_N
     KS_NUM *G = J + nx * nx, *HF = G + m * nx, *Z = HF + m * nx, *S = Z + m * nx;
     KS_NUM *inverse_d = S + m * m, *v = inverse_d + m, *scratch = v + m;
     const KS_MASK good =
-        KS_T(ks_innovation)(nx, m, H, R, d, y, u, Q, G, S, inverse_d, v, scratch);
+        KS_T(ks_innovation)(nx, m, H, R, NULL, d, y, u, Q, G, S, inverse_d, v, scratch);
     KS_T(ks_mm)(m, nx, nx, H, F, HF);
     KS_T(ks_ldl_forward)(m, nx, S, HF);
     KS_T(ks_posterior)(nx, m, G, inverse_d, v, u, Q, b, C, Z);
@@ -88,7 +88,7 @@ KS_HD_COLD int KS_T(ks_filter_element_array)(int nx, int m, const KS_NUM *F, con
     KS_NUM *root = J + nx * nx, *S = root + nx * nx, *K = S + nx * nx, *HF = K + nx * m;
     KS_NUM *Se = HF + m * nx, *v = Se + m * m, *scratch = v + m;
     KS_T(ks_covariance_factor)(nx, Q, root, scratch);
-    const int bad = KS_T(ks_array_update)(nx, m, H, R, d, y, u, root, b, S, Se, v, K, scratch);
+    const int bad = KS_T(ks_array_update)(nx, m, H, R, d, y, u, root, b, S, Se, v, K, NULL, scratch);
     if (bad >= 0) return bad;
     KS_T(ks_square)(nx, nx, nx, S, C);
     KS_T(ks_mm)(m, nx, nx, H, F, HF); /* HF <- Se⁻¹ H F */

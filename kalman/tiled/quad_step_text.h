@@ -89,7 +89,7 @@ KS_HD KS_MASK KS_T(ks_quad_filter)(int m, const KS_T(ks_blocks) *b, KS_NUM *x, K
         for (int c = a; c < m; ++c)
             S[4 * a + c] = b->R[a * b->ldr + c] + KS_T(ks_quad_dot)(&G[a], &h[c]);
         top[a] = S[5 * a];
-        good = good & KS_GT(KS_LIT(1 + KS_GROWTH) * b->R[a * b->ldr + a], S[5 * a]);
+        good = good & KS_GT(b->limit[a], S[5 * a]);
     }
     good = good & KS_T(ks_pivots)(m, 1 / KS_GROWTH, S, 4, top, u, l, inverse);
     if (!KS_ALL(good)) return good;

@@ -142,7 +142,7 @@ KS_HD KS_MASK KS_T(ks_row_filter)(int nx, int m, const KS_T(ks_blocks) *b, KS_NU
         for (int c = a; c < m; ++c)
             S[4 * a + c] = b->R[a * b->ldr + c] + KS_T(ks_row_dot)(G + 8 * a, b->HT + 8 * c);
         top[a] = S[5 * a];
-        good = good & KS_GT(KS_LIT(1 + KS_GROWTH) * b->R[a * b->ldr + a], S[5 * a]);
+        good = good & KS_GT(b->limit[a], S[5 * a]);
     }
     good = good & KS_T(ks_pivots)(m, 1 / KS_GROWTH, S, 4, top, u, l, inverse);
     if (!KS_ALL(good)) return good;

@@ -30,6 +30,8 @@ KS_HD void KS_T(ks_tiled_channels)(ks_shape shape, int nx, int ny, const ks_seri
             b->R = w->R;
             b->ldr = mp;
         }
+        KS_T(ks_noise_limit)(ny, b->R, b->ldr, w->limit, w->work);
+        b->limit = w->limit;
     }
 }
 
@@ -46,6 +48,8 @@ KS_HD_COLD int KS_T(ks_tiled_present)(const ks_series *s, int64_t k, ks_shape sh
     b->ldr = o.m;
     b->d = o.d;
     b->y = o.y;
+    KS_T(ks_noise_limit)(o.m, o.R, o.m, w->some_limit, w->work);
+    b->limit = w->some_limit;
     if (shape == KS_SHAPE_QUAD) return o.m;
     b->HT = w->some_HT;
     if (shape == KS_SHAPE_ROWS) {

@@ -39,6 +39,7 @@ typedef enum ks_shape { KS_SHAPE_TILES, KS_SHAPE_QUAD, KS_SHAPE_ROWS } ks_shape;
 typedef struct KS_T(ks_tiled_memory) {
     KS_T(ks_tiled) step;
     KS_NUM *FT, *Q, *u, *HT, *R;        /* padded blocks of the model          */
+    KS_NUM *limit, *some_limit;         /* see ks_noise_limit()                */
     KS_NUM *some_HT, *some_R, *compact; /* of the entries present              */
     KS_NUM *x, *xn, *P, *Pn, *ET, *D, *kept, *next, *filtered;
     KS_NUM *follow;                     /* of those who follow                 */
@@ -74,6 +75,8 @@ KS_HD int64_t KS_T(ks_tiled_lay_out)(int nx, int ny, void *memory, KS_T(ks_tiled
     KS_PLACE(w->some_HT, n * m);
     KS_PLACE(w->some_R, m * m);
     KS_PLACE(w->compact, m * n + m * m + 2 * m);
+    KS_PLACE(w->limit, m);
+    KS_PLACE(w->some_limit, m);
     KS_PLACE(w->x, n);
     KS_PLACE(w->xn, n);
     KS_PLACE(w->P, n * n);

@@ -12,6 +12,7 @@ typedef struct KS_T(ks_blocks) {
     const KS_NUM *FT, *HT; /* padded: nx rows, n apart and m_padded apart    */
     const KS_NUM *Q, *R;   /* rows ldq and ldr apart, readable in whole vectors */
     int ldq, ldr;
+    const KS_NUM *limit;   /* of the variances of an innovation, see ks_noise_limit() */
     const KS_NUM *u;       /* padded */
     const KS_NUM *d, *y;
 } KS_T(ks_blocks);
@@ -242,7 +243,7 @@ KS_HD KS_MASK KS_T(ks_tiled_innovation)(int nx, int n, int m, const KS_T(ks_bloc
     KS_T(ks_tiles_meanwhile)(w->coming, 0, 0, m, nx, n, b->H, nx, 1, w->Pp, n, w->G, n, w->G, n);
     KS_T(ks_tiles)(1, 1, m, nx, mp, w->G, n, 1, b->HT, mp, b->R, b->ldr, w->S, mp);
     for (int i = 0; i < m; ++i)
-        good = good & KS_GT(KS_LIT(1 + KS_GROWTH) * b->R[i * b->ldr + i], w->S[i * mp + i]);
+        good = good & KS_GT(b->limit[i], w->S[i * mp + i]);
     good = good & KS_T(ks_tiled_ldl)(NULL, m, 1 / KS_GROWTH, mp, w->S, w->LT, n, w->G, w->Z, w->pivot,
                                      w->inverse_d);
     return good;

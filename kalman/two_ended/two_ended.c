@@ -61,7 +61,7 @@ void ks_lane_carve(ks_carver *carver, const ks_smooth_plan *plan, ks_lane *l)
         l->left.checkpoint_form = ks_carve(carver, (size_t)ceil(sqrt((double)plan->T)), 1);
     if (plan->automatic) l->left.again = ks_carve_estimates(carver, plan, 1);
     carve_half(carver, plan, &l->right, plan->T - ks_left_steps_least(plan));
-    ks_meeting_carve(carver, plan, &l->meeting);
+    ks_whitening_carve(carver, plan, 0, &l->whitening);
     l->right.K = ks_carve(carver, (size_t)l->right.length, n * (n + 1) / 2 * bytes);
     l->right.bound = ks_carve(carver, (size_t)l->right.length / KS_BOUND_STEPS + 1, 2 * n * bytes);
     l->right.passage = ks_carve(carver, (size_t)l->right.length, 1);
@@ -70,17 +70,6 @@ void ks_lane_carve(ks_carver *carver, const ks_smooth_plan *plan, ks_lane *l)
 static int64_t segment_end(const ks_half *half, int64_t i, int64_t steps)
 {
     return (i + 1) * half->length < steps ? (i + 1) * half->length : steps;
-}
-
-/** Copy the estimate at `from` to that at `to`, each counted in estimates from its array's start. */
-void ks_copy_estimate(const ks_smooth_plan *plan, ks_estimates to, int64_t at,
-                          ks_estimates from, int64_t from_at)
-{
-    const size_t n = (size_t)plan->nx, bytes = plan->kernels->number_bytes;
-    memcpy((char *)to.mean + (size_t)at * n * bytes,
-           (const char *)from.mean + (size_t)from_at * n * bytes, n * bytes);
-    memcpy((char *)to.cov + (size_t)at * n * n * bytes,
-           (const char *)from.cov + (size_t)from_at * n * n * bytes, n * n * bytes);
 }
 
 /** Where the filter keeps the estimates of segment i. */
@@ -129,23 +118,13 @@ static int left_in(ks_lane *l)
     return 0;
 }
 
-/** What the right half knows of the middle, as the meeting has left it. */
-static void take_information(ks_lane *l)
-{
-    const size_t n = (size_t)l->run->plan->nx, bytes = l->run->plan->kernels->number_bytes;
-    memcpy(l->meeting.information.J, l->right.state.cov, n * n * bytes);
-    memcpy(l->meeting.information.eta, l->right.state.mean, n * bytes);
-    l->meeting.at = l->left_steps - 1;
-}
-
-static int left_out(ks_lane *l)
+/** The way out over all segments of a series none of whose predictions is sharp, as far as is known: where one is, in
+ *  half->out. */
+static int segments_out(ks_lane *l, ks_state *state)
 {
     const ks_smooth_plan *plan = l->run->plan;
     ks_half *half = &l->left;
     const int64_t steps = l->left_steps;
-    ks_state state = { half->smoothed.mean, half->smoothed.cov, half->out_form };
-    ks_meeting_start(l->run, &l->meeting, half->in.sharp);
-    take_information(l);
     for (int64_t i = half->segments - 1; i >= 0; --i) {
         const int64_t from = i * half->length, end = segment_end(half, i, steps);
         const ks_forward_sinks kept = ks_left_rows(l, i);
@@ -158,12 +137,28 @@ static int left_out(ks_lane *l)
                                  &again))
                 return -1;
         }
-        if (ks_meeting_smooth(l->run, &l->meeting, &l->series, from,
-                              end < steps ? end : steps - 1, &state, &kept, &l->back, half->scratch, &half->out))
+        if (ks_smooth_blocks(l->run, &l->series, from, end < steps ? end : steps - 1, state, &kept, &l->back,
+                             half->scratch, &half->out))
             return -1;
     }
-    ks_meeting_prior(l->run, &l->meeting, l->b, &l->series, &state, half->scratch, &half->out);
     return 0;
+}
+
+static int left_out(ks_lane *l)
+{
+    ks_half *half = &l->left;
+    ks_state state = { half->smoothed.mean, half->smoothed.cov, half->out_form };
+    if (half->in.sharp < 0) {
+        if (!segments_out(l, &state)) {
+            ks_smooth_start(l->run, l->b, &l->series, &state, half->scratch, &half->out);
+            return 0;
+        }
+        if (half->out.sharp < 0) return -1;
+    }
+    const ks_segments segments = { l->left_steps, half->length, half->kept, half->checkpoints, half->form };
+    const ks_information information = { l->right.state.cov, l->right.state.mean, KS_FORM_ARRAY, -1, -1 };
+    return ks_whitening_run(l->run, &l->whitening, l->b, &l->series, &segments, &information, &l->back, half->scratch,
+                            &half->out);
 }
 
 /** Where the information filter leaves what the way out through segment i needs. */
@@ -212,7 +207,7 @@ static int inform_all(ks_lane *l)
     const ks_smooth_plan *plan = l->run->plan;
     ks_half *half = &l->right;
     const size_t n = (size_t)plan->nx, bytes = plan->kernels->number_bytes;
-    ks_information information = { half->state.cov, half->state.mean, l->form };
+    ks_information information = { half->state.cov, half->state.mean, l->form, -1, -1 };
     memset(information.J, 0, n * n * bytes);
     memset(information.eta, 0, n * bytes);
     half->in = ks_tally_start();
@@ -221,7 +216,12 @@ static int inform_all(ks_lane *l)
         const int rc = inform_segment(l, i, &information, &half->in);
         if (rc) return rc;
     }
-    return 0;
+    if (information.large_row < 0 || !ks_makes_any(plan, KS_OUT_LOGLIK)) return 0;
+    half->in.bad_step = information.large_step;
+    half->in.bad_row = information.large_row;
+    half->in.bad_array = KS_ARRAY_R;
+    half->in.fault = KS_FAULT_TOO_SMALL;
+    return -1;
 }
 
 /** The way in from the right; where the ordinary form does not do, at once in the array form. */
@@ -270,7 +270,7 @@ static int right_out(ks_lane *l)
         const ks_right_rows rows = right_rows(l, i);
         if (i > 0) { /* the first segment's rows are there still */
             ks_tally again = ks_tally_start();
-            ks_information information = { half->again.cov, half->again.mean, l->form };
+            ks_information information = { half->again.cov, half->again.mean, l->form, -1, -1 };
             ks_copy_estimate(plan, half->again, 0, half->checkpoints, i);
             if (inform_segment(l, i, &information, &again)) return -1;
         }
@@ -291,7 +291,7 @@ void ks_lane_meet(ks_lane *l)
     const ks_smooth_plan *plan = l->run->plan;
     const int64_t middle = l->left_steps - 1;
     ks_state state = { l->left.state.mean, l->left.state.cov, l->left_form };
-    ks_information information = { l->right.state.cov, l->right.state.mean, l->form };
+    ks_information information = { l->right.state.cov, l->right.state.mean, l->form, -1, -1 };
     l->met = ks_evidence_start();
     ks_two_ended_kernels_of(plan->kernels)
         ->meet(plan->nx, middle, &state, &information, &l->back, l->right.scratch, &l->met);

@@ -12,10 +12,13 @@
 enum { KS_BOUND_STEPS = 16 };
 
 /** What the information filter knows of a state: J (nx, nx) and eta (nx) in the ordinary form; in
- *  the array form any U with J = U Uᵀ and the z with eta = U z. */
+ *  the array form any U with J = U Uᵀ and the z with eta = U z. And whether the way out can tell how likely the
+ *  observations are: not from where one is so large beside its noise that round-off of its residual counts. */
 typedef struct ks_information {
     void *J, *eta;
     ks_form form;
+    int64_t large_step; /* the last one that was taken in, and its row, while large_row >= 0 */
+    int large_row;
 } ks_information;
 
 /** How the information has come through the transition into a step (two_ended_text.h): by a root of Q, or where Q is
@@ -31,6 +34,12 @@ typedef struct ks_right_rows {
     int64_t first; /* of the series' right half                                  */
     int64_t last;  /* of the steps whose rows these are, where the way in starts */
 } ks_right_rows;
+
+/** What is known of zeta in x = filtered mean + S zeta, S being the filter's root of the covariance: its mean (nx) and a
+ *  root (nx, nx) of its covariance. See whitened_text.h. */
+typedef struct ks_whitened {
+    void *mean, *root;
+} ks_whitened;
 
 typedef struct ks_two_ended_kernels {
     size_t (*scratch_bytes)(int nx, int ny);
@@ -48,18 +57,24 @@ typedef struct ks_two_ended_kernels {
     int (*outward)(const ks_series *series, int64_t k0, int64_t k1, ks_form form, ks_state *state,
                    const ks_right_rows *from, const ks_backward_sinks *to, void *work,
                    ks_tally *tally);
-    /** Numbers' bytes for the two below. */
-    size_t (*meet_bytes)(int nx, int ny);
-    /** The same as inform, k0 >= 0, of information in the array form, with nothing left to a way out. */
-    int (*inform_back)(const ks_series *series, int64_t k0, int64_t k1, ks_information *information, void *work,
-                       ks_tally *tally);
-    /** Smoothed steps k1 - 1 .. k0, k1 < T, from what the filter has kept of them and the information on x[k1]
-     *  from later observations, in the array form; on x[k0] out. `state` is the smoothed one of step k1 in and
-     *  of step k0 out. Returns one more than the first step not taken, k0 where all are: R is not positive
-     *  definite there over the entries present. -1 with the fault in the tally. */
-    int64_t (*meet_back)(const ks_series *series, int64_t k0, int64_t k1, ks_information *information,
-                         const ks_forward_sinks *kept, ks_state *state, const ks_backward_sinks *to, void *work,
-                         ks_tally *tally);
+    /** Bytes of work for the three below. */
+    size_t (*whitened_bytes)(int nx, int ny);
+    /** Filter steps k0 .. k1 - 1 in the array form alone, as `state` is; mean, root and
+     *  form, where wanted, kept for whitened_back. tally->sharp becomes the first step whose prediction is, if it is -1. Returns 0,
+     *  or -1 with the fault in the tally. */
+    int (*whitened_filter)(const ks_series *series, int64_t k0, int64_t k1, ks_state *state,
+                           const ks_forward_sinks *kept, void *work, ks_tally *tally);
+    /** The `filtered` state of a step, in the array form, meets the information from its right, in that form too, and
+     *  becomes the smoothed `state`. */
+    void (*whitened_meet)(int nx, const ks_state *filtered, const ks_information *information, ks_whitened *whitened,
+                          ks_state *state, void *work);
+    /** Smoothed steps k1 - 1 .. k0, k0 >= -1, from what whitened_filter has kept of them and what is known of step k1,
+     *  or, where k1 = T, of step T - 1. `state` is the smoothed one of step k1 in, of the last step taken out, in the
+     *  array form. Returns the last step taken, k0 or, below the step `sharp`, where the next one is for the RTS
+     *  smoother; k1 where there is none. -2 with the fault in the tally. */
+    int64_t (*whitened_back)(const ks_series *series, int64_t k0, int64_t k1, int64_t sharp, ks_whitened *whitened,
+                             ks_state *state, const ks_forward_sinks *kept, const ks_backward_sinks *to, void *work,
+                             ks_tally *tally);
     /** Whether Q is constant and most steps go by its inverse. */
     int (*inverts)(const ks_series *series, void *work);
     /** The lowest of steps k0 .. k1 - 1 at which inform fails for its observation alone. */

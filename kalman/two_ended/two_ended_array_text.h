@@ -14,8 +14,11 @@ KS_HD_COLD void KS_T(ks_lq_carry)(int rows, int columns, KS_NUM *M, KS_WIDE *las
 {
     for (int r = 0; r < rows && r < columns; ++r) {
         KS_WIDE dot = (KS_WIDE)0, norm = (KS_WIDE)0;
-        KS_T(ks_reflect_row)(rows, columns, r, r, M, V);
+        const int most = KS_T(ks_reflect_row)(rows, columns, r, r, M, V);
         if (!KS_GT(M[r * columns + r], KS_LIT(0))) continue; /* nothing was reflected */
+        const KS_WIDE larger = last[most];
+        last[most] = last[r];
+        last[r] = larger;
         for (int c = r; c < columns; ++c) {
             dot = dot + last[c] * (KS_WIDE)V[c];
             norm = norm + (KS_WIDE)V[c] * (KS_WIDE)V[c];

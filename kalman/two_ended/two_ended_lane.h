@@ -3,9 +3,9 @@
 #ifndef KS_TWO_ENDED_LANE_H
 #define KS_TWO_ENDED_LANE_H
 
-#include "meet_back.h"
 #include "smooth_plan.h"
 #include "two_ended.h"
+#include "whitened_back.h"
 
 /* With so many states both ends on two threads are ahead of one that looks repeated steps up, with more behind. */
 #define KS_MOST_REPEATED 8
@@ -40,7 +40,7 @@ typedef struct ks_lane {
     int inverts;                /* see ks_two_ended_kernels             */
     ks_form left_form;          /* of the filtered state in the middle  */
     ks_evidence met;
-    ks_meeting meeting;         /* of the left half */
+    ks_whitening whitening;     /* of the left half */
     int left_rc, right_rc;      /* 0; -1 failed; 1 the ordinary form of the information will not do */
     int64_t tried;              /* steps of the right half that ks_lane_try_out() has put out */
     ks_tally total;
@@ -83,10 +83,6 @@ int ks_lane_try_out(ks_lane *l);
 
 /** Where the filter of the left half keeps the estimates of segment i. */
 ks_forward_sinks ks_left_rows(const ks_lane *l, int64_t i);
-
-/** Copy the estimate at `from` to that at `to`, each counted in estimates from its array's start. */
-void ks_copy_estimate(const ks_smooth_plan *plan, ks_estimates to, int64_t at, ks_estimates from,
-                      int64_t from_at);
 
 /** Write what a series adds up to. Returns 0, or -1 where it failed. */
 int ks_lane_close(ks_lane *l);

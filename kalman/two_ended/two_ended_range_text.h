@@ -131,6 +131,21 @@ KS_HD KS_T(ks_noise) KS_T(ks_noise_of)(int nx, const ks_series *s, int64_t k, co
     return noise;
 }
 
+/* Residuals of the smoothed mean are off by a hundredth of the noise, in single precision by as much as that is; squared. */
+#define KS_LARGE ((sizeof(KS_NUM) == 8 ? 1e-4 : 1) / (KS_EPS * KS_EPS))
+
+/** Look for whitened entries v (m) of step k that are large beside their variances D, `apart` numbers from one
+ *  another. */
+KS_HD void KS_T(ks_look_large)(int m, int64_t k, const KS_NUM *v, const KS_NUM *D, int apart,
+                               ks_information *information)
+{
+    for (int i = 0; i < m; ++i) {
+        if (!KS_GT(v[i] * v[i], KS_LIT(KS_LARGE) * D[i * apart])) continue;
+        information->large_step = k;
+        information->large_row = i;
+    }
+}
+
 /** Raise the bound of the steps around k by the diagonals of J, seen, and of Fᵀ J F, shown. */
 KS_HD void KS_T(ks_raise_bound)(int nx, int64_t k, const KS_NUM *seen, const KS_NUM *shown,
                                 const ks_right_rows *to)
@@ -270,6 +285,7 @@ KS_HD int KS_T(ks_inform_steps)(int nx, const ks_series *s, int64_t k0, int64_t 
         if (o.m < 0) return -1;
         KS_T(ks_residual)(nx, &o, NULL, &w);
         tally->missing += s->ny - o.m;
+        KS_T(ks_look_large)(o.m, k, w.v, w.S, o.m + 1, information);
         for (int i = 0; i < o.m; ++i)
             ks_gather_determinant(&tally->evidence, (double)w.S[i * o.m + i]);
         tally->evidence.entries += o.m;

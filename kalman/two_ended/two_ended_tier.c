@@ -24,7 +24,7 @@
 #include "two_ended_inverse_text.h"
 #include "two_ended_array_text.h"
 #include "two_ended_range_text.h"
-#include "meet_back_text.h"
+#include "whitened_text.h"
 #include "two_ended_tiled_text.h"
 #include "two_ended_quad_text.h"
 #include "two_ended_row_text.h"
@@ -253,27 +253,35 @@ static int ends_outward(const ks_series *s, int64_t k0, int64_t k1, ks_form form
     return rc;
 }
 
-static size_t ends_meet_bytes(int nx, int ny)
+static size_t ends_whitened_bytes(int nx, int ny)
 {
-    KS_T(ks_meet_scratch) unused;
-    return (size_t)KS_T(ks_meet_lay_out)(nx, ny, NULL, &unused) * sizeof(KS_NUM);
+    KS_T(ks_whitened_scratch) unused;
+    return (size_t)KS_T(ks_whitened_lay_out)(nx, ny, NULL, &unused) * sizeof(KS_NUM);
 }
 
-static int ends_inform_back(const ks_series *s, int64_t k0, int64_t k1, ks_information *information, void *work,
-                            ks_tally *tally)
+static int ends_whitened_filter(const ks_series *s, int64_t k0, int64_t k1, ks_state *state,
+                                const ks_forward_sinks *kept, void *work, ks_tally *tally)
 {
     const unsigned mode = ks_flush_begin();
-    const int rc = KS_T(ks_inform_back)(s, k0, k1, information, work, tally);
+    const int rc = KS_T(ks_whitened_filter)(s, k0, k1, state, kept, work, tally);
     ks_flush_end(mode);
     return rc;
 }
 
-static int64_t ends_meet_back(const ks_series *s, int64_t k0, int64_t k1, ks_information *information,
-                              const ks_forward_sinks *kept, ks_state *state, const ks_backward_sinks *to,
-                              void *work, ks_tally *tally)
+static void ends_whitened_meet(int nx, const ks_state *filtered, const ks_information *information,
+                               ks_whitened *whitened, ks_state *state, void *work)
 {
     const unsigned mode = ks_flush_begin();
-    const int64_t k = KS_T(ks_meet_back)(s, k0, k1, information, kept, state, to, work, tally);
+    KS_T(ks_whitened_meet)(nx, filtered, information, whitened, state, work);
+    ks_flush_end(mode);
+}
+
+static int64_t ends_whitened_back(const ks_series *s, int64_t k0, int64_t k1, int64_t sharp, ks_whitened *whitened,
+                                  ks_state *state, const ks_forward_sinks *kept, const ks_backward_sinks *to,
+                                  void *work, ks_tally *tally)
+{
+    const unsigned mode = ks_flush_begin();
+    const int64_t k = KS_T(ks_whitened_back)(s, k0, k1, sharp, whitened, state, kept, to, work, tally);
     ks_flush_end(mode);
     return k;
 }
@@ -290,5 +298,6 @@ static void ends_first_refused(const ks_series *s, int64_t k0, int64_t k1, void 
 }
 
 const ks_two_ended_kernels KS_ENDS = { ends_scratch_bytes, ends_inform, ends_meet, ends_outward,
-                                       ends_meet_bytes, ends_inform_back, ends_meet_back, ends_inverts,
+                                       ends_whitened_bytes, ends_whitened_filter, ends_whitened_meet,
+                                       ends_whitened_back, ends_inverts,
                                        ends_first_refused };

@@ -163,6 +163,7 @@ KS_HD int64_t KS_T(ks_tiled_inform_steps)(ks_shape shape, int nx, const ks_serie
         *(unsigned char *)ks_slot_of(to->passage, k) = (unsigned char)w.step.passage;
         KS_T(ks_store_factors)(nx, n, made.LT, made.inverse_d, (KS_NUM *)ks_slot_of(to->K, k));
         KS_T(ks_ends_inform)(shape, n, o, w.eta, w.v);
+        KS_T(ks_look_large)(o->m, k, w.v, o->pivot, 1, information);
         KS_NUM *b = (KS_NUM *)ks_slot_of(to->b, k);
         if (quad)
             KS_T(ks_quad_retreat_mean)(&w.step, J, A, made.LT, made.inverse_d, w.eta, b);

@@ -97,6 +97,7 @@ static const char *fault_text(const ks_info *info)
     case KS_FAULT_ASYMMETRIC: return "is not symmetric";
     case KS_FAULT_INDEFINITE: return "is indefinite";
     case KS_FAULT_ILL_CONDITIONED: return "is too ill-conditioned to be solved";
+    case KS_FAULT_TOO_SMALL: return "is so small beside y that round-off of y would count in the log-likelihood";
     default: return info->status == KS_ENONFINITE ? "is not finite" : "is not positive definite";
     }
 }

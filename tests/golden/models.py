@@ -166,6 +166,11 @@ def singular():
     A = np.eye(4, k=-1)
     A[0] = [1.5, -0.75, 0.25, -0.125]
     yield "companion_exact", model(60, A, np.diag([1.0, 0, 0, 0]), [1, 0, 0, 0], 0.0, np.eye(4))
+    R = np.full((90, 1, 1), 0.0625)
+    R[[27, 45]] = 0
+    yield "relaxation_exact_steps", model(90, [[0.9375, 0.25, 0], [0, 0.75, 0.5], [0, 0, 0.5]], np.zeros((3, 3)),
+                                          [1, -1, 2], R, 16 * np.eye(3), m0=[16, -8, 32],
+                                          u=f32([1, 2, 4]), missing=dict(rows=[50, 51]))
     yield "singular_F", model(60, [[0.5, 0.25, 0], [0, 0, 0], [1, -0.5, 0]], np.diag([1.0, 2, 0.5]),
                               [[1, 0, 0], [0, 1, 1]], np.diag([0.5, 0.25]), np.eye(3))
 

@@ -222,6 +222,20 @@ static void KS_T(lq)(void **state)
         }
 }
 
+/** A column that is larger than the others by more than all digits costs them none: [1 g; 0 1] leaves 1 / g. */
+static void KS_T(lq_of_columns)(void **state)
+{
+    (void)state;
+    for (double g = 1; g < 1e15; g *= 10) {
+        KS_NUM M[4] = { 1, (KS_NUM)g, 0, 1 }, V[2];
+        const double root = sqrt(1 + (double)M[1] * (double)M[1]);
+        KS_T(ks_lq)(2, 2, M, V);
+        if (!(fabs((double)M[0] / root - 1) <= 8 * ROUND && fabs(fabs((double)M[2]) * root / g - 1) <= 8 * ROUND &&
+              fabs((double)M[3] * root - 1) <= 8 * ROUND))
+            fail_msg("g = %g: %.17g, %.17g, %.17g", g, (double)M[0], (double)M[2], (double)M[3]);
+    }
+}
+
 static void KS_T(packing)(void **state)
 {
     (void)state;

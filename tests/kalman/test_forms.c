@@ -155,6 +155,42 @@ static void sharpness_decides(void **state)
     }
 }
 
+/** Entries whose noise is nearly the same tell of their difference as sharply as if it were measured without. One series
+ *  of each shape of steps, and packs; R constant and of each step. */
+static void correlation_decides(void **state)
+{
+    static const int sizes[] = { 1, 2, 4, 6, 12, 13 };
+    (void)state;
+    for (size_t n = 0; n < sizeof sizes / sizeof sizes[0]; ++n)
+        for (int64_t B = 1; B < 10; B += 8)
+            for (int varies = 0; varies < 2; ++varies)
+                for (int p = 0; p < 2; ++p)
+                    for (int kind = 0; kind < 3; ++kind) {
+                        const int64_t T = 20;
+                        const int nx = sizes[n];
+                        const unsigned flags = (varies ? VARIES_R : 0u) | (B > 1 ? OWN_MODELS | VARIES_F : 0u);
+                        golden *g = model_random((model_spec){ 139, T, B, nx, 2, KS_PRIOR_X0, flags });
+                        const double c = kind == 2 ? 1 : kind == 1 ? 1 - 0x1p-20 : 0.875;
+                        const double R[4] = { 1, c, c, 1 };
+                        for (int64_t b = 0; b < B; ++b)
+                            for (int64_t k = 0; k < T; ++k) {
+                                double *H = model_block(&g->H, b, k);
+                                memset(H, 0, sizeof *H * 2 * (size_t)nx);
+                                H[0] = 1, H[nx] = 2;
+                                memcpy(model_block(&g->R, b, k), R, sizeof R);
+                            }
+                        model_round(g);
+                        textbook_smooth(g);
+                        ks_info info = KS_INFO_INIT;
+                        golden_buffers *f = run_well(g, &filter_once, (ks_precision)p, 1, outputs_made(&filter_once), &info);
+                        assert_true(covariances_sound(f, (ks_precision)p, outputs_made(&filter_once)));
+                        golden_buffers_free(f);
+                        if (kind) assert_int_equal(info.ordinary_steps, 0);
+                        else assert_true(info.ordinary_steps >= B * (T - 3));
+                        golden_free(g);
+                    }
+}
+
 /** A gap after which a sharp measurement comes: back to the array form for that step, and out. */
 static void returns_for_one_step(void **state)
 {
@@ -222,7 +258,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(vague_start),       cmocka_unit_test(ordinary_start),
-        cmocka_unit_test(sharpness_decides), cmocka_unit_test(returns_for_one_step),
+        cmocka_unit_test(sharpness_decides), cmocka_unit_test(correlation_decides), cmocka_unit_test(returns_for_one_step),
         cmocka_unit_test(looks_at_the_posterior), cmocka_unit_test(no_drift),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -84,7 +84,7 @@ static void information_before(engine *e, int64_t k, ks_form form, double *J, do
                                ks_tally *tally)
 {
     const int n = e->series.nx;
-    ks_information information = { e->J, e->eta, form };
+    ks_information information = { e->J, e->eta, form, -1, -1 };
     memset(e->J, 0, (size_t)(n * n) * sizeof(double));
     memset(e->eta, 0, (size_t)n * sizeof(double));
     *tally = ks_tally_start();
@@ -181,7 +181,7 @@ static void one_middle(const golden *g, const way *w, int64_t middle, ks_tier ti
     e.kernels->start(&e.series, &at, e.work);
     assert_int_equal(e.kernels->filter(&e.series, 0, middle + 1, &at, &nothing, e.work, &left), 0);
     information_before(&e, middle + 1, w->form, J, eta, &right);
-    ks_information information = { e.J, e.eta, w->form };
+    ks_information information = { e.J, e.eta, w->form, -1, -1 };
     e.ends->meet(n, middle, &at, &information, &to, e.work, &met);
     if (middle + 1 < T)
         assert_int_equal(e.ends->outward(&e.series, middle + 1, T, w->form, &at, &e.rows, &to, e.work, &out), 0);
@@ -212,6 +212,7 @@ static void any_middle(void **state)
                                     { 7, 3 }, { 8, 4 }, { 9, 4 }, { 12, 5 }, { 13, 6 } };
     static const way ways[] = {
         { KS_FORM_ORDINARY, 0, VARIES_ALL, KS_BY_ROOT, 8, 1e-11 },
+        { KS_FORM_ORDINARY, 0, VARIES_Q, KS_BY_ROOT, 8, 1e-11 },
         { KS_FORM_ORDINARY, 0, VARIES_F, KS_BY_PRECISION, 16, 1e-11 },
         { KS_FORM_ORDINARY, (double)INFINITY, VARIES_F, KS_BY_INVERSE, 16, 1e-11 },
         { KS_FORM_ORDINARY, 0, 0, KS_BY_PRECISION, 16, 1e-11 },
@@ -257,7 +258,7 @@ static void judged_on_the_way_out(void **state)
         e.kernels->start(&e.series, &at, e.work);
         assert_int_equal(e.kernels->filter(&e.series, 0, T / 2, &at, &nothing, e.work, &tally), 0);
         information_before(&e, T / 2, KS_FORM_ORDINARY, J, eta, &right);
-        ks_information information = { e.J, e.eta, KS_FORM_ORDINARY };
+        ks_information information = { e.J, e.eta, KS_FORM_ORDINARY, -1, -1 };
         e.ends->meet(N, T / 2 - 1, &at, &information, &nowhere, e.work, &met);
         assert_int_equal(e.ends->outward(&e.series, T / 2, T, KS_FORM_ORDINARY, &at, &e.rows,
                                          &nowhere, e.work, &tally),

@@ -70,6 +70,30 @@ static void lowest_step_of_the_right_half(void **state)
     }
 }
 
+/** Which steps are the right half's depends on sizes, precision and Q; these alone are refused. */
+static void right_half_of_every_size(void **state)
+{
+    (void)state;
+    static const int sizes[] = { 1, 2, 4, 5, 8, 9, 12, 13 };
+    for (size_t c = 0; c < sizeof sizes / sizeof sizes[0]; ++c)
+        for (int p = 0; p < 2; ++p)
+            for (int varies = 0; varies < 2; ++varies) {
+                golden *g = model_random((model_spec){ 158, 72, 1, sizes[c], 1, KS_PRIOR_X0,
+                                                       VARIES_R | (varies ? VARIES_Q : 0u) });
+                ks_info info = KS_INFO_INIT;
+                golden_buffers *b = NULL;
+                int64_t series, first;
+                int row;
+                for (int64_t k = 0; k < g->T; ++k) g->R.f64[k] = 0;
+                model_round(g);
+                assert_true(two_ended_refuses(g, (ks_precision)p, &series, &first, &row));
+                assert_int_equal(run_case(g, &two_ended, (ks_precision)p, 1, outputs, &b, &info), KS_EREFUSED);
+                assert_int_equal(info.step, first);
+                golden_buffers_free(b);
+                golden_free(g);
+            }
+}
+
 /** Two states of which only the sum is observed well: J is much larger than what is known of either,
  *  by a factor of about 4 q / r. */
 static golden *sum_observed(double r, double level)
@@ -169,6 +193,105 @@ static void far_from_zero_unseen(void **state)
     textbook_smooth(g);
     assert_true(error_within(g, KS_F64, 1e-8).array_steps <= 2);
     golden_free(g);
+}
+
+/** The sum of two states is observed, and into step `a` their difference becomes unknown, by `burst`; it halves with each
+ *  step, or with `gone` is none any more after the next. At step c the variance of the observation is `sharp`. Both have
+ *  the mean `level`. More states are there, of which nothing is observed. */
+static golden *burst_of_difference(int n, int64_t T, int64_t a, double burst, int gone, int64_t c, double sharp,
+                                   double level)
+{
+    golden *g = model_random((model_spec){ 159, T, 1, n, 1, KS_PRIOR_X0, VARIES_F | VARIES_Q | VARIES_R | HAS_OFFSETS });
+    for (int64_t k = 0; k < T; ++k) {
+        double *F = model_block(&g->F, 0, k), *Q = model_block(&g->Q, 0, k);
+        for (int i = 0; i < n * n; ++i) F[i] = i % (n + 1) ? 0 : 0.5, Q[i] = i % (n + 1) == 0;
+        F[0] = F[n + 1] = gone && k == a + 1 ? 0.5 : 0.75;
+        F[1] = F[n] = gone && k == a + 1 ? 0.5 : 0.25;
+        Q[0] = Q[n + 1] += k == a ? burst : 0;
+        Q[1] = Q[n] -= k == a ? burst : 0;
+        *model_block(&g->R, 0, k) = k == c ? sharp : 1;
+        *model_block(&g->y, 0, k) = 2 * level;
+    }
+    for (int i = 0; i < n; ++i) g->H.f64[i] = i < 2, g->u.f64[i] = 0, g->m0.f64[i] = i < 2 ? level : 0;
+    g->d.f64[0] = 0;
+    for (int i = 0; i < n * n; ++i) g->P0.f64[i] = i % (n + 1) == 0;
+    model_round(g);
+    return g;
+}
+
+/** Whether such a series is done again with the information in the array form: then every step of the right half is. */
+static int goes_again(golden *g)
+{
+    ks_info info = KS_INFO_INIT;
+    golden_buffers_free(run_well(g, &two_ended, KS_F64, 1, outputs, &info));
+    const int64_t right = g->T / 3;
+    golden_free(g);
+    return info.array_steps >= right;
+}
+
+/** The rule that docs/numerics.md gives holds at every step, wherever it stands among those that share a bound: J P
+ *  beyond 1e5 at one step alone, before its transition or after it, is not taken in the ordinary form; nor is a mean
+ *  far from zero, from where J P tells its round-off more than itself has. */
+static void judged_at_every_step(void **state)
+{
+    (void)state;
+    enum { T = 120, RIGHT = T / 3 };
+    static const int sizes[] = { 2, 4, 6, 9 };
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; ++i)
+        for (int64_t c = T - RIGHT + 1; c < T; ++c) {
+            const int n = sizes[i];
+            const struct { int again; golden *g; } cases[] = {
+                { 0, burst_of_difference(n, T, c, 0x1p13, 0, c, 1, 0) },
+                { 0, burst_of_difference(n, T, c, 1, 0, c, 0x1p-10, 0) },
+                { 1, burst_of_difference(n, T, c, 0x1p13, 0, c, 0x1p-10, 0) },
+                { 1, burst_of_difference(n, T, c - 1, 0x1p13, 1, c, 0x1p-10, 0) },
+                { 0, burst_of_difference(n, T, c, 1, 0, c, 1, 0x1p16) },
+                { 1, burst_of_difference(n, T, c, 0x1p6, 0, c, 1, 0x1p16) },
+            };
+            for (size_t j = 0; j < sizeof cases / sizeof cases[0]; ++j)
+                if (goes_again(cases[j].g) != cases[j].again)
+                    fail_msg("nx = %d, step %lld, case %zu: %s", n, (long long)c, j,
+                             cases[j].again ? "not done again" : "done again");
+        }
+}
+
+/** Up to half of the states are without noise, or have the same as another: Q has no inverse and, of whole numbers,
+ *  pivots that are zero. */
+static void singular_noise(void **state)
+{
+    (void)state;
+    for (int n = 2; n <= 12; ++n)
+        for (int rank = (n + 1) / 2; rank < n; ++rank)
+            for (int same = 0; same < 2; ++same) {
+                golden *g = model_random((model_spec){ 161, 40, 1, n, 2, KS_PRIOR_X0, 0 });
+                for (int i = 0; i < n; ++i)
+                    for (int j = 0; j < n; ++j) {
+                                                g->Q.f64[i * n + j] = same ? i % rank == j % rank : i == j && i < rank;
+                    }
+                model_round(g);
+                textbook_smooth(g);
+                (void)error_within(g, KS_F64, 1e-8);
+                golden_free(g);
+            }
+}
+
+/** What is no covariance: ks_smooth_run() does not look at Q, but what it makes of it is no success. */
+static void noise_that_is_none(void **state)
+{
+    (void)state;
+    for (int n = 2; n <= 9; ++n)
+        for (int varies = 0; varies < 2; ++varies)
+            for (int at = 0; at < n; ++at)
+                for (int nan = 0; nan < 2; ++nan) {
+                    golden *g = model_random((model_spec){ 162, 40, 1, n, 2, KS_PRIOR_X0, varies ? VARIES_Q : 0u });
+                    golden_buffers *b = NULL;
+                    for (int i = 0; i < n * n; ++i)
+                        if (i / n == at || i % n == at) model_block(&g->Q, 0, 35)[i] = 0;
+                    model_block(&g->Q, 0, 35)[at * (n + 1)] = nan ? (double)NAN : -1;
+                    assert_int_not_equal(run_case(g, &two_ended, KS_F64, 1, outputs, &b, NULL), KS_OK);
+                    golden_buffers_free(b);
+                    golden_free(g);
+                }
 }
 
 /** States that are seen the less the longer ago: of most of them later observations tell less than round-off of what they
@@ -279,18 +402,54 @@ static void memory_changes_no_bit(void **state)
         }
 }
 
+/** Where y is so large beside its noise that the residuals of the smoothed mean are round-off the likelihood cannot be
+ *  told: refused, unless nobody asks for it. It is the first such step of the right half that is told. */
+static void large_observations(void **state)
+{
+    static const int sizes[] = { 1, 3, 4, 6, 12 };
+    const int64_t T = 60;
+    (void)state;
+    for (size_t n = 0; n < sizeof sizes / sizeof sizes[0]; ++n)
+        for (int p = 0; p < 2; ++p)
+            for (int gaps = 0; gaps < 2; ++gaps) {
+                const method_case both = { KS_JOB_SMOOTH, KS_METHOD_TWO_ENDED, 0, 1, 0 };
+                golden *g = model_random((model_spec){ 205, T, 1, sizes[n], 1, KS_PRIOR_X0, 0 });
+                g->R.f64[0] = 1;
+                for (int64_t k = 0; k < T; ++k) {
+                    if (gaps && k % 7 == 3) g->y.f64[k] = (double)NAN;
+                    if (k == 10 || k == 52 || k == 57) g->y.f64[k] = p == KS_F64 ? 1e14 : 3e7;
+                }
+                model_round(g);
+                golden_buffers *b = NULL;
+                ks_info info = KS_INFO_INIT;
+                const unsigned estimates = KS_OUT_SMOOTHED_MEAN | KS_OUT_SMOOTHED_COV;
+                assert_int_equal(run_case(g, &both, (ks_precision)p, 1, estimates | KS_OUT_LOGLIK, &b, &info), KS_EREFUSED);
+                assert_true(info.array == KS_ARRAY_R && info.fault == KS_FAULT_TOO_SMALL && info.row == 0);
+                assert_true(info.step == 52 && info.suggestion == KS_METHOD_SEQUENTIAL);
+                golden_buffers_free(b);
+                assert_int_equal(run_case(g, &both, (ks_precision)p, 1, estimates, &b, &info), KS_OK);
+                golden_buffers_free(b);
+                golden_free(g);
+            }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(correlated_noise),
         cmocka_unit_test(lowest_step_of_the_right_half),
+        cmocka_unit_test(right_half_of_every_size),
         cmocka_unit_test(array_form_where_needed),
+        cmocka_unit_test(judged_at_every_step),
+        cmocka_unit_test(singular_noise),
+        cmocka_unit_test(noise_that_is_none),
         cmocka_unit_test(one_of_two_again),
         cmocka_unit_test(far_from_zero_unseen),
         cmocka_unit_test(little_told_where_the_halves_meet),
         cmocka_unit_test(noise_of_some_steps_singular),
         cmocka_unit_test(strided_outputs),
         cmocka_unit_test(memory_changes_no_bit),
+        cmocka_unit_test(large_observations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

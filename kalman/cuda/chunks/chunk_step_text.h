@@ -23,7 +23,7 @@ KS_HD KS_MASK KS_T(ks_chunk_filter)(int nx, int m, const KS_T(ks_chunk_rows) *r,
 {
     KS_G(ks_predict_cov)(nx, r->narrow_F, r->Q, P, w->Pp, w->W);
     KS_G(ks_innovation_cov)(nx, m, r->narrow_H, r->R, w->Pp, w->G, w->S, w->W);
-    const KS_MASK good = KS_G(ks_whiten_gain)(nx, m, r->R, w->G, w->S, w->inverse_d);
+    const KS_MASK good = KS_G(ks_whiten_gain)(nx, m, r->R, NULL, w->G, w->S, w->inverse_d);
     KS_G(ks_scale_rows)(m, nx, w->G, w->inverse_d, w->Z);
     KS_G(ks_posterior_cov)(nx, m, w->G, w->Z, w->Pp, P);
     KS_T(ks_mean_predict)(nx, r->F, r->u, x, w->xp);

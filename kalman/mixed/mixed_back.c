@@ -1,6 +1,6 @@
-/* mixed_meet.c -- the way back of KS_MIXED where the information on what follows is met (meet_back.h).
+/* mixed_back.c -- the way back of KS_MIXED in whitened coordinates (whitened_back.h).
  *
- * What the twin meets are differences from the filtered means: what is left of a transition and of an observation
+ * What the twin smooths are differences from the filtered means: what is left of a transition and of an observation
  * once these have been taken off, in double, is no larger than some standard deviations, whatever the size of the
  * state, and single precision holds it. They are the numbers of the model of the difference
  *
@@ -72,77 +72,87 @@ static int64_t put_means(const ks_smooth_plan *plan, ks_mixed *mixed, int64_t k0
     return bad;
 }
 
-/** Steps end - 1 .. k, no more than a block has; *end becomes one more than the first step not taken. Returns 0, or
- *  -1 with the fault in the tally. */
-static int meet_some(const ks_smooth_plan *plan, ks_mixed *mixed, ks_meeting *meeting, ks_group *g, int64_t k,
-                     int64_t *end, const ks_forward_sinks *kept, const ks_backward_sinks *to, ks_tally *tally)
+void ks_mixed_whiten(const ks_smooth_plan *plan, ks_mixed *mixed, ks_whitening *w, ks_group *g, int64_t k0, int64_t k1,
+                     const ks_forward_sinks *to, ks_tally *tally)
 {
-    const int64_t last = *end;
-    const ks_two_ended_kernels *ends = ks_two_ended_kernels_of(plan->kernels);
-    const int64_t row = plan->nx * (int64_t)sizeof(float);
+    ks_state state = { w->state.mean, w->state.cov, KS_FORM_ARRAY };
+    ks_forward_sinks twin = { 0 };
+    twin.kept_C = to->kept_C;
+    twin.form = to->form;
+    twin.form_first = to->form_first;
+    for (int64_t k = k0; k < k1 && g->alive; k += mixed->length) {
+        const int64_t end = k1 - k < mixed->length ? k1 : k + mixed->length;
+        ks_mixed_bring(plan, mixed, g, k, end, k, end);
+        if (ks_two_ended_kernels_of(plan->kernels)
+                ->whitened_filter(&g->series[0], k, end, &state, &twin, w->work, &w->filtered)) {
+            tally->bad_step = w->filtered.bad_step;
+            tally->bad_row = w->filtered.bad_row;
+            tally->bad_array = w->filtered.bad_array;
+            tally->fault = w->filtered.fault;
+            g->alive = 0;
+        }
+    }
+}
+
+/** Steps end - 1 .. k, no more than a block has. Returns as whitened_back does. */
+static int64_t back_some(const ks_smooth_plan *plan, ks_mixed *mixed, ks_whitening *w, ks_group *g, int64_t k,
+                         int64_t end, const ks_forward_sinks *kept, const ks_backward_sinks *to, ks_tally *tally)
+{
+    const int64_t row = plan->nx * (int64_t)sizeof(float), last = end < plan->T ? end : plan->T - 1;
     ks_mixed_lane *lane = &mixed->lane[0];
     ks_forward_sinks twin_kept = *kept;
     ks_backward_sinks twin = *to;
     /* Behind the rows of u. */
-    const ks_sink moved = { (char *)(lane->gains + (last - k) * plan->nx), row, k };
-    bring_differences(plan, mixed, g, k + 1, last, last, kept, lane->behind);
+    const ks_sink moved = { (char *)(lane->gains + (end - k) * plan->nx), row, k };
+    bring_differences(plan, mixed, g, k + 1, last, end, kept, lane->behind);
     twin_kept.kept_mean = (ks_sink){ (char *)lane->kept, 0, 0 };
     twin.smoothed_mean = moved;
-    *end =
-        ends->meet_back(&g->series[0], k, last, &meeting->information, &twin_kept, &g->state[0], &twin, meeting->work,
-                        tally);
+    const int64_t taken =
+        ks_two_ended_kernels_of(plan->kernels)
+            ->whitened_back(&g->series[0], k, end, w->filtered.sharp, &w->known, &g->state[0], &twin_kept, &twin,
+                            w->work, tally);
     settle(plan, mixed, g);
-    if (tally->fault != KS_FAULT_NONE) return -1;
-    if (*end == last) return 0;
-    const int64_t bad = put_means(plan, mixed, *end, last, moved, kept, to->smoothed_mean);
-    if (bad >= *end) ks_mixed_fail(g, 0, bad, tally);
-    return bad >= *end ? -1 : 0;
+    if (taken < -1 || taken == end) return taken;
+    const int64_t bad = put_means(plan, mixed, taken, end, moved, kept, to->smoothed_mean);
+    if (bad < taken) return taken;
+    ks_mixed_fail(g, 0, bad, tally);
+    return -2;
 }
 
-void ks_mixed_meet(const ks_smooth_plan *plan, ks_mixed *mixed, ks_meeting *meeting, ks_group *g, int64_t k0,
-                   int64_t k1, const ks_forward_sinks *kept, const ks_backward_sinks *to, ks_tally *tally)
+void ks_mixed_back(const ks_smooth_plan *plan, ks_mixed *mixed, ks_whitening *w, ks_group *g, int64_t k0, int64_t k1,
+                   const ks_forward_sinks *kept, const ks_backward_sinks *to, ks_tally *tally)
 {
-    ks_forward_sinks rest = *kept;
     int64_t end = k1;
-    rest.watched = 0;
-    if (end == plan->T) { /* the last step is the filter's own */
-        end -= 1;
-        memcpy(mixed->lane[0].behind, ks_slot_of(kept->kept_mean, end), (size_t)plan->nx * sizeof(double));
-        ks_mixed_smooth(plan, mixed, g, NULL, end, k1, &rest, to, tally);
-    }
-    while (end > k0 && g->alive && !meeting->given_up) {
+    while (end > k0 && g->alive && !w->left) {
         const int64_t k = end - k0 < mixed->length ? k0 : end - mixed->length;
-        if (meet_some(plan, mixed, meeting, g, k, &end, kept, to, tally)) g->alive = 0;
-        meeting->given_up = end > k;
+        const int64_t taken = back_some(plan, mixed, w, g, k, end, kept, to, tally);
+        if (taken < -1) g->alive = 0;
+        w->left = taken > k;
+        end = taken;
     }
-    if (end > k0 && g->alive) ks_mixed_smooth(plan, mixed, g, NULL, k0, end, &rest, to, tally);
+    if (g->alive) ks_mixed_smooth(plan, mixed, g, NULL, k0, end, kept, to, tally);
 }
 
-void ks_mixed_meet_prior(ks_run *run, ks_mixed *mixed, ks_meeting *meeting, ks_group *g, int64_t b, ks_tally *tally)
+void ks_mixed_back_prior(ks_run *run, ks_mixed *mixed, ks_whitening *w, ks_group *g, int64_t b, ks_tally *tally)
 {
     const ks_smooth_plan *plan = run->plan;
     const ks_outputs *o = run->outputs;
     ks_mixed_lane *lane = &mixed->lane[0];
-    if (!meeting->given_up && !lane->series.prior_x1 &&
+    if (!w->left && !lane->series.prior_x1 &&
         ks_makes_any(plan, KS_OUT_LAG_ONE_COV | KS_OUT_PRIOR_MEAN | KS_OUT_PRIOR_COV)) {
         /* The prior is what the filter would have kept of a step -1; means have begun at zero for the twin. */
-        ks_state prior = { lane->kept, meeting->prior.cov, KS_FORM_ORDINARY };
+        ks_state prior = { lane->kept, w->prior.cov, KS_FORM_ARRAY };
         plan->kernels->start(&g->series[0], &prior, g->scratch);
-        unsigned char form = (unsigned char)prior.form;
-        ks_forward_sinks kept = { 0 };
-        kept.kept_mean = (ks_sink){ meeting->prior.mean, 0, -1 };
-        kept.kept_C = (ks_sink){ prior.C, 0, -1 };
-        kept.form = &form;
-        kept.form_first = -1;
-        memcpy(meeting->prior.mean, lane->series.m0, (size_t)plan->nx * sizeof(double));
+        const ks_forward_sinks kept = { .kept_mean = { (char *)w->prior.mean, 0, -1 }, .kept_C = { prior.C, 0, -1 } };
+        memcpy(w->prior.mean, lane->series.m0, (size_t)plan->nx * sizeof(double));
         ks_backward_sinks to = { 0 };
         to.smoothed_mean = ks_mean_out_of(run, o->prior_mean, b);
         to.smoothed_cov = ks_sink_of(run, o->prior_cov, b);
         to.smoothed_mean.first = to.smoothed_cov.first = -1;
         to.lag_one_cov = ks_sink_of(run, o->lag_one_cov, b);
-        int64_t end = 0;
-        if (meet_some(plan, mixed, meeting, g, -1, &end, &kept, &to, tally)) g->alive = 0;
-        if (end < 0) return;
+        const int64_t taken = back_some(plan, mixed, w, g, -1, 0, &kept, &to, tally);
+        if (taken < -1) g->alive = 0;
+        if (taken < 0) return;
     }
     ks_mixed_prior(run, mixed, g, 0, b, tally);
 }

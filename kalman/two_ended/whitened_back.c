@@ -1,0 +1,135 @@
+/* whitened_back.c -- filtered again and smoothed in whitened coordinates, segment by segment. */
+#include "whitened_back.h"
+
+#include <string.h>
+
+void ks_whitening_carve(ks_carver *carver, const ks_smooth_plan *plan, int64_t count, ks_whitening *w)
+{
+    const size_t n = (size_t)plan->nx, bytes = plan->kernels->number_bytes;
+    w->known.mean = ks_carve(carver, n, bytes);
+    w->known.root = ks_carve(carver, n * n, bytes);
+    w->state = ks_carve_estimates(carver, plan, 1);
+    w->prior = ks_carve_estimates(carver, plan, 1);
+    w->behind = ks_carve_estimates(carver, plan, 1);
+    if (count > 0) w->checkpoints = ks_carve_estimates(carver, plan, count);
+    w->work = ks_carve(carver, 1, ks_two_ended_kernels_of(plan->kernels)->whitened_bytes(plan->nx, plan->ny));
+}
+
+void ks_whitening_start(const ks_smooth_plan *plan, ks_whitening *w)
+{
+    const size_t n = (size_t)plan->nx, bytes = plan->kernels->number_bytes;
+    const double one = 1;
+    w->left = 0;
+    memset(w->known.mean, 0, n * bytes);
+    memset(w->known.root, 0, n * n * bytes);
+    for (size_t i = 0; i < n; ++i) plan->kernels->narrow(1, &one, (char *)w->known.root + i * (n + 1) * bytes);
+}
+
+/** The rows of segment i. */
+static ks_forward_sinks rows_of(const ks_smooth_plan *plan, const ks_segments *all, int64_t i,
+                                const ks_backward_sinks *to)
+{
+    const int64_t first = i * all->length;
+    ks_forward_sinks kept = { 0 };
+    kept.kept_mean = all->kept.mean ? ks_mean_sink(plan, all->kept, first) : to->smoothed_mean;
+    kept.kept_C = all->kept.cov ? ks_cov_sink(plan, all->kept, first) : to->smoothed_cov;
+    kept.form = all->form;
+    kept.form_first = first;
+    return kept;
+}
+
+/** Steps k0 .. k1 - 1 of the filter, block by block. */
+static int filter(ks_run *run, ks_whitening *w, const ks_series *s, int64_t k0, int64_t k1,
+                  const ks_forward_sinks *kept, ks_tally *tally)
+{
+    ks_state state = { w->state.mean, w->state.cov, KS_FORM_ARRAY };
+    for (int64_t k = k0; k < k1; k += KS_BLOCK) {
+        const int64_t end = k1 - k < KS_BLOCK ? k1 : k + KS_BLOCK;
+        if (ks_two_ended_kernels_of(run->plan->kernels)->whitened_filter(s, k, end, &state, kept, w->work, tally) ||
+            ks_run_progress(run, 0))
+            return -1;
+    }
+    return 0;
+}
+
+/** Steps k1 - 1 .. k0 back, block by block; `state` goes along. */
+static int back(ks_run *run, ks_whitening *w, const ks_series *s, int64_t k0, int64_t k1, ks_state *state,
+                const ks_forward_sinks *kept, const ks_backward_sinks *to, void *scratch, ks_tally *tally)
+{
+    int64_t end = k1;
+    while (end > k0 && !w->left) {
+        const int64_t k = end - k0 < KS_BLOCK ? k0 : end - KS_BLOCK;
+        const int64_t taken =
+            ks_two_ended_kernels_of(run->plan->kernels)
+                ->whitened_back(s, k, end, w->filtered.sharp, &w->known, state, kept, to, w->work, tally);
+        if (taken < -1 || ks_run_progress(run, end - taken)) return -1;
+        w->left = taken > k;
+        end = taken;
+    }
+    return ks_smooth_blocks(run, s, k0, end, state, kept, to, scratch, tally);
+}
+
+/** The prior is what the filter would have kept of a step -1. Returns as whitened_back does. */
+static int64_t prior(ks_run *run, ks_whitening *w, int64_t b, const ks_series *s, ks_state *state, void *scratch,
+                     ks_tally *tally)
+{
+    const ks_outputs *o = run->outputs;
+    ks_backward_sinks to = { 0 };
+    ks_state start = { w->prior.mean, w->prior.cov, KS_FORM_ARRAY };
+    run->plan->kernels->start(s, &start, scratch);
+    const ks_forward_sinks kept = { .kept_mean = { start.x, 0, -1 }, .kept_C = { start.C, 0, -1 } };
+    to.smoothed_mean = ks_sink_of(run, o->prior_mean, b);
+    to.smoothed_cov = ks_sink_of(run, o->prior_cov, b);
+    to.smoothed_mean.first = to.smoothed_cov.first = -1;
+    to.lag_one_cov = ks_sink_of(run, o->lag_one_cov, b);
+    return ks_two_ended_kernels_of(run->plan->kernels)
+        ->whitened_back(s, -1, 0, w->filtered.sharp, &w->known, state, &kept, &to, w->work, tally);
+}
+
+int ks_whitening_run(ks_run *run, ks_whitening *w, int64_t b, const ks_series *s, const ks_segments *segments,
+                     const ks_information *information, const ks_backward_sinks *to, void *scratch,
+                     ks_tally *tally)
+{
+    const ks_smooth_plan *plan = run->plan;
+    const int64_t steps = segments->steps, length = segments->length, count = (steps + length - 1) / length;
+    const int64_t end = information ? steps - 1 : steps; /* of what is not smoothed yet */
+    const ks_forward_sinks nothing = { 0 };
+    ks_state filtered = { w->state.mean, w->state.cov, KS_FORM_ARRAY };
+    ks_state state = { w->behind.mean, w->behind.cov, KS_FORM_ARRAY };
+    w->filtered = ks_tally_start();
+    plan->kernels->start(s, &filtered, scratch);
+    for (int64_t i = 0; i < count; ++i) {
+        const ks_forward_sinks kept = rows_of(plan, segments, i, to);
+        if (count > 1) ks_copy_estimate(plan, segments->checkpoints, i, w->state, 0);
+        if (filter(run, w, s, i * length, i + 1 < count ? (i + 1) * length : end, &kept, &w->filtered) ||
+            (i + 1 == count && filter(run, w, s, end, steps, &nothing, &w->filtered))) {
+            tally->bad_step = w->filtered.bad_step;
+            tally->bad_row = w->filtered.bad_row;
+            tally->bad_array = w->filtered.bad_array;
+            tally->fault = w->filtered.fault;
+            return -1;
+        }
+    }
+    tally->array += w->filtered.array;
+    ks_whitening_start(plan, w);
+    if (information)
+        ks_two_ended_kernels_of(plan->kernels)
+            ->whitened_meet(plan->nx, &filtered, information, &w->known, &state, w->work);
+    for (int64_t i = count - 1; i >= 0; --i) {
+        const ks_forward_sinks kept = rows_of(plan, segments, i, to);
+        const int64_t next = i + 1 < count ? (i + 1) * length : end;
+        ks_tally again = ks_tally_start();
+        if (i + 1 < count) { /* the last segment's rows are there still */
+            ks_copy_estimate(plan, w->state, 0, segments->checkpoints, i);
+            if (filter(run, w, s, i * length, next, &kept, &again)) return -1;
+        }
+        if (back(run, w, s, i * length, next, &state, &kept, to, scratch, tally)) return -1;
+    }
+    const unsigned priors = KS_OUT_LAG_ONE_COV | KS_OUT_PRIOR_MEAN | KS_OUT_PRIOR_COV;
+    if (!w->left && !s->prior_x1 && ks_makes_any(plan, priors)) {
+        const int64_t taken = prior(run, w, b, s, &state, scratch, tally);
+        if (taken < 0) return taken < -1 ? -1 : 0;
+    }
+    ks_smooth_start(run, b, s, &state, scratch, tally);
+    return 0;
+}

@@ -1,0 +1,204 @@
+/* whitened_text.h -- smoother steps, backward, in the coordinates that the filter's roots whiten; see num_f64.h.
+ * For scalar numbers.
+ *
+ * With the root S of a filtered covariance x = filtered mean + S zeta, and given what has been observed zeta has unit
+ * covariance. The reflections of the array filter's step into k + 1 (array_step_text.h) are an orthogonal Theta with
+ *
+ *     (zeta[k], noise) = Theta (epsilon[k+1], zeta[k+1], rest),
+ *
+ * of which the whitened innovation epsilon is known and no later observation tells of the rest. So a step back
+ * multiplies what is known of zeta[k+1] with a part of an orthogonal matrix: no round-off grows, and nothing is
+ * inverted, however singular F, Q, R and P0 are. What is left of the digits is a round-off of the filtered standard
+ * deviations. Theta is made again from what the filter has kept, by the same text with the same bits: zeta means
+ * nothing without the very root that it belongs to. Source: Park & Kailath, "New square-root smoothing algorithms",
+ * IEEE Trans. Automatic Control 41, 1996. */
+
+/** Pointers into scratch. */
+typedef struct KS_T(ks_whitened_scratch) {
+    KS_NUM *compact;
+    KS_NUM *x, *S, *xp, *Sp, *xn, *Sn, *Se, *e; /* the step before, its prediction, the step      */
+    KS_NUM *across, *through;                   /* Theta of the prediction and of the observation */
+    KS_NUM *A, *t, *work;
+} KS_T(ks_whitened_scratch);
+
+/** With memory NULL: the numbers that it takes. */
+KS_HD int64_t KS_T(ks_whitened_lay_out)(int nx, int ny, KS_NUM *memory, KS_T(ks_whitened_scratch) *w)
+{
+    const int64_t n = nx, m = ny, nn = n * n;
+    const int64_t size[] = { m * n + m * m + 2 * m, n, nn, n, nn, n, nn, m * m, m, 2 * nn, n * (n + m), nn, n,
+                             KS_T(ks_step_scratch)(nx, ny) };
+    KS_NUM **const place[] = { &w->compact, &w->x, &w->S, &w->xp, &w->Sp, &w->xn, &w->Sn, &w->Se, &w->e,
+                               &w->across, &w->through, &w->A, &w->t, &w->work };
+    int64_t at = 0;
+    for (int i = 0; i < (int)(sizeof size / sizeof size[0]); ++i) {
+        *place[i] = memory ? memory + at : NULL;
+        at += size[i];
+    }
+    return at;
+}
+
+/** Filter step k from w->x, w->S of the step before to w->xn, w->Sn, with both Theta and epsilon. Returns the entries
+ *  that are present, or -1 with the fault in the tally. */
+KS_HD_COLD int KS_T(ks_whitened_step)(const ks_series *s, int64_t k, const KS_T(ks_whitened_scratch) *w,
+                                      ks_tally *tally)
+{
+    const int nx = s->nx;
+    int entry = 0;
+    const KS_T(ks_observation) o = KS_T(ks_observe)(s, k, w->compact, &entry);
+    if (o.m < 0) return KS_T(ks_step_fault)(k, entry, KS_ARRAY_Y, KS_FAULT_NOT_FINITE, tally);
+    if (k == 0 && s->prior_x1) {
+        KS_T(ks_copy)(nx, w->x, w->xp);
+        KS_T(ks_copy)(nx * nx, w->S, w->Sp);
+    } else {
+        const int64_t row = k - s->shift;
+        KS_T(ks_array_predict)(nx, (const KS_NUM *)ks_row(s->F, row), (const KS_NUM *)ks_row(s->Q, row),
+                               (const KS_NUM *)ks_row(s->u, row), w->x, w->S, w->xp, w->Sp, w->across, w->work);
+    }
+    const int bad = KS_T(ks_array_update)(nx, o.m, o.H, o.R, o.d, o.y, w->xp, w->Sp, w->xn, w->Sn, w->Se, w->e, NULL,
+                                          w->through, w->work);
+    if (bad >= 0)
+        return KS_T(ks_step_fault)(k, bad, KS_ARRAY_INNOVATION_COV, KS_FAULT_NOT_POSITIVE, tally);
+    if (!KS_T(ks_finite_in_form)(nx, KS_FORM_ARRAY, w->xn, w->Sn))
+        return KS_T(ks_step_fault)(k, 0, KS_ARRAY_ESTIMATE, KS_FAULT_NOT_FINITE, tally);
+    return o.m;
+}
+
+/** See ks_two_ended_kernels.whitened_filter. */
+KS_HD_COLD int KS_T(ks_whitened_filter)(const ks_series *s, int64_t k0, int64_t k1, ks_state *state,
+                                        const ks_forward_sinks *kept, void *memory, ks_tally *tally)
+{
+    const int nx = s->nx;
+    KS_NUM *x = (KS_NUM *)state->x, *S = (KS_NUM *)state->C;
+    KS_T(ks_whitened_scratch) w;
+    (void)KS_T(ks_whitened_lay_out)(nx, s->ny, (KS_NUM *)memory, &w);
+    w.x = w.xn = x;
+    w.S = w.Sn = S;
+    for (int64_t k = k0; k < k1; ++k) {
+        if (KS_T(ks_whitened_step)(s, k, &w, tally) < 0) return -1;
+        tally->array += 1;
+        if (tally->sharp < 0 && !(k == 0 && s->prior_x1) && ks_counts_sharp(s, k, sizeof(KS_NUM)) &&
+            KS_T(ks_sharp_root)(nx, w.xp, w.Sp, w.work))
+            tally->sharp = k;
+        if (kept->kept_mean.base) KS_T(ks_copy)(nx, x, (KS_NUM *)ks_slot_of(kept->kept_mean, k));
+        if (kept->kept_C.base) KS_T(ks_copy)(nx * nx, S, (KS_NUM *)ks_slot_of(kept->kept_C, k));
+        if (kept->form) kept->form[k - kept->form_first] = KS_FORM_ARRAY;
+    }
+    return 0;
+}
+
+/** The smoothed mean x and root C of a step whose filtered ones are fx, S. */
+KS_HD void KS_T(ks_whitened_estimate)(int nx, const KS_NUM *fx, const KS_NUM *S, const ks_whitened *whitened,
+                                      KS_NUM *x, KS_NUM *C)
+{
+    KS_T(ks_copy)(nx, fx, x);
+    KS_T(ks_mv_add)(nx, nx, S, (const KS_NUM *)whitened->mean, x);
+    KS_T(ks_mm)(nx, nx, nx, S, (const KS_NUM *)whitened->root, C);
+}
+
+/** Whether half of the digits of some standard deviation go where the filter's, of its root S, are rounded: what follows
+ *  tells so much more than is known before. C is the smoothed root. */
+KS_HD int KS_T(ks_whitened_vague)(int nx, const KS_NUM *S, const KS_NUM *C)
+{
+    for (int i = 0; i < nx; ++i) {
+        KS_NUM filtered = KS_LIT(0), smoothed = KS_LIT(0);
+        for (int c = 0; c < nx; ++c) {
+            filtered = filtered + S[i * nx + c] * S[i * nx + c];
+            smoothed = smoothed + C[i * nx + c] * C[i * nx + c];
+        }
+        if (KS_GT(KS_LIT(KS_EPS) * filtered, smoothed)) return 1;
+    }
+    return 0;
+}
+
+/** See ks_two_ended_kernels.whitened_meet: the data z = Uᵀ x + noise are data of zeta, (Sᵀ U)ᵀ zeta + noise. */
+KS_HD_COLD void KS_T(ks_whitened_meet)(int nx, const ks_state *filtered, const ks_information *information,
+                                       ks_whitened *whitened, ks_state *state, void *memory)
+{
+    const KS_NUM *x = (const KS_NUM *)filtered->x, *S = (const KS_NUM *)filtered->C;
+    const KS_NUM *U = (const KS_NUM *)information->J, *z = (const KS_NUM *)information->eta;
+    KS_NUM *mean = (KS_NUM *)whitened->mean, *root = (KS_NUM *)whitened->root;
+    KS_NUM *W = (KS_NUM *)memory, *left = W + nx * nx, *pivot = left + nx, *q = pivot + nx, *work = q + nx;
+    for (int i = 0; i < nx * nx; ++i) W[i] = KS_LIT(0);
+    KS_T(ks_mtm_add)(nx, nx, nx, S, U, W);
+    KS_T(ks_copy)(nx, z, left);
+    KS_T(ks_mtv_sub)(nx, nx, U, x, left);
+    for (int i = 0; i < nx; ++i) mean[i] = KS_LIT(0);
+    KS_T(ks_unit_rows)(nx, nx, root);
+    KS_T(ks_meet)(nx, W, left, mean, root, pivot, q, work);
+    KS_T(ks_whitened_estimate)(nx, x, S, whitened, (KS_NUM *)state->x, (KS_NUM *)state->C);
+    state->form = KS_FORM_ARRAY;
+}
+
+/** What is known of zeta[k + 1] becomes what is known of zeta[k], x and S of which are in w; `later` is the smoothed root
+ *  of step k + 1. */
+KS_HD int KS_T(ks_whitened_retreat)(const ks_series *s, int64_t k, ks_whitened *whitened, const KS_NUM *later,
+                                    ks_sink lag_one, const KS_T(ks_whitened_scratch) *w, ks_tally *tally)
+{
+    const int nx = s->nx, columns = 2 * nx;
+    KS_NUM *mean = (KS_NUM *)whitened->mean, *root = (KS_NUM *)whitened->root, *M = w->work;
+    const int m = KS_T(ks_whitened_step)(s, k + 1, w, tally), wide = m + nx;
+    if (m < 0) return -1;
+    for (int i = 0; i < nx; ++i) { /* the prediction's zeta: w->t and w->A, its root */
+        KS_NUM sum = KS_LIT(0);
+        for (int c = 0; c < m; ++c) sum = sum + w->through[i * wide + c] * w->e[c];
+        for (int c = 0; c < nx; ++c) sum = sum + w->through[i * wide + m + c] * mean[c];
+        w->t[i] = sum;
+        for (int j = 0; j < nx; ++j) {
+            KS_NUM entry = KS_LIT(0);
+            for (int c = 0; c < nx; ++c) entry = entry + w->through[i * wide + m + c] * root[c * nx + j];
+            w->A[i * nx + j] = entry;
+        }
+    }
+    for (int i = 0; i < nx; ++i) {
+        KS_NUM *row = M + i * columns, sum = KS_LIT(0);
+        for (int c = 0; c < nx; ++c) sum = sum + w->across[i * columns + c] * w->t[c];
+        mean[i] = sum;
+        for (int j = 0; j < nx; ++j) {
+            KS_NUM entry = KS_LIT(0);
+            for (int c = 0; c < nx; ++c) entry = entry + w->across[i * columns + c] * w->A[c * nx + j];
+            row[j] = entry;
+            row[nx + j] = w->across[i * columns + nx + j];
+        }
+    }
+    if (lag_one.base) { /* later (. root)ᵀ S[k]ᵀ */
+        for (int i = 0; i < nx; ++i)
+            for (int j = 0; j < nx; ++j) {
+                KS_NUM entry = KS_LIT(0);
+                for (int c = 0; c < nx; ++c) entry = entry + w->S[i * nx + c] * M[c * columns + j];
+                w->A[j * nx + i] = entry;
+            }
+        KS_T(ks_mm)(nx, nx, nx, later, w->A, (KS_NUM *)ks_slot_of(lag_one, k + 1));
+    }
+    KS_T(ks_lq)(nx, columns, M, M + nx * columns);
+    for (int i = 0; i < nx; ++i) KS_T(ks_copy)(nx, M + i * columns, root + i * nx);
+    return 0;
+}
+
+/** See ks_two_ended_kernels.whitened_back. */
+KS_HD_COLD int64_t KS_T(ks_whitened_back)(const ks_series *s, int64_t k0, int64_t k1, int64_t sharp,
+                                          ks_whitened *whitened, ks_state *state, const ks_forward_sinks *kept,
+                                          const ks_backward_sinks *to, void *memory, ks_tally *tally)
+{
+    const int nx = s->nx;
+    KS_NUM *x = (KS_NUM *)state->x, *C = (KS_NUM *)state->C;
+    KS_T(ks_whitened_scratch) w;
+    (void)KS_T(ks_whitened_lay_out)(nx, s->ny, (KS_NUM *)memory, &w);
+    for (int64_t k = k1 - 1; k >= k0; --k) {
+        KS_T(ks_copy)(nx, (const KS_NUM *)ks_slot_of(kept->kept_mean, k), w.x);
+        KS_T(ks_copy)(nx * nx, (const KS_NUM *)ks_slot_of(kept->kept_C, k), w.S);
+        if (k < s->steps - 1 && KS_T(ks_whitened_retreat)(s, k, whitened, C, to->lag_one_cov, &w, tally)) return -2;
+        KS_T(ks_whitened_estimate)(nx, w.x, w.S, whitened, w.xn, w.Sn);
+        if (!KS_T(ks_finite_in_form)(nx, KS_FORM_ARRAY, w.xn, w.Sn)) {
+            (void)KS_T(ks_step_fault)(k, 0, KS_ARRAY_ESTIMATE, KS_FAULT_NOT_FINITE, tally);
+            return -2;
+        }
+        if (k < sharp - 1 && KS_T(ks_whitened_vague)(nx, w.S, w.Sn)) return k + 1;
+        KS_T(ks_copy)(nx, w.xn, x);
+        KS_T(ks_copy)(nx * nx, w.Sn, C);
+        state->form = KS_FORM_ARRAY;
+        if (to->smoothed_mean.base) KS_T(ks_copy)(nx, x, (KS_NUM *)ks_slot_of(to->smoothed_mean, k));
+        KS_T(ks_write_cov)(nx, KS_FORM_ARRAY, C, to->smoothed_cov, to->smoothed_var, k, w.work);
+        tally->array += 1;
+    }
+    return k0;
+}
