@@ -135,7 +135,9 @@ KS_HD_COLD int KS_T(table_smooth)(const ks_series *s, int64_t k0, int64_t k1, ks
 KS_HD_COLD void KS_T(table_smooth_prior)(const ks_series *s, ks_state *state, ks_sink lag_one,
                                      ks_sink mean, ks_sink cov, void *work, ks_tally *tally)
 {
+    const unsigned mode = ks_flush_begin();
     KS_T(ks_smooth_prior)(s, state, lag_one, mean, cov, work, tally);
+    ks_flush_end(mode);
 }
 
 KS_HD_COLD void KS_T(table_square)(int nx, ks_state *state, void *work)
@@ -168,11 +170,13 @@ KS_HD_COLD void KS_T(gain_into)(const ks_series *s, int64_t k, const KS_NUM *P, 
 KS_HD_COLD void KS_T(table_lag_one)(const ks_series *s, int64_t k0, int64_t k1, ks_sink filtered_cov,
                                 ks_sink smoothed_cov, ks_sink to, void *work)
 {
+    const unsigned mode = ks_flush_begin();
     KS_NUM *ET = (KS_NUM *)work, *scratch = ET + s->nx * s->nx;
     for (int64_t k = k0; k < k1; ++k) {
         KS_T(gain_into)(s, k, (const KS_NUM *)ks_slot_of(filtered_cov, k - 1), ET, scratch);
         KS_T(ks_write_lag_one)(s->nx, (const KS_NUM *)ks_slot_of(smoothed_cov, k), ET, to, k);
     }
+    ks_flush_end(mode);
 }
 
 /** The filtering element of step k >= 1, in whichever form will do. */

@@ -50,20 +50,25 @@ KS_HD void KS_T(ks_innovation_cov)(int nx, int m, const KS_NUM *KS_RESTRICT H,
     KS_T(ks_mm_add)(m, nx, m, G, HT, S);
 }
 
-/** What the variances of an innovation must stay below for the ordinary form to do: limit (m) <- 1 + share KS_GROWTH times
- *  the diagonal of R (m, m), with rows ldr apart. share is the least part of a variance of R that the entries before leave:
- *  by so much R is sharper in some direction than its diagonal tells; 0 where it is singular. W holds m² + m numbers. */
-KS_HD void KS_T(ks_noise_limit_of)(int m, const KS_NUM *R, int ldr, KS_NUM *limit, KS_NUM *W)
+/** ks_noise_limit() from the pivots D of R, `apart` numbers from one another, none of them lost where `good`. */
+KS_HD void KS_T(ks_limit_of_pivots)(int m, const KS_NUM *R, int ldr, const KS_NUM *D, int apart, KS_MASK good,
+                                    KS_NUM *limit)
 {
-    KS_NUM *LD = W, *inverse_d = W + m * m, share = KS_LIT(1);
-    for (int i = 0; i < m; ++i) KS_T(ks_copy)(m, R + i * ldr, LD + i * m);
-    const KS_MASK good = KS_T(ks_ldl)(m, 1 / KS_GROWTH, LD, inverse_d);
+    KS_NUM share = KS_LIT(1);
     for (int i = 0; i < m; ++i) {
-        const KS_NUM left = LD[i * m + i] / R[i * ldr + i];
+        const KS_NUM left = D[i * apart] / R[i * ldr + i];
         share = KS_SELECT(KS_GT(share, left), left, share);
     }
     const KS_NUM times = KS_LIT(1) + KS_LIT(KS_GROWTH) * KS_SELECT(good, share, KS_LIT(0));
     for (int i = 0; i < m; ++i) limit[i] = times * R[i * ldr + i];
+}
+
+KS_HD void KS_T(ks_noise_limit_of)(int m, const KS_NUM *R, int ldr, KS_NUM *limit, KS_NUM *W)
+{
+    KS_NUM *LD = W, *inverse_d = W + m * m;
+    for (int i = 0; i < m; ++i) KS_T(ks_copy)(m, R + i * ldr, LD + i * m);
+    const KS_MASK good = KS_T(ks_ldl)(m, 1 / KS_GROWTH, LD, inverse_d);
+    KS_T(ks_limit_of_pivots)(m, R, ldr, LD, m + 1, good, limit);
 }
 
 KS_HD_COLD void KS_T(ks_noise_limit_of_many)(int m, const KS_NUM *R, int ldr, KS_NUM *limit, KS_NUM *W)
@@ -71,7 +76,10 @@ KS_HD_COLD void KS_T(ks_noise_limit_of_many)(int m, const KS_NUM *R, int ldr, KS
     KS_T(ks_noise_limit_of)(m, R, ldr, limit, W);
 }
 
-/** The same, few entries with the loops of literals. */
+/** What the variances of an innovation must stay below for the ordinary form to do: limit (m) <- 1 + share KS_GROWTH times
+ *  the diagonal of R (m, m), with rows ldr apart. share is the least part of a variance of R that the entries before leave:
+ *  by so much R is sharper in some direction than its diagonal tells; 0 where it is singular. W holds m² + m numbers.
+ *  Few entries have loops of literals. */
 KS_HD void KS_T(ks_noise_limit)(int m, const KS_NUM *R, int ldr, KS_NUM *limit, KS_NUM *W)
 {
     KS_NUM few[42];

@@ -22,6 +22,7 @@
 #include "quad_step_text.h"
 #include "row_step_text.h"
 #include "tiled_range_text.h"
+#include "tiled_observe_text.h"
 #include "tiled_filter_range_text.h"
 #include "follow_rows_text.h"
 #include "tiled_follow_text.h"

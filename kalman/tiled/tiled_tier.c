@@ -23,6 +23,7 @@
 #include "quad_step_text.h"
 #include "row_step_text.h"
 #include "tiled_range_text.h"
+#include "tiled_observe_text.h"
 #include "tiled_filter_range_text.h"
 #include "tiled_smooth_range_text.h"
 

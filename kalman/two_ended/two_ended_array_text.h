@@ -127,7 +127,7 @@ KS_HD_COLD void KS_T(ks_to_data)(int nx, KS_NUM *J, KS_NUM *eta, KS_NUM *W)
     int rank = KS_T(ks_pivoted_factor)(nx, A, J, work);
     for (int p = 0; p < nx; ++p) {
         if (KS_GT(order[p], KS_LIT(0)) || !KS_GT(A[p * nx + p], KS_LIT(0))) continue;
-        J[p * nx + rank] = KS_SQRT(KS_LIT(4 * nx * KS_EPS) * A[p * nx + p]);
+        J[p * nx + rank] = KS_SQRT(KS_LIT(4 * nx * KS_EPS)) * KS_SQRT(A[p * nx + p]); /* a product of small ones is 0 */
         rank += 1;
         order[p] = KS_LIT(rank);
     }

@@ -249,12 +249,46 @@ static void strided_outputs(void **state)
     golden_free(g);
 }
 
+/** Variances that end below the smallest number, and covariances with them: nothing that is put out is not a number. */
+static void underflow(void **state)
+{
+    (void)state;
+    for (int nx = 1; nx < 4; nx += 2)
+        for (int i = 0; i < all_methods_count; ++i)
+            for (int p = 0; p < 2 + takes_mixed(&all_methods[i]); ++p) {
+                const method_case *m = &all_methods[i];
+                golden *g = model_random((model_spec){ 171, p == KS_F64 ? 300 : 60, 1, nx, 1, KS_PRIOR_X0, NO_Q });
+                for (int64_t c = 0; c < (int64_t)nx * nx; ++c) g->F.f64[c] = c % (nx + 1) ? 0 : 0.03 + 0.03 * (double)c;
+                g->R.f64[0] = 1;
+                model_round(g);
+                const unsigned outputs = outputs_made(m);
+                golden_buffers *b = NULL;
+                ks_info info = KS_INFO_INIT;
+                const ks_status status = run_case(g, m, (ks_precision)p, 1, outputs, &b, &info);
+                if (status != KS_EREFUSED) assert_int_equal(status, KS_OK);
+                for (int o = 0; o < GOLDEN_OUTPUTS && status == KS_OK; ++o) {
+                    const double *a = outputs >> o & 1 ? golden_widen(b)->array[o] : NULL;
+                    const int64_t entries = 1u << o == KS_OUT_SMOOTHED_MEAN || 1u << o == KS_OUT_FILTERED_MEAN ? nx
+                                            : 1u << o == KS_OUT_SMOOTHED_COV || 1u << o == KS_OUT_FILTERED_COV ||
+                                                      1u << o == KS_OUT_LAG_ONE_COV
+                                                ? nx * nx
+                                                : 0;
+                    for (int64_t j = 0; a && j < g->T * entries; ++j)
+                        if (!isfinite(a[j]))
+                            fail_msg("%s: %s is %g at step %lld", method_case_name(m),
+                                     golden_output_name((ks_output)(1u << o)), a[j], (long long)(j / entries));
+                }
+                golden_buffers_free(b);
+                golden_free(g);
+            }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(short_series),      cmocka_unit_test(nothing_observed),
         cmocka_unit_test(no_process_noise),  cmocka_unit_test(exactly_known_start),
-        cmocka_unit_test(certain_path),
+        cmocka_unit_test(certain_path), cmocka_unit_test(underflow),
         cmocka_unit_test(one_exact_channel), cmocka_unit_test(models_that_scans_refuse),
         cmocka_unit_test(exact_first_step),  cmocka_unit_test(odd_sizes),
         cmocka_unit_test(more_entries_than_states), cmocka_unit_test(strided_outputs),

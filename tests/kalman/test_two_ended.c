@@ -320,6 +320,33 @@ static void little_told_where_the_halves_meet(void **state)
     golden_free(g);
 }
 
+/** A chain of twelve of which the last ones tell of themselves by 1e-38 of what the first one does: next to nothing in
+ *  single precision. */
+static void hardly_seen(void **state)
+{
+    (void)state;
+    enum { N = 12 };
+    for (int64_t T = 2; T < 12; ++T) {
+        golden *g = model_random((model_spec){ 158, T, 1, N, 1, KS_PRIOR_X0, 0 });
+        for (int i = 0; i < N; ++i) {
+            double entry = 1;
+            for (int j = 0; j < N; ++j) {
+                g->F.f64[i * N + j] = j < i ? 0 : entry;
+                if (j >= i) entry *= 0.1 / (j - i + 1);
+                g->Q.f64[i * N + j] = i == j ? 0.5 : 0;
+                g->P0.f64[i * N + j] = i == j;
+            }
+            g->H.f64[i] = i == 0;
+        }
+        g->R.f64[0] = 1;
+        model_round(g);
+        textbook_smooth(g);
+        (void)error_within(g, KS_F64, 1e-10);
+        (void)error_within(g, KS_F32, 5e-3);
+        golden_free(g);
+    }
+}
+
 /** Roots of a Q that varies are made of four steps side by side, whatever is left over at the ends, next to steps without
  *  noise and with noise in one direction only, whose roots are made by themselves. */
 static void noise_of_some_steps_singular(void **state)
@@ -447,6 +474,7 @@ int main(void)
         cmocka_unit_test(far_from_zero_unseen),
         cmocka_unit_test(little_told_where_the_halves_meet),
         cmocka_unit_test(noise_of_some_steps_singular),
+        cmocka_unit_test(hardly_seen),
         cmocka_unit_test(strided_outputs),
         cmocka_unit_test(memory_changes_no_bit),
         cmocka_unit_test(large_observations),
