@@ -53,7 +53,8 @@ typedef enum ks_method {
                                    /**< model with positive definite innovation covariances         */
     KS_METHOD_TWO_ENDED = 2,       /**< smoother: from both ends to the middle and back out, on two  */
                                    /**< threads; R positive definite over the entries present     */
-                                   /**< in the right half; smoothed outputs and loglik only       */
+                                   /**< in the right half, and for loglik no y there 9e13 times   */
+                                   /**< its noise (float: 1.7e7); smoothed outputs and loglik only */
     KS_METHOD_SCAN = 3,            /**< filter: scan of filtering elements, SF Alg. 5               */
     KS_METHOD_SCAN_RTS = 4,        /**< smoother: Alg. 5, then a reverse scan, SF Alg. 6            */
     KS_METHOD_SCAN_TWO_FILTER = 5, /**< smoother: forward and reverse scans combined, SF Alg. 7     */

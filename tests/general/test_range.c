@@ -66,20 +66,27 @@ static void any_unit_has_the_same_digits(void **state)
                 if (method != KS_CG) check_unit(method, by_change, units[u][0], units[u][1]);
 }
 
+/** `pivot` x[i] = (1 + more i) b in twelve unknowns. */
+static general_system solve_diagonal(int method, double pivot, double b, int more, ks_status expected)
+{
+    general_system s = general_system_empty(4, 3, 1);
+    ks_general_options options = KS_GENERAL_OPTIONS_INIT;
+    ks_general_report report = KS_GENERAL_REPORT_INIT;
+    options.method = (ks_general_method)method;
+    for (int i = 0; i < 12; ++i) {
+        s.D[i / 3 * 9 + i % 3 * 4] = pivot;
+        s.b[i] = (1 + more * i) * b;
+    }
+    assert_int_equal(general_system_solve(&s, NULL, &options, &report, NULL), expected);
+    return s;
+}
+
 /* Of denormal numbers all that they have. */
 static void denormal_right_hand_sides(void **state)
 {
     (void)state;
     for (int method = 1; method < KS_GENERAL_METHODS; ++method) {
-        general_system s = general_system_empty(4, 3, 1);
-        ks_general_options options = KS_GENERAL_OPTIONS_INIT;
-        ks_general_report report = KS_GENERAL_REPORT_INIT;
-        options.method = (ks_general_method)method;
-        for (int i = 0; i < 12; ++i) {
-            s.D[i / 3 * 9 + i % 3 * 4] = 0x1p-20;
-            s.b[i] = (i + 1) * 0x1p-1060;
-        }
-        assert_int_equal(general_system_solve(&s, NULL, &options, &report, NULL), KS_OK);
+        general_system s = solve_diagonal(method, 0x1p-20, 0x1p-1060, 1, KS_OK);
         for (int i = 0; i < 12; ++i) assert_true(equal(s.x[i], (i + 1) * 0x1p-1040));
         general_system_free(&s);
     }
@@ -89,15 +96,7 @@ static void solutions_beyond_the_range_are_told(void **state)
 {
     (void)state;
     for (int method = 1; method < KS_GENERAL_METHODS; ++method) {
-        general_system s = general_system_empty(4, 3, 1);
-        ks_general_options options = KS_GENERAL_OPTIONS_INIT;
-        ks_general_report report = KS_GENERAL_REPORT_INIT;
-        options.method = (ks_general_method)method;
-        for (int i = 0; i < 12; ++i) {
-            s.D[i / 3 * 9 + i % 3 * 4] = 0x1p-300;
-            s.b[i] = 0x1p800;
-        }
-        assert_int_equal(general_system_solve(&s, NULL, &options, &report, NULL), KS_ENONFINITE);
+        general_system s = solve_diagonal(method, 0x1p-300, 0x1p800, 0, KS_ENONFINITE);
         for (int i = 0; i < 12; ++i) assert_true(isnan(s.x[i]));
         general_system_free(&s);
     }

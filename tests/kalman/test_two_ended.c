@@ -265,9 +265,8 @@ static void singular_noise(void **state)
             for (int same = 0; same < 2; ++same) {
                 golden *g = model_random((model_spec){ 161, 40, 1, n, 2, KS_PRIOR_X0, 0 });
                 for (int i = 0; i < n; ++i)
-                    for (int j = 0; j < n; ++j) {
-                                                g->Q.f64[i * n + j] = same ? i % rank == j % rank : i == j && i < rank;
-                    }
+                    for (int j = 0; j < n; ++j)
+                        g->Q.f64[i * n + j] = same ? i % rank == j % rank : i == j && i < rank;
                 model_round(g);
                 textbook_smooth(g);
                 (void)error_within(g, KS_F64, 1e-8);
