@@ -117,29 +117,41 @@ KS_HD KS_MASK KS_T(ks_quad_filter)(int m, const KS_T(ks_blocks) *b, KS_NUM *x, K
     return good;
 }
 
+/** xp = F x + u. */
+KS_HD void KS_T(ks_quad_predicted)(const KS_T(ks_blocks) *b, const KS_NUM *x, KS_NUM *xp)
+{
+    KS_T(ks_quad) FT[4];
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i) FT[i] = KS_LOAD4(b->FT + 4 * i);
+    KS_STORE4(xp, KS_LOAD4(b->u) + KS_SUM4(x[0], x[1], x[2], x[3], FT));
+}
+
+/** xs <- x + E (xs - xp). */
+KS_HD void KS_T(ks_quad_correct_mean)(const KS_NUM *x, const KS_NUM *xp, const KS_NUM *ET, KS_NUM *xs,
+                                      const KS_T(ks_tiled) *w)
+{
+    KS_T(ks_quad) E[4];
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i) E[i] = KS_LOAD4(ET + 4 * i);
+    KS_STORE4(w->v, KS_LOAD4(xs) - KS_LOAD4(xp));
+    KS_STORE4(xs, KS_LOAD4(x) + KS_SUM4(w->v[0], w->v[1], w->v[2], w->v[3], E));
+}
+
 /** xs <- x + E (xs - F x - u). */
 KS_HD void KS_T(ks_quad_smooth_mean)(const KS_T(ks_blocks) *b, const KS_NUM *x, const KS_NUM *ET,
                                      KS_NUM *xs, const KS_T(ks_tiled) *w)
 {
-    KS_T(ks_quad) FT[4], E[4];
-#pragma GCC unroll 4
-    for (int i = 0; i < 4; ++i) {
-        FT[i] = KS_LOAD4(b->FT + 4 * i);
-        E[i] = KS_LOAD4(ET + 4 * i);
-    }
-    KS_STORE4(w->v, KS_LOAD4(xs) - (KS_LOAD4(b->u) + KS_SUM4(x[0], x[1], x[2], x[3], FT)));
-    KS_STORE4(xs, KS_LOAD4(x) + KS_SUM4(w->v[0], w->v[1], w->v[2], w->v[3], E));
+    KS_NUM xp[4];
+    KS_T(ks_quad_predicted)(b, x, xp);
+    KS_T(ks_quad_correct_mean)(x, xp, ET, xs, w);
 }
 
-/** One smoother step: from filtered x, P (all of it) of step k and smoothed xs, Ps (upper triangle)
- *  of step k + 1 to those of step k, in place; all of Pn to `out`, which may be P, and ET. Where it
- *  returns false the ordinary form will not do, and nothing but ET and w has changed. */
-KS_HD KS_MASK KS_T(ks_quad_smooth)(const KS_T(ks_blocks) *b, const KS_NUM *x, const KS_NUM *P,
-                                   KS_NUM *xs, KS_NUM *Ps, KS_NUM *out, KS_NUM *ET,
-                                   const KS_T(ks_tiled) *w)
+/** What the gain of a smoother step starts from: ET <- F P, the upper triangle of Pp and xp, of filtered x, P (all of
+ *  it). */
+KS_HD void KS_T(ks_quad_gain)(const KS_T(ks_blocks) *b, const KS_NUM *x, const KS_NUM *P, KS_NUM *ET, KS_NUM *Pp,
+                              KS_NUM *xp)
 {
-    KS_T(ks_quad) FT[4], W[4], B[4], E[4], rows[4];
-    KS_NUM *D = w->W;
+    KS_T(ks_quad) FT[4], W[4], rows[4];
 #pragma GCC unroll 4
     for (int i = 0; i < 4; ++i) {
         FT[i] = KS_LOAD4(b->FT + 4 * i);
@@ -148,27 +160,46 @@ KS_HD KS_MASK KS_T(ks_quad_smooth)(const KS_T(ks_blocks) *b, const KS_NUM *x, co
 #pragma GCC unroll 4
     for (int i = 0; i < 4; ++i)
         W[i] = KS_SUM4(P[4 * i], P[4 * i + 1], P[4 * i + 2], P[4 * i + 3], FT);
-    KS_NUM top[4], u[4][4], l[4][4], inverse[4];
 #pragma GCC unroll 4
     for (int i = 0; i < 4; ++i) {
         const KS_NUM *f = b->F + 4 * i;
-        B[i] = KS_LOAD4(b->Q + 4 * i) + f[0] * W[0] + f[1] * W[1] + (f[2] * W[2] + f[3] * W[3]);
-        KS_STORE4(w->Pp + 4 * i, B[i]);
-        E[i] = KS_SUM4(f[0], f[1], f[2], f[3], rows);
-        KS_STORE4(D + 4 * i, KS_LOAD4(Ps + 4 * i) - B[i]);
-        top[i] = w->Pp[5 * i];
+        KS_STORE4(Pp + 4 * i, KS_LOAD4(b->Q + 4 * i) + f[0] * W[0] + f[1] * W[1] + (f[2] * W[2] + f[3] * W[3]));
+        KS_STORE4(ET + 4 * i, KS_SUM4(f[0], f[1], f[2], f[3], rows));
     }
-    KS_MASK good = KS_T(ks_pivots)(4, 1 / KS_GROWTH, w->Pp, 4, top, u, l, inverse);
+    KS_T(ks_quad_predicted)(b, x, xp);
+}
+
+/** ET <- Pp⁻¹ ET, the gain, by the unit Lᵀ and 1 / D of Pp, whose numbers are four apart. */
+KS_HD void KS_T(ks_quad_gain_solve)(const KS_NUM *LT, const KS_NUM *inverse, KS_NUM *ET)
+{
+    KS_T(ks_quad) E[4];
 #pragma GCC unroll 4
-    for (int i = 1; i < 4; ++i)
+    for (int i = 0; i < 4; ++i) {
+        E[i] = KS_LOAD4(ET + 4 * i);
 #pragma GCC unroll 4
-        for (int j = 0; j < i; ++j) E[i] = E[i] - l[j][i] * E[j];
+        for (int j = 0; j < i; ++j) E[i] = E[i] - LT[4 * (8 * j + i)] * E[j];
+    }
 #pragma GCC unroll 4
     for (int i = 3; i >= 0; --i) {
-        E[i] = E[i] * inverse[i];
+        E[i] = E[i] * inverse[4 * i];
 #pragma GCC unroll 4
-        for (int j = 3; j > i; --j) E[i] = E[i] - l[i][j] * E[j];
+        for (int j = 3; j > i; --j) E[i] = E[i] - LT[4 * (8 * i + j)] * E[j];
         KS_STORE4(ET + 4 * i, E[i]);
+    }
+}
+
+/** The rest of the step: from filtered x, P (all of it) of step k, its gain and smoothed xs, Ps (upper triangle) of step
+ *  k + 1 to those of step k, in place; all of Pn to `out`, which may be P. Where it returns false the ordinary form will
+ *  not do, and nothing but w has changed. */
+KS_HD KS_MASK KS_T(ks_quad_smooth)(const KS_NUM *x, const KS_NUM *P, const KS_NUM *ET, const KS_NUM *Pp,
+                                   const KS_NUM *xp, KS_NUM *xs, KS_NUM *Ps, KS_NUM *out, const KS_T(ks_tiled) *w)
+{
+    KS_T(ks_quad) W[4], B[4], E[4];
+    KS_NUM *D = w->W;
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i) {
+        KS_STORE4(D + 4 * i, KS_LOAD4(Ps + 4 * i) - KS_LOAD4(Pp + 4 * i));
+        E[i] = KS_LOAD4(ET + 4 * i);
     }
 #pragma GCC unroll 4
     for (int i = 0; i < 4; ++i)
@@ -176,11 +207,12 @@ KS_HD KS_MASK KS_T(ks_quad_smooth)(const KS_T(ks_blocks) *b, const KS_NUM *x, co
                        KS_UPPER4(D, i, 3), E);
 #pragma GCC unroll 4
     for (int i = 0; i < 4; ++i)
-        B[i] = rows[i] + ET[i] * W[0] + ET[4 + i] * W[1] + (ET[8 + i] * W[2] + ET[12 + i] * W[3]);
+        B[i] = KS_LOAD4(P + 4 * i) + ET[i] * W[0] + ET[4 + i] * W[1] + (ET[8 + i] * W[2] + ET[12 + i] * W[3]);
+    KS_MASK good = KS_GT(KS_LIT(1), KS_LIT(0));
 #pragma GCC unroll 4
     for (int i = 0; i < 4; ++i) good = good & KS_GT(KS_LIT(KS_GROWTH) * B[i][i], P[5 * i]);
     if (!KS_ALL(good)) return good;
-    KS_T(ks_quad_smooth_mean)(b, x, ET, xs, w);
+    KS_T(ks_quad_correct_mean)(x, xp, ET, xs, w);
 #pragma GCC unroll 4
     for (int i = 0; i < 4; ++i) KS_STORE4(Ps + 4 * i, B[i]);
     KS_MIRROR4(B);

@@ -11,6 +11,10 @@
      8 * sizeof(KS_NUM) >= KS_VECTOR_BYTES)
 #define KS_ROW_VECTORS (KS_ROWS_FIT ? 8 / KS_LANES : 1)
 
+/* What p points to is read from there, be it in registers: a number for all lanes costs a load that way, and a shuffle
+ * the other, which whole matrices in registers leave no room for. */
+#define KS_FROM_MEMORY(p) __asm__("" : "+r"(p))
+
 /** Terms of a product that are left out, being zero. */
 typedef enum KS_T(ks_zeros) {
     KS_T(KS_NO_ZEROS),
@@ -202,57 +206,21 @@ KS_HD KS_MASK KS_T(ks_row_filter_any)(int nx, int m, const KS_T(ks_blocks) *b, K
     }
 }
 
-/** L D Lᵀ of nx = 5 .. 8 rows, a literal, of the upper triangle of S, rows eight apart, as
- *  ks_pivots(); l is the unit Lᵀ, pivot D. */
-KS_HD KS_MASK KS_T(ks_row_pivots)(int nx, double ratio, const KS_NUM *S, KS_NUM l[8][8],
-                                  KS_NUM inverse[8], KS_NUM pivot[8])
+/** What the gain of a smoother step of nx = 5 .. 8 states, a literal, starts from: ET <- F P, the upper triangle of Pp and
+ *  xp, of filtered x, P. */
+KS_HD void KS_T(ks_row_gain)(int nx, const KS_T(ks_blocks) *b, const KS_NUM *x, const KS_NUM *P, KS_NUM *ET,
+                             KS_NUM *Pp, KS_NUM *xp)
 {
-    KS_MASK good = KS_GT(KS_LIT(1), KS_LIT(0));
-    KS_NUM u[8][8];
-#pragma GCC unroll 8
-    for (int r = 0; r < nx; ++r) {
-#pragma GCC unroll 8
-        for (int c = r; c < nx; ++c) {
-            KS_NUM x = S[8 * r + c];
-#pragma GCC unroll 8
-            for (int j = 0; j < r; ++j) x = x - l[j][r] * u[j][c];
-            u[r][c] = x;
-        }
-        good = good & KS_GT(u[r][r], KS_LIT(ratio) * S[9 * r]) & KS_GT(u[r][r], KS_LIT(0));
-        pivot[r] = u[r][r];
-        inverse[r] = KS_LIT(1) / u[r][r];
-#pragma GCC unroll 8
-        for (int c = r + 1; c < nx; ++c) l[r][c] = u[r][c] * inverse[r];
-    }
-    return good;
-}
-
-/** xn = x + E (xs - F x - u). */
-KS_HD void KS_T(ks_row_smooth_mean)(int nx, const KS_T(ks_blocks) *b, const KS_NUM *x,
-                                    const KS_NUM *ET, const KS_NUM *xs, KS_NUM *xn,
-                                    const KS_T(ks_tiled) *w)
-{
-    KS_T(ks_tiled_smooth_mean)(nx, 8, b, x, xs, ET, xn, w);
-}
-
-/** One smoother step of nx = 5 .. 8 states, a literal: from filtered x, P of step k and smoothed xs,
- *  Ps of step k + 1 to xn, Pn of step k and ET. Where it returns false the ordinary form will not do,
- *  and xs and Ps are as before. D: scratch (8, 8). */
-KS_HD KS_MASK KS_T(ks_row_smooth)(int nx, const KS_T(ks_blocks) *b, const KS_NUM *x,
-                                  const KS_NUM *P, const KS_NUM *xs, const KS_NUM *Ps, KS_NUM *xn,
-                                  KS_NUM *Pn, KS_NUM *ET, KS_NUM *D, const KS_T(ks_tiled) *w)
-{
-    KS_NUM *Pp = w->Pp, *W = w->W;
-    KS_NUM l[8][8], inverse[8], pivot[8];
     KS_T(ks_row_product)(0, 0, nx, nx, b->F, nx, 1, P, ET, ET);
-    KS_T(ks_row_product)(1, 1, nx, nx, ET, 8, 1, b->FT, b->Q, Pp);
-    KS_MASK good = KS_T(ks_row_pivots)(nx, 1 / KS_GROWTH, Pp, l, inverse, pivot);
-#pragma GCC unroll 8
-    for (int i = 0; i < nx; ++i)
-#pragma GCC unroll 2
-        for (int v = i / KS_LANES * KS_LANES; v < KS_ROW_VECTORS * KS_LANES; v += KS_LANES)
-            KS_STOREV(D + 8 * i + v, KS_LOADV(Ps + 8 * i + v) - KS_LOADV(Pp + 8 * i + v));
-    KS_T(ks_mirror_upper)(nx, 1, D, 8);
+    const KS_NUM *FP = ET;
+    KS_FROM_MEMORY(FP);
+    KS_T(ks_row_product)(1, 1, nx, nx, FP, 8, 1, b->FT, b->Q, Pp);
+    KS_T(ks_combine_rows)(1, nx, 8, b->FT, x, b->u, xp);
+}
+
+/** ET <- Pp⁻¹ ET, the gain, by the unit Lᵀ and 1 / D of Pp, whose numbers are four apart. */
+KS_HD void KS_T(ks_row_gain_solve)(int nx, const KS_NUM *LT, const KS_NUM *inverse, KS_NUM *ET)
+{
     KS_T(ks_lanes) E[8][2];
 #pragma GCC unroll 8
     for (int i = 0; i < nx; ++i)
@@ -260,21 +228,38 @@ KS_HD KS_MASK KS_T(ks_row_smooth)(int nx, const KS_T(ks_blocks) *b, const KS_NUM
         for (int v = 0; v < KS_ROW_VECTORS; ++v) {
             E[i][v] = KS_LOADV(ET + 8 * i + v * KS_LANES);
 #pragma GCC unroll 8
-            for (int j = 0; j < i; ++j) E[i][v] = E[i][v] - l[j][i] * E[j][v];
+            for (int j = 0; j < i; ++j) E[i][v] = E[i][v] - LT[4 * (8 * j + i)] * E[j][v];
         }
 #pragma GCC unroll 8
     for (int i = nx - 1; i >= 0; --i)
 #pragma GCC unroll 2
         for (int v = 0; v < KS_ROW_VECTORS; ++v) {
-            E[i][v] = E[i][v] * inverse[i];
+            E[i][v] = E[i][v] * inverse[4 * i];
 #pragma GCC unroll 8
-            for (int j = nx - 1; j > i; --j) E[i][v] = E[i][v] - l[i][j] * E[j][v];
+            for (int j = nx - 1; j > i; --j) E[i][v] = E[i][v] - LT[4 * (8 * i + j)] * E[j][v];
             KS_STOREV(ET + 8 * i + v * KS_LANES, E[i][v]);
         }
+}
+
+/** The rest of the step: from filtered x, P of step k, its gain and smoothed xs, Ps of step k + 1 to xn, Pn of step k.
+ *  Where it returns false the ordinary form will not do, and xs and Ps are as before. D: scratch (8, 8). */
+KS_HD KS_MASK KS_T(ks_row_smooth)(int nx, const KS_NUM *x, const KS_NUM *P, const KS_NUM *ET, const KS_NUM *Pp,
+                                  const KS_NUM *xp, const KS_NUM *xs, const KS_NUM *Ps, KS_NUM *xn,
+                                  KS_NUM *Pn, KS_NUM *D, const KS_T(ks_tiled) *w)
+{
+    KS_NUM *W = w->W;
+#pragma GCC unroll 8
+    for (int i = 0; i < nx; ++i)
+#pragma GCC unroll 2
+        for (int v = i / KS_LANES * KS_LANES; v < KS_ROW_VECTORS * KS_LANES; v += KS_LANES)
+            KS_STOREV(D + 8 * i + v, KS_LOADV(Ps + 8 * i + v) - KS_LOADV(Pp + 8 * i + v));
+    KS_T(ks_mirror_upper)(nx, 1, D, 8);
+    KS_FROM_MEMORY(D);
     KS_T(ks_row_product)(0, 0, nx, nx, D, 8, 1, ET, W, W);
     KS_T(ks_row_product)(1, 1, nx, nx, ET, 1, 8, W, P, Pn);
     KS_T(ks_mirror_upper)(nx, 1, Pn, 8);
-    KS_T(ks_row_smooth_mean)(nx, b, x, ET, xs, xn, w);
+    KS_T(ks_tiled_correct_mean)(nx, 8, x, xs, xp, ET, xn, w);
+    KS_MASK good = KS_GT(KS_LIT(1), KS_LIT(0));
 #pragma GCC unroll 8
     for (int i = 0; i < nx; ++i) good = good & KS_GT(KS_LIT(KS_GROWTH) * Pn[9 * i], P[9 * i]);
     return good;

@@ -35,6 +35,9 @@ typedef enum ks_shape { KS_SHAPE_TILES, KS_SHAPE_QUAD, KS_SHAPE_ROWS } ks_shape;
 /** Series that follow side by side (tiled_follow_text.h). */
 #define KS_PACK_LANES (KS_LANES > 4 ? KS_LANES : 4)
 
+/** Numbers of the gains of four smoother steps (gains_ahead_text.h). */
+#define KS_GAINS_NUMBERS(n) (4 * (3 * (int64_t)(n) * (n) + (n)) + 4 * (64 + 8))
+
 /** Memory of a range. */
 typedef struct KS_T(ks_tiled_memory) {
     KS_T(ks_tiled) step;
@@ -42,6 +45,7 @@ typedef struct KS_T(ks_tiled_memory) {
     KS_NUM *limit, *some_limit;         /* see ks_noise_limit()                */
     KS_NUM *some_HT, *some_R, *compact; /* of the entries present              */
     KS_NUM *x, *xn, *P, *Pn, *ET, *D, *kept, *next, *filtered;
+    KS_NUM *gains;                      /* of four smoother steps, up to eight states */
     KS_NUM *follow;                     /* of those who follow                 */
     KS_NUM *memo;
     KS_NUM *work;                       /* for the outputs that few ask for    */
@@ -86,6 +90,7 @@ KS_HD int64_t KS_T(ks_tiled_lay_out)(int nx, int ny, void *memory, KS_T(ks_tiled
     KS_PLACE(w->kept, n * n);
     KS_PLACE(w->next, n * n);
     KS_PLACE(w->filtered, n);
+    KS_PLACE(w->gains, n > 8 ? 0 : KS_GAINS_NUMBERS(n));
     KS_PLACE(w->memo, KS_T(ks_memo_scratch)((int)n, (int)m));
     KS_PLACE(w->work, n * n + 2 * n * n + 2 * n * m + 2 * m * m + n + m);
     KS_PLACE(w->follow, KS_PACK_LANES * (3 * n + most + KS_FOLLOW_STEPS * (n + 2 * m)) + 64);

@@ -104,7 +104,7 @@ KS_HD int64_t KS_T(ks_tiled_smooth_steps)(ks_shape shape, int nx, const ks_serie
                                           const ks_backward_sinks *to, const ks_sink *gains,
                                           void *memory, ks_tally *tally)
 {
-    const int quad = shape == KS_SHAPE_QUAD, n = quad ? 4 : KS_T(ks_padded)(nx);
+    const int quad = shape == KS_SHAPE_QUAD, n = quad ? 4 : KS_T(ks_padded)(nx), four = shape != KS_SHAPE_TILES;
     const int ahead = KS_T(ks_steps_ahead)(shape);
     const int moves = s->F.stride || s->Q.stride || s->u.stride, lag = to->lag_one_cov.base != NULL;
     const int rest = lag || gains || to->gain.base || to->smoothed_var.base;
@@ -120,6 +120,7 @@ KS_HD int64_t KS_T(ks_tiled_smooth_steps)(ks_shape shape, int nx, const ks_serie
     KS_T(ks_memo) memo = KS_T(ks_memo_start)(n, 0, KS_T(ks_memo_pays)(s, k1 - k0), n * n, n * n,
                                              2 * n * n, w.memo);
     const KS_NUM *later = Ps; /* the smoothed covariance of step k, all of it */
+    KS_T(ks_gains) ready = KS_T(ks_gains_in)(n, w.gains);
     int64_t k = k1;
     KS_T(ks_tiled_transition)(shape, nx, n, s, k, 1, &w, &b);
     for (; k > k0; --k) {
@@ -146,16 +147,19 @@ KS_HD int64_t KS_T(ks_tiled_smooth_steps)(ks_shape shape, int nx, const ks_serie
             KS_T(ks_tiled_expect)(coming, nx * nx, (const KS_NUM *)ks_slot_of(kept->kept_C, k - 1 - ahead));
         if (n != nx) {
             KS_T(ks_copy)(nx, x, w.filtered);
-            if (shape == KS_SHAPE_ROWS)
-                KS_T(ks_rows_pad)(nx, nx, P, w.kept);
-            else
-                KS_T(ks_pad)(nx, nx, P, nx, w.kept, n);
             x = w.filtered;
-            P = w.kept;
+            /* Without gains of its own a step takes both from where they have been padded for it. */
+            if (shape == KS_SHAPE_TILES || memo.slots) {
+                if (shape == KS_SHAPE_ROWS)
+                    KS_T(ks_rows_pad)(nx, nx, P, w.kept);
+                else
+                    KS_T(ks_pad)(nx, nx, P, nx, w.kept, n);
+                P = w.kept;
+            }
         }
         if (moves) {
             KS_T(ks_expect_step)(coming, nx, s, k - ahead, 0);
-            KS_T(ks_tiled_transition)(shape, nx, n, s, k, 0, &w, &b);
+            if (!four || memo.slots) KS_T(ks_tiled_transition)(shape, nx, n, s, k, 0, &w, &b);
         }
         if (coming) ks_coming_spread(coming, KS_T(ks_tiles_of)(3 * nx, n));
         KS_NUM *smoothed = quad && cov.base ? (KS_NUM *)ks_slot_of(cov, k - 1) : Pn;
@@ -174,10 +178,16 @@ KS_HD int64_t KS_T(ks_tiled_smooth_steps)(ks_shape shape, int nx, const ks_serie
         } else {
             KS_NUM *record = memo.slots ? KS_T(ks_memo_miss)(&memo, P, later) : NULL;
             KS_MASK good;
-            if (quad) {
-                good = KS_T(ks_quad_smooth)(&b, x, P, xs, Ps, smoothed, ET, &w.step);
-            } else if (shape == KS_SHAPE_ROWS) {
-                good = KS_T(ks_row_smooth)(nx, &b, x, P, xs, Ps, xn, Pn, ET, w.D, &w.step);
+            if (four) {
+                if (k > ready.first || k < ready.last)
+                    KS_T(ks_gains_make)(shape, nx, n, s, k, k0, kept, &w, &b, &ready);
+                const int64_t slot = ready.first - k;
+                const KS_NUM *Pp = ready.Pp + slot * n * n, *xp = ready.xp + slot * n;
+                if (!ready.good[slot]) break;
+                P = KS_T(ks_gains_filtered)(nx, n, slot, k, kept, &ready);
+                ET = ready.ET + slot * n * n;
+                good = quad ? KS_T(ks_quad_smooth)(x, P, ET, Pp, xp, xs, Ps, smoothed, &w.step)
+                            : KS_T(ks_row_smooth)(nx, x, P, ET, Pp, xp, xs, Ps, xn, Pn, w.D, &w.step);
             } else {
                 good = KS_T(ks_tiled_gain)(nx, n, &b, P, n, Ps, ET, w.D, &w.step);
                 KS_T(ks_tiled_smooth_mean)(nx, n, &b, x, xs, ET, xn, &w.step);

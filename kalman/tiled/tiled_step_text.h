@@ -276,15 +276,22 @@ KS_HD KS_MASK KS_T(ks_tiled_gain)(int nx, int n, const KS_T(ks_blocks) *b, const
     return good;
 }
 
-/** xn = x + E (xs - F x - u), paper eq. 13. xs and x are padded; xp and t are scratch. */
+/** xn = x + E (xs - xp), paper eq. 13. xs, xp and x are padded. */
+KS_HD void KS_T(ks_tiled_correct_mean)(int nx, int n, const KS_NUM *x, const KS_NUM *xs, const KS_NUM *xp,
+                                       const KS_NUM *ET, KS_NUM *xn, const KS_T(ks_tiled) *w)
+{
+    for (int c = 0; c < n; c += KS_LANES)
+        KS_STOREV(w->v + c, KS_LOADV(xs + c) - KS_LOADV(xp + c));
+    KS_T(ks_combine_rows)(1, nx, n, ET, w->v, x, xn);
+}
+
+/** The same with xp = F x + u. */
 KS_HD void KS_T(ks_tiled_smooth_mean)(int nx, int n, const KS_T(ks_blocks) *b, const KS_NUM *x,
                                       const KS_NUM *xs, const KS_NUM *ET, KS_NUM *xn,
                                       const KS_T(ks_tiled) *w)
 {
     KS_T(ks_combine_rows)(1, nx, n, b->FT, x, b->u, w->xp);
-    for (int c = 0; c < n; c += KS_LANES)
-        KS_STOREV(w->v + c, KS_LOADV(xs + c) - KS_LOADV(w->xp + c));
-    KS_T(ks_combine_rows)(1, nx, n, ET, w->v, x, xn);
+    KS_T(ks_tiled_correct_mean)(nx, n, x, xs, w->xp, ET, xn, w);
 }
 
 /** Pn = P + E (Ps - Pp) Eᵀ, paper eq. 14, symmetric to the bit; D is mirrored. False where a variance

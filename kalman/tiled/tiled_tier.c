@@ -20,10 +20,12 @@
 #include "range_text.h"
 #include "filter_range_text.h"
 #include "tiled_step_text.h"
+#include "four_steps_text.h"
 #include "quad_step_text.h"
 #include "row_step_text.h"
 #include "tiled_range_text.h"
 #include "tiled_observe_text.h"
+#include "gains_ahead_text.h"
 #include "tiled_filter_range_text.h"
 #include "tiled_smooth_range_text.h"
 

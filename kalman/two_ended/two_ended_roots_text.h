@@ -1,6 +1,6 @@
 /* two_ended_roots_text.h -- roots of a Q that varies with the step, of four steps side by side: a root is a chain of
- * reciprocals, each of which waits for the one before; four chains take as long as one. See num_f64.h and
- * two_ended_quad_text.h, two_ended_row_text.h, for whose steps they are. For plain C on the CPU. */
+ * reciprocals, each of which waits for the one before; four chains take as long as one. See num_f64.h, four_steps_text.h
+ * and two_ended_quad_text.h, two_ended_row_text.h, for whose steps they are. For plain C on the CPU. */
 
 /** Steps whose roots are made together, and what is kept of them. */
 typedef struct KS_T(ks_roots) {
@@ -9,37 +9,12 @@ typedef struct KS_T(ks_roots) {
     int good[4];        /* whether Q was positive definite, else there is none */
 } KS_T(ks_roots);
 
-/** Rows of a matrix (nx, nx) of four steps, a step to a lane: entry[i][c] for c >= i. nx a literal of 4 to 8. */
-KS_HD void KS_T(ks_four_uppers)(int nx, const KS_NUM *const matrix[4], KS_T(ks_quad) entry[8][8])
-{
-#pragma GCC unroll 8
-    for (int i = 0; i < nx; ++i)
-#pragma GCC unroll 2
-        for (int b = i < nx - 4 ? 0 : nx - 4; b < nx; b += 4) {
-            const int c = b + 4 <= nx ? b : nx - 4; /* the last four overlap those before */
-            KS_T(ks_quad) t[4];
-#pragma GCC unroll 4
-            for (int l = 0; l < 4; ++l) t[l] = KS_LOAD4(matrix[l] + i * nx + c);
-            KS_TRANSPOSE4(t);
-#pragma GCC unroll 4
-            for (int l = 0; l < 4; ++l) entry[i][c + l] = t[l];
-        }
-}
-
-/** Four lanes to four matrices of n numbers a row, size numbers apart: entries at .. at + 3 of row i. */
-KS_HD void KS_T(ks_four_apart)(int at, int64_t size, KS_T(ks_quad) t[4], KS_NUM *to)
-{
-    KS_TRANSPOSE4(t);
-#pragma GCC unroll 4
-    for (int l = 0; l < 4; ++l) KS_STORE4(to + l * size + at, t[l]);
-}
-
 /** The roots of Q[0] .. Q[3] (nx, nx): of the way in G, of the way out Gᵀ. nx a literal of 4 to 8, rows n apart. */
 KS_HD void KS_T(ks_four_roots)(int nx, int n, int out, const KS_NUM *const Q[4], KS_T(ks_roots) *to)
 {
     KS_T(ks_quad) u[8][8], inverse[8], diagonal[8];
     const KS_T(ks_quad) none = { 0 };
-    KS_T(ks_four_uppers)(nx, Q, u);
+    KS_T(ks_four_uppers)(nx, nx, Q, u);
     __typeof__(u[0][0] > none) good = none == none;
 #pragma GCC unroll 8
     for (int i = 0; i < nx; ++i) {

@@ -1,6 +1,31 @@
 /* two_ended_row_text.h -- the steps of two_ended_tiled_text.h for five to eight states, numbers of states
  * literals; see num_f64.h and row_step_text.h. For plain C on the CPU. Rows are eight numbers apart. */
 
+/** L D Lᵀ of nx = 5 .. 8 rows, a literal, of the upper triangle of S, rows eight apart, as
+ *  ks_pivots(); l is the unit Lᵀ, pivot D. */
+KS_HD KS_MASK KS_T(ks_row_pivots)(int nx, double ratio, const KS_NUM *S, KS_NUM l[8][8],
+                                  KS_NUM inverse[8], KS_NUM pivot[8])
+{
+    KS_MASK good = KS_GT(KS_LIT(1), KS_LIT(0));
+    KS_NUM u[8][8];
+#pragma GCC unroll 8
+    for (int r = 0; r < nx; ++r) {
+#pragma GCC unroll 8
+        for (int c = r; c < nx; ++c) {
+            KS_NUM x = S[8 * r + c];
+#pragma GCC unroll 8
+            for (int j = 0; j < r; ++j) x = x - l[j][r] * u[j][c];
+            u[r][c] = x;
+        }
+        good = good & KS_GT(u[r][r], KS_LIT(ratio) * S[9 * r]) & KS_GT(u[r][r], KS_LIT(0));
+        pivot[r] = u[r][r];
+        inverse[r] = KS_LIT(1) / u[r][r];
+#pragma GCC unroll 8
+        for (int c = r + 1; c < nx; ++c) l[r][c] = u[r][c] * inverse[r];
+    }
+    return good;
+}
+
 /** Unit Lᵀ and 1 / D of a step to memory and back; rows of LT eight apart. */
 KS_HD void KS_T(ks_row_load_factors)(int nx, const KS_NUM *LT, const KS_NUM *inverse_d,
                                      KS_NUM l[8][8], KS_NUM inverse[8])

@@ -17,6 +17,7 @@
 #include "range_text.h"
 #include "filter_range_text.h" /* KS_WITH_LITERAL_ENTRIES */
 #include "tiled_step_text.h"
+#include "four_steps_text.h"
 #include "quad_step_text.h"
 #include "row_step_text.h"
 #include "tiled_range_text.h"
