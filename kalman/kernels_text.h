@@ -38,7 +38,7 @@ KS_HD_COLD size_t KS_T(table_scratch_bytes)(int nx, int ny)
     const int64_t most = range > element ? range : element;
     const size_t plain = (size_t)(most + observe) * sizeof(KS_NUM);
 #ifdef KS_TILED
-    const size_t tiled = nx < KS_TILED_FROM ? 0 : KS_TILED.scratch_bytes(nx, ny);
+    const size_t tiled = ks_tiled_takes(&KS_TILED, nx, ny) ? KS_TILED.scratch_bytes(nx, ny) : 0;
     return plain > tiled ? plain : tiled;
 #else
     return plain;
@@ -99,7 +99,7 @@ KS_HD_COLD int KS_T(table_filter)(const ks_series *s, int64_t k0, int64_t k1, ks
     const unsigned mode = ks_flush_begin();
     int rc = 0;
 #ifdef KS_TILED
-    if (s->nx >= KS_TILED_FROM)
+    if (ks_tiled_takes(&KS_TILED, s->nx, s->ny))
         rc = KS_T(filter_tiled)(&KS_TILED, s, k0, k1, state, to, work, tally);
     else
 #endif
@@ -119,7 +119,7 @@ KS_HD_COLD int KS_T(table_smooth)(const ks_series *s, int64_t k0, int64_t k1, ks
     const unsigned mode = ks_flush_begin();
     int rc = 0;
 #ifdef KS_TILED
-    if (s->nx >= KS_TILED_FROM)
+    if (ks_tiled_takes(&KS_TILED, s->nx, s->ny))
         rc = KS_T(smooth_tiled)(&KS_TILED, s, k0, k1, state, kept, to, work, tally);
     else
 #endif

@@ -1,8 +1,8 @@
 /* four_steps_text.h -- matrices of four steps side by side, a step to a lane; see num_f64.h and tile_text.h.
  * For plain C on the CPU. */
 
-/** Upper triangles of four matrices (nx, nx), rows ld apart: entry[i][c] for c >= i. nx a literal of 4 to 8, ld nx or,
- *  padded, more. */
+/** Upper triangles of four matrices (nx, nx), rows ld apart: entry[i][c] for c >= i. nx a literal of up to 8, ld nx from
+ *  four on or, padded, more. */
 KS_HD void KS_T(ks_four_uppers)(int nx, int ld, const KS_NUM *const matrix[4], KS_T(ks_quad) entry[8][8])
 {
     const int last = ld > nx ? 4 : nx - 4; /* where nothing pads it the last four overlap those before */

@@ -27,7 +27,7 @@ KS_HD KS_T(ks_gains) KS_T(ks_gains_in)(int n, KS_NUM *memory)
     return g;
 }
 
-/** L D Lᵀ of the predicted covariances of `there` steps, as ks_pivots() of each. nx a literal of 4 to 8. */
+/** L D Lᵀ of the predicted covariances of `there` steps, as ks_pivots() of each. nx a literal of up to 8. */
 KS_HD void KS_T(ks_gains_factor)(int nx, int n, int there, KS_T(ks_gains) *g)
 {
     const KS_NUM *Pp[4];

@@ -9,9 +9,9 @@
 #include "kernels.h"
 #include "series.h"
 
-/** Numbers of states from which on these kernels take the ordinary steps. Measured: below, the text
- *  with literal sizes is faster. */
-enum { KS_TILED_FROM = 4 };
+/** Numbers of states from which on these kernels take the ordinary steps; with no more than so many entries from fewer
+ *  on, where rows are vectors (row_step_text.h). Measured: below, the text with literal sizes is faster. */
+enum { KS_TILED_FROM = 4, KS_ROWS_FROM_F64 = 2, KS_ROWS_FROM_F32 = 3, KS_ROWS_ENTRIES = 4 };
 /** The same of those for AVX-512, whose tables serve no fewer. Measured: with as many as 12, or 15 in
  *  single precision, more of a vector stays empty than it gains. */
 enum { KS_WIDE_FROM_F64 = 13, KS_WIDE_FROM_F32 = 16 };
@@ -45,6 +45,7 @@ typedef struct ks_follow_kernels {
 } ks_follow_kernels;
 
 typedef struct ks_tiled_kernels {
+    int from_states; /* with up to KS_ROWS_ENTRIES entries; with more, KS_TILED_FROM */
     size_t (*scratch_bytes)(int nx, int ny);
     /** Steps k0 .. k1 - 1 of the filter, from a `state` in the ordinary form, as far as that form
      *  goes. Returns the first step not taken, or -1 with the fault in the tally. */
@@ -69,6 +70,12 @@ typedef struct ks_tiled_kernels {
                            const ks_sink *gains, void *work, ks_tally *tally);
     const struct ks_follow_kernels *follow; /* of the same precision and tier */
 } ks_tiled_kernels;
+
+/** Whether they take so many states and entries. */
+static inline int ks_tiled_takes(const ks_tiled_kernels *t, int nx, int ny)
+{
+    return nx >= (ny <= KS_ROWS_ENTRIES ? t->from_states : KS_TILED_FROM);
+}
 
 /** The table that goes with `kernels`. */
 const ks_tiled_kernels *ks_tiled_kernels_of(const ks_kernels *kernels);

@@ -156,7 +156,7 @@ KS_HD void KS_T(ks_tiled_again_posterior)(ks_shape shape, int n, int m,
 {
 #define KS_FEW(m)                                                                           \
     if (shape == KS_SHAPE_QUAD) KS_T(ks_quad_posterior_mean)(m, slot->LT, slot->Z, w, x);   \
-    else KS_T(ks_row_posterior_mean)(m, slot->LT, slot->Z, w, x)
+    else KS_T(ks_row_posterior_mean)(n, m, slot->LT, slot->Z, w, x)
     KS_WITH_FEW(shape, m, KS_FEW, KS_T(ks_tiled_posterior_mean)(n, m, slot->LT, slot->Z, w, x))
 #undef KS_FEW
 }

@@ -68,9 +68,10 @@ KS_HD_COLD int KS_T(ks_tiled_present)(const ks_series *s, int64_t k, ks_shape sh
     if (shape == KS_SHAPE_QUAD) return o.m;
     b->HT = w->some_HT;
     if (shape == KS_SHAPE_ROWS) {
+        const int n = KS_T(ks_padded)(s->nx);
         for (int i = 0; i < o.m; ++i)
-            for (int c = 0; c < 8; ++c)
-                w->some_HT[8 * i + c] = c < s->nx ? o.H[i * s->nx + c] : KS_LIT(0);
+            for (int c = 0; c < n; ++c)
+                w->some_HT[n * i + c] = c < s->nx ? o.H[i * s->nx + c] : KS_LIT(0);
         return o.m;
     }
     b->R = w->some_R;

@@ -183,10 +183,15 @@ KS_HD void KS_T(ks_expect_step)(ks_coming *coming, int nx, const ks_series *s, i
     KS_T(ks_expect_row)(coming, s->d, k, ny);
 }
 
-/** Eight numbers <- the n (5 to 8, a literal) at A, with zeros behind them. */
+/** Eight numbers <- the n (up to 3 or 5 to 8, a literal) at A, with zeros behind them. */
 KS_HD void KS_T(ks_row_load)(int n, const KS_NUM *A, KS_T(ks_quad) row[2])
 {
     const KS_T(ks_quad) none = { 0 };
+    if (n < 4) {
+        row[0] = (KS_T(ks_quad)){ A[0], n > 1 ? A[1] : KS_LIT(0), n > 2 ? A[2] : KS_LIT(0), KS_LIT(0) };
+        row[1] = none;
+        return;
+    }
     /* The last four of the row, so that nothing behind it is read. */
     const KS_T(ks_quad) last = KS_LOAD4(A + n - 4);
     row[0] = KS_LOAD4(A);
@@ -196,35 +201,37 @@ KS_HD void KS_T(ks_row_load)(int n, const KS_NUM *A, KS_T(ks_quad) row[2])
                       : KS_MIX(last, none, 3, 4, 5, 6);
 }
 
-/** B <- A (m, n), rows n and eight apart; what pads them is zero. */
+/** B <- A (m, n), rows n and ks_padded(n) apart; what pads them is zero. */
 KS_HD void KS_T(ks_rows_pad)(int m, int n, const KS_NUM *A, KS_NUM *B)
 {
+    const int padded = KS_T(ks_padded)(n);
 #pragma GCC unroll 8
     for (int i = 0; i < m; ++i) {
         KS_T(ks_quad) row[2];
         KS_T(ks_row_load)(n, A + n * i, row);
-        KS_STORE4(B + 8 * i, row[0]);
-        KS_STORE4(B + 8 * i + 4, row[1]);
+        KS_STORE4(B + padded * i, row[0]);
+        if (padded > 4) KS_STORE4(B + padded * i + 4, row[1]);
     }
 }
 
-/** B <- Aᵀ with A (n, n), rows n and eight apart. No vector of B is written in two parts, which
+/** B <- Aᵀ with A (n, n), rows n and ks_padded(n) apart. No vector of B is written in two parts, which
  *  whoever reads it at once would wait for. */
 KS_HD void KS_T(ks_rows_turn)(int n, const KS_NUM *A, KS_NUM *B)
 {
+    const int padded = KS_T(ks_padded)(n);
     KS_T(ks_quad) row[8][2] = { { { 0 } } };
 #pragma GCC unroll 8
     for (int i = 0; i < n; ++i) KS_T(ks_row_load)(n, A + n * i, row[i]);
 #pragma GCC unroll 2
-    for (int r = 0; r < 2; ++r)
+    for (int r = 0; r < padded / 4; ++r)
 #pragma GCC unroll 2
-        for (int c = 0; c < 2; ++c) {
+        for (int c = 0; c < (n + 3) / 4; ++c) {
             KS_T(ks_quad) t[4] = { row[4 * r][c], row[4 * r + 1][c], row[4 * r + 2][c],
                                    row[4 * r + 3][c] };
             KS_TRANSPOSE4(t);
 #pragma GCC unroll 4
             for (int i = 0; i < 4; ++i)
-                if (4 * c + i < n) KS_STORE4(B + (4 * c + i) * 8 + 4 * r, t[i]);
+                if (4 * c + i < n) KS_STORE4(B + (4 * c + i) * padded + 4 * r, t[i]);
         }
 }
 

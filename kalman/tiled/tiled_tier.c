@@ -34,6 +34,7 @@ enum { WITH_QUADS = 0, WITH_ROWS = 0 };
 #else
 enum { WITH_QUADS = KS_QUADS, WITH_ROWS = KS_ROWS_FIT };
 #endif
+enum { FROM_STATES = !WITH_ROWS ? KS_TILED_FROM : sizeof(KS_NUM) == 8 ? KS_ROWS_FROM_F64 : KS_ROWS_FROM_F32 };
 
 static size_t scratch_bytes(int nx, int ny)
 {
@@ -55,6 +56,8 @@ FILTER(quad_1, QUAD, 4, 1)
 FILTER(quad_2, QUAD, 4, 2)
 FILTER(quad_3, QUAD, 4, 3)
 FILTER(quad_4, QUAD, 4, 4)
+FILTER(rows_2, ROWS, 2, s->ny)
+FILTER(rows_3, ROWS, 3, s->ny)
 FILTER(rows_5, ROWS, 5, s->ny)
 FILTER(rows_6, ROWS, 6, s->ny)
 FILTER(rows_7, ROWS, 7, s->ny)
@@ -75,6 +78,8 @@ FILTER(tiles_nx, TILES, s->nx, s->ny) /* any number */
                                            to, gains, work, tally);                         \
     }
 SMOOTH(quad_4, QUAD, 4)
+SMOOTH(rows_2, ROWS, 2)
+SMOOTH(rows_3, ROWS, 3)
 SMOOTH(rows_5, ROWS, 5)
 SMOOTH(rows_6, ROWS, 6)
 SMOOTH(rows_7, ROWS, 7)
@@ -100,8 +105,10 @@ static int64_t filter_steps(const ks_series *s, int64_t k0, int64_t k1, ks_state
         default: FILTER(quad_4);
         }
     }
-    if (WITH_ROWS && nx >= 5 && nx <= 8 && ny <= 4) {
+    if (WITH_ROWS && nx <= 8 && ny <= KS_ROWS_ENTRIES) {
         switch (nx) {
+        case 2: FILTER(rows_2);
+        case 3: FILTER(rows_3);
         case 5: FILTER(rows_5);
         case 6: FILTER(rows_6);
         case 7: FILTER(rows_7);
@@ -124,8 +131,10 @@ static int64_t smooth_steps(const ks_series *s, int64_t k0, int64_t k1, ks_state
 #define SMOOTH(name) return smooth_##name(s, k0, k1, state, kept, to, gains, work, tally)
 #define TILES(nx) SMOOTH(tiles_##nx)
     if (WITH_QUADS && nx == 4) SMOOTH(quad_4);
-    if (WITH_ROWS && nx >= 5 && nx <= 8) {
+    if (WITH_ROWS && nx <= 8) {
         switch (nx) {
+        case 2: SMOOTH(rows_2);
+        case 3: SMOOTH(rows_3);
         case 5: SMOOTH(rows_5);
         case 6: SMOOTH(rows_6);
         case 7: SMOOTH(rows_7);
@@ -186,6 +195,7 @@ static int64_t lead_smooth(const ks_series *s, int64_t k0, int64_t k1, ks_state 
 }
 
 const ks_tiled_kernels KS_TILED = {
+    FROM_STATES,
     scratch_bytes, filter,      smooth,      filter_gain_bytes, smooth_gain_bytes,
     lead_filter,   lead_smooth, &KS_FOLLOW,
 };

@@ -43,7 +43,7 @@ KS_HD void KS_T(ks_row_forward)(int nx, KS_NUM l[8][8], const KS_NUM inverse[8],
                                 KS_NUM *B, KS_NUM *Z)
 {
 #pragma GCC unroll 2
-    for (int v = 0; v < KS_ROW_VECTORS * KS_LANES; v += KS_LANES) {
+    for (int v = 0; v < KS_ROW_VECTORS(8) * KS_LANES; v += KS_LANES) {
         KS_T(ks_lanes) row[8];
 #pragma GCC unroll 8
         for (int i = 0; i < nx; ++i) {
@@ -64,7 +64,7 @@ KS_HD KS_MASK KS_T(ks_row_whiten)(int nx, int m, const KS_NUM *H, const KS_NUM *
     const KS_MASK good = KS_T(ks_few_factors)(m, H, R, l, inverse, o);
     KS_T(ks_rows_pad)(m, nx, H, o->N);
 #pragma GCC unroll 2
-    for (int v = 0; v < KS_ROW_VECTORS * KS_LANES; v += KS_LANES) {
+    for (int v = 0; v < KS_ROW_VECTORS(8) * KS_LANES; v += KS_LANES) {
         KS_T(ks_lanes) N[4];
 #pragma GCC unroll 4
         for (int a = 0; a < m; ++a) {
@@ -76,7 +76,7 @@ KS_HD KS_MASK KS_T(ks_row_whiten)(int nx, int m, const KS_NUM *H, const KS_NUM *
         }
     }
     if (m > 0) {
-        KS_T(ks_row_product)(1, 0, nx, m, o->N, 1, 8, o->Z, o->information, o->information);
+        KS_T(ks_row_product)(8, 1, 0, nx, m, o->N, 1, 8, o->Z, o->information, o->information);
         KS_T(ks_mirror_upper)(nx, 1, o->information, 8);
     }
     return good;
@@ -88,17 +88,17 @@ KS_HD KS_MASK KS_T(ks_row_retreat)(int nx, const KS_T(ks_ends_blocks) *w, const 
 {
     KS_NUM *K = Jn, l[8][8], inverse[8], pivot[8];
     KS_MASK good = KS_GT(KS_LIT(1), KS_LIT(0));
-    KS_T(ks_row_product_of)(0, 0, nx, nx, KS_T(KS_RIGHT_LOWER), J, 8, 1, w->G, w->E, w->E);
-    KS_T(ks_row_product_of)(1, 0, nx, nx, KS_T(KS_LEFT_UPPER), w->G, 1, 8, w->E, K, K);
+    KS_T(ks_row_product_of)(8, 0, 0, nx, nx, KS_T(KS_RIGHT_LOWER), J, 8, 1, w->G, w->E, w->E);
+    KS_T(ks_row_product_of)(8, 1, 0, nx, nx, KS_T(KS_LEFT_UPPER), w->G, 1, 8, w->E, K, K);
 #pragma GCC unroll 8
     for (int i = 0; i < nx; ++i) {
         K[9 * i] = K[9 * i] + KS_LIT(1);
         good = good & KS_GT(KS_LIT(1 + KS_GROWTH), K[9 * i]);
     }
-    KS_T(ks_row_product)(0, 0, nx, nx, J, 8, 1, w->F, w->X, w->X);
-    KS_T(ks_row_product_of)(0, 0, nx, nx, KS_T(KS_LEFT_UPPER), w->G, 1, 8, w->X, w->S, w->S);
+    KS_T(ks_row_product)(8, 0, 0, nx, nx, J, 8, 1, w->F, w->X, w->X);
+    KS_T(ks_row_product_of)(8, 0, 0, nx, nx, KS_T(KS_LEFT_UPPER), w->G, 1, 8, w->X, w->S, w->S);
     good = good & KS_T(ks_row_pivots)(nx, 0, K, l, inverse, pivot);
-    KS_T(ks_row_product)(1, 0, nx, nx, w->F, 1, 8, w->X, Jn, Jn);
+    KS_T(ks_row_product)(8, 1, 0, nx, nx, w->F, 1, 8, w->X, Jn, Jn);
 #pragma GCC unroll 8
     for (int i = 0; i < nx; ++i) {
         w->shown[i] = Jn[9 * i];
@@ -108,7 +108,7 @@ KS_HD KS_MASK KS_T(ks_row_retreat)(int nx, const KS_T(ks_ends_blocks) *w, const 
         for (int j = i + 1; j < nx; ++j) w->LT[8 * i + j] = l[i][j];
     }
     KS_T(ks_row_forward)(nx, l, inverse, w->S, w->S, A);
-    KS_T(ks_row_product)(1, -1, nx, nx, w->S, 1, 8, A, Jn, Jn);
+    KS_T(ks_row_product)(8, 1, -1, nx, nx, w->S, 1, 8, A, Jn, Jn);
     KS_T(ks_mirror_upper)(nx, 1, Jn, 8);
     return good;
 }
@@ -122,13 +122,13 @@ KS_HD KS_MASK KS_T(ks_row_advance)(int nx, const KS_T(ks_ends_blocks) *w, const 
     KS_MASK good = KS_GT(KS_LIT(1), KS_LIT(0));
     KS_T(ks_row_load_factors)(nx, LT, inverse_d, l, inverse);
     KS_T(ks_row_forward)(nx, l, inverse, w->passage == KS_BY_ROOT ? w->GT : w->unit, w->V, w->W);
-    KS_T(ks_row_product)(0, -1, nx, nx, A, 1, nx, w->V, w->passage == KS_BY_PRECISION ? w->zero : w->FT, w->PhiT);
-    KS_T(ks_row_product)(1, 0, nx, nx, w->V, 1, 8, w->W, Pn, Pn);
-    KS_T(ks_row_product)(0, 0, nx, nx, w->PhiT, 1, 8, P, lag, lag);
-    KS_T(ks_row_product)(1, 1, nx, nx, lag, 8, 1, w->PhiT, Pn, Pn);
+    KS_T(ks_row_product)(8, 0, -1, nx, nx, A, 1, nx, w->V, w->passage == KS_BY_PRECISION ? w->zero : w->FT, w->PhiT);
+    KS_T(ks_row_product)(8, 1, 0, nx, nx, w->V, 1, 8, w->W, Pn, Pn);
+    KS_T(ks_row_product)(8, 0, 0, nx, nx, w->PhiT, 1, 8, P, lag, lag);
+    KS_T(ks_row_product)(8, 1, 1, nx, nx, lag, 8, 1, w->PhiT, Pn, Pn);
     KS_T(ks_mirror_upper)(nx, 1, Pn, 8);
 #pragma GCC unroll 2
-    for (int v = 0; v < KS_ROW_VECTORS * KS_LANES; v += KS_LANES) {
+    for (int v = 0; v < KS_ROW_VECTORS(8) * KS_LANES; v += KS_LANES) {
         KS_T(ks_lanes) squares = { 0 };
 #pragma GCC unroll 8
         for (int j = 0; j < nx; ++j) {

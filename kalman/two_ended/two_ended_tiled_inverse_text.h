@@ -212,7 +212,7 @@ KS_HD KS_MASK KS_T(ks_row_invert)(int with_inverse, int nx, const KS_NUM *Q, con
     }
     if (!with_inverse) return good;
     KS_T(ks_row_forward)(nx, l, d, w->unit, w->V, w->Z);
-    KS_T(ks_row_product_of)(1, 0, nx, nx, KS_T(KS_LEFT_UPPER), w->V, 1, 8, w->Z, w->inverse, w->inverse);
+    KS_T(ks_row_product_of)(8, 1, 0, nx, nx, KS_T(KS_LEFT_UPPER), w->V, 1, 8, w->Z, w->inverse, w->inverse);
     KS_T(ks_mirror_upper)(nx, 1, w->inverse, 8);
     return good & KS_T(ks_tiled_well_positive)(nx, 8, Q, w->inverse);
 }
@@ -220,8 +220,8 @@ KS_HD KS_MASK KS_T(ks_row_invert)(int with_inverse, int nx, const KS_NUM *Q, con
 /** ks_tiled_through() of five to eight states. */
 KS_HD void KS_T(ks_row_through)(int nx, const KS_T(ks_ends_blocks) *w)
 {
-    KS_T(ks_row_product)(0, -1, nx, nx, w->inverse, 8, 1, w->F, w->zero, w->through);
-    KS_T(ks_row_product)(1, -1, nx, nx, w->F, 1, 8, w->through, w->zero, w->C);
+    KS_T(ks_row_product)(8, 0, -1, nx, nx, w->inverse, 8, 1, w->F, w->zero, w->through);
+    KS_T(ks_row_product)(8, 1, -1, nx, nx, w->F, 1, 8, w->through, w->zero, w->C);
     KS_T(ks_mirror_upper)(nx, 1, w->C, 8);
 }
 
@@ -233,11 +233,11 @@ KS_HD KS_MASK KS_T(ks_row_retreat_inverse)(int by_precision, int nx, const KS_T(
 #pragma GCC unroll 8
     for (int i = 0; i < nx; ++i)
 #pragma GCC unroll 2
-        for (int v = 0; v < KS_ROW_VECTORS * KS_LANES; v += KS_LANES)
+        for (int v = 0; v < KS_ROW_VECTORS(8) * KS_LANES; v += KS_LANES)
             KS_STOREV(K + 8 * i + v, KS_LOADV(w->inverse + 8 * i + v) + KS_LOADV(J + 8 * i + v));
     if (!by_precision) {
-        KS_T(ks_row_product)(0, 0, nx, nx, J, 8, 1, w->F, w->X, w->X);
-        KS_T(ks_row_product)(1, 0, nx, nx, w->F, 1, 8, w->X, Jn, Jn);
+        KS_T(ks_row_product)(8, 0, 0, nx, nx, J, 8, 1, w->F, w->X, w->X);
+        KS_T(ks_row_product)(8, 1, 0, nx, nx, w->F, 1, 8, w->X, Jn, Jn);
     }
     const KS_MASK good = KS_T(ks_row_pivots)(nx, 0, K, l, inverse, pivot);
     const KS_NUM *from = by_precision ? w->C : Jn;
@@ -250,7 +250,7 @@ KS_HD KS_MASK KS_T(ks_row_retreat_inverse)(int by_precision, int nx, const KS_T(
         for (int j = i + 1; j < nx; ++j) w->LT[8 * i + j] = l[i][j];
     }
     KS_T(ks_row_forward)(nx, l, inverse, by_precision ? w->through : w->X, w->S, A);
-    KS_T(ks_row_product)(1, -1, nx, nx, w->S, 1, 8, A, from, Jn);
+    KS_T(ks_row_product)(8, 1, -1, nx, nx, w->S, 1, 8, A, from, Jn);
     KS_T(ks_mirror_upper)(nx, 1, Jn, 8);
     return good;
 }

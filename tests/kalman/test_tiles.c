@@ -15,8 +15,9 @@
 
 enum { STEPS = 70 };
 
-/** Numbers of states and of entries: 4, 6, 8 and 12 have kernels of their own. */
+/** Numbers of states and of entries: 2 to 8 and 12 have kernels of their own. */
 static const int sizes[][2] = {
+    { 1, 1 },  { 2, 1 },  { 2, 2 },  { 2, 4 },  { 2, 5 },  { 3, 1 },   { 3, 2 },  { 3, 3 },  { 3, 4 }, { 3, 6 },
     { 4, 1 },  { 4, 2 },  { 4, 3 },  { 4, 4 },  { 4, 5 },  { 4, 7 },   { 5, 2 },  { 5, 5 },
     { 6, 1 },  { 6, 3 },  { 6, 6 },  { 6, 9 },  { 7, 2 },  { 7, 4 },   { 8, 1 },  { 8, 4 },
     { 8, 8 },  { 9, 3 },  { 11, 6 }, { 12, 1 }, { 12, 5 }, { 12, 6 }, { 12, 13 }, { 13, 5 }, { 16, 4 },

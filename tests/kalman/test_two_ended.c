@@ -57,10 +57,10 @@ static void lowest_step_of_the_right_half(void **state)
         golden *g = model_random((model_spec){ 152, T, 1, 2, 1, KS_PRIOR_X0, VARIES_R });
         ks_info info = KS_INFO_INIT;
         golden_buffers *b = NULL;
-        for (int64_t k = 0; k < T - T * 4 / 9; ++k) g->R.f64[k] = 0;
+        for (int64_t k = 0; k < T - T * 2 / 5; ++k) g->R.f64[k] = 0;
         model_round(g);
         golden_buffers_free(run_well(g, &two_ended, KS_F64, 1, outputs, NULL));
-        for (int64_t k = T - 1; k >= T - T * 4 / 9; k -= 2) {
+        for (int64_t k = T - 1; k >= T - T * 2 / 5; k -= 2) {
             g->R.f64[k] = 0;
             assert_int_equal(run_case(g, &two_ended, KS_F64, 1, outputs, &b, &info), KS_EREFUSED);
             golden_buffers_free(b);
