@@ -1,14 +1,13 @@
-/* device.c -- driver of hbisa.cu. The kernel sweeps a number of times at most, then the host looks at
- * the true residual and judges as it does of its own sweeps. */
+/* device.c -- driver of hbisa.cu and hbisa_rows.cu. The kernel sweeps a number of times at most, then the
+ * host looks at the true residual and judges as it does of its own sweeps. */
 #include "device.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "hbisa.h"
 
-/* Sweeps of a launch; even, so that Jacobi's newest x is where it began. */
-enum { SWEEPS = 1024, MOST_THREADS = 512 };
+/* Sweeps of a launch. */
+enum { SWEEPS = 1024 };
 /* Parts of one allocation of the device begin at multiples of this. */
 enum { ALIGNMENT = 256 };
 
@@ -19,7 +18,7 @@ struct ks_gb_device {
     const ks_general_plan *plan;
     ks_gb_system system;
     ks_hbisa_args args;
-    ks_gpu_shape shape;
+    ks_hbisa_shape shape;
     char *memory;              /* of the device, all of it                     */
     double *host;              /* 2 N n: x, and b - A x                        */
 };
@@ -68,39 +67,35 @@ static int64_t take_rows(const ks_gb_device *d, const ks_general_matrix *m, rows
     return at;
 }
 
-/* The most entries that the rows of one thread block have. */
-static int64_t most_entries(const ks_gb_device *d, const rows *r, unsigned grid)
+static int longest(const ks_gb_device *d, const rows *r)
 {
-    const int64_t N = d->plan->N, n = d->plan->n;
-    int64_t most = 0;
-    for (int64_t g = 0; g < grid; ++g) {
-        const int64_t count = r->start[N * (g + 1) / grid * n] - r->start[N * g / grid * n];
-        most = count > most ? count : most;
-    }
+    int most = 0;
+    for (int64_t i = 0; i < d->plan->N * d->plan->n; ++i)
+        if (r->start[i + 1] - r->start[i] > most) most = r->start[i + 1] - r->start[i];
     return most;
 }
 
-/* Threads, blocks and shared memory: a thread for each row if there are enough, and the matrix in
- * shared memory if it fits. */
-static ks_status choose_shape(ks_gb_device *d, const rows *r)
+/* The shape asked for, or the one that is expected to be the fastest, and its kernel. */
+static ks_status choose_shape(ks_gb_device *d, const rows *r, const ks_hbisa_shape *asked)
 {
-    const int64_t N = d->plan->N, n = d->plan->n;
+    static const char *const kernels[KS_HBISA_FORMS][2] = {
+        [KS_HBISA_LANES] = { "hbisa_rows", "ks_hbisa_lanes_f64" },
+        [KS_HBISA_ROWS] = { "hbisa_rows", "ks_hbisa_rows_f64" },
+        [KS_HBISA_RESIDENT] = { "hbisa", "ks_hbisa_f64" },
+        [KS_HBISA_STREAMED] = { "hbisa", "ks_hbisa_f64" },
+    };
     ks_hbisa_args *a = &d->args;
-    const int64_t processors = d->gpu->attributes.multiprocessors;
-    const unsigned grid = (unsigned)(N < processors ? N : processors);
-    const int64_t blocks = (N + grid - 1) / grid;
-    int64_t threads = (blocks * n + 31) / 32 * 32;
-    if (threads > MOST_THREADS) threads = MOST_THREADS;
-    if (threads > d->gpu->attributes.block_threads) threads = d->gpu->attributes.block_threads;
-    a->width = (int32_t)(n >= threads ? 1 : threads / n < blocks ? threads / n : blocks);
-    const size_t tile = KS_HBISA_SHARED(a->width, n, threads);
-    const size_t all = tile + KS_HBISA_RESIDENT(a->levels, blocks * n, most_entries(d, r, grid));
-    a->resident = all <= d->gpu->attributes.block_shared;
-    d->shape = (ks_gpu_shape){ { grid, 1, 1 }, { (unsigned)threads, 1, 1 }, a->resident ? all : tile,
-                               1 };
-    int each;
-    const ks_status status =
-        ks_gpu_resident(d->gpu, &each, d->kernel, (int)threads, d->shape.shared);
+    const ks_hbisa_problem problem = { a->N, a->n, a->levels, a->colours, r->start, longest(d, r) };
+    if (asked) d->shape = *asked;
+    if (!(asked ? ks_hbisa_complete : ks_hbisa_choose)(&d->shape, &problem, &d->gpu->attributes)) return KS_EREFUSED;
+    a->form = (int32_t)d->shape.form;
+    a->sweeps = d->shape.sweeps;
+    a->width = d->shape.width;
+    a->beyond = d->shape.beyond;
+    const char *const *name = kernels[d->shape.form];
+    ks_status status = ks_gpu_find(d->gpu, &d->kernel, name[0], name[1]);
+    int each = 0;
+    if (status == KS_OK) status = ks_gpu_resident(d->gpu, &each, d->kernel, d->shape.threads, d->shape.shared);
     if (status != KS_OK) return status;
     return each > 0 ? KS_OK : KS_EREFUSED;
 }
@@ -126,8 +121,7 @@ static size_t carve(ks_gb_device *d, size_t entries)
     a->b = part(d, &used, 8 * count);
     a->x = part(d, &used, 8 * count);
     a->y = part(d, &used, 8 * count);
-    a->change = part(d, &used, 3 * sizeof *a->change);
-    a->partial = part(d, &used, 16 * (size_t)d->shape.grid[0]);
+    a->partial = part(d, &used, 32 * (size_t)d->shape.grid);
     a->report = part(d, &used, sizeof *a->report);
     return used;
 }
@@ -138,10 +132,11 @@ static ks_status put(ks_gb_device *d, const void *to, const void *from, size_t b
 }
 
 /* The matrix into the device; r: rows in host memory. */
-static ks_status upload(ks_gb_device *d, const ks_general_matrix *m, const rows *r, int64_t entries)
+static ks_status upload(ks_gb_device *d, const ks_general_matrix *m, const rows *r, int64_t entries,
+                        const ks_hbisa_shape *asked)
 {
     const size_t n = (size_t)d->plan->n, count = (size_t)d->plan->N * n;
-    ks_status status = choose_shape(d, r);
+    ks_status status = choose_shape(d, r, asked);
     if (status != KS_OK) return status;
     void *memory;
     status = ks_gpu_alloc(d->gpu, &memory, carve(d, (size_t)entries));
@@ -158,7 +153,7 @@ static ks_status upload(ks_gb_device *d, const ks_general_matrix *m, const rows 
     return status == KS_OK ? waited : status;
 }
 
-static ks_status convert_and_upload(ks_gb_device *d, const ks_general_matrix *m)
+static ks_status convert_and_upload(ks_gb_device *d, const ks_general_matrix *m, const ks_hbisa_shape *asked)
 {
     ks_context *context = d->plan->context;
     const size_t n = (size_t)d->plan->n, count = (size_t)d->plan->N * n;
@@ -172,7 +167,7 @@ static ks_status convert_and_upload(ks_gb_device *d, const ks_general_matrix *m)
     if (status == KS_OK && (entries > INT32_MAX || count > INT32_MAX)) status = KS_EREFUSED;
     if (status == KS_OK) {
         take_rows(d, m, &r, scratch);
-        status = upload(d, m, &r, entries);
+        status = upload(d, m, &r, entries, asked);
     }
     ks_release(context, r.start);
     ks_release(context, r.col);
@@ -193,7 +188,8 @@ static int fits(const ks_general_plan *plan, const ks_general_matrix *m, const v
 }
 
 ks_status ks_gb_device_create(ks_gb_device **out, ks_gpu *gpu, const ks_general_plan *plan,
-                              const ks_general_matrix *matrix, const void *factor)
+                              const ks_general_matrix *matrix, const void *factor,
+                              const ks_hbisa_shape *asked)
 {
     const size_t count = (size_t)plan->N * (size_t)plan->n;
     *out = NULL;
@@ -209,8 +205,7 @@ ks_status ks_gb_device_create(ks_gb_device **out, ks_gpu *gpu, const ks_general_
     for (int64_t s = 1; s < plan->n; s *= 2) ++d->args.levels;
     d->host = ks_allocate(plan->context, 2 * count * sizeof *d->host);
     ks_status status = d->host ? ks_gpu_stream_create(gpu, &d->stream) : KS_ENOMEM;
-    if (status == KS_OK) status = ks_gpu_find(gpu, &d->kernel, "hbisa", "ks_hbisa_f64");
-    if (status == KS_OK) status = convert_and_upload(d, matrix);
+    if (status == KS_OK) status = convert_and_upload(d, matrix, asked);
     if (status != KS_OK) {
         ks_gb_device_destroy(d);
         return status;
@@ -228,19 +223,21 @@ void ks_gb_device_destroy(ks_gb_device *d)
     ks_release(d->plan->context, d);
 }
 
+const ks_hbisa_shape *ks_gb_device_shape(const ks_gb_device *d) { return &d->shape; }
+
 /* Launch, and wait for x and what the kernel tells. */
 static ks_status sweep(ks_gb_device *d, ks_hbisa_report *told)
 {
     const size_t bytes = 8 * (size_t)d->plan->N * (size_t)d->plan->n;
-    ks_status status =
-        ks_gpu_fill(d->gpu, d->args.change, 0, 3 * sizeof *d->args.change, d->stream);
-    if (status == KS_OK)
-        status = ks_gpu_launch(d->gpu, d->kernel, &d->shape, &d->args, sizeof d->args, d->stream);
+    const ks_gpu_shape shape = {
+        { (unsigned)d->shape.grid, 1, 1 }, { (unsigned)d->shape.threads, 1, 1 }, d->shape.shared, 1
+    };
+    ks_status status = ks_gpu_launch(d->gpu, d->kernel, &shape, &d->args, sizeof d->args, d->stream);
     if (status == KS_OK)
         status = ks_gpu_copy_out(d->gpu, told, d->args.report, sizeof *told, d->stream);
     if (status == KS_OK) status = ks_gpu_stream_sync(d->gpu, d->stream);
     if (status != KS_OK) return status;
-    if (d->args.colours == 1 && told->iterations % 2) {
+    if (told->newest) {
         double *const newest = d->args.y;
         d->args.y = d->args.x;
         d->args.x = newest;
@@ -260,8 +257,8 @@ static ks_status iterate(ks_gb_device *d, const double *b, double norm_b, int ex
     d->args.tolerance = d->args.by_change ? ldexp(o->tolerance, -exponent) : target * target;
     while (report->end == KS_END_NONE) {
         const int64_t left = o->max_iterations - report->iterations;
-        ks_hbisa_report told = { 0, 0, 0, 0 };
-        d->args.max_iterations = left < SWEEPS ? left : SWEEPS;
+        ks_hbisa_report told = { 0, 0, 0, 0, 0 };
+        d->args.max_iterations = left < SWEEPS ? (int32_t)left : SWEEPS;
         const ks_status status = sweep(d, &told);
         if (status != KS_OK) return status;
         report->iterations += told.iterations;

@@ -1,46 +1,123 @@
-/* hbisa.h -- arguments of the kernel that iterates on general systems with tridiagonal diagonal
- * blocks; shared by hbisa.cu and its driver, device.c. */
+/* hbisa.h -- arguments of the kernels that iterate on general systems with tridiagonal diagonal
+ * blocks, and how they share memory; read by the kernels (hbisa.cu, hbisa_rows.cu) and the driver. */
 #ifndef KS_GENERAL_HBISA_H
 #define KS_GENERAL_HBISA_H
 
+#include <stddef.h>
 #include <stdint.h>
+#include "hd.h"
 
-/** What the kernel tells: written by one thread when it ends. */
+/** How rows, matrix and x are held. */
+typedef enum ks_hbisa_form {
+    KS_HBISA_LANES = 0,    /**< a row a thread, its coefficients in registers, a block in a warp  */
+    KS_HBISA_ROWS = 1,     /**< the same for blocks that lie across warps                         */
+    KS_HBISA_RESIDENT = 2, /**< any number of rows; matrix, factor and x in shared memory         */
+    KS_HBISA_STREAMED = 3, /**< they stay in the device's memory                                  */
+    KS_HBISA_FORMS
+} ks_hbisa_form;
+
+/** The most levels of reduction that each of the first two has registers for. */
+enum { KS_HBISA_LANE_LEVELS = 5, KS_HBISA_ROW_LEVELS = 6 };
+/** Entries of L + U that a thread keeps of its row in registers; further ones are in shared memory. */
+enum { KS_HBISA_LANE_ENTRIES = 4, KS_HBISA_ROW_ENTRIES = 2 };
+/** The most threads of a block in each form, as many as there are registers for, and the most warps. */
+enum { KS_HBISA_LANE_THREADS = 768, KS_HBISA_ROW_THREADS = 768, KS_HBISA_TILE_THREADS = 1024, KS_HBISA_WARPS = 32 };
+
+/** What a kernel tells: written by one thread when it ends. */
 typedef struct ks_hbisa_report {
-    int64_t iterations;
+    int32_t iterations;
     int32_t converged;
-    double change;    /**< the largest in the last iteration                                     */
-    double square;    /**< |b - A x|^2 of the x before the last iteration; stop by residual      */
+    int32_t newest;   /**< 0: the last iterate is in x, 1: in y                                    */
+    double change;    /**< the largest in the last iteration                                       */
+    double square;    /**< |b - A x|^2 of the x before the last iteration; stop by residual        */
 } ks_hbisa_report;
 
+/** Sweeps come in groups, between which blocks of threads exchange x at the ends of their ranges
+ *  and ask whether it has converged. */
 typedef struct ks_hbisa_args {
     int64_t N;
     int32_t n;
-    int32_t levels;            /**< of parallel cyclic reduction                                 */
-    int32_t colours;           /**< 1: block Jacobi, from x to y and back; 2: red-black, in x    */
-    int32_t by_change;         /**< stop by the largest change, otherwise by the residual        */
-    int32_t resident;          /**< matrix and factor are kept in shared memory                  */
-    int32_t width;             /**< diagonal blocks that a thread block solves at a time         */
-    int64_t max_iterations;
-    double tolerance;          /**< of the change, or of |b - A x|^2                             */
-    const double *factor;      /**< (N, 2 levels + 1, n): 1 / b | alpha | gamma of each level    */
-    const double *dia;         /**< (N, 3, n)                                                    */
-    const int32_t *start;      /**< N n + 1: rows of L + U                                       */
-    const int32_t *col;        /**< rows of x                                                    */
+    int32_t levels;            /**< of parallel cyclic reduction                                   */
+    int32_t colours;           /**< 1: block Jacobi; 2: red-black, even blocks first               */
+    int32_t by_change;         /**< stop by the largest change, otherwise by the residual          */
+    int32_t form;              /**< a ks_hbisa_form                                                */
+    int32_t sweeps;            /**< of a group; streamed: 1                                        */
+    int32_t width;             /**< threads of a diagonal block; resident and streamed: diagonal   */
+                               /**< blocks that a thread block solves at a time                    */
+    int32_t beyond;            /**< the first two forms: a row has more entries than registers do  */
+    int32_t max_iterations;    /**< of the launch, at least 1                                      */
+    double tolerance;          /**< of the change, or of |b - A x|^2                               */
+    const double *factor;      /**< (N, 2 levels + 1, n): 1 / b | alpha | gamma of each level      */
+    const double *dia;         /**< (N, 3, n)                                                      */
+    const int32_t *start;      /**< N n + 1: rows of L + U                                         */
+    const int32_t *col;        /**< rows of x                                                      */
     const double *value;
     const double *b;
-    double *x, *y;             /**< x: the start; after an odd number of Jacobi sweeps y is newer */
-    unsigned long long *change; /**< 3 numbers, zero: bits of largest changes                    */
-    double *partial;           /**< 2 gridDim.x: sums of squares                                 */
+    double *x, *y;             /**< x: the start                                                   */
+    double *partial;           /**< (2, gridDim.x, 2): largest change and sum of squares           */
     ks_hbisa_report *report;
 } ks_hbisa_args;
 
-/** Bytes of dynamic shared memory beside resident data: two rows of a tile and a number a thread. */
-#define KS_HBISA_SHARED(width, n, threads) \
-    (8 * (2 * (size_t)(width) * (size_t)(n) + (size_t)(threads)))
-/** And of resident data, for so many rows with so many entries beside the diagonal. */
-#define KS_HBISA_RESIDENT(levels, rows, entries)                                          \
-    (8 * ((size_t)(rows) * (size_t)(2 * (levels) + 5) + (size_t)(entries)) +              \
-     4 * ((size_t)(rows) + 1 + (size_t)(entries)) + 8)
+/** Diagonal blocks beyond a thread block's own, on either side, that it solves as well: a half-sweep
+ *  of red-black and a sweep of Jacobi use up one, and the last one none. */
+KS_HD int64_t ks_hbisa_reach(int form, int colours, int sweeps)
+{
+    return form == KS_HBISA_STREAMED ? 0 : (int64_t)colours * sweeps - 1;
+}
+
+/** Diagonal blocks beyond its own, on either side, whose x it has. */
+KS_HD int64_t ks_hbisa_halo(int form, int colours, int sweeps)
+{
+    return form == KS_HBISA_STREAMED ? 0 : (int64_t)colours * sweeps;
+}
+
+/** Blocks of a thread block, by their numbers among those whose x it has. */
+typedef struct ks_hbisa_range {
+    int64_t first;           /**< number of block 0 in the system                                  */
+    int32_t blocks;          /**< whose x it has                                                   */
+    int32_t solved, solved_end; /**< whose rows of the matrix it needs                             */
+    int32_t own, own_end;    /**< whose x it brings forth                                          */
+} ks_hbisa_range;
+
+/** Parts of dynamic shared memory, as bytes from its beginning. */
+typedef struct ks_hbisa_layout {
+    size_t range;     /**< one                                                                     */
+    size_t beside;    /**< three pointers: to start, col and value                                 */
+    size_t reduction; /**< 2 (warps + 1) numbers                                                   */
+    size_t tile;      /**< two times the rows that are solved at once                              */
+    size_t x;         /**< two times the rows of own blocks and halos                              */
+    size_t factor, dia, b, value, start, col; /**< of the rows that are solved                     */
+    size_t bytes;
+} ks_hbisa_layout;
+
+KS_HD size_t ks_hbisa_part(ks_hbisa_layout *layout, size_t count, size_t size)
+{
+    const size_t at = layout->bytes;
+    layout->bytes = at + (count * size + 7) / 8 * 8;
+    return at;
+}
+
+/** For rows of x, rows that are solved, and entries beside their diagonal blocks that are kept
+ *  (`beyond`, of the first two forms). tile: rows, of the last two forms and KS_HBISA_ROWS. */
+KS_HD ks_hbisa_layout ks_hbisa_lay(int form, int levels, int beyond, size_t tile, size_t rows_of_x,
+                                   size_t rows, size_t entries)
+{
+    const int streamed = form == KS_HBISA_STREAMED, resident = form == KS_HBISA_RESIDENT;
+    const int kept = resident || (!streamed && beyond);
+    ks_hbisa_layout layout = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 };
+    layout.range = ks_hbisa_part(&layout, 1, sizeof(ks_hbisa_range));
+    layout.beside = ks_hbisa_part(&layout, 3, sizeof(void *));
+    layout.reduction = ks_hbisa_part(&layout, 2 * (KS_HBISA_WARPS + 1), sizeof(double));
+    layout.tile = ks_hbisa_part(&layout, form == KS_HBISA_LANES ? 0 : 2 * tile, sizeof(double));
+    layout.x = ks_hbisa_part(&layout, streamed ? 0 : 2 * rows_of_x, sizeof(double));
+    layout.dia = ks_hbisa_part(&layout, streamed ? 0 : 3 * rows, sizeof(double));
+    layout.factor =
+        ks_hbisa_part(&layout, resident ? (2 * (size_t)levels + 1) * rows : 0, sizeof(double));
+    layout.b = ks_hbisa_part(&layout, resident ? rows : 0, sizeof(double));
+    layout.value = ks_hbisa_part(&layout, kept ? entries : 0, sizeof(double));
+    layout.start = ks_hbisa_part(&layout, kept ? rows + 1 : 0, sizeof(int32_t));
+    layout.col = ks_hbisa_part(&layout, kept ? entries : 0, sizeof(int32_t));
+    return layout;
+}
 
 #endif

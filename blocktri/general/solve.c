@@ -275,7 +275,7 @@ ks_status ks_general_solve(const ks_general_plan *plan, const ks_general_matrix 
     ks_gb_run run = start(plan, matrix, factor, &carver);
     run.norm_A = ks_gb_norm(&run);
     ks_status status = KS_OK;
-    if (plan->gpu) status = ks_gb_device_create(&run.device, plan->gpu, plan, matrix, factor);
+    if (plan->gpu) status = ks_gb_device_create(&run.device, plan->gpu, plan, matrix, factor, NULL);
     for (int c = 0; c < nrhs && status == KS_OK; ++c) {
         ks_general_report one = KS_GENERAL_REPORT_INIT;
         gather(&run, b, nrhs, c);

@@ -200,13 +200,19 @@ KS_HD int KS_T(ks_pcr_levels)(int n)
     return levels;
 }
 
+/** What a row keeps at a level when a neighbour is subtracted. */
+KS_HD KS_NUM KS_T(ks_pcr_subtract)(KS_NUM value, KS_NUM coefficient, KS_NUM neighbour)
+{
+    return value - coefficient * neighbour;
+}
+
 /** Phase of level s: lane i of n, from x to y. */
 KS_HD void KS_T(ks_pcr_row)(int n, int64_t s, int64_t i, const KS_NUM *alpha, const KS_NUM *gamma,
                             const KS_NUM *x, KS_NUM *y)
 {
     KS_NUM value = x[i];
-    if (i - s >= 0) value -= alpha[i] * x[i - s];
-    if (i + s < n) value -= gamma[i] * x[i + s];
+    if (i - s >= 0) value = KS_T(ks_pcr_subtract)(value, alpha[i], x[i - s]);
+    if (i + s < n) value = KS_T(ks_pcr_subtract)(value, gamma[i], x[i + s]);
     y[i] = value;
 }
 

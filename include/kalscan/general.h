@@ -183,7 +183,9 @@ typedef struct ks_general_options {
                               /**< tridiagonal diagonal blocks solved by parallel cyclic         */
                               /**< reduction. KS_BACKEND_CUDA: `auto` is red-black there.        */
                               /**< KS_BACKEND_AUTO: the CPU where there is no device or one of   */
-                              /**< these does not hold, or the method is `auto`                 */
+                              /**< these does not hold, or the method is `auto`. A device looks  */
+                              /**< at convergence after groups of sweeps: report.iterations     */
+                              /**< counts those that were done, never above max_iterations      */
     int device;               /**< number of the device, from 0                                 */
 } ks_general_options;
 #define KS_GENERAL_OPTIONS_INIT                                                               \

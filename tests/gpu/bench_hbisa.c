@@ -1,6 +1,7 @@
 /* bench_hbisa.c -- microseconds that one iteration takes on the first device, as lines of JSON: what
  * 1024 sweeps in one launch take more than 24. Systems of N blocks of n rows, tridiagonal with a
- * diagonal block on either side, not symmetric; exit code 77 without a device. */
+ * diagonal block on either side, not symmetric; exit code 77 without a device. "hbisa" is the shape that is
+ * chosen, "hbisa-group" the same with other numbers of sweeps from one barrier of the grid to the next. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,9 +51,10 @@ static ks_general_packed *make(int64_t N, int n)
     return packed;
 }
 
-/* Seconds of so many sweeps, the best of several; they do not converge. */
+/* Seconds of so many sweeps, the best of several; they do not converge. In the shape that is asked for or NULL, and in
+ * *taken the one that it is; negative where it does not fit. */
 static double seconds(ks_gpu *gpu, int64_t N, int n, const ks_general_matrix *matrix,
-                      ks_general_method method, int64_t sweeps)
+                      ks_general_method method, int64_t sweeps, const ks_hbisa_shape *asked, ks_hbisa_shape *taken)
 {
     const size_t bytes = 8 * (size_t)N * (size_t)n;
     ks_general_options options = KS_GENERAL_OPTIONS_INIT;
@@ -69,8 +71,10 @@ static double seconds(ks_gpu *gpu, int64_t N, int n, const ks_general_matrix *ma
     for (int64_t i = 0; i < N * n; ++i) b[i] = 1;
     ks_general_report report = KS_GENERAL_REPORT_INIT;
     if (ks_general_factorize(plan, matrix, factor, work, NULL) != KS_OK) exit(1);
-    if (ks_gb_device_create(&device, gpu, plan, matrix, factor) != KS_OK) exit(1);
-    for (int r = 0; r < 20; ++r) {
+    const ks_status status = ks_gb_device_create(&device, gpu, plan, matrix, factor, asked);
+    if (status != KS_OK && !(asked && status == KS_EREFUSED)) exit(1);
+    if (device) *taken = *ks_gb_device_shape(device);
+    for (int r = 0; device && r < 20; ++r) {
         const double start = now();
         if (ks_gb_device_solve(device, b, 0, x, &report) != KS_ENOTCONVERGED) exit(1);
         best = fmin(best, now() - start);
@@ -82,7 +86,23 @@ static double seconds(ks_gpu *gpu, int64_t N, int n, const ks_general_matrix *ma
     free(factor);
     free(work);
     ks_general_plan_destroy(plan);
-    return best;
+    return best < HUGE_VAL ? best : -1;
+}
+
+/* A line of one shape, or none where it does not fit. */
+static void time_shape(ks_gpu *gpu, const char *bench, int64_t N, int n, const ks_general_matrix *matrix,
+                       ks_general_method method, const ks_hbisa_shape *asked, ks_hbisa_shape *taken)
+{
+    static const char *const forms[KS_HBISA_FORMS] = { "lanes", "rows", "resident", "streamed" };
+    const double few = seconds(gpu, N, n, matrix, method, 24, asked, taken);
+    const double many = few < 0 ? few : seconds(gpu, N, n, matrix, method, 1024, asked, taken);
+    if (many < 0) return;
+    printf("{\"bench\": \"%s\", \"method\": \"%s\", \"N\": %lld, \"n\": %d, \"form\": \"%s\", "
+           "\"blocks\": %d, \"group\": %d, \"expected_cycles\": %.0f, \"us_per_iteration\": %.4g, "
+           "\"us_of_24\": %.4g}\n",
+           bench, ks_general_method_name(method), (long long)N, n, forms[taken->form], taken->grid, taken->sweeps,
+           taken->cycles, (many - few) * 1e3, few * 1e6);
+    fflush(stdout);
 }
 
 int main(void)
@@ -99,13 +119,13 @@ int main(void)
         ks_general_packed *packed = make(N, n);
         for (int m = 0; m < 2; ++m) {
             const ks_general_matrix *matrix = ks_general_packed_matrix(packed);
-            const double few = seconds(gpu, N, n, matrix, methods[m], 24);
-            const double many = seconds(gpu, N, n, matrix, methods[m], 1024);
-            printf("{\"bench\": \"hbisa\", \"method\": \"%s\", \"N\": %lld, \"n\": %d, "
-                   "\"us_per_iteration\": %.4g, \"us_of_24\": %.4g}\n",
-                   ks_general_method_name(methods[m]), (long long)N, n, (many - few) * 1e3,
-                   few * 1e6);
-            fflush(stdout);
+            ks_hbisa_shape chosen = { .sweeps = 1 };
+            time_shape(gpu, "hbisa", N, n, matrix, methods[m], NULL, &chosen);
+            for (int group = 1; group <= 32; group *= 2) {
+                ks_hbisa_shape other = chosen, taken = chosen;
+                other.sweeps = group;
+                time_shape(gpu, "hbisa-group", N, n, matrix, methods[m], &other, &taken);
+            }
         }
         ks_general_packed_destroy(packed);
     }
