@@ -1,5 +1,5 @@
 /* methods.c -- the phases of each method, as the drivers in kalman/ run them: sequential.c,
- * scan_filter.c, scan_smooth.c and, for chunks that are run again, scan_chunks.c. */
+ * scan_filter.c, scan_smooth.c and, for chunks that are run again, scan_chunks.c and two_filter_chunks.c. */
 #include <string.h>
 #include "blocktri_cost.h"
 #include "count.h"
@@ -31,15 +31,13 @@ int ks_counted_method_orders(ks_counted_method method)
 typedef struct counting {
     const ks_unit_costs *unit;
     const ks_count_case *what;
-    ks_scan_plan *forward, *reverse;
+    ks_scan_plan *forward, *reverse, *suffixes;
     int64_t combine_flops;
 } counting;
 
-/** The scans re-run chunks rather than keep an element for each step. */
-static int reruns(const ks_count_case *what)
-{
-    return what->scan == KS_SCAN_CHUNKED && what->method != KS_COUNT_SCAN_TWO_FILTER;
-}
+/** The scans re-run chunks rather than keep an element for each step. Two devices have an aggregate of each chunk only
+ *  where the same one has reduced it. */
+static int reruns(const ks_count_case *what) { return what->scan == KS_SCAN_CHUNKED && !what->two_devices; }
 
 /** A parallel step over all time steps, of which one, the first or the last, differs. */
 static ks_status each_step(const counting *c, ks_count *count, ks_flops first, ks_flops others,
@@ -88,7 +86,7 @@ static ks_status scan(counting *c, ks_count *count, const ks_schedule *schedule,
     const int64_t before = count->combines;
     const ks_status status = ks_count_schedule(count, schedule, costs, c->what->threads);
     /* Steps that a chunk absorbs count as combines, but cost what they cost. */
-    const int64_t absorbed = reruns(c->what) ? c->what->T - schedule->length[KS_ELEMENTS] : 0;
+    const int64_t absorbed = schedule->length[KS_STEPS] ? c->what->T - schedule->length[KS_ELEMENTS] : 0;
     /* Part of the work, which fits. */
     if (status == KS_OK)
         c->combine_flops +=
@@ -158,6 +156,35 @@ static ks_status count_combination(counting *c, ks_count *count)
                      unit->two_filter, unit->two_filter_last);
 }
 
+/** Steps first .. first + steps - 1 of the two-filter smoother, of a chunk. */
+static int meet_filters(const counting *c, int64_t first, int64_t steps, ks_flops *flops)
+{
+    const ks_unit_costs *unit = c->unit;
+    const int64_t T = c->what->T;
+    const int from_start = first == 0, to_end = first + steps == T, between = (int)(T > 1);
+    return (!to_end && ks_flops_add(flops, unit->information_about, 1)) ||
+           (!between && ks_flops_add(flops, unit->two_filter_back_only, 1)) ||
+           (between && from_start && ks_flops_add(flops, unit->two_filter_back_first, 1)) ||
+           (between && to_end && ks_flops_add(flops, unit->two_filter_back_last, 1)) ||
+           (between && ks_flops_add(flops, unit->two_filter_back, steps - from_start - to_end));
+}
+
+/** Alg. 7 in chunks, after the filter: the aggregates from the end, and every chunk back. */
+static ks_status count_two_filter_chunks(counting *c, ks_count *count)
+{
+    const int64_t T = c->what->T, chunks = ks_scan_plan_stats(c->forward).chunks;
+    const int64_t size = (T + chunks - 1) / chunks;
+    ks_lane_class list[3] = {{1, {0, 0, 0, 0}}, {chunks > 2 ? chunks - 2 : 0, {0, 0, 0, 0}},
+                             {chunks > 1 ? 1 : 0, {0, 0, 0, 0}}};
+    const ks_status status = scan_filter_elements(c, count, &c->suffixes->inside);
+    if (status != KS_OK) return status;
+    if (meet_filters(c, 0, chunks > 1 ? size : T, &list[0].each) ||
+        (chunks > 2 && meet_filters(c, size, size, &list[1].each)) ||
+        (chunks > 1 && meet_filters(c, (chunks - 1) * size, T - (chunks - 1) * size, &list[2].each)))
+        return KS_ENOMEM;
+    return ks_count_step(count, list, 3, c->what->threads);
+}
+
 /** Two devices at the same time: the work of both, the time and the steps of the slower one. */
 static int join(ks_count *count, const ks_count *other)
 {
@@ -174,6 +201,7 @@ static ks_status count_two_filter(counting *c, ks_count *count)
     ks_count second;
     memset(&second, 0, sizeof second);
     ks_status status = count_filter(c, count);
+    if (status == KS_OK && reruns(c->what)) return count_two_filter_chunks(c, count);
     if (status == KS_OK)
         status = count_reverse_filter(c, c->what->two_devices ? &second : count);
     if (status == KS_OK && c->what->two_devices && join(count, &second)) status = KS_ENOMEM;
@@ -201,8 +229,8 @@ static ks_status count_sequential(const counting *c, ks_count *count)
 }
 
 /** Elements and what the scans keep beside them, and the estimates that are put out. The smoothing
- *  elements stand where the filtering elements were; the filter's estimates stay for the smoother,
- *  but for chunks that are run again, where the smoothed ones take their place. */
+ *  elements stand where the filtering elements were, aggregates of the two-filter smoother beside them; the filter's
+ *  estimates stay for the smoother, but for chunks that are run again, where the smoothed ones take their place. */
 static ks_status storage(const counting *c, ks_count_result *result)
 {
     const ks_count_case *what = c->what;
@@ -217,6 +245,7 @@ static ks_status storage(const counting *c, ks_count_result *result)
         const ks_schedule *f = reruns(what) ? &c->forward->outside : &c->forward->inside;
         elements = f->length[KS_ELEMENTS];
         beside = f->length[KS_WORK];
+        if (c->suffixes) beside += elements + c->suffixes->inside.length[KS_WORK];
         if (__builtin_mul_overflow(beside, filter_bytes, &beside_bytes)) return KS_ENOMEM;
     }
     if (scans && what->method == KS_COUNT_SCAN_RTS) {
@@ -243,7 +272,9 @@ static ks_status make_plans(counting *c)
     ks_status status = ks_scan_plan_create(&c->forward, NULL, c->what->T, &options);
     options.direction = KS_REVERSE;
     if (status == KS_OK) status = ks_scan_plan_create(&c->reverse, NULL, c->what->T, &options);
-    return status;
+    if (status != KS_OK || c->what->method != KS_COUNT_SCAN_TWO_FILTER || !reruns(c->what)) return status;
+    options.algorithm = KS_SCAN_LADNER_FISCHER;
+    return ks_scan_plan_create(&c->suffixes, NULL, ks_scan_plan_stats(c->forward).chunks, &options);
 }
 
 static ks_status count_any(counting *c, ks_count *count)
@@ -264,7 +295,7 @@ static ks_status count_any(counting *c, ks_count *count)
 ks_status ks_count_method(ks_count_result *result, const ks_unit_costs *costs,
                           const ks_count_case *what)
 {
-    counting c = {costs, what, NULL, NULL, 0};
+    counting c = {costs, what, NULL, NULL, NULL, 0};
     ks_count count;
     memset(result, 0, sizeof *result);
     memset(&count, 0, sizeof count);
@@ -279,6 +310,7 @@ ks_status ks_count_method(ks_count_result *result, const ks_unit_costs *costs,
     }
     ks_scan_plan_destroy(c.forward);
     ks_scan_plan_destroy(c.reverse);
+    ks_scan_plan_destroy(c.suffixes);
     if (status != KS_OK) return status; /* the counts may have left 64 bits */
     result->work = count.work;
     result->work_flops = ks_flops_total(count.work);

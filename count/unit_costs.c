@@ -117,6 +117,40 @@ static void find_smoothers(bench *b, ks_unit_costs *costs)
     costs->two_filter_last = ks_take_flops();
 }
 
+/** One step of the two-filter smoother in chunks. */
+static int find_meeting(bench *b, int64_t steps, int64_t k, ks_flops *cost)
+{
+    const size_t n = (size_t)b->series.nx, number = sizeof(double);
+    const ks_backward_sinks nowhere = {0};
+    ks_series s = b->series;
+    ks_state state = {b->x, b->C, KS_FORM_ORDINARY};
+    ks_state before = {b->mean, b->cov, KS_FORM_ORDINARY};
+    ks_forward_sinks kept = {0};
+    ks_tally tally = {0};
+    s.steps = steps;
+    kept.kept_mean = ks_sample_rows(b->mean, n * number);
+    kept.kept_C = ks_sample_rows(b->cov, n * n * number);
+    kept.form = b->form;
+    memset(b->form, KS_FORM_ORDINARY, sizeof b->form);
+    memset(b->filter_element, 0, b->filter_bytes); /* nothing is known of what is behind */
+    const int rc = b->kernels.two_filter_back(&s, k, k + 1, k > 0 ? &before : NULL, b->filter_element, &state,
+                                              &kept, &nowhere, b->scratch, &tally);
+    *cost = ks_take_flops();
+    return rc;
+}
+
+/** Those of the two-filter smoother in chunks. */
+static int find_meetings(bench *b, ks_unit_costs *costs)
+{
+    int rc = find_meeting(b, STEPS, 1, &costs->two_filter_back);
+    rc |= find_meeting(b, STEPS, STEPS - 1, &costs->two_filter_back_last);
+    rc |= find_meeting(b, STEPS, 0, &costs->two_filter_back_first);
+    rc |= find_meeting(b, 1, 0, &costs->two_filter_back_only);
+    b->kernels.information_about(b->series.nx, b->mean, b->filter_element);
+    costs->information_about = ks_take_flops();
+    return rc;
+}
+
 /** Those of the sequential smoother, from the filtered estimates. */
 static int find_back(bench *b, ks_unit_costs *costs)
 {
@@ -182,6 +216,7 @@ ks_status ks_unit_costs_find(ks_unit_costs *costs, int nx, int ny)
     (void)ks_take_flops();
     int rc = find_filter(&b, costs);
     find_smoothers(&b, costs);
+    rc |= find_meetings(&b, costs);
     rc |= find_back(&b, costs);
     rc |= find_aggregates(&b, costs);
     ks_carve_end(&place);

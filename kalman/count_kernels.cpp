@@ -10,6 +10,7 @@
 #include "step_text.h"
 #include "array_step_text.h"
 #include "element_text.h"
+#include "information_text.h"
 #include "memo_text.h"
 #include "range_text.h"
 /* Looking at the conditioning now and then belongs to the choice of form, which is made here. */

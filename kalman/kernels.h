@@ -72,6 +72,16 @@ typedef struct ks_kernels {
     void (*two_filter)(const ks_series *series, int64_t k0, int64_t k1, ks_sink filtered_mean,
                        ks_sink filtered_cov, ks_sink suffix, ks_sink mean, ks_sink cov,
                        void *work);
+    /** The same of steps k1 - 1 .. k0 one after the other, from what the filter kept of them, which may be where the
+     *  results go. `behind` is v and packed J (nx + nx (nx + 1) / 2 numbers): what later observations say of what the
+     *  state of step k1 - 1 is more than its filtered mean. It leaves as that of step k0 - 1, of which `before` is the
+     *  filtered estimate; NULL: nothing before step k0 is asked for. `state` leaves with the estimate of step k0, in
+     *  the ordinary form. Lag-one covariances are those with the step before. */
+    int (*two_filter_back)(const ks_series *series, int64_t k0, int64_t k1, const ks_state *before, void *behind,
+                           ks_state *state, const ks_forward_sinks *kept, const ks_backward_sinks *to, void *work,
+                           ks_tally *tally);
+    /** eta and packed J of a state, as in an element, become what they say of what the state is more than x. */
+    void (*information_about)(int nx, const void *x, void *behind);
     /** Variances of steps k0 .. k1 - 1. */
     void (*diagonal)(int nx, int64_t k0, int64_t k1, ks_sink cov, ks_sink to);
     /** The first of steps k0 .. k1 - 1 with an estimate that is not finite, or -1. */

@@ -33,7 +33,7 @@
 KS_HD_COLD size_t KS_T(table_scratch_bytes)(int nx, int ny)
 {
     const int64_t range = KS_T(ks_range_scratch)(nx, ny) + KS_T(ks_memo_scratch)(nx, ny);
-    const int64_t element = KS_T(ks_element_scratch)(nx, ny);
+    const int64_t element = KS_T(ks_element_scratch)(nx, ny) + KS_T(ks_two_filter_scratch)(nx);
     const int64_t observe = (int64_t)ny * nx + (int64_t)ny * ny + 2 * ny;
     const int64_t most = range > element ? range : element;
     const size_t plain = (size_t)(most + observe) * sizeof(KS_NUM);
@@ -153,17 +153,20 @@ KS_HD_COLD void KS_T(table_root)(int nx, ks_state *state, void *work)
     if (state->form == KS_FORM_ORDINARY) KS_T(ks_to_array)(nx, state, (KS_NUM *)work);
 }
 
-/** ET of the transition out of filtered covariance P into step k. */
-KS_HD_COLD void KS_T(gain_into)(const ks_series *s, int64_t k, const KS_NUM *P, KS_NUM *ET,
+/** ET of the transition out of filtered covariance P, in `form`, into step k. */
+KS_HD_COLD void KS_T(gain_into)(const ks_series *s, int64_t k, const KS_NUM *P, ks_form form, KS_NUM *ET,
                                 KS_NUM *W)
 {
     const int nx = s->nx;
     const KS_NUM *F = (const KS_NUM *)ks_row(s->F, k - s->shift);
     const KS_NUM *Q = (const KS_NUM *)ks_row(s->Q, k - s->shift);
     KS_NUM *Pp = W, *scratch = W + 3 * nx * nx;
-    if (KS_ALL(KS_T(ks_smoothing_gain)(nx, F, Q, P, ET, Pp, scratch))) return;
+    if (form == KS_FORM_ORDINARY && KS_ALL(KS_T(ks_smoothing_gain)(nx, F, Q, P, ET, Pp, scratch))) return;
     KS_NUM *S = W, *L = W + nx * nx;
-    (void)KS_T(ks_pivoted_factor)(nx, P, S, scratch);
+    if (form == KS_FORM_ORDINARY)
+        (void)KS_T(ks_pivoted_factor)(nx, P, S, scratch);
+    else
+        KS_T(ks_copy)(nx * nx, P, S);
     KS_T(ks_array_gain)(nx, F, Q, S, ET, L, scratch);
 }
 
@@ -173,24 +176,27 @@ KS_HD_COLD void KS_T(table_lag_one)(const ks_series *s, int64_t k0, int64_t k1, 
     const unsigned mode = ks_flush_begin();
     KS_NUM *ET = (KS_NUM *)work, *scratch = ET + s->nx * s->nx;
     for (int64_t k = k0; k < k1; ++k) {
-        KS_T(gain_into)(s, k, (const KS_NUM *)ks_slot_of(filtered_cov, k - 1), ET, scratch);
+        KS_T(gain_into)(s, k, (const KS_NUM *)ks_slot_of(filtered_cov, k - 1), KS_FORM_ORDINARY, ET, scratch);
         KS_T(ks_write_lag_one)(s->nx, (const KS_NUM *)ks_slot_of(smoothed_cov, k), ET, to, k);
     }
     ks_flush_end(mode);
 }
 
-/** The filtering element of step k >= 1, in whichever form will do. */
-KS_HD int KS_T(element_of)(int nx, const ks_series *s, int64_t k, KS_NUM *e, void *memory,
+/** The filtering element of step k >= 1, in whichever form will do, with u in the place of its own. */
+KS_HD int KS_T(element_of)(int nx, const ks_series *s, int64_t k, const KS_NUM *u, KS_NUM *e, void *memory,
                            ks_tally *tally)
 {
     const KS_NUM *F = (const KS_NUM *)ks_row(s->F, k - s->shift);
     const KS_NUM *Q = (const KS_NUM *)ks_row(s->Q, k - s->shift);
-    const KS_NUM *u = (const KS_NUM *)ks_row(s->u, k - s->shift);
     KS_NUM *compact = (KS_NUM *)memory, *W = compact + s->ny * nx + s->ny * s->ny + 2 * s->ny;
     int entry = 0;
     const KS_T(ks_observation) o = KS_T(ks_observe)(s, k, compact, &entry);
     if (o.m < 0) return KS_T(ks_step_fault)(k, entry, KS_ARRAY_Y, KS_FAULT_NOT_FINITE, tally);
-    if (!KS_ALL(KS_T(ks_filter_element)(nx, o.m, F, Q, u, o.H, o.R, o.d, o.y, e, W))) {
+    KS_MASK good;
+#define CALL(m) good = KS_T(ks_filter_element)(nx, m, F, Q, u, o.H, o.R, o.d, o.y, e, W)
+    KS_WITH_LITERAL_ENTRIES(nx, o.m, CALL)
+#undef CALL
+    if (!KS_ALL(good)) {
         const int bad =
             KS_T(ks_filter_element_array)(nx, o.m, F, Q, u, o.H, o.R, o.d, o.y, e, W);
         if (bad >= 0)
@@ -206,7 +212,8 @@ KS_HD_COLD int KS_T(table_filter_elements)(const ks_series *s, int64_t k0, int64
     const unsigned mode = ks_flush_begin();
     int rc = 0;
     for (int64_t k = k0; k < k1 && rc == 0; ++k)
-        rc = KS_T(element_of)(s->nx, s, k, (KS_NUM *)ks_slot_of(to, k), work, tally);
+        rc = KS_T(element_of)(s->nx, s, k, (const KS_NUM *)ks_row(s->u, k - s->shift),
+                              (KS_NUM *)ks_slot_of(to, k), work, tally);
     ks_flush_end(mode);
     return rc;
 }
@@ -336,6 +343,28 @@ KS_HD_COLD void KS_T(table_two_filter)(const ks_series *s, int64_t k0, int64_t k
     ks_flush_end(mode);
 }
 
+#include "two_filter_range_text.h"
+
+KS_HD_COLD int KS_T(table_two_filter_back)(const ks_series *s, int64_t k0, int64_t k1,
+                                           const ks_state *before, void *behind, ks_state *state,
+                                           const ks_forward_sinks *kept, const ks_backward_sinks *to, void *work,
+                                           ks_tally *tally)
+{
+    const unsigned mode = ks_flush_begin();
+    int rc = 0;
+#define CALL(nx)                                                                            \
+    rc = KS_T(ks_two_filter_steps)(nx, s, k0, k1, before, (KS_NUM *)behind, state, kept, to, work, tally)
+    KS_WITH_LITERAL(s->nx, CALL)
+#undef CALL
+    ks_flush_end(mode);
+    return rc;
+}
+
+KS_HD_COLD void KS_T(table_information_about)(int nx, const void *x, void *behind)
+{
+    KS_T(ks_centre)(nx, (const KS_NUM *)x, (const KS_NUM *)behind + nx, (KS_NUM *)behind);
+}
+
 KS_HD_COLD void KS_T(table_diagonal)(int nx, int64_t k0, int64_t k1, ks_sink cov, ks_sink to)
 {
     for (int64_t k = k0; k < k1; ++k)
@@ -394,7 +423,8 @@ KS_ABSORB(table, table_filter, table_smooth)
         KS_T(table_filter_neutral), KS_T(table_filter_combine),                             \
         KS_T(table_filter_extract), KS_T(table_smooth_elements), KS_T(absorbs##_smooth_absorb), \
         KS_T(table_smooth_neutral), KS_T(table_smooth_combine),                             \
-        KS_T(table_smooth_extract), KS_T(table_two_filter), KS_T(table_diagonal),           \
+        KS_T(table_smooth_extract), KS_T(table_two_filter), KS_T(table_two_filter_back),    \
+        KS_T(table_information_about), KS_T(table_diagonal),                                \
         KS_T(table_not_finite), KS_T(table_widen), KS_T(table_narrow),                      \
     }
 

@@ -18,6 +18,7 @@
 #include "step_text.h"
 #include "array_step_text.h"
 #include "element_text.h"
+#include "information_text.h"
 #include "memo_text.h"
 #include "range_text.h"
 #include "filter_range_text.h"

@@ -206,6 +206,7 @@ void ks_smooth_plan_destroy(ks_smooth_plan *plan)
     if (!plan) return;
     ks_scan_plan_destroy(plan->forward);
     ks_scan_plan_destroy(plan->reverse);
+    ks_scan_plan_destroy(plan->suffixes);
     ks_blocktri_plan_destroy(plan->hessian);
     ks_scan_device_destroy(plan->device);
     ks_smooth_plan_destroy(plan->wide);
@@ -233,6 +234,7 @@ size_t ks_smooth_device_bytes(int64_t T, int64_t B, int nx, int ny,
     const size_t bytes = counted ? ks_scan_device_bytes(&plan) : SIZE_MAX;
     ks_scan_plan_destroy(plan.forward);
     ks_scan_plan_destroy(plan.reverse);
+    ks_scan_plan_destroy(plan.suffixes);
     return bytes;
 }
 

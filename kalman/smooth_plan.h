@@ -28,6 +28,7 @@ struct ks_smooth_plan {
     int workers;
     int64_t segment;              /* steps between checkpoints, sequential */
     ks_scan_plan *forward, *reverse;
+    ks_scan_plan *suffixes;       /* of the aggregates of chunks, two-filter smoother, or NULL */
     ks_blocktri_plan *hessian;    /* MAP                                   */
     struct ks_scan_device *device; /* NULL: the plan runs on the CPU       */
     ks_status declined;           /* why it does where the device was free to take it */

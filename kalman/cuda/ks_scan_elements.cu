@@ -13,6 +13,7 @@
 #include "step_text.h"
 #include "array_step_text.h"
 #include "element_text.h"
+#include "information_text.h"
 #include "num_end.h"
 
 // The thread's scratch: for N states its own, for N = 0 a slice of what the launch brings.

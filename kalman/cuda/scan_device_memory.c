@@ -225,7 +225,7 @@ void ks_scan_device_lay_out(layout *l, const ks_smooth_plan *plan, int second)
 {
     ks_scan_device *d = l->d;
     d->element = plan->aggregates->filter_element_bytes(plan->nx);
-    d->reruns = ks_scan_reruns(plan);
+    d->reruns = ks_scan_reruns(plan) && plan->method != KS_METHOD_SCAN_TWO_FILTER;
     d->a.single = plan->options.precision == KS_F32;
     d->a.single_cov = plan->options.precision != KS_F64;
     d->a.series.nx = plan->nx;

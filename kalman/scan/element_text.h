@@ -125,12 +125,11 @@ KS_HD void KS_T(ks_filter_element_first)(int nx, const KS_NUM *x, const KS_NUM *
 }
 
 /** Y = (I + C J)⁻¹ C = U (I + Uᵀ J U)⁻¹ Uᵀ with C = U Uᵀ: symmetric, positive semidefinite, and
- *  C may be singular. Returns true where no pivot of I + Uᵀ J U is lost in round-off. U, JU and K
- *  (nx, nx) are scratch; both triangles of C and J are given. */
-KS_HD KS_MASK KS_T(ks_merge_covariance)(int nx, const KS_NUM *C, const KS_NUM *J, KS_NUM *Y,
-                                        KS_NUM *U, KS_NUM *JU, KS_NUM *K, KS_NUM *inverse_d)
+ *  C may be singular. Returns true where no pivot of I + Uᵀ J U is lost in round-off. U, which is given, JU and K
+ *  (nx, nx) are scratch; both triangles of J are given. */
+KS_HD KS_MASK KS_T(ks_merge_root)(int nx, const KS_NUM *J, KS_NUM *Y, KS_NUM *U, KS_NUM *JU, KS_NUM *K,
+                                  KS_NUM *inverse_d)
 {
-    KS_T(ks_semidefinite_factor)(nx, C, U);
     KS_T(ks_mm)(nx, nx, nx, J, U, JU);
     for (int i = 0; i < nx * nx; ++i) K[i] = KS_LIT(0);
     for (int i = 0; i < nx; ++i) K[i * nx + i] = KS_LIT(1);
@@ -147,20 +146,18 @@ KS_HD KS_MASK KS_T(ks_merge_covariance)(int nx, const KS_NUM *C, const KS_NUM *J
 }
 
 /** The same without ever forming I + Uᵀ J U, whose small eigenvalues drown where C and J are both
- *  large: with J = G Gᵀ and M = Uᵀ G,
+ *  large: with C = U Uᵀ, J = G Gᵀ and M = Uᵀ G,
  *
  *      Y = U (I + M Mᵀ)⁻¹ Uᵀ,    J (I + C J)⁻¹ = G (I + Mᵀ M)⁻¹ Gᵀ,
  *
  *  the factors of both come from rotating [I M] and [I Mᵀ]. W receives L⁻¹ Gᵀ (nx, nx) with
  *  L Lᵀ = I + Mᵀ M, so that the second is Wᵀ W; z (nx), which holds some v = G g, becomes L⁻¹ g, so
- *  that (I + J C)⁻¹ v = Wᵀ z; shift (nx) receives Y v = U M L⁻ᵀ z. scratch: 7 nx² + 2 nx numbers. */
-KS_HD_COLD void KS_T(ks_merge_array)(int nx, const KS_NUM *C, const KS_NUM *J, KS_NUM *Y,
+ *  that (I + J C)⁻¹ v = Wᵀ z; shift (nx) receives Y v = U M L⁻ᵀ z. U is given. scratch: 5 nx² + 2 nx numbers. */
+KS_HD_COLD void KS_T(ks_merge_array)(int nx, const KS_NUM *U, const KS_NUM *J, KS_NUM *Y,
                                      KS_NUM *W, KS_NUM *z, KS_NUM *shift, KS_NUM *scratch)
 {
     const int nn = nx * nx, columns = 2 * nx;
-    KS_NUM *U = scratch, *G = U + nn, *M = G + nn, *T = M + nn, *V = T + 2 * nn;
-    KS_NUM *reflection = V + nn;
-    (void)KS_T(ks_pivoted_factor)(nx, C, U, T);
+    KS_NUM *G = scratch, *M = G + nn, *T = M + nn, *V = T + 2 * nn, *reflection = V + nn;
     KS_T(ks_semidefinite_factor)(nx, J, G);
     for (int i = 0; i < nn; ++i) M[i] = KS_LIT(0);
     KS_T(ks_mtm_add)(nx, nx, nx, U, G, M);
@@ -204,58 +201,88 @@ KS_HD_COLD void KS_T(ks_merge_array)(int nx, const KS_NUM *C, const KS_NUM *J, K
     KS_T(ks_mv_add)(nx, nx, U, p, shift);
 }
 
-/** dst = lhs (+) rhs for filtering elements, eq. 46, lhs earlier; dst may be either. With
- *  N = (I + C J)⁻¹ = I - Y J one factorization serves both sides, as (I + J C)⁻¹ = Nᵀ. */
+/** The information of two filtering elements together, lhs earlier, of which the later one gives eta_j and J_j
+ *  (packed): eta and J (nx, nx), eq. 46, lower triangle. With N = (I + C J_j)⁻¹ = I - Y J_j one factorization serves
+ *  both sides, as (I + J_j C)⁻¹ = Nᵀ; Y, X = N A_i and shift = N (b_i + C eta_j) - b_i come back. Returns true where
+ *  that will do, as ks_merge_root() has it. W: 4 nx² + nx numbers. */
+KS_HD KS_MASK KS_T(ks_join_ordinary)(int nx, const KS_NUM *lhs, const KS_NUM *eta_j, const KS_NUM *J_j,
+                                     KS_NUM *Y, KS_NUM *X, KS_NUM *shift, KS_NUM *eta, KS_NUM *J,
+                                     KS_NUM *W)
+{
+    const int nn = nx * nx, half = nx * (nx + 1) / 2;
+    const KS_NUM *Ai = lhs, *bi = lhs + nn, *eta_i = bi + nx + half;
+    KS_NUM *C = W, *JA = C + nn, *T = JA + nn, *U = T + nn, *v = U + nn;
+    KS_T(ks_unpack)(nx, bi + nx, C);
+    KS_T(ks_unpack)(nx, J_j, J);
+    KS_T(ks_semidefinite_factor)(nx, C, U);
+    const KS_MASK good = KS_T(ks_merge_root)(nx, J, Y, U, JA, T, v);
+    /* v = eta_j - J b_i */
+    KS_T(ks_copy)(nx, eta_j, v);
+    KS_T(ks_mtv_sub)(nx, nx, J, bi, v);
+    for (int i = 0; i < nx; ++i) shift[i] = KS_LIT(0);
+    KS_T(ks_mtv_add)(nx, nx, Y, v, shift);
+    KS_T(ks_mm)(nx, nx, nx, J, Ai, JA);
+    KS_T(ks_copy)(nn, Ai, X);
+    KS_T(ks_mtm_sub)(nx, nx, nx, Y, JA, X);
+    /* Nᵀ v = v - J Y v;  J (I + C J)⁻¹ between A_i is (J A_i)ᵀ X */
+    KS_T(ks_mtv_sub)(nx, nx, J, shift, v);
+    KS_T(ks_unpack)(nx, eta_i + nx, J);
+    KS_T(ks_mtm_add)(nx, nx, nx, JA, X, J);
+    KS_T(ks_copy)(nx, eta_i, eta);
+    KS_T(ks_mtv_add)(nx, nx, Ai, v, eta);
+    return good;
+}
+
+/** The same by ks_merge_array(). W: 10 nx² + 4 nx numbers. */
+KS_HD_COLD void KS_T(ks_join_array)(int nx, const KS_NUM *lhs, const KS_NUM *eta_j, const KS_NUM *J_j, KS_NUM *Y,
+                                    KS_NUM *X, KS_NUM *shift, KS_NUM *eta, KS_NUM *J, KS_NUM *W)
+{
+    const int nn = nx * nx, half = nx * (nx + 1) / 2;
+    const KS_NUM *Ai = lhs, *bi = lhs + nn, *eta_i = bi + nx + half;
+    KS_NUM *C = W, *JA = C + nn, *U = JA + nn, *V = U + nn, *v = V + nn, *t = v + nx, *more = t + nx;
+    KS_T(ks_unpack)(nx, bi + nx, C);
+    KS_T(ks_unpack)(nx, J_j, J);
+    KS_T(ks_copy)(nx, eta_j, v);
+    KS_T(ks_mtv_sub)(nx, nx, J, bi, v);
+    (void)KS_T(ks_pivoted_factor)(nx, C, U, more);
+    KS_T(ks_merge_array)(nx, U, J, Y, V, v, shift, more);
+    KS_T(ks_mm)(nx, nx, nx, J, Ai, JA);
+    KS_T(ks_copy)(nn, Ai, X);
+    KS_T(ks_mtm_sub)(nx, nx, nx, Y, JA, X);
+    for (int i = 0; i < nx; ++i) t[i] = KS_LIT(0);
+    KS_T(ks_mtv_add)(nx, nx, V, v, t);
+    KS_T(ks_mm)(nx, nx, nx, V, Ai, JA);
+    KS_T(ks_unpack)(nx, eta_i + nx, J);
+    KS_T(ks_mtm_add)(nx, nx, nx, JA, JA, J);
+    KS_T(ks_copy)(nx, eta_i, eta);
+    KS_T(ks_mtv_add)(nx, nx, Ai, t, eta);
+}
+
+/** By whichever of both will do. */
+KS_HD void KS_T(ks_join_information)(int nx, const KS_NUM *lhs, const KS_NUM *eta_j, const KS_NUM *J_j, KS_NUM *Y,
+                                     KS_NUM *X, KS_NUM *shift, KS_NUM *eta, KS_NUM *J, KS_NUM *W)
+{
+    if (!KS_ALL(KS_T(ks_join_ordinary)(nx, lhs, eta_j, J_j, Y, X, shift, eta, J, W)))
+        KS_T(ks_join_array)(nx, lhs, eta_j, J_j, Y, X, shift, eta, J, W);
+}
+
+/** dst = lhs (+) rhs for filtering elements, eq. 46, lhs earlier; dst may be either. */
 KS_HD void KS_T(ks_filter_combine)(int nx, KS_NUM *dst, const KS_NUM *lhs, const KS_NUM *rhs,
                                    KS_NUM *W)
 {
     const int nn = nx * nx, half = nx * (nx + 1) / 2;
-    const KS_NUM *Ai = lhs, *bi = lhs + nn, *Aj = rhs, *bj = rhs + nn;
-    const KS_NUM *eta_i = bi + nx + half, *eta_j = bj + nx + half;
-    KS_NUM *C = W, *J = C + nn, *Y = J + nn, *X = Y + nn, *JA = X + nn, *T = JA + nn;
-    KS_NUM *U = T + nn, *v = U + nn, *m = v + nx, *eta = m + nx, *b = eta + nx;
-    KS_NUM *shift = b + nx, *more = shift + nx;
-    KS_T(ks_unpack)(nx, bi + nx, C);
-    KS_T(ks_unpack)(nx, eta_j + nx, J);
-    const int ordinary = KS_ALL(KS_T(ks_merge_covariance)(nx, C, J, Y, U, JA, T, v));
-    /* v = eta_j - J b_i */
-    KS_T(ks_copy)(nx, eta_j, v);
-    KS_T(ks_mtv_sub)(nx, nx, J, bi, v);
-    KS_T(ks_copy)(nx, v, eta);
-    for (int i = 0; i < nx; ++i) shift[i] = KS_LIT(0);
-    if (ordinary)
-        KS_T(ks_mtv_add)(nx, nx, Y, v, shift);
-    else
-        KS_T(ks_merge_array)(nx, C, J, Y, U, eta, shift, more);
-    /* m = N (b_i + C eta_j) = b_i + Y v */
-    for (int i = 0; i < nx; ++i) m[i] = bi[i] + shift[i];
-    /* X = N A_i */
-    KS_T(ks_mm)(nx, nx, nx, J, Ai, JA);
-    KS_T(ks_copy)(nn, Ai, X);
-    KS_T(ks_mtm_sub)(nx, nx, nx, Y, JA, X);
-    if (ordinary) {
-        /* eta <- Nᵀ v = v - J Y v;  J (I + C J)⁻¹ between A_i is (J A_i)ᵀ X */
-        KS_T(ks_mtv_sub)(nx, nx, J, shift, eta);
-        KS_T(ks_unpack)(nx, eta_i + nx, J);
-        KS_T(ks_mtm_add)(nx, nx, nx, JA, X, J);
-    } else {
-        for (int i = 0; i < nx; ++i) b[i] = KS_LIT(0);
-        KS_T(ks_mtv_add)(nx, nx, U, eta, b);
-        KS_T(ks_copy)(nx, b, eta);
-        KS_T(ks_mm)(nx, nx, nx, U, Ai, JA);
-        KS_T(ks_unpack)(nx, eta_i + nx, J);
-        KS_T(ks_mtm_add)(nx, nx, nx, JA, JA, J);
-    }
-    KS_T(ks_copy)(nx, eta, v);
-    KS_T(ks_copy)(nx, eta_i, eta);
-    KS_T(ks_mtv_add)(nx, nx, Ai, v, eta);
+    const KS_NUM *bi = lhs + nn, *Aj = rhs, *bj = rhs + nn, *eta_j = bj + nx + half;
+    KS_NUM *J = W, *Y = J + nn, *X = Y + nn, *m = X + nn, *eta = m + nx, *b = eta + nx, *more = b + nx;
+    KS_NUM *C = more, *YA = C + nn, *T = YA + nn;
+    KS_T(ks_join_information)(nx, lhs, eta_j, eta_j + nx, Y, X, m, eta, J, more);
+    for (int i = 0; i < nx; ++i) m[i] = bi[i] + m[i];
     KS_T(ks_copy)(nx, bj, b);
     KS_T(ks_mv_add)(nx, nx, Aj, m, b);
     /* C = A_j Y A_jᵀ + C_j */
     KS_T(ks_unpack)(nx, bj + nx, C);
     KS_T(ks_transpose)(nx, nx, Aj, T);
-    KS_T(ks_mm)(nx, nx, nx, Y, T, JA);
-    KS_T(ks_mm_add)(nx, nx, nx, Aj, JA, C);
+    KS_T(ks_mm)(nx, nx, nx, Y, T, YA);
+    KS_T(ks_mm_add)(nx, nx, nx, Aj, YA, C);
     KS_T(ks_mm)(nx, nx, nx, Aj, X, T);
     KS_T(ks_filter_store)(nx, T, b, C, eta, J, dst);
 }
@@ -348,27 +375,4 @@ KS_HD void KS_T(ks_smooth_combine)(int nx, KS_NUM *dst, const KS_NUM *lhs, const
     KS_T(ks_copy)(nn, P, dst);
     KS_T(ks_copy)(nx, g, dst + nn);
     KS_T(ks_pack)(nx, L, dst + nn + nx);
-}
-
-/** Smoothed x, P of a step from its filtered xf, Pf and the information eta, J (packed) of all
- *  later observations, eq. 25-26. */
-KS_HD void KS_T(ks_two_filter)(int nx, const KS_NUM *xf, const KS_NUM *Pf, const KS_NUM *eta,
-                               const KS_NUM *J_packed, KS_NUM *x, KS_NUM *P, KS_NUM *W)
-{
-    const int nn = nx * nx;
-    KS_NUM *J = W, *Y = J + nn, *U = Y + nn, *JU = U + nn, *K = JU + nn, *v = K + nn;
-    KS_NUM *inverse_d = v + nx, *shift = inverse_d + nx;
-    KS_T(ks_unpack)(nx, J_packed, J);
-    const int ordinary =
-        KS_ALL(KS_T(ks_merge_covariance)(nx, Pf, J, Y, U, JU, K, inverse_d));
-    KS_T(ks_copy)(nx, eta, v);
-    KS_T(ks_mtv_sub)(nx, nx, J, xf, v);
-    KS_T(ks_copy)(nx, xf, x);
-    if (ordinary) {
-        KS_T(ks_mtv_add)(nx, nx, Y, v, x);
-    } else {
-        KS_T(ks_merge_array)(nx, Pf, J, Y, U, v, shift, shift + nx);
-        for (int i = 0; i < nx; ++i) x[i] = x[i] + shift[i];
-    }
-    KS_T(ks_copy)(nn, Y, P);
 }

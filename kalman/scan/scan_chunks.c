@@ -101,6 +101,10 @@ int ks_filter_absorb(void *user, void *scratch, void *dst, int64_t first, int64_
         rc = m->plan->aggregates->filter_absorb(s, k, end, k == first, dst, c.absorb, &c.worker.tally);
     }
     if (!rc) count_absorbed(m, count);
+    if (!rc && m->suffixes) {
+        const size_t bytes = m->plan->aggregates->filter_element_bytes(m->plan->nx);
+        memcpy(m->suffixes + (size_t)(first / m->chunk_size) * bytes, dst, bytes);
+    }
     if (!rc && ks_scan_progress(m, count)) rc = -1;
     close_chunk(&carver, &c, &m->chunk_tally[first / m->chunk_size]);
     return rc;
@@ -146,6 +150,15 @@ static int is_ill_conditioned(const ks_smooth_plan *plan, const double *S)
     return ill || deficient;
 }
 
+/** Alg. 7: the estimate that a chunk begins from is asked for again on the way back. */
+static void keep_border(const ks_scan_method *m, const chunk_memory *c, int64_t chunk)
+{
+    const size_t n = (size_t)m->plan->nx;
+    if (!m->suffixes) return;
+    memcpy((double *)m->border.mean + (size_t)chunk * n, c->worker.state.mean, n * sizeof(double));
+    memcpy((double *)m->border.cov + (size_t)chunk * n * n, c->worker.state.cov, n * n * sizeof(double));
+}
+
 int ks_filter_rerun(void *user, void *scratch, const void *carry, int64_t first, int64_t count)
 {
     ks_scan_method *m = user;
@@ -159,6 +172,7 @@ int ks_filter_rerun(void *user, void *scratch, const void *carry, int64_t first,
         state = state_from(m, &c, carry);
         /* It may look singular from here on and not sharp, where steps have kept all of it. */
         if (m->a.to.watched && !m->run->watched && is_ill_conditioned(plan, c.worker.state.cov)) tally->sharp = first;
+        keep_border(m, &c, first / m->chunk_size);
     } else
         plan->kernels->start(&m->a.series, &state, c.scratch);
     ks_forward_sinks to = m->a.to;

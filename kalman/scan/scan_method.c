@@ -8,7 +8,8 @@
 
 int ks_scan_reruns(const ks_smooth_plan *plan)
 {
-    return plan->options.scan == KS_SCAN_CHUNKED && plan->method != KS_METHOD_SCAN_TWO_FILTER;
+    /* Of two devices each would have to reduce all chunks. */
+    return plan->options.scan == KS_SCAN_CHUNKED && plan->options.second_device < 0;
 }
 
 static int smooths(const ks_smooth_plan *plan) { return plan->method != KS_METHOD_SCAN; }
@@ -45,6 +46,7 @@ static void carve_chunks(ks_carver *carver, ks_scan_method *m)
     m->start.cov = ks_carve(carver, (size_t)plan->nx * (size_t)plan->nx, sizeof(double));
     if (!ks_makes_all(plan, KS_OUT_SMOOTHED_MEAN | KS_OUT_SMOOTHED_COV))
         m->kept = ks_carve_estimates(carver, plan, plan->T);
+    if (plan->method == KS_METHOD_SCAN_TWO_FILTER) ks_two_filter_chunks_carve(carver, m);
 }
 
 static void carve(ks_carver *carver, ks_scan_method *m)
@@ -65,6 +67,12 @@ static void carve(ks_carver *carver, ks_scan_method *m)
         scan = larger(scan, ks_scan_workspace_bytes(
                                 plan->reverse,
                                 plan->method == KS_METHOD_SCAN_RTS ? &smooth : &filter));
+    if (plan->suffixes) {
+        ks_operator stored = filter;
+        stored.absorb = NULL;
+        stored.rerun = NULL;
+        scan = larger(scan, ks_scan_workspace_bytes(plan->suffixes, &stored));
+    }
     m->scan_memory = ks_carve(carver, 1, scan);
     if (plan->method == KS_METHOD_SCAN_RTS && ks_scan_reruns(plan)) ks_chunks_rounding_carve(carver, m);
 }
@@ -200,7 +208,7 @@ static void open_series(ks_scan_method *m, int64_t b)
 /** How often every step is gone through, scans of stored elements not counted. */
 static int passes(const ks_smooth_plan *plan)
 {
-    if (ks_scan_reruns(plan)) return smooths(plan) ? 4 : 2;
+    if (ks_scan_reruns(plan)) return !smooths(plan) ? 2 : plan->method == KS_METHOD_SCAN_RTS ? 4 : 3;
     return 3 + 2 * smooths(plan) + ks_makes_any(plan, KS_OUT_LAG_ONE_COV);
 }
 
@@ -280,7 +288,8 @@ void ks_scan_method_run(ks_run *run, void *work)
     ks_carve_end(&carver);
 }
 
-/* One scan forward for every method; a second one back for the smoothers. */
+/* One scan forward for every method; a second one back for the smoothers, for the two-filter smoother in chunks of the
+ * aggregates that there are. */
 ks_status ks_scan_plans(ks_smooth_plan *plan)
 {
     ks_scan_options options = KS_SCAN_OPTIONS_INIT;
@@ -290,5 +299,8 @@ ks_status ks_scan_plans(ks_smooth_plan *plan)
     ks_status status = ks_scan_plan_create(&plan->forward, plan->context, plan->T, &options);
     if (status != KS_OK || !smooths(plan)) return status;
     options.direction = KS_REVERSE;
-    return ks_scan_plan_create(&plan->reverse, plan->context, plan->T, &options);
+    status = ks_scan_plan_create(&plan->reverse, plan->context, plan->T, &options);
+    if (status != KS_OK || plan->method != KS_METHOD_SCAN_TWO_FILTER || !ks_scan_reruns(plan)) return status;
+    options.algorithm = KS_SCAN_LADNER_FISCHER;
+    return ks_scan_plan_create(&plan->suffixes, plan->context, ks_scan_plan_stats(plan->forward).chunks, &options);
 }

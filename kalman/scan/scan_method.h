@@ -32,6 +32,10 @@ typedef struct ks_scan_method {
     ks_estimates kept;               /* chunks: where they stand                             */
     ks_estimates start;              /* chunks: x[0] smoothed, one, double                   */
     ks_tally *chunk_tally;           /* chunks: one for each                                 */
+    char *suffixes;                  /* chunks, Alg. 7: aggregates, for the scan from the end */
+    ks_estimates border;             /* and filtered before each, as roots, double           */
+    char *back_memory;               /* and `back_bytes` of each worker on the way back      */
+    size_t back_bytes;
     int64_t chunks, chunk_size;
     int watched;                     /* chunks: steps back of Alg. 6 end at a sharp prediction */
     int again;                       /* what goes on now has been done before: no progress   */
@@ -66,6 +70,9 @@ int ks_scan_filter(ks_scan_method *m, double *loglik);
 /** Smoothed estimates of all steps by the paper's Alg. 6 and Alg. 7, put out. */
 int ks_scan_rts(ks_scan_method *m);
 int ks_scan_two_filter(ks_scan_method *m);
+/** The same in chunks, from what ks_scan_filter() has kept (two_filter_chunks.c). */
+int ks_two_filter_chunks(ks_scan_method *m);
+void ks_two_filter_chunks_carve(ks_carver *carver, ks_scan_method *m);
 /** Whether predictions look sharp (ks_sharp()): they have lost digits, or are singular. */
 int ks_scan_is_suspect(const ks_scan_method *m);
 /** Estimates of a suspect series that are not finite are so for its rounding. */

@@ -15,6 +15,7 @@ int ks_scan_rts(ks_scan_method *m)
 int ks_scan_two_filter(ks_scan_method *m)
 {
     const ks_operator op = ks_filter_operator(m);
+    if (ks_scan_reruns(m->plan)) return ks_two_filter_chunks(m);
     /* The forward scan has used up its elements; the reverse one makes its own. */
     if (ks_scan_phase(m, 0, m->plan->T, ks_suffixes_step)) return -1;
     if (ks_scan_elements(m, m->plan->reverse, &op)) return -1;

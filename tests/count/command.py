@@ -68,7 +68,8 @@ def check_choices():
                 for more in ([], ["--two-devices"]))
     for a, b in zip(one, two):
         assert b["devices"] == 2 and b["time_flops"] < a["time_flops"], (a, b)
-        assert b["work_flops"] == a["work_flops"], (a, b)
+        # In chunks one device needs no element of a step.
+        assert b["work_flops"] == a["work_flops"] or a["scan"] == "chunked" and b["work_flops"] > a["work_flops"], (a, b)
     plain, more = (rows("--T", "1000", "--threads", "8", "--scan", "blelloch", *option)
                    for option in ([], ["--loglik"]))
     for a, b in zip(plain, more):

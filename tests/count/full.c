@@ -79,6 +79,7 @@ void full_open(full *f, int64_t longest, int nx, int ny)
     f->series.m0 = rows_at(f, ROW_U);
     f->series.P0 = rows_at(f, ROW_Q);
     f->elements = block(T * f->kernels.filter_element_bytes(nx));
+    f->suffixes = block(T * f->kernels.filter_element_bytes(nx));
     f->mean = block(T * n * number);
     f->cov = block(T * n * n * number);
     f->smoothed_mean = block(T * n * number);
@@ -91,7 +92,7 @@ void full_open(full *f, int64_t longest, int nx, int ny)
 
 void full_close(full *f)
 {
-    void *const all[] = {f->model, f->elements, f->mean, f->cov, f->smoothed_mean,
+    void *const all[] = {f->model, f->elements, f->suffixes, f->mean, f->cov, f->smoothed_mean,
                          f->smoothed_cov, f->carry, f->form, f->scratch, f->absorb};
     for (size_t i = 0; i < sizeof all / sizeof *all; ++i) free(all[i]);
 }
@@ -219,14 +220,14 @@ static void lane_two_filter(full *f, int64_t k)
     assert_int_equal(f->kernels.not_finite(f->series.nx, k, k + 1, mean, cov), -1);
 }
 
-/* A parallel step of T lanes, charged to threads with plain bookkeeping. */
-static void phase(full *f, ks_count *count, void (*lane)(full *f, int64_t k))
+/* A parallel step of so many lanes, charged to threads with plain bookkeeping. */
+static void run_lanes(full *f, ks_count *count, void (*lane)(full *f, int64_t k), int64_t lanes)
 {
     const int64_t P = f->what->threads;
     int64_t *own = calloc((size_t)P, sizeof *own), busiest = 0, critical = 0;
     assert_non_null(own);
     (void)ks_take_flops();
-    for (int64_t k = 0; k < f->what->T; ++k) {
+    for (int64_t k = 0; k < lanes; ++k) {
         lane(f, k);
         const ks_flops flops = ks_take_flops();
         assert_int_equal(ks_flops_add(&count->work, flops, 1), 0);
@@ -239,6 +240,11 @@ static void phase(full *f, ks_count *count, void (*lane)(full *f, int64_t k))
     count->time += busiest;
     count->critical += critical;
     count->span += 1;
+}
+
+static void phase(full *f, ks_count *count, void (*lane)(full *f, int64_t k))
+{
+    run_lanes(f, count, lane, f->what->T);
 }
 
 /* Operators on f->elements. */
@@ -282,15 +288,19 @@ static int absorb_filter(void *user, void *scratch, void *dst, int64_t first, in
 {
     full *f = user;
     const ks_forward_sinks nowhere = {0};
+    const size_t bytes = f->kernels.filter_element_bytes(f->series.nx);
     ks_tally tally = {0};
-    (void)scratch;
-    if (first > 0)
-        return f->kernels.filter_absorb(&f->series, first, first + count, 1, dst, f->absorb, &tally);
     double *x = f->carry, *C = x + f->series.nx;
     ks_state state = {x, C, KS_FORM_ORDINARY};
-    f->kernels.start(&f->series, &state, f->scratch);
-    assert_int_equal(f->kernels.filter(&f->series, 0, count, &state, &nowhere, f->scratch, &tally), 0);
-    f->kernels.filter_element_first(f->series.nx, x, C, dst);
+    (void)scratch;
+    if (first > 0) {
+        assert_int_equal(f->kernels.filter_absorb(&f->series, first, first + count, 1, dst, f->absorb, &tally), 0);
+    } else {
+        f->kernels.start(&f->series, &state, f->scratch);
+        assert_int_equal(f->kernels.filter(&f->series, 0, count, &state, &nowhere, f->scratch, &tally), 0);
+        f->kernels.filter_element_first(f->series.nx, x, C, dst);
+    }
+    memcpy((char *)f->suffixes + ((char *)dst - (char *)f->elements), dst, bytes);
     return 0;
 }
 
@@ -350,20 +360,23 @@ static int rerun_smooth(void *user, void *scratch, const void *carry, int64_t fi
                              &tally);
 }
 
-static int reruns(const ks_count_case *what)
-{
-    return what->scan == KS_SCAN_CHUNKED && what->method != KS_COUNT_SCAN_TWO_FILTER;
-}
+static int reruns(const ks_count_case *what) { return what->scan == KS_SCAN_CHUNKED && !what->two_devices; }
 
-static void scan(full *f, ks_count *count, ks_direction direction, int smoothing)
+static ks_scan_options scan_options(const full *f, ks_direction direction)
 {
     ks_scan_options options = KS_SCAN_OPTIONS_INIT;
     options.algorithm = f->what->scan;
     options.threshold = f->what->threshold;
     options.direction = direction;
+    return options;
+}
+
+/* A scan of `elements`, or of steps that chunks absorb. */
+static void run_scan(full *f, ks_count *count, const ks_scan_options *options, int64_t length, double *elements,
+                     int smoothing, int chunks)
+{
     ks_scan_plan *plan = NULL;
-    assert_int_equal(ks_scan_plan_create(&plan, NULL, f->what->T, &options), KS_OK);
-    const int chunks = reruns(f->what);
+    assert_int_equal(ks_scan_plan_create(&plan, NULL, length, options), KS_OK);
     const size_t bytes = smoothing ? f->kernels.smooth_element_bytes(f->series.nx)
                                    : f->kernels.filter_element_bytes(f->series.nx);
     const ks_operator op = {sizeof op, bytes, 0, f, smoothing ? combine_smooth : combine_filter,
@@ -375,7 +388,7 @@ static void scan(full *f, ks_count *count, ks_direction direction, int smoothing
     ks_binding binding = {0};
     binding.op = &op;
     binding.workers = 1;
-    binding.buffer[KS_ELEMENTS] = (char *)f->elements;
+    binding.buffer[KS_ELEMENTS] = (char *)elements;
     binding.buffer[KS_WORK] = work;
     binding.temporary = temporary;
     binding.temporaries = 1;
@@ -384,6 +397,12 @@ static void scan(full *f, ks_count *count, ks_direction direction, int smoothing
     free(work);
     free(temporary);
     ks_scan_plan_destroy(plan);
+}
+
+static void scan(full *f, ks_count *count, ks_direction direction, int smoothing)
+{
+    const ks_scan_options options = scan_options(f, direction);
+    run_scan(f, count, &options, f->what->T, f->elements, smoothing, reruns(f->what));
 }
 
 static void filter(full *f, ks_count *count)
@@ -400,6 +419,45 @@ static void rts(full *f, ks_count *count)
     if (!reruns(f->what)) phase(f, count, lane_smooth_element);
     scan(f, count, KS_REVERSE, 1);
     if (!reruns(f->what)) phase(f, count, lane_smooth_extract);
+}
+
+/* The steps of a chunk, from the suffix behind it. */
+static void lane_chunk_back(full *f, int64_t chunk)
+{
+    const int64_t chunks = f->chunks, size = (f->what->T + chunks - 1) / chunks;
+    const int64_t first = chunk * size, end = chunk + 1 < chunks ? first + size : f->what->T;
+    const int64_t n = f->series.nx, numbers = n + n * (n + 1) / 2;
+    const size_t bytes = f->kernels.filter_element_bytes(f->series.nx);
+    const ks_backward_sinks nowhere = {0};
+    const ks_forward_sinks kept = kept_by_filter(f);
+    double *x = f->carry, *C = x + n, *behind = spare_element(f);
+    ks_state state = {x, C, KS_FORM_ORDINARY}, before = {NULL, NULL, KS_FORM_ORDINARY};
+    ks_tally tally = {0};
+    memset(behind, 0, (size_t)numbers * sizeof(double));
+    if (chunk + 1 < chunks) {
+        const double *next = (const double *)(const void *)((char *)f->suffixes + (size_t)(chunk + 2) * bytes);
+        memcpy(behind, next - numbers, (size_t)numbers * sizeof(double));
+        f->kernels.information_about((int)n, ks_slot_of(kept.kept_mean, end - 1), behind);
+    }
+    if (first > 0) {
+        before.x = ks_slot_of(kept.kept_mean, first - 1);
+        before.C = ks_slot_of(kept.kept_C, first - 1);
+    }
+    assert_int_equal(f->kernels.two_filter_back(&f->series, first, end, first > 0 ? &before : NULL, behind, &state,
+                                                &kept, &nowhere, f->scratch, &tally), 0);
+}
+
+static void two_filter_chunks(full *f, ks_count *count)
+{
+    ks_scan_options options = scan_options(f, KS_FORWARD);
+    ks_scan_plan *plan = NULL;
+    assert_int_equal(ks_scan_plan_create(&plan, NULL, f->what->T, &options), KS_OK);
+    f->chunks = ks_scan_plan_stats(plan).chunks;
+    ks_scan_plan_destroy(plan);
+    options.algorithm = KS_SCAN_LADNER_FISCHER;
+    options.direction = KS_REVERSE;
+    run_scan(f, count, &options, f->chunks, f->suffixes, 0, 0);
+    run_lanes(f, count, lane_chunk_back, f->chunks);
 }
 
 /* The other device in `other`, where there is one. */
@@ -430,7 +488,7 @@ void full_count(full *f, ks_count_result *result, const ks_count_case *what)
     f->series.steps = what->T;
     filter(f, &count);
     if (what->method == KS_COUNT_SCAN_RTS) rts(f, &count);
-    if (what->method == KS_COUNT_SCAN_TWO_FILTER) two_filter(f, &count);
+    if (what->method == KS_COUNT_SCAN_TWO_FILTER) (reruns(what) ? two_filter_chunks : two_filter)(f, &count);
     result->work = count.work;
     result->work_flops = ks_flops_total(count.work);
     result->time_flops = count.time;

@@ -10,8 +10,8 @@
 typedef struct full {
     ks_kernels kernels;
     ks_series series;
-    int64_t longest;
-    double *model, *elements, *mean, *cov, *smoothed_mean, *smoothed_cov;
+    int64_t longest, chunks;
+    double *model, *elements, *suffixes, *mean, *cov, *smoothed_mean, *smoothed_cov;
     double *carry;          /* what a worker needs to absorb and re-run chunks */
     unsigned char *form;
     void *scratch, *absorb;

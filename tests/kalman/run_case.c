@@ -153,7 +153,7 @@ bool is_map(const method_case *m) { return m->method == KS_METHOD_BLOCKTRI; }
 
 bool stores_elements(const method_case *m)
 {
-    return is_scan(m) && (m->scan != KS_SCAN_CHUNKED || m->method == KS_METHOD_SCAN_TWO_FILTER);
+    return is_scan(m) && (m->scan != KS_SCAN_CHUNKED || (ALL_ON_DEVICE && m->method == KS_METHOD_SCAN_TWO_FILTER));
 }
 
 ks_smooth_options options_of(const method_case *m, ks_precision precision, unsigned outputs)

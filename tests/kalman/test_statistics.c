@@ -33,6 +33,21 @@ static counts counts_of(const method_case *m, int64_t length, ks_direction direc
     return c;
 }
 
+/** The scan of the aggregates of chunks from the end, which are there already, and the way back over all chunks at
+ *  once. */
+static counts counts_of_suffixes(const method_case *m, int64_t length)
+{
+    ks_scan_options options = KS_SCAN_OPTIONS_INIT;
+    ks_scan_plan *plan = NULL;
+    options.algorithm = m->scan;
+    assert_int_equal(ks_scan_plan_create(&plan, NULL, length, &options), KS_OK);
+    const method_case aggregates = { m->job, m->method, KS_SCAN_LADNER_FISCHER, 1, 0 };
+    counts c = counts_of(&aggregates, ks_scan_plan_stats(plan).chunks, KS_REVERSE);
+    c.rounds += 1;
+    ks_scan_plan_destroy(plan);
+    return c;
+}
+
 /** Both scans of a smoother, the one of a filter, none of the sequential method. */
 static counts expected_counts(const method_case *m, int64_t T, int64_t B)
 {
@@ -40,7 +55,9 @@ static counts expected_counts(const method_case *m, int64_t T, int64_t B)
     if (!is_scan(m)) return all;
     all = counts_of(m, T, KS_FORWARD);
     if (m->job == KS_JOB_SMOOTH) {
-        const counts back = counts_of(m, T, KS_REVERSE);
+        const counts back = m->method == KS_METHOD_SCAN_TWO_FILTER && !stores_elements(m)
+                                ? counts_of_suffixes(m, T)
+                                : counts_of(m, T, KS_REVERSE);
         all.rounds += back.rounds;
         all.combines += back.combines;
     }

@@ -1,0 +1,198 @@
+/* two_filter_chunks.c -- reduce, scan, re-run: the chunked form of the parallel two-filter smoother.
+ *
+ * The aggregates that the filter's chunks were reduced to are scanned from the end, too; then each chunk runs the
+ * information filter back from what is behind it, a step at a time, beside the filtered estimates that are kept. That
+ * is done in double, whatever the plan's precision: information is a sum of squares, which 24 bits do not hold where
+ * states are known unequally well. */
+#include <string.h>
+#include "wide_rows.h"
+
+/** Scratch of one worker. */
+typedef struct back_memory {
+    ks_scan_worker worker;
+    ks_wide_rows wide;           /* of a plan in single precision                              */
+    ks_sink mean, cov, lag;      /* results of as many steps, double, then                     */
+    ks_estimates state;          /* one, double                                                */
+    double *behind;              /* information                                                */
+} back_memory;
+
+static size_t information_numbers(const ks_smooth_plan *plan)
+{
+    const size_t n = (size_t)plan->nx;
+    return n + n * (n + 1) / 2;
+}
+
+static ks_sink carve_rows(ks_carver *carver, int64_t steps, size_t numbers)
+{
+    const ks_sink rows = { ks_carve(carver, (size_t)steps * numbers, sizeof(double)),
+                           (int64_t)(numbers * sizeof(double)), 0 };
+    return rows;
+}
+
+static void carve(ks_carver *carver, const ks_smooth_plan *plan, back_memory *c)
+{
+    const size_t n = (size_t)plan->nx;
+    ks_carve_worker(carver, plan, &c->worker);
+    ks_carve_wide_rows(carver, plan, &c->wide);
+    c->state.mean = ks_carve(carver, n, sizeof(double));
+    c->state.cov = ks_carve(carver, n * n, sizeof(double));
+    c->behind = ks_carve(carver, information_numbers(plan), sizeof(double));
+    if (plan->options.precision != KS_F32) return;
+    c->mean = carve_rows(carver, c->wide.steps, n);
+    c->cov = carve_rows(carver, c->wide.steps, n * n);
+    c->lag = carve_rows(carver, c->wide.steps, n * n);
+}
+
+static size_t memory_of_worker(const ks_smooth_plan *plan)
+{
+    ks_carver carver = ks_carver_at(NULL);
+    back_memory c;
+    carve(&carver, plan, &c);
+    return ks_carved_bytes(&carver);
+}
+
+void ks_two_filter_chunks_carve(ks_carver *carver, ks_scan_method *m)
+{
+    const ks_smooth_plan *plan = m->plan;
+    const size_t n = (size_t)plan->nx, chunks = (size_t)m->chunks;
+    m->suffixes = ks_carve(carver, chunks, plan->aggregates->filter_element_bytes(plan->nx));
+    m->border.mean = ks_carve(carver, chunks * n, sizeof(double));
+    m->border.cov = ks_carve(carver, chunks * n * n, sizeof(double));
+    m->back_bytes = memory_of_worker(plan);
+    m->back_memory = ks_carve(carver, (size_t)plan->workers, m->back_bytes);
+}
+
+/** What is behind chunk `chunk`, whose last step is k, about the filtered mean that is kept of it: of the suffix that
+ *  begins with the next chunk. */
+static void find_behind(const ks_scan_method *m, back_memory *c, int64_t chunk, int64_t k)
+{
+    const ks_smooth_plan *plan = m->plan;
+    const size_t numbers = information_numbers(plan), bytes = plan->aggregates->filter_element_bytes(plan->nx);
+    const char *next_end = m->suffixes + (size_t)(chunk + 2) * bytes;
+    if (chunk + 1 == m->chunks) {
+        memset(c->behind, 0, numbers * sizeof(double));
+        return;
+    }
+    memcpy(c->behind, next_end - numbers * sizeof(double), numbers * sizeof(double));
+    plan->kernels->widen(plan->nx, ks_slot_of(m->kept_mean, k), c->state.mean);
+    plan->aggregates->information_about(plan->nx, c->state.mean, c->behind);
+}
+
+/** What the filter made of the step before step k, in double; `first` is that of the chunk. */
+static const ks_state *find_before(const ks_scan_method *m, const ks_forward_sinks *kept, int64_t k, int64_t first,
+                                   ks_state *before)
+{
+    const int64_t n = m->plan->nx, chunk = first / m->chunk_size;
+    if (k == 0) return NULL;
+    if (k > first) {
+        before->x = ks_slot_of(kept->kept_mean, k - 1);
+        before->C = ks_slot_of(kept->kept_C, k - 1);
+        before->form = (ks_form)kept->form[k - 1];
+        return before;
+    }
+    before->x = (double *)m->border.mean + chunk * n;
+    before->C = (double *)m->border.cov + chunk * n * n;
+    before->form = KS_FORM_ARRAY;
+    return before;
+}
+
+/** Results of steps k0 .. k1 - 1 of a plan in single precision. Returns 0, or -1 with the worker's fault. */
+static int put_out(const ks_scan_method *m, back_memory *c, int64_t k0, int64_t k1)
+{
+    const int64_t n = m->plan->nx;
+    for (int64_t k = k1 - 1; k >= k0; --k) {
+        /* As if estimates of all steps were kept. */
+        const ks_estimates all = { (double *)(void *)c->mean.base - k0 * n, (double *)(void *)c->cov.base - k0 * n * n };
+        if (!ks_fits(&m->a, &c->worker, all, k)) return -1;
+        ks_put(&m->a, m->a.back.smoothed_mean, k, n, (const double *)all.mean + k * n);
+        ks_put_cov(&m->a, m->a.back.smoothed_cov, m->a.back.smoothed_var, k, (const double *)all.cov + k * n * n);
+        if (k > 0)
+            ks_put_square(&m->a, m->a.back.lag_one_cov, k, n, (const double *)ks_slot_of(c->lag, k - k0));
+    }
+    return 0;
+}
+
+/** Steps k1 - 1 .. k0 of the chunk that begins with step `first`. */
+static int go_back(ks_scan_method *m, back_memory *c, int64_t first, int64_t k0, int64_t k1, ks_state *state)
+{
+    const int64_t from = k0 > first ? k0 - 1 : first;
+    const ks_series *s = ks_widen_steps(m, &c->worker, &c->wide, k0, k1, 1);
+    const ks_forward_sinks kept = ks_widen_kept(m, &c->wide, from, k1);
+    ks_state at;
+    const ks_state *before = find_before(m, &kept, k0, first, &at);
+    ks_backward_sinks to = m->a.back;
+    if (m->a.single) {
+        to.smoothed_mean = c->mean;
+        to.smoothed_cov = c->cov;
+        to.smoothed_var = (ks_sink){ NULL, 0, 0 };
+        to.lag_one_cov.base = m->a.back.lag_one_cov.base ? c->lag.base : NULL;
+        to.lag_one_cov.stride = c->lag.stride;
+        to.smoothed_mean.first = to.smoothed_cov.first = to.lag_one_cov.first = k0;
+    }
+    if (m->plan->aggregates->two_filter_back(s, k0, k1, before, c->behind, state, &kept, &to,
+                                             c->worker.scratch, &c->worker.tally))
+        return -1;
+    return m->a.single ? put_out(m, c, k0, k1) : 0;
+}
+
+static void back_over_chunk(ks_scan_method *m, back_memory *c, int64_t chunk)
+{
+    const ks_smooth_plan *plan = m->plan;
+    const int64_t first = chunk * m->chunk_size, last = first + m->chunk_size;
+    const int64_t end = last < plan->T ? last : plan->T;
+    /* Beside the rows of a block one is read of the step before it. */
+    const int64_t block = m->a.single ? c->wide.steps - 1 : KS_BLOCK;
+    ks_tally *const own = &c->worker.tally;
+    ks_state state = { c->state.mean, c->state.cov, KS_FORM_ORDINARY };
+    *own = ks_tally_start();
+    find_behind(m, c, chunk, end - 1);
+    int rc = 0;
+    for (int64_t k = end, from; k > first && !rc; k = from) {
+        from = k - first < block ? first : k - block;
+        rc = go_back(m, c, first, from, k, &state);
+        if (!rc && ks_scan_progress(m, k - from)) rc = -1;
+    }
+    if (chunk == 0 && !rc) {
+        /* The smoothed prior is made from here. */
+        memcpy(m->start.mean, state.x, (size_t)plan->nx * sizeof(double));
+        memcpy(m->start.cov, state.C, (size_t)plan->nx * (size_t)plan->nx * sizeof(double));
+    }
+    ks_tally *const tally = &m->chunk_tally[chunk];
+    tally->elements += own->elements;
+    if (own->bad_step < 0) return;
+    tally->bad_step = own->bad_step;
+    tally->bad_row = own->bad_row;
+    tally->bad_array = own->bad_array;
+    tally->fault = own->fault;
+}
+
+static void back_over_chunks(void *arg, int64_t begin, int64_t end, int worker)
+{
+    ks_scan_method *m = arg;
+    ks_carver carver = ks_carver_at(m->back_memory + (size_t)worker * m->back_bytes);
+    back_memory c;
+    carve(&carver, m->plan, &c);
+    for (int64_t chunk = begin; chunk < end && !atomic_load(&m->run->canceled); ++chunk) {
+        back_over_chunk(m, &c, chunk);
+        if (m->chunk_tally[chunk].bad_step >= 0) break;
+    }
+    ks_carve_end(&carver);
+}
+
+int ks_two_filter_chunks(ks_scan_method *m)
+{
+    const ks_smooth_plan *plan = m->plan;
+    ks_operator op = ks_filter_operator(m);
+    op.absorb = NULL;
+    op.rerun = NULL;
+    m->run->info->rounds += ks_scan_plan_stats(plan->suffixes).rounds + 1;
+    const ks_status status = ks_scan_run(plan->suffixes, &op, m->suffixes, m->scan_memory);
+    if (status != KS_OK) {
+        m->run->info->status = status;
+        return -1;
+    }
+    ks_parallel_for(plan->context, plan->workers, m->chunks, back_over_chunks, m);
+    for (int64_t c = 0; c < m->chunks; ++c)
+        if (m->chunk_tally[c].bad_step >= 0) return -1;
+    return atomic_load(&m->run->canceled) ? -1 : 0;
+}
