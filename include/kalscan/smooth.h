@@ -186,7 +186,8 @@ typedef struct ks_smooth_options {
                              /**< dissection; KS_BACKEND_AUTO: on a device if it can and has room */
     int device;              /**< of the back end: its number, from 0                            */
     int second_device;       /**< KS_METHOD_SCAN_TWO_FILTER: that of the reverse scan, which runs  */
-                             /**< while `device` scans forward; may be the same number; -1: none   */
+                             /**< while `device` scans forward, elements of all steps being stored */
+                             /**< whatever the scan; may be the same number; -1: none              */
 } ks_smooth_options;
 #define KS_SMOOTH_OPTIONS_INIT                                                              \
     { sizeof(ks_smooth_options), KS_JOB_SMOOTH, KS_METHOD_AUTO, KS_F64,                     \

@@ -119,6 +119,11 @@ template <class Op> KS_DEVICE void fold_border(Op &op, const ks_fold_args &args,
         e = op.spare();
     }
     double *const xs = args.last + (i - 1) * (n + nn);
+    if (args.information) {
+        ks_copy_f64(n, e + nn + n + half, xs);
+        ks_unpack_f64(n, e + nn + 2 * n + half, xs + n);
+        return;
+    }
     ks_two_filter_f64(n, x, P, e + nn + n + half, e + nn + 2 * n + half, xs, xs + n, op.work());
 }
 

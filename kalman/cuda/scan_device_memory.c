@@ -189,6 +189,7 @@ static void take_chunks(layout *l, const ks_smooth_plan *plan)
     const int64_t steps = d->part_chunks ? d->part_chunks * c->size : plan->T;
     const int64_t tiles = (N + d->tiles.tile - 1) / d->tiles.tile;
     c->smooths = plan->options.job == KS_JOB_SMOOTH;
+    c->two_filter = plan->method == KS_METHOD_SCAN_TWO_FILTER;
     d->tiles.nx = plan->nx;
     d->a.elements = d->tiles.forward = take(l, N, d->element);
     d->tiles.forward_totals = take(l, tiles, d->element);
@@ -225,7 +226,7 @@ void ks_scan_device_lay_out(layout *l, const ks_smooth_plan *plan, int second)
 {
     ks_scan_device *d = l->d;
     d->element = plan->aggregates->filter_element_bytes(plan->nx);
-    d->reruns = ks_scan_reruns(plan) && plan->method != KS_METHOD_SCAN_TWO_FILTER;
+    d->reruns = ks_scan_reruns(plan);
     d->a.single = plan->options.precision == KS_F32;
     d->a.single_cov = plan->options.precision != KS_F64;
     d->a.series.nx = plan->nx;

@@ -70,7 +70,7 @@ static void print_help(ks_job job)
     ks_options_print(job == KS_JOB_SMOOTH ? smooth_options : filter_options);
     ks_options_print(shared_options);
     printf("\nScans: hillis-steele, blelloch, ladner-fischer (default), sengupta[:N], chunked\n"
-           "(default of back end cuda, but for scan-two-filter)\n");
+           "(default of back end cuda, but for two devices)\n");
     if (job == KS_JOB_SMOOTH)
         printf("Orders: auto (default), sequential, twisted, partition, nested-dissection,\n"
                "recursive-schur\n");
@@ -311,9 +311,8 @@ ks_exit ks_settings_read(ks_settings *settings, ks_job job, const ks_call *call,
             return failure->code;
         }
     }
-    /* Of the scans this is the one for a device; the two-filter smoother stores its elements anyway. */
-    if (settings->backend == KS_BACKEND_CUDA && !settings->scan_given &&
-        settings->method != KS_METHOD_SCAN_TWO_FILTER)
+    /* Of the scans this is the one for a device; two of them store their elements anyway. */
+    if (settings->backend == KS_BACKEND_CUDA && !settings->scan_given && settings->second_device < 0)
         settings->scan = KS_SCAN_CHUNKED;
     return check(settings, failure);
 }

@@ -102,7 +102,7 @@ def smoothed():
     """Filters and smoothers: on the device what the CPU finds, all outputs."""
     for command, options, method, scan in (
             ("smooth", ["--lag-one", "--filtered"], "scan-rts", "chunked"),
-            ("smooth", ["--method", "scan-two-filter"], "scan-two-filter", "ladner-fischer"),
+            ("smooth", ["--method", "scan-two-filter", "--lag-one"], "scan-two-filter", "chunked"),
             ("filter", ["--innovations", "--predicted", "--scan", "blelloch"], "scan", "blelloch"),
             ("filter", ["--cov", "diag"], "scan", "chunked")):
         for source in ("plain.h5", "series.h5", "x1_out_of.h5"):
@@ -137,9 +137,10 @@ def smoothed():
     done = run("smooth", "large.h5", "--dry-run", "--method", "blocktri", "--backend", "cuda")
     assert done.returncode == 5 and "bytes) on CUDA device 0" in done.stderr, done.stderr
     two = ["--backend", "cuda", "--method", "scan-two-filter"]
-    _, expected = estimates("smooth", "plain.h5", *two)
+    _, expected = estimates("smooth", "plain.h5", *two, "--scan", "ladner-fischer")
     for devices in ("0,1", "1,1"):
         told, found = estimates("smooth", "plain.h5", *two, "--device", devices)
+        assert told["scan"] == "ladner-fischer", told
         assert told["devices"] == [int(n) for n in devices.split(",")], told
         assert all(np.array_equal(found[name], value) for name, value in expected.items())
     done = run("smooth", "plain.h5", "-o", "none.h5", *two, "--device", "0,2")

@@ -129,7 +129,8 @@ def methods_of_series():
     return ([("filter", "scan", s, p) for s in scans for p in ("f64", "f32")] +
             [("smooth", m, scans[0], p) for m in ("scan-rts", "scan-two-filter") for p in ("f64", "f32")] +
             [(job, method, "chunked", p) for p in ("f64", "f32", "mixed")
-             for job, method in (("filter", "scan"), ("smooth", "scan-rts"))])
+             for job, method in (("filter", "scan"), ("smooth", "scan-rts"))] +
+            [("smooth", "scan-two-filter", "chunked", p) for p in ("f64", "f32")])
 
 
 def check_cells(results, states, steps):

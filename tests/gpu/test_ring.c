@@ -16,6 +16,7 @@
 
 static const method_case chunked = { KS_JOB_SMOOTH, KS_METHOD_SCAN_RTS, KS_SCAN_CHUNKED, 1, 0 };
 static const method_case chunked_filter = { KS_JOB_FILTER, KS_METHOD_SCAN, KS_SCAN_CHUNKED, 1, 0 };
+static const method_case two_filter = { KS_JOB_SMOOTH, KS_METHOD_SCAN_TWO_FILTER, KS_SCAN_CHUNKED, 1, 0 };
 enum { FILTERED = KS_OUT_LOGLIK | KS_OUT_FILTERED_MEAN | KS_OUT_FILTERED_COV | KS_OUT_FILTERED_VAR,
        SMOOTHED = KS_OUT_SMOOTHED_MEAN | KS_OUT_SMOOTHED_COV | KS_OUT_SMOOTHED_VAR |
                   KS_OUT_LAG_ONE_COV };
@@ -166,7 +167,9 @@ static void bits_of_rows_where_they_lie(void **state)
             const int p = sizes[s][0] > 4 || sizes[s][1] > 2 || at % 2;
             golden *g = model_random((model_spec){ 700 + at, lengths[i], 1 + at % 2, sizes[s][0], sizes[s][1],
                                                    (ks_prior)(at % 2), flags[at % 5] });
-            const trial t = { g, at % 3 ? &chunked : &chunked_filter, (ks_precision)p, KS_INTO, 0, 0, 0 };
+            /* The two-filter smoother's are for four states at most. */
+            const method_case *const smoother = at % 3 == 1 && sizes[s][0] <= 4 ? &two_filter : &chunked;
+            const trial t = { g, at % 3 ? smoother : &chunked_filter, (ks_precision)p, KS_INTO, 0, 0, 0 };
             check(&t, 1 << at % 4, p ? 2 : 2 + (int)at % 3, ++seed);
             golden_free(g);
         }
@@ -180,7 +183,8 @@ static void many_chunks(void **state)
     for (int i = 0; i < SEEDS_OF(4, 8); ++i) {
         golden *g = model_random((model_spec){ 720 + (uint64_t)i, 2099 - i, 1, 2 + i % 2, 1 + i % 2, KS_PRIOR_X1,
                                                i % 4 == 1 ? HAS_OFFSETS : VARIES_ALL | MISSING });
-        const trial t = { g, &chunked, (ks_precision)(i / 2 % 2), i % 4 == 1 ? KS_INTO : KS_OUT_OF, 0, 0, 0 };
+        const trial t = { g, i % 2 ? &chunked : &two_filter, (ks_precision)(i / 2 % 2),
+                          i % 4 == 1 ? KS_INTO : KS_OUT_OF, 0, 0, 0 };
         check(&t, 0, 0, i);
         golden_free(g);
     }
@@ -193,7 +197,8 @@ static void arrays_that_end_anywhere(void **state)
     for (int i = 0; i < 12; ++i) {
         golden *g = model_random((model_spec){ 740 + (uint64_t)i, 17 + i, 1, 1 + i % 3, 1 + i % 2, KS_PRIOR_X1,
                                                VARIES_ALL });
-        const trial t = { g, i % 2 ? &chunked : &chunked_filter, (ks_precision)(i / 2 % 2),
+        const method_case *const methods[] = { &chunked_filter, &chunked, &two_filter };
+        const trial t = { g, methods[i % 3], (ks_precision)(i / 2 % 2),
                           i % 4 < 2 ? KS_INTO : KS_OUT_OF, 0, 1, 0 };
         check(&t, 1 << i % 4, 2 + i % 3, i);
         golden_free(g);
@@ -214,15 +219,16 @@ static void rows_of_the_block(void **state)
 static void chunks_that_need_more(void **state)
 {
     (void)state;
-    for (int i = 0; i < 4; ++i) {
+    for (int i = 0; i < 6; ++i) {
         golden *g = model_random((model_spec){ 760, 131, 1, 3, 2, KS_PRIOR_X0, VARIES_R | VARIES_F });
         for (int at = 20; at < 131; at += 41) {
             double *R = model_block(&g->R, 0, at);
             for (int j = 0; j < 4; ++j) R[j] *= i % 2 ? 0x1p-14 : 0x1p-24;
         }
         model_round(g);
-        const trial t = { g, i < 2 ? &chunked : &chunked_filter, (ks_precision)(i % 2), KS_INTO, 0, 0, 0 };
-        check(&t, 1 << i, 2, i);
+        const method_case *const methods[] = { &chunked, &chunked_filter, &two_filter };
+        const trial t = { g, methods[i / 2], (ks_precision)(i % 2), KS_INTO, 0, 0, 0 };
+        check(&t, 1 << i % 4, 2, i);
         golden_free(g);
     }
 }

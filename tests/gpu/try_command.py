@@ -36,6 +36,7 @@ CASES = [
     ("smooth", "varying", ["--lag-one", "--filtered"], [], 1e-7),
     ("smooth", "varying", ["--precision", "f32"], [], 2e-2),
     ("smooth", "varying", [], ["--method", "scan-two-filter"], 1e-7),
+    ("smooth", "varying", [], ["--method", "scan-two-filter", "--scan", "ladner-fischer"], 1e-7),
     ("smooth", "varying", [], ["--method", "scan-two-filter", "--device", "0,0"], 1e-7),
     ("smooth", "varying", [], ["--precision", "mixed", "--method", "scan-rts", "--scan", "chunked"], 1e-4),
     ("smooth", "varying", [], ["--method", "blocktri", "--order", "partition"], 1e-7),

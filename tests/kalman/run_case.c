@@ -91,7 +91,7 @@ bool is_scan(const method_case *m)
 
 bool takes_mixed(const method_case *m)
 {
-    if (ALL_ON_DEVICE) return is_scan(m) && !stores_elements(m);
+    if (ALL_ON_DEVICE) return is_scan(m) && !stores_elements(m) && m->method != KS_METHOD_SCAN_TWO_FILTER;
     return m->method == KS_METHOD_SEQUENTIAL || m->method == KS_METHOD_AUTO;
 }
 
@@ -153,7 +153,7 @@ bool is_map(const method_case *m) { return m->method == KS_METHOD_BLOCKTRI; }
 
 bool stores_elements(const method_case *m)
 {
-    return is_scan(m) && (m->scan != KS_SCAN_CHUNKED || (ALL_ON_DEVICE && m->method == KS_METHOD_SCAN_TWO_FILTER));
+    return is_scan(m) && m->scan != KS_SCAN_CHUNKED;
 }
 
 ks_smooth_options options_of(const method_case *m, ks_precision precision, unsigned outputs)

@@ -4,7 +4,8 @@
  * scanned both ways, in tiles and then the tiles' totals. At each border between two chunks that gives
  * the filtered estimate of the step before it and, with the information of all later observations, the
  * smoothed one, both in double. From them each chunk runs ordinary steps in the plan's precision,
- * forward and back, by one thread and at once. */
+ * forward and back, by one thread and at once. The two-filter smoother takes the information itself: each chunk
+ * runs the information filter back from there, in double, beside the filtered estimates that are kept. */
 #ifndef KS_CHUNK_KERNELS_H
 #define KS_CHUNK_KERNELS_H
 
@@ -20,9 +21,10 @@ typedef struct ks_chunk_arrays {
     ks_scan_arrays a;               /* elements: an aggregate for each chunk; loglik_terms: a sum */
     int64_t size;                   /* steps of a chunk but the last                              */
     int64_t begin, chunks;          /* the first one to be done, and the end of them              */
-    int smooths;
+    int smooths, two_filter;
     double *before;                 /* mean and covariance, filtered, of the step before a chunk  */
-    double *last;                   /* and smoothed, of its last step                             */
+    double *last;                   /* and smoothed, of its last step; two_filter: eta and J of   */
+                                    /* what is behind that                                        */
     double *first;                  /* and of its first step                                      */
     ks_sink kept_mean, kept_C;      /* filtered estimates, in the numbers of means and covariances */
     unsigned char *form;            /* of each                                                    */
@@ -40,8 +42,8 @@ typedef struct ks_chunk_args {
     size_t scratch, own_scratch;    /* bytes for the arithmetic in double, in own precision       */
 } ks_chunk_args;
 
-/** Kernels ks_fast_absorb_P_N_M, ks_fast_filter_P_N_M, ks_fast_keep_P_N_M and ks_fast_smooth_P_N of module
- *  ks_chunks_fast, for precision P, up to N states and M entries: the sizes that fast_kernels.h closes with; and
+/** Kernels ks_fast_absorb_P_N_M, ks_fast_filter_P_N_M, ks_fast_keep_P_N_M, ks_fast_smooth_P_N and ks_fast_meet_P_N_M of
+ *  module ks_chunks_fast, for precision P, up to N states and M entries: the sizes that fast_kernels.h closes with; and
  *  ks_ring_... of module ks_chunks_ring, with `ring` and that much dynamic shared memory. */
 typedef struct ks_fast_args {
     ks_chunk_arrays chunks;
@@ -117,10 +119,11 @@ typedef struct ks_tiles_args {
     double *forward, *reverse, *forward_totals, *reverse_totals;
 } ks_tiles_args;
 
-/** Kernels ks_filter_fold_N: tiles and totals to the estimates at each border. */
+/** Kernels ks_filter_fold_N: tiles and totals to the estimates at each border, or the `information` there. */
 typedef struct ks_fold_args {
     ks_tiles_args tiles;
     double *before, *last;
+    int information;
 } ks_fold_args;
 
 /** A thread's memory. */

@@ -15,14 +15,15 @@
  *  threads, neighbours beside one another; the copy engine brings the window of each thread or team and array. */
 typedef enum ks_fill { KS_FILL_NONE, KS_FILL_PIECES, KS_FILL_BULK } ks_fill;
 
-enum { KS_RING_F, KS_RING_Q, KS_RING_U, KS_RING_H, KS_RING_R, KS_RING_D, KS_RING_Y, KS_RING_ARRAYS,
-       /* The smoother's: filtered estimates in the place of what is observed, and how many arrays it has. */
-       KS_RING_MEAN = KS_RING_H, KS_RING_COV = KS_RING_R, KS_RING_BACK = KS_RING_D };
+/* Filtered estimates are the smoothers', what is observed is not the RTS smoother's. */
+enum { KS_RING_F, KS_RING_Q, KS_RING_U, KS_RING_H, KS_RING_R, KS_RING_D, KS_RING_Y, KS_RING_MEAN, KS_RING_COV,
+       KS_RING_ARRAYS };
 
 /** Most stages, and most steps of a window: the least size of a chunk. */
 enum { KS_RING_STAGES = 4, KS_RING_WINDOW = 8 };
 
-/** Rows of one array: of F, Q and u that which leads into a step, the smoother's out of it. */
+/** Rows of one array: of F, Q and u that which leads into a step, the smoothers' out of it, and what is observed then;
+ *  all zero where the array is none of the pass. */
 typedef struct ks_ring_rows {
     const char *base;               /* of step 0, whether or not it is there                      */
     const char *low, *high;         /* what is there; low is aligned to 16 bytes                  */
@@ -34,7 +35,6 @@ typedef struct ks_ring_rows {
 
 typedef struct ks_ring {
     ks_fill fill;
-    int arrays;
     int window, stages;             /* steps, a power of two; at least 2                          */
     int slot, stage;                /* bytes of a thread or team, an odd multiple of 16; of one stage */
     int slots;                      /* where the first one's begins: behind barriers and rows     */

@@ -42,6 +42,15 @@ KS_DEVICE void KS_T(fast_matrix)(int rows, int columns, const void *from, int be
                                                     : (Number)(i == j ? beyond : 0);
 }
 
+/** The same of numbers that may be narrower than those that they go to. */
+template <int R, int C, class From, class To>
+KS_DEVICE void KS_T(fast_matrix_as)(int rows, int columns, const void *from, int beyond, To *to)
+{
+    From own[R * C];
+    KS_T(fast_matrix)<R, C>(rows, columns, from, beyond, own);
+    for (int i = 0; i < R * C; ++i) to[i] = (To)own[i];
+}
+
 template <int R, int C, class Number>
 KS_DEVICE void KS_T(fast_put)(int rows, int columns, const Number *from, ks_sink to, int64_t k)
 {
@@ -62,8 +71,8 @@ template <int COUNT> KS_DEVICE void KS_T(fast_round)(const KS_NUM *from, KS_GAIN
     for (int i = 0; i < COUNT; ++i) to[i] = (KS_GAIN)from[i];
 }
 
-/** The transition into step k; nothing moves before step 0 under prior x1. */
-template <int N, int M, class ROWS>
+/** The transition into step k, of rows of numbers From; nothing moves before step 0 under prior x1. */
+template <int N, int M, class From = KS_NUM, class ROWS>
 KS_DEVICE void KS_T(fast_transition)(const ks_series &s, const ROWS &at, int64_t k,
                                      KS_T(fast_rows)<N, M> &r)
 {
@@ -74,23 +83,23 @@ KS_DEVICE void KS_T(fast_transition)(const ks_series &s, const ROWS &at, int64_t
         }
         for (int i = 0; i < N; ++i) r.u[i] = KS_LIT(0);
     } else {
-        KS_T(fast_matrix)<N, N>(s.nx, s.nx, at.F(k), 0, r.F);
-        KS_T(fast_matrix)<N, N>(s.nx, s.nx, at.Q(k), 1, r.Q);
-        KS_T(fast_matrix)<1, N>(1, s.nx, at.u(k), 0, r.u);
+        KS_T(fast_matrix_as)<N, N, From>(s.nx, s.nx, at.F(k), 0, r.F);
+        KS_T(fast_matrix_as)<N, N, From>(s.nx, s.nx, at.Q(k), 1, r.Q);
+        KS_T(fast_matrix_as)<1, N, From>(1, s.nx, at.u(k), 0, r.u);
     }
     KS_T(fast_round)<N * N>(r.F, r.narrow_F);
     KS_T(fast_round)<N * N>(r.Q, r.narrow_Q);
 }
 
 /** What step k observes; a missing entry keeps its place as one that says nothing. */
-template <int N, int M, class ROWS>
+template <int N, int M, class From = KS_NUM, class ROWS>
 KS_DEVICE void KS_T(fast_observation)(const ks_series &s, const ROWS &at, int64_t k,
                                       KS_T(fast_rows)<N, M> &r)
 {
-    KS_T(fast_matrix)<1, M>(1, s.ny, at.y(k), 0, r.y);
-    KS_T(fast_matrix)<M, N>(s.ny, s.nx, at.H(k), 0, r.H);
-    KS_T(fast_matrix)<M, M>(s.ny, s.ny, at.R(k), 1, r.R);
-    KS_T(fast_matrix)<1, M>(1, s.ny, at.d(k), 0, r.d);
+    KS_T(fast_matrix_as)<1, M, From>(1, s.ny, at.y(k), 0, r.y);
+    KS_T(fast_matrix_as)<M, N, From>(s.ny, s.nx, at.H(k), 0, r.H);
+    KS_T(fast_matrix_as)<M, M, From>(s.ny, s.ny, at.R(k), 1, r.R);
+    KS_T(fast_matrix_as)<1, M, From>(1, s.ny, at.d(k), 0, r.d);
     r.present = 0;
     r.finite = true;
     for (int i = 0; i < M; ++i) {

@@ -22,6 +22,8 @@
 #include "sensitivity_text.h"
 #include "sensitive_step_text.h"
 #include "fast_chunk_text.h"
+#include "information_text.h"
+#include "fast_meet_text.h"
 #include "num_end.h"
 
 #include "num_f32.h"
@@ -113,6 +115,22 @@ KS_DEVICE void add(const ks_tally &of_chunk, ks_tally *tally)
         }                                                                                           \
         ks_report(tally, args.status, args.phase);                                                  \
     }
+/* The two-filter smoother's way back, in double with rows of `number`. */
+#define MEET(suffix, number, N, M)                                                                  \
+    KS_KERNEL_BOUNDS(KS_FAST(meet_##suffix##_##N##_##M), ks_fast_args, KS_SCAN_THREADS, 1)          \
+    {                                                                                               \
+        if (args.status->phase < args.phase) return;                                                \
+        ks_tally tally = ks_tally_start();                                                          \
+        KS_ROWS rows(args, 1);                                                                      \
+        THE_CHUNK(c) {                                                                             \
+            const bool wanted = c < args.chunks.chunks && !args.chunks.hard_rerun[c];               \
+            if (fast_meet_f64<N, M, number>(args.chunks, rows, c, wanted))                          \
+                tally.elements += steps_of(args.chunks, c) - 1;                                     \
+            else if (wanted)                                                                        \
+                args.chunks.hard_rerun[c] = KS_HARD_SMOOTH;                                         \
+        }                                                                                           \
+        ks_report(tally, args.status, args.phase);                                                  \
+    }
 #define KERNELS(suffix, N, M)                                                                       \
     ABSORB(suffix, N, M)                                                                            \
     RERUN(suffix, N, M, filter, false)                                                              \
@@ -135,3 +153,8 @@ SMOOTH(f32, 4)
 SMOOTH(f32, 6)
 SMOOTH(mixed, 2)
 SMOOTH(mixed, 4)
+MEET(f64, double, 2, 2)
+MEET(f64, double, 4, 2)
+MEET(f32, float, 2, 2)
+MEET(f32, float, 4, 2)
+MEET(f32, float, 4, 4)

@@ -194,6 +194,77 @@ KS_DEVICE bool smooth_last(const ks_chunk_arrays &c, ks_chunk_worker &m, int64_t
     return true;
 }
 
+// What the filter has kept of step k, in double.
+template <class Own>
+KS_DEVICE ks_state kept_at(const ks_chunk_arrays &c, int64_t k, double *x, double *C)
+{
+    typedef typename Own::num num;
+    const int nx = c.a.series.nx;
+    const num *const mean = static_cast<const num *>(ks_slot_of(c.kept_mean, k));
+    const num *const cov = static_cast<const num *>(ks_slot_of(c.kept_C, k));
+    for (int i = 0; i < nx; ++i) x[i] = (double)mean[i];
+    for (int i = 0; i < nx * nx; ++i) C[i] = (double)cov[i];
+    const ks_state state = {x, C, static_cast<ks_form>(c.form[k])};
+    return state;
+}
+
+// The information behind a chunk, whose last step the filter has put at x, about what that is more.
+KS_DEVICE void find_behind(const ks_chunk_arrays &c, int64_t chunk, bool last, const double *x, double *behind)
+{
+    const int nx = c.a.series.nx, half = nx * (nx + 1) / 2;
+    const double *const at = c.last + chunk * (nx + nx * nx);
+    if (last) {
+        for (int i = 0; i < nx + half; ++i) behind[i] = 0;
+        return;
+    }
+    ks_copy_f64(nx, at, behind);
+    ks_pack_f64(nx, at + nx, behind + nx);
+    ks_centre_f64(nx, x, behind + nx, behind);
+}
+
+// A chunk back by the two-filter smoother, a step at a time.
+template <class Own> KS_DEVICE void meet_chunk(const ks_chunk_arrays &c, ks_chunk_worker &m, int64_t chunk)
+{
+    const ks_scan_arrays *a = &c.a;
+    const int nx = a->series.nx;
+    const int64_t n = nx;
+    const chunk_range range = range_of(c, chunk);
+    const ks_sink none = {NULL, 0, 0};
+    double *const mean = static_cast<double *>(m.w.results.mean), *const cov = static_cast<double *>(m.w.results.cov);
+    double *const behind = m.element, *const before_x = behind + nx + nx * (nx + 1) / 2;
+    double *const x = static_cast<double *>(m.w.state.mean), *const C = static_cast<double *>(m.w.state.cov);
+    ks_state own = kept_at<Own>(c, range.end - 1, x, C);
+    find_behind(c, chunk, range.end == a->series.steps, x, behind);
+    for (int64_t k = range.end - 1; k >= range.first; --k) {
+        const bool leads = k > range.first;
+        ks_state before = own, state = {mean, cov, KS_FORM_ORDINARY};
+        if (leads) before = kept_at<Own>(c, k - 1, before_x, before_x + nx);
+        unsigned char form = static_cast<unsigned char>(own.form);
+        ks_forward_sinks kept;
+        memset(&kept, 0, sizeof kept);
+        kept.kept_mean.base = reinterpret_cast<char *>(x);
+        kept.kept_C.base = reinterpret_cast<char *>(C);
+        kept.form = &form;
+        kept.form_first = k;
+        ks_backward_sinks to;
+        memset(&to, 0, sizeof to);
+        to.lag_one_cov = leads ? ks_row_for(m.w.outputs[5], a->back.lag_one_cov) : none;
+        if (table_two_filter_back_f64(ks_wide_series(a, &m.w, k), k, k + 1, leads ? &before : NULL, behind, &state,
+                                      &kept, &to, m.w.scratch, &m.w.tally))
+            return;
+        // As if estimates of all steps were kept.
+        const ks_estimates as_step = {mean - k * n, cov - k * n * n};
+        if (!ks_fits(a, &m.w, as_step, k)) return;
+        ks_put(a, a->back.smoothed_mean, k, n, mean);
+        ks_put_cov(a, a->back.smoothed_cov, a->back.smoothed_var, k, cov);
+        if (leads) ks_put_square(a, a->back.lag_one_cov, k, n, m.w.outputs[5]);
+        if (leads) own = kept_at<Own>(c, k - 1, x, C);
+    }
+    double *const first = c.first + chunk * (n + n * n);
+    ks_copy_f64(nx, mean, first);
+    ks_copy_f64(nx * nx, cov, first + n);
+}
+
 template <class Own>
 KS_DEVICE void smooth_chunk(const ks_chunk_arrays &c, ks_chunk_worker &m, int64_t chunk,
                             const ks_forward_sinks &kept, ks_state *state)
@@ -201,6 +272,10 @@ KS_DEVICE void smooth_chunk(const ks_chunk_arrays &c, ks_chunk_worker &m, int64_
     const ks_scan_arrays *a = &c.a;
     const int nx = a->series.nx;
     const chunk_range range = range_of(c, chunk);
+    if (c.two_filter) {
+        meet_chunk<Own>(c, m, chunk);
+        return;
+    }
     int64_t end = range.end;
     if (end < a->series.steps && !smooth_last<Own>(c, m, chunk, --end, state)) return;
     if (end > range.first && Own::smooth(a, range.first, end, state, &kept, &a->back, m)) return;

@@ -48,7 +48,7 @@ struct ks_rows_ring {
     KS_DEVICE_MEMBER void bring_pieces(int64_t behind, int64_t steps, int s) const
     {
         const int mine = lane(), warp = (int)threadIdx.x - mine;
-        for (int a = 0; a < ring.arrays; ++a) {
+        for (int a = 0; a < KS_RING_ARRAYS; ++a) {
             const ks_ring_rows &r = ring.rows[a];
             if (!r.stride) continue;
             const int together = 1 << r.lanes;
@@ -69,7 +69,7 @@ struct ks_rows_ring {
     KS_DEVICE_MEMBER void bring_bulk(int64_t behind, int64_t steps, int s) const
     {
         unsigned bytes = 0;
-        for (int a = 0; a < ring.arrays; ++a) {
+        for (int a = 0; a < KS_RING_ARRAYS; ++a) {
             const ks_ring_rows &r = ring.rows[a];
             if (!r.stride) continue;
             const ks_window w = ks_window_of(r, first + behind, steps);

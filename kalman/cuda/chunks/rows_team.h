@@ -49,7 +49,7 @@ struct ks_rows_team {
         const int behind = window_of(asked) * ring.window, left = steps - behind;
         if (ks_team_lane() == 0) {
             unsigned bytes = 0;
-            for (int a = 0; a < ring.arrays; ++a) {
+            for (int a = 0; a < KS_RING_ARRAYS; ++a) {
                 const ks_ring_rows &r = ring.rows[a];
                 if (!r.stride) continue;
                 const ks_window w = ks_window_of(r, first + behind, left < ring.window ? left : ring.window);

@@ -46,7 +46,7 @@ KS_DEVICE unsigned ks_window_bring(const ks_window &w, char *to, ks_bulk_barrier
 /** Rows that do not vary, to their place in a block's shared memory. */
 KS_DEVICE void ks_ring_constants(const ks_ring &ring, char *shared, int thread, int threads)
 {
-    for (int a = 0; a < ring.arrays; ++a) {
+    for (int a = 0; a < KS_RING_ARRAYS; ++a) {
         const ks_ring_rows &r = ring.rows[a];
         if (r.stride) continue;
         for (int i = thread * 4; i < r.bytes; i += threads * 4) memcpy(shared + r.at + i, r.base + i, 4);

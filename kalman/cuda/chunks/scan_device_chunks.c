@@ -59,7 +59,7 @@ ks_status ks_chunks_scan(ks_scan_device *d)
         status = ks_gpu_copy(d->gpu, t.reverse, t.forward, (size_t)t.count * d->element, d->stream);
     if (status == KS_OK) status = scan_tiles(d, &t);
     if (status == KS_OK && tiles > 1) status = scan_tiles(d, &totals);
-    const ks_fold_args fold = { t, d->chunks.before, d->chunks.last };
+    const ks_fold_args fold = { t, d->chunks.before, d->chunks.last, d->chunks.two_filter };
     if (status == KS_OK)
         status = launch(d, d->fold, blocks_for(d, t.count, KS_SCAN_THREADS), KS_SCAN_THREADS, &fold,
                         sizeof fold);

@@ -22,14 +22,18 @@ static const struct { ks_precision precision; int nx, ny; } sizes[] = {
 };
 enum { SIZES = sizeof sizes / sizeof sizes[0] };
 
+/* Most states of the two-filter smoother's, which are in double. */
+enum { MOST_TO_MEET = 4 };
+
 /** The smallest that a plan fits into, or SIZES. */
 static size_t size_for(const ks_smooth_plan *plan)
 {
+    const int most = plan->method == KS_METHOD_SCAN_TWO_FILTER ? MOST_TO_MEET : plan->nx;
     size_t i = 0;
     while (i < SIZES && (sizes[i].precision != plan->options.precision || sizes[i].nx < plan->nx ||
                          sizes[i].ny < plan->ny))
         ++i;
-    return i;
+    return plan->nx <= most ? i : SIZES;
 }
 
 static int makes_fast_outputs(const ks_smooth_plan *plan)
@@ -42,7 +46,7 @@ void ks_chunks_teams(ks_scan_device *d, const ks_smooth_plan *plan)
     const int nx = plan->nx, ny = plan->ny;
     const int64_t mean = (int64_t)plan->mean_bytes, cov = (int64_t)plan->kernels->number_bytes;
     if (!makes_fast_outputs(plan) || size_for(plan) < SIZES || nx > KS_MOST_TEAM_STATES ||
-        ny > KS_MOST_TEAM_STATES)
+        ny > KS_MOST_TEAM_STATES || d->chunks.two_filter)
         return;
     d->team = nx <= 8 ? 8 : nx <= 16 ? 32 : nx <= 32 ? 128 : KS_MOST_TEAM;
     d->team_slice = ks_team_bytes(nx, ny, mean, cov);
@@ -94,7 +98,8 @@ static ks_status find_registers(ks_scan_device *d, const ks_smooth_plan *plan, c
     snprintf(name[0], sizeof name[0], "ks_%s_absorb_%s_%d_%d", kind, suffix, nx, ny);
     snprintf(name[1], sizeof name[1], "ks_%s_%s_%s_%d_%d", kind, d->chunks.smooths ? "keep" : "filter", suffix,
              nx, ny);
-    snprintf(name[2], sizeof name[2], "ks_%s_smooth_%s_%d", kind, suffix, nx);
+    if (d->chunks.two_filter) snprintf(name[2], sizeof name[2], "ks_%s_meet_%s_%d_%d", kind, suffix, nx, ny);
+    else snprintf(name[2], sizeof name[2], "ks_%s_smooth_%s_%d", kind, suffix, nx);
     for (int i = 0; i < 3 && status == KS_OK; ++i) status = ks_gpu_find(d->gpu, kernels[i], module, name[i]);
     return status;
 }

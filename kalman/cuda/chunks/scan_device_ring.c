@@ -42,23 +42,21 @@ static void take_rows(const ks_scan_device *d, int back, ks_ring *ring)
     ring->rows[KS_RING_Q] = rows_of(s->Q, s->nx * n, s->shift, back, k0, k1);
     ring->rows[KS_RING_U] = rows_of(s->u, n, s->shift, back, k0, k1);
     if (back) {
-        ring->arrays = KS_RING_BACK;
         ring->rows[KS_RING_MEAN] = kept(d->chunks.kept_mean, k0, k1);
         ring->rows[KS_RING_COV] = kept(d->chunks.kept_C, k0, k1);
-        return;
+        if (!d->chunks.two_filter) return;
     }
-    ring->arrays = KS_RING_ARRAYS;
-    ring->rows[KS_RING_H] = rows_of(s->H, s->ny * n, 0, 0, k0, k1);
-    ring->rows[KS_RING_R] = rows_of(s->R, s->ny * m, 0, 0, k0, k1);
-    ring->rows[KS_RING_D] = rows_of(s->d, m, 0, 0, k0, k1);
-    ring->rows[KS_RING_Y] = rows_of(s->y, m, 0, 0, k0, k1);
+    ring->rows[KS_RING_H] = rows_of(s->H, s->ny * n, 0, back, k0, k1);
+    ring->rows[KS_RING_R] = rows_of(s->R, s->ny * m, 0, back, k0, k1);
+    ring->rows[KS_RING_D] = rows_of(s->d, m, 0, back, k0, k1);
+    ring->rows[KS_RING_Y] = rows_of(s->y, m, 0, back, k0, k1);
 }
 
 /** Whether any row varies, and those that do stand close together from multiples of 16 bytes on. */
 static int fits_rows(const ks_ring *ring, int64_t size)
 {
     int varies = 0;
-    for (int i = 0; i < ring->arrays; ++i) {
+    for (int i = 0; i < KS_RING_ARRAYS; ++i) {
         const ks_ring_rows *r = &ring->rows[i];
         if (r->stride == 0) continue;
         varies = 1;
@@ -81,7 +79,7 @@ static void lay_out(ks_ring *ring, int window, int stages, int barriers, int slo
     int at = rounded(barriers * stages * 8), stage = 0;
     ring->window = window;
     ring->stages = stages;
-    for (int i = 0; i < ring->arrays; ++i) {
+    for (int i = 0; i < KS_RING_ARRAYS; ++i) {
         ks_ring_rows *const r = &ring->rows[i];
         int *const end = r->stride ? &stage : &at;
         const int bytes = r->stride ? rounded(window * r->stride + most_ahead(r, window)) : rounded(r->bytes);

@@ -1,0 +1,127 @@
+/* fast_meet_text.h -- device code: chunks of the two-filter smoother with everything in registers, for up to N states and
+ * M entries; see fast_chunk_text.h, information_text.h and num_f64.h. Rows and what is kept are numbers of type From,
+ * which may be narrower than KS_NUM. What cannot be done in the ordinary form is left to the kernels for any model. */
+
+/** The information behind a chunk, of `steps`, whose last one the filter has put at x: about what that is more. */
+template <int N>
+KS_DEVICE void KS_T(fast_behind)(const ks_chunk_arrays &c, int64_t chunk, bool nothing, const KS_NUM *x, KS_NUM *v,
+                                 KS_NUM *J)
+{
+    const int n = c.a.series.nx;
+    const double *const at = c.last + chunk * (n + n * n);
+    for (int i = 0; i < N; ++i) {
+        v[i] = nothing || i >= n ? KS_LIT(0) : (KS_NUM)at[i];
+        for (int j = 0; j <= i; ++j)
+            J[i * (i + 1) / 2 + j] = nothing || i >= n ? KS_LIT(0) : (KS_NUM)at[n + i * n + j];
+    }
+    KS_T(ks_centre)(N, x, J, v);
+}
+
+/** The information v, J behind step k + 1, whose filtered mean is xk, becomes that behind step k, whose mean is x; the
+ *  rows are those of step k + 1. */
+template <int N, int M>
+KS_DEVICE bool KS_T(fast_pull)(const KS_T(fast_rows)<N, M> &r, const KS_NUM *x, const KS_NUM *xk, KS_NUM *v, KS_NUM *J)
+{
+    KS_NUM xp[N], e[2 * N * N + 3 * N], eta[N], full[N * N], shift[N], Y[N * N], X[N * N];
+    KS_NUM W[3 * N * N + 2 * N + 4 * M * N + M * M + 2 * M], w[4 * N * N + N];
+    KS_T(ks_copy)(N, r.u, xp);
+    KS_T(ks_mv_add)(N, N, r.F, x, xp);
+    const bool made = KS_T(ks_filter_element)(N, M, r.F, r.Q, xp, r.H, r.R, r.d, r.y, e, W);
+    for (int i = 0; i < N; ++i) e[N * N + i] = e[N * N + i] - xk[i];
+    const bool good = KS_T(ks_join_ordinary)(N, e, v, J, Y, X, shift, eta, full, w);
+    KS_T(ks_copy)(N, eta, v);
+    KS_T(ks_pack)(N, full, J);
+    return made && good;
+}
+
+/** Numbers as they are put out. False where one of them does not fit. */
+template <int COUNT, class From> KS_DEVICE bool KS_T(fast_narrowed)(const KS_NUM *from, From *to)
+{
+    From sum = 0;
+    for (int i = 0; i < COUNT; ++i) {
+        to[i] = (From)from[i];
+        sum = sum + (to[i] - to[i]);
+    }
+    return sum == 0;
+}
+
+/** The lag-one covariance of step k + 1, smoothed P, with step k, filtered fP; rows as for fast_pull(). */
+template <int N, int M, class From>
+KS_DEVICE bool KS_T(fast_lag)(const ks_chunk_arrays &c, int64_t k, const KS_T(fast_rows)<N, M> &r, const KS_NUM *fP,
+                              const KS_NUM *P)
+{
+    KS_NUM ET[N * N], Pp[N * N], W[2 * N * N + N];
+    From lag[N * N];
+    const int n = c.a.series.nx;
+    const bool good = KS_T(ks_smoothing_gain)(N, r.F, r.Q, fP, ET, Pp, W);
+    KS_T(ks_mm)(N, N, N, P, ET, Pp);
+    const bool fits = KS_T(fast_narrowed)<N * N>(Pp, lag);
+    KS_T(fast_put)<N, N>(n, n, lag, c.a.back.lag_one_cov, k + 1);
+    return good && fits;
+}
+
+/** Step k of a chunk that ends at `end`; x and P are the estimate of the next step in and of this one out. */
+template <int N, int M, class From, class ROWS>
+KS_DEVICE bool KS_T(fast_meeting)(const ks_chunk_arrays &c, const ROWS &at, int64_t chunk, int64_t end, int64_t k,
+                                  KS_NUM *v, KS_NUM *J, KS_NUM *xk, KS_NUM *x, KS_NUM *P)
+{
+    const ks_series &s = c.a.series;
+    const ks_backward_sinks &back = c.a.back;
+    KS_NUM fx[N], U[N * N], W[3 * N * N + N];
+    From mean[N], cov[N * N];
+    KS_T(fast_matrix_as)<1, N, From>(1, s.nx, at.mean(k), 0, fx);
+    bool good = true;
+    if (k == end - 1) {
+        KS_T(fast_behind)<N>(c, chunk, end == s.steps, fx, v, J);
+    } else {
+        KS_T(fast_rows)<N, M> r;
+        KS_T(fast_transition)<N, M, From>(s, at, k + 1, r);
+        if (back.lag_one_cov.base) {
+            KS_T(fast_matrix_as)<N, N, From>(s.nx, s.nx, at.cov(k), 1, U);
+            good = KS_T(fast_lag)<N, M, From>(c, k, r, U, P);
+        }
+        KS_T(fast_observation)<N, M, From>(s, at, k + 1, r);
+        if (!KS_T(fast_pull)<N, M>(r, fx, xk, v, J)) good = false;
+    }
+    KS_T(ks_copy)(N, fx, xk);
+    KS_T(fast_matrix_as)<N, N, From>(s.nx, s.nx, at.cov(k), 1, P);
+    KS_T(ks_semidefinite_factor)(N, P, U);
+    if (!KS_T(ks_meet_ordinary)(N, fx, U, v, J, x, P, W)) good = false;
+    if (!KS_T(fast_narrowed)<N>(x, mean) || !KS_T(fast_narrowed)<N * N>(P, cov)) good = false;
+    if (!good) return false;
+    KS_T(fast_put)<1, N>(1, s.nx, mean, back.smoothed_mean, k);
+    KS_T(fast_put)<N, N>(s.nx, s.nx, cov, back.smoothed_cov, k);
+    if (!back.smoothed_var.base) return true;
+    for (int i = 0; i < N; ++i) mean[i] = cov[i * N + i];
+    KS_T(fast_put)<1, N>(1, s.nx, mean, back.smoothed_var, k);
+    return true;
+}
+
+/** The steps of a chunk that has been filtered; no step, where there is none or it is not `wanted`. */
+template <int N, int M, class From, class ROWS>
+KS_DEVICE bool KS_T(fast_meet)(const ks_chunk_arrays &c, ROWS &at, int64_t chunk, bool wanted)
+{
+    const ks_series &s = c.a.series;
+    const int n = s.nx;
+    const int64_t first = chunk * c.size, last = first + c.size;
+    const int64_t end = last < s.steps ? last : s.steps;
+    KS_NUM v[N], J[N * (N + 1) / 2], xk[N], x[N], P[N * N];
+    bool good = wanted;
+    if (!ROWS::TOGETHER && !good) return false;
+    at.begin(first);
+    for (int64_t k = (ROWS::TOGETHER ? last : end) - 1; k >= first; --k) {
+        at.turn(k - first);
+        if (ROWS::TOGETHER && !(good && k < end)) continue;
+        good = KS_T(fast_meeting)<N, M, From>(c, at, chunk, end, k, v, J, xk, x, P);
+        if (!ROWS::TOGETHER && !good) return false;
+    }
+    if (!good) return false;
+    double *const to = c.first + chunk * (n + n * n);
+    for (int i = 0; i < N; ++i) {
+        if (i >= n) continue;
+        to[i] = (double)x[i];
+        for (int j = 0; j < N; ++j)
+            if (j < n) to[n + i * n + j] = (double)P[i * N + j];
+    }
+    return true;
+}
