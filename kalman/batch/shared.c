@@ -9,10 +9,16 @@
  * that going alone takes (tiled_follow_text.h), so the bits are the same with and without. */
 #include "shared_parts.h"
 
+/** Whether the kernels of the plan's size have what followers need. */
+static int leads(const ks_smooth_plan *plan)
+{
+    return ks_tiled_takes(ks_tiled_kernels_of(plan->kernels), plan->nx, plan->ny);
+}
+
 int ks_shared_model(const ks_run *run)
 {
     const ks_model *m = run->model;
-    return run->plan->B > 1 && run->plan->nx >= KS_TILED_FROM && !m->F.series_stride &&
+    return run->plan->B > 1 && leads(run->plan) && !m->F.series_stride &&
            !m->Q.series_stride && !m->u.series_stride && !m->H.series_stride &&
            !m->R.series_stride && !m->P0.series_stride;
 }
@@ -23,7 +29,7 @@ int ks_shared_planned(const ks_smooth_plan *plan)
                               ? KS_OUT_SMOOTHED_MEAN | KS_OUT_SMOOTHED_COV
                               : KS_OUT_FILTERED_MEAN | KS_OUT_FILTERED_COV;
     /* Smoothed estimates wait in the outputs, which must be there. */
-    return plan->B > 2 && plan->nx >= KS_TILED_FROM &&
+    return plan->B > 2 && leads(plan) &&
            !(plan->options.outputs & ~(made | KS_OUT_LOGLIK)) &&
            (plan->options.job == KS_JOB_FILTER || ks_makes_all(plan, made));
 }

@@ -50,8 +50,10 @@ static void filter(int count, ks_follower *f, int64_t k0, int64_t k1, const ks_s
         case 3: FOLLOW(QUAD, 4, 3); break;
         default: FOLLOW(QUAD, 4, 4); break;
         }
-    } else if (WITH_ROWS && nx >= 5 && nx <= 8 && ny <= 4) {
-        if (nx == 6) FOLLOW(ROWS, 6, ny);
+    } else if (WITH_ROWS && nx <= 8 && ny <= KS_ROWS_ENTRIES) {
+        if (nx == 2) FOLLOW(ROWS, 2, ny);
+        else if (nx == 3) FOLLOW(ROWS, 3, ny);
+        else if (nx == 6) FOLLOW(ROWS, 6, ny);
         else FOLLOW(ROWS, nx, ny);
     } else {
         FOLLOW(TILES, nx, ny);
@@ -68,8 +70,10 @@ static void smooth(int count, ks_follower *f, int64_t k0, int64_t k1, const ks_s
 #define FOLLOW(shape, nx)                                                                   \
     KS_T(ks_follow_smooth_steps)(KS_SHAPE_##shape, nx, count, f, k0, k1, *gains, covs, work)
     if (WITH_QUADS && nx == 4) FOLLOW(QUAD, 4);
+    else if (WITH_ROWS && nx == 2) FOLLOW(ROWS, 2);
+    else if (WITH_ROWS && nx == 3) FOLLOW(ROWS, 3);
     else if (WITH_ROWS && nx == 6) FOLLOW(ROWS, 6);
-    else if (WITH_ROWS && nx >= 5 && nx <= 8) FOLLOW(ROWS, nx);
+    else if (WITH_ROWS && nx <= 8) FOLLOW(ROWS, nx);
     else FOLLOW(TILES, nx);
 #undef FOLLOW
     ks_flush_end(mode);

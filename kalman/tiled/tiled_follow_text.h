@@ -90,8 +90,10 @@ KS_HD void KS_T(ks_pack_minus_dot)(ks_shape shape, int nx, const KS_NUM *h, cons
             KS_APART(p[i]);
         } else if (i + 4 < nx) {
             p[i] = h[i] * xp[i] + h[i + 4] * xp[i + 4];
-        } else {
+        } else if (i < nx) {
             p[i] = h[i] * xp[i] + (KS_T(ks_each)){ 0 };
+        } else {
+            p[i] = (KS_T(ks_each)){ 0 };
         }
     }
     *v = *v - ((p[0] + p[2]) + (p[1] + p[3]));

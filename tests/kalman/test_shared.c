@@ -110,8 +110,9 @@ static void bits_of_series_alone(void **state)
 {
     (void)state;
     static const int sizes[][2] = { { 4, 2 }, { 4, 3 }, { 4, 5 }, { 5, 2 }, { 6, 3 },
-                                    { 7, 4 }, { 8, 5 }, { 9, 2 }, { 12, 6 }, { 17, 5 }, { 12, 3 } };
-    for (int i = 0; i < 11; ++i) {
+                                    { 7, 4 }, { 8, 5 }, { 9, 2 }, { 12, 6 }, { 17, 5 }, { 12, 3 },
+                                    { 2, 1 }, { 2, 4 }, { 3, 2 }, { 3, 3 }, { 3, 5 }, { 2, 2 } };
+    for (int i = 0; i < (int)(sizeof sizes / sizeof sizes[0]); ++i) {
         const int nx = sizes[i][0], ny = sizes[i][1];
         const unsigned flags = i % 3 == 0 ? HAS_OFFSETS : i % 3 == 1 ? VARIES_ALL : VARIES_F | VARIES_D;
         golden *g = with_gaps(500 + (uint64_t)i, 200 + i, nx, ny, (ks_prior)(i % 2), flags);
