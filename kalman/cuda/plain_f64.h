@@ -16,5 +16,6 @@
 #define KS_IN_DOUBLE(w, name) table_##name##_f64
 #include "scan_steps_text.h"
 #include "scan_rounding_text.h"
+#include "filter_rounding_text.h"
 
 #endif

@@ -26,11 +26,11 @@ typedef struct ks_scan_report {
 enum { KS_DEVICE_BLOCKS = 80 };
 
 /* What a run is made of: all of it, or where two devices share it the forward scan, the evidence beside
- * the reverse scan on the other one, and what comes when both are there; or the reverse scan once more, with
- * round-off. */
+ * the reverse scan on the other one, and what comes when both are there; or the forward scan, or the reverse one, once
+ * more, with round-off. */
 typedef enum ks_run_part {
-    KS_RUN_WHOLE, KS_RUN_ASCENT, KS_RUN_EVIDENCE, KS_RUN_MEETING, KS_RUN_DESCENT, KS_RUN_ROUNDING,
-    KS_RUN_PARTS
+    KS_RUN_WHOLE, KS_RUN_ASCENT, KS_RUN_EVIDENCE, KS_RUN_MEETING, KS_RUN_DESCENT, KS_RUN_FILTER_ROUNDING,
+    KS_RUN_ROUNDING, KS_RUN_PARTS
 } ks_run_part;
 
 typedef struct ks_scan_device {
@@ -184,9 +184,10 @@ KS_MUST_CHECK ks_status ks_scan_device_travel(ks_scan_device *d, int parts);
 /** The parts that it travels in. */
 int64_t ks_scan_device_parts(const ks_scan_device *d);
 
-/** Whether estimates that the last run has reported are those of a scan that may have multiplied round-off: then
- *  KS_RUN_ROUNDING comes next in its stream, and a report of that. */
-int ks_scan_device_is_suspect(const ks_scan_device *d, const ks_smooth_plan *plan);
+/** Whether estimates that the last run has reported are those of a scan that may have lost digits, the forward one for
+ *  KS_RUN_FILTER_ROUNDING, the reverse one for KS_RUN_ROUNDING: then that part, each in its turn, comes next in its
+ *  stream, and a report of it. */
+int ks_scan_device_is_suspect(const ks_scan_device *d, const ks_smooth_plan *plan, ks_run_part part);
 
 /** Wait for a stream and for what the last run in it says of itself. */
 KS_MUST_CHECK ks_status ks_scan_device_report(ks_scan_device *d, ks_gpu_stream *stream);

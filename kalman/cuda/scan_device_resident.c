@@ -84,12 +84,12 @@ static ks_status enqueue_pair(ks_scan_device *here, const ks_smooth_plan *plan)
 }
 
 /** Ask a scan that is suspect, on the arrays of the last run. */
-static ks_status ask(const ks_scan_device *d, const ks_smooth_plan *plan, ks_gpu_stream *where)
+static ks_status ask(const ks_scan_device *d, const ks_smooth_plan *plan, ks_run_part part, ks_gpu_stream *where)
 {
     ks_scan_device here = *d;
     here.a = d->map.resident;
     here.stream = where;
-    KS_TRY(ks_scan_device_enqueue(&here, plan, KS_RUN_ROUNDING));
+    KS_TRY(ks_scan_device_enqueue(&here, plan, part));
     return ks_scan_device_report(&here, where);
 }
 
@@ -97,7 +97,8 @@ static ks_status ask(const ks_scan_device *d, const ks_smooth_plan *plan, ks_gpu
 static ks_status report_all(ks_scan_device *d, const ks_smooth_plan *plan, ks_gpu_stream *where)
 {
     KS_TRY(ks_scan_device_report(d, where));
-    if (ks_scan_device_is_suspect(d, plan)) KS_TRY(ask(d, plan, where));
+    for (ks_run_part part = KS_RUN_FILTER_ROUNDING; part <= KS_RUN_ROUNDING; ++part)
+        if (ks_scan_device_is_suspect(d, plan, part)) KS_TRY(ask(d, plan, part, where));
     return d->other ? ks_scan_device_report(d->other, d->other->stream) : KS_OK;
 }
 

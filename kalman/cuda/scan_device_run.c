@@ -93,12 +93,21 @@ static ks_status evidence(ks_scan_device *d, const ks_smooth_plan *plan)
     return ks_scan_device_sum(d, plan->T);
 }
 
+/** The forward scan with round-off, and how far that moves the estimates. */
+static ks_status ask_filter(ks_scan_device *d, const ks_smooth_plan *plan)
+{
+    KS_TRY(phase(d, KS_PHASE_rounded_filter, plan->T));
+    KS_TRY(scan(d, plan->forward, d->filter_scan, d->forward_rounds));
+    return phase(d, KS_PHASE_moved_filter, plan->T);
+}
+
 /** The reverse scan with round-off, and how far that moves the estimates. */
 static ks_status ask(ks_scan_device *d, const ks_smooth_plan *plan)
 {
-    KS_TRY(phase(d, KS_PHASE_rounded, plan->T));
-    KS_TRY(scan(d, plan->reverse, d->smooth_scan, d->reverse_rounds));
-    return phase(d, KS_PHASE_moved, plan->T);
+    const int rts = plan->method == KS_METHOD_SCAN_RTS;
+    KS_TRY(phase(d, rts ? KS_PHASE_rounded : KS_PHASE_rounded_filter, plan->T));
+    KS_TRY(scan(d, plan->reverse, rts ? d->smooth_scan : d->filter_scan, d->reverse_rounds));
+    return phase(d, rts ? KS_PHASE_moved : KS_PHASE_moved_two_filter, plan->T);
 }
 
 ks_status ks_scan_device_begin(ks_scan_device *d)
@@ -112,6 +121,7 @@ ks_status ks_scan_device_enqueue(ks_scan_device *d, const ks_smooth_plan *plan, 
 {
     if (plan->method == KS_METHOD_BLOCKTRI) return ks_map_device_enqueue(d, plan);
     if (part == KS_RUN_EVIDENCE) return evidence(d, plan);
+    if (part == KS_RUN_FILTER_ROUNDING) return ask_filter(d, plan);
     if (part == KS_RUN_ROUNDING) return ask(d, plan);
     if (part == KS_RUN_MEETING) return meet(d, plan);
     KS_TRY(ks_scan_device_begin(d));
@@ -228,9 +238,12 @@ static ks_status compute(ks_scan_device *d, const ks_run *run, int64_t b)
     refresh(d);
     KS_TRY(d->other ? launch_pair(d, run, b) : launch_part(d, run->plan, KS_RUN_WHOLE));
     KS_TRY(ks_scan_device_report(d, d->stream));
-    if (!ks_scan_device_is_suspect(d, run->plan)) return KS_OK;
-    KS_TRY(launch_part(d, run->plan, KS_RUN_ROUNDING));
-    return ks_scan_device_report(d, d->stream);
+    for (ks_run_part part = KS_RUN_FILTER_ROUNDING; part <= KS_RUN_ROUNDING; ++part) {
+        if (!ks_scan_device_is_suspect(d, run->plan, part)) continue;
+        KS_TRY(launch_part(d, run->plan, part));
+        KS_TRY(ks_scan_device_report(d, d->stream));
+    }
+    return KS_OK;
 }
 
 static int is_good(const ks_scan_status *status)
@@ -240,9 +253,12 @@ static int is_good(const ks_scan_status *status)
     return status->bad == good.bad;
 }
 
-int ks_scan_device_is_suspect(const ks_scan_device *d, const ks_smooth_plan *plan)
+int ks_scan_device_is_suspect(const ks_scan_device *d, const ks_smooth_plan *plan, ks_run_part part)
 {
-    return plan->method == KS_METHOD_SCAN_RTS && d->report->status.sharp > 0 && is_good(&d->report->status);
+    const ks_scan_status *status = &d->report->status;
+    const int reverse = part == KS_RUN_ROUNDING;
+    if (reverse && plan->options.job != KS_JOB_SMOOTH) return 0;
+    return is_good(status) && (reverse && plan->method == KS_METHOD_SCAN_RTS ? status->sharp : status->doubts) > 0;
 }
 
 /** What the phases say, as a tally. */

@@ -9,7 +9,8 @@
 
 #define KS_SCAN_PHASES(E)                                                                   \
     E(elements) E(filtered) E(evidence) E(smoothing) E(smoothed) E(suffixes) E(two_filter)  \
-    E(lag_one) E(start) E(rounded) E(moved)
+    E(lag_one) E(start) E(rounded) E(moved) E(rounded_filter) E(moved_filter)               \
+    E(moved_two_filter)
 
 enum { KS_SCAN_THREADS = 128, KS_SCAN_SMALL = 9216, KS_SCAN_SUM_BLOCKS = 64 };
 
@@ -20,6 +21,7 @@ typedef struct ks_scan_status {
     long long phase;
     unsigned long long ordinary, array, missing, elements;
     unsigned long long sharp;    /* threads that have come upon a sharp prediction            */
+    unsigned long long doubts;   /* those that suspect the scan of filtering elements         */
     unsigned long long moves;    /* the largest of the workers' own, the bits of a double     */
 } ks_scan_status;
 

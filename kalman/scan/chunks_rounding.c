@@ -144,18 +144,6 @@ static void mark_known(const ks_scan_method *m, int64_t k)
     }
 }
 
-/** Round-off of step k is so many standard deviations. */
-static int refuse(ks_scan_method *m, int64_t k, double value)
-{
-    ks_tally *tally = &m->worker[0].tally;
-    tally->bad_step = k;
-    tally->bad_row = 0;
-    tally->bad_array = KS_ARRAY_ESTIMATE;
-    tally->fault = KS_FAULT_ILL_CONDITIONED;
-    m->run->info->value = value;
-    return -1;
-}
-
 int ks_chunks_disturbed(ks_scan_method *m)
 {
     const ks_smooth_plan *plan = m->plan;
@@ -171,7 +159,7 @@ int ks_chunks_disturbed(ks_scan_method *m)
     for (int64_t k = plan->T - 1; k >= 0; --k) {
         const int64_t before = tally.ordinary;
         if (plan->kernels->smooth(&m->a.series, k, k + 1, &state, &kept, &to, m->rounding.scratch, &tally))
-            return refuse(m, k, (double)INFINITY);
+            return ks_scan_refuse(m, k, (double)INFINITY);
         mark_known(m, k);
         if (k > 0) disturb(m, k, tally.ordinary > before, &state);
         if (k % KS_BLOCK == 0 && ks_scan_progress(m, 0)) return -1;
@@ -213,7 +201,7 @@ int ks_chunks_rounding(ks_scan_method *m)
             const double moves = difference(m, k, i);
             if (!(moves <= worst)) worst = moves;
         }
-        if (!(worst <= most)) return refuse(m, k, worst);
+        if (!(worst <= most)) return ks_scan_refuse(m, k, worst);
     }
     return 0;
 }

@@ -170,8 +170,11 @@ int ks_filter_rerun(void *user, void *scratch, const void *carry, int64_t first,
     ks_state state = { c.state.mean, c.state.cov, KS_FORM_ORDINARY };
     if (carry) {
         state = state_from(m, &c, carry);
-        /* It may look singular from here on and not sharp, where steps have kept all of it. */
-        if (m->a.to.watched && !m->run->watched && is_ill_conditioned(plan, c.worker.state.cov)) tally->sharp = first;
+        /* It may look singular from here on and not sharp, where steps have kept all of it. What it has lost beside its
+         * diagonal is no disagreement either. */
+        const int ill = is_ill_conditioned(plan, c.worker.state.cov);
+        if (m->a.to.watched && !m->run->watched && ill) tally->sharp = first;
+        if (ill && !m->run->watched) atomic_store(&m->doubtful, 1);
         keep_border(m, &c, first / m->chunk_size);
     } else
         plan->kernels->start(&m->a.series, &state, c.scratch);
@@ -187,6 +190,7 @@ int ks_filter_rerun(void *user, void *scratch, const void *carry, int64_t first,
         rc = plan->kernels->filter(&m->a.series, k, end, &state, &to, c.scratch, tally);
         if (!rc && ks_scan_progress(m, end - k)) rc = -1;
     }
+    if (!rc) ks_chunk_look(m, &c.worker, first / m->chunk_size, &state);
     close_chunk(&carver, &c, tally);
     return rc;
 }

@@ -40,6 +40,7 @@ static void carve_chunks(ks_carver *carver, ks_scan_method *m)
     m->a.elements = ks_carve(carver, (size_t)m->chunks,
                            plan->aggregates->filter_element_bytes(plan->nx));
     m->chunk_tally = ks_carve(carver, (size_t)m->chunks, sizeof *m->chunk_tally);
+    m->asking = ks_carve(carver, 1, ks_chunks_filter_bytes(plan));
     if (!smooths(plan)) return;
     m->form = ks_carve(carver, (size_t)plan->T, 1);
     m->start.mean = ks_carve(carver, (size_t)plan->nx, sizeof(double));
@@ -198,11 +199,13 @@ static void open_series(ks_scan_method *m, int64_t b)
     m->kept_C = in_place ? m->a.back.smoothed_cov : ks_cov_sink(plan, m->kept, 0);
     for (int w = 0; w < plan->workers; ++w) {
         m->worker[w].tally = ks_tally_start();
+        m->worker[w].doubts = 0;
         memset(&m->worker[w].wide, 0, sizeof m->worker[w].wide);
     }
     for (int64_t c = 0; c < m->chunks; ++c) {
         m->chunk_tally[c] = ks_tally_start();
     }
+    atomic_store(&m->doubtful, 0);
 }
 
 /** How often every step is gone through, scans of stored elements not counted. */
@@ -241,6 +244,13 @@ static int smooth_chunks(ks_scan_method *m, int64_t b, int64_t rounds, int64_t c
     return rc ? rc : ks_chunks_rounding(m);
 }
 
+/** Alg. 7. */
+static int smooth_two_filters(ks_scan_method *m)
+{
+    const int rc = ks_scan_two_filter(m);
+    return rc || m->chunks || !ks_scan_is_doubtful(m) ? rc : ks_two_filter_rounding(m);
+}
+
 /** Alg. 6 from stored elements. */
 static int smooth_elements(ks_scan_method *m)
 {
@@ -256,11 +266,12 @@ static int run_series(ks_scan_method *m, int64_t b)
     double loglik = 0;
     open_series(m, b);
     int rc = ks_scan_filter(m, &loglik);
-    if (!rc && m->run->watched) m->run->sharp |= ks_scan_is_suspect(m);
+    if (!rc && m->run->watched) m->run->sharp |= ks_scan_is_suspect(m) || ks_scan_is_doubtful(m);
     if (m->run->sharp) return -1;
+    if (!rc && ks_scan_is_doubtful(m)) rc = m->chunks ? ks_chunks_filter_rounding(m) : ks_filter_rounding(m);
     if (!rc && m->plan->method == KS_METHOD_SCAN_RTS)
         rc = m->chunks ? smooth_chunks(m, b, rounds, combines, &loglik) : smooth_elements(m);
-    if (!rc && m->plan->method == KS_METHOD_SCAN_TWO_FILTER) rc = ks_scan_two_filter(m);
+    if (!rc && m->plan->method == KS_METHOD_SCAN_TWO_FILTER) rc = smooth_two_filters(m);
     if (!rc && smooths(m->plan)) rc = ks_scan_lag_one(m);
     for (int w = 0; w < m->plan->workers; ++w) ks_run_add(m->run, b, &m->worker[w].tally);
     for (int64_t c = 0; c < m->chunks; ++c) ks_run_add(m->run, b, &m->chunk_tally[c]);
@@ -278,6 +289,7 @@ void ks_scan_method_run(ks_run *run, void *work)
     m.plan = plan;
     m.a.single = m.a.single_cov = plan->options.precision == KS_F32;
     atomic_init(&m.combines, 0);
+    atomic_init(&m.doubtful, 0);
     carve(&carver, &m);
     run->info->threads = plan->workers;
     run->info->scan = plan->options.scan;

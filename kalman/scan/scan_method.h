@@ -10,6 +10,7 @@
 #define KS_IN_DOUBLE(w, name) (w)->kernels->name
 #include "scan_steps_text.h"
 #include "scan_rounding_text.h"
+#include "filter_rounding_text.h"
 
 /** What ks_chunks_disturbed() leaves, and works on. */
 typedef struct ks_chunks_rounding_memory {
@@ -40,6 +41,8 @@ typedef struct ks_scan_method {
     int watched;                     /* chunks: steps back of Alg. 6 end at a sharp prediction */
     int again;                       /* what goes on now has been done before: no progress   */
     ks_chunks_rounding_memory rounding; /* chunks, Alg. 6                                    */
+    void *asking;                    /* chunks: memory of ks_chunks_filter_rounding()        */
+    atomic_int doubtful;             /* chunks: whether some do not meet                     */
     atomic_llong combines;
 } ks_scan_method;
 
@@ -77,6 +80,12 @@ void ks_two_filter_chunks_carve(ks_carver *carver, ks_scan_method *m);
 int ks_scan_is_suspect(const ks_scan_method *m);
 /** Estimates of a suspect series that are not finite are so for its rounding. */
 void ks_scan_blame(ks_scan_method *m);
+/** Whether the scan of filtering elements is suspect (filter_rounding_text.h, chunks_filter_rounding.c). */
+int ks_scan_is_doubtful(ks_scan_method *m);
+/** Whether filtered estimates from stored elements, and those of Alg. 7, stand for all that: 0, or -1 with the fault in a
+ *  worker's tally. They use the elements up. */
+int ks_filter_rounding(ks_scan_method *m);
+int ks_two_filter_rounding(ks_scan_method *m);
 /** Whether the estimates of Alg. 6 from stored elements stand for all that, after ks_scan_rts(): 0, or -1 with the fault
  *  in a worker's tally. */
 int ks_scan_rounding(ks_scan_method *m);
@@ -84,6 +93,14 @@ int ks_scan_rounding(ks_scan_method *m);
  *  0, or -1 with the fault in the first worker's tally. */
 int ks_chunks_disturbed(ks_scan_method *m);
 int ks_chunks_rounding(ks_scan_method *m);
+/** Whether chunk c of the filter, which ends with `end` in the plan's precision, meets what the next one begins from;
+ *  m->doubtful where not. Chunks that go at once have workers of their own. */
+void ks_chunk_look(ks_scan_method *m, ks_scan_worker *w, int64_t c, const ks_state *end);
+/** Whether the filter in chunks stands for that: 0, or -1 with the fault in the first worker's tally. */
+int ks_chunks_filter_rounding(ks_scan_method *m);
+size_t ks_chunks_filter_bytes(const ks_smooth_plan *plan);
+/** Round-off of step k is so many standard deviations: the fault in the first worker's tally. Returns -1. */
+int ks_scan_refuse(ks_scan_method *m, int64_t k, double value);
 void ks_chunks_rounding_carve(ks_carver *carver, ks_scan_method *m);
 /** `steps` more are done, see ks_run_progress(). */
 int ks_scan_progress(ks_scan_method *m, int64_t steps);

@@ -1,5 +1,5 @@
-/* scan_rounding.c -- whether the parallel RTS smoother from stored elements has multiplied round-off beyond what the
- * estimates bear, by scan_rounding_text.h; in chunks: chunks_rounding.c. */
+/* scan_rounding.c -- whether scans of stored elements have multiplied round-off beyond what the estimates bear, by
+ * scan_rounding_text.h and filter_rounding_text.h; in chunks: chunks_rounding.c. */
 #include <math.h>
 #include "scan_method.h"
 
@@ -19,19 +19,56 @@ void ks_scan_blame(ks_scan_method *m)
     if (blamed) m->run->info->value = (double)INFINITY;
 }
 
-int ks_scan_rounding(ks_scan_method *m)
+int ks_scan_is_doubtful(ks_scan_method *m)
+{
+    int doubts = atomic_load(&m->doubtful);
+    for (int w = 0; w < m->plan->workers; ++w) doubts |= m->worker[w].doubts;
+    return doubts;
+}
+
+int ks_scan_refuse(ks_scan_method *m, int64_t k, double value)
+{
+    ks_tally *tally = &m->worker[0].tally;
+    tally->bad_step = k;
+    tally->bad_row = 0;
+    tally->bad_array = KS_ARRAY_ESTIMATE;
+    tally->fault = KS_FAULT_ILL_CONDITIONED;
+    m->run->info->value = value >= 0 ? value : (double)INFINITY;
+    return -1;
+}
+
+/** Scan elements with round-off, and see what that moves; none of it is counted. */
+static int ask(ks_scan_method *m, ks_scan_phase_function rounded, const ks_scan_plan *scan, const ks_operator *op,
+               ks_scan_phase_function moved)
 {
     const int64_t T = m->plan->T, rounds = m->run->info->rounds;
     const long long combines = atomic_load(&m->combines);
-    const ks_operator op = ks_smooth_operator(m);
     m->again = 1;
-    int rc = ks_scan_phase(m, 0, T, ks_rounded_step);
-    if (!rc) rc = ks_scan_elements(m, m->plan->reverse, &op);
+    int rc = ks_scan_phase(m, 0, T, rounded);
+    if (!rc) rc = ks_scan_elements(m, scan, op);
     atomic_store(&m->combines, combines);
     m->run->info->rounds = rounds;
-    if (!rc) rc = ks_scan_phase(m, 0, T, ks_moved_step);
+    if (!rc) rc = ks_scan_phase(m, 0, T, moved);
     m->again = 0;
     for (int w = 0; w < m->plan->workers; ++w)
         if (m->worker[w].moves > m->run->info->value) m->run->info->value = m->worker[w].moves;
     return rc;
+}
+
+int ks_scan_rounding(ks_scan_method *m)
+{
+    const ks_operator op = ks_smooth_operator(m);
+    return ask(m, ks_rounded_step, m->plan->reverse, &op, ks_moved_step);
+}
+
+int ks_filter_rounding(ks_scan_method *m)
+{
+    const ks_operator op = ks_filter_operator(m);
+    return ask(m, ks_rounded_filter_step, m->plan->forward, &op, ks_moved_filter_step);
+}
+
+int ks_two_filter_rounding(ks_scan_method *m)
+{
+    const ks_operator op = ks_filter_operator(m);
+    return ask(m, ks_rounded_filter_step, m->plan->reverse, &op, ks_moved_two_filter_step);
 }

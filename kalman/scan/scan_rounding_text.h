@@ -7,24 +7,6 @@
  * RTS smoother are as good as ever, so what predictions look like is no more than a reason to suspect. Then the scan
  * itself is asked: it runs again with elements into which as much round-off has been put as there is in them anyway,
  * of random signs. Where that moves the estimates, digits are lost. */
-/* How many times the rounding of a number as large as a mean does not count: steps that forget sum up some of them. */
-#define KS_ROUNDINGS 64.
-
-/** What estimates may move by, in standard deviations. */
-#define KS_MOVES_MOST 1e-7
-
-/** 1 or -1, as good as random (Steele, Lea & Flood's SplitMix64). */
-KS_HD double ks_random_sign(uint64_t number)
-{
-    uint64_t z = number * 0x9e3779b97f4a7c15U;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
-    return z >> 63 ? 1 : -1;
-}
-
-/** A standard deviation from a variance that may be round-off. */
-KS_HD double ks_deviation(double variance) { return variance > 0 ? sqrt(variance) : 0; }
-
 /** The size of the terms of F x + u, entry i. */
 KS_HD double ks_prediction_size(int n, const double *F, const double *u, const double *x, int i)
 {
@@ -98,31 +80,23 @@ KS_HD double ks_rounding_moves(const ks_scan_arrays *a, ks_scan_worker *w, int64
     const double *x = (const double *)a->smoothed.mean + k * n, *P = (const double *)a->smoothed.cov + k * nn;
     const double *filtered = (const double *)a->filtered.cov + k * nn;
     const double *moved_x = (const double *)w->results.mean, *moved_P = (const double *)w->results.cov;
-    double *sd = w->outputs[0], worst = 0;
     KS_IN_DOUBLE(w, smooth_extract)(n, k, k + 1, from, mean, cov);
-    for (int i = 0; i < n; ++i) {
-        /* Variances that are round-off of the filtered ones altogether are those of what is known exactly. */
-        const double least = KS_ROUNDINGS * (DBL_EPSILON / 2) * filtered[i * n + i];
-        sd[i] = ks_deviation(P[i * n + i] > least ? P[i * n + i] : least);
-        const double off = fabs(moved_x[i] - x[i]) - KS_ROUNDINGS * (DBL_EPSILON / 2) * fabs(x[i]);
-        if (!(off <= worst * sd[i])) worst = off / sd[i];
-        for (int j = 0; j <= i; ++j) {
-            const double difference = fabs(moved_P[i * n + j] - P[i * n + j]);
-            if (!(difference <= worst * (sd[i] * sd[j]))) worst = difference / (sd[i] * sd[j]);
-        }
-        if (!(worst >= 0)) return worst;
-    }
-    return worst;
+    return ks_estimate_moves(n, x, P, filtered, moved_x, moved_P, w->outputs[0]);
 }
 
-/** The first of the steps that it moves too far is told. */
-KS_HD void ks_moved_step(const ks_scan_arrays *a, ks_scan_worker *w, int64_t k)
+/** Tell step k, and by how much it has been moved, where that is too far. */
+KS_HD void ks_tell_moves(ks_scan_worker *w, int64_t k, double moves, double most)
 {
-    const double moves = ks_rounding_moves(a, w, k);
-    if (moves <= KS_MOVES_MOST) return;
+    if (moves <= most) return;
     w->tally.bad_step = k;
     w->tally.bad_row = 0;
     w->tally.bad_array = KS_ARRAY_ESTIMATE;
     w->tally.fault = KS_FAULT_ILL_CONDITIONED;
     w->moves = moves > 0 ? moves : (double)INFINITY;
+}
+
+/** The first of the steps that it moves too far is told. */
+KS_HD void ks_moved_step(const ks_scan_arrays *a, ks_scan_worker *w, int64_t k)
+{
+    ks_tell_moves(w, k, ks_rounding_moves(a, w, k), KS_MOVES_MOST);
 }

@@ -31,7 +31,8 @@ typedef struct ks_scan_worker {
     double *outputs[6];              /* results of one step, double                        */
     ks_series wide;                  /* the series of `rows`                               */
     ks_tally tally;
-    double moves;                    /* a fault of ks_moved_step(): by so many sd          */
+    int doubts;                      /* whether the scan of filtering elements is suspect   */
+    double moves;                    /* a fault of a scan that was asked: by so many sd     */
     const struct ks_kernels *kernels; /* the CPU's arithmetic in double                    */
 } ks_scan_worker;
 

@@ -3,6 +3,7 @@
  * What goes wrong is in w->tally. Paper: Sarkka & Garcia-Fernandez, Alg. 5 to 7. */
 #include <float.h>
 #include <string.h>
+#include "estimate_rounding_text.h"
 #include "scan_steps.h"
 
 enum { KS_ROW_F, KS_ROW_Q, KS_ROW_U, KS_ROW_H, KS_ROW_R, KS_ROW_D, KS_ROW_Y, KS_ROW_M0, KS_ROW_P0,
@@ -234,6 +235,27 @@ KS_HD ks_sink ks_row_for(double *memory, ks_sink wanted)
     return wanted.base ? row : none;
 }
 
+/** A scan of filtering elements is suspect where a step of the filter from the estimate of the step before disagrees with
+ *  it by more than this, in standard deviations and in shares of covariances; in single precision results bear more. */
+#define KS_DISAGREES(a) ((a)->single ? 0x1p-17 : 0x1p-30)
+
+/** and where less than this is left of a variance: the scan, which has covariances, holds it no better, */
+#define KS_IS_LEFT(a) ((a)->single ? 0x1p-36 : 0x1p-26)
+
+/** and where round-off of the information from behind could do this to a smoothed estimate. */
+#define KS_COULD_DO(a) ((a)->single ? 0x1p-20 : 0x1p-33)
+
+/** Look whether the scan has come to the estimate of step k that the filter has come to from that of the step before. */
+KS_HD void ks_look_at_step(const ks_scan_arrays *a, ks_scan_worker *w, int64_t k, ks_state *state)
+{
+    const int n = a->series.nx;
+    const double *x = (const double *)a->filtered.mean + k * n, *P = (const double *)a->filtered.cov + k * n * n;
+    KS_IN_DOUBLE(w, square)(n, state, w->scratch);
+    w->doubts |= ks_estimates_disagree(n, x, P, (const double *)state->x, (const double *)state->C, KS_DISAGREES(a),
+                                       DBL_EPSILON / 2) ||
+                 ks_covariance_is_sharp(n, P, KS_IS_LEFT(a), w->outputs[5]);
+}
+
 /** Predictions, innovations and log-likelihood terms: one filter step from each filtered estimate
  *  to the next, of which the update is not kept. */
 KS_HD void ks_evidence_step(const ks_scan_arrays *a, ks_scan_worker *w, int64_t k)
@@ -260,6 +282,7 @@ KS_HD void ks_evidence_step(const ks_scan_arrays *a, ks_scan_worker *w, int64_t 
                (size_t)(n * n) * sizeof(double));
     }
     if (KS_IN_DOUBLE(w, filter)(s, k, k + 1, &state, &to, w->scratch, &w->tally)) return;
+    ks_look_at_step(a, w, k, &state);
     ks_put(a, out->predicted_mean, k, n, w->outputs[0]);
     if (to.predicted_cov.base)
         ks_put_cov(a, out->predicted_cov, out->predicted_var, k, w->outputs[1]);
@@ -309,6 +332,16 @@ KS_HD void ks_suffixes_step(const ks_scan_arrays *a, ks_scan_worker *w, int64_t 
         ks_elements_step(a, w, k);
 }
 
+/** Look whether the information that filtered and smoothed estimates of step k differ by is good enough. */
+KS_HD void ks_look_at_meeting(const ks_scan_arrays *a, ks_scan_worker *w, int64_t k, ks_sink suffix)
+{
+    const int n = a->series.nx;
+    const double *x = (const double *)a->filtered.mean + k * n, *smoothed = (const double *)a->smoothed.mean + k * n;
+    if (k == a->series.steps - 1) return;
+    const double *J = (const double *)ks_slot_of(suffix, k + 1) + n * n + 2 * n + n * (n + 1) / 2;
+    w->doubts |= ks_information_could_do(n, J, x, smoothed, (const double *)a->smoothed.cov + k * n * n, KS_COULD_DO(a));
+}
+
 /** Smoothed estimates out of filtered ones and filtering elements that have been scanned from the
  *  end. */
 KS_HD void ks_two_filter_step(const ks_scan_arrays *a, ks_scan_worker *w, int64_t k)
@@ -317,6 +350,7 @@ KS_HD void ks_two_filter_step(const ks_scan_arrays *a, ks_scan_worker *w, int64_
     KS_IN_DOUBLE(w, two_filter)(ks_wide_series(a, w, k), k, k + 1, ks_wide_mean(a, a->filtered),
                                 ks_wide_cov(a, a->filtered), suffix, ks_wide_mean(a, a->smoothed),
                                 ks_wide_cov(a, a->smoothed), w->scratch);
+    ks_look_at_meeting(a, w, k, suffix);
     ks_put_smoothed(a, w, k);
 }
 

@@ -1,0 +1,141 @@
+/* chunks_filter_rounding.c -- whether the parallel filter in chunks has lost more digits than the estimates bear.
+ *
+ * A chunk begins from an aggregate of all before it, which may have lost digits as elements of single steps may
+ * (filter_rounding_text.h); its own steps lose none. So where it ends it meets what the next one begins from: they
+ * disagree where digits are lost, or where there are none, as of what is known exactly. A series in which they do, or
+ * in which a chunk begins from a covariance that has lost half of its digits, is suspect, and filtered once more, from
+ * its beginning and from where each chunk began. Where these two differ digits are lost. */
+#include <math.h>
+#include <string.h>
+#include "wide_rows.h"
+
+/* Ends of chunks disagree, and estimates may differ, by so many standard deviations. */
+static double disagreement(int single) { return single ? 0x1p-8 : 0x1p-30; }
+static double difference(int single) { return single ? 1e-2 : 7e-7; }
+
+/** What asking takes: each of two filters with its estimate, what it predicts, and that as a covariance. */
+typedef struct asking {
+    ks_scan_worker worker;
+    ks_wide_rows wide;
+    ks_estimates state[2], predicted[2], filtered[2];
+    double *sd;
+} asking;
+
+static ks_estimates carve_estimate(ks_carver *carver, const ks_smooth_plan *plan)
+{
+    const size_t n = (size_t)plan->nx;
+    ks_estimates e;
+    e.mean = ks_carve(carver, n, sizeof(double));
+    e.cov = ks_carve(carver, n * n, sizeof(double));
+    return e;
+}
+
+static void carve(ks_carver *carver, const ks_smooth_plan *plan, asking *q)
+{
+    memset(q, 0, sizeof *q);
+    ks_carve_worker(carver, plan, &q->worker);
+    ks_carve_wide_rows(carver, plan, &q->wide);
+    for (int i = 0; i < 2; ++i) {
+        q->state[i] = carve_estimate(carver, plan);
+        q->predicted[i] = carve_estimate(carver, plan);
+        q->filtered[i] = carve_estimate(carver, plan);
+    }
+    q->sd = ks_carve(carver, (size_t)plan->nx, sizeof(double));
+}
+
+size_t ks_chunks_filter_bytes(const ks_smooth_plan *plan)
+{
+    ks_carver carver = ks_carver_at(NULL);
+    asking q;
+    carve(&carver, plan, &q);
+    return ks_carved_bytes(&carver);
+}
+
+/** Mean and covariance that chunk `c` ends with by the scan, c >= 0. */
+static void border(const ks_scan_method *m, int64_t c, void *x, void *P)
+{
+    const ks_kernels *in_double = m->plan->aggregates;
+    const int64_t bytes = (int64_t)in_double->filter_element_bytes(m->plan->nx);
+    const ks_sink from = { (char *)m->a.elements + c * bytes, 0, 0 }, mean = { x, 0, 0 }, cov = { P, 0, 0 };
+    in_double->filter_extract(m->plan->nx, 0, 1, from, mean, cov);
+}
+
+void ks_chunk_look(ks_scan_method *m, ks_scan_worker *w, int64_t c, const ks_state *end)
+{
+    const ks_smooth_plan *plan = m->plan;
+    const int64_t n = plan->nx;
+    if (c == m->chunks - 1) return;
+    ks_state own = { w->state.mean, w->state.cov, end->form };
+    plan->kernels->widen(n, end->x, own.x);
+    plan->kernels->widen(n * n, end->C, own.C);
+    plan->aggregates->square(plan->nx, &own, w->scratch);
+    border(m, c, w->results.mean, w->results.cov);
+    if (ks_estimates_disagree(plan->nx, w->results.mean, w->results.cov, w->state.mean, w->state.cov,
+                              disagreement(m->a.single), m->a.single ? 0x1p-24 : 0x1p-53))
+        atomic_store(&m->doubtful, 1);
+}
+
+/** Step k of filter i, with what it predicts and comes to. Returns its term of the log-likelihood, no number where the
+ *  step cannot be taken. */
+static double step(const ks_scan_method *m, asking *q, int i, const ks_series *s, int64_t k, ks_state *state)
+{
+    const ks_kernels *in_double = m->plan->aggregates;
+    const size_t n = (size_t)m->plan->nx;
+    ks_tally tally = ks_tally_start();
+    ks_forward_sinks to = { 0 };
+    double term = 0;
+    to.predicted_mean.base = q->predicted[i].mean;
+    to.predicted_cov.base = q->predicted[i].cov;
+    to.loglik_terms.base = (char *)&term;
+    if (in_double->filter(s, k, k + 1, state, &to, q->worker.scratch, &tally)) return (double)NAN;
+    memcpy(q->filtered[i].mean, state->x, n * sizeof(double));
+    memcpy(q->filtered[i].cov, state->C, n * n * sizeof(double));
+    ks_state square = { q->filtered[i].mean, q->filtered[i].cov, state->form };
+    in_double->square(m->plan->nx, &square, q->worker.scratch);
+    return term;
+}
+
+static double larger(double a, double b) { return a <= b ? b : a; } /* no number where b is none */
+
+/** By how much the second filter differs from the first, in standard deviations or shares. */
+static double differs(const ks_scan_method *m, asking *q, double term, double other)
+{
+    const int n = m->plan->nx;
+    const ks_estimates *p = q->predicted, *f = q->filtered;
+    const double of_term = fabs(other - term) / (fabs(term) > 1 ? fabs(term) : 1);
+    const double of_prediction = ks_estimate_moves(n, p[0].mean, p[0].cov, p[0].cov, p[1].mean, p[1].cov, q->sd);
+    const double of_estimate = ks_estimate_moves(n, f[0].mean, f[0].cov, p[0].cov, f[1].mean, f[1].cov, q->sd);
+    return larger(larger(of_term, of_prediction), of_estimate);
+}
+
+int ks_chunks_filter_rounding(ks_scan_method *m)
+{
+    const ks_kernels *in_double = m->plan->aggregates;
+    const double most = difference(m->a.single);
+    ks_carver carver = ks_carver_at(m->asking);
+    asking q;
+    carve(&carver, m->plan, &q);
+    ks_state whole = { q.state[0].mean, q.state[0].cov, KS_FORM_ORDINARY };
+    ks_state chunk = { q.state[1].mean, q.state[1].cov, KS_FORM_ORDINARY };
+    int rc = 0;
+    in_double->start(ks_wide_series(&m->a, &q.worker, 0), &whole, q.worker.scratch);
+    for (int64_t k = 0, end; k < m->plan->T && !rc; k = end) {
+        end = m->plan->T - k < KS_BLOCK ? m->plan->T : k + KS_BLOCK;
+        end = end - k < q.wide.steps ? end : k + q.wide.steps;
+        const ks_series *s = ks_widen_steps(m, &q.worker, &q.wide, k, end, 1);
+        for (int64_t i = k; i < end && !rc; ++i) {
+            const double term = step(m, &q, 0, s, i, &whole);
+            if (i < m->chunk_size) continue;
+            if (i % m->chunk_size == 0) {
+                border(m, i / m->chunk_size - 1, chunk.x, chunk.C);
+                chunk.form = KS_FORM_ORDINARY;
+                in_double->root(m->plan->nx, &chunk, q.worker.scratch);
+            }
+            const double value = differs(m, &q, term, step(m, &q, 1, s, i, &chunk));
+            if (!(value <= most)) rc = ks_scan_refuse(m, i, value);
+        }
+        if (!rc && ks_scan_progress(m, 0)) rc = -1;
+    }
+    ks_carve_end(&carver);
+    return rc;
+}

@@ -1,0 +1,104 @@
+/* estimate_rounding_text.h -- round-off of estimates in standard deviations: what scans are judged by. */
+#ifndef KS_ESTIMATE_ROUNDING_TEXT_H
+#define KS_ESTIMATE_ROUNDING_TEXT_H
+
+#include <float.h>
+#include <math.h>
+#include <stdint.h>
+#include "hd.h"
+
+/* How many times the rounding of a number as large as a mean does not count: steps that forget sum up some of them. */
+#define KS_ROUNDINGS 64.
+
+/** What estimates may move by, in standard deviations. */
+#define KS_MOVES_MOST 1e-7
+
+/** 1 or -1, as good as random (Steele, Lea & Flood's SplitMix64). */
+KS_HD double ks_random_sign(uint64_t number)
+{
+    uint64_t z = number * 0x9e3779b97f4a7c15U;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
+    return z >> 63 ? 1 : -1;
+}
+
+/** A standard deviation from a variance that may be round-off. */
+KS_HD double ks_deviation(double variance) { return variance > 0 ? sqrt(variance) : 0; }
+
+/** Whether two estimates (x, P) and (x2, P2) of n states disagree by more than `most` standard deviations of the first
+ *  and 64 roundings, `unit` each, of its mean, or by as large a share of its covariances. Not finite: they do. */
+KS_HD int ks_estimates_disagree(int n, const double *x, const double *P, const double *x2, const double *P2, double most,
+                                double unit)
+{
+    const double square = most * most;
+    int agree = 1;
+    for (int i = 0; i < n; ++i) {
+        const double variance = P[i * n + i], rounding = KS_ROUNDINGS * unit * fabs(x[i]);
+        const double off = fabs(x2[i] - x[i]) - rounding, own = off > 0 ? off : 0;
+        agree &= own * own <= square * variance && off <= DBL_MAX;
+        for (int j = 0; j <= i; ++j) {
+            const double difference = P2[i * n + j] - P[i * n + j];
+            agree &= difference * difference <= square * (variance * P[j * n + j]);
+        }
+    }
+    return !agree;
+}
+
+/** Whether of a variance of P (n, n) the states before leave less than `least`: so much of its digits is gone in some
+ *  combination of states. W: n² numbers. */
+KS_HD int ks_covariance_is_sharp(int n, const double *P, double least, double *W)
+{
+    int sharp = 0;
+    for (int i = 0; i < n; ++i) {
+        double left = P[i * n + i];
+        for (int j = 0; j < i; ++j) {
+            double s = P[i * n + j];
+            for (int l = 0; l < j; ++l) s -= W[i * n + l] * W[j * n + l] * W[l * n + l];
+            W[i * n + j] = W[j * n + j] > 0 ? s / W[j * n + j] : 0;
+            left -= W[i * n + j] * W[i * n + j] * W[j * n + j];
+        }
+        W[i * n + i] = left;
+        sharp |= !(left >= least * P[i * n + i]);
+    }
+    return sharp;
+}
+
+/** By how many standard deviations (moved_x, moved_P) is off (x, P), or its covariance by so large a share, more than
+ *  roundings of the mean. Variances that are round-off of `before` (n, n), the covariance that they have been taken
+ *  from, are those of what is known exactly. Not finite where numbers are none. sd: n numbers of scratch. */
+KS_HD double ks_estimate_moves(int n, const double *x, const double *P, const double *before, const double *moved_x,
+                               const double *moved_P, double *sd)
+{
+    double worst = 0;
+    for (int i = 0; i < n; ++i) {
+        const double least = KS_ROUNDINGS * (DBL_EPSILON / 2) * before[i * n + i];
+        sd[i] = ks_deviation(P[i * n + i] > least ? P[i * n + i] : least);
+        const double off = fabs(moved_x[i] - x[i]) - KS_ROUNDINGS * (DBL_EPSILON / 2) * fabs(x[i]);
+        if (!(off <= worst * sd[i])) worst = off / sd[i];
+        for (int j = 0; j <= i; ++j) {
+            const double difference = fabs(moved_P[i * n + j] - P[i * n + j]);
+            if (!(difference <= worst * (sd[i] * sd[j]))) worst = difference / (sd[i] * sd[j]);
+        }
+        if (!(worst >= 0)) return worst;
+    }
+    return worst;
+}
+
+/** Whether round-off of the information J (packed) that comes from behind could move an estimate of n states to which it
+ *  has led from x, as (smoothed, P): by a share DBL_EPSILON sqrt(J_ii J_jj) of each entry, and by as much of what it
+ *  pulls x to. */
+KS_HD int ks_information_could_do(int n, const double *J, const double *x, const double *smoothed, const double *P,
+                                  double most)
+{
+    double told = 0, pull = 0;
+    for (int i = 0; i < n; ++i) {
+        const double own = J[i * (i + 1) / 2 + i];
+        const double size = fabs(x[i]) > fabs(smoothed[i]) ? fabs(x[i]) : fabs(smoothed[i]);
+        told += own * P[i * n + i];
+        pull += own * (size * size);
+    }
+    const double bound = most / (DBL_EPSILON / 2);
+    return !(told <= bound && told * n * pull <= bound * bound);
+}
+
+#endif

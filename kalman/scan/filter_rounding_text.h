@@ -1,0 +1,125 @@
+/* filter_rounding_text.h -- whether scans of stored filtering elements have lost more digits than the estimates bear;
+ * phases as those of scan_steps_text.h, for a worker of the CPU or a thread of a device.
+ *
+ * An aggregate of many steps does not know where they began. Its numbers are those of all states that it might have
+ * been: the estimate from a state at zero, what that would change, the information of observations in directions that
+ * the state has never taken. What is left when it meets the estimate before it is a difference, small beside these
+ * where means are far from zero, where transitions grow, or where the information is singular and the estimate vague.
+ * The recursion from step to step meets none of that. So a step of the filter, which predictions and the likelihood
+ * take anyway, is asked whether it comes to the same from the estimate before as the scan does. An error of one step is
+ * no larger in standard deviations at those behind it, so that nothing is off where all these agree in every combination
+ * of states. A disagreement is a reason to suspect only, as is a covariance that has lost half of its digits: of what is
+ * known exactly nothing agrees. A series that is suspect is asked: the scan runs
+ * again from elements into which as much round-off has been put as there is in them anyway, of random signs. Where that
+ * moves estimates, digits are lost.
+ *
+ * Smoothed estimates of two filters are looked at for what round-off of the information that comes from behind could
+ * do to them, as where the halves of the two-ended method meet, and asked likewise, with round-off in the filtered
+ * estimates, too. */
+
+/** What estimates out of filtering elements may move by, in standard deviations: in single precision results bear more. */
+#define KS_FILTER_MOVES_MOST(a) ((a)->single ? 1e-3 : 2e-7)
+
+/** Round-off into packed entries of a symmetric matrix: `unit` of the roots of its diagonal. Returns the next sign. */
+KS_HD uint64_t ks_round_packed(int n, double unit, double *packed, uint64_t sign)
+{
+    for (int i = n - 1; i >= 0; --i) /* from the last row up, so that diagonals are still whole */
+        for (int j = 0; j <= i; ++j)
+            packed[i * (i + 1) / 2 + j] += ks_random_sign(++sign) * unit * ks_deviation(packed[i * (i + 1) / 2 + i]) *
+                                           ks_deviation(packed[j * (j + 1) / 2 + j]);
+    return sign;
+}
+
+/** Filtering elements with round-off: twice that of their numbers. */
+KS_HD void ks_rounded_filter_step(const ks_scan_arrays *a, ks_scan_worker *w, int64_t k)
+{
+    const int n = a->series.nx, half = n * (n + 1) / 2;
+    const ks_sink to = ks_element_sink(a, KS_IN_DOUBLE(w, filter_element_bytes)(n));
+    const ks_tally known = w->tally;
+    double *A = (double *)ks_slot_of(to, k), *C = A + n * n + n, *eta = C + half, *J = eta + n;
+    uint64_t sign = (uint64_t)(k * (2 * n * n + 3 * n));
+    if (ks_make_filter_element(a, w, k, A)) return;
+    w->tally = known;
+    for (int i = 0; i < n * n + n; ++i) A[i] += ks_random_sign(++sign) * DBL_EPSILON * A[i];
+    for (int i = 0; i < n; ++i) eta[i] += ks_random_sign(++sign) * DBL_EPSILON * eta[i];
+    sign = ks_round_packed(n, DBL_EPSILON / 2, C, sign);
+    (void)ks_round_packed(n, DBL_EPSILON / 2, J, sign);
+}
+
+/** Step k of a filter from the estimate in w->state: the prediction to outputs[0] and outputs[1]. Returns the term of the
+ *  log-likelihood, no number where the step cannot be taken. */
+KS_HD double ks_term_from(const ks_scan_arrays *a, ks_scan_worker *w, int64_t k)
+{
+    const ks_series *s = ks_wide_series(a, w, k);
+    ks_state state = ks_own_state(w);
+    ks_tally tally = ks_tally_start();
+    ks_forward_sinks to;
+    double term = 0;
+    memset(&to, 0, sizeof to);
+    to.predicted_mean.base = (char *)w->outputs[0];
+    to.predicted_cov.base = (char *)w->outputs[1];
+    to.loglik_terms.base = (char *)&term;
+    if (k == 0) KS_IN_DOUBLE(w, start)(s, &state, w->scratch);
+    return KS_IN_DOUBLE(w, filter)(s, k, k + 1, &state, &to, w->scratch, &tally) ? (double)NAN : term;
+}
+
+KS_HD double ks_larger_move(double a, double b) { return a <= b ? b : a >= 0 ? a : b; } /* no number where one is none */
+
+/** By how much that has moved the filtered estimate of step k, its prediction, and its term of the log-likelihood. */
+KS_HD double ks_filter_moves(const ks_scan_arrays *a, ks_scan_worker *w, int64_t k)
+{
+    const int n = a->series.nx;
+    const size_t mean_bytes = (size_t)n * sizeof(double), cov_bytes = (size_t)n * mean_bytes;
+    const ks_sink from = ks_element_sink(a, KS_IN_DOUBLE(w, filter_element_bytes)(n));
+    const ks_sink before_x = { (char *)w->state.mean, 0, 0 }, before_P = { (char *)w->state.cov, 0, 0 };
+    const ks_sink to_x = { (char *)w->results.mean, 0, 0 }, to_P = { (char *)w->results.cov, 0, 0 };
+    const double *x = (const double *)a->filtered.mean + k * n, *P = (const double *)a->filtered.cov + k * n * n;
+    double *moved_x = (double *)w->results.mean, *moved_P = (double *)w->results.cov, *sd = w->outputs[5];
+    if (k > 0) KS_IN_DOUBLE(w, filter_extract)(n, k - 1, k, from, before_x, before_P);
+    const double moved_term = ks_term_from(a, w, k);
+    memcpy(moved_x, w->outputs[0], mean_bytes);
+    memcpy(moved_P, w->outputs[1], cov_bytes);
+    if (k > 0) {
+        memcpy(w->state.mean, x - n, mean_bytes);
+        memcpy(w->state.cov, P - (int64_t)n * n, cov_bytes);
+    }
+    const double term = ks_term_from(a, w, k);
+    const double *xp = w->outputs[0], *Pp = w->outputs[1];
+    double moves = fabs(moved_term - term) / (fabs(term) > 1 ? fabs(term) : 1);
+    moves = ks_larger_move(moves, ks_estimate_moves(n, xp, Pp, Pp, moved_x, moved_P, sd));
+    KS_IN_DOUBLE(w, filter_extract)(n, k, k + 1, from, to_x, to_P);
+    return ks_larger_move(moves, ks_estimate_moves(n, x, P, Pp, moved_x, moved_P, sd));
+}
+
+KS_HD void ks_moved_filter_step(const ks_scan_arrays *a, ks_scan_worker *w, int64_t k)
+{
+    ks_tell_moves(w, k, ks_filter_moves(a, w, k), KS_FILTER_MOVES_MOST(a));
+}
+
+/** By how much two filters are moved, whose suffixes have round-off, and whose prefix has some here. */
+KS_HD double ks_two_filter_moves(const ks_scan_arrays *a, ks_scan_worker *w, int64_t k)
+{
+    const int n = a->series.nx;
+    const ks_sink suffix = ks_element_sink(a, KS_IN_DOUBLE(w, filter_element_bytes)(n));
+    const ks_sink mean = { (char *)w->results.mean, 0, k }, cov = { (char *)w->results.cov, 0, k };
+    const ks_sink filtered_mean = { (char *)w->state.mean, 0, k }, filtered_cov = { (char *)w->state.cov, 0, k };
+    const double *x = (const double *)a->filtered.mean + k * n, *P = (const double *)a->filtered.cov + k * n * n;
+    double *own_x = (double *)w->state.mean, *own_P = (double *)w->state.cov;
+    uint64_t sign = (uint64_t)(k * (n + n * n));
+    for (int i = 0; i < n; ++i) {
+        own_x[i] = x[i] + ks_random_sign(++sign) * (DBL_EPSILON / 2) * fabs(x[i]);
+        for (int j = 0; j <= i; ++j)
+            own_P[i * n + j] = own_P[j * n + i] =
+                P[i * n + j] + ks_random_sign(++sign) * (DBL_EPSILON / 2) * ks_deviation(P[i * n + i]) *
+                                   ks_deviation(P[j * n + j]);
+    }
+    KS_IN_DOUBLE(w, two_filter)(ks_wide_series(a, w, k), k, k + 1, filtered_mean, filtered_cov, suffix, mean, cov,
+                                w->scratch);
+    return ks_estimate_moves(n, (const double *)a->smoothed.mean + k * n, (const double *)a->smoothed.cov + k * n * n, P,
+                             (const double *)w->results.mean, (const double *)w->results.cov, w->outputs[0]);
+}
+
+KS_HD void ks_moved_two_filter_step(const ks_scan_arrays *a, ks_scan_worker *w, int64_t k)
+{
+    ks_tell_moves(w, k, ks_two_filter_moves(a, w, k), KS_FILTER_MOVES_MOST(a));
+}
