@@ -31,6 +31,13 @@ KS_HD KS_NUM KS_T(ks_less)(KS_NUM a, KS_NUM x, KS_NUM y)
     return less[0];
 }
 
+/* What is rounded here is not fused into what is added to it; see ks_add_rounded(). No wider than a vector, or in memory. */
+#if KS_VECTOR_BYTES >= 32
+#  define KS_APART(v) __asm__("" : "+x"(v))
+#else
+#  define KS_APART(v) __asm__("" : "+m"(v))
+#endif
+
 /** Rows of the smallest padded matrix that holds n. */
 KS_HD int KS_T(ks_padded)(int n)
 {

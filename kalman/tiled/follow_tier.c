@@ -51,10 +51,14 @@ static void filter(int count, ks_follower *f, int64_t k0, int64_t k1, const ks_s
         default: FOLLOW(QUAD, 4, 4); break;
         }
     } else if (WITH_ROWS && nx <= 8 && ny <= KS_ROWS_ENTRIES) {
-        if (nx == 2) FOLLOW(ROWS, 2, ny);
-        else if (nx == 3) FOLLOW(ROWS, 3, ny);
-        else if (nx == 6) FOLLOW(ROWS, 6, ny);
-        else FOLLOW(ROWS, nx, ny);
+        switch (nx) {
+        case 2: FOLLOW(ROWS, 2, ny); break;
+        case 3: FOLLOW(ROWS, 3, ny); break;
+        case 5: FOLLOW(ROWS, 5, ny); break;
+        case 6: FOLLOW(ROWS, 6, ny); break;
+        case 7: FOLLOW(ROWS, 7, ny); break;
+        default: FOLLOW(ROWS, 8, ny); break;
+        }
     } else {
         FOLLOW(TILES, nx, ny);
     }

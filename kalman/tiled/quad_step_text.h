@@ -47,7 +47,7 @@ KS_HD void KS_T(ks_quad_posterior_mean)(int m, const KS_NUM *LT, const KS_NUM *Z
     for (int a = 0; a < m; ++a) {
         v[a] = w->v[a];
 #pragma GCC unroll 4
-        for (int c = 0; c < a; ++c) v[a] = v[a] - LT[4 * c + a] * v[c];
+        for (int c = 0; c < a; ++c) v[a] = KS_T(ks_less)(v[a], LT[4 * c + a], v[c]);
         w->v[a] = v[a];
         sum = sum + v[a] * KS_LOAD4(Z + 4 * a);
     }

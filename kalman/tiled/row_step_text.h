@@ -89,8 +89,13 @@ KS_HD void KS_T(ks_row_product)(int n, int upper, int sign, int m, int k, const 
 /** Sum over a row of n, four or eight. */
 KS_HD KS_NUM KS_T(ks_row_dot)(int n, const KS_NUM *a, const KS_NUM *b)
 {
-    KS_T(ks_quad) p = KS_LOAD4(a) * KS_LOAD4(b);
-    if (n > 4) p = p + KS_LOAD4(a + 4) * KS_LOAD4(b + 4);
+    /* Of the two products one is rounded, and always the same one: followers do it too. */
+    KS_T(ks_quad) p = { 0 };
+    if (n > 4) {
+        p = KS_LOAD4(a + 4) * KS_LOAD4(b + 4);
+        KS_APART(p);
+    }
+    p = KS_LOAD4(a) * KS_LOAD4(b) + p;
     return (p[0] + p[2]) + (p[1] + p[3]);
 }
 
@@ -117,7 +122,7 @@ KS_HD void KS_T(ks_row_posterior_mean)(int n, int m, const KS_NUM *LT, const KS_
     for (int a = 0; a < m; ++a) {
         v[a] = w->v[a];
 #pragma GCC unroll 4
-        for (int c = 0; c < a; ++c) v[a] = v[a] - LT[4 * c + a] * v[c];
+        for (int c = 0; c < a; ++c) v[a] = KS_T(ks_less)(v[a], LT[4 * c + a], v[c]);
         w->v[a] = v[a];
 #pragma GCC unroll 2
         for (int c = 0; c < KS_ROW_VECTORS(n); ++c)

@@ -22,13 +22,6 @@ KS_HD int KS_T(ks_all_finite)(int64_t count, const KS_NUM *y)
     return sum == KS_LIT(0);
 }
 
-/* What is rounded here is not fused into what is added to it; see ks_add_rounded(). */
-#if KS_VECTOR_BYTES >= 32
-#  define KS_APART(v) __asm__("" : "+x"(v))
-#else
-#  define KS_APART(v) __asm__("" : "+m"(v))
-#endif
-
 /** The shared arrays of a step. */
 typedef struct KS_T(ks_lead) {
     const KS_NUM *F, *H, *u;
@@ -83,13 +76,16 @@ KS_HD void KS_T(ks_pack_minus_dot)(ks_shape shape, int nx, const KS_NUM *h, cons
                                    KS_T(ks_each) *v)
 {
     KS_T(ks_each) p[4];
+    /* Of rows nx is a literal: a product that two cases share may be rounded before them. */
 #pragma GCC unroll 4
     for (int i = 0; i < 4; ++i) {
         if (shape == KS_SHAPE_QUAD) {
             p[i] = h[i] * xp[i];
             KS_APART(p[i]);
         } else if (i + 4 < nx) {
-            p[i] = h[i] * xp[i] + h[i + 4] * xp[i + 4];
+            p[i] = h[i + 4] * xp[i + 4];
+            KS_APART(p[i]);
+            p[i] = h[i] * xp[i] + p[i];
         } else if (i < nx) {
             p[i] = h[i] * xp[i] + (KS_T(ks_each)){ 0 };
         } else {
