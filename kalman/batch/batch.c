@@ -9,7 +9,8 @@
  *     smoother, f32    46/105  86/148 185/235 190/289 319/368 437/425 1181/1551
  *     filter, f32       24/54   40/68  82/107  87/131 140/155 191/186   490/701
  *
- * Five to eight states in double have vectors of their own (row_step_text.h). */
+ * Five to eight states in double have vectors of their own (row_step_text.h), so have three, which took as long either way
+ * with later kernels (smoother 94/92, filter 51/54 at (3, 2)); at (2, 1) packs took half. */
 #include "batch.h"
 
 enum { LEAST_SERIES = 4, MOST_STATES_F64 = 4, MOST_STATES_F32 = 16 };

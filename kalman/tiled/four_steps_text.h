@@ -20,6 +20,24 @@ KS_HD void KS_T(ks_four_uppers)(int nx, int ld, const KS_NUM *const matrix[4], K
         }
 }
 
+/** L D Lᵀ of four matrices, a literal nx of up to 8: of the upper triangles u <- D Lᵀ, inverse <- 1 / D. `good` becomes
+ *  false in the lanes where a pivot is not positive or no more than a `ratio` of the diagonal entry that it came from. */
+#define KS_FOUR_PIVOTS(nx, ratio, u, inverse, good)                                         \
+    do {                                                                                    \
+        _Pragma("GCC unroll 8") for (int i_ = 0; i_ < (nx); ++i_)                           \
+        {                                                                                   \
+            const KS_T(ks_quad) diagonal_ = u[i_][i_], none_ = { 0 };                       \
+            _Pragma("GCC unroll 8") for (int j_ = 0; j_ < i_; ++j_)                         \
+            {                                                                               \
+                const KS_T(ks_quad) l_ = u[j_][i_] * inverse[j_];                           \
+                _Pragma("GCC unroll 8") for (int c_ = i_; c_ < (nx); ++c_)                  \
+                    u[i_][c_] = u[i_][c_] - l_ * u[j_][c_];                                 \
+            }                                                                               \
+            good &= (u[i_][i_] > KS_LIT(ratio) * diagonal_) & (u[i_][i_] > none_);          \
+            inverse[i_] = KS_LIT(1) / u[i_][i_];                                            \
+        }                                                                                   \
+    } while (0)
+
 /** Four lanes to four matrices of n numbers a row, size numbers apart: entries at .. at + 3 of row i. */
 KS_HD void KS_T(ks_four_apart)(int at, int64_t size, KS_T(ks_quad) t[4], KS_NUM *to)
 {

@@ -33,25 +33,15 @@ KS_HD void KS_T(ks_gains_factor)(int nx, int n, int there, KS_T(ks_gains) *g)
     const KS_NUM *Pp[4];
     for (int l = 0; l < 4; ++l) Pp[l] = g->Pp + (l < there ? l : 0) * n * n;
     const KS_T(ks_quad) none = { 0 };
-    KS_T(ks_quad) s[8][8], u[8][8], l[8][8];
-    KS_T(ks_four_uppers)(nx, n == nx ? nx : n, Pp, s);
+    KS_T(ks_quad) u[8][8], inverse[8];
+    KS_T(ks_four_uppers)(nx, n, Pp, u);
     __typeof__(none > none) good = none == none;
+    KS_FOUR_PIVOTS(nx, 1 / KS_GROWTH, u, inverse, good);
 #pragma GCC unroll 8
     for (int r = 0; r < nx; ++r) {
+        KS_STORE4(g->inverse + 4 * r, inverse[r]);
 #pragma GCC unroll 8
-        for (int c = r; c < nx; ++c) {
-            u[r][c] = s[r][c];
-#pragma GCC unroll 8
-            for (int j = 0; j < r; ++j) u[r][c] = u[r][c] - l[j][r] * u[j][c];
-        }
-        good &= (u[r][r] > KS_LIT(1 / KS_GROWTH) * s[r][r]) & (u[r][r] > none);
-        const KS_T(ks_quad) inverse = KS_LIT(1) / u[r][r];
-        KS_STORE4(g->inverse + 4 * r, inverse);
-#pragma GCC unroll 8
-        for (int c = r + 1; c < nx; ++c) {
-            l[r][c] = u[r][c] * inverse;
-            KS_STORE4(g->LT + 4 * (8 * r + c), l[r][c]);
-        }
+        for (int c = r + 1; c < nx; ++c) KS_STORE4(g->LT + 4 * (8 * r + c), u[r][c] * inverse[r]);
     }
     for (int i = 0; i < there; ++i) g->good[i] = good[i] != 0;
 }

@@ -148,7 +148,7 @@ KS_HD int64_t KS_T(ks_tiled_smooth_steps)(ks_shape shape, int nx, const ks_serie
         if (n != nx) {
             KS_T(ks_copy)(nx, x, w.filtered);
             x = w.filtered;
-            /* Without gains of its own a step takes both from where they have been padded for it. */
+            /* Gains made ahead have theirs padded beside them; what remembers steps compares this one. */
             if (shape == KS_SHAPE_TILES || memo.slots) {
                 if (shape == KS_SHAPE_ROWS)
                     KS_T(ks_rows_pad)(nx, nx, P, w.kept);

@@ -12,22 +12,11 @@ typedef struct KS_T(ks_roots) {
 /** The roots of Q[0] .. Q[3] (nx, nx): of the way in G, of the way out Gᵀ. nx a literal of 4 to 8, rows n apart. */
 KS_HD void KS_T(ks_four_roots)(int nx, int n, int out, const KS_NUM *const Q[4], KS_T(ks_roots) *to)
 {
-    KS_T(ks_quad) u[8][8], inverse[8], diagonal[8];
+    KS_T(ks_quad) u[8][8], inverse[8];
     const KS_T(ks_quad) none = { 0 };
     KS_T(ks_four_uppers)(nx, nx, Q, u);
     __typeof__(u[0][0] > none) good = none == none;
-#pragma GCC unroll 8
-    for (int i = 0; i < nx; ++i) {
-        diagonal[i] = u[i][i];
-#pragma GCC unroll 8
-        for (int j = 0; j < i; ++j) {
-            const KS_T(ks_quad) l = u[j][i] * inverse[j];
-#pragma GCC unroll 8
-            for (int c = i; c < nx; ++c) u[i][c] = u[i][c] - l * u[j][c];
-        }
-        good &= (u[i][i] > KS_LIT(2 * nx * KS_EPS) * diagonal[i]) & (u[i][i] > none);
-        inverse[i] = KS_LIT(1) / u[i][i];
-    }
+    KS_FOUR_PIVOTS(nx, 2 * nx * KS_EPS, u, inverse, good);
 #pragma GCC unroll 8
     for (int i = 0; i < nx; ++i) {
         KS_T(ks_quad) root;

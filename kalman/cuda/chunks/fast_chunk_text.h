@@ -297,6 +297,20 @@ KS_DEVICE bool KS_T(fast_back)(const ks_chunk_arrays &c, const ROWS &at, int64_t
     return KS_T(fast_finite)<N>(x, P);
 }
 
+/** The smoothed estimate of a chunk's first step to where the prior and lag-one covariances find it. */
+template <int N, class NUMBER>
+KS_DEVICE void KS_T(fast_put_first)(const ks_chunk_arrays &c, int64_t chunk, const KS_NUM *x, const NUMBER *P)
+{
+    const int n = c.a.series.nx;
+    double *const to = c.first + chunk * (n + n * n);
+    for (int i = 0; i < N; ++i) {
+        if (i >= n) continue;
+        to[i] = (double)x[i];
+        for (int j = 0; j < N; ++j)
+            if (j < n) to[n + i * n + j] = (double)P[i * N + j];
+    }
+}
+
 /** Smooth the steps of a chunk that has been filtered; no step, where there is none or it is not `wanted`. */
 template <int N, class ROWS>
 KS_DEVICE bool KS_T(fast_smooth)(const ks_chunk_arrays &c, ROWS &at, int64_t chunk, bool wanted)
@@ -320,13 +334,7 @@ KS_DEVICE bool KS_T(fast_smooth)(const ks_chunk_arrays &c, ROWS &at, int64_t chu
             KS_T(fast_put_estimate)<N>(n, x, P, back.smoothed_mean, back.smoothed_cov, back.smoothed_var, k);
     }
     if (!good) return false;
-    double *const to = c.first + chunk * (n + n * n);
-    for (int i = 0; i < N; ++i) {
-        if (i >= n) continue;
-        to[i] = (double)x[i];
-        for (int j = 0; j < N; ++j)
-            if (j < n) to[n + i * n + j] = (double)P[i * N + j];
-    }
+    KS_T(fast_put_first)<N>(c, chunk, x, P);
     return true;
 }
 

@@ -102,7 +102,6 @@ template <int N, int M, class From, class ROWS>
 KS_DEVICE bool KS_T(fast_meet)(const ks_chunk_arrays &c, ROWS &at, int64_t chunk, bool wanted)
 {
     const ks_series &s = c.a.series;
-    const int n = s.nx;
     const int64_t first = chunk * c.size, last = first + c.size;
     const int64_t end = last < s.steps ? last : s.steps;
     KS_NUM v[N], J[N * (N + 1) / 2], xk[N], x[N], P[N * N];
@@ -116,12 +115,6 @@ KS_DEVICE bool KS_T(fast_meet)(const ks_chunk_arrays &c, ROWS &at, int64_t chunk
         if (!ROWS::TOGETHER && !good) return false;
     }
     if (!good) return false;
-    double *const to = c.first + chunk * (n + n * n);
-    for (int i = 0; i < N; ++i) {
-        if (i >= n) continue;
-        to[i] = (double)x[i];
-        for (int j = 0; j < N; ++j)
-            if (j < n) to[n + i * n + j] = (double)P[i * N + j];
-    }
+    KS_T(fast_put_first)<N>(c, chunk, x, P);
     return true;
 }
