@@ -338,6 +338,9 @@ KS_HD void KS_T(ks_mirror_upper)(int n, int exactly, KS_NUM *A, int ld)
     }
 }
 
+/** The column from which on row i of an upper triangle stands in whole vectors. */
+KS_HD int KS_T(ks_upper_from)(int i) { return i / KS_LANES * KS_LANES; }
+
 /** Padded B <- A (m, n), rows lda and ldb apart; nothing behind the last row of A is read. */
 KS_HD void KS_T(ks_pad)(int m, int n, const KS_NUM *A, int lda, KS_NUM *B, int ldb)
 {

@@ -20,7 +20,7 @@ KS_HD void KS_T(ks_tiled_limit)(ks_shape shape, int m, const KS_T(ks_blocks) *b,
     }
     KS_NUM *LD = w->work, *LT = LD + m * mp, *pivot = LT + m * mp, *inverse_d = pivot + mp;
     KS_T(ks_copy)(m * mp, b->R, LD);
-    const KS_MASK good = KS_T(ks_tiled_ldl)(NULL, m, 1 / KS_GROWTH, mp, LD, LT, 0, LD, LD, pivot, inverse_d);
+    const KS_MASK good = KS_T(ks_tiled_ldl)(NULL, m, 1 / KS_GROWTH, mp, LD, LT, 0, LD, LD, LD, pivot, inverse_d);
     KS_T(ks_limit_of_pivots)(m, b->R, mp, pivot, 1, good, limit);
 }
 

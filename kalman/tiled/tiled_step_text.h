@@ -81,17 +81,18 @@ KS_HD KS_MASK KS_T(ks_panel)(ks_coming *coming, int rows, int at, double ratio, 
     return good;
 }
 
-/** Rows at .. at + rows - 1 of G (columns g) <- L⁻¹ G, and Z. */
+/** Rows at .. at + rows - 1 of G (columns g) <- L⁻¹ G0, and Z. */
 KS_HD void KS_T(ks_panel_solve)(ks_coming *coming, int rows, int at, int columns, const KS_NUM *S, const KS_NUM *LT,
-                                const KS_NUM *inverse_d, int g, KS_NUM *G, KS_NUM *Z)
+                                const KS_NUM *inverse_d, int g, const KS_NUM *G0, KS_NUM *G, KS_NUM *Z)
 {
     if (at > 0)
-        KS_T(ks_tiles_meanwhile)(coming, 0, -1, rows, at, g, S + at, 1, columns, Z, g, G + at * g, g, G + at * g, g);
+        KS_T(ks_tiles_meanwhile)(coming, 0, -1, rows, at, g, S + at, 1, columns, Z, g, G0 + at * g, g, G + at * g, g);
+    const KS_NUM *from = at > 0 ? G : G0;
     KS_T(ks_lanes) row[4];
     for (int c = 0; c < g; c += KS_LANES) {
 #pragma GCC unroll 4
         for (int r = 0; r < rows; ++r) {
-            row[r] = KS_LOADV(G + (at + r) * g + c);
+            row[r] = KS_LOADV(from + (at + r) * g + c);
 #pragma GCC unroll 4
             for (int j = 0; j < r; ++j)
                 row[r] = row[r] - LT[(at + j) * columns + at + r] * row[j];
@@ -103,11 +104,11 @@ KS_HD void KS_T(ks_panel_solve)(ks_coming *coming, int rows, int at, int columns
 
 /** L D Lᵀ of the symmetric S (n, n), rows `columns` apart, of which the upper triangle is read: S
  *  turns into D Lᵀ, LT is the unit Lᵀ (strict upper triangles are what counts), pivot (n) D and
- *  inverse_d (n) 1 / D; G (n, g) <- L⁻¹ G and Z = D⁻¹ L⁻¹ G, which may be G. Returns true where
+ *  inverse_d (n) 1 / D; G (n, g) <- L⁻¹ G0, which may be G, and Z = D⁻¹ G, which may be G. Returns true where
  *  every pivot exceeds `ratio` times the diagonal entry that it came from. Meanwhile lines of what is coming are asked
  *  for. */
 KS_HD KS_MASK KS_T(ks_tiled_ldl)(ks_coming *coming, int n, double ratio, int columns, KS_NUM *S, KS_NUM *LT, int g,
-                                 KS_NUM *G, KS_NUM *Z, KS_NUM *pivot, KS_NUM *inverse_d)
+                                 const KS_NUM *G0, KS_NUM *G, KS_NUM *Z, KS_NUM *pivot, KS_NUM *inverse_d)
 {
     KS_MASK good = KS_GT(KS_LIT(1), KS_LIT(0));
     for (int i = 0; i < n; ++i) pivot[i] = S[i * columns + i];
@@ -115,7 +116,7 @@ KS_HD KS_MASK KS_T(ks_tiled_ldl)(ks_coming *coming, int n, double ratio, int col
     int at = 0;
 #define KS_FOUR                                                                             \
     good = good & KS_T(ks_panel)(coming, 4, at, ratio, columns, S, LT, pivot, inverse_d);           \
-    if (at > 0) KS_T(ks_panel_solve)(coming, 4, at - 4, columns, S, LT, inverse_d, g, G, Z)
+    if (at > 0) KS_T(ks_panel_solve)(coming, 4, at - 4, columns, S, LT, inverse_d, g, G0, G, Z)
     if (__builtin_constant_p(n) && n <= 12) {
 #pragma GCC unroll 3
         for (; at + 4 <= n; at += 4) {
@@ -129,13 +130,13 @@ KS_HD KS_MASK KS_T(ks_tiled_ldl)(ks_coming *coming, int n, double ratio, int col
 #undef KS_FOUR
 #define KS_REST(rows)                                                                       \
     good = good & KS_T(ks_panel)(coming, rows, at, ratio, columns, S, LT, pivot, inverse_d);        \
-    if (at > 0) KS_T(ks_panel_solve)(coming, 4, at - 4, columns, S, LT, inverse_d, g, G, Z);        \
-    KS_T(ks_panel_solve)(coming, rows, at, columns, S, LT, inverse_d, g, G, Z)
+    if (at > 0) KS_T(ks_panel_solve)(coming, 4, at - 4, columns, S, LT, inverse_d, g, G0, G, Z);        \
+    KS_T(ks_panel_solve)(coming, rows, at, columns, S, LT, inverse_d, g, G0, G, Z)
     switch (n - at) {
     case 3: KS_REST(3); break;
     case 2: KS_REST(2); break;
     case 1: KS_REST(1); break;
-    default: KS_T(ks_panel_solve)(coming, 4, at - 4, columns, S, LT, inverse_d, g, G, Z); break;
+    default: KS_T(ks_panel_solve)(coming, 4, at - 4, columns, S, LT, inverse_d, g, G0, G, Z); break;
     }
 #undef KS_REST
     return good;
@@ -244,7 +245,7 @@ KS_HD KS_MASK KS_T(ks_tiled_innovation)(int nx, int n, int m, const KS_T(ks_bloc
     KS_T(ks_tiles)(1, 1, m, nx, mp, w->G, n, 1, b->HT, mp, b->R, b->ldr, w->S, mp);
     for (int i = 0; i < m; ++i)
         good = good & KS_GT(b->limit[i], w->S[i * mp + i]);
-    good = good & KS_T(ks_tiled_ldl)(NULL, m, 1 / KS_GROWTH, mp, w->S, w->LT, n, w->G, w->Z, w->pivot,
+    good = good & KS_T(ks_tiled_ldl)(NULL, m, 1 / KS_GROWTH, mp, w->S, w->LT, n, w->G, w->G, w->Z, w->pivot,
                                      w->inverse_d);
     return good;
 }
@@ -271,7 +272,7 @@ KS_HD KS_MASK KS_T(ks_tiled_gain)(int nx, int n, const KS_T(ks_blocks) *b, const
             for (int r = i; r < i + 4; ++r)
                 KS_STOREV(D + r * n + c, KS_LOADV(Ps + r * n + c) - KS_LOADV(Pp + r * n + c));
     const KS_MASK good =
-        KS_T(ks_tiled_ldl)(NULL, nx, 1 / KS_GROWTH, n, Pp, LT, n, ET, ET, w->pivot, w->inverse_d);
+        KS_T(ks_tiled_ldl)(NULL, nx, 1 / KS_GROWTH, n, Pp, LT, n, ET, ET, ET, w->pivot, w->inverse_d);
     KS_T(ks_tiled_back)(nx, n, LT, ET);
     return good;
 }

@@ -1,18 +1,34 @@
 /* two_ended_tiled_in_text.h -- ranges of steps of the information filter from the right by hand-shaped
  * kernels; see num_f64.h and two_ended_tiled_range_text.h. For plain C on the CPU. */
 
-/** J <- from and the information of the observation o. */
-KS_HD void KS_T(ks_ends_join)(int quad, int nx, int n, const KS_T(ks_ends_channels) *o,
+/** J <- from and the information of the observation o; of tiles the upper triangle, what lies below is zero. */
+KS_HD void KS_T(ks_ends_join)(ks_shape shape, int nx, int n, const KS_T(ks_ends_channels) *o,
                               const KS_NUM *from, KS_NUM *J)
 {
-    for (int i = 0; i < nx * n; i += quad ? 4 : KS_LANES) {
-        if (quad)
-            KS_STORE4(J + i, o->m ? KS_LOAD4(from + i) + KS_LOAD4(o->information + i)
-                                  : KS_LOAD4(from + i));
-        else
-            KS_STOREV(J + i, o->m ? KS_LOADV(from + i) + KS_LOADV(o->information + i)
-                                  : KS_LOADV(from + i));
+    const KS_NUM *more = o->information;
+    if (shape == KS_SHAPE_TILES) {
+        for (int i = 0; i < nx; ++i)
+            for (int at = i * n + KS_T(ks_upper_from)(i); at < (i + 1) * n; at += KS_LANES)
+                KS_STOREV(J + at, o->m ? KS_LOADV(from + at) + KS_LOADV(more + at) : KS_LOADV(from + at));
+        return;
     }
+    for (int i = 0; i < nx * n; i += shape == KS_SHAPE_QUAD ? 4 : KS_LANES) {
+        if (shape == KS_SHAPE_QUAD)
+            KS_STORE4(J + i, o->m ? KS_LOAD4(from + i) + KS_LOAD4(more + i) : KS_LOAD4(from + i));
+        else
+            KS_STOREV(J + i, o->m ? KS_LOADV(from + i) + KS_LOADV(more + i) : KS_LOADV(from + i));
+    }
+}
+
+/** Both triangles of J, of which tiles keep the upper one. */
+KS_HD const KS_NUM *KS_T(ks_ends_whole)(ks_shape shape, int nx, int n, const KS_NUM *J, KS_NUM *whole)
+{
+    if (shape != KS_SHAPE_TILES) return J;
+    for (int i = 0; i < nx; ++i)
+        for (int at = i * n + KS_T(ks_upper_from)(i); at < (i + 1) * n; at += KS_LANES)
+            KS_STOREV(whole + at, KS_LOADV(J + at));
+    KS_T(ks_mirror_upper)(nx, 1, whole, n);
+    return whole;
 }
 
 /** eta takes in the observation o, whose v turns into L⁻¹ v. */
@@ -94,6 +110,7 @@ KS_HD KS_MASK KS_T(ks_ends_retreat)(ks_shape shape, int nx, int n, const ks_seri
         const KS_MASK good = KS_T(ks_ends_retreat_by)(shape, KS_BY_PRECISION, nx, n, step, J, Jn, A);
         if (KS_ALL(good) && KS_T(ks_precision_keeps)(nx, w->after, step->C, n + 1, Jn, n + 1)) return good;
     }
+    J = KS_T(ks_ends_whole)(shape, nx, n, J, w->whole);
     step->passage = KS_BY_ROOT;
     if (inverse && KS_GT(KS_LIT(KS_GROWTH), KS_T(ks_tiled_trace)(nx, n, J, Q))) step->passage = KS_BY_INVERSE;
     else KS_T(ks_ends_root)(shape, nx, n, 0, s, k, w);
@@ -144,7 +161,7 @@ KS_HD int64_t KS_T(ks_tiled_inform_steps)(ks_shape shape, int nx, const ks_serie
         if (o != &w.all) memo.last = -1;
         else if (memo.slots) at = KS_T(ks_ends_next)(&memo);
         if (at < 0) {
-            KS_T(ks_ends_join)(quad, nx, n, o, before, w.J);
+            KS_T(ks_ends_join)(shape, nx, n, o, before, w.J);
             if (memo.slots && o == &w.all) {
                 at = KS_T(ks_memo_find)(&memo, NULL, w.J);
                 if (at < 0) record = KS_T(ks_memo_miss)(&memo, NULL, w.J);
@@ -170,7 +187,9 @@ KS_HD int64_t KS_T(ks_tiled_inform_steps)(ks_shape shape, int nx, const ks_serie
         else if (rows)
             KS_T(ks_row_retreat_mean_any)(nx, &w.step, J, A, made.LT, made.inverse_d, w.eta, b);
         else
-            KS_T(ks_tiled_retreat_mean)(nx, n, &w.step, J, A, made.LT, made.inverse_d, w.eta, b);
+            KS_T(ks_tiled_retreat_mean)(nx, n, &w.step,
+                                        w.step.drifts ? KS_T(ks_ends_whole)(shape, nx, n, J, w.whole) : NULL, A,
+                                        made.LT, made.inverse_d, w.eta, b);
         for (int i = 0; i < nx; ++i) w.diagonal[i] = J[i * n + i];
         KS_T(ks_raise_bound)(nx, k, w.diagonal, made.shown, to);
         if (!home) KS_T(ks_unpad)(nx, n, A, (KS_NUM *)ks_slot_of(to->A, k));
@@ -188,6 +207,7 @@ KS_HD int64_t KS_T(ks_tiled_inform_steps)(ks_shape shape, int nx, const ks_serie
     tally->missing += missing;
     tally->ordinary += k1 - 1 - k;
     KS_T(ks_copy)(nx, w.eta, (KS_NUM *)information->eta);
+    before = KS_T(ks_ends_whole)(shape, nx, n, before, w.whole);
     KS_T(ks_unpad)(nx, n, before, (KS_NUM *)information->J);
     return k;
 }

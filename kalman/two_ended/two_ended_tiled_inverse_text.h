@@ -33,19 +33,15 @@ KS_HD KS_MASK KS_T(ks_tiled_well_positive)(int nx, int n, const KS_NUM *Q, const
 KS_HD_COLD KS_MASK KS_T(ks_tiled_factor)(int nx, int n, const KS_NUM *Q, const KS_T(ks_ends_blocks) *w)
 {
     KS_T(ks_pad)(nx, nx, Q, nx, w->X, n);
-    return KS_T(ks_tiled_ldl)(NULL, nx, 1 / KS_GROWTH, n, w->X, w->noise_LT, 0, w->V, w->Z, w->noise_pivot, w->noise_d);
+    return KS_T(ks_tiled_ldl)(NULL, nx, 1 / KS_GROWTH, n, w->X, w->noise_LT, 0, w->V, w->V, w->Z, w->noise_pivot, w->noise_d);
 }
 
 /** ks_invert_noise(): the factors, and w->inverse. */
 KS_HD_COLD KS_MASK KS_T(ks_tiled_invert)(int nx, int n, const KS_NUM *Q, const KS_T(ks_ends_blocks) *w)
 {
     if (!KS_ALL(KS_T(ks_tiled_factor)(nx, n, Q, w))) return KS_GT(KS_LIT(0), KS_LIT(1));
-    for (int i = 0; i < nx * n; i += KS_LANES) {
-        KS_STOREV(w->V + i, KS_LOADV(w->unit + i));
-        KS_STOREV(w->Z + i, KS_LOADV(w->zero + i));
-    }
-    KS_T(ks_tiled_forward)(1, nx, n, w->noise_LT, w->noise_d, w->V, w->Z);
-    KS_T(ks_tiles_of_root)(NULL, 1, nx, n, w->V, w->Z, w->zero, w->inverse);
+    KS_T(ks_tiled_forward)(1, nx, n, w->noise_LT, w->noise_d, w->unit, w->lower, w->scaled);
+    KS_T(ks_tiles_of_root)(NULL, 1, nx, n, w->lower, w->scaled, w->zero, w->inverse);
     KS_T(ks_mirror_upper)(nx, 1, w->inverse, n);
     return KS_T(ks_tiled_well_positive)(nx, n, Q, w->inverse);
 }
@@ -58,17 +54,19 @@ KS_HD void KS_T(ks_tiled_through)(int nx, int n, const KS_T(ks_ends_blocks) *w)
     KS_T(ks_mirror_upper)(nx, 1, w->C, n);
 }
 
-/** ks_retreat_inverse() but for the means; by_precision a literal. */
+/** ks_retreat_inverse() but for the means: from J, by the precision its upper triangle, to the upper triangle of Jn;
+ *  by_precision a literal. */
 KS_HD KS_MASK KS_T(ks_tiled_retreat_inverse)(int by_precision, int nx, int n, const KS_T(ks_ends_blocks) *w,
                                              const KS_NUM *J, KS_NUM *Jn, KS_NUM *A)
 {
     KS_NUM *K = Jn;
-    for (int i = 0; i < nx * n; i += KS_LANES) KS_STOREV(K + i, KS_LOADV(w->inverse + i) + KS_LOADV(J + i));
+    for (int i = 0; i < nx; ++i)
+        for (int c = KS_T(ks_upper_from)(i); c < n; c += KS_LANES)
+            KS_STOREV(K + i * n + c, KS_LOADV(w->inverse + i * n + c) + KS_LOADV(J + i * n + c));
     if (!by_precision)
         KS_T(ks_tiles_meanwhile)(w->coming, 0, 0, nx, nx, n, J, n, 1, w->F, n, w->X, n, w->X, n);
     const KS_NUM *right = by_precision ? w->through : w->X;
-    for (int i = 0; i < nx * n; i += KS_LANES) KS_STOREV(w->S + i, KS_LOADV(right + i));
-    const KS_MASK good = KS_T(ks_tiled_ldl)(w->coming, nx, 0, n, K, w->LT, n, w->S, A, w->pivot, w->inverse_d);
+    const KS_MASK good = KS_T(ks_tiled_ldl)(w->coming, nx, 0, n, K, w->LT, n, right, w->S, A, w->pivot, w->inverse_d);
     if (!by_precision) KS_T(ks_tiles_meanwhile)(w->coming, 1, 1, nx, nx, n, w->F, 1, n, w->X, n, w->zero, n, Jn, n);
     const KS_NUM *from = by_precision ? w->C : Jn;
     for (int i = 0; i < nx; ++i) {
@@ -76,7 +74,6 @@ KS_HD KS_MASK KS_T(ks_tiled_retreat_inverse)(int by_precision, int nx, int n, co
         w->pivot[i] = w->pivot[i] * w->noise_pivot[i];
     }
     KS_T(ks_tiles_meanwhile)(w->coming, 1, -1, nx, nx, n, w->S, 1, n, A, n, from, n, Jn, n);
-    KS_T(ks_mirror_upper)(nx, 1, Jn, n);
     return good;
 }
 

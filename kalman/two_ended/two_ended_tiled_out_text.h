@@ -105,7 +105,8 @@ KS_HD int64_t KS_T(ks_tiled_outward_steps)(ks_shape shape, int nx, const ks_seri
             KS_T(ks_ends_observe)(shape, 1, nx, n, ny, s, k, &fresh, &w);
         if (!o) break;
         KS_NUM *record = NULL, *Pn = P == w.P ? w.Pn : w.P;
-        const KS_NUM *next = Pn, *both = w.lag, *V = w.step.V;
+        const KS_NUM *next = Pn, *both = w.lag;
+        const KS_NUM *V = shape == KS_SHAPE_TILES && w.step.passage != KS_BY_ROOT ? w.step.lower : w.step.V;
         int at = -1;
         if (memo.slots) {
             at = KS_T(ks_ends_find)(nn, half, &memo, A, K, P, w.pair);

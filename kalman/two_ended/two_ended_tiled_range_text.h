@@ -11,6 +11,7 @@ typedef struct KS_T(ks_ends_memory) {
     KS_T(ks_ends_blocks) step;
     KS_T(ks_ends_channels) all, some;      /* entries, those present     */
     KS_NUM *compact, *v, *F, *u;
+    KS_NUM *whole;                         /* J, mirrored                */
     KS_NUM *J, *Jn, *eta, *A, *x, *P, *Pn, *lag, *LT, *inverse_d, *diagonal;
     KS_NUM *pair, *mark, *memo;            /* A and K side by side, see ks_memo */
     KS_NUM before, after;                  /* see ks_precision_scale()       */
@@ -48,7 +49,8 @@ KS_HD int64_t KS_T(ks_ends_place)(int nx, int ny, void *memory, KS_T(ks_ends_mem
                                 &w->step.V, &w->step.W, &w->step.zero, &w->all.information,
                                 &w->some.information, &w->J, &w->Jn, &w->A, &w->P, &w->Pn, &w->lag,
                                 &w->LT, &w->step.unit, &w->step.inverse, &w->step.through,
-                                &w->step.C, &w->step.noise_LT };
+                                &w->step.C, &w->step.noise_LT, &w->step.lower, &w->step.scaled,
+                                &w->whole };
     KS_NUM **const row[] = { &w->u, &w->step.B, &w->step.t, &w->step.inverse_d, &w->step.pivot,
                              &w->step.shown, &w->step.eps, &w->step.noise_d, &w->step.noise_pivot,
                              &w->step.noise, &w->eta, &w->x, &w->inverse_d,
@@ -172,6 +174,8 @@ KS_HD void KS_T(ks_ends_transition)(ks_shape shape, int nx, int n, const ks_seri
             KS_T(ks_copy)(nx, w->u, memory->u);
             w->u = memory->u;
         }
+        w->drifts = 0;
+        for (int i = 0; i < nx; ++i) w->drifts |= w->u[i] != KS_LIT(0);
     }
 }
 
@@ -228,13 +232,24 @@ KS_HD const KS_T(ks_ends_channels) *KS_T(ks_ends_observe)(ks_shape shape, int ou
     return &w->all;
 }
 
+/** The last `count` numbers of a row of nx. Whole vectors run over into the row behind, which is written after this one:
+ *  there is one, unless it is shorter than a vector. */
+KS_HD void KS_T(ks_copy_tail)(int nx, int count, const KS_NUM *from, KS_NUM *to)
+{
+    if (nx > 8 && count >= KS_LANES)
+        for (int c = 0; c < count; c += KS_LANES) KS_STOREV(to + c, KS_LOADV(from + c));
+    else
+        for (int c = 0; c < count; ++c) to[c] = from[c];
+}
+
 /** The factors of K as they wait for the way out: row by row 1 / D and what follows it in Lᵀ. */
 KS_HD void KS_T(ks_store_factors)(int nx, int n, const KS_NUM *LT, const KS_NUM *inverse_d,
                                   KS_NUM *packed)
 {
     for (int i = 0; i < nx; ++i) {
         *packed++ = inverse_d[i];
-        for (int j = i + 1; j < nx; ++j) *packed++ = LT[i * n + j];
+        KS_T(ks_copy_tail)(nx, nx - i - 1, LT + i * n + i + 1, packed);
+        packed += nx - i - 1;
     }
 }
 
@@ -242,7 +257,8 @@ KS_HD void KS_T(ks_load_factors)(int nx, int n, const KS_NUM *packed, KS_NUM *LT
 {
     for (int i = 0; i < nx; ++i) {
         inverse_d[i] = *packed++;
-        for (int j = i + 1; j < nx; ++j) LT[i * n + j] = *packed++;
+        KS_T(ks_copy_tail)(nx, nx - i - 1, packed, LT + i * n + i + 1);
+        packed += nx - i - 1;
     }
 }
 

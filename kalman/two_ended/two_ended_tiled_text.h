@@ -3,7 +3,8 @@
  * whether the ordinary form will do. For plain C on the CPU.
  *
  * Matrices are padded (tile_text.h), rows n apart; covariances and information are made from their
- * upper triangles, which are mirrored. The factors of K are its unit Lᵀ and 1 / D. */
+ * upper triangles. Those of covariances are mirrored, and of information where something multiplies with it. The factors
+ * of K are its unit Lᵀ and 1 / D. */
 
 /** Padded memory of the steps; a quad's is four apart. */
 typedef struct KS_T(ks_ends_blocks) {
@@ -15,8 +16,10 @@ typedef struct KS_T(ks_ends_blocks) {
     KS_NUM *inverse, *through, *C;     /* Q⁻¹, -Q⁻¹ F, Fᵀ Q⁻¹ F                            */
     KS_NUM *noise_LT, *noise_d, *noise_pivot; /* factors of Q                              */
     KS_NUM *PhiT, *V, *W, *eps, *zero, *unit; /* way out; 0, I                             */
+    KS_NUM *lower, *scaled;            /* L⁻¹ and D⁻¹ of it, zeros above the diagonal      */
     KS_NUM *noise;                     /* the disturbance of a step with the inverse       */
     ks_passage passage;                /* of the step at hand                              */
+    int drifts;                        /* whether u is not zero                            */
     ks_coming *coming;                 /* or NULL                                          */
 } KS_T(ks_ends_blocks);
 
@@ -30,17 +33,18 @@ typedef struct KS_T(ks_ends_channels) {
     KS_NUM *information;      /* Nᵀ Z                                               */
 } KS_T(ks_ends_channels);
 
-/** Rows at .. at + rows - 1 of G, so many columns, <- L⁻¹ G by the unit LT alone, and Z = D⁻¹ of them. */
+/** Rows at .. at + rows - 1 of G, so many columns, <- L⁻¹ G0 by the unit LT alone, and Z = D⁻¹ of them. */
 KS_HD void KS_T(ks_panel_forward)(int rows, int at, int columns, int n, const KS_NUM *LT,
-                                  const KS_NUM *inverse_d, KS_NUM *G, KS_NUM *Z)
+                                  const KS_NUM *inverse_d, const KS_NUM *G0, KS_NUM *G, KS_NUM *Z)
 {
     if (at > 0)
-        KS_T(ks_tiles)(0, -1, rows, at, columns, LT + at, 1, n, G, n, G + at * n, n, G + at * n, n);
+        KS_T(ks_tiles)(0, -1, rows, at, columns, LT + at, 1, n, G, n, G0 + at * n, n, G + at * n, n);
+    const KS_NUM *from = at > 0 ? G : G0;
     KS_T(ks_lanes) row[4];
     for (int c = 0; c < columns; c += KS_LANES) {
 #pragma GCC unroll 4
         for (int r = 0; r < rows; ++r) {
-            row[r] = KS_LOADV(G + (at + r) * n + c);
+            row[r] = KS_LOADV(from + (at + r) * n + c);
 #pragma GCC unroll 4
             for (int j = 0; j < r; ++j) row[r] = row[r] - LT[(at + j) * n + at + r] * row[j];
             KS_STOREV(G + (at + r) * n + c, row[r]);
@@ -49,19 +53,19 @@ KS_HD void KS_T(ks_panel_forward)(int rows, int at, int columns, int n, const KS
     }
 }
 
-/** G (nx, n) <- L⁻¹ G and Z = D⁻¹ L⁻¹ G with LT and 1 / D as ks_tiled_ldl() leaves them. lower: G is lower triangular,
- *  and what is zero is left alone, also of Z, which has the zeros there. */
+/** G (nx, n) <- L⁻¹ G0, which may be G, and Z = D⁻¹ G with LT and 1 / D as ks_tiled_ldl() leaves them. lower: G0 is lower
+ *  triangular, and what is zero is left alone of G and Z, which have the zeros there. */
 KS_HD void KS_T(ks_tiled_forward)(int lower, int nx, int n, const KS_NUM *LT, const KS_NUM *inverse_d,
-                                  KS_NUM *G, KS_NUM *Z)
+                                  const KS_NUM *G0, KS_NUM *G, KS_NUM *Z)
 {
     int at = 0;
 #define KS_COLUMNS (lower ? KS_T(ks_padded)(at + 4) : n)
     for (; at + 4 <= nx; at += 4)
-        KS_T(ks_panel_forward)(4, at, KS_COLUMNS, n, LT, inverse_d, G, Z);
+        KS_T(ks_panel_forward)(4, at, KS_COLUMNS, n, LT, inverse_d, G0, G, Z);
     switch (nx - at) {
-    case 3: KS_T(ks_panel_forward)(3, at, KS_COLUMNS, n, LT, inverse_d, G, Z); break;
-    case 2: KS_T(ks_panel_forward)(2, at, KS_COLUMNS, n, LT, inverse_d, G, Z); break;
-    case 1: KS_T(ks_panel_forward)(1, at, KS_COLUMNS, n, LT, inverse_d, G, Z); break;
+    case 3: KS_T(ks_panel_forward)(3, at, KS_COLUMNS, n, LT, inverse_d, G0, G, Z); break;
+    case 2: KS_T(ks_panel_forward)(2, at, KS_COLUMNS, n, LT, inverse_d, G0, G, Z); break;
+    case 1: KS_T(ks_panel_forward)(1, at, KS_COLUMNS, n, LT, inverse_d, G0, G, Z); break;
     default: break;
     }
 #undef KS_COLUMNS
@@ -77,10 +81,10 @@ KS_HD_COLD KS_MASK KS_T(ks_tiled_whiten)(int out, int nx, int n, int m, const KS
     o->m = m;
     if (m == 0) return KS_GT(KS_LIT(1), KS_LIT(0));
     KS_T(ks_pad)(m, m, R, m, o->S, mp);
-    if (out) return KS_T(ks_tiled_ldl)(NULL, m, KS_R_PIVOT, mp, o->S, o->LT, 0, o->N, o->Z, o->pivot, o->inverse_r);
+    if (out) return KS_T(ks_tiled_ldl)(NULL, m, KS_R_PIVOT, mp, o->S, o->LT, 0, o->N, o->N, o->Z, o->pivot, o->inverse_r);
     KS_T(ks_pad)(m, nx, H, nx, o->N, n);
     const KS_MASK good =
-        KS_T(ks_tiled_ldl)(NULL, m, KS_R_PIVOT, mp, o->S, o->LT, n, o->N, o->Z, o->pivot, o->inverse_r);
+        KS_T(ks_tiled_ldl)(NULL, m, KS_R_PIVOT, mp, o->S, o->LT, n, o->N, o->N, o->Z, o->pivot, o->inverse_r);
     KS_T(ks_tiles)(1, 1, nx, m, n, o->N, 1, n, o->Z, n, zero, n, o->information, n);
     KS_T(ks_mirror_upper)(nx, 1, o->information, n);
     return good;
@@ -92,7 +96,7 @@ KS_HD_COLD void KS_T(ks_tiled_root)(int nx, int n, const KS_NUM *Q, const KS_T(k
     KS_NUM *S = w->X, *LT = w->E;
     KS_T(ks_pad)(nx, nx, Q, nx, S, n);
     if (n % KS_LANES == 0 &&
-        KS_ALL(KS_T(ks_tiled_ldl)(NULL, nx, 2 * nx * KS_EPS, n, S, LT, 0, w->S, w->Z, w->pivot,
+        KS_ALL(KS_T(ks_tiled_ldl)(NULL, nx, 2 * nx * KS_EPS, n, S, LT, 0, w->S, w->S, w->Z, w->pivot,
                                   w->inverse_d))) {
         for (int i = 0; i < nx; ++i) {
             const KS_NUM scale = KS_SQRT(w->pivot[i]);
@@ -141,7 +145,7 @@ KS_HD void KS_T(ks_tiles_of_root)(ks_coming *coming, int upper, int nx, int n, c
     }
 }
 
-/** ks_retreat() but for the means: from J (whole, its observation included) to Jn (whole) and A. */
+/** ks_retreat() but for the means: from J (whole, its observation included) to Jn (upper triangle) and A. */
 KS_HD KS_MASK KS_T(ks_tiled_retreat)(int nx, int n, const KS_T(ks_ends_blocks) *w, const KS_NUM *J,
                                      KS_NUM *Jn, KS_NUM *A)
 {
@@ -156,23 +160,26 @@ KS_HD KS_MASK KS_T(ks_tiled_retreat)(int nx, int n, const KS_T(ks_ends_blocks) *
     KS_T(ks_tiles_meanwhile)(w->coming, 0, 0, nx, nx, n, J, n, 1, w->F, n, w->X, n, w->X, n);
     KS_T(ks_tiles_of_root)(w->coming, 0, nx, n, w->G, w->X, w->zero, w->S);
     good = good &
-           KS_T(ks_tiled_ldl)(w->coming, nx, 0, n, K, w->LT, n, w->S, A, w->pivot, w->inverse_d);
+           KS_T(ks_tiled_ldl)(w->coming, nx, 0, n, K, w->LT, n, w->S, w->S, A, w->pivot, w->inverse_d);
     KS_T(ks_tiles_meanwhile)(w->coming, 1, 1, nx, nx, n, w->F, 1, n, w->X, n, w->zero, n, Jn, n);
     for (int i = 0; i < nx; ++i) w->shown[i] = Jn[i * n + i];
     KS_T(ks_tiles_meanwhile)(w->coming, 1, -1, nx, nx, n, w->S, 1, n, A, n, Jn, n, Jn, n);
-    KS_T(ks_mirror_upper)(nx, 1, Jn, n);
     return good;
 }
 
 /** The means of the same step: eta on x[k], its observation included, to that on x[k-1], in place;
  *  b out. With t = eta - J u, b = D⁻¹ L⁻¹ Gᵀ t and eta of x[k-1] is Fᵀ t - Aᵀ L⁻¹ Gᵀ t; for G and F see
- *  two_ended_inverse_text.h. */
+ *  two_ended_inverse_text.h. J is read where u is not zero. */
 KS_HD void KS_T(ks_tiled_retreat_mean)(int nx, int n, const KS_T(ks_ends_blocks) *w,
                                        const KS_NUM *J, const KS_NUM *A, const KS_NUM *LT,
                                        const KS_NUM *inverse_d, KS_NUM *eta, KS_NUM *b)
 {
-    for (int i = 0; i < nx; ++i) w->eps[i] = -w->u[i];
-    KS_T(ks_combine_rows)(1, nx, n, J, w->eps, eta, w->t);
+    if (w->drifts) {
+        for (int i = 0; i < nx; ++i) w->eps[i] = -w->u[i];
+        KS_T(ks_combine_rows)(1, nx, n, J, w->eps, eta, w->t);
+    } else {
+        KS_T(ks_copy)(nx, eta, w->t);
+    }
     if (w->passage == KS_BY_ROOT) KS_T(ks_combine_rows)(1, nx, n, w->G, w->t, w->zero, w->B);
     else KS_T(ks_copy)(nx, w->t, w->B);
     if (w->passage != KS_BY_PRECISION) KS_T(ks_combine_rows)(1, nx, n, w->F, w->t, w->zero, w->X);
@@ -261,49 +268,48 @@ KS_HD double KS_T(ks_ends_disturbance)(int nx, int n, const KS_T(ks_ends_blocks)
     return squares;
 }
 
-/** V and W = D⁻¹ V, and PhiT, of a step with the inverse of Q: V = L⁻¹ is lower triangular, and what is zero is left
- *  out. */
+/** w->lower = L⁻¹, w->scaled and PhiT of a step with the inverse of Q. */
 KS_HD void KS_T(ks_tiled_advance_inverse)(int nx, int n, const KS_T(ks_ends_blocks) *w, const KS_NUM *A, int lda,
                                           const KS_NUM *LT, const KS_NUM *inverse_d)
 {
     const KS_NUM *FT = w->passage == KS_BY_PRECISION ? w->zero : w->FT;
     const int step = nx <= 16 ? n : 3 * KS_LANES;
-    for (int i = 0; i < nx * n; i += KS_LANES) {
-        KS_STOREV(w->V + i, KS_LOADV(w->unit + i));
-        KS_STOREV(w->W + i, KS_LOADV(w->zero + i));
-    }
-    KS_T(ks_tiled_forward)(1, nx, n, LT, inverse_d, w->V, w->W);
+    KS_T(ks_tiled_forward)(1, nx, n, LT, inverse_d, w->unit, w->lower, w->scaled);
     for (int c = 0; c < n && c < nx; c += step)
         KS_T(ks_tiles_meanwhile)(w->coming, 0, -1, nx, nx - c, n - c < step ? n - c : step, A + c * lda, 1, lda,
-                                 w->V + c * n + c, n, FT + c, n, w->PhiT + c, n);
+                                 w->lower + c * n + c, n, FT + c, n, w->PhiT + c, n);
 }
 
-/** ks_advance_gain() and ks_advance_cov(): P (whole) of x[k-1] to Pn (whole), lag and w->V out. */
+/** ks_advance_gain() and ks_advance_cov(): P (whole) of x[k-1] to Pn (whole), lag and L⁻¹ Gᵀ out, that to w->V or, with the
+ *  inverse of Q, w->lower. */
 KS_HD KS_MASK KS_T(ks_tiled_advance)(int nx, int n, const KS_T(ks_ends_blocks) *w, const KS_NUM *A,
                                      int lda, const KS_NUM *LT, const KS_NUM *inverse_d,
                                      const KS_NUM *P, KS_NUM *Pn, KS_NUM *lag)
 {
     KS_MASK good = KS_GT(KS_LIT(1), KS_LIT(0));
     if (w->passage == KS_BY_ROOT) {
-        for (int i = 0; i < nx * n; i += KS_LANES) KS_STOREV(w->V + i, KS_LOADV(w->GT + i));
-        KS_T(ks_tiled_forward)(0, nx, n, LT, inverse_d, w->V, w->W);
+        KS_T(ks_tiled_forward)(0, nx, n, LT, inverse_d, w->GT, w->V, w->W);
         KS_T(ks_tiles_meanwhile)(w->coming, 0, -1, nx, nx, n, A, 1, lda, w->V, n, w->FT, n, w->PhiT, n);
         KS_T(ks_tiles_meanwhile)(w->coming, 1, 1, nx, nx, n, w->V, 1, n, w->W, n, w->zero, n, Pn, n);
     } else {
         KS_T(ks_tiled_advance_inverse)(nx, n, w, A, lda, LT, inverse_d);
-        KS_T(ks_tiles_of_root)(w->coming, 1, nx, n, w->V, w->W, w->zero, Pn);
+        KS_T(ks_tiles_of_root)(w->coming, 1, nx, n, w->lower, w->scaled, w->zero, Pn);
     }
     KS_T(ks_tiles_meanwhile)(w->coming, 0, 0, nx, nx, n, w->PhiT, 1, n, P, n, lag, n, lag, n);
     KS_T(ks_tiles_meanwhile)(w->coming, 1, 1, nx, nx, n, lag, n, 1, w->PhiT, n, Pn, n, Pn, n);
     KS_T(ks_mirror_upper)(nx, 1, Pn, n);
     for (int c = 0; c < n; c += KS_LANES) {
-        KS_T(ks_lanes) sum = { 0 };
-        for (int j = 0; j < nx; ++j) {
-            const KS_T(ks_lanes) phi = KS_LOADV(w->PhiT + j * n + c);
-            sum = sum + phi * phi * P[j * n + j];
+        KS_T(ks_lanes) even = { 0 }, odd = { 0 };
+        int j = 0;
+        for (; j + 2 <= nx; j += 2) {
+            const KS_T(ks_lanes) phi = KS_LOADV(w->PhiT + j * n + c), next = KS_LOADV(w->PhiT + (j + 1) * n + c);
+            even = even + phi * phi * P[j * n + j];
+            odd = odd + next * next * P[(j + 1) * n + j + 1];
         }
+        if (j < nx) even = even + KS_LOADV(w->PhiT + j * n + c) * KS_LOADV(w->PhiT + j * n + c) * P[j * n + j];
+        even = even + odd;
         for (int i = c; i < nx && i < c + KS_LANES; ++i) {
-            const KS_MASK lost = KS_GT(sum[i - c], KS_LIT(KS_GROWTH) * Pn[i * n + i]);
+            const KS_MASK lost = KS_GT(even[i - c], KS_LIT(KS_GROWTH) * Pn[i * n + i]);
             good = good & !lost;
         }
     }

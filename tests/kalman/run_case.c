@@ -122,7 +122,7 @@ static int64_t right_half(const golden *g, ks_precision precision, int64_t serie
     const int64_t root = g->T - (g->nx > 12 ? g->T * 3 / 8 : g->T / 3);
     if (g->Q.step_stride) return root;
     const int slow = g->nx == 3 || g->nx == 5 || g->nx == 7 || g->nx == 8;
-    const int64_t inverse = g->T - (slow ? g->T * 4 / 11 : g->nx <= 12 ? g->T * 2 / 5 : g->T * 4 / 9);
+    const int64_t inverse = g->T - (slow ? g->T * 4 / 11 : g->nx <= 12 ? g->T * 2 / 5 : g->T / 2);
     const int64_t most = precision == KS_F64 && g->nx > 1 ? inverse : root;
     if (g->nx < 2 || g->nx > 8) return most;
     for (int i = 0; i < 3; ++i)
