@@ -2,6 +2,7 @@
  *
  * Within a series every phase is spread over the workers: the making of elements, the rounds of
  * the scan, and what is read out of the scanned elements. Series follow one another. */
+#include <math.h>
 #include <string.h>
 #include "plan.h"
 #include "scan_method.h"
@@ -200,6 +201,7 @@ static void open_series(ks_scan_method *m, int64_t b)
     for (int w = 0; w < plan->workers; ++w) {
         m->worker[w].tally = ks_tally_start();
         m->worker[w].doubts = 0;
+        m->worker[w].moves = (double)INFINITY;
         memset(&m->worker[w].wide, 0, sizeof m->worker[w].wide);
     }
     for (int64_t c = 0; c < m->chunks; ++c) {

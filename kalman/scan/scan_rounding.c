@@ -13,10 +13,16 @@ int ks_scan_is_suspect(const ks_scan_method *m)
 
 void ks_scan_blame(ks_scan_method *m)
 {
-    int blamed = 0;
-    for (int w = 0; w < m->plan->workers; ++w) blamed |= ks_blame_rounding(&m->worker[w].tally);
-    for (int64_t c = 0; c < m->chunks; ++c) blamed |= ks_blame_rounding(&m->chunk_tally[c]);
-    if (blamed) m->run->info->value = (double)INFINITY;
+    int64_t first = INT64_MAX;
+    int first_blamed = 0;
+    for (int64_t i = 0; i < m->plan->workers + m->chunks; ++i) {
+        ks_tally *tally = i < m->plan->workers ? &m->worker[i].tally : &m->chunk_tally[i - m->plan->workers];
+        const int blamed = ks_blame_rounding(tally);
+        if (tally->bad_step < 0 || tally->bad_step >= first) continue;
+        first = tally->bad_step;
+        first_blamed = blamed;
+    }
+    if (first_blamed) m->run->info->value = (double)INFINITY;
 }
 
 int ks_scan_is_doubtful(ks_scan_method *m)
@@ -37,7 +43,8 @@ int ks_scan_refuse(ks_scan_method *m, int64_t k, double value)
     return -1;
 }
 
-/** Scan elements with round-off, and see what that moves; none of it is counted. */
+/** Scan elements with round-off, and see what that moves; none of it is counted. What is told is of the first step that
+ *  is moved too far, whichever worker came upon it. */
 static int ask(ks_scan_method *m, ks_scan_phase_function rounded, const ks_scan_plan *scan, const ks_operator *op,
                ks_scan_phase_function moved)
 {
@@ -50,8 +57,12 @@ static int ask(ks_scan_method *m, ks_scan_phase_function rounded, const ks_scan_
     m->run->info->rounds = rounds;
     if (!rc) rc = ks_scan_phase(m, 0, T, moved);
     m->again = 0;
-    for (int w = 0; w < m->plan->workers; ++w)
-        if (m->worker[w].moves > m->run->info->value) m->run->info->value = m->worker[w].moves;
+    const ks_scan_worker *first = NULL;
+    for (int w = 0; w < m->plan->workers; ++w) {
+        const ks_scan_worker *own = &m->worker[w];
+        if (own->tally.bad_step >= 0 && (!first || own->tally.bad_step < first->tally.bad_step)) first = own;
+    }
+    if (first && first->tally.fault == KS_FAULT_ILL_CONDITIONED) m->run->info->value = first->moves;
     return rc;
 }
 

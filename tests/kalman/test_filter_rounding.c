@@ -161,6 +161,36 @@ static void chunks(void **state)
     assert_true(!is_watched(&chunked) || (refused > 2 && refused < 78));
 }
 
+/** What a refusal tells does not depend on the number of threads. */
+static void threads(void **state)
+{
+    (void)state;
+    int refused = 0;
+    for (int seed = 1; seed <= 12; ++seed) {
+        golden *g = hard((uint64_t)seed, 2 + seed % 5, 20 + seed, (hardness){ 1e9, 2, 1e-4, 1e3 });
+        for (int i = 0; i < all_methods_count; ++i) {
+            const method_case *m = &all_methods[i];
+            ks_info one = KS_INFO_INIT;
+            golden_buffers *b = NULL;
+            if (m->method < KS_METHOD_SCAN || m->method > KS_METHOD_SCAN_TWO_FILTER) continue;
+            const int refuses = run_case(g, m, KS_F64, 1, outputs_made(m), &b, &one) != KS_OK;
+            golden_buffers_free(b);
+            refused += refuses;
+            for (int n = 2; refuses && n <= 7; ++n) {
+                ks_info more = KS_INFO_INIT;
+                assert_int_equal(run_case(g, m, KS_F64, n, outputs_made(m), &b, &more), one.status);
+                golden_buffers_free(b);
+                assert_int_equal(more.step, one.step);
+                assert_int_equal(more.array, one.array);
+                assert_int_equal(more.fault, one.fault);
+                assert_memory_equal(&more.value, &one.value, sizeof one.value);
+            }
+        }
+        golden_free(g);
+    }
+    assert_true(refused > 12);
+}
+
 static void well_conditioned(void **state)
 {
     const int all = ALL_ON_DEVICE ? 12 : 100;
@@ -174,7 +204,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(means_far_from_zero), cmocka_unit_test(vague_priors),
-        cmocka_unit_test(transitions_that_grow), cmocka_unit_test(chunks), cmocka_unit_test(well_conditioned),
+        cmocka_unit_test(transitions_that_grow), cmocka_unit_test(chunks),
+        cmocka_unit_test(threads), cmocka_unit_test(well_conditioned),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
