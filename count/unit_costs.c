@@ -56,7 +56,7 @@ static int find_filter(bench *b, ks_unit_costs *costs)
     const ks_sink elements = ks_sample_rows(b->filter_element, b->filter_bytes);
     const ks_sink mean = ks_sample_rows(b->mean, n * number), cov = ks_sample_rows(b->cov, n * n * number);
     const ks_forward_sinks nowhere = {0};
-    ks_state state = {b->x, b->C, KS_FORM_ORDINARY};
+    ks_state state = {b->x, b->C, KS_FORM_ORDINARY, KS_NOT_STEADY};
     ks_tally tally = {0};
 
     k->start(s, &state, b->scratch);
@@ -123,8 +123,8 @@ static int find_meeting(bench *b, int64_t steps, int64_t k, ks_flops *cost)
     const size_t n = (size_t)b->series.nx, number = sizeof(double);
     const ks_backward_sinks nowhere = {0};
     ks_series s = b->series;
-    ks_state state = {b->x, b->C, KS_FORM_ORDINARY};
-    ks_state before = {b->mean, b->cov, KS_FORM_ORDINARY};
+    ks_state state = {b->x, b->C, KS_FORM_ORDINARY, KS_NOT_STEADY};
+    ks_state before = {b->mean, b->cov, KS_FORM_ORDINARY, KS_NOT_STEADY};
     ks_forward_sinks kept = {0};
     ks_tally tally = {0};
     s.steps = steps;
@@ -158,7 +158,7 @@ static int find_back(bench *b, ks_unit_costs *costs)
     const size_t n = (size_t)b->series.nx, number = sizeof(double);
     const ks_backward_sinks nowhere = {0};
     ks_forward_sinks kept = {0};
-    ks_state state = {b->x, b->C, KS_FORM_ORDINARY};
+    ks_state state = {b->x, b->C, KS_FORM_ORDINARY, KS_NOT_STEADY};
     ks_tally tally = {0};
     kept.kept_mean = ks_sample_rows(b->mean, n * number);
     kept.kept_C = ks_sample_rows(b->cov, n * n * number);

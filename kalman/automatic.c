@@ -59,7 +59,7 @@ static int go_on_alone(ks_lane *l, int64_t from)
     ks_run *run = l->run;
     const int64_t T = run->plan->T;
     ks_half *half = &l->left;
-    ks_state state = { half->state.mean, half->state.cov, l->left_form };
+    ks_state state = { half->state.mean, half->state.cov, l->left_form, l->left_steady };
     const ks_forward_sinks kept = ks_left_rows(l, 0);
     run->info->method = KS_METHOD_SEQUENTIAL;
     l->right.in = l->right.out = half->out = ks_tally_start();

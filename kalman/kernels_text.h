@@ -58,6 +58,7 @@ KS_HD_COLD size_t KS_T(table_smooth_element_bytes)(int nx)
 KS_HD_COLD void KS_T(table_start)(const ks_series *s, ks_state *state, void *work)
 {
     KS_T(ks_start)(s, state, work);
+    state->steady.stage = KS_STEADY_UNKNOWN;
 }
 
 #ifdef KS_TILED
@@ -72,6 +73,7 @@ static int KS_T(filter_tiled)(const ks_tiled_kernels *tiled, const ks_series *s,
             if (k < 0) return -1;
             if (k == k1) return 0;
         }
+        state->steady.stage = KS_STEADY_UNKNOWN;
         if (KS_T(ks_filter_steps)(s->nx, s, k, k + 1, state, to, work, tally)) return -1;
     }
     return 0;
@@ -87,6 +89,7 @@ static int KS_T(smooth_tiled)(const ks_tiled_kernels *tiled, const ks_series *s,
             if (k < 0) return -1;
             if (k == k0) return 0;
         }
+        state->steady.stage = KS_STEADY_UNKNOWN;
         if (KS_T(ks_smooth_steps)(s->nx, s, k - 1, k, state, kept, to, work, tally)) return -1;
     }
     return 0;

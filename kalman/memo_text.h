@@ -52,14 +52,21 @@ KS_HD int KS_T(ks_memo_pays)(const ks_series *s, int64_t steps)
     return steps > 16 && !s->F.stride && !s->Q.stride && !s->H.stride && !s->R.stride;
 }
 
+/** Nothing is remembered: what was held is not what a step comes to. */
+KS_HD void KS_T(ks_memo_forget)(KS_T(ks_memo) *memo)
+{
+    memo->used = memo->next = memo->record = 0;
+    memo->since = KS_MEMO_SLOTS;
+    memo->last = -1;
+    for (int i = 0; i < KS_MEMO_SLOTS; ++i) memo->follower[i] = -1;
+}
+
 KS_HD KS_T(ks_memo) KS_T(ks_memo_start)(int nx, int ny, int pays, int ka, int kb, int results,
                                         KS_NUM *memory)
 {
     KS_T(ks_memo) memo;
     memo.slots = pays ? KS_T(ks_memo_slots)(nx) : 0;
-    memo.used = memo.next = memo.record = 0;
-    memo.since = KS_MEMO_SLOTS;
-    memo.last = -1;
+    KS_T(ks_memo_forget)(&memo);
     memo.ka = ka;
     memo.kb = kb;
     memo.size = ka + kb + results;
@@ -67,7 +74,6 @@ KS_HD KS_T(ks_memo) KS_T(ks_memo_start)(int nx, int ny, int pays, int ka, int kb
     memo.HT = memory + nx * nx;
     memo.mark = memo.HT + nx * ny;
     memo.base = memo.mark + 2 * nx * nx;
-    for (int i = 0; i < KS_MEMO_SLOTS; ++i) memo.follower[i] = -1;
     return memo;
 }
 
@@ -138,6 +144,17 @@ KS_HD KS_NUM *KS_T(ks_memo_miss)(KS_T(ks_memo) *memo, const KS_NUM *a, const KS_
     KS_T(ks_copy)(ka, a, slot);
     KS_T(ks_copy)(kb, b, slot + ka);
     return slot;
+}
+
+/** The slot for a step that from now on comes to what goes in, key a and b: nothing else is remembered. */
+KS_HD KS_NUM *KS_T(ks_memo_hold)(KS_T(ks_memo) *memo, const KS_NUM *a, const KS_NUM *b)
+{
+    KS_T(ks_copy)(memo->ka, a, memo->base);
+    KS_T(ks_copy)(memo->kb, b, memo->base + memo->ka);
+    KS_T(ks_memo_forget)(memo);
+    memo->last = memo->follower[0] = 0;
+    memo->record = 1;
+    return memo->base;
 }
 
 /** The slot of ks_memo_miss() has its results. */

@@ -18,6 +18,7 @@ typedef struct lane_memory {
     ks_estimates kept;         /* of a segment */
     ks_estimates checkpoints;  /* the estimate before each segment */
     unsigned char *checkpoint_form;
+    ks_steady *checkpoint_steady;
 } lane_memory;
 
 typedef struct worker_memory {
@@ -77,6 +78,7 @@ static void carve_lane(ks_carver *carver, const ks_smooth_plan *plan, lane_memor
     m->kept = ks_carve_estimates(carver, plan, plan->segment);
     m->checkpoints = ks_carve_estimates(carver, plan, segments);
     m->checkpoint_form = ks_carve(carver, (size_t)segments, 1);
+    m->checkpoint_steady = ks_carve(carver, (size_t)segments, sizeof(ks_steady));
 }
 
 static void carve_worker(ks_carver *carver, const ks_smooth_plan *plan, worker_memory *m)
@@ -206,10 +208,12 @@ static void keep_checkpoint(const ks_smooth_plan *plan, const lane_memory *m, in
         memcpy(m->state.mean, mean, mean_bytes);
         memcpy(state->C, cov, n * n * bytes);
         state->form = (ks_form)m->checkpoint_form[segment];
+        state->steady = m->checkpoint_steady[segment];
     } else {
         memcpy(mean, m->state.mean, mean_bytes);
         memcpy(cov, state->C, n * n * bytes);
         m->checkpoint_form[segment] = (unsigned char)state->form;
+        m->checkpoint_steady[segment] = state->steady;
     }
 }
 
@@ -301,7 +305,7 @@ static void start_group(ks_run *run, worker_memory *m, const int64_t *b, int cou
     for (int l = 0; l < count; ++l)
         run->plan->kernels->start(&g->series[l], &g->state[l], g->scratch);
     if (!m->known) return;
-    ks_state again = { m->whitening.state.mean, m->whitening.state.cov, KS_FORM_ARRAY };
+    ks_state again = { m->whitening.state.mean, m->whitening.state.cov, KS_FORM_ARRAY, KS_NOT_STEADY };
     run->plan->kernels->start(&g->series[0], &again, g->scratch);
     ks_whitening_start(run->plan, &m->whitening);
     m->whitening.filtered = ks_tally_start();

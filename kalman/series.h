@@ -33,12 +33,28 @@ typedef struct ks_series {
 /* Every so many steps, and at the last one, the predictions are (ks_sharp() in range_text.h). */
 #define KS_SHARP_LOOK 8
 
+/** How far the covariances of a constant model have come to a steady state (tiled/steady_text.h): not yet, as far
+ *  as is known; they hardly move, and may repeat; they repeat; they do not, and must not be held; they are held. */
+typedef enum ks_steady_stage {
+    KS_STEADY_UNKNOWN = 0,
+    KS_STEADY_ASKED,
+    KS_STEADY_REPEATS,
+    KS_STEADY_REFUSED,
+    KS_STEADY_HELD
+} ks_steady_stage;
+typedef struct ks_steady {
+    ks_steady_stage stage;
+    uint64_t mark, given; /* of the covariance when asked, and of the filtered one that goes into a smoother's step */
+} ks_steady;
+#define KS_NOT_STEADY { KS_STEADY_UNKNOWN, 0, 0 }
+
 /** The estimate between two steps. C (nx, nx) is the covariance in the ordinary form, any S with
  *  covariance S Sᵀ in the array form. */
 typedef enum ks_form { KS_FORM_ORDINARY = 0, KS_FORM_ARRAY = 1 } ks_form;
 typedef struct ks_state {
     void *x, *C;
     ks_form form;
+    ks_steady steady;
 } ks_state;
 
 /** Where the filter's results go; base NULL: not wanted. kept_* and form carry the estimates to

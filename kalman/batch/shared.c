@@ -119,6 +119,7 @@ void ks_party_carve(ks_carver *carver, const ks_smooth_plan *plan, void *scratch
         p->form = ks_carve(carver, length, 1);
         p->checkpoints.cov = ks_carve(carver, blocks, ks_party_cov_bytes(plan));
         p->checkpoint_form = ks_carve(carver, blocks, 1);
+        p->checkpoint_steady = ks_carve(carver, blocks, sizeof *p->checkpoint_steady);
     }
     ks_member *member = ks_carve(carver, (size_t)p->most, sizeof *member);
     p->member = member;
@@ -178,13 +179,15 @@ static void part(const ks_smooth_plan *plan, const ks_party *p, ks_member *m)
     if (!m->together) return;
     memcpy(m->state.C, p->before.cov, ks_party_cov_bytes(plan));
     m->state.form = p->before_form;
+    m->state.steady = p->before_steady;
 }
 
-/** After it the leader's may be the same. */
+/** After it the leader's may be the same. What is held does not move, what is not may. */
 static void meet(const ks_smooth_plan *plan, const ks_party *p, ks_member *m)
 {
     m->together = p->leads && m->state.form == KS_FORM_ORDINARY &&
                   p->state.form == KS_FORM_ORDINARY &&
+                  (m->state.steady.stage == KS_STEADY_HELD) == (p->state.steady.stage == KS_STEADY_HELD) &&
                   memcmp(m->state.C, p->state.C, ks_party_cov_bytes(plan)) == 0;
 }
 
@@ -192,6 +195,7 @@ static void remember_leader(const ks_smooth_plan *plan, ks_party *p)
 {
     memcpy(p->before.cov, p->state.C, ks_party_cov_bytes(plan));
     p->before_form = p->state.form;
+    p->before_steady = p->state.steady;
 }
 
 /** Steps k0 .. k1 - 1 of the leader's filter. Returns whether all are in the ordinary form. */
@@ -320,6 +324,7 @@ static void filter_block(ks_run *run, ks_party *p, int64_t k0, int64_t k1)
         memcpy((char *)p->checkpoints.cov + (size_t)i * ks_party_cov_bytes(plan), p->state.C,
                ks_party_cov_bytes(plan));
         p->checkpoint_form[i] = (unsigned char)p->state.form;
+        p->checkpoint_steady[i] = p->state.steady;
         for (int j = 0; j < p->alive; ++j) p->member[j].followed[i] = 0;
     }
     const int led = lead_filter(plan, p, k0, k1);
@@ -337,7 +342,7 @@ static ks_forward_sinks keep_again(const ks_smooth_plan *plan, ks_party *p, int6
     to.form = p->form;
     to.form_first = k0;
     /* The smoothed rows of this block come later and take no harm. */
-    ks_state state = { p->smoothed.mean, p->smoothed.cov, (ks_form)p->checkpoint_form[i] };
+    ks_state state = { p->smoothed.mean, p->smoothed.cov, (ks_form)p->checkpoint_form[i], p->checkpoint_steady[i] };
     memset(state.x, 0, ks_party_mean_bytes(plan));
     memcpy(state.C, (char *)p->checkpoints.cov + (size_t)i * ks_party_cov_bytes(plan), ks_party_cov_bytes(plan));
     ks_party_bring(plan, p, k0, k1, k0, k1);

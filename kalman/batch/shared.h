@@ -36,10 +36,12 @@ typedef struct ks_party {
     ks_state state;          /* of the leader                                                 */
     ks_estimates before;     /* the same before the block                                     */
     ks_form before_form;
+    ks_steady before_steady;
     int leads;               /* the leader has come so far                                    */
     int sharp;               /* a prediction is too sharp for the RTS smoother: see ks_sharp() */
     ks_estimates kept, smoothed, checkpoints; /* of a block, of a block, before each block    */
     unsigned char *form, *checkpoint_form;
+    ks_steady *checkpoint_steady;
     char *filter_gains, *smooth_gains;
     void *means;             /* of followers, before they follow                              */
     void *scratch;

@@ -48,6 +48,7 @@ static ks_group *enter(ks_party *p, const ks_member *m)
     g->alive = 1;
     g->state[0].C = m->state.C;
     g->state[0].form = m->state.form;
+    g->state[0].steady = m->state.steady;
     return g;
 }
 
@@ -57,6 +58,7 @@ int ks_party_filter_alone(const ks_smooth_plan *plan, ks_party *p, ks_member *m,
     ks_group *g = enter(p, m);
     ks_mixed_filter(plan, &p->mixed, g, NULL, k0, k1, &m->forward, &m->tally);
     m->state.form = g->state[0].form;
+    m->state.steady = g->state[0].steady;
     return !g->alive;
 }
 
@@ -66,6 +68,7 @@ int ks_party_smooth_alone(const ks_smooth_plan *plan, ks_party *p, ks_member *m,
     ks_group *g = enter(p, m);
     ks_mixed_smooth(plan, &p->mixed, g, NULL, k0, k1, &m->forward, &m->backward, &m->tally);
     m->state.form = g->state[0].form;
+    m->state.steady = g->state[0].steady;
     return !g->alive;
 }
 

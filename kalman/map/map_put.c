@@ -32,7 +32,7 @@ static void put_prior(ks_map_method *m, int64_t b)
         !ks_makes_any(plan, KS_OUT_LAG_ONE_COV | KS_OUT_PRIOR_MEAN | KS_OUT_PRIOR_COV))
         return;
     ks_tally unused = ks_tally_start();
-    ks_state state = { w->state.mean, w->state.cov, KS_FORM_ORDINARY };
+    ks_state state = { w->state.mean, w->state.cov, KS_FORM_ORDINARY, KS_NOT_STEADY };
     memcpy(state.x, m->x.data, (size_t)n * sizeof(double));
     memcpy(state.C, m->S.data, (size_t)(n * n) * sizeof(double));
     const ks_sink lag = { (char *)w->outputs[5], 0, 0 }, mean = { w->results.mean, 0, 0 };

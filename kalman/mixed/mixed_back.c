@@ -75,7 +75,7 @@ static int64_t put_means(const ks_smooth_plan *plan, ks_mixed *mixed, int64_t k0
 void ks_mixed_whiten(const ks_smooth_plan *plan, ks_mixed *mixed, ks_whitening *w, ks_group *g, int64_t k0, int64_t k1,
                      const ks_forward_sinks *to, ks_tally *tally)
 {
-    ks_state state = { w->state.mean, w->state.cov, KS_FORM_ARRAY };
+    ks_state state = { w->state.mean, w->state.cov, KS_FORM_ARRAY, KS_NOT_STEADY };
     ks_forward_sinks twin = { 0 };
     twin.kept_C = to->kept_C;
     twin.form = to->form;
@@ -141,7 +141,7 @@ void ks_mixed_back_prior(ks_run *run, ks_mixed *mixed, ks_whitening *w, ks_group
     if (!w->left && !lane->series.prior_x1 &&
         ks_makes_any(plan, KS_OUT_LAG_ONE_COV | KS_OUT_PRIOR_MEAN | KS_OUT_PRIOR_COV)) {
         /* The prior is what the filter would have kept of a step -1; means have begun at zero for the twin. */
-        ks_state prior = { lane->kept, w->prior.cov, KS_FORM_ARRAY };
+        ks_state prior = { lane->kept, w->prior.cov, KS_FORM_ARRAY, KS_NOT_STEADY };
         plan->kernels->start(&g->series[0], &prior, g->scratch);
         const ks_forward_sinks kept = { .kept_mean = { (char *)w->prior.mean, 0, -1 }, .kept_C = { prior.C, 0, -1 } };
         memcpy(w->prior.mean, lane->series.m0, (size_t)plan->nx * sizeof(double));

@@ -118,7 +118,7 @@ KS_HD_COLD int KS_T(ks_absorb_filter)(int (*filter)(const ks_series *, int64_t, 
         KS_T(ks_copy)(nx, eta, w.eta);
         KS_T(ks_unpack)(nx, eta + nx, w.J);
     }
-    ks_state state = { w.x, w.C, KS_FORM_ORDINARY };
+    ks_state state = { w.x, w.C, KS_FORM_ORDINARY, KS_NOT_STEADY };
     KS_T(ks_copy)(nx, w.x, w.mean);
     ks_forward_sinks to;
     memset(&to, 0, sizeof to);
@@ -161,7 +161,7 @@ KS_HD_COLD int KS_T(ks_absorb_smooth)(int (*smooth)(const ks_series *, int64_t, 
         KS_T(ks_copy)(nx, g, w.x);
         KS_T(ks_unpack)(nx, g + nx, w.C);
     }
-    ks_state state = { w.x, w.C, KS_FORM_ORDINARY };
+    ks_state state = { w.x, w.C, KS_FORM_ORDINARY, KS_NOT_STEADY };
     ks_backward_sinks to;
     memset(&to, 0, sizeof to);
     for (int64_t k = k1, from; k > k0; k = from) {

@@ -65,7 +65,7 @@ void ks_chunk_look(ks_scan_method *m, ks_scan_worker *w, int64_t c, const ks_sta
     const ks_smooth_plan *plan = m->plan;
     const int64_t n = plan->nx;
     if (c == m->chunks - 1) return;
-    ks_state own = { w->state.mean, w->state.cov, end->form };
+    ks_state own = { w->state.mean, w->state.cov, end->form, KS_NOT_STEADY };
     plan->kernels->widen(n, end->x, own.x);
     plan->kernels->widen(n * n, end->C, own.C);
     plan->aggregates->square(plan->nx, &own, w->scratch);
@@ -90,7 +90,7 @@ static double step(const ks_scan_method *m, asking *q, int i, const ks_series *s
     if (in_double->filter(s, k, k + 1, state, &to, q->worker.scratch, &tally)) return (double)NAN;
     memcpy(q->filtered[i].mean, state->x, n * sizeof(double));
     memcpy(q->filtered[i].cov, state->C, n * n * sizeof(double));
-    ks_state square = { q->filtered[i].mean, q->filtered[i].cov, state->form };
+    ks_state square = { q->filtered[i].mean, q->filtered[i].cov, state->form, KS_NOT_STEADY };
     in_double->square(m->plan->nx, &square, q->worker.scratch);
     return term;
 }
@@ -115,8 +115,8 @@ int ks_chunks_filter_rounding(ks_scan_method *m)
     ks_carver carver = ks_carver_at(m->asking);
     asking q;
     carve(&carver, m->plan, &q);
-    ks_state whole = { q.state[0].mean, q.state[0].cov, KS_FORM_ORDINARY };
-    ks_state chunk = { q.state[1].mean, q.state[1].cov, KS_FORM_ORDINARY };
+    ks_state whole = { q.state[0].mean, q.state[0].cov, KS_FORM_ORDINARY, KS_NOT_STEADY };
+    ks_state chunk = { q.state[1].mean, q.state[1].cov, KS_FORM_ORDINARY, KS_NOT_STEADY };
     int rc = 0;
     in_double->start(ks_wide_series(&m->a, &q.worker, 0), &whole, q.worker.scratch);
     for (int64_t k = 0, end; k < m->plan->T && !rc; k = end) {

@@ -60,7 +60,7 @@ static int drops_pivot(const ks_scan_method *m, int64_t k)
     const ks_smooth_plan *plan = m->plan;
     const int64_t n = plan->nx;
     const ks_chunks_rounding_memory *r = &m->rounding;
-    ks_state root = { r->root.mean, r->root.cov, KS_FORM_ORDINARY };
+    ks_state root = { r->root.mean, r->root.cov, KS_FORM_ORDINARY, KS_NOT_STEADY };
     double *S = r->C[1];
     if (m->form[k] != KS_FORM_ORDINARY) return 0;
     memcpy(root.C, ks_slot_of(m->kept_C, k), (size_t)(n * n) * plan->kernels->number_bytes);
@@ -77,7 +77,7 @@ static void add_dropped(const ks_scan_method *m, int64_t k, double unit, double 
 {
     const int n = m->plan->nx;
     double *P = m->rounding.C[1];
-    ks_state state = { m->rounding.x[1], C, *form };
+    ks_state state = { m->rounding.x[1], C, *form, KS_NOT_STEADY };
     m->plan->aggregates->square(n, &state, m->worker[0].scratch);
     kept_C(m, k, P);
     for (int i = 0; i < n; ++i) C[i * n + i] += 8 * n * unit * variance_of(n, P, m->form[k], i);
@@ -147,7 +147,7 @@ static void mark_known(const ks_scan_method *m, int64_t k)
 int ks_chunks_disturbed(ks_scan_method *m)
 {
     const ks_smooth_plan *plan = m->plan;
-    ks_state state = { m->rounding.state.mean, m->rounding.state.cov, KS_FORM_ORDINARY };
+    ks_state state = { m->rounding.state.mean, m->rounding.state.cov, KS_FORM_ORDINARY, KS_NOT_STEADY };
     ks_tally tally = ks_tally_start();
     ks_forward_sinks kept = { 0 };
     ks_backward_sinks to = { 0 };

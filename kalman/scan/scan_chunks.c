@@ -70,7 +70,7 @@ static int absorb_first(const ks_scan_method *m, chunk_memory *c, void *dst, int
     const ks_kernels *in_double = m->plan->aggregates;
     ks_scan_worker *w = &c->worker;
     const ks_forward_sinks nowhere = { 0 };
-    ks_state state = { w->state.mean, w->state.cov, KS_FORM_ORDINARY };
+    ks_state state = { w->state.mean, w->state.cov, KS_FORM_ORDINARY, KS_NOT_STEADY };
     ks_tally tally = ks_tally_start();
     in_double->start(ks_wide_series(&m->a, w, 0), &state, w->scratch);
     for (int64_t k = 0, end; k < count; k = end) {
@@ -122,9 +122,9 @@ static ks_state state_from(const ks_scan_method *m, const chunk_memory *c, const
     /* Filtering and smoothing elements hold mean and covariance in the same place. */
     memcpy(c->element, carry, plan->aggregates->smooth_element_bytes(plan->nx));
     plan->aggregates->filter_extract(plan->nx, 0, 1, from, mean, cov);
-    ks_state root = { x, C, KS_FORM_ORDINARY };
+    ks_state root = { x, C, KS_FORM_ORDINARY, KS_NOT_STEADY };
     plan->aggregates->root(plan->nx, &root, c->worker.scratch);
-    ks_state state = { c->state.mean, c->state.cov, KS_FORM_ARRAY };
+    ks_state state = { c->state.mean, c->state.cov, KS_FORM_ARRAY, KS_NOT_STEADY };
     plan->kernels->narrow(n, x, state.x);
     plan->kernels->narrow(n * n, C, state.C);
     return state;
@@ -167,7 +167,7 @@ int ks_filter_rerun(void *user, void *scratch, const void *carry, int64_t first,
     ks_carver carver;
     chunk_memory c;
     open_chunk(&carver, m, scratch, &c);
-    ks_state state = { c.state.mean, c.state.cov, KS_FORM_ORDINARY };
+    ks_state state = { c.state.mean, c.state.cov, KS_FORM_ORDINARY, KS_NOT_STEADY };
     if (carry) {
         state = state_from(m, &c, carry);
         /* It may look singular from here on and not sharp, where steps have kept all of it. What it has lost beside its
@@ -226,7 +226,7 @@ int ks_smooth_rerun(void *user, void *scratch, const void *carry, int64_t first,
     ks_carver carver;
     chunk_memory c;
     open_chunk(&carver, m, scratch, &c);
-    ks_state state = { c.state.mean, c.state.cov, KS_FORM_ORDINARY };
+    ks_state state = { c.state.mean, c.state.cov, KS_FORM_ORDINARY, KS_NOT_STEADY };
     if (carry) {
         state = state_from(m, &c, carry);
         if (m->watched && !m->run->watched && is_ill_conditioned(plan, c.worker.state.cov))
@@ -242,7 +242,7 @@ int ks_smooth_rerun(void *user, void *scratch, const void *carry, int64_t first,
     if (!rc && ks_scan_progress(m, count)) rc = -1;
     if (first == 0 && !rc) {
         /* The smoothed prior is made from here. */
-        ks_state start = { m->start.mean, m->start.cov, state.form };
+        ks_state start = { m->start.mean, m->start.cov, state.form, KS_NOT_STEADY };
         plan->kernels->widen(plan->nx, state.x, start.x);
         plan->kernels->widen((int64_t)plan->nx * plan->nx, state.C, start.C);
         plan->aggregates->square(plan->nx, &start, c.worker.scratch);

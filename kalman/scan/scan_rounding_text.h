@@ -19,7 +19,7 @@ KS_HD double ks_prediction_size(int n, const double *F, const double *u, const d
 KS_HD int ks_drops_pivot(const ks_scan_worker *w, int n, const double *P)
 {
     double *S = (double *)w->state.cov;
-    ks_state root = { w->state.mean, S, KS_FORM_ORDINARY };
+    ks_state root = { w->state.mean, S, KS_FORM_ORDINARY, KS_NOT_STEADY };
     memcpy(S, P, (size_t)(n * n) * sizeof(double));
     KS_IN_DOUBLE(w, root)(n, &root, w->scratch);
     int kept = 0;

@@ -175,7 +175,7 @@ KS_HD void ks_put_cov(const ks_scan_arrays *a, ks_sink full, ks_sink diagonal, i
 
 KS_HD ks_state ks_own_state(const ks_scan_worker *w)
 {
-    ks_state state = { w->state.mean, w->state.cov, KS_FORM_ORDINARY };
+    ks_state state = { w->state.mean, w->state.cov, KS_FORM_ORDINARY, KS_NOT_STEADY };
     return state;
 }
 

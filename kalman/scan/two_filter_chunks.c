@@ -143,7 +143,7 @@ static void back_over_chunk(ks_scan_method *m, back_memory *c, int64_t chunk)
     /* Beside the rows of a block one is read of the step before it. */
     const int64_t block = m->a.single ? c->wide.steps - 1 : KS_BLOCK;
     ks_tally *const own = &c->worker.tally;
-    ks_state state = { c->state.mean, c->state.cov, KS_FORM_ORDINARY };
+    ks_state state = { c->state.mean, c->state.cov, KS_FORM_ORDINARY, KS_NOT_STEADY };
     *own = ks_tally_start();
     find_behind(m, c, chunk, end - 1);
     int rc = 0;

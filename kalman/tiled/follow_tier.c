@@ -5,6 +5,7 @@
  *   KS_TILES      as in tiled_tier.c */
 #include <math.h>
 #include <stdint.h>
+#include <string.h>
 #include "hd.h"
 #include "kernels.h"
 #include "tiled.h"
@@ -22,6 +23,7 @@
 #include "quad_step_text.h"
 #include "row_step_text.h"
 #include "tiled_range_text.h"
+#include "steady_text.h"
 #include "tiled_observe_text.h"
 #include "tiled_filter_range_text.h"
 #include "follow_rows_text.h"

@@ -129,6 +129,21 @@ KS_HD void KS_T(ks_tiled_record)(int nx, int n, int m, const KS_NUM *P, const KS
     KS_T(ks_memo_keep)(memo);
 }
 
+/** The same of a step that from now on comes to the posterior P that it comes from. */
+KS_HD_COLD void KS_T(ks_tiled_hold)(int nx, int n, int m, const KS_NUM *P, KS_T(ks_tiled_slot) *made,
+                                    const KS_T(ks_tiled) *w, KS_T(ks_memo) *memo)
+{
+    if (made->Z != w->Z) { /* it came from a slot */
+        KS_T(ks_copy)(nx * n, made->Pp, w->Pp);
+        KS_T(ks_copy)(m * n, made->Z, w->Z);
+        KS_T(ks_copy)(m * KS_T(ks_padded)(m), made->LT, w->LT);
+        KS_T(ks_copy)(m, made->pivot, w->pivot);
+        KS_T(ks_copy)(m, made->inverse_d, w->inverse_d);
+        made->Z = w->Z, made->Pp = w->Pp, made->LT = w->LT, made->pivot = w->pivot, made->inverse_d = w->inverse_d;
+    }
+    KS_T(ks_tiled_record)(nx, n, m, P, w, memo, KS_T(ks_memo_hold)(memo, NULL, P));
+}
+
 /** The mean of a filter step whose covariances stand in a slot: prediction and innovation, and what
  *  comes after the innovation. */
 #define KS_WITH_FEW(shape, m, FEW, MANY)                                                    \
@@ -324,17 +339,19 @@ KS_HD int64_t KS_T(ks_tiled_filter_steps)(ks_shape shape, int nx, int ny, const 
     KS_NUM *P = w.P;
     KS_T(ks_copy)(nx, (const KS_NUM *)state->x, w.x);
     KS_T(ks_pad)(nx, nx, (const KS_NUM *)state->C, nx, P, n);
-    KS_T(ks_memo) memo = KS_T(ks_memo_start)(n, mp, KS_T(ks_memo_pays)(s, k1 - k0), 0, n * n,
+    KS_T(ks_memo) memo = KS_T(ks_memo_start)(n, mp, KS_T(ks_steady_pays)(s, state, k1 - k0), 0, n * n,
                                              2 * n * n + ny * (n + mp + 2), w.memo);
     const KS_T(ks_tiled_slot) fresh = { 0, w.step.Pp, w.step.Z, w.step.LT, w.step.pivot,
                                         w.step.inverse_d };
     ks_evidence evidence = tally->evidence;
+    const int constant = KS_T(ks_memo_pays)(s, INT64_MAX);
+    ks_steady steady = state->steady;
     int carried = 1; /* a quad's w.P is the posterior of the step before */
     int64_t k = k0, missing = 0;
     KS_T(ks_tiled_transition)(shape, nx, n, s, k, 1, &w, &all);
     KS_T(ks_tiled_channels)(shape, nx, ny, s, k, 1, &w, &all);
     for (; k < k1; ++k) {
-        if (memo.last >= 0 && !moves && !rest && !to->gain.base) {
+        if (memo.last >= 0 && !moves && !rest && !to->gain.base && steady.stage >= KS_STEADY_REPEATS) {
             int finite = 1;
             const int64_t from = k;
 #define KS_REPEAT(name, ...)                                                                \
@@ -376,6 +393,10 @@ KS_HD int64_t KS_T(ks_tiled_filter_steps)(ks_shape shape, int nx, int ny, const 
             }
         }
         if (memo.slots && complete) at = KS_T(ks_memo_find)(&memo, NULL, P);
+        const int phase = (int)((k + 1) % KS_LOOK), held = steady.stage == KS_STEADY_HELD;
+        const int asks = constant && complete && KS_T(ks_steady_asks)(at >= 0, &steady);
+        const int watched = asks && KS_T(ks_steady_watches)(&steady, phase);
+        if (watched) KS_T(ks_copy)(nx * n, P, w.kept);
         if (k % KS_LOOK == KS_LOOK - 1 && !(at >= 0 && memo.looked[at])) {
             if (!KS_ALL(quad ? KS_T(ks_quad_conditioned)(P)
                              : KS_T(ks_tiled_conditioned)(nx, n, P, &w)))
@@ -412,6 +433,15 @@ KS_HD int64_t KS_T(ks_tiled_filter_steps)(ks_shape shape, int nx, int ny, const 
             if (looks && KS_T(ks_sharp)(nx, w.step.xp, w.step.Pp, n, w.xn, 0)) tally->sharp = k;
             if (record) KS_T(ks_tiled_record)(nx, n, ny, next, &w.step, &memo, record);
         }
+        if (!complete)
+            steady.stage = KS_STEADY_UNKNOWN;
+        else if (asks && KS_T(ks_filter_steady)(shape, nx, n, ny, b, phase, watched, next, made.Pp, made.Z, made.LT, &w,
+                                                &steady)) {
+            KS_T(ks_copy)(nx * n, w.kept, next);
+            carried = 0;
+            if (memo.slots) KS_T(ks_tiled_hold)(nx, n, ny, next, &made, &w.step, &memo);
+        }
+        if (held && steady.stage != KS_STEADY_HELD) KS_T(ks_memo_forget)(&memo);
         P = next;
         missing += ny - m;
         for (int i = 0; i < m; ++i)
@@ -432,5 +462,6 @@ KS_HD int64_t KS_T(ks_tiled_filter_steps)(ks_shape shape, int nx, int ny, const 
     tally->ordinary += k - k0;
     KS_T(ks_copy)(nx, w.x, (KS_NUM *)state->x);
     KS_T(ks_unpad)(nx, n, P, (KS_NUM *)state->C);
+    state->steady = steady;
     return k;
 }

@@ -117,14 +117,16 @@ KS_HD int64_t KS_T(ks_tiled_smooth_steps)(ks_shape shape, int nx, const ks_serie
     KS_T(ks_copy)(nx, (const KS_NUM *)state->x, xs);
     KS_T(ks_pad)(nx, nx, (const KS_NUM *)state->C, nx, Ps, n);
     /* Key: the filtered and the smoothed covariance that go in; results: Eᵀ and the new one. */
-    KS_T(ks_memo) memo = KS_T(ks_memo_start)(n, 0, KS_T(ks_memo_pays)(s, k1 - k0), n * n, n * n,
+    KS_T(ks_memo) memo = KS_T(ks_memo_start)(n, 0, KS_T(ks_steady_pays)(s, state, k1 - k0), n * n, n * n,
                                              2 * n * n, w.memo);
     const KS_NUM *later = Ps; /* the smoothed covariance of step k, all of it */
+    const int constant = KS_T(ks_memo_pays)(s, INT64_MAX);
+    ks_steady steady = state->steady;
     KS_T(ks_gains) ready = KS_T(ks_gains_in)(n, w.gains);
     int64_t k = k1;
     KS_T(ks_tiled_transition)(shape, nx, n, s, k, 1, &w, &b);
     for (; k > k0; --k) {
-        if (memo.last >= 0 && !moves && !rest) {
+        if (memo.last >= 0 && !moves && !rest && steady.stage >= KS_STEADY_REPEATS) {
             int finite = 1;
             const int64_t from = k;
             k = quad ? KS_T(ks_quad_smooth_repeat)(k, k0, &b, &memo, &w, kept, mean, cov, xs, &later,
@@ -165,7 +167,11 @@ KS_HD int64_t KS_T(ks_tiled_smooth_steps)(ks_shape shape, int nx, const ks_serie
         KS_NUM *smoothed = quad && cov.base ? (KS_NUM *)ks_slot_of(cov, k - 1) : Pn;
         KS_NUM *ET = w.ET;
         const int at = memo.slots ? KS_T(ks_memo_find)(&memo, P, later) : -1;
-        if (lag) KS_T(ks_copy)(nx * n, later, w.next);
+        const int phase = (int)((KS_STEADY_CYCLE + KS_LOOK - k % KS_LOOK) % KS_LOOK);
+        const int held = steady.stage == KS_STEADY_HELD, asks = constant && KS_T(ks_steady_asks)(at >= 0, &steady);
+        const int watched = asks && KS_T(ks_steady_watches)(&steady, phase);
+        if (lag || watched) KS_T(ks_copy)(nx * n, later, w.next);
+        if (quad && watched) KS_T(ks_copy)(16, P, w.kept); /* the smoothed covariance may take its place */
         if (at >= 0) {
             ET = memo.base + (int64_t)at * memo.size + 2 * n * n;
             if (quad) {
@@ -200,6 +206,18 @@ KS_HD int64_t KS_T(ks_tiled_smooth_steps)(ks_shape shape, int nx, const ks_serie
                 KS_T(ks_memo_keep)(&memo);
             }
         }
+        const KS_NUM *filtered = quad ? w.kept : P;
+        if (asks && KS_T(ks_smooth_steady)(nx, n, phase, watched, smoothed, ET, filtered, &w, &steady)) {
+            KS_T(ks_copy)(nx * n, w.next, smoothed);
+            if (quad) KS_T(ks_copy)(16, w.next, Ps);
+            if (memo.slots) {
+                KS_NUM *slot = KS_T(ks_memo_hold)(&memo, filtered, w.next) + 2 * n * n;
+                if (slot != ET) KS_T(ks_copy)(nx * n, ET, slot);
+                KS_T(ks_copy)(nx * n, w.next, slot + n * n);
+                KS_T(ks_memo_keep)(&memo);
+            }
+        }
+        if (held && steady.stage != KS_STEADY_HELD) KS_T(ks_memo_forget)(&memo);
         if (!quad) {
             KS_NUM *swap = xs;
             xs = xn, xn = swap;
@@ -221,5 +239,6 @@ KS_HD int64_t KS_T(ks_tiled_smooth_steps)(ks_shape shape, int nx, const ks_serie
     tally->ordinary += k1 - k;
     KS_T(ks_copy)(nx, xs, (KS_NUM *)state->x);
     KS_T(ks_unpad)(nx, n, later, (KS_NUM *)state->C);
+    state->steady = steady;
     return k;
 }

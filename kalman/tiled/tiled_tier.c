@@ -6,6 +6,7 @@
  *   KS_TILES      where many states alone are its: only what they need */
 #include <math.h>
 #include <stdint.h>
+#include <string.h>
 #include "hd.h"
 #include "kernels.h"
 #include "tiled.h"
@@ -24,6 +25,7 @@
 #include "quad_step_text.h"
 #include "row_step_text.h"
 #include "tiled_range_text.h"
+#include "steady_text.h"
 #include "tiled_observe_text.h"
 #include "gains_ahead_text.h"
 #include "tiled_filter_range_text.h"

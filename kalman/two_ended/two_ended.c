@@ -57,8 +57,11 @@ void ks_lane_carve(ks_carver *carver, const ks_smooth_plan *plan, ks_lane *l)
     /* Where the left half may have to go on to the end, it does so in place. */
     carve_half(carver, plan, &l->left, plan->automatic ? plan->T : ks_left_steps_most(plan));
     l->left.form = ks_carve(carver, (size_t)l->left.length, 1);
-    if (!in_place(plan))
-        l->left.checkpoint_form = ks_carve(carver, (size_t)ceil(sqrt((double)plan->T)), 1);
+    if (!in_place(plan)) {
+        const size_t most = (size_t)ceil(sqrt((double)plan->T));
+        l->left.checkpoint_form = ks_carve(carver, most, 1);
+        l->left.checkpoint_steady = ks_carve(carver, most, sizeof(ks_steady));
+    }
     if (plan->automatic) l->left.again = ks_carve_estimates(carver, plan, 1);
     carve_half(carver, plan, &l->right, plan->T - ks_left_steps_least(plan));
     ks_whitening_carve(carver, plan, 0, &l->whitening);
@@ -104,17 +107,19 @@ static int left_in(ks_lane *l)
     const ks_smooth_plan *plan = l->run->plan;
     ks_half *half = &l->left;
     const int64_t steps = l->left_steps;
-    ks_state state = { half->state.mean, half->state.cov, KS_FORM_ORDINARY };
+    ks_state state = { half->state.mean, half->state.cov, KS_FORM_ORDINARY, KS_NOT_STEADY };
     plan->kernels->start(&l->series, &state, half->scratch);
     for (int64_t i = 0; i < half->segments; ++i) {
         const ks_forward_sinks to = ks_left_rows(l, i);
         if (!in_place(plan)) {
             ks_copy_estimate(plan, half->checkpoints, i, half->state, 0);
             half->checkpoint_form[i] = (unsigned char)state.form;
+            half->checkpoint_steady[i] = state.steady;
         }
         if (filter_left(l, i * half->length, segment_end(half, i, steps), &state, &to)) return -1;
     }
     l->left_form = state.form;
+    l->left_steady = state.steady;
     return 0;
 }
 
@@ -131,7 +136,7 @@ static int segments_out(ks_lane *l, ks_state *state)
         if (i < half->segments - 1) { /* the last segment's rows are there still */
             ks_tally again = ks_tally_start();
             ks_state filtered = { half->again.mean, half->again.cov,
-                                  (ks_form)half->checkpoint_form[i] };
+                                  (ks_form)half->checkpoint_form[i], half->checkpoint_steady[i] };
             ks_copy_estimate(plan, half->again, 0, half->checkpoints, i);
             if (ks_filter_blocks(l->run, &l->series, from, end, &filtered, &kept, half->scratch,
                                  &again))
@@ -147,7 +152,7 @@ static int segments_out(ks_lane *l, ks_state *state)
 static int left_out(ks_lane *l)
 {
     ks_half *half = &l->left;
-    ks_state state = { half->smoothed.mean, half->smoothed.cov, half->out_form };
+    ks_state state = { half->smoothed.mean, half->smoothed.cov, half->out_form, KS_NOT_STEADY };
     if (half->in.sharp < 0) {
         if (!segments_out(l, &state)) {
             ks_smooth_start(l->run, l->b, &l->series, &state, half->scratch, &half->out);
@@ -245,7 +250,7 @@ static int right_in(ks_lane *l)
 static int outward(ks_lane *l, const ks_right_rows *rows, int64_t k0, int64_t k1)
 {
     ks_half *half = &l->right;
-    ks_state state = { half->smoothed.mean, half->smoothed.cov, half->out_form };
+    ks_state state = { half->smoothed.mean, half->smoothed.cov, half->out_form, KS_NOT_STEADY };
     const int rc = ks_two_ended_kernels_of(l->run->plan->kernels)
                        ->outward(&l->series, k0, k1, l->form, &state, rows, &l->back, half->scratch,
                                  &half->out);
@@ -290,7 +295,7 @@ void ks_lane_meet(ks_lane *l)
 {
     const ks_smooth_plan *plan = l->run->plan;
     const int64_t middle = l->left_steps - 1;
-    ks_state state = { l->left.state.mean, l->left.state.cov, l->left_form };
+    ks_state state = { l->left.state.mean, l->left.state.cov, l->left_form, KS_NOT_STEADY };
     ks_information information = { l->right.state.cov, l->right.state.mean, l->form, -1, -1 };
     l->met = ks_evidence_start();
     ks_two_ended_kernels_of(plan->kernels)

@@ -7,10 +7,8 @@
 #include "two_ended.h"
 #include "whitened_back.h"
 
-/* With so many states both ends on two threads are ahead of one that looks repeated steps up, with more behind; in
- * single precision with fewer. */
-#define KS_MOST_REPEATED 8
-#define KS_MOST_REPEATED_F32 7
+/* With so many states both ends on two threads are ahead of one that looks repeated steps up, with more behind. */
+#define KS_MOST_REPEATED 7
 
 /** A checkpoint for each segment, or the rows of one. */
 typedef struct ks_half {
@@ -21,6 +19,7 @@ typedef struct ks_half {
     ks_estimates kept;          /* of a segment                                        */
     ks_estimates checkpoints;
     unsigned char *form, *checkpoint_form; /* left                                     */
+    ks_steady *checkpoint_steady; /* left                                              */
     void *K, *bound;            /* right                                               */
     unsigned char *passage;     /* right                                               */
     int64_t segments, length;
@@ -41,6 +40,7 @@ typedef struct ks_lane {
     double size;                /* of observations, see ks_right_rows   */
     int inverts;                /* see ks_two_ended_kernels             */
     ks_form left_form;          /* of the filtered state in the middle  */
+    ks_steady left_steady;
     ks_evidence met;
     ks_whitening whitening;     /* of the left half */
     int left_rc, right_rc;      /* 0; -1 failed; 1 the ordinary form of the information will not do */

@@ -83,9 +83,7 @@ int64_t ks_left_steps_of(const ks_run *run, const ks_series *s)
 
 int ks_alone_where_repeated(const ks_lane *l)
 {
-    const ks_smooth_plan *plan = l->run->plan;
-    const int most = plan->kernels->number_bytes == sizeof(double) ? KS_MOST_REPEATED : KS_MOST_REPEATED_F32;
-    return plan->nx > most && !ks_model_varies(l->run->model);
+    return l->run->plan->nx > KS_MOST_REPEATED && !ks_model_varies(l->run->model);
 }
 
 int ks_may_repeat_early(const ks_lane *l)

@@ -42,7 +42,7 @@ static ks_forward_sinks rows_of(const ks_smooth_plan *plan, const ks_segments *a
 static int filter(ks_run *run, ks_whitening *w, const ks_series *s, int64_t k0, int64_t k1,
                   const ks_forward_sinks *kept, ks_tally *tally)
 {
-    ks_state state = { w->state.mean, w->state.cov, KS_FORM_ARRAY };
+    ks_state state = { w->state.mean, w->state.cov, KS_FORM_ARRAY, KS_NOT_STEADY };
     for (int64_t k = k0; k < k1; k += KS_BLOCK) {
         const int64_t end = k1 - k < KS_BLOCK ? k1 : k + KS_BLOCK;
         if (ks_two_ended_kernels_of(run->plan->kernels)->whitened_filter(s, k, end, &state, kept, w->work, tally) ||
@@ -75,7 +75,7 @@ static int64_t prior(ks_run *run, ks_whitening *w, int64_t b, const ks_series *s
 {
     const ks_outputs *o = run->outputs;
     ks_backward_sinks to = { 0 };
-    ks_state start = { w->prior.mean, w->prior.cov, KS_FORM_ARRAY };
+    ks_state start = { w->prior.mean, w->prior.cov, KS_FORM_ARRAY, KS_NOT_STEADY };
     run->plan->kernels->start(s, &start, scratch);
     const ks_forward_sinks kept = { .kept_mean = { start.x, 0, -1 }, .kept_C = { start.C, 0, -1 } };
     to.smoothed_mean = ks_sink_of(run, o->prior_mean, b);
@@ -94,8 +94,8 @@ int ks_whitening_run(ks_run *run, ks_whitening *w, int64_t b, const ks_series *s
     const int64_t steps = segments->steps, length = segments->length, count = (steps + length - 1) / length;
     const int64_t end = information ? steps - 1 : steps; /* of what is not smoothed yet */
     const ks_forward_sinks nothing = { 0 };
-    ks_state filtered = { w->state.mean, w->state.cov, KS_FORM_ARRAY };
-    ks_state state = { w->behind.mean, w->behind.cov, KS_FORM_ARRAY };
+    ks_state filtered = { w->state.mean, w->state.cov, KS_FORM_ARRAY, KS_NOT_STEADY };
+    ks_state state = { w->behind.mean, w->behind.cov, KS_FORM_ARRAY, KS_NOT_STEADY };
     w->filtered = ks_tally_start();
     plan->kernels->start(s, &filtered, scratch);
     for (int64_t i = 0; i < count; ++i) {

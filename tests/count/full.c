@@ -157,7 +157,7 @@ static void make_filter_element(full *f, int64_t k, void *element)
         return;
     }
     double *x = f->carry, *C = x + f->series.nx;
-    ks_state state = {x, C, KS_FORM_ORDINARY};
+    ks_state state = {x, C, KS_FORM_ORDINARY, KS_NOT_STEADY};
     ks->start(&f->series, &state, f->scratch);
     assert_int_equal(ks->filter(&f->series, 0, 1, &state, &nowhere, f->scratch, &tally), 0);
     assert_int_equal(state.form, KS_FORM_ORDINARY);
@@ -181,7 +181,7 @@ static void lane_evidence(full *f, int64_t k)
     const ks_forward_sinks nowhere = {0};
     const size_t n = (size_t)f->series.nx;
     double *x = f->carry, *C = x + n;
-    ks_state state = {x, C, KS_FORM_ORDINARY};
+    ks_state state = {x, C, KS_FORM_ORDINARY, KS_NOT_STEADY};
     ks_tally tally = {0};
     f->kernels.start(&f->series, &state, f->scratch);
     if (k > 0) {
@@ -291,7 +291,7 @@ static int absorb_filter(void *user, void *scratch, void *dst, int64_t first, in
     const size_t bytes = f->kernels.filter_element_bytes(f->series.nx);
     ks_tally tally = {0};
     double *x = f->carry, *C = x + f->series.nx;
-    ks_state state = {x, C, KS_FORM_ORDINARY};
+    ks_state state = {x, C, KS_FORM_ORDINARY, KS_NOT_STEADY};
     (void)scratch;
     if (first > 0) {
         assert_int_equal(f->kernels.filter_absorb(&f->series, first, first + count, 1, dst, f->absorb, &tally), 0);
@@ -308,7 +308,7 @@ static int absorb_filter(void *user, void *scratch, void *dst, int64_t first, in
 static ks_state carried(full *f, const void *carry)
 {
     double *x = f->carry, *C = x + f->series.nx;
-    const ks_state state = {x, C, KS_FORM_ORDINARY};
+    const ks_state state = {x, C, KS_FORM_ORDINARY, KS_NOT_STEADY};
     const ks_sink from = {(char *)spare_element(f), 0, 0};
     const ks_sink mean = {(char *)x, 0, 0}, cov = {(char *)C, 0, 0};
     /* Smoothing elements have mean and covariance in the same place and are the shorter ones. */
@@ -331,7 +331,7 @@ static int rerun_filter(void *user, void *scratch, const void *carry, int64_t fi
     full *f = user;
     const ks_forward_sinks kept = kept_by_filter(f);
     ks_tally tally = {0};
-    ks_state state = {f->carry, f->carry + f->series.nx, KS_FORM_ORDINARY};
+    ks_state state = {f->carry, f->carry + f->series.nx, KS_FORM_ORDINARY, KS_NOT_STEADY};
     (void)scratch;
     if (carry) state = carried(f, carry);
     else f->kernels.start(&f->series, &state, f->scratch);
@@ -353,7 +353,7 @@ static int rerun_smooth(void *user, void *scratch, const void *carry, int64_t fi
     const ks_backward_sinks nowhere = {0};
     const ks_forward_sinks kept = kept_by_filter(f);
     ks_tally tally = {0};
-    ks_state state = {f->carry, f->carry + f->series.nx, KS_FORM_ORDINARY};
+    ks_state state = {f->carry, f->carry + f->series.nx, KS_FORM_ORDINARY, KS_NOT_STEADY};
     (void)scratch;
     if (carry) state = carried(f, carry);
     return f->kernels.smooth(&f->series, first, first + count, &state, &kept, &nowhere, f->scratch,
@@ -431,7 +431,7 @@ static void lane_chunk_back(full *f, int64_t chunk)
     const ks_backward_sinks nowhere = {0};
     const ks_forward_sinks kept = kept_by_filter(f);
     double *x = f->carry, *C = x + n, *behind = spare_element(f);
-    ks_state state = {x, C, KS_FORM_ORDINARY}, before = {NULL, NULL, KS_FORM_ORDINARY};
+    ks_state state = {x, C, KS_FORM_ORDINARY, KS_NOT_STEADY}, before = {NULL, NULL, KS_FORM_ORDINARY, KS_NOT_STEADY};
     ks_tally tally = {0};
     memset(behind, 0, (size_t)numbers * sizeof(double));
     if (chunk + 1 < chunks) {

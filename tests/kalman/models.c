@@ -232,6 +232,16 @@ golden *model_slice(const golden *g, int64_t b, int64_t k0, int64_t T)
     return s;
 }
 
+golden *model_series(const golden *g, int64_t b)
+{
+    golden *s = model_slice(g, b, 0, g->T);
+    golden_input *to[] = { &s->F, &s->Q, &s->H, &s->R, &s->u, &s->d };
+    const golden_input *from[] = { &g->F, &g->Q, &g->H, &g->R, &g->u, &g->d };
+    for (int i = 0; i < 6; ++i)
+        if (!from[i]->step_stride) to[i]->step_stride = 0;
+    return s;
+}
+
 /** C = A B, all (n, n) but B and C, which have `columns` columns. */
 static void product(int rows, int n, int columns, const double *A, const double *B, double *C)
 {

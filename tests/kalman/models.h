@@ -40,6 +40,9 @@ golden *model_random(model_spec spec);
  *  of step k0. */
 golden *model_slice(const golden *g, int64_t b, int64_t k0, int64_t T);
 
+/** Series b of g, of which what does not vary with the step is given once. */
+golden *model_series(const golden *g, int64_t b);
+
 /** The f64 block of an input at a series and step. */
 double *model_block(const golden_input *in, int64_t b, int64_t k);
 

@@ -63,7 +63,7 @@ golden_buffers *run_well(const golden *g, const method_case *m, ks_precision pre
                          int threads, unsigned outputs, ks_info *info);
 
 /** Smooth g, whose model is constant, and the same with its blocks given step by step, some entries of y
- *  missing towards the end of either: results are the same bits. made has means, covariances, lag-one
+ *  missing towards the end of either: results are the same bits, of two-ended within round-off. made has means, covariances, lag-one
  *  covariances and the log-likelihood. g is rounded to f32. */
 void same_with_and_without_memory(golden *g, const method_case *m, ks_precision precision,
                                   unsigned made);

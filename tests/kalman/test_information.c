@@ -171,7 +171,7 @@ static void one_middle(const golden *g, const way *w, int64_t middle, ks_tier ti
     assert_true(n <= N && g->T == T);
     ks_tally left = ks_tally_start(), right, out = ks_tally_start();
     ks_evidence met = ks_evidence_start();
-    ks_state at = { x, C, KS_FORM_ORDINARY };
+    ks_state at = { x, C, KS_FORM_ORDINARY, KS_NOT_STEADY };
     ks_forward_sinks nothing;
     memset(&nothing, 0, sizeof nothing);
     const int64_t bytes = sizeof(double);
@@ -250,7 +250,7 @@ static void judged_on_the_way_out(void **state)
         double x[N], C[N * N], J[N * N], eta[N];
         ks_tally tally = ks_tally_start(), right;
         ks_evidence met = ks_evidence_start();
-        ks_state at = { x, C, KS_FORM_ORDINARY };
+        ks_state at = { x, C, KS_FORM_ORDINARY, KS_NOT_STEADY };
         ks_forward_sinks nothing;
         ks_backward_sinks nowhere;
         memset(&nothing, 0, sizeof nothing);

@@ -180,8 +180,8 @@ static void no_key_twice(void **state)
     free(memory);
 }
 
-/** Filters and smoothers one pass each way, of which u and d vary alone: the bits of those whose arrays are given
- *  step by step, with all outputs and with few, and with u given one row earlier. */
+/** Filters and smoothers one pass each way, of which u and d vary alone: the bits of the same with u given one row
+ *  earlier, and of checkpoints' ranges of 23 steps, in which hardly anything repeats. */
 static void memory_changes_no_bit(void **state)
 {
     (void)state;
@@ -198,23 +198,22 @@ static void memory_changes_no_bit(void **state)
             /* Gaps that come again and again: the way back runs round a circle of four. */
             for (int64_t k = 100; k < g->T; k += k < 300 ? 4 : 97) model_block(&g->y, 0, k)[ny - 1] = (double)NAN;
             model_round(g);
-            golden *each = model_slice(g, 0, 0, g->T);
             const ks_smooth_options o = options_of(&m, precision, sets[i / 2]);
             golden_buffers *here = run_well(g, &m, precision, 1, o.outputs, NULL), *late = NULL;
-            golden_buffers *there = run_well(each, &m, precision, 1, o.outputs, NULL);
+            golden_buffers *there = run_well(g, &m, precision, 1, sets[2], NULL);
             ks_model model = golden_model(g, precision);
             model.transition = KS_OUT_OF;
             model.u.data = (const char *)model.u.data + (precision == KS_F64 ? sizeof(double) : sizeof(float)) *
                                                             (size_t)nx;
             assert_int_equal(run_model(g, &model, golden_y(g, precision), &o, 1, &late, NULL), KS_OK);
-            const unsigned other = first_different(here, there, o.outputs) | first_different(here, late, o.outputs);
+            const unsigned other = first_different(here, there, o.outputs & sets[2]) |
+                                   first_different(here, late, o.outputs);
             if (other)
                 fail_msg("(%d, %d) in %s: %s has other bits from memory", nx, ny, i % 2 ? "f32" : "f64",
                          golden_output_name((ks_output)(other & -other)));
             golden_buffers_free(here);
             golden_buffers_free(there);
             golden_buffers_free(late);
-            golden_free(each);
             golden_free(g);
         }
 }

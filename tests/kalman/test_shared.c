@@ -67,7 +67,7 @@ static void check_alone(const golden *g, int64_t compared, const method_case *m,
     int64_t ordinary = 0, array = 0, missing = 0;
     for (int64_t b = 0; b < g->B; ++b) {
         ks_info info = KS_INFO_INIT;
-        golden *alone = model_slice(g, b, 0, g->T);
+        golden *alone = model_series(g, b);
         golden_buffers *one = run_well(alone, m, precision, 1, made(m), &info);
         for (unsigned bit = 1; bit <= made(m); bit <<= 1)
             if (b < compared && (made(m) & bit) && !same(many, one, bit, b))
@@ -161,7 +161,7 @@ static void failing(void **state)
                 if (kind == 2) memset(model_block(&g->R, 0, 77), 0, 4 * sizeof(double));
                 if (kind == 2) memset(model_block(&g->H, 0, 0), 0, 8 * sizeof(double));
                 model_round(g);
-                golden *alone = model_slice(g, kind == 2 ? 0 : 5, 0, g->T);
+                golden *alone = model_series(g, kind == 2 ? 0 : 5);
                 if (kind == 1 && precision == KS_MIXED) /* beyond single precision, and too much */
                     model_block(&g->y, 5, 121)[0] = model_block(&alone->y, 0, 121)[0] = 1e200;
                 ks_info info = KS_INFO_INIT, expected = KS_INFO_INIT;

@@ -77,7 +77,7 @@ static filtered filter_series(const golden *g, ks_precision precision, ks_tier t
     f.P = zeroed(n * n, number);
     f.behind = zeroed(n + n * (n + 1) / 2, number);
     const ks_forward_sinks kept = kept_of(&f);
-    ks_state state = { f.x, f.P, KS_FORM_ORDINARY };
+    ks_state state = { f.x, f.P, KS_FORM_ORDINARY, KS_NOT_STEADY };
     ks_tally tally = ks_tally_start();
     f.kernels->start(&f.series, &state, f.work);
     assert_int_equal(f.kernels->filter(&f.series, 0, g->T, &state, &kept, f.work, &tally), 0);
@@ -94,7 +94,8 @@ static void filtered_free(filtered *f)
 static ks_state state_at(const filtered *f, int64_t k)
 {
     const ks_forward_sinks kept = kept_of(f);
-    const ks_state state = { ks_slot_of(kept.kept_mean, k), ks_slot_of(kept.kept_C, k), (ks_form)f->form[k] };
+    const ks_state state = { ks_slot_of(kept.kept_mean, k), ks_slot_of(kept.kept_C, k), (ks_form)f->form[k],
+                             KS_NOT_STEADY };
     return state;
 }
 
@@ -103,8 +104,8 @@ static void go_back(filtered *f, int64_t k0, int64_t k1, int in_place)
 {
     const int64_t n = f->series.nx;
     const ks_forward_sinks kept = kept_of(f);
-    const ks_state before = k0 > 0 ? state_at(f, k0 - 1) : (ks_state){ NULL, NULL, KS_FORM_ORDINARY };
-    ks_state state = { f->x, f->P, KS_FORM_ORDINARY };
+    const ks_state before = k0 > 0 ? state_at(f, k0 - 1) : (ks_state){ NULL, NULL, KS_FORM_ORDINARY, KS_NOT_STEADY };
+    ks_state state = { f->x, f->P, KS_FORM_ORDINARY, KS_NOT_STEADY };
     ks_backward_sinks to = { 0 };
     ks_tally tally = ks_tally_start();
     to.smoothed_mean = rows_of(f, in_place ? f->mean : f->smoothed, n);

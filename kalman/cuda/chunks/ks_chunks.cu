@@ -55,7 +55,7 @@ struct own_mixed {
                         ks_chunk_worker &m)
     {
         if (!to->kept_mean.base) return;
-        ks_state root = {state.x, m.w.outputs[5], state.form};
+        ks_state root = {state.x, m.w.outputs[5], state.form, KS_NOT_STEADY};
         ks_copy_f64(nx, static_cast<const double *>(state.x),
                     static_cast<double *>(ks_slot_of(to->kept_mean, k)));
         ks_copy_f64(nx * nx, static_cast<const double *>(state.C), m.w.outputs[5]);
@@ -148,7 +148,7 @@ KS_DEVICE ks_state narrowed(int nx, const ks_state &from, const ks_chunk_worker 
 {
     typedef typename Own::num num;
     ks_state root = from;
-    ks_state state = {m.own.mean, m.own.cov, KS_FORM_ARRAY};
+    ks_state state = {m.own.mean, m.own.cov, KS_FORM_ARRAY, KS_NOT_STEADY};
     table_root_f64(nx, &root, m.w.scratch);
     const double *x = static_cast<const double *>(root.x), *C = static_cast<const double *>(root.C);
     for (int i = 0; i < nx; ++i) static_cast<num *>(state.x)[i] = (num)x[i];
@@ -161,7 +161,7 @@ template <class Own>
 KS_DEVICE ks_state widened(int nx, const ks_state &state, const ks_chunk_worker &m)
 {
     typedef typename Own::num num;
-    ks_state wide = {m.w.state.mean, m.w.state.cov, state.form};
+    ks_state wide = {m.w.state.mean, m.w.state.cov, state.form, KS_NOT_STEADY};
     for (int i = 0; i < nx; ++i)
         static_cast<double *>(wide.x)[i] = (double)static_cast<const num *>(state.x)[i];
     for (int i = 0; i < nx * nx; ++i)
@@ -189,7 +189,7 @@ KS_DEVICE bool smooth_last(const ks_chunk_arrays &c, ks_chunk_worker &m, int64_t
     if (!ks_fits(a, &m.w, as_step, k)) return false;
     ks_put(a, a->back.smoothed_mean, k, nx, mean);
     ks_put_cov(a, a->back.smoothed_cov, a->back.smoothed_var, k, cov);
-    const ks_state smoothed = {mean, cov, KS_FORM_ORDINARY};
+    const ks_state smoothed = {mean, cov, KS_FORM_ORDINARY, KS_NOT_STEADY};
     *state = narrowed<Own>(nx, smoothed, m);
     return true;
 }
@@ -204,7 +204,7 @@ KS_DEVICE ks_state kept_at(const ks_chunk_arrays &c, int64_t k, double *x, doubl
     const num *const cov = static_cast<const num *>(ks_slot_of(c.kept_C, k));
     for (int i = 0; i < nx; ++i) x[i] = (double)mean[i];
     for (int i = 0; i < nx * nx; ++i) C[i] = (double)cov[i];
-    const ks_state state = {x, C, static_cast<ks_form>(c.form[k])};
+    const ks_state state = {x, C, static_cast<ks_form>(c.form[k]), KS_NOT_STEADY};
     return state;
 }
 
@@ -237,7 +237,7 @@ template <class Own> KS_DEVICE void meet_chunk(const ks_chunk_arrays &c, ks_chun
     find_behind(c, chunk, range.end == a->series.steps, x, behind);
     for (int64_t k = range.end - 1; k >= range.first; --k) {
         const bool leads = k > range.first;
-        ks_state before = own, state = {mean, cov, KS_FORM_ORDINARY};
+        ks_state before = own, state = {mean, cov, KS_FORM_ORDINARY, KS_NOT_STEADY};
         if (leads) before = kept_at<Own>(c, k - 1, before_x, before_x + nx);
         unsigned char form = static_cast<unsigned char>(own.form);
         ks_forward_sinks kept;
@@ -290,7 +290,7 @@ template <class Own> KS_DEVICE void rerun(const ks_chunk_arrays &c, ks_chunk_wor
     const ks_scan_arrays *a = &c.a;
     const int nx = a->series.nx;
     const chunk_range range = range_of(c, chunk);
-    ks_state state = {m.own.mean, m.own.cov, KS_FORM_ORDINARY};
+    ks_state state = {m.own.mean, m.own.cov, KS_FORM_ORDINARY, KS_NOT_STEADY};
     ks_forward_sinks to = a->to;
     if (c.smooths) {
         to.kept_mean = c.kept_mean;
