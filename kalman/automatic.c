@@ -60,7 +60,8 @@ static int go_on_alone(ks_lane *l, int64_t from)
     const int64_t T = run->plan->T;
     ks_half *half = &l->left;
     ks_state state = { half->state.mean, half->state.cov, l->left_form, l->left_steady };
-    const ks_forward_sinks kept = ks_left_rows(l, 0);
+    ks_forward_sinks kept = ks_left_rows(l, 0);
+    kept.sparse = 1;
     run->info->method = KS_METHOD_SEQUENTIAL;
     l->right.in = l->right.out = half->out = ks_tally_start();
     l->met = ks_evidence_start();

@@ -55,6 +55,19 @@ KS_HD KS_T(ks_observation) KS_T(ks_observe)(const ks_series *s, int64_t k, KS_NU
     return o;
 }
 
+/** The filtered covariance of step k to its place, where only an earlier one is; *at remembers which, -1 at first.
+ *  Returns whether it was so. */
+KS_HD int KS_T(ks_bring_kept)(int nx, int64_t k, const ks_forward_sinks *kept, int64_t *at)
+{
+    const int64_t first = kept->form_first;
+    if (kept->form[k - first] != KS_KEPT_BEFORE) return 0;
+    if (*at < 0 || *at >= k)
+        for (*at = k - 1; kept->form[*at - first] == KS_KEPT_BEFORE;) *at -= 1;
+    KS_T(ks_copy)(nx * nx, (const KS_NUM *)ks_slot_of(kept->kept_C, *at), (KS_NUM *)ks_slot_of(kept->kept_C, k));
+    kept->form[k - first] = (unsigned char)KS_FORM_ORDINARY;
+    return 1;
+}
+
 /** Tell the tally what went wrong. */
 KS_HD_COLD int KS_T(ks_step_fault)(int64_t k, int row, ks_array array, ks_fault fault,
                                    ks_tally *tally)

@@ -192,6 +192,7 @@ static void smooth_in_place(ks_run *run, worker_memory *m)
         m->forward[l].kept_mean = m->backward[l].smoothed_mean;
         m->forward[l].kept_C = m->backward[l].smoothed_cov;
         m->forward[l].form = m->lane[l].form;
+        m->forward[l].sparse = !m->packs && !ks_is_mixed(run->plan);
     }
     filter_group(run, m, 0, run->plan->T, m->forward, m->tally);
     if (!is_sharp(m)) smooth_group(run, m, 0, run->plan->T, m->forward, m->backward, m->tally);

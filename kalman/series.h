@@ -23,6 +23,7 @@ typedef struct ks_series {
     int nx, ny;
     int prior_x1;        /* the prior is that of x[0]: no transition into step 0 */
     int64_t steps;       /* T                                                    */
+    int64_t all_steps;   /* of all series of the call, or 0 where nothing is to go past the caches */
     int64_t shift;       /* row k - shift of F, Q, u leads into step k           */
     ks_rows F, Q, u, H, R, d, y;
     const void *m0, *P0;
@@ -51,6 +52,8 @@ typedef struct ks_steady {
 /** The estimate between two steps. C (nx, nx) is the covariance in the ordinary form, any S with
  *  covariance S Sᵀ in the array form. */
 typedef enum ks_form { KS_FORM_ORDINARY = 0, KS_FORM_ARRAY = 1 } ks_form;
+/** Kept in place of a form: ordinary, and C is that of the step before, which alone is there. */
+#define KS_KEPT_BEFORE 2
 typedef struct ks_state {
     void *x, *C;
     ks_form form;
@@ -69,6 +72,7 @@ typedef struct ks_forward_sinks {
     int64_t form_first;
     ks_sink gain;        /* what a mean of another precision takes, see ks_gain_numbers() */
     int watched;         /* sharp predictions go to the tally: steps back follow          */
+    int sparse;          /* KS_KEPT_BEFORE may stand among the forms: whoever takes the steps back knows it */
 } ks_forward_sinks;
 
 typedef struct ks_backward_sinks {

@@ -38,6 +38,25 @@ KS_HD double ks_add_rounded(double sum, double term)
 #  define KS_VECTOR_BYTES 16
 #endif
 
+/* KS_WRITE_PAST(at, v): `*at = v`, a vector of long long at a multiple of its length, past the caches where the
+ * target can. KS_FENCE_PAST(): other threads see these before what is written from now on. */
+#if defined(__clang__)
+#  define KS_WRITE_PAST(at, v) __builtin_nontemporal_store(v, at)
+#elif defined(__AVX512F__)
+#  define KS_WRITE_PAST(at, v) __builtin_ia32_movntdq512(at, v)
+#elif defined(__AVX__)
+#  define KS_WRITE_PAST(at, v) __builtin_ia32_movntdq256(at, v)
+#elif defined(__SSE2__)
+#  define KS_WRITE_PAST(at, v) __builtin_ia32_movntdq(at, v)
+#else
+#  define KS_WRITE_PAST(at, v) (*(at) = (v))
+#endif
+#if defined(__SSE2__)
+#  define KS_FENCE_PAST() __builtin_ia32_sfence()
+#else
+#  define KS_FENCE_PAST() ((void)0)
+#endif
+
 /* Covariances that decay towards zero would end as denormal numbers, on which every operation is a
  * hundred times slower; between these two calls they are zero. The caller's mode is restored. */
 #if defined(__SSE2__) && !defined(__CUDACC__)

@@ -6,6 +6,7 @@
  * and what stands between a row's end and it may be read and written, but means nothing. */
 
 #include "coming.h"
+#include "stream.h"
 
 typedef KS_NUM KS_T(ks_lanes) __attribute__((vector_size(KS_VECTOR_BYTES)));
 typedef KS_NUM KS_T(ks_lanes_at) __attribute__((vector_size(KS_VECTOR_BYTES),

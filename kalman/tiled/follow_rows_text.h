@@ -101,6 +101,10 @@ KS_HD_COLD void KS_T(ks_follow_covs)(int64_t nn, int64_t k0, int64_t k1, const k
         const KS_NUM *from = (const KS_NUM *)ks_slot_of(*covs, k);
         KS_NUM *to = (KS_NUM *)ks_slot_of(f->cov, k);
         int64_t i = 0;
+        if (KS_T(ks_past_caches)(f->series)) {
+            ks_stream_block(n * (int64_t)sizeof(KS_NUM), from, to);
+            continue;
+        }
         for (; i + 2 * KS_LANES <= n; i += 2 * KS_LANES) {
             KS_STOREV(to + i, KS_LOADV(from + i));
             KS_STOREV(to + i + KS_LANES, KS_LOADV(from + i + KS_LANES));

@@ -262,6 +262,10 @@ KS_HD int64_t KS_T(ks_tiled_repeat)(ks_shape shape, int nx, int n, int ny, const
         KS_T(ks_copy)(4, w->x, x);
     }
     ks_evidence e = *evidence;
+    KS_T(ks_stream) stream;
+    /* What is kept is read again. */
+    const ks_sink none = { NULL, 0, 0 }, final = to->kept_C.base ? none : cov;
+    KS_T(ks_stream_begin)(shape, nx, s, n == nx ? KS_STREAM_LEAST : KS_STREAM_LEAST * 3 / 2, final, &stream);
     for (; k < k1; ++k) {
         const int at = memo->follower[memo->last];
         if (at < 0 || (k % KS_LOOK == KS_LOOK - 1 && !memo->looked[at])) break;
@@ -270,7 +274,9 @@ KS_HD int64_t KS_T(ks_tiled_repeat)(ks_shape shape, int nx, int n, int ny, const
         if (!KS_T(ks_tiled_complete)(ny, b.y)) break;
         const KS_T(ks_tiled_slot) made =
             KS_T(ks_tiled_slot_of)(n, ny, memo->base + (int64_t)at * memo->size);
-        if (cov.base && k + ahead < k1)
+        /* What the step before has left comes out again. */
+        const int again = at == memo->last, silent = to->sparse && again, past = stream.pays && (again || n == nx);
+        if (cov.base && !silent && !past && k + ahead < k1)
             KS_T(ks_tiled_expect)(NULL, nx * nx, (KS_NUM *)ks_slot_of(cov, k + ahead));
         KS_T(ks_tiled_again)(shape, nx, n, ny, &b, &made, x, &step);
         memo->last = at;
@@ -282,10 +288,17 @@ KS_HD int64_t KS_T(ks_tiled_repeat)(ks_shape shape, int nx, int n, int ny, const
         for (int i = 0; i < nx; ++i) sum = sum + KS_LIT(0) * x[i];
         *finite = (double)sum + 0 * e.quadratic == 0;
         if (!*finite) break;
-        if (cov.base) KS_T(ks_unpad)(nx, n, last, (KS_NUM *)ks_slot_of(cov, k));
+        if (past) {
+            KS_T(ks_stream_put)(0, nx, n, last, again, w->Pn, cov, k, &stream);
+        } else if (cov.base && !silent) {
+            KS_T(ks_unpad)(nx, n, last, (KS_NUM *)ks_slot_of(cov, k));
+            stream.packed = NULL;
+        }
         if (mean.base) KS_T(ks_copy)(nx, x, (KS_NUM *)ks_slot_of(mean, k));
-        if (to->kept_mean.base) to->form[k - to->form_first] = (unsigned char)KS_FORM_ORDINARY;
+        if (to->kept_mean.base)
+            to->form[k - to->form_first] = (unsigned char)(silent ? KS_KEPT_BEFORE : KS_FORM_ORDINARY);
     }
+    if (stream.pays) ks_stream_end(&stream.lines);
     if (shape == KS_SHAPE_QUAD) KS_T(ks_copy)(4, x, w->x);
     *evidence = e;
     if (last) {

@@ -275,7 +275,8 @@ KS_HD void KS_T(ks_follow_transition)(int nx, const ks_series *s, int64_t k, int
     for (int i = 0; i < nx; ++i) u[i] = b->u[i] - (KS_T(ks_each)){ 0 };
 }
 
-/** Means of steps k0 .. k1 - 1, covariances of step k: as far as they are wanted they will be written soon. */
+/** Means of steps k0 .. k1 - 1, covariances of step k: as far as they are wanted they will be written soon, and
+ *  not past the caches. */
 KS_HD void KS_T(ks_follow_expect_means)(int nx, int count, const ks_follower *f, int64_t k0, int64_t k1)
 {
     for (int i = 0; i < count; ++i) KS_T(ks_follow_expect)(nx, k0, k1, f[i].mean);
@@ -283,6 +284,7 @@ KS_HD void KS_T(ks_follow_expect_means)(int nx, int count, const ks_follower *f,
 
 KS_HD void KS_T(ks_follow_expect_cov)(int nx, int count, const ks_follower *f, int64_t k)
 {
+    if (KS_T(ks_past_caches)(f->series)) return;
     for (int i = 0; i < count; ++i) KS_T(ks_follow_expect)(nx * nx, k, k + 1, f[i].cov);
 }
 
@@ -330,6 +332,7 @@ KS_HD void KS_T(ks_follow_filter_steps)(ks_shape shape, int nx, int ny, int coun
         KS_T(ks_follow_means_out)(nx, count, w.means, k, end, f);
         k = end;
     }
+    KS_FENCE_PAST();
     KS_T(ks_follow_evidence_out)(count, (k1 - k0) * ny, &e, f);
     KS_T(ks_follow_end)(nx, count, w.x, f);
 }
@@ -366,5 +369,6 @@ KS_HD void KS_T(ks_follow_smooth_steps)(ks_shape shape, int nx, int count, ks_fo
         KS_T(ks_follow_means_out)(nx, count, w.means, start, end, f);
         end = start;
     }
+    KS_FENCE_PAST();
     KS_T(ks_follow_end)(nx, count, w.x, f);
 }

@@ -130,6 +130,42 @@ KS_HD void KS_T(ks_unpad)(int nx, int n, const KS_NUM *A, KS_NUM *to)
     for (int c = 0; c < nx; ++c) to[(nx - 1) * nx + c] = A[(nx - 1) * n + c];
 }
 
+/** Whether the covariances of all series together go past the caches where they can. */
+KS_HD int KS_T(ks_past_caches)(const ks_series *s)
+{
+    return s->all_steps >= KS_STREAM_PAYS / (s->nx * s->nx * (int64_t)sizeof(KS_NUM));
+}
+
+/** Covariances of steps that repeat, on their way past the caches; see stream.h. */
+typedef struct KS_T(ks_stream) {
+    ks_stream lines;
+    const KS_NUM *packed; /* the last one, its rows nx apart, or NULL        */
+    int pays;             /* 0 where they are written as all the others are */
+} KS_T(ks_stream);
+
+/** Before the first. least: bytes that a row must have. */
+KS_HD void KS_T(ks_stream_begin)(ks_shape shape, int nx, const ks_series *series, int64_t least, ks_sink cov,
+                                 KS_T(ks_stream) *s)
+{
+    const int64_t bytes = nx * nx * (int64_t)sizeof(KS_NUM);
+    ks_stream_start(&s->lines);
+    s->packed = NULL;
+    s->pays = shape != KS_SHAPE_QUAD && cov.base && cov.stride == bytes && bytes >= least &&
+              KS_T(ks_past_caches)(series);
+}
+
+/** P, rows n apart, to row k; they come upward or, with down, downward. again: it is the last one once more.
+ *  room (nx, nx) is for what is packed, and stays. */
+KS_HD void KS_T(ks_stream_put)(int down, int nx, int n, const KS_NUM *P, int again, KS_NUM *room, ks_sink cov,
+                               int64_t k, KS_T(ks_stream) *s)
+{
+    if (!again || !s->packed) {
+        if (n != nx) KS_T(ks_unpad)(nx, n, P, room);
+        s->packed = n != nx ? room : P;
+    }
+    ks_stream_row(&s->lines, down, nx * nx * (int64_t)sizeof(KS_NUM), s->packed, ks_slot_of(cov, k));
+}
+
 /** So many steps before it is needed a row is asked for: what small steps take is less than memory does,
  *  and rows of many would drive each other out of the nearest cache. */
 KS_HD int KS_T(ks_steps_ahead)(ks_shape shape) { return shape == KS_SHAPE_TILES ? 1 : 8; }

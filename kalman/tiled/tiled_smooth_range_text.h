@@ -30,15 +30,16 @@ KS_HD int KS_T(ks_tiled_same)(int numbers, const KS_NUM *a, const KS_NUM *b)
 
 /** Smoother steps from k on down, k0 < k, that follow one after the other in memory, and put out nothing
  *  but mean and cov: the same as ks_tiled_smooth_steps() makes of them, with no more done than they need.
- *  xs, padded, is the mean in and out, xn scratch. Returns one after the last step taken; *later is the
- *  smoothed covariance then, *finite false where the next step's mean is not. */
-KS_HD int64_t KS_T(ks_tiled_smooth_repeat)(ks_shape shape, int nx, int n, int64_t k, int64_t k0,
-                                           const KS_T(ks_blocks) *b, KS_T(ks_memo) *memo,
+ *  xs, padded, is the mean in and out, xn scratch; *same: the filtered covariance of step k - 1 is that of
+ *  step k. Returns one after the last step taken; *later is the smoothed covariance then, *finite false where
+ *  the next step's mean is not. */
+KS_HD int64_t KS_T(ks_tiled_smooth_repeat)(ks_shape shape, int nx, int n, const ks_series *s,
+                                           int64_t k, int64_t k0, const KS_T(ks_blocks) *b, KS_T(ks_memo) *memo,
                                            const KS_T(ks_tiled_memory) *w,
                                            const ks_forward_sinks *kept, ks_sink mean, ks_sink cov,
-                                           KS_NUM *xs, KS_NUM *xn, const KS_NUM **later, int *finite)
+                                           KS_NUM *xs, KS_NUM *xn, int *same, const KS_NUM **later, int *finite)
 {
-    const int quad = shape == KS_SHAPE_QUAD;
+    const int quad = shape == KS_SHAPE_QUAD, ahead = 2 * KS_T(ks_steps_ahead)(shape);
     KS_T(ks_tiled) step = w->step;
     KS_NUM *from = xs, *to = xn;
     /* The vectors of a quad have a place that nothing else points to: registers. */
@@ -48,18 +49,26 @@ KS_HD int64_t KS_T(ks_tiled_smooth_repeat)(ks_shape shape, int nx, int n, int64_
         step.v = own[1];
         KS_T(ks_copy)(4, xs, from);
     }
+    KS_T(ks_stream) stream;
+    KS_T(ks_stream_begin)(shape, nx, s, KS_STREAM_LEAST, cov, &stream);
     for (; k > k0; --k) {
         const int at = memo->follower[memo->last];
-        if (at < 0 || kept->form[k - 1 - kept->form_first] != (unsigned char)KS_FORM_ORDINARY) break;
+        const unsigned char form = kept->form[k - 1 - kept->form_first];
+        if (at < 0 || (form != (unsigned char)KS_FORM_ORDINARY && !(*same && form == KS_KEPT_BEFORE))) break;
         const KS_NUM *slot = memo->base + (int64_t)at * memo->size;
+        /* Rows that are read are fetched by themselves. */
+        if (cov.base && *same && !stream.pays && k - ahead > k0)
+            KS_T(ks_tiled_expect)(NULL, nx * nx, (const KS_NUM *)ks_slot_of(cov, k - 1 - ahead));
         const KS_NUM *x = (const KS_NUM *)ks_slot_of(kept->kept_mean, k - 1);
         const KS_NUM *P = (const KS_NUM *)ks_slot_of(kept->kept_C, k - 1);
-        if (n != nx) {
+        if (*same) {
+            P = memo->base + (int64_t)memo->last * memo->size;
+        } else if (n != nx) {
             if (shape == KS_SHAPE_ROWS) KS_T(ks_rows_pad)(nx, nx, P, w->kept);
             else KS_T(ks_pad)(nx, nx, P, nx, w->kept, n);
             P = w->kept;
         }
-        if (!KS_T(ks_tiled_same)(nx * n, slot, P)) break;
+        if (P != slot && !KS_T(ks_tiled_same)(nx * n, slot, P)) break;
         const KS_NUM *ET = slot + 2 * n * n, *smoothed = ET + n * n;
         if (quad) {
             KS_T(ks_quad_smooth_mean)(b, x, ET, from, &step);
@@ -76,11 +85,19 @@ KS_HD int64_t KS_T(ks_tiled_smooth_repeat)(ks_shape shape, int nx, int n, int64_
         for (int i = 0; i < nx; ++i) sum = sum + KS_LIT(0) * from[i];
         *finite = sum == KS_LIT(0);
         if (!*finite) break;
+        if (stream.pays && *same) {
+            KS_T(ks_stream_put)(1, nx, n, smoothed, at == memo->last, w->kept, cov, k - 1, &stream);
+        } else if (cov.base) {
+            /* To a row that has just been read, and is in a near cache. */
+            KS_T(ks_unpad)(nx, n, smoothed, (KS_NUM *)ks_slot_of(cov, k - 1));
+            stream.packed = NULL;
+        }
         memo->last = at;
         *later = smoothed;
+        *same = form == KS_KEPT_BEFORE;
         if (mean.base) KS_T(ks_copy)(nx, from, (KS_NUM *)ks_slot_of(mean, k - 1));
-        if (cov.base) KS_T(ks_unpad)(nx, n, smoothed, (KS_NUM *)ks_slot_of(cov, k - 1));
     }
+    if (stream.pays) ks_stream_end(&stream.lines);
     if (from != xs) KS_T(ks_copy)(quad ? 4 : n, from, xs);
     return k;
 }
@@ -90,11 +107,11 @@ KS_HD_COLD int64_t KS_T(ks_quad_smooth_repeat)(int64_t k, int64_t k0, const KS_T
                                                KS_T(ks_memo) *memo,
                                                const KS_T(ks_tiled_memory) *w,
                                                const ks_forward_sinks *kept, ks_sink mean,
-                                               ks_sink cov, KS_NUM *xs, const KS_NUM **later,
+                                               ks_sink cov, KS_NUM *xs, int *same, const KS_NUM **later,
                                                int *finite)
 {
-    return KS_T(ks_tiled_smooth_repeat)(KS_SHAPE_QUAD, 4, 4, k, k0, b, memo, w, kept, mean, cov, xs,
-                                        NULL, later, finite);
+    return KS_T(ks_tiled_smooth_repeat)(KS_SHAPE_QUAD, 4, 4, NULL, k, k0, b, memo, w, kept, mean, cov, xs,
+                                        NULL, same, later, finite);
 }
 
 /** Smoother steps k1 - 1 down to k0, k1 < T, as far as the ordinary form goes; see ks_smooth_steps().
@@ -122,6 +139,8 @@ KS_HD int64_t KS_T(ks_tiled_smooth_steps)(ks_shape shape, int nx, const ks_serie
     const KS_NUM *later = Ps; /* the smoothed covariance of step k, all of it */
     const int constant = KS_T(ks_memo_pays)(s, INT64_MAX);
     ks_steady steady = state->steady;
+    int same = 0;         /* the filtered covariance of step k - 1 is that of step k */
+    int64_t brought = -1; /* see ks_bring_kept() */
     KS_T(ks_gains) ready = KS_T(ks_gains_in)(n, w.gains);
     int64_t k = k1;
     KS_T(ks_tiled_transition)(shape, nx, n, s, k, 1, &w, &b);
@@ -129,10 +148,10 @@ KS_HD int64_t KS_T(ks_tiled_smooth_steps)(ks_shape shape, int nx, const ks_serie
         if (memo.last >= 0 && !moves && !rest && steady.stage >= KS_STEADY_REPEATS) {
             int finite = 1;
             const int64_t from = k;
-            k = quad ? KS_T(ks_quad_smooth_repeat)(k, k0, &b, &memo, &w, kept, mean, cov, xs, &later,
+            k = quad ? KS_T(ks_quad_smooth_repeat)(k, k0, &b, &memo, &w, kept, mean, cov, xs, &same, &later,
                                                    &finite)
-                     : KS_T(ks_tiled_smooth_repeat)(shape, nx, n, k, k0, &b, &memo, &w, kept, mean, cov,
-                                                    xs, xn, &later, &finite);
+                     : KS_T(ks_tiled_smooth_repeat)(shape, nx, n, s, k, k0, &b, &memo, &w, kept, mean, cov,
+                                                    xs, xn, &same, &later, &finite);
             if (!finite)
                 return KS_T(ks_step_fault)(k - 1, 0, KS_ARRAY_ESTIMATE, KS_FAULT_NOT_FINITE, tally);
             if (k < from) {
@@ -141,6 +160,7 @@ KS_HD int64_t KS_T(ks_tiled_smooth_steps)(ks_shape shape, int nx, const ks_serie
             }
             if (k == k0) break;
         }
+        same = KS_T(ks_bring_kept)(nx, k - 1, kept, &brought);
         if (kept->form[k - 1 - kept->form_first] != (unsigned char)KS_FORM_ORDINARY) break;
         const KS_NUM *x = (const KS_NUM *)ks_slot_of(kept->kept_mean, k - 1);
         const KS_NUM *P = (const KS_NUM *)ks_slot_of(kept->kept_C, k - 1);

@@ -99,7 +99,9 @@ static int filter_left(ks_lane *l, int64_t from, int64_t end, ks_state *state, c
         if (ks_left_repeats(l, look)) atomic_store(&l->alone, 1);
         from = look;
     }
-    return ks_filter_blocks(l->run, &l->series, from, end, state, to, half->scratch, &half->in);
+    ks_forward_sinks rest = *to;
+    rest.sparse = atomic_load(&l->alone);
+    return ks_filter_blocks(l->run, &l->series, from, end, state, &rest, half->scratch, &half->in);
 }
 
 static int left_in(ks_lane *l)
