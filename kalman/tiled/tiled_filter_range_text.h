@@ -333,7 +333,7 @@ KS_HD int64_t KS_T(ks_tiled_filter_steps)(ks_shape shape, int nx, int ny, const 
 {
     const int quad = shape == KS_SHAPE_QUAD;
     const int n = quad ? 4 : KS_T(ks_padded)(nx), mp = KS_T(ks_padded)(ny);
-    ks_coming later = { .rows = 0 }, *const coming = KS_COMES(shape, nx) ? &later : NULL;
+    ks_coming later = { .rows = 0 }, *const coming = KS_COMES_FROM(12, shape, nx) ? &later : NULL;
     KS_T(ks_tiled_memory) w = KS_T(ks_tiled_begin)(nx, n, ny, memory);
     w.step.coming = coming;
     /* What waits for the backward pass goes straight to its place, else the filtered estimate does;

@@ -182,8 +182,10 @@ KS_HD void KS_T(ks_tiled_expect)(ks_coming *coming, int numbers, const KS_NUM *t
     for (int i = 0; i < numbers; i += 64 / (int)sizeof(KS_NUM)) __builtin_prefetch(to + i, 1);
 }
 
-/** Whether what is expected comes little by little: steps must be long for it to pay. */
-#define KS_COMES(shape, nx) ((shape) == KS_SHAPE_TILES && !KS_KNOWN(nx) && (nx) > 12)
+/** Whether what is expected comes little by little: steps must be long for it to pay, those of a smoother and of
+ *  both ends longer than a filter's. */
+#define KS_COMES_FROM(least, shape, nx) ((shape) == KS_SHAPE_TILES && (nx) >= (least))
+#define KS_COMES(shape, nx) (KS_COMES_FROM(13, shape, nx) && !KS_KNOWN(nx))
 
 /** Tiles of a product with so many rows and n columns. */
 KS_HD int KS_T(ks_tiles_of)(int rows, int n)

@@ -7,8 +7,6 @@
 #include "two_ended.h"
 #include "whitened_back.h"
 
-/* With so many states both ends on two threads are ahead of one that looks repeated steps up, with more behind. */
-#define KS_MOST_REPEATED 7
 
 /** A checkpoint for each segment, or the rows of one. */
 typedef struct ks_half {

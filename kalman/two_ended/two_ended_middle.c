@@ -8,7 +8,9 @@
 #include <string.h>
 #include "two_ended_lane.h"
 
-enum { LEAST_REPEATED = 2, LOOKED_AT = 16 };
+/* With so many states steps are expected to repeat; up to MOST_BOTH, both ends on two threads are ahead of one that
+ * looks repeated steps up, with more behind. */
+enum { LEAST_REPEATED = 2, MOST_BOTH = 4, MOST_REPEATED = 7, LOOKED_AT = 16 };
 
 /** Steps of the right half where no step is expected to repeat, and where Q is constant and may have an inverse. */
 static int64_t right_steps(const ks_smooth_plan *plan)
@@ -75,7 +77,7 @@ int64_t ks_left_steps_of(const ks_run *run, const ks_series *s)
 {
     const ks_smooth_plan *plan = run->plan;
     if (s->Q.stride) return plan->T - right_steps(plan);
-    if (plan->nx >= LEAST_REPEATED && plan->nx <= KS_MOST_REPEATED && !ks_model_varies(run->model) &&
+    if (plan->nx >= LEAST_REPEATED && plan->nx <= MOST_REPEATED && !ks_model_varies(run->model) &&
         whole_rows(plan, s))
         return ks_left_steps_most(plan);
     return plan->T - right_steps_of_inverse(plan);
@@ -83,7 +85,7 @@ int64_t ks_left_steps_of(const ks_run *run, const ks_series *s)
 
 int ks_alone_where_repeated(const ks_lane *l)
 {
-    return l->run->plan->nx > KS_MOST_REPEATED && !ks_model_varies(l->run->model);
+    return l->run->plan->nx > MOST_BOTH && !ks_model_varies(l->run->model);
 }
 
 int ks_may_repeat_early(const ks_lane *l)

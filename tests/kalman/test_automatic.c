@@ -86,7 +86,7 @@ static void constant_models(void **state)
                     }
                 model_round(g);
                 takes(g, (ks_precision)p, 2,
-                      missing || nx <= 8 ? &two_ended : &sequential, KS_OK, ~0);
+                      missing || nx <= 4 ? &two_ended : &sequential, KS_OK, ~0);
                 golden_free(g);
             }
 }
