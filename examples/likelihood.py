@@ -45,7 +45,8 @@ class Options(Sized):
                 ("precision", ctypes.c_int), ("outputs", ctypes.c_uint), ("scan", ctypes.c_int),
                 ("scan_threshold", ctypes.c_int64), ("threads", ctypes.c_int), ("tier", ctypes.c_int),
                 ("progress", ctypes.c_void_p), ("progress_user", ctypes.c_void_p), ("order", ctypes.c_int),
-                ("backend", ctypes.c_int), ("device", ctypes.c_int), ("second_device", ctypes.c_int)]
+                ("backend", ctypes.c_int), ("device", ctypes.c_int), ("second_device", ctypes.c_int),
+                ("steady_state", ctypes.c_int)]
 
 
 FILTER, LOGLIK, LADNER_FISCHER = 1, 1, 2    # KS_JOB_FILTER, KS_OUT_LOGLIK, KS_SCAN_LADNER_FISCHER

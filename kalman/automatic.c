@@ -114,7 +114,7 @@ static void run_lane(ks_lane *l)
 void ks_automatic_run(ks_run *run, void *work)
 {
     const ks_smooth_plan *plan = run->plan;
-    if (plan->wide && ks_model_varies(run->model)) {
+    if (plan->wide && !ks_may_repeat(run)) {
         const ks_info untouched = *run->info;
         run->plan = plan->wide;
         run->info->method = plan->wide->method;

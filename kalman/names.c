@@ -1,4 +1,4 @@
-/* names.c -- what methods and arrays are called. */
+/* names.c -- what methods, their ways and arrays are called. */
 #include "kalscan/smooth.h"
 
 const char *ks_method_name(ks_method method)
@@ -11,6 +11,16 @@ const char *ks_method_name(ks_method method)
     case KS_METHOD_SCAN_RTS: return "scan-rts";
     case KS_METHOD_SCAN_TWO_FILTER: return "scan-two-filter";
     case KS_METHOD_BLOCKTRI: return "blocktri";
+    }
+    return NULL;
+}
+
+const char *ks_steady_state_name(ks_steady_state steady_state)
+{
+    switch (steady_state) {
+    case KS_STEADY_STATE_HOLD: return "hold";
+    case KS_STEADY_STATE_REPEAT: return "repeat";
+    case KS_STEADY_STATE_COMPUTE: return "compute";
     }
     return NULL;
 }

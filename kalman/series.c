@@ -24,6 +24,7 @@ void ks_series_of(const ks_run *run, int64_t b, ks_series *series)
     series->ny = run->plan->ny;
     series->prior_x1 = m->prior == KS_PRIOR_X1;
     series->steps = run->plan->T;
+    series->steady_state = run->plan->options.steady_state;
     series->all_steps = ks_pays_past() ? run->plan->T * run->plan->B : 0;
     series->shift = m->transition == KS_OUT_OF ? 1 : 0;
     /* Where nothing varies, the transition's convention makes no difference, and row -1 of a

@@ -24,6 +24,7 @@ typedef struct ks_series {
     int prior_x1;        /* the prior is that of x[0]: no transition into step 0 */
     int64_t steps;       /* T                                                    */
     int64_t all_steps;   /* of all series of the call, or 0 where nothing is to go past the caches */
+    ks_steady_state steady_state; /* what becomes of a constant model's covariances       */
     int64_t shift;       /* row k - shift of F, Q, u leads into step k           */
     ks_rows F, Q, u, H, R, d, y;
     const void *m0, *P0;

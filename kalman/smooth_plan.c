@@ -23,6 +23,7 @@ static int valid_options(const ks_smooth_options *o)
         !ks_is_tier(o->tier) ||
         !ks_method_name(o->method) || !ks_scan_name(o->scan) ||
         !ks_blocktri_order_name(o->order) || !ks_backend_name(o->backend) || o->device < 0 ||
+        !ks_steady_state_name(o->steady_state) ||
         (o->outputs & ~EVERY_OUTPUT) != 0)
         return 0;
     if (o->scan == KS_SCAN_SENGUPTA && o->scan_threshold < 1) return 0;

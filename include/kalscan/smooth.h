@@ -88,6 +88,18 @@ typedef enum ks_tier {
                           /**< it; what has no kernels of its own there uses those of AVX2       */
 } ks_tier;
 
+/** What becomes of a constant model's covariances, which converge: F, Q, H and R without a step stride, on the CPU. */
+typedef enum ks_steady_state {
+    KS_STEADY_STATE_HOLD = 0,   /**< steps that repeat earlier ones to the bit are looked up; where none repeats, a     */
+                                /**< covariance that moves by round-off alone is held as it is, if it is bounded that   */
+                                /**< no variance is off by more than 2^-36 of it (float: 2^-13)                         */
+    KS_STEADY_STATE_REPEAT = 1, /**< steps that repeat are looked up, none is held: the bits of KS_STEADY_STATE_COMPUTE */
+    KS_STEADY_STATE_COMPUTE = 2 /**< each step is computed                                                              */
+} ks_steady_state;
+
+/** The name as the command line spells it, "hold"; NULL for an unknown value. */
+KS_API const char *ks_steady_state_name(ks_steady_state steady_state);
+
 /** An input array, borrowed and read-only. Strides count elements; 0: the same block at every
  *  step, for every series. data NULL: absent (u, d: zero). */
 typedef struct ks_view {
@@ -188,11 +200,13 @@ typedef struct ks_smooth_options {
     int second_device;       /**< KS_METHOD_SCAN_TWO_FILTER: that of the reverse scan, which runs  */
                              /**< while `device` scans forward, elements of all steps being stored */
                              /**< whatever the scan; may be the same number; -1: none              */
+    ks_steady_state steady_state; /**< of a constant model                                         */
 } ks_smooth_options;
 #define KS_SMOOTH_OPTIONS_INIT                                                              \
     { sizeof(ks_smooth_options), KS_JOB_SMOOTH, KS_METHOD_AUTO, KS_F64,                     \
       KS_OUT_LOGLIK | KS_OUT_SMOOTHED_MEAN | KS_OUT_SMOOTHED_COV, KS_SCAN_LADNER_FISCHER,   \
-      1, 0, KS_TIER_AUTO, NULL, NULL, KS_BLOCKTRI_AUTO, KS_BACKEND_CPU, 0, -1 }
+      1, 0, KS_TIER_AUTO, NULL, NULL, KS_BLOCKTRI_AUTO, KS_BACKEND_CPU, 0, -1,   \
+      KS_STEADY_STATE_HOLD }
 
 /** Arrays that a message can name. */
 typedef enum ks_array {

@@ -7,7 +7,8 @@ KS_HD void KS_T(ks_map_remember)(int n, const ks_series *s, const ks_map_system 
 {
     const int block = KS_T(ks_map_block)(n);
     const unsigned same = KS_MAP_CONSTANT_TRANSITION | KS_MAP_CONSTANT_OBSERVATION;
-    const int pays = (a->constant & same) == same && s->steps > 16;
+    const int pays = (a->constant & same) == same && s->steps > 16 &&
+                     s->steady_state != KS_STEADY_STATE_COMPUTE;
     c->memo = KS_T(ks_memo_start)(KS_T(ks_map_ld)(n), 0, pays, ka * block, kb * block,
                                   3 * block, c->remembered);
     c->memo.mark = c->remembered;

@@ -34,12 +34,12 @@ KS_HD int KS_T(ks_steady_pays)(const ks_series *s, const ks_state *state, int64_
     return KS_T(ks_memo_pays)(s, state->steady.stage == KS_STEADY_HELD && steps > 2 ? INT64_MAX : steps);
 }
 
-/** Whether a step of a constant model is to be looked at; found: its covariances come from memory. */
-KS_HD int KS_T(ks_steady_asks)(int found, ks_steady *s)
+/** Whether a step of a constant model is to be looked at; found: its covariances come from memory; may: they may be held. */
+KS_HD int KS_T(ks_steady_asks)(int found, int may, ks_steady *s)
 {
     if (found && s->stage == KS_STEADY_UNKNOWN) s->stage = KS_STEADY_REPEATS;
     if (!found && s->stage == KS_STEADY_REPEATS) s->stage = KS_STEADY_UNKNOWN;
-    return !found || s->stage == KS_STEADY_ASKED;
+    return may && (!found || s->stage == KS_STEADY_ASKED);
 }
 
 /** Whether it is wanted what it starts from, so many steps after the one that is asked. */

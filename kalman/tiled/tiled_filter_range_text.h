@@ -357,7 +357,7 @@ KS_HD int64_t KS_T(ks_tiled_filter_steps)(ks_shape shape, int nx, int ny, const 
     const KS_T(ks_tiled_slot) fresh = { 0, w.step.Pp, w.step.Z, w.step.LT, w.step.pivot,
                                         w.step.inverse_d };
     ks_evidence evidence = tally->evidence;
-    const int constant = KS_T(ks_memo_pays)(s, INT64_MAX);
+    const int constant = KS_T(ks_memo_pays)(s, INT64_MAX), may = s->steady_state == KS_STEADY_STATE_HOLD;
     ks_steady steady = state->steady;
     int carried = 1; /* a quad's w.P is the posterior of the step before */
     int64_t k = k0, missing = 0;
@@ -407,7 +407,7 @@ KS_HD int64_t KS_T(ks_tiled_filter_steps)(ks_shape shape, int nx, int ny, const 
         }
         if (memo.slots && complete) at = KS_T(ks_memo_find)(&memo, NULL, P);
         const int phase = (int)((k + 1) % KS_LOOK), held = steady.stage == KS_STEADY_HELD;
-        const int asks = constant && complete && KS_T(ks_steady_asks)(at >= 0, &steady);
+        const int asks = constant && complete && KS_T(ks_steady_asks)(at >= 0, may, &steady);
         const int watched = asks && KS_T(ks_steady_watches)(&steady, phase);
         if (watched) KS_T(ks_copy)(nx * n, P, w.kept);
         if (k % KS_LOOK == KS_LOOK - 1 && !(at >= 0 && memo.looked[at])) {

@@ -137,7 +137,7 @@ KS_HD int64_t KS_T(ks_tiled_smooth_steps)(ks_shape shape, int nx, const ks_serie
     KS_T(ks_memo) memo = KS_T(ks_memo_start)(n, 0, KS_T(ks_steady_pays)(s, state, k1 - k0), n * n, n * n,
                                              2 * n * n, w.memo);
     const KS_NUM *later = Ps; /* the smoothed covariance of step k, all of it */
-    const int constant = KS_T(ks_memo_pays)(s, INT64_MAX);
+    const int constant = KS_T(ks_memo_pays)(s, INT64_MAX), may = s->steady_state == KS_STEADY_STATE_HOLD;
     ks_steady steady = state->steady;
     int same = 0;         /* the filtered covariance of step k - 1 is that of step k */
     int64_t brought = -1; /* see ks_bring_kept() */
@@ -188,7 +188,7 @@ KS_HD int64_t KS_T(ks_tiled_smooth_steps)(ks_shape shape, int nx, const ks_serie
         KS_NUM *ET = w.ET;
         const int at = memo.slots ? KS_T(ks_memo_find)(&memo, P, later) : -1;
         const int phase = (int)((KS_STEADY_CYCLE + KS_LOOK - k % KS_LOOK) % KS_LOOK);
-        const int held = steady.stage == KS_STEADY_HELD, asks = constant && KS_T(ks_steady_asks)(at >= 0, &steady);
+        const int held = steady.stage == KS_STEADY_HELD, asks = constant && KS_T(ks_steady_asks)(at >= 0, may, &steady);
         const int watched = asks && KS_T(ks_steady_watches)(&steady, phase);
         if (lag || watched) KS_T(ks_copy)(nx * n, later, w.next);
         if (quad && watched) KS_T(ks_copy)(16, P, w.kept); /* the smoothed covariance may take its place */

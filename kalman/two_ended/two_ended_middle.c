@@ -32,9 +32,11 @@ int64_t ks_left_steps_most(const ks_smooth_plan *plan)
     return plan->T - plan->T / (plan->nx <= 4 ? 5 : 4);
 }
 
-int ks_model_varies(const ks_model *m)
+int ks_may_repeat(const ks_run *run)
 {
-    return m->F.step_stride || m->Q.step_stride || m->H.step_stride || m->R.step_stride;
+    const ks_model *m = run->model;
+    return !m->F.step_stride && !m->Q.step_stride && !m->H.step_stride && !m->R.step_stride &&
+           run->plan->options.steady_state != KS_STEADY_STATE_COMPUTE;
 }
 
 /** The step of the i-th row that is looked at, of LOOKED_AT. */
@@ -77,15 +79,14 @@ int64_t ks_left_steps_of(const ks_run *run, const ks_series *s)
 {
     const ks_smooth_plan *plan = run->plan;
     if (s->Q.stride) return plan->T - right_steps(plan);
-    if (plan->nx >= LEAST_REPEATED && plan->nx <= MOST_REPEATED && !ks_model_varies(run->model) &&
-        whole_rows(plan, s))
+    if (plan->nx >= LEAST_REPEATED && plan->nx <= MOST_REPEATED && ks_may_repeat(run) && whole_rows(plan, s))
         return ks_left_steps_most(plan);
     return plan->T - right_steps_of_inverse(plan);
 }
 
 int ks_alone_where_repeated(const ks_lane *l)
 {
-    return l->run->plan->nx > MOST_BOTH && !ks_model_varies(l->run->model);
+    return l->run->plan->nx > MOST_BOTH && ks_may_repeat(l->run);
 }
 
 int ks_may_repeat_early(const ks_lane *l)

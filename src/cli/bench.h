@@ -16,7 +16,7 @@ typedef enum ks_bench_job { KS_BENCH_SMOOTH, KS_BENCH_FILTER, KS_BENCH_SOLVE } k
 
 /** Which arrays of the model vary. */
 typedef enum ks_bench_model {
-    KS_BENCH_CONSTANT,  /**< none: covariance steps that repeat are remembered                   */
+    KS_BENCH_CONSTANT,  /**< none: covariances come to a steady state                            */
     KS_BENCH_FRESH,     /**< F, with equal blocks: each step is computed                         */
     KS_BENCH_VARYING    /**< F, Q, H and R, a block for each step                                */
 } ks_bench_model;
@@ -33,6 +33,7 @@ typedef struct ks_bench_settings {
     int together[KS_BENCH_LIST];        /**< solve: rounds in one launch, on a device; -1: likewise */
     int segment_counts, togethers;
     ks_bench_model model;
+    ks_steady_state steady_state;       /**< of a constant one                                   */
     double missing;                     /**< fraction of the entries                             */
     int64_t seed;
     ks_method method[KS_METHODS];
@@ -146,7 +147,7 @@ ks_exit ks_bench_problem_make(ks_bench_problem *problem, const ks_bench_settings
 /** Steps of a run where none are stated. */
 int64_t ks_bench_steps(const ks_bench_settings *settings);
 
-/** "smooth", ... and "constant", ... */
+/** "smooth", ... and "constant", "constant-repeat", ... */
 const char *ks_bench_job_name(const ks_bench_settings *settings);
 const char *ks_bench_model_name(const ks_bench_settings *settings);
 

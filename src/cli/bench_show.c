@@ -15,7 +15,8 @@ const char *ks_bench_job_name(const ks_bench_settings *settings)
 const char *ks_bench_model_name(const ks_bench_settings *settings)
 {
     static const char *const names[] = {"constant", "fresh", "varying"};
-    return names[settings->model];
+    static const char *const constant[] = {"constant", "constant-repeat", "constant-compute"};
+    return settings->model == KS_BENCH_CONSTANT ? constant[settings->steady_state] : names[settings->model];
 }
 
 void ks_bench_begin(const ks_bench_settings *settings)

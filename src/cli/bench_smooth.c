@@ -74,6 +74,7 @@ static ks_exit make_plan(trial *t, const ks_bench_settings *settings, const ks_b
     options.threads = threads;
     options.backend = settings->cuda ? KS_BACKEND_CUDA : KS_BACKEND_CPU;
     options.device = settings->device;
+    options.steady_state = settings->steady_state;
     const ks_status status =
         ks_smooth_plan_create(&t->plan, t->context, ks_bench_steps(settings),
                               settings->B > 0 ? settings->B : 1, settings->nx, settings->ny,

@@ -9,7 +9,7 @@
 enum {
     NX = 1, NY, STEPS, SERIES, BLOCKS, ORDER, NRHS, METHOD, SCAN, ELIMINATION, THREADS, PRECISION, REPEATS,
     VARYING, FRESH, MISSING, SEED, MACHINE, JSON, QUIET, SYSTEM, TOLERANCE, BACKEND, DEVICE, SEGMENTS,
-    TOGETHER, CSV, HELP, VERSION
+    TOGETHER, CSV, STEADY_STATE, HELP, VERSION
 };
 
 static const ks_option options[] = {
@@ -19,6 +19,7 @@ static const ks_option options[] = {
     {SERIES, "batch", "N", "so many series in one call", 0},
     {VARYING, "varying", NULL, "F, Q, H and R for each step", 0},
     {FRESH, "fresh", NULL, "F for each step, always the same: nothing is remembered", 0},
+    {STEADY_STATE, "steady-state", "WORD", "covariances of a constant model: hold (default), repeat or compute", 0},
     {MISSING, "missing", "FRACTION", "of the entries, default 0", 0},
     {ORDER, "n", "N", "solve: rows of a block, default 16", 0},
     {BLOCKS, "N", "N", "solve: blocks, default 262144 / n", 0},
@@ -60,7 +61,8 @@ static void print_help(void)
            "GFLOP/s: operations that the sequential method needs, as `kalscan count` counts them,\n"
            "by the time that was taken. GB/s: what has to be read and written at least, likewise.\n"
            "The operations of methods for general systems are not counted.\n"
-           "Where F, Q, H and R are constant, a method may remember covariance steps that repeat.\n");
+           "Where F, Q, H and R are constant, a method may look up covariance steps that repeat and\n"
+           "hold covariances that move by round-off, see --steady-state of `kalscan smooth --help`.\n");
     ks_help_exit_codes();
 }
 
@@ -171,6 +173,15 @@ static ks_exit read_system(ks_bench_settings *s, const char *name, ks_failure *f
     return failure->code;
 }
 
+static ks_exit read_steady_state(ks_bench_settings *s, const char *name, ks_failure *failure)
+{
+    static const char *const names[] = {"hold", "repeat", "compute", NULL};
+    int index = 0;
+    if (ks_parse_word("--steady-state", name, names, NULL, &index, failure) == KS_EXIT_DONE)
+        s->steady_state = (ks_steady_state)index;
+    return failure->code;
+}
+
 static ks_exit read_backend(ks_bench_settings *s, const char *name, ks_failure *failure)
 {
     static const char *const names[] = {"cpu", "cuda", NULL};
@@ -192,6 +203,7 @@ static ks_exit read_option(ks_bench_settings *s, int id, const char *value, ks_f
     case ORDER: return read_small("--n", value, 1, 4096, &s->n, failure);
     case NRHS: return read_small("--nrhs", value, 1, 4096, &s->nrhs, failure);
     case SYSTEM: return read_system(s, value, failure);
+    case STEADY_STATE: return read_steady_state(s, value, failure);
     case BACKEND: return read_backend(s, value, failure);
     case DEVICE: return read_small("--device", value, 0, 1000, &s->device, failure);
     case SEGMENTS: return read_segments(s, value, failure);
@@ -227,7 +239,7 @@ static ks_exit complete(ks_bench_settings *s, unsigned given, ks_failure *failur
 {
     static const int of_solve[] = {BLOCKS, ORDER, NRHS, SYSTEM, TOLERANCE, SEGMENTS, TOGETHER};
     static const int of_models[] = {NX, NY, STEPS, SERIES, SCAN, ELIMINATION, VARYING, FRESH,
-                                    MISSING};
+                                    STEADY_STATE, MISSING};
     const bool solve = s->job == KS_BENCH_SOLVE;
     const int *others = solve ? of_models : of_solve;
     const size_t count = solve ? sizeof of_models / sizeof *of_models
@@ -235,8 +247,9 @@ static ks_exit complete(ks_bench_settings *s, unsigned given, ks_failure *failur
     for (size_t i = 0; i < count; ++i)
         if (given >> others[i] & 1u)
             return ks_fail(failure, KS_EXIT_USAGE,
-                           "bench solve takes --n, --N, --nrhs, --system, --tol, --segments and --together; bench smooth and filter take --nx, --ny, --T, --batch, --scan, "
-                           "--order, --varying, --fresh and --missing");
+                           "bench solve takes --n, --N, --nrhs, --system, --tol, --segments and --together; "
+                           "bench smooth and filter take --nx, --ny, --T, --batch, --scan, --order, --varying, "
+                           "--fresh, --steady-state and --missing");
     if ((given >> DEVICE & 1u || given >> TOGETHER & 1u) && !s->cuda)
         return ks_fail(failure, KS_EXIT_USAGE, "--%s goes with --backend cuda only",
                        given >> DEVICE & 1u ? "device" : "together");

@@ -73,6 +73,7 @@ static ks_exit make_plan(ks_run *run, ks_failure *failure)
     options.backend = settings->backend;
     options.device = settings->device;
     options.second_device = settings->second_device;
+    options.steady_state = settings->steady_state;
     options.progress = compute_progress;
     options.progress_user = &run->progress;
     const ks_input *input = run->input;

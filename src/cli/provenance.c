@@ -43,6 +43,7 @@ ks_exit ks_provenance_write(const ks_run *run, ks_output_file *out, ks_failure *
         {"order", ks_order_text(&run->info)},
         {"backend", ks_backend_name(run->info.backend)},
         {"precision", ks_precision_text(settings->precision)},
+        {"steady_state", ks_steady_state_name(settings->steady_state)},
         {"loglik_convention", ks_loglik_convention},
         {"model_equations", ks_model_equations},
     };

@@ -7,7 +7,7 @@
 
 enum {
     OUTPUT = 1, METHOD, ORDER, SCAN, COV, FILTERED, LAG_ONE, INNOVATIONS, PREDICTED, Y, MODEL, MODEL_FILE,
-    PRIOR, TRANSITION, LAYOUT, BACKEND, DEVICE, THREADS, PRECISION, FORCE, QUIET, JSON, DRY_RUN,
+    PRIOR, TRANSITION, LAYOUT, BACKEND, DEVICE, THREADS, PRECISION, STEADY_STATE, FORCE, QUIET, JSON, DRY_RUN,
     COMPRESS, HELP, VERSION
 };
 
@@ -40,6 +40,8 @@ static const ks_option shared_options[] = {
     {THREADS, "threads", "N", "worker threads; 0, the default: all", 0},
     {PRECISION, "precision", "f64|f32|mixed", "of computation and stored estimates; mixed: means f64, "
      "covariances f32", 0},
+    {STEADY_STATE, "steady-state", "WORD", "covariances of a constant model: hold (default) those that move by\n"
+     "                           round-off, repeat steps that recur to the bit, or compute each", 0},
     {COMPRESS, "compress", "LEVEL", "0 (default) to 9: shuffle and deflate", 0},
     {FORCE, "force", NULL, "replace an existing output", 0},
     {DRY_RUN, "dry-run", NULL, "check the input, estimate memory, write nothing", 0},
@@ -165,6 +167,7 @@ static ks_exit read_word(ks_settings *settings, int id, const char *value, ks_fa
     static const char *const transitions[] = {"into", "out-of", NULL};
     static const char *const layouts[] = {"c", "fortran", NULL};
     static const char *const precisions[] = {"f64", "f32", "mixed", NULL};
+    static const char *const steady_states[] = {"hold", "repeat", "compute", NULL};
     static const char *const parts[] = {"full", "diag", "none", NULL};
     int index = 0;
     switch (id) {
@@ -178,6 +181,10 @@ static ks_exit read_word(ks_settings *settings, int id, const char *value, ks_fa
     case PRECISION:
         if (ks_parse_word("--precision", value, precisions, NULL, &index, failure) == 0)
             settings->precision = (ks_precision)index;
+        return failure->code;
+    case STEADY_STATE:
+        if (ks_parse_word("--steady-state", value, steady_states, NULL, &index, failure) == 0)
+            settings->steady_state = (ks_steady_state)index;
         return failure->code;
     default:
         if (ks_parse_word("--cov", value, parts, NULL, &index, failure) == 0)

@@ -120,6 +120,7 @@ static void json_method(const ks_run *run, ks_json *json)
         ks_json_close(json, ']');
     }
     ks_json_text(json, "precision", precision_text(run));
+    ks_json_text(json, "steady_state", ks_steady_state_name(run->settings->steady_state));
     ks_json_integer(json, "threads", run->info.threads);
 }
 

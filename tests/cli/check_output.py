@@ -149,12 +149,34 @@ def axes():
         assert "t" not in f and list(f["smoothed/mean"].dims[0][0]) == list(range(T))
 
 
+def steady_states():
+    """Steps that are looked up are those that are computed, to the bit; held covariances are near them."""
+    rng, made, n, T = np.random.default_rng(3), {}, 6, 400
+    with h5py.File("constant.h5", "w") as f:
+        f["y"] = rng.normal(size=(T, 2))
+        f["model/F"] = 0.9 * np.eye(n) + 0.07 * rng.uniform(-1, 1, (n, n))
+        f["model/Q"] = 0.3 * np.eye(n) + 0.1
+        f["model/H"] = rng.normal(size=(2, n))
+        f["model/R"] = np.eye(2)
+        f["model/m0"] = np.zeros(n)
+        f["model/P0"] = np.eye(n)
+    for word in ("hold", "repeat", "compute"):
+        run("smooth", "constant.h5", "-o", "steady.h5", "--steady-state", word, "--threads", "1", "--force")
+        with h5py.File("steady.h5") as f:
+            assert f.attrs["steady_state"] == word
+            made[word] = f["smoothed/mean"][()], f["smoothed/cov"][()], f["loglik"][()]
+    for computed, repeated, held in zip(*(made[word] for word in ("compute", "repeat", "hold"))):
+        assert np.array_equal(computed, repeated)
+        assert np.allclose(held, computed, rtol=1e-10, atol=1e-10)
+    assert not np.array_equal(made["hold"][1], made["compute"][1])
+
+
 def attributes():
     run("smooth", "x1_out_of.h5", "-o", "a.h5", "--method", "scan-rts", "--scan", "sengupta:2",
         "--precision", "f32", "--threads", "1")
     expected = dict(program="kalscan", input="x1_out_of.h5", prior="x1", transition="out-of",
                     layout="c", method="scan-rts", scan="sengupta:2", backend="cpu",
-                    precision="f32", threads=1)
+                    precision="f32", steady_state="hold", threads=1)
     run("filter", "plain.h5", "-o", "m.h5", "--precision", "mixed")
     with h5py.File("m.h5") as f:
         assert f.attrs["precision"] == "mixed" and f.attrs["method"] == "sequential"
@@ -229,7 +251,7 @@ def progress():
 with tempfile.TemporaryDirectory() as folder:
     subprocess.run([sys.executable, "-B", here + "/make_files.py", folder], check=True)
     os.chdir(folder)
-    for check in (equal_forms, nothing_seen, fortran, shapes, axes, attributes, command_line, lag_one_x1,
+    for check in (equal_forms, nothing_seen, fortran, shapes, axes, steady_states, attributes, command_line, lag_one_x1,
                   slabs, progress):
         check()
         print("ok", check.__name__)

@@ -62,9 +62,13 @@ ks_status run_model(const golden *g, const ks_model *model, ks_view y,
 golden_buffers *run_well(const golden *g, const method_case *m, ks_precision precision,
                          int threads, unsigned outputs, ks_info *info);
 
-/** Smooth g, whose model is constant, and the same with its blocks given step by step, some entries of y
- *  missing towards the end of either: results are the same bits, of two-ended within round-off. made has means, covariances, lag-one
- *  covariances and the log-likelihood. g is rounded to f32. */
+/** The same of a constant model with a word for its steady state. */
+golden_buffers *run_steady(const golden *g, const method_case *m, ks_precision precision, int threads,
+                           unsigned outputs, ks_steady_state word);
+
+/** Smooth g, whose model is constant, nothing being held, and the same with its blocks given step by step, and with
+ *  nothing remembered, some entries of y missing towards the end of each: results are the same bits. made has means,
+ *  covariances, lag-one covariances and the log-likelihood. g is rounded to f32. */
 void same_with_and_without_memory(golden *g, const method_case *m, ks_precision precision,
                                   unsigned made);
 

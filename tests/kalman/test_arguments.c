@@ -58,6 +58,12 @@ static void options_of_plans(void **state)
     const ks_smooth_options good = KS_SMOOTH_OPTIONS_INIT;
     ks_smooth_options o = good;
     assert_int_equal(create(2, 1, 1, 1, &o), KS_OK);
+    for (int word = KS_STEADY_STATE_HOLD; word <= KS_STEADY_STATE_COMPUTE; ++word) {
+        o.steady_state = (ks_steady_state)word;
+        assert_int_equal(create(2, 1, 1, 1, &o), KS_OK);
+        assert_non_null(ks_steady_state_name(o.steady_state));
+    }
+    assert_null(ks_steady_state_name((ks_steady_state)3));
 #define WRONG(member, value)                                                                \
     o = good;                                                                               \
     o.member = (value);                                                                     \
@@ -73,6 +79,8 @@ static void options_of_plans(void **state)
     WRONG(scan, (ks_scan_algorithm)KS_SCAN_ALGORITHMS);
     WRONG(threads, -1);
     WRONG(tier, (ks_tier)4);
+    WRONG(steady_state, (ks_steady_state)3);
+    WRONG(steady_state, (ks_steady_state)-1);
     /* A job does not have every method, nor a method every output. */
     WRONG(method, KS_METHOD_SCAN);
 #undef WRONG

@@ -1,6 +1,6 @@
 /* test_steady.c -- covariances of constant models that are held once they move by round-off alone (kalman/tiled/steady_text.h):
- * all of them come to rest, a gap wakes them, results are those of the same model given step by step, and their bits do
- * not depend on what is asked for; the bound that decides, against the sum that it stands for. */
+ * all of them come to rest, a gap wakes them, results are those of the same model given step by step, to the bit if nothing
+ * is to be held, and do not depend on what is asked for; the bound that decides, against the sum that it stands for. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -112,6 +112,41 @@ static void comes_to_rest(void **state)
     assert_true(fixed > SIZES);
 }
 
+/** Steps that are looked up are those that are computed and those of the model given step by step, to the bit; held
+ *  ones mostly are not. */
+static void held_if_asked(void **state)
+{
+    (void)state;
+    static const method_case cases[] = {
+        { .job = KS_JOB_FILTER, .method = KS_METHOD_SEQUENTIAL },
+        { .job = KS_JOB_SMOOTH, .method = KS_METHOD_SEQUENTIAL },
+        { .job = KS_JOB_SMOOTH, .method = KS_METHOD_BLOCKTRI, .order = KS_BLOCKTRI_SEQUENTIAL },
+    };
+    int others = 0, all = 0;
+    for (int c = 0; c < SIZES; ++c)
+        for (int i = 0; i < 3; ++i)
+            for (int p = 0; p < (is_map(&cases[i]) ? 2 : 3); ++p) {
+                const method_case *m = &cases[i];
+                golden *g = whole_but_one(c, 960 + (uint64_t)c), *each = model_slice(g, 0, 0, T);
+                const unsigned made = outputs_made(m);
+                golden_buffers *b[4];
+                for (int word = 0; word < 3; ++word)
+                    b[word] = run_steady(g, m, (ks_precision)p, 1, made, (ks_steady_state)word);
+                b[3] = run_well(each, m, (ks_precision)p, 1, made, NULL);
+                const unsigned other = first_different(b[1], b[2], made) |
+                                       (is_map(m) ? 0 : first_different(b[1], b[3], made));
+                if (other)
+                    fail_msg("%s, (%d, %d), precision %d: %s has other bits from memory", method_case_name(m), g->nx,
+                             g->ny, p, golden_output_name((ks_output)(other & -other)));
+                if (is_map(m)) assert_int_equal(first_different(b[0], b[2], made), 0);
+                else others += first_different(b[0], b[2], made) != 0, all += 1;
+                for (int word = 0; word < 4; ++word) golden_buffers_free(b[word]);
+                golden_free(each);
+                golden_free(g);
+            }
+    assert_in_range(others, all / 2, all);
+}
+
 /** By checkpoints a series is cut into ranges of 27 steps, in which little is remembered. */
 static void bits_of_any_outputs(void **state)
 {
@@ -140,7 +175,7 @@ static ks_steady after(const double *cycle, int period, int steps, double *moved
     const double S[16] = { 4, 0, 0, 0, 0, 4, 0, 0, 0, 0, 4, 0, 0, 0, 0, 4 };
     for (int k = 0; k < steps; ++k) {
         const double *from = cycle + k % period * 16, *to = cycle + (k + 1) % period * 16;
-        const int asks = ks_steady_asks_f64(0, &s), watched = ks_steady_watches_f64(&s, k);
+        const int asks = ks_steady_asks_f64(0, 1, &s), watched = ks_steady_watches_f64(&s, k);
         assert_true(asks);
         if (ks_steady_after_f64(4, 4, k, watched, from, to, S, &s, moved) < 0) s.stage = KS_STEADY_HELD;
     }
@@ -211,6 +246,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(comes_to_rest),
+        cmocka_unit_test(held_if_asked),
         cmocka_unit_test(bits_of_any_outputs),
         cmocka_unit_test(cycles_are_left),
         cmocka_unit_test(bound_is_the_sum),

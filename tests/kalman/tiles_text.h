@@ -242,7 +242,7 @@ static void KS_T(faults_agree)(void **state)
 }
 
 /** A constant model, whose covariance steps are remembered, has the bits of ranges of single steps, in which nothing is,
- *  with rows missing on the way; and the results of the same model given step by step. */
+ *  with rows missing on the way; where nothing is held those of the same model given step by step, else its results. */
 static void KS_T(memory_changes_no_bit)(void **state)
 {
     (void)state;
@@ -281,6 +281,17 @@ static void KS_T(memory_changes_no_bit)(void **state)
                 memcmp(once.terms, again.terms, (size_t)T * sizeof(double)))
                 fail_msg("(%d, %d), tier %d: other bits step by step", g->nx, g->ny, tier);
             free(once.memory);
+            for (int word = KS_STEADY_STATE_REPEAT; word <= KS_STEADY_STATE_COMPUTE; ++word) {
+                ks_series plain = s;
+                plain.steady_state = (ks_steady_state)word;
+                KS_T(run_ranges)(kernels, &plain, 0, &once);
+                assert_int_equal(once.rc, 0);
+                if (memcmp(once.memory, other.memory, (size_t)numbers * sizeof(KS_NUM)) ||
+                    memcmp(once.terms, other.terms, (size_t)T * sizeof(double)))
+                    fail_msg("(%d, %d), tier %d: other bits than given step by step with %s", g->nx, g->ny, tier,
+                             ks_steady_state_name(plain.steady_state));
+                free(once.memory);
+            }
             free(again.memory);
             free(other.memory);
         }
