@@ -8,6 +8,7 @@
 #include <cmocka.h>
 #include "models.h"
 #include "run_case.h"
+#include "sanitizers.h"
 
 /** Step by step, no standard deviation taken for larger than it is. */
 static const golden_norm strict = { 0, false };
@@ -115,7 +116,7 @@ static int scans(void)
 /** Models of one kind: some are refused, others not. */
 static void some(hardness h, int64_t longest)
 {
-    const int all = ALL_ON_DEVICE ? 12 : 60;
+    const int all = ALL_ON_DEVICE ? 12 : SANITIZED ? 20 : 60;
     int refused = 0;
     for (int seed = 1; seed <= all; ++seed) {
         const int nx = 2 + seed % 5;
@@ -176,7 +177,7 @@ static void threads(void **state)
             const int refuses = run_case(g, m, KS_F64, 1, outputs_made(m), &b, &one) != KS_OK;
             golden_buffers_free(b);
             refused += refuses;
-            for (int n = 2; refuses && n <= 7; ++n) {
+            for (int n = 2; refuses && n <= 7; n += SANITIZED ? 3 : 1) {
                 ks_info more = KS_INFO_INIT;
                 assert_int_equal(run_case(g, m, KS_F64, n, outputs_made(m), &b, &more), one.status);
                 golden_buffers_free(b);
@@ -193,7 +194,7 @@ static void threads(void **state)
 
 static void well_conditioned(void **state)
 {
-    const int all = ALL_ON_DEVICE ? 12 : 100;
+    const int all = ALL_ON_DEVICE ? 12 : SANITIZED ? 40 : 100;
     (void)state;
     for (int seed = 1; seed <= all; ++seed)
         assert_int_equal(count(hard((uint64_t)seed, 1 + seed % 6, 5 + 2 * seed, (hardness){ 1, 1, 1, 10 }),
