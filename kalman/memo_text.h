@@ -113,6 +113,13 @@ KS_HD int KS_T(ks_memo_find)(KS_T(ks_memo) *memo, const KS_NUM *a, const KS_NUM 
     return -1;
 }
 
+/** Whether find or miss will look at what comes from outside beside b. */
+KS_HD int KS_T(ks_memo_looks)(const KS_T(ks_memo) *memo, const KS_NUM *b)
+{
+    return memo->used > 0 || memo->record > 0 || memo->since >= KS_MEMO_SLOTS ||
+           KS_T(ks_memo_alike)(memo->kb, memo->mark + memo->ka, b);
+}
+
 /** A step that is in no slot, with key a and b, is about to be taken: the slot that is to receive its
  *  results, key already there, or NULL. It counts when ks_memo_keep() says that all is there. */
 KS_HD KS_NUM *KS_T(ks_memo_miss)(KS_T(ks_memo) *memo, const KS_NUM *a, const KS_NUM *b)

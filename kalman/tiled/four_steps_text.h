@@ -31,10 +31,18 @@ KS_HD void KS_T(ks_four_uppers)(int nx, int ld, const KS_NUM *const matrix[4], K
             {                                                                               \
                 const KS_T(ks_quad) l_ = u[j_][i_] * inverse[j_];                           \
                 _Pragma("GCC unroll 8") for (int c_ = i_; c_ < (nx); ++c_)                  \
-                    u[i_][c_] = u[i_][c_] - l_ * u[j_][c_];                                 \
+                    if (c_ > i_ || j_ + 1 < i_ || !KS_PAIRS_WITH(i_))                       \
+                        u[i_][c_] = u[i_][c_] - l_ * u[j_][c_];                             \
             }                                                                               \
-            good &= (u[i_][i_] > KS_LIT(ratio) * diagonal_) & (u[i_][i_] > none_);          \
-            inverse[i_] = KS_LIT(1) / u[i_][i_];                                            \
+            if (KS_PAIRS_WITH(i_)) { /* see ks_second_pivot() */                            \
+                const KS_T(ks_quad) a_ = u[i_ - 1][i_ - 1], b_ = u[i_ - 1][i_];             \
+                const KS_T(ks_quad) det_ = u[i_][i_] * a_ - b_ * b_;                        \
+                u[i_][i_] = det_ * inverse[i_ - 1];                                         \
+                inverse[i_] = a_ / det_;                                                    \
+            } else {                                                                        \
+                inverse[i_] = KS_LIT(1) / u[i_][i_];                                        \
+            }                                                                               \
+            good &= (u[i_][i_] > KS_LIT(ratio) * diagonal_) & (u[i_][i_] > none_) & (inverse[i_] > none_); \
         }                                                                                   \
     } while (0)
 

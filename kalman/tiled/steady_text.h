@@ -73,9 +73,11 @@ KS_HD_COLD double KS_T(ks_steady_moved)(int nx, int n, const KS_NUM *from, const
     for (int i = 0; i < nx; ++i)
         for (int j = i; j < nx; ++j) {
             const double moved = (double)to[i * n + j] - (double)from[i * n + j];
-            const double scale = (double)S[i * n + i] * (double)S[j * n + j];
-            if (!(moved * moved <= most * scale)) return -1;
-            if (moved != 0) sum += (i == j ? 1 : 2) * moved * moved / scale;
+            if (moved == 0) continue;
+            /* Products of variances may be out of range. */
+            const double share = (moved / (double)S[i * n + i]) * (moved / (double)S[j * n + j]);
+            if (!(share <= most)) return -1;
+            sum += (i == j ? 1 : 2) * share;
         }
     return sqrt(sum);
 }

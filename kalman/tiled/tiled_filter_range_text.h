@@ -360,6 +360,7 @@ KS_HD int64_t KS_T(ks_tiled_filter_steps)(ks_shape shape, int nx, int ny, const 
     const int constant = KS_T(ks_memo_pays)(s, INT64_MAX), may = s->steady_state == KS_STEADY_STATE_HOLD;
     ks_steady steady = state->steady;
     int carried = 1; /* a quad's w.P is the posterior of the step before */
+    unsigned known = 0; /* see ks_few_present() */
     int64_t k = k0, missing = 0;
     KS_T(ks_tiled_transition)(shape, nx, n, s, k, 1, &w, &all);
     KS_T(ks_tiled_channels)(shape, nx, ny, s, k, 1, &w, &all);
@@ -399,7 +400,8 @@ KS_HD int64_t KS_T(ks_tiled_filter_steps)(ks_shape shape, int nx, int ny, const 
             int entry = 0;
             some = all;
             b = &some;
-            m = KS_T(ks_tiled_present)(s, k, shape, &w, &some, &entry);
+            m = shape == KS_SHAPE_TILES ? KS_T(ks_tiled_present)(s, k, &w, &some, &entry)
+                                        : KS_T(ks_few_present)(s, k, shape, &w, &known, &some, &entry);
             if (m < 0) {
                 tally->evidence = evidence;
                 return KS_T(ks_step_fault)(k, entry, KS_ARRAY_Y, KS_FAULT_NOT_FINITE, tally);

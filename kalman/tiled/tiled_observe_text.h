@@ -50,34 +50,63 @@ KS_HD void KS_T(ks_tiled_channels)(ks_shape shape, int nx, int ny, const ks_seri
     }
 }
 
-/** The same for a step with missing entries, with y and d; returns how many are present, or -1 where
- *  one is infinite. */
-KS_HD_COLD int KS_T(ks_tiled_present)(const ks_series *s, int64_t k, ks_shape shape,
-                                      const KS_T(ks_tiled_memory) *w, KS_T(ks_blocks) *b,
-                                      int *entry)
+/** The same of up to four entries, some of them missing, with y and d; returns how many are present, or -1 where one is
+ *  infinite. What is made of H and R that do not vary stays with its pattern of entries; known: a bit for each that is
+ *  there. */
+KS_HD_COLD int KS_T(ks_few_present)(const ks_series *s, int64_t k, ks_shape shape, const KS_T(ks_tiled_memory) *w,
+                                    unsigned *known, KS_T(ks_blocks) *b, int *entry)
+{
+    const int nx = s->nx, ny = s->ny, n = KS_T(ks_padded)(nx);
+    const KS_NUM *y = (const KS_NUM *)ks_row(s->y, k), *d = (const KS_NUM *)ks_row(s->d, k);
+    KS_NUM *y_present = w->compact, *d_present = y_present + 4;
+    int present[4], m = 0;
+    unsigned pattern = 0;
+    for (int i = 0; i < ny; ++i) {
+        if (!(y[i] == y[i])) continue;
+        if (!(y[i] - y[i] == KS_LIT(0))) {
+            *entry = i;
+            return -1;
+        }
+        pattern |= 1u << i;
+        y_present[m] = y[i];
+        d_present[m] = d[i];
+        present[m++] = i;
+    }
+    KS_NUM *H = w->patterns + pattern * KS_PATTERN_NUMBERS, *padded = H + 4 * 8, *R = padded + 4 * 8, *limit = R + 4 * 4;
+    b->y = y_present;
+    b->d = d_present;
+    b->H = H;
+    b->HT = padded;
+    b->R = R;
+    b->ldr = m;
+    b->limit = limit;
+    if (!s->H.stride && !s->R.stride && (*known >> pattern & 1u)) return m;
+    const KS_NUM *all_H = (const KS_NUM *)ks_row(s->H, k), *all_R = (const KS_NUM *)ks_row(s->R, k);
+    for (int i = 0; i < m; ++i) {
+        KS_T(ks_copy)(nx, all_H + present[i] * nx, H + i * nx);
+        for (int j = 0; j < m; ++j) R[i * m + j] = all_R[present[i] * ny + present[j]];
+        for (int c = 0; c < n && shape == KS_SHAPE_ROWS; ++c) padded[n * i + c] = c < nx ? H[i * nx + c] : KS_LIT(0);
+    }
+    KS_T(ks_tiled_limit)(shape, m, b, w, limit);
+    *known |= 1u << pattern;
+    return m;
+}
+
+/** The same of any number of entries. */
+KS_HD_COLD int KS_T(ks_tiled_present)(const ks_series *s, int64_t k, const KS_T(ks_tiled_memory) *w,
+                                      KS_T(ks_blocks) *b, int *entry)
 {
     const KS_T(ks_observation) o = KS_T(ks_observe)(s, k, w->compact, entry);
     if (o.m < 0) return -1;
     b->H = o.H;
-    b->R = o.R;
-    b->ldr = o.m;
+    b->HT = w->some_HT;
+    b->R = w->some_R;
+    b->ldr = KS_T(ks_padded)(o.m);
     b->d = o.d;
     b->y = o.y;
     b->limit = w->some_limit;
-    if (shape != KS_SHAPE_TILES) KS_T(ks_tiled_limit)(shape, o.m, b, w, w->some_limit);
-    if (shape == KS_SHAPE_QUAD) return o.m;
-    b->HT = w->some_HT;
-    if (shape == KS_SHAPE_ROWS) {
-        const int n = KS_T(ks_padded)(s->nx);
-        for (int i = 0; i < o.m; ++i)
-            for (int c = 0; c < n; ++c)
-                w->some_HT[n * i + c] = c < s->nx ? o.H[i * s->nx + c] : KS_LIT(0);
-        return o.m;
-    }
-    b->R = w->some_R;
-    b->ldr = KS_T(ks_padded)(o.m);
     KS_T(ks_transpose_rows)(o.m, s->nx, o.H, s->nx, w->some_HT, b->ldr);
     KS_T(ks_pad)(o.m, o.m, o.R, o.m, w->some_R, b->ldr);
-    KS_T(ks_tiled_limit)(shape, o.m, b, w, w->some_limit);
+    KS_T(ks_tiled_limit)(KS_SHAPE_TILES, o.m, b, w, w->some_limit);
     return o.m;
 }

@@ -38,12 +38,17 @@ typedef enum ks_shape { KS_SHAPE_TILES, KS_SHAPE_QUAD, KS_SHAPE_ROWS } ks_shape;
 /** Numbers of the gains of four smoother steps (gains_ahead_text.h). */
 #define KS_GAINS_NUMBERS(n) (4 * (3 * (int64_t)(n) * (n) + (n)) + 4 * (64 + 8))
 
+/** What is made of H (ny, nx) and R of the entries present in each of 16 patterns of up to four: H, H padded, R and the
+ *  limits. */
+#define KS_PATTERN_NUMBERS (2 * 4 * 8 + 4 * 4 + 4)
+
 /** Memory of a range. */
 typedef struct KS_T(ks_tiled_memory) {
     KS_T(ks_tiled) step;
     KS_NUM *FT, *Q, *u, *HT, *R;        /* padded blocks of the model          */
     KS_NUM *limit, *some_limit;         /* see ks_noise_limit()                */
     KS_NUM *some_HT, *some_R, *compact; /* of the entries present              */
+    KS_NUM *patterns;                   /* (16) of them, of up to eight states and four entries */
     KS_NUM *x, *xn, *P, *Pn, *ET, *D, *kept, *next, *filtered;
     KS_NUM *gains;                      /* of four smoother steps, up to eight states */
     KS_NUM *follow;                     /* of those who follow                 */
@@ -79,6 +84,7 @@ KS_HD int64_t KS_T(ks_tiled_lay_out)(int nx, int ny, void *memory, KS_T(ks_tiled
     KS_PLACE(w->some_HT, n * m);
     KS_PLACE(w->some_R, m * m);
     KS_PLACE(w->compact, m * n + m * m + 2 * m);
+    KS_PLACE(w->patterns, nx > 8 || ny > 4 ? 0 : 16 * KS_PATTERN_NUMBERS);
     KS_PLACE(w->limit, m);
     KS_PLACE(w->some_limit, m);
     KS_PLACE(w->x, n);

@@ -4,7 +4,11 @@
  *
  * Matrices are padded (tile_text.h) and covariances are made from their upper triangles, which are
  * mirrored by transposing 4 x 4 tiles. L D Lᵀ takes no square roots and one reciprocal for each
- * pivot; it goes by panels of four rows, and what is to be solved goes along. */
+ * pivot; it goes by panels of four rows, and what is to be solved goes along.
+ *
+ * Pivots go in pairs: of rows a b and b c, the second one is det / a with det = a c - b², and 1 / a and a / det need not
+ * wait for one another, which saves a division and a product in every two of the chain that a small step is. det loses
+ * as many digits as c - b² / a does. Products of variances leave the range of single precision, which goes one by one. */
 
 /** The blocks of one step, padded where `ld` is their leading dimension. */
 typedef struct KS_T(ks_blocks) {
@@ -27,6 +31,23 @@ typedef struct KS_T(ks_tiled) {
     ks_coming *coming;     /* or NULL                                              */
 } KS_T(ks_tiled);
 
+/** Whether pivot r, a literal, goes with that before it. */
+#define KS_PAIRS_WITH(r) (sizeof(KS_NUM) > sizeof(float) && (r) % 2 == 1)
+
+/** The second pivot of a pair a b, b c, and its reciprocal; *pivot is c. */
+KS_HD void KS_T(ks_second_pivot)(KS_NUM a, KS_NUM b, KS_NUM inverse_a, KS_NUM *pivot, KS_NUM *inverse)
+{
+    const KS_NUM det = KS_T(ks_less)(a * *pivot, b, b);
+    *pivot = det * inverse_a;
+    *inverse = a / det;
+}
+
+/** Whether it is positive, and its reciprocal: a determinant may be out of range. */
+KS_HD KS_MASK KS_T(ks_is_pivot)(KS_NUM pivot, KS_NUM inverse)
+{
+    return KS_GT(pivot, KS_LIT(0)) & KS_GT(inverse, KS_LIT(0));
+}
+
 /** L D Lᵀ of `rows` rows (1 to 4, a literal) of the upper triangle of s, rows lds apart: u is D Lᵀ, l
  *  the unit Lᵀ. `pivot` holds what each pivot must exceed a `ratio` of for the mask to be true. */
 KS_HD KS_MASK KS_T(ks_pivots)(int rows, double ratio, const KS_NUM *s, int lds, const KS_NUM *pivot,
@@ -39,11 +60,13 @@ KS_HD KS_MASK KS_T(ks_pivots)(int rows, double ratio, const KS_NUM *s, int lds, 
         for (int c = r; c < rows; ++c) {
             KS_NUM x = s[r * lds + c];
 #pragma GCC unroll 4
-            for (int j = 0; j < r; ++j) x = x - l[j][r] * u[j][c];
+            for (int j = 0; j + 1 < r; ++j) x = x - l[j][r] * u[j][c];
+            if (r > 0 && !(c == r && KS_PAIRS_WITH(r))) x = x - l[r - 1][r] * u[r - 1][c];
             u[r][c] = x;
         }
-        good = good & KS_GT(u[r][r], KS_LIT(ratio) * pivot[r]) & KS_GT(u[r][r], KS_LIT(0));
-        inverse[r] = KS_LIT(1) / u[r][r];
+        if (KS_PAIRS_WITH(r)) KS_T(ks_second_pivot)(u[r - 1][r - 1], u[r - 1][r], inverse[r - 1], &u[r][r], &inverse[r]);
+        else inverse[r] = KS_LIT(1) / u[r][r];
+        good = good & KS_GT(u[r][r], KS_LIT(ratio) * pivot[r]) & KS_T(ks_is_pivot)(u[r][r], inverse[r]);
 #pragma GCC unroll 4
         for (int c = r + 1; c < rows; ++c) l[r][c] = u[r][c] * inverse[r];
     }

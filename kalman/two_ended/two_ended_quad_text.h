@@ -187,11 +187,11 @@ KS_HD void KS_T(ks_quad_advance_mean)(const KS_T(ks_ends_blocks) *w, const KS_NU
     }
 }
 
-/** ks_tiled_advance(). P and Pn may be the same. */
-KS_HD KS_MASK KS_T(ks_quad_advance)(const KS_T(ks_ends_blocks) *w, const KS_NUM *A,
-                                    const KS_NUM *LT, const KS_NUM *inverse_d, const KS_NUM *P,
+/** ks_tiled_advance() from the packed factors of K. P and Pn may be the same. */
+KS_HD KS_MASK KS_T(ks_quad_advance)(const KS_T(ks_ends_blocks) *w, const KS_NUM *A, const KS_NUM *K, const KS_NUM *P,
                                     KS_NUM *Pn, KS_NUM *lag)
 {
+    static const int row[4] = { 0, 4, 7, 9 }; /* 1 / D and what follows it in a row of Lᵀ */
     KS_T(ks_quad) phit[4], p[4], V[4], Z[4], full[4], sum = { 0 };
     KS_NUM *v = w->V, *phi = w->PhiT;
     const KS_NUM *GT = w->passage == KS_BY_ROOT ? w->GT : w->unit, *FT = w->passage == KS_BY_PRECISION ? w->zero : w->FT;
@@ -201,8 +201,8 @@ KS_HD KS_MASK KS_T(ks_quad_advance)(const KS_T(ks_ends_blocks) *w, const KS_NUM 
         p[i] = KS_LOAD4(P + 4 * i);
         V[i] = KS_LOAD4(GT + 4 * i);
 #pragma GCC unroll 4
-        for (int j = 0; j < i; ++j) V[i] = V[i] - LT[4 * j + i] * V[j];
-        Z[i] = V[i] * inverse_d[i];
+        for (int j = 0; j < i; ++j) V[i] = V[i] - K[row[j] + i - j] * V[j];
+        Z[i] = V[i] * K[row[i]];
         KS_STORE4(v + 4 * i, V[i]);
     }
 #pragma GCC unroll 4

@@ -146,19 +146,23 @@ KS_HD void KS_T(ks_look_large)(int m, int64_t k, const KS_NUM *v, const KS_NUM *
     }
 }
 
-/** Raise the bound of the steps around k by the diagonals of J, seen, and of Fᵀ J F, shown. */
-KS_HD void KS_T(ks_raise_bound)(int nx, int64_t k, const KS_NUM *seen, const KS_NUM *shown,
+/** bound (nx) <- the larger of itself and what stands `apart` from one another. */
+KS_HD void KS_T(ks_raise)(int nx, const KS_NUM *KS_RESTRICT from, int apart, KS_NUM *KS_RESTRICT bound)
+{
+    for (int i = 0; i < nx; ++i) bound[i] = KS_GT(from[i * apart], bound[i]) ? from[i * apart] : bound[i];
+}
+
+/** Raise the bound of the steps around k by the diagonals of J, `apart` from one another, and of Fᵀ J F, shown. */
+KS_HD void KS_T(ks_raise_bound)(int nx, int64_t k, const KS_NUM *J, int apart, const KS_NUM *shown,
                                 const ks_right_rows *to)
 {
     const int64_t at = k - to->first;
     KS_NUM *bound = (KS_NUM *)ks_slot_of(to->bound, at / KS_BOUND_STEPS);
     const int fresh = k == to->last || at % KS_BOUND_STEPS == KS_BOUND_STEPS - 1;
-    for (int i = 0; i < nx; ++i) {
-        const KS_NUM least = fresh ? KS_LIT(0) : bound[i];
-        bound[i] = KS_GT(seen[i], least) ? seen[i] : least;
-        const KS_NUM before = fresh ? KS_LIT(0) : bound[nx + i];
-        bound[nx + i] = KS_GT(shown[i], before) ? shown[i] : before;
-    }
+    if (fresh)
+        for (int i = 0; i < 2 * nx; ++i) bound[i] = KS_LIT(0);
+    KS_T(ks_raise)(nx, J, apart, bound);
+    KS_T(ks_raise)(nx, shown, 1, bound + nx);
 }
 
 /** True where round-off of an information whose diagonal is within `bound` leaves the smoothed
@@ -265,7 +269,7 @@ KS_HD int KS_T(ks_inform_step)(int nx, const ks_series *s, int64_t k,
 #undef CALL
     for (int i = 0; i < nx; ++i) w->seen[i] = J[i * nx + i];
     const int good = KS_T(ks_retreat_step)(nx, s, k, information, w, known, to);
-    KS_T(ks_raise_bound)(nx, k, w->seen, w->shown, to);
+    KS_T(ks_raise_bound)(nx, k, w->seen, 1, w->shown, to);
     KS_T(ks_copy)(nx * nx, w->J, J);
     KS_T(ks_copy)(nx, w->eta, eta);
     KS_T(ks_pack_factors)(nx, w->LD, w->inverse_d, K);

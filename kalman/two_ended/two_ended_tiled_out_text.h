@@ -12,17 +12,18 @@ KS_HD int KS_T(ks_ends_find)(int nn, int half, KS_T(ks_memo) *memo, const KS_NUM
             memcmp(slot + nn, K, (size_t)half * sizeof *K) == 0)
             return memo->last = next;
     }
-    KS_T(ks_copy)(nn, A, pair);
-    KS_T(ks_copy)(half, K, pair + nn);
+    if (KS_T(ks_memo_looks)(memo, P)) {
+        KS_T(ks_copy)(nn, A, pair);
+        KS_T(ks_copy)(half, K, pair + nn);
+    }
     return KS_T(ks_memo_find)(memo, pair, P);
 }
 
-/** Whether information within `bound` leaves the estimate alone; the diagonal of P stands in a row. */
-KS_HD int KS_T(ks_ends_enough)(int quad, int nx, const KS_NUM *bound, const KS_NUM *x,
-                               const KS_NUM *diagonal)
+/** Whether information within `bound` leaves the estimate alone; rows of P are n apart. */
+KS_HD int KS_T(ks_ends_enough)(int quad, int nx, int n, const KS_NUM *bound, const KS_NUM *x, const KS_NUM *P)
 {
     if (quad) {
-        const KS_T(ks_quad) limit = KS_LOAD4(bound), p = KS_LOAD4(diagonal);
+        const KS_T(ks_quad) limit = KS_LOAD4(bound), p = { P[0], P[5], P[10], P[15] };
         const KS_T(ks_quad) mean = KS_LOAD4(x), weighed = limit * mean;
         const KS_NUM sum = KS_T(ks_quad_dot)(&limit, &p);
         const KS_NUM weight = KS_T(ks_quad_dot)(&weighed, &mean);
@@ -31,7 +32,7 @@ KS_HD int KS_T(ks_ends_enough)(int quad, int nx, const KS_NUM *bound, const KS_N
             KS_GT(KS_LIT(KS_GROWTH / 2) * KS_LIT(KS_GROWTH / 2), sum * weight))
             return 1;
     }
-    return KS_T(ks_information_enough)(nx, bound, x, diagonal, 1);
+    return KS_T(ks_information_enough)(nx, bound, x, P, n + 1);
 }
 
 /** Sum of the squares that a step adds to the quadratic form at the smoothed x; the packed factors of K see
@@ -87,7 +88,6 @@ KS_HD int64_t KS_T(ks_tiled_outward_steps)(ks_shape shape, int nx, const ks_seri
     int64_t k = k0;
     KS_T(ks_copy)(nx, (const KS_NUM *)state->x, w.x);
     KS_T(ks_pad)(nx, nx, (const KS_NUM *)state->C, nx, w.P, n);
-    for (int i = 0; i < nx; ++i) w.diagonal[i] = P[i * n + i];
     KS_T(ks_ends_transition)(shape, nx, n, s, k, 1, 1, &w);
     for (; k < k1; ++k) {
         const KS_NUM *bound =
@@ -96,7 +96,7 @@ KS_HD int64_t KS_T(ks_tiled_outward_steps)(ks_shape shape, int nx, const ks_seri
         const KS_NUM *K = (const KS_NUM *)ks_slot_of(from->K, k);
         const KS_NUM *b = (const KS_NUM *)ks_slot_of(from->b, k);
         KS_T(ks_ends_expect)(coming, nx, s, k + ahead, k + ahead < k1, from, tiles);
-        if (!KS_T(ks_ends_enough)(quad, nx, bound + nx, w.x, w.diagonal)) return -1;
+        if (!KS_T(ks_ends_enough)(quad, nx, n, bound + nx, w.x, P)) return -1;
         if (moves) KS_T(ks_ends_transition)(shape, nx, n, s, k, 0, 1, &w);
         w.step.passage = (ks_passage) * (const unsigned char *)ks_slot_of(from->passage, k);
         if (w.step.passage == KS_BY_ROOT) KS_T(ks_ends_root)(shape, nx, n, 1, s, k, &w);
@@ -117,9 +117,9 @@ KS_HD int64_t KS_T(ks_tiled_outward_steps)(ks_shape shape, int nx, const ks_seri
             both = next + nx * n;
             V = both + nx * n;
         } else {
-            KS_T(ks_load_factors)(nx, n, K, w.LT, w.inverse_d);
+            if (!quad) KS_T(ks_load_factors)(nx, n, K, w.LT, w.inverse_d);
             const KS_MASK good =
-                quad   ? KS_T(ks_quad_advance)(&w.step, A, w.LT, w.inverse_d, P, Pn, w.lag)
+                quad   ? KS_T(ks_quad_advance)(&w.step, A, K, P, Pn, w.lag)
                 : rows ? KS_T(ks_row_advance_any)(nx, &w.step, A, w.LT, w.inverse_d, P, Pn, w.lag)
                        : KS_T(ks_tiled_advance)(nx, n, &w.step, A, nx, w.LT, w.inverse_d, P, Pn, w.lag);
             if (!KS_ALL(good)) break;
@@ -139,8 +139,7 @@ KS_HD int64_t KS_T(ks_tiled_outward_steps)(ks_shape shape, int nx, const ks_seri
             (void)KS_T(ks_step_fault)(k, 0, KS_ARRAY_ESTIMATE, KS_FAULT_NOT_FINITE, tally);
             break;
         }
-        for (int i = 0; i < nx; ++i) w.diagonal[i] = P[i * n + i];
-        if (!KS_T(ks_ends_enough)(quad, nx, bound, w.x, w.diagonal)) return -1;
+        if (!KS_T(ks_ends_enough)(quad, nx, n, bound, w.x, P)) return -1;
         quadratic += KS_T(ks_ends_squares)(shape, nx, o, w.x, K, &w.step, w.v);
         KS_T(ks_tiled_write)(nx, n, k, w.x, P, to->smoothed_mean, to->smoothed_cov,
                              to->smoothed_var);

@@ -10,9 +10,10 @@
 typedef struct KS_T(ks_ends_memory) {
     KS_T(ks_ends_blocks) step;
     KS_T(ks_ends_channels) all, some;      /* entries, those present     */
+    KS_T(ks_ends_channels) pattern[16];    /* those present, m -1 where it has not come yet, see ks_ends_few_present() */
     KS_NUM *compact, *v, *F, *u;
     KS_NUM *whole;                         /* J, mirrored                */
-    KS_NUM *J, *Jn, *eta, *A, *x, *P, *Pn, *lag, *LT, *inverse_d, *diagonal;
+    KS_NUM *J, *Jn, *eta, *A, *x, *P, *Pn, *lag, *LT, *inverse_d;
     KS_NUM *pair, *mark, *memo;            /* A and K side by side, see ks_memo */
     KS_NUM before, after;                  /* see ks_precision_scale()       */
     KS_T(ks_roots) roots;                  /* where Q varies             */
@@ -53,9 +54,8 @@ KS_HD int64_t KS_T(ks_ends_place)(int nx, int ny, void *memory, KS_T(ks_ends_mem
                                 &w->whole };
     KS_NUM **const row[] = { &w->u, &w->step.B, &w->step.t, &w->step.inverse_d, &w->step.pivot,
                              &w->step.shown, &w->step.eps, &w->step.noise_d, &w->step.noise_pivot,
-                             &w->step.noise, &w->eta, &w->x, &w->inverse_d,
-                             &w->diagonal };
-    KS_T(ks_ends_channels) *const channels[] = { &w->all, &w->some };
+                             &w->step.noise, &w->eta, &w->x, &w->inverse_d };
+    const int few = nx <= 8 && ny <= 4;
     int64_t at = 0;
 #define KS_PLACE(pointer, numbers)                                                          \
     do {                                                                                    \
@@ -66,13 +66,17 @@ KS_HD int64_t KS_T(ks_ends_place)(int nx, int ny, void *memory, KS_T(ks_ends_mem
     for (size_t i = 0; i < sizeof row / sizeof row[0]; ++i) KS_PLACE(*row[i], n);
     KS_PLACE(w->roots.G, 4 * nn);
     KS_PLACE(w->roots.GT, 4 * nn);
-    for (int i = 0; i < 2; ++i) {
-        KS_PLACE(channels[i]->N, m * n);
-        KS_PLACE(channels[i]->Z, m * n);
-        KS_PLACE(channels[i]->LT, m * m);
-        KS_PLACE(channels[i]->S, m * m);
-        KS_PLACE(channels[i]->inverse_r, m);
-        KS_PLACE(channels[i]->pivot, m);
+    for (int i = 0; i < (few ? 18 : 2); ++i) {
+        KS_T(ks_ends_channels) *o = i == 0 ? &w->all : i == 1 ? &w->some : &w->pattern[i - 2];
+        if (i > 1) KS_PLACE(o->information, nn);
+        if (i > 1) KS_PLACE(o->own_H, m * n);
+        KS_PLACE(o->N, m * n);
+        KS_PLACE(o->Z, m * n);
+        KS_PLACE(o->LT, m * m);
+        KS_PLACE(o->S, m * m);
+        KS_PLACE(o->inverse_r, m);
+        KS_PLACE(o->pivot, m);
+        o->m = -1;
     }
     KS_PLACE(w->compact, m * n + m * m + 2 * m);
     KS_PLACE(w->v, m);
@@ -209,6 +213,30 @@ KS_HD_COLD int KS_T(ks_ends_present)(ks_shape shape, int out, const ks_series *s
                                        w->step.zero, &w->some)) ? o.m : -1;
 }
 
+/** The same of up to four entries whose H and R do not vary: what is made of these stays with its pattern of entries. */
+KS_HD_COLD KS_T(ks_ends_channels) *KS_T(ks_ends_few_present)(ks_shape shape, int out, const ks_series *s, int64_t k,
+                                                             KS_T(ks_ends_memory) *w)
+{
+    const int nx = s->nx, ny = s->ny;
+    const KS_NUM *y = (const KS_NUM *)ks_row(s->y, k), *d = (const KS_NUM *)ks_row(s->d, k);
+    int m = 0, entry = 0;
+    unsigned pattern = 0;
+    for (int i = 0; i < ny; ++i) {
+        if (!(y[i] == y[i])) continue;
+        if (!(y[i] - y[i] == KS_LIT(0))) return NULL;
+        pattern |= 1u << i;
+        w->v[m++] = y[i] - d[i];
+    }
+    KS_T(ks_ends_channels) *o = &w->pattern[pattern];
+    if (o->m >= 0) return o;
+    const KS_T(ks_observation) seen = KS_T(ks_observe)(s, k, w->compact, &entry);
+    KS_T(ks_copy)(m * nx, seen.H, o->own_H);
+    if (KS_ALL(KS_T(ks_ends_whiten)(shape, out, nx, KS_T(ks_ends_rows)(shape, nx), m, o->own_H, seen.R, w->step.zero, o)))
+        return o;
+    o->m = -1;
+    return NULL;
+}
+
 /** The observation of step k, whitened, out: with the factors of R alone; NULL where the plain range is to say what is
  *  wrong. w->v is y - d of the entries present. */
 KS_HD const KS_T(ks_ends_channels) *KS_T(ks_ends_observe)(ks_shape shape, int out, int nx, int n, int ny,
@@ -221,7 +249,11 @@ KS_HD const KS_T(ks_ends_channels) *KS_T(ks_ends_observe)(ks_shape shape, int ou
         sum = sum + (y[i] - y[i]);
         w->v[i] = y[i] - d[i];
     }
-    if (!(sum == KS_LIT(0))) return KS_T(ks_ends_present)(shape, out, s, k, w) < 0 ? NULL : &w->some;
+    if (!(sum == KS_LIT(0))) {
+        if (shape != KS_SHAPE_TILES && !s->H.stride && !s->R.stride)
+            return KS_T(ks_ends_few_present)(shape, out, s, k, w);
+        return KS_T(ks_ends_present)(shape, out, s, k, w) < 0 ? NULL : &w->some;
+    }
     w->all.H = (const KS_NUM *)ks_row(s->H, k);
     if (*fresh || s->R.stride || (!out && s->H.stride)) {
         if (!KS_ALL(KS_T(ks_ends_whiten)(shape, out, nx, n, ny, w->all.H, (const KS_NUM *)ks_row(s->R, k),

@@ -26,6 +26,7 @@ typedef struct KS_T(ks_ends_blocks) {
 /** An observation, whitened as by ks_whiten_observation(). */
 typedef struct KS_T(ks_ends_channels) {
     const KS_NUM *H;          /* rows nx apart                                      */
+    KS_NUM *own_H;            /* where it may stand, or NULL                        */
     int m;
     KS_NUM *N, *Z;            /* L⁻¹ H and D⁻¹ of it, padded rows                   */
     KS_NUM *LT, *S;           /* factors of R, (m, m_padded)                        */

@@ -216,6 +216,8 @@ static void any_middle(void **state)
         { KS_FORM_ORDINARY, 0, VARIES_F, KS_BY_PRECISION, 16, 1e-11 },
         { KS_FORM_ORDINARY, (double)INFINITY, VARIES_F, KS_BY_INVERSE, 16, 1e-11 },
         { KS_FORM_ORDINARY, 0, 0, KS_BY_PRECISION, 16, 1e-11 },
+        { KS_FORM_ORDINARY, 0, VARIES_R, KS_BY_PRECISION, 16, 1e-11 },
+        { KS_FORM_ORDINARY, 0, VARIES_H, KS_BY_PRECISION, 16, 1e-11 },
         { KS_FORM_ARRAY, 0, VARIES_ALL, KS_BY_ROOT, 16, 1e-11 },
     };
     for (size_t c = 0; c < sizeof sizes / sizeof sizes[0]; ++c)

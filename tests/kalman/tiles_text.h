@@ -174,10 +174,10 @@ static void KS_T(ranges_agree)(void **state)
     (void)state;
     static const unsigned flags[] = { MISSING, VARIES_ALL | HAS_OFFSETS,
                                       VARIES_ALL | HAS_OFFSETS | MISSING,
-                                      VARIES_H | VARIES_Q | MISSING };
+                                      VARIES_H | VARIES_Q | MISSING, VARIES_R | MISSING };
     const ks_precision precision = sizeof(KS_NUM) == sizeof(double) ? KS_F64 : KS_F32;
     for (size_t c = 0; c < sizeof sizes / sizeof sizes[0]; ++c)
-        for (int f = 0; f < 4; ++f) {
+        for (int f = 0; f < 5; ++f) {
             golden *g = model_random((model_spec){ 170 + c, STEPS, 1, sizes[c][0], sizes[c][1],
                                                    f % 2 ? KS_PRIOR_X1 : KS_PRIOR_X0, flags[f] });
             KS_NUM *memory[9];
