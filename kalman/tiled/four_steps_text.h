@@ -21,7 +21,8 @@ KS_HD void KS_T(ks_four_uppers)(int nx, int ld, const KS_NUM *const matrix[4], K
 }
 
 /** L D Lᵀ of four matrices, a literal nx of up to 8: of the upper triangles u <- D Lᵀ, inverse <- 1 / D. `good` becomes
- *  false in the lanes where a pivot is not positive or no more than a `ratio` of the diagonal entry that it came from. */
+ *  false in the lanes where a pivot is not positive, no more than a `ratio` of the diagonal entry that it came from or, see
+ *  ks_second_pivot(), out of range. */
 #define KS_FOUR_PIVOTS(nx, ratio, u, inverse, good)                                         \
     do {                                                                                    \
         _Pragma("GCC unroll 8") for (int i_ = 0; i_ < (nx); ++i_)                           \
@@ -37,12 +38,14 @@ KS_HD void KS_T(ks_four_uppers)(int nx, int ld, const KS_NUM *const matrix[4], K
             if (KS_PAIRS_WITH(i_)) { /* see ks_second_pivot() */                            \
                 const KS_T(ks_quad) a_ = u[i_ - 1][i_ - 1], b_ = u[i_ - 1][i_];             \
                 const KS_T(ks_quad) det_ = u[i_][i_] * a_ - b_ * b_;                        \
+                const KS_T(ks_quad) least_ = none_ + KS_LIT(KS_LEAST_DETERMINANT);          \
                 u[i_][i_] = det_ * inverse[i_ - 1];                                         \
                 inverse[i_] = a_ / det_;                                                    \
+                good &= (det_ > least_) & (inverse[i_] > none_);                            \
             } else {                                                                        \
                 inverse[i_] = KS_LIT(1) / u[i_][i_];                                        \
             }                                                                               \
-            good &= (u[i_][i_] > KS_LIT(ratio) * diagonal_) & (u[i_][i_] > none_) & (inverse[i_] > none_); \
+            good &= (u[i_][i_] > KS_LIT(ratio) * diagonal_) & (u[i_][i_] > none_);          \
         }                                                                                   \
     } while (0)
 

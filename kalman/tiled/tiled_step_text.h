@@ -34,18 +34,17 @@ typedef struct KS_T(ks_tiled) {
 /** Whether pivot r, a literal, goes with that before it. */
 #define KS_PAIRS_WITH(r) (sizeof(KS_NUM) > sizeof(float) && (r) % 2 == 1)
 
-/** The second pivot of a pair a b, b c, and its reciprocal; *pivot is c. */
-KS_HD void KS_T(ks_second_pivot)(KS_NUM a, KS_NUM b, KS_NUM inverse_a, KS_NUM *pivot, KS_NUM *inverse)
+/** The least determinant of a pair of which no part may have been too small to be told from zero. */
+#define KS_LEAST_DETERMINANT 0x1p-960
+
+/** The second pivot of a pair a b, b c, and its reciprocal; *pivot is c. True where it is positive and nothing was out of
+ *  range. */
+KS_HD KS_MASK KS_T(ks_second_pivot)(KS_NUM a, KS_NUM b, KS_NUM inverse_a, KS_NUM *pivot, KS_NUM *inverse)
 {
     const KS_NUM det = KS_T(ks_less)(a * *pivot, b, b);
     *pivot = det * inverse_a;
     *inverse = a / det;
-}
-
-/** Whether it is positive, and its reciprocal: a determinant may be out of range. */
-KS_HD KS_MASK KS_T(ks_is_pivot)(KS_NUM pivot, KS_NUM inverse)
-{
-    return KS_GT(pivot, KS_LIT(0)) & KS_GT(inverse, KS_LIT(0));
+    return KS_GT(det, KS_LIT(KS_LEAST_DETERMINANT)) & KS_GT(*inverse, KS_LIT(0));
 }
 
 /** L D Lᵀ of `rows` rows (1 to 4, a literal) of the upper triangle of s, rows lds apart: u is D Lᵀ, l
@@ -64,9 +63,11 @@ KS_HD KS_MASK KS_T(ks_pivots)(int rows, double ratio, const KS_NUM *s, int lds, 
             if (r > 0 && !(c == r && KS_PAIRS_WITH(r))) x = x - l[r - 1][r] * u[r - 1][c];
             u[r][c] = x;
         }
-        if (KS_PAIRS_WITH(r)) KS_T(ks_second_pivot)(u[r - 1][r - 1], u[r - 1][r], inverse[r - 1], &u[r][r], &inverse[r]);
-        else inverse[r] = KS_LIT(1) / u[r][r];
-        good = good & KS_GT(u[r][r], KS_LIT(ratio) * pivot[r]) & KS_T(ks_is_pivot)(u[r][r], inverse[r]);
+        if (KS_PAIRS_WITH(r))
+            good = good & KS_T(ks_second_pivot)(u[r - 1][r - 1], u[r - 1][r], inverse[r - 1], &u[r][r], &inverse[r]);
+        else
+            inverse[r] = KS_LIT(1) / u[r][r];
+        good = good & KS_GT(u[r][r], KS_LIT(ratio) * pivot[r]) & KS_GT(u[r][r], KS_LIT(0));
 #pragma GCC unroll 4
         for (int c = r + 1; c < rows; ++c) l[r][c] = u[r][c] * inverse[r];
     }

@@ -18,9 +18,11 @@ KS_HD KS_MASK KS_T(ks_row_pivots)(int nx, double ratio, const KS_NUM *S, KS_NUM 
             if (r > 0 && !(c == r && KS_PAIRS_WITH(r))) x = x - l[r - 1][r] * u[r - 1][c];
             u[r][c] = x;
         }
-        if (KS_PAIRS_WITH(r)) KS_T(ks_second_pivot)(u[r - 1][r - 1], u[r - 1][r], inverse[r - 1], &u[r][r], &inverse[r]);
-        else inverse[r] = KS_LIT(1) / u[r][r];
-        good = good & KS_GT(u[r][r], KS_LIT(ratio) * S[9 * r]) & KS_T(ks_is_pivot)(u[r][r], inverse[r]);
+        if (KS_PAIRS_WITH(r))
+            good = good & KS_T(ks_second_pivot)(u[r - 1][r - 1], u[r - 1][r], inverse[r - 1], &u[r][r], &inverse[r]);
+        else
+            inverse[r] = KS_LIT(1) / u[r][r];
+        good = good & KS_GT(u[r][r], KS_LIT(ratio) * S[9 * r]) & KS_GT(u[r][r], KS_LIT(0));
         pivot[r] = u[r][r];
 #pragma GCC unroll 8
         for (int c = r + 1; c < nx; ++c) l[r][c] = u[r][c] * inverse[r];

@@ -26,6 +26,7 @@
 #include "filter_range_text.h"
 #include "tiled/tiled_step_text.h"
 #include "tiled/tiled_range_text.h"
+#include "tiled/tiled_observe_text.h"
 #include "tiled/steady_text.h"
 #include "num_end.h"
 
@@ -242,6 +243,137 @@ static void bound_is_the_sum(void **state)
     assert_true(refused > 10);
 }
 
+/** What has moved is a norm of the whole of it, each entry by the scales of its row and column. */
+static void moved_is_a_norm(void **state)
+{
+    (void)state;
+    enum { N = 5, APART = 7 };
+    source random = { 17 };
+    for (int c = 0; c < 50; ++c) {
+        double from[N * APART], to[N * APART], S[N * APART] = { 0 }, sum = 0;
+        const int i_far = (int)(N * uniform(&random)), j_far = (int)(N * uniform(&random));
+        for (int i = 0; i < N; ++i) S[i * APART + i] = exp(10 * normal(&random));
+        for (int i = 0; i < N; ++i)
+            for (int j = 0; j < N; ++j) {
+                const double root = sqrt(S[i * APART + i] * S[j * APART + j]);
+                const double step = j < i ? 0 : floor(8 * uniform(&random)) * 0x1p-52 * root;
+                from[i * APART + j] = 0;
+                to[i * APART + j] = step;
+                sum += (j > i ? 2 : 1) * (step / root) * (step / root);
+            }
+        assert_true(fabs(ks_steady_moved_f64(N, APART, from, to, S) - sqrt(sum)) <= 1e-14 * sqrt(sum));
+        const int i = i_far < j_far ? i_far : j_far, j = i_far < j_far ? j_far : i_far;
+        to[i * APART + j] = 33 * 0x1p-52 * sqrt(S[i * APART + i] * S[j * APART + j]);
+        assert_true(ks_steady_moved_f64(N, APART, from, to, S) == -1);
+    }
+}
+
+/** A covariance that was held and is moved by more than round-off is held no longer. */
+static void held_until_moved(void **state)
+{
+    (void)state;
+    const double S[4] = { 1, 0, 0, 1 }, from[4] = { 1, 0, 0, 1 }, near[4] = { 1 + 0x1p-50, 0, 0, 1 },
+                 far[4] = { 1, 0x1p-30, 0x1p-30, 1 };
+    ks_steady s = { KS_STEADY_HELD, 0, 0 };
+    double moved;
+    assert_int_equal(ks_steady_after_f64(2, 2, 3, 1, from, near, S, &s, &moved), 1);
+    assert_int_equal(s.stage, KS_STEADY_HELD);
+    assert_int_equal(ks_steady_after_f64(2, 2, 3, 1, from, far, S, &s, &moved), 0);
+    assert_int_equal(s.stage, KS_STEADY_UNKNOWN);
+}
+
+/** What is left of a sum that ends counts for a quarter; a sum that does not end holds nothing, however little moves. */
+static void sums_that_end(void **state)
+{
+    (void)state;
+    const double P[1] = { 1 }, S[1] = { 1 };
+    double next[16], X[16], W[16], old[4];
+    const struct { double rate, moved; int holds; } cases[] = {
+        { 0, 0x1p-36 / 1.3, 1 }, { 0, 0x1p-36 / 1.2, 0 }, { 0.5, 0x1p-38, 1 }, { 0.999, 1e-30, 1 }, { 1 - 1e-7, 1e-30, 0 },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+        double B[16] = { cases[i].rate };
+        assert_int_equal(ks_steady_holds_f64(1, 1, cases[i].moved, S, P, B, next, X, W, old), cases[i].holds);
+    }
+}
+
+/** The closed loop of a filter is (I - K H) F: seen where the sum over it is given up at once. */
+static void loop_is_closed(void **state)
+{
+    (void)state;
+    enum { N = 5, M = 4, NP = 8 };
+    golden *g = model_random((model_spec){ 981, 1, 1, N, M, KS_PRIOR_X0, 0 });
+    for (int i = 0; i < M * M; ++i) g->R.f64[i] *= 1e-3;
+    ks_series s = { 0 };
+    s.nx = N;
+    s.ny = M;
+    s.steps = 1;
+    const double zeros[N] = { 0 };
+    s.F.base = (const char *)g->F.f64;
+    s.Q.base = (const char *)g->Q.f64;
+    s.H.base = (const char *)g->H.f64;
+    s.R.base = (const char *)g->R.f64;
+    s.u.base = s.d.base = (const char *)zeros;
+    s.y.base = (const char *)g->y.f64;
+    ks_tiled_memory_f64 w, unused;
+    double *memory = zeroed((size_t)ks_tiled_lay_out_f64(N, M, NULL, &unused), sizeof *memory);
+    const int n = ks_padded_f64(N);
+    w = ks_tiled_begin_f64(N, n, M, memory);
+    ks_blocks_f64 b = { 0 };
+    ks_tiled_transition_f64(KS_SHAPE_TILES, N, n, &s, 0, 1, &w, &b);
+    ks_tiled_channels_f64(KS_SHAPE_TILES, N, M, &s, 0, 1, &w, &b);
+    b.y = (const double *)s.y.base;
+    b.d = zeros;
+    double x[NP] = { 0 }, P[N * NP] = { 0 }, to[N * NP] = { 0 };
+    for (int i = 0; i < N; ++i) P[i * n + i] = 1 + i;
+    ks_tiled_predict_f64(N, n, &b, P, &w.step);
+    ks_tiled_predict_mean_f64(N, n, M, &b, x, &w.step);
+    assert_true(ks_tiled_innovation_f64(N, n, M, &b, &w.step));
+    ks_tiled_posterior_f64(N, n, M, &w.step, to);
+    /* K = Pp H' S^-1, by P H' R^-1 of the posterior; R by elimination. */
+    double R[M][M], HF[M][N], K[N][M], A[N][N], most = 0;
+    memcpy(R, g->R.f64, sizeof R);
+    for (int a = 0; a < M; ++a)
+        for (int i = 0; i < N; ++i) {
+            HF[a][i] = K[i][a] = 0;
+            for (int j = 0; j < N; ++j) {
+                HF[a][i] += g->H.f64[a * N + j] * g->F.f64[j * N + i];
+                K[i][a] += to[i * n + j] * g->H.f64[a * N + j];
+            }
+        }
+    for (int p = 0; p < M; ++p)
+        for (int a = p + 1; a < M; ++a) {
+            const double l = R[a][p] / R[p][p];
+            for (int c = p; c < M; ++c) R[a][c] -= l * R[p][c];
+            for (int i = 0; i < N; ++i) K[i][a] -= l * K[i][p];
+        }
+    for (int i = 0; i < N; ++i)
+        for (int a = M - 1; a >= 0; --a) {
+            for (int c = a + 1; c < M; ++c) K[i][a] -= R[a][c] * K[i][c];
+            K[i][a] /= R[a][a];
+        }
+    for (int i = 0; i < N; ++i)
+        for (int j = 0; j < N; ++j) {
+            A[i][j] = g->F.f64[i * N + j];
+            for (int a = 0; a < M; ++a) A[i][j] -= K[i][a] * HF[a][j];
+        }
+    /* What the first states have moved of theirs would be far too much of the last one. */
+    memcpy(w.kept, to, (size_t)(N * n) * sizeof *to);
+    for (int i = 0; i < N; ++i) w.kept[i * n + i] = to[i * n + i] * (1 + 0x1p-51);
+    double prediction[N * NP];
+    memcpy(prediction, w.step.Pp, (size_t)(N * n) * sizeof *prediction);
+    prediction[(N - 1) * (n + 1)] *= 1e9;
+    ks_steady steady = { KS_STEADY_ASKED, 1, 0 };
+    assert_false(ks_filter_steady_f64(KS_SHAPE_TILES, N, n, M, &b, KS_STEADY_CYCLE, 1, to, prediction, w.step.Z, w.step.LT,
+                                      &w, &steady));
+    assert_int_equal(steady.stage, KS_STEADY_REFUSED);
+    for (int i = 0; i < N * N; ++i) most = fmax(most, fabs((&A[0][0])[i]));
+    for (int i = 0; i < N; ++i)
+        for (int j = 0; j < N; ++j) assert_true(fabs(w.ET[j * n + i] - A[i][j]) <= 1e-10 * most);
+    free(memory);
+    golden_free(g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -250,6 +382,10 @@ int main(void)
         cmocka_unit_test(bits_of_any_outputs),
         cmocka_unit_test(cycles_are_left),
         cmocka_unit_test(bound_is_the_sum),
+        cmocka_unit_test(moved_is_a_norm),
+        cmocka_unit_test(held_until_moved),
+        cmocka_unit_test(sums_that_end),
+        cmocka_unit_test(loop_is_closed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
