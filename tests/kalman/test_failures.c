@@ -47,9 +47,11 @@ static void infinite_entry(void **state)
     (void)state;
     static const int64_t steps[] = { 0, 1, 17, 39 };
     for (size_t i = 0; i < sizeof steps / sizeof steps[0]; ++i)
-        for (int sign = -1; sign <= 1; sign += 2) {
-            golden *g = model_random((model_spec){ 81, 40, 2, 2, 3, KS_PRIOR_X0, MISSING });
+        for (int kind = 0; kind < (ALL_ON_DEVICE ? 2 : 4); ++kind) {
+            const int nx = kind < 2 ? 2 : 2 * kind, sign = kind % 2 ? 1 : -1;
+            golden *g = model_random((model_spec){ 81, 40, 2, nx, 3, KS_PRIOR_X0, MISSING });
             model_block(&g->y, 1, steps[i])[2] = sign * (double)INFINITY;
+            if (kind > 1) model_block(&g->y, 1, steps[i])[0] = (double)NAN;
             model_round(g);
             with_all(g, (expected){ KS_EMODEL, KS_ARRAY_Y, KS_FAULT_NOT_FINITE, 1, steps[i], 2 });
             golden_free(g);

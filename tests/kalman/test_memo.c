@@ -87,7 +87,8 @@ static counts remembered(int nx, int ka, int interrupts, uint64_t seed)
         }
         if (ka && k > 60 && uniform(&random) < 0.1) r.outside = 1 + (int)(2 * uniform(&random));
         key_of(&r, nn, a, b);
-        const int at = ks_memo_find_f64(&memo, ka ? a : NULL, b);
+        const double *outside = ka && ks_memo_looks_f64(&memo, b) ? a : NULL; /* what is not looked at need not be there */
+        const int at = ks_memo_find_f64(&memo, outside, b);
         if (at >= 0) {
             const double *slot = memo.base + at * memo.size;
             if (ka) assert_memory_equal(slot, a, (size_t)nn * sizeof *a);
@@ -98,7 +99,7 @@ static counts remembered(int nx, int ka, int interrupts, uint64_t seed)
             looked[at] = 1;
             seen.found += 1;
         } else {
-            double *slot = ks_memo_miss_f64(&memo, ka ? a : NULL, b);
+            double *slot = ks_memo_miss_f64(&memo, outside, b);
             /* A step may turn out to be none to remember. */
             if (slot && !(interrupts && uniform(&random) < 0.2)) {
                 slot[memo.ka + nn] = result_of(&r);

@@ -252,10 +252,11 @@ static void moved_is_a_norm(void **state)
     for (int c = 0; c < 50; ++c) {
         double from[N * APART], to[N * APART], S[N * APART] = { 0 }, sum = 0;
         const int i_far = (int)(N * uniform(&random)), j_far = (int)(N * uniform(&random));
-        for (int i = 0; i < N; ++i) S[i * APART + i] = exp(10 * normal(&random));
+        /* Products of the smallest ones are out of range. */
+        for (int i = 0; i < N; ++i) S[i * APART + i] = exp(10 * normal(&random)) * (c % 2 ? 0x1p-520 : 1);
         for (int i = 0; i < N; ++i)
             for (int j = 0; j < N; ++j) {
-                const double root = sqrt(S[i * APART + i] * S[j * APART + j]);
+                const double root = sqrt(S[i * APART + i]) * sqrt(S[j * APART + j]);
                 const double step = j < i ? 0 : floor(8 * uniform(&random)) * 0x1p-52 * root;
                 from[i * APART + j] = 0;
                 to[i * APART + j] = step;
@@ -263,7 +264,7 @@ static void moved_is_a_norm(void **state)
             }
         assert_true(fabs(ks_steady_moved_f64(N, APART, from, to, S) - sqrt(sum)) <= 1e-14 * sqrt(sum));
         const int i = i_far < j_far ? i_far : j_far, j = i_far < j_far ? j_far : i_far;
-        to[i * APART + j] = 33 * 0x1p-52 * sqrt(S[i * APART + i] * S[j * APART + j]);
+        to[i * APART + j] = 33 * 0x1p-52 * sqrt(S[i * APART + i]) * sqrt(S[j * APART + j]);
         assert_true(ks_steady_moved_f64(N, APART, from, to, S) == -1);
     }
 }
@@ -324,7 +325,7 @@ static void loop_is_closed(void **state)
     ks_tiled_channels_f64(KS_SHAPE_TILES, N, M, &s, 0, 1, &w, &b);
     b.y = (const double *)s.y.base;
     b.d = zeros;
-    double x[NP] = { 0 }, P[N * NP] = { 0 }, to[N * NP] = { 0 };
+    double x[NP] = { 0 }, P[NP * NP] = { 0 }, to[NP * NP] = { 0 };
     for (int i = 0; i < N; ++i) P[i * n + i] = 1 + i;
     ks_tiled_predict_f64(N, n, &b, P, &w.step);
     ks_tiled_predict_mean_f64(N, n, M, &b, x, &w.step);
@@ -360,7 +361,7 @@ static void loop_is_closed(void **state)
     /* What the first states have moved of theirs would be far too much of the last one. */
     memcpy(w.kept, to, (size_t)(N * n) * sizeof *to);
     for (int i = 0; i < N; ++i) w.kept[i * n + i] = to[i * n + i] * (1 + 0x1p-51);
-    double prediction[N * NP];
+    double prediction[NP * NP] = { 0 };
     memcpy(prediction, w.step.Pp, (size_t)(N * n) * sizeof *prediction);
     prediction[(N - 1) * (n + 1)] *= 1e9;
     ks_steady steady = { KS_STEADY_ASKED, 1, 0 };
