@@ -156,7 +156,8 @@ static void sharpness_decides(void **state)
 }
 
 /** Entries whose noise is nearly the same tell of their difference as sharply as if it were measured without. One series
- *  of each shape of steps, and packs; R constant, and of each step, correlated in the second half. */
+ *  of each shape of steps, and packs; R constant, and of each step, correlated in the second half; nothing missing, or one
+ *  more entry. */
 static void correlation_decides(void **state)
 {
     static const int sizes[] = { 1, 2, 4, 6, 12, 13 };
@@ -165,9 +166,10 @@ static void correlation_decides(void **state)
         for (int64_t B = 1; B < 10; B += 8)
             for (int varies = 0; varies < 2; ++varies)
                 for (int p = 0; p < 2; ++p)
-                    for (int kind = 0; kind < 3; ++kind) {
+                    for (int way = 0; way < 6; ++way) {
                         const int64_t T = 20;
-                        const int nx = sizes[n], ny = nx > 12 ? 6 : 2;
+                        const int kind = way % 3, gap = way / 3; /* a third entry, which is missing */
+                        const int nx = sizes[n], ny = nx > 12 ? 6 : 2 + gap;
                         const unsigned flags = (varies ? VARIES_R : 0u) | (B > 1 ? OWN_MODELS | VARIES_F : 0u);
                         golden *g = model_random((model_spec){ 139, T, B, nx, ny, KS_PRIOR_X0, flags });
                         const double c = kind == 2 ? 1 : kind == 1 ? 1 - 0x1p-20 : 0.875;
@@ -178,6 +180,7 @@ static void correlation_decides(void **state)
                                 H[0] = 1, H[nx] = 2;
                                 for (int i = 0; i < ny * ny; ++i) R[i] = i % (ny + 1) == 0;
                                 R[1] = R[ny] = varies && k < T / 2 ? 0 : c;
+                                if (gap) model_block(&g->y, b, k)[2] = (double)NAN;
                             }
                         model_round(g);
                         textbook_smooth(g);
