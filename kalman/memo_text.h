@@ -49,7 +49,8 @@ KS_HD int64_t KS_T(ks_memo_scratch)(int nx, int ny)
  *  for, of which there are enough steps. */
 KS_HD int KS_T(ks_memo_pays)(const ks_series *s, int64_t steps)
 {
-    return steps > 16 && s->steady_state != KS_STEADY_STATE_COMPUTE && !s->F.stride && !s->Q.stride && !s->H.stride && !s->R.stride;
+    return steps > 16 && s->steady_state != KS_STEADY_STATE_COMPUTE && !s->F.stride && !s->Q.stride && !s->H.stride &&
+           !s->R.stride;
 }
 
 /** Nothing is remembered: what was held is not what a step comes to. */

@@ -88,12 +88,15 @@ typedef enum ks_tier {
                           /**< it; what has no kernels of its own there uses those of AVX2       */
 } ks_tier;
 
-/** What becomes of a constant model's covariances, which converge: F, Q, H and R without a step stride, on the CPU. */
+/** What becomes of a constant model's covariances, which converge: F, Q, H and R without a step stride. Scans, which make
+ *  elements of all steps, and devices compute each step. KS_METHOD_AUTO may take another method with another word, and from
+ *  both ends the halves may meet at another step. */
 typedef enum ks_steady_state {
     KS_STEADY_STATE_HOLD = 0,   /**< steps that repeat earlier ones to the bit are looked up; where none repeats, a     */
                                 /**< covariance that moves by round-off alone is held as it is, if it is bounded that   */
                                 /**< no variance is off by more than 2^-36 of it (float: 2^-13)                         */
-    KS_STEADY_STATE_REPEAT = 1, /**< steps that repeat are looked up, none is held: the bits of KS_STEADY_STATE_COMPUTE */
+    KS_STEADY_STATE_REPEAT = 1, /**< steps that repeat are looked up, none is held: the bits of KS_STEADY_STATE_COMPUTE  */
+                                /**< where the method is the same and halves meet at the same step                      */
     KS_STEADY_STATE_COMPUTE = 2 /**< each step is computed                                                              */
 } ks_steady_state;
 
@@ -205,7 +208,7 @@ typedef struct ks_smooth_options {
 #define KS_SMOOTH_OPTIONS_INIT                                                              \
     { sizeof(ks_smooth_options), KS_JOB_SMOOTH, KS_METHOD_AUTO, KS_F64,                     \
       KS_OUT_LOGLIK | KS_OUT_SMOOTHED_MEAN | KS_OUT_SMOOTHED_COV, KS_SCAN_LADNER_FISCHER,   \
-      1, 0, KS_TIER_AUTO, NULL, NULL, KS_BLOCKTRI_AUTO, KS_BACKEND_CPU, 0, -1,   \
+      1, 0, KS_TIER_AUTO, NULL, NULL, KS_BLOCKTRI_AUTO, KS_BACKEND_CPU, 0, -1,             \
       KS_STEADY_STATE_HOLD }
 
 /** Arrays that a message can name. */

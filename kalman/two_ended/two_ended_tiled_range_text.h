@@ -68,8 +68,11 @@ KS_HD int64_t KS_T(ks_ends_place)(int nx, int ny, void *memory, KS_T(ks_ends_mem
     KS_PLACE(w->roots.GT, 4 * nn);
     for (int i = 0; i < (few ? 18 : 2); ++i) {
         KS_T(ks_ends_channels) *o = i == 0 ? &w->all : i == 1 ? &w->some : &w->pattern[i - 2];
-        if (i > 1) KS_PLACE(o->information, nn);
-        if (i > 1) KS_PLACE(o->own_H, m * n);
+        o->own_H = NULL;
+        if (i > 1) {
+            KS_PLACE(o->information, nn);
+            KS_PLACE(o->own_H, m * n);
+        }
         KS_PLACE(o->N, m * n);
         KS_PLACE(o->Z, m * n);
         KS_PLACE(o->LT, m * m);

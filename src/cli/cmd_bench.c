@@ -5,6 +5,7 @@
 #include "command.h"
 #include "help.h"
 #include "options.h"
+#include "settings.h"
 
 enum {
     NX = 1, NY, STEPS, SERIES, BLOCKS, ORDER, NRHS, METHOD, SCAN, ELIMINATION, THREADS, PRECISION, REPEATS,
@@ -173,15 +174,6 @@ static ks_exit read_system(ks_bench_settings *s, const char *name, ks_failure *f
     return failure->code;
 }
 
-static ks_exit read_steady_state(ks_bench_settings *s, const char *name, ks_failure *failure)
-{
-    static const char *const names[] = {"hold", "repeat", "compute", NULL};
-    int index = 0;
-    if (ks_parse_word("--steady-state", name, names, NULL, &index, failure) == KS_EXIT_DONE)
-        s->steady_state = (ks_steady_state)index;
-    return failure->code;
-}
-
 static ks_exit read_backend(ks_bench_settings *s, const char *name, ks_failure *failure)
 {
     static const char *const names[] = {"cpu", "cuda", NULL};
@@ -203,7 +195,7 @@ static ks_exit read_option(ks_bench_settings *s, int id, const char *value, ks_f
     case ORDER: return read_small("--n", value, 1, 4096, &s->n, failure);
     case NRHS: return read_small("--nrhs", value, 1, 4096, &s->nrhs, failure);
     case SYSTEM: return read_system(s, value, failure);
-    case STEADY_STATE: return read_steady_state(s, value, failure);
+    case STEADY_STATE: return ks_steady_state_read(&s->steady_state, value, failure);
     case BACKEND: return read_backend(s, value, failure);
     case DEVICE: return read_small("--device", value, 0, 1000, &s->device, failure);
     case SEGMENTS: return read_segments(s, value, failure);

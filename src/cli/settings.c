@@ -160,6 +160,16 @@ static ks_exit read_devices(ks_settings *settings, const char *value, ks_failure
     return read_integer("--device", comma + 1, 1023, &settings->second_device, failure);
 }
 
+ks_exit ks_steady_state_read(ks_steady_state *word, const char *text, ks_failure *failure)
+{
+    const char *names[4] = {NULL};
+    int index = 0;
+    for (int i = 0; i < 3; ++i) names[i] = ks_steady_state_name((ks_steady_state)i);
+    if (ks_parse_word("--steady-state", text, names, NULL, &index, failure) == KS_EXIT_DONE)
+        *word = (ks_steady_state)index;
+    return failure->code;
+}
+
 /* The options that take one of a few words. */
 static ks_exit read_word(ks_settings *settings, int id, const char *value, ks_failure *failure)
 {
@@ -167,7 +177,6 @@ static ks_exit read_word(ks_settings *settings, int id, const char *value, ks_fa
     static const char *const transitions[] = {"into", "out-of", NULL};
     static const char *const layouts[] = {"c", "fortran", NULL};
     static const char *const precisions[] = {"f64", "f32", "mixed", NULL};
-    static const char *const steady_states[] = {"hold", "repeat", "compute", NULL};
     static const char *const parts[] = {"full", "diag", "none", NULL};
     int index = 0;
     switch (id) {
@@ -183,9 +192,7 @@ static ks_exit read_word(ks_settings *settings, int id, const char *value, ks_fa
             settings->precision = (ks_precision)index;
         return failure->code;
     case STEADY_STATE:
-        if (ks_parse_word("--steady-state", value, steady_states, NULL, &index, failure) == 0)
-            settings->steady_state = (ks_steady_state)index;
-        return failure->code;
+        return ks_steady_state_read(&settings->steady_state, value, failure);
     default:
         if (ks_parse_word("--cov", value, parts, NULL, &index, failure) == 0)
             settings->cov = (ks_cov)index;

@@ -251,7 +251,7 @@ def progress():
 with tempfile.TemporaryDirectory() as folder:
     subprocess.run([sys.executable, "-B", here + "/make_files.py", folder], check=True)
     os.chdir(folder)
-    for check in (equal_forms, nothing_seen, fortran, shapes, axes, steady_states, attributes, command_line, lag_one_x1,
-                  slabs, progress):
+    for check in (equal_forms, nothing_seen, fortran, shapes, axes, steady_states, attributes, command_line,
+                  lag_one_x1, slabs, progress):
         check()
         print("ok", check.__name__)
