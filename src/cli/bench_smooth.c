@@ -163,6 +163,7 @@ ks_exit ks_bench_smooth(const ks_bench_settings *settings, const ks_bench_way *w
     ks_info info = KS_INFO_INIT;
     const int64_t B = settings->B > 0 ? settings->B : 1;
     memset(result, 0, sizeof *result);
+    info.scan = way->scan.algorithm; /* but where the run takes another one */
     result->T = ks_bench_steps(settings);
     if (make_plan(&t, settings, way, threads, precision, failure) == KS_EXIT_DONE &&
         ks_bench_problem_make(&t.problem, settings, precision, failure) == KS_EXIT_DONE &&
@@ -172,7 +173,7 @@ ks_exit ks_bench_smooth(const ks_bench_settings *settings, const ks_bench_way *w
         const ks_method method = info.method;
         result->backend = ks_backend_name(ks_smooth_plan_backend(t.plan));
         result->method = ks_method_name(method);
-        ks_scan_text(method, way->scan.algorithm, way->scan.threshold, result->scan);
+        ks_scan_text(method, info.scan, way->scan.threshold, result->scan);
         if (method == KS_METHOD_BLOCKTRI)
             result->order = ks_blocktri_order_name(ks_smooth_plan_order(t.plan));
         result->precision = ks_precision_text(precision);

@@ -91,6 +91,36 @@ static void constant_models(void **state)
             }
 }
 
+/** A constant model whose steps are all to be computed is taken as one that varies. */
+static void computed_steps(void **state)
+{
+    (void)state;
+    static const struct { ks_steady_state word; int threads; ks_method method; } cases[] = {
+        { KS_STEADY_STATE_HOLD, 2, KS_METHOD_SEQUENTIAL },     { KS_STEADY_STATE_HOLD, 8, KS_METHOD_SEQUENTIAL },
+        { KS_STEADY_STATE_REPEAT, 2, KS_METHOD_SEQUENTIAL },   { KS_STEADY_STATE_REPEAT, 8, KS_METHOD_SEQUENTIAL },
+        { KS_STEADY_STATE_COMPUTE, 2, KS_METHOD_TWO_ENDED },   { KS_STEADY_STATE_COMPUTE, 8, KS_METHOD_SCAN_RTS },
+    };
+    enum { N = 6, M = 3 };
+    golden *g = model_random((model_spec){ 86, 8000, 1, N, M, KS_PRIOR_X0, 0 });
+    for (int i = 0; i < N * N; ++i) {
+        g->F.f64[i] = i % (N + 1) ? 0 : 0.5;
+        g->Q.f64[i] = g->P0.f64[i] = i % (N + 1) == 0;
+    }
+    for (int i = 0; i < M * N; ++i) g->H.f64[i] = i % (N + 1) == 0;
+    model_round(g);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+        const ks_model model = golden_model(g, KS_F64);
+        ks_smooth_options o = options_of(&automatic, KS_F64, outputs);
+        ks_info info = KS_INFO_INIT;
+        golden_buffers *b = NULL;
+        o.steady_state = cases[i].word;
+        assert_int_equal(run_model(g, &model, golden_y(g, KS_F64), &o, cases[i].threads, &b, &info), KS_OK);
+        assert_int_equal(info.method, cases[i].method);
+        golden_buffers_free(b);
+    }
+    golden_free(g);
+}
+
 /** A scan in chunks of models that vary from eight threads on, from ten in single precision. */
 static void many_threads(void **state)
 {
@@ -229,6 +259,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(both_ends),   cmocka_unit_test(constant_models),
+        cmocka_unit_test(computed_steps),
         cmocka_unit_test(many_threads), cmocka_unit_test(sequential_at_once),
         cmocka_unit_test(information_not_enough), cmocka_unit_test(exact_entry),
         cmocka_unit_test(failures),    cmocka_unit_test(plans),
