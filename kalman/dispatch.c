@@ -98,3 +98,14 @@ const ks_pack_kernels *ks_packs_of(ks_precision precision, ks_tier tier)
     (void)precision;
     return NULL;
 }
+
+const ks_pack_kernels *ks_wide_packs_of(ks_precision precision, ks_tier tier)
+{
+#if defined(KS_WITH_AVX512) && defined(__x86_64__)
+    if (ks_tier_here(tier) == KS_TIER_AVX512)
+        return precision == KS_F64 ? &ks_packs_avx512_f64 : &ks_packs_avx512_f32;
+#endif
+    (void)precision;
+    (void)tier;
+    return NULL;
+}

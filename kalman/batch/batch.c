@@ -10,13 +10,32 @@
  *     filter, f32       24/54   40/68  82/107  87/131 140/155 191/186   490/701
  *
  * Five to eight states in double have vectors of their own (row_step_text.h), so have three, which took as long either way
- * with later kernels (smoother 94/92, filter 51/54 at (3, 2)); at (2, 1) packs took half. */
+ * with later kernels (smoother 94/92, filter 51/54 at (3, 2)); at (2, 1) packs took half.
+ *
+ * Packs of AVX-512 against what is taken without them, smoother, B = 64, on a core of Zen 5 whose registers of 512 bits
+ * are no two halves: with an own model at each step, and with one model and a tenth of the entries missing:
+ *
+ *     nx, ny             2, 1    4, 2    6, 3    7, 3    8, 4   10, 5     12, 6    16, 8      20, 10      24, 12
+ *     own, f64          16/25   62/72 169/170 254/216 313/243 589/859   855/721 1744/1358
+ *     missing, f64      14/22   36/57 108/157 178/189 196/214 396/719   617/617 1284/1279
+ *     own, f32          10/11   26/37  87/105 142/167 173/218 296/408   478/614   952/1249   1733/2323   2718/2832
+ *     missing, f32       9/11   21/30   58/78  92/133 123/180 215/318   343/489    696/976   1299/2012   2059/2521
+ *
+ * A last pack that is not full takes as long as one that is, and threads share packs out: so there must be four of them. */
 #include "batch.h"
 
-enum { LEAST_SERIES = 4, MOST_STATES_F64 = 4, MOST_STATES_F32 = 16 };
+enum { LEAST_SERIES = 4, MOST_STATES_F64 = 4, MOST_STATES_F32 = 16, LEAST_WIDE_PACKS = 4, MOST_STATES_WIDE_F32 = 24 };
+
+/** Whether wide packs pay for nx states. From nine to eleven of them vectors of one series are filled badly. */
+static int pays_wide(ks_precision precision, int nx)
+{
+    return precision == KS_F64 ? nx <= 6 || (nx >= 9 && nx <= 11) : nx <= MOST_STATES_WIDE_F32;
+}
 
 const ks_pack_kernels *ks_packs_for(ks_precision precision, ks_tier tier, int64_t B, int nx)
 {
+    const ks_pack_kernels *wide = pays_wide(precision, nx) ? ks_wide_packs_of(precision, tier) : NULL;
+    if (wide && B >= LEAST_WIDE_PACKS * (int64_t)wide->width) return wide;
     const int most = precision == KS_F64 ? MOST_STATES_F64 : MOST_STATES_F32;
     return B >= LEAST_SERIES && nx <= most ? ks_packs_of(precision, tier) : NULL;
 }

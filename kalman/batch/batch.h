@@ -12,7 +12,7 @@
 #include "kernels.h"
 #include "series.h"
 
-enum { KS_LANES_MOST = 8 };
+enum { KS_LANES_MOST = 16 };
 
 /** Neighbouring series, lane l being series l of the group. All arrays have `width` entries; those
  *  beyond the group's own series repeat the last one. */
@@ -45,6 +45,9 @@ const ks_pack_kernels *ks_packs_for(ks_precision precision, ks_tier tier, int64_
 /** The packs of a precision and tier, or NULL where the tier or this processor has none. */
 const ks_pack_kernels *ks_packs_of(ks_precision precision, ks_tier tier);
 
-extern const ks_pack_kernels ks_packs_avx2_f64, ks_packs_avx2_f32;
+/** Those of AVX-512, twice as wide, likewise. */
+const ks_pack_kernels *ks_wide_packs_of(ks_precision precision, ks_tier tier);
+
+extern const ks_pack_kernels ks_packs_avx2_f64, ks_packs_avx2_f32, ks_packs_avx512_f64, ks_packs_avx512_f32;
 
 #endif

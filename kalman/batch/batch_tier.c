@@ -23,6 +23,7 @@
     case 2: CALL(2); break;                                                                 \
     case 4: CALL(4); break;                                                                 \
     case 6: CALL(6); break;                                                                 \
+    case 8: CALL(8); break;                                                                 \
     default: CALL(nx); break;                                                               \
     }
 #endif

@@ -33,6 +33,7 @@ typedef struct ks_bench_settings {
     int together[KS_BENCH_LIST];        /**< solve: rounds in one launch, on a device; -1: likewise */
     int segment_counts, togethers;
     ks_bench_model model;
+    bool own;                           /**< each series of a batch has a model of its own       */
     ks_steady_state steady_state;       /**< of a constant one                                   */
     double missing;                     /**< fraction of the entries                             */
     int64_t seed;

@@ -8,7 +8,7 @@ void ks_bench_csv_head(const ks_bench_settings *settings)
         printf("job,method,backend,precision,threads,N,n,nrhs,system,segments,factor_ms,solve_ms,repeats,median_ns,"
                "min_ns,max_ns,relative_residual,backward_error,iterations,workspace_bytes\n");
     else
-        printf("job,method,scan,order,backend,precision,threads,T,B,nx,ny,model,missing,ns_per_step,repeats,median_ns,"
+        printf("job,method,scan,order,backend,precision,threads,T,B,nx,ny,model,own_models,missing,ns_per_step,repeats,median_ns,"
                "min_ns,max_ns,ordinary_steps,array_steps,workspace_bytes\n");
 }
 
@@ -28,9 +28,9 @@ void ks_bench_csv_row(const ks_bench_settings *s, const ks_bench_result *r)
         print_times(s, &r->time);
         printf(",%.15g,%.15g,%lld", r->relative_residual, r->backward_error, (long long)r->iterations);
     } else {
-        printf("%s,%s,%s,%s,%s,%s,%d,%lld,%lld,%d,%d,%s,%.15g,%.15g", ks_bench_job_name(s), r->method, r->scan,
+        printf("%s,%s,%s,%s,%s,%s,%d,%lld,%lld,%d,%d,%s,%d,%.15g,%.15g", ks_bench_job_name(s), r->method, r->scan,
                r->order ? r->order : "none", backend, r->precision, r->threads, (long long)r->T, (long long)B, s->nx,
-               s->ny, ks_bench_model_name(s), s->missing, r->time.median / ((double)r->T * (double)B));
+               s->ny, ks_bench_model_name(s), (int)s->own, s->missing, r->time.median / ((double)r->T * (double)B));
         print_times(s, &r->time);
         printf(",%lld,%lld", (long long)r->ordinary_steps, (long long)r->array_steps);
     }

@@ -46,33 +46,35 @@ static void put_matrix(writer *w, void *block, int rows, int columns, double dia
             put(w, block, (int64_t)i * columns + j, (i == j ? diagonal : 0.0) + width * centred(w));
 }
 
-static ks_view take(writer *w, int64_t blocks, int64_t elements)
+static ks_view take(writer *w, int64_t models, int64_t blocks, int64_t elements)
 {
-    const ks_view view = {w->next, blocks > 1 ? elements : 0, 0};
-    w->next += (size_t)(blocks * elements) * number(w->precision);
+    const ks_view view = {w->next, blocks > 1 ? elements : 0, models > 1 ? blocks * elements : 0};
+    w->next += (size_t)(models * blocks * elements) * number(w->precision);
     return view;
 }
 
-static void *block_at(const writer *w, const ks_view *view, int64_t k)
+/* Block k of series b. */
+static void *block_at(const writer *w, const ks_view *view, int64_t b, int64_t k)
 {
-    return (char *)(uintptr_t)view->data + (size_t)(k * view->step_stride) * number(w->precision);
+    return (char *)(uintptr_t)view->data +
+           (size_t)(b * view->series_stride + k * view->step_stride) * number(w->precision);
 }
 
-static void fill_model(writer *w, ks_model *model, int64_t F_blocks, int64_t blocks, int nx, int ny,
+static void fill_model(writer *w, ks_model *model, int64_t b, int64_t F_blocks, int64_t blocks, int nx, int ny,
                        double *G)
 {
     for (int64_t k = 0; k < F_blocks; ++k) {
-        void *F = block_at(w, &model->F, k);
+        void *F = block_at(w, &model->F, b, k);
         if (k == 0 || blocks > 1) put_matrix(w, F, nx, nx, 0.9, 0.4 / nx);
-        else memcpy(F, model->F.data, (size_t)nx * (size_t)nx * number(w->precision));
+        else memcpy(F, block_at(w, &model->F, b, 0), (size_t)nx * (size_t)nx * number(w->precision));
     }
     for (int64_t k = 0; k < blocks; ++k) {
-        put_covariance(w, block_at(w, &model->Q, k), nx, 1.0, G);
-        put_matrix(w, block_at(w, &model->H, k), ny, nx, 1.0, 0.4);
-        put_covariance(w, block_at(w, &model->R, k), ny, 2.0, G);
+        put_covariance(w, block_at(w, &model->Q, b, k), nx, 1.0, G);
+        put_matrix(w, block_at(w, &model->H, b, k), ny, nx, 1.0, 0.4);
+        put_covariance(w, block_at(w, &model->R, b, k), ny, 2.0, G);
     }
-    put_matrix(w, block_at(w, &model->m0, 0), nx, 1, 0.0, 1.0);
-    put_covariance(w, block_at(w, &model->P0, 0), nx, 1.0, G);
+    put_matrix(w, block_at(w, &model->m0, b, 0), nx, 1, 0.0, 1.0);
+    put_covariance(w, block_at(w, &model->P0, b, 0), nx, 1.0, G);
 }
 
 int64_t ks_bench_steps(const ks_bench_settings *settings)
@@ -91,10 +93,10 @@ ks_exit ks_bench_problem_make(ks_bench_problem *problem, const ks_bench_settings
     const int64_t n = settings->nx, m = settings->ny;
     const int64_t blocks = settings->model == KS_BENCH_VARYING ? T : 1;
     const int64_t F_blocks = settings->model == KS_BENCH_CONSTANT ? 1 : T;
-    const int64_t model_numbers = F_blocks * n * n + blocks * (n * n + m * n + m * m);
+    const int64_t models = settings->own ? B : 1;
+    const int64_t model_numbers = F_blocks * n * n + blocks * (n * n + m * n + m * m) + n + n * n;
     const int64_t most = n > m ? n : m;
-    const size_t bytes = ks_size_product(number(precision),
-                                         (size_t)(model_numbers + n + n * n + B * T * m));
+    const size_t bytes = ks_size_product(number(precision), (size_t)(models * model_numbers + B * T * m));
     writer w = {.precision = precision};
     const ks_model empty = KS_MODEL_INIT;
     memset(problem, 0, sizeof *problem);
@@ -105,13 +107,14 @@ ks_exit ks_bench_problem_make(ks_bench_problem *problem, const ks_bench_settings
     double *G = problem->memory;
     w.next = (char *)(G + most * most);
     ks_random_start(&w.random, (uint64_t)settings->seed, 0);
-    problem->model.F = take(&w, F_blocks, n * n);
-    problem->model.Q = take(&w, blocks, n * n);
-    problem->model.H = take(&w, blocks, m * n);
-    problem->model.R = take(&w, blocks, m * m);
-    problem->model.m0 = take(&w, 1, n);
-    problem->model.P0 = take(&w, 1, n * n);
-    fill_model(&w, &problem->model, F_blocks, blocks, settings->nx, settings->ny, G);
+    problem->model.F = take(&w, models, F_blocks, n * n);
+    problem->model.Q = take(&w, models, blocks, n * n);
+    problem->model.H = take(&w, models, blocks, m * n);
+    problem->model.R = take(&w, models, blocks, m * m);
+    problem->model.m0 = take(&w, models, 1, n);
+    problem->model.P0 = take(&w, models, 1, n * n);
+    for (int64_t b = 0; b < models; ++b)
+        fill_model(&w, &problem->model, b, F_blocks, blocks, settings->nx, settings->ny, G);
     problem->y = (ks_view){w.next, m, m * T};
     for (int64_t i = 0; i < B * T * m; ++i)
         put(&w, w.next, i, ks_random_uniform(&w.random) < settings->missing ? (double)NAN

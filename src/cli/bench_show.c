@@ -36,9 +36,9 @@ void ks_bench_begin(const ks_bench_settings *settings)
         printf("%s: %snx = %d, ny = %d, T = %lld, ", ks_bench_job_name(settings), settings->cuda ? "CUDA device, " : "",
                settings->nx, settings->ny, (long long)ks_bench_steps(settings));
         if (settings->B > 0) printf("B = %lld series, ", (long long)settings->B);
-        printf("%s model, %g of the entries missing; ns per step%s, median of %d, minimum and "
+        printf("%s model%s, %g of the entries missing; ns per step%s, median of %d, minimum and "
                "maximum\n%-17s %-18s %-5s %7s %10s %10s %10s %8s %7s\n", ks_bench_model_name(settings),
-               settings->missing, settings->B > 0 ? " and series" : "", settings->repeats, "method",
+               settings->own ? " of each" : "", settings->missing, settings->B > 0 ? " and series" : "", settings->repeats, "method",
                "scan or order", "", "threads", "median", "min", "max", "GFLOP/s", "GB/s");
     }
 }
@@ -131,6 +131,7 @@ static void json_smooth(const ks_bench_settings *settings, const ks_bench_result
     ks_json_integer(&list, "nx", settings->nx);
     ks_json_integer(&list, "ny", settings->ny);
     ks_json_text(&list, "model", ks_bench_model_name(settings));
+    ks_json_boolean(&list, "own_models", settings->own);
     ks_json_number(&list, "missing", settings->missing);
     ks_json_number(&list, "ns_per_step", r->time.median / steps);
     ks_json_integer(&list, "repeats", settings->repeats);

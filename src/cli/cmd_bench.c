@@ -10,7 +10,7 @@
 enum {
     NX = 1, NY, STEPS, SERIES, BLOCKS, ORDER, NRHS, METHOD, SCAN, ELIMINATION, THREADS, PRECISION, REPEATS,
     VARYING, FRESH, MISSING, SEED, MACHINE, JSON, QUIET, SYSTEM, TOLERANCE, BACKEND, DEVICE, SEGMENTS,
-    TOGETHER, CSV, STEADY_STATE, HELP, VERSION
+    TOGETHER, CSV, STEADY_STATE, OWN, HELP, VERSION
 };
 
 static const ks_option options[] = {
@@ -20,6 +20,7 @@ static const ks_option options[] = {
     {SERIES, "batch", "N", "so many series in one call", 0},
     {VARYING, "varying", NULL, "F, Q, H and R for each step", 0},
     {FRESH, "fresh", NULL, "F for each step, always the same: nothing is remembered", 0},
+    {OWN, "own", NULL, "each series of --batch has a model of its own", 0},
     {STEADY_STATE, "steady-state", "WORD", "covariances of a constant model: hold (default), repeat or compute", 0},
     {MISSING, "missing", "FRACTION", "of the entries, default 0", 0},
     {ORDER, "n", "N", "solve: rows of a block, default 16", 0},
@@ -212,6 +213,7 @@ static ks_exit read_option(ks_bench_settings *s, int id, const char *value, ks_f
     case FRESH:
         if (s->model == KS_BENCH_CONSTANT) s->model = KS_BENCH_FRESH;
         break;
+    case OWN: s->own = true; break;
     case MISSING: return ks_parse_number("--missing", value, 0.0, 1.0, &s->missing, failure);
     case SEED: return ks_parse_integer("--seed", value, 0, (int64_t)1 << 52, &s->seed, failure);
     case MACHINE: s->machine = true; break;
@@ -231,7 +233,7 @@ static ks_exit complete(ks_bench_settings *s, unsigned given, ks_failure *failur
 {
     static const int of_solve[] = {BLOCKS, ORDER, NRHS, SYSTEM, TOLERANCE, SEGMENTS, TOGETHER};
     static const int of_models[] = {NX, NY, STEPS, SERIES, SCAN, ELIMINATION, VARYING, FRESH,
-                                    STEADY_STATE, MISSING};
+                                    OWN, STEADY_STATE, MISSING};
     const bool solve = s->job == KS_BENCH_SOLVE;
     const int *others = solve ? of_models : of_solve;
     const size_t count = solve ? sizeof of_models / sizeof *of_models
@@ -241,7 +243,8 @@ static ks_exit complete(ks_bench_settings *s, unsigned given, ks_failure *failur
             return ks_fail(failure, KS_EXIT_USAGE,
                            "bench solve takes --n, --N, --nrhs, --system, --tol, --segments and --together; "
                            "bench smooth and filter take --nx, --ny, --T, --batch, --scan, --order, --varying, "
-                           "--fresh, --steady-state and --missing");
+                           "--fresh, --own, --steady-state and --missing");
+    if (s->own && s->B < 2) return ks_fail(failure, KS_EXIT_USAGE, "--own goes with --batch of 2 series or more");
     if ((given >> DEVICE & 1u || given >> TOGETHER & 1u) && !s->cuda)
         return ks_fail(failure, KS_EXIT_USAGE, "--%s goes with --backend cuda only",
                        given >> DEVICE & 1u ? "device" : "together");

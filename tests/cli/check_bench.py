@@ -59,6 +59,10 @@ def batch():
     fresh = bench("filter", "--T", "50", "--fresh")[0]
     assert near(fresh["bytes_per_step"] - constant["bytes_per_step"], 8 * 16)
     assert [i["model"] for i in (constant, fresh)] == ["constant", "fresh"]
+    own = bench("filter", "--T", "50", "--batch", "5", "--own", "--varying")[0]
+    assert (own["own_models"], many["own_models"], own["model"]) == (True, False, "varying")
+    # F, Q, H and R of each series
+    assert near(own["bytes_per_step"] - constant["bytes_per_step"], 8 * (16 + 16 + 8 + 4))
 
 
 def solve():

@@ -1,4 +1,4 @@
-/* test_packs.c -- packs of four and eight series take the same steps as the series alone. */
+/* test_packs.c -- packs of four to sixteen series take the same steps as the series alone. */
 #include <math.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,6 +26,16 @@
 #include "num_pack_end.h"
 
 #include "num_f32x8.h"
+#include "smallmat_text.h"
+#include "step_text.h"
+#include "num_pack_end.h"
+
+#include "num_f64x8.h"
+#include "smallmat_text.h"
+#include "step_text.h"
+#include "num_pack_end.h"
+
+#include "num_f32x16.h"
 #include "smallmat_text.h"
 #include "step_text.h"
 #include "num_pack_end.h"
@@ -129,6 +139,40 @@ static void random_step(double *a)
 
 PACK_TEST(four_series_in_double, double, f64, ks_f64x4, f64x4, 4, 1e-12)
 PACK_TEST(eight_series_in_single, float, f32, ks_f32x8, f32x8, 8, 1e-3)
+PACK_TEST(eight_series_in_double, double, f64, ks_f64x8, f64x8, 8, 1e-12)
+PACK_TEST(sixteen_series_in_single, float, f32, ks_f32x16, f32x16, 16, 1e-3)
+
+/** Numbers are turned from rows of series to lanes, and masks to bits. */
+static void turned_and_told(void **state)
+{
+    (void)state;
+    double wide[8][9];
+    float narrow[16][17];
+    const double *from[8];
+    const float *from_narrow[16];
+    ks_f64x8 v[8];
+    ks_f32x16 w[16];
+    for (int l = 0; l < 16; ++l)
+        for (int i = 0; i < 17; ++i) {
+            narrow[l][i] = (float)(100 * l + i);
+            if (l < 8 && i < 9) wide[l][i] = 100 * l + i;
+        }
+    for (int l = 0; l < 16; ++l) {
+        from_narrow[l] = narrow[l] + 1;
+        if (l < 8) from[l] = wide[l] + 1;
+    }
+    ks_turn_f64x8(from, v);
+    ks_turn_f32x16(from_narrow, w);
+    for (int i = 0; i < 16; ++i)
+        for (int l = 0; l < 16; ++l) {
+            assert_true(w[i][l] == (float)(100 * l + i + 1));
+            if (i < 8 && l < 8) assert_true(v[i][l] == 100 * l + i + 1);
+        }
+    assert_int_equal(ks_bits_f64x8((ks_mask64x8)((v[0] > 150.0) & (v[0] < 550.0))), 0x3c);
+    assert_int_equal(ks_bits_f32x16((ks_mask32x16)((w[0] > 150.0f) & (w[0] < 1250.0f))), 0x1ffc);
+    const ks_f64x16 x = __builtin_convertvector(w[0], ks_f64x16);
+    assert_int_equal(ks_within_f64x16(&x, 150.0, 1250.0), 0x1ffc);
+}
 
 /** One lane out of bounds shows in the mask of all. */
 static void a_lane_that_will_not_do(void **state)
@@ -146,6 +190,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(four_series_in_double),
         cmocka_unit_test(eight_series_in_single),
+        cmocka_unit_test(eight_series_in_double),
+        cmocka_unit_test(sixteen_series_in_single),
+        cmocka_unit_test(turned_and_told),
         cmocka_unit_test(a_lane_that_will_not_do),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

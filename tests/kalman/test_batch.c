@@ -66,6 +66,14 @@ static const model_spec specs[] = {
     { 218, 23, 6, 3, 2, KS_PRIOR_X0, NO_P0 | EXACT_ENTRY },
     { 219, 40, 1, 4, 2, KS_PRIOR_X0, MISSING },
     { 220, 40, 3, 4, 2, KS_PRIOR_X0, MISSING },
+    /* enough for packs of AVX-512: of eight in double, of sixteen in single precision */
+    { 221, 37, 32, 4, 2, KS_PRIOR_X0, VARIES_ALL | OWN_MODELS | MISSING },
+    { 222, 21, 67, 4, 2, KS_PRIOR_X1, HAS_OFFSETS | MISSING },
+    { 223, 9, 70, 6, 3, KS_PRIOR_X0, VARIES_ALL | OWN_MODELS },
+    { 224, 35, 65, 1, 1, KS_PRIOR_X0, OWN_MODELS | MISSING },
+    { 225, 7, 81, 3, 2, KS_PRIOR_X0, VARIES_F | VARIES_D | MISSING },
+    { 226, 11, 64, 10, 5, KS_PRIOR_X1, VARIES_H | VARIES_U | MISSING },
+    { 227, 5, 66, 20, 9, KS_PRIOR_X0, OWN_MODELS | VARIES_Q | MISSING },
 };
 enum { SPECS = sizeof specs / sizeof specs[0] };
 
@@ -124,7 +132,10 @@ static void together_as_alone(void **state)
     }
 }
 
-/** Every golden case with B = 1, nine times side by side, against the 50-digit results. */
+/* How many series packs take that are half a register of AVX-512, or a whole one. */
+static const int64_t few_and_many[] = { 9, 65 };
+
+/** Every golden case with B = 1, many times side by side, against the 50-digit results. */
 static void golden_cases(void **state)
 {
     (void)state;
@@ -132,17 +143,17 @@ static void golden_cases(void **state)
     for (size_t c = 0; c < count; ++c) {
         golden *g = golden_load(paths[c]);
         assert_non_null(g);
-        for (int j = 0; g->B == 1 && j < 6; ++j) {
+        for (int j = 0; g->B == 1 && j < 12; ++j) {
             const method_case *m = &jobs[j & 1];
-            const ks_precision precision = (ks_precision)(j >> 1);
+            const ks_precision precision = (ks_precision)(j / 2 % 3);
             const unsigned outputs = outputs_of(m->job);
             golden many = *g;
             golden_input *inputs[] = { &many.y, &many.F, &many.Q, &many.H, &many.R,
                                        &many.u, &many.d, &many.m0, &many.P0 };
             for (int i = 0; i < 9; ++i) inputs[i]->series_stride = 0;
-            many.B = 9;
+            many.B = few_and_many[j / 6];
             golden_buffers *b = run_well(&many, m, precision, 1, outputs, NULL);
-            for (int64_t s = 0; s < many.B; s += 8) {
+            for (int64_t s = 0; s < many.B; s += many.B - 1) {
                 const golden_results got = series_of(b, &many, outputs, s);
                 const golden_difference d =
                     golden_compare(&got, &g->expected, outputs, golden_norm_of(g, precision));
@@ -182,31 +193,53 @@ static golden *reordered(const golden *g, int64_t B, const int64_t *order)
     return r;
 }
 
-/** Series of every kind in one call: ordinary ones, with gaps, vague and stiff ones that need the
- *  array form now and then, one whose tail is missing, one without any observation. */
-static golden *mixed(int nx, int ny, uint64_t seed)
+/** Series of every kind in one call, the eleven that come first again and again with other numbers: ordinary ones, with
+ *  gaps, vague and stiff ones that need the array form now and then, one whose tail is missing, one without any
+ *  observation. */
+static golden *mixed(int nx, int ny, uint64_t seed, int64_t B)
 {
-    enum { T = 83, B = 11 };
+    enum { T = 83 };
     golden *g = model_random((model_spec){ seed, T, B, nx, ny, KS_PRIOR_X0,
                                            OWN_MODELS | VARIES_ALL | MISSING });
-    for (int i = 0; i < nx * nx; ++i) {
-        model_block(&g->P0, 1, 0)[i] *= 1e8;
-        model_block(&g->P0, 6, 0)[i] *= 1e4;
-    }
-    for (int64_t k = 0; k < T; ++k) {
-        for (int i = 0; i < ny * ny; ++i) {
-            if (k % 13 == 5) model_block(&g->R, 2, k)[i] *= 1e-9; /* a sharp observation */
-            if (k % 9 == 4) model_block(&g->R, 7, k)[i] *= 1e-9;
-        }
-        for (int i = 0; i < nx * nx; ++i) model_block(&g->Q, 3, k)[i] *= k % 20 < 15 ? 0 : 1;
-        for (int i = 0; i < ny; ++i) {
-            if (k >= 50) model_block(&g->y, 4, k)[i] = (double)NAN;
-            model_block(&g->y, 9, k)[i] = (double)NAN;
-            model_block(&g->y, 5, k)[i] = model_block(&g->d, 5, k)[i]; /* all present */
+    for (int64_t b = 0; b < B; ++b) {
+        const int kind = (int)(b % 11);
+        for (int i = 0; i < nx * nx; ++i) model_block(&g->P0, b, 0)[i] *= kind == 1 ? 1e8 : kind == 6 ? 1e4 : 1;
+        for (int64_t k = 0; k < T; ++k) {
+            double *R = model_block(&g->R, b, k), *Q = model_block(&g->Q, b, k), *y = model_block(&g->y, b, k);
+            const int sharp = (kind == 2 && k % 13 == 5) || (kind == 7 && k % 9 == 4);
+            for (int i = 0; i < ny * ny; ++i) R[i] *= sharp ? 1e-9 : 1;
+            for (int i = 0; i < nx * nx; ++i) Q[i] *= kind == 3 && k % 20 < 15 ? 0 : 1;
+            for (int i = 0; i < ny; ++i) {
+                if ((kind == 4 && k >= 50) || kind == 9) y[i] = (double)NAN;
+                if (kind == 5) y[i] = model_block(&g->d, b, k)[i]; /* all present */
+            }
         }
     }
     model_round(g);
     return g;
+}
+
+/** That the bits of r's series are those of g's with the numbers in `order`. */
+static void same_in_order(const golden *g, const int64_t *order, int64_t B, const method_case *m, ks_precision precision,
+                          const golden_buffers *a)
+{
+    const unsigned outputs = outputs_of(m->job);
+    golden *r = reordered(g, B, order);
+    golden_buffers *b = run_well(r, m, precision, 1, outputs, NULL);
+    for (unsigned bit = 1; bit <= outputs; bit <<= 1) {
+        if (!(outputs & bit)) continue;
+        size_t bytes = 0;
+        const size_t one = bytes_of_one(a, g, bit);
+        const char *in_a = golden_bytes(a, (ks_output)bit, &bytes);
+        const char *in_b = golden_bytes(b, (ks_output)bit, &bytes);
+        for (int64_t l = 0; l < B; ++l)
+            if (memcmp(in_b + (size_t)l * one, in_a + (size_t)order[l] * one, one) != 0)
+                fail_msg("(%d, %d), %s in %s: %s of series %lld has other bits beside others", g->nx, g->ny,
+                         method_case_name(m), precision_names[precision], golden_output_name((ks_output)bit),
+                         (long long)order[l]);
+    }
+    golden_buffers_free(b);
+    golden_free(r);
 }
 
 /** The bits of a series do not depend on those beside it, nor on its place, nor on how many there
@@ -222,47 +255,36 @@ static void neighbours(void **state)
         { 2, 7, 1, 5, 0, 3 },
     };
     static const int64_t counts[] = { 11, 11, 11, 6 };
+    enum { MANY = 75 };
+    int64_t turned[MANY];
+    for (int64_t l = 0; l < MANY; ++l) turned[l] = (l * 37 + 5) % MANY;
     for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; ++s) {
-        golden *g = mixed(sizes[s][0], sizes[s][1], 300 + s);
+        golden *g = mixed(sizes[s][0], sizes[s][1], 300 + s, 11), *many = mixed(sizes[s][0], sizes[s][1], 300 + s, MANY);
         for (int j = 0; j < 6; ++j) {
             const method_case *m = &jobs[j & 1];
             const ks_precision precision = (ks_precision)(j >> 1);
-            const unsigned outputs = outputs_of(m->job);
             ks_info info = KS_INFO_INIT;
-            golden_buffers *a = run_well(g, m, precision, 1, outputs, &info);
+            golden_buffers *a = run_well(g, m, precision, 1, outputs_of(m->job), &info);
             assert_true(info.array_steps > g->B && info.ordinary_steps > info.array_steps);
-            for (size_t o = 0; o < sizeof counts / sizeof counts[0]; ++o) {
-                golden *r = reordered(g, counts[o], orders[o]);
-                golden_buffers *b = run_well(r, m, precision, 1, outputs, NULL);
-                for (unsigned bit = 1; bit <= outputs; bit <<= 1) {
-                    if (!(outputs & bit)) continue;
-                    size_t bytes = 0;
-                    const size_t one = bytes_of_one(a, g, bit);
-                    const char *in_a = golden_bytes(a, (ks_output)bit, &bytes);
-                    const char *in_b = golden_bytes(b, (ks_output)bit, &bytes);
-                    for (int64_t l = 0; l < counts[o]; ++l)
-                        if (memcmp(in_b + (size_t)l * one,
-                                   in_a + (size_t)orders[o][l] * one, one) != 0)
-                            fail_msg("(%d, %d), %s in %s: %s of series %lld has other bits beside "
-                                     "others",
-                                     g->nx, g->ny, method_case_name(m), precision_names[precision],
-                                     golden_output_name((ks_output)bit),
-                                     (long long)orders[o][l]);
-                }
-                golden_buffers_free(b);
-                golden_free(r);
-            }
+            for (size_t o = 0; o < sizeof counts / sizeof counts[0]; ++o)
+                same_in_order(g, orders[o], counts[o], m, precision, a);
+            golden_buffers_free(a);
+            a = run_well(many, m, precision, 1, outputs_of(m->job), NULL);
+            same_in_order(many, turned, MANY, m, precision, a);
+            same_in_order(many, turned, 64, m, precision, a);
             golden_buffers_free(a);
         }
         golden_free(g);
+        golden_free(many);
     }
 }
 
 static void threads(void **state)
 {
     (void)state;
-    golden *g = mixed(4, 2, 310);
-    for (int j = 0; j < 6; ++j) {
+    for (int i = 0; i < 12; ++i) {
+        golden *g = mixed(4, 2, 310, i < 6 ? 11 : 75);
+        const int j = i % 6;
         const method_case *m = &jobs[j & 1];
         const unsigned outputs = outputs_of(m->job);
         golden_buffers *one = run_well(g, m, (ks_precision)(j >> 1), 1, outputs, NULL);
@@ -272,8 +294,8 @@ static void threads(void **state)
             golden_buffers_free(many);
         }
         golden_buffers_free(one);
+        golden_free(g);
     }
-    golden_free(g);
 }
 
 /** The estimates have the same bits whatever else is asked for, and by checkpoints. */
@@ -287,8 +309,9 @@ static void fewer_outputs(void **state)
         KS_OUT_LAG_ONE_COV | KS_OUT_SMOOTHED_MEAN | KS_OUT_PREDICTED_COV,
         KS_OUT_LOGLIK | KS_OUT_INNOVATION_COV | KS_OUT_LOGLIK_TERMS,
     };
-    golden *g = mixed(4, 2, 320);
-    for (int p = 0; p < 3; ++p) {
+    for (int q = 0; q < 6; ++q) {
+        golden *g = mixed(4, 2, 320, q < 3 ? 11 : 65);
+        const int p = q % 3;
         const unsigned every = outputs_of(KS_JOB_SMOOTH);
         golden_buffers *all = run_well(g, &jobs[1], (ks_precision)p, 1, every, NULL);
         for (size_t i = 0; i < sizeof sets / sizeof sets[0]; ++i) {
@@ -300,8 +323,8 @@ static void fewer_outputs(void **state)
             golden_buffers_free(some);
         }
         golden_buffers_free(all);
+        golden_free(g);
     }
-    golden_free(g);
 }
 
 typedef struct fault { int64_t series, step; } fault;
@@ -353,6 +376,11 @@ static void failing_series(void **state)
             fails_at(singular, one, 1, 9);
             fails_at(singular, several, 4, 9);
         }
+    for (int64_t b = 0; b < 66; b += 13) {
+        const fault one[] = { { b, 7 + b / 2 } }, several[] = { { 65, 0 }, { b, 30 }, { b, 17 }, { 65 - b / 2, 2 } };
+        fails_at(b % 2 == 1, one, 1, 66);
+        fails_at(b % 2 == 0, several, 4, 66);
+    }
 }
 
 /** An array of the caller's with gaps between its rows and series, one number off alignment. */
@@ -376,10 +404,10 @@ static void strided_memory(void **state)
     (void)state;
     static const int sizes[][2] = { { 2, 1 }, { 3, 2 }, { 4, 2 }, { 5, 3 } };
     for (int s = 0; s < 4; ++s)
-        for (int p = 0; p < 3; ++p) {
-            const ks_precision precision = (ks_precision)p;
+        for (int p = 0; p < 6; ++p) {
+            const ks_precision precision = (ks_precision)(p % 3);
             const int nx = sizes[s][0], ny = sizes[s][1];
-            golden *g = model_random((model_spec){ 340, 33, 9, nx, ny, KS_PRIOR_X0,
+            golden *g = model_random((model_spec){ 340, 33, few_and_many[p / 3], nx, ny, KS_PRIOR_X0,
                                                    VARIES_ALL | HAS_OFFSETS | OWN_MODELS |
                                                    MISSING });
             const int64_t T = g->T, B = g->B;
