@@ -20,15 +20,24 @@ const ks_kernels *ks_kernels_of(ks_precision precision, ks_tier tier)
     }
 }
 
-const ks_kernels *ks_kernels_for(ks_precision precision, ks_tier tier, int nx)
+#if defined(KS_WITH_AVX512) && defined(__x86_64__)
+/** Whether steps of so many states and entries pay with vectors of 512 bits. */
+static int wide_enough(ks_precision precision, ks_tier tier, int nx, int ny)
+{
+    if (precision != KS_F64) return nx >= KS_WIDE_FROM_F32 || nx == KS_WIDE_LITERAL_F32;
+    const int rows = nx >= KS_WIDE_ROWS_FROM && nx <= KS_WIDE_ROWS_TO && ny <= KS_ROWS_ENTRIES;
+    return nx >= KS_WIDE_FROM_F64 || (rows && (tier == KS_TIER_AVX512 || ks_pays_wide_rows()));
+}
+#endif
+
+const ks_kernels *ks_kernels_for(ks_precision precision, ks_tier tier, int nx, int ny)
 {
 #if defined(KS_WITH_AVX512) && defined(__x86_64__)
-    if (ks_tier_here(tier) == KS_TIER_AVX512) {
-        if (precision == KS_F64 && nx >= KS_WIDE_FROM_F64) return &ks_kernels_avx512_f64;
-        if (precision != KS_F64 && nx >= KS_WIDE_FROM_F32) return &ks_kernels_avx512_f32;
-    }
+    if (ks_tier_here(tier) == KS_TIER_AVX512 && wide_enough(precision, tier, nx, ny))
+        return precision == KS_F64 ? &ks_kernels_avx512_f64 : &ks_kernels_avx512_f32;
 #endif
     (void)nx;
+    (void)ny;
     return ks_kernels_of(precision, tier);
 }
 

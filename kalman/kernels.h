@@ -96,7 +96,7 @@ typedef struct ks_kernels {
 const ks_kernels *ks_kernels_of(ks_precision precision, ks_tier tier);
 
 /** The same for steps of nx states: some tiers pay from so many states on. */
-const ks_kernels *ks_kernels_for(ks_precision precision, ks_tier tier, int nx);
+const ks_kernels *ks_kernels_for(ks_precision precision, ks_tier tier, int nx, int ny);
 
 extern const ks_kernels ks_kernels_baseline_f64, ks_kernels_baseline_f32;
 extern const ks_kernels ks_kernels_avx2_f64, ks_kernels_avx2_f32;

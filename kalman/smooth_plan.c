@@ -159,9 +159,9 @@ static ks_smooth_plan plan_of(ks_context *context, int64_t T, int64_t B, int nx,
     plan.ny = ny;
     plan.options = *o;
     plan.method = choose(o);
-    plan.kernels = ks_kernels_for(o->precision, o->tier, nx);
+    plan.kernels = ks_kernels_for(o->precision, o->tier, nx, ny);
     plan.mean_bytes = o->precision == KS_F32 ? sizeof(float) : sizeof(double);
-    plan.aggregates = ks_kernels_for(KS_F64, o->tier, nx);
+    plan.aggregates = ks_kernels_for(KS_F64, o->tier, nx, ny);
     /* As many checkpoints as steps between two of them: the least memory. */
     plan.segment = (int64_t)ceil(sqrt((double)T));
     return plan;

@@ -30,9 +30,9 @@
 #include "tiled_follow_text.h"
 
 #ifdef KS_TILES
-enum { WITH_QUADS = 0, WITH_ROWS = 0 };
+enum { WITH_QUADS = 0, WITH_ROWS = KS_ROWS_FIT, FEWEST_ROWS = KS_WIDE_ROWS_FROM };
 #else
-enum { WITH_QUADS = KS_QUADS, WITH_ROWS = KS_ROWS_FIT };
+enum { WITH_QUADS = KS_QUADS, WITH_ROWS = KS_ROWS_FIT, FEWEST_ROWS = 2 };
 #endif
 
 /* The shapes that tiled_tier.c takes, for the same bits. */
@@ -52,15 +52,16 @@ static void filter(int count, ks_follower *f, int64_t k0, int64_t k1, const ks_s
         case 3: FOLLOW(QUAD, 4, 3); break;
         default: FOLLOW(QUAD, 4, 4); break;
         }
-    } else if (WITH_ROWS && nx <= 8 && ny <= KS_ROWS_ENTRIES) {
+    } else if (WITH_ROWS && FEWEST_ROWS <= 6 && nx <= 6 && ny <= KS_ROWS_ENTRIES) {
         switch (nx) {
         case 2: FOLLOW(ROWS, 2, ny); break;
         case 3: FOLLOW(ROWS, 3, ny); break;
         case 5: FOLLOW(ROWS, 5, ny); break;
-        case 6: FOLLOW(ROWS, 6, ny); break;
-        case 7: FOLLOW(ROWS, 7, ny); break;
-        default: FOLLOW(ROWS, 8, ny); break;
+        default: FOLLOW(ROWS, 6, ny); break;
         }
+    } else if (WITH_ROWS && nx <= 8 && ny <= KS_ROWS_ENTRIES) {
+        if (nx == 7) FOLLOW(ROWS, 7, ny);
+        else FOLLOW(ROWS, 8, ny);
     } else {
         FOLLOW(TILES, nx, ny);
     }
@@ -76,9 +77,9 @@ static void smooth(int count, ks_follower *f, int64_t k0, int64_t k1, const ks_s
 #define FOLLOW(shape, nx)                                                                   \
     KS_T(ks_follow_smooth_steps)(KS_SHAPE_##shape, nx, count, f, k0, k1, *gains, covs, work)
     if (WITH_QUADS && nx == 4) FOLLOW(QUAD, 4);
-    else if (WITH_ROWS && nx == 2) FOLLOW(ROWS, 2);
-    else if (WITH_ROWS && nx == 3) FOLLOW(ROWS, 3);
-    else if (WITH_ROWS && nx == 6) FOLLOW(ROWS, 6);
+    else if (WITH_ROWS && FEWEST_ROWS <= 2 && nx == 2) FOLLOW(ROWS, 2);
+    else if (WITH_ROWS && FEWEST_ROWS <= 3 && nx == 3) FOLLOW(ROWS, 3);
+    else if (WITH_ROWS && FEWEST_ROWS <= 6 && nx == 6) FOLLOW(ROWS, 6);
     else if (WITH_ROWS && nx <= 8) FOLLOW(ROWS, nx);
     else FOLLOW(TILES, nx);
 #undef FOLLOW

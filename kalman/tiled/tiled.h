@@ -12,9 +12,9 @@
 /** Numbers of states from which on these kernels take the ordinary steps; with no more than so many entries from fewer
  *  on, where rows are vectors (row_step_text.h). Measured: below, the text with literal sizes is faster. */
 enum { KS_TILED_FROM = 4, KS_ROWS_FROM_F64 = 2, KS_ROWS_FROM_F32 = 3, KS_ROWS_ENTRIES = 4 };
-/** The same of those for AVX-512, whose tables serve no fewer. Measured: with as many as 12, or 15 in
- *  single precision, more of a vector stays empty than it gains. */
-enum { KS_WIDE_FROM_F64 = 13, KS_WIDE_FROM_F32 = 16 };
+/** The same of those for AVX-512. Measured: with as many as 12, or 15 in single precision, more of a vector stays empty
+ *  than it gains, but for rows that fill it: seven and eight in double with few entries, twelve in single precision. */
+enum { KS_WIDE_FROM_F64 = 13, KS_WIDE_FROM_F32 = 16, KS_WIDE_ROWS_FROM = 7, KS_WIDE_ROWS_TO = 8, KS_WIDE_LITERAL_F32 = 12 };
 
 /** A series that takes its covariances from another one with the same F, Q, u, H, R and the same
  *  covariance before the steps. */

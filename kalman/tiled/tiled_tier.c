@@ -3,7 +3,8 @@
  *   KS_NUMBER     the header of the number, "num_f64.h"
  *   KS_TILED      the name of the table, ks_tiled_avx2_f64
  *   KS_FOLLOW     the name of follow_tier.c's, ks_follow_avx2_f64
- *   KS_TILES      where many states alone are its: only what they need */
+ *   KS_TILES      where few states are not its: only what many need, and where a row fills a vector those of seven
+ *                 and eight */
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
@@ -32,9 +33,9 @@
 #include "tiled_smooth_range_text.h"
 
 #ifdef KS_TILES
-enum { WITH_QUADS = 0, WITH_ROWS = 0 };
+enum { WITH_QUADS = 0, WITH_ROWS = KS_ROWS_FIT, FEWEST_ROWS = KS_WIDE_ROWS_FROM };
 #else
-enum { WITH_QUADS = KS_QUADS, WITH_ROWS = KS_ROWS_FIT };
+enum { WITH_QUADS = KS_QUADS, WITH_ROWS = KS_ROWS_FIT, FEWEST_ROWS = 2 };
 #endif
 enum { FROM_STATES = !WITH_ROWS ? KS_TILED_FROM : sizeof(KS_NUM) == 8 ? KS_ROWS_FROM_F64 : KS_ROWS_FROM_F32 };
 
@@ -107,15 +108,17 @@ static int64_t filter_steps(const ks_series *s, int64_t k0, int64_t k1, ks_state
         default: FILTER(quad_4);
         }
     }
-    if (WITH_ROWS && nx <= 8 && ny <= KS_ROWS_ENTRIES) {
+    if (WITH_ROWS && FEWEST_ROWS <= 6 && nx <= 6 && ny <= KS_ROWS_ENTRIES) {
         switch (nx) {
         case 2: FILTER(rows_2);
         case 3: FILTER(rows_3);
         case 5: FILTER(rows_5);
-        case 6: FILTER(rows_6);
-        case 7: FILTER(rows_7);
-        default: FILTER(rows_8);
+        default: FILTER(rows_6);
         }
+    }
+    if (WITH_ROWS && nx <= 8 && ny <= KS_ROWS_ENTRIES) {
+        if (nx == 7) FILTER(rows_7);
+        FILTER(rows_8);
     }
     if (WITH_ROWS) {
         KS_WITH_WIDE_TILES(nx, TILES)
@@ -133,15 +136,17 @@ static int64_t smooth_steps(const ks_series *s, int64_t k0, int64_t k1, ks_state
 #define SMOOTH(name) return smooth_##name(s, k0, k1, state, kept, to, gains, work, tally)
 #define TILES(nx) SMOOTH(tiles_##nx)
     if (WITH_QUADS && nx == 4) SMOOTH(quad_4);
-    if (WITH_ROWS && nx <= 8) {
+    if (WITH_ROWS && FEWEST_ROWS <= 6 && nx <= 6) {
         switch (nx) {
         case 2: SMOOTH(rows_2);
         case 3: SMOOTH(rows_3);
         case 5: SMOOTH(rows_5);
-        case 6: SMOOTH(rows_6);
-        case 7: SMOOTH(rows_7);
-        default: SMOOTH(rows_8);
+        default: SMOOTH(rows_6);
         }
+    }
+    if (WITH_ROWS && nx <= 8) {
+        if (nx == 7) SMOOTH(rows_7);
+        SMOOTH(rows_8);
     }
     if (WITH_ROWS) {
         KS_WITH_WIDE_TILES(nx, TILES)

@@ -43,12 +43,12 @@
 #define KS_ENDS_WITH_TILES KS_WITH_WIDE_TILES
 #endif
 #ifdef KS_TILES
-enum { WITH_QUADS = 0, WITH_ROWS = 0 };
+enum { WITH_QUADS = 0, WITH_ROWS = KS_ROWS_FIT, FEWEST_ROWS = KS_WIDE_ROWS_FROM };
 #else
-enum { WITH_QUADS = KS_QUADS, WITH_ROWS = KS_ROWS_FIT };
+enum { WITH_QUADS = KS_QUADS, WITH_ROWS = KS_ROWS_FIT, FEWEST_ROWS = 5 };
 #endif
 /* Five to eight states in rows of eight; six is a literal, the others share a copy. */
-#define KS_ENDS_ROWS(s) (WITH_ROWS && (s)->nx >= 5 && (s)->nx <= 8 && (s)->ny <= 4)
+#define KS_ENDS_ROWS(s) (WITH_ROWS && (s)->nx >= FEWEST_ROWS && (s)->nx <= 8 && (s)->ny <= 4)
 /* Those of the plain text. */
 #ifndef KS_WITH_LITERAL
 #define KS_WITH_LITERAL(nx, CALL)                                                           \
@@ -164,7 +164,7 @@ static int64_t tiled_inform(const ks_series *s, int64_t k0, int64_t k1,
 #define CALL(nx) k = STEPS(tiles_##nx)
     if (WITH_QUADS && nx == 4 && s->ny <= 4)
         return STEPS(quad_4);
-    if (KS_ENDS_ROWS(s)) return nx == 6 ? STEPS(rows_6) : STEPS(rows_nx);
+    if (KS_ENDS_ROWS(s)) return FEWEST_ROWS <= 6 && nx == 6 ? STEPS(rows_6) : STEPS(rows_nx);
     KS_ENDS_WITH_TILES(nx, CALL)
 #undef CALL
 #undef STEPS
@@ -181,7 +181,7 @@ static int64_t tiled_outward(const ks_series *s, int64_t k0, int64_t k1, ks_stat
 #define CALL(nx) k = STEPS(tiles_##nx)
     if (WITH_QUADS && nx == 4 && s->ny <= 4)
         return STEPS(quad_4);
-    if (KS_ENDS_ROWS(s)) return nx == 6 ? STEPS(rows_6) : STEPS(rows_nx);
+    if (KS_ENDS_ROWS(s)) return FEWEST_ROWS <= 6 && nx == 6 ? STEPS(rows_6) : STEPS(rows_nx);
     KS_ENDS_WITH_TILES(nx, CALL)
 #undef CALL
 #undef STEPS
