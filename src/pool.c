@@ -1,18 +1,28 @@
 /* pool.c -- a thread pool for short parallel loops.
  *
  * The rounds of a scan last microseconds, so a worker spins a little before it sleeps, and so does
- * the caller that waits for it. Each worker has a ticket of its own: posting work to two workers of
- * eight wakes two. Sleeping is guarded by the usual pair of sequentially consistent accesses: the
+ * the caller that waits for it; about as long as it takes to sleep and to be woken, so that whoever is kept waiting by
+ * other programs loses little more than what was unavoidable. Each worker has a ticket of its own: posting work to two
+ * workers of eight wakes two. Sleeping is guarded by the usual pair of sequentially consistent accesses: the
  * sleeper announces itself and then looks at the ticket, the waker writes the ticket and then
- * looks for sleepers, so at least one of the two sees the other. */
+ * looks for sleepers, so at least one of the two sees the other.
+ *
+ * A system may wake a worker on the caller's own processor though another one is idle, and leave it there for
+ * milliseconds. So a worker that finds itself there steps aside, and where there is nowhere else to go, whoever waits
+ * sleeps at once: the other one cannot run before. */
+#ifdef __linux__
+#  define _GNU_SOURCE /* sched_getcpu() */
+#endif
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <unistd.h>
 
 #include "context_body.h"
 
 #define CACHE_LINE 64
-#define SPINS      20000
+#define SPINS      2000
+#define LOOK_EVERY 16 /* spins between two looks at the processor */
 
 /* A place where one thread waits for a number to change. */
 typedef struct gate {
@@ -24,6 +34,7 @@ typedef struct gate {
 
 typedef struct worker {
     _Alignas(CACHE_LINE) gate ticket; /* a new value: there is work */
+    atomic_int processor;             /* where it was last seen; -1: not known */
     ks_pool *pool;
     pthread_t thread;
     int number;
@@ -39,6 +50,7 @@ struct ks_pool {
 
     int threads, spins, started;
     atomic_flag busy;
+    atomic_int processor; /* of the caller, likewise */
     _Alignas(CACHE_LINE) gate pending; /* workers that have not finished */
     _Alignas(CACHE_LINE) worker worker[]; /* [0] stands for the caller, unused */
 };
@@ -49,6 +61,42 @@ static void relax(void)
     __builtin_ia32_pause();
 #elif defined(__aarch64__)
     __asm__ __volatile__("yield");
+#endif
+}
+
+/* The processor that this thread runs on; negative: not known. */
+static int this_processor(void)
+{
+#ifdef __linux__
+    return sched_getcpu();
+#else
+    return -1;
+#endif
+}
+
+/* How many processors this thread may run on. */
+static int processors(void)
+{
+#ifdef __linux__
+    cpu_set_t allowed;
+    if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) return CPU_COUNT(&allowed);
+#endif
+    return (int)sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+/* Leave a processor, to which this thread may come back; false where there is no other one. */
+static int step_aside(int from)
+{
+#ifdef __linux__
+    cpu_set_t allowed, others;
+    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0 || from >= CPU_SETSIZE) return 0;
+    others = allowed;
+    CPU_CLR((size_t)from, &others);
+    if (CPU_COUNT(&others) == 0 || sched_setaffinity(0, sizeof others, &others) != 0) return 0;
+    return sched_setaffinity(0, sizeof allowed, &allowed) == 0;
+#else
+    (void)from;
+    return 0;
 #endif
 }
 
@@ -79,12 +127,35 @@ static void gate_wake(gate *g)
     pthread_mutex_unlock(&g->mutex);
 }
 
-/* Wait until (value == number) == equal. */
-static void gate_wait(gate *g, unsigned number, int equal, int spins)
+/* Note where a worker is. False where it is on the caller's processor and can go nowhere else. */
+static int find_place(ks_pool *pool, worker *self)
 {
-    for (int i = 0; i <= spins; ++i) {
+    int here = this_processor();
+    if (here >= 0 && here == atomic_load_explicit(&pool->processor, memory_order_relaxed)) {
+        if (!step_aside(here)) return 0;
+        here = this_processor();
+    }
+    atomic_store_explicit(&self->processor, here, memory_order_relaxed);
+    return 1;
+}
+
+/* Whether a worker was last seen on the caller's processor, which is noted. */
+static int in_the_way(ks_pool *pool)
+{
+    const int here = this_processor();
+    atomic_store_explicit(&pool->processor, here, memory_order_relaxed);
+    for (int i = 1; here >= 0 && i < pool->workers; ++i)
+        if (atomic_load_explicit(&pool->worker[i].processor, memory_order_relaxed) == here) return 1;
+    return 0;
+}
+
+/* Wait until (value == number) == equal; self: the worker that waits, or NULL. */
+static void gate_wait(gate *g, unsigned number, int equal, ks_pool *pool, worker *self)
+{
+    for (int i = 0; i <= pool->spins; ++i) {
         const unsigned value = atomic_load_explicit(&g->value, memory_order_acquire);
         if ((value == number) == equal) return;
+        if (i % LOOK_EVERY == 0 && (self ? !find_place(pool, self) : in_the_way(pool))) break;
         relax();
     }
     pthread_mutex_lock(&g->mutex);
@@ -110,8 +181,9 @@ static void *work(void *arg)
     worker *self = arg;
     ks_pool *pool = self->pool;
     for (unsigned seen = 0;; ++seen) {
-        gate_wait(&self->ticket, seen, 0, pool->spins);
+        gate_wait(&self->ticket, seen, 0, pool, self);
         if (pool->stop) return NULL;
+        (void)find_place(pool, self);
         run_range(pool->function, pool->arg, pool->items, pool->workers, self->number);
         if (atomic_fetch_sub(&pool->pending.value, 1) == 1) gate_wake(&pool->pending);
     }
@@ -128,6 +200,7 @@ static int start_worker(ks_pool *pool, int number)
     worker *w = &pool->worker[number];
     w->pool = pool;
     w->number = number;
+    atomic_init(&w->processor, -1);
     if (gate_init(&w->ticket)) return -1;
     if (pthread_create(&w->thread, NULL, work, w)) {
         gate_destroy(&w->ticket);
@@ -146,8 +219,9 @@ ks_status ks_pool_create(ks_pool **out, ks_context *context, int threads)
     pool->stop = 0;
     pool->threads = threads;
     pool->started = 1;
+    atomic_init(&pool->processor, -1);
     /* Where threads outnumber processors, a spinning thread keeps the one it waits for waiting. */
-    pool->spins = threads <= sysconf(_SC_NPROCESSORS_ONLN) ? SPINS : 0;
+    pool->spins = threads <= processors() ? SPINS : 0;
     atomic_flag_clear(&pool->busy);
     if (gate_init(&pool->pending)) {
         ks_release(context, pool);
@@ -197,10 +271,11 @@ void ks_parallel_for(ks_context *context, int workers, int64_t items, ks_range_f
     pool->arg = arg;
     pool->items = items;
     pool->workers = workers;
+    atomic_store_explicit(&pool->processor, this_processor(), memory_order_relaxed);
     atomic_store(&pool->pending.value, (unsigned)workers - 1);
     for (int i = 1; i < workers; ++i) post(&pool->worker[i]);
     run_range(function, arg, items, workers, 0);
-    gate_wait(&pool->pending, 0, 1, pool->spins);
+    gate_wait(&pool->pending, 0, 1, pool, NULL);
     atomic_flag_clear_explicit(&pool->busy, memory_order_release);
 }
 

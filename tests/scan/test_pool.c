@@ -1,5 +1,9 @@
 /* test_pool.c -- the thread pool and workspace carving. */
+#ifdef __linux__
+#  define _GNU_SOURCE /* sched_getaffinity() */
+#endif
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -191,6 +195,52 @@ static void many_short_rounds(void **state)
     ks_context_destroy(context);
 }
 
+#ifdef __linux__
+/* The processors that threads shall be allowed to run on, and how often one was not as allowed. */
+typedef struct places {
+    cpu_set_t allowed;
+    atomic_int others, items;
+} places;
+
+static void look_at_place(void *arg, int64_t begin, int64_t end, int worker)
+{
+    places *p = arg;
+    cpu_set_t now;
+    (void)worker;
+    const int known = sched_getaffinity(0, sizeof now, &now) == 0;
+    if (!known || !CPU_EQUAL(&now, &p->allowed)) atomic_fetch_add(&p->others, 1);
+    atomic_fetch_add(&p->items, (int)(end - begin));
+}
+
+/* Workers get out of each other's way, and yet may run wherever the process may: on one processor alone, where they
+ * all are in the way, and on those that are there. */
+static void workers_keep_their_processors(void **state)
+{
+    (void)state;
+    places p;
+    cpu_set_t all;
+    if (sched_getaffinity(0, sizeof all, &all) != 0) skip();
+    for (int alone = 0; alone < 2; ++alone) {
+        p.allowed = all;
+        for (int i = CPU_SETSIZE - 1; alone && i >= 0 && CPU_COUNT(&p.allowed) > 1; --i) CPU_CLR((size_t)i, &p.allowed);
+        assert_int_equal(sched_setaffinity(0, sizeof p.allowed, &p.allowed), 0);
+        atomic_init(&p.others, 0);
+        atomic_init(&p.items, 0);
+        ks_context *contexts[] = {context_with(2), context_with(5)};
+        for (int round = 0; round < 600; ++round) {
+            ks_parallel_for(contexts[round % 2], 2 + round % 2 * 3, 5, look_at_place, &p);
+            /* Workers fall asleep now and then. */
+            const struct timespec pause = {0, 1000000};
+            if (round % 60 == 59) nanosleep(&pause, NULL);
+        }
+        for (int i = 0; i < 2; ++i) ks_context_destroy(contexts[i]);
+        assert_int_equal(atomic_load(&p.items), 600 * 5);
+        assert_int_equal(atomic_load(&p.others), 0);
+    }
+    assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
+}
+#endif
+
 static void memory_is_aligned(void **state)
 {
     (void)state;
@@ -266,6 +316,9 @@ int main(void)
         cmocka_unit_test(many_callers_at_once),
         cmocka_unit_test(calls_from_inside_a_worker),
         cmocka_unit_test(many_short_rounds),
+#ifdef __linux__
+        cmocka_unit_test(workers_keep_their_processors),
+#endif
         cmocka_unit_test(memory_is_aligned),
         cmocka_unit_test(carving_measures_what_it_places),
         cmocka_unit_test(carving_saturates),
