@@ -10,6 +10,8 @@ static const double part_of_best = 0.5;
  * there on a Krylov method goes on as before or faster. */
 enum { LEAST_STEPS = 4 };
 static const double far_enough = 1e-5;
+/* The relative residual up to which elimination by corrections of low rank has kept digits enough to be refined. */
+static const double eliminated = 1e-8;
 
 /* Numbers of the matrix that an iteration goes through. */
 typedef struct sizes {
@@ -52,6 +54,12 @@ double ks_gb_predicted(int64_t N, int n, const ks_general_matrix *matrix,
     case KS_BLOCK_LU: return (double)N * (1500 + 4.7 * cube / rate + 2 * m * m * columns);
     case KS_BLOCK_CYCLIC_REDUCTION:
         return (double)N * (2500 + 12.7 * cube / rate + 4 * m * m * columns) / workers;
+    case KS_LOW_RANK_LU: {
+        int reversed;
+        const double r = ks_gb_rank(N, n, matrix, &reversed), alone = sweep * workers / (double)N;
+        return factor + (double)N * (100 + r * (2.5 * alone + 0.5 * r * m + 0.1 * r * r) +
+                                     columns * (50 + 1.5 * alone + r * (m + r)));
+    }
     case KS_BLOCK_GAUSS_SEIDEL:  /* a pipeline of sweeps: abreast, but little of it on more threads */
         return factor + steps * sweep * (workers > 1 ? 0.7 * workers : 0.87);
     case KS_BICGSTAB: return factor + steps * 3.5 * sweep;
@@ -131,6 +139,31 @@ static ks_status attempt(trials *t, ks_general_method method)
     return status;
 }
 
+/* Elimination by corrections of low rank, where nothing is faster: whether it keeps its digits its residual tells. */
+static ks_status eliminate(trials *t)
+{
+    const double nanoseconds = predict(t, KS_LOW_RANK_LU, 0);
+    ks_general_options options = *t->options;
+    ks_general_plan *plan;
+    ks_general_report report = KS_GENERAL_REPORT_INIT;
+    if (!(nanoseconds < t->best)) return KS_OK;
+    options.method = KS_LOW_RANK_LU;
+    options.stop = KS_STOP_RESIDUAL;
+    ks_status status = ks_general_plan_create(&plan, t->context, t->N, t->n, t->matrix, &options);
+    if (status != KS_OK) return status;
+    void *factor = ks_allocate(t->context, plan->factor_bytes), *work = ks_allocate(t->context, plan->workspace);
+    if (!factor || !work) {
+        status = KS_ENOMEM;
+    } else if (ks_general_factorize(plan, t->matrix, factor, work, NULL) == KS_OK) {
+        ks_gb_attempt(plan, t->matrix, factor, t->b, work, &report);
+        if (report.relative_residual <= eliminated) offer(t, KS_LOW_RANK_LU, nanoseconds);
+    }
+    ks_release(t->context, work);
+    ks_release(t->context, factor);
+    ks_general_plan_destroy(plan);
+    return status;
+}
+
 /* Factor the diagonal blocks; *krylov: the method for the matrix, or KS_GENERAL_AUTO where a block
  * is singular. */
 static ks_status prepare(trials *t, ks_general_method *krylov)
@@ -183,7 +216,8 @@ ks_status ks_gb_choose(ks_context *context, int64_t N, int n, const ks_general_m
         offer(&t, KS_BLOCK_CYCLIC_REDUCTION, predict(&t, KS_BLOCK_CYCLIC_REDUCTION, 0));
         /* Without usable diagonal blocks nothing else remains. */
         if (krylov != KS_GENERAL_AUTO) {
-            status = attempt(&t, krylov);
+            status = eliminate(&t);
+            if (status == KS_OK) status = attempt(&t, krylov);
             if (status == KS_OK)
                 status = attempt(&t, t.workers > 1 ? KS_RED_BLACK : KS_BLOCK_GAUSS_SEIDEL);
         }

@@ -36,7 +36,8 @@ int ks_gb_dense_factor(int n, double *A, int *pivots)
 {
     for (int64_t i = 0; i < (int64_t)n * n; ++i)
         if (!isfinite(A[i])) return (int)(i % n);
-    ks_lapack_getrf_f64(n, A, n, pivots);
+    if (n > 1) ks_lapack_getrf_f64(n, A, n, pivots);
+    else pivots[0] = 1;
     for (int r = 0; r < n; ++r)
         if (unusable(A[(int64_t)r * n + r])) return r;
     return -1;

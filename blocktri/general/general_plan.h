@@ -17,13 +17,20 @@ struct ks_general_plan {
     int64_t chunk, chunks;       /* blocks that a task takes and partial sums cover             */
     size_t factor_bytes, workspace;
     int64_t numbers;             /* in the factor, before the kinds or pivots                   */
+    int rank, reversed;          /* low-rank LU: columns of E, and whether it begins at the end */
     ks_gpu *gpu;                 /* the device that it runs on, or NULL                         */
-    int64_t offset[];            /* iterative methods: N + 1, of the blocks' factors            */
+    int64_t offset[];            /* but for dense elimination: N + 1, of the diagonal blocks' factors */
 };
+
+/** Whether blocks are eliminated as dense ones; all other methods factor the diagonal blocks as they are. */
+static inline int ks_gb_dense(ks_general_method method)
+{
+    return method == KS_BLOCK_LU || method == KS_BLOCK_CYCLIC_REDUCTION;
+}
 
 static inline int ks_gb_direct(ks_general_method method)
 {
-    return method == KS_BLOCK_LU || method == KS_BLOCK_CYCLIC_REDUCTION;
+    return ks_gb_dense(method) || method == KS_LOW_RANK_LU;
 }
 
 static inline int ks_gb_stationary(ks_general_method method)
@@ -114,6 +121,17 @@ int64_t ks_gb_cyclic_numbers(int64_t N, int n);
 int64_t ks_gb_cyclic_factor(const ks_general_plan *plan, const ks_general_matrix *matrix,
                             double *factor, int *pivots, double *scratch, int *pivot);
 void ks_gb_cyclic_solve(ks_gb_run *run, const double *factor, const int *pivots);
+
+/** The largest number of columns in which a block of U has entries, or of L where those have fewer: *reversed. More than
+ *  KS_GB_FEW_COLUMNS are n. */
+enum { KS_GB_FEW_COLUMNS = 64 };
+int ks_gb_rank(int64_t N, int n, const ks_general_matrix *matrix, int *reversed);
+/** Beside the diagonal blocks' factors, and bytes behind all numbers. */
+int64_t ks_gb_low_rank_numbers(int64_t N, int n, int rank);
+size_t ks_gb_low_rank_after(int64_t N, int rank);
+int64_t ks_gb_low_rank_factor(const ks_gb_run *run, const ks_general_matrix *matrix, double *factor, int32_t *kind,
+                              int *pivot);
+void ks_gb_low_rank_solve(ks_gb_run *run, const double *factor);
 
 /** Factor diagonal blocks: returns -1, or the block that failed with its row in *pivot. */
 int64_t ks_gb_diagonal_factor(const ks_general_plan *plan, const ks_general_matrix *matrix,

@@ -22,7 +22,7 @@ static int valid_options(const ks_general_options *o)
 size_t ks_gb_scratch(const ks_general_plan *plan)
 {
     const size_t n = (size_t)plan->n;
-    const size_t numbers = ks_gb_direct(plan->options.method) ? n * n : 6 * n;
+    const size_t numbers = ks_gb_dense(plan->options.method) ? n * n : 6 * n;
     return (numbers + 7) / 8 * 8; /* no two workers share a cache line */
 }
 
@@ -68,6 +68,10 @@ static void measure(ks_general_plan *plan, const ks_general_matrix *matrix)
                 ks_gb_diagonal_numbers(plan->options.block_solver, plan->n, matrix->D[j].format);
         plan->numbers = plan->offset[plan->N];
         after = N * sizeof(int32_t);
+        if (plan->options.method == KS_LOW_RANK_LU) {
+            plan->numbers += ks_gb_low_rank_numbers(plan->N, plan->n, plan->rank);
+            after = ks_gb_low_rank_after(plan->N, plan->rank);
+        }
     }
     plan->factor_bytes = ((size_t)plan->numbers * sizeof(double) + after + 63) / 64 * 64;
     ks_carver carver = ks_carver_at(NULL);
@@ -119,10 +123,12 @@ static ks_status create(ks_general_plan **out, ks_context *context, int64_t N, i
                         const ks_general_matrix *matrix, const ks_general_options *options)
 {
     *out = NULL;
-    if (!addressable(N, n, matrix, ks_gb_direct(options->method))) return KS_ENOMEM;
+    int reversed = 0;
+    const int low_rank = options->method == KS_LOW_RANK_LU, rank = low_rank ? ks_gb_rank(N, n, matrix, &reversed) : 0;
+    if (!addressable(N, n, matrix, ks_gb_dense(options->method) || rank > KS_GB_FEW_COLUMNS)) return KS_ENOMEM;
     const ks_gb_kernels *kernels = ks_gb_kernels_of(options->tier);
     if (!kernels) return KS_EUNAVAILABLE;
-    const size_t offsets = ks_gb_direct(options->method) ? 0 : (size_t)N + 1;
+    const size_t offsets = ks_gb_dense(options->method) ? 0 : (size_t)N + 1;
     ks_general_plan *plan = ks_allocate(context, sizeof *plan + offsets * sizeof *plan->offset);
     if (!plan) return KS_ENOMEM;
     plan->context = context;
@@ -131,6 +137,8 @@ static ks_status create(ks_general_plan **out, ks_context *context, int64_t N, i
     plan->options = *options;
     plan->kernels = kernels;
     plan->gpu = NULL;
+    plan->rank = rank;
+    plan->reversed = reversed;
     plan->chunk = n >= ROWS_OF_A_TASK ? 1 : ROWS_OF_A_TASK / n;
     plan->chunks = (N + plan->chunk - 1) / plan->chunk;
     plan->workers = ks_workers(context, options->threads,

@@ -56,7 +56,12 @@ static int is_symmetric(ks_gb_run *run)
 
 static int formats_fit(const ks_general_plan *plan, const ks_general_matrix *matrix)
 {
-    if (ks_gb_direct(plan->options.method)) return 1;
+    if (ks_gb_dense(plan->options.method)) return 1;
+    if (plan->options.method == KS_LOW_RANK_LU) {
+        int reversed;
+        const int rank = ks_gb_rank(plan->N, plan->n, matrix, &reversed);
+        if (rank > plan->rank || reversed != plan->reversed) return 0;
+    }
     for (int64_t j = 0; j < plan->N; ++j)
         if (plan->offset[j + 1] - plan->offset[j] !=
             ks_gb_diagonal_numbers(plan->options.block_solver, plan->n, matrix->D[j].format))
@@ -79,6 +84,8 @@ static ks_status factorize(const ks_general_plan *plan, const ks_general_matrix 
         block = ks_gb_lu_factor(plan, matrix, factor, after, run.scratch, &pivot);
     else if (plan->options.method == KS_BLOCK_CYCLIC_REDUCTION)
         block = ks_gb_cyclic_factor(plan, matrix, factor, after, run.scratch, &pivot);
+    else if (plan->options.method == KS_LOW_RANK_LU)
+        block = ks_gb_low_rank_factor(&run, matrix, factor, after, &pivot);
     else
         block = ks_gb_diagonal_factor(plan, matrix, factor, after, run.scratch, &pivot);
     ks_status status = KS_OK;
@@ -132,6 +139,7 @@ static void run_method(ks_gb_run *run, const void *factor, ks_general_report *re
     case KS_CG: ks_gb_cg_run(run, report); break;
     case KS_BLOCK_LU: ks_gb_lu_solve(run, factor, after); break;
     case KS_BLOCK_CYCLIC_REDUCTION: ks_gb_cyclic_solve(run, factor, after); break;
+    case KS_LOW_RANK_LU: ks_gb_low_rank_solve(run, factor); break;
     default: ks_gb_stationary_run(run, report); break;
     }
 }

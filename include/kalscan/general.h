@@ -53,9 +53,12 @@ typedef enum ks_general_method {
     KS_CG = 6,                   /**< conjugate gradients, preconditioned by the blocks D;       */
                                  /**< symmetric positive definite systems                        */
     KS_BLOCK_LU = 7,             /**< direct: first to last block, pivots within blocks          */
-    KS_BLOCK_CYCLIC_REDUCTION = 8 /**< direct: every other block, then every other of those left */
+    KS_BLOCK_CYCLIC_REDUCTION = 8, /**< direct: every other block, then every other of those left */
+    KS_LOW_RANK_LU = 9           /**< direct: block LU whose Schur complements are diagonal      */
+                                 /**< blocks with corrections of low rank (Woodbury); for U or L */
+                                 /**< with entries in few columns                                */
 } ks_general_method;
-#define KS_GENERAL_METHODS 9
+#define KS_GENERAL_METHODS 10
 
 /** The name as the command line spells it, "block-jacobi"; NULL for an unknown value. */
 KS_API const char *ks_general_method_name(ks_general_method method);

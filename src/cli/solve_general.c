@@ -79,6 +79,14 @@ ks_exit ks_general_check_options(const ks_solve *run, ks_failure *failure)
     return KS_EXIT_DONE;
 }
 
+/* Methods that eliminate: dense blocks, or those that are stored. */
+static bool eliminates_densely(ks_general_method method)
+{
+    return method == KS_BLOCK_LU || method == KS_BLOCK_CYCLIC_REDUCTION;
+}
+
+static bool eliminates(ks_general_method method) { return eliminates_densely(method) || method == KS_LOW_RANK_LU; }
+
 /* What the largest parts will take; the plan, which knows, is made of the numbers. */
 ks_exit ks_general_prepare(ks_solve *run, ks_failure *failure)
 {
@@ -87,7 +95,7 @@ ks_exit ks_general_prepare(ks_solve *run, ks_failure *failure)
     const size_t N = (size_t)system->N, n = (size_t)system->n, rows = ks_size_product(N, n);
     const ks_general_method method = (ks_general_method)run->solver->value;
     const bool dense = system->arrays[KS_SYSTEM_D].dataset.found;
-    const bool direct = method == KS_BLOCK_LU || method == KS_BLOCK_CYCLIC_REDUCTION;
+    const bool direct = eliminates_densely(method);
     const size_t blocks = direct ? (method == KS_BLOCK_LU ? 2 : 4) : 1;
     const size_t numbers = direct || dense ? ks_size_product(blocks, n) : 5;
     const size_t vectors = method == KS_GMRES ? (size_t)settings->general.restart + 5 : 8;
@@ -184,8 +192,7 @@ static ks_exit explain_factor(const ks_solve *run, const ks_general_report *repo
                               ks_failure *failure)
 {
     const char *name = run->system->name;
-    const bool direct = run->solver->value == KS_BLOCK_LU ||
-                        run->solver->value == KS_BLOCK_CYCLIC_REDUCTION;
+    const ks_general_method method = (ks_general_method)run->solver->value;
     if (report->status == KS_EREFUSED)
         return ks_fail(failure, KS_EXIT_NUMERICAL, "%s: the matrix is not symmetric; method cg "
                        "takes symmetric positive definite ones; use --method bicgstab", name);
@@ -194,9 +201,10 @@ static ks_exit explain_factor(const ks_solve *run, const ks_general_report *repo
     return ks_fail(failure, KS_EXIT_NUMERICAL,
                    "%s: block %lld: %sD[%lld] is singular: no pivot for its row %d (method %s); "
                    "use --method %s", name, (long long)report->block,
-                   direct ? "what elimination leaves of " : "", (long long)report->block,
+                   eliminates_densely(method) ? "what elimination leaves of "
+                   : method == KS_LOW_RANK_LU ? "itself or after elimination " : "", (long long)report->block,
                    report->pivot, run->method,
-                   run->solver->value == KS_BLOCK_LU ? "block-cyclic-reduction, which eliminates "
+                   method == KS_BLOCK_LU ? "block-cyclic-reduction, which eliminates "
                    "in another order" : "block-lu");
 }
 
@@ -204,8 +212,7 @@ static ks_exit explain_factor(const ks_solve *run, const ks_general_report *repo
 static bool of_elimination(const ks_solve *run)
 {
     const general *g = run->state;
-    const ks_general_method method = ks_general_plan_method(g->plan);
-    return method == KS_BLOCK_LU || method == KS_BLOCK_CYCLIC_REDUCTION;
+    return eliminates(ks_general_plan_method(g->plan));
 }
 
 static ks_exit explain_iteration(const ks_solve *run, const ks_general_report *report,

@@ -29,6 +29,7 @@ const ks_solver ks_solvers[] = {
     GENERAL("gmres", KS_GMRES, "likewise, restarted"),
     GENERAL("cg", KS_CG, "likewise, for symmetric positive definite systems"),
     GENERAL("block-lu", KS_BLOCK_LU, "direct, first to last block, pivots within blocks"),
+    GENERAL("low-rank-lu", KS_LOW_RANK_LU, "direct, by diagonal blocks and corrections of low rank"),
     GENERAL("block-cyclic-reduction", KS_BLOCK_CYCLIC_REDUCTION,
             "direct, every other block, then every other of those left"),
 };

@@ -147,10 +147,10 @@ static void free_columns(columns *A)
 }
 
 /* All that is measured of a case. */
-enum { JACOBI, GAUSS_SEIDEL, RED_BLACK, CG, BICGSTAB, GMRES, LU, AUTO, METHODS };
+enum { JACOBI, GAUSS_SEIDEL, RED_BLACK, CG, BICGSTAB, GMRES, LU, LOW_RANK, AUTO, METHODS };
 static const ks_general_method methods[METHODS] = {
     KS_BLOCK_JACOBI, KS_BLOCK_GAUSS_SEIDEL, KS_RED_BLACK, KS_CG,
-    KS_BICGSTAB,     KS_GMRES,              KS_BLOCK_LU,  KS_GENERAL_AUTO};
+    KS_BICGSTAB,     KS_GMRES,              KS_BLOCK_LU,  KS_LOW_RANK_LU, KS_GENERAL_AUTO};
 
 typedef struct case_result {
     ks_queue queue;
@@ -318,8 +318,8 @@ int main(int argc, char **argv)
     rule(10 + PEER_COLUMNS);
     for (int i = 0; i < count; ++i) print_iterations(&results[i]);
     printf("\nMilliseconds\n\n| case | block-jacobi | block-gauss-seidel | red-black | BiCGSTAB | "
-           "GMRES(30) | block-lu | auto |%s%s\n", direct_names, peer_names);
-    rule(8 + DIRECT_COLUMNS + PEER_COLUMNS);
+           "GMRES(30) | block-lu | low-rank-lu | auto |%s%s\n", direct_names, peer_names);
+    rule(9 + DIRECT_COLUMNS + PEER_COLUMNS);
     for (int i = 0; i < count; ++i) print_times(&results[i]);
 #ifdef HAVE_PETSC
     peers_end();

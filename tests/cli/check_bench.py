@@ -94,7 +94,7 @@ def solve():
 
 
 GENERAL = ["block-jacobi", "block-gauss-seidel", "red-black", "bicgstab", "gmres", "cg", "block-lu",
-           "block-cyclic-reduction"]
+           "low-rank-lu", "block-cyclic-reduction"]
 
 
 def general():
@@ -109,7 +109,7 @@ def general():
             assert (item["N"], item["n"], item["nrhs"], item["system"]) == (12, int(n), 2, system)
             assert item["tolerance"] == 1e-8 and item["relative_residual"] <= 1e-8
             assert "flops" not in item["factor"] and item["solve"]["bytes"] > 0
-            direct = item["method"].startswith(("block-lu", "block-cyclic"))
+            direct = item["method"].startswith(("block-lu", "low-rank", "block-cyclic"))
             assert (item["iterations"] == 0) == direct
             if direct:
                 continue

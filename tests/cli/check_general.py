@@ -13,7 +13,7 @@ import h5py
 import numpy as np
 
 kalscan = os.path.abspath(sys.argv[1])
-DIRECT = ["block-lu", "block-cyclic-reduction"]
+DIRECT = ["block-lu", "block-cyclic-reduction", "low-rank-lu"]
 METHODS = ["auto", "block-jacobi", "block-gauss-seidel", "red-black", "bicgstab", "gmres", *DIRECT]
 
 
