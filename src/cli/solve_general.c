@@ -202,7 +202,7 @@ static ks_exit explain_factor(const ks_solve *run, const ks_general_report *repo
                    "%s: block %lld: %sD[%lld] is singular: no pivot for its row %d (method %s); "
                    "use --method %s", name, (long long)report->block,
                    eliminates_densely(method) ? "what elimination leaves of "
-                   : method == KS_LOW_RANK_LU ? "itself or after elimination " : "", (long long)report->block,
+                   : method == KS_LOW_RANK_LU ? "by itself or after elimination " : "", (long long)report->block,
                    report->pivot, run->method,
                    method == KS_BLOCK_LU ? "block-cyclic-reduction, which eliminates "
                    "in another order" : "block-lu");
