@@ -156,6 +156,19 @@ KS_HD void KS_T(ks_copy)(int n, const KS_NUM *KS_RESTRICT a, KS_NUM *KS_RESTRICT
     for (int i = 0; i < n; ++i) b[i] = a[i];
 }
 
+/** a (n) = 0. */
+KS_HD void KS_T(ks_zero)(int n, KS_NUM *a)
+{
+    for (int i = 0; i < n; ++i) a[i] = KS_LIT(0);
+}
+
+/** A (n, n) = I. */
+KS_HD void KS_T(ks_identity)(int n, KS_NUM *A)
+{
+    KS_T(ks_zero)(n * n, A);
+    for (int i = 0; i < n; ++i) A[i * n + i] = KS_LIT(1);
+}
+
 /** B (n, m) = Aᵀ with A (m, n). */
 KS_HD void KS_T(ks_transpose)(int m, int n, const KS_NUM *KS_RESTRICT A,
                               KS_NUM *KS_RESTRICT B)

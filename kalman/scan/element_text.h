@@ -5,11 +5,7 @@
  * element (E, g, L) for p(x[k] | y[0..k], x[k+1]) = N(E x + g, L), eq. 48-50. Storage is flat:
  * A | b | C packed | eta | J packed, and E | g | L packed. */
 
-KS_HD int64_t KS_T(ks_filter_element_size)(int nx)
-{
-    const int64_t n = nx;
-    return n * n + 2 * n + n * (n + 1);
-}
+#include "element_ordinary_text.h"
 
 KS_HD int64_t KS_T(ks_smooth_element_size)(int nx)
 {
@@ -40,45 +36,8 @@ KS_HD void KS_T(ks_smooth_neutral)(int nx, KS_NUM *e)
     for (int i = 0; i < nx; ++i) e[i * nx + i] = KS_LIT(1);
 }
 
-/** Store the parts of a filtering element; C and J by their lower triangles. */
-KS_HD void KS_T(ks_filter_store)(int nx, const KS_NUM *A, const KS_NUM *b, const KS_NUM *C,
-                                 const KS_NUM *eta, const KS_NUM *J, KS_NUM *e)
-{
-    const int half = nx * (nx + 1) / 2;
-    KS_T(ks_copy)(nx * nx, A, e);
-    KS_T(ks_copy)(nx, b, e + nx * nx);
-    KS_T(ks_pack)(nx, C, e + nx * nx + nx);
-    KS_T(ks_copy)(nx, eta, e + nx * nx + nx + half);
-    KS_T(ks_pack)(nx, J, e + nx * nx + 2 * nx + half);
-}
-
-/** The element of a step with m observed entries, eq. 43 and 45, in the ordinary form. Returns
- *  true where that will do (see ks_innovation()). */
-KS_HD KS_MASK KS_T(ks_filter_element)(int nx, int m, const KS_NUM *F, const KS_NUM *Q,
-                                      const KS_NUM *u, const KS_NUM *H, const KS_NUM *R,
-                                      const KS_NUM *d, const KS_NUM *y, KS_NUM *e, KS_NUM *W)
-{
-    KS_NUM *A = W, *b = A + nx * nx, *C = b + nx, *eta = C + nx * nx, *J = eta + nx;
-    KS_NUM *G = J + nx * nx, *HF = G + m * nx, *Z = HF + m * nx, *S = Z + m * nx;
-    KS_NUM *inverse_d = S + m * m, *v = inverse_d + m, *scratch = v + m;
-    const KS_MASK good =
-        KS_T(ks_innovation)(nx, m, H, R, NULL, d, y, u, Q, G, S, inverse_d, v, scratch);
-    KS_T(ks_mm)(m, nx, nx, H, F, HF);
-    KS_T(ks_ldl_forward)(m, nx, S, HF);
-    KS_T(ks_posterior)(nx, m, G, inverse_d, v, u, Q, b, C, Z);
-    KS_T(ks_copy)(nx * nx, F, A);
-    KS_T(ks_mtm_sub)(nx, m, nx, Z, HF, A);
-    for (int i = 0; i < m; ++i)
-        for (int c = 0; c < nx; ++c) Z[i * nx + c] = HF[i * nx + c] * inverse_d[i];
-    for (int i = 0; i < nx; ++i) eta[i] = KS_LIT(0);
-    for (int i = 0; i < nx * nx; ++i) J[i] = KS_LIT(0);
-    KS_T(ks_mtv_add)(m, nx, Z, v, eta);
-    KS_T(ks_mtm_add)(nx, m, nx, Z, HF, J);
-    KS_T(ks_filter_store)(nx, A, b, C, eta, J, e);
-    return good;
-}
-
-/** The same in the array form. Returns -1, or the entry at which H Q Hᵀ + R is singular. */
+/** The element of a step, as of ks_filter_element(), in the array form. Returns -1, or the entry at which
+ *  H Q Hᵀ + R is singular. */
 KS_HD_COLD int KS_T(ks_filter_element_array)(int nx, int m, const KS_NUM *F, const KS_NUM *Q,
                                              const KS_NUM *u, const KS_NUM *H, const KS_NUM *R,
                                              const KS_NUM *d, const KS_NUM *y, KS_NUM *e,
@@ -124,28 +83,7 @@ KS_HD void KS_T(ks_filter_element_first)(int nx, const KS_NUM *x, const KS_NUM *
     KS_T(ks_pack)(nx, P, e + nx * nx + nx);
 }
 
-/** Y = (I + C J)⁻¹ C = U (I + Uᵀ J U)⁻¹ Uᵀ with C = U Uᵀ: symmetric, positive semidefinite, and
- *  C may be singular. Returns true where no pivot of I + Uᵀ J U is lost in round-off. U, which is given, JU and K
- *  (nx, nx) are scratch; both triangles of J are given. */
-KS_HD KS_MASK KS_T(ks_merge_root)(int nx, const KS_NUM *J, KS_NUM *Y, KS_NUM *U, KS_NUM *JU, KS_NUM *K,
-                                  KS_NUM *inverse_d)
-{
-    KS_T(ks_mm)(nx, nx, nx, J, U, JU);
-    for (int i = 0; i < nx * nx; ++i) K[i] = KS_LIT(0);
-    for (int i = 0; i < nx; ++i) K[i * nx + i] = KS_LIT(1);
-    KS_T(ks_mtm_add)(nx, nx, nx, U, JU, K);
-    const KS_MASK good = KS_T(ks_ldl)(nx, 1 / KS_MERGE, K, inverse_d);
-    KS_T(ks_transpose)(nx, nx, U, JU); /* V = L⁻¹ Uᵀ, Y = Vᵀ D⁻¹ V */
-    KS_T(ks_ldl_forward)(nx, nx, K, JU);
-    for (int i = 0; i < nx; ++i)
-        for (int c = 0; c < nx; ++c) U[i * nx + c] = JU[i * nx + c] * inverse_d[i];
-    for (int i = 0; i < nx * nx; ++i) Y[i] = KS_LIT(0);
-    KS_T(ks_mtm_add)(nx, nx, nx, JU, U, Y);
-    KS_T(ks_mirror)(nx, Y);
-    return good;
-}
-
-/** The same without ever forming I + Uᵀ J U, whose small eigenvalues drown where C and J are both
+/** What ks_merge_root() makes without ever forming I + Uᵀ J U, whose small eigenvalues drown where C and J are both
  *  large: with C = U Uᵀ, J = G Gᵀ and M = Uᵀ G,
  *
  *      Y = U (I + M Mᵀ)⁻¹ Uᵀ,    J (I + C J)⁻¹ = G (I + Mᵀ M)⁻¹ Gᵀ,
@@ -201,39 +139,7 @@ KS_HD_COLD void KS_T(ks_merge_array)(int nx, const KS_NUM *U, const KS_NUM *J, K
     KS_T(ks_mv_add)(nx, nx, U, p, shift);
 }
 
-/** The information of two filtering elements together, lhs earlier, of which the later one gives eta_j and J_j
- *  (packed): eta and J (nx, nx), eq. 46, lower triangle. With N = (I + C J_j)⁻¹ = I - Y J_j one factorization serves
- *  both sides, as (I + J_j C)⁻¹ = Nᵀ; Y, X = N A_i and shift = N (b_i + C eta_j) - b_i come back. Returns true where
- *  that will do, as ks_merge_root() has it. W: 4 nx² + nx numbers. */
-KS_HD KS_MASK KS_T(ks_join_ordinary)(int nx, const KS_NUM *lhs, const KS_NUM *eta_j, const KS_NUM *J_j,
-                                     KS_NUM *Y, KS_NUM *X, KS_NUM *shift, KS_NUM *eta, KS_NUM *J,
-                                     KS_NUM *W)
-{
-    const int nn = nx * nx, half = nx * (nx + 1) / 2;
-    const KS_NUM *Ai = lhs, *bi = lhs + nn, *eta_i = bi + nx + half;
-    KS_NUM *C = W, *JA = C + nn, *T = JA + nn, *U = T + nn, *v = U + nn;
-    KS_T(ks_unpack)(nx, bi + nx, C);
-    KS_T(ks_unpack)(nx, J_j, J);
-    KS_T(ks_semidefinite_factor)(nx, C, U);
-    const KS_MASK good = KS_T(ks_merge_root)(nx, J, Y, U, JA, T, v);
-    /* v = eta_j - J b_i */
-    KS_T(ks_copy)(nx, eta_j, v);
-    KS_T(ks_mtv_sub)(nx, nx, J, bi, v);
-    for (int i = 0; i < nx; ++i) shift[i] = KS_LIT(0);
-    KS_T(ks_mtv_add)(nx, nx, Y, v, shift);
-    KS_T(ks_mm)(nx, nx, nx, J, Ai, JA);
-    KS_T(ks_copy)(nn, Ai, X);
-    KS_T(ks_mtm_sub)(nx, nx, nx, Y, JA, X);
-    /* Nᵀ v = v - J Y v;  J (I + C J)⁻¹ between A_i is (J A_i)ᵀ X */
-    KS_T(ks_mtv_sub)(nx, nx, J, shift, v);
-    KS_T(ks_unpack)(nx, eta_i + nx, J);
-    KS_T(ks_mtm_add)(nx, nx, nx, JA, X, J);
-    KS_T(ks_copy)(nx, eta_i, eta);
-    KS_T(ks_mtv_add)(nx, nx, Ai, v, eta);
-    return good;
-}
-
-/** The same by ks_merge_array(). W: 10 nx² + 4 nx numbers. */
+/** As ks_join_ordinary() by ks_merge_array(). W: 10 nx² + 4 nx numbers. */
 KS_HD_COLD void KS_T(ks_join_array)(int nx, const KS_NUM *lhs, const KS_NUM *eta_j, const KS_NUM *J_j, KS_NUM *Y,
                                     KS_NUM *X, KS_NUM *shift, KS_NUM *eta, KS_NUM *J, KS_NUM *W)
 {

@@ -5,6 +5,8 @@
  * one another it is taken about the filter's mean, v = eta - J x: all that v is then made of are innovations and what
  * the filter and the element of a step differ by, which are no larger for a state that is. */
 
+#include "information_ordinary_text.h"
+
 /** Scratch of the functions below and of two_filter_range_text.h beside that of elements, in numbers. */
 KS_HD int64_t KS_T(ks_two_filter_scratch)(int nx)
 {
@@ -12,22 +14,8 @@ KS_HD int64_t KS_T(ks_two_filter_scratch)(int nx)
     return KS_T(ks_filter_element_size)(nx) + 3 * n * n + 2 * n;
 }
 
-/** Smoothed x, P of a step from its filtered xf and a root U of its covariance, which is scratch afterwards, and the
- *  information v, J (packed) of all later observations about what the state is more than xf, eq. 25-26. Returns true
- *  where that will do, as ks_merge_root() has it. W: 3 nx² + nx numbers. */
-KS_HD KS_MASK KS_T(ks_meet_ordinary)(int nx, const KS_NUM *xf, KS_NUM *U, const KS_NUM *v, const KS_NUM *J_packed,
-                                     KS_NUM *x, KS_NUM *P, KS_NUM *W)
-{
-    KS_NUM *J = W, *JU = J + nx * nx, *K = JU + nx * nx, *inverse_d = K + nx * nx;
-    KS_T(ks_unpack)(nx, J_packed, J);
-    const KS_MASK good = KS_T(ks_merge_root)(nx, J, P, U, JU, K, inverse_d);
-    KS_T(ks_copy)(nx, xf, x);
-    KS_T(ks_mtv_add)(nx, nx, P, v, x);
-    return good;
-}
-
-/** The same in whichever form will do, from Pf, of which `root` says that it is a root. x and P are none of these.
- *  W: 9 nx² + 4 nx numbers. */
+/** As ks_meet_ordinary() in whichever form will do, from Pf, of which `root` says that it is a root. x and P are none
+ *  of these. W: 9 nx² + 4 nx numbers. */
 KS_HD void KS_T(ks_meet)(int nx, const KS_NUM *xf, const KS_NUM *Pf, int root, const KS_NUM *v,
                          const KS_NUM *J_packed, KS_NUM *x, KS_NUM *P, KS_NUM *W)
 {
@@ -66,15 +54,13 @@ KS_HD void KS_T(ks_two_filter)(int nx, const KS_NUM *xf, const KS_NUM *Pf, const
     KS_T(ks_meet)(nx, xf, Pf, 0, W, J_packed, x, P, W + nx);
 }
 
-/** Information v, J (packed) behind step k about what x[k] is more than the filtered x becomes that behind step k - 1
- *  about what x[k-1] is more than its filtered mean. e is the element of step k with F times that mean, plus u, in the
- *  place of u, and scratch afterwards. W: 13 nx² + 6 nx numbers. */
+/** As ks_pull_ordinary() in whichever form will do. W: 13 nx² + 6 nx numbers. */
 KS_HD void KS_T(ks_pull)(int nx, KS_NUM *e, const KS_NUM *x, KS_NUM *v, KS_NUM *J_packed, KS_NUM *W)
 {
     const int nn = nx * nx;
-    KS_NUM *b = e + nn, *Y = W, *X = Y + nn, *J = X + nn, *shift = J + nn, *eta = shift + nx;
-    for (int i = 0; i < nx; ++i) b[i] = b[i] - x[i];
-    KS_T(ks_join_information)(nx, e, v, J_packed, Y, X, shift, eta, J, eta + nx);
+    KS_NUM *Y = W, *X = Y + nn, *J = X + nn, *shift = J + nn, *eta = shift + nx;
+    if (KS_ALL(KS_T(ks_pull_ordinary)(nx, e, x, v, J_packed, W))) return;
+    KS_T(ks_join_array)(nx, e, v, J_packed, Y, X, shift, eta, J, eta + nx);
     KS_T(ks_copy)(nx, eta, v);
     KS_T(ks_pack)(nx, J, J_packed);
 }

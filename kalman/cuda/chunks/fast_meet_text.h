@@ -22,15 +22,11 @@ KS_DEVICE void KS_T(fast_behind)(const ks_chunk_arrays &c, int64_t chunk, bool n
 template <int N, int M>
 KS_DEVICE bool KS_T(fast_pull)(const KS_T(fast_rows)<N, M> &r, const KS_NUM *x, const KS_NUM *xk, KS_NUM *v, KS_NUM *J)
 {
-    KS_NUM xp[N], e[2 * N * N + 3 * N], eta[N], full[N * N], shift[N], Y[N * N], X[N * N];
-    KS_NUM W[3 * N * N + 2 * N + 4 * M * N + M * M + 2 * M], w[4 * N * N + N];
+    KS_NUM xp[N], e[2 * N * N + 3 * N], W[3 * N * N + 2 * N + 4 * M * N + M * M + 2 * M], w[7 * N * N + 3 * N];
     KS_T(ks_copy)(N, r.u, xp);
     KS_T(ks_mv_add)(N, N, r.F, x, xp);
     const bool made = KS_T(ks_filter_element)(N, M, r.F, r.Q, xp, r.H, r.R, r.d, r.y, e, W);
-    for (int i = 0; i < N; ++i) e[N * N + i] = e[N * N + i] - xk[i];
-    const bool good = KS_T(ks_join_ordinary)(N, e, v, J, Y, X, shift, eta, full, w);
-    KS_T(ks_copy)(N, eta, v);
-    KS_T(ks_pack)(N, full, J);
+    const bool good = KS_T(ks_pull_ordinary)(N, e, xk, v, J, w);
     return made && good;
 }
 
