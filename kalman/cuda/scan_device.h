@@ -33,6 +33,13 @@ typedef enum ks_run_part {
     KS_RUN_ROUNDING, KS_RUN_PARTS
 } ks_run_part;
 
+/** How the kernels that do most chunks have teams of threads for them. */
+typedef struct ks_team_shape {
+    int lanes, teams;               /* threads of a team, 0: one with its registers; teams of a block */
+    int64_t slice;                  /* bytes of each                                      */
+    int64_t blocks;                 /* whose teams have theirs in the device's memory; 0: in what blocks share */
+} ks_team_shape;
+
 typedef struct ks_scan_device {
     ks_turn turn;
     ks_context *context;
@@ -53,11 +60,8 @@ typedef struct ks_scan_device {
     int ring_window, ring_stages;   /* their ring's, whatever else has room beside it; 0: as there is room */
     const ks_gpu_kernel *ring_absorb, *ring_filter, *ring_smooth; /* with one, or NULL     */
     int beside_absorb, beside_filter, beside_smooth; /* blocks that a multiprocessor has room for without */
-    int team;                       /* threads of each that these have for a chunk, 0: one */
-    int teams;                      /* of a block                                         */
-    int64_t team_slice;             /* bytes for each                                     */
-    char *team_memory;              /* of so many blocks, NULL: what blocks share         */
-    int64_t team_blocks;
+    ks_team_shape team, team_back;  /* forward, and the smoothers'                        */
+    char *team_memory;              /* of those that have it in the device's              */
     int reruns;                     /* chunks of steps, rather than elements of all        */
     ks_chunk_arrays chunks;         /* their arrays; `a` is below                          */
     int64_t part_chunks;            /* of a part that is on the device at once; 0: all    */
@@ -117,7 +121,7 @@ KS_MUST_CHECK ks_status ks_chunks_find_fast(ks_scan_device *d, const ks_smooth_p
  *  teams, and nothing changes where chunks have kernels for any model. */
 KS_MUST_CHECK ks_status ks_chunks_fill(ks_scan_device *d, const ks_smooth_plan *plan, ks_fill fill);
 /** Shared memory of a block of teams without a ring. */
-size_t ks_chunks_own_shared(const ks_scan_device *d);
+size_t ks_chunks_own_shared(const ks_team_shape *team);
 /** The ring of the kernels of a pass, the smoother's `back`, beside which a multiprocessor has room for so many
  *  blocks without one. Its fill is KS_FILL_NONE where these blocks do not have room for it, where no row varies,
  *  or where rows are not aligned. */

@@ -196,7 +196,9 @@ static void take_chunks(layout *l, const ks_smooth_plan *plan)
     c->before = take(l, N * (n + nn), sizeof(double));
     d->a.loglik_terms = take(l, N, sizeof(double));
     ks_chunks_teams(d, plan);
-    if (d->team_blocks) d->team_memory = take(l, d->team_blocks * d->teams, (size_t)d->team_slice);
+    const int64_t forward = d->team.blocks * d->team.teams * d->team.slice;
+    const int64_t back = d->team_back.blocks * d->team_back.teams * d->team_back.slice;
+    if (forward || back) d->team_memory = take(l, 1, (size_t)most(forward, back));
     for (int i = 0; i < 2; ++i) {
         d->half[i].elements = d->a.elements;
         d->half[i].loglik_terms = d->a.loglik_terms;

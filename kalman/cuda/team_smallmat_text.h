@@ -113,6 +113,20 @@ KS_DEVICE void KS_T(ks_scale_rows)(int m, int n, const KS_NUM *A, const Number *
     ks_team_sync();
 }
 
+KS_DEVICE void KS_T(ks_zero)(int n, KS_NUM *a)
+{
+    ks_team_sync();
+    KS_TEAM_EACH(i, n) a[i] = KS_LIT(0);
+    ks_team_sync();
+}
+
+KS_DEVICE void KS_T(ks_identity)(int n, KS_NUM *A)
+{
+    ks_team_sync();
+    KS_TEAM_EACH(i, n * n) A[i] = KS_LIT(i % (n + 1) == 0);
+    ks_team_sync();
+}
+
 KS_DEVICE void KS_T(ks_transpose)(int m, int n, const KS_NUM *A, KS_NUM *B)
 {
     ks_team_sync();
@@ -125,6 +139,43 @@ KS_DEVICE void KS_T(ks_mirror)(int n, KS_NUM *A)
     ks_team_sync();
     KS_TEAM_EACH(i, n * n)
         if (i % n < i / n) A[i % n * n + i / n] = A[i];
+    ks_team_sync();
+}
+
+KS_DEVICE void KS_T(ks_pack)(int n, const KS_NUM *A, KS_NUM *packed)
+{
+    ks_team_sync();
+    KS_TEAM_EACH(i, n * n)
+        if (i % n <= i / n) packed[i / n * (i / n + 1) / 2 + i % n] = A[i];
+    ks_team_sync();
+}
+
+KS_DEVICE void KS_T(ks_unpack)(int n, const KS_NUM *packed, KS_NUM *A)
+{
+    ks_team_sync();
+    KS_TEAM_EACH(i, n * n) {
+        const int row = i / n, column = i % n;
+        A[i] = packed[row > column ? row * (row + 1) / 2 + column : column * (column + 1) / 2 + row];
+    }
+    ks_team_sync();
+}
+
+/** A row to a thread in each column; every thread computes the pivot. */
+KS_DEVICE void KS_T(ks_semidefinite_factor)(int n, const KS_NUM *A, KS_NUM *U)
+{
+    for (int j = 0; j < n; ++j) {
+        ks_team_sync();
+        KS_NUM pivot = A[j * n + j];
+        for (int k = 0; k < j; ++k) pivot = pivot - U[j * n + k] * U[j * n + k];
+        const KS_MASK positive =
+            KS_GT(pivot, KS_LIT(2 * n * KS_EPS) * A[j * n + j]) & KS_GT(pivot, KS_LIT(0));
+        const KS_NUM scale = positive ? KS_LIT(1) / KS_SQRT(pivot) : KS_LIT(0);
+        KS_TEAM_EACH(i, n) {
+            KS_NUM s = i < j ? KS_LIT(0) : A[i * n + j];
+            for (int k = 0; k < j && i >= j; ++k) s = s - U[i * n + k] * U[j * n + k];
+            U[i * n + j] = s * scale;
+        }
+    }
     ks_team_sync();
 }
 

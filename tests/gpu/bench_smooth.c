@@ -111,18 +111,18 @@ static ks_status time_fills(const job *j, const ks_smooth_plan *plan, ks_gpu_eve
     ks_status status = KS_OK;
     if (!d->fast_absorb) return KS_OK;
     for (int way = 0; way < 2 && status == KS_OK; ++way) {
-        const ks_fill fill = d->team || way ? KS_FILL_BULK : KS_FILL_PIECES;
+        const ks_fill fill = d->team.lanes || way ? KS_FILL_BULK : KS_FILL_PIECES;
         ks_ring ring;
         char more[160];
         int count = 0;
-        d->ring_window = d->team && way;
+        d->ring_window = d->team.lanes && way;
         status = ks_chunks_fill(d, plan, fill);
         if (status == KS_OK) status = time_graph(d, plan, event, ns, &count);
         ks_chunks_ring(d, 0, d->beside_absorb, &ring);
         snprintf(more, sizeof more, ", \"rows\": \"%s\", \"window\": %d, \"stages\": %d, \"ring_bytes\": %d",
                  names[ring.fill], ring.window, ring.stages, ring.bytes);
         if (status == KS_OK)
-            print(j, d->team && way ? least_name[held] : fill_name[held][fill], ns, count, floor_ns, more);
+            print(j, d->team.lanes && way ? least_name[held] : fill_name[held][fill], ns, count, floor_ns, more);
     }
     d->ring_window = 0;
     const ks_status back = ks_chunks_fill(d, plan, KS_FILL_NONE);

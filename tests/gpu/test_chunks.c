@@ -1,5 +1,5 @@
 /* test_chunks.c -- reduce, scan, re-run on a device: that small models stay in registers and larger ones
- * with their teams of threads, that what these cannot do goes to the other kernels, and the accuracy of
+ * with their teams of threads, both ways, that what these cannot do goes to the other kernels, and the accuracy of
  * single precision. */
 #include <math.h>
 #include <setjmp.h>
@@ -10,6 +10,7 @@
 #include <cmocka.h>
 #include "models.h"
 #include "run_case.h"
+#include "scan_device.h"
 #include "session.h"
 #include "textbook.h"
 
@@ -131,6 +132,132 @@ static void chunks_that_need_more(void **state)
             assert_true(array_steps > 0 && array_steps < 4 * 8);
             golden_free(g);
         }
+}
+
+/** Chunks of the last run that were left to the kernels for any model as `what` says. */
+static int64_t chunks_left(const ks_smooth_plan *plan, int what)
+{
+    const ks_scan_device *d = plan->device;
+    unsigned char left[64];
+    int64_t count = 0;
+    assert_in_range(d->chunks.chunks, 1, sizeof left);
+    OK(ks_gpu_copy_out(d->gpu, left, d->chunks.hard_rerun, (size_t)d->chunks.chunks, d->stream));
+    OK(ks_gpu_stream_sync(d->gpu, d->stream));
+    for (int64_t i = 0; i < d->chunks.chunks; ++i) count += left[i] == what;
+    return count;
+}
+
+/** Run g by the two-filter smoother in chunks, of which so many are left on the way back by teams. */
+static golden_buffers *meet(const golden *g, ks_precision precision, unsigned outputs, int seed, int64_t left)
+{
+    const ks_smooth_options o = options_of(&two_filter, precision, outputs);
+    golden_buffers *b = golden_buffers_new(g->T, g->B, g->nx, g->ny, precision, outputs);
+    const ks_model model = golden_model(g, precision);
+    ks_smooth_plan *plan;
+    use_seed(seed);
+#ifdef EMULATED
+    ks_emulated.watch = precision == KS_F64 ? "ks_team_meet_f64" : "ks_team_meet_f32";
+#endif
+    OK(ks_smooth_plan_create(&plan, NULL, g->T, g->B, g->nx, g->ny, &o));
+    /* Teams with memory of the device's do several chunks each. */
+    if (plan->device->team_back.blocks > 2) plan->device->team_back.blocks = 2;
+    void *work = workspace(plan);
+    OK(ks_smooth_run(plan, &model, golden_y(g, precision), golden_outputs(b), work, NULL));
+    assert_int_equal(chunks_left(plan, KS_HARD), 0);
+    assert_int_equal(chunks_left(plan, KS_HARD_SMOOTH), left);
+#ifdef EMULATED
+    const int registers = g->nx <= 4 && g->ny <= (precision == KS_F64 ? 2 : 4);
+    assert_int_equal(ks_emulated.watched, registers ? 0 : g->B);
+#endif
+    free(work);
+    ks_smooth_plan_destroy(plan);
+    check_clean();
+    return b;
+}
+
+/** The way back of the two-filter smoother is that of the CPU's sequential smoother, and the same bits in every order
+ *  of threads and with fewer outputs. */
+static void check_meeting(const golden *g, ks_precision precision, double bound, int seeds, int64_t left)
+{
+    unsigned outputs = FILTERED | SMOOTHED;
+    if (g->prior == KS_PRIOR_X0) outputs |= KS_OUT_PRIOR_MEAN | KS_OUT_PRIOR_COV;
+    ks_smooth_options o = options_of(&chunked, KS_F64, outputs);
+    golden_buffers *expected = NULL;
+    const ks_model model = golden_model(g, KS_F64);
+    o.method = KS_METHOD_SEQUENTIAL;
+    o.backend = KS_BACKEND_CPU;
+    OK(run_model(g, &model, golden_y(g, KS_F64), &o, 1, &expected, NULL));
+    golden_buffers *b = meet(g, precision, outputs, 0, left);
+    const golden_difference d = golden_compare(golden_widen(b), golden_widen(expected), outputs,
+                                               golden_norm_of(g, precision));
+    if (!(d.error <= bound))
+        fail_msg("nx = %d, ny = %d, %s: %s at step %lld off by %.3g", g->nx, g->ny, precision_names[precision],
+                 golden_output_name(d.output), (long long)d.step, d.error);
+    for (int seed = 1; seed <= seeds; ++seed) {
+        const unsigned some = seed == 2 ? KS_OUT_SMOOTHED_MEAN | KS_OUT_SMOOTHED_VAR : outputs;
+        golden_buffers *again = meet(g, precision, some, seed, left);
+        assert_int_equal(first_different(b, again, some), 0);
+        golden_buffers_free(again);
+    }
+    golden_buffers_free(b);
+    golden_buffers_free(expected);
+}
+
+/** The two-filter smoother's way back by teams of 8, 32, 128 and 256 threads, in memory that a block shares and, with
+ *  48 and 64 states, in the device's, behind a forward pass in registers, in shared and in the device's memory; models
+ *  that vary or not, many series, states that nothing disturbs, no noise at all. */
+static void ways_back_by_teams(void **state)
+{
+    (void)state;
+    static const struct { int nx, ny; int64_t T, B; ks_prior prior; unsigned traits; } all[] = {
+        { 4, 3, 21, 1, KS_PRIOR_X1, VARIES_ALL | MISSING },
+        { 5, 2, 21, 2, KS_PRIOR_X0, VARIES_ALL | MISSING },
+        { 8, 4, 26, 1, KS_PRIOR_X1, HAS_OFFSETS | MISSING },
+        { 8, 9, 9, 1, KS_PRIOR_X0, VARIES_ALL | NO_Q },
+        { 11, 3, 19, 2, KS_PRIOR_X1, VARIES_ALL | MISSING | OWN_MODELS },
+        { 16, 5, 17, 1, KS_PRIOR_X0, HAS_OFFSETS },
+        { 17, 6, 10, 1, KS_PRIOR_X1, VARIES_ALL | MISSING },
+        { 33, 3, 18, 1, KS_PRIOR_X0, VARIES_ALL },
+        { 48, 24, 9, 1, KS_PRIOR_X1, HAS_OFFSETS | MISSING },
+        { 64, 2, 26, 1, KS_PRIOR_X0, VARIES_ALL | MISSING },
+    };
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; ++i)
+        for (int p = 0; p < 2; ++p) {
+            const int nx = all[i].nx, large = nx > 32;
+            if (large && p == (int)i % 2) continue;
+            golden *g = model_random((model_spec){ 1300 + i, all[i].T, all[i].B, nx, all[i].ny, all[i].prior,
+                                                   all[i].traits });
+            const int64_t steps = i % 2 ? (all[i].traits & VARIES_Q ? g->T : 1) : 0;
+            for (int64_t k = 0; k < steps * nx; ++k) {
+                double *Q = model_block(&g->Q, 0, k / nx);
+                Q[k % nx] = Q[k % nx * nx] = 0;
+            }
+            model_round(g);
+            check_meeting(g, (ks_precision)p, p ? 2e-2 : 1e-9, large ? 1 : 3, 0);
+            golden_free(g);
+        }
+}
+
+/** Two entries with all but the same noise behind a step without any: the filter's prediction tells them apart, and
+ *  the element of the step, which has none, cannot be made in the ordinary form. Its chunk alone is left on the way
+ *  back, for the array form, whose information of such a step costs some 1e-5 sd with twelve states, on the CPU too. */
+static void ways_back_that_need_more(void **state)
+{
+    (void)state;
+    static const struct { int nx; ks_precision precision; double bound; } all[] = {
+        { 7, KS_F64, 1e-8 }, { 7, KS_F32, 2e-2 }, { 12, KS_F64, 1e-4 },
+    };
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; ++i) {
+        const int nx = all[i].nx;
+        golden *g = model_random((model_spec){ 1330, 37, 1, nx, 2, KS_PRIOR_X0, VARIES_R | VARIES_Q });
+        double *R = model_block(&g->R, 0, 20);
+        memset(model_block(&g->Q, 0, 20), 0, (size_t)(nx * nx) * sizeof(double));
+        R[0] = R[3] = 1;
+        R[1] = R[2] = 1 - 0x1p-19;
+        model_round(g);
+        check_meeting(g, all[i].precision, all[i].bound, 2, 1);
+        golden_free(g);
+    }
 }
 
 /** Positions, which begin at `from`, and velocities: they drift far from zero, where single precision is
@@ -280,6 +407,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(chunks_of_small_models),
         cmocka_unit_test(chunks_of_larger_models),
         cmocka_unit_test(chunks_that_need_more),
+        cmocka_unit_test(ways_back_by_teams),
+        cmocka_unit_test(ways_back_that_need_more),
         cmocka_unit_test(single_precision_keeps_its_promise),
         cmocka_unit_test(mixed_is_the_same_everywhere),
         cmocka_unit_test(mixed_of_every_kind),

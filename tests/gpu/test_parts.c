@@ -103,29 +103,33 @@ static int64_t run_travelling(const golden *g, const ks_smooth_options *o, ks_tr
 }
 
 /** A series that the device has room for may travel in parts, beside what is computed, with the same bits: models
- *  that vary, that do not, whose transitions lead out of steps, of many series; threads, teams, kernels for any
+ *  that vary, that do not, whose transitions lead out of steps, of many series; threads, teams, both, kernels for any
  *  model; filters. */
 static void series_travel_in_parts(void **state)
 {
     (void)state;
-    static const struct { int T, B, nx, ny; ks_precision precision; ks_prior prior; unsigned traits; int filters;
-                          ks_transition transition; } all[] = {
-        { 2600, 1, 2, 1, KS_F64, KS_PRIOR_X0, VARIES_ALL | MISSING, 0, KS_INTO },
-        { 2100, 2, 2, 1, KS_F32, KS_PRIOR_X0, HAS_OFFSETS, 0, KS_INTO },
-        { 2100, 2, 4, 2, KS_F32, KS_PRIOR_X1, VARIES_ALL | OWN_MODELS, 0, KS_OUT_OF },
-        { 2055, 1, 1, 2, KS_F64, KS_PRIOR_X1, VARIES_ALL | MISSING, 1, KS_OUT_OF },
-        { 1100, 1, 5, 2, KS_F64, KS_PRIOR_X0, VARIES_ALL, 0, KS_INTO },
+    static const method_case meets = { KS_JOB_SMOOTH, KS_METHOD_SCAN_TWO_FILTER, KS_SCAN_CHUNKED, 1, 0 };
+    static const struct { int T, B, nx, ny; ks_precision precision; ks_prior prior; unsigned traits;
+                          const method_case *method; ks_transition transition; } all[] = {
+        { 2600, 1, 2, 1, KS_F64, KS_PRIOR_X0, VARIES_ALL | MISSING, &chunked, KS_INTO },
+        { 2100, 2, 2, 1, KS_F32, KS_PRIOR_X0, HAS_OFFSETS, &chunked, KS_INTO },
+        { 2100, 2, 4, 2, KS_F32, KS_PRIOR_X1, VARIES_ALL | OWN_MODELS, &chunked, KS_OUT_OF },
+        { 2055, 1, 1, 2, KS_F64, KS_PRIOR_X1, VARIES_ALL | MISSING, &filter, KS_OUT_OF },
+        { 1100, 1, 5, 2, KS_F64, KS_PRIOR_X0, VARIES_ALL, &chunked, KS_INTO },
+        { 1100, 1, 5, 2, KS_F64, KS_PRIOR_X1, VARIES_ALL | MISSING, &meets, KS_OUT_OF },
+        { 1100, 1, 5, 2, KS_F32, KS_PRIOR_X0, VARIES_ALL | MISSING, &meets, KS_INTO },
     };
     for (size_t i = 0; i < sizeof all / sizeof all[0]; ++i) {
         golden *g = model_random((model_spec){ 1200 + i, all[i].T, all[i].B, all[i].nx, all[i].ny, all[i].prior,
                                                all[i].traits });
-        const method_case *const method = all[i].filters ? &filter : &chunked;
+        const method_case *const method = all[i].method;
         ks_smooth_options o = options_of(method, all[i].precision, outputs_made(method));
         o.scan = KS_SCAN_CHUNKED;
         if (all[i].prior == KS_PRIOR_X1) o.outputs &= ~(unsigned)(KS_OUT_PRIOR_MEAN | KS_OUT_PRIOR_COV);
-        /* Those of the kernels that keep everything in registers alone. */
-        if (i % 2 == 0) o.outputs &= KS_OUT_LOGLIK | KS_OUT_FILTERED_MEAN | KS_OUT_SMOOTHED_MEAN | KS_OUT_SMOOTHED_COV |
-                                     KS_OUT_LAG_ONE_COV;
+        /* Those of the kernels that keep everything in registers, and of teams, alone. */
+        if (i % 2 == 0 || method == &meets)
+            o.outputs &= KS_OUT_LOGLIK | KS_OUT_FILTERED_MEAN | KS_OUT_SMOOTHED_MEAN | KS_OUT_SMOOTHED_COV |
+                         KS_OUT_LAG_ONE_COV;
         golden_buffers *at_once = golden_buffers_new(g->T, g->B, g->nx, g->ny, o.precision, o.outputs);
         assert_int_equal(run_travelling(g, &o, all[i].transition, 1, 1, at_once), 1);
         const int64_t most = (all[i].T + 8 * KS_LEAST_PART - 1) / (8 * KS_LEAST_PART);

@@ -102,9 +102,10 @@ static golden_buffers *run_way(const trial *t, way w, int seed, tally *p)
     plan->device->ring_window = w.window;
     plan->device->ring_stages = w.stages;
     OK(ks_chunks_fill(plan->device, plan, w.fill));
-    assert_int_equal(plan->device->team != 0, t->teams);
+    assert_int_equal(plan->device->team.lanes != 0, t->teams);
     /* Teams with memory of the device's do several chunks each. */
-    if (plan->device->team_blocks > 2) plan->device->team_blocks = 2;
+    if (plan->device->team.blocks > 2) plan->device->team.blocks = 2;
+    if (plan->device->team_back.blocks > 2) plan->device->team_back.blocks = 2;
     assert_int_equal(posix_memalign(&work, 64, ks_smooth_workspace_bytes(plan) + 64), 0);
     if (t->resident)
         run_resident(t, plan, &model, golden_y(g, t->precision), golden_outputs(b), &info);
@@ -167,8 +168,8 @@ static void bits_of_rows_where_they_lie(void **state)
             const int p = sizes[s][0] > 4 || sizes[s][1] > 2 || at % 2;
             golden *g = model_random((model_spec){ 700 + at, lengths[i], 1 + at % 2, sizes[s][0], sizes[s][1],
                                                    (ks_prior)(at % 2), flags[at % 5] });
-            /* The two-filter smoother's are for four states at most. */
-            const method_case *const smoother = at % 3 == 1 && sizes[s][0] <= 4 ? &two_filter : &chunked;
+            /* The way back of the two-filter smoother has teams beyond four states. */
+            const method_case *const smoother = at % 3 == 1 ? &two_filter : &chunked;
             const trial t = { g, at % 3 ? smoother : &chunked_filter, (ks_precision)p, KS_INTO, 0, 0, 0 };
             check(&t, 1 << at % 4, p ? 2 : 2 + (int)at % 3, ++seed);
             golden_free(g);
@@ -248,7 +249,8 @@ static void rows_of_teams(void **state)
         golden *g = model_random((model_spec){ 800 + (uint64_t)i, s[2] - i % 2, 1, s[0], s[1], (ks_prior)(i / 7 % 2),
                                                flags[i % 4] });
         const int out_of = i / 7 % 2 && i % 2;
-        const trial t = { g, i % 5 ? &chunked : &chunked_filter, (ks_precision)p, out_of ? KS_OUT_OF : KS_INTO,
+        const method_case *const smoother = p != KS_MIXED && i % 2 ? &two_filter : &chunked;
+        const trial t = { g, i % 5 ? smoother : &chunked_filter, (ks_precision)p, out_of ? KS_OUT_OF : KS_INTO,
                           0, 0, 1 };
         check(&t, large ? 1 : 1 << i % 4, large ? 2 : 2 + i % 3, i);
         golden_free(g);
@@ -267,7 +269,8 @@ static void teams_that_need_more(void **state)
             for (int j = 0; j < m * m; ++j) R[j] *= i % 2 ? 0x1p-40 : 0x1p-24;
         }
         model_round(g);
-        const trial t = { g, i % 2 ? &chunked : &chunked_filter, i == 1 ? KS_F32 : KS_F64, KS_INTO, 0, 0, 1 };
+        const method_case *const methods[] = { &chunked_filter, &chunked, &two_filter, &chunked };
+        const trial t = { g, methods[i], i == 1 ? KS_F32 : KS_F64, KS_INTO, 0, 0, 1 };
         check(&t, 1, 2 + i % 2, i);
         golden_free(g);
     }
@@ -280,8 +283,8 @@ static void teams_with_arrays_of_the_callers(void **state)
     for (int i = 0; i < 6; ++i) {
         golden *g = model_random((model_spec){ 830 + (uint64_t)i, 17 + i, 1, 7 + 2 * (i % 2), 1 + i % 3, KS_PRIOR_X1,
                                                VARIES_ALL });
-        const trial t = { g, i % 2 ? &chunked : &chunked_filter, i % 2 ? KS_F32 : KS_F64,
-                          i % 4 < 2 ? KS_INTO : KS_OUT_OF, 0, 1, 1 };
+        const method_case *const methods[] = { &chunked_filter, &chunked, &two_filter };
+        const trial t = { g, methods[i % 3], i % 2 ? KS_F32 : KS_F64, i % 4 < 2 ? KS_INTO : KS_OUT_OF, 0, 1, 1 };
         check(&t, 1 << i % 4, 2 + i % 3, i);
         golden_free(g);
     }
@@ -331,10 +334,10 @@ static void rings_leave_room(void **state)
             for (int blocks = 1; blocks <= 32; ++blocks) {
                 ks_ring ring;
                 ks_chunks_ring(d, 0, blocks, &ring);
-                const int64_t each = d->team ? d->teams : KS_SCAN_THREADS;
-                const int64_t grid = d->team_blocks ? d->team_blocks : (d->chunks.chunks + each - 1) / each;
+                const int64_t each = d->team.lanes ? d->team.teams : KS_SCAN_THREADS;
+                const int64_t grid = d->team.blocks ? d->team.blocks : (d->chunks.chunks + each - 1) / each;
                 const int64_t places = d->gpu->attributes.multiprocessors, all = (grid + places - 1) / places;
-                const int64_t side = all < blocks ? all : blocks, own = (int64_t)ks_chunks_own_shared(d);
+                const int64_t side = all < blocks ? all : blocks, own = (int64_t)ks_chunks_own_shared(&d->team);
                 const int64_t shared = (int64_t)d->gpu->attributes.block_shared + 1024;
                 assert_true(!ring.bytes || side * (own + ring.bytes + 1024) <= shared);
                 assert_true((ring.fill == KS_FILL_NONE) == (ring.bytes == 0));

@@ -52,10 +52,11 @@ typedef struct ks_fast_args {
     ks_ring ring;
 } ks_fast_args;
 
-/** Kernels ks_team_absorb_P, ks_team_filter_P and ks_team_smooth_P of module ks_chunks_team, for precision P:
- *  a row of the block, blockDim.x threads, is a team (team.h). `memory` is `slice` bytes, ks_team_bytes(), for
- *  each team of the grid, or NULL: so much dynamic shared memory for each team of the block. And
- *  ks_team_ring_... of module ks_chunks_team_ring, with `ring` and that much dynamic shared memory behind it. */
+/** Kernels ks_team_absorb_P, ks_team_filter_P, ks_team_smooth_P and ks_team_meet_P of module ks_chunks_team, for
+ *  precision P: a row of the block, blockDim.x threads, is a team (team.h). `memory` is `slice` bytes, ks_team_bytes()
+ *  or ks_team_meet_bytes(), for each team of the grid, or NULL: so much dynamic shared memory for each team of the
+ *  block. And ks_team_ring_... of module ks_chunks_team_ring, with `ring` and that much dynamic shared memory behind
+ *  it. */
 typedef struct ks_team_args {
     ks_chunk_arrays chunks;
     long long phase;
@@ -78,10 +79,17 @@ KS_HD int64_t ks_aggregate_numbers(int nx)
 /** What a team does of a chunk; its memory is cut for each anew. */
 typedef enum ks_team_part { KS_TEAM_ABSORB, KS_TEAM_FILTER, KS_TEAM_SMOOTH, KS_TEAM_PARTS } ks_team_part;
 
+/** Numbers of the rows of a step that are those of means: F, u, H, d, y and whether an entry is there. */
+KS_HD int64_t ks_team_row_means(int nx, int ny)
+{
+    const int64_t n = nx, m = ny;
+    return n * n + n + m * n + 3 * m;
+}
+
 /** Numbers of the means of a part: rows of a step, and an aggregate with what a step adds or estimates. */
 KS_HD int64_t ks_team_means(ks_team_part part, int nx, int ny)
 {
-    const int64_t n = nx, m = ny, rows = n * n + n + m * n + 3 * m;
+    const int64_t n = nx, m = ny, rows = ks_team_row_means(nx, ny);
     if (part == KS_TEAM_SMOOTH) return rows + 3 * n;
     return rows + n + m + (part == KS_TEAM_ABSORB ? 3 * n * n + 2 * n + 2 * m * n : n);
 }
@@ -107,6 +115,18 @@ KS_HD int64_t ks_team_bytes(int nx, int ny, int64_t mean, int64_t cov)
         most = bytes > most ? bytes : most;
     }
     return (most + 15) / 16 * 16;
+}
+
+/** Bytes of a team's memory for the two-filter smoother's way back, in double: information and means, an element or
+ *  two covariances, and rows of a step with what makes an element or a lag-one covariance of them, in whose place
+ *  elements are joined. */
+KS_HD int64_t ks_team_meet_bytes(int nx, int ny)
+{
+    const int64_t n = nx, m = ny, kept = n * (n + 1) / 2 + 5 * n + 2 * n * n + 3 * n;
+    const int64_t rows = ks_team_row_means(nx, ny) + n * n + m * m;
+    const int64_t element = 3 * n * n + 2 * n + 4 * m * n + m * m + 2 * m, lag = 4 * n * n + n;
+    const int64_t made = rows + (element > lag ? element : lag), joined = 7 * n * n + 3 * n;
+    return ((kept + (made > joined ? made : joined)) * (int64_t)sizeof(double) + 15) / 16 * 16;
 }
 
 /** Kernels ks_filter_tiles_N of module ks_scan_elements, N = 1, 2, 3, 4, any: tiles of elements, a block

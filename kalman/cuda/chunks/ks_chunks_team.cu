@@ -5,3 +5,4 @@
 #define KS_TEAM(name)  KS_TEAM_(name)
 #define KS_ROWS        ks_rows_there
 #include "team_kernels.h"
+#include "team_meet_kernels.h"

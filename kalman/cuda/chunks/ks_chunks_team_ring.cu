@@ -6,3 +6,4 @@
 #define KS_TEAM(name)  KS_TEAM_(name)
 #define KS_ROWS        ks_rows_team
 #include "team_kernels.h"
+#include "team_meet_kernels.h"

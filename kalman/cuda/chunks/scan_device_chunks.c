@@ -66,23 +66,25 @@ ks_status ks_chunks_scan(ks_scan_device *d)
     return status;
 }
 
-/** The same by teams. */
+/** As run_fast() with teams. */
 static ks_status run_teams(ks_scan_device *d, const ks_gpu_kernel *kernel, const ks_gpu_kernel *with_ring,
                            int resident, long long phase)
 {
+    const int back = kernel == d->fast_smooth;
+    const ks_team_shape *const team = back ? &d->team_back : &d->team;
     ks_team_args args;
     memset(&args, 0, sizeof args);
     args.chunks = d->chunks;
     args.chunks.a = d->a;
     args.phase = phase;
     args.status = d->status;
-    args.memory = d->team_memory;
-    args.slice = d->team_slice;
-    if (with_ring) ks_chunks_ring(d, kernel == d->fast_smooth, resident, &args.ring);
-    const int64_t blocks = (chunks_of(d) + d->teams - 1) / d->teams;
-    const ks_gpu_shape shape = { { (unsigned)(d->team_blocks ? d->team_blocks : blocks) },
-                                 { (unsigned)d->team, (unsigned)d->teams },
-                                 ks_chunks_own_shared(d) + (size_t)args.ring.bytes, 0 };
+    args.memory = team->blocks ? d->team_memory : NULL;
+    args.slice = team->slice;
+    if (with_ring) ks_chunks_ring(d, back, resident, &args.ring);
+    const int64_t blocks = (chunks_of(d) + team->teams - 1) / team->teams;
+    const ks_gpu_shape shape = { { (unsigned)(team->blocks ? team->blocks : blocks) },
+                                 { (unsigned)team->lanes, (unsigned)team->teams },
+                                 ks_chunks_own_shared(team) + (size_t)args.ring.bytes, 0 };
     return ks_gpu_launch(d->gpu, args.ring.fill ? with_ring : kernel, &shape, &args, sizeof args, d->stream);
 }
 
@@ -91,14 +93,15 @@ static ks_status run_teams(ks_scan_device *d, const ks_gpu_kernel *kernel, const
 static ks_status run_fast(ks_scan_device *d, const ks_gpu_kernel *kernel, const ks_gpu_kernel *with_ring,
                           int resident, long long phase)
 {
-    if (d->team) return run_teams(d, kernel, with_ring, resident, phase);
+    const int back = kernel == d->fast_smooth;
+    if ((back ? d->team_back : d->team).lanes) return run_teams(d, kernel, with_ring, resident, phase);
     ks_fast_args args;
     memset(&args, 0, sizeof args);
     args.chunks = d->chunks;
     args.chunks.a = d->a;
     args.phase = phase;
     args.status = d->status;
-    if (with_ring) ks_chunks_ring(d, kernel == d->fast_smooth, resident, &args.ring);
+    if (with_ring) ks_chunks_ring(d, back, resident, &args.ring);
     const int64_t blocks = (chunks_of(d) + KS_SCAN_THREADS - 1) / KS_SCAN_THREADS;
     const ks_gpu_shape shape = { { (unsigned)blocks }, { KS_SCAN_THREADS }, (size_t)args.ring.bytes, 0 };
     return ks_gpu_launch(d->gpu, args.ring.fill ? with_ring : kernel, &shape, &args, sizeof args, d->stream);

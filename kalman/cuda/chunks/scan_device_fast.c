@@ -22,18 +22,17 @@ static const struct { ks_precision precision; int nx, ny; } sizes[] = {
 };
 enum { SIZES = sizeof sizes / sizeof sizes[0] };
 
-/* Most states of the two-filter smoother's, which are in double. */
+/* Most states of the two-filter smoother's way back, which is in double. */
 enum { MOST_TO_MEET = 4 };
 
 /** The smallest that a plan fits into, or SIZES. */
 static size_t size_for(const ks_smooth_plan *plan)
 {
-    const int most = plan->method == KS_METHOD_SCAN_TWO_FILTER ? MOST_TO_MEET : plan->nx;
     size_t i = 0;
     while (i < SIZES && (sizes[i].precision != plan->options.precision || sizes[i].nx < plan->nx ||
                          sizes[i].ny < plan->ny))
         ++i;
-    return plan->nx <= most ? i : SIZES;
+    return i;
 }
 
 static int makes_fast_outputs(const ks_smooth_plan *plan)
@@ -41,21 +40,28 @@ static int makes_fast_outputs(const ks_smooth_plan *plan)
     return (plan->options.outputs & ~(unsigned)FAST_OUTPUTS) == 0;
 }
 
+/** Teams for models of so many states, with so many bytes for each. */
+static ks_team_shape shape_of(int nx, int64_t slice, int64_t chunks)
+{
+    ks_team_shape s = { nx <= 8 ? 8 : nx <= 16 ? 32 : nx <= 32 ? 128 : KS_MOST_TEAM, 1, slice, 0 };
+    if (s.lanes <= 32) s.teams = TEAM_BLOCK / s.lanes;
+    while (s.teams > 1 && s.teams * slice > TEAM_SHARED) s.teams /= 2;
+    if (s.teams * slice <= TEAM_SHARED) return s;
+    const int64_t wanted = (chunks + s.teams - 1) / s.teams;
+    s.blocks = wanted < TEAM_BLOCKS ? wanted : TEAM_BLOCKS;
+    return s;
+}
+
 void ks_chunks_teams(ks_scan_device *d, const ks_smooth_plan *plan)
 {
-    const int nx = plan->nx, ny = plan->ny;
+    const int nx = plan->nx, ny = plan->ny, two_filter = d->chunks.two_filter, fits = size_for(plan) < SIZES;
     const int64_t mean = (int64_t)plan->mean_bytes, cov = (int64_t)plan->kernels->number_bytes;
-    if (!makes_fast_outputs(plan) || size_for(plan) < SIZES || nx > KS_MOST_TEAM_STATES ||
-        ny > KS_MOST_TEAM_STATES || d->chunks.two_filter)
-        return;
-    d->team = nx <= 8 ? 8 : nx <= 16 ? 32 : nx <= 32 ? 128 : KS_MOST_TEAM;
-    d->team_slice = ks_team_bytes(nx, ny, mean, cov);
-    d->teams = d->team <= 32 ? TEAM_BLOCK / d->team : 1;
-    while (d->teams > 1 && d->teams * d->team_slice > TEAM_SHARED) d->teams /= 2;
-    d->team_blocks = 0;
-    if (d->teams * d->team_slice <= TEAM_SHARED) return;
-    const int64_t wanted = (d->chunks.chunks + d->teams - 1) / d->teams;
-    d->team_blocks = wanted < TEAM_BLOCKS ? wanted : TEAM_BLOCKS;
+    const ks_team_shape none = { 0, 0, 0, 0 };
+    d->team = d->team_back = none;
+    if (!makes_fast_outputs(plan) || nx > KS_MOST_TEAM_STATES || ny > KS_MOST_TEAM_STATES) return;
+    if (!fits) d->team = shape_of(nx, ks_team_bytes(nx, ny, mean, cov), d->chunks.chunks);
+    if (!two_filter) d->team_back = d->team;
+    else if (!fits || nx > MOST_TO_MEET) d->team_back = shape_of(nx, ks_team_meet_bytes(nx, ny), d->chunks.chunks);
 }
 
 static const char *suffix_of(const ks_smooth_plan *plan)
@@ -64,51 +70,41 @@ static const char *suffix_of(const ks_smooth_plan *plan)
     return suffixes[plan->options.precision];
 }
 
-size_t ks_chunks_own_shared(const ks_scan_device *d)
+size_t ks_chunks_own_shared(const ks_team_shape *team)
 {
-    return d->team && !d->team_blocks ? (size_t)(d->teams * d->team_slice) : 0;
+    return team->lanes && !team->blocks ? (size_t)(team->teams * team->slice) : 0;
 }
 
-/** The kernels of teams, for rows that come as `kind` says. */
-static ks_status find_teams(ks_scan_device *d, const ks_smooth_plan *plan, const char *kind,
-                            const ks_gpu_kernel **const kernels[3])
+/** Kernels of a plan's passes, with a ring or without: of teams, or that keep everything in registers; none for sizes
+ *  that neither are for. */
+static ks_status find_kernels(ks_scan_device *d, const ks_smooth_plan *plan, int ring,
+                              const ks_gpu_kernel **const kernels[3])
 {
-    static const char *const parts[] = { "absorb", "filter", "smooth" };
-    char module[24], name[48];
+    static const char *const kinds[2][2] = { { "fast", "ring" }, { "team", "team_ring" } };
+    const size_t size = size_for(plan);
+    const int keeps = d->chunks.smooths, meets = d->chunks.two_filter;
+    const char *const suffix = suffix_of(plan), *const back = meets ? "meet" : "smooth";
+    char module[24], name[48], to[16];
     ks_status status = KS_OK;
-    snprintf(module, sizeof module, "ks_chunks_%s", kind);
     for (int i = 0; i < 3 && status == KS_OK; ++i) {
-        snprintf(name, sizeof name, "ks_%s_%s_%s", kind, parts[i], suffix_of(plan));
+        const int team = (i < 2 ? d->team : d->team_back).lanes > 0;
+        const char *const kind = kinds[team][ring], *const filter = keeps && !team ? "keep" : "filter";
+        const char *const part = i == 0 ? "absorb" : i == 1 ? filter : back;
+        if (!team && size == SIZES) continue;
+        to[0] = 0;
+        if (!team && i == 2 && !meets) snprintf(to, sizeof to, "_%d", sizes[size].nx);
+        else if (!team) snprintf(to, sizeof to, "_%d_%d", sizes[size].nx, sizes[size].ny);
+        snprintf(module, sizeof module, "ks_chunks_%s", kind);
+        snprintf(name, sizeof name, "ks_%s_%s_%s%s", kind, part, suffix, to);
         status = ks_gpu_find(d->gpu, kernels[i], module, name);
     }
-    return status;
-}
-
-/** The kernels that keep everything in registers, for rows that come as `kind` says; none for other sizes. */
-static ks_status find_registers(ks_scan_device *d, const ks_smooth_plan *plan, const char *kind,
-                                const ks_gpu_kernel **const kernels[3])
-{
-    const size_t size = size_for(plan);
-    const char *const suffix = suffix_of(plan);
-    char module[24], name[3][48];
-    ks_status status = KS_OK;
-    if (size == SIZES) return KS_OK;
-    const int nx = sizes[size].nx, ny = sizes[size].ny;
-    snprintf(module, sizeof module, "ks_chunks_%s", kind);
-    snprintf(name[0], sizeof name[0], "ks_%s_absorb_%s_%d_%d", kind, suffix, nx, ny);
-    snprintf(name[1], sizeof name[1], "ks_%s_%s_%s_%d_%d", kind, d->chunks.smooths ? "keep" : "filter", suffix,
-             nx, ny);
-    if (d->chunks.two_filter) snprintf(name[2], sizeof name[2], "ks_%s_meet_%s_%d_%d", kind, suffix, nx, ny);
-    else snprintf(name[2], sizeof name[2], "ks_%s_smooth_%s_%d", kind, suffix, nx);
-    for (int i = 0; i < 3 && status == KS_OK; ++i) status = ks_gpu_find(d->gpu, kernels[i], module, name[i]);
     return status;
 }
 
 ks_status ks_chunks_find_fast(ks_scan_device *d, const ks_smooth_plan *plan)
 {
     const ks_gpu_kernel **const kernels[] = { &d->fast_absorb, &d->fast_filter, &d->fast_smooth };
-    if (!makes_fast_outputs(plan)) return KS_OK;
-    return d->team ? find_teams(d, plan, "team", kernels) : find_registers(d, plan, "fast", kernels);
+    return makes_fast_outputs(plan) ? find_kernels(d, plan, 0, kernels) : KS_OK;
 }
 
 ks_status ks_chunks_fill(ks_scan_device *d, const ks_smooth_plan *plan, ks_fill fill)
@@ -116,16 +112,16 @@ ks_status ks_chunks_fill(ks_scan_device *d, const ks_smooth_plan *plan, ks_fill 
     const ks_gpu_kernel **const kernels[] = { &d->ring_absorb, &d->ring_filter, &d->ring_smooth };
     int *const resident[] = { &d->beside_absorb, &d->beside_filter, &d->beside_smooth };
     const ks_gpu_kernel *const fast[] = { d->fast_absorb, d->fast_filter, d->fast_smooth };
-    const int threads = d->team ? d->team * d->teams : KS_SCAN_THREADS;
     ks_status status = KS_OK;
     if (!d->fast_absorb) return KS_OK;
-    for (int i = 0; i < 3 && status == KS_OK; ++i)
-        status = ks_gpu_resident(d->gpu, resident[i], fast[i], threads, ks_chunks_own_shared(d));
-    if (status == KS_OK && fill != KS_FILL_NONE && !d->ring_smooth)
-        status = d->team ? find_teams(d, plan, "team_ring", kernels)
-                         : find_registers(d, plan, "ring", kernels);
+    for (int i = 0; i < 3 && status == KS_OK; ++i) {
+        const ks_team_shape *const team = i < 2 ? &d->team : &d->team_back;
+        const int threads = team->lanes ? team->lanes * team->teams : KS_SCAN_THREADS;
+        status = ks_gpu_resident(d->gpu, resident[i], fast[i], threads, ks_chunks_own_shared(team));
+    }
+    if (status == KS_OK && fill != KS_FILL_NONE && !d->ring_smooth) status = find_kernels(d, plan, 1, kernels);
     if (status != KS_OK) return status;
-    d->fill = d->team && fill == KS_FILL_PIECES ? KS_FILL_NONE : fill;
+    d->fill = fill;
     /* What was captured runs other kernels. */
     ks_scan_device_forget(d);
     return KS_OK;

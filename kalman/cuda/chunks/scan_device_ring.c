@@ -97,18 +97,19 @@ static void lay_out(ks_ring *ring, int window, int stages, int barriers, int slo
 void ks_chunks_ring(const ks_scan_device *d, int back, int blocks, ks_ring *ring)
 {
     const ks_gpu_attributes *gpu = &d->gpu->attributes;
-    const int64_t chunks = d->chunks.chunks - d->chunks.begin, own = (int64_t)ks_chunks_own_shared(d);
+    const ks_team_shape *const team = back ? &d->team_back : &d->team;
+    const int64_t chunks = d->chunks.chunks - d->chunks.begin, own = (int64_t)ks_chunks_own_shared(team);
     /* A slot for each chunk of a block, and what the launch has blocks for. */
-    const int slots = d->team ? d->teams : KS_SCAN_THREADS, barriers = d->team ? slots : slots / 32;
+    const int slots = team->lanes ? team->teams : KS_SCAN_THREADS, barriers = team->lanes ? slots : slots / 32;
     const int64_t wanted = (chunks + slots - 1) / slots;
-    const int64_t launched = d->team_blocks && d->team_blocks < wanted ? d->team_blocks : wanted;
+    const int64_t launched = team->blocks && team->blocks < wanted ? team->blocks : wanted;
     /* No more blocks are side by side than there are. */
     const int64_t all = (launched + gpu->multiprocessors - 1) / gpu->multiprocessors;
     const int64_t beside = all < blocks ? all : blocks;
     const int64_t most = ((int64_t)gpu->block_shared + KEPT) / (beside > 0 ? beside : 1) - KEPT - own;
     const int64_t room = d->ring_window ? (int64_t)gpu->block_shared - own : most;
     memset(ring, 0, sizeof *ring);
-    if (d->fill == KS_FILL_NONE) return;
+    if (d->fill == KS_FILL_NONE || (team->lanes && d->fill == KS_FILL_PIECES)) return;
     take_rows(d, back, ring);
     const int fits = fits_rows(ring, d->chunks.size);
     int window = d->ring_window ? d->ring_window : KS_RING_WINDOW;

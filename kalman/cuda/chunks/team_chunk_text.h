@@ -73,12 +73,12 @@ template <class From, class To> KS_DEVICE void KS_T(team_load)(int numbers, cons
     KS_TEAM_EACH(i, numbers) to[i] = (To)from[i];
 }
 
-template <class Number>
+template <class To, class Number>
 KS_DEVICE void KS_T(team_put)(int numbers, const Number *from, ks_sink to, int64_t k)
 {
     if (!to.base) return;
-    Number *const row = static_cast<Number *>(ks_slot_of(to, k));
-    KS_TEAM_EACH(i, numbers) row[i] = from[i];
+    To *const row = static_cast<To *>(ks_slot_of(to, k));
+    KS_TEAM_EACH(i, numbers) row[i] = (To)from[i];
 }
 
 KS_DEVICE void KS_T(team_round)(int numbers, const KS_NUM *from, KS_GAIN *to)
@@ -89,8 +89,8 @@ KS_DEVICE void KS_T(team_round)(int numbers, const KS_NUM *from, KS_GAIN *to)
     }
 }
 
-/** The transition into step k; nothing moves before step 0 under prior x1. */
-template <class Rows>
+/** The transition into step k, from rows of the number `Row`; nothing moves before step 0 under prior x1. */
+template <class Row = KS_NUM, class Rows>
 KS_DEVICE void KS_T(team_transition)(const ks_series &s, int64_t k, const Rows &from,
                                      const KS_T(team_rows) &rows)
 {
@@ -105,9 +105,9 @@ KS_DEVICE void KS_T(team_transition)(const ks_series &s, int64_t k, const Rows &
         }
         KS_TEAM_EACH(i, n) r.u[i] = KS_LIT(0);
     } else {
-        KS_T(team_load)<KS_NUM>(n * n, from.F(k), r.F);
-        KS_T(team_load)<KS_NUM>(n * n, from.Q(k), r.Q);
-        KS_T(team_load)<KS_NUM>(n, from.u(k), r.u);
+        KS_T(team_load)<Row>(n * n, from.F(k), r.F);
+        KS_T(team_load)<Row>(n * n, from.Q(k), r.Q);
+        KS_T(team_load)<Row>(n, from.u(k), r.u);
     }
     ks_team_sync();
     KS_T(team_round)(n * n, r.F, r.narrow_F);
@@ -115,25 +115,24 @@ KS_DEVICE void KS_T(team_transition)(const ks_series &s, int64_t k, const Rows &
 
 /** What step k observes; a missing entry keeps its place as one that says nothing. False where an entry
  *  is infinite. */
-template <class Rows>
+template <class Row = KS_NUM, class Rows>
 KS_DEVICE bool KS_T(team_observation)(const ks_series &s, int64_t k, const Rows &from,
                                       const KS_T(team_rows) &rows)
 {
     const KS_T(ks_chunk_rows) &r = rows.of;
     const int n = s.nx, m = s.ny;
-    const KS_NUM *const H = static_cast<const KS_NUM *>(from.H(k));
-    const KS_NUM *const R = static_cast<const KS_NUM *>(from.R(k));
+    const Row *const H = static_cast<const Row *>(from.H(k)), *const R = static_cast<const Row *>(from.R(k));
     KS_NUM *const there = rows.there;
     bool finite = true;
     ks_team_sync();
-    KS_T(team_load)<KS_NUM>(m, from.y(k), r.y);
-    KS_T(team_load)<KS_NUM>(m, from.d(k), r.d);
+    KS_T(team_load)<Row>(m, from.y(k), r.y);
+    KS_T(team_load)<Row>(m, from.d(k), r.d);
     ks_team_sync();
     for (int i = 0; i < m; ++i)
         if (r.y[i] == r.y[i] && !(r.y[i] - r.y[i] == KS_LIT(0))) finite = false;
     KS_TEAM_EACH(i, m) there[i] = KS_LIT(r.y[i] == r.y[i]);
     ks_team_sync();
-    KS_TEAM_EACH(i, m * n) r.H[i] = there[i / n] != KS_LIT(0) ? H[i] : KS_LIT(0);
+    KS_TEAM_EACH(i, m * n) r.H[i] = there[i / n] != KS_LIT(0) ? (KS_NUM)H[i] : KS_LIT(0);
     KS_TEAM_EACH(i, m * m)
         r.R[i] = there[i / m] != KS_LIT(0) && there[i % m] != KS_LIT(0) ? (KS_GAIN)R[i]
                                                                         : (KS_GAIN)(i % (m + 1) == 0);
@@ -144,15 +143,19 @@ KS_DEVICE bool KS_T(team_observation)(const ks_series &s, int64_t k, const Rows 
     return finite;
 }
 
+/** Whether an estimate fits these numbers. */
+template <class Mean = KS_NUM, class Cov = KS_GAIN>
 KS_DEVICE bool KS_T(team_finite)(int n, const KS_NUM *x, const KS_GAIN *P)
 {
-    KS_NUM means = KS_LIT(0);
-    KS_GAIN variances = 0;
+    Mean means = 0;
+    Cov variances = 0;
     for (int i = 0; i < n; ++i) {
-        means = means + (x[i] - x[i]);
-        variances = variances + (P[i * n + i] - P[i * n + i]);
+        const Mean mean = (Mean)x[i];
+        const Cov variance = (Cov)P[i * n + i];
+        means = means + (mean - mean);
+        variances = variances + (variance - variance);
     }
-    return means == KS_LIT(0) && variances == 0;
+    return means == 0 && variances == 0;
 }
 
 KS_DEVICE bool KS_T(team_conditioned)(int n, const KS_NUM *P, KS_NUM *W)
@@ -222,14 +225,15 @@ KS_DEVICE bool KS_T(team_narrow)(int n, const double *from, KS_NUM *x, KS_GAIN *
     return KS_T(team_finite)(n, x, P);
 }
 
+template <class Mean = KS_NUM, class Cov = KS_GAIN>
 KS_DEVICE void KS_T(team_put_estimate)(int n, const KS_NUM *x, const KS_GAIN *P, ks_sink mean,
                                        ks_sink cov, ks_sink var, int64_t k)
 {
-    KS_T(team_put)(n, x, mean, k);
-    KS_T(team_put)(n * n, P, cov, k);
+    KS_T(team_put)<Mean>(n, x, mean, k);
+    KS_T(team_put)<Cov>(n * n, P, cov, k);
     if (!var.base) return;
-    KS_GAIN *const diagonal = static_cast<KS_GAIN *>(ks_slot_of(var, k));
-    KS_TEAM_EACH(i, n) diagonal[i] = P[i * n + i];
+    Cov *const diagonal = static_cast<Cov *>(ks_slot_of(var, k));
+    KS_TEAM_EACH(i, n) diagonal[i] = (Cov)P[i * n + i];
 }
 
 /** Filter the steps of a chunk. Every thread has the same tally of it. */
@@ -316,7 +320,7 @@ KS_DEVICE bool KS_T(team_smooth)(const ks_chunk_arrays &c, Rows &from, int64_t c
         if (!KS_T(ks_chunk_smooth)(n, &r.of, fx, fP, x, P, Pn, ET, Pp, W, t)) return false;
         if (back.lag_one_cov.base) {
             KS_G(ks_mm)(n, n, n, P, ET, W);
-            KS_T(team_put)(n * n, W, back.lag_one_cov, k + 1);
+            KS_T(team_put)<KS_GAIN>(n * n, W, back.lag_one_cov, k + 1);
         }
         KS_G(ks_copy)(n * n, Pn, P);
         if (!KS_T(team_finite)(n, x, P)) return false;
