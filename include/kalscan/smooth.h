@@ -260,7 +260,7 @@ typedef struct ks_info {
     int64_t missing;         /**< entries of y that are missing                                  */
     ks_blocktri_order order; /**< KS_METHOD_BLOCKTRI: the order, else KS_BLOCKTRI_AUTO           */
     ks_backend backend;      /**< that ran                                                       */
-    int device_code;         /**< with KS_EDEVICE: the device run time's own number              */
+    int device_code;         /**< of a failure of the device: its run time's own number, else 0    */
 } ks_info;
 #define KS_INFO_INIT                                                                        \
     { sizeof(ks_info), KS_OK, KS_ARRAY_NONE, KS_FAULT_NONE, -1, -1, -1, -1, 0.0,            \

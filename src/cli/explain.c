@@ -109,6 +109,9 @@ ks_exit ks_explain_run(ks_status status, const ks_info *info, const ks_input *in
     const char *file = input->places.file;
     const char *matrix = ks_array_name(info->array), *fault = fault_text(info);
     place_text(info, input, place, sizeof place);
+    if (info->device_code)
+        return ks_fail(failure, KS_EXIT_RESOURCES, "%s (CUDA error %d)",
+                       status == KS_ENOMEM ? "out of memory of the device" : ks_strerror(status), info->device_code);
     switch (status) {
     case KS_EREFUSED:
         return ks_fail(failure, KS_EXIT_NUMERICAL,
@@ -125,10 +128,6 @@ ks_exit ks_explain_run(ks_status status, const ks_info *info, const ks_input *in
     case KS_ENOMEM:
         return ks_fail(failure, KS_EXIT_RESOURCES, "%s: out of memory", file);
     case KS_EDEVICE:
-        if (info->device_code)
-            return ks_fail(failure, KS_EXIT_RESOURCES, "%s (CUDA error %d)", ks_strerror(status),
-                           info->device_code);
-        return ks_fail(failure, KS_EXIT_RESOURCES, "%s", ks_strerror(status));
     case KS_ENODEV: return ks_fail(failure, KS_EXIT_RESOURCES, "%s", ks_strerror(status));
     case KS_ECANCELED: return ks_fail(failure, KS_EXIT_INTERRUPTED, "interrupted");
     default: return ks_fail(failure, KS_EXIT_NUMERICAL, "%s: %s", file, ks_strerror(status));

@@ -99,6 +99,9 @@ ks_status fault(device &d, ks_status status, const char *text);
 /** Whether `bytes` from `p` on lie in one allocation of the device. */
 bool on_device(const device &d, const void *p, size_t bytes);
 
+/** All kernels that were linked in, a list. */
+const ks_emu_kernel *ks_emu_kernels();
+
 /** An operation on memory. */
 operation plain(kind what, void *to, const void *from, size_t bytes);
 

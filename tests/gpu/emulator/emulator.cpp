@@ -416,6 +416,8 @@ const ks_gpu_table table = {
     graph_destroy, room};
 } // namespace
 
+const ks_emu_kernel *ks_emu_kernels() { return all_kernels; }
+
 ks_emu_kernel::ks_emu_kernel(const char *module_, const char *name_, void (*run_)(const void *),
                              size_t bytes, int threads)
     : module(module_), name(name_), run(run_), args_bytes(bytes), most_threads(threads),
