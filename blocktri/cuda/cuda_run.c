@@ -139,7 +139,7 @@ ks_status ks_bt_perform(ks_blocktri_cuda_plan *plan, ks_bt_work_kind kind, const
     int direct = plan->schur && ks_bt_schur_direct(plan->schur, kind, call);
     ks_status status = KS_OK;
     if (!direct && (!recorded->graph || !same(&recorded->call, call))) status = record(plan, kind, call);
-    if (status == KS_EDEVICE && plan->schur) direct = plan->schur->uncapturable = 1;
+    if (status && plan->schur) direct = plan->schur->uncapturable = 1;
     if (direct) status = put(plan, kind, call, where);
     else if (!status) status = ks_gpu_graph_launch(plan->gpu, recorded->graph, where);
     if (!status) plan->factored = 1;

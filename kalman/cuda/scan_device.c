@@ -65,7 +65,8 @@ static ks_status leave_room(ks_scan_device *d)
 {
     size_t room = 0;
     KS_TRY(ks_gpu_room(d->gpu, &room));
-    return ks_gpu_local_bytes(d->gpu) <= room ? KS_OK : KS_ENOMEM;
+    const size_t local = ks_gpu_local_bytes(d->gpu); /* which the run time rounds up by its own rules */
+    return local + local / 8 <= room ? KS_OK : KS_ENOMEM;
 }
 
 /** One device's share: the whole run, or as the `second` one of two the reverse scan alone. */
@@ -129,12 +130,17 @@ ks_status ks_scan_device_create(ks_scan_device **out, const ks_smooth_plan *plan
 {
     const ks_smooth_options *o = &plan->options;
     int64_t chunks = 0, before, all = 0;
-    ks_status status;
+    /* The device's context, which takes tenths of a second to make, stays from one try to the next. */
+    ks_gpu *kept;
+    *out = NULL;
+    ks_status status = ks_gpu_open(&kept, plan->context, o->device);
+    if (status != KS_OK) return status;
     /* Where the whole series has no room it goes there in parts, the largest that have. */
     do {
         before = chunks;
         status = create(out, plan, NULL, o->device, 0, &chunks);
     } while (status == KS_ENOMEM && chunks != before);
+    ks_gpu_close(kept);
     if (status == KS_OK && plan->nx > BESIDE_STATES) status = travel_beside(out);
     if (status != KS_OK || o->second_device < 0) return status;
     status = create(&(*out)->other, plan, o->second_device == o->device ? (*out)->gpu : NULL,

@@ -245,7 +245,7 @@ static inline KS_MUST_CHECK ks_status ks_gpu_resident(ks_gpu *gpu, int *blocks,
 }
 
 /** Launch a kernel. `args` is the argument structure that its KS_KERNEL() names, copied before this
- *  returns. Errors: KS_EINVAL (a size the device does not have), KS_EDEVICE. */
+ *  returns. Errors: KS_EDEVICE, also of a size that the device does not have. */
 static inline KS_MUST_CHECK ks_status ks_gpu_launch(ks_gpu *gpu, const ks_gpu_kernel *kernel,
                                                     const ks_gpu_shape *shape,
                                                     const void *args, size_t args_bytes,

@@ -356,8 +356,10 @@ static ks_status open_device(device *d, int number)
     const ks_status status = ks_cuda_driver_load(&d->cu);
     if (status != KS_OK) return status;
     CUresult result = d->cu.cuInit(0);
-    if (result != CUDA_SUCCESS)
-        return KS_ENODEV; /* a driver without a device, or of another version */
+    if (result != CUDA_SUCCESS) { /* a driver without a device, or of another version */
+        (void)status_of(&d->gpu, result, "cuInit");
+        return KS_ENODEV;
+    }
     result = d->cu.cuDeviceGet(&d->number, number);
     if (result == CUDA_SUCCESS) result = ks_cuda_driver_attributes(&d->cu, d->number, &d->gpu.attributes);
     if (result == CUDA_SUCCESS) result = d->cu.cuDevicePrimaryCtxRetain(&d->primary, d->number);

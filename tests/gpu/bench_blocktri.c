@@ -205,6 +205,13 @@ static int run(problem *p, ks_blocktri_cuda_plan *plan, const ks_blocktri_cuda_o
     return residual < (wide ? 1e-13 : 1e-5) && difference < (wide ? 1e-9 : 1e-3) ? 0 : 1;
 }
 
+/* One case that has no plan does not stop the others. */
+static int not_planned(int64_t N, int n, ks_status status)
+{
+    fprintf(stderr, "N = %lld, n = %d: %s\n", (long long)N, n, ks_strerror(status));
+    return 1;
+}
+
 /* The problem by a plan of its own, on the same device. */
 static int way(problem *p, ks_blocktri_order order, int64_t segments, int together, int atomic)
 {
@@ -218,7 +225,7 @@ static int way(problem *p, ks_blocktri_order order, int64_t segments, int togeth
     if (now() > over) return 0;
     const ks_status status = ks_bt_plan_create(&plan, NULL, p->home->gpu, p->N, p->n, &options);
     if (status == KS_EUNAVAILABLE && order == KS_BLOCKTRI_RECURSIVE_SCHUR) return 0; /* no libraries */
-    TRY(status);
+    if (status) return not_planned(p->N, p->n, status);
     const int failed = run(p, plan, &options);
     ks_blocktri_cuda_plan_destroy(plan);
     return failed;
@@ -256,7 +263,7 @@ static int bench(int64_t N, int n, ks_precision precision, int what, int cheap_e
     options.order = KS_BLOCKTRI_NESTED_DISSECTION;
     if (now() > over) return 0;
     const ks_status status = ks_blocktri_cuda_plan_create(&home, NULL, N, n, &options);
-    TRY(status);
+    if (status) return not_planned(N, n, status);
     problem p = problem_of(N, n, precision, home);
     int failed = what & CHOSEN ? run(&p, home, &options) : 0;
     if (what & OTHERS) {
