@@ -90,7 +90,7 @@ static void drawn(void **state)
 {
     /* A pivot is taken for round-off before it is. */
     static const uint64_t dropping[] = { 2054, 2501, 2692, 3077 };
-    const int all = ALL_ON_DEVICE ? 40 : SANITIZED ? 50 : 300, each = SCANS - FIRST;
+    const int all = ALL_ON_DEVICE ? 40 : SANITIZED ? 25 : 300, each = SCANS - FIRST;
     int refused = 0;
     (void)state;
     for (int seed = 1; seed <= all; ++seed) refused += draw((uint64_t)seed);
