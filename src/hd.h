@@ -58,8 +58,9 @@ KS_HD double ks_add_rounded(double sum, double term)
 #endif
 
 /* Covariances that decay towards zero would end as denormal numbers, on which every operation is a
- * hundred times slower; between these two calls they are zero. The caller's mode is restored. */
-#if defined(__SSE2__) && !defined(__CUDACC__)
+ * hundred times slower; between these two calls they are zero. The caller's mode is restored. A device
+ * has no such mode in double precision, and neither has what is compiled in its place. */
+#if defined(__SSE2__) && !defined(__CUDACC__) && !defined(KS_EMU_MODULE)
 #  include <xmmintrin.h>
 static inline unsigned ks_flush_begin(void)
 {
@@ -68,7 +69,10 @@ static inline unsigned ks_flush_begin(void)
     return mode;
 }
 static inline void ks_flush_end(unsigned mode) { _mm_setcsr(mode); }
+#  define KS_LEAST_PIVOT 0
 #else
+/* What a pivot has to exceed: reciprocals of denormal numbers, where there are any, are infinite. */
+#  define KS_LEAST_PIVOT (4 / KS_LARGEST)
 KS_HD unsigned ks_flush_begin(void) { return 0; }
 KS_HD void ks_flush_end(unsigned mode) { (void)mode; }
 #endif

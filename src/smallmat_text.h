@@ -203,7 +203,7 @@ KS_HD KS_MASK KS_T(ks_ldl_body)(int n, double ratio, KS_NUM *KS_RESTRICT A,
     for (int j = 0; j < n; ++j) inverse_d[j] = A[j * n + j];
     for (int j = 0; j < n; ++j) {
         const KS_NUM pivot = A[j * n + j];
-        good = good & KS_GT(pivot, KS_LIT(ratio) * inverse_d[j]) & KS_GT(pivot, KS_LIT(0));
+        good = good & KS_GT(pivot, KS_LIT(ratio) * inverse_d[j]) & KS_GT(pivot, KS_LIT(KS_LEAST_PIVOT));
         inverse_d[j] = KS_LIT(1) / pivot;
         for (int i = j + 1; i < n; ++i) {
             const KS_NUM l = A[j * n + i] * inverse_d[j];

@@ -188,7 +188,7 @@ KS_DEVICE KS_MASK KS_T(ks_ldl)(int n, double ratio, KS_NUM *A, KS_NUM *inverse_d
     for (int j = 0; j < n; ++j) {
         ks_team_sync();
         const KS_NUM pivot = A[j * n + j], inverse = KS_LIT(1) / pivot;
-        good = good & KS_GT(pivot, KS_LIT(ratio) * inverse_d[j]) & KS_GT(pivot, KS_LIT(0));
+        good = good & KS_GT(pivot, KS_LIT(ratio) * inverse_d[j]) & KS_GT(pivot, KS_LIT(KS_LEAST_PIVOT));
         KS_TEAM_EACH(row, n - j - 1) {
             const int i = j + 1 + row;
             const KS_NUM l = A[j * n + i] * inverse;

@@ -239,7 +239,7 @@ static void room_for_threads(void **state)
         for (int less = 0; less < 2; ++less) {
             use_seed(1);
             ks_emulated.local = 40;
-            ks_emulated.memory = bytes + 40 * 2048 * (size_t)ks_emulated.multiprocessors - (size_t)less;
+            ks_emulated.memory = bytes + (40 + 40 / 8) * 2048 * (size_t)ks_emulated.multiprocessors - (size_t)less;
             const ks_status status = ks_smooth_plan_create(&plan, NULL, g->T, g->B, 2, 1, &o);
             assert_int_equal(status, i && less ? KS_ENOMEM : KS_OK);
             if (status != KS_OK) continue;

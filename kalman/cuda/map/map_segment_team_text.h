@@ -220,7 +220,7 @@ KS_DEVICE void KS_T(map_rerun)(const ks_map_args &g, int64_t segment, KS_NUM *ro
     KS_T(map_put_result)(m, end - 1, S, x);
     for (int64_t k = end - 2; k >= first; --k) {
         KS_T(map_factor_again)(m, k, w);
-        KS_T(ks_copy)(nn, m.links + (k + 1) * nn, C);
+        KS_T(map_load)(false, nn, m.links + (k + 1) * nn, C); /* written by this kernel: not as what is constant */
         KS_T(ks_map_gain)(n, C, S, &w);
         KS_T(map_put_lag)(m, k, w);
         KS_T(ks_map_step_back)(n, C, S, x, &w);
@@ -229,7 +229,7 @@ KS_DEVICE void KS_T(map_rerun)(const ks_map_args &g, int64_t segment, KS_NUM *ro
     if (first > 0 && m.lag.base) {
         KS_T(ks_copy)(nn, edge, w.M);
         KS_TEAM_EACH(i, n) w.inverse_d[i] = KS_LIT(1) / w.M[i * n + i];
-        KS_T(ks_copy)(nn, m.links + first * nn, C);
+        KS_T(map_load)(false, nn, m.links + first * nn, C);
         KS_T(ks_map_gain)(n, C, S, &w);
         KS_T(map_put_lag)(m, first - 1, w);
     }
