@@ -20,11 +20,7 @@ template <step_function Step> KS_DEVICE void run_steps(const ks_scan_phase_args 
     ks_carve_end(&carver);
     ks_report(w.tally, args.status, args.phase);
     if (w.doubts) atomicAdd(&args.status->doubts, 1ull);
-    if (w.moves <= 0) return;
-    // Positive numbers are in the order of their bits.
-    unsigned long long moves;
-    memcpy(&moves, &w.moves, sizeof moves);
-    atomicMax(&args.status->moves, moves);
+    ks_report_moves(w.moves, args.status);
 }
 
 #define PHASE(name)                                                                                 \

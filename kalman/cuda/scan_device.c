@@ -14,12 +14,14 @@ enum { BESIDE_PARTS = 8, BESIDE_CHUNKS = 1024, BESIDE_STATES = 8 };
 /** The kernels of chunks. */
 static ks_status find_chunks(ks_scan_device *d, const char *size)
 {
-    static const char *const names[] = { "ks_chunk_absorb", "ks_chunk_rerun", "ks_chunk_border" };
-    const ks_gpu_kernel **const kernels[] = { &d->absorb, &d->rerun, &d->border };
+    static const char *const names[] = { "absorb", "rerun", "judge", "ask", "border" };
+    const ks_gpu_kernel **const kernels[] = { &d->absorb, &d->rerun, &d->judge, &d->ask, &d->border };
     char name[48];
     ks_status status = KS_OK;
-    for (int i = 0; i < 3 && status == KS_OK; ++i)
-        status = ks_gpu_find(d->gpu, kernels[i], "ks_chunks", names[i]);
+    for (int i = 0; i < 5 && status == KS_OK; ++i) {
+        snprintf(name, sizeof name, "ks_chunk_%s", names[i]);
+        status = ks_gpu_find(d->gpu, kernels[i], "ks_chunks", name);
+    }
     for (int i = 0; i < 2 && status == KS_OK; ++i) {
         snprintf(name, sizeof name, "ks_filter_%s_%s", i ? "fold" : "tiles", size);
         status = ks_gpu_find(d->gpu, i ? &d->fold : &d->tiles_scan, "ks_scan_elements", name);

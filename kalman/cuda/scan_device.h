@@ -54,7 +54,7 @@ typedef struct ks_scan_device {
     ks_gpu_event *begun, *carried;  /* arrays that go there are whole, and have gone       */
     const ks_gpu_kernel *phase[KS_PHASES], *sum, *pack, *filter_scan, *smooth_scan;
     const ks_round *forward_rounds, *reverse_rounds; /* on the device, where one launch does all, or NULL */
-    const ks_gpu_kernel *absorb, *tiles_scan, *fold, *rerun, *border;
+    const ks_gpu_kernel *absorb, *tiles_scan, *fold, *rerun, *judge, *ask, *border;
     const ks_gpu_kernel *fast_absorb, *fast_filter, *fast_smooth; /* or NULL               */
     ks_fill fill;                   /* how rows come to threads or teams                  */
     int ring_window, ring_stages;   /* their ring's, whatever else has room beside it; 0: as there is room */

@@ -193,6 +193,7 @@ static void take_chunks(layout *l, const ks_smooth_plan *plan)
     d->tiles.nx = plan->nx;
     d->a.elements = d->tiles.forward = take(l, N, d->element);
     d->tiles.forward_totals = take(l, tiles, d->element);
+    c->end = d->a.elements;
     c->before = take(l, N * (n + nn), sizeof(double));
     d->a.loglik_terms = take(l, N, sizeof(double));
     ks_chunks_teams(d, plan);

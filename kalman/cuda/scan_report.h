@@ -2,6 +2,7 @@
 #ifndef KS_SCAN_REPORT_H
 #define KS_SCAN_REPORT_H
 
+#include <string.h>
 #include "gpu/kernel.h"
 #include "scan_phases.h"
 
@@ -19,6 +20,15 @@ KS_DEVICE void ks_report(const ks_tally &tally, ks_scan_status *status, long lon
                                      (unsigned long long)tally.bad_row;
     atomicMin(&status->bad, where);
     atomicMin(&status->phase, phase);
+}
+
+/* A fault of a scan that was asked: by how much. Positive numbers are in the order of their bits. */
+KS_DEVICE void ks_report_moves(double value, ks_scan_status *status)
+{
+    unsigned long long moves;
+    if (value <= 0) return;
+    memcpy(&moves, &value, sizeof moves);
+    atomicMax(&status->moves, moves);
 }
 
 #endif

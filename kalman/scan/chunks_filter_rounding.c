@@ -9,9 +9,8 @@
 #include <string.h>
 #include "wide_rows.h"
 
-/* Ends of chunks disagree, and estimates may differ, by so many standard deviations. */
+/* Ends of chunks disagree by so many standard deviations. */
 static double disagreement(int single) { return single ? 0x1p-8 : 0x1p-30; }
-static double difference(int single) { return single ? 1e-2 : 7e-7; }
 
 /** What asking takes: each of two filters with its estimate, what it predicts, and that as a covariance. */
 typedef struct asking {
@@ -111,7 +110,7 @@ static double differs(const ks_scan_method *m, asking *q, double term, double ot
 int ks_chunks_filter_rounding(ks_scan_method *m)
 {
     const ks_kernels *in_double = m->plan->aggregates;
-    const double most = difference(m->a.single);
+    const double most = KS_CHUNKS_DIFFER_MOST(m->a.single);
     ks_carver carver = ks_carver_at(m->asking);
     asking q;
     carve(&carver, m->plan, &q);

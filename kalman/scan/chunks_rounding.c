@@ -12,7 +12,7 @@ static int single(const ks_smooth_plan *plan) { return plan->kernels->number_byt
 
 /** The round-off of one operation, and the standard deviations that estimates may differ by. */
 static double unit_of(const ks_smooth_plan *plan) { return single(plan) ? 0x1p-24 : 0x1p-53; }
-static double most_of(const ks_smooth_plan *plan) { return single(plan) ? 2e-2 : KS_MOVES_MOST; }
+static double most_of(const ks_smooth_plan *plan) { return KS_WAY_BACK_MOVES_MOST(single(plan)); }
 
 void ks_chunks_rounding_carve(ks_carver *carver, ks_scan_method *m)
 {

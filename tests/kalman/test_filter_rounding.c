@@ -13,11 +13,12 @@
 /** Step by step, no standard deviation taken for larger than it is. */
 static const golden_norm strict = { 0, false };
 
-/** Whether `m` is a scan of filtering elements that is judged. Of two filters in chunks only the one forward is, and chunks
- *  of a device are not. */
+/** Whether `m` is a scan of filtering elements that is judged. Of two filters in chunks only the one forward is, on the CPU;
+ *  on a device all chunks are, for either smoother. */
 static int is_watched(const method_case *m)
 {
-    if (m->scan == KS_SCAN_CHUNKED) return !ALL_ON_DEVICE && m->method == KS_METHOD_SCAN;
+    if (m->scan == KS_SCAN_CHUNKED && m->method != KS_METHOD_SCAN)
+        return ALL_ON_DEVICE && (m->method == KS_METHOD_SCAN_RTS || m->method == KS_METHOD_SCAN_TWO_FILTER);
     return m->method == KS_METHOD_SCAN || m->method == KS_METHOD_SCAN_TWO_FILTER;
 }
 

@@ -11,10 +11,9 @@
 #include "run_case.h"
 #include "sanitizers.h"
 
-/* Chunks of a device are not watched. */
 static const ks_scan_algorithm scans[] = { KS_SCAN_CHUNKED, KS_SCAN_HILLIS_STEELE, KS_SCAN_BLELLOCH,
                                            KS_SCAN_LADNER_FISCHER, KS_SCAN_SENGUPTA };
-enum { FIRST = ALL_ON_DEVICE, SCANS = sizeof scans / sizeof scans[0] };
+enum { SCANS = sizeof scans / sizeof scans[0] };
 
 /** Smooth by scan i: true where that refuses, as it says it does; else results are right. */
 static int refuses(problem *p, int i, ks_precision precision)
@@ -39,14 +38,15 @@ static int refuses(problem *p, int i, ks_precision precision)
     return refused;
 }
 
-/** Scans take a model up to `most` steps, and refuse it from `least` on. */
+/** Scans take a model up to `most` steps, and refuse it from `least` on; but chunks of a device, which are short and go
+ *  back from where the filter's aggregates have led from behind, may do. */
 static void scan(int nx, int64_t T, double slow, double fast, ks_precision precision, int64_t most, int64_t least)
 {
     problem *p = contraction_make(77, nx, T, 1, slow, fast, 1, nx % 2);
-    for (int i = FIRST; i < SCANS; ++i) {
+    for (int i = 0; i < SCANS; ++i) {
         const int refused = refuses(p, i, precision);
         assert_true(!refused || T > most);
-        assert_true(refused || T < least);
+        assert_true(refused || T < least || (ALL_ON_DEVICE && scans[i] == KS_SCAN_CHUNKED));
     }
     contraction_drop(p);
 }
@@ -80,7 +80,7 @@ static int draw(uint64_t seed)
     int refused = 0;
     for (int i = 0; i < p->ny; ++i) p->R[i * (p->ny + 1)] = (double)R;
     for (int i = 0; i < nx; ++i) p->P0[i * (nx + 1)] = (double)P0;
-    for (int i = FIRST; i < SCANS; ++i) refused += refuses(p, i, seed % 5 == 0 ? KS_F32 : KS_F64);
+    for (int i = 0; i < SCANS; ++i) refused += refuses(p, i, seed % 5 == 0 ? KS_F32 : KS_F64);
     contraction_drop(p);
     return refused;
 }
@@ -90,7 +90,7 @@ static void drawn(void **state)
 {
     /* A pivot is taken for round-off before it is. */
     static const uint64_t dropping[] = { 2054, 2501, 2692, 3077 };
-    const int all = ALL_ON_DEVICE ? 40 : SANITIZED ? 25 : 300, each = SCANS - FIRST;
+    const int all = ALL_ON_DEVICE ? 40 : SANITIZED ? 25 : 300, each = SCANS;
     int refused = 0;
     (void)state;
     for (int seed = 1; seed <= all; ++seed) refused += draw((uint64_t)seed);

@@ -17,6 +17,9 @@ enum { KS_MOST_TILE = 256 };
 /** What the kernels for small models have left of a chunk: all of it, or its smoothing. */
 enum { KS_HARD = 1, KS_HARD_SMOOTH = 2 };
 
+/** In hard_absorb[0], once the reduction is over: the first chunk's way back is to be asked. */
+enum { KS_SUSPECT = 4 };
+
 typedef struct ks_chunk_arrays {
     ks_scan_arrays a;               /* elements: an aggregate for each chunk; loglik_terms: a sum */
     int64_t size;                   /* steps of a chunk but the last                              */
@@ -26,13 +29,15 @@ typedef struct ks_chunk_arrays {
     double *last;                   /* and smoothed, of its last step; two_filter: eta and J of   */
                                     /* what is behind that                                        */
     double *first;                  /* and of its first step                                      */
+    double *end;                    /* and filtered, of its last step, as its own steps come to it: where the  */
+                                    /* aggregates were, which nothing needs any more              */
     ks_sink kept_mean, kept_C;      /* filtered estimates, in the numbers of means and covariances */
     unsigned char *form;            /* of each                                                    */
     unsigned char *hard_absorb;     /* of each chunk: what is left to the kernels for any model   */
     unsigned char *hard_rerun;
 } ks_chunk_arrays;
 
-/** Kernels ks_chunk_absorb, ks_chunk_rerun and ks_chunk_border. */
+/** Kernels ks_chunk_absorb, ks_chunk_rerun, ks_chunk_judge, ks_chunk_ask and ks_chunk_border. */
 typedef struct ks_chunk_args {
     ks_chunk_arrays chunks;
     long long phase;

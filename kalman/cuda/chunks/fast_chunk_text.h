@@ -297,12 +297,11 @@ KS_DEVICE bool KS_T(fast_back)(const ks_chunk_arrays &c, const ROWS &at, int64_t
     return KS_T(fast_finite)<N>(x, P);
 }
 
-/** The smoothed estimate of a chunk's first step to where the prior and lag-one covariances find it. */
+/** An estimate that a chunk comes to, to its place in c.first or c.end. */
 template <int N, class NUMBER>
-KS_DEVICE void KS_T(fast_put_first)(const ks_chunk_arrays &c, int64_t chunk, const KS_NUM *x, const NUMBER *P)
+KS_DEVICE void KS_T(fast_put_border)(int n, double *border, int64_t chunk, const KS_NUM *x, const NUMBER *P)
 {
-    const int n = c.a.series.nx;
-    double *const to = c.first + chunk * (n + n * n);
+    double *const to = border + chunk * (n + n * n);
     for (int i = 0; i < N; ++i) {
         if (i >= n) continue;
         to[i] = (double)x[i];
@@ -334,7 +333,7 @@ KS_DEVICE bool KS_T(fast_smooth)(const ks_chunk_arrays &c, ROWS &at, int64_t chu
             KS_T(fast_put_estimate)<N>(n, x, P, back.smoothed_mean, back.smoothed_cov, back.smoothed_var, k);
     }
     if (!good) return false;
-    KS_T(fast_put_first)<N>(c, chunk, x, P);
+    KS_T(fast_put_border)<N>(n, c.first, chunk, x, P);
     return true;
 }
 
@@ -363,5 +362,6 @@ KS_DEVICE bool KS_T(fast_rerun)(const ks_chunk_arrays &c, ROWS &at, int64_t chun
     if (!good) return false;
     tally->ordinary += end - first;
     c.a.loglik_terms[chunk] = ks_evidence_loglik(&tally->evidence);
+    KS_T(fast_put_border)<N>(n, c.end, chunk, x, P);
     return true;
 }

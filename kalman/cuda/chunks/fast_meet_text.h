@@ -111,6 +111,6 @@ KS_DEVICE bool KS_T(fast_meet)(const ks_chunk_arrays &c, ROWS &at, int64_t chunk
         if (!ROWS::TOGETHER && !good) return false;
     }
     if (!good) return false;
-    KS_T(fast_put_first)<N>(c, chunk, x, P);
+    KS_T(fast_put_border)<N>(s.nx, c.first, chunk, x, P);
     return true;
 }

@@ -170,6 +170,16 @@ KS_DEVICE ks_state widened(int nx, const ks_state &state, const ks_chunk_worker 
     return wide;
 }
 
+// An estimate that a chunk comes to, to its place in c.first or c.end.
+template <class Own>
+KS_DEVICE void put_border(int nx, double *border, int64_t chunk, const ks_state &state, const ks_chunk_worker &m)
+{
+    const ks_state wide = widened<Own>(nx, state, m);
+    double *const to = border + chunk * (nx + nx * nx);
+    ks_copy_f64(nx, static_cast<const double *>(wide.x), to);
+    ks_copy_f64(nx * nx, static_cast<const double *>(wide.C), to + nx);
+}
+
 // The smoothed estimate of a chunk's last step, put out and to `state`.
 template <class Own>
 KS_DEVICE bool smooth_last(const ks_chunk_arrays &c, ks_chunk_worker &m, int64_t chunk, int64_t k,
@@ -279,10 +289,7 @@ KS_DEVICE void smooth_chunk(const ks_chunk_arrays &c, ks_chunk_worker &m, int64_
     int64_t end = range.end;
     if (end < a->series.steps && !smooth_last<Own>(c, m, chunk, --end, state)) return;
     if (end > range.first && Own::smooth(a, range.first, end, state, &kept, &a->back, m)) return;
-    const ks_state wide = widened<Own>(nx, *state, m);
-    double *const first = c.first + chunk * (nx + nx * nx);
-    ks_copy_f64(nx, static_cast<const double *>(wide.x), first);
-    ks_copy_f64(nx * nx, static_cast<const double *>(wide.C), first + nx);
+    put_border<Own>(nx, c.first, chunk, *state, m);
 }
 
 template <class Own> KS_DEVICE void rerun(const ks_chunk_arrays &c, ks_chunk_worker &m, int64_t chunk)
@@ -312,6 +319,7 @@ template <class Own> KS_DEVICE void rerun(const ks_chunk_arrays &c, ks_chunk_wor
     if (Own::filter(a, range.first, range.end, &state, &to, m)) return;
     a->loglik_terms[chunk] = ks_evidence_loglik(&m.w.tally.evidence);
     m.w.tally.evidence = ks_evidence_start();
+    put_border<Own>(nx, c.end, chunk, state, m);
     if (c.smooths) smooth_chunk<Own>(c, m, chunk, to, &state);
 }
 
@@ -335,6 +343,8 @@ KS_DEVICE void border(const ks_chunk_arrays &c, ks_chunk_worker &m, int64_t chun
     table_lag_one_f64(ks_wide_series(a, &m.w, k), k, k + 1, filtered, smoothed, row, m.w.scratch);
     ks_put_square(a, a->back.lag_one_cov, k, n, static_cast<const double *>(m.w.results.cov));
 }
+
+#include "chunk_judge.h"
 
 KS_DEVICE void rerun_either(const ks_chunk_arrays &c, ks_chunk_worker &m, int64_t chunk)
 {
@@ -360,8 +370,11 @@ KS_DEVICE void run_chunks(const ks_chunk_args &args)
         Do(args.chunks, m, chunk);
     ks_carve_end(&carver);
     ks_report(m.w.tally, args.status, args.phase);
+    ks_report_moves(m.w.moves, args.status);
 }
 
 KS_KERNEL_BOUNDS(ks_chunk_absorb, ks_chunk_args, KS_SCAN_THREADS, 1) { run_chunks<absorb>(args); }
 KS_KERNEL_BOUNDS(ks_chunk_rerun, ks_chunk_args, KS_SCAN_THREADS, 1) { run_chunks<rerun_either>(args); }
+KS_KERNEL_BOUNDS(ks_chunk_judge, ks_chunk_args, KS_SCAN_THREADS, 1) { run_chunks<judge>(args); }
+KS_KERNEL_BOUNDS(ks_chunk_ask, ks_chunk_args, KS_SCAN_THREADS, 1) { run_chunks<ask>(args); }
 KS_KERNEL_BOUNDS(ks_chunk_border, ks_chunk_args, KS_SCAN_THREADS, 1) { run_chunks<border>(args); }

@@ -122,6 +122,21 @@ ks_status ks_chunks_reduce(ks_scan_device *d)
     return status == KS_OK ? run_chunks(d, d->absorb, 0) : status;
 }
 
+/** Ask the borders between chunks, and of a smoother the first chunk, where nothing is met: by one thread, which is
+ *  seldom told to. */
+static ks_status judge(ks_scan_device *d)
+{
+    const int asks = d->chunks.begin == 0 && d->chunks.smooths && !d->chunks.two_filter;
+    const int64_t end = d->chunks.chunks;
+    if (end < 2 && !asks) return KS_OK;
+    KS_TRY(run_chunks(d, d->judge, 2));
+    if (!asks) return KS_OK;
+    d->chunks.chunks = 1;
+    const ks_status status = run_chunks(d, d->ask, 2);
+    d->chunks.chunks = end;
+    return status;
+}
+
 ks_status ks_chunks_rerun(ks_scan_device *d)
 {
     ks_status status = d->fast_filter ? run_fast(d, d->fast_filter, d->ring_filter,
@@ -130,8 +145,9 @@ ks_status ks_chunks_rerun(ks_scan_device *d)
     if (status == KS_OK && d->fast_smooth && d->chunks.smooths)
         status = run_fast(d, d->fast_smooth, d->ring_smooth, d->beside_smooth, 1);
     if (status == KS_OK) status = run_chunks(d, d->rerun, 1);
+    if (status == KS_OK) status = judge(d);
     if (status == KS_OK && (d->a.back.lag_one_cov.base || d->a.prior_mean.base || d->a.prior_cov.base))
-        status = run_chunks(d, d->border, 2);
+        status = run_chunks(d, d->border, 3);
     return status;
 }
 

@@ -236,6 +236,14 @@ KS_DEVICE void KS_T(team_put_estimate)(int n, const KS_NUM *x, const KS_GAIN *P,
     KS_TEAM_EACH(i, n) diagonal[i] = (Cov)P[i * n + i];
 }
 
+/** An estimate that a chunk comes to, to its place in c.first or c.end. */
+template <class Cov> KS_DEVICE void KS_T(team_put_border)(int n, double *border, int64_t chunk, const KS_NUM *x, const Cov *P)
+{
+    double *const to = border + chunk * (n + n * n);
+    KS_TEAM_EACH(i, n) to[i] = (double)x[i];
+    KS_TEAM_EACH(i, n * n) to[n + i] = (double)P[i];
+}
+
 /** Filter the steps of a chunk. Every thread has the same tally of it. */
 template <class Rows>
 KS_DEVICE bool KS_T(team_rerun)(const ks_chunk_arrays &c, Rows &from, int64_t chunk, char *memory,
@@ -282,6 +290,7 @@ KS_DEVICE bool KS_T(team_rerun)(const ks_chunk_arrays &c, Rows &from, int64_t ch
     }
     tally->ordinary += end - first;
     if (ks_team_lane() == 0) c.a.loglik_terms[chunk] = ks_evidence_loglik(&tally->evidence);
+    KS_T(team_put_border)(n, c.end, chunk, x, P);
     return true;
 }
 
@@ -326,8 +335,6 @@ KS_DEVICE bool KS_T(team_smooth)(const ks_chunk_arrays &c, Rows &from, int64_t c
         if (!KS_T(team_finite)(n, x, P)) return false;
         KS_T(team_put_estimate)(n, x, P, back.smoothed_mean, back.smoothed_cov, back.smoothed_var, k);
     }
-    double *const to = c.first + chunk * all;
-    KS_TEAM_EACH(i, n) to[i] = (double)x[i];
-    KS_TEAM_EACH(i, n * n) to[n + i] = (double)P[i];
+    KS_T(team_put_border)(n, c.first, chunk, x, P);
     return true;
 }

@@ -108,8 +108,6 @@ KS_DEVICE bool KS_T(team_meet)(const ks_chunk_arrays &c, Rows &from, int64_t chu
             return false;
         KS_T(team_put_estimate)<From, From>(n, w.x, w.P, back.smoothed_mean, back.smoothed_cov, back.smoothed_var, k);
     }
-    double *const to = c.first + chunk * (n + n * n);
-    KS_TEAM_EACH(i, n) to[i] = (double)w.x[i];
-    KS_TEAM_EACH(i, n * n) to[n + i] = (double)w.P[i];
+    KS_T(team_put_border)(n, c.first, chunk, w.x, w.P);
     return true;
 }

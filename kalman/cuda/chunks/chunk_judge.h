@@ -1,0 +1,246 @@
+/* chunk_judge.h -- device code of ks_chunks.cu: whether chunks have lost more digits than the estimates bear.
+ *
+ * An aggregate of many steps may have numbers that are large beside what remains of them (filter_rounding_text.h), and
+ * the estimates at borders between chunks come out of aggregates; the steps of a chunk lose nothing. So where a chunk
+ * ends it is asked whether it has come to what the next one began from, both taken one step on: what the next chunk
+ * makes of its border begins with that prediction, in which noise covers what is known exactly. An error that steps
+ * forget is met where that chunk began, so that no estimate is off where all borders agree, from the prior on. The way
+ * back is asked one step before: whether a chunk's smoothed first step leads to what the scan has of the last step
+ * before it, from where the chunk there began. Where nothing is met, at the beginning of the series, the RTS smoother
+ * is asked with round-off, as on the CPU (chunks_rounding.c).
+ *
+ * All is in double. Where results are in single precision the steps' own round-off counts, too: as much as the
+ * rounding of means is worth, in standard deviations of whichever state has most of it, is no fault of the scan. */
+
+// What two estimates that should be the same are compared by.
+struct ks_border_scale {
+    double *sd;             /* scratch of n numbers                                               */
+    double mean, cov;       /* the rounding of a number of means and covariances                  */
+    int single;             /* whether steps have means in single precision                       */
+};
+
+KS_DEVICE ks_border_scale border_scale(const ks_scan_arrays *a, double *sd)
+{
+    const ks_border_scale scale = {sd, a->single ? 0x1p-24 : 0x1p-53, a->single_cov ? 0x1p-24 : 0x1p-53, a->single};
+    return scale;
+}
+
+// By how many standard deviations of (x, P) its mean is off (x2, P2), beyond roundings of a number as large as size[i],
+// or its covariance by so large a share. Variances that are round-off of taken[i] are those of what is known exactly.
+KS_DEVICE double differ(int n, const double *x, const double *P, const double *x2, const double *P2, const double *size,
+                        const double *taken, const ks_border_scale &scale)
+{
+    double worst = 0, common = 0;
+    for (int i = 0; i < n; ++i) {
+        const double least = KS_ROUNDINGS * scale.cov * taken[i], own = P[i * n + i] > least ? P[i * n + i] : least;
+        scale.sd[i] = ks_deviation(own > DBL_MIN ? own : DBL_MIN);
+        if (scale.single && P[i * n + i] > least && size[i] > common * scale.sd[i]) common = size[i] / scale.sd[i];
+    }
+    for (int i = 0; i < n; ++i) {
+        const double most_size = size[i] > common * scale.sd[i] ? size[i] : common * scale.sd[i];
+        const double off = fabs(x2[i] - x[i]) - KS_ROUNDINGS * scale.mean * most_size;
+        if (!(off <= worst * scale.sd[i])) worst = off / scale.sd[i];
+        for (int j = 0; j <= i; ++j) {
+            const double difference = fabs(P2[i * n + j] - P[i * n + j]);
+            if (!(difference <= worst * (scale.sd[i] * scale.sd[j])))
+                worst = difference / (scale.sd[i] * scale.sd[j]);
+        }
+        if (!(worst >= 0)) return worst;
+    }
+    return worst;
+}
+
+// The filter: what both ends of the border predict of step k, the chunk's first.
+KS_DEVICE double predictions_differ(const ks_chunk_arrays &c, ks_chunk_worker &m, const ks_series *s, int64_t k,
+                                    const double *end, const double *before)
+{
+    const int n = s->nx;
+    const double *const F = static_cast<const double *>(ks_row(s->F, k - s->shift));
+    const double *const Q = static_cast<const double *>(ks_row(s->Q, k - s->shift));
+    const double *const u = static_cast<const double *>(ks_row(s->u, k - s->shift));
+    double *const x = static_cast<double *>(m.w.state.mean), *const P = static_cast<double *>(m.w.state.cov);
+    double *const x2 = static_cast<double *>(m.w.results.mean), *const P2 = static_cast<double *>(m.w.results.cov);
+    double *const size = m.element, *const taken = size + n, *const sd = taken + n;
+    double *const work = static_cast<double *>(m.w.scratch);
+    ks_predict_f64(n, F, Q, u, end, end + n, x, P, work);
+    ks_predict_f64(n, F, Q, u, before, before + n, x2, P2, work);
+    for (int i = 0; i < n; ++i) {
+        double root = 0;
+        for (int j = 0; j < n; ++j) root += fabs(F[i * n + j]) * ks_deviation(end[n + j * n + j]);
+        size[i] = ks_prediction_size(n, F, u, end, i);
+        taken[i] = root * root + Q[i * n + i];
+    }
+    return differ(n, x, P, x2, P2, size, taken, border_scale(&c.a, sd));
+}
+
+// The smoother: step k - 1 as the chunk's way back, which has come to `first`, would go on to it, beside what the scan
+// has of it.
+KS_DEVICE double ways_back_differ(const ks_chunk_arrays &c, ks_chunk_worker &m, const ks_series *s, int64_t k,
+                                  double *end, const double *first, const double *last)
+{
+    const int n = s->nx;
+    double *const x = static_cast<double *>(m.w.state.mean), *const P = static_cast<double *>(m.w.state.cov);
+    double *const x2 = static_cast<double *>(m.w.results.mean), *const P2 = static_cast<double *>(m.w.results.cov);
+    double *const size = m.element, *const taken = size + n, *const sd = taken + n, *const packed = sd + n;
+    unsigned char form = KS_FORM_ORDINARY;
+    ks_state state = ks_own_state(&m.w);
+    ks_tally tally = ks_tally_start();
+    ks_forward_sinks kept;
+    ks_backward_sinks to;
+    memset(&kept, 0, sizeof kept);
+    memset(&to, 0, sizeof to);
+    kept.kept_mean.base = reinterpret_cast<char *>(end);
+    kept.kept_C.base = reinterpret_cast<char *>(end + n);
+    kept.form = &form;
+    kept.form_first = k - 1;
+    ks_copy_f64(n, first, x);
+    ks_copy_f64(n * n, first + n, P);
+    if (table_smooth_f64(s, k - 1, k, &state, &kept, &to, m.w.scratch, &tally)) return (double)INFINITY;
+    table_square_f64(n, &state, m.w.scratch);
+    if (c.two_filter) {
+        ks_pack_f64(n, last + n, packed);
+        ks_two_filter_f64(n, end, end + n, last, packed, x2, P2, static_cast<double *>(m.w.scratch));
+        last = x2;
+    }
+    for (int i = 0; i < n; ++i) {
+        size[i] = fabs(end[i]) > fabs(last[i]) ? fabs(end[i]) : fabs(last[i]);
+        taken[i] = end[n + i * n + i];
+    }
+    return differ(n, x, P, last, c.two_filter ? P2 : last + n, size, taken, border_scale(&c.a, sd));
+}
+
+// What is kept of step k, in double.
+KS_DEVICE ks_state kept_in_double(const ks_chunk_arrays &c, int64_t k, double *x, double *C)
+{
+    const int n = c.a.series.nx;
+    const void *const mean = ks_slot_of(c.kept_mean, k), *const cov = ks_slot_of(c.kept_C, k);
+    for (int i = 0; i < n; ++i)
+        x[i] = c.a.single ? (double)static_cast<const float *>(mean)[i] : static_cast<const double *>(mean)[i];
+    for (int i = 0; i < n * n; ++i)
+        C[i] = c.a.single_cov ? (double)static_cast<const float *>(cov)[i] : static_cast<const double *>(cov)[i];
+    const ks_state state = {x, C, static_cast<ks_form>(c.form[k]), KS_NOT_STEADY};
+    return state;
+}
+
+// Whether the first chunk's way back is suspect, which multiplies round-off by what a prediction is sharper than the
+// estimate before it: here of step k + 1 from step k.
+KS_DEVICE bool is_suspect(const ks_chunk_arrays &c, ks_chunk_worker &m, int64_t k)
+{
+    const ks_scan_arrays *const a = &c.a;
+    const int n = a->series.nx;
+    const ks_series *const s = ks_wide_series(a, &m.w, k + 1);
+    const double *const F = static_cast<const double *>(ks_row(s->F, k + 1 - s->shift));
+    const double *const Q = static_cast<const double *>(ks_row(s->Q, k + 1 - s->shift));
+    const double *const u = static_cast<const double *>(ks_row(s->u, k + 1 - s->shift));
+    double *const xp = static_cast<double *>(m.w.results.mean), *const Pp = static_cast<double *>(m.w.results.cov);
+    const ks_border_scale scale = border_scale(a, NULL);
+    ks_state state = kept_in_double(c, k, static_cast<double *>(m.w.state.mean), static_cast<double *>(m.w.state.cov));
+    if (state.form != KS_FORM_ORDINARY) return true;
+    ks_predict_f64(n, F, Q, u, static_cast<const double *>(state.x), static_cast<const double *>(state.C), xp, Pp,
+                   static_cast<double *>(m.w.scratch));
+    for (int i = 0; i < n; ++i)
+        if (!(scale.mean * (xp[i] * xp[i]) <= Pp[i * n + i])) return true;
+    return ks_covariance_is_sharp(n, Pp, a->single_cov ? 0x1p-12 : 0x1p-26, m.element);
+}
+
+// Put round-off into the estimate of step k that goes on to the step before: of a mean that stands beside a prediction,
+// of a covariance that an ordinary step has taken from the filtered one, of a root.
+KS_DEVICE void disturb(const ks_chunk_arrays &c, ks_chunk_worker &m, int64_t k, bool ordinary, const ks_state &state)
+{
+    const ks_series *const s = ks_wide_series(&c.a, &m.w, k);
+    const int n = s->nx;
+    const double *const F = static_cast<const double *>(ks_row(s->F, k - s->shift));
+    const double *const u = static_cast<const double *>(ks_row(s->u, k - s->shift));
+    const bool array = state.form == KS_FORM_ARRAY;
+    double *const x = static_cast<double *>(state.x), *const C = static_cast<double *>(state.C);
+    double *const before = static_cast<double *>(m.w.results.mean), *const P = static_cast<double *>(m.w.results.cov);
+    double *const sd = m.element;
+    const ks_border_scale scale = border_scale(&c.a, sd);
+    uint64_t sign = (uint64_t)(k * n * (n + 1));
+    kept_in_double(c, k, before, P);
+    for (int i = 0; i < n; ++i) {
+        double variance = array ? 0 : C[i * n + i];
+        for (int j = 0; array && j < n; ++j) variance += C[i * n + j] * C[i * n + j];
+        sd[i] = ks_deviation(ordinary && P[i * n + i] > variance ? P[i * n + i] : variance);
+    }
+    kept_in_double(c, k - 1, before, P);
+    for (int i = 0; i < n; ++i) {
+        double size = ks_prediction_size(n, F, u, before, i);
+        if (fabs(x[i]) > size) size = fabs(x[i]);
+        if (sd[i] > size) size = sd[i];
+        x[i] += ks_random_sign(++sign) * scale.mean * size;
+    }
+    for (int i = 0; i < n; ++i)
+        for (int j = 0; j < (array ? n : i + 1); ++j) {
+            C[i * n + j] += ks_random_sign(++sign) * scale.cov * sd[i] * (array ? 1 : sd[j]);
+            if (!array) C[j * n + i] = C[i * n + j];
+        }
+}
+
+// The first chunk back once more, with round-off, in double: how far that is off what it has come to.
+KS_DEVICE double way_back_moves(const ks_chunk_arrays &c, ks_chunk_worker &m)
+{
+    const ks_scan_arrays *const a = &c.a;
+    const int n = a->series.nx;
+    const int64_t steps = a->series.steps, end = c.size < steps ? c.size : steps;
+    double *const x = static_cast<double *>(m.w.state.mean), *const C = static_cast<double *>(m.w.state.cov);
+    double *const fx = static_cast<double *>(m.w.results.mean), *const fC = static_cast<double *>(m.w.results.cov);
+    double *const size = m.element, *const taken = size + n, *const sd = taken + n;
+    const double *const first = c.first;
+    ks_state state = ks_own_state(&m.w), from = state;
+    bool ordinary = true;
+    if (end == steps) {
+        state = kept_in_double(c, end - 1, x, C);
+    } else {
+        ks_copy_f64(n, c.last, x);
+        ks_copy_f64(n * n, c.last + n, C);
+    }
+    for (int64_t k = end - 2; k >= 0; --k) {
+        unsigned char form;
+        ks_tally tally = ks_tally_start();
+        ks_forward_sinks kept;
+        ks_backward_sinks to;
+        disturb(c, m, k + 1, ordinary, state);
+        from = kept_in_double(c, k, fx, fC);
+        form = static_cast<unsigned char>(from.form);
+        memset(&kept, 0, sizeof kept);
+        memset(&to, 0, sizeof to);
+        kept.kept_mean.base = reinterpret_cast<char *>(fx);
+        kept.kept_C.base = reinterpret_cast<char *>(fC);
+        kept.form = &form;
+        kept.form_first = k;
+        if (table_smooth_f64(ks_wide_series(a, &m.w, k + 1), k, k + 1, &state, &kept, &to, m.w.scratch, &tally))
+            return (double)INFINITY;
+        ordinary = tally.ordinary > 0;
+    }
+    table_square_f64(n, &state, m.w.scratch);
+    from = kept_in_double(c, 0, fx, fC);
+    table_square_f64(n, &from, m.w.scratch);
+    for (int i = 0; i < n; ++i) {
+        size[i] = fabs(first[i]) > fabs(fx[i]) ? fabs(first[i]) : fabs(fx[i]);
+        taken[i] = fC[i * n + i];
+    }
+    return differ(n, first, first + n, x, C, size, taken, border_scale(a, sd));
+}
+
+KS_DEVICE void judge(const ks_chunk_arrays &c, ks_chunk_worker &m, int64_t chunk)
+{
+    const int64_t n = c.a.series.nx, all = n + n * n, k = chunk * c.size;
+    const double most = KS_CHUNKS_DIFFER_MOST(c.a.single_cov);
+    const int64_t looks = c.begin == 0 && c.smooths && !c.two_filter ? c.size - 1 : 0;
+    for (int64_t at = chunk; at < looks && at + 1 < c.a.series.steps; at += c.chunks)
+        if (is_suspect(c, m, at)) c.hard_absorb[0] = KS_SUSPECT;
+    if (chunk == 0) return;
+    double *const end = c.end + (chunk - 1) * all;
+    const ks_series *const s = ks_wide_series(&c.a, &m.w, k);
+    ks_tell_moves(&m.w, k, predictions_differ(c, m, s, k, end, c.before + chunk * all), most);
+    if (!c.smooths || m.w.tally.bad_step >= 0) return;
+    const double *const first = c.first + chunk * all, *const last = c.last + (chunk - 1) * all;
+    ks_tell_moves(&m.w, k - 1, ways_back_differ(c, m, s, k, end, first, last), most);
+}
+
+KS_DEVICE void ask(const ks_chunk_arrays &c, ks_chunk_worker &m, int64_t chunk)
+{
+    if (chunk != 0 || c.hard_absorb[0] != KS_SUSPECT) return;
+    ks_tell_moves(&m.w, 0, way_back_moves(c, m), KS_WAY_BACK_MOVES_MOST(c.a.single_cov));
+}
