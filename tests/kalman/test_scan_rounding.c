@@ -59,7 +59,7 @@ static void by_length(void **state)
     const int all_lengths = ALL_ON_DEVICE ? 9 : sizeof lengths / sizeof lengths[0];
     (void)state;
     for (int i = 0; i < all_sizes; ++i)
-        for (int t = SANITIZED ? i % 3 : 0; t < all_lengths; t += 1 + 2 * SANITIZED) {
+        for (int t = SANITIZED ? i % 5 : 0; t < all_lengths; t += 1 + 4 * SANITIZED) {
             scan(sizes[i], lengths[t], 0.95, 0.5, KS_F64, 7, 600);
             scan(sizes[i], lengths[t], 1, 0.3, KS_F64, 3, sizes[i] > 1 ? 60 : 1000);
             scan(sizes[i], lengths[t], 0.99, 0.9, KS_F64, 12, 4000);
