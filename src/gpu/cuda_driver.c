@@ -25,7 +25,7 @@ ks_status ks_cuda_driver_load(ks_cuda_driver *cu)
 #define DRIVER_NAME(name)  DRIVER_NAME_(name)
 #define DRIVER_LOAD(name)                                                                          \
     found = dlsym(cu->handle, DRIVER_NAME(name));                                                 \
-    if (!found) return missing(DRIVER_NAME(name));                                                                  \
+    if (!found) return missing(DRIVER_NAME(name));                                                 \
     memcpy(&cu->name, &found, sizeof found);
     KS_CUDA_DRIVER_LIST(DRIVER_LOAD)
     DRIVER_LOAD(cuEventElapsedTime)

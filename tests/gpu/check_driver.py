@@ -12,7 +12,7 @@ import numpy as np
 
 kalscan, libraries = map(os.path.abspath, sys.argv[1:3])
 
-# CUDA's numbers, and what is said of them.
+# CUDA's numbers of errors.
 OUT_OF_MEMORY, NO_DEVICE, LAUNCH_FAILED, NO_BINARY = 2, 100, 719, 209
 # What gives something back says nothing when it fails, nor do the calls around it: results are there.
 RELEASES = {"cuMemFree", "cuMemFreeHost", "cuStreamDestroy", "cuEventDestroy", "cuGraphDestroy",

@@ -11,7 +11,7 @@
 #include "sanitizers.h"
 #include "stream.h"
 
-enum { ROWS = 24, ROOM = 1 << 15, APART = SANITIZED ? 12 : 4 };
+enum { ROWS = 24, ROOM = 1 << 15 };
 
 /** `count` bytes that differ from place to place. */
 static void fill(source *s, char *to, int count)
@@ -25,7 +25,7 @@ static void rows_arrive(void **state)
     (void)state;
     char *made = zeroed(ROOM, 1), *expected = zeroed(ROOM, 1), row[1024];
     source s = { 77 };
-    for (int bytes = 2 * KS_STREAM_LINE; bytes <= 1024; bytes += bytes < 300 ? APART : 36)
+    for (int bytes = 2 * KS_STREAM_LINE; bytes <= 1024; bytes += bytes < 300 ? 4 : 36)
         for (int offset = 0; offset < 2 * KS_STREAM_LINE; offset += 4)
             for (int down = 0; down < 2; ++down) {
                 ks_stream stream;
@@ -51,7 +51,7 @@ static void blocks_arrive(void **state)
     (void)state;
     char made[1024], expected[1024], block[700];
     source s = { 78 };
-    for (int bytes = 0; bytes <= 700; bytes += APART)
+    for (int bytes = 0; bytes <= 700; bytes += 4)
         for (int offset = 0; offset < 2 * KS_STREAM_LINE; offset += 4) {
             memset(made, 5, sizeof made);
             memset(expected, 5, sizeof expected);

@@ -92,8 +92,9 @@ KS_DEVICE void report(const ks_tally &tally, const ks_team_args &args)
         }                                                                                           \
         report(tally, args);                                                                        \
     }
-#define SMOOTH(suffix)                                                                              \
-    KS_KERNEL_BOUNDS(KS_TEAM(smooth_##suffix), ks_team_args, KS_MOST_TEAM, 1)                       \
+// A way back over chunks: `run` does one, whose steps but the last are `counted` in the tally.
+#define BACK(kernel, run, counted)                                                                  \
+    KS_KERNEL_BOUNDS(KS_TEAM(kernel), ks_team_args, KS_MOST_TEAM, 1)                                \
     {                                                                                               \
         KS_DYNAMIC_SHARED(char, shared);                                                            \
         char *const room = room_of(args, shared);                                                   \
@@ -102,14 +103,15 @@ KS_DEVICE void report(const ks_tally &tally, const ks_team_args &args)
         KS_ROWS rows(args, shared, 1);                                                              \
         for (int64_t c = FIRST_CHUNK; c < args.chunks.chunks; c += ks_team_count()) {               \
             if (args.chunks.hard_rerun[c]) continue;                                                \
-            const bool done = team_smooth_team_##suffix(args.chunks, rows, c, room);                \
+            const bool done = run(args.chunks, rows, c, room);                                      \
             rows.end();                                                                             \
-            if (done) tally.ordinary += steps_of(args.chunks, c) - 1;                               \
+            if (done) tally.counted += steps_of(args.chunks, c) - 1;                                \
             ks_team_sync();                                                                         \
             if (!done && ks_team_lane() == 0) args.chunks.hard_rerun[c] = KS_HARD_SMOOTH;           \
         }                                                                                           \
         report(tally, args);                                                                        \
     }
+#define SMOOTH(suffix) BACK(smooth_##suffix, team_smooth_team_##suffix, ordinary)
 #define KERNELS(suffix)                                                                             \
     ABSORB(suffix)                                                                                  \
     FILTER(suffix)                                                                                  \

@@ -8,7 +8,7 @@
  * context that a stream, an event or a module belongs to, functions that have not been allowed all of the shared
  * memory, and errors that stay. The emulated device's environment holds here, too, see emulator.h; and
  *
- *     KS_DRIVER_FAIL    NAME:K:CODE: the K-th call of that name, or with `any` of all, fails with that number
+ *     KS_DRIVER_FAIL    NAME:K:CODE: the K-th call of that name fails with that number
  *     KS_DRIVER_REPORT  a file that gets, at the end, how much was not released, the first fault, and each call's number
  */
 #include <stdio.h>
@@ -56,8 +56,7 @@ CUresult driver::complain(CUresult result, const std::string &text)
 
 CUresult driver::enter(const char *name, bool in_context)
 {
-    const long calls_of_name = ++calls_of[name], all_calls = ++calls;
-    if (fail_name == "any" ? all_calls == fail_at : fail_name == name && calls_of_name == fail_at) return fail_with;
+    if (++calls_of[name] == fail_at && fail_name == name) return fail_with;
     if (!begun) return CUDA_ERROR_NOT_INITIALIZED;
     if (!in_context) return CUDA_SUCCESS;
     if (!current() || !current()->gpu)

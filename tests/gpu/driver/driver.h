@@ -28,7 +28,7 @@ struct driver {
     std::recursive_mutex mutex; /* the emulated device is for one thread at a time */
     bool begun = false;
     CUctx_st contexts[DEVICES] = {};
-    long calls = 0, modules = 0;
+    long modules = 0;
     std::map<std::string, long> calls_of;
     std::string fail_name, fault;
     long fail_at = 0;
