@@ -35,14 +35,15 @@ KS_HD KS_MASK KS_T(ks_tiled_filter)(int nx, int n, int m, const KS_T(ks_blocks) 
     return good;
 }
 
-/* The same with twelve states and up to six entries as literals, in functions of their own: half of
- * the instructions of a factor so small are loops and addresses otherwise. */
+/* The same with three tiles of rows and up to six entries as literals, in functions of their own: half of
+ * the instructions of a factor so small are loops and addresses otherwise. With wider vectors of twelve states alone. */
 #define KS_TWELVE_FILTER(m)                                                                 \
-    KS_HD_COLD KS_MASK KS_T(ks_twelve_filter_##m)(const KS_T(ks_blocks) *b, KS_NUM *x,      \
-                                                  const KS_NUM *P, KS_NUM *out,             \
+    KS_HD_COLD KS_MASK KS_T(ks_twelve_filter_##m)(int nx, const KS_T(ks_blocks) *b,         \
+                                                  KS_NUM *x, const KS_NUM *P, KS_NUM *out,  \
                                                   const KS_T(ks_tiled) *w)                  \
     {                                                                                       \
-        return KS_T(ks_tiled_filter)(12, KS_T(ks_padded)(12), m, b, x, P, out, w);          \
+        const int states = KS_LANES <= 4 ? nx : 12;                                         \
+        return KS_T(ks_tiled_filter)(states, KS_T(ks_padded)(12), m, b, x, P, out, w);      \
     }
 KS_TWELVE_FILTER(1)
 KS_TWELVE_FILTER(2)
@@ -55,14 +56,14 @@ KS_TWELVE_FILTER(6)
 KS_HD KS_MASK KS_T(ks_tiled_filter_any)(int nx, int n, int m, const KS_T(ks_blocks) *b, KS_NUM *x,
                                         const KS_NUM *P, KS_NUM *out, const KS_T(ks_tiled) *w)
 {
-    if (__builtin_constant_p(nx) && nx == 12) {
+    if (KS_THREE_TILES(n) || (KS_KNOWN(nx) && nx == 12)) {
         switch (m) {
-        case 1: return KS_T(ks_twelve_filter_1)(b, x, P, out, w);
-        case 2: return KS_T(ks_twelve_filter_2)(b, x, P, out, w);
-        case 3: return KS_T(ks_twelve_filter_3)(b, x, P, out, w);
-        case 4: return KS_T(ks_twelve_filter_4)(b, x, P, out, w);
-        case 5: return KS_T(ks_twelve_filter_5)(b, x, P, out, w);
-        case 6: return KS_T(ks_twelve_filter_6)(b, x, P, out, w);
+        case 1: return KS_T(ks_twelve_filter_1)(nx, b, x, P, out, w);
+        case 2: return KS_T(ks_twelve_filter_2)(nx, b, x, P, out, w);
+        case 3: return KS_T(ks_twelve_filter_3)(nx, b, x, P, out, w);
+        case 4: return KS_T(ks_twelve_filter_4)(nx, b, x, P, out, w);
+        case 5: return KS_T(ks_twelve_filter_5)(nx, b, x, P, out, w);
+        case 6: return KS_T(ks_twelve_filter_6)(nx, b, x, P, out, w);
         default: break;
         }
     }
@@ -325,15 +326,16 @@ KS_QUAD_REPEAT(4)
 #undef KS_QUAD_REPEAT
 
 /** Filter steps k0 .. k1 - 1 as far as the ordinary form goes. shape is a literal; ny is s->ny, of
- *  quads a literal. gains: for those who follow, or NULL. Returns the first step not taken, or -1 with the fault in the tally. */
-KS_HD int64_t KS_T(ks_tiled_filter_steps)(ks_shape shape, int nx, int ny, const ks_series *s,
+ *  quads a literal. n: rows are padded to it. gains: for those who follow, or NULL. Returns the first step not taken, or -1 with the fault in the tally. */
+KS_HD int64_t KS_T(ks_tiled_filter_steps)(ks_shape shape, int nx, int n, int ny, const ks_series *s,
                                           int64_t k0, int64_t k1, ks_state *state,
                                           const ks_forward_sinks *to, const ks_sink *gains,
                                           void *memory, ks_tally *tally)
 {
-    const int quad = shape == KS_SHAPE_QUAD;
-    const int n = quad ? 4 : KS_T(ks_padded)(nx), mp = KS_T(ks_padded)(ny);
-    ks_coming later = { .rows = 0 }, *const coming = KS_COMES_FROM(12, shape, nx) ? &later : NULL;
+    const int quad = shape == KS_SHAPE_QUAD, mp = KS_T(ks_padded)(ny);
+    /* Nine to eleven states: none, known in advance. */
+    const int comes = KS_COMES_FROM(12, shape, nx) && (KS_KNOWN(nx) || !KS_THREE_TILES(n));
+    ks_coming later = { .rows = 0 }, *const coming = comes ? &later : NULL;
     KS_T(ks_tiled_memory) w = KS_T(ks_tiled_begin)(nx, n, ny, memory);
     w.step.coming = coming;
     /* What waits for the backward pass goes straight to its place, else the filtered estimate does;

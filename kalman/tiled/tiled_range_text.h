@@ -9,6 +9,7 @@
 
 /* Numbers of states that are compiled as literals, but for quads; an includer may have less of them. */
 #ifndef KS_WITH_TILES
+#define KS_LITERAL_TILES 1
 #define KS_WITH_TILES(nx, CALL)                                                             \
     switch (nx) {                                                                           \
     case 6: CALL(6); break;                                                                 \
@@ -23,6 +24,7 @@
     default: CALL(nx); break;                                                               \
     }
 #else
+#define KS_LITERAL_TILES 0 /* not all of these */
 #define KS_WITH_WIDE_TILES KS_WITH_TILES
 #endif
 
@@ -116,6 +118,10 @@ KS_HD KS_T(ks_tiled_memory) KS_T(ks_tiled_begin)(int nx, int n, int ny, void *me
     return w;
 }
 
+/** What a comparison of vectors leaves of a lane: all bits or none. */
+typedef __typeof__(__builtin_choose_expr(sizeof(KS_NUM) == 8, (int64_t)0, (int32_t)0)) KS_T(ks_lane_mask);
+typedef KS_T(ks_lane_mask) KS_T(ks_masks) __attribute__((vector_size(KS_VECTOR_BYTES)));
+
 /** Copy A (nx, nx) out of padded rows. */
 KS_HD void KS_T(ks_unpad)(int nx, int n, const KS_NUM *A, KS_NUM *to)
 {
@@ -125,15 +131,27 @@ KS_HD void KS_T(ks_unpad)(int nx, int n, const KS_NUM *A, KS_NUM *to)
         return;
     }
     /* All but the last row may run over into the next, which is written after it. */
-    for (int i = 0; i < nx - 1; ++i) {
-        int c = 0;
-        for (; c + KS_LANES <= nx; c += KS_LANES)
-            KS_STOREV(to + i * nx + c, KS_LOADV(A + i * n + c));
-        if (c < nx && KS_LANES <= nx) KS_STOREV(to + i * nx + c, KS_LOADV(A + i * n + c));
-        else
-            for (; c < nx; ++c) to[i * nx + c] = A[i * n + c];
+    for (int i = 0; n <= 2 * nx && i < nx - 1; ++i)
+        for (int c = 0; c < n; c += KS_LANES) KS_STOREV(to + i * nx + c, KS_LOADV(A + i * n + c));
+    for (int i = n <= 2 * nx ? nx - 1 : 0; i < nx; ++i)
+        for (int c = 0; c < nx; ++c) to[i * nx + c] = A[i * n + c];
+}
+
+/** Padded rows of B <- A (nx, nx), n other than nx; nothing behind A is read, and what pads B is or stays zero. */
+KS_HD void KS_T(ks_pad_square)(int nx, int n, const KS_NUM *A, KS_NUM *B)
+{
+    /* The last vector of a row that is read ends with what the next one begins with. */
+    const int whole = KS_LANES < 4 ? nx / KS_LANES * KS_LANES : n - KS_LANES;
+    KS_T(ks_masks) own = { 0 };
+#pragma GCC unroll 16
+    for (int l = 0; l < KS_LANES; ++l) own[l] = -(KS_T(ks_lane_mask))(whole + l < nx);
+    for (int i = 0; n <= 2 * nx && i < nx - 1; ++i) {
+        for (int c = 0; c < whole; c += KS_LANES) KS_STOREV(B + i * n + c, KS_LOADV(A + i * nx + c));
+        if (whole < nx)
+            KS_STOREV(B + i * n + whole, (KS_T(ks_lanes))((KS_T(ks_masks))KS_LOADV(A + i * nx + whole) & own));
     }
-    for (int c = 0; c < nx; ++c) to[(nx - 1) * nx + c] = A[(nx - 1) * n + c];
+    for (int i = n <= 2 * nx ? nx - 1 : 0; i < nx; ++i)
+        for (int c = 0; c < nx; ++c) B[i * n + c] = A[i * nx + c];
 }
 
 /** Whether the covariances of all series together go past the caches where they can. */
@@ -298,7 +316,7 @@ KS_HD void KS_T(ks_tiled_transition)(ks_shape shape, int nx, int n, const ks_ser
             if (shape == KS_SHAPE_ROWS)
                 KS_T(ks_rows_pad)(nx, nx, b->Q, w->Q);
             else
-                KS_T(ks_pad)(nx, nx, b->Q, nx, w->Q, n);
+                KS_T(ks_pad_square)(nx, n, b->Q, w->Q);
             b->Q = w->Q;
             b->ldq = n;
         }

@@ -18,11 +18,9 @@ KS_HD_COLD void KS_T(ks_tiled_write_lag)(const ks_series *s, int n, int64_t k,
 /** ks_memo_same() of whole vectors: of numbers that are literally few a compiler compares one by one. */
 KS_HD int KS_T(ks_tiled_same)(int numbers, const KS_NUM *a, const KS_NUM *b)
 {
-    typedef __typeof__(__builtin_choose_expr(sizeof(KS_NUM) == 8, (int64_t)0, (int32_t)0)) mask;
-    typedef mask masks __attribute__((vector_size(KS_VECTOR_BYTES)));
-    masks other = { 0 };
+    KS_T(ks_masks) other = { 0 };
     int differ = 0;
-    for (int i = 0; i < numbers; i += KS_LANES) other |= (masks)(KS_LOADV(a + i) != KS_LOADV(b + i));
+    for (int i = 0; i < numbers; i += KS_LANES) other |= (KS_T(ks_masks))(KS_LOADV(a + i) != KS_LOADV(b + i));
 #pragma GCC unroll 16
     for (int i = 0; i < KS_LANES; ++i) differ |= other[i] != 0;
     return !differ;
@@ -65,7 +63,7 @@ KS_HD int64_t KS_T(ks_tiled_smooth_repeat)(ks_shape shape, int nx, int n, const 
             P = memo->base + (int64_t)memo->last * memo->size;
         } else if (n != nx) {
             if (shape == KS_SHAPE_ROWS) KS_T(ks_rows_pad)(nx, nx, P, w->kept);
-            else KS_T(ks_pad)(nx, nx, P, nx, w->kept, n);
+            else KS_T(ks_pad_square)(nx, n, P, w->kept);
             P = w->kept;
         }
         if (P != slot && !KS_T(ks_tiled_same)(nx * n, slot, P)) break;
@@ -115,17 +113,17 @@ KS_HD_COLD int64_t KS_T(ks_quad_smooth_repeat)(int64_t k, int64_t k0, const KS_T
 }
 
 /** Smoother steps k1 - 1 down to k0, k1 < T, as far as the ordinary form goes; see ks_smooth_steps().
- *  shape is a literal. gains: ET of each step k + 1 to row k, for those who follow, or NULL. Returns one after the last step taken, k0 where all are, or -1 with the fault in the tally. */
-KS_HD int64_t KS_T(ks_tiled_smooth_steps)(ks_shape shape, int nx, const ks_series *s, int64_t k0,
+ *  shape is a literal, n what rows are padded to. gains: ET of each step k + 1 to row k, for those who follow, or NULL. Returns one after the last step taken, k0 where all are, or -1 with the fault in the tally. */
+KS_HD int64_t KS_T(ks_tiled_smooth_steps)(ks_shape shape, int nx, int n, const ks_series *s, int64_t k0,
                                           int64_t k1, ks_state *state, const ks_forward_sinks *kept,
                                           const ks_backward_sinks *to, const ks_sink *gains,
                                           void *memory, ks_tally *tally)
 {
-    const int quad = shape == KS_SHAPE_QUAD, n = quad ? 4 : KS_T(ks_padded)(nx), four = shape != KS_SHAPE_TILES;
+    const int quad = shape == KS_SHAPE_QUAD, four = shape != KS_SHAPE_TILES;
     const int ahead = KS_T(ks_steps_ahead)(shape);
     const int moves = s->F.stride || s->Q.stride || s->u.stride, lag = to->lag_one_cov.base != NULL;
     const int rest = lag || gains || to->gain.base || to->smoothed_var.base;
-    ks_coming next = { .rows = 0 }, *const coming = KS_COMES(shape, nx) ? &next : NULL;
+    ks_coming next = { .rows = 0 }, *const coming = KS_COMES(shape, nx) && !KS_THREE_TILES(n) ? &next : NULL;
     KS_T(ks_tiled_memory) w = KS_T(ks_tiled_begin)(nx, n, s->ny, memory);
     w.step.coming = coming;
     const ks_sink mean = to->smoothed_mean, cov = to->smoothed_cov;
@@ -175,7 +173,7 @@ KS_HD int64_t KS_T(ks_tiled_smooth_steps)(ks_shape shape, int nx, const ks_serie
                 if (shape == KS_SHAPE_ROWS)
                     KS_T(ks_rows_pad)(nx, nx, P, w.kept);
                 else
-                    KS_T(ks_pad)(nx, nx, P, nx, w.kept, n);
+                    KS_T(ks_pad_square)(nx, n, P, w.kept);
                 P = w.kept;
             }
         }

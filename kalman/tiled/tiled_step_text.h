@@ -31,6 +31,13 @@ typedef struct KS_T(ks_tiled) {
     ks_coming *coming;     /* or NULL                                              */
 } KS_T(ks_tiled);
 
+/** Whether rows so many numbers apart, a literal, are nine to twelve: two tiles of four rows and a third one or part of it.
+ *  Loops over tiles are unrolled by n alone, be nx known or not. */
+#define KS_THREE_TILES(n) (KS_LANES <= 4 && KS_KNOWN(n) && (n) == 12)
+
+/** The rows of all tiles of four that nx rows begin: a literal where n, their distance, is one. */
+KS_HD int KS_T(ks_tile_rows)(int nx, int n) { return KS_LANES <= 4 ? n : (nx + 3) / 4 * 4; }
+
 /** Whether pivot r, a literal, goes with that before it. */
 #define KS_PAIRS_WITH(r) (sizeof(KS_NUM) > sizeof(float) && (r) % 2 == 1)
 
@@ -126,7 +133,7 @@ KS_HD void KS_T(ks_panel_solve)(ks_coming *coming, int rows, int at, int columns
     }
 }
 
-/** L D Lᵀ of the symmetric S (n, n), rows `columns` apart, of which the upper triangle is read: S
+/** L D Lᵀ of the symmetric S (n, n), rows `columns` = ks_padded(n) apart, of which the upper triangle is read: S
  *  turns into D Lᵀ, LT is the unit Lᵀ (strict upper triangles are what counts), pivot (n) D and
  *  inverse_d (n) 1 / D; G (n, g) <- L⁻¹ G0, which may be G, and Z = D⁻¹ G, which may be G. Returns true where
  *  every pivot exceeds `ratio` times the diagonal entry that it came from. Meanwhile lines of what is coming are asked
@@ -146,6 +153,11 @@ KS_HD KS_MASK KS_T(ks_tiled_ldl)(ks_coming *coming, int n, double ratio, int col
         for (; at + 4 <= n; at += 4) {
             KS_FOUR;
         }
+    } else if (KS_THREE_TILES(columns)) {
+#pragma GCC unroll 2
+        for (; at < 8; at += 4) {
+            KS_FOUR;
+        }
     } else {
         for (; at + 4 <= n; at += 4) {
             KS_FOUR;
@@ -157,6 +169,11 @@ KS_HD KS_MASK KS_T(ks_tiled_ldl)(ks_coming *coming, int n, double ratio, int col
     if (at > 0) KS_T(ks_panel_solve)(coming, 4, at - 4, columns, S, LT, inverse_d, g, G0, G, Z);        \
     KS_T(ks_panel_solve)(coming, rows, at, columns, S, LT, inverse_d, g, G0, G, Z)
     switch (n - at) {
+    case 4: /* of three tiles the loop leaves the last one */
+        if (KS_THREE_TILES(columns)) {
+            KS_REST(4);
+        }
+        break;
     case 3: KS_REST(3); break;
     case 2: KS_REST(2); break;
     case 1: KS_REST(1); break;
@@ -187,7 +204,7 @@ KS_HD void KS_T(ks_panel_back)(int rows, int at, int n, const KS_NUM *LT, int g,
 /** B (nx, n) <- L⁻ᵀ B with LT as ks_tiled_ldl() leaves it, both with rows n apart. */
 KS_HD void KS_T(ks_tiled_back)(int nx, int n, const KS_NUM *LT, KS_NUM *B)
 {
-    int at = (nx - 1) / 4 * 4;
+    int at = KS_T(ks_tile_rows)(nx, n) - 4;
     switch (nx - at) {
     case 4: KS_T(ks_panel_back)(4, at, n, LT, n, B); break;
     case 3: KS_T(ks_panel_back)(3, at, n, LT, n, B); break;
@@ -256,7 +273,7 @@ KS_HD void KS_T(ks_tiled_predict)(int nx, int n, const KS_T(ks_blocks) *b, const
 {
     KS_T(ks_tiles_meanwhile)(w->coming, 0, 0, nx, nx, n, P, n, 1, b->FT, n, w->W, n, w->W, n);
     KS_T(ks_tiles_meanwhile)(w->coming, 1, 1, nx, nx, n, b->F, nx, 1, w->W, n, b->Q, b->ldq, w->Pp, n);
-    KS_T(ks_mirror_upper)(nx, 0, w->Pp, n);
+    KS_T(ks_mirror_upper)(KS_T(ks_tile_rows)(nx, n), 0, w->Pp, n);
 }
 
 /** G, S, L D Lᵀ and Z of m observed entries. False where the ordinary form will not do. */
@@ -278,7 +295,7 @@ KS_HD KS_MASK KS_T(ks_tiled_innovation)(int nx, int n, int m, const KS_T(ks_bloc
 KS_HD void KS_T(ks_tiled_posterior)(int nx, int n, int m, const KS_T(ks_tiled) *w, KS_NUM *P)
 {
     KS_T(ks_tiles_meanwhile)(w->coming, 1, -1, nx, m, n, w->Z, 1, n, w->G, n, w->Pp, n, P, n);
-    KS_T(ks_mirror_upper)(nx, 1, P, n);
+    KS_T(ks_mirror_upper)(KS_T(ks_tile_rows)(nx, n), 1, P, n);
 }
 
 /** The smoothing gain ET = Eᵀ (nx, n) = Pp⁻¹ F P, paper eq. 12, and D = Ps - Pp of which the upper
@@ -290,7 +307,8 @@ KS_HD KS_MASK KS_T(ks_tiled_gain)(int nx, int n, const KS_T(ks_blocks) *b, const
     KS_NUM *Pp = w->Pp, *LT = w->W;
     KS_T(ks_tiles_meanwhile)(w->coming, 0, 0, nx, nx, n, b->F, nx, 1, P, ldp, ET, n, ET, n);
     KS_T(ks_tiles_meanwhile)(w->coming, 1, 1, nx, nx, n, ET, n, 1, b->FT, n, b->Q, b->ldq, Pp, n);
-    for (int i = 0; i < nx; i += 4)
+    const int rows = KS_T(ks_tile_rows)(nx, n);
+    for (int i = 0; i < rows; i += 4)
         for (int c = i / KS_LANES * KS_LANES; c < n; c += KS_LANES)
 #pragma GCC unroll 4
             for (int r = i; r < i + 4; ++r)
@@ -325,10 +343,10 @@ KS_HD KS_MASK KS_T(ks_tiled_smooth_cov)(int nx, int n, const KS_NUM *P, int ldp,
                                         KS_NUM *D, KS_NUM *Pn, const KS_T(ks_tiled) *w)
 {
     KS_MASK good = KS_GT(KS_LIT(1), KS_LIT(0));
-    KS_T(ks_mirror_upper)(nx, 1, D, n);
+    KS_T(ks_mirror_upper)(KS_T(ks_tile_rows)(nx, n), 1, D, n);
     KS_T(ks_tiles_meanwhile)(w->coming, 0, 0, nx, nx, n, D, n, 1, ET, n, w->W, n, w->W, n);
     KS_T(ks_tiles_meanwhile)(w->coming, 1, 1, nx, nx, n, ET, 1, n, w->W, n, P, ldp, Pn, n);
-    KS_T(ks_mirror_upper)(nx, 1, Pn, n);
+    KS_T(ks_mirror_upper)(KS_T(ks_tile_rows)(nx, n), 1, Pn, n);
     for (int i = 0; i < nx; ++i)
         good = good & KS_GT(KS_LIT(KS_GROWTH) * Pn[i * n + i], P[i * ldp + i]);
     return good;

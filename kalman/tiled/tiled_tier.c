@@ -37,6 +37,7 @@ enum { WITH_QUADS = 0, WITH_ROWS = KS_ROWS_FIT, FEWEST_ROWS = KS_WIDE_ROWS_FROM 
 #else
 enum { WITH_QUADS = KS_QUADS, WITH_ROWS = KS_ROWS_FIT, FEWEST_ROWS = 2 };
 #endif
+enum { WITH_THREE_TILES = WITH_ROWS && KS_LANES == 4 && KS_LITERAL_TILES };
 enum { FROM_STATES = !WITH_ROWS ? KS_TILED_FROM : sizeof(KS_NUM) == 8 ? KS_ROWS_FROM_F64 : KS_ROWS_FROM_F32 };
 
 static size_t scratch_bytes(int nx, int ny)
@@ -45,53 +46,59 @@ static size_t scratch_bytes(int nx, int ny)
     return (size_t)KS_T(ks_tiled_lay_out)(nx, ny, NULL, &w) * sizeof(KS_NUM);
 }
 
+/* Rows are `apart` numbers apart. For nine to eleven states that is the literal: they have as many tiles as twelve, and share
+ * a copy, which is but a few per cent behind one for each. */
+#define PADDED(states) KS_T(ks_padded)(states)
 /* Every shape and literal size is a function of its own: several ranges in one would share its registers,
  * and what a compiler does to a function takes more than twice as long for one of twice the size. */
-#define FILTER(name, shape, states, entries)                                                \
+#define FILTER(name, shape, states, apart, entries)                                         \
     KS_HD_COLD int64_t filter_##name(const ks_series *s, int64_t k0, int64_t k1,            \
                                      ks_state *state, const ks_forward_sinks *to,           \
                                      const ks_sink *gains, void *work, ks_tally *tally)     \
     {                                                                                       \
-        return KS_T(ks_tiled_filter_steps)(KS_SHAPE_##shape, states, entries, s, k0, k1,    \
-                                           state, to, gains, work, tally);                  \
+        return KS_T(ks_tiled_filter_steps)(KS_SHAPE_##shape, states, apart, entries, s, k0,     \
+                                           k1, state, to, gains, work, tally);              \
     }
-FILTER(quad_1, QUAD, 4, 1)
-FILTER(quad_2, QUAD, 4, 2)
-FILTER(quad_3, QUAD, 4, 3)
-FILTER(quad_4, QUAD, 4, 4)
-FILTER(rows_2, ROWS, 2, s->ny)
-FILTER(rows_3, ROWS, 3, s->ny)
-FILTER(rows_5, ROWS, 5, s->ny)
-FILTER(rows_6, ROWS, 6, s->ny)
-FILTER(rows_7, ROWS, 7, s->ny)
-FILTER(rows_8, ROWS, 8, s->ny)
-FILTER(tiles_6, TILES, 6, s->ny)
-FILTER(tiles_8, TILES, 8, s->ny)
-FILTER(tiles_12, TILES, 12, s->ny)
-FILTER(tiles_nx, TILES, s->nx, s->ny) /* any number */
+FILTER(quad_1, QUAD, 4, 4, 1)
+FILTER(quad_2, QUAD, 4, 4, 2)
+FILTER(quad_3, QUAD, 4, 4, 3)
+FILTER(quad_4, QUAD, 4, 4, 4)
+FILTER(rows_2, ROWS, 2, PADDED(2), s->ny)
+FILTER(rows_3, ROWS, 3, PADDED(3), s->ny)
+FILTER(rows_5, ROWS, 5, PADDED(5), s->ny)
+FILTER(rows_6, ROWS, 6, PADDED(6), s->ny)
+FILTER(rows_7, ROWS, 7, PADDED(7), s->ny)
+FILTER(rows_8, ROWS, 8, PADDED(8), s->ny)
+FILTER(tiles_6, TILES, 6, PADDED(6), s->ny)
+FILTER(tiles_8, TILES, 8, PADDED(8), s->ny)
+FILTER(tiles_12, TILES, 12, PADDED(12), s->ny)
+FILTER(tiles_9_to_11, TILES, s->nx, PADDED(12), s->ny)
+FILTER(tiles_nx, TILES, s->nx, PADDED(s->nx), s->ny) /* any number */
 #undef FILTER
 
-#define SMOOTH(name, shape, states)                                                         \
+#define SMOOTH(name, shape, states, apart)                                                  \
     KS_HD_COLD int64_t smooth_##name(const ks_series *s, int64_t k0, int64_t k1,            \
                                      ks_state *state, const ks_forward_sinks *kept,         \
                                      const ks_backward_sinks *to, const ks_sink *gains,     \
                                      void *work, ks_tally *tally)                           \
     {                                                                                       \
-        return KS_T(ks_tiled_smooth_steps)(KS_SHAPE_##shape, states, s, k0, k1, state, kept, \
-                                           to, gains, work, tally);                         \
+        return KS_T(ks_tiled_smooth_steps)(KS_SHAPE_##shape, states, apart, s, k0, k1, state,     \
+                                           kept, to, gains, work, tally);                   \
     }
-SMOOTH(quad_4, QUAD, 4)
-SMOOTH(rows_2, ROWS, 2)
-SMOOTH(rows_3, ROWS, 3)
-SMOOTH(rows_5, ROWS, 5)
-SMOOTH(rows_6, ROWS, 6)
-SMOOTH(rows_7, ROWS, 7)
-SMOOTH(rows_8, ROWS, 8)
-SMOOTH(tiles_6, TILES, 6)
-SMOOTH(tiles_8, TILES, 8)
-SMOOTH(tiles_12, TILES, 12)
-SMOOTH(tiles_nx, TILES, s->nx)
+SMOOTH(quad_4, QUAD, 4, 4)
+SMOOTH(rows_2, ROWS, 2, PADDED(2))
+SMOOTH(rows_3, ROWS, 3, PADDED(3))
+SMOOTH(rows_5, ROWS, 5, PADDED(5))
+SMOOTH(rows_6, ROWS, 6, PADDED(6))
+SMOOTH(rows_7, ROWS, 7, PADDED(7))
+SMOOTH(rows_8, ROWS, 8, PADDED(8))
+SMOOTH(tiles_6, TILES, 6, PADDED(6))
+SMOOTH(tiles_8, TILES, 8, PADDED(8))
+SMOOTH(tiles_12, TILES, 12, PADDED(12))
+SMOOTH(tiles_9_to_11, TILES, s->nx, PADDED(12))
+SMOOTH(tiles_nx, TILES, s->nx, PADDED(s->nx))
 #undef SMOOTH
+#undef PADDED
 
 static int64_t filter_steps(const ks_series *s, int64_t k0, int64_t k1, ks_state *state,
                             const ks_forward_sinks *to, const ks_sink *gains, void *work,
@@ -120,6 +127,7 @@ static int64_t filter_steps(const ks_series *s, int64_t k0, int64_t k1, ks_state
         if (nx == 7) FILTER(rows_7);
         FILTER(rows_8);
     }
+    if (WITH_THREE_TILES && nx >= 9 && nx <= 11) FILTER(tiles_9_to_11);
     if (WITH_ROWS) {
         KS_WITH_WIDE_TILES(nx, TILES)
     }
@@ -148,6 +156,7 @@ static int64_t smooth_steps(const ks_series *s, int64_t k0, int64_t k1, ks_state
         if (nx == 7) SMOOTH(rows_7);
         SMOOTH(rows_8);
     }
+    if (WITH_THREE_TILES && nx >= 9 && nx <= 11) SMOOTH(tiles_9_to_11);
     if (WITH_ROWS) {
         KS_WITH_WIDE_TILES(nx, TILES)
     }
