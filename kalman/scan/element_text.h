@@ -83,20 +83,40 @@ KS_HD void KS_T(ks_filter_element_first)(int nx, const KS_NUM *x, const KS_NUM *
     KS_T(ks_pack)(nx, P, e + nx * nx + nx);
 }
 
+/** z <- g with v = G g for J = G Gᵀ (nx, nx) and the v that z holds. `rest` (nx) <- v - G g: what round-off has left
+ *  nothing of in J still tells of a mean, since v is in size the root of J, and half of the digits would go with it. Less
+ *  than the round-off of v there is nothing. */
+KS_HD_COLD void KS_T(ks_data_of)(int nx, const KS_NUM *J, KS_NUM *G, KS_NUM *z, KS_NUM *rest)
+{
+    KS_T(ks_semidefinite_factor)(nx, J, G);
+    for (int i = 0; i < nx; ++i) {
+        KS_NUM s = z[i], size = s * s;
+        for (int j = 0; j < i; ++j) {
+            const KS_NUM term = G[i * nx + j] * z[j];
+            s = s - term;
+            size = size + term * term;
+        }
+        const int lost = !KS_GT(G[i * nx + i], KS_LIT(0));
+        z[i] = lost ? KS_LIT(0) : s / G[i * nx + i];
+        rest[i] = lost && KS_GT(s * s, KS_LIT(16. * KS_EPS * KS_EPS) * KS_LIT(nx * nx) * size) ? s : KS_LIT(0);
+    }
+}
+
 /** What ks_merge_root() makes without ever forming I + Uᵀ J U, whose small eigenvalues drown where C and J are both
  *  large: with C = U Uᵀ, J = G Gᵀ and M = Uᵀ G,
  *
  *      Y = U (I + M Mᵀ)⁻¹ Uᵀ,    J (I + C J)⁻¹ = G (I + Mᵀ M)⁻¹ Gᵀ,
  *
  *  the factors of both come from rotating [I M] and [I Mᵀ]. W receives L⁻¹ Gᵀ (nx, nx) with
- *  L Lᵀ = I + Mᵀ M, so that the second is Wᵀ W; z (nx), which holds some v = G g, becomes L⁻¹ g, so
- *  that (I + J C)⁻¹ v = Wᵀ z; shift (nx) receives Y v = U M L⁻ᵀ z. U is given. scratch: 5 nx² + 2 nx numbers. */
+ *  L Lᵀ = I + Mᵀ M, so that the second is Wᵀ W; z (nx), which holds some v = G g + r, becomes L⁻¹ g, and rest (nx) is
+ *  (I + J C)⁻¹ r, so that (I + J C)⁻¹ v = Wᵀ z + rest; shift (nx) receives Y v = U M L⁻ᵀ z + Y r. U is given. scratch:
+ *  5 nx² + 2 nx numbers. */
 KS_HD_COLD void KS_T(ks_merge_array)(int nx, const KS_NUM *U, const KS_NUM *J, KS_NUM *Y,
-                                     KS_NUM *W, KS_NUM *z, KS_NUM *shift, KS_NUM *scratch)
+                                     KS_NUM *W, KS_NUM *z, KS_NUM *rest, KS_NUM *shift, KS_NUM *scratch)
 {
     const int nn = nx * nx, columns = 2 * nx;
     KS_NUM *G = scratch, *M = G + nn, *T = M + nn, *V = T + 2 * nn, *reflection = V + nn;
-    KS_T(ks_semidefinite_factor)(nx, J, G);
+    KS_T(ks_data_of)(nx, J, G, z, rest);
     for (int i = 0; i < nn; ++i) M[i] = KS_LIT(0);
     KS_T(ks_mtm_add)(nx, nx, nx, U, G, M);
     for (int side = 0; side < 2; ++side) {
@@ -118,11 +138,6 @@ KS_HD_COLD void KS_T(ks_merge_array)(int nx, const KS_NUM *U, const KS_NUM *J, K
     for (int i = 0; i < nn; ++i) Y[i] = KS_LIT(0);
     KS_T(ks_mtm_add)(nx, nx, nx, V, V, Y);
     KS_T(ks_mirror)(nx, Y);
-    for (int i = 0; i < nx; ++i) { /* v = G g; where a pivot is zero, so is g */
-        KS_NUM s = z[i];
-        for (int j = 0; j < i; ++j) s = s - G[i * nx + j] * z[j];
-        z[i] = KS_GT(G[i * nx + i], KS_LIT(0)) ? s / G[i * nx + i] : KS_LIT(0);
-    }
     for (int i = 0; i < nx; ++i) {
         KS_NUM s = z[i];
         for (int j = 0; j < i; ++j) s = s - T[i * columns + j] * z[j];
@@ -137,6 +152,10 @@ KS_HD_COLD void KS_T(ks_merge_array)(int nx, const KS_NUM *U, const KS_NUM *J, K
     for (int i = 0; i < nx; ++i) p[i] = shift[i] = KS_LIT(0);
     KS_T(ks_mv_add)(nx, nx, M, t, p);
     KS_T(ks_mv_add)(nx, nx, U, p, shift);
+    for (int i = 0; i < nx; ++i) p[i] = KS_LIT(0);
+    KS_T(ks_mv_add)(nx, nx, Y, rest, p);
+    for (int i = 0; i < nx; ++i) shift[i] = shift[i] + p[i];
+    KS_T(ks_mtv_sub)(nx, nx, J, p, rest);
 }
 
 /** As ks_join_ordinary() by ks_merge_array(). W: 10 nx² + 4 nx numbers. */
@@ -151,11 +170,10 @@ KS_HD_COLD void KS_T(ks_join_array)(int nx, const KS_NUM *lhs, const KS_NUM *eta
     KS_T(ks_copy)(nx, eta_j, v);
     KS_T(ks_mtv_sub)(nx, nx, J, bi, v);
     (void)KS_T(ks_pivoted_factor)(nx, C, U, more);
-    KS_T(ks_merge_array)(nx, U, J, Y, V, v, shift, more);
+    KS_T(ks_merge_array)(nx, U, J, Y, V, v, t, shift, more);
     KS_T(ks_mm)(nx, nx, nx, J, Ai, JA);
     KS_T(ks_copy)(nn, Ai, X);
     KS_T(ks_mtm_sub)(nx, nx, nx, Y, JA, X);
-    for (int i = 0; i < nx; ++i) t[i] = KS_LIT(0);
     KS_T(ks_mtv_add)(nx, nx, V, v, t);
     KS_T(ks_mm)(nx, nx, nx, V, Ai, JA);
     KS_T(ks_unpack)(nx, eta_i + nx, J);

@@ -15,12 +15,12 @@ KS_HD int64_t KS_T(ks_two_filter_scratch)(int nx)
 }
 
 /** As ks_meet_ordinary() in whichever form will do, from Pf, of which `root` says that it is a root. x and P are none
- *  of these. W: 9 nx² + 4 nx numbers. */
+ *  of these. W: 9 nx² + 5 nx numbers. */
 KS_HD void KS_T(ks_meet)(int nx, const KS_NUM *xf, const KS_NUM *Pf, int root, const KS_NUM *v,
                          const KS_NUM *J_packed, KS_NUM *x, KS_NUM *P, KS_NUM *W)
 {
     const int nn = nx * nx;
-    KS_NUM *U = W, *J = U + nn, *V = J + nn, *z = V + nn, *shift = z + nx, *more = shift + nx;
+    KS_NUM *U = W, *J = U + nn, *V = J + nn, *z = V + nn, *rest = z + nx, *shift = rest + nx, *more = shift + nx;
     if (root)
         KS_T(ks_copy)(nn, Pf, U);
     else
@@ -32,7 +32,7 @@ KS_HD void KS_T(ks_meet)(int nx, const KS_NUM *xf, const KS_NUM *Pf, int root, c
         (void)KS_T(ks_pivoted_factor)(nx, Pf, U, more);
     KS_T(ks_unpack)(nx, J_packed, J);
     KS_T(ks_copy)(nx, v, z);
-    KS_T(ks_merge_array)(nx, U, J, P, V, z, shift, more);
+    KS_T(ks_merge_array)(nx, U, J, P, V, z, rest, shift, more);
     for (int i = 0; i < nx; ++i) x[i] = xf[i] + shift[i];
 }
 
@@ -45,7 +45,7 @@ KS_HD void KS_T(ks_centre)(int nx, const KS_NUM *x, const KS_NUM *J_packed, KS_N
 }
 
 /** Smoothed x, P of a step from its filtered xf, Pf and the information eta, J (packed) of all
- *  later observations. W: 9 nx² + 5 nx numbers. */
+ *  later observations. W: 9 nx² + 6 nx numbers. */
 KS_HD void KS_T(ks_two_filter)(int nx, const KS_NUM *xf, const KS_NUM *Pf, const KS_NUM *eta,
                                const KS_NUM *J_packed, KS_NUM *x, KS_NUM *P, KS_NUM *W)
 {
