@@ -273,6 +273,34 @@ static void two_entries_of_one_noise(void **state)
     }
 }
 
+/** A position and a velocity that nothing is known of at first, and a gap before the second observation: what is filtered
+ *  in it is vague in one direction, in which all that follows moves it. */
+static void vague_until_later(void **state)
+{
+    (void)state;
+    static const double F[] = { 1, 0.125, 0, 1 }, Q[] = { 0, 0, 0, 0x1p-31 }, H[] = { -0.75, -0.125 };
+    for (int i = 0; i < 30; ++i) {
+        golden *g = model_random((model_spec){ 1100 + (uint64_t)i, 60 + 5 * i, 1, 2, 1, KS_PRIOR_X1, 0 });
+        source noise = { 1100 + (uint64_t)i };
+        double x[2] = { 1000 * normal(&noise), 1000 * normal(&noise) };
+        memcpy(model_block(&g->F, 0, 0), F, sizeof F);
+        memcpy(model_block(&g->Q, 0, 0), Q, sizeof Q);
+        memcpy(model_block(&g->H, 0, 0), H, sizeof H);
+        model_block(&g->R, 0, 0)[0] = 0x1p-13;
+        for (int c = 0; c < 4; ++c) model_block(&g->P0, 0, 0)[c] *= 0x1p30;
+        for (int64_t k = 0; k < g->T; ++k) {
+            double *y = model_block(&g->y, 0, k);
+            *y = H[0] * x[0] + H[1] * x[1] + 0.011 * normal(&noise);
+            if (k > 0 && k <= 1 + i % 4) *y = (double)NAN;
+            x[0] += F[1] * x[1];
+        }
+        model_round(g);
+        const double error = error_beside_sequential(g);
+        if (!(error >= 0 && error <= 1e-6)) fail_msg("model %d: off by %.3g", i, error);
+        golden_free(g);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -280,6 +308,7 @@ int main(void)
         cmocka_unit_test(information_of_elements),
         cmocka_unit_test(no_worse_than_step_by_step),
         cmocka_unit_test(two_entries_of_one_noise),
+        cmocka_unit_test(vague_until_later),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
