@@ -9,6 +9,7 @@
 #include "array_text.h"
 #include "step_text.h"
 #include "array_step_text.h"
+#include "two_ended_array_text.h"
 #include "element_text.h"
 #include "information_text.h"
 #include "memo_text.h"

@@ -76,10 +76,16 @@ typedef struct ks_kernels {
      *  results go. `behind` is v and packed J (nx + nx (nx + 1) / 2 numbers): what later observations say of what the
      *  state of step k1 - 1 is more than its filtered mean. It leaves as that of step k0 - 1, of which `before` is the
      *  filtered estimate; NULL: nothing before step k0 is asked for. `state` leaves with the estimate of step k0, in
-     *  the ordinary form. Lag-one covariances are those with the step before. */
+     *  the ordinary form. Lag-one covariances are those with the step before. The tally's `sharp` is a step at which
+     *  round-off of J could do harm. */
     int (*two_filter_back)(const ks_series *series, int64_t k0, int64_t k1, const ks_state *before, void *behind,
                            ks_state *state, const ks_forward_sinks *kept, const ks_backward_sinks *to, void *work,
                            ks_tally *tally);
+    /** The same in the array form. `behind` is U (nx, nx) and z (nx): of what the state is more than its filtered mean,
+     *  x, later observations say z = Uᵀ x + noise of unit covariance. */
+    int (*two_filter_back_array)(const ks_series *series, int64_t k0, int64_t k1, const ks_state *before, void *behind,
+                                 ks_state *state, const ks_forward_sinks *kept, const ks_backward_sinks *to,
+                                 void *work, ks_tally *tally);
     /** eta and packed J of a state, as in an element, become what they say of what the state is more than x. */
     void (*information_about)(int nx, const void *x, void *behind);
     /** Variances of steps k0 .. k1 - 1. */

@@ -399,6 +399,17 @@ KS_HD_COLD void KS_T(table_narrow)(int64_t numbers, const double *from, void *to
 
 #ifdef KS_TABLE
 #  include "absorb_text.h"
+#  include "two_filter_array_text.h"
+
+KS_HD_COLD int KS_T(table_two_filter_back_array)(const ks_series *s, int64_t k0, int64_t k1, const ks_state *before,
+                                                 void *behind, ks_state *state, const ks_forward_sinks *kept,
+                                                 const ks_backward_sinks *to, void *work, ks_tally *tally)
+{
+    const unsigned mode = ks_flush_begin();
+    const int rc = KS_T(ks_two_filter_array)(s->nx, s, k0, k1, before, (KS_NUM *)behind, state, kept, to, work, tally);
+    ks_flush_end(mode);
+    return rc;
+}
 
 /* Ranges into one element, by the filter and smoother steps of a table. */
 #define KS_ABSORB(name, filter, smooth)                                                     \
@@ -429,6 +440,7 @@ KS_ABSORB(table, table_filter, table_smooth)
         KS_T(table_filter_extract), KS_T(table_smooth_elements), KS_T(absorbs##_smooth_absorb), \
         KS_T(table_smooth_neutral), KS_T(table_smooth_combine),                             \
         KS_T(table_smooth_extract), KS_T(table_two_filter), KS_T(table_two_filter_back),    \
+        KS_T(table_two_filter_back_array),                                                  \
         KS_T(table_information_about), KS_T(table_diagonal),                                \
         KS_T(table_not_finite), KS_T(table_widen), KS_T(table_narrow),                      \
     }

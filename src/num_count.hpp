@@ -55,6 +55,7 @@ static inline ks_counted ks_counted_select(bool which, ks_counted a, ks_counted 
 #endif
 #define KS_NUM ks_counted
 #define KS_GAIN ks_counted
+#define KS_WIDE ks_counted
 #define KS_T(name) name##_count
 #define KS_LIT(x) ks_counted((double)(x))
 #define KS_SQRT(x) ks_counted_sqrt(x)

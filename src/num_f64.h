@@ -8,6 +8,7 @@
  *   KS_SELECT(m, a, b)  m ? a : b          KS_ALL(m)        true where every lane of m is
  *   KS_EPS         unit round-off, as a double
  *   KS_ONE         the number of one lane  KS_GAIN          of covariances and gains, where a text has means
+ *   KS_WIDE        of single sums whose terms are much larger than what matters
  *   KS_G(name)     name with KS_GAIN's suffix               of a wider one (gain_text.h)
  * The language is the common subset of C11 and C++17: no VLA, no compound literal, no designated
  * initialiser, no implicit conversion from void *. */
@@ -15,6 +16,7 @@
 #define KS_T(name) name##_f64
 #define KS_LIT(x) ((double)(x))
 #define KS_ONE KS_NUM
+#define KS_WIDE KS_NUM
 #define KS_GAIN KS_NUM
 #define KS_G(name) KS_T(name)
 #define KS_SQRT(x) sqrt(x)

@@ -9,9 +9,6 @@
 #include <string.h>
 #include "wide_rows.h"
 
-/* Ends of chunks disagree by so many standard deviations. */
-static double disagreement(int single) { return single ? 0x1p-8 : 0x1p-30; }
-
 /** What asking takes: each of two filters with its estimate, what it predicts, and that as a covariance. */
 typedef struct asking {
     ks_scan_worker worker;
@@ -70,7 +67,7 @@ void ks_chunk_look(ks_scan_method *m, ks_scan_worker *w, int64_t c, const ks_sta
     plan->aggregates->square(plan->nx, &own, w->scratch);
     border(m, c, w->results.mean, w->results.cov);
     if (ks_estimates_disagree(plan->nx, w->results.mean, w->results.cov, w->state.mean, w->state.cov,
-                              disagreement(m->a.single), m->a.single ? 0x1p-24 : 0x1p-53))
+                              KS_CHUNKS_SUSPECT(m->a.single), m->a.single ? 0x1p-24 : 0x1p-53))
         atomic_store(&m->doubtful, 1);
 }
 

@@ -36,40 +36,48 @@ KS_HD void KS_T(ks_smooth_neutral)(int nx, KS_NUM *e)
     for (int i = 0; i < nx; ++i) e[i * nx + i] = KS_LIT(1);
 }
 
-/** The element of a step, as of ks_filter_element(), in the array form. Returns -1, or the entry at which
- *  H Q Hᵀ + R is singular. */
+/** The element of a step in the array form, as roots: A, b, S (nx, nx) with C = S Sᵀ, and what its m entries tell of the
+ *  state before it, N (m, nx) and v (m) with v = N x + noise of unit covariance: eta = Nᵀ v, J = Nᵀ N. Returns -1, or the
+ *  entry at which H Q Hᵀ + R is singular. W: nx² + m (nx + m) numbers, and those of a step. */
+KS_HD_COLD int KS_T(ks_filter_element_roots)(int nx, int m, const KS_NUM *F, const KS_NUM *Q, const KS_NUM *u,
+                                             const KS_NUM *H, const KS_NUM *R, const KS_NUM *d, const KS_NUM *y,
+                                             KS_NUM *A, KS_NUM *b, KS_NUM *S, KS_NUM *N, KS_NUM *v, KS_NUM *W)
+{
+    KS_NUM *root = W, *K = root + nx * nx, *Se = K + nx * m, *scratch = Se + m * m;
+    KS_T(ks_covariance_factor)(nx, Q, root, scratch);
+    const int bad = KS_T(ks_array_update)(nx, m, H, R, d, y, u, root, b, S, Se, v, K, NULL, scratch);
+    if (bad >= 0) return bad;
+    KS_T(ks_mm)(m, nx, nx, H, F, N); /* N <- Se⁻¹ H F */
+    for (int i = 0; i < m; ++i)
+        for (int c = 0; c < nx; ++c) {
+            KS_NUM s = N[i * nx + c];
+            for (int j = 0; j < i; ++j) s = s - Se[i * m + j] * N[j * nx + c];
+            N[i * nx + c] = s / Se[i * m + i];
+        }
+    for (int i = 0; i < nx; ++i)
+        for (int c = 0; c < nx; ++c) {
+            KS_NUM a = F[i * nx + c];
+            for (int l = 0; l < m; ++l) a = a - K[i * m + l] * N[l * nx + c];
+            A[i * nx + c] = a;
+        }
+    return -1;
+}
+
+/** The element of a step, as of ks_filter_element(), in the array form. Returns as ks_filter_element_roots(). */
 KS_HD_COLD int KS_T(ks_filter_element_array)(int nx, int m, const KS_NUM *F, const KS_NUM *Q,
                                              const KS_NUM *u, const KS_NUM *H, const KS_NUM *R,
                                              const KS_NUM *d, const KS_NUM *y, KS_NUM *e,
                                              KS_NUM *W)
 {
     KS_NUM *A = W, *b = A + nx * nx, *C = b + nx, *eta = C + nx * nx, *J = eta + nx;
-    KS_NUM *root = J + nx * nx, *S = root + nx * nx, *K = S + nx * nx, *HF = K + nx * m;
-    KS_NUM *Se = HF + m * nx, *v = Se + m * m, *scratch = v + m;
-    KS_T(ks_covariance_factor)(nx, Q, root, scratch);
-    const int bad = KS_T(ks_array_update)(nx, m, H, R, d, y, u, root, b, S, Se, v, K, NULL, scratch);
+    KS_NUM *S = J + nx * nx, *N = S + nx * nx, *v = N + m * nx, *scratch = v + m;
+    const int bad = KS_T(ks_filter_element_roots)(nx, m, F, Q, u, H, R, d, y, A, b, S, N, v, scratch);
     if (bad >= 0) return bad;
     KS_T(ks_square)(nx, nx, nx, S, C);
-    KS_T(ks_mm)(m, nx, nx, H, F, HF); /* HF <- Se⁻¹ H F */
-    for (int i = 0; i < m; ++i)
-        for (int c = 0; c < nx; ++c) {
-            KS_NUM s = HF[i * nx + c];
-            for (int j = 0; j < i; ++j) s = s - Se[i * m + j] * HF[j * nx + c];
-            HF[i * nx + c] = s / Se[i * m + i];
-        }
-    for (int i = 0; i < nx; ++i) {
-        eta[i] = KS_LIT(0);
-        for (int c = 0; c < nx; ++c) {
-            KS_NUM a = F[i * nx + c], j = KS_LIT(0);
-            for (int l = 0; l < m; ++l) {
-                a = a - K[i * m + l] * HF[l * nx + c];
-                j = j + HF[l * nx + i] * HF[l * nx + c];
-            }
-            A[i * nx + c] = a;
-            J[i * nx + c] = j;
-        }
-    }
-    KS_T(ks_mtv_add)(m, nx, HF, v, eta);
+    for (int i = 0; i < nx; ++i) eta[i] = KS_LIT(0);
+    for (int i = 0; i < nx * nx; ++i) J[i] = KS_LIT(0);
+    KS_T(ks_mtv_add)(m, nx, N, v, eta);
+    KS_T(ks_mtm_add)(nx, m, nx, N, N, J);
     KS_T(ks_filter_store)(nx, A, b, C, eta, J, e);
     return -1;
 }

@@ -13,6 +13,9 @@
 /** What estimates may move by, in standard deviations. */
 #define KS_MOVES_MOST 1e-7
 
+/** By how many standard deviations ends of chunks disagree that are suspect. */
+#define KS_CHUNKS_SUSPECT(single) ((single) ? 0x1p-8 : 0x1p-30)
+
 /** What estimates may differ by, in standard deviations, where chunks of steps meet; results in single precision bear
  *  more. */
 #define KS_CHUNKS_DIFFER_MOST(single) ((single) ? 1e-2 : 7e-7)

@@ -217,6 +217,18 @@ static int passes(const ks_smooth_plan *plan)
     return 3 + 2 * smooths(plan) + ks_makes_any(plan, KS_OUT_LAG_ONE_COV);
 }
 
+/** The filter of series b once more, whose estimates may have been written over on a way back that counts for nothing;
+ *  `rounds` and `combines` are those of the series before. */
+static int filter_again(ks_scan_method *m, int64_t b, int64_t rounds, int64_t combines, double *loglik)
+{
+    m->run->info->status = KS_OK;
+    m->run->info->rounds = rounds;
+    atomic_store(&m->combines, combines);
+    open_series(m, b);
+    *loglik = 0;
+    return ks_scan_filter(m, loglik);
+}
+
 /** Alg. 6 in chunks for series b, whose filter is through; `rounds` and `combines` are those of the series before. Chunks
  *  may come upon sharp predictions on their way back only: all is done again then, as what they go back from may have
  *  been written over. */
@@ -231,13 +243,8 @@ static int smooth_chunks(ks_scan_method *m, int64_t b, int64_t rounds, int64_t c
             m->run->sharp = 1;
             return -1;
         }
-        m->run->info->status = KS_OK;
-        m->run->info->rounds = rounds;
-        atomic_store(&m->combines, combines);
-        open_series(m, b);
-        *loglik = 0;
         m->again = 1;
-        if (ks_scan_filter(m, loglik)) return -1;
+        if (filter_again(m, b, rounds, combines, loglik)) return -1;
     }
     if (ks_chunks_disturbed(m)) return -1;
     const int rc = ks_scan_rts(m);
@@ -247,10 +254,20 @@ static int smooth_chunks(ks_scan_method *m, int64_t b, int64_t rounds, int64_t c
 }
 
 /** Alg. 7. */
-static int smooth_two_filters(ks_scan_method *m)
+static int smooth_two_filters(ks_scan_method *m, int64_t b, int64_t rounds, int64_t combines, double *loglik)
 {
-    const int rc = ks_scan_two_filter(m);
-    return rc || m->chunks || !ks_scan_is_doubtful(m) ? rc : ks_two_filter_rounding(m);
+    int rc = ks_scan_two_filter(m);
+    if (!m->chunks) return rc || !ks_scan_is_doubtful(m) ? rc : ks_two_filter_rounding(m);
+    if (atomic_load(&m->run->canceled) || !ks_scan_is_suspect(m)) return rc;
+    if (m->run->watched) {
+        m->run->sharp = 1;
+        return -1;
+    }
+    m->again = 1;
+    rc = filter_again(m, b, rounds, combines, loglik) ? -1 : ks_two_filter_again(m);
+    m->again = 0;
+    ks_scan_blame(m);
+    return rc;
 }
 
 /** Alg. 6 from stored elements. */
@@ -273,7 +290,7 @@ static int run_series(ks_scan_method *m, int64_t b)
     if (!rc && ks_scan_is_doubtful(m)) rc = m->chunks ? ks_chunks_filter_rounding(m) : ks_filter_rounding(m);
     if (!rc && m->plan->method == KS_METHOD_SCAN_RTS)
         rc = m->chunks ? smooth_chunks(m, b, rounds, combines, &loglik) : smooth_elements(m);
-    if (!rc && m->plan->method == KS_METHOD_SCAN_TWO_FILTER) rc = smooth_two_filters(m);
+    if (!rc && m->plan->method == KS_METHOD_SCAN_TWO_FILTER) rc = smooth_two_filters(m, b, rounds, combines, &loglik);
     if (!rc && smooths(m->plan)) rc = ks_scan_lag_one(m);
     for (int w = 0; w < m->plan->workers; ++w) ks_run_add(m->run, b, &m->worker[w].tally);
     for (int64_t c = 0; c < m->chunks; ++c) ks_run_add(m->run, b, &m->chunk_tally[c]);

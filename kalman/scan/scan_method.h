@@ -35,8 +35,10 @@ typedef struct ks_scan_method {
     ks_tally *chunk_tally;           /* chunks: one for each                                 */
     char *suffixes;                  /* chunks, Alg. 7: aggregates, for the scan from the end */
     ks_estimates border;             /* and filtered before each, as roots, double           */
+    ks_estimates met;                /* and smoothed at the end of each, double              */
     char *back_memory;               /* and `back_bytes` of each worker on the way back      */
     size_t back_bytes;
+    void *back_again;                /* memory of ks_two_filter_again()                       */
     int64_t chunks, chunk_size;
     int watched;                     /* chunks: steps back of Alg. 6 end at a sharp prediction */
     int again;                       /* what goes on now has been done before: no progress   */
@@ -76,6 +78,10 @@ int ks_scan_two_filter(ks_scan_method *m);
 /** The same in chunks, from what ks_scan_filter() has kept (two_filter_chunks.c). */
 int ks_two_filter_chunks(ks_scan_method *m);
 void ks_two_filter_chunks_carve(ks_carver *carver, ks_scan_method *m);
+/** The same step by step in the array form, from what ks_scan_filter() has kept, and whether that stands for its
+ *  round-off (two_filter_again.c). */
+int ks_two_filter_again(ks_scan_method *m);
+size_t ks_two_filter_again_bytes(const ks_smooth_plan *plan);
 /** Whether predictions look sharp (ks_sharp()): they have lost digits, or are singular. */
 int ks_scan_is_suspect(const ks_scan_method *m);
 /** Estimates of a suspect series that are not finite are so for its rounding. */

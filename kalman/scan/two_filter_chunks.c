@@ -58,8 +58,11 @@ void ks_two_filter_chunks_carve(ks_carver *carver, ks_scan_method *m)
     m->suffixes = ks_carve(carver, chunks, plan->aggregates->filter_element_bytes(plan->nx));
     m->border.mean = ks_carve(carver, chunks * n, sizeof(double));
     m->border.cov = ks_carve(carver, chunks * n * n, sizeof(double));
+    m->met.mean = ks_carve(carver, chunks * n, sizeof(double));
+    m->met.cov = ks_carve(carver, chunks * n * n, sizeof(double));
     m->back_bytes = memory_of_worker(plan);
     m->back_memory = ks_carve(carver, (size_t)plan->workers, m->back_bytes);
+    m->back_again = ks_carve(carver, 1, ks_two_filter_again_bytes(plan));
 }
 
 /** What is behind chunk `chunk`, whose last step is k, about the filtered mean that is kept of it: of the suffix that
@@ -135,6 +138,37 @@ static int go_back(ks_scan_method *m, back_memory *c, int64_t first, int64_t k0,
     return m->a.single ? put_out(m, c, k0, k1) : 0;
 }
 
+/** Ends of chunks are met from both sides: chunk `chunk` ends with `state`. */
+static void keep_end(const ks_scan_method *m, int64_t chunk, const ks_state *state)
+{
+    const size_t n = (size_t)m->plan->nx;
+    memcpy((double *)m->met.mean + (size_t)chunk * n, state->x, n * sizeof(double));
+    memcpy((double *)m->met.cov + (size_t)chunk * n * n, state->C, n * n * sizeof(double));
+}
+
+/** Chunk `chunk`, which begins with step `first`, has been gone through: what it leads to of the step before takes the
+ *  place of the filtered estimate there. */
+static int keep_before(const ks_scan_method *m, back_memory *c, int64_t chunk, int64_t first)
+{
+    const int64_t n = m->plan->nx;
+    double *x = (double *)m->border.mean + chunk * n, *C = (double *)m->border.cov + chunk * n * n;
+    unsigned char form = KS_FORM_ARRAY;
+    const ks_backward_sinks nowhere = { 0 };
+    ks_forward_sinks kept = { 0 };
+    ks_state state = { c->state.mean, c->state.cov, KS_FORM_ORDINARY, KS_NOT_STEADY };
+    kept.kept_mean.base = (char *)x;
+    kept.kept_C.base = (char *)C;
+    kept.form = &form;
+    kept.form_first = first - 1;
+    if (m->plan->aggregates->two_filter_back(ks_widen_steps(m, &c->worker, &c->wide, first, first + 1, 0), first - 1,
+                                             first, NULL, c->behind, &state, &kept, &nowhere, c->worker.scratch,
+                                             &c->worker.tally))
+        return -1;
+    memcpy(x, state.x, (size_t)n * sizeof(double));
+    memcpy(C, state.C, (size_t)(n * n) * sizeof(double));
+    return 0;
+}
+
 static void back_over_chunk(ks_scan_method *m, back_memory *c, int64_t chunk)
 {
     const ks_smooth_plan *plan = m->plan;
@@ -148,8 +182,9 @@ static void back_over_chunk(ks_scan_method *m, back_memory *c, int64_t chunk)
     find_behind(m, c, chunk, end - 1);
     int rc = 0;
     for (int64_t k = end, from; k > first && !rc; k = from) {
-        from = k - first < block ? first : k - block;
+        from = k == end ? end - 1 : k - first < block ? first : k - block;
         rc = go_back(m, c, first, from, k, &state);
+        if (!rc && k == end) keep_end(m, chunk, &state);
         if (!rc && ks_scan_progress(m, k - from)) rc = -1;
     }
     if (chunk == 0 && !rc) {
@@ -157,8 +192,10 @@ static void back_over_chunk(ks_scan_method *m, back_memory *c, int64_t chunk)
         memcpy(m->start.mean, state.x, (size_t)plan->nx * sizeof(double));
         memcpy(m->start.cov, state.C, (size_t)plan->nx * (size_t)plan->nx * sizeof(double));
     }
+    if (chunk > 0 && !rc) rc = keep_before(m, c, chunk, first);
     ks_tally *const tally = &m->chunk_tally[chunk];
     tally->elements += own->elements;
+    if (own->sharp >= 0) tally->sharp = own->sharp;
     if (own->bad_step < 0) return;
     tally->bad_step = own->bad_step;
     tally->bad_row = own->bad_row;
@@ -179,6 +216,16 @@ static void back_over_chunks(void *arg, int64_t begin, int64_t end, int worker)
     ks_carve_end(&carver);
 }
 
+/** Whether chunk `chunk` and the next one do not meet. */
+static int disagree(const ks_scan_method *m, int64_t chunk)
+{
+    const int64_t n = m->plan->nx;
+    return ks_estimates_disagree((int)n, (double *)m->met.mean + chunk * n, (double *)m->met.cov + chunk * n * n,
+                                 (double *)m->border.mean + (chunk + 1) * n,
+                                 (double *)m->border.cov + (chunk + 1) * n * n, KS_CHUNKS_SUSPECT(m->a.single),
+                                 m->a.single ? 0x1p-24 : 0x1p-53);
+}
+
 int ks_two_filter_chunks(ks_scan_method *m)
 {
     const ks_smooth_plan *plan = m->plan;
@@ -194,5 +241,8 @@ int ks_two_filter_chunks(ks_scan_method *m)
     ks_parallel_for(plan->context, plan->workers, m->chunks, back_over_chunks, m);
     for (int64_t c = 0; c < m->chunks; ++c)
         if (m->chunk_tally[c].bad_step >= 0) return -1;
-    return atomic_load(&m->run->canceled) ? -1 : 0;
+    if (atomic_load(&m->run->canceled)) return -1;
+    for (int64_t c = 0; c + 1 < m->chunks; ++c)
+        if (disagree(m, c)) m->chunk_tally[c].sharp = c * m->chunk_size;
+    return 0;
 }

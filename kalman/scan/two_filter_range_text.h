@@ -35,6 +35,37 @@ KS_HD int KS_T(ks_pull_step)(int nx, const ks_series *s, int64_t k, const KS_NUM
     return 0;
 }
 
+/** What is put out of step k, whose smoothed estimate is in `state`: beside means and covariances, where there is a step
+ *  before it, that with the step before, of which `before` is the filtered estimate, or NULL: `kept` has it. */
+KS_HD void KS_T(ks_two_filter_put)(int nx, const ks_series *s, int64_t k, int follows, const ks_state *before,
+                                   const ks_state *state, const ks_forward_sinks *kept, const ks_backward_sinks *to,
+                                   KS_NUM *ET, KS_NUM *W)
+{
+    const KS_NUM *xs = (const KS_NUM *)state->x, *Ps = (const KS_NUM *)state->C;
+    if (to->smoothed_mean.base) KS_T(ks_copy)(nx, xs, (KS_NUM *)ks_slot_of(to->smoothed_mean, k));
+    KS_T(ks_write_cov)(nx, KS_FORM_ORDINARY, Ps, to->smoothed_cov, to->smoothed_var, k, W);
+    if (!follows || !to->lag_one_cov.base) return;
+    const KS_NUM *C = (const KS_NUM *)(before ? before->C : ks_slot_of(kept->kept_C, k - 1));
+    const ks_form form = before ? before->form : (ks_form)kept->form[k - 1 - kept->form_first];
+    KS_T(gain_into)(s, k, C, form, ET, W);
+    KS_T(ks_write_lag_one)(nx, Ps, ET, to->lag_one_cov, k);
+}
+
+/** Whether round-off of the information J (packed), of a share KS_EPS sqrt(J_ii J_jj) of each entry, could move the
+ *  smoothed xs, Ps of a step to which it has led from the filtered x by more than 2^-33 standard deviations or so large a
+ *  share: ks_information_could_do(), of what the state is more than x. */
+KS_HD int KS_T(ks_told_too_much)(int nx, const KS_NUM *x, const KS_NUM *J_packed, const KS_NUM *xs, const KS_NUM *Ps)
+{
+    const KS_NUM bound = KS_LIT(0x1p-33 / KS_EPS);
+    KS_NUM told = KS_LIT(0), pull = KS_LIT(0);
+    for (int i = 0; i < nx; ++i) {
+        const KS_NUM own = J_packed[i * (i + 1) / 2 + i], moved = xs[i] - x[i];
+        told = told + own * Ps[i * nx + i];
+        pull = pull + own * (moved * moved);
+    }
+    return !KS_GT(bound, told) || !KS_GT(bound * bound, told * (KS_LIT(nx) * pull));
+}
+
 /** See ks_kernels.two_filter_back, with literal or run-time nx. */
 KS_HD int KS_T(ks_two_filter_steps)(int nx, const ks_series *s, int64_t k0, int64_t k1,
                                     const ks_state *before, KS_NUM *behind, ks_state *state,
@@ -50,16 +81,10 @@ KS_HD int KS_T(ks_two_filter_steps)(int nx, const ks_series *s, int64_t k0, int6
                               (ks_form)kept->form[k - kept->form_first], behind, state, work);
         if (!KS_T(ks_finite)(nx, xs, Ps))
             return KS_T(ks_step_fault)(k, 0, KS_ARRAY_ESTIMATE, KS_FAULT_NOT_FINITE, tally);
-        if (to->smoothed_mean.base) KS_T(ks_copy)(nx, xs, (KS_NUM *)ks_slot_of(to->smoothed_mean, k));
-        KS_T(ks_write_cov)(nx, KS_FORM_ORDINARY, Ps, to->smoothed_cov, to->smoothed_var, k, work);
+        if (KS_T(ks_told_too_much)(nx, x, behind + nx, xs, Ps)) tally->sharp = k;
+        KS_T(ks_two_filter_put)(nx, s, k, k > k0 || before, k > k0 ? NULL : before, state, kept, to, ET, work);
         if (k == k0 && !before) continue;
         const KS_NUM *xb = (const KS_NUM *)(k > k0 ? ks_slot_of(kept->kept_mean, k - 1) : before->x);
-        if (to->lag_one_cov.base) {
-            const KS_NUM *C = (const KS_NUM *)(k > k0 ? ks_slot_of(kept->kept_C, k - 1) : before->C);
-            const ks_form form = k > k0 ? (ks_form)kept->form[k - 1 - kept->form_first] : before->form;
-            KS_T(gain_into)(s, k, C, form, ET, work);
-            KS_T(ks_write_lag_one)(nx, Ps, ET, to->lag_one_cov, k);
-        }
         if (KS_T(ks_pull_step)(nx, s, k, xb, x, behind, e, xp, work, tally)) return -1;
     }
     return 0;

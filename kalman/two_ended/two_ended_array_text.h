@@ -146,7 +146,7 @@ KS_HD_COLD void KS_T(ks_to_data)(int nx, KS_NUM *J, KS_NUM *eta, KS_NUM *W)
  *  the data U, z of the information filter from the right. pivot (nx) receives the pivots of
  *  I + Uᵀ P U, q (nx) a vector with q'q = lambda' P lambda, lambda = eta - J x at the smoothed x.
  *  W: 4 nx² + 5 nx numbers. */
-KS_HD_COLD void KS_T(ks_meet)(int nx, const KS_NUM *U, const KS_NUM *z, KS_NUM *x, KS_NUM *S,
+KS_HD_COLD void KS_T(ks_array_meet)(int nx, const KS_NUM *U, const KS_NUM *z, KS_NUM *x, KS_NUM *S,
                               KS_NUM *pivot, KS_NUM *q, KS_NUM *W)
 {
     const int columns = 2 * nx;

@@ -317,7 +317,7 @@ KS_HD_COLD void KS_T(ks_meet_states)(int nx, int64_t k, ks_state *state,
     if (state->form == KS_FORM_ORDINARY) KS_T(ks_to_array)(nx, state, work);
     if (information->form == KS_FORM_ORDINARY) KS_T(ks_to_data)(nx, J, eta, work);
     information->form = KS_FORM_ARRAY;
-    KS_T(ks_meet)(nx, J, eta, (KS_NUM *)state->x, (KS_NUM *)state->C, pivot, q, work);
+    KS_T(ks_array_meet)(nx, J, eta, (KS_NUM *)state->x, (KS_NUM *)state->C, pivot, q, work);
     KS_T(ks_leave_array)(nx, 0, NULL, NULL, state, work);
     for (int i = 0; i < nx; ++i)
         ks_gather_factor(evidence, (double)pivot[i], (double)(q[i] * q[i]));

@@ -95,12 +95,6 @@ KS_HD KS_MASK KS_T(ks_retreat)(int nx, const KS_NUM *KS_RESTRICT F, const KS_NUM
     return good;
 }
 
-/* Sums whose terms are much larger than a standard deviation are formed in double even where the
- * number is float, and rounded once. */
-#ifndef KS_WIDE
-#  define KS_WIDE KS_NUM
-#endif
-
 /** The mean on its way out: Lᵀ eps = b - A x, xn = F x + u + Vᵀ Lᵀ eps; eps out, L unit lower in LD. */
 KS_HD void KS_T(ks_advance_mean)(int nx, const KS_NUM *KS_RESTRICT F, const KS_NUM *KS_RESTRICT V,
                                  const KS_NUM *KS_RESTRICT LD, const KS_NUM *KS_RESTRICT u,

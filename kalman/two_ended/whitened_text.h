@@ -124,7 +124,7 @@ KS_HD_COLD void KS_T(ks_whitened_meet)(int nx, const ks_state *filtered, const k
     KS_T(ks_mtv_sub)(nx, nx, U, x, left);
     for (int i = 0; i < nx; ++i) mean[i] = KS_LIT(0);
     KS_T(ks_unit_rows)(nx, nx, root);
-    KS_T(ks_meet)(nx, W, left, mean, root, pivot, q, work);
+    KS_T(ks_array_meet)(nx, W, left, mean, root, pivot, q, work);
     KS_T(ks_whitened_estimate)(nx, x, S, whitened, (KS_NUM *)state->x, (KS_NUM *)state->C);
     state->form = KS_FORM_ARRAY;
 }

@@ -42,6 +42,7 @@ typedef struct filtered {
     char *mean, *C, *smoothed, *cov, *lag;
     unsigned char *form;
     void *work, *x, *P, *behind;
+    int array; /* the way back, in the array form */
 } filtered;
 
 static ks_sink rows_of(const filtered *f, char *base, int64_t numbers)
@@ -64,7 +65,7 @@ static filtered filter_series(const golden *g, ks_precision precision, ks_tier t
 {
     const size_t T = (size_t)g->T, n = (size_t)g->nx;
     filtered f = { ks_kernels_of(precision, tier), series_of(g, precision), 0, NULL, NULL, NULL, NULL, NULL, NULL,
-                   NULL, NULL, NULL, NULL };
+                   NULL, NULL, NULL, NULL, 0 };
     if (!f.kernels) return f;
     const size_t number = f.number = f.kernels->number_bytes;
     f.mean = zeroed(T * n, number);
@@ -76,7 +77,7 @@ static filtered filter_series(const golden *g, ks_precision precision, ks_tier t
     f.work = zeroed(1, f.kernels->scratch_bytes(g->nx, g->ny));
     f.x = zeroed(n, number);
     f.P = zeroed(n * n, number);
-    f.behind = zeroed(n + n * (n + 1) / 2, number);
+    f.behind = zeroed(n * (n + 1), number);
     const ks_forward_sinks kept = kept_of(&f);
     ks_state state = { f.x, f.P, KS_FORM_ORDINARY, KS_NOT_STEADY };
     ks_tally tally = ks_tally_start();
@@ -112,8 +113,8 @@ static void go_back(filtered *f, int64_t k0, int64_t k1, int in_place)
     to.smoothed_mean = rows_of(f, in_place ? f->mean : f->smoothed, n);
     to.smoothed_cov = rows_of(f, in_place ? f->C : f->cov, n * n);
     to.lag_one_cov = rows_of(f, f->lag, n * n);
-    assert_int_equal(f->kernels->two_filter_back(&f->series, k0, k1, k0 > 0 ? &before : NULL,
-                                                 f->behind, &state, &kept, &to, f->work, &tally),
+    assert_int_equal((f->array ? f->kernels->two_filter_back_array : f->kernels->two_filter_back)(
+                         &f->series, k0, k1, k0 > 0 ? &before : NULL, f->behind, &state, &kept, &to, f->work, &tally),
                      0);
     assert_int_equal(tally.elements, k1 - k0 - (k0 == 0));
 }
@@ -123,9 +124,8 @@ static const unsigned kinds[] = { 0, MISSING | VARIES_ALL, NO_Q | HAS_OFFSETS, N
 enum { TIERS = sizeof tiers / sizeof tiers[0], KINDS = sizeof kinds / sizeof kinds[0] };
 
 /** The way back cut at random, and over what the filter has kept, comes to the same bits. */
-static void cut_anywhere(void **state)
+static void same_however_cut(int array)
 {
-    (void)state;
     static const int sizes[][2] = { { 1, 1 }, { 2, 1 }, { 3, 2 }, { 4, 2 }, { 5, 3 }, { 6, 2 } };
     source random = { 5 };
     for (int i = 0; i < 6 * KINDS * TIERS * 2; ++i) {
@@ -135,6 +135,7 @@ static void cut_anywhere(void **state)
                                                kinds[i / 6 % KINDS] });
         filtered whole = filter_series(g, i / 60 ? KS_F32 : KS_F64, tiers[i / 30 % TIERS]);
         filtered parts = filter_series(g, i / 60 ? KS_F32 : KS_F64, tiers[i / 30 % TIERS]);
+        whole.array = parts.array = array;
         if (whole.kernels) {
             const size_t n = (size_t)g->nx, T = (size_t)g->T;
             const int in_place = i % 2;
@@ -149,6 +150,44 @@ static void cut_anywhere(void **state)
         }
         filtered_free(&whole);
         filtered_free(&parts);
+        golden_free(g);
+    }
+}
+
+static void cut_anywhere(void **state)
+{
+    (void)state;
+    same_however_cut(0);
+    same_however_cut(1);
+}
+
+/** Data come to what their sum of squares comes to, where that loses nothing. */
+static void either_form(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 6 * KINDS * TIERS; ++i) {
+        const int nx = 1 + i % 6;
+        const ks_prior prior = i % 5 < 2 ? KS_PRIOR_X1 : KS_PRIOR_X0;
+        golden *g = model_random((model_spec){ 1200 + (uint64_t)i, 30, 1, nx, 1 + i % 3, prior, kinds[i / 6 % KINDS] });
+        filtered f = filter_series(g, KS_F64, tiers[i / 30]), data = filter_series(g, KS_F64, tiers[i / 30]);
+        data.array = 1;
+        if (f.kernels) {
+            go_back(&f, 0, g->T, 0);
+            go_back(&data, 0, g->T, 0);
+            const double *x = (double *)f.smoothed, *P = (double *)f.cov, *lag = (double *)f.lag;
+            for (int64_t k = 0, at = 0; k < g->T; ++k)
+                for (int a = 0; a < nx; ++a) {
+                    const double *variance = P + k * nx * nx, sd = sqrt(variance[a * nx + a]) + 1e-9;
+                    assert_true(fabs(((double *)data.smoothed)[k * nx + a] - x[k * nx + a]) <= 1e-10 * sd);
+                    for (int c = 0; c < nx; ++c, ++at) {
+                        const double both = sd * (sqrt(variance[c * nx + c]) + 1e-9);
+                        assert_true(fabs(((double *)data.cov)[at] - P[at]) <= 1e-10 * both);
+                        assert_true(k == 0 || fabs(((double *)data.lag)[at] - lag[at]) <= 1e-8 * both);
+                    }
+                }
+        }
+        filtered_free(&f);
+        filtered_free(&data);
         golden_free(g);
     }
 }
@@ -305,6 +344,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cut_anywhere),
+        cmocka_unit_test(either_form),
         cmocka_unit_test(information_of_elements),
         cmocka_unit_test(no_worse_than_step_by_step),
         cmocka_unit_test(two_entries_of_one_noise),

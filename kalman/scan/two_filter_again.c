@@ -1,0 +1,202 @@
+/* two_filter_again.c -- the two-filter smoother's way back once more, step by step from the end in the array form, where
+ * that of the chunks is suspect.
+ *
+ * Information as a sum of squares has lost digits where much is told of some combination of states and little of another
+ * that the filter does not know either, and that of many steps may be a difference of what was larger. Data keep what
+ * they tell of each (two_filter_array_text.h). Beside them goes a second way back, with what one operation rounds put
+ * into the data and into the estimates that they meet, of random signs: where that comes to something else digits are
+ * lost in this form, too. */
+#include <float.h>
+#include <math.h>
+#include <string.h>
+#include "scan_method.h"
+
+enum { OWN, ROUNDED };
+
+/** What the two ways back take. All is double. */
+typedef struct going_back {
+    ks_scan_worker worker;
+    double *behind[2];           /* U (n, n) | z (n)                                    */
+    ks_estimates state[2];       /* smoothed                                            */
+    ks_estimates kept, before;   /* filtered of a step and of the one before it         */
+    double *rounded;             /* the former's covariance or root with round-off      */
+    double *lag, *size;
+    unsigned char form;
+    uint64_t sign;
+} going_back;
+
+static void carve(ks_carver *carver, const ks_smooth_plan *plan, going_back *g)
+{
+    const size_t n = (size_t)plan->nx;
+    ks_estimates *const all[] = { &g->state[OWN], &g->state[ROUNDED], &g->kept, &g->before };
+    memset(g, 0, sizeof *g);
+    ks_carve_worker(carver, plan, &g->worker);
+    for (int i = 0; i < 2; ++i) g->behind[i] = ks_carve(carver, n * (n + 1), sizeof(double));
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; ++i) {
+        all[i]->mean = ks_carve(carver, n, sizeof(double));
+        all[i]->cov = ks_carve(carver, n * n, sizeof(double));
+    }
+    g->rounded = ks_carve(carver, n * n, sizeof(double));
+    g->lag = ks_carve(carver, n * n, sizeof(double));
+    g->size = ks_carve(carver, n, sizeof(double));
+}
+
+size_t ks_two_filter_again_bytes(const ks_smooth_plan *plan)
+{
+    ks_carver carver = ks_carver_at(NULL);
+    going_back g;
+    carve(&carver, plan, &g);
+    return ks_carved_bytes(&carver);
+}
+
+/** What the filter kept of step k. */
+static ks_form widen_kept(const ks_scan_method *m, int64_t k, ks_estimates to)
+{
+    const int64_t n = m->plan->nx;
+    m->plan->kernels->widen(n, ks_slot_of(m->kept_mean, k), to.mean);
+    m->plan->kernels->widen(n * n, ks_slot_of(m->kept_C, k), to.cov);
+    return (ks_form)m->form[k];
+}
+
+static double norm(int n, const double *row)
+{
+    double sum = 0;
+    for (int c = 0; c < n; ++c) sum += row[c] * row[c];
+    return sqrt(sum);
+}
+
+/** One round-off of `size`. */
+static double round_off(going_back *g, double size) { return ks_random_sign(++g->sign) * (DBL_EPSILON / 2) * size; }
+
+/** The filtered covariance of a step, or its root, with round-off. */
+static void round_kept(going_back *g, int n)
+{
+    const double *C = g->kept.cov;
+    for (int i = 0; i < n; ++i)
+        g->size[i] = g->form == KS_FORM_ARRAY ? norm(n, C + i * n) : ks_deviation(C[i * n + i]);
+    for (int i = 0; i < n; ++i)
+        for (int j = 0; j < (g->form == KS_FORM_ARRAY ? n : i + 1); ++j) {
+            const double size = g->size[i] * (g->form == KS_FORM_ARRAY ? 1 : g->size[j]);
+            g->rounded[i * n + j] = C[i * n + j] + round_off(g, size);
+            if (g->form != KS_FORM_ARRAY) g->rounded[j * n + i] = g->rounded[i * n + j];
+        }
+}
+
+/** Data of step k are about its filtered mean, which the step's own element has another of: by a round-off. */
+static void round_mean(going_back *g, const ks_series *s, int64_t k)
+{
+    const int n = s->nx;
+    const double *F = (const double *)ks_row(s->F, k - s->shift), *u = (const double *)ks_row(s->u, k - s->shift);
+    const double *x = g->kept.mean, *U = g->behind[ROUNDED];
+    double *z = g->behind[ROUNDED] + n * n;
+    for (int i = 0; i < n; ++i) {
+        const double off = round_off(g, fmax(fabs(x[i]), ks_prediction_size(n, F, u, g->before.mean, i)));
+        for (int j = 0; j < n; ++j) z[j] += U[i * n + j] * off;
+    }
+}
+
+/** What step k makes of rows of U before they are rotated, in size. */
+static void measure_data(going_back *g, const ks_series *s, int64_t k)
+{
+    const int n = s->nx;
+    const double *F = (const double *)ks_row(s->F, k - s->shift), *U = g->behind[ROUNDED];
+    for (int i = 0; i < n; ++i) g->size[i] = 0;
+    for (int l = 0; l < n; ++l) {
+        const double size = norm(n, U + l * n);
+        for (int i = 0; i < n; ++i) g->size[i] += fabs(F[l * n + i]) * size;
+    }
+}
+
+static void round_data(going_back *g, int n)
+{
+    double *U = g->behind[ROUNDED], *z = U + n * n;
+    for (int i = 0; i < n; ++i) {
+        const double size = fmax(g->size[i], norm(n, U + i * n));
+        for (int j = 0; j < n; ++j) U[i * n + j] += round_off(g, size);
+    }
+    const double size = norm(n, z);
+    for (int j = 0; j < n; ++j) z[j] += round_off(g, size);
+}
+
+/** Step k of one of the ways back, to `state`; `before`: on to the step before, if there is one. */
+static int step_back(const ks_scan_method *m, going_back *g, int which, const ks_series *s, int64_t k,
+                     const ks_state *before, ks_state *state)
+{
+    const ks_forward_sinks kept = { .kept_mean = { g->kept.mean, 0, 0 },
+                                    .kept_C = { which == ROUNDED ? (char *)g->rounded : (char *)g->kept.cov, 0, 0 },
+                                    .form = &g->form, .form_first = k };
+    ks_backward_sinks to = { 0 };
+    if (which == OWN && m->a.back.lag_one_cov.base) to.lag_one_cov.base = (char *)g->lag;
+    return m->plan->aggregates->two_filter_back_array(s, k, k + 1, before, g->behind[which], state, &kept, &to,
+                                                      g->worker.scratch, &g->worker.tally);
+}
+
+/** Both ways back by step k. */
+static int both_back(ks_scan_method *m, going_back *g, int64_t k)
+{
+    const int n = m->plan->nx;
+    const ks_series *s = ks_wide_series(&m->a, &g->worker, k);
+    ks_state state[2], at = { g->before.mean, g->before.cov, KS_FORM_ORDINARY, KS_NOT_STEADY };
+    for (int i = 0; i < 2; ++i)
+        state[i] = (ks_state){ g->state[i].mean, g->state[i].cov, KS_FORM_ORDINARY, KS_NOT_STEADY };
+    g->form = (unsigned char)widen_kept(m, k, g->kept);
+    if (k > 0) at.form = widen_kept(m, k - 1, g->before);
+    round_kept(g, n);
+    if (step_back(m, g, ROUNDED, s, k, NULL, &state[ROUNDED])) return -1;
+    if (k > 0) {
+        round_mean(g, s, k);
+        measure_data(g, s, k);
+        /* What it comes to with that is not asked for: the other way's goes there next. */
+        if (step_back(m, g, ROUNDED, s, k, &at, &state[OWN])) return -1;
+        round_data(g, n);
+    }
+    return step_back(m, g, OWN, s, k, k > 0 ? &at : NULL, &state[OWN]);
+}
+
+static int put_out(ks_scan_method *m, going_back *g, int64_t k)
+{
+    const int64_t n = m->plan->nx;
+    const ks_estimates rows = { (double *)g->state[OWN].mean - k * n, (double *)g->state[OWN].cov - k * n * n };
+    if (!ks_fits(&m->a, &g->worker, rows, k)) return -1;
+    ks_put(&m->a, m->a.back.smoothed_mean, k, n, g->state[OWN].mean);
+    ks_put_cov(&m->a, m->a.back.smoothed_cov, m->a.back.smoothed_var, k, g->state[OWN].cov);
+    if (k > 0) ks_put_square(&m->a, m->a.back.lag_one_cov, k, n, g->lag);
+    return 0;
+}
+
+/** By how much the second way differs from the first, in standard deviations or shares. */
+static double differs(const ks_scan_method *m, going_back *g)
+{
+    const int n = m->plan->nx;
+    ks_state filtered = { g->kept.mean, g->kept.cov, (ks_form)g->form, KS_NOT_STEADY };
+    m->plan->aggregates->square(n, &filtered, g->worker.scratch);
+    return ks_estimate_moves(n, g->state[OWN].mean, g->state[OWN].cov, g->kept.cov, g->state[ROUNDED].mean,
+                             g->state[ROUNDED].cov, g->size);
+}
+
+int ks_two_filter_again(ks_scan_method *m)
+{
+    const ks_smooth_plan *plan = m->plan;
+    const size_t n = (size_t)plan->nx;
+    const double most = KS_CHUNKS_DIFFER_MOST(m->a.single);
+    ks_carver carver = ks_carver_at(m->back_again);
+    going_back g;
+    int rc = 0;
+    carve(&carver, plan, &g);
+    g.worker.tally = ks_tally_start();
+    for (int i = 0; i < 2; ++i) memset(g.behind[i], 0, n * (n + 1) * sizeof(double));
+    for (int64_t k = plan->T - 1; k >= 0 && !rc; --k) {
+        if (both_back(m, &g, k) || put_out(m, &g, k)) {
+            m->worker[0].tally = g.worker.tally;
+            rc = -1;
+        }
+        const double value = rc ? 0 : differs(m, &g);
+        if (!(value <= most)) rc = ks_scan_refuse(m, k, value);
+        if (!rc && k % KS_BLOCK == 0 && ks_scan_progress(m, 0)) rc = -1;
+    }
+    /* The smoothed prior is made from here. */
+    memcpy(m->start.mean, g.state[OWN].mean, n * sizeof(double));
+    memcpy(m->start.cov, g.state[OWN].cov, n * n * sizeof(double));
+    ks_carve_end(&carver);
+    return rc;
+}
