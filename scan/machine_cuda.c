@@ -12,10 +12,14 @@ static const ks_gpu_kernel *kernel_of(const ks_cuda_operator *op, const ks_round
 
 static ks_gpu_shape shape_of(const ks_cuda_operator *op, int64_t lanes)
 {
-    int64_t blocks = lanes / op->threads + (lanes % op->threads != 0);
+    int64_t blocks = lanes / op->lanes + (lanes % op->lanes != 0);
     if (op->most_blocks > 0 && blocks > op->most_blocks) blocks = op->most_blocks;
     if (blocks > INT32_MAX) blocks = INT32_MAX;
-    const ks_gpu_shape shape = {{(unsigned)blocks}, {op->threads}, 0, 0};
+    ks_gpu_shape shape = {{(unsigned)blocks}, {op->lanes}, op->shared, 0};
+    if (op->team > 0) {
+        shape.block[0] = op->team;
+        shape.block[1] = op->lanes;
+    }
     return shape;
 }
 
@@ -32,9 +36,10 @@ static ks_status scan_together(ks_gpu *gpu, const ks_schedule *schedule, const k
         if (of_round > lanes) lanes = of_round;
     }
     if (schedule->rounds == 0) return KS_OK;
-    ks_status status = ks_gpu_resident(gpu, &resident, op->combine, (int)op->threads, 0);
-    if (status != KS_OK) return status;
     ks_gpu_shape shape = shape_of(op, lanes);
+    const unsigned threads = op->lanes * (op->team > 0 ? op->team : 1);
+    ks_status status = ks_gpu_resident(gpu, &resident, op->combine, (int)threads, op->shared);
+    if (status != KS_OK) return status;
     const int64_t most = (int64_t)resident * gpu->attributes.multiprocessors;
     if (shape.grid[0] > most) shape.grid[0] = (unsigned)most;
     shape.cooperative = 1;
@@ -46,7 +51,7 @@ static ks_status scan_together(ks_gpu *gpu, const ks_schedule *schedule, const k
 ks_status ks_cuda_scan(ks_gpu *gpu, const ks_schedule *schedule, const ks_cuda_operator *op,
                        void *elements, void *spare, ks_gpu_stream *stream)
 {
-    if (op->args_bytes < sizeof(ks_scan_task) || op->threads == 0) return KS_EINVAL;
+    if (op->args_bytes < sizeof(ks_scan_task) || op->lanes == 0) return KS_EINVAL;
     ks_scan_task *const task = op->args;
     task->buffer[KS_ELEMENTS] = elements;
     task->buffer[KS_WORK] = spare;

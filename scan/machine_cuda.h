@@ -13,7 +13,10 @@ typedef struct ks_cuda_operator {
     const ks_gpu_kernel *combine; /**< of parts that combine, copy, sweep or make neutral elements */
     const ks_gpu_kernel *absorb;  /**< of those that absorb and                                    */
     const ks_gpu_kernel *rerun;   /**< re-run steps; NULL where no schedule asks                   */
-    unsigned threads;             /**< of a block                                                  */
+    unsigned lanes;               /**< of a block                                                  */
+    unsigned team;                /**< threads of a lane: 0: one, and a block is a row of lanes; else each lane */
+                                  /**< is a row of the block                                       */
+    size_t shared;                /**< bytes of dynamic shared memory of a block                   */
     int64_t most_blocks;          /**< of a launch; 0: no limit                                    */
     void *args;                   /**< the kernels' argument structure; its task is set here       */
     size_t args_bytes;

@@ -87,6 +87,12 @@ ks_status ks_scan_plan_create(ks_scan_plan **out, ks_context *context, int64_t l
     return KS_OK;
 }
 
+void ks_scan_plan_both_ways(ks_scan_plan *plan)
+{
+    ks_schedule_both_ways(&plan->inside);
+    plan->stats = ks_schedule_stats(&plan->inside);
+}
+
 void ks_scan_plan_destroy(ks_scan_plan *plan)
 {
     if (plan) ks_release(plan->context, plan);

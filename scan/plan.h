@@ -17,6 +17,10 @@ struct ks_scan_plan {
 /** The schedule that a run with this operator executes; borrowed from the plan. */
 const ks_schedule *ks_scan_plan_schedule(const ks_scan_plan *plan, const ks_operator *op);
 
+/** Let a forward plan of Ladner and Fischer scan as many elements of KS_WORK in reverse beside its own: it keeps none
+ *  there. */
+void ks_scan_plan_both_ways(ks_scan_plan *plan);
+
 /** ks_scan_run() on a machine of the caller's choice; NULL: serial for one worker, else threads. */
 ks_status ks_scan_run_on(const ks_machine *machine, const ks_scan_plan *plan,
                          const ks_operator *op, void *elements, void *work);

@@ -43,20 +43,34 @@ static void mirror(const ks_schedule *schedule, const ks_part *part, ks_slots *s
 
 /* A suffix scan is a prefix scan of the mirrored array under the swapped operator. This is the only
  * place that knows of it: operators and machines see the earlier operand on the left, always. */
+static void reverse_part(const ks_schedule *schedule, ks_part *part)
+{
+    mirror(schedule, part, &part->dst);
+    mirror(schedule, part, &part->lhs);
+    mirror(schedule, part, &part->rhs);
+    if (part->kind == KS_PART_COMBINE || part->kind == KS_PART_DOWN_SWEEP) {
+        const ks_slots lhs = part->lhs;
+        part->lhs = part->rhs;
+        part->rhs = lhs;
+    }
+}
+
 void ks_schedule_reverse(ks_schedule *schedule)
 {
     for (int64_t r = 0; r < schedule->rounds; ++r)
-        for (int p = 0; p < schedule->round[r].parts; ++p) {
-            ks_part *part = &schedule->round[r].part[p];
-            mirror(schedule, part, &part->dst);
-            mirror(schedule, part, &part->lhs);
-            mirror(schedule, part, &part->rhs);
-            if (part->kind == KS_PART_COMBINE || part->kind == KS_PART_DOWN_SWEEP) {
-                const ks_slots lhs = part->lhs;
-                part->lhs = part->rhs;
-                part->rhs = lhs;
-            }
-        }
+        for (int p = 0; p < schedule->round[r].parts; ++p) reverse_part(schedule, &schedule->round[r].part[p]);
+}
+
+void ks_schedule_both_ways(ks_schedule *schedule)
+{
+    schedule->length[KS_WORK] = schedule->length[KS_ELEMENTS];
+    for (int64_t r = 0; r < schedule->rounds; ++r) {
+        ks_round *const round = &schedule->round[r];
+        ks_part other = round->part[0];
+        other.dst.buffer = other.lhs.buffer = other.rhs.buffer = KS_WORK;
+        reverse_part(schedule, &other);
+        round->part[round->parts++] = other;
+    }
 }
 
 /* a + b * c for non-negative numbers. */

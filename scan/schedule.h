@@ -24,6 +24,10 @@ void ks_schedule_add(ks_schedule *schedule, const ks_round *round);
 /** Turn a forward schedule into the reverse one. */
 void ks_schedule_reverse(ks_schedule *schedule);
 
+/** Let a forward schedule that works in place, by at most one part a round, scan as many slots of KS_WORK in reverse
+ *  beside its own. */
+void ks_schedule_both_ways(ks_schedule *schedule);
+
 /** Rounds, combines and span, saturating at INT64_MAX; chunks 0. The work inside absorb and re-run
  *  is the operator's and is not counted. */
 ks_scan_stats ks_schedule_stats(const ks_schedule *schedule);

@@ -130,6 +130,12 @@ KS_HD void KS_T(ks_mv_sub)(int m, int n, const KS_NUM *KS_RESTRICT A,
     }
 }
 
+/** b (n) += a. */
+KS_HD void KS_T(ks_add)(int n, const KS_NUM *KS_RESTRICT a, KS_NUM *KS_RESTRICT b)
+{
+    for (int i = 0; i < n; ++i) b[i] = a[i] + b[i];
+}
+
 /** b (n) = a - b. */
 KS_HD void KS_T(ks_from)(int n, const KS_NUM *KS_RESTRICT a, KS_NUM *KS_RESTRICT b)
 {

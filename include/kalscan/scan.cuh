@@ -29,7 +29,9 @@
  *
  * Elements that are no C++ type but a number of them, as many as the run time says, come from an
  * operator that defines itself what ks_scan_element has: the type `element`, size(), which is how many
- * of it lie between one element and the next, and spare(), room for one element.
+ * of it lie between one element and the next, spare(), room for one element, and copy(from, to) of one.
+ * Such an operator may have all threads of a block, or of a part of it, do one lane together: they call
+ * ks_scan_share() with the number of their team, and its members keep them in step.
  *
  * Include it from a source that nvcc compiles. */
 #ifndef KALSCAN_SCAN_CUH
@@ -46,6 +48,7 @@ template <class T> struct ks_scan_element {
     T room; /**< for spare() */
     __device__ int64_t size() const { return 1; }
     __device__ T *spare() { return &room; }
+    __device__ void copy(const T *from, T *to) const { *to = *from; }
 };
 
 /** The element in the slot of a lane, its first one along a chain. */
@@ -57,6 +60,7 @@ static __device__ typename Op::element *ks_scan_at(const Op &op, void *const *bu
            ks_slot(&slots, lane, 0) * op.size();
 }
 
+/** copy() of an operator whose elements are `size` numbers. */
 template <class T> static __device__ void ks_scan_copy(int64_t size, const T *from, T *to)
 {
     for (int64_t i = 0; i < size; ++i) to[i] = from[i];
@@ -75,7 +79,7 @@ static __device__ void ks_scan_lane(Op &op, void *const *buffer, const ks_part &
     }
     T *lhs = ks_scan_at(op, buffer, part.lhs, lane);
     if (part.kind == KS_PART_COPY) {
-        ks_scan_copy(size, lhs, dst);
+        op.copy(lhs, dst);
         return;
     }
     T *rhs = ks_scan_at(op, buffer, part.rhs, lane);
@@ -83,8 +87,8 @@ static __device__ void ks_scan_lane(Op &op, void *const *buffer, const ks_part &
         /* One operand is the destination; the other one receives the old destination. */
         const bool right = dst == lhs;
         T *const other = right ? rhs : lhs, *const old = op.spare();
-        ks_scan_copy(size, other, old);
-        ks_scan_copy(size, dst, other);
+        op.copy(other, old);
+        op.copy(dst, other);
         if (right)
             rhs = old;
         else
@@ -115,7 +119,7 @@ static __device__ void ks_scan_rerun_lane(Op &op, void *const *buffer, const ks_
     op.rerun(carry, ks_slot(&part.rhs, lane, 0), part.chain);
 }
 
-/** What a thread of number `thread` among `threads` does of a round: the lanes thread, thread +
+/** What a thread, or a team of them, of number `thread` among `threads` does of a round: the lanes thread, thread +
  *  threads, ... numbered through the parts, by one of the three functions above. */
 template <class Op, void (*Lane)(Op &, void *const *, const ks_part &, int64_t)>
 static __device__ void ks_scan_share(Op &op, const ks_round &round, void *const *buffer,

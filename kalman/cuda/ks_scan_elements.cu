@@ -40,6 +40,7 @@ template <int N> struct filter_operator : scratch<N> {
     typedef double element;
     using scratch<N>::scratch;
     __device__ int64_t size() const { return ks_filter_element_size_f64(this->nx()); }
+    __device__ void copy(const double *from, double *to) const { ks_scan_copy(size(), from, to); }
     __device__ void combine(double *dst, const double *lhs, const double *rhs)
     {
         ks_filter_combine_f64(this->nx(), dst, lhs, rhs, this->work());
@@ -51,6 +52,7 @@ template <int N> struct smooth_operator : scratch<N> {
     typedef double element;
     using scratch<N>::scratch;
     __device__ int64_t size() const { return ks_smooth_element_size_f64(this->nx()); }
+    __device__ void copy(const double *from, double *to) const { ks_scan_copy(size(), from, to); }
     __device__ void combine(double *dst, const double *lhs, const double *rhs)
     {
         ks_smooth_combine_f64(this->nx(), dst, lhs, rhs, this->work());
@@ -75,7 +77,7 @@ template <class Op> KS_DEVICE void scan_tile(Op &op, double *elements, int64_t c
         const double *const other = reverse ? own + step * size : own - step * size;
         if (takes) op.combine(op.spare(), reverse ? own : other, reverse ? other : own);
         __syncthreads();
-        if (takes) ks_scan_copy(size, op.spare(), own);
+        if (takes) op.copy(op.spare(), own);
         __syncthreads();
     }
 }
@@ -93,7 +95,7 @@ template <class Op> KS_DEVICE void scan_tiles(const ks_tiles_args &args)
         double *const totals = reverse ? args.reverse_totals : args.forward_totals;
         scan_tile(op, elements, count, reverse);
         if (totals && threadIdx.x == 0)
-            ks_scan_copy(size, elements + (reverse ? 0 : count - 1) * size, totals + tile * size);
+            op.copy(elements + (reverse ? 0 : count - 1) * size, totals + tile * size);
         __syncthreads();
     }
 }

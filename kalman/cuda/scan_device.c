@@ -22,6 +22,10 @@ static ks_status find_chunks(ks_scan_device *d, const char *size)
         snprintf(name, sizeof name, "ks_chunk_%s", names[i]);
         status = ks_gpu_find(d->gpu, kernels[i], "ks_chunks", name);
     }
+    if (status == KS_OK && d->join.lanes) {
+        status = ks_gpu_find(d->gpu, &d->fold, "ks_scan_team", "ks_filter_fold_team");
+        return status == KS_OK ? ks_gpu_find(d->gpu, &d->filter_scan, "ks_scan_team", "ks_filter_scan_team") : status;
+    }
     for (int i = 0; i < 2 && status == KS_OK; ++i) {
         snprintf(name, sizeof name, "ks_filter_%s_%s", i ? "fold" : "tiles", size);
         status = ks_gpu_find(d->gpu, i ? &d->fold : &d->tiles_scan, "ks_scan_elements", name);
@@ -36,6 +40,8 @@ static ks_status find_kernels(ks_scan_device *d, int nx)
     ks_status status = ks_gpu_find(d->gpu, &d->sum, "ks_scan_phases", "ks_scan_sum");
     char size[16] = "any";
     if (nx <= KS_SCAN_LITERAL) snprintf(size, sizeof size, "%d", nx);
+    else if (d->join.lanes) snprintf(size, sizeof size, "team");
+    const char *const module = d->join.lanes ? "ks_scan_team" : "ks_scan_elements";
     if (status == KS_OK && d->reruns) status = find_chunks(d, size);
     if (status != KS_OK || d->reruns) return status;
     for (int i = 0; i < KS_PHASES && status == KS_OK; ++i) {
@@ -44,7 +50,7 @@ static ks_status find_kernels(ks_scan_device *d, int nx)
     }
     for (int i = 0; i < 2 && status == KS_OK; ++i) {
         snprintf(name, sizeof name, "ks_%s_scan_%s", i ? "smooth" : "filter", size);
-        status = ks_gpu_find(d->gpu, i ? &d->smooth_scan : &d->filter_scan, "ks_scan_elements", name);
+        status = ks_gpu_find(d->gpu, i ? &d->smooth_scan : &d->filter_scan, module, name);
     }
     return status;
 }
@@ -69,6 +75,16 @@ static ks_status leave_room(ks_scan_device *d)
     KS_TRY(ks_gpu_room(d->gpu, &room));
     const size_t local = ks_gpu_local_bytes(d->gpu); /* which the run time rounds up by its own rules */
     return local + local / 8 <= room ? KS_OK : KS_ENOMEM;
+}
+
+/** How teams scan the chunks' aggregates. */
+static ks_status plan_borders(ks_scan_device *d)
+{
+    ks_scan_options options = KS_SCAN_OPTIONS_INIT;
+    options.algorithm = KS_SCAN_LADNER_FISCHER;
+    KS_TRY(ks_scan_plan_create(&d->borders, d->context, d->tiles.count, &options));
+    if (d->tiles.reverse) ks_scan_plan_both_ways(d->borders);
+    return KS_OK;
 }
 
 /** One device's share: the whole run, or as the `second` one of two the reverse scan alone. */
@@ -96,6 +112,7 @@ static ks_status create(ks_scan_device **out, const ks_smooth_plan *plan, ks_gpu
         l.status = plan->method == KS_METHOD_BLOCKTRI ? ks_map_device_find(d, plan)
                                                       : find_kernels(d, plan->nx);
     if (l.status == KS_OK && d->reruns) l.status = ks_chunks_find_fast(d, plan);
+    if (l.status == KS_OK && d->reruns && d->join.lanes) l.status = plan_borders(d);
     if (l.status == KS_OK) l.status = leave_room(d);
     if (l.status == KS_OK) l.status = ks_gpu_host_alloc(d->gpu, &report, sizeof *d->report);
     d->report = report;
@@ -175,6 +192,7 @@ void ks_scan_device_destroy(ks_scan_device *d)
         ks_gpu_stream_destroy(d->gpu, d->beside);
         ks_gpu_stream_destroy(d->gpu, d->stream);
     }
+    ks_scan_plan_destroy(d->borders);
     if (!d->shared) ks_gpu_close(d->gpu);
     ks_turn_close(&d->turn);
     ks_release(d->context, d);

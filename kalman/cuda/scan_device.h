@@ -33,13 +33,6 @@ typedef enum ks_run_part {
     KS_RUN_ROUNDING, KS_RUN_PARTS
 } ks_run_part;
 
-/** How the kernels that do most chunks have teams of threads for them. */
-typedef struct ks_team_shape {
-    int lanes, teams;               /* threads of a team, 0: one with its registers; teams of a block */
-    int64_t slice;                  /* bytes of each                                      */
-    int64_t blocks;                 /* whose teams have theirs in the device's memory; 0: in what blocks share */
-} ks_team_shape;
-
 typedef struct ks_scan_device {
     ks_turn turn;
     ks_context *context;
@@ -55,12 +48,14 @@ typedef struct ks_scan_device {
     const ks_gpu_kernel *phase[KS_PHASES], *sum, *pack, *filter_scan, *smooth_scan;
     const ks_round *forward_rounds, *reverse_rounds; /* on the device, where one launch does all, or NULL */
     const ks_gpu_kernel *absorb, *tiles_scan, *fold, *rerun, *judge, *ask, *border;
-    const ks_gpu_kernel *fast_absorb, *fast_filter, *fast_smooth; /* or NULL               */
+    const ks_gpu_kernel *fast_absorb, *fast_filter, *fast_smooth, *fast_border; /* or NULL */
     ks_fill fill;                   /* how rows come to threads or teams                  */
     int ring_window, ring_stages;   /* their ring's, whatever else has room beside it; 0: as there is room */
     const ks_gpu_kernel *ring_absorb, *ring_filter, *ring_smooth; /* with one, or NULL     */
     int beside_absorb, beside_filter, beside_smooth; /* blocks that a multiprocessor has room for without */
-    ks_team_shape team, team_back;  /* forward, and the smoothers'                        */
+    ks_team_shape team, team_back;  /* of chunks, forward, and the smoothers'; none: a thread with its registers */
+    ks_team_shape join;             /* of lanes that combine elements; none: a thread each */
+    ks_team_shape team_border;      /* at the borders between chunks; none: a thread each  */
     char *team_memory;              /* of those that have it in the device's              */
     int reruns;                     /* chunks of steps, rather than elements of all        */
     ks_chunk_arrays chunks;         /* their arrays; `a` is below                          */
@@ -70,7 +65,8 @@ typedef struct ks_scan_device {
     ks_gpu_event *there[2], *free[2]; /* when they are there, when they have been used    */
     ks_gpu_stream *beside;          /* and what they travel in, as arrays do that go from */
                                     /* this device to the other one                       */
-    ks_tiles_args tiles;
+    ks_tiles_args tiles;            /* how the chunks' aggregates are scanned by threads,  */
+    ks_scan_plan *borders;          /* and by teams, or NULL: prefixes, and beside them suffixes */
     size_t element;                 /* bytes of an aggregate                               */
     ks_scan_arrays a;               /* on the device, rows behind one another              */
     void *block[KS_DEVICE_BLOCKS];  /* of the device's memory                              */
@@ -120,8 +116,14 @@ KS_MUST_CHECK ks_status ks_chunks_find_fast(ks_scan_device *d, const ks_smooth_p
 /** Let rows come in this way from now on, where they can; not while a run is under way. Pieces do not come to
  *  teams, and nothing changes where chunks have kernels for any model. */
 KS_MUST_CHECK ks_status ks_chunks_fill(ks_scan_device *d, const ks_smooth_plan *plan, ks_fill fill);
+/** Teams for models of so many states, with so many bytes for each, to do so many things. */
+ks_team_shape ks_team_shape_for(int nx, int64_t slice, int64_t things);
 /** Shared memory of a block of teams without a ring. */
-size_t ks_chunks_own_shared(const ks_team_shape *team);
+size_t ks_team_shared(const ks_team_shape *team);
+/** Most blocks of them for kernels whose teams have scratch beside that, as threads have it. */
+int64_t ks_team_most_blocks(const ks_scan_device *d, const ks_team_shape *team);
+/** What a kernel is told of teams. */
+ks_team_memory ks_team_memory_of(const ks_scan_device *d, const ks_team_shape *team);
 /** The ring of the kernels of a pass, the smoother's `back`, beside which a multiprocessor has room for so many
  *  blocks without one. Its fill is KS_FILL_NONE where these blocks do not have room for it, where no row varies,
  *  or where rows are not aligned. */
@@ -138,6 +140,9 @@ void ks_chunks_count(const ks_scan_device *d, int64_t T, ks_info *info);
 /** All that the device does of a run, or a part of it, into the stream. */
 KS_MUST_CHECK ks_status ks_scan_device_enqueue(ks_scan_device *d, const ks_smooth_plan *plan,
                                                ks_run_part part);
+/** Scan stored elements by a schedule, with the rounds on the device where one launch does all. */
+KS_MUST_CHECK ks_status ks_scan_device_scan(ks_scan_device *d, const ks_schedule *schedule, const ks_gpu_kernel *kernel,
+                                            const ks_round *rounds, void *elements, void *spare);
 /** No fault so far; the sum of so many terms of the log-likelihood: into the stream. */
 KS_MUST_CHECK ks_status ks_scan_device_begin(ks_scan_device *d);
 KS_MUST_CHECK ks_status ks_scan_device_sum(ks_scan_device *d, int64_t count);

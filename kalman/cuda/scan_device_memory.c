@@ -9,8 +9,10 @@
 
 /* Threads bring memory for their scratch; beyond this much of it there are fewer threads. */
 static const int64_t most_scratch = INT64_C(1) << 29, most_threads = INT64_C(1) << 16;
-/* Steps of a chunk at least, and the chunks of a long series: as many as a device keeps threads. */
-enum { LEAST_CHUNK = 8, MOST_CHUNKS = 1 << 16, MOST_CHUNKS_LARGE = 1 << 14 };
+/* Steps of a chunk at least, and the chunks of a long series: as many as a device keeps threads, or small teams of
+ * them. Beyond so many states a team is a block or half of it, and to join two aggregates takes it as long as a few
+ * steps: then there are no more chunks than blocks that run at once, as long as a chunk is not longer than that. */
+enum { LEAST_CHUNK = 8, MOST_CHUNKS = 1 << 16, MOST_CHUNKS_LARGE = 1 << 14, BLOCK_STATES = 16, BLOCK_CHUNK = 128 };
 
 typedef ks_device_layout layout;
 
@@ -166,11 +168,23 @@ static void take_steps(layout *l, const ks_smooth_plan *plan)
     }
 }
 
+/** Memory of teams that have theirs in the device's. */
+static void take_teams(layout *l)
+{
+    ks_scan_device *d = l->d;
+    const ks_team_shape *const shapes[] = { &d->team, &d->team_back, &d->join, &d->team_border };
+    int64_t bytes = 0;
+    for (int i = 0; i < 4; ++i) bytes = most(bytes, shapes[i]->blocks * shapes[i]->teams * shapes[i]->slice);
+    if (bytes) d->team_memory = take(l, 1, (size_t)bytes);
+}
+
 /** How a series is cut: a function of its length and states alone. */
 static void cut(ks_scan_device *d, const ks_smooth_plan *plan)
 {
-    const int64_t most_chunks = plan->nx <= 8 ? MOST_CHUNKS : MOST_CHUNKS_LARGE;
-    const int64_t least = most((plan->T + most_chunks - 1) / most_chunks, LEAST_CHUNK);
+    const int64_t most_chunks = plan->nx <= 8 ? MOST_CHUNKS : plan->nx <= BLOCK_STATES ? MOST_CHUNKS_LARGE
+                                                                                       : KS_TEAM_BLOCKS;
+    int64_t least = most((plan->T + most_chunks - 1) / most_chunks, LEAST_CHUNK);
+    if (plan->nx > BLOCK_STATES && least > BLOCK_CHUNK) least = BLOCK_CHUNK;
     /* Four numbers of any width are whole pieces of 16 bytes: see chunk_ring.h. */
     const int64_t size = (least + 3) / 4 * 4;
     d->chunks.size = size;
@@ -192,14 +206,11 @@ static void take_chunks(layout *l, const ks_smooth_plan *plan)
     c->two_filter = plan->method == KS_METHOD_SCAN_TWO_FILTER;
     d->tiles.nx = plan->nx;
     d->a.elements = d->tiles.forward = take(l, N, d->element);
-    d->tiles.forward_totals = take(l, tiles, d->element);
+    if (!d->join.lanes) d->tiles.forward_totals = take(l, tiles, d->element);
     c->end = d->a.elements;
     c->before = take(l, N * (n + nn), sizeof(double));
     d->a.loglik_terms = take(l, N, sizeof(double));
     ks_chunks_teams(d, plan);
-    const int64_t forward = d->team.blocks * d->team.teams * d->team.slice;
-    const int64_t back = d->team_back.blocks * d->team_back.teams * d->team_back.slice;
-    if (forward || back) d->team_memory = take(l, 1, (size_t)most(forward, back));
     for (int i = 0; i < 2; ++i) {
         d->half[i].elements = d->a.elements;
         d->half[i].loglik_terms = d->a.loglik_terms;
@@ -208,7 +219,7 @@ static void take_chunks(layout *l, const ks_smooth_plan *plan)
     c->hard_rerun = take(l, N, 1);
     if (!c->smooths) return;
     d->tiles.reverse = take(l, N, d->element);
-    d->tiles.reverse_totals = take(l, tiles, d->element);
+    if (!d->join.lanes) d->tiles.reverse_totals = take(l, tiles, d->element);
     c->last = take(l, N * (n + nn), sizeof(double));
     c->first = take(l, N * (n + nn), sizeof(double));
     c->kept_mean.stride = n * (int64_t)plan->mean_bytes;
@@ -236,11 +247,14 @@ void ks_scan_device_lay_out(layout *l, const ks_smooth_plan *plan, int second)
     d->a.series.ny = plan->ny;
     d->a.series.steps = plan->T;
     if (d->reruns) cut(d, plan);
+    if (plan->nx > KS_SCAN_LITERAL && plan->nx <= KS_MOST_TEAM_STATES && plan->method != KS_METHOD_BLOCKTRI)
+        d->join = ks_team_shape_for(plan->nx, ks_scan_team_bytes(plan->nx), d->reruns ? d->tiles.count : plan->T);
     take_both(l, plan, second);
     if (plan->method == KS_METHOD_BLOCKTRI) ks_map_device_lay_out(l, plan);
     else if (second) take_suffixes(l, plan);
     else if (d->reruns) take_chunks(l, plan);
     else take_steps(l, plan);
+    take_teams(l);
     d->sums = take(l, KS_SCAN_SUM_BLOCKS + 1, sizeof(double));
     d->status = take(l, 1, sizeof(ks_scan_status));
     take_scratch(l, plan);

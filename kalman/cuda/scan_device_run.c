@@ -33,17 +33,36 @@ static ks_status phase(ks_scan_device *d, ks_scan_phase_number number, int64_t s
     return launch(d, d->phase[number], steps < d->threads ? steps : d->threads, &args, sizeof args);
 }
 
-static ks_status scan(ks_scan_device *d, const ks_scan_plan *plan, const ks_gpu_kernel *kernel,
-                      const ks_round *rounds)
+int64_t ks_team_most_blocks(const ks_scan_device *d, const ks_team_shape *team)
 {
+    const int64_t with_scratch = d->threads / team->teams;
+    return team->blocks > 0 && team->blocks < with_scratch ? team->blocks : with_scratch;
+}
+
+ks_status ks_scan_device_scan(ks_scan_device *d, const ks_schedule *schedule, const ks_gpu_kernel *kernel,
+                              const ks_round *rounds, void *elements, void *spare)
+{
+    const ks_team_shape *const team = &d->join;
     ks_scan_elements_args args;
     memset(&args, 0, sizeof args);
     args.nx = d->a.series.nx;
     args.scratch = (double *)(void *)d->scratch;
-    const ks_cuda_operator op = { kernel, NULL, NULL, KS_SCAN_THREADS,
-                                  d->threads / KS_SCAN_THREADS, &args, sizeof args,
-                                  rounds };
-    return ks_cuda_scan(d->gpu, &plan->inside, &op, d->a.elements, d->spare, d->stream);
+    args.team = ks_team_memory_of(d, team);
+    ks_cuda_operator op = { kernel, NULL, NULL, KS_SCAN_THREADS, 0, 0, d->threads / KS_SCAN_THREADS, &args, sizeof args,
+                            rounds };
+    if (team->lanes) {
+        op.lanes = (unsigned)team->teams;
+        op.team = (unsigned)team->lanes;
+        op.shared = ks_team_shared(team);
+        op.most_blocks = ks_team_most_blocks(d, team);
+    }
+    return ks_cuda_scan(d->gpu, schedule, &op, elements, spare, d->stream);
+}
+
+static ks_status scan(ks_scan_device *d, const ks_scan_plan *plan, const ks_gpu_kernel *kernel,
+                      const ks_round *rounds)
+{
+    return ks_scan_device_scan(d, &plan->inside, kernel, rounds, d->a.elements, d->spare);
 }
 
 ks_status ks_scan_device_sum(ks_scan_device *d, int64_t count)

@@ -4,6 +4,7 @@
 #define KS_TEAM_H
 
 #include "gpu/kernel.h"
+#include "team_memory.h"
 
 KS_DEVICE int ks_team_lane(void) { return (int)threadIdx.x; }
 KS_DEVICE int ks_team_lanes(void) { return (int)blockDim.x; }
@@ -25,6 +26,12 @@ KS_DEVICE void ks_team_sync(void)
 /** The team of this thread in the grid, and how many there are. */
 KS_DEVICE int64_t ks_team_number(void) { return (int64_t)blockIdx.x * blockDim.y + threadIdx.y; }
 KS_DEVICE int64_t ks_team_count(void) { return (int64_t)gridDim.x * blockDim.y; }
+
+/** The team's memory: of the launch, or of the block, whose dynamic shared memory begins with it. */
+KS_DEVICE char *ks_team_room(const ks_team_memory &team, char *shared)
+{
+    return team.memory ? team.memory + ks_team_number() * team.slice : shared + threadIdx.y * team.slice;
+}
 
 /** for i = the lane, the lane + lanes, ... below n */
 #define KS_TEAM_EACH(i, n) for (int i = ks_team_lane(); i < (n); i += ks_team_lanes())

@@ -79,6 +79,11 @@ KS_DEVICE void KS_T(ks_mtv_sub)(int k, int n, const KS_NUM *A, const KS_NUM *x, 
     KS_T(ks_team_vector)(n, k, A, 1, n, x, y, true);
 }
 
+KS_DEVICE void KS_T(ks_mv_add)(int m, int n, const KS_NUM *A, const KS_NUM *x, KS_NUM *y)
+{
+    KS_T(ks_team_vector)(m, n, A, n, 1, x, y, false);
+}
+
 KS_DEVICE void KS_T(ks_mv_sub)(int m, int n, const KS_NUM *A, const KS_NUM *x, KS_NUM *y)
 {
     KS_T(ks_team_vector)(m, n, A, n, 1, x, y, true);
@@ -88,6 +93,13 @@ KS_DEVICE void KS_T(ks_copy)(int n, const KS_NUM *a, KS_NUM *b)
 {
     ks_team_sync();
     KS_TEAM_EACH(i, n) b[i] = a[i];
+    ks_team_sync();
+}
+
+KS_DEVICE void KS_T(ks_add)(int n, const KS_NUM *a, KS_NUM *b)
+{
+    ks_team_sync();
+    KS_TEAM_EACH(i, n) b[i] = a[i] + b[i];
     ks_team_sync();
 }
 

@@ -1,11 +1,17 @@
-/* element_ordinary_text.h -- filtering elements in the ordinary form: that of a step, and what the information of two
- * comes to; see element_text.h, which goes on where this form will not do, and num_f64.h. For threads of their own, and
- * for teams of them (kalman/cuda/team.h): all that is written is written by functions of smallmat_text.h. */
+/* element_ordinary_text.h -- elements in the ordinary form: that of a step, and what two of them come to; see
+ * element_text.h, which goes on where this form will not do, and num_f64.h. For threads of their own, and for teams of
+ * them (kalman/cuda/team.h): all that is written is written by functions of smallmat_text.h. */
 
 KS_HD int64_t KS_T(ks_filter_element_size)(int nx)
 {
     const int64_t n = nx;
     return n * n + 2 * n + n * (n + 1);
+}
+
+KS_HD int64_t KS_T(ks_smooth_element_size)(int nx)
+{
+    const int64_t n = nx;
+    return n * n + n + n * (n + 1) / 2;
 }
 
 /** Store the parts of a filtering element; C and J by their lower triangles. */
@@ -94,4 +100,45 @@ KS_HD KS_MASK KS_T(ks_join_ordinary)(int nx, const KS_NUM *lhs, const KS_NUM *et
     KS_T(ks_copy)(nx, eta_i, eta);
     KS_T(ks_mtv_add)(nx, nx, Ai, v, eta);
     return good;
+}
+
+/** The rest of dst = lhs (+) rhs for filtering elements, eq. 46, lhs earlier, of which ks_join_ordinary() or
+ *  ks_join_array() has made Y, X, shift, eta and J; dst may be either. shift is scratch afterwards.
+ *  W: 3 nx² + nx numbers. */
+KS_HD void KS_T(ks_joined)(int nx, KS_NUM *dst, const KS_NUM *lhs, const KS_NUM *rhs, const KS_NUM *Y,
+                           const KS_NUM *X, KS_NUM *shift, const KS_NUM *eta, const KS_NUM *J, KS_NUM *W)
+{
+    const int nn = nx * nx;
+    const KS_NUM *bi = lhs + nn, *Aj = rhs, *bj = rhs + nn;
+    KS_NUM *C = W, *YA = C + nn, *T = YA + nn, *b = T + nn;
+    KS_T(ks_add)(nx, bi, shift);
+    KS_T(ks_copy)(nx, bj, b);
+    KS_T(ks_mv_add)(nx, nx, Aj, shift, b);
+    /* C = A_j Y A_jᵀ + C_j */
+    KS_T(ks_unpack)(nx, bj + nx, C);
+    KS_T(ks_transpose)(nx, nx, Aj, T);
+    KS_T(ks_mm)(nx, nx, nx, Y, T, YA);
+    KS_T(ks_mm_add)(nx, nx, nx, Aj, YA, C);
+    KS_T(ks_mm)(nx, nx, nx, Aj, X, T);
+    KS_T(ks_filter_store)(nx, T, b, C, eta, J, dst);
+}
+
+/** dst = lhs (+) rhs for smoothing elements, eq. 51, lhs earlier; dst may be either. */
+KS_HD void KS_T(ks_smooth_combine)(int nx, KS_NUM *dst, const KS_NUM *lhs, const KS_NUM *rhs,
+                                   KS_NUM *W)
+{
+    const int nn = nx * nx;
+    const KS_NUM *Ei = lhs, *gi = lhs + nn, *Ej = rhs, *gj = rhs + nn;
+    KS_NUM *L = W, *ET = L + nn, *M = ET + nn, *P = M + nn, *g = P + nn;
+    KS_T(ks_copy)(nx, gi, g);
+    KS_T(ks_mv_add)(nx, nx, Ei, gj, g);
+    KS_T(ks_unpack)(nx, gj + nx, L);
+    KS_T(ks_transpose)(nx, nx, Ei, ET);
+    KS_T(ks_mm)(nx, nx, nx, L, ET, M);
+    KS_T(ks_unpack)(nx, gi + nx, L);
+    KS_T(ks_mm_add)(nx, nx, nx, Ei, M, L);
+    KS_T(ks_mm)(nx, nx, nx, Ei, Ej, P);
+    KS_T(ks_copy)(nn, P, dst);
+    KS_T(ks_copy)(nx, g, dst + nn);
+    KS_T(ks_pack)(nx, L, dst + nn + nx);
 }

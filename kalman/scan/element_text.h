@@ -7,12 +7,6 @@
 
 #include "element_ordinary_text.h"
 
-KS_HD int64_t KS_T(ks_smooth_element_size)(int nx)
-{
-    const int64_t n = nx;
-    return n * n + n + n * (n + 1) / 2;
-}
-
 /** Scratch of any function of this text, in numbers. */
 KS_HD int64_t KS_T(ks_element_scratch)(int nx, int ny)
 {
@@ -196,20 +190,10 @@ KS_HD void KS_T(ks_filter_combine)(int nx, KS_NUM *dst, const KS_NUM *lhs, const
                                    KS_NUM *W)
 {
     const int nn = nx * nx, half = nx * (nx + 1) / 2;
-    const KS_NUM *bi = lhs + nn, *Aj = rhs, *bj = rhs + nn, *eta_j = bj + nx + half;
-    KS_NUM *J = W, *Y = J + nn, *X = Y + nn, *m = X + nn, *eta = m + nx, *b = eta + nx, *more = b + nx;
-    KS_NUM *C = more, *YA = C + nn, *T = YA + nn;
-    KS_T(ks_join_information)(nx, lhs, eta_j, eta_j + nx, Y, X, m, eta, J, more);
-    for (int i = 0; i < nx; ++i) m[i] = bi[i] + m[i];
-    KS_T(ks_copy)(nx, bj, b);
-    KS_T(ks_mv_add)(nx, nx, Aj, m, b);
-    /* C = A_j Y A_jᵀ + C_j */
-    KS_T(ks_unpack)(nx, bj + nx, C);
-    KS_T(ks_transpose)(nx, nx, Aj, T);
-    KS_T(ks_mm)(nx, nx, nx, Y, T, YA);
-    KS_T(ks_mm_add)(nx, nx, nx, Aj, YA, C);
-    KS_T(ks_mm)(nx, nx, nx, Aj, X, T);
-    KS_T(ks_filter_store)(nx, T, b, C, eta, J, dst);
+    const KS_NUM *eta_j = rhs + nn + nx + half;
+    KS_NUM *J = W, *Y = J + nn, *X = Y + nn, *shift = X + nn, *eta = shift + nx, *more = eta + nx;
+    KS_T(ks_join_information)(nx, lhs, eta_j, eta_j + nx, Y, X, shift, eta, J, more);
+    KS_T(ks_joined)(nx, dst, lhs, rhs, Y, X, shift, eta, J, more);
 }
 
 /** Whether the round-off of a mean as large as x is more than 2^-30 of the standard deviations of a covariance (2^-16 in
@@ -280,24 +264,4 @@ KS_HD void KS_T(ks_smooth_element_last)(int nx, const KS_NUM *x, const KS_NUM *P
     for (int i = 0; i < nx * nx; ++i) e[i] = KS_LIT(0);
     KS_T(ks_copy)(nx, x, e + nx * nx);
     KS_T(ks_pack)(nx, P, e + nx * nx + nx);
-}
-
-/** dst = lhs (+) rhs for smoothing elements, eq. 51, lhs earlier; dst may be either. */
-KS_HD void KS_T(ks_smooth_combine)(int nx, KS_NUM *dst, const KS_NUM *lhs, const KS_NUM *rhs,
-                                   KS_NUM *W)
-{
-    const int nn = nx * nx;
-    const KS_NUM *Ei = lhs, *gi = lhs + nn, *Ej = rhs, *gj = rhs + nn;
-    KS_NUM *L = W, *ET = L + nn, *M = ET + nn, *P = M + nn, *g = P + nn;
-    KS_T(ks_copy)(nx, gi, g);
-    KS_T(ks_mv_add)(nx, nx, Ei, gj, g);
-    KS_T(ks_unpack)(nx, gj + nx, L);
-    KS_T(ks_transpose)(nx, nx, Ei, ET);
-    KS_T(ks_mm)(nx, nx, nx, L, ET, M);
-    KS_T(ks_unpack)(nx, gi + nx, L);
-    KS_T(ks_mm_add)(nx, nx, nx, Ei, M, L);
-    KS_T(ks_mm)(nx, nx, nx, Ei, Ej, P);
-    KS_T(ks_copy)(nn, P, dst);
-    KS_T(ks_copy)(nx, g, dst + nn);
-    KS_T(ks_pack)(nx, L, dst + nn + nx);
 }

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdint.h>
 #include "hd.h"
+#include "series.h"
 
 /* How many times the rounding of a number as large as a mean does not count: steps that forget sum up some of them. */
 #define KS_ROUNDINGS 64.
@@ -34,6 +35,25 @@ KS_HD double ks_random_sign(uint64_t number)
 
 /** A standard deviation from a variance that may be round-off. */
 KS_HD double ks_deviation(double variance) { return variance > 0 ? sqrt(variance) : 0; }
+
+/** The size of the terms of F x + u, entry i. */
+KS_HD double ks_prediction_size(int n, const double *F, const double *u, const double *x, int i)
+{
+    double size = fabs(u[i]);
+    for (int c = 0; c < n; ++c) size += fabs(F[i * n + c] * x[c]);
+    return size;
+}
+
+/** A fault of step k, which `moves` by more than `most` standard deviations, *told of which it is to be. */
+KS_HD void ks_tell_moved(ks_tally *tally, double *told, int64_t k, double moves, double most)
+{
+    if (moves <= most) return;
+    tally->bad_step = k;
+    tally->bad_row = 0;
+    tally->bad_array = KS_ARRAY_ESTIMATE;
+    tally->fault = KS_FAULT_ILL_CONDITIONED;
+    *told = moves > 0 ? moves : (double)INFINITY;
+}
 
 /** Whether two estimates (x, P) and (x2, P2) of n states disagree by more than `most` standard deviations of the first
  *  and 64 roundings, `unit` each, of its mean, or by as large a share of its covariances. Not finite: they do. */

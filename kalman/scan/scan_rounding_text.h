@@ -7,14 +7,6 @@
  * RTS smoother are as good as ever, so what predictions look like is no more than a reason to suspect. Then the scan
  * itself is asked: it runs again with elements into which as much round-off has been put as there is in them anyway,
  * of random signs. Where that moves the estimates, digits are lost. */
-/** The size of the terms of F x + u, entry i. */
-KS_HD double ks_prediction_size(int n, const double *F, const double *u, const double *x, int i)
-{
-    double size = fabs(u[i]);
-    for (int c = 0; c < n; ++c) size += fabs(F[i * n + c] * x[c]);
-    return size;
-}
-
 /** Whether the array form takes a pivot of a covariance for round-off. */
 KS_HD int ks_drops_pivot(const ks_scan_worker *w, int n, const double *P)
 {
@@ -87,12 +79,7 @@ KS_HD double ks_rounding_moves(const ks_scan_arrays *a, ks_scan_worker *w, int64
 /** Tell step k, and by how much it has been moved, where that is too far. */
 KS_HD void ks_tell_moves(ks_scan_worker *w, int64_t k, double moves, double most)
 {
-    if (moves <= most) return;
-    w->tally.bad_step = k;
-    w->tally.bad_row = 0;
-    w->tally.bad_array = KS_ARRAY_ESTIMATE;
-    w->tally.fault = KS_FAULT_ILL_CONDITIONED;
-    w->moves = moves > 0 ? moves : (double)INFINITY;
+    ks_tell_moved(&w->tally, &w->moves, k, moves, most);
 }
 
 /** The first of the steps that it moves too far is told. */

@@ -63,6 +63,7 @@ struct sums_operator {
     double *room;
     __device__ int64_t size() const { return n; }
     __device__ double *spare() const { return room; }
+    __device__ void copy(const double *from, double *to) const { ks_scan_copy(n, from, to); }
     __device__ void combine(double *dst, const double *lhs, const double *rhs) const
     {
         for (int64_t i = 0; i < n; ++i) dst[i] = lhs[i] + rhs[i];

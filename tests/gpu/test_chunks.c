@@ -260,6 +260,41 @@ static void ways_back_that_need_more(void **state)
     }
 }
 
+/** What teams leave of borders between chunks: where the transition across one forgets a state and adds no noise, no
+ *  ordinary step leads back, and where a vague prior meets a few observations no ordinary form joins both. */
+static void borders_that_need_more(void **state)
+{
+    (void)state;
+    static const method_case *const methods[] = { &chunked, &two_filter };
+    for (int i = 0; i < 4; ++i) {
+        const int vague = i / 2, nx = 6;
+        const unsigned outputs = FILTERED | SMOOTHED;
+        golden *g = model_random((model_spec){ 1340, vague ? 11 : 29, 1, nx, 1, KS_PRIOR_X1, vague ? 0 : VARIES_F | VARIES_Q });
+        if (vague) {
+            for (int j = 0; j < nx * nx; ++j) g->P0.f64[j] *= 0x1p23;
+            for (int k = 0; k < CHUNK; ++k) g->y.f64[k] = (double)NAN;
+        } else {
+            memset(model_block(&g->Q, 0, 2 * CHUNK), 0, (size_t)(nx * nx) * sizeof(double));
+            memset(model_block(&g->F, 0, 2 * CHUNK) + 2 * nx, 0, (size_t)nx * sizeof(double));
+        }
+        model_round(g);
+        ks_smooth_options o = options_of(methods[i % 2], KS_F64, outputs);
+        golden_buffers *b = NULL, *expected = NULL;
+        const ks_model model = golden_model(g, KS_F64);
+        OK(run_model(g, &model, golden_y(g, KS_F64), &o, 1, &b, NULL));
+        o.method = KS_METHOD_SEQUENTIAL;
+        o.backend = KS_BACKEND_CPU;
+        OK(run_model(g, &model, golden_y(g, KS_F64), &o, 1, &expected, NULL));
+        const golden_difference d = golden_compare(golden_widen(b), golden_widen(expected), outputs,
+                                                   golden_norm_of(g, KS_F64));
+        if (!(d.error <= 1e-8))
+            fail_msg("%d: %s at step %lld off by %.3g", i, golden_output_name(d.output), (long long)d.step, d.error);
+        golden_buffers_free(b);
+        golden_buffers_free(expected);
+        golden_free(g);
+    }
+}
+
 /** Positions, which begin at `from`, and velocities: they drift far from zero, where single precision is
  *  coarse. */
 static golden *constant_velocity(double dt, double q, double r, double from)
@@ -409,6 +444,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(chunks_that_need_more),
         cmocka_unit_test(ways_back_by_teams),
         cmocka_unit_test(ways_back_that_need_more),
+        cmocka_unit_test(borders_that_need_more),
         cmocka_unit_test(single_precision_keeps_its_promise),
         cmocka_unit_test(mixed_is_the_same_everywhere),
         cmocka_unit_test(mixed_of_every_kind),

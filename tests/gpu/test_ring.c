@@ -337,7 +337,7 @@ static void rings_leave_room(void **state)
                 const int64_t each = d->team.lanes ? d->team.teams : KS_SCAN_THREADS;
                 const int64_t grid = d->team.blocks ? d->team.blocks : (d->chunks.chunks + each - 1) / each;
                 const int64_t places = d->gpu->attributes.multiprocessors, all = (grid + places - 1) / places;
-                const int64_t side = all < blocks ? all : blocks, own = (int64_t)ks_chunks_own_shared(&d->team);
+                const int64_t side = all < blocks ? all : blocks, own = (int64_t)ks_team_shared(&d->team);
                 const int64_t shared = (int64_t)d->gpu->attributes.block_shared + 1024;
                 assert_true(!ring.bytes || side * (own + ring.bytes + 1024) <= shared);
                 assert_true((ring.fill == KS_FILL_NONE) == (ring.bytes == 0));

@@ -1,6 +1,6 @@
 /* test_scan_elements.c -- filtering and smoothing elements scanned on a device, against the serial
  * machine with the same text: every algorithm, both directions, numbers of states with kernels of
- * their own and without. */
+ * their own and without, by a thread for each lane and by teams of them. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -31,10 +31,12 @@ enum { SEEDS = SEEDS_OF(3, 1) };
 enum { MOST_NX = 7, MOST_SIZE = 2 * MOST_NX * MOST_NX + 3 * MOST_NX, WORK = 40 * MOST_NX * MOST_NX,
        THREADS = 32, BLOCKS = 2 };
 
-/* What is scanned: the operator of one kind of element. */
+/* What is scanned: the operator of one kind of element, by threads (0) or by teams of so many, in memory of the device
+ * or of blocks. */
 typedef struct kind {
     const char *name;
-    int nx, smooths;
+    int nx, smooths, team, of_device;
+    double scale; /* of roots of covariances and informations */
 } kind;
 
 static int combine(void *user, void *scratch, const ks_combine_job *job)
@@ -66,11 +68,11 @@ static double uniform(uint64_t *state)
 }
 
 /* Packed G Gᵀ with random G of rank n or, one time in four, 1. */
-static void random_covariance(uint64_t *state, int n, double *packed)
+static void random_covariance(uint64_t *state, int n, double scale, double *packed)
 {
     double g[MOST_NX * MOST_NX];
     const int rank = uniform(state) < -0.25 ? 1 : n;
-    for (int i = 0; i < n * rank; ++i) g[i] = uniform(state);
+    for (int i = 0; i < n * rank; ++i) g[i] = scale * uniform(state);
     for (int i = 0, at = 0; i < n; ++i)
         for (int j = 0; j <= i; ++j, ++at) {
             packed[at] = 0;
@@ -82,10 +84,10 @@ static void random_element(uint64_t *state, const kind *e, double *to)
 {
     const int n = e->nx, nn = n * n, half = n * (n + 1) / 2;
     for (int i = 0; i < nn + n; ++i) to[i] = 1.5 * uniform(state);
-    random_covariance(state, n, to + nn + n);
+    random_covariance(state, n, e->scale, to + nn + n);
     if (e->smooths) return;
     for (int i = 0; i < n; ++i) to[nn + n + half + i] = uniform(state);
-    random_covariance(state, n, to + nn + 2 * n + half);
+    random_covariance(state, n, e->scale, to + nn + 2 * n + half);
 }
 
 static int64_t size_of(const kind *e)
@@ -95,28 +97,36 @@ static int64_t size_of(const kind *e)
 
 static void on_device(int seed, const kind *e, const ks_scan_plan *plan, double *x)
 {
-    void *elements, *spare, *scratch = NULL;
+    void *elements, *spare, *scratch = NULL, *memory = NULL;
     const size_t bytes = (size_t)size_of(e) * sizeof *x;
     const size_t all = (size_t)plan->inside.length[KS_ELEMENTS] * bytes;
     char name[64];
-    if (e->nx > 4) snprintf(name, sizeof name, "ks_%s_scan_any", e->name);
+    const unsigned lanes = e->team == 0 ? THREADS : e->team > 32 ? 1 : 64 / (unsigned)e->team;
+    const size_t slice = e->team ? (size_t)ks_scan_team_bytes(e->nx) : 0;
+    if (e->team) snprintf(name, sizeof name, "ks_%s_scan_team", e->name);
+    else if (e->nx > 4) snprintf(name, sizeof name, "ks_%s_scan_any", e->name);
     else snprintf(name, sizeof name, "ks_%s_scan_%d", e->name, e->nx);
     begin(seed);
     OK(ks_gpu_alloc(gpu, &elements, all));
     OK(ks_gpu_alloc(gpu, &spare, (size_t)ks_scan_plan_spare(plan) * bytes));
-    if (e->nx > 4)
-        OK(ks_gpu_alloc(gpu, &scratch, (size_t)ks_scan_elements_scratch(e->nx) * THREADS * BLOCKS *
+    if (e->nx > 4 || e->team)
+        OK(ks_gpu_alloc(gpu, &scratch, (size_t)ks_scan_elements_scratch(e->nx) * lanes * BLOCKS *
                                            sizeof *x));
+    if (e->of_device) OK(ks_gpu_alloc(gpu, &memory, slice * lanes * BLOCKS));
     ks_scan_elements_args args;
     memset(&args, 0, sizeof args);
     args.nx = e->nx;
     args.scratch = scratch;
-    ks_cuda_operator op = {NULL, NULL, NULL, THREADS, BLOCKS, &args, sizeof args, NULL};
-    OK(ks_gpu_find(gpu, &op.combine, "ks_scan_elements", name));
+    args.team.memory = memory;
+    args.team.slice = (int64_t)slice;
+    ks_cuda_operator op = {NULL, NULL, NULL, lanes, (unsigned)e->team, memory ? 0 : slice * lanes, BLOCKS, &args,
+                           sizeof args, NULL};
+    OK(ks_gpu_find(gpu, &op.combine, e->team ? "ks_scan_team" : "ks_scan_elements", name));
     OK(ks_gpu_copy_in(gpu, elements, x, all, stream));
     OK(ks_cuda_scan(gpu, &plan->inside, &op, elements, spare, stream));
     OK(ks_gpu_copy_out(gpu, x, elements, all, stream));
     OK(ks_gpu_stream_sync(gpu, stream));
+    ks_gpu_free(gpu, memory);
     ks_gpu_free(gpu, scratch);
     ks_gpu_free(gpu, spare);
     ks_gpu_free(gpu, elements);
@@ -140,7 +150,8 @@ static void check(int seed, const kind *e, const ks_scan_options *options, int64
     on_device(seed, e, plan, x);
     for (int64_t i = 0; i < length * size; ++i) {
         const double difference = fabs(x[i] - expected[i]);
-        assert_true(difference <= 1e-9 * (1 + fabs(expected[i])));
+        /* Round-off grows with covariance times information. */
+        assert_true(difference <= 1e-9 * e->scale * e->scale * (1 + fabs(expected[i])));
     }
     free(work);
     free(x);
@@ -155,11 +166,27 @@ static void check_kind(const char *name, int smooths)
         for (int nx = 1; nx <= MOST_NX; ++nx)
             for (int i = 0; i < case_count; ++i)
                 for (int j = 0; j < 8; ++j) {
-                    const kind e = {name, nx, smooths};
+                    const kind e = {name, nx, smooths, 0, 0, 1};
                     ks_scan_options options = cases[i];
                     options.direction = j & 1 ? KS_REVERSE : KS_FORWARD;
                     check(seed, &e, &options, lengths[j / 2]);
                 }
+}
+
+/* Teams of every size that there are, smaller and larger than a row of an element; of elements that join in the array
+ * form, too, where covariance and information are both large. */
+static void check_teams(const char *name, int smooths)
+{
+    static const int teams[] = {8, 32, 128};
+    for (int seed = 0; seed < SEEDS; ++seed)
+        for (int i = 0; i < case_count; ++i)
+            for (int j = 0; j < 3; ++j) {
+                const kind e = {name, j == 0 ? MOST_NX : 5, smooths, teams[(i + j + seed) % 3], (i + seed) % 2,
+                                i % 3 ? 1 : 100};
+                ks_scan_options options = cases[i];
+                options.direction = (i + seed) & 1 ? KS_REVERSE : KS_FORWARD;
+                check(seed, &e, &options, j == 2 ? 2 : 11);
+            }
 }
 
 static void filtering_elements(void **state)
@@ -174,11 +201,25 @@ static void smoothing_elements(void **state)
     check_kind("smooth", 1);
 }
 
+static void filtering_elements_by_teams(void **state)
+{
+    (void)state;
+    check_teams("filter", 0);
+}
+
+static void smoothing_elements_by_teams(void **state)
+{
+    (void)state;
+    check_teams("smooth", 1);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(filtering_elements),
         cmocka_unit_test(smoothing_elements),
+        cmocka_unit_test(filtering_elements_by_teams),
+        cmocka_unit_test(smoothing_elements_by_teams),
     };
     only_tests(argc, argv, tests);
     if (no_device()) {

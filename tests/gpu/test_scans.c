@@ -81,7 +81,7 @@ static void for_all(check_function check, int seeds)
 
 static ks_cuda_operator operator_of(const char *combine, void *args, size_t args_bytes)
 {
-    const ks_cuda_operator op = {kernel_named(combine), NULL, NULL, 32, 0, args, args_bytes, NULL};
+    const ks_cuda_operator op = {kernel_named(combine), NULL, NULL, 32, 0, 0, 0, args, args_bytes, NULL};
     return op;
 }
 
@@ -150,7 +150,7 @@ static void check_bracketing(const ks_scan_options *options, int64_t length, int
     memset(&args, 0, sizeof args);
     ks_cuda_operator op = operator_of("scan_affine", &args, sizeof args);
     run(&plan->inside, &op, sizeof *x, x, seed % 4 > 1);
-    op.threads = 64;
+    op.lanes = 64;
     op.most_blocks = 2;
     run(&plan->inside, &op, sizeof *x, again, 0);
     assert_memory_equal(x, again, bytes);

@@ -180,6 +180,48 @@ static void race_check_sees_races(void **state)
     assert_true(races_absent(&racy));
 }
 
+/* Run a schedule of combines alone on intervals: false where two that join are no neighbours. */
+static int join_intervals(const ks_schedule *schedule, interval *const buffer[2])
+{
+    for (int64_t r = 0; r < schedule->rounds; ++r)
+        for (int p = 0; p < schedule->round[r].parts; ++p) {
+            const ks_part *part = &schedule->round[r].part[p];
+            for (int64_t l = 0; l < part->lanes; ++l) {
+                const interval lhs = buffer[part->lhs.buffer][ks_slot(&part->lhs, l, 0)];
+                const interval rhs = buffer[part->rhs.buffer][ks_slot(&part->rhs, l, 0)];
+                if (part->kind != KS_PART_COMBINE || part->chain != 1 || lhs.hi != rhs.lo) return 0;
+                buffer[part->dst.buffer][ks_slot(&part->dst, l, 0)] = (interval){ lhs.lo, rhs.hi };
+            }
+        }
+    return 1;
+}
+
+/* Both directions side by side: prefixes in one buffer and suffixes in the other, in the rounds of one direction. */
+static void both_ways_at_once(void **state)
+{
+    (void)state;
+    enum { MOST = 200 };
+    ks_scan_options options = KS_SCAN_OPTIONS_INIT;
+    options.algorithm = KS_SCAN_LADNER_FISCHER;
+    for (int64_t length = 1; length <= MOST; ++length) {
+        interval x[MOST], y[MOST], *const buffer[2] = { x, y };
+        ks_scan_plan *plan = plan_for(&options, length);
+        const ks_scan_stats one = ks_scan_plan_stats(plan);
+        ks_scan_plan_both_ways(plan);
+        const ks_scan_stats both = ks_scan_plan_stats(plan);
+        assert_int_equal(both.combines, 2 * one.combines);
+        assert_int_equal(both.rounds, one.rounds);
+        assert_int_equal(both.span, one.span);
+        assert_int_equal(ks_scan_plan_spare(plan), length);
+        assert_true(races_absent(&plan->inside));
+        for (int64_t k = 0; k < length; ++k) x[k] = y[k] = (interval){ k, k + 1 };
+        assert_true(join_intervals(&plan->inside, buffer));
+        for (int64_t k = 0; k < length; ++k)
+            assert_true(x[k].lo == 0 && x[k].hi == k + 1 && y[k].lo == k && y[k].hi == length);
+        ks_scan_plan_destroy(plan);
+    }
+}
+
 static int64_t floor_log2(int64_t n)
 {
     int64_t log = 0;
@@ -371,6 +413,7 @@ int main(void)
         cmocka_unit_test(every_combine_joins_neighbours),
         cmocka_unit_test(no_lane_touches_what_another_writes),
         cmocka_unit_test(race_check_sees_races),
+        cmocka_unit_test(both_ways_at_once),
         cmocka_unit_test(counts_follow_closed_forms),
         cmocka_unit_test(sengupta_stops_at_its_threshold),
         cmocka_unit_test(chunked_counts),

@@ -12,42 +12,25 @@
  * All is in double. Where results are in single precision the steps' own round-off counts, too: as much as the
  * rounding of means is worth, in standard deviations of whichever state has most of it, is no fault of the scan. */
 
-// What two estimates that should be the same are compared by.
-struct ks_border_scale {
-    double *sd;             /* scratch of n numbers                                               */
-    double mean, cov;       /* the rounding of a number of means and covariances                  */
-    int single;             /* whether steps have means in single precision                       */
-};
-
-KS_DEVICE ks_border_scale border_scale(const ks_scan_arrays *a, double *sd)
+// By how many standard deviations of the first the mean of the second is off, or its covariance by so large a share.
+KS_DEVICE double differ(const ks_border_pair &b, const ks_border_scale &scale)
 {
-    const ks_border_scale scale = {sd, a->single ? 0x1p-24 : 0x1p-53, a->single_cov ? 0x1p-24 : 0x1p-53, a->single};
-    return scale;
-}
-
-// By how many standard deviations of (x, P) its mean is off (x2, P2), beyond roundings of a number as large as size[i],
-// or its covariance by so large a share. Variances that are round-off of taken[i] are those of what is known exactly.
-KS_DEVICE double differ(int n, const double *x, const double *P, const double *x2, const double *P2, const double *size,
-                        const double *taken, const ks_border_scale &scale)
-{
-    double worst = 0, common = 0;
-    for (int i = 0; i < n; ++i) {
-        const double least = KS_ROUNDINGS * scale.cov * taken[i], own = P[i * n + i] > least ? P[i * n + i] : least;
-        scale.sd[i] = ks_deviation(own > DBL_MIN ? own : DBL_MIN);
-        if (scale.single && P[i * n + i] > least && size[i] > common * scale.sd[i]) common = size[i] / scale.sd[i];
-    }
-    for (int i = 0; i < n; ++i) {
-        const double most_size = size[i] > common * scale.sd[i] ? size[i] : common * scale.sd[i];
-        const double off = fabs(x2[i] - x[i]) - KS_ROUNDINGS * scale.mean * most_size;
-        if (!(off <= worst * scale.sd[i])) worst = off / scale.sd[i];
-        for (int j = 0; j <= i; ++j) {
-            const double difference = fabs(P2[i * n + j] - P[i * n + j]);
-            if (!(difference <= worst * (scale.sd[i] * scale.sd[j])))
-                worst = difference / (scale.sd[i] * scale.sd[j]);
-        }
+    double worst = 0;
+    for (int i = 0; i < b.n; ++i) ks_border_deviation(b, scale, i);
+    const double common = ks_border_common(b, scale);
+    for (int i = 0; i < b.n; ++i) {
+        worst = ks_border_differs(b, scale, common, i, worst);
         if (!(worst >= 0)) return worst;
     }
     return worst;
+}
+
+// Two estimates, with scratch of a worker for what they bear.
+KS_DEVICE ks_border_pair pair_of(int n, const double *x, const double *P, const double *x2, const double *P2,
+                                 const ks_chunk_worker &m)
+{
+    const ks_border_pair pair = {n, x, P, x2, P2, m.element, m.element + n, m.element + 2 * n};
+    return pair;
 }
 
 // The filter: what both ends of the border predict of step k, the chunk's first.
@@ -60,17 +43,12 @@ KS_DEVICE double predictions_differ(const ks_chunk_arrays &c, ks_chunk_worker &m
     const double *const u = static_cast<const double *>(ks_row(s->u, k - s->shift));
     double *const x = static_cast<double *>(m.w.state.mean), *const P = static_cast<double *>(m.w.state.cov);
     double *const x2 = static_cast<double *>(m.w.results.mean), *const P2 = static_cast<double *>(m.w.results.cov);
-    double *const size = m.element, *const taken = size + n, *const sd = taken + n;
     double *const work = static_cast<double *>(m.w.scratch);
+    const ks_border_pair pair = pair_of(n, x, P, x2, P2, m);
     ks_predict_f64(n, F, Q, u, end, end + n, x, P, work);
     ks_predict_f64(n, F, Q, u, before, before + n, x2, P2, work);
-    for (int i = 0; i < n; ++i) {
-        double root = 0;
-        for (int j = 0; j < n; ++j) root += fabs(F[i * n + j]) * ks_deviation(end[n + j * n + j]);
-        size[i] = ks_prediction_size(n, F, u, end, i);
-        taken[i] = root * root + Q[i * n + i];
-    }
-    return differ(n, x, P, x2, P2, size, taken, border_scale(&c.a, sd));
+    for (int i = 0; i < n; ++i) ks_border_predicts(pair, F, Q, u, end, end + n, i);
+    return differ(pair, ks_border_scale_of(&c.a));
 }
 
 // The smoother: step k - 1 as the chunk's way back, which has come to `first`, would go on to it, beside what the scan
@@ -81,7 +59,7 @@ KS_DEVICE double ways_back_differ(const ks_chunk_arrays &c, ks_chunk_worker &m, 
     const int n = s->nx;
     double *const x = static_cast<double *>(m.w.state.mean), *const P = static_cast<double *>(m.w.state.cov);
     double *const x2 = static_cast<double *>(m.w.results.mean), *const P2 = static_cast<double *>(m.w.results.cov);
-    double *const size = m.element, *const taken = size + n, *const sd = taken + n, *const packed = sd + n;
+    double *const packed = m.element + 3 * n;
     unsigned char form = KS_FORM_ORDINARY;
     ks_state state = ks_own_state(&m.w);
     ks_tally tally = ks_tally_start();
@@ -100,13 +78,10 @@ KS_DEVICE double ways_back_differ(const ks_chunk_arrays &c, ks_chunk_worker &m, 
     if (c.two_filter) {
         ks_pack_f64(n, last + n, packed);
         ks_two_filter_f64(n, end, end + n, last, packed, x2, P2, static_cast<double *>(m.w.scratch));
-        last = x2;
     }
-    for (int i = 0; i < n; ++i) {
-        size[i] = fabs(end[i]) > fabs(last[i]) ? fabs(end[i]) : fabs(last[i]);
-        taken[i] = end[n + i * n + i];
-    }
-    return differ(n, x, P, last, c.two_filter ? P2 : last + n, size, taken, border_scale(&c.a, sd));
+    const ks_border_pair pair = c.two_filter ? pair_of(n, x, P, x2, P2, m) : pair_of(n, x, P, last, last + n, m);
+    for (int i = 0; i < n; ++i) ks_border_leads(pair, end, end + n, pair.x2, i);
+    return differ(pair, ks_border_scale_of(&c.a));
 }
 
 // What is kept of step k, in double.
@@ -133,14 +108,14 @@ KS_DEVICE bool is_suspect(const ks_chunk_arrays &c, ks_chunk_worker &m, int64_t 
     const double *const Q = static_cast<const double *>(ks_row(s->Q, k + 1 - s->shift));
     const double *const u = static_cast<const double *>(ks_row(s->u, k + 1 - s->shift));
     double *const xp = static_cast<double *>(m.w.results.mean), *const Pp = static_cast<double *>(m.w.results.cov);
-    const ks_border_scale scale = border_scale(a, NULL);
+    const ks_border_scale scale = ks_border_scale_of(a);
     ks_state state = kept_in_double(c, k, static_cast<double *>(m.w.state.mean), static_cast<double *>(m.w.state.cov));
     if (state.form != KS_FORM_ORDINARY) return true;
     ks_predict_f64(n, F, Q, u, static_cast<const double *>(state.x), static_cast<const double *>(state.C), xp, Pp,
                    static_cast<double *>(m.w.scratch));
     for (int i = 0; i < n; ++i)
-        if (!(scale.mean * (xp[i] * xp[i]) <= Pp[i * n + i])) return true;
-    return ks_covariance_is_sharp(n, Pp, a->single_cov ? 0x1p-12 : 0x1p-26, m.element);
+        if (ks_border_is_sharp(xp, Pp, scale, n, i)) return true;
+    return ks_covariance_is_sharp(n, Pp, ks_border_least_left(a), m.element);
 }
 
 // Put round-off into the estimate of step k that goes on to the step before: of a mean that stands beside a prediction,
@@ -155,7 +130,7 @@ KS_DEVICE void disturb(const ks_chunk_arrays &c, ks_chunk_worker &m, int64_t k, 
     double *const x = static_cast<double *>(state.x), *const C = static_cast<double *>(state.C);
     double *const before = static_cast<double *>(m.w.results.mean), *const P = static_cast<double *>(m.w.results.cov);
     double *const sd = m.element;
-    const ks_border_scale scale = border_scale(&c.a, sd);
+    const ks_border_scale scale = ks_border_scale_of(&c.a);
     uint64_t sign = (uint64_t)(k * n * (n + 1));
     kept_in_double(c, k, before, P);
     for (int i = 0; i < n; ++i) {
@@ -185,8 +160,8 @@ KS_DEVICE double way_back_moves(const ks_chunk_arrays &c, ks_chunk_worker &m)
     const int64_t steps = a->series.steps, end = c.size < steps ? c.size : steps;
     double *const x = static_cast<double *>(m.w.state.mean), *const C = static_cast<double *>(m.w.state.cov);
     double *const fx = static_cast<double *>(m.w.results.mean), *const fC = static_cast<double *>(m.w.results.cov);
-    double *const size = m.element, *const taken = size + n, *const sd = taken + n;
     const double *const first = c.first;
+    const ks_border_pair pair = pair_of(n, first, first + n, x, C, m);
     ks_state state = ks_own_state(&m.w), from = state;
     bool ordinary = true;
     if (end == steps) {
@@ -216,17 +191,15 @@ KS_DEVICE double way_back_moves(const ks_chunk_arrays &c, ks_chunk_worker &m)
     table_square_f64(n, &state, m.w.scratch);
     from = kept_in_double(c, 0, fx, fC);
     table_square_f64(n, &from, m.w.scratch);
-    for (int i = 0; i < n; ++i) {
-        size[i] = fabs(first[i]) > fabs(fx[i]) ? fabs(first[i]) : fabs(fx[i]);
-        taken[i] = fC[i * n + i];
-    }
-    return differ(n, first, first + n, x, C, size, taken, border_scale(a, sd));
+    for (int i = 0; i < n; ++i) ks_border_leads(pair, fx, fC, first, i);
+    return differ(pair, ks_border_scale_of(a));
 }
 
 KS_DEVICE void judge(const ks_chunk_arrays &c, ks_chunk_worker &m, int64_t chunk)
 {
     const int64_t n = c.a.series.nx, all = n + n * n, k = chunk * c.size;
     const double most = KS_CHUNKS_DIFFER_MOST(c.a.single_cov);
+    if (c.met_by_teams && (chunk == 0 || !(c.hard_absorb[chunk] & KS_UNJUDGED))) return;
     const int64_t looks = c.begin == 0 && c.smooths && !c.two_filter ? c.size - 1 : 0;
     for (int64_t at = chunk; at < looks && at + 1 < c.a.series.steps; at += c.chunks)
         if (is_suspect(c, m, at)) c.hard_absorb[0] = KS_SUSPECT;

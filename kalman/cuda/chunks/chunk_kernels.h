@@ -11,14 +11,16 @@
 
 #include "chunk_ring.h"
 #include "scan_phases.h"
+#include "team_memory.h"
 
 enum { KS_MOST_TILE = 256 };
 
 /** What the kernels for small models have left of a chunk: all of it, or its smoothing. */
 enum { KS_HARD = 1, KS_HARD_SMOOTH = 2 };
 
-/** In hard_absorb[0], once the reduction is over: the first chunk's way back is to be asked. */
-enum { KS_SUSPECT = 4 };
+/** In hard_absorb, once the reduction is over: of the first chunk, that its way back is to be asked; of another one,
+ *  what teams have left of the border before it: to judge it, and its lag-one covariance. */
+enum { KS_SUSPECT = 4, KS_UNJUDGED = 8, KS_NO_LAG = 16 };
 
 typedef struct ks_chunk_arrays {
     ks_scan_arrays a;               /* elements: an aggregate for each chunk; loglik_terms: a sum */
@@ -35,6 +37,7 @@ typedef struct ks_chunk_arrays {
     unsigned char *form;            /* of each                                                    */
     unsigned char *hard_absorb;     /* of each chunk: what is left to the kernels for any model   */
     unsigned char *hard_rerun;
+    int met_by_teams;               /* teams have been at the borders                             */
 } ks_chunk_arrays;
 
 /** Kernels ks_chunk_absorb, ks_chunk_rerun, ks_chunk_judge, ks_chunk_ask and ks_chunk_border. */
@@ -57,22 +60,17 @@ typedef struct ks_fast_args {
     ks_ring ring;
 } ks_fast_args;
 
-/** Kernels ks_team_absorb_P, ks_team_filter_P, ks_team_smooth_P and ks_team_meet_P of module ks_chunks_team, for
- *  precision P: a row of the block, blockDim.x threads, is a team (team.h). `memory` is `slice` bytes, ks_team_bytes()
- *  or ks_team_meet_bytes(), for each team of the grid, or NULL: so much dynamic shared memory for each team of the
- *  block. And ks_team_ring_... of module ks_chunks_team_ring, with `ring` and that much dynamic shared memory behind
- *  it. */
+/** Kernels ks_team_absorb_P, ks_team_filter_P, ks_team_smooth_P, ks_team_meet_P and ks_border_P of module ks_chunks_team,
+ *  for precision P: a row of the block, blockDim.x threads, is a team (team.h) with ks_team_bytes(),
+ *  ks_team_meet_bytes() or ks_team_border_bytes(). And ks_team_ring_... of module ks_chunks_team_ring, with `ring` and
+ *  that much dynamic shared memory behind it. */
 typedef struct ks_team_args {
     ks_chunk_arrays chunks;
     long long phase;
     ks_scan_status *status;
-    char *memory;
-    int64_t slice;                  /* bytes, a multiple of 16                                    */
+    ks_team_memory team;
     ks_ring ring;
 } ks_team_args;
-
-/** Most threads of a team, and most states and entries that teams are for. */
-enum { KS_MOST_TEAM = 256, KS_MOST_TEAM_STATES = 64 };
 
 /** Numbers of a filtering element. */
 KS_HD int64_t ks_aggregate_numbers(int nx)
@@ -134,6 +132,14 @@ KS_HD int64_t ks_team_meet_bytes(int nx, int ny)
     return ((kept + (made > joined ? made : joined)) * (int64_t)sizeof(double) + 15) / 16 * 16;
 }
 
+/** Bytes of a team's memory at a border between chunks, in double: the transition there, two estimates, what is asked of
+ *  each state, and scratch. */
+KS_HD int64_t ks_team_border_bytes(int nx)
+{
+    const int64_t n = nx;
+    return ((9 * n * n + 11 * n) * (int64_t)sizeof(double) + 15) / 16 * 16;
+}
+
 /** Kernels ks_filter_tiles_N of module ks_scan_elements, N = 1, 2, 3, 4, any: tiles of elements, a block
  *  of `tile` threads for each, scanned where they lie: forward, and where there is `reverse`, reverse.
  *  Totals, where there is room for them, receive the product of each tile. */
@@ -144,11 +150,14 @@ typedef struct ks_tiles_args {
     double *forward, *reverse, *forward_totals, *reverse_totals;
 } ks_tiles_args;
 
-/** Kernels ks_filter_fold_N: tiles and totals to the estimates at each border, or the `information` there. */
+/** Kernels ks_filter_fold_N: tiles and totals to the estimates at each border, or the `information` there; and
+ *  ks_filter_fold_team of module ks_scan_team, of elements that have been scanned all through, with teams of
+ *  ks_scan_team_bytes(), each with scratch as a thread has it for `any`. */
 typedef struct ks_fold_args {
     ks_tiles_args tiles;
     double *before, *last;
     int information;
+    ks_team_memory team;
 } ks_fold_args;
 
 /** A thread's memory. */

@@ -6,3 +6,4 @@
 #define KS_ROWS        ks_rows_there
 #include "team_kernels.h"
 #include "team_meet_kernels.h"
+#include "team_border.h"

@@ -21,7 +21,7 @@ struct ks_rows_team {
 
     /** `block` is the block's dynamic shared memory. */
     KS_DEVICE_MEMBER ks_rows_team(const ks_team_args &args, char *block, int backward)
-        : ring(args.ring), shared(block + (args.memory ? 0 : (int64_t)blockDim.y * args.slice)), first(0), steps(0), windows(0), asked(0), turned(0), ask(0),
+        : ring(args.ring), shared(block + (args.team.memory ? 0 : (int64_t)blockDim.y * args.team.slice)), first(0), steps(0), windows(0), asked(0), turned(0), ask(0),
           stage(0), parity(0), own(0), step(0), inside(0), back(backward)
     {
         ks_ring_constants(ring, shared, (int)(threadIdx.y * blockDim.x + threadIdx.x),

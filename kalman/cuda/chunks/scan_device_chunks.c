@@ -1,5 +1,6 @@
 /* scan_device_chunks.c -- reduce, scan, re-run on a device, see chunk_kernels.h. */
 #include <string.h>
+#include "plan.h"
 #include "scan_device.h"
 
 static int64_t tiles_of(const ks_tiles_args *t) { return (t->count + t->tile - 1) / t->tile; }
@@ -44,8 +45,21 @@ static ks_status scan_tiles(ks_scan_device *d, const ks_tiles_args *t)
                   sizeof *t);
 }
 
-/* What stands before and behind each chunk, from the aggregates. */
-ks_status ks_chunks_scan(ks_scan_device *d)
+/** What stands before and behind each chunk, from the aggregates, by teams of threads. */
+static ks_status scan_by_teams(ks_scan_device *d)
+{
+    const ks_team_shape *const team = &d->join;
+    const ks_tiles_args *const t = &d->tiles;
+    const ks_fold_args fold = { *t, d->chunks.before, d->chunks.last, d->chunks.two_filter, ks_team_memory_of(d, team) };
+    KS_TRY(ks_scan_device_scan(d, &d->borders->inside, d->filter_scan, NULL, t->forward, t->reverse));
+    const int64_t wanted = (t->count + team->teams - 1) / team->teams, most = ks_team_most_blocks(d, team);
+    const ks_gpu_shape shape = { { (unsigned)(wanted < most ? wanted : most) },
+                                 { (unsigned)team->lanes, (unsigned)team->teams }, ks_team_shared(team), 0 };
+    return ks_gpu_launch(d->gpu, d->fold, &shape, &fold, sizeof fold, d->stream);
+}
+
+/** The same by threads. */
+static ks_status scan_by_threads(ks_scan_device *d)
 {
     ks_tiles_args t = d->tiles;
     const int64_t tiles = tiles_of(&t);
@@ -54,37 +68,37 @@ ks_status ks_chunks_scan(ks_scan_device *d)
     totals.forward = t.forward_totals;
     totals.reverse = t.reverse_totals;
     totals.forward_totals = totals.reverse_totals = NULL;
-    ks_status status = KS_OK;
-    if (t.reverse)
-        status = ks_gpu_copy(d->gpu, t.reverse, t.forward, (size_t)t.count * d->element, d->stream);
-    if (status == KS_OK) status = scan_tiles(d, &t);
-    if (status == KS_OK && tiles > 1) status = scan_tiles(d, &totals);
-    const ks_fold_args fold = { t, d->chunks.before, d->chunks.last, d->chunks.two_filter };
-    if (status == KS_OK)
-        status = launch(d, d->fold, blocks_for(d, t.count, KS_SCAN_THREADS), KS_SCAN_THREADS, &fold,
-                        sizeof fold);
-    return status;
+    KS_TRY(scan_tiles(d, &t));
+    if (tiles > 1) KS_TRY(scan_tiles(d, &totals));
+    const ks_fold_args fold = { t, d->chunks.before, d->chunks.last, d->chunks.two_filter, { NULL, 0 } };
+    return launch(d, d->fold, blocks_for(d, t.count, KS_SCAN_THREADS), KS_SCAN_THREADS, &fold, sizeof fold);
 }
 
-/** As run_fast() with teams. */
-static ks_status run_teams(ks_scan_device *d, const ks_gpu_kernel *kernel, const ks_gpu_kernel *with_ring,
-                           int resident, long long phase)
+ks_status ks_chunks_scan(ks_scan_device *d)
+{
+    const ks_tiles_args *const t = &d->tiles;
+    if (t->reverse)
+        KS_TRY(ks_gpu_copy(d->gpu, t->reverse, t->forward, (size_t)t->count * d->element, d->stream));
+    return d->borders ? scan_by_teams(d) : scan_by_threads(d);
+}
+
+/** One of the kernels for teams; `with_ring` or NULL. */
+static ks_status run_teams(ks_scan_device *d, const ks_team_shape *team, const ks_gpu_kernel *kernel,
+                           const ks_gpu_kernel *with_ring, int resident, long long phase)
 {
     const int back = kernel == d->fast_smooth;
-    const ks_team_shape *const team = back ? &d->team_back : &d->team;
     ks_team_args args;
     memset(&args, 0, sizeof args);
     args.chunks = d->chunks;
     args.chunks.a = d->a;
     args.phase = phase;
     args.status = d->status;
-    args.memory = team->blocks ? d->team_memory : NULL;
-    args.slice = team->slice;
+    args.team = ks_team_memory_of(d, team);
     if (with_ring) ks_chunks_ring(d, back, resident, &args.ring);
     const int64_t blocks = (chunks_of(d) + team->teams - 1) / team->teams;
     const ks_gpu_shape shape = { { (unsigned)(team->blocks ? team->blocks : blocks) },
                                  { (unsigned)team->lanes, (unsigned)team->teams },
-                                 ks_chunks_own_shared(team) + (size_t)args.ring.bytes, 0 };
+                                 ks_team_shared(team) + (size_t)args.ring.bytes, 0 };
     return ks_gpu_launch(d->gpu, args.ring.fill ? with_ring : kernel, &shape, &args, sizeof args, d->stream);
 }
 
@@ -94,7 +108,8 @@ static ks_status run_fast(ks_scan_device *d, const ks_gpu_kernel *kernel, const 
                           int resident, long long phase)
 {
     const int back = kernel == d->fast_smooth;
-    if ((back ? d->team_back : d->team).lanes) return run_teams(d, kernel, with_ring, resident, phase);
+    const ks_team_shape *const team = back ? &d->team_back : &d->team;
+    if (team->lanes) return run_teams(d, team, kernel, with_ring, resident, phase);
     ks_fast_args args;
     memset(&args, 0, sizeof args);
     args.chunks = d->chunks;
@@ -129,6 +144,8 @@ static ks_status judge(ks_scan_device *d)
     const int asks = d->chunks.begin == 0 && d->chunks.smooths && !d->chunks.two_filter;
     const int64_t end = d->chunks.chunks;
     if (end < 2 && !asks) return KS_OK;
+    d->chunks.met_by_teams = d->team_border.lanes > 0;
+    if (d->chunks.met_by_teams) KS_TRY(run_teams(d, &d->team_border, d->fast_border, NULL, 0, 2));
     KS_TRY(run_chunks(d, d->judge, 2));
     if (!asks) return KS_OK;
     d->chunks.chunks = 1;
@@ -170,6 +187,13 @@ static int64_t doubling(int64_t n, int64_t *rounds)
 void ks_chunks_count(const ks_scan_device *d, int64_t T, ks_info *info)
 {
     const ks_tiles_args *t = &d->tiles;
+    if (d->borders) {
+        const ks_scan_stats stats = ks_scan_plan_stats(d->borders);
+        info->combines += T - t->count + stats.combines;
+        /* Absorb and re-run, and between them the scan and what it comes to. */
+        info->rounds += 2 + stats.rounds + 1;
+        return;
+    }
     const int64_t tiles = tiles_of(t), ways = t->reverse ? 2 : 1;
     const int64_t last = t->count - (tiles - 1) * t->tile;
     int64_t inside, of_last, between;

@@ -9,10 +9,9 @@
      KS_OUT_SMOOTHED_MEAN | KS_OUT_SMOOTHED_COV | KS_OUT_SMOOTHED_VAR | KS_OUT_LAG_ONE_COV | \
      KS_OUT_PRIOR_MEAN | KS_OUT_PRIOR_COV)
 
-/* Shared memory of a block that every device since compute capability 8.0 has, threads of a block whose
- * teams are smaller, and blocks whose teams keep their memory in the device's: two for each
- * multiprocessor of a large device. */
-enum { TEAM_SHARED = 160 * 1024, TEAM_BLOCK = 128, TEAM_BLOCKS = 264 };
+/* Shared memory of a block that every device since compute capability 8.0 has, and threads of a block whose
+ * teams are smaller. */
+enum { TEAM_SHARED = 160 * 1024, TEAM_BLOCK = 128 };
 
 /* Sizes of kernels that keep everything in registers, see ks_chunks_fast.cu. */
 static const struct { ks_precision precision; int nx, ny; } sizes[] = {
@@ -40,15 +39,14 @@ static int makes_fast_outputs(const ks_smooth_plan *plan)
     return (plan->options.outputs & ~(unsigned)FAST_OUTPUTS) == 0;
 }
 
-/** Teams for models of so many states, with so many bytes for each. */
-static ks_team_shape shape_of(int nx, int64_t slice, int64_t chunks)
+ks_team_shape ks_team_shape_for(int nx, int64_t slice, int64_t things)
 {
     ks_team_shape s = { nx <= 8 ? 8 : nx <= 16 ? 32 : nx <= 32 ? 128 : KS_MOST_TEAM, 1, slice, 0 };
     if (s.lanes <= 32) s.teams = TEAM_BLOCK / s.lanes;
     while (s.teams > 1 && s.teams * slice > TEAM_SHARED) s.teams /= 2;
     if (s.teams * slice <= TEAM_SHARED) return s;
-    const int64_t wanted = (chunks + s.teams - 1) / s.teams;
-    s.blocks = wanted < TEAM_BLOCKS ? wanted : TEAM_BLOCKS;
+    const int64_t wanted = (things + s.teams - 1) / s.teams;
+    s.blocks = wanted < KS_TEAM_BLOCKS ? wanted : KS_TEAM_BLOCKS;
     return s;
 }
 
@@ -58,10 +56,11 @@ void ks_chunks_teams(ks_scan_device *d, const ks_smooth_plan *plan)
     const int64_t mean = (int64_t)plan->mean_bytes, cov = (int64_t)plan->kernels->number_bytes;
     const ks_team_shape none = { 0, 0, 0, 0 };
     d->team = d->team_back = none;
+    if (d->join.lanes) d->team_border = ks_team_shape_for(nx, ks_team_border_bytes(nx), d->chunks.chunks);
     if (!makes_fast_outputs(plan) || nx > KS_MOST_TEAM_STATES || ny > KS_MOST_TEAM_STATES) return;
-    if (!fits) d->team = shape_of(nx, ks_team_bytes(nx, ny, mean, cov), d->chunks.chunks);
+    if (!fits) d->team = ks_team_shape_for(nx, ks_team_bytes(nx, ny, mean, cov), d->chunks.chunks);
     if (!two_filter) d->team_back = d->team;
-    else if (!fits || nx > MOST_TO_MEET) d->team_back = shape_of(nx, ks_team_meet_bytes(nx, ny), d->chunks.chunks);
+    else if (!fits || nx > MOST_TO_MEET) d->team_back = ks_team_shape_for(nx, ks_team_meet_bytes(nx, ny), d->chunks.chunks);
 }
 
 static const char *suffix_of(const ks_smooth_plan *plan)
@@ -70,9 +69,15 @@ static const char *suffix_of(const ks_smooth_plan *plan)
     return suffixes[plan->options.precision];
 }
 
-size_t ks_chunks_own_shared(const ks_team_shape *team)
+size_t ks_team_shared(const ks_team_shape *team)
 {
     return team->lanes && !team->blocks ? (size_t)(team->teams * team->slice) : 0;
+}
+
+ks_team_memory ks_team_memory_of(const ks_scan_device *d, const ks_team_shape *team)
+{
+    const ks_team_memory memory = { team->blocks ? d->team_memory : NULL, team->slice };
+    return memory;
 }
 
 /** Kernels of a plan's passes, with a ring or without: of teams, or that keep everything in registers; none for sizes
@@ -104,6 +109,9 @@ static ks_status find_kernels(ks_scan_device *d, const ks_smooth_plan *plan, int
 ks_status ks_chunks_find_fast(ks_scan_device *d, const ks_smooth_plan *plan)
 {
     const ks_gpu_kernel **const kernels[] = { &d->fast_absorb, &d->fast_filter, &d->fast_smooth };
+    char name[32];
+    snprintf(name, sizeof name, "ks_border_%s", suffix_of(plan));
+    if (d->team_border.lanes) KS_TRY(ks_gpu_find(d->gpu, &d->fast_border, "ks_chunks_team", name));
     return makes_fast_outputs(plan) ? find_kernels(d, plan, 0, kernels) : KS_OK;
 }
 
@@ -117,7 +125,7 @@ ks_status ks_chunks_fill(ks_scan_device *d, const ks_smooth_plan *plan, ks_fill 
     for (int i = 0; i < 3 && status == KS_OK; ++i) {
         const ks_team_shape *const team = i < 2 ? &d->team : &d->team_back;
         const int threads = team->lanes ? team->lanes * team->teams : KS_SCAN_THREADS;
-        status = ks_gpu_resident(d->gpu, resident[i], fast[i], threads, ks_chunks_own_shared(team));
+        status = ks_gpu_resident(d->gpu, resident[i], fast[i], threads, ks_team_shared(team));
     }
     if (status == KS_OK && fill != KS_FILL_NONE && !d->ring_smooth) status = find_kernels(d, plan, 1, kernels);
     if (status != KS_OK) return status;

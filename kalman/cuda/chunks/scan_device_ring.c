@@ -98,7 +98,7 @@ void ks_chunks_ring(const ks_scan_device *d, int back, int blocks, ks_ring *ring
 {
     const ks_gpu_attributes *gpu = &d->gpu->attributes;
     const ks_team_shape *const team = back ? &d->team_back : &d->team;
-    const int64_t chunks = d->chunks.chunks - d->chunks.begin, own = (int64_t)ks_chunks_own_shared(team);
+    const int64_t chunks = d->chunks.chunks - d->chunks.begin, own = (int64_t)ks_team_shared(team);
     /* A slot for each chunk of a block, and what the launch has blocks for. */
     const int slots = team->lanes ? team->teams : KS_SCAN_THREADS, barriers = team->lanes ? slots : slots / 32;
     const int64_t wanted = (chunks + slots - 1) / slots;

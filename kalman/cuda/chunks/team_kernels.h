@@ -39,12 +39,6 @@
 #include "team_chunk_text.h"
 #include "num_team_end.h"
 
-/* The team's memory: of the launch, or of the block. */
-KS_DEVICE char *room_of(const ks_team_args &args, char *shared)
-{
-    return args.memory ? args.memory + ks_team_number() * args.slice : shared + threadIdx.y * args.slice;
-}
-
 KS_DEVICE int64_t steps_of(const ks_chunk_arrays &c, int64_t chunk)
 {
     const int64_t left = c.a.series.steps - chunk * c.size;
@@ -62,7 +56,7 @@ KS_DEVICE void report(const ks_tally &tally, const ks_team_args &args)
     KS_KERNEL_BOUNDS(KS_TEAM(absorb_##suffix), ks_team_args, KS_MOST_TEAM, 1)                       \
     {                                                                                               \
         KS_DYNAMIC_SHARED(char, shared);                                                            \
-        char *const room = room_of(args, shared);                                                   \
+        char *const room = ks_team_room(args.team, shared);                                                   \
         ks_tally tally = ks_tally_start();                                                          \
         KS_ROWS rows(args, shared, 0);                                                              \
         for (int64_t c = FIRST_CHUNK; c < args.chunks.chunks; c += ks_team_count()) {               \
@@ -77,7 +71,7 @@ KS_DEVICE void report(const ks_tally &tally, const ks_team_args &args)
     KS_KERNEL_BOUNDS(KS_TEAM(filter_##suffix), ks_team_args, KS_MOST_TEAM, 1)                       \
     {                                                                                               \
         KS_DYNAMIC_SHARED(char, shared);                                                            \
-        char *const room = room_of(args, shared);                                                   \
+        char *const room = ks_team_room(args.team, shared);                                                   \
         if (args.status->phase < args.phase) return;                                                \
         ks_tally tally = ks_tally_start();                                                          \
         KS_ROWS rows(args, shared, 0);                                                              \
@@ -97,7 +91,7 @@ KS_DEVICE void report(const ks_tally &tally, const ks_team_args &args)
     KS_KERNEL_BOUNDS(KS_TEAM(kernel), ks_team_args, KS_MOST_TEAM, 1)                                \
     {                                                                                               \
         KS_DYNAMIC_SHARED(char, shared);                                                            \
-        char *const room = room_of(args, shared);                                                   \
+        char *const room = ks_team_room(args.team, shared);                                                   \
         if (args.status->phase < args.phase) return;                                                \
         ks_tally tally = ks_tally_start();                                                          \
         KS_ROWS rows(args, shared, 1);                                                              \

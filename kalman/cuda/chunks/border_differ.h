@@ -1,0 +1,94 @@
+/* border_differ.h -- device code: by how much two estimates differ that should be the same, see chunk_judge.h. A thread
+ * asks this of all states, the threads of a team each of some. */
+#ifndef KS_BORDER_DIFFER_H
+#define KS_BORDER_DIFFER_H
+
+#include <float.h>
+#include "chunk_kernels.h"
+#include "estimate_rounding_text.h"
+#include "gpu/kernel.h"
+
+/* The estimates (x, P) and (x2, P2) of n states. A mean may be off by roundings of a number as large as size[i];
+ * variances that are round-off of taken[i] are those of what is known exactly. */
+struct ks_border_pair {
+    int n;
+    const double *x, *P, *x2, *P2;
+    double *size, *taken, *sd; /* n numbers each; sd is scratch */
+};
+
+/* The rounding of a number of means and of covariances, and whether steps have means in single precision. */
+struct ks_border_scale {
+    double mean, cov;
+    int single;
+};
+
+KS_DEVICE ks_border_scale ks_border_scale_of(const ks_scan_arrays *a)
+{
+    const ks_border_scale scale = {a->single ? 0x1p-24 : 0x1p-53, a->single_cov ? 0x1p-24 : 0x1p-53, a->single};
+    return scale;
+}
+
+KS_DEVICE double ks_border_least(const ks_border_pair &b, const ks_border_scale &scale, int i)
+{
+    return KS_ROUNDINGS * scale.cov * b.taken[i];
+}
+
+/* The standard deviation of state i, to b.sd. */
+KS_DEVICE void ks_border_deviation(const ks_border_pair &b, const ks_border_scale &scale, int i)
+{
+    const double least = ks_border_least(b, scale, i), own = b.P[i * b.n + i] > least ? b.P[i * b.n + i] : least;
+    b.sd[i] = ks_deviation(own > DBL_MIN ? own : DBL_MIN);
+}
+
+/* When that of all states is there: the size that counts for every one, in standard deviations. */
+KS_DEVICE double ks_border_common(const ks_border_pair &b, const ks_border_scale &scale)
+{
+    double common = 0;
+    for (int i = 0; i < b.n; ++i)
+        if (scale.single && b.P[i * b.n + i] > ks_border_least(b, scale, i) && b.size[i] > common * b.sd[i])
+            common = b.size[i] / b.sd[i];
+    return common;
+}
+
+/* By how many standard deviations of (x, P) the mean of state i is off, or by how large a share its covariances with
+ * the states up to it, if that is more than `worst`. */
+KS_DEVICE double ks_border_differs(const ks_border_pair &b, const ks_border_scale &scale, double common, int i,
+                                   double worst)
+{
+    const double most_size = b.size[i] > common * b.sd[i] ? b.size[i] : common * b.sd[i];
+    const double off = fabs(b.x2[i] - b.x[i]) - KS_ROUNDINGS * scale.mean * most_size;
+    if (!(off <= worst * b.sd[i])) worst = off / b.sd[i];
+    for (int j = 0; j <= i; ++j) {
+        const double difference = fabs(b.P2[i * b.n + j] - b.P[i * b.n + j]);
+        if (!(difference <= worst * (b.sd[i] * b.sd[j]))) worst = difference / (b.sd[i] * b.sd[j]);
+    }
+    return worst;
+}
+
+/* What the prediction F x + u of a covariance P bears in state i, to b.size and b.taken. */
+KS_DEVICE void ks_border_predicts(const ks_border_pair &b, const double *F, const double *Q, const double *u,
+                                  const double *x, const double *P, int i)
+{
+    double root = 0;
+    for (int j = 0; j < b.n; ++j) root += fabs(F[i * b.n + j]) * ks_deviation(P[j * b.n + j]);
+    b.size[i] = ks_prediction_size(b.n, F, u, x, i);
+    b.taken[i] = root * root + Q[i * b.n + i];
+}
+
+/* What an estimate of state i bears that a filtered x, P and another mean have led to. */
+KS_DEVICE void ks_border_leads(const ks_border_pair &b, const double *x, const double *P, const double *other, int i)
+{
+    b.size[i] = fabs(x[i]) > fabs(other[i]) ? fabs(x[i]) : fabs(other[i]);
+    b.taken[i] = P[i * b.n + i];
+}
+
+/* Whether a prediction is known so well beside its size that a way back from it multiplies round-off, state i. */
+KS_DEVICE bool ks_border_is_sharp(const double *x, const double *P, const ks_border_scale &scale, int n, int i)
+{
+    return !(scale.mean * (x[i] * x[i]) <= P[i * n + i]);
+}
+
+/* What of a predicted variance the states before must leave. */
+KS_DEVICE double ks_border_least_left(const ks_scan_arrays *a) { return a->single_cov ? 0x1p-12 : 0x1p-26; }
+
+#endif
