@@ -8,15 +8,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "file_name.h"
 #include "h5.h"
 
-/* The file that holds the dataset itself. */
-static bool home_of(const ks_dataset *dataset, char home[PATH_MAX])
-{
-    return H5Fget_name(dataset->id, home, PATH_MAX) > 0;
-}
+/* Sources of sources go so deep at most, and are so many: HDF5 itself would follow a ring of them for ever. */
+enum { DEPTH_MOST = 16, SOURCES_MOST = 1 << 17 };
+
+/* What is asked of all that a dataset takes values from. */
+typedef struct walk {
+    const ks_dataset *dataset;
+    const char *output;     /* whether it is among them; NULL: not asked                         */
+    ks_problems *problems;  /* where what is missing is told; NULL: not asked                    */
+    int seen;
+    bool done;              /* the answer is known: the output is among them, or something wrong */
+} walk;
 
 /* Where HDF5 looks for the source file of a virtual dataset: as it is named, beside the file, and where
  * that is a link beside what it leads to. */
@@ -36,71 +43,146 @@ static bool find_file(const char *home, const char *name, char found[PATH_MAX])
     return snprintf(found, PATH_MAX, "%s", name) < PATH_MAX && access(found, R_OK) == 0;
 }
 
-/* Source number i of a virtual dataset, in buffers of PATH_MAX. False where its name is a pattern that
- * stands for many. */
-static bool source_of(hid_t list, size_t i, char *file, char *path)
+/* Where HDF5 looks for raw data outside of the file: from the working folder, or as the environment says. */
+static bool external_path(const char *home, const char *name, char found[PATH_MAX])
 {
-    return H5Pget_virtual_filename(list, i, file, PATH_MAX) >= 0 &&
-           H5Pget_virtual_dsetname(list, i, path, PATH_MAX) >= 0 && !strchr(file, '%') &&
-           !strchr(path, '%');
+    static const char origin[] = "${ORIGIN}";
+    const char *prefix = getenv("HDF5_EXTFILE_PREFIX");
+    char folder[PATH_MAX] = "";
+    const bool plain = name[0] == '/' || !prefix || !*prefix || strcmp(prefix, ".") == 0;
+    const bool beside = !plain && strncmp(prefix, origin, sizeof origin - 1) == 0;
+    if (beside) ks_folder_of(home, folder);
+    return snprintf(found, PATH_MAX, "%s%s%s%s", folder, plain ? "" : beside ? prefix + sizeof origin - 1 : prefix,
+                    plain ? "" : "/", name) < PATH_MAX;
 }
 
-static bool has_source(const ks_dataset *dataset, const char *file, const char *path)
+static hsize_t bytes_of(hid_t dataset)
 {
-    char home[PATH_MAX], found[PATH_MAX];
-    if (!home_of(dataset, home)) return true;
+    const hid_t type = H5Dget_type(dataset), space = H5Dget_space(dataset);
+    const hssize_t count = space < 0 ? 0 : H5Sget_simple_extent_npoints(space);
+    const size_t bytes = type < 0 ? 0 : H5Tget_size(type);
+    ks_h5_release(type);
+    ks_h5_release(space);
+    return count > 0 ? (hsize_t)count * bytes : 0;
+}
+
+/* Raw data outside of the file. Of a file that is not there HDF5 tells, the rest of a short one would be zeros. */
+static void look_at_external(walk *w, hid_t dataset, hid_t list, const char *home)
+{
+    char name[PATH_MAX], found[PATH_MAX];
+    struct stat status;
+    hsize_t left = bytes_of(dataset), size;
+    off_t offset;
+    const int count = H5Pget_external_count(list);
+    for (int i = 0; i < count && !w->done; ++i) {
+        if (H5Pget_external(list, (unsigned)i, PATH_MAX, name, &offset, &size) < 0) continue;
+        name[PATH_MAX - 1] = '\0';
+        if (!external_path(home, name, found)) continue;
+        const hsize_t part = size < left ? size : left;
+        left -= part;
+        if (w->output && ks_same_file(found, w->output)) w->done = true;
+        if (!w->problems || stat(found, &status) != 0 || !S_ISREG(status.st_mode) ||
+            (status.st_size >= offset && (hsize_t)(status.st_size - offset) >= part))
+            continue;
+        ks_problem_add(w->problems, "%s: %s has its values in the file %.300s from byte %lld on, %llu bytes, but the "
+                       "file ends at byte %lld: the rest would be read as zeros", w->dataset->file, w->dataset->path,
+                       name, (long long)offset, (unsigned long long)part, (long long)status.st_size);
+        w->done = true;
+    }
+}
+
+static void look_at(walk *w, hid_t dataset, int depth);
+
+/* A source of a virtual dataset, and its own. False where it is not there. */
+static bool look_at_source(walk *w, const char *home, const char *file, const char *path, int depth)
+{
+    char found[PATH_MAX];
     const bool own = strcmp(file, ".") == 0;
     if (!own && !find_file(home, file, found)) return false;
+    if (!own && w->output && ks_same_file(found, w->output)) w->done = true;
     const hid_t id = H5Fopen(own ? home : found, H5F_ACC_RDONLY, H5P_DEFAULT);
-    const bool there = id >= 0 && ks_h5_exists(id, path);
+    const hid_t source = id >= 0 && ks_h5_exists(id, path) ? H5Dopen2(id, path, H5P_DEFAULT) : -1;
+    if (source >= 0 && !w->done) look_at(w, source, depth + 1);
+    ks_h5_release(source);
     ks_h5_release(id);
-    H5Eclear2(H5E_DEFAULT);
-    return there;
+    return source >= 0;
 }
 
-/* How many sources a dataset has, with its creation list, which the caller gives back. */
-static size_t count_sources(const ks_dataset *dataset, hid_t *list)
+/* A name in which %b stands for a number, and %% for a per cent sign. False where it has no number. */
+static bool expand(const char *pattern, int64_t number, char name[PATH_MAX])
 {
+    size_t used = 0;
+    bool numbered = false;
+    for (; *pattern && used + 24 < PATH_MAX; ++pattern) {
+        const bool here = *pattern == '%' && pattern[1] == 'b';
+        if (here) used += (size_t)snprintf(name + used, PATH_MAX - used, "%lld", (long long)number);
+        else name[used++] = *pattern;
+        pattern += *pattern == '%' && pattern[1];
+        numbered |= here;
+    }
+    name[used] = '\0';
+    return numbered;
+}
+
+/* The sources of a virtual dataset; a pattern stands for as many as there are. */
+static void look_at_virtual(walk *w, hid_t list, const char *home, int depth)
+{
+    char file[PATH_MAX], path[PATH_MAX], names[2][PATH_MAX];
     size_t count = 0;
-    *list = H5Dget_create_plist(dataset->id);
-    if (*list < 0 || H5Pget_layout(*list) != H5D_VIRTUAL || H5Pget_virtual_count(*list, &count) < 0)
-        return 0;
-    return count;
+    double fill = 0.0;
+    /* With a list of folders in the environment HDF5 looks in more places than are known here. */
+    const bool tells = w->problems && !getenv("HDF5_VDS_PREFIX") &&
+                       H5Pget_fill_value(list, H5T_NATIVE_DOUBLE, &fill) >= 0 && !isnan(fill);
+    if (H5Pget_virtual_count(list, &count) < 0) return;
+    for (size_t i = 0; i < count && !w->done; ++i) {
+        if (H5Pget_virtual_filename(list, i, file, PATH_MAX) < 0 || H5Pget_virtual_dsetname(list, i, path, PATH_MAX) < 0)
+            continue;
+        for (int64_t number = 0; !w->done; ++number) {
+            const bool numbered = expand(file, number, names[0]), pattern = expand(path, number, names[1]) || numbered;
+            const bool there = look_at_source(w, home, names[0], names[1], depth);
+            if (pattern && there) continue;
+            if (pattern || there || !tells) break;
+            ks_problem_add(w->problems, "%s: %s is a virtual dataset, and its source %.200s of file %.300s is "
+                           "not there: its values would be read as %g", w->dataset->file, w->dataset->path, names[1],
+                           names[0], fill);
+            w->done = true;
+        }
+    }
+}
+
+/* The file that a dataset is in, and whatever it takes values from. */
+static void look_at(walk *w, hid_t dataset, int depth)
+{
+    char home[PATH_MAX];
+    if (depth > DEPTH_MOST || ++w->seen > SOURCES_MOST) {
+        if (w->problems)
+            ks_problem_add(w->problems, "%s: %s is a virtual dataset whose sources have sources of their own, and so on "
+                           "beyond what can be followed", w->dataset->file, w->dataset->path);
+        w->done = true;
+        return;
+    }
+    if (H5Fget_name(dataset, home, PATH_MAX) <= 0) return;
+    if (w->output && ks_same_file(home, w->output)) w->done = true;
+    const hid_t list = H5Dget_create_plist(dataset);
+    if (list >= 0 && !w->done && H5Pget_external_count(list) > 0) look_at_external(w, dataset, list, home);
+    else if (list >= 0 && !w->done && H5Pget_layout(list) == H5D_VIRTUAL) look_at_virtual(w, list, home, depth);
+    ks_h5_release(list);
 }
 
 void ks_sources_check(const ks_dataset *dataset, ks_problems *problems)
 {
-    char file[PATH_MAX], path[PATH_MAX];
-    double fill = 0.0;
-    hid_t list;
-    const size_t count = count_sources(dataset, &list);
-    /* With a list of folders in the environment HDF5 looks in more places than are known here. */
-    const bool elsewhere = getenv("HDF5_VDS_PREFIX") != NULL;
-    if (count > 0 && !elsewhere && H5Pget_fill_value(list, H5T_NATIVE_DOUBLE, &fill) >= 0 && !isnan(fill))
-        for (size_t i = 0; i < count; ++i) {
-            if (!source_of(list, i, file, path) || has_source(dataset, file, path)) continue;
-            ks_problem_add(problems, "%s: %s is a virtual dataset, and its source %.200s of file %.300s is "
-                           "not there: its values would be read as %g", dataset->file, dataset->path, path,
-                           file, fill);
-            break;
-        }
-    ks_h5_release(list);
+    walk w = {.dataset = dataset, .problems = problems};
+    look_at(&w, dataset->id, 0);
     H5Eclear2(H5E_DEFAULT);
 }
 
 ks_exit ks_sources_spare(const ks_dataset *dataset, const char *output, ks_failure *failure)
 {
-    char home[PATH_MAX], file[PATH_MAX], path[PATH_MAX], found[PATH_MAX];
-    hid_t list;
-    if (dataset->id < 0 || !output || !home_of(dataset, home)) return KS_EXIT_DONE;
-    bool same = ks_same_file(home, output);
-    const size_t count = count_sources(dataset, &list);
-    for (size_t i = 0; i < count && !same; ++i)
-        same = source_of(list, i, file, path) && find_file(home, file, found) &&
-               ks_same_file(found, output);
-    ks_h5_release(list);
+    walk w = {.dataset = dataset, .output = output};
+    if (dataset->id < 0 || !output) return KS_EXIT_DONE;
+    look_at(&w, dataset->id, 0);
     H5Eclear2(H5E_DEFAULT);
-    if (!same) return KS_EXIT_DONE;
+    if (!w.done) return KS_EXIT_DONE;
     return ks_fail(failure, KS_EXIT_USAGE, "%s: the output holds values of %s of the input %s; choose another "
                    "name", output, dataset->path, dataset->file);
 }
