@@ -209,7 +209,10 @@ static ks_exit fit_method(ks_solve *run, ks_failure *failure)
 static void print_notes(const ks_solve *run)
 {
     const ks_system *system = run->system;
-    if (run->settings->quiet || system->layout_stated) return;
+    if (run->settings->quiet) return;
+    for (int i = 0; i < system->notes.count; ++i)
+        fprintf(stderr, "kalscan: note: %s\n", system->notes.text[i]);
+    if (system->layout_stated) return;
     for (int i = 0; i < KS_SYSTEM_ARRAYS; ++i)
         if (system->arrays[i].dataset.id >= 0 && system->arrays[i].dataset.matlab) {
             fprintf(stderr, "kalscan: note: %s: %s was written by MATLAB (attribute MATLAB_class) "

@@ -80,14 +80,14 @@ static void print_json(const ks_system *system, const ks_notes *list)
 ks_exit ks_info_system(const char *file, int layout, bool json, ks_failure *failure)
 {
     ks_system *system;
-    ks_notes list = {0};
     if (ks_system_open(&system, file, layout, failure)) return failure->code;
+    ks_notes *list = &system->notes;
     if (system->problems.count == 0)
         ks_system_load(system, KS_F64, is_symmetric(system), NULL, NULL, failure);
     if (!failure->code) {
-        note_layout(system, &list);
-        if (json) print_json(system, &list);
-        else print_text(system, &list);
+        note_layout(system, list);
+        if (json) print_json(system, list);
+        else print_text(system, list);
         if (system->problems.count > 0)
             ks_fail(failure, KS_EXIT_CONTENT, "%s: %d problem%s found", file,
                     system->problems.count, system->problems.count == 1 ? "" : "s");

@@ -5,6 +5,7 @@
 #include <string.h>
 #include "h5.h"
 #include "memory.h"
+#include "unwritten.h"
 
 /* What the arrays are, in the order of ks_input_name. */
 typedef struct array_kind {
@@ -61,6 +62,7 @@ static ks_exit find_array(ks_input *input, ks_input_name name, ks_failure *failu
         ks_problem_add(&input->problems, "%s: dataset %s is missing%s", file, path,
                        kind->covariance ? ", and so is its _diag form" : "");
     }
+    ks_unwritten_note(&array->dataset, &input->notes);
     return KS_EXIT_DONE;
 }
 

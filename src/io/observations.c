@@ -9,6 +9,7 @@
 #include <string.h>
 #include "h5.h"
 #include "memory.h"
+#include "unwritten.h"
 
 /* How the stored numbers become observations. */
 typedef struct packing {
@@ -186,8 +187,8 @@ static void refuse_infinity(ks_input *input, const ks_slab *slab, int64_t elemen
 }
 
 /* Who leaves entries unwritten, or masks them without an attribute _FillValue, gets the fill value of the
- * dataset itself, 9.97e36 by default from netCDF, which would be taken for an observation. */
-static void note_fill(ks_input *input, const packing *pack)
+ * dataset itself, 9.97e36 by default from netCDF, which would be taken for an observation. Whether it is told. */
+static bool note_fill(ks_input *input, const packing *pack)
 {
     const ks_dataset *y = &input->y_dataset;
     const int64_t count = input->B * input->T * input->ny;
@@ -207,6 +208,26 @@ static void note_fill(ks_input *input, const packing *pack)
     if (found > 0)
         ks_note_add(&input->notes, "%.200s has %lld entries of %g, the fill value of the dataset, taken as they "
                     "are: an attribute _FillValue makes them missing", y->path, (long long)found, fill);
+    ks_h5_release(list);
+    H5Eclear2(H5E_DEFAULT);
+    return found > 0;
+}
+
+/* Entries that were never written, and are not missing: HDF5 has its own fill value for them, which is not that
+ * of the attribute _FillValue. */
+static void note_unwritten(ks_input *input, const packing *pack)
+{
+    char text[400];
+    unsigned char stored[64];
+    double fill = 0.0;
+    const bool floating = H5Tget_class(pack->native) == H5T_FLOAT;
+    if (!ks_unwritten(&input->y_dataset, text, sizeof text)) return;
+    const hid_t list = H5Dget_create_plist(input->y_dataset.id);
+    if (list >= 0 && H5Pget_fill_value(list, pack->native, stored) >= 0 &&
+        H5Pget_fill_value(list, H5T_NATIVE_DOUBLE, &fill) >= 0 && !isnan(fill) &&
+        !(pack->has_fill && is_fill(pack, floating, stored)))
+        ks_note_add(&input->notes, "%s: taken for observations of %g; the fill value NaN, or an attribute _FillValue of "
+                    "%g, makes them missing", text, fill * pack->factor + pack->offset, fill);
     ks_h5_release(list);
     H5Eclear2(H5E_DEFAULT);
 }
@@ -285,9 +306,10 @@ ks_exit ks_observations_load(ks_input *input, ks_load_progress *progress, ks_fai
     if (!input->y) return failure->code;
     if (packing_of(input, &pack, failure) == KS_EXIT_DONE && input->problems.count == problems)
         load_slabs(input, &pack, progress, failure);
+    if (!failure->code && input->problems.count == problems) {
+        if (pack.has_fill || !note_fill(input, &pack)) note_unwritten(input, &pack);
+        count_missing(input);
+    }
     ks_h5_release(pack.native);
-    if (failure->code || input->problems.count > problems) return failure->code;
-    if (!pack.has_fill) note_fill(input, &pack);
-    count_missing(input);
     return failure->code;
 }

@@ -22,7 +22,7 @@ ks_exit ks_problems_fail(const ks_problems *problems, ks_failure *failure);
 /** What is no problem but worth knowing. Zero-initialised: nothing. */
 typedef struct ks_notes {
     int count;
-    char text[8][512];
+    char text[16][512];
 } ks_notes;
 
 void ks_note_add(ks_notes *list, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -50,6 +50,7 @@ typedef struct ks_system {
     ks_system_array arrays[KS_SYSTEM_ARRAYS];
     ks_system_triples triples[2];  /**< of L and U, where they are groups                        */
     ks_problems problems;
+    ks_notes notes;          /**< what looks like a mistake but may be meant                     */
 } ks_system;
 
 /** Has the file blocks above the diagonal of their own? Without them it is symmetric. */

@@ -8,6 +8,7 @@
 #include "model_parts.h"
 #include "sources.h"
 #include "system_file.h"
+#include "unwritten.h"
 
 static const char *const paths[KS_SYSTEM_ARRAYS] = {"/D", "/L", "/U", "/b", "/D_dia"};
 
@@ -221,7 +222,11 @@ static ks_exit open_parts(ks_system *system, int layout, ks_failure *failure)
     system->layout = ks_convention_read(&convention, root, &system->layout_stated,
                                         &system->problems) == 0 ? KS_LAYOUT_C : KS_LAYOUT_FORTRAN;
     ks_h5_release(root);
-    return open_arrays(system, failure);
+    if (open_arrays(system, failure)) return failure->code;
+    for (int i = 0; i < KS_SYSTEM_ARRAYS; ++i) ks_unwritten_note(&system->arrays[i].dataset, &system->notes);
+    for (int i = 0; i < 8; ++i)
+        ks_unwritten_note(&system->triples[i / 4].datasets[i % 4], &system->notes);
+    return KS_EXIT_DONE;
 }
 
 ks_exit ks_system_open(ks_system **out, const char *file, int layout, ks_failure *failure)

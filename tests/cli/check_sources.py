@@ -105,8 +105,50 @@ def incomplete():
     assert done.returncode == 3 and "ring.h5: /y is a virtual dataset whose sources have sources" in done.stderr, done
 
 
+def notes(source, job="filter"):
+    done = run(job, source, "--dry-run")
+    assert done.returncode == 0, done
+    return [line[15:] for line in done.stderr.splitlines() if line.startswith("kalscan: note: ")]
+
+
+def unwritten():
+    """What nobody wrote is read as 0, or another fill value, and told; what is missing by it is not."""
+    made = "; the fill value NaN, or an attribute _FillValue of 0, makes them missing"
+    for rows, text in ((0, "/y was never written"), (2, "2 of 3 chunks of /y were never written"), (6, None)):
+        for options in ({}, dict(compression="gzip")):
+            write("part.h5", lambda f: f.create_dataset("y", Y.shape, "f8", chunks=(2, 2), **options)
+                  .write_direct(Y, np.s_[:rows], np.s_[:rows]) if rows else
+                  f.create_dataset("y", Y.shape, "f8", chunks=(2, 2), **options))
+            assert notes("part.h5") == ([f"{text}: taken for observations of 0{made}"] if text else []), notes("part.h5")
+    for fill, attributes in ((np.nan, {}), (0.0, dict(_FillValue=0.0)), (-9.0, dict(_FillValue=-9.0))):
+        write("told.h5", lambda f: f.create_dataset("y", Y.shape, "f8", chunks=(2, 2), fillvalue=fill)
+              .attrs.update(attributes))
+        assert notes("told.h5") == [], fill
+        assert "12 of 12 entries" in run("info", "told.h5").stdout
+    write("other.h5", lambda f: f.create_dataset("y", Y.shape, "i2", chunks=(2, 2)).attrs.update(
+        _FillValue=np.int16(-9), scale_factor=0.5, add_offset=3.0))
+    assert notes("other.h5") == ["/y was never written: taken for observations of 3" + made], notes("other.h5")
+
+    def parts(f):
+        layout = h5py.VirtualLayout(shape=Y.shape, dtype="f8")
+        layout[:2] = h5py.VirtualSource("in.h5", "y", shape=Y.shape)[:2]
+        f.create_virtual_dataset("y", layout)
+    write("in.h5", lambda f: f.__setitem__("y", Y))
+    write("parts.h5", parts)
+    assert notes("parts.h5") == ["8 of 12 entries of the virtual dataset /y have no source: taken for observations "
+                                 "of 0" + made], notes("parts.h5")
+    write("Q.h5", lambda f: (f.__setitem__("y", Y), f.create_dataset("model/Q", (2, 2), "f8"),
+                             f.create_dataset("model/u", (6, 2), "f8", chunks=(1, 2), fillvalue=3)), Q=None)
+    assert notes("Q.h5") == ["/model/Q was never written: read as 0", "/model/u was never written: read as 3"]
+    with h5py.File("zeros.h5", "w") as f:
+        f["D"], f["L"] = np.tile(np.eye(2), (6, 1, 1)), np.zeros((5, 2, 2))
+        f.create_dataset("b", (6, 2), "f8")
+    assert notes("zeros.h5", "solve") == ["/b was never written: read as 0"], notes("zeros.h5", "solve")
+    assert "/b was never written" in run("info", "zeros.h5").stdout
+
+
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
-    for check in (raw_data, sources_of_sources, incomplete):
+    for check in (raw_data, sources_of_sources, incomplete, unwritten):
         check()
         print("ok", check.__name__)
