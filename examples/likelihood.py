@@ -57,6 +57,8 @@ LIBRARY.ks_smooth_plan_create.argtypes = [ctypes.POINTER(ctypes.c_void_p), ctype
                                           ctypes.c_int64, ctypes.c_int, ctypes.c_int, ctypes.POINTER(Options)]
 LIBRARY.ks_smooth_run.argtypes = [ctypes.c_void_p, ctypes.POINTER(Model), View, ctypes.POINTER(Outputs),
                                   ctypes.c_void_p, ctypes.c_void_p]
+LIBRARY.ks_model_check.argtypes = [ctypes.c_void_p, ctypes.POINTER(Model), ctypes.c_double, ctypes.c_double,
+                                   ctypes.c_void_p]
 
 
 def check(status):
@@ -66,7 +68,7 @@ def check(status):
 
 class Likelihood:
     """log p(y) of models with nx states for observations y (T,) or (T, ny), NaN where missing. The plan is made
-    once and run at each call, which takes no memory anew."""
+    once and run at each call."""
 
     def __init__(self, y, nx):
         self.plan = ctypes.c_void_p()
@@ -84,12 +86,16 @@ class Likelihood:
     def __call__(self, F, Q, H, R, m0, P0, prior=1):
         """F, Q (nx, nx), H (ny, nx), R (ny, ny), m0 (nx), P0 (nx, nx), numbers where nx = ny = 1.
         prior: N(m0, P0) is that of x[0] (1, as in statsmodels), or of the state before it (0).
-        ValueError where an innovation covariance is not positive definite."""
+        ValueError where an array is not finite, Q, R or P0 not symmetric or indefinite, or an innovation covariance
+        not positive definite."""
         nx, ny, value = self.nx, self.ny, ctypes.c_double()
         shapes = dict(F=(nx, nx), Q=(nx, nx), H=(ny, nx), R=(ny, ny), m0=nx, P0=(nx, nx))
         given = dict(F=F, Q=Q, H=H, R=R, m0=m0, P0=P0)
         arrays = {name: np.ascontiguousarray(given[name], float).reshape(shape) for name, shape in shapes.items()}
         model = Model(prior=prior, **{name: View(a.ctypes.data) for name, a in arrays.items()})
+        # A run takes the arrays as they are.
+        if LIBRARY.ks_model_check(self.plan, model, 1e-8, 1e-10, None):
+            raise ValueError("an array is not finite, or one of Q, R, P0 not symmetric or indefinite")
         outputs = Outputs(loglik=View(ctypes.addressof(value)))
         check(LIBRARY.ks_smooth_run(self.plan, model, View(self.y.ctypes.data, ny), outputs, self.work, None))
         return value.value

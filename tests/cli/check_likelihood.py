@@ -39,10 +39,18 @@ with tempfile.TemporaryDirectory() as folder:
             print(name, value)
             assert abs(value - json.loads(told)["loglik"]) <= 1e-12 * abs(value), (value, told)
 
-for wrong in (dict(R=-10), dict(R=np.eye(2)), dict(R="x"), dict(m0=[0, 0])):
+# What is no covariance, or not finite, has no likelihood, whatever the filter makes of it; what is singular has one.
+one, two = dict(F=1, Q=1, H=1, R=1, m0=0, P0=1), dict(F=np.eye(2), Q=np.eye(2), H=np.eye(2), R=np.eye(2), m0=[0, 0], P0=np.eye(2))
+for model, wrong in [(one, wrong) for wrong in (dict(R=-10), dict(R=np.eye(2)), dict(R="x"), dict(m0=[0, 0]), dict(Q=-100),
+                                                dict(P0=-1e-3), dict(Q=np.nan), dict(R=-1e-3, P0=10), dict(F=np.inf))] + [
+        (two, {name: matrix}) for name in ("Q", "R", "P0")
+        for matrix in ([[1, 2], [2, 1]], [[1, 0.1], [0.2, 1]], [[1e3, 0], [0, -1]])]:
     try:
-        likelihood.Likelihood([1, 2, 3], nx=1)(**{**dict(F=1, Q=1, H=1, R=1, m0=0, P0=1), **wrong})
+        likelihood.Likelihood(np.ones((3, len(np.atleast_1d(model["m0"])))), nx=len(np.atleast_1d(model["m0"])))(
+            **{**model, **wrong})
     except ValueError as error:
         print(error)
     else:
         raise AssertionError(wrong)
+singular = likelihood.Likelihood(np.ones((3, 2)), nx=2)(**{**two, "Q": np.zeros((2, 2)), "P0": np.ones((2, 2))})
+assert np.isfinite(singular), singular
