@@ -95,12 +95,6 @@ static ks_exit make_plan(ks_run *run, ks_failure *failure)
     return KS_EXIT_DONE;
 }
 
-/* Model and data of mixed are in double. */
-static ks_precision input_precision(const ks_settings *settings)
-{
-    return settings->precision == KS_F32 ? KS_F32 : KS_F64;
-}
-
 static ks_exit open_input(ks_run *run, ks_failure *failure)
 {
     const ks_settings *settings = run->settings;
@@ -111,7 +105,7 @@ static ks_exit open_input(ks_run *run, ks_failure *failure)
     print_notes(run);
     note_layout(run);
     ks_results_plan(&run->results, settings, run->input);
-    run->input_bytes = ks_input_bytes(run->input, input_precision(settings));
+    run->input_bytes = ks_input_bytes(run->input, settings->precision);
     run->output_bytes = ks_results_bytes(&run->results);
     return make_plan(run, failure);
 }
@@ -136,7 +130,7 @@ static ks_exit read_input(ks_run *run, ks_failure *failure)
 {
     const double start = ks_seconds();
     ks_progress_phase(&run->progress, "read");
-    if (ks_input_load(run->input, input_precision(run->settings), read_progress, &run->progress,
+    if (ks_input_load(run->input, run->settings->precision, read_progress, &run->progress,
                       failure) == KS_EXIT_DONE)
         ks_problems_fail(&run->input->problems, failure);
     run->read_seconds = ks_seconds() - start;

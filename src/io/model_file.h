@@ -62,6 +62,7 @@ typedef struct ks_input {
     ks_layout layout;
     bool layout_stated;            /**< by attribute or option                                   */
     ks_precision precision;        /**< of the loaded arrays                                     */
+    bool narrowed;                 /**< covariances become single in the computation, if not here */
     ks_input_array arrays[KS_INPUT_ARRAYS];
     ks_dataset y_dataset, t_dataset;
     ks_fit y_fit;
@@ -83,8 +84,8 @@ ks_exit ks_input_spare(const ks_input *input, const char *output, ks_failure *fa
 /** Bytes that loading an input without problems allocates; SIZE_MAX where it overflows. */
 size_t ks_input_bytes(const ks_input *input, ks_precision precision);
 
-/** Read and check all values in one precision. Wrong values are added to problems, one for each
- *  array. progress may be NULL. Call it once, and only on an input without problems. */
+/** Read and check all values for a precision of the computation; KS_MIXED takes doubles. Wrong values are added
+ *  to problems, one for each array. progress may be NULL. Call it once, and only on an input without problems. */
 ks_exit ks_input_load(ks_input *input, ks_precision precision, ks_io_progress progress,
                       void *user, ks_failure *failure);
 

@@ -1,6 +1,8 @@
 /* Reading the arrays of the model, in the precision of the computation. */
 #include "model_parts.h"
 
+#include <float.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +17,30 @@ static void refuse_value(ks_input *input, const ks_input_array *array, const ks_
     ks_problem_add(&input->problems, "%s: %s%s is %s, expected a finite number",
                    array->dataset.file, array->dataset.path, index,
                    ks_not_finite_text(input->precision, data, element));
+}
+
+/* A variance below the normal numbers of single precision has few digits there, or none and is 0: the model would
+ * be another. Beside the diagonal nothing is larger than its geometric mean, of which what is lost there is no more
+ * than round-off. */
+static int64_t find_vanishing(const ks_input_array *array, int64_t blocks, const double *values)
+{
+    const int64_t n = array->rows, stride = array->diagonal ? 1 : n + 1, block = array->diagonal ? n : n * n;
+    for (int64_t b = 0; b < blocks; ++b)
+        for (int64_t i = 0; i < n; ++i) {
+            const double value = fabs(values[b * block + i * stride]);
+            if (value > 0 && value < (double)FLT_MIN) return b * block + i * stride;
+        }
+    return -1;
+}
+
+static void refuse_vanishing(ks_input *input, const ks_input_array *array, const ks_slab *slab, const double *values,
+                             int64_t element)
+{
+    char index[256];
+    ks_slab_index_text(&array->dataset, &array->fit, slab, element, index, sizeof index);
+    ks_problem_add(&input->problems, "%s: %s%s is %g, too small for single precision, expected 0 or at least %.3g "
+                   "(--precision f64 takes it)", array->dataset.file, array->dataset.path, index, values[element],
+                   (double)FLT_MIN);
 }
 
 /* Spread diagonals over zeroed matrices, from the last to the first: both may share memory. */
@@ -37,20 +63,28 @@ static char *slab_target(const ks_input_array *array, const ks_slab *slab, size_
     return (char *)array->data + (size_t)first * block * number;
 }
 
+/* buffer: where the blocks are read before they take their form, wide: and before they become single; or NULL. */
 static ks_exit load_slab(ks_input *input, ks_input_array *array, const ks_slab *slab, char *buffer,
-                         ks_failure *failure)
+                         double *wide, ks_failure *failure)
 {
     const size_t number = ks_precision_bytes(input->precision);
     const int64_t blocks = slab->series_count * slab->step_count;
     const int columns = array->diagonal ? 1 : array->columns;
     char *target = slab_target(array, slab, number);
     char *read = buffer ? buffer : target;
+    void *first = wide ? (void *)wide : read;
+    const int64_t count = blocks * array->rows * columns;
     if (ks_dataset_read(&array->dataset, &array->fit, slab,
-                        input->precision == KS_F32 ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE, read,
-                        failure))
+                        input->precision == KS_F32 && !wide ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE, first, failure))
         return failure->code;
-    const int64_t bad = ks_find_not_finite(input->precision, read, blocks * array->rows * columns);
+    const bool narrowed = input->narrowed && ks_input_is_covariance((ks_input_name)(array - input->arrays));
+    const int64_t small = narrowed ? find_vanishing(array, blocks, first) : -1;
+    if (wide)
+        for (int64_t i = 0; i < count; ++i) ((float *)(void *)read)[i] = (float)wide[i];
+    const int64_t bad = ks_find_not_finite(input->precision, read, count);
     if (bad >= 0) refuse_value(input, array, slab, read, bad);
+    else if (small >= 0)
+        refuse_vanishing(input, array, slab, first, small);
     else if (array->diagonal)
         expand_diagonals(number, array->rows, blocks, read, target);
     else if (buffer)
@@ -66,23 +100,26 @@ static ks_exit load_slabs(ks_input *input, ks_input_array *array, ks_load_progre
     const bool transposed = input->layout == KS_LAYOUT_FORTRAN && array->columns > 1 &&
                             array->rows > 1;
     const int problems = input->problems.count;
+    const bool covariance = ks_input_is_covariance((ks_input_name)(array - input->arrays));
     char *buffer = NULL;
+    double *wide = NULL;
     ks_slab_walk walk;
     ks_slab slab;
     ks_slab_walk_start(&walk, array->series, array->first_row, array->first_row + array->row_count,
                        block * number, ks_dataset_chunk_steps(&array->dataset, &array->fit),
                        array->row_count == array->steps);
-    if ((array->diagonal || transposed) && array->row_count > 0) {
-        const size_t rows = (size_t)ks_slab_walk_rows(&walk);
+    const size_t rows = (size_t)ks_slab_walk_rows(&walk);
+    if ((array->diagonal || transposed) && array->row_count > 0)
         buffer = ks_memory_raw(ks_size_product(rows, block * number), "reading the model", failure);
-        if (!buffer) return failure->code;
-    }
+    if (input->precision == KS_F32 && covariance && array->row_count > 0 && !failure->code)
+        wide = ks_memory_raw(ks_size_product(rows, block * sizeof *wide), "reading the model", failure);
     while (!failure->code && input->problems.count == problems && ks_slab_walk_next(&walk, &slab)) {
-        load_slab(input, array, &slab, buffer, failure);
+        load_slab(input, array, &slab, buffer, wide, failure);
         ks_load_advance(progress, (double)(slab.series_count * slab.step_count) *
                                       (double)(block * number));
     }
     free(buffer);
+    free(wide);
     return failure->code;
 }
 
@@ -168,7 +205,8 @@ ks_exit ks_input_load(ks_input *input, ks_precision precision, ks_io_progress pr
 {
     const size_t bytes = ks_input_bytes(input, precision);
     ks_load_progress state = {progress, user, 0.0, (double)bytes};
-    input->precision = precision;
+    input->precision = precision == KS_F32 ? KS_F32 : KS_F64;
+    input->narrowed = precision != KS_F64;
     if (ks_memory_check(bytes, "the input", failure)) return failure->code;
     if (ks_observations_load(input, &state, failure)) return failure->code;
     for (int i = 0; i < KS_INPUT_ARRAYS; ++i)

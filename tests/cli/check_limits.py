@@ -83,6 +83,26 @@ def definiteness():
                     assert code() == expected, (change, share)
 
 
+def vanishing():
+    """A variance that single precision has no normal number for, in full or as a diagonal; 0 and what stands beside
+    the diagonal may be."""
+    least = float(np.finfo("f4").tiny)
+    for name, index in (("Q", "[0, 0]"), ("R", "[0, 0]"), ("P0", "[0, 0]"), ("Q_diag", "[0]"), ("R_diag", "[0]")):
+        for value, precision, expected in ((1e-44, "f32", 3), (1e-60, "mixed", 3), (0.99 * least, "f32", 3),
+                                           (least, "mixed", 0), (0.0, "f32", 0), (1e-44, "f64", 0)):
+            n = 1 if name[0] == "R" else 2
+            matrix = np.diag([value, 3.0][:n])
+            write(**({name: matrix} if name in MODEL else {name[0]: None, name: np.diag(matrix)}))
+            done = call("filter", "in.h5", "--dry-run", "--quiet", "--precision", precision)
+            assert done.returncode == expected, (name, value, precision, done)
+            assert expected == 0 or f"/model/{name}{index} is {value:g}, too small for single" in done.stderr, done
+    write(Q=np.tile(np.array([[1.0, 1e-44], [1e-44, 1.0]]), (T, 1, 1)) * (np.arange(T) != 3)[:, None, None])
+    assert call("filter", "in.h5", "--dry-run", "--precision", "f32").returncode == 0
+    write(Q=np.tile(np.eye(2), (T, 1, 1)) * np.where(np.arange(T) == 3, 1e-40, 1)[:, None, None])
+    assert "/model/Q[3, 0, 0] is 1e-40" in call("filter", "in.h5", "--dry-run", "--precision", "f32").stderr
+    assert call("filter", "in.h5", "--dry-run").returncode == 0
+
+
 def unread():
     """Under prior x1 row 0 of F, Q and u may be anything, and of a single step nothing is read of them."""
     rows = {k: np.tile(MODEL[k], (T, 1, 1)) for k in "FQ"}
@@ -156,6 +176,6 @@ def automatic():
 
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
-    for check in (symmetry, definiteness, unread, stands_for_the_same, trailing, time_stamps, automatic):
+    for check in (symmetry, definiteness, vanishing, unread, stands_for_the_same, trailing, time_stamps, automatic):
         check()
         print("ok", check.__name__)
