@@ -2,6 +2,7 @@
 #include <string.h>
 #include "blocktri_plan.h"
 #include "hd.h"
+#include "reach.h"
 
 typedef struct factor_run {
     const ks_blocktri_plan *plan;
@@ -14,13 +15,14 @@ typedef struct factor_run {
 int ks_bt_valid_blocks(ks_blocks blocks, int64_t count, int64_t size)
 {
     if (count == 0) return 1;
-    return blocks.data && (count == 1 || blocks.stride >= size);
+    return blocks.data && (count == 1 || blocks.stride >= size) && ks_within_reach(count, blocks.stride, 1, 0, size);
 }
 
 int ks_bt_valid_input(ks_const_blocks blocks, int64_t count, int64_t size)
 {
     if (count == 0) return 1;
-    return blocks.data && (count == 1 || blocks.stride == 0 || blocks.stride >= size);
+    return blocks.data && (count == 1 || blocks.stride == 0 || blocks.stride >= size) &&
+           ks_within_reach(count, blocks.stride, 1, 0, size);
 }
 
 int ks_bt_valid_factor(const ks_blocktri_plan *plan, const ks_blocktri_factor *factor)

@@ -3,6 +3,7 @@
 #include <math.h>
 #include "kalscan/smooth.h"
 #include "lapack.h"
+#include "reach.h"
 #include "smooth_plan.h"
 
 static double entry(ks_precision precision, const void *data, int64_t i)
@@ -157,6 +158,9 @@ static ks_status check_part(const ks_smooth_plan *plan, const ks_model *model,
     const int64_t steps = p->steps && p->view->step_stride ? plan->T : 1;
     const int shift = p->transition && p->view->step_stride && model->transition == KS_OUT_OF;
     if (!p->view->data) return KS_OK;
+    if (p->view->step_stride < 0 || p->view->series_stride < 0 ||
+        !ks_within_reach(steps, p->view->step_stride, series, p->view->series_stride, (int64_t)p->rows * p->columns))
+        return info->status = KS_EINVAL;
     for (int64_t b = 0; b < series; ++b)
         for (int64_t k = 0; k < steps; ++k) {
             /* Under prior x1 nothing leads into step 0. */

@@ -1,6 +1,7 @@
 /* smooth_run.c -- running plans: arguments checked, driver called, outcome told. */
 #include <math.h>
 #include <string.h>
+#include "reach.h"
 #include "scan_device.h"
 #include "smooth_plan.h"
 
@@ -10,6 +11,7 @@ static int readable(ks_view view, int64_t block, int64_t steps, int64_t series, 
     if (!view.data) return optional;
     if (view.step_stride < 0 || view.series_stride < 0) return 0;
     if (steps > 1 && view.step_stride != 0 && view.step_stride < block) return 0;
+    if (!ks_within_reach(steps, view.step_stride, series, view.series_stride, block)) return 0;
     return series == 1 || view.series_stride == 0 || view.series_stride >= block;
 }
 
@@ -85,6 +87,7 @@ static int valid_outputs(const ks_smooth_plan *plan, const ks_outputs *o)
         if (!e->out.data) continue;
         if (e->steps > 1 && e->out.step_stride < e->block) return 0;
         if (plan->B > 1 && e->out.series_stride < e->block) return 0;
+        if (!ks_within_reach(e->steps, e->out.step_stride, plan->B, e->out.series_stride, e->block)) return 0;
     }
     return 1;
 }

@@ -4,6 +4,7 @@
 #include "carve.h"
 #include "kalscan/general.h"
 #include "pool.h"
+#include "reach.h"
 
 struct ks_general_packed {
     ks_context *context;
@@ -279,6 +280,14 @@ static int addressable(int64_t N, int n, const ks_general_source *s)
     return block <= most && N <= most / block;
 }
 
+static int valid_strides(const ks_general_source *s, int64_t N, int n)
+{
+    const int64_t size = (int64_t)n * n;
+    return (!s->D.data || ks_within_reach(N, s->D.stride, 1, 0, size)) &&
+           (!s->L.data || ks_within_reach(N - 1, s->L.stride, 1, 0, size)) &&
+           (s->symmetric || !s->U.data || ks_within_reach(N - 1, s->U.stride, 1, 0, size));
+}
+
 /* Entries of both sides, and a buffer to sort them in. */
 static ks_status sort_triples(packing *p)
 {
@@ -316,6 +325,7 @@ ks_status ks_general_pack(ks_general_packed **out, ks_context *context, int64_t 
     *out = NULL;
     if (N < 1 || n < 1 || !valid_source(source, N, n)) return KS_EINVAL;
     if (!addressable(N, n, source)) return KS_ENOMEM;
+    if (!valid_strides(source, N, n)) return KS_EINVAL;
     packing p = { context, N, n, source, { { NULL, 0 }, 0, NULL, 0 }, { { NULL, 0 }, 0, NULL, 0 },
                   { NULL, NULL }, NULL };
     ks_general_packed *packed = NULL;

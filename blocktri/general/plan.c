@@ -3,6 +3,7 @@
 #include "cpu.h"
 #include "general_plan.h"
 #include "device.h"
+#include "reach.h"
 
 /* Rows that a task takes at least, so that a barrier is worth it and sums have few parts. */
 enum { ROWS_OF_A_TASK = 1024 };
@@ -161,6 +162,8 @@ ks_status ks_general_plan_create(ks_general_plan **out, ks_context *context, int
     *out = NULL;
     if (!options) options = &defaults;
     if (N < 1 || n < 1 || !valid_options(options) || !ks_gb_valid_matrix(N, n, matrix))
+        return KS_EINVAL;
+    if (options->sample.data && !ks_within_reach(N, options->sample.stride, 1, 0, (int64_t)n * options->columns))
         return KS_EINVAL;
     ks_general_options settled = *options;
     ks_gpu *gpu;

@@ -3,6 +3,7 @@
 #include <string.h>
 #include "device.h"
 #include "hd.h"
+#include "reach.h"
 
 /* Sweeps for the spectral radius that goes with a failure. */
 enum { RADIUS_SWEEPS = 100 };
@@ -260,7 +261,7 @@ static void keep_worst(ks_general_report *worst, const ks_general_report *one)
 
 static int valid_blocks(const void *data, int64_t count, int64_t stride, int64_t size)
 {
-    return data && (count == 1 || stride >= size);
+    return data && (count == 1 || stride >= size) && ks_within_reach(count, stride, 1, 0, size);
 }
 
 ks_status ks_general_solve(const ks_general_plan *plan, const ks_general_matrix *matrix,

@@ -104,7 +104,8 @@ typedef enum ks_steady_state {
 KS_API const char *ks_steady_state_name(ks_steady_state steady_state);
 
 /** An input array, borrowed and read-only. Strides count elements; 0: the same block at every
- *  step, for every series. data NULL: absent (u, d: zero). */
+ *  step, for every series. An array that does not end within PTRDIFF_MAX bytes is KS_EINVAL. data NULL: absent
+ *  (u, d: zero). */
 typedef struct ks_view {
     const void *data;
     int64_t step_stride, series_stride;

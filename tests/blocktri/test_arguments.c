@@ -151,6 +151,10 @@ static void test_run_arguments(void **state)
     assert_int_equal(ks_blocktri_factorize(v.plan, &A, &f, v.work, NULL), KS_EINVAL);
     A = bt_matrix(&s), A.D.stride = -9;
     assert_int_equal(ks_blocktri_factorize(v.plan, &A, &f, v.work, NULL), KS_EINVAL);
+    f = v.factor, f.D.stride = INT64_MAX; /* what has no address */
+    assert_int_equal(ks_blocktri_factorize(v.plan, &A, &f, v.work, NULL), KS_EINVAL);
+    f = v.factor, A = bt_matrix(&s), A.L.stride = INT64_MAX / 2;
+    assert_int_equal(ks_blocktri_factorize(v.plan, &A, &f, v.work, NULL), KS_EINVAL);
     A = bt_matrix(&s), A.D.data = f.D.data, A.D.stride = 0; /* in place, stepping otherwise */
     assert_int_equal(ks_blocktri_factorize(v.plan, &A, &f, v.work, NULL), KS_EINVAL);
     A = bt_matrix(&s), A.L.data = f.L.data, A.L.stride = 0;
@@ -168,6 +172,8 @@ static void test_run_arguments(void **state)
     assert_int_equal(ks_blocktri_solve(v.plan, &f, 2, bt_b(&s), none, v.work), KS_EINVAL);
     assert_int_equal(ks_blocktri_solve(v.plan, &f, 2, bt_b(&s), x, NULL), KS_EINVAL);
     assert_int_equal(ks_blocktri_solve(v.plan, NULL, 2, bt_b(&s), x, v.work), KS_EINVAL);
+    x.stride = INT64_MAX;
+    assert_int_equal(ks_blocktri_solve(v.plan, &f, 2, bt_b(&s), x, v.work), KS_EINVAL);
     x.stride = 0;
     assert_int_equal(ks_blocktri_solve(v.plan, &f, 2, bt_b(&s), x, v.work), KS_EINVAL);
     assert_int_equal(ks_blocktri_logdet(v.plan, &f, NULL), KS_EINVAL);

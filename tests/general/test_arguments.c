@@ -172,13 +172,29 @@ static void strides(void **state)
         assert_int_equal(ks_general_factorize(plan, matrix, factor, work, NULL), KS_OK);
         assert_int_equal(ks_general_solve(plan, matrix, factor, 1, (ks_const_blocks){ b, 0 },
                                           (ks_blocks){ x, n + GAP }, work, NULL), KS_OK);
+        /* What has no address. */
+        assert_int_equal(ks_general_solve(plan, matrix, factor, 1, (ks_const_blocks){ b, 0 },
+                                          (ks_blocks){ x, INT64_MAX }, work, NULL), KS_EINVAL);
+        assert_int_equal(ks_general_solve(plan, matrix, factor, 1, (ks_const_blocks){ b, INT64_MAX / 2 },
+                                          (ks_blocks){ x, n + GAP }, work, NULL), KS_EINVAL);
         for (int j = 0; j < N; ++j)
             for (int r = 0; r < n + GAP; ++r)
                 assert_true(x[j * (n + GAP) + r] == (r < n ? s.x[j * n + r] : -7));
         free(factor);
         free(work);
         ks_general_plan_destroy(plan);
+        options.sample = (ks_const_blocks){ b, INT64_MAX };
+        assert_int_equal(ks_general_plan_create(&plan, NULL, N, n, matrix, &options), KS_EINVAL);
         ks_general_packed_destroy(packed);
+    }
+    ks_general_source source = KS_GENERAL_SOURCE_INIT;
+    ks_general_packed *packed;
+    source.D = source.L = source.U = (ks_const_blocks){ b, 0 };
+    ks_const_blocks *const parts[] = { &source.D, &source.L, &source.U };
+    for (int i = 0; i < 3; ++i) {
+        parts[i]->stride = INT64_MAX;
+        assert_int_equal(ks_general_pack(&packed, NULL, N, n, &source), KS_EINVAL);
+        parts[i]->stride = 0;
     }
     general_system_free(&s);
 }

@@ -273,6 +273,40 @@ static void places_of_runs(void **state)
     }
 }
 
+/** Strides that lead out of what can be addressed, or around it to where the last step would be again. */
+static void strides_of_runs(void **state)
+{
+    (void)state;
+    const int64_t far[] = { INT64_MAX, INT64_MAX / 2, INT64_MAX / 5 + 1, (int64_t)1 << 60, PTRDIFF_MAX / 8 };
+    for (int i = 0; i < all_methods_count; ++i) {
+        const method_case *m = &all_methods[i];
+        call c;
+        open_call(&c, m, KS_PRIOR_X0, 6);
+        ks_view *views[] = { &c.model.F, &c.model.Q, &c.model.H, &c.model.R, &c.model.u, &c.model.d, &c.y,
+                             &c.model.m0, &c.model.P0 };
+        ks_out *outs = &c.outputs.loglik;
+        for (size_t k = 0; k < sizeof far / sizeof far[0]; ++k) {
+            for (size_t v = 0; v < sizeof views / sizeof views[0]; ++v) {
+                SPOIL(int64_t, views[v]->series_stride, far[k]);
+                if (v >= 7) continue; /* without steps */
+                SPOIL(int64_t, views[v]->step_stride, far[k]);
+                ks_info info = KS_INFO_INIT;
+                const int64_t saved = views[v]->step_stride;
+                views[v]->step_stride = far[k];
+                if (v != 6) assert_int_equal(ks_model_check(c.plan, &c.model, 1e-8, 1e-10, &info), KS_EINVAL);
+                views[v]->step_stride = saved;
+            }
+            for (int o = 0; o < GOLDEN_OUTPUTS; ++o) {
+                if (!outs[o].data) continue;
+                SPOIL(int64_t, outs[o].series_stride, far[k]);
+                if (outs[o].step_stride) SPOIL(int64_t, outs[o].step_stride, far[k]);
+            }
+        }
+        assert_int_equal(run(&c), KS_OK);
+        close_call(&c);
+    }
+}
+
 /** With one step and the prior on it there is no transition, and none need be given. */
 static void no_transition_at_all(void **state)
 {
@@ -296,7 +330,8 @@ int main(void)
         cmocka_unit_test(sizes_of_plans),  cmocka_unit_test(sizes_that_overflow),
         cmocka_unit_test(options_of_plans), cmocka_unit_test(outputs_of_jobs),
         cmocka_unit_test(method_that_auto_takes), cmocka_unit_test(models_of_runs),
-        cmocka_unit_test(places_of_runs),  cmocka_unit_test(no_transition_at_all),
+        cmocka_unit_test(places_of_runs),  cmocka_unit_test(strides_of_runs),
+        cmocka_unit_test(no_transition_at_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
