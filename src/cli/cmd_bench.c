@@ -23,7 +23,7 @@ static const ks_option options[] = {
     {OWN, "own", NULL, "each series of --batch has a model of its own", 0},
     {STEADY_STATE, "steady-state", "WORD", "covariances of a constant model: hold (default), repeat or compute", 0},
     {MISSING, "missing", "FRACTION", "of the entries, default 0", 0},
-    {ORDER, "n", "N", "solve: rows of a block, default 16", 0},
+    {ORDER, "n", "N", "solve: rows of a block, default 16; of the queue 33", 0},
     {BLOCKS, "N", "N", "solve: blocks, default 262144 / n", 0},
     {NRHS, "nrhs", "N", "solve: right-hand sides, default 1", 0},
     {SYSTEM, "system", "WORD", "solve: random (default), symmetric and dense; or queue, the cloud\n"
@@ -117,7 +117,7 @@ static ks_exit take_order(ks_bench_settings *s, const char *name, ks_failure *fa
 
 static ks_exit read_segments(ks_bench_settings *s, const char *text, ks_failure *failure)
 {
-    if (ks_read_counts("--segments", text, (int64_t)1 << 40, KS_BENCH_LIST, s->segments,
+    if (ks_read_counts("--segments", text, 1, (int64_t)1 << 40, KS_BENCH_LIST, s->segments,
                        &s->segment_counts, failure))
         return failure->code;
     for (int i = 0; i < s->segment_counts; ++i)
@@ -153,17 +153,6 @@ static ks_exit read_small(const char *option, const char *text, int low, int hig
     if (ks_parse_integer(option, text, low, high, &number, failure) == KS_EXIT_DONE)
         *value = (int)number;
     return failure->code;
-}
-
-/* The reader of lists knows numbers from 1; 0 alone stands for all threads. */
-static ks_exit read_threads(ks_bench_settings *s, const char *text, ks_failure *failure)
-{
-    s->thread_counts = 0;
-    if (strcmp(text, "0") != 0)
-        return ks_read_counts("--threads", text, 4096, KS_BENCH_LIST, s->threads,
-                              &s->thread_counts, failure);
-    s->threads[s->thread_counts++] = 0;
-    return KS_EXIT_DONE;
 }
 
 static ks_exit read_system(ks_bench_settings *s, const char *name, ks_failure *failure)
@@ -205,7 +194,8 @@ static ks_exit read_option(ks_bench_settings *s, int id, const char *value, ks_f
     case METHOD: return for_each("--method", value, ks_bench_take_method, s, failure);
     case SCAN: return read_scans(s, value, failure);
     case ELIMINATION: return for_each("--order", value, take_order, s, failure);
-    case THREADS: return read_threads(s, value, failure);
+    case THREADS:
+        return ks_read_counts("--threads", value, 0, 4096, KS_BENCH_LIST, s->threads, &s->thread_counts, failure);
     case PRECISION: return for_each("--precision", value, take_precision, s, failure);
     case REPEATS:
         return read_small("--repeats", value, 1, KS_BENCH_REPEATS - 1, &s->repeats, failure);
@@ -256,6 +246,7 @@ static ks_exit complete(ks_bench_settings *s, unsigned given, ks_failure *failur
     for (int m = 0; m < s->methods && solve; ++m) partition |= is_partition(s->solver[m]);
     if (!partition)
         return ks_fail(failure, KS_EXIT_USAGE, "--segments goes with --method partition only");
+    if (s->n == 0) s->n = s->queue ? 33 : 16;
     if (s->queue && (s->n < 3 || s->n % 2 == 0))
         return ks_fail(failure, KS_EXIT_USAGE, "--system queue: a block has n = 2 k + 1 rows for "
                        "servers of k tasks, not %d", s->n);
@@ -338,7 +329,7 @@ ks_exit ks_command_bench(const ks_call *call, ks_failure *failure)
 {
     static const char *const jobs[] = {"smooth", "filter", "solve", NULL};
     ks_call rest = *call;
-    ks_bench_settings settings = {.nx = 4, .n = 16, .nrhs = 1, .seed = 1, .repeats = 9,
+    ks_bench_settings settings = {.nx = 4, .nrhs = 1, .seed = 1, .repeats = 9,
                                   .tolerance = 1e-10};
     unsigned given = 0;
     const char *value;

@@ -62,9 +62,9 @@ static ks_exit read_option(ks_count_settings *s, int id, const char *value, ks_f
     int64_t number = 0;
     switch (id) {
     case STEPS:
-        return ks_read_counts("--T", value, (int64_t)1 << 40, KS_MOST_T, s->T, &s->steps, failure);
+        return ks_read_counts("--T", value, 1, (int64_t)1 << 40, KS_MOST_T, s->T, &s->steps, failure);
     case THREADS:
-        return ks_read_counts("--threads", value, (int64_t)1 << 40, KS_MOST_THREADS, s->threads,
+        return ks_read_counts("--threads", value, 1, (int64_t)1 << 40, KS_MOST_THREADS, s->threads,
                               &s->thread_counts, failure);
     case METHOD: return ks_read_counted_methods(s, value, failure);
     case SCAN: return ks_read_scan_choices(s, value, failure);

@@ -13,7 +13,7 @@ static void next_word(const char **rest, char word[64])
     *rest = comma ? comma + 1 : NULL;
 }
 
-ks_exit ks_read_counts(const char *option, const char *text, int64_t high, int most,
+ks_exit ks_read_counts(const char *option, const char *text, int64_t low, int64_t high, int most,
                        int64_t *values, int *count, ks_failure *failure)
 {
     char word[64];
@@ -22,7 +22,7 @@ ks_exit ks_read_counts(const char *option, const char *text, int64_t high, int m
         next_word(&text, word);
         if (*count == most)
             return ks_fail(failure, KS_EXIT_USAGE, "%s: more than %d values", option, most);
-        if (ks_parse_integer(option, word, 1, high, &values[*count], failure)) return failure->code;
+        if (ks_parse_integer(option, word, low, high, &values[*count], failure)) return failure->code;
         ++*count;
     }
     return KS_EXIT_DONE;

@@ -35,7 +35,7 @@ typedef struct ks_count_row {
 } ks_count_row;
 
 /** Read a comma-separated list. Usage failures name what is known. */
-ks_exit ks_read_counts(const char *option, const char *text, int64_t high, int most,
+ks_exit ks_read_counts(const char *option, const char *text, int64_t low, int64_t high, int most,
                        int64_t *values, int *count, ks_failure *failure);
 ks_exit ks_read_counted_methods(ks_count_settings *settings, const char *text,
                                 ks_failure *failure);
