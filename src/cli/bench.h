@@ -35,6 +35,7 @@ typedef struct ks_bench_settings {
     ks_bench_model model;
     bool own;                           /**< each series of a batch has a model of its own       */
     ks_steady_state steady_state;       /**< of a constant one                                   */
+    bool steady_given, scan_given;
     double missing;                     /**< fraction of the entries                             */
     int64_t seed;
     ks_method method[KS_METHODS];

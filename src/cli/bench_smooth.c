@@ -156,6 +156,19 @@ static double counted_flops(const ks_bench_settings *settings, int64_t T)
     return (double)counted.work_flops;
 }
 
+/* What was asked for, and the method has no use for. */
+static void note_unused(const ks_bench_settings *settings, const ks_bench_way *way, ks_method took, const char *scan)
+{
+    const char *method = ks_method_name(took);
+    if (settings->quiet) return;
+    if (settings->scan_given && way->method == KS_METHOD_AUTO && strcmp(scan, "none") == 0)
+        fprintf(stderr, "kalscan: note: --scan has no effect: method %s, which auto chose, has no scan\n", method);
+    if (settings->steady_given && settings->steady_state != KS_STEADY_STATE_COMPUTE &&
+        ks_computes_each_step(took, way->scan.algorithm, settings->cuda))
+        fprintf(stderr, "kalscan: note: --steady-state has no effect: method %s%s computes each step\n", method,
+                settings->cuda ? " on a device" : "");
+}
+
 ks_exit ks_bench_smooth(const ks_bench_settings *settings, const ks_bench_way *way, int threads,
                         ks_precision precision, ks_bench_result *result, ks_failure *failure)
 {
@@ -174,6 +187,7 @@ ks_exit ks_bench_smooth(const ks_bench_settings *settings, const ks_bench_way *w
         result->backend = ks_backend_name(ks_smooth_plan_backend(t.plan));
         result->method = ks_method_name(method);
         ks_scan_text(method, info.scan, way->scan.threshold, result->scan);
+        note_unused(settings, way, method, result->scan);
         if (method == KS_METHOD_BLOCKTRI)
             result->order = ks_blocktri_order_name(ks_smooth_plan_order(t.plan));
         result->precision = ks_precision_text(precision);

@@ -200,9 +200,7 @@ static ks_exit read_option(ks_bench_settings *s, int id, const char *value, ks_f
     case REPEATS:
         return read_small("--repeats", value, 1, KS_BENCH_REPEATS - 1, &s->repeats, failure);
     case VARYING: s->model = KS_BENCH_VARYING; break;
-    case FRESH:
-        if (s->model == KS_BENCH_CONSTANT) s->model = KS_BENCH_FRESH;
-        break;
+    case FRESH: s->model = KS_BENCH_FRESH; break;
     case OWN: s->own = true; break;
     case MISSING: return ks_parse_number("--missing", value, 0.0, 1.0, &s->missing, failure);
     case SEED: return ks_parse_integer("--seed", value, 0, (int64_t)1 << 52, &s->seed, failure);
@@ -217,6 +215,36 @@ static ks_exit read_option(ks_bench_settings *s, int id, const char *value, ks_f
 static bool is_partition(const ks_solver *solver)
 {
     return solver->cholesky && solver->value == KS_BLOCKTRI_PARTITION;
+}
+
+static bool has_scan(ks_method method)
+{
+    return method == KS_METHOD_SCAN || method == KS_METHOD_SCAN_RTS ||
+           method == KS_METHOD_SCAN_TWO_FILTER;
+}
+
+/* What none of the methods, or the model, has a use for. What auto takes is known later. */
+static ks_exit check_model_options(ks_bench_settings *s, unsigned given, ks_failure *failure)
+{
+    bool scans = s->methods == 0, orders = false;
+    for (int m = 0; m < s->methods; ++m) {
+        scans |= has_scan(s->method[m]) || s->method[m] == KS_METHOD_AUTO;
+        orders |= s->method[m] == KS_METHOD_BLOCKTRI;
+    }
+    s->scan_given = given >> SCAN & 1u;
+    s->steady_given = given >> STEADY_STATE & 1u;
+    if (s->own && s->B < 2) return ks_fail(failure, KS_EXIT_USAGE, "--own goes with --batch of 2 series or more");
+    if (given >> VARYING & 1u && given >> FRESH & 1u)
+        return ks_fail(failure, KS_EXIT_USAGE, "--varying or --fresh, not both");
+    if (s->steady_given && s->model != KS_BENCH_CONSTANT)
+        return ks_fail(failure, KS_EXIT_USAGE, "--steady-state goes with a constant model, not with --%s",
+                       s->model == KS_BENCH_FRESH ? "fresh" : "varying");
+    if (s->scan_given && !scans)
+        return ks_fail(failure, KS_EXIT_USAGE, "--scan goes with %s only",
+                       s->job == KS_BENCH_FILTER ? "--method scan" : "methods scan-rts and scan-two-filter");
+    if (given >> ELIMINATION & 1u && !orders)
+        return ks_fail(failure, KS_EXIT_USAGE, "--order goes with --method blocktri only");
+    return KS_EXIT_DONE;
 }
 
 static ks_exit complete(ks_bench_settings *s, unsigned given, ks_failure *failure)
@@ -234,7 +262,6 @@ static ks_exit complete(ks_bench_settings *s, unsigned given, ks_failure *failur
                            "bench solve takes --n, --N, --nrhs, --system, --tol, --segments and --together; "
                            "bench smooth and filter take --nx, --ny, --T, --batch, --scan, --order, --varying, "
                            "--fresh, --own, --steady-state and --missing");
-    if (s->own && s->B < 2) return ks_fail(failure, KS_EXIT_USAGE, "--own goes with --batch of 2 series or more");
     if ((given >> DEVICE & 1u || given >> TOGETHER & 1u) && !s->cuda)
         return ks_fail(failure, KS_EXIT_USAGE, "--%s goes with --backend cuda only",
                        given >> DEVICE & 1u ? "device" : "together");
@@ -242,6 +269,7 @@ static ks_exit complete(ks_bench_settings *s, unsigned given, ks_failure *failur
         return ks_fail(failure, KS_EXIT_USAGE, s->json ? "--json or --csv, not both"
                                                        : "--machine: --csv has no columns for it, --json has");
     if (s->every && ks_bench_take_all(s, failure)) return failure->code;
+    if (!solve && check_model_options(s, given, failure)) return failure->code;
     bool partition = s->segment_counts == 0;
     for (int m = 0; m < s->methods && solve; ++m) partition |= is_partition(s->solver[m]);
     if (!partition)
@@ -257,12 +285,6 @@ static ks_exit complete(ks_bench_settings *s, unsigned given, ks_failure *failur
     if (s->precisions == 0) s->precision[s->precisions++] = 0;
     if (s->methods == 0) return ks_bench_take_method(s, "auto", failure);
     return KS_EXIT_DONE;
-}
-
-static bool has_scan(ks_method method)
-{
-    return method == KS_METHOD_SCAN || method == KS_METHOD_SCAN_RTS ||
-           method == KS_METHOD_SCAN_TWO_FILTER;
 }
 
 /* A method of solve in all the ways that are asked for. */

@@ -116,7 +116,7 @@ static ks_exit check_plot(const ks_count_settings *s, ks_failure *failure)
 static ks_exit complete(ks_count_settings *s, ks_failure *failure)
 {
     static const char usage[] = "usage: kalscan count --T LIST --threads LIST";
-    bool two_filter = false, blocks = false;
+    bool two_filter = false, blocks = false, scans = false;
     if (s->calibrate && s->two_devices)
         return ks_fail(failure, KS_EXIT_USAGE, "--calibrate has one device, not --two-devices");
     if (s->calibrate && s->plot)
@@ -134,11 +134,14 @@ static ks_exit complete(ks_count_settings *s, ks_failure *failure)
     if (s->methods == 0 &&
         ks_read_counted_methods(s, "filter,scan-rts,scan-two-filter", failure))
         return failure->code;
-    if (s->scans == 0 && ks_read_scan_choices(s, "all", failure)) return failure->code;
     for (int i = 0; i < s->methods; ++i) {
         two_filter = two_filter || s->method[i] == KS_COUNT_SCAN_TWO_FILTER;
         blocks = blocks || s->method[i] >= KS_COUNT_BLOCKTRI;
+        scans = scans || ks_counted_method_scans(s->method[i]);
     }
+    if (s->scans > 0 && !scans)
+        return ks_fail(failure, KS_EXIT_USAGE, "--scan goes with filter, scan-rts and scan-two-filter");
+    if (s->scans == 0 && ks_read_scan_choices(s, "all", failure)) return failure->code;
     if (s->orders > 0 && !blocks)
         return ks_fail(failure, KS_EXIT_USAGE, "--order goes with the blocktri methods");
     if (s->orders == 0 && ks_read_order_choices(s, "all", failure)) return failure->code;

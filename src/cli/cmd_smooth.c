@@ -86,6 +86,7 @@ static ks_exit make_plan(ks_run *run, ks_failure *failure)
     if (!settings->quiet) {
         ks_note_backend(run->plan);
         ks_note_scan(run->plan, settings);
+        ks_note_steady_state(run->plan, settings, input);
     }
     run->info.method = ks_smooth_plan_method(run->plan);
     run->info.scan = settings->scan;

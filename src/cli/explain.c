@@ -78,6 +78,29 @@ void ks_note_scan(const ks_smooth_plan *plan, const ks_settings *settings)
             settings->job == KS_JOB_SMOOTH ? "scan-rts" : "scan");
 }
 
+bool ks_computes_each_step(ks_method method, ks_scan_algorithm scan, bool device)
+{
+    const bool scans = method == KS_METHOD_SCAN || method == KS_METHOD_SCAN_RTS || method == KS_METHOD_SCAN_TWO_FILTER;
+    return device || (scans && scan != KS_SCAN_CHUNKED);
+}
+
+void ks_note_steady_state(const ks_smooth_plan *plan, const ks_settings *settings, const ks_input *input)
+{
+    static const ks_input_name arrays[] = {KS_INPUT_F, KS_INPUT_Q, KS_INPUT_H, KS_INPUT_R};
+    const ks_method method = ks_smooth_plan_method(plan);
+    const bool device = ks_smooth_plan_backend(plan) == KS_BACKEND_CUDA;
+    if (!settings->steady_given || settings->steady_state == KS_STEADY_STATE_COMPUTE) return;
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; ++i)
+        if (input->arrays[arrays[i]].fit.per_step) {
+            fprintf(stderr, "kalscan: note: --steady-state has no effect: %s varies with the step\n",
+                    input->arrays[arrays[i]].dataset.path);
+            return;
+        }
+    if (ks_computes_each_step(method, settings->scan, device))
+        fprintf(stderr, "kalscan: note: --steady-state has no effect: method %s%s computes each step\n",
+                ks_method_name(method), device ? " on a device" : "");
+}
+
 /* "series 3, step 17: ", as far as known. */
 static void place_text(const ks_info *info, const ks_input *input, char *text, size_t size)
 {

@@ -17,6 +17,12 @@ void ks_note_backend(const ks_smooth_plan *plan);
 /** Where --scan was given and the method that auto chose has none: one line about it on stderr. */
 void ks_note_scan(const ks_smooth_plan *plan, const ks_settings *settings);
 
+/** Whether a method computes each step whatever the word for the steady state. */
+bool ks_computes_each_step(ks_method method, ks_scan_algorithm scan, bool device);
+
+/** Where --steady-state asks for what the plan, or the model, has no use for: one line about it on stderr. */
+void ks_note_steady_state(const ks_smooth_plan *plan, const ks_settings *settings, const ks_input *input);
+
 /** A run failed: names the step, the series where there are several, and the matrix. */
 ks_exit ks_explain_run(ks_status status, const ks_info *info, const ks_input *input,
                        ks_failure *failure);

@@ -41,7 +41,8 @@ static const ks_option shared_options[] = {
     {PRECISION, "precision", "f64|f32|mixed", "of computation and stored estimates; mixed: means f64, "
      "covariances f32", 0},
     {STEADY_STATE, "steady-state", "WORD", "covariances of a constant model: hold (default) those that move by\n"
-     "                           round-off, repeat steps that recur to the bit, or compute each", 0},
+     "                           round-off, repeat steps that recur to the bit, or compute each, as\n"
+     "                           scans of elements and devices always do", 0},
     {COMPRESS, "compress", "LEVEL", "0 (default) to 9: shuffle and deflate", 0},
     {FORCE, "force", NULL, "replace an existing output", 0},
     {DRY_RUN, "dry-run", NULL, "check the input, estimate memory, write nothing", 0},
@@ -192,6 +193,7 @@ static ks_exit read_word(ks_settings *settings, int id, const char *value, ks_fa
             settings->precision = (ks_precision)index;
         return failure->code;
     case STEADY_STATE:
+        settings->steady_given = true;
         return ks_steady_state_read(&settings->steady_state, value, failure);
     default:
         if (ks_parse_word("--cov", value, parts, NULL, &index, failure) == 0)

@@ -29,6 +29,7 @@ typedef struct ks_settings {
     int threads;             /**< 0: all                                                         */
     ks_precision precision;
     ks_cov cov;
+    bool steady_given;
     ks_steady_state steady_state;
     bool filtered, lag_one, innovations, predicted;
     bool force, quiet, json, dry_run;
