@@ -317,13 +317,15 @@ void ks_gb_pattern(const ks_gb_run *run, uint64_t seed, double *x)
 ks_general_end ks_gb_judge(ks_gb_monitor *m, int64_t N, int64_t iteration, double measure)
 {
     const int64_t patience = N + 100;
+    /* Below this round-off may lead back up from the best that was seen. */
+    const int grown = measure > 0x1p-40;
     if (!isfinite(measure)) return KS_END_DIVERGED;
     if (!m->seen || measure < 0.999 * m->best) {
         m->best = measure;
         m->best_at = iteration;
     }
     m->seen = 1;
-    if (iteration - m->best_at > patience && measure > 1e3 * m->best) return KS_END_DIVERGED;
+    if (iteration - m->best_at > patience && grown && measure > 1e3 * m->best) return KS_END_DIVERGED;
     if (iteration - m->best_at <= 2 * patience) return KS_END_NONE;
-    return measure > 2 * m->best ? KS_END_DIVERGED : KS_END_STAGNATED;
+    return grown && measure > 2 * m->best ? KS_END_DIVERGED : KS_END_STAGNATED;
 }

@@ -1,6 +1,7 @@
 /* The methods for general systems: block iterations, Krylov methods, block elimination. */
 #include "solve_general.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include "device.h"
 #include "memory.h"
@@ -198,14 +199,17 @@ static ks_exit explain_factor(const ks_solve *run, const ks_general_report *repo
                        "takes symmetric positive definite ones; use --method bicgstab", name);
     if (report->status != KS_ESINGULAR)
         return fail_status(run, report->status, "factor", failure);
+    /* A single block is the matrix; of several the matrix may be regular where a block is not, or what is left of it. */
+    char advice[160] = "; so is the matrix";
+    if (run->system->N > 1)
+        snprintf(advice, sizeof advice, "; unless the matrix itself is singular, --method %s may take it",
+                 method == KS_BLOCK_LU ? "block-cyclic-reduction, which eliminates in another order," : "block-lu");
     return ks_fail(failure, KS_EXIT_NUMERICAL,
-                   "%s: block %lld: %sD[%lld] is singular: no pivot for its row %d (method %s); "
-                   "use --method %s", name, (long long)report->block,
+                   "%s: block %lld: %sD[%lld] is singular: no pivot for its row %d (method %s)%s", name,
+                   (long long)report->block,
                    eliminates_densely(method) ? "what elimination leaves of "
                    : method == KS_LOW_RANK_LU ? "by itself or after elimination " : "", (long long)report->block,
-                   report->pivot, run->method,
-                   method == KS_BLOCK_LU ? "block-cyclic-reduction, which eliminates "
-                   "in another order" : "block-lu");
+                   report->pivot, run->method, advice);
 }
 
 /* Whether the method, perhaps chosen by `auto`, is a direct one. */
@@ -213,6 +217,13 @@ static bool of_elimination(const ks_solve *run)
 {
     const general *g = run->state;
     return eliminates(ks_general_plan_method(g->plan));
+}
+
+/* Whether it, or the one that `auto` chose, iterates block by block. */
+static bool sweeps(const ks_solve *run)
+{
+    const ks_general_method method = ks_general_plan_method(((const general *)run->state)->plan);
+    return method == KS_BLOCK_JACOBI || method == KS_BLOCK_GAUSS_SEIDEL || method == KS_RED_BLACK;
 }
 
 static ks_exit explain_iteration(const ks_solve *run, const ks_general_report *report,
@@ -231,14 +242,17 @@ static ks_exit explain_iteration(const ks_solve *run, const ks_general_report *r
                        report->backward_error, (long long)report->iterations,
                        ks_general_plan_method(((const general *)run->state)->plan) == KS_BLOCK_LU
                            ? "block-cyclic-reduction" : "block-lu");
+    char radius[160] = "";
+    if (sweeps(run))
+        snprintf(radius, sizeof radius, "; the spectral radius of D^-1 (L + U) is about %.4g, and block iterations "
+                 "converge where it is below 1", report->spectral_radius);
+    const bool round_off = report->end == KS_END_STAGNATED && report->relative_residual < 1e-12;
     return ks_fail(failure, KS_EXIT_NUMERICAL,
-                   "%s: method %s %s: after %lld iterations the relative residual is %.3g, the "
-                   "tolerance %.3g; the spectral radius of D^-1 (L + U) is about %.4g, and block "
-                   "iterations converge where it is below 1; nothing is written; --method "
-                   "block-lu needs no convergence", run->system->name, run->method,
-                   ks_general_end_name(report->end), (long long)report->iterations,
-                   report->relative_residual, run->settings->general.tolerance,
-                   report->spectral_radius);
+                   "%s: method %s %s: after %lld iterations the relative residual is %.3g, the tolerance %.3g%s; "
+                   "nothing is written; %s", run->system->name, run->method, ks_general_end_name(report->end),
+                   (long long)report->iterations, report->relative_residual, run->settings->general.tolerance,
+                   round_off ? "" : radius, round_off ? "round-off leaves no less: take a larger --tol"
+                                                      : "--method block-lu needs no convergence");
 }
 
 static ks_exit solve(ks_solve *run, general *g, ks_failure *failure)
