@@ -130,7 +130,10 @@ ks_exit ks_explain_run(ks_status status, const ks_info *info, const ks_input *in
 {
     char place[128];
     const char *file = input->places.file;
-    const char *matrix = ks_array_name(info->array), *fault = fault_text(info);
+    /* Of numbers near the end of the range the squares in the log-likelihood are the first to leave it. */
+    const bool sum = info->array == KS_ARRAY_ESTIMATE && status == KS_ENONFINITE;
+    const char *matrix = sum ? "an estimate or the log-likelihood" : ks_array_name(info->array);
+    const char *fault = fault_text(info);
     place_text(info, input, place, sizeof place);
     if (info->device_code)
         return ks_fail(failure, KS_EXIT_RESOURCES, "%s (CUDA error %d)",
