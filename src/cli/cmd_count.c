@@ -5,6 +5,7 @@
 #include <string.h>
 #include "command.h"
 #include "count_settings.h"
+#include "gnuplot.h"
 #include "help.h"
 #include "json.h"
 #include "options.h"
@@ -110,7 +111,8 @@ static ks_exit check_plot(const ks_count_settings *s, ks_failure *failure)
                        s->plot);
     if (s->thread_counts > 1)
         return ks_fail(failure, KS_EXIT_USAGE, "--plot: a figure has one number of --threads");
-    return ks_target_check(s->plot, s->force, inputs, failure);
+    if (ks_target_check(s->plot, s->force, inputs, failure)) return failure->code;
+    return ks_figure_check(failure);
 }
 
 static ks_exit complete(ks_count_settings *s, ks_failure *failure)

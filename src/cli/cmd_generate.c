@@ -4,6 +4,7 @@
 #include "command.h"
 #include "file_name.h"
 #include "generate.h"
+#include "gnuplot.h"
 #include "help.h"
 #include "options.h"
 #include "target.h"
@@ -185,17 +186,28 @@ static const char *name_of(int option)
     return "";
 }
 
+/* "local-level and rotation": the kinds whose bits are set. */
+static void kinds_text(int set, char *text, size_t size)
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (int i = 0; kinds[i] && used < size; ++i) {
+        if (!(set >> i & 1)) continue;
+        const bool last = set >> i == 1;
+        used += (size_t)snprintf(text + used, size - used, "%s%s", used == 0 ? "" : last ? " and " : ", ", kinds[i]);
+    }
+}
+
 static ks_exit check_given(const ks_generate_settings *settings, int kind, uint64_t given,
                            ks_failure *failure)
 {
-    for (size_t i = 0; i < sizeof belongs / sizeof *belongs; ++i)
-        if (was_given(given, belongs[i].option) && !(belongs[i].kinds & kind))
-            return ks_fail(failure, KS_EXIT_USAGE, "--%s does not go with %s: it takes %s",
-                           name_of(belongs[i].option), settings->kind_name,
-                           kind & MODEL     ? "--T, --nx, --ny and what --help lists"
-                           : kind == SYSTEM ? "--N, --n, --nrhs and --seed"
-                                            : "--servers, --capacity, --lambda, --mu, --eta, --nu, "
-                                              "--plot and --threads");
+    char takers[160];
+    for (size_t i = 0; i < sizeof belongs / sizeof *belongs; ++i) {
+        if (!was_given(given, belongs[i].option) || (belongs[i].kinds & kind)) continue;
+        kinds_text(belongs[i].kinds, takers, sizeof takers);
+        return ks_fail(failure, KS_EXIT_USAGE, "--%s goes with %s, not with %s", name_of(belongs[i].option), takers,
+                       settings->kind_name);
+    }
     return KS_EXIT_DONE;
 }
 
@@ -234,7 +246,8 @@ static ks_exit run(ks_generate_settings *settings, const char *kind, uint64_t gi
     if (check_given(settings, kind_bit, given, failure) ||
         ((kind_bit & MODEL) && complete(&settings->recipe, failure)) ||
         (kind_bit == QUEUE && complete_queue(settings, failure)) ||
-        ks_target_check(settings->output, settings->force, inputs, failure))
+        ks_target_check(settings->output, settings->force, inputs, failure) ||
+        (settings->plot && ks_figure_check(failure)))
         return failure->code;
     if (kind_bit == SYSTEM) return ks_generate_system(settings, failure);
     return kind_bit == QUEUE ? ks_generate_queue(settings, failure)

@@ -2,7 +2,9 @@
 #include "gnuplot.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -62,14 +64,34 @@ static pid_t start_gnuplot(FILE **script)
     return child;
 }
 
+static ks_exit not_there(ks_failure *failure)
+{
+    return ks_fail(failure, KS_EXIT_RESOURCES,
+                   "--plot needs gnuplot, which is not on the PATH (Debian: gnuplot-nox)");
+}
+
+ks_exit ks_figure_check(ks_failure *failure)
+{
+    char file[PATH_MAX];
+    const char *path = getenv("PATH");
+    /* Without the variable execlp() knows places of its own. */
+    if (!path) return KS_EXIT_DONE;
+    for (;;) {
+        const size_t length = strcspn(path, ":");
+        const int whole = snprintf(file, sizeof file, "%.*s%sgnuplot", (int)length, path, length ? "/" : "");
+        if (whole < (int)sizeof file && access(file, X_OK) == 0) return KS_EXIT_DONE;
+        if (path[length] == '\0') return not_there(failure);
+        path += length + 1;
+    }
+}
+
 /** Wait for gnuplot and say what went wrong. */
 static ks_exit end_gnuplot(pid_t child, int written, ks_failure *failure)
 {
     int status = 0;
     while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
     if (WIFEXITED(status) && WEXITSTATUS(status) == NOT_THERE)
-        return ks_fail(failure, KS_EXIT_RESOURCES,
-                       "--plot needs gnuplot, which is not on the PATH (Debian: gnuplot-nox)");
+        return not_there(failure);
     if (!written || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
         return ks_fail(failure, KS_EXIT_RESOURCES, "gnuplot could not draw the figure");
     return KS_EXIT_DONE;

@@ -16,6 +16,9 @@ typedef struct ks_figure {
     const void *user;
 } ks_figure;
 
+/** Before anything is computed that would be drawn: KS_EXIT_RESOURCES where gnuplot is not there. */
+ks_exit ks_figure_check(ks_failure *failure);
+
 /** Draw it. KS_EXIT_RESOURCES where gnuplot is not there. */
 ks_exit ks_figure_draw(const ks_figure *figure, ks_failure *failure);
 

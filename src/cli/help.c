@@ -32,8 +32,8 @@ void ks_help_exit_codes(void)
     printf("\nExit codes\n"
            "  0 done; 1 numerical failure or refusal; 2 usage, or the output exists or is\n"
            "  the input; 3 HDF5 with the wrong content; 4 a file missing, unreadable, not\n"
-           "  HDF5 or not writable; 5 out of memory, or the device is not there;\n"
-           "  130 interrupted\n");
+           "  HDF5 or not writable; 5 out of memory, or the device, or for --plot gnuplot,\n"
+           "  is not there; 130 interrupted\n");
 }
 
 void ks_print_version(void) { printf("kalscan %s\n", ks_version()); }

@@ -29,10 +29,11 @@ static ks_exit check_existing(const char *target, const char *resolved, const st
     char folder[PATH_MAX];
     if (S_ISDIR(status->st_mode))
         return ks_fail(failure, KS_EXIT_FILE, "%s: cannot write: is a directory", target);
-    if (!replace)
-        return ks_fail(failure, KS_EXIT_USAGE, "%s: exists; use --force to replace it", target);
+    /* Before --force is advised: what it does not help. */
     if (!S_ISREG(status->st_mode))
         return ks_fail(failure, KS_EXIT_FILE, "%s: cannot write: not a regular file", target);
+    if (!replace)
+        return ks_fail(failure, KS_EXIT_USAGE, "%s: exists; use --force to replace it", target);
     ks_folder_of(resolved, folder);
     if (is_guarded(folder, status))
         return ks_fail(failure, KS_EXIT_FILE, "%s: cannot write: in folder %s only its owner may "
