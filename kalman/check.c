@@ -108,7 +108,7 @@ ks_status ks_covariance_symmetrize(ks_precision precision, int n, int64_t count,
 {
     ks_info mine = KS_INFO_INIT;
     if (n < 1 || count < 0 || (count > 0 && !blocks) || (info && info->size != sizeof *info) ||
-        (precision != KS_F64 && precision != KS_F32))
+        (precision != KS_F64 && precision != KS_F32) || !(asymmetry >= 0) || !(indefinite >= 0))
         return KS_EINVAL;
     if (info) *info = mine;
     ks_info *told = info ? info : &mine;
@@ -189,7 +189,8 @@ ks_status ks_model_check(const ks_smooth_plan *plan, const ks_model *model, doub
                          double indefinite, ks_info *info)
 {
     ks_info mine = KS_INFO_INIT;
-    if (!plan || !model || model->size != sizeof *model || (info && info->size != sizeof *info))
+    if (!plan || !model || model->size != sizeof *model || (info && info->size != sizeof *info) ||
+        !(asymmetry >= 0) || !(indefinite >= 0))
         return KS_EINVAL;
     if (info) *info = mine;
     ks_info *told = info ? info : &mine;

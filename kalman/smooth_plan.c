@@ -214,14 +214,14 @@ void ks_smooth_plan_destroy(ks_smooth_plan *plan)
     ks_release(plan->context, plan);
 }
 
-ks_method ks_smooth_plan_method(const ks_smooth_plan *plan) { return plan->method; }
+ks_method ks_smooth_plan_method(const ks_smooth_plan *plan) { return plan ? plan->method : KS_METHOD_AUTO; }
 
 ks_backend ks_smooth_plan_backend(const ks_smooth_plan *plan)
 {
-    return plan->device ? KS_BACKEND_CUDA : KS_BACKEND_CPU;
+    return plan && plan->device ? KS_BACKEND_CUDA : KS_BACKEND_CPU;
 }
 
-ks_status ks_smooth_plan_declined(const ks_smooth_plan *plan) { return plan->declined; }
+ks_status ks_smooth_plan_declined(const ks_smooth_plan *plan) { return plan ? plan->declined : KS_OK; }
 
 size_t ks_smooth_device_bytes(int64_t T, int64_t B, int nx, int ny,
                               const ks_smooth_options *options)
@@ -241,6 +241,7 @@ size_t ks_smooth_device_bytes(int64_t T, int64_t B, int nx, int ny,
 
 ks_blocktri_order ks_smooth_plan_order(const ks_smooth_plan *plan)
 {
+    if (!plan) return KS_BLOCKTRI_AUTO;
     if (plan->device && plan->method == KS_METHOD_BLOCKTRI)
         return ks_map_device_order(&plan->options, plan->nx);
     return plan->hessian ? ks_blocktri_plan_order(plan->hessian) : KS_BLOCKTRI_AUTO;
@@ -248,7 +249,8 @@ ks_blocktri_order ks_smooth_plan_order(const ks_smooth_plan *plan)
 
 int ks_smooth_plan_threads(const ks_smooth_plan *plan)
 {
+    if (!plan) return 1;
     return plan->device ? plan->device->stage.workers : plan->workers;
 }
 
-size_t ks_smooth_workspace_bytes(const ks_smooth_plan *plan) { return plan->workspace; }
+size_t ks_smooth_workspace_bytes(const ks_smooth_plan *plan) { return plan ? plan->workspace : 0; }

@@ -43,7 +43,7 @@ KS_API KS_MUST_CHECK ks_status ks_context_create(ks_context **out,
 /** Free a context; the plans made with it must be gone. NULL is allowed. */
 KS_API void ks_context_destroy(ks_context *context);
 
-/** Workers of the pool, the caller included: at least 1. */
+/** Workers of the pool, the caller included: at least 1, and 1 of NULL. */
 KS_API int ks_context_threads(const ks_context *context);
 
 KS_END_DECLS

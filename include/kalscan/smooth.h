@@ -284,16 +284,16 @@ KS_API KS_MUST_CHECK ks_status ks_smooth_plan_create(ks_smooth_plan **out, ks_co
 /** Free a plan. NULL is allowed. */
 KS_API void ks_smooth_plan_destroy(ks_smooth_plan *plan);
 
-/** The method that the plan runs: never KS_METHOD_AUTO. Where that was asked for and this is
+/** The method that the plan runs: never KS_METHOD_AUTO, but of NULL. Where that was asked for and this is
  *  KS_METHOD_TWO_ENDED, a run takes KS_METHOD_SEQUENTIAL if covariance steps repeat or its data ask for
  *  it, KS_METHOD_SCAN_RTS in chunks if the model varies and threads are many; ks_info.method tells. */
 KS_API ks_method ks_smooth_plan_method(const ks_smooth_plan *plan);
 
-/** Where the plan runs: never KS_BACKEND_AUTO. */
+/** Where the plan runs: never KS_BACKEND_AUTO; KS_BACKEND_CPU of NULL. */
 KS_API ks_backend ks_smooth_plan_backend(const ks_smooth_plan *plan);
 
 /** Why a plan with KS_BACKEND_AUTO runs on the CPU: the status that the device gave, KS_EINVAL where
- *  the method, or its order, has no form for the device, KS_OK where it runs there. */
+ *  the method, or its order, has no form for the device, KS_OK where it runs there, and of NULL. */
 KS_API ks_status ks_smooth_plan_declined(const ks_smooth_plan *plan);
 
 /** Bytes of device memory that such a plan takes at least (long series go there in parts with
@@ -303,14 +303,14 @@ KS_API size_t ks_smooth_device_bytes(int64_t T, int64_t B, int nx, int ny,
                                      const ks_smooth_options *options);
 
 /** The order in which KS_METHOD_BLOCKTRI eliminates the steps: never KS_BLOCKTRI_AUTO but for
- *  other methods. */
+ *  other methods, and of NULL. */
 KS_API ks_blocktri_order ks_smooth_plan_order(const ks_smooth_plan *plan);
 
 /** Workers that a run takes, the caller included: never more than the context has. Where the method is
- *  left to the library and a run changes it, ks_info.threads may tell others. */
+ *  left to the library and a run changes it, ks_info.threads may tell others. 1 of NULL. */
 KS_API int ks_smooth_plan_threads(const ks_smooth_plan *plan);
 
-/** Bytes of workspace that one run needs, a multiple of 64 and aligned to it. */
+/** Bytes of workspace that one run needs, a multiple of 64 and aligned to it. 0 of NULL. */
 KS_API size_t ks_smooth_workspace_bytes(const ks_smooth_plan *plan);
 
 /** Run a plan. `y` has (ny) blocks; inputs and outputs as described above; `work` holds
@@ -325,7 +325,7 @@ KS_API KS_MUST_CHECK ks_status ks_smooth_run(const ks_smooth_plan *plan, const k
 
 /** Check all that a run would read of a model: finite everywhere; Q, R and P0 symmetric up to
  *  `asymmetry` of the largest entry and without an eigenvalue below -`indefinite` of the trace
- *  (1e-8 and 1e-10 suit double, 1e-4 and 1e-5 float). Nothing is changed.
+ *  (1e-8 and 1e-10 suit double, 1e-4 and 1e-5 float; neither is negative or NaN). Nothing is changed.
  *  Errors: KS_EINVAL, KS_ENOMEM, KS_EMODEL with array, fault, series, step, row and column in
  *  info. */
 KS_API KS_MUST_CHECK ks_status ks_model_check(const ks_smooth_plan *plan, const ks_model *model,

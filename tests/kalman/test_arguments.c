@@ -32,6 +32,12 @@ static void sizes_of_plans(void **state)
     assert_int_equal(create(1, 1, 1, 0, NULL), KS_EINVAL);
     assert_int_equal(create(1, 1, 1, INT_MIN, NULL), KS_EINVAL);
     ks_smooth_plan_destroy(NULL);
+    assert_int_equal(ks_smooth_plan_method(NULL), KS_METHOD_AUTO);
+    assert_int_equal(ks_smooth_plan_backend(NULL), KS_BACKEND_CPU);
+    assert_int_equal(ks_smooth_plan_declined(NULL), KS_OK);
+    assert_int_equal(ks_smooth_plan_order(NULL), KS_BLOCKTRI_AUTO);
+    assert_int_equal(ks_smooth_plan_threads(NULL), 1);
+    assert_int_equal(ks_smooth_workspace_bytes(NULL), 0);
 }
 
 static void sizes_that_overflow(void **state)

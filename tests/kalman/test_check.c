@@ -260,6 +260,14 @@ static void arguments_of_checks(void **state)
     assert_int_equal(ks_model_check(NULL, &model, 1e-8, 1e-10, &info), KS_EINVAL);
     assert_int_equal(ks_model_check(plan, NULL, 1e-8, 1e-10, &info), KS_EINVAL);
     assert_int_equal(ks_model_check(plan, &model, 1e-8, 1e-10, NULL), KS_OK);
+    /* A tolerance that nothing is beyond would take any matrix. */
+    const double no_limits[] = { (double)NAN, -1e-300 };
+    for (int i = 0; i < 2; ++i) {
+        assert_int_equal(ks_covariance_symmetrize(KS_F64, 2, 1, block, no_limits[i], 1, NULL), KS_EINVAL);
+        assert_int_equal(ks_covariance_symmetrize(KS_F64, 2, 1, block, 1, no_limits[i], NULL), KS_EINVAL);
+        assert_int_equal(ks_model_check(plan, &model, no_limits[i], 1, NULL), KS_EINVAL);
+        assert_int_equal(ks_model_check(plan, &model, 1, no_limits[i], NULL), KS_EINVAL);
+    }
     model.size = 0;
     assert_int_equal(ks_model_check(plan, &model, 1e-8, 1e-10, &info), KS_EINVAL);
     assert_int_equal(ks_covariance_symmetrize(KS_F64, 0, 1, block, 1, 1, NULL), KS_EINVAL);
