@@ -30,24 +30,34 @@ static void interrupted(int signal_number)
     _exit(KS_EXIT_INTERRUPTED);
 }
 
+/* What a closed pipe, a request for a core and the end of the allowance mean to who started the program is told by
+ * the signal that ends it. */
+static void ended(int signal_number)
+{
+    if (pending[0]) unlink(pending);
+    signal(signal_number, SIG_DFL);
+    raise(signal_number);
+}
+
+static const struct { int number; void (*handler)(int); } signals[] = {
+    {SIGINT, interrupted}, {SIGTERM, interrupted}, {SIGHUP, interrupted},
+    {SIGPIPE, ended}, {SIGQUIT, ended}, {SIGXCPU, ended}};
+enum { SIGNALS = sizeof signals / sizeof *signals };
+
 static void interrupt_signals(sigset_t *set)
 {
     sigemptyset(set);
-    sigaddset(set, SIGINT);
-    sigaddset(set, SIGTERM);
-    sigaddset(set, SIGHUP);
+    for (int i = 0; i < SIGNALS; ++i) sigaddset(set, signals[i].number);
 }
 
 void ks_interrupt_install(void)
 {
-    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
-    struct sigaction action = {.sa_handler = interrupted};
-    interrupt_signals(&action.sa_mask);
-    for (size_t i = 0; i < sizeof signals / sizeof *signals; ++i) {
-        struct sigaction before;
+    for (int i = 0; i < SIGNALS; ++i) {
+        struct sigaction before, action = {.sa_handler = signals[i].handler};
+        interrupt_signals(&action.sa_mask);
         /* nohup and background jobs of simple shells ignore signals: leave it so. */
-        if (sigaction(signals[i], NULL, &before) == 0 && before.sa_handler == SIG_IGN) continue;
-        sigaction(signals[i], &action, NULL);
+        if (sigaction(signals[i].number, NULL, &before) == 0 && before.sa_handler == SIG_IGN) continue;
+        sigaction(signals[i].number, &action, NULL);
     }
 }
 

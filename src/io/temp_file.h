@@ -1,5 +1,5 @@
 /* temp_file.h -- a file that appears under its name only when it is whole. It is written beside
- * its destination and renamed; on failure and on SIGINT, SIGTERM and SIGHUP it is removed. */
+ * its destination and renamed; on failure and on the signals that end a program politely it is removed. */
 #ifndef KS_IO_TEMP_FILE_H
 #define KS_IO_TEMP_FILE_H
 
@@ -16,8 +16,8 @@ typedef struct ks_temp_file {
     int descriptor;
 } ks_temp_file;
 
-/** From now on these signals remove the temporary file, if there is one, and end the program with
- *  KS_EXIT_INTERRUPTED. */
+/** From now on SIGINT, SIGTERM and SIGHUP remove the temporary file, if there is one, and end the program with
+ *  KS_EXIT_INTERRUPTED; SIGPIPE, SIGQUIT and SIGXCPU remove it and end the program as they do by themselves. */
 void ks_interrupt_install(void);
 
 /** Other than 0 while standard error ends within a line, a progress bar: the end is then told on a new one. */

@@ -1,7 +1,8 @@
 """Stop the program while it writes: whatever the signal, an older output stays whole and nothing
 half-written gets its name; after the polite signals no temporary file is left and the exit code is
-130. An output that another program makes meanwhile is that program's. usage: interrupt.py KALSCAN"""
+130, or the signal's own where that says why. An output that another program makes meanwhile is that program's. usage: interrupt.py KALSCAN"""
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import time
 
 kalscan = os.path.abspath(sys.argv[1])
 OLD = b"an older output\n"
+OWN = (signal.SIGPIPE, signal.SIGQUIT, signal.SIGXCPU)
 
 
 def temporary():
@@ -62,6 +64,9 @@ def stop(arguments, number, existing):
         assert not os.path.exists("out.h5")
     if number == signal.SIGKILL:
         assert p.returncode == -signal.SIGKILL
+    elif number in OWN:
+        assert p.returncode == -number and error == "", (p.returncode, error)
+        assert not temporary(), temporary()
     else:
         assert p.returncode == 130, (p.returncode, error)
         assert error == "kalscan: interrupted\n", error
@@ -99,6 +104,10 @@ with tempfile.TemporaryDirectory() as folder:
             for existing in (True, False):
                 caught = any(stop(arguments, number, existing) for attempt in range(5))
                 assert caught, "the program always finished before the signal"
+        print("ok", signal.Signals(number).name)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    for number in OWN:
+        assert any(stop(jobs[0], number, True) for attempt in range(5)), "the program always finished before the signal"
         print("ok", signal.Signals(number).name)
     assert any(overtake() for attempt in range(5)), "the program always finished before"
     # Who started it may have it ignore a signal, as nohup does.
