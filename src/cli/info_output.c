@@ -17,26 +17,34 @@ typedef struct walk {
 static herr_t show_attribute(hid_t root, const char *name, const H5A_info_t *info, void *user)
 {
     walk *state = user;
-    char text[4096];
+    char text[4096], shown[256];
     double number;
     (void)info;
+    snprintf(shown, sizeof shown, "%s", name);
+    ks_text_escape(shown, sizeof shown);
     if (ks_h5_read_string(root, name, text, sizeof text) == KS_ATTRIBUTE_READ) {
         if (state->as_json) ks_json_text(&state->json, name, text);
-        else if (strchr(text, '\n') == NULL) printf("  %-18s %s\n", name, text);
+        else if (strchr(text, '\n') == NULL) {
+            ks_text_escape(text, sizeof text);
+            printf("  %-18s %s\n", shown, text);
+        }
     } else if (ks_h5_read_number(root, name, &number) == KS_ATTRIBUTE_READ) {
         if (state->as_json) ks_json_number(&state->json, name, number);
-        else printf("  %-18s %g\n", name, number);
+        else printf("  %-18s %g\n", shown, number);
     }
     return 0;
 }
 
 static void show_dataset(walk *state, const ks_dataset *dataset)
 {
-    char shape[256], long_name[256];
+    char shape[256], long_name[256], path[sizeof dataset->path];
     ks_shape_text(dataset->dims, dataset->rank, shape, sizeof shape);
     ks_h5_read_string(dataset->id, "long_name", long_name, sizeof long_name);
     if (!state->as_json) {
-        printf("  %-24s %-20s %-8s %s\n", dataset->path, shape, dataset->type, long_name);
+        snprintf(path, sizeof path, "%s", dataset->path);
+        ks_text_escape(path, sizeof path);
+        ks_text_escape(long_name, sizeof long_name);
+        printf("  %-24s %-20s %-8s %s\n", path, shape, dataset->type, long_name);
         return;
     }
     ks_json_open(&state->json, NULL, '{');

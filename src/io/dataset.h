@@ -9,10 +9,13 @@
 #include "problems.h"
 #include "shape.h"
 
+/** Characters of a path in a file, at most; a name of the model and what marks a diagonal come behind it. */
+#define KS_PATH_MOST 1000
+
 typedef struct ks_dataset {
     hid_t id;                   /**< -1: absent, or of no use                                     */
     const char *file;           /**< name of its file, borrowed                                   */
-    char path[512];
+    char path[KS_PATH_MOST + 16];
     bool found;                 /**< something stands at the path, or a link that leads nowhere   */
     int rank;
     int64_t dims[KS_RANK_MAX];  /**< as h5py shows them                                           */

@@ -5,6 +5,30 @@
 #include <stdlib.h>
 #include <string.h>
 
+static size_t shown_width(unsigned char letter) { return letter < 0x20 || letter == 0x7f ? 4 : 1; }
+
+void ks_text_escape(char *text, size_t size)
+{
+    static const char digits[] = "0123456789abcdef";
+    size_t length = 0, used = 0;
+    for (; text[length] && used + shown_width((unsigned char)text[length]) < size; ++length)
+        used += shown_width((unsigned char)text[length]);
+    if (used == length) return;
+    /* From the end, where there is room. */
+    for (text[used] = '\0'; length > 0;) {
+        const unsigned char letter = (unsigned char)text[--length];
+        used -= shown_width(letter);
+        if (shown_width(letter) == 1) {
+            text[used] = (char)letter;
+            continue;
+        }
+        text[used] = '\\';
+        text[used + 1] = 'x';
+        text[used + 2] = digits[letter >> 4];
+        text[used + 3] = digits[letter & 15];
+    }
+}
+
 void ks_text_fit(char *text, size_t size, const char *format, va_list arguments)
 {
     static const char gap[] = " ... ";
@@ -19,6 +43,7 @@ void ks_text_fit(char *text, size_t size, const char *format, va_list arguments)
     }
     va_end(again);
     free(whole);
+    ks_text_escape(text, size);
 }
 
 ks_exit ks_fail(ks_failure *failure, ks_exit code, const char *format, ...)

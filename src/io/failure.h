@@ -25,7 +25,11 @@ typedef struct ks_failure {
     char text[KS_FAILURE_TEXT];  /**< without program name and newline */
 } ks_failure;
 
-/** Print into a text of `size` bytes. Of what is too long the middle is left out: a message begins with
+/** Control characters, which come from a file and would move the cursor of a terminal or worse, become \x1b and the
+ *  like, in place; what no longer fits into `size` bytes is left out. */
+void ks_text_escape(char *text, size_t size);
+
+/** Print into a text of `size` bytes, with control characters escaped. Of what is too long the middle is left out: a message begins with
  *  the name of a file, which may have any length, and ends with the reason. */
 void ks_text_fit(char *text, size_t size, const char *format, va_list arguments)
     __attribute__((format(printf, 3, 0)));

@@ -144,7 +144,7 @@ static ks_exit check_covariances(ks_input *input, ks_input_array *array, ks_fail
     const bool narrow = array->dataset.narrow || input->precision == KS_F32;
     const double asymmetry = narrow ? 1e-4 : 1e-8, indefinite = narrow ? 1e-5 : 1e-10;
     ks_info info = KS_INFO_INIT;
-    char where[640];
+    char where[sizeof array->dataset.path + 64];
     const ks_status status =
         ks_covariance_symmetrize(input->precision, array->rows, array->series * array->steps,
                                  array->data, asymmetry, indefinite, &info);

@@ -159,9 +159,19 @@ static ks_exit open_parts(ks_input *input, ks_failure *failure)
     return model_found ? ks_model_resolve(input, failure) : KS_EXIT_DONE;
 }
 
+static ks_exit check_path(const ks_input_places *places, const char *path, const char *what, ks_failure *failure)
+{
+    const size_t length = strlen(path);
+    if (length <= KS_PATH_MOST) return KS_EXIT_DONE;
+    return ks_fail(failure, KS_EXIT_USAGE, "%s: the path of the %s has %zu characters, at most %d are taken",
+                   places->file, what, length, KS_PATH_MOST);
+}
+
 ks_exit ks_input_open(ks_input **out, const ks_input_places *places, ks_failure *failure)
 {
     *out = NULL;
+    if (check_path(places, places->y, "observations", failure) || check_path(places, places->model, "model", failure))
+        return failure->code;
     ks_input *input = ks_memory_zeroed(sizeof *input, "the description of the input", failure);
     if (!input) return failure->code;
     input->places = *places;

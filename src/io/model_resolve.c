@@ -39,12 +39,11 @@ static ks_exit find_array(ks_input *input, ks_input_name name, ks_failure *failu
     ks_input_array *array = &input->arrays[name];
     const array_kind *kind = &kinds[name];
     const char *file = input->places.model_file ? input->places.model_file : input->places.file;
-    char path[512], diagonal_path[512];
+    char path[KS_PATH_MOST + 8], diagonal_path[sizeof path + 8];
     ks_dataset diagonal = {.id = -1};
     array->name = kind->name;
-    snprintf(path, sizeof path, "%.400s%s%s", input->places.model, group_separator(input),
-             kind->name);
-    snprintf(diagonal_path, sizeof diagonal_path, "%.500s_diag", path);
+    snprintf(path, sizeof path, "%s%s%s", input->places.model, group_separator(input), kind->name);
+    snprintf(diagonal_path, sizeof diagonal_path, "%s_diag", path);
     if (ks_dataset_open(&array->dataset, input->model_file, file, path, &input->problems, failure))
         return failure->code;
     if (kind->covariance &&

@@ -1,7 +1,6 @@
 #include "problems.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 
 void ks_problem_add(ks_problems *problems, const char *format, ...)
 {
@@ -28,6 +27,6 @@ void ks_note_add(ks_notes *list, const char *format, ...)
     if (list->count == (int)(sizeof list->text / sizeof *list->text)) return;
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(list->text[list->count++], sizeof list->text[0], format, arguments);
+    ks_text_fit(list->text[list->count++], sizeof list->text[0], format, arguments);
     va_end(arguments);
 }

@@ -146,6 +146,12 @@ def wrong_content():
     write("R_negative", R=None, R_diag=[-1.0])
     write("P0_indefinite", P0=[[1.0, 2.0], [2.0, 1.0]])
     write("Q_f32_asymmetric", Q=(Q + [[0, 1e-5], [0, 0]]).astype("f4"))
+    write("prior_escape", attributes=dict(prior="x1\x1b[2J\n\x7f\u00e9"))
+    write("escape_member", **{"\x1b[1mq": 1.0})
+    with h5py.File("escape_output.h5", "w") as f:
+        f["x\x1b"] = f["x"] = np.ones(1)
+        f["x"].attrs["long_name"] = "\x1b[31mred"
+        f.attrs["\x07bell"], f.attrs["input"] = 1.0, "\x1b]0;title\x07.h5"
     write("prior_wrong", attributes=dict(prior="x2"))
     write("prior_number", attributes=dict(prior=1))
     write("out_of_x0", attributes=dict(transition="out-of"), F=np.tile(F, (T, 1, 1)))
