@@ -22,19 +22,19 @@ static const ks_option options[] = {
     {METHOD, "method", "NAME", "see below; auto is the default", 0},
     {SEGMENTS, "segments", "N", "partition: its segments, default 4, on a device 10", 0},
     {INVERSE_BLOCKS, "inverse-blocks", NULL, "write S_diag and S_lag, blocks of the inverse", 0},
-    {LAYOUT, "layout", "c|fortran", "override the attribute of the file", 0},
+    {LAYOUT, "layout", "c|fortran", "override the attribute of the file, c without one", 0},
     {BACKEND, "backend", "NAME", "cpu (default), cuda, or auto: block-jacobi and red-black on a\n"
      "                           device if there is one, all else on the CPU", 0},
     {DEVICE, "device", "N", "device of back end cuda, default 0", 0},
     {THREADS, "threads", "N", "worker threads; 0, the default: all", 0},
-    {PRECISION, "precision", "f64|f32|mixed", "mixed: a factor in f32, refined to f64", 0},
+    {PRECISION, "precision", "f64|f32|mixed", "default f64; mixed: a factor in f32, refined to f64", 0},
     {REFINE, "refine", NULL, "the same as --precision mixed", 0},
     {TOLERANCE, "tol", "VALUE", "iterative methods: relative residual, default 1e-10", 0},
     {MOST_ITERATIONS, "max-iter", "N", "and the most iterations, default 10000", 0},
-    {STOP, "stop", "residual|change", "change: the largest change of x is at most --tol", 0},
+    {STOP, "stop", "residual|change", "default residual; change: the largest change of x is at most --tol", 0},
     {RELAXATION, "relaxation", "VALUE", "block iterations: in (0, 2), or estimate; default 1", 0},
     {RESTART, "restart", "N", "gmres: dimension of a cycle, default 30", 0},
-    {BLOCK_SOLVER, "block-solver", "NAME", "of tridiagonal blocks: auto, thomas, lu, "
+    {BLOCK_SOLVER, "block-solver", "NAME", "of tridiagonal blocks: auto (default), thomas, lu, "
      "cyclic-reduction,\n                           parallel-cyclic-reduction", 0},
     {ANY_MATRIX, "any-matrix", NULL, "cg runs on a matrix that is not symmetric, to compare", 0},
     {COMPRESS, "compress", "LEVEL", "0 (default) to 9: shuffle and deflate", 0},

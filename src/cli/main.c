@@ -44,6 +44,13 @@ static void print_help(void)
         {1, "help", NULL, "this text", 'h'}, {2, "version", NULL, "the version", 0}, {0, NULL, NULL, NULL, 0}};
     printf("\nOptions\n");
     ks_options_print(options);
+    printf("\nExamples\n"
+           "  kalscan generate constant-velocity --T 1000 -o in.h5\n"
+           "  kalscan info in.h5\n"
+           "  kalscan smooth in.h5 -o out.h5\n"
+           "  kalscan filter in.h5 -o filtered.h5 --innovations --json\n"
+           "  kalscan generate blocktri -o system.h5\n"
+           "  kalscan solve system.h5 -o x.h5\n");
     ks_help_model();
     ks_help_exit_codes();
 }

@@ -8,7 +8,8 @@ import sys
 # Column of an option's help, where ks_options_print() puts it.
 HELP = 27
 # Sections that several commands print alike, and their titles in the page.
-SHARED = {"Model": "MODEL", "Log-likelihood": "LOG-LIKELIHOOD", "Exit codes": "EXIT STATUS"}
+SHARED = {"Model": "MODEL", "Log-likelihood": "LOG-LIKELIHOOD", "Exit codes": "EXIT STATUS",
+          "Examples": "EXAMPLES"}
 ESCAPES = {"\\": "\\e", "-": "\\-", "'": "\\(aq", "`": "\\(ga", "^": "\\(ha", "~": "\\(ti"}
 
 

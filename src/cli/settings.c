@@ -28,18 +28,18 @@ static const ks_option filter_options[] = {
 
 static const ks_option shared_options[] = {
     {SCAN, "scan", "NAME[:N]", "scan of a scan method, see below; N for sengupta, default 1", 0},
-    {COV, "cov", "PART", "full, diag or none: covariances of the estimates", 0},
+    {COV, "cov", "PART", "full (default), diag or none: covariances of the estimates", 0},
     {Y, "y", "PATH", "dataset of the observations instead of /y", 0},
     {MODEL, "model", "GROUP", "group of the model instead of /model", 0},
     {MODEL_FILE, "model-file", "FILE", "file that holds the model", 0},
-    {PRIOR, "prior", "x0|x1", "override the attribute of the model", 0},
-    {TRANSITION, "transition", "into|out-of", "override the attribute of the model", 0},
-    {LAYOUT, "layout", "c|fortran", "override the attribute of the model", 0},
+    {PRIOR, "prior", "x0|x1", "override the attribute of the model, x0 without one", 0},
+    {TRANSITION, "transition", "into|out-of", "override the attribute of the model, into without one", 0},
+    {LAYOUT, "layout", "c|fortran", "override the attribute of the model, c without one", 0},
     {BACKEND, "backend", "NAME", "cpu (default), cuda, or auto: a device where one can, else the CPU", 0},
     {DEVICE, "device", "N[,M]", "device of back end cuda, default 0; M: for the reverse of scan-two-filter", 0},
     {THREADS, "threads", "N", "worker threads; 0, the default: all", 0},
-    {PRECISION, "precision", "f64|f32|mixed", "of computation and stored estimates; mixed: means f64, "
-     "covariances f32", 0},
+    {PRECISION, "precision", "f64|f32|mixed", "of computation and stored estimates, default f64;\n"
+     "                           mixed: means f64, covariances f32", 0},
     {STEADY_STATE, "steady-state", "WORD", "covariances of a constant model: hold (default) those that move by\n"
      "                           round-off, repeat steps that recur to the bit, or compute each, as\n"
      "                           scans of elements and devices always do", 0},

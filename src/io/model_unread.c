@@ -1,10 +1,11 @@
-/* What stands in a file as if it belonged to the model, and is not read: a name with another letter, or a
+/* What stands in a file as if it belonged to the model, or the system, and is not read: a name with another letter, or a
  * right one in another place, would change the estimates without a word. */
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 #include "h5.h"
 #include "model_parts.h"
+#include "system_file.h"
 
 /* Names that are not read, one after the other. */
 typedef struct name_list {
@@ -54,14 +55,26 @@ static herr_t unread_member(hid_t group, const char *name, const H5L_info_t *inf
     return 0;
 }
 
-/* An attribute whose name is that of a convention but for its letters' case. */
+/* A name that is known but for its letters' case. */
+static void add_in_other_letters(name_list *list, const char *name)
+{
+    for (const char *const *known = list->known; *known; ++known)
+        if (strcasecmp(name, *known) == 0 && !is_known(list, name)) add_name(list, name);
+}
+
 static herr_t unread_attribute(hid_t object, const char *name, const H5A_info_t *info, void *user)
 {
-    const name_list *list = user;
     (void)object;
     (void)info;
-    for (const char *const *known = list->known; *known; ++known)
-        if (strcasecmp(name, *known) == 0 && strcmp(name, *known) != 0) add_name(user, name);
+    add_in_other_letters(user, name);
+    return 0;
+}
+
+static herr_t member_in_other_letters(hid_t group, const char *name, const H5L_info_t *info, void *user)
+{
+    (void)group;
+    (void)info;
+    add_in_other_letters(user, name);
     return 0;
 }
 
@@ -100,6 +113,23 @@ void ks_model_note_unread(ks_input *input, hid_t group)
         ks_note_add(&input->notes, "%.100s holds %s, which %s not read: conventions are attributes of the group",
                     path, members.conventions.text, members.conventions.count > 1 ? "are" : "is");
     note_root(input, group, path);
+    H5Eclear2(H5E_DEFAULT);
+}
+
+void ks_system_note_unread(ks_system *system)
+{
+    static const char *const parts[] = {"D", "L", "U", "b", "D_dia", NULL};
+    static const char *const layout[] = {"layout", NULL};
+    name_list members = {.known = parts}, attributes = {.known = layout};
+    hsize_t position = 0;
+    H5Literate(system->file, H5_INDEX_NAME, H5_ITER_INC, NULL, member_in_other_letters, &members);
+    H5Aiterate2(system->file, H5_INDEX_NAME, H5_ITER_INC, &position, unread_attribute, &attributes);
+    if (members.count > 0)
+        ks_note_add(&system->notes, "the file holds %s, which %s not read; the arrays of a system are D, L, U, b, D_dia",
+                    members.text, members.count > 1 ? "are" : "is");
+    if (attributes.count > 0)
+        ks_note_add(&system->notes, "the file has the attribute %s, which is not read; its name is layout",
+                    attributes.text);
     H5Eclear2(H5E_DEFAULT);
 }
 

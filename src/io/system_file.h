@@ -79,6 +79,9 @@ ks_exit ks_system_load(ks_system *system, ks_precision precision, bool lower,
 /** Close the file and free all. NULL is allowed. */
 void ks_system_close(ks_system *system);
 
+/** Note what has the name of a part in other letters. */
+void ks_system_note_unread(ks_system *system);
+
 /* Parts of system_open.c and system_load.c, in system_triples.c. */
 ks_exit ks_system_open_triples(ks_system *system, int side, ks_failure *failure);
 size_t ks_system_triples_bytes(const ks_system_triples *triples);

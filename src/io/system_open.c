@@ -223,6 +223,7 @@ static ks_exit open_parts(ks_system *system, int layout, ks_failure *failure)
                                         &system->problems) == 0 ? KS_LAYOUT_C : KS_LAYOUT_FORTRAN;
     ks_h5_release(root);
     if (open_arrays(system, failure)) return failure->code;
+    ks_system_note_unread(system);
     for (int i = 0; i < KS_SYSTEM_ARRAYS; ++i) ks_unwritten_note(&system->arrays[i].dataset, &system->notes);
     for (int i = 0; i < 8; ++i)
         ks_unwritten_note(&system->triples[i / 4].datasets[i % 4], &system->notes);

@@ -1,10 +1,12 @@
 """The manual page has every command with every option that it takes, and all that --help says.
 
 usage: check_man.py KALSCAN PAGE"""
+import os
 import re
 import shutil
 import subprocess
 import sys
+import tempfile
 
 kalscan, name = sys.argv[1:3]
 page = open(name, encoding="utf-8").read()
@@ -31,6 +33,13 @@ for command in commands:
     known = set(listed(run(command, "--xyz"), "knows "))
     told = set(re.findall(r"^\.B (?:\\-\w, )?(\\-\\-\S+)", sections[command], flags=re.M))
     assert {option.replace("\\", "") for option in told} == known, (command, known)
+
+# What the examples show can be done.
+examples = [line.split()[1:] for line in run("--help").partition("\nExamples\n")[2].split("\n\n")[0].splitlines()]
+assert len(examples) > 4 and page.index(".SH EXAMPLES") > page.index(".SH EXIT STATUS")
+with tempfile.TemporaryDirectory() as folder:
+    for example in examples:
+        subprocess.run([os.path.abspath(kalscan), *example], cwd=folder, check=True, capture_output=True)
 
 # As a reader sees it, where there is groff to set it.
 if shutil.which("groff"):

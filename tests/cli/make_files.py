@@ -311,6 +311,9 @@ def systems():
     write_system("sys_hard", D=D[:1] * 0 + np.array([[1, 0, 0], [1 - 1e-10, 1, 0], [0, 0, 1]]),
                  L=None, b=b[:1])
     write_system("sys_singular", D=np.concatenate([D[:4], 0 * D[:1]]), L=0 * L)
+    write_system("sys_letters", l=L, u=L)
+    with h5py.File("sys_letters.h5", "a") as f:
+        f.attrs["Layout"] = "fortran"
     write_system("sys_zero", D=0 * D[:1], L=None, b=b[:1])
     write_system("sys_large_numbers", D=D * 1e300, L=L * 1e300)
     write_system("sys_tiny", D=np.full((1, 1, 1), 1e-300), L=None, b=np.full((1, 1), 1e300))
