@@ -160,6 +160,7 @@ static ks_exit write_output(ks_run *run, ks_failure *failure)
     const ks_settings *settings = run->settings;
     const double start = ks_seconds();
     ks_output_file *out;
+    if (!settings->output) return KS_EXIT_DONE;
     ks_progress_phase(&run->progress, "write");
     if (ks_output_create(&out, settings->output, settings->force, settings->compress, failure))
         return failure->code;

@@ -62,6 +62,7 @@ static unsigned estimate_bits(ks_cov part, unsigned mean, unsigned cov, unsigned
 static unsigned wanted(const ks_settings *settings, const ks_input *input)
 {
     unsigned bits = KS_OUT_LOGLIK;
+    if (!settings->output && !settings->dry_run) return bits;
     if (settings->job == KS_JOB_SMOOTH)
         bits |= estimate_bits(settings->cov, KS_OUT_SMOOTHED_MEAN, KS_OUT_SMOOTHED_COV,
                               KS_OUT_SMOOTHED_VAR);

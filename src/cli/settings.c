@@ -68,7 +68,8 @@ static void print_help(ks_job job)
                "Smoothing: means and covariances of every state given all of y.\n\n");
     else
         printf("usage: kalscan filter IN.h5 -o OUT.h5 [options]\n\n"
-               "Filtering: means and covariances of every state given y up to its step.\n\n");
+               "Filtering: means and covariances of every state given y up to its step.\n"
+               "Without -o it computes and tells the log-likelihood alone.\n\n");
     printf("Options\n");
     ks_options_print(job == KS_JOB_SMOOTH ? smooth_options : filter_options);
     ks_options_print(shared_options);
@@ -196,6 +197,7 @@ static ks_exit read_word(ks_settings *settings, int id, const char *value, ks_fa
         settings->steady_given = true;
         return ks_steady_state_read(&settings->steady_state, value, failure);
     default:
+        settings->cov_given = true;
         if (ks_parse_word("--cov", value, parts, NULL, &index, failure) == 0)
             settings->cov = (ks_cov)index;
         return failure->code;
@@ -251,6 +253,22 @@ static ks_exit check_mixed(const ks_settings *settings, ks_failure *failure)
                        ? "; on a device with --scan chunked" : "");
 }
 
+/* A filter without an output tells the log-likelihood, and has no use for what goes into one. */
+static ks_exit check_output(const ks_settings *settings, ks_failure *failure)
+{
+    const struct { bool given; const char *name; } of_outputs[] = {
+        {settings->innovations, "innovations"}, {settings->predicted, "predicted"}, {settings->cov_given, "cov"},
+        {settings->compress > 0, "compress"}, {settings->force, "force"}};
+    if (settings->output || settings->dry_run) return KS_EXIT_DONE;
+    if (settings->job == KS_JOB_SMOOTH)
+        return ks_fail(failure, KS_EXIT_USAGE, "no output; usage: kalscan smooth IN.h5 -o OUT.h5, or --dry-run");
+    for (size_t i = 0; i < sizeof of_outputs / sizeof *of_outputs; ++i)
+        if (of_outputs[i].given)
+            return ks_fail(failure, KS_EXIT_USAGE, "--%s goes with an output: -o OUT.h5, or --dry-run",
+                           of_outputs[i].name);
+    return KS_EXIT_DONE;
+}
+
 /* What only shows when all options are known. */
 static ks_exit check(const ks_settings *settings, ks_failure *failure)
 {
@@ -258,9 +276,7 @@ static ks_exit check(const ks_settings *settings, ks_failure *failure)
     if (!settings->places.file)
         return ks_fail(failure, KS_EXIT_USAGE, "no input; usage: kalscan %s IN.h5 -o OUT.h5",
                        command);
-    if (!settings->output && !settings->dry_run)
-        return ks_fail(failure, KS_EXIT_USAGE,
-                       "no output; usage: kalscan %s IN.h5 -o OUT.h5, or --dry-run", command);
+    if (check_output(settings, failure)) return failure->code;
     if (settings->order_given && settings->method != KS_METHOD_BLOCKTRI)
         return ks_fail(failure, KS_EXIT_USAGE, "--order goes with --method blocktri only");
     const bool no_scan = settings->method == KS_METHOD_SEQUENTIAL ||

@@ -15,7 +15,7 @@ typedef enum ks_cov { KS_COV_FULL = 0, KS_COV_DIAG = 1, KS_COV_NONE = 2 } ks_cov
 typedef struct ks_settings {
     ks_job job;
     ks_input_places places;
-    const char *output;      /**< NULL only with dry_run                                         */
+    const char *output;      /**< NULL with dry_run, and of a filter: the log-likelihood alone   */
     ks_method method;
     bool scan_given;
     ks_scan_algorithm scan;
@@ -28,6 +28,7 @@ typedef struct ks_settings {
     bool device_given;
     int threads;             /**< 0: all                                                         */
     ks_precision precision;
+    bool cov_given;
     ks_cov cov;
     bool steady_given;
     ks_steady_state steady_state;

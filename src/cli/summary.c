@@ -82,8 +82,11 @@ static void print_text(const ks_run *run)
         return;
     }
     print_loglik(run);
-    printf("%s: read %.3g s, computed %.3g s, written %.3g s\n", settings->output,
-           run->read_seconds, run->compute_seconds, run->write_seconds);
+    if (!settings->output)
+        printf("read %.3g s, computed %.3g s; without -o nothing is written\n", run->read_seconds, run->compute_seconds);
+    else
+        printf("%s: read %.3g s, computed %.3g s, written %.3g s\n", settings->output,
+               run->read_seconds, run->compute_seconds, run->write_seconds);
 }
 
 static void json_sizes(const ks_run *run, ks_json *json)
