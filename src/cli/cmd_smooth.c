@@ -101,6 +101,7 @@ static ks_exit open_input(ks_run *run, ks_failure *failure)
     const ks_settings *settings = run->settings;
     if (ks_input_open(&run->input, &settings->places, failure) ||
         ks_problems_fail(&run->input->problems, failure) ||
+        (settings->forecast > 0 && ks_input_extend(run->input, settings->forecast, failure)) ||
         ks_input_spare(run->input, settings->output, failure))
         return failure->code;
     print_notes(run);

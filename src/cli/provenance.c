@@ -50,5 +50,6 @@ ks_exit ks_provenance_write(const ks_run *run, ks_output_file *out, ks_failure *
     for (size_t i = 0; i < sizeof texts / sizeof *texts; ++i)
         if (texts[i].value && ks_output_text(out, "/", texts[i].name, texts[i].value, failure))
             return failure->code;
+    if (input->ahead > 0 && ks_output_integer(out, "/", "forecast", input->ahead, failure)) return failure->code;
     return ks_output_integer(out, "/", "threads", run->info.threads, failure);
 }

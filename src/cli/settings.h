@@ -32,6 +32,7 @@ typedef struct ks_settings {
     ks_cov cov;
     bool steady_given;
     ks_steady_state steady_state;
+    int64_t forecast;        /**< steps ahead                                                    */
     bool filtered, lag_one, innovations, predicted;
     bool force, quiet, json, dry_run;
     int compress;

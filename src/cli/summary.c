@@ -55,16 +55,17 @@ static void print_text(const ks_run *run)
     const ks_settings *settings = run->settings;
     const ks_input *input = run->input;
     const long long T = input->T, B = input->B;
-    char scan[64], series[48] = "";
+    char scan[64], series[48] = "", ahead[48] = "";
     ks_scan_text(run->info.method, run->info.scan, settings->scan_threshold, scan);
     if (input->batched) snprintf(series, sizeof series, "B = %lld, ", B);
-    printf("%s: %sT = %lld, nx = %d, ny = %d; prior %s, transition %s, layout %s",
-           settings->places.file, series, T, input->nx, input->ny,
+    if (input->ahead > 0) snprintf(ahead, sizeof ahead, " of which %lld ahead", (long long)input->ahead);
+    printf("%s: %sT = %lld%s, nx = %d, ny = %d; prior %s, transition %s, layout %s",
+           settings->places.file, series, T, ahead, input->nx, input->ny,
            ks_prior_name((int)input->prior), ks_transition_name((int)input->transition),
            ks_layout_name((int)input->layout));
     if (input->y)
         printf("; %lld of %lld entries missing", (long long)input->missing.entries,
-               B * T * input->ny);
+               B * (T - input->ahead) * input->ny);
     printf("\n%s: method %s%s, scan %s, ",
            settings->job == KS_JOB_SMOOTH ? "smooth" : "filter", ks_method_name(run->info.method),
            settings->method == KS_METHOD_AUTO ? " (auto)" : "", scan);
@@ -97,6 +98,7 @@ static void json_sizes(const ks_run *run, ks_json *json)
     ks_json_text(json, "output", run->settings->dry_run ? NULL : run->settings->output);
     ks_json_boolean(json, "dry_run", run->settings->dry_run);
     ks_json_integer(json, "T", input->T);
+    ks_json_integer(json, "forecast", input->ahead);
     ks_json_integer(json, "B", input->B);
     ks_json_integer(json, "nx", input->nx);
     ks_json_integer(json, "ny", input->ny);

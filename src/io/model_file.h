@@ -55,6 +55,7 @@ typedef struct ks_input {
     ks_input_places places;
     hid_t file, model_file;        /**< the same identifier where they are one file              */
     int64_t T, B;                  /**< -1: not known                                            */
+    int64_t ahead;                 /**< steps of T behind the last row of y, without observations */
     int nx, ny;                    /**< -1: not known                                            */
     bool batched;                  /**< y has an axis of series, and so have the outputs         */
     ks_prior prior;
@@ -77,6 +78,11 @@ typedef struct ks_input {
  *  its `problems` tell what is wrong with its content. On failure *out is NULL. places is copied,
  *  its strings must outlive the input. */
 ks_exit ks_input_open(ks_input **out, const ks_input_places *places, ks_failure *failure);
+
+/** Add steps behind the last observation, without entries; time stamps go on as the last two. Refuse
+ *  (KS_EXIT_USAGE) a model that varies with the step, which says nothing of them. Between ks_input_open(), without
+ *  problems, and ks_input_load(). */
+ks_exit ks_input_extend(ks_input *input, int64_t steps, ks_failure *failure);
 
 /** Refuse (KS_EXIT_USAGE) an output that holds values of the input, behind links. output NULL: none. */
 ks_exit ks_input_spare(const ks_input *input, const char *output, ks_failure *failure);

@@ -197,7 +197,11 @@ static ks_exit load_time_stamps(ks_input *input, ks_failure *failure)
     if (t->id < 0) return KS_EXIT_DONE;
     input->t = ks_memory_raw(ks_size_product((size_t)input->T, sizeof(double)), "/t", failure);
     if (!input->t) return failure->code;
-    return ks_dataset_read(t, &whole, &all, H5T_NATIVE_DOUBLE, input->t, failure);
+    if (ks_dataset_read(t, &whole, &all, H5T_NATIVE_DOUBLE, input->t, failure)) return failure->code;
+    const int64_t seen = input->T - input->ahead;
+    const double last = input->t[seen - 1], step = seen > 1 ? last - input->t[seen - 2] : 1.0;
+    for (int64_t k = seen; k < input->T; ++k) input->t[k] = last + (double)(k - seen + 1) * step;
+    return KS_EXIT_DONE;
 }
 
 ks_exit ks_input_load(ks_input *input, ks_precision precision, ks_io_progress progress,

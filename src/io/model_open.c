@@ -187,6 +187,28 @@ ks_exit ks_input_open(ks_input **out, const ks_input_places *places, ks_failure 
     return KS_EXIT_DONE;
 }
 
+ks_exit ks_input_extend(ks_input *input, int64_t steps, ks_failure *failure)
+{
+    int64_t numbers;
+    for (int i = 0; i < KS_INPUT_ARRAYS; ++i) {
+        ks_input_array *array = &input->arrays[i];
+        if (array->dataset.id < 0) continue;
+        if (array->fit.per_step)
+            return ks_fail(failure, KS_EXIT_USAGE, "--forecast: %s: %s varies with the step, and has no rows for steps "
+                           "ahead; append rows to it, and as many of NaN to %s", array->dataset.file,
+                           array->dataset.path, input->y_dataset.path);
+        /* Of a single step under prior x1 the transition was not to be read. */
+        array->row_count = 1;
+    }
+    /* Room for 16-byte numbers, as of datasets. */
+    if (__builtin_add_overflow(input->T, steps, &numbers) ||
+        __builtin_mul_overflow(numbers, input->B * input->ny, &numbers) || numbers > INT64_MAX / 16)
+        return ks_fail(failure, KS_EXIT_USAGE, "--forecast: %lld steps are too many", (long long)steps);
+    input->T += steps;
+    input->ahead = steps;
+    return KS_EXIT_DONE;
+}
+
 ks_exit ks_input_spare(const ks_input *input, const char *output, ks_failure *failure)
 {
     ks_sources_spare(&input->y_dataset, output, failure);

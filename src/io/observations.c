@@ -238,7 +238,7 @@ static void count_missing(ks_input *input)
     ks_missing *missing = &input->missing;
     for (int64_t s = 0; s < input->B; ++s) {
         int64_t gap = 0;
-        for (int64_t k = 0; k < input->T; ++k) {
+        for (int64_t k = 0; k < input->T - input->ahead; ++k) {
             int absent = 0;
             for (int i = 0; i < input->ny; ++i)
                 absent += isnan(load(input->precision, input->y,
@@ -255,6 +255,14 @@ static void count_missing(ks_input *input)
     }
 }
 
+/* Steps ahead have no entries. */
+static void clear_ahead(ks_input *input)
+{
+    for (int64_t s = 1; input->ahead > 0 && s <= input->B; ++s)
+        for (int64_t i = (s * input->T - input->ahead) * input->ny; i < s * input->T * input->ny; ++i)
+            store(input->precision, input->y, i, (double)NAN);
+}
+
 static ks_exit load_slabs(ks_input *input, const packing *pack, ks_load_progress *progress,
                           ks_failure *failure)
 {
@@ -265,8 +273,9 @@ static ks_exit load_slabs(ks_input *input, const packing *pack, ks_load_progress
     const size_t row = (size_t)input->ny * wide;
     ks_slab_walk walk;
     ks_slab slab;
-    ks_slab_walk_start(&walk, input->B, 0, input->T, row, ks_dataset_chunk_steps(y, &input->y_fit),
-                       true);
+    /* Behind the rows of the file those of a series may go on in memory. */
+    ks_slab_walk_start(&walk, input->B, 0, input->T - input->ahead, row, ks_dataset_chunk_steps(y, &input->y_fit),
+                       input->ahead == 0);
     unsigned char *buffer = NULL;
     if (!direct) {
         buffer = ks_memory_raw(ks_size_product((size_t)ks_slab_walk_rows(&walk), row),
@@ -307,6 +316,7 @@ ks_exit ks_observations_load(ks_input *input, ks_load_progress *progress, ks_fai
     if (packing_of(input, &pack, failure) == KS_EXIT_DONE && input->problems.count == problems)
         load_slabs(input, &pack, progress, failure);
     if (!failure->code && input->problems.count == problems) {
+        clear_ahead(input);
         if (pack.has_fill || !note_fill(input, &pack)) note_unwritten(input, &pack);
         count_missing(input);
     }

@@ -155,6 +155,37 @@ def trailing():
             assert np.isclose(together[number], alone, rtol=1e-14), (job, together, alone)
 
 
+def forecast():
+    """Steps ahead are rows of NaN that nobody has to append; time stamps go on as they do at the end."""
+    def appended(y):
+        return np.concatenate([y, np.full(y.shape[:-2] + (4, y.shape[-1]), np.nan)], axis=-2)
+    series, t = np.stack([Y, Y + 1, Y * np.nan]), 1960 + 0.25 * np.arange(T + 4)
+    for y, more in ((Y, {}), (series, dict(u=np.ones(NX), Q=np.stack([MODEL["Q"]] * 3)[:, None])),
+                    (Y[:1], dict(attributes=dict(prior="x1")))):
+        for job in ("smooth", "filter"):
+            options = ("--lag-one",) if job == "smooth" else ("--predicted", "--innovations")
+            for precision in ("f64", "f32"):
+                write(y=appended(y), t=t[:y.shape[-2] + 4], **more)
+                one = estimates(*options, "--precision", precision, job=job)
+                write(y=y, t=t[:y.shape[-2]] if y.shape[-2] > 1 else None, **more)
+                other = estimates(*options, "--precision", precision, "--forecast", "4", job=job)
+                if y.shape[-2] == 1:
+                    del one["t"], one["time"], other["time"]
+                same(one, other)
+    with h5py.File("out.h5") as f:
+        assert f.attrs["forecast"] == 4
+    write(y=np.nan_to_num(Y, nan=-9.0), fill=-9.0)
+    told = call("filter", "in.h5", "--dry-run", "--forecast", "4").stdout
+    assert f"T = {T + 4} of which 4 ahead" in told and f"1 of {T} entries missing" in told, told
+    for name, value in (("F", np.tile(MODEL["F"], (T, 1, 1))), ("u", np.zeros((T, NX))), ("R", np.ones((1, T, 1, 1)))):
+        write(**{name: value})
+        done = call("filter", "in.h5", "--dry-run", "--forecast", "4")
+        assert done.returncode == 2 and f"in.h5: /model/{name} varies with the step" in done.stderr, done
+    write()
+    assert call("filter", "in.h5", "--forecast", "4").returncode == 2
+    assert call("smooth", "in.h5", "--dry-run", "--forecast", "1e12").returncode in (2, 5)
+
+
 def time_stamps():
     """Steps that differ by rounding are regular; where F varies it may know of the others."""
     stamps = 1.7e9 + 0.1 * np.arange(T)
@@ -176,6 +207,6 @@ def automatic():
 
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
-    for check in (symmetry, definiteness, vanishing, unread, stands_for_the_same, trailing, time_stamps, automatic):
+    for check in (symmetry, definiteness, vanishing, unread, stands_for_the_same, trailing, forecast, time_stamps, automatic):
         check()
         print("ok", check.__name__)
