@@ -29,8 +29,8 @@ typedef struct ks_failure {
  *  like, in place; what no longer fits into `size` bytes is left out. */
 void ks_text_escape(char *text, size_t size);
 
-/** Print into a text of `size` bytes, with control characters escaped. Of what is too long the middle is left out: a message begins with
- *  the name of a file, which may have any length, and ends with the reason. */
+/** Print into a text of `size` bytes, with control characters escaped. Of what is too long the middle is left out: a
+ *  message begins with the name of a file, which may have any length, and ends with the reason. */
 void ks_text_fit(char *text, size_t size, const char *format, va_list arguments)
     __attribute__((format(printf, 3, 0)));
 

@@ -74,9 +74,9 @@ typedef struct ks_input {
     ks_notes notes;                /**< what stands there as if it were meant, and is not read   */
 } ks_input;
 
-/** Open and understand an input. A path of more than KS_PATH_MOST characters is KS_EXIT_USAGE. On success *out is the caller's: close it with ks_input_close();
- *  its `problems` tell what is wrong with its content. On failure *out is NULL. places is copied,
- *  its strings must outlive the input. */
+/** Open and understand an input. A path of more than KS_PATH_MOST characters is KS_EXIT_USAGE. On success *out is
+ *  the caller's: close it with ks_input_close(); its `problems` tell what is wrong with its content. On failure *out
+ *  is NULL. places is copied, its strings must outlive the input. */
 ks_exit ks_input_open(ks_input **out, const ks_input_places *places, ks_failure *failure);
 
 /** Add steps behind the last observation, without entries; time stamps go on as the last two. Refuse

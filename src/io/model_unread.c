@@ -1,5 +1,5 @@
-/* What stands in a file as if it belonged to the model, or the system, and is not read: a name with another letter, or a
- * right one in another place, would change the estimates without a word. */
+/* What stands in a file as if it belonged to the model, or the system, and is not read: a name with another letter,
+ * or a right one in another place, would change the estimates without a word. */
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -125,8 +125,8 @@ void ks_system_note_unread(ks_system *system)
     H5Literate(system->file, H5_INDEX_NAME, H5_ITER_INC, NULL, member_in_other_letters, &members);
     H5Aiterate2(system->file, H5_INDEX_NAME, H5_ITER_INC, &position, unread_attribute, &attributes);
     if (members.count > 0)
-        ks_note_add(&system->notes, "the file holds %s, which %s not read; the arrays of a system are D, L, U, b, D_dia",
-                    members.text, members.count > 1 ? "are" : "is");
+        ks_note_add(&system->notes, "the file holds %s, which %s not read; the arrays of a system are D, L, U, b, "
+                    "D_dia", members.text, members.count > 1 ? "are" : "is");
     if (attributes.count > 0)
         ks_note_add(&system->notes, "the file has the attribute %s, which is not read; its name is layout",
                     attributes.text);

@@ -138,7 +138,8 @@ static void look_at_virtual(walk *w, hid_t list, const char *home, int depth)
         if (H5Pget_virtual_filename(list, i, file, PATH_MAX) < 0 || H5Pget_virtual_dsetname(list, i, path, PATH_MAX) < 0)
             continue;
         for (int64_t number = 0; !w->done; ++number) {
-            const bool numbered = expand(file, number, names[0]), pattern = expand(path, number, names[1]) || numbered;
+            const bool numbered = expand(file, number, names[0]);
+            const bool pattern = expand(path, number, names[1]) || numbered;
             const bool there = look_at_source(w, home, names[0], names[1], depth);
             if (pattern && there) continue;
             if (pattern || there || !tells) break;

@@ -88,8 +88,9 @@ def vanishing():
     the diagonal may be."""
     least = float(np.finfo("f4").tiny)
     for name, index in (("Q", "[0, 0]"), ("R", "[0, 0]"), ("P0", "[0, 0]"), ("Q_diag", "[0]"), ("R_diag", "[0]")):
-        for value, precision, expected in ((1e-44, "f32", 3), (1e-60, "mixed", 3), (0.99 * least, "f32", 3),
-                                           (least, "mixed", 0), (0.0, "f32", 0), (1e-44, "f64", 0)):
+        cases = ((1e-44, "f32", 3), (least, "mixed", 0), (1e-60, "mixed", 3), (0.99 * least, "f32", 3), (0.0, "f32", 0),
+                 (1e-44, "f64", 0))
+        for value, precision, expected in cases if name == "Q" else cases[:2]:
             n = 1 if name[0] == "R" else 2
             matrix = np.diag([value, 3.0][:n])
             write(**({name: matrix} if name in MODEL else {name[0]: None, name: np.diag(matrix)}))
@@ -162,16 +163,14 @@ def forecast():
     series, t = np.stack([Y, Y + 1, Y * np.nan]), 1960 + 0.25 * np.arange(T + 4)
     for y, more in ((Y, {}), (series, dict(u=np.ones(NX), Q=np.stack([MODEL["Q"]] * 3)[:, None])),
                     (Y[:1], dict(attributes=dict(prior="x1")))):
-        for job in ("smooth", "filter"):
-            options = ("--lag-one",) if job == "smooth" else ("--predicted", "--innovations")
-            for precision in ("f64", "f32"):
-                write(y=appended(y), t=t[:y.shape[-2] + 4], **more)
-                one = estimates(*options, "--precision", precision, job=job)
-                write(y=y, t=t[:y.shape[-2]] if y.shape[-2] > 1 else None, **more)
-                other = estimates(*options, "--precision", precision, "--forecast", "4", job=job)
-                if y.shape[-2] == 1:
-                    del one["t"], one["time"], other["time"]
-                same(one, other)
+        for job, *options in (("smooth", "--lag-one"), ("filter", "--predicted", "--innovations", "--precision", "f32")):
+            write(y=appended(y), t=t[:y.shape[-2] + 4], **more)
+            one = estimates(*options, job=job)
+            write(y=y, t=t[:y.shape[-2]] if y.shape[-2] > 1 else None, **more)
+            other = estimates(*options, "--forecast", "4", job=job)
+            if y.shape[-2] == 1:
+                del one["t"], one["time"], other["time"]
+            same(one, other)
     with h5py.File("out.h5") as f:
         assert f.attrs["forecast"] == 4
     write(y=np.nan_to_num(Y, nan=-9.0), fill=-9.0)
