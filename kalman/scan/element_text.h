@@ -112,35 +112,36 @@ KS_HD_COLD void KS_T(ks_data_of)(int nx, const KS_NUM *J, KS_NUM *G, KS_NUM *z, 
  *  the factors of both come from rotating [I M] and [I Mᵀ]. W receives L⁻¹ Gᵀ (nx, nx) with
  *  L Lᵀ = I + Mᵀ M, so that the second is Wᵀ W; z (nx), which holds some v = G g + r, becomes L⁻¹ g, and rest (nx) is
  *  (I + J C)⁻¹ r, so that (I + J C)⁻¹ v = Wᵀ z + rest; shift (nx) receives Y v, whose terms with the factor of [I M] are
- *  no larger than what Y has standard deviations. U is given. scratch: 5 nx² + 2 nx numbers. */
+ *  no larger than what Y has standard deviations. U is given. scratch: 5 nx² + 4 nx numbers. */
 KS_HD_COLD void KS_T(ks_merge_array)(int nx, const KS_NUM *U, const KS_NUM *J, KS_NUM *Y,
                                      KS_NUM *W, KS_NUM *z, KS_NUM *rest, KS_NUM *shift, KS_NUM *scratch)
 {
     const int nn = nx * nx, columns = 2 * nx;
-    KS_NUM *G = scratch, *M = G + nn, *T = M + nn, *V = T + 2 * nn, *reflection = V + nn, *p = shift;
+    KS_NUM *G = scratch, *M = G + nn, *T = M + nn, *data = T + 2 * nn, *V = data + columns, *reflection = V + nn, *p = shift;
     KS_T(ks_data_of)(nx, J, G, z, rest);
     for (int i = 0; i < nn; ++i) M[i] = KS_LIT(0);
     KS_T(ks_mtm_add)(nx, nx, nx, U, G, M);
-    for (int i = 0; i < nx; ++i) p[i] = KS_LIT(0);
-    KS_T(ks_mv_add)(nx, nx, M, z, p);
+    /* Data go through the rotation as one more row, which loses less of them than a product with M does. */
     for (int side = 0; side < 2; ++side) {
         const KS_NUM *root = side ? G : U;
-        KS_NUM *X = side ? W : V, *data = side ? z : p;
+        KS_NUM *X = side ? W : V;
         for (int i = 0; i < nx; ++i)
             for (int c = 0; c < nx; ++c) {
                 T[i * columns + c] = KS_LIT(i == c ? 1 : 0);
                 T[i * columns + nx + c] = side ? M[c * nx + i] : M[i * nx + c];
             }
-        KS_T(ks_lq)(nx, columns, T, reflection);
-        for (int i = 0; i < nx; ++i) { /* X = L⁻¹ rootᵀ */
+        for (int c = 0; c < nx; ++c) {
+            data[c] = side ? z[c] : KS_LIT(0);
+            data[nx + c] = side ? KS_LIT(0) : z[c];
+        }
+        KS_T(ks_lq_first)(nx, nx + 1, columns, T, reflection);
+        for (int i = 0; i < nx; ++i) /* X = L⁻¹ rootᵀ */
             for (int c = 0; c < nx; ++c) {
                 KS_NUM s = root[c * nx + i];
                 for (int j = 0; j < i; ++j) s = s - T[i * columns + j] * X[j * nx + c];
                 X[i * nx + c] = s / T[i * columns + i];
             }
-            for (int j = 0; j < i; ++j) data[i] = data[i] - T[i * columns + j] * data[j];
-            data[i] = data[i] / T[i * columns + i];
-        }
+        KS_T(ks_copy)(nx, data, side ? z : p);
     }
     for (int i = 0; i < nn; ++i) Y[i] = KS_LIT(0);
     KS_T(ks_mtm_add)(nx, nx, nx, V, V, Y);
