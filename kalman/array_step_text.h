@@ -101,6 +101,8 @@ KS_HD_COLD void KS_T(ks_array_gain)(int nx, const KS_NUM *F, const KS_NUM *Q, co
         KS_T(ks_copy)(nx, S + i * nx, M + (nx + i) * columns);
         for (int c = nx; c < columns; ++c) M[(nx + i) * columns + c] = KS_LIT(0);
     }
+    /* A row keeps what a few roundings of its norm leave through all reflections; under a vague prior all that is known
+     * of a component may be a tail not much larger. */
     int rank = 0;
     for (int i = 0; i < nx; ++i) {
         const KS_NUM variance = KS_GT(Q[i * nx + i], KS_LIT(0)) ? Q[i * nx + i] : KS_LIT(0);
@@ -108,7 +110,7 @@ KS_HD_COLD void KS_T(ks_array_gain)(int nx, const KS_NUM *F, const KS_NUM *Q, co
         KS_NUM tail = KS_LIT(0);
         for (int c = rank; c < columns; ++c)
             tail = tail + M[i * columns + c] * M[i * columns + c];
-        if (KS_GT(KS_SQRT(tail), KS_LIT(8 * nx * KS_EPS) * bound)) {
+        if (KS_GT(KS_SQRT(tail), KS_LIT(3 * KS_EPS) * bound)) {
             (void)KS_T(ks_reflect_row)(2 * nx, columns, i, rank, M, T);
             column_of[i] = KS_LIT(1);
             ++rank;
