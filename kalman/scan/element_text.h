@@ -154,7 +154,7 @@ KS_HD_COLD void KS_T(ks_merge_array)(int nx, const KS_NUM *U, const KS_NUM *J, K
     KS_T(ks_mtv_sub)(nx, nx, J, left, rest);
 }
 
-/** As ks_join_ordinary() by ks_merge_array(). W: 10 nx² + 4 nx numbers. */
+/** As ks_join_ordinary() by ks_merge_array(). W: 9 nx² + 6 nx numbers. */
 KS_HD_COLD void KS_T(ks_join_array)(int nx, const KS_NUM *lhs, const KS_NUM *eta_j, const KS_NUM *J_j, KS_NUM *Y,
                                     KS_NUM *X, KS_NUM *shift, KS_NUM *eta, KS_NUM *J, KS_NUM *W)
 {

@@ -15,7 +15,7 @@ KS_HD int64_t KS_T(ks_two_filter_scratch)(int nx)
 }
 
 /** As ks_meet_ordinary() in whichever form will do, from Pf, of which `root` says that it is a root. x and P are none
- *  of these. W: 9 nx² + 5 nx numbers. */
+ *  of these. W: 8 nx² + 7 nx numbers. */
 KS_HD void KS_T(ks_meet)(int nx, const KS_NUM *xf, const KS_NUM *Pf, int root, const KS_NUM *v,
                          const KS_NUM *J_packed, KS_NUM *x, KS_NUM *P, KS_NUM *W)
 {
@@ -45,7 +45,7 @@ KS_HD void KS_T(ks_centre)(int nx, const KS_NUM *x, const KS_NUM *J_packed, KS_N
 }
 
 /** Smoothed x, P of a step from its filtered xf, Pf and the information eta, J (packed) of all
- *  later observations. W: 9 nx² + 6 nx numbers. */
+ *  later observations. W: 8 nx² + 8 nx numbers. */
 KS_HD void KS_T(ks_two_filter)(int nx, const KS_NUM *xf, const KS_NUM *Pf, const KS_NUM *eta,
                                const KS_NUM *J_packed, KS_NUM *x, KS_NUM *P, KS_NUM *W)
 {
@@ -54,7 +54,7 @@ KS_HD void KS_T(ks_two_filter)(int nx, const KS_NUM *xf, const KS_NUM *Pf, const
     KS_T(ks_meet)(nx, xf, Pf, 0, W, J_packed, x, P, W + nx);
 }
 
-/** As ks_pull_ordinary() in whichever form will do. W: 13 nx² + 6 nx numbers. */
+/** As ks_pull_ordinary() in whichever form will do. W: 12 nx² + 8 nx numbers. */
 KS_HD void KS_T(ks_pull)(int nx, KS_NUM *e, const KS_NUM *x, KS_NUM *v, KS_NUM *J_packed, KS_NUM *W)
 {
     const int nn = nx * nx;
