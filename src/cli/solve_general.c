@@ -246,7 +246,8 @@ static ks_exit explain_iteration(const ks_solve *run, const ks_general_report *r
     if (sweeps(run))
         snprintf(radius, sizeof radius, "; the spectral radius of D^-1 (L + U) is about %.4g, and block iterations "
                  "converge where it is below 1", report->spectral_radius);
-    const bool round_off = report->end == KS_END_STAGNATED && report->relative_residual < 1e-12;
+    const bool ended = report->end == KS_END_STAGNATED || report->end == KS_END_BREAKDOWN;
+    const bool round_off = ended && report->relative_residual < 1e-12;
     return ks_fail(failure, KS_EXIT_NUMERICAL,
                    "%s: method %s %s: after %lld iterations the relative residual is %.3g, the tolerance %.3g%s; "
                    "nothing is written; %s", run->system->name, run->method, ks_general_end_name(report->end),
