@@ -173,7 +173,7 @@ static void check_kind(const char *name, int smooths)
                 }
 }
 
-/* Teams of every size that there are, smaller and larger than a row of an element; of elements that join in the array
+/* Teams that are part of a warp, one, and several, smaller and larger than a row of an element; of elements that join in the array
  * form, too, where covariance and information are both large. */
 static void check_teams(const char *name, int smooths)
 {

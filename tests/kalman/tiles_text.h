@@ -169,31 +169,37 @@ static void KS_T(same_results)(const ks_series *s, const KS_T(results) *a, const
     }
 }
 
+/** Every tier comes to what the plain text does. */
+static void KS_T(tiers_agree)(const golden *g)
+{
+    const ks_precision precision = sizeof(KS_NUM) == sizeof(double) ? KS_F64 : KS_F32;
+    KS_NUM *memory[9];
+    const ks_series s = KS_T(series_of)(g, memory);
+    KS_T(results) plain, fast;
+    KS_T(run_ranges)(NULL, &s, 0, &plain);
+    assert_true(plain.tally.ordinary > STEPS);
+    for (int tier = 0; tier < 3; ++tier) {
+        const ks_kernels *kernels = ks_kernels_for(precision, tiers[tier], s.nx, s.ny);
+        if (!kernels) continue;
+        KS_T(run_ranges)(kernels, &s, 0, &fast);
+        KS_T(same_results)(&s, &fast, &plain);
+        free(fast.memory);
+    }
+    free(plain.memory);
+    for (int i = 0; i < 9; ++i) free(memory[i]);
+}
+
 static void KS_T(ranges_agree)(void **state)
 {
     (void)state;
     static const unsigned flags[] = { MISSING, VARIES_ALL | HAS_OFFSETS,
                                       VARIES_ALL | HAS_OFFSETS | MISSING,
                                       VARIES_H | VARIES_Q | MISSING, VARIES_R | MISSING };
-    const ks_precision precision = sizeof(KS_NUM) == sizeof(double) ? KS_F64 : KS_F32;
     for (size_t c = 0; c < sizeof sizes / sizeof sizes[0]; ++c)
         for (int f = 0; f < 5; ++f) {
             golden *g = model_random((model_spec){ 170 + c, STEPS, 1, sizes[c][0], sizes[c][1],
                                                    f % 2 ? KS_PRIOR_X1 : KS_PRIOR_X0, flags[f] });
-            KS_NUM *memory[9];
-            const ks_series s = KS_T(series_of)(g, memory);
-            KS_T(results) plain, fast;
-            KS_T(run_ranges)(NULL, &s, 0, &plain);
-            assert_true(plain.tally.ordinary > STEPS);
-            for (int tier = 0; tier < 3; ++tier) {
-                const ks_kernels *kernels = ks_kernels_for(precision, tiers[tier], s.nx, s.ny);
-                if (!kernels) continue;
-                KS_T(run_ranges)(kernels, &s, 0, &fast);
-                KS_T(same_results)(&s, &fast, &plain);
-                free(fast.memory);
-            }
-            free(plain.memory);
-            for (int i = 0; i < 9; ++i) free(memory[i]);
+            KS_T(tiers_agree)(g);
             golden_free(g);
         }
 }
@@ -205,7 +211,6 @@ static void KS_T(singular_models_agree)(void **state)
     (void)state;
     static const int some[][2] = { { 5, 2 },  { 7, 3 },  { 9, 4 },  { 9, 7 },  { 10, 3 }, { 10, 5 },
                                    { 11, 1 }, { 11, 5 }, { 11, 8 }, { 12, 5 }, { 13, 5 }, { 15, 7 } };
-    const ks_precision precision = sizeof(KS_NUM) == sizeof(double) ? KS_F64 : KS_F32;
     for (size_t c = 0; c < sizeof some / sizeof some[0]; ++c)
         for (int f = 0; f < 4; ++f) {
             const int nx = some[c][0], ny = some[c][1];
@@ -219,20 +224,7 @@ static void KS_T(singular_models_agree)(void **state)
             double *P0 = model_block(&g->P0, 0, 0);
             for (int i = 0; i < nx * nx; ++i)
                 if (f / 2 ? i / nx > 1 || i % nx > 1 : i / nx == nx - 1 || i % nx == nx - 1) P0[i] = 0;
-            KS_NUM *memory[9];
-            const ks_series s = KS_T(series_of)(g, memory);
-            KS_T(results) plain, fast;
-            KS_T(run_ranges)(NULL, &s, 0, &plain);
-            assert_true(plain.tally.ordinary > STEPS);
-            for (int tier = 0; tier < 3; ++tier) {
-                const ks_kernels *kernels = ks_kernels_for(precision, tiers[tier], s.nx, s.ny);
-                if (!kernels) continue;
-                KS_T(run_ranges)(kernels, &s, 0, &fast);
-                KS_T(same_results)(&s, &fast, &plain);
-                free(fast.memory);
-            }
-            free(plain.memory);
-            for (int i = 0; i < 9; ++i) free(memory[i]);
+            KS_T(tiers_agree)(g);
             golden_free(g);
         }
 }
