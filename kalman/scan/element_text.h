@@ -117,7 +117,8 @@ KS_HD_COLD void KS_T(ks_merge_array)(int nx, const KS_NUM *U, const KS_NUM *J, K
                                      KS_NUM *W, KS_NUM *z, KS_NUM *rest, KS_NUM *shift, KS_NUM *scratch)
 {
     const int nn = nx * nx, columns = 2 * nx;
-    KS_NUM *G = scratch, *M = G + nn, *T = M + nn, *data = T + 2 * nn, *V = data + columns, *reflection = V + nn, *p = shift;
+    KS_NUM *G = scratch, *M = G + nn, *T = M + nn, *data = T + 2 * nn, *V = data + columns;
+    KS_NUM *reflection = V + nn, *p = shift;
     KS_T(ks_data_of)(nx, J, G, z, rest);
     for (int i = 0; i < nn; ++i) M[i] = KS_LIT(0);
     KS_T(ks_mtm_add)(nx, nx, nx, U, G, M);
