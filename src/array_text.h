@@ -71,63 +71,38 @@ KS_HD_COLD void KS_T(ks_covariance_factor)(int n, const KS_NUM *A, KS_NUM *S, KS
     KS_T(ks_doubt_covariance)(n, A, S);
 }
 
-/** Reflect row `row` of M (rows, columns) onto its entry `p`, for all rows from `row` on; entries
- *  right of p in that row become exactly zero. M[row, p] ends non-negative. V holds columns
- *  numbers. Returns the column that has changed places with p: the one with the largest entry, so that
- *  columns of different sizes keep their digits (Powell & Reid, "On applying Householder transformations
- *  to linear least squares problems", 1969). */
-KS_HD int KS_T(ks_reflect_row)(int rows, int columns, int row, int p, KS_NUM *M, KS_NUM *V)
-{
-    KS_NUM *m = M + (int64_t)row * columns;
-    KS_NUM scale = KS_LIT(0), sum = KS_LIT(0);
-    int most = p;
-    for (int c = p; c < columns; ++c) {
-        const KS_NUM a = KS_GT(m[c], KS_LIT(0)) ? m[c] : -m[c];
-        if (!KS_GT(a, scale)) continue;
-        scale = a;
-        most = c;
-    }
-    if (!KS_GT(scale, KS_LIT(0))) return p;
-    for (int r = row; most != p && r < rows; ++r) {
-        KS_NUM *x = M + (int64_t)r * columns;
-        const KS_NUM larger = x[most];
-        x[most] = x[p];
-        x[p] = larger;
-    }
-    for (int c = p; c < columns; ++c) {
-        V[c] = m[c] / scale;
-        sum = sum + V[c] * V[c];
-    }
-    const KS_NUM norm = KS_SQRT(sum);
-    /* v = x + sign(x_p) |x| e_p has no cancellation; the row ends at -sign(x_p) |x|. */
-    const int negative = KS_GT(KS_LIT(0), V[p]);
-    V[p] = negative ? V[p] - norm : V[p] + norm;
-    const KS_NUM beta = KS_LIT(1) / (norm * (negative ? -V[p] : V[p]));
-    for (int r = row + 1; r < rows; ++r) {
-        KS_NUM *x = M + (int64_t)r * columns;
-        KS_NUM dot = KS_LIT(0);
-        for (int c = p; c < columns; ++c) dot = dot + x[c] * V[c];
-        dot = dot * beta;
-        for (int c = p; c < columns; ++c) x[c] = x[c] - dot * V[c];
-        if (!negative) x[p] = -x[p];
-    }
-    m[p] = norm * scale;
-    for (int c = p + 1; c < columns; ++c) m[c] = KS_LIT(0);
-    return most;
-}
+#define KS_REFLECTED         KS_NUM
+#define KS_REFLECTED_SQRT(x) KS_SQRT(x)
+#define KS_R(name)           KS_T(name)
+#include "reflect_text.h"
+#undef KS_REFLECTED
+#undef KS_REFLECTED_SQRT
+#undef KS_R
 
-/** The first rows of M (rows, columns) <- [L 0], L lower triangular with a non-negative diagonal; the others are
- *  reflected with them. V: columns. */
-KS_HD_COLD void KS_T(ks_lq_first)(int first, int rows, int columns, KS_NUM *M, KS_NUM *V)
-{
-    for (int r = 0; r < first && r < columns; ++r)
-        (void)KS_T(ks_reflect_row)(rows, columns, r, r, M, V);
-}
+/* What single precision would decide by round-off is decided in double; where nothing is wider it
+ * is the number itself. */
+#ifndef KS_WIDE
+#    define KS_WIDE KS_NUM
+#endif
+#ifndef KS_WIDE_EPS
+#    define KS_WIDE_EPS     KS_EPS
+#    define KS_WIDE_SQRT(x) KS_SQRT(x)
+#endif
+#define KS_REFLECTED         KS_WIDE
+#define KS_REFLECTED_SQRT(x) KS_WIDE_SQRT(x)
+#define KS_R(name)           KS_T(name##_wide)
+#include "reflect_text.h"
+#undef KS_REFLECTED
+#undef KS_REFLECTED_SQRT
+#undef KS_R
 
-/** The same of all rows. */
-KS_HD void KS_T(ks_lq)(int rows, int columns, KS_NUM *M, KS_NUM *V)
+/** Scratch W for wide numbers: where it is aligned for them, up to sizeof(KS_WIDE) - 1 bytes
+ * further. */
+KS_HD KS_WIDE *KS_T(ks_wide_scratch)(KS_NUM *W)
 {
-    KS_T(ks_lq_first)(rows, rows, columns, M, V);
+    if (sizeof(KS_WIDE) == sizeof(KS_NUM)) return (KS_WIDE *)(void *)W;
+    const uintptr_t over = (uintptr_t)W % sizeof(KS_WIDE);
+    return (KS_WIDE *)(void *)((char *)W + (over ? sizeof(KS_WIDE) - over : 0));
 }
 
 /** The sum over l of |A[i, l]| times the norm of row l of S (n, n): a bound for row i of A S that

@@ -12,6 +12,8 @@
 #undef KS_ALL
 #undef KS_EPS
 #undef KS_WIDE
+#undef KS_WIDE_EPS
+#undef KS_WIDE_SQRT
 #undef KS_GROWTH
 #undef KS_GEMM
 #undef KS_MERGE

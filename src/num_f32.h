@@ -12,6 +12,8 @@
 #define KS_ALL(m) (m)
 /* Where single sums would lose what matters. */
 #define KS_WIDE double
+#define KS_WIDE_EPS     1.1102230246251565e-16
+#define KS_WIDE_SQRT(x) sqrt(x)
 #define KS_EPS 5.9604644775390625e-8
 #define KS_GROWTH 5e2
 /* Plain C on the CPU: matrix products of more columns than this go to gemm_text.h. */
