@@ -81,60 +81,146 @@ KS_HD_COLD int KS_T(ks_array_update)(int nx, int m, const KS_NUM *H, const KS_NU
     return -1;
 }
 
-/** The smoothing gain from the square root S of a filtered covariance: ET (nx, nx) = Eᵀ and the
- *  square root L (nx, 2 nx) of Cov(x[k] | x[k+1], y[0..k]). Components of the prediction that the
- *  components before them determine carry no information: their rows of ET are zero, which makes
- *  a singular predicted covariance as good as any other. W: 6 nx² + 4 nx numbers. */
-KS_HD_COLD void KS_T(ks_array_gain)(int nx, const KS_NUM *F, const KS_NUM *Q, const KS_NUM *S,
-                                    KS_NUM *ET, KS_NUM *L, KS_NUM *W)
+/* A step back adds to the filtered estimate what x[k+1] - F x[k] - u is in the components of the
+ * prediction, each divided by what the components before it leave of its standard deviation, its
+ * tail. Of a component that these determine the tail is nothing but round-off, and so is what it
+ * divides. It is told from one that is merely known well beside its own variance, as all are under
+ * a vague prior, by what it divides: the smoothed estimate behind, the root of which has lost what
+ * is below its own round-off. A tail above that is divided by to good effect, however small a share
+ * of the prediction it is. That it is known so well, the prediction is rotated in KS_WIDE, where
+ * its round-off is that of S. And the component that stands out most goes first, as in a
+ * rank-revealing factorization: one that is nearly determined must not come before those that would
+ * have shown it to be. Means do not take part: covariances are the same whatever has been observed.
+ */
+
+/** M (2 nx, 2 nx) <- [F S  Q½; S 0], bound (nx) the norms of the first nx rows before anything
+ * cancels in them. root and W are scratch for nx² and nx² + nx numbers. */
+KS_HD_COLD void KS_T(ks_gain_rows)(int nx, const KS_NUM *F, const KS_NUM *Q, const KS_NUM *S,
+                                   KS_WIDE *M, KS_WIDE *bound, KS_WIDE *norm, KS_NUM *root,
+                                   KS_NUM *W)
 {
     const int columns = 2 * nx;
-    KS_NUM *M = W, *FS = M + 2 * nx * columns, *root = FS + nx * nx, *V = ET;
-    KS_NUM *T = root + nx * nx; /* 2 nx: reflection; its tail is reused for the pivot columns */
-    KS_NUM *column_of = T + columns;
-    KS_T(ks_mm)(nx, nx, nx, F, S, FS);
-    /* L is large enough to be the factor's scratch and is written last. */
-    KS_T(ks_covariance_factor)(nx, Q, root, L);
-    for (int i = 0; i < nx; ++i) {
-        KS_T(ks_copy)(nx, FS + i * nx, M + i * columns);
-        KS_T(ks_copy)(nx, root + i * nx, M + i * columns + nx);
-        KS_T(ks_copy)(nx, S + i * nx, M + (nx + i) * columns);
-        for (int c = nx; c < columns; ++c) M[(nx + i) * columns + c] = KS_LIT(0);
+    KS_T(ks_covariance_factor)(nx, Q, root, W);
+    for (int l = 0; l < nx; ++l) {
+        KS_WIDE sum = (KS_WIDE)0;
+        for (int c = 0; c < nx; ++c) {
+            const KS_WIDE s = (KS_WIDE)S[l * nx + c];
+            M[(nx + l) * columns + c] = s;
+            M[(nx + l) * columns + nx + c] = (KS_WIDE)0;
+            sum = sum + s * s;
+        }
+        norm[l] = KS_WIDE_SQRT(sum);
     }
-    /* A row keeps what a few roundings of its norm leave through all reflections; under a vague prior all that is known
-     * of a component may be a tail not much larger. */
+    for (int i = 0; i < nx; ++i) {
+        KS_WIDE *row = M + i * columns, sum = (KS_WIDE)0;
+        for (int c = 0; c < nx; ++c) {
+            row[c] = (KS_WIDE)0;
+            row[nx + c] = (KS_WIDE)root[i * nx + c];
+            sum = sum + row[nx + c] * row[nx + c];
+        }
+        bound[i] = KS_WIDE_SQRT(sum);
+        for (int l = 0; l < nx; ++l) {
+            const KS_WIDE f = (KS_WIDE)F[i * nx + l];
+            for (int c = 0; c < nx; ++c) row[c] = row[c] + f * (KS_WIDE)S[l * nx + c];
+            bound[i] = bound[i] + (KS_GT(f, (KS_WIDE)0) ? f : -f) * norm[l];
+        }
+    }
+}
+
+/** Of rows c .. nx - 1 of M (., 2 nx) the one whose tail, from column c on, is most times its doubt
+ * (nx), or -1 where none is above it. */
+KS_HD int KS_T(ks_least_determined)(int nx, int c, const KS_WIDE *M, const KS_WIDE *doubt)
+{
+    int most = -1;
+    KS_WIDE best = (KS_WIDE)1;
+    for (int i = c; i < nx; ++i) {
+        KS_WIDE tail = (KS_WIDE)0;
+        for (int j = c; j < 2 * nx; ++j) tail = tail + M[i * 2 * nx + j] * M[i * 2 * nx + j];
+        tail = KS_WIDE_SQRT(tail);
+        if (!KS_GT(tail, best * doubt[i])) continue;
+        best = tail / doubt[i];
+        most = i;
+    }
+    return most;
+}
+
+KS_HD void KS_T(ks_exchange)(int n, KS_WIDE *a, KS_WIDE *b)
+{
+    for (int i = 0; i < n; ++i) {
+        const KS_WIDE x = a[i];
+        a[i] = b[i];
+        b[i] = x;
+    }
+}
+
+/** As ks_array_gain(), with what tails must stand out of in rounding (nx), or NULL. W: 4 nx² + 5 nx
+ * wide numbers. */
+KS_HD_COLD void KS_T(ks_array_gain_wide)(int nx, const KS_NUM *F, const KS_NUM *Q, const KS_NUM *S,
+                                         const KS_WIDE *rounding, KS_WIDE *ET, KS_WIDE *L,
+                                         KS_WIDE *W)
+{
+    const int columns = 2 * nx;
+    KS_WIDE *M = W, *V = M + 2 * nx * columns, *doubt = V + columns, *from = doubt + nx;
+    /* ET and L are written last. */
+    KS_T(ks_gain_rows)(nx, F, Q, S, M, doubt, V, (KS_NUM *)(void *)ET, (KS_NUM *)(void *)L);
+    /* What has no variance in the number's range counts as known exactly, here as in the root
+     * behind. */
+    const KS_WIDE least = (KS_WIDE)2 / KS_WIDE_SQRT((KS_WIDE)KS_LARGEST);
+    for (int i = 0; i < nx; ++i)
+        doubt[i] = least + (rounding ? rounding[i] + (KS_WIDE)(2 * KS_WIDE_EPS) * doubt[i]
+                                     : (KS_WIDE)(8 * nx * KS_EPS) * doubt[i]);
     int rank = 0;
-    for (int i = 0; i < nx; ++i) {
-        const KS_NUM variance = KS_GT(Q[i * nx + i], KS_LIT(0)) ? Q[i * nx + i] : KS_LIT(0);
-        const KS_NUM bound = KS_T(ks_row_bound)(nx, F + i * nx, S) + KS_SQRT(variance);
-        KS_NUM tail = KS_LIT(0);
-        for (int c = rank; c < columns; ++c)
-            tail = tail + M[i * columns + c] * M[i * columns + c];
-        if (KS_GT(KS_SQRT(tail), KS_LIT(3 * KS_EPS) * bound)) {
-            (void)KS_T(ks_reflect_row)(2 * nx, columns, i, rank, M, T);
-            column_of[i] = KS_LIT(1);
-            ++rank;
-        } else {
-            column_of[i] = KS_LIT(0);
+    for (; rank < nx; ++rank) {
+        const int i = KS_T(ks_least_determined)(nx, rank, M, doubt);
+        if (i < 0) break;
+        from[rank] = (KS_WIDE)i;
+        if (i > rank) {
+            KS_T(ks_exchange)(columns, M + i * columns, M + rank * columns);
+            KS_T(ks_exchange)(1, doubt + i, doubt + rank);
         }
+        (void)KS_T(ks_reflect_row_wide)(2 * nx, columns, rank, rank, M, V);
     }
-    /* E Phi = lower left block, column by column of the independent components, from the last. */
-    int c = rank;
-    for (int i = nx - 1; i >= 0; --i) {
-        if (!KS_GT(column_of[i], KS_LIT(0))) {
-            for (int r = 0; r < nx; ++r) V[i * nx + r] = KS_LIT(0);
-            continue;
-        }
-        --c;
+    /* E Phi = lower left block, column by column, from the last. */
+    for (int c = nx - 1; c >= 0; --c)
         for (int r = 0; r < nx; ++r) {
-            KS_NUM s = M[(nx + r) * columns + c];
-            for (int j = i + 1; j < nx; ++j) s = s - V[j * nx + r] * M[j * columns + c];
-            V[i * nx + r] = s / M[i * columns + c];
+            KS_WIDE s = c < rank ? M[(nx + r) * columns + c] : (KS_WIDE)0;
+            for (int j = c + 1; j < rank; ++j) s = s - ET[j * nx + r] * M[j * columns + c];
+            ET[c * nx + r] = c < rank ? s / M[c * columns + c] : s;
         }
+    for (int c = rank - 1; c >= 0; --c) {
+        int i = c;
+        while (KS_GT(from[c], (KS_WIDE)(i + 0.5))) ++i;
+        if (i > c) KS_T(ks_exchange)(nx, ET + i * nx, ET + c * nx);
     }
     for (int r = 0; r < nx; ++r)
         for (int j = 0; j < columns; ++j)
-            L[r * columns + j] = j < columns - rank ? M[(nx + r) * columns + rank + j] : KS_LIT(0);
+            L[r * columns + j] = j < columns - rank ? M[(nx + r) * columns + rank + j] : (KS_WIDE)0;
+}
+
+/** The smoothing gain from the square root S of a filtered covariance: ET (nx, nx) = Eᵀ and the
+ *  square root L (nx, 2 nx) of Cov(x[k] | x[k+1], y[0..k]). Components of the prediction that
+ * others determine carry no information: their rows of ET are zero, which makes a singular
+ * predicted covariance as good as any other. The smoothed estimate behind is not known here: tails
+ * must stand out of what nx sums round of the prediction itself. W: ks_step_scratch() numbers. */
+KS_HD_COLD void KS_T(ks_array_gain)(int nx, const KS_NUM *F, const KS_NUM *Q, const KS_NUM *S,
+                                    KS_NUM *ET, KS_NUM *L, KS_NUM *W)
+{
+    KS_WIDE *gain = KS_T(ks_wide_scratch)(W), *root = gain + nx * nx;
+    KS_T(ks_array_gain_wide)(nx, F, Q, S, NULL, gain, root, root + 2 * nx * nx);
+    for (int i = 0; i < nx * nx; ++i) ET[i] = (KS_NUM)gain[i];
+    for (int i = 0; i < 2 * nx * nx; ++i) L[i] = (KS_NUM)root[i];
+}
+
+/** What round-off leaves uncertain of the components of a root S (nx, nx): a row comes out of its
+ * reflections with an error of some units in the last place of its norm. */
+KS_HD void KS_T(ks_root_rounding)(int nx, const KS_NUM *S, KS_WIDE *rounding)
+{
+    for (int i = 0; i < nx; ++i) {
+        KS_WIDE variance = (KS_WIDE)0;
+        for (int c = 0; c < nx; ++c)
+            variance = variance + (KS_WIDE)S[i * nx + c] * (KS_WIDE)S[i * nx + c];
+        rounding[i] = (KS_WIDE)(16 * KS_EPS) * KS_WIDE_SQRT(variance);
+    }
 }
 
 /** One backward step: from filtered x, S of step k and smoothed xs, Ss of step k + 1 to smoothed
@@ -145,26 +231,34 @@ KS_HD_COLD void KS_T(ks_array_back)(int nx, const KS_NUM *F, const KS_NUM *Q, co
                                     KS_NUM *W)
 {
     const int columns = 3 * nx;
-    KS_NUM *L = W, *M = L + 2 * nx * nx, *V = M + nx * columns, *t = V + columns;
-    KS_T(ks_array_gain)(nx, F, Q, S, ET, L, M);
+    KS_WIDE *gain = KS_T(ks_wide_scratch)(W), *L = gain + nx * nx, *t = L + 2 * nx * nx,
+            *rounding = t + nx;
+    KS_WIDE *M = rounding + nx, *V = M + nx * columns;
+    KS_T(ks_root_rounding)(nx, Ss, rounding);
+    KS_T(ks_array_gain_wide)(nx, F, Q, S, rounding, gain, L, M);
     for (int i = 0; i < nx; ++i) {
-        KS_NUM s = xs[i] - u[i];
-        for (int c = 0; c < nx; ++c) s = s - F[i * nx + c] * x[c];
-        t[i] = s;
+        t[i] = (KS_WIDE)xs[i] - (KS_WIDE)u[i];
+        for (int c = 0; c < nx; ++c) t[i] = t[i] - (KS_WIDE)F[i * nx + c] * (KS_WIDE)x[c];
     }
     /* [L  E Ss] -> [Sn 0] */
     for (int i = 0; i < nx; ++i) {
-        KS_NUM *row = M + i * columns;
-        KS_T(ks_copy)(2 * nx, L + 2 * i * nx, row);
-        for (int c = 0; c < nx; ++c) row[2 * nx + c] = KS_LIT(0);
-        for (int l = 0; l < nx; ++l)
+        KS_WIDE *row = M + i * columns, mean = (KS_WIDE)x[i];
+        for (int c = 0; c < 2 * nx; ++c) row[c] = L[2 * i * nx + c];
+        for (int c = 0; c < nx; ++c) row[2 * nx + c] = (KS_WIDE)0;
+        for (int l = 0; l < nx; ++l) {
+            const KS_WIDE e = gain[l * nx + i];
             for (int c = 0; c < nx; ++c)
-                row[2 * nx + c] = row[2 * nx + c] + ET[l * nx + i] * Ss[l * nx + c];
+                row[2 * nx + c] = row[2 * nx + c] + e * (KS_WIDE)Ss[l * nx + c];
+            mean = mean + e * t[l];
+        }
+        xn[i] = (KS_NUM)mean;
     }
-    KS_T(ks_lq)(nx, columns, M, V);
-    KS_T(ks_copy)(nx, x, xn);
-    KS_T(ks_mtv_add)(nx, nx, ET, t, xn);
-    for (int i = 0; i < nx; ++i) KS_T(ks_copy)(nx, M + i * columns, Sn + i * nx);
+    KS_T(ks_lq_wide)(nx, columns, M, V);
+    for (int i = 0; i < nx; ++i)
+        for (int c = 0; c < nx; ++c) {
+            Sn[i * nx + c] = (KS_NUM)M[i * columns + c];
+            ET[i * nx + c] = (KS_NUM)gain[i * nx + c];
+        }
 }
 
 /** True where no diagonal entry of the lower triangular S has fallen below the round-off that the

@@ -10,7 +10,9 @@
 KS_HD int64_t KS_T(ks_step_scratch)(int nx, int ny)
 {
     const int64_t n = nx, m = ny;
-    return 11 * n * n + 3 * m * n + 2 * m * m + 2 * (n + m) * (n + m) + 8 * (n + m);
+    /* The array form goes back in double, which takes two of the smaller numbers. */
+    const int64_t squares = sizeof(KS_NUM) < sizeof(double) ? 14 : 11;
+    return squares * n * n + 3 * m * n + 2 * m * m + 2 * (n + m) * (n + m) + 8 * (n + m);
 }
 
 /** Pp = F P Fᵀ + Q, of which the lower triangle is the one to trust. W holds 2 nx² numbers and begins
