@@ -22,7 +22,7 @@
 #define KS_CHUNKS_DIFFER_MOST(single) ((single) ? 1e-2 : 7e-7)
 
 /** The same for what round-off on the way back of a smoother in chunks may move them by. */
-#define KS_WAY_BACK_MOVES_MOST(single) ((single) ? 2e-2 : KS_MOVES_MOST)
+#define KS_WAY_BACK_MOVES_MOST(single) ((single) ? 1e-2 : KS_MOVES_MOST)
 
 /** 1 or -1, as good as random (Steele, Lea & Flood's SplitMix64). */
 KS_HD double ks_random_sign(uint64_t number)
