@@ -9,7 +9,7 @@ typedef void (*step_function)(const ks_scan_arrays *, ks_scan_worker *, int64_t)
 template <step_function Step> KS_DEVICE void run_steps(const ks_scan_phase_args &args, void *memory)
 {
     // A phase after one that has failed would work on nothing.
-    if (args.status->phase < args.phase) return;
+    if (ks_failed_before(args.status, args.phase)) return;
     const ks_scan_arrays *a = &args.arrays;
     ks_scan_worker w;
     ks_carver carver = ks_carver_at(memory);

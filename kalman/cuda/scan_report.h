@@ -6,6 +6,12 @@
 #include "gpu/kernel.h"
 #include "scan_phases.h"
 
+/* Whether a phase before this one has failed; one that fails beside this thread has failed in this phase. */
+KS_DEVICE bool ks_failed_before(const ks_scan_status *status, long long phase)
+{
+    return ks_relaxed_load(&status->phase) < phase;
+}
+
 KS_DEVICE void ks_report(const ks_tally &tally, ks_scan_status *status, long long phase)
 {
     if (tally.ordinary) atomicAdd(&status->ordinary, (unsigned long long)tally.ordinary);

@@ -51,6 +51,11 @@
 /** A barrier of all blocks of a cooperative launch; writes before it are seen after it. */
 KS_DEVICE void ks_grid_sync(void) { cooperative_groups::this_grid().sync(); }
 
+/** A word of up to eight bytes that other threads write meanwhile, with nothing that orders them: which of the values it
+ *  has had a reader gets is open, and of writers the last one stays. */
+template <class T> KS_DEVICE T ks_relaxed_load(const T *p) { return *static_cast<const volatile T *>(p); }
+template <class T> KS_DEVICE void ks_relaxed_store(T *p, T value) { *static_cast<volatile T *>(p) = value; }
+
 /** threadIdx.x, read at this place. Of a kernel that does one piece of work after another the compiler
  *  otherwise computes what depends on threadIdx.x once before all of them, and keeps more than there are
  *  registers. */

@@ -25,6 +25,36 @@ template <int what> KS_DEVICE void racy_shared(const racy_args &args)
     args.y[(int)blockIdx.x * 64 + i] = sum;
 }
 
+template <int what> KS_DEVICE void racy_bulk(const racy_args &args)
+{
+    KS_SHARED(ks_bulk_barrier, barrier, 1);
+    KS_SHARED(double, written, 1);
+    KS_DYNAMIC_SHARED(double, part);
+    const int i = (int)threadIdx.x;
+    part[i] = args.x[i];
+    if (i == 0) ks_bulk_init(barrier, 1);
+    __syncthreads();
+    const double sum = part[i ^ 1];
+    ks_bulk_fence();
+    if (what != RACY_BULK_SOON) __syncthreads();
+    if (i == 0) {
+        if (what != RACY_BULK_LATE) written[0] = 1;
+        ks_bulk_copy(part, args.x, 64 * sizeof(double), barrier);
+        ks_bulk_arrive(barrier, 64 * sizeof(double));
+        if (what == RACY_BULK_LATE) written[0] = 1;
+    }
+    ks_bulk_wait(barrier, 0);
+    args.y[i] = sum + part[i] + written[0];
+}
+
+template <int what> KS_DEVICE void racy_bytes(const racy_args &args)
+{
+    unsigned char *const to = reinterpret_cast<unsigned char *>(args.y);
+    if (what == RACY_BYTES) to[threadIdx.x] = 1;
+    else if (what == RACY_BYTE) to[0] = 1;
+    else ks_relaxed_store(to, static_cast<unsigned char>(1));
+}
+
 template <int what> KS_DEVICE void racy_global(const racy_args &args)
 {
     const int i = (int)threadIdx.x, block = (int)blockIdx.x;
@@ -38,7 +68,9 @@ template <int what> KS_DEVICE void racy_global(const racy_args &args)
 #define RACY_KERNEL(name, races)                                                 \
     KS_KERNEL(racy_##name, racy_args)                                            \
     {                                                                            \
-        if (RACY_##name < RACY_ATOMIC) racy_shared<RACY_##name>(args);           \
+        if (RACY_##name < RACY_BULK) racy_shared<RACY_##name>(args);             \
+        else if (RACY_##name < RACY_BYTES) racy_bulk<RACY_##name>(args);         \
+        else if (RACY_##name < RACY_ATOMIC) racy_bytes<RACY_##name>(args);       \
         else racy_global<RACY_##name>(args);                                     \
     }
 RACY_LIST(RACY_KERNEL)

@@ -13,6 +13,13 @@
     E(WARPS, 1)           /* a thread reads what another warp wrote, behind __syncwarp()       */  \
     E(COPIED, 0)          /* a lane reads what its neighbour copied, waited for, and synced    */  \
     E(COPIED_ALONE, 1)    /* each has waited, but they have not synced                         */  \
+    E(BULK, 0)            /* a bulk copy comes where all have read, and synced                 */  \
+    E(BULK_SOON, 1)       /* and not synced                                                    */  \
+    E(BULK_TOLD, 0)       /* all read what the one that arrived wrote before, having waited     */  \
+    E(BULK_LATE, 1)       /* what it wrote behind its arrival                                   */  \
+    E(BYTES, 0)           /* each thread writes a byte of its own                              */  \
+    E(BYTE, 1)            /* all write the same to one byte                                    */  \
+    E(BYTE_RELAXED, 0)    /* as what others may write meanwhile                                */  \
     E(ATOMIC, 0)          /* all blocks add to a number by atomic sums                         */  \
     E(PLAIN, 1)           /* by plain ones                                                     */  \
     E(MIXED, 1)           /* one block by plain ones                                           */  \

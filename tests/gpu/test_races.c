@@ -29,7 +29,7 @@ static void races_are_told(void **state)
             OK(ks_gpu_alloc(gpu, &x, 64 * 8));
             OK(ks_gpu_alloc(gpu, &y, 192 * 8));
             const racy_args args = { x, y };
-            const ks_gpu_shape shape = { { what < RACY_ATOMIC ? 1 : 2 }, { 64 }, 0, what == RACY_GRID };
+            const ks_gpu_shape shape = { { what < RACY_ATOMIC ? 1 : 2 }, { 64 }, 64 * sizeof(double), what == RACY_GRID };
             /* A stream that runs at once says it at once. */
             const ks_status launched = ks_gpu_launch(gpu, kernel, &shape, &args, sizeof args, stream);
             const ks_status waited = ks_gpu_stream_sync(gpu, stream);

@@ -22,6 +22,12 @@ struct ks_border_scale {
     int single;
 };
 
+// The first chunk's way back is to be asked, say those who find it so, none of them knowing of the others.
+KS_DEVICE void ks_border_suspect(const ks_chunk_arrays &c)
+{
+    ks_relaxed_store(c.hard_absorb, static_cast<unsigned char>(KS_SUSPECT));
+}
+
 KS_DEVICE ks_border_scale ks_border_scale_of(const ks_scan_arrays *a)
 {
     const ks_border_scale scale = {a->single ? 0x1p-24 : 0x1p-53, a->single_cov ? 0x1p-24 : 0x1p-53, a->single};

@@ -202,7 +202,7 @@ KS_DEVICE void judge(const ks_chunk_arrays &c, ks_chunk_worker &m, int64_t chunk
     if (c.met_by_teams && (chunk == 0 || !(c.hard_absorb[chunk] & KS_UNJUDGED))) return;
     const int64_t looks = c.begin == 0 && c.smooths && !c.two_filter ? c.size - 1 : 0;
     for (int64_t at = chunk; at < looks && at + 1 < c.a.series.steps; at += c.chunks)
-        if (is_suspect(c, m, at)) c.hard_absorb[0] = KS_SUSPECT;
+        if (is_suspect(c, m, at)) ks_border_suspect(c);
     if (chunk == 0) return;
     double *const end = c.end + (chunk - 1) * all;
     const ks_series *const s = ks_wide_series(&c.a, &m.w, k);

@@ -89,7 +89,7 @@ KS_DEVICE void add(const ks_tally &of_chunk, ks_tally *tally)
 #define RERUN(suffix, N, M, name, smooth)                                                           \
     KS_KERNEL_BOUNDS(KS_FAST(name##_##suffix##_##N##_##M), ks_fast_args, KS_SCAN_THREADS, BESIDE(N)) \
     {                                                                                               \
-        if (args.status->phase < args.phase) return;                                                \
+        if (ks_failed_before(args.status, args.phase)) return;                                      \
         ks_tally tally = ks_tally_start();                                                          \
         KS_ROWS rows(args, 0);                                                                      \
         THE_CHUNK(c) {                                                                             \
@@ -103,7 +103,7 @@ KS_DEVICE void add(const ks_tally &of_chunk, ks_tally *tally)
 #define SMOOTH(suffix, N)                                                                           \
     KS_KERNEL_BOUNDS(KS_FAST(smooth_##suffix##_##N), ks_fast_args, KS_SCAN_THREADS, BESIDE(N))      \
     {                                                                                               \
-        if (args.status->phase < args.phase) return;                                                \
+        if (ks_failed_before(args.status, args.phase)) return;                                      \
         ks_tally tally = ks_tally_start();                                                          \
         KS_ROWS rows(args, 1);                                                                      \
         THE_CHUNK(c) {                                                                             \
@@ -119,7 +119,7 @@ KS_DEVICE void add(const ks_tally &of_chunk, ks_tally *tally)
 #define MEET(suffix, number, N, M)                                                                  \
     KS_KERNEL_BOUNDS(KS_FAST(meet_##suffix##_##N##_##M), ks_fast_args, KS_SCAN_THREADS, 1)          \
     {                                                                                               \
-        if (args.status->phase < args.phase) return;                                                \
+        if (ks_failed_before(args.status, args.phase)) return;                                      \
         ks_tally tally = ks_tally_start();                                                          \
         KS_ROWS rows(args, 1);                                                                      \
         THE_CHUNK(c) {                                                                             \

@@ -360,7 +360,7 @@ KS_DEVICE void run_chunks(const ks_chunk_args &args)
 {
     const ks_scan_arrays *a = &args.chunks.a;
     const int nx = a->series.nx;
-    if (args.status->phase < args.phase) return;
+    if (ks_failed_before(args.status, args.phase)) return;
     ks_chunk_worker m;
     ks_carver carver = ks_carver_at(args.memory + ks_grid_thread() * args.slice);
     ks_carve_scan_worker(&carver, nx, a->series.ny, a->single, args.scratch, &m.w);

@@ -257,13 +257,13 @@ KS_DEVICE void team_meet_border(const ks_chunk_arrays &c, int64_t chunk, const t
     {                                                                                               \
         KS_DYNAMIC_SHARED(char, shared);                                                            \
         const ks_chunk_arrays &c = args.chunks;                                                     \
-        if (args.status->phase < args.phase) return;                                                \
+        if (ks_failed_before(args.status, args.phase)) return;                                      \
         const team_border w = team_border_in(c.a.series.nx, ks_team_room(args.team, shared));       \
         const int64_t looks = c.begin == 0 && c.smooths && !c.two_filter ? c.size - 1 : 0;          \
         ks_tally tally = ks_tally_start();                                                          \
         double moves = 0;                                                                           \
         for (int64_t at = ks_team_number(); at < looks && at + 1 < c.a.series.steps; at += ks_team_count()) \
-            if (team_is_suspect<mean, cov>(c, at, w) && ks_team_lane() == 0) c.hard_absorb[0] = KS_SUSPECT; \
+            if (team_is_suspect<mean, cov>(c, at, w) && ks_team_lane() == 0) ks_border_suspect(c);  \
         for (int64_t chunk = FIRST_CHUNK; chunk < c.chunks && tally.bad_step < 0; chunk += ks_team_count()) \
             if (chunk > 0) team_meet_border<mean, cov>(c, chunk, w, &tally, &moves);                \
         report(tally, args);                                                                        \

@@ -72,7 +72,7 @@ KS_DEVICE void report(const ks_tally &tally, const ks_team_args &args)
     {                                                                                               \
         KS_DYNAMIC_SHARED(char, shared);                                                            \
         char *const room = ks_team_room(args.team, shared);                                                   \
-        if (args.status->phase < args.phase) return;                                                \
+        if (ks_failed_before(args.status, args.phase)) return;                                      \
         ks_tally tally = ks_tally_start();                                                          \
         KS_ROWS rows(args, shared, 0);                                                              \
         for (int64_t c = FIRST_CHUNK; c < args.chunks.chunks; c += ks_team_count()) {               \
@@ -92,7 +92,7 @@ KS_DEVICE void report(const ks_tally &tally, const ks_team_args &args)
     {                                                                                               \
         KS_DYNAMIC_SHARED(char, shared);                                                            \
         char *const room = ks_team_room(args.team, shared);                                                   \
-        if (args.status->phase < args.phase) return;                                                \
+        if (ks_failed_before(args.status, args.phase)) return;                                      \
         ks_tally tally = ks_tally_start();                                                          \
         KS_ROWS rows(args, shared, 1);                                                              \
         for (int64_t c = FIRST_CHUNK; c < args.chunks.chunks; c += ks_team_count()) {               \

@@ -37,7 +37,7 @@ KS_DEVICE void report(const ks_tally &tally, const ks_map_args &args)
         KS_DYNAMIC_SHARED(char, shared);                                                            \
         double *const room = room_of(args, shared);                                                 \
         ks_tally tally = ks_tally_start();                                                          \
-        if (args.status->phase < args.phase) return;                                                \
+        if (ks_failed_before(args.status, args.phase)) return;                                      \
         for (int64_t piece = ks_team_number(); piece < args.count; piece += ks_team_count()) {      \
             what;                                                                                   \
             if (tally.bad_step >= 0) break;                                                         \

@@ -22,7 +22,7 @@
         KS_DYNAMIC_SHARED(double, shared);                                                          \
         double *const far = n > 3 ? shared + (int)threadIdx.x * ks_map_far_numbers(n) : nullptr;    \
         ks_tally tally = ks_tally_start();                                                          \
-        if (args.status->phase < args.phase) return;                                                \
+        if (ks_failed_before(args.status, args.phase)) return;                                      \
         for (int64_t piece = ks_grid_thread(); piece < args.count && tally.bad_step < 0;            \
              piece += ks_grid_threads())                                                            \
             what;                                                                                   \

@@ -2,6 +2,7 @@
 #ifndef EMULATED_BLOCK_H
 #define EMULATED_BLOCK_H
 
+#include <map>
 #include <memory>
 #include "bulk.h"
 #include "launch.h"
@@ -33,6 +34,7 @@ struct alignas(64) thread {
     long groups; /* closed */
     size_t barriers; /* of the grid, that it has come to */
     std::vector<pending_copy> copies;
+    std::map<int, uint32_t> told; /* what it knows of threads of other warps: their clocks */
 };
 
 struct shared_array {

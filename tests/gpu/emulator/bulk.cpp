@@ -1,6 +1,7 @@
 /* bulk.cpp -- bulk copies and their barriers. A phase ends when all of its threads have arrived and somebody
  * waits for it; until then nothing has landed, and then everything does, in an order drawn from the seed. */
 #include "block.h"
+#include "races.h"
 
 static bulk_barrier &find(const char *site, const void *barrier)
 {
@@ -29,9 +30,24 @@ void ks_emu_bulk_copy(const char *site, void *shared, const void *global, unsign
         abandon("a bulk copy that is not aligned to 16 bytes", site);
     if (!bytes) abandon("a bulk copy of nothing", site);
     if (!in_shared_memory(shared, bytes)) abandon("a bulk copy that leaves shared memory", site);
+    races_meet(shared, bytes, RACE_WRITE);
     memset(shared, 0xff, bytes);
     b.copies.push_back({static_cast<char *>(shared), static_cast<const char *>(global), bytes});
     b.asked[self->number] += bytes;
+}
+
+/* What this thread has done so far is known to whoever waits for the phase; nobody asks where races are not watched. */
+static void tell(bulk_barrier &b)
+{
+    if (races_watched) b.told[self->number] = self->clock[self->number % 32]++;
+}
+
+static void hear(const bulk_barrier &b)
+{
+    for (const auto &one : b.heard) {
+        uint32_t &known = one.first / 32 == self->number / 32 ? self->clock[one.first % 32] : self->told[one.first];
+        if (one.first != self->number && one.second > known) known = one.second;
+    }
 }
 
 void ks_emu_bulk_arrive(const char *site, const void *barrier, unsigned bytes)
@@ -42,6 +58,7 @@ void ks_emu_bulk_arrive(const char *site, const void *barrier, unsigned bytes)
     if (b.arrived == b.threads) abandon("more threads than a bulk barrier is for", site);
     b.asked[me] = 0;
     b.last[me] = b.phase;
+    tell(b);
     if (++b.arrived < b.threads) return;
     for (int thread : b.waiting) wake(self->home->threads[(size_t)thread]);
     b.waiting.clear();
@@ -57,6 +74,7 @@ static void land(bulk_barrier &b)
         b.copies.pop_back();
         memcpy(copy.to, copy.from, copy.bytes);
     }
+    b.heard = b.told;
     b.arrived = 0;
     ++b.phase;
 }
@@ -73,9 +91,10 @@ void ks_emu_bulk_wait(const char *site, const void *barrier, unsigned parity)
     while (b.phase % 2 == parity) {
         if (b.arrived == b.threads) {
             land(b);
-            return;
+            break;
         }
         b.waiting.push_back(me);
         wait_in(AT_BULK, site);
     }
+    hear(b);
 }

@@ -3,6 +3,7 @@
 #define EMULATED_BULK_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include <map>
 #include <vector>
 
@@ -20,6 +21,8 @@ struct bulk_barrier {
     std::map<int, unsigned long> asked; /* bytes, by threads that have not arrived since */
     std::map<int, unsigned long> last;  /* phase that a thread has arrived at            */
     std::vector<int> waiting;           /* threads                                       */
+    std::map<int, uint32_t> told;       /* clocks of threads as they arrived, see races.h */
+    std::map<int, uint32_t> heard;      /* the same when the last phase ended             */
 };
 
 typedef std::map<const void *, bulk_barrier> bulk_barriers;

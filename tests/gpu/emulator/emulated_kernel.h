@@ -177,6 +177,12 @@ template <class T> KS_EMU_UNWATCHED T ks_emu_exchange(T *p, T value)
     *p = value;
     return old;
 }
+template <class T> KS_EMU_UNWATCHED T ks_relaxed_load(const T *p)
+{
+    ks_emu_atomic(p, sizeof *p);
+    return *p;
+}
+template <class T> KS_EMU_UNWATCHED void ks_relaxed_store(T *p, T value) { (void)ks_emu_exchange(p, value); }
 #define KS_EMU_ATOMIC(T)                                                                                  \
     KS_EMU_UNWATCHED inline T atomicAdd(T *p, T v) { return ks_emu_exchange(p, (T)(*p + v)); }            \
     KS_EMU_UNWATCHED inline T atomicExch(T *p, T v) { return ks_emu_exchange(p, v); }                     \

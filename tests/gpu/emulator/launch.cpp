@@ -208,7 +208,8 @@ std::string run_launch(const ks_emu_kernel &kernel, const ks_gpu_shape &shape, c
 bool race_here(race_place &place)
 {
     if (!running || !self || !ks_emu_here) return false;
-    place = {running->number, (uint32_t)self->barriers, self->home->number, self->home->epoch, self->number, self->clock};
+    place = {running->number, (uint32_t)self->barriers, self->home->number, self->home->epoch, self->number, self->clock,
+             &self->told};
     return true;
 }
 

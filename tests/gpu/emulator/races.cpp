@@ -1,4 +1,4 @@
-/* races.cpp -- what has touched each word of memory since it was last written, see races.h. */
+/* races.cpp -- what has touched each byte of memory since it was last written, see races.h. */
 #include "races.h"
 
 #include <map>
@@ -15,15 +15,14 @@ enum { WORD = 4, MOST_READERS = 16 };
 struct access {
     uint32_t grid_epoch, block, block_epoch, clock;
     int thread;
+    unsigned char bytes; /* of the word: a bit for each */
     race_kind kind;
 };
 
-/* Of one launch: the last write, and reads since it, of which the first are kept where there are many. */
+/* Of one launch: the last write of each byte, and reads since it, of which the first are kept where there are many. */
 struct word {
     uint32_t launch = 0;
-    bool written = false;
-    access writer;
-    std::vector<access> readers;
+    std::vector<access> writers, readers;
 };
 
 struct region {
@@ -42,7 +41,9 @@ bool ordered(const access &before, const race_place &now)
     if (before.grid_epoch < now.grid_epoch) return true;
     if (before.block != now.block) return false;
     if (before.thread == now.thread || before.block_epoch < now.block_epoch) return true;
-    return before.thread / 32 == now.thread / 32 && now.clock[before.thread % 32] >= before.clock;
+    if (before.thread / 32 == now.thread / 32) return now.clock[before.thread % 32] >= before.clock;
+    const auto told = now.told->find(before.thread);
+    return told != now.told->end() && told->second >= before.clock;
 }
 
 void check(const access &before, const race_place &now, race_kind kind)
@@ -56,28 +57,44 @@ void check(const access &before, const race_place &now, race_kind kind)
     race_found(text);
 }
 
-void touch(word &w, const race_place &now, race_kind kind)
+/* What `own` takes the place of. */
+void displace(std::vector<access> &all, const access &own)
 {
-    const access own = {now.grid_epoch, now.block, now.block_epoch, now.clock[now.thread % 32], now.thread, kind};
+    size_t left = 0;
+    for (access &a : all) {
+        a.bytes = static_cast<unsigned char>(a.bytes & ~own.bytes);
+        if (a.bytes) all[left++] = a;
+    }
+    all.resize(left);
+}
+
+/* `stays`: whether later accesses are held against it. */
+void touch(word &w, const race_place &now, unsigned bytes, race_kind kind, bool stays)
+{
+    const access own = {now.grid_epoch, now.block, now.block_epoch, now.clock[now.thread % 32], now.thread,
+                        static_cast<unsigned char>(bytes), kind};
     if (w.launch != now.launch) {
         w.launch = now.launch;
-        w.written = false;
+        w.writers.clear();
         w.readers.clear();
     }
-    if (w.written) check(w.writer, now, kind);
-    if (kind == RACE_READ) {
+    for (const access &a : w.writers)
+        if (a.bytes & bytes) check(a, now, kind);
+    if (kind == RACE_READ && stays) {
         for (access &r : w.readers)
-            if (r.block == own.block && r.thread == own.thread) {
+            if (r.block == own.block && r.thread == own.thread && r.bytes == own.bytes) {
                 r = own;
                 return;
             }
         if (w.readers.size() < MOST_READERS) w.readers.push_back(own);
         return;
     }
-    for (const access &r : w.readers) check(r, now, kind);
-    w.readers.clear();
-    w.written = true;
-    w.writer = own;
+    for (const access &r : w.readers)
+        if (r.bytes & bytes && kind != RACE_READ) check(r, now, kind);
+    if (!stays) return;
+    displace(w.readers, own);
+    displace(w.writers, own);
+    w.writers.push_back(own);
 }
 } // namespace
 
@@ -91,7 +108,7 @@ void races_no_memory(const void *data)
     if (races_watched) regions().erase(reinterpret_cast<uintptr_t>(data));
 }
 
-void races_touch(const void *p, size_t bytes, race_kind kind)
+static void look_at(const void *p, size_t bytes, race_kind kind, bool stays)
 {
     race_place now;
     if (!races_watched || !race_here(now)) return;
@@ -103,7 +120,16 @@ void races_touch(const void *p, size_t bytes, race_kind kind)
     const size_t first = at - found->first;
     if (first >= r.bytes || bytes > r.bytes - first) return; /* a thread's own memory, the host's */
     if (r.words.empty()) r.words.resize((r.bytes + WORD - 1) / WORD);
-    for (size_t i = first / WORD; i <= (first + bytes - 1) / WORD; ++i) touch(r.words[i], now, kind);
+    const size_t end = first + bytes;
+    for (size_t i = first / WORD; i * WORD < end; ++i) {
+        const size_t word = i * WORD, from = first > word ? first - word : 0;
+        const size_t to = end < word + WORD ? end - word : (size_t)WORD;
+        touch(r.words[i], now, (1u << to) - (1u << from), kind, stays);
+    }
 }
+
+void races_touch(const void *p, size_t bytes, race_kind kind) { look_at(p, bytes, kind, true); }
+
+void races_meet(const void *p, size_t bytes, race_kind kind) { look_at(p, bytes, kind, false); }
 
 void ks_emu_atomic(const void *p, size_t bytes) { races_touch(p, bytes, RACE_ATOMIC); }
