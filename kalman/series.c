@@ -3,12 +3,17 @@
 #include "cpu.h"
 #include "smooth_plan.h"
 
-static ks_rows rows_of(const ks_run *run, ks_view view, int64_t b)
+ks_rows ks_rows_at(ks_view view, int64_t b, size_t number)
 {
-    const int64_t bytes = (int64_t)run->plan->mean_bytes;
+    const int64_t bytes = (int64_t)number;
     ks_rows rows = { (const char *)view.data, view.step_stride * bytes };
     if (view.data) rows.base += b * view.series_stride * bytes;
     return rows;
+}
+
+static ks_rows rows_of(const ks_run *run, ks_view view, int64_t b)
+{
+    return ks_rows_at(view, b, run->plan->mean_bytes);
 }
 
 static ks_rows rows_or_zeros(const ks_run *run, ks_view view, int64_t b)
@@ -41,7 +46,7 @@ void ks_series_of(const ks_run *run, int64_t b, ks_series *series)
     series->P0 = rows_of(run, m->P0, b).base;
 }
 
-static ks_sink sink_of(ks_out out, int64_t b, size_t number)
+ks_sink ks_sink_at(ks_out out, int64_t b, size_t number)
 {
     const int64_t bytes = (int64_t)number;
     ks_sink sink = { (char *)out.data, out.step_stride * bytes, 0 };
@@ -51,12 +56,12 @@ static ks_sink sink_of(ks_out out, int64_t b, size_t number)
 
 ks_sink ks_sink_of(const ks_run *run, ks_out out, int64_t b)
 {
-    return sink_of(out, b, run->plan->kernels->number_bytes);
+    return ks_sink_at(out, b, run->plan->kernels->number_bytes);
 }
 
 ks_sink ks_mean_out_of(const ks_run *run, ks_out out, int64_t b)
 {
-    return sink_of(out, b, run->plan->mean_bytes);
+    return ks_sink_at(out, b, run->plan->mean_bytes);
 }
 
 ks_forward_sinks ks_forward_sinks_of(const ks_run *run, int64_t b)

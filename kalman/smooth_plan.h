@@ -49,6 +49,10 @@ typedef struct ks_run {
     int watched, sharp;  /* a scan in chunks is to end, and has ended, at a sharp prediction: ks_sharp() */
 } ks_run;
 
+/** Whether a view can be read: `steps` rows of `block` numbers, for all series; and an output be written. */
+int ks_readable(ks_view view, int64_t block, int64_t steps, int64_t series, int optional);
+int ks_writable(ks_out out, int64_t block, int64_t steps, int64_t series);
+
 /** Whether model, data and outputs are what a run of the plan can take; *array names the input that is not. */
 int ks_valid_run(const ks_smooth_plan *plan, const ks_model *model, ks_view y,
                  const ks_outputs *outputs, ks_array *array);
@@ -59,6 +63,10 @@ void ks_run_add(ks_run *run, int64_t series, const ks_tally *tally);
 /** `steps` more are done: on the caller's thread the progress function is told. Returns non-zero
  *  once the run is canceled. */
 int ks_run_progress(ks_run *run, int64_t steps);
+
+/** Series b of a view and of an output, whose numbers have so many bytes. An absent one stays absent. */
+ks_rows ks_rows_at(ks_view view, int64_t b, size_t number);
+ks_sink ks_sink_at(ks_out out, int64_t b, size_t number);
 
 /** Series b of the run, conventions resolved. */
 void ks_series_of(const ks_run *run, int64_t b, ks_series *series);

@@ -5,14 +5,20 @@
 #include "scan_device.h"
 #include "smooth_plan.h"
 
-/** Whether a view can be read: `steps` rows of `block` numbers, for all series. */
-static int readable(ks_view view, int64_t block, int64_t steps, int64_t series, int optional)
+int ks_readable(ks_view view, int64_t block, int64_t steps, int64_t series, int optional)
 {
     if (!view.data) return optional;
     if (view.step_stride < 0 || view.series_stride < 0) return 0;
     if (steps > 1 && view.step_stride != 0 && view.step_stride < block) return 0;
     if (!ks_within_reach(steps, view.step_stride, series, view.series_stride, block)) return 0;
     return series == 1 || view.series_stride == 0 || view.series_stride >= block;
+}
+
+int ks_writable(ks_out out, int64_t block, int64_t steps, int64_t series)
+{
+    if (steps > 1 && out.step_stride < block) return 0;
+    if (series > 1 && out.series_stride < block) return 0;
+    return ks_within_reach(steps, out.step_stride, series, out.series_stride, block);
 }
 
 /* An input, and what a run reads of it. */
@@ -44,7 +50,7 @@ static int valid_model(const ks_smooth_plan *plan, const ks_model *m, ks_view y,
     };
     for (size_t i = 0; i < sizeof all / sizeof all[0]; ++i) {
         const expected_input *e = &all[i];
-        if (readable(e->view, e->block, e->steps, B, e->optional)) continue;
+        if (ks_readable(e->view, e->block, e->steps, B, e->optional)) continue;
         *array = e->array;
         return 0;
     }
@@ -84,10 +90,7 @@ static int valid_outputs(const ks_smooth_plan *plan, const ks_outputs *o)
     for (size_t i = 0; i < sizeof all / sizeof all[0]; ++i) {
         const expected_output *e = &all[i];
         if (!ks_makes_any(plan, e->bit) != !e->out.data) return 0;
-        if (!e->out.data) continue;
-        if (e->steps > 1 && e->out.step_stride < e->block) return 0;
-        if (plan->B > 1 && e->out.series_stride < e->block) return 0;
-        if (!ks_within_reach(e->steps, e->out.step_stride, plan->B, e->out.series_stride, e->block)) return 0;
+        if (e->out.data && !ks_writable(e->out, e->block, e->steps, plan->B)) return 0;
     }
     return 1;
 }
