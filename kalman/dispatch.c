@@ -4,6 +4,7 @@
 #include "cpu.h"
 #include "map.h"
 #include "means.h"
+#include "signal_rows.h"
 #include "tiled.h"
 #include "two_ended.h"
 
@@ -76,6 +77,18 @@ const ks_means *ks_means_of(ks_tier tier)
     case KS_TIER_AVX2: return &ks_means_avx2;
 #endif
     default: return &ks_means_baseline;
+    }
+}
+
+const ks_signal_kernels *ks_signal_kernels_of(ks_tier tier)
+{
+    switch (ks_tier_here(tier)) {
+    case KS_TIER_AUTO: return NULL;
+#if defined(__x86_64__)
+    case KS_TIER_AVX512:
+    case KS_TIER_AVX2: return &ks_signal_avx2;
+#endif
+    default: return &ks_signal_baseline;
     }
 }
 

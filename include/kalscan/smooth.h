@@ -220,7 +220,8 @@ typedef enum ks_array {
     KS_ARRAY_ELEMENT_COV,     /**< H Q H' + R, what the scans' elements are made with            */
     KS_ARRAY_ESTIMATE,        /**< a mean or covariance that would be written                    */
     KS_ARRAY_PRIOR_COV,       /**< F P0 F' + Q of step 0, the prior covariance of x[0]           */
-    KS_ARRAY_HESSIAN          /**< the block-tridiagonal system that KS_METHOD_BLOCKTRI solves   */
+    KS_ARRAY_HESSIAN,         /**< the block-tridiagonal system that KS_METHOD_BLOCKTRI solves   */
+    KS_ARRAY_SIGNAL           /**< H x + d or its covariance, <kalscan/signal.h>                 */
 } ks_array;
 
 /** "Q", "H P H' + R", ...: static storage, never NULL. */

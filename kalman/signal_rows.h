@@ -1,0 +1,36 @@
+/* signal_rows.h -- the signal of a series, step by step: one table for each instruction-set tier. The text is in
+ * signal_text.h, the driver is signal.c. */
+#ifndef KS_SIGNAL_ROWS_H
+#define KS_SIGNAL_ROWS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include "series.h"
+
+/** Rows of one series. Numbers are those of the precision, with KS_MIXED covariances and variances are float and all
+ *  others double. */
+typedef struct ks_signal_rows {
+    int nx, ny;
+    ks_rows H, d, R;    /* d without a base: zero                                                     */
+    ks_rows mean, cov;  /* of the states; without a base: nothing that is made of it is asked for     */
+    ks_sink to_mean, to_cov, to_var, to_observed_var; /* without a base: not asked for                */
+} ks_signal_rows;
+
+/** Numbers of `work`: H' and H P, H P H', and with KS_MIXED P in double. */
+static inline size_t ks_signal_work(size_t nx, size_t ny, int mixed)
+{
+    return 2 * nx * ny + ny * ny + (mixed ? nx * nx : 0);
+}
+
+/** Make steps k0 .. k1 - 1, with ks_signal_work() numbers of the model's type in `work`. Returns the first step with a
+ *  number that is not finite, where it ends, or -1. */
+typedef int64_t ks_signal_steps(const ks_signal_rows *rows, int64_t k0, int64_t k1, void *work);
+
+typedef struct ks_signal_kernels { ks_signal_steps *f64, *f32, *mixed; } ks_signal_kernels;
+
+/** The table of a tier, see ks_kernels_of(). */
+const ks_signal_kernels *ks_signal_kernels_of(ks_tier tier);
+
+extern const ks_signal_kernels ks_signal_baseline, ks_signal_avx2;
+
+#endif
