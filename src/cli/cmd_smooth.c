@@ -53,6 +53,13 @@ static ks_exit check_files(const ks_settings *settings, ks_failure *failure)
     return ks_target_check(settings->output, settings->force, inputs, failure);
 }
 
+/* Bytes that the library works in: the run, and after it the signal. */
+static size_t library_work(const ks_run *run)
+{
+    const size_t smooth = ks_smooth_workspace_bytes(run->plan), signal = ks_signal_workspace_bytes(run->plan);
+    return run->settings->signal && signal > smooth ? signal : smooth;
+}
+
 static ks_exit make_plan(ks_run *run, ks_failure *failure)
 {
     const ks_settings *settings = run->settings;
@@ -92,7 +99,7 @@ static ks_exit make_plan(ks_run *run, ks_failure *failure)
     run->info.scan = settings->scan;
     run->info.order = ks_smooth_plan_order(run->plan);
     run->info.threads = ks_smooth_plan_threads(run->plan);
-    run->work_bytes = ks_smooth_workspace_bytes(run->plan);
+    run->work_bytes = ks_size_sum(library_work(run), ks_results_hidden_bytes(&run->results));
     return KS_EXIT_DONE;
 }
 
@@ -139,21 +146,34 @@ static ks_exit read_input(ks_run *run, ks_failure *failure)
     return failure->code;
 }
 
+static ks_exit make_signal(const ks_run *run, const ks_model *model, const ks_result_places *places, void *work,
+                           ks_failure *failure)
+{
+    ks_info info = KS_INFO_INIT;
+    ks_view mean, cov;
+    ks_results_states(&run->results, places, &mean, &cov);
+    const ks_status status = ks_signal(run->plan, model, mean, cov, &places->signal, work, &info);
+    info.method = run->info.method;
+    return status == KS_OK ? KS_EXIT_DONE : ks_explain_run(status, &info, run->input, failure);
+}
+
 static ks_exit compute(ks_run *run, ks_failure *failure)
 {
     const double start = ks_seconds();
     ks_model model;
     ks_view y;
-    ks_outputs outputs;
-    if (ks_results_allocate(&run->results, run->input, &outputs, failure)) return failure->code;
-    void *work = ks_memory_raw(run->work_bytes, "the workspace", failure);
+    ks_result_places places;
+    if (ks_results_allocate(&run->results, run->input, &places, failure)) return failure->code;
+    void *work = ks_memory_raw(library_work(run), "the workspace", failure);
     if (!work) return failure->code;
     ks_progress_phase(&run->progress, "compute");
     ks_input_views(run->input, &model, &y);
-    const ks_status status = ks_smooth_run(run->plan, &model, y, &outputs, work, &run->info);
+    const ks_status status = ks_smooth_run(run->plan, &model, y, &places.outputs, work, &run->info);
+    if (status != KS_OK) ks_explain_run(status, &run->info, run->input, failure);
+    else if (run->settings->signal) make_signal(run, &model, &places, work, failure);
     free(work);
     run->compute_seconds = ks_seconds() - start;
-    return status == KS_OK ? KS_EXIT_DONE : ks_explain_run(status, &run->info, run->input, failure);
+    return failure->code;
 }
 
 static ks_exit write_output(ks_run *run, ks_failure *failure)

@@ -16,7 +16,7 @@ typedef struct result_kind {
     bool steps, wide, transposed; /* wide: f64 in any precision */
 } result_kind;
 
-#define MEMBER(name) offsetof(ks_outputs, name)
+#define MEMBER(name) offsetof(ks_result_places, outputs.name)
 static const result_kind kinds[] = {
     {KS_OUT_LOGLIK, MEMBER(loglik), "loglik", "log-likelihood log p(y)", ONE, false, true, false},
     {KS_OUT_LOGLIK_TERMS, MEMBER(loglik_terms), "loglik_terms",
@@ -53,6 +53,30 @@ static const result_kind kinds[] = {
      "innovation multiplied by L^-1, S[k] = L L'", OBS, true, false, false},
 };
 
+/* The signal, and what it is called of smoothed and of filtered estimates. The part of the covariance decides which of
+ * these are made. */
+typedef struct signal_kind {
+    size_t member;
+    const char *path, *smoothed_name, *filtered_name;
+    shape shape;
+    bool parts[3]; /* of KS_COV_FULL, KS_COV_DIAG, KS_COV_NONE */
+} signal_kind;
+
+#undef MEMBER
+#define MEMBER(name) offsetof(ks_result_places, signal.name)
+static const signal_kind signal_kinds[] = {
+    {MEMBER(mean), "signal/mean", "mean of the signal E(H[k] x[k] + d[k] | y)",
+     "mean of the signal E(H[k] x[k] + d[k] | y[0..k])", OBS, {true, true, true}},
+    {MEMBER(cov), "signal/cov", "covariance of the signal Cov(H[k] x[k] | y)",
+     "covariance of the signal Cov(H[k] x[k] | y[0..k])", OBSERVATIONS, {true, false, false}},
+    {MEMBER(var), "signal/cov_diag", "variances of the signal, the diagonal of Cov(H[k] x[k] | y)",
+     "variances of the signal, the diagonal of Cov(H[k] x[k] | y[0..k])", OBS, {false, true, false}},
+    {MEMBER(observed_var), "signal/observed_var",
+     "variances of an observation of the signal, the diagonal of Cov(H[k] x[k] | y) + R[k]",
+     "variances of an observation of the signal, the diagonal of Cov(H[k] x[k] | y[0..k]) + R[k]", OBS,
+     {true, true, false}},
+};
+
 /* Mean always; of the covariance the part that is asked for. */
 static unsigned estimate_bits(ks_cov part, unsigned mean, unsigned cov, unsigned var)
 {
@@ -83,30 +107,44 @@ static unsigned wanted(const ks_settings *settings, const ks_input *input)
     return bits;
 }
 
+/* Covariances that the signal is made of. */
+static unsigned states_of_signal(const ks_settings *settings)
+{
+    if (!settings->signal || settings->cov == KS_COV_NONE) return 0;
+    return settings->job == KS_JOB_SMOOTH ? KS_OUT_SMOOTHED_COV : KS_OUT_FILTERED_COV;
+}
+
 static void add_axis(ks_output_array *array, ks_axis axis, int64_t length)
 {
     array->axes[array->rank] = axis;
     array->dims[array->rank++] = length;
 }
 
-/* Of mixed, means and innovations are f64, what has the unit of a covariance f32. */
-static ks_precision precision_of(const result_kind *kind, ks_precision precision)
+static bool is_covariance(unsigned bit)
 {
     const unsigned covariances = KS_OUT_SMOOTHED_COV | KS_OUT_SMOOTHED_VAR | KS_OUT_LAG_ONE_COV |
                                  KS_OUT_PRIOR_COV | KS_OUT_FILTERED_COV | KS_OUT_FILTERED_VAR |
                                  KS_OUT_PREDICTED_COV | KS_OUT_PREDICTED_VAR |
                                  KS_OUT_INNOVATION_COV;
-    if (kind->wide || precision == KS_F64) return KS_F64;
-    return precision == KS_F32 || (kind->bit & covariances) ? KS_F32 : KS_F64;
+    return (bit & covariances) != 0;
 }
 
-static void describe(ks_result *result, const result_kind *kind, ks_precision precision,
-                     const ks_input *input)
+/* Of mixed, means and innovations are f64, what has the unit of a covariance f32. */
+static ks_precision precision_of(ks_precision precision, bool wide, bool covariance)
 {
+    if (wide || precision == KS_F64) return KS_F64;
+    return precision == KS_F32 || covariance ? KS_F32 : KS_F64;
+}
+
+/* One more array, its numbers being of a precision. */
+static ks_result *add_result(ks_results *results, const result_kind *kind, ks_precision precision,
+                             const ks_input *input)
+{
+    ks_result *result = &results->items[results->count++];
     ks_output_array *array = &result->array;
     snprintf(result->path, sizeof result->path, "%s", kind->path);
     array->long_name = kind->long_name;
-    array->precision = precision_of(kind, precision);
+    array->precision = precision;
     array->named = true;
     array->step_axis = -1;
     if (input->batched) add_axis(array, KS_AXIS_SERIES, input->B);
@@ -122,39 +160,69 @@ static void describe(ks_result *result, const result_kind *kind, ks_precision pr
     result->bytes = ks_output_array_bytes(array);
     result->member = kind->member;
     result->transposed = kind->transposed && input->layout == KS_LAYOUT_FORTRAN;
+    return result;
+}
+
+static void add_signal(ks_results *results, const ks_settings *settings, const ks_input *input)
+{
+    for (size_t i = 0; i < sizeof signal_kinds / sizeof *signal_kinds; ++i) {
+        const signal_kind *of = &signal_kinds[i];
+        const bool covariance = of->member != MEMBER(mean);
+        const result_kind kind = {0, of->member, of->path, results->smoothed ? of->smoothed_name : of->filtered_name,
+                                  of->shape, true, false, false};
+        if (of->parts[settings->cov])
+            add_result(results, &kind, precision_of(settings->precision, false, covariance), input);
+    }
 }
 
 void ks_results_plan(ks_results *results, const ks_settings *settings, const ks_input *input)
 {
     memset(results, 0, sizeof *results);
-    results->outputs = wanted(settings, input);
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; ++i)
-        if (results->outputs & kinds[i].bit)
-            describe(&results->items[results->count++], &kinds[i], settings->precision, input);
+    const unsigned written = wanted(settings, input);
+    results->outputs = written | states_of_signal(settings);
+    results->smoothed = settings->job == KS_JOB_SMOOTH;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; ++i) {
+        const result_kind *kind = &kinds[i];
+        if (results->outputs & kind->bit)
+            add_result(results, kind, precision_of(settings->precision, kind->wide, is_covariance(kind->bit)),
+                       input)->hidden = !(written & kind->bit);
+    }
+    if (settings->signal) add_signal(results, settings, input);
 }
 
-size_t ks_results_bytes(const ks_results *results)
+int ks_results_written(const ks_results *results)
+{
+    int written = 0;
+    for (int i = 0; i < results->count; ++i) written += !results->items[i].hidden;
+    return written;
+}
+
+static size_t bytes_of(const ks_results *results, bool hidden)
 {
     size_t bytes = 0;
     for (int i = 0; i < results->count; ++i)
-        bytes = ks_size_sum(bytes, results->items[i].bytes);
+        if (results->items[i].hidden == hidden) bytes = ks_size_sum(bytes, results->items[i].bytes);
     return bytes;
 }
+
+size_t ks_results_bytes(const ks_results *results) { return bytes_of(results, false); }
+
+size_t ks_results_hidden_bytes(const ks_results *results) { return bytes_of(results, true); }
 
 size_t ks_results_disk_bytes(const ks_results *results, const ks_input *input)
 {
     const size_t axes = input->t_dataset.id >= 0 ? 2 : 1;
     size_t bytes = ks_size_product((size_t)input->T, axes * sizeof(double));
     for (int i = 0; i < results->count; ++i)
-        bytes = ks_size_sum(bytes, ks_output_disk_bytes(&results->items[i].array));
+        if (!results->items[i].hidden) bytes = ks_size_sum(bytes, ks_output_disk_bytes(&results->items[i].array));
     return bytes;
 }
 
-ks_exit ks_results_allocate(ks_results *results, const ks_input *input, ks_outputs *outputs,
+ks_exit ks_results_allocate(ks_results *results, const ks_input *input, ks_result_places *places,
                             ks_failure *failure)
 {
-    const ks_outputs empty = KS_OUTPUTS_INIT;
-    *outputs = empty;
+    const ks_result_places empty = {KS_OUTPUTS_INIT, KS_SIGNAL_OUTPUTS_INIT};
+    *places = empty;
     for (int i = 0; i < results->count; ++i) {
         ks_result *result = &results->items[i];
         const int64_t steps = result->array.step_axis >= 0 ? input->T : 1;
@@ -164,9 +232,22 @@ ks_exit ks_results_allocate(ks_results *results, const ks_input *input, ks_outpu
         const int64_t series = (int64_t)(result->bytes / number) / input->B;
         const ks_out view = {result->data, result->array.step_axis >= 0 ? series / steps : 0,
                              series};
-        memcpy((char *)outputs + result->member, &view, sizeof view);
+        memcpy((char *)places + result->member, &view, sizeof view);
     }
     return KS_EXIT_DONE;
+}
+
+static ks_view view_of(ks_out out)
+{
+    const ks_view view = {out.data, out.step_stride, out.series_stride};
+    return view;
+}
+
+void ks_results_states(const ks_results *results, const ks_result_places *places, ks_view *mean, ks_view *cov)
+{
+    const ks_outputs *outputs = &places->outputs;
+    *mean = view_of(results->smoothed ? outputs->smoothed_mean : outputs->filtered_mean);
+    *cov = view_of(results->smoothed ? outputs->smoothed_cov : outputs->filtered_cov);
 }
 
 /* Square blocks, in place. */
@@ -196,7 +277,7 @@ static ks_exit write_axes(const ks_results *results, const ks_input *input, ks_o
                  : ks_output_axis(out, KS_AXIS_TIME, input->T, failure))
         return failure->code;
     for (int i = 0; i < results->count; ++i)
-        for (int a = 0; a < results->items[i].array.rank; ++a) {
+        for (int a = 0; !results->items[i].hidden && a < results->items[i].array.rank; ++a) {
             const ks_axis axis = results->items[i].array.axes[a];
             if (made[axis]) continue;
             made[axis] = true;
@@ -212,6 +293,7 @@ ks_exit ks_results_write(ks_results *results, const ks_input *input, ks_output_f
     if (write_axes(results, input, out, failure)) return failure->code;
     for (int i = 0; i < results->count; ++i) {
         ks_result *result = &results->items[i];
+        if (result->hidden) continue;
         result->array.path = result->path;
         if (result->transposed) transpose(result, input->nx);
         if (ks_output_write(out, &result->array, result->data, progress, user, failure))

@@ -4,13 +4,20 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include "kalscan/signal.h"
 #include "kalscan/smooth.h"
 #include "failure.h"
 #include "model_file.h"
 #include "output_file.h"
 #include "settings.h"
 
-#define KS_RESULTS_MAX 20
+#define KS_RESULTS_MAX 24
+
+/** Where the library puts them. */
+typedef struct ks_result_places {
+    ks_outputs outputs;
+    ks_signal_outputs signal;
+} ks_result_places;
 
 /** One array of results. */
 typedef struct ks_result {
@@ -18,28 +25,37 @@ typedef struct ks_result {
     char path[64];
     size_t bytes;
     void *data;             /**< owned; NULL until allocated                                     */
-    size_t member;          /**< where its ks_out lies in ks_outputs                             */
+    size_t member;          /**< where its ks_out lies in ks_result_places                       */
     bool transposed;        /**< written transposed in the fortran layout                        */
+    bool hidden;            /**< others are made of it, it is not written                        */
 } ks_result;
 
 typedef struct ks_results {
     int count;
     ks_result items[KS_RESULTS_MAX];
     unsigned outputs;       /**< ks_output bits                                                  */
+    bool smoothed;          /**< the signal is that of the smoothed estimates, not the filtered  */
 } ks_results;
 
 /** Which arrays the settings ask for, with their sizes. */
 void ks_results_plan(ks_results *results, const ks_settings *settings, const ks_input *input);
 
-/** Bytes of all arrays, SIZE_MAX where that overflows. */
+/** Arrays that are written, and their bytes, SIZE_MAX where that overflows. */
+int ks_results_written(const ks_results *results);
 size_t ks_results_bytes(const ks_results *results);
+
+/** Bytes of those that are not; SIZE_MAX likewise. */
+size_t ks_results_hidden_bytes(const ks_results *results);
 
 /** Bytes of the output with them and its time axis, before compression; SIZE_MAX likewise. */
 size_t ks_results_disk_bytes(const ks_results *results, const ks_input *input);
 
 /** Allocate them and set the library's pointers and strides. */
-ks_exit ks_results_allocate(ks_results *results, const ks_input *input, ks_outputs *outputs,
+ks_exit ks_results_allocate(ks_results *results, const ks_input *input, ks_result_places *places,
                             ks_failure *failure);
+
+/** Means and covariances that the signal is made of, as far as they are there. */
+void ks_results_states(const ks_results *results, const ks_result_places *places, ks_view *mean, ks_view *cov);
 
 /** Write them with their axes. */
 ks_exit ks_results_write(ks_results *results, const ks_input *input, ks_output_file *out,

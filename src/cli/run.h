@@ -20,7 +20,8 @@ typedef struct ks_run {
     ks_results results;
     ks_info info;
     ks_progress progress;
-    size_t input_bytes, output_bytes, work_bytes;
+    size_t input_bytes, output_bytes;
+    size_t work_bytes;         /**< of the library, and of what is not written                   */
     size_t device_bytes;       /**< memory of the device                                         */
     double read_seconds, compute_seconds, write_seconds;
     double written;            /**< bytes, for the progress bar                                  */

@@ -6,9 +6,9 @@
 #include "options.h"
 
 enum {
-    OUTPUT = 1, FORECAST, METHOD, ORDER, SCAN, COV, FILTERED, LAG_ONE, INNOVATIONS, PREDICTED, Y, MODEL, MODEL_FILE,
-    PRIOR, TRANSITION, LAYOUT, BACKEND, DEVICE, THREADS, PRECISION, STEADY_STATE, FORCE, QUIET, JSON, DRY_RUN,
-    COMPRESS, HELP, VERSION
+    OUTPUT = 1, FORECAST, SIGNAL, METHOD, ORDER, SCAN, COV, FILTERED, LAG_ONE, INNOVATIONS, PREDICTED, Y, MODEL,
+    MODEL_FILE, PRIOR, TRANSITION, LAYOUT, BACKEND, DEVICE, THREADS, PRECISION, STEADY_STATE, FORCE, QUIET, JSON,
+    DRY_RUN, COMPRESS, HELP, VERSION
 };
 
 static const ks_option smooth_options[] = {
@@ -29,6 +29,8 @@ static const ks_option filter_options[] = {
 static const ks_option shared_options[] = {
     {SCAN, "scan", "NAME[:N]", "scan of a scan method, see below; N for sengupta, default 1", 0},
     {COV, "cov", "PART", "full (default), diag or none: covariances of the estimates", 0},
+    {SIGNAL, "signal", NULL, "write signal/mean, cov and observed_var: H x + d of the estimates, and\n"
+     "                           variances of observations of it, in gaps and to come", 0},
     {FORECAST, "forecast", "N", "N steps behind the last observation as well, of a model that is constant", 0},
     {Y, "y", "PATH", "dataset of the observations instead of /y", 0},
     {MODEL, "model", "GROUP", "group of the model instead of /model", 0},
@@ -214,6 +216,7 @@ static ks_exit read_option(ks_settings *settings, int id, const char *value, ks_
     case SCAN: return read_scan(settings, value, failure);
     case FORECAST:
         return ks_parse_integer("--forecast", value, 1, (int64_t)1 << 40, &settings->forecast, failure);
+    case SIGNAL: settings->signal = true; break;
     case FILTERED: settings->filtered = true; break;
     case LAG_ONE: settings->lag_one = true; break;
     case INNOVATIONS: settings->innovations = true; break;
@@ -260,8 +263,9 @@ static ks_exit check_mixed(const ks_settings *settings, ks_failure *failure)
 static ks_exit check_output(const ks_settings *settings, ks_failure *failure)
 {
     const struct { bool given; const char *name; } of_outputs[] = {
-        {settings->innovations, "innovations"}, {settings->predicted, "predicted"}, {settings->cov_given, "cov"},
-        {settings->compress > 0, "compress"}, {settings->forecast > 0, "forecast"}, {settings->force, "force"}};
+        {settings->innovations, "innovations"}, {settings->predicted, "predicted"}, {settings->signal, "signal"},
+        {settings->cov_given, "cov"}, {settings->compress > 0, "compress"}, {settings->forecast > 0, "forecast"},
+        {settings->force, "force"}};
     if (settings->output || settings->dry_run) return KS_EXIT_DONE;
     if (settings->job == KS_JOB_SMOOTH)
         return ks_fail(failure, KS_EXIT_USAGE, "no output; usage: kalscan smooth IN.h5 -o OUT.h5, or --dry-run");

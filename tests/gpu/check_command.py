@@ -101,10 +101,10 @@ def estimates(command, source, *options):
 def smoothed():
     """Filters and smoothers: on the device what the CPU finds, all outputs."""
     for command, options, method, scan in (
-            ("smooth", ["--lag-one", "--filtered"], "scan-rts", "chunked"),
+            ("smooth", ["--lag-one", "--filtered", "--signal"], "scan-rts", "chunked"),
             ("smooth", ["--method", "scan-two-filter", "--lag-one"], "scan-two-filter", "chunked"),
             ("filter", ["--innovations", "--predicted", "--scan", "blelloch"], "scan", "blelloch"),
-            ("filter", ["--cov", "diag"], "scan", "chunked")):
+            ("filter", ["--cov", "diag", "--signal"], "scan", "chunked")):
         for source in ("plain.h5", "series.h5", "x1_out_of.h5"):
             plain = [o for i, o in enumerate(options) if o not in ("--scan", "blelloch", "--method",
                                                                    "scan-two-filter")]
