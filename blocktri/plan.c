@@ -140,12 +140,13 @@ void ks_blocktri_plan_destroy(ks_blocktri_plan *plan)
 
 ks_blocktri_order ks_blocktri_plan_order(const ks_blocktri_plan *plan)
 {
-    return plan->options.order;
+    return plan ? plan->options.order : KS_BLOCKTRI_AUTO;
 }
 
 int64_t ks_blocktri_plan_segments(const ks_blocktri_plan *plan)
 {
     int64_t segments = 0;
+    if (!plan) return 0;
     for (int64_t q = 0; q < plan->schedule.level[0].lanes && q < 2; ++q)
         segments += ks_bt_lane_of(&plan->schedule.level[0], q).count > 0;
     return plan->schedule.level[0].lanes <= 2
@@ -153,13 +154,13 @@ int64_t ks_blocktri_plan_segments(const ks_blocktri_plan *plan)
                : plan->schedule.level[0].lanes - 2 + segments;
 }
 
-int ks_blocktri_plan_threads(const ks_blocktri_plan *plan) { return plan->workers; }
+int ks_blocktri_plan_threads(const ks_blocktri_plan *plan) { return plan ? plan->workers : 1; }
 
-size_t ks_blocktri_fill_bytes(const ks_blocktri_plan *plan) { return plan->fill; }
+size_t ks_blocktri_fill_bytes(const ks_blocktri_plan *plan) { return plan ? plan->fill : 0; }
 
-size_t ks_blocktri_workspace_bytes(const ks_blocktri_plan *plan) { return plan->workspace; }
+size_t ks_blocktri_workspace_bytes(const ks_blocktri_plan *plan) { return plan ? plan->workspace : 0; }
 
 size_t ks_blocktri_inverse_workspace_bytes(const ks_blocktri_plan *plan)
 {
-    return plan->inverse_workspace;
+    return plan ? plan->inverse_workspace : 0;
 }

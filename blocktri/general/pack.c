@@ -358,10 +358,10 @@ ks_status ks_general_pack(ks_general_packed **out, ks_context *context, int64_t 
 
 const ks_general_matrix *ks_general_packed_matrix(const ks_general_packed *packed)
 {
-    return &packed->matrix;
+    return packed ? &packed->matrix : NULL;
 }
 
-size_t ks_general_packed_bytes(const ks_general_packed *packed) { return packed->bytes; }
+size_t ks_general_packed_bytes(const ks_general_packed *packed) { return packed ? packed->bytes : 0; }
 
 void ks_general_packed_destroy(ks_general_packed *packed)
 {

@@ -190,21 +190,24 @@ void ks_general_plan_destroy(ks_general_plan *plan)
 
 ks_general_method ks_general_plan_method(const ks_general_plan *plan)
 {
-    return plan->options.method;
+    return plan ? plan->options.method : KS_GENERAL_AUTO;
 }
 
-ks_backend ks_general_plan_backend(const ks_general_plan *plan) { return plan->options.backend; }
+ks_backend ks_general_plan_backend(const ks_general_plan *plan)
+{
+    return plan ? plan->options.backend : KS_BACKEND_CPU;
+}
 
 int ks_general_plan_threads(const ks_general_plan *plan)
 {
-    return plan->options.backend == KS_BACKEND_CUDA ? 1 : plan->workers;
+    return !plan || plan->options.backend == KS_BACKEND_CUDA ? 1 : plan->workers;
 }
 
-double ks_general_plan_relaxation(const ks_general_plan *plan) { return plan->options.relaxation; }
+double ks_general_plan_relaxation(const ks_general_plan *plan) { return plan ? plan->options.relaxation : 1; }
 
-size_t ks_general_factor_bytes(const ks_general_plan *plan) { return plan->factor_bytes; }
+size_t ks_general_factor_bytes(const ks_general_plan *plan) { return plan ? plan->factor_bytes : 0; }
 
-size_t ks_general_workspace_bytes(const ks_general_plan *plan) { return plan->workspace; }
+size_t ks_general_workspace_bytes(const ks_general_plan *plan) { return plan ? plan->workspace : 0; }
 
 static size_t block_bytes(int n, const ks_general_block *b)
 {
@@ -220,8 +223,8 @@ static size_t block_bytes(int n, const ks_general_block *b)
 
 size_t ks_general_iteration_bytes(const ks_general_plan *plan, const ks_general_matrix *matrix)
 {
+    if (!plan || !matrix || ks_gb_direct(plan->options.method)) return 0;
     const ks_general_method method = plan->options.method;
-    if (ks_gb_direct(method) || !matrix) return 0;
     const size_t vector = 8 * (size_t)plan->N * (size_t)plan->n;
     size_t solve = (size_t)plan->numbers * 8, D = 0, off = 0;
     for (int64_t j = 0; j < plan->N; ++j) {

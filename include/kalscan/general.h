@@ -139,10 +139,10 @@ typedef struct ks_general_packed ks_general_packed;
 KS_API KS_MUST_CHECK ks_status ks_general_pack(ks_general_packed **out, ks_context *context,
                                                int64_t N, int n, const ks_general_source *source);
 
-/** Its blocks; they live as long as the packed matrix. */
+/** Its blocks; they live as long as the packed matrix. NULL of NULL. */
 KS_API const ks_general_matrix *ks_general_packed_matrix(const ks_general_packed *packed);
 
-/** Bytes of all its blocks: numbers and indices. */
+/** Bytes of all its blocks: numbers and indices. 0 of NULL. */
 KS_API size_t ks_general_packed_bytes(const ks_general_packed *packed);
 
 /** Free a packed matrix. NULL is allowed. */
@@ -248,26 +248,27 @@ KS_API KS_MUST_CHECK ks_status ks_general_plan_create(ks_general_plan **out, ks_
 /** Free a plan. NULL is allowed. */
 KS_API void ks_general_plan_destroy(ks_general_plan *plan);
 
-/** The method that the plan follows: never KS_GENERAL_AUTO. */
+/** The method that the plan follows: never KS_GENERAL_AUTO, but of NULL. */
 KS_API ks_general_method ks_general_plan_method(const ks_general_plan *plan);
 
-/** Where the plan runs: never KS_BACKEND_AUTO. */
+/** Where the plan runs: never KS_BACKEND_AUTO; KS_BACKEND_CPU of NULL. */
 KS_API ks_backend ks_general_plan_backend(const ks_general_plan *plan);
 
-/** Workers that the plan takes, the caller included: never more than the context has; 1 on a device. */
+/** Workers that the plan takes, the caller included: never more than the context has; 1 on a device, and
+ *  of NULL. */
 KS_API int ks_general_plan_threads(const ks_general_plan *plan);
 
-/** The relaxation that the plan starts with; KS_RELAXATION_ESTIMATE may be `auto`'s choice. */
+/** The relaxation that the plan starts with; KS_RELAXATION_ESTIMATE may be `auto`'s choice. 1 of NULL. */
 KS_API double ks_general_plan_relaxation(const ks_general_plan *plan);
 
-/** Bytes that a factor takes, a multiple of 64 and aligned to it. */
+/** Bytes that a factor takes, a multiple of 64 and aligned to it. 0 of NULL. */
 KS_API size_t ks_general_factor_bytes(const ks_general_plan *plan);
 
-/** Bytes of workspace, a multiple of 64 and aligned to it. */
+/** Bytes of workspace, a multiple of 64 and aligned to it. 0 of NULL. */
 KS_API size_t ks_general_workspace_bytes(const ks_general_plan *plan);
 
 /** Bytes that one iteration must read and write at the least: matrix, factors and vectors, once
- *  for each product and each solve of the diagonal blocks; 0 for direct methods. */
+ *  for each product and each solve of the diagonal blocks; 0 for direct methods, and of NULL. */
 KS_API size_t ks_general_iteration_bytes(const ks_general_plan *plan,
                                          const ks_general_matrix *matrix);
 

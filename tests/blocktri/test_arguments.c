@@ -36,6 +36,13 @@ static void test_plan_arguments(void **state)
     o.crossover = 1, refused(4, 4, &o, KS_EINVAL), o = good;
     assert_int_equal(ks_blocktri_plan_create(NULL, NULL, 4, 4, NULL), KS_EINVAL);
     ks_blocktri_plan_destroy(NULL);
+    assert_int_equal(ks_blocktri_plan_order(NULL), KS_BLOCKTRI_AUTO);
+    assert_int_equal(ks_blocktri_plan_segments(NULL), 0);
+    assert_int_equal(ks_blocktri_plan_threads(NULL), 1);
+    assert_int_equal(ks_blocktri_fill_bytes(NULL), 0);
+    assert_int_equal(ks_blocktri_workspace_bytes(NULL), 0);
+    assert_int_equal(ks_blocktri_inverse_workspace_bytes(NULL), 0);
+    assert_int_equal(ks_blocktri_refine_workspace_bytes(NULL, 1), 0);
 }
 
 /* Every tier is made of its own kernels or refused; the automatic one is the last that is there. */

@@ -59,6 +59,16 @@ static void options_are_checked(void **state)
     assert_int_equal(ks_general_plan_create(&plan, NULL, 1, 1, &matrix, &good), KS_OK);
     ks_general_plan_destroy(plan);
     ks_general_plan_destroy(NULL);
+    ks_general_packed_destroy(NULL);
+    assert_int_equal(ks_general_plan_method(NULL), KS_GENERAL_AUTO);
+    assert_int_equal(ks_general_plan_backend(NULL), KS_BACKEND_CPU);
+    assert_int_equal(ks_general_plan_threads(NULL), 1);
+    assert_true(ks_general_plan_relaxation(NULL) == 1);
+    assert_int_equal(ks_general_factor_bytes(NULL), 0);
+    assert_int_equal(ks_general_workspace_bytes(NULL), 0);
+    assert_int_equal(ks_general_iteration_bytes(NULL, &matrix), 0);
+    assert_null(ks_general_packed_matrix(NULL));
+    assert_int_equal(ks_general_packed_bytes(NULL), 0);
 }
 
 /* Blocks as a caller may build them by hand. */
