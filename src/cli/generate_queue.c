@@ -43,7 +43,7 @@ static int64_t pending_mode(const maker *m)
 {
     int64_t best = 0;
     for (int64_t i = 1; i <= (m->queue->servers + 1) * m->queue->capacity; ++i)
-        if (m->pending[i] > m->pending[best]) best = i;
+        if (m->pending[i] > m->pending[best] * (1 + 1e-12)) best = i;
     return best;
 }
 
@@ -228,7 +228,8 @@ static void print_text(const maker *m)
     printf("most probable number of tasks on any number of servers: %lld; means: %.6g tasks, %.6g "
            "servers\n", (long long)pending_mode(m), s->tasks, s->servers);
     printf("solved by %s", ks_general_method_name(s->method));
-    if (s->report.iterations > 0) printf(", %lld iterations", (long long)s->report.iterations);
+    if (s->report.iterations > 0)
+        printf(", %lld step%s of refinement", (long long)s->report.iterations, s->report.iterations == 1 ? "" : "s");
     printf("; largest |pi P - pi| %.2g; %.3g s\n", s->residual, m->seconds);
 }
 

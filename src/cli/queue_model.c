@@ -2,6 +2,7 @@
 #include "queue_model.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include "memory.h"
@@ -93,7 +94,7 @@ void ks_queue_free(ks_queue_system *s)
     *s = (ks_queue_system){0};
 }
 
-/* One solution by a method; KS_ENOTCONVERGED is for the caller to judge. */
+/* One solution by a direct method; KS_ENOTCONVERGED is for the caller to judge. */
 static ks_status solve_by(const ks_queue *q, ks_context *context, const ks_queue_system *s,
                           ks_general_method method, ks_queue_solution *solution)
 {
@@ -107,9 +108,6 @@ static ks_status solve_by(const ks_queue *q, ks_context *context, const ks_queue
     source.L_triples = s->L;
     source.U_triples = s->U;
     options.method = method;
-    options.tolerance = 1e-11;
-    options.max_iterations = 2000;
-    options.sample = (ks_const_blocks){s->b, n};
     ks_status status = ks_general_pack(&packed, context, q->servers, n, &source);
     if (status != KS_OK) return status;
     const ks_general_matrix *matrix = ks_general_packed_matrix(packed);
@@ -133,31 +131,97 @@ static ks_status solve_by(const ks_queue *q, ks_context *context, const ks_queue
     return status;
 }
 
-/* The most probable state of what was solved. */
+/* The most probable state of what was solved, the first of those that round-off alone sets apart: with whole numbers
+ * for rates states next to each other are often equally likely. */
 static void find_mode(const ks_queue *q, ks_queue_solution *s)
 {
     const int64_t n = ks_queue_order(q);
     int64_t best = 0;
     for (int64_t i = 1; i < q->servers * n; ++i)
-        if (s->pi[i] > s->pi[best]) best = i;
+        if (s->pi[i] > s->pi[best] * (1 + 1e-12)) best = i;
     s->block = best / n;
     s->row = (int)(best % n);
     s->probability = s->pi[best];
 }
 
-/* Round-off may leave probabilities a little below zero; anything more is no distribution. */
+/* Flows between numbers of pending tasks, or of servers, that follow one another. */
+typedef struct levels {
+    double *up, *down;         /* out of each level to the next, and to the one before */
+    double *factor;
+} levels;
+
+static int64_t level_of(const ks_queue *q, int64_t state, bool of_servers)
+{
+    const int64_t n = ks_queue_order(q);
+    return of_servers ? state / n : state / n * q->capacity + state % n;
+}
+
+/* Tasks and servers change by one at a time, so that as much flows from each number to the next as back. Elimination
+ * finds the shares of the states within a level, but where some rates are much smaller than others the levels
+ * themselves come out wrong by the condition of the whole: they are scaled until their flows balance (aggregation;
+ * Koury, McAllister & Stewart, "Iterative methods for computing stationary distributions of nearly completely
+ * decomposable Markov chains", 1984). Flows of next to nothing tell no ratio. */
+static void balance_levels(const ks_queue *q, const levels *l, int64_t count, bool of_servers, int64_t likely,
+                           double *pi)
+{
+    const int64_t n = ks_queue_order(q), top = level_of(q, likely, of_servers);
+    const double least = 1e-280 * q->lambda * pi[likely];
+    for (int64_t i = 0; i < count; ++i) l->up[i] = l->down[i] = 0;
+    for (int64_t state = 0; state < q->servers * n; ++state) {
+        const ks_queue_rates rates = ks_queue_rates_of(q, state / n * q->capacity + state % n, state / n + 1);
+        const int64_t level = level_of(q, state, of_servers);
+        l->up[level] += pi[state] * (of_servers ? rates.opening : rates.arrival);
+        l->down[level] += pi[state] * (of_servers ? rates.closing : rates.service);
+    }
+    l->factor[top] = 1;
+    for (int64_t i = top; i + 1 < count; ++i) {
+        const bool tells = l->up[i] > least && l->down[i + 1] > least;
+        l->factor[i + 1] = l->factor[i] * (tells ? l->up[i] / l->down[i + 1] : 1);
+    }
+    for (int64_t i = top; i > 0; --i) {
+        const bool tells = l->up[i - 1] > least && l->down[i] > least;
+        l->factor[i - 1] = l->factor[i] * (tells ? l->down[i] / l->up[i - 1] : 1);
+    }
+    for (int64_t state = 0; state < q->servers * n; ++state) pi[state] *= l->factor[level_of(q, state, of_servers)];
+}
+
+/* Twice each: what one balances the other moves by the error in the shares alone. */
+static ks_exit balance(const ks_queue *q, ks_queue_solution *s, ks_failure *failure)
+{
+    const int64_t tasks = (q->servers + 1) * q->capacity + 1, likely = s->block * ks_queue_order(q) + s->row;
+    double *memory = ks_memory_raw(ks_size_product((size_t)tasks, 3 * sizeof *memory), "the distribution", failure);
+    if (!memory) return failure->code;
+    const levels l = {memory, memory + tasks, memory + 2 * tasks};
+    for (int pass = 0; pass < 4; ++pass) {
+        const bool of_servers = pass % 2 == 1;
+        balance_levels(q, &l, of_servers ? q->servers : tasks, of_servers, likely, s->pi);
+    }
+    free(memory);
+    return KS_EXIT_DONE;
+}
+
+/* Round-off may leave probabilities a little below zero; the first state of which it is more, or -1. */
+static int64_t negative_state(const ks_queue *q, const ks_queue_solution *s)
+{
+    for (int64_t i = 0; i < q->servers * ks_queue_order(q); ++i)
+        if (!(s->pi[i] > -1e-10 * s->probability)) return i;
+    return -1;
+}
+
 static ks_exit normalise(const ks_queue *q, ks_queue_solution *s, ks_failure *failure)
 {
     const int64_t n = ks_queue_order(q);
+    const int64_t bad = negative_state(q, s);
     double sum = 0;
-    for (int64_t i = 0; i < q->servers * n; ++i) {
-        if (!(s->pi[i] > -1e-10 * s->probability))
-            return ks_fail(failure, KS_EXIT_NUMERICAL, "the probability of %lld tasks on %lld "
-                           "servers comes out as %.3g", (long long)(i / n * q->capacity + i % n),
-                           (long long)(i / n + 1), s->pi[i] / s->probability);
+    if (bad >= 0)
+        return ks_fail(failure, KS_EXIT_NUMERICAL, "the probability of %lld tasks on %lld "
+                       "servers comes out as %.3g", (long long)(bad / n * q->capacity + bad % n),
+                       (long long)(bad / n + 1), s->pi[bad] / s->probability);
+    for (int64_t i = 0; i < q->servers * n; ++i)
         if (s->pi[i] < 0) s->pi[i] = 0;
-        sum += s->pi[i];
-    }
+    if (balance(q, s, failure)) return failure->code;
+    find_mode(q, s);
+    for (int64_t i = 0; i < q->servers * n; ++i) sum += s->pi[i];
     s->tasks = s->servers = 0;
     s->probability /= sum;
     for (int64_t i = 0; i < q->servers * n; ++i) {
@@ -247,9 +311,31 @@ static void guess(const ks_queue *q, int64_t *block, int *row)
     }
 }
 
+/* The likely state where servers follow the tasks at once. */
+static void guess_by_load(const ks_queue *q, int64_t *block, int *row)
+{
+    const double load = ceil(q->lambda / q->mu);
+    *block = load < (double)q->servers ? (int64_t)fmax(load, 1) - 1 : q->servers - 1;
+    *row = q->capacity;
+}
+
+/* By elimination: iterations that end at a small residual may be far from the distribution where some rates are
+ * much smaller than others. That of dense blocks subtracts less. */
+static ks_status eliminate(const ks_queue *q, ks_context *context, const ks_queue_system *system, ks_queue_solution *s)
+{
+    const ks_status status = solve_by(q, context, system, KS_LOW_RANK_LU, s);
+    if (status == KS_OK) {
+        find_mode(q, s);
+        if (negative_state(q, s) < 0) return KS_OK;
+    } else if (status != KS_ENOTCONVERGED && status != KS_ESINGULAR) {
+        return status;
+    }
+    return solve_by(q, context, system, KS_BLOCK_LU, s);
+}
+
 /* Solutions are multiples of the fixed state's probability: it must be a likely one, or the system
  * is singular but for round-off. If another state turns out to be more than a million times as
- * likely, that one is fixed instead. */
+ * likely, or more likely where round-off leaves another well below zero, that one is fixed instead. */
 static ks_exit solve(const ks_queue *q, ks_context *context, ks_queue_system *system,
                      ks_queue_solution *s, ks_failure *failure)
 {
@@ -259,9 +345,11 @@ static ks_exit solve(const ks_queue *q, ks_context *context, ks_queue_system *sy
     for (int attempt = 0; attempt < 4; ++attempt) {
         ks_queue_free(system);
         if (ks_queue_build(q, block, row, system, failure)) return failure->code;
-        ks_status status = solve_by(q, context, system, KS_GENERAL_AUTO, s);
-        if (status == KS_ENOTCONVERGED || status == KS_ESINGULAR)
-            status = solve_by(q, context, system, KS_BLOCK_LU, s);
+        const ks_status status = eliminate(q, context, system, s);
+        if (attempt == 0 && (status == KS_ENOTCONVERGED || status == KS_ESINGULAR)) {
+            guess_by_load(q, &block, &row);
+            continue;
+        }
         if (status == KS_ESINGULAR)
             return ks_fail(failure, KS_EXIT_NUMERICAL, "cannot solve the stationary equation: "
                            "block %lld has no pivot for its row %d (method %s)",
@@ -271,7 +359,8 @@ static ks_exit solve(const ks_queue *q, ks_context *context, ks_queue_system *sy
             return ks_fail(failure, status == KS_ENOMEM ? KS_EXIT_RESOURCES : KS_EXIT_NUMERICAL,
                            "cannot solve the stationary equation: %s", ks_strerror(status));
         find_mode(q, s);
-        if (s->probability <= 1e6) return normalise(q, s, failure);
+        const bool likeliest = s->block == block && s->row == row;
+        if (s->probability <= 1e6 && (likeliest || negative_state(q, s) < 0)) return normalise(q, s, failure);
         block = s->block;
         row = s->row;
     }

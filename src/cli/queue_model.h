@@ -46,7 +46,7 @@ typedef struct ks_queue_solution {
     ks_general_method method;
     ks_general_report report;
     double residual;           /**< largest |pi P - pi|, P = I + Q / (largest rate out)          */
-    int64_t block;             /**< the most probable state                                      */
+    int64_t block;             /**< the most probable state, of equal ones the first             */
     int row;
     double probability, tasks, servers;  /**< its own; means of tasks pending and servers on     */
 } ks_queue_solution;
