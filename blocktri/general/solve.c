@@ -220,8 +220,9 @@ static ks_status iterate(ks_gb_run *run, const void *factor, ks_general_report *
     /* What is no number changes no more. */
     if (report->end == KS_END_CONVERGED && !isfinite(report->residual)) report->end = KS_END_DIVERGED;
     if (report->end == KS_END_CONVERGED) return KS_OK;
-    /* A rate seen over few sweeps is no estimate; that of a method without one even less. */
-    if (report->spectral_radius < 0 || report->iterations < 32)
+    /* A rate seen over few sweeps is no estimate, nor one of over-relaxation that fails; that of a method without one even
+     * less. */
+    if (report->spectral_radius < 0 || report->iterations < 32 || report->relaxation > 1)
         report->spectral_radius = ks_gb_radius(run, RADIUS_SWEEPS);
     return KS_ENOTCONVERGED;
 }

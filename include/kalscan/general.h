@@ -222,7 +222,7 @@ typedef struct ks_general_report {
     double change;            /**< largest change in the last sweep, stationary methods; else 0 */
     double spectral_radius;   /**< estimate of that of D^-1 (L + U): Lemma 1, block Jacobi and  */
                               /**< Gauss-Seidel converge exactly when it is below 1; -1 where   */
-                              /**< the method made none                                         */
+                              /**< the method made none, or over-relaxed as it was told to      */
     double relaxation;        /**< in force at the end                                          */
     int64_t block;            /**< KS_ESINGULAR: the block whose elimination failed, else -1    */
     int pivot;                /**< and its row, else -1                                         */

@@ -243,9 +243,11 @@ static ks_exit explain_iteration(const ks_solve *run, const ks_general_report *r
                        ks_general_plan_method(((const general *)run->state)->plan) == KS_BLOCK_LU
                            ? "block-cyclic-reduction" : "block-lu");
     char radius[160] = "";
+    const double relaxation = run->settings->general.relaxation;
+    const bool relaxed = sweeps(run) && relaxation != 1 && relaxation != KS_RELAXATION_ESTIMATE;
     if (sweeps(run))
         snprintf(radius, sizeof radius, "; the spectral radius of D^-1 (L + U) is about %.4g, and block iterations "
-                 "converge where it is below 1", report->spectral_radius);
+                 "converge where it is below 1%s", report->spectral_radius, relaxed ? ", without --relaxation" : "");
     const bool ended = report->end == KS_END_STAGNATED || report->end == KS_END_BREAKDOWN;
     const bool round_off = ended && report->relative_residual < 1e-12;
     return ks_fail(failure, KS_EXIT_NUMERICAL,

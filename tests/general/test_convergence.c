@@ -115,6 +115,26 @@ static void relaxation_can_be_given(void **state)
     general_system_free(&s);
 }
 
+/* The radius is that of D^-1 (L + U), not of what relaxation makes of it, or it is not told. */
+static void relaxation_leaves_the_radius_alone(void **state)
+{
+    (void)state;
+    const double values[] = { 0.8, 1.1, 1.5, 1.9, 1.99 };
+    for (int kind = 0; kind < GS_KINDS; ++kind)
+        for (size_t i = 0; i < sizeof values / sizeof *values; ++i)
+            for (int m = 0; m < STATIONARY; ++m) {
+                general_system s = general_system_make((gs_kind)kind, 6, 5, 1, 0.5, 60 + (unsigned)i);
+                ks_general_options options = options_of(stationary[m]);
+                ks_general_report report = KS_GENERAL_REPORT_INIT;
+                options.relaxation = values[i];
+                const ks_status status = general_system_solve(&s, NULL, &options, &report, NULL);
+                assert_true(report.relaxation == values[i]);
+                if (status == KS_ENOTCONVERGED) assert_true(fabs(report.spectral_radius / 0.5 - 1) < 0.06);
+                else assert_true(report.spectral_radius < 0.6);
+                general_system_free(&s);
+            }
+}
+
 /* D = I, U = 2 I, L = 0: the iteration matrix is nilpotent, the residual grows by a million and
  * then vanishes. N sweeps are enough, in exact numbers. */
 static void growth_that_ends_is_no_divergence(void **state)
@@ -294,6 +314,7 @@ int main(void)
         cmocka_unit_test(converge_exactly_below_one),
         cmocka_unit_test(rates_and_estimates_are_those_of_the_theory),
         cmocka_unit_test(relaxation_can_be_given),
+        cmocka_unit_test(relaxation_leaves_the_radius_alone),
         cmocka_unit_test(growth_that_ends_is_no_divergence),
         cmocka_unit_test(oscillation_is_stagnation),
         cmocka_unit_test(iterations_have_a_limit),
