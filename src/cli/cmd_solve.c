@@ -141,6 +141,7 @@ static ks_exit complete(ks_solve_settings *settings, const seen *given, ks_failu
         return ks_fail(failure, KS_EXIT_USAGE,
                        "--refine improves a factor in f32; it does not go with --precision f64");
     settings->refine = given->refine || given->precision == 2;
+    settings->refine_option = given->refine ? "--refine" : "--precision mixed";
     settings->precision = settings->refine || given->precision == 1 ? KS_F32 : KS_F64;
     if (given->device && settings->general.backend != KS_BACKEND_CUDA)
         return ks_fail(failure, KS_EXIT_USAGE, "--device goes with --backend cuda only");
@@ -172,11 +173,14 @@ static ks_exit fit_backend(ks_solve *run, ks_failure *failure)
 /* Who left the method open is told what made it none of Cholesky's. */
 static ks_exit not_cholesky(const ks_solve *run, bool upper, bool compact, ks_failure *failure)
 {
-    const char *option = run->settings->refine ? "refine" : "inverse-blocks";
+    const ks_solve_settings *settings = run->settings;
+    const char *option = settings->refine ? settings->refine_option
+                         : settings->precision == KS_F32 ? "--precision f32" : "--inverse-blocks";
     if (run->solver != &ks_general_auto)
-        return ks_fail(failure, KS_EXIT_USAGE, "--%s: method %s is no Cholesky method", option, run->solver->name);
-    return ks_fail(failure, KS_EXIT_USAGE, "%s: --%s goes with Cholesky methods, which do not take %s",
-                   run->settings->file, option, upper ? "super-diagonal blocks /U"
+        return ks_fail(failure, KS_EXIT_USAGE, "%s: method %s is no Cholesky method%s", option, run->solver->name,
+                       settings->precision == KS_F32 ? " and computes in f64" : "");
+    return ks_fail(failure, KS_EXIT_USAGE, "%s: %s goes with Cholesky methods, which do not take %s",
+                   settings->file, option, upper ? "super-diagonal blocks /U"
                    : compact ? "compact blocks" : "--tol, --max-iter and other options of iterative methods");
 }
 
@@ -199,7 +203,7 @@ static ks_exit fit_method(ks_solve *run, ks_failure *failure)
         return ks_fail(failure, KS_EXIT_USAGE, "method %s does not iterate: it takes none of "
                        "--tol, --max-iter, --stop, --relaxation, --restart, --block-solver, --any-matrix",
                        run->solver->name);
-    if (!run->solver->cholesky && (settings->inverse_blocks || settings->refine))
+    if (!run->solver->cholesky && (settings->inverse_blocks || settings->precision == KS_F32))
         return not_cholesky(run, upper, compact, failure);
     if (!run->solver->cholesky && ks_general_check_options(run, failure)) return failure->code;
     return fit_backend(run, failure);

@@ -42,6 +42,7 @@ typedef struct ks_solve_settings {
     int layout;                  /**< overrides the attribute; -1: does not                      */
     ks_precision precision;      /**< of the factor                                              */
     bool refine;                 /**< the solution is refined to double                          */
+    const char *refine_option;   /**< the one that said so                                       */
     bool inverse_blocks, force, quiet, json, dry_run;
     int threads;                 /**< 0: all                                                     */
     int compress;

@@ -73,6 +73,9 @@ ks_exit ks_general_check_options(const ks_solve *run, ks_failure *failure)
         {ANY_MATRIX, cg, "any-matrix", "cg"}};
     const unsigned method = 1u << run->solver->value;
     if (run->solver->value == KS_GENERAL_AUTO) return KS_EXIT_DONE;
+    if (run->settings->general.stop == KS_STOP_CHANGE && !(method & sweeps))
+        return ks_fail(failure, KS_EXIT_USAGE, "--stop change is a rule of the block iterations, not of %s",
+                       run->solver->name);
     for (size_t i = 0; i < sizeof belongs / sizeof *belongs; ++i)
         if ((run->settings->iterates >> belongs[i].option & 1u) && !(belongs[i].methods & method))
             return ks_fail(failure, KS_EXIT_USAGE, "--%s goes with %s, not with %s", belongs[i].name,
@@ -91,6 +94,7 @@ static bool eliminates(ks_general_method method) { return eliminates_densely(met
 /* What the largest parts will take; the plan, which knows, is made of the numbers. */
 ks_exit ks_general_prepare(ks_solve *run, ks_failure *failure)
 {
+    (void)failure;
     const ks_system *system = run->system;
     const ks_solve_settings *settings = run->settings;
     const size_t N = (size_t)system->N, n = (size_t)system->n, rows = ks_size_product(N, n);
@@ -100,8 +104,6 @@ ks_exit ks_general_prepare(ks_solve *run, ks_failure *failure)
     const size_t blocks = direct ? (method == KS_BLOCK_LU ? 2 : 4) : 1;
     const size_t numbers = direct || dense ? ks_size_product(blocks, n) : 5;
     const size_t vectors = method == KS_GMRES ? (size_t)settings->general.restart + 5 : 8;
-    if (settings->precision == KS_F32)
-        return ks_fail(failure, KS_EXIT_USAGE, "method %s computes in f64 only", run->solver->name);
     run->method = run->solver->name;
     /* The compact copy of the matrix that the method works on is no larger than the file's. */
     run->factor_bytes = ks_size_sum(ks_size_product(ks_size_product(rows, numbers), sizeof(double)),
@@ -167,10 +169,6 @@ static ks_exit plan(ks_solve *run, general *g, ks_failure *failure)
     if (status == KS_OK)
         status = ks_general_plan_create(&g->plan, run->context, run->system->N, run->system->n,
                                         ks_general_packed_matrix(g->packed), &options);
-    if (status == KS_EINVAL)
-        return ks_fail(failure, KS_EXIT_USAGE,
-                       "--stop change is a rule of the block iterations, not of %s",
-                       run->solver->name);
     if (status == KS_EREFUSED)
         return ks_fail(failure, KS_EXIT_USAGE, "%s: --backend cuda runs block-jacobi and red-black "
                        "without --relaxation, where the diagonal blocks are tridiagonal and solved by "
