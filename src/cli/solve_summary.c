@@ -49,18 +49,24 @@ static void print_text(const ks_solve *run)
     printf("%s: N = %lld blocks, n = %d, %d right-hand side%s; layout %s\n", settings->file,
            (long long)system->N, system->n, system->nrhs, system->nrhs == 1 ? "" : "s",
            ks_layout_name((int)system->layout));
-    printf("solve: method %s%s, %s, %s%d thread%s\n", run->method,
-           settings->solver == &ks_solvers[0] ? " (auto)" : "", ks_solve_precision_name(settings),
-           planned || threads == 1 ? "" : "at most ", threads, threads == 1 ? "" : "s");
+    /* Which of the methods for general systems `auto` takes, a dry run does not find out. */
+    const bool open = settings->dry_run && run->solver == &ks_general_auto;
+    printf("solve: method %s%s", run->method, settings->solver == &ks_solvers[0] && !open ? " (auto)" : "");
+    if (run->segments > 0) printf(", %lld segment%s", (long long)run->segments, run->segments == 1 ? "" : "s");
+    printf(", %s, %s%d thread%s\n", ks_solve_precision_name(settings), planned || threads == 1 ? "" : "at most ",
+           threads, threads == 1 ? "" : "s");
     if (settings->dry_run) {
         print_memory(run);
         return;
     }
     printf("relative residual %.3g, backward error %.3g, residual %.3g", run->relative_residual,
            run->backward_error, run->norms.residual);
-    if (run->report.iterations > 0)
-        printf(", %lld %s", (long long)run->report.iterations,
-               run->report.end == KS_END_NONE ? "steps of refinement" : "iterations");
+    if (run->report.iterations > 0) {
+        const char *plural = run->report.iterations == 1 ? "" : "s";
+        const bool direct = run->report.end == KS_END_NONE;
+        printf(", %lld %s%s%s", (long long)run->report.iterations, direct ? "step" : "iteration", plural,
+               direct ? " of refinement" : "");
+    }
     if (run->report.iterations > 0 && run->report.spectral_radius >= 0)
         printf(", spectral radius about %.4g", run->report.spectral_radius);
     if (settings->refine)

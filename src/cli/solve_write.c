@@ -145,9 +145,9 @@ static ks_exit write_attributes(const ks_solve *run, ks_output_file *out, ks_fai
         ks_output_number(out, "/", "relative_residual", run->relative_residual, failure) ||
         ks_output_number(out, "/", "backward_error", run->backward_error, failure))
         return failure->code;
-    if (run->report.iterations > 0 &&
-        ks_output_integer(out, "/", "iterations", run->report.iterations, failure))
+    if (!run->solver->cholesky && ks_output_integer(out, "/", "iterations", run->report.iterations, failure))
         return failure->code;
+    if (run->segments > 0 && ks_output_integer(out, "/", "segments", run->segments, failure)) return failure->code;
     if (!run->settings->refine) return KS_EXIT_DONE;
     return ks_output_integer(out, "/", "refinement_steps", run->steps, failure);
 }

@@ -135,6 +135,22 @@ def beyond_the_range():
         assert "too near the ends" in done.stderr or "not positive" in done.stderr, done.stderr
 
 
+def told():
+    """How a solution came about stands in its file: segments of a partition, iterations of a method for general
+    systems, also where there were none."""
+    run("generate", "blocktri", "-o", "told.h5", "--N", "9", "--n", "2")
+    with h5py.File("told.h5") as f, h5py.File("zero.h5", "w") as g:
+        g["D"], g["L"], g["b"] = f["D"][()], f["L"][()], 0 * f["b"][()]
+    for source, options, attributes in (
+            ("told.h5", ["--method", "partition", "--segments", "3"], {"segments": 3}),
+            ("told.h5", ["--method", "sequential"], {}),
+            ("told.h5", ["--method", "block-lu"], {"iterations": 0}),
+            ("zero.h5", ["--method", "cg"], {"iterations": 0})):
+        solve(source, *options)
+        with h5py.File("out.h5") as f:
+            assert {key: f.attrs[key] for key in ("segments", "iterations") if key in f.attrs} == attributes, options
+
+
 def slabs():
     """Arrays longer than a slab, in both layouts, chunked or not."""
     run("generate", "blocktri", "-o", "long.h5", "--N", "2000", "--n", "30", "--nrhs", "20")
@@ -184,6 +200,6 @@ def attributes():
 with tempfile.TemporaryDirectory() as folder:
     subprocess.run([sys.executable, "-B", here + "/make_files.py", folder], check=True)
     os.chdir(folder)
-    for check_one in (forms, methods, refine, extremes, beyond_the_range, slabs, axes, attributes):
+    for check_one in (forms, methods, refine, extremes, beyond_the_range, told, slabs, axes, attributes):
         check_one()
         print("ok", check_one.__name__)
