@@ -57,30 +57,55 @@ ks_exit ks_general_read_option(ks_solve_settings *settings, int id, const char *
     return KS_EXIT_DONE;
 }
 
+/* Methods, one bit for each, and the options that they look at. */
+enum {
+    SWEEPS = 1 << KS_BLOCK_JACOBI | 1 << KS_BLOCK_GAUSS_SEIDEL | 1 << KS_RED_BLACK,
+    ITERATIONS = SWEEPS | 1 << KS_BICGSTAB | 1 << KS_GMRES | 1 << KS_CG
+};
+static const struct { int option; unsigned methods; const char *name, *goes_with; } belongs[] = {
+    {TOLERANCE, ITERATIONS, "tol", "the iterative methods"},
+    {MOST_ITERATIONS, ITERATIONS, "max-iter", "the iterative methods"},
+    {BLOCK_SOLVER, ITERATIONS, "block-solver", "the iterative methods"},
+    {RELAXATION, SWEEPS, "relaxation", "block-jacobi, block-gauss-seidel and red-black"},
+    {STOP, ITERATIONS, "stop", "the iterative methods"},
+    {RESTART, 1u << KS_GMRES, "restart", "gmres"},
+    {ANY_MATRIX, 1u << KS_CG, "any-matrix", "cg"}};
+enum { BELONGS = sizeof belongs / sizeof *belongs };
+
+/* Whether the option was given and the method does not look at it. */
+static bool is_idle(const ks_solve *run, int i, ks_general_method method)
+{
+    return (run->settings->iterates >> belongs[i].option & 1u) && !(belongs[i].methods >> method & 1u);
+}
+
+static bool is_sweep(ks_general_method method) { return SWEEPS >> method & 1; }
+
 /* An option that the method would not look at was meant for another one. */
 ks_exit ks_general_check_options(const ks_solve *run, ks_failure *failure)
 {
-    const unsigned jacobi = 1u << KS_BLOCK_JACOBI, gmres = 1u << KS_GMRES, cg = 1u << KS_CG;
-    const unsigned sweeps = jacobi | 1u << KS_BLOCK_GAUSS_SEIDEL | 1u << KS_RED_BLACK;
-    const unsigned all = sweeps | gmres | cg | 1u << KS_BICGSTAB;
-    const struct { int option; unsigned methods; const char *name, *goes_with; } belongs[] = {
-        {TOLERANCE, all, "tol", "the iterative methods"},
-        {MOST_ITERATIONS, all, "max-iter", "the iterative methods"},
-        {BLOCK_SOLVER, all, "block-solver", "the iterative methods"},
-        {RELAXATION, sweeps, "relaxation", "block-jacobi, block-gauss-seidel and red-black"},
-        {STOP, all, "stop", "the iterative methods"},
-        {RESTART, gmres, "restart", "gmres"},
-        {ANY_MATRIX, cg, "any-matrix", "cg"}};
-    const unsigned method = 1u << run->solver->value;
-    if (run->solver->value == KS_GENERAL_AUTO) return KS_EXIT_DONE;
-    if (run->settings->general.stop == KS_STOP_CHANGE && !(method & sweeps))
+    const ks_general_method method = (ks_general_method)run->solver->value;
+    if (method == KS_GENERAL_AUTO) return KS_EXIT_DONE;
+    if (run->settings->general.stop == KS_STOP_CHANGE && !is_sweep(method))
         return ks_fail(failure, KS_EXIT_USAGE, "--stop change is a rule of the block iterations, not of %s",
                        run->solver->name);
-    for (size_t i = 0; i < sizeof belongs / sizeof *belongs; ++i)
-        if ((run->settings->iterates >> belongs[i].option & 1u) && !(belongs[i].methods & method))
+    for (int i = 0; i < BELONGS; ++i)
+        if (is_idle(run, i, method))
             return ks_fail(failure, KS_EXIT_USAGE, "--%s goes with %s, not with %s", belongs[i].name,
                            belongs[i].goes_with, run->solver->name);
     return KS_EXIT_DONE;
+}
+
+/* Which method `auto` takes, and so which options have a use, only the numbers say. */
+static void note_idle_options(const ks_solve *run, ks_general_method method)
+{
+    if (run->settings->quiet || run->solver != &ks_general_auto) return;
+    for (int i = 0; i < BELONGS; ++i)
+        if (is_idle(run, i, method))
+            fprintf(stderr, "kalscan: note: --%s has no effect: it goes with %s, and auto chose %s\n", belongs[i].name,
+                    belongs[i].goes_with, run->method);
+    if (run->settings->general.stop == KS_STOP_CHANGE && (ITERATIONS & ~SWEEPS) >> method & 1)
+        fprintf(stderr, "kalscan: note: --stop change has no effect: it is a rule of the block iterations, and auto "
+                "chose %s\n", run->method);
 }
 
 /* Methods that eliminate: dense blocks, or those that are stored. */
@@ -177,6 +202,7 @@ static ks_exit plan(ks_solve *run, general *g, ks_failure *failure)
     if (status != KS_OK) return fail_status(run, status, "plan", failure);
     run->backend = ks_general_plan_backend(g->plan);
     run->method = ks_general_method_name(ks_general_plan_method(g->plan));
+    note_idle_options(run, ks_general_plan_method(g->plan));
     run->threads = ks_general_plan_threads(g->plan);
     run->factor_bytes = ks_size_sum(ks_general_factor_bytes(g->plan),
                                     ks_general_packed_bytes(g->packed));
@@ -220,8 +246,7 @@ static bool of_elimination(const ks_solve *run)
 /* Whether it, or the one that `auto` chose, iterates block by block. */
 static bool sweeps(const ks_solve *run)
 {
-    const ks_general_method method = ks_general_plan_method(((const general *)run->state)->plan);
-    return method == KS_BLOCK_JACOBI || method == KS_BLOCK_GAUSS_SEIDEL || method == KS_RED_BLACK;
+    return is_sweep(ks_general_plan_method(((const general *)run->state)->plan));
 }
 
 static ks_exit explain_iteration(const ks_solve *run, const ks_general_report *report,
