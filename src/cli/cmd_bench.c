@@ -247,6 +247,30 @@ static ks_exit check_model_options(ks_bench_settings *s, unsigned given, ks_fail
     return KS_EXIT_DONE;
 }
 
+/* Whether a method of solve has a use for --tol: auto of the queue decides later. */
+static bool may_iterate(const ks_bench_settings *s, const ks_solver *solver)
+{
+    if (solver == &ks_solvers[0]) return s->queue;
+    return !solver->cholesky && solver->value <= KS_CG;
+}
+
+/* What none of the methods, or the system, has a use for. */
+static ks_exit check_system_options(const ks_bench_settings *s, unsigned given, ks_failure *failure)
+{
+    bool partition = false, iterates = s->methods == 0 && s->queue;
+    for (int m = 0; m < s->methods; ++m) {
+        partition |= is_partition(s->solver[m]);
+        iterates |= may_iterate(s, s->solver[m]);
+    }
+    if (given >> SEGMENTS & 1u && !partition)
+        return ks_fail(failure, KS_EXIT_USAGE, "--segments goes with --method partition only");
+    if (given >> TOLERANCE & 1u && !iterates)
+        return ks_fail(failure, KS_EXIT_USAGE, "--tol goes with the iterative methods only");
+    if (given >> SEED & 1u && s->queue)
+        return ks_fail(failure, KS_EXIT_USAGE, "--seed goes with --system random only");
+    return KS_EXIT_DONE;
+}
+
 static ks_exit complete(ks_bench_settings *s, unsigned given, ks_failure *failure)
 {
     static const int of_solve[] = {BLOCKS, ORDER, NRHS, SYSTEM, TOLERANCE, SEGMENTS, TOGETHER};
@@ -270,10 +294,7 @@ static ks_exit complete(ks_bench_settings *s, unsigned given, ks_failure *failur
                                                        : "--machine: --csv has no columns for it, --json has");
     if (s->every && ks_bench_take_all(s, failure)) return failure->code;
     if (!solve && check_model_options(s, given, failure)) return failure->code;
-    bool partition = s->segment_counts == 0;
-    for (int m = 0; m < s->methods && solve; ++m) partition |= is_partition(s->solver[m]);
-    if (!partition)
-        return ks_fail(failure, KS_EXIT_USAGE, "--segments goes with --method partition only");
+    if (solve && check_system_options(s, given, failure)) return failure->code;
     if (s->n == 0) s->n = s->queue ? 33 : 16;
     if (s->queue && (s->n < 3 || s->n % 2 == 0))
         return ks_fail(failure, KS_EXIT_USAGE, "--system queue: a block has n = 2 k + 1 rows for "
