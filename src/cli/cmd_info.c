@@ -33,6 +33,17 @@ static void print_help(void)
     ks_help_exit_codes();
 }
 
+/* A convention that is not one of this kind of file. */
+static ks_exit check_given(const ks_input_places *places, ks_file_kind kind, ks_failure *failure)
+{
+    const char *option = places->prior >= 0 ? "prior" : places->transition >= 0 ? "transition" : NULL;
+    if (kind == KS_FILE_OUTPUT && !option && places->layout >= 0) option = "layout";
+    if ((kind != KS_FILE_SYSTEM && kind != KS_FILE_OUTPUT) || !option) return KS_EXIT_DONE;
+    return ks_fail(failure, KS_EXIT_USAGE, "%s: --%s goes with models%s, and this is %s", places->file, option,
+                   option[0] == 'l' ? " and systems" : "",
+                   kind == KS_FILE_SYSTEM ? "a block-tridiagonal system" : "an output of kalscan");
+}
+
 static ks_exit read_option(ks_input_places *places, bool *json, int id, const char *value,
                            ks_failure *failure)
 {
@@ -85,9 +96,10 @@ ks_exit ks_command_info(const ks_call *call, ks_failure *failure)
     if (file < 0) return failure->code;
     /* What is said to hold observations or a model is one, whatever else stands there. */
     const ks_file_kind kind = as_model ? KS_FILE_MODEL : ks_file_kind_of(file);
-    if (kind == KS_FILE_OUTPUT) ks_info_output(file, places.file, json, failure);
+    if (check_given(&places, kind, failure) == KS_EXIT_DONE && kind == KS_FILE_OUTPUT)
+        ks_info_output(file, places.file, json, failure);
     ks_h5_release(file);
-    if (kind == KS_FILE_OUTPUT) return failure->code;
+    if (failure->code || kind == KS_FILE_OUTPUT) return failure->code;
     return kind == KS_FILE_SYSTEM ? ks_info_system(places.file, places.layout, json, failure)
                                   : ks_info_model(&places, json, failure);
 }
