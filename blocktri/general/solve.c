@@ -220,8 +220,8 @@ static ks_status iterate(ks_gb_run *run, const void *factor, ks_general_report *
     /* What is no number changes no more. */
     if (report->end == KS_END_CONVERGED && !isfinite(report->residual)) report->end = KS_END_DIVERGED;
     if (report->end == KS_END_CONVERGED) return KS_OK;
-    /* A rate seen over few sweeps is no estimate, nor one of over-relaxation that fails; that of a method without one even
-     * less. */
+    /* A rate seen over few sweeps is no estimate, nor one of over-relaxation that fails; that of a method without one
+     * even less. */
     if (report->spectral_radius < 0 || report->iterations < 32 || report->relaxation > 1)
         report->spectral_radius = ks_gb_radius(run, RADIUS_SWEEPS);
     return KS_ENOTCONVERGED;
@@ -288,6 +288,7 @@ ks_status ks_general_solve(const ks_general_plan *plan, const ks_general_matrix 
     if (plan->gpu) status = ks_gb_device_create(&run.device, plan->gpu, plan, matrix, factor, NULL);
     for (int c = 0; c < nrhs && status == KS_OK; ++c) {
         ks_general_report one = KS_GENERAL_REPORT_INIT;
+        one.column = c;
         gather(&run, b, nrhs, c);
         ks_gb_bring_to_one(&run);
         /* Solutions that decay by orders of magnitude a block would end as denormal numbers. */

@@ -116,7 +116,7 @@ void ks_gb_stationary_run(ks_gb_run *run, ks_general_report *report)
         report->change = changes[i - begun];
         note(&p, i, report->change);
         const double radius = radius_of(o->method, omega, p.rate);
-        /* Of a complex spectrum over-relaxation says more than there is, so only one that the rate has called for does. */
+        /* Of complex spectra over-relaxation tells more than there is: only one that the rate called for is asked. */
         if (radius >= 0 && (omega <= 1 || estimate)) report->spectral_radius = radius;
         double measure = ldexp(report->change, run->exponent);
         if (!by_change && i == check) {

@@ -226,9 +226,11 @@ typedef struct ks_general_report {
     double relaxation;        /**< in force at the end                                          */
     int64_t block;            /**< KS_ESINGULAR: the block whose elimination failed, else -1    */
     int pivot;                /**< and its row, else -1                                         */
+    int column;               /**< the right-hand side that this is told of: the one that       */
+                              /**< failed, or the worst; -1 where none was solved for           */
 } ks_general_report;
 #define KS_GENERAL_REPORT_INIT                                                                \
-    { sizeof(ks_general_report), KS_OK, KS_END_NONE, 0, -1.0, -1.0, -1.0, 0.0, -1.0, 1.0, -1, -1 }
+    { sizeof(ks_general_report), KS_OK, KS_END_NONE, 0, -1.0, -1.0, -1.0, 0.0, -1.0, 1.0, -1, -1, -1 }
 
 typedef struct ks_general_plan ks_general_plan;
 
@@ -282,7 +284,8 @@ KS_API KS_MUST_CHECK ks_status ks_general_factorize(const ks_general_plan *plan,
                                                     void *work, ks_general_report *report);
 
 /** Solve A x = b for nrhs >= 1 right-hand sides: b and x have N blocks (n, nrhs) and do not
- *  overlap. Iterations start from zero; x is written only on success. report may be NULL. A direct method
+ *  overlap. Iterations start from zero. Right-hand sides are solved one after the other, and a column of x is
+ *  written when it is solved: nothing of the first that fails and those behind it. report may be NULL. A direct method
  *  refines a solution whose backward error is above 1e-13. On a device, matrix and factor are brought there and
  *  its memory is given back at the end.
  *  Errors: KS_EINVAL, KS_ENOTCONVERGED (report.end says why; of a direct method that its backward error stays above

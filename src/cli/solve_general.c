@@ -1,6 +1,7 @@
 /* The methods for general systems: block iterations, Krylov methods, block elimination. */
 #include "solve_general.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include "device.h"
@@ -249,34 +250,45 @@ static bool sweeps(const ks_solve *run)
     return is_sweep(ks_general_plan_method(((const general *)run->state)->plan));
 }
 
+/* " of right-hand side 2" where there are several. */
+static void column_text(const ks_solve *run, const ks_general_report *report, char text[48])
+{
+    text[0] = '\0';
+    if (run->system->nrhs > 1) snprintf(text, 48, " of right-hand side %d", report->column);
+}
+
 static ks_exit explain_iteration(const ks_solve *run, const ks_general_report *report,
                                  ks_failure *failure)
 {
+    char column[48];
+    column_text(run, report, column);
     if (report->status == KS_ENONFINITE)
-        return ks_fail(failure, KS_EXIT_NUMERICAL, "%s: the solution overflows (method %s)",
-                       run->system->name, run->method);
+        return ks_fail(failure, KS_EXIT_NUMERICAL, "%s: the solution%s overflows (method %s)",
+                       run->system->name, column, run->method);
     if (of_device(run, report->status)) return fail_device(run, report->status, failure);
     if (report->status != KS_ENOTCONVERGED)
         return fail_status(run, report->status, "solve", failure);
     if (of_elimination(run))
         return ks_fail(failure, KS_EXIT_NUMERICAL, "%s: method %s takes its pivots within blocks and has lost too "
-                       "much: a backward error of %.3g after %lld steps of refinement; nothing is written; use "
+                       "much: a backward error%s of %.3g after %lld steps of refinement; nothing is written; use "
                        "--method %s, which eliminates in another order, or gmres", run->system->name, run->method,
-                       report->backward_error, (long long)report->iterations,
+                       column, report->backward_error, (long long)report->iterations,
                        ks_general_plan_method(((const general *)run->state)->plan) == KS_BLOCK_LU
                            ? "block-cyclic-reduction" : "block-lu");
-    char radius[160] = "";
+    char radius[160] = "", reached[32] = "not a number";
     const double relaxation = run->settings->general.relaxation;
     const bool relaxed = sweeps(run) && relaxation != 1 && relaxation != KS_RELAXATION_ESTIMATE;
-    if (sweeps(run))
+    if (!isnan(report->relative_residual)) snprintf(reached, sizeof reached, "%.3g", report->relative_residual);
+    if (sweeps(run) && isfinite(report->spectral_radius))
         snprintf(radius, sizeof radius, "; the spectral radius of D^-1 (L + U) is about %.4g, and block iterations "
                  "converge where it is below 1%s", report->spectral_radius, relaxed ? ", without --relaxation" : "");
     const bool ended = report->end == KS_END_STAGNATED || report->end == KS_END_BREAKDOWN;
     const bool round_off = ended && report->relative_residual < 1e-12;
     return ks_fail(failure, KS_EXIT_NUMERICAL,
-                   "%s: method %s %s: after %lld iterations the relative residual is %.3g, the tolerance %.3g%s; "
+                   "%s: method %s %s: after %lld iteration%s the relative residual%s is %s, the tolerance %.3g%s; "
                    "nothing is written; %s", run->system->name, run->method, ks_general_end_name(report->end),
-                   (long long)report->iterations, report->relative_residual, run->settings->general.tolerance,
+                   (long long)report->iterations, report->iterations == 1 ? "" : "s", column,
+                   reached, run->settings->general.tolerance,
                    round_off ? "" : radius, round_off ? "round-off leaves no less: take a larger --tol"
                                                       : "--method block-lu needs no convergence");
 }

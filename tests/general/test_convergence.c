@@ -293,6 +293,30 @@ static void change_is_that_of_all_parts(void **state)
         }
 }
 
+/* Of several right-hand sides the first that fails is named, and those before it are solved. */
+static void right_hand_sides_are_told_apart(void **state)
+{
+    (void)state;
+    for (int m = 0; m < STATIONARY; ++m)
+        for (int64_t most = 1; most <= 1000; most *= 1000) {
+            general_system s = general_system_make(GS_DENSE, 4, 3, 3, 0.5, 8);
+            for (int i = 0; i < 36; ++i) s.b[i] = i % 3 == 1 ? s.b[i] : 0;
+            ks_general_options options = options_of(stationary[m]);
+            ks_general_report report = KS_GENERAL_REPORT_INIT;
+            options.max_iterations = most;
+            assert_int_equal(report.column, -1);
+            const ks_status status = general_system_solve(&s, NULL, &options, &report, NULL);
+            assert_int_equal(status, most == 1 ? KS_ENOTCONVERGED : KS_OK);
+            assert_int_equal(report.column, 1);
+            for (int i = 0; i < 36; i += 3) {
+                assert_true(s.x[i] == 0);
+                assert_int_equal(isnan(s.x[i + 1]), most == 1);
+                assert_true(most == 1 ? isnan(s.x[i + 2]) : s.x[i + 2] == 0);
+            }
+            general_system_free(&s);
+        }
+}
+
 static void nothing_to_solve(void **state)
 {
     (void)state;
@@ -322,6 +346,7 @@ int main(void)
         cmocka_unit_test(conjugate_gradients_break_down_on_negative_curvature),
         cmocka_unit_test(rule_of_the_paper),
         cmocka_unit_test(change_is_that_of_all_parts),
+        cmocka_unit_test(right_hand_sides_are_told_apart),
         cmocka_unit_test(nothing_to_solve),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
