@@ -19,7 +19,7 @@ enum {
 
 static const ks_option options[] = {
     {OUTPUT, "output", "FILE", "where the solution goes", 'o'},
-    {METHOD, "method", "NAME", "see below; auto is the default", 0},
+    {METHOD, "method", "NAME", "see above; auto is the default", 0},
     {SEGMENTS, "segments", "N", "partition: its segments, default 4, on a device 10", 0},
     {INVERSE_BLOCKS, "inverse-blocks", NULL, "write S_diag and S_lag, blocks of the inverse", 0},
     {LAYOUT, "layout", "c|fortran", "override the attribute of the file, c without one", 0},
@@ -51,9 +51,9 @@ static void print_help(void)
     printf("usage: kalscan solve SYSTEM.h5 -o X.h5 [options]\n\n"
            "Solve A x = b for a block-tridiagonal A: diagonal blocks /D (N, n, n), sub-diagonal\n"
            "blocks A[i+1, i] in /L (N-1, n, n), right-hand sides /b (N, n) or (N, n, nrhs). Writes\n"
-           "/x, shaped like /b, and /logdet. Blocks above the diagonal are in /U (N-1, n, n), or the\n"
-           "system is symmetric. Tridiagonal diagonal blocks may be /D_dia (N, 3, n), and /L, /U\n"
-           "groups of lists block, row, col, value.\n\nMethods\n");
+           "/x, shaped like /b, and with Cholesky methods /logdet. Blocks above the diagonal are in\n"
+           "/U (N-1, n, n), or the system is symmetric. Tridiagonal diagonal blocks may be /D_dia\n"
+           "(N, 3, n), and /L, /U groups of lists block, row, col, value.\n\nMethods\n");
     for (int i = 0; i < ks_solver_count; ++i)
         printf("  %-24s %s\n", ks_solvers[i].name, ks_solvers[i].summary);
     printf("Cholesky methods take a symmetric positive definite A, of whose diagonal blocks they\n"

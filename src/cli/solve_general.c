@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include "device.h"
 #include "memory.h"
 #include "options.h"
@@ -25,6 +26,7 @@ ks_exit ks_general_read_option(ks_solve_settings *settings, int id, const char *
     const char *solvers[KS_BLOCK_SOLVERS + 1] = {NULL};
     int index = 0;
     int64_t number = 0;
+    ks_failure outside = {0};
     settings->iterates |= 1u << id;
     switch (id) {
     case TOLERANCE: return ks_parse_number("--tol", value, 1e-300, 1e300, &o->tolerance, failure);
@@ -32,13 +34,12 @@ ks_exit ks_general_read_option(ks_solve_settings *settings, int id, const char *
         return ks_parse_integer("--max-iter", value, 1, (int64_t)1 << 40, &o->max_iterations,
                                 failure);
     case RELAXATION:
-        if (value[0] == 'a' || value[0] == 'e') {
-            static const char *const words[] = {"estimate", NULL};
-            o->relaxation = KS_RELAXATION_ESTIMATE;
-            return ks_parse_word("--relaxation", value, words, NULL, &index, failure);
-        }
-        return ks_parse_number("--relaxation", value, 0x1p-52, 2 - 0x1p-52, &o->relaxation,
-                               failure);
+        o->relaxation = KS_RELAXATION_ESTIMATE;
+        if (strcmp(value, "estimate") == 0) return KS_EXIT_DONE;
+        if (ks_parse_number("--relaxation", value, 0x1p-52, 2 - 0x1p-52, &o->relaxation, &outside))
+            return ks_fail(failure, KS_EXIT_USAGE, "--relaxation: '%.100s' is neither a number between 0 and 2 nor "
+                           "estimate", value);
+        return KS_EXIT_DONE;
     case RESTART:
         if (ks_parse_integer("--restart", value, 1, 10000, &number, failure) == KS_EXIT_DONE)
             o->restart = (int)number;
