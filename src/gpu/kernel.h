@@ -25,7 +25,10 @@
 /** Functions that only device code calls. */
 #  define KS_DEVICE static __device__ __forceinline__
 
-/** The same inside of a structure. */
+/** The same, one copy for all who call it: where copies would only take time to compile. */
+#  define KS_DEVICE_COLD static __device__ __noinline__
+
+/** As KS_DEVICE inside of a structure. */
 #  define KS_DEVICE_MEMBER __device__ __forceinline__
 
 /** A kernel with one argument `args` of type `args_type`. */

@@ -84,19 +84,6 @@ KS_DEVICE double ways_back_differ(const ks_chunk_arrays &c, ks_chunk_worker &m, 
     return differ(pair, ks_border_scale_of(&c.a));
 }
 
-// What is kept of step k, in double.
-KS_DEVICE ks_state kept_in_double(const ks_chunk_arrays &c, int64_t k, double *x, double *C)
-{
-    const int n = c.a.series.nx;
-    const void *const mean = ks_slot_of(c.kept_mean, k), *const cov = ks_slot_of(c.kept_C, k);
-    for (int i = 0; i < n; ++i)
-        x[i] = c.a.single ? (double)static_cast<const float *>(mean)[i] : static_cast<const double *>(mean)[i];
-    for (int i = 0; i < n * n; ++i)
-        C[i] = c.a.single_cov ? (double)static_cast<const float *>(cov)[i] : static_cast<const double *>(cov)[i];
-    const ks_state state = {x, C, static_cast<ks_form>(c.form[k]), KS_NOT_STEADY};
-    return state;
-}
-
 // Whether the first chunk's way back is suspect, which multiplies round-off by what a prediction is sharper than the
 // estimate before it: here of step k + 1 from step k.
 KS_DEVICE bool is_suspect(const ks_chunk_arrays &c, ks_chunk_worker &m, int64_t k)

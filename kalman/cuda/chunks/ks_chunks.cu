@@ -206,15 +206,14 @@ KS_DEVICE bool smooth_last(const ks_chunk_arrays &c, ks_chunk_worker &m, int64_t
 }
 
 // What the filter has kept of step k, in double.
-template <class Own>
-KS_DEVICE ks_state kept_at(const ks_chunk_arrays &c, int64_t k, double *x, double *C)
+KS_DEVICE ks_state kept_in_double(const ks_chunk_arrays &c, int64_t k, double *x, double *C)
 {
-    typedef typename Own::num num;
-    const int nx = c.a.series.nx;
-    const num *const mean = static_cast<const num *>(ks_slot_of(c.kept_mean, k));
-    const num *const cov = static_cast<const num *>(ks_slot_of(c.kept_C, k));
-    for (int i = 0; i < nx; ++i) x[i] = (double)mean[i];
-    for (int i = 0; i < nx * nx; ++i) C[i] = (double)cov[i];
+    const int n = c.a.series.nx;
+    const void *const mean = ks_slot_of(c.kept_mean, k), *const cov = ks_slot_of(c.kept_C, k);
+    for (int i = 0; i < n; ++i)
+        x[i] = c.a.single ? (double)static_cast<const float *>(mean)[i] : static_cast<const double *>(mean)[i];
+    for (int i = 0; i < n * n; ++i)
+        C[i] = c.a.single_cov ? (double)static_cast<const float *>(cov)[i] : static_cast<const double *>(cov)[i];
     const ks_state state = {x, C, static_cast<ks_form>(c.form[k]), KS_NOT_STEADY};
     return state;
 }
@@ -234,7 +233,7 @@ KS_DEVICE void find_behind(const ks_chunk_arrays &c, int64_t chunk, bool last, c
 }
 
 // A chunk back by the two-filter smoother, a step at a time.
-template <class Own> KS_DEVICE void meet_chunk(const ks_chunk_arrays &c, ks_chunk_worker &m, int64_t chunk)
+KS_DEVICE_COLD void meet_chunk(const ks_chunk_arrays &c, ks_chunk_worker &m, int64_t chunk)
 {
     const ks_scan_arrays *a = &c.a;
     const int nx = a->series.nx;
@@ -244,12 +243,12 @@ template <class Own> KS_DEVICE void meet_chunk(const ks_chunk_arrays &c, ks_chun
     double *const mean = static_cast<double *>(m.w.results.mean), *const cov = static_cast<double *>(m.w.results.cov);
     double *const behind = m.element, *const before_x = behind + nx + nx * (nx + 1) / 2;
     double *const x = static_cast<double *>(m.w.state.mean), *const C = static_cast<double *>(m.w.state.cov);
-    ks_state own = kept_at<Own>(c, range.end - 1, x, C);
+    ks_state own = kept_in_double(c, range.end - 1, x, C);
     find_behind(c, chunk, range.end == a->series.steps, x, behind);
     for (int64_t k = range.end - 1; k >= range.first; --k) {
         const bool leads = k > range.first;
         ks_state before = own, state = {mean, cov, KS_FORM_ORDINARY, KS_NOT_STEADY};
-        if (leads) before = kept_at<Own>(c, k - 1, before_x, before_x + nx);
+        if (leads) before = kept_in_double(c, k - 1, before_x, before_x + nx);
         unsigned char form = static_cast<unsigned char>(own.form);
         ks_forward_sinks kept;
         memset(&kept, 0, sizeof kept);
@@ -269,7 +268,7 @@ template <class Own> KS_DEVICE void meet_chunk(const ks_chunk_arrays &c, ks_chun
         ks_put(a, a->back.smoothed_mean, k, n, mean);
         ks_put_cov(a, a->back.smoothed_cov, a->back.smoothed_var, k, cov);
         if (leads) ks_put_square(a, a->back.lag_one_cov, k, n, m.w.outputs[5]);
-        if (leads) own = kept_at<Own>(c, k - 1, x, C);
+        if (leads) own = kept_in_double(c, k - 1, x, C);
     }
     double *const first = c.first + chunk * (n + n * n);
     ks_copy_f64(nx, mean, first);
@@ -277,14 +276,14 @@ template <class Own> KS_DEVICE void meet_chunk(const ks_chunk_arrays &c, ks_chun
 }
 
 template <class Own>
-KS_DEVICE void smooth_chunk(const ks_chunk_arrays &c, ks_chunk_worker &m, int64_t chunk,
+KS_DEVICE_COLD void smooth_chunk(const ks_chunk_arrays &c, ks_chunk_worker &m, int64_t chunk,
                             const ks_forward_sinks &kept, ks_state *state)
 {
     const ks_scan_arrays *a = &c.a;
     const int nx = a->series.nx;
     const chunk_range range = range_of(c, chunk);
     if (c.two_filter) {
-        meet_chunk<Own>(c, m, chunk);
+        meet_chunk(c, m, chunk);
         return;
     }
     int64_t end = range.end;
@@ -293,7 +292,7 @@ KS_DEVICE void smooth_chunk(const ks_chunk_arrays &c, ks_chunk_worker &m, int64_
     put_border<Own>(nx, c.first, chunk, *state, m);
 }
 
-template <class Own> KS_DEVICE void rerun(const ks_chunk_arrays &c, ks_chunk_worker &m, int64_t chunk)
+template <class Own> KS_DEVICE_COLD void rerun(const ks_chunk_arrays &c, ks_chunk_worker &m, int64_t chunk)
 {
     const ks_scan_arrays *a = &c.a;
     const int nx = a->series.nx;

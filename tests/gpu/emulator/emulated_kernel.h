@@ -30,6 +30,7 @@ struct ks_emu_kernel {
     static void name(const args_type &args)
 
 #define KS_DEVICE static inline __attribute__((unused))
+#define KS_DEVICE_COLD static __attribute__((noinline, unused))
 #define KS_DEVICE_MEMBER inline __attribute__((unused))
 #define __device__
 #define __forceinline__ inline
