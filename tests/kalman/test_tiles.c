@@ -25,8 +25,14 @@ static const int sizes[][2] = {
     { 17, 8 }, { 24, 7 }, { 25, 1 }, { 33, 17 },
 };
 
-/** Where the processor has no more than the one before, that is tried twice. */
 static const ks_tier tiers[] = { KS_TIER_BASELINE, KS_TIER_AVX2, KS_TIER_AVX512 };
+
+/** NULL where processor or build have no kernels of that tier, or none but those of the tier before. */
+static const ks_kernels *kernels_of_tier(ks_precision precision, int tier, int nx, int ny)
+{
+    const ks_kernels *kernels = ks_kernels_for(precision, tiers[tier], nx, ny);
+    return tier > 0 && kernels == ks_kernels_for(precision, tiers[tier - 1], nx, ny) ? NULL : kernels;
+}
 
 #include "num_f64.h"
 #include "gemm_text.h"

@@ -179,7 +179,7 @@ static void KS_T(tiers_agree)(const golden *g)
     KS_T(run_ranges)(NULL, &s, 0, &plain);
     assert_true(plain.tally.ordinary > STEPS);
     for (int tier = 0; tier < 3; ++tier) {
-        const ks_kernels *kernels = ks_kernels_for(precision, tiers[tier], s.nx, s.ny);
+        const ks_kernels *kernels = kernels_of_tier(precision, tier, s.nx, s.ny);
         if (!kernels) continue;
         KS_T(run_ranges)(kernels, &s, 0, &fast);
         KS_T(same_results)(&s, &fast, &plain);
@@ -256,7 +256,7 @@ static void KS_T(faults_agree)(void **state)
             assert_int_equal(plain.rc, -1);
             assert_int_equal(plain.tally.bad_step, step);
             for (int tier = 0; tier < 3; ++tier) {
-                const ks_kernels *kernels = ks_kernels_for(precision, tiers[tier], s.nx, s.ny);
+                const ks_kernels *kernels = kernels_of_tier(precision, tier, s.nx, s.ny);
                 if (!kernels) continue;
                 KS_T(run_ranges)(kernels, &s, 0, &fast);
                 assert_int_equal(fast.rc, -1);
@@ -299,7 +299,7 @@ static void KS_T(memory_changes_no_bit)(void **state)
             rows[a]->stride = block[a] * (int64_t)sizeof(KS_NUM);
         }
         for (int tier = 0; tier < 3; ++tier) {
-            const ks_kernels *kernels = ks_kernels_for(precision, tiers[tier], s.nx, s.ny);
+            const ks_kernels *kernels = kernels_of_tier(precision, tier, s.nx, s.ny);
             if (!kernels) continue;
             KS_T(results) once, again, other;
             KS_T(run_ranges)(kernels, &s, 0, &once);
