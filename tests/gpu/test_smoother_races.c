@@ -111,7 +111,7 @@ static void segments(void **state)
     }
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(teams),
@@ -119,6 +119,5 @@ int main(int argc, char **argv)
         cmocka_unit_test(rings),
         cmocka_unit_test(segments),
     };
-    (void)argc, (void)argv;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

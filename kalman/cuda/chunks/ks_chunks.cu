@@ -277,7 +277,7 @@ KS_DEVICE_COLD void meet_chunk(const ks_chunk_arrays &c, ks_chunk_worker &m, int
 
 template <class Own>
 KS_DEVICE_COLD void smooth_chunk(const ks_chunk_arrays &c, ks_chunk_worker &m, int64_t chunk,
-                            const ks_forward_sinks &kept, ks_state *state)
+                                 const ks_forward_sinks &kept, ks_state *state)
 {
     const ks_scan_arrays *a = &c.a;
     const int nx = a->series.nx;

@@ -4,8 +4,8 @@
  * program that links it is watched; others are not, and nothing here costs them anything. Two accesses, one
  * of them a write, that are not both atomic, are a race, unless a barrier of the block, __syncwarp() of both
  * lanes, a bulk barrier at which one has arrived and for which the other waits, or a barrier of the grid lies between
- * them. Shuffles, votes and products of the tensor cores order
- * nothing, as with CUDA. So races show whatever the order in which the threads happen to run. */
+ * them. Shuffles, votes and products of the tensor cores order nothing, as with CUDA. So races show whatever the order
+ * in which the threads happen to run. */
 #ifndef EMULATED_RACES_H
 #define EMULATED_RACES_H
 
