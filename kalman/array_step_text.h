@@ -6,78 +6,74 @@
  * ch. 12; the backward step is the array form of Park & Kailath's square-root RTS smoother.
  * Scratch W: ks_step_scratch() numbers. */
 
-/** Rows of M (nx, columns) <- [I 0]. */
-KS_HD void KS_T(ks_unit_rows)(int nx, int columns, KS_NUM *M)
+/** xp = F x + u, Sp Spᵀ = F S Sᵀ Fᵀ + Q; Sp is lower triangular. [F S  Q½] Theta = [Sp 0], where Q½ has no columns of
+ *  zeros: the transpose of the first nx rows of Theta to theta (2 nx, nx), where that is not NULL, zeros behind them.
+ *  Returns the columns of Theta. */
+KS_HD_COLD int KS_T(ks_array_predict)(int nx, const KS_NUM *F, const KS_NUM *Q, const KS_NUM *u,
+                                      const KS_NUM *x, const KS_NUM *S, KS_NUM *xp, KS_NUM *Sp,
+                                      KS_NUM *theta, KS_NUM *W)
 {
-    for (int i = 0; i < nx * columns; ++i) M[i] = KS_LIT(0);
-    for (int i = 0; i < nx; ++i) M[i * columns + i] = KS_LIT(1);
-}
-
-/** xp = F x + u, Sp Spᵀ = F S Sᵀ Fᵀ + Q; Sp is lower triangular. [F S  Q½] Theta = [Sp 0]: the first nx rows of
- *  Theta to theta (nx, 2 nx), where that is not NULL. */
-KS_HD_COLD void KS_T(ks_array_predict)(int nx, const KS_NUM *F, const KS_NUM *Q, const KS_NUM *u,
-                                       const KS_NUM *x, const KS_NUM *S, KS_NUM *xp, KS_NUM *Sp,
-                                       KS_NUM *theta, KS_NUM *W)
-{
-    const int columns = 2 * nx, rows = theta ? 2 * nx : nx;
-    KS_NUM *M = W, *FS = M + rows * columns, *root = FS + nx * nx, *V = root + nx * nx;
+    const int rows = theta ? 2 * nx : nx, apart = ks_lq_apart(rows);
+    KS_NUM *M = W, *FS = M + 2 * nx * apart, *root = FS + nx * nx, *V = root + nx * nx;
     KS_T(ks_mm)(nx, nx, nx, F, S, FS);
-    KS_T(ks_covariance_factor)(nx, Q, root, V);
-    for (int i = 0; i < nx; ++i) {
-        KS_T(ks_copy)(nx, FS + i * nx, M + i * columns);
-        KS_T(ks_copy)(nx, root + i * nx, M + i * columns + nx);
-    }
-    if (theta) KS_T(ks_unit_rows)(nx, columns, M + nx * columns);
+    const int columns = nx + KS_T(ks_covariance_factor)(nx, Q, root, V);
+    KS_T(ks_lq_clear)(rows, columns, M);
+    KS_T(ks_lq_put)(nx, nx, FS, apart, M);
+    KS_T(ks_transpose)(nx, nx, root, FS);
+    for (int c = nx; c < columns; ++c) KS_T(ks_copy)(nx, FS + (c - nx) * nx, M + c * apart);
+    for (int i = 0; theta && i < nx; ++i) M[i * apart + nx + i] = KS_LIT(1);
     KS_T(ks_lq_first)(nx, rows, columns, M, V);
-    if (theta) KS_T(ks_copy)(nx * columns, M + nx * columns, theta);
-    for (int i = 0; i < nx; ++i) KS_T(ks_copy)(nx, M + i * columns, Sp + i * nx);
+    for (int c = 0; theta && c < 2 * nx; ++c) {
+        if (c < columns) KS_T(ks_copy)(nx, M + c * apart + nx, theta + c * nx);
+        else KS_T(ks_zero)(nx, theta + c * nx);
+    }
+    KS_T(ks_lq_take)(nx, nx, apart, M, Sp, nx);
     KS_T(ks_copy)(nx, u, xp);
     KS_T(ks_mv_add)(nx, nx, F, x, xp);
+    return columns;
 }
 
 /** The update with m entries: x and S (lower triangular) from xp and Sp, the square root Se (m, m)
  *  of the innovation covariance and the whitened innovation e (m) = Se⁻¹ (y - d - H xp). Returns
  *  -1, or the entry whose innovation variance given the entries before it is zero up to round-off.
- *  gain (nx, m), where not NULL, receives Pp Hᵀ Se⁻ᵀ; theta (nx, m + nx), where not NULL, the rows of Sp of the
- *  Theta in [H Sp  R½; Sp 0] Theta = [Se 0; . S]. */
+ *  gain (nx, m), where not NULL, receives Pp Hᵀ Se⁻ᵀ; theta (m + nx, nx), where not NULL, the transpose of the rows of Sp
+ *  of the Theta in [H Sp  R½; Sp 0] Theta = [Se 0; . S], with zeros behind them. */
 KS_HD_COLD int KS_T(ks_array_update)(int nx, int m, const KS_NUM *H, const KS_NUM *R,
                                      const KS_NUM *d, const KS_NUM *y, const KS_NUM *xp,
                                      const KS_NUM *Sp, KS_NUM *x, KS_NUM *S, KS_NUM *Se, KS_NUM *e,
                                      KS_NUM *gain, KS_NUM *theta, KS_NUM *W)
 {
-    const int columns = nx + m, rows = theta ? columns + nx : columns;
-    KS_NUM *M = W, *HS = M + rows * columns, *root = HS + m * nx, *V = root + m * m;
+    const int first = nx + m, rows = theta ? first + nx : first, apart = ks_lq_apart(rows);
+    KS_NUM *M = W, *HS = M + first * apart, *root = HS + m * nx, *V = root + m * m;
     KS_T(ks_mm)(m, nx, nx, H, Sp, HS);
-    KS_T(ks_covariance_factor)(m, R, root, V);
-    for (int i = 0; i < m; ++i) {
-        KS_T(ks_copy)(nx, HS + i * nx, M + i * columns);
-        KS_T(ks_copy)(m, root + i * m, M + i * columns + nx);
+    const int some = nx + KS_T(ks_covariance_factor)(m, R, root, V), columns = some > m ? some : m;
+    KS_T(ks_lq_clear)(rows, columns, M);
+    KS_T(ks_lq_put)(m, nx, HS, apart, M);
+    KS_T(ks_lq_put)(nx, nx, Sp, apart, M + m);
+    for (int i = 0; i < m; ++i)
+        for (int c = nx; c < some; ++c) M[c * apart + i] = root[i * m + c - nx];
+    for (int i = 0; theta && i < nx; ++i) M[i * apart + first + i] = KS_LIT(1);
+    KS_T(ks_lq_first)(first, rows, columns, M, V);
+    for (int c = 0; theta && c < first; ++c) {
+        if (c < columns) KS_T(ks_copy)(nx, M + c * apart + first, theta + c * nx);
+        else KS_T(ks_zero)(nx, theta + c * nx);
     }
-    for (int i = 0; i < nx; ++i) {
-        KS_T(ks_copy)(nx, Sp + i * nx, M + (m + i) * columns);
-        for (int c = nx; c < columns; ++c) M[(m + i) * columns + c] = KS_LIT(0);
-    }
-    if (theta) KS_T(ks_unit_rows)(nx, columns, M + columns * columns);
-    KS_T(ks_lq_first)(columns, rows, columns, M, V);
-    if (theta) KS_T(ks_copy)(nx * columns, M + columns * columns, theta);
     for (int i = 0; i < m; ++i) {
         const KS_NUM variance = KS_GT(R[i * m + i], KS_LIT(0)) ? R[i * m + i] : KS_LIT(0);
         const KS_NUM bound = KS_T(ks_row_bound)(nx, H + i * nx, Sp) + KS_SQRT(variance);
-        if (!KS_GT(M[i * columns + i], KS_LIT(4 * (nx + m) * KS_EPS) * bound)) return i;
-        KS_T(ks_copy)(m, M + i * columns, Se + i * m);
+        if (!KS_GT(M[i * apart + i], KS_LIT(4 * (nx + m) * KS_EPS) * bound)) return i;
+        for (int c = 0; c < m; ++c) Se[i * m + c] = M[c * apart + i];
         KS_NUM s = y[i] - d[i];
         for (int c = 0; c < nx; ++c) s = s - H[i * nx + c] * xp[c];
         for (int c = 0; c < i; ++c) s = s - Se[i * m + c] * e[c];
         e[i] = s / Se[i * m + i];
     }
-    for (int i = 0; i < nx; ++i) {
-        const KS_NUM *row = M + (m + i) * columns;
-        KS_NUM s = xp[i];
-        for (int c = 0; c < m; ++c) s = s + row[c] * e[c];
-        x[i] = s;
-        KS_T(ks_copy)(nx, row + m, S + i * nx);
-        if (gain) KS_T(ks_copy)(m, row, gain + i * m);
-    }
+    KS_T(ks_copy)(nx, xp, x);
+    for (int c = 0; c < m; ++c)
+        for (int i = 0; i < nx; ++i) x[i] = x[i] + M[c * apart + m + i] * e[c];
+    KS_T(ks_zero)(nx * nx, S);
+    KS_T(ks_lq_take)(nx, columns - m, apart, M + m * apart + m, S, nx);
+    if (gain) KS_T(ks_lq_take)(nx, m, apart, M + m, gain, m);
     return -1;
 }
 
@@ -93,76 +89,75 @@ KS_HD_COLD int KS_T(ks_array_update)(int nx, int m, const KS_NUM *H, const KS_NU
  * have shown it to be. Means do not take part: covariances are the same whatever has been observed.
  */
 
-/** M (2 nx, 2 nx) <- [F S  Q½; S 0], bound (nx) the norms of the first nx rows before anything
- * cancels in them. root and W are scratch for nx² and nx² + nx numbers. */
-KS_HD_COLD void KS_T(ks_gain_rows)(int nx, const KS_NUM *F, const KS_NUM *Q, const KS_NUM *S,
-                                   KS_WIDE *M, KS_WIDE *bound, KS_WIDE *norm, KS_NUM *root,
-                                   KS_NUM *W)
+/** M (2 nx, columns) <- [F S  Q½; S 0], Q½ without columns of zeros, bound (nx) the norms of the first nx rows before
+ * anything cancels in them. Returns the columns, 2 nx at most. root and W are scratch for nx² and nx² + nx numbers. */
+KS_HD_COLD int KS_T(ks_gain_rows)(int nx, const KS_NUM *F, const KS_NUM *Q, const KS_NUM *S,
+                                  KS_WIDE *M, KS_WIDE *bound, KS_WIDE *norm, KS_NUM *root,
+                                  KS_NUM *W)
 {
-    const int columns = 2 * nx;
-    KS_T(ks_covariance_factor)(nx, Q, root, W);
+    const int columns = nx + KS_T(ks_covariance_factor)(nx, Q, root, W), apart = ks_lq_apart(2 * nx);
+    KS_T(ks_lq_clear_wide)(2 * nx, columns, M);
     for (int l = 0; l < nx; ++l) {
         KS_WIDE sum = (KS_WIDE)0;
         for (int c = 0; c < nx; ++c) {
             const KS_WIDE s = (KS_WIDE)S[l * nx + c];
-            M[(nx + l) * columns + c] = s;
-            M[(nx + l) * columns + nx + c] = (KS_WIDE)0;
+            M[c * apart + nx + l] = s;
             sum = sum + s * s;
         }
         norm[l] = KS_WIDE_SQRT(sum);
     }
     for (int i = 0; i < nx; ++i) {
-        KS_WIDE *row = M + i * columns, sum = (KS_WIDE)0;
-        for (int c = 0; c < nx; ++c) {
-            row[c] = (KS_WIDE)0;
-            row[nx + c] = (KS_WIDE)root[i * nx + c];
-            sum = sum + row[nx + c] * row[nx + c];
+        KS_WIDE sum = (KS_WIDE)0;
+        for (int c = nx; c < columns; ++c) {
+            const KS_WIDE s = (KS_WIDE)root[i * nx + c - nx];
+            M[c * apart + i] = s;
+            sum = sum + s * s;
         }
         bound[i] = KS_WIDE_SQRT(sum);
         for (int l = 0; l < nx; ++l) {
             const KS_WIDE f = (KS_WIDE)F[i * nx + l];
-            for (int c = 0; c < nx; ++c) row[c] = row[c] + f * (KS_WIDE)S[l * nx + c];
             bound[i] = bound[i] + (KS_GT(f, (KS_WIDE)0) ? f : -f) * norm[l];
         }
     }
+    KS_NUM *FT = W;
+    KS_T(ks_transpose)(nx, nx, F, FT);
+    for (int c = 0; c < nx; ++c)
+        for (int l = 0; l < nx; ++l) {
+            const KS_WIDE s = (KS_WIDE)S[l * nx + c];
+            for (int i = 0; i < nx; ++i) M[c * apart + i] = M[c * apart + i] + (KS_WIDE)FT[l * nx + i] * s;
+        }
+    return columns;
 }
 
-/** Of rows c .. nx - 1 of M (., 2 nx) the one whose tail, from column c on, is most times its doubt
- * (nx), or -1 where none is above it. */
-KS_HD int KS_T(ks_least_determined)(int nx, int c, const KS_WIDE *M, const KS_WIDE *doubt)
+/** Of rows c .. nx - 1 of M (2 nx, columns) the one whose tail, from column c on, is most times its doubt
+ * (nx), or -1 where none is above it. tail: nx numbers. */
+KS_HD int KS_T(ks_least_determined)(int nx, int columns, int c, const KS_WIDE *M, const KS_WIDE *doubt, KS_WIDE *tail)
 {
+    const int apart = ks_lq_apart(2 * nx);
     int most = -1;
     KS_WIDE best = (KS_WIDE)1;
+    for (int i = c; i < nx; ++i) tail[i] = (KS_WIDE)0;
+    for (int j = c; j < columns; ++j)
+        for (int i = c; i < nx; ++i) tail[i] = tail[i] + M[j * apart + i] * M[j * apart + i];
     for (int i = c; i < nx; ++i) {
-        KS_WIDE tail = (KS_WIDE)0;
-        for (int j = c; j < 2 * nx; ++j) tail = tail + M[i * 2 * nx + j] * M[i * 2 * nx + j];
-        tail = KS_WIDE_SQRT(tail);
-        if (!KS_GT(tail, best * doubt[i])) continue;
-        best = tail / doubt[i];
+        const KS_WIDE left = KS_WIDE_SQRT(tail[i]);
+        if (!KS_GT(left, best * doubt[i])) continue;
+        best = left / doubt[i];
         most = i;
     }
     return most;
 }
 
-KS_HD void KS_T(ks_exchange)(int n, KS_WIDE *a, KS_WIDE *b)
+/** As ks_array_gain(), with what tails must stand out of in rounding (nx), or NULL, and LT (2 nx, nx) = Lᵀ, of which
+ * only the rows that are returned are filled: the others are zero. W: 2 nx ks_lq_apart(2 nx) + 4 nx wide numbers. */
+KS_HD_COLD int KS_T(ks_array_gain_wide)(int nx, const KS_NUM *F, const KS_NUM *Q, const KS_NUM *S,
+                                        const KS_WIDE *rounding, KS_WIDE *ET, KS_WIDE *LT,
+                                        KS_WIDE *W)
 {
-    for (int i = 0; i < n; ++i) {
-        const KS_WIDE x = a[i];
-        a[i] = b[i];
-        b[i] = x;
-    }
-}
-
-/** As ks_array_gain(), with what tails must stand out of in rounding (nx), or NULL. W: 4 nx² + 5 nx
- * wide numbers. */
-KS_HD_COLD void KS_T(ks_array_gain_wide)(int nx, const KS_NUM *F, const KS_NUM *Q, const KS_NUM *S,
-                                         const KS_WIDE *rounding, KS_WIDE *ET, KS_WIDE *L,
-                                         KS_WIDE *W)
-{
-    const int columns = 2 * nx;
-    KS_WIDE *M = W, *V = M + 2 * nx * columns, *doubt = V + columns, *from = doubt + nx;
-    /* ET and L are written last. */
-    KS_T(ks_gain_rows)(nx, F, Q, S, M, doubt, V, (KS_NUM *)(void *)ET, (KS_NUM *)(void *)L);
+    const int apart = ks_lq_apart(2 * nx);
+    KS_WIDE *M = W, *V = M + 2 * nx * apart, *doubt = V + 2 * nx, *from = doubt + nx;
+    /* ET and LT are written last. */
+    const int columns = KS_T(ks_gain_rows)(nx, F, Q, S, M, doubt, V, (KS_NUM *)(void *)ET, (KS_NUM *)(void *)LT);
     /* What has no variance in the number's range counts as known exactly, here as in the root
      * behind. */
     const KS_WIDE least = (KS_WIDE)2 / KS_WIDE_SQRT((KS_WIDE)KS_LARGEST);
@@ -171,30 +166,39 @@ KS_HD_COLD void KS_T(ks_array_gain_wide)(int nx, const KS_NUM *F, const KS_NUM *
                                      : (KS_WIDE)(8 * nx * KS_EPS) * doubt[i]);
     int rank = 0;
     for (; rank < nx; ++rank) {
-        const int i = KS_T(ks_least_determined)(nx, rank, M, doubt);
+        const int i = KS_T(ks_least_determined)(nx, columns, rank, M, doubt, V);
         if (i < 0) break;
         from[rank] = (KS_WIDE)i;
-        if (i > rank) {
-            KS_T(ks_exchange)(columns, M + i * columns, M + rank * columns);
-            KS_T(ks_exchange)(1, doubt + i, doubt + rank);
+        for (int c = 0; i > rank && c < columns; ++c) {
+            const KS_WIDE entry = M[c * apart + i];
+            M[c * apart + i] = M[c * apart + rank];
+            M[c * apart + rank] = entry;
         }
-        (void)KS_T(ks_reflect_row_wide)(2 * nx, columns, rank, rank, M, V);
+        const KS_WIDE taken = doubt[i];
+        doubt[i] = doubt[rank];
+        doubt[rank] = taken;
+        (void)KS_T(ks_reflect_row_wide)(2 * nx, columns, rank, M, V);
     }
     /* E Phi = lower left block, column by column, from the last. */
-    for (int c = nx - 1; c >= 0; --c)
-        for (int r = 0; r < nx; ++r) {
-            KS_WIDE s = c < rank ? M[(nx + r) * columns + c] : (KS_WIDE)0;
-            for (int j = c + 1; j < rank; ++j) s = s - ET[j * nx + r] * M[j * columns + c];
-            ET[c * nx + r] = c < rank ? s / M[c * columns + c] : s;
-        }
+    for (int c = nx - 1; c >= 0; --c) {
+        KS_WIDE *E = ET + c * nx;
+        for (int r = 0; r < nx; ++r) E[r] = c < rank ? M[c * apart + nx + r] : (KS_WIDE)0;
+        for (int j = c + 1; j < rank; ++j)
+            for (int r = 0; r < nx; ++r) E[r] = E[r] - ET[j * nx + r] * M[c * apart + j];
+        for (int r = 0; c < rank && r < nx; ++r) E[r] = E[r] / M[c * apart + c];
+    }
     for (int c = rank - 1; c >= 0; --c) {
         int i = c;
         while (KS_GT(from[c], (KS_WIDE)(i + 0.5))) ++i;
-        if (i > c) KS_T(ks_exchange)(nx, ET + i * nx, ET + c * nx);
+        for (int r = 0; i > c && r < nx; ++r) {
+            const KS_WIDE entry = ET[i * nx + r];
+            ET[i * nx + r] = ET[c * nx + r];
+            ET[c * nx + r] = entry;
+        }
     }
-    for (int r = 0; r < nx; ++r)
-        for (int j = 0; j < columns; ++j)
-            L[r * columns + j] = j < columns - rank ? M[(nx + r) * columns + rank + j] : (KS_WIDE)0;
+    for (int j = 0; j < columns - rank; ++j)
+        for (int r = 0; r < nx; ++r) LT[j * nx + r] = M[(rank + j) * apart + nx + r];
+    return columns - rank;
 }
 
 /** The smoothing gain from the square root S of a filtered covariance: ET (nx, nx) = Eᵀ and the
@@ -206,9 +210,10 @@ KS_HD_COLD void KS_T(ks_array_gain)(int nx, const KS_NUM *F, const KS_NUM *Q, co
                                     KS_NUM *ET, KS_NUM *L, KS_NUM *W)
 {
     KS_WIDE *gain = KS_T(ks_wide_scratch)(W), *root = gain + nx * nx;
-    KS_T(ks_array_gain_wide)(nx, F, Q, S, NULL, gain, root, root + 2 * nx * nx);
+    const int columns = KS_T(ks_array_gain_wide)(nx, F, Q, S, NULL, gain, root, root + 2 * nx * nx);
     for (int i = 0; i < nx * nx; ++i) ET[i] = (KS_NUM)gain[i];
-    for (int i = 0; i < 2 * nx * nx; ++i) L[i] = (KS_NUM)root[i];
+    for (int r = 0; r < nx; ++r)
+        for (int j = 0; j < 2 * nx; ++j) L[r * 2 * nx + j] = j < columns ? (KS_NUM)root[j * nx + r] : KS_LIT(0);
 }
 
 /** What round-off leaves uncertain of the components of a root S (nx, nx): a row comes out of its
@@ -230,33 +235,34 @@ KS_HD_COLD void KS_T(ks_array_back)(int nx, const KS_NUM *F, const KS_NUM *Q, co
                                     const KS_NUM *Ss, KS_NUM *xn, KS_NUM *Sn, KS_NUM *ET,
                                     KS_NUM *W)
 {
-    const int columns = 3 * nx;
-    KS_WIDE *gain = KS_T(ks_wide_scratch)(W), *L = gain + nx * nx, *t = L + 2 * nx * nx,
+    const int apart = ks_lq_apart(nx);
+    KS_WIDE *gain = KS_T(ks_wide_scratch)(W), *LT = gain + nx * nx, *t = LT + 2 * nx * nx,
             *rounding = t + nx;
-    KS_WIDE *M = rounding + nx, *V = M + nx * columns;
+    KS_WIDE *M = rounding + nx, *V = M + 3 * nx * apart;
     KS_T(ks_root_rounding)(nx, Ss, rounding);
-    KS_T(ks_array_gain_wide)(nx, F, Q, S, rounding, gain, L, M);
+    const int given = KS_T(ks_array_gain_wide)(nx, F, Q, S, rounding, gain, LT, M), columns = given + nx;
     for (int i = 0; i < nx; ++i) {
         t[i] = (KS_WIDE)xs[i] - (KS_WIDE)u[i];
         for (int c = 0; c < nx; ++c) t[i] = t[i] - (KS_WIDE)F[i * nx + c] * (KS_WIDE)x[c];
     }
     /* [L  E Ss] -> [Sn 0] */
-    for (int i = 0; i < nx; ++i) {
-        KS_WIDE *row = M + i * columns, mean = (KS_WIDE)x[i];
-        for (int c = 0; c < 2 * nx; ++c) row[c] = L[2 * i * nx + c];
-        for (int c = 0; c < nx; ++c) row[2 * nx + c] = (KS_WIDE)0;
+    KS_T(ks_lq_clear_wide)(nx, columns, M);
+    for (int c = 0; c < given; ++c)
+        for (int i = 0; i < nx; ++i) M[c * apart + i] = LT[c * nx + i];
+    for (int c = 0; c < nx; ++c)
         for (int l = 0; l < nx; ++l) {
-            const KS_WIDE e = gain[l * nx + i];
-            for (int c = 0; c < nx; ++c)
-                row[2 * nx + c] = row[2 * nx + c] + e * (KS_WIDE)Ss[l * nx + c];
-            mean = mean + e * t[l];
+            const KS_WIDE s = (KS_WIDE)Ss[l * nx + c];
+            for (int i = 0; i < nx; ++i)
+                M[(given + c) * apart + i] = M[(given + c) * apart + i] + gain[l * nx + i] * s;
         }
-        xn[i] = (KS_NUM)mean;
-    }
+    for (int i = 0; i < nx; ++i) V[i] = (KS_WIDE)x[i];
+    for (int l = 0; l < nx; ++l)
+        for (int i = 0; i < nx; ++i) V[i] = V[i] + gain[l * nx + i] * t[l];
+    for (int i = 0; i < nx; ++i) xn[i] = (KS_NUM)V[i];
     KS_T(ks_lq_wide)(nx, columns, M, V);
     for (int i = 0; i < nx; ++i)
         for (int c = 0; c < nx; ++c) {
-            Sn[i * nx + c] = (KS_NUM)M[i * columns + c];
+            Sn[i * nx + c] = (KS_NUM)M[c * apart + i];
             ET[i * nx + c] = (KS_NUM)gain[i * nx + c];
         }
 }

@@ -6,13 +6,16 @@
  * in the array form (array_step_text.h).
  * Sizes: nx states, m observed entries. Paper: Sarkka & Garcia-Fernandez, eq. 6-10 and 12-14. */
 
+#include "lq_rows.h"
+
 /** Numbers of scratch for any function here and in array_step_text.h. */
 KS_HD int64_t KS_T(ks_step_scratch)(int nx, int ny)
 {
     const int64_t n = nx, m = ny;
     /* The array form goes back in double, which takes two of the smaller numbers. */
     const int64_t squares = sizeof(KS_NUM) < sizeof(double) ? 14 : 11;
-    return squares * n * n + 3 * m * n + 2 * m * m + 2 * (n + m) * (n + m) + 8 * (n + m);
+    const int64_t behind = (sizeof(KS_NUM) < sizeof(double) ? 6 : 3) * (KS_LQ_ROWS - 1);
+    return squares * n * n + 3 * m * n + 2 * m * m + 2 * (n + m) * (n + m) + (8 + behind) * (n + m);
 }
 
 /** Pp = F P Fᵀ + Q, of which the lower triangle is the one to trust. W holds 2 nx² numbers and begins

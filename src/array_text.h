@@ -6,6 +6,8 @@
  * row keeps an error relative to its own norm: rows of very different scale do no harm.
  * For numbers that compare to a truth value; packs of series take this form one by one. */
 
+#include "lq_rows.h"
+
 /** Square root S (n, n) with S Sᵀ = A for a positive semidefinite A, by pivoting on the largest
  *  remaining share of a diagonal entry; what is left when only round-off remains is dropped. The
  *  rank is returned; columns beyond it are zero. W holds n * n + n numbers, the last n of them, on return, from 1 on at
@@ -34,41 +36,59 @@ KS_HD_COLD int KS_T(ks_pivoted_factor)(int n, const KS_NUM *A, KS_NUM *S, KS_NUM
         if (p < 0) break;
         used[p] = KS_LIT(c + 1);
         const KS_NUM root = KS_SQRT(R[p * n + p]);
+        KS_NUM *column = R + p * n; /* nothing that belongs to a row that has been a pivot is read again */
         for (int i = 0; i < n; ++i) {
-            if (i == p)
-                S[i * n + c] = root;
-            else if (!KS_GT(used[i], KS_LIT(0)))
-                S[i * n + c] = (i > p ? R[i * n + p] : R[p * n + i]) / root;
+            const KS_NUM entry = (i > p ? R[i * n + p] : R[p * n + i]) / root;
+            column[i] = KS_GT(used[i], KS_LIT(0)) ? KS_LIT(0) : entry;
+            S[i * n + c] = i == p ? root : column[i];
         }
-        for (int i = 0; i < n; ++i)
-            if (!KS_GT(used[i], KS_LIT(0)))
-                for (int j = 0; j <= i; ++j)
-                    if (!KS_GT(used[j], KS_LIT(0)))
-                        R[i * n + j] = R[i * n + j] - S[i * n + c] * S[j * n + c];
+        for (int i = 0; i < n; ++i) {
+            const KS_NUM entry = column[i];
+            if (KS_GT(used[i], KS_LIT(0))) continue;
+            for (int j = 0; j <= i; ++j) R[i * n + j] = R[i * n + j] - entry * column[j];
+        }
         rank = c + 1;
     }
     return rank;
 }
 
 /** S is a square root of A, which may be no covariance at all: where a diagonal entry of A is NaN or
- *  clearly negative, S becomes NaN, and so does everything that is made of it. */
-KS_HD void KS_T(ks_doubt_covariance)(int n, const KS_NUM *A, KS_NUM *S)
+ *  clearly negative, S becomes NaN, and so does everything that is made of it. Returns whether it did. */
+KS_HD int KS_T(ks_doubt_covariance)(int n, const KS_NUM *A, KS_NUM *S)
 {
     KS_NUM trace = KS_LIT(0);
+    int doubt = 0;
     for (int i = 0; i < n; ++i) trace = trace + A[i * n + i];
     for (int i = 0; i < n; ++i) {
         const KS_NUM a = A[i * n + i];
         const int finite = KS_GT(KS_LIT(1), a - a);
-        if (!finite || KS_GT(KS_LIT(-1e-4) * trace, a))
-            for (int c = 0; c < n; ++c) S[c * n + c] = KS_LIT(NAN);
+        if (finite && !KS_GT(KS_LIT(-1e-4) * trace, a)) continue;
+        for (int c = 0; c < n; ++c) S[c * n + c] = KS_LIT(NAN);
+        doubt = 1;
     }
+    return doubt;
 }
 
-/** The square root of a covariance of the caller's. W as for ks_pivoted_factor(). */
-KS_HD_COLD void KS_T(ks_covariance_factor)(int n, const KS_NUM *A, KS_NUM *S, KS_NUM *W)
+/** The square root of a covariance of the caller's. W as for ks_pivoted_factor(). Returns the columns that are not
+ *  zero. */
+KS_HD_COLD int KS_T(ks_covariance_factor)(int n, const KS_NUM *A, KS_NUM *S, KS_NUM *W)
 {
-    (void)KS_T(ks_pivoted_factor)(n, A, S, W);
-    KS_T(ks_doubt_covariance)(n, A, S);
+    const int rank = KS_T(ks_pivoted_factor)(n, A, S, W);
+    return KS_T(ks_doubt_covariance)(n, A, S) ? n : rank;
+}
+
+/** Rows of a matrix that is to be reflected (lq_rows.h), entry (i, c) at c * apart + i of `to`, <- A (m, n). */
+KS_HD void KS_T(ks_lq_put)(int m, int n, const KS_NUM *A, int apart, KS_NUM *to)
+{
+    for (int i = 0; i < m; ++i)
+        for (int c = 0; c < n; ++c) to[c * apart + i] = A[i * n + c];
+}
+
+/** A (m, n) with rows ld apart <- rows of a matrix that has been reflected. */
+KS_HD void KS_T(ks_lq_take)(int m, int n, int apart, const KS_NUM *from, KS_NUM *A, int ld)
+{
+    for (int i = 0; i < m; ++i)
+        for (int c = 0; c < n; ++c) A[i * ld + c] = from[c * apart + i];
 }
 
 #define KS_REFLECTED         KS_NUM

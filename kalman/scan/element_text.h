@@ -112,12 +112,13 @@ KS_HD_COLD void KS_T(ks_data_of)(int nx, const KS_NUM *J, KS_NUM *G, KS_NUM *z, 
  *  the factors of both come from rotating [I M] and [I Mᵀ]. W receives L⁻¹ Gᵀ (nx, nx) with
  *  L Lᵀ = I + Mᵀ M, so that the second is Wᵀ W; z (nx), which holds some v = G g + r, becomes L⁻¹ g, and rest (nx) is
  *  (I + J C)⁻¹ r, so that (I + J C)⁻¹ v = Wᵀ z + rest; shift (nx) receives Y v, whose terms with the factor of [I M] are
- *  no larger than what Y has standard deviations. U is given. scratch: 5 nx² + 4 nx numbers. */
+ *  no larger than what Y has standard deviations. U is given. scratch:
+ *  3 nx² + (ks_lq_apart(nx + 1) + 1) 2 nx numbers. */
 KS_HD_COLD void KS_T(ks_merge_array)(int nx, const KS_NUM *U, const KS_NUM *J, KS_NUM *Y,
                                      KS_NUM *W, KS_NUM *z, KS_NUM *rest, KS_NUM *shift, KS_NUM *scratch)
 {
-    const int nn = nx * nx, columns = 2 * nx;
-    KS_NUM *G = scratch, *M = G + nn, *T = M + nn, *data = T + 2 * nn, *V = data + columns;
+    const int nn = nx * nx, columns = 2 * nx, apart = ks_lq_apart(nx + 1);
+    KS_NUM *G = scratch, *M = G + nn, *T = M + nn, *data = T + nx, *V = T + columns * apart;
     KS_NUM *reflection = V + nn, *p = shift;
     KS_T(ks_data_of)(nx, J, G, z, rest);
     for (int i = 0; i < nn; ++i) M[i] = KS_LIT(0);
@@ -126,23 +127,20 @@ KS_HD_COLD void KS_T(ks_merge_array)(int nx, const KS_NUM *U, const KS_NUM *J, K
     for (int side = 0; side < 2; ++side) {
         const KS_NUM *root = side ? G : U;
         KS_NUM *X = side ? W : V;
-        for (int i = 0; i < nx; ++i)
-            for (int c = 0; c < nx; ++c) {
-                T[i * columns + c] = KS_LIT(i == c ? 1 : 0);
-                T[i * columns + nx + c] = side ? M[c * nx + i] : M[i * nx + c];
-            }
+        KS_T(ks_lq_clear)(nx + 1, columns, T);
         for (int c = 0; c < nx; ++c) {
-            data[c] = side ? z[c] : KS_LIT(0);
-            data[nx + c] = side ? KS_LIT(0) : z[c];
+            T[c * apart + c] = KS_LIT(1);
+            for (int i = 0; i < nx; ++i) T[(nx + c) * apart + i] = side ? M[c * nx + i] : M[i * nx + c];
+            data[(side ? c : nx + c) * apart] = z[c];
         }
         KS_T(ks_lq_first)(nx, nx + 1, columns, T, reflection);
         for (int i = 0; i < nx; ++i) /* X = L⁻¹ rootᵀ */
             for (int c = 0; c < nx; ++c) {
                 KS_NUM s = root[c * nx + i];
-                for (int j = 0; j < i; ++j) s = s - T[i * columns + j] * X[j * nx + c];
-                X[i * nx + c] = s / T[i * columns + i];
+                for (int j = 0; j < i; ++j) s = s - T[j * apart + i] * X[j * nx + c];
+                X[i * nx + c] = s / T[i * apart + i];
             }
-        KS_T(ks_copy)(nx, data, side ? z : p);
+        for (int c = 0; c < nx; ++c) (side ? z : p)[c] = data[c * apart];
     }
     for (int i = 0; i < nn; ++i) Y[i] = KS_LIT(0);
     KS_T(ks_mtm_add)(nx, nx, nx, V, V, Y);
@@ -155,7 +153,8 @@ KS_HD_COLD void KS_T(ks_merge_array)(int nx, const KS_NUM *U, const KS_NUM *J, K
     KS_T(ks_mtv_sub)(nx, nx, J, left, rest);
 }
 
-/** As ks_join_ordinary() by ks_merge_array(). W: 9 nx² + 6 nx numbers. */
+/** As ks_join_ordinary() by ks_merge_array(). W: 4 nx² + 2 nx numbers
+ *  and those of ks_merge_array(). */
 KS_HD_COLD void KS_T(ks_join_array)(int nx, const KS_NUM *lhs, const KS_NUM *eta_j, const KS_NUM *J_j, KS_NUM *Y,
                                     KS_NUM *X, KS_NUM *shift, KS_NUM *eta, KS_NUM *J, KS_NUM *W)
 {

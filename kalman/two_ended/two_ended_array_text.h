@@ -7,15 +7,16 @@
  * Bierman, "Factorization Methods for Discrete Sequential Estimation", ch. V), written for
  * transitions whose Q and F may be singular. For scalar numbers. */
 
-/** Reflect M (rows, columns) to lower triangular form and the row `last` of data with it; data are
- *  as large as the state, in standard deviations, and keep their digits in the wide number. V:
- *  columns numbers. */
+/** Reflect M (rows, columns), stored as lq_rows.h says, to lower triangular form and the row `last` of data with it;
+ *  data are as large as the state, in standard deviations, and keep their digits in the wide number. V: columns
+ *  numbers. */
 KS_HD_COLD void KS_T(ks_lq_carry)(int rows, int columns, KS_NUM *M, KS_WIDE *last, KS_NUM *V)
 {
+    const int apart = ks_lq_apart(rows);
     for (int r = 0; r < rows && r < columns; ++r) {
         KS_WIDE dot = (KS_WIDE)0, norm = (KS_WIDE)0;
-        const int most = KS_T(ks_reflect_row)(rows, columns, r, r, M, V);
-        if (!KS_GT(M[r * columns + r], KS_LIT(0))) continue; /* nothing was reflected */
+        const int most = KS_T(ks_reflect_row)(rows, columns, r, M, V);
+        if (!KS_GT(M[r * apart + r], KS_LIT(0))) continue; /* nothing was reflected */
         const KS_WIDE larger = last[most];
         last[most] = last[r];
         last[r] = larger;
@@ -30,36 +31,36 @@ KS_HD_COLD void KS_T(ks_lq_carry)(int rows, int columns, KS_NUM *M, KS_WIDE *las
 }
 
 /** The whitened observation of ks_whiten() joins U (nx, nx) and z (nx); U leaves lower triangular.
- *  W holds (nx + 1) (nx + m) numbers, last nx + m. */
+ *  W holds (ks_lq_apart(nx) + 1) (nx + m) numbers, last nx + m. */
 KS_HD_COLD void KS_T(ks_array_inform)(int nx, int m, const KS_NUM *N, const KS_NUM *inverse_d,
                                       const KS_NUM *v, KS_NUM *U, KS_NUM *z, KS_NUM *W,
                                       KS_WIDE *last)
 {
-    const int columns = nx + m;
+    const int columns = nx + m, apart = ks_lq_apart(nx);
     KS_NUM *M = W;
-    for (int i = 0; i < nx; ++i) KS_T(ks_copy)(nx, U + i * nx, M + i * columns);
+    KS_T(ks_lq_clear)(nx, columns, M);
+    KS_T(ks_lq_put)(nx, nx, U, apart, M);
     for (int i = 0; i < nx; ++i) last[i] = (KS_WIDE)z[i];
     for (int l = 0; l < m; ++l) {
         const KS_NUM scale = KS_SQRT(inverse_d[l]);
-        for (int i = 0; i < nx; ++i) M[i * columns + nx + l] = N[l * nx + i] * scale;
+        for (int i = 0; i < nx; ++i) M[(nx + l) * apart + i] = N[l * nx + i] * scale;
         last[nx + l] = (KS_WIDE)v[l] * (KS_WIDE)scale;
     }
-    KS_T(ks_lq_carry)(nx, columns, M, last, M + nx * columns);
-    for (int i = 0; i < nx; ++i) {
-        KS_T(ks_copy)(nx, M + i * columns, U + i * nx);
-        z[i] = (KS_NUM)last[i];
-    }
+    KS_T(ks_lq_carry)(nx, columns, M, last, M + apart * columns);
+    KS_T(ks_lq_take)(nx, nx, apart, M, U, nx);
+    for (int i = 0; i < nx; ++i) z[i] = (KS_NUM)last[i];
 }
 
 /** ks_retreat() in the array form, U and z in place: [I GᵀU; 0 U; 0 z - Uᵀu] is reflected to
- *  [K½ 0; . U~; . z~], and U~ᵀ F x is what z~ tells of x[k-1]. W: (2 nx + 1) 2 nx numbers, last 2 nx. */
+ *  [K½ 0; . U~; . z~], and U~ᵀ F x is what z~ tells of x[k-1].
+ *  W: (ks_lq_apart(2 nx) + 1) 2 nx numbers, last 2 nx. */
 KS_HD_COLD void KS_T(ks_array_retreat)(int nx, const KS_NUM *F, const KS_NUM *G, const KS_NUM *u,
                                        KS_NUM *U, KS_NUM *z, KS_NUM *A, KS_NUM *b, KS_NUM *LD,
                                        KS_NUM *inverse_d, KS_NUM *W, KS_WIDE *last)
 {
-    const int columns = 2 * nx, nn = nx * nx;
-    KS_NUM *M = W, *low = M + nx * columns;
-    for (int i = 0; i < nx * columns; ++i) M[i] = low[i] = KS_LIT(0);
+    const int columns = 2 * nx, nn = nx * nx, apart = ks_lq_apart(2 * nx);
+    KS_NUM *M = W, *low = M + nx;
+    KS_T(ks_lq_clear)(2 * nx, columns, M);
     for (int i = 0; i < nn; ++i) A[i] = KS_LIT(0);
     KS_T(ks_mtm_add)(nx, nx, nx, G, U, A);
     for (int i = 0; i < nx; ++i) {
@@ -68,53 +69,52 @@ KS_HD_COLD void KS_T(ks_array_retreat)(int nx, const KS_NUM *F, const KS_NUM *G,
         for (int l = 0; l < nx; ++l)
             last[nx + i] = last[nx + i] - (KS_WIDE)U[l * nx + i] * (KS_WIDE)u[l];
     }
-    for (int i = 0; i < nx; ++i) {
-        M[i * columns + i] = KS_LIT(1);
-        KS_T(ks_copy)(nx, A + i * nx, M + i * columns + nx);
-        KS_T(ks_copy)(nx, U + i * nx, low + i * columns + nx);
-    }
-    KS_T(ks_lq_carry)(2 * nx, columns, M, last, low + nx * columns);
+    for (int i = 0; i < nx; ++i) M[i * apart + i] = KS_LIT(1);
+    KS_T(ks_lq_put)(nx, nx, A, apart, M + nx * apart);
+    KS_T(ks_lq_put)(nx, nx, U, apart, low + nx * apart);
+    KS_T(ks_lq_carry)(2 * nx, columns, M, last, M + columns * apart);
     for (int i = 0; i < nx; ++i) { /* L D Lᵀ = K½ K½ᵀ */
         for (int c = 0; c < nx; ++c)
-            LD[i * nx + c] = c < i ? M[i * columns + c] / M[c * columns + c] : KS_LIT(0);
-        LD[i * nx + i] = M[i * columns + i] * M[i * columns + i];
+            LD[i * nx + c] = c < i ? M[c * apart + i] / M[c * apart + c] : KS_LIT(0);
+        LD[i * nx + i] = M[i * apart + i] * M[i * apart + i];
         inverse_d[i] = KS_LIT(1) / LD[i * nx + i];
     }
     for (int i = 0; i < nn; ++i) A[i] = U[i] = KS_LIT(0);
     for (int i = 0; i < nx; ++i) { /* A <- D^-½ . ᵀ F, the dot's transpose being K½⁻¹ Gᵀ J */
         for (int l = 0; l < nx; ++l)
             for (int c = 0; c < nx; ++c)
-                A[i * nx + c] = A[i * nx + c] + low[l * columns + i] * F[l * nx + c];
-        for (int c = 0; c < nx; ++c) A[i * nx + c] = A[i * nx + c] / M[i * columns + i];
-        b[i] = (KS_NUM)(last[i] / (KS_WIDE)M[i * columns + i]);
+                A[i * nx + c] = A[i * nx + c] + low[i * apart + l] * F[l * nx + c];
+        for (int c = 0; c < nx; ++c) A[i * nx + c] = A[i * nx + c] / M[i * apart + i];
+        b[i] = (KS_NUM)(last[i] / (KS_WIDE)M[i * apart + i]);
     }
     for (int i = 0; i < nx; ++i) /* U = Fᵀ U~ */
         for (int l = 0; l < nx; ++l)
             for (int c = 0; c < nx; ++c)
-                U[i * nx + c] = U[i * nx + c] + F[l * nx + i] * low[l * columns + nx + c];
+                U[i * nx + c] = U[i * nx + c] + F[l * nx + i] * low[(nx + c) * apart + l];
     for (int i = 0; i < nx; ++i) z[i] = (KS_NUM)last[nx + i];
 }
 
 /** ks_advance_cov() in the array form: Sn (nx, nx) lower from S; lag as there. W holds
- *  2 nx² + 2 nx numbers. */
+ *  (ks_lq_apart(nx) + 1) 2 nx numbers. */
 KS_HD_COLD void KS_T(ks_array_advance)(int nx, const KS_NUM *Phi, const KS_NUM *V,
                                        const KS_NUM *inverse_d, const KS_NUM *S, KS_NUM *Sn,
                                        KS_NUM *lag, KS_NUM *W)
 {
-    const int columns = 2 * nx;
+    const int columns = 2 * nx, apart = ks_lq_apart(nx);
     KS_T(ks_mm)(nx, nx, nx, Phi, S, Sn);
+    KS_T(ks_lq_clear)(nx, columns, W);
+    KS_T(ks_lq_put)(nx, nx, Sn, apart, W);
     for (int i = 0; i < nx; ++i) {
-        KS_T(ks_copy)(nx, Sn + i * nx, W + i * columns);
         for (int c = 0; c < nx; ++c)
-            W[i * columns + nx + c] = V[c * nx + i] * KS_SQRT(inverse_d[c]);
+            W[(nx + c) * apart + i] = V[c * nx + i] * KS_SQRT(inverse_d[c]);
         for (int j = 0; j < nx; ++j) { /* Phi S Sᵀ */
             KS_NUM s = KS_LIT(0);
             for (int c = 0; c < nx; ++c) s = s + Sn[i * nx + c] * S[j * nx + c];
             lag[i * nx + j] = s;
         }
     }
-    KS_T(ks_lq)(nx, columns, W, W + nx * columns);
-    for (int i = 0; i < nx; ++i) KS_T(ks_copy)(nx, W + i * columns, Sn + i * nx);
+    KS_T(ks_lq)(nx, columns, W, W + columns * apart);
+    KS_T(ks_lq_take)(nx, nx, apart, W, Sn, nx);
 }
 
 /** Data z = Uᵀ x + noise out of J, eta. In place. W: 2 nx² + 2 nx numbers. What round-off has left nothing of in J still
@@ -145,43 +145,38 @@ KS_HD_COLD void KS_T(ks_to_data)(int nx, KS_NUM *J, KS_NUM *eta, KS_NUM *W)
 /** Where the two filters meet: x (nx) and S (nx, nx), P = S Sᵀ, of the filter from the left take in
  *  the data U, z of the information filter from the right. pivot (nx) receives the pivots of
  *  I + Uᵀ P U, q (nx) a vector with q'q = lambda' P lambda, lambda = eta - J x at the smoothed x.
- *  W: 4 nx² + 5 nx numbers. */
+ *  W: (ks_lq_apart(2 nx) + 2) 2 nx numbers. */
 KS_HD_COLD void KS_T(ks_array_meet)(int nx, const KS_NUM *U, const KS_NUM *z, KS_NUM *x, KS_NUM *S,
                               KS_NUM *pivot, KS_NUM *q, KS_NUM *W)
 {
-    const int columns = 2 * nx;
-    KS_NUM *M = W, *low = M + nx * columns, *V = low + nx * columns;
+    const int columns = 2 * nx, apart = ks_lq_apart(2 * nx);
+    KS_NUM *M = W, *low = M + nx, *V = M + columns * apart;
     KS_NUM *e = V + columns, *r = e + nx;
     for (int i = 0; i < nx; ++i) pivot[i] = q[i] = KS_LIT(0);
-    for (int i = 0; i < nx * columns; ++i) M[i] = low[i] = KS_LIT(0);
-    for (int i = 0; i < nx; ++i) {
-        M[i * columns + i] = KS_LIT(1);
+    KS_T(ks_lq_clear)(2 * nx, columns, M);
+    for (int i = 0; i < nx; ++i) M[i * apart + i] = KS_LIT(1);
+    for (int c = 0; c < nx; ++c)
         for (int l = 0; l < nx; ++l)
-            for (int c = 0; c < nx; ++c)
-                M[i * columns + nx + c] =
-                    M[i * columns + nx + c] + U[l * nx + i] * S[l * nx + c];
-        KS_T(ks_copy)(nx, S + i * nx, low + i * columns + nx);
-    }
+            for (int i = 0; i < nx; ++i)
+                M[(nx + c) * apart + i] = M[(nx + c) * apart + i] + U[l * nx + i] * S[l * nx + c];
+    KS_T(ks_lq_put)(nx, nx, S, apart, low + nx * apart);
     /* q = (Uᵀ S)ᵀ r needs the matrix after r is known: it waits in S, whose copy is in M. */
-    for (int i = 0; i < nx; ++i) KS_T(ks_copy)(nx, M + i * columns + nx, S + i * nx);
+    KS_T(ks_lq_take)(nx, nx, apart, M + nx * apart, S, nx);
     KS_T(ks_lq)(2 * nx, columns, M, V);
     for (int i = 0; i < nx; ++i) {
         KS_NUM s = z[i];
         for (int l = 0; l < nx; ++l) s = s - U[l * nx + i] * x[l];
-        for (int j = 0; j < i; ++j) s = s - M[i * columns + j] * e[j];
-        e[i] = s / M[i * columns + i];
-        pivot[i] = M[i * columns + i] * M[i * columns + i];
+        for (int j = 0; j < i; ++j) s = s - M[j * apart + i] * e[j];
+        e[i] = s / M[i * apart + i];
+        pivot[i] = M[i * apart + i] * M[i * apart + i];
     }
     for (int i = nx - 1; i >= 0; --i) { /* r = z - Uᵀ x at the smoothed x */
         KS_NUM s = e[i];
-        for (int j = i + 1; j < nx; ++j) s = s - M[j * columns + i] * r[j];
-        r[i] = s / M[i * columns + i];
+        for (int j = i + 1; j < nx; ++j) s = s - M[i * apart + j] * r[j];
+        r[i] = s / M[i * apart + i];
     }
     KS_T(ks_mtv_add)(nx, nx, S, r, q);
-    for (int i = 0; i < nx; ++i) {
-        KS_NUM s = x[i];
-        for (int c = 0; c < nx; ++c) s = s + low[i * columns + c] * e[c];
-        x[i] = s;
-        KS_T(ks_copy)(nx, low + i * columns + nx, S + i * nx);
-    }
+    for (int c = 0; c < nx; ++c)
+        for (int i = 0; i < nx; ++i) x[i] = x[i] + low[c * apart + i] * e[c];
+    KS_T(ks_lq_take)(nx, nx, apart, low + nx * apart, S, nx);
 }

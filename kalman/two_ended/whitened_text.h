@@ -17,7 +17,7 @@
 typedef struct KS_T(ks_whitened_scratch) {
     KS_NUM *compact;
     KS_NUM *x, *S, *xp, *Sp, *xn, *Sn, *Se, *e; /* the step before, its prediction, the step      */
-    KS_NUM *across, *through;                   /* Theta of the prediction and of the observation */
+    KS_NUM *across, *through;                   /* Thetaᵀ of the prediction and of the observation */
     KS_NUM *A, *t, *work;
 } KS_T(ks_whitened_scratch);
 
@@ -37,9 +37,10 @@ KS_HD int64_t KS_T(ks_whitened_lay_out)(int nx, int ny, KS_NUM *memory, KS_T(ks_
     return at;
 }
 
-/** Filter step k from w->x, w->S of the step before to w->xn, w->Sn, with both Theta and epsilon. Returns the entries
- *  that are present, or -1 with the fault in the tally. */
-KS_HD_COLD int KS_T(ks_whitened_step)(const ks_series *s, int64_t k, const KS_T(ks_whitened_scratch) *w,
+/** Filter step k from w->x, w->S of the step before to w->xn, w->Sn, with epsilon and, where columns is not NULL, both
+ *  Theta, the first of which has so many columns. Returns the entries that are present, or -1 with the fault in the
+ *  tally. */
+KS_HD_COLD int KS_T(ks_whitened_step)(const ks_series *s, int64_t k, const KS_T(ks_whitened_scratch) *w, int *columns,
                                       ks_tally *tally)
 {
     const int nx = s->nx;
@@ -51,11 +52,13 @@ KS_HD_COLD int KS_T(ks_whitened_step)(const ks_series *s, int64_t k, const KS_T(
         KS_T(ks_copy)(nx * nx, w->S, w->Sp);
     } else {
         const int64_t row = k - s->shift;
-        KS_T(ks_array_predict)(nx, (const KS_NUM *)ks_row(s->F, row), (const KS_NUM *)ks_row(s->Q, row),
-                               (const KS_NUM *)ks_row(s->u, row), w->x, w->S, w->xp, w->Sp, w->across, w->work);
+        const int all = KS_T(ks_array_predict)(nx, (const KS_NUM *)ks_row(s->F, row),
+                                               (const KS_NUM *)ks_row(s->Q, row), (const KS_NUM *)ks_row(s->u, row),
+                                               w->x, w->S, w->xp, w->Sp, columns ? w->across : NULL, w->work);
+        if (columns) *columns = all;
     }
     const int bad = KS_T(ks_array_update)(nx, o.m, o.H, o.R, o.d, o.y, w->xp, w->Sp, w->xn, w->Sn, w->Se, w->e, NULL,
-                                          w->through, w->work);
+                                          columns ? w->through : NULL, w->work);
     if (bad >= 0)
         return KS_T(ks_step_fault)(k, bad, KS_ARRAY_INNOVATION_COV, KS_FAULT_NOT_POSITIVE, tally);
     if (!KS_T(ks_finite_in_form)(nx, KS_FORM_ARRAY, w->xn, w->Sn))
@@ -74,7 +77,7 @@ KS_HD_COLD int KS_T(ks_whitened_filter)(const ks_series *s, int64_t k0, int64_t 
     w.x = w.xn = x;
     w.S = w.Sn = S;
     for (int64_t k = k0; k < k1; ++k) {
-        if (KS_T(ks_whitened_step)(s, k, &w, tally) < 0) return -1;
+        if (KS_T(ks_whitened_step)(s, k, &w, NULL, tally) < 0) return -1;
         tally->array += 1;
         if (tally->sharp < 0 && !(k == 0 && s->prior_x1) && ks_counts_sharp(s, k, sizeof(KS_NUM)) &&
             KS_T(ks_sharp_root)(nx, w.xp, w.Sp, w.work))
@@ -123,7 +126,7 @@ KS_HD_COLD void KS_T(ks_whitened_meet)(int nx, const ks_state *filtered, const k
     KS_T(ks_copy)(nx, z, left);
     KS_T(ks_mtv_sub)(nx, nx, U, x, left);
     for (int i = 0; i < nx; ++i) mean[i] = KS_LIT(0);
-    KS_T(ks_unit_rows)(nx, nx, root);
+    KS_T(ks_identity)(nx, root);
     KS_T(ks_array_meet)(nx, W, left, mean, root, pivot, q, work);
     KS_T(ks_whitened_estimate)(nx, x, S, whitened, (KS_NUM *)state->x, (KS_NUM *)state->C);
     state->form = KS_FORM_ARRAY;
@@ -134,43 +137,34 @@ KS_HD_COLD void KS_T(ks_whitened_meet)(int nx, const ks_state *filtered, const k
 KS_HD int KS_T(ks_whitened_retreat)(const ks_series *s, int64_t k, ks_whitened *whitened, const KS_NUM *later,
                                     ks_sink lag_one, const KS_T(ks_whitened_scratch) *w, ks_tally *tally)
 {
-    const int nx = s->nx, columns = 2 * nx;
-    KS_NUM *mean = (KS_NUM *)whitened->mean, *root = (KS_NUM *)whitened->root, *M = w->work;
-    const int m = KS_T(ks_whitened_step)(s, k + 1, w, tally), wide = m + nx;
+    const int nx = s->nx, apart = ks_lq_apart(nx);
+    KS_NUM *mean = (KS_NUM *)whitened->mean, *root = (KS_NUM *)whitened->root;
+    KS_NUM *M = w->work, *back = M + 2 * nx * (apart + 1);
+    int columns = 0;
+    const int m = KS_T(ks_whitened_step)(s, k + 1, w, &columns, tally);
     if (m < 0) return -1;
-    for (int i = 0; i < nx; ++i) { /* the prediction's zeta: w->t and w->A, its root */
-        KS_NUM sum = KS_LIT(0);
-        for (int c = 0; c < m; ++c) sum = sum + w->through[i * wide + c] * w->e[c];
-        for (int c = 0; c < nx; ++c) sum = sum + w->through[i * wide + m + c] * mean[c];
-        w->t[i] = sum;
-        for (int j = 0; j < nx; ++j) {
-            KS_NUM entry = KS_LIT(0);
-            for (int c = 0; c < nx; ++c) entry = entry + w->through[i * wide + m + c] * root[c * nx + j];
-            w->A[i * nx + j] = entry;
-        }
-    }
-    for (int i = 0; i < nx; ++i) {
-        KS_NUM *row = M + i * columns, sum = KS_LIT(0);
-        for (int c = 0; c < nx; ++c) sum = sum + w->across[i * columns + c] * w->t[c];
-        mean[i] = sum;
-        for (int j = 0; j < nx; ++j) {
-            KS_NUM entry = KS_LIT(0);
-            for (int c = 0; c < nx; ++c) entry = entry + w->across[i * columns + c] * w->A[c * nx + j];
-            row[j] = entry;
-            row[nx + j] = w->across[i * columns + nx + j];
-        }
-    }
+    const KS_NUM *known = w->through, *rest = w->through + m * nx;
+    KS_T(ks_zero)(nx, w->t); /* the prediction's zeta: w->t and w->A, its root transposed */
+    KS_T(ks_mtv_add)(m, nx, known, w->e, w->t);
+    KS_T(ks_mtv_add)(nx, nx, rest, mean, w->t);
+    KS_T(ks_zero)(nx * nx, w->A);
+    KS_T(ks_mtm_add)(nx, nx, nx, root, rest, w->A);
+    KS_T(ks_zero)(nx, mean);
+    KS_T(ks_mtv_add)(nx, nx, w->across, w->t, mean);
+    KS_T(ks_mm)(nx, nx, nx, w->A, w->across, back);
+    KS_T(ks_lq_clear)(nx, columns, M);
+    for (int c = 0; c < columns; ++c) KS_T(ks_copy)(nx, (c < nx ? back : w->across) + c * nx, M + c * apart);
     if (lag_one.base) { /* later (. root)ᵀ S[k]ᵀ */
         for (int i = 0; i < nx; ++i)
             for (int j = 0; j < nx; ++j) {
                 KS_NUM entry = KS_LIT(0);
-                for (int c = 0; c < nx; ++c) entry = entry + w->S[i * nx + c] * M[c * columns + j];
+                for (int c = 0; c < nx; ++c) entry = entry + w->S[i * nx + c] * back[j * nx + c];
                 w->A[j * nx + i] = entry;
             }
         KS_T(ks_mm)(nx, nx, nx, later, w->A, (KS_NUM *)ks_slot_of(lag_one, k + 1));
     }
-    KS_T(ks_lq)(nx, columns, M, M + nx * columns);
-    for (int i = 0; i < nx; ++i) KS_T(ks_copy)(nx, M + i * columns, root + i * nx);
+    KS_T(ks_lq)(nx, columns, M, M + columns * apart);
+    KS_T(ks_lq_take)(nx, nx, apart, M, root, nx);
     return 0;
 }
 

@@ -195,14 +195,19 @@ static void KS_T(lq)(void **state)
 {
     (void)state;
     source s = { 125 };
-    KS_NUM M[2 * MOST], L[2 * MOST], V[3 * LARGEST];
+    KS_NUM M[2 * MOST], L[2 * MOST], stored[2 * LARGEST * (LARGEST + KS_LQ_ROWS)], V[3 * LARGEST];
     for (int rows = 1; rows <= LARGEST; ++rows)
         for (int columns = 1; columns <= 2 * LARGEST; columns += 3) {
             KS_T(fill)(&s, rows * columns, M);
             if (rows > 2) /* a row of another scale does the others no harm */
                 for (int c = 0; c < columns; ++c) M[columns + c] *= (KS_NUM)1e-6;
-            for (int i = 0; i < rows * columns; ++i) L[i] = M[i];
-            KS_T(ks_lq)(rows, columns, L, V);
+            const int apart = ks_lq_apart(rows);
+            KS_T(ks_lq_clear)(rows, columns, stored);
+            KS_T(ks_lq_put)(rows, columns, M, apart, stored);
+            KS_T(ks_lq)(rows, columns, stored, V);
+            KS_T(ks_lq_take)(rows, columns, apart, stored, L, columns);
+            for (int c = 0; c < columns; ++c)
+                for (int r = rows; r < apart; ++r) assert_true(stored[c * apart + r] == 0);
             for (int i = 0; i < rows; ++i) {
                 for (int c = i + 1; c < columns; ++c) assert_true(L[i * columns + c] == 0);
                 if (i < columns) assert_true(L[i * columns + i] >= 0);
@@ -227,9 +232,12 @@ static void KS_T(lq_of_columns)(void **state)
 {
     (void)state;
     for (double g = 1; g < 1e15; g *= 10) {
-        KS_NUM M[4] = { 1, (KS_NUM)g, 0, 1 }, V[2];
+        KS_NUM M[4] = { 1, (KS_NUM)g, 0, 1 }, stored[2 * KS_LQ_ROWS + 2], V[2];
         const double root = sqrt(1 + (double)M[1] * (double)M[1]);
-        KS_T(ks_lq)(2, 2, M, V);
+        KS_T(ks_lq_clear)(2, 2, stored);
+        KS_T(ks_lq_put)(2, 2, M, ks_lq_apart(2), stored);
+        KS_T(ks_lq)(2, 2, stored, V);
+        KS_T(ks_lq_take)(2, 2, ks_lq_apart(2), stored, M, 2);
         if (!(fabs((double)M[0] / root - 1) <= 8 * ROUND && fabs(fabs((double)M[2]) * root / g - 1) <= 8 * ROUND &&
               fabs((double)M[3] * root - 1) <= 8 * ROUND))
             fail_msg("g = %g: %.17g, %.17g, %.17g", g, (double)M[0], (double)M[2], (double)M[3]);
