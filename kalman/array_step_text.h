@@ -6,61 +6,85 @@
  * ch. 12; the backward step is the array form of Park & Kailath's square-root RTS smoother.
  * Scratch W: ks_step_scratch() numbers. */
 
-/** xp = F x + u, Sp Spᵀ = F S Sᵀ Fᵀ + Q; Sp is lower triangular. [F S  Q½] Theta = [Sp 0], where Q½ has no columns of
- *  zeros: the transpose of the first nx rows of Theta to theta (2 nx, nx), where that is not NULL, zeros behind them.
- *  Returns the columns of Theta. */
-KS_HD_COLD int KS_T(ks_array_predict)(int nx, const KS_NUM *F, const KS_NUM *Q, const KS_NUM *u,
-                                      const KS_NUM *x, const KS_NUM *S, KS_NUM *xp, KS_NUM *Sp,
-                                      KS_NUM *theta, KS_NUM *W)
+/** The Theta of a step as reflections (reflect_text.h), one after the other in V: columns + 2 numbers each. */
+typedef struct KS_T(ks_rotation) {
+    KS_NUM *V;
+    int count, columns;
+} KS_T(ks_rotation);
+
+/** xp = F x + u, Sp Spᵀ = F S Sᵀ Fᵀ + Q with Sp = [F S  Q½], where Q½ has no columns of zeros, if that has no more than
+ *  `most` columns: what comes of it has no more then. Otherwise [F S  Q½] Theta = [Sp 0], Sp lower triangular. Sp has
+ *  room for 2 nx² numbers, theta, where not NULL, for nx reflections of 2 nx columns. */
+KS_HD_COLD ks_root_shape KS_T(ks_array_predict)(int nx, const KS_NUM *F, const KS_NUM *Q, const KS_NUM *u,
+                                                const KS_NUM *x, const KS_NUM *S, int most, KS_NUM *xp,
+                                                KS_NUM *Sp, KS_T(ks_rotation) *theta, KS_NUM *W)
 {
-    const int rows = theta ? 2 * nx : nx, apart = ks_lq_apart(rows);
+    const int apart = ks_lq_apart(nx);
     KS_NUM *M = W, *FS = M + 2 * nx * apart, *root = FS + nx * nx, *V = root + nx * nx;
-    KS_T(ks_mm)(nx, nx, nx, F, S, FS);
-    const int columns = nx + KS_T(ks_covariance_factor)(nx, Q, root, V);
-    KS_T(ks_lq_clear)(rows, columns, M);
-    KS_T(ks_lq_put)(nx, nx, FS, apart, M);
-    KS_T(ks_transpose)(nx, nx, root, FS);
-    for (int c = nx; c < columns; ++c) KS_T(ks_copy)(nx, FS + (c - nx) * nx, M + c * apart);
-    for (int i = 0; theta && i < nx; ++i) M[i * apart + nx + i] = KS_LIT(1);
-    KS_T(ks_lq_first)(nx, rows, columns, M, V);
-    for (int c = 0; theta && c < 2 * nx; ++c) {
-        if (c < columns) KS_T(ks_copy)(nx, M + c * apart + nx, theta + c * nx);
-        else KS_T(ks_zero)(nx, theta + c * nx);
-    }
-    KS_T(ks_lq_take)(nx, nx, apart, M, Sp, nx);
     KS_T(ks_copy)(nx, u, xp);
     KS_T(ks_mv_add)(nx, nx, F, x, xp);
-    return columns;
+    KS_T(ks_mm)(nx, nx, nx, F, S, FS);
+    const int rank = KS_T(ks_covariance_factor)(nx, Q, root, V), columns = nx + rank;
+    const ks_root_shape shape = { columns > most ? nx : columns, columns > most };
+    if (theta) {
+        theta->count = 0;
+        theta->columns = columns;
+    }
+    if (!shape.lower) {
+        for (int i = 0; i < nx; ++i) {
+            KS_T(ks_copy)(nx, FS + i * nx, Sp + i * columns);
+            KS_T(ks_copy)(rank, root + i * nx, Sp + i * columns + nx);
+        }
+        return shape;
+    }
+    KS_T(ks_lq_clear)(nx, columns, M);
+    KS_T(ks_lq_put)(nx, nx, FS, apart, M);
+    for (int i = 0; i < nx; ++i)
+        for (int c = 0; c < rank; ++c) M[(nx + c) * apart + i] = root[i * nx + c];
+    const int count = KS_T(ks_lq_first)(nx, nx, columns, M, theta ? theta->V : V, theta != NULL);
+    if (theta) theta->count = count;
+    KS_T(ks_lq_take)(nx, nx, apart, M, Sp, nx);
+    return shape;
 }
 
-/** The update with m entries: x and S (lower triangular) from xp and Sp, the square root Se (m, m)
+/** How many columns [F S  Q½] may have so that the update with m entries leaves nx: those of R½ that it has none of are
+ *  free. R counts as singular where its diagonal is zero. */
+KS_HD int KS_T(ks_array_most)(int nx, int m, const KS_NUM *R)
+{
+    int exact = 0;
+    for (int i = 0; i < m; ++i) exact += R[i * m + i] == KS_LIT(0);
+    return nx + exact;
+}
+
+/** The update with m entries: x and S (nx, nx) from xp and the root Sp (nx, columns), the square root Se (m, m)
  *  of the innovation covariance and the whitened innovation e (m) = Se⁻¹ (y - d - H xp). Returns
  *  -1, or the entry whose innovation variance given the entries before it is zero up to round-off.
- *  gain (nx, m), where not NULL, receives Pp Hᵀ Se⁻ᵀ; theta (m + nx, nx), where not NULL, the transpose of the rows of Sp
- *  of the Theta in [H Sp  R½; Sp 0] Theta = [Se 0; . S], with zeros behind them. */
+ *  gain (nx, m), where not NULL, receives Pp Hᵀ Se⁻ᵀ; theta, where not NULL, the Theta in
+ *  [H Sp  R½; Sp 0] Theta = [Se 0; . S], where R½ has no columns of zeros; it has room for m reflections of nx + m
+ *  columns, or, where those are more than ks_array_most() with what R½ has, m + nx. */
 KS_HD_COLD int KS_T(ks_array_update)(int nx, int m, const KS_NUM *H, const KS_NUM *R,
                                      const KS_NUM *d, const KS_NUM *y, const KS_NUM *xp,
-                                     const KS_NUM *Sp, KS_NUM *x, KS_NUM *S, KS_NUM *Se, KS_NUM *e,
-                                     KS_NUM *gain, KS_NUM *theta, KS_NUM *W)
+                                     const KS_NUM *Sp, int columns, KS_NUM *x, KS_NUM *S, KS_NUM *Se,
+                                     KS_NUM *e, KS_NUM *gain, KS_T(ks_rotation) *theta, KS_NUM *W)
 {
-    const int first = nx + m, rows = theta ? first + nx : first, apart = ks_lq_apart(rows);
-    KS_NUM *M = W, *HS = M + first * apart, *root = HS + m * nx, *V = root + m * m;
-    KS_T(ks_mm)(m, nx, nx, H, Sp, HS);
-    const int some = nx + KS_T(ks_covariance_factor)(m, R, root, V), columns = some > m ? some : m;
-    KS_T(ks_lq_clear)(rows, columns, M);
-    KS_T(ks_lq_put)(m, nx, HS, apart, M);
-    KS_T(ks_lq_put)(nx, nx, Sp, apart, M + m);
+    const int rows = nx + m, apart = ks_lq_apart(rows);
+    KS_NUM *M = W, *HS = M + (2 * nx + m) * apart, *root = HS + 2 * m * nx, *V = root + m * m;
+    KS_T(ks_mm)(m, nx, columns, H, Sp, HS);
+    const int some = columns + KS_T(ks_covariance_factor)(m, R, root, V), all = some > m ? some : m;
+    KS_T(ks_lq_clear)(rows, all, M);
+    KS_T(ks_lq_put)(m, columns, HS, apart, M);
+    KS_T(ks_lq_put)(nx, columns, Sp, apart, M + m);
     for (int i = 0; i < m; ++i)
-        for (int c = nx; c < some; ++c) M[c * apart + i] = root[i * m + c - nx];
-    for (int i = 0; theta && i < nx; ++i) M[i * apart + first + i] = KS_LIT(1);
-    KS_T(ks_lq_first)(first, rows, columns, M, V);
-    for (int c = 0; theta && c < first; ++c) {
-        if (c < columns) KS_T(ks_copy)(nx, M + c * apart + first, theta + c * nx);
-        else KS_T(ks_zero)(nx, theta + c * nx);
+        for (int c = columns; c < some; ++c) M[c * apart + i] = root[i * m + c - columns];
+    const int first = all - m > nx ? rows : m;
+    const int count = KS_T(ks_lq_first)(first, rows, all, M, theta ? theta->V : V, theta != NULL);
+    if (theta) {
+        theta->count = count;
+        theta->columns = all;
     }
     for (int i = 0; i < m; ++i) {
         const KS_NUM variance = KS_GT(R[i * m + i], KS_LIT(0)) ? R[i * m + i] : KS_LIT(0);
-        const KS_NUM bound = KS_T(ks_row_bound)(nx, H + i * nx, Sp) + KS_SQRT(variance);
+        const KS_NUM bound = KS_T(ks_row_bound)(nx, columns, H + i * nx, Sp) + KS_SQRT(variance);
         if (!KS_GT(M[i * apart + i], KS_LIT(4 * (nx + m) * KS_EPS) * bound)) return i;
         for (int c = 0; c < m; ++c) Se[i * m + c] = M[c * apart + i];
         KS_NUM s = y[i] - d[i];
@@ -72,7 +96,7 @@ KS_HD_COLD int KS_T(ks_array_update)(int nx, int m, const KS_NUM *H, const KS_NU
     for (int c = 0; c < m; ++c)
         for (int i = 0; i < nx; ++i) x[i] = x[i] + M[c * apart + m + i] * e[c];
     KS_T(ks_zero)(nx * nx, S);
-    KS_T(ks_lq_take)(nx, columns - m, apart, M + m * apart + m, S, nx);
+    KS_T(ks_lq_take)(nx, all - m < nx ? all - m : nx, apart, M + m * apart + m, S, nx);
     if (gain) KS_T(ks_lq_take)(nx, m, apart, M + m, gain, m);
     return -1;
 }
@@ -149,13 +173,13 @@ KS_HD int KS_T(ks_least_determined)(int nx, int columns, int c, const KS_WIDE *M
 }
 
 /** As ks_array_gain(), with what tails must stand out of in rounding (nx), or NULL, and LT (2 nx, nx) = Lᵀ, of which
- * only the rows that are returned are filled: the others are zero. W: 2 nx ks_lq_apart(2 nx) + 4 nx wide numbers. */
+ * only the rows that are returned are filled: the others are zero. W: 2 nx ks_lq_apart(2 nx) + 4 nx + 2 wide numbers. */
 KS_HD_COLD int KS_T(ks_array_gain_wide)(int nx, const KS_NUM *F, const KS_NUM *Q, const KS_NUM *S,
                                         const KS_WIDE *rounding, KS_WIDE *ET, KS_WIDE *LT,
                                         KS_WIDE *W)
 {
     const int apart = ks_lq_apart(2 * nx);
-    KS_WIDE *M = W, *V = M + 2 * nx * apart, *doubt = V + 2 * nx, *from = doubt + nx;
+    KS_WIDE *M = W, *V = M + 2 * nx * apart, *doubt = V + 2 * nx + 2, *from = doubt + nx;
     /* ET and LT are written last. */
     const int columns = KS_T(ks_gain_rows)(nx, F, Q, S, M, doubt, V, (KS_NUM *)(void *)ET, (KS_NUM *)(void *)LT);
     /* What has no variance in the number's range counts as known exactly, here as in the root
@@ -177,7 +201,7 @@ KS_HD_COLD int KS_T(ks_array_gain_wide)(int nx, const KS_NUM *F, const KS_NUM *Q
         const KS_WIDE taken = doubt[i];
         doubt[i] = doubt[rank];
         doubt[rank] = taken;
-        (void)KS_T(ks_reflect_row_wide)(2 * nx, columns, rank, M, V);
+        KS_T(ks_reflect_row_wide)(2 * nx, columns, rank, M, V);
     }
     /* E Phi = lower left block, column by column, from the last. */
     for (int c = nx - 1; c >= 0; --c) {
@@ -238,7 +262,7 @@ KS_HD_COLD void KS_T(ks_array_back)(int nx, const KS_NUM *F, const KS_NUM *Q, co
     const int apart = ks_lq_apart(nx);
     KS_WIDE *gain = KS_T(ks_wide_scratch)(W), *LT = gain + nx * nx, *t = LT + 2 * nx * nx,
             *rounding = t + nx;
-    KS_WIDE *M = rounding + nx, *V = M + 3 * nx * apart;
+    KS_WIDE *M = rounding + nx, *V = M + 3 * nx * apart; /* columns + 2 */
     KS_T(ks_root_rounding)(nx, Ss, rounding);
     const int given = KS_T(ks_array_gain_wide)(nx, F, Q, S, rounding, gain, LT, M), columns = given + nx;
     for (int i = 0; i < nx; ++i) {
@@ -265,16 +289,4 @@ KS_HD_COLD void KS_T(ks_array_back)(int nx, const KS_NUM *F, const KS_NUM *Q, co
             Sn[i * nx + c] = (KS_NUM)M[c * apart + i];
             ET[i * nx + c] = (KS_NUM)gain[i * nx + c];
         }
-}
-
-/** True where no diagonal entry of the lower triangular S has fallen below the round-off that the
- *  ordinary form would make of it: S may be squared without losing what it knows. */
-KS_HD int KS_T(ks_array_ordinary)(int nx, const KS_NUM *S)
-{
-    for (int i = 0; i < nx; ++i) {
-        KS_NUM norm = KS_LIT(0);
-        for (int c = 0; c <= i; ++c) norm = norm + S[i * nx + c] * S[i * nx + c];
-        if (!KS_GT(KS_LIT(KS_GROWTH) * (S[i * nx + i] * S[i * nx + i]), norm)) return 0;
-    }
-    return 1;
 }

@@ -94,16 +94,17 @@ KS_HD_COLD void KS_T(ks_write_array_gain)(const ks_series *s, int64_t k, int m, 
 }
 
 /** Predict step k to w->xp and w->Pp and whiten its innovation, in the form that the step needs:
- *  on return state->form says which. */
-KS_HD void KS_T(ks_predict_in_form)(int nx, const ks_series *s, int64_t k,
-                                    const KS_T(ks_observation) *o, ks_state *state,
-                                    const KS_T(ks_scratch) *w)
+ *  on return state->form says which. Returns the shape of w->Pp, which is square where that is asked for. */
+KS_HD ks_root_shape KS_T(ks_predict_in_form)(int nx, const ks_series *s, int64_t k,
+                                             const KS_T(ks_observation) *o, int square, ks_state *state,
+                                             const KS_T(ks_scratch) *w)
 {
     if (state->form == KS_FORM_ORDINARY && k % KS_LOOK == KS_LOOK - 1 &&
         !KS_T(ks_well_conditioned)(nx, (const KS_NUM *)state->C, w->work))
         KS_T(ks_to_array)(nx, state, w->work);
-    KS_T(ks_step_predict)(nx, s, k, state, w->xp, w->Pp, w->work);
-    if (state->form == KS_FORM_ARRAY || o->m == 0) return;
+    const int most = square ? 0 : KS_T(ks_array_most)(nx, o->m, o->R);
+    const ks_root_shape shape = KS_T(ks_step_predict)(nx, s, k, state, most, w->xp, w->Pp, w->work);
+    if (state->form == KS_FORM_ARRAY || o->m == 0) return shape;
     int ordinary = 0;
     const KS_NUM *limit = w->limit;
     if (s->R.stride || o->m < s->ny) {
@@ -115,9 +116,9 @@ KS_HD void KS_T(ks_predict_in_form)(int nx, const ks_series *s, int64_t k,
                                           w->inverse_d, w->v, w->work))
     KS_WITH_LITERAL_ENTRIES(nx, o->m, CALL)
 #undef CALL
-    if (ordinary) return;
+    if (ordinary) return shape;
     KS_T(ks_to_array)(nx, state, w->work);
-    KS_T(ks_step_predict)(nx, s, k, state, w->xp, w->Pp, w->work);
+    return KS_T(ks_step_predict)(nx, s, k, state, most, w->xp, w->Pp, w->work);
 }
 
 /** The posterior in the ordinary form to `state`. */
@@ -149,17 +150,17 @@ KS_HD void KS_T(ks_innovate_ordinary)(const ks_series *s, int64_t k,
     KS_T(ks_write_innovation)(s, k, w->xp, Pp, o, w->v, NULL, to, w->work);
 }
 
-/** The same in the array form. Returns -1, or the entry at which the innovation covariance is
- *  singular. */
-KS_HD int KS_T(ks_update_array)(int nx, const ks_series *s, int64_t k,
+/** The same in the array form, of a prediction of so many columns. Returns -1, the entry at which the innovation
+ *  covariance is singular, or -2 where the prediction is not finite. */
+KS_HD int KS_T(ks_update_array)(int nx, int columns, const ks_series *s, int64_t k,
                                 const KS_T(ks_observation) *o, ks_state *state,
                                 const KS_T(ks_scratch) *w, ks_evidence *evidence, ks_evidence *term,
                                 const ks_forward_sinks *to, int want_innovation)
 {
-    const int bad = KS_T(ks_array_update)(nx, o->m, o->H, o->R, o->d, o->y, w->xp, w->Pp,
+    const int bad = KS_T(ks_array_update)(nx, o->m, o->H, o->R, o->d, o->y, w->xp, w->Pp, columns,
                                           (KS_NUM *)state->x, (KS_NUM *)state->C, w->S, w->v,
                                           to->gain.base ? w->G : NULL, NULL, w->work);
-    if (bad >= 0) return bad;
+    if (bad >= 0) return KS_T(ks_finite_root)(nx, columns, w->xp, w->Pp) ? bad : -2;
     if (to->gain.base) KS_T(ks_write_array_gain)(s, k, o->m, w->G, w->S, to->gain, w->work);
     for (int i = 0; i < o->m; ++i) {
         const double pivot = (double)w->S[i * o->m + i];
@@ -252,8 +253,7 @@ KS_HD void KS_T(ks_write_predicted)(int nx, int64_t k, ks_form form, const KS_NU
     KS_T(ks_write_cov)(nx, form, Pp, to->predicted_cov, to->predicted_var, k, W);
 }
 
-/** Step k in the form that it needs. Returns -1, or the entry at which the innovation covariance
- *  is singular. */
+/** Step k in the form that it needs. Returns as ks_update_array(). */
 KS_HD int KS_T(ks_filter_step)(int nx, const ks_series *s, int64_t k,
                                const KS_T(ks_observation) *o, ks_state *state,
                                const KS_T(ks_scratch) *w, KS_T(ks_memo) *memo,
@@ -279,10 +279,11 @@ KS_HD int KS_T(ks_filter_step)(int nx, const ks_series *s, int64_t k,
     } else {
         memo->last = -1;
     }
-    KS_T(ks_predict_in_form)(nx, s, k, o, state, w);
-    if (to->watched && !(k == 0 && s->prior_x1) && ks_counts_sharp(s, k, sizeof(KS_NUM)) &&
+    const ks_root_shape shape =
+        KS_T(ks_predict_in_form)(nx, s, k, o, to->predicted_cov.base || to->predicted_var.base, state, w);
+    if (to->watched && tally->sharp < 0 && !(k == 0 && s->prior_x1) && ks_counts_sharp(s, k, sizeof(KS_NUM)) &&
         (state->form == KS_FORM_ARRAY
-             ? KS_T(ks_sharp_root)(nx, w->xp, w->Pp, w->work)
+             ? KS_T(ks_sharp_root)(nx, shape, w->xp, w->Pp, w->work)
              : ks_looks_sharp(to, s, k, sizeof(KS_NUM)) &&
                    KS_T(ks_sharp)(nx, w->xp, w->Pp, nx, (const KS_NUM *)state->C, nx)))
         tally->sharp = k;
@@ -291,7 +292,7 @@ KS_HD int KS_T(ks_filter_step)(int nx, const ks_series *s, int64_t k,
     KS_T(ks_write_predicted)(nx, k, state->form, w->xp, w->Pp, to, w->work);
     if (state->form == KS_FORM_ARRAY) {
         tally->array += 1;
-        return KS_T(ks_update_array)(nx, s, k, o, state, w, evidence, term, to,
+        return KS_T(ks_update_array)(nx, shape.columns, s, k, o, state, w, evidence, term, to,
                                      want_innovation);
     }
     tally->ordinary += 1;
@@ -323,10 +324,10 @@ KS_HD int KS_T(ks_filter_steps)(int nx, const ks_series *s, int64_t k0, int64_t 
         const int bad = KS_T(ks_filter_step)(nx, s, k, &o, state, &w, &memo, &tally->evidence,
                                              to->loglik_terms.base ? &term : NULL, to,
                                              want_innovation, tally);
-        if (bad >= 0 && KS_T(ks_finite_in_form)(nx, KS_FORM_ARRAY, w.xp, w.Pp))
+        if (bad >= 0)
             return KS_T(ks_step_fault)(k, bad, KS_ARRAY_INNOVATION_COV, KS_FAULT_NOT_POSITIVE,
                                        tally);
-        if (bad >= 0 ||
+        if (bad == -2 ||
             !KS_T(ks_finite_in_form)(nx, state->form, (const KS_NUM *)state->x,
                                      (const KS_NUM *)state->C) ||
             !isfinite(tally->evidence.quadratic))

@@ -148,7 +148,7 @@ typedef struct ks_tally {
     int bad_row;
     ks_array bad_array;
     ks_fault fault;
-    int64_t sharp;    /* the last step whose prediction is too sharp for a step back from it, or -1 */
+    int64_t sharp;    /* a step whose prediction is too sharp for a step back from it, or -1 */
 } ks_tally;
 
 KS_HD ks_tally ks_tally_start(void)

@@ -16,9 +16,12 @@ typedef KS_REFLECTED KS_R(ks_rows_at)
 #    undef KS_ROWS_BYTES
 #endif
 
+/* A reflection is kept as columns + 2 numbers: its vector, that of row p from p on, as a factor that is 0 where there is
+ * none, and the column that changes places with p before. */
+
 /** Reflect KS_LQ_ROWS rows of columns p .. columns - 1, of which the first stands at x, by V and beta. */
-KS_HD void KS_R(ks_reflect_some)(int columns, int p, int apart, int negative, const KS_REFLECTED *V,
-                                 KS_REFLECTED beta, KS_REFLECTED *x)
+KS_HD void KS_R(ks_reflect_some)(int columns, int p, int apart, const KS_REFLECTED *V, KS_REFLECTED beta,
+                                 KS_REFLECTED *x)
 {
     enum { KS_R(vectors) = KS_LQ_ROWS * sizeof(KS_REFLECTED) / sizeof(KS_R(ks_rows)) };
     const int step = KS_LQ_ROWS / KS_R(vectors);
@@ -39,10 +42,6 @@ KS_HD void KS_R(ks_reflect_some)(int columns, int p, int apart, int negative, co
         }
         at += apart;
     }
-    for (int v = 0; v < KS_R(vectors) && !negative; ++v) {
-        KS_R(ks_rows_at) *const entry = (KS_R(ks_rows_at) *)(void *)(x + v * step);
-        *entry = -*entry;
-    }
 }
 
 /** M (rows, columns) <- 0. */
@@ -51,12 +50,28 @@ KS_HD void KS_R(ks_lq_clear)(int rows, int columns, KS_REFLECTED *M)
     for (int i = 0; i < columns * ks_lq_apart(rows); ++i) M[i] = (KS_REFLECTED)0;
 }
 
+/** Rows `from` and on of M change the sign of column p. */
+KS_HD void KS_R(ks_reflect_sign)(int from, int apart, int p, KS_REFLECTED *M)
+{
+    for (int r = from; r < apart; ++r) M[p * apart + r] = -M[p * apart + r];
+}
+
+/** They exchange two columns. */
+KS_HD void KS_R(ks_reflect_exchange)(int from, int apart, int p, int other, KS_REFLECTED *M)
+{
+    for (int r = from; r < apart && p != other; ++r) {
+        const KS_REFLECTED x = M[other * apart + r];
+        M[other * apart + r] = M[p * apart + r];
+        M[p * apart + r] = x;
+    }
+}
+
 /** Reflect row p of M (rows, columns) onto its entry p, for all rows from p on; entries right of p in
- *  that row become exactly zero, as they are in the rows before. M[p, p] ends non-negative. V
- *  (columns) is the reflection's vector from p on. Returns the column that has changed places with p:
- *  the one with the largest entry, so that columns of different sizes keep their digits (Powell & Reid,
- *  "On applying Householder transformations to linear least squares problems", 1969). */
-KS_HD int KS_R(ks_reflect_row)(int rows, int columns, int p, KS_REFLECTED *M, KS_REFLECTED *V)
+ *  that row become exactly zero, as they are in the rows before. M[p, p] ends non-negative. V (columns + 2) keeps the
+ *  reflection. The column that changes places with p is the one with the largest entry, so that columns of different
+ *  sizes keep their digits (Powell & Reid, "On applying Householder transformations to linear least squares problems",
+ *  1969). */
+KS_HD void KS_R(ks_reflect_row)(int rows, int columns, int p, KS_REFLECTED *M, KS_REFLECTED *V)
 {
     const int apart = ks_lq_apart(rows);
     KS_REFLECTED scale = (KS_REFLECTED)0, sum = (KS_REFLECTED)0;
@@ -68,17 +83,15 @@ KS_HD int KS_R(ks_reflect_row)(int rows, int columns, int p, KS_REFLECTED *M, KS
         scale = larger ? a : scale;
         most = larger ? c : most;
     }
-    if (!KS_GT(scale, (KS_REFLECTED)0)) return p;
-    if (most != p) {
-        const KS_REFLECTED largest = V[most];
-        V[most] = V[p];
-        V[p] = largest;
-        for (int r = p / KS_LQ_ROWS * KS_LQ_ROWS; r < apart; ++r) {
-            const KS_REFLECTED x = M[most * apart + r];
-            M[most * apart + r] = M[p * apart + r];
-            M[p * apart + r] = x;
-        }
-    }
+    V[columns] = (KS_REFLECTED)0;
+    V[columns + 1] = (KS_REFLECTED)most;
+    if (!KS_GT(scale, (KS_REFLECTED)0)) return;
+    /* Of the rows before p that share a vector with it or the next all is zero here, and stays so. */
+    const int from = p / KS_LQ_ROWS * KS_LQ_ROWS;
+    const KS_REFLECTED largest = V[most];
+    V[most] = V[p];
+    V[p] = largest;
+    KS_R(ks_reflect_exchange)(from, apart, p, most, M);
     for (int c = p; c < columns; ++c) V[c] = V[c] / scale;
     for (int c = p; c < columns; ++c) sum = sum + V[c] * V[c];
     const KS_REFLECTED norm = KS_REFLECTED_SQRT(sum);
@@ -86,25 +99,41 @@ KS_HD int KS_R(ks_reflect_row)(int rows, int columns, int p, KS_REFLECTED *M, KS
     const int negative = KS_GT((KS_REFLECTED)0, V[p]);
     V[p] = negative ? V[p] - norm : V[p] + norm;
     const KS_REFLECTED beta = (KS_REFLECTED)1 / (norm * (negative ? -V[p] : V[p]));
-    /* Of the rows before that share a vector with row p + 1 all is zero here, and stays so. */
+    V[columns] = beta;
     for (int r = (p + 1) / KS_LQ_ROWS * KS_LQ_ROWS; r < rows; r += KS_LQ_ROWS)
-        KS_R(ks_reflect_some)(columns, p, apart, negative, V, beta, M + p * apart + r);
+        KS_R(ks_reflect_some)(columns, p, apart, V, beta, M + p * apart + r);
+    if (!negative) KS_R(ks_reflect_sign)(from, apart, p, M);
     M[p * apart + p] = norm * scale;
     for (int c = p + 1; c < columns; ++c) M[c * apart + p] = (KS_REFLECTED)0;
-    return most;
 }
 
 /** The first rows of M (rows, columns) <- [L 0], L lower triangular with a non-negative diagonal;
- * the others are reflected with them. V: columns. */
-KS_HD_COLD void KS_R(ks_lq_first)(int first, int rows, int columns, KS_REFLECTED *M,
-                                  KS_REFLECTED *V)
+ * the others are reflected with them. V: columns + 2 numbers, for each reflection one after the other where they are
+ * `kept`. Returns how many there are. */
+KS_HD_COLD int KS_R(ks_lq_first)(int first, int rows, int columns, KS_REFLECTED *M,
+                                 KS_REFLECTED *V, int kept)
 {
-    for (int r = 0; r < first && r < columns; ++r)
-        (void)KS_R(ks_reflect_row)(rows, columns, r, M, V);
+    const int count = first < columns ? first : columns;
+    for (int p = 0; p < count; ++p) KS_R(ks_reflect_row)(rows, columns, p, M, V + (kept ? p * (columns + 2) : 0));
+    return count;
 }
 
 /** The same of all rows. */
 KS_HD void KS_R(ks_lq)(int rows, int columns, KS_REFLECTED *M, KS_REFLECTED *V)
 {
-    KS_R(ks_lq_first)(rows, rows, columns, M, V);
+    (void)KS_R(ks_lq_first)(rows, rows, columns, M, V, 0);
+}
+
+/** M (rows, columns) <- M Thetaᵀ, with the Theta of `count` reflections. */
+KS_HD_COLD void KS_R(ks_lq_back)(int count, int rows, int columns, const KS_REFLECTED *V, KS_REFLECTED *M)
+{
+    const int apart = ks_lq_apart(rows);
+    for (int p = count - 1; p >= 0; --p) {
+        const KS_REFLECTED *v = V + p * (columns + 2);
+        if (!KS_GT(v[columns], (KS_REFLECTED)0)) continue;
+        if (KS_GT(v[p], (KS_REFLECTED)0)) KS_R(ks_reflect_sign)(0, apart, p, M);
+        for (int r = 0; r < rows; r += KS_LQ_ROWS)
+            KS_R(ks_reflect_some)(columns, p, apart, v, v[columns], M + p * apart + r);
+        KS_R(ks_reflect_exchange)(0, apart, p, (int)(double)v[columns + 1], M);
+    }
 }

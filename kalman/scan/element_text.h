@@ -39,7 +39,8 @@ KS_HD_COLD int KS_T(ks_filter_element_roots)(int nx, int m, const KS_NUM *F, con
 {
     KS_NUM *root = W, *K = root + nx * nx, *Se = K + nx * m, *scratch = Se + m * m;
     KS_T(ks_covariance_factor)(nx, Q, root, scratch);
-    const int bad = KS_T(ks_array_update)(nx, m, H, R, d, y, u, root, b, S, Se, v, K, NULL, scratch);
+    const int bad = KS_T(ks_array_update)(nx, m, H, R, d, y, u, root, nx, b, S, Se, v, K, NULL,
+                                          scratch);
     if (bad >= 0) return bad;
     KS_T(ks_mm)(m, nx, nx, H, F, N); /* N <- Se⁻¹ H F */
     for (int i = 0; i < m; ++i)
@@ -113,7 +114,7 @@ KS_HD_COLD void KS_T(ks_data_of)(int nx, const KS_NUM *J, KS_NUM *G, KS_NUM *z, 
  *  L Lᵀ = I + Mᵀ M, so that the second is Wᵀ W; z (nx), which holds some v = G g + r, becomes L⁻¹ g, and rest (nx) is
  *  (I + J C)⁻¹ r, so that (I + J C)⁻¹ v = Wᵀ z + rest; shift (nx) receives Y v, whose terms with the factor of [I M] are
  *  no larger than what Y has standard deviations. U is given. scratch:
- *  3 nx² + (ks_lq_apart(nx + 1) + 1) 2 nx numbers. */
+ *  3 nx² + (ks_lq_apart(nx + 1) + 1) 2 nx + 2 numbers. */
 KS_HD_COLD void KS_T(ks_merge_array)(int nx, const KS_NUM *U, const KS_NUM *J, KS_NUM *Y,
                                      KS_NUM *W, KS_NUM *z, KS_NUM *rest, KS_NUM *shift, KS_NUM *scratch)
 {
@@ -133,7 +134,7 @@ KS_HD_COLD void KS_T(ks_merge_array)(int nx, const KS_NUM *U, const KS_NUM *J, K
             for (int i = 0; i < nx; ++i) T[(nx + c) * apart + i] = side ? M[c * nx + i] : M[i * nx + c];
             data[(side ? c : nx + c) * apart] = z[c];
         }
-        KS_T(ks_lq_first)(nx, nx + 1, columns, T, reflection);
+        (void)KS_T(ks_lq_first)(nx, nx + 1, columns, T, reflection, 0);
         for (int i = 0; i < nx; ++i) /* X = L⁻¹ rootᵀ */
             for (int c = 0; c < nx; ++c) {
                 KS_NUM s = root[c * nx + i];

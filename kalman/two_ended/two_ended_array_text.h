@@ -8,15 +8,15 @@
  * transitions whose Q and F may be singular. For scalar numbers. */
 
 /** Reflect M (rows, columns), stored as lq_rows.h says, to lower triangular form and the row `last` of data with it;
- *  data are as large as the state, in standard deviations, and keep their digits in the wide number. V: columns
+ *  data are as large as the state, in standard deviations, and keep their digits in the wide number. V: columns + 2
  *  numbers. */
 KS_HD_COLD void KS_T(ks_lq_carry)(int rows, int columns, KS_NUM *M, KS_WIDE *last, KS_NUM *V)
 {
-    const int apart = ks_lq_apart(rows);
     for (int r = 0; r < rows && r < columns; ++r) {
         KS_WIDE dot = (KS_WIDE)0, norm = (KS_WIDE)0;
-        const int most = KS_T(ks_reflect_row)(rows, columns, r, M, V);
-        if (!KS_GT(M[r * apart + r], KS_LIT(0))) continue; /* nothing was reflected */
+        KS_T(ks_reflect_row)(rows, columns, r, M, V);
+        if (!KS_GT(V[columns], KS_LIT(0))) continue; /* nothing was reflected */
+        const int most = (int)(double)V[columns + 1];
         const KS_WIDE larger = last[most];
         last[most] = last[r];
         last[r] = larger;
@@ -31,7 +31,7 @@ KS_HD_COLD void KS_T(ks_lq_carry)(int rows, int columns, KS_NUM *M, KS_WIDE *las
 }
 
 /** The whitened observation of ks_whiten() joins U (nx, nx) and z (nx); U leaves lower triangular.
- *  W holds (ks_lq_apart(nx) + 1) (nx + m) numbers, last nx + m. */
+ *  W holds (ks_lq_apart(nx) + 1) (nx + m) + 2 numbers, last nx + m. */
 KS_HD_COLD void KS_T(ks_array_inform)(int nx, int m, const KS_NUM *N, const KS_NUM *inverse_d,
                                       const KS_NUM *v, KS_NUM *U, KS_NUM *z, KS_NUM *W,
                                       KS_WIDE *last)
@@ -53,7 +53,7 @@ KS_HD_COLD void KS_T(ks_array_inform)(int nx, int m, const KS_NUM *N, const KS_N
 
 /** ks_retreat() in the array form, U and z in place: [I GᵀU; 0 U; 0 z - Uᵀu] is reflected to
  *  [K½ 0; . U~; . z~], and U~ᵀ F x is what z~ tells of x[k-1].
- *  W: (ks_lq_apart(2 nx) + 1) 2 nx numbers, last 2 nx. */
+ *  W: (ks_lq_apart(2 nx) + 1) 2 nx + 2 numbers, last 2 nx. */
 KS_HD_COLD void KS_T(ks_array_retreat)(int nx, const KS_NUM *F, const KS_NUM *G, const KS_NUM *u,
                                        KS_NUM *U, KS_NUM *z, KS_NUM *A, KS_NUM *b, KS_NUM *LD,
                                        KS_NUM *inverse_d, KS_NUM *W, KS_WIDE *last)
@@ -95,7 +95,7 @@ KS_HD_COLD void KS_T(ks_array_retreat)(int nx, const KS_NUM *F, const KS_NUM *G,
 }
 
 /** ks_advance_cov() in the array form: Sn (nx, nx) lower from S; lag as there. W holds
- *  (ks_lq_apart(nx) + 1) 2 nx numbers. */
+ *  (ks_lq_apart(nx) + 1) 2 nx + 2 numbers. */
 KS_HD_COLD void KS_T(ks_array_advance)(int nx, const KS_NUM *Phi, const KS_NUM *V,
                                        const KS_NUM *inverse_d, const KS_NUM *S, KS_NUM *Sn,
                                        KS_NUM *lag, KS_NUM *W)
@@ -145,13 +145,13 @@ KS_HD_COLD void KS_T(ks_to_data)(int nx, KS_NUM *J, KS_NUM *eta, KS_NUM *W)
 /** Where the two filters meet: x (nx) and S (nx, nx), P = S Sᵀ, of the filter from the left take in
  *  the data U, z of the information filter from the right. pivot (nx) receives the pivots of
  *  I + Uᵀ P U, q (nx) a vector with q'q = lambda' P lambda, lambda = eta - J x at the smoothed x.
- *  W: (ks_lq_apart(2 nx) + 2) 2 nx numbers. */
+ *  W: (ks_lq_apart(2 nx) + 2) 2 nx + 2 numbers. */
 KS_HD_COLD void KS_T(ks_array_meet)(int nx, const KS_NUM *U, const KS_NUM *z, KS_NUM *x, KS_NUM *S,
                               KS_NUM *pivot, KS_NUM *q, KS_NUM *W)
 {
     const int columns = 2 * nx, apart = ks_lq_apart(2 * nx);
     KS_NUM *M = W, *low = M + nx, *V = M + columns * apart;
-    KS_NUM *e = V + columns, *r = e + nx;
+    KS_NUM *e = V + columns + 2, *r = e + nx;
     for (int i = 0; i < nx; ++i) pivot[i] = q[i] = KS_LIT(0);
     KS_T(ks_lq_clear)(2 * nx, columns, M);
     for (int i = 0; i < nx; ++i) M[i * apart + i] = KS_LIT(1);

@@ -31,7 +31,7 @@ KS_HD int64_t KS_T(ks_ends_lay_out)(int nx, int ny, KS_NUM *memory, KS_T(ks_ends
                              nn, nn, n, nn, n, n, n,
                              nn, n, n, nn, nn, nn, nn, nn,
                              n, nn, nn, nn, nn, n,
-                             8 * nn + 16 * n + (n + 2) * (n + m) + (KS_LQ_ROWS - 1) * (3 * n + m) };
+                             8 * nn + 16 * n + (n + 2) * (n + m) + (KS_LQ_ROWS - 1) * (3 * n + m) + 2 };
     KS_NUM **const place[] = { &w->compact, &w->S, &w->inverse_r, &w->N, &w->Z, &w->v,
                                &w->G, &w->J, &w->eta, &w->LD, &w->inverse_d, &w->seen,
                                &w->shown, &w->QLD, &w->Qd, &w->pivot, &w->inverse, &w->B, &w->C,

@@ -17,18 +17,20 @@
 typedef struct KS_T(ks_whitened_scratch) {
     KS_NUM *compact;
     KS_NUM *x, *S, *xp, *Sp, *xn, *Sn, *Se, *e; /* the step before, its prediction, the step      */
-    KS_NUM *across, *through;                   /* Thetaᵀ of the prediction and of the observation */
-    KS_NUM *A, *t, *work;
+    KS_NUM *across, *through;                   /* Theta of the prediction and of the observation */
+    KS_NUM *A, *work;
 } KS_T(ks_whitened_scratch);
 
 /** With memory NULL: the numbers that it takes. */
 KS_HD int64_t KS_T(ks_whitened_lay_out)(int nx, int ny, KS_NUM *memory, KS_T(ks_whitened_scratch) *w)
 {
     const int64_t n = nx, m = ny, nn = n * n;
-    const int64_t size[] = { m * n + m * m + 2 * m, n, nn, n, nn, n, nn, m * m, m, 2 * nn, n * (n + m), nn, n,
-                             KS_T(ks_step_scratch)(nx, ny) };
+    const int64_t size[] = { m * n + m * m + 2 * m, n, nn, n, 2 * nn, n, nn, m * m, m,
+                             n * (2 * n + 2), (n + m) * (2 * n + m + 2), nn,
+                             KS_T(ks_step_scratch)(nx, ny) +
+                                 (int64_t)ks_lq_apart(2 * nx + 1) * (2 * n + m) /* ks_whitened_retreat() */ };
     KS_NUM **const place[] = { &w->compact, &w->x, &w->S, &w->xp, &w->Sp, &w->xn, &w->Sn, &w->Se, &w->e,
-                               &w->across, &w->through, &w->A, &w->t, &w->work };
+                               &w->across, &w->through, &w->A, &w->work };
     int64_t at = 0;
     for (int i = 0; i < (int)(sizeof size / sizeof size[0]); ++i) {
         *place[i] = memory ? memory + at : NULL;
@@ -37,28 +39,29 @@ KS_HD int64_t KS_T(ks_whitened_lay_out)(int nx, int ny, KS_NUM *memory, KS_T(ks_
     return at;
 }
 
-/** Filter step k from w->x, w->S of the step before to w->xn, w->Sn, with epsilon and, where columns is not NULL, both
- *  Theta, the first of which has so many columns. Returns the entries that are present, or -1 with the fault in the
- *  tally. */
-KS_HD_COLD int KS_T(ks_whitened_step)(const ks_series *s, int64_t k, const KS_T(ks_whitened_scratch) *w, int *columns,
+/** Filter step k from w->x, w->S of the step before to w->xn, w->Sn, with epsilon and, where across and through are not
+ *  NULL, Theta. `shape` is that of w->Sp. Returns the entries that are present, or -1 with the fault in the tally. */
+KS_HD_COLD int KS_T(ks_whitened_step)(const ks_series *s, int64_t k, const KS_T(ks_whitened_scratch) *w,
+                                      ks_root_shape *shape, KS_T(ks_rotation) *across, KS_T(ks_rotation) *through,
                                       ks_tally *tally)
 {
     const int nx = s->nx;
     int entry = 0;
     const KS_T(ks_observation) o = KS_T(ks_observe)(s, k, w->compact, &entry);
     if (o.m < 0) return KS_T(ks_step_fault)(k, entry, KS_ARRAY_Y, KS_FAULT_NOT_FINITE, tally);
+    const ks_root_shape square = { nx, 0 };
+    *shape = square;
     if (k == 0 && s->prior_x1) {
         KS_T(ks_copy)(nx, w->x, w->xp);
         KS_T(ks_copy)(nx * nx, w->S, w->Sp);
     } else {
         const int64_t row = k - s->shift;
-        const int all = KS_T(ks_array_predict)(nx, (const KS_NUM *)ks_row(s->F, row),
-                                               (const KS_NUM *)ks_row(s->Q, row), (const KS_NUM *)ks_row(s->u, row),
-                                               w->x, w->S, w->xp, w->Sp, columns ? w->across : NULL, w->work);
-        if (columns) *columns = all;
+        *shape = KS_T(ks_array_predict)(nx, (const KS_NUM *)ks_row(s->F, row), (const KS_NUM *)ks_row(s->Q, row),
+                                        (const KS_NUM *)ks_row(s->u, row), w->x, w->S,
+                                        KS_T(ks_array_most)(nx, o.m, o.R), w->xp, w->Sp, across, w->work);
     }
-    const int bad = KS_T(ks_array_update)(nx, o.m, o.H, o.R, o.d, o.y, w->xp, w->Sp, w->xn, w->Sn, w->Se, w->e, NULL,
-                                          columns ? w->through : NULL, w->work);
+    const int bad = KS_T(ks_array_update)(nx, o.m, o.H, o.R, o.d, o.y, w->xp, w->Sp, shape->columns, w->xn, w->Sn,
+                                          w->Se, w->e, NULL, through, w->work);
     if (bad >= 0)
         return KS_T(ks_step_fault)(k, bad, KS_ARRAY_INNOVATION_COV, KS_FAULT_NOT_POSITIVE, tally);
     if (!KS_T(ks_finite_in_form)(nx, KS_FORM_ARRAY, w->xn, w->Sn))
@@ -77,10 +80,11 @@ KS_HD_COLD int KS_T(ks_whitened_filter)(const ks_series *s, int64_t k0, int64_t 
     w.x = w.xn = x;
     w.S = w.Sn = S;
     for (int64_t k = k0; k < k1; ++k) {
-        if (KS_T(ks_whitened_step)(s, k, &w, NULL, tally) < 0) return -1;
+        ks_root_shape shape;
+        if (KS_T(ks_whitened_step)(s, k, &w, &shape, NULL, NULL, tally) < 0) return -1;
         tally->array += 1;
         if (tally->sharp < 0 && !(k == 0 && s->prior_x1) && ks_counts_sharp(s, k, sizeof(KS_NUM)) &&
-            KS_T(ks_sharp_root)(nx, w.xp, w.Sp, w.work))
+            KS_T(ks_sharp_root)(nx, shape, w.xp, w.Sp, w.work))
             tally->sharp = k;
         if (kept->kept_mean.base) KS_T(ks_copy)(nx, x, (KS_NUM *)ks_slot_of(kept->kept_mean, k));
         if (kept->kept_C.base) KS_T(ks_copy)(nx * nx, S, (KS_NUM *)ks_slot_of(kept->kept_C, k));
@@ -137,34 +141,47 @@ KS_HD_COLD void KS_T(ks_whitened_meet)(int nx, const ks_state *filtered, const k
 KS_HD int KS_T(ks_whitened_retreat)(const ks_series *s, int64_t k, ks_whitened *whitened, const KS_NUM *later,
                                     ks_sink lag_one, const KS_T(ks_whitened_scratch) *w, ks_tally *tally)
 {
-    const int nx = s->nx, apart = ks_lq_apart(nx);
+    const int nx = s->nx;
     KS_NUM *mean = (KS_NUM *)whitened->mean, *root = (KS_NUM *)whitened->root;
-    KS_NUM *M = w->work, *back = M + 2 * nx * (apart + 1);
-    int columns = 0;
-    const int m = KS_T(ks_whitened_step)(s, k + 1, w, &columns, tally);
+    KS_T(ks_rotation) across = { w->across, 0, nx }, through = { w->through, 0, nx };
+    ks_root_shape shape;
+    const int m = KS_T(ks_whitened_step)(s, k + 1, w, &shape, &across, &through, tally);
     if (m < 0) return -1;
-    const KS_NUM *known = w->through, *rest = w->through + m * nx;
-    KS_T(ks_zero)(nx, w->t); /* the prediction's zeta: w->t and w->A, its root transposed */
-    KS_T(ks_mtv_add)(m, nx, known, w->e, w->t);
-    KS_T(ks_mtv_add)(nx, nx, rest, mean, w->t);
-    KS_T(ks_zero)(nx * nx, w->A);
-    KS_T(ks_mtm_add)(nx, nx, nx, root, rest, w->A);
-    KS_T(ks_zero)(nx, mean);
-    KS_T(ks_mtv_add)(nx, nx, w->across, w->t, mean);
-    KS_T(ks_mm)(nx, nx, nx, w->A, w->across, back);
-    KS_T(ks_lq_clear)(nx, columns, M);
-    for (int c = 0; c < columns; ++c) KS_T(ks_copy)(nx, (c < nx ? back : w->across) + c * nx, M + c * apart);
+    /* Row by row what zeta is made of, its columns: nx rows of root, the mean, the rest that nothing tells of. */
+    const int rest = across.count ? across.columns - nx : 0, rows = nx + 1 + rest, apart = ks_lq_apart(rows);
+    const int columns = through.columns > across.columns ? through.columns : across.columns, known = through.columns - m;
+    KS_NUM *M = w->work, *more = M + apart * columns;
+    KS_T(ks_lq_clear)(rows, columns, M);
+    for (int c = 0; c < m; ++c) M[c * apart + nx] = w->e[c];
+    for (int c = 0; c < (known < nx ? known : nx); ++c) {
+        KS_T(ks_copy)(nx, root + c * nx, M + (m + c) * apart);
+        M[(m + c) * apart + nx] = mean[c];
+    }
+    KS_T(ks_lq_back)(through.count, rows, through.columns, through.V, M);
+    for (int c = shape.columns; c < columns; ++c) KS_T(ks_zero)(apart, M + c * apart);
+    for (int c = 0; c < rest; ++c) M[(nx + c) * apart + nx + 1 + c] = KS_LIT(1);
+    KS_T(ks_lq_back)(across.count, rows, across.columns, across.V, M);
     if (lag_one.base) { /* later (. root)ᵀ S[k]ᵀ */
         for (int i = 0; i < nx; ++i)
             for (int j = 0; j < nx; ++j) {
                 KS_NUM entry = KS_LIT(0);
-                for (int c = 0; c < nx; ++c) entry = entry + w->S[i * nx + c] * back[j * nx + c];
+                for (int c = 0; c < nx; ++c) entry = entry + w->S[i * nx + c] * M[c * apart + j];
                 w->A[j * nx + i] = entry;
             }
         KS_T(ks_mm)(nx, nx, nx, later, w->A, (KS_NUM *)ks_slot_of(lag_one, k + 1));
     }
-    KS_T(ks_lq)(nx, columns, M, M + columns * apart);
-    KS_T(ks_lq_take)(nx, nx, apart, M, root, nx);
+    for (int c = 0; c < nx; ++c) {
+        mean[c] = M[c * apart + nx];
+        KS_T(ks_copy)(nx, M + c * apart, root + c * nx);
+    }
+    if (!rest) return 0;
+    const int tight = ks_lq_apart(nx); /* zeta in the rows */
+    KS_T(ks_lq_clear)(nx, nx + rest, more);
+    KS_T(ks_lq_put)(nx, nx, root, tight, more);
+    for (int i = 0; i < nx; ++i)
+        for (int c = 0; c < rest; ++c) more[(nx + c) * tight + i] = M[i * apart + nx + 1 + c];
+    KS_T(ks_lq)(nx, nx + rest, more, more + (nx + rest) * tight);
+    KS_T(ks_lq_take)(nx, nx, tight, more, root, nx);
     return 0;
 }
 
