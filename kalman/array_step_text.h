@@ -15,7 +15,7 @@ typedef struct KS_T(ks_rotation) {
 /** xp = F x + u, Sp Spᵀ = F S Sᵀ Fᵀ + Q with Sp = [F S  Q½], where Q½ has no columns of zeros, if that has no more than
  *  `most` columns: what comes of it has no more then. Otherwise [F S  Q½] Theta = [Sp 0], Sp lower triangular. Sp has
  *  room for 2 nx² numbers, theta, where not NULL, for nx reflections of 2 nx columns. */
-KS_HD_COLD ks_root_shape KS_T(ks_array_predict)(int nx, const KS_NUM *F, const KS_NUM *Q, const KS_NUM *u,
+KS_HD_SAME ks_root_shape KS_T(ks_array_predict)(int nx, const KS_NUM *F, const KS_NUM *Q, const KS_NUM *u,
                                                 const KS_NUM *x, const KS_NUM *S, int most, KS_NUM *xp,
                                                 KS_NUM *Sp, KS_T(ks_rotation) *theta, KS_NUM *W)
 {
@@ -62,7 +62,7 @@ KS_HD int KS_T(ks_array_most)(int nx, int m, const KS_NUM *R)
  *  gain (nx, m), where not NULL, receives Pp Hᵀ Se⁻ᵀ; theta, where not NULL, the Theta in
  *  [H Sp  R½; Sp 0] Theta = [Se 0; . S], where R½ has no columns of zeros; it has room for m reflections of nx + m
  *  columns, or, where those are more than ks_array_most() with what R½ has, m + nx. */
-KS_HD_COLD int KS_T(ks_array_update)(int nx, int m, const KS_NUM *H, const KS_NUM *R,
+KS_HD_SAME int KS_T(ks_array_update)(int nx, int m, const KS_NUM *H, const KS_NUM *R,
                                      const KS_NUM *d, const KS_NUM *y, const KS_NUM *xp,
                                      const KS_NUM *Sp, int columns, KS_NUM *x, KS_NUM *S, KS_NUM *Se,
                                      KS_NUM *e, KS_NUM *gain, KS_T(ks_rotation) *theta, KS_NUM *W)

@@ -154,7 +154,7 @@ KS_HD void KS_T(ks_innovate_ordinary)(const ks_series *s, int64_t k,
  *  covariance is singular, or -2 where the prediction is not finite. */
 KS_HD int KS_T(ks_update_array)(int nx, int columns, const ks_series *s, int64_t k,
                                 const KS_T(ks_observation) *o, ks_state *state,
-                                const KS_T(ks_scratch) *w, ks_evidence *evidence, ks_evidence *term,
+                                const KS_T(ks_scratch) *w, ks_tally *tally, ks_evidence *term,
                                 const ks_forward_sinks *to, int want_innovation)
 {
     const int bad = KS_T(ks_array_update)(nx, o->m, o->H, o->R, o->d, o->y, w->xp, w->Pp, columns,
@@ -164,11 +164,14 @@ KS_HD int KS_T(ks_update_array)(int nx, int columns, const ks_series *s, int64_t
     if (to->gain.base) KS_T(ks_write_array_gain)(s, k, o->m, w->G, w->S, to->gain, w->work);
     for (int i = 0; i < o->m; ++i) {
         const double pivot = (double)w->S[i * o->m + i];
-        ks_gather_both(evidence, term, pivot * pivot, (double)(w->v[i] * w->v[i]));
+        ks_gather_both(&tally->evidence, term, pivot * pivot, (double)(w->v[i] * w->v[i]));
     }
     if (want_innovation)
         KS_T(ks_write_innovation)(s, k, w->xp, NULL, o, w->v, w->S, to, w->work);
-    KS_T(ks_leave_array)(nx, o->m, o->R, w->S, state, w->work);
+    /* A step without observations does not for the sake of it where others are exact. */
+    if (o->m > 0 || KS_T(ks_array_most)(nx, s->ny, (const KS_NUM *)ks_row(s->R, k)) == nx)
+        KS_T(ks_leave_array)(nx, o->m, o->R, w->S, state, w->work);
+    tally->left += state->form == KS_FORM_ORDINARY;
     return -1;
 }
 
@@ -292,8 +295,7 @@ KS_HD int KS_T(ks_filter_step)(int nx, const ks_series *s, int64_t k,
     KS_T(ks_write_predicted)(nx, k, state->form, w->xp, w->Pp, to, w->work);
     if (state->form == KS_FORM_ARRAY) {
         tally->array += 1;
-        return KS_T(ks_update_array)(nx, shape.columns, s, k, o, state, w, evidence, term, to,
-                                     want_innovation);
+        return KS_T(ks_update_array)(nx, shape.columns, s, k, o, state, w, tally, term, to, want_innovation);
     }
     tally->ordinary += 1;
     KS_T(ks_update_ordinary)(nx, o, state, w);

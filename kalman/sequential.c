@@ -29,6 +29,7 @@ typedef struct worker_memory {
     ks_mixed mixed;            /* of KS_MIXED alone */
     ks_whitening whitening;    /* of a series that runs alone                                       */
     int known;                 /* KS_MIXED: it is known to have sharp predictions                   */
+    int left;                  /* what the filter has left of the group's series is there, as ks_is_whitened() */
     ks_forward_sinks forward[KS_LANES_MOST];
     ks_backward_sinks backward[KS_LANES_MOST];
     ks_tally tally[KS_LANES_MOST];
@@ -195,6 +196,7 @@ static void smooth_in_place(ks_run *run, worker_memory *m)
         m->forward[l].sparse = !m->packs && !ks_is_mixed(run->plan);
     }
     filter_group(run, m, 0, run->plan->T, m->forward, m->tally);
+    m->left = ks_is_whitened(&m->tally[0], &m->forward[0]);
     if (!is_sharp(m)) smooth_group(run, m, 0, run->plan->T, m->forward, m->backward, m->tally);
 }
 
@@ -239,6 +241,7 @@ static void smooth_by_checkpoints(ks_run *run, worker_memory *m)
         keep_checkpoints(plan, m, i, 0);
         filter_group(run, m, i * L, end, m->forward, m->tally);
     }
+    m->left = ks_is_whitened(&m->tally[0], &m->forward[0]);
     if (is_sharp(m)) return;
     /* The smoothed state is carried in the slot of checkpoints that are no longer needed: each
      * segment's own is read before the state of the segment after it is put back. */
@@ -329,7 +332,7 @@ static void whiten(ks_run *run, worker_memory *m, int64_t b)
     const ks_smooth_plan *plan = run->plan;
     ks_group *g = &m->group;
     const ks_segments segments = { plan->T, in_place(plan) ? plan->T : plan->segment, m->lane[0].kept,
-                                   m->lane[0].checkpoints, m->lane[0].form };
+                                   m->lane[0].checkpoints, m->lane[0].form, m->left ? &m->tally[0] : NULL };
     if (ks_whitening_run(run, &m->whitening, b, &g->series[0], &segments, NULL, &m->backward[0], g->scratch,
                          &m->tally[0]))
         g->alive = 0;

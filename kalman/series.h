@@ -144,6 +144,7 @@ KS_HD void ks_gather_both(ks_evidence *sum, ks_evidence *term, double pivot,
 typedef struct ks_tally {
     ks_evidence evidence;
     int64_t ordinary, array, missing, elements;
+    int64_t left;     /* how often the filter has left the array form */
     int64_t bad_step; /* -1: none */
     int bad_row;
     ks_array bad_array;
@@ -153,7 +154,7 @@ typedef struct ks_tally {
 
 KS_HD ks_tally ks_tally_start(void)
 {
-    ks_tally none = { { 0, 1, 0, 0 }, 0, 0, 0, 0, -1, 0, KS_ARRAY_NONE, KS_FAULT_NONE, -1 };
+    ks_tally none = { { 0, 1, 0, 0 }, 0, 0, 0, 0, 0, -1, 0, KS_ARRAY_NONE, KS_FAULT_NONE, -1 };
     return none;
 }
 

@@ -12,7 +12,7 @@
  *  remaining share of a diagonal entry; what is left when only round-off remains is dropped. The
  *  rank is returned; columns beyond it are zero. W holds n * n + n numbers, the last n of them, on return, from 1 on at
  *  which column a row was the pivot, 0 where it never was; its entries of later columns are zero. */
-KS_HD_COLD int KS_T(ks_pivoted_factor)(int n, const KS_NUM *A, KS_NUM *S, KS_NUM *W)
+KS_HD_SAME int KS_T(ks_pivoted_factor)(int n, const KS_NUM *A, KS_NUM *S, KS_NUM *W)
 {
     KS_NUM *R = W;            /* what remains of A */
     KS_NUM *used = W + n * n; /* above 0 for rows that have been pivots */
@@ -71,7 +71,7 @@ KS_HD int KS_T(ks_doubt_covariance)(int n, const KS_NUM *A, KS_NUM *S)
 
 /** The square root of a covariance of the caller's. W as for ks_pivoted_factor(). Returns the columns that are not
  *  zero. */
-KS_HD_COLD int KS_T(ks_covariance_factor)(int n, const KS_NUM *A, KS_NUM *S, KS_NUM *W)
+KS_HD_SAME int KS_T(ks_covariance_factor)(int n, const KS_NUM *A, KS_NUM *S, KS_NUM *W)
 {
     const int rank = KS_T(ks_pivoted_factor)(n, A, S, W);
     return KS_T(ks_doubt_covariance)(n, A, S) ? n : rank;

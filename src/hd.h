@@ -6,6 +6,7 @@
 #if defined(__CUDACC__)
 #  define KS_HD static __host__ __device__ __forceinline__
 #  define KS_HD_COLD static __host__ __device__ __noinline__
+#  define KS_HD_SAME KS_HD_COLD
 #  define KS_KNOWN(n) 0
 #else
 #  ifdef KS_ONE_COPY /* of each function, and none for each of its callers: a tenth of the time to compile */
@@ -14,6 +15,12 @@
 #    define KS_HD static inline __attribute__((always_inline, unused))
 #  endif
 #  define KS_HD_COLD static __attribute__((noinline, unused))
+/* The same bits whoever calls it: no copy is made for what a caller knows. */
+#  ifdef __clang__
+#    define KS_HD_SAME KS_HD_COLD
+#  else
+#    define KS_HD_SAME static __attribute__((noinline, noclone, unused))
+#  endif
 #  define KS_KNOWN(n) __builtin_constant_p(n)
 #endif
 #define KS_RESTRICT __restrict__

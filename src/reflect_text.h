@@ -110,7 +110,7 @@ KS_HD void KS_R(ks_reflect_row)(int rows, int columns, int p, KS_REFLECTED *M, K
 /** The first rows of M (rows, columns) <- [L 0], L lower triangular with a non-negative diagonal;
  * the others are reflected with them. V: columns + 2 numbers, for each reflection one after the other where they are
  * `kept`. Returns how many there are. */
-KS_HD_COLD int KS_R(ks_lq_first)(int first, int rows, int columns, KS_REFLECTED *M,
+KS_HD_SAME int KS_R(ks_lq_first)(int first, int rows, int columns, KS_REFLECTED *M,
                                  KS_REFLECTED *V, int kept)
 {
     const int count = first < columns ? first : columns;
@@ -125,7 +125,7 @@ KS_HD void KS_R(ks_lq)(int rows, int columns, KS_REFLECTED *M, KS_REFLECTED *V)
 }
 
 /** M (rows, columns) <- M Thetaᵀ, with the Theta of `count` reflections. */
-KS_HD_COLD void KS_R(ks_lq_back)(int count, int rows, int columns, const KS_REFLECTED *V, KS_REFLECTED *M)
+KS_HD_SAME void KS_R(ks_lq_back)(int count, int rows, int columns, const KS_REFLECTED *V, KS_REFLECTED *M)
 {
     const int apart = ks_lq_apart(rows);
     for (int p = count - 1; p >= 0; --p) {

@@ -162,7 +162,7 @@ static int left_out(ks_lane *l)
         }
         if (half->out.sharp < 0) return -1;
     }
-    const ks_segments segments = { l->left_steps, half->length, half->kept, half->checkpoints, half->form };
+    const ks_segments segments = { l->left_steps, half->length, half->kept, half->checkpoints, half->form, NULL };
     const ks_information information = { l->right.state.cov, l->right.state.mean, KS_FORM_ARRAY, -1, -1 };
     return ks_whitening_run(l->run, &l->whitening, l->b, &l->series, &segments, &information, &l->back, half->scratch,
                             &half->out);

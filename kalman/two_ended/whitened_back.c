@@ -96,9 +96,9 @@ int ks_whitening_run(ks_run *run, ks_whitening *w, int64_t b, const ks_series *s
     const ks_forward_sinks nothing = { 0 };
     ks_state filtered = { w->state.mean, w->state.cov, KS_FORM_ARRAY, KS_NOT_STEADY };
     ks_state state = { w->behind.mean, w->behind.cov, KS_FORM_ARRAY, KS_NOT_STEADY };
-    w->filtered = ks_tally_start();
+    w->filtered = segments->filtered ? *segments->filtered : ks_tally_start();
     plan->kernels->start(s, &filtered, scratch);
-    for (int64_t i = 0; i < count; ++i) {
+    for (int64_t i = 0; i < count && !segments->filtered; ++i) {
         const ks_forward_sinks kept = rows_of(plan, segments, i, to);
         if (count > 1) ks_copy_estimate(plan, segments->checkpoints, i, w->state, 0);
         if (filter(run, w, s, i * length, i + 1 < count ? (i + 1) * length : end, &kept, &w->filtered) ||
@@ -110,7 +110,7 @@ int ks_whitening_run(ks_run *run, ks_whitening *w, int64_t b, const ks_series *s
             return -1;
         }
     }
-    tally->array += w->filtered.array;
+    if (!segments->filtered) tally->array += w->filtered.array;
     ks_whitening_start(plan, w);
     if (information)
         ks_two_ended_kernels_of(plan->kernels)
@@ -119,7 +119,7 @@ int ks_whitening_run(ks_run *run, ks_whitening *w, int64_t b, const ks_series *s
         const ks_forward_sinks kept = rows_of(plan, segments, i, to);
         const int64_t next = i + 1 < count ? (i + 1) * length : end;
         ks_tally again = ks_tally_start();
-        if (i + 1 < count) { /* the last segment's rows are there still */
+        if (i + 1 < count || (segments->filtered && count > 1)) { /* the last segment's rows may be there still */
             ks_copy_estimate(plan, w->state, 0, segments->checkpoints, i);
             if (filter(run, w, s, i * length, next, &kept, &again)) return -1;
         }

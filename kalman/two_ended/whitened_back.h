@@ -28,12 +28,21 @@ void ks_whitening_start(const ks_smooth_plan *plan, ks_whitening *w);
 
 /** What has been filtered and what comes of it: steps 0 .. steps - 1 of a series in segments of `length`, the last of
  *  which may be shorter. kept: rows for one segment, none where the smoothed outputs are to keep all of them.
- *  checkpoints: one for each segment where there are several. */
+ *  checkpoints: one for each segment where there are several. filtered: the tally of the filter that has left its
+ *  rows there, all of them, or NULL. */
 typedef struct ks_segments {
     int64_t steps, length;
     ks_estimates kept, checkpoints;
     unsigned char *form; /* rows for a segment */
+    const ks_tally *filtered;
 } ks_segments;
+
+/** The rows of a filter that has never left the array form, without predicted covariances to put out, are those that
+ *  whitened_filter makes, to the bit. */
+static inline int ks_is_whitened(const ks_tally *filtered, const ks_forward_sinks *to)
+{
+    return filtered->sharp >= 0 && filtered->ordinary == 0 && filtered->left == 0 && !to->predicted_cov.base && !to->predicted_var.base;
+}
 
 /** The way back of series b from nothing, filter and all, but for what the filter puts out: down from the last step, or
  *  where `information` is not NULL from what that tells of the last of the segments' steps from its right, which has been
