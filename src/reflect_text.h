@@ -25,17 +25,26 @@ KS_HD void KS_R(ks_reflect_some)(int columns, int p, int apart, const KS_REFLECT
 {
     enum { KS_R(vectors) = KS_LQ_ROWS * sizeof(KS_REFLECTED) / sizeof(KS_R(ks_rows)) };
     const int step = KS_LQ_ROWS / KS_R(vectors);
-    KS_R(ks_rows) dot[KS_R(vectors)];
+    KS_R(ks_rows) dot[KS_R(vectors)], odd[KS_R(vectors)]; /* two sums, which need not wait for each other */
     KS_REFLECTED *at = x;
-    for (int v = 0; v < KS_R(vectors); ++v) dot[v] = *(KS_R(ks_rows_at) *)(void *)(at + v * step) * V[p];
-    for (int c = p + 1; c < columns; ++c) {
-        at += apart;
-        for (int v = 0; v < KS_R(vectors); ++v)
-            dot[v] = dot[v] + *(KS_R(ks_rows_at) *)(void *)(at + v * step) * V[c];
+    for (int v = 0; v < KS_R(vectors); ++v) {
+        dot[v] = *(KS_R(ks_rows_at) *)(void *)(at + v * step) * V[p];
+        odd[v] = dot[v] - dot[v];
     }
-    for (int v = 0; v < KS_R(vectors); ++v) dot[v] = dot[v] * beta;
+    int c = p + 1;
+    for (; c + 2 <= columns; c += 2) {
+        KS_REFLECTED *const next = at + apart;
+        at = next + apart;
+        for (int v = 0; v < KS_R(vectors); ++v) {
+            odd[v] = odd[v] + *(KS_R(ks_rows_at) *)(void *)(next + v * step) * V[c];
+            dot[v] = dot[v] + *(KS_R(ks_rows_at) *)(void *)(at + v * step) * V[c + 1];
+        }
+    }
+    for (int v = 0; v < KS_R(vectors) && c < columns; ++v)
+        odd[v] = odd[v] + *(KS_R(ks_rows_at) *)(void *)(at + apart + v * step) * V[c];
+    for (int v = 0; v < KS_R(vectors); ++v) dot[v] = (dot[v] + odd[v]) * beta;
     at = x;
-    for (int c = p; c < columns; ++c) {
+    for (c = p; c < columns; ++c) {
         for (int v = 0; v < KS_R(vectors); ++v) {
             KS_R(ks_rows_at) *const entry = (KS_R(ks_rows_at) *)(void *)(at + v * step);
             *entry = *entry - dot[v] * V[c];
@@ -74,7 +83,7 @@ KS_HD void KS_R(ks_reflect_exchange)(int from, int apart, int p, int other, KS_R
 KS_HD void KS_R(ks_reflect_row)(int rows, int columns, int p, KS_REFLECTED *M, KS_REFLECTED *V)
 {
     const int apart = ks_lq_apart(rows);
-    KS_REFLECTED scale = (KS_REFLECTED)0, sum = (KS_REFLECTED)0;
+    KS_REFLECTED scale = (KS_REFLECTED)0, sum[4];
     int most = p;
     for (int c = p; c < columns; ++c) {
         V[c] = M[c * apart + p];
@@ -93,8 +102,12 @@ KS_HD void KS_R(ks_reflect_row)(int rows, int columns, int p, KS_REFLECTED *M, K
     V[p] = largest;
     KS_R(ks_reflect_exchange)(from, apart, p, most, M);
     for (int c = p; c < columns; ++c) V[c] = V[c] / scale;
-    for (int c = p; c < columns; ++c) sum = sum + V[c] * V[c];
-    const KS_REFLECTED norm = KS_REFLECTED_SQRT(sum);
+    for (int i = 0; i < 4; ++i) sum[i] = (KS_REFLECTED)0;
+    int end = p;
+    for (; end + 4 <= columns; end += 4)
+        for (int i = 0; i < 4; ++i) sum[i] = sum[i] + V[end + i] * V[end + i];
+    for (; end < columns; ++end) sum[0] = sum[0] + V[end] * V[end];
+    const KS_REFLECTED norm = KS_REFLECTED_SQRT((sum[0] + sum[1]) + (sum[2] + sum[3]));
     /* v = x + sign(x_p) |x| e_p has no cancellation; the row ends at -sign(x_p) |x|. */
     const int negative = KS_GT((KS_REFLECTED)0, V[p]);
     V[p] = negative ? V[p] - norm : V[p] + norm;
