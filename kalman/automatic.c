@@ -78,7 +78,7 @@ static int go_on_alone(ks_lane *l, int64_t from)
         if (half->out.sharp < 0) return -1;
     }
     /* In place: a plan that is free to choose makes the smoothed estimates in full. */
-    const int left = ks_is_whitened(&half->in, &kept);
+    const int left = ks_is_whitened(&half->in);
     const ks_segments all = { T, T, { 0 }, { 0 }, half->form, left ? &half->in : NULL };
     return ks_whitening_run(run, &l->whitening, l->b, &l->series, &all, NULL, &l->back, half->scratch, &half->out);
 }

@@ -94,15 +94,16 @@ KS_HD_COLD void KS_T(ks_write_array_gain)(const ks_series *s, int64_t k, int m, 
 }
 
 /** Predict step k to w->xp and w->Pp and whiten its innovation, in the form that the step needs:
- *  on return state->form says which. Returns the shape of w->Pp, which is square where that is asked for. */
+ *  on return state->form says which. Returns the shape of w->Pp, of which a root that leaves no more than is there may be
+ *  `wide`. */
 KS_HD ks_root_shape KS_T(ks_predict_in_form)(int nx, const ks_series *s, int64_t k,
-                                             const KS_T(ks_observation) *o, int square, ks_state *state,
+                                             const KS_T(ks_observation) *o, int wide, ks_state *state,
                                              const KS_T(ks_scratch) *w)
 {
     if (state->form == KS_FORM_ORDINARY && k % KS_LOOK == KS_LOOK - 1 &&
         !KS_T(ks_well_conditioned)(nx, (const KS_NUM *)state->C, w->work))
         KS_T(ks_to_array)(nx, state, w->work);
-    const int most = square ? 0 : KS_T(ks_array_most)(nx, o->m, o->R);
+    const int most = wide ? KS_T(ks_array_most)(nx, o->m, o->R) : 0;
     const ks_root_shape shape = KS_T(ks_step_predict)(nx, s, k, state, most, w->xp, w->Pp, w->work);
     if (state->form == KS_FORM_ARRAY || o->m == 0) return shape;
     int ordinary = 0;
@@ -247,13 +248,16 @@ KS_HD void KS_T(ks_write_filtered)(int nx, int64_t k, const ks_state *state,
     to->form[k - to->form_first] = (unsigned char)state->form;
 }
 
-/** Predictions of step k, where asked for; Pp in `form`, symmetric to the bit. */
-KS_HD void KS_T(ks_write_predicted)(int nx, int64_t k, ks_form form, const KS_NUM *xp,
+/** Predictions of step k, where asked for; Pp (nx, columns) in `form`, symmetric to the bit. */
+KS_HD void KS_T(ks_write_predicted)(int nx, int64_t k, ks_form form, int columns, const KS_NUM *xp,
                                     const KS_NUM *Pp, const ks_forward_sinks *to, KS_NUM *W)
 {
     if (to->predicted_mean.base)
         KS_T(ks_copy)(nx, xp, (KS_NUM *)ks_slot_of(to->predicted_mean, k));
-    KS_T(ks_write_cov)(nx, form, Pp, to->predicted_cov, to->predicted_var, k, W);
+    if (!to->predicted_cov.base && !to->predicted_var.base) return;
+    if (form == KS_FORM_ARRAY) KS_T(ks_square)(nx, columns, columns, Pp, W);
+    KS_T(ks_write_cov)(nx, KS_FORM_ORDINARY, form == KS_FORM_ARRAY ? W : Pp, to->predicted_cov, to->predicted_var, k,
+                       NULL);
 }
 
 /** Step k in the form that it needs. Returns as ks_update_array(). */
@@ -272,7 +276,7 @@ KS_HD int KS_T(ks_filter_step)(int nx, const ks_series *s, int64_t k,
             const KS_NUM *slot = memo->base + (int64_t)at * memo->size, *Z = slot + nn;
             const KS_NUM *S = Z + m * nx, *inverse_d = S + m * m, *Pp = inverse_d + m;
             KS_T(ks_step_again)(nx, s, k, o, memo, slot, state, w);
-            KS_T(ks_write_predicted)(nx, k, KS_FORM_ORDINARY, w->xp, Pp, to, w->work);
+            KS_T(ks_write_predicted)(nx, k, KS_FORM_ORDINARY, nx, w->xp, Pp, to, w->work);
             KS_T(ks_innovate_ordinary)(s, k, o, w, Z, S, inverse_d, Pp, evidence, term, to,
                                        want_innovation);
             tally->ordinary += 1;
@@ -282,8 +286,9 @@ KS_HD int KS_T(ks_filter_step)(int nx, const ks_series *s, int64_t k,
     } else {
         memo->last = -1;
     }
-    const ks_root_shape shape =
-        KS_T(ks_predict_in_form)(nx, s, k, o, to->predicted_cov.base || to->predicted_var.base, state, w);
+    /* A triangle makes exact zeros of what is observed exactly, which steps of the RTS smoother thrive on; the way back by
+     * reflections, which a sharp prediction leads to, does without. */
+    const ks_root_shape shape = KS_T(ks_predict_in_form)(nx, s, k, o, to->watched && !to->lower, state, w);
     if (to->watched && tally->sharp < 0 && !(k == 0 && s->prior_x1) && ks_counts_sharp(s, k, sizeof(KS_NUM)) &&
         (state->form == KS_FORM_ARRAY
              ? KS_T(ks_sharp_root)(nx, shape, w->xp, w->Pp, w->work)
@@ -292,7 +297,7 @@ KS_HD int KS_T(ks_filter_step)(int nx, const ks_series *s, int64_t k,
         tally->sharp = k;
     if (state->form == KS_FORM_ORDINARY && (to->predicted_cov.base || want_innovation))
         KS_T(ks_mirror)(nx, w->Pp);
-    KS_T(ks_write_predicted)(nx, k, state->form, w->xp, w->Pp, to, w->work);
+    KS_T(ks_write_predicted)(nx, k, state->form, shape.columns, w->xp, w->Pp, to, w->work);
     if (state->form == KS_FORM_ARRAY) {
         tally->array += 1;
         return KS_T(ks_update_array)(nx, shape.columns, s, k, o, state, w, tally, term, to, want_innovation);

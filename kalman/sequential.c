@@ -196,7 +196,7 @@ static void smooth_in_place(ks_run *run, worker_memory *m)
         m->forward[l].sparse = !m->packs && !ks_is_mixed(run->plan);
     }
     filter_group(run, m, 0, run->plan->T, m->forward, m->tally);
-    m->left = ks_is_whitened(&m->tally[0], &m->forward[0]);
+    m->left = ks_is_whitened(&m->tally[0]);
     if (!is_sharp(m)) smooth_group(run, m, 0, run->plan->T, m->forward, m->backward, m->tally);
 }
 
@@ -241,7 +241,7 @@ static void smooth_by_checkpoints(ks_run *run, worker_memory *m)
         keep_checkpoints(plan, m, i, 0);
         filter_group(run, m, i * L, end, m->forward, m->tally);
     }
-    m->left = ks_is_whitened(&m->tally[0], &m->forward[0]);
+    m->left = ks_is_whitened(&m->tally[0]);
     if (is_sharp(m)) return;
     /* The smoothed state is carried in the slot of checkpoints that are no longer needed: each
      * segment's own is read before the state of the segment after it is put back. */

@@ -37,11 +37,10 @@ typedef struct ks_segments {
     const ks_tally *filtered;
 } ks_segments;
 
-/** The rows of a filter that has never left the array form, without predicted covariances to put out, are those that
- *  whitened_filter makes, to the bit. */
-static inline int ks_is_whitened(const ks_tally *filtered, const ks_forward_sinks *to)
+/** Whether the rows of a filter are those that whitened_filter makes, to the bit: it has never left the array form. */
+static inline int ks_is_whitened(const ks_tally *filtered)
 {
-    return filtered->sharp >= 0 && filtered->ordinary == 0 && filtered->left == 0 && !to->predicted_cov.base && !to->predicted_var.base;
+    return filtered->sharp >= 0 && filtered->ordinary == 0 && filtered->left == 0;
 }
 
 /** The way back of series b from nothing, filter and all, but for what the filter puts out: down from the last step, or

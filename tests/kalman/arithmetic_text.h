@@ -232,7 +232,7 @@ static void KS_T(lq_of_columns)(void **state)
 {
     (void)state;
     for (double g = 1; g < 1e15; g *= 10) {
-        KS_NUM M[4] = { 1, (KS_NUM)g, 0, 1 }, stored[2 * KS_LQ_ROWS + 2], V[2];
+        KS_NUM M[4] = { 1, (KS_NUM)g, 0, 1 }, stored[2 * KS_LQ_ROWS + 2], V[4];
         const double root = sqrt(1 + (double)M[1] * (double)M[1]);
         KS_T(ks_lq_clear)(2, 2, stored);
         KS_T(ks_lq_put)(2, 2, M, ks_lq_apart(2), stored);
