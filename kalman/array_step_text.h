@@ -3,7 +3,8 @@
  * Nothing is subtracted: covariances are carried as S with P = S Sᵀ and updated by rotations, so
  * vague priors, exact measurements, stiff models and singular Q, R, P0 keep their digits. About
  * three times the work of the ordinary form, less where Q is of low rank and R singular. Source: Kailath,
- * Sayed & Hassibi, "Linear Estimation", ch. 12; the backward step is the array form of Park & Kailath's square-root RTS smoother.
+ * Sayed & Hassibi, "Linear Estimation", ch. 12; the backward step is the array form of Park & Kailath's
+ * square-root RTS smoother.
  * Scratch W: ks_step_scratch() numbers. */
 
 /** The Theta of a step as reflections (reflect_text.h), one after the other in V: columns + 2 numbers each. */
@@ -60,8 +61,8 @@ KS_HD int KS_T(ks_array_most)(int nx, int m, const KS_NUM *R)
  *  of the innovation covariance and the whitened innovation e (m) = Se⁻¹ (y - d - H xp). Returns
  *  -1, or the entry whose innovation variance given the entries before it is zero up to round-off.
  *  gain (nx, m), where not NULL, receives Pp Hᵀ Se⁻ᵀ; theta, where not NULL, the Theta in
- *  [H Sp  R½; Sp 0] Theta = [Se 0; . S], where R½ has no columns of zeros; it has room for m reflections of nx + m
- *  columns, or, where those are more than ks_array_most() with what R½ has, m + nx. */
+ *  [H Sp  R½; Sp 0] Theta = [Se 0; . S], where R½ has no columns of zeros; it has room for m + nx reflections of
+ *  2 nx + m columns. */
 KS_HD_SAME int KS_T(ks_array_update)(int nx, int m, const KS_NUM *H, const KS_NUM *R,
                                      const KS_NUM *d, const KS_NUM *y, const KS_NUM *xp,
                                      const KS_NUM *Sp, int columns, KS_NUM *x, KS_NUM *S, KS_NUM *Se,

@@ -103,7 +103,7 @@ KS_HD ks_root_shape KS_T(ks_predict_in_form)(int nx, const ks_series *s, int64_t
     if (state->form == KS_FORM_ORDINARY && k % KS_LOOK == KS_LOOK - 1 &&
         !KS_T(ks_well_conditioned)(nx, (const KS_NUM *)state->C, w->work))
         KS_T(ks_to_array)(nx, state, w->work);
-    const int most = wide ? KS_T(ks_array_most)(nx, o->m, o->R) : 0;
+    const int most = wide;
     const ks_root_shape shape = KS_T(ks_step_predict)(nx, s, k, state, most, w->xp, w->Pp, w->work);
     if (state->form == KS_FORM_ARRAY || o->m == 0) return shape;
     int ordinary = 0;
@@ -288,7 +288,7 @@ KS_HD int KS_T(ks_filter_step)(int nx, const ks_series *s, int64_t k,
     }
     /* A triangle makes exact zeros of what is observed exactly, which steps of the RTS smoother thrive on; the way back by
      * reflections, which a sharp prediction leads to, does without. */
-    const ks_root_shape shape = KS_T(ks_predict_in_form)(nx, s, k, o, to->watched && !to->lower, state, w);
+    const ks_root_shape shape = KS_T(ks_predict_in_form)(nx, s, k, o, 0, state, w);
     if (to->watched && tally->sharp < 0 && !(k == 0 && s->prior_x1) && ks_counts_sharp(s, k, sizeof(KS_NUM)) &&
         (state->form == KS_FORM_ARRAY
              ? KS_T(ks_sharp_root)(nx, shape, w->xp, w->Pp, w->work)

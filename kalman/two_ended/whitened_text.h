@@ -58,7 +58,7 @@ KS_HD_COLD int KS_T(ks_whitened_step)(const ks_series *s, int64_t k, const KS_T(
         const int64_t row = k - s->shift;
         *shape = KS_T(ks_array_predict)(nx, (const KS_NUM *)ks_row(s->F, row), (const KS_NUM *)ks_row(s->Q, row),
                                         (const KS_NUM *)ks_row(s->u, row), w->x, w->S,
-                                        KS_T(ks_array_most)(nx, o.m, o.R), w->xp, w->Sp, across, w->work);
+                                        0, w->xp, w->Sp, across, w->work);
     }
     const int bad = KS_T(ks_array_update)(nx, o.m, o.H, o.R, o.d, o.y, w->xp, w->Sp, shape->columns, w->xn, w->Sn,
                                           w->Se, w->e, NULL, through, w->work);
