@@ -2,7 +2,7 @@
  *
  * Nothing is subtracted: covariances are carried as S with P = S Sᵀ and updated by rotations, so
  * vague priors, exact measurements, stiff models and singular Q, R, P0 keep their digits. About
- * three times the work of the ordinary form, less where Q is of low rank and R singular. Source: Kailath,
+ * three times the work of the ordinary form, less where Q is of low rank. Source: Kailath,
  * Sayed & Hassibi, "Linear Estimation", ch. 12; the backward step is the array form of Park & Kailath's
  * square-root RTS smoother.
  * Scratch W: ks_step_scratch() numbers. */
@@ -13,12 +13,12 @@ typedef struct KS_T(ks_rotation) {
     int count, columns;
 } KS_T(ks_rotation);
 
-/** xp = F x + u, Sp Spᵀ = F S Sᵀ Fᵀ + Q with Sp = [F S  Q½], where Q½ has no columns of zeros, if that has no more than
- *  `most` columns: what comes of it has no more then. Otherwise [F S  Q½] Theta = [Sp 0], Sp lower triangular. Sp has
- *  room for 2 nx² numbers, theta, where not NULL, for nx reflections of 2 nx columns. */
-KS_HD_SAME ks_root_shape KS_T(ks_array_predict)(int nx, const KS_NUM *F, const KS_NUM *Q, const KS_NUM *u,
-                                                const KS_NUM *x, const KS_NUM *S, int most, KS_NUM *xp,
-                                                KS_NUM *Sp, KS_T(ks_rotation) *theta, KS_NUM *W)
+/** xp = F x + u, Sp Spᵀ = F S Sᵀ Fᵀ + Q; Sp is lower triangular. [F S  Q½] Theta = [Sp 0], where Q½ has no columns of
+ *  zeros; theta, where not NULL, has room for nx reflections of 2 nx columns. A triangle has exact zeros for what is known
+ *  exactly, where other roots would have round-off, from which steps of the RTS smoother could not tell it. */
+KS_HD_SAME void KS_T(ks_array_predict)(int nx, const KS_NUM *F, const KS_NUM *Q, const KS_NUM *u,
+                                       const KS_NUM *x, const KS_NUM *S, KS_NUM *xp, KS_NUM *Sp,
+                                       KS_T(ks_rotation) *theta, KS_NUM *W)
 {
     const int apart = ks_lq_apart(nx);
     KS_NUM *M = W, *FS = M + 2 * nx * apart, *root = FS + nx * nx, *V = root + nx * nx;
@@ -26,66 +26,54 @@ KS_HD_SAME ks_root_shape KS_T(ks_array_predict)(int nx, const KS_NUM *F, const K
     KS_T(ks_mv_add)(nx, nx, F, x, xp);
     KS_T(ks_mm)(nx, nx, nx, F, S, FS);
     const int rank = KS_T(ks_covariance_factor)(nx, Q, root, V), columns = nx + rank;
-    const ks_root_shape shape = { columns > most ? nx : columns, columns > most };
-    if (theta) {
-        theta->count = 0;
-        theta->columns = columns;
-    }
-    if (!shape.lower) {
-        for (int i = 0; i < nx; ++i) {
-            KS_T(ks_copy)(nx, FS + i * nx, Sp + i * columns);
-            KS_T(ks_copy)(rank, root + i * nx, Sp + i * columns + nx);
-        }
-        return shape;
-    }
     KS_T(ks_lq_clear)(nx, columns, M);
     KS_T(ks_lq_put)(nx, nx, FS, apart, M);
     for (int i = 0; i < nx; ++i)
         for (int c = 0; c < rank; ++c) M[(nx + c) * apart + i] = root[i * nx + c];
     const int count = KS_T(ks_lq_first)(nx, nx, columns, M, theta ? theta->V : V, theta != NULL);
-    if (theta) theta->count = count;
+    if (theta) {
+        theta->count = count;
+        theta->columns = columns;
+    }
     KS_T(ks_lq_take)(nx, nx, apart, M, Sp, nx);
-    return shape;
 }
 
-/** How many columns [F S  Q½] may have so that the update with m entries leaves nx: those of R½ that it has none of are
- *  free. R counts as singular where its diagonal is zero. */
-KS_HD int KS_T(ks_array_most)(int nx, int m, const KS_NUM *R)
+/** Whether some of m entries are observed without noise. */
+KS_HD int KS_T(ks_observes_exactly)(int m, const KS_NUM *R)
 {
     int exact = 0;
-    for (int i = 0; i < m; ++i) exact += R[i * m + i] == KS_LIT(0);
-    return nx + exact;
+    for (int i = 0; i < m; ++i) exact |= R[i * m + i] == KS_LIT(0);
+    return exact;
 }
 
-/** The update with m entries: x and S (nx, nx) from xp and the root Sp (nx, columns), the square root Se (m, m)
+/** The update with m entries: x and S (nx, nx) from xp and the root Sp (nx, nx), the square root Se (m, m)
  *  of the innovation covariance and the whitened innovation e (m) = Se⁻¹ (y - d - H xp). Returns
  *  -1, or the entry whose innovation variance given the entries before it is zero up to round-off.
  *  gain (nx, m), where not NULL, receives Pp Hᵀ Se⁻ᵀ; theta, where not NULL, the Theta in
- *  [H Sp  R½; Sp 0] Theta = [Se 0; . S], where R½ has no columns of zeros; it has room for m + nx reflections of
- *  2 nx + m columns. */
+ *  [H Sp  R½; Sp 0] Theta = [Se 0; . S], where R½ has no columns of zeros; it has room for m reflections of
+ *  nx + m columns. */
 KS_HD_SAME int KS_T(ks_array_update)(int nx, int m, const KS_NUM *H, const KS_NUM *R,
                                      const KS_NUM *d, const KS_NUM *y, const KS_NUM *xp,
-                                     const KS_NUM *Sp, int columns, KS_NUM *x, KS_NUM *S, KS_NUM *Se,
-                                     KS_NUM *e, KS_NUM *gain, KS_T(ks_rotation) *theta, KS_NUM *W)
+                                     const KS_NUM *Sp, KS_NUM *x, KS_NUM *S, KS_NUM *Se, KS_NUM *e,
+                                     KS_NUM *gain, KS_T(ks_rotation) *theta, KS_NUM *W)
 {
     const int rows = nx + m, apart = ks_lq_apart(rows);
-    KS_NUM *M = W, *HS = M + (2 * nx + m) * apart, *root = HS + 2 * m * nx, *V = root + m * m;
-    KS_T(ks_mm)(m, nx, columns, H, Sp, HS);
-    const int some = columns + KS_T(ks_covariance_factor)(m, R, root, V), all = some > m ? some : m;
-    KS_T(ks_lq_clear)(rows, all, M);
-    KS_T(ks_lq_put)(m, columns, HS, apart, M);
-    KS_T(ks_lq_put)(nx, columns, Sp, apart, M + m);
+    KS_NUM *M = W, *HS = M + rows * apart, *root = HS + m * nx, *V = root + m * m;
+    KS_T(ks_mm)(m, nx, nx, H, Sp, HS);
+    const int some = nx + KS_T(ks_covariance_factor)(m, R, root, V), columns = some > m ? some : m;
+    KS_T(ks_lq_clear)(rows, columns, M);
+    KS_T(ks_lq_put)(m, nx, HS, apart, M);
+    KS_T(ks_lq_put)(nx, nx, Sp, apart, M + m);
     for (int i = 0; i < m; ++i)
-        for (int c = columns; c < some; ++c) M[c * apart + i] = root[i * m + c - columns];
-    const int first = all - m > nx ? rows : m;
-    const int count = KS_T(ks_lq_first)(first, rows, all, M, theta ? theta->V : V, theta != NULL);
+        for (int c = nx; c < some; ++c) M[c * apart + i] = root[i * m + c - nx];
+    const int count = KS_T(ks_lq_first)(m, rows, columns, M, theta ? theta->V : V, theta != NULL);
     if (theta) {
         theta->count = count;
-        theta->columns = all;
+        theta->columns = columns;
     }
     for (int i = 0; i < m; ++i) {
         const KS_NUM variance = KS_GT(R[i * m + i], KS_LIT(0)) ? R[i * m + i] : KS_LIT(0);
-        const KS_NUM bound = KS_T(ks_row_bound)(nx, columns, H + i * nx, Sp) + KS_SQRT(variance);
+        const KS_NUM bound = KS_T(ks_row_bound)(nx, H + i * nx, Sp) + KS_SQRT(variance);
         if (!KS_GT(M[i * apart + i], KS_LIT(4 * (nx + m) * KS_EPS) * bound)) return i;
         for (int c = 0; c < m; ++c) Se[i * m + c] = M[c * apart + i];
         KS_NUM s = y[i] - d[i];
@@ -97,7 +85,7 @@ KS_HD_SAME int KS_T(ks_array_update)(int nx, int m, const KS_NUM *H, const KS_NU
     for (int c = 0; c < m; ++c)
         for (int i = 0; i < nx; ++i) x[i] = x[i] + M[c * apart + m + i] * e[c];
     KS_T(ks_zero)(nx * nx, S);
-    KS_T(ks_lq_take)(nx, all - m < nx ? all - m : nx, apart, M + m * apart + m, S, nx);
+    KS_T(ks_lq_take)(nx, columns - m, apart, M + m * apart + m, S, nx);
     if (gain) KS_T(ks_lq_take)(nx, m, apart, M + m, gain, m);
     return -1;
 }

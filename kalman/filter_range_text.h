@@ -94,18 +94,16 @@ KS_HD_COLD void KS_T(ks_write_array_gain)(const ks_series *s, int64_t k, int m, 
 }
 
 /** Predict step k to w->xp and w->Pp and whiten its innovation, in the form that the step needs:
- *  on return state->form says which. Returns the shape of w->Pp, of which a root that leaves no more than is there may be
- *  `wide`. */
-KS_HD ks_root_shape KS_T(ks_predict_in_form)(int nx, const ks_series *s, int64_t k,
-                                             const KS_T(ks_observation) *o, int wide, ks_state *state,
-                                             const KS_T(ks_scratch) *w)
+ *  on return state->form says which. */
+KS_HD void KS_T(ks_predict_in_form)(int nx, const ks_series *s, int64_t k,
+                                    const KS_T(ks_observation) *o, ks_state *state,
+                                    const KS_T(ks_scratch) *w)
 {
     if (state->form == KS_FORM_ORDINARY && k % KS_LOOK == KS_LOOK - 1 &&
         !KS_T(ks_well_conditioned)(nx, (const KS_NUM *)state->C, w->work))
         KS_T(ks_to_array)(nx, state, w->work);
-    const int most = wide;
-    const ks_root_shape shape = KS_T(ks_step_predict)(nx, s, k, state, most, w->xp, w->Pp, w->work);
-    if (state->form == KS_FORM_ARRAY || o->m == 0) return shape;
+    KS_T(ks_step_predict)(nx, s, k, state, w->xp, w->Pp, w->work);
+    if (state->form == KS_FORM_ARRAY || o->m == 0) return;
     int ordinary = 0;
     const KS_NUM *limit = w->limit;
     if (s->R.stride || o->m < s->ny) {
@@ -117,9 +115,9 @@ KS_HD ks_root_shape KS_T(ks_predict_in_form)(int nx, const ks_series *s, int64_t
                                           w->inverse_d, w->v, w->work))
     KS_WITH_LITERAL_ENTRIES(nx, o->m, CALL)
 #undef CALL
-    if (ordinary) return shape;
+    if (ordinary) return;
     KS_T(ks_to_array)(nx, state, w->work);
-    return KS_T(ks_step_predict)(nx, s, k, state, most, w->xp, w->Pp, w->work);
+    KS_T(ks_step_predict)(nx, s, k, state, w->xp, w->Pp, w->work);
 }
 
 /** The posterior in the ordinary form to `state`. */
@@ -151,17 +149,17 @@ KS_HD void KS_T(ks_innovate_ordinary)(const ks_series *s, int64_t k,
     KS_T(ks_write_innovation)(s, k, w->xp, Pp, o, w->v, NULL, to, w->work);
 }
 
-/** The same in the array form, of a prediction of so many columns. Returns -1, the entry at which the innovation
+/** The same in the array form. Returns -1, the entry at which the innovation
  *  covariance is singular, or -2 where the prediction is not finite. */
-KS_HD int KS_T(ks_update_array)(int nx, int columns, const ks_series *s, int64_t k,
+KS_HD int KS_T(ks_update_array)(int nx, const ks_series *s, int64_t k,
                                 const KS_T(ks_observation) *o, ks_state *state,
                                 const KS_T(ks_scratch) *w, ks_tally *tally, ks_evidence *term,
                                 const ks_forward_sinks *to, int want_innovation)
 {
-    const int bad = KS_T(ks_array_update)(nx, o->m, o->H, o->R, o->d, o->y, w->xp, w->Pp, columns,
+    const int bad = KS_T(ks_array_update)(nx, o->m, o->H, o->R, o->d, o->y, w->xp, w->Pp,
                                           (KS_NUM *)state->x, (KS_NUM *)state->C, w->S, w->v,
                                           to->gain.base ? w->G : NULL, NULL, w->work);
-    if (bad >= 0) return KS_T(ks_finite_root)(nx, columns, w->xp, w->Pp) ? bad : -2;
+    if (bad >= 0) return KS_T(ks_finite_in_form)(nx, KS_FORM_ARRAY, w->xp, w->Pp) ? bad : -2;
     if (to->gain.base) KS_T(ks_write_array_gain)(s, k, o->m, w->G, w->S, to->gain, w->work);
     for (int i = 0; i < o->m; ++i) {
         const double pivot = (double)w->S[i * o->m + i];
@@ -170,7 +168,7 @@ KS_HD int KS_T(ks_update_array)(int nx, int columns, const ks_series *s, int64_t
     if (want_innovation)
         KS_T(ks_write_innovation)(s, k, w->xp, NULL, o, w->v, w->S, to, w->work);
     /* A step without observations does not for the sake of it where others are exact. */
-    if (o->m > 0 || KS_T(ks_array_most)(nx, s->ny, (const KS_NUM *)ks_row(s->R, k)) == nx)
+    if (o->m > 0 || !KS_T(ks_observes_exactly)(s->ny, (const KS_NUM *)ks_row(s->R, k)))
         KS_T(ks_leave_array)(nx, o->m, o->R, w->S, state, w->work);
     tally->left += state->form == KS_FORM_ORDINARY;
     return -1;
@@ -248,16 +246,13 @@ KS_HD void KS_T(ks_write_filtered)(int nx, int64_t k, const ks_state *state,
     to->form[k - to->form_first] = (unsigned char)state->form;
 }
 
-/** Predictions of step k, where asked for; Pp (nx, columns) in `form`, symmetric to the bit. */
-KS_HD void KS_T(ks_write_predicted)(int nx, int64_t k, ks_form form, int columns, const KS_NUM *xp,
+/** Predictions of step k, where asked for; Pp in `form`, symmetric to the bit. */
+KS_HD void KS_T(ks_write_predicted)(int nx, int64_t k, ks_form form, const KS_NUM *xp,
                                     const KS_NUM *Pp, const ks_forward_sinks *to, KS_NUM *W)
 {
     if (to->predicted_mean.base)
         KS_T(ks_copy)(nx, xp, (KS_NUM *)ks_slot_of(to->predicted_mean, k));
-    if (!to->predicted_cov.base && !to->predicted_var.base) return;
-    if (form == KS_FORM_ARRAY) KS_T(ks_square)(nx, columns, columns, Pp, W);
-    KS_T(ks_write_cov)(nx, KS_FORM_ORDINARY, form == KS_FORM_ARRAY ? W : Pp, to->predicted_cov, to->predicted_var, k,
-                       NULL);
+    KS_T(ks_write_cov)(nx, form, Pp, to->predicted_cov, to->predicted_var, k, W);
 }
 
 /** Step k in the form that it needs. Returns as ks_update_array(). */
@@ -276,7 +271,7 @@ KS_HD int KS_T(ks_filter_step)(int nx, const ks_series *s, int64_t k,
             const KS_NUM *slot = memo->base + (int64_t)at * memo->size, *Z = slot + nn;
             const KS_NUM *S = Z + m * nx, *inverse_d = S + m * m, *Pp = inverse_d + m;
             KS_T(ks_step_again)(nx, s, k, o, memo, slot, state, w);
-            KS_T(ks_write_predicted)(nx, k, KS_FORM_ORDINARY, nx, w->xp, Pp, to, w->work);
+            KS_T(ks_write_predicted)(nx, k, KS_FORM_ORDINARY, w->xp, Pp, to, w->work);
             KS_T(ks_innovate_ordinary)(s, k, o, w, Z, S, inverse_d, Pp, evidence, term, to,
                                        want_innovation);
             tally->ordinary += 1;
@@ -286,21 +281,19 @@ KS_HD int KS_T(ks_filter_step)(int nx, const ks_series *s, int64_t k,
     } else {
         memo->last = -1;
     }
-    /* A triangle makes exact zeros of what is observed exactly, which steps of the RTS smoother thrive on; the way back by
-     * reflections, which a sharp prediction leads to, does without. */
-    const ks_root_shape shape = KS_T(ks_predict_in_form)(nx, s, k, o, 0, state, w);
+    KS_T(ks_predict_in_form)(nx, s, k, o, state, w);
     if (to->watched && tally->sharp < 0 && !(k == 0 && s->prior_x1) && ks_counts_sharp(s, k, sizeof(KS_NUM)) &&
         (state->form == KS_FORM_ARRAY
-             ? KS_T(ks_sharp_root)(nx, shape, w->xp, w->Pp, w->work)
+             ? KS_T(ks_sharp_root)(nx, w->xp, w->Pp, w->work)
              : ks_looks_sharp(to, s, k, sizeof(KS_NUM)) &&
                    KS_T(ks_sharp)(nx, w->xp, w->Pp, nx, (const KS_NUM *)state->C, nx)))
         tally->sharp = k;
     if (state->form == KS_FORM_ORDINARY && (to->predicted_cov.base || want_innovation))
         KS_T(ks_mirror)(nx, w->Pp);
-    KS_T(ks_write_predicted)(nx, k, state->form, shape.columns, w->xp, w->Pp, to, w->work);
+    KS_T(ks_write_predicted)(nx, k, state->form, w->xp, w->Pp, to, w->work);
     if (state->form == KS_FORM_ARRAY) {
         tally->array += 1;
-        return KS_T(ks_update_array)(nx, shape.columns, s, k, o, state, w, tally, term, to, want_innovation);
+        return KS_T(ks_update_array)(nx, s, k, o, state, w, tally, term, to, want_innovation);
     }
     tally->ordinary += 1;
     KS_T(ks_update_ordinary)(nx, o, state, w);

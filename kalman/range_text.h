@@ -85,7 +85,7 @@ KS_HD int64_t KS_T(ks_range_scratch)(int nx, int ny)
     const int64_t n = nx, m = ny;
     return KS_T(ks_step_scratch)(nx, ny) + m * n + m * m + 2 * m     /* compacted observation */
            + 2 * m                                                 /* limits of its noise   */
-           + 4 * n * n + 3 * n                                     /* prediction, gain, mean */
+           + 3 * n * n + 3 * n                                     /* prediction, gain, mean */
            + 2 * (m * n + m * m + 2 * m);                          /* whitened innovation    */
 }
 
@@ -100,7 +100,7 @@ KS_HD KS_T(ks_scratch) KS_T(ks_lay_out)(int nx, int ny, void *memory)
     KS_T(ks_scratch) w;
     KS_NUM *at = (KS_NUM *)memory;
     w.xp = at;               at += nx;
-    w.Pp = at;               at += 2 * nx * nx;
+    w.Pp = at;               at += nx * nx;
     w.xn = at;               at += nx;
     w.Pn = at;               at += nx * nx;
     w.ET = at;               at += nx * nx;
@@ -142,19 +142,13 @@ KS_HD int KS_T(ks_finite)(int nx, const KS_NUM *x, const KS_NUM *C)
     return sum == KS_LIT(0);
 }
 
-/** The same of x and a root (nx, columns): the covariance is what must be finite. */
-KS_HD int KS_T(ks_finite_root)(int nx, int columns, const KS_NUM *x, const KS_NUM *S)
-{
-    KS_NUM sum = KS_LIT(0);
-    for (int i = 0; i < nx * columns; ++i) sum = sum + S[i] * S[i];
-    for (int i = 0; i < nx; ++i) sum = sum + (x[i] - x[i]);
-    return sum - sum == KS_LIT(0);
-}
-
-/** The same for an estimate in `form`. */
+/** The same for an estimate in `form`: the covariance is what must be finite, not its root. */
 KS_HD int KS_T(ks_finite_in_form)(int nx, ks_form form, const KS_NUM *x, const KS_NUM *C)
 {
-    return form == KS_FORM_ORDINARY ? KS_T(ks_finite)(nx, x, C) : KS_T(ks_finite_root)(nx, nx, x, C);
+    if (form == KS_FORM_ORDINARY) return KS_T(ks_finite)(nx, x, C);
+    KS_NUM sum = KS_LIT(0);
+    for (int i = 0; i < nx * nx; ++i) sum = sum + C[i] * C[i];
+    return KS_T(ks_finite)(nx, x, C) && sum - sum == KS_LIT(0);
 }
 
 /** True where the covariance P (nx, nx) has no pivot lost in round-off. W: nx * nx + nx. */
@@ -164,24 +158,23 @@ KS_HD int KS_T(ks_well_conditioned)(int nx, const KS_NUM *P, KS_NUM *W)
     return KS_ALL(KS_T(ks_ldl)(nx, 1 / KS_GROWTH, W, W + nx * nx));
 }
 
-/** The prediction of step k from the estimate of the step before it, in the estimate's form. Returns the shape of Cp,
- *  of which a root may have `most` columns, see ks_array_predict(). */
-KS_HD ks_root_shape KS_T(ks_step_predict)(int nx, const ks_series *s, int64_t k, const ks_state *state, int most,
-                                          KS_NUM *xp, KS_NUM *Cp, KS_NUM *W)
+/** The prediction of step k from the estimate of the step before it, in the estimate's form. */
+KS_HD void KS_T(ks_step_predict)(int nx, const ks_series *s, int64_t k, const ks_state *state,
+                                 KS_NUM *xp, KS_NUM *Cp, KS_NUM *W)
 {
     const KS_NUM *x = (const KS_NUM *)state->x, *C = (const KS_NUM *)state->C;
-    const ks_root_shape square = { nx, 0 };
     if (k == 0 && s->prior_x1) {
         KS_T(ks_copy)(nx, x, xp);
         KS_T(ks_copy)(nx * nx, C, Cp);
-        return square;
+        return;
     }
     const KS_NUM *F = (const KS_NUM *)ks_row(s->F, k - s->shift);
     const KS_NUM *Q = (const KS_NUM *)ks_row(s->Q, k - s->shift);
     const KS_NUM *u = (const KS_NUM *)ks_row(s->u, k - s->shift);
-    if (state->form == KS_FORM_ARRAY) return KS_T(ks_array_predict)(nx, F, Q, u, x, C, most, xp, Cp, NULL, W);
-    KS_T(ks_predict)(nx, F, Q, u, x, C, xp, Cp, W);
-    return square;
+    if (state->form == KS_FORM_ORDINARY)
+        KS_T(ks_predict)(nx, F, Q, u, x, C, xp, Cp, W);
+    else
+        KS_T(ks_array_predict)(nx, F, Q, u, x, C, xp, Cp, NULL, W);
 }
 
 /* Half of the digits. */
@@ -220,7 +213,7 @@ KS_HD_COLD int KS_T(ks_sharp_ordinary)(int nx, const KS_NUM *F, const KS_NUM *Q,
 /** The same of the lower triangular root Sp of a covariance: the norm of Sp⁻¹ with its columns multiplied by the
  *  standard deviations, or the means where they are larger, is what round-off of these is multiplied by. Pivots that
  *  are round-off altogether are none. W holds nx² + nx numbers. */
-KS_HD_COLD int KS_T(ks_sharp_lower)(int nx, const KS_NUM *xp, const KS_NUM *Sp, KS_NUM *W)
+KS_HD_COLD int KS_T(ks_sharp_root)(int nx, const KS_NUM *xp, const KS_NUM *Sp, KS_NUM *W)
 {
     KS_NUM *inverse = W, *size = W + nx * nx, sum = KS_LIT(0);
     for (int i = 0; i < nx; ++i) {
@@ -238,19 +231,6 @@ KS_HD_COLD int KS_T(ks_sharp_lower)(int nx, const KS_NUM *xp, const KS_NUM *Sp, 
         for (int c = 0; c <= i; ++c) sum = sum + row[c] * row[c] * size[c];
     }
     return KS_GT(sum, KS_LIT(1 / KS_EPS));
-}
-
-/** The same of a root of any shape. W: nx² + (ks_lq_apart(nx) + 1) 2 nx + 2 numbers. */
-KS_HD int KS_T(ks_sharp_root)(int nx, ks_root_shape shape, const KS_NUM *xp, const KS_NUM *Sp, KS_NUM *W)
-{
-    const int apart = ks_lq_apart(nx), columns = shape.columns;
-    if (shape.lower) return KS_T(ks_sharp_lower)(nx, xp, Sp, W);
-    KS_NUM *L = W, *M = L + nx * nx;
-    KS_T(ks_lq_clear)(nx, columns, M);
-    KS_T(ks_lq_put)(nx, columns, Sp, apart, M);
-    KS_T(ks_lq)(nx, columns, M, M + columns * apart);
-    KS_T(ks_lq_take)(nx, nx, apart, M, L, nx);
-    return KS_T(ks_sharp_lower)(nx, xp, L, M);
 }
 
 /** Turn the estimate of the step before into the array form. */

@@ -73,7 +73,6 @@ typedef struct ks_forward_sinks {
     int64_t form_first;
     ks_sink gain;        /* what a mean of another precision takes, see ks_gain_numbers() */
     int watched;         /* sharp predictions go to the tally: steps back follow          */
-    int lower;           /* they are of the RTS smoother alone: roots become triangles, see ks_filter_step() */
     int sparse;          /* KS_KEPT_BEFORE may stand among the forms: whoever takes the steps back knows it */
 } ks_forward_sinks;
 

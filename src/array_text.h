@@ -125,14 +125,14 @@ KS_HD KS_WIDE *KS_T(ks_wide_scratch)(KS_NUM *W)
     return (KS_WIDE *)(void *)((char *)W + (over ? sizeof(KS_WIDE) - over : 0));
 }
 
-/** The sum over l of |A[i, l]| times the norm of row l of S (n, columns): a bound for row i of A S that
+/** The sum over l of |A[i, l]| times the norm of row l of S (n, n): a bound for row i of A S that
  *  does not shrink by cancellation, against which a pivot is judged. */
-KS_HD KS_NUM KS_T(ks_row_bound)(int n, int columns, const KS_NUM *A_row, const KS_NUM *S)
+KS_HD KS_NUM KS_T(ks_row_bound)(int n, const KS_NUM *A_row, const KS_NUM *S)
 {
     KS_NUM bound = KS_LIT(0);
     for (int l = 0; l < n; ++l) {
         KS_NUM norm = KS_LIT(0);
-        for (int c = 0; c < columns; ++c) norm = norm + S[l * columns + c] * S[l * columns + c];
+        for (int c = 0; c < n; ++c) norm = norm + S[l * n + c] * S[l * n + c];
         bound = bound + (KS_GT(A_row[l], KS_LIT(0)) ? A_row[l] : -A_row[l]) * KS_SQRT(norm);
     }
     return bound;

@@ -12,9 +12,6 @@ enum { KS_LQ_ROWS = 1 };
 enum { KS_LQ_ROWS = 8 };
 #endif
 
-/** A root (n, columns) of a covariance, lower triangular or not. */
-typedef struct ks_root_shape { int columns, lower; } ks_root_shape;
-
 /** How far a matrix of so many rows has its columns apart. The rows behind are there to be zero. */
 KS_HD int ks_lq_apart(int rows) { return (rows + KS_LQ_ROWS - 1) / KS_LQ_ROWS * KS_LQ_ROWS; }
 

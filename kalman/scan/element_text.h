@@ -39,8 +39,7 @@ KS_HD_COLD int KS_T(ks_filter_element_roots)(int nx, int m, const KS_NUM *F, con
 {
     KS_NUM *root = W, *K = root + nx * nx, *Se = K + nx * m, *scratch = Se + m * m;
     KS_T(ks_covariance_factor)(nx, Q, root, scratch);
-    const int bad = KS_T(ks_array_update)(nx, m, H, R, d, y, u, root, nx, b, S, Se, v, K, NULL,
-                                          scratch);
+    const int bad = KS_T(ks_array_update)(nx, m, H, R, d, y, u, root, b, S, Se, v, K, NULL, scratch);
     if (bad >= 0) return bad;
     KS_T(ks_mm)(m, nx, nx, H, F, N); /* N <- Se⁻¹ H F */
     for (int i = 0; i < m; ++i)

@@ -191,7 +191,7 @@ static void open_series(ks_scan_method *m, int64_t b)
     const ks_smooth_plan *plan = m->plan;
     ks_series_of(m->run, b, &m->a.series);
     m->a.to = ks_forward_sinks_of(m->run, b);
-    m->a.to.watched = m->a.to.lower = m->plan->method == KS_METHOD_SCAN_RTS;
+    m->a.to.watched = m->plan->method == KS_METHOD_SCAN_RTS;
     m->a.back = ks_backward_sinks_of(m->run, b);
     m->a.prior_mean = ks_sink_of(m->run, m->run->outputs->prior_mean, b);
     m->a.prior_cov = ks_sink_of(m->run, m->run->outputs->prior_cov, b);

@@ -12,7 +12,7 @@ KS_HD_COLD void KS_T(ks_tiled_write_more)(const ks_series *s, int n, int64_t k,
     KS_T(ks_copy)(nx * n, predicted, w->D);
     KS_T(ks_mirror_upper)(nx, 1, w->D, n);
     KS_T(ks_unpad)(nx, n, w->D, Pp);
-    KS_T(ks_write_predicted)(nx, k, KS_FORM_ORDINARY, nx, w->step.xp, Pp, to, work);
+    KS_T(ks_write_predicted)(nx, k, KS_FORM_ORDINARY, w->step.xp, Pp, to, work);
     int entry = 0;
     const KS_T(ks_observation) o = KS_T(ks_observe)(s, k, w->compact, &entry);
     for (int i = 0; i < o.m; ++i) white[i] = w->step.v[i] * KS_SQRT(inverse_d[i]);

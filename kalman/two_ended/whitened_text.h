@@ -25,8 +25,8 @@ typedef struct KS_T(ks_whitened_scratch) {
 KS_HD int64_t KS_T(ks_whitened_lay_out)(int nx, int ny, KS_NUM *memory, KS_T(ks_whitened_scratch) *w)
 {
     const int64_t n = nx, m = ny, nn = n * n;
-    const int64_t size[] = { m * n + m * m + 2 * m, n, nn, n, 2 * nn, n, nn, m * m, m,
-                             n * (2 * n + 2), (n + m) * (2 * n + m + 2), nn,
+    const int64_t size[] = { m * n + m * m + 2 * m, n, nn, n, nn, n, nn, m * m, m,
+                             n * (2 * n + 2), m * (n + m + 2), nn,
                              KS_T(ks_step_scratch)(nx, ny) +
                                  (int64_t)ks_lq_apart(2 * nx + 1) * (2 * n + m) /* ks_whitened_retreat() */ };
     KS_NUM **const place[] = { &w->compact, &w->x, &w->S, &w->xp, &w->Sp, &w->xn, &w->Sn, &w->Se, &w->e,
@@ -40,28 +40,25 @@ KS_HD int64_t KS_T(ks_whitened_lay_out)(int nx, int ny, KS_NUM *memory, KS_T(ks_
 }
 
 /** Filter step k from w->x, w->S of the step before to w->xn, w->Sn, with epsilon and, where across and through are not
- *  NULL, Theta. `shape` is that of w->Sp. Returns the entries that are present, or -1 with the fault in the tally. */
+ *  NULL, Theta. Returns the entries that are present, or -1 with the fault in the tally. */
 KS_HD_COLD int KS_T(ks_whitened_step)(const ks_series *s, int64_t k, const KS_T(ks_whitened_scratch) *w,
-                                      ks_root_shape *shape, KS_T(ks_rotation) *across, KS_T(ks_rotation) *through,
+                                      KS_T(ks_rotation) *across, KS_T(ks_rotation) *through,
                                       ks_tally *tally)
 {
     const int nx = s->nx;
     int entry = 0;
     const KS_T(ks_observation) o = KS_T(ks_observe)(s, k, w->compact, &entry);
     if (o.m < 0) return KS_T(ks_step_fault)(k, entry, KS_ARRAY_Y, KS_FAULT_NOT_FINITE, tally);
-    const ks_root_shape square = { nx, 0 };
-    *shape = square;
     if (k == 0 && s->prior_x1) {
         KS_T(ks_copy)(nx, w->x, w->xp);
         KS_T(ks_copy)(nx * nx, w->S, w->Sp);
     } else {
         const int64_t row = k - s->shift;
-        *shape = KS_T(ks_array_predict)(nx, (const KS_NUM *)ks_row(s->F, row), (const KS_NUM *)ks_row(s->Q, row),
-                                        (const KS_NUM *)ks_row(s->u, row), w->x, w->S,
-                                        0, w->xp, w->Sp, across, w->work);
+        KS_T(ks_array_predict)(nx, (const KS_NUM *)ks_row(s->F, row), (const KS_NUM *)ks_row(s->Q, row),
+                               (const KS_NUM *)ks_row(s->u, row), w->x, w->S, w->xp, w->Sp, across, w->work);
     }
-    const int bad = KS_T(ks_array_update)(nx, o.m, o.H, o.R, o.d, o.y, w->xp, w->Sp, shape->columns, w->xn, w->Sn,
-                                          w->Se, w->e, NULL, through, w->work);
+    const int bad = KS_T(ks_array_update)(nx, o.m, o.H, o.R, o.d, o.y, w->xp, w->Sp, w->xn, w->Sn, w->Se,
+                                          w->e, NULL, through, w->work);
     if (bad >= 0)
         return KS_T(ks_step_fault)(k, bad, KS_ARRAY_INNOVATION_COV, KS_FAULT_NOT_POSITIVE, tally);
     if (!KS_T(ks_finite_in_form)(nx, KS_FORM_ARRAY, w->xn, w->Sn))
@@ -80,11 +77,10 @@ KS_HD_COLD int KS_T(ks_whitened_filter)(const ks_series *s, int64_t k0, int64_t 
     w.x = w.xn = x;
     w.S = w.Sn = S;
     for (int64_t k = k0; k < k1; ++k) {
-        ks_root_shape shape;
-        if (KS_T(ks_whitened_step)(s, k, &w, &shape, NULL, NULL, tally) < 0) return -1;
+        if (KS_T(ks_whitened_step)(s, k, &w, NULL, NULL, tally) < 0) return -1;
         tally->array += 1;
         if (tally->sharp < 0 && !(k == 0 && s->prior_x1) && ks_counts_sharp(s, k, sizeof(KS_NUM)) &&
-            KS_T(ks_sharp_root)(nx, shape, w.xp, w.Sp, w.work))
+            KS_T(ks_sharp_root)(nx, w.xp, w.Sp, w.work))
             tally->sharp = k;
         if (kept->kept_mean.base) KS_T(ks_copy)(nx, x, (KS_NUM *)ks_slot_of(kept->kept_mean, k));
         if (kept->kept_C.base) KS_T(ks_copy)(nx * nx, S, (KS_NUM *)ks_slot_of(kept->kept_C, k));
@@ -144,21 +140,20 @@ KS_HD int KS_T(ks_whitened_retreat)(const ks_series *s, int64_t k, ks_whitened *
     const int nx = s->nx;
     KS_NUM *mean = (KS_NUM *)whitened->mean, *root = (KS_NUM *)whitened->root;
     KS_T(ks_rotation) across = { w->across, 0, nx }, through = { w->through, 0, nx };
-    ks_root_shape shape;
-    const int m = KS_T(ks_whitened_step)(s, k + 1, w, &shape, &across, &through, tally);
+    const int m = KS_T(ks_whitened_step)(s, k + 1, w, &across, &through, tally);
     if (m < 0) return -1;
     /* Row by row what zeta is made of, its columns: nx rows of root, the mean, the rest that nothing tells of. */
-    const int rest = across.count ? across.columns - nx : 0, rows = nx + 1 + rest, apart = ks_lq_apart(rows);
+    const int rest = across.columns - nx, rows = nx + 1 + rest, apart = ks_lq_apart(rows);
     const int columns = through.columns > across.columns ? through.columns : across.columns, known = through.columns - m;
     KS_NUM *M = w->work, *more = M + apart * columns;
     KS_T(ks_lq_clear)(rows, columns, M);
     for (int c = 0; c < m; ++c) M[c * apart + nx] = w->e[c];
-    for (int c = 0; c < (known < nx ? known : nx); ++c) {
+    for (int c = 0; c < known; ++c) {
         KS_T(ks_copy)(nx, root + c * nx, M + (m + c) * apart);
         M[(m + c) * apart + nx] = mean[c];
     }
     KS_T(ks_lq_back)(through.count, rows, through.columns, through.V, M);
-    for (int c = shape.columns; c < columns; ++c) KS_T(ks_zero)(apart, M + c * apart);
+    for (int c = nx; c < columns; ++c) KS_T(ks_zero)(apart, M + c * apart);
     for (int c = 0; c < rest; ++c) M[(nx + c) * apart + nx + 1 + c] = KS_LIT(1);
     KS_T(ks_lq_back)(across.count, rows, across.columns, across.V, M);
     if (lag_one.base) { /* later (. root)ᵀ S[k]ᵀ */
