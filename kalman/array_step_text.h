@@ -13,6 +13,36 @@ typedef struct KS_T(ks_rotation) {
     int count, columns;
 } KS_T(ks_rotation);
 
+/* What a step does to means, with the same bits whether its covariances are made or remembered. */
+
+/** xp = F x + u. */
+KS_HD_SAME void KS_T(ks_array_move)(int nx, const KS_NUM *F, const KS_NUM *u, const KS_NUM *x, KS_NUM *xp)
+{
+    KS_T(ks_copy)(nx, u, xp);
+    KS_T(ks_mv_add)(nx, nx, F, x, xp);
+}
+
+/** The whitened innovation e (m) = Se⁻¹ (y - d - H xp). */
+KS_HD_SAME void KS_T(ks_array_whiten)(int nx, int m, const KS_NUM *H, const KS_NUM *d, const KS_NUM *y, const KS_NUM *xp,
+                                      const KS_NUM *Se, KS_NUM *e)
+{
+    for (int i = 0; i < m; ++i) {
+        KS_NUM s = y[i] - d[i];
+        for (int c = 0; c < nx; ++c) s = s - H[i * nx + c] * xp[c];
+        for (int c = 0; c < i; ++c) s = s - Se[i * m + c] * e[c];
+        e[i] = s / Se[i * m + i];
+    }
+}
+
+/** x = xp + K e, column c of the gain K (nx, m) at KT + c * apart. */
+KS_HD_SAME void KS_T(ks_array_correct)(int nx, int m, const KS_NUM *KT, int apart, const KS_NUM *e, const KS_NUM *xp,
+                                       KS_NUM *x)
+{
+    KS_T(ks_copy)(nx, xp, x);
+    for (int c = 0; c < m; ++c)
+        for (int i = 0; i < nx; ++i) x[i] = x[i] + KT[c * apart + i] * e[c];
+}
+
 /** xp = F x + u, Sp Spᵀ = F S Sᵀ Fᵀ + Q; Sp is lower triangular. [F S  Q½] Theta = [Sp 0], where Q½ has no columns of
  *  zeros; theta, where not NULL, has room for nx reflections of 2 nx columns. A triangle has exact zeros for what is known
  *  exactly, where other roots would have round-off, from which steps of the RTS smoother could not tell it. */
@@ -22,8 +52,7 @@ KS_HD_SAME void KS_T(ks_array_predict)(int nx, const KS_NUM *F, const KS_NUM *Q,
 {
     const int apart = ks_lq_apart(nx);
     KS_NUM *M = W, *FS = M + 2 * nx * apart, *root = FS + nx * nx, *V = root + nx * nx;
-    KS_T(ks_copy)(nx, u, xp);
-    KS_T(ks_mv_add)(nx, nx, F, x, xp);
+    KS_T(ks_array_move)(nx, F, u, x, xp);
     KS_T(ks_mm)(nx, nx, nx, F, S, FS);
     const int rank = KS_T(ks_covariance_factor)(nx, Q, root, V), columns = nx + rank;
     KS_T(ks_lq_clear)(nx, columns, M);
@@ -76,14 +105,9 @@ KS_HD_SAME int KS_T(ks_array_update)(int nx, int m, const KS_NUM *H, const KS_NU
         const KS_NUM bound = KS_T(ks_row_bound)(nx, H + i * nx, Sp) + KS_SQRT(variance);
         if (!KS_GT(M[i * apart + i], KS_LIT(4 * (nx + m) * KS_EPS) * bound)) return i;
         for (int c = 0; c < m; ++c) Se[i * m + c] = M[c * apart + i];
-        KS_NUM s = y[i] - d[i];
-        for (int c = 0; c < nx; ++c) s = s - H[i * nx + c] * xp[c];
-        for (int c = 0; c < i; ++c) s = s - Se[i * m + c] * e[c];
-        e[i] = s / Se[i * m + i];
     }
-    KS_T(ks_copy)(nx, xp, x);
-    for (int c = 0; c < m; ++c)
-        for (int i = 0; i < nx; ++i) x[i] = x[i] + M[c * apart + m + i] * e[c];
+    KS_T(ks_array_whiten)(nx, m, H, d, y, xp, Se, e);
+    KS_T(ks_array_correct)(nx, m, M + m, apart, e, xp, x);
     KS_T(ks_zero)(nx * nx, S);
     KS_T(ks_lq_take)(nx, columns - m, apart, M + m * apart + m, S, nx);
     if (gain) KS_T(ks_lq_take)(nx, m, apart, M + m, gain, m);

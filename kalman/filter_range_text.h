@@ -1,6 +1,8 @@
 /* filter_range_text.h -- ranges of filter steps with the estimate carried in and out: streaming,
  * chunks, checkpoints and batches are made of these; see num_f64.h. For scalar numbers. */
 
+#include "array_again_text.h"
+
 /** Innovation outputs of step k: the residual of every entry present, its covariance, from its
  *  square root Se where there is one and from the prediction Pp otherwise, and the residual whitened
  *  by a Cholesky factor; NaN where missing. */
@@ -149,26 +151,38 @@ KS_HD void KS_T(ks_innovate_ordinary)(const ks_series *s, int64_t k,
     KS_T(ks_write_innovation)(s, k, w->xp, Pp, o, w->v, NULL, to, w->work);
 }
 
-/** The same in the array form. Returns -1, the entry at which the innovation
+/** The innovation of a step in the array form, whitened in w->v, of the root Se of its covariance, to the evidence and,
+ *  where asked for, to the outputs. */
+KS_HD void KS_T(ks_innovate_array)(const ks_series *s, int64_t k, const KS_T(ks_observation) *o,
+                                   const KS_T(ks_scratch) *w, const KS_NUM *Se, ks_evidence *evidence,
+                                   ks_evidence *term, const ks_forward_sinks *to, int want_innovation)
+{
+    for (int i = 0; i < o->m; ++i) {
+        const double pivot = (double)Se[i * o->m + i];
+        ks_gather_both(evidence, term, pivot * pivot, (double)(w->v[i] * w->v[i]));
+    }
+    if (want_innovation) KS_T(ks_write_innovation)(s, k, w->xp, NULL, o, w->v, Se, to, w->work);
+}
+
+/** The update in the array form. Returns -1, the entry at which the innovation
  *  covariance is singular, or -2 where the prediction is not finite. */
 KS_HD int KS_T(ks_update_array)(int nx, const ks_series *s, int64_t k,
                                 const KS_T(ks_observation) *o, ks_state *state,
                                 const KS_T(ks_scratch) *w, ks_tally *tally, ks_evidence *term,
                                 const ks_forward_sinks *to, int want_innovation)
 {
+    const int constant = KS_T(ks_memo_slots)(nx) > 0 && KS_T(ks_memo_pays)(s, INT64_MAX) && o->m == s->ny;
     const int bad = KS_T(ks_array_update)(nx, o->m, o->H, o->R, o->d, o->y, w->xp, w->Pp,
                                           (KS_NUM *)state->x, (KS_NUM *)state->C, w->S, w->v,
-                                          to->gain.base ? w->G : NULL, NULL, w->work);
+                                          to->gain.base || constant ? w->G : NULL, NULL, w->work);
     if (bad >= 0) return KS_T(ks_finite_in_form)(nx, KS_FORM_ARRAY, w->xp, w->Pp) ? bad : -2;
     if (to->gain.base) KS_T(ks_write_array_gain)(s, k, o->m, w->G, w->S, to->gain, w->work);
-    for (int i = 0; i < o->m; ++i) {
-        const double pivot = (double)w->S[i * o->m + i];
-        ks_gather_both(&tally->evidence, term, pivot * pivot, (double)(w->v[i] * w->v[i]));
-    }
-    if (want_innovation)
-        KS_T(ks_write_innovation)(s, k, w->xp, NULL, o, w->v, w->S, to, w->work);
+    KS_T(ks_innovate_array)(s, k, o, w, w->S, &tally->evidence, term, to, want_innovation);
+    if (constant && s->steady_state == KS_STEADY_STATE_HOLD && !(k == 0 && s->prior_x1) &&
+        KS_T(ks_is_known)(nx, s, k, w->G, w->S, w->Pp, (const KS_NUM *)state->C, w->work))
+        KS_T(ks_zero)(nx * nx, (KS_NUM *)state->C);
     /* A step without observations does not for the sake of it where others are exact. */
-    if (o->m > 0 || !KS_T(ks_observes_exactly)(s->ny, (const KS_NUM *)ks_row(s->R, k)))
+    if (!to->rooted && (o->m > 0 || !KS_T(ks_observes_exactly)(s->ny, (const KS_NUM *)ks_row(s->R, k))))
         KS_T(ks_leave_array)(nx, o->m, o->R, w->S, state, w->work);
     tally->left += state->form == KS_FORM_ORDINARY;
     return -1;
@@ -232,16 +246,17 @@ KS_HD void KS_T(ks_step_again)(int nx, const ks_series *s, int64_t k,
     KS_T(ks_copy)(nn, P, (KS_NUM *)state->C);
 }
 
-/** What the filter puts out of its estimate of step k, and what it keeps for the backward pass. */
-KS_HD void KS_T(ks_write_filtered)(int nx, int64_t k, const ks_state *state,
+/** What the filter puts out of its estimate of step k, and what it keeps for the backward pass. P: the covariance, where
+ *  it is there already. */
+KS_HD void KS_T(ks_write_filtered)(int nx, int64_t k, const ks_state *state, const KS_NUM *P,
                                    const ks_forward_sinks *to, KS_NUM *W)
 {
     const KS_NUM *x = (const KS_NUM *)state->x, *C = (const KS_NUM *)state->C;
     if (to->filtered_mean.base)
         KS_T(ks_copy)(nx, x, (KS_NUM *)ks_slot_of(to->filtered_mean, k));
-    KS_T(ks_write_cov)(nx, state->form, C, to->filtered_cov, to->filtered_var, k, W);
-    if (!to->kept_mean.base) return;
-    KS_T(ks_copy)(nx, x, (KS_NUM *)ks_slot_of(to->kept_mean, k));
+    KS_T(ks_write_cov)(nx, P ? KS_FORM_ORDINARY : state->form, P ? P : C, to->filtered_cov, to->filtered_var, k, W);
+    if (!to->kept_C.base) return;
+    if (to->kept_mean.base) KS_T(ks_copy)(nx, x, (KS_NUM *)ks_slot_of(to->kept_mean, k));
     KS_T(ks_copy)(nx * nx, C, (KS_NUM *)ks_slot_of(to->kept_C, k));
     to->form[k - to->form_first] = (unsigned char)state->form;
 }
@@ -255,15 +270,37 @@ KS_HD void KS_T(ks_write_predicted)(int nx, int64_t k, ks_form form, const KS_NU
     KS_T(ks_write_cov)(nx, form, Pp, to->predicted_cov, to->predicted_var, k, W);
 }
 
-/** Step k in the form that it needs. Returns as ks_update_array(). */
+/** Whether predictions are watched, and step k might be the first that is sharp. */
+KS_HD int KS_T(ks_watches)(const ks_series *s, int64_t k, const ks_forward_sinks *to, const ks_tally *tally)
+{
+    return to->watched && tally->sharp < 0 && !(k == 0 && s->prior_x1) && ks_counts_sharp(s, k, sizeof(KS_NUM));
+}
+
+/** Step k in the form that it needs; memory of steps in either. Returns as ks_update_array(). */
 KS_HD int KS_T(ks_filter_step)(int nx, const ks_series *s, int64_t k,
                                const KS_T(ks_observation) *o, ks_state *state,
-                               const KS_T(ks_scratch) *w, KS_T(ks_memo) *memo,
+                               const KS_T(ks_scratch) *w, KS_T(ks_memo) *memo, KS_T(ks_memo) *array_memo,
                                ks_evidence *evidence, ks_evidence *term,
                                const ks_forward_sinks *to, int want_innovation, ks_tally *tally)
 {
     const int nn = nx * nx, m = o->m;
-    KS_NUM *record = NULL;
+    KS_NUM *record = NULL, *array_record = NULL;
+    if (KS_T(ks_array_memorable)(array_memo, s, k, m, state, to)) {
+        const int at = KS_T(ks_memo_find)(array_memo, NULL, (const KS_NUM *)state->C);
+        if (at >= 0) {
+            const KS_T(ks_array_slot) slot =
+                KS_T(ks_array_slot_of)(nx, m, array_memo->base + (int64_t)at * array_memo->size);
+            KS_T(ks_array_again)(nx, s, k, o, &slot, state, w);
+            if (KS_T(ks_watches)(s, k, to, tally) && KS_T(ks_sharp_root)(nx, w->xp, slot.Sp, w->work)) tally->sharp = k;
+            KS_T(ks_write_predicted)(nx, k, KS_FORM_ORDINARY, w->xp, slot.Pp, to, w->work);
+            KS_T(ks_innovate_array)(s, k, o, w, slot.Se, evidence, term, to, want_innovation);
+            tally->array += 1;
+            return -1;
+        }
+        array_record = KS_T(ks_memo_miss)(array_memo, NULL, (const KS_NUM *)state->C);
+    } else {
+        array_memo->last = -1;
+    }
     if (KS_T(ks_memorable)(memo, s, k, m, state)) {
         const KS_NUM *C = (const KS_NUM *)state->C;
         const int at = KS_T(ks_memo_find)(memo, NULL, C);
@@ -282,7 +319,7 @@ KS_HD int KS_T(ks_filter_step)(int nx, const ks_series *s, int64_t k,
         memo->last = -1;
     }
     KS_T(ks_predict_in_form)(nx, s, k, o, state, w);
-    if (to->watched && tally->sharp < 0 && !(k == 0 && s->prior_x1) && ks_counts_sharp(s, k, sizeof(KS_NUM)) &&
+    if (KS_T(ks_watches)(s, k, to, tally) &&
         (state->form == KS_FORM_ARRAY
              ? KS_T(ks_sharp_root)(nx, w->xp, w->Pp, w->work)
              : ks_looks_sharp(to, s, k, sizeof(KS_NUM)) &&
@@ -293,7 +330,10 @@ KS_HD int KS_T(ks_filter_step)(int nx, const ks_series *s, int64_t k,
     KS_T(ks_write_predicted)(nx, k, state->form, w->xp, w->Pp, to, w->work);
     if (state->form == KS_FORM_ARRAY) {
         tally->array += 1;
-        return KS_T(ks_update_array)(nx, s, k, o, state, w, tally, term, to, want_innovation);
+        const int bad = KS_T(ks_update_array)(nx, s, k, o, state, w, tally, term, to, want_innovation);
+        if (array_record && bad == -1 && state->form == KS_FORM_ARRAY)
+            KS_T(ks_remember_array)(nx, m, array_memo, array_record, w, state);
+        return bad;
     }
     tally->ordinary += 1;
     KS_T(ks_update_ordinary)(nx, o, state, w);
@@ -303,16 +343,18 @@ KS_HD int KS_T(ks_filter_step)(int nx, const ks_series *s, int64_t k,
     return -1;
 }
 
-/** Steps k0 .. k1 - 1 of the filter with literal or run-time nx. Returns 0, or -1 with the fault in
- *  the tally. */
-KS_HD int KS_T(ks_filter_steps)(int nx, const ks_series *s, int64_t k0, int64_t k1,
-                                ks_state *state, const ks_forward_sinks *to, void *memory,
-                                ks_tally *tally)
+/** Step k0 of the filter and the steps behind it, with literal or run-time nx, as far as k1 or, where the ordinary form
+ *  is not `wanted`, the first step that may be taken in it. Returns where it has come to, or -1 with the fault in the
+ *  tally. */
+KS_HD int64_t KS_T(ks_filter_until)(int nx, const ks_series *s, int64_t k0, int64_t k1, int wanted,
+                                    ks_state *state, const ks_forward_sinks *to, void *memory,
+                                    ks_tally *tally)
 {
     const int want_innovation =
         to->innovation.base || to->innovation_cov.base || to->innovation_std.base;
     const KS_T(ks_scratch) w = KS_T(ks_lay_out)(nx, s->ny, memory);
-    KS_T(ks_memo) memo = KS_T(ks_forward_memo)(nx, s, k1 - k0, &w);
+    KS_T(ks_memo) memo = KS_T(ks_forward_memo)(nx, s, wanted ? k1 - k0 : 1, &w);
+    KS_T(ks_memo) array_memo = KS_T(ks_array_memo)(nx, s, k1 - k0, &w);
     if (!s->R.stride) KS_T(ks_noise_limit)(s->ny, (const KS_NUM *)ks_row(s->R, 0), s->ny, w.limit, w.work);
     for (int64_t k = k0; k < k1; ++k) {
         int entry = 0;
@@ -321,7 +363,7 @@ KS_HD int KS_T(ks_filter_steps)(int nx, const ks_series *s, int64_t k0, int64_t 
             return KS_T(ks_step_fault)(k, entry, KS_ARRAY_Y, KS_FAULT_NOT_FINITE, tally);
         tally->missing += s->ny - o.m;
         ks_evidence term = ks_evidence_start();
-        const int bad = KS_T(ks_filter_step)(nx, s, k, &o, state, &w, &memo, &tally->evidence,
+        const int bad = KS_T(ks_filter_step)(nx, s, k, &o, state, &w, &memo, &array_memo, &tally->evidence,
                                              to->loglik_terms.base ? &term : NULL, to,
                                              want_innovation, tally);
         if (bad >= 0)
@@ -334,7 +376,20 @@ KS_HD int KS_T(ks_filter_steps)(int nx, const ks_series *s, int64_t k0, int64_t 
             return KS_T(ks_step_fault)(k, 0, KS_ARRAY_ESTIMATE, KS_FAULT_NOT_FINITE, tally);
         if (to->loglik_terms.base)
             *(double *)ks_slot_of(to->loglik_terms, k) = ks_evidence_loglik(&term);
-        KS_T(ks_write_filtered)(nx, k, state, to, w.work);
+        const KS_NUM *P =
+            array_memo.last < 0
+                ? NULL
+                : KS_T(ks_array_slot_of)(nx, s->ny, array_memo.base + (int64_t)array_memo.last * array_memo.size).P;
+        KS_T(ks_write_filtered)(nx, k, state, P, to, w.work);
+        if (!wanted && state->form == KS_FORM_ORDINARY) return k + 1;
     }
-    return 0;
+    return k1;
+}
+
+/** Steps k0 .. k1 - 1. Returns 0, or -1 with the fault in the tally. */
+KS_HD int KS_T(ks_filter_steps)(int nx, const ks_series *s, int64_t k0, int64_t k1,
+                                ks_state *state, const ks_forward_sinks *to, void *memory,
+                                ks_tally *tally)
+{
+    return KS_T(ks_filter_until)(nx, s, k0, k1, 1, state, to, memory, tally) < 0 ? -1 : 0;
 }

@@ -62,19 +62,20 @@ KS_HD_COLD void KS_T(table_start)(const ks_series *s, ks_state *state, void *wor
 }
 
 #ifdef KS_TILED
-/** Ordinary steps by the hand-shaped kernels, all others one by one as they come. */
+/** Ordinary steps by the hand-shaped kernels, all others as they come. */
 static int KS_T(filter_tiled)(const ks_tiled_kernels *tiled, const ks_series *s, int64_t k0,
                               int64_t k1, ks_state *state, const ks_forward_sinks *to, void *work,
                               ks_tally *tally)
 {
-    for (int64_t k = k0; k < k1; ++k) {
+    for (int64_t k = k0; k < k1;) {
         if (state->form == KS_FORM_ORDINARY && !(k == 0 && s->prior_x1)) {
             k = tiled->filter(s, k, k1, state, to, work, tally);
             if (k < 0) return -1;
             if (k == k1) return 0;
         }
         state->steady.stage = KS_STEADY_UNKNOWN;
-        if (KS_T(ks_filter_steps)(s->nx, s, k, k + 1, state, to, work, tally)) return -1;
+        k = KS_T(ks_filter_until)(s->nx, s, k, k1, 0, state, to, work, tally);
+        if (k < 0) return -1;
     }
     return 0;
 }

@@ -45,6 +45,14 @@ KS_HD int64_t KS_T(ks_memo_scratch)(int nx, int ny)
     return KS_T(ks_memo_slots)(nx) * most + 3 * n * n + m * n;
 }
 
+/** The same for filter steps in the array form (array_again_text.h). */
+KS_HD int64_t KS_T(ks_array_memo_scratch)(int nx, int ny)
+{
+    const int64_t n = nx, m = ny;
+    const int slots = KS_T(ks_memo_slots)(nx);
+    return slots ? slots * (5 * n * n + m * n + m * m) + 3 * n * n + m * n : 0;
+}
+
 /** Whether the covariance steps of a series depend on nothing but the covariance, and repetitions are to be looked
  *  for, of which there are enough steps. */
 KS_HD int KS_T(ks_memo_pays)(const ks_series *s, int64_t steps)

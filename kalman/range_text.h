@@ -86,12 +86,14 @@ KS_HD int64_t KS_T(ks_range_scratch)(int nx, int ny)
     return KS_T(ks_step_scratch)(nx, ny) + m * n + m * m + 2 * m     /* compacted observation */
            + 2 * m                                                 /* limits of its noise   */
            + 3 * n * n + 3 * n                                     /* prediction, gain, mean */
+           + KS_T(ks_array_memo_scratch)(nx, ny)
            + 2 * (m * n + m * m + 2 * m);                          /* whitened innovation    */
 }
 
 /** Pointers into the scratch of one step. */
 typedef struct KS_T(ks_scratch) {
     KS_NUM *compact, *xp, *Pp, *xn, *Pn, *ET, *G, *S, *inverse_d, *v, *Z, *memo, *work;
+    KS_NUM *array_memo;
     KS_NUM *limit, *limit_here; /* ks_noise_limit() of a constant R, of one step */
 } KS_T(ks_scratch);
 
@@ -113,9 +115,13 @@ KS_HD KS_T(ks_scratch) KS_T(ks_lay_out)(int nx, int ny, void *memory)
     w.limit = at;            at += ny;
     w.limit_here = at;       at += ny;
     w.memo = at;             at += KS_T(ks_memo_scratch)(nx, ny);
+    w.array_memo = at;       at += KS_T(ks_array_memo_scratch)(nx, ny);
     w.work = at;
     return w;
 }
+
+/** P = S Sᵀ, with the same bits wherever it is made. */
+KS_HD_SAME void KS_T(ks_square_root)(int nx, const KS_NUM *S, KS_NUM *P) { KS_T(ks_square)(nx, nx, nx, S, P); }
 
 /** Write C, in the form that it is in, as a covariance to `full` and its diagonal to `diagonal`. */
 KS_HD void KS_T(ks_write_cov)(int nx, ks_form form, const KS_NUM *C, ks_sink full, ks_sink diagonal,
@@ -124,7 +130,7 @@ KS_HD void KS_T(ks_write_cov)(int nx, ks_form form, const KS_NUM *C, ks_sink ful
     if (!full.base && !diagonal.base) return;
     const KS_NUM *P = C;
     if (form == KS_FORM_ARRAY) {
-        KS_T(ks_square)(nx, nx, nx, C, W);
+        KS_T(ks_square_root)(nx, C, W);
         P = W;
     }
     if (full.base) KS_T(ks_copy)(nx * nx, P, (KS_NUM *)ks_slot_of(full, k));

@@ -73,6 +73,7 @@ typedef struct ks_forward_sinks {
     int64_t form_first;
     ks_sink gain;        /* what a mean of another precision takes, see ks_gain_numbers() */
     int watched;         /* sharp predictions go to the tally: steps back follow          */
+    int rooted;          /* no step leaves the array form: whitened steps back follow     */
     int sparse;          /* KS_KEPT_BEFORE may stand among the forms: whoever takes the steps back knows it */
 } ks_forward_sinks;
 

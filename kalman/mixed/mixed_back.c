@@ -80,11 +80,11 @@ void ks_mixed_whiten(const ks_smooth_plan *plan, ks_mixed *mixed, ks_whitening *
     twin.kept_C = to->kept_C;
     twin.form = to->form;
     twin.form_first = to->form_first;
+    twin.watched = twin.rooted = 1;
     for (int64_t k = k0; k < k1 && g->alive; k += mixed->length) {
         const int64_t end = k1 - k < mixed->length ? k1 : k + mixed->length;
         ks_mixed_bring(plan, mixed, g, k, end, k, end);
-        if (ks_two_ended_kernels_of(plan->kernels)
-                ->whitened_filter(&g->series[0], k, end, &state, &twin, w->work, &w->filtered)) {
+        if (plan->kernels->filter(&g->series[0], k, end, &state, &twin, g->scratch, &w->filtered)) {
             tally->bad_step = w->filtered.bad_step;
             tally->bad_row = w->filtered.bad_row;
             tally->bad_array = w->filtered.bad_array;

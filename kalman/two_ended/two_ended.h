@@ -57,18 +57,13 @@ typedef struct ks_two_ended_kernels {
     int (*outward)(const ks_series *series, int64_t k0, int64_t k1, ks_form form, ks_state *state,
                    const ks_right_rows *from, const ks_backward_sinks *to, void *work,
                    ks_tally *tally);
-    /** Bytes of work for the three below. */
+    /** Bytes of work for the two below. */
     size_t (*whitened_bytes)(int nx, int ny);
-    /** Filter steps k0 .. k1 - 1 in the array form alone, as `state` is; mean, root and
-     *  form, where wanted, kept for whitened_back. tally->sharp becomes the first step whose prediction is, if it is -1. Returns 0,
-     *  or -1 with the fault in the tally. */
-    int (*whitened_filter)(const ks_series *series, int64_t k0, int64_t k1, ks_state *state,
-                           const ks_forward_sinks *kept, void *work, ks_tally *tally);
     /** The `filtered` state of a step, in the array form, meets the information from its right, in that form too, and
      *  becomes the smoothed `state`. */
     void (*whitened_meet)(int nx, const ks_state *filtered, const ks_information *information, ks_whitened *whitened,
                           ks_state *state, void *work);
-    /** Smoothed steps k1 - 1 .. k0, k0 >= -1, from what whitened_filter has kept of them and what is known of step k1,
+    /** Smoothed steps k1 - 1 .. k0, k0 >= -1, from what a filter that is rooted has kept of them and what is known of step k1,
      *  or, where k1 = T, of step T - 1. `state` is the smoothed one of step k1 in, of the last step taken out, in the
      *  array form. Returns the last step taken, k0 or, below the step `sharp`, where the next one is for the RTS
      *  smoother; k1 where there is none. -2 with the fault in the tally. */

@@ -260,15 +260,6 @@ static size_t ends_whitened_bytes(int nx, int ny)
     return (size_t)KS_T(ks_whitened_lay_out)(nx, ny, NULL, &unused) * sizeof(KS_NUM);
 }
 
-static int ends_whitened_filter(const ks_series *s, int64_t k0, int64_t k1, ks_state *state,
-                                const ks_forward_sinks *kept, void *work, ks_tally *tally)
-{
-    const unsigned mode = ks_flush_begin();
-    const int rc = KS_T(ks_whitened_filter)(s, k0, k1, state, kept, work, tally);
-    ks_flush_end(mode);
-    return rc;
-}
-
 static void ends_whitened_meet(int nx, const ks_state *filtered, const ks_information *information,
                                ks_whitened *whitened, ks_state *state, void *work)
 {
@@ -299,6 +290,6 @@ static void ends_first_refused(const ks_series *s, int64_t k0, int64_t k1, void 
 }
 
 const ks_two_ended_kernels KS_ENDS = { ends_scratch_bytes, ends_inform, ends_meet, ends_outward,
-                                       ends_whitened_bytes, ends_whitened_filter, ends_whitened_meet,
+                                       ends_whitened_bytes, ends_whitened_meet,
                                        ends_whitened_back, ends_inverts,
                                        ends_first_refused };

@@ -35,18 +35,18 @@ static ks_forward_sinks rows_of(const ks_smooth_plan *plan, const ks_segments *a
     kept.kept_C = all->kept.cov ? ks_cov_sink(plan, all->kept, first) : to->smoothed_cov;
     kept.form = all->form;
     kept.form_first = first;
+    kept.watched = kept.rooted = 1;
     return kept;
 }
 
 /** Steps k0 .. k1 - 1 of the filter, block by block. */
 static int filter(ks_run *run, ks_whitening *w, const ks_series *s, int64_t k0, int64_t k1,
-                  const ks_forward_sinks *kept, ks_tally *tally)
+                  const ks_forward_sinks *kept, void *scratch, ks_tally *tally)
 {
     ks_state state = { w->state.mean, w->state.cov, KS_FORM_ARRAY, KS_NOT_STEADY };
     for (int64_t k = k0; k < k1; k += KS_BLOCK) {
         const int64_t end = k1 - k < KS_BLOCK ? k1 : k + KS_BLOCK;
-        if (ks_two_ended_kernels_of(run->plan->kernels)->whitened_filter(s, k, end, &state, kept, w->work, tally) ||
-            ks_run_progress(run, 0))
+        if (run->plan->kernels->filter(s, k, end, &state, kept, scratch, tally) || ks_run_progress(run, 0))
             return -1;
     }
     return 0;
@@ -93,7 +93,7 @@ int ks_whitening_run(ks_run *run, ks_whitening *w, int64_t b, const ks_series *s
     const ks_smooth_plan *plan = run->plan;
     const int64_t steps = segments->steps, length = segments->length, count = (steps + length - 1) / length;
     const int64_t end = information ? steps - 1 : steps; /* of what is not smoothed yet */
-    const ks_forward_sinks nothing = { 0 };
+    const ks_forward_sinks nothing = { .watched = 1, .rooted = 1 };
     ks_state filtered = { w->state.mean, w->state.cov, KS_FORM_ARRAY, KS_NOT_STEADY };
     ks_state state = { w->behind.mean, w->behind.cov, KS_FORM_ARRAY, KS_NOT_STEADY };
     w->filtered = segments->filtered ? *segments->filtered : ks_tally_start();
@@ -101,8 +101,8 @@ int ks_whitening_run(ks_run *run, ks_whitening *w, int64_t b, const ks_series *s
     for (int64_t i = 0; i < count && !segments->filtered; ++i) {
         const ks_forward_sinks kept = rows_of(plan, segments, i, to);
         if (count > 1) ks_copy_estimate(plan, segments->checkpoints, i, w->state, 0);
-        if (filter(run, w, s, i * length, i + 1 < count ? (i + 1) * length : end, &kept, &w->filtered) ||
-            (i + 1 == count && filter(run, w, s, end, steps, &nothing, &w->filtered))) {
+        if (filter(run, w, s, i * length, i + 1 < count ? (i + 1) * length : end, &kept, scratch, &w->filtered) ||
+            (i + 1 == count && filter(run, w, s, end, steps, &nothing, scratch, &w->filtered))) {
             tally->bad_step = w->filtered.bad_step;
             tally->bad_row = w->filtered.bad_row;
             tally->bad_array = w->filtered.bad_array;
@@ -121,7 +121,7 @@ int ks_whitening_run(ks_run *run, ks_whitening *w, int64_t b, const ks_series *s
         ks_tally again = ks_tally_start();
         if (i + 1 < count || (segments->filtered && count > 1)) { /* the last segment's rows may be there still */
             ks_copy_estimate(plan, w->state, 0, segments->checkpoints, i);
-            if (filter(run, w, s, i * length, next, &kept, &again)) return -1;
+            if (filter(run, w, s, i * length, next, &kept, scratch, &again)) return -1;
         }
         if (back(run, w, s, i * length, next, &state, &kept, to, scratch, tally)) return -1;
     }

@@ -37,7 +37,7 @@ typedef struct ks_segments {
     const ks_tally *filtered;
 } ks_segments;
 
-/** Whether the rows of a filter are those that whitened_filter makes, to the bit: it has never left the array form. */
+/** Whether the rows of a filter are those that a rooted one makes, to the bit: it has never left the array form. */
 static inline int ks_is_whitened(const ks_tally *filtered)
 {
     return filtered->sharp >= 0 && filtered->ordinary == 0 && filtered->left == 0;

@@ -10,7 +10,8 @@
  * multiplies what is known of zeta[k+1] with a part of an orthogonal matrix: no round-off grows, and nothing is
  * inverted, however singular F, Q, R and P0 are. What is left of the digits is a round-off of the filtered standard
  * deviations. Theta is made again from what the filter has kept, by the same text with the same bits: zeta means
- * nothing without the very root that it belongs to. Source: Park & Kailath, "New square-root smoothing algorithms",
+ * nothing without the very root that it belongs to. What roots a step is made of says all of it but the means, so steps
+ * of a constant model that have been taken before are not taken again (memo_text.h). Source: Park & Kailath, "New square-root smoothing algorithms",
  * IEEE Trans. Automatic Control 41, 1996. */
 
 /** Pointers into scratch. */
@@ -18,19 +19,47 @@ typedef struct KS_T(ks_whitened_scratch) {
     KS_NUM *compact;
     KS_NUM *x, *S, *xp, *Sp, *xn, *Sn, *Se, *e; /* the step before, its prediction, the step      */
     KS_NUM *across, *through;                   /* Theta of the prediction and of the observation */
-    KS_NUM *A, *work;
+    KS_NUM *A, *memo, *work;
 } KS_T(ks_whitened_scratch);
+
+/** What is remembered of a step, in a slot with key S[k] and the root of zeta[k + 1]: the root of zeta[k], the smoothed root
+ *  and covariance that it makes, and by what means go: the root of the innovation covariance and Theta. */
+typedef struct KS_T(ks_whitened_slot) {
+    KS_NUM *root, *C, *P, *Se, *through, *across, *counts;
+} KS_T(ks_whitened_slot);
+
+/** Numbers of the results of a slot, which begin at `at`. */
+KS_HD int KS_T(ks_whitened_slot_at)(int nx, int ny, KS_NUM *at, KS_T(ks_whitened_slot) *slot)
+{
+    const int nn = nx * nx, m = ny;
+    slot->root = at;
+    slot->C = slot->root + nn;
+    slot->P = slot->C + nn;
+    slot->Se = slot->P + nn;
+    slot->through = slot->Se + m * m;
+    slot->across = slot->through + m * (nx + m + 2);
+    slot->counts = slot->across + nx * (2 * nx + 2);
+    return (int)(slot->counts + 4 - at);
+}
+
+KS_HD KS_T(ks_memo) KS_T(ks_whitened_memo)(int nx, int ny, int pays, KS_NUM *memory)
+{
+    KS_T(ks_whitened_slot) slot;
+    return KS_T(ks_memo_start)(nx, ny, pays, nx * nx, nx * nx, KS_T(ks_whitened_slot_at)(nx, ny, memory, &slot), memory);
+}
 
 /** With memory NULL: the numbers that it takes. */
 KS_HD int64_t KS_T(ks_whitened_lay_out)(int nx, int ny, KS_NUM *memory, KS_T(ks_whitened_scratch) *w)
 {
     const int64_t n = nx, m = ny, nn = n * n;
+    const int64_t slot = 5 * nn + m * m + m * (n + m + 2) + n * (2 * n + 2) + 4;
     const int64_t size[] = { m * n + m * m + 2 * m, n, nn, n, nn, n, nn, m * m, m,
                              n * (2 * n + 2), m * (n + m + 2), nn,
+                             3 * nn + m * n + KS_T(ks_memo_slots)(nx) * slot,
                              KS_T(ks_step_scratch)(nx, ny) +
                                  (int64_t)ks_lq_apart(2 * nx + 1) * (2 * n + m) /* ks_whitened_retreat() */ };
     KS_NUM **const place[] = { &w->compact, &w->x, &w->S, &w->xp, &w->Sp, &w->xn, &w->Sn, &w->Se, &w->e,
-                               &w->across, &w->through, &w->A, &w->work };
+                               &w->across, &w->through, &w->A, &w->memo, &w->work };
     int64_t at = 0;
     for (int i = 0; i < (int)(sizeof size / sizeof size[0]); ++i) {
         *place[i] = memory ? memory + at : NULL;
@@ -39,8 +68,7 @@ KS_HD int64_t KS_T(ks_whitened_lay_out)(int nx, int ny, KS_NUM *memory, KS_T(ks_
     return at;
 }
 
-/** Filter step k from w->x, w->S of the step before to w->xn, w->Sn, with epsilon and, where across and through are not
- *  NULL, Theta. Returns the entries that are present, or -1 with the fault in the tally. */
+/** Filter step k from w->x, w->S of the step before to w->xn, w->Sn, with epsilon and Theta. Returns the entries that are present, or -1 with the fault in the tally. */
 KS_HD_COLD int KS_T(ks_whitened_step)(const ks_series *s, int64_t k, const KS_T(ks_whitened_scratch) *w,
                                       KS_T(ks_rotation) *across, KS_T(ks_rotation) *through,
                                       ks_tally *tally)
@@ -66,35 +94,18 @@ KS_HD_COLD int KS_T(ks_whitened_step)(const ks_series *s, int64_t k, const KS_T(
     return o.m;
 }
 
-/** See ks_two_ended_kernels.whitened_filter. */
-KS_HD_COLD int KS_T(ks_whitened_filter)(const ks_series *s, int64_t k0, int64_t k1, ks_state *state,
-                                        const ks_forward_sinks *kept, void *memory, ks_tally *tally)
-{
-    const int nx = s->nx;
-    KS_NUM *x = (KS_NUM *)state->x, *S = (KS_NUM *)state->C;
-    KS_T(ks_whitened_scratch) w;
-    (void)KS_T(ks_whitened_lay_out)(nx, s->ny, (KS_NUM *)memory, &w);
-    w.x = w.xn = x;
-    w.S = w.Sn = S;
-    for (int64_t k = k0; k < k1; ++k) {
-        if (KS_T(ks_whitened_step)(s, k, &w, NULL, NULL, tally) < 0) return -1;
-        tally->array += 1;
-        if (tally->sharp < 0 && !(k == 0 && s->prior_x1) && ks_counts_sharp(s, k, sizeof(KS_NUM)) &&
-            KS_T(ks_sharp_root)(nx, w.xp, w.Sp, w.work))
-            tally->sharp = k;
-        if (kept->kept_mean.base) KS_T(ks_copy)(nx, x, (KS_NUM *)ks_slot_of(kept->kept_mean, k));
-        if (kept->kept_C.base) KS_T(ks_copy)(nx * nx, S, (KS_NUM *)ks_slot_of(kept->kept_C, k));
-        if (kept->form) kept->form[k - kept->form_first] = KS_FORM_ARRAY;
-    }
-    return 0;
-}
-
-/** The smoothed mean x and root C of a step whose filtered ones are fx, S. */
-KS_HD void KS_T(ks_whitened_estimate)(int nx, const KS_NUM *fx, const KS_NUM *S, const ks_whitened *whitened,
-                                      KS_NUM *x, KS_NUM *C)
+/** The smoothed mean x of a step whose filtered one is fx, with the root S of its covariance. */
+KS_HD_SAME void KS_T(ks_whitened_mean)(int nx, const KS_NUM *fx, const KS_NUM *S, const ks_whitened *whitened, KS_NUM *x)
 {
     KS_T(ks_copy)(nx, fx, x);
     KS_T(ks_mv_add)(nx, nx, S, (const KS_NUM *)whitened->mean, x);
+}
+
+/** The same, and its root C. */
+KS_HD void KS_T(ks_whitened_estimate)(int nx, const KS_NUM *fx, const KS_NUM *S, const ks_whitened *whitened,
+                                      KS_NUM *x, KS_NUM *C)
+{
+    KS_T(ks_whitened_mean)(nx, fx, S, whitened, x);
     KS_T(ks_mm)(nx, nx, nx, S, (const KS_NUM *)whitened->root, C);
 }
 
@@ -133,15 +144,16 @@ KS_HD_COLD void KS_T(ks_whitened_meet)(int nx, const ks_state *filtered, const k
 }
 
 /** What is known of zeta[k + 1] becomes what is known of zeta[k], x and S of which are in w; `later` is the smoothed root
- *  of step k + 1. */
+ *  of step k + 1. Theta stays in across and through. */
 KS_HD int KS_T(ks_whitened_retreat)(const ks_series *s, int64_t k, ks_whitened *whitened, const KS_NUM *later,
-                                    ks_sink lag_one, const KS_T(ks_whitened_scratch) *w, ks_tally *tally)
+                                    ks_sink lag_one, const KS_T(ks_whitened_scratch) *w,
+                                    KS_T(ks_rotation) *acrosses, KS_T(ks_rotation) *throughs, ks_tally *tally)
 {
     const int nx = s->nx;
     KS_NUM *mean = (KS_NUM *)whitened->mean, *root = (KS_NUM *)whitened->root;
-    KS_T(ks_rotation) across = { w->across, 0, nx }, through = { w->through, 0, nx };
-    const int m = KS_T(ks_whitened_step)(s, k + 1, w, &across, &through, tally);
+    const int m = KS_T(ks_whitened_step)(s, k + 1, w, acrosses, throughs, tally);
     if (m < 0) return -1;
+    const KS_T(ks_rotation) across = *acrosses, through = *throughs;
     /* Row by row what zeta is made of, its columns: nx rows of root, the mean, the rest that nothing tells of. */
     const int rest = across.columns - nx, rows = nx + 1 + rest, apart = ks_lq_apart(rows);
     const int columns = through.columns > across.columns ? through.columns : across.columns, known = through.columns - m;
@@ -180,6 +192,48 @@ KS_HD int KS_T(ks_whitened_retreat)(const ks_series *s, int64_t k, ks_whitened *
     return 0;
 }
 
+/** The same of the mean alone, by the Theta of a slot, for a row that is complete. */
+KS_HD void KS_T(ks_whitened_again)(const ks_series *s, int64_t k, ks_whitened *whitened,
+                                   const KS_T(ks_whitened_slot) *slot, const KS_T(ks_whitened_scratch) *w)
+{
+    const int nx = s->nx, m = s->ny, apart = ks_lq_apart(1);
+    const int through = (int)(double)slot->counts[0], through_columns = (int)(double)slot->counts[1];
+    const int across = (int)(double)slot->counts[2], across_columns = (int)(double)slot->counts[3];
+    const int columns = through_columns > across_columns ? through_columns : across_columns;
+    const int64_t row = k + 1 - s->shift;
+    KS_NUM *mean = (KS_NUM *)whitened->mean, *M = w->work;
+    KS_T(ks_array_move)(nx, (const KS_NUM *)ks_row(s->F, row), (const KS_NUM *)ks_row(s->u, row), w->x, w->xp);
+    KS_T(ks_array_whiten)(nx, m, (const KS_NUM *)ks_row(s->H, k + 1), (const KS_NUM *)ks_row(s->d, k + 1),
+                          (const KS_NUM *)ks_row(s->y, k + 1), w->xp, slot->Se, w->e);
+    KS_T(ks_lq_clear)(1, columns, M);
+    for (int c = 0; c < m; ++c) M[c * apart] = w->e[c];
+    for (int c = m; c < through_columns; ++c) M[c * apart] = mean[c - m];
+    KS_T(ks_lq_back)(through, 1, through_columns, slot->through, M);
+    for (int c = nx; c < columns; ++c) KS_T(ks_zero)(apart, M + c * apart);
+    KS_T(ks_lq_back)(across, 1, across_columns, slot->across, M);
+    for (int c = 0; c < nx; ++c) mean[c] = M[c * apart];
+    KS_T(ks_copy)(nx * nx, slot->root, (KS_NUM *)whitened->root);
+}
+
+/** Keep what a step has made. */
+KS_HD_COLD void KS_T(ks_whitened_remember)(int nx, int ny, const KS_NUM *root, const KS_T(ks_rotation) *across,
+                                           const KS_T(ks_rotation) *through, const KS_T(ks_whitened_scratch) *w,
+                                           KS_T(ks_memo) *memo, const KS_T(ks_whitened_slot) *slot)
+{
+    const int nn = nx * nx;
+    KS_T(ks_memo_keep)(memo);
+    KS_T(ks_copy)(nn, root, slot->root);
+    KS_T(ks_copy)(nn, w->Sn, slot->C);
+    KS_T(ks_square_root)(nx, w->Sn, slot->P);
+    KS_T(ks_copy)(ny * ny, w->Se, slot->Se);
+    KS_T(ks_copy)(through->count * (through->columns + 2), through->V, slot->through);
+    KS_T(ks_copy)(across->count * (across->columns + 2), across->V, slot->across);
+    slot->counts[0] = (KS_NUM)through->count;
+    slot->counts[1] = (KS_NUM)through->columns;
+    slot->counts[2] = (KS_NUM)across->count;
+    slot->counts[3] = (KS_NUM)across->columns;
+}
+
 /** See ks_two_ended_kernels.whitened_back. */
 KS_HD_COLD int64_t KS_T(ks_whitened_back)(const ks_series *s, int64_t k0, int64_t k1, int64_t sharp,
                                           ks_whitened *whitened, ks_state *state, const ks_forward_sinks *kept,
@@ -189,11 +243,34 @@ KS_HD_COLD int64_t KS_T(ks_whitened_back)(const ks_series *s, int64_t k0, int64_
     KS_NUM *x = (KS_NUM *)state->x, *C = (KS_NUM *)state->C;
     KS_T(ks_whitened_scratch) w;
     (void)KS_T(ks_whitened_lay_out)(nx, s->ny, (KS_NUM *)memory, &w);
+    KS_T(ks_rotation) across = { w.across, 0, nx }, through = { w.through, 0, nx };
+    KS_T(ks_whitened_slot) slot = { 0 };
+    KS_T(ks_memo) memo =
+        KS_T(ks_whitened_memo)(nx, s->ny, KS_T(ks_memo_pays)(s, k1 - k0) && !to->lag_one_cov.base, w.memo);
     for (int64_t k = k1 - 1; k >= k0; --k) {
+        const KS_NUM *root = (const KS_NUM *)whitened->root;
+        int at = -1, entry = 0;
+        KS_NUM *record = NULL;
         KS_T(ks_copy)(nx, (const KS_NUM *)ks_slot_of(kept->kept_mean, k), w.x);
         KS_T(ks_copy)(nx * nx, (const KS_NUM *)ks_slot_of(kept->kept_C, k), w.S);
-        if (k < s->steps - 1 && KS_T(ks_whitened_retreat)(s, k, whitened, C, to->lag_one_cov, &w, tally)) return -2;
-        KS_T(ks_whitened_estimate)(nx, w.x, w.S, whitened, w.xn, w.Sn);
+        if (memo.slots && k < s->steps - 1 && KS_T(ks_observe)(s, k + 1, w.compact, &entry).m == s->ny) {
+            at = KS_T(ks_memo_find)(&memo, w.S, root);
+            record = at < 0 ? KS_T(ks_memo_miss)(&memo, w.S, root) : memo.base + (int64_t)at * memo.size;
+            if (record) (void)KS_T(ks_whitened_slot_at)(nx, s->ny, record + 2 * nx * nx, &slot);
+        } else {
+            memo.last = -1;
+        }
+        if (at >= 0) {
+            KS_T(ks_whitened_again)(s, k, whitened, &slot, &w);
+            KS_T(ks_whitened_mean)(nx, w.x, w.S, whitened, w.xn);
+            KS_T(ks_copy)(nx * nx, slot.C, w.Sn);
+        } else {
+            if (k < s->steps - 1 && KS_T(ks_whitened_retreat)(s, k, whitened, C, to->lag_one_cov, &w, &across, &through,
+                                                              tally))
+                return -2;
+            KS_T(ks_whitened_estimate)(nx, w.x, w.S, whitened, w.xn, w.Sn);
+            if (record) KS_T(ks_whitened_remember)(nx, s->ny, root, &across, &through, &w, &memo, &slot);
+        }
         if (!KS_T(ks_finite_in_form)(nx, KS_FORM_ARRAY, w.xn, w.Sn)) {
             (void)KS_T(ks_step_fault)(k, 0, KS_ARRAY_ESTIMATE, KS_FAULT_NOT_FINITE, tally);
             return -2;
@@ -203,7 +280,8 @@ KS_HD_COLD int64_t KS_T(ks_whitened_back)(const ks_series *s, int64_t k0, int64_
         KS_T(ks_copy)(nx * nx, w.Sn, C);
         state->form = KS_FORM_ARRAY;
         if (to->smoothed_mean.base) KS_T(ks_copy)(nx, x, (KS_NUM *)ks_slot_of(to->smoothed_mean, k));
-        KS_T(ks_write_cov)(nx, KS_FORM_ARRAY, C, to->smoothed_cov, to->smoothed_var, k, w.work);
+        KS_T(ks_write_cov)(nx, at < 0 ? KS_FORM_ARRAY : KS_FORM_ORDINARY, at < 0 ? C : slot.P, to->smoothed_cov,
+                           to->smoothed_var, k, w.work);
         tally->array += 1;
     }
     return k0;

@@ -15,6 +15,7 @@
 #include "textbook.h"
 
 static const method_case smooth_once = { KS_JOB_SMOOTH, KS_METHOD_SEQUENTIAL, 0, 1, 0 };
+static const method_case filter_once = { KS_JOB_FILTER, KS_METHOD_SEQUENTIAL, 0, 1, 0 };
 
 static const int sizes[] = { 2, 3, 4, 5, 8, 14 };
 enum { SIZES = sizeof sizes / sizeof sizes[0] };
@@ -105,13 +106,107 @@ static void filtered_once(void **state)
                 const void *first = golden_bytes(b[0], KS_OUT_SMOOTHED_MEAN, &bytes);
                 assert_memory_equal(first, golden_bytes(b[set], KS_OUT_SMOOTHED_MEAN, &bytes), bytes);
             }
+            assert_int_equal(first_different(b[0], b[2], KS_OUT_SMOOTHED_COV), 0);
             for (int set = 0; set < 3; ++set) golden_buffers_free(b[set]);
             golden_free(g);
         }
 }
 
+/** The size of the filtered covariance of step k. */
+static double filtered_size(const golden_buffers *b, int64_t k)
+{
+    const golden_results *r = golden_widen((golden_buffers *)(uintptr_t)b);
+    const double *P = r->array[__builtin_ctz(KS_OUT_FILTERED_COV)];
+    double sum = 0;
+    for (int i = 0; i < r->nx * r->nx; ++i) sum += fabs(P[k * r->nx * r->nx + i]);
+    return sum;
+}
+
+/** Steps that are remembered have the bits of those that are taken. A state that observations without noise tell is known
+ *  exactly once what is left of its variance is below round-off; where nothing is held it shrinks on. */
+static void remembered(void **state)
+{
+    (void)state;
+    const int64_t T = 400;
+    for (int c = 0; c < SIZES * 2 * 2; ++c)
+        for (int p = 0; p < 3; ++p) {
+            if (SANITIZED && (c + p) % 3) continue;
+            const int nx = sizes[c / 4], gap = c / 2 % 2;
+            const method_case *m = c % 2 ? &filter_once : &smooth_once;
+            const unsigned made = outputs_made(m) & ~(unsigned)KS_OUT_LAG_ONE_COV;
+            golden *g = arma(ALONE, nx, T, gap ? KS_PRIOR_X1 : KS_PRIOR_X0, gap ? ONE_GAP : NO_GAPS, 0);
+            for (int i = 0; i < nx; ++i)
+                for (int j = 0; j < nx; ++j) g->Q.f64[i * nx + j] = ldexp(1, -i - j); /* forgets half in a step */
+            model_round(g);
+            golden_buffers *b[3], **held = &b[KS_STEADY_STATE_HOLD], **each = &b[KS_STEADY_STATE_COMPUTE];
+            for (int word = 0; word < 3; ++word)
+                b[word] = run_steady(g, m, (ks_precision)p, 1, made, (ks_steady_state)word);
+            const unsigned other = first_different(b[KS_STEADY_STATE_REPEAT], *each, made);
+            if (other)
+                fail_msg("nx = %d, precision %d: %s has other bits from memory", nx, p,
+                         golden_output_name((ks_output)(other & -other)));
+            const golden_difference d =
+                golden_compare(golden_widen(*held), golden_widen(*each), made, golden_norm_of(g, (ks_precision)p));
+            if (!(d.error <= (p == KS_F64 ? 1e-9 : 5e-3)))
+                fail_msg("nx = %d, precision %d: held %s at step %lld off by %.3g", nx, p, golden_output_name(d.output),
+                         (long long)d.step, d.error);
+            if (m == &filter_once && p != KS_MIXED && filtered_size(*held, 300) > 0)
+                fail_msg("nx = %d, precision %d, gap %d: %.3g is left", nx, p, gap, filtered_size(*held, 300));
+            if (m == &filter_once && p == KS_F64) assert_true(filtered_size(*each, 300) > 0);
+            for (int word = 0; word < 3; ++word) golden_buffers_free(b[word]);
+            golden_free(g);
+        }
+}
+
+/** A series that two disturbances make does not tell its state: later observations tell more of it, on the way back. */
+static void two_disturbances(void **state)
+{
+    (void)state;
+    const int64_t T = 600;
+    const unsigned made = outputs_made(&smooth_once) & ~(unsigned)KS_OUT_LAG_ONE_COV;
+    for (int c = 0; c < 2 * 2 * (SIZES - 1); ++c) {
+        const int nx = sizes[1 + c / 4], precision = c % 2, gap = c / 2 % 2;
+        golden *g = arma(ALONE, nx, T, KS_PRIOR_X1, gap ? ONE_GAP : NO_GAPS, 0);
+        for (int i = 0; i < nx; ++i)
+            for (int j = 0; j < nx; ++j) g->Q.f64[i * nx + j] = ldexp(1, -i - j) + (i == 1 && j == 1);
+        model_round(g);
+        golden_buffers *b[3];
+        for (int word = 0; word < 3; ++word)
+            b[word] = run_steady(g, &smooth_once, (ks_precision)precision, 1, made, (ks_steady_state)word);
+        for (int word = 0; word < 3; ++word) {
+            if (first_different(b[word], b[KS_STEADY_STATE_COMPUTE], made))
+                fail_msg("nx = %d, precision %d, gap %d: other bits with %s", nx, precision, gap,
+                         ks_steady_state_name((ks_steady_state)word));
+            if (word != KS_STEADY_STATE_COMPUTE) golden_buffers_free(b[word]);
+        }
+        golden_buffers_free(b[KS_STEADY_STATE_COMPUTE]);
+        golden_free(g);
+    }
+}
+
+/** Of a moving average that is not invertible, what is known of the state nearly exactly is forgotten again. */
+static void not_invertible(void **state)
+{
+    (void)state;
+    const int64_t T = 200;
+    const unsigned made = outputs_made(&filter_once);
+    golden *g = arma(ALONE, 2, T, KS_PRIOR_X1, NO_GAPS, 0);
+    static const double Q[4] = { 1, 2, 2, 4 };
+    for (int i = 0; i < 4; ++i) {
+        g->Q.f64[i] = Q[i];
+        g->P0.f64[i] = i % 3 ? 0 : 0x1p-140;
+    }
+    golden_buffers *b = run_well(g, &filter_once, KS_F64, 1, made, NULL);
+    assert_true(filtered_size(b, 10) < 1e-26);
+    assert_true(fabs(filtered_size(b, T - 1) - 3) < 1e-12); /* of 2 e, given y = ... + e' with Var(e') = 4 */
+    golden_buffers_free(b);
+    golden_free(g);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(as_the_textbook), cmocka_unit_test(filtered_once) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(as_the_textbook), cmocka_unit_test(filtered_once),
+                                        cmocka_unit_test(remembered), cmocka_unit_test(two_disturbances),
+                                        cmocka_unit_test(not_invertible) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

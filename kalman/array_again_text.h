@@ -1,0 +1,128 @@
+/* array_again_text.h -- steps of a constant model in the array form that have been taken before, as all of an ARMA
+ * model are in the end; see memo_text.h, num_f64.h. For scalar numbers.
+ *
+ * What is observed without noise may tell the state altogether, as a series tells that of its ARMA model. What is left
+ * of the root shrinks by a factor a step, for ever, since the array form keeps the digits of the smallest rows, too. So
+ * no two steps are the same. Once it is below a round-off of the prediction, which is more than the mean keeps, it is
+ * zero from then on, unless it might grow again: a state that is known stays so where the closed loop
+ * A = (I - K H) F forgets. This depends on a step and its root alone. */
+
+/** The most by which a power of A may enlarge what is left. */
+#define KS_KNOWN_GROWTH 8192
+/** Doublings of the power: a model that remembers more steps is left as it is. */
+#define KS_KNOWN_DOUBLINGS 12
+
+/** Whether powers of the closed loop of the gain G = Pp Hᵀ Se⁻ᵀ (nx, m) vanish, in standard deviations of the prediction,
+ *  of which Sp is the root. W: 3 nx² + m nx + nx numbers. */
+KS_HD_COLD int KS_T(ks_forgets)(int nx, int m, const KS_NUM *F, const KS_NUM *H, const KS_NUM *G, const KS_NUM *Se,
+                                const KS_NUM *Sp, KS_NUM *W)
+{
+    KS_NUM *A = W, *B = A + nx * nx, *next = B + nx * nx, *Y = next + nx * nx, *sd = Y + m * nx;
+    KS_T(ks_mm)(m, nx, nx, H, F, Y);
+    for (int i = 0; i < m; ++i)
+        for (int c = 0; c < nx; ++c) {
+            for (int l = 0; l < i; ++l) Y[i * nx + c] = Y[i * nx + c] - Se[i * m + l] * Y[l * nx + c];
+            Y[i * nx + c] = Y[i * nx + c] / Se[i * m + i];
+        }
+    KS_T(ks_mm)(nx, m, nx, G, Y, A);
+    for (int i = 0; i < nx; ++i) {
+        KS_NUM variance = KS_LIT(0);
+        for (int c = 0; c < nx; ++c) variance = variance + Sp[i * nx + c] * Sp[i * nx + c];
+        sd[i] = KS_SQRT(variance);
+    }
+    for (int i = 0; i < nx; ++i)
+        for (int c = 0; c < nx; ++c)
+            B[i * nx + c] = KS_GT(sd[i], KS_LIT(0)) ? (F[i * nx + c] - A[i * nx + c]) * (sd[c] / sd[i]) : KS_LIT(0);
+    for (int t = 0; t < KS_KNOWN_DOUBLINGS; ++t) {
+        KS_NUM norm = KS_LIT(0);
+        for (int i = 0; i < nx * nx; ++i) norm = norm + B[i] * B[i];
+        if (!KS_GT(KS_LIT(KS_KNOWN_GROWTH) * KS_LIT(KS_KNOWN_GROWTH), norm)) return 0;
+        if (KS_GT(KS_LIT(0.25), norm)) return 1;
+        KS_T(ks_mm)(nx, nx, nx, B, B, next);
+        KS_T(ks_copy)(nx * nx, next, B);
+    }
+    return 0;
+}
+
+/** Whether the posterior root S of step k, which has observed everything, is known exactly: no longer zero than by less
+ *  than a round-off of the prediction. W as above. */
+KS_HD int KS_T(ks_is_known)(int nx, const ks_series *s, int64_t k, const KS_NUM *G, const KS_NUM *Se, const KS_NUM *Sp,
+                            const KS_NUM *S, KS_NUM *W)
+{
+    const int m = s->ny;
+    const KS_NUM *R = (const KS_NUM *)ks_row(s->R, k);
+    int noise = 0, left = 0;
+    for (int i = 0; i < m * m; ++i) noise |= !(R[i] == KS_LIT(0));
+    for (int i = 0; !noise && i < nx * nx; ++i) left |= !(S[i] == KS_LIT(0));
+    if (noise || !left) return 0;
+    for (int i = 0; i < nx; ++i) {
+        KS_NUM variance = KS_LIT(0), predicted = KS_LIT(0);
+        for (int c = 0; c < nx; ++c) {
+            variance = variance + S[i * nx + c] * S[i * nx + c];
+            predicted = predicted + Sp[i * nx + c] * Sp[i * nx + c];
+        }
+        if (KS_GT(variance, KS_LIT(KS_EPS) * KS_LIT(KS_EPS) * predicted)) return 0;
+    }
+    return KS_T(ks_forgets)(nx, m, (const KS_NUM *)ks_row(s->F, k - s->shift), (const KS_NUM *)ks_row(s->H, k), G, Se, Sp,
+                            W);
+}
+
+/** What is remembered of a filter step, in a slot with key S of the step before: the gain K by columns, the root of the
+ *  innovation covariance, and of prediction and posterior root and covariance. */
+typedef struct KS_T(ks_array_slot) {
+    KS_NUM *KT, *Se, *Sp, *S, *Pp, *P;
+} KS_T(ks_array_slot);
+
+KS_HD KS_T(ks_array_slot) KS_T(ks_array_slot_of)(int nx, int ny, KS_NUM *slot)
+{
+    const int nn = nx * nx;
+    KS_T(ks_array_slot) at;
+    at.KT = slot + nn;
+    at.Se = at.KT + ny * nx;
+    at.Sp = at.Se + ny * ny;
+    at.S = at.Sp + nn;
+    at.Pp = at.S + nn;
+    at.P = at.Pp + nn;
+    return at;
+}
+
+KS_HD KS_T(ks_memo) KS_T(ks_array_memo)(int nx, const ks_series *s, int64_t steps, const KS_T(ks_scratch) *w)
+{
+    const int nn = nx * nx, m = s->ny;
+    return KS_T(ks_memo_start)(nx, m, KS_T(ks_memo_pays)(s, steps), 0, nn, m * nx + m * m + 4 * nn, w->array_memo);
+}
+
+/** Whether step k may come from memory or go there: a step in the array form that observes everything. */
+KS_HD int KS_T(ks_array_memorable)(const KS_T(ks_memo) *memo, const ks_series *s, int64_t k, int m, const ks_state *state,
+                                   const ks_forward_sinks *to)
+{
+    return memo->slots && m == s->ny && state->form == KS_FORM_ARRAY && !to->gain.base && !(k == 0 && s->prior_x1);
+}
+
+/** Put what a step has made of the root that its slot has for a key into it; the gain in w->G. */
+KS_HD_COLD void KS_T(ks_remember_array)(int nx, int m, KS_T(ks_memo) *memo, KS_NUM *slot, const KS_T(ks_scratch) *w,
+                                        const ks_state *state)
+{
+    const KS_T(ks_array_slot) at = KS_T(ks_array_slot_of)(nx, m, slot);
+    const KS_NUM *S = (const KS_NUM *)state->C;
+    KS_T(ks_memo_keep)(memo);
+    KS_T(ks_transpose)(nx, m, w->G, at.KT);
+    KS_T(ks_copy)(m * m, w->S, at.Se);
+    KS_T(ks_copy)(nx * nx, w->Pp, at.Sp);
+    KS_T(ks_copy)(nx * nx, S, at.S);
+    KS_T(ks_square_root)(nx, w->Pp, at.Pp);
+    KS_T(ks_square_root)(nx, S, at.P);
+}
+
+/** Step k with its covariances from memory: prediction and whitened innovation of the mean to w->xp and w->v, posterior to
+ *  `state`. */
+KS_HD void KS_T(ks_array_again)(int nx, const ks_series *s, int64_t k, const KS_T(ks_observation) *o,
+                                const KS_T(ks_array_slot) *slot, ks_state *state, const KS_T(ks_scratch) *w)
+{
+    const int64_t row = k - s->shift;
+    KS_NUM *x = (KS_NUM *)state->x;
+    KS_T(ks_array_move)(nx, (const KS_NUM *)ks_row(s->F, row), (const KS_NUM *)ks_row(s->u, row), x, w->xp);
+    KS_T(ks_array_whiten)(nx, o->m, o->H, o->d, o->y, w->xp, slot->Se, w->v);
+    KS_T(ks_array_correct)(nx, o->m, slot->KT, nx, w->v, w->xp, x);
+    KS_T(ks_copy)(nx * nx, slot->S, (KS_NUM *)state->C);
+}
