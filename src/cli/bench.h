@@ -33,6 +33,7 @@ typedef struct ks_bench_settings {
     int together[KS_BENCH_LIST];        /**< solve: rounds in one launch, on a device; -1: likewise */
     int segment_counts, togethers;
     ks_bench_model model;
+    bool arma;                          /**< an ARMA model in companion form, observed without noise */
     bool own;                           /**< each series of a batch has a model of its own       */
     ks_steady_state steady_state;       /**< of a constant one                                   */
     bool steady_given, scan_given;
@@ -149,7 +150,7 @@ ks_exit ks_bench_problem_make(ks_bench_problem *problem, const ks_bench_settings
 /** Steps of a run where none are stated. */
 int64_t ks_bench_steps(const ks_bench_settings *settings);
 
-/** "smooth", ... and "constant", "constant-repeat", ... */
+/** "smooth", ... and "constant", "constant-repeat", "arma-fresh", ... */
 const char *ks_bench_job_name(const ks_bench_settings *settings);
 const char *ks_bench_model_name(const ks_bench_settings *settings);
 

@@ -1,4 +1,4 @@
-/* Models to time: random, stable, dense. Numbers go in as double or single. */
+/* Models to time: random, stable, dense; or ARMA. Numbers go in as double or single. */
 #include <math.h>
 #include <string.h>
 #include "bench.h"
@@ -60,6 +60,37 @@ static void *block_at(const writer *w, const ks_view *view, int64_t b, int64_t k
            (size_t)(b * view->series_stride + k * view->step_stride) * number(w->precision);
 }
 
+/* n numbers whose sizes sum to 9 / 10, so that as coefficients of a recursion they make a stable one. */
+static void draw_recursion(writer *w, int n, double *to)
+{
+    double sum = 0.0;
+    for (int i = 0; i < n; ++i) to[i] = centred(w), sum += fabs(to[i]);
+    for (int i = 0; i < n && sum > 0.0; ++i) to[i] *= 0.9 / sum;
+}
+
+/* ARMA(n, n - 1) in companion form: x[0] of it is observed, without noise (Harvey, "Forecasting, Structural Time
+ * Series Models and the Kalman Filter", 1989, sec. 3.3). */
+static void fill_arma(writer *w, ks_model *model, int64_t b, int64_t F_blocks, int n, double *G)
+{
+    double *phi = G, *theta = G + n;
+    draw_recursion(w, n, phi);
+    theta[0] = 1.0;
+    draw_recursion(w, n - 1, theta + 1);
+    for (int64_t k = 0; k < F_blocks; ++k)
+        for (int i = 0; i < n; ++i)
+            for (int j = 0; j < n; ++j)
+                put(w, block_at(w, &model->F, b, k), (int64_t)i * n + j, j == 0 ? phi[i] : j == i + 1);
+    for (int i = 0; i < n; ++i) {
+        for (int j = 0; j < n; ++j) {
+            put(w, block_at(w, &model->Q, b, 0), (int64_t)i * n + j, theta[i] * theta[j]);
+            put(w, block_at(w, &model->P0, b, 0), (int64_t)i * n + j, i == j);
+        }
+        put(w, block_at(w, &model->H, b, 0), i, i == 0);
+        put(w, block_at(w, &model->m0, b, 0), i, 0.0);
+    }
+    put(w, block_at(w, &model->R, b, 0), 0, 0.0);
+}
+
 static void fill_model(writer *w, ks_model *model, int64_t b, int64_t F_blocks, int64_t blocks, int nx, int ny,
                        double *G)
 {
@@ -95,7 +126,7 @@ ks_exit ks_bench_problem_make(ks_bench_problem *problem, const ks_bench_settings
     const int64_t F_blocks = settings->model == KS_BENCH_CONSTANT ? 1 : T;
     const int64_t models = settings->own ? B : 1;
     const int64_t model_numbers = F_blocks * n * n + blocks * (n * n + m * n + m * m) + n + n * n;
-    const int64_t most = n > m ? n : m;
+    const int64_t most = (n > m ? n : m) + 1;
     const size_t bytes = ks_size_product(number(precision), (size_t)(models * model_numbers + B * T * m));
     writer w = {.precision = precision};
     const ks_model empty = KS_MODEL_INIT;
@@ -114,7 +145,8 @@ ks_exit ks_bench_problem_make(ks_bench_problem *problem, const ks_bench_settings
     problem->model.m0 = take(&w, models, 1, n);
     problem->model.P0 = take(&w, models, 1, n * n);
     for (int64_t b = 0; b < models; ++b)
-        fill_model(&w, &problem->model, b, F_blocks, blocks, settings->nx, settings->ny, G);
+        if (settings->arma) fill_arma(&w, &problem->model, b, F_blocks, settings->nx, G);
+        else fill_model(&w, &problem->model, b, F_blocks, blocks, settings->nx, settings->ny, G);
     problem->y = (ks_view){w.next, m, m * T};
     for (int64_t i = 0; i < B * T * m; ++i)
         put(&w, w.next, i, ks_random_uniform(&w.random) < settings->missing ? (double)NAN

@@ -141,7 +141,8 @@ static ks_exit time_runs(const trial *t, const ks_bench_settings *settings,
     return KS_EXIT_DONE;
 }
 
-/* Operations of the sequential method, which is the useful work of all of them. */
+/* Operations of the sequential method in the ordinary form, which is the useful work of all of them; ARMA models are not
+ * for that form. */
 static double counted_flops(const ks_bench_settings *settings, int64_t T)
 {
     ks_unit_costs costs;
@@ -149,7 +150,7 @@ static double counted_flops(const ks_bench_settings *settings, int64_t T)
     const ks_count_case what = {.method = settings->job == KS_BENCH_SMOOTH
                                               ? KS_COUNT_SEQUENTIAL : KS_COUNT_SEQUENTIAL_FILTER,
                                 .T = T, .threads = 1, .loglik = 1, .threshold = 1};
-    if (settings->nx > 256 || settings->ny > 256 ||
+    if (settings->arma || settings->nx > 256 || settings->ny > 256 ||
         ks_unit_costs_find(&costs, settings->nx, settings->ny) != KS_OK ||
         ks_count_method(&counted, &costs, &what) != KS_OK)
         return -1.0;

@@ -10,16 +10,17 @@
 enum {
     NX = 1, NY, STEPS, SERIES, BLOCKS, ORDER, NRHS, METHOD, SCAN, ELIMINATION, THREADS, PRECISION, REPEATS,
     VARYING, FRESH, MISSING, SEED, MACHINE, JSON, QUIET, SYSTEM, TOLERANCE, BACKEND, DEVICE, SEGMENTS,
-    TOGETHER, CSV, STEADY_STATE, OWN, HELP, VERSION
+    TOGETHER, CSV, STEADY_STATE, OWN, ARMA, HELP, VERSION
 };
 
 static const ks_option options[] = {
     {NX, "nx", "N", "states, default 4", 0},
-    {NY, "ny", "N", "observed entries, default half of nx", 0},
+    {NY, "ny", "N", "observed entries, default half of nx; of --arma 1", 0},
     {STEPS, "T", "N", "steps, default by size: covariances of 64 MiB, at most 1e5", 0},
     {SERIES, "batch", "N", "so many series in one call", 0},
     {VARYING, "varying", NULL, "F, Q, H and R for each step", 0},
     {FRESH, "fresh", NULL, "F for each step, always the same: nothing is remembered", 0},
+    {ARMA, "arma", NULL, "ARMA(nx, nx - 1), observed without noise: steps in the array form", 0},
     {OWN, "own", NULL, "each series of --batch has a model of its own", 0},
     {STEADY_STATE, "steady-state", "WORD", "covariances of a constant model: hold (default), repeat or compute", 0},
     {MISSING, "missing", "FRACTION", "of the entries, default 0", 0},
@@ -62,7 +63,7 @@ static void print_help(void)
     printf("Numbers may be written like 1e6.\n\n"
            "GFLOP/s: operations that the sequential method needs, as `kalscan count` counts them,\n"
            "by the time that was taken. GB/s: what has to be read and written at least, likewise.\n"
-           "The operations of methods for general systems are not counted.\n"
+           "The operations of methods for general systems, and of --arma, are not counted.\n"
            "Where F, Q, H and R are constant, a method may look up covariance steps that repeat and\n"
            "hold covariances that move by round-off, see --steady-state of `kalscan smooth --help`.\n");
     ks_help_exit_codes();
@@ -202,6 +203,7 @@ static ks_exit read_option(ks_bench_settings *s, int id, const char *value, ks_f
     case VARYING: s->model = KS_BENCH_VARYING; break;
     case FRESH: s->model = KS_BENCH_FRESH; break;
     case OWN: s->own = true; break;
+    case ARMA: s->arma = true; break;
     case MISSING: return ks_parse_number("--missing", value, 0.0, 1.0, &s->missing, failure);
     case SEED: return ks_parse_integer("--seed", value, 0, (int64_t)1 << 52, &s->seed, failure);
     case MACHINE: s->machine = true; break;
@@ -236,6 +238,9 @@ static ks_exit check_model_options(ks_bench_settings *s, unsigned given, ks_fail
     if (s->own && s->B < 2) return ks_fail(failure, KS_EXIT_USAGE, "--own goes with --batch of 2 series or more");
     if (given >> VARYING & 1u && given >> FRESH & 1u)
         return ks_fail(failure, KS_EXIT_USAGE, "--varying or --fresh, not both");
+    if (s->arma && (s->model == KS_BENCH_VARYING || s->ny > 1))
+        return ks_fail(failure, KS_EXIT_USAGE, "--arma: %s", s->ny > 1 ? "one entry is observed, not --ny" : "F alone may be "
+                       "given for each step, by --fresh, not --varying");
     if (s->steady_given && s->model != KS_BENCH_CONSTANT)
         return ks_fail(failure, KS_EXIT_USAGE, "--steady-state goes with a constant model, not with --%s",
                        s->model == KS_BENCH_FRESH ? "fresh" : "varying");
@@ -275,7 +280,7 @@ static ks_exit complete(ks_bench_settings *s, unsigned given, ks_failure *failur
 {
     static const int of_solve[] = {BLOCKS, ORDER, NRHS, SYSTEM, TOLERANCE, SEGMENTS, TOGETHER};
     static const int of_models[] = {NX, NY, STEPS, SERIES, SCAN, ELIMINATION, VARYING, FRESH,
-                                    OWN, STEADY_STATE, MISSING};
+                                    ARMA, OWN, STEADY_STATE, MISSING};
     const bool solve = s->job == KS_BENCH_SOLVE;
     const int *others = solve ? of_models : of_solve;
     const size_t count = solve ? sizeof of_models / sizeof *of_models
@@ -285,7 +290,7 @@ static ks_exit complete(ks_bench_settings *s, unsigned given, ks_failure *failur
             return ks_fail(failure, KS_EXIT_USAGE,
                            "bench solve takes --n, --N, --nrhs, --system, --tol, --segments and --together; "
                            "bench smooth and filter take --nx, --ny, --T, --batch, --scan, --order, --varying, "
-                           "--fresh, --own, --steady-state and --missing");
+                           "--fresh, --arma, --own, --steady-state and --missing");
     if ((given >> DEVICE & 1u || given >> TOGETHER & 1u) && !s->cuda)
         return ks_fail(failure, KS_EXIT_USAGE, "--%s goes with --backend cuda only",
                        given >> DEVICE & 1u ? "device" : "together");
@@ -299,7 +304,7 @@ static ks_exit complete(ks_bench_settings *s, unsigned given, ks_failure *failur
     if (s->queue && (s->n < 3 || s->n % 2 == 0))
         return ks_fail(failure, KS_EXIT_USAGE, "--system queue: a block has n = 2 k + 1 rows for "
                        "servers of k tasks, not %d", s->n);
-    if (s->ny == 0) s->ny = s->nx > 1 ? s->nx / 2 : 1;
+    if (s->ny == 0) s->ny = s->nx > 1 && !s->arma ? s->nx / 2 : 1;
     if (s->scans == 0 && read_scans(s, s->cuda ? "chunked" : "ladner-fischer", failure)) return failure->code;
     if (s->orders == 0) s->order[s->orders++] = KS_BLOCKTRI_AUTO;
     if (s->thread_counts == 0) s->threads[s->thread_counts++] = 1;

@@ -1,6 +1,8 @@
-"""Kalman filters and smoothers of Python packages on the kind of model that `kalscan bench` times: random,
-stable, constant, dense. Prints a list of JSON objects with nanoseconds per step. A package that is not
-installed is left out. usage: peers.py NX,NY... [--quick]"""
+"""Kalman filters and smoothers of Python packages on the kinds of model that `kalscan bench` times: random,
+stable, constant, dense; or, with --arma, ARMA(NX, NX - 1) observed without noise, with a fraction of entries
+missing, by statsmodels alone. Prints a list of JSON objects with nanoseconds per step. A package that is not
+installed is left out. usage: peers.py NX,NY... [--arma FRACTION] [--quick]"""
+import argparse
 import json
 import sys
 import time
@@ -19,6 +21,21 @@ def model(nx, ny, T, seed=1):
                 H=np.eye(ny, nx) + rng.uniform(-0.2, 0.2, (ny, nx)), R=covariance(ny, 2),
                 m0=rng.uniform(-0.5, 0.5, nx), P0=covariance(nx, 1),
                 y=rng.uniform(-2, 2, (T, ny)))
+
+
+def arma(nx, missing, T, seed=1):
+    rng = np.random.default_rng(seed)
+
+    def recursion(n):
+        draw = rng.uniform(-0.5, 0.5, n)
+        return 0.9 * draw / max(np.abs(draw).sum(), 1e-300)
+
+    F, theta = np.eye(nx, k=1), np.concatenate([[1], recursion(nx - 1)])
+    F[:, 0] = recursion(nx)
+    y = rng.uniform(-2, 2, (T, 1))
+    y[rng.uniform(size=y.shape) < missing] = np.nan
+    return dict(F=F, Q=np.outer(theta, theta), H=np.eye(1, nx), R=np.zeros((1, 1)), m0=np.zeros(nx),
+                P0=np.eye(nx), y=y)
 
 
 def median_ns(run, T, quick):
@@ -87,18 +104,24 @@ def dynamax_runs(m):
 
 
 def main():
-    quick = "--quick" in sys.argv
-    sizes = [tuple(map(int, a.split(","))) for a in sys.argv[1:] if not a.startswith("--")]
+    parser = argparse.ArgumentParser(description=__doc__.split(":", maxsplit=1)[0])
+    parser.add_argument("sizes", nargs="+")
+    parser.add_argument("--arma", type=float)
+    parser.add_argument("--quick", action="store_true")
+    arguments = parser.parse_args()
+    quick, missing = arguments.quick, arguments.arma
+    peers = [("statsmodels", statsmodels_runs), ("filterpy", filterpy_runs), ("dynamax", dynamax_runs)]
     results = []
-    for nx, ny in sizes:
+    for nx, ny in (map(int, size.split(",")) for size in arguments.sizes):
         T = 2000 if quick else 20000 if nx < 16 else 4000
-        for peer, runs in (("statsmodels", statsmodels_runs), ("filterpy", filterpy_runs),
-                           ("dynamax", dynamax_runs)):
+        for peer, runs in peers if missing is None else peers[:1]:
             try:
-                version, steps, filter_run, smooth_run = runs(model(nx, ny, T))
+                version, steps, filter_run, smooth_run = runs(model(nx, ny, T) if missing is None
+                                                              else arma(nx, missing, T))
             except ImportError:
                 continue
             results.append(dict(peer=peer, version=version, nx=nx, ny=ny, T=steps,
+                                model="dense" if missing is None else "arma", missing=missing or 0,
                                 filter_ns=median_ns(filter_run, steps, quick),
                                 smooth_ns=median_ns(smooth_run, steps, quick)))
     json.dump(results, sys.stdout, indent=1)

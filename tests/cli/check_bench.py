@@ -59,6 +59,10 @@ def batch():
     fresh = bench("filter", "--T", "50", "--fresh")[0]
     assert near(fresh["bytes_per_step"] - constant["bytes_per_step"], 8 * 16)
     assert [i["model"] for i in (constant, fresh)] == ["constant", "fresh"]
+    arma = [bench("smooth", "--T", "50", "--arma", *more)[0]
+            for more in ((), ("--nx", "1", "--precision", "f32"), ("--fresh", "--missing", "0.1"))]
+    assert [(i["model"], i["nx"], i["ny"]) for i in arma] == [("arma", 4, 1), ("arma", 1, 1), ("arma-fresh", 4, 1)]
+    assert [i["ordinary_steps"] for i in arma] == [0, 0, 0] and "gflops" not in arma[0]
     own = bench("filter", "--T", "50", "--batch", "5", "--own", "--varying")[0]
     assert (own["own_models"], many["own_models"], own["model"]) == (True, False, "varying")
     # F, Q, H and R of each series
