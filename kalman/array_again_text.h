@@ -110,8 +110,8 @@ KS_HD_COLD void KS_T(ks_remember_array)(int nx, int m, KS_T(ks_memo) *memo, KS_N
     KS_T(ks_copy)(m * m, w->S, at.Se);
     KS_T(ks_copy)(nx * nx, w->Pp, at.Sp);
     KS_T(ks_copy)(nx * nx, S, at.S);
-    KS_T(ks_square_root)(nx, w->Pp, at.Pp);
-    KS_T(ks_square_root)(nx, S, at.P);
+    KS_T(ks_square_root)(nx, w->Pp, at.Pp, w->work);
+    KS_T(ks_square_root)(nx, S, at.P, w->work);
 }
 
 /** Step k with its covariances from memory: prediction and whitened innovation of the mean to w->xp and w->v, posterior to
