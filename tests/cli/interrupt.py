@@ -91,8 +91,8 @@ def overtake():
     return caught
 
 
-# A program started with a signal ignored, as nohup does, goes on ignoring it.
-for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+# A program started with a signal ignored, as by nohup or in a shell's background, goes on ignoring it.
+for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, *OWN):
     signal.signal(number, signal.SIG_DFL)
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
