@@ -44,8 +44,8 @@ KS_HD_COLD int KS_T(ks_forgets)(int nx, int m, const KS_NUM *F, const KS_NUM *H,
     return 0;
 }
 
-/** Whether the posterior root S of step k, which has observed everything, is known exactly: no longer zero than by less
- *  than a round-off of the prediction. W as above. */
+/** Whether the state of step k, all of which is observed, counts as known exactly: every standard deviation that its root S
+ *  leaves is below a round-off of the predicted one. W as above. */
 KS_HD int KS_T(ks_is_known)(int nx, const ks_series *s, int64_t k, const KS_NUM *G, const KS_NUM *Se, const KS_NUM *Sp,
                             const KS_NUM *S, KS_NUM *W)
 {

@@ -36,21 +36,26 @@ KS_HD int KS_T(ks_memo_slots)(int nx)
 #endif
 }
 
-/** Numbers of memory for either direction. */
+/** Numbers of memory for slots of so many numbers each. */
+KS_HD int64_t KS_T(ks_memo_numbers)(int nx, int ny, int64_t slot)
+{
+    const int64_t n = nx;
+    return KS_T(ks_memo_slots)(nx) * slot + 3 * n * n + n * ny;
+}
+
+/** The same for ordinary steps in either direction. */
 KS_HD int64_t KS_T(ks_memo_scratch)(int nx, int ny)
 {
     const int64_t n = nx, m = ny;
     const int64_t forward = 3 * n * n + m * n + m * m + 2 * m, backward = 4 * n * n;
-    const int64_t most = forward > backward ? forward : backward;
-    return KS_T(ks_memo_slots)(nx) * most + 3 * n * n + m * n;
+    return KS_T(ks_memo_numbers)(nx, ny, forward > backward ? forward : backward);
 }
 
 /** The same for filter steps in the array form (array_again_text.h). */
 KS_HD int64_t KS_T(ks_array_memo_scratch)(int nx, int ny)
 {
     const int64_t n = nx, m = ny;
-    const int slots = KS_T(ks_memo_slots)(nx);
-    return slots ? slots * (5 * n * n + m * n + m * m) + 3 * n * n + m * n : 0;
+    return KS_T(ks_memo_slots)(nx) ? KS_T(ks_memo_numbers)(nx, ny, 5 * n * n + m * n + m * m) : 0;
 }
 
 /** Whether the covariance steps of a series depend on nothing but the covariance, and repetitions are to be looked

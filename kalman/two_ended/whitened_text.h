@@ -11,8 +11,8 @@
  * inverted, however singular F, Q, R and P0 are. What is left of the digits is a round-off of the filtered standard
  * deviations. Theta is made again from what the filter has kept, by the same text with the same bits: zeta means
  * nothing without the very root that it belongs to. What roots a step is made of says all of it but the means, so steps
- * of a constant model that have been taken before are not taken again (memo_text.h). Source: Park & Kailath, "New square-root smoothing algorithms",
- * IEEE Trans. Automatic Control 41, 1996. */
+ * of a constant model that have been taken before are not taken again (memo_text.h). Source: Park & Kailath, "New
+ * square-root smoothing algorithms", IEEE Trans. Automatic Control 41, 1996. */
 
 /** Pointers into scratch. */
 typedef struct KS_T(ks_whitened_scratch) {
@@ -52,10 +52,10 @@ KS_HD KS_T(ks_memo) KS_T(ks_whitened_memo)(int nx, int ny, int pays, KS_NUM *mem
 KS_HD int64_t KS_T(ks_whitened_lay_out)(int nx, int ny, KS_NUM *memory, KS_T(ks_whitened_scratch) *w)
 {
     const int64_t n = nx, m = ny, nn = n * n;
-    const int64_t slot = 5 * nn + m * m + m * (n + m + 2) + n * (2 * n + 2) + 4;
+    const int64_t slot = 5 * nn + m * m + m * (n + m + 2) + n * (2 * n + 2) + 4; /* its key, too */
     const int64_t size[] = { m * n + m * m + 2 * m, n, nn, n, nn, n, nn, m * m, m,
                              n * (2 * n + 2), m * (n + m + 2), nn,
-                             3 * nn + m * n + KS_T(ks_memo_slots)(nx) * slot,
+                             KS_T(ks_memo_numbers)(nx, ny, slot),
                              KS_T(ks_step_scratch)(nx, ny) +
                                  (int64_t)ks_lq_apart(2 * nx + 1) * (2 * n + m) /* ks_whitened_retreat() */ };
     KS_NUM **const place[] = { &w->compact, &w->x, &w->S, &w->xp, &w->Sp, &w->xn, &w->Sn, &w->Se, &w->e,
@@ -68,7 +68,8 @@ KS_HD int64_t KS_T(ks_whitened_lay_out)(int nx, int ny, KS_NUM *memory, KS_T(ks_
     return at;
 }
 
-/** Filter step k from w->x, w->S of the step before to w->xn, w->Sn, with epsilon and Theta. Returns the entries that are present, or -1 with the fault in the tally. */
+/** Filter step k from w->x, w->S of the step before to w->xn, w->Sn, with epsilon and Theta. Returns the entries that are
+ *  present, or -1 with the fault in the tally. */
 KS_HD_COLD int KS_T(ks_whitened_step)(const ks_series *s, int64_t k, const KS_T(ks_whitened_scratch) *w,
                                       KS_T(ks_rotation) *across, KS_T(ks_rotation) *through,
                                       ks_tally *tally)
@@ -147,16 +148,16 @@ KS_HD_COLD void KS_T(ks_whitened_meet)(int nx, const ks_state *filtered, const k
  *  of step k + 1. Theta stays in across and through. */
 KS_HD int KS_T(ks_whitened_retreat)(const ks_series *s, int64_t k, ks_whitened *whitened, const KS_NUM *later,
                                     ks_sink lag_one, const KS_T(ks_whitened_scratch) *w,
-                                    KS_T(ks_rotation) *acrosses, KS_T(ks_rotation) *throughs, ks_tally *tally)
+                                    KS_T(ks_rotation) *across, KS_T(ks_rotation) *through, ks_tally *tally)
 {
     const int nx = s->nx;
     KS_NUM *mean = (KS_NUM *)whitened->mean, *root = (KS_NUM *)whitened->root;
-    const int m = KS_T(ks_whitened_step)(s, k + 1, w, acrosses, throughs, tally);
+    const int m = KS_T(ks_whitened_step)(s, k + 1, w, across, through, tally);
     if (m < 0) return -1;
-    const KS_T(ks_rotation) across = *acrosses, through = *throughs;
     /* Row by row what zeta is made of, its columns: nx rows of root, the mean, the rest that nothing tells of. */
-    const int rest = across.columns - nx, rows = nx + 1 + rest, apart = ks_lq_apart(rows);
-    const int columns = through.columns > across.columns ? through.columns : across.columns, known = through.columns - m;
+    const int rest = across->columns - nx, rows = nx + 1 + rest, apart = ks_lq_apart(rows);
+    const int columns = through->columns > across->columns ? through->columns : across->columns;
+    const int known = through->columns - m;
     KS_NUM *M = w->work, *more = M + apart * columns;
     KS_T(ks_lq_clear)(rows, columns, M);
     for (int c = 0; c < m; ++c) M[c * apart + nx] = w->e[c];
@@ -164,10 +165,10 @@ KS_HD int KS_T(ks_whitened_retreat)(const ks_series *s, int64_t k, ks_whitened *
         KS_T(ks_copy)(nx, root + c * nx, M + (m + c) * apart);
         M[(m + c) * apart + nx] = mean[c];
     }
-    KS_T(ks_lq_back)(through.count, rows, through.columns, through.V, M);
+    KS_T(ks_lq_back)(through->count, rows, through->columns, through->V, M);
     for (int c = nx; c < columns; ++c) KS_T(ks_zero)(apart, M + c * apart);
     for (int c = 0; c < rest; ++c) M[(nx + c) * apart + nx + 1 + c] = KS_LIT(1);
-    KS_T(ks_lq_back)(across.count, rows, across.columns, across.V, M);
+    KS_T(ks_lq_back)(across->count, rows, across->columns, across->V, M);
     if (lag_one.base) { /* later (. root)ᵀ S[k]ᵀ */
         for (int i = 0; i < nx; ++i)
             for (int j = 0; j < nx; ++j) {
