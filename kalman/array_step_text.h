@@ -265,23 +265,36 @@ KS_HD void KS_T(ks_root_rounding)(int nx, const KS_NUM *S, KS_WIDE *rounding)
     }
 }
 
+/** What a step back with scratch W has used for E by columns. */
+KS_HD KS_WIDE *KS_T(ks_array_back_gain)(KS_NUM *W) { return KS_T(ks_wide_scratch)(W); }
+
+/** xn = x + E (xs - F x - u) with E by columns; t: 2 nx numbers. */
+KS_HD_SAME void KS_T(ks_array_back_mean)(int nx, const KS_NUM *F, const KS_NUM *u, const KS_NUM *x, const KS_NUM *xs,
+                                         const KS_WIDE *E, KS_WIDE *t, KS_NUM *xn)
+{
+    KS_WIDE *sum = t + nx;
+    for (int i = 0; i < nx; ++i) {
+        t[i] = (KS_WIDE)xs[i] - (KS_WIDE)u[i];
+        for (int c = 0; c < nx; ++c) t[i] = t[i] - (KS_WIDE)F[i * nx + c] * (KS_WIDE)x[c];
+    }
+    for (int i = 0; i < nx; ++i) sum[i] = (KS_WIDE)x[i];
+    for (int l = 0; l < nx; ++l)
+        for (int i = 0; i < nx; ++i) sum[i] = sum[i] + E[l * nx + i] * t[l];
+    for (int i = 0; i < nx; ++i) xn[i] = (KS_NUM)sum[i];
+}
+
 /** One backward step: from filtered x, S of step k and smoothed xs, Ss of step k + 1 to smoothed
- *  xn, Sn (lower triangular) of step k; ET for the lag-one covariance. */
+ *  xn, Sn (lower triangular) of step k; ET for the lag-one covariance, and by ks_array_back_gain() as it is used. */
 KS_HD_COLD void KS_T(ks_array_back)(int nx, const KS_NUM *F, const KS_NUM *Q, const KS_NUM *u,
                                     const KS_NUM *x, const KS_NUM *S, const KS_NUM *xs,
                                     const KS_NUM *Ss, KS_NUM *xn, KS_NUM *Sn, KS_NUM *ET,
                                     KS_NUM *W)
 {
     const int apart = ks_lq_apart(nx);
-    KS_WIDE *gain = KS_T(ks_wide_scratch)(W), *LT = gain + nx * nx, *t = LT + 2 * nx * nx,
-            *rounding = t + nx;
+    KS_WIDE *gain = KS_T(ks_wide_scratch)(W), *LT = gain + nx * nx, *rounding = LT + 2 * nx * nx;
     KS_WIDE *M = rounding + nx, *V = M + 3 * nx * apart; /* columns + 2 */
     KS_T(ks_root_rounding)(nx, Ss, rounding);
     const int given = KS_T(ks_array_gain_wide)(nx, F, Q, S, rounding, gain, LT, M), columns = given + nx;
-    for (int i = 0; i < nx; ++i) {
-        t[i] = (KS_WIDE)xs[i] - (KS_WIDE)u[i];
-        for (int c = 0; c < nx; ++c) t[i] = t[i] - (KS_WIDE)F[i * nx + c] * (KS_WIDE)x[c];
-    }
     /* [L  E Ss] -> [Sn 0] */
     KS_T(ks_lq_clear_wide)(nx, columns, M);
     for (int c = 0; c < given; ++c)
@@ -292,10 +305,7 @@ KS_HD_COLD void KS_T(ks_array_back)(int nx, const KS_NUM *F, const KS_NUM *Q, co
             for (int i = 0; i < nx; ++i)
                 M[(given + c) * apart + i] = M[(given + c) * apart + i] + gain[l * nx + i] * s;
         }
-    for (int i = 0; i < nx; ++i) V[i] = (KS_WIDE)x[i];
-    for (int l = 0; l < nx; ++l)
-        for (int i = 0; i < nx; ++i) V[i] = V[i] + gain[l * nx + i] * t[l];
-    for (int i = 0; i < nx; ++i) xn[i] = (KS_NUM)V[i];
+    KS_T(ks_array_back_mean)(nx, F, u, x, xs, gain, V, xn);
     KS_T(ks_lq_wide)(nx, columns, M, V);
     for (int i = 0; i < nx; ++i)
         for (int c = 0; c < nx; ++c) {

@@ -84,16 +84,15 @@ static int KS_T(smooth_tiled)(const ks_tiled_kernels *tiled, const ks_series *s,
                               int64_t k1, ks_state *state, const ks_forward_sinks *kept,
                               const ks_backward_sinks *to, void *work, ks_tally *tally)
 {
-    int64_t at = -1;
-    for (int64_t k = k1; k > k0; --k) {
+    for (int64_t k = k1; k > k0;) {
         if (k < s->steps && state->form == KS_FORM_ORDINARY) {
             k = tiled->smooth(s, k0, k, state, kept, to, work, tally);
             if (k < 0) return -1;
             if (k == k0) return 0;
         }
         state->steady.stage = KS_STEADY_UNKNOWN;
-        (void)KS_T(ks_bring_kept)(s->nx, k - 1, kept, &at);
-        if (KS_T(ks_smooth_steps)(s->nx, s, k - 1, k, state, kept, to, work, tally)) return -1;
+        k = KS_T(ks_smooth_until)(s->nx, s, k0, k, 0, state, kept, to, work, tally);
+        if (k < 0) return -1;
     }
     return 0;
 }

@@ -51,11 +51,12 @@ KS_HD int64_t KS_T(ks_memo_scratch)(int nx, int ny)
     return KS_T(ks_memo_numbers)(nx, ny, forward > backward ? forward : backward);
 }
 
-/** The same for filter steps in the array form (array_again_text.h). */
+/** The same for steps in the array form (array_again_text.h, array_back_again_text.h). */
 KS_HD int64_t KS_T(ks_array_memo_scratch)(int nx, int ny)
 {
     const int64_t n = nx, m = ny;
-    return KS_T(ks_memo_slots)(nx) ? KS_T(ks_memo_numbers)(nx, ny, 5 * n * n + m * n + m * m) : 0;
+    const int64_t forward = 5 * n * n + m * n + m * m, backward = 7 * n * n + 1;
+    return KS_T(ks_memo_slots)(nx) ? KS_T(ks_memo_numbers)(nx, ny, forward > backward ? forward : backward) : 0;
 }
 
 /** Whether the covariance steps of a series depend on nothing but the covariance, and repetitions are to be looked

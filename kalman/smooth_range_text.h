@@ -1,11 +1,13 @@
 /* smooth_range_text.h -- ranges of smoother steps, backward, with the estimate carried in and out;
  * see num_f64.h. For scalar numbers. */
 
+#include "array_back_again_text.h"
+
 /** From filtered `from` of step k and smoothed `state` of step k + 1 to smoothed `state` of step k
  *  (from's arrays are scratch afterwards); ET out. k = -1: from is the prior. Returns 0, or, where that is
  *  `watched` for, -1 with nothing done: the prediction in between is sharp. */
 KS_HD int KS_T(ks_step_back)(int nx, const ks_series *s, int64_t k, int watched, const KS_T(ks_scratch) *w,
-                             KS_T(ks_memo) *memo, ks_state *from, ks_state *state,
+                             KS_T(ks_memo) *memo, KS_T(ks_memo) *array_memo, ks_state *from, ks_state *state,
                              ks_tally *tally)
 {
     const int nn = nx * nx;
@@ -16,7 +18,20 @@ KS_HD int KS_T(ks_step_back)(int nx, const ks_series *s, int64_t k, int watched,
     const KS_NUM *fx = (const KS_NUM *)from->x, *fC = (const KS_NUM *)from->C;
     const int memorable =
         memo->slots && from->form == KS_FORM_ORDINARY && state->form == KS_FORM_ORDINARY;
-    KS_NUM *record = NULL;
+    KS_NUM *record = NULL, *array_record = NULL;
+    if (array_memo->slots && from->form == KS_FORM_ARRAY && state->form == KS_FORM_ARRAY) {
+        const int at = KS_T(ks_memo_find)(array_memo, fC, C);
+        if (at >= 0) {
+            const KS_T(ks_array_back_slot) slot =
+                KS_T(ks_array_back_slot_of)(nx, array_memo->base + (int64_t)at * array_memo->size);
+            KS_T(ks_array_back_again)(nx, F, u, fx, &slot, state, w);
+            tally->array += 1;
+            return 0;
+        }
+        array_record = KS_T(ks_memo_miss)(array_memo, fC, C);
+    } else {
+        array_memo->last = -1;
+    }
     if (memorable) {
         const int at = KS_T(ks_memo_find)(memo, fC, C);
         if (at >= 0) {
@@ -52,9 +67,11 @@ KS_HD int KS_T(ks_step_back)(int nx, const ks_series *s, int64_t k, int watched,
     if (from->form == KS_FORM_ORDINARY) KS_T(ks_to_array)(nx, from, w->work);
     if (state->form == KS_FORM_ORDINARY) KS_T(ks_to_array)(nx, state, w->work);
     KS_T(ks_array_back)(nx, F, Q, u, fx, fC, x, C, w->xn, w->Pn, w->ET, w->work);
+    if (array_record) KS_T(ks_remember_array_back)(nx, array_memo, array_record, w);
     KS_T(ks_copy)(nx, w->xn, x);
     KS_T(ks_copy)(nx * nx, w->Pn, C);
     KS_T(ks_leave_array)(nx, 0, NULL, NULL, state, w->work);
+    if (array_record && state->form == KS_FORM_ORDINARY) KS_T(ks_memo_forget)(array_memo);
     tally->array += 1;
     return 0;
 }
@@ -66,13 +83,14 @@ KS_HD void KS_T(ks_write_lag_one)(int nx, const KS_NUM *Ps, const KS_NUM *ET, ks
     KS_T(ks_mm)(nx, nx, nx, Ps, ET, (KS_NUM *)ks_slot_of(to, k_next));
 }
 
-/** Steps k1 - 1 down to k0 of the smoother; `state` holds the smoothed estimate of step k1 and
- *  leaves with that of k0. For k1 = T the range starts from the filtered estimate of T - 1.
+/** Steps k1 - 1 of the smoother and those before it, down to k0 or, where the ordinary form is not `wanted`, to the
+ *  first behind which one may be taken in it; `state` holds the smoothed estimate of step k1 and
+ *  leaves with that of the last. For k1 = T the range starts from the filtered estimate of T - 1.
  *  kept holds what the filter kept of steps k0 .. k1 - 1, and may be the very memory that the
- *  smoothed results go to. Returns 0, or -1 with the fault in the tally, or, where kept is watched, with
+ *  smoothed results go to. Returns the last step taken, or -2 with the fault in the tally, or, where kept is watched, with
  *  tally->sharp, the step of which `state` is then. */
-KS_HD int KS_T(ks_smooth_steps)(int nx, const ks_series *s, int64_t k0, int64_t k1,
-                                ks_state *state, const ks_forward_sinks *kept,
+KS_HD int64_t KS_T(ks_smooth_until)(int nx, const ks_series *s, int64_t k0, int64_t k1, int wanted,
+                                    ks_state *state, const ks_forward_sinks *kept,
                                 const ks_backward_sinks *to, void *memory, ks_tally *tally)
 {
     KS_T(ks_scratch) w = KS_T(ks_lay_out)(nx, s->ny, memory);
@@ -86,9 +104,13 @@ KS_HD int KS_T(ks_smooth_steps)(int nx, const ks_series *s, int64_t k0, int64_t 
     KS_T(ks_scratch) inner = w;
     inner.work = work;
     /* Key: the filtered and the smoothed covariance that go in; results: Eᵀ and the new one. */
-    KS_T(ks_memo) memo = KS_T(ks_memo_start)(nx, s->ny, KS_T(ks_memo_pays)(s, k1 - k0),
+    KS_T(ks_memo) memo = KS_T(ks_memo_start)(nx, s->ny, KS_T(ks_memo_pays)(s, wanted ? k1 - k0 : 1),
                                              nx * nx, nx * nx, 2 * nx * nx, w.memo);
+    KS_T(ks_memo) array_memo = KS_T(ks_array_back_memo)(nx, s, k1 - k0, &w);
+    int64_t brought = -1;
     for (int64_t k = k1 - 1; k >= k0; --k) {
+        if (!wanted) (void)KS_T(ks_bring_kept)(nx, k, kept, &brought);
+        const KS_NUM *P = NULL;
         KS_T(ks_copy)(nx, (const KS_NUM *)ks_slot_of(kept->kept_mean, k), w.xp);
         KS_T(ks_copy)(nx * nx, (const KS_NUM *)ks_slot_of(kept->kept_C, k), w.Pp);
         from.form = (ks_form)kept->form[k - kept->form_first];
@@ -103,18 +125,31 @@ KS_HD int KS_T(ks_smooth_steps)(int nx, const ks_series *s, int64_t k0, int64_t 
                 else
                     KS_T(ks_copy)(nx * nx, C, next);
             }
-            if (KS_T(ks_step_back)(nx, s, k, kept->watched, &inner, &memo, &from, state, tally)) return -1;
+            if (KS_T(ks_step_back)(nx, s, k, kept->watched, &inner, &memo, &array_memo, &from, state, tally)) return -2;
             if (to->lag_one_cov.base)
                 KS_T(ks_write_lag_one)(nx, next, w.ET, to->lag_one_cov, k + 1);
             if (to->gain.base) KS_T(ks_copy)(nx * nx, w.ET, (KS_NUM *)ks_slot_of(to->gain, k));
         }
-        if (!KS_T(ks_finite_in_form)(nx, state->form, x, C))
-            return KS_T(ks_step_fault)(k, 0, KS_ARRAY_ESTIMATE, KS_FAULT_NOT_FINITE, tally);
+        if (!KS_T(ks_finite_in_form)(nx, state->form, x, C)) {
+            (void)KS_T(ks_step_fault)(k, 0, KS_ARRAY_ESTIMATE, KS_FAULT_NOT_FINITE, tally);
+            return -2;
+        }
         if (to->smoothed_mean.base)
             KS_T(ks_copy)(nx, x, (KS_NUM *)ks_slot_of(to->smoothed_mean, k));
-        KS_T(ks_write_cov)(nx, state->form, C, to->smoothed_cov, to->smoothed_var, k, work);
+        if (array_memo.last >= 0)
+            P = KS_T(ks_array_back_slot_of)(nx, array_memo.base + (int64_t)array_memo.last * array_memo.size).P;
+        KS_T(ks_write_cov)(nx, P ? KS_FORM_ORDINARY : state->form, P ? P : C, to->smoothed_cov, to->smoothed_var, k, work);
+        if (!wanted && state->form == KS_FORM_ORDINARY) return k;
     }
-    return 0;
+    return k0;
+}
+
+/** Steps k1 - 1 .. k0. Returns 0, or -1 as above. */
+KS_HD int KS_T(ks_smooth_steps)(int nx, const ks_series *s, int64_t k0, int64_t k1,
+                                ks_state *state, const ks_forward_sinks *kept,
+                                const ks_backward_sinks *to, void *memory, ks_tally *tally)
+{
+    return KS_T(ks_smooth_until)(nx, s, k0, k1, 1, state, kept, to, memory, tally) < -1 ? -1 : 0;
 }
 
 /** The smoothed prior x[-1] from the smoothed `state` of step 0, which leaves as the smoothed
@@ -135,7 +170,8 @@ KS_HD_COLD void KS_T(ks_smooth_prior)(const ks_series *s, ks_state *state, ks_si
     else
         KS_T(ks_copy)(nx * nx, (KS_NUM *)state->C, next);
     KS_T(ks_memo) nothing = KS_T(ks_memo_start)(nx, s->ny, 0, 0, 0, 0, w.memo);
-    (void)KS_T(ks_step_back)(nx, s, -1, 0, &w, &nothing, &prior, state, tally);
+    KS_T(ks_memo) neither = nothing;
+    (void)KS_T(ks_step_back)(nx, s, -1, 0, &w, &nothing, &neither, &prior, state, tally);
     if (lag_one.base) KS_T(ks_write_lag_one)(nx, next, w.ET, lag_one, 0);
     if (mean.base) KS_T(ks_copy)(nx, (KS_NUM *)state->x, (KS_NUM *)mean.base);
     const ks_sink none = { NULL, 0, 0 };

@@ -184,6 +184,39 @@ static void two_disturbances(void **state)
     }
 }
 
+/** A level and its slopes, observed exactly, each with a disturbance: predictions are not singular, so that the way back
+ *  is by steps of the RTS smoother, in the array form. */
+static void levels(void **state)
+{
+    (void)state;
+    const int64_t T = 600;
+    const unsigned made = outputs_made(&smooth_once);
+    int remembered = 0;
+    for (int c = 0; c < 2 * 2 * 4; ++c) {
+        const int nx = 1 + c / 4, precision = c % 2, gap = c / 2 % 2;
+        golden *g = arma(ALONE, nx, T, KS_PRIOR_X1, gap ? ONE_GAP : NO_GAPS, 0);
+        for (int i = 0; i < nx; ++i)
+            for (int j = 0; j < nx; ++j) {
+                g->F.f64[i * nx + j] = i == j || j == i + 1;
+                g->Q.f64[i * nx + j] = i == j ? ldexp(1, -2 * i) : 0;
+            }
+        model_round(g);
+        golden_buffers *b[3];
+        for (int word = 0; word < 3; ++word)
+            b[word] = run_steady(g, &smooth_once, (ks_precision)precision, 1, made, (ks_steady_state)word);
+        const golden_results *r = golden_widen(b[KS_STEADY_STATE_COMPUTE]);
+        const double *P = r->array[__builtin_ctz(KS_OUT_SMOOTHED_COV)];
+        remembered += memcmp(P + 250 * nx * nx, P + 251 * nx * nx, (size_t)(nx * nx) * sizeof *P) == 0;
+        for (int word = 0; word < 2; ++word)
+            if (first_different(b[word], b[KS_STEADY_STATE_COMPUTE], made))
+                fail_msg("nx = %d, precision %d, gap %d: other bits with %s", nx, precision, gap,
+                         ks_steady_state_name((ks_steady_state)word));
+        for (int word = 0; word < 3; ++word) golden_buffers_free(b[word]);
+        golden_free(g);
+    }
+    assert_true(remembered >= 8);
+}
+
 /** Of a moving average that is not invertible, what is known of the state nearly exactly is forgotten again. */
 static void not_invertible(void **state)
 {
@@ -206,7 +239,7 @@ static void not_invertible(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(as_the_textbook), cmocka_unit_test(filtered_once),
-                                        cmocka_unit_test(remembered), cmocka_unit_test(two_disturbances),
+                                        cmocka_unit_test(remembered), cmocka_unit_test(two_disturbances), cmocka_unit_test(levels),
                                         cmocka_unit_test(not_invertible) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

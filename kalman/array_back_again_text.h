@@ -1,0 +1,51 @@
+/* array_back_again_text.h -- steps back of a constant model in the array form that have been taken before; see
+ * memo_text.h, num_f64.h. For scalar numbers. */
+
+/** What is remembered of a step back, in a slot whose key are the filtered root of its step and the smoothed one behind:
+ *  the smoothed root and covariance, Eᵀ, and E by columns as means take it. */
+typedef struct KS_T(ks_array_back_slot) {
+    KS_NUM *S, *P, *ET;
+    KS_WIDE *E;
+} KS_T(ks_array_back_slot);
+
+KS_HD KS_T(ks_array_back_slot) KS_T(ks_array_back_slot_of)(int nx, KS_NUM *slot)
+{
+    const int nn = nx * nx;
+    KS_T(ks_array_back_slot) at;
+    at.S = slot + 2 * nn;
+    at.P = at.S + nn;
+    at.ET = at.P + nn;
+    at.E = KS_T(ks_wide_scratch)(at.ET + nn);
+    return at;
+}
+
+KS_HD KS_T(ks_memo) KS_T(ks_array_back_memo)(int nx, const ks_series *s, int64_t steps, const KS_T(ks_scratch) *w)
+{
+    const int nn = nx * nx;
+    return KS_T(ks_memo_start)(nx, s->ny, KS_T(ks_memo_pays)(s, steps), nn, nn, 5 * nn + 1, w->array_memo);
+}
+
+/** Keep what ks_array_back() has made in w. */
+KS_HD_COLD void KS_T(ks_remember_array_back)(int nx, KS_T(ks_memo) *memo, KS_NUM *slot, const KS_T(ks_scratch) *w)
+{
+    const int nn = nx * nx;
+    const KS_T(ks_array_back_slot) at = KS_T(ks_array_back_slot_of)(nx, slot);
+    const KS_WIDE *E = KS_T(ks_array_back_gain)(w->work);
+    KS_T(ks_memo_keep)(memo);
+    for (int i = 0; i < nn; ++i) at.E[i] = E[i];
+    KS_T(ks_copy)(nn, w->ET, at.ET);
+    KS_T(ks_copy)(nn, w->Pn, at.S);
+    KS_T(ks_square_root)(nx, w->Pn, at.P, w->work);
+}
+
+/** The step from filtered fx and smoothed `state` behind with covariances from memory; Eᵀ to w->ET. */
+KS_HD void KS_T(ks_array_back_again)(int nx, const KS_NUM *F, const KS_NUM *u, const KS_NUM *fx,
+                                     const KS_T(ks_array_back_slot) *slot, ks_state *state, const KS_T(ks_scratch) *w)
+{
+    const int nn = nx * nx;
+    KS_NUM *x = (KS_NUM *)state->x;
+    KS_T(ks_array_back_mean)(nx, F, u, fx, x, slot->E, KS_T(ks_wide_scratch)(w->work), w->xn);
+    KS_T(ks_copy)(nx, w->xn, x);
+    KS_T(ks_copy)(nn, slot->S, (KS_NUM *)state->C);
+    KS_T(ks_copy)(nn, slot->ET, w->ET);
+}
