@@ -53,16 +53,20 @@ KS_HD int KS_T(ks_is_known)(int nx, const ks_series *s, int64_t k, const KS_NUM 
     const KS_NUM *R = (const KS_NUM *)ks_row(s->R, k);
     int noise = 0, left = 0;
     for (int i = 0; i < m * m; ++i) noise |= !(R[i] == KS_LIT(0));
-    for (int i = 0; !noise && i < nx * nx; ++i) left |= !(S[i] == KS_LIT(0));
-    if (noise || !left) return 0;
+    if (noise) return 0;
     for (int i = 0; i < nx; ++i) {
         KS_NUM variance = KS_LIT(0), predicted = KS_LIT(0);
+        int some = 0;
         for (int c = 0; c < nx; ++c) {
+            some |= !(S[i * nx + c] == KS_LIT(0));
             variance = variance + S[i * nx + c] * S[i * nx + c];
             predicted = predicted + Sp[i * nx + c] * Sp[i * nx + c];
         }
-        if (KS_GT(variance, KS_LIT(KS_EPS) * KS_LIT(KS_EPS) * predicted)) return 0;
+        /* Not so where squares are below the range of numbers. */
+        if (some && !KS_GT(KS_LIT(KS_EPS) * KS_LIT(KS_EPS) * predicted, variance)) return 0;
+        left |= some;
     }
+    if (!left) return 0;
     return KS_T(ks_forgets)(nx, m, (const KS_NUM *)ks_row(s->F, k - s->shift), (const KS_NUM *)ks_row(s->H, k), G, Se, Sp,
                             W);
 }
@@ -110,8 +114,8 @@ KS_HD_COLD void KS_T(ks_remember_array)(int nx, int m, KS_T(ks_memo) *memo, KS_N
     KS_T(ks_copy)(m * m, w->S, at.Se);
     KS_T(ks_copy)(nx * nx, w->Pp, at.Sp);
     KS_T(ks_copy)(nx * nx, S, at.S);
-    KS_T(ks_square_root)(nx, w->Pp, at.Pp, w->work);
-    KS_T(ks_square_root)(nx, S, at.P, w->work);
+    KS_T(ks_cov_of_root)(nx, w->Pp, at.Pp, w->work);
+    KS_T(ks_cov_of_root)(nx, S, at.P, w->work);
 }
 
 /** Step k with its covariances from memory: prediction and whitened innovation of the mean to w->xp and w->v, posterior to

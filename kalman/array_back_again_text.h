@@ -35,7 +35,7 @@ KS_HD_COLD void KS_T(ks_remember_array_back)(int nx, KS_T(ks_memo) *memo, KS_NUM
     for (int i = 0; i < nn; ++i) at.E[i] = E[i];
     KS_T(ks_copy)(nn, w->ET, at.ET);
     KS_T(ks_copy)(nn, w->Pn, at.S);
-    KS_T(ks_square_root)(nx, w->Pn, at.P, w->work);
+    KS_T(ks_cov_of_root)(nx, w->Pn, at.P, w->work);
 }
 
 /** The step from filtered fx and smoothed `state` behind with covariances from memory; Eᵀ to w->ET. */

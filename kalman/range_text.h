@@ -121,7 +121,7 @@ KS_HD KS_T(ks_scratch) KS_T(ks_lay_out)(int nx, int ny, void *memory)
 }
 
 /** P = S Sᵀ, symmetric to the bit and with the same bits wherever it is made. W: nx² numbers. */
-KS_HD_SAME void KS_T(ks_square_root)(int nx, const KS_NUM *S, KS_NUM *P, KS_NUM *W)
+KS_HD_SAME void KS_T(ks_cov_of_root)(int nx, const KS_NUM *S, KS_NUM *P, KS_NUM *W)
 {
     KS_T(ks_transpose)(nx, nx, S, W);
     KS_T(ks_mm)(nx, nx, nx, S, W, P);
@@ -135,7 +135,7 @@ KS_HD void KS_T(ks_write_cov)(int nx, ks_form form, const KS_NUM *C, ks_sink ful
     if (!full.base && !diagonal.base) return;
     const KS_NUM *P = C;
     if (form == KS_FORM_ARRAY) {
-        KS_T(ks_square_root)(nx, C, W, W + nx * nx);
+        KS_T(ks_cov_of_root)(nx, C, W, W + nx * nx);
         P = W;
     }
     if (full.base) KS_T(ks_copy)(nx * nx, P, (KS_NUM *)ks_slot_of(full, k));

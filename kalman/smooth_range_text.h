@@ -71,6 +71,7 @@ KS_HD int KS_T(ks_step_back)(int nx, const ks_series *s, int64_t k, int watched,
     KS_T(ks_copy)(nx, w->xn, x);
     KS_T(ks_copy)(nx * nx, w->Pn, C);
     KS_T(ks_leave_array)(nx, 0, NULL, NULL, state, w->work);
+    /* A step from memory stays in the array form. */
     if (array_record && state->form == KS_FORM_ORDINARY) KS_T(ks_memo_forget)(array_memo);
     tally->array += 1;
     return 0;

@@ -225,7 +225,7 @@ KS_HD_COLD void KS_T(ks_whitened_remember)(int nx, int ny, const KS_NUM *root, c
     KS_T(ks_memo_keep)(memo);
     KS_T(ks_copy)(nn, root, slot->root);
     KS_T(ks_copy)(nn, w->Sn, slot->C);
-    KS_T(ks_square_root)(nx, w->Sn, slot->P, w->work);
+    KS_T(ks_cov_of_root)(nx, w->Sn, slot->P, w->work);
     KS_T(ks_copy)(ny * ny, w->Se, slot->Se);
     KS_T(ks_copy)(through->count * (through->columns + 2), through->V, slot->through);
     KS_T(ks_copy)(across->count * (across->columns + 2), across->V, slot->across);
