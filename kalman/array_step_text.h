@@ -7,11 +7,29 @@
  * square-root RTS smoother.
  * Scratch W: ks_step_scratch() numbers. */
 
-/** The Theta of a step as reflections (reflect_text.h), one after the other in V: columns + 2 numbers each. */
+/** The Theta of a step as reflections (reflect_text.h), one after the other in V: columns + 2 numbers each, of rows with
+ *  these ends. Column c of what is reflected stands at place[c]. */
 typedef struct KS_T(ks_rotation) {
-    KS_NUM *V;
+    KS_NUM *V, *ends, *place;
     int count, columns;
 } KS_T(ks_rotation);
+
+/** Numbers of one of `first` rows of so many columns. */
+KS_HD int64_t KS_T(ks_rotation_numbers)(int first, int columns)
+{
+    return (int64_t)first * (columns + 3) + columns;
+}
+
+KS_HD KS_T(ks_rotation) KS_T(ks_rotation_at)(int first, int columns, KS_NUM *memory)
+{
+    KS_T(ks_rotation) theta;
+    theta.V = memory;
+    theta.ends = theta.V + first * (columns + 2);
+    theta.place = theta.ends + first;
+    theta.count = 0;
+    theta.columns = columns;
+    return theta;
+}
 
 /* What a step does to means, with the same bits whether its covariances are made or remembered. */
 
@@ -51,15 +69,22 @@ KS_HD_SAME void KS_T(ks_array_predict)(int nx, const KS_NUM *F, const KS_NUM *Q,
                                        KS_T(ks_rotation) *theta, KS_NUM *W)
 {
     const int apart = ks_lq_apart(nx);
-    KS_NUM *M = W, *FS = M + 2 * nx * apart, *root = FS + nx * nx, *V = root + nx * nx;
+    KS_NUM *M = W, *T = M + 2 * nx * apart, *FS = T + 2 * nx * apart, *root = FS + nx * nx, *V = root + nx * nx;
+    KS_NUM *ends = V + 2 * nx + 2, *place = ends + nx;
     KS_T(ks_array_move)(nx, F, u, x, xp);
-    KS_T(ks_mm)(nx, nx, nx, F, S, FS);
+    KS_T(ks_mm_few)(nx, nx, nx, F, S, FS);
     const int rank = KS_T(ks_covariance_factor)(nx, Q, root, V), columns = nx + rank;
-    KS_T(ks_lq_clear)(nx, columns, M);
-    KS_T(ks_lq_put)(nx, nx, FS, apart, M);
+    if (theta) {
+        V = theta->V;
+        place = theta->place;
+        ends = theta->ends;
+    }
+    KS_T(ks_lq_clear)(nx, columns, T);
+    KS_T(ks_lq_put)(nx, nx, FS, apart, T);
     for (int i = 0; i < nx; ++i)
-        for (int c = 0; c < rank; ++c) M[(nx + c) * apart + i] = root[i * nx + c];
-    const int count = KS_T(ks_lq_first)(nx, nx, columns, M, theta ? theta->V : V, theta != NULL);
+        for (int c = 0; c < rank; ++c) T[(nx + c) * apart + i] = root[i * nx + c];
+    M = KS_T(ks_lq_sort)(nx, nx, columns, T, M, place, ends, V);
+    const int count = KS_T(ks_lq_first)(nx, nx, columns, ends, M, V, theta != NULL);
     if (theta) {
         theta->count = count;
         theta->columns = columns;
@@ -87,15 +112,22 @@ KS_HD_SAME int KS_T(ks_array_update)(int nx, int m, const KS_NUM *H, const KS_NU
                                      KS_NUM *gain, KS_T(ks_rotation) *theta, KS_NUM *W)
 {
     const int rows = nx + m, apart = ks_lq_apart(rows);
-    KS_NUM *M = W, *HS = M + rows * apart, *root = HS + m * nx, *V = root + m * m;
-    KS_T(ks_mm)(m, nx, nx, H, Sp, HS);
+    KS_NUM *M = W, *T = M + rows * apart, *HS = T + rows * apart, *root = HS + m * nx, *V = root + m * m;
+    KS_NUM *ends = V + nx + m + 2, *place = ends + m;
+    KS_T(ks_mm_few)(m, nx, nx, H, Sp, HS);
     const int some = nx + KS_T(ks_covariance_factor)(m, R, root, V), columns = some > m ? some : m;
-    KS_T(ks_lq_clear)(rows, columns, M);
-    KS_T(ks_lq_put)(m, nx, HS, apart, M);
-    KS_T(ks_lq_put)(nx, nx, Sp, apart, M + m);
+    if (theta) {
+        V = theta->V;
+        place = theta->place;
+        ends = theta->ends;
+    }
+    KS_T(ks_lq_clear)(rows, columns, T);
+    KS_T(ks_lq_put)(m, nx, HS, apart, T);
+    KS_T(ks_lq_put)(nx, nx, Sp, apart, T + m);
     for (int i = 0; i < m; ++i)
-        for (int c = nx; c < some; ++c) M[c * apart + i] = root[i * m + c - nx];
-    const int count = KS_T(ks_lq_first)(m, rows, columns, M, theta ? theta->V : V, theta != NULL);
+        for (int c = nx; c < some; ++c) T[c * apart + i] = root[i * m + c - nx];
+    M = KS_T(ks_lq_sort)(m, rows, columns, T, M, place, ends, V);
+    const int count = KS_T(ks_lq_first)(m, rows, columns, ends, M, V, theta != NULL);
     if (theta) {
         theta->count = count;
         theta->columns = columns;

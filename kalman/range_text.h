@@ -124,7 +124,7 @@ KS_HD KS_T(ks_scratch) KS_T(ks_lay_out)(int nx, int ny, void *memory)
 KS_HD_SAME void KS_T(ks_cov_of_root)(int nx, const KS_NUM *S, KS_NUM *P, KS_NUM *W)
 {
     KS_T(ks_transpose)(nx, nx, S, W);
-    KS_T(ks_mm)(nx, nx, nx, S, W, P);
+    KS_T(ks_mm_root)(nx, nx, nx, S, W, P);
     KS_T(ks_mirror)(nx, P);
 }
 
@@ -157,9 +157,14 @@ KS_HD int KS_T(ks_finite)(int nx, const KS_NUM *x, const KS_NUM *C)
 KS_HD int KS_T(ks_finite_in_form)(int nx, ks_form form, const KS_NUM *x, const KS_NUM *C)
 {
     if (form == KS_FORM_ORDINARY) return KS_T(ks_finite)(nx, x, C);
-    KS_NUM sum = KS_LIT(0);
-    for (int i = 0; i < nx * nx; ++i) sum = sum + C[i] * C[i];
-    return KS_T(ks_finite)(nx, x, C) && sum - sum == KS_LIT(0);
+    KS_NUM sum[4]; /* which need not wait for each other */
+    for (int l = 0; l < 4; ++l) sum[l] = KS_LIT(0);
+    int i = 0;
+    for (; i + 4 <= nx * nx; i += 4)
+        for (int l = 0; l < 4; ++l) sum[l] = sum[l] + C[i + l] * C[i + l];
+    for (; i < nx * nx; ++i) sum[0] = sum[0] + C[i] * C[i];
+    const KS_NUM all = (sum[0] + sum[1]) + (sum[2] + sum[3]);
+    return KS_T(ks_finite)(nx, x, C) && all - all == KS_LIT(0);
 }
 
 /** True where the covariance P (nx, nx) has no pivot lost in round-off. W: nx * nx + nx. */

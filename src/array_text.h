@@ -80,19 +80,29 @@ KS_HD_SAME int KS_T(ks_covariance_factor)(int n, const KS_NUM *A, KS_NUM *S, KS_
 /** Rows of a matrix that is to be reflected (lq_rows.h), entry (i, c) at c * apart + i of `to`, <- A (m, n). */
 KS_HD void KS_T(ks_lq_put)(int m, int n, const KS_NUM *A, int apart, KS_NUM *to)
 {
+#ifdef KS_GEMM
+    KS_T(ks_transpose_rows)(m, n, A, n, to, apart);
+#else
     for (int i = 0; i < m; ++i)
         for (int c = 0; c < n; ++c) to[c * apart + i] = A[i * n + c];
+#endif
 }
 
 /** A (m, n) with rows ld apart <- rows of a matrix that has been reflected. */
 KS_HD void KS_T(ks_lq_take)(int m, int n, int apart, const KS_NUM *from, KS_NUM *A, int ld)
 {
+#ifdef KS_GEMM
+    KS_T(ks_transpose_rows)(n, m, from, apart, A, ld);
+#else
     for (int i = 0; i < m; ++i)
         for (int c = 0; c < n; ++c) A[i * ld + c] = from[c * apart + i];
+#endif
 }
 
 #define KS_REFLECTED         KS_NUM
 #define KS_REFLECTED_SQRT(x) KS_SQRT(x)
+#define KS_REFLECTED_LEAST   (sizeof(KS_REFLECTED) < sizeof(double) ? 1e-25 : 1e-280)
+#define KS_REFLECTED_MOST    (sizeof(KS_REFLECTED) < sizeof(double) ? 1e30 : 1e290)
 #define KS_R(name)           KS_T(name)
 #include "reflect_text.h"
 #undef KS_REFLECTED
@@ -114,6 +124,8 @@ KS_HD void KS_T(ks_lq_take)(int m, int n, int apart, const KS_NUM *from, KS_NUM 
 #include "reflect_text.h"
 #undef KS_REFLECTED
 #undef KS_REFLECTED_SQRT
+#undef KS_REFLECTED_LEAST
+#undef KS_REFLECTED_MOST
 #undef KS_R
 
 /** Scratch W for wide numbers: where it is aligned for them, up to sizeof(KS_WIDE) - 1 bytes
@@ -125,6 +137,81 @@ KS_HD KS_WIDE *KS_T(ks_wide_scratch)(KS_NUM *W)
     return (KS_WIDE *)(void *)((char *)W + (over ? sizeof(KS_WIDE) - over : 0));
 }
 
+/** A column of a matrix that is to be reflected goes to another, in pieces: it is short, and a call takes longer. */
+KS_HD void KS_T(ks_lq_move)(int apart, const KS_NUM *from, KS_NUM *to)
+{
+    for (int r = 0; r < apart; r += KS_LQ_ROWS)
+        for (int i = r; i < r + KS_LQ_ROWS; ++i) to[i] = from[i];
+}
+
+/** T (rows, columns), stored as lq_rows.h says, of which the first rows are to be reflected, with its columns in the order
+ *  of the first row in which they have an entry: zeros of sparse F and H, of triangles and of what is known exactly then
+ *  come last in a row, and reflections are short. Returns T, where nothing moves, or M, to which it is copied.
+ *  place (columns): where a column goes. ends (first): ks_lq_first(). W: first + 1 numbers. */
+KS_HD KS_NUM *KS_T(ks_lq_sort)(int first, int rows, int columns, KS_NUM *T, KS_NUM *M, KS_NUM *place, KS_NUM *ends,
+                               KS_NUM *W)
+{
+    const int apart = ks_lq_apart(rows);
+    int *next = (int *)(void *)W, at = 0, moved = 0; /* the next place for a column that begins in a row */
+    for (int i = 0; i <= first; ++i) next[i] = 0;
+    for (int c = 0; c < columns; ++c) {
+        int i = 0;
+        while (i < first && T[c * apart + i] == KS_LIT(0)) ++i;
+        place[c] = (KS_NUM)i;
+        next[i] += 1;
+    }
+    for (int i = 0; i <= first; ++i) {
+        const int count = next[i];
+        next[i] = at;
+        at += count;
+        if (i < first) ends[i] = (KS_NUM)at;
+    }
+    for (int c = 0; c < columns; ++c) {
+        const int to = next[(int)(double)place[c]]++;
+        moved |= to != c;
+        place[c] = (KS_NUM)to;
+    }
+    if (!moved) return T;
+    for (int c = 0; c < columns; ++c) KS_T(ks_lq_move)(apart, T + c * apart, M + (int)(double)place[c] * apart);
+    return M;
+}
+
+/** C (m, n) = A (m, k) B (k, n), by entries of A where these are few, as those of transitions often are. */
+KS_HD void KS_T(ks_mm_few)(int m, int k, int n, const KS_NUM *A, const KS_NUM *B, KS_NUM *C)
+{
+    int some = 0;
+    for (int i = 0; i < m * k; ++i) some += !(A[i] == KS_LIT(0));
+    if (4 * some > m * k) {
+        KS_T(ks_mm)(m, k, n, A, B, C);
+        return;
+    }
+    KS_T(ks_zero)(m * n, C);
+    for (int i = 0; i < m; ++i)
+        for (int l = 0; l < k; ++l) {
+            const KS_NUM a = A[i * k + l];
+            if (a == KS_LIT(0)) continue;
+            for (int j = 0; j < n; ++j) C[i * n + j] = C[i * n + j] + a * B[l * n + j];
+        }
+}
+
+/** The same of a root A, whose rows end the sooner the earlier they are where reflections have left it a triangle or nearly
+ *  so. */
+KS_HD void KS_T(ks_mm_root)(int m, int k, int n, const KS_NUM *A, const KS_NUM *B, KS_NUM *C)
+{
+#ifdef KS_GEMM
+    KS_T(ks_zero)(m * n, C);
+    for (int i = 0; i < m; i += 4) {
+        const int some = m - i < 4 ? m - i : 4;
+        int end = k, zero = 1;
+        for (; end > 0 && zero; end -= zero)
+            for (int r = i; r < i + some; ++r) zero &= A[r * k + end - 1] == KS_LIT(0);
+        KS_T(ks_gemm_add)(some, end, n, A + i * k, k, 1, B, C + i * n);
+    }
+#else
+    KS_T(ks_mm)(m, k, n, A, B, C);
+#endif
+}
+
 /** The sum over l of |A[i, l]| times the norm of row l of S (n, n): a bound for row i of A S that
  *  does not shrink by cancellation, against which a pivot is judged. */
 KS_HD KS_NUM KS_T(ks_row_bound)(int n, const KS_NUM *A_row, const KS_NUM *S)
@@ -132,6 +219,7 @@ KS_HD KS_NUM KS_T(ks_row_bound)(int n, const KS_NUM *A_row, const KS_NUM *S)
     KS_NUM bound = KS_LIT(0);
     for (int l = 0; l < n; ++l) {
         KS_NUM norm = KS_LIT(0);
+        if (A_row[l] == KS_LIT(0)) continue;
         for (int c = 0; c < n; ++c) norm = norm + S[l * n + c] * S[l * n + c];
         bound = bound + (KS_GT(A_row[l], KS_LIT(0)) ? A_row[l] : -A_row[l]) * KS_SQRT(norm);
     }

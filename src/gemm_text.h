@@ -4,6 +4,8 @@
  * A tile of 4 rows by two vectors of C stays in registers while k runs. Vectors are GCC's, so the
  * same text serves every instruction set. */
 
+#include "transpose_text.h"
+
 typedef KS_NUM KS_T(ks_vector) __attribute__((vector_size(KS_VECTOR_BYTES)));
 typedef KS_NUM KS_T(ks_vector_at) __attribute__((vector_size(KS_VECTOR_BYTES),
                                                  aligned(sizeof(KS_NUM)), may_alias));
@@ -54,6 +56,40 @@ KS_HD void KS_T(ks_gemm_strip)(int vectors, int subtract, int m, int k, const KS
     }
 }
 
+/** The same of `columns` columns that do not fill a vector, a literal: sums of several rows, which need not wait for each
+ *  other. */
+KS_HD void KS_T(ks_gemm_edge)(int rows, int columns, int subtract, int k, const KS_NUM *A, int ai, int al,
+                              const KS_NUM *B, int n, KS_NUM *C)
+{
+    KS_NUM c[4][4];
+#pragma GCC unroll 4
+    for (int r = 0; r < rows; ++r)
+#pragma GCC unroll 4
+        for (int v = 0; v < columns; ++v) c[r][v] = C[r * n + v];
+    for (int l = 0; l < k; ++l)
+#pragma GCC unroll 4
+        for (int r = 0; r < rows; ++r) {
+            const KS_NUM a = A[r * ai + l * al];
+#pragma GCC unroll 4
+            for (int v = 0; v < columns; ++v)
+                c[r][v] = subtract ? c[r][v] - a * B[l * n + v] : c[r][v] + a * B[l * n + v];
+        }
+#pragma GCC unroll 4
+    for (int r = 0; r < rows; ++r)
+#pragma GCC unroll 4
+        for (int v = 0; v < columns; ++v) C[r * n + v] = c[r][v];
+}
+
+/** All rows of up to four such columns. */
+KS_HD void KS_T(ks_gemm_edges)(int columns, int subtract, int m, int k, const KS_NUM *A, int ai, int al,
+                               const KS_NUM *B, int n, KS_NUM *C)
+{
+    int i = 0;
+    for (; i + 4 <= m; i += 4)
+        KS_T(ks_gemm_edge)(4, columns, subtract, k, A + i * ai, ai, al, B, n, C + i * n);
+    for (; i < m; ++i) KS_T(ks_gemm_edge)(1, columns, subtract, k, A + i * ai, ai, al, B, n, C + i * n);
+}
+
 /** C (m, n) += or -= A B with B (k, n) and A's entry (i, l) at A[i * ai + l * al]. */
 KS_HD void KS_T(ks_gemm_signed)(int subtract, int m, int k, int n, const KS_NUM *A, int ai, int al,
                                 const KS_NUM *B, KS_NUM *C)
@@ -65,14 +101,13 @@ KS_HD void KS_T(ks_gemm_signed)(int subtract, int m, int k, int n, const KS_NUM 
         KS_T(ks_gemm_strip)(1, subtract, m, k, A, ai, al, B + j, n, C + j);
         j += KS_WIDTH;
     }
-    for (int i = 0; i < m && j < n; ++i)
-        for (int c = j; c < n; ++c) {
-            KS_NUM s = C[i * n + c];
-            for (int l = 0; l < k; ++l)
-                s = subtract ? s - A[i * ai + l * al] * B[l * n + c]
-                             : s + A[i * ai + l * al] * B[l * n + c];
-            C[i * n + c] = s;
-        }
+    for (; j + 4 <= n; j += 4) KS_T(ks_gemm_edges)(4, subtract, m, k, A, ai, al, B + j, n, C + j);
+    switch (n - j) {
+    case 3: KS_T(ks_gemm_edges)(3, subtract, m, k, A, ai, al, B + j, n, C + j); break;
+    case 2: KS_T(ks_gemm_edges)(2, subtract, m, k, A, ai, al, B + j, n, C + j); break;
+    case 1: KS_T(ks_gemm_edges)(1, subtract, m, k, A, ai, al, B + j, n, C + j); break;
+    default: break;
+    }
 }
 
 KS_HD_COLD void KS_T(ks_gemm_add)(int m, int k, int n, const KS_NUM *A, int ai, int al,

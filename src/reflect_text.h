@@ -19,9 +19,10 @@ typedef KS_REFLECTED KS_R(ks_rows_at)
 /* A reflection is kept as columns + 2 numbers: its vector, that of row p from p on, as a factor that is 0 where there is
  * none, and the column that changes places with p before. */
 
-/** Reflect KS_LQ_ROWS rows of columns p .. columns - 1, of which the first stands at x, by V and beta. */
+/** Reflect KS_LQ_ROWS rows of columns p .. columns - 1, of which the first stands at x, by V and beta; then column p
+ *  times `sign`. */
 KS_HD void KS_R(ks_reflect_some)(int columns, int p, int apart, const KS_REFLECTED *V, KS_REFLECTED beta,
-                                 KS_REFLECTED *x)
+                                 KS_REFLECTED sign, KS_REFLECTED *x)
 {
     enum { KS_R(vectors) = KS_LQ_ROWS * sizeof(KS_REFLECTED) / sizeof(KS_R(ks_rows)) };
     const int step = KS_LQ_ROWS / KS_R(vectors);
@@ -42,14 +43,18 @@ KS_HD void KS_R(ks_reflect_some)(int columns, int p, int apart, const KS_REFLECT
     }
     for (int v = 0; v < KS_R(vectors) && c < columns; ++v)
         odd[v] = odd[v] + *(KS_R(ks_rows_at) *)(void *)(at + apart + v * step) * V[c];
-    for (int v = 0; v < KS_R(vectors); ++v) dot[v] = (dot[v] + odd[v]) * beta;
+    for (int v = 0; v < KS_R(vectors); ++v) {
+        KS_R(ks_rows_at) *const entry = (KS_R(ks_rows_at) *)(void *)(x + v * step);
+        dot[v] = (dot[v] + odd[v]) * beta;
+        *entry = (*entry - dot[v] * V[p]) * sign;
+    }
     at = x;
-    for (c = p; c < columns; ++c) {
+    for (c = p + 1; c < columns; ++c) {
+        at += apart;
         for (int v = 0; v < KS_R(vectors); ++v) {
             KS_R(ks_rows_at) *const entry = (KS_R(ks_rows_at) *)(void *)(at + v * step);
             *entry = *entry - dot[v] * V[c];
         }
-        at += apart;
     }
 }
 
@@ -75,6 +80,17 @@ KS_HD void KS_R(ks_reflect_exchange)(int from, int apart, int p, int other, KS_R
     }
 }
 
+/** The sum of the squares of V from p on. */
+KS_HD KS_REFLECTED KS_R(ks_reflect_square)(int p, int columns, const KS_REFLECTED *V)
+{
+    KS_REFLECTED sum[4];
+    for (int i = 0; i < 4; ++i) sum[i] = (KS_REFLECTED)0;
+    for (; p + 4 <= columns; p += 4)
+        for (int i = 0; i < 4; ++i) sum[i] = sum[i] + V[p + i] * V[p + i];
+    for (; p < columns; ++p) sum[0] = sum[0] + V[p] * V[p];
+    return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+}
+
 /** Reflect row p of M (rows, columns) onto its entry p, for all rows from p on; entries right of p in
  *  that row become exactly zero, as they are in the rows before. M[p, p] ends non-negative. V (columns + 2) keeps the
  *  reflection. The column that changes places with p is the one with the largest entry, so that columns of different
@@ -83,7 +99,7 @@ KS_HD void KS_R(ks_reflect_exchange)(int from, int apart, int p, int other, KS_R
 KS_HD void KS_R(ks_reflect_row)(int rows, int columns, int p, KS_REFLECTED *M, KS_REFLECTED *V)
 {
     const int apart = ks_lq_apart(rows);
-    KS_REFLECTED scale = (KS_REFLECTED)0, sum[4];
+    KS_REFLECTED scale = (KS_REFLECTED)0;
     int most = p;
     for (int c = p; c < columns; ++c) {
         V[c] = M[c * apart + p];
@@ -101,52 +117,57 @@ KS_HD void KS_R(ks_reflect_row)(int rows, int columns, int p, KS_REFLECTED *M, K
     V[most] = V[p];
     V[p] = largest;
     KS_R(ks_reflect_exchange)(from, apart, p, most, M);
-    for (int c = p; c < columns; ++c) V[c] = V[c] / scale;
-    for (int i = 0; i < 4; ++i) sum[i] = (KS_REFLECTED)0;
-    int end = p;
-    for (; end + 4 <= columns; end += 4)
-        for (int i = 0; i < 4; ++i) sum[i] = sum[i] + V[end + i] * V[end + i];
-    for (; end < columns; ++end) sum[0] = sum[0] + V[end] * V[end];
-    const KS_REFLECTED norm = KS_REFLECTED_SQRT((sum[0] + sum[1]) + (sum[2] + sum[3]));
+    KS_REFLECTED square = KS_R(ks_reflect_square)(p, columns, V);
+    /* Where squares leave the range of numbers. */
+    const int extreme = !KS_GT(square, (KS_REFLECTED)KS_REFLECTED_LEAST) || KS_GT(square, (KS_REFLECTED)KS_REFLECTED_MOST);
+    if (extreme) {
+        for (int c = p; c < columns; ++c) V[c] = V[c] / scale;
+        square = KS_R(ks_reflect_square)(p, columns, V);
+    }
+    const KS_REFLECTED norm = KS_REFLECTED_SQRT(square);
     /* v = x + sign(x_p) |x| e_p has no cancellation; the row ends at -sign(x_p) |x|. */
     const int negative = KS_GT((KS_REFLECTED)0, V[p]);
-    V[p] = negative ? V[p] - norm : V[p] + norm;
-    const KS_REFLECTED beta = (KS_REFLECTED)1 / (norm * (negative ? -V[p] : V[p]));
+    const KS_REFLECTED same = negative ? -norm : norm, sign = negative ? (KS_REFLECTED)1 : (KS_REFLECTED)-1;
+    V[p] = V[p] + same;
+    const KS_REFLECTED beta = (KS_REFLECTED)1 / (same * V[p]);
     V[columns] = beta;
     for (int r = (p + 1) / KS_LQ_ROWS * KS_LQ_ROWS; r < rows; r += KS_LQ_ROWS)
-        KS_R(ks_reflect_some)(columns, p, apart, V, beta, M + p * apart + r);
-    if (!negative) KS_R(ks_reflect_sign)(from, apart, p, M);
-    M[p * apart + p] = norm * scale;
+        KS_R(ks_reflect_some)(columns, p, apart, V, beta, sign, M + p * apart + r);
+    M[p * apart + p] = extreme ? norm * scale : norm;
     for (int c = p + 1; c < columns; ++c) M[c * apart + p] = (KS_REFLECTED)0;
 }
 
 /** The first rows of M (rows, columns) <- [L 0], L lower triangular with a non-negative diagonal;
  * the others are reflected with them. V: columns + 2 numbers, for each reflection one after the other where they are
- * `kept`. Returns how many there are. */
-KS_HD_SAME int KS_R(ks_lq_first)(int first, int rows, int columns, KS_REFLECTED *M,
+ * `kept`. ends, where not NULL, says of each of the first rows how many columns, from the first, may have entries there,
+ * no fewer than in the row before: no other columns are touched for it. Returns how many reflections there are. */
+KS_HD_SAME int KS_R(ks_lq_first)(int first, int rows, int columns, const KS_REFLECTED *ends, KS_REFLECTED *M,
                                  KS_REFLECTED *V, int kept)
 {
     const int count = first < columns ? first : columns;
-    for (int p = 0; p < count; ++p) KS_R(ks_reflect_row)(rows, columns, p, M, V + (kept ? p * (columns + 2) : 0));
+    for (int p = 0; p < count; ++p)
+        KS_R(ks_reflect_row)(rows, ends ? (int)(double)ends[p] : columns, p, M, V + (kept ? p * (columns + 2) : 0));
     return count;
 }
 
 /** The same of all rows. */
 KS_HD void KS_R(ks_lq)(int rows, int columns, KS_REFLECTED *M, KS_REFLECTED *V)
 {
-    (void)KS_R(ks_lq_first)(rows, rows, columns, M, V, 0);
+    (void)KS_R(ks_lq_first)(rows, rows, columns, (const KS_REFLECTED *)0, M, V, 0);
 }
 
-/** M (rows, columns) <- M Thetaᵀ, with the Theta of `count` reflections. */
-KS_HD_SAME void KS_R(ks_lq_back)(int count, int rows, int columns, const KS_REFLECTED *V, KS_REFLECTED *M)
+/** M (rows, columns) <- M Thetaᵀ, with the Theta of `count` reflections and what was said of their rows' ends. */
+KS_HD_SAME void KS_R(ks_lq_back)(int count, int rows, int columns, const KS_REFLECTED *ends, const KS_REFLECTED *V,
+                                 KS_REFLECTED *M)
 {
     const int apart = ks_lq_apart(rows);
     for (int p = count - 1; p >= 0; --p) {
         const KS_REFLECTED *v = V + p * (columns + 2);
-        if (!KS_GT(v[columns], (KS_REFLECTED)0)) continue;
+        const int end = (int)(double)ends[p];
+        if (!KS_GT(v[end], (KS_REFLECTED)0)) continue;
         if (KS_GT(v[p], (KS_REFLECTED)0)) KS_R(ks_reflect_sign)(0, apart, p, M);
         for (int r = 0; r < rows; r += KS_LQ_ROWS)
-            KS_R(ks_reflect_some)(columns, p, apart, v, v[columns], M + p * apart + r);
-        KS_R(ks_reflect_exchange)(0, apart, p, (int)(double)v[columns + 1], M);
+            KS_R(ks_reflect_some)(end, p, apart, v, v[end], (KS_REFLECTED)1, M + p * apart + r);
+        KS_R(ks_reflect_exchange)(0, apart, p, (int)(double)v[end + 1], M);
     }
 }

@@ -179,6 +179,7 @@ KS_HD void KS_T(ks_identity)(int n, KS_NUM *A)
 KS_HD void KS_T(ks_transpose)(int m, int n, const KS_NUM *KS_RESTRICT A,
                               KS_NUM *KS_RESTRICT B)
 {
+    KS_BY_GEMM(n, KS_T(ks_transpose_rows)(m, n, A, n, B, m))
     for (int i = 0; i < m; ++i)
         for (int j = 0; j < n; ++j) B[j * m + i] = A[i * n + j];
 }
@@ -186,6 +187,7 @@ KS_HD void KS_T(ks_transpose)(int m, int n, const KS_NUM *KS_RESTRICT A,
 /** Copy the strict lower triangle of A (n, n) onto the upper: symmetric to the bit. */
 KS_HD void KS_T(ks_mirror)(int n, KS_NUM *A)
 {
+    KS_BY_GEMM(n, KS_T(ks_mirror_rows)(n, A))
     for (int i = 1; i < n; ++i)
         for (int j = 0; j < i; ++j) A[j * n + i] = A[i * n + j];
 }

@@ -3,7 +3,7 @@
  *
  * A tile of C stays in registers while k runs. Vectors are GCC's, so the same text serves every
  * instruction set. Rows of B and C are padded: their leading dimension is a multiple of the vector
- * and what stands between a row's end and it may be read and written, but means nothing. */
+ * and what stands between a row's end and it may be read and written, but means nothing. Stands on gemm_text.h. */
 
 #include "coming.h"
 #include "stream.h"
@@ -14,14 +14,6 @@ typedef KS_NUM KS_T(ks_lanes_at) __attribute__((vector_size(KS_VECTOR_BYTES),
 #define KS_LANES ((int)(KS_VECTOR_BYTES / sizeof(KS_NUM)))
 #define KS_LOADV(p) ((KS_T(ks_lanes)) * (const KS_T(ks_lanes_at) *)(const void *)(p))
 #define KS_STOREV(p, v) (*(KS_T(ks_lanes_at) *)(void *)(p) = (KS_T(ks_lanes_at))(v))
-
-/** Four numbers, whatever the width of a vector. */
-typedef KS_NUM KS_T(ks_quad) __attribute__((vector_size(4 * sizeof(KS_NUM))));
-typedef KS_NUM KS_T(ks_quad_at) __attribute__((vector_size(4 * sizeof(KS_NUM)),
-                                               aligned(sizeof(KS_NUM)), may_alias));
-#define KS_LOAD4(p) ((KS_T(ks_quad)) * (const KS_T(ks_quad_at) *)(const void *)(p))
-#define KS_STORE4(p, v) (*(KS_T(ks_quad_at) *)(void *)(p) = (KS_T(ks_quad_at))(v))
-#define KS_MIX(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
 
 /** a - x y in a vector: fused where the products of vectors are. Sums of plain numbers a compiler may cut
  *  into vectors of products that it rounds, in one place and not in another. */
@@ -269,19 +261,6 @@ KS_HD void KS_T(ks_combine_rows)(int sign, int k, int n, const KS_NUM *A, const 
 #undef KS_VECTORS
 }
 
-/** t (4, 4) <- its transpose. */
-#define KS_TRANSPOSE4(t)                                                                    \
-    do {                                                                                    \
-        const KS_T(ks_quad) t0_ = KS_MIX(t[0], t[1], 0, 4, 2, 6);                           \
-        const KS_T(ks_quad) t1_ = KS_MIX(t[0], t[1], 1, 5, 3, 7);                           \
-        const KS_T(ks_quad) t2_ = KS_MIX(t[2], t[3], 0, 4, 2, 6);                           \
-        const KS_T(ks_quad) t3_ = KS_MIX(t[2], t[3], 1, 5, 3, 7);                           \
-        t[0] = KS_MIX(t0_, t2_, 0, 1, 4, 5);                                                \
-        t[1] = KS_MIX(t1_, t3_, 0, 1, 4, 5);                                                \
-        t[2] = KS_MIX(t0_, t2_, 2, 3, 6, 7);                                                \
-        t[3] = KS_MIX(t1_, t3_, 2, 3, 6, 7);                                                \
-    } while (0)
-
 /** Symmetric to the bit: the strict lower triangle of t (4, 4) <- its upper. */
 #define KS_MIRROR4(t)                                                                       \
     do {                                                                                    \
@@ -291,29 +270,6 @@ KS_HD void KS_T(ks_combine_rows)(int sign, int k, int n, const KS_NUM *A, const 
         t[2] = KS_MIX(t[2], m_[2], 4, 5, 2, 3);                                             \
         t[3] = KS_MIX(t[3], m_[3], 4, 5, 6, 3);                                             \
     } while (0)
-
-/** B <- Aᵀ with A (m, n), rows lda apart, and B (n, m) with rows ldb apart. */
-KS_HD void KS_T(ks_transpose_rows)(int m, int n, const KS_NUM *A, int lda, KS_NUM *B, int ldb)
-{
-    if (m < 4 || n < 4) {
-        for (int i = 0; i < m; ++i)
-            for (int j = 0; j < n; ++j) B[j * ldb + i] = A[i * lda + j];
-        return;
-    }
-    /* The last tile of a row or column overlaps the one before it where 4 does not divide. */
-    for (int i = 0; i < m; i += 4) {
-        const int r = i + 4 <= m ? i : m - 4;
-        for (int j = 0; j < n; j += 4) {
-            const int c = j + 4 <= n ? j : n - 4;
-            KS_T(ks_quad) t[4];
-#pragma GCC unroll 4
-            for (int a = 0; a < 4; ++a) t[a] = KS_LOAD4(A + (r + a) * lda + c);
-            KS_TRANSPOSE4(t);
-#pragma GCC unroll 4
-            for (int a = 0; a < 4; ++a) KS_STORE4(B + (c + a) * ldb + r, t[a]);
-        }
-    }
-}
 
 /** The strict lower triangle of the padded A (n, n) <- its upper: symmetric to the bit, or, where
  *  `exactly` is 0, up to the rounding within 4 x 4 blocks on the diagonal. A has ld rows and columns,

@@ -133,7 +133,7 @@ KS_HD_COLD void KS_T(ks_merge_array)(int nx, const KS_NUM *U, const KS_NUM *J, K
             for (int i = 0; i < nx; ++i) T[(nx + c) * apart + i] = side ? M[c * nx + i] : M[i * nx + c];
             data[(side ? c : nx + c) * apart] = z[c];
         }
-        (void)KS_T(ks_lq_first)(nx, nx + 1, columns, T, reflection, 0);
+        (void)KS_T(ks_lq_first)(nx, nx + 1, columns, (const KS_NUM *)0, T, reflection, 0);
         for (int i = 0; i < nx; ++i) /* X = L⁻¹ rootᵀ */
             for (int c = 0; c < nx; ++c) {
                 KS_NUM s = root[c * nx + i];

@@ -37,8 +37,8 @@ KS_HD int KS_T(ks_whitened_slot_at)(int nx, int ny, KS_NUM *at, KS_T(ks_whitened
     slot->P = slot->C + nn;
     slot->Se = slot->P + nn;
     slot->through = slot->Se + m * m;
-    slot->across = slot->through + m * (nx + m + 2);
-    slot->counts = slot->across + nx * (2 * nx + 2);
+    slot->across = slot->through + KS_T(ks_rotation_numbers)(m, nx + m);
+    slot->counts = slot->across + KS_T(ks_rotation_numbers)(nx, 2 * nx);
     return (int)(slot->counts + 4 - at);
 }
 
@@ -52,9 +52,10 @@ KS_HD KS_T(ks_memo) KS_T(ks_whitened_memo)(int nx, int ny, int pays, KS_NUM *mem
 KS_HD int64_t KS_T(ks_whitened_lay_out)(int nx, int ny, KS_NUM *memory, KS_T(ks_whitened_scratch) *w)
 {
     const int64_t n = nx, m = ny, nn = n * n;
-    const int64_t slot = 5 * nn + m * m + m * (n + m + 2) + n * (2 * n + 2) + 4; /* its key, too */
+    const int64_t across = KS_T(ks_rotation_numbers)(nx, 2 * nx), through = KS_T(ks_rotation_numbers)(ny, nx + ny);
+    const int64_t slot = 5 * nn + m * m + through + across + 4; /* its key, too */
     const int64_t size[] = { m * n + m * m + 2 * m, n, nn, n, nn, n, nn, m * m, m,
-                             n * (2 * n + 2), m * (n + m + 2), nn,
+                             across, through, nn,
                              KS_T(ks_memo_numbers)(nx, ny, slot),
                              KS_T(ks_step_scratch)(nx, ny) +
                                  (int64_t)ks_lq_apart(2 * nx + 1) * (2 * n + m) /* ks_whitened_retreat() */ };
@@ -107,7 +108,7 @@ KS_HD void KS_T(ks_whitened_estimate)(int nx, const KS_NUM *fx, const KS_NUM *S,
                                       KS_NUM *x, KS_NUM *C)
 {
     KS_T(ks_whitened_mean)(nx, fx, S, whitened, x);
-    KS_T(ks_mm)(nx, nx, nx, S, (const KS_NUM *)whitened->root, C);
+    KS_T(ks_mm_root)(nx, nx, nx, S, (const KS_NUM *)whitened->root, C);
 }
 
 /** Whether half of the digits of some standard deviation go where the filter's, of its root S, are rounded: what follows
@@ -144,6 +145,20 @@ KS_HD_COLD void KS_T(ks_whitened_meet)(int nx, const ks_state *filtered, const k
     state->form = KS_FORM_ARRAY;
 }
 
+/** Theta's reflections of M (rows, columns) in reverse, and the first nx columns back from where they were put. W: nx columns
+ *  of M. */
+KS_HD_SAME void KS_T(ks_rotate_back)(const KS_T(ks_rotation) *theta, int nx, int rows, KS_NUM *M, KS_NUM *W)
+{
+    const int apart = ks_lq_apart(rows);
+    KS_T(ks_lq_back)(theta->count, rows, theta->columns, theta->ends, theta->V, M);
+    for (int c = 0; c < nx; ++c) {
+        const int from = (int)(double)theta->place[c];
+        if (from != c) KS_T(ks_lq_move)(apart, M + from * apart, W + c * apart);
+    }
+    for (int c = 0; c < nx; ++c)
+        if ((int)(double)theta->place[c] != c) KS_T(ks_lq_move)(apart, W + c * apart, M + c * apart);
+}
+
 /** What is known of zeta[k + 1] becomes what is known of zeta[k], x and S of which are in w; `later` is the smoothed root
  *  of step k + 1. Theta stays in across and through. */
 KS_HD int KS_T(ks_whitened_retreat)(const ks_series *s, int64_t k, ks_whitened *whitened, const KS_NUM *later,
@@ -165,10 +180,10 @@ KS_HD int KS_T(ks_whitened_retreat)(const ks_series *s, int64_t k, ks_whitened *
         KS_T(ks_copy)(nx, root + c * nx, M + (m + c) * apart);
         M[(m + c) * apart + nx] = mean[c];
     }
-    KS_T(ks_lq_back)(through->count, rows, through->columns, through->V, M);
+    KS_T(ks_rotate_back)(through, nx, rows, M, more);
     for (int c = nx; c < columns; ++c) KS_T(ks_zero)(apart, M + c * apart);
     for (int c = 0; c < rest; ++c) M[(nx + c) * apart + nx + 1 + c] = KS_LIT(1);
-    KS_T(ks_lq_back)(across->count, rows, across->columns, across->V, M);
+    KS_T(ks_rotate_back)(across, nx, rows, M, more);
     if (lag_one.base) { /* later (. root)ᵀ S[k]ᵀ */
         for (int i = 0; i < nx; ++i)
             for (int j = 0; j < nx; ++j) {
@@ -178,18 +193,21 @@ KS_HD int KS_T(ks_whitened_retreat)(const ks_series *s, int64_t k, ks_whitened *
             }
         KS_T(ks_mm)(nx, nx, nx, later, w->A, (KS_NUM *)ks_slot_of(lag_one, k + 1));
     }
+    /* What Theta is made of runs from the first component on, so what zeta is made of is short from the last on. */
     for (int c = 0; c < nx; ++c) {
         mean[c] = M[c * apart + nx];
-        KS_T(ks_copy)(nx, M + c * apart, root + c * nx);
+        KS_T(ks_copy)(nx, M + c * apart, root + (rest ? nx - 1 - c : c) * nx);
     }
     if (!rest) return 0;
-    const int tight = ks_lq_apart(nx); /* zeta in the rows */
+    const int tight = ks_lq_apart(nx); /* zeta in the rows, the last one first */
     KS_T(ks_lq_clear)(nx, nx + rest, more);
     KS_T(ks_lq_put)(nx, nx, root, tight, more);
     for (int i = 0; i < nx; ++i)
-        for (int c = 0; c < rest; ++c) more[(nx + c) * tight + i] = M[i * apart + nx + 1 + c];
-    KS_T(ks_lq)(nx, nx + rest, more, more + (nx + rest) * tight);
-    KS_T(ks_lq_take)(nx, nx, tight, more, root, nx);
+        for (int c = 0; c < rest; ++c) more[(nx + c) * tight + nx - 1 - i] = M[i * apart + nx + 1 + c];
+    KS_NUM *V = more + (nx + rest) * tight, *ends = V + nx + rest + 2, *place = ends + nx;
+    KS_NUM *sorted = KS_T(ks_lq_sort)(nx, nx, nx + rest, more, M, place, ends, V);
+    (void)KS_T(ks_lq_first)(nx, nx, nx + rest, ends, sorted, V, 0);
+    KS_T(ks_lq_take)(nx, nx, tight, sorted, root + (nx - 1) * nx, -nx);
     return 0;
 }
 
@@ -198,22 +216,34 @@ KS_HD void KS_T(ks_whitened_again)(const ks_series *s, int64_t k, ks_whitened *w
                                    const KS_T(ks_whitened_slot) *slot, const KS_T(ks_whitened_scratch) *w)
 {
     const int nx = s->nx, m = s->ny, apart = ks_lq_apart(1);
-    const int through = (int)(double)slot->counts[0], through_columns = (int)(double)slot->counts[1];
-    const int across = (int)(double)slot->counts[2], across_columns = (int)(double)slot->counts[3];
-    const int columns = through_columns > across_columns ? through_columns : across_columns;
+    KS_T(ks_rotation) through = KS_T(ks_rotation_at)(m, nx + m, slot->through);
+    KS_T(ks_rotation) across = KS_T(ks_rotation_at)(nx, 2 * nx, slot->across);
+    through.count = (int)(double)slot->counts[0];
+    through.columns = (int)(double)slot->counts[1];
+    across.count = (int)(double)slot->counts[2];
+    across.columns = (int)(double)slot->counts[3];
+    const int columns = through.columns > across.columns ? through.columns : across.columns;
     const int64_t row = k + 1 - s->shift;
-    KS_NUM *mean = (KS_NUM *)whitened->mean, *M = w->work;
+    KS_NUM *mean = (KS_NUM *)whitened->mean, *M = w->work, *more = M + apart * columns;
     KS_T(ks_array_move)(nx, (const KS_NUM *)ks_row(s->F, row), (const KS_NUM *)ks_row(s->u, row), w->x, w->xp);
     KS_T(ks_array_whiten)(nx, m, (const KS_NUM *)ks_row(s->H, k + 1), (const KS_NUM *)ks_row(s->d, k + 1),
                           (const KS_NUM *)ks_row(s->y, k + 1), w->xp, slot->Se, w->e);
     KS_T(ks_lq_clear)(1, columns, M);
     for (int c = 0; c < m; ++c) M[c * apart] = w->e[c];
-    for (int c = m; c < through_columns; ++c) M[c * apart] = mean[c - m];
-    KS_T(ks_lq_back)(through, 1, through_columns, slot->through, M);
+    for (int c = m; c < through.columns; ++c) M[c * apart] = mean[c - m];
+    KS_T(ks_rotate_back)(&through, nx, 1, M, more);
     for (int c = nx; c < columns; ++c) KS_T(ks_zero)(apart, M + c * apart);
-    KS_T(ks_lq_back)(across, 1, across_columns, slot->across, M);
+    KS_T(ks_rotate_back)(&across, nx, 1, M, more);
     for (int c = 0; c < nx; ++c) mean[c] = M[c * apart];
     KS_T(ks_copy)(nx * nx, slot->root, (KS_NUM *)whitened->root);
+}
+
+/** The numbers of a Theta go to the memory of another of as many rows and columns. */
+KS_HD void KS_T(ks_rotation_copy)(int nx, const KS_T(ks_rotation) *theta, const KS_T(ks_rotation) *to)
+{
+    KS_T(ks_copy)(theta->count * (theta->columns + 2), theta->V, to->V);
+    KS_T(ks_copy)(theta->count, theta->ends, to->ends);
+    KS_T(ks_copy)(nx, theta->place, to->place);
 }
 
 /** Keep what a step has made. */
@@ -227,8 +257,10 @@ KS_HD_COLD void KS_T(ks_whitened_remember)(int nx, int ny, const KS_NUM *root, c
     KS_T(ks_copy)(nn, w->Sn, slot->C);
     KS_T(ks_cov_of_root)(nx, w->Sn, slot->P, w->work);
     KS_T(ks_copy)(ny * ny, w->Se, slot->Se);
-    KS_T(ks_copy)(through->count * (through->columns + 2), through->V, slot->through);
-    KS_T(ks_copy)(across->count * (across->columns + 2), across->V, slot->across);
+    const KS_T(ks_rotation) to_through = KS_T(ks_rotation_at)(ny, nx + ny, slot->through);
+    const KS_T(ks_rotation) to_across = KS_T(ks_rotation_at)(nx, 2 * nx, slot->across);
+    KS_T(ks_rotation_copy)(nx, through, &to_through);
+    KS_T(ks_rotation_copy)(nx, across, &to_across);
     slot->counts[0] = (KS_NUM)through->count;
     slot->counts[1] = (KS_NUM)through->columns;
     slot->counts[2] = (KS_NUM)across->count;
@@ -244,7 +276,8 @@ KS_HD_COLD int64_t KS_T(ks_whitened_back)(const ks_series *s, int64_t k0, int64_
     KS_NUM *x = (KS_NUM *)state->x, *C = (KS_NUM *)state->C;
     KS_T(ks_whitened_scratch) w;
     (void)KS_T(ks_whitened_lay_out)(nx, s->ny, (KS_NUM *)memory, &w);
-    KS_T(ks_rotation) across = { w.across, 0, nx }, through = { w.through, 0, nx };
+    KS_T(ks_rotation) across = KS_T(ks_rotation_at)(nx, 2 * nx, w.across);
+    KS_T(ks_rotation) through = KS_T(ks_rotation_at)(s->ny, nx + s->ny, w.through);
     KS_T(ks_whitened_slot) slot = { 0 };
     KS_T(ks_memo) memo =
         KS_T(ks_whitened_memo)(nx, s->ny, KS_T(ks_memo_pays)(s, k1 - k0) && !to->lag_one_cov.base, w.memo);

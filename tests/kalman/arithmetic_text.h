@@ -35,14 +35,18 @@ static void KS_T(check_product)(source *s, int m, int k, int n)
     KS_NUM A[MOST], B[MOST], C[MOST], sum[MOST], transposed[MOST];
     const double bound = (k + 2) * (k + 2) * ROUND;
     KS_T(fill)(s, m * k, A);
+    if (m * n % 3 == 1) /* few entries, below some diagonal */
+        for (int i = 0; i < m; ++i)
+            for (int l = 0; l < k; ++l)
+                if (l > i + n % 4 || uniform(s) < 0.7) A[i * k + l] = 0;
     KS_T(fill)(s, k * n, B);
     KS_T(fill)(s, m * n, C);
     for (int i = 0; i < m; ++i)
         for (int l = 0; l < k; ++l) transposed[l * m + i] = A[i * k + l];
     /* What stands behind the last row must not be touched. */
     for (int i = 0; i < 8; ++i) C[m * n + i] = (KS_NUM)77;
-    for (int way = 0; way < 9; ++way) {
-        const int subtract = way >= 5;
+    for (int way = 0; way < 11; ++way) {
+        const int subtract = way >= 5 && way < 9;
         for (int i = 0; i < m * n + 8; ++i) sum[i] = C[i];
         switch (way) {
         case 0: KS_T(ks_mm)(m, k, n, A, B, sum); break;
@@ -53,11 +57,13 @@ static void KS_T(check_product)(source *s, int m, int k, int n)
         case 5: KS_T(ks_mtm_sub)(m, k, n, transposed, B, sum); break;
         case 6: KS_T(ks_gemm_sub)(m, k, n, A, k, 1, B, sum); break;
         case 7: KS_T(ks_gemm_sub)(m, k, n, transposed, 1, m, B, sum); break;
-        default: KS_T(ks_panel_sub)(m, k, n, A, k, 1, B, sum); break;
+        case 8: KS_T(ks_panel_sub)(m, k, n, A, k, 1, B, sum); break;
+        case 9: KS_T(ks_mm_few)(m, k, n, A, B, sum); break;
+        default: KS_T(ks_mm_root)(m, k, n, A, B, sum); break;
         }
         for (int i = 0; i < m; ++i)
             for (int j = 0; j < n; ++j) {
-                double plain = way == 0 ? 0 : (double)C[i * n + j];
+                double plain = way == 0 || way > 8 ? 0 : (double)C[i * n + j];
                 for (int l = 0; l < k; ++l) {
                     const double term = (double)A[i * k + l] * (double)B[l * n + j];
                     plain += subtract ? -term : term;
@@ -190,6 +196,24 @@ static void KS_T(semidefinite_roots)(void **state)
     assert_int_equal(KS_T(ks_pivoted_factor)(3, graded, S, W), 3);
 }
 
+/** M Mᵀ = L Lᵀ, row by row. */
+static void KS_T(same_square)(int rows, int columns, const KS_NUM *M, const KS_NUM *L)
+{
+    for (int i = 0; i < rows; ++i)
+        for (int j = 0; j <= i; ++j) {
+            double got = 0, expected = 0, si = 0, sj = 0;
+            for (int c = 0; c < columns; ++c) {
+                const double a = (double)M[i * columns + c], b = (double)M[j * columns + c];
+                got += (double)L[i * columns + c] * (double)L[j * columns + c];
+                expected += a * b;
+                si += a * a;
+                sj += b * b;
+            }
+            if (!(fabs(got - expected) <= 20 * columns * ROUND * sqrt(si) * sqrt(sj)))
+                fail_msg("L L' (%d, %d): %.17g, not %.17g", rows, columns, got, expected);
+        }
+}
+
 /** [L 0] = M Theta: L lower triangular, non-negative diagonal, L L' = M M'. */
 static void KS_T(lq)(void **state)
 {
@@ -211,20 +235,81 @@ static void KS_T(lq)(void **state)
             for (int i = 0; i < rows; ++i) {
                 for (int c = i + 1; c < columns; ++c) assert_true(L[i * columns + c] == 0);
                 if (i < columns) assert_true(L[i * columns + i] >= 0);
-                for (int j = 0; j <= i; ++j) {
-                    double got = 0, expected = 0, si = 0, sj = 0;
-                    for (int c = 0; c < columns; ++c) {
-                        const double a = (double)M[i * columns + c], b = (double)M[j * columns + c];
-                        got += (double)L[i * columns + c] * (double)L[j * columns + c];
-                        expected += a * b;
-                        si += a * a;
-                        sj += b * b;
-                    }
-                    if (!(fabs(got - expected) <= 20 * columns * ROUND * sqrt(si * sj)))
-                        fail_msg("L L' (%d, %d): %.17g, not %.17g", rows, columns, got, expected);
-                }
             }
+            KS_T(same_square)(rows, columns, M, L);
         }
+}
+
+/** Rows whose squares have no place among the numbers are reflected as others are. */
+static void KS_T(lq_of_extremes)(void **state)
+{
+    (void)state;
+    source s = { 127 };
+    enum { ROWS = 5, COLUMNS = 7 };
+    const KS_NUM units[] = { (KS_NUM)(4 * sqrt(KS_LARGEST)), (KS_NUM)(1 / sqrt(KS_LARGEST) / 16) };
+    for (int u = 0; u < 2; ++u)
+        for (int p = 0; p < ROWS; ++p) {
+            KS_NUM M[ROWS * COLUMNS], stored[2][COLUMNS * KS_LQ_ROWS], L[2][ROWS * COLUMNS], V[COLUMNS + 2];
+            KS_T(fill)(&s, ROWS * COLUMNS, M);
+            for (int scaled = 0; scaled < 2; ++scaled) {
+                for (int c = 0; c < COLUMNS && scaled; ++c) M[p * COLUMNS + c] *= units[u];
+                KS_T(ks_lq_clear)(ROWS, COLUMNS, stored[scaled]);
+                KS_T(ks_lq_put)(ROWS, COLUMNS, M, KS_LQ_ROWS, stored[scaled]);
+                KS_T(ks_lq)(ROWS, COLUMNS, stored[scaled], V);
+                KS_T(ks_lq_take)(ROWS, COLUMNS, KS_LQ_ROWS, stored[scaled], L[scaled], COLUMNS);
+            }
+            for (int i = 0; i < ROWS; ++i)
+                for (int c = 0; c <= i; ++c) {
+                    const double of = i == p ? (double)units[u] : 1;
+                    KS_T(close_to)((KS_NUM)((double)L[1][i * COLUMNS + c] / of), (double)L[0][i * COLUMNS + c], 100 * ROUND,
+                                   "a row in other units", p, i, c);
+                }
+        }
+}
+
+/** Columns in the order of their first entries: the same square, short reflections, and all of it taken back. */
+static void KS_T(lq_sorted)(void **state)
+{
+    (void)state;
+    source s = { 128 };
+    enum { FIT = LARGEST * (LARGEST + KS_LQ_ROWS) };
+    KS_NUM M[MOST], T[FIT], other[FIT], L[MOST], place[LARGEST], ends[LARGEST], V[LARGEST * (LARGEST + 2)];
+    for (int rows = 1; rows <= LARGEST; ++rows)
+        for (int columns = 1; columns <= LARGEST; columns += 2)
+            for (int first = rows; first >= 0; first -= rows / 2 + 1) {
+                const int apart = ks_lq_apart(rows), dense = rows % 4 == 3;
+                KS_T(fill)(&s, rows * columns, M);
+                for (int i = 0; i < rows && !dense; ++i) /* a band that begins at the last column */
+                    for (int c = 0; c < columns; ++c)
+                        if (columns - 1 - c > i + 1 || uniform(&s) < 0.2) M[i * columns + c] = 0;
+                KS_T(ks_lq_clear)(rows, columns, T);
+                KS_T(ks_lq_put)(rows, columns, M, apart, T);
+                KS_NUM *sorted = KS_T(ks_lq_sort)(first, rows, columns, T, other, place, ends, V);
+                int taken = 0;
+                for (int c = 0; c < columns; ++c) {
+                    const int to = (int)place[c];
+                    assert_in_range(to, 0, columns - 1);
+                    assert_false(taken >> to & 1);
+                    taken |= 1 << to;
+                    for (int i = 0; i < rows; ++i) assert_true(sorted[to * apart + i] == M[i * columns + c]);
+                    for (int i = 0; i < first; ++i) assert_true(to < ends[i] || M[i * columns + c] == 0);
+                }
+                for (int i = 0; i < first; ++i) {
+                    assert_true(ends[i] <= columns && (!i || ends[i] >= ends[i - 1]));
+                    if (!dense) assert_true(ends[i] <= i + 2);
+                }
+                const int count = KS_T(ks_lq_first)(first, rows, columns, ends, sorted, V, 1);
+                assert_int_equal(count, first < columns ? first : columns);
+                KS_T(ks_lq_take)(rows, columns, apart, sorted, L, columns);
+                for (int i = 0; i < first; ++i)
+                    for (int c = i + 1; c < columns; ++c) assert_true(L[i * columns + c] == 0);
+                KS_T(same_square)(rows, columns, M, L);
+                KS_T(ks_lq_back)(count, rows, columns, ends, V, sorted);
+                for (int c = 0; c < columns; ++c)
+                    for (int i = 0; i < rows; ++i)
+                        KS_T(close_to)(sorted[(int)place[c] * apart + i], (double)M[i * columns + c], 20 * columns * ROUND,
+                                       "taken back", rows, columns, first);
+            }
 }
 
 /** A column that is larger than the others by more than all digits costs them none: [1 g; 0 1] leaves 1 / g. */

@@ -90,6 +90,8 @@ int main(void)
         cmocka_unit_test(semidefinite_roots_f64), cmocka_unit_test(semidefinite_roots_f32),
         cmocka_unit_test(lq_f64),       cmocka_unit_test(lq_f32),
         cmocka_unit_test(lq_of_columns_f64), cmocka_unit_test(lq_of_columns_f32),
+        cmocka_unit_test(lq_of_extremes_f64), cmocka_unit_test(lq_of_extremes_f32),
+        cmocka_unit_test(lq_sorted_f64), cmocka_unit_test(lq_sorted_f32),
         cmocka_unit_test(packing_f64),  cmocka_unit_test(packing_f32),
         cmocka_unit_test(tiers_agree),  cmocka_unit_test(tiers_are_what_they_are_called),
     };
