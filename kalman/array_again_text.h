@@ -3,8 +3,8 @@
  *
  * What is observed without noise may tell the state altogether, as a series tells that of its ARMA model. What is left
  * of the root shrinks by a factor a step, for ever, since the array form keeps the digits of the smallest rows, too. So
- * no two steps are the same. Once it is below a round-off of the prediction, which is more than the mean keeps, it is
- * zero from then on, unless it might grow again: a state that is known stays so where the closed loop
+ * no two steps are the same. Once it is below a round-off of what disturbances make of the state, which is more than the
+ * mean keeps, it is zero from then on, unless it might grow again: a state that is known stays so where the closed loop
  * A = (I - K H) F forgets. This depends on a step and its root alone. */
 
 /** The most by which a power of A may enlarge what is left. */
@@ -12,12 +12,35 @@
 /** Doublings of the power: a model that remembers more steps is left as it is. */
 #define KS_KNOWN_DOUBLINGS 12
 
-/** Whether powers of the closed loop of the gain G = Pp Hᵀ Se⁻ᵀ (nx, m) vanish, in standard deviations of the prediction,
- *  of which Sp is the root. W: 3 nx² + m nx + nx numbers. */
-KS_HD_COLD int KS_T(ks_forgets)(int nx, int m, const KS_NUM *F, const KS_NUM *H, const KS_NUM *G, const KS_NUM *Se,
-                                const KS_NUM *Sp, KS_NUM *W)
+/** reach (nx): the standard deviation of what disturbances bring to a state when they first get there, at once or by way of
+ *  others, as the lagged values of a seasonal model do: the first F^j Q½ with an entry in its row. 0 where none ever does.
+ *  W: 4 nx² + nx numbers. */
+KS_HD_COLD void KS_T(ks_disturbances_reach)(int nx, const KS_NUM *F, const KS_NUM *Q, KS_NUM *reach, KS_NUM *W)
 {
-    KS_NUM *A = W, *B = A + nx * nx, *next = B + nx * nx, *Y = next + nx * nx, *sd = Y + m * nx;
+    KS_NUM *V = W, *next = V + nx * nx, *work = next + nx * nx;
+    (void)KS_T(ks_covariance_factor)(nx, Q, V, work);
+    KS_T(ks_zero)(nx, reach);
+    for (int j = 0; j < nx; ++j) {
+        int all = 1;
+        for (int i = 0; i < nx; ++i) {
+            KS_NUM variance = KS_LIT(0);
+            if (KS_GT(reach[i], KS_LIT(0))) continue;
+            for (int c = 0; c < nx; ++c) variance = variance + V[i * nx + c] * V[i * nx + c];
+            reach[i] = KS_SQRT(variance);
+            all &= KS_GT(reach[i], KS_LIT(0));
+        }
+        if (all) return;
+        KS_T(ks_mm_few)(nx, nx, nx, F, V, next);
+        KS_T(ks_copy)(nx * nx, next, V);
+    }
+}
+
+/** Whether powers of the closed loop of the gain G = Pp Hᵀ Se⁻ᵀ (nx, m) vanish, in units sd (nx) of the states.
+ *  W: 3 nx² + m nx numbers. */
+KS_HD_COLD int KS_T(ks_forgets)(int nx, int m, const KS_NUM *F, const KS_NUM *H, const KS_NUM *G, const KS_NUM *Se,
+                                const KS_NUM *sd, KS_NUM *W)
+{
+    KS_NUM *A = W, *B = A + nx * nx, *next = B + nx * nx, *Y = next + nx * nx;
     KS_T(ks_mm)(m, nx, nx, H, F, Y);
     for (int i = 0; i < m; ++i)
         for (int c = 0; c < nx; ++c) {
@@ -25,11 +48,6 @@ KS_HD_COLD int KS_T(ks_forgets)(int nx, int m, const KS_NUM *F, const KS_NUM *H,
             Y[i * nx + c] = Y[i * nx + c] / Se[i * m + i];
         }
     KS_T(ks_mm)(nx, m, nx, G, Y, A);
-    for (int i = 0; i < nx; ++i) {
-        KS_NUM variance = KS_LIT(0);
-        for (int c = 0; c < nx; ++c) variance = variance + Sp[i * nx + c] * Sp[i * nx + c];
-        sd[i] = KS_SQRT(variance);
-    }
     for (int i = 0; i < nx; ++i)
         for (int c = 0; c < nx; ++c)
             B[i * nx + c] = KS_GT(sd[i], KS_LIT(0)) ? (F[i * nx + c] - A[i * nx + c]) * (sd[c] / sd[i]) : KS_LIT(0);
@@ -45,15 +63,19 @@ KS_HD_COLD int KS_T(ks_forgets)(int nx, int m, const KS_NUM *F, const KS_NUM *H,
 }
 
 /** Whether the state of step k, all of which is observed, counts as known exactly: every standard deviation that its root S
- *  leaves is below a round-off of the predicted one. W as above. */
+ *  leaves is below a round-off of the predicted one, or of what disturbances reach it with. reach: nx numbers, the first of
+ *  which is negative until they are made, of a constant model. W: 4 nx² + m nx + 2 nx numbers. */
 KS_HD int KS_T(ks_is_known)(int nx, const ks_series *s, int64_t k, const KS_NUM *G, const KS_NUM *Se, const KS_NUM *Sp,
-                            const KS_NUM *S, KS_NUM *W)
+                            const KS_NUM *S, KS_NUM *reach, KS_NUM *W)
 {
     const int m = s->ny;
-    const KS_NUM *R = (const KS_NUM *)ks_row(s->R, k);
+    const KS_NUM *R = (const KS_NUM *)ks_row(s->R, k), *F = (const KS_NUM *)ks_row(s->F, k - s->shift);
+    KS_NUM *sd = W, *work = sd + nx;
     int noise = 0, left = 0;
     for (int i = 0; i < m * m; ++i) noise |= !(R[i] == KS_LIT(0));
     if (noise) return 0;
+    if (KS_GT(KS_LIT(0), reach[0]))
+        KS_T(ks_disturbances_reach)(nx, F, (const KS_NUM *)ks_row(s->Q, k - s->shift), reach, work);
     for (int i = 0; i < nx; ++i) {
         KS_NUM variance = KS_LIT(0), predicted = KS_LIT(0);
         int some = 0;
@@ -62,13 +84,14 @@ KS_HD int KS_T(ks_is_known)(int nx, const ks_series *s, int64_t k, const KS_NUM 
             variance = variance + S[i * nx + c] * S[i * nx + c];
             predicted = predicted + Sp[i * nx + c] * Sp[i * nx + c];
         }
+        const KS_NUM reached = reach[i] * reach[i];
+        if (KS_GT(reached, predicted)) predicted = reached;
         /* Not so where squares are below the range of numbers. */
         if (some && !KS_GT(KS_LIT(KS_EPS) * KS_LIT(KS_EPS) * predicted, variance)) return 0;
+        sd[i] = KS_SQRT(predicted);
         left |= some;
     }
-    if (!left) return 0;
-    return KS_T(ks_forgets)(nx, m, (const KS_NUM *)ks_row(s->F, k - s->shift), (const KS_NUM *)ks_row(s->H, k), G, Se, Sp,
-                            W);
+    return left && KS_T(ks_forgets)(nx, m, F, (const KS_NUM *)ks_row(s->H, k), G, Se, sd, work);
 }
 
 /** What is remembered of a filter step, in a slot with key S of the step before: the gain K by columns, the root of the

@@ -179,7 +179,7 @@ KS_HD int KS_T(ks_update_array)(int nx, const ks_series *s, int64_t k,
     if (to->gain.base) KS_T(ks_write_array_gain)(s, k, o->m, w->G, w->S, to->gain, w->work);
     KS_T(ks_innovate_array)(s, k, o, w, w->S, &tally->evidence, term, to, want_innovation);
     if (constant && s->steady_state == KS_STEADY_STATE_HOLD && !(k == 0 && s->prior_x1) &&
-        KS_T(ks_is_known)(nx, s, k, w->G, w->S, w->Pp, (const KS_NUM *)state->C, w->work))
+        KS_T(ks_is_known)(nx, s, k, w->G, w->S, w->Pp, (const KS_NUM *)state->C, w->reach, w->work))
         KS_T(ks_zero)(nx * nx, (KS_NUM *)state->C);
     /* A step without observations does not for the sake of it where others are exact. */
     if (!to->rooted && (o->m > 0 || !KS_T(ks_observes_exactly)(s->ny, (const KS_NUM *)ks_row(s->R, k))))
@@ -353,6 +353,7 @@ KS_HD int64_t KS_T(ks_filter_until)(int nx, const ks_series *s, int64_t k0, int6
     const int want_innovation =
         to->innovation.base || to->innovation_cov.base || to->innovation_std.base;
     const KS_T(ks_scratch) w = KS_T(ks_lay_out)(nx, s->ny, memory);
+    w.reach[0] = KS_LIT(-1);
     KS_T(ks_memo) memo = KS_T(ks_forward_memo)(nx, s, wanted ? k1 - k0 : 1, &w);
     KS_T(ks_memo) array_memo = KS_T(ks_array_memo)(nx, s, k1 - k0, &w);
     if (!s->R.stride) KS_T(ks_noise_limit)(s->ny, (const KS_NUM *)ks_row(s->R, 0), s->ny, w.limit, w.work);

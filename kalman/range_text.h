@@ -86,14 +86,14 @@ KS_HD int64_t KS_T(ks_range_scratch)(int nx, int ny)
     return KS_T(ks_step_scratch)(nx, ny) + m * n + m * m + 2 * m     /* compacted observation */
            + 2 * m                                                 /* limits of its noise   */
            + 3 * n * n + 3 * n                                     /* prediction, gain, mean */
-           + KS_T(ks_array_memo_scratch)(nx, ny)
+           + KS_T(ks_array_memo_scratch)(nx, ny) + n                 /* ks_is_known() */
            + 2 * (m * n + m * m + 2 * m);                          /* whitened innovation    */
 }
 
 /** Pointers into the scratch of one step. */
 typedef struct KS_T(ks_scratch) {
     KS_NUM *compact, *xp, *Pp, *xn, *Pn, *ET, *G, *S, *inverse_d, *v, *Z, *memo, *work;
-    KS_NUM *array_memo;
+    KS_NUM *array_memo, *reach;
     KS_NUM *limit, *limit_here; /* ks_noise_limit() of a constant R, of one step */
 } KS_T(ks_scratch);
 
@@ -116,6 +116,7 @@ KS_HD KS_T(ks_scratch) KS_T(ks_lay_out)(int nx, int ny, void *memory)
     w.limit_here = at;       at += ny;
     w.memo = at;             at += KS_T(ks_memo_scratch)(nx, ny);
     w.array_memo = at;       at += KS_T(ks_array_memo_scratch)(nx, ny);
+    w.reach = at;            at += nx;
     w.work = at;
     return w;
 }

@@ -95,7 +95,8 @@ typedef enum ks_steady_state {
     KS_STEADY_STATE_HOLD = 0,   /**< steps that repeat earlier ones to the bit are looked up; where none repeats, a     */
                                 /**< covariance that moves by round-off alone is held as it is, if it is bounded that   */
                                 /**< no variance is off by more than 2^-36 of it (float: 2^-13); and a state that       */
-                                /**< observations without noise tell to below a round-off of its prediction has none   */
+                                /**< observations without noise tell to below a round-off of what is predicted, or of   */
+                                /**< what disturbances bring to it, has none                                            */
     KS_STEADY_STATE_REPEAT = 1, /**< steps that repeat are looked up, none is held: the bits of KS_STEADY_STATE_COMPUTE  */
                                 /**< where the method is the same and halves meet at the same step                      */
     KS_STEADY_STATE_COMPUTE = 2 /**< each step is computed                                                              */
