@@ -101,10 +101,11 @@ KS_HD void KS_T(ks_predict_in_form)(int nx, const ks_series *s, int64_t k,
                                     const KS_T(ks_observation) *o, ks_state *state,
                                     const KS_T(ks_scratch) *w)
 {
+    KS_NUM *const kept = KS_T(ks_memo_slots)(nx) && !s->Q.stride ? w->Q_root : NULL;
     if (state->form == KS_FORM_ORDINARY && k % KS_LOOK == KS_LOOK - 1 &&
         !KS_T(ks_well_conditioned)(nx, (const KS_NUM *)state->C, w->work))
         KS_T(ks_to_array)(nx, state, w->work);
-    KS_T(ks_step_predict)(nx, s, k, state, w->xp, w->Pp, w->work);
+    KS_T(ks_step_predict)(nx, s, k, state, w->xp, w->Pp, kept, w->work);
     if (state->form == KS_FORM_ARRAY || o->m == 0) return;
     int ordinary = 0;
     const KS_NUM *limit = w->limit;
@@ -119,7 +120,7 @@ KS_HD void KS_T(ks_predict_in_form)(int nx, const ks_series *s, int64_t k,
 #undef CALL
     if (ordinary) return;
     KS_T(ks_to_array)(nx, state, w->work);
-    KS_T(ks_step_predict)(nx, s, k, state, w->xp, w->Pp, w->work);
+    KS_T(ks_step_predict)(nx, s, k, state, w->xp, w->Pp, kept, w->work);
 }
 
 /** The posterior in the ordinary form to `state`. */
@@ -353,7 +354,7 @@ KS_HD int64_t KS_T(ks_filter_until)(int nx, const ks_series *s, int64_t k0, int6
     const int want_innovation =
         to->innovation.base || to->innovation_cov.base || to->innovation_std.base;
     const KS_T(ks_scratch) w = KS_T(ks_lay_out)(nx, s->ny, memory);
-    w.reach[0] = KS_LIT(-1);
+    if (KS_T(ks_memo_slots)(nx)) w.Q_root[nx * nx] = w.reach[0] = KS_LIT(-1);
     KS_T(ks_memo) memo = KS_T(ks_forward_memo)(nx, s, wanted ? k1 - k0 : 1, &w);
     KS_T(ks_memo) array_memo = KS_T(ks_array_memo)(nx, s, k1 - k0, &w);
     if (!s->R.stride) KS_T(ks_noise_limit)(s->ny, (const KS_NUM *)ks_row(s->R, 0), s->ny, w.limit, w.work);

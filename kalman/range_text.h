@@ -79,6 +79,12 @@ KS_HD_COLD int KS_T(ks_step_fault)(int64_t k, int row, ks_array array, ks_fault 
     return -1;
 }
 
+/** What is made once for all steps of a constant model; nothing where steps are taken one by one. */
+KS_HD int64_t KS_T(ks_constant_scratch)(int nx)
+{
+    return KS_T(ks_memo_slots)(nx) ? (int64_t)nx * nx + nx + 1 : 0;
+}
+
 /** Scratch of the functions below, in numbers. */
 KS_HD int64_t KS_T(ks_range_scratch)(int nx, int ny)
 {
@@ -86,14 +92,15 @@ KS_HD int64_t KS_T(ks_range_scratch)(int nx, int ny)
     return KS_T(ks_step_scratch)(nx, ny) + m * n + m * m + 2 * m     /* compacted observation */
            + 2 * m                                                 /* limits of its noise   */
            + 3 * n * n + 3 * n                                     /* prediction, gain, mean */
-           + KS_T(ks_array_memo_scratch)(nx, ny) + n                 /* ks_is_known() */
+           + KS_T(ks_array_memo_scratch)(nx, ny) + KS_T(ks_constant_scratch)(nx)
            + 2 * (m * n + m * m + 2 * m);                          /* whitened innovation    */
 }
 
 /** Pointers into the scratch of one step. */
 typedef struct KS_T(ks_scratch) {
     KS_NUM *compact, *xp, *Pp, *xn, *Pn, *ET, *G, *S, *inverse_d, *v, *Z, *memo, *work;
-    KS_NUM *array_memo, *reach;
+    KS_NUM *array_memo;
+    KS_NUM *Q_root, *reach;     /* of a constant model: ks_array_predict(), ks_is_known() */
     KS_NUM *limit, *limit_here; /* ks_noise_limit() of a constant R, of one step */
 } KS_T(ks_scratch);
 
@@ -116,7 +123,9 @@ KS_HD KS_T(ks_scratch) KS_T(ks_lay_out)(int nx, int ny, void *memory)
     w.limit_here = at;       at += ny;
     w.memo = at;             at += KS_T(ks_memo_scratch)(nx, ny);
     w.array_memo = at;       at += KS_T(ks_array_memo_scratch)(nx, ny);
-    w.reach = at;            at += nx;
+    w.Q_root = at;
+    w.reach = at + nx * nx + 1;
+    at += KS_T(ks_constant_scratch)(nx);
     w.work = at;
     return w;
 }
@@ -175,9 +184,10 @@ KS_HD int KS_T(ks_well_conditioned)(int nx, const KS_NUM *P, KS_NUM *W)
     return KS_ALL(KS_T(ks_ldl)(nx, 1 / KS_GROWTH, W, W + nx * nx));
 }
 
-/** The prediction of step k from the estimate of the step before it, in the estimate's form. */
+/** The prediction of step k from the estimate of the step before it, in the estimate's form. kept: a constant Q's root as
+ *  ks_array_predict() keeps it, or NULL. */
 KS_HD void KS_T(ks_step_predict)(int nx, const ks_series *s, int64_t k, const ks_state *state,
-                                 KS_NUM *xp, KS_NUM *Cp, KS_NUM *W)
+                                 KS_NUM *xp, KS_NUM *Cp, KS_NUM *kept, KS_NUM *W)
 {
     const KS_NUM *x = (const KS_NUM *)state->x, *C = (const KS_NUM *)state->C;
     if (k == 0 && s->prior_x1) {
@@ -191,7 +201,7 @@ KS_HD void KS_T(ks_step_predict)(int nx, const ks_series *s, int64_t k, const ks
     if (state->form == KS_FORM_ORDINARY)
         KS_T(ks_predict)(nx, F, Q, u, x, C, xp, Cp, W);
     else
-        KS_T(ks_array_predict)(nx, F, Q, u, x, C, xp, Cp, NULL, W);
+        KS_T(ks_array_predict)(nx, F, Q, u, x, C, xp, Cp, NULL, kept, W);
 }
 
 /* Half of the digits. */

@@ -72,7 +72,7 @@ KS_HD_COLD int KS_T(ks_map_prior)(const ks_series *s, const ks_map_system *a,
     const KS_NUM *F = (const KS_NUM *)ks_row(s->F, 0), *Q = (const KS_NUM *)ks_row(s->Q, 0);
     KS_T(ks_covariance_factor)(n, (const KS_NUM *)s->P0, S, W);
     KS_T(ks_array_predict)(n, F, Q, (const KS_NUM *)ks_row(s->u, 0), (const KS_NUM *)s->m0, S,
-                           w->mean, Sp, NULL, W);
+                           w->mean, Sp, NULL, NULL, W);
     const int bad = KS_T(ks_map_factor_root)(n, a->pivot, Sp, t->LD, t->inverse_d);
     if (bad >= 0)
         return KS_T(ks_step_fault)(0, bad, KS_ARRAY_PRIOR_COV, KS_FAULT_NOT_POSITIVE, tally);

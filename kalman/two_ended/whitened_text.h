@@ -19,7 +19,7 @@ typedef struct KS_T(ks_whitened_scratch) {
     KS_NUM *compact;
     KS_NUM *x, *S, *xp, *Sp, *xn, *Sn, *Se, *e; /* the step before, its prediction, the step      */
     KS_NUM *across, *through;                   /* Theta of the prediction and of the observation */
-    KS_NUM *A, *memo, *work;
+    KS_NUM *A, *Q_root, *memo, *work;
 } KS_T(ks_whitened_scratch);
 
 /** What is remembered of a step, in a slot with key S[k] and the root of zeta[k + 1]: the root of zeta[k], the smoothed root
@@ -55,12 +55,12 @@ KS_HD int64_t KS_T(ks_whitened_lay_out)(int nx, int ny, KS_NUM *memory, KS_T(ks_
     const int64_t across = KS_T(ks_rotation_numbers)(nx, 2 * nx), through = KS_T(ks_rotation_numbers)(ny, nx + ny);
     const int64_t slot = 5 * nn + m * m + through + across + 4; /* its key, too */
     const int64_t size[] = { m * n + m * m + 2 * m, n, nn, n, nn, n, nn, m * m, m,
-                             across, through, nn,
+                             across, through, nn, nn + 1,
                              KS_T(ks_memo_numbers)(nx, ny, slot),
                              KS_T(ks_step_scratch)(nx, ny) +
                                  (int64_t)ks_lq_apart(2 * nx + 1) * (2 * n + m) /* ks_whitened_retreat() */ };
     KS_NUM **const place[] = { &w->compact, &w->x, &w->S, &w->xp, &w->Sp, &w->xn, &w->Sn, &w->Se, &w->e,
-                               &w->across, &w->through, &w->A, &w->memo, &w->work };
+                               &w->across, &w->through, &w->A, &w->Q_root, &w->memo, &w->work };
     int64_t at = 0;
     for (int i = 0; i < (int)(sizeof size / sizeof size[0]); ++i) {
         *place[i] = memory ? memory + at : NULL;
@@ -85,7 +85,8 @@ KS_HD_COLD int KS_T(ks_whitened_step)(const ks_series *s, int64_t k, const KS_T(
     } else {
         const int64_t row = k - s->shift;
         KS_T(ks_array_predict)(nx, (const KS_NUM *)ks_row(s->F, row), (const KS_NUM *)ks_row(s->Q, row),
-                               (const KS_NUM *)ks_row(s->u, row), w->x, w->S, w->xp, w->Sp, across, w->work);
+                               (const KS_NUM *)ks_row(s->u, row), w->x, w->S, w->xp, w->Sp, across,
+                               s->Q.stride ? NULL : w->Q_root, w->work);
     }
     const int bad = KS_T(ks_array_update)(nx, o.m, o.H, o.R, o.d, o.y, w->xp, w->Sp, w->xn, w->Sn, w->Se,
                                           w->e, NULL, through, w->work);
@@ -276,6 +277,7 @@ KS_HD_COLD int64_t KS_T(ks_whitened_back)(const ks_series *s, int64_t k0, int64_
     KS_NUM *x = (KS_NUM *)state->x, *C = (KS_NUM *)state->C;
     KS_T(ks_whitened_scratch) w;
     (void)KS_T(ks_whitened_lay_out)(nx, s->ny, (KS_NUM *)memory, &w);
+    w.Q_root[nx * nx] = KS_LIT(-1);
     KS_T(ks_rotation) across = KS_T(ks_rotation_at)(nx, 2 * nx, w.across);
     KS_T(ks_rotation) through = KS_T(ks_rotation_at)(s->ny, nx + s->ny, w.through);
     KS_T(ks_whitened_slot) slot = { 0 };
