@@ -62,9 +62,10 @@ KS_HD_SAME void KS_T(ks_array_correct)(int nx, int m, const KS_NUM *KT, int apar
 }
 
 /** xp = F x + u, Sp Spᵀ = F S Sᵀ Fᵀ + Q; Sp is lower triangular. [F S  Q½] Theta = [Sp 0], where Q½ has no columns of
- *  zeros; theta, where not NULL, has room for nx reflections of 2 nx columns. kept, where not NULL, has room for Q½ and, behind it, how many
- *  columns it has, less than zero until it is made: of a Q that steps have in common. A triangle has exact zeros for what is known
- *  exactly, where other roots would have round-off, from which steps of the RTS smoother could not tell it. */
+ *  zeros; theta, where not NULL, has room for nx reflections of 2 nx columns. kept, where not NULL, has room for Q½ and,
+ *  behind it, the number of its columns, less than zero until it is made: of a Q that steps have in common. A triangle has
+ *  exact zeros for what is known exactly, where other roots would have round-off, from which steps of the RTS smoother could
+ *  not tell it. */
 KS_HD_SAME void KS_T(ks_array_predict)(int nx, const KS_NUM *F, const KS_NUM *Q, const KS_NUM *u,
                                        const KS_NUM *x, const KS_NUM *S, KS_NUM *xp, KS_NUM *Sp,
                                        KS_T(ks_rotation) *theta, KS_NUM *kept, KS_NUM *W)
@@ -76,7 +77,8 @@ KS_HD_SAME void KS_T(ks_array_predict)(int nx, const KS_NUM *F, const KS_NUM *Q,
     KS_T(ks_mm_few)(nx, nx, nx, F, S, FS);
     KS_NUM *root = kept ? kept : own;
     const int made = kept && !KS_GT(KS_LIT(0), kept[nx * nx]);
-    const int rank = made ? (int)(double)kept[nx * nx] : KS_T(ks_covariance_factor)(nx, Q, root, V), columns = nx + rank;
+    const int rank = made ? (int)(double)kept[nx * nx] : KS_T(ks_covariance_factor)(nx, Q, root, V);
+    const int columns = nx + rank;
     if (kept) kept[nx * nx] = (KS_NUM)rank;
     if (theta) {
         V = theta->V;

@@ -152,24 +152,27 @@ KS_HD KS_NUM *KS_T(ks_lq_sort)(int first, int rows, int columns, KS_NUM *T, KS_N
                                KS_NUM *W)
 {
     const int apart = ks_lq_apart(rows);
-    int *next = (int *)(void *)W, at = 0, moved = 0; /* the next place for a column that begins in a row */
-    for (int i = 0; i <= first; ++i) next[i] = 0;
+    KS_NUM *next = W; /* how many columns begin in a row, then the next place for one */
+    int at = 0, moved = 0;
+    for (int i = 0; i <= first; ++i) next[i] = KS_LIT(0);
     for (int c = 0; c < columns; ++c) {
         int i = 0;
         while (i < first && T[c * apart + i] == KS_LIT(0)) ++i;
         place[c] = (KS_NUM)i;
-        next[i] += 1;
+        next[i] = (KS_NUM)((int)(double)next[i] + 1);
     }
     for (int i = 0; i <= first; ++i) {
-        const int count = next[i];
-        next[i] = at;
+        const int count = (int)(double)next[i];
+        next[i] = (KS_NUM)at;
         at += count;
         if (i < first) ends[i] = (KS_NUM)at;
     }
     for (int c = 0; c < columns; ++c) {
-        const int to = next[(int)(double)place[c]]++;
+        KS_NUM *row = next + (int)(double)place[c];
+        const int to = (int)(double)*row;
         moved |= to != c;
         place[c] = (KS_NUM)to;
+        *row = (KS_NUM)(to + 1);
     }
     if (!moved) return T;
     for (int c = 0; c < columns; ++c) KS_T(ks_lq_move)(apart, T + c * apart, M + (int)(double)place[c] * apart);
