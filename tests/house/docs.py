@@ -87,7 +87,7 @@ for text in json.loads(sys.argv[1]):
 def check_python(document, root, folder, path, library):
     """LIBRARY is none where Python cannot load it."""
     texts = blocks(document, "python")
-    absent = ["pandas", "scipy", *([] if library else ["likelihood"])]
+    absent = ["pandas", "scipy", "statsmodels", *([] if library else ["likelihood"])]
     modules = [str(root / "examples")] if library else []
     done = subprocess.run([sys.executable, "-B", "-c", RUN_BLOCKS, json.dumps(texts), json.dumps(absent)], cwd=folder,
                           capture_output=True, text=True, check=False,
