@@ -101,8 +101,6 @@ KS_HD void KS_T(ks_lq_take)(int m, int n, int apart, const KS_NUM *from, KS_NUM 
 
 #define KS_REFLECTED         KS_NUM
 #define KS_REFLECTED_SQRT(x) KS_SQRT(x)
-#define KS_REFLECTED_LEAST   (sizeof(KS_REFLECTED) < sizeof(double) ? 1e-25 : 1e-280)
-#define KS_REFLECTED_MOST    (sizeof(KS_REFLECTED) < sizeof(double) ? 1e30 : 1e290)
 #define KS_R(name)           KS_T(name)
 #include "reflect_text.h"
 #undef KS_REFLECTED
@@ -124,8 +122,6 @@ KS_HD void KS_T(ks_lq_take)(int m, int n, int apart, const KS_NUM *from, KS_NUM 
 #include "reflect_text.h"
 #undef KS_REFLECTED
 #undef KS_REFLECTED_SQRT
-#undef KS_REFLECTED_LEAST
-#undef KS_REFLECTED_MOST
 #undef KS_R
 
 /** Scratch W for wide numbers: where it is aligned for them, up to sizeof(KS_WIDE) - 1 bytes

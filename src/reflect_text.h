@@ -117,14 +117,8 @@ KS_HD void KS_R(ks_reflect_row)(int rows, int columns, int p, KS_REFLECTED *M, K
     V[most] = V[p];
     V[p] = largest;
     KS_R(ks_reflect_exchange)(from, apart, p, most, M);
-    KS_REFLECTED square = KS_R(ks_reflect_square)(p, columns, V);
-    /* Where squares leave the range of numbers. */
-    const int extreme = !KS_GT(square, (KS_REFLECTED)KS_REFLECTED_LEAST) || KS_GT(square, (KS_REFLECTED)KS_REFLECTED_MOST);
-    if (extreme) {
-        for (int c = p; c < columns; ++c) V[c] = V[c] / scale;
-        square = KS_R(ks_reflect_square)(p, columns, V);
-    }
-    const KS_REFLECTED norm = KS_REFLECTED_SQRT(square);
+    for (int c = p; c < columns; ++c) V[c] = V[c] / scale;
+    const KS_REFLECTED norm = KS_REFLECTED_SQRT(KS_R(ks_reflect_square)(p, columns, V));
     /* v = x + sign(x_p) |x| e_p has no cancellation; the row ends at -sign(x_p) |x|. */
     const int negative = KS_GT((KS_REFLECTED)0, V[p]);
     const KS_REFLECTED same = negative ? -norm : norm, sign = negative ? (KS_REFLECTED)1 : (KS_REFLECTED)-1;
@@ -133,7 +127,7 @@ KS_HD void KS_R(ks_reflect_row)(int rows, int columns, int p, KS_REFLECTED *M, K
     V[columns] = beta;
     for (int r = (p + 1) / KS_LQ_ROWS * KS_LQ_ROWS; r < rows; r += KS_LQ_ROWS)
         KS_R(ks_reflect_some)(columns, p, apart, V, beta, sign, M + p * apart + r);
-    M[p * apart + p] = extreme ? norm * scale : norm;
+    M[p * apart + p] = norm * scale;
     for (int c = p + 1; c < columns; ++c) M[c * apart + p] = (KS_REFLECTED)0;
 }
 
