@@ -14,11 +14,11 @@
 
 /** reach (nx): the standard deviation of what disturbances bring to a state when they first get there, at once or by way of
  *  others, as the lagged values of a seasonal model do: the first F^j Q½ with an entry in its row. 0 where none ever does.
- *  W: 4 nx² + nx numbers. */
-KS_HD_COLD void KS_T(ks_disturbances_reach)(int nx, const KS_NUM *F, const KS_NUM *Q, KS_NUM *reach, KS_NUM *W)
+ *  W: 2 nx² numbers. */
+KS_HD_COLD void KS_T(ks_disturbances_reach)(int nx, const KS_NUM *F, const KS_NUM *Q_root, KS_NUM *reach, KS_NUM *W)
 {
-    KS_NUM *V = W, *next = V + nx * nx, *work = next + nx * nx;
-    (void)KS_T(ks_covariance_factor)(nx, Q, V, work);
+    KS_NUM *V = W, *next = V + nx * nx;
+    KS_T(ks_copy)(nx * nx, Q_root, V);
     KS_T(ks_zero)(nx, reach);
     for (int j = 0; j < nx; ++j) {
         int all = 1;
@@ -63,10 +63,10 @@ KS_HD_COLD int KS_T(ks_forgets)(int nx, int m, const KS_NUM *F, const KS_NUM *H,
 }
 
 /** Whether the state of step k, all of which is observed, counts as known exactly: every standard deviation that its root S
- *  leaves is below a round-off of the predicted one, or of what disturbances reach it with. reach: nx numbers, the first of
- *  which is negative until they are made, of a constant model. W: 4 nx² + m nx + 2 nx numbers. */
+ *  leaves is below a round-off of the predicted one, or of what disturbances reach it with. Of a constant model,
+ *  the root of Q and reach, nx numbers, the first of which is negative until they are made. W: 3 nx² + m nx + nx numbers. */
 KS_HD int KS_T(ks_is_known)(int nx, const ks_series *s, int64_t k, const KS_NUM *G, const KS_NUM *Se, const KS_NUM *Sp,
-                            const KS_NUM *S, KS_NUM *reach, KS_NUM *W)
+                            const KS_NUM *S, const KS_NUM *Q_root, KS_NUM *reach, KS_NUM *W)
 {
     const int m = s->ny;
     const KS_NUM *R = (const KS_NUM *)ks_row(s->R, k), *F = (const KS_NUM *)ks_row(s->F, k - s->shift);
@@ -74,8 +74,7 @@ KS_HD int KS_T(ks_is_known)(int nx, const ks_series *s, int64_t k, const KS_NUM 
     int noise = 0, left = 0;
     for (int i = 0; i < m * m; ++i) noise |= !(R[i] == KS_LIT(0));
     if (noise) return 0;
-    if (KS_GT(KS_LIT(0), reach[0]))
-        KS_T(ks_disturbances_reach)(nx, F, (const KS_NUM *)ks_row(s->Q, k - s->shift), reach, work);
+    if (KS_GT(KS_LIT(0), reach[0])) KS_T(ks_disturbances_reach)(nx, F, Q_root, reach, work);
     for (int i = 0; i < nx; ++i) {
         KS_NUM variance = KS_LIT(0), predicted = KS_LIT(0);
         int some = 0;

@@ -31,6 +31,22 @@ KS_HD KS_T(ks_rotation) KS_T(ks_rotation_at)(int first, int columns, KS_NUM *mem
     return theta;
 }
 
+/** The first rows of T (rows, columns) <- [L 0] as by ks_lq_first(), its columns put in order first (ks_lq_sort()). Returns
+ *  where the result stands, T or M; Theta to theta, where not NULL. W: 2 columns + first + 2 numbers. */
+KS_HD KS_NUM *KS_T(ks_lq_sorted)(int first, int rows, int columns, KS_NUM *T, KS_NUM *M, KS_T(ks_rotation) *theta,
+                                 KS_NUM *W)
+{
+    KS_T(ks_rotation) own;
+    own.V = W;
+    own.ends = W + columns + 2;
+    own.place = own.ends + first;
+    KS_T(ks_rotation) *const to = theta ? theta : &own;
+    KS_NUM *const sorted = KS_T(ks_lq_sort)(first, rows, columns, T, M, to->place, to->ends, to->V);
+    to->count = KS_T(ks_lq_first)(first, rows, columns, to->ends, sorted, to->V, theta != NULL);
+    to->columns = columns;
+    return sorted;
+}
+
 /* What a step does to means, with the same bits whether its covariances are made or remembered. */
 
 /** xp = F x + u. */
@@ -72,7 +88,6 @@ KS_HD_SAME void KS_T(ks_array_predict)(int nx, const KS_NUM *F, const KS_NUM *Q,
 {
     const int apart = ks_lq_apart(nx);
     KS_NUM *M = W, *T = M + 2 * nx * apart, *FS = T + 2 * nx * apart, *own = FS + nx * nx, *V = own + nx * nx;
-    KS_NUM *ends = V + 2 * nx + 2, *place = ends + nx;
     KS_T(ks_array_move)(nx, F, u, x, xp);
     KS_T(ks_mm_few)(nx, nx, nx, F, S, FS);
     KS_NUM *root = kept ? kept : own;
@@ -80,21 +95,11 @@ KS_HD_SAME void KS_T(ks_array_predict)(int nx, const KS_NUM *F, const KS_NUM *Q,
     const int rank = made ? (int)(double)kept[nx * nx] : KS_T(ks_covariance_factor)(nx, Q, root, V);
     const int columns = nx + rank;
     if (kept) kept[nx * nx] = (KS_NUM)rank;
-    if (theta) {
-        V = theta->V;
-        place = theta->place;
-        ends = theta->ends;
-    }
     KS_T(ks_lq_clear)(nx, columns, T);
     KS_T(ks_lq_put)(nx, nx, FS, apart, T);
     for (int i = 0; i < nx; ++i)
         for (int c = 0; c < rank; ++c) T[(nx + c) * apart + i] = root[i * nx + c];
-    M = KS_T(ks_lq_sort)(nx, nx, columns, T, M, place, ends, V);
-    const int count = KS_T(ks_lq_first)(nx, nx, columns, ends, M, V, theta != NULL);
-    if (theta) {
-        theta->count = count;
-        theta->columns = columns;
-    }
+    M = KS_T(ks_lq_sorted)(nx, nx, columns, T, M, theta, V);
     KS_T(ks_lq_take)(nx, nx, apart, M, Sp, nx);
 }
 
@@ -119,25 +124,14 @@ KS_HD_SAME int KS_T(ks_array_update)(int nx, int m, const KS_NUM *H, const KS_NU
 {
     const int rows = nx + m, apart = ks_lq_apart(rows);
     KS_NUM *M = W, *T = M + rows * apart, *HS = T + rows * apart, *root = HS + m * nx, *V = root + m * m;
-    KS_NUM *ends = V + nx + m + 2, *place = ends + m;
     KS_T(ks_mm_few)(m, nx, nx, H, Sp, HS);
     const int some = nx + KS_T(ks_covariance_factor)(m, R, root, V), columns = some > m ? some : m;
-    if (theta) {
-        V = theta->V;
-        place = theta->place;
-        ends = theta->ends;
-    }
     KS_T(ks_lq_clear)(rows, columns, T);
     KS_T(ks_lq_put)(m, nx, HS, apart, T);
     KS_T(ks_lq_put)(nx, nx, Sp, apart, T + m);
     for (int i = 0; i < m; ++i)
         for (int c = nx; c < some; ++c) T[c * apart + i] = root[i * m + c - nx];
-    M = KS_T(ks_lq_sort)(m, rows, columns, T, M, place, ends, V);
-    const int count = KS_T(ks_lq_first)(m, rows, columns, ends, M, V, theta != NULL);
-    if (theta) {
-        theta->count = count;
-        theta->columns = columns;
-    }
+    M = KS_T(ks_lq_sorted)(m, rows, columns, T, M, theta, V);
     for (int i = 0; i < m; ++i) {
         const KS_NUM variance = KS_GT(R[i * m + i], KS_LIT(0)) ? R[i * m + i] : KS_LIT(0);
         const KS_NUM bound = KS_T(ks_row_bound)(nx, H + i * nx, Sp) + KS_SQRT(variance);

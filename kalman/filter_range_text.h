@@ -180,7 +180,8 @@ KS_HD int KS_T(ks_update_array)(int nx, const ks_series *s, int64_t k,
     if (to->gain.base) KS_T(ks_write_array_gain)(s, k, o->m, w->G, w->S, to->gain, w->work);
     KS_T(ks_innovate_array)(s, k, o, w, w->S, &tally->evidence, term, to, want_innovation);
     if (constant && s->steady_state == KS_STEADY_STATE_HOLD && !(k == 0 && s->prior_x1) &&
-        KS_T(ks_is_known)(nx, s, k, w->G, w->S, w->Pp, (const KS_NUM *)state->C, w->reach, w->work))
+        KS_T(ks_is_known)(nx, s, k, w->G, w->S, w->Pp, (const KS_NUM *)state->C, w->Q_root, w->reach,
+                          w->work))
         KS_T(ks_zero)(nx * nx, (KS_NUM *)state->C);
     /* A step without observations does not for the sake of it where others are exact. */
     if (!to->rooted && (o->m > 0 || !KS_T(ks_observes_exactly)(s->ny, (const KS_NUM *)ks_row(s->R, k))))

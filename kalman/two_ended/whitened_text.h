@@ -205,9 +205,7 @@ KS_HD int KS_T(ks_whitened_retreat)(const ks_series *s, int64_t k, ks_whitened *
     KS_T(ks_lq_put)(nx, nx, root, tight, more);
     for (int i = 0; i < nx; ++i)
         for (int c = 0; c < rest; ++c) more[(nx + c) * tight + nx - 1 - i] = M[i * apart + nx + 1 + c];
-    KS_NUM *V = more + (nx + rest) * tight, *ends = V + nx + rest + 2, *place = ends + nx;
-    KS_NUM *sorted = KS_T(ks_lq_sort)(nx, nx, nx + rest, more, M, place, ends, V);
-    (void)KS_T(ks_lq_first)(nx, nx, nx + rest, ends, sorted, V, 0);
+    const KS_NUM *sorted = KS_T(ks_lq_sorted)(nx, nx, nx + rest, more, M, NULL, more + (nx + rest) * tight);
     KS_T(ks_lq_take)(nx, nx, tight, sorted, root + (nx - 1) * nx, -nx);
     return 0;
 }
