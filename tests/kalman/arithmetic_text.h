@@ -292,11 +292,12 @@ static void KS_T(lq_sorted)(void **state)
                     assert_false(taken >> to & 1);
                     taken |= 1 << to;
                     for (int i = 0; i < rows; ++i) assert_true(sorted[to * apart + i] == M[i * columns + c]);
-                    for (int i = 0; i < first; ++i) assert_true(to < ends[i] || M[i * columns + c] == 0);
+                    for (int i = 0; i < first; ++i) assert_true(to < (int)ends[i] || M[i * columns + c] == 0);
                 }
                 for (int i = 0; i < first; ++i) {
-                    assert_true(ends[i] <= columns && (!i || ends[i] >= ends[i - 1]));
-                    if (!dense) assert_true(ends[i] <= i + 2);
+                    const int end = (int)ends[i], before = i ? (int)ends[i - 1] : 0;
+                    assert_in_range(end, before, columns);
+                    if (!dense) assert_true(end <= i + 2);
                 }
                 const int count = KS_T(ks_lq_first)(first, rows, columns, ends, sorted, V, 1);
                 assert_int_equal(count, first < columns ? first : columns);
