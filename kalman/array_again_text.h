@@ -93,16 +93,17 @@ KS_HD int KS_T(ks_is_known)(int nx, const ks_series *s, int64_t k, const KS_NUM 
     return left && KS_T(ks_forgets)(nx, m, F, (const KS_NUM *)ks_row(s->H, k), G, Se, sd, work);
 }
 
-/** What is remembered of a filter step, in a slot with key S of the step before: the gain K by columns, the root of the
- *  innovation covariance, and of prediction and posterior root and covariance. */
+/** What is remembered of a filter step, in a slot with the root of the step before as its key: the gain K by columns, the
+ *  root of the innovation covariance, and of prediction and posterior root and covariance. */
 typedef struct KS_T(ks_array_slot) {
-    KS_NUM *KT, *Se, *Sp, *S, *Pp, *P;
+    KS_NUM *key, *KT, *Se, *Sp, *S, *Pp, *P;
 } KS_T(ks_array_slot);
 
 KS_HD KS_T(ks_array_slot) KS_T(ks_array_slot_of)(int nx, int ny, KS_NUM *slot)
 {
     const int nn = nx * nx;
     KS_T(ks_array_slot) at;
+    at.key = slot;
     at.KT = slot + nn;
     at.Se = at.KT + ny * nx;
     at.Sp = at.Se + ny * ny;

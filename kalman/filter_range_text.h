@@ -275,7 +275,15 @@ KS_HD void KS_T(ks_write_predicted)(int nx, int64_t k, ks_form form, const KS_NU
 /** Whether predictions are watched, and step k might be the first that is sharp. */
 KS_HD int KS_T(ks_watches)(const ks_series *s, int64_t k, const ks_forward_sinks *to, const ks_tally *tally)
 {
-    return to->watched && tally->sharp < 0 && !(k == 0 && s->prior_x1) && ks_counts_sharp(s, k, sizeof(KS_NUM));
+    return to->watched && tally->sharp < 0 && !(k == 0 && s->prior_x1);
+}
+
+/** Whether the prediction of step k in the array form, xp and the root Sp, from the root S, is sharp. */
+KS_HD int KS_T(ks_is_sharp)(int nx, const ks_series *s, int64_t k, const KS_NUM *S, const KS_NUM *xp, const KS_NUM *Sp,
+                            KS_NUM *W)
+{
+    return (ks_counts_sharp(s, k, sizeof(KS_NUM)) && KS_T(ks_sharp_root)(nx, xp, Sp, W)) ||
+           KS_T(ks_predicts_rounding)(nx, (const KS_NUM *)ks_row(s->F, k - s->shift), S, Sp, W);
 }
 
 /** Step k in the form that it needs; memory of steps in either. Returns as ks_update_array(). */
@@ -293,7 +301,8 @@ KS_HD int KS_T(ks_filter_step)(int nx, const ks_series *s, int64_t k,
             const KS_T(ks_array_slot) slot =
                 KS_T(ks_array_slot_of)(nx, m, array_memo->base + (int64_t)at * array_memo->size);
             KS_T(ks_array_again)(nx, s, k, o, &slot, state, w);
-            if (KS_T(ks_watches)(s, k, to, tally) && KS_T(ks_sharp_root)(nx, w->xp, slot.Sp, w->work)) tally->sharp = k;
+            if (KS_T(ks_watches)(s, k, to, tally) && KS_T(ks_is_sharp)(nx, s, k, slot.key, w->xp, slot.Sp, w->work))
+                tally->sharp = k;
             KS_T(ks_write_predicted)(nx, k, KS_FORM_ORDINARY, w->xp, slot.Pp, to, w->work);
             KS_T(ks_innovate_array)(s, k, o, w, slot.Se, evidence, term, to, want_innovation);
             tally->array += 1;
@@ -323,7 +332,7 @@ KS_HD int KS_T(ks_filter_step)(int nx, const ks_series *s, int64_t k,
     KS_T(ks_predict_in_form)(nx, s, k, o, state, w);
     if (KS_T(ks_watches)(s, k, to, tally) &&
         (state->form == KS_FORM_ARRAY
-             ? KS_T(ks_sharp_root)(nx, w->xp, w->Pp, w->work)
+             ? KS_T(ks_is_sharp)(nx, s, k, (const KS_NUM *)state->C, w->xp, w->Pp, w->work)
              : ks_looks_sharp(to, s, k, sizeof(KS_NUM)) &&
                    KS_T(ks_sharp)(nx, w->xp, w->Pp, nx, (const KS_NUM *)state->C, nx)))
         tally->sharp = k;
@@ -333,6 +342,10 @@ KS_HD int KS_T(ks_filter_step)(int nx, const ks_series *s, int64_t k,
     if (state->form == KS_FORM_ARRAY) {
         tally->array += 1;
         const int bad = KS_T(ks_update_array)(nx, s, k, o, state, w, tally, term, to, want_innovation);
+        if (to->watched && tally->sharp < 0 && k + 1 < s->steps && bad == -1 && state->form == KS_FORM_ARRAY &&
+            KS_T(ks_observes_exactly)(m, o->R) &&
+            KS_T(ks_updates_to_rounding)(nx, w->Pp, (const KS_NUM *)state->C, w->work))
+            tally->sharp = k + 1;
         if (array_record && bad == -1 && state->form == KS_FORM_ARRAY)
             KS_T(ks_remember_array)(nx, m, array_memo, array_record, w, state);
         return bad;

@@ -260,6 +260,61 @@ KS_HD_COLD int KS_T(ks_sharp_root)(int nx, const KS_NUM *xp, const KS_NUM *Sp, K
     return KS_GT(sum, KS_LIT(1 / KS_EPS));
 }
 
+/* What is known exactly has a row of zeros in a root where nothing was cancelled for it, and round-off where something was:
+ * of a state that is a sum of observed ones, or of one of several entries that disturbances have in common. A step of the
+ * RTS smoother would take that for a standard deviation and divide by it. */
+
+/** Whether a row of the root S (nx, nx) is no more than round-off of the standard deviations before (nx) that it was made
+ *  of, and not zero. */
+KS_HD int KS_T(ks_leaves_rounding)(int nx, const KS_NUM *before, const KS_NUM *S)
+{
+    const KS_NUM part = KS_LIT((16 + nx) * KS_EPS);
+    int rounding = 0;
+    for (int i = 0; i < nx; ++i) {
+        const KS_NUM bound = part * before[i];
+        KS_NUM variance = KS_LIT(0);
+        int some = 0;
+        for (int c = 0; c < nx; ++c) {
+            some |= !(S[i * nx + c] == KS_LIT(0));
+            variance = variance + S[i * nx + c] * S[i * nx + c];
+        }
+        rounding |= some && KS_GT(bound * bound, variance);
+    }
+    return rounding;
+}
+
+/** sd (nx), the norms of the rows of S (nx, nx). */
+KS_HD void KS_T(ks_root_norms)(int nx, const KS_NUM *S, KS_NUM *sd)
+{
+    for (int i = 0; i < nx; ++i) {
+        KS_NUM variance = KS_LIT(0);
+        for (int c = 0; c < nx; ++c) variance = variance + S[i * nx + c] * S[i * nx + c];
+        sd[i] = KS_SQRT(variance);
+    }
+}
+
+/** The same of a prediction Sp by F from the root S. W: 2 nx numbers. */
+KS_HD_COLD int KS_T(ks_predicts_rounding)(int nx, const KS_NUM *F, const KS_NUM *S, const KS_NUM *Sp, KS_NUM *W)
+{
+    KS_NUM *sd = W, *before = W + nx;
+    KS_T(ks_root_norms)(nx, S, sd);
+    for (int i = 0; i < nx; ++i) {
+        before[i] = KS_LIT(0);
+        for (int c = 0; c < nx; ++c) {
+            const KS_NUM f = F[i * nx + c];
+            before[i] = before[i] + (KS_GT(f, KS_LIT(0)) ? f : -f) * sd[c];
+        }
+    }
+    return KS_T(ks_leaves_rounding)(nx, before, Sp);
+}
+
+/** The same of what an update leaves of the prediction Sp. W: nx numbers. */
+KS_HD_COLD int KS_T(ks_updates_to_rounding)(int nx, const KS_NUM *Sp, const KS_NUM *S, KS_NUM *W)
+{
+    KS_T(ks_root_norms)(nx, Sp, W);
+    return KS_T(ks_leaves_rounding)(nx, W, S);
+}
+
 /** Turn the estimate of the step before into the array form. */
 KS_HD_COLD void KS_T(ks_to_array)(int nx, ks_state *state, KS_NUM *W)
 {

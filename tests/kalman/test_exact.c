@@ -1,0 +1,102 @@
+/* test_exact.c -- several entries at once that are observed without noise, some of them missing: autoregressions of
+ * vectors, sums of states that come back as lagged values, factors whose entries have disturbances of their own. What an
+ * update then knows exactly is round-off in its root, no zero, and no step back may divide by it. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include "models.h"
+#include "run_case.h"
+#include "sanitizers.h"
+#include "textbook.h"
+
+/** VECTORS: entries with their lags, disturbances that are correlated. SUMS: sums of states, and the same a step later.
+ *  FACTORS: a factor, its lag, and for each entry an autoregression of its own. */
+typedef enum { VECTORS, SUMS, FACTORS, KINDS } kind;
+static const char *const kind_names[KINDS] = { "vectors", "sums", "factors" };
+
+/** Lags of VECTORS, states that SUMS are of; FACTORS have no more than one of these. */
+static int states_of(kind of, int ny, int more)
+{
+    return of == VECTORS ? ny * (1 + more) : of == SUMS ? 2 * ny + more : 2 + ny;
+}
+
+static void fill(kind of, int nx, int ny, double *F, double *Q, double *H, source *s)
+{
+    const int own = of == VECTORS ? ny : of == SUMS ? nx - ny : nx;
+    for (int i = 0; i < nx * nx; ++i) F[i] = Q[i] = 0;
+    for (int i = 0; i < ny * nx; ++i) H[i] = 0;
+    for (int l = 0; l < ny; ++l) {
+        if (of == VECTORS) H[l * nx + l] = 1;
+        for (int j = 0; of == SUMS && j < own; ++j) H[l * nx + j] = normal(s);
+        if (of == FACTORS) H[l * nx] = normal(s);
+        if (of == FACTORS) H[l * nx + 2 + l] = 1;
+    }
+    for (int i = 0; i < own; ++i)
+        for (int j = 0; j < (of == VECTORS ? nx : own); ++j) {
+            F[i * nx + j] = (uniform(s) - 0.5) / (of == VECTORS ? nx : own);
+            if (j < own) Q[i * nx + j] = 0.5 + (i == j);
+        }
+    for (int i = own; i < nx; ++i)
+        for (int j = 0; j < nx; ++j) F[i * nx + j] = of == VECTORS ? i == j + ny : H[(i - own) * nx + j];
+    for (int i = 0; of == FACTORS && i < nx; ++i)
+        for (int j = 0; j < nx; ++j) {
+            F[i * nx + j] = i == 1 ? j == 0 : i == j ? 0.25 + 0.5 * uniform(s) : 0;
+            Q[i * nx + j] = i == j && i != 1;
+        }
+}
+
+/** An eighth of the entries is missing, or none; per_step: F is given for each step, and no step is remembered. */
+static golden *model(kind of, int ny, int more, int64_t T, ks_prior prior, int gaps, int per_step)
+{
+    const int nx = states_of(of, ny, more);
+    golden *g = model_random((model_spec){ 170 + (uint64_t)nx, T, 1, nx, ny, prior, per_step ? VARIES_F : 0 });
+    source s = { 90 + (uint64_t)(8 * nx + ny) };
+    fill(of, nx, ny, g->F.f64, g->Q.f64, g->H.f64, &s);
+    for (int64_t k = 1; per_step && k < T; ++k)
+        for (int i = 0; i < nx * nx; ++i) model_block(&g->F, 0, k)[i] = g->F.f64[i];
+    for (int i = 0; i < nx * nx; ++i) g->P0.f64[i] = i / nx == i % nx;
+    for (int i = 0; i < ny * ny; ++i) g->R.f64[i] = 0;
+    for (int64_t i = 0; gaps && i < T * ny; ++i)
+        if (uniform(&s) < 0.125) g->y.f64[i] = (double)NAN;
+    model_round(g);
+    textbook_smooth(g);
+    return g;
+}
+
+static void as_the_textbook(void **state)
+{
+    (void)state;
+    static const int64_t lengths[] = { 1, 2, 5, 60, 300 };
+    static const method_case methods[] = { { KS_JOB_SMOOTH, KS_METHOD_SEQUENTIAL, 0, 1, 0 },
+                                           { KS_JOB_SMOOTH, KS_METHOD_AUTO, 0, 1, 0 } };
+    enum { LENGTHS = sizeof lengths / sizeof lengths[0], WAYS = 16, SIZES = 4 };
+    for (int c = 0; c < KINDS * SIZES * LENGTHS * WAYS; ++c) {
+        const int way = c % WAYS, size = c / WAYS / LENGTHS % SIZES, ny = 2 + size / 2, more = 1 + size % 2;
+        const int64_t T = lengths[c / WAYS % LENGTHS];
+        const kind of = (kind)(c / WAYS / LENGTHS / SIZES);
+        const method_case *m = &methods[way / 8];
+        if (SANITIZED && (way + c / WAYS) % 4) continue;
+        golden *g = model(of, ny, more, T, way & 1 ? KS_PRIOR_X1 : KS_PRIOR_X0, way & 2, way & 4);
+        for (int p = 0; p < 3; ++p) {
+            const unsigned outputs = outputs_made(m);
+            golden_buffers *b = run_well(g, m, (ks_precision)p, 1 + way / 8, outputs, NULL);
+            const golden_difference d =
+                golden_compare(golden_widen(b), &g->expected, outputs, golden_norm_of(g, (ks_precision)p));
+            if (!(d.error <= (p == KS_F64 ? 1e-9 : 2e-3)))
+                fail_msg("%s, %d entries, %d states, T = %lld, way %d, precision %d: %s at step %lld off by %.3g",
+                         kind_names[of], ny, states_of(of, ny, more), (long long)T, way, p, golden_output_name(d.output),
+                         (long long)d.step, d.error);
+            golden_buffers_free(b);
+        }
+        golden_free(g);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(as_the_textbook) };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
