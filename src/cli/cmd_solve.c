@@ -159,7 +159,7 @@ static ks_exit fit_backend(ks_solve *run, ks_failure *failure)
     if (!run->solver->cholesky) {
         const ks_general_method method = (ks_general_method)order;
         if (method == KS_GENERAL_AUTO || method == KS_BLOCK_JACOBI || method == KS_RED_BLACK)
-            return KS_EXIT_DONE;
+            return ks_general_check_device(run, failure);
     } else if (ks_device_has((ks_blocktri_order)order)) {
         run->solver = &ks_device_solver;
         run->backend = KS_BACKEND_CUDA;
@@ -294,7 +294,8 @@ static ks_exit run_steps(ks_solve *run, ks_failure *failure)
     if (open_system(run, failure)) return failure->code;
     if (settings->dry_run) {
         /* Who asks whether it fits wants the numbers also when it does not. */
-        tell = read_system(run, failure) == KS_EXIT_DONE || failure->code == KS_EXIT_RESOURCES;
+        if (read_system(run, failure) == KS_EXIT_DONE && run->solver->settle) run->solver->settle(run, failure);
+        tell = failure->code == KS_EXIT_DONE || failure->code == KS_EXIT_RESOURCES;
         check_room(run, failure);
     } else if (check_memory(run, failure) == KS_EXIT_DONE &&
                check_room(run, failure) == KS_EXIT_DONE &&

@@ -23,6 +23,8 @@ typedef struct ks_solver {
                     /**< blocks of the inverse, refinement                                       */
     /** Sizes are known, nothing is read: plan, set run->method and the bytes. */
     ks_exit (*plan)(ks_solve *run, ks_failure *failure);
+    /** The system is read and will not be solved: settle what only its numbers say. NULL: nothing. */
+    ks_exit (*settle)(ks_solve *run, ks_failure *failure);
     /** The system is read: fill run->x and what else is asked for. */
     ks_exit (*run)(ks_solve *run, ks_failure *failure);
     /** Free run->state; called once, also after a failure. */

@@ -201,4 +201,4 @@ static void release(ks_solve *run)
     run->state = NULL;
 }
 
-const ks_solver ks_device_solver = {"nested-dissection", NULL, 0, true, plan, run_device, release};
+const ks_solver ks_device_solver = {"nested-dissection", NULL, 0, true, plan, NULL, run_device, release};

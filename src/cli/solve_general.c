@@ -74,13 +74,16 @@ static const struct { int option; unsigned methods; const char *name, *goes_with
     {ANY_MATRIX, 1u << KS_CG, "any-matrix", "cg"}};
 enum { BELONGS = sizeof belongs / sizeof *belongs };
 
+static bool is_given(const ks_solve *run, int option) { return run->settings->iterates >> option & 1u; }
+
 /* Whether the option was given and the method does not look at it. */
 static bool is_idle(const ks_solve *run, int i, ks_general_method method)
 {
-    return (run->settings->iterates >> belongs[i].option & 1u) && !(belongs[i].methods >> method & 1u);
+    return is_given(run, belongs[i].option) && !(belongs[i].methods >> method & 1u);
 }
 
 static bool is_sweep(ks_general_method method) { return SWEEPS >> method & 1; }
+
 
 /* An option that the method would not look at was meant for another one. */
 ks_exit ks_general_check_options(const ks_solve *run, ks_failure *failure)
@@ -97,6 +100,17 @@ ks_exit ks_general_check_options(const ks_solve *run, ks_failure *failure)
     return KS_EXIT_DONE;
 }
 
+ks_exit ks_general_check_device(const ks_solve *run, ks_failure *failure)
+{
+    const ks_general_options *o = &run->settings->general;
+    if (o->relaxation != 1)
+        return ks_fail(failure, KS_EXIT_USAGE, "--relaxation: with --backend cuda sweeps are not relaxed");
+    if (o->block_solver != KS_BLOCK_SOLVER_AUTO && o->block_solver != KS_BLOCK_SOLVER_PARALLEL_CYCLIC_REDUCTION)
+        return ks_fail(failure, KS_EXIT_USAGE, "--block-solver %s: with --backend cuda blocks are solved by "
+                       "parallel-cyclic-reduction", ks_block_solver_name(o->block_solver));
+    return KS_EXIT_DONE;
+}
+
 /* Which method `auto` takes, and so which options have a use, only the numbers say. */
 static void note_idle_options(const ks_solve *run, ks_general_method method)
 {
@@ -108,6 +122,19 @@ static void note_idle_options(const ks_solve *run, ks_general_method method)
     if (run->settings->general.stop == KS_STOP_CHANGE && (ITERATIONS & ~SWEEPS) >> method & 1)
         fprintf(stderr, "kalscan: note: --stop change has no effect: it is a rule of the block iterations, and auto "
                 "chose %s\n", run->method);
+}
+
+/* Dense blocks have one solver. */
+static void note_idle_solver(const ks_solve *run, const ks_general_matrix *matrix, ks_general_method method)
+{
+    if (run->settings->quiet || !is_given(run, BLOCK_SOLVER) || !(ITERATIONS >> method & 1) ||
+        run->settings->general.block_solver <= KS_BLOCK_SOLVER_AUTO ||
+        run->settings->general.block_solver == KS_BLOCK_SOLVER_LU)
+        return;
+    for (int64_t j = 0; j < run->system->N; ++j)
+        if (matrix->D[j].format == KS_BLOCK_DIA) return;
+    fprintf(stderr, "kalscan: note: --block-solver has no effect: no diagonal block is tridiagonal, and others are "
+            "solved by lu\n");
 }
 
 /* Methods that eliminate: dense blocks, or those that are stored. */
@@ -185,6 +212,7 @@ static ks_exit fail_device(const ks_solve *run, ks_status status, ks_failure *fa
 
 static ks_exit plan(ks_solve *run, general *g, ks_failure *failure)
 {
+    const double start = ks_seconds();
     const ks_solve_settings *settings = run->settings;
     ks_general_options options = settings->general;
     options.method = (ks_general_method)run->solver->value;
@@ -198,17 +226,24 @@ static ks_exit plan(ks_solve *run, general *g, ks_failure *failure)
                                         ks_general_packed_matrix(g->packed), &options);
     if (status == KS_EREFUSED)
         return ks_fail(failure, KS_EXIT_USAGE, "%s: --backend cuda runs block-jacobi and red-black "
-                       "without --relaxation, where the diagonal blocks are tridiagonal and solved by "
-                       "parallel-cyclic-reduction", run->system->name);
+                       "where the diagonal blocks are tridiagonal, and here some are not", run->system->name);
     if (of_device(run, status)) return fail_device(run, status, failure);
     if (status != KS_OK) return fail_status(run, status, "plan", failure);
     run->backend = ks_general_plan_backend(g->plan);
     run->method = ks_general_method_name(ks_general_plan_method(g->plan));
     note_idle_options(run, ks_general_plan_method(g->plan));
+    note_idle_solver(run, ks_general_packed_matrix(g->packed), ks_general_plan_method(g->plan));
     run->threads = ks_general_plan_threads(g->plan);
     run->factor_bytes = ks_size_sum(ks_general_factor_bytes(g->plan),
                                     ks_general_packed_bytes(g->packed));
     run->work_bytes = ks_general_workspace_bytes(g->plan);
+    /* What `auto` tries is part of the price. */
+    run->factor_seconds = ks_seconds() - start;
+    return KS_EXIT_DONE;
+}
+
+static ks_exit take_memory(ks_solve *run, general *g, ks_failure *failure)
+{
     g->factor = ks_memory_raw(ks_general_factor_bytes(g->plan), "the factor", failure);
     if (!failure->code) g->work = ks_memory_raw(run->work_bytes, "the workspace", failure);
     if (!failure->code) run->x = ks_memory_raw(run->result_bytes, "the solution", failure);
@@ -315,16 +350,18 @@ static ks_exit solve(ks_solve *run, general *g, ks_failure *failure)
     return status == KS_OK ? KS_EXIT_DONE : explain_iteration(run, report, failure);
 }
 
-ks_exit ks_general_run(ks_solve *run, ks_failure *failure)
+ks_exit ks_general_settle(ks_solve *run, ks_failure *failure)
 {
     general *g = calloc(1, sizeof *g);
     if (!g) return ks_fail(failure, KS_EXIT_RESOURCES, "out of memory");
     run->state = g;
-    /* What `auto` tries is part of the price. */
-    const double start = ks_seconds();
-    if (plan(run, g, failure)) return failure->code;
-    run->factor_seconds = ks_seconds() - start;
-    return solve(run, g, failure);
+    return plan(run, g, failure);
+}
+
+ks_exit ks_general_run(ks_solve *run, ks_failure *failure)
+{
+    if (ks_general_settle(run, failure) || take_memory(run, run->state, failure)) return failure->code;
+    return solve(run, run->state, failure);
 }
 
 void ks_general_release(ks_solve *run)

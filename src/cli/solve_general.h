@@ -12,7 +12,11 @@ ks_exit ks_general_read_option(ks_solve_settings *settings, int id, const char *
 /** Refuse (KS_EXIT_USAGE) options that the method, which is one of these, does not look at. */
 ks_exit ks_general_check_options(const ks_solve *run, ks_failure *failure);
 
+/** Refuse (KS_EXIT_USAGE) options with which no device runs these methods. */
+ks_exit ks_general_check_device(const ks_solve *run, ks_failure *failure);
+
 ks_exit ks_general_prepare(ks_solve *run, ks_failure *failure);
+ks_exit ks_general_settle(ks_solve *run, ks_failure *failure);
 ks_exit ks_general_run(ks_solve *run, ks_failure *failure);
 void ks_general_release(ks_solve *run);
 

@@ -4,10 +4,10 @@
 #include "solve_general.h"
 
 #define CHOLESKY(name, order, summary)                                                          \
-    {name, summary, order, true, ks_cholesky_plan, ks_cholesky_run, ks_cholesky_release}
+    {name, summary, order, true, ks_cholesky_plan, NULL, ks_cholesky_run, ks_cholesky_release}
 
 #define GENERAL(name, method, summary)                                                          \
-    {name, summary, method, false, ks_general_prepare, ks_general_run, ks_general_release}
+    {name, summary, method, false, ks_general_prepare, ks_general_settle, ks_general_run, ks_general_release}
 
 const ks_solver ks_general_auto = GENERAL("auto", KS_GENERAL_AUTO, NULL);
 

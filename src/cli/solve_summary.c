@@ -49,8 +49,8 @@ static void print_text(const ks_solve *run)
     printf("%s: N = %lld blocks, n = %d, %d right-hand side%s; layout %s\n", settings->file,
            (long long)system->N, system->n, system->nrhs, system->nrhs == 1 ? "" : "s",
            ks_layout_name((int)system->layout));
-    /* Which of the methods for general systems `auto` takes, a dry run does not find out. */
-    const bool open = settings->dry_run && run->solver == &ks_general_auto;
+    /* Which of the methods for general systems `auto` takes, only the numbers say. */
+    const bool open = run->solver == &ks_general_auto && !planned;
     printf("solve: method %s%s", run->method, settings->solver == &ks_solvers[0] && !open ? " (auto)" : "");
     if (run->segments > 0) printf(", %lld segment%s", (long long)run->segments, run->segments == 1 ? "" : "s");
     printf(", %s, %s%d thread%s\n", ks_solve_precision_name(settings), planned || threads == 1 ? "" : "at most ",

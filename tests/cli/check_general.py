@@ -98,6 +98,32 @@ def check_forms():
         assert np.allclose(found, x, rtol=0, atol=1e-11), method
 
 
+def check_dry_run():
+    """A dry run tells the method and the bytes of the run itself, and what options are for nothing."""
+    rng = np.random.default_rng(7)
+    N, n = 5, 40
+    D, L, U = (rng.normal(size=(count, n, n)) for count in (N, N - 1, N - 1))
+    sources = {"full.h5": D + 40 * np.eye(n), "narrow.h5": np.triu(np.tril(D, 1), -1) + 40 * np.eye(n)}
+    for source, blocks in sources.items():
+        with h5py.File(source, "w") as f:
+            f["D"], f["L"], f["U"], f["b"] = blocks, L, U, rng.normal(size=(N, n))
+        for method in METHODS:
+            told = json.loads(run("solve", source, "--dry-run", "--json", "--method", method).stdout)
+            made = solved(source, "--method", method)[1]
+            assert (told["dry_run"], made["dry_run"]) == (True, False)
+            for name in ("method", "backend", "threads", "bytes"):
+                assert told[name] == made[name], (source, method, name, told[name], made[name])
+        for solver in ("auto", "thomas", "lu", "cyclic-reduction", "parallel-cyclic-reduction"):
+            idle = source == "full.h5" and solver not in ("auto", "lu")
+            for end in (["--dry-run"], ["-o", "x.h5", "--force"]):
+                done = run("solve", source, "--method", "bicgstab", "--block-solver", solver, *end)
+                assert done.returncode == 0 and ("no diagonal block is tridiagonal" in done.stderr) == idle, done
+    assert json.loads(run("solve", "full.h5", "--dry-run", "--json").stdout)["method"] != "auto"
+    for option, value in (("--relaxation", "1.5"), ("--relaxation", "estimate"), ("--block-solver", "thomas")):
+        done = run("solve", "narrow.h5", "--dry-run", "--method", "red-black", "--backend", "cuda", option, value)
+        assert done.returncode == 2 and done.stderr.startswith(f"kalscan: {option}"), done
+
+
 def check_hostile():
     """Content that is wrong: exit 3, and the message names the place."""
     good = {"block": [0, 1], "row": [1, 0], "col": [0, 1], "value": [0.5, 0.25]}
@@ -280,6 +306,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         check_forms()
+        check_dry_run()
         check_hostile()
         check_lost_digits()
         for N, k in ((1, 1), (1, 4), (2, 1), (3, 1), (4, 3), (9, 4)):

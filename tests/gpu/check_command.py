@@ -83,6 +83,12 @@ def general():
     assert done.returncode == 0, done.stderr
     for method in ("red-black", "block-jacobi"):
         same("cloud.h5", 1e-6, ["--method", "block-lu"], ["--method", method, "--tol", "1e-12"], method)
+        told = json.loads(run("solve", "cloud.h5", "--dry-run", "--json", "--method", method, "--backend", "cuda").stdout)
+        assert (told["backend"], told["method"]) == ("cuda", method), told
+        # Dense blocks, of which a dry run says so, too.
+        for end in (["--dry-run"], ["-o", "none.h5"]):
+            done = run("solve", "random.h5", "--method", method, "--backend", "cuda", *end)
+            assert done.returncode == 2 and "diagonal blocks are tridiagonal" in done.stderr, done
 
 
 def estimates(command, source, *options):
