@@ -70,7 +70,7 @@ static int go_on_alone(ks_lane *l, int64_t from)
         run->plan->kernels->start(&l->series, &state, half->scratch);
     }
     if (ks_filter_blocks(run, &l->series, from, T, &state, &kept, half->scratch, &half->in)) return -1;
-    if (half->in.sharp < 0) {
+    if (!ks_goes_whitened(&half->in)) {
         if (!ks_smooth_blocks(run, &l->series, 0, T, &state, &kept, &l->back, half->scratch, &half->out)) {
             ks_smooth_start(run, l->b, &l->series, &state, half->scratch, &half->out);
             return 0;
@@ -78,7 +78,7 @@ static int go_on_alone(ks_lane *l, int64_t from)
         if (half->out.sharp < 0) return -1;
     }
     /* In place: a plan that is free to choose makes the smoothed estimates in full. */
-    const int left = ks_is_whitened(&half->in);
+    const int left = ks_is_rooted(&half->in);
     const ks_segments all = { T, T, { 0 }, { 0 }, half->form, left ? &half->in : NULL };
     return ks_whitening_run(run, &l->whitening, l->b, &l->series, &all, NULL, &l->back, half->scratch, &half->out);
 }

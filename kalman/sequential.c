@@ -29,7 +29,7 @@ typedef struct worker_memory {
     ks_mixed mixed;            /* of KS_MIXED alone */
     ks_whitening whitening;    /* of a series that runs alone                                       */
     int known;                 /* KS_MIXED: it is known to have sharp predictions                   */
-    int left;                  /* what the filter has left of the group's series is there, as ks_is_whitened() */
+    int left;                  /* what the filter has left of the group's series is there, as ks_is_rooted() */
     ks_forward_sinks forward[KS_LANES_MOST];
     ks_backward_sinks backward[KS_LANES_MOST];
     ks_tally tally[KS_LANES_MOST];
@@ -173,10 +173,12 @@ static void smooth_group(ks_run *run, worker_memory *m, int64_t k0, int64_t k1,
     }
 }
 
-/** Whether a series has a sharp prediction: its way back goes another way. */
-static int is_sharp(const worker_memory *m)
+/** Whether a way back goes another way: of a series alone where it is whitened, of a group where one has a sharp
+ *  prediction. */
+static int goes_apart(const ks_run *run, const worker_memory *m)
 {
     int sharp = 0;
+    if (!m->packs && !ks_is_mixed(run->plan)) return ks_goes_whitened(&m->tally[0]);
     for (int l = 0; l < lanes_of(m->packs); ++l) sharp |= m->tally[l].sharp >= 0;
     return sharp && !m->known;
 }
@@ -184,7 +186,7 @@ static int is_sharp(const worker_memory *m)
 /** The same of a group that is to be taken again, one by one. */
 static int is_again(const ks_run *run, const worker_memory *m)
 {
-    return (m->packs || ks_is_mixed(run->plan)) && is_sharp(m);
+    return (m->packs || ks_is_mixed(run->plan)) && goes_apart(run, m);
 }
 
 static void smooth_in_place(ks_run *run, worker_memory *m)
@@ -196,8 +198,8 @@ static void smooth_in_place(ks_run *run, worker_memory *m)
         m->forward[l].sparse = !m->packs && !ks_is_mixed(run->plan);
     }
     filter_group(run, m, 0, run->plan->T, m->forward, m->tally);
-    m->left = ks_is_whitened(&m->tally[0]);
-    if (!is_sharp(m)) smooth_group(run, m, 0, run->plan->T, m->forward, m->backward, m->tally);
+    m->left = ks_is_rooted(&m->tally[0]);
+    if (!goes_apart(run, m)) smooth_group(run, m, 0, run->plan->T, m->forward, m->backward, m->tally);
 }
 
 static void keep_checkpoint(const ks_smooth_plan *plan, const lane_memory *m, int64_t segment,
@@ -241,8 +243,8 @@ static void smooth_by_checkpoints(ks_run *run, worker_memory *m)
         keep_checkpoints(plan, m, i, 0);
         filter_group(run, m, i * L, end, m->forward, m->tally);
     }
-    m->left = ks_is_whitened(&m->tally[0]);
-    if (is_sharp(m)) return;
+    m->left = ks_is_rooted(&m->tally[0]);
+    if (goes_apart(run, m)) return;
     /* The smoothed state is carried in the slot of checkpoints that are no longer needed: each
      * segment's own is read before the state of the segment after it is put back. */
     for (int64_t i = segments - 1; i >= 0; --i) {
@@ -326,7 +328,7 @@ static void fail(worker_memory *m, int64_t b, const ks_tally *worst)
     m->total.fault = worst->fault;
 }
 
-/** The way back of series b, alone, which has a sharp prediction. */
+/** The way back of series b, alone, in whitened coordinates. */
 static void whiten(ks_run *run, worker_memory *m, int64_t b)
 {
     const ks_smooth_plan *plan = run->plan;
@@ -351,7 +353,7 @@ static int run_group(ks_run *run, worker_memory *m, const int64_t *b, int count)
     else
         smooth_by_checkpoints(run, m);
     if (smooths(plan) && is_again(run, m)) return 1;
-    const int whitened = smooths(plan) && m->group.alive && is_sharp(m);
+    const int whitened = smooths(plan) && m->group.alive && goes_apart(run, m);
     if (whitened) whiten(run, m, b[0]);
     for (int l = 0; l < m->group.alive; ++l) {
         if (smooths(plan) && m->known)

@@ -25,6 +25,12 @@ void ks_whitening_start(const ks_smooth_plan *plan, ks_whitening *w)
     for (size_t i = 0; i < n; ++i) plan->kernels->narrow(1, &one, (char *)w->known.root + i * (n + 1) * bytes);
 }
 
+/** The step below which steps of the RTS smoother may take over. */
+static int64_t first_sharp(const ks_whitening *w, const ks_series *s)
+{
+    return w->filtered.sharp >= 0 ? w->filtered.sharp : s->steps;
+}
+
 /** The rows of segment i. */
 static ks_forward_sinks rows_of(const ks_smooth_plan *plan, const ks_segments *all, int64_t i,
                                 const ks_backward_sinks *to)
@@ -61,7 +67,7 @@ static int back(ks_run *run, ks_whitening *w, const ks_series *s, int64_t k0, in
         const int64_t k = end - k0 < KS_BLOCK ? k0 : end - KS_BLOCK;
         const int64_t taken =
             ks_two_ended_kernels_of(run->plan->kernels)
-                ->whitened_back(s, k, end, w->filtered.sharp, &w->known, state, kept, to, w->work, tally);
+                ->whitened_back(s, k, end, first_sharp(w, s), &w->known, state, kept, to, w->work, tally);
         if (taken < -1 || ks_run_progress(run, end - taken)) return -1;
         w->left = taken > k;
         end = taken;
@@ -83,7 +89,7 @@ static int64_t prior(ks_run *run, ks_whitening *w, int64_t b, const ks_series *s
     to.smoothed_mean.first = to.smoothed_cov.first = -1;
     to.lag_one_cov = ks_sink_of(run, o->lag_one_cov, b);
     return ks_two_ended_kernels_of(run->plan->kernels)
-        ->whitened_back(s, -1, 0, w->filtered.sharp, &w->known, state, &kept, &to, w->work, tally);
+        ->whitened_back(s, -1, 0, first_sharp(w, s), &w->known, state, &kept, &to, w->work, tally);
 }
 
 int ks_whitening_run(ks_run *run, ks_whitening *w, int64_t b, const ks_series *s, const ks_segments *segments,
@@ -119,7 +125,8 @@ int ks_whitening_run(ks_run *run, ks_whitening *w, int64_t b, const ks_series *s
         const ks_forward_sinks kept = rows_of(plan, segments, i, to);
         const int64_t next = i + 1 < count ? (i + 1) * length : end;
         ks_tally again = ks_tally_start();
-        if (i + 1 < count || (segments->filtered && count > 1)) { /* the last segment's rows may be there still */
+        /* The last segment's rows are there still, but of a filter that kept none. */
+        if (i + 1 < count || (segments->filtered && (segments->kept.mean || segments->kept.cov))) {
             ks_copy_estimate(plan, w->state, 0, segments->checkpoints, i);
             if (filter(run, w, s, i * length, next, &kept, scratch, &again)) return -1;
         }

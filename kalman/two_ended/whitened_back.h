@@ -38,9 +38,16 @@ typedef struct ks_segments {
 } ks_segments;
 
 /** Whether the rows of a filter are those that a rooted one makes, to the bit: it has never left the array form. */
-static inline int ks_is_whitened(const ks_tally *filtered)
+static inline int ks_is_rooted(const ks_tally *filtered)
 {
-    return filtered->sharp >= 0 && filtered->ordinary == 0 && filtered->left == 0;
+    return filtered->ordinary == 0 && filtered->left == 0;
+}
+
+/** Whether the way back of a series is whitened: where it must be, and where its reflections are there, since steps of the
+ *  RTS smoother in the array form take longer. */
+static inline int ks_goes_whitened(const ks_tally *filtered)
+{
+    return filtered->sharp >= 0 || ks_is_rooted(filtered);
 }
 
 /** The way back of series b from nothing, filter and all, but for what the filter puts out: down from the last step, or

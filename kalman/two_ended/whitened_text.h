@@ -316,7 +316,7 @@ KS_HD_COLD int64_t KS_T(ks_whitened_back)(const ks_series *s, int64_t k0, int64_
         if (to->smoothed_mean.base) KS_T(ks_copy)(nx, x, (KS_NUM *)ks_slot_of(to->smoothed_mean, k));
         KS_T(ks_write_cov)(nx, at < 0 ? KS_FORM_ARRAY : KS_FORM_ORDINARY, at < 0 ? C : slot.P, to->smoothed_cov,
                            to->smoothed_var, k, w.work);
-        tally->array += 1;
+        tally->array += k >= 0; /* steps, not the prior */
     }
     return k0;
 }
