@@ -155,6 +155,18 @@ KS_HD void KS_T(ks_write_cov)(int nx, ks_form form, const KS_NUM *C, ks_sink ful
     }
 }
 
+/** The sum of the squares of n numbers. */
+KS_HD KS_NUM KS_T(ks_sum_of_squares)(int n, const KS_NUM *a)
+{
+    KS_NUM sum[4]; /* which need not wait for each other */
+    for (int l = 0; l < 4; ++l) sum[l] = KS_LIT(0);
+    int i = 0;
+    for (; i + 4 <= n; i += 4)
+        for (int l = 0; l < 4; ++l) sum[l] = sum[l] + a[i + l] * a[i + l];
+    for (; i < n; ++i) sum[0] = sum[0] + a[i] * a[i];
+    return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+}
+
 /** True where every entry of x and every variance is finite. */
 KS_HD int KS_T(ks_finite)(int nx, const KS_NUM *x, const KS_NUM *C)
 {
@@ -167,13 +179,7 @@ KS_HD int KS_T(ks_finite)(int nx, const KS_NUM *x, const KS_NUM *C)
 KS_HD int KS_T(ks_finite_in_form)(int nx, ks_form form, const KS_NUM *x, const KS_NUM *C)
 {
     if (form == KS_FORM_ORDINARY) return KS_T(ks_finite)(nx, x, C);
-    KS_NUM sum[4]; /* which need not wait for each other */
-    for (int l = 0; l < 4; ++l) sum[l] = KS_LIT(0);
-    int i = 0;
-    for (; i + 4 <= nx * nx; i += 4)
-        for (int l = 0; l < 4; ++l) sum[l] = sum[l] + C[i + l] * C[i + l];
-    for (; i < nx * nx; ++i) sum[0] = sum[0] + C[i] * C[i];
-    const KS_NUM all = (sum[0] + sum[1]) + (sum[2] + sum[3]);
+    const KS_NUM all = KS_T(ks_sum_of_squares)(nx * nx, C);
     return KS_T(ks_finite)(nx, x, C) && all - all == KS_LIT(0);
 }
 
@@ -264,55 +270,28 @@ KS_HD_COLD int KS_T(ks_sharp_root)(int nx, const KS_NUM *xp, const KS_NUM *Sp, K
  * of a state that is a sum of observed ones, or of one of several entries that disturbances have in common. A step of the
  * RTS smoother would take that for a standard deviation and divide by it. */
 
-/** Whether a row of the root S (nx, nx) is no more than round-off of the standard deviations before (nx) that it was made
- *  of, and not zero. */
-KS_HD int KS_T(ks_leaves_rounding)(int nx, const KS_NUM *before, const KS_NUM *S)
+/** Whether a row of the root S (nx, nx) is no more than round-off of what it was made of, rows of the root `from` that F
+ *  has put together or, F NULL, its own, and not zero. */
+KS_HD_COLD int KS_T(ks_leaves_rounding)(int nx, const KS_NUM *F, const KS_NUM *from, const KS_NUM *S)
 {
-    const KS_NUM part = KS_LIT((16 + nx) * KS_EPS);
-    int rounding = 0;
+    const KS_NUM part = KS_LIT((16 + nx) * KS_EPS), all = part * part * KS_T(ks_sum_of_squares)(nx * nx, from);
+    /* No row was made of more than this. */
+    const KS_NUM most = F ? all * KS_T(ks_sum_of_squares)(nx * nx, F) : all;
     for (int i = 0; i < nx; ++i) {
-        const KS_NUM bound = part * before[i];
-        KS_NUM variance = KS_LIT(0);
-        int some = 0;
-        for (int c = 0; c < nx; ++c) {
-            some |= !(S[i * nx + c] == KS_LIT(0));
-            variance = variance + S[i * nx + c] * S[i * nx + c];
+        const KS_NUM *row = S + i * nx;
+        KS_NUM before = KS_LIT(0);
+        int c = 0, some = 0;
+        for (; c < nx && !KS_GT(row[c] * row[c], most); ++c) some |= !(row[c] == KS_LIT(0));
+        if (c < nx || !some) continue;
+        for (int l = 0; l < nx; ++l) {
+            const KS_NUM f = F ? F[i * nx + l] : l == i ? KS_LIT(1) : KS_LIT(0);
+            if (f == KS_LIT(0)) continue;
+            before = before + (KS_GT(f, KS_LIT(0)) ? f : -f) * KS_SQRT(KS_T(ks_sum_of_squares)(nx, from + l * nx));
         }
-        rounding |= some && KS_GT(bound * bound, variance);
+        const KS_NUM bound = part * before;
+        if (KS_GT(bound * bound, KS_T(ks_sum_of_squares)(nx, row))) return 1;
     }
-    return rounding;
-}
-
-/** sd (nx), the norms of the rows of S (nx, nx). */
-KS_HD void KS_T(ks_root_norms)(int nx, const KS_NUM *S, KS_NUM *sd)
-{
-    for (int i = 0; i < nx; ++i) {
-        KS_NUM variance = KS_LIT(0);
-        for (int c = 0; c < nx; ++c) variance = variance + S[i * nx + c] * S[i * nx + c];
-        sd[i] = KS_SQRT(variance);
-    }
-}
-
-/** The same of a prediction Sp by F from the root S. W: 2 nx numbers. */
-KS_HD_COLD int KS_T(ks_predicts_rounding)(int nx, const KS_NUM *F, const KS_NUM *S, const KS_NUM *Sp, KS_NUM *W)
-{
-    KS_NUM *sd = W, *before = W + nx;
-    KS_T(ks_root_norms)(nx, S, sd);
-    for (int i = 0; i < nx; ++i) {
-        before[i] = KS_LIT(0);
-        for (int c = 0; c < nx; ++c) {
-            const KS_NUM f = F[i * nx + c];
-            before[i] = before[i] + (KS_GT(f, KS_LIT(0)) ? f : -f) * sd[c];
-        }
-    }
-    return KS_T(ks_leaves_rounding)(nx, before, Sp);
-}
-
-/** The same of what an update leaves of the prediction Sp. W: nx numbers. */
-KS_HD_COLD int KS_T(ks_updates_to_rounding)(int nx, const KS_NUM *Sp, const KS_NUM *S, KS_NUM *W)
-{
-    KS_T(ks_root_norms)(nx, Sp, W);
-    return KS_T(ks_leaves_rounding)(nx, W, S);
+    return 0;
 }
 
 /** Turn the estimate of the step before into the array form. */
