@@ -70,7 +70,7 @@ static int go_on_alone(ks_lane *l, int64_t from)
         run->plan->kernels->start(&l->series, &state, half->scratch);
     }
     if (ks_filter_blocks(run, &l->series, from, T, &state, &kept, half->scratch, &half->in)) return -1;
-    if (!ks_goes_whitened(&half->in)) {
+    if (!ks_goes_whitened(run->plan->nx, &half->in)) {
         if (!ks_smooth_blocks(run, &l->series, 0, T, &state, &kept, &l->back, half->scratch, &half->out)) {
             ks_smooth_start(run, l->b, &l->series, &state, half->scratch, &half->out);
             return 0;

@@ -178,7 +178,7 @@ static void smooth_group(ks_run *run, worker_memory *m, int64_t k0, int64_t k1,
 static int goes_apart(const ks_run *run, const worker_memory *m)
 {
     int sharp = 0;
-    if (!m->packs && !ks_is_mixed(run->plan)) return ks_goes_whitened(&m->tally[0]);
+    if (!m->packs && !ks_is_mixed(run->plan)) return ks_goes_whitened(run->plan->nx, &m->tally[0]);
     for (int l = 0; l < lanes_of(m->packs); ++l) sharp |= m->tally[l].sharp >= 0;
     return sharp && !m->known;
 }
