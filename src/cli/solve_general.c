@@ -128,7 +128,7 @@ static void note_idle_options(const ks_solve *run, ks_general_method method)
 static void note_idle_solver(const ks_solve *run, const ks_general_matrix *matrix, ks_general_method method)
 {
     if (run->settings->quiet || !is_given(run, BLOCK_SOLVER) || !(ITERATIONS >> method & 1) ||
-        run->settings->general.block_solver <= KS_BLOCK_SOLVER_AUTO ||
+        run->settings->general.block_solver == KS_BLOCK_SOLVER_AUTO ||
         run->settings->general.block_solver == KS_BLOCK_SOLVER_LU)
         return;
     for (int64_t j = 0; j < run->system->N; ++j)
