@@ -283,7 +283,7 @@ KS_HD int KS_T(ks_is_sharp)(int nx, const ks_series *s, int64_t k, const KS_NUM 
                             KS_NUM *W)
 {
     return (ks_counts_sharp(s, k, sizeof(KS_NUM)) && KS_T(ks_sharp_root)(nx, xp, Sp, W)) ||
-           KS_T(ks_leaves_rounding)(nx, (const KS_NUM *)ks_row(s->F, k - s->shift), S, Sp);
+           KS_T(ks_leaves_rounding)(nx, KS_EPS, (const KS_NUM *)ks_row(s->F, k - s->shift), S, Sp);
 }
 
 /** Step k in the form that it needs; memory of steps in either. Returns as ks_update_array(). */
@@ -344,7 +344,7 @@ KS_HD int KS_T(ks_filter_step)(int nx, const ks_series *s, int64_t k,
         const int bad = KS_T(ks_update_array)(nx, s, k, o, state, w, tally, term, to, want_innovation);
         if (to->watched && tally->sharp < 0 && k + 1 < s->steps && bad == -1 && state->form == KS_FORM_ARRAY &&
             KS_T(ks_observes_exactly)(m, o->R) &&
-            KS_T(ks_leaves_rounding)(nx, NULL, w->Pp, (const KS_NUM *)state->C))
+            KS_T(ks_leaves_rounding)(nx, KS_EPS, NULL, w->Pp, (const KS_NUM *)state->C))
             tally->sharp = k + 1;
         if (array_record && bad == -1 && state->form == KS_FORM_ARRAY)
             KS_T(ks_remember_array)(nx, m, array_memo, array_record, w, state);

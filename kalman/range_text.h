@@ -271,10 +271,10 @@ KS_HD_COLD int KS_T(ks_sharp_root)(int nx, const KS_NUM *xp, const KS_NUM *Sp, K
  * RTS smoother would take that for a standard deviation and divide by it. */
 
 /** Whether a row of the root S (nx, nx) is no more than round-off of what it was made of, rows of the root `from` that F
- *  has put together or, F NULL, its own, and not zero. */
-KS_HD_COLD int KS_T(ks_leaves_rounding)(int nx, const KS_NUM *F, const KS_NUM *from, const KS_NUM *S)
+ *  has put together or, F NULL, its own, and not zero. eps: of the numbers that roots are kept in. */
+KS_HD_COLD int KS_T(ks_leaves_rounding)(int nx, double eps, const KS_NUM *F, const KS_NUM *from, const KS_NUM *S)
 {
-    const KS_NUM part = KS_LIT((16 + nx) * KS_EPS), all = part * part * KS_T(ks_sum_of_squares)(nx * nx, from);
+    const KS_NUM part = KS_LIT((16 + nx) * eps), all = part * part * KS_T(ks_sum_of_squares)(nx * nx, from);
     /* No row was made of more than this. */
     const KS_NUM most = F ? all * KS_T(ks_sum_of_squares)(nx * nx, F) : all;
     for (int i = 0; i < nx; ++i) {

@@ -19,7 +19,23 @@ KS_HD int ks_drops_pivot(const ks_scan_worker *w, int n, const double *P)
     return !kept;
 }
 
-/** Smoothing elements with round-off: of the filtered covariance, and of what they add to means and covariances. */
+/** Standard deviations of the prediction of step k, of which an update has left the filtered covariance, to sd (n). */
+KS_HD void ks_predicted_deviations(const ks_scan_arrays *a, ks_scan_worker *w, int64_t k, double *sd)
+{
+    const int n = a->series.nx;
+    const ks_series *s = ks_wide_series(a, w, k);
+    const double *F = (const double *)ks_row(s->F, k - s->shift), *Q = (const double *)ks_row(s->Q, k - s->shift);
+    const double *P = k > 0 ? (const double *)a->filtered.cov + (k - 1) * n * n : (const double *)s->P0;
+    for (int i = 0; i < n; ++i) {
+        const int moves = k > 0 || !s->prior_x1;
+        double variance = moves ? Q[i * n + i] : P[i * n + i];
+        for (int c = 0; moves && c < n; ++c)
+            for (int l = 0; l < n; ++l) variance += F[i * n + c] * F[i * n + l] * P[c * n + l];
+        sd[i] = ks_deviation(variance);
+    }
+}
+
+/** Smoothing elements with round-off: of the filtered covariance, which has some of the predicted one's, and of what they add to means and covariances. */
 KS_HD void ks_rounded_step(const ks_scan_arrays *a, ks_scan_worker *w, int64_t k)
 {
     const int n = a->series.nx;
@@ -28,13 +44,16 @@ KS_HD void ks_rounded_step(const ks_scan_arrays *a, ks_scan_worker *w, int64_t k
     const ks_tally known = w->tally;
     const ks_sink to = ks_element_sink(a, KS_IN_DOUBLE(w, smooth_element_bytes)(n));
     const ks_sink cov = { (char *)w->results.cov, 0, 0 };
-    double *moved = (double *)w->results.cov, *E = (double *)ks_slot_of(to, k), *g = E + nn, *L = g + n;
+    double *moved = (double *)w->results.cov, *predicted = w->outputs[0];
+    double *E = (double *)ks_slot_of(to, k), *g = E + nn, *L = g + n;
+    ks_predicted_deviations(a, w, k, predicted);
     const ks_series *s = ks_wide_series(a, w, next);
     const double *F = (const double *)ks_row(s->F, next - s->shift), *u = (const double *)ks_row(s->u, next - s->shift);
     uint64_t sign = (uint64_t)(k * (n + nn + nn + nn));
     for (int i = 0; i < n; ++i)
         for (int j = 0; j <= i; ++j) {
-            const double size = ks_deviation(P[i * n + i]) * ks_deviation(P[j * n + j]);
+            const double sd = ks_deviation(P[i * n + i]), other = ks_deviation(P[j * n + j]);
+            const double size = sd > 0 && other > 0 ? fmax(sd * fmax(other, predicted[j]), predicted[i] * other) : 0;
             moved[i * n + j] = moved[j * n + i] =
                 P[i * n + j] + ks_random_sign(++sign) * (DBL_EPSILON / 2) * size;
         }

@@ -1,6 +1,7 @@
 /* test_exact.c -- several entries at once that are observed without noise, some of them missing: autoregressions of
  * vectors, sums of states that come back as lagged values, factors whose entries have disturbances of their own. What an
- * update then knows exactly is round-off in its root, no zero, and no step back may divide by it. */
+ * update then knows exactly is round-off in its root, no zero, and no step back may divide by it. Scans, on the CPU or a
+ * device, are right or they refuse. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -48,17 +49,19 @@ static void fill(kind of, int nx, int ny, double *F, double *Q, double *H, sourc
         }
 }
 
-/** An eighth of the entries is missing, or none; per_step: F is given for each step, and no step is remembered. */
-static golden *model(kind of, int ny, int more, int64_t T, ks_prior prior, int gaps, int per_step)
+/** An eighth of the entries is missing, or none; per_step: F is given for each step, and no step is remembered; noise: of
+ *  the last entry. */
+static golden *model(kind of, int ny, int more, int64_t T, ks_prior prior, int gaps, int per_step, double noise,
+                     uint64_t seed)
 {
     const int nx = states_of(of, ny, more);
-    golden *g = model_random((model_spec){ 170 + (uint64_t)nx, T, 1, nx, ny, prior, per_step ? VARIES_F : 0 });
-    source s = { 90 + (uint64_t)(8 * nx + ny) };
+    golden *g = model_random((model_spec){ 170 + seed + (uint64_t)nx, T, 1, nx, ny, prior, per_step ? VARIES_F : 0 });
+    source s = { 90 + seed + (uint64_t)(8 * nx + ny) };
     fill(of, nx, ny, g->F.f64, g->Q.f64, g->H.f64, &s);
     for (int64_t k = 1; per_step && k < T; ++k)
         for (int i = 0; i < nx * nx; ++i) model_block(&g->F, 0, k)[i] = g->F.f64[i];
     for (int i = 0; i < nx * nx; ++i) g->P0.f64[i] = i / nx == i % nx;
-    for (int i = 0; i < ny * ny; ++i) g->R.f64[i] = 0;
+    for (int i = 0; i < ny * ny; ++i) g->R.f64[i] = i == ny * ny - 1 ? noise : 0;
     for (int64_t i = 0; gaps && i < T * ny; ++i)
         if (uniform(&s) < 0.125) g->y.f64[i] = (double)NAN;
     model_round(g);
@@ -69,6 +72,7 @@ static golden *model(kind of, int ny, int more, int64_t T, ks_prior prior, int g
 static void as_the_textbook(void **state)
 {
     (void)state;
+    if (ALL_ON_DEVICE) skip(); /* methods of the CPU */
     static const int64_t lengths[] = { 1, 2, 5, 60, 300 };
     static const method_case methods[] = { { KS_JOB_SMOOTH, KS_METHOD_SEQUENTIAL, 0, 1, 0 },
                                            { KS_JOB_SMOOTH, KS_METHOD_AUTO, 0, 1, 0 } };
@@ -79,7 +83,7 @@ static void as_the_textbook(void **state)
         const kind of = (kind)(c / WAYS / LENGTHS / SIZES);
         const method_case *m = &methods[way / 8];
         if ((of == FACTORS && more > 1) || (SANITIZED && (way + c / WAYS) % 4)) continue;
-        golden *g = model(of, ny, more, T, way & 1 ? KS_PRIOR_X1 : KS_PRIOR_X0, way & 2, way & 4);
+        golden *g = model(of, ny, more, T, way & 1 ? KS_PRIOR_X1 : KS_PRIOR_X0, way & 2, way & 4, 0, 0);
         for (int p = 0; p < 3; ++p) {
             const unsigned outputs = outputs_made(m);
             golden_buffers *b = run_well(g, m, (ks_precision)p, 1 + way / 8, outputs, NULL);
@@ -95,8 +99,75 @@ static void as_the_textbook(void **state)
     }
 }
 
+/** Smooth by a scan: true where that refuses, as it says it does; else results are right. */
+static int refuses(golden *g, const char *what, const method_case *m, ks_precision precision)
+{
+    const unsigned outputs = KS_OUT_SMOOTHED_MEAN | KS_OUT_SMOOTHED_COV;
+    const double most = precision == KS_F64 ? 1e-7 : 1e-2;
+    golden_buffers *b = NULL;
+    ks_info info = KS_INFO_INIT;
+    const ks_status status = run_case(g, m, precision, 1, outputs, &b, &info);
+    if (status == KS_OK) {
+        const golden_difference d =
+            golden_compare(golden_widen(b), &g->expected, outputs, golden_norm_of(g, precision));
+        if (!(d.error <= most))
+            fail_msg("%s, %d states, T = %lld, %s, precision %d: %s at step %lld off by %.3g", what, g->nx,
+                     (long long)g->T, method_case_name(m), (int)precision, golden_output_name(d.output),
+                     (long long)d.step, d.error);
+    } else {
+        assert_int_equal(status, KS_EREFUSED);
+        assert_int_equal(info.suggestion, KS_METHOD_SEQUENTIAL);
+    }
+    golden_buffers_free(b);
+    return status != KS_OK;
+}
+
+static void scans_are_right_or_refuse(void **state)
+{
+    (void)state;
+    static const int64_t lengths[] = { 2, 7, 60 };
+    int runs[KINDS][KS_MIXED + 1] = { { 0 } }, refused[KINDS][KS_MIXED + 1] = { { 0 } };
+    for (int c = 0; c < KINDS * 4 * 3 * 4; ++c) {
+        const int way = c % 4, size = c / 16 % 4, ny = 2 + size / 2, more = 1 + size % 2;
+        const int64_t T = lengths[c / 4 % 3];
+        const kind of = (kind)(c / 48);
+        if ((of == FACTORS && more > 1) || ((SANITIZED || ALL_ON_DEVICE) && c % 5)) continue;
+        golden *g = model(of, ny, more, T, way & 1 ? KS_PRIOR_X1 : KS_PRIOR_X0, way & 2, 0, 0, 0);
+        for (int i = 0; i < all_methods_count; ++i) {
+            const method_case *m = &all_methods[i];
+            if (m->job != KS_JOB_SMOOTH || !is_scan(m)) continue;
+            for (int p = 0; p < (takes_mixed(m) ? 3 : 2); ++p) {
+                runs[of][p] += 1;
+                refused[of][p] += refuses(g, kind_names[of], m, (ks_precision)p);
+            }
+        }
+        golden_free(g);
+    }
+    for (int p = 0; p < 2 + ALL_ON_DEVICE && !SANITIZED; ++p) {
+        assert_true(refused[VECTORS][p] > 0 && refused[VECTORS][p] < runs[VECTORS][p] / 2);
+        assert_int_equal(refused[FACTORS][p], 0);
+    }
+}
+
+/** Of what is known but for round-off the round-off is a variance, too, which filtered estimates tell of no more than
+ *  that. */
+static void some_entries_with_noise(void **state)
+{
+    (void)state;
+    static const method_case m = { KS_JOB_SMOOTH, KS_METHOD_SCAN_RTS, KS_SCAN_BLELLOCH, 1, 0 };
+    enum { SEEDS = SANITIZED || ALL_ON_DEVICE ? 40 : 400 };
+    int refused = 0;
+    for (uint64_t seed = 1; seed <= SEEDS; ++seed) {
+        golden *g = model(VECTORS, 3, 1, 7, KS_PRIOR_X1, 0, 0, 0.25, 1000 * seed);
+        refused += refuses(g, "vectors", &m, KS_F64);
+        golden_free(g);
+    }
+    assert_true(refused > 0 && refused < SEEDS * 3 / 4);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(as_the_textbook) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(as_the_textbook), cmocka_unit_test(scans_are_right_or_refuse),
+                                        cmocka_unit_test(some_entries_with_noise) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,6 +9,9 @@
  * before it, from where the chunk there began. Where nothing is met, at the beginning of the series, the RTS smoother
  * is asked with round-off, as on the CPU (chunks_rounding.c).
  *
+ * No border tells of roots that steps of the chunk have left with round-off in place of what is known exactly
+ * (ks_leaves_rounding()): those are looked at themselves, all that a chunk has kept.
+ *
  * All is in double. Where results are in single precision the steps' own round-off counts, too: as much as the
  * rounding of means is worth, in standard deviations of whichever state has most of it, is no fault of the scan. */
 
@@ -182,8 +185,63 @@ KS_DEVICE double way_back_moves(const ks_chunk_arrays &c, ks_chunk_worker &m)
     return differ(pair, ks_border_scale_of(a));
 }
 
+// The root of the covariance of step k, or of what the chunk began from where k is before it, to the worker's state.
+KS_DEVICE ks_state root_before(const ks_chunk_arrays &c, ks_chunk_worker &m, int64_t chunk, int64_t k)
+{
+    const int n = c.a.series.nx;
+    ks_state state = ks_own_state(&m.w);
+    double *const x = static_cast<double *>(state.x), *const C = static_cast<double *>(state.C);
+    if (k < 0) {
+        table_start_f64(ks_wide_series(&c.a, &m.w, 0), &state, m.w.scratch);
+        return state;
+    }
+    if (k >= chunk * c.size) {
+        state = kept_in_double(c, k, x, C);
+    } else {
+        const double *const before = c.before + chunk * (n + n * n);
+        ks_copy_f64(n, before, x);
+        ks_copy_f64(n * n, before + n, C);
+    }
+    table_root_f64(n, &state, m.w.scratch);
+    return state;
+}
+
+// Whether a step back to step k, or on to the next one and back, would divide by round-off. Steps of the chunk; what one
+// predicts is asked where the root that it begins from has been kept.
+KS_DEVICE bool leaves_rounding(const ks_chunk_arrays &c, ks_chunk_worker &m, int64_t chunk, int64_t k)
+{
+    const int n = c.a.series.nx, ny = c.a.series.ny;
+    const double eps = c.a.single_cov ? 0x1p-24 : 0x1p-53;
+    const ks_series *const s = ks_wide_series(&c.a, &m.w, k);
+    const double *const F = static_cast<const double *>(ks_row(s->F, k - s->shift));
+    const bool known = c.form[k] == KS_FORM_ARRAY && k + 1 < c.a.series.steps &&
+                       ks_observes_exactly_f64(ny, static_cast<const double *>(ks_row(s->R, k)));
+    const bool follows = k > chunk * c.size && c.form[k - 1] == KS_FORM_ARRAY;
+    double *const xp = static_cast<double *>(m.w.results.mean), *const Sp = static_cast<double *>(m.w.results.cov);
+    double *const own = m.element;
+    if (!known && !follows) return false;
+    const ks_state before = root_before(c, m, chunk, k - 1);
+    ks_step_predict_f64(n, s, k, &before, xp, Sp, NULL, static_cast<double *>(m.w.scratch));
+    if (follows && ks_leaves_rounding_f64(n, eps, F, static_cast<const double *>(before.C), Sp)) return true;
+    if (!known) return false;
+    kept_in_double(c, k, xp, own);
+    return ks_leaves_rounding_f64(n, eps, NULL, Sp, own);
+}
+
+KS_DEVICE void judge_roots(const ks_chunk_arrays &c, ks_chunk_worker &m, int64_t chunk)
+{
+    const chunk_range range = range_of(c, chunk);
+    for (int64_t k = range.first; k < range.end; ++k)
+        if (leaves_rounding(c, m, chunk, k)) {
+            ks_tell_moves(&m.w, k, (double)INFINITY, KS_WAY_BACK_MOVES_MOST(c.a.single_cov));
+            return;
+        }
+}
+
 KS_DEVICE void judge(const ks_chunk_arrays &c, ks_chunk_worker &m, int64_t chunk)
 {
+    if (c.smooths && !c.two_filter) judge_roots(c, m, chunk);
+    if (m.w.tally.bad_step >= 0) return;
     const int64_t n = c.a.series.nx, all = n + n * n, k = chunk * c.size;
     const double most = KS_CHUNKS_DIFFER_MOST(c.a.single_cov);
     if (c.met_by_teams && (chunk == 0 || !(c.hard_absorb[chunk] & KS_UNJUDGED))) return;
