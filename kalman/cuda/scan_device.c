@@ -78,13 +78,16 @@ static ks_status leave_room(ks_scan_device *d)
 }
 
 /** How teams scan the chunks' aggregates. */
-static ks_status plan_borders(ks_scan_device *d)
+static ks_status plan_borders(ks_scan_device *d, const ks_smooth_plan *plan)
 {
     ks_scan_options options = KS_SCAN_OPTIONS_INIT;
     options.algorithm = KS_SCAN_LADNER_FISCHER;
     KS_TRY(ks_scan_plan_create(&d->borders, d->context, d->tiles.count, &options));
     if (d->tiles.reverse) ks_scan_plan_both_ways(d->borders);
-    return KS_OK;
+    if (!d->gpu->attributes.cooperative) return KS_OK;
+    /* Where there is no room for the rounds each is a launch. */
+    const ks_status status = ks_scan_device_together(d, plan, 1);
+    return status == KS_ENOMEM ? KS_OK : status;
 }
 
 /** One device's share: the whole run, or as the `second` one of two the reverse scan alone. */
@@ -112,7 +115,7 @@ static ks_status create(ks_scan_device **out, const ks_smooth_plan *plan, ks_gpu
         l.status = plan->method == KS_METHOD_BLOCKTRI ? ks_map_device_find(d, plan)
                                                       : find_kernels(d, plan->nx);
     if (l.status == KS_OK && d->reruns) l.status = ks_chunks_find_fast(d, plan);
-    if (l.status == KS_OK && d->reruns && d->join.lanes) l.status = plan_borders(d);
+    if (l.status == KS_OK && d->reruns && d->join.lanes) l.status = plan_borders(d, plan);
     if (l.status == KS_OK) l.status = leave_room(d);
     if (l.status == KS_OK) l.status = ks_gpu_host_alloc(d->gpu, &report, sizeof *d->report);
     d->report = report;

@@ -147,8 +147,9 @@ KS_MUST_CHECK ks_status ks_scan_device_scan(ks_scan_device *d, const ks_schedule
 KS_MUST_CHECK ks_status ks_scan_device_begin(ks_scan_device *d);
 KS_MUST_CHECK ks_status ks_scan_device_sum(ks_scan_device *d, int64_t count);
 
-/** Let each scan of stored elements be one cooperative launch from now on, or a launch for each round again; not
- *  while a run is under way. Takes memory of the device when it is asked for.
+/** Let each scan of stored elements, and that of chunks' aggregates by teams, be one cooperative launch from now on, or
+ *  a launch for each round again; not while a run is under way. Takes memory of the device when it is asked for. A plan
+ *  begins with aggregates together, where the device can, and stored elements round by round.
  *  Errors: KS_ENOMEM, KS_EDEVICE. */
 KS_MUST_CHECK ks_status ks_scan_device_together(ks_scan_device *d, const ks_smooth_plan *plan, int together);
 /** Forget the graphs of runs. */

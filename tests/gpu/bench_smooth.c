@@ -14,7 +14,8 @@
  * measured here first. Models in chunks are timed with rows that come in every way, `dev-pieces` and `dev-bulk`
  * beside `device`, whose threads load them; `dev-bulk-1` are windows of one step for teams, also where these
  * leave a multiprocessor fewer blocks. `dev-together` are scans of stored elements in one cooperative launch each,
- * beside `device`, one launch for each round. `in-parts` or `at-once` is what `end-to-end` is not,
+ * beside `device`, one launch for each round; `dev-rounds` are aggregates of larger models in one for each round, beside
+ * `device`, which has them in one. `in-parts` or `at-once` is what `end-to-end` is not,
  * `one-copier` the same without other threads that bring rows to pinned memory.
  * Exit code 77 without a device, 1 where a series that was made on the device has another likelihood than the same
  * one from the host. */
@@ -129,18 +130,20 @@ static ks_status time_fills(const job *j, const ks_smooth_plan *plan, ks_gpu_eve
     return status != KS_OK ? status : back;
 }
 
-/* The same with scans of stored elements in one cooperative launch each. */
+/* The same with scans of stored elements in one cooperative launch each; of aggregates, which are, in one for each
+ * round. */
 static ks_status time_together(const job *j, const ks_smooth_plan *plan, ks_gpu_event *const event[2],
                                double floor_ns)
 {
     ks_scan_device *d = plan->device;
     double ns[REPEATS];
     int count = 0;
-    if (d->reruns) return KS_OK;
-    ks_status status = ks_scan_device_together(d, plan, 1);
+    const int usual = d->forward_rounds != NULL;
+    if (d->reruns && !usual) return KS_OK;
+    ks_status status = ks_scan_device_together(d, plan, !usual);
     if (status == KS_OK) status = time_graph(d, plan, event, ns, &count);
-    if (status == KS_OK) print(j, "dev-together", ns, count, floor_ns, "");
-    const ks_status back = ks_scan_device_together(d, plan, 0);
+    if (status == KS_OK) print(j, usual ? "dev-rounds" : "dev-together", ns, count, floor_ns, "");
+    const ks_status back = ks_scan_device_together(d, plan, usual);
     return status != KS_OK ? status : back;
 }
 

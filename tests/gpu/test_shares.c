@@ -12,14 +12,14 @@
 #include "seed_run.h"
 #include "textbook.h"
 
-/** Scans in one cooperative launch each, or in one for each round: the bits are the same, by turns, on two devices
- *  too. */
+/** Scans in one cooperative launch each, or in one for each round, of aggregates by teams too: the bits are the same, by
+ *  turns, on two devices too. */
 static void scans_in_one_launch(void **state)
 {
     (void)state;
-    const method_case *const methods[] = { &filter, &rts, &two_filter, &two_filter, &chunked };
-    for (int i = 0; i < 5; ++i) {
-        golden *g = model_random((model_spec){ 905, i ? 61 : 2, 1, i == 1 ? 6 : 3, 2, KS_PRIOR_X0,
+    const method_case *const methods[] = { &filter, &rts, &two_filter, &two_filter, &chunked, &chunked };
+    for (int i = 0; i < 6; ++i) {
+        golden *g = model_random((model_spec){ 905, i ? 61 : 2, 1, i == 1 || i == 5 ? 6 : 3, 2, KS_PRIOR_X0,
                                                VARIES_ALL | MISSING });
         ks_smooth_options o = options_of(methods[i], (ks_precision)(i % 2), outputs_made(methods[i]));
         const ks_model model = golden_model(g, o.precision);
@@ -44,8 +44,8 @@ static void scans_in_one_launch(void **state)
                 assert_int_equal(first_different(first, b, o.outputs), 0);
                 golden_buffers_free(b);
             }
-            /* Two steps have one round, and chunks keep their launches. */
-            assert_true(i > 0 && i < 4 ? SEEDS_OF(launches[1] < launches[0], 1) : launches[1] == launches[0]);
+            /* Two steps have one round, and tiles of aggregates keep their launches. */
+            assert_true(i > 0 && i != 4 ? SEEDS_OF(launches[1] < launches[0], 1) : launches[1] == launches[0]);
             free(work);
             ks_smooth_plan_destroy(plan);
             check_clean();
@@ -56,6 +56,36 @@ static void scans_in_one_launch(void **state)
 }
 
 #ifdef EMULATED
+/** Launches of a run in chunks. */
+static long launches_of(int64_t steps, int nx)
+{
+    golden *g = model_random((model_spec){ 907, steps, 1, nx, 2, KS_PRIOR_X0, VARIES_ALL });
+    const ks_smooth_options o = options_of(&chunked, KS_F64, KS_OUT_SMOOTHED_MEAN);
+    const ks_model model = golden_model(g, KS_F64);
+    golden_buffers *b = golden_buffers_new(steps, 1, nx, 2, KS_F64, o.outputs);
+    ks_smooth_plan *plan;
+    use_seed(1);
+    OK(ks_smooth_plan_create(&plan, NULL, steps, 1, nx, 2, &o));
+    void *work = workspace(plan);
+    const long before = ks_emulated.launches;
+    OK(ks_smooth_run(plan, &model, golden_y(g, KS_F64), golden_outputs(b), work, NULL));
+    const long launches = ks_emulated.launches - before;
+    free(work);
+    ks_smooth_plan_destroy(plan);
+    check_clean();
+    golden_buffers_free(b);
+    golden_free(g);
+    return launches;
+}
+
+/** Reduce, scan, re-run are as many kernels for ten times as many chunks, joined by threads or by teams. */
+static void kernels_at_any_length(void **state)
+{
+    (void)state;
+    static const int sizes[] = { 3, 6, 9 };
+    for (int i = 0; i < 3; ++i) assert_int_equal(launches_of(100, sizes[i]), launches_of(1000, sizes[i]));
+}
+
 /** Whether a run in cooperative launches with such a barrier of the grid fails or has other results. */
 static int shows(const golden *g, const ks_smooth_options *o, const golden_buffers *right, int seed,
                  ks_emulated_barrier barrier)
@@ -82,10 +112,11 @@ static int shows(const golden *g, const ks_smooth_options *o, const golden_buffe
 static void barriers_of_the_grid(void **state)
 {
     (void)state;
-    const method_case *const methods[] = { &filter, &rts, &two_filter };
-    for (int i = 0; i < 3; ++i) {
-        /* Three blocks of threads. */
-        golden *g = model_random((model_spec){ 906, 2 * KS_SCAN_THREADS + 45, 1, 1 + i, 1, KS_PRIOR_X0, VARIES_ALL });
+    const method_case *const methods[] = { &filter, &rts, &two_filter, &chunked };
+    for (int i = 0; i < 4; ++i) {
+        /* Three blocks of threads, or several of teams. */
+        golden *g = model_random((model_spec){ 906, 2 * KS_SCAN_THREADS + 45, 1, i < 3 ? 1 + i : 6, 1, KS_PRIOR_X0,
+                                               VARIES_ALL });
         const ks_smooth_options o = options_of(methods[i], KS_F64, outputs_made(methods[i]));
         golden_buffers *right = run_seed(g, &o, 1);
         for (int barrier = 0; barrier < KS_BARRIERS; ++barrier) {
@@ -196,6 +227,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(two_devices),
         cmocka_unit_test(two_devices_again),
 #ifdef EMULATED
+        cmocka_unit_test(kernels_at_any_length),
         cmocka_unit_test(barriers_of_the_grid),
         cmocka_unit_test(memory_of_two_devices),
 #endif

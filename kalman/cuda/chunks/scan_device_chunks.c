@@ -51,7 +51,7 @@ static ks_status scan_by_teams(ks_scan_device *d)
     const ks_team_shape *const team = &d->join;
     const ks_tiles_args *const t = &d->tiles;
     const ks_fold_args fold = { *t, d->chunks.before, d->chunks.last, d->chunks.two_filter, ks_team_memory_of(d, team) };
-    KS_TRY(ks_scan_device_scan(d, &d->borders->inside, d->filter_scan, NULL, t->forward, t->reverse));
+    KS_TRY(ks_scan_device_scan(d, &d->borders->inside, d->filter_scan, d->forward_rounds, t->forward, t->reverse));
     const int64_t wanted = (t->count + team->teams - 1) / team->teams, most = ks_team_most_blocks(d, team);
     const ks_gpu_shape shape = { { (unsigned)(wanted < most ? wanted : most) },
                                  { (unsigned)team->lanes, (unsigned)team->teams }, ks_team_shared(team), 0 };
