@@ -35,12 +35,12 @@ KS_HD_COLD void KS_T(ks_disturbances_reach)(int nx, const KS_NUM *F, const KS_NU
     }
 }
 
-/** Whether powers of the closed loop of the gain G = Pp Hᵀ Se⁻ᵀ (nx, m) vanish, in units sd (nx) of the states.
- *  W: 3 nx² + m nx numbers. */
-KS_HD_COLD int KS_T(ks_forgets)(int nx, int m, const KS_NUM *F, const KS_NUM *H, const KS_NUM *G, const KS_NUM *Se,
-                                const KS_NUM *sd, KS_NUM *W)
+/** The closed loop of the gain G = Pp Hᵀ Se⁻ᵀ (nx, m), in units sd (nx) of the states, to B (nx, nx). W: nx² + m nx
+ *  numbers. */
+KS_HD_COLD void KS_T(ks_closed_loop)(int nx, int m, const KS_NUM *F, const KS_NUM *H, const KS_NUM *G, const KS_NUM *Se,
+                                     const KS_NUM *sd, KS_NUM *B, KS_NUM *W)
 {
-    KS_NUM *A = W, *B = A + nx * nx, *next = B + nx * nx, *Y = next + nx * nx;
+    KS_NUM *A = W, *Y = A + nx * nx;
     KS_T(ks_mm)(m, nx, nx, H, F, Y);
     for (int i = 0; i < m; ++i)
         for (int c = 0; c < nx; ++c) {
@@ -51,6 +51,14 @@ KS_HD_COLD int KS_T(ks_forgets)(int nx, int m, const KS_NUM *F, const KS_NUM *H,
     for (int i = 0; i < nx; ++i)
         for (int c = 0; c < nx; ++c)
             B[i * nx + c] = KS_GT(sd[i], KS_LIT(0)) ? (F[i * nx + c] - A[i * nx + c]) * (sd[c] / sd[i]) : KS_LIT(0);
+}
+
+/** Whether powers of that vanish. W: 3 nx² + m nx numbers. */
+KS_HD_COLD int KS_T(ks_forgets)(int nx, int m, const KS_NUM *F, const KS_NUM *H, const KS_NUM *G, const KS_NUM *Se,
+                                const KS_NUM *sd, KS_NUM *W)
+{
+    KS_NUM *B = W, *next = B + nx * nx;
+    KS_T(ks_closed_loop)(nx, m, F, H, G, Se, sd, B, next);
     for (int t = 0; t < KS_KNOWN_DOUBLINGS; ++t) {
         KS_NUM norm = KS_LIT(0);
         for (int i = 0; i < nx * nx; ++i) norm = norm + B[i] * B[i];

@@ -2,6 +2,7 @@
  * chunks, checkpoints and batches are made of these; see num_f64.h. For scalar numbers. */
 
 #include "array_again_text.h"
+#include "array_steady_text.h"
 
 /** Innovation outputs of step k: the residual of every entry present, its covariance, from its
  *  square root Se where there is one and from the prediction Pp otherwise, and the residual whitened
@@ -165,6 +166,13 @@ KS_HD void KS_T(ks_innovate_array)(const ks_series *s, int64_t k, const KS_T(ks_
     if (want_innovation) KS_T(ks_write_innovation)(s, k, w->xp, NULL, o, w->v, Se, to, w->work);
 }
 
+/** Whether what step k leaves in the array form may be held: of a constant model, of which it observes everything. */
+KS_HD int KS_T(ks_may_be_held)(int nx, const ks_series *s, int64_t k, int m)
+{
+    return KS_T(ks_memo_slots)(nx) > 0 && s->steady_state == KS_STEADY_STATE_HOLD &&
+           KS_T(ks_memo_pays)(s, INT64_MAX) && m == s->ny && !(k == 0 && s->prior_x1);
+}
+
 /** The update in the array form. Returns -1, the entry at which the innovation
  *  covariance is singular, or -2 where the prediction is not finite. */
 KS_HD int KS_T(ks_update_array)(int nx, const ks_series *s, int64_t k,
@@ -179,13 +187,15 @@ KS_HD int KS_T(ks_update_array)(int nx, const ks_series *s, int64_t k,
     if (bad >= 0) return KS_T(ks_finite_in_form)(nx, KS_FORM_ARRAY, w->xp, w->Pp) ? bad : -2;
     if (to->gain.base) KS_T(ks_write_array_gain)(s, k, o->m, w->G, w->S, to->gain, w->work);
     KS_T(ks_innovate_array)(s, k, o, w, w->S, &tally->evidence, term, to, want_innovation);
-    if (constant && s->steady_state == KS_STEADY_STATE_HOLD && !(k == 0 && s->prior_x1) &&
-        KS_T(ks_is_known)(nx, s, k, w->G, w->S, w->Pp, (const KS_NUM *)state->C, w->Q_root, w->reach,
-                          w->work))
+    const int may = KS_T(ks_may_be_held)(nx, s, k, o->m);
+    if (may && KS_T(ks_is_known)(nx, s, k, w->G, w->S, w->Pp, (const KS_NUM *)state->C, w->Q_root, w->reach, w->work))
         KS_T(ks_zero)(nx * nx, (KS_NUM *)state->C);
+    else if (may)
+        KS_T(ks_holds_root)(nx, s, k, w->held, w->G, w->S, w->Pp, (KS_NUM *)state->C, &state->steady, w->work);
     /* A step without observations does not for the sake of it where others are exact. */
     if (!to->rooted && (o->m > 0 || !KS_T(ks_observes_exactly)(s->ny, (const KS_NUM *)ks_row(s->R, k))))
         KS_T(ks_leave_array)(nx, o->m, o->R, w->S, state, w->work);
+    if (state->form == KS_FORM_ORDINARY) state->steady.stage = KS_STEADY_UNKNOWN;
     tally->left += state->form == KS_FORM_ORDINARY;
     return -1;
 }
@@ -295,11 +305,13 @@ KS_HD int KS_T(ks_filter_step)(int nx, const ks_series *s, int64_t k,
 {
     const int nn = nx * nx, m = o->m;
     KS_NUM *record = NULL, *array_record = NULL;
+    const int held = state->steady.stage == KS_STEADY_HELD;
     if (KS_T(ks_array_memorable)(array_memo, s, k, m, state, to)) {
         const int at = KS_T(ks_memo_find)(array_memo, NULL, (const KS_NUM *)state->C);
-        if (at >= 0) {
-            const KS_T(ks_array_slot) slot =
-                KS_T(ks_array_slot_of)(nx, m, array_memo->base + (int64_t)at * array_memo->size);
+        const KS_T(ks_array_slot) slot =
+            KS_T(ks_array_slot_of)(nx, m, array_memo->base + (int64_t)(at >= 0 ? at : 0) * array_memo->size);
+        /* A cycle may be held. */
+        if (at >= 0 && (k % KS_LOOK != KS_LOOK - 1 || memcmp(slot.key, slot.S, (size_t)nn * sizeof(KS_NUM)) == 0)) {
             KS_T(ks_array_again)(nx, s, k, o, &slot, state, w);
             if (KS_T(ks_watches)(s, k, to, tally) && KS_T(ks_is_sharp)(nx, s, k, slot.key, w->xp, slot.Sp, w->work))
                 tally->sharp = k;
@@ -308,10 +320,12 @@ KS_HD int KS_T(ks_filter_step)(int nx, const ks_series *s, int64_t k,
             tally->array += 1;
             return -1;
         }
-        array_record = KS_T(ks_memo_miss)(array_memo, NULL, (const KS_NUM *)state->C);
+        if (at < 0) array_record = KS_T(ks_memo_miss)(array_memo, NULL, (const KS_NUM *)state->C);
+        array_memo->last = -1;
     } else {
         array_memo->last = -1;
     }
+    if (state->form != KS_FORM_ARRAY || !KS_T(ks_may_be_held)(nx, s, k, m)) state->steady.stage = KS_STEADY_UNKNOWN;
     if (KS_T(ks_memorable)(memo, s, k, m, state)) {
         const KS_NUM *C = (const KS_NUM *)state->C;
         const int at = KS_T(ks_memo_find)(memo, NULL, C);
@@ -341,11 +355,16 @@ KS_HD int KS_T(ks_filter_step)(int nx, const ks_series *s, int64_t k,
     KS_T(ks_write_predicted)(nx, k, state->form, w->xp, w->Pp, to, w->work);
     if (state->form == KS_FORM_ARRAY) {
         tally->array += 1;
+        if (KS_T(ks_memo_slots)(nx)) KS_T(ks_copy)(nn, (const KS_NUM *)state->C, w->held);
         const int bad = KS_T(ks_update_array)(nx, s, k, o, state, w, tally, term, to, want_innovation);
         if (to->watched && tally->sharp < 0 && k + 1 < s->steps && bad == -1 && state->form == KS_FORM_ARRAY &&
             KS_T(ks_observes_exactly)(m, o->R) &&
             KS_T(ks_leaves_rounding)(nx, KS_EPS, NULL, w->Pp, (const KS_NUM *)state->C))
             tally->sharp = k + 1;
+        if (held != (state->steady.stage == KS_STEADY_HELD)) {
+            KS_T(ks_memo_forget)(array_memo);
+            array_record = NULL;
+        }
         if (array_record && bad == -1 && state->form == KS_FORM_ARRAY)
             KS_T(ks_remember_array)(nx, m, array_memo, array_record, w, state);
         return bad;

@@ -73,7 +73,7 @@ static int KS_T(filter_tiled)(const ks_tiled_kernels *tiled, const ks_series *s,
             if (k < 0) return -1;
             if (k == k1) return 0;
         }
-        state->steady.stage = KS_STEADY_UNKNOWN;
+        if (state->form == KS_FORM_ORDINARY) state->steady.stage = KS_STEADY_UNKNOWN;
         k = KS_T(ks_filter_until)(s->nx, s, k, k1, 0, state, to, work, tally);
         if (k < 0) return -1;
     }

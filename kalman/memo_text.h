@@ -12,6 +12,14 @@
 
 #define KS_MEMO_SLOTS 8
 
+/* What a covariance may be held by that does not repeat to the bit (tiled/steady_text.h, array_steady_text.h). */
+/** The most that a step in steady state moves an entry, in round-offs of what it is subtracted from. */
+#define KS_STEADY_MOVES 32
+/** The most by which a covariance may be held off, relative to the variances. */
+#define KS_STEADY_MOST (sizeof(KS_NUM) == 8 ? 0x1p-36 : 0x1p-13)
+/** Doublings of the sum at most: a model that remembers more steps is not held. */
+#define KS_STEADY_DOUBLINGS 12
+
 /** Recorded covariance steps: for each its key, the bits that went in, and its results. A key is
  *  what comes from outside (ka numbers) and what the step before has left (kb). */
 typedef struct KS_T(ks_memo) {

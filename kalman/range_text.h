@@ -82,7 +82,7 @@ KS_HD_COLD int KS_T(ks_step_fault)(int64_t k, int row, ks_array array, ks_fault 
 /** What is made once for all steps of a constant model; nothing where steps are taken one by one. */
 KS_HD int64_t KS_T(ks_constant_scratch)(int nx)
 {
-    return KS_T(ks_memo_slots)(nx) ? (int64_t)nx * nx + nx + 1 : 0;
+    return KS_T(ks_memo_slots)(nx) ? 2 * (int64_t)nx * nx + nx + 1 : 0;
 }
 
 /** Scratch of the functions below, in numbers. */
@@ -100,7 +100,7 @@ KS_HD int64_t KS_T(ks_range_scratch)(int nx, int ny)
 typedef struct KS_T(ks_scratch) {
     KS_NUM *compact, *xp, *Pp, *xn, *Pn, *ET, *G, *S, *inverse_d, *v, *Z, *memo, *work;
     KS_NUM *array_memo;
-    KS_NUM *Q_root, *reach;     /* of a constant model: ks_array_predict(), ks_is_known() */
+    KS_NUM *Q_root, *reach, *held; /* of a constant model: ks_array_predict(), ks_is_known(), ks_holds_root() */
     KS_NUM *limit, *limit_here; /* ks_noise_limit() of a constant R, of one step */
 } KS_T(ks_scratch);
 
@@ -125,6 +125,7 @@ KS_HD KS_T(ks_scratch) KS_T(ks_lay_out)(int nx, int ny, void *memory)
     w.array_memo = at;       at += KS_T(ks_array_memo_scratch)(nx, ny);
     w.Q_root = at;
     w.reach = at + nx * nx + 1;
+    w.held = w.reach + nx;
     at += KS_T(ks_constant_scratch)(nx);
     w.work = at;
     return w;

@@ -84,10 +84,11 @@ static ks_status plan_borders(ks_scan_device *d, const ks_smooth_plan *plan)
     options.algorithm = KS_SCAN_LADNER_FISCHER;
     KS_TRY(ks_scan_plan_create(&d->borders, d->context, d->tiles.count, &options));
     if (d->tiles.reverse) ks_scan_plan_both_ways(d->borders);
-    if (!d->gpu->attributes.cooperative) return KS_OK;
-    /* Where there is no room for the rounds each is a launch. */
-    const ks_status status = ks_scan_device_together(d, plan, 1);
-    return status == KS_ENOMEM ? KS_OK : status;
+    const ks_schedule *const s = &d->borders->inside;
+    if (s->rounds == 0 || !d->gpu->attributes.cooperative) return KS_OK;
+    KS_TRY(ks_gpu_copy_in(d->gpu, d->border_rounds, s->round, (size_t)s->rounds * sizeof *s->round, d->stream));
+    KS_TRY(ks_gpu_stream_sync(d->gpu, d->stream));
+    return ks_scan_device_together(d, plan, 1);
 }
 
 /** One device's share: the whole run, or as the `second` one of two the reverse scan alone. */

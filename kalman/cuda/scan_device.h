@@ -67,6 +67,7 @@ typedef struct ks_scan_device {
                                     /* this device to the other one                       */
     ks_tiles_args tiles;            /* how the chunks' aggregates are scanned by threads,  */
     ks_scan_plan *borders;          /* and by teams, or NULL: prefixes, and beside them suffixes */
+    ks_round *border_rounds;        /* theirs, on the device                               */
     size_t element;                 /* bytes of an aggregate                               */
     ks_scan_arrays a;               /* on the device, rows behind one another              */
     void *block[KS_DEVICE_BLOCKS];  /* of the device's memory                              */

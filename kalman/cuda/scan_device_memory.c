@@ -194,6 +194,14 @@ static void cut(ks_scan_device *d, const ks_smooth_plan *plan)
         d->tiles.tile *= 2;
 }
 
+/** Rounds of Ladner and Fischer's scan of so many elements: no more than these. */
+static int64_t most_border_rounds(int64_t count)
+{
+    int64_t rounds = 1;
+    for (int64_t length = 1; length < count; length *= 2) rounds += 2;
+    return rounds;
+}
+
 /** Aggregates of all chunks, and what they come to. */
 static void take_chunks(layout *l, const ks_smooth_plan *plan)
 {
@@ -207,6 +215,7 @@ static void take_chunks(layout *l, const ks_smooth_plan *plan)
     d->tiles.nx = plan->nx;
     d->a.elements = d->tiles.forward = take(l, N, d->element);
     if (!d->join.lanes) d->tiles.forward_totals = take(l, tiles, d->element);
+    else d->border_rounds = take(l, most_border_rounds(N), sizeof *d->border_rounds);
     c->end = d->a.elements;
     c->before = take(l, N * (n + nn), sizeof(double));
     d->a.loglik_terms = take(l, N, sizeof(double));

@@ -186,9 +186,13 @@ ks_status ks_scan_device_together(ks_scan_device *d, const ks_smooth_plan *plan,
     for (; d; d = d->other) {
         d->forward_rounds = d->reverse_rounds = NULL;
         ks_scan_device_forget(d);
-        if (!together || (d->reruns && !d->borders)) continue;
-        KS_TRY(take_rounds(d, d->reruns ? d->borders : plan->forward, &d->forward_rounds));
-        if (!d->reruns) KS_TRY(take_rounds(d, plan->reverse, &d->reverse_rounds));
+        if (!together) continue;
+        if (d->reruns) {
+            d->forward_rounds = d->border_rounds;
+            continue;
+        }
+        KS_TRY(take_rounds(d, plan->forward, &d->forward_rounds));
+        KS_TRY(take_rounds(d, plan->reverse, &d->reverse_rounds));
     }
     return KS_OK;
 }

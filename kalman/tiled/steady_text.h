@@ -21,12 +21,6 @@
 
 /** Steps after asking in which a cycle may show. */
 #define KS_STEADY_CYCLE 8
-/** The most that a step in steady state moves an entry, in round-offs of what it is subtracted from. */
-#define KS_STEADY_MOVES 32
-/** The most by which a covariance may be held off, relative to the variances. */
-#define KS_STEADY_MOST (sizeof(KS_NUM) == 8 ? 0x1p-36 : 0x1p-13)
-/** Doublings of the sum at most: a model that remembers more steps is not held. */
-#define KS_STEADY_DOUBLINGS 12
 
 /** Whether a range of steps remembers any: what is held is known from its second step on. */
 KS_HD int KS_T(ks_steady_pays)(const ks_series *s, const ks_state *state, int64_t steps)

@@ -36,9 +36,10 @@ typedef struct ks_right_rows {
 } ks_right_rows;
 
 /** What is known of zeta in x = filtered mean + S zeta, S being the filter's root of the covariance: its mean (nx) and a
- *  root (nx, nx) of its covariance. See whitened_text.h. */
+ *  root (nx, nx) of its covariance; S, and whether the root is held (array_steady_text.h). See whitened_text.h. */
 typedef struct ks_whitened {
-    void *mean, *root;
+    void *mean, *root, *S;
+    int held;
 } ks_whitened;
 
 typedef struct ks_two_ended_kernels {

@@ -8,6 +8,7 @@ void ks_whitening_carve(ks_carver *carver, const ks_smooth_plan *plan, int64_t c
     const size_t n = (size_t)plan->nx, bytes = plan->kernels->number_bytes;
     w->known.mean = ks_carve(carver, n, bytes);
     w->known.root = ks_carve(carver, n * n, bytes);
+    w->known.S = ks_carve(carver, n * n, bytes);
     w->state = ks_carve_estimates(carver, plan, 1);
     w->prior = ks_carve_estimates(carver, plan, 1);
     w->behind = ks_carve_estimates(carver, plan, 1);
@@ -19,9 +20,10 @@ void ks_whitening_start(const ks_smooth_plan *plan, ks_whitening *w)
 {
     const size_t n = (size_t)plan->nx, bytes = plan->kernels->number_bytes;
     const double one = 1;
-    w->left = 0;
+    w->left = w->known.held = 0;
     memset(w->known.mean, 0, n * bytes);
     memset(w->known.root, 0, n * n * bytes);
+    memset(w->known.S, 0, n * n * bytes);
     for (size_t i = 0; i < n; ++i) plan->kernels->narrow(1, &one, (char *)w->known.root + i * (n + 1) * bytes);
 }
 

@@ -19,7 +19,7 @@ typedef struct KS_T(ks_whitened_scratch) {
     KS_NUM *compact;
     KS_NUM *x, *S, *xp, *Sp, *xn, *Sn, *Se, *e; /* the step before, its prediction, the step      */
     KS_NUM *across, *through;                   /* Theta of the prediction and of the observation */
-    KS_NUM *A, *Q_root, *memo, *work;
+    KS_NUM *A, *Q_root, *from, *memo, *work;
 } KS_T(ks_whitened_scratch);
 
 /** What is remembered of a step, in a slot with key S[k] and the root of zeta[k + 1]: the root of zeta[k], the smoothed root
@@ -55,12 +55,12 @@ KS_HD int64_t KS_T(ks_whitened_lay_out)(int nx, int ny, KS_NUM *memory, KS_T(ks_
     const int64_t across = KS_T(ks_rotation_numbers)(nx, 2 * nx), through = KS_T(ks_rotation_numbers)(ny, nx + ny);
     const int64_t slot = 5 * nn + m * m + through + across + 4; /* its key, too */
     const int64_t size[] = { m * n + m * m + 2 * m, n, nn, n, nn, n, nn, m * m, m,
-                             across, through, nn, nn + 1,
+                             across, through, nn, nn + 1, nn,
                              KS_T(ks_memo_numbers)(nx, ny, slot),
                              KS_T(ks_step_scratch)(nx, ny) +
                                  (int64_t)ks_lq_apart(2 * nx + 1) * (2 * n + m) /* ks_whitened_retreat() */ };
     KS_NUM **const place[] = { &w->compact, &w->x, &w->S, &w->xp, &w->Sp, &w->xn, &w->Sn, &w->Se, &w->e,
-                               &w->across, &w->through, &w->A, &w->Q_root, &w->memo, &w->work };
+                               &w->across, &w->through, &w->A, &w->Q_root, &w->from, &w->memo, &w->work };
     int64_t at = 0;
     for (int i = 0; i < (int)(sizeof size / sizeof size[0]); ++i) {
         *place[i] = memory ? memory + at : NULL;
@@ -210,6 +210,42 @@ KS_HD int KS_T(ks_whitened_retreat)(const ks_series *s, int64_t k, ks_whitened *
     return 0;
 }
 
+/** What a step does with zeta, A (nx, nx) of zeta[k] = A zeta[k + 1] + ..., by its Theta, where all of m entries are there.
+ *  W: as M in ks_whitened_retreat(). */
+KS_HD_COLD void KS_T(ks_whitened_loop)(int nx, int m, const KS_T(ks_rotation) *across, const KS_T(ks_rotation) *through,
+                                       KS_NUM *A, KS_NUM *W)
+{
+    const int apart = ks_lq_apart(nx), columns = through->columns > across->columns ? through->columns : across->columns;
+    KS_NUM *M = W, *more = M + apart * columns;
+    KS_T(ks_lq_clear)(nx, columns, M);
+    for (int c = m; c < through->columns; ++c) M[c * apart + c - m] = KS_LIT(1);
+    KS_T(ks_rotate_back)(through, nx, nx, M, more);
+    for (int c = nx; c < columns; ++c) KS_T(ks_zero)(apart, M + c * apart);
+    KS_T(ks_rotate_back)(across, nx, nx, M, more);
+    for (int c = 0; c < nx; ++c) KS_T(ks_copy)(nx, M + c * apart, A + c * nx);
+}
+
+/** Whether the root of zeta that a step back has made of `from` is held at that, between steps whose filter has the same root
+ *  S: then it is `from` again. */
+KS_HD int KS_T(ks_holds_whitened)(int nx, int m, int64_t k, const KS_NUM *from, const KS_T(ks_rotation) *across,
+                                  const KS_T(ks_rotation) *through, const KS_T(ks_whitened_scratch) *w,
+                                  ks_whitened *whitened)
+{
+    KS_NUM *root = (KS_NUM *)whitened->root, *one = w->xn;
+    if (!whitened->held && k % KS_LOOK != KS_LOOK - 1) return 0;
+    for (int i = 0; i < nx; ++i) one[i] = KS_LIT(1);
+    const double moved = KS_T(ks_root_moved)(nx, from, root, one);
+    if (moved >= 0 && !whitened->held) {
+        KS_T(ks_whitened_loop)(nx, m, across, through, w->A, w->work);
+        KS_T(ks_mm_root)(nx, nx, nx, w->S, from, w->Sn);
+        whitened->held = KS_T(ks_root_holds)(nx, moved, w->S, w->Sn, w->A, w->work);
+    } else if (moved < 0) {
+        whitened->held = 0;
+    }
+    if (whitened->held) KS_T(ks_copy)(nx * nx, from, root);
+    return whitened->held;
+}
+
 /** The same of the mean alone, by the Theta of a slot, for a row that is complete. */
 KS_HD void KS_T(ks_whitened_again)(const ks_series *s, int64_t k, ks_whitened *whitened,
                                    const KS_T(ks_whitened_slot) *slot, const KS_T(ks_whitened_scratch) *w)
@@ -287,8 +323,24 @@ KS_HD_COLD int64_t KS_T(ks_whitened_back)(const ks_series *s, int64_t k0, int64_
         KS_NUM *record = NULL;
         KS_T(ks_copy)(nx, (const KS_NUM *)ks_slot_of(kept->kept_mean, k), w.x);
         KS_T(ks_copy)(nx * nx, (const KS_NUM *)ks_slot_of(kept->kept_C, k), w.S);
-        if (memo.slots && k < s->steps - 1 && KS_T(ks_observe)(s, k + 1, w.compact, &entry).m == s->ny) {
+        const int constant = KS_T(ks_memo_pays)(s, INT64_MAX), whole = constant && k < s->steps - 1 &&
+                             KS_T(ks_observe)(s, k + 1, w.compact, &entry).m == s->ny;
+        const int may = whole && k >= 0 && s->steady_state == KS_STEADY_STATE_HOLD &&
+                        memcmp(w.S, whitened->S, (size_t)(nx * nx) * sizeof(KS_NUM)) == 0;
+        const int held = whitened->held;
+        if (!may) whitened->held = 0;
+        if (held && !may) KS_T(ks_memo_forget)(&memo);
+        if (whole && memo.slots) {
             at = KS_T(ks_memo_find)(&memo, w.S, root);
+            /* A cycle may be held. */
+            if (at >= 0 && may && k % KS_LOOK == KS_LOOK - 1) {
+                KS_NUM *const found = memo.base + (int64_t)at * memo.size;
+                (void)KS_T(ks_whitened_slot_at)(nx, s->ny, found + 2 * nx * nx, &slot);
+                if (memcmp(slot.root, root, (size_t)(nx * nx) * sizeof(KS_NUM)) != 0) {
+                    at = -1;
+                    memo.last = -1;
+                }
+            }
             record = at < 0 ? KS_T(ks_memo_miss)(&memo, w.S, root) : memo.base + (int64_t)at * memo.size;
             if (record) (void)KS_T(ks_whitened_slot_at)(nx, s->ny, record + 2 * nx * nx, &slot);
         } else {
@@ -299,9 +351,15 @@ KS_HD_COLD int64_t KS_T(ks_whitened_back)(const ks_series *s, int64_t k0, int64_
             KS_T(ks_whitened_mean)(nx, w.x, w.S, whitened, w.xn);
             KS_T(ks_copy)(nx * nx, slot.C, w.Sn);
         } else {
+            if (may) KS_T(ks_copy)(nx * nx, root, w.from);
             if (k < s->steps - 1 && KS_T(ks_whitened_retreat)(s, k, whitened, C, to->lag_one_cov, &w, &across, &through,
                                                               tally))
                 return -2;
+            if (may) (void)KS_T(ks_holds_whitened)(nx, s->ny, k, w.from, &across, &through, &w, whitened);
+            if (may && held != whitened->held) {
+                KS_T(ks_memo_forget)(&memo);
+                record = NULL;
+            }
             KS_T(ks_whitened_estimate)(nx, w.x, w.S, whitened, w.xn, w.Sn);
             if (record) KS_T(ks_whitened_remember)(nx, s->ny, root, &across, &through, &w, &memo, &slot);
         }
@@ -312,6 +370,7 @@ KS_HD_COLD int64_t KS_T(ks_whitened_back)(const ks_series *s, int64_t k0, int64_
         if (k < sharp - 1 && KS_T(ks_whitened_vague)(nx, w.S, w.Sn)) return k + 1;
         KS_T(ks_copy)(nx, w.xn, x);
         KS_T(ks_copy)(nx * nx, w.Sn, C);
+        KS_T(ks_copy)(nx * nx, w.S, (KS_NUM *)whitened->S);
         state->form = KS_FORM_ARRAY;
         if (to->smoothed_mean.base) KS_T(ks_copy)(nx, x, (KS_NUM *)ks_slot_of(to->smoothed_mean, k));
         KS_T(ks_write_cov)(nx, at < 0 ? KS_FORM_ARRAY : KS_FORM_ORDINARY, at < 0 ? C : slot.P, to->smoothed_cov,
