@@ -102,9 +102,10 @@ KS_HD int KS_T(ks_is_known)(int nx, const ks_series *s, int64_t k, const KS_NUM 
 }
 
 /** What is remembered of a filter step, in a slot with the root of the step before as its key: the gain K by columns, the
- *  root of the innovation covariance, and of prediction and posterior root and covariance. */
+ *  root of the innovation covariance, and of prediction and posterior root and covariance; ks_sharp_weights() of the
+ *  prediction, and whether it leaves_rounding: -1 where nobody has asked. */
 typedef struct KS_T(ks_array_slot) {
-    KS_NUM *key, *KT, *Se, *Sp, *S, *Pp, *P;
+    KS_NUM *key, *KT, *Se, *Sp, *S, *Pp, *P, *weight, *variance, *leaves_rounding;
 } KS_T(ks_array_slot);
 
 KS_HD KS_T(ks_array_slot) KS_T(ks_array_slot_of)(int nx, int ny, KS_NUM *slot)
@@ -118,13 +119,16 @@ KS_HD KS_T(ks_array_slot) KS_T(ks_array_slot_of)(int nx, int ny, KS_NUM *slot)
     at.S = at.Sp + nn;
     at.Pp = at.S + nn;
     at.P = at.Pp + nn;
+    at.weight = at.P + nn;
+    at.variance = at.weight + nx;
+    at.leaves_rounding = at.variance + nx;
     return at;
 }
 
 KS_HD KS_T(ks_memo) KS_T(ks_array_memo)(int nx, const ks_series *s, int64_t steps, const KS_T(ks_scratch) *w)
 {
     const int nn = nx * nx, m = s->ny;
-    return KS_T(ks_memo_start)(nx, m, KS_T(ks_memo_pays)(s, steps), 0, nn, m * nx + m * m + 4 * nn, w->array_memo);
+    return KS_T(ks_memo_start)(nx, m, KS_T(ks_memo_pays)(s, steps), 0, nn, m * nx + m * m + 4 * nn + 2 * nx + 1, w->array_memo);
 }
 
 /** Whether step k may come from memory or go there: a step in the array form that observes everything. */
@@ -145,6 +149,7 @@ KS_HD_COLD void KS_T(ks_remember_array)(int nx, int m, KS_T(ks_memo) *memo, KS_N
     KS_T(ks_copy)(m * m, w->S, at.Se);
     KS_T(ks_copy)(nx * nx, w->Pp, at.Sp);
     KS_T(ks_copy)(nx * nx, S, at.S);
+    at.leaves_rounding[0] = KS_LIT(-1);
     KS_T(ks_cov_of_root)(nx, w->Pp, at.Pp, w->work);
     KS_T(ks_cov_of_root)(nx, S, at.P, w->work);
 }

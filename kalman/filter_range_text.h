@@ -292,8 +292,25 @@ KS_HD int KS_T(ks_watches)(const ks_series *s, int64_t k, const ks_forward_sinks
 KS_HD int KS_T(ks_is_sharp)(int nx, const ks_series *s, int64_t k, const KS_NUM *S, const KS_NUM *xp, const KS_NUM *Sp,
                             KS_NUM *W)
 {
-    return (ks_counts_sharp(s, k, sizeof(KS_NUM)) && KS_T(ks_sharp_root)(nx, xp, Sp, W)) ||
-           KS_T(ks_leaves_rounding)(nx, KS_EPS, (const KS_NUM *)ks_row(s->F, k - s->shift), S, Sp);
+    KS_NUM *weight = W, *variance = weight + nx;
+    if (ks_counts_sharp(s, k, sizeof(KS_NUM))) {
+        KS_T(ks_sharp_weights)(nx, Sp, weight, variance, variance + nx);
+        if (KS_T(ks_sharp_root)(nx, xp, weight, variance)) return 1;
+    }
+    return KS_T(ks_leaves_rounding)(nx, KS_EPS, (const KS_NUM *)ks_row(s->F, k - s->shift), S, Sp);
+}
+
+/** The same of a step that comes from memory, which is asked once for all but the mean. */
+KS_HD int KS_T(ks_is_sharp_again)(int nx, const ks_series *s, int64_t k, const KS_T(ks_array_slot) *slot, const KS_NUM *xp,
+                                  KS_NUM *W)
+{
+    if (KS_GT(KS_LIT(0), slot->leaves_rounding[0])) {
+        KS_T(ks_sharp_weights)(nx, slot->Sp, slot->weight, slot->variance, W);
+        slot->leaves_rounding[0] = KS_LIT(KS_T(ks_leaves_rounding)(
+            nx, KS_EPS, (const KS_NUM *)ks_row(s->F, k - s->shift), slot->key, slot->Sp));
+    }
+    return KS_GT(slot->leaves_rounding[0], KS_LIT(0)) ||
+           (ks_counts_sharp(s, k, sizeof(KS_NUM)) && KS_T(ks_sharp_root)(nx, xp, slot->weight, slot->variance));
 }
 
 /** Step k in the form that it needs; memory of steps in either. Returns as ks_update_array(). */
@@ -313,7 +330,7 @@ KS_HD int KS_T(ks_filter_step)(int nx, const ks_series *s, int64_t k,
         /* A cycle may be held. */
         if (at >= 0 && (k % KS_LOOK != KS_LOOK - 1 || memcmp(slot.key, slot.S, (size_t)nn * sizeof(KS_NUM)) == 0)) {
             KS_T(ks_array_again)(nx, s, k, o, &slot, state, w);
-            if (KS_T(ks_watches)(s, k, to, tally) && KS_T(ks_is_sharp)(nx, s, k, slot.key, w->xp, slot.Sp, w->work))
+            if (KS_T(ks_watches)(s, k, to, tally) && KS_T(ks_is_sharp_again)(nx, s, k, &slot, w->xp, w->work))
                 tally->sharp = k;
             KS_T(ks_write_predicted)(nx, k, KS_FORM_ORDINARY, w->xp, slot.Pp, to, w->work);
             KS_T(ks_innovate_array)(s, k, o, w, slot.Se, evidence, term, to, want_innovation);

@@ -63,7 +63,7 @@ KS_HD int64_t KS_T(ks_memo_scratch)(int nx, int ny)
 KS_HD int64_t KS_T(ks_array_memo_scratch)(int nx, int ny)
 {
     const int64_t n = nx, m = ny;
-    const int64_t forward = 5 * n * n + m * n + m * m, backward = 7 * n * n + 1;
+    const int64_t forward = 5 * n * n + m * n + m * m + 2 * n + 1, backward = 7 * n * n + 1;
     return KS_T(ks_memo_slots)(nx) ? KS_T(ks_memo_numbers)(nx, ny, forward > backward ? forward : backward) : 0;
 }
 

@@ -244,26 +244,34 @@ KS_HD_COLD int KS_T(ks_sharp_ordinary)(int nx, const KS_NUM *F, const KS_NUM *Q,
     return !KS_ALL(KS_T(ks_ldl)(nx, KS_ROOT_EPS, Pp, inverse_d));
 }
 
-/** The same of the lower triangular root Sp of a covariance: the norm of Sp⁻¹ with its columns multiplied by the
- *  standard deviations, or the means where they are larger, is what round-off of these is multiplied by. Pivots that
- *  are round-off altogether are none. W holds nx² + nx numbers. */
-KS_HD_COLD int KS_T(ks_sharp_root)(int nx, const KS_NUM *xp, const KS_NUM *Sp, KS_NUM *W)
+/** What a lower triangular root Sp of a covariance makes of round-off of the states: to weight (nx) the squares of the columns
+ *  of Sp⁻¹, to variance (nx) those of the rows of Sp. Pivots that are round-off altogether are none. W: nx² numbers. */
+KS_HD_COLD void KS_T(ks_sharp_weights)(int nx, const KS_NUM *Sp, KS_NUM *weight, KS_NUM *variance, KS_NUM *W)
 {
-    KS_NUM *inverse = W, *size = W + nx * nx, sum = KS_LIT(0);
+    KS_T(ks_zero)(nx, weight);
     for (int i = 0; i < nx; ++i) {
-        KS_NUM *row = inverse + i * nx, norm = KS_LIT(0);
+        KS_NUM *row = W + i * nx, norm = KS_LIT(0);
         const KS_NUM pivot = Sp[i * nx + i];
         for (int c = 0; c < nx; ++c) row[c] = KS_LIT(0);
         for (int c = 0; c <= i; ++c) norm = norm + Sp[i * nx + c] * Sp[i * nx + c];
-        size[i] = KS_GT(xp[i] * xp[i], norm) ? xp[i] * xp[i] : norm;
+        variance[i] = norm;
         if (!KS_GT(pivot * pivot, KS_LIT(64 * nx * nx * KS_EPS * KS_EPS) * norm)) continue;
         row[i] = KS_LIT(1) / pivot;
         for (int c = 0; c < i; ++c) {
-            for (int l = c; l < i; ++l) row[c] = row[c] - Sp[i * nx + l] * inverse[l * nx + c];
+            for (int l = c; l < i; ++l) row[c] = row[c] - Sp[i * nx + l] * W[l * nx + c];
             row[c] = row[c] * row[i];
         }
-        for (int c = 0; c <= i; ++c) sum = sum + row[c] * row[c] * size[c];
+        for (int c = 0; c <= i; ++c) weight[c] = weight[c] + row[c] * row[c];
     }
+}
+
+/** The same as ks_sharp() of such a root: the norm of Sp⁻¹ with its columns multiplied by the standard deviations, or the
+ *  means where they are larger, is what round-off of these is multiplied by. */
+KS_HD int KS_T(ks_sharp_root)(int nx, const KS_NUM *xp, const KS_NUM *weight, const KS_NUM *variance)
+{
+    KS_NUM sum = KS_LIT(0);
+    for (int i = 0; i < nx; ++i)
+        sum = sum + weight[i] * (KS_GT(xp[i] * xp[i], variance[i]) ? xp[i] * xp[i] : variance[i]);
     return KS_GT(sum, KS_LIT(1 / KS_EPS));
 }
 
