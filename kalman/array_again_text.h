@@ -103,7 +103,7 @@ KS_HD int KS_T(ks_is_known)(int nx, const ks_series *s, int64_t k, const KS_NUM 
 
 /** What is remembered of a filter step, in a slot with the root of the step before as its key: the gain K by columns, the
  *  root of the innovation covariance, and of prediction and posterior root and covariance; ks_sharp_weights() of the
- *  prediction, and whether it leaves_rounding: -1 where nobody has asked. */
+ *  prediction, and whether that ks_leaves_rounding(): -1 where nobody has asked. */
 typedef struct KS_T(ks_array_slot) {
     KS_NUM *key, *KT, *Se, *Sp, *S, *Pp, *P, *weight, *variance, *leaves_rounding;
 } KS_T(ks_array_slot);
@@ -128,7 +128,8 @@ KS_HD KS_T(ks_array_slot) KS_T(ks_array_slot_of)(int nx, int ny, KS_NUM *slot)
 KS_HD KS_T(ks_memo) KS_T(ks_array_memo)(int nx, const ks_series *s, int64_t steps, const KS_T(ks_scratch) *w)
 {
     const int nn = nx * nx, m = s->ny;
-    return KS_T(ks_memo_start)(nx, m, KS_T(ks_memo_pays)(s, steps), 0, nn, m * nx + m * m + 4 * nn + 2 * nx + 1, w->array_memo);
+    return KS_T(ks_memo_start)(nx, m, KS_T(ks_memo_pays)(s, steps), 0, nn, m * nx + m * m + 4 * nn + 2 * nx + 1,
+                               w->array_memo);
 }
 
 /** Whether step k may come from memory or go there: a step in the array form that observes everything. */

@@ -71,13 +71,12 @@ KS_HD_COLD int KS_T(ks_root_holds)(int nx, double moved, const KS_NUM *L, const 
     return 0;
 }
 
-/** Whether the root S of step k, all of which is observed, is held at `from`, which it comes from: then it is `from` again.
- *  G = Pp Hᵀ Se⁻ᵀ; W: 4 nx² + m nx + 2 nx numbers. */
-KS_HD int KS_T(ks_holds_root)(int nx, const ks_series *s, int64_t k, const KS_NUM *from, const KS_NUM *G, const KS_NUM *Se,
+/** The root S of step k, all of which is observed, is `from` again, which it comes from, where that is held. G = Pp Hᵀ Se⁻ᵀ; W: 4 nx² + m nx + 2 nx numbers. */
+KS_HD void KS_T(ks_hold_root)(int nx, const ks_series *s, int64_t k, const KS_NUM *from, const KS_NUM *G, const KS_NUM *Se,
                               const KS_NUM *Sp, KS_NUM *S, ks_steady *steady, KS_NUM *W)
 {
     KS_NUM *sd = W, *L = sd + nx, *B = L + nx * nx, *work = B + nx * nx;
-    if (steady->stage != KS_STEADY_HELD && k % KS_LOOK != KS_LOOK - 1) return 0;
+    if (steady->stage != KS_STEADY_HELD && k % KS_LOOK != KS_LOOK - 1) return;
     KS_T(ks_deviations_of_root)(nx, Sp, sd);
     const double moved = KS_T(ks_root_moved)(nx, from, S, sd);
     if (moved >= 0 && steady->stage != KS_STEADY_HELD) {
@@ -89,7 +88,5 @@ KS_HD int KS_T(ks_holds_root)(int nx, const ks_series *s, int64_t k, const KS_NU
     } else if (moved < 0) {
         steady->stage = KS_STEADY_UNKNOWN;
     }
-    if (steady->stage != KS_STEADY_HELD) return 0;
-    KS_T(ks_copy)(nx * nx, from, S);
-    return 1;
+    if (steady->stage == KS_STEADY_HELD) KS_T(ks_copy)(nx * nx, from, S);
 }

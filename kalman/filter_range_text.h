@@ -191,7 +191,7 @@ KS_HD int KS_T(ks_update_array)(int nx, const ks_series *s, int64_t k,
     if (may && KS_T(ks_is_known)(nx, s, k, w->G, w->S, w->Pp, (const KS_NUM *)state->C, w->Q_root, w->reach, w->work))
         KS_T(ks_zero)(nx * nx, (KS_NUM *)state->C);
     else if (may)
-        KS_T(ks_holds_root)(nx, s, k, w->held, w->G, w->S, w->Pp, (KS_NUM *)state->C, &state->steady, w->work);
+        KS_T(ks_hold_root)(nx, s, k, w->held, w->G, w->S, w->Pp, (KS_NUM *)state->C, &state->steady, w->work);
     /* A step without observations does not for the sake of it where others are exact. */
     if (!to->rooted && (o->m > 0 || !KS_T(ks_observes_exactly)(s->ny, (const KS_NUM *)ks_row(s->R, k))))
         KS_T(ks_leave_array)(nx, o->m, o->R, w->S, state, w->work);
@@ -322,7 +322,7 @@ KS_HD int KS_T(ks_filter_step)(int nx, const ks_series *s, int64_t k,
 {
     const int nn = nx * nx, m = o->m;
     KS_NUM *record = NULL, *array_record = NULL;
-    const int held = state->steady.stage == KS_STEADY_HELD;
+    const int held = state->steady.stage == KS_STEADY_HELD, may = KS_T(ks_may_be_held)(nx, s, k, m);
     if (KS_T(ks_array_memorable)(array_memo, s, k, m, state, to)) {
         const int at = KS_T(ks_memo_find)(array_memo, NULL, (const KS_NUM *)state->C);
         const KS_T(ks_array_slot) slot =
@@ -342,7 +342,7 @@ KS_HD int KS_T(ks_filter_step)(int nx, const ks_series *s, int64_t k,
     } else {
         array_memo->last = -1;
     }
-    if (state->form != KS_FORM_ARRAY || !KS_T(ks_may_be_held)(nx, s, k, m)) state->steady.stage = KS_STEADY_UNKNOWN;
+    if (state->form != KS_FORM_ARRAY || !may) state->steady.stage = KS_STEADY_UNKNOWN;
     if (KS_T(ks_memorable)(memo, s, k, m, state)) {
         const KS_NUM *C = (const KS_NUM *)state->C;
         const int at = KS_T(ks_memo_find)(memo, NULL, C);
@@ -372,7 +372,7 @@ KS_HD int KS_T(ks_filter_step)(int nx, const ks_series *s, int64_t k,
     KS_T(ks_write_predicted)(nx, k, state->form, w->xp, w->Pp, to, w->work);
     if (state->form == KS_FORM_ARRAY) {
         tally->array += 1;
-        if (KS_T(ks_memo_slots)(nx)) KS_T(ks_copy)(nn, (const KS_NUM *)state->C, w->held);
+        if (may) KS_T(ks_copy)(nn, (const KS_NUM *)state->C, w->held);
         const int bad = KS_T(ks_update_array)(nx, s, k, o, state, w, tally, term, to, want_innovation);
         if (to->watched && tally->sharp < 0 && k + 1 < s->steps && bad == -1 && state->form == KS_FORM_ARRAY &&
             KS_T(ks_observes_exactly)(m, o->R) &&

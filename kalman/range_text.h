@@ -100,7 +100,7 @@ KS_HD int64_t KS_T(ks_range_scratch)(int nx, int ny)
 typedef struct KS_T(ks_scratch) {
     KS_NUM *compact, *xp, *Pp, *xn, *Pn, *ET, *G, *S, *inverse_d, *v, *Z, *memo, *work;
     KS_NUM *array_memo;
-    KS_NUM *Q_root, *reach, *held; /* of a constant model: ks_array_predict(), ks_is_known(), ks_holds_root() */
+    KS_NUM *Q_root, *reach, *held; /* of a constant model: ks_array_predict(), ks_is_known(), ks_hold_root() */
     KS_NUM *limit, *limit_here; /* ks_noise_limit() of a constant R, of one step */
 } KS_T(ks_scratch);
 

@@ -35,7 +35,8 @@ KS_HD void ks_predicted_deviations(const ks_scan_arrays *a, ks_scan_worker *w, i
     }
 }
 
-/** Smoothing elements with round-off: of the filtered covariance, which has some of the predicted one's, and of what they add to means and covariances. */
+/** Smoothing elements with round-off: of the filtered covariance, which has some of the predicted one's, and of what they
+ *  add to means and covariances. */
 KS_HD void ks_rounded_step(const ks_scan_arrays *a, ks_scan_worker *w, int64_t k)
 {
     const int n = a->series.nx;

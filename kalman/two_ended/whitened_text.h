@@ -225,14 +225,14 @@ KS_HD_COLD void KS_T(ks_whitened_loop)(int nx, int m, const KS_T(ks_rotation) *a
     for (int c = 0; c < nx; ++c) KS_T(ks_copy)(nx, M + c * apart, A + c * nx);
 }
 
-/** Whether the root of zeta that a step back has made of `from` is held at that, between steps whose filter has the same root
- *  S: then it is `from` again. */
-KS_HD int KS_T(ks_holds_whitened)(int nx, int m, int64_t k, const KS_NUM *from, const KS_T(ks_rotation) *across,
+/** The root of zeta that a step back has made of `from`, between steps whose filter has the same root S, is `from` again
+ *  where that is held. */
+KS_HD void KS_T(ks_hold_whitened)(int nx, int m, int64_t k, const KS_NUM *from, const KS_T(ks_rotation) *across,
                                   const KS_T(ks_rotation) *through, const KS_T(ks_whitened_scratch) *w,
                                   ks_whitened *whitened)
 {
     KS_NUM *root = (KS_NUM *)whitened->root, *one = w->xn;
-    if (!whitened->held && k % KS_LOOK != KS_LOOK - 1) return 0;
+    if (!whitened->held && k % KS_LOOK != KS_LOOK - 1) return;
     for (int i = 0; i < nx; ++i) one[i] = KS_LIT(1);
     const double moved = KS_T(ks_root_moved)(nx, from, root, one);
     if (moved >= 0 && !whitened->held) {
@@ -243,7 +243,6 @@ KS_HD int KS_T(ks_holds_whitened)(int nx, int m, int64_t k, const KS_NUM *from, 
         whitened->held = 0;
     }
     if (whitened->held) KS_T(ks_copy)(nx * nx, from, root);
-    return whitened->held;
 }
 
 /** The same of the mean alone, by the Theta of a slot, for a row that is complete. */
@@ -323,8 +322,8 @@ KS_HD_COLD int64_t KS_T(ks_whitened_back)(const ks_series *s, int64_t k0, int64_
         KS_NUM *record = NULL;
         KS_T(ks_copy)(nx, (const KS_NUM *)ks_slot_of(kept->kept_mean, k), w.x);
         KS_T(ks_copy)(nx * nx, (const KS_NUM *)ks_slot_of(kept->kept_C, k), w.S);
-        const int constant = KS_T(ks_memo_pays)(s, INT64_MAX), whole = constant && k < s->steps - 1 &&
-                             KS_T(ks_observe)(s, k + 1, w.compact, &entry).m == s->ny;
+        const int whole = KS_T(ks_memo_pays)(s, INT64_MAX) && k < s->steps - 1 &&
+                          KS_T(ks_observe)(s, k + 1, w.compact, &entry).m == s->ny;
         const int may = whole && k >= 0 && s->steady_state == KS_STEADY_STATE_HOLD &&
                         memcmp(w.S, whitened->S, (size_t)(nx * nx) * sizeof(KS_NUM)) == 0;
         const int held = whitened->held;
@@ -355,7 +354,7 @@ KS_HD_COLD int64_t KS_T(ks_whitened_back)(const ks_series *s, int64_t k0, int64_
             if (k < s->steps - 1 && KS_T(ks_whitened_retreat)(s, k, whitened, C, to->lag_one_cov, &w, &across, &through,
                                                               tally))
                 return -2;
-            if (may) (void)KS_T(ks_holds_whitened)(nx, s->ny, k, w.from, &across, &through, &w, whitened);
+            if (may) KS_T(ks_hold_whitened)(nx, s->ny, k, w.from, &across, &through, &w, whitened);
             if (may && held != whitened->held) {
                 KS_T(ks_memo_forget)(&memo);
                 record = NULL;

@@ -128,7 +128,7 @@ static void scans_are_right_or_refuse(void **state)
     static const int64_t lengths[] = { 2, 7, 60 };
     int runs[KINDS][KS_MIXED + 1] = { { 0 } }, refused[KINDS][KS_MIXED + 1] = { { 0 } };
     for (int c = 0; c < KINDS * 4 * 3 * 4; ++c) {
-        const int way = c % 4, size = c / 16 % 4, ny = 2 + size / 2, more = 1 + size % 2;
+        const int way = c % 4, size = c / 12 % 4, ny = 2 + size / 2, more = 1 + size % 2;
         const int64_t T = lengths[c / 4 % 3];
         const kind of = (kind)(c / 48);
         if ((of == FACTORS && more > 1) || ((SANITIZED || ALL_ON_DEVICE) && c % 5)) continue;
