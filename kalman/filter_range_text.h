@@ -328,7 +328,7 @@ KS_HD int KS_T(ks_filter_step)(int nx, const ks_series *s, int64_t k,
         const KS_T(ks_array_slot) slot =
             KS_T(ks_array_slot_of)(nx, m, array_memo->base + (int64_t)(at >= 0 ? at : 0) * array_memo->size);
         /* A cycle may be held. */
-        if (at >= 0 && (k % KS_LOOK != KS_LOOK - 1 || memcmp(slot.key, slot.S, (size_t)nn * sizeof(KS_NUM)) == 0)) {
+        if (at >= 0 && (k % KS_LOOK != KS_LOOK - 1 || KS_T(ks_memo_same)(nn, slot.key, slot.S))) {
             KS_T(ks_array_again)(nx, s, k, o, &slot, state, w);
             if (KS_T(ks_watches)(s, k, to, tally) && KS_T(ks_is_sharp_again)(nx, s, k, &slot, w->xp, w->work))
                 tally->sharp = k;
