@@ -247,8 +247,10 @@ void ks_blocktri_cuda_plan_destroy(ks_blocktri_cuda_plan *plan)
     ks_gpu *gpu = plan->gpu;
     if (gpu) {
         for (int i = 0; i < KS_BT_WORK_KINDS; ++i) ks_gpu_graph_destroy(gpu, plan->recorded[i].graph);
-        ks_gpu_stream_destroy(gpu, plan->stream);
+        /* cuBLAS and cuSOLVER hold the stream, and what is on its way has their memory. */
+        if (plan->stream && ks_gpu_stream_sync(gpu, plan->stream) != KS_OK) (void)0;
         ks_bt_schur_destroy(plan);
+        ks_gpu_stream_destroy(gpu, plan->stream);
         ks_bt_blocked_destroy(plan);
         ks_gpu_host_free(gpu, plan->state_host);
         ks_gpu_free(gpu, plan->state);

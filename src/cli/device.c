@@ -29,8 +29,8 @@ ks_exit ks_fail_devices(ks_status status, int number, int second, size_t bytes, 
                        "without CUDA; --backend cpu needs none", which);
     case KS_EUNAVAILABLE:
         return ks_fail(failure, KS_EXIT_RESOURCES,
-                       "CUDA device %s is older than any that kalscan was built for; --backend cpu "
-                       "needs none", which);
+                       "CUDA device %s takes none of the code in this kalscan: it, or its driver, is older than "
+                       "what kalscan was built for; --backend cpu needs none", which);
     case KS_ENOMEM:
         room_text(number, second, sizeof room, room);
         return ks_fail(failure, KS_EXIT_RESOURCES,

@@ -70,19 +70,25 @@ static int look_up(ks_gpu_blas *b)
     return 1;
 }
 
-/* Both libraries number success 0; CALL with the device's context current. */
-#define CALL(b, call)                                                        \
+/* Both libraries number success 0, and these the want of memory; CALL with the device's context current. */
+enum { BLAS_ALLOC_FAILED = 3, SOLVER_ALLOC_FAILED = 2 };
+#define CALL_FOR_MEMORY(b, none_left, call)                                  \
     do {                                                                     \
         ks_status status = ks_cuda_enter((b)->gpu);                          \
         if (status) return status;                                           \
         const int code = (call);                                             \
         ks_cuda_leave((b)->gpu);                                             \
         if (code) (b)->gpu->code = code;                                     \
+        if (code == (none_left)) return KS_ENOMEM;                           \
         return code ? KS_EDEVICE : KS_OK;                                    \
     } while (0)
+#define CALL(b, call) CALL_FOR_MEMORY(b, -1, call)
 
-static ks_status create_blas(ks_gpu_blas *b) { CALL(b, b->cublasCreate_v2(&b->blas)); }
-static ks_status create_solver(ks_gpu_blas *b) { CALL(b, b->cusolverDnCreate(&b->solver)); }
+static ks_status create_blas(ks_gpu_blas *b) { CALL_FOR_MEMORY(b, BLAS_ALLOC_FAILED, b->cublasCreate_v2(&b->blas)); }
+static ks_status create_solver(ks_gpu_blas *b)
+{
+    CALL_FOR_MEMORY(b, SOLVER_ALLOC_FAILED, b->cusolverDnCreate(&b->solver));
+}
 static ks_status destroy_blas(ks_gpu_blas *b) { CALL(b, b->cublasDestroy_v2(b->blas)); }
 static ks_status destroy_solver(ks_gpu_blas *b) { CALL(b, b->cusolverDnDestroy(b->solver)); }
 

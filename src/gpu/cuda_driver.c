@@ -73,7 +73,12 @@ ks_status ks_cuda_driver_status(CUresult result)
         return KS_ENODEV;
     case CUDA_ERROR_NOT_FOUND:
     case CUDA_ERROR_NO_BINARY_FOR_GPU:
+    /* What drivers say of code that a later CUDA has made. */
+    case CUDA_ERROR_INVALID_IMAGE:
+    case CUDA_ERROR_INVALID_PTX:
     case CUDA_ERROR_UNSUPPORTED_PTX_VERSION:
+    case CUDA_ERROR_JIT_COMPILER_NOT_FOUND:
+    case CUDA_ERROR_JIT_COMPILATION_DISABLED:
     case CUDA_ERROR_NOT_SUPPORTED:
         return KS_EUNAVAILABLE;
     default:

@@ -88,7 +88,7 @@ struct ks_gpu {
 
 /** Open device `number`, from 0. Memory of the host comes from the context, which may be NULL and
  *  outlives the device. Errors: KS_EINVAL, KS_ENOMEM, KS_ENODEV (no such device, no driver, or the
- *  back end is not built in), KS_EUNAVAILABLE (older than any architecture that was compiled for). */
+ *  back end is not built in), KS_EUNAVAILABLE (it or its driver is older than what was compiled for). */
 KS_MUST_CHECK ks_status ks_gpu_open(ks_gpu **out, ks_context *context, int number);
 
 /** Close it; what was made with it is gone already. NULL is allowed. */

@@ -94,14 +94,16 @@ static void time_shape(ks_gpu *gpu, const char *bench, int64_t N, int n, const k
                        ks_general_method method, const ks_hbisa_shape *asked, ks_hbisa_shape *taken)
 {
     static const char *const forms[KS_HBISA_FORMS] = { "lanes", "rows", "resident", "streamed" };
-    const double few = seconds(gpu, N, n, matrix, method, 24, asked, taken);
-    const double many = few < 0 ? few : seconds(gpu, N, n, matrix, method, 1024, asked, taken);
+    /* Fewer than after which the iterates of the smaller problems stand still, where runs end. */
+    enum { FEW = 24, MANY = 524 };
+    const double few = seconds(gpu, N, n, matrix, method, FEW, asked, taken);
+    const double many = few < 0 ? few : seconds(gpu, N, n, matrix, method, MANY, asked, taken);
     if (many < 0) return;
     printf("{\"bench\": \"%s\", \"method\": \"%s\", \"N\": %lld, \"n\": %d, \"form\": \"%s\", "
            "\"blocks\": %d, \"group\": %d, \"expected_cycles\": %.0f, \"us_per_iteration\": %.4g, "
            "\"us_of_24\": %.4g}\n",
            bench, ks_general_method_name(method), (long long)N, n, forms[taken->form], taken->grid, taken->sweeps,
-           taken->cycles, (many - few) * 1e3, few * 1e6);
+           taken->cycles, (many - few) * 1e6 / (MANY - FEW), few * 1e6);
     fflush(stdout);
 }
 

@@ -14,6 +14,8 @@ kalscan, libraries = map(os.path.abspath, sys.argv[1:3])
 
 # CUDA's numbers of errors.
 OUT_OF_MEMORY, NO_DEVICE, LAUNCH_FAILED, NO_BINARY = 2, 100, 719, 209
+# Those of code that a device or its driver is too old for.
+NOT_FOR_IT = (200, NO_BINARY, 218, 221, 222, 223)
 # What gives something back says nothing when it fails, nor do the calls around it: results are there.
 RELEASES = {"cuMemFree", "cuMemFreeHost", "cuStreamDestroy", "cuEventDestroy", "cuGraphDestroy",
             "cuGraphExecDestroy", "cuModuleUnload", "cuDevicePrimaryCtxRelease", "cuCtxPopCurrent"}
@@ -106,6 +108,12 @@ def refuses():
         assert not os.path.exists("none.h5")
         if "lose_at" not in emulated:  # a lost device takes nothing back
             clean(seen, (options, emulated))
+    for number in NOT_FOR_IT:
+        done, seen = run("smooth", "series.h5", "-o", "none.h5", "--quiet", "--backend", "cuda",
+                         fail="cuModuleLoadData:1:%d" % number)
+        assert done.returncode == 5 and "or its driver, is older" in done.stderr and done.stderr.count("\n") == 1, (
+            number, done.stderr)
+        clean(seen, number)
 
 
 with tempfile.TemporaryDirectory() as work:

@@ -1,8 +1,9 @@
 """Registers, stack and spills of CUDA kernels, from what `nvcc -Xptxas -v` wrote, and its processor time.
 
-Usage: spills.py [--lean NAME]... [--most-seconds N] LOG...
-Prints a line per kernel. Fails if a kernel whose mangled name contains a NAME uses stack or
-spills, if no kernel contains it, or if nvcc took more than N seconds for all of them together."""
+Usage: spills.py [--lean NAME]... [--read-only NAME]... [--most-seconds N] LOG...
+Prints a line per kernel. Fails if a kernel whose mangled name contains a NAME of --lean uses stack or
+spills, if no kernel contains it, if a function whose name contains none of --read-only loads memory as if
+nobody wrote it meanwhile, or if nvcc took more than N seconds for all of them together."""
 
 import argparse
 import os
@@ -12,6 +13,7 @@ import sys
 KERNEL = re.compile(r"Compiling entry function '(\w+)' for '(\w+)'")
 FRAME = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
 REGISTERS = re.compile(r"Used (\d+) registers(?:.* (\d+) bytes cumulative stack size)?")
+READ_ONLY = re.compile(r"^read-only loads: (\w+) (\d+)$", re.M)
 TIME = re.compile(r"^(\d+)m([\d.]+)s (\d+)m([\d.]+)s$", re.M)
 
 
@@ -52,6 +54,14 @@ def problems_of(kernels, lean):
                        f"spills {k['stores']} + {k['loads']} bytes")
 
 
+def stale(text, allowed):
+    """Functions that might load what another thread has written since: nvcc takes the word of `restrict` for it that
+    nobody does."""
+    for name, loads in READ_ONLY.findall(text):
+        if not any(part in name for part in allowed):
+            yield f"{name} has {loads} loads past what the kernel itself may write (ld.global.nc)"
+
+
 def too_slow(seconds, most):
     """What is wrong with the time of all logs together."""
     yield from (f"{log} does not say how long nvcc took" for log in seconds if seconds[log] is None)
@@ -65,21 +75,23 @@ def too_slow(seconds, most):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--lean", action="append", default=[])
+    parser.add_argument("--read-only", action="append", default=[])
     parser.add_argument("--most-seconds", type=float)
     parser.add_argument("logs", nargs="+")
     arguments = parser.parse_args()
-    kernels, seconds = [], {}
+    kernels, seconds, problems = [], {}, []
     for log in arguments.logs:
         with open(log, encoding="utf-8") as file:
             text = file.read()
         kernels += parse(text)
         seconds[log] = seconds_of(text)
+        problems += stale(text, arguments.read_only)
     for k in kernels:
         print(f"{k['registers']} registers, {k['stack']} stack, {k['stores']} + {k['loads']} "
               f"spilled: {k['name']}")
-    problems = list(problems_of(kernels, arguments.lean))
+    problems += problems_of(kernels, arguments.lean)
     if arguments.most_seconds is not None:
-        problems += list(too_slow(seconds, arguments.most_seconds))
+        problems += too_slow(seconds, arguments.most_seconds)
     print(*problems, sep="\n")
     return 1 if problems or not kernels else 0
 

@@ -22,6 +22,8 @@ ptxas info    : Function properties for _Z5callsPd
     0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
 ptxas info    : Used 40 registers, used 0 barriers, 64 bytes cumulative stack size
 """
+READS = """read-only loads: ks_reads_4 12
+"""
 TIMES = """processor time:
 0m0.012s 0m0.005s
 1m5.749s 0m0.779s
@@ -40,8 +42,13 @@ class Spills(unittest.TestCase):
         for name in ["stack", "spill", "calls", "absent"]:
             self.assertEqual(len(list(spills.problems_of(kernels, [name]))), 1, name)
 
+    def test_stale(self):
+        self.assertEqual(list(spills.stale(LOG + TIMES, [])), [])
+        self.assertEqual(list(spills.stale(LOG + READS + TIMES, ["ks_reads_"])), [])
+        self.assertEqual(len(list(spills.stale(LOG + READS + TIMES, ["ks_other"]))), 1)
+
     def test_seconds(self):
-        self.assertAlmostEqual(spills.seconds_of(LOG + TIMES), 66.528)
+        self.assertAlmostEqual(spills.seconds_of(LOG + READS + TIMES), 66.528)
         self.assertIsNone(spills.seconds_of(LOG))
         self.assertEqual(list(spills.too_slow({"a": 66.5, "b": 3.0}, 70)), [])
         self.assertEqual(len(list(spills.too_slow({"a": 66.5, "b": 3.6}, 70))), 1)

@@ -48,7 +48,7 @@ KS_DEVICE void ks_ring_constants(const ks_ring &ring, char *shared, int thread, 
 {
     for (int a = 0; a < KS_RING_ARRAYS; ++a) {
         const ks_ring_rows &r = ring.rows[a];
-        if (r.stride) continue;
+        if (r.stride || !r.base) continue; /* first rows that nobody reads need not be there */
         for (int i = thread * 4; i < r.bytes; i += threads * 4) memcpy(shared + r.at + i, r.base + i, 4);
     }
 }
