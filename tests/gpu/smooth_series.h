@@ -3,6 +3,7 @@
 #ifndef SMOOTH_SERIES_H
 #define SMOOTH_SERIES_H
 
+#include <stdlib.h>
 #include <unistd.h>
 #include "smooth_job.h"
 
@@ -73,10 +74,12 @@ static inline double host_bytes(const host_series *s, const job *j)
     return s->nx == j->nx && s->ny == j->ny && s->steps >= j->T ? 0 : touched(j, 0);
 }
 
-/* Memory of the machine, less what others need. */
+/* Memory of the machine, less what others need. One whose memory grows as it is used does not tell how much it may have:
+ * the environment's KALSCAN_HOST_BYTES does. */
 static inline double host_room(void)
 {
-    return 0.75 * (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+    const char *const told = getenv("KALSCAN_HOST_BYTES");
+    return 0.75 * (told ? strtod(told, NULL) : (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE));
 }
 
 /* `count` rows, the first period of which are there, by copies that stay in a cache. */
