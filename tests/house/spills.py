@@ -14,6 +14,7 @@ KERNEL = re.compile(r"Compiling entry function '(\w+)' for '(\w+)'")
 FRAME = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
 REGISTERS = re.compile(r"Used (\d+) registers(?:.* (\d+) bytes cumulative stack size)?")
 READ_ONLY = re.compile(r"^read-only loads: (\w+) (\d+)$", re.M)
+LOOKED = re.compile(r"^functions looked through: [1-9]", re.M)
 TIME = re.compile(r"^(\d+)m([\d.]+)s (\d+)m([\d.]+)s$", re.M)
 
 
@@ -56,7 +57,9 @@ def problems_of(kernels, lean):
 
 def stale(text, allowed):
     """Functions that might load what another thread has written since: nvcc takes the word of `restrict` for it that
-    nobody does."""
+    nobody does. And a log that does not say that they were looked for."""
+    if not LOOKED.search(text):
+        yield "no functions were looked through for ld.global.nc"
     for name, loads in READ_ONLY.findall(text):
         if not any(part in name for part in allowed):
             yield f"{name} has {loads} loads past what the kernel itself may write (ld.global.nc)"

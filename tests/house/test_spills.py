@@ -23,7 +23,9 @@ ptxas info    : Function properties for _Z5callsPd
 ptxas info    : Used 40 registers, used 0 barriers, 64 bytes cumulative stack size
 """
 READS = """read-only loads: ks_reads_4 12
+functions looked through: 3
 """
+NONE = "functions looked through: 3\n"
 TIMES = """processor time:
 0m0.012s 0m0.005s
 1m5.749s 0m0.779s
@@ -43,7 +45,9 @@ class Spills(unittest.TestCase):
             self.assertEqual(len(list(spills.problems_of(kernels, [name]))), 1, name)
 
     def test_stale(self):
-        self.assertEqual(list(spills.stale(LOG + TIMES, [])), [])
+        self.assertEqual(list(spills.stale(LOG + NONE + TIMES, [])), [])
+        for text in LOG + TIMES, LOG + "functions looked through: 0\n" + TIMES:
+            self.assertEqual(len(list(spills.stale(text, []))), 1)
         self.assertEqual(list(spills.stale(LOG + READS + TIMES, ["ks_reads_"])), [])
         self.assertEqual(len(list(spills.stale(LOG + READS + TIMES, ["ks_other"]))), 1)
 
