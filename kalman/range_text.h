@@ -351,8 +351,8 @@ KS_HD int KS_T(ks_pivots_stand)(int nx, double ratio, const KS_NUM *F, const KS_
     return stand;
 }
 
-/** The same of step k of those that may be followed by exact steps in the ordinary form (tiled/exact_step_text.h), with Sp the
- *  lower triangular root of its prediction: where what such steps ask for is there by far. */
+/** ks_leave_array() after step k, where exact steps may follow in the ordinary form (tiled/exact_step_text.h): where what these
+ *  ask for is there by far. Sp: the lower triangular root of its prediction. */
 KS_HD_COLD void KS_T(ks_leave_array_exact)(int nx, const ks_series *s, int64_t k, const KS_NUM *Sp, ks_state *state,
                                            KS_NUM *W)
 {

@@ -12,7 +12,7 @@
  *
  * The next prediction is made by the next step. Until then what led into the step is kept, and a step that does not stand is
  * left to the array form, with the estimate before it. At the end of a range the next prediction is made ahead, so that
- * what stands does not depend on where a range ends. */
+ * what stands does not depend on where a range ends; after the last step of a series there is none. */
 
 /** What a range keeps of its exact steps. */
 typedef struct KS_T(ks_exact) {

@@ -402,13 +402,13 @@ KS_HD int64_t KS_T(ks_tiled_filter_steps)(ks_shape shape, int nx, int n, int ny,
                 if (complete) record = KS_T(ks_memo_miss)(&memo, NULL, P);
             }
             KS_T(ks_blocks) unlimited;
-            for (int free = exact.due;; free = 1) {
-                if (free) {
+            for (int exactly = exact.due;; exactly = 1) {
+                if (exactly) {
                     KS_T(ks_exact_keep)(nx, n, k, P, &evidence, missing, tally->sharp, &w, &exact);
                     unlimited = *b;
                     unlimited.limit = w.no_limit;
                 }
-                const KS_T(ks_blocks) *with = free ? &unlimited : b;
+                const KS_T(ks_blocks) *with = exactly ? &unlimited : b;
                 if (shape == KS_SHAPE_ROWS)
                     good = KS_T(ks_row_filter_any)(nx, m, with, w.x, P, next, &w.step);
                 else if (!quad)
@@ -417,10 +417,10 @@ KS_HD int64_t KS_T(ks_tiled_filter_steps)(ks_shape shape, int nx, int n, int ny,
                     good = KS_T(ks_quad_filter)(ny, with, w.x, w.P, next, &w.step);
                 else
                     good = KS_T(ks_quad_filter_any)(m, with, w.x, w.P, next, &w.step);
-                if (free && KS_ALL(good) &&
+                if (exactly && KS_ALL(good) &&
                     !KS_T(ks_exact_stands)(nx, n, m, KS_LD(m), k, b, &made, next, &w, &exact))
                     good = KS_GT(KS_LIT(0), KS_LIT(1));
-                if (KS_ALL(good) || free || !exact.may) break;
+                if (KS_ALL(good) || exactly || !exact.may) break;
             }
             if (!KS_ALL(good)) {
                 if (exact.may) k = KS_T(ks_exact_back)(nx, n, k, &P, &evidence, &missing, &tally->sharp, &w, &exact);
