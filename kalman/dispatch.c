@@ -7,6 +7,7 @@
 #include "signal_rows.h"
 #include "tiled.h"
 #include "two_ended.h"
+#include "whitened.h"
 
 const ks_kernels *ks_kernels_of(ks_precision precision, ks_tier tier)
 {
@@ -66,6 +67,16 @@ const ks_two_ended_kernels *ks_two_ended_kernels_of(const ks_kernels *kernels)
 #  endif
 #endif
     return kernels == &ks_kernels_baseline_f64 ? &ks_ends_baseline_f64 : &ks_ends_baseline_f32;
+}
+
+const ks_whitened_kernels *ks_whitened_kernels_of(const ks_kernels *kernels)
+{
+#if defined(__x86_64__)
+    /* A wider tier's filter takes its steps in the array form by the same code. */
+    if (kernels != &ks_kernels_baseline_f64 && kernels != &ks_kernels_baseline_f32)
+        return kernels->number_bytes == sizeof(double) ? &ks_whitened_avx2_f64 : &ks_whitened_avx2_f32;
+#endif
+    return kernels->number_bytes == sizeof(double) ? &ks_whitened_baseline_f64 : &ks_whitened_baseline_f32;
 }
 
 const ks_means *ks_means_of(ks_tier tier)

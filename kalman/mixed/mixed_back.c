@@ -94,7 +94,7 @@ void ks_mixed_whiten(const ks_smooth_plan *plan, ks_mixed *mixed, ks_whitening *
     }
 }
 
-/** Steps end - 1 .. k, no more than a block has. Returns as whitened_back does. */
+/** Steps end - 1 .. k, no more than a block has. Returns as ks_whitened_kernels.back does. */
 static int64_t back_some(const ks_smooth_plan *plan, ks_mixed *mixed, ks_whitening *w, ks_group *g, int64_t k,
                          int64_t end, const ks_forward_sinks *kept, const ks_backward_sinks *to, ks_tally *tally)
 {
@@ -108,9 +108,8 @@ static int64_t back_some(const ks_smooth_plan *plan, ks_mixed *mixed, ks_whiteni
     twin_kept.kept_mean = (ks_sink){ (char *)lane->kept, 0, 0 };
     twin.smoothed_mean = moved;
     const int64_t taken =
-        ks_two_ended_kernels_of(plan->kernels)
-            ->whitened_back(&g->series[0], k, end, w->filtered.sharp, &w->known, &g->state[0], &twin_kept, &twin,
-                            w->work, tally);
+        ks_whitened_kernels_of(plan->kernels)
+            ->back(&g->series[0], k, end, w->filtered.sharp, &w->known, &g->state[0], &twin_kept, &twin, w->work, tally);
     settle(plan, mixed, g);
     if (taken < -1 || taken == end) return taken;
     const int64_t bad = put_means(plan, mixed, taken, end, moved, kept, to->smoothed_mean);

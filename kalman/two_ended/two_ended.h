@@ -35,13 +35,6 @@ typedef struct ks_right_rows {
     int64_t last;  /* of the steps whose rows these are, where the way in starts */
 } ks_right_rows;
 
-/** What is known of zeta in x = filtered mean + S zeta, S being the filter's root of the covariance: its mean (nx) and a
- *  root (nx, nx) of its covariance; S, and whether the root is held (array_steady_text.h). See whitened_text.h. */
-typedef struct ks_whitened {
-    void *mean, *root, *S;
-    int held;
-} ks_whitened;
-
 typedef struct ks_two_ended_kernels {
     size_t (*scratch_bytes)(int nx, int ny);
     /** Take in the observations k1 - 1 .. k0, k0 >= 1, and go through the transitions into them:
@@ -58,19 +51,6 @@ typedef struct ks_two_ended_kernels {
     int (*outward)(const ks_series *series, int64_t k0, int64_t k1, ks_form form, ks_state *state,
                    const ks_right_rows *from, const ks_backward_sinks *to, void *work,
                    ks_tally *tally);
-    /** Bytes of work for the two below. */
-    size_t (*whitened_bytes)(int nx, int ny);
-    /** The `filtered` state of a step, in the array form, meets the information from its right, in that form too, and
-     *  becomes the smoothed `state`. */
-    void (*whitened_meet)(int nx, const ks_state *filtered, const ks_information *information, ks_whitened *whitened,
-                          ks_state *state, void *work);
-    /** Smoothed steps k1 - 1 .. k0, k0 >= -1, from what a filter that is rooted has kept of them and what is known of step k1,
-     *  or, where k1 = T, of step T - 1. `state` is the smoothed one of step k1 in, of the last step taken out, in the
-     *  array form. Returns the last step taken, k0 or, below the step `sharp`, where the next one is for the RTS
-     *  smoother; k1 where there is none. -2 with the fault in the tally. */
-    int64_t (*whitened_back)(const ks_series *series, int64_t k0, int64_t k1, int64_t sharp, ks_whitened *whitened,
-                             ks_state *state, const ks_forward_sinks *kept, const ks_backward_sinks *to, void *work,
-                             ks_tally *tally);
     /** Whether Q is constant and most steps go by its inverse. */
     int (*inverts)(const ks_series *series, void *work);
     /** The lowest of steps k0 .. k1 - 1 at which inform fails for its observation alone. */

@@ -25,7 +25,6 @@
 #include "two_ended_inverse_text.h"
 #include "two_ended_array_text.h"
 #include "two_ended_range_text.h"
-#include "whitened_text.h"
 #include "two_ended_tiled_text.h"
 #include "two_ended_quad_text.h"
 #include "two_ended_row_text.h"
@@ -254,30 +253,6 @@ static int ends_outward(const ks_series *s, int64_t k0, int64_t k1, ks_form form
     return rc;
 }
 
-static size_t ends_whitened_bytes(int nx, int ny)
-{
-    KS_T(ks_whitened_scratch) unused;
-    return (size_t)KS_T(ks_whitened_lay_out)(nx, ny, NULL, &unused) * sizeof(KS_NUM);
-}
-
-static void ends_whitened_meet(int nx, const ks_state *filtered, const ks_information *information,
-                               ks_whitened *whitened, ks_state *state, void *work)
-{
-    const unsigned mode = ks_flush_begin();
-    KS_T(ks_whitened_meet)(nx, filtered, information, whitened, state, work);
-    ks_flush_end(mode);
-}
-
-static int64_t ends_whitened_back(const ks_series *s, int64_t k0, int64_t k1, int64_t sharp, ks_whitened *whitened,
-                                  ks_state *state, const ks_forward_sinks *kept, const ks_backward_sinks *to,
-                                  void *work, ks_tally *tally)
-{
-    const unsigned mode = ks_flush_begin();
-    const int64_t k = KS_T(ks_whitened_back)(s, k0, k1, sharp, whitened, state, kept, to, work, tally);
-    ks_flush_end(mode);
-    return k;
-}
-
 static int ends_inverts(const ks_series *s, void *work)
 {
     return KS_T(ks_inverts)(s, plain_memory(s, work));
@@ -290,6 +265,4 @@ static void ends_first_refused(const ks_series *s, int64_t k0, int64_t k1, void 
 }
 
 const ks_two_ended_kernels KS_ENDS = { ends_scratch_bytes, ends_inform, ends_meet, ends_outward,
-                                       ends_whitened_bytes, ends_whitened_meet,
-                                       ends_whitened_back, ends_inverts,
-                                       ends_first_refused };
+                                       ends_inverts, ends_first_refused };

@@ -13,7 +13,7 @@ void ks_whitening_carve(ks_carver *carver, const ks_smooth_plan *plan, int64_t c
     w->prior = ks_carve_estimates(carver, plan, 1);
     w->behind = ks_carve_estimates(carver, plan, 1);
     if (count > 0) w->checkpoints = ks_carve_estimates(carver, plan, count);
-    w->work = ks_carve(carver, 1, ks_two_ended_kernels_of(plan->kernels)->whitened_bytes(plan->nx, plan->ny));
+    w->work = ks_carve(carver, 1, ks_whitened_kernels_of(plan->kernels)->bytes(plan->nx, plan->ny));
 }
 
 void ks_whitening_start(const ks_smooth_plan *plan, ks_whitening *w)
@@ -68,8 +68,8 @@ static int back(ks_run *run, ks_whitening *w, const ks_series *s, int64_t k0, in
     while (end > k0 && !w->left) {
         const int64_t k = end - k0 < KS_BLOCK ? k0 : end - KS_BLOCK;
         const int64_t taken =
-            ks_two_ended_kernels_of(run->plan->kernels)
-                ->whitened_back(s, k, end, first_sharp(w, s), &w->known, state, kept, to, w->work, tally);
+            ks_whitened_kernels_of(run->plan->kernels)
+                ->back(s, k, end, first_sharp(w, s), &w->known, state, kept, to, w->work, tally);
         if (taken < -1 || ks_run_progress(run, end - taken)) return -1;
         w->left = taken > k;
         end = taken;
@@ -77,7 +77,7 @@ static int back(ks_run *run, ks_whitening *w, const ks_series *s, int64_t k0, in
     return ks_smooth_blocks(run, s, k0, end, state, kept, to, scratch, tally);
 }
 
-/** The prior is what the filter would have kept of a step -1. Returns as whitened_back does. */
+/** The prior is what the filter would have kept of a step -1. Returns as ks_whitened_kernels.back does. */
 static int64_t prior(ks_run *run, ks_whitening *w, int64_t b, const ks_series *s, ks_state *state, void *scratch,
                      ks_tally *tally)
 {
@@ -90,8 +90,8 @@ static int64_t prior(ks_run *run, ks_whitening *w, int64_t b, const ks_series *s
     to.smoothed_cov = ks_sink_of(run, o->prior_cov, b);
     to.smoothed_mean.first = to.smoothed_cov.first = -1;
     to.lag_one_cov = ks_sink_of(run, o->lag_one_cov, b);
-    return ks_two_ended_kernels_of(run->plan->kernels)
-        ->whitened_back(s, -1, 0, first_sharp(w, s), &w->known, state, &kept, &to, w->work, tally);
+    return ks_whitened_kernels_of(run->plan->kernels)
+        ->back(s, -1, 0, first_sharp(w, s), &w->known, state, &kept, &to, w->work, tally);
 }
 
 int ks_whitening_run(ks_run *run, ks_whitening *w, int64_t b, const ks_series *s, const ks_segments *segments,
@@ -121,8 +121,8 @@ int ks_whitening_run(ks_run *run, ks_whitening *w, int64_t b, const ks_series *s
     if (!segments->filtered) tally->array += w->filtered.array;
     ks_whitening_start(plan, w);
     if (information)
-        ks_two_ended_kernels_of(plan->kernels)
-            ->whitened_meet(plan->nx, &filtered, information, &w->known, &state, w->work);
+        ks_whitened_kernels_of(plan->kernels)
+            ->meet(plan->nx, &filtered, information, &w->known, &state, w->work);
     for (int64_t i = count - 1; i >= 0; --i) {
         const ks_forward_sinks kept = rows_of(plan, segments, i, to);
         const int64_t next = i + 1 < count ? (i + 1) * length : end;

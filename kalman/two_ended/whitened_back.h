@@ -7,7 +7,7 @@
 
 #include "carve.h"
 #include "smooth_plan.h"
-#include "two_ended.h"
+#include "whitened.h"
 
 typedef struct ks_whitening {
     ks_whitened known;   /* of the step that has been smoothed last  */

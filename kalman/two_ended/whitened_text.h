@@ -127,7 +127,7 @@ KS_HD int KS_T(ks_whitened_vague)(int nx, const KS_NUM *S, const KS_NUM *C)
     return 0;
 }
 
-/** See ks_two_ended_kernels.whitened_meet: the data z = Uᵀ x + noise are data of zeta, (Sᵀ U)ᵀ zeta + noise. */
+/** See ks_whitened_kernels.meet: the data z = Uᵀ x + noise are data of zeta, (Sᵀ U)ᵀ zeta + noise. */
 KS_HD_COLD void KS_T(ks_whitened_meet)(int nx, const ks_state *filtered, const ks_information *information,
                                        ks_whitened *whitened, ks_state *state, void *memory)
 {
@@ -301,7 +301,7 @@ KS_HD_COLD void KS_T(ks_whitened_remember)(int nx, int ny, const KS_NUM *root, c
     slot->counts[3] = (KS_NUM)across->columns;
 }
 
-/** See ks_two_ended_kernels.whitened_back. */
+/** See ks_whitened_kernels.back. */
 KS_HD_COLD int64_t KS_T(ks_whitened_back)(const ks_series *s, int64_t k0, int64_t k1, int64_t sharp,
                                           ks_whitened *whitened, ks_state *state, const ks_forward_sinks *kept,
                                           const ks_backward_sinks *to, void *memory, ks_tally *tally)
