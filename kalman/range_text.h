@@ -330,6 +330,51 @@ KS_HD_COLD void KS_T(ks_leave_array)(int nx, int m, const KS_NUM *R, const KS_NU
     state->form = KS_FORM_ORDINARY;
 }
 
+/** What a pivot of the predictions around an exact step must exceed, as a share of the variance. A step back divides by
+ *  them, one after the other. */
+#define KS_EXACT_LEAST (1.0 / 256)
+
+/** Whether every pivot of F P Fᵀ + Q exceeds a `ratio` of what its row of F P Fᵀ was made of: where more was cancelled it is
+ *  round-off. P has rows ld apart, the pivots are `pivot`. W: nx numbers. */
+KS_HD int KS_T(ks_pivots_stand)(int nx, double ratio, const KS_NUM *F, const KS_NUM *P, int ld, const KS_NUM *pivot, KS_NUM *W)
+{
+    int stand = 1;
+    for (int i = 0; i < nx; ++i) W[i] = KS_SQRT(P[i * ld + i]);
+    for (int i = 0; i < nx; ++i) {
+        KS_NUM sum = KS_LIT(0);
+        for (int j = 0; j < nx; ++j) {
+            const KS_NUM f = F[i * nx + j];
+            sum = sum + (KS_GT(f, KS_LIT(0)) ? f : -f) * W[j];
+        }
+        stand &= KS_GT(pivot[i], KS_LIT(ratio) * (sum * sum));
+    }
+    return stand;
+}
+
+/** ks_leave_array() after step k, where exact steps may follow in the ordinary form (tiled/exact_step_text.h): where what these
+ *  ask for is there by far. Sp: the lower triangular root of its prediction. */
+KS_HD_COLD void KS_T(ks_leave_array_exact)(int nx, const ks_series *s, int64_t k, const KS_NUM *Sp, ks_state *state,
+                                           KS_NUM *W)
+{
+    KS_NUM *S = (KS_NUM *)state->C, *P = W, *Pp = P + nx * nx, *inverse_d = Pp + nx * nx;
+    if (k + 1 >= s->steps) return;
+    const KS_NUM *F = (const KS_NUM *)ks_row(s->F, k + 1 - s->shift), *Q = (const KS_NUM *)ks_row(s->Q, k + 1 - s->shift);
+    for (int i = 0; i < nx; ++i) {
+        const KS_NUM *row = Sp + i * nx;
+        const KS_NUM pivot = row[i] * row[i], variance = KS_T(ks_sum_of_squares)(i + 1, row);
+        if (!KS_GT(pivot, KS_LIT(4 * KS_EXACT_LEAST) * variance) ||
+            !KS_GT(KS_LIT(KS_GROWTH / 4) * KS_T(ks_sum_of_squares)(nx, S + i * nx), variance))
+            return;
+    }
+    KS_T(ks_square)(nx, nx, nx, S, P);
+    KS_T(ks_predict_cov)(nx, F, Q, P, Pp, inverse_d);
+    if (!KS_ALL(KS_T(ks_ldl)(nx, 4 * KS_EXACT_LEAST, Pp, inverse_d))) return;
+    for (int i = 0; i < nx; ++i) inverse_d[i] = Pp[i * nx + i];
+    if (!KS_T(ks_pivots_stand)(nx, 4 / KS_GROWTH, F, P, nx, inverse_d, inverse_d + nx)) return;
+    KS_T(ks_copy)(nx * nx, P, S);
+    state->form = KS_FORM_ORDINARY;
+}
+
 /** The prior as the state that leads into step 0. */
 KS_HD_COLD void KS_T(ks_start)(const ks_series *s, ks_state *state, void *work)
 {

@@ -258,6 +258,7 @@ static void smooth_by_checkpoints(ks_run *run, worker_memory *m)
             kept[l].form = m->lane[l].form;
             kept[l].form_first = i * L;
             kept[l].watched = !m->known;
+            kept[l].exact = m->forward[l].exact;
         }
         if (i + 1 < segments) keep_checkpoints(plan, m, i + 1, 0);
         keep_checkpoints(plan, m, i, 1);
@@ -304,6 +305,7 @@ static void start_group(ks_run *run, worker_memory *m, const int64_t *b, int cou
         g->state[l].form = KS_FORM_ORDINARY;
         m->forward[l] = ks_forward_sinks_of(run, at);
         m->forward[l].watched = smooths(run->plan) && !m->known;
+        m->forward[l].exact = !m->packs && !ks_is_mixed(run->plan);
         m->backward[l] = ks_backward_sinks_of(run, at);
         m->tally[l] = ks_tally_start();
     }

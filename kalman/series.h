@@ -74,6 +74,7 @@ typedef struct ks_forward_sinks {
     ks_sink gain;        /* what a mean of another precision takes, see ks_gain_numbers() */
     int watched;         /* sharp predictions go to the tally: steps back follow          */
     int rooted;          /* no step leaves the array form: whitened steps back follow     */
+    int exact;           /* ordinary steps may observe exactly (tiled/exact_step_text.h) */
     int sparse;          /* KS_KEPT_BEFORE may stand among the forms: whoever takes the steps back knows it */
 } ks_forward_sinks;
 
@@ -163,6 +164,15 @@ KS_HD const void *ks_row(ks_rows rows, int64_t k) { return rows.base + k * rows.
 KS_HD void *ks_slot_of(ks_sink sink, int64_t k)
 {
     return sink.base + (k - sink.first) * sink.stride;
+}
+
+/** Of fewer states a step in the array form costs little more. */
+enum { KS_EXACT_FROM = 5 };
+
+/** Whether ordinary steps may observe exactly. */
+KS_HD int ks_takes_exact(const ks_series *s, const ks_forward_sinks *to)
+{
+    return to->exact && !to->rooted && s->nx >= KS_EXACT_FROM;
 }
 
 /** Whether sharp predictions of step k count, in numbers of so many bytes: in single precision the first ones may be

@@ -25,6 +25,8 @@
 #include "tiled_range_text.h"
 #include "steady_text.h"
 #include "tiled_observe_text.h"
+#include "tiled_slot_text.h"
+#include "exact_step_text.h"
 #include "tiled_filter_range_text.h"
 #include "follow_rows_text.h"
 #include "tiled_follow_text.h"

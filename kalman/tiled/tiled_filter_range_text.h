@@ -92,59 +92,6 @@ KS_HD KS_MASK KS_T(ks_tiled_conditioned)(int nx, int n, const KS_NUM *P,
                               w->step.pivot, w->step.inverse_d);
 }
 
-/** What the memory of forward steps keeps behind the key: the posterior, Pp, Z, LT, D and 1 / D. */
-typedef struct KS_T(ks_tiled_slot) {
-    KS_NUM *P, *Pp, *Z, *LT, *pivot, *inverse_d;
-} KS_T(ks_tiled_slot);
-
-/** What the means of other series with the same covariances need of a step (tiled_follow_text.h). */
-KS_HD KS_T(ks_tiled_slot) KS_T(ks_tiled_gain_of)(int n, int m, KS_NUM *gain)
-{
-    KS_T(ks_tiled_slot) at;
-    at.P = at.Pp = NULL;
-    at.Z = gain;
-    at.LT = at.Z + m * n;
-    at.pivot = at.LT + m * KS_T(ks_padded)(m);
-    at.inverse_d = at.pivot + m;
-    return at;
-}
-
-KS_HD KS_T(ks_tiled_slot) KS_T(ks_tiled_slot_of)(int n, int m, KS_NUM *slot)
-{
-    KS_T(ks_tiled_slot) at = KS_T(ks_tiled_gain_of)(n, m, slot + 3 * n * n);
-    at.P = slot + n * n;
-    at.Pp = at.P + n * n;
-    return at;
-}
-
-KS_HD void KS_T(ks_tiled_record)(int nx, int n, int m, const KS_NUM *P, const KS_T(ks_tiled) *w,
-                                 KS_T(ks_memo) *memo, KS_NUM *slot)
-{
-    const KS_T(ks_tiled_slot) to = KS_T(ks_tiled_slot_of)(n, m, slot);
-    KS_T(ks_copy)(nx * n, P, to.P);
-    KS_T(ks_copy)(nx * n, w->Pp, to.Pp);
-    KS_T(ks_copy)(m * n, w->Z, to.Z);
-    KS_T(ks_copy)(m * KS_T(ks_padded)(m), w->LT, to.LT);
-    KS_T(ks_copy)(m, w->pivot, to.pivot);
-    KS_T(ks_copy)(m, w->inverse_d, to.inverse_d);
-    KS_T(ks_memo_keep)(memo);
-}
-
-/** The same of a step that from now on comes to the posterior P that it comes from. */
-KS_HD_COLD void KS_T(ks_tiled_hold)(int nx, int n, int m, const KS_NUM *P, KS_T(ks_tiled_slot) *made,
-                                    const KS_T(ks_tiled) *w, KS_T(ks_memo) *memo)
-{
-    if (made->Z != w->Z) { /* it came from a slot */
-        KS_T(ks_copy)(nx * n, made->Pp, w->Pp);
-        KS_T(ks_copy)(m * n, made->Z, w->Z);
-        KS_T(ks_copy)(m * KS_T(ks_padded)(m), made->LT, w->LT);
-        KS_T(ks_copy)(m, made->pivot, w->pivot);
-        KS_T(ks_copy)(m, made->inverse_d, w->inverse_d);
-        made->Z = w->Z, made->Pp = w->Pp, made->LT = w->LT, made->pivot = w->pivot, made->inverse_d = w->inverse_d;
-    }
-    KS_T(ks_tiled_record)(nx, n, m, P, w, memo, KS_T(ks_memo_hold)(memo, NULL, P));
-}
-
 /** The mean of a filter step whose covariances stand in a slot: prediction and innovation, and what
  *  comes after the innovation. */
 #define KS_WITH_FEW(shape, m, FEW, MANY)                                                    \
@@ -333,6 +280,7 @@ KS_HD int64_t KS_T(ks_tiled_filter_steps)(ks_shape shape, int nx, int n, int ny,
                                           void *memory, ks_tally *tally)
 {
     const int quad = shape == KS_SHAPE_QUAD, mp = KS_T(ks_padded)(ny);
+#define KS_LD(m) (shape == KS_SHAPE_TILES ? KS_T(ks_padded)(m) : 4) /* of the factors of an innovation */
     /* Nine to eleven states: none, known in advance. */
     const int comes = KS_COMES_FROM(12, shape, nx) && (KS_KNOWN(nx) || !KS_THREE_TILES(n));
     ks_coming later = { .rows = 0 }, *const coming = comes ? &later : NULL;
@@ -361,13 +309,15 @@ KS_HD int64_t KS_T(ks_tiled_filter_steps)(ks_shape shape, int nx, int n, int ny,
     ks_evidence evidence = tally->evidence;
     const int constant = KS_T(ks_memo_pays)(s, INT64_MAX), may = s->steady_state == KS_STEADY_STATE_HOLD;
     ks_steady steady = state->steady;
+    KS_T(ks_exact) exact = KS_T(ks_exact_begin)(!quad && ks_takes_exact(s, to), ny, &w);
     int carried = 1; /* a quad's w.P is the posterior of the step before */
     unsigned known = 0; /* see ks_few_present() */
     int64_t k = k0, missing = 0;
     KS_T(ks_tiled_transition)(shape, nx, n, s, k, 1, &w, &all);
     KS_T(ks_tiled_channels)(shape, nx, ny, s, k, 1, &w, &all);
     for (; k < k1; ++k) {
-        if (memo.last >= 0 && !moves && !rest && !to->gain.base && steady.stage >= KS_STEADY_REPEATS) {
+        if (memo.last >= 0 && !moves && !rest && !to->gain.base && steady.stage >= KS_STEADY_REPEATS &&
+            (!exact.taken || KS_T(ks_exact_all_looked)(&memo))) {
             int finite = 1;
             const int64_t from = k;
 #define KS_REPEAT(name, ...)                                                                \
@@ -383,6 +333,10 @@ KS_HD int64_t KS_T(ks_tiled_filter_steps)(ks_shape shape, int nx, int n, int ny,
                 return KS_T(ks_step_fault)(k, 0, KS_ARRAY_ESTIMATE, KS_FAULT_NOT_FINITE, tally);
             }
             if (k > from) carried = 0;
+            if (k > from && exact.taken) {
+                const KS_T(ks_tiled_slot) left = KS_T(ks_tiled_slot_of)(n, ny, memo.base + (int64_t)memo.last * memo.size);
+                KS_T(ks_exact_resume)(ny, KS_LD(ny), all.limit, &left, &exact);
+            }
             if (k == k1) break;
         }
         KS_NUM *next = home ? (KS_NUM *)ks_slot_of(cov, k) : w.Pn;
@@ -414,15 +368,24 @@ KS_HD int64_t KS_T(ks_tiled_filter_steps)(ks_shape shape, int nx, int n, int ny,
         const int asks = constant && complete && KS_T(ks_steady_asks)(at >= 0, may, &steady);
         const int watched = asks && KS_T(ks_steady_watches)(&steady, phase);
         if (watched) KS_T(ks_copy)(nx * n, P, w.kept);
-        if (k % KS_LOOK == KS_LOOK - 1 && !(at >= 0 && memo.looked[at])) {
+        if (k % KS_LOOK == KS_LOOK - 1 && !exact.due && !(at >= 0 && (memo.looked[at] & KS_LOOKED_KEY))) {
             if (!KS_ALL(quad ? KS_T(ks_quad_conditioned)(P)
-                             : KS_T(ks_tiled_conditioned)(nx, n, P, &w)))
-                break;
-            if (at >= 0) memo.looked[at] = 1;
+                             : KS_T(ks_tiled_conditioned)(nx, n, P, &w))) {
+                if (!exact.may) break;
+                exact.due = 1; /* the prediction is to tell */
+            }
+            if (at >= 0) memo.looked[at] |= KS_LOOKED_KEY;
         }
         KS_T(ks_tiled_slot) made = fresh;
         if (at >= 0) {
             made = KS_T(ks_tiled_slot_of)(n, ny, memo.base + (int64_t)at * memo.size);
+            if (exact.taken || exact.due) {
+                if (!KS_T(ks_exact_again)(nx, n, ny, KS_LD(ny), b, &made, P, &memo.looked[at], &w, &exact)) {
+                    k = KS_T(ks_exact_back)(nx, n, k, &P, &evidence, &missing, &tally->sharp, &w, &exact);
+                    break;
+                }
+                KS_T(ks_exact_keep)(nx, n, k, P, &evidence, missing, tally->sharp, &w, &exact);
+            }
             for (int i = 0; i < nx * n; i += KS_LANES) KS_STOREV(next + i, KS_LOADV(made.P + i));
             KS_T(ks_tiled_again)(shape, nx, n, ny, b, &made, w.x, &w.step);
             carried = 0;
@@ -438,15 +401,31 @@ KS_HD int64_t KS_T(ks_tiled_filter_steps)(ks_shape shape, int nx, int n, int ny,
                 memo.last = -1;
                 if (complete) record = KS_T(ks_memo_miss)(&memo, NULL, P);
             }
-            if (shape == KS_SHAPE_ROWS)
-                good = KS_T(ks_row_filter_any)(nx, m, b, w.x, P, next, &w.step);
-            else if (!quad)
-                good = KS_T(ks_tiled_filter_any)(nx, n, m, b, w.x, P, next, &w.step);
-            else if (complete)
-                good = KS_T(ks_quad_filter)(ny, b, w.x, w.P, next, &w.step);
-            else
-                good = KS_T(ks_quad_filter_any)(m, b, w.x, w.P, next, &w.step);
-            if (!KS_ALL(good)) break;
+            KS_T(ks_blocks) unlimited;
+            for (int exactly = exact.due;; exactly = 1) {
+                if (exactly) {
+                    KS_T(ks_exact_keep)(nx, n, k, P, &evidence, missing, tally->sharp, &w, &exact);
+                    unlimited = *b;
+                    unlimited.limit = w.no_limit;
+                }
+                const KS_T(ks_blocks) *with = exactly ? &unlimited : b;
+                if (shape == KS_SHAPE_ROWS)
+                    good = KS_T(ks_row_filter_any)(nx, m, with, w.x, P, next, &w.step);
+                else if (!quad)
+                    good = KS_T(ks_tiled_filter_any)(nx, n, m, with, w.x, P, next, &w.step);
+                else if (complete)
+                    good = KS_T(ks_quad_filter)(ny, with, w.x, w.P, next, &w.step);
+                else
+                    good = KS_T(ks_quad_filter_any)(m, with, w.x, w.P, next, &w.step);
+                if (exactly && KS_ALL(good) &&
+                    !KS_T(ks_exact_stands)(nx, n, m, KS_LD(m), k, b, &made, next, &w, &exact))
+                    good = KS_GT(KS_LIT(0), KS_LIT(1));
+                if (KS_ALL(good) || exactly || !exact.may) break;
+            }
+            if (!KS_ALL(good)) {
+                if (exact.may) k = KS_T(ks_exact_back)(nx, n, k, &P, &evidence, &missing, &tally->sharp, &w, &exact);
+                break;
+            }
             if (looks && KS_T(ks_sharp)(nx, w.step.xp, w.step.Pp, n, w.xn, 0)) tally->sharp = k;
             if (record) KS_T(ks_tiled_record)(nx, n, ny, next, &w.step, &memo, record);
         }
@@ -474,6 +453,14 @@ KS_HD int64_t KS_T(ks_tiled_filter_steps)(ks_shape shape, int nx, int n, int ny,
         if (to->gain.base) KS_T(ks_tiled_write_gain)(shape, n, m, ny, s, k, &made, to->gain);
         if (rest) KS_T(ks_tiled_write_rest)(s, n, k, m, P, &made, &w, to, gains);
     }
+    if (k == k1 && exact.due && k < s->steps) {
+        KS_T(ks_tiled_transition)(shape, nx, n, s, k, 0, &w, &all);
+        w.step.coming = NULL;
+        KS_T(ks_tiled_predict)(nx, n, &all, P, &w.step);
+        exact.refused = !KS_T(ks_exact_predicted)(nx, n, all.F, P, w.step.Pp, &w);
+        if (exact.refused) k = KS_T(ks_exact_back)(nx, n, k, &P, &evidence, &missing, &tally->sharp, &w, &exact);
+    }
+#undef KS_LD
     tally->evidence = evidence;
     tally->missing += missing;
     tally->ordinary += k - k0;

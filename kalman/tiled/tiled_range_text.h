@@ -55,6 +55,8 @@ typedef struct KS_T(ks_tiled_memory) {
     KS_NUM *gains;                      /* of four smoother steps, up to eight states */
     KS_NUM *follow;                     /* of those who follow                 */
     KS_NUM *memo;
+    KS_NUM *before;                     /* covariance and mean that lead into each of two steps, see exact_step_text.h */
+    KS_NUM *no_limit;                   /* infinite, in the place of `limit`   */
     KS_NUM *work;                       /* for the outputs that few ask for    */
 } KS_T(ks_tiled_memory);
 
@@ -100,6 +102,8 @@ KS_HD int64_t KS_T(ks_tiled_lay_out)(int nx, int ny, void *memory, KS_T(ks_tiled
     KS_PLACE(w->filtered, n);
     KS_PLACE(w->gains, n > 8 ? 0 : KS_GAINS_NUMBERS(n));
     KS_PLACE(w->memo, KS_T(ks_memo_scratch)((int)n, (int)m));
+    KS_PLACE(w->before, 2 * (n * n + n));
+    KS_PLACE(w->no_limit, m);
     KS_PLACE(w->work, n * n + 2 * n * n + 2 * n * m + 2 * m * m + n + m);
     KS_PLACE(w->follow, KS_PACK_LANES * (3 * n + most + KS_FOLLOW_STEPS * (n + 2 * m)) + 64);
 #undef KS_PLACE

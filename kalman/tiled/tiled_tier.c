@@ -29,6 +29,8 @@
 #include "steady_text.h"
 #include "tiled_observe_text.h"
 #include "gains_ahead_text.h"
+#include "tiled_slot_text.h"
+#include "exact_step_text.h"
 #include "tiled_filter_range_text.h"
 #include "tiled_smooth_range_text.h"
 

@@ -240,15 +240,17 @@ static void levels(void **state)
 }
 
 /** A local linear trend with a season of so many steps whose sum has a disturbance, observed without noise (Harvey 1989,
- *  eq. 2.3.31): what is left of its state converges, and never to the bit. */
-static golden *trend_with_season(int season, int64_t T, int gaps, double slope)
+ *  eq. 2.3.31): what is left of its state converges, and never to the bit. With lag the level of the step before is a state, too:
+ *  with the season then it was observed, so that predictions are singular, and the array form is kept. */
+static golden *trend_with_season(int season, int lag, int64_t T, int gaps, double slope)
 {
-    const int nx = season + 1;
+    const int nx = season + 1 + lag;
     golden *g = arma(ALONE, nx, T, KS_PRIOR_X1, gaps, 0);
     for (int i = 0; i < nx * nx; ++i) g->F.f64[i] = g->Q.f64[i] = 0;
     g->F.f64[0] = g->F.f64[1] = g->F.f64[nx + 1] = 1;
-    for (int j = 2; j < nx; ++j) g->F.f64[2 * nx + j] = -1;
-    for (int i = 3; i < nx; ++i) g->F.f64[i * nx + i - 1] = 1;
+    for (int j = 2; j <= season; ++j) g->F.f64[2 * nx + j] = -1;
+    for (int i = 3; i <= season; ++i) g->F.f64[i * nx + i - 1] = 1;
+    if (lag) g->F.f64[(nx - 1) * nx] = 1;
     g->Q.f64[0] = 1;
     g->Q.f64[nx + 1] = slope;
     g->Q.f64[2 * nx + 2] = 0.5;
@@ -257,29 +259,40 @@ static golden *trend_with_season(int season, int64_t T, int gaps, double slope)
     return g;
 }
 
-/** Whether estimates of steps k and k + 1 have the same covariance, filtered and smoothed. */
-static int stands(golden_buffers *b, int nx, int64_t k, int filtered)
+/** After how many steps, `within` at most, the estimate of step k has its covariance, filtered or smoothed, again; 0: none. */
+static int comes_back(golden_buffers *b, int nx, int64_t k, int within, int filtered)
 {
     const double *P = golden_widen(b)->array[__builtin_ctz(filtered ? KS_OUT_FILTERED_COV : KS_OUT_SMOOTHED_COV)];
-    return memcmp(P + k * nx * nx, P + (k + 1) * nx * nx, (size_t)(nx * nx) * sizeof *P) == 0;
+    for (int i = 1; i <= within; ++i)
+        if (memcmp(P + k * nx * nx, P + (k + i) * nx * nx, (size_t)(nx * nx) * sizeof *P) == 0) return i;
+    return 0;
 }
 
-/** Roots that move by round-off are held both ways, as the covariances of other models are, but not where a slope without
- *  disturbances is known ever better, nor after a gap until it is over; the same whatever else is asked for. */
+/** Whether it has that of step k + 1. */
+static int stands(golden_buffers *b, int nx, int64_t k, int filtered)
+{
+    return comes_back(b, nx, k, 1, filtered) == 1;
+}
+
+/** Roots that move by round-off are held both ways, as the covariances of other models are, among them those
+ *  whose exact steps are ordinary ones, but not where a slope without disturbances is known ever better, nor after a gap
+ *  until it is over; the same whatever else is asked for. */
 static void seasons(void **state)
 {
     (void)state;
     const int64_t T = 3000;
     const unsigned made = KS_OUT_SMOOTHED_MEAN | KS_OUT_SMOOTHED_COV | KS_OUT_FILTERED_COV | KS_OUT_LOGLIK;
     for (int c = 0; c < 2 * 2 * 2; ++c) {
-        const int season = c / 4 ? 7 : 4, gap = c / 2 % 2, drifts = c % 2, nx = season + 1;
-        golden *g = trend_with_season(season, T, gap ? ONE_GAP : NO_GAPS, drifts ? 0 : 0.25);
+        const int lag = c / 4, season = lag ? 4 : 7, gap = c / 2 % 2, drifts = c % 2, nx = season + 1 + lag;
+        golden *g = trend_with_season(season, lag, T, gap ? ONE_GAP : NO_GAPS, drifts ? 0 : 0.25);
         for (int p = 0; p < 2; ++p) check_words(g, (ks_precision)p, made, drifts ? "season, drift" : "season");
         golden_buffers *b = run_steady(g, &smooth_once, KS_F64, 1, made, KS_STEADY_STATE_HOLD);
         golden_buffers *more = run_steady(g, &smooth_once, KS_F64, 1, outputs_made(&smooth_once), KS_STEADY_STATE_HOLD);
         golden_buffers *each = run_steady(g, &smooth_once, KS_F64, 1, made, KS_STEADY_STATE_COMPUTE);
-        assert_int_equal(stands(b, nx, T - 100, 1), !drifts);
-        assert_int_equal(stands(b, nx, T - 800, 0), !drifts);
+        for (int filtered = 0; filtered < 2; ++filtered) {
+            const int back = comes_back(b, nx, filtered ? T - 100 : T - 800, 8, filtered);
+            assert_true(drifts ? back == 0 : lag ? back == 1 : back > 0);
+        }
         assert_false(stands(each, nx, T - 100, 1) || stands(each, nx, T - 800, 0));
         assert_false(stands(b, nx, 3, 1) || stands(b, nx, T - 3, 0));
         assert_int_equal(first_different(b, more, made), 0);

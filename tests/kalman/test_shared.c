@@ -144,6 +144,26 @@ static void array_form_between(void **state)
     golden_free(g);
 }
 
+/** Steps that observe exactly are ordinary ones of leaders and members alike, but where no noise enters in between. */
+static void exact_steps(void **state)
+{
+    (void)state;
+    static const int sizes[][2] = { { 5, 2 }, { 8, 1 }, { 9, 2 }, { 12, 3 }, { 14, 1 } };
+    for (int c = 0; c < 5 * 2; ++c) {
+        const int nx = sizes[c / 2][0], ny = sizes[c / 2][1];
+        golden *g = with_gaps(535 + (uint64_t)c, 200, nx, ny, (ks_prior)(c % 2), c % 2 ? VARIES_ALL : HAS_OFFSETS);
+        for (int64_t k = 0; k < (c % 2 ? g->T : 1); ++k)
+            memset(model_block(&g->R, 0, k), 0, (size_t)(ny * ny) * sizeof(double));
+        for (int64_t k = 31; c % 2 && k < g->T; k += 33)
+            memset(model_block(&g->Q, 0, k), 0, (size_t)(nx * nx) * sizeof(double));
+        for (int64_t b = 9; b < g->B; ++b) /* none goes in a pack, where steps that observe exactly are in the array form */
+            for (int64_t i = 0; i < g->T * ny; ++i) model_block(&g->y, b, 0)[i] = 1;
+        model_round(g);
+        check(g, g->B);
+        golden_free(g);
+    }
+}
+
 /** A series that fails is named as it is alone: an infinite entry, a mean that overflows,
  *  an innovation covariance that is singular for all. */
 static void failing(void **state)
@@ -214,7 +234,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bits_of_series_alone),
-        cmocka_unit_test(array_form_between),
+        cmocka_unit_test(array_form_between), cmocka_unit_test(exact_steps),
         cmocka_unit_test(failing),
         cmocka_unit_test(lowest_of_both_kinds),
     };

@@ -1,0 +1,139 @@
+/* exact_step_text.h -- ordinary steps whose observation is exact, or sharper than the ordinary form is otherwise taken for;
+ * see num_f64.h and tiled_range_text.h. For plain C on the CPU.
+ *
+ * Such a step subtracts all that is known of a combination of states: its posterior is singular but for round-off of the
+ * prediction, and so no more than that much is wrong with it. Where noise enters every combination again before the next
+ * observation, it is round-off of that prediction, too, and is forgotten as all round-off of the ordinary form is: a trend
+ * and a season observed without noise, for one. So a step of this kind stands when
+ *
+ *     its own prediction and the next one have no pivot below KS_EXACT_LEAST of its variance, nor below 1 / KS_GROWTH of
+ *     what F P Fᵀ makes its row of, and
+ *     no variance shrinks by more than KS_GROWTH.
+ *
+ * The next prediction is made by the next step. Until then what led into the step is kept, and a step that does not stand is
+ * left to the array form, with the estimate before it. At the end of a range the next prediction is made ahead, so that
+ * what stands does not depend on where a range ends; after the last step of a series there is none. */
+
+/** What a range keeps of its exact steps. */
+typedef struct KS_T(ks_exact) {
+    int may;      /* they are wanted                                                      */
+    int taken;    /* there has been one                                                   */
+    int due;      /* the step before is one, and its next prediction has not been seen    */
+    int refused;  /* that prediction is what the present step fails for                   */
+    int64_t at[2]; /* the steps that the estimates kept lead into, -1: none              */
+    int64_t missing[2], sharp[2];
+    ks_evidence evidence[2];
+} KS_T(ks_exact);
+
+KS_HD KS_T(ks_exact) KS_T(ks_exact_begin)(int may, int m, const KS_T(ks_tiled_memory) *w)
+{
+    const KS_T(ks_exact) e = { .may = may, .at = { -1, -1 } };
+    for (int i = 0; may && i < m; ++i) w->no_limit[i] = KS_LIT(INFINITY);
+    return e;
+}
+
+/** Keep what leads into step k: the mean in w->x, P, and the sums over the steps before it. */
+KS_HD_COLD void KS_T(ks_exact_keep)(int nx, int n, int64_t k, const KS_NUM *P, const ks_evidence *evidence,
+                                    int64_t missing, int64_t sharp, const KS_T(ks_tiled_memory) *w, KS_T(ks_exact) *e)
+{
+    const int i = (int)(k & 1);
+    KS_NUM *to = w->before + i * (n * n + n);
+    KS_T(ks_copy)(nx * n, P, to);
+    KS_T(ks_copy)(nx, w->x, to + n * n);
+    e->evidence[i] = *evidence;
+    e->missing[i] = missing;
+    e->sharp[i] = sharp;
+    e->at[i] = k;
+}
+
+/** Back to before step k, or, where the step before it is what does not stand, to before that one. Returns the step, w->x is
+ *  the mean that leads into it, *P the covariance. */
+KS_HD_COLD int64_t KS_T(ks_exact_back)(int nx, int n, int64_t k, KS_NUM **P, ks_evidence *evidence, int64_t *missing,
+                                       int64_t *sharp, const KS_T(ks_tiled_memory) *w, const KS_T(ks_exact) *e)
+{
+    const int earlier = e->refused && e->at[(k - 1) & 1] == k - 1, i = (int)((k - earlier) & 1);
+    if (e->at[i] != k - earlier) return k; /* before anything was written */
+    KS_NUM *kept = w->before + i * (n * n + n);
+    KS_T(ks_copy)(nx, kept + n * n, w->x);
+    *P = kept;
+    *evidence = e->evidence[i];
+    *missing = e->missing[i];
+    *sharp = e->sharp[i];
+    return k - earlier;
+}
+
+/** Whether no pivot of the prediction Pp = F P Fᵀ + Q, of which the upper triangle is read, is lost. */
+KS_HD_COLD int KS_T(ks_exact_predicted)(int nx, int n, const KS_NUM *F, const KS_NUM *P, const KS_NUM *Pp,
+                                        const KS_T(ks_tiled_memory) *w)
+{
+    KS_NUM *pivot = w->work, *inverse_d = pivot + n;
+    KS_T(ks_copy)(nx * n, Pp, w->D);
+    return KS_ALL(KS_T(ks_tiled_ldl)(NULL, nx, KS_EXACT_LEAST, n, w->D, w->step.W, 0, w->D, w->D, w->D, pivot, inverse_d)) &&
+           KS_T(ks_pivots_stand)(nx, 1 / KS_GROWTH, F, P, n, pivot, inverse_d);
+}
+
+/** Whether one of m entries, with the factors `made` of their innovation, Lᵀ with rows ld apart, exceeds its limit. */
+KS_HD int KS_T(ks_exact_observes)(int m, int ld, const KS_NUM *limit, const KS_T(ks_tiled_slot) *made)
+{
+    int exceeds = 0;
+    for (int i = 0; i < m; ++i) {
+        KS_NUM variance = made->pivot[i];
+        for (int j = 0; j < i; ++j)
+            variance = variance + made->LT[j * ld + i] * made->LT[j * ld + i] * made->pivot[j];
+        exceeds |= !KS_GT(limit[i], variance);
+    }
+    return exceeds;
+}
+
+/** Whether step k, from what is kept of it to the posterior P, without the limits of b in between, stands, as far as is
+ *  known yet. */
+KS_HD_COLD int KS_T(ks_exact_stands)(int nx, int n, int m, int ld, int64_t k, const KS_T(ks_blocks) *b,
+                                     const KS_T(ks_tiled_slot) *made, const KS_NUM *P, const KS_T(ks_tiled_memory) *w,
+                                     KS_T(ks_exact) *e)
+{
+    const KS_NUM *Pp = made->Pp, *from = w->before + (k & 1) * (n * n + n);
+    const int exact = KS_T(ks_exact_observes)(m, ld, b->limit, made);
+    e->refused = 0;
+    if ((e->due || exact) && !KS_T(ks_exact_predicted)(nx, n, b->F, from, Pp, w)) {
+        e->refused = e->due;
+        return 0;
+    }
+    for (int i = 0; exact && i < nx; ++i)
+        if (!KS_GT(KS_LIT(KS_GROWTH) * P[i * n + i], Pp[i * n + i])) return 0;
+    e->due = exact;
+    e->taken |= exact;
+    return 1;
+}
+
+/* Of a step in memory `looked` says, beside whether its key has been, whether its prediction has been looked at. */
+enum { KS_LOOKED_KEY = 1, KS_LOOKED_PREDICTION = 2 };
+
+/** The same of a step from P that comes from memory. */
+KS_HD_COLD int KS_T(ks_exact_again)(int nx, int n, int m, int ld, const KS_T(ks_blocks) *b,
+                                    const KS_T(ks_tiled_slot) *made, const KS_NUM *P, unsigned char *looked,
+                                    const KS_T(ks_tiled_memory) *w, KS_T(ks_exact) *e)
+{
+    e->refused = 0;
+    if (e->due && !(*looked & KS_LOOKED_PREDICTION)) {
+        e->refused = !KS_T(ks_exact_predicted)(nx, n, b->F, P, made->Pp, w);
+        if (e->refused) return 0;
+        *looked |= KS_LOOKED_PREDICTION;
+    }
+    e->due = KS_T(ks_exact_observes)(m, ld, b->limit, made);
+    return 1;
+}
+
+/** Whether the predictions of all steps in memory have been looked at. */
+KS_HD int KS_T(ks_exact_all_looked)(const KS_T(ks_memo) *memo)
+{
+    int all = KS_LOOKED_PREDICTION;
+    for (int at = 0; at < memo->used; ++at) all &= memo->looked[at];
+    return all != 0;
+}
+
+/** Steps from memory have been taken, the last one in the slot `made`: nothing is kept of what led into them. */
+KS_HD void KS_T(ks_exact_resume)(int m, int ld, const KS_NUM *limit, const KS_T(ks_tiled_slot) *made, KS_T(ks_exact) *e)
+{
+    e->due = KS_T(ks_exact_observes)(m, ld, limit, made);
+    e->at[0] = e->at[1] = -1;
+}

@@ -1,0 +1,55 @@
+/* tiled_slot_text.h -- what a filter step by the kernels of tiled_step_text.h leaves in the memory of steps (memo_text.h), or
+ * to those who follow; see num_f64.h and tiled_range_text.h. For plain C on the CPU. */
+
+/** What the memory of forward steps keeps behind the key: the posterior, Pp, Z, LT, D and 1 / D. */
+typedef struct KS_T(ks_tiled_slot) {
+    KS_NUM *P, *Pp, *Z, *LT, *pivot, *inverse_d;
+} KS_T(ks_tiled_slot);
+
+/** What the means of other series with the same covariances need of a step (tiled_follow_text.h). */
+KS_HD KS_T(ks_tiled_slot) KS_T(ks_tiled_gain_of)(int n, int m, KS_NUM *gain)
+{
+    KS_T(ks_tiled_slot) at;
+    at.P = at.Pp = NULL;
+    at.Z = gain;
+    at.LT = at.Z + m * n;
+    at.pivot = at.LT + m * KS_T(ks_padded)(m);
+    at.inverse_d = at.pivot + m;
+    return at;
+}
+
+KS_HD KS_T(ks_tiled_slot) KS_T(ks_tiled_slot_of)(int n, int m, KS_NUM *slot)
+{
+    KS_T(ks_tiled_slot) at = KS_T(ks_tiled_gain_of)(n, m, slot + 3 * n * n);
+    at.P = slot + n * n;
+    at.Pp = at.P + n * n;
+    return at;
+}
+
+KS_HD void KS_T(ks_tiled_record)(int nx, int n, int m, const KS_NUM *P, const KS_T(ks_tiled) *w,
+                                 KS_T(ks_memo) *memo, KS_NUM *slot)
+{
+    const KS_T(ks_tiled_slot) to = KS_T(ks_tiled_slot_of)(n, m, slot);
+    KS_T(ks_copy)(nx * n, P, to.P);
+    KS_T(ks_copy)(nx * n, w->Pp, to.Pp);
+    KS_T(ks_copy)(m * n, w->Z, to.Z);
+    KS_T(ks_copy)(m * KS_T(ks_padded)(m), w->LT, to.LT);
+    KS_T(ks_copy)(m, w->pivot, to.pivot);
+    KS_T(ks_copy)(m, w->inverse_d, to.inverse_d);
+    KS_T(ks_memo_keep)(memo);
+}
+
+/** The same of a step that from now on comes to the posterior P that it comes from. */
+KS_HD_COLD void KS_T(ks_tiled_hold)(int nx, int n, int m, const KS_NUM *P, KS_T(ks_tiled_slot) *made,
+                                    const KS_T(ks_tiled) *w, KS_T(ks_memo) *memo)
+{
+    if (made->Z != w->Z) { /* it came from a slot */
+        KS_T(ks_copy)(nx * n, made->Pp, w->Pp);
+        KS_T(ks_copy)(m * n, made->Z, w->Z);
+        KS_T(ks_copy)(m * KS_T(ks_padded)(m), made->LT, w->LT);
+        KS_T(ks_copy)(m, made->pivot, w->pivot);
+        KS_T(ks_copy)(m, made->inverse_d, w->inverse_d);
+        made->Z = w->Z, made->Pp = w->Pp, made->LT = w->LT, made->pivot = w->pivot, made->inverse_d = w->inverse_d;
+    }
+    KS_T(ks_tiled_record)(nx, n, m, P, w, memo, KS_T(ks_memo_hold)(memo, NULL, P));
+}

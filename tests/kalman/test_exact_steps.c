@@ -1,0 +1,192 @@
+/* test_exact_steps.c -- ordinary steps whose observation is exact (kalman/tiled/exact_step_text.h): they are taken where noise
+ * enters every combination of states before the next observation, they are right there, and the array form takes those after
+ * which it does not, wherever a range of steps ends. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+#include "models.h"
+#include "run_case.h"
+#include "sanitizers.h"
+#include "textbook.h"
+
+static const method_case smooth_once = { KS_JOB_SMOOTH, KS_METHOD_SEQUENTIAL, 0, 1, 0 };
+static const method_case filter_once = { KS_JOB_FILTER, KS_METHOD_SEQUENTIAL, 0, 1, 0 };
+
+/** A model of well-conditioned noise that observes without any. */
+static golden *exact(uint64_t seed, int nx, int ny, int64_t T, unsigned flags)
+{
+    golden *g = model_random((model_spec){ seed, T, 1, nx, ny, (ks_prior)(seed % 2), flags });
+    for (int64_t k = 0; k < (g->R.step_stride ? T : 1); ++k)
+        memset(model_block(&g->R, 0, k), 0, (size_t)(ny * ny) * sizeof(double));
+    return g;
+}
+
+/** No noise enters step k: what is known exactly of step k - 1 is of this one. */
+static void lose(golden *g, int64_t k)
+{
+    memset(model_block(&g->Q, 0, k), 0, (size_t)(g->nx * g->nx) * sizeof(double));
+}
+
+/** Step k has for its first state what the last entry has observed of step k - 1, most of it that state, and knows it
+ *  exactly: what round-off leaves of it is many round-offs of the variance that the observation has left of the state. */
+static void come_back(golden *g, int64_t k)
+{
+    double *F = model_block(&g->F, 0, k), *Q = model_block(&g->Q, 0, k);
+    double *H = model_block(&g->H, 0, k - 1) + (g->ny - 1) * g->nx;
+    for (int i = 0; i < g->nx; ++i) {
+        H[i] = F[i] = i == 0 ? 1 : 0x1p-6 * H[i];
+        Q[i] = Q[i * g->nx] = 0;
+    }
+}
+
+static golden *finished(golden *g)
+{
+    model_round(g);
+    textbook_smooth(g);
+    return g;
+}
+
+static void check(const golden *g, golden_buffers *b, ks_precision precision, unsigned outputs, const char *what)
+{
+    const golden_difference d =
+        golden_compare(golden_widen(b), &g->expected, outputs, golden_norm_of(g, precision));
+    if (!(d.error <= (precision == KS_F64 ? 1e-9 : 5e-3)))
+        fail_msg("%s, %d states, %d entries, T = %lld, precision %d: %s at step %lld off by %.3g", what, g->nx, g->ny,
+                 (long long)g->T, (int)precision, golden_output_name(d.output), (long long)d.step, d.error);
+}
+
+/** Every shape of kernel, of models that vary and do not, with entries missing and without. */
+static void as_the_textbook(void **state)
+{
+    (void)state;
+    static const int sizes[][2] = { { 5, 1 }, { 5, 3 },  { 6, 2 },  { 7, 1 },  { 7, 5 },  { 8, 4 },  { 9, 1 }, { 9, 3 },
+                                    { 10, 1 }, { 11, 7 }, { 12, 2 }, { 12, 8 }, { 13, 1 }, { 14, 3 }, { 17, 1 }, { 24, 2 },
+                                    { 31, 1 } };
+    static const unsigned flags[] = { 0, MISSING | HAS_OFFSETS, VARIES_ALL, VARIES_ALL | MISSING };
+    const int count = (int)(sizeof sizes / sizeof sizes[0]);
+    for (int c = 0; c < count * 4; ++c) {
+        const int nx = sizes[c / 4][0], ny = sizes[c / 4][1];
+        if (SANITIZED && nx > 14) continue;
+        golden *g = finished(exact(700 + (uint64_t)c, nx, ny, 90 + c, flags[c % 4]));
+        for (int p = 0; p < 2; ++p) {
+            ks_info info = KS_INFO_INIT;
+            const unsigned outputs = outputs_made(&smooth_once);
+            golden_buffers *b = run_well(g, &smooth_once, (ks_precision)p, 1, outputs, &info);
+            check(g, b, (ks_precision)p, outputs, "exact");
+            if (p == KS_F64 && info.array_steps > g->T / 4)
+                fail_msg("%d states, %d entries, case %d: %lld of %lld steps in the array form", nx, ny, c % 4,
+                         (long long)info.array_steps, (long long)(2 * g->T));
+            golden_buffers_free(b);
+        }
+        golden_free(g);
+    }
+}
+
+/** Where no noise enters now and then, or none what has been observed, the step before is not an ordinary one. */
+static void noise_that_fails_to_come(void **state)
+{
+    (void)state;
+    static const int sizes[][2] = { { 5, 1 }, { 7, 2 }, { 8, 2 }, { 9, 1 }, { 12, 2 }, { 14, 1 }, { 17, 3 } };
+    for (int c = 0; c < 7 * 3; ++c) {
+        golden *g = exact(800 + (uint64_t)c, sizes[c / 3][0], sizes[c / 3][1], 150, VARIES_ALL | (c % 3 == 1 ? MISSING : 0));
+        for (int64_t k = 20; k < g->T; k += 17) {
+            if (c % 3 == 2) come_back(g, k);
+            else lose(g, k);
+        }
+        if (c % 3 < 2) lose(g, 38); /* two in succession */
+        (void)finished(g);
+        for (int p = 0; p < 2; ++p)
+            for (int filters = 0; filters < 2; ++filters) {
+                const method_case *m = filters ? &filter_once : &smooth_once;
+                ks_info info = KS_INFO_INIT;
+                golden_buffers *b = run_well(g, m, (ks_precision)p, 1, outputs_made(m), &info);
+                check(g, b, (ks_precision)p, outputs_made(m), "without noise now and then");
+                if (p == KS_F64 && filters) assert_true(info.array_steps >= 8 && info.ordinary_steps >= g->T / 2);
+                golden_buffers_free(b);
+            }
+        golden_free(g);
+    }
+}
+
+/** The same where ranges end: at the steps of a block, and at those of a checkpoint. Bits do not depend on it. */
+static void at_ends_of_ranges(void **state)
+{
+    (void)state;
+    const int64_t T = 4110;
+    static const unsigned sets[] = { KS_OUT_SMOOTHED_MEAN | KS_OUT_SMOOTHED_COV, KS_OUT_SMOOTHED_MEAN };
+    for (int c = 0; c < (SANITIZED ? 3 : 9); ++c) {
+        golden *g = exact(900 + (uint64_t)c, c % 2 ? 5 : 9, 1, T, VARIES_Q);
+        for (int64_t k = 4090 + c % 3; k < T; k += 3) lose(g, k); /* 4096 is one of each three */
+        /* Checkpoints stand about the root of T apart. */
+        for (int64_t k = 60; k < 4080; k += 13) lose(g, k);
+        (void)finished(g);
+        golden_buffers *b[2];
+        for (int set = 0; set < 2; ++set) {
+            size_t bytes = 0;
+            b[set] = run_well(g, &smooth_once, KS_F64, 1, sets[set], NULL);
+            check(g, b[set], KS_F64, sets[set], "ends");
+            const void *first = golden_bytes(b[0], KS_OUT_SMOOTHED_MEAN, &bytes);
+            assert_memory_equal(first, golden_bytes(b[set], KS_OUT_SMOOTHED_MEAN, &bytes), bytes);
+        }
+        golden_buffers_free(b[0]);
+        golden_buffers_free(b[1]);
+        golden_free(g);
+    }
+}
+
+/** A variance that all but vanishes is the array form's: a state that is itself observed. */
+static void observed_states(void **state)
+{
+    (void)state;
+    for (int nx = 5; nx <= 13; nx += 4) {
+        golden *g = exact(950 + (uint64_t)nx, nx, 1, 80, MISSING);
+        for (int i = 0; i < nx; ++i) model_block(&g->H, 0, 0)[i] = i == 0;
+        (void)finished(g);
+        ks_info info = KS_INFO_INIT;
+        golden_buffers *b = run_well(g, &filter_once, KS_F64, 1, outputs_made(&filter_once), &info);
+        check(g, b, KS_F64, outputs_made(&filter_once), "an observed state");
+        const double *P = golden_widen(b)->array[__builtin_ctz(KS_OUT_FILTERED_COV)];
+        const double *y = g->y.f64;
+        for (int64_t k = 0; k < g->T; ++k)
+            if (isfinite(y[k])) assert_true(P[k * nx * nx] == 0);
+        golden_buffers_free(b);
+        golden_free(g);
+    }
+}
+
+/** A constant model whose covariances come from memory in the end, held or as they are, and after gaps. */
+static void from_memory(void **state)
+{
+    (void)state;
+    const unsigned outputs = outputs_made(&smooth_once);
+    for (int c = 0; c < 6; ++c) {
+        golden *g = exact(970 + (uint64_t)c, (const int[]){ 5, 8, 13 }[c / 2], 1 + c % 2, 600, 0);
+        for (int64_t k = 400; k < 405; ++k) model_block(&g->y, 0, k)[0] = (double)NAN;
+        model_block(&g->y, 0, 500)[0] = (double)NAN;
+        (void)finished(g);
+        for (int word = 0; word < 3; ++word) {
+            golden_buffers *b = run_steady(g, &smooth_once, KS_F64, 1, outputs, (ks_steady_state)word);
+            check(g, b, KS_F64, outputs, ks_steady_state_name((ks_steady_state)word));
+            golden_buffers_free(b);
+        }
+        golden_buffers *few = run_steady(g, &smooth_once, KS_F64, 1, KS_OUT_SMOOTHED_MEAN | KS_OUT_SMOOTHED_COV,
+                                         KS_STEADY_STATE_HOLD);
+        golden_buffers *all = run_steady(g, &smooth_once, KS_F64, 1, outputs, KS_STEADY_STATE_HOLD);
+        assert_int_equal(first_different(few, all, KS_OUT_SMOOTHED_MEAN | KS_OUT_SMOOTHED_COV), 0);
+        golden_buffers_free(few);
+        golden_buffers_free(all);
+        golden_free(g);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(as_the_textbook), cmocka_unit_test(noise_that_fails_to_come),
+                                        cmocka_unit_test(at_ends_of_ranges), cmocka_unit_test(observed_states),
+                                        cmocka_unit_test(from_memory) };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
