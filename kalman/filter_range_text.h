@@ -195,7 +195,7 @@ KS_HD int KS_T(ks_update_array)(int nx, const ks_series *s, int64_t k,
     /* A step without observations does not for the sake of it where others are exact. */
     if (!to->rooted && (o->m > 0 || !KS_T(ks_observes_exactly)(s->ny, (const KS_NUM *)ks_row(s->R, k))))
         KS_T(ks_leave_array)(nx, o->m, o->R, w->S, state, w->work);
-    if (state->form == KS_FORM_ARRAY && o->m > 0 && ks_takes_exact(s, to))
+    if (state->form == KS_FORM_ARRAY && o->m > 0 && ks_takes_exact(to))
         KS_T(ks_leave_array_exact)(nx, s, k, w->Pp, state, w->work);
     if (state->form == KS_FORM_ORDINARY) state->steady.stage = KS_STEADY_UNKNOWN;
     tally->left += state->form == KS_FORM_ORDINARY;

@@ -305,7 +305,7 @@ static void start_group(ks_run *run, worker_memory *m, const int64_t *b, int cou
         g->state[l].form = KS_FORM_ORDINARY;
         m->forward[l] = ks_forward_sinks_of(run, at);
         m->forward[l].watched = smooths(run->plan) && !m->known;
-        m->forward[l].exact = !m->packs && !ks_is_mixed(run->plan);
+        m->forward[l].exact = !m->packs && ks_goes_exact(run->plan);
         m->backward[l] = ks_backward_sinks_of(run, at);
         m->tally[l] = ks_tally_start();
     }

@@ -166,14 +166,8 @@ KS_HD void *ks_slot_of(ks_sink sink, int64_t k)
     return sink.base + (k - sink.first) * sink.stride;
 }
 
-/** Of fewer states a step in the array form costs little more. */
-enum { KS_EXACT_FROM = 5 };
-
 /** Whether ordinary steps may observe exactly. */
-KS_HD int ks_takes_exact(const ks_series *s, const ks_forward_sinks *to)
-{
-    return to->exact && !to->rooted && s->nx >= KS_EXACT_FROM;
-}
+KS_HD int ks_takes_exact(const ks_forward_sinks *to) { return to->exact && !to->rooted; }
 
 /** Whether sharp predictions of step k count, in numbers of so many bytes: in single precision the first ones may be
  *  for what was observed under a vague prior, and steps of the RTS smoother keep more digits of as few. */

@@ -9,6 +9,7 @@
 #include "kalscan/smooth.h"
 #include "kernels.h"
 #include "pool.h"
+#include "tiled.h"
 
 /** Steps between two calls of the progress function. */
 enum { KS_BLOCK = 4096 };
@@ -83,6 +84,12 @@ void ks_write_loglik(const ks_run *run, int64_t b, double loglik);
 static inline int ks_is_mixed(const ks_smooth_plan *plan)
 {
     return plan->options.precision == KS_MIXED;
+}
+
+/** Whether ordinary steps of a series that goes by itself may observe exactly. */
+static inline int ks_goes_exact(const ks_smooth_plan *plan)
+{
+    return !ks_is_mixed(plan) && ks_tiled_exact(ks_tiled_kernels_of(plan->kernels), plan->nx, plan->ny);
 }
 
 /** Whether a plan makes all outputs of a set, any of a set. */

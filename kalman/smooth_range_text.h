@@ -3,10 +3,21 @@
 
 #include "array_back_again_text.h"
 
+/** Whether an ordinary filtered covariance fC of step k, from which an ordinary step back has failed, is no ground for one in
+ *  the array form: the prediction from it is sharp, or it is singular, having observed exactly, with round-off of the
+ *  prediction in the place of what it knows best, and what follows tells more than that is good for. */
+KS_HD_COLD int KS_T(ks_spoils_step_back)(int nx, const ks_series *s, int64_t k, const KS_NUM *fC, int exact, KS_NUM *W)
+{
+    return (ks_counts_sharp(s, k + 1, sizeof(KS_NUM)) &&
+            KS_T(ks_sharp_ordinary)(nx, (const KS_NUM *)ks_row(s->F, k + 1 - s->shift),
+                                    (const KS_NUM *)ks_row(s->Q, k + 1 - s->shift), fC, W)) ||
+           (exact && !KS_T(ks_well_conditioned)(nx, fC, W));
+}
+
 /** From filtered `from` of step k and smoothed `state` of step k + 1 to smoothed `state` of step k
- *  (from's arrays are scratch afterwards); ET out. k = -1: from is the prior. Returns 0, or, where that is
- *  `watched` for, -1 with nothing done: the prediction in between is sharp. */
-KS_HD int KS_T(ks_step_back)(int nx, const ks_series *s, int64_t k, int watched, const KS_T(ks_scratch) *w,
+ *  (from's arrays are scratch afterwards); ET out. k = -1: from is the prior, kept NULL. Returns 0, or, where that is
+ *  watched for in what is kept, -1 with nothing done: the step is for the whitened way back. */
+KS_HD int KS_T(ks_step_back)(int nx, const ks_series *s, int64_t k, const ks_forward_sinks *kept, const KS_T(ks_scratch) *w,
                              KS_T(ks_memo) *memo, KS_T(ks_memo) *array_memo, ks_state *from, ks_state *state,
                              ks_tally *tally)
 {
@@ -59,8 +70,8 @@ KS_HD int KS_T(ks_step_back)(int nx, const ks_series *s, int64_t k, int watched,
         tally->ordinary += 1;
         return 0;
     }
-    if (watched && ks_counts_sharp(s, k + 1, sizeof(KS_NUM)) && from->form == KS_FORM_ORDINARY &&
-        KS_T(ks_sharp_ordinary)(nx, F, Q, fC, w->work)) {
+    if (kept && kept->watched && from->form == KS_FORM_ORDINARY &&
+        KS_T(ks_spoils_step_back)(nx, s, k, fC, kept->exact, w->work)) {
         tally->sharp = k + 1;
         return -1;
     }
@@ -126,7 +137,7 @@ KS_HD int64_t KS_T(ks_smooth_until)(int nx, const ks_series *s, int64_t k0, int6
                 else
                     KS_T(ks_copy)(nx * nx, C, next);
             }
-            if (KS_T(ks_step_back)(nx, s, k, kept->watched, &inner, &memo, &array_memo, &from, state, tally)) return -2;
+            if (KS_T(ks_step_back)(nx, s, k, kept, &inner, &memo, &array_memo, &from, state, tally)) return -2;
             if (to->lag_one_cov.base)
                 KS_T(ks_write_lag_one)(nx, next, w.ET, to->lag_one_cov, k + 1);
             if (to->gain.base) KS_T(ks_copy)(nx * nx, w.ET, (KS_NUM *)ks_slot_of(to->gain, k));
@@ -172,7 +183,7 @@ KS_HD_COLD void KS_T(ks_smooth_prior)(const ks_series *s, ks_state *state, ks_si
         KS_T(ks_copy)(nx * nx, (KS_NUM *)state->C, next);
     KS_T(ks_memo) nothing = KS_T(ks_memo_start)(nx, s->ny, 0, 0, 0, 0, w.memo);
     KS_T(ks_memo) neither = nothing;
-    (void)KS_T(ks_step_back)(nx, s, -1, 0, &w, &nothing, &neither, &prior, state, tally);
+    (void)KS_T(ks_step_back)(nx, s, -1, NULL, &w, &nothing, &neither, &prior, state, tally);
     if (lag_one.base) KS_T(ks_write_lag_one)(nx, next, w.ET, lag_one, 0);
     if (mean.base) KS_T(ks_copy)(nx, (KS_NUM *)state->x, (KS_NUM *)mean.base);
     const ks_sink none = { NULL, 0, 0 };

@@ -142,7 +142,7 @@ static void start_member(ks_run *run, const ks_party *p, int64_t b, ks_member *m
     ks_series_of(run, b, &m->series);
     m->forward = ks_forward_sinks_of(run, b);
     m->backward = ks_backward_sinks_of(run, b);
-    m->forward.exact = !ks_is_mixed(run->plan);
+    m->forward.exact = ks_goes_exact(run->plan);
     m->tally = ks_tally_start();
     m->together = 0;
     if (ks_party_smooths(run->plan)) {
@@ -208,7 +208,7 @@ static int lead_filter(const ks_smooth_plan *plan, ks_party *p, int64_t k0, int6
     if (!p->leads) return 0;
     ks_party_bring(plan, p, k0, k1, k0, k1);
     to.watched = ks_party_smooths(plan);
-    to.exact = !ks_is_mixed(plan);
+    to.exact = ks_goes_exact(plan);
     if (ks_is_mixed(plan)) to.gain = gains;
     if (!ks_party_smooths(plan)) to.filtered_cov = ks_cov_sink(plan, p->kept, k0);
     int64_t k = k0;
@@ -343,7 +343,7 @@ static ks_forward_sinks keep_again(const ks_smooth_plan *plan, ks_party *p, int6
     to.kept_C = ks_cov_sink(plan, p->kept, k0);
     to.form = p->form;
     to.form_first = k0;
-    to.exact = !ks_is_mixed(plan);
+    to.exact = ks_goes_exact(plan);
     /* The smoothed rows of this block come later and take no harm. */
     ks_state state = { p->smoothed.mean, p->smoothed.cov, (ks_form)p->checkpoint_form[i], p->checkpoint_steady[i] };
     memset(state.x, 0, ks_party_mean_bytes(plan));

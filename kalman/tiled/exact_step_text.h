@@ -14,6 +14,9 @@
  * left to the array form, with the estimate before it. At the end of a range the next prediction is made ahead, so that
  * what stands does not depend on where a range ends; after the last step of a series there is none. */
 
+/* The pivots of a quad are looked at where its rows are vectors. */
+#define KS_QUADS_EXACT (KS_LANES <= 4)
+
 /** What a range keeps of its exact steps. */
 typedef struct KS_T(ks_exact) {
     int may;      /* they are wanted                                                      */

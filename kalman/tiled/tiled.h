@@ -46,6 +46,7 @@ typedef struct ks_follow_kernels {
 
 typedef struct ks_tiled_kernels {
     int from_states; /* with up to KS_ROWS_ENTRIES entries; with more, KS_TILED_FROM */
+    int exact_quads; /* whether steps of four states with as few entries may observe exactly */
     size_t (*scratch_bytes)(int nx, int ny);
     /** Steps k0 .. k1 - 1 of the filter, from a `state` in the ordinary form, as far as that form
      *  goes. Returns the first step not taken, or -1 with the fault in the tally. */
@@ -75,6 +76,12 @@ typedef struct ks_tiled_kernels {
 static inline int ks_tiled_takes(const ks_tiled_kernels *t, int nx, int ny)
 {
     return nx >= (ny <= KS_ROWS_ENTRIES ? t->from_states : KS_TILED_FROM);
+}
+
+/** Whether their steps may observe exactly (exact_step_text.h). What is observed of one state alone is all of it. */
+static inline int ks_tiled_exact(const ks_tiled_kernels *t, int nx, int ny)
+{
+    return nx > 1 && ks_tiled_takes(t, nx, ny) && (nx != 4 || ny > KS_ROWS_ENTRIES || t->exact_quads);
 }
 
 /** The table that goes with `kernels`. */

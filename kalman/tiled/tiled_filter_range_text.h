@@ -309,7 +309,7 @@ KS_HD int64_t KS_T(ks_tiled_filter_steps)(ks_shape shape, int nx, int n, int ny,
     ks_evidence evidence = tally->evidence;
     const int constant = KS_T(ks_memo_pays)(s, INT64_MAX), may = s->steady_state == KS_STEADY_STATE_HOLD;
     ks_steady steady = state->steady;
-    KS_T(ks_exact) exact = KS_T(ks_exact_begin)(!quad && ks_takes_exact(s, to), ny, &w);
+    KS_T(ks_exact) exact = KS_T(ks_exact_begin)((!quad || KS_QUADS_EXACT) && ks_takes_exact(to), ny, &w);
     int carried = 1; /* a quad's w.P is the posterior of the step before */
     unsigned known = 0; /* see ks_few_present() */
     int64_t k = k0, missing = 0;

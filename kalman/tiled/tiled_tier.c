@@ -213,7 +213,7 @@ static int64_t lead_smooth(const ks_series *s, int64_t k0, int64_t k1, ks_state 
 }
 
 const ks_tiled_kernels KS_TILED = {
-    FROM_STATES,
+    FROM_STATES,   !WITH_QUADS || KS_QUADS_EXACT,
     scratch_bytes, filter,      smooth,      filter_gain_bytes, smooth_gain_bytes,
     lead_filter,   lead_smooth, &KS_FOLLOW,
 };

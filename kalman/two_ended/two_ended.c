@@ -86,7 +86,7 @@ ks_forward_sinks ks_left_rows(const ks_lane *l, int64_t i)
     to.form = l->left.form;
     to.form_first = first;
     to.watched = 1;
-    to.exact = 1;
+    to.exact = ks_goes_exact(plan);
     return to;
 }
 

@@ -74,9 +74,11 @@ static void steps_of_both_forms(void **state)
 {
     (void)state;
     for (int p = 0; p < 3; ++p) {
-        golden *g = model_random((model_spec){ 33, 333, 1, 4, 2, KS_PRIOR_X0, VARIES_R | MISSING });
-        for (int64_t k = 0; k < g->T; k += 7) /* exact measurements now and then */
+        golden *g = model_random((model_spec){ 33, 333, 1, 4, 2, KS_PRIOR_X0, VARIES_R | VARIES_H | MISSING });
+        for (int64_t k = 0; k < g->T; k += 7) { /* exact measurements of states now and then */
             memset(model_block(&g->R, 0, k), 0, 4 * sizeof(double));
+            for (int i = 0; i < 8; ++i) model_block(&g->H, 0, k)[i] = i % 5 == 0;
+        }
         model_round(g);
         ks_info info = KS_INFO_INIT;
         golden_buffers_free(run_well(g, &sequential, (ks_precision)p, 1, KS_OUT_LOGLIK, &info));
