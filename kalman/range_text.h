@@ -333,6 +333,8 @@ KS_HD_COLD void KS_T(ks_leave_array)(int nx, int m, const KS_NUM *R, const KS_NU
 /** What a pivot of the predictions around an exact step must exceed, as a share of the variance. A step back divides by
  *  them, one after the other. */
 #define KS_EXACT_LEAST (1.0 / 256)
+/** What the step leaves of each variance, as a share of the predicted one: the way back may lose KS_GROWTH of what is left. */
+#define KS_EXACT_LEAVES (KS_GROWTH < 4096 ? 1 / KS_GROWTH : 1.0 / 4096)
 
 /** Whether every pivot of F P Fᵀ + Q exceeds a `ratio` of what its row of F P Fᵀ was made of: where more was cancelled it is
  *  round-off. P has rows ld apart, the pivots are `pivot`. W: nx numbers. */
@@ -363,7 +365,7 @@ KS_HD_COLD void KS_T(ks_leave_array_exact)(int nx, const ks_series *s, int64_t k
         const KS_NUM *row = Sp + i * nx;
         const KS_NUM pivot = row[i] * row[i], variance = KS_T(ks_sum_of_squares)(i + 1, row);
         if (!KS_GT(pivot, KS_LIT(4 * KS_EXACT_LEAST) * variance) ||
-            !KS_GT(KS_LIT(KS_GROWTH / 4) * KS_T(ks_sum_of_squares)(nx, S + i * nx), variance))
+            !KS_GT(KS_T(ks_sum_of_squares)(nx, S + i * nx), KS_LIT(4 * KS_EXACT_LEAVES) * variance))
             return;
     }
     KS_T(ks_square)(nx, nx, nx, S, P);

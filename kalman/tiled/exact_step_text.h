@@ -8,7 +8,7 @@
  *
  *     its own prediction and the next one have no pivot below KS_EXACT_LEAST of its variance, nor below 1 / KS_GROWTH of
  *     what F P Fᵀ makes its row of, and
- *     no variance shrinks by more than KS_GROWTH.
+ *     it leaves of no variance less than KS_EXACT_LEAVES.
  *
  * The next prediction is made by the next step. Until then what led into the step is kept, and a step that does not stand is
  * left to the array form, with the estimate before it. At the end of a range the next prediction is made ahead, so that
@@ -102,7 +102,7 @@ KS_HD_COLD int KS_T(ks_exact_stands)(int nx, int n, int m, int ld, int64_t k, co
         return 0;
     }
     for (int i = 0; exact && i < nx; ++i)
-        if (!KS_GT(KS_LIT(KS_GROWTH) * P[i * n + i], Pp[i * n + i])) return 0;
+        if (!KS_GT(P[i * n + i], KS_LIT(KS_EXACT_LEAVES) * Pp[i * n + i])) return 0;
     e->due = exact;
     e->taken |= exact;
     return 1;
