@@ -468,6 +468,9 @@ int ks_party_run(ks_run *run, ks_party *p, const int64_t *b, int count)
         filter_block(run, p, k0, k1);
         if (p->alive && ks_run_progress(run, p->alive * (k1 - k0))) p->alive = 0;
     }
+    /* Who has stayed in the array form alone goes back as it does alone. */
+    for (int i = 0; i < p->alive && ks_party_smooths(plan) && !ks_is_mixed(plan); ++i)
+        p->sharp |= ks_goes_whitened(plan->nx, &p->member[i].tally);
     /* At the end both ways meet: who has followed is together with the leader still. */
     for (int64_t i = p->blocks - 1; ks_party_smooths(plan) && i >= 0 && p->alive && !p->sharp; --i) {
         const int64_t k0 = block_start(p->length, plan->T, i);
