@@ -176,11 +176,16 @@ KS_HD int ks_counts_sharp(const ks_series *s, int64_t k, size_t number)
     return number > sizeof(float) || k >= s->nx;
 }
 
-/** Whether a step in the ordinary form is looked at for a sharp prediction: only the last of them counts. */
+/** Whether a step in the ordinary form is one of those that are looked at for a sharp prediction. */
+KS_HD int ks_is_look(const ks_series *s, int64_t k, size_t number)
+{
+    return ks_counts_sharp(s, k, number) && (k % KS_SHARP_LOOK == KS_SHARP_LOOK - 1 || k == s->steps - 1);
+}
+
+/** Whether it is looked at: only the last of them counts. */
 KS_HD int ks_looks_sharp(const ks_forward_sinks *to, const ks_series *s, int64_t k, size_t number)
 {
-    return to->watched && ks_counts_sharp(s, k, number) &&
-           (k % KS_SHARP_LOOK == KS_SHARP_LOOK - 1 || k == s->steps - 1);
+    return to->watched && ks_is_look(s, k, number);
 }
 
 #endif

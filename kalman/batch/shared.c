@@ -34,18 +34,6 @@ int ks_shared_planned(const ks_smooth_plan *plan)
            (plan->options.job == KS_JOB_FILTER || ks_makes_all(plan, made));
 }
 
-/** Blocks that are short, and their steps. */
-enum { SHORT = 4, LEAD_IN = 1 << (SHORT - 1) };
-
-/** Steps of a block: what the leader leaves of them to the others should stay in a near cache. */
-static int64_t block_length(const ks_smooth_plan *plan)
-{
-    const int64_t n = plan->nx, m = plan->ny;
-    const int64_t bytes = (2 * n * n + m * (n + m)) * (int64_t)plan->kernels->number_bytes;
-    const int64_t length = 32768 / bytes;
-    return length > 64 ? 64 : length < LEAD_IN ? LEAD_IN : length;
-}
-
 /** The kernels that look at y. */
 static const ks_tiled_kernels *data_kernels(const ks_smooth_plan *plan)
 {
@@ -66,27 +54,19 @@ static size_t smooth_gain_bytes(const ks_smooth_plan *plan)
                              : ks_tiled_kernels_of(plan->kernels)->smooth_gain_bytes(plan->nx);
 }
 
-/** The first step of block i. The first blocks are short, of 1, 1, 2 and 4 steps: all series start in the
- *  array form, in which nobody leads, and should not stay alone for long after it. */
-static int64_t block_start(int64_t length, int64_t T, int64_t i)
-{
-    const int64_t k = i == 0 ? 0 : i <= SHORT ? (int64_t)1 << (i - 1) : LEAD_IN + (i - SHORT) * length;
-    return k < T ? k : T;
-}
-
 static int64_t block_count(int64_t length, int64_t T)
 {
     int64_t i = 1;
-    while (i <= SHORT && block_start(length, T, i) < T) ++i;
-    return T <= LEAD_IN ? i : SHORT + (T - LEAD_IN + length - 1) / length;
+    while (i <= KS_SHORT_BLOCKS && ks_block_start(length, T, i) < T) ++i;
+    return T <= KS_LEAD_IN ? i : KS_SHORT_BLOCKS + (T - KS_LEAD_IN + length - 1) / length;
 }
 
 int ks_shared_gaps(const ks_run *run, int64_t b)
 {
     const ks_smooth_plan *plan = run->plan;
     const ks_tiled_kernels *tiled = data_kernels(plan);
-    const int64_t length = block_length(plan);
-    int64_t blocks = 0, whole = 0, end = LEAD_IN; /* the short ones count as one */
+    const int64_t length = ks_block_length(plan);
+    int64_t blocks = 0, whole = 0, end = KS_LEAD_IN; /* the short ones count as one */
     ks_series s;
     ks_series_of(run, b, &s);
     for (int64_t k = 0; k < plan->T; k = end, end += length, ++blocks)
@@ -102,7 +82,7 @@ void ks_party_carve(ks_carver *carver, const ks_smooth_plan *plan, void *scratch
     p->data = data_kernels(plan);
     p->scratch = scratch;
     p->most = share < KS_PARTY ? (int)share : KS_PARTY;
-    p->length = block_length(plan);
+    p->length = ks_block_length(plan);
     p->blocks = block_count(p->length, plan->T);
     const size_t length = (size_t)p->length, blocks = (size_t)p->blocks, T = (size_t)plan->T;
     const ks_estimates lead = ks_carve_estimates(carver, plan, 1);
@@ -125,12 +105,14 @@ void ks_party_carve(ks_carver *carver, const ks_smooth_plan *plan, void *scratch
     p->member = member;
     for (int i = 0; i < p->most; ++i) {
         const ks_estimates state = ks_carve_estimates(carver, plan, 1);
+        float *before = ks_is_mixed(plan) ? ks_carve(carver, (size_t)plan->nx, sizeof(float)) : NULL;
         unsigned char *form = ks_party_smooths(plan) ? ks_carve(carver, T, 1) : NULL;
         unsigned char *followed = ks_party_smooths(plan) ? ks_carve(carver, blocks, 1) : NULL;
         if (!member) continue;
         memset(&member[i], 0, sizeof member[i]);
         member[i].state.x = state.mean;
         member[i].state.C = state.cov;
+        member[i].before = before;
         member[i].form = form;
         member[i].followed = followed;
     }
@@ -222,23 +204,6 @@ static int lead_filter(const ks_smooth_plan *plan, ks_party *p, int64_t k0, int6
     return k == k1;
 }
 
-int ks_party_is_sharp(const ks_smooth_plan *plan, const ks_party *p, const ks_member *m)
-{
-    const size_t bytes = plan->kernels->number_bytes, n = (size_t)plan->nx;
-    for (size_t i = 0; i < n; ++i) {
-        const size_t at = (i * n + i) * bytes;
-        double x, P, before;
-        if (ks_is_mixed(plan)) x = ((const double *)m->state.x)[i];
-        else plan->kernels->widen(1, (const char *)m->state.x + i * bytes, &x);
-        plan->kernels->widen(1, (const char *)p->state.C + at, &P);
-        plan->kernels->widen(1, (const char *)p->before.cov + at, &before);
-        if (ks_is_mixed(plan) ? ks_mixed_is_sharp(x, before, P)
-                              : P < before && P < x * x * (bytes == sizeof(float) ? 0x1p-24 : 0x1p-53))
-            return 1;
-    }
-    return 0;
-}
-
 static int filter_alone(const ks_smooth_plan *plan, ks_party *p, ks_member *m, int64_t k0, int64_t k1)
 {
     part(plan, p, m);
@@ -266,6 +231,7 @@ static ks_member *follow_filter(const ks_smooth_plan *plan, ks_party *p, int64_t
         f[i].mean = ks_party_smooths(plan) ? m->forward.kept_mean : m->forward.filtered_mean;
         f[i].cov = m->forward.filtered_cov; /* the smoother's are the leader's again on the way back */
         f[i].evidence = m->tally.evidence;
+        f[i].watched = m->forward.watched;
     }
     const ks_sink covs = ks_cov_sink(plan, p->kept, k0);
     if (count) p->tiled->follow->filter(count, f, k0, k1, &gains, &covs, p->scratch);
@@ -279,7 +245,7 @@ static ks_member *follow_filter(const ks_smooth_plan *plan, ks_party *p, int64_t
         m->tally.evidence = f[i].evidence;
         m->tally.ordinary += k1 - k0;
         if (ks_party_smooths(plan)) m->followed[p->block] = 1;
-        if (m->forward.watched) p->sharp |= ks_party_is_sharp(plan, p, m);
+        p->sharp |= f[i].sharp;
     }
     return NULL;
 }
@@ -462,8 +428,8 @@ int ks_party_run(ks_run *run, ks_party *p, const int64_t *b, int count)
     start_leader(run, p, b[0]);
     for (int i = 0; i < count; ++i) start_member(run, p, b[i], &p->member[i]);
     for (int64_t i = 0; i < p->blocks && p->alive && !p->sharp; ++i) {
-        const int64_t k0 = block_start(p->length, plan->T, i);
-        const int64_t k1 = block_start(p->length, plan->T, i + 1);
+        const int64_t k0 = ks_block_start(p->length, plan->T, i);
+        const int64_t k1 = ks_block_start(p->length, plan->T, i + 1);
         p->block = i;
         filter_block(run, p, k0, k1);
         if (p->alive && ks_run_progress(run, p->alive * (k1 - k0))) p->alive = 0;
@@ -473,8 +439,8 @@ int ks_party_run(ks_run *run, ks_party *p, const int64_t *b, int count)
         p->sharp |= ks_goes_whitened(plan->nx, &p->member[i].tally);
     /* At the end both ways meet: who has followed is together with the leader still. */
     for (int64_t i = p->blocks - 1; ks_party_smooths(plan) && i >= 0 && p->alive && !p->sharp; --i) {
-        const int64_t k0 = block_start(p->length, plan->T, i);
-        const int64_t k1 = block_start(p->length, plan->T, i + 1);
+        const int64_t k0 = ks_block_start(p->length, plan->T, i);
+        const int64_t k1 = ks_block_start(p->length, plan->T, i + 1);
         p->block = i;
         smooth_block(run, p, k0, k1);
         if (p->alive && ks_run_progress(run, p->alive * (k1 - k0))) p->alive = 0;

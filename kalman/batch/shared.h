@@ -18,6 +18,7 @@ typedef struct ks_member {
     int together;            /* the covariance is the leader's                     */
     ks_forward_sinks forward;
     ks_backward_sinks backward;
+    float *before;           /* of KS_MIXED: variances where blocks are looked at  */
     unsigned char *form;     /* of each step, for the way back                     */
     unsigned char *followed; /* of each block, on the way there                    */
     ks_tally tally;

@@ -45,6 +45,7 @@ static ks_group *enter(ks_party *p, const ks_member *m)
     ks_mixed_lane *lane = &p->mixed.lane[0];
     lane->series = m->series;
     lane->x = m->state.x;
+    lane->before = m->before;
     g->alive = 1;
     g->state[0].C = m->state.C;
     g->state[0].form = m->state.form;
@@ -70,6 +71,20 @@ int ks_party_smooth_alone(const ks_smooth_plan *plan, ks_party *p, ks_member *m,
     m->state.form = g->state[0].form;
     m->state.steady = g->state[0].steady;
     return !g->alive;
+}
+
+/** Whether a prediction of a follower is sharp, whose covariance is the leader's, as ks_mixed_filter() tells. */
+static int is_sharp(const ks_smooth_plan *plan, const ks_party *p, const ks_member *m, int64_t k0, int64_t k1)
+{
+    const int64_t length = ks_look_length(plan);
+    const float *first = p->before.cov, *last = p->state.C;
+    const double *x = m->state.x;
+    const int n = plan->nx;
+    int sharp = 0;
+    for (int i = 0; i < n && ks_block_starts(length, k0); ++i) m->before[i] = first[i * n + i];
+    for (int i = 0; i < n && ks_block_end(length, plan->T, k0) == k1; ++i)
+        sharp |= ks_mixed_is_sharp(x[i], (double)m->before[i], (double)last[i * n + i]);
+    return sharp;
 }
 
 ks_member *ks_party_follow_filter(const ks_smooth_plan *plan, ks_party *p, int64_t k0, int64_t k1,
@@ -98,7 +113,7 @@ ks_member *ks_party_follow_filter(const ks_smooth_plan *plan, ks_party *p, int64
         m->tally.evidence = lanes[i].evidence;
         m->tally.ordinary += k1 - k0;
         if (ks_party_smooths(plan)) m->followed[p->block] = 1;
-        if (m->forward.watched) p->sharp |= ks_party_is_sharp(plan, p, m);
+        if (m->forward.watched) p->sharp |= is_sharp(plan, p, m, k0, k1);
     }
     return NULL;
 }

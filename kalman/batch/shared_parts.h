@@ -3,6 +3,7 @@
 #define KS_SHARED_PARTS_H
 
 #include <string.h>
+#include "blocks.h"
 #include "shared.h"
 
 static inline int ks_party_smooths(const ks_smooth_plan *plan)
@@ -42,10 +43,6 @@ static inline void ks_party_fail(ks_member *m, int64_t k)
     m->tally.bad_array = KS_ARRAY_ESTIMATE;
     m->tally.fault = KS_FAULT_NOT_FINITE;
 }
-
-/** Whether the mean of a follower is so large beside the leader's covariance, which has shrunk in the block, that
- *  the predictions are sharp: the leader itself has no mean. */
-int ks_party_is_sharp(const ks_smooth_plan *plan, const ks_party *p, const ks_member *m);
 
 /* KS_MIXED, see mixed.h: leader and members are in single precision but for the members' means. */
 

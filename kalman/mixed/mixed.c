@@ -1,5 +1,6 @@
 /* mixed.c -- see mixed.h. */
 #include "mixed.h"
+#include "blocks.h"
 
 #include <math.h>
 #include <string.h>
@@ -285,7 +286,7 @@ static void variances(int nx, const ks_state *state, float *to)
 
 int ks_mixed_is_sharp(double x, double before, double after) { return after < before && after < x * x * 0x1p-82; }
 
-/** Look at the means behind a block of steps, of which k is the last. */
+/** Look at the means behind step k, the last of some blocks (ks_look_length()). */
 static void watch(const ks_smooth_plan *plan, const ks_mixed *mixed, const ks_group *g, int lanes, int64_t k,
                   ks_tally *tally)
 {
@@ -303,11 +304,13 @@ void ks_mixed_filter(const ks_smooth_plan *plan, ks_mixed *mixed, ks_group *g,
 {
     const ks_sink none = { NULL, 0, 0 };
     const int lanes = packs ? packs->width : 1;
+    const int64_t length = ks_look_length(plan);
     ks_forward_sinks twin[KS_LANES_MOST];
     int64_t end;
     for (int64_t k = k0; k < k1 && g->alive; k = end) {
         const int before = g->alive;
-        end = k1 - k < mixed->length ? k1 : k + mixed->length;
+        const int64_t look = to[0].watched ? ks_block_end(length, plan->T, k) : k1, last = look < k1 ? look : k1;
+        end = last - k < mixed->length ? last : k + mixed->length;
         bring_transitions(plan, mixed, g, lanes, k, end);
         bring_observations(plan, mixed, g, lanes, k, end);
         for (int l = 0; l < lanes; ++l) {
@@ -318,14 +321,14 @@ void ks_mixed_filter(const ks_smooth_plan *plan, ks_mixed *mixed, ks_group *g,
             mixed->lane[l].evidence = tally[l].evidence;
             if (to[l].kept_mean.base) twin[l].kept_mean = zero;
             twin[l].gain = gains_of(&mixed->lane[l], ks_gain_numbers(plan->nx, plan->ny), k);
-            if (to[l].watched) variances(plan->nx, &g->state[l], mixed->lane[l].before);
+            if (to[l].watched && ks_block_starts(length, k)) variances(plan->nx, &g->state[l], mixed->lane[l].before);
         }
         if (packs)
             packs->filter(g, k, end, twin, tally);
         else if (plan->kernels->filter(g->series, k, end, g->state, twin, g->scratch, tally))
             g->alive = 0;
         filter_means(plan, mixed, g, lanes_left(g, before), k, end, to, tally);
-        if (to[0].watched) watch(plan, mixed, g, g->alive, end - 1, tally);
+        if (end == look && to[0].watched) watch(plan, mixed, g, g->alive, end - 1, tally);
     }
 }
 

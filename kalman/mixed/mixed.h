@@ -27,7 +27,7 @@ typedef struct ks_mixed_lane {
     ks_twin_array array[KS_TWIN_ARRAYS];
     float *y, *gains, *prior;           /* the twin's                    */
     float *mean, *kept;                 /* zeros, also the twin's        */
-    float *before, *after;              /* variances on either side of a block */
+    float *before, *after;              /* variances on either side of some blocks: ks_look_length() */
     double *behind;                     /* the filtered mean of the step smoothed last   */
     float *pool;
 } ks_mixed_lane;

@@ -24,6 +24,7 @@ typedef struct ks_follower {
     ks_sink mean;         /* of the filter to, where wanted; there the smoother's replace them   */
     ks_sink cov;          /* the covariances to, where wanted                                   */
     ks_evidence evidence; /* of the filter                                                      */
+    int watched, sharp;   /* whether to look for sharp predictions; out: whether there is one   */
     int finite;           /* out: whether all is                                                */
 } ks_follower;
 

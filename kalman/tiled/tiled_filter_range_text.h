@@ -154,11 +154,11 @@ KS_HD void KS_T(ks_tiled_write_gain)(ks_shape shape, int n, int m, int ny, const
 }
 
 /** What a step leaves besides its estimate to the outputs that few ask for, and to those who follow
- *  (gains, where it is not NULL). */
+ *  (gains, where it is not NULL); looks: the variances before it are in w->xn. */
 KS_HD_COLD void KS_T(ks_tiled_write_rest)(const ks_series *s, int n, int64_t k, int m,
                                           const KS_NUM *P,
                                           const KS_T(ks_tiled_slot) *made,
-                                          const KS_T(ks_tiled_memory) *w,
+                                          const KS_T(ks_tiled_memory) *w, int looks,
                                           const ks_forward_sinks *to, const ks_sink *gains)
 {
     const int nx = s->nx;
@@ -169,6 +169,7 @@ KS_HD_COLD void KS_T(ks_tiled_write_rest)(const ks_series *s, int n, int64_t k, 
         KS_T(ks_copy)(m * KS_T(ks_padded)(m), made->LT, gain.LT);
         KS_T(ks_copy)(m, made->pivot, gain.pivot);
         KS_T(ks_copy)(m, made->inverse_d, gain.inverse_d);
+        if (looks) KS_T(ks_shrunk)(nx, n, w->xn, made->Pp, gain.shrunk);
     }
     if (to->predicted_mean.base || to->predicted_cov.base || to->predicted_var.base ||
         to->innovation.base || to->innovation_cov.base || to->innovation_std.base)
@@ -273,7 +274,8 @@ KS_QUAD_REPEAT(4)
 #undef KS_QUAD_REPEAT
 
 /** Filter steps k0 .. k1 - 1 as far as the ordinary form goes. shape is a literal; ny is s->ny, of
- *  quads a literal. n: rows are padded to it. gains: for those who follow, or NULL. Returns the first step not taken, or -1 with the fault in the tally. */
+ *  quads a literal. n: rows are padded to it. gains: for those who follow, or NULL. Returns the first step not taken, or -1
+ *  with the fault in the tally. */
 KS_HD int64_t KS_T(ks_tiled_filter_steps)(ks_shape shape, int nx, int n, int ny, const ks_series *s,
                                           int64_t k0, int64_t k1, ks_state *state,
                                           const ks_forward_sinks *to, const ks_sink *gains,
@@ -305,7 +307,7 @@ KS_HD int64_t KS_T(ks_tiled_filter_steps)(ks_shape shape, int nx, int n, int ny,
     KS_T(ks_memo) memo = KS_T(ks_memo_start)(n, mp, KS_T(ks_steady_pays)(s, state, k1 - k0), 0, n * n,
                                              2 * n * n + ny * (n + mp + 2), w.memo);
     const KS_T(ks_tiled_slot) fresh = { 0, w.step.Pp, w.step.Z, w.step.LT, w.step.pivot,
-                                        w.step.inverse_d };
+                                        w.step.inverse_d, NULL };
     ks_evidence evidence = tally->evidence;
     const int constant = KS_T(ks_memo_pays)(s, INT64_MAX), may = s->steady_state == KS_STEADY_STATE_HOLD;
     ks_steady steady = state->steady;
@@ -377,6 +379,9 @@ KS_HD int64_t KS_T(ks_tiled_filter_steps)(ks_shape shape, int nx, int n, int ny,
             if (at >= 0) memo.looked[at] |= KS_LOOKED_KEY;
         }
         KS_T(ks_tiled_slot) made = fresh;
+        /* The posterior may take the place of what it is made of. */
+        const int looks = (at < 0 || gains) && ks_looks_sharp(to, s, k, sizeof(KS_NUM));
+        for (int i = 0; looks && i < nx; ++i) w.xn[i] = P[i * n + i];
         if (at >= 0) {
             made = KS_T(ks_tiled_slot_of)(n, ny, memo.base + (int64_t)at * memo.size);
             if (exact.taken || exact.due) {
@@ -394,9 +399,6 @@ KS_HD int64_t KS_T(ks_tiled_filter_steps)(ks_shape shape, int nx, int n, int ny,
             carried = 1;
             KS_NUM *record = NULL;
             KS_MASK good;
-            /* The posterior may take the place of what it is made of. */
-            const int looks = ks_looks_sharp(to, s, k, sizeof(KS_NUM));
-            for (int i = 0; looks && i < nx; ++i) w.xn[i] = P[i * n + i];
             if (memo.slots) {
                 memo.last = -1;
                 if (complete) record = KS_T(ks_memo_miss)(&memo, NULL, P);
@@ -451,7 +453,7 @@ KS_HD int64_t KS_T(ks_tiled_filter_steps)(ks_shape shape, int nx, int n, int ny,
         if (cov.base && !home) KS_T(ks_unpad)(nx, n, P, (KS_NUM *)ks_slot_of(cov, k));
         if (keeps) to->form[k - to->form_first] = (unsigned char)KS_FORM_ORDINARY;
         if (to->gain.base) KS_T(ks_tiled_write_gain)(shape, n, m, ny, s, k, &made, to->gain);
-        if (rest) KS_T(ks_tiled_write_rest)(s, n, k, m, P, &made, &w, to, gains);
+        if (rest) KS_T(ks_tiled_write_rest)(s, n, k, m, P, &made, &w, looks, to, gains);
     }
     if (k == k1 && exact.due && k < s->steps) {
         KS_T(ks_tiled_transition)(shape, nx, n, s, k, 0, &w, &all);

@@ -225,6 +225,16 @@ KS_HD void KS_T(ks_follow_gather)(int a, const KS_T(ks_tiled_slot) *gain, const 
     }
 }
 
+/** The followers whose prediction xp is sharp beside what ks_shrunk() has of it. */
+KS_HD_COLD void KS_T(ks_follow_sharp)(int nx, int count, const KS_NUM *shrunk, const KS_T(ks_each) *xp, ks_follower *f)
+{
+    for (int i = 0; i < nx; ++i) {
+        if (shrunk[i] == (KS_NUM)INFINITY) continue;
+        const KS_T(ks_each) least = KS_LIT(KS_EPS) * (xp[i] * xp[i]);
+        for (int l = 0; l < count; ++l) f[l].sharp |= least[l] > shrunk[i];
+    }
+}
+
 /** Packs of a range: the mean, its prediction and u, the innovation, d where it does not vary, and
  *  rows of several steps. */
 typedef struct KS_T(ks_follow_memory) {
@@ -302,6 +312,7 @@ KS_HD void KS_T(ks_follow_filter_steps)(ks_shape shape, int nx, int ny, int coun
     const KS_T(ks_follow_memory) w = KS_T(ks_follow_lay_out)(nx, ny, all.follow);
     KS_T(ks_follow_evidence) e;
     KS_T(ks_lead) b;
+    for (int i = 0; i < count; ++i) f[i].sharp = 0;
     KS_T(ks_follow_start)(nx, count, f, w.x);
     KS_T(ks_follow_evidence_in)(count, f, &e);
     if (!s.d.stride) KS_T(ks_follow_read)(ny, count, f, 1, k0, k0 + 1, w.d);
@@ -321,6 +332,8 @@ KS_HD void KS_T(ks_follow_filter_steps)(ks_shape shape, int nx, int ny, int coun
             if (j + KS_FOLLOW_STEPS < k1) KS_T(ks_follow_expect_cov)(nx, count, f, j + KS_FOLLOW_STEPS);
             for (int a = 0; a < ny; ++a) w.v[a] = y[a] - d[a];
             KS_T(ks_pack_predict)(shape, nx, ny, &b, w.u, x, w.xp, w.v);
+            if (f->watched && ks_is_look(&s, j, sizeof(KS_NUM)))
+                KS_T(ks_follow_sharp)(nx, count, b.gain.shrunk, w.xp, f);
             KS_T(ks_pack_posterior)(shape, nx, n, ny, ld, &b, w.xp, w.v, mean);
             for (int a = 0; a < ny; ++a) KS_T(ks_follow_gather)(a, &b.gain, w.v, &e);
             x = mean;

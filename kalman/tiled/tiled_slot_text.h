@@ -4,6 +4,7 @@
 /** What the memory of forward steps keeps behind the key: the posterior, Pp, Z, LT, D and 1 / D. */
 typedef struct KS_T(ks_tiled_slot) {
     KS_NUM *P, *Pp, *Z, *LT, *pivot, *inverse_d;
+    KS_NUM *shrunk; /* of what followers need: see ks_shrunk() */
 } KS_T(ks_tiled_slot);
 
 /** What the means of other series with the same covariances need of a step (tiled_follow_text.h). */
@@ -15,6 +16,7 @@ KS_HD KS_T(ks_tiled_slot) KS_T(ks_tiled_gain_of)(int n, int m, KS_NUM *gain)
     at.LT = at.Z + m * n;
     at.pivot = at.LT + m * KS_T(ks_padded)(m);
     at.inverse_d = at.pivot + m;
+    at.shrunk = at.inverse_d + m;
     return at;
 }
 
@@ -23,7 +25,15 @@ KS_HD KS_T(ks_tiled_slot) KS_T(ks_tiled_slot_of)(int n, int m, KS_NUM *slot)
     KS_T(ks_tiled_slot) at = KS_T(ks_tiled_gain_of)(n, m, slot + 3 * n * n);
     at.P = slot + n * n;
     at.Pp = at.P + n * n;
+    at.shrunk = NULL;
     return at;
+}
+
+/** The variances of the prediction Pp that are less than `before`, infinity for the others: where a mean is so large
+ *  beside one of them, the prediction is sharp (ks_sharp()). */
+KS_HD void KS_T(ks_shrunk)(int nx, int n, const KS_NUM *before, const KS_NUM *Pp, KS_NUM *shrunk)
+{
+    for (int i = 0; i < nx; ++i) shrunk[i] = before[i] > Pp[i * n + i] ? Pp[i * n + i] : (KS_NUM)INFINITY;
 }
 
 KS_HD void KS_T(ks_tiled_record)(int nx, int n, int m, const KS_NUM *P, const KS_T(ks_tiled) *w,

@@ -113,7 +113,8 @@ KS_HD_COLD int64_t KS_T(ks_quad_smooth_repeat)(int64_t k, int64_t k0, const KS_T
 }
 
 /** Smoother steps k1 - 1 down to k0, k1 < T, as far as the ordinary form goes; see ks_smooth_steps().
- *  shape is a literal, n what rows are padded to. gains: ET of each step k + 1 to row k, for those who follow, or NULL. Returns one after the last step taken, k0 where all are, or -1 with the fault in the tally. */
+ *  shape is a literal, n what rows are padded to. gains: ET of each step k + 1 to row k, for those who follow, or NULL.
+ *  Returns one after the last step taken, k0 where all are, or -1 with the fault in the tally. */
 KS_HD int64_t KS_T(ks_tiled_smooth_steps)(ks_shape shape, int nx, int n, const ks_series *s, int64_t k0,
                                           int64_t k1, ks_state *state, const ks_forward_sinks *kept,
                                           const ks_backward_sinks *to, const ks_sink *gains,

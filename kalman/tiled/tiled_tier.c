@@ -183,7 +183,7 @@ static int64_t smooth(const ks_series *s, int64_t k0, int64_t k1, ks_state *stat
 static size_t filter_gain_bytes(int nx, int ny)
 {
     const size_t n = (size_t)KS_T(ks_padded)(nx), m = (size_t)KS_T(ks_padded)(ny);
-    const size_t bytes = (size_t)ny * (n + m + 2) * sizeof(KS_NUM);
+    const size_t bytes = ((size_t)ny * (n + m + 2) + n) * sizeof(KS_NUM);
     return (bytes + 63) / 64 * 64;
 }
 
