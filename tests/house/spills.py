@@ -1,9 +1,9 @@
 """Registers, stack and spills of CUDA kernels, from what `nvcc -Xptxas -v` wrote, and its processor time.
 
-Usage: spills.py [--lean NAME]... [--read-only NAME]... [--most-seconds N] LOG...
-Prints a line per kernel. Fails if a kernel whose mangled name contains a NAME of --lean uses stack or
+Usage: spills.py [--lean NAME]... [--read-only NAME]... LOG...
+Prints a line per kernel and the time. Fails if a kernel whose mangled name contains a NAME of --lean uses stack or
 spills, if no kernel contains it, if a function whose name contains none of --read-only loads memory as if
-nobody wrote it meanwhile, or if nvcc took more than N seconds for all of them together."""
+nobody wrote it meanwhile, or if a log does not say how long nvcc took."""
 
 import argparse
 import os
@@ -65,21 +65,18 @@ def stale(text, allowed):
             yield f"{name} has {loads} loads past what the kernel itself may write (ld.global.nc)"
 
 
-def too_slow(seconds, most):
-    """What is wrong with the time of all logs together."""
+def untimed(seconds):
+    """What logs do not say of their time; all together is printed."""
     yield from (f"{log} does not say how long nvcc took" for log in seconds if seconds[log] is None)
     total = sum(s for s in seconds.values() if s is not None)
     print(f"nvcc: {total:.0f} s of processor time, " +
           ", ".join(f"{os.path.basename(log)} {s:.0f}" for log, s in seconds.items() if s is not None))
-    if total > most:
-        yield f"nvcc took {total:.0f} s of processor time, more than {most:.0f}"
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--lean", action="append", default=[])
     parser.add_argument("--read-only", action="append", default=[])
-    parser.add_argument("--most-seconds", type=float)
     parser.add_argument("logs", nargs="+")
     arguments = parser.parse_args()
     kernels, seconds, problems = [], {}, []
@@ -93,8 +90,7 @@ def main():
         print(f"{k['registers']} registers, {k['stack']} stack, {k['stores']} + {k['loads']} "
               f"spilled: {k['name']}")
     problems += problems_of(kernels, arguments.lean)
-    if arguments.most_seconds is not None:
-        problems += too_slow(seconds, arguments.most_seconds)
+    problems += untimed(seconds)
     print(*problems, sep="\n")
     return 1 if problems or not kernels else 0
 
