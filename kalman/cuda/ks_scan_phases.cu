@@ -23,15 +23,12 @@ template <step_function Step> KS_DEVICE void run_steps(const ks_scan_phase_args 
     ks_report_moves(w.moves, args.status);
 }
 
+// One kernel for both kinds of memory: nvcc makes all that a kernel calls anew for each.
 #define PHASE(name)                                                                                 \
     KS_KERNEL_BOUNDS(ks_phase_##name, ks_scan_phase_args, KS_SCAN_THREADS, 1)                       \
     {                                                                                               \
-        run_steps<ks_##name##_step>(args, args.memory + ks_grid_thread() * args.slice);       \
-    }                                                                                               \
-    KS_KERNEL_BOUNDS(ks_phase_##name##_small, ks_scan_phase_args, KS_SCAN_THREADS, 1)               \
-    {                                                                                               \
-        double memory[KS_SCAN_SMALL / sizeof(double)];                                              \
-        run_steps<ks_##name##_step>(args, memory);                                            \
+        double own[KS_SCAN_SMALL / sizeof(double)];                                                 \
+        run_steps<ks_##name##_step>(args, args.slice ? (void *)(args.memory + ks_grid_thread() * args.slice) : own); \
     }
 KS_SCAN_PHASES(PHASE)
 

@@ -45,7 +45,7 @@ static ks_status find_kernels(ks_scan_device *d, int nx)
     if (status == KS_OK && d->reruns) status = find_chunks(d, size);
     if (status != KS_OK || d->reruns) return status;
     for (int i = 0; i < KS_PHASES && status == KS_OK; ++i) {
-        snprintf(name, sizeof name, "ks_phase_%s%s", names[i], d->slice ? "" : "_small");
+        snprintf(name, sizeof name, "ks_phase_%s", names[i]);
         status = ks_gpu_find(d->gpu, &d->phase[i], "ks_scan_phases", name);
     }
     for (int i = 0; i < 2 && status == KS_OK; ++i) {

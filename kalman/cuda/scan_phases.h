@@ -1,7 +1,6 @@
 /* scan_phases.h -- arguments of the kernels that take the steps of a phase, module ks_scan_phases.
  *
- * For each name in KS_SCAN_PHASES there is a kernel ks_phase_NAME, whose threads have their memory
- * from the launch, and ks_phase_NAME_small, whose threads have their own of KS_SCAN_SMALL bytes. */
+ * For each name in KS_SCAN_PHASES there is a kernel ks_phase_NAME. */
 #ifndef KS_SCAN_PHASES_H
 #define KS_SCAN_PHASES_H
 
@@ -33,8 +32,8 @@ typedef struct ks_scan_phase_args {
     int64_t first, end;      /* steps                                      */
     long long phase;         /* its number in this run                     */
     ks_scan_status *status;
-    char *memory;            /* `slice` bytes for each thread              */
-    int64_t slice;
+    char *memory;            /* `slice` bytes for each thread; where that is 0 they have */
+    int64_t slice;           /* KS_SCAN_SMALL bytes of their own           */
     size_t scratch;          /* bytes of that for the arithmetic           */
 } ks_scan_phase_args;
 

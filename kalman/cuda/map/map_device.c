@@ -185,8 +185,7 @@ ks_status ks_map_device_find(ks_scan_device *d, const ks_smooth_plan *plan)
     void *report = NULL;
     ks_status status = find_all(d, plan);
     if (status == KS_OK && ks_makes_any(plan, KS_OUT_LAG_ONE_COV | KS_OUT_PRIOR_MEAN | KS_OUT_PRIOR_COV))
-        status = ks_gpu_find(d->gpu, &d->map.start, "ks_scan_phases",
-                             d->slice ? "ks_phase_start" : "ks_phase_start_small");
+        status = ks_gpu_find(d->gpu, &d->map.start, "ks_scan_phases", "ks_phase_start");
     if (status == KS_OK) status = ks_gpu_host_alloc(d->gpu, &report, sizeof *d->map.report);
     d->map.report = report;
     return status;
