@@ -166,9 +166,8 @@ static void residual_block(const refine_run *run, int64_t k, double *vectors)
 static void square_block(const refine_run *run, int64_t k)
 {
     const double *D = (const double *)run->matrix->D.data + k * run->matrix->D.stride;
-    const double *L = (const double *)run->matrix->L.data + k * run->matrix->L.stride;
-    run->squares[k] = run->kernels->norms(run->plan->n, ldexp(1.0, -run->matrix_norm.e), D,
-                                          k + 1 < run->plan->N ? L : NULL);
+    const double *L = k + 1 < run->plan->N ? (const double *)run->matrix->L.data + k * run->matrix->L.stride : NULL;
+    run->squares[k] = run->kernels->norms(run->plan->n, ldexp(1.0, -run->matrix_norm.e), D, L);
 }
 
 static void residual_blocks(void *arg, int64_t begin, int64_t end, int worker)

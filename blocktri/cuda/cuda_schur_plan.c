@@ -120,14 +120,15 @@ static ks_status device_memory(ks_blocktri_cuda_plan *plan, size_t blocks)
         if (!status) *numbers[i] = memory;
     }
     if (!status) status = ks_gpu_host_alloc(plan->gpu, &memory, N * sizeof(int));
-    if (!status) s->info_host = memory;
+    if (status) return status;
+    s->info_host = memory;
     char *at = (char *)s->memory + N * each;
-    for (int l = 0; l < s->levels && !status; ++l) {
+    for (int l = 0; l < s->levels; ++l) {
         s->level[l].L = at;
         s->level[l].Y = at + (size_t)s->level[l].count * each;
         at += 2 * (size_t)s->level[l].count * each;
     }
-    return status;
+    return KS_OK;
 }
 
 ks_status ks_bt_schur_create(ks_blocktri_cuda_plan *plan, const ks_blocktri_cuda_options *o)

@@ -227,7 +227,7 @@ static void pack_side(pool *into, const packing *p, const side *from, ks_general
             if (from->entries) fill_from_entries(p, e, count, format, &s);
             else fill_from_dense(p, from, j, format, &s);
         }
-        e += from->entries ? count : 0;
+        if (from->entries) e += count;
     }
 }
 

@@ -81,7 +81,7 @@ static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t next_check(int64_t iteration, int64_t last, double residual, double before,
                           double tolerance)
 {
-    if (!(residual < before)) return iteration + 4;
+    if (!(residual < before) || residual == 0) return iteration + 4;
     const double decay = log(residual / before) / (double)(iteration - last);
     const double left = 0.8 * log(tolerance / residual) / decay;
     return iteration + (left < 1 ? 1 : left > 32 ? 32 : (int64_t)left);

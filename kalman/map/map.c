@@ -105,8 +105,8 @@ static ks_sink sink_of(ks_blocks blocks)
 static ks_blocks blocks_of(double *own, ks_out out, int64_t b, int64_t size)
 {
     const ks_blocks here = { own, size };
-    const ks_blocks there = { (double *)out.data + b * out.series_stride, out.step_stride };
-    return own || !out.data ? here : there;
+    if (own || !out.data) return here;
+    return (ks_blocks){ (double *)out.data + b * out.series_stride, out.step_stride };
 }
 
 static void open_series(ks_map_method *m, int64_t b)

@@ -23,7 +23,7 @@ import numpy as np
 EXIT_CODES = {0, 1, 3, 4, 5}
 FRAME = re.compile(r"^\s*#\d+ 0x\w+ (.*)$", re.MULTILINE)
 # Frames that stand above whoever is to blame.
-ABOVE = re.compile(r"__interceptor_|__asan_|__sanitizer|libc\.so|in mem(cpy|move|set)|in abort\b")
+ABOVE = re.compile(r"__interceptor_|__asan_|__sanitizer|libc\.so|in mem(cpy|move|set)|in (abort|[cm]alloc|realloc)\b")
 
 
 def damage(good, chooser):
