@@ -12,7 +12,7 @@ const ks_bt_kernels *ks_bt_kernels_of(ks_precision precision, ks_tier tier, int 
 #if defined(__x86_64__)
     case KS_TIER_AVX512:
 #  if defined(KS_WITH_AVX512)
-        if (ks_pays_wide(n, wide ? 8 : 16)) return wide ? &ks_bt_avx512_f64 : &ks_bt_avx512_f32;
+        if (ks_pays_wide(tier, n, wide ? 8 : 16)) return wide ? &ks_bt_avx512_f64 : &ks_bt_avx512_f32;
 #  endif
         /* fall through */
     case KS_TIER_AVX2: return wide ? &ks_bt_avx2_f64 : &ks_bt_avx2_f32;

@@ -23,12 +23,13 @@ const ks_kernels *ks_kernels_of(ks_precision precision, ks_tier tier)
 }
 
 #if defined(KS_WITH_AVX512) && defined(__x86_64__)
-/** Whether steps of so many states and entries pay with vectors of 512 bits. */
+/** Whether steps of so many states and entries pay with vectors of 512 bits, or are asked for. */
 static int wide_enough(ks_precision precision, ks_tier tier, int nx, int ny)
 {
-    if (precision != KS_F64) return nx >= KS_WIDE_FROM_F32 || nx == KS_WIDE_LITERAL_F32;
+    const int asked = tier == KS_TIER_AVX512, many = asked || !ks_halves_vectors();
+    if (precision != KS_F64) return (nx >= KS_WIDE_FROM_F32 && many) || nx == KS_WIDE_LITERAL_F32;
     const int rows = nx >= KS_WIDE_ROWS_FROM && nx <= KS_WIDE_ROWS_TO && ny <= KS_ROWS_ENTRIES;
-    return nx >= KS_WIDE_FROM_F64 || (rows && (tier == KS_TIER_AVX512 || ks_pays_wide_rows()));
+    return (nx >= KS_WIDE_FROM_F64 && many) || (rows && (asked || ks_pays_wide_rows()));
 }
 #endif
 
@@ -110,7 +111,7 @@ const ks_map_kernels *ks_map_kernels_of(ks_tier tier, int nx)
 #if defined(__x86_64__)
     case KS_TIER_AVX512:
 #  if defined(KS_WITH_AVX512)
-        if (nx > KS_MAP_FEW && ks_pays_wide(nx, 8)) return &ks_map_avx512_f64;
+        if (nx > KS_MAP_FEW && ks_pays_wide(tier, nx, 8)) return &ks_map_avx512_f64;
 #  endif
         /* fall through */
     case KS_TIER_AVX2: return &ks_map_avx2_f64;

@@ -25,11 +25,23 @@ static inline int ks_has_avx512(void)
 #endif
 }
 
-/** Whether vectors of `width` numbers, twice as wide as those of AVX2, pay for panels of blocks of order n:
- *  where they are filled as well, or blocks are large enough for what stays empty not to count; measured. */
-static inline int ks_pays_wide(int n, int width)
+/** Whether the processor takes what is done to 512 bits in two halves, as Zen 4 does. Twice the arithmetic of AVX2 is
+ *  not to be had there, and what stays empty of a vector costs what it does. */
+static inline int ks_halves_vectors(void)
+{
+#if defined(__x86_64__)
+    return __builtin_cpu_is("amdfam19h") != 0;
+#else
+    return 0;
+#endif
+}
+
+/** Whether vectors of `width` numbers, twice as wide as those of AVX2, pay for panels of blocks of order n, or are asked
+ *  for: where they are filled as well, or blocks are large enough for what stays empty not to count; measured. */
+static inline int ks_pays_wide(ks_tier tier, int n, int width)
 {
     const int half = width / 2;
+    if (tier != KS_TIER_AVX512 && ks_halves_vectors()) return 0;
     return n >= width && ((n - 1) / half % 2 == 1 || n > 6 * width);
 }
 

@@ -80,7 +80,8 @@ typedef enum ks_transition {
 
 /** Instruction-set tier of the arithmetic. Results of different tiers differ by rounding. */
 typedef enum ks_tier {
-    KS_TIER_AUTO = 0,     /**< the best that the library has and the processor runs              */
+    KS_TIER_AUTO = 0,     /**< the fastest that the library has and the processor runs: AVX-512  */
+                          /**< where it was measured to pay, which on Zen 4 is seldom            */
     KS_TIER_BASELINE = 1, /**< what every processor of the architecture has, or the least that   */
                           /**< the library is built for                                          */
     KS_TIER_AVX2 = 2,     /**< x86-64 with AVX2 and FMA                                          */

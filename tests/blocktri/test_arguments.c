@@ -5,6 +5,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "chains.h"
+#include "cpu.h"
 #include "failalloc.h"
 #include "kalscan/blocktri_refine.h"
 #include "system.h"
@@ -45,7 +46,8 @@ static void test_plan_arguments(void **state)
     assert_int_equal(ks_blocktri_refine_workspace_bytes(NULL, 1), 0);
 }
 
-/* Every tier is made of its own kernels or refused; the automatic one is the last that is there. */
+/* Every tier is made of its own kernels or refused; the automatic one is the last that is there, of a processor that halves
+ * vectors of AVX-512 the last before that. */
 static void test_tiers(void **state)
 {
     (void)state;
@@ -67,7 +69,7 @@ static void test_tiers(void **state)
             }
             assert_string_equal(kernels->name, names[tier]);
             assert_int_equal(kernels->number, p == KS_F64 ? sizeof(double) : sizeof(float));
-            best = kernels;
+            if (tier < KS_TIER_AVX512 || !ks_halves_vectors()) best = kernels;
         }
         assert_non_null(best);
         assert_ptr_equal(best, ks_bt_kernels_of(o.precision, KS_TIER_AUTO, 32));
