@@ -21,20 +21,30 @@
  *     own, f32          10/11   26/37  87/105 142/167 173/218 296/408   478/614   952/1249   1733/2323   2718/2832
  *     missing, f32       9/11   21/30   58/78  92/133 123/180 215/318   343/489    696/976   1299/2012   2059/2521
  *
+ * On Zen 4, whose registers are two halves, packs of AVX-512 take, of what is taken without them, B = 64, minima of a smoother
+ * with an own model at each step and of one with a tenth missing: in double .58 and .56 with one state, .80 and .83 with four,
+ * 1.08 and .82 with five, 1.08 and .87 with six, 1.07 and .96 with nine, 1.20 and 1.17 with eleven; in single precision, where
+ * up to 16 states go in packs of AVX2 otherwise, .79 and .80 with two, 1.04 and 1.01 with twelve, 1.04 to 1.08 with 13 to 16,
+ * .80 and .73 with 17, 1.03 and .98 with 22, 1.09 and 1.06 with 23.
+ *
  * A last pack that is not full takes as long as one that is, and threads share packs out: so there must be four of them. */
 #include "batch.h"
+#include "cpu.h"
 
 enum { LEAST_SERIES = 4, MOST_STATES_F64 = 4, MOST_STATES_F32 = 16, LEAST_WIDE_PACKS = 4, MOST_STATES_WIDE_F32 = 24 };
 
-/** Whether wide packs pay for nx states. From nine to eleven of them vectors of one series are filled badly. */
-static int pays_wide(ks_precision precision, int nx)
+/** Whether wide packs pay for nx states, or are asked for. From nine to eleven of them vectors of one series are filled
+ *  badly. */
+static int pays_wide(ks_precision precision, ks_tier tier, int nx)
 {
-    return precision == KS_F64 ? nx <= 6 || (nx >= 9 && nx <= 11) : nx <= MOST_STATES_WIDE_F32;
+    const int halves = tier != KS_TIER_AVX512 && ks_halves_vectors();
+    if (precision == KS_F64) return nx <= 6 || (nx >= 9 && nx <= 11 && !halves);
+    return halves ? nx <= 12 || (nx > MOST_STATES_F32 && nx <= 22) : nx <= MOST_STATES_WIDE_F32;
 }
 
 const ks_pack_kernels *ks_packs_for(ks_precision precision, ks_tier tier, int64_t B, int nx)
 {
-    const ks_pack_kernels *wide = pays_wide(precision, nx) ? ks_wide_packs_of(precision, tier) : NULL;
+    const ks_pack_kernels *wide = pays_wide(precision, tier, nx) ? ks_wide_packs_of(precision, tier) : NULL;
     if (wide && B >= LEAST_WIDE_PACKS * (int64_t)wide->width) return wide;
     const int most = precision == KS_F64 ? MOST_STATES_F64 : MOST_STATES_F32;
     return B >= LEAST_SERIES && nx <= most ? ks_packs_of(precision, tier) : NULL;
