@@ -147,8 +147,8 @@ static void keep_end(const ks_scan_method *m, int64_t chunk, const ks_state *sta
 }
 
 /** Chunk `chunk`, which begins with step `first`, has been gone through: what it leads to of the step before takes the
- *  place of the filtered estimate there. */
-static int keep_before(const ks_scan_method *m, back_memory *c, int64_t chunk, int64_t first)
+ *  place of the filtered estimate there. What goes wrong is in c's tally. */
+static void keep_before(const ks_scan_method *m, back_memory *c, int64_t chunk, int64_t first)
 {
     const int64_t n = m->plan->nx;
     double *x = (double *)m->border.mean + chunk * n, *C = (double *)m->border.cov + chunk * n * n;
@@ -163,10 +163,9 @@ static int keep_before(const ks_scan_method *m, back_memory *c, int64_t chunk, i
     if (m->plan->aggregates->two_filter_back(ks_widen_steps(m, &c->worker, &c->wide, first, first + 1, 0), first - 1,
                                              first, NULL, c->behind, &state, &kept, &nowhere, c->worker.scratch,
                                              &c->worker.tally))
-        return -1;
+        return;
     memcpy(x, state.x, (size_t)n * sizeof(double));
     memcpy(C, state.C, (size_t)(n * n) * sizeof(double));
-    return 0;
 }
 
 static void back_over_chunk(ks_scan_method *m, back_memory *c, int64_t chunk)
@@ -192,7 +191,7 @@ static void back_over_chunk(ks_scan_method *m, back_memory *c, int64_t chunk)
         memcpy(m->start.mean, state.x, (size_t)plan->nx * sizeof(double));
         memcpy(m->start.cov, state.C, (size_t)plan->nx * (size_t)plan->nx * sizeof(double));
     }
-    if (chunk > 0 && !rc) rc = keep_before(m, c, chunk, first);
+    if (chunk > 0 && !rc) keep_before(m, c, chunk, first);
     ks_tally *const tally = &m->chunk_tally[chunk];
     tally->elements += own->elements;
     if (own->sharp >= 0) tally->sharp = own->sharp;

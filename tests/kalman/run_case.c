@@ -298,6 +298,20 @@ bool covariances_sound(golden_buffers *b, ks_precision precision, unsigned outpu
     return true;
 }
 
+golden_buffers *run_by_tier(const golden *g, const method_case *m, ks_precision precision, unsigned outputs, ks_tier tier)
+{
+    if (tier == KS_TIER_AUTO) return run_well(g, m, precision, 1, outputs, NULL);
+    const ks_model model = golden_model(g, precision);
+    ks_smooth_options o = options_of(m, precision, outputs);
+    golden_buffers *buffers = NULL;
+    o.tier = tier;
+    const ks_status status = run_model(g, &model, golden_y(g, precision), &o, 1, &buffers, NULL);
+    if (status == KS_OK) return buffers;
+    golden_buffers_free(buffers);
+    if (status != KS_EUNAVAILABLE) fail_msg("%s, tier %d: %s", method_case_name(m), (int)tier, ks_strerror(status));
+    return NULL;
+}
+
 golden_buffers *run_steady(const golden *g, const method_case *m, ks_precision precision, int threads,
                            unsigned outputs, ks_steady_state word)
 {

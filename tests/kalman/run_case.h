@@ -62,6 +62,9 @@ ks_status run_model(const golden *g, const ks_model *model, ks_view y,
 golden_buffers *run_well(const golden *g, const method_case *m, ks_precision precision,
                          int threads, unsigned outputs, ks_info *info);
 
+/** The same on one thread by a tier, or NULL where that is not there. */
+golden_buffers *run_by_tier(const golden *g, const method_case *m, ks_precision precision, unsigned outputs, ks_tier tier);
+
 /** The same of a constant model with a word for its steady state. */
 golden_buffers *run_steady(const golden *g, const method_case *m, ks_precision precision, int threads,
                            unsigned outputs, ks_steady_state word);

@@ -12,19 +12,21 @@
 /** Step by step, no standard deviation taken for larger than it is. */
 static const golden_norm strict = { 0, false };
 
-static void agree(const golden *g)
+/** Nothing where the processor or the build lacks the tier. */
+static void agree(const golden *g, ks_tier tier)
 {
     for (int i = 0; i < all_methods_count; ++i)
         for (int p = 0; p < 2; ++p) {
             const method_case *m = &all_methods[i];
             const unsigned outputs = outputs_made(m);
             const double bound = p == KS_F64 ? 1e-9 : 5e-3;
-            golden_buffers *b = run_well(g, m, (ks_precision)p, 1, outputs, NULL);
+            golden_buffers *b = run_by_tier(g, m, (ks_precision)p, outputs, tier);
+            if (!b) return;
             const golden_difference d =
                 golden_compare(golden_widen(b), &g->expected, outputs, strict);
             if (!(d.error <= bound))
-                fail_msg("T = %lld, nx = %d, ny = %d, prior %d, %s, %s: %s of series %lld, step "
-                         "%lld off by %.3g", (long long)g->T, g->nx, g->ny, (int)g->prior,
+                fail_msg("T = %lld, nx = %d, ny = %d, prior %d, tier %d, %s, %s: %s of series %lld, step "
+                         "%lld off by %.3g", (long long)g->T, g->nx, g->ny, (int)g->prior, (int)tier,
                          method_case_name(m), p == KS_F64 ? "f64" : "f32",
                          golden_output_name(d.output), (long long)d.series, (long long)d.step,
                          d.error);
@@ -35,13 +37,15 @@ static void agree(const golden *g)
         }
 }
 
-static void agree_on(model_spec spec)
+static void agree_on_tiers(model_spec spec, ks_tier first, ks_tier last)
 {
     golden *g = model_random(spec);
     textbook_smooth(g);
-    agree(g);
+    for (int tier = (int)first; tier <= (int)last; ++tier) agree(g, (ks_tier)tier);
     golden_free(g);
 }
+
+static void agree_on(model_spec spec) { agree_on_tiers(spec, KS_TIER_AUTO, KS_TIER_AUTO); }
 
 static void constant_models(void **state)
 {
@@ -98,6 +102,22 @@ static void sizes_of_states(void **state)
                                VARIES_H | MISSING | HAS_OFFSETS });
 }
 
+#ifndef ON_DEVICE
+/** Each tier that is there, asked for by its name: sizes at which those of wider vectors have kernels of their own, and
+ *  series enough for wide packs. */
+static void every_tier(void **state)
+{
+    (void)state;
+    static const int sizes[][2] = { { 7, 3 }, { 8, 4 }, { 12, 6 }, { 13, 4 }, { 16, 8 }, { 18, 5 }, { 24, 3 } };
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; ++i)
+        agree_on_tiers((model_spec){ 700 + i, 31, 1, sizes[i][0], sizes[i][1], KS_PRIOR_X0, VARIES_F | MISSING | HAS_OFFSETS },
+                       KS_TIER_BASELINE, KS_TIER_AVX512);
+    for (int nx = 2; nx < 18; nx += 7)
+        agree_on_tiers((model_spec){ 710, 9, 65, nx, 2, KS_PRIOR_X0, OWN_MODELS | VARIES_ALL | MISSING }, KS_TIER_BASELINE,
+                       KS_TIER_AVX512);
+}
+#endif
+
 /** The two routes to the log-likelihood: term by term, and the joint Gaussian of all entries. */
 static void loglik_by_two_routes(void **state)
 {
@@ -146,6 +166,9 @@ int main(void)
         cmocka_unit_test(varying_models_with_gaps), cmocka_unit_test(one_array_varies),
         cmocka_unit_test(several_series),        cmocka_unit_test(sizes_of_states),
         cmocka_unit_test(loglik_by_two_routes),
+#ifndef ON_DEVICE
+        cmocka_unit_test(every_tier),
+#endif
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
