@@ -2,13 +2,15 @@
  * src/gpu/cuda_driver.h loads, on the emulated device (../emulator). A program that was built for a real device runs
  * on it, with its own device code in so far as that says what each kernel needs: registers, shared memory, bytes of
  * arguments (image.h), from which follow what a launch may have and how many blocks run side by side. What the kernels
- * do is computed by the same sources compiled for the host.
+ * do is computed by the same sources compiled for the host, or by what nvcc made of them (ptx/).
  *
  * Like the driver, and unlike the emulated device by itself, it knows a stack of contexts for each thread, the
  * context that a stream, an event or a module belongs to, functions that have not been allowed all of the shared
  * memory, and errors that stay. The emulated device's environment holds here, too, see emulator.h; and
  *
  *     KS_DRIVER_FAIL    NAME:K:CODE: the K-th call of that name fails with that number
+ *     KS_DRIVER_PTX     a folder of MODULE.ptx, which run in the place of sources compiled for the host
+ *     KS_DRIVER_FUSE    of a hundred products and sums of theirs how many are rounded once, as ptxas may
  *     KS_DRIVER_REPORT  a file that gets, at the end, how much was not released, the first fault, and each call's number
  */
 #include <stdio.h>

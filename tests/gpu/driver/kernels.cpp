@@ -3,6 +3,7 @@
 
 #include "driver.h"
 #include "image.h"
+#include "ptx/ptx.h"
 
 enum { WARP = 32 };
 /* Of a multiprocessor of compute capability 9.0: registers, and how they are handed out to a warp. */
@@ -96,6 +97,13 @@ EXPORT CUresult cuModuleGetFunction(CUfunction *out, CUmodule module, const char
         return all.complain(CUDA_ERROR_INVALID_IMAGE, std::string(name) + ": its arguments have another size here");
     const ks_status status = table().kernel(gpu(), &f.kernel, f.host->module, name);
     if (status) return result_of(status);
+    std::string error;
+    const ks_emu_kernel *const compiled = ptx_kernel(*f.host, &error);
+    if (!error.empty()) return all.complain(CUDA_ERROR_INVALID_IMAGE, std::string(name) + ": " + error);
+    if (compiled) {
+        of(gpu()).kernels.push_back({compiled});
+        f.kernel = &of(gpu()).kernels.back();
+    }
     f.dynamic = f.needs.shared < SHARED_UNASKED ? SHARED_UNASKED - f.needs.shared : 0;
     if (f.needs.local > gpu()->local) gpu()->local = f.needs.local;
     module->functions.push_back(f);

@@ -1,0 +1,64 @@
+"""A device's test program with its kernels as nvcc compiled them (driver/ptx/) passes, and does not where the compiled
+code has a mistake: each is made in a copy of it, and a test finds it or the run says what is wrong.
+
+usage: check_compiled.py PROGRAM FOLDER_OF_THE_DRIVER FOLDER_OF_PTX"""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+program, libraries, compiled = map(os.path.abspath, sys.argv[1:4])
+
+# Kernel of probe.cu, what is replaced once in it, by what, and what is said; None: a test fails, whatever it says.
+MISTAKES = [
+    ("probe_sum", r"bar\.sync\s+0;", "", None),
+    ("probe_sum", r"(st\.shared\.f64\s+\[%r\d+)", r"\1+4", "a word that is not aligned to its size"),
+    ("probe_sum", r"(st\.shared\.f64\s+\[%r\d+)", r"\1+1048576", "a place outside of shared memory"),
+    ("probe_sum", r"(st\.global\.f64\s+\[%rd\d+)", r"\1+1099511627776", "a place outside of the device's memory"),
+    ("probe_sum", r"add\.f64", "add.rz.f64", "add.rz.f64 is not known"),
+    ("probe_sum", r"cvta\.to\.global\.u64", "isspacep.global", "isspacep.global is not known"),
+    ("probe_spread", r"barrier\.sync\s+0;\s+@", "@", None),
+    ("probe_spread", r"atom\.add\.release\.gpu\.u32 (%r\d+),(\[%rd\d+\]),%r\d+;", r"ld.acquire.gpu.u32 \1,\2;",
+     "never come to the grid's barrier"),
+    ("probe_product", r"(\{%fd\d+\}), (\{%fd\d+\})", r"\2, \1", None),
+    ("probe_bulk", r"mbarrier\.try_wait\.parity\.shared::cta\.b64 p,[^;]*;", "setp.eq.u32 p, 0, 0;", None),
+    ("probe_warp", r"shfl\.sync\.up\.b32", "shfl.sync.down.b32", None),
+    ("probe_warp", r"vote\.sync\.all\.pred", "vote.sync.any.pred", None),
+]
+
+
+def run(folder):
+    """The exit code, and what was said, the first fault of a kernel included."""
+    with tempfile.TemporaryDirectory() as own:
+        report = os.path.join(own, "report")
+        environment = {**os.environ, "LD_LIBRARY_PATH": libraries, "KS_DRIVER_PTX": folder, "KS_DRIVER_REPORT": report}
+        done = subprocess.run([program], capture_output=True, text=True, env=environment, timeout=100)
+        said = done.stdout + done.stderr
+        if os.path.exists(report):
+            with open(report, encoding="utf-8") as file:
+                said += file.read()
+    return done.returncode, said
+
+
+def kernel_of(text, name):
+    begin = text.index(f".entry {name}(")
+    return begin, text.index("\n}\n", begin)
+
+
+code, text = run(compiled)
+assert code == 0, text
+code, text = run(os.path.join(compiled, "nowhere"))
+assert code != 0 and "it cannot be read" in text, text
+with open(os.path.join(compiled, "probe.ptx"), encoding="utf-8") as file:
+    right = file.read()
+for kernel, pattern, by, said in MISTAKES:
+    first, last = kernel_of(right, kernel)
+    wrong, times = re.subn(pattern, by, right[first:last], count=1)
+    assert times == 1, (kernel, pattern)
+    with tempfile.TemporaryDirectory() as folder:
+        with open(os.path.join(folder, "probe.ptx"), "w", encoding="utf-8") as file:
+            file.write(right[:first] + wrong + right[last:])
+        code, text = run(folder)
+    assert code != 0, (kernel, pattern, "nobody noticed")
+    assert said is None or said in text, (kernel, pattern, text)
