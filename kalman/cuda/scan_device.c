@@ -168,6 +168,7 @@ ks_status ks_scan_device_create(ks_scan_device **out, const ks_smooth_plan *plan
     if (status != KS_OK || o->second_device < 0) return status;
     status = create(&(*out)->other, plan, o->second_device == o->device ? (*out)->gpu : NULL,
                     o->second_device, 1, &all);
+    if (status == KS_OK) ks_gpu_join((*out)->gpu, (*out)->other->gpu);
     if (status == KS_OK) status = open_way(*out);
     if (status != KS_OK) {
         ks_scan_device_destroy(*out);

@@ -17,7 +17,7 @@
                 E(cuStreamCreate) E(cuStreamDestroy) E(cuStreamSynchronize) E(cuStreamWaitEvent)   \
                     E(cuEventCreate) E(cuEventDestroy) E(cuEventRecord) E(cuEventSynchronize)      \
                         E(cuMemcpyHtoDAsync) E(cuMemcpyDtoHAsync) E(cuMemcpyDtoDAsync)             \
-                            E(cuMemcpyPeerAsync)                                                   \
+                            E(cuMemcpyPeerAsync) E(cuDeviceCanAccessPeer) E(cuCtxEnablePeerAccess) \
                             E(cuMemsetD8Async) E(cuModuleLoadData) E(cuModuleUnload)               \
                                 E(cuModuleGetFunction) E(cuFuncSetAttribute) E(cuFuncGetAttribute) \
                                     E(cuOccupancyMaxActiveBlocksPerMultiprocessor)                 \

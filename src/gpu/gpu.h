@@ -66,6 +66,7 @@ typedef struct ks_gpu_table {
     ks_status (*copy_out)(ks_gpu *, void *, const void *, size_t, ks_gpu_stream *);
     ks_status (*copy)(ks_gpu *, void *, const void *, size_t, ks_gpu_stream *);
     ks_status (*copy_across)(ks_gpu *, ks_gpu *, void *, const void *, size_t, ks_gpu_stream *);
+    void (*join)(ks_gpu *, ks_gpu *);
     ks_status (*fill)(ks_gpu *, void *, int, size_t, ks_gpu_stream *);
     ks_status (*kernel)(ks_gpu *, const ks_gpu_kernel **, const char *, const char *);
     ks_status (*resident)(ks_gpu *, int *, const ks_gpu_kernel *, int, size_t);
@@ -212,6 +213,10 @@ static inline KS_MUST_CHECK ks_status ks_gpu_copy_across(ks_gpu *from_gpu, ks_gp
 {
     return bytes ? from_gpu->table->copy_across(from_gpu, to_gpu, to, from, bytes, stream) : KS_OK;
 }
+
+/** Let copies between two devices go straight from one to the other where the machine can; elsewhere they go through the
+ *  host's memory, as all do without this. It stays so for whoever shares the devices' contexts. For planning. */
+static inline void ks_gpu_join(ks_gpu *gpu, ks_gpu *other) { gpu->table->join(gpu, other); }
 
 /** Set every byte of device memory. */
 static inline KS_MUST_CHECK ks_status ks_gpu_fill(ks_gpu *gpu, void *device, int byte, size_t bytes,

@@ -6,6 +6,7 @@
  * alone. Its streams are CUDA's own: a cudaStream_t or CUstream of the caller serves as a
  * ks_gpu_stream. */
 #include <dlfcn.h>
+#include <stdbool.h>
 #ifdef KS_GPU_TELLS
 #  include <stdio.h>
 #endif
@@ -180,6 +181,26 @@ static ks_status cuda_copy_across(ks_gpu *gpu, ks_gpu *to_gpu, void *to, const v
     WITH(gpu, cuMemcpyPeerAsync(address(to), of(to_gpu)->primary, address(from), d->primary, bytes,
                                 (CUstream)s));
 }
+/* Contexts in which it is so already say so. */
+static ks_status reach(ks_gpu *gpu, ks_gpu *other)
+{
+    WITH(gpu, cuCtxEnablePeerAccess(of(other)->primary, 0));
+}
+static bool can_reach(ks_gpu *gpu, ks_gpu *other)
+{
+    int can = 0;
+    const CUresult result = of(gpu)->cu.cuDeviceCanAccessPeer(&can, of(gpu)->number, of(other)->number);
+    return result == CUDA_SUCCESS && can;
+}
+static void cuda_join(ks_gpu *gpu, ks_gpu *other)
+{
+    const int code = gpu->code, other_code = other->code;
+    if (of(gpu)->primary == of(other)->primary) return;
+    if (can_reach(gpu, other)) (void)reach(gpu, other);
+    if (can_reach(other, gpu)) (void)reach(other, gpu);
+    gpu->code = code; /* nothing has failed by it */
+    other->code = other_code;
+}
 static ks_status cuda_fill(ks_gpu *gpu, void *to, int byte, size_t bytes, ks_gpu_stream *s)
 {
     WITH(gpu, cuMemsetD8Async(address(to), (unsigned char)byte, bytes, (CUstream)s));
@@ -347,9 +368,9 @@ static const ks_gpu_table cuda_table = {
     cuda_host_free,    cuda_stream_create, cuda_stream_destroy, cuda_stream_sync,
     cuda_event_create, cuda_event_destroy, cuda_event_record,   cuda_event_wait,
     cuda_event_sync,   cuda_event_elapsed, cuda_copy_in,        cuda_copy_out,
-    cuda_copy,         cuda_copy_across,   cuda_fill,           cuda_kernel,
-    cuda_resident,     cuda_launch,        cuda_capture_begin,  cuda_capture_end,
-    cuda_graph_launch, cuda_graph_destroy, cuda_room};
+    cuda_copy,         cuda_copy_across,   cuda_join,           cuda_fill,
+    cuda_kernel,       cuda_resident,      cuda_launch,         cuda_capture_begin,
+    cuda_capture_end,  cuda_graph_launch,  cuda_graph_destroy,  cuda_room};
 
 static ks_status open_device(device *d, int number)
 {

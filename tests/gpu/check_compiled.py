@@ -28,11 +28,11 @@ MISTAKES = [
 ]
 
 
-def run(folder):
+def run(folder, **more):
     """The exit code, and what was said, the first fault of a kernel included."""
     with tempfile.TemporaryDirectory() as own:
         report = os.path.join(own, "report")
-        environment = {**os.environ, "LD_LIBRARY_PATH": libraries, "KS_DRIVER_PTX": folder, "KS_DRIVER_REPORT": report}
+        environment = {**os.environ, "LD_LIBRARY_PATH": libraries, "KS_DRIVER_PTX": folder, "KS_DRIVER_REPORT": report, **more}
         done = subprocess.run([program], capture_output=True, text=True, env=environment, timeout=100)
         said = done.stdout + done.stderr
         if os.path.exists(report):
@@ -50,6 +50,17 @@ code, text = run(compiled)
 assert code == 0, text
 code, text = run(os.path.join(compiled, "nowhere"))
 assert code != 0 and "it cannot be read" in text, text
+with tempfile.TemporaryDirectory() as folder:
+    code, text = run(compiled, KS_DRIVER_TRAFFIC=os.path.join(folder, "traffic"))
+    assert code == 0, text
+    with open(os.path.join(folder, "traffic"), encoding="utf-8") as file:
+        traffic = file.read()
+# Neighbours read and write neighbouring numbers; or lanes whose rows lie apart meet in banks, and write a sector each.
+for kernel, operation, times in (("probe_stage", "ld.shared.f64", 1), ("probe_stage", "st.global.f64", 1),
+                                 ("probe_bulk", "ld.shared.f64", 12), ("probe_bulk", "st.global.f64", 4)):
+    found = re.findall(rf"{kernel} {operation}, line \d+: requests \d+, \w+ (\d+) of (\d+) needed", traffic)
+    assert found and all(int(moved) == times * int(needed) for moved, needed in found), (kernel, operation, traffic)
+assert re.search(r"kernel probe_stage launches 3 threads 384 warps 12 instructions [1-9]", traffic), traffic
 with open(os.path.join(compiled, "probe.ptx"), encoding="utf-8") as file:
     right = file.read()
 for kernel, pattern, by, said in MISTAKES:

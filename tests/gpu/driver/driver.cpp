@@ -11,6 +11,7 @@
  *     KS_DRIVER_FAIL    NAME:K:CODE: the K-th call of that name fails with that number
  *     KS_DRIVER_PTX     a folder of MODULE.ptx, which run in the place of sources compiled for the host
  *     KS_DRIVER_FUSE    of a hundred products and sums of theirs how many are rounded once, as ptxas may
+ *     KS_DRIVER_TRAFFIC a file that gets, at the end, what each kernel of that has asked of memory (ptx/traffic.h)
  *     KS_DRIVER_REPORT  a file that gets, at the end, how much was not released, the first fault, and each call's number
  */
 #include <stdio.h>
@@ -163,6 +164,25 @@ EXPORT CUresult cuDevicePrimaryCtxRelease(CUdevice number)
     if (--context.retained) return CUDA_SUCCESS;
     ks_gpu_close(context.gpu);
     context.gpu = nullptr;
+    context.reaches = 0;
+    return CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuDeviceCanAccessPeer(int *can, CUdevice number, CUdevice peer)
+{
+    ENTER(cuDeviceCanAccessPeer, false);
+    *can = number != peer;
+    return CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned flags)
+{
+    ENTER(cuCtxEnablePeerAccess, true);
+    if (flags || !peer->retained || peer == current())
+        return all.complain(CUDA_ERROR_INVALID_VALUE, "cuCtxEnablePeerAccess: flags, or of no other context");
+    const unsigned bit = 1u << peer->number;
+    if (current()->reaches & bit) return CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
+    current()->reaches |= bit;
     return CUDA_SUCCESS;
 }
 

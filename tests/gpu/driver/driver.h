@@ -19,7 +19,8 @@
 
 struct CUctx_st {
     int number, retained;
-    ks_gpu *gpu; /* the emulated device, while the context is retained */
+    ks_gpu *gpu;       /* the emulated device, while the context is retained */
+    unsigned reaches; /* a bit for each device whose memory it may read and write */
 };
 
 /** What there is of the driver in this process. */

@@ -153,6 +153,9 @@ EXPORT CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext to_context, CUdevice
     ENTER(cuMemcpyPeerAsync, true);
     if (foreign(s) || from_context != current() || !to_context->retained)
         return all.complain(CUDA_ERROR_INVALID_CONTEXT, "a copy between devices in a stream of neither");
+    const bool refused = all.fail_name == "cuDeviceCanAccessPeer" || all.fail_name == "cuCtxEnablePeerAccess";
+    if (!(current()->reaches >> to_context->number & 1) && !refused)
+        return all.complain(CUDA_ERROR_INVALID_CONTEXT, "a copy between devices that goes through the host's memory");
     return result_of(table().copy_across(gpu(), to_context->gpu, pointer(to), pointer(from), bytes, stream_of(s)));
 }
 

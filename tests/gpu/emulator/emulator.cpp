@@ -255,6 +255,8 @@ ks_status copy_across(ks_gpu *gpu, ks_gpu *to_gpu, void *to, const void *from, s
     return put(d, stream, o);
 }
 
+void join(ks_gpu *, ks_gpu *) {} /* all memory is the host's */
+
 ks_status fill(ks_gpu *gpu, void *to, int byte, size_t bytes, ks_gpu_stream *stream)
 {
     device &d = of(gpu);
@@ -411,9 +413,9 @@ const ks_gpu_table table = {
     close_device,  alloc,          free_memory, host_alloc,    host_free,
     stream_create, stream_destroy, stream_sync, event_create,  event_destroy,
     event_record,  event_wait,     event_sync,  event_elapsed, copy_in,
-    copy_out,      copy,           copy_across, fill,          find_kernel,
-    resident,      launch_kernel,  capture_begin, capture_end, graph_launch,
-    graph_destroy, room};
+    copy_out,      copy,           copy_across, join,          fill,
+    find_kernel,   resident,       launch_kernel, capture_begin, capture_end,
+    graph_launch,  graph_destroy,  room};
 } // namespace
 
 const ks_emu_kernel *ks_emu_kernels() { return all_kernels; }

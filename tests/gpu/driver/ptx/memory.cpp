@@ -2,7 +2,7 @@
  *
  * Addresses are the host's, but for those of shared memory, which have 32 bits: the kernel's own arrays from 0 on,
  * those of the launch from PTX_DYNAMIC. As on a device a word has to be aligned to its size. */
-#include "program.h"
+#include "traffic.h"
 
 namespace
 {
@@ -15,7 +15,8 @@ char *shared_place(ptx_frame &f, uint32_t at, size_t bytes, const char *what)
     return (of_launch ? f.t->dynamic : f.t->shared) + from;
 }
 
-enum space { GENERIC, GLOBAL, SHARED };
+typedef ptx_space space;
+const space GENERIC = PTX_GENERIC, GLOBAL = PTX_GLOBAL, SHARED = PTX_SHARED;
 
 /* Where an address is, once it is looked at. */
 template <space S> char *place(const ptx_op *o, ptx_frame &f, size_t bytes)
@@ -24,6 +25,7 @@ template <space S> char *place(const ptx_op *o, ptx_frame &f, size_t bytes)
     char *const p = S == SHARED ? shared_place(f, (uint32_t)at, bytes, o->what) : reinterpret_cast<char *>((uintptr_t)at);
     if ((S == SHARED ? (uint32_t)at : at) % bytes) abandon("a word that is not aligned to its size", o->what);
     if (S == GLOBAL && !ptx_on_device(*f.t, p, bytes)) abandon("a place outside of the device's memory", o->what);
+    if (ptx_traffic && !o->of_arguments) ptx_touched(o, f, S == SHARED ? (uint32_t)at : at, bytes, S);
     return p;
 }
 
@@ -279,6 +281,7 @@ bool loads_or_stores(ptx_decoder &d, const ptx_statement &s, ptx_op *o)
     const space where = space_of(s);
     o->run = where == SHARED ? access<SHARED>(t, stores, many)
              : where == GLOBAL ? access<GLOBAL>(t, stores, many) : access<GENERIC>(t, stores, many);
+    o->of_arguments = has(s, "param");
     if (s.name == "ld.acquire.gpu.u32") o->run = acquire;
     else if (has(s, "acquire") || has(s, "release")) return false;
     o->s[0] = d.address(s.operands[stores ? 0 : 1], &o->offset);

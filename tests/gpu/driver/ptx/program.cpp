@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "driver.h"
+#include "traffic.h"
 
 /* ---- registers and names ---- */
 
@@ -71,7 +72,13 @@ size_t aligned(size_t at, size_t to = ALIGNED) { return (at + to - 1) / to * to;
 
 void run_function(const ptx_function &fn, ptx_frame &f)
 {
-    for (const ptx_op *o = fn.ops.data(); o;) o = o->run(o, f);
+    const ptx_op *o = fn.ops.data();
+    if (ptx_traffic)
+        while (o) {
+            ++f.t->executed[o];
+            o = o->run(o, f);
+        }
+    while (o) o = o->run(o, f);
 }
 
 struct part {
@@ -114,7 +121,7 @@ void run_kernel(const void *args)
 {
     const ptx_program &p = static_cast<const ptx_program &>(running->kernel);
     const ptx_function &fn = p.functions.at(p.name);
-    ptx_thread t = {nullptr, nullptr, p.shared, running->shape.shared, nullptr, nullptr, nullptr, 0};
+    ptx_thread t = {nullptr, nullptr, p.shared, running->shape.shared, nullptr, nullptr, nullptr, 0, {}};
     if (p.shared) t.shared = static_cast<char *>(ks_emu_shared(&kernel_shared, p.shared));
     if (t.dynamic_bytes) t.dynamic = static_cast<char *>(ks_emu_dynamic_shared());
     const size_t registers = aligned(fn.initial.size() * sizeof(uint64_t)), outgoing = aligned(fn.outgoing);
@@ -126,6 +133,7 @@ void run_kernel(const void *args)
     f.r[PTX_OUTGOING] = reinterpret_cast<uintptr_t>(memory + registers);
     f.r[PTX_LOCAL] = reinterpret_cast<uintptr_t>(memory + registers + outgoing);
     run_function(fn, f);
+    if (ptx_traffic) ptx_traffic_ends(t);
 }
 } // namespace
 
@@ -158,7 +166,7 @@ class function_decoder : public ptx_decoder
         incoming(t.parameters, out_.parameters, out_.parameter_bytes);
         incoming(t.results, out_.results, out_.result_bytes);
         for (const ptx_statement &s : t.body) one(s);
-        add({leave, 0, {}, 0, nullptr, nullptr, "the end"});
+        add({leave, 0, {}, 0, nullptr, nullptr, "the end", false});
         fuse(t);
         for (const auto &jump : jumps_) {
             const auto found = labels_.find(jump.second);
@@ -239,7 +247,7 @@ class function_decoder : public ptx_decoder
 
     void operation(const ptx_statement &s)
     {
-        ptx_op o = {nullptr, 0, {}, 0, nullptr, nullptr, program_.remember(s.name + ", line " + std::to_string(s.line))};
+        ptx_op o = {nullptr, 0, {}, 0, nullptr, nullptr, program_.remember(s.name + ", line " + std::to_string(s.line)), false};
         const std::string &op = s.words[0];
         if (op == "bra") {
             o.run = s.guard.empty() ? branch : s.unless ? branch_unless : branch_if;

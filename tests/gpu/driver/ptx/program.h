@@ -5,6 +5,7 @@
 #include <deque>
 #include <memory>
 #include <string.h>
+#include <unordered_map>
 
 #include "block.h"
 #include "text.h"
@@ -23,6 +24,7 @@ struct ptx_op {
     const ptx_op *to; /**< of a branch */
     const void *more; /**< what the fields above do not hold */
     const char *what; /**< for messages: the operation and its line */
+    bool of_arguments; /**< an access to arguments, which is none to memory */
 };
 
 /** What a thread has beside registers. */
@@ -32,6 +34,7 @@ struct ptx_thread {
     const char *known, *known_end; /**< memory of the device that it has touched last */
     const char *acquired;          /**< what it has last waited for, and what stood there */
     uint32_t value;
+    std::unordered_map<const ptx_op *, uint32_t> executed; /**< how often, where traffic is counted */
 };
 
 struct ptx_frame {
