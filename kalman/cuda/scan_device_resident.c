@@ -119,7 +119,9 @@ ks_status ks_smooth_cuda_enqueue(const ks_smooth_plan *plan, const ks_model *mod
     here.stream = stream_of(d, stream);
     take_over(&here, &run);
     /* Teams of threads read any rows. */
-    if (!d->team.lanes && !all_regular(&here.a)) here.fast_absorb = here.fast_filter = here.fast_smooth = NULL;
+    const int irregular = !all_regular(&here.a);
+    if (!d->team.lanes && irregular) here.fast_absorb = here.fast_filter = here.fast_smooth = NULL;
+    if (!d->team_border.lanes && irregular) here.fast_border = NULL;
     /* The MAP route, and scans that are suspect, may have to go on once they have been waited for. */
     d->map.resident = here.a;
     d->map.resident_loglik = outputs->loglik.data;

@@ -18,7 +18,7 @@ static const method_case meets = { KS_JOB_SMOOTH, KS_METHOD_SCAN_TWO_FILTER, KS_
 
 enum { CHUNK = 8, LENGTH = 61 };
 
-/** What is done to a border. */
+/** What is done to a border. The two-filter smoother has the information where the others have the last mean. */
 typedef enum wrong { NOTHING, MEAN, COVARIANCE, OTHER_BORDER, NO_NUMBER, LAST_MEAN, WRONGS } wrong;
 
 /** A border of the last run in the device's memory, in double; `put`: back to there. */
@@ -74,8 +74,7 @@ static void check_borders(int nx, int ny, const method_case *m, ks_precision pre
     memset(&good, KS_SCAN_GOOD, sizeof good);
     for (int64_t chunk = 1; chunk < (LENGTH + CHUNK - 1) / CHUNK; chunk += 2)
         for (wrong what = NOTHING; what < WRONGS; ++what) {
-            /* The two-filter smoother has the information there. */
-            if (what == LAST_MEAN && (m->job == KS_JOB_FILTER || m == &meets)) continue;
+            if (what == LAST_MEAN && m->job == KS_JOB_FILTER) continue;
             const ks_scan_status status = again(d, what, chunk, share);
             const int64_t step = (int64_t)(status.bad >> 24);
             double moves;
@@ -118,6 +117,54 @@ static void borders_that_are_off(void **state)
                 if (i == 1)
                     check_borders(sizes[i][0], sizes[i][1], methods[m], (ks_precision)p,
                                   means | KS_OUT_PREDICTED_MEAN | KS_OUT_LOGLIK_TERMS, ++seed);
+            }
+}
+
+/** The flags of chunk 1's border and of the first chunk after a run that is right or refused. */
+static void flags_of(const golden *g, ks_precision precision, unsigned char flags[2])
+{
+    const unsigned outputs = KS_OUT_SMOOTHED_MEAN | KS_OUT_SMOOTHED_COV;
+    const ks_smooth_options o = options_of(&chunked, precision, outputs);
+    golden_buffers *b = golden_buffers_new(g->T, 1, g->nx, g->ny, precision, outputs);
+    const ks_model model = golden_model(g, precision);
+    ks_smooth_plan *plan;
+    use_seed(g->nx);
+    OK(ks_smooth_plan_create(&plan, NULL, g->T, 1, g->nx, g->ny, &o));
+    void *work = workspace(plan);
+    const ks_status status = ks_smooth_run(plan, &model, golden_y(g, precision), golden_outputs(b), work, NULL);
+    assert_true(status == KS_OK || status == KS_EREFUSED);
+    ks_scan_device *d = plan->device;
+    OK(ks_gpu_copy_out(d->gpu, flags, d->chunks.hard_absorb, 2, d->stream));
+    OK(ks_gpu_stream_sync(d->gpu, d->stream));
+    free(work);
+    ks_smooth_plan_destroy(plan);
+    check_clean();
+    golden_buffers_free(b);
+}
+
+/** The first chunk's way back is asked where means are large beside what is known of them, or combinations of states are
+ *  known far better than each; a border whose way back has no ordinary form is left to the kernels for any model. */
+static void what_borders_leave(void **state)
+{
+    typedef enum { PLAIN, LARGE_MEANS, SHARP, NO_ORDINARY, CASES } special;
+    (void)state;
+    for (int nx = 2; nx <= 6; nx += nx == 4 ? 2 : 1)
+        for (int p = 0; p < 3; ++p)
+            for (special what = PLAIN; what < CASES; ++what) {
+                golden *g = model_random((model_spec){ 1440 + (uint64_t)nx, LENGTH, 1, nx, 1, KS_PRIOR_X0, 0 });
+                for (int i = 0; what == LARGE_MEANS && i < nx; ++i) g->m0.f64[i] = p == KS_F32 ? 1e5 : 1e10;
+                for (int i = 0; what >= SHARP && i < nx * nx; ++i) {
+                    const double beside = i % (nx + 1) ? 0 : p == KS_F64 ? 1e-7 : 1e-5;
+                    g->F.f64[i] = (what == SHARP ? 0.5 : 1) / nx + beside;
+                    g->Q.f64[i] = beside * beside;
+                }
+                unsigned char flags[2];
+                model_round(g);
+                flags_of(g, (ks_precision)p, flags);
+                const int suspect = flags[0] == KS_SUSPECT, unjudged = (flags[1] & KS_UNJUDGED) != 0;
+                if (suspect != (what != PLAIN) || (unjudged != (what == NO_ORDINARY) && what != SHARP))
+                    fail_msg("nx = %d, precision %d, case %d: flags %d and %d", nx, p, (int)what, flags[0], flags[1]);
+                golden_free(g);
             }
 }
 
@@ -257,6 +304,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(borders_that_are_off),
+        cmocka_unit_test(what_borders_leave),
         cmocka_unit_test(stiff_models),
         cmocka_unit_test(arrays_of_the_device),
     };

@@ -71,6 +71,20 @@ KS_DEVICE double ks_border_differs(const ks_border_pair &b, const ks_border_scal
     return worst;
 }
 
+/* By how many standard deviations of the first the mean of the second is off, or its covariance by so large a share: a
+ * thread, of all states. */
+KS_DEVICE double ks_border_differ(const ks_border_pair &b, const ks_border_scale &scale)
+{
+    double worst = 0;
+    for (int i = 0; i < b.n; ++i) ks_border_deviation(b, scale, i);
+    const double common = ks_border_common(b, scale);
+    for (int i = 0; i < b.n; ++i) {
+        worst = ks_border_differs(b, scale, common, i, worst);
+        if (!(worst >= 0)) return worst;
+    }
+    return worst;
+}
+
 /* What the prediction F x + u of a covariance P bears in state i, to b.size and b.taken. */
 KS_DEVICE void ks_border_predicts(const ks_border_pair &b, const double *F, const double *Q, const double *u,
                                   const double *x, const double *P, int i)

@@ -15,19 +15,6 @@
  * All is in double. Where results are in single precision the steps' own round-off counts, too: as much as the
  * rounding of means is worth, in standard deviations of whichever state has most of it, is no fault of the scan. */
 
-// By how many standard deviations of the first the mean of the second is off, or its covariance by so large a share.
-KS_DEVICE double differ(const ks_border_pair &b, const ks_border_scale &scale)
-{
-    double worst = 0;
-    for (int i = 0; i < b.n; ++i) ks_border_deviation(b, scale, i);
-    const double common = ks_border_common(b, scale);
-    for (int i = 0; i < b.n; ++i) {
-        worst = ks_border_differs(b, scale, common, i, worst);
-        if (!(worst >= 0)) return worst;
-    }
-    return worst;
-}
-
 // Two estimates, with scratch of a worker for what they bear.
 KS_DEVICE ks_border_pair pair_of(int n, const double *x, const double *P, const double *x2, const double *P2,
                                  const ks_chunk_worker &m)
@@ -51,7 +38,7 @@ KS_DEVICE double predictions_differ(const ks_chunk_arrays &c, ks_chunk_worker &m
     ks_predict_f64(n, F, Q, u, end, end + n, x, P, work);
     ks_predict_f64(n, F, Q, u, before, before + n, x2, P2, work);
     for (int i = 0; i < n; ++i) ks_border_predicts(pair, F, Q, u, end, end + n, i);
-    return differ(pair, ks_border_scale_of(&c.a));
+    return ks_border_differ(pair, ks_border_scale_of(&c.a));
 }
 
 // The smoother: step k - 1 as the chunk's way back, which has come to `first`, would go on to it, beside what the scan
@@ -84,7 +71,7 @@ KS_DEVICE double ways_back_differ(const ks_chunk_arrays &c, ks_chunk_worker &m, 
     }
     const ks_border_pair pair = c.two_filter ? pair_of(n, x, P, x2, P2, m) : pair_of(n, x, P, last, last + n, m);
     for (int i = 0; i < n; ++i) ks_border_leads(pair, end, end + n, pair.x2, i);
-    return differ(pair, ks_border_scale_of(&c.a));
+    return ks_border_differ(pair, ks_border_scale_of(&c.a));
 }
 
 // Whether the first chunk's way back is suspect, which multiplies round-off by what a prediction is sharper than the
@@ -182,7 +169,7 @@ KS_DEVICE double way_back_moves(const ks_chunk_arrays &c, ks_chunk_worker &m)
     from = kept_in_double(c, 0, fx, fC);
     table_square_f64(n, &from, m.w.scratch);
     for (int i = 0; i < n; ++i) ks_border_leads(pair, fx, fC, first, i);
-    return differ(pair, ks_border_scale_of(a));
+    return ks_border_differ(pair, ks_border_scale_of(a));
 }
 
 // The root of the covariance of step k, or of what the chunk began from where k is before it, to the worker's state.
@@ -212,11 +199,12 @@ KS_DEVICE bool leaves_rounding(const ks_chunk_arrays &c, ks_chunk_worker &m, int
 {
     const int n = c.a.series.nx, ny = c.a.series.ny;
     const double eps = c.a.single_cov ? 0x1p-24 : 0x1p-53;
+    const bool array = c.form[k] == KS_FORM_ARRAY && k + 1 < c.a.series.steps;
+    const bool follows = k > chunk * c.size && c.form[k - 1] == KS_FORM_ARRAY;
+    if (!array && !follows) return false;
     const ks_series *const s = ks_wide_series(&c.a, &m.w, k);
     const double *const F = static_cast<const double *>(ks_row(s->F, k - s->shift));
-    const bool known = c.form[k] == KS_FORM_ARRAY && k + 1 < c.a.series.steps &&
-                       ks_observes_exactly_f64(ny, static_cast<const double *>(ks_row(s->R, k)));
-    const bool follows = k > chunk * c.size && c.form[k - 1] == KS_FORM_ARRAY;
+    const bool known = array && ks_observes_exactly_f64(ny, static_cast<const double *>(ks_row(s->R, k)));
     double *const xp = static_cast<double *>(m.w.results.mean), *const Sp = static_cast<double *>(m.w.results.cov);
     double *const own = m.element;
     if (!known && !follows) return false;
@@ -244,7 +232,7 @@ KS_DEVICE void judge(const ks_chunk_arrays &c, ks_chunk_worker &m, int64_t chunk
     if (m.w.tally.bad_step >= 0) return;
     const int64_t n = c.a.series.nx, all = n + n * n, k = chunk * c.size;
     const double most = KS_CHUNKS_DIFFER_MOST(c.a.single_cov);
-    if (c.met_by_teams && (chunk == 0 || !(c.hard_absorb[chunk] & KS_UNJUDGED))) return;
+    if (c.met && (chunk == 0 || !(c.hard_absorb[chunk] & KS_UNJUDGED))) return;
     const int64_t looks = c.begin == 0 && c.smooths && !c.two_filter ? c.size - 1 : 0;
     for (int64_t at = chunk; at < looks && at + 1 < c.a.series.steps; at += c.chunks)
         if (is_suspect(c, m, at)) ks_border_suspect(c);

@@ -19,7 +19,7 @@ enum { KS_MOST_TILE = 256 };
 enum { KS_HARD = 1, KS_HARD_SMOOTH = 2 };
 
 /** In hard_absorb, once the reduction is over: of the first chunk, that its way back is to be asked; of another one,
- *  what teams have left of the border before it: to judge it, and its lag-one covariance. */
+ *  what kernels for borders alone have left of that before it: to judge it, and its lag-one covariance. */
 enum { KS_SUSPECT = 4, KS_UNJUDGED = 8, KS_NO_LAG = 16 };
 
 typedef struct ks_chunk_arrays {
@@ -37,7 +37,7 @@ typedef struct ks_chunk_arrays {
     unsigned char *form;            /* of each                                                    */
     unsigned char *hard_absorb;     /* of each chunk: what is left to the kernels for any model   */
     unsigned char *hard_rerun;
-    int met_by_teams;               /* teams have been at the borders                             */
+    int met;                        /* kernels for borders alone have been at them                */
 } ks_chunk_arrays;
 
 /** Kernels ks_chunk_absorb, ks_chunk_rerun, ks_chunk_judge, ks_chunk_ask and ks_chunk_border. */
@@ -52,7 +52,8 @@ typedef struct ks_chunk_args {
 
 /** Kernels ks_fast_absorb_P_N_M, ks_fast_filter_P_N_M, ks_fast_keep_P_N_M, ks_fast_smooth_P_N and ks_fast_meet_P_N_M of
  *  module ks_chunks_fast, for precision P, up to N states and M entries: the sizes that fast_kernels.h closes with; and
- *  ks_ring_... of module ks_chunks_ring, with `ring` and that much dynamic shared memory. */
+ *  ks_ring_... of module ks_chunks_ring, with `ring` and that much dynamic shared memory. And ks_thread_border_P_N of
+ *  module ks_chunks_border. */
 typedef struct ks_fast_args {
     ks_chunk_arrays chunks;
     long long phase;

@@ -336,7 +336,7 @@ KS_DEVICE void border(const ks_chunk_arrays &c, ks_chunk_worker &m, int64_t chun
         ks_smoothed_start(a, &m.w, smoothed);
         return;
     }
-    if (!a->back.lag_one_cov.base || (c.met_by_teams && !(c.hard_absorb[chunk] & KS_NO_LAG))) return;
+    if (!a->back.lag_one_cov.base || (c.met && !(c.hard_absorb[chunk] & KS_NO_LAG))) return;
     const ks_sink filtered = {reinterpret_cast<char *>(c.before + chunk * all + n), 0, k - 1};
     const ks_sink smoothed = {reinterpret_cast<char *>(first + n), 0, k};
     const ks_sink row = {static_cast<char *>(m.w.results.cov), 0, 0};

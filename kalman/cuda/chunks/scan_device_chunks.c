@@ -102,14 +102,11 @@ static ks_status run_teams(ks_scan_device *d, const ks_team_shape *team, const k
     return ks_gpu_launch(d->gpu, args.ring.fill ? with_ring : kernel, &shape, &args, sizeof args, d->stream);
 }
 
-/** One of the kernels that do most chunks, on every chunk; the same with a ring where there is room for it,
- *  beside `resident` blocks. */
-static ks_status run_fast(ks_scan_device *d, const ks_gpu_kernel *kernel, const ks_gpu_kernel *with_ring,
-                          int resident, long long phase)
+/** One of those for a thread and its registers; `with_ring` or NULL. */
+static ks_status run_threads(ks_scan_device *d, const ks_gpu_kernel *kernel, const ks_gpu_kernel *with_ring,
+                             int resident, long long phase)
 {
     const int back = kernel == d->fast_smooth;
-    const ks_team_shape *const team = back ? &d->team_back : &d->team;
-    if (team->lanes) return run_teams(d, team, kernel, with_ring, resident, phase);
     ks_fast_args args;
     memset(&args, 0, sizeof args);
     args.chunks = d->chunks;
@@ -120,6 +117,16 @@ static ks_status run_fast(ks_scan_device *d, const ks_gpu_kernel *kernel, const 
     const int64_t blocks = (chunks_of(d) + KS_SCAN_THREADS - 1) / KS_SCAN_THREADS;
     const ks_gpu_shape shape = { { (unsigned)blocks }, { KS_SCAN_THREADS }, (size_t)args.ring.bytes, 0 };
     return ks_gpu_launch(d->gpu, args.ring.fill ? with_ring : kernel, &shape, &args, sizeof args, d->stream);
+}
+
+/** One of the kernels that do most chunks, on every chunk; the same with a ring where there is room for it,
+ *  beside `resident` blocks. */
+static ks_status run_fast(ks_scan_device *d, const ks_gpu_kernel *kernel, const ks_gpu_kernel *with_ring,
+                          int resident, long long phase)
+{
+    const ks_team_shape *const team = kernel == d->fast_smooth ? &d->team_back : &d->team;
+    return team->lanes ? run_teams(d, team, kernel, with_ring, resident, phase)
+                       : run_threads(d, kernel, with_ring, resident, phase);
 }
 
 /** All of the chunks is for the kernels that take any model. */
@@ -144,8 +151,9 @@ static ks_status judge(ks_scan_device *d)
     const int asks = d->chunks.begin == 0 && d->chunks.smooths && !d->chunks.two_filter;
     const int64_t end = d->chunks.chunks;
     if (end < 2 && !asks) return KS_OK;
-    d->chunks.met_by_teams = d->team_border.lanes > 0;
-    if (d->chunks.met_by_teams) KS_TRY(run_teams(d, &d->team_border, d->fast_border, NULL, 0, 2));
+    d->chunks.met = d->fast_border != NULL;
+    if (d->team_border.lanes) KS_TRY(run_teams(d, &d->team_border, d->fast_border, NULL, 0, 2));
+    else if (d->chunks.met) KS_TRY(run_threads(d, d->fast_border, NULL, 0, 2));
     KS_TRY(run_chunks(d, d->judge, 2));
     if (!asks) return KS_OK;
     d->chunks.chunks = 1;

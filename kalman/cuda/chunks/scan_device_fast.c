@@ -106,12 +106,20 @@ static ks_status find_kernels(ks_scan_device *d, const ks_smooth_plan *plan, int
     return status;
 }
 
+/** The kernel for borders: of teams, or of threads that keep everything in registers. */
+static ks_status find_border(ks_scan_device *d, const ks_smooth_plan *plan)
+{
+    const int teams = d->team_border.lanes > 0;
+    char name[32];
+    if (teams) snprintf(name, sizeof name, "ks_border_%s", suffix_of(plan));
+    else snprintf(name, sizeof name, "ks_thread_border_%s_%d", suffix_of(plan), plan->nx > 2 ? 4 : 2);
+    return ks_gpu_find(d->gpu, &d->fast_border, teams ? "ks_chunks_team" : "ks_chunks_border", name);
+}
+
 ks_status ks_chunks_find_fast(ks_scan_device *d, const ks_smooth_plan *plan)
 {
     const ks_gpu_kernel **const kernels[] = { &d->fast_absorb, &d->fast_filter, &d->fast_smooth };
-    char name[32];
-    snprintf(name, sizeof name, "ks_border_%s", suffix_of(plan));
-    if (d->team_border.lanes) KS_TRY(ks_gpu_find(d->gpu, &d->fast_border, "ks_chunks_team", name));
+    KS_TRY(find_border(d, plan));
     return makes_fast_outputs(plan) ? find_kernels(d, plan, 0, kernels) : KS_OK;
 }
 
