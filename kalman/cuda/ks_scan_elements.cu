@@ -67,14 +67,14 @@ template <class Op> KS_DEVICE void run_round(const ks_scan_elements_args &args)
                                         [] { ks_grid_sync(); });
 }
 
-// One tile of elements, a thread for each: doubling steps, each reading before any writes.
-template <class Op> KS_DEVICE void scan_tile(Op &op, double *elements, int64_t count, bool reverse)
+// One tile of elements, `apart` from one another, a thread for each: doubling steps, each reading before any writes.
+template <class Op> KS_DEVICE void scan_tile(Op &op, double *elements, int64_t apart, int64_t count, bool reverse)
 {
-    const int64_t size = op.size(), at = threadIdx.x;
-    double *const own = elements + at * size;
+    const int64_t at = threadIdx.x;
+    double *const own = elements + at * apart;
     for (int64_t step = 1; step < count; step *= 2) {
         const bool takes = at < count && (reverse ? at + step < count : at >= step);
-        const double *const other = reverse ? own + step * size : own - step * size;
+        const double *const other = reverse ? own + step * apart : own - step * apart;
         if (takes) op.combine(op.spare(), reverse ? own : other, reverse ? other : own);
         __syncthreads();
         if (takes) op.copy(op.spare(), own);
@@ -82,10 +82,22 @@ template <class Op> KS_DEVICE void scan_tile(Op &op, double *elements, int64_t c
     }
 }
 
-template <class Op> KS_DEVICE void scan_tiles(const ks_tiles_args &args)
+// The elements of a tile into shared memory, or back, neighbouring threads neighbouring numbers.
+KS_DEVICE void move_tile(double *elements, int size, double *shared, int apart, int count, bool back)
+{
+    for (int i = (int)threadIdx.x; i < count * size; i += (int)blockDim.x) {
+        double *const place = shared + i / size * apart + i % size;
+        if (back) elements[i] = *place;
+        else *place = elements[i];
+    }
+}
+
+// Tiles in shared memory, or where `shared` is NULL in their place.
+template <class Op> KS_DEVICE void scan_tiles(const ks_tiles_args &args, double *shared)
 {
     Op op(args.nx, args.scratch);
     const int64_t size = op.size(), tiles = (args.count + args.tile - 1) / args.tile;
+    const int64_t apart = shared ? ks_tile_apart(op.nx()) : size;
     const int ways = args.reverse ? 2 : 1;
     for (int64_t unit = blockIdx.x; unit < ways * tiles; unit += gridDim.x) {
         const bool reverse = unit >= tiles;
@@ -93,9 +105,12 @@ template <class Op> KS_DEVICE void scan_tiles(const ks_tiles_args &args)
         const int64_t left = args.count - first, count = left < args.tile ? left : args.tile;
         double *const elements = (reverse ? args.reverse : args.forward) + first * size;
         double *const totals = reverse ? args.reverse_totals : args.forward_totals;
-        scan_tile(op, elements, count, reverse);
-        if (totals && threadIdx.x == 0)
-            op.copy(elements + (reverse ? 0 : count - 1) * size, totals + tile * size);
+        double *const at = shared ? shared : elements;
+        if (shared) move_tile(elements, (int)size, shared, (int)apart, (int)count, false);
+        __syncthreads();
+        scan_tile(op, at, apart, count, reverse);
+        if (shared) move_tile(elements, (int)size, shared, (int)apart, (int)count, true);
+        if (totals && threadIdx.x == 0) op.copy(at + (reverse ? 0 : count - 1) * apart, totals + tile * size);
         __syncthreads();
     }
 }
@@ -147,7 +162,8 @@ template <class Op> KS_DEVICE void fold(const ks_fold_args &args)
     }                                                                                               \
     KS_KERNEL_BOUNDS(ks_filter_tiles_##name, ks_tiles_args, KS_MOST_TILE, 1)                        \
     {                                                                                               \
-        scan_tiles<filter_operator<N>>(args);                                                       \
+        KS_DYNAMIC_SHARED(double, shared);                                                          \
+        scan_tiles<filter_operator<N>>(args, N ? shared : NULL);                                    \
     }                                                                                               \
     KS_KERNEL_BOUNDS(ks_filter_fold_##name, ks_fold_args, KS_SCAN_THREADS, 1)                       \
     {                                                                                               \

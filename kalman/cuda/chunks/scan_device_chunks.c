@@ -40,9 +40,10 @@ static ks_status run_chunks(ks_scan_device *d, const ks_gpu_kernel *kernel, long
 
 static ks_status scan_tiles(ks_scan_device *d, const ks_tiles_args *t)
 {
-    const int64_t ways = t->reverse ? 2 : 1;
-    return launch(d, d->tiles_scan, blocks_for(d, ways * tiles_of(t) * t->tile, t->tile), t->tile, t,
-                  sizeof *t);
+    const int64_t ways = t->reverse ? 2 : 1, blocks = blocks_for(d, ways * tiles_of(t) * t->tile, t->tile);
+    const int64_t numbers = t->nx <= KS_SCAN_LITERAL ? t->tile * ks_tile_apart(t->nx) : 0;
+    const ks_gpu_shape shape = { { (unsigned)blocks }, { (unsigned)t->tile }, (size_t)numbers * sizeof(double), 0 };
+    return ks_gpu_launch(d->gpu, d->tiles_scan, &shape, t, sizeof *t, d->stream);
 }
 
 /** What stands before and behind each chunk, from the aggregates, by teams of threads. */
