@@ -49,6 +49,7 @@ typedef struct ks_scan_device {
     const ks_round *forward_rounds, *reverse_rounds; /* on the device, where one launch does all, or NULL */
     const ks_gpu_kernel *absorb, *tiles_scan, *fold, *rerun, *judge, *ask, *border;
     const ks_gpu_kernel *fast_absorb, *fast_filter, *fast_smooth, *fast_border; /* or NULL */
+    const ks_gpu_kernel *wide_absorb, *wide_filter; /* what these leave of the filter, in double, or NULL */
     ks_fill fill;                   /* how rows come to threads or teams                  */
     int ring_window, ring_stages;   /* their ring's, whatever else has room beside it; 0: as there is room */
     const ks_gpu_kernel *ring_absorb, *ring_filter, *ring_smooth; /* with one, or NULL     */

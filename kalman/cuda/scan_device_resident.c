@@ -121,6 +121,7 @@ ks_status ks_smooth_cuda_enqueue(const ks_smooth_plan *plan, const ks_model *mod
     /* Teams of threads read any rows. */
     const int irregular = !all_regular(&here.a);
     if (!d->team.lanes && irregular) here.fast_absorb = here.fast_filter = here.fast_smooth = NULL;
+    if (irregular) here.wide_absorb = here.wide_filter = NULL;
     if (!d->team_border.lanes && irregular) here.fast_border = NULL;
     /* The MAP route, and scans that are suspect, may have to go on once they have been waited for. */
     d->map.resident = here.a;

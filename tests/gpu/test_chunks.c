@@ -135,6 +135,27 @@ static void chunks_that_need_more(void **state)
         }
 }
 
+/** What single precision has no ordinary form for small models take in double, larger ones in the array form. */
+static void chunks_that_double_will_do(void **state)
+{
+    (void)state;
+    static const int sizes[][2] = { { 1, 1 }, { 2, 2 }, { 3, 2 }, { 4, 1 }, { 4, 2 }, { 3, 3 }, { 7, 2 } };
+    for (int i = 0; i < 7; ++i)
+        for (int at = 0; at < 60; at += 29) {
+            const int nx = sizes[i][0], ny = sizes[i][1];
+            golden *g = model_random((model_spec){ 965, 61, 1, nx, ny, (ks_prior)(at % 2), VARIES_R });
+            double *R = model_block(&g->R, 0, at);
+            for (int j = 0; j < ny * ny; ++j) R[j] *= 0x1p-11;
+            model_round(g);
+            textbook_smooth(g);
+            const int64_t array_steps = check_chunks(g, KS_F32, 5e-3, at + i);
+            /* A step back from the sharp one, or all filter steps behind it. */
+            if (nx <= 4 && ny <= 2 ? array_steps > 1 : array_steps < 7)
+                fail_msg("nx = %d, ny = %d, step %d: %lld steps in the array form", nx, ny, at, (long long)array_steps);
+            golden_free(g);
+        }
+}
+
 /** Chunks of the last run that were left to the kernels for any model as `what` says. */
 static int64_t chunks_left(const ks_smooth_plan *plan, int what)
 {
@@ -443,6 +464,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(chunks_of_small_models),
         cmocka_unit_test(chunks_of_larger_models),
         cmocka_unit_test(chunks_that_need_more),
+        cmocka_unit_test(chunks_that_double_will_do),
         cmocka_unit_test(ways_back_by_teams),
         cmocka_unit_test(ways_back_that_need_more),
         cmocka_unit_test(borders_that_need_more),

@@ -53,7 +53,8 @@ typedef struct ks_chunk_args {
 /** Kernels ks_fast_absorb_P_N_M, ks_fast_filter_P_N_M, ks_fast_keep_P_N_M, ks_fast_smooth_P_N and ks_fast_meet_P_N_M of
  *  module ks_chunks_fast, for precision P, up to N states and M entries: the sizes that fast_kernels.h closes with; and
  *  ks_ring_... of module ks_chunks_ring, with `ring` and that much dynamic shared memory. And ks_thread_border_P_N of
- *  module ks_chunks_border. */
+ *  module ks_chunks_border, and ks_wide_absorb_f32_N_M, ks_wide_filter_f32_N_M and
+ *  ks_wide_keep_f32_N_M of module ks_chunks_wide. */
 typedef struct ks_fast_args {
     ks_chunk_arrays chunks;
     long long phase;

@@ -1,7 +1,8 @@
 /* fast_chunk_text.h -- device code: chunks of ordinary steps with everything in registers, for up to N
  * states and M entries; means in KS_NUM, covariances in KS_GAIN, see chunk_step_text.h and num_f64.h. Smaller
- * models are padded: states that nothing moves, with unit variance, and entries that say nothing. What cannot
- * be done in the ordinary form is left to the kernels for any model. */
+ * models are padded: states that nothing moves, with unit variance, and entries that say nothing. Of the filter
+ * rows and results may be narrower, numbers of types Mean and Cov. What cannot be done in the ordinary form is left to the kernels for any
+ * model. */
 
 /** Rows of a step. */
 template <int N, int M> struct KS_T(fast_rows) {
@@ -119,11 +120,11 @@ KS_DEVICE void KS_T(fast_observation)(const ks_series &s, const ROWS &at, int64_
 }
 
 /** The prior. */
-template <int N> KS_DEVICE void KS_T(fast_prior)(const ks_series &s, KS_NUM *x, KS_GAIN *P)
+template <int N, class From = KS_NUM> KS_DEVICE void KS_T(fast_prior)(const ks_series &s, KS_NUM *x, KS_GAIN *P)
 {
     KS_NUM P0[N * N];
-    KS_T(fast_matrix)<1, N>(1, s.nx, s.m0, 0, x);
-    KS_T(fast_matrix)<N, N>(s.nx, s.nx, s.P0, 1, P0);
+    KS_T(fast_matrix_as)<1, N, From>(1, s.nx, s.m0, 0, x);
+    KS_T(fast_matrix_as)<N, N, From>(s.nx, s.nx, s.P0, 1, P0);
     KS_T(fast_round)<N * N>(P0, P);
 }
 
@@ -136,6 +137,20 @@ template <int N> KS_DEVICE bool KS_T(fast_finite)(const KS_NUM *x, const KS_GAIN
         variances = variances + (P[i * N + i] - P[i * N + i]);
     }
     return means == KS_LIT(0) && variances == 0;
+}
+
+/** The same as they are put out, in numbers that may be narrower. */
+template <int N, class Mean, class Cov> KS_DEVICE bool KS_T(fast_fits)(const KS_NUM *x, const KS_GAIN *P)
+{
+    Mean means = 0;
+    Cov variances = 0;
+    for (int i = 0; i < N; ++i) {
+        const Mean mean = (Mean)x[i];
+        const Cov variance = (Cov)P[i * N + i];
+        means = means + (mean - mean);
+        variances = variances + (variance - variance);
+    }
+    return means == 0 && variances == 0;
 }
 
 /** Everything of a filter step. */
@@ -160,7 +175,7 @@ KS_DEVICE KS_T(ks_chunk_work) KS_T(fast_work_of)(KS_T(fast_step)<N, M> &w)
 }
 
 /** The aggregate of a chunk, none where there is no such chunk. False: it is left to the other kernel. */
-template <int N, int M, class ROWS>
+template <int N, int M, class From = KS_NUM, class ROWS>
 KS_DEVICE bool KS_T(fast_absorb)(const ks_chunk_arrays &c, ROWS &at, int64_t chunk)
 {
     const ks_series &s = c.a.series;
@@ -180,14 +195,14 @@ KS_DEVICE bool KS_T(fast_absorb)(const ks_chunk_arrays &c, ROWS &at, int64_t chu
     }
     for (int i = 0; i < N; ++i) b[i] = eta[i] = KS_LIT(0);
     /* Nothing depends on what is before the prior. */
-    if (chunk == 0) KS_T(fast_prior)<N>(s, b, C);
+    if (chunk == 0) KS_T(fast_prior)<N, From>(s, b, C);
     bool good = !ROWS::TOGETHER || chunk < c.chunks;
     at.begin(first);
     for (int64_t k = first; k < (ROWS::TOGETHER ? last : end); ++k) {
         at.turn(k - first);
         if (ROWS::TOGETHER && !(good && k < end)) continue;
-        KS_T(fast_transition)<N, M>(s, at, k, r);
-        KS_T(fast_observation)<N, M>(s, at, k, r);
+        KS_T(fast_transition)<N, M, From>(s, at, k, r);
+        KS_T(fast_observation)<N, M, From>(s, at, k, r);
         good = r.finite && KS_T(ks_sensitive_step)(N, M, &rows, A, b, C, eta, J, &work, V);
         if (!ROWS::TOGETHER && !good) return false;
     }
@@ -219,20 +234,30 @@ template <int N> KS_DEVICE bool KS_T(fast_narrow)(int n, const double *from, KS_
     return KS_T(fast_finite)<N>(x, P);
 }
 
-template <int N>
+/** The same of numbers that may be wider than those that they go to. */
+template <int R, int C, class To, class Number>
+KS_DEVICE void KS_T(fast_put_as)(int rows, int columns, const Number *from, ks_sink to, int64_t k)
+{
+    To own[R * C];
+    if (!to.base) return;
+    for (int i = 0; i < R * C; ++i) own[i] = (To)from[i];
+    KS_T(fast_put)<R, C>(rows, columns, own, to, k);
+}
+
+template <int N, class Mean = KS_NUM, class Cov = KS_GAIN>
 KS_DEVICE void KS_T(fast_put_estimate)(int n, const KS_NUM *x, const KS_GAIN *P, ks_sink mean,
                                        ks_sink cov, ks_sink var, int64_t k)
 {
-    KS_T(fast_put)<1, N>(1, n, x, mean, k);
-    KS_T(fast_put)<N, N>(n, n, P, cov, k);
+    KS_T(fast_put_as)<1, N, Mean>(1, n, x, mean, k);
+    KS_T(fast_put_as)<N, N, Cov>(n, n, P, cov, k);
     if (!var.base) return;
     KS_GAIN diagonal[N];
     for (int i = 0; i < N; ++i) diagonal[i] = P[i * N + i];
-    KS_T(fast_put)<1, N>(1, n, diagonal, var, k);
+    KS_T(fast_put_as)<1, N, Cov>(1, n, diagonal, var, k);
 }
 
 /** Filter step k; x, P are the estimate before it in and of it out. */
-template <int N, int M, bool Smooth, class ROWS>
+template <int N, int M, bool Smooth, class Mean = KS_NUM, class Cov = KS_GAIN, class ROWS>
 KS_DEVICE bool KS_T(fast_filter)(const ks_chunk_arrays &c, const ROWS &at, int64_t k, KS_NUM *x,
                                  KS_GAIN *P, ks_tally *tally)
 {
@@ -241,8 +266,8 @@ KS_DEVICE bool KS_T(fast_filter)(const ks_chunk_arrays &c, const ROWS &at, int64
     KS_T(fast_step)<N, M> w;
     const KS_T(ks_chunk_rows) rows = KS_T(fast_rows_of)<N, M>(r);
     const KS_T(ks_chunk_work) work = KS_T(fast_work_of)<N, M>(w);
-    KS_T(fast_transition)<N, M>(s, at, k, r);
-    KS_T(fast_observation)<N, M>(s, at, k, r);
+    KS_T(fast_transition)<N, M, Mean>(s, at, k, r);
+    KS_T(fast_observation)<N, M, Mean>(s, at, k, r);
     if (!r.finite || (k % KS_LOOK == KS_LOOK - 1 && !KS_G(ks_well_conditioned)(N, P, w.W))) return false;
     if (!KS_T(ks_chunk_filter)(N, M, &rows, x, P, &work)) return false;
     for (int i = 0; i < M; ++i)
@@ -251,12 +276,11 @@ KS_DEVICE bool KS_T(fast_filter)(const ks_chunk_arrays &c, const ROWS &at, int64
                             (double)(w.v[i] * w.v[i] * (KS_NUM)w.inverse_d[i]));
         else if (i < s.ny)
             tally->missing += 1;
-    if (!KS_T(fast_finite)<N>(x, P) || !isfinite(tally->evidence.quadratic)) return false;
-    KS_T(fast_put_estimate)<N>(s.nx, x, P, c.a.to.filtered_mean, c.a.to.filtered_cov, c.a.to.filtered_var,
-                               k);
+    if (!KS_T(fast_fits)<N, Mean, Cov>(x, P) || !isfinite(tally->evidence.quadratic)) return false;
+    KS_T(fast_put_estimate)<N, Mean, Cov>(s.nx, x, P, c.a.to.filtered_mean, c.a.to.filtered_cov, c.a.to.filtered_var, k);
     if (Smooth) {
         const ks_sink nowhere = { NULL, 0, 0 };
-        KS_T(fast_put_estimate)<N>(s.nx, x, P, c.kept_mean, c.kept_C, nowhere, k);
+        KS_T(fast_put_estimate)<N, Mean, Cov>(s.nx, x, P, c.kept_mean, c.kept_C, nowhere, k);
         c.form[k] = KS_FORM_ORDINARY;
     }
     return true;
@@ -338,7 +362,7 @@ KS_DEVICE bool KS_T(fast_smooth)(const ks_chunk_arrays &c, ROWS &at, int64_t chu
 }
 
 /** Filter the steps of a chunk; no step, where there is none. */
-template <int N, int M, bool Smooth, class ROWS>
+template <int N, int M, bool Smooth, class Mean = KS_NUM, class Cov = KS_GAIN, class ROWS>
 KS_DEVICE bool KS_T(fast_rerun)(const ks_chunk_arrays &c, ROWS &at, int64_t chunk, ks_tally *tally)
 {
     const ks_series &s = c.a.series;
@@ -348,7 +372,7 @@ KS_DEVICE bool KS_T(fast_rerun)(const ks_chunk_arrays &c, ROWS &at, int64_t chun
     KS_NUM x[N];
     KS_GAIN P[N * N], W[2 * N * N + M * N];
     bool good = true;
-    if (chunk == 0) KS_T(fast_prior)<N>(s, x, P);
+    if (chunk == 0) KS_T(fast_prior)<N, Mean>(s, x, P);
     else good = chunk < c.chunks && KS_T(fast_narrow)<N>(n, c.before + chunk * (n + n * n), x, P);
     good = good && KS_G(ks_well_conditioned)(N, P, W);
     if (!ROWS::TOGETHER && !good) return false;
@@ -356,7 +380,7 @@ KS_DEVICE bool KS_T(fast_rerun)(const ks_chunk_arrays &c, ROWS &at, int64_t chun
     for (int64_t k = first; k < (ROWS::TOGETHER ? last : end); ++k) {
         at.turn(k - first);
         if (ROWS::TOGETHER && !(good && k < end)) continue;
-        good = KS_T(fast_filter)<N, M, Smooth>(c, at, k, x, P, tally);
+        good = KS_T(fast_filter)<N, M, Smooth, Mean, Cov>(c, at, k, x, P, tally);
         if (!ROWS::TOGETHER && !good) return false;
     }
     if (!good) return false;

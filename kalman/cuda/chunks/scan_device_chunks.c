@@ -139,9 +139,10 @@ static ks_status leave_all(ks_scan_device *d, unsigned char *hard)
 /* What the first kernels leave is for the others. */
 ks_status ks_chunks_reduce(ks_scan_device *d)
 {
-    const ks_status status = d->fast_absorb ? run_fast(d, d->fast_absorb, d->ring_absorb,
-                                                       d->beside_absorb, 0)
-                                            : leave_all(d, d->chunks.hard_absorb);
+    ks_status status = d->fast_absorb ? run_fast(d, d->fast_absorb, d->ring_absorb,
+                                                 d->beside_absorb, 0)
+                                      : leave_all(d, d->chunks.hard_absorb);
+    if (status == KS_OK && d->wide_absorb) status = run_threads(d, d->wide_absorb, NULL, 0, 0);
     return status == KS_OK ? run_chunks(d, d->absorb, 0) : status;
 }
 
@@ -168,6 +169,7 @@ ks_status ks_chunks_rerun(ks_scan_device *d)
     ks_status status = d->fast_filter ? run_fast(d, d->fast_filter, d->ring_filter,
                                                  d->beside_filter, 1)
                                       : leave_all(d, d->chunks.hard_rerun);
+    if (status == KS_OK && d->wide_filter) status = run_threads(d, d->wide_filter, NULL, 0, 1);
     if (status == KS_OK && d->fast_smooth && d->chunks.smooths)
         status = run_fast(d, d->fast_smooth, d->ring_smooth, d->beside_smooth, 1);
     if (status == KS_OK) status = run_chunks(d, d->rerun, 1);

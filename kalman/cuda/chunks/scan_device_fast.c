@@ -21,6 +21,9 @@ static const struct { ks_precision precision; int nx, ny; } sizes[] = {
 };
 enum { SIZES = sizeof sizes / sizeof sizes[0] };
 
+/* Most states and entries that are done in double, too. */
+enum { MOST_WIDE = 4, MOST_WIDE_ENTRIES = 2 };
+
 /* Most states of the two-filter smoother's way back, which is in double. */
 enum { MOST_TO_MEET = 4 };
 
@@ -106,6 +109,20 @@ static ks_status find_kernels(ks_scan_device *d, const ks_smooth_plan *plan, int
     return status;
 }
 
+/** Those that do in double what single precision has no ordinary form for, of small models. */
+static ks_status find_wide(ks_scan_device *d, const ks_smooth_plan *plan)
+{
+    const size_t size = size_for(plan);
+    const int nx = size < SIZES ? sizes[size].nx : 0, ny = size < SIZES ? sizes[size].ny : 0;
+    char name[32];
+    if (plan->options.precision != KS_F32 || !nx || nx > MOST_WIDE || ny > MOST_WIDE_ENTRIES || !d->fast_absorb)
+        return KS_OK;
+    snprintf(name, sizeof name, "ks_wide_absorb_f32_%d_%d", nx, ny);
+    KS_TRY(ks_gpu_find(d->gpu, &d->wide_absorb, "ks_chunks_wide", name));
+    snprintf(name, sizeof name, "ks_wide_%s_f32_%d_%d", d->chunks.smooths ? "keep" : "filter", nx, ny);
+    return ks_gpu_find(d->gpu, &d->wide_filter, "ks_chunks_wide", name);
+}
+
 /** The kernel for borders: of teams, or of threads that keep everything in registers. */
 static ks_status find_border(ks_scan_device *d, const ks_smooth_plan *plan)
 {
@@ -120,7 +137,9 @@ ks_status ks_chunks_find_fast(ks_scan_device *d, const ks_smooth_plan *plan)
 {
     const ks_gpu_kernel **const kernels[] = { &d->fast_absorb, &d->fast_filter, &d->fast_smooth };
     KS_TRY(find_border(d, plan));
-    return makes_fast_outputs(plan) ? find_kernels(d, plan, 0, kernels) : KS_OK;
+    if (!makes_fast_outputs(plan)) return KS_OK;
+    KS_TRY(find_kernels(d, plan, 0, kernels));
+    return find_wide(d, plan);
 }
 
 ks_status ks_chunks_fill(ks_scan_device *d, const ks_smooth_plan *plan, ks_fill fill)
