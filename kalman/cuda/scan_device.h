@@ -118,8 +118,9 @@ KS_MUST_CHECK ks_status ks_chunks_find_fast(ks_scan_device *d, const ks_smooth_p
 /** Let rows come in this way from now on, where they can; not while a run is under way. Pieces do not come to
  *  teams, and nothing changes where chunks have kernels for any model. */
 KS_MUST_CHECK ks_status ks_chunks_fill(ks_scan_device *d, const ks_smooth_plan *plan, ks_fill fill);
-/** Teams for models of so many states, with so many bytes for each, to do so many things. */
-ks_team_shape ks_team_shape_for(int nx, int64_t slice, int64_t things);
+/** Teams for models of so many states, with so many bytes for each, most of them numbers of `number` bytes, to do so many
+ *  things. */
+ks_team_shape ks_team_shape_for(int nx, int64_t bytes, int64_t number, int64_t things);
 /** Shared memory of a block of teams without a ring. */
 size_t ks_team_shared(const ks_team_shape *team);
 /** Most blocks of them for kernels whose teams have scratch beside that, as threads have it. */

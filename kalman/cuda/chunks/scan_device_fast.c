@@ -12,6 +12,7 @@
 /* Shared memory of a block that every device since compute capability 8.0 has, and threads of a block whose
  * teams are smaller. */
 enum { TEAM_SHARED = 160 * 1024, TEAM_BLOCK = 128 };
+enum { SHARED_BANKS = 128 }; /* bytes of all of them */
 
 /* Sizes of kernels that keep everything in registers, see ks_chunks_fast.cu. */
 static const struct { ks_precision precision; int nx, ny; } sizes[] = {
@@ -42,12 +43,20 @@ static int makes_fast_outputs(const ks_smooth_plan *plan)
     return (plan->options.outputs & ~(unsigned)FAST_OUTPUTS) == 0;
 }
 
-ks_team_shape ks_team_shape_for(int nx, int64_t slice, int64_t things)
+/** The least that is no less than `bytes`, and from which the next team begins in other banks of shared memory: teams of
+ *  one warp, which read the same places of theirs at once, `together` bytes each. */
+static int64_t apart(int64_t bytes, int64_t together)
 {
-    ks_team_shape s = { nx <= 8 ? 8 : nx <= 16 ? 32 : nx <= 32 ? 128 : KS_MOST_TEAM, 1, slice, 0 };
+    return bytes + (together - bytes % SHARED_BANKS + SHARED_BANKS) % SHARED_BANKS;
+}
+
+ks_team_shape ks_team_shape_for(int nx, int64_t bytes, int64_t number, int64_t things)
+{
+    ks_team_shape s = { nx <= 8 ? 8 : nx <= 16 ? 32 : nx <= 32 ? 128 : KS_MOST_TEAM, 1, bytes, 0 };
+    if (s.lanes < 32) s.slice = apart(bytes, s.lanes * number);
     if (s.lanes <= 32) s.teams = TEAM_BLOCK / s.lanes;
-    while (s.teams > 1 && s.teams * slice > TEAM_SHARED) s.teams /= 2;
-    if (s.teams * slice <= TEAM_SHARED) return s;
+    while (s.teams > 1 && s.teams * s.slice > TEAM_SHARED) s.teams /= 2;
+    if (s.teams * s.slice <= TEAM_SHARED) return s;
     const int64_t wanted = (things + s.teams - 1) / s.teams;
     s.blocks = wanted < KS_TEAM_BLOCKS ? wanted : KS_TEAM_BLOCKS;
     return s;
@@ -57,13 +66,15 @@ void ks_chunks_teams(ks_scan_device *d, const ks_smooth_plan *plan)
 {
     const int nx = plan->nx, ny = plan->ny, two_filter = d->chunks.two_filter, fits = size_for(plan) < SIZES;
     const int64_t mean = (int64_t)plan->mean_bytes, cov = (int64_t)plan->kernels->number_bytes;
+    const int64_t chunks = d->chunks.chunks;
     const ks_team_shape none = { 0, 0, 0, 0 };
     d->team = d->team_back = none;
-    if (d->join.lanes) d->team_border = ks_team_shape_for(nx, ks_team_border_bytes(nx), d->chunks.chunks);
+    if (d->join.lanes) d->team_border = ks_team_shape_for(nx, ks_team_border_bytes(nx), sizeof(double), chunks);
     if (!makes_fast_outputs(plan) || nx > KS_MOST_TEAM_STATES || ny > KS_MOST_TEAM_STATES) return;
-    if (!fits) d->team = ks_team_shape_for(nx, ks_team_bytes(nx, ny, mean, cov), d->chunks.chunks);
+    if (!fits) d->team = ks_team_shape_for(nx, ks_team_bytes(nx, ny, mean, cov), cov, chunks);
     if (!two_filter) d->team_back = d->team;
-    else if (!fits || nx > MOST_TO_MEET) d->team_back = ks_team_shape_for(nx, ks_team_meet_bytes(nx, ny), d->chunks.chunks);
+    else if (!fits || nx > MOST_TO_MEET)
+        d->team_back = ks_team_shape_for(nx, ks_team_meet_bytes(nx, ny), sizeof(double), chunks);
 }
 
 static const char *suffix_of(const ks_smooth_plan *plan)
