@@ -17,6 +17,14 @@ typedef struct ks_team_shape {
     int64_t blocks;                 /* whose teams have theirs in the device's memory; 0: in what blocks share */
 } ks_team_shape;
 
+/** Teams of one warp read the same places of theirs at once: the least number of bytes for each, no less than `bytes`, with
+ *  which those that `lanes` threads read of numbers of so many bytes lie in other banks of shared memory. */
+static inline int64_t ks_team_apart(int lanes, int64_t number, int64_t bytes)
+{
+    enum { WARP = 32, BANKS = 128 }; /* threads, and bytes of all banks */
+    return lanes < WARP ? bytes + (lanes * number - bytes % BANKS + BANKS) % BANKS : bytes;
+}
+
 /** What kernels are told of that: `slice` bytes for each team of the grid, or where `memory` is NULL so much dynamic
  *  shared memory for each team of the block. */
 typedef struct ks_team_memory {

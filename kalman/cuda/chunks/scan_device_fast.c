@@ -12,7 +12,6 @@
 /* Shared memory of a block that every device since compute capability 8.0 has, and threads of a block whose
  * teams are smaller. */
 enum { TEAM_SHARED = 160 * 1024, TEAM_BLOCK = 128 };
-enum { SHARED_BANKS = 128 }; /* bytes of all of them */
 
 /* Sizes of kernels that keep everything in registers, see ks_chunks_fast.cu. */
 static const struct { ks_precision precision; int nx, ny; } sizes[] = {
@@ -43,17 +42,10 @@ static int makes_fast_outputs(const ks_smooth_plan *plan)
     return (plan->options.outputs & ~(unsigned)FAST_OUTPUTS) == 0;
 }
 
-/** The least that is no less than `bytes`, and from which the next team begins in other banks of shared memory: teams of
- *  one warp, which read the same places of theirs at once, `together` bytes each. */
-static int64_t apart(int64_t bytes, int64_t together)
-{
-    return bytes + (together - bytes % SHARED_BANKS + SHARED_BANKS) % SHARED_BANKS;
-}
-
 ks_team_shape ks_team_shape_for(int nx, int64_t bytes, int64_t number, int64_t things)
 {
     ks_team_shape s = { nx <= 8 ? 8 : nx <= 16 ? 32 : nx <= 32 ? 128 : KS_MOST_TEAM, 1, bytes, 0 };
-    if (s.lanes < 32) s.slice = apart(bytes, s.lanes * number);
+    s.slice = ks_team_apart(s.lanes, number, bytes);
     if (s.lanes <= 32) s.teams = TEAM_BLOCK / s.lanes;
     while (s.teams > 1 && s.teams * s.slice > TEAM_SHARED) s.teams /= 2;
     if (s.teams * s.slice <= TEAM_SHARED) return s;

@@ -50,7 +50,7 @@ static void take_teams(ks_device_layout *l, const ks_smooth_plan *plan)
     map->team = most <= 8 ? 8 : most <= 16 ? 32 : most <= 32 ? 128 : KS_MAP_MOST_TEAM;
     map->teams = map->team <= 32 ? TEAM_BLOCK / map->team : 1;
     const int64_t numbers = ks_map_team_numbers(nx, plan->ny, map->team);
-    map->args.slice = ceiling(numbers * (int64_t)sizeof(double), 16) * 16;
+    map->args.slice = ks_team_apart(map->team, sizeof(double), ceiling(numbers * (int64_t)sizeof(double), 16) * 16);
     while (map->teams > 1 && map->teams * map->args.slice > TEAM_SHARED) map->teams /= 2;
     map->blocks = 0;
     if (map->teams * map->args.slice <= TEAM_SHARED) return;
