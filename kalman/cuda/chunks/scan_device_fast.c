@@ -117,7 +117,7 @@ static ks_status find_wide(ks_scan_device *d, const ks_smooth_plan *plan)
 {
     const size_t size = size_for(plan);
     const int nx = size < SIZES ? sizes[size].nx : 0, ny = size < SIZES ? sizes[size].ny : 0;
-    char name[32];
+    char name[48];
     if (plan->options.precision != KS_F32 || !nx || nx > MOST_WIDE || ny > MOST_WIDE_ENTRIES || !d->fast_absorb)
         return KS_OK;
     snprintf(name, sizeof name, "ks_wide_absorb_f32_%d_%d", nx, ny);
