@@ -128,27 +128,15 @@ template <int N, class From = KS_NUM> KS_DEVICE void KS_T(fast_prior)(const ks_s
     KS_T(fast_round)<N * N>(P0, P);
 }
 
-template <int N> KS_DEVICE bool KS_T(fast_finite)(const KS_NUM *x, const KS_GAIN *P)
-{
-    KS_NUM means = KS_LIT(0);
-    KS_GAIN variances = 0;
-    for (int i = 0; i < N; ++i) {
-        means = means + (x[i] - x[i]);
-        variances = variances + (P[i * N + i] - P[i * N + i]);
-    }
-    return means == KS_LIT(0) && variances == 0;
-}
-
-/** The same as they are put out, in numbers that may be narrower. */
-template <int N, class Mean, class Cov> KS_DEVICE bool KS_T(fast_fits)(const KS_NUM *x, const KS_GAIN *P)
+/** Whether an estimate fits these numbers, which may be narrower. */
+template <int N, class Mean = KS_NUM, class Cov = KS_GAIN>
+KS_DEVICE bool KS_T(fast_finite)(const KS_NUM *x, const KS_GAIN *P)
 {
     Mean means = 0;
     Cov variances = 0;
     for (int i = 0; i < N; ++i) {
-        const Mean mean = (Mean)x[i];
-        const Cov variance = (Cov)P[i * N + i];
-        means = means + (mean - mean);
-        variances = variances + (variance - variance);
+        means = means + ((Mean)x[i] - (Mean)x[i]);
+        variances = variances + ((Cov)P[i * N + i] - (Cov)P[i * N + i]);
     }
     return means == 0 && variances == 0;
 }
@@ -276,7 +264,7 @@ KS_DEVICE bool KS_T(fast_filter)(const ks_chunk_arrays &c, const ROWS &at, int64
                             (double)(w.v[i] * w.v[i] * (KS_NUM)w.inverse_d[i]));
         else if (i < s.ny)
             tally->missing += 1;
-    if (!KS_T(fast_fits)<N, Mean, Cov>(x, P) || !isfinite(tally->evidence.quadratic)) return false;
+    if (!KS_T(fast_finite)<N, Mean, Cov>(x, P) || !isfinite(tally->evidence.quadratic)) return false;
     KS_T(fast_put_estimate)<N, Mean, Cov>(s.nx, x, P, c.a.to.filtered_mean, c.a.to.filtered_cov, c.a.to.filtered_var, k);
     if (Smooth) {
         const ks_sink nowhere = { NULL, 0, 0 };

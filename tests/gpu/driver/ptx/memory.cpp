@@ -2,6 +2,8 @@
  *
  * Addresses are the host's, but for those of shared memory, which have 32 bits: the kernel's own arrays from 0 on,
  * those of the launch from PTX_DYNAMIC. As on a device a word has to be aligned to its size. */
+#include <type_traits>
+
 #include "traffic.h"
 
 namespace
@@ -36,7 +38,8 @@ template <space S> struct in {
         {
             T value;
             memcpy(&value, place<S>(o, f, sizeof value), sizeof value);
-            ptx_set(f, o->d, value);
+            if (std::is_signed<T>::value) ptx_set(f, o->d, (int64_t)value);
+            else ptx_set(f, o->d, value);
             return o + 1;
         }
     };
@@ -70,7 +73,6 @@ template <space S> struct in {
     };
 };
 
-/* Signed words that are narrower than their register keep their sign; ld.s32 of 64 bits is none that nvcc writes. */
 template <template <class> class F> ptx_run by_width(const std::string &t)
 {
     const std::string bits = t.substr(1);
@@ -80,10 +82,15 @@ template <template <class> class F> ptx_run by_width(const std::string &t)
     if (bits == "64") return F<uint64_t>::run;
     return nullptr;
 }
+/* A signed word keeps its sign in a register that is wider. */
+template <template <class> class F> ptx_run by_sign(const std::string &t)
+{
+    return t == "s8" ? F<int8_t>::run : t == "s16" ? F<int16_t>::run : t == "s32" ? F<int32_t>::run : by_width<F>(t);
+}
 template <space S> ptx_run access(const std::string &t, bool stores, bool many)
 {
     if (many) return stores ? by_width<in<S>::template store_many>(t) : by_width<in<S>::template load_many>(t);
-    return stores ? by_width<in<S>::template store>(t) : by_width<in<S>::template load>(t);
+    return stores ? by_width<in<S>::template store>(t) : by_sign<in<S>::template load>(t);
 }
 
 /* Before a load that may wait for another thread, which gets its turn. */
