@@ -36,6 +36,25 @@ KS_HD double ks_add_rounded(double sum, double term)
 #endif
 }
 
+/** a b, and sum + a b: on a device rounded once each, in every kernel that has it. Of products and sums written with
+ *  operators ptxas joins other ones in one kernel than in the next. */
+KS_HD double ks_product(double a, double b)
+{
+#ifdef __CUDA_ARCH__
+    return __dmul_rn(a, b);
+#else
+    return a * b;
+#endif
+}
+KS_HD double ks_add_product(double sum, double a, double b)
+{
+#ifdef __CUDA_ARCH__
+    return __fma_rn(a, b, sum);
+#else
+    return sum + a * b;
+#endif
+}
+
 /* Bytes that one vector register of the compiler's target holds. */
 #if defined(__AVX512F__)
 #  define KS_VECTOR_BYTES 64

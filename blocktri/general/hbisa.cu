@@ -16,7 +16,7 @@ template <bool RESIDENT> struct hbisa_tiles {
     {
         double y = b[r];
         for (int32_t e = beside.start[r]; e < beside.start[r + 1]; ++e)
-            y -= beside.value[e] * in[beside.col[e]];
+            y = ks_add_product(y, -beside.value[e], in[beside.col[e]]);
         return y;
     }
 
@@ -44,7 +44,7 @@ template <bool RESIDENT> struct hbisa_tiles {
         for (int r = (int)threadIdx.x; r < rows; r += (int)blockDim.x) {
             const int i = r - first;
             const int64_t at = row + (int64_t)block * n + i;
-            const double x = factor[(int64_t)solved * each + i] * now[r];
+            const double x = ks_product(factor[(int64_t)solved * each + i], now[r]);
             phase.out[at] = x;
             if (!LAST) continue;
             const double step = x - phase.before[at];
@@ -60,7 +60,7 @@ template <bool RESIDENT> struct hbisa_tiles {
                 const int i = r - first;
                 const double e =
                     hbisa_residual(n, D, i, i > 0 ? next[r - 1] : 0, next[r], i + 1 < n ? next[r + 1] : 0);
-                look->square += e * e;
+                look->square = ks_add_product(look->square, e, e);
             }
             __syncthreads();
         }

@@ -47,9 +47,9 @@ struct hbisa_look {
 // Row i of D dx, which is the residual before the sweep. dia: of the block.
 KS_DEVICE double hbisa_residual(int n, const double *dia, int i, double below, double own, double above)
 {
-    double r = dia[n + i] * own;
-    if (i > 0) r += dia[i] * below;
-    if (i + 1 < n) r += dia[2 * n + i] * above;
+    double r = ks_product(dia[n + i], own);
+    if (i > 0) r = ks_add_product(r, dia[i], below);
+    if (i + 1 < n) r = ks_add_product(r, dia[2 * n + i], above);
     return r;
 }
 

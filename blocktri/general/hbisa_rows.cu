@@ -82,11 +82,11 @@ template <int LEVELS, int HELD, bool IN_WARP> struct hbisa_rows {
 #pragma unroll
         for (int e = 0; e < HELD; ++e) x[e] = e < count ? in[row.col[e]] : 0;
 #pragma unroll
-        for (int e = 0; e < HELD; ++e) y -= row.value[e] * x[e];
+        for (int e = 0; e < HELD; ++e) y = ks_add_product(y, -row.value[e], x[e]);
         if (count <= HELD) return y;
         const int32_t *const start = beside.start + (row.at - range.solved * args.n);
 #pragma unroll 1
-        for (int e = start[0] + HELD; e < start[1]; ++e) y -= beside.value[e] * in[beside.col[e]];
+        for (int e = start[0] + HELD; e < start[1]; ++e) y = ks_add_product(y, -beside.value[e], in[beside.col[e]]);
         return y;
     }
 
@@ -118,7 +118,7 @@ template <int LEVELS, int HELD, bool IN_WARP> struct hbisa_rows {
             exchange(busy, level, 1 << level, y, &below, &above);
             y = ks_pcr_subtract_f64(ks_pcr_subtract_f64(y, row.alpha[level], below), row.gamma[level], above);
         }
-        y *= row.inverse;
+        y = ks_product(row.inverse, y);
         if (mine) phase.out[row.at] = y;
         if (!LAST) return;
         const double step = mine ? y - phase.before[row.at] : 0;
@@ -131,7 +131,7 @@ template <int LEVELS, int HELD, bool IN_WARP> struct hbisa_rows {
         if (!mine || row.distance != 0) return;
         const double *const block = dia + 3 * (row.at - row.i - range.solved * args.n);
         const double e = hbisa_residual(args.n, block, row.i, below, step, above);
-        look->square += e * e;
+        look->square = ks_add_product(look->square, e, e);
     }
 };
 

@@ -203,7 +203,7 @@ KS_HD int KS_T(ks_pcr_levels)(int n)
 /** What a row keeps at a level when a neighbour is subtracted. */
 KS_HD KS_NUM KS_T(ks_pcr_subtract)(KS_NUM value, KS_NUM coefficient, KS_NUM neighbour)
 {
-    return value - coefficient * neighbour;
+    return ks_add_product(value, -coefficient, neighbour);
 }
 
 /** Phase of level s: lane i of n, from x to y. */
