@@ -112,10 +112,14 @@ static int scans(void)
     return n;
 }
 
-/** Models of one kind: some are refused, others not. */
+/* Of all kinds of models. */
+static int all_refused, all_asked;
+
+/** Models of one kind: some are refused, others not. On a device, which takes fewer of them, it hangs on how its compiler
+ *  joins products and sums whether any of one kind is. */
 static void some(hardness h, int64_t longest)
 {
-    const int all = ALL_ON_DEVICE ? 12 : SANITIZED ? 20 : 60;
+    const int all = ALL_ON_DEVICE ? 12 : SANITIZED ? 20 : 60, asked = all * scans();
     int refused = 0;
     for (int seed = 1; seed <= all; ++seed) {
         const int nx = 2 + seed % 5;
@@ -124,7 +128,10 @@ static void some(hardness h, int64_t longest)
         if (precision == KS_F32 && own.far > 10) own.far = 10;
         refused += count(hard((uint64_t)seed, nx, 3 + seed * longest / all, own), precision, 1 + seed % 2);
     }
-    assert_true(refused > all * scans() / 50 && refused < all * scans() * 49 / 50);
+    all_refused += refused;
+    all_asked += asked;
+    assert_true(ALL_ON_DEVICE || refused > asked / 50);
+    assert_true(refused < asked * 49 / 50);
 }
 
 static void means_far_from_zero(void **state)
@@ -143,6 +150,12 @@ static void transitions_that_grow(void **state)
 {
     (void)state;
     some((hardness){ 1e4, 2.2, 1e-4, 1 }, 24);
+}
+
+static void some_of_all_kinds(void **state)
+{
+    (void)state;
+    assert_true(all_refused > all_asked / 50);
 }
 
 /** Where chunks are judged by filters of their own: many of them, that begin from covariances that have lost digits. */
@@ -222,8 +235,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(means_far_from_zero), cmocka_unit_test(vague_priors),
-        cmocka_unit_test(transitions_that_grow), cmocka_unit_test(chunks), cmocka_unit_test(many_states),
-        cmocka_unit_test(threads), cmocka_unit_test(well_conditioned),
+        cmocka_unit_test(transitions_that_grow), cmocka_unit_test(some_of_all_kinds),
+        cmocka_unit_test(chunks), cmocka_unit_test(many_states), cmocka_unit_test(threads),
+        cmocka_unit_test(well_conditioned),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
