@@ -67,50 +67,93 @@ template <class Op> KS_DEVICE void run_round(const ks_scan_elements_args &args)
                                         [] { ks_grid_sync(); });
 }
 
-// One tile of elements, `apart` from one another, a thread for each: doubling steps, each reading before any writes.
-template <class Op> KS_DEVICE void scan_tile(Op &op, double *elements, int64_t apart, int64_t count, bool reverse)
+// A tile of elements in the order in which they are scanned, `each` of them of a thread: all first ones of the threads,
+// `apart` from one another, and all second ones behind them, so that threads beside one another meet in no bank.
+struct tile_of_elements {
+    double *elements;
+    int apart, second, count, each;
+    bool reverse;
+
+    __device__ double *element(int at) const
+    {
+        const int halves = each - 1;
+        return elements + ((int64_t)(at >> halves) * apart + (at & halves) * second);
+    }
+};
+
+// In shared memory, or in their places in an array.
+KS_DEVICE tile_of_elements tile_in(double *shared, int apart, int count, int each, bool reverse)
 {
-    const int64_t at = threadIdx.x;
-    double *const own = elements + at * apart;
-    for (int64_t step = 1; step < count; step *= 2) {
-        const bool takes = at < count && (reverse ? at + step < count : at >= step);
-        const double *const other = reverse ? own + step * apart : own - step * apart;
-        if (takes) op.combine(op.spare(), reverse ? own : other, reverse ? other : own);
-        __syncthreads();
-        if (takes) op.copy(op.spare(), own);
-        __syncthreads();
+    const tile_of_elements tile = {shared, apart, (int)blockDim.x * apart, count, each, reverse};
+    return tile;
+}
+KS_DEVICE tile_of_elements tile_in_place(double *elements, int size, int count, bool reverse)
+{
+    const tile_of_elements tile = {reverse ? elements + (int64_t)(count - 1) * size : elements, reverse ? -size : size, 0,
+                                   count, 1, reverse};
+    return tile;
+}
+
+// Element `at` becomes its product with one `before` it, for the threads that take part; all read before any writes.
+template <class Op> KS_DEVICE void join(Op &op, const tile_of_elements &tile, bool takes, int at, int before)
+{
+    if (takes) {
+        const double *const own = tile.element(at), *const other = tile.element(before);
+        op.combine(op.spare(), tile.reverse ? own : other, tile.reverse ? other : own);
+    }
+    __syncthreads();
+    if (takes) op.copy(op.spare(), tile.element(at));
+    __syncthreads();
+}
+
+// Doubling steps over each thread's last element. Of two the first is joined to the second before, and afterwards takes what
+// has come of the second one of the thread before.
+template <class Op> KS_DEVICE void scan_tile(Op &op, const tile_of_elements &tile)
+{
+    const int lane = (int)threadIdx.x, each = tile.each, at = lane * each + each - 1, lanes = tile.count / each;
+#pragma unroll 1
+    for (int step = each > 1 ? 0 : 1; step < lanes || each > 1; step = step ? 2 * step : 1) {
+        const bool first = step == 0, last = !first && step >= lanes;
+        const int to = last ? at - 1 : at, before = first || last ? to - 1 : at - step * each;
+        join(op, tile, to < tile.count && before >= 0, to, before);
+        if (last) break;
     }
 }
 
-// The elements of a tile into shared memory, or back, neighbouring threads neighbouring numbers.
-KS_DEVICE void move_tile(double *elements, int size, double *shared, int apart, int count, bool back)
+// The elements of a tile from an array, or back to it, neighbouring threads neighbouring numbers.
+template <class Move> KS_DEVICE void move_tile(const tile_of_elements &tile, int size, Move move)
 {
-    for (int i = (int)threadIdx.x; i < count * size; i += (int)blockDim.x) {
-        double *const place = shared + i / size * apart + i % size;
-        if (back) elements[i] = *place;
-        else *place = elements[i];
+    const int by = (int)blockDim.x / size, rest = (int)blockDim.x % size;
+    const int first = tile.reverse ? tile.count - 1 : 0, next = tile.reverse ? -1 : 1;
+    int at = first + next * ((int)threadIdx.x / size), number = (int)threadIdx.x % size;
+    for (int i = (int)threadIdx.x; i < tile.count * size; i += (int)blockDim.x) {
+        move(i, tile.element(at) + number);
+        number += rest;
+        at += number < size ? next * by : next * (by + 1);
+        number -= number < size ? 0 : size;
     }
 }
 
-// Tiles in shared memory, or where `shared` is NULL in their place.
-template <class Op> KS_DEVICE void scan_tiles(const ks_tiles_args &args, double *shared)
+// Tiles in shared memory, or in their place.
+template <class Op, bool SHARED> KS_DEVICE void scan_tiles(const ks_tiles_args &args, double *shared)
 {
     Op op(args.nx, args.scratch);
     const int64_t size = op.size(), tiles = (args.count + args.tile - 1) / args.tile;
-    const int64_t apart = shared ? ks_tile_apart(op.nx()) : size;
-    const int ways = args.reverse ? 2 : 1;
+    const int ways = args.reverse ? 2 : 1, apart = (int)ks_tile_apart(op.nx());
     for (int64_t unit = blockIdx.x; unit < ways * tiles; unit += gridDim.x) {
         const bool reverse = unit >= tiles;
-        const int64_t tile = reverse ? unit - tiles : unit, first = tile * args.tile;
-        const int64_t left = args.count - first, count = left < args.tile ? left : args.tile;
+        const int64_t tile = reverse ? unit - tiles : unit, first = tile * args.tile, left = args.count - first;
+        const int count = (int)(left < args.tile ? left : args.tile);
         double *const elements = (reverse ? args.reverse : args.forward) + first * size;
         double *const totals = reverse ? args.reverse_totals : args.forward_totals;
-        double *const at = shared ? shared : elements;
-        if (shared) move_tile(elements, (int)size, shared, (int)apart, (int)count, false);
+        const double *const from = args.from ? args.from + first * size : elements;
+        const tile_of_elements own = SHARED ? tile_in(shared, apart, count, (int)args.each, reverse)
+                                            : tile_in_place(elements, (int)size, count, reverse);
+        if (SHARED) move_tile(own, (int)size, [=](int i, double *at) { *at = from[i]; });
         __syncthreads();
-        scan_tile(op, at, apart, count, reverse);
-        if (shared) move_tile(elements, (int)size, shared, (int)apart, (int)count, true);
-        if (totals && threadIdx.x == 0) op.copy(at + (reverse ? 0 : count - 1) * apart, totals + tile * size);
+        scan_tile(op, own);
+        if (SHARED) move_tile(own, (int)size, [=](int i, const double *at) { elements[i] = *at; });
+        if (totals && threadIdx.x == 0) op.copy(own.element(count - 1), totals + tile * size);
         __syncthreads();
     }
 }
@@ -163,7 +206,7 @@ template <class Op> KS_DEVICE void fold(const ks_fold_args &args)
     KS_KERNEL_BOUNDS(ks_filter_tiles_##name, ks_tiles_args, KS_MOST_TILE, 1)                        \
     {                                                                                               \
         KS_DYNAMIC_SHARED(double, shared);                                                          \
-        scan_tiles<filter_operator<N>>(args, N ? shared : NULL);                                    \
+        scan_tiles<filter_operator<N>, (N > 0)>(args, shared);                                    \
     }                                                                                               \
     KS_KERNEL_BOUNDS(ks_filter_fold_##name, ks_fold_args, KS_SCAN_THREADS, 1)                       \
     {                                                                                               \

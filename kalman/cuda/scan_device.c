@@ -14,11 +14,11 @@ enum { BESIDE_PARTS = 8, BESIDE_CHUNKS = 1024, BESIDE_STATES = 8 };
 /** The kernels of chunks. */
 static ks_status find_chunks(ks_scan_device *d, const char *size)
 {
-    static const char *const names[] = { "absorb", "rerun", "judge", "ask", "border" };
-    const ks_gpu_kernel **const kernels[] = { &d->absorb, &d->rerun, &d->judge, &d->ask, &d->border };
+    static const char *const names[] = { "absorb", "rerun", "judge", "border" };
+    const ks_gpu_kernel **const kernels[] = { &d->absorb, &d->rerun, &d->judge, &d->border };
     char name[48];
     ks_status status = KS_OK;
-    for (int i = 0; i < 5 && status == KS_OK; ++i) {
+    for (int i = 0; i < 4 && status == KS_OK; ++i) {
         snprintf(name, sizeof name, "ks_chunk_%s", names[i]);
         status = ks_gpu_find(d->gpu, kernels[i], "ks_chunks", name);
     }
@@ -77,6 +77,16 @@ static ks_status leave_room(ks_scan_device *d)
     return local + local / 8 <= room ? KS_OK : KS_ENOMEM;
 }
 
+/** The status before a run. */
+static ks_status fill_status(ks_scan_device *d)
+{
+    const size_t head = offsetof(ks_scan_status, ordinary);
+    char *const good = (char *)(d->status + 1);
+    KS_TRY(ks_gpu_fill(d->gpu, good, KS_SCAN_GOOD, head, d->stream));
+    KS_TRY(ks_gpu_fill(d->gpu, good + head, 0, sizeof *d->status - head, d->stream));
+    return ks_gpu_stream_sync(d->gpu, d->stream);
+}
+
 /** How teams scan the chunks' aggregates. */
 static ks_status plan_borders(ks_scan_device *d, const ks_smooth_plan *plan)
 {
@@ -109,6 +119,7 @@ static ks_status create(ks_scan_device **out, const ks_smooth_plan *plan, ks_gpu
     if (l.status == KS_OK) l.status = ks_gpu_event_create(d->gpu, &d->done);
     if (l.status == KS_OK && d->part_chunks) l.status = ks_parts_open(d);
     if (l.status == KS_OK) ks_scan_device_lay_out(&l, plan, second);
+    if (l.status == KS_OK) l.status = fill_status(d);
     *part_chunks = ks_scan_device_fewer_chunks(d, d->part_chunks);
     void *report = NULL;
     const int copiers = ks_workers(plan->context, plan->options.threads, COPIERS);

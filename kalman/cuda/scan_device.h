@@ -47,7 +47,7 @@ typedef struct ks_scan_device {
     ks_gpu_event *begun, *carried;  /* arrays that go there are whole, and have gone       */
     const ks_gpu_kernel *phase[KS_PHASES], *sum, *pack, *filter_scan, *smooth_scan;
     const ks_round *forward_rounds, *reverse_rounds; /* on the device, where one launch does all, or NULL */
-    const ks_gpu_kernel *absorb, *tiles_scan, *fold, *rerun, *judge, *ask, *border;
+    const ks_gpu_kernel *absorb, *tiles_scan, *fold, *rerun, *judge, *border;
     const ks_gpu_kernel *fast_absorb, *fast_filter, *fast_smooth, *fast_border; /* or NULL */
     const ks_gpu_kernel *wide_absorb, *wide_filter; /* what these leave of the filter, in double, or NULL */
     ks_fill fill;                   /* how rows come to threads or teams                  */
@@ -80,7 +80,7 @@ typedef struct ks_scan_device {
     size_t arithmetic;              /* bytes of a slice for the arithmetic in double, and  */
     size_t own_arithmetic;          /* in the plan's precision                             */
     double *sums;                   /* of log-likelihood terms                             */
-    ks_scan_status *status;
+    ks_scan_status *status;         /* and behind it what it is before a run               */
     ks_scan_report *report;         /* pinned memory of the host                           */
     ks_map_device map;              /* of the MAP route, which has no scans                */
 } ks_scan_device;

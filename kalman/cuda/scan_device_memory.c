@@ -9,10 +9,16 @@
 
 /* Threads bring memory for their scratch; beyond this much of it there are fewer threads. */
 static const int64_t most_scratch = INT64_C(1) << 29, most_threads = INT64_C(1) << 16;
-/* Steps of a chunk at least, and the chunks of a long series: as many as a device keeps threads, or small teams of
- * them. Beyond so many states a team is a block or half of it, and to join two aggregates takes it as long as a few
- * steps: then there are no more chunks than blocks that run at once, as long as a chunk is not longer than that. */
-enum { LEAST_CHUNK = 8, MOST_CHUNKS = 1 << 16, MOST_CHUNKS_LARGE = 1 << 14, BLOCK_STATES = 16, BLOCK_CHUNK = 128 };
+/* Steps of a chunk at least. To join an aggregate takes as long as a dozen steps, so a long series has no more chunks than
+ * threads run at once on 132 multiprocessors, with the registers that so many states take, or than small teams do in four
+ * turns, or eight. */
+enum { LEAST_CHUNK = 8 };
+static const struct { int nx; int64_t chunks; } most_chunks[] = {
+    { 2, 1 << 16 }, { 6, 1 << 15 }, { 8, 1 << 14 }, { 16, 1 << 13 },
+};
+/* Beyond so many states a team is a block or half of it: then there are no more chunks than blocks that run at once, as
+ * long as a chunk is not longer than that. */
+enum { BLOCK_STATES = 16, BLOCK_CHUNK = 128 };
 
 typedef ks_device_layout layout;
 
@@ -181,9 +187,10 @@ static void take_teams(layout *l)
 /** How a series is cut: a function of its length and states alone. */
 static void cut(ks_scan_device *d, const ks_smooth_plan *plan)
 {
-    const int64_t most_chunks = plan->nx <= 8 ? MOST_CHUNKS : plan->nx <= BLOCK_STATES ? MOST_CHUNKS_LARGE
-                                                                                       : KS_TEAM_BLOCKS;
-    int64_t least = most((plan->T + most_chunks - 1) / most_chunks, LEAST_CHUNK);
+    int64_t chunks = KS_TEAM_BLOCKS;
+    for (size_t i = sizeof most_chunks / sizeof *most_chunks; i > 0 && plan->nx <= most_chunks[i - 1].nx; --i)
+        chunks = most_chunks[i - 1].chunks;
+    int64_t least = most((plan->T + chunks - 1) / chunks, LEAST_CHUNK);
     if (plan->nx > BLOCK_STATES && least > BLOCK_CHUNK) least = BLOCK_CHUNK;
     /* Four numbers of any width are whole pieces of 16 bytes: see chunk_ring.h. */
     const int64_t size = (least + 3) / 4 * 4;
@@ -214,6 +221,7 @@ static void take_chunks(layout *l, const ks_smooth_plan *plan)
     c->two_filter = plan->method == KS_METHOD_SCAN_TWO_FILTER;
     d->tiles.nx = plan->nx;
     d->a.elements = d->tiles.forward = take(l, N, d->element);
+    d->tiles.each = d->tiles.tile == KS_MOST_TILE && n <= KS_SCAN_LITERAL ? 2 : 1;
     if (!d->join.lanes) d->tiles.forward_totals = take(l, tiles, d->element);
     else d->border_rounds = take(l, most_border_rounds(N), sizeof *d->border_rounds);
     c->end = d->a.elements;
@@ -231,6 +239,10 @@ static void take_chunks(layout *l, const ks_smooth_plan *plan)
     if (!d->join.lanes) d->tiles.reverse_totals = take(l, tiles, d->element);
     c->last = take(l, N * (n + nn), sizeof(double));
     c->first = take(l, N * (n + nn), sizeof(double));
+    if (n <= KS_SCAN_LITERAL) {
+        d->tiles.from = d->a.elements;
+        d->tiles.forward = take(l, N, d->element);
+    }
     c->kept_mean.stride = n * (int64_t)plan->mean_bytes;
     c->kept_C.stride = nn * (int64_t)plan->kernels->number_bytes;
     c->kept_mean.base = take(l, steps, (size_t)c->kept_mean.stride);
@@ -249,7 +261,7 @@ void ks_scan_device_lay_out(layout *l, const ks_smooth_plan *plan, int second)
 {
     ks_scan_device *d = l->d;
     d->element = plan->aggregates->filter_element_bytes(plan->nx);
-    d->reruns = ks_scan_reruns(plan);
+    d->reruns = plan->method != KS_METHOD_BLOCKTRI && ks_scan_reruns(plan);
     d->a.single = plan->options.precision == KS_F32;
     d->a.single_cov = plan->options.precision != KS_F64;
     d->a.series.nx = plan->nx;
@@ -266,7 +278,7 @@ void ks_scan_device_lay_out(layout *l, const ks_smooth_plan *plan, int second)
     else take_steps(l, plan);
     take_teams(l);
     d->sums = take(l, KS_SCAN_SUM_BLOCKS + 1, sizeof(double));
-    d->status = take(l, 1, sizeof(ks_scan_status));
+    d->status = take(l, 2, sizeof(ks_scan_status));
     take_scratch(l, plan);
     d->tiles.scratch = (double *)(void *)d->scratch;
 }

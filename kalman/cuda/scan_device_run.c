@@ -69,11 +69,10 @@ ks_status ks_scan_device_sum(ks_scan_device *d, int64_t count)
 {
     int64_t blocks = (count + 16 * KS_SCAN_THREADS - 1) / (16 * KS_SCAN_THREADS);
     if (blocks > KS_SCAN_SUM_BLOCKS) blocks = KS_SCAN_SUM_BLOCKS;
-    const ks_scan_sum_args first = { d->a.loglik_terms, count, d->sums + 1 };
-    const ks_scan_sum_args second = { d->sums + 1, blocks, d->sums };
-    const ks_status status =
-        launch(d, d->sum, blocks * KS_SCAN_THREADS, &first, sizeof first);
-    return status == KS_OK ? launch(d, d->sum, 1, &second, sizeof second) : status;
+    const ks_scan_sum_args all = { d->a.loglik_terms, count, blocks > 1 ? d->sums + 1 : d->sums };
+    const ks_scan_sum_args of_blocks = { d->sums + 1, blocks, d->sums };
+    KS_TRY(launch(d, d->sum, blocks * KS_SCAN_THREADS, &all, sizeof all));
+    return blocks > 1 ? launch(d, d->sum, 1, &of_blocks, sizeof of_blocks) : KS_OK;
 }
 
 /** What is left when the scans of both directions are there. */
@@ -131,9 +130,7 @@ static ks_status ask(ks_scan_device *d, const ks_smooth_plan *plan)
 
 ks_status ks_scan_device_begin(ks_scan_device *d)
 {
-    const size_t head = offsetof(ks_scan_status, ordinary);
-    KS_TRY(ks_gpu_fill(d->gpu, d->status, KS_SCAN_GOOD, head, d->stream));
-    return ks_gpu_fill(d->gpu, (char *)d->status + head, 0, sizeof *d->status - head, d->stream);
+    return ks_gpu_copy(d->gpu, d->status, d->status + 1, sizeof *d->status, d->stream);
 }
 
 ks_status ks_scan_device_enqueue(ks_scan_device *d, const ks_smooth_plan *plan, ks_run_part part)

@@ -104,7 +104,7 @@ def falls_back():
 
 def refuses():
     for options, emulated, text in ((["--device", "2"], {}, "no CUDA device 2"), ([], {"old": 1}, "CUDA device 0"),
-                                    ([], {"memory": 1 << 16}, "memory"), ([], {"lose_at": 3}, "CUDA error 719")):
+                                    ([], {"memory": 1 << 16}, "memory"), ([], {"lose_at": 6}, "CUDA error 719")):
         done, seen = run("smooth", "series.h5", "-o", "none.h5", "--quiet", "--backend", "cuda", *options, **emulated)
         assert done.returncode == 5 and text in done.stderr and done.stderr.count("\n") == 1, (options, done.stderr)
         assert not os.path.exists("none.h5")

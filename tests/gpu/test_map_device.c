@@ -333,7 +333,11 @@ static void as_much_memory_as_told(void **state)
         }
     }
     const method_case m = map_by(KS_BLOCKTRI_AUTO);
-    const ks_smooth_options o = options_of(&m, KS_F64, outputs_made(&m));
+    ks_smooth_options o = options_of(&m, KS_F64, outputs_made(&m));
+    /* The scan of other methods says nothing: no series goes to this one in parts. */
+    const size_t long_series = ks_smooth_device_bytes(4000, 1, 3, 2, &o);
+    o.scan = KS_SCAN_CHUNKED;
+    assert_true(long_series > 0 && ks_smooth_device_bytes(4000, 1, 3, 2, &o) == long_series);
     assert_true(ks_smooth_device_bytes(INT64_C(1) << 55, 1, 4, 2, &o) == SIZE_MAX);
     assert_true(ks_smooth_device_bytes(INT64_C(1) << 40, 1, 20, 2, &o) == SIZE_MAX);
 }

@@ -226,17 +226,11 @@ KS_DEVICE void judge_roots(const ks_chunk_arrays &c, ks_chunk_worker &m, int64_t
         }
 }
 
-KS_DEVICE void judge(const ks_chunk_arrays &c, ks_chunk_worker &m, int64_t chunk)
+// The border before a chunk.
+KS_DEVICE void judge_border(const ks_chunk_arrays &c, ks_chunk_worker &m, int64_t chunk)
 {
-    if (c.smooths && !c.two_filter) judge_roots(c, m, chunk);
-    if (m.w.tally.bad_step >= 0) return;
     const int64_t n = c.a.series.nx, all = n + n * n, k = chunk * c.size;
     const double most = KS_CHUNKS_DIFFER_MOST(c.a.single_cov);
-    if (c.met && (chunk == 0 || !(c.hard_absorb[chunk] & KS_UNJUDGED))) return;
-    const int64_t looks = c.begin == 0 && c.smooths && !c.two_filter ? c.size - 1 : 0;
-    for (int64_t at = chunk; at < looks && at + 1 < c.a.series.steps; at += c.chunks)
-        if (is_suspect(c, m, at)) ks_border_suspect(c);
-    if (chunk == 0) return;
     double *const end = c.end + (chunk - 1) * all;
     const ks_series *const s = ks_wide_series(&c.a, &m.w, k);
     ks_tell_moves(&m.w, k, predictions_differ(c, m, s, k, end, c.before + chunk * all), most);
@@ -245,8 +239,27 @@ KS_DEVICE void judge(const ks_chunk_arrays &c, ks_chunk_worker &m, int64_t chunk
     ks_tell_moves(&m.w, k - 1, ways_back_differ(c, m, s, k, end, first, last), most);
 }
 
-KS_DEVICE void ask(const ks_chunk_arrays &c, ks_chunk_worker &m, int64_t chunk)
+KS_DEVICE bool smooths_back(const ks_chunk_arrays &c) { return c.smooths && !c.two_filter; }
+
+// Whether there is something to judge: square roots are left by the kernels for any model alone.
+KS_DEVICE bool is_to_be_judged(const ks_chunk_arrays &c, int64_t chunk)
 {
-    if (chunk != 0 || c.hard_absorb[0] != KS_SUSPECT) return;
-    ks_tell_moves(&m.w, 0, way_back_moves(c, m), KS_WAY_BACK_MOVES_MOST(c.a.single_cov));
+    if (!c.met || (smooths_back(c) && c.hard_rerun[chunk])) return true;
+    return c.hard_absorb[chunk] & (chunk == 0 ? KS_SUSPECT : KS_UNJUDGED);
+}
+
+KS_DEVICE void judge(const ks_chunk_arrays &c, ks_chunk_worker &m, int64_t chunk)
+{
+    if (smooths_back(c) && c.hard_rerun[chunk]) judge_roots(c, m, chunk);
+    if (m.w.tally.bad_step >= 0) return;
+    if (c.met && chunk == 0) {
+        if (c.hard_absorb[0] & KS_SUSPECT)
+            ks_tell_moves(&m.w, 0, way_back_moves(c, m), KS_WAY_BACK_MOVES_MOST(c.a.single_cov));
+        return;
+    }
+    if (c.met && !(c.hard_absorb[chunk] & KS_UNJUDGED)) return;
+    const int64_t looks = c.begin == 0 && smooths_back(c) ? c.size - 1 : 0;
+    for (int64_t at = chunk; at < looks && at + 1 < c.a.series.steps; at += c.chunks)
+        if (is_suspect(c, m, at)) ks_border_suspect(c);
+    if (chunk > 0) judge_border(c, m, chunk);
 }

@@ -40,7 +40,7 @@ typedef struct ks_chunk_arrays {
     int met;                        /* kernels for borders alone have been at them                */
 } ks_chunk_arrays;
 
-/** Kernels ks_chunk_absorb, ks_chunk_rerun, ks_chunk_judge, ks_chunk_ask and ks_chunk_border. */
+/** Kernels ks_chunk_absorb, ks_chunk_rerun, ks_chunk_judge and ks_chunk_border. */
 typedef struct ks_chunk_args {
     ks_chunk_arrays chunks;
     long long phase;
@@ -147,13 +147,15 @@ KS_HD int64_t ks_team_border_bytes(int nx)
 KS_HD int64_t ks_tile_apart(int nx) { return ks_aggregate_numbers(nx) | 1; }
 
 /** Kernels ks_filter_tiles_N of module ks_scan_elements, N = 1, 2, 3, 4, any: tiles of elements, a block
- *  of `tile` threads for each, scanned in its shared memory, `tile` times ks_tile_apart() numbers, or for `any` where they
- *  lie: forward, and where there is `reverse`, reverse. Totals, where there is room for them, receive the product of each
- *  tile. */
+ *  of tile / each threads for each, scanned in its shared memory, `tile` times ks_tile_apart() numbers, or for `any`, where
+ *  `each` is 1, where they lie: forward, and where there is `reverse`, reverse. Totals, where there is room for them, receive
+ *  the product of each tile. */
 typedef struct ks_tiles_args {
     int nx;
     double *scratch;                /* ks_scan_elements_scratch() for each thread, for `any`      */
     int64_t count, tile;
+    int64_t each;                   /* elements of a thread: 1, or 2, for half as many rounds of all */
+    const double *from;             /* the elements, or NULL: `forward` and `reverse` have them   */
     double *forward, *reverse, *forward_totals, *reverse_totals;
 } ks_tiles_args;
 

@@ -128,9 +128,10 @@ KS_DEVICE chunk_range range_of(const ks_chunk_arrays &c, int64_t chunk)
     return range;
 }
 
+KS_DEVICE bool is_to_be_absorbed(const ks_chunk_arrays &c, int64_t chunk) { return c.hard_absorb[chunk] != 0; }
+
 KS_DEVICE void absorb(const ks_chunk_arrays &c, ks_chunk_worker &m, int64_t chunk)
 {
-    if (!c.hard_absorb[chunk]) return;
     const ks_scan_arrays *a = &c.a;
     const int nx = a->series.nx;
     const chunk_range range = range_of(c, chunk);
@@ -323,6 +324,11 @@ template <class Own> KS_DEVICE_COLD void rerun(const ks_chunk_arrays &c, ks_chun
     if (c.smooths) smooth_chunk<Own>(c, m, chunk, to, &state);
 }
 
+KS_DEVICE bool is_to_be_bordered(const ks_chunk_arrays &c, int64_t chunk)
+{
+    return chunk == 0 || (c.a.back.lag_one_cov.base && (!c.met || (c.hard_absorb[chunk] & KS_NO_LAG)));
+}
+
 // The lag-one covariance between a chunk's first step and the last one before it; before the first
 // chunk that is the prior.
 KS_DEVICE void border(const ks_chunk_arrays &c, ks_chunk_worker &m, int64_t chunk)
@@ -336,7 +342,6 @@ KS_DEVICE void border(const ks_chunk_arrays &c, ks_chunk_worker &m, int64_t chun
         ks_smoothed_start(a, &m.w, smoothed);
         return;
     }
-    if (!a->back.lag_one_cov.base || (c.met && !(c.hard_absorb[chunk] & KS_NO_LAG))) return;
     const ks_sink filtered = {reinterpret_cast<char *>(c.before + chunk * all + n), 0, k - 1};
     const ks_sink smoothed = {reinterpret_cast<char *>(first + n), 0, k};
     const ks_sink row = {static_cast<char *>(m.w.results.cov), 0, 0};
@@ -346,35 +351,46 @@ KS_DEVICE void border(const ks_chunk_arrays &c, ks_chunk_worker &m, int64_t chun
 
 #include "chunk_judge.h"
 
+KS_DEVICE bool is_to_be_rerun(const ks_chunk_arrays &c, int64_t chunk) { return c.hard_rerun[chunk] != 0; }
+
 KS_DEVICE void rerun_either(const ks_chunk_arrays &c, ks_chunk_worker &m, int64_t chunk)
 {
-    if (!c.hard_rerun[chunk]) return;
     if (c.a.single) rerun<own_f32>(c, m, chunk);
     else if (c.a.single_cov) rerun<own_mixed>(c, m, chunk);
     else rerun<own_f64>(c, m, chunk);
 }
 
-template <void (*Do)(const ks_chunk_arrays &, ks_chunk_worker &, int64_t)>
+// The first chunk of a thread, from `chunk` on, of which Is says that it is left, or the end.
+template <bool (*Is)(const ks_chunk_arrays &, int64_t)>
+KS_DEVICE int64_t next_left(const ks_chunk_arrays &c, int64_t chunk)
+{
+    while (chunk < c.chunks && !Is(c, chunk)) chunk += ks_grid_threads();
+    return chunk;
+}
+
+template <bool (*Is)(const ks_chunk_arrays &, int64_t), void (*Do)(const ks_chunk_arrays &, ks_chunk_worker &, int64_t)>
 KS_DEVICE void run_chunks(const ks_chunk_args &args)
 {
     const ks_scan_arrays *a = &args.chunks.a;
     const int nx = a->series.nx;
     if (ks_failed_before(args.status, args.phase)) return;
+    /* Most threads have nothing to do, as a rule none has. */
+    int64_t chunk = next_left<Is>(args.chunks, args.chunks.begin + ks_grid_thread());
+    if (chunk >= args.chunks.chunks) return;
     ks_chunk_worker m;
     ks_carver carver = ks_carver_at(args.memory + ks_grid_thread() * args.slice);
     ks_carve_scan_worker(&carver, nx, a->series.ny, a->single, args.scratch, &m.w);
     ks_carve_chunk_worker(&carver, nx, table_filter_element_bytes_f64(nx), args.own_scratch,
                           a->single ? sizeof(float) : sizeof(double), &m);
-    for (int64_t chunk = args.chunks.begin + ks_grid_thread(); chunk < args.chunks.chunks && m.w.tally.bad_step < 0;
-         chunk += ks_grid_threads())
+    for (; chunk < args.chunks.chunks && m.w.tally.bad_step < 0;
+         chunk = next_left<Is>(args.chunks, chunk + ks_grid_threads()))
         Do(args.chunks, m, chunk);
     ks_carve_end(&carver);
     ks_report(m.w.tally, args.status, args.phase);
     ks_report_moves(m.w.moves, args.status);
 }
 
-KS_KERNEL_BOUNDS(ks_chunk_absorb, ks_chunk_args, KS_SCAN_THREADS, 1) { run_chunks<absorb>(args); }
-KS_KERNEL_BOUNDS(ks_chunk_rerun, ks_chunk_args, KS_SCAN_THREADS, 1) { run_chunks<rerun_either>(args); }
-KS_KERNEL_BOUNDS(ks_chunk_judge, ks_chunk_args, KS_SCAN_THREADS, 1) { run_chunks<judge>(args); }
-KS_KERNEL_BOUNDS(ks_chunk_ask, ks_chunk_args, KS_SCAN_THREADS, 1) { run_chunks<ask>(args); }
-KS_KERNEL_BOUNDS(ks_chunk_border, ks_chunk_args, KS_SCAN_THREADS, 1) { run_chunks<border>(args); }
+KS_KERNEL_BOUNDS(ks_chunk_absorb, ks_chunk_args, KS_SCAN_THREADS, 1) { run_chunks<is_to_be_absorbed, absorb>(args); }
+KS_KERNEL_BOUNDS(ks_chunk_rerun, ks_chunk_args, KS_SCAN_THREADS, 1) { run_chunks<is_to_be_rerun, rerun_either>(args); }
+KS_KERNEL_BOUNDS(ks_chunk_judge, ks_chunk_args, KS_SCAN_THREADS, 1) { run_chunks<is_to_be_judged, judge>(args); }
+KS_KERNEL_BOUNDS(ks_chunk_border, ks_chunk_args, KS_SCAN_THREADS, 1) { run_chunks<is_to_be_bordered, border>(args); }

@@ -40,9 +40,10 @@ static ks_status run_chunks(ks_scan_device *d, const ks_gpu_kernel *kernel, long
 
 static ks_status scan_tiles(ks_scan_device *d, const ks_tiles_args *t)
 {
-    const int64_t ways = t->reverse ? 2 : 1, blocks = blocks_for(d, ways * tiles_of(t) * t->tile, t->tile);
+    const int64_t ways = t->reverse ? 2 : 1, threads = t->tile / t->each;
+    const int64_t blocks = blocks_for(d, ways * tiles_of(t) * threads, threads);
     const int64_t numbers = t->nx <= KS_SCAN_LITERAL ? t->tile * ks_tile_apart(t->nx) : 0;
-    const ks_gpu_shape shape = { { (unsigned)blocks }, { (unsigned)t->tile }, (size_t)numbers * sizeof(double), 0 };
+    const ks_gpu_shape shape = { { (unsigned)blocks }, { (unsigned)threads }, (size_t)numbers * sizeof(double), 0 };
     return ks_gpu_launch(d->gpu, d->tiles_scan, &shape, t, sizeof *t, d->stream);
 }
 
@@ -66,6 +67,8 @@ static ks_status scan_by_threads(ks_scan_device *d)
     const int64_t tiles = tiles_of(&t);
     ks_tiles_args totals = t;
     totals.count = totals.tile = tiles;
+    totals.each = 1;
+    totals.from = NULL;
     totals.forward = t.forward_totals;
     totals.reverse = t.reverse_totals;
     totals.forward_totals = totals.reverse_totals = NULL;
@@ -78,7 +81,7 @@ static ks_status scan_by_threads(ks_scan_device *d)
 ks_status ks_chunks_scan(ks_scan_device *d)
 {
     const ks_tiles_args *const t = &d->tiles;
-    if (t->reverse)
+    if (t->reverse && !t->from)
         KS_TRY(ks_gpu_copy(d->gpu, t->reverse, t->forward, (size_t)t->count * d->element, d->stream));
     return d->borders ? scan_by_teams(d) : scan_by_threads(d);
 }
@@ -146,8 +149,7 @@ ks_status ks_chunks_reduce(ks_scan_device *d)
     return status == KS_OK ? run_chunks(d, d->absorb, 0) : status;
 }
 
-/** Ask the borders between chunks, and of a smoother the first chunk, where nothing is met: by one thread, which is
- *  seldom told to. */
+/** Ask the borders between chunks, and of a smoother the first chunk, where nothing is met. */
 static ks_status judge(ks_scan_device *d)
 {
     const int asks = d->chunks.begin == 0 && d->chunks.smooths && !d->chunks.two_filter;
@@ -157,10 +159,13 @@ static ks_status judge(ks_scan_device *d)
     if (d->team_border.lanes) KS_TRY(run_teams(d, &d->team_border, d->fast_border, NULL, 0, 2));
     else if (d->chunks.met) KS_TRY(run_threads(d, d->fast_border, NULL, 0, 2));
     KS_TRY(run_chunks(d, d->judge, 2));
-    if (!asks) return KS_OK;
+    if (!asks || d->chunks.met) return KS_OK;
+    /* Now it is known whether the first chunk is suspect. */
+    d->chunks.met = 1;
     d->chunks.chunks = 1;
-    const ks_status status = run_chunks(d, d->ask, 2);
+    const ks_status status = run_chunks(d, d->judge, 2);
     d->chunks.chunks = end;
+    d->chunks.met = 0;
     return status;
 }
 
@@ -186,12 +191,13 @@ ks_status ks_chunks_enqueue(ks_scan_device *d)
     return status == KS_OK ? ks_chunks_rerun(d) : status;
 }
 
-/** Combines of a tile of n elements in doubling steps; *rounds: how many of those. */
-static int64_t doubling(int64_t n, int64_t *rounds)
+/** Combines of a tile of n elements, so many of each thread, in doubling steps; *rounds: how many steps. */
+static int64_t doubling(int64_t n, int64_t each, int64_t *rounds)
 {
-    int64_t combines = 0;
-    *rounds = 0;
-    for (int64_t step = 1; step < n; step *= 2, ++*rounds) combines += n - step;
+    const int64_t lanes = n / each;
+    int64_t combines = each > 1 ? n - 1 : 0; /* first and last */
+    *rounds = each > 1 ? 2 : 0;
+    for (int64_t step = 1; step < lanes; step *= 2, ++*rounds) combines += lanes - step;
     return combines;
 }
 
@@ -208,8 +214,8 @@ void ks_chunks_count(const ks_scan_device *d, int64_t T, ks_info *info)
     const int64_t tiles = tiles_of(t), ways = t->reverse ? 2 : 1;
     const int64_t last = t->count - (tiles - 1) * t->tile;
     int64_t inside, of_last, between;
-    const int64_t combines = (tiles - 1) * doubling(t->tile, &inside) + doubling(last, &of_last) +
-                             doubling(tiles, &between) + (tiles - 1) * t->tile;
+    const int64_t combines = (tiles - 1) * doubling(t->tile, t->each, &inside) + doubling(last, t->each, &of_last) +
+                             doubling(tiles, 1, &between) + (tiles - 1) * t->tile;
     info->combines += T - t->count + ways * combines;
     /* Absorb and re-run, and between them tiles, their totals, and what they come to. */
     info->rounds += 2 + (tiles > 1 ? inside : of_last) + between + 1;

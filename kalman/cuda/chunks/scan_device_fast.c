@@ -126,11 +126,12 @@ static ks_status find_wide(ks_scan_device *d, const ks_smooth_plan *plan)
     return ks_gpu_find(d->gpu, &d->wide_filter, "ks_chunks_wide", name);
 }
 
-/** The kernel for borders: of teams, or of threads that keep everything in registers. */
+/** The kernel for borders: of teams, or of threads that keep everything in registers; none for larger models. */
 static ks_status find_border(ks_scan_device *d, const ks_smooth_plan *plan)
 {
     const int teams = d->team_border.lanes > 0;
     char name[32];
+    if (!teams && plan->nx > KS_SCAN_LITERAL) return KS_OK;
     if (teams) snprintf(name, sizeof name, "ks_border_%s", suffix_of(plan));
     else snprintf(name, sizeof name, "ks_thread_border_%s_%d", suffix_of(plan), plan->nx > 2 ? 4 : 2);
     return ks_gpu_find(d->gpu, &d->fast_border, teams ? "ks_chunks_team" : "ks_chunks_border", name);
