@@ -18,11 +18,11 @@
 
 // The thread's scratch: for N states its own, for N = 0 a slice of what the launch brings.
 template <int N> struct scratch {
-    double numbers[18 * N * N + 12 * N], room[2 * N * N + 3 * N];
+    double numbers[18 * N * N + 12 * N], other[2 * N * N + 3 * N];
     __device__ scratch(int, double *) {}
     __device__ int nx() const { return N; }
     __device__ double *work() { return numbers; }
-    __device__ double *spare() { return room; }
+    __device__ double *spare() { return other; }
 };
 template <> struct scratch<0> {
     const int n;
@@ -36,17 +36,52 @@ template <> struct scratch<0> {
     __device__ double *work() { return slice + ks_filter_element_size_f64(n); }
 };
 
+// Room for an element of the thread's own: what no function sees that is not inlined stays in registers.
+template <int N> struct room {
+    double element[2 * N * N + 3 * N];
+    __device__ room(const scratch<N> &) {}
+};
+template <> struct room<0> {
+    double *const element;
+    __device__ room(const scratch<0> &of) : element(of.slice) {}
+};
+
+// dst = lhs (+) rhs with everything in registers. False where the ordinary form will not do; dst is then as it was.
+template <int N> KS_DEVICE bool combine_ordinary(double *dst, const double *lhs, const double *rhs)
+{
+    enum { ETA = N * N + N + N * (N + 1) / 2 };
+    double Y[N * N], X[N * N], J[N * N], shift[N], eta[N], W[4 * N * N + N];
+    if (!ks_join_ordinary_f64(N, lhs, rhs + ETA, rhs + ETA + N, Y, X, shift, eta, J, W)) return false;
+    ks_joined_f64(N, dst, lhs, rhs, Y, X, shift, eta, J, W);
+    return true;
+}
+
+// The same in memory, in either form: apart, since what it is called with is in memory for all who call it.
+KS_DEVICE_COLD void combine_anyhow(int nx, double *dst, const double *lhs, const double *rhs, double *work)
+{
+    ks_filter_combine_f64(nx, dst, lhs, rhs, work);
+}
+
 template <int N> struct filter_operator : scratch<N> {
     typedef double element;
+    typedef ::room<N> room;
     using scratch<N>::scratch;
     __device__ int64_t size() const { return ks_filter_element_size_f64(this->nx()); }
     __device__ void copy(const double *from, double *to) const { ks_scan_copy(size(), from, to); }
     __device__ void combine(double *dst, const double *lhs, const double *rhs)
     {
-        ks_filter_combine_f64(this->nx(), dst, lhs, rhs, this->work());
+        if (combine_ordinary<N>(dst, lhs, rhs)) return;
+        double *const made = this->work();
+        combine_anyhow(N, made, lhs, rhs, made + size());
+        copy(made, dst);
     }
     __device__ void neutral(double *dst) { ks_filter_neutral_f64(this->nx(), dst); }
 };
+
+template <> inline __device__ void filter_operator<0>::combine(double *dst, const double *lhs, const double *rhs)
+{
+    combine_anyhow(nx(), dst, lhs, rhs, work());
+}
 
 template <int N> struct smooth_operator : scratch<N> {
     typedef double element;
@@ -97,12 +132,13 @@ KS_DEVICE tile_of_elements tile_in_place(double *elements, int size, int count, 
 // Element `at` becomes its product with one `before` it, for the threads that take part; all read before any writes.
 template <class Op> KS_DEVICE void join(Op &op, const tile_of_elements &tile, bool takes, int at, int before)
 {
+    typename Op::room product(op);
     if (takes) {
         const double *const own = tile.element(at), *const other = tile.element(before);
-        op.combine(op.spare(), tile.reverse ? own : other, tile.reverse ? other : own);
+        op.combine(product.element, tile.reverse ? own : other, tile.reverse ? other : own);
     }
     __syncthreads();
-    if (takes) op.copy(op.spare(), tile.element(at));
+    if (takes) op.copy(product.element, tile.element(at));
     __syncthreads();
 }
 
@@ -158,6 +194,51 @@ template <class Op, bool SHARED> KS_DEVICE void scan_tiles(const ks_tiles_args &
     }
 }
 
+// lhs (+) rhs, or where there is no lhs, or no rhs, the other one.
+template <class Op> KS_DEVICE void product_of(Op &op, const double *lhs, const double *rhs, double *product)
+{
+    if (lhs && rhs) op.combine(product, lhs, rhs);
+    else op.copy(lhs ? lhs : rhs, product);
+}
+
+// Smoothed xs, Ps of filtered x, P and the information behind them, in registers. False where the ordinary form will not do.
+template <int N>
+KS_DEVICE bool two_filter_ordinary(const double *x, const double *P, const double *eta, const double *J, double *xs, double *Ps)
+{
+    double U[N * N], v[N], mean[N], cov[N * N], W[3 * N * N + N];
+    ks_copy_f64(N, eta, v);
+    ks_centre_f64(N, x, J, v);
+    ks_semidefinite_factor_f64(N, P, U);
+    if (!ks_meet_ordinary_f64(N, x, U, v, J, mean, cov, W)) return false;
+    ks_copy_f64(N, mean, xs);
+    ks_copy_f64(N * N, cov, Ps);
+    return true;
+}
+
+// In either form, as combine_anyhow().
+KS_DEVICE_COLD void two_filter_anyhow(int nx, const double *x, const double *P, const double *eta, const double *J, double *xs,
+                                      double *Ps, double *work)
+{
+    ks_two_filter_f64(nx, x, P, eta, J, xs, Ps, work);
+}
+
+// With x and P in the device's memory, and of e what is behind.
+template <int N>
+KS_DEVICE void two_filter(filter_operator<N> &op, const double *x, const double *P, const double *e, double *xs, double *Ps)
+{
+    enum { ETA = N * N + N + N * (N + 1) / 2, INFORMATION = N + N * (N + 1) / 2 };
+    if (two_filter_ordinary<N>(x, P, e + ETA, e + ETA + N, xs, Ps)) return;
+    double *const told = op.work();
+    ks_copy_f64(INFORMATION, e + ETA, told);
+    two_filter_anyhow(N, x, P, told, told + N, xs, Ps, told + INFORMATION);
+}
+template <>
+inline __device__ void two_filter(filter_operator<0> &op, const double *x, const double *P, const double *e, double *xs, double *Ps)
+{
+    const int n = op.nx(), eta = n * n + n + n * (n + 1) / 2;
+    two_filter_anyhow(n, x, P, e + eta, e + eta + n, xs, Ps, op.work());
+}
+
 // Estimates at the border before element i.
 template <class Op> KS_DEVICE void fold_border(Op &op, const ks_fold_args &args, int64_t i)
 {
@@ -165,26 +246,21 @@ template <class Op> KS_DEVICE void fold_border(Op &op, const ks_fold_args &args,
     const int n = op.nx(), nn = n * n, half = n * (n + 1) / 2;
     const int64_t size = op.size(), left = (i - 1) / t.tile, right = i / t.tile + 1;
     double *const x = args.before + i * (n + nn), *const P = x + n;
-    const double *e = t.forward + (i - 1) * size;
-    if (left > 0) {
-        op.combine(op.spare(), t.forward_totals + (left - 1) * size, e);
-        e = op.spare();
-    }
+    typename Op::room product(op);
+    const double *const e = product.element, *const totals = left > 0 ? t.forward_totals + (left - 1) * size : NULL;
+    product_of(op, totals, t.forward + (i - 1) * size, product.element);
     ks_copy_f64(n, e + nn, x);
     ks_unpack_f64(n, e + nn + n, P);
     if (!t.reverse) return;
-    e = t.reverse + i * size;
-    if (right * t.tile < t.count) {
-        op.combine(op.spare(), e, t.reverse_totals + right * size);
-        e = op.spare();
-    }
+    const double *const behind = right * t.tile < t.count ? t.reverse_totals + right * size : NULL;
+    product_of(op, t.reverse + i * size, behind, product.element);
     double *const xs = args.last + (i - 1) * (n + nn);
     if (args.information) {
         ks_copy_f64(n, e + nn + n + half, xs);
         ks_unpack_f64(n, e + nn + 2 * n + half, xs + n);
         return;
     }
-    ks_two_filter_f64(n, x, P, e + nn + n + half, e + nn + 2 * n + half, xs, xs + n, op.work());
+    two_filter(op, x, P, e, xs, xs + n);
 }
 
 template <class Op> KS_DEVICE void fold(const ks_fold_args &args)
