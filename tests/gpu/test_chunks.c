@@ -34,9 +34,6 @@ static void *workspace(const ks_smooth_plan *plan)
     return work;
 }
 
-/* Aggregates of a tile that two of a thread each are scanned in, as long series have it; 0: as the plan has it. */
-static int64_t tile_of_pairs;
-
 /** Run g in chunks and compare it with what is expected; the steps in the array form. */
 static int64_t check_chunks(const golden *g, ks_precision precision, double bound, int seed)
 {
@@ -51,10 +48,6 @@ static int64_t check_chunks(const golden *g, ks_precision precision, double boun
         ks_info info = KS_INFO_INIT;
         use_seed(seed);
         OK(ks_smooth_plan_create(&plan, NULL, g->T, g->B, g->nx, g->ny, &o));
-        if (tile_of_pairs) {
-            plan->device->tiles.tile = tile_of_pairs;
-            plan->device->tiles.each = 2;
-        }
         void *work = workspace(plan);
         OK(ks_smooth_run(plan, &model, golden_y(g, precision), golden_outputs(b), work, &info));
         free(work);
@@ -103,22 +96,6 @@ static void chunks_of_small_models(void **state)
             }
 }
 
-/** Long series have tiles of aggregates in which a thread has two: any number of chunks, whole tiles and others. */
-static void tiles_of_pairs(void **state)
-{
-    (void)state;
-    for (int chunks = 1; chunks <= 34; chunks += chunks < 19 ? 1 : 5)
-        for (int nx = 1 + chunks % 2; nx <= 4; nx += 2) {
-            golden *g = model_random((model_spec){ 970 + (uint64_t)chunks, chunks * CHUNK - chunks % 3, 1, nx, 2, KS_PRIOR_X1,
-                                                   VARIES_ALL | MISSING });
-            textbook_smooth(g);
-            tile_of_pairs = chunks <= 16 && nx < 3 ? 4 : 8;
-            check_chunks(g, KS_F64, 1e-9, chunks);
-            tile_of_pairs = 0;
-            golden_free(g);
-        }
-}
-
 /** A team of threads for each chunk: 8, 32, 128 and 256 of them, several or one to a block, in memory that
  *  a block shares and, in double from 48 states on, in the device's. */
 static void chunks_of_larger_models(void **state)
@@ -137,30 +114,6 @@ static void chunks_of_larger_models(void **state)
             assert_int_equal(array_steps, i % 2 ? 0 : 1);
             golden_free(g);
         }
-}
-
-/** More states than teams take, by a thread for each chunk and border. */
-static void chunks_of_many_states(void **state)
-{
-    (void)state;
-    const method_case *const methods[] = { &chunked_filter, &chunked, &two_filter };
-    golden *g = model_random((model_spec){ 1010, 17, 1, 65, 2, KS_PRIOR_X0, VARIES_R | MISSING });
-    const ks_model model = golden_model(g, KS_F64);
-    for (int i = 0; i < 3; ++i) {
-        const unsigned outputs = i ? FILTERED | SMOOTHED : FILTERED;
-        ks_smooth_options o = options_of(methods[i], KS_F64, outputs);
-        golden_buffers *b = NULL, *reference = NULL;
-        use_seed(i);
-        OK(run_model(g, &model, golden_y(g, KS_F64), &o, 1, &b, NULL));
-        check_clean();
-        o.method = KS_METHOD_SEQUENTIAL;
-        o.backend = KS_BACKEND_CPU;
-        OK(run_model(g, &model, golden_y(g, KS_F64), &o, 1, &reference, NULL));
-        assert_true(golden_compare(golden_widen(b), golden_widen(reference), outputs, (golden_norm){ 0, false }).error <= 1e-9);
-        golden_buffers_free(b);
-        golden_buffers_free(reference);
-    }
-    golden_free(g);
 }
 
 /** One observation that is far sharper than the rest: its chunk alone goes to the other kernels, and
@@ -509,9 +462,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(chunks_of_small_models),
-        cmocka_unit_test(tiles_of_pairs),
         cmocka_unit_test(chunks_of_larger_models),
-        cmocka_unit_test(chunks_of_many_states),
         cmocka_unit_test(chunks_that_need_more),
         cmocka_unit_test(chunks_that_double_will_do),
         cmocka_unit_test(ways_back_by_teams),
