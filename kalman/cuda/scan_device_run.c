@@ -67,7 +67,7 @@ static ks_status scan(ks_scan_device *d, const ks_scan_plan *plan, const ks_gpu_
 
 ks_status ks_scan_device_sum(ks_scan_device *d, int64_t count)
 {
-    int64_t blocks = (count + 16 * KS_SCAN_THREADS - 1) / (16 * KS_SCAN_THREADS);
+    int64_t blocks = (count + 32 * KS_SCAN_THREADS - 1) / (32 * KS_SCAN_THREADS);
     if (blocks > KS_SCAN_SUM_BLOCKS) blocks = KS_SCAN_SUM_BLOCKS;
     const ks_scan_sum_args all = { d->a.loglik_terms, count, blocks > 1 ? d->sums + 1 : d->sums };
     const ks_scan_sum_args of_blocks = { d->sums + 1, blocks, d->sums };

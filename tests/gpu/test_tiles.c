@@ -14,7 +14,7 @@ static const method_case methods[] = {
     { KS_JOB_SMOOTH, KS_METHOD_SCAN_RTS, KS_SCAN_CHUNKED, 1, 0 },
     { KS_JOB_SMOOTH, KS_METHOD_SCAN_TWO_FILTER, KS_SCAN_CHUNKED, 1, 0 },
 };
-enum { METHODS = sizeof methods / sizeof methods[0], CHUNK = 8 };
+enum { METHODS = sizeof methods / sizeof methods[0], CHUNK = 4 /* of a short series */ };
 
 static unsigned outputs_for(int method)
 {
@@ -81,6 +81,17 @@ static void tiles(void **state)
         }
 }
 
+/** Chunks of eight steps, and tiles of 128 of them; and of four, where threads have as many blocks as they may. */
+static void longer_series(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; ++i) {
+        golden *g = model_random((model_spec){ 920, i ? 65536 : 65539, 1, 2, 1, KS_PRIOR_X0, MISSING });
+        check(g, 1, 0, i);
+        golden_free(g);
+    }
+}
+
 static void more_states_than_teams_take(void **state)
 {
     (void)state;
@@ -94,6 +105,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tiles),
         cmocka_unit_test(tiles_of_pairs),
+        cmocka_unit_test(longer_series),
         cmocka_unit_test(more_states_than_teams_take),
     };
     only_tests(argc, argv, tests);
