@@ -90,10 +90,16 @@ template <int N> struct smooth_operator : scratch<N> {
     __device__ void copy(const double *from, double *to) const { ks_scan_copy(size(), from, to); }
     __device__ void combine(double *dst, const double *lhs, const double *rhs)
     {
-        ks_smooth_combine_f64(this->nx(), dst, lhs, rhs, this->work());
+        double own[4 * N * N + N];
+        ks_smooth_combine_f64(N, dst, lhs, rhs, own);
     }
     __device__ void neutral(double *dst) { ks_smooth_neutral_f64(this->nx(), dst); }
 };
+
+template <> inline __device__ void smooth_operator<0>::combine(double *dst, const double *lhs, const double *rhs)
+{
+    ks_smooth_combine_f64(nx(), dst, lhs, rhs, work());
+}
 
 template <class Op> KS_DEVICE void run_round(const ks_scan_elements_args &args)
 {
