@@ -9,11 +9,10 @@
 
 /* Threads bring memory for their scratch; beyond this much of it there are fewer threads. */
 static const int64_t most_scratch = INT64_C(1) << 29, most_threads = INT64_C(1) << 16;
-/* Steps of a chunk at least. Where a thread has a chunk, and no more blocks of them are there than multiprocessors, they are
- * fewer: the run waits for one after the other, and twice as many chunks are but a round more of joining them. */
-enum { LEAST_CHUNK = 8, LEAST_SHORT_CHUNK = 4, SHORT = 1 << 16 };
-/* To join an aggregate takes as long as some ten steps, so a long series has no more chunks than threads run at once on 132
- * multiprocessors, with the registers that so many states take, or than small teams do in four turns, or eight. */
+/* Steps of a chunk at least. To join an aggregate takes as long as some ten steps, so a long series has no more chunks than
+ * threads run at once on 132 multiprocessors, with the registers that so many states take, or than small teams do in four
+ * turns, or eight. */
+enum { LEAST_CHUNK = 8 };
 static const struct { int nx; int64_t chunks; } most_chunks[] = {
     { 2, 1 << 16 }, { 6, 1 << 15 }, { 8, 1 << 14 }, { 16, 1 << 13 },
 };
@@ -191,8 +190,7 @@ static void cut(ks_scan_device *d, const ks_smooth_plan *plan)
     int64_t chunks = KS_TEAM_BLOCKS;
     for (size_t i = sizeof most_chunks / sizeof *most_chunks; i > 0 && plan->nx <= most_chunks[i - 1].nx; --i)
         chunks = most_chunks[i - 1].chunks;
-    const int is_short = plan->T <= SHORT && plan->nx <= KS_SCAN_LITERAL;
-    int64_t least = most((plan->T + chunks - 1) / chunks, is_short ? LEAST_SHORT_CHUNK : LEAST_CHUNK);
+    int64_t least = most((plan->T + chunks - 1) / chunks, LEAST_CHUNK);
     if (plan->nx > BLOCK_STATES && least > BLOCK_CHUNK) least = BLOCK_CHUNK;
     /* Four numbers of any width are whole pieces of 16 bytes: see chunk_ring.h. */
     const int64_t size = (least + 3) / 4 * 4;

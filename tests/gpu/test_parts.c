@@ -133,7 +133,7 @@ static void series_travel_in_parts(void **state)
                          KS_OUT_LAG_ONE_COV;
         golden_buffers *at_once = golden_buffers_new(g->T, g->B, g->nx, g->ny, o.precision, o.outputs);
         assert_int_equal(run_travelling(g, &o, all[i].transition, 1, 1, at_once), 1);
-        const int64_t least = (all[i].nx <= 4 ? 4 : 8) * KS_LEAST_PART, most = (all[i].T + least - 1) / least;
+        const int64_t most = (all[i].T + 8 * KS_LEAST_PART - 1) / (8 * KS_LEAST_PART);
         for (int seed = 0; seed < ORDERS; seed += SANITIZED ? 4 : 1) {
             golden_buffers *b = golden_buffers_new(g->T, g->B, g->nx, g->ny, o.precision, o.outputs);
             const int parts = seed % 3 == 0 ? 9 : 1 + seed % 3;

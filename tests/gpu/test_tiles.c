@@ -14,7 +14,7 @@ static const method_case methods[] = {
     { KS_JOB_SMOOTH, KS_METHOD_SCAN_RTS, KS_SCAN_CHUNKED, 1, 0 },
     { KS_JOB_SMOOTH, KS_METHOD_SCAN_TWO_FILTER, KS_SCAN_CHUNKED, 1, 0 },
 };
-enum { METHODS = sizeof methods / sizeof methods[0], CHUNK = 4 /* of a short series */ };
+enum { METHODS = sizeof methods / sizeof methods[0], CHUNK = 8 /* of a short series */ };
 
 static unsigned outputs_for(int method)
 {
@@ -81,12 +81,12 @@ static void tiles(void **state)
         }
 }
 
-/** Chunks of eight steps, and tiles of 128 of them; and of four, where threads have as many blocks as they may. */
+/** Tiles of 128 aggregates, and of 256, of which a thread has two, with as many chunks as there may be. */
 static void longer_series(void **state)
 {
     (void)state;
     for (int i = 0; i < 2; ++i) {
-        golden *g = model_random((model_spec){ 920, i ? 65536 : 65539, 1, 2, 1, KS_PRIOR_X0, MISSING });
+        golden *g = model_random((model_spec){ 920, i ? 262147 : 65539, 1, 3, 1, KS_PRIOR_X0, MISSING });
         check(g, 1, 0, i);
         golden_free(g);
     }

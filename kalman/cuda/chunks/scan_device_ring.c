@@ -113,7 +113,6 @@ void ks_chunks_ring(const ks_scan_device *d, int back, int blocks, ks_ring *ring
     take_rows(d, back, ring);
     const int fits = fits_rows(ring, d->chunks.size);
     int window = d->ring_window ? d->ring_window : KS_RING_WINDOW;
-    if (window > d->chunks.size) window = (int)d->chunks.size;
     lay_out(ring, window, d->ring_stages ? d->ring_stages : STAGES, barriers, slots);
     while (window > 1 && ring->bytes > room) lay_out(ring, window /= 2, ring->stages, barriers, slots);
     if (fits && ring->bytes <= room) ring->fill = d->fill;
