@@ -288,7 +288,7 @@ template <class Op> KS_DEVICE void fold(const ks_fold_args &args)
     KS_KERNEL_BOUNDS(ks_filter_tiles_##name, ks_tiles_args, KS_MOST_TILE, 1)                        \
     {                                                                                               \
         KS_DYNAMIC_SHARED(double, shared);                                                          \
-        scan_tiles<filter_operator<N>, (N > 0)>(args, shared);                                    \
+        scan_tiles<filter_operator<N>, (N > 0)>(args, shared);                                      \
     }                                                                                               \
     KS_KERNEL_BOUNDS(ks_filter_fold_##name, ks_fold_args, KS_SCAN_THREADS, 1)                       \
     {                                                                                               \

@@ -86,7 +86,7 @@ static void longer_series(void **state)
 {
     (void)state;
     for (int i = 0; i < 2; ++i) {
-        golden *g = model_random((model_spec){ 920, i ? 262147 : 65539, 1, 3, 1, KS_PRIOR_X0, MISSING });
+        golden *g = model_random((model_spec){ 920, i ? 262141 : 65539, 1, 3, 1, KS_PRIOR_X0, MISSING });
         check(g, 1, 0, i);
         golden_free(g);
     }

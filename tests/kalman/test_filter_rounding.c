@@ -112,11 +112,17 @@ static int scans(void)
     return n;
 }
 
+/* A real device takes few models, and how its compiler joins products and sums decides whether any of one kind is refused. */
+#if defined(ON_DEVICE) && !defined(EMULATED)
+enum { EACH_KIND = 0 };
+#else
+enum { EACH_KIND = 1 };
+#endif
+
 /* Of all kinds of models. */
 static int all_refused, all_asked;
 
-/** Models of one kind: some are refused, others not. On a device, which takes fewer of them, it hangs on how its compiler
- *  joins products and sums whether any of one kind is. */
+/** Models of one kind: some are refused, others not. */
 static void some(hardness h, int64_t longest)
 {
     const int all = ALL_ON_DEVICE ? 12 : SANITIZED ? 20 : 60, asked = all * scans();
@@ -130,7 +136,7 @@ static void some(hardness h, int64_t longest)
     }
     all_refused += refused;
     all_asked += asked;
-    assert_true(ALL_ON_DEVICE || refused > asked / 50);
+    assert_true(!EACH_KIND || refused > asked / 50);
     assert_true(refused < asked * 49 / 50);
 }
 
