@@ -109,13 +109,10 @@ KS_HD void KS_T(ks_predict_in_form)(int nx, const ks_series *s, int64_t k,
     KS_T(ks_step_predict)(nx, s, k, state, w->xp, w->Pp, kept, w->work);
     if (state->form == KS_FORM_ARRAY || o->m == 0) return;
     int ordinary = 0;
-    const KS_NUM *limit = w->limit;
-    if (s->R.stride || o->m < s->ny) {
-        KS_T(ks_noise_limit)(o->m, o->R, o->m, w->limit_here, w->work);
-        limit = w->limit_here;
-    }
+    const KS_NUM times =
+        s->R.stride || o->m < s->ny ? KS_T(ks_noise_times)(o->m, o->R, o->m, w->work) : w->times[0];
 #define CALL(m)                                                                             \
-    ordinary = KS_ALL(KS_T(ks_innovation)(nx, m, o->H, o->R, limit, o->d, o->y, w->xp, w->Pp, w->G, w->S, \
+    ordinary = KS_ALL(KS_T(ks_innovation)(nx, m, o->H, o->R, times, o->d, o->y, w->xp, w->Pp, w->G, w->S, \
                                           w->inverse_d, w->v, w->work))
     KS_WITH_LITERAL_ENTRIES(nx, o->m, CALL)
 #undef CALL
@@ -409,7 +406,7 @@ KS_HD int64_t KS_T(ks_filter_until)(int nx, const ks_series *s, int64_t k0, int6
     if (KS_T(ks_memo_slots)(nx)) w.Q_root[nx * nx] = w.reach[0] = KS_LIT(-1);
     KS_T(ks_memo) memo = KS_T(ks_forward_memo)(nx, s, wanted ? k1 - k0 : 1, &w);
     KS_T(ks_memo) array_memo = KS_T(ks_array_memo)(nx, s, k1 - k0, &w);
-    if (!s->R.stride) KS_T(ks_noise_limit)(s->ny, (const KS_NUM *)ks_row(s->R, 0), s->ny, w.limit, w.work);
+    if (!s->R.stride) w.times[0] = KS_T(ks_noise_times)(s->ny, (const KS_NUM *)ks_row(s->R, 0), s->ny, w.work);
     for (int64_t k = k0; k < k1; ++k) {
         int entry = 0;
         const KS_T(ks_observation) o = KS_T(ks_observe)(s, k, w.compact, &entry);

@@ -90,7 +90,7 @@ KS_HD int64_t KS_T(ks_range_scratch)(int nx, int ny)
 {
     const int64_t n = nx, m = ny;
     return KS_T(ks_step_scratch)(nx, ny) + m * n + m * m + 2 * m     /* compacted observation */
-           + 2 * m                                                 /* limits of its noise   */
+           + 1                                                     /* times its noise       */
            + 3 * n * n + 3 * n                                     /* prediction, gain, mean */
            + KS_T(ks_array_memo_scratch)(nx, ny) + KS_T(ks_constant_scratch)(nx)
            + 2 * (m * n + m * m + 2 * m);                          /* whitened innovation    */
@@ -101,7 +101,7 @@ typedef struct KS_T(ks_scratch) {
     KS_NUM *compact, *xp, *Pp, *xn, *Pn, *ET, *G, *S, *inverse_d, *v, *Z, *memo, *work;
     KS_NUM *array_memo;
     KS_NUM *Q_root, *reach, *held; /* of a constant model: ks_array_predict(), ks_is_known(), ks_hold_root() */
-    KS_NUM *limit, *limit_here; /* ks_noise_limit() of a constant R, of one step */
+    KS_NUM *times; /* ks_noise_times() of a constant R */
 } KS_T(ks_scratch);
 
 KS_HD KS_T(ks_scratch) KS_T(ks_lay_out)(int nx, int ny, void *memory)
@@ -119,8 +119,7 @@ KS_HD KS_T(ks_scratch) KS_T(ks_lay_out)(int nx, int ny, void *memory)
     w.v = at;                at += ny;
     w.Z = at;                at += ny * nx;
     w.compact = at;          at += ny * nx + ny * ny + 2 * ny;
-    w.limit = at;            at += ny;
-    w.limit_here = at;       at += ny;
+    w.times = at;            at += 1;
     w.memo = at;             at += KS_T(ks_memo_scratch)(nx, ny);
     w.array_memo = at;       at += KS_T(ks_array_memo_scratch)(nx, ny);
     w.Q_root = at;
@@ -317,12 +316,12 @@ KS_HD_COLD void KS_T(ks_to_array)(int nx, ks_state *state, KS_NUM *W)
 KS_HD_COLD void KS_T(ks_leave_array)(int nx, int m, const KS_NUM *R, const KS_NUM *Se,
                                      ks_state *state, KS_NUM *W)
 {
-    KS_NUM *S = (KS_NUM *)state->C, *limit = W;
-    KS_T(ks_noise_limit)(m, R, m, limit, W + m);
+    KS_NUM *S = (KS_NUM *)state->C;
+    const KS_NUM times = KS_T(ks_noise_times)(m, R, m, W);
     for (int i = 0; i < m; ++i) {
         KS_NUM variance = KS_LIT(0);
         for (int c = 0; c <= i; ++c) variance = variance + Se[i * m + c] * Se[i * m + c];
-        if (!KS_GT(limit[i], KS_LIT(4) * variance)) return;
+        if (!KS_GT(times * R[i * m + i], KS_LIT(4) * variance)) return;
     }
     KS_T(ks_square)(nx, nx, nx, S, W);
     if (!KS_T(ks_well_conditioned)(nx, W, W + nx * nx)) return;

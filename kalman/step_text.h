@@ -55,59 +55,69 @@ KS_HD void KS_T(ks_innovation_cov)(int nx, int m, const KS_NUM *KS_RESTRICT H,
     KS_T(ks_mm_add)(m, nx, m, G, HT, S);
 }
 
-/** ks_noise_limit() from the pivots D of R, `apart` numbers from one another, none of them lost where `good`. */
-KS_HD void KS_T(ks_limit_of_pivots)(int m, const KS_NUM *R, int ldr, const KS_NUM *D, int apart, KS_MASK good,
-                                    KS_NUM *limit)
+/** How many times the variances of R (m, m) those of an innovation may be for the ordinary form to do: 1 + share KS_GROWTH.
+ *  share is the least part of a variance of R that the entries before leave: by so much R is sharper in some direction than
+ *  its diagonal tells; 0 where it is singular. From the pivots D of R, `apart` numbers from one another, none of them lost
+ *  where `good`. */
+KS_HD KS_NUM KS_T(ks_times_of_pivots)(int m, const KS_NUM *R, int ldr, const KS_NUM *D, int apart, KS_MASK good)
 {
     KS_NUM share = KS_LIT(1);
-    for (int i = 0; i < m; ++i) {
+    for (int i = 1; i < m; ++i) {
         const KS_NUM left = D[i * apart] / R[i * ldr + i];
         share = KS_SELECT(KS_GT(share, left), left, share);
     }
-    const KS_NUM times = KS_LIT(1) + KS_LIT(KS_GROWTH) * KS_SELECT(good, share, KS_LIT(0));
-    for (int i = 0; i < m; ++i) limit[i] = times * R[i * ldr + i];
+    return KS_LIT(1) + KS_LIT(KS_GROWTH) * KS_SELECT(good, share, KS_LIT(0));
 }
 
-KS_HD void KS_T(ks_noise_limit_of)(int m, const KS_NUM *R, int ldr, KS_NUM *limit, KS_NUM *W)
+/** The same of R with rows ldr apart. LD (m, m) and inverse_d (m) are scratch. */
+KS_HD KS_NUM KS_T(ks_noise_times_in)(int m, const KS_NUM *R, int ldr, KS_NUM *LD, KS_NUM *inverse_d)
 {
-    KS_NUM *LD = W, *inverse_d = W + m * m;
-    for (int i = 0; i < m; ++i) KS_T(ks_copy)(m, R + i * ldr, LD + i * m);
+    KS_MASK correlated = KS_GT(KS_LIT(0), KS_LIT(1)); /* mostly not */
+    for (int i = 1; i < m; ++i)
+        for (int j = 0; j < i; ++j)
+            correlated = correlated | KS_GT(R[i * ldr + j], KS_LIT(0)) | KS_GT(KS_LIT(0), R[i * ldr + j]);
+    if (KS_ALL(KS_GT(KS_LIT(1), KS_SELECT(correlated, KS_LIT(2), KS_LIT(0))))) return KS_LIT(1 + KS_GROWTH);
+    if (ldr == m)
+        KS_T(ks_copy)(m * m, R, LD);
+    else
+        for (int i = 0; i < m; ++i) KS_T(ks_copy)(m, R + i * ldr, LD + i * m);
     const KS_MASK good = KS_T(ks_ldl)(m, 1 / KS_GROWTH, LD, inverse_d);
-    KS_T(ks_limit_of_pivots)(m, R, ldr, LD, m + 1, good, limit);
+    return KS_T(ks_times_of_pivots)(m, R, ldr, LD, m + 1, good);
 }
 
-KS_HD_COLD void KS_T(ks_noise_limit_of_many)(int m, const KS_NUM *R, int ldr, KS_NUM *limit, KS_NUM *W)
+KS_HD_COLD KS_NUM KS_T(ks_noise_times_of_many)(int m, const KS_NUM *R, int ldr, KS_NUM *W)
 {
-    KS_T(ks_noise_limit_of)(m, R, ldr, limit, W);
+    return KS_T(ks_noise_times_in)(m, R, ldr, W, W + m * m);
 }
 
-/** What the variances of an innovation must stay below for the ordinary form to do: limit (m) <- 1 + share KS_GROWTH times
- *  the diagonal of R (m, m), with rows ldr apart. share is the least part of a variance of R that the entries before leave:
- *  by so much R is sharper in some direction than its diagonal tells; 0 where it is singular. W holds m² + m numbers.
- *  Few entries have loops of literals. */
-KS_HD void KS_T(ks_noise_limit)(int m, const KS_NUM *R, int ldr, KS_NUM *limit, KS_NUM *W)
+/** The same; few entries have loops of literals. W holds m² + m numbers. */
+KS_HD KS_NUM KS_T(ks_noise_times)(int m, const KS_NUM *R, int ldr, KS_NUM *W)
 {
     KS_NUM few[42];
     switch (m) {
-    case 1: limit[0] = KS_LIT(1 + KS_GROWTH) * R[0]; break;
-    case 2: KS_T(ks_noise_limit_of)(2, R, ldr, limit, few); break;
-    case 3: KS_T(ks_noise_limit_of)(3, R, ldr, limit, few); break;
-    case 4: KS_T(ks_noise_limit_of)(4, R, ldr, limit, few); break;
-    case 6: KS_T(ks_noise_limit_of)(6, R, ldr, limit, few); break;
-    default: KS_T(ks_noise_limit_of_many)(m, R, ldr, limit, W); break;
+    case 1: return KS_LIT(1 + KS_GROWTH);
+    case 2: return KS_T(ks_noise_times_in)(2, R, ldr, few, few + 4);
+    case 3: return KS_T(ks_noise_times_in)(3, R, ldr, few, few + 9);
+    case 4: return KS_T(ks_noise_times_in)(4, R, ldr, few, few + 16);
+    case 6: return KS_T(ks_noise_times_in)(6, R, ldr, few, few + 36);
+    default: return KS_T(ks_noise_times_of_many)(m, R, ldr, W);
     }
 }
 
+/** What the variances of an innovation must stay below: limit (m) <- so many times the diagonal of R. */
+KS_HD void KS_T(ks_noise_limit)(int m, const KS_NUM *R, int ldr, KS_NUM times, KS_NUM *limit)
+{
+    for (int i = 0; i < m; ++i) limit[i] = times * R[i * ldr + i];
+}
+
 /** Whiten them: G <- L⁻¹ G, S and inverse_d (m) <- the factors L D Lᵀ of S as ks_ldl() leaves them. Returns
- *  true where the ordinary form will do: H Pp Hᵀ within KS_GROWTH of R, no pivot lost in round-off. limit is that of
- *  ks_noise_limit(), or NULL where R counts as uncorrelated. */
-KS_HD KS_MASK KS_T(ks_whiten_gain)(int nx, int m, const KS_NUM *KS_RESTRICT R,
-                                   const KS_NUM *KS_RESTRICT limit, KS_NUM *KS_RESTRICT G,
+ *  true where the ordinary form will do: H Pp Hᵀ + R below so many `times` R, ks_noise_times(), no pivot lost in
+ *  round-off. */
+KS_HD KS_MASK KS_T(ks_whiten_gain)(int nx, int m, const KS_NUM *KS_RESTRICT R, KS_NUM times, KS_NUM *KS_RESTRICT G,
                                    KS_NUM *KS_RESTRICT S, KS_NUM *KS_RESTRICT inverse_d)
 {
     KS_MASK good = KS_GT(KS_LIT(1), KS_LIT(0));
-    for (int i = 0; i < m; ++i)
-        good = good & KS_GT(limit ? limit[i] : KS_LIT(1 + KS_GROWTH) * R[i * m + i], S[i * m + i]);
+    for (int i = 0; i < m; ++i) good = good & KS_GT(times * R[i * m + i], S[i * m + i]);
     good = good & KS_T(ks_ldl)(m, 1 / KS_GROWTH, S, inverse_d);
     KS_T(ks_ldl_forward)(m, nx, S, G);
     return good;
@@ -115,8 +125,7 @@ KS_HD KS_MASK KS_T(ks_whiten_gain)(int nx, int m, const KS_NUM *KS_RESTRICT R,
 
 /** Both, and the whitened innovation, v (m) <- L⁻¹ (y - d - H xp). HT holds nx * m numbers. */
 KS_HD KS_MASK KS_T(ks_innovation)(int nx, int m, const KS_NUM *KS_RESTRICT H,
-                                  const KS_NUM *KS_RESTRICT R, const KS_NUM *KS_RESTRICT limit,
-                                  const KS_NUM *KS_RESTRICT d, const KS_NUM *KS_RESTRICT y,
+                                  const KS_NUM *KS_RESTRICT R, KS_NUM times, const KS_NUM *KS_RESTRICT d, const KS_NUM *KS_RESTRICT y,
                                   const KS_NUM *KS_RESTRICT xp, const KS_NUM *KS_RESTRICT Pp, KS_NUM *KS_RESTRICT G,
                                   KS_NUM *KS_RESTRICT S, KS_NUM *KS_RESTRICT inverse_d,
                                   KS_NUM *KS_RESTRICT v, KS_NUM *KS_RESTRICT HT)
@@ -124,7 +133,7 @@ KS_HD KS_MASK KS_T(ks_innovation)(int nx, int m, const KS_NUM *KS_RESTRICT H,
     KS_T(ks_innovation_cov)(nx, m, H, R, Pp, G, S, HT);
     KS_T(ks_difference)(m, y, d, v);
     KS_T(ks_mtv_sub)(nx, m, HT, xp, v);
-    const KS_MASK good = KS_T(ks_whiten_gain)(nx, m, R, limit, G, S, inverse_d);
+    const KS_MASK good = KS_T(ks_whiten_gain)(nx, m, R, times, G, S, inverse_d);
     KS_T(ks_ldl_forward)(m, 1, S, v);
     return good;
 }

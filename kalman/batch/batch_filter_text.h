@@ -272,13 +272,9 @@ KS_HD unsigned KS_T(ks_filter_together)(int nx, int64_t k, int64_t shift, unsign
                      KS_T(ks_stream_row)(&in->Q, k - shift),
                      KS_T(ks_stream_row)(&in->u, k - shift), w->x, w->P, w->xp, w->Pp, w->work);
     KS_MASK good;
-    const KS_NUM *limit = w->limit;
-    if (in->R.stride || o.present) {
-        KS_T(ks_noise_limit)(ny, o.R, ny, w->present_limit, w->work);
-        limit = w->present_limit;
-    }
+    const KS_NUM times = in->R.stride || o.present ? KS_T(ks_noise_times)(ny, o.R, ny, w->work) : w->times[0];
 #define CALL(m)                                                                             \
-    good = KS_T(ks_innovation)(nx, m, o.H, o.R, limit, o.d, o.y, w->xp, w->Pp, w->G, w->S,  \
+    good = KS_T(ks_innovation)(nx, m, o.H, o.R, times, o.d, o.y, w->xp, w->Pp, w->G, w->S,  \
                                w->inverse_d, w->v, w->work);                                \
     KS_T(ks_posterior)(nx, m, w->G, w->inverse_d, w->v, w->xp, w->Pp, w->next_x, w->next_P, w->Z)
     KS_WITH_ENTRIES(nx, ny, CALL)
@@ -347,7 +343,7 @@ KS_HD void KS_T(ks_group_filter)(int nx, ks_group *g, int64_t k0, int64_t k1,
                      to->predicted_var.base || to->filtered_var.base || to->innovation.base ||
                      to->innovation_cov.base || to->innovation_std.base || to->gain.base;
     KS_T(ks_group_inputs_start)(s, &w, &in);
-    if (!in.R.stride) KS_T(ks_noise_limit)(ny, KS_T(ks_stream_row)(&in.R, 0), ny, w.limit, w.work);
+    if (!in.R.stride) w.times[0] = KS_T(ks_noise_times)(ny, KS_T(ks_stream_row)(&in.R, 0), ny, w.work);
     for (int l = 0; l < KS_LANES; ++l) KS_T(ks_from_tally)(l, &tally[l < lanes ? l : 0], &sums);
     unsigned packed = KS_T(ks_group_enter)(g, w.means, w.covs);
     for (int64_t k = k0; k < k1 && g->alive; k += w.steps) {

@@ -13,7 +13,7 @@ typedef struct KS_T(ks_group_scratch) {
     KS_NUM *xp, *Pp, *ET, *G, *S, *inverse_d, *v, *Z, *square;
     KS_NUM *F, *Q, *u, *H, *R, *d, *y;          /* rows of the inputs                   */
     KS_NUM *present_H, *present_R, *present_d, *present_y;
-    KS_NUM *limit, *present_limit;              /* see ks_noise_limit()                 */
+    KS_NUM *times;                              /* ks_noise_times() of a constant R     */
     KS_NUM *means, *covs;   /* estimates of several steps, and before or behind them those that the   */
                             /* steps began with; x, P, next_x and next_P are places of them           */
     KS_NUM *kept_means, *kept_covs;
@@ -61,8 +61,7 @@ KS_HD KS_T(ks_group_scratch) KS_T(ks_group_lay_out)(int nx, int ny, void *memory
     PIECE(present_R, mm);
     PIECE(present_d, ny);
     PIECE(present_y, ny);
-    PIECE(limit, ny);
-    PIECE(present_limit, ny);
+    PIECE(times, 1);
     PIECE(work, 4 * nn + 2 * nx + 2 * mn + mm);
     w.present = base ? (unsigned *)(void *)(base + w.at) : NULL, w.at += ny;
 #undef PIECE

@@ -28,6 +28,46 @@ KS_DEVICE void ks_report(const ks_tally &tally, ks_scan_status *status, long lon
     atomicMin(&status->phase, phase);
 }
 
+/* A sum over the threads of a warp, all of which call this. */
+KS_DEVICE unsigned long long ks_warp_sum(int64_t count)
+{
+    unsigned long long sum = (unsigned long long)count;
+    for (int apart = 16; apart > 0; apart /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, apart);
+    return sum;
+}
+
+/* What the threads of a warp have counted of chunks, none of which has a fault: each of them calls this, and one of them
+ * adds to the status. */
+KS_DEVICE void ks_report_warp(const ks_tally &tally, ks_scan_status *status)
+{
+    const unsigned long long ordinary = ks_warp_sum(tally.ordinary), missing = ks_warp_sum(tally.missing);
+    const unsigned long long elements = ks_warp_sum(tally.elements);
+    if (threadIdx.x % 32 > 0) return;
+    if (ordinary) atomicAdd(&status->ordinary, ordinary);
+    if (missing) atomicAdd(&status->missing, missing);
+    if (elements) atomicAdd(&status->elements, elements);
+}
+
+/* What the threads of a block have counted, none of which has a fault: each of them calls this, and one of them adds to
+ * the status. */
+KS_DEVICE void ks_report_together(const ks_tally &tally, int doubts, ks_scan_status *status)
+{
+    enum { ORDINARY, MISSING, ELEMENTS, SHARP, DOUBTS, COUNTS };
+    KS_SHARED(unsigned, sums, COUNTS);
+    const unsigned own[COUNTS] = {(unsigned)tally.ordinary, (unsigned)tally.missing, (unsigned)tally.elements,
+                                  tally.sharp >= 0, doubts != 0};
+    unsigned long long *const of[COUNTS] = {&status->ordinary, &status->missing, &status->elements, &status->sharp,
+                                            &status->doubts};
+    if (threadIdx.x < COUNTS) sums[threadIdx.x] = 0;
+    __syncthreads();
+    for (int i = 0; i < COUNTS; ++i)
+        if (own[i]) atomicAdd(&sums[i], own[i]);
+    __syncthreads();
+    if (threadIdx.x > 0) return;
+    for (int i = 0; i < COUNTS; ++i)
+        if (sums[i]) atomicAdd(of[i], (unsigned long long)sums[i]);
+}
+
 /* A fault of a scan that was asked: by how much. Positive numbers are in the order of their bits. */
 KS_DEVICE void ks_report_moves(double value, ks_scan_status *status)
 {

@@ -35,8 +35,8 @@ KS_HD KS_MASK KS_T(ks_filter_element)(int nx, int m, const KS_NUM *F, const KS_N
     KS_NUM *A = W, *b = A + nx * nx, *C = b + nx, *eta = C + nx * nx, *J = eta + nx;
     KS_NUM *G = J + nx * nx, *HF = G + m * nx, *Z = HF + m * nx, *S = Z + m * nx;
     KS_NUM *inverse_d = S + m * m, *v = inverse_d + m, *scratch = v + m;
-    const KS_MASK good =
-        KS_T(ks_innovation)(nx, m, H, R, NULL, d, y, u, Q, G, S, inverse_d, v, scratch);
+    const KS_NUM times = KS_T(ks_noise_times_in)(m, R, m, S, inverse_d);
+    const KS_MASK good = KS_T(ks_innovation)(nx, m, H, R, times, d, y, u, Q, G, S, inverse_d, v, scratch);
     KS_T(ks_mm)(m, nx, nx, H, F, HF);
     KS_T(ks_ldl_forward)(m, nx, S, HF);
     KS_T(ks_posterior)(nx, m, G, inverse_d, v, u, Q, b, C, Z);

@@ -48,11 +48,8 @@ static ks_flops semidefinite(int64_t n)
 
 static ks_flops predict(int64_t n) { return fused(2 * n * n * n + n * n); }
 
-/* What H P H' + R is compared with: of correlated noise the least share of a variance counts. */
-static ks_flops limit(int64_t m)
-{
-    return m > 1 ? sum(ldl(m), flops(1, m + 1, m, 0)) : flops(0, m, 0, 0);
-}
+/* What H P H' + R is compared with; the noise of the model that is counted is not correlated. */
+static ks_flops limit(int64_t m) { return flops(0, m, 0, 0); }
 
 /* H P, H P H' + R, residual, factor, both whitened. */
 static ks_flops innovation(int64_t n, int64_t m)
@@ -82,7 +79,7 @@ static ks_flops filter_element(int64_t n, int64_t m)
 {
     const ks_flops information = sum(flops(0, m * n, 0, 0), fused(m * n + n * n * m));
     const ks_flops A = sum(fused(m * n * n), sum(forward(m, n), fused(n * n * m)));
-    return sum(sum(look(m), sum(flops(0, m, 0, 0), innovation(n, m))), sum(posterior(n, m), sum(A, information)));
+    return sum(sum(look(m), sum(limit(m), innovation(n, m))), sum(posterior(n, m), sum(A, information)));
 }
 
 /* (I + C J)^-1 C as U (I + U' J U)^-1 U'. */

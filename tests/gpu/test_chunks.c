@@ -261,24 +261,25 @@ static void ways_back_by_teams(void **state)
         }
 }
 
-/** Two entries with all but the same noise behind a step without any: the filter's prediction tells them apart, and
- *  the element of the step, which has none, cannot be made in the ordinary form. Its chunk alone is left on the way
- *  back, for the array form. */
+/** Two entries with all but the same noise behind a step whose noise they see as the same: the filter's prediction tells
+ *  them apart, and the element of the step, which has none, cannot be made in the ordinary form. Its chunk alone is left on
+ *  the way back, for the array form. (In single precision the filter itself takes it there first.) */
 static void ways_back_that_need_more(void **state)
 {
     (void)state;
-    static const struct { int nx; ks_precision precision; double bound; } all[] = {
-        { 7, KS_F64, 1e-8 }, { 7, KS_F32, 2e-2 }, { 12, KS_F64, 1e-6 },
-    };
+    static const struct { int nx; double bound; } all[] = { { 7, 1e-8 }, { 12, 1e-6 } };
     for (size_t i = 0; i < sizeof all / sizeof all[0]; ++i) {
         const int nx = all[i].nx;
-        golden *g = model_random((model_spec){ 1330, 37, 1, nx, 2, KS_PRIOR_X0, VARIES_R | VARIES_Q });
-        double *R = model_block(&g->R, 0, 20);
-        memset(model_block(&g->Q, 0, 20), 0, (size_t)(nx * nx) * sizeof(double));
-        R[0] = R[3] = 1;
-        R[1] = R[2] = 1 - 0x1p-18;
+        golden *g = model_random((model_spec){ 1330, 37, 1, nx, 2, KS_PRIOR_X0, VARIES_H | VARIES_R | VARIES_Q });
+        double *H = model_block(&g->H, 0, 20), *R = model_block(&g->R, 0, 20), *Q = model_block(&g->Q, 0, 20);
+        memset(H, 0, (size_t)(2 * nx) * sizeof(double));
+        memset(Q, 0, (size_t)(nx * nx) * sizeof(double));
+        H[0] = H[nx] = H[nx + 1] = 1;
+        Q[0] = 8;
+        R[0] = R[3] = 10;
+        R[1] = R[2] = 10 * (1 - 0x1p-17);
         model_round(g);
-        check_meeting(g, all[i].precision, all[i].bound, 2, 1);
+        check_meeting(g, KS_F64, all[i].bound, 2, 1);
         golden_free(g);
     }
 }

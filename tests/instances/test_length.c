@@ -122,7 +122,8 @@ static long double filter_step(const model_long *m, int first, const double *y, 
     memcpy(e->x, xp, sizeof xp);
     memcpy(e->P, Pp, sizeof Pp);
     if (count == 0) return 0;
-    assert_true(ks_innovation_long(NX, count, h, r, NULL, dd, yy, xp, Pp, G, S, D, v, W));
+    const long double times = ks_noise_times_in_long(count, r, count, S, D);
+    assert_true(ks_innovation_long(NX, count, h, r, times, dd, yy, xp, Pp, G, S, D, v, W));
     ks_posterior_long(NX, count, G, D, v, xp, Pp, e->x, e->P, Z);
     long double sum = 0;
     for (int i = 0; i < count; ++i)

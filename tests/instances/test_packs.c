@@ -91,7 +91,8 @@ static void random_step(double *a)
             for (int i = 0; i < ALL; ++i)                                                        \
                 for (int l = 0; l < lanes; ++l) a[i][l] = (number)model[k][l][i];                \
             ks_predict_##pack_suffix(NX, a + F_AT, a + Q_AT, a + U_AT, X, P, xp, Pp, W);         \
-            (void)ks_innovation_##pack_suffix(NX, NY, a + H_AT, a + R_AT, NULL, a + D_AT,        \
+            const pack times = ks_noise_times_in_##pack_suffix(NY, a + R_AT, NY, S, di);         \
+            (void)ks_innovation_##pack_suffix(NX, NY, a + H_AT, a + R_AT, times, a + D_AT,       \
                                               a + Y_AT, xp, Pp, G, S, di, v, W);                 \
             ks_posterior_##pack_suffix(NX, NY, G, di, v, xp, Pp, X, P, Z);                       \
             for (int i = 0; i < NX; ++i) kept_x[k][i] = X[i];                                    \
@@ -114,7 +115,8 @@ static void random_step(double *a)
             for (int k = 0; k < STEPS; ++k) {                                                    \
                 for (int i = 0; i < ALL; ++i) q[i] = (number)model[k][l][i];                     \
                 ks_predict_##suffix(NX, q + F_AT, q + Q_AT, q + U_AT, x, p, yp, Yp, w);          \
-                assert_true(ks_innovation_##suffix(NX, NY, q + H_AT, q + R_AT, NULL, q + D_AT,   \
+                const number times = ks_noise_times_in_##suffix(NY, q + R_AT, NY, s, d);         \
+                assert_true(ks_innovation_##suffix(NX, NY, q + H_AT, q + R_AT, times, q + D_AT,  \
                                                    q + Y_AT, yp, Yp, g, s, d, e, w));            \
                 ks_posterior_##suffix(NX, NY, g, d, e, yp, Yp, x, p, z);                         \
                 for (int i = 0; i < NX; ++i) sx[k][i] = x[i];                                    \

@@ -17,13 +17,13 @@ typedef struct KS_T(ks_chunk_work) {
     KS_GAIN *Pp, *G, *W;            /* nx², m nx, max(2 nx², m nx)   */
 } KS_T(ks_chunk_work);
 
-/** x, P, of the step before <- filtered, of this one. True where the ordinary form will do. */
-KS_HD KS_MASK KS_T(ks_chunk_filter)(int nx, int m, const KS_T(ks_chunk_rows) *r, KS_NUM *x, KS_GAIN *P,
+/** x, P, of the step before <- filtered, of this one. True where the ordinary form will do. times: ks_noise_times_in() of R. */
+KS_HD KS_MASK KS_T(ks_chunk_filter)(int nx, int m, const KS_T(ks_chunk_rows) *r, KS_GAIN times, KS_NUM *x, KS_GAIN *P,
                                     const KS_T(ks_chunk_work) *w)
 {
     KS_G(ks_predict_cov)(nx, r->narrow_F, r->Q, P, w->Pp, w->W);
     KS_G(ks_innovation_cov)(nx, m, r->narrow_H, r->R, w->Pp, w->G, w->S, w->W);
-    const KS_MASK good = KS_G(ks_whiten_gain)(nx, m, r->R, NULL, w->G, w->S, w->inverse_d);
+    const KS_MASK good = KS_G(ks_whiten_gain)(nx, m, r->R, times, w->G, w->S, w->inverse_d);
     KS_G(ks_scale_rows)(m, nx, w->G, w->inverse_d, w->Z);
     KS_G(ks_posterior_cov)(nx, m, w->G, w->Z, w->Pp, P);
     KS_T(ks_mean_predict)(nx, r->F, r->u, x, w->xp);

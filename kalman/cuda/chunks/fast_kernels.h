@@ -1,6 +1,6 @@
 /* fast_kernels.h -- device code: the kernels of chunks of small models, a thread and its registers for each. The
  * includer defines KS_FAST(name), the name of a kernel, and KS_ROWS, what brings it its rows: rows_there.h,
- * rows_ring.h. */
+ * rows_ring.h; and KS_WITHOUT_LARGEST where these leave no registers to absorb chunks of the largest models. */
 #include <string.h>
 #include "chunk_kernels.h"
 #include "gpu/kernel.h"
@@ -84,7 +84,7 @@ KS_DEVICE void add(const ks_tally &of_chunk, ks_tally *tally)
             if (c < args.chunks.chunks) args.chunks.hard_absorb[c] = done ? 0 : KS_HARD;            \
             if (done) tally.elements += steps_of(args.chunks, c);                                   \
         }                                                                                           \
-        ks_report(tally, args.status, args.phase);                                                  \
+        ks_report_warp(tally, args.status);                                                         \
     }
 #define RERUN(suffix, N, M, name, smooth)                                                           \
     KS_KERNEL_BOUNDS(KS_FAST(name##_##suffix##_##N##_##M), ks_fast_args, KS_SCAN_THREADS, BESIDE(N)) \
@@ -98,7 +98,7 @@ KS_DEVICE void add(const ks_tally &of_chunk, ks_tally *tally)
             if (c < args.chunks.chunks) args.chunks.hard_rerun[c] = done ? 0 : KS_HARD;             \
             if (done) add(of_chunk, &tally);                                                        \
         }                                                                                           \
-        ks_report(tally, args.status, args.phase);                                                  \
+        ks_report_warp(tally, args.status);                                                         \
     }
 #define SMOOTH(suffix, N)                                                                           \
     KS_KERNEL_BOUNDS(KS_FAST(smooth_##suffix##_##N), ks_fast_args, KS_SCAN_THREADS, BESIDE(N))      \
@@ -113,7 +113,7 @@ KS_DEVICE void add(const ks_tally &of_chunk, ks_tally *tally)
             else if (wanted)                                                                        \
                 args.chunks.hard_rerun[c] = KS_HARD_SMOOTH;                                         \
         }                                                                                           \
-        ks_report(tally, args.status, args.phase);                                                  \
+        ks_report_warp(tally, args.status);                                                         \
     }
 /* The two-filter smoother's way back, in double with rows of `number`. */
 #define MEET(suffix, number, N, M)                                                                  \
@@ -129,12 +129,14 @@ KS_DEVICE void add(const ks_tally &of_chunk, ks_tally *tally)
             else if (wanted)                                                                        \
                 args.chunks.hard_rerun[c] = KS_HARD_SMOOTH;                                         \
         }                                                                                           \
-        ks_report(tally, args.status, args.phase);                                                  \
+        ks_report_warp(tally, args.status);                                                         \
     }
-#define KERNELS(suffix, N, M)                                                                       \
-    ABSORB(suffix, N, M)                                                                            \
+#define RERUNS(suffix, N, M)                                                                        \
     RERUN(suffix, N, M, filter, false)                                                              \
     RERUN(suffix, N, M, keep, true)
+#define KERNELS(suffix, N, M)                                                                       \
+    ABSORB(suffix, N, M)                                                                            \
+    RERUNS(suffix, N, M)
 
 KERNELS(f64, 2, 2)
 KERNELS(f64, 4, 2)
@@ -142,10 +144,15 @@ KERNELS(f32, 2, 2)
 KERNELS(f32, 4, 2)
 KERNELS(f32, 4, 4)
 KERNELS(f32, 6, 2)
-KERNELS(f32, 6, 4)
 KERNELS(mixed, 2, 2)
 KERNELS(mixed, 4, 2)
+#ifdef KS_WITHOUT_LARGEST
+RERUNS(f32, 6, 4)
+RERUNS(mixed, 4, 4)
+#else
+KERNELS(f32, 6, 4)
 KERNELS(mixed, 4, 4)
+#endif
 SMOOTH(f64, 2)
 SMOOTH(f64, 4)
 SMOOTH(f32, 2)

@@ -5,15 +5,16 @@
 
 #include "chunk_kernels.h"
 #include "gpu/kernel.h"
+#include "series_rows.h"
 
-struct ks_rows_there {
+struct ks_rows_there : ks_series_rows {
     /** Whether the threads of a warp take steps together, all of the size of a chunk. */
     enum { TOGETHER = 0 };
     const ks_chunk_arrays &c;
-    const ks_series &s;
 
-    KS_DEVICE_MEMBER ks_rows_there(const ks_fast_args &args, int) : c(args.chunks), s(args.chunks.a.series) {}
-    KS_DEVICE_MEMBER ks_rows_there(const ks_team_args &args, char *, int) : c(args.chunks), s(args.chunks.a.series)
+    KS_DEVICE_MEMBER ks_rows_there(const ks_fast_args &args, int) : ks_series_rows(args.chunks.a.series), c(args.chunks) {}
+    KS_DEVICE_MEMBER ks_rows_there(const ks_team_args &args, char *, int)
+        : ks_series_rows(args.chunks.a.series), c(args.chunks)
     {
     }
 
@@ -27,13 +28,6 @@ struct ks_rows_there {
     /** A team's chunk has ended, or failed. */
     KS_DEVICE_MEMBER void end() const {}
 
-    KS_DEVICE_MEMBER const void *F(int64_t k) const { return ks_row(s.F, k - s.shift); }
-    KS_DEVICE_MEMBER const void *Q(int64_t k) const { return ks_row(s.Q, k - s.shift); }
-    KS_DEVICE_MEMBER const void *u(int64_t k) const { return ks_row(s.u, k - s.shift); }
-    KS_DEVICE_MEMBER const void *H(int64_t k) const { return ks_row(s.H, k); }
-    KS_DEVICE_MEMBER const void *R(int64_t k) const { return ks_row(s.R, k); }
-    KS_DEVICE_MEMBER const void *d(int64_t k) const { return ks_row(s.d, k); }
-    KS_DEVICE_MEMBER const void *y(int64_t k) const { return ks_row(s.y, k); }
     KS_DEVICE_MEMBER const void *mean(int64_t k) const { return ks_slot_of(c.kept_mean, k); }
     KS_DEVICE_MEMBER const void *cov(int64_t k) const { return ks_slot_of(c.kept_C, k); }
 };

@@ -13,11 +13,11 @@
  * teams are smaller. */
 enum { TEAM_SHARED = 160 * 1024, TEAM_BLOCK = 128 };
 
-/* Sizes of kernels that keep everything in registers, see ks_chunks_fast.cu. */
-static const struct { ks_precision precision; int nx, ny; } sizes[] = {
-    { KS_F64, 2, 2 }, { KS_F64, 4, 2 }, { KS_F32, 2, 2 }, { KS_F32, 4, 2 },
-    { KS_F32, 4, 4 }, { KS_F32, 6, 2 }, { KS_F32, 6, 4 }, { KS_MIXED, 2, 2 },
-    { KS_MIXED, 4, 2 }, { KS_MIXED, 4, 4 },
+/* Sizes of kernels that keep everything in registers, see ks_chunks_fast.cu; `largest`: those that absorb have no ring. */
+static const struct { ks_precision precision; int nx, ny, largest; } sizes[] = {
+    { KS_F64, 2, 2, 0 }, { KS_F64, 4, 2, 0 }, { KS_F32, 2, 2, 0 }, { KS_F32, 4, 2, 0 },
+    { KS_F32, 4, 4, 0 }, { KS_F32, 6, 2, 0 }, { KS_F32, 6, 4, 1 }, { KS_MIXED, 2, 2, 0 },
+    { KS_MIXED, 4, 2, 0 }, { KS_MIXED, 4, 4, 1 },
 };
 enum { SIZES = sizeof sizes / sizeof sizes[0] };
 
@@ -101,7 +101,7 @@ static ks_status find_kernels(ks_scan_device *d, const ks_smooth_plan *plan, int
         const int team = (i < 2 ? d->team : d->team_back).lanes > 0;
         const char *const kind = kinds[team][ring], *const filter = keeps && !team ? "keep" : "filter";
         const char *const part = i == 0 ? "absorb" : i == 1 ? filter : back;
-        if (!team && size == SIZES) continue;
+        if (!team && (size == SIZES || (ring && i == 0 && sizes[size].largest))) continue;
         to[0] = 0;
         if (!team && i == 2 && !meets) snprintf(to, sizeof to, "_%d", sizes[size].nx);
         else if (!team) snprintf(to, sizeof to, "_%d_%d", sizes[size].nx, sizes[size].ny);

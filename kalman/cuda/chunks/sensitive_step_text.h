@@ -6,12 +6,12 @@
  * is what the chunk really began with, are small differences of large numbers where x is far from zero, and
  * lose nothing there as long as A, b, eta and J are those of the same gains. */
 
-/** The step. True where the ordinary form will do. V: nx² + 2 m nx numbers. */
-KS_HD KS_MASK KS_T(ks_sensitive_step)(int nx, int m, const KS_T(ks_chunk_rows) *r, KS_NUM *A, KS_NUM *b,
+/** The step. True where the ordinary form will do. times: ks_noise_times_in() of R. V: nx² + 2 m nx numbers. */
+KS_HD KS_MASK KS_T(ks_sensitive_step)(int nx, int m, const KS_T(ks_chunk_rows) *r, KS_GAIN times, KS_NUM *A, KS_NUM *b,
                                       KS_GAIN *C, KS_NUM *eta, KS_NUM *J,
                                       const KS_T(ks_chunk_work) *w, KS_NUM *V)
 {
-    const KS_MASK good = KS_T(ks_chunk_filter)(nx, m, r, b, C, w);
+    const KS_MASK good = KS_T(ks_chunk_filter)(nx, m, r, times, b, C, w);
     KS_T(ks_carry_sensitivity)(nx, m, r->F, r->H, w->S, w->inverse_d, w->Z, w->v, A, eta, J, V);
     return good;
 }

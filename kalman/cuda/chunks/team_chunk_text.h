@@ -65,6 +65,12 @@ KS_DEVICE KS_T(ks_chunk_work) KS_T(team_carve_step)(int n, int m, KS_T(team_room
     return w;
 }
 
+/** ks_noise_times_in() of R, in what is the step's own later. */
+KS_DEVICE KS_GAIN KS_T(team_times)(int m, const KS_T(team_rows) &r, const KS_T(ks_chunk_work) &w)
+{
+    return KS_G(ks_noise_times_in)(m, r.of.R, m, w.S, w.inverse_d);
+}
+
 /** Rows of the series or what is kept, of the number `From`, or results for it; those who call wait for the
  *  team. */
 template <class From, class To> KS_DEVICE void KS_T(team_load)(int numbers, const void *row, To *to)
@@ -196,7 +202,7 @@ KS_DEVICE bool KS_T(team_absorb)(const ks_chunk_arrays &c, Rows &from, int64_t c
         from.turn(k - first);
         KS_T(team_transition)(s, k, from, r);
         good = KS_T(team_observation)(s, k, from, r) &&
-               KS_T(ks_sensitive_step)(n, m, &r.of, A, b, C, eta, J, &work, room.means);
+               KS_T(ks_sensitive_step)(n, m, &r.of, KS_T(team_times)(m, r, work), A, b, C, eta, J, &work, room.means);
     }
     good = good && KS_T(team_finite)(n, b, C);
     double *const to = static_cast<double *>(c.a.elements) + chunk * ks_aggregate_numbers(n);
@@ -275,7 +281,7 @@ KS_DEVICE bool KS_T(team_rerun)(const ks_chunk_arrays &c, Rows &from, int64_t ch
         if (!KS_T(team_observation)(s, k, from, r) ||
             (k % KS_LOOK == KS_LOOK - 1 && !KS_G(team_conditioned)(n, P, work.W)))
             return false;
-        if (!KS_T(ks_chunk_filter)(n, m, &r.of, x, P, &work)) return false;
+        if (!KS_T(ks_chunk_filter)(n, m, &r.of, KS_T(team_times)(m, r, work), x, P, &work)) return false;
         for (int i = 0; i < m; ++i)
             if (r.there[i] != KS_LIT(0))
                 ks_gather_pivot(&tally->evidence, (double)work.S[i * m + i],
