@@ -6,17 +6,24 @@
 
 typedef void (*step_function)(const ks_scan_arrays *, ks_scan_worker *, int64_t);
 
+// The first of a thread's steps, from k on, that is left.
+KS_DEVICE int64_t next_step(const ks_scan_phase_args &args, int64_t k)
+{
+    while (k < args.end && args.hard && !args.hard[k]) k += ks_grid_threads();
+    return k;
+}
+
 template <step_function Step> KS_DEVICE void run_steps(const ks_scan_phase_args &args, void *memory)
 {
     // A phase after one that has failed would work on nothing.
     if (ks_failed_before(args.status, args.phase)) return;
     const ks_scan_arrays *a = &args.arrays;
+    int64_t k = next_step(args, args.first + ks_grid_thread());
+    if (k >= args.end) return;
     ks_scan_worker w;
     ks_carver carver = ks_carver_at(memory);
     ks_carve_scan_worker(&carver, a->series.nx, a->series.ny, a->single, args.scratch, &w);
-    for (int64_t k = args.first + ks_grid_thread(); k < args.end && w.tally.bad_step < 0;
-         k += ks_grid_threads())
-        Step(a, &w, k);
+    for (; k < args.end && w.tally.bad_step < 0; k = next_step(args, k + ks_grid_threads())) Step(a, &w, k);
     ks_carve_end(&carver);
     ks_report(w.tally, args.status, args.phase);
     if (w.doubts) atomicAdd(&args.status->doubts, 1ull);

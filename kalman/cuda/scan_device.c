@@ -33,13 +33,34 @@ static ks_status find_chunks(ks_scan_device *d, const char *size)
     return status;
 }
 
-static ks_status find_kernels(ks_scan_device *d, int nx)
+int ks_scan_device_has_ordinary(const ks_smooth_plan *plan)
+{
+    return plan->nx <= KS_ORDINARY_STATES && plan->ny <= KS_ORDINARY_ENTRIES;
+}
+
+/** The kernels that take ordinary steps first. */
+static ks_status find_ordinary(ks_scan_device *d, const ks_smooth_plan *plan)
+{
+    static const struct { ks_scan_phase_number phase; const char *name; } all[] = {
+        { KS_PHASE_elements, "element" },      { KS_PHASE_suffixes, "element" },    { KS_PHASE_filtered, "filtered" },
+        { KS_PHASE_evidence, "evidence" },     { KS_PHASE_smoothing, "smoothing" }, { KS_PHASE_smoothed, "smoothed" },
+        { KS_PHASE_two_filter, "two_filter" }, { KS_PHASE_lag_one, "lag_one" },
+    };
+    char name[48];
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; ++i) {
+        snprintf(name, sizeof name, "ks_ordinary_%s_%d", all[i].name, plan->nx > 2 ? 4 : 2);
+        KS_TRY(ks_gpu_find(d->gpu, &d->ordinary[all[i].phase], "ks_scan_ordinary", name));
+    }
+    return KS_OK;
+}
+
+static ks_status find_kernels(ks_scan_device *d, const ks_smooth_plan *plan)
 {
     static const char *const names[] = { KS_SCAN_PHASES(PHASE_NAME) };
     char name[48];
     ks_status status = ks_gpu_find(d->gpu, &d->sum, "ks_scan_phases", "ks_scan_sum");
     char size[16] = "any";
-    if (nx <= KS_SCAN_LITERAL) snprintf(size, sizeof size, "%d", nx);
+    if (plan->nx <= KS_SCAN_LITERAL) snprintf(size, sizeof size, "%d", plan->nx);
     else if (d->join.lanes) snprintf(size, sizeof size, "team");
     const char *const module = d->join.lanes ? "ks_scan_team" : "ks_scan_elements";
     if (status == KS_OK && d->reruns) status = find_chunks(d, size);
@@ -52,7 +73,7 @@ static ks_status find_kernels(ks_scan_device *d, int nx)
         snprintf(name, sizeof name, "ks_%s_scan_%s", i ? "smooth" : "filter", size);
         status = ks_gpu_find(d->gpu, i ? &d->smooth_scan : &d->filter_scan, module, name);
     }
-    return status;
+    return status == KS_OK && ks_scan_device_has_ordinary(plan) ? find_ordinary(d, plan) : status;
 }
 
 static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
@@ -125,7 +146,7 @@ static ks_status create(ks_scan_device **out, const ks_smooth_plan *plan, ks_gpu
     const int copiers = ks_workers(plan->context, plan->options.threads, COPIERS);
     if (l.status == KS_OK)
         l.status = plan->method == KS_METHOD_BLOCKTRI ? ks_map_device_find(d, plan)
-                                                      : find_kernels(d, plan->nx);
+                                                      : find_kernels(d, plan);
     if (l.status == KS_OK && d->reruns) l.status = ks_chunks_find_fast(d, plan);
     if (l.status == KS_OK && d->reruns && d->join.lanes) l.status = plan_borders(d, plan);
     if (l.status == KS_OK) l.status = leave_room(d);

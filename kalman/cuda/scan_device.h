@@ -13,9 +13,6 @@
 #include "smooth_plan.h"
 #include "turn.h"
 
-#define KS_PHASE_NUMBER(name) KS_PHASE_##name,
-typedef enum ks_scan_phase_number { KS_SCAN_PHASES(KS_PHASE_NUMBER) KS_PHASES } ks_scan_phase_number;
-
 /** What a run brings back first. */
 typedef struct ks_scan_report {
     ks_scan_status status;
@@ -45,6 +42,8 @@ typedef struct ks_scan_device {
     int shared;                     /* whether `gpu` belongs to another one of these      */
     ks_gpu_event *done;             /* with what the other one waits for                  */
     ks_gpu_event *begun, *carried;  /* arrays that go there are whole, and have gone       */
+    const ks_gpu_kernel *ordinary[KS_PHASES]; /* what takes the ordinary steps of a phase first, or NULL */
+    unsigned char *hard;            /* the steps that this has left                       */
     const ks_gpu_kernel *phase[KS_PHASES], *sum, *pack, *filter_scan, *smooth_scan;
     const ks_round *forward_rounds, *reverse_rounds; /* on the device, where one launch does all, or NULL */
     const ks_gpu_kernel *absorb, *tiles_scan, *fold, *rerun, *judge, *border;
@@ -102,6 +101,9 @@ enum { KS_SCAN_LITERAL = 4 };
 void ks_scan_device_lay_out(ks_device_layout *l, const ks_smooth_plan *plan, int second);
 /** Chunks of a part after so many of them, 0: all, did not fit; the same where there are no fewer. */
 int64_t ks_scan_device_fewer_chunks(const ks_scan_device *d, int64_t chunks);
+
+/** Whether there are kernels for the ordinary steps of such a model. */
+int ks_scan_device_has_ordinary(const ks_smooth_plan *plan);
 
 /** Make what a plan needs on its device.
  *  Errors: KS_ENODEV, KS_EUNAVAILABLE, KS_ENOMEM, KS_EDEVICE. */

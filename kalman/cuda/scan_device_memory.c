@@ -157,6 +157,12 @@ static void take_scratch(layout *l, const ks_smooth_plan *plan)
     if (small) d->slice = 0;
 }
 
+/** Which steps kernels for ordinary ones have left, where there are any. */
+static void take_hard(layout *l, const ks_smooth_plan *plan)
+{
+    if (ks_scan_device_has_ordinary(plan)) l->d->hard = take(l, plan->T, 1);
+}
+
 /** Elements and estimates of all steps. */
 static void take_steps(layout *l, const ks_smooth_plan *plan)
 {
@@ -168,6 +174,7 @@ static void take_steps(layout *l, const ks_smooth_plan *plan)
     d->a.filtered = take_estimates(l, plan);
     if (plan->options.job == KS_JOB_SMOOTH) d->a.smoothed = take_estimates(l, plan);
     d->a.loglik_terms = take(l, plan->T, sizeof(double));
+    take_hard(l, plan);
     if (ks_makes_any(plan, KS_OUT_LOGLIK_TERMS)) {
         const ks_sink terms = { (char *)d->a.loglik_terms, sizeof(double), 0 };
         d->a.to.loglik_terms = terms;
@@ -255,6 +262,7 @@ static void take_suffixes(layout *l, const ks_smooth_plan *plan)
 {
     l->d->a.elements = take(l, plan->T, l->d->element);
     l->d->spare = take(l, ks_scan_plan_spare(plan->reverse), l->d->element);
+    take_hard(l, plan);
 }
 
 void ks_scan_device_lay_out(layout *l, const ks_smooth_plan *plan, int second)

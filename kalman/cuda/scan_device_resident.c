@@ -32,9 +32,15 @@ static int all_regular(const ks_scan_arrays *a)
         { s->H.base, s->H.stride, s->ny * n }, { s->R.base, s->R.stride, s->ny * m },
         { s->d.base, s->d.stride, m }, { s->y.base, s->y.stride, m }, { s->m0, 0, n },
         { s->P0, 0, nn },
+        { a->to.predicted_mean.base, a->to.predicted_mean.stride, n },
+        { a->to.predicted_cov.base, a->to.predicted_cov.stride, square },
+        { a->to.predicted_var.base, a->to.predicted_var.stride, var },
         { a->to.filtered_mean.base, a->to.filtered_mean.stride, n },
         { a->to.filtered_cov.base, a->to.filtered_cov.stride, square },
         { a->to.filtered_var.base, a->to.filtered_var.stride, var },
+        { a->to.innovation.base, a->to.innovation.stride, m },
+        { a->to.innovation_std.base, a->to.innovation_std.stride, m },
+        { a->to.innovation_cov.base, a->to.innovation_cov.stride, s->ny * s->ny * cov },
         { a->back.smoothed_mean.base, a->back.smoothed_mean.stride, n },
         { a->back.smoothed_cov.base, a->back.smoothed_cov.stride, square },
         { a->back.smoothed_var.base, a->back.smoothed_var.stride, var },
@@ -123,6 +129,7 @@ ks_status ks_smooth_cuda_enqueue(const ks_smooth_plan *plan, const ks_model *mod
     if (!d->team.lanes && irregular) here.fast_absorb = here.fast_filter = here.fast_smooth = NULL;
     if (irregular) here.wide_absorb = here.wide_filter = NULL;
     if (!d->team_border.lanes && irregular) here.fast_border = NULL;
+    if (irregular) memset(here.ordinary, 0, sizeof here.ordinary);
     /* The MAP route, and scans that are suspect, may have to go on once they have been waited for. */
     d->map.resident = here.a;
     d->map.resident_loglik = outputs->loglik.data;

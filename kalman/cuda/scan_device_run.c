@@ -18,7 +18,7 @@ static ks_status launch(ks_scan_device *d, const ks_gpu_kernel *kernel, int64_t 
     return ks_gpu_launch(d->gpu, kernel, &shape, args, bytes, d->stream);
 }
 
-/** A phase of steps 0 .. steps - 1. */
+/** A phase of steps 0 .. steps - 1: the ordinary ones of small models, and what is left. */
 static ks_status phase(ks_scan_device *d, ks_scan_phase_number number, int64_t steps)
 {
     ks_scan_phase_args args;
@@ -30,6 +30,11 @@ static ks_status phase(ks_scan_device *d, ks_scan_phase_number number, int64_t s
     args.memory = d->scratch;
     args.slice = d->slice;
     args.scratch = d->arithmetic;
+    if (d->ordinary[number]) {
+        args.hard = d->hard;
+        args.first_ordinary = number == KS_PHASE_suffixes; /* of which step 0 has no element */
+        KS_TRY(launch(d, d->ordinary[number], steps, &args, sizeof args));
+    }
     return launch(d, d->phase[number], steps < d->threads ? steps : d->threads, &args, sizeof args);
 }
 

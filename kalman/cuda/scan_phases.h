@@ -1,6 +1,8 @@
-/* scan_phases.h -- arguments of the kernels that take the steps of a phase, module ks_scan_phases.
+/* scan_phases.h -- arguments of the kernels that take the steps of a phase.
  *
- * For each name in KS_SCAN_PHASES there is a kernel ks_phase_NAME. */
+ * For each name in KS_SCAN_PHASES module ks_scan_phases has a kernel ks_phase_NAME, for any model. Kernels
+ * ks_ordinary_NAME_N of module ks_scan_ordinary take the ordinary steps of models of up to N states before them, N = 2, 4,
+ * and up to KS_ORDINARY_ENTRIES entries. */
 #ifndef KS_SCAN_PHASES_H
 #define KS_SCAN_PHASES_H
 
@@ -10,6 +12,12 @@
     E(elements) E(filtered) E(evidence) E(smoothing) E(smoothed) E(suffixes) E(two_filter)  \
     E(lag_one) E(start) E(rounded) E(moved) E(rounded_filter) E(moved_filter)               \
     E(moved_two_filter)
+
+#define KS_PHASE_NUMBER(name) KS_PHASE_##name,
+typedef enum ks_scan_phase_number { KS_SCAN_PHASES(KS_PHASE_NUMBER) KS_PHASES } ks_scan_phase_number;
+
+/** Most states and entries of models that have kernels for ordinary steps. */
+enum { KS_ORDINARY_STATES = 4, KS_ORDINARY_ENTRIES = 2 };
 
 enum { KS_SCAN_THREADS = 128, KS_SCAN_SMALL = 9216, KS_SCAN_SUM_BLOCKS = 64 };
 
@@ -35,6 +43,8 @@ typedef struct ks_scan_phase_args {
     char *memory;            /* `slice` bytes for each thread; where that is 0 they have */
     int64_t slice;           /* KS_SCAN_SMALL bytes of their own           */
     size_t scratch;          /* bytes of that for the arithmetic           */
+    unsigned char *hard;     /* of each step whether kernels for ordinary steps have left it, or NULL: all are     */
+    int64_t first_ordinary;  /* they leave those before it                 */
 } ks_scan_phase_args;
 
 /** Kernel ks_scan_sum: to[block] = sum of the block's share of `count` numbers. */

@@ -24,6 +24,16 @@
 /** The same for what round-off on the way back of a smoother in chunks may move them by. */
 #define KS_WAY_BACK_MOVES_MOST(single) ((single) ? 1e-2 : KS_MOVES_MOST)
 
+/** A scan of filtering elements is suspect where a step of the filter from the estimate of the step before disagrees with
+ *  it by more than this, in standard deviations and in shares of covariances; in single precision results bear more. */
+#define KS_DISAGREES(single) ((single) ? 0x1p-17 : 0x1p-30)
+
+/** and where less than this is left of a variance: the scan, which has covariances, holds it no better, */
+#define KS_IS_LEFT(single) ((single) ? 0x1p-36 : 0x1p-26)
+
+/** and where round-off of the information from behind could do this to a smoothed estimate. */
+#define KS_COULD_DO(single) ((single) ? 0x1p-20 : 0x1p-33)
+
 /** 1 or -1, as good as random (Steele, Lea & Flood's SplitMix64). */
 KS_HD double ks_random_sign(uint64_t number)
 {

@@ -235,25 +235,15 @@ KS_HD ks_sink ks_row_for(double *memory, ks_sink wanted)
     return wanted.base ? row : none;
 }
 
-/** A scan of filtering elements is suspect where a step of the filter from the estimate of the step before disagrees with
- *  it by more than this, in standard deviations and in shares of covariances; in single precision results bear more. */
-#define KS_DISAGREES(a) ((a)->single ? 0x1p-17 : 0x1p-30)
-
-/** and where less than this is left of a variance: the scan, which has covariances, holds it no better, */
-#define KS_IS_LEFT(a) ((a)->single ? 0x1p-36 : 0x1p-26)
-
-/** and where round-off of the information from behind could do this to a smoothed estimate. */
-#define KS_COULD_DO(a) ((a)->single ? 0x1p-20 : 0x1p-33)
-
 /** Look whether the scan has come to the estimate of step k that the filter has come to from that of the step before. */
 KS_HD void ks_look_at_step(const ks_scan_arrays *a, ks_scan_worker *w, int64_t k, ks_state *state)
 {
     const int n = a->series.nx;
     const double *x = (const double *)a->filtered.mean + k * n, *P = (const double *)a->filtered.cov + k * n * n;
     KS_IN_DOUBLE(w, square)(n, state, w->scratch);
-    w->doubts |= ks_estimates_disagree(n, x, P, (const double *)state->x, (const double *)state->C, KS_DISAGREES(a),
+    w->doubts |= ks_estimates_disagree(n, x, P, (const double *)state->x, (const double *)state->C, KS_DISAGREES(a->single),
                                        DBL_EPSILON / 2) ||
-                 ks_covariance_is_sharp(n, P, KS_IS_LEFT(a), w->outputs[5]);
+                 ks_covariance_is_sharp(n, P, KS_IS_LEFT(a->single), w->outputs[5]);
 }
 
 /** Predictions, innovations and log-likelihood terms: one filter step from each filtered estimate
@@ -339,7 +329,7 @@ KS_HD void ks_look_at_meeting(const ks_scan_arrays *a, ks_scan_worker *w, int64_
     const double *x = (const double *)a->filtered.mean + k * n, *smoothed = (const double *)a->smoothed.mean + k * n;
     if (k == a->series.steps - 1) return;
     const double *J = (const double *)ks_slot_of(suffix, k + 1) + n * n + 2 * n + n * (n + 1) / 2;
-    w->doubts |= ks_information_could_do(n, J, x, smoothed, (const double *)a->smoothed.cov + k * n * n, KS_COULD_DO(a));
+    w->doubts |= ks_information_could_do(n, J, x, smoothed, (const double *)a->smoothed.cov + k * n * n, KS_COULD_DO(a->single));
 }
 
 /** Smoothed estimates out of filtered ones and filtering elements that have been scanned from the

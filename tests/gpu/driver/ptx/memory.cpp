@@ -339,10 +339,10 @@ bool ptx_memory(ptx_decoder &d, const ptx_statement &s, ptx_op *o)
     bool known = true;
     if (op == "ld" || op == "st") known = loads_or_stores(d, s, o);
     else if (op == "atom") {
-        const bool global = has(s, "global");
-        known = ptx_only(s, 1, "global release gpu add min max exch or and cas");
-        const std::string &how = s.words[global ? 2 : 1];
-        o->run = global ? atomic<GLOBAL>(how, t) : has(s, "shared") ? nullptr : atomic<GENERIC>(how, t);
+        const space where = space_of(s);
+        known = ptx_only(s, 1, "global shared release gpu add min max exch or and cas");
+        const std::string &how = s.words[where == GENERIC ? 1 : 2];
+        o->run = where == GLOBAL ? atomic<GLOBAL>(how, t) : where == SHARED ? atomic<SHARED>(how, t) : atomic<GENERIC>(how, t);
         o->d = d.reg(s.operands[0]);
         o->s[0] = d.address(s.operands[1], &o->offset);
         for (size_t i = 2; i < s.operands.size(); ++i) o->s[i - 1] = d.reg(s.operands[i]);
