@@ -19,7 +19,7 @@ static const method_case meets = { KS_JOB_SMOOTH, KS_METHOD_SCAN_TWO_FILTER, KS_
 enum { LENGTH = 63 };
 
 /** What is done to a border. The two-filter smoother has the information where the others have the last mean. */
-typedef enum wrong { NOTHING, MEAN, COVARIANCE, OTHER_BORDER, NO_NUMBER, LAST_MEAN, WRONGS } wrong;
+typedef enum wrong { NOTHING, MEAN, COVARIANCE, OTHER_BORDER, NO_NUMBER, LAST_MEAN, WRONGS, FIRST_STATE } wrong;
 
 /** A border of the last run in the device's memory, in double; `put`: back to there. */
 static void border(ks_scan_device *d, double *where, int64_t chunk, double *own, int put)
@@ -47,6 +47,7 @@ static ks_scan_status again(ks_scan_device *d, wrong what, int64_t chunk, double
     if (what == COVARIANCE)
         for (int i = 0; i < n * n; ++i) changed[n + i] *= 1 + share;
     if (what == NO_NUMBER) changed[0] = (double)NAN;
+    if (what == FIRST_STATE) changed[0] += share;
     if (what != NOTHING) border(d, where, chunk, changed, 1);
     OK(ks_scan_device_begin(d));
     OK(ks_chunks_rerun(d));
@@ -100,6 +101,47 @@ static void check_borders(int nx, int ny, const method_case *m, ks_precision pre
     check_clean();
     golden_buffers_free(b);
     golden_free(g);
+}
+
+/** Of two states only the difference is observed, so it is known a thousand times better than they are: a mean is off by more
+ *  than that bears where it is by nothing to speak of for either state. */
+static void combinations_that_are_off(void **state)
+{
+    (void)state;
+    static const int sizes[] = { 2, 3, 4, 6, 66 };
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; ++i) {
+        const int nx = sizes[i];
+        golden *g = model_random((model_spec){ 1405, LENGTH, 1, nx, 1, KS_PRIOR_X1, 0 });
+        for (int j = 0; j < nx * nx; ++j) {
+            const int same = j % (nx + 1) == 0;
+            g->F.f64[j] = g->P0.f64[j] = same, g->Q.f64[j] = same ? 0x1p-27 : 0;
+        }
+        for (int c = 0; c < nx; ++c) g->H.f64[c] = c == 0 ? 1 : c == 1 ? -1 : 0;
+        g->R.f64[0] = 0x1p-16;
+        for (int k = 0; k < LENGTH; ++k) g->y.f64[k] = 0x1p-9 * (k % 3);
+        model_round(g);
+        const ks_smooth_options o = options_of(&chunked_filter, KS_F64, KS_OUT_FILTERED_MEAN);
+        golden_buffers *b = golden_buffers_new(LENGTH, 1, nx, 1, KS_F64, o.outputs);
+        const ks_model model = golden_model(g, KS_F64);
+        ks_smooth_plan *plan;
+        ks_scan_status good;
+        memset(&good, KS_SCAN_GOOD, sizeof good);
+        use_seed(nx);
+        OK(ks_smooth_plan_create(&plan, NULL, LENGTH, 1, nx, 1, &o));
+        void *work = workspace(plan);
+        OK(ks_smooth_run(plan, &model, golden_y(g, KS_F64), golden_outputs(b), work, NULL));
+        for (int64_t chunk = 2; chunk < plan->device->tiles.count; chunk += 3) {
+            assert_true(again(plan->device, NOTHING, chunk, 0).bad == good.bad);
+            const ks_scan_status status = again(plan->device, FIRST_STATE, chunk, 1e-7);
+            if (status.bad == good.bad) fail_msg("nx = %d: what is off at border %d is not told", nx, (int)chunk);
+            assert_int_equal(status.bad >> 16 & 7, KS_FAULT_ILL_CONDITIONED);
+        }
+        free(work);
+        ks_smooth_plan_destroy(plan);
+        check_clean();
+        golden_buffers_free(b);
+        golden_free(g);
+    }
 }
 
 /** Chunks of threads, of teams, and of kernels for any model. */
@@ -303,7 +345,7 @@ static void arrays_of_the_device(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(borders_that_are_off),
+        cmocka_unit_test(borders_that_are_off), cmocka_unit_test(combinations_that_are_off),
         cmocka_unit_test(what_borders_leave),
         cmocka_unit_test(stiff_models),
         cmocka_unit_test(arrays_of_the_device),

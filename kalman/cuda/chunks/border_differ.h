@@ -71,9 +71,8 @@ KS_DEVICE double ks_border_differs(const ks_border_pair &b, const ks_border_scal
     return worst;
 }
 
-/* By how many standard deviations of the first the mean of the second is off, or its covariance by so large a share: a
- * thread, of all states. */
-KS_DEVICE double ks_border_differ(const ks_border_pair &b, const ks_border_scale &scale)
+/* Of all states, a thread. */
+KS_DEVICE double ks_border_states_differ(const ks_border_pair &b, const ks_border_scale &scale)
 {
     double worst = 0;
     for (int i = 0; i < b.n; ++i) ks_border_deviation(b, scale, i);
@@ -83,6 +82,82 @@ KS_DEVICE double ks_border_differ(const ks_border_pair &b, const ks_border_scale
         if (!(worst >= 0)) return worst;
     }
     return worst;
+}
+
+/* The inverse of the unit triangle L of P = L D L' (n, n), to `inverse`, and D; a state that those before it determine, as
+ * far as P has digits, stands for itself. */
+KS_DEVICE void ks_border_whiten(const ks_border_pair &b, const ks_border_scale &scale, double *inverse, double *D)
+{
+    const int n = b.n;
+    for (int j = 0; j < n; ++j) {
+        double left = b.P[j * n + j];
+        for (int k = 0; k < j; ++k) left -= inverse[j * n + k] * inverse[j * n + k] * D[k];
+        D[j] = left;
+        const bool counts = left > ks_border_least(b, scale, j);
+        for (int i = j + 1; i < n; ++i) {
+            double s = b.P[i * n + j];
+            for (int k = 0; k < j; ++k) s -= inverse[i * n + k] * inverse[j * n + k] * D[k];
+            inverse[i * n + j] = counts ? s / left : 0;
+        }
+        inverse[j * n + j] = 1;
+    }
+    /* In its place: of row i what is left of column c is the inverse's, what is right of it still L's. */
+    for (int i = 1; i < n; ++i)
+        for (int c = 0; c < i; ++c) {
+            double s = inverse[i * n + c];
+            for (int l = c + 1; l < i; ++l) s += inverse[i * n + l] * inverse[l * n + c];
+            inverse[i * n + c] = -s;
+        }
+}
+
+/* The same of what each state is more than its regression on the states before it, which may be known far better than the
+ * state, as if of estimates of which the first is zero with the covariance D. What `most` would take for a difference there
+ * must be more than the rounding of what it is made of. Not for results in single precision, whose steps' own round-off may be
+ * more. W: n^2 + 2 n numbers. */
+KS_DEVICE double ks_border_combinations_differ(const ks_border_pair &b, const ks_border_scale &scale, double most, double *W)
+{
+    const int n = b.n;
+    double *const inverse = W, *const D = inverse + n * n, *const row = D + n;
+    double worst = 0;
+    ks_border_whiten(b, scale, inverse, D);
+    for (int i = 0; i < n; ++i) {
+        double mean = 0, size = 0, root = 0;
+        for (int c = 0; c < n; ++c) {
+            row[c] = 0;
+            for (int l = 0; l <= i; ++l) {
+                const int at = l > c ? l * n + c : c * n + l;
+                row[c] += inverse[i * n + l] * (b.P2[at] - b.P[at]);
+            }
+        }
+        for (int c = 0; c <= i; ++c) {
+            mean += inverse[i * n + c] * (b.x2[c] - b.x[c]);
+            size += fabs(inverse[i * n + c]) * b.size[c];
+            root += fabs(inverse[i * n + c]) * ks_deviation(b.taken[c]);
+        }
+        const double least = KS_ROUNDINGS * scale.cov * (root * root / most), own = D[i] > least ? D[i] : least;
+        b.sd[i] = ks_deviation(own > DBL_MIN ? own : DBL_MIN);
+        const double off = fabs(mean) - KS_ROUNDINGS * scale.mean * size;
+        if (!(off <= worst * b.sd[i])) worst = off / b.sd[i];
+        for (int j = 0; j <= i; ++j) {
+            double difference = 0;
+            for (int c = 0; c <= j; ++c) difference += row[c] * inverse[j * n + c];
+            difference = fabs(difference);
+            if (!(difference <= worst * (b.sd[i] * b.sd[j]))) worst = difference / (b.sd[i] * b.sd[j]);
+        }
+        if (!(worst >= 0)) return worst;
+    }
+    return worst;
+}
+
+/* By how many standard deviations of the first the mean of the second is off, or its covariance by so large a share: a
+ * thread, of all states and of their combinations. W: n^2 + 2 n numbers. */
+KS_DEVICE double ks_border_differ(const ks_border_pair &b, const ks_scan_arrays &a, double *W)
+{
+    const ks_border_scale scale = ks_border_scale_of(&a);
+    const double states = ks_border_states_differ(b, scale);
+    if (a.single_cov || !(states <= KS_CHUNKS_DIFFER_MOST(0))) return states;
+    const double combinations = ks_border_combinations_differ(b, scale, KS_CHUNKS_DIFFER_MOST(0), W);
+    return combinations <= states ? states : combinations;
 }
 
 /* What the prediction F x + u of a covariance P bears in state i, to b.size and b.taken. */

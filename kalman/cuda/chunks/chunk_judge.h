@@ -38,7 +38,7 @@ KS_DEVICE double predictions_differ(const ks_chunk_arrays &c, ks_chunk_worker &m
     ks_predict_f64(n, F, Q, u, end, end + n, x, P, work);
     ks_predict_f64(n, F, Q, u, before, before + n, x2, P2, work);
     for (int i = 0; i < n; ++i) ks_border_predicts(pair, F, Q, u, end, end + n, i);
-    return ks_border_differ(pair, ks_border_scale_of(&c.a));
+    return ks_border_differ(pair, c.a, work);
 }
 
 // The smoother: step k - 1 as the chunk's way back, which has come to `first`, would go on to it, beside what the scan
@@ -71,7 +71,7 @@ KS_DEVICE double ways_back_differ(const ks_chunk_arrays &c, ks_chunk_worker &m, 
     }
     const ks_border_pair pair = c.two_filter ? pair_of(n, x, P, x2, P2, m) : pair_of(n, x, P, last, last + n, m);
     for (int i = 0; i < n; ++i) ks_border_leads(pair, end, end + n, pair.x2, i);
-    return ks_border_differ(pair, ks_border_scale_of(&c.a));
+    return ks_border_differ(pair, c.a, static_cast<double *>(m.w.scratch));
 }
 
 // Whether the first chunk's way back is suspect, which multiplies round-off by what a prediction is sharper than the
@@ -169,7 +169,7 @@ KS_DEVICE double way_back_moves(const ks_chunk_arrays &c, ks_chunk_worker &m)
     from = kept_in_double(c, 0, fx, fC);
     table_square_f64(n, &from, m.w.scratch);
     for (int i = 0; i < n; ++i) ks_border_leads(pair, fx, fC, first, i);
-    return ks_border_differ(pair, ks_border_scale_of(a));
+    return ks_border_states_differ(pair, ks_border_scale_of(a));
 }
 
 // The root of the covariance of step k, or of what the chunk began from where k is before it, to the worker's state.

@@ -46,7 +46,15 @@ template <int N> KS_DEVICE ks_border_pair thread_pair(thread_border<N> &w)
     return pair;
 }
 
-template <int N>
+// In single precision states alone are asked.
+template <int N, class Cov> KS_DEVICE double thread_differ(const ks_chunk_arrays &c, thread_border<N> &w)
+{
+    const ks_border_pair pair = thread_pair(w);
+    return sizeof(Cov) == sizeof(double) ? ks_border_differ(pair, c.a, w.W)
+                                         : ks_border_states_differ(pair, ks_border_scale_of(&c.a));
+}
+
+template <int N, class Cov>
 KS_DEVICE double thread_predictions_differ(const ks_chunk_arrays &c, const double *before, thread_border<N> &w)
 {
     double from[N], cov[N * N];
@@ -55,7 +63,7 @@ KS_DEVICE double thread_predictions_differ(const ks_chunk_arrays &c, const doubl
     ks_predict_f64(N, w.F, w.Q, w.u, w.end, w.end_cov, w.x, w.P, w.W);
     ks_predict_f64(N, w.F, w.Q, w.u, from, cov, w.x2, w.P2, w.W);
     for (int i = 0; i < N; ++i) ks_border_predicts(pair, w.F, w.Q, w.u, w.end, w.end_cov, i);
-    return ks_border_differ(pair, ks_border_scale_of(&c.a));
+    return thread_differ<N, Cov>(c, w);
 }
 
 // The smoothed estimate that the information in `last` makes of the filtered one, to x2, P2. False where the ordinary form
@@ -73,7 +81,7 @@ template <int N> KS_DEVICE bool thread_informed(int n, const double *last, threa
 }
 
 // False where the ordinary form will not do.
-template <int N>
+template <int N, class Cov>
 KS_DEVICE bool thread_ways_back_differ(const ks_chunk_arrays &c, const double *first, const double *last,
                                        thread_border<N> &w, double *by)
 {
@@ -85,7 +93,7 @@ KS_DEVICE bool thread_ways_back_differ(const ks_chunk_arrays &c, const double *f
     if (!c.two_filter) fast_narrow_f64<N>(n, last, w.x2, w.P2);
     else if (!thread_informed<N>(n, last, w)) return false;
     for (int i = 0; i < N; ++i) ks_border_leads(pair, w.end, w.end_cov, w.x2, i);
-    *by = ks_border_differ(pair, ks_border_scale_of(&c.a));
+    *by = thread_differ<N, Cov>(c, w);
     return true;
 }
 
@@ -106,7 +114,7 @@ KS_DEVICE bool thread_is_suspect(const ks_chunk_arrays &c, int64_t k, thread_bor
 }
 
 // The border before `chunk`. By how much of it steps differ goes to *moves, and what is left to the chunk's flags.
-template <int N, class Mean>
+template <int N, class Mean, class Cov>
 KS_DEVICE void thread_meet_border(const ks_chunk_arrays &c, int64_t chunk, thread_border<N> &w, ks_tally *tally,
                                   double *moves)
 {
@@ -116,10 +124,10 @@ KS_DEVICE void thread_meet_border(const ks_chunk_arrays &c, int64_t chunk, threa
     unsigned char left = c.smooths && c.a.back.lag_one_cov.base ? KS_NO_LAG : 0;
     thread_way<N, Mean>(c.a.series, k, w);
     fast_narrow_f64<N>((int)n, c.end + (chunk - 1) * all, w.end, w.end_cov);
-    ks_tell_moved(tally, moves, k, thread_predictions_differ<N>(c, c.before + chunk * all, w), most);
+    ks_tell_moved(tally, moves, k, thread_predictions_differ<N, Cov>(c, c.before + chunk * all, w), most);
     if (c.smooths && tally->bad_step < 0) {
         const double *const first = c.first + chunk * all, *const last = c.last + (chunk - 1) * all;
-        if (thread_ways_back_differ<N>(c, first, last, w, &by)) ks_tell_moved(tally, moves, k - 1, by, most);
+        if (thread_ways_back_differ<N, Cov>(c, first, last, w, &by)) ks_tell_moved(tally, moves, k - 1, by, most);
         else left |= KS_UNJUDGED;
     }
     c.hard_absorb[chunk] = left;
@@ -137,7 +145,7 @@ KS_DEVICE void thread_meet_border(const ks_chunk_arrays &c, int64_t chunk, threa
         double moves = 0;                                                                           \
         for (int64_t at = chunk; at < looks && at + 1 < c.a.series.steps; at += ks_grid_threads())  \
             if (thread_is_suspect<N, mean, cov>(c, at, w)) ks_border_suspect(c);                    \
-        if (chunk > 0 && chunk < c.chunks) thread_meet_border<N, mean>(c, chunk, w, &tally, &moves); \
+        if (chunk > 0 && chunk < c.chunks) thread_meet_border<N, mean, cov>(c, chunk, w, &tally, &moves); \
         ks_report(tally, args.status, args.phase);                                                  \
         ks_report_moves(moves, args.status);                                                        \
     }
