@@ -172,7 +172,7 @@ KS_DEVICE bool extract(const ks_scan_arrays &a, int64_t k, int64_t size, double 
     return fits<N>(a, x, P);
 }
 
-template <int N, int> KS_DEVICE bool filtered(const ks_scan_arrays &a, int64_t k, of_steps &)
+template <int N> KS_DEVICE bool filtered(const ks_scan_arrays &a, int64_t k, of_steps &)
 {
     double x[N], P[N * N];
     if (!extract<N>(a, k, ks_filter_element_size_f64(a.series.nx), x, P)) return false;
@@ -181,7 +181,7 @@ template <int N, int> KS_DEVICE bool filtered(const ks_scan_arrays &a, int64_t k
     return true;
 }
 
-template <int N, int> KS_DEVICE bool smoothed(const ks_scan_arrays &a, int64_t k, of_steps &)
+template <int N> KS_DEVICE bool smoothed(const ks_scan_arrays &a, int64_t k, of_steps &)
 {
     double x[N], P[N * N];
     if (!extract<N>(a, k, ks_smooth_element_size_f64(a.series.nx), x, P)) return false;
@@ -257,7 +257,7 @@ template <int N, int M> KS_DEVICE bool evidence(const ks_scan_arrays &a, int64_t
     return true;
 }
 
-template <int N, int> KS_DEVICE bool smoothing(const ks_scan_arrays &a, int64_t k, of_steps &sum)
+template <int N> KS_DEVICE bool smoothing(const ks_scan_arrays &a, int64_t k, of_steps &sum)
 {
     enum { NN = N * N, HALF = N * (N + 1) / 2, SIZE = NN + N + HALF };
     const int n = a.series.nx;
@@ -280,7 +280,7 @@ template <int N, int> KS_DEVICE bool smoothing(const ks_scan_arrays &a, int64_t 
     return true;
 }
 
-template <int N, int> KS_DEVICE bool two_filter(const ks_scan_arrays &a, int64_t k, of_steps &sum)
+template <int N> KS_DEVICE bool two_filter(const ks_scan_arrays &a, int64_t k, of_steps &sum)
 {
     enum { NN = N * N, HALF = N * (N + 1) / 2 };
     const int n = a.series.nx, half = n * (n + 1) / 2;
@@ -308,7 +308,7 @@ template <int N, int> KS_DEVICE bool two_filter(const ks_scan_arrays &a, int64_t
 }
 
 // Row k of the lag-one covariances; nothing leads into step 0 here.
-template <int N, int> KS_DEVICE bool lag_one(const ks_scan_arrays &a, int64_t k, of_steps &)
+template <int N> KS_DEVICE bool lag_one(const ks_scan_arrays &a, int64_t k, of_steps &)
 {
     const int n = a.series.nx;
     double x[N], P[N * N], ET[N * N], W[3 * N * N + N];
@@ -334,18 +334,22 @@ template <step_function Step> KS_DEVICE void run_step(const ks_scan_phase_args &
     ks_report_together(sum.tally, sum.doubts, args.status);
 }
 
-#define PHASE(name, N, M)                                                                           \
-    KS_KERNEL_BOUNDS(ks_ordinary_##name##_##N, ks_scan_phase_args, KS_SCAN_THREADS, 1)              \
+#define KERNEL(name, step)                                                                          \
+    KS_KERNEL_BOUNDS(ks_ordinary_##name, ks_scan_phase_args, KS_SCAN_THREADS, 1)                    \
     {                                                                                               \
-        run_step<name<N, M>>(args);                                                                 \
+        run_step<step>(args);                                                                       \
     }
-#define PHASES(N, M)                                                                                \
-    PHASE(element, N, M)                                                                            \
-    PHASE(filtered, N, M)                                                                           \
-    PHASE(evidence, N, M)                                                                           \
-    PHASE(smoothing, N, M)                                                                          \
-    PHASE(smoothed, N, M)                                                                           \
-    PHASE(two_filter, N, M)                                                                         \
-    PHASE(lag_one, N, M)
-PHASES(2, 2)
-PHASES(4, 2)
+#define OBSERVED(N, M)                                                                              \
+    KERNEL(element_##N##_##M, (element<N, M>))                                                      \
+    KERNEL(evidence_##N##_##M, (evidence<N, M>))
+#define OTHERS(N)                                                                                   \
+    KERNEL(filtered_##N, filtered<N>)                                                               \
+    KERNEL(smoothing_##N, smoothing<N>)                                                             \
+    KERNEL(smoothed_##N, smoothed<N>)                                                               \
+    KERNEL(two_filter_##N, two_filter<N>)                                                           \
+    KERNEL(lag_one_##N, lag_one<N>)
+OBSERVED(2, 2)
+OBSERVED(4, 2)
+OBSERVED(4, 4)
+OTHERS(2)
+OTHERS(4)

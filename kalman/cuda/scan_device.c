@@ -41,14 +41,17 @@ int ks_scan_device_has_ordinary(const ks_smooth_plan *plan)
 /** The kernels that take ordinary steps first. */
 static ks_status find_ordinary(ks_scan_device *d, const ks_smooth_plan *plan)
 {
-    static const struct { ks_scan_phase_number phase; const char *name; } all[] = {
-        { KS_PHASE_elements, "element" },      { KS_PHASE_suffixes, "element" },    { KS_PHASE_filtered, "filtered" },
-        { KS_PHASE_evidence, "evidence" },     { KS_PHASE_smoothing, "smoothing" }, { KS_PHASE_smoothed, "smoothed" },
-        { KS_PHASE_two_filter, "two_filter" }, { KS_PHASE_lag_one, "lag_one" },
+    static const struct { ks_scan_phase_number phase; const char *name; int observes; } all[] = {
+        { KS_PHASE_elements, "element", 1 },     { KS_PHASE_suffixes, "element", 1 },
+        { KS_PHASE_evidence, "evidence", 1 },    { KS_PHASE_filtered, "filtered", 0 },
+        { KS_PHASE_smoothing, "smoothing", 0 },  { KS_PHASE_smoothed, "smoothed", 0 },
+        { KS_PHASE_two_filter, "two_filter", 0 }, { KS_PHASE_lag_one, "lag_one", 0 },
     };
-    char name[48];
+    const int entries = plan->ny > 2 ? 4 : 2, states = plan->nx > 2 || entries > 2 ? 4 : 2;
+    char name[48], of[8];
     for (size_t i = 0; i < sizeof all / sizeof all[0]; ++i) {
-        snprintf(name, sizeof name, "ks_ordinary_%s_%d", all[i].name, plan->nx > 2 ? 4 : 2);
+        snprintf(of, sizeof of, "_%d", entries);
+        snprintf(name, sizeof name, "ks_ordinary_%s_%d%s", all[i].name, states, all[i].observes ? of : "");
         KS_TRY(ks_gpu_find(d->gpu, &d->ordinary[all[i].phase], "ks_scan_ordinary", name));
     }
     return KS_OK;

@@ -1,8 +1,8 @@
 /* scan_phases.h -- arguments of the kernels that take the steps of a phase.
  *
  * For each name in KS_SCAN_PHASES module ks_scan_phases has a kernel ks_phase_NAME, for any model. Kernels
- * ks_ordinary_NAME_N of module ks_scan_ordinary take the ordinary steps of models of up to N states before them, N = 2, 4,
- * and up to KS_ORDINARY_ENTRIES entries. */
+ * ks_ordinary_NAME_N of module ks_scan_ordinary, and of what takes observations ks_ordinary_NAME_N_M, take the ordinary
+ * steps of models of up to N states and M entries before them, for the sizes that ks_scan_ordinary.cu closes with. */
 #ifndef KS_SCAN_PHASES_H
 #define KS_SCAN_PHASES_H
 
@@ -17,7 +17,7 @@
 typedef enum ks_scan_phase_number { KS_SCAN_PHASES(KS_PHASE_NUMBER) KS_PHASES } ks_scan_phase_number;
 
 /** Most states and entries of models that have kernels for ordinary steps. */
-enum { KS_ORDINARY_STATES = 4, KS_ORDINARY_ENTRIES = 2 };
+enum { KS_ORDINARY_STATES = 4, KS_ORDINARY_ENTRIES = 4 };
 
 enum { KS_SCAN_THREADS = 128, KS_SCAN_SMALL = 9216, KS_SCAN_SUM_BLOCKS = 64 };
 
