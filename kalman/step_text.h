@@ -125,7 +125,8 @@ KS_HD KS_MASK KS_T(ks_whiten_gain)(int nx, int m, const KS_NUM *KS_RESTRICT R, K
 
 /** Both, and the whitened innovation, v (m) <- L⁻¹ (y - d - H xp). HT holds nx * m numbers. */
 KS_HD KS_MASK KS_T(ks_innovation)(int nx, int m, const KS_NUM *KS_RESTRICT H,
-                                  const KS_NUM *KS_RESTRICT R, KS_NUM times, const KS_NUM *KS_RESTRICT d, const KS_NUM *KS_RESTRICT y,
+                                  const KS_NUM *KS_RESTRICT R, KS_NUM times,
+                                  const KS_NUM *KS_RESTRICT d, const KS_NUM *KS_RESTRICT y,
                                   const KS_NUM *KS_RESTRICT xp, const KS_NUM *KS_RESTRICT Pp, KS_NUM *KS_RESTRICT G,
                                   KS_NUM *KS_RESTRICT S, KS_NUM *KS_RESTRICT inverse_d,
                                   KS_NUM *KS_RESTRICT v, KS_NUM *KS_RESTRICT HT)
