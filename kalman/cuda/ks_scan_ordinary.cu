@@ -158,36 +158,34 @@ template <int N, int M> KS_DEVICE bool element(const ks_scan_arrays &a, int64_t 
     return true;
 }
 
-// The estimate that a scanned element of so many numbers has at their usual place.
+// The estimate that a scanned element of so many numbers has at their usual place, to where it is kept and put out.
 template <int N>
-KS_DEVICE bool extract(const ks_scan_arrays &a, int64_t k, int64_t size, double *x, double *P)
+KS_DEVICE bool extract(const ks_scan_arrays &a, int64_t k, int64_t size, const ks_estimates &to, const ks_sink &mean,
+                       const ks_sink &cov, const ks_sink &var)
 {
     enum { HALF = N * (N + 1) / 2 };
     const int n = a.series.nx;
     const double *const e = static_cast<const double *>(a.elements) + k * size + n * n;
-    double packed[HALF];
+    double x[N], P[N * N], packed[HALF];
     take_first<N>(n, e, x);
     take_first<HALF>(n * (n + 1) / 2, e + n, packed);
     ks_unpack_f64(N, packed, P);
-    return fits<N>(a, x, P);
+    if (!fits<N>(a, x, P)) return false;
+    keep_estimate<N>(a, to, k, x, P);
+    put_estimate<N>(a, k, x, P, mean, cov, var);
+    return true;
 }
 
 template <int N> KS_DEVICE bool filtered(const ks_scan_arrays &a, int64_t k, of_steps &)
 {
-    double x[N], P[N * N];
-    if (!extract<N>(a, k, ks_filter_element_size_f64(a.series.nx), x, P)) return false;
-    keep_estimate<N>(a, a.filtered, k, x, P);
-    put_estimate<N>(a, k, x, P, a.to.filtered_mean, a.to.filtered_cov, a.to.filtered_var);
-    return true;
+    return extract<N>(a, k, ks_filter_element_size_f64(a.series.nx), a.filtered, a.to.filtered_mean, a.to.filtered_cov,
+                      a.to.filtered_var);
 }
 
 template <int N> KS_DEVICE bool smoothed(const ks_scan_arrays &a, int64_t k, of_steps &)
 {
-    double x[N], P[N * N];
-    if (!extract<N>(a, k, ks_smooth_element_size_f64(a.series.nx), x, P)) return false;
-    keep_estimate<N>(a, a.smoothed, k, x, P);
-    put_estimate<N>(a, k, x, P, a.back.smoothed_mean, a.back.smoothed_cov, a.back.smoothed_var);
-    return true;
+    return extract<N>(a, k, ks_smooth_element_size_f64(a.series.nx), a.smoothed, a.back.smoothed_mean, a.back.smoothed_cov,
+                      a.back.smoothed_var);
 }
 
 // Whether the scan has come to another estimate of step k than the filter from that of the step before, or one too sharp.

@@ -110,6 +110,19 @@ KS_DEVICE void ks_border_whiten(const ks_border_pair &b, const ks_border_scale &
         }
 }
 
+/* What state i is more than its regression on those before it, of the difference of the means and of what they bear. */
+KS_DEVICE void ks_border_combines(const ks_border_pair &b, const double *inverse, int i, double *mean, double *size,
+                                  double *root)
+{
+    *mean = *size = *root = 0;
+    for (int c = 0; c <= i; ++c) {
+        const double share = inverse[i * b.n + c];
+        *mean += share * (b.x2[c] - b.x[c]);
+        *size += fabs(share) * b.size[c];
+        *root += fabs(share) * ks_deviation(b.taken[c]);
+    }
+}
+
 /* The same of what each state is more than its regression on the states before it, which may be known far better than the
  * state, as if of estimates of which the first is zero with the covariance D. What `most` would take for a difference there
  * must be more than the rounding of what it is made of. Not for results in single precision, whose steps' own round-off may be
@@ -121,18 +134,14 @@ KS_DEVICE double ks_border_combinations_differ(const ks_border_pair &b, const ks
     double worst = 0;
     ks_border_whiten(b, scale, inverse, D);
     for (int i = 0; i < n; ++i) {
-        double mean = 0, size = 0, root = 0;
+        double mean, size, root;
+        ks_border_combines(b, inverse, i, &mean, &size, &root);
         for (int c = 0; c < n; ++c) {
             row[c] = 0;
             for (int l = 0; l <= i; ++l) {
                 const int at = l > c ? l * n + c : c * n + l;
                 row[c] += inverse[i * n + l] * (b.P2[at] - b.P[at]);
             }
-        }
-        for (int c = 0; c <= i; ++c) {
-            mean += inverse[i * n + c] * (b.x2[c] - b.x[c]);
-            size += fabs(inverse[i * n + c]) * b.size[c];
-            root += fabs(inverse[i * n + c]) * ks_deviation(b.taken[c]);
         }
         const double least = KS_ROUNDINGS * scale.cov * (root * root / most), own = D[i] > least ? D[i] : least;
         b.sd[i] = ks_deviation(own > DBL_MIN ? own : DBL_MIN);

@@ -1,8 +1,7 @@
 /* fast_chunk_text.h -- device code: chunks of ordinary steps with everything in registers, for up to N
  * states and M entries; means in KS_NUM, covariances in KS_GAIN, see chunk_step_text.h and num_f64.h. Smaller
  * models are padded, see fast_rows_text.h. Of the filter rows and results may be narrower, numbers of types Mean and Cov.
- * What cannot be done in the ordinary form is left to the kernels for any
- * model. */
+ * What cannot be done in the ordinary form is left to the kernels for any model. */
 
 #include "fast_rows_text.h"
 

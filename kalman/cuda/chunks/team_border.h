@@ -110,14 +110,8 @@ KS_DEVICE double team_combinations_differ(const ks_border_pair &b, const ks_bord
     ks_transpose_team_f64(n, n, inverse, T);
     ks_mm_team_f64(n, n, n, V, T, M);
     KS_TEAM_EACH(i, n) {
-        double mean = 0, sizes = 0, root = 0;
-        for (int c = 0; c <= i; ++c) {
-            mean += inverse[i * n + c] * (b.x2[c] - b.x[c]);
-            sizes += fabs(inverse[i * n + c]) * b.size[c];
-            root += fabs(inverse[i * n + c]) * ks_deviation(b.taken[c]);
-        }
-        off[i] = mean;
-        size[i] = sizes;
+        double root;
+        ks_border_combines(b, inverse, i, &off[i], &size[i], &root);
         taken[i] = root * root / most;
         zero[i] = 0;
     }
