@@ -191,7 +191,10 @@ template <class Op, bool SHARED> KS_DEVICE void scan_tiles(const ks_tiles_args &
         const double *const from = args.from ? args.from + first * size : elements;
         const tile_of_elements own = SHARED ? tile_in(shared, apart, count, (int)args.each, reverse)
                                             : tile_in_place(elements, (int)size, count, reverse);
-        if (SHARED) move_tile(own, (int)size, [=](int i, double *at) { *at = from[i]; });
+        /* All on their way before any is waited for. */
+        if (SHARED) move_tile(own, (int)size, [=](int i, double *at) { ks_async_copy(at, from + i, sizeof *at); });
+        ks_async_commit();
+        ks_async_wait(0);
         __syncthreads();
         scan_tile(op, own);
         if (SHARED) move_tile(own, (int)size, [=](int i, const double *at) { elements[i] = *at; });
@@ -245,22 +248,28 @@ inline __device__ void two_filter(filter_operator<0> &op, const double *x, const
     two_filter_anyhow(n, x, P, e + eta, e + eta + n, xs, Ps, op.work());
 }
 
+// Elements, or estimates, of the borders that a block takes together: `forward` the elements before them and then what is
+// filtered there, `reverse` those behind and then what is smoothed, or the information.
+struct borders {
+    double *forward, *reverse;
+};
+
 // Estimates at the border before element i.
-template <class Op> KS_DEVICE void fold_border(Op &op, const ks_fold_args &args, int64_t i)
+template <class Op> KS_DEVICE void fold_border(Op &op, const ks_fold_args &args, int64_t i, const borders &elements, const borders &to)
 {
     const ks_tiles_args &t = args.tiles;
     const int n = op.nx(), nn = n * n, half = n * (n + 1) / 2;
     const int64_t size = op.size(), left = (i - 1) / t.tile, right = i / t.tile + 1;
-    double *const x = args.before + i * (n + nn), *const P = x + n;
+    double *const x = to.forward, *const P = x + n;
     typename Op::room product(op);
     const double *const e = product.element, *const totals = left > 0 ? t.forward_totals + (left - 1) * size : NULL;
-    product_of(op, totals, t.forward + (i - 1) * size, product.element);
+    product_of(op, totals, elements.forward, product.element);
     ks_copy_f64(n, e + nn, x);
     ks_unpack_f64(n, e + nn + n, P);
     if (!t.reverse) return;
     const double *const behind = right * t.tile < t.count ? t.reverse_totals + right * size : NULL;
-    product_of(op, t.reverse + i * size, behind, product.element);
-    double *const xs = args.last + (i - 1) * (n + nn);
+    product_of(op, elements.reverse, behind, product.element);
+    double *const xs = to.reverse;
     if (args.information) {
         ks_copy_f64(n, e + nn + n + half, xs);
         ks_unpack_f64(n, e + nn + 2 * n + half, xs + n);
@@ -269,11 +278,61 @@ template <class Op> KS_DEVICE void fold_border(Op &op, const ks_fold_args &args,
     two_filter(op, x, P, e, xs, xs + n);
 }
 
-template <class Op> KS_DEVICE void fold(const ks_fold_args &args)
+// Where elements and estimates of the border before element i lie in the device's memory.
+KS_DEVICE borders elements_at(const ks_tiles_args &t, int64_t size, int64_t i)
+{
+    const borders at = {t.forward + (i - 1) * size, t.reverse + i * size};
+    return at;
+}
+KS_DEVICE borders estimates_at(const ks_fold_args &args, int64_t i)
+{
+    const int64_t all = args.tiles.nx + (int64_t)args.tiles.nx * args.tiles.nx;
+    const borders at = {args.before + i * all, args.last + (i - 1) * all};
+    return at;
+}
+
+// Each thread reads and writes where they lie.
+template <class Op> KS_DEVICE void fold_in_place(const ks_fold_args &args)
 {
     Op op(args.tiles.nx, args.tiles.scratch);
     for (int64_t i = 1 + ks_grid_thread(); i < args.tiles.count; i += ks_grid_threads())
-        fold_border(op, args, i);
+        fold_border(op, args, i, elements_at(args.tiles, op.size(), i), estimates_at(args, i));
+}
+
+// Through the block's shared memory, from which neighbouring threads move neighbouring numbers.
+template <class Op> KS_DEVICE void fold_in_shared(const ks_fold_args &args, double *shared)
+{
+    Op op(args.tiles.nx, args.tiles.scratch);
+    const ks_tiles_args &t = args.tiles;
+    const int n = op.nx(), size = (int)op.size(), all = n + n * n, apart = (int)ks_tile_apart(n), threads = (int)blockDim.x;
+    for (int64_t first = 1 + (int64_t)blockIdx.x * threads; first < t.count; first += ks_grid_threads()) {
+        const int count = t.count - first < threads ? (int)(t.count - first) : threads;
+        const borders from = elements_at(t, size, first), to = estimates_at(args, first);
+        const tile_of_elements forward = tile_in(shared, apart, count, 1, false);
+        const tile_of_elements reverse = tile_in(shared + threads * apart, apart, count, 1, false);
+        move_tile(forward, size, [=](int i, double *at) { ks_async_copy(at, from.forward + i, sizeof *at); });
+        if (t.reverse) move_tile(reverse, size, [=](int i, double *at) { ks_async_copy(at, from.reverse + i, sizeof *at); });
+        ks_async_commit();
+        ks_async_wait(0);
+        __syncthreads();
+        if ((int)threadIdx.x < count) {
+            const borders own = {forward.element((int)threadIdx.x), reverse.element((int)threadIdx.x)};
+            fold_border(op, args, first + threadIdx.x, own, own);
+        }
+        __syncthreads();
+        move_tile(forward, all, [=](int i, const double *at) { to.forward[i] = *at; });
+        if (t.reverse) move_tile(reverse, all, [=](int i, const double *at) { to.reverse[i] = *at; });
+        __syncthreads();
+    }
+}
+
+template <int N> KS_DEVICE void fold(const ks_fold_args &args, double *shared)
+{
+    fold_in_shared<filter_operator<N>>(args, shared);
+}
+template <> inline __device__ void fold<0>(const ks_fold_args &args, double *)
+{
+    fold_in_place<filter_operator<0>>(args);
 }
 
 #define KERNELS(name, N)                                                                            \
@@ -292,7 +351,8 @@ template <class Op> KS_DEVICE void fold(const ks_fold_args &args)
     }                                                                                               \
     KS_KERNEL_BOUNDS(ks_filter_fold_##name, ks_fold_args, KS_SCAN_THREADS, 1)                       \
     {                                                                                               \
-        fold<filter_operator<N>>(args);                                                             \
+        KS_DYNAMIC_SHARED(double, shared);                                                          \
+        fold<N>(args, shared);                                                                      \
     }
 
 KERNELS(1, 1)

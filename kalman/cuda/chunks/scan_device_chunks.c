@@ -75,7 +75,10 @@ static ks_status scan_by_threads(ks_scan_device *d)
     KS_TRY(scan_tiles(d, &t));
     if (tiles > 1) KS_TRY(scan_tiles(d, &totals));
     const ks_fold_args fold = { t, d->chunks.before, d->chunks.last, d->chunks.two_filter, { NULL, 0 } };
-    return launch(d, d->fold, blocks_for(d, t.count, KS_SCAN_THREADS), KS_SCAN_THREADS, &fold, sizeof fold);
+    const int64_t blocks = blocks_for(d, t.count, KS_SCAN_THREADS), ways = t.reverse ? 2 : 1;
+    const int64_t numbers = t.nx <= KS_SCAN_LITERAL ? ways * KS_SCAN_THREADS * ks_tile_apart(t.nx) : 0;
+    const ks_gpu_shape shape = { { (unsigned)blocks }, { KS_SCAN_THREADS }, (size_t)numbers * sizeof(double), 0 };
+    return ks_gpu_launch(d->gpu, d->fold, &shape, &fold, sizeof fold, d->stream);
 }
 
 ks_status ks_chunks_scan(ks_scan_device *d)
