@@ -129,10 +129,12 @@ size_t ks_team_shared(const ks_team_shape *team);
 int64_t ks_team_most_blocks(const ks_scan_device *d, const ks_team_shape *team);
 /** What a kernel is told of teams. */
 ks_team_memory ks_team_memory_of(const ks_scan_device *d, const ks_team_shape *team);
-/** The ring of the kernels of a pass, the smoother's `back`, beside which a multiprocessor has room for so many
+/** Passes over the steps of chunks. */
+typedef enum ks_pass { KS_PASS_ABSORB, KS_PASS_FILTER, KS_PASS_BACK } ks_pass;
+/** The ring of the kernels of a pass, beside which a multiprocessor has room for so many
  *  blocks without one. Its fill is KS_FILL_NONE where these blocks do not have room for it, where no row varies,
  *  or where rows are not aligned. */
-void ks_chunks_ring(const ks_scan_device *d, int back, int blocks, ks_ring *ring);
+void ks_chunks_ring(const ks_scan_device *d, ks_pass pass, int blocks, ks_ring *ring);
 
 /** Reduce, scan and re-run into the stream, or one of these: the chunks of d->chunks alone. */
 KS_MUST_CHECK ks_status ks_chunks_enqueue(ks_scan_device *d);

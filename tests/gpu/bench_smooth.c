@@ -119,7 +119,7 @@ static ks_status time_fills(const job *j, const ks_smooth_plan *plan, ks_gpu_eve
         d->ring_window = d->team.lanes && way;
         status = ks_chunks_fill(d, plan, fill);
         if (status == KS_OK) status = time_graph(d, plan, event, ns, &count);
-        ks_chunks_ring(d, 0, d->beside_absorb, &ring);
+        ks_chunks_ring(d, KS_PASS_ABSORB, d->beside_absorb, &ring);
         snprintf(more, sizeof more, ", \"rows\": \"%s\", \"window\": %d, \"stages\": %d, \"ring_bytes\": %d",
                  names[ring.fill], ring.window, ring.stages, ring.bytes);
         if (status == KS_OK)

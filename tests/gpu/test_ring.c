@@ -341,7 +341,7 @@ static void rings_leave_room(void **state)
             int last = KS_RING_WINDOW + 1;
             for (int blocks = 1; blocks <= 32; ++blocks) {
                 ks_ring ring;
-                ks_chunks_ring(d, 0, blocks, &ring);
+                ks_chunks_ring(d, KS_PASS_ABSORB, blocks, &ring);
                 const int64_t each = d->team.lanes ? d->team.teams : KS_SCAN_THREADS;
                 const int64_t grid = d->team.blocks ? d->team.blocks : (d->chunks.chunks + each - 1) / each;
                 const int64_t places = d->gpu->attributes.multiprocessors, all = (grid + places - 1) / places;

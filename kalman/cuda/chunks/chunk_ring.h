@@ -31,7 +31,20 @@ typedef struct ks_ring_rows {
     int bytes;                      /* of a row, a multiple of 4                                  */
     int at;                         /* bytes: in a stage, or where stride is 0 in the block       */
     int lanes;                      /* log2 of the threads that bring one window                  */
+    int apart;                      /* bytes from a chunk's rows to the next one's                */
+    int whole;                      /* windows begin and end with pieces of 16 bytes, no more than a warp brings */
 } ks_ring_rows;
+
+/** Estimates on their way back, which the warp stores as it brings rows: 16 bytes with each of its threads. Until then
+ *  they stand in their thread's slot. */
+typedef struct ks_ring_results {
+    char *base;                     /* of step 0, whether or not it is there; NULL: threads store */
+    int bytes;                      /* of one, a multiple of 16: also from one step to the next   */
+    int at;                         /* in a slot                                                  */
+    int lanes, apart;               /* as of rows                                                 */
+} ks_ring_results;
+
+enum { KS_RING_TO_MEAN, KS_RING_TO_COV, KS_RING_RESULTS };
 
 typedef struct ks_ring {
     ks_fill fill;
@@ -39,7 +52,10 @@ typedef struct ks_ring {
     int slot, stage;                /* bytes of a thread or team, an odd multiple of 16; of one stage */
     int slots;                      /* where the first one's begins: behind barriers and rows     */
     int bytes;                      /* of the block's shared memory, behind the teams' own        */
+    int64_t from, to;               /* steps of which rows of all arrays are there                */
+    int reuses;                     /* results stand where the step's u and F were, not at `at`   */
     ks_ring_rows rows[KS_RING_ARRAYS];
+    ks_ring_results results[KS_RING_RESULTS];
 } ks_ring;
 
 #endif

@@ -86,20 +86,47 @@ template <int N> KS_DEVICE bool KS_T(fast_narrow)(int n, const double *from, KS_
 }
 
 template <int N, class Mean = KS_NUM, class Cov = KS_GAIN>
-KS_DEVICE void KS_T(fast_put_estimate)(int n, const KS_NUM *x, const KS_GAIN *P, ks_sink mean,
-                                       ks_sink cov, ks_sink var, int64_t k)
+KS_DEVICE void KS_T(fast_put_estimate)(int n, const KS_NUM *x, const KS_GAIN *P, ks_sink mean, ks_sink cov, int64_t k)
 {
     KS_T(fast_put_as)<1, N, Mean>(1, n, x, mean, k);
     KS_T(fast_put_as)<N, N, Cov>(n, n, P, cov, k);
+}
+
+/** The same through rows that may store for their threads what each has of this step. */
+template <int N, class Mean = KS_NUM, class Cov = KS_GAIN, class ROWS>
+KS_DEVICE void KS_T(fast_put_through)(ROWS &at, int n, const KS_NUM *x, const KS_GAIN *P, ks_sink mean, ks_sink cov,
+                                      int64_t k)
+{
+    if (!at.takes_results()) {
+        KS_T(fast_put_estimate)<N, Mean, Cov>(n, x, P, mean, cov, k);
+        return;
+    }
+    const ks_sink own_mean = { at.result(KS_RING_TO_MEAN), 0, 0 }, own_cov = { at.result(KS_RING_TO_COV), 0, 0 };
+    KS_T(fast_put_estimate)<N, Mean, Cov>(n, x, P, own_mean, own_cov, 0);
+    at.take_results();
+}
+
+template <int N, class Cov = KS_GAIN>
+KS_DEVICE void KS_T(fast_put_variances)(int n, const KS_GAIN *P, ks_sink var, int64_t k)
+{
     if (!var.base) return;
     KS_GAIN diagonal[N];
     for (int i = 0; i < N; ++i) diagonal[i] = P[i * N + i];
     KS_T(fast_put_as)<1, N, Cov>(1, n, diagonal, var, k);
 }
 
+/** All steps of a chunk are in the ordinary form. */
+KS_DEVICE void KS_T(fast_put_form)(const ks_chunk_arrays &c, int64_t first, int64_t end)
+{
+    int64_t k = first;
+    /* Chunks are multiples of four steps. */
+    for (; k + 4 <= end; k += 4) memset(ks_aligned(c.form + k, 4), KS_FORM_ORDINARY, 4);
+    for (; k < end; ++k) c.form[k] = KS_FORM_ORDINARY;
+}
+
 /** Filter step k; x, P are the estimate before it in and of it out. */
 template <int N, int M, bool Smooth, class Mean = KS_NUM, class Cov = KS_GAIN, class ROWS>
-KS_DEVICE bool KS_T(fast_filter)(const ks_chunk_arrays &c, const ROWS &at, int64_t k, KS_NUM *x,
+KS_DEVICE bool KS_T(fast_filter)(const ks_chunk_arrays &c, ROWS &at, int64_t k, KS_NUM *x,
                                  KS_GAIN *P, ks_tally *tally)
 {
     const ks_series &s = c.a.series;
@@ -117,11 +144,13 @@ KS_DEVICE bool KS_T(fast_filter)(const ks_chunk_arrays &c, const ROWS &at, int64
         else if (i < s.ny)
             tally->missing += 1;
     if (!KS_T(fast_finite)<N, Mean, Cov>(x, P) || !isfinite(tally->evidence.quadratic)) return false;
-    KS_T(fast_put_estimate)<N, Mean, Cov>(s.nx, x, P, c.a.to.filtered_mean, c.a.to.filtered_cov, c.a.to.filtered_var, k);
+    const ks_forward_sinks &to = c.a.to;
+    KS_T(fast_put_variances)<N, Cov>(s.nx, P, to.filtered_var, k);
     if (Smooth) {
-        const ks_sink nowhere = { NULL, 0, 0 };
-        KS_T(fast_put_estimate)<N, Mean, Cov>(s.nx, x, P, c.kept_mean, c.kept_C, nowhere, k);
-        c.form[k] = KS_FORM_ORDINARY;
+        KS_T(fast_put_estimate)<N, Mean, Cov>(s.nx, x, P, to.filtered_mean, to.filtered_cov, k);
+        KS_T(fast_put_through)<N, Mean, Cov>(at, s.nx, x, P, c.kept_mean, c.kept_C, k);
+    } else {
+        KS_T(fast_put_through)<N, Mean, Cov>(at, s.nx, x, P, to.filtered_mean, to.filtered_cov, k);
     }
     return true;
 }
@@ -193,9 +222,11 @@ KS_DEVICE bool KS_T(fast_smooth)(const ks_chunk_arrays &c, ROWS &at, int64_t chu
         if (ROWS::TOGETHER && !(good && k < end)) continue;
         good = k == end - 1 ? KS_T(fast_last)<N>(c, at, chunk, k, x, P) : KS_T(fast_back)<N>(c, at, k, x, P);
         if (!ROWS::TOGETHER && !good) return false;
-        if (good)
-            KS_T(fast_put_estimate)<N>(n, x, P, back.smoothed_mean, back.smoothed_cov, back.smoothed_var, k);
+        if (!good) continue;
+        KS_T(fast_put_variances)<N>(n, P, back.smoothed_var, k);
+        KS_T(fast_put_through)<N>(at, n, x, P, back.smoothed_mean, back.smoothed_cov, k);
     }
+    at.end();
     if (!good) return false;
     KS_T(fast_put_border)<N>(n, c.first, chunk, x, P);
     return true;
@@ -223,7 +254,9 @@ KS_DEVICE bool KS_T(fast_rerun)(const ks_chunk_arrays &c, ROWS &at, int64_t chun
         good = KS_T(fast_filter)<N, M, Smooth, Mean, Cov>(c, at, k, x, P, tally);
         if (!ROWS::TOGETHER && !good) return false;
     }
+    at.end();
     if (!good) return false;
+    if (Smooth) KS_T(fast_put_form)(c, first, end);
     tally->ordinary += end - first;
     c.a.loglik_terms[chunk] = ks_evidence_loglik(&tally->evidence);
     KS_T(fast_put_border)<N>(n, c.end, chunk, x, P);

@@ -58,7 +58,7 @@ KS_DEVICE bool KS_T(fast_lag)(const ks_chunk_arrays &c, int64_t k, const KS_T(fa
 
 /** Step k of a chunk that ends at `end`; x and P are the estimate of the next step in and of this one out. */
 template <int N, int M, class From, class ROWS>
-KS_DEVICE bool KS_T(fast_meeting)(const ks_chunk_arrays &c, const ROWS &at, int64_t chunk, int64_t end, int64_t k,
+KS_DEVICE bool KS_T(fast_meeting)(const ks_chunk_arrays &c, ROWS &at, int64_t chunk, int64_t end, int64_t k,
                                   KS_NUM *v, KS_NUM *J, KS_NUM *xk, KS_NUM *x, KS_NUM *P)
 {
     const ks_series &s = c.a.series;
@@ -85,8 +85,7 @@ KS_DEVICE bool KS_T(fast_meeting)(const ks_chunk_arrays &c, const ROWS &at, int6
     if (!KS_T(ks_meet_ordinary)(N, fx, U, v, J, x, P, W)) good = false;
     if (!KS_T(fast_narrowed)<N>(x, mean) || !KS_T(fast_narrowed)<N * N>(P, cov)) good = false;
     if (!good) return false;
-    KS_T(fast_put)<1, N>(1, s.nx, mean, back.smoothed_mean, k);
-    KS_T(fast_put)<N, N>(s.nx, s.nx, cov, back.smoothed_cov, k);
+    KS_T(fast_put_through)<N, From, From>(at, s.nx, x, P, back.smoothed_mean, back.smoothed_cov, k);
     if (!back.smoothed_var.base) return true;
     for (int i = 0; i < N; ++i) mean[i] = cov[i * N + i];
     KS_T(fast_put)<1, N>(1, s.nx, mean, back.smoothed_var, k);
@@ -110,6 +109,7 @@ KS_DEVICE bool KS_T(fast_meet)(const ks_chunk_arrays &c, ROWS &at, int64_t chunk
         good = KS_T(fast_meeting)<N, M, From>(c, at, chunk, end, k, v, J, xk, x, P);
         if (!ROWS::TOGETHER && !good) return false;
     }
+    at.end();
     if (!good) return false;
     KS_T(fast_put_border)<N>(s.nx, c.first, chunk, x, P);
     return true;

@@ -25,8 +25,12 @@ struct ks_rows_there : ks_series_rows {
     KS_DEVICE_MEMBER void begin(int64_t) const {}
     KS_DEVICE_MEMBER void begin(int64_t, int64_t) const {}
     KS_DEVICE_MEMBER void turn(int64_t) const {}
-    /** A team's chunk has ended, or failed. */
+    /** A chunk has ended, a team's also where it failed. */
     KS_DEVICE_MEMBER void end() const {}
+    /** Threads store results themselves. */
+    KS_DEVICE_MEMBER static bool takes_results() { return false; }
+    KS_DEVICE_MEMBER static char *result(int) { return nullptr; }
+    KS_DEVICE_MEMBER static void take_results() {}
 
     KS_DEVICE_MEMBER const void *mean(int64_t k) const { return ks_slot_of(c.kept_mean, k); }
     KS_DEVICE_MEMBER const void *cov(int64_t k) const { return ks_slot_of(c.kept_C, k); }

@@ -89,11 +89,15 @@ ks_status ks_chunks_scan(ks_scan_device *d)
     return d->borders ? scan_by_teams(d) : scan_by_threads(d);
 }
 
+static ks_pass pass_of(const ks_scan_device *d, const ks_gpu_kernel *kernel)
+{
+    return kernel == d->fast_absorb ? KS_PASS_ABSORB : kernel == d->fast_filter ? KS_PASS_FILTER : KS_PASS_BACK;
+}
+
 /** One of the kernels for teams; `with_ring` or NULL. */
 static ks_status run_teams(ks_scan_device *d, const ks_team_shape *team, const ks_gpu_kernel *kernel,
                            const ks_gpu_kernel *with_ring, int resident, long long phase)
 {
-    const int back = kernel == d->fast_smooth;
     ks_team_args args;
     memset(&args, 0, sizeof args);
     args.chunks = d->chunks;
@@ -101,7 +105,7 @@ static ks_status run_teams(ks_scan_device *d, const ks_team_shape *team, const k
     args.phase = phase;
     args.status = d->status;
     args.team = ks_team_memory_of(d, team);
-    if (with_ring) ks_chunks_ring(d, back, resident, &args.ring);
+    if (with_ring) ks_chunks_ring(d, pass_of(d, kernel), resident, &args.ring);
     const int64_t blocks = (chunks_of(d) + team->teams - 1) / team->teams;
     const ks_gpu_shape shape = { { (unsigned)(team->blocks ? team->blocks : blocks) },
                                  { (unsigned)team->lanes, (unsigned)team->teams },
@@ -113,14 +117,13 @@ static ks_status run_teams(ks_scan_device *d, const ks_team_shape *team, const k
 static ks_status run_threads(ks_scan_device *d, const ks_gpu_kernel *kernel, const ks_gpu_kernel *with_ring,
                              int resident, long long phase)
 {
-    const int back = kernel == d->fast_smooth;
     ks_fast_args args;
     memset(&args, 0, sizeof args);
     args.chunks = d->chunks;
     args.chunks.a = d->a;
     args.phase = phase;
     args.status = d->status;
-    if (with_ring) ks_chunks_ring(d, back, resident, &args.ring);
+    if (with_ring) ks_chunks_ring(d, pass_of(d, kernel), resident, &args.ring);
     const int64_t blocks = (chunks_of(d) + KS_SCAN_THREADS - 1) / KS_SCAN_THREADS;
     const ks_gpu_shape shape = { { (unsigned)blocks }, { KS_SCAN_THREADS }, (size_t)args.ring.bytes, 0 };
     return ks_gpu_launch(d->gpu, args.ring.fill ? with_ring : kernel, &shape, &args, sizeof args, d->stream);

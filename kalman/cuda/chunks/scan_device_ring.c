@@ -3,13 +3,28 @@
  * By Little's law 4.8 TB/s at 0.7 to 1 us are 26 to 37 KB under way in each of 132 multiprocessors. Two stages
  * have one window of every thread under way: 106 KB where 256 threads take 416 bytes a step (4 states and 2
  * entries in double), so that there is no need for a third. What room is left makes windows longer. */
+#include <stdint.h>
 #include <string.h>
 #include "scan_device.h"
 
 /* Shared memory that the driver keeps of each block, and that a multiprocessor has more than a block. */
 enum { KEPT = 1024, STAGES = 2 };
 
+/* Bytes from a chunk to the next one that the steps of 32 of them may be apart. */
+static const int64_t MOST_APART = INT32_MAX / 64;
+
+/* Bytes of a window that a warp brings at once. */
+enum { MOST_WHOLE = 512 };
+
 static int rounded(int64_t bytes) { return (int)((bytes + 15) / 16 * 16); }
+
+/** log2 of the threads that move so many bytes, 16 with each. */
+static int lanes_of(int bytes)
+{
+    int lanes = 0;
+    while (lanes < 5 && 16 << lanes < bytes) ++lanes;
+    return lanes;
+}
 
 /** Rows from `k0` to `k1` of an array whose row 0 leads into step `shift`, `ahead` steps ahead of those that
  *  are taken. */
@@ -32,8 +47,9 @@ static ks_ring_rows kept(ks_sink from, int64_t k0, int64_t k1)
     return rows_of(rows, from.stride, 0, 0, k0, k1);
 }
 
-static void take_rows(const ks_scan_device *d, int back, ks_ring *ring)
+static void take_rows(const ks_scan_device *d, ks_pass pass, ks_ring *ring)
 {
+    const int back = pass == KS_PASS_BACK;
     const ks_series *s = &d->a.series;
     const int64_t number = d->a.single ? (int64_t)sizeof(float) : (int64_t)sizeof(double);
     const int64_t n = s->nx * number, m = s->ny * number, last = d->chunks.chunks * d->chunks.size;
@@ -65,6 +81,44 @@ static int fits_rows(const ks_ring *ring, int64_t size)
     return varies;
 }
 
+/** What of the steps is stored, where it stands in whole pieces. */
+static void take_results(const ks_scan_device *d, ks_pass pass, ks_ring *ring)
+{
+    const int64_t n = d->a.series.nx, mean = n * (d->a.single ? 4 : 8), cov = n * n * (d->a.single_cov ? 4 : 8);
+    const int64_t bytes[KS_RING_RESULTS] = { mean, cov };
+    const ks_chunk_arrays *const c = &d->chunks;
+    ks_sink to[KS_RING_RESULTS] = { d->a.to.filtered_mean, d->a.to.filtered_cov };
+    if (pass == KS_PASS_ABSORB) return;
+    if (c->smooths) to[KS_RING_TO_MEAN] = c->kept_mean, to[KS_RING_TO_COV] = c->kept_C;
+    if (pass == KS_PASS_BACK)
+        to[KS_RING_TO_MEAN] = d->a.back.smoothed_mean, to[KS_RING_TO_COV] = d->a.back.smoothed_cov;
+    for (int i = 0; i < KS_RING_RESULTS; ++i)
+        if (!to[i].base || to[i].stride != bytes[i] || bytes[i] % 16 != 0 || (uintptr_t)to[i].base % 16 != 0 ||
+            bytes[i] > MOST_WHOLE || c->size * bytes[i] > MOST_APART)
+            return;
+    for (int i = 0; i < KS_RING_RESULTS; ++i) {
+        ks_ring_results *const r = &ring->results[i];
+        r->base = to[i].base - to[i].first * to[i].stride;
+        r->bytes = (int)bytes[i];
+        r->apart = (int)(c->size * bytes[i]);
+        r->lanes = lanes_of(r->bytes);
+    }
+}
+
+/** Steps of which rows of all arrays are there that vary. */
+static void find_steps(ks_ring *ring)
+{
+    ring->from = INT64_MIN;
+    ring->to = INT64_MAX;
+    for (int i = 0; i < KS_RING_ARRAYS; ++i) {
+        const ks_ring_rows *r = &ring->rows[i];
+        if (r->stride == 0) continue;
+        const int64_t from = (r->low - r->base) / r->stride, to = (r->high - r->base) / r->stride;
+        if (from > ring->from) ring->from = from;
+        if (to < ring->to) ring->to = to;
+    }
+}
+
 /** How far inside of a piece of 16 bytes a window may begin. */
 static int64_t most_ahead(const ks_ring_rows *r, int window)
 {
@@ -73,8 +127,19 @@ static int64_t most_ahead(const ks_ring_rows *r, int window)
     return base % even + 16 - even;
 }
 
+/** Whether results can stand where u and F did. */
+static int fits_there(const ks_ring *ring)
+{
+    static const int place[KS_RING_RESULTS] = { KS_RING_U, KS_RING_F };
+    for (int i = 0; i < KS_RING_RESULTS; ++i) {
+        const ks_ring_rows *const r = &ring->rows[place[i]];
+        if (!r->whole || r->stride % 16 != 0 || r->bytes < ring->results[i].bytes) return 0;
+    }
+    return 1;
+}
+
 /** Lay out a block's memory: barriers of its warps or teams, rows that do not vary, slots of threads or teams. */
-static void lay_out(ks_ring *ring, int window, int stages, int barriers, int slots)
+static void lay_out(ks_ring *ring, int64_t size, int window, int stages, int barriers, int slots)
 {
     int at = rounded(barriers * stages * 8), stage = 0;
     ring->window = window;
@@ -85,19 +150,27 @@ static void lay_out(ks_ring *ring, int window, int stages, int barriers, int slo
         const int bytes = r->stride ? rounded(window * r->stride + most_ahead(r, window)) : rounded(r->bytes);
         r->at = *end;
         *end += bytes;
-        for (r->lanes = 0; r->lanes < 5 && 16 << r->lanes < bytes; ++r->lanes) continue;
+        r->lanes = lanes_of(bytes);
+        r->apart = size * r->stride > MOST_APART ? 0 : (int)(size * r->stride);
+        r->whole = r->apart && (uintptr_t)r->base % 16 == 0 && window * r->stride % 16 == 0 && bytes <= MOST_WHOLE;
     }
     ring->stage = stage;
     ring->slots = at;
+    int slot = stages * stage;
+    ring->reuses = fits_there(ring);
+    for (int i = 0; i < KS_RING_RESULTS && !ring->reuses; ++i) {
+        ring->results[i].at = slot;
+        slot += ring->results[i].bytes;
+    }
     /* Threads read 16 bytes each from as many banks as there are. */
-    ring->slot = (stages * stage / 16 | 1) * 16;
+    ring->slot = (slot / 16 | 1) * 16;
     ring->bytes = ring->slots + slots * ring->slot;
 }
 
-void ks_chunks_ring(const ks_scan_device *d, int back, int blocks, ks_ring *ring)
+void ks_chunks_ring(const ks_scan_device *d, ks_pass pass, int blocks, ks_ring *ring)
 {
     const ks_gpu_attributes *gpu = &d->gpu->attributes;
-    const ks_team_shape *const team = back ? &d->team_back : &d->team;
+    const ks_team_shape *const team = pass == KS_PASS_BACK ? &d->team_back : &d->team;
     const int64_t chunks = d->chunks.chunks - d->chunks.begin, own = (int64_t)ks_team_shared(team);
     /* A slot for each chunk of a block, and what the launch has blocks for. */
     const int slots = team->lanes ? team->teams : KS_SCAN_THREADS, barriers = team->lanes ? slots : slots / 32;
@@ -110,11 +183,18 @@ void ks_chunks_ring(const ks_scan_device *d, int back, int blocks, ks_ring *ring
     const int64_t room = d->ring_window ? (int64_t)gpu->block_shared - own : most;
     memset(ring, 0, sizeof *ring);
     if (d->fill == KS_FILL_NONE || (team->lanes && d->fill == KS_FILL_PIECES)) return;
-    take_rows(d, back, ring);
+    take_rows(d, pass, ring);
+    find_steps(ring);
+    if (d->fill == KS_FILL_PIECES) take_results(d, pass, ring);
     const int fits = fits_rows(ring, d->chunks.size);
+    const int stages = d->ring_stages ? d->ring_stages : STAGES;
     int window = d->ring_window ? d->ring_window : KS_RING_WINDOW;
-    lay_out(ring, window, d->ring_stages ? d->ring_stages : STAGES, barriers, slots);
-    while (window > 1 && ring->bytes > room) lay_out(ring, window /= 2, ring->stages, barriers, slots);
+    lay_out(ring, d->chunks.size, window, stages, barriers, slots);
+    while (window > 1 && ring->bytes > room) lay_out(ring, d->chunks.size, window /= 2, stages, barriers, slots);
+    if (ring->bytes > room) {
+        memset(ring->results, 0, sizeof ring->results);
+        lay_out(ring, d->chunks.size, window, stages, barriers, slots);
+    }
     if (fits && ring->bytes <= room) ring->fill = d->fill;
     else ring->bytes = 0;
 }

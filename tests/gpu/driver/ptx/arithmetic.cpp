@@ -220,6 +220,13 @@ const ptx_op *ones(const ptx_op *o, ptx_frame &f)
     ptx_set<uint32_t>(f, o->d, (uint32_t)__builtin_popcount(ptx_get<uint32_t>(f, o->s[0])));
     return o + 1;
 }
+/* The upper one of two words, the lower one first, after both have gone left together. */
+const ptx_op *funnel_left(const ptx_op *o, ptx_frame &f)
+{
+    const uint64_t both = (uint64_t)ptx_get<uint32_t>(f, o->s[1]) << 32 | ptx_get<uint32_t>(f, o->s[0]);
+    ptx_set<uint32_t>(f, o->d, (uint32_t)(both << (ptx_get<uint32_t>(f, o->s[2]) & 31) >> 32));
+    return o + 1;
+}
 
 /* ---- what is only approximate ---- */
 
@@ -452,6 +459,7 @@ ptx_run of_words(const ptx_statement &s)
     const std::string &op = s.words[0], &t = s.words.back();
     if (s.name == "bfind.shiftamt.u32") return leading;
     if (s.name == "brev.b32") return reversed;
+    if (s.name == "shf.l.wrap.b32") return funnel_left;
     if (s.name == "popc.b32") return ones;
     if (s.name == "not.pred") return not_predicate;
     if (!bare(s)) return nullptr;
@@ -470,7 +478,7 @@ bool ptx_arithmetic(ptx_decoder &d, const ptx_statement &s, ptx_op *o)
 {
     static const std::set<std::string> own = {
         "mov", "add", "sub", "mul", "mad", "fma", "div", "rem", "min", "max", "neg", "abs", "sqrt", "rcp", "rsqrt", "cvt",
-        "setp", "selp", "and", "or", "xor", "not", "shl", "shr", "bfi", "bfind", "brev", "popc"};
+        "setp", "selp", "and", "or", "xor", "not", "shl", "shr", "shf", "bfi", "bfind", "brev", "popc"};
     if (!own.count(s.words[0])) return false;
     if (s.words[0] == "mov" && moved(d, s, o)) return true;
     o->run = of_numbers(s, s.words.back()[0] == 'f');
