@@ -144,7 +144,7 @@ void ks_map_device_lay_out(ks_device_layout *l, const ks_smooth_plan *plan)
                (plan->options.precision == KS_F64 ? 0x1p-53 : 0x1p-24);
     m->largest = plan->kernels->largest;
     map->args.found = ks_device_take(l, map->pieces + 1, sizeof(ks_map_found));
-    cut(map, plan, both && plan->nx <= 3);
+    cut(map, plan, both);
     map->args.lost = ks_device_take(l, 1, sizeof *map->args.lost);
     if (!in_place(plan, KS_OUT_SMOOTHED_MEAN)) map->x = ks_device_take(l, T, row);
     if (!in_place(plan, KS_OUT_SMOOTHED_COV)) map->S = ks_device_take(l, T, block);
