@@ -6,6 +6,7 @@
 #include "chunk_kernels.h"
 #include "kalscan/scan.cuh"
 #include "scan_elements.h"
+#include "staged_round.h"
 
 #include "num_f64.h"
 #include "smallmat_text.h"
@@ -18,11 +19,10 @@
 
 // The thread's scratch: for N states its own, for N = 0 a slice of what the launch brings.
 template <int N> struct scratch {
-    double numbers[18 * N * N + 12 * N], other[2 * N * N + 3 * N];
+    double numbers[18 * N * N + 12 * N];
     __device__ scratch(int, double *) {}
     __device__ int nx() const { return N; }
     __device__ double *work() { return numbers; }
-    __device__ double *spare() { return other; }
 };
 template <> struct scratch<0> {
     const int n;
@@ -101,11 +101,17 @@ template <> inline __device__ void smooth_operator<0>::combine(double *dst, cons
     ks_smooth_combine_f64(nx(), dst, lhs, rhs, work());
 }
 
-template <class Op> KS_DEVICE void run_round(const ks_scan_elements_args &args)
+// A round, or all of them. Elements of literal sizes come through shared memory.
+template <class Op> KS_DEVICE void run_round(const ks_scan_elements_args &args, double *)
 {
     Op op(args.nx, args.scratch);
     ks_scan_share<Op, ks_scan_lane<Op>>(op, args.task, ks_grid_thread(), ks_grid_threads(),
                                         [] { ks_grid_sync(); });
+}
+template <class Op> KS_DEVICE void run_staged(const ks_scan_elements_args &args, double *shared)
+{
+    Op op(args.nx, args.scratch);
+    share_staged(op, args.task, shared);
 }
 
 // A tile of elements in the order in which they are scanned, `each` of them of a thread: all first ones of the threads,
@@ -335,14 +341,16 @@ template <> inline __device__ void fold<0>(const ks_fold_args &args, double *)
     fold_in_place<filter_operator<0>>(args);
 }
 
-#define KERNELS(name, N)                                                                            \
+#define KERNELS(name, N, run)                                                                       \
     KS_KERNEL_BOUNDS(ks_filter_scan_##name, ks_scan_elements_args, 128, 1)                          \
     {                                                                                               \
-        run_round<filter_operator<N>>(args);                                                        \
+        KS_DYNAMIC_SHARED(double, shared);                                                          \
+        run<filter_operator<N>>(args, shared);                                                      \
     }                                                                                               \
     KS_KERNEL_BOUNDS(ks_smooth_scan_##name, ks_scan_elements_args, 128, 1)                          \
     {                                                                                               \
-        run_round<smooth_operator<N>>(args);                                                        \
+        KS_DYNAMIC_SHARED(double, shared);                                                          \
+        run<smooth_operator<N>>(args, shared);                                                      \
     }                                                                                               \
     KS_KERNEL_BOUNDS(ks_filter_tiles_##name, ks_tiles_args, KS_MOST_TILE, 1)                        \
     {                                                                                               \
@@ -355,8 +363,8 @@ template <> inline __device__ void fold<0>(const ks_fold_args &args, double *)
         fold<N>(args, shared);                                                                      \
     }
 
-KERNELS(1, 1)
-KERNELS(2, 2)
-KERNELS(3, 3)
-KERNELS(4, 4)
-KERNELS(any, 0)
+KERNELS(1, 1, run_staged)
+KERNELS(2, 2, run_staged)
+KERNELS(3, 3, run_staged)
+KERNELS(4, 4, run_staged)
+KERNELS(any, 0, run_round)

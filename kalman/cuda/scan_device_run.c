@@ -60,6 +60,8 @@ ks_status ks_scan_device_scan(ks_scan_device *d, const ks_schedule *schedule, co
         op.team = (unsigned)team->lanes;
         op.shared = ks_team_shared(team);
         op.most_blocks = ks_team_most_blocks(d, team);
+    } else if (args.nx <= KS_SCAN_LITERAL) {
+        op.shared = (size_t)ks_scan_elements_shared(args.nx, kernel == d->smooth_scan, KS_SCAN_THREADS);
     }
     return ks_cuda_scan(d->gpu, schedule, &op, elements, spare, d->stream);
 }

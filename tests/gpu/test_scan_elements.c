@@ -1,6 +1,7 @@
 /* test_scan_elements.c -- filtering and smoothing elements scanned on a device, against the serial
  * machine with the same text: every algorithm, both directions, numbers of states with kernels of
- * their own and without, by a thread for each lane and by teams of them. */
+ * their own, whose elements come through shared memory, and without, by a thread for each lane and by
+ * teams of them. On the emulated device threads leave the serial machine's bits. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,7 +19,7 @@
 #include "plan.h"
 #include "scan_elements.h"
 #include "num_f64.h"
-#include "gemm_text.h"
+#undef KS_GEMM /* sums in the order of device code */
 #include "smallmat_text.h"
 #include "array_text.h"
 #include "step_text.h"
@@ -29,7 +30,7 @@
 
 enum { SEEDS = SEEDS_OF(3, 1) };
 enum { MOST_NX = 7, MOST_SIZE = 2 * MOST_NX * MOST_NX + 3 * MOST_NX, WORK = 40 * MOST_NX * MOST_NX,
-       THREADS = 32, BLOCKS = 2 };
+       MOST_LITERAL = 4, WARP = 32, BLOCKS = 2 };
 
 /* What is scanned: the operator of one kind of element, by threads (0) or by teams of so many, in memory of the device
  * or of blocks. */
@@ -37,6 +38,8 @@ typedef struct kind {
     const char *name;
     int nx, smooths, team, of_device;
     double scale; /* of roots of covariances and informations */
+    int warps;    /* of a block of threads */
+    int together; /* all rounds in one launch */
 } kind;
 
 static int combine(void *user, void *scratch, const ks_combine_job *job)
@@ -95,24 +98,36 @@ static int64_t size_of(const kind *e)
     return e->smooths ? ks_smooth_element_size_f64(e->nx) : ks_filter_element_size_f64(e->nx);
 }
 
+/* A plan's rounds in the device's memory. */
+static void *rounds_of(const ks_scan_plan *plan)
+{
+    const size_t bytes = (size_t)plan->inside.rounds * sizeof *plan->inside.round;
+    void *rounds;
+    OK(ks_gpu_alloc(gpu, &rounds, bytes));
+    OK(ks_gpu_copy_in(gpu, rounds, plan->inside.round, bytes, stream));
+    OK(ks_gpu_stream_sync(gpu, stream));
+    return rounds;
+}
+
 static void on_device(int seed, const kind *e, const ks_scan_plan *plan, double *x)
 {
-    void *elements, *spare, *scratch = NULL, *memory = NULL;
+    void *elements, *spare, *scratch = NULL, *memory = NULL, *rounds = NULL;
     const size_t bytes = (size_t)size_of(e) * sizeof *x;
     const size_t all = (size_t)plan->inside.length[KS_ELEMENTS] * bytes;
     char name[64];
-    const unsigned lanes = e->team == 0 ? THREADS : e->team > 32 ? 1 : 64 / (unsigned)e->team;
+    const unsigned lanes = e->team == 0 ? (unsigned)e->warps * WARP : e->team > 32 ? 1 : 64 / (unsigned)e->team;
     const size_t slice = e->team ? (size_t)ks_scan_team_bytes(e->nx) : 0;
     if (e->team) snprintf(name, sizeof name, "ks_%s_scan_team", e->name);
-    else if (e->nx > 4) snprintf(name, sizeof name, "ks_%s_scan_any", e->name);
+    else if (e->nx > MOST_LITERAL) snprintf(name, sizeof name, "ks_%s_scan_any", e->name);
     else snprintf(name, sizeof name, "ks_%s_scan_%d", e->name, e->nx);
     begin(seed);
     OK(ks_gpu_alloc(gpu, &elements, all));
     OK(ks_gpu_alloc(gpu, &spare, (size_t)ks_scan_plan_spare(plan) * bytes));
-    if (e->nx > 4 || e->team)
+    if (e->nx > MOST_LITERAL || e->team)
         OK(ks_gpu_alloc(gpu, &scratch, (size_t)ks_scan_elements_scratch(e->nx) * lanes * BLOCKS *
                                            sizeof *x));
     if (e->of_device) OK(ks_gpu_alloc(gpu, &memory, slice * lanes * BLOCKS));
+    if (e->together) rounds = rounds_of(plan);
     ks_scan_elements_args args;
     memset(&args, 0, sizeof args);
     args.nx = e->nx;
@@ -120,12 +135,14 @@ static void on_device(int seed, const kind *e, const ks_scan_plan *plan, double 
     args.team.memory = memory;
     args.team.slice = (int64_t)slice;
     ks_cuda_operator op = {NULL, NULL, NULL, lanes, (unsigned)e->team, memory ? 0 : slice * lanes, BLOCKS, &args,
-                           sizeof args, NULL};
+                           sizeof args, rounds};
+    if (!e->team && e->nx <= MOST_LITERAL) op.shared = (size_t)ks_scan_elements_shared(e->nx, e->smooths, (int)lanes);
     OK(ks_gpu_find(gpu, &op.combine, e->team ? "ks_scan_team" : "ks_scan_elements", name));
     OK(ks_gpu_copy_in(gpu, elements, x, all, stream));
     OK(ks_cuda_scan(gpu, &plan->inside, &op, elements, spare, stream));
     OK(ks_gpu_copy_out(gpu, x, elements, all, stream));
     OK(ks_gpu_stream_sync(gpu, stream));
+    ks_gpu_free(gpu, rounds);
     ks_gpu_free(gpu, memory);
     ks_gpu_free(gpu, scratch);
     ks_gpu_free(gpu, spare);
@@ -148,6 +165,9 @@ static void check(int seed, const kind *e, const ks_scan_options *options, int64
     memcpy(expected, x, (size_t)length * bytes);
     OK(ks_scan_run_on(&ks_machine_serial, plan, &op, expected, work));
     on_device(seed, e, plan, x);
+#ifdef EMULATED
+    if (!e->team) assert_memory_equal(x, expected, (size_t)length * bytes);
+#endif
     for (int64_t i = 0; i < length * size; ++i) {
         const double difference = fabs(x[i] - expected[i]);
         /* Round-off grows with covariance times information. */
@@ -166,11 +186,30 @@ static void check_kind(const char *name, int smooths)
         for (int nx = 1; nx <= MOST_NX; ++nx)
             for (int i = 0; i < case_count; ++i)
                 for (int j = 0; j < 8; ++j) {
-                    const kind e = {name, nx, smooths, 0, 0, 1};
+                    const kind e = {name, nx, smooths, 0, 0, 1, 1, 0};
                     ks_scan_options options = cases[i];
                     options.direction = j & 1 ? KS_REVERSE : KS_FORWARD;
                     check(seed, &e, &options, lengths[j / 2]);
                 }
+}
+
+/* Elements of literal sizes by blocks of several warps, each of which brings those of 32 lanes at a time: rounds that
+ * end within 32 lanes, and more lanes than all warps of the launch; also elements that join in the array form, and all
+ * rounds in one launch. */
+static void check_warps(const char *name, int smooths)
+{
+    static const int64_t lengths[] = {31, 33, 64, 97, 300};
+    for (int seed = 0; seed < SEEDS; ++seed)
+        for (int i = 0; i < case_count; ++i)
+            for (int j = 0; j < 5; ++j) {
+                const int turn = i + j + seed, scale = lengths[j] > 33 || turn % 3 ? 1 : 100;
+                const kind e = {name, 1 + turn % MOST_LITERAL, smooths, 0, 0, scale, 2 + turn % 3, turn / 2 % 2};
+                ks_scan_options options = cases[i];
+                options.direction = KS_FORWARD;
+                check(seed, &e, &options, lengths[j]);
+                options.direction = KS_REVERSE;
+                check(seed, &e, &options, lengths[j]);
+            }
 }
 
 /* Teams that are part of a warp, one, and several, smaller and larger than a row of an element; of elements that join in the array
@@ -182,7 +221,7 @@ static void check_teams(const char *name, int smooths)
         for (int i = 0; i < case_count; ++i)
             for (int j = 0; j < 3; ++j) {
                 const kind e = {name, j == 0 ? MOST_NX : 5, smooths, teams[(i + j + seed) % 3], (i + seed) % 2,
-                                i % 3 ? 1 : 100};
+                                i % 3 ? 1 : 100, 0, 0};
                 ks_scan_options options = cases[i];
                 options.direction = (i + seed) & 1 ? KS_REVERSE : KS_FORWARD;
                 check(seed, &e, &options, j == 2 ? 2 : 11);
@@ -199,6 +238,18 @@ static void smoothing_elements(void **state)
 {
     (void)state;
     check_kind("smooth", 1);
+}
+
+static void filtering_elements_by_warps(void **state)
+{
+    (void)state;
+    check_warps("filter", 0);
+}
+
+static void smoothing_elements_by_warps(void **state)
+{
+    (void)state;
+    check_warps("smooth", 1);
 }
 
 static void filtering_elements_by_teams(void **state)
@@ -218,6 +269,8 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(filtering_elements),
         cmocka_unit_test(smoothing_elements),
+        cmocka_unit_test(filtering_elements_by_warps),
+        cmocka_unit_test(smoothing_elements_by_warps),
         cmocka_unit_test(filtering_elements_by_teams),
         cmocka_unit_test(smoothing_elements_by_teams),
     };

@@ -81,6 +81,21 @@ static void elements(void **state)
     }
 }
 
+/** Elements that come and go through shared memory, by rounds of every kind, lanes of more than one block. */
+static void staged(void **state)
+{
+    static const ks_scan_algorithm algorithms[] = { KS_SCAN_HILLIS_STEELE, KS_SCAN_BLELLOCH, KS_SCAN_LADNER_FISCHER,
+                                                    KS_SCAN_SENGUPTA };
+    (void)state;
+    for (int i = 0; i < 8; ++i) {
+        const ks_method method = i / 4 ? KS_METHOD_SCAN_RTS : KS_METHOD_SCAN_TWO_FILTER;
+        const method_case m = { KS_JOB_SMOOTH, method, algorithms[i % 4], 1, 0 };
+        golden *g = model_random((model_spec){ 1940 + (uint64_t)i, 300, 1, 1 + (i + i / 4) % 4, 1, KS_PRIOR_X0, VARIES_Q });
+        watch(g, &m, KS_F64, none, 70 + i);
+        golden_free(g);
+    }
+}
+
 /** Windows of rows that warps, or the copy engine, bring for threads, and for teams. */
 static void rings(void **state)
 {
@@ -116,6 +131,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(teams),
         cmocka_unit_test(elements),
+        cmocka_unit_test(staged),
         cmocka_unit_test(rings),
         cmocka_unit_test(segments),
     };
