@@ -14,7 +14,7 @@ static const int64_t most_scratch = INT64_C(1) << 29, most_threads = INT64_C(1) 
  * turns, or eight. */
 enum { LEAST_CHUNK = 8 };
 static const struct { int nx; int64_t chunks; } most_chunks[] = {
-    { 2, 1 << 16 }, { 6, 1 << 15 }, { 8, 1 << 14 }, { 16, 1 << 13 },
+    { 2, 1 << 16 }, { 6, 132 * 7 * 32 }, { 8, 1 << 14 }, { 16, 1 << 13 },
 };
 /* Beyond so many states a team is a block or half of it: then there are no more chunks than blocks that run at once, as
  * long as a chunk is not longer than that. */

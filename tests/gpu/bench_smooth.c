@@ -11,8 +11,8 @@
  * of the one a tenth as long; one whose runs are long has few of them.
  *
  * `floor_ns` is what touching model and results once would take at the speed of a copy inside the device,
- * measured here first. Models in chunks are timed with rows that come in every way, `dev-pieces` and `dev-bulk`
- * beside `device`, whose threads load them; `dev-bulk-1` are windows of one step for teams, also where these
+ * measured here first. Models in chunks are timed with rows that come in every way, `dev-loads`, `dev-pieces` and
+ * `dev-bulk` beside `device`, which has them in the plan's; `dev-bulk-1` are windows of one step for teams, also where these
  * leave a multiprocessor fewer blocks. `dev-together` are scans of stored elements in one cooperative launch each,
  * beside `device`, one launch for each round; `dev-rounds` are aggregates of larger models in one for each round, beside
  * `device`, which has them in one. `in-parts` or `at-once` is what `end-to-end` is not,
@@ -26,8 +26,8 @@
 /* How results are called: of a model that varies at every step, and of one that does not. */
 static const char *const device_name[] = { "device", "lti-device" };
 static const char *const whole_name[] = { "end-to-end", "lti-whole" };
-static const char *const fill_name[][3] = { { "device", "dev-pieces", "dev-bulk" },
-                                            { "lti-device", "lti-pieces", "lti-bulk" } };
+static const char *const fill_name[][3] = { { "dev-loads", "dev-pieces", "dev-bulk" },
+                                            { "lti-loads", "lti-pieces", "lti-bulk" } };
 static const char *const least_name[] = { "dev-bulk-1", "lti-bulk-1" };
 
 /* Ways of a whole call: the plan's, the other one of parts, the plan's with one thread. */
@@ -101,32 +101,35 @@ static ks_status time_graph(ks_scan_device *d, const ks_smooth_plan *plan, ks_gp
     return ks_scan_device_report(d, d->stream);
 }
 
-/* The device's own work with rows that come in another way, see chunk_ring.h: for threads both ways, for teams bulk
- * copies, as there is room beside as many blocks as without, and windows of one step whatever that costs. */
+/* The device's own work with rows that come in the ways that the plan has not chosen, see chunk_ring.h: for threads all
+ * of them, for teams bulk copies, as there is room beside as many blocks as without, and windows of one step whatever
+ * that costs. */
 static ks_status time_fills(const job *j, const ks_smooth_plan *plan, ks_gpu_event *const event[2],
                             double floor_ns, int held)
 {
     static const char *const names[] = { "loads", "pieces", "bulk" };
     ks_scan_device *d = plan->device;
+    const ks_fill chosen = d->fill;
+    const int teams = d->team.lanes > 0;
     double ns[REPEATS];
     ks_status status = KS_OK;
     if (!d->fast_absorb) return KS_OK;
-    for (int way = 0; way < 2 && status == KS_OK; ++way) {
-        const ks_fill fill = d->team.lanes || way ? KS_FILL_BULK : KS_FILL_PIECES;
+    for (int way = 0; way < 3 && status == KS_OK; ++way) {
+        const ks_fill fill = teams ? KS_FILL_BULK : (ks_fill)way;
         ks_ring ring;
         char more[160];
         int count = 0;
-        d->ring_window = d->team.lanes && way;
+        if (fill == chosen || (teams && way == 2)) continue;
+        d->ring_window = teams && way;
         status = ks_chunks_fill(d, plan, fill);
         if (status == KS_OK) status = time_graph(d, plan, event, ns, &count);
         ks_chunks_ring(d, KS_PASS_ABSORB, d->beside_absorb, &ring);
         snprintf(more, sizeof more, ", \"rows\": \"%s\", \"window\": %d, \"stages\": %d, \"ring_bytes\": %d",
                  names[ring.fill], ring.window, ring.stages, ring.bytes);
-        if (status == KS_OK)
-            print(j, d->team.lanes && way ? least_name[held] : fill_name[held][fill], ns, count, floor_ns, more);
+        if (status == KS_OK) print(j, teams && way ? least_name[held] : fill_name[held][fill], ns, count, floor_ns, more);
     }
     d->ring_window = 0;
-    const ks_status back = ks_chunks_fill(d, plan, KS_FILL_NONE);
+    const ks_status back = ks_chunks_fill(d, plan, chosen);
     return status != KS_OK ? status : back;
 }
 

@@ -342,7 +342,7 @@ static void rings_leave_room(void **state)
             for (int blocks = 1; blocks <= 32; ++blocks) {
                 ks_ring ring;
                 ks_chunks_ring(d, KS_PASS_ABSORB, blocks, &ring);
-                const int64_t each = d->team.lanes ? d->team.teams : KS_SCAN_THREADS;
+                const int64_t each = d->team.lanes ? d->team.teams : KS_CHUNK_THREADS;
                 const int64_t grid = d->team.blocks ? d->team.blocks : (d->chunks.chunks + each - 1) / each;
                 const int64_t places = d->gpu->attributes.multiprocessors, all = (grid + places - 1) / places;
                 const int64_t side = all < blocks ? all : blocks, own = (int64_t)ks_team_shared(&d->team);

@@ -13,6 +13,10 @@
 #include "scan_phases.h"
 #include "team_memory.h"
 
+/** Threads of a block where each has a chunk, or a border: one warp, so that few of them are spread over all
+ *  multiprocessors, each of which loads rows of other chunks one after another. */
+enum { KS_CHUNK_THREADS = 32 };
+
 enum { KS_MOST_TILE = 256 };
 
 /** What the kernels for small models have left of a chunk: all of it, or its smoothing. */

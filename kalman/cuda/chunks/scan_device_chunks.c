@@ -75,9 +75,9 @@ static ks_status scan_by_threads(ks_scan_device *d)
     KS_TRY(scan_tiles(d, &t));
     if (tiles > 1) KS_TRY(scan_tiles(d, &totals));
     const ks_fold_args fold = { t, d->chunks.before, d->chunks.last, d->chunks.two_filter, { NULL, 0 } };
-    const int64_t blocks = blocks_for(d, t.count, KS_SCAN_THREADS), ways = t.reverse ? 2 : 1;
-    const int64_t numbers = t.nx <= KS_SCAN_LITERAL ? ways * KS_SCAN_THREADS * ks_tile_apart(t.nx) : 0;
-    const ks_gpu_shape shape = { { (unsigned)blocks }, { KS_SCAN_THREADS }, (size_t)numbers * sizeof(double), 0 };
+    const int64_t blocks = blocks_for(d, t.count, KS_CHUNK_THREADS), ways = t.reverse ? 2 : 1;
+    const int64_t numbers = t.nx <= KS_SCAN_LITERAL ? ways * KS_CHUNK_THREADS * ks_tile_apart(t.nx) : 0;
+    const ks_gpu_shape shape = { { (unsigned)blocks }, { KS_CHUNK_THREADS }, (size_t)numbers * sizeof(double), 0 };
     return ks_gpu_launch(d->gpu, d->fold, &shape, &fold, sizeof fold, d->stream);
 }
 
@@ -124,8 +124,8 @@ static ks_status run_threads(ks_scan_device *d, const ks_gpu_kernel *kernel, con
     args.phase = phase;
     args.status = d->status;
     if (with_ring) ks_chunks_ring(d, pass_of(d, kernel), resident, &args.ring);
-    const int64_t blocks = (chunks_of(d) + KS_SCAN_THREADS - 1) / KS_SCAN_THREADS;
-    const ks_gpu_shape shape = { { (unsigned)blocks }, { KS_SCAN_THREADS }, (size_t)args.ring.bytes, 0 };
+    const int64_t blocks = (chunks_of(d) + KS_CHUNK_THREADS - 1) / KS_CHUNK_THREADS;
+    const ks_gpu_shape shape = { { (unsigned)blocks }, { KS_CHUNK_THREADS }, (size_t)args.ring.bytes, 0 };
     return ks_gpu_launch(d->gpu, args.ring.fill ? with_ring : kernel, &shape, &args, sizeof args, d->stream);
 }
 

@@ -21,6 +21,11 @@ static const struct { ks_precision precision; int nx, ny, largest; } sizes[] = {
 };
 enum { SIZES = sizeof sizes / sizeof sizes[0] };
 
+/* Steps of a chunk from which on threads have their rows brought: where there are as many chunks as a device has places for,
+ * what they load by themselves, a line of the cache for each thread, keeps the second level busy before memory is. Fewer
+ * chunks wait for their own arithmetic, and whatever brings their rows makes that longer. */
+enum { RING_STEPS = 16 };
+
 /* Most states and entries that are done in double, too. */
 enum { MOST_WIDE = 4, MOST_WIDE_ENTRIES = 2 };
 
@@ -143,7 +148,8 @@ ks_status ks_chunks_find_fast(ks_scan_device *d, const ks_smooth_plan *plan)
     KS_TRY(find_border(d, plan));
     if (!makes_fast_outputs(plan)) return KS_OK;
     KS_TRY(find_kernels(d, plan, 0, kernels));
-    return find_wide(d, plan);
+    KS_TRY(find_wide(d, plan));
+    return d->team.lanes || d->chunks.size < RING_STEPS ? KS_OK : ks_chunks_fill(d, plan, KS_FILL_PIECES);
 }
 
 ks_status ks_chunks_fill(ks_scan_device *d, const ks_smooth_plan *plan, ks_fill fill)
@@ -155,7 +161,7 @@ ks_status ks_chunks_fill(ks_scan_device *d, const ks_smooth_plan *plan, ks_fill 
     if (!d->fast_absorb) return KS_OK;
     for (int i = 0; i < 3 && status == KS_OK; ++i) {
         const ks_team_shape *const team = i < 2 ? &d->team : &d->team_back;
-        const int threads = team->lanes ? team->lanes * team->teams : KS_SCAN_THREADS;
+        const int threads = team->lanes ? team->lanes * team->teams : KS_CHUNK_THREADS;
         status = ks_gpu_resident(d->gpu, resident[i], fast[i], threads, ks_team_shared(team));
     }
     if (status == KS_OK && fill != KS_FILL_NONE && !d->ring_smooth) status = find_kernels(d, plan, 1, kernels);

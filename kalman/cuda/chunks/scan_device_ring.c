@@ -173,7 +173,7 @@ void ks_chunks_ring(const ks_scan_device *d, ks_pass pass, int blocks, ks_ring *
     const ks_team_shape *const team = pass == KS_PASS_BACK ? &d->team_back : &d->team;
     const int64_t chunks = d->chunks.chunks - d->chunks.begin, own = (int64_t)ks_team_shared(team);
     /* A slot for each chunk of a block, and what the launch has blocks for. */
-    const int slots = team->lanes ? team->teams : KS_SCAN_THREADS, barriers = team->lanes ? slots : slots / 32;
+    const int slots = team->lanes ? team->teams : KS_CHUNK_THREADS, barriers = team->lanes ? slots : slots / 32;
     const int64_t wanted = (chunks + slots - 1) / slots;
     const int64_t launched = team->blocks && team->blocks < wanted ? team->blocks : wanted;
     /* No more blocks are side by side than there are. */
