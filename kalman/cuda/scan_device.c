@@ -111,6 +111,9 @@ static ks_status fill_status(ks_scan_device *d)
     return ks_gpu_stream_sync(d->gpu, d->stream);
 }
 
+/* Aggregates up to which all rounds are one launch: of more the widest rounds want more blocks than run side by side. */
+enum { MOST_TOGETHER = 2048 };
+
 /** How teams scan the chunks' aggregates. */
 static ks_status plan_borders(ks_scan_device *d, const ks_smooth_plan *plan)
 {
@@ -122,7 +125,7 @@ static ks_status plan_borders(ks_scan_device *d, const ks_smooth_plan *plan)
     if (s->rounds == 0 || !d->gpu->attributes.cooperative) return KS_OK;
     KS_TRY(ks_gpu_copy_in(d->gpu, d->border_rounds, s->round, (size_t)s->rounds * sizeof *s->round, d->stream));
     KS_TRY(ks_gpu_stream_sync(d->gpu, d->stream));
-    return ks_scan_device_together(d, plan, 1);
+    return d->tiles.count <= MOST_TOGETHER ? ks_scan_device_together(d, plan, 1) : KS_OK;
 }
 
 /** One device's share: the whole run, or as the `second` one of two the reverse scan alone. */

@@ -13,9 +13,9 @@
  * `floor_ns` is what touching model and results once would take at the speed of a copy inside the device,
  * measured here first. Models in chunks are timed with rows that come in every way, `dev-loads`, `dev-pieces` and
  * `dev-bulk` beside `device`, which has them in the plan's; `dev-bulk-1` are windows of one step for teams, also where these
- * leave a multiprocessor fewer blocks. `dev-together` are scans of stored elements in one cooperative launch each,
- * beside `device`, one launch for each round; `dev-rounds` are aggregates of larger models in one for each round, beside
- * `device`, which has them in one. `in-parts` or `at-once` is what `end-to-end` is not,
+ * leave a multiprocessor fewer blocks. `dev-together` are scans of stored elements, or of many aggregates of larger models,
+ * in one cooperative launch each, beside `device`, one launch for each round; `dev-rounds` are fewer aggregates in one
+ * for each round, beside `device`, which has them in one. `in-parts` or `at-once` is what `end-to-end` is not,
  * `one-copier` the same without other threads that bring rows to pinned memory.
  * Exit code 77 without a device, 1 where a series that was made on the device has another likelihood than the same
  * one from the host. */
@@ -133,8 +133,7 @@ static ks_status time_fills(const job *j, const ks_smooth_plan *plan, ks_gpu_eve
     return status != KS_OK ? status : back;
 }
 
-/* The same with scans of stored elements in one cooperative launch each; of aggregates, which are, in one for each
- * round. */
+/* The same with scans in one cooperative launch each, or, where they are, in one launch for each round. */
 static ks_status time_together(const job *j, const ks_smooth_plan *plan, ks_gpu_event *const event[2],
                                double floor_ns)
 {
@@ -142,7 +141,7 @@ static ks_status time_together(const job *j, const ks_smooth_plan *plan, ks_gpu_
     double ns[REPEATS];
     int count = 0;
     const int usual = d->forward_rounds != NULL;
-    if (d->reruns && !usual) return KS_OK;
+    if (d->reruns && !d->borders) return KS_OK;
     ks_status status = ks_scan_device_together(d, plan, !usual);
     if (status == KS_OK) status = time_graph(d, plan, event, ns, &count);
     if (status == KS_OK) print(j, usual ? "dev-rounds" : "dev-together", ns, count, floor_ns, "");

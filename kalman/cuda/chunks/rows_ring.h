@@ -129,11 +129,7 @@ struct ks_rows_ring {
     }
 
     /** Begin with the chunk whose first step this is, the thread's only one. */
-    KS_DEVICE_MEMBER void begin(int64_t of_chunk)
-    {
-        first = of_chunk;
-        for (int s = 0; s < ring.stages; ++s) bring(s, s);
-    }
+    KS_DEVICE_MEMBER void begin(int64_t of_chunk) { first = of_chunk; }
 
     /** Whether results of a step are stored by the warp: where each of them is to stand, and that both do. */
     KS_DEVICE_MEMBER bool takes_results() const { return ring.results[0].base != nullptr; }
@@ -178,13 +174,15 @@ struct ks_rows_ring {
         store_results();
         inside = (int)(i & (ring.window - 1));
         if (back ? inside != ring.window - 1 && i != size - 1 : inside != 0) return;
-        if (visited > 0) {
-            __syncwarp();
-            bring(visited - 1 + ring.stages, stage);
-            if (++stage == ring.stages) {
-                stage = 0;
-                parity ^= 1;
-            }
+        /* Windows for all stages first, and then for that which has been read: at one place, of which there is one copy. */
+        const bool begins = visited == 0;
+        if (!begins) __syncwarp();
+#pragma unroll 1
+        for (int s = 0; s < (begins ? ring.stages : 1); ++s)
+            bring(begins ? s : visited - 1 + ring.stages, begins ? s : stage);
+        if (!begins && ++stage == ring.stages) {
+            stage = 0;
+            parity ^= 1;
         }
         wait();
         step = (int)(first + i - inside);
