@@ -257,6 +257,47 @@ def check_command():
     assert "solve  small_blocks : well" in done.stdout, done
 
 
+def check_programs():
+    """What `verify` runs is carried along."""
+    def text_of(name):
+        with open(os.path.join(here, name), encoding="utf-8") as file:
+            return file.read()
+    carried = {os.path.basename(line) for line in text_of("programs").split()} | {
+        name for line in re.findall(r"for script in (.*?);", text_of("stage")) for name in line.split()}
+    wanted = set(re.findall(r"find_program ([a-z_0-9.]+)\)", text_of("verify")))
+    assert len(wanted) > 30 and wanted <= carried, wanted - carried
+
+
+NCU = """case "$*" in
+*--import*) cat <<'X'
+"ID","Process ID","Process Name","Host Name","Kernel Name","Context","Stream","Block Size","Grid Size","Device","CC","Section Name","Metric Name","Metric Unit","Metric Value","Rule Name"
+"0","1","p","h","ks_one","1","7","(32, 1, 1)","(4,096, 1, 1)","0","9.0","A","Duration","ms","1.5",""
+"0","1","p","h","ks_one","1","7","(32, 1, 1)","(4,096, 1, 1)","0","9.0","A","Executed Instructions","inst","1,234",""
+"1","1","p","h","ks_two","1","7","(64, 2, 1)","(8, 1, 1)","0","9.0","A","Duration","us","2.5",""
+X
+;;
+*) while [ "$1" != env ]; do shift; done; exec "$@" ;;
+esac"""
+
+
+def check_profile(folder):
+    """A case that fails is told, the others are not hidden, and what the profiler says becomes a table."""
+    write(os.path.join(folder, "ncu"), NCU)
+    write(os.path.join(folder, "one_run"), 'case "$*" in filter*) exit 1 ;; esac; exec %s "$@"' % os.path.join(
+        built, "emulated_one_run"))
+    out = os.path.join(folder, "profiles")
+    done = subprocess.run([os.path.join(here, "profile"), folder, out, "filter scan chunked f64 20 1 1",
+                           "smooth scan-rts chunked f32 50 2 1"], capture_output=True, text=True,
+                          env={**os.environ, "PATH": folder + os.pathsep + os.environ["PATH"]})
+    assert done.returncode == 1, done
+    with open(os.path.join(out, "profile.txt"), encoding="utf-8") as file:
+        rows = [row.split() for row in file.read().splitlines()]
+    assert rows[0] == "== filter scan chunked f64 20 1 1".split() and len(rows) == 10, rows
+    assert rows[7] == ["ks_one", "4", "32", "1500", "1234"] and rows[8] == ["ks_two", "8", "64", "2.5"], rows
+    with open(os.path.join(out, "smooth-scan-rts-chunked-f32-50-2-1.txt"), encoding="utf-8") as file:
+        assert file.read() == "smooth scan-rts chunked f32 T = 50 (2, 1): run\n"
+
+
 def check_peers(out):
     """JAX's lines beside ours: the ratio is in the table."""
     line = {"job": "filter", "method": "scan", "scan": "chunked", "precision": "f32", "T": 1000, "nx": 4,
@@ -375,5 +416,7 @@ with tempfile.TemporaryDirectory() as top:
     check_command()
     check_peers(results_folder)
     check_targets()
+    check_programs()
+    check_profile(results_folder)
     check_budget()
     check_named_tests()
