@@ -163,10 +163,10 @@ static ks_status run(const job *j, double copy_bytes_per_ns, double *error)
 int main(int argc, char **argv)
 {
     static const struct { double T; int nx, ny; } sizes[] = {
-        { 1e6, 4, 2 }, { 1e4, 4, 2 }, { 1e5, 4, 2 }, { 100, 256, 1024 }, { 1e6, 2, 1 }, { 1e5, 2, 1 },
-        { 1e4, 2, 1 }, { 1e5, 6, 3 }, { 1e5, 8, 4 }, { 1e5, 12, 6 }, { 1e5, 16, 8 }, { 1e4, 6, 3 },
-        { 1e4, 8, 4 }, { 1e4, 12, 6 }, { 1e4, 16, 8 }, { 1e6, 6, 3 }, { 1e6, 8, 4 }, { 1e6, 12, 6 },
-        { 1e6, 16, 8 }, { 1e3, 17, 8 }, { 1e3, 32, 16 }, { 20, 1, 1 },
+        { 1e4, 4, 2 }, { 1e5, 4, 2 }, { 100, 256, 1024 }, { 1e4, 2, 1 }, { 1e5, 2, 1 }, { 1e4, 6, 3 },
+        { 1e4, 8, 4 }, { 1e4, 12, 6 }, { 1e4, 16, 8 }, { 1e3, 17, 8 }, { 1e3, 32, 16 }, { 1e5, 6, 3 },
+        { 1e5, 8, 4 }, { 1e5, 12, 6 }, { 1e5, 16, 8 }, { 1e6, 4, 2 }, { 1e6, 2, 1 }, { 1e6, 6, 3 },
+        { 1e6, 8, 4 }, { 1e6, 12, 6 }, { 1e6, 16, 8 }, { 20, 1, 1 },
     };
     const double seconds = argc > 1 ? atof(argv[1]) : 60, begun = now();
     const double longest = argc > 2 ? atof(argv[2]) : 1e7;
