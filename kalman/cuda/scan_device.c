@@ -53,6 +53,7 @@ static ks_status find_ordinary(ks_scan_device *d, const ks_smooth_plan *plan)
         snprintf(of, sizeof of, "_%d", entries);
         snprintf(name, sizeof name, "ks_ordinary_%s_%d%s", all[i].name, states, all[i].observes ? of : "");
         KS_TRY(ks_gpu_find(d->gpu, &d->ordinary[all[i].phase], "ks_scan_ordinary", name));
+        d->ordinary_shared[all[i].phase] = (size_t)ks_ordinary_shared(all[i].phase, states, entries);
     }
     return KS_OK;
 }

@@ -43,6 +43,7 @@ typedef struct ks_scan_device {
     ks_gpu_event *done;             /* with what the other one waits for                  */
     ks_gpu_event *begun, *carried;  /* arrays that go there are whole, and have gone       */
     const ks_gpu_kernel *ordinary[KS_PHASES]; /* what takes the ordinary steps of a phase first, or NULL */
+    size_t ordinary_shared[KS_PHASES]; /* bytes that their blocks share                   */
     unsigned char *hard;            /* the steps that this has left                       */
     const ks_gpu_kernel *phase[KS_PHASES], *sum, *pack, *filter_scan, *smooth_scan;
     const ks_round *forward_rounds, *reverse_rounds; /* on the device, where one launch does all, or NULL */

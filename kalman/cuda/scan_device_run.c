@@ -10,12 +10,18 @@ static int wants(const ks_smooth_plan *plan, unsigned outputs)
     return ks_makes_any(plan, outputs);
 }
 
+static ks_status launch_sharing(ks_scan_device *d, const ks_gpu_kernel *kernel, int64_t threads, size_t shared,
+                                const void *args, size_t bytes)
+{
+    const int64_t blocks = (threads + KS_SCAN_THREADS - 1) / KS_SCAN_THREADS;
+    const ks_gpu_shape shape = { { (unsigned)blocks }, { KS_SCAN_THREADS }, shared, 0 };
+    return ks_gpu_launch(d->gpu, kernel, &shape, args, bytes, d->stream);
+}
+
 static ks_status launch(ks_scan_device *d, const ks_gpu_kernel *kernel, int64_t threads,
                         const void *args, size_t bytes)
 {
-    const int64_t blocks = (threads + KS_SCAN_THREADS - 1) / KS_SCAN_THREADS;
-    const ks_gpu_shape shape = { { (unsigned)blocks }, { KS_SCAN_THREADS }, 0, 0 };
-    return ks_gpu_launch(d->gpu, kernel, &shape, args, bytes, d->stream);
+    return launch_sharing(d, kernel, threads, 0, args, bytes);
 }
 
 /** A phase of steps 0 .. steps - 1: the ordinary ones of small models, and what is left. */
@@ -33,7 +39,7 @@ static ks_status phase(ks_scan_device *d, ks_scan_phase_number number, int64_t s
     if (d->ordinary[number]) {
         args.hard = d->hard;
         args.first_ordinary = number == KS_PHASE_suffixes; /* of which step 0 has no element */
-        KS_TRY(launch(d, d->ordinary[number], steps, &args, sizeof args));
+        KS_TRY(launch_sharing(d, d->ordinary[number], steps, d->ordinary_shared[number], &args, sizeof args));
     }
     return launch(d, d->phase[number], steps < d->threads ? steps : d->threads, &args, sizeof args);
 }

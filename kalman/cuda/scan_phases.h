@@ -2,10 +2,12 @@
  *
  * For each name in KS_SCAN_PHASES module ks_scan_phases has a kernel ks_phase_NAME, for any model. Kernels
  * ks_ordinary_NAME_N of module ks_scan_ordinary, and of what takes observations ks_ordinary_NAME_N_M, take the ordinary
- * steps of models of up to N states and M entries before them, for the sizes that ks_scan_ordinary.cu closes with. */
+ * steps of models of up to N states and M entries before them, for the sizes that ks_scan_ordinary.cu closes with, in blocks of
+ * KS_SCAN_THREADS with ks_ordinary_shared() bytes of dynamic shared memory. */
 #ifndef KS_SCAN_PHASES_H
 #define KS_SCAN_PHASES_H
 
+#include "scan_elements.h"
 #include "scan_steps.h"
 
 #define KS_SCAN_PHASES(E)                                                                   \
@@ -20,6 +22,23 @@ typedef enum ks_scan_phase_number { KS_SCAN_PHASES(KS_PHASE_NUMBER) KS_PHASES } 
 enum { KS_ORDINARY_STATES = 4, KS_ORDINARY_ENTRIES = 4 };
 
 enum { KS_SCAN_THREADS = 128, KS_SCAN_SMALL = 9216, KS_SCAN_SUM_BLOCKS = 64 };
+
+/** Bytes that a block of those of N states and M entries shares: a slot for each step, and for evidence one more for each
+ *  warp. */
+KS_SLOT int64_t ks_ordinary_shared(ks_scan_phase_number phase, int N, int M)
+{
+    const int half = N * (N + 1) / 2, estimate = N * N + 2 * N, warps = KS_SCAN_THREADS / 32;
+    int numbers = estimate, slots = 32;
+    switch (phase) {
+    case KS_PHASE_elements: case KS_PHASE_suffixes: numbers = N * N + 2 * N + 2 * half; break;
+    case KS_PHASE_evidence: numbers = N + N * N + estimate + 2 * M + M * M; ++slots; break;
+    case KS_PHASE_smoothing: numbers = N * N + N + half; break;
+    case KS_PHASE_two_filter: numbers = estimate + N + half; break;
+    case KS_PHASE_lag_one: numbers = 2 * N * N; break;
+    default: break; /* estimates alone */
+    }
+    return warps * slots * ks_scan_slot(numbers) * (int64_t)sizeof(double);
+}
 
 /** What the phases of a run have come to. The first failing phase is what counts, and of its faults
  *  that of the lowest step: step, array, fault and row, in this order, in one number. */

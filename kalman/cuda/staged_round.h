@@ -10,42 +10,19 @@
 
 #include "gpu/kernel.h"
 #include "kalscan/scan.cuh"
-#include "scan_elements.h"
-
-/* KS_TOGETHER: threads that move an element, which do so for as many lanes. */
-enum { KS_WARP = 32, KS_TOGETHER = 8 };
+#include "warp_rows.h"
 
 /** Where a warp has room for two elements of each lane: those of the left ones lie before those of the right ones. */
 struct staged_slots {
-    double *left, *right;
-    int size, apart; /* numbers of an element, and from one lane's to the next one's */
-    int thread;      /* of the warp */
+    warp_slots left, right;
+    int size; /* numbers of an element */
 };
 
 KS_DEVICE staged_slots staged_slots_in(double *shared, int size)
 {
-    const int apart = (int)ks_scan_slot(size), of_warp = KS_WARP * apart;
-    double *const left = shared + (int)threadIdx.x / KS_WARP * 2 * of_warp;
-    const staged_slots slots = {left, left + of_warp, size, apart, (int)threadIdx.x % KS_WARP};
+    const warp_slots left = warp_slots_in(shared, size, 2 * KS_WARP);
+    const staged_slots slots = {left, {left.first + KS_WARP * left.apart, left.apart, left.thread}, size};
     return slots;
-}
-
-/** move(number in its slot, number in its place) of elements of `count` lanes, whose places are `stride` numbers apart: a
- *  quarter of the warp has eight lanes, one after the other. The lanes of two quarters are eight apart and slots an odd number
- *  of doubles, so that half a warp meets in no bank. */
-template <class Move>
-KS_DEVICE void move_staged(const staged_slots &s, double *slot, double *place, int64_t stride, int count, Move move)
-{
-    const int first = s.thread / KS_TOGETHER * KS_TOGETHER, number = s.thread % KS_TOGETHER;
-    slot += first * s.apart + number;
-    place += first * stride + number;
-#pragma unroll
-    for (int e = 0; e < KS_TOGETHER; ++e, slot += s.apart, place += stride) {
-        if (first + e >= count) break;
-#pragma unroll
-        for (int i = 0; i < s.size; i += KS_TOGETHER)
-            if (number + i < s.size) move(slot + i, place + i);
-    }
 }
 
 /** Lanes of a part from `first` on, at one position along their chains. */
@@ -60,14 +37,15 @@ template <class Op> struct staged_lanes {
     {
         return ks_scan_at(op, buffer, of, first) + position * of.chain * slots.size;
     }
-    KS_DEVICE_MEMBER void bring(double *slot, const ks_slots &from) const
+    KS_DEVICE_MEMBER void bring(const warp_slots &to, const ks_slots &from) const
     {
-        move_staged(slots, slot, place(from), from.lane * slots.size, count,
-                    [](double *to, const double *at) { ks_async_copy(to, at, sizeof *to); });
+        const warp_rows<const double> rows = {place(from), from.lane * slots.size, slots.size};
+        bring_rows(to, 0, rows, slots.size, first_lanes(count));
     }
-    KS_DEVICE_MEMBER void take(double *slot, const ks_slots &to) const
+    KS_DEVICE_MEMBER void take(const warp_slots &from, const ks_slots &to) const
     {
-        move_staged(slots, slot, place(to), to.lane * slots.size, count, [](const double *from, double *at) { *at = *from; });
+        const warp_rows<double> rows = {place(to), to.lane * slots.size, slots.size};
+        take_rows(from, 0, rows, slots.size, first_lanes(count));
     }
 };
 
@@ -81,13 +59,13 @@ template <class Op> KS_DEVICE void do_staged(Op &op, const staged_lanes<Op> &lan
     /* Of a sweep the product takes the slot of the operand that is not its destination: then the place of each is to have
      * what lies in the slot of the other. */
     const bool on_right = sweeps && lanes.place(part.dst) == lanes.place(part.lhs);
-    double *const left = s.left + s.thread * s.apart, *const right = s.right + s.thread * s.apart;
+    double *const left = s.left.own(), *const right = s.right.own();
     if (part.kind != KS_PART_NEUTRAL) lanes.bring(s.left, part.lhs);
     if (joins) lanes.bring(s.right, part.rhs);
     ks_async_commit();
     ks_async_wait(0);
     __syncwarp();
-    if (s.thread < lanes.count) {
+    if (s.left.thread < lanes.count) {
         if (joins) op.combine(on_right ? right : left, left, right);
         else if (part.kind == KS_PART_NEUTRAL) op.neutral(left);
     }
@@ -100,7 +78,7 @@ template <class Op> KS_DEVICE void do_staged(Op &op, const staged_lanes<Op> &lan
 template <class Op>
 KS_DEVICE void share_staged(Op &op, const staged_slots &slots, const ks_round &round, void *const *buffer)
 {
-    int64_t first = ks_grid_thread() - slots.thread;
+    int64_t first = ks_grid_thread() - slots.left.thread;
     for (int p = 0; p < round.parts; ++p) {
         const ks_part &part = round.part[p];
         const int64_t chain = part.kind == KS_PART_COMBINE ? part.chain : 1;

@@ -20,12 +20,10 @@ static const method_case map = { KS_JOB_SMOOTH, KS_METHOD_BLOCKTRI, KS_SCAN_HILL
 typedef struct ring { ks_fill fill; int window, stages; } ring;
 static const ring none = { KS_FILL_NONE, 0, 0 };
 
-/** Run it; a race is the launch's fault, and so the run's. */
-static void watch(const golden *g, const method_case *m, ks_precision precision, ring r, int seed)
+/** Run it with those of these outputs that it has; a race is the launch's fault, and so the run's. */
+static void watch_outputs(const golden *g, const method_case *m, ks_precision precision, unsigned wanted, ring r, int seed)
 {
-    const unsigned filtered = KS_OUT_LOGLIK | KS_OUT_FILTERED_MEAN | KS_OUT_FILTERED_COV | KS_OUT_FILTERED_VAR;
-    const unsigned smoothed = KS_OUT_SMOOTHED_MEAN | KS_OUT_SMOOTHED_COV | KS_OUT_SMOOTHED_VAR | KS_OUT_LAG_ONE_COV;
-    const unsigned outputs = outputs_made(m) & (filtered | smoothed);
+    const unsigned outputs = outputs_made(m) & wanted;
     const ks_smooth_options o = options_of(m, precision, outputs);
     golden_buffers *b = golden_buffers_new(g->T, g->B, g->nx, g->ny, precision, outputs);
     const ks_model model = golden_model(g, precision);
@@ -45,6 +43,13 @@ static void watch(const golden *g, const method_case *m, ks_precision precision,
     ks_smooth_plan_destroy(plan);
     check_clean();
     golden_buffers_free(b);
+}
+
+static void watch(const golden *g, const method_case *m, ks_precision precision, ring r, int seed)
+{
+    const unsigned filtered = KS_OUT_LOGLIK | KS_OUT_FILTERED_MEAN | KS_OUT_FILTERED_COV | KS_OUT_FILTERED_VAR;
+    const unsigned smoothed = KS_OUT_SMOOTHED_MEAN | KS_OUT_SMOOTHED_COV | KS_OUT_SMOOTHED_VAR | KS_OUT_LAG_ONE_COV;
+    watch_outputs(g, m, precision, filtered | smoothed, r, seed);
 }
 
 /** Teams of 8, 32, 128 and 256 threads: chunks, what joins them, borders, and steps that they leave to a thread. */
@@ -96,6 +101,22 @@ static void staged(void **state)
     }
 }
 
+/** Ordinary steps of stored elements, whose warps move what is kept and put out of them, and a step in the midst of them that
+ *  is left. */
+static void ordinary(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 8; ++i) {
+        const method_case *const m = i / 4 ? &two_filter : &rts;
+        golden *g = model_random((model_spec){ 1950 + (uint64_t)i, 131 - i / 2, 1, 1 + i % 4, i % 4 == 3 ? 3 : 1 + i % 2,
+                                               (ks_prior)(i / 2 % 2), VARIES_ALL | MISSING });
+        for (int j = 0; j < g->ny * g->ny; ++j) model_block(&g->R, 0, 40)[j] *= 0x1p-24;
+        model_round(g);
+        watch_outputs(g, m, i % 2 ? KS_F32 : KS_F64, outputs_made(m), none, 80 + i);
+        golden_free(g);
+    }
+}
+
 /** Windows of rows that warps, or the copy engine, bring for threads, and for teams. */
 static void rings(void **state)
 {
@@ -132,6 +153,7 @@ int main(void)
         cmocka_unit_test(teams),
         cmocka_unit_test(elements),
         cmocka_unit_test(staged),
+        cmocka_unit_test(ordinary),
         cmocka_unit_test(rings),
         cmocka_unit_test(segments),
     };
