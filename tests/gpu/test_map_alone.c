@@ -134,9 +134,11 @@ static void threads_have_more_segments(void **state)
         void *work = aligned_alloc(64, (ks_smooth_workspace_bytes(plan) + 127) / 64 * 64);
         assert_non_null(work);
         if (i == 0) {
-            const int64_t of_teams = plan->device->map.pieces;
+            const int64_t of_threads = plan->device->map.pieces;
+            OK(ks_map_device_alone(plan->device, plan, 0));
+            assert_true(plan->device->map.pieces < of_threads);
             OK(ks_map_device_alone(plan->device, plan, 1));
-            assert_true(plan->device->map.pieces > of_teams);
+            assert_int_equal(plan->device->map.pieces, of_threads);
         }
         OK(ks_smooth_run(plan, &model, golden_y(g, KS_F64), golden_outputs(b[i]), work, NULL));
         free(work);
