@@ -146,9 +146,8 @@ KS_HD int64_t ks_team_border_bytes(int nx)
     return ((9 * n * n + 11 * n) * (int64_t)sizeof(double) + 15) / 16 * 16;
 }
 
-/** Numbers from one element of a tile to the next in shared memory: an odd number, so that threads beside one another meet
- *  in no bank. */
-KS_HD int64_t ks_tile_apart(int nx) { return ks_aggregate_numbers(nx) | 1; }
+/** Numbers from one element of a tile to the next in shared memory. */
+KS_HD int64_t ks_tile_apart(int nx) { return ks_scan_slot(ks_aggregate_numbers(nx)); }
 
 /** Kernels ks_filter_tiles_N of module ks_scan_elements, N = 1, 2, 3, 4, any: tiles of elements, a block
  *  of tile / each threads for each, scanned in its shared memory, `tile` times ks_tile_apart() numbers, or for `any`, where

@@ -1,7 +1,7 @@
 /* scan_device_ring.c -- the ring that rows go through on their way to threads, or to teams of them.
  *
  * By Little's law 4.8 TB/s at 0.7 to 1 us are 26 to 37 KB under way in each of 132 multiprocessors. Two stages
- * have one window of every thread under way: 106 KB where 256 threads take 416 bytes a step (4 states and 2
+ * have one window of every thread under way: 93 KB where 224 threads take 416 bytes a step (4 states and 2
  * entries in double), so that there is no need for a third. What room is left makes windows longer. */
 #include <stdint.h>
 #include <string.h>
