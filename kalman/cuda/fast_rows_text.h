@@ -81,24 +81,44 @@ template <int COUNT> KS_DEVICE void KS_T(fast_round)(const KS_NUM *from, KS_GAIN
     for (int i = 0; i < COUNT; ++i) to[i] = (KS_GAIN)from[i];
 }
 
-/** The transition into step k, of rows of numbers From; nothing moves before step 0 under prior x1. */
+/** Rows of the transition into step k, of n states. */
+template <int N, int M, class From, class ROWS>
+KS_DEVICE void KS_T(fast_load_transition)(int n, const ROWS &at, int64_t k, KS_T(fast_rows)<N, M> &r)
+{
+    KS_T(fast_matrix_as)<N, N, From>(n, n, at.F(k), 0, r.F);
+    KS_T(fast_matrix_as)<N, N, From>(n, n, at.Q(k), 1, r.Q);
+    KS_T(fast_matrix_as)<1, N, From>(1, n, at.u(k), 0, r.u);
+}
+
+/** The transition into step k, of rows of numbers From; nothing moves before step 0 under prior x1. Where sizes are the
+ *  literal ones, which is asked once for all rows, a load is all that each piece of them takes. */
 template <int N, int M, class From = KS_NUM, class ROWS>
 KS_DEVICE void KS_T(fast_transition)(const ks_series &s, const ROWS &at, int64_t k,
                                      KS_T(fast_rows)<N, M> &r)
 {
-    if (k == 0 && s.prior_x1) {
+    if (s.nx == N && k > 0 && at.plain()) {
+        KS_T(fast_load_transition)<N, M, From>(N, at.plainly(), k, r);
+    } else if (k == 0 && s.prior_x1) {
         for (int i = 0; i < N * N; ++i) {
             r.Q[i] = KS_LIT(0);
             r.F[i] = KS_LIT(i % (N + 1) == 0);
         }
         for (int i = 0; i < N; ++i) r.u[i] = KS_LIT(0);
     } else {
-        KS_T(fast_matrix_as)<N, N, From>(s.nx, s.nx, at.F(k), 0, r.F);
-        KS_T(fast_matrix_as)<N, N, From>(s.nx, s.nx, at.Q(k), 1, r.Q);
-        KS_T(fast_matrix_as)<1, N, From>(1, s.nx, at.u(k), 0, r.u);
+        KS_T(fast_load_transition)<N, M, From>(s.nx, at, k, r);
     }
     KS_T(fast_round)<N * N>(r.F, r.narrow_F);
     KS_T(fast_round)<N * N>(r.Q, r.narrow_Q);
+}
+
+/** Rows of what step k observes, m entries of n states. */
+template <int N, int M, class From, class ROWS>
+KS_DEVICE void KS_T(fast_load_observation)(int n, int m, const ROWS &at, int64_t k, KS_T(fast_rows)<N, M> &r)
+{
+    KS_T(fast_matrix_as)<1, M, From>(1, m, at.y(k), 0, r.y);
+    KS_T(fast_matrix_as)<M, N, From>(m, n, at.H(k), 0, r.H);
+    KS_T(fast_matrix_as)<M, M, From>(m, m, at.R(k), 1, r.R);
+    KS_T(fast_matrix_as)<1, M, From>(1, m, at.d(k), 0, r.d);
 }
 
 /** What step k observes; a missing entry keeps its place as one that says nothing. */
@@ -106,10 +126,8 @@ template <int N, int M, class From = KS_NUM, class ROWS>
 KS_DEVICE void KS_T(fast_observation)(const ks_series &s, const ROWS &at, int64_t k,
                                       KS_T(fast_rows)<N, M> &r)
 {
-    KS_T(fast_matrix_as)<1, M, From>(1, s.ny, at.y(k), 0, r.y);
-    KS_T(fast_matrix_as)<M, N, From>(s.ny, s.nx, at.H(k), 0, r.H);
-    KS_T(fast_matrix_as)<M, M, From>(s.ny, s.ny, at.R(k), 1, r.R);
-    KS_T(fast_matrix_as)<1, M, From>(1, s.ny, at.d(k), 0, r.d);
+    if (s.nx == N && s.ny == M && at.plain()) KS_T(fast_load_observation)<N, M, From>(N, M, at.plainly(), k, r);
+    else KS_T(fast_load_observation)<N, M, From>(s.nx, s.ny, at, k, r);
     r.present = 0;
     r.finite = true;
     for (int i = 0; i < M; ++i) {
@@ -117,13 +135,14 @@ KS_DEVICE void KS_T(fast_observation)(const ks_series &s, const ROWS &at, int64_
         if (there) r.present |= 1u << i;
         if (there && !(r.y[i] - r.y[i] == KS_LIT(0))) r.finite = false;
     }
-    for (int i = 0; i < M; ++i) {
-        const bool there = r.present >> i & 1;
-        for (int c = 0; c < N; ++c) r.H[i * N + c] = there && c < s.nx ? r.H[i * N + c] : KS_LIT(0);
-        for (int j = 0; j < M; ++j)
-            if (!there || !(r.present >> j & 1)) r.R[i * M + j] = KS_LIT(i == j);
-        if (!there) r.y[i] = r.d[i] = KS_LIT(0);
-    }
+    if (r.present != (1u << M) - 1)
+        for (int i = 0; i < M; ++i) {
+            const bool there = r.present >> i & 1;
+            for (int c = 0; c < N; ++c) r.H[i * N + c] = there ? r.H[i * N + c] : KS_LIT(0);
+            for (int j = 0; j < M; ++j)
+                if (!there || !(r.present >> j & 1)) r.R[i * M + j] = KS_LIT(i == j);
+            if (!there) r.y[i] = r.d[i] = KS_LIT(0);
+        }
     KS_T(fast_round)<M * N>(r.H, r.narrow_H);
     KS_T(fast_round)<M * M>(r.R, r.narrow_R);
 }

@@ -9,6 +9,9 @@ struct ks_series_rows {
     const ks_series &s;
 
     explicit KS_DEVICE_MEMBER ks_series_rows(const ks_series &of) : s(of) {}
+    /** Whether all rows are where literal sizes say; those. */
+    KS_DEVICE_MEMBER static bool plain() { return true; }
+    KS_DEVICE_MEMBER const ks_series_rows &plainly() const { return *this; }
     KS_DEVICE_MEMBER const void *F(int64_t k) const { return ks_row(s.F, k - s.shift); }
     KS_DEVICE_MEMBER const void *Q(int64_t k) const { return ks_row(s.Q, k - s.shift); }
     KS_DEVICE_MEMBER const void *u(int64_t k) const { return ks_row(s.u, k - s.shift); }

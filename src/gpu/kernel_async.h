@@ -1,7 +1,8 @@
 /* kernel_async.h -- copies from device into shared memory that run beside the thread.
  *
  * Each thread puts copies of 4, 8 or 16 bytes into a group, closes the group, and waits until at
- * most some of its groups are still under way; a barrier then makes them visible to the others. */
+ * most some of its groups are still under way; a barrier then makes them visible to the others. ks_shared_place is an address
+ * in shared memory, an integer on a device: what is near it is an addition away. */
 #ifndef KS_GPU_KERNEL_ASYNC_H
 #define KS_GPU_KERNEL_ASYNC_H
 
@@ -16,6 +17,16 @@ KS_DEVICE void ks_async_copy(void *shared, const void *global, int bytes)
     else __pipeline_memcpy_async(shared, global, 4);
 }
 
+typedef unsigned ks_shared_place;
+
+KS_DEVICE ks_shared_place ks_shared_place_of(const void *shared) { return (unsigned)__cvta_generic_to_shared(shared); }
+
+/** Copy 16 bytes, both ends aligned to it. */
+KS_DEVICE void ks_async_piece(ks_shared_place shared, const void *global)
+{
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" : : "r"(shared), "l"(global) : "memory");
+}
+
 /** Close the group of the copies since the last. */
 KS_DEVICE void ks_async_commit(void) { __pipeline_commit(); }
 
@@ -23,6 +34,9 @@ KS_DEVICE void ks_async_commit(void) { __pipeline_commit(); }
 #  define ks_async_wait(groups) __pipeline_wait_prior(groups)
 #else
 #  define ks_async_copy ks_emu_async_copy
+typedef char *ks_shared_place;
+KS_DEVICE ks_shared_place ks_shared_place_of(void *shared) { return static_cast<char *>(shared); }
+#  define ks_async_piece(shared, global) ks_emu_async_copy(shared, global, 16)
 #  define ks_async_commit ks_emu_async_commit
 #  define ks_async_wait ks_emu_async_wait
 #endif

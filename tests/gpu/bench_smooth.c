@@ -101,9 +101,8 @@ static ks_status time_graph(ks_scan_device *d, const ks_smooth_plan *plan, ks_gp
     return ks_scan_device_report(d, d->stream);
 }
 
-/* The device's own work with rows that come in the ways that the plan has not chosen, see chunk_ring.h: for threads all
- * of them, for teams bulk copies, as there is room beside as many blocks as without, and windows of one step whatever
- * that costs. */
+/* The device's own work with rows that come in the way that the plan has not chosen, see chunk_ring.h; of teams bulk copies
+ * as there is room beside as many blocks as without, and windows of one step whatever that costs. */
 static ks_status time_fills(const job *j, const ks_smooth_plan *plan, ks_gpu_event *const event[2],
                             double floor_ns, int held)
 {
@@ -114,12 +113,12 @@ static ks_status time_fills(const job *j, const ks_smooth_plan *plan, ks_gpu_eve
     double ns[REPEATS];
     ks_status status = KS_OK;
     if (!d->fast_absorb) return KS_OK;
-    for (int way = 0; way < 3 && status == KS_OK; ++way) {
+    for (int way = 0; way < 2 && status == KS_OK; ++way) {
         const ks_fill fill = teams ? KS_FILL_BULK : (ks_fill)way;
         ks_ring ring;
         char more[160];
         int count = 0;
-        if (fill == chosen || (teams && way == 2)) continue;
+        if (fill == chosen) continue;
         d->ring_window = teams && way;
         status = ks_chunks_fill(d, plan, fill);
         if (status == KS_OK) status = time_graph(d, plan, event, ns, &count);

@@ -1,11 +1,12 @@
 /* one_run.c -- filters and smoothers on the first device a case at a time: for a profiler, which looks at a single run, and to
  * compare ways that plans do not choose.
  *
- *     one_run filter|smooth METHOD SCAN f64|f32|mixed T NX NY [RUNS [loads|pieces|bulk]]
+ *     one_run filter|smooth METHOD SCAN f64|f32|mixed T NX NY [RUNS [loads|pieces|bulk [WINDOW]]]
  *
  * METHOD and SCAN as in the command's options. The model varies at every step and is made on the device, see smooth_series.h.
- * One run without a graph, or the median of RUNS times ten by a graph, in microseconds. The last argument is who brings the rows
- * of chunks, see chunk_ring.h. Exit code 77 without a device, 2 where an argument is none of these. */
+ * One run without a graph, or the median of RUNS times ten by a graph, in microseconds. The last arguments are who brings the
+ * rows of chunks, see chunk_ring.h, and how many steps at once where that is not what there is room for. Exit code 77
+ * without a device, 2 where an argument is none of these. */
 #include "smooth_series.h"
 
 static int number_of(const char *name, const char *(*name_of)(int), int count)
@@ -55,7 +56,7 @@ static ks_status timed(ks_scan_device *d, const ks_smooth_plan *plan, int runs, 
 int main(int argc, char **argv)
 {
     if (argc < 8) {
-        fputs("usage: one_run filter|smooth METHOD SCAN f64|f32|mixed T NX NY [RUNS [loads|pieces|bulk]]\n", stderr);
+        fputs("usage: one_run filter|smooth METHOD SCAN f64|f32|mixed T NX NY [RUNS [loads|pieces|bulk [WINDOW]]]\n", stderr);
         return 2;
     }
     const job j = { (ks_job)number_of(argv[1], job_name, 2), (ks_method)number_of(argv[2], method_name, KS_METHOD_BLOCKTRI + 1),
@@ -79,6 +80,7 @@ int main(int argc, char **argv)
     ks_scan_device *d = plan->device;
     double us = 0;
     status = device_make(d, &j, 0);
+    d->ring_window = argc > 10 ? atoi(argv[10]) : 0;
     if (status == KS_OK && fill >= 0) status = ks_chunks_fill(d, plan, (ks_fill)fill);
     if (status == KS_OK && runs > 1) status = timed(d, plan, runs, &us);
     else if (status == KS_OK) status = ks_scan_device_enqueue(d, plan, KS_RUN_WHOLE);

@@ -117,12 +117,12 @@ static void ordinary(void **state)
     }
 }
 
-/** Windows of rows that warps, or the copy engine, bring for threads, and for teams. */
+/** Windows of rows that warps bring for their threads, and the copy engine for teams. */
 static void rings(void **state)
 {
     static const struct { int nx, ny; ring r; } all[] = {
-        { 2, 2, { KS_FILL_PIECES, 2, 3 } }, { 4, 2, { KS_FILL_PIECES, 1, 2 } }, { 3, 1, { KS_FILL_BULK, 4, 2 } },
-        { 4, 2, { KS_FILL_BULK, 1, 4 } },   { 8, 2, { KS_FILL_BULK, 1, 2 } },   { 11, 3, { KS_FILL_BULK, 2, 3 } },
+        { 2, 2, { KS_FILL_PIECES, 2, 2 } }, { 4, 2, { KS_FILL_PIECES, 1, 2 } }, { 3, 1, { KS_FILL_PIECES, 4, 2 } },
+        { 4, 2, { KS_FILL_PIECES, 8, 2 } }, { 8, 2, { KS_FILL_BULK, 1, 2 } },   { 11, 3, { KS_FILL_BULK, 2, 3 } },
     };
     (void)state;
     for (int i = 0; i < 6; ++i) {

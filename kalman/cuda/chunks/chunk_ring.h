@@ -11,15 +11,15 @@
 
 #include <stdint.h>
 
-/** Who brings rows: each thread loads them where it needs them; the warp brings 16 bytes with each of its
- *  threads, neighbours beside one another; the copy engine brings the window of each thread or team and array. */
+/** Who brings rows: each thread or team loads them where it needs them; a warp brings its threads' 16 bytes with each
+ *  of them, neighbours beside one another; the copy engine brings the window of each team and array. */
 typedef enum ks_fill { KS_FILL_NONE, KS_FILL_PIECES, KS_FILL_BULK } ks_fill;
 
 /* Filtered estimates are the smoothers', what is observed is not the RTS smoother's. */
 enum { KS_RING_F, KS_RING_Q, KS_RING_U, KS_RING_H, KS_RING_R, KS_RING_D, KS_RING_Y, KS_RING_MEAN, KS_RING_COV,
        KS_RING_ARRAYS };
 
-/** Most stages, and most steps of a window: the least size of a chunk. */
+/** Most stages, of teams' rings, and most steps of a window: the least size of a chunk. */
 enum { KS_RING_STAGES = 4, KS_RING_WINDOW = 8 };
 
 /** Rows of one array: of F, Q and u that which leads into a step, the smoothers' out of it, and what is observed then;
@@ -30,9 +30,9 @@ typedef struct ks_ring_rows {
     int64_t stride;                 /* bytes from row to row; 0: one row for all steps            */
     int bytes;                      /* of a row, a multiple of 4                                  */
     int at;                         /* bytes: in a stage, or where stride is 0 in the block       */
-    int lanes;                      /* log2 of the threads that bring one window                  */
+    int lanes, piece;               /* log2 of the threads that bring one window; bits of where their pieces are in it */
     int apart;                      /* bytes from a chunk's rows to the next one's                */
-    int whole;                      /* windows begin and end with pieces of 16 bytes, no more than a warp brings */
+    int next, slots;                /* bytes from a piece that a thread brings to its next one, and between their places */
 } ks_ring_rows;
 
 /** Estimates on their way back, which the warp stores as it brings rows: 16 bytes with each of its threads. Until then
@@ -41,7 +41,7 @@ typedef struct ks_ring_results {
     char *base;                     /* of step 0, whether or not it is there; NULL: threads store */
     int bytes;                      /* of one, a multiple of 16: also from one step to the next   */
     int at;                         /* in a slot                                                  */
-    int lanes, apart;               /* as of rows                                                 */
+    int lanes, piece, apart, next, slots; /* as of rows                                           */
 } ks_ring_results;
 
 enum { KS_RING_TO_MEAN, KS_RING_TO_COV, KS_RING_RESULTS };
@@ -53,6 +53,8 @@ typedef struct ks_ring {
     int slots;                      /* where the first one's begins: behind barriers and rows     */
     int bytes;                      /* of the block's shared memory, behind the teams' own        */
     int64_t from, to;               /* steps of which rows of all arrays are there                */
+    unsigned varies, whole;         /* bits of arrays: those that do; those whose windows begin and end with pieces of
+                                       16 bytes, no more than a warp brings at once */
     int reuses;                     /* results stand where the step's u and F were, not at `at`   */
     ks_ring_rows rows[KS_RING_ARRAYS];
     ks_ring_results results[KS_RING_RESULTS];

@@ -155,6 +155,21 @@ KS_DEVICE bool KS_T(fast_filter)(const ks_chunk_arrays &c, ROWS &at, int64_t k, 
     return true;
 }
 
+/** What the filter has kept of step k, of n states. */
+template <int N, class ROWS>
+KS_DEVICE void KS_T(fast_load_kept)(int n, const ROWS &at, int64_t k, KS_NUM *x, KS_GAIN *P)
+{
+    KS_T(fast_matrix)<1, N>(1, n, at.mean(k), 0, x);
+    KS_T(fast_matrix)<N, N>(n, n, at.cov(k), 1, P);
+}
+
+template <int N, class ROWS>
+KS_DEVICE void KS_T(fast_kept)(int n, const ROWS &at, int64_t k, KS_NUM *x, KS_GAIN *P)
+{
+    if (n == N && at.plain()) KS_T(fast_load_kept)<N>(N, at.plainly(), k, x, P);
+    else KS_T(fast_load_kept)<N>(n, at, k, x, P);
+}
+
 /** The smoothed estimate of the last step of a chunk. */
 template <int N, class ROWS>
 KS_DEVICE bool KS_T(fast_last)(const ks_chunk_arrays &c, const ROWS &at, int64_t chunk, int64_t k,
@@ -162,8 +177,7 @@ KS_DEVICE bool KS_T(fast_last)(const ks_chunk_arrays &c, const ROWS &at, int64_t
 {
     const int n = c.a.series.nx;
     if (k + 1 < c.a.series.steps) return KS_T(fast_narrow)<N>(n, c.last + chunk * (n + n * n), x, P);
-    KS_T(fast_matrix)<1, N>(1, n, at.mean(k), 0, x);
-    KS_T(fast_matrix)<N, N>(n, n, at.cov(k), 1, P);
+    KS_T(fast_kept)<N>(n, at, k, x, P);
     return true;
 }
 
@@ -178,8 +192,7 @@ KS_DEVICE bool KS_T(fast_back)(const ks_chunk_arrays &c, const ROWS &at, int64_t
     KS_GAIN fP[N * N], Pn[N * N], ET[N * N], Pp[N * N], W[2 * N * N + N];
     KS_T(fast_rows)<N, 1> r;
     const KS_T(ks_chunk_rows) rows = KS_T(fast_rows_of)<N, 1>(r);
-    KS_T(fast_matrix)<1, N>(1, n, at.mean(k), 0, fx);
-    KS_T(fast_matrix)<N, N>(n, n, at.cov(k), 1, fP);
+    KS_T(fast_kept)<N>(n, at, k, fx, fP);
     KS_T(fast_transition)<N, 1>(s, at, k + 1, r);
     if (!KS_T(ks_chunk_smooth)(N, &rows, fx, fP, x, P, Pn, ET, Pp, W, t)) return false;
     if (back.lag_one_cov.base) {

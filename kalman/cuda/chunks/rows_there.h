@@ -32,6 +32,7 @@ struct ks_rows_there : ks_series_rows {
     KS_DEVICE_MEMBER static char *result(int) { return nullptr; }
     KS_DEVICE_MEMBER static void take_results() {}
 
+    KS_DEVICE_MEMBER const ks_rows_there &plainly() const { return *this; }
     KS_DEVICE_MEMBER const void *mean(int64_t k) const { return ks_slot_of(c.kept_mean, k); }
     KS_DEVICE_MEMBER const void *cov(int64_t k) const { return ks_slot_of(c.kept_C, k); }
 };

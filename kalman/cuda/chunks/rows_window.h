@@ -49,7 +49,8 @@ KS_DEVICE void ks_ring_constants(const ks_ring &ring, char *shared, int thread, 
     for (int a = 0; a < KS_RING_ARRAYS; ++a) {
         const ks_ring_rows &r = ring.rows[a];
         if (r.stride || !r.base) continue; /* first rows that nobody reads need not be there */
-        for (int i = thread * 4; i < r.bytes; i += threads * 4) memcpy(shared + r.at + i, r.base + i, 4);
+        for (int i = thread * 4; i < r.bytes; i += threads * 4)
+            memcpy(ks_aligned(shared + r.at + i, 4), ks_aligned(r.base + i, 4), 4);
     }
 }
 

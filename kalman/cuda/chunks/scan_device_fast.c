@@ -21,11 +21,6 @@ static const struct { ks_precision precision; int nx, ny, largest; } sizes[] = {
 };
 enum { SIZES = sizeof sizes / sizeof sizes[0] };
 
-/* Steps of a chunk from which on threads have their rows brought: where there are as many chunks as a device has places for,
- * what they load by themselves, a line of the cache for each thread, keeps the second level busy before memory is. Fewer
- * chunks wait for their own arithmetic, and whatever brings their rows makes that longer. */
-enum { RING_STEPS = 16 };
-
 /* Most states and entries that are done in double, too. */
 enum { MOST_WIDE = 4, MOST_WIDE_ENTRIES = 2 };
 
@@ -149,7 +144,7 @@ ks_status ks_chunks_find_fast(ks_scan_device *d, const ks_smooth_plan *plan)
     if (!makes_fast_outputs(plan)) return KS_OK;
     KS_TRY(find_kernels(d, plan, 0, kernels));
     KS_TRY(find_wide(d, plan));
-    return d->team.lanes || d->chunks.size < RING_STEPS ? KS_OK : ks_chunks_fill(d, plan, KS_FILL_PIECES);
+    return d->team.lanes ? KS_OK : ks_chunks_fill(d, plan, KS_FILL_PIECES);
 }
 
 ks_status ks_chunks_fill(ks_scan_device *d, const ks_smooth_plan *plan, ks_fill fill)

@@ -69,16 +69,15 @@ static void take_rows(const ks_scan_device *d, ks_pass pass, ks_ring *ring)
 }
 
 /** Whether any row varies, and those that do stand close together from multiples of 16 bytes on. */
-static int fits_rows(const ks_ring *ring, int64_t size)
+static int fits_rows(ks_ring *ring, int64_t size)
 {
-    int varies = 0;
     for (int i = 0; i < KS_RING_ARRAYS; ++i) {
         const ks_ring_rows *r = &ring->rows[i];
         if (r->stride == 0) continue;
-        varies = 1;
-        if (r->stride != r->bytes || (uintptr_t)r->low % 16 != 0 || size * r->stride % 16 != 0) return 0;
+        ring->varies |= 1u << i;
+        if (r->stride != r->bytes || size > MOST_APART || (uintptr_t)r->low % 16 != 0 || size * r->stride % 16 != 0) return 0;
     }
-    return varies;
+    return ring->varies != 0;
 }
 
 /** What of the steps is stored, where it stands in whole pieces. */
@@ -102,6 +101,8 @@ static void take_results(const ks_scan_device *d, ks_pass pass, ks_ring *ring)
         r->bytes = (int)bytes[i];
         r->apart = (int)(c->size * bytes[i]);
         r->lanes = lanes_of(r->bytes);
+        r->piece = (16 << r->lanes) - 16;
+        r->next = (32 >> r->lanes) * r->apart;
     }
 }
 
@@ -119,6 +120,16 @@ static void find_steps(ks_ring *ring)
     }
 }
 
+/** Whether a window of some row is more than a warp brings at once, though the row is not. */
+static int too_wide(const ks_ring *ring)
+{
+    for (int i = 0; i < KS_RING_ARRAYS; ++i) {
+        const ks_ring_rows *const r = &ring->rows[i];
+        if (r->stride <= MOST_WHOLE && ring->window * r->stride > MOST_WHOLE) return 1;
+    }
+    return 0;
+}
+
 /** How far inside of a piece of 16 bytes a window may begin. */
 static int64_t most_ahead(const ks_ring_rows *r, int window)
 {
@@ -133,17 +144,18 @@ static int fits_there(const ks_ring *ring)
     static const int place[KS_RING_RESULTS] = { KS_RING_U, KS_RING_F };
     for (int i = 0; i < KS_RING_RESULTS; ++i) {
         const ks_ring_rows *const r = &ring->rows[place[i]];
-        if (!r->whole || r->stride % 16 != 0 || r->bytes < ring->results[i].bytes) return 0;
+        if (!(ring->whole >> place[i] & 1) || r->stride % 16 != 0 || r->bytes < ring->results[i].bytes) return 0;
     }
     return 1;
 }
 
-/** Lay out a block's memory: barriers of its warps or teams, rows that do not vary, slots of threads or teams. */
+/** Lay out a block's memory: barriers of its teams, rows that do not vary, slots of threads or teams. */
 static void lay_out(ks_ring *ring, int64_t size, int window, int stages, int barriers, int slots)
 {
     int at = rounded(barriers * stages * 8), stage = 0;
     ring->window = window;
     ring->stages = stages;
+    ring->whole = 0;
     for (int i = 0; i < KS_RING_ARRAYS; ++i) {
         ks_ring_rows *const r = &ring->rows[i];
         int *const end = r->stride ? &stage : &at;
@@ -151,8 +163,11 @@ static void lay_out(ks_ring *ring, int64_t size, int window, int stages, int bar
         r->at = *end;
         *end += bytes;
         r->lanes = lanes_of(bytes);
+        r->piece = (16 << r->lanes) - 16;
         r->apart = size * r->stride > MOST_APART ? 0 : (int)(size * r->stride);
-        r->whole = r->apart && (uintptr_t)r->base % 16 == 0 && window * r->stride % 16 == 0 && bytes <= MOST_WHOLE;
+        r->next = (32 >> r->lanes) * r->apart;
+        if (r->apart && (uintptr_t)r->base % 16 == 0 && window * r->stride % 16 == 0 && bytes <= MOST_WHOLE)
+            ring->whole |= 1u << i;
     }
     ring->stage = stage;
     ring->slots = at;
@@ -164,6 +179,8 @@ static void lay_out(ks_ring *ring, int64_t size, int window, int stages, int bar
     }
     /* Threads read 16 bytes each from as many banks as there are. */
     ring->slot = (slot / 16 | 1) * 16;
+    for (int i = 0; i < KS_RING_ARRAYS; ++i) ring->rows[i].slots = (32 >> ring->rows[i].lanes) * ring->slot;
+    for (int i = 0; i < KS_RING_RESULTS; ++i) ring->results[i].slots = (32 >> ring->results[i].lanes) * ring->slot;
     ring->bytes = ring->slots + slots * ring->slot;
 }
 
@@ -173,7 +190,7 @@ void ks_chunks_ring(const ks_scan_device *d, ks_pass pass, int blocks, ks_ring *
     const ks_team_shape *const team = pass == KS_PASS_BACK ? &d->team_back : &d->team;
     const int64_t chunks = d->chunks.chunks - d->chunks.begin, own = (int64_t)ks_team_shared(team);
     /* A slot for each chunk of a block, and what the launch has blocks for. */
-    const int slots = team->lanes ? team->teams : KS_CHUNK_THREADS, barriers = team->lanes ? slots : slots / 32;
+    const int slots = team->lanes ? team->teams : KS_CHUNK_THREADS, barriers = team->lanes ? slots : 0;
     const int64_t wanted = (chunks + slots - 1) / slots;
     const int64_t launched = team->blocks && team->blocks < wanted ? team->blocks : wanted;
     /* No more blocks are side by side than there are. */
@@ -182,15 +199,16 @@ void ks_chunks_ring(const ks_scan_device *d, ks_pass pass, int blocks, ks_ring *
     const int64_t most = ((int64_t)gpu->block_shared + KEPT) / (beside > 0 ? beside : 1) - KEPT - own;
     const int64_t room = d->ring_window ? (int64_t)gpu->block_shared - own : most;
     memset(ring, 0, sizeof *ring);
-    if (d->fill == KS_FILL_NONE || (team->lanes && d->fill == KS_FILL_PIECES)) return;
+    if (d->fill != (team->lanes ? KS_FILL_BULK : KS_FILL_PIECES)) return;
     take_rows(d, pass, ring);
     find_steps(ring);
-    if (d->fill == KS_FILL_PIECES) take_results(d, pass, ring);
+    if (!team->lanes) take_results(d, pass, ring);
     const int fits = fits_rows(ring, d->chunks.size);
-    const int stages = d->ring_stages ? d->ring_stages : STAGES;
+    const int stages = team->lanes && d->ring_stages ? d->ring_stages : STAGES;
     int window = d->ring_window ? d->ring_window : KS_RING_WINDOW;
     lay_out(ring, d->chunks.size, window, stages, barriers, slots);
-    while (window > 1 && ring->bytes > room) lay_out(ring, d->chunks.size, window /= 2, stages, barriers, slots);
+    while (window > 1 && (ring->bytes > room || (!team->lanes && !d->ring_window && too_wide(ring))))
+        lay_out(ring, d->chunks.size, window /= 2, stages, barriers, slots);
     if (ring->bytes > room) {
         memset(ring->results, 0, sizeof ring->results);
         lay_out(ring, d->chunks.size, window, stages, barriers, slots);

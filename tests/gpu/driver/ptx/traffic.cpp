@@ -16,10 +16,15 @@ struct totals {
     ptx_space space;
     long requests, moved, needed;
 };
+struct executed {
+    std::string what;
+    long times;
+};
 struct kernel {
     long threads = 0, warps = 0, instructions = 0, most = 0;
     std::set<uint32_t> launches;
     std::map<std::string, totals> operations;
+    std::map<const ptx_op *, executed> times; /* of all warps, in the order of the program */
 };
 
 struct lane {
@@ -48,6 +53,13 @@ class report
         for (const auto &k : kernels) {
             fprintf(file, "kernel %s launches %zu threads %ld warps %ld instructions %ld most %ld\n", k.first.c_str(),
                     k.second.launches.size(), k.second.threads, k.second.warps, k.second.instructions, k.second.most);
+            for (auto o = k.second.times.begin(); o != k.second.times.end();) {
+                const executed &first = o->second, *last = &first;
+                long operations = 0;
+                for (; o != k.second.times.end() && o->second.times == first.times; last = &o++->second) ++operations;
+                fprintf(file, "%s from %s, to %s: operations %ld times %ld\n", k.first.c_str(), first.what.c_str(),
+                        last->what.c_str(), operations, first.times);
+            }
             for (const auto &o : k.second.operations) {
                 const totals &t = o.second;
                 fprintf(file, "%s %s: requests %ld, ", k.first.c_str(), o.first.c_str(), t.requests);
@@ -97,6 +109,8 @@ void count(kernel &k, warp &w)
     long instructions = 0;
     for (const auto &op : w.executed) instructions += op.second;
     ++k.warps;
+    for (const auto &op : w.executed)
+        k.times.emplace(op.first, executed{op.first->what, 0}).first->second.times += op.second;
     k.instructions += instructions;
     k.most = std::max(k.most, instructions);
     for (const auto &op : w.touched) {

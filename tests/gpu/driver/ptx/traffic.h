@@ -5,11 +5,14 @@
  * The environment's KS_DRIVER_TRAFFIC is a file that gets a line of each kernel and each of its operations on memory:
  *
  *     kernel NAME launches N threads N warps N instructions N most N
+ *     KERNEL from OPERATION, line N, to OPERATION, line N: operations N times N
  *     KERNEL OPERATION, line N: requests N, sectors N of N needed
  *     KERNEL OPERATION, line N: requests N, passes N of N needed
  *     KERNEL OPERATION, line N: requests N, local
  *
- * Instructions are those of all warps, and of the one that has most: of each the most that a lane executes. Needed are the sectors that as many bytes would fill, and the passes of addresses that do not meet in a bank. */
+ * Instructions are those of all warps, and of the one that has most: of each the most that a lane executes. Operations that
+ * stand one after another and are executed as often are one line. Needed are the sectors that as many bytes would fill, and
+ * the passes of addresses that do not meet in a bank. */
 #ifndef PTX_TRAFFIC_H
 #define PTX_TRAFFIC_H
 
