@@ -115,7 +115,7 @@ template <class Op> KS_DEVICE void run_staged(const ks_scan_elements_args &args,
 }
 
 // A tile of elements in the order in which they are scanned, `each` of them of a thread: all first ones of the threads,
-// `apart` from one another, and all second ones behind them, so that threads beside one another meet in no bank.
+// `apart` from one another, and all second ones `second` behind them, so that threads beside one another meet in no bank.
 struct tile_of_elements {
     double *elements;
     int apart, second, count, each;
@@ -129,9 +129,9 @@ struct tile_of_elements {
 };
 
 // In shared memory, or in their places in an array.
-KS_DEVICE tile_of_elements tile_in(double *shared, int apart, int count, int each, bool reverse)
+KS_DEVICE tile_of_elements tile_in(double *shared, int apart, int second, int count, int each, bool reverse)
 {
-    const tile_of_elements tile = {shared, apart, (int)blockDim.x * apart, count, each, reverse};
+    const tile_of_elements tile = {shared, apart, second, count, each, reverse};
     return tile;
 }
 KS_DEVICE tile_of_elements tile_in_place(double *elements, int size, int count, bool reverse)
@@ -168,18 +168,32 @@ template <class Op> KS_DEVICE void scan_tile(Op &op, const tile_of_elements &til
     }
 }
 
-// The elements of a tile from an array, or back to it, neighbouring threads neighbouring numbers.
-template <class Move> KS_DEVICE void move_tile(const tile_of_elements &tile, int size, Move move)
+// move(number of the tile, number of the array) of all elements, or of the first `size` numbers of each, a literal: a warp
+// takes one element after the other, neighbouring threads neighbouring numbers.
+template <class Number, class Move>
+KS_DEVICE void move_tile(const tile_of_elements &tile, int size, Number *array, Move move)
 {
-    const int by = (int)blockDim.x / size, rest = (int)blockDim.x % size;
-    const int first = tile.reverse ? tile.count - 1 : 0, next = tile.reverse ? -1 : 1;
-    int at = first + next * ((int)threadIdx.x / size), number = (int)threadIdx.x % size;
-    for (int i = (int)threadIdx.x; i < tile.count * size; i += (int)blockDim.x) {
-        move(i, tile.element(at) + number);
-        number += rest;
-        at += number < size ? next * by : next * (by + 1);
-        number -= number < size ? 0 : size;
+    const int warps = (int)blockDim.x / KS_WARP, warp = (int)threadIdx.x / KS_WARP, first = (int)threadIdx.x % KS_WARP;
+    Number *there = array + (warp * size + first);
+    int at = tile.reverse ? tile.count - 1 - warp : warp;
+#pragma unroll 4
+    for (int left = tile.count - warp; left > 0; left -= warps) {
+        double *const element = tile.element(at) + first;
+#pragma unroll
+        for (int number = 0; number < size; number += KS_WARP)
+            if (number + first < size) move(element + number, there + number);
+        there += warps * size;
+        at += tile.reverse ? -warps : warps;
     }
+}
+
+KS_DEVICE void bring_tile(const tile_of_elements &tile, int size, const double *from)
+{
+    move_tile(tile, size, from, [](double *at, const double *there) { ks_async_copy(at, there, sizeof *at); });
+}
+KS_DEVICE void take_tile(const tile_of_elements &tile, int size, double *to)
+{
+    move_tile(tile, size, to, [](const double *at, double *there) { *there = *at; });
 }
 
 // Tiles in shared memory, or in their place.
@@ -187,7 +201,7 @@ template <class Op, bool SHARED> KS_DEVICE void scan_tiles(const ks_tiles_args &
 {
     Op op(args.nx, args.scratch);
     const int64_t size = op.size(), tiles = (args.count + args.tile - 1) / args.tile;
-    const int ways = args.reverse ? 2 : 1, apart = (int)ks_tile_apart(op.nx());
+    const int ways = args.reverse ? 2 : 1, apart = (int)ks_tile_apart(op.nx()), second = (int)(args.tile / args.each) * apart;
     for (int64_t unit = blockIdx.x; unit < ways * tiles; unit += gridDim.x) {
         const bool reverse = unit >= tiles;
         const int64_t tile = reverse ? unit - tiles : unit, first = tile * args.tile, left = args.count - first;
@@ -195,15 +209,15 @@ template <class Op, bool SHARED> KS_DEVICE void scan_tiles(const ks_tiles_args &
         double *const elements = (reverse ? args.reverse : args.forward) + first * size;
         double *const totals = reverse ? args.reverse_totals : args.forward_totals;
         const double *const from = args.from ? args.from + first * size : elements;
-        const tile_of_elements own = SHARED ? tile_in(shared, apart, count, (int)args.each, reverse)
+        const tile_of_elements own = SHARED ? tile_in(shared, apart, second, count, (int)args.each, reverse)
                                             : tile_in_place(elements, (int)size, count, reverse);
         /* All on their way before any is waited for. */
-        if (SHARED) move_tile(own, (int)size, [=](int i, double *at) { ks_async_copy(at, from + i, sizeof *at); });
+        if (SHARED) bring_tile(own, (int)size, from);
         ks_async_commit();
         ks_async_wait(0);
         __syncthreads();
         scan_tile(op, own);
-        if (SHARED) move_tile(own, (int)size, [=](int i, const double *at) { elements[i] = *at; });
+        if (SHARED) take_tile(own, (int)size, elements);
         if (totals && threadIdx.x == 0) op.copy(own.element(count - 1), totals + tile * size);
         __syncthreads();
     }
@@ -314,10 +328,10 @@ template <class Op> KS_DEVICE void fold_in_shared(const ks_fold_args &args, doub
     for (int64_t first = 1 + (int64_t)blockIdx.x * threads; first < t.count; first += ks_grid_threads()) {
         const int count = t.count - first < threads ? (int)(t.count - first) : threads;
         const borders from = elements_at(t, size, first), to = estimates_at(args, first);
-        const tile_of_elements forward = tile_in(shared, apart, count, 1, false);
-        const tile_of_elements reverse = tile_in(shared + threads * apart, apart, count, 1, false);
-        move_tile(forward, size, [=](int i, double *at) { ks_async_copy(at, from.forward + i, sizeof *at); });
-        if (t.reverse) move_tile(reverse, size, [=](int i, double *at) { ks_async_copy(at, from.reverse + i, sizeof *at); });
+        const tile_of_elements forward = tile_in(shared, apart, 0, count, 1, false);
+        const tile_of_elements reverse = tile_in(shared + threads * apart, apart, 0, count, 1, false);
+        bring_tile(forward, size, from.forward);
+        if (t.reverse) bring_tile(reverse, size, from.reverse);
         ks_async_commit();
         ks_async_wait(0);
         __syncthreads();
@@ -326,8 +340,8 @@ template <class Op> KS_DEVICE void fold_in_shared(const ks_fold_args &args, doub
             fold_border(op, args, first + threadIdx.x, own, own);
         }
         __syncthreads();
-        move_tile(forward, all, [=](int i, const double *at) { to.forward[i] = *at; });
-        if (t.reverse) move_tile(reverse, all, [=](int i, const double *at) { to.reverse[i] = *at; });
+        take_tile(forward, all, to.forward);
+        if (t.reverse) take_tile(reverse, all, to.reverse);
         __syncthreads();
     }
 }

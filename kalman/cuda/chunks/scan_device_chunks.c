@@ -40,7 +40,8 @@ static ks_status run_chunks(ks_scan_device *d, const ks_gpu_kernel *kernel, long
 
 static ks_status scan_tiles(ks_scan_device *d, const ks_tiles_args *t)
 {
-    const int64_t ways = t->reverse ? 2 : 1, threads = t->tile / t->each;
+    /* Whole warps, which move elements. */
+    const int64_t ways = t->reverse ? 2 : 1, threads = (t->tile / t->each + 31) / 32 * 32;
     const int64_t blocks = blocks_for(d, ways * tiles_of(t) * threads, threads);
     const int64_t numbers = t->nx <= KS_SCAN_LITERAL ? t->tile * ks_tile_apart(t->nx) : 0;
     const ks_gpu_shape shape = { { (unsigned)blocks }, { (unsigned)threads }, (size_t)numbers * sizeof(double), 0 };
