@@ -67,12 +67,12 @@ KS_DEVICE void ks_bt_gather(const ks_bt_lanes<T, P> &g, const ks_bt_level_args &
         if (both) y1 = ks_bt_block<T>(args.x, t.system, behind)[g.lane];
     }
     ks_async_wait(1);
-    __syncwarp(g.mask);
+    ks_bt_sync(g);
     ks_bt_absorb<T, P, CARRY>(g, 0, y0, D, b);
     ks_async_wait(0);
-    __syncwarp(g.mask);
+    ks_bt_sync(g);
     if (both) ks_bt_absorb<T, P, CARRY>(g, 1, y1, D, b);
-    __syncwarp(g.mask);
+    ks_bt_sync(g);
 }
 
 // Row `lane` of the coupling with the block before (side 1) or behind (side 2); zero where none is.
@@ -115,7 +115,7 @@ KS_DEVICE int ks_bt_sweep(const ks_bt_lanes<T, P> &g, T (&D)[P], T (&A)[P], T (&
             if (g.lane == p) b = y;
             if (g.lane > p) b -= l * y;
         }
-        __syncwarp(g.mask);
+        ks_bt_sync(g);
 #pragma unroll
         for (int j = (p + 1) / V * V; j < P; j += V) {
             const ks_bt_pack<T> c = ks_bt_read(column + j);
@@ -181,7 +181,7 @@ KS_DEVICE void ks_bt_factor_block(const ks_bt_lanes<T, P> &g, const ks_bt_level_
         if (has_before && has_behind)
             ks_bt_fill<T, P>(g, before_next ? ks_bt_array<T, P>(args, t.system, before, 2)
                                             : ks_bt_array<T, P>(args, t.system, behind, 1));
-        __syncwarp(g.mask);
+        ks_bt_sync(g);
     } else {
 #pragma unroll
         for (int p = 0; p < P; ++p)

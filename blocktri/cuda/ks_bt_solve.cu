@@ -77,11 +77,11 @@ KS_DEVICE void ks_bt_forward_block(const ks_bt_lanes<T, P> &g, const ks_bt_level
 template <class T, int P>
 KS_DEVICE void ks_bt_turn(const ks_bt_lanes<T, P> &g, const T *from, bool lower)
 {
-    __syncwarp(g.mask); // the last that was turned has been read
+    ks_bt_sync(g); // the last that was turned has been read
 #pragma unroll
     for (int p = 0; p < P; ++p)
         g.tile[0][p * (P + 1) + g.lane] = !lower || g.lane >= p ? from[p * P + g.lane] : T(0);
-    __syncwarp(g.mask);
+    ks_bt_sync(g);
 }
 
 // v <- v - W' x(k) for the W of this block with its neighbour k.

@@ -41,6 +41,13 @@ template <class T, int P, bool FACTOR> KS_DEVICE ks_bt_lanes<T, P> ks_bt_lanes_h
     return g;
 }
 
+// Waits for the lanes; a whole warp is known as such.
+template <class T, int P> KS_DEVICE void ks_bt_sync(const ks_bt_lanes<T, P> &g)
+{
+    if (P == 32) __syncwarp();
+    else ks_lanes_sync(g.mask);
+}
+
 template <class T, int P> KS_DEVICE T ks_bt_from(const ks_bt_lanes<T, P> &g, T value, int lane)
 {
     return __shfl_sync(g.mask, value, lane, P);
@@ -120,10 +127,10 @@ KS_DEVICE void ks_bt_load_rows(const ks_bt_lanes<T, P> &g, const T *M, int n, bo
     for (int i = 0; i < P; ++i)
         tile[i * (P + 1) + g.lane] =
             i < n && g.lane < n && (!lower || g.lane <= i) ? M[i * n + g.lane] : T(0);
-    __syncwarp(g.mask);
+    ks_bt_sync(g);
 #pragma unroll
     for (int p = 0; p < P; ++p) row[p] = tile[g.lane * (P + 1) + p];
-    __syncwarp(g.mask);
+    ks_bt_sync(g);
 }
 
 // row[p] = M[p, lane] of a row-major (n, n) matrix, zero beyond it.

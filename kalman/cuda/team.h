@@ -16,12 +16,10 @@ KS_DEVICE unsigned ks_team_mask(void)
     return lanes == 32 ? 0xffffffffu : ((1u << lanes) - 1) << (threadIdx.y * lanes % 32);
 }
 
-/** Waits for the team; writes before it are seen after it. A whole warp waits by one instruction; for lanes that are known only
- *  when it runs nvcc writes votes among them. */
+/** Waits for the team; writes before it are seen after it. */
 KS_DEVICE void ks_team_sync(void)
 {
-    if (blockDim.x == 32) __syncwarp();
-    else if (blockDim.x < 32) __syncwarp(ks_team_mask());
+    if (blockDim.x <= 32) ks_lanes_sync(ks_team_mask());
     else __syncthreads();
 }
 

@@ -1,7 +1,11 @@
 /* team_smallmat_text.h -- device code: the functions of smallmat_text.h that steps are made of, by a team
  * of threads on memory that all of them see; see num_f64.h and team.h. Every thread calls them with the
- * same arguments; they wait for the team before they write and after. What one thread computes does not
- * depend on how many there are. */
+ * same arguments; they wait for the team after they have written. Before, only where includers have defined KS_TEAM_BEFORE()
+ * so: a caller whose threads write what others are to read here, or read what is to be written, otherwise waits
+ * himself. What one thread computes does not depend on how many there are. */
+#ifndef KS_TEAM_BEFORE
+#define KS_TEAM_BEFORE() ((void)0)
+#endif
 
 /** C (m, n) = A B, or where it `adds` or `subtracts` C + A B or C - A B, with B (k, n) and A's entry (i, l) at
  *  A[i * ai + l * al], of a number that may be narrower; two by two entries to a thread, those beyond the edge
@@ -11,7 +15,7 @@ KS_DEVICE void KS_T(ks_team_product)(int m, int k, int n, const Number *A, int a
                                      const KS_NUM *B, KS_NUM *C, bool adds, bool subtracts)
 {
     const int across = (n + 1) / 2, tiles = (m + 1) / 2 * across;
-    ks_team_sync();
+    KS_TEAM_BEFORE();
     KS_TEAM_EACH(t, tiles) {
         const int i0 = t / across * 2, j0 = t % across * 2;
         const int i1 = i0 + 1 < m ? i0 + 1 : i0, j1 = j0 + 1 < n ? j0 + 1 : j0;
@@ -57,7 +61,7 @@ template <class Number>
 KS_DEVICE void KS_T(ks_team_vector)(int m, int k, const Number *A, int ai, int al, const KS_NUM *x,
                                     KS_NUM *y, bool subtracts)
 {
-    ks_team_sync();
+    KS_TEAM_BEFORE();
     KS_TEAM_EACH(i, m) {
         KS_NUM s = y[i];
         for (int l = 0; l < k; ++l) {
@@ -91,28 +95,28 @@ KS_DEVICE void KS_T(ks_mv_sub)(int m, int n, const KS_NUM *A, const KS_NUM *x, K
 
 KS_DEVICE void KS_T(ks_copy)(int n, const KS_NUM *a, KS_NUM *b)
 {
-    ks_team_sync();
+    KS_TEAM_BEFORE();
     KS_TEAM_EACH(i, n) b[i] = a[i];
     ks_team_sync();
 }
 
 KS_DEVICE void KS_T(ks_add)(int n, const KS_NUM *a, KS_NUM *b)
 {
-    ks_team_sync();
+    KS_TEAM_BEFORE();
     KS_TEAM_EACH(i, n) b[i] = a[i] + b[i];
     ks_team_sync();
 }
 
 KS_DEVICE void KS_T(ks_from)(int n, const KS_NUM *a, KS_NUM *b)
 {
-    ks_team_sync();
+    KS_TEAM_BEFORE();
     KS_TEAM_EACH(i, n) b[i] = a[i] - b[i];
     ks_team_sync();
 }
 
 KS_DEVICE void KS_T(ks_difference)(int n, const KS_NUM *a, const KS_NUM *b, KS_NUM *c)
 {
-    ks_team_sync();
+    KS_TEAM_BEFORE();
     KS_TEAM_EACH(i, n) c[i] = a[i] - b[i];
     ks_team_sync();
 }
@@ -120,35 +124,35 @@ KS_DEVICE void KS_T(ks_difference)(int n, const KS_NUM *a, const KS_NUM *b, KS_N
 template <class Number>
 KS_DEVICE void KS_T(ks_scale_rows)(int m, int n, const KS_NUM *A, const Number *scale, KS_NUM *B)
 {
-    ks_team_sync();
+    KS_TEAM_BEFORE();
     KS_TEAM_EACH(i, m * n) B[i] = A[i] * (KS_NUM)scale[i / n];
     ks_team_sync();
 }
 
 KS_DEVICE void KS_T(ks_zero)(int n, KS_NUM *a)
 {
-    ks_team_sync();
+    KS_TEAM_BEFORE();
     KS_TEAM_EACH(i, n) a[i] = KS_LIT(0);
     ks_team_sync();
 }
 
 KS_DEVICE void KS_T(ks_identity)(int n, KS_NUM *A)
 {
-    ks_team_sync();
+    KS_TEAM_BEFORE();
     KS_TEAM_EACH(i, n * n) A[i] = KS_LIT(i % (n + 1) == 0);
     ks_team_sync();
 }
 
 KS_DEVICE void KS_T(ks_transpose)(int m, int n, const KS_NUM *A, KS_NUM *B)
 {
-    ks_team_sync();
+    KS_TEAM_BEFORE();
     KS_TEAM_EACH(i, m * n) B[i % n * m + i / n] = A[i];
     ks_team_sync();
 }
 
 KS_DEVICE void KS_T(ks_mirror)(int n, KS_NUM *A)
 {
-    ks_team_sync();
+    KS_TEAM_BEFORE();
     KS_TEAM_EACH(i, n * n)
         if (i % n < i / n) A[i % n * n + i / n] = A[i];
     ks_team_sync();
@@ -156,7 +160,7 @@ KS_DEVICE void KS_T(ks_mirror)(int n, KS_NUM *A)
 
 KS_DEVICE void KS_T(ks_pack)(int n, const KS_NUM *A, KS_NUM *packed)
 {
-    ks_team_sync();
+    KS_TEAM_BEFORE();
     KS_TEAM_EACH(i, n * n)
         if (i % n <= i / n) packed[i / n * (i / n + 1) / 2 + i % n] = A[i];
     ks_team_sync();
@@ -164,7 +168,7 @@ KS_DEVICE void KS_T(ks_pack)(int n, const KS_NUM *A, KS_NUM *packed)
 
 KS_DEVICE void KS_T(ks_unpack)(int n, const KS_NUM *packed, KS_NUM *A)
 {
-    ks_team_sync();
+    KS_TEAM_BEFORE();
     KS_TEAM_EACH(i, n * n) {
         const int row = i / n, column = i % n;
         A[i] = packed[row > column ? row * (row + 1) / 2 + column : column * (column + 1) / 2 + row];
@@ -222,7 +226,7 @@ KS_DEVICE bool KS_T(ks_team_shares)(int m) { return m == 1 && ks_team_lanes() > 
 template <class Number>
 KS_DEVICE void KS_T(ks_ldl_forward)(int n, int m, const Number *LD, KS_NUM *B)
 {
-    ks_team_sync();
+    KS_TEAM_BEFORE();
     if (KS_T(ks_team_shares)(m)) {
         for (int j = 0; j < n - 1; ++j) {
             const KS_NUM b = B[j];
@@ -244,7 +248,7 @@ KS_DEVICE void KS_T(ks_ldl_forward)(int n, int m, const Number *LD, KS_NUM *B)
 KS_DEVICE void KS_T(ks_ldl_backward)(int n, int m, const KS_NUM *LD, const KS_NUM *inverse_d,
                                      KS_NUM *B)
 {
-    ks_team_sync();
+    KS_TEAM_BEFORE();
     if (KS_T(ks_team_shares)(m)) {
         KS_TEAM_EACH(i, n) B[i] = B[i] * inverse_d[i];
         for (int j = n - 1; j > 0; --j) {

@@ -59,6 +59,15 @@ KS_DEVICE void ks_grid_sync(void) { cooperative_groups::this_grid().sync(); }
 template <class T> KS_DEVICE T ks_relaxed_load(const T *p) { return *static_cast<const volatile T *>(p); }
 template <class T> KS_DEVICE void ks_relaxed_store(T *p, T value) { *static_cast<volatile T *>(p) = value; }
 
+/** __syncwarp() of some lanes of a warp, which a mask names that is not known before it runs. For such a mask the compiler writes
+ *  a comparison of all lanes' masks each time; where all lanes of the warp are here, which is asked by one instruction,
+ *  they wait together. */
+KS_DEVICE void ks_lanes_sync(unsigned mask)
+{
+    if (__activemask() == ~0u) __syncwarp();
+    else __syncwarp(mask);
+}
+
 /** threadIdx.x, read at this place. Of a kernel that does one piece of work after another the compiler
  *  otherwise computes what depends on threadIdx.x once before all of them, and keeps more than there are
  *  registers. */
@@ -71,6 +80,7 @@ KS_DEVICE int ks_thread_anew(void)
 }
 #else
 #  include "emulated_kernel.h"
+KS_DEVICE void ks_lanes_sync(unsigned mask) { __syncwarp(mask); }
 KS_DEVICE int ks_thread_anew(void) { return (int)threadIdx.x; }
 #endif
 

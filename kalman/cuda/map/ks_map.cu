@@ -5,6 +5,8 @@
 #include "scan_report.h"
 #include "team.h"
 
+// Threads of a team write rows and ranges by themselves, too.
+#define KS_TEAM_BEFORE() ks_team_sync()
 #include "num_team_f64.h"
 #include "team_smallmat_text.h"
 #include "team_array_text.h"

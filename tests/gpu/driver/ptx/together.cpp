@@ -99,6 +99,13 @@ bool shuffles(ptx_decoder &d, const ptx_statement &s, ptx_op *o)
     return o->run;
 }
 
+/* Of the lanes that are here with this one nothing is known. */
+const ptx_op *active(const ptx_op *o, ptx_frame &f)
+{
+    ptx_set(f, o->d, 1u << self->number % 32);
+    return o + 1;
+}
+
 bool multiplies(ptx_decoder &d, const ptx_statement &s, ptx_op *o)
 {
     product p = {};
@@ -135,6 +142,9 @@ bool ptx_together(ptx_decoder &d, const ptx_statement &s, ptx_op *o)
     } else if (s.name == "bar.sync" || s.name == "barrier.sync") {
         o->run = block_barrier;
         known = s.operands.size() == 1 && s.operands[0] == "0";
+    } else if (s.name == "activemask.b32") {
+        o->run = active;
+        o->d = d.reg(s.operands[0]);
     } else if (op == "bar") known = s.words[1] == "red" && votes(d, s, o, true);
     else if (op == "vote") known = votes(d, s, o, false);
     else if (op == "shfl") known = shuffles(d, s, o);
