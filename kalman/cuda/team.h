@@ -27,10 +27,16 @@ KS_DEVICE void ks_team_sync(void)
 KS_DEVICE int64_t ks_team_number(void) { return (int64_t)blockIdx.x * blockDim.y + threadIdx.y; }
 KS_DEVICE int64_t ks_team_count(void) { return (int64_t)gridDim.x * blockDim.y; }
 
-/** The team's memory: of the launch, or of the block, whose dynamic shared memory begins with it. */
+/** The team's memory: of the block, whose dynamic shared memory begins with it; of the launch, in the device's; of either.
+ *  What it is decides how it is reached: shared memory by addresses of 32 bits and offsets, either of both by 64. */
+KS_DEVICE char *ks_team_room_near(const ks_team_memory &team, char *shared) { return shared + threadIdx.y * team.slice; }
+KS_DEVICE char *ks_team_room_far(const ks_team_memory &team, char *)
+{
+    return team.memory + ks_team_number() * team.slice;
+}
 KS_DEVICE char *ks_team_room(const ks_team_memory &team, char *shared)
 {
-    return team.memory ? team.memory + ks_team_number() * team.slice : shared + threadIdx.y * team.slice;
+    return team.memory ? ks_team_room_far(team, shared) : ks_team_room_near(team, shared);
 }
 
 /** for i = the lane, the lane + lanes, ... below n */

@@ -68,7 +68,8 @@ struct ks_rows_ring {
 
     /** The same of an array that may have whole windows, which are there of the threads from `low` on that are fewer than
      *  `most`; behind that one nothing is there. */
-    KS_DEVICE_MEMBER void bring_some(const ks_ring_rows &r, bool whole, int low, int most, int64_t leads, int steps, int s) const
+    KS_DEVICE_MEMBER void bring_some(const ks_ring_rows &r, bool whole, int low, int most, int64_t leads, int steps,
+                                     int s) const
     {
         const int piece = lane() << 4 & r.piece;
         for (int thread = lane() >> r.lanes; thread < 32; thread += 32 >> r.lanes) {

@@ -86,20 +86,25 @@ ks_team_memory ks_team_memory_of(const ks_scan_device *d, const ks_team_shape *t
     return memory;
 }
 
+/** The kernels of teams whose memory is shared, or the device's. */
+static const char *team_kind(const ks_team_shape *team) { return team->blocks ? "team_far" : "team"; }
+
 /** Kernels of a plan's passes, with a ring or without: of teams, or that keep everything in registers; none for sizes
  *  that neither are for. */
 static ks_status find_kernels(ks_scan_device *d, const ks_smooth_plan *plan, int ring,
                               const ks_gpu_kernel **const kernels[3])
 {
-    static const char *const kinds[2][2] = { { "fast", "ring" }, { "team", "team_ring" } };
+    static const char *const kinds[2] = { "fast", "ring" };
     const size_t size = size_for(plan);
     const int keeps = d->chunks.smooths, meets = d->chunks.two_filter;
     const char *const suffix = suffix_of(plan), *const back = meets ? "meet" : "smooth";
     char module[24], name[48], to[16];
     ks_status status = KS_OK;
     for (int i = 0; i < 3 && status == KS_OK; ++i) {
-        const int team = (i < 2 ? d->team : d->team_back).lanes > 0;
-        const char *const kind = kinds[team][ring], *const filter = keeps && !team ? "keep" : "filter";
+        const ks_team_shape *const shape = i < 2 ? &d->team : &d->team_back;
+        const int team = shape->lanes > 0;
+        const char *const kind = !team ? kinds[ring] : ring ? "team_ring" : team_kind(shape);
+        const char *const filter = keeps && !team ? "keep" : "filter";
         const char *const part = i == 0 ? "absorb" : i == 1 ? filter : back;
         if (!team && (size == SIZES || (ring && i == 0 && sizes[size].largest))) continue;
         to[0] = 0;
@@ -130,11 +135,12 @@ static ks_status find_wide(ks_scan_device *d, const ks_smooth_plan *plan)
 static ks_status find_border(ks_scan_device *d, const ks_smooth_plan *plan)
 {
     const int teams = d->team_border.lanes > 0;
-    char name[32];
+    char module[24], name[40];
     if (!teams && plan->nx > KS_SCAN_LITERAL) return KS_OK;
-    if (teams) snprintf(name, sizeof name, "ks_border_%s", suffix_of(plan));
+    snprintf(module, sizeof module, "ks_chunks_%s", teams ? team_kind(&d->team_border) : "border");
+    if (teams) snprintf(name, sizeof name, "ks_%s_border_%s", team_kind(&d->team_border), suffix_of(plan));
     else snprintf(name, sizeof name, "ks_thread_border_%s_%d", suffix_of(plan), plan->nx > 2 ? 4 : 2);
-    return ks_gpu_find(d->gpu, &d->fast_border, teams ? "ks_chunks_team" : "ks_chunks_border", name);
+    return ks_gpu_find(d->gpu, &d->fast_border, module, name);
 }
 
 ks_status ks_chunks_find_fast(ks_scan_device *d, const ks_smooth_plan *plan)

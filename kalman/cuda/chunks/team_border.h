@@ -247,12 +247,12 @@ KS_DEVICE void team_meet_border(const ks_chunk_arrays &c, int64_t chunk, const t
 }
 
 #define BORDERS(suffix, mean, cov)                                                                  \
-    KS_KERNEL_BOUNDS(ks_border_##suffix, ks_team_args, KS_MOST_TEAM, 1)                             \
+    KS_KERNEL_BOUNDS(KS_TEAM(border_##suffix), ks_team_args, KS_MOST_TEAM, 1)                       \
     {                                                                                               \
         KS_DYNAMIC_SHARED(char, shared);                                                            \
         const ks_chunk_arrays &c = args.chunks;                                                     \
         if (ks_failed_before(args.status, args.phase)) return;                                      \
-        const team_border w = team_border_in(c.a.series.nx, ks_team_room(args.team, shared));       \
+        const team_border w = team_border_in(c.a.series.nx, KS_TEAM_ROOM(args.team, shared));       \
         const int64_t looks = c.begin == 0 && c.smooths && !c.two_filter ? c.size - 1 : 0;          \
         ks_tally tally = ks_tally_start();                                                          \
         double moves = 0;                                                                           \

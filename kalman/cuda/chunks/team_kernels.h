@@ -1,6 +1,6 @@
 /* team_kernels.h -- device code: the kernels of chunks of larger models, a team of threads for each, see team.h. The
- * includer defines KS_TEAM(name), the name of a kernel, and KS_ROWS, what brings it its rows: rows_there.h,
- * rows_team.h. */
+ * includer defines KS_TEAM(name), the name of a kernel, KS_ROWS, what brings it its rows: rows_there.h, rows_team.h, and
+ * KS_TEAM_ROOM, where teams have their memory: ks_team_room() of team.h, or what is of one place alone. */
 #include <math.h>
 #include "chunk_kernels.h"
 #include "hd.h"
@@ -56,7 +56,7 @@ KS_DEVICE void report(const ks_tally &tally, const ks_team_args &args)
     KS_KERNEL_BOUNDS(KS_TEAM(absorb_##suffix), ks_team_args, KS_MOST_TEAM, 1)                       \
     {                                                                                               \
         KS_DYNAMIC_SHARED(char, shared);                                                            \
-        char *const room = ks_team_room(args.team, shared);                                                   \
+        char *const room = KS_TEAM_ROOM(args.team, shared);                                         \
         ks_tally tally = ks_tally_start();                                                          \
         KS_ROWS rows(args, shared, 0);                                                              \
         for (int64_t c = FIRST_CHUNK; c < args.chunks.chunks; c += ks_team_count()) {               \
@@ -71,7 +71,7 @@ KS_DEVICE void report(const ks_tally &tally, const ks_team_args &args)
     KS_KERNEL_BOUNDS(KS_TEAM(filter_##suffix), ks_team_args, KS_MOST_TEAM, 1)                       \
     {                                                                                               \
         KS_DYNAMIC_SHARED(char, shared);                                                            \
-        char *const room = ks_team_room(args.team, shared);                                                   \
+        char *const room = KS_TEAM_ROOM(args.team, shared);                                         \
         if (ks_failed_before(args.status, args.phase)) return;                                      \
         ks_tally tally = ks_tally_start();                                                          \
         KS_ROWS rows(args, shared, 0);                                                              \
@@ -91,7 +91,7 @@ KS_DEVICE void report(const ks_tally &tally, const ks_team_args &args)
     KS_KERNEL_BOUNDS(KS_TEAM(kernel), ks_team_args, KS_MOST_TEAM, 1)                                \
     {                                                                                               \
         KS_DYNAMIC_SHARED(char, shared);                                                            \
-        char *const room = ks_team_room(args.team, shared);                                                   \
+        char *const room = KS_TEAM_ROOM(args.team, shared);                                         \
         if (ks_failed_before(args.status, args.phase)) return;                                      \
         ks_tally tally = ks_tally_start();                                                          \
         KS_ROWS rows(args, shared, 1);                                                              \

@@ -21,8 +21,8 @@ typedef enum ks_emulated_barrier {
 } ks_emulated_barrier;
 
 /** What ks_gpu_open() gives from now on, and what was seen. Not for several threads at once. A program that
- *  leaves it alone, the command say, has seed, lose_at, old, memory and fail_at from the environment's
- *  KS_EMULATED_SEED, KS_EMULATED_LOSE_AT, KS_EMULATED_OLD, KS_EMULATED_MEMORY and KS_EMULATED_FAIL_AT. */
+ *  leaves it alone, the command say, has seed, lose_at, old, memory, multiprocessors and fail_at from the
+ *  environment's KS_EMULATED_SEED, ..._LOSE_AT, ..._OLD, ..._MEMORY, ..._MULTIPROCESSORS and ..._FAIL_AT. */
 typedef struct ks_emulator {
     uint64_t seed;        /**< of the order of blocks and threads, and of when a stream runs     */
     int devices;          /**< how many there are                                                */

@@ -1,0 +1,10 @@
+// ks_chunks_team_far.cu -- chunks of models that are too large for shared memory, a team of threads for each.
+#include "rows_there.h"
+
+#define KS_TEAM_(name) ks_team_far_##name
+#define KS_TEAM(name)  KS_TEAM_(name)
+#define KS_ROWS        ks_rows_there
+#define KS_TEAM_ROOM   ks_team_room_far
+#include "team_kernels.h"
+#include "team_meet_kernels.h"
+#include "team_border.h"
