@@ -178,10 +178,12 @@ static golden_buffers *meet(const golden *g, ks_precision precision, unsigned ou
     const ks_model model = golden_model(g, precision);
     ks_smooth_plan *plan;
     use_seed(seed);
-#ifdef EMULATED
-    ks_emulated.watch = precision == KS_F64 ? "ks_team_meet_f64" : "ks_team_meet_f32";
-#endif
     OK(ks_smooth_plan_create(&plan, NULL, g->T, g->B, g->nx, g->ny, &o));
+#ifdef EMULATED
+    static const char *const names[2][2] = { { "ks_team_meet_f64", "ks_team_meet_f32" },
+                                             { "ks_team_far_meet_f64", "ks_team_far_meet_f32" } };
+    ks_emulated.watch = names[plan->device->team_back.blocks > 0][precision == KS_F32];
+#endif
     /* Teams with memory of the device's do several chunks each. */
     if (plan->device->team_back.blocks > 2) plan->device->team_back.blocks = 2;
     void *work = workspace(plan);

@@ -247,7 +247,7 @@ KS_DEVICE void team_meet_border(const ks_chunk_arrays &c, int64_t chunk, const t
 }
 
 #define BORDERS(suffix, mean, cov)                                                                  \
-    KS_KERNEL_BOUNDS(KS_TEAM(border_##suffix), ks_team_args, KS_MOST_TEAM, 1)                       \
+    KS_KERNEL_BOUNDS(KS_BORDER(suffix), ks_team_args, KS_MOST_TEAM, 1)                              \
     {                                                                                               \
         KS_DYNAMIC_SHARED(char, shared);                                                            \
         const ks_chunk_arrays &c = args.chunks;                                                     \
