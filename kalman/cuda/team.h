@@ -28,7 +28,7 @@ KS_DEVICE int64_t ks_team_number(void) { return (int64_t)blockIdx.x * blockDim.y
 KS_DEVICE int64_t ks_team_count(void) { return (int64_t)gridDim.x * blockDim.y; }
 
 /** The team's memory: of the block, whose dynamic shared memory begins with it; of the launch, in the device's; of either.
- *  What it is decides how it is reached: shared memory by addresses of 32 bits and offsets, either of both by 64. */
+ *  What is known of it when it is compiled decides how it is reached: shared memory by addresses of 32 bits and offsets. */
 KS_DEVICE char *ks_team_room_near(const ks_team_memory &team, char *shared) { return shared + threadIdx.y * team.slice; }
 KS_DEVICE char *ks_team_room_far(const ks_team_memory &team, char *)
 {

@@ -61,11 +61,15 @@ template <class T> KS_DEVICE void ks_relaxed_store(T *p, T value) { *static_cast
 
 /** __syncwarp() of some lanes of a warp, which a mask names that is not known before it runs. For such a mask the compiler writes
  *  a comparison of all lanes' masks each time; where all lanes of the warp are here, which is asked by one instruction,
- *  they wait together. */
+ *  they wait together. Before compute capability 9.0 kernels of block-tridiagonal systems have no register left to ask. */
 KS_DEVICE void ks_lanes_sync(unsigned mask)
 {
+#  if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+    __syncwarp(mask);
+#  else
     if (__activemask() == ~0u) __syncwarp();
     else __syncwarp(mask);
+#  endif
 }
 
 /** threadIdx.x, read at this place. Of a kernel that does one piece of work after another the compiler

@@ -1,4 +1,5 @@
-/* test_ring.c -- rows that come through shared memory beside rows that threads or teams load where they lie, wherever chunks, windows and arrays begin and end: the same results. */
+/* test_ring.c -- rows that come through shared memory beside rows that threads or teams load where they lie, wherever
+ * chunks, windows and arrays begin and end: the same results. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -151,9 +151,9 @@ KS_HD int64_t ks_team_border_bytes(int nx)
 KS_HD int64_t ks_tile_apart(int nx) { return ks_scan_slot(ks_aggregate_numbers(nx)); }
 
 /** Kernels ks_filter_tiles_N of module ks_scan_elements, N = 1, 2, 3, 4, any: tiles of elements, a block
- *  of tile / each threads for each, scanned in its shared memory, `tile` times ks_tile_apart() numbers, or for `any`, where
- *  `each` is 1, where they lie: forward, and where there is `reverse`, reverse. Totals, where there is room for them, receive
- *  the product of each tile. */
+ *  of tile / each threads, filled up to whole warps, for each, scanned in its shared memory, `tile` times ks_tile_apart()
+ *  numbers, or for `any`, where `each` is 1, where they lie: forward, and where there is `reverse`, reverse. Totals, where
+ *  there is room for them, receive the product of each tile. */
 typedef struct ks_tiles_args {
     int nx;
     double *scratch;                /* ks_scan_elements_scratch() for each thread, for `any`      */

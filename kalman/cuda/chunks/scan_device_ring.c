@@ -68,14 +68,15 @@ static void take_rows(const ks_scan_device *d, ks_pass pass, ks_ring *ring)
     ring->rows[KS_RING_Y] = rows_of(s->y, m, 0, back, k0, k1);
 }
 
-/** Whether any row varies, and those that do stand close together from multiples of 16 bytes on. */
+/** Which rows vary, to the ring, and whether any does and those that do stand close together from multiples of 16 bytes on. */
 static int fits_rows(ks_ring *ring, int64_t size)
 {
     for (int i = 0; i < KS_RING_ARRAYS; ++i) {
         const ks_ring_rows *r = &ring->rows[i];
         if (r->stride == 0) continue;
         ring->varies |= 1u << i;
-        if (r->stride != r->bytes || size > MOST_APART || (uintptr_t)r->low % 16 != 0 || size * r->stride % 16 != 0) return 0;
+        if (r->stride != r->bytes || size > MOST_APART || (uintptr_t)r->low % 16 != 0 || size * r->stride % 16 != 0)
+            return 0;
     }
     return ring->varies != 0;
 }
