@@ -66,9 +66,9 @@ typedef struct ks_fast_args {
     ks_ring ring;
 } ks_fast_args;
 
-/** Kernels ks_team_absorb_P, ks_team_filter_P, ks_team_smooth_P, ks_team_meet_P and ks_border_P of module ks_chunks_team,
- *  for precision P: a row of the block, blockDim.x threads, is a team (team.h) with ks_team_bytes(),
- *  ks_team_meet_bytes() or ks_team_border_bytes() of shared memory, or ks_team_far_... and ks_border_far_P of module
+/** Kernels ks_team_absorb_P, ks_team_filter_P, ks_team_smooth_P and ks_team_meet_P of module ks_chunks_team, for
+ *  precision P, and ks_border_near for all: a row of the block, blockDim.x threads, is a team (team.h) with ks_team_bytes(),
+ *  ks_team_meet_bytes() or ks_team_border_bytes() of shared memory, or ks_team_far_... and ks_border_far of module
  *  ks_chunks_team_far of the device's. And ks_team_ring_... of module ks_chunks_team_ring, with either, `ring` and that
  *  much dynamic shared memory behind it. */
 typedef struct ks_team_args {

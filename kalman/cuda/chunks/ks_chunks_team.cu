@@ -3,7 +3,7 @@
 
 #define KS_TEAM_(name) ks_team_##name
 #define KS_TEAM(name)  KS_TEAM_(name)
-#define KS_BORDER(suffix) ks_border_##suffix
+#define KS_BORDER      ks_border_near
 #define KS_ROWS        ks_rows_there
 #define KS_TEAM_ROOM   ks_team_room_near
 #include "team_kernels.h"

@@ -3,7 +3,7 @@
 
 #define KS_TEAM_(name) ks_team_far_##name
 #define KS_TEAM(name)  KS_TEAM_(name)
-#define KS_BORDER(suffix) ks_border_far_##suffix
+#define KS_BORDER      ks_border_far
 #define KS_ROWS        ks_rows_there
 #define KS_TEAM_ROOM   ks_team_room_far
 #include "team_kernels.h"

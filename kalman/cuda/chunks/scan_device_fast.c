@@ -138,7 +138,7 @@ static ks_status find_border(ks_scan_device *d, const ks_smooth_plan *plan)
     char module[24], name[40];
     if (!teams && plan->nx > KS_SCAN_LITERAL) return KS_OK;
     snprintf(module, sizeof module, "ks_chunks_%s", teams ? team_kind(&d->team_border) : "border");
-    if (teams) snprintf(name, sizeof name, "ks_border_%s%s", d->team_border.blocks ? "far_" : "", suffix_of(plan));
+    if (teams) snprintf(name, sizeof name, "ks_border_%s", d->team_border.blocks ? "far" : "near");
     else snprintf(name, sizeof name, "ks_thread_border_%s_%d", suffix_of(plan), plan->nx > 2 ? 4 : 2);
     return ks_gpu_find(d->gpu, &d->fast_border, module, name);
 }

@@ -30,14 +30,22 @@ KS_DEVICE team_border team_border_in(int n, char *memory)
     return w;
 }
 
-// The transition into step k > 0.
-template <class Mean> KS_DEVICE void team_way(const ks_series &s, int64_t k, const team_border &w)
+// Numbers of the plan's, in single precision or in double: one kernel is for all precisions.
+KS_DEVICE void team_load(int numbers, const void *row, int single, double *to)
 {
+    if (single) team_load_team_f64<float>(numbers, row, to);
+    else team_load_team_f64<double>(numbers, row, to);
+}
+
+// The transition into step k > 0.
+KS_DEVICE void team_way(const ks_scan_arrays &a, int64_t k, const team_border &w)
+{
+    const ks_series &s = a.series;
     const int n = s.nx;
     ks_team_sync();
-    team_load_team_f64<Mean>(n * n, ks_row(s.F, k - s.shift), w.F);
-    team_load_team_f64<Mean>(n * n, ks_row(s.Q, k - s.shift), w.Q);
-    team_load_team_f64<Mean>(n, ks_row(s.u, k - s.shift), w.u);
+    team_load(n * n, ks_row(s.F, k - s.shift), a.single, w.F);
+    team_load(n * n, ks_row(s.Q, k - s.shift), a.single, w.Q);
+    team_load(n, ks_row(s.u, k - s.shift), a.single, w.u);
     ks_team_sync();
 }
 
@@ -196,23 +204,21 @@ KS_DEVICE bool team_is_sharp(int n, const double *P, double least, double *W)
 }
 
 // Whether the first chunk's way back is suspect from step k + 1 to step k.
-template <class Mean, class Cov>
 KS_DEVICE bool team_is_suspect(const ks_chunk_arrays &c, int64_t k, const team_border &w)
 {
     const int n = c.a.series.nx;
     const ks_border_scale scale = ks_border_scale_of(&c.a);
     bool sharp = c.form[k] != KS_FORM_ORDINARY;
     if (sharp) return true;
-    team_load_team_f64<Mean>(n, ks_slot_of(c.kept_mean, k), w.x2);
-    team_load_team_f64<Cov>(n * n, ks_slot_of(c.kept_C, k), w.P2);
-    team_way<Mean>(c.a.series, k + 1, w);
+    team_load(n, ks_slot_of(c.kept_mean, k), c.a.single, w.x2);
+    team_load(n * n, ks_slot_of(c.kept_C, k), c.a.single_cov, w.P2);
+    team_way(c.a, k + 1, w);
     ks_predict_team_f64(n, w.F, w.Q, w.u, w.x2, w.P2, w.x, w.P, w.W);
     for (int i = 0; i < n; ++i) sharp = sharp || ks_border_is_sharp(w.x, w.P, scale, n, i);
     return sharp || team_is_sharp(n, w.P, ks_border_least_left(&c.a), w.W);
 }
 
 // The lag-one covariance across the border. False where the ordinary form will not do.
-template <class Cov>
 KS_DEVICE bool team_lag_across(const ks_chunk_arrays &c, int64_t k, const double *before, const double *first,
                                const team_border &w)
 {
@@ -221,12 +227,12 @@ KS_DEVICE bool team_lag_across(const ks_chunk_arrays &c, int64_t k, const double
     if (!c.a.back.lag_one_cov.base) return true;
     if (!ks_smoothing_gain_team_f64(n, w.F, w.Q, before + n, ET, Pp, Pp + n * n)) return false;
     ks_mm_team_f64(n, n, n, first + n, ET, Pp);
-    team_put_team_f64<Cov>(n * n, Pp, c.a.back.lag_one_cov, k);
+    if (c.a.single_cov) team_put_team_f64<float>(n * n, Pp, c.a.back.lag_one_cov, k);
+    else team_put_team_f64<double>(n * n, Pp, c.a.back.lag_one_cov, k);
     return true;
 }
 
 // A border, that before `chunk`. By how much of it steps differ goes to *moves, and what is left to the chunk's flags.
-template <class Mean, class Cov>
 KS_DEVICE void team_meet_border(const ks_chunk_arrays &c, int64_t chunk, const team_border &w, ks_tally *tally,
                                 double *moves)
 {
@@ -235,34 +241,30 @@ KS_DEVICE void team_meet_border(const ks_chunk_arrays &c, int64_t chunk, const t
     const double most = KS_CHUNKS_DIFFER_MOST(c.a.single_cov);
     double by = 0;
     unsigned char left = 0;
-    team_way<Mean>(c.a.series, k, w);
+    team_way(c.a, k, w);
     ks_tell_moved(tally, moves, k, team_predictions_differ(c, end, before, w), most);
     if (c.smooths && tally->bad_step < 0) {
         const double *const first = c.first + chunk * all, *const last = c.last + (chunk - 1) * all;
         if (team_ways_back_differ(c, end, first, last, w, &by)) ks_tell_moved(tally, moves, k - 1, by, most);
         else left |= KS_UNJUDGED;
-        if (!team_lag_across<Cov>(c, k, before, first, w)) left |= KS_NO_LAG;
+        if (!team_lag_across(c, k, before, first, w)) left |= KS_NO_LAG;
     }
     if (ks_team_lane() == 0) c.hard_absorb[chunk] = left;
 }
 
-#define BORDERS(suffix, mean, cov)                                                                  \
-    KS_KERNEL_BOUNDS(KS_BORDER(suffix), ks_team_args, KS_MOST_TEAM, 1)                              \
-    {                                                                                               \
-        KS_DYNAMIC_SHARED(char, shared);                                                            \
-        const ks_chunk_arrays &c = args.chunks;                                                     \
-        if (ks_failed_before(args.status, args.phase)) return;                                      \
-        const team_border w = team_border_in(c.a.series.nx, KS_TEAM_ROOM(args.team, shared));       \
-        const int64_t looks = c.begin == 0 && c.smooths && !c.two_filter ? c.size - 1 : 0;          \
-        ks_tally tally = ks_tally_start();                                                          \
-        double moves = 0;                                                                           \
-        for (int64_t at = ks_team_number(); at < looks && at + 1 < c.a.series.steps; at += ks_team_count()) \
-            if (team_is_suspect<mean, cov>(c, at, w) && ks_team_lane() == 0) ks_border_suspect(c);  \
-        for (int64_t chunk = FIRST_CHUNK; chunk < c.chunks && tally.bad_step < 0; chunk += ks_team_count()) \
-            if (chunk > 0) team_meet_border<mean, cov>(c, chunk, w, &tally, &moves);                \
-        report(tally, args);                                                                        \
-        if (ks_team_lane() == 0) ks_report_moves(moves, args.status);                               \
-    }
-BORDERS(f64, double, double)
-BORDERS(f32, float, float)
-BORDERS(mixed, double, float)
+KS_KERNEL_BOUNDS(KS_BORDER, ks_team_args, KS_MOST_TEAM, 1)
+{
+    KS_DYNAMIC_SHARED(char, shared);
+    const ks_chunk_arrays &c = args.chunks;
+    if (ks_failed_before(args.status, args.phase)) return;
+    const team_border w = team_border_in(c.a.series.nx, KS_TEAM_ROOM(args.team, shared));
+    const int64_t looks = c.begin == 0 && c.smooths && !c.two_filter ? c.size - 1 : 0;
+    ks_tally tally = ks_tally_start();
+    double moves = 0;
+    for (int64_t at = ks_team_number(); at < looks && at + 1 < c.a.series.steps; at += ks_team_count())
+        if (team_is_suspect(c, at, w) && ks_team_lane() == 0) ks_border_suspect(c);
+    for (int64_t chunk = FIRST_CHUNK; chunk < c.chunks && tally.bad_step < 0; chunk += ks_team_count())
+        if (chunk > 0) team_meet_border(c, chunk, w, &tally, &moves);
+    report(tally, args);
+    if (ks_team_lane() == 0) ks_report_moves(moves, args.status);
+}

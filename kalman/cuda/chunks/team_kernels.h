@@ -1,7 +1,7 @@
 /* team_kernels.h -- device code: the kernels of chunks of larger models, a team of threads for each, see team.h. The
  * includer defines KS_TEAM(name), the name of a kernel, KS_ROWS, what brings it its rows: rows_there.h, rows_team.h, and
  * KS_TEAM_ROOM, where teams have their memory: ks_team_room() of team.h, or what is of one place alone. Of
- * team_border.h KS_BORDER(suffix) names the kernel. */
+ * team_border.h KS_BORDER is the name of the kernel. */
 #include <math.h>
 #include "chunk_kernels.h"
 #include "hd.h"

@@ -319,6 +319,7 @@ template <class To> struct conversion {
 };
 ptx_run convert(const std::string &to, const std::string &from)
 {
+    if (to == "u8") return of_number<conversion<uint8_t>::from>(from);
     if (to == "u16") return of_number<conversion<uint16_t>::from>(from);
     if (to == "s16") return of_number<conversion<int16_t>::from>(from);
     if (to == "u32") return of_number<conversion<uint32_t>::from>(from);
