@@ -3,10 +3,12 @@
 Usage: install.py BUILD_DIR INCLUDE_DIR CC CXX
 `meson install` into a staging folder, where all public headers must be; then, through pkg-config alone, a C and a C++ program are
 compiled against the shared and against the static library and run. Both must print the version
-that pkg-config tells. The installed command must run too, and its manual page be there."""
+that pkg-config tells. The installed command must run too, and its manual page be there. Documents lie as they do in the
+source, so that what one of them links in the same folder or below is there, but for folders that are not for users."""
 
 import os
 import pathlib
+import re
 import shlex
 import subprocess
 import sys
@@ -86,6 +88,23 @@ def use(stage, compilers, work):
     everything_static(work / "program.c", compilers["c"], [*cflags, *ask("--libs", "--static")], version)
 
 
+def documents(stage):
+    """README.md, and whatever it and docs/ link that is installed at all."""
+    top = one(stage, "kalscan/README.md").parent
+    found = 0
+    for document in [top / "README.md", *sorted((top / "docs").glob("*.md"))]:
+        for link in re.findall(r"\]\(([^)#:]+)[^):]*\)", document.read_text(encoding="utf-8")):
+            to = pathlib.Path(os.path.normpath(document.parent / link))
+            if to.relative_to(top).parts[0] in ("include", "tests", "CONTRIBUTING.md"):
+                continue
+            if not to.exists():
+                raise Failed(f"{document.relative_to(top)} links {link}, which is not installed")
+            found += 1
+    if found < 20 or not list(top.glob("examples/*.c")):
+        raise Failed(f"{found} links between documents of {top}")
+    print(f"{found} links between documents")
+
+
 def everything_static(source, compiler, words, version):
     """As README.md says it; where the system has no static OpenBLAS or C library there is nothing to try."""
     program = source.parent / "static"
@@ -117,6 +136,7 @@ def main():
             for command in stage.rglob("bin/kalscan"):
                 print(run(command, "--version"))
                 one(stage, "man1/kalscan.1")
+            documents(stage)
         except Failed as failure:
             print(failure)
             return 1
