@@ -4,7 +4,7 @@ Usage: install.py BUILD_DIR INCLUDE_DIR CC CXX
 `meson install` into a staging folder, where all public headers must be; then, through pkg-config alone, a C and a C++ program are
 compiled against the shared and against the static library and run. Both must print the version
 that pkg-config tells. The installed command must run too, and its manual page be there. Documents lie as they do in the
-source, so that what one of them links in the same folder or below is there, but for folders that are not for users."""
+source, so that what one of them links is there, but for headers, which lie elsewhere, and what is for developers."""
 
 import os
 import pathlib
