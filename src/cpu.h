@@ -2,7 +2,7 @@
 #ifndef KS_CPU_H
 #define KS_CPU_H
 
-#include "kalscan/smooth.h"
+#include "kalscan/number.h"
 
 /** Non-zero where the kernels compiled for AVX2 and FMA can run. */
 static inline int ks_has_avx2(void)

@@ -37,8 +37,8 @@
 #include <stdint.h>
 #include "kalscan/context.h"
 #include "kalscan/export.h"
+#include "kalscan/number.h"
 #include "kalscan/order.h"
-#include "kalscan/smooth.h"
 #include "kalscan/status.h"
 
 KS_BEGIN_DECLS

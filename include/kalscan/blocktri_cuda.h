@@ -32,7 +32,7 @@
 #include "kalscan/blocktri_refine.h"
 #include "kalscan/context.h"
 #include "kalscan/export.h"
-#include "kalscan/smooth.h"
+#include "kalscan/number.h"
 #include "kalscan/status.h"
 
 KS_BEGIN_DECLS

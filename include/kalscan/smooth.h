@@ -31,17 +31,13 @@
 #include "kalscan/backend.h"
 #include "kalscan/context.h"
 #include "kalscan/export.h"
+#include "kalscan/number.h"
 #include "kalscan/order.h"
 #include "kalscan/scan.h"
 #include "kalscan/status.h"
 
 KS_BEGIN_DECLS
 
-/** Of the computation. KS_MIXED: covariances and gains in float, means in double, so that a mean that is
- *  large against its standard deviation keeps its digits: by KS_METHOD_SEQUENTIAL on the CPU, and by
- *  KS_SCAN_CHUNKED on a device. Model and y are double then, and of the outputs means and innovations;
- *  covariances, variances and innovation_cov are float. */
-typedef enum ks_precision { KS_F64 = 0, KS_F32 = 1, KS_MIXED = 2 } ks_precision;
 typedef enum ks_job { KS_JOB_SMOOTH = 0, KS_JOB_FILTER = 1 } ks_job;
 
 /** The methods; "SF" is Sarkka & Garcia-Fernandez, "On the performance of prefix-sum parallel
@@ -77,17 +73,6 @@ typedef enum ks_transition {
     KS_OUT_OF = 1  /**< row k carries x[k] to x[k+1] (Durbin & Koopman); needs KS_PRIOR_X1 where */
                    /**< F, Q or u varies with the step                                           */
 } ks_transition;
-
-/** Instruction-set tier of the arithmetic. Results of different tiers differ by rounding. */
-typedef enum ks_tier {
-    KS_TIER_AUTO = 0,     /**< the fastest that the library has and the processor runs: AVX-512  */
-                          /**< where it was measured to pay, which on Zen 4 is seldom            */
-    KS_TIER_BASELINE = 1, /**< what every processor of the architecture has, or the least that   */
-                          /**< the library is built for                                          */
-    KS_TIER_AVX2 = 2,     /**< x86-64 with AVX2 and FMA                                          */
-    KS_TIER_AVX512 = 3    /**< x86-64 with AVX-512 F, VL and DQ, where the library is built with */
-                          /**< it; what has no kernels of its own there uses those of AVX2       */
-} ks_tier;
 
 /** What becomes of a constant model's covariances, which converge: F, Q, H and R without a step stride. Scans, which make
  *  elements of all steps, and devices compute each step. KS_METHOD_AUTO may take another method with another word, and from

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <hdf5.h>
-#include "kalscan/smooth.h"
+#include "kalscan/number.h"
 #include "convention.h"
 #include "dataset.h"
 #include "failure.h"

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include "kalscan/smooth.h"
+#include "kalscan/number.h"
 #include "dataset.h"
 
 /** How far loading has come. */
