@@ -6,9 +6,10 @@
  *         |             ..    ..    |     all (n, n); N >= 1 and n >= 1 of any size
  *
  * For systems whose diagonal blocks are cheap to solve, above all tridiagonal ones, and whose
- * other blocks are sparse: block iterations that solve each diagonal block directly ("HBISA" below,
- * the hybrid blocked iterative solving algorithm for block-tridiagonal systems), Krylov methods
- * preconditioned by the same solves, and direct elimination of blocks.
+ * other blocks are sparse: block iterations that solve each diagonal block directly, Krylov methods
+ * preconditioned by the same solves, and direct elimination of blocks. "HBISA" is the hybrid blocked
+ * iterative solving algorithm of Yang, Li & Li, "A parallel solving method for block-tridiagonal
+ * equations on CPU-GPU heterogeneous computing systems", J. Supercomputing 73(5), 2017.
  *
  *     ks_general_source source = KS_GENERAL_SOURCE_INIT;
  *     source.D = (ks_const_blocks){ D, n * n };       ... L, U

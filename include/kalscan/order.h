@@ -9,8 +9,8 @@ KS_BEGIN_DECLS
 /** In which order the blocks are eliminated. All of them are Cholesky factorizations of A with its
  *  blocks permuted; they differ in the work that can go on at once and in the fill that it costs.
  *  "JMS" is Jin, Montoison & Shin, "Harnessing batched BLAS/LAPACK kernels on GPUs for parallel
- *  solutions of block tridiagonal systems"; "GPU-Cholesky" is "GPU-accelerated Cholesky
- *  factorization of block tridiagonal matrices". */
+ *  solutions of block tridiagonal systems", arXiv:2509.03015; "GPU-Cholesky" is Schwan, Kuhn & Jones,
+ *  "GPU-accelerated Cholesky factorization of block tridiagonal matrices", arXiv:2601.03754. */
 typedef enum ks_blocktri_order {
     KS_BLOCKTRI_AUTO = 0,              /**< sequential for one worker, N < 4, or a system of less */
                                        /**< than about 0.1 ms, where threads cost more than they  */

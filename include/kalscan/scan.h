@@ -4,10 +4,11 @@
  * a forward scan replaces a[k] by a[0] (+) ... (+) a[k], a reverse scan by a[k] (+) ... (+) a[T-1].
  * The left operand is always the earlier one, in both directions.
  *
- * A scan algorithm is a pure function from (algorithm, length) to rounds of independent lanes,
- * see Sarkka & Garcia-Fernandez, "On the performance of prefix-sum parallel Kalman filters and
- * smoothers on GPUs", Sec. II. A plan holds these rounds; running it allocates nothing. The rounds
- * do not depend on the number of threads, so the results are the same bits for any number. */
+ * A scan algorithm is a pure function from (algorithm, length) to rounds of independent lanes, see
+ * Sec. II of "SF": Sarkka & Garcia-Fernandez, "On the performance of prefix-sum parallel Kalman
+ * filters and smoothers on GPUs", arXiv:2511.10363. A plan holds these rounds; running it allocates
+ * nothing. The rounds do not depend on the number of threads, so the results are the same bits for any
+ * number. */
 #ifndef KALSCAN_SCAN_H
 #define KALSCAN_SCAN_H
 
@@ -21,10 +22,10 @@ KS_BEGIN_DECLS
 
 /** The algorithms. Any length, no padding. */
 typedef enum ks_scan_algorithm {
-    KS_SCAN_HILLIS_STEELE = 0,  /**< paper Alg. 1: fewest rounds, T log T combines, two buffers  */
-    KS_SCAN_BLELLOCH = 1,       /**< paper Alg. 2: exclusive tree, then one pass; needs a copy   */
-    KS_SCAN_LADNER_FISCHER = 2, /**< paper Alg. 3: in place, 2T combines                         */
-    KS_SCAN_SENGUPTA = 3,       /**< paper Alg. 4: tree down to `threshold`, Hillis-Steele there */
+    KS_SCAN_HILLIS_STEELE = 0,  /**< SF Alg. 1: fewest rounds, T log T combines, two buffers     */
+    KS_SCAN_BLELLOCH = 1,       /**< SF Alg. 2: exclusive tree, then one pass; needs a copy      */
+    KS_SCAN_LADNER_FISCHER = 2, /**< SF Alg. 3: in place, 2T combines                            */
+    KS_SCAN_SENGUPTA = 3,       /**< SF Alg. 4: tree down to `threshold`, Hillis-Steele there    */
     KS_SCAN_CHUNKED = 4         /**< reduce chunks, scan the aggregates, run the chunks again    */
 } ks_scan_algorithm;
 #define KS_SCAN_ALGORITHMS 5

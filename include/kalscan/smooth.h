@@ -41,7 +41,7 @@ KS_BEGIN_DECLS
 typedef enum ks_job { KS_JOB_SMOOTH = 0, KS_JOB_FILTER = 1 } ks_job;
 
 /** The methods; "SF" is Sarkka & Garcia-Fernandez, "On the performance of prefix-sum parallel
- *  Kalman filters and smoothers on GPUs". A method that does not do the plan's job, or not in its
+ *  Kalman filters and smoothers on GPUs", arXiv:2511.10363. A method that does not do the plan's job, or not in its
  *  precision, is KS_EINVAL to plan. */
 typedef enum ks_method {
     KS_METHOD_AUTO = 0,            /**< whatever is fastest and takes every model the options allow */
