@@ -56,19 +56,29 @@ KS_DEVICE void KS_T(ks_mtm_sub)(int m, int k, int n, const KS_NUM *A, const KS_N
     KS_T(ks_team_product)(m, k, n, A, 1, m, B, C, true, true);
 }
 
-/** y (m) += or -= A x, A's entry (i, l) at A[i * ai + l * al]. */
+/** s += or -= the terms from l0 to l1 of the product of a row, whose entries are al apart, and x. */
+template <class Number>
+KS_DEVICE KS_NUM KS_T(ks_team_terms)(int l0, int l1, const Number *row, int al, const KS_NUM *x, KS_NUM s, bool subtracts)
+{
+    for (int l = l0; l < l1; ++l) {
+        const KS_NUM term = (KS_NUM)row[l * al] * x[l];
+        s = subtracts ? s - term : s + term;
+    }
+    return s;
+}
+
+/** y (m) += or -= A x, A's entry (i, l) at A[i * ai + l * al]. Threads whose rows begin in the same bank of shared memory
+ *  begin with different columns. */
 template <class Number>
 KS_DEVICE void KS_T(ks_team_vector)(int m, int k, const Number *A, int ai, int al, const KS_NUM *x,
                                     KS_NUM *y, bool subtracts)
 {
     KS_TEAM_BEFORE();
     KS_TEAM_EACH(i, m) {
-        KS_NUM s = y[i];
-        for (int l = 0; l < k; ++l) {
-            const KS_NUM term = (KS_NUM)A[i * ai + l * al] * x[l];
-            s = subtracts ? s - term : s + term;
-        }
-        y[i] = s;
+        const Number *const row = A + i * ai;
+        const int first = k > 0 && ai % 8 == 0 ? i % k : 0;
+        const KS_NUM s = KS_T(ks_team_terms)(first, k, row, al, x, y[i], subtracts);
+        y[i] = KS_T(ks_team_terms)(0, first, row, al, x, s, subtracts);
     }
     ks_team_sync();
 }
@@ -143,18 +153,32 @@ KS_DEVICE void KS_T(ks_identity)(int n, KS_NUM *A)
     ks_team_sync();
 }
 
+/** The row of entry i of (m, n), whose column is i % n. Where rows are an even number of entries the order goes along
+ *  diagonals: threads side by side then reach other banks of shared memory by columns as well as by rows. */
+KS_DEVICE int KS_T(ks_row_of)(int m, int n, int i)
+{
+    if ((m | n) % 2) return i / n;
+    const int row = i / n + i % n;
+    return n > m ? row % m : row < m ? row : row - m;
+}
+
 KS_DEVICE void KS_T(ks_transpose)(int m, int n, const KS_NUM *A, KS_NUM *B)
 {
     KS_TEAM_BEFORE();
-    KS_TEAM_EACH(i, m * n) B[i % n * m + i / n] = A[i];
+    KS_TEAM_EACH(i, m * n) {
+        const int column = i % n, row = KS_T(ks_row_of)(m, n, i);
+        B[column * m + row] = A[row * n + column];
+    }
     ks_team_sync();
 }
 
 KS_DEVICE void KS_T(ks_mirror)(int n, KS_NUM *A)
 {
     KS_TEAM_BEFORE();
-    KS_TEAM_EACH(i, n * n)
-        if (i % n < i / n) A[i % n * n + i / n] = A[i];
+    KS_TEAM_EACH(i, n * n) {
+        const int column = i % n, row = KS_T(ks_row_of)(n, n, i);
+        if (column < row) A[column * n + row] = A[row * n + column];
+    }
     ks_team_sync();
 }
 

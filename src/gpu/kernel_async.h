@@ -21,10 +21,12 @@ typedef unsigned ks_shared_place;
 
 KS_DEVICE ks_shared_place ks_shared_place_of(const void *shared) { return (unsigned)__cvta_generic_to_shared(shared); }
 
-/** Copy 16 bytes, both ends aligned to it. */
+/** Copy so many bytes (4, 8 or 16, both ends aligned to it), 16 of them past the first cache. */
+template <int BYTES>
 KS_DEVICE void ks_async_piece(ks_shared_place shared, const void *global)
 {
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" : : "r"(shared), "l"(global) : "memory");
+    if (BYTES == 16) asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" : : "r"(shared), "l"(global) : "memory");
+    else asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" : : "r"(shared), "l"(global), "n"(BYTES) : "memory");
 }
 
 /** Close the group of the copies since the last. */
@@ -36,7 +38,11 @@ KS_DEVICE void ks_async_commit(void) { __pipeline_commit(); }
 #  define ks_async_copy ks_emu_async_copy
 typedef char *ks_shared_place;
 KS_DEVICE ks_shared_place ks_shared_place_of(void *shared) { return static_cast<char *>(shared); }
-#  define ks_async_piece(shared, global) ks_emu_async_copy(shared, global, 16)
+template <int BYTES>
+KS_DEVICE void ks_async_piece(ks_shared_place shared, const void *global)
+{
+    ks_emu_async_copy(shared, global, BYTES);
+}
 #  define ks_async_commit ks_emu_async_commit
 #  define ks_async_wait ks_emu_async_wait
 #endif

@@ -4,7 +4,8 @@
  * one another, `size` rows from those of its neighbours; a team with a chunk (ks_chunks_team_ring.cu) has to wait
  * for the rows of each step. A ring has room for `stages` windows of `window` steps of each thread or team; while
  * the steps of one are taken, the rows of the next ones travel. Rows that do not vary are copied once for the
- * block. A row stands in its window as it stands to multiples of 16 bytes in the device's
+ * block. A window begins with its first row where it consists of pieces of 16, 8 or 4 bytes of which a warp brings one
+ * with each of its threads. Elsewhere rows stand in it as they stand to multiples of 16 bytes in the device's
  * memory, so that whole pieces of 16 bytes travel wherever rows begin. */
 #ifndef KS_CHUNK_RING_H
 #define KS_CHUNK_RING_H
@@ -30,6 +31,7 @@ typedef struct ks_ring_rows {
     int64_t stride;                 /* bytes from row to row; 0: one row for all steps            */
     int bytes;                      /* of a row, a multiple of 4                                  */
     int at;                         /* bytes: in a stage, or where stride is 0 in the block       */
+    int unit;                       /* bytes of a piece: 16, or what all windows of the array are made of */
     int lanes, piece;               /* log2 of the threads that bring one window; bits of where their pieces are in it */
     int apart;                      /* bytes from a chunk's rows to the next one's                */
     int next, slots;                /* bytes from a piece that a thread brings to its next one, and between their places */
@@ -53,8 +55,8 @@ typedef struct ks_ring {
     int slots;                      /* where the first one's begins: behind barriers and rows     */
     int bytes;                      /* of the block's shared memory, behind the teams' own        */
     int64_t from, to;               /* steps of which rows of all arrays are there                */
-    unsigned varies, whole;         /* bits of arrays: those that do; those whose windows begin and end with pieces of
-                                       16 bytes, no more than a warp brings at once */
+    unsigned varies, whole, fine;   /* bits of arrays: those that do; those whose windows begin and end with pieces, no
+                                       more than a warp brings at once; of these, those with pieces of 8 or 4 bytes */
     int reuses;                     /* results stand where the step's u and F were, not at `at`   */
     ks_ring_rows rows[KS_RING_ARRAYS];
     ks_ring_results results[KS_RING_RESULTS];

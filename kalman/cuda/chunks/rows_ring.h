@@ -66,17 +66,22 @@ struct ks_rows_ring {
         }
     }
 
-    /** The same of an array that may have whole windows, which are there of the threads from `low` on that are fewer than
-     *  `most`; behind that one nothing is there. */
-    KS_DEVICE_MEMBER void bring_some(const ks_ring_rows &r, bool whole, int low, int most, int64_t leads, int steps,
-                                     int s) const
+    /** The same of an array that may have whole windows, of which behind the thread `most` nothing is there. */
+    KS_DEVICE_MEMBER void bring_some(const ks_ring_rows &r, bool whole, int most, int64_t leads, int steps, int s) const
     {
-        const int piece = lane() << 4 & r.piece;
+        const int piece = lane() * r.unit & r.piece;
         for (int thread = lane() >> r.lanes; thread < 32; thread += 32 >> r.lanes) {
-            if (whole && thread > most) return;
-            if (!whole || thread < low || thread == most) bring_any(r, thread, leads, steps, s);
-            else if (piece < steps * r.bytes)
-                ks_async_copy(stage_of(thread, s) + (r.at + piece), r.base + (leads + thread * size) * r.bytes + piece, 16);
+            if (!whole) {
+                bring_any(r, thread, leads, steps, s);
+                continue;
+            }
+            if (thread > most) return;
+            const char *const p = r.base + (leads + thread * size) * r.bytes + piece;
+            char *const to = stage_of(thread, s) + (r.at + piece);
+            if (piece >= steps * r.bytes || p < r.low) continue;
+            if (p + r.unit <= r.high) ks_async_copy(to, p, r.unit);
+            else
+                for (const char *q = p; q < r.high; q += 4) ks_async_copy(to + (q - p), q, 4);
         }
     }
 
@@ -84,10 +89,10 @@ struct ks_rows_ring {
     KS_DEVICE_MEMBER static void bring_next(const ks_ring_rows &r, const char *&from, ks_shared_place &to)
     {
 #pragma unroll
-        for (int i = 0; i < COUNT; ++i, from += r.next, to += r.slots) ks_async_piece(to, from);
+        for (int i = 0; i < COUNT; ++i, from += r.next, to += r.slots) ks_async_piece<16>(to, from);
     }
 
-    /** The same of windows that are all there, in whole pieces, to the stage of the first thread's. */
+    /** The same of windows that are all there, in whole pieces of 16 bytes, to the stage of the first thread's. */
     KS_DEVICE_MEMBER void bring_whole(const ks_ring_rows &r, int mine, int64_t leads, int steps, ks_shared_place to) const
     {
         const int thread = mine >> r.lanes, piece = mine << 4 & r.piece;
@@ -102,6 +107,19 @@ struct ks_rows_ring {
             for (int left = 1 << r.lanes; left > 0; left -= 8) bring_next<8>(r, from, to);
     }
 
+    /** The same in pieces of 8 or 4 bytes. */
+    KS_DEVICE_MEMBER void bring_fine(const ks_ring_rows &r, int mine, int64_t leads, int steps, ks_shared_place to) const
+    {
+        const int thread = mine >> r.lanes, piece = mine * r.unit & r.piece;
+        if (piece >= steps * r.bytes) return;
+        const char *from = r.base + leads * r.bytes + (unsigned)(thread * r.apart + piece);
+        to += thread * ring.slot + piece + r.at;
+#pragma unroll 1
+        for (int left = 1 << r.lanes; left > 0; --left, from += r.next, to += r.slots)
+            if (r.unit == 8) ks_async_piece<8>(to, from);
+            else ks_async_piece<4>(to, from);
+    }
+
     /** The window that begins so many steps behind the first one of the chunk, to stage s. */
     KS_DEVICE_MEMBER void bring(int behind, int s) const
     {
@@ -113,13 +131,17 @@ struct ks_rows_ring {
         const ks_shared_place to = ks_shared_place_of(stage_of(0, s));
 #pragma unroll
         for (int a = 0; a < KS_RING_ARRAYS; ++a)
-            if (whole >> a & 1) bring_whole(ring.rows[a], mine, leads, steps, to);
+            if ((whole & ~ring.fine) >> a & 1) bring_whole(ring.rows[a], mine, leads, steps, to);
+        unsigned fine = whole & ring.fine;
+#pragma unroll 1
+        for (int a = 0; fine; ++a, fine >>= 1)
+            if (fine & 1) bring_fine(ring.rows[a], mine, leads, steps, to);
         unsigned rest = ring.varies & ~whole;
         if (!rest) return;
-        const int low = leads < ring.from, most = left >= 31 * size ? 32 : left < 0 ? 0 : (int)left / size + 1;
+        const int most = left >= 31 * size ? 32 : left < 0 ? 0 : (int)left / size + 1;
 #pragma unroll 1
         for (int a = 0; rest; ++a, rest >>= 1)
-            if (rest & 1) bring_some(ring.rows[a], ring.whole >> a & 1, low, most, leads, steps, s);
+            if (rest & 1) bring_some(ring.rows[a], ring.whole >> a & 1, most, leads, steps, s);
     }
 
     /** Begin with the chunk whose first step this is, the thread's only one. */
@@ -213,8 +235,10 @@ struct ks_rows_ring {
     {
         const ks_ring_rows &r = ring.rows[a];
         if (!(ring.varies >> a & 1)) return shared + r.at;
+        const char *const place = own + r.at + inside * r.bytes;
+        if (ring.whole >> a & 1) return place;
         const int first = (int)lead + (int)threadIdx.x * size + (step - inside);
-        return own + r.at + ks_window_ahead(r, first) + inside * r.bytes;
+        return place + ks_window_ahead(r, first);
     }
     KS_ROWS_BY_NAME
 };

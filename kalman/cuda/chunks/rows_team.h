@@ -48,6 +48,8 @@ struct ks_rows_team {
     {
         const int behind = window_of(asked) * ring.window, left = steps - behind;
         if (ks_team_lane() == 0) {
+            /* What the team has read is there to be overwritten by the copy engine. */
+            ks_bulk_fence();
             unsigned bytes = 0;
             for (int a = 0; a < KS_RING_ARRAYS; ++a) {
                 const ks_ring_rows &r = ring.rows[a];

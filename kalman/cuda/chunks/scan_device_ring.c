@@ -13,16 +13,16 @@ enum { KEPT = 1024, STAGES = 2 };
 /* Bytes from a chunk to the next one that the steps of 32 of them may be apart. */
 static const int64_t MOST_APART = INT32_MAX / 64;
 
-/* Bytes of a window that a warp brings at once. */
+/* Bytes of a window that a warp brings at once, in pieces of 16. */
 enum { MOST_WHOLE = 512 };
 
 static int rounded(int64_t bytes) { return (int)((bytes + 15) / 16 * 16); }
 
-/** log2 of the threads that move so many bytes, 16 with each. */
-static int lanes_of(int bytes)
+/** log2 of the threads that move so many bytes, `unit` with each. */
+static int lanes_of(int bytes, int unit)
 {
     int lanes = 0;
-    while (lanes < 5 && 16 << lanes < bytes) ++lanes;
+    while (lanes < 5 && unit << lanes < bytes) ++lanes;
     return lanes;
 }
 
@@ -101,7 +101,7 @@ static void take_results(const ks_scan_device *d, ks_pass pass, ks_ring *ring)
         r->base = to[i].base - to[i].first * to[i].stride;
         r->bytes = (int)bytes[i];
         r->apart = (int)(c->size * bytes[i]);
-        r->lanes = lanes_of(r->bytes);
+        r->lanes = lanes_of(r->bytes, 16);
         r->piece = (16 << r->lanes) - 16;
         r->next = (32 >> r->lanes) * r->apart;
     }
@@ -121,12 +121,23 @@ static void find_steps(ks_ring *ring)
     }
 }
 
-/** Whether a window of some row is more than a warp brings at once, though the row is not. */
+/** The largest pieces of which windows of a row consist, 16, 8 or 4 bytes, of which a warp brings a window at once; 0: none.
+ *  Chunks are a multiple of 16 bytes apart. */
+static int unit_of(const ks_ring_rows *r, int window)
+{
+    const int64_t bytes = window * r->stride;
+    int unit = 16;
+    while (unit > 4 && ((uintptr_t)r->base | (uintptr_t)bytes) % (unsigned)unit != 0) unit /= 2;
+    return bytes <= 32 * unit ? unit : 0;
+}
+
+/** Whether a window of some row is more than a warp brings at once, though the row, or a window of it alone, is not. */
 static int too_wide(const ks_ring *ring)
 {
     for (int i = 0; i < KS_RING_ARRAYS; ++i) {
         const ks_ring_rows *const r = &ring->rows[i];
         if (r->stride <= MOST_WHOLE && ring->window * r->stride > MOST_WHOLE) return 1;
+        if (unit_of(r, 1) && !unit_of(r, ring->window)) return 1;
     }
     return 0;
 }
@@ -156,19 +167,21 @@ static void lay_out(ks_ring *ring, int64_t size, int window, int stages, int bar
     int at = rounded(barriers * stages * 8), stage = 0;
     ring->window = window;
     ring->stages = stages;
-    ring->whole = 0;
+    ring->whole = ring->fine = 0;
     for (int i = 0; i < KS_RING_ARRAYS; ++i) {
         ks_ring_rows *const r = &ring->rows[i];
         int *const end = r->stride ? &stage : &at;
-        const int bytes = r->stride ? rounded(window * r->stride + most_ahead(r, window)) : rounded(r->bytes);
-        r->at = *end;
-        *end += bytes;
-        r->lanes = lanes_of(bytes);
-        r->piece = (16 << r->lanes) - 16;
         r->apart = size * r->stride > MOST_APART ? 0 : (int)(size * r->stride);
+        const int whole = barriers || !r->apart ? 0 : unit_of(r, window);
+        const int64_t window_bytes = window * r->stride + (whole ? 0 : most_ahead(r, window));
+        r->at = *end;
+        *end += rounded(r->stride ? window_bytes : r->bytes);
+        r->unit = whole ? whole : 16;
+        r->lanes = lanes_of((int)window_bytes, r->unit);
+        r->piece = (r->unit << r->lanes) - r->unit;
         r->next = (32 >> r->lanes) * r->apart;
-        if (r->apart && (uintptr_t)r->base % 16 == 0 && window * r->stride % 16 == 0 && bytes <= MOST_WHOLE)
-            ring->whole |= 1u << i;
+        if (whole) ring->whole |= 1u << i;
+        if (whole && whole < 16) ring->fine |= 1u << i;
     }
     ring->stage = stage;
     ring->slots = at;
