@@ -12,25 +12,17 @@
 
 enum { NOT_THERE = 127 };
 
-static void quoted_path(FILE *script, const char *path)
-{
-    putc('\'', script);
-    for (; *path; ++path) {
-        if (*path == '\'') putc('\'', script);
-        putc(*path, script);
-    }
-    putc('\'', script);
-}
-
 static bool is_png(const ks_figure *figure)
 {
     const size_t length = strlen(figure->name);
     return length > 4 && strcmp(figure->name + length - 4, ".png") == 0;
 }
 
-static void write_head(const ks_figure *figure, const char *path, FILE *script)
+static void write_head(const ks_figure *figure, FILE *script)
 {
     const int width = figure->width, height = figure->height;
+    /* Whatever the user's own start-up file has set. */
+    fprintf(script, "set output\n");
     if (is_png(figure))
         fprintf(script,
                 "if (strstrt(GPVAL_TERMINALS, 'pngcairo') > 0) {\n"
@@ -39,20 +31,21 @@ static void write_head(const ks_figure *figure, const char *path, FILE *script)
     else
         fprintf(script, "set terminal svg size %d,%d font 'sans,11' background '#ffffff'\n",
                 width, height);
-    fprintf(script, "set output ");
-    quoted_path(script, path);
-    fprintf(script, "\nset grid ytics lt 1 lw 0.5 lc rgb '#cccccc'\n"
+    fprintf(script, "set grid ytics lt 1 lw 0.5 lc rgb '#cccccc'\n"
             "set border 3\nset tics nomirror\n");
 }
 
-/** Start gnuplot with a pipe to its input. Returns the process, or -1. */
-static pid_t start_gnuplot(FILE **script)
+/** Start gnuplot with a pipe to its input; it draws on its standard output, which is the file. One that it had to
+ *  open by name it would leave for ours where it cannot. Returns the process, or -1. */
+static pid_t start_gnuplot(FILE **script, int file)
 {
     int ends[2];
     if (pipe(ends)) return -1;
     const pid_t child = fork();
     if (child == 0) {
         dup2(ends[0], STDIN_FILENO);
+        dup2(file, STDOUT_FILENO);
+        close(file);
         close(ends[0]);
         close(ends[1]);
         execlp("gnuplot", "gnuplot", (char *)NULL);
@@ -114,16 +107,16 @@ static bool is_whole(const char *path, bool png)
     return read >= length && memcmp(tail + read - length, end, length) == 0;
 }
 
-static ks_exit draw(const ks_figure *figure, const char *path, ks_failure *failure)
+static ks_exit draw(const ks_figure *figure, const ks_temp_file *temp, ks_failure *failure)
 {
     void (*before)(int) = signal(SIGPIPE, SIG_IGN);
     FILE *script = NULL;
-    const pid_t child = start_gnuplot(&script);
+    const pid_t child = start_gnuplot(&script, temp->descriptor);
     if (child < 0)
         return ks_fail(failure, KS_EXIT_RESOURCES, "cannot start gnuplot: %s", strerror(errno));
     int written = 0;
     if (script) {
-        write_head(figure, path, script);
+        write_head(figure, script);
         figure->write(script, figure->user);
         fprintf(script, "set output\n");
         written = !ferror(script);
@@ -131,7 +124,7 @@ static ks_exit draw(const ks_figure *figure, const char *path, ks_failure *failu
     }
     signal(SIGPIPE, before);
     if (end_gnuplot(child, written, failure)) return failure->code;
-    if (!is_whole(path, is_png(figure)))
+    if (!is_whole(temp->path, is_png(figure)))
         return ks_fail(failure, KS_EXIT_FILE, "%s: cannot write the figure: gnuplot did not bring it "
                        "to its end, as on a full disk", figure->name);
     return KS_EXIT_DONE;
@@ -141,7 +134,7 @@ ks_exit ks_figure_draw(const ks_figure *figure, ks_failure *failure)
 {
     ks_temp_file temp;
     if (ks_temp_create(&temp, figure->name, figure->replace, failure)) return failure->code;
-    if (draw(figure, temp.path, failure)) {
+    if (draw(figure, &temp, failure)) {
         ks_temp_discard(&temp);
         return failure->code;
     }

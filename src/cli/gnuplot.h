@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include "failure.h"
 
-/** A figure: `name`.svg or .png of this size, whose script `write` prints after the terminal, the
- *  output and the common style are set. */
+/** A figure: `name`.svg or .png of this size, whose script `write` prints after the terminal and
+ *  the common style are set. */
 typedef struct ks_figure {
     const char *name;
     bool replace;

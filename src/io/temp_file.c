@@ -112,9 +112,6 @@ ks_exit ks_temp_create(ks_temp_file *temp, const char *target, bool replace, ks_
     if (temp->descriptor < 0)
         return ks_fail(failure, KS_EXIT_FILE, "%s: cannot write in folder %s: %s", target, folder,
                        strerror(error));
-    /* Where the file system knows no permissions, those it gives are fine. */
-    const int moded = fchmod(temp->descriptor, target_mode(temp->target));
-    (void)moded;
     return KS_EXIT_DONE;
 }
 
@@ -145,6 +142,10 @@ static int give_name(const ks_temp_file *temp)
 ks_exit ks_temp_commit(ks_temp_file *temp, ks_failure *failure)
 {
     char folder[PATH_MAX];
+    /* Not before: a target that nobody may write could not be replaced. Where the file system knows no permissions,
+     * those it gives are fine. */
+    const int moded = fchmod(temp->descriptor, target_mode(temp->target));
+    (void)moded;
     if (fsync(temp->descriptor) != 0 && errno != EINVAL && errno != EROFS) {
         ks_fail(failure, KS_EXIT_FILE, "%s: cannot write: %s", temp->name, strerror(errno));
     } else if (give_name(temp) != 0) {

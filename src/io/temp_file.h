@@ -27,15 +27,15 @@ extern volatile sig_atomic_t ks_interrupt_line_begun;
  *  name is empty or too long. */
 ks_exit ks_target_resolve(const char *target, char resolved[PATH_MAX], ks_failure *failure);
 
-/** Make an empty temporary file beside the target. One at a time. */
+/** Make an empty temporary file beside the target, for its owner alone. One at a time. */
 ks_exit ks_temp_create(ks_temp_file *temp, const char *target, bool replace, ks_failure *failure);
 
 /** Have what is written so far go to the disk beside what is written next, so that ks_temp_commit() waits
  *  less. */
 void ks_temp_ripen(const ks_temp_file *temp);
 
-/** The file is written and closed: flush it to the disk and give it its name. On failure it is
- *  removed. */
+/** The file is written and closed: flush it to the disk, give it the permissions of the file that it replaces, or
+ *  those of a new one, and its name. On failure it is removed. */
 ks_exit ks_temp_commit(ks_temp_file *temp, ks_failure *failure);
 
 /** Remove it. */
