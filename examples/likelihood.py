@@ -83,15 +83,17 @@ class Likelihood:
     def __del__(self):
         LIBRARY.ks_smooth_plan_destroy(self.plan)
 
-    def __call__(self, F, Q, H, R, m0, P0, prior=1):
-        """F, Q (nx, nx), H (ny, nx), R (ny, ny), m0 (nx), P0 (nx, nx), numbers where nx = ny = 1.
+    def __call__(self, F, Q, H, R, m0, P0, prior=1, u=None, d=None):
+        """F, Q (nx, nx), H (ny, nx), R (ny, ny), m0 (nx), P0 (nx, nx), numbers where nx = ny = 1; u (nx), d (ny)
+        what is added to F x and H x, if anything.
         prior: N(m0, P0) is that of x[0] (1, as in statsmodels), or of the state before it (0).
         ValueError where an array is not finite, Q, R or P0 not symmetric or indefinite, or an innovation covariance
         not positive definite."""
         nx, ny, value = self.nx, self.ny, ctypes.c_double()
-        shapes = dict(F=(nx, nx), Q=(nx, nx), H=(ny, nx), R=(ny, ny), m0=nx, P0=(nx, nx))
-        given = dict(F=F, Q=Q, H=H, R=R, m0=m0, P0=P0)
-        arrays = {name: np.ascontiguousarray(given[name], float).reshape(shape) for name, shape in shapes.items()}
+        shapes = dict(F=(nx, nx), Q=(nx, nx), u=nx, H=(ny, nx), R=(ny, ny), d=ny, m0=nx, P0=(nx, nx))
+        given = dict(F=F, Q=Q, u=u, H=H, R=R, d=d, m0=m0, P0=P0)
+        arrays = {name: np.ascontiguousarray(array, float).reshape(shapes[name])
+                  for name, array in given.items() if array is not None}
         model = Model(prior=prior, **{name: View(a.ctypes.data) for name, a in arrays.items()})
         # A run takes the arrays as they are.
         if LIBRARY.ks_model_check(self.plan, model, 1e-8, 1e-10, None):

@@ -24,7 +24,12 @@ with tempfile.TemporaryDirectory() as folder:
     made = os.path.join(folder, "made.h5")
     subprocess.run([kalscan, "generate", "constant-velocity", "--T", "400", "--missing", "0.2", "-o", made, "--quiet"],
                    check=True)
-    for name in (made, *(os.path.join(root, "data", name) for name in ("nile.h5", "co2.h5"))):
+    moved = os.path.join(folder, "moved.h5")   # by u and d
+    with h5py.File(made) as f, h5py.File(moved, "w") as g:
+        f.copy("y", g)
+        f.copy("model", g)
+        g["model/u"], g["model/d"] = 0.1 * np.arange(1, 1 + len(f["model/m0"])), 0.3 * np.arange(1, 1 + f["y"].shape[1])
+    for name in (made, moved, *(os.path.join(root, "data", name) for name in ("nile.h5", "co2.h5"))):
         with h5py.File(name) as f:
             y, group = f["y"][:], f["model"]
             model = {key: group[key][()] for key in group}

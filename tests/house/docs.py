@@ -8,6 +8,7 @@ the other, as far as the packages are there that they import, and kalscan must s
 makes. The table of speed is that of docs/performance.md, the figure what examples/co2_figure.py draws. Indented commands of docs/*.md are run, and must end well. The
 tables of docs/counting.md are what `kalscan count` counts. Relative links must lead somewhere."""
 
+import ast
 import json
 import math
 import os
@@ -82,6 +83,22 @@ for text in json.loads(sys.argv[1]):
             raise
         print("not run: a block that imports", error.name)
 """
+
+
+def names(block, context):
+    return {node.id for node in ast.walk(ast.parse(block)) if isinstance(node, ast.Name) and isinstance(node.ctx, context)}
+
+
+def check_names(document):
+    """A page is one script, whichever packages are there: what a block takes from earlier ones is no name that one with
+    packages of its own has given to something else."""
+    texts, bound, own = blocks(document, "python"), set(), set()
+    for text in texts:
+        stored, imports = names(text, ast.Store), re.search(r"^(import|from) (pandas|scipy|statsmodels)", text, re.MULTILINE)
+        for name in (names(text, ast.Load) - stored) & own:
+            yield f"{document.name}: '{name}' is what another block has made of it: {text}"
+        own |= stored & bound if imports else set()
+        bound |= stored
 
 
 def check_python(document, root, folder, path, library):
@@ -183,6 +200,7 @@ def main():
         (folder / "build").mkdir()
         for document in (readme, docs / "format.md", docs / "python.md"):
             problems += check_python(document, root, folder, path, library)
+            problems += check_names(document)
         for text in blocks(readme, "console"):
             problems += check_console(text, folder, path)
         problems += check_format(folder, path)
