@@ -44,6 +44,7 @@ const char *ks_array_name(ks_array array)
     case KS_ARRAY_PRIOR_COV: return "F P0 F' + Q";
     case KS_ARRAY_HESSIAN: return "the Hessian of the MAP problem";
     case KS_ARRAY_SIGNAL: return "the signal H x + d or its covariance";
+    case KS_ARRAY_LOGLIK: return "the log-likelihood";
     }
     return "an unknown array";
 }

@@ -158,7 +158,7 @@ static void check_loglik(ks_run *run)
         const double value = ((const double *)loglik->data)[s * loglik->series_stride];
         if (isfinite(value)) continue;
         info->status = KS_ENONFINITE;
-        info->array = KS_ARRAY_ESTIMATE;
+        info->array = KS_ARRAY_LOGLIK;
         info->fault = KS_FAULT_NOT_FINITE;
         info->series = s;
         info->step = run->plan->T - 1;

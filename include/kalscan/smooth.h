@@ -49,8 +49,10 @@ typedef enum ks_method {
                                    /**< model with positive definite innovation covariances         */
     KS_METHOD_TWO_ENDED = 2,       /**< smoother: from both ends to the middle and back out, on two  */
                                    /**< threads; R positive definite over the entries present     */
-                                   /**< in the right half, and for loglik no y there 9e13 times   */
-                                   /**< its noise (float: 1.7e7); smoothed outputs and loglik only */
+                                   /**< in the right half, no variance less than 1.1e-8 (float:   */
+                                   /**< 2.4e-4) of it given the entries before, and for loglik no */
+                                   /**< y there 9e13 times its noise (float: 1.7e7); smoothed     */
+                                   /**< outputs and loglik only                                   */
     KS_METHOD_SCAN = 3,            /**< filter: scan of filtering elements, SF Alg. 5               */
     KS_METHOD_SCAN_RTS = 4,        /**< smoother: Alg. 5, then a reverse scan, SF Alg. 6            */
     KS_METHOD_SCAN_TWO_FILTER = 5, /**< smoother: forward and reverse scans combined, SF Alg. 7     */
@@ -206,10 +208,12 @@ typedef enum ks_array {
     KS_ARRAY_D, KS_ARRAY_M0, KS_ARRAY_P0,
     KS_ARRAY_INNOVATION_COV,  /**< S = H P H' + R                                                */
     KS_ARRAY_ELEMENT_COV,     /**< H Q H' + R, what the scans' elements are made with            */
-    KS_ARRAY_ESTIMATE,        /**< a mean or covariance that would be written                    */
+    KS_ARRAY_ESTIMATE,        /**< a mean or covariance that would be written, or not finite as  */
+                              /**< well the log-likelihood up to there                           */
     KS_ARRAY_PRIOR_COV,       /**< F P0 F' + Q of step 0, the prior covariance of x[0]           */
     KS_ARRAY_HESSIAN,         /**< the block-tridiagonal system that KS_METHOD_BLOCKTRI solves   */
-    KS_ARRAY_SIGNAL           /**< H x + d or its covariance, <kalscan/signal.h>                 */
+    KS_ARRAY_SIGNAL,          /**< H x + d or its covariance, <kalscan/signal.h>                 */
+    KS_ARRAY_LOGLIK           /**< the log-likelihood, where all estimates are finite            */
 } ks_array;
 
 /** "Q", "H P H' + R", ...: static storage, never NULL. */

@@ -177,7 +177,7 @@ ks_status ks_smooth_cuda_wait(const ks_smooth_plan *plan, ks_info *info, void *s
         status = said.status;
         if (status == KS_OK && !isfinite(d->report->loglik)) {
             status = KS_ENONFINITE;
-            said.array = KS_ARRAY_ESTIMATE;
+            said.array = KS_ARRAY_LOGLIK;
             said.fault = KS_FAULT_NOT_FINITE;
             said.series = 0;
             said.step = plan->T - 1;

@@ -244,8 +244,8 @@ static int right_in(ks_lane *l)
     /* The lowest step is told, and observations have been read from the last one down. */
     ks_tally *tally = &l->right.in;
     if (tally->bad_step >= 0 && tally->bad_array != KS_ARRAY_ESTIMATE)
-        ks_two_ended_kernels_of(plan->kernels)
-            ->first_refused(&l->series, l->left_steps, tally->bad_step, l->right.scratch, tally);
+        l->right.error = ks_two_ended_kernels_of(plan->kernels)
+                             ->first_refused(&l->series, l->left_steps, tally->bad_step + 1, l->right.scratch, tally);
     return rc;
 }
 
@@ -368,6 +368,7 @@ int ks_lane_close(ks_lane *l)
     }
     if (l->left_rc || l->right_rc) {
         l->failed = l->b;
+        l->error = l->right.error;
         return -1;
     }
     ks_write_loglik(l->run, l->b, loglik);

@@ -53,9 +53,10 @@ typedef struct ks_two_ended_kernels {
                    ks_tally *tally);
     /** Whether Q is constant and most steps go by its inverse. */
     int (*inverts)(const ks_series *series, void *work);
-    /** The lowest of steps k0 .. k1 - 1 at which inform fails for its observation alone. */
-    void (*first_refused)(const ks_series *series, int64_t k0, int64_t k1, void *work,
-                          ks_tally *tally);
+    /** The lowest of steps k0 .. k1 - 1 at which inform fails for its observation alone. Returns the relative error
+     *  of its information where R is ill-conditioned. */
+    double (*first_refused)(const ks_series *series, int64_t k0, int64_t k1, void *work,
+                            ks_tally *tally);
 } ks_two_ended_kernels;
 
 /** The table that goes with `kernels`. */

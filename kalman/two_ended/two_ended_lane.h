@@ -23,6 +23,7 @@ typedef struct ks_half {
     int64_t segments, length;
     ks_tally in, out;
     ks_form out_form;           /* of the smoothed state                               */
+    double error;               /* right: of an R that is too ill-conditioned          */
 } ks_half;
 
 typedef struct ks_lane {
@@ -45,6 +46,7 @@ typedef struct ks_lane {
     int64_t tried;              /* steps of the right half that ks_lane_try_out() has put out */
     ks_tally total;
     int64_t failed;             /* the series that failed, or -1 */
+    double error;               /* of its right half             */
 } ks_lane;
 
 /** Steps of the left half of one series, and what memory is made for: the fewest and the most of any. */

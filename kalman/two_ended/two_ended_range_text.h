@@ -51,8 +51,9 @@ typedef struct KS_T(ks_ends_known) {
     int observation, root, inverse, has_inverse, through;
 } KS_T(ks_ends_known);
 
-/** The observation of step k, whitened in scratch, out: but for w->N; w->v is left alone. Where R is singular over the
- *  entries present, or an entry is infinite, m is -1 and the tally has the fault. */
+/** The observation of step k, whitened in scratch, out: but for w->N; w->v is left alone. Where R is singular or
+ *  ill-conditioned over the entries present, or an entry is infinite, m is -1 and the tally has the fault; if it is
+ *  ill-conditioned, w->inverse_r[0] is the relative error of the information. */
 KS_HD KS_T(ks_observation) KS_T(ks_observe_white)(int nx, int out, const ks_series *s, int64_t k,
                                                   const KS_T(ks_ends_scratch) *w,
                                                   KS_T(ks_ends_known) *known, ks_tally *tally)
@@ -73,7 +74,10 @@ KS_HD KS_T(ks_observation) KS_T(ks_observe_white)(int nx, int out, const ks_seri
     int row = 0;
     while (row + 1 < o.m && KS_GT(w->S[row * o.m + row], KS_LIT(KS_R_PIVOT) * o.R[row * o.m + row]))
         ++row;
-    (void)KS_T(ks_step_fault)(k, row, KS_ARRAY_R, KS_FAULT_NOT_POSITIVE, tally);
+    const double share = (double)w->S[row * o.m + row] / (double)o.R[row * o.m + row];
+    const int positive = share > KS_R_ROUNDING(o.m);
+    (void)KS_T(ks_step_fault)(k, row, KS_ARRAY_R, positive ? KS_FAULT_ILL_CONDITIONED : KS_FAULT_NOT_POSITIVE, tally);
+    if (positive) w->inverse_r[0] = KS_LIT(KS_EPS / share);
     o.m = -1;
     return o;
 }
@@ -423,12 +427,13 @@ KS_HD_COLD int KS_T(ks_inverts)(const ks_series *s, void *memory)
 }
 
 /** See ks_two_ended_kernels.first_refused. */
-KS_HD_COLD void KS_T(ks_first_refused)(const ks_series *s, int64_t k0, int64_t k1, void *memory,
-                                       ks_tally *tally)
+KS_HD_COLD double KS_T(ks_first_refused)(const ks_series *s, int64_t k0, int64_t k1, void *memory,
+                                         ks_tally *tally)
 {
     KS_T(ks_ends_scratch) w;
     KS_T(ks_ends_known) known = { 0, 0, 0, 0, 0 };
     (void)KS_T(ks_ends_lay_out)(s->nx, s->ny, (KS_NUM *)memory, &w);
     for (int64_t k = k0; k < k1; ++k)
-        if (KS_T(ks_observe_white)(s->nx, 1, s, k, &w, &known, tally).m < 0) return;
+        if (KS_T(ks_observe_white)(s->nx, 1, s, k, &w, &known, tally).m < 0) return (double)w.inverse_r[0];
+    return 0;
 }

@@ -117,7 +117,11 @@ void ks_two_ended_run(ks_run *run, void *work)
     else
         for (int64_t b = 0; b < plan->B; b += lanes)
             if (run_together(&all, b, plan->B - b < lanes ? (int)(plan->B - b) : lanes)) break;
-    for (int i = 0; i < lanes; ++i)
-        ks_run_add(run, all.lanes[i].failed, &all.lanes[i].total);
+    for (int i = 0; i < lanes; ++i) {
+        const ks_lane *l = &all.lanes[i];
+        ks_run_add(run, l->failed, &l->total);
+        if (run->info->fault == KS_FAULT_ILL_CONDITIONED && run->info->series == l->failed)
+            run->info->value = l->error;
+    }
     ks_carve_end(&carver);
 }

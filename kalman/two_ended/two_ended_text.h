@@ -18,12 +18,15 @@
  * The log-likelihood needs no constant carried backward, which would cancel: its quadratic part is
  * read off at the smoothed estimate, the sum of residual' R⁻¹ residual and eps' eps. */
 
-/** R (m, m) is taken for singular where a pivot of it falls below this share of its diagonal entry:
- *  half of the digits of the information that the entry brings would be lost. */
+/** R (m, m) is not taken where a pivot of it falls below this share of its diagonal entry: half of the digits of the
+ *  information that the entry brings would be lost. */
 #define KS_R_PIVOT sqrt(KS_EPS)
 
+/** What of such a pivot is round-off: below it R is taken for singular. */
+#define KS_R_ROUNDING(m) (4 * (m) * KS_EPS)
+
 /** The observed entries made independent: S (m, m) the factors L D Lᵀ of R, inverse_d (m) = 1 / D,
- *  N (m, nx) = L⁻¹ H unless it is NULL. True where R is positive definite. */
+ *  N (m, nx) = L⁻¹ H unless it is NULL. True where R is well positive definite. */
 KS_HD KS_MASK KS_T(ks_whiten_observation)(int nx, int m, const KS_NUM *KS_RESTRICT H,
                               const KS_NUM *KS_RESTRICT R, KS_NUM *KS_RESTRICT S,
                               KS_NUM *KS_RESTRICT inverse_d, KS_NUM *KS_RESTRICT N)

@@ -258,10 +258,10 @@ static int ends_inverts(const ks_series *s, void *work)
     return KS_T(ks_inverts)(s, plain_memory(s, work));
 }
 
-static void ends_first_refused(const ks_series *s, int64_t k0, int64_t k1, void *work,
-                               ks_tally *tally)
+static double ends_first_refused(const ks_series *s, int64_t k0, int64_t k1, void *work,
+                                 ks_tally *tally)
 {
-    KS_T(ks_first_refused)(s, k0, k1, plain_memory(s, work), tally);
+    return KS_T(ks_first_refused)(s, k0, k1, plain_memory(s, work), tally);
 }
 
 const ks_two_ended_kernels KS_ENDS = { ends_scratch_bytes, ends_inform, ends_meet, ends_outward,

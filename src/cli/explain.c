@@ -1,5 +1,6 @@
 #include "explain.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include "device.h"
@@ -119,38 +120,52 @@ static const char *fault_text(const ks_info *info)
     case KS_FAULT_NOT_FINITE: return "is not finite";
     case KS_FAULT_ASYMMETRIC: return "is not symmetric";
     case KS_FAULT_INDEFINITE: return "is indefinite";
-    case KS_FAULT_ILL_CONDITIONED: return "is too ill-conditioned to be solved";
+    case KS_FAULT_ILL_CONDITIONED:
+        return info->array == KS_ARRAY_R ? "is too ill-conditioned to be inverted" : "is too ill-conditioned to be solved";
     case KS_FAULT_TOO_SMALL: return "is so small beside y that round-off of y would count in the log-likelihood";
     default: return info->status == KS_ENONFINITE ? "is not finite" : "is not positive definite";
     }
 }
 
+/* "R is not positive definite", and what is wrong with other arrays. */
+static void complaint_text(const ks_info *info, char *text, size_t size)
+{
+    const bool estimate = info->array == KS_ARRAY_ESTIMATE;
+    /* Of numbers near the end of the range the squares in the log-likelihood are the first to leave it. */
+    if (estimate && info->status == KS_ENONFINITE)
+        snprintf(text, size, "an estimate or the log-likelihood %s", fault_text(info));
+    else if (estimate && info->fault == KS_FAULT_ILL_CONDITIONED && isfinite(info->value))
+        snprintf(text, size, "the scan multiplies round-off: the estimate would be off by %.1e standard deviations",
+                 info->value);
+    else if (estimate && info->fault == KS_FAULT_ILL_CONDITIONED)
+        snprintf(text, size, "the scan multiplies round-off: the estimate would be off beyond all bounds");
+    else
+        snprintf(text, size, "%s %s", ks_array_name(info->array), fault_text(info));
+}
+
 ks_exit ks_explain_run(ks_status status, const ks_info *info, const ks_input *input,
                        ks_failure *failure)
 {
-    char place[128];
+    char place[128], complaint[192];
     const char *file = input->places.file;
-    /* Of numbers near the end of the range the squares in the log-likelihood are the first to leave it. */
-    const bool sum = info->array == KS_ARRAY_ESTIMATE && status == KS_ENONFINITE;
-    const char *matrix = sum ? "an estimate or the log-likelihood" : ks_array_name(info->array);
-    const char *fault = fault_text(info);
     place_text(info, input, place, sizeof place);
+    complaint_text(info, complaint, sizeof complaint);
     if (info->device_code)
         return ks_fail(failure, KS_EXIT_RESOURCES, "%s (CUDA error %d)",
                        status == KS_ENOMEM ? "out of memory of the device" : ks_strerror(status), info->device_code);
     switch (status) {
     case KS_EREFUSED:
         return ks_fail(failure, KS_EXIT_NUMERICAL,
-                       "%s: %s%s %s; method '%s' cannot take this model, use --method %s", file,
-                       place, matrix, fault, ks_method_name(info->method),
+                       "%s: %s%s; method '%s' cannot take this model, use --method %s", file,
+                       place, complaint, ks_method_name(info->method),
                        ks_method_name(info->suggestion == KS_METHOD_AUTO ? KS_METHOD_SEQUENTIAL
                                                                          : info->suggestion));
     case KS_ENOTPD:
     case KS_ENONFINITE:
-        return ks_fail(failure, KS_EXIT_NUMERICAL, "%s: %s%s %s (method %s)", file, place, matrix,
-                       fault, ks_method_name(info->method));
+        return ks_fail(failure, KS_EXIT_NUMERICAL, "%s: %s%s (method %s)", file, place, complaint,
+                       ks_method_name(info->method));
     case KS_EMODEL:
-        return ks_fail(failure, KS_EXIT_CONTENT, "%s: %s%s %s", file, place, matrix, fault);
+        return ks_fail(failure, KS_EXIT_CONTENT, "%s: %s%s", file, place, complaint);
     case KS_ENOMEM:
         return ks_fail(failure, KS_EXIT_RESOURCES, "%s: out of memory", file);
     case KS_EDEVICE:

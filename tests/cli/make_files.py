@@ -168,6 +168,10 @@ def wrong_content():
     unseen = np.array([[-0.25], [1.0]])   # H unseen = 0, H F unseen > 0
     write("not_for_scans", R=[[0.0]], Q=unseen @ unseen.T)
     write("nearly_no_noise", Q=1e-12 * np.eye(NX))
+    nearly = 1 - 1e-10
+    write("nearly_one", H=np.ones((2, NX)), R=[[1, nearly], [nearly, 1]], y=np.ones((T, 2)))
+    write("vague", Q=1e-12 * np.eye(NX), P0=1e14 * np.eye(NX))
+    write("far_off", y=1e155 * Y, R=[[1e-3]])
     big = np.eye(512)
     write("large", y=np.zeros((2**20, 1)), F=big, Q=big, P0=big, H=np.ones((1, 512)),
           m0=np.ones(512))

@@ -137,7 +137,7 @@ static void method_that_auto_takes(void **state)
     for (int method = 0; method < KS_METHODS; ++method)
         assert_non_null(ks_method_name((ks_method)method));
     assert_null(ks_method_name((ks_method)KS_METHODS));
-    for (int array = 0; array <= KS_ARRAY_ESTIMATE; ++array)
+    for (int array = 0; array <= KS_ARRAY_LOGLIK; ++array)
         assert_non_null(ks_array_name((ks_array)array));
     assert_non_null(ks_array_name((ks_array)1000));
 }

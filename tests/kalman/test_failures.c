@@ -88,6 +88,34 @@ static void singular_innovation(void **state)
     }
 }
 
+/** Two measurements whose errors are nearly the same: R is positive definite, and smoothing from both ends has to
+ *  invert it. */
+static void noise_nearly_singular(void **state)
+{
+    static const int sizes[] = { 1, 2, 4, 5, 8, 9 };
+    (void)state;
+    for (size_t n = 0; n < sizeof sizes / sizeof sizes[0]; ++n)
+        for (int i = 0; i < all_methods_count; ++i)
+            for (int p = 0; p < 2 && is_two_ended(&all_methods[i]); ++p) {
+                golden *g = model_random((model_spec){ 86, 30, 1, sizes[n], 2, KS_PRIOR_X0, VARIES_R });
+                const double beside = p == KS_F64 ? 0x1p-33 : 0x1p-15, unit = p == KS_F64 ? 0x1p-53 : 0x1p-24;
+                double *R = model_block(&g->R, 0, 27);
+                model_round(g); /* to float, where there is no number so near to 1 */
+                R[0] = R[3] = 1;
+                R[1] = R[2] = 1 - beside;
+                if (p == KS_F32) model_round(g);
+                golden_buffers *b = NULL;
+                ks_info info = KS_INFO_INIT;
+                fails_as(g, &all_methods[i], p,
+                         (expected){ KS_EREFUSED, KS_ARRAY_R, KS_FAULT_ILL_CONDITIONED, 0, 27, 1 });
+                (void)run_case(g, &all_methods[i], (ks_precision)p, 1, outputs_made(&all_methods[i]), &b, &info);
+                golden_buffers_free(b);
+                const double error = unit / (2 * beside); /* of what the second tells beside the first */
+                assert_true(info.value > 0.99 * error && info.value < 1.01 * error);
+                golden_free(g);
+            }
+}
+
 /** Nothing is random: S = 0. */
 static void nothing_is_random(void **state)
 {
@@ -215,6 +243,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(infinite_entry),   cmocka_unit_test(singular_innovation),
+        cmocka_unit_test(noise_nearly_singular),
         cmocka_unit_test(nothing_is_random), cmocka_unit_test(overflow_of_the_estimate),
         cmocka_unit_test(overflow_of_the_mean), cmocka_unit_test(cancellation),
     };
