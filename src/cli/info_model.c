@@ -48,7 +48,9 @@ static void meaning_text(const ks_input_array *array, char *text, size_t size)
     const char *diagonal = array->diagonal ? "diagonal of the matrix, " : "";
     const char *series = array->fit.per_series ? "per series" : "";
     const char *step = array->fit.per_step ? "per step" : "";
-    if (array->steps == 0) snprintf(text, size, "%sdoes not fit", diagonal);
+    if (array->misfit) snprintf(text, size, "%sdoes not fit", diagonal);
+    /* What y or F does not tell it is measured by. */
+    else if (array->steps == 0) snprintf(text, size, "%snot checked", diagonal);
     else if (array->fit.per_series || array->fit.per_step)
         snprintf(text, size, "%s%s%s%s", diagonal, series, series[0] && step[0] ? " and " : "",
                  step);

@@ -42,7 +42,8 @@ typedef struct ks_input_array {
     int64_t first_row;     /**< rows of the file that are read: first_row .. first_row +         */
     int64_t row_count;     /**< row_count - 1, of those along the step axis                      */
     int64_t shift;         /**< row k of the file is step k + shift: 1 for "out-of" per step     */
-    int64_t steps, series; /**< blocks in memory along each axis, 1 where shared                 */
+    int64_t steps, series; /**< blocks in memory along each axis, 1 where shared; 0: not known   */
+    bool misfit;           /**< its shape is a problem                                           */
     void *data;            /**< owned; NULL until loaded                                         */
 } ks_input_array;
 

@@ -74,7 +74,8 @@ static bool in_fortran(const ks_input *input, const ks_dataset *dataset)
 /* The state dimension is that of F. */
 static void state_dimension(ks_input *input)
 {
-    const ks_dataset *F = &input->arrays[KS_INPUT_F].dataset;
+    ks_input_array *array = &input->arrays[KS_INPUT_F];
+    const ks_dataset *F = &array->dataset;
     if (F->id < 0) return;
     char shape[256];
     ks_shape_text(F->dims, F->rank, shape, sizeof shape);
@@ -96,6 +97,7 @@ static void state_dimension(ks_input *input)
                        F->file, F->path, shape, (long long)rows, KS_BLOCK_MAX);
     else
         input->nx = (int)rows;
+    array->misfit = input->nx < 0;
 }
 
 static int64_t axis_length(const ks_input *input, const char *axis)
@@ -168,7 +170,7 @@ static bool fits_as_diagonal(const ks_dataset *dataset, ks_want want, ks_input_n
 }
 
 /* Tell what does not fit, and what would. */
-static void misfit(ks_input *input, ks_input_name name, const ks_want *want)
+static void tell_misfit(ks_input *input, ks_input_name name, const ks_want *want)
 {
     const ks_dataset *dataset = &input->arrays[name].dataset;
     char shape[256], expected[256], hint[256] = "";
@@ -236,11 +238,13 @@ static void fit_array(ks_input *input, ks_input_name name)
     array->columns = kind->axes[1] ? (int)axis_length(input, kind->axes[1]) : 1;
     const ks_want want = want_of(input, name, input->layout);
     if (!ks_shape_fit(array->dataset.dims, array->dataset.rank, &want, &array->fit)) {
-        misfit(input, name, &want);
+        array->misfit = true;
+        tell_misfit(input, name, &want);
         return;
     }
     if (array->fit.per_step && kind->transition && input->transition == KS_OUT_OF &&
         input->prior == KS_PRIOR_X0) {
+        array->misfit = true;
         ks_problem_add(&input->problems,
                        "%s: %s varies with the step, and transition = \"out-of\" does not go with "
                        "prior = \"x0\" then (no row leads into the first step); expected "
