@@ -47,7 +47,7 @@ typedef struct ks_bench_settings {
     int precision[KS_BENCH_LIST];       /**< a ks_precision; of solve 2 is mixed, too            */
     int methods, scans, orders, thread_counts, precisions;
     int repeats;
-    bool cuda;                          /**< on a CUDA device                                    */
+    ks_backend backend;
     int device;
     bool every;                         /**< all methods that suit what else is asked for        */
     bool machine, json, csv, quiet;
@@ -119,6 +119,8 @@ ks_exit ks_bench_solve(const ks_bench_settings *settings, const ks_bench_elimina
 /** The same on a CUDA device. */
 ks_exit ks_bench_solve_device(const ks_bench_settings *settings, const ks_bench_elimination *way,
                               int precision, ks_bench_result *result, ks_failure *failure);
+/** Who leaves it open where to run is told when it was not a device. */
+void ks_bench_note_cpu(const ks_bench_settings *settings, const char *method);
 /** Blocks of the system that is timed. */
 int64_t ks_bench_blocks(const ks_bench_settings *settings);
 /** A random symmetric positive definite system: D, L (N, n, n), b (N, n, nrhs). */

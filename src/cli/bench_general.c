@@ -93,6 +93,8 @@ static ks_exit prepare(trial *t, const ks_bench_settings *settings, const ks_sol
     if (failure->code) return failure->code;
     options.method = (ks_general_method)solver->value;
     options.threads = threads;
+    options.backend = settings->backend;
+    options.device = settings->device;
     options.tolerance = settings->tolerance;
     options.sample = (ks_const_blocks){t->b, (int64_t)t->n * t->nrhs};
     options.columns = t->nrhs;
@@ -171,8 +173,11 @@ ks_exit ks_bench_general(const ks_bench_settings *settings, const ks_solver *sol
     *result = (ks_bench_result){.method = solver->name, .precision = "f64", .scan = "none",
                                 .T = t.N, .general = true};
     if (prepare(&t, settings, solver, threads, result, failure) == KS_EXIT_DONE &&
-        time_runs(&t, settings, result, failure) == KS_EXIT_DONE)
+        time_runs(&t, settings, result, failure) == KS_EXIT_DONE) {
         count_work(&t, result);
+        result->backend = ks_backend_name(ks_general_plan_backend(t.plan));
+        if (ks_general_plan_backend(t.plan) == KS_BACKEND_CPU) ks_bench_note_cpu(settings, result->method);
+    }
     ks_general_plan_destroy(t.plan);
     ks_general_packed_destroy(t.packed);
     free(t.factor);

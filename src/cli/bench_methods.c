@@ -30,15 +30,16 @@ ks_exit ks_bench_take_method(ks_bench_settings *s, const char *name, ks_failure 
 /* Whether --method all has it. A device has no sequential methods. */
 static bool suits(const ks_bench_settings *s, int index)
 {
+    const bool cuda = s->backend == KS_BACKEND_CUDA;
     if (s->job == KS_BENCH_SOLVE) {
         const ks_solver *solver = &ks_solvers[index];
         const bool in_order = solver->value == KS_BLOCKTRI_SEQUENTIAL || solver->value == KS_BLOCKTRI_TWISTED;
-        return index > 0 && solver->cholesky != s->queue && !(s->cuda && in_order) &&
+        return index > 0 && solver->cholesky != s->queue && !(cuda && in_order) &&
                (solver->cholesky || solver->value != KS_CG);
     }
     switch ((ks_method)index) {
-    case KS_METHOD_SEQUENTIAL: return !s->cuda;
-    case KS_METHOD_TWO_ENDED: return !s->cuda && s->job == KS_BENCH_SMOOTH;
+    case KS_METHOD_SEQUENTIAL: return !cuda;
+    case KS_METHOD_TWO_ENDED: return !cuda && s->job == KS_BENCH_SMOOTH;
     case KS_METHOD_SCAN: return s->job == KS_BENCH_FILTER;
     case KS_METHOD_SCAN_RTS:
     case KS_METHOD_SCAN_TWO_FILTER:

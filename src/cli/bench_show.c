@@ -23,6 +23,8 @@ const char *ks_bench_model_name(const ks_bench_settings *settings)
 
 void ks_bench_begin(const ks_bench_settings *settings)
 {
+    static const char *const of_backend[] = {[KS_BACKEND_CPU] = "", [KS_BACKEND_CUDA] = "CUDA device, ",
+                                             [KS_BACKEND_AUTO] = "CUDA device where there is one, "};
     if (settings->json) {
         ks_json_open(&list, NULL, '[');
     } else if (settings->csv) {
@@ -30,12 +32,12 @@ void ks_bench_begin(const ks_bench_settings *settings)
     } else if (!settings->quiet && settings->job == KS_BENCH_SOLVE) {
         printf("solve: %s%sn = %d, N = %lld blocks, %d right-hand side%s; ms, median of %d and minimum\n"
                "%-22s %-5s %7s  %10s %10s %8s %7s  %10s %10s %8s %7s\n",
-               settings->cuda ? "CUDA device, " : "", settings->queue ? "cloud queue, " : "",
+               of_backend[settings->backend], settings->queue ? "cloud queue, " : "",
                settings->n, (long long)ks_bench_blocks(settings),
                settings->nrhs, settings->nrhs == 1 ? "" : "s", settings->repeats, "method", "",
                "threads", "factor", "min", "GFLOP/s", "GB/s", "solve", "min", "GFLOP/s", "GB/s");
     } else if (!settings->quiet) {
-        printf("%s: %snx = %d, ny = %d, T = %lld, ", ks_bench_job_name(settings), settings->cuda ? "CUDA device, " : "",
+        printf("%s: %snx = %d, ny = %d, T = %lld, ", ks_bench_job_name(settings), of_backend[settings->backend],
                settings->nx, settings->ny, (long long)ks_bench_steps(settings));
         if (settings->B > 0) printf("B = %lld series, ", (long long)settings->B);
         printf("%s model%s, %g of the entries missing; ns per step%s, median of %d, minimum and "
@@ -113,7 +115,7 @@ static void json_solve(const ks_bench_settings *settings, const ks_bench_result 
     ks_json_integer(&list, "nrhs", settings->nrhs);
     ks_json_text(&list, "system", settings->queue ? "queue" : "random");
     if (r->segments > 0) ks_json_integer(&list, "segments", r->segments);
-    if (r->backend) ks_json_integer(&list, "together", r->together);
+    if (r->backend && !r->general) ks_json_integer(&list, "together", r->together);
     ks_json_number(&list, "factor_ms", 1e-6 * r->factor.median);
     ks_json_number(&list, "solve_ms", 1e-6 * r->solve.median);
     ks_json_integer(&list, "repeats", settings->repeats);

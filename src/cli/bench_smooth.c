@@ -39,11 +39,11 @@ static ks_exit explain(ks_status status, const ks_bench_settings *settings, cons
                        ks_failure *failure)
 {
     const char *job = options->job == KS_JOB_SMOOTH ? "smooth" : "filter", *method = ks_method_name(options->method);
-    if (settings->cuda && status != KS_EINVAL)
+    if (settings->backend == KS_BACKEND_CUDA && status != KS_EINVAL)
         return ks_fail_device(status, settings->device,
                               ks_smooth_device_bytes(ks_bench_steps(settings), settings->B > 0 ? settings->B : 1,
                                                      settings->nx, settings->ny, options), failure);
-    if (settings->cuda)
+    if (settings->backend == KS_BACKEND_CUDA)
         return ks_fail(failure, KS_EXIT_USAGE, "--backend cuda: %s has no method %s in %s, with these scans or "
                        "orders, for a device", job, method, ks_precision_text(options->precision));
     if (status == KS_EINVAL && options->precision == KS_MIXED)
@@ -72,7 +72,7 @@ static ks_exit make_plan(trial *t, const ks_bench_settings *settings, const ks_b
     options.scan_threshold = way->scan.threshold;
     options.order = way->order;
     options.threads = threads;
-    options.backend = settings->cuda ? KS_BACKEND_CUDA : KS_BACKEND_CPU;
+    options.backend = settings->backend;
     options.device = settings->device;
     options.steady_state = settings->steady_state;
     const ks_status status =
@@ -157,17 +157,20 @@ static double counted_flops(const ks_bench_settings *settings, int64_t T)
     return (double)counted.work_flops;
 }
 
-/* What was asked for, and the method has no use for. */
-static void note_unused(const ks_bench_settings *settings, const ks_bench_way *way, ks_method took, const char *scan)
+/* Where `auto` runs, and what was asked for and the method has no use for. */
+static void print_notes(const ks_bench_settings *settings, const ks_bench_way *way, const ks_smooth_plan *plan,
+                        ks_method took, const char *scan)
 {
     const char *method = ks_method_name(took);
+    const bool device = ks_smooth_plan_backend(plan) == KS_BACKEND_CUDA;
     if (settings->quiet) return;
+    ks_note_backend(plan);
     if (settings->scan_given && way->method == KS_METHOD_AUTO && strcmp(scan, "none") == 0)
         fprintf(stderr, "kalscan: note: --scan has no effect: method %s, which auto chose, has no scan\n", method);
     if (settings->steady_given && settings->steady_state != KS_STEADY_STATE_COMPUTE &&
-        ks_computes_each_step(took, way->scan.algorithm, settings->cuda))
+        ks_computes_each_step(took, way->scan.algorithm, device))
         fprintf(stderr, "kalscan: note: --steady-state has no effect: method %s%s computes each step\n", method,
-                settings->cuda ? " on a device" : "");
+                device ? " on a device" : "");
 }
 
 ks_exit ks_bench_smooth(const ks_bench_settings *settings, const ks_bench_way *way, int threads,
@@ -188,11 +191,11 @@ ks_exit ks_bench_smooth(const ks_bench_settings *settings, const ks_bench_way *w
         result->backend = ks_backend_name(ks_smooth_plan_backend(t.plan));
         result->method = ks_method_name(method);
         ks_scan_text(method, info.scan, way->scan.threshold, result->scan);
-        note_unused(settings, way, method, result->scan);
+        print_notes(settings, way, t.plan, method, result->scan);
         if (method == KS_METHOD_BLOCKTRI)
             result->order = ks_blocktri_order_name(ks_smooth_plan_order(t.plan));
         result->precision = ks_precision_text(precision);
-        result->threads = settings->cuda ? info.threads : ks_context_threads(t.context);
+        result->threads = info.backend == KS_BACKEND_CUDA ? info.threads : ks_context_threads(t.context);
         result->flops = (double)B * counted_flops(settings, result->T);
         result->bytes = (double)B * t.problem.bytes + (double)t.result_bytes;
         result->workspace = (int64_t)t.work_bytes;

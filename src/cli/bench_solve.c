@@ -178,13 +178,19 @@ static void release(trial *t)
     ks_context_destroy(t->context);
 }
 
+void ks_bench_note_cpu(const ks_bench_settings *settings, const char *method)
+{
+    if (settings->backend == KS_BACKEND_AUTO && !settings->quiet)
+        fprintf(stderr, "kalscan: note: --backend auto ran method %s on the CPU\n", method);
+}
+
 ks_exit ks_bench_solve(const ks_bench_settings *settings, const ks_bench_elimination *way, int threads,
                        int precision, ks_bench_result *result, ks_failure *failure)
 {
     static const char *const names[] = {"f64", "f32", "mixed"};
     const ks_solver *solver = way->solver;
     if (settings->queue && strcmp(solver->name, "auto") == 0) solver = &ks_general_auto;
-    if (settings->cuda) return ks_bench_solve_device(settings, way, precision, result, failure);
+    if (settings->backend == KS_BACKEND_CUDA) return ks_bench_solve_device(settings, way, precision, result, failure);
     if (!solver->cholesky && precision != 0)
         return ks_fail(failure, KS_EXIT_USAGE, "method %s computes in f64 only", solver->name);
     if (!solver->cholesky) return ks_bench_general(settings, solver, threads, result, failure);
@@ -209,6 +215,7 @@ ks_exit ks_bench_solve(const ks_bench_settings *settings, const ks_bench_elimina
             time_runs(&t, settings, result, failure);
         ks_bench_count_solve(t.N, t.n, t.nrhs, t.data, t.factor_precision, result);
         result->workspace = (int64_t)t.work_bytes;
+        if (!failure->code) ks_bench_note_cpu(settings, result->method);
     }
     release(&t);
     return failure->code;

@@ -30,10 +30,11 @@ static const ks_option options[] = {
     {SYSTEM, "system", "WORD", "solve: random (default), symmetric and dense; or queue, the cloud\n"
      "                           queue's of N servers with n = 2 k + 1, for general methods", 0},
     {TOLERANCE, "tol", "NUMBER", "solve: relative residual of iterations, default 1e-10", 0},
-    {BACKEND, "backend", "NAME", "cpu (default), or cuda: filters and smoothers with their rows on the\n"
+    {BACKEND, "backend", "NAME", "cpu (default), cuda: filters and smoothers with their rows on the\n"
      "                           way there and back; of solve nested-dissection, partition and\n"
-     "                           recursive-schur, on arrays in the device's memory", 0},
-    {DEVICE, "device", "N", "device of back end cuda, default 0", 0},
+     "                           recursive-schur, on arrays in the device's memory; or auto: where\n"
+     "                           `kalscan smooth` and `solve` would run", 0},
+    {DEVICE, "device", "N", "CUDA device of back ends cuda and auto, default 0", 0},
     {SEGMENTS, "segments", "LIST", "solve: of method partition, default 4, on a device 10", 0},
     {TOGETHER, "together", "LIST", "solve: so many rounds of elimination in one launch of a device,\n"
      "                           or auto (default)", 0},
@@ -167,10 +168,11 @@ static ks_exit read_system(ks_bench_settings *s, const char *name, ks_failure *f
 
 static ks_exit read_backend(ks_bench_settings *s, const char *name, ks_failure *failure)
 {
-    static const char *const names[] = {"cpu", "cuda", NULL};
+    static const char *const names[] = {"auto", "cpu", "cuda", NULL};
+    static const ks_backend values[] = {KS_BACKEND_AUTO, KS_BACKEND_CPU, KS_BACKEND_CUDA};
     int index = 0;
     if (ks_parse_word("--backend", name, names, NULL, &index, failure) == KS_EXIT_DONE)
-        s->cuda = index == 1;
+        s->backend = values[index];
     return failure->code;
 }
 
@@ -291,9 +293,10 @@ static ks_exit complete(ks_bench_settings *s, unsigned given, ks_failure *failur
                            "bench solve takes --n, --N, --nrhs, --system, --tol, --segments and --together; "
                            "bench smooth and filter take --nx, --ny, --T, --batch, --scan, --order, --varying, "
                            "--fresh, --arma, --own, --steady-state and --missing");
-    if ((given >> DEVICE & 1u || given >> TOGETHER & 1u) && !s->cuda)
-        return ks_fail(failure, KS_EXIT_USAGE, "--%s goes with --backend cuda only",
-                       given >> DEVICE & 1u ? "device" : "together");
+    if (given >> DEVICE & 1u && s->backend == KS_BACKEND_CPU)
+        return ks_fail(failure, KS_EXIT_USAGE, "--device goes with --backend cuda or auto only");
+    if (given >> TOGETHER & 1u && s->backend != KS_BACKEND_CUDA)
+        return ks_fail(failure, KS_EXIT_USAGE, "--together goes with --backend cuda only");
     if (s->csv && (s->json || s->machine))
         return ks_fail(failure, KS_EXIT_USAGE, s->json ? "--json or --csv, not both"
                                                        : "--machine: --csv has no columns for it, --json has");
@@ -305,7 +308,7 @@ static ks_exit complete(ks_bench_settings *s, unsigned given, ks_failure *failur
         return ks_fail(failure, KS_EXIT_USAGE, "--system queue: a block has n = 2 k + 1 rows for "
                        "servers of k tasks, not %d", s->n);
     if (s->ny == 0) s->ny = s->nx > 1 && !s->arma ? s->nx / 2 : 1;
-    if (s->scans == 0 && read_scans(s, s->cuda ? "chunked" : "ladner-fischer", failure)) return failure->code;
+    if (s->scans == 0 && read_scans(s, s->backend == KS_BACKEND_CUDA ? "chunked" : "ladner-fischer", failure)) return failure->code;
     if (s->orders == 0) s->order[s->orders++] = KS_BLOCKTRI_AUTO;
     if (s->thread_counts == 0) s->threads[s->thread_counts++] = 1;
     if (s->precisions == 0) s->precision[s->precisions++] = 0;
@@ -350,7 +353,7 @@ static ks_exit run_one(const ks_bench_settings *s, int threads, int precision, k
             continue;
         }
         const ks_method method = s->method[m];
-        if (s->every && precision == KS_MIXED && !s->cuda && method != KS_METHOD_SEQUENTIAL) continue;
+        if (s->every && precision == KS_MIXED && s->backend != KS_BACKEND_CUDA && method != KS_METHOD_SEQUENTIAL) continue;
         const bool scans = has_scan(method), orders = method == KS_METHOD_BLOCKTRI;
         for (int w = 0; w < (scans ? s->scans : orders ? s->orders : 1); ++w) {
             const ks_bench_way way = {method, s->scan[scans ? w : 0], s->order[orders ? w : 0]};

@@ -25,7 +25,7 @@ static const ks_option options[] = {
     {LAYOUT, "layout", "c|fortran", "override the attribute of the file, c without one", 0},
     {BACKEND, "backend", "NAME", "cpu (default), cuda, or auto: block-jacobi and red-black on a\n"
      "                           device if there is one, all else on the CPU", 0},
-    {DEVICE, "device", "N", "device of back end cuda, default 0", 0},
+    {DEVICE, "device", "N", "CUDA device of back ends cuda and auto, default 0", 0},
     {THREADS, "threads", "N", "worker threads; 0, the default: all", 0},
     {PRECISION, "precision", "f64|f32|mixed", "default f64; mixed: a factor in f32, refined to f64", 0},
     {REFINE, "refine", NULL, "the same as --precision mixed", 0},
@@ -143,8 +143,8 @@ static ks_exit complete(ks_solve_settings *settings, const seen *given, ks_failu
     settings->refine = given->refine || given->precision == 2;
     settings->refine_option = given->refine ? "--refine" : "--precision mixed";
     settings->precision = settings->refine || given->precision == 1 ? KS_F32 : KS_F64;
-    if (given->device && settings->general.backend != KS_BACKEND_CUDA)
-        return ks_fail(failure, KS_EXIT_USAGE, "--device goes with --backend cuda only");
+    if (given->device && settings->general.backend == KS_BACKEND_CPU)
+        return ks_fail(failure, KS_EXIT_USAGE, "--device goes with --backend cuda or auto only");
     if (settings->segments > 0 &&
         (!settings->solver->cholesky || settings->solver->value != KS_BLOCKTRI_PARTITION))
         return ks_fail(failure, KS_EXIT_USAGE, "--segments goes with --method partition only");

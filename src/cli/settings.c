@@ -39,7 +39,8 @@ static const ks_option shared_options[] = {
     {TRANSITION, "transition", "into|out-of", "override the attribute of the model, into without one", 0},
     {LAYOUT, "layout", "c|fortran", "override the attribute of the model, c without one", 0},
     {BACKEND, "backend", "NAME", "cpu (default), cuda, or auto: a device where one can, else the CPU", 0},
-    {DEVICE, "device", "N[,M]", "device of back end cuda, default 0; M: for the reverse of scan-two-filter", 0},
+    {DEVICE, "device", "N[,M]", "CUDA device of back ends cuda and auto, default 0; M: for the reverse of\n"
+     "                           scan-two-filter", 0},
     {THREADS, "threads", "N", "worker threads; 0, the default: all", 0},
     {PRECISION, "precision", "f64|f32|mixed", "of computation and stored estimates, default f64;\n"
      "                           mixed: means f64, covariances f32", 0},
@@ -295,8 +296,8 @@ static ks_exit check(const ks_settings *settings, ks_failure *failure)
                        ks_method_name(settings->method),
                        smooth ? "scan-rts and scan-two-filter have one" : "scan has one");
     if (settings->precision == KS_MIXED && check_mixed(settings, failure)) return failure->code;
-    if (settings->device_given && settings->backend != KS_BACKEND_CUDA)
-        return ks_fail(failure, KS_EXIT_USAGE, "--device goes with --backend cuda only");
+    if (settings->device_given && settings->backend == KS_BACKEND_CPU)
+        return ks_fail(failure, KS_EXIT_USAGE, "--device goes with --backend cuda or auto only");
     if (settings->second_device >= 0 && settings->method != KS_METHOD_SCAN_TWO_FILTER)
         return ks_fail(failure, KS_EXIT_USAGE,
                        "--device: two of them go with --method scan-two-filter only");
