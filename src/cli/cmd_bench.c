@@ -43,7 +43,8 @@ static const ks_option options[] = {
     {SCAN, "scan", "LIST", "of scan methods, default ladner-fischer, on a device chunked; all", 0},
     {ELIMINATION, "order", "LIST", "of method blocktri, default auto; all", 0},
     {THREADS, "threads", "LIST", "default 1; 0: all", 0},
-    {PRECISION, "precision", "LIST", "f64 (default), f32, mixed", 0},
+    {PRECISION, "precision", "LIST", "f64 (default), f32, mixed; of the methods that `kalscan smooth`, `filter`\n"
+     "                           and `solve` have them for", 0},
     {REPEATS, "repeats", "N", "timed runs, after one that is not; default 9", 0},
     {MACHINE, "machine", NULL, "first what the machine does: matrix product and triad", 0},
     {SEED, "seed", "N", "of the random model or system, default 1", 0},

@@ -27,7 +27,8 @@ static const ks_option options[] = {
      "                           device if there is one, all else on the CPU", 0},
     {DEVICE, "device", "N", "CUDA device of back ends cuda and auto, default 0", 0},
     {THREADS, "threads", "N", "worker threads; 0, the default: all", 0},
-    {PRECISION, "precision", "f64|f32|mixed", "default f64; mixed: a factor in f32, refined to f64", 0},
+    {PRECISION, "precision", "f64|f32|mixed", "default f64; of Cholesky methods f32, too, and mixed: a factor in\n"
+     "                           f32, refined to f64 (but for recursive-schur on a device)", 0},
     {REFINE, "refine", NULL, "the same as --precision mixed", 0},
     {TOLERANCE, "tol", "VALUE", "iterative methods: relative residual, default 1e-10", 0},
     {MOST_ITERATIONS, "max-iter", "N", "and the most iterations, default 10000", 0},

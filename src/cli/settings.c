@@ -43,7 +43,8 @@ static const ks_option shared_options[] = {
      "                           scan-two-filter", 0},
     {THREADS, "threads", "N", "worker threads; 0, the default: all", 0},
     {PRECISION, "precision", "f64|f32|mixed", "of computation and stored estimates, default f64;\n"
-     "                           mixed: means f64, covariances f32", 0},
+     "                           mixed: means f64, covariances f32, by method sequential, and on a\n"
+     "                           device by scan-rts, or scan of a filter, with --scan chunked", 0},
     {STEADY_STATE, "steady-state", "WORD", "covariances of a constant model: hold (default) those that move by\n"
      "                           round-off, repeat steps that recur to the bit, or compute each, as\n"
      "                           scans of elements and devices always do", 0},
