@@ -160,11 +160,11 @@ const char *ks_bench_model_name(const ks_bench_settings *settings);
 void ks_bench_csv_head(const ks_bench_settings *settings);
 void ks_bench_csv_row(const ks_bench_settings *settings, const ks_bench_result *result);
 
-/** Begin, add to and end the list or table on stdout. */
-void ks_bench_begin(const ks_bench_settings *settings);
+/** Add to the list or table on stdout, which begins with the first of its lines, and end it. What failed before there
+ *  was any leaves none. */
 void ks_bench_show(const ks_bench_settings *settings, const ks_bench_result *result);
 void ks_bench_show_machine(const ks_bench_settings *settings, const ks_bench_machine *machine,
                            int threads, const char *precision);
-void ks_bench_end(const ks_bench_settings *settings);
+void ks_bench_end(const ks_bench_settings *settings, bool failed);
 
 #endif

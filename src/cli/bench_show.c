@@ -5,6 +5,7 @@
 #include "json.h"
 
 static ks_json list;
+static bool begun;
 
 const char *ks_bench_job_name(const ks_bench_settings *settings)
 {
@@ -21,10 +22,12 @@ const char *ks_bench_model_name(const ks_bench_settings *settings)
     return settings->model == KS_BENCH_CONSTANT ? constant[settings->steady_state] : names[settings->model];
 }
 
-void ks_bench_begin(const ks_bench_settings *settings)
+static void begin(const ks_bench_settings *settings)
 {
     static const char *const of_backend[] = {[KS_BACKEND_CPU] = "", [KS_BACKEND_CUDA] = "CUDA device, ",
                                              [KS_BACKEND_AUTO] = "CUDA device where there is one, "};
+    if (begun) return;
+    begun = true;
     if (settings->json) {
         ks_json_open(&list, NULL, '[');
     } else if (settings->csv) {
@@ -47,9 +50,10 @@ void ks_bench_begin(const ks_bench_settings *settings)
     }
 }
 
-void ks_bench_end(const ks_bench_settings *settings)
+void ks_bench_end(const ks_bench_settings *settings, bool failed)
 {
-    if (!settings->json) return;
+    if (!failed) begin(settings);
+    if (!settings->json || !begun) return;
     ks_json_close(&list, ']');
     ks_json_end();
 }
@@ -158,6 +162,7 @@ void ks_bench_show(const ks_bench_settings *settings, const ks_bench_result *r)
 {
     const bool solve = settings->job == KS_BENCH_SOLVE;
     const double steps = (double)r->T * (double)(settings->B > 0 ? settings->B : 1);
+    begin(settings);
     if (settings->json) {
         json_head(&list, ks_bench_job_name(settings), r->method, r->scan, r->backend, r->precision,
                   r->threads);
@@ -190,6 +195,7 @@ void ks_bench_show(const ks_bench_settings *settings, const ks_bench_result *r)
 void ks_bench_show_machine(const ks_bench_settings *settings, const ks_bench_machine *machine,
                            int threads, const char *precision)
 {
+    begin(settings);
     if (settings->json) {
         json_head(&list, "machine", "gemm", "none", NULL, precision, threads);
         ks_json_text(&list, "openblas", openblas_get_corename());

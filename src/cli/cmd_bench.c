@@ -369,11 +369,10 @@ static ks_exit run_one(const ks_bench_settings *s, int threads, int precision, k
 
 static ks_exit run(const ks_bench_settings *s, ks_failure *failure)
 {
-    ks_bench_begin(s);
     for (int t = 0; t < s->thread_counts && !failure->code; ++t)
         for (int p = 0; p < s->precisions && !failure->code; ++p)
             run_one(s, (int)s->threads[t], s->precision[p], failure);
-    ks_bench_end(s);
+    ks_bench_end(s, failure->code != KS_EXIT_DONE);
     return failure->code;
 }
 
