@@ -9,6 +9,7 @@
 #include "memory.h"
 #include "solve_device.h"
 #include "values.h"
+#include "words.h"
 
 typedef struct trial {
     int64_t N;
@@ -150,7 +151,6 @@ static void release(trial *t)
 ks_exit ks_bench_solve_device(const ks_bench_settings *settings, const ks_bench_elimination *way,
                               int precision, ks_bench_result *result, ks_failure *failure)
 {
-    static const char *const names[] = {"f64", "f32", "mixed"};
     trial t = {.N = ks_bench_blocks(settings), .n = settings->n, .nrhs = settings->nrhs,
                .refine = precision == 2, .data = precision == 1 ? KS_F32 : KS_F64};
     const ks_solver *solver = way->solver;
@@ -163,7 +163,7 @@ ks_exit ks_bench_solve_device(const ks_bench_settings *settings, const ks_bench_
     memset(result, 0, sizeof *result);
     result->method = ks_blocktri_order_name(order == KS_BLOCKTRI_AUTO ? KS_BLOCKTRI_NESTED_DISSECTION : order);
     result->backend = "cuda";
-    result->precision = names[precision];
+    result->precision = ks_precision_text((ks_precision)precision);
     result->threads = 1;
     result->T = t.N;
     strcpy(result->scan, "none");

@@ -8,6 +8,7 @@
 #include "explain.h"
 #include "memory.h"
 #include "progress.h"
+#include "words.h"
 
 static int ascending(const void *a, const void *b)
 {

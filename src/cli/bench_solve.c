@@ -7,6 +7,7 @@
 #include "memory.h"
 #include "random_system.h"
 #include "values.h"
+#include "words.h"
 
 /* Different blocks that the system repeats: enough to be dull for no kernel, few enough to make. */
 enum { DIFFERENT = 8 };
@@ -187,7 +188,6 @@ void ks_bench_note_cpu(const ks_bench_settings *settings, const char *method)
 ks_exit ks_bench_solve(const ks_bench_settings *settings, const ks_bench_elimination *way, int threads,
                        int precision, ks_bench_result *result, ks_failure *failure)
 {
-    static const char *const names[] = {"f64", "f32", "mixed"};
     const ks_solver *solver = way->solver;
     if (settings->queue && strcmp(solver->name, "auto") == 0) solver = &ks_general_auto;
     if (settings->backend == KS_BACKEND_CUDA) return ks_bench_solve_device(settings, way, precision, result, failure);
@@ -205,7 +205,7 @@ ks_exit ks_bench_solve(const ks_bench_settings *settings, const ks_bench_elimina
     if (make_plan(&t, way, threads, failure) == KS_EXIT_DONE) {
         result->method = ks_blocktri_order_name(ks_blocktri_plan_order(t.plan));
         strcpy(result->scan, "none");
-        result->precision = names[precision];
+        result->precision = ks_precision_text((ks_precision)precision);
         result->threads = ks_context_threads(t.context);
         result->T = t.N;
         if (ks_blocktri_plan_order(t.plan) == KS_BLOCKTRI_PARTITION)

@@ -5,12 +5,12 @@
 #include "command.h"
 #include "help.h"
 #include "options.h"
-#include "settings.h"
+#include "words.h"
 
 enum {
     NX = 1, NY, STEPS, SERIES, BLOCKS, ORDER, NRHS, METHOD, SCAN, ELIMINATION, THREADS, PRECISION, REPEATS,
     VARYING, FRESH, MISSING, SEED, MACHINE, JSON, QUIET, SYSTEM, TOLERANCE, BACKEND, DEVICE, SEGMENTS,
-    TOGETHER, CSV, STEADY_STATE, OWN, ARMA, HELP, VERSION
+    TOGETHER, CSV, STEADY_STATE, OWN, ARMA
 };
 
 static const ks_option options[] = {
@@ -51,8 +51,6 @@ static const ks_option options[] = {
     {JSON, "json", NULL, "a list of JSON objects", 0},
     {CSV, "csv", NULL, "comma-separated values with a header", 0},
     {QUIET, "quiet", NULL, "no table", 0},
-    {HELP, "help", NULL, "this text", 'h'},
-    {VERSION, "version", NULL, "the version", 0},
     {0}};
 
 static void print_help(void)
@@ -62,6 +60,7 @@ static void print_help(void)
            "log-likelihood of a random model, or factor and solution of a random system.\n\n"
            "Options\n");
     ks_options_print(options);
+    ks_options_print(ks_common_options);
     printf("Numbers may be written like 1e6.\n\n"
            "GFLOP/s: operations that the sequential method needs, as `kalscan count` counts them,\n"
            "by the time that was taken. GB/s: what has to be read and written at least, likewise.\n"
@@ -91,12 +90,11 @@ static ks_exit for_each(const char *option, const char *text,
 
 static ks_exit take_precision(ks_bench_settings *s, const char *name, ks_failure *failure)
 {
-    static const char *const names[] = {"f64", "f32", "mixed", NULL};
-    int index = 0;
-    if (ks_parse_word("--precision", name, names, NULL, &index, failure)) return failure->code;
+    ks_precision precision;
+    if (ks_read_precision(name, &precision, failure)) return failure->code;
     if (s->precisions == KS_BENCH_LIST)
         return ks_fail(failure, KS_EXIT_USAGE, "--precision: too many");
-    s->precision[s->precisions++] = index;
+    s->precision[s->precisions++] = (int)precision;
     return KS_EXIT_DONE;
 }
 
@@ -149,15 +147,6 @@ static ks_exit read_scans(ks_bench_settings *s, const char *text, ks_failure *fa
     return KS_EXIT_DONE;
 }
 
-static ks_exit read_small(const char *option, const char *text, int low, int high, int *value,
-                          ks_failure *failure)
-{
-    int64_t number = 0;
-    if (ks_parse_integer(option, text, low, high, &number, failure) == KS_EXIT_DONE)
-        *value = (int)number;
-    return failure->code;
-}
-
 static ks_exit read_system(ks_bench_settings *s, const char *name, ks_failure *failure)
 {
     static const char *const names[] = {"random", "queue", NULL};
@@ -167,31 +156,37 @@ static ks_exit read_system(ks_bench_settings *s, const char *name, ks_failure *f
     return failure->code;
 }
 
-static ks_exit read_backend(ks_bench_settings *s, const char *name, ks_failure *failure)
+/* What was read so far, and of which options. */
+typedef struct asked {
+    ks_bench_settings settings;
+    int job;          /* -1: not known */
+    unsigned given;   /* one bit for each */
+} asked;
+
+static ks_exit usage(ks_failure *failure)
 {
-    static const char *const names[] = {"auto", "cpu", "cuda", NULL};
-    static const ks_backend values[] = {KS_BACKEND_AUTO, KS_BACKEND_CPU, KS_BACKEND_CUDA};
-    int index = 0;
-    if (ks_parse_word("--backend", name, names, NULL, &index, failure) == KS_EXIT_DONE)
-        s->backend = values[index];
-    return failure->code;
+    return ks_fail(failure, KS_EXIT_USAGE, "usage: kalscan bench smooth|filter|solve [options], see --help");
 }
 
-static ks_exit read_option(ks_bench_settings *s, int id, const char *value, ks_failure *failure)
+static ks_exit read_option(void *read, int id, const char *value, ks_failure *failure)
 {
+    asked *a = read;
+    ks_bench_settings *s = &a->settings;
     const int64_t most = (int64_t)1 << 40;
+    if (a->job < 0 || id == KS_OPTION_WORD) return usage(failure);
+    a->given |= 1u << id;
     switch (id) {
-    case NX: return read_small("--nx", value, 1, 4096, &s->nx, failure);
-    case NY: return read_small("--ny", value, 1, 4096, &s->ny, failure);
+    case NX: return ks_parse_int("--nx", value, 1, 4096, &s->nx, failure);
+    case NY: return ks_parse_int("--ny", value, 1, 4096, &s->ny, failure);
     case STEPS: return ks_parse_integer("--T", value, 1, most, &s->T, failure);
     case SERIES: return ks_parse_integer("--batch", value, 1, most, &s->B, failure);
     case BLOCKS: return ks_parse_integer("--N", value, 1, most, &s->N, failure);
-    case ORDER: return read_small("--n", value, 1, 4096, &s->n, failure);
-    case NRHS: return read_small("--nrhs", value, 1, 4096, &s->nrhs, failure);
+    case ORDER: return ks_parse_int("--n", value, 1, 4096, &s->n, failure);
+    case NRHS: return ks_parse_int("--nrhs", value, 1, 4096, &s->nrhs, failure);
     case SYSTEM: return read_system(s, value, failure);
-    case STEADY_STATE: return ks_steady_state_read(&s->steady_state, value, failure);
-    case BACKEND: return read_backend(s, value, failure);
-    case DEVICE: return read_small("--device", value, 0, 1000, &s->device, failure);
+    case STEADY_STATE: return ks_read_steady_state(value, &s->steady_state, failure);
+    case BACKEND: return ks_read_backend(value, &s->backend, failure);
+    case DEVICE: return ks_parse_int("--device", value, 0, 1000, &s->device, failure);
     case SEGMENTS: return read_segments(s, value, failure);
     case TOGETHER: return for_each("--together", value, take_together, s, failure);
     case TOLERANCE: return ks_parse_number("--tol", value, 1e-300, 1e300, &s->tolerance, failure);
@@ -202,7 +197,7 @@ static ks_exit read_option(ks_bench_settings *s, int id, const char *value, ks_f
         return ks_read_counts("--threads", value, 0, 4096, KS_BENCH_LIST, s->threads, &s->thread_counts, failure);
     case PRECISION: return for_each("--precision", value, take_precision, s, failure);
     case REPEATS:
-        return read_small("--repeats", value, 1, KS_BENCH_REPEATS - 1, &s->repeats, failure);
+        return ks_parse_int("--repeats", value, 1, KS_BENCH_REPEATS - 1, &s->repeats, failure);
     case VARYING: s->model = KS_BENCH_VARYING; break;
     case FRESH: s->model = KS_BENCH_FRESH; break;
     case OWN: s->own = true; break;
@@ -380,35 +375,18 @@ ks_exit ks_command_bench(const ks_call *call, ks_failure *failure)
 {
     static const char *const jobs[] = {"smooth", "filter", "solve", NULL};
     ks_call rest = *call;
-    ks_bench_settings settings = {.nx = 4, .nrhs = 1, .seed = 1, .repeats = 9,
-                                  .tolerance = 1e-10};
-    unsigned given = 0;
-    const char *value;
-    int id, job = -1;
+    asked a = {.settings = {.nx = 4, .nrhs = 1, .seed = 1, .repeats = 9, .tolerance = 1e-10}, .job = -1};
+    bool served;
     /* The job decides what other options mean, so it comes first. */
     if (rest.argc > 0 && rest.argv[0][0] != '-') {
-        if (ks_parse_word("bench", rest.argv[0], jobs, NULL, &job, failure)) return failure->code;
-        settings.job = (ks_bench_job)job;
+        if (ks_parse_word("bench", rest.argv[0], jobs, NULL, &a.job, failure)) return failure->code;
+        a.settings.job = (ks_bench_job)a.job;
         ++rest.argv;
         --rest.argc;
     }
     ks_option_reader reader = {.argc = rest.argc, .argv = rest.argv, .command = "kalscan bench",
-                               .tables = {options}};
-    while ((id = ks_options_next(&reader, &value, failure)) != KS_OPTION_END) {
-        if (id == KS_OPTION_ERROR) return failure->code;
-        if (id == HELP || id == VERSION) {
-            if (id == HELP) print_help();
-            else ks_print_version();
-            return KS_EXIT_DONE;
-        }
-        if (job < 0 || id == KS_OPTION_WORD)
-            return ks_fail(failure, KS_EXIT_USAGE,
-                           "usage: kalscan bench smooth|filter|solve [options], see --help");
-        given |= 1u << id;
-        if (read_option(&settings, id, value, failure)) return failure->code;
-    }
-    if (job < 0)
-        return ks_fail(failure, KS_EXIT_USAGE,
-                       "usage: kalscan bench smooth|filter|solve [options], see --help");
-    return complete(&settings, given, failure) ? failure->code : run(&settings, failure);
+                               .help = print_help, .tables = {options}};
+    if (ks_options_read(&reader, read_option, &a, &served, failure) || served) return failure->code;
+    if (a.job < 0) return usage(failure);
+    return complete(&a.settings, a.given, failure) ? failure->code : run(&a.settings, failure);
 }

@@ -13,7 +13,7 @@
 
 enum {
     STEPS = 1, THREADS, METHOD, SCAN, ORDER, NX, NY, TWO_DEVICES, LOGLIK, CALIBRATE, PLOT, BARS, FORCE,
-    JSON, CSV, QUIET, HELP, VERSION
+    JSON, CSV, QUIET
 };
 
 static const ks_option options[] = {
@@ -33,8 +33,6 @@ static const ks_option options[] = {
     {JSON, "json", NULL, "a list of JSON objects", 0},
     {CSV, "csv", NULL, "comma-separated values with a header", 0},
     {QUIET, "quiet", NULL, "no table", 0},
-    {HELP, "help", NULL, "this text", 'h'},
-    {VERSION, "version", NULL, "the version", 0},
     {0}};
 
 static void print_help(void)
@@ -42,6 +40,7 @@ static void print_help(void)
     printf("usage: kalscan count --T LIST --threads LIST [options]\n\n"
            "Floating-point operations of the parallel methods on simulated threads.\n\nOptions\n");
     ks_options_print(options);
+    ks_options_print(ks_common_options);
     printf("\nMethods: filter, scan-rts, scan-two-filter; sequential-filter, sequential,\n"
            "blocktri; all\n"
            "Parts of blocktri: blocktri-assemble; of a block-tridiagonal system of T blocks of order\n"
@@ -58,10 +57,12 @@ static void print_help(void)
     ks_help_exit_codes();
 }
 
-static ks_exit read_option(ks_count_settings *s, int id, const char *value, ks_failure *failure)
+static ks_exit read_option(void *settings, int id, const char *value, ks_failure *failure)
 {
-    int64_t number = 0;
+    ks_count_settings *s = settings;
     switch (id) {
+    case KS_OPTION_WORD:
+        return ks_fail(failure, KS_EXIT_USAGE, "count takes options only, not '%.100s'", value);
     case STEPS:
         return ks_read_counts("--T", value, 1, (int64_t)1 << 40, KS_MOST_T, s->T, &s->steps, failure);
     case THREADS:
@@ -70,14 +71,8 @@ static ks_exit read_option(ks_count_settings *s, int id, const char *value, ks_f
     case METHOD: return ks_read_counted_methods(s, value, failure);
     case SCAN: return ks_read_scan_choices(s, value, failure);
     case ORDER: return ks_read_order_choices(s, value, failure);
-    case NX:
-        if (ks_parse_integer("--nx", value, 1, 256, &number, failure)) return failure->code;
-        s->nx = (int)number;
-        break;
-    case NY:
-        if (ks_parse_integer("--ny", value, 1, 256, &number, failure)) return failure->code;
-        s->ny = (int)number;
-        break;
+    case NX: return ks_parse_int("--nx", value, 1, 256, &s->nx, failure);
+    case NY: return ks_parse_int("--ny", value, 1, 256, &s->ny, failure);
     case TWO_DEVICES: s->two_devices = true; break;
     case LOGLIK: s->loglik = true; break;
     case CALIBRATE: s->calibrate = true; break;
@@ -304,21 +299,10 @@ static ks_exit count_rows(const ks_count_settings *s, ks_count_row *rows, int64_
 ks_exit ks_command_count(const ks_call *call, ks_failure *failure)
 {
     ks_option_reader reader = {.argc = call->argc, .argv = call->argv, .command = "kalscan count",
-                               .tables = {options}};
+                               .help = print_help, .tables = {options}};
     ks_count_settings settings = {.nx = 4, .ny = 2};
-    const char *value;
-    int id;
-    while ((id = ks_options_next(&reader, &value, failure)) != KS_OPTION_END) {
-        if (id == KS_OPTION_ERROR) return failure->code;
-        if (id == HELP || id == VERSION) {
-            if (id == HELP) print_help();
-            else ks_print_version();
-            return KS_EXIT_DONE;
-        }
-        if (id == KS_OPTION_WORD)
-            return ks_fail(failure, KS_EXIT_USAGE, "count takes options only, not '%.100s'", value);
-        if (read_option(&settings, id, value, failure)) return failure->code;
-    }
+    bool served;
+    if (ks_options_read(&reader, read_option, &settings, &served, failure) || served) return failure->code;
     if (complete(&settings, failure)) return failure->code;
     const int64_t count = list_cases(&settings, NULL);
     ks_count_row *rows = calloc((size_t)count, sizeof *rows);

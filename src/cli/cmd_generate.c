@@ -11,7 +11,7 @@
 
 enum {
     OUTPUT = 1, STEPS, SERIES, NX, NY, SEED, MISSING, DT, NOISE_Q, NOISE_R, BLOCKS, ORDER, NRHS,
-    COMPRESS, FORCE, QUIET, JSON, HELP, VERSION, SERVERS, CAPACITY, LAMBDA, MU, ETA, NU, PLOT,
+    COMPRESS, FORCE, QUIET, JSON, SERVERS, CAPACITY, LAMBDA, MU, ETA, NU, PLOT,
     THREADS
 };
 
@@ -41,8 +41,6 @@ static const ks_option options[] = {
     {FORCE, "force", NULL, "replace an existing file", 0},
     {JSON, "json", NULL, "summary as one JSON object", 0},
     {QUIET, "quiet", NULL, "no summary, no progress bar", 0},
-    {HELP, "help", NULL, "this text", 'h'},
-    {VERSION, "version", NULL, "the version", 0},
     {0}};
 
 static const char *const kinds[] = {"random", "constant-velocity", "local-level", "rotation",
@@ -69,18 +67,10 @@ static void print_help(void)
            "                     --nu, --plot\n\n"
            "Options\n");
     ks_options_print(options);
+    ks_options_print(ks_common_options);
     printf("Numbers may be written like 1e6.\n");
     ks_help_model();
     ks_help_exit_codes();
-}
-
-static ks_exit read_small(const char *option, const char *text, int low, int high, int *value,
-                          ks_failure *failure)
-{
-    int64_t number = 0;
-    if (ks_parse_integer(option, text, low, high, &number, failure) == KS_EXIT_DONE)
-        *value = (int)number;
-    return failure->code;
 }
 
 static ks_exit read_rate(const char *option, const char *text, double *value, ks_failure *failure)
@@ -88,39 +78,57 @@ static ks_exit read_rate(const char *option, const char *text, double *value, ks
     return ks_parse_number(option, text, 1e-12, 1e12, value, failure);
 }
 
-static ks_exit read_option(ks_generate_settings *settings, int id, const char *value,
-                           ks_failure *failure)
+/* What was read so far, and of which options. */
+typedef struct asked {
+    ks_generate_settings settings;
+    const char *kind;
+    uint64_t given;    /* one bit for each */
+} asked;
+
+static ks_exit read_word(asked *a, const char *value, ks_failure *failure)
 {
+    if (a->kind)
+        return ks_fail(failure, KS_EXIT_USAGE, "one kind only, but got '%s' and '%s'", a->kind, value);
+    a->kind = value;
+    return KS_EXIT_DONE;
+}
+
+static ks_exit read_option(void *read, int id, const char *value, ks_failure *failure)
+{
+    asked *a = read;
+    ks_generate_settings *settings = &a->settings;
     ks_recipe *recipe = &settings->recipe;
     const int64_t most = (int64_t)1 << 40;
+    if (id == KS_OPTION_WORD) return read_word(a, value, failure);
+    a->given |= (uint64_t)1 << id;
     switch (id) {
     case OUTPUT: settings->output = value; break;
     case STEPS: return ks_parse_integer("--T", value, 1, most, &recipe->T, failure);
     case SERIES:
         recipe->batched = true;
         return ks_parse_integer("--B", value, 1, most, &recipe->B, failure);
-    case NX: return read_small("--nx", value, 1, 4096, &recipe->nx, failure);
-    case NY: return read_small("--ny", value, 1, 4096, &recipe->ny, failure);
+    case NX: return ks_parse_int("--nx", value, 1, 4096, &recipe->nx, failure);
+    case NY: return ks_parse_int("--ny", value, 1, 4096, &recipe->ny, failure);
     case SEED:
         return ks_parse_integer("--seed", value, 0, (int64_t)1 << 52, &recipe->seed, failure);
     case MISSING: return ks_parse_number("--missing", value, 0.0, 0.95, &recipe->missing, failure);
     case DT: return ks_parse_number("--dt", value, 1e-12, 1e12, &recipe->dt, failure);
     case NOISE_Q: return ks_parse_number("--q", value, 0.0, 1e100, &recipe->q, failure);
     case BLOCKS: return ks_parse_integer("--N", value, 1, most, &settings->system.N, failure);
-    case ORDER: return read_small("--n", value, 1, 4096, &settings->system.n, failure);
-    case NRHS: return read_small("--nrhs", value, 1, 65536, &settings->system.nrhs, failure);
+    case ORDER: return ks_parse_int("--n", value, 1, 4096, &settings->system.n, failure);
+    case NRHS: return ks_parse_int("--nrhs", value, 1, 65536, &settings->system.nrhs, failure);
     case NOISE_R: return ks_parse_number("--r", value, 0.0, 1e100, &recipe->r, failure);
-    case COMPRESS: return read_small("--compress", value, 0, 9, &settings->compress, failure);
+    case COMPRESS: return ks_parse_int("--compress", value, 0, 9, &settings->compress, failure);
     case SERVERS:
         return ks_parse_integer("--servers", value, 1, (int64_t)1 << 32, &settings->queue.servers,
                                 failure);
-    case CAPACITY: return read_small("--capacity", value, 1, 100000, &settings->queue.capacity, failure);
+    case CAPACITY: return ks_parse_int("--capacity", value, 1, 100000, &settings->queue.capacity, failure);
     case LAMBDA: return read_rate("--lambda", value, &settings->queue.lambda, failure);
     case MU: return read_rate("--mu", value, &settings->queue.mu, failure);
     case ETA: return read_rate("--eta", value, &settings->queue.eta, failure);
     case NU: return read_rate("--nu", value, &settings->queue.nu, failure);
     case PLOT: settings->plot = value; break;
-    case THREADS: return read_small("--threads", value, 0, 4096, &settings->threads, failure);
+    case THREADS: return ks_parse_int("--threads", value, 0, 4096, &settings->threads, failure);
     case FORCE: settings->force = true; break;
     case QUIET: settings->quiet = true; break;
     default: settings->json = true; break;
@@ -166,7 +174,6 @@ static ks_exit complete(ks_recipe *recipe, ks_failure *failure)
     return KS_EXIT_DONE;
 }
 
-/* Options that were given, one bit for each. */
 static bool was_given(uint64_t given, int id) { return (given >> id & 1u) != 0; }
 
 /* Which kinds an option belongs to, one bit for each place in the list; options that are not listed
@@ -256,33 +263,16 @@ static ks_exit run(ks_generate_settings *settings, const char *kind, uint64_t gi
 
 ks_exit ks_command_generate(const ks_call *call, ks_failure *failure)
 {
-    ks_option_reader reader = {.argc = call->argc, .argv = call->argv,
-                               .command = "kalscan generate", .tables = {options}};
-    ks_generate_settings settings = {.line = call->line};
-    const char *value, *kind = NULL;
-    int id;
-    uint64_t given = 0;
-    settings.recipe.B = settings.recipe.seed = 1;
-    settings.recipe.dt = settings.recipe.q = settings.recipe.r = -1.0;
-    settings.system.N = 1000;
-    settings.system.n = 16;
-    settings.queue = (ks_queue){.servers = 100, .capacity = 16, .mu = 1, .eta = 1, .nu = 1};
-    while ((id = ks_options_next(&reader, &value, failure)) != KS_OPTION_END) {
-        if (id == KS_OPTION_ERROR) return failure->code;
-        if (id == HELP || id == VERSION) {
-            if (id == HELP) print_help();
-            else ks_print_version();
-            return KS_EXIT_DONE;
-        }
-        if (id != KS_OPTION_WORD) {
-            given |= (uint64_t)1 << id;
-            if (read_option(&settings, id, value, failure)) return failure->code;
-        } else if (kind) {
-            return ks_fail(failure, KS_EXIT_USAGE, "one kind only, but got '%s' and '%s'", kind,
-                           value);
-        } else {
-            kind = value;
-        }
-    }
-    return run(&settings, kind, given, failure);
+    ks_option_reader reader = {.argc = call->argc, .argv = call->argv, .command = "kalscan generate",
+                               .help = print_help, .tables = {options}};
+    asked a = {.settings = {.line = call->line}};
+    ks_generate_settings *settings = &a.settings;
+    bool served;
+    settings->recipe.B = settings->recipe.seed = 1;
+    settings->recipe.dt = settings->recipe.q = settings->recipe.r = -1.0;
+    settings->system.N = 1000;
+    settings->system.n = 16;
+    settings->queue = (ks_queue){.servers = 100, .capacity = 16, .mu = 1, .eta = 1, .nu = 1};
+    if (ks_options_read(&reader, read_option, &a, &served, failure) || served) return failure->code;
+    return run(settings, a.kind, a.given, failure);
 }

@@ -6,8 +6,9 @@
 #include "help.h"
 #include "info.h"
 #include "options.h"
+#include "words.h"
 
-enum { Y = 1, MODEL, MODEL_FILE, PRIOR, TRANSITION, LAYOUT, JSON, QUIET, HELP, VERSION };
+enum { Y = 1, MODEL, MODEL_FILE, PRIOR, TRANSITION, LAYOUT, JSON, QUIET };
 
 static const ks_option options[] = {
     {Y, "y", "PATH", "dataset of the observations instead of /y", 0},
@@ -18,8 +19,6 @@ static const ks_option options[] = {
     {LAYOUT, "layout", "c|fortran", "override the attribute of the model", 0},
     {JSON, "json", NULL, "one JSON object", 0},
     {QUIET, "quiet", NULL, "accepted; there is no progress bar to hide", 0},
-    {HELP, "help", NULL, "this text", 'h'},
-    {VERSION, "version", NULL, "the version", 0},
     {0}};
 
 static void print_help(void)
@@ -29,6 +28,7 @@ static void print_help(void)
            "conventions, missing entries, problems. Exit code 3 when there are problems.\n\n"
            "Options\n");
     ks_options_print(options);
+    ks_options_print(ks_common_options);
     ks_help_model();
     ks_help_exit_codes();
 }
@@ -44,22 +44,30 @@ static ks_exit check_given(const ks_input_places *places, ks_file_kind kind, ks_
                    kind == KS_FILE_SYSTEM ? "a block-tridiagonal system" : "an output of kalscan");
 }
 
-static ks_exit read_option(ks_input_places *places, bool *json, int id, const char *value,
-                           ks_failure *failure)
+typedef struct asked {
+    ks_input_places places;
+    bool json;
+    bool as_model;   /* the options say that it is one */
+} asked;
+
+static ks_exit read_option(void *settings, int id, const char *value, ks_failure *failure)
 {
-    static const char *const priors[] = {"x0", "x1", NULL};
-    static const char *const transitions[] = {"into", "out-of", NULL};
-    static const char *const layouts[] = {"c", "fortran", NULL};
+    asked *a = settings;
+    ks_input_places *places = &a->places;
+    a->as_model = a->as_model || id == Y || id == MODEL || id == MODEL_FILE;
     switch (id) {
+    case KS_OPTION_WORD:
+        if (places->file)
+            return ks_fail(failure, KS_EXIT_USAGE, "one file only, but got '%s' and '%s'", places->file, value);
+        places->file = value;
+        break;
     case Y: places->y = value; break;
     case MODEL: places->model = value; break;
     case MODEL_FILE: places->model_file = value; break;
-    case PRIOR: return ks_parse_word("--prior", value, priors, NULL, &places->prior, failure);
-    case TRANSITION:
-        return ks_parse_word("--transition", value, transitions, NULL, &places->transition,
-                             failure);
-    case LAYOUT: return ks_parse_word("--layout", value, layouts, NULL, &places->layout, failure);
-    case JSON: *json = true; break;
+    case PRIOR: return ks_read_prior(value, &places->prior, failure);
+    case TRANSITION: return ks_read_transition(value, &places->transition, failure);
+    case LAYOUT: return ks_read_layout(value, &places->layout, failure);
+    case JSON: a->json = true; break;
     default: break;
     }
     return KS_EXIT_DONE;
@@ -68,38 +76,20 @@ static ks_exit read_option(ks_input_places *places, bool *json, int id, const ch
 ks_exit ks_command_info(const ks_call *call, ks_failure *failure)
 {
     ks_option_reader reader = {.argc = call->argc, .argv = call->argv, .command = "kalscan info",
-                               .tables = {options}};
-    ks_input_places places = KS_INPUT_PLACES_INIT;
-    bool json = false, as_model = false;
-    const char *value;
-    int id;
-    while ((id = ks_options_next(&reader, &value, failure)) != KS_OPTION_END) {
-        if (id == KS_OPTION_ERROR) return failure->code;
-        if (id == HELP || id == VERSION) {
-            if (id == HELP) print_help();
-            else ks_print_version();
-            return KS_EXIT_DONE;
-        }
-        if (id != KS_OPTION_WORD) {
-            as_model = as_model || id == Y || id == MODEL || id == MODEL_FILE;
-            if (read_option(&places, &json, id, value, failure)) return failure->code;
-        } else if (places.file) {
-            return ks_fail(failure, KS_EXIT_USAGE, "one file only, but got '%s' and '%s'",
-                           places.file, value);
-        } else {
-            places.file = value;
-        }
-    }
-    if (!places.file)
+                               .help = print_help, .tables = {options}};
+    asked a = {.places = KS_INPUT_PLACES_INIT};
+    bool served;
+    if (ks_options_read(&reader, read_option, &a, &served, failure) || served) return failure->code;
+    if (!a.places.file)
         return ks_fail(failure, KS_EXIT_USAGE, "no file; usage: kalscan info FILE.h5");
-    const hid_t file = ks_h5_open(places.file, failure);
+    const hid_t file = ks_h5_open(a.places.file, failure);
     if (file < 0) return failure->code;
     /* What is said to hold observations or a model is one, whatever else stands there. */
-    const ks_file_kind kind = as_model ? KS_FILE_MODEL : ks_file_kind_of(file);
-    if (check_given(&places, kind, failure) == KS_EXIT_DONE && kind == KS_FILE_OUTPUT)
-        ks_info_output(file, places.file, json, failure);
+    const ks_file_kind kind = a.as_model ? KS_FILE_MODEL : ks_file_kind_of(file);
+    if (check_given(&a.places, kind, failure) == KS_EXIT_DONE && kind == KS_FILE_OUTPUT)
+        ks_info_output(file, a.places.file, a.json, failure);
     ks_h5_release(file);
     if (failure->code || kind == KS_FILE_OUTPUT) return failure->code;
-    return kind == KS_FILE_SYSTEM ? ks_info_system(places.file, places.layout, json, failure)
-                                  : ks_info_model(&places, json, failure);
+    return kind == KS_FILE_SYSTEM ? ks_info_system(a.places.file, a.places.layout, a.json, failure)
+                                  : ks_info_model(&a.places, a.json, failure);
 }

@@ -9,10 +9,11 @@
 #include "solve_device.h"
 #include "solve_general.h"
 #include "target.h"
+#include "words.h"
 
 enum {
     OUTPUT = 1, METHOD, SEGMENTS, INVERSE_BLOCKS, LAYOUT, BACKEND, DEVICE, THREADS, PRECISION, REFINE,
-    COMPRESS, FORCE, DRY_RUN, JSON, QUIET, HELP, VERSION,
+    COMPRESS, FORCE, DRY_RUN, JSON, QUIET,
     /* of the methods for general systems, in the order of ks_general_read_option() */
     TOLERANCE, MOST_ITERATIONS, RELAXATION, RESTART, STOP, BLOCK_SOLVER, ANY_MATRIX
 };
@@ -43,8 +44,6 @@ static const ks_option options[] = {
     {DRY_RUN, "dry-run", NULL, "check the input, estimate memory, write nothing", 0},
     {JSON, "json", NULL, "summary as one JSON object", 0},
     {QUIET, "quiet", NULL, "no summary, no notes, no progress bar", 0},
-    {HELP, "help", NULL, "this text", 'h'},
-    {VERSION, "version", NULL, "the version", 0},
     {0}};
 
 static void print_help(void)
@@ -65,17 +64,9 @@ static void print_help(void)
            "block-jacobi and red-black where diagonal blocks are tridiagonal.\n\n"
            "Options\n");
     ks_options_print(options);
+    ks_options_print(ks_common_options);
     printf("Numbers may be written like 1e6.\n");
     ks_help_exit_codes();
-}
-
-static ks_exit read_integer(const char *option, const char *text, int high, int *value,
-                            ks_failure *failure)
-{
-    int64_t number = 0;
-    if (ks_parse_integer(option, text, 0, high, &number, failure) == KS_EXIT_DONE)
-        *value = (int)number;
-    return failure->code;
 }
 
 static ks_exit read_method(ks_solve_settings *settings, const char *text, ks_failure *failure)
@@ -88,39 +79,43 @@ static ks_exit read_method(ks_solve_settings *settings, const char *text, ks_fai
     return failure->code;
 }
 
-/* What only shows when all options are known. */
-typedef struct seen {
-    int precision;           /* -1: not given */
-    bool refine, device;
-} seen;
+/* What was read so far; the rest shows when all options are known. */
+typedef struct asked {
+    ks_solve_settings settings;
+    ks_precision precision;
+    bool precision_given, refine, device;
+} asked;
 
-static ks_exit read_option(ks_solve_settings *settings, int id, const char *value, seen *given,
-                           ks_failure *failure)
+static ks_exit read_file(ks_solve_settings *settings, const char *value, ks_failure *failure)
 {
-    static const char *const layouts[] = {"c", "fortran", NULL};
-    static const char *const precisions[] = {"f64", "f32", "mixed", NULL};
-    static const char *const backends[] = {"cpu", "cuda", "auto", NULL};
-    int index = 0;
+    if (settings->file)
+        return ks_fail(failure, KS_EXIT_USAGE, "one input only, but got '%s' and '%s'", settings->file, value);
+    settings->file = value;
+    return KS_EXIT_DONE;
+}
+
+static ks_exit read_option(void *read, int id, const char *value, ks_failure *failure)
+{
+    asked *given = read;
+    ks_solve_settings *settings = &given->settings;
     switch (id) {
+    case KS_OPTION_WORD: return read_file(settings, value, failure);
     case OUTPUT: settings->output = value; break;
     case METHOD: return read_method(settings, value, failure);
     case SEGMENTS:
         return ks_parse_integer("--segments", value, 2, (int64_t)1 << 40, &settings->segments, failure);
     case INVERSE_BLOCKS: settings->inverse_blocks = true; break;
-    case LAYOUT:
-        return ks_parse_word("--layout", value, layouts, NULL, &settings->layout, failure);
-    case BACKEND:
-        if (ks_parse_word("--backend", value, backends, NULL, &index, failure) == KS_EXIT_DONE)
-            settings->general.backend = (ks_backend)index;
-        return failure->code;
+    case LAYOUT: return ks_read_layout(value, &settings->layout, failure);
+    case BACKEND: return ks_read_backend(value, &settings->general.backend, failure);
     case DEVICE:
         given->device = true;
-        return read_integer("--device", value, 1023, &settings->general.device, failure);
-    case THREADS: return read_integer("--threads", value, 4096, &settings->threads, failure);
+        return ks_parse_int("--device", value, 0, 1023, &settings->general.device, failure);
+    case THREADS: return ks_parse_int("--threads", value, 0, 4096, &settings->threads, failure);
     case PRECISION:
-        return ks_parse_word("--precision", value, precisions, NULL, &given->precision, failure);
+        given->precision_given = true;
+        return ks_read_precision(value, &given->precision, failure);
     case REFINE: given->refine = true; break;
-    case COMPRESS: return read_integer("--compress", value, 9, &settings->compress, failure);
+    case COMPRESS: return ks_parse_int("--compress", value, 0, 9, &settings->compress, failure);
     case FORCE: settings->force = true; break;
     case DRY_RUN: settings->dry_run = true; break;
     case JSON: settings->json = true; break;
@@ -130,20 +125,21 @@ static ks_exit read_option(ks_solve_settings *settings, int id, const char *valu
     return KS_EXIT_DONE;
 }
 
-static ks_exit complete(ks_solve_settings *settings, const seen *given, ks_failure *failure)
+static ks_exit complete(asked *given, ks_failure *failure)
 {
+    ks_solve_settings *settings = &given->settings;
     if (!settings->file)
         return ks_fail(failure, KS_EXIT_USAGE,
                        "no input; usage: kalscan solve SYSTEM.h5 -o X.h5");
     if (!settings->output && !settings->dry_run)
         return ks_fail(failure, KS_EXIT_USAGE,
                        "no output; usage: kalscan solve SYSTEM.h5 -o X.h5, or --dry-run");
-    if (given->refine && given->precision == 0)
+    if (given->refine && given->precision_given && given->precision == KS_F64)
         return ks_fail(failure, KS_EXIT_USAGE,
                        "--refine improves a factor in f32; it does not go with --precision f64");
-    settings->refine = given->refine || given->precision == 2;
+    settings->refine = given->refine || given->precision == KS_MIXED;
     settings->refine_option = given->refine ? "--refine" : "--precision mixed";
-    settings->precision = settings->refine || given->precision == 1 ? KS_F32 : KS_F64;
+    settings->precision = settings->refine || given->precision == KS_F32 ? KS_F32 : KS_F64;
     if (given->device && settings->general.backend == KS_BACKEND_CPU)
         return ks_fail(failure, KS_EXIT_USAGE, "--device goes with --backend cuda or auto only");
     if (settings->segments > 0 &&
@@ -328,28 +324,10 @@ static ks_exit run_solve(const ks_solve_settings *settings, const ks_call *call,
 ks_exit ks_command_solve(const ks_call *call, ks_failure *failure)
 {
     ks_option_reader reader = {.argc = call->argc, .argv = call->argv, .command = "kalscan solve",
-                               .tables = {options}};
-    ks_solve_settings settings = {.solver = &ks_solvers[0], .layout = -1,
-                                  .general = KS_GENERAL_OPTIONS_INIT};
-    seen given = {-1, false, false};
-    const char *value;
-    int id;
-    while ((id = ks_options_next(&reader, &value, failure)) != KS_OPTION_END) {
-        if (id == KS_OPTION_ERROR) return failure->code;
-        if (id == HELP || id == VERSION) {
-            if (id == HELP) print_help();
-            else ks_print_version();
-            return KS_EXIT_DONE;
-        }
-        if (id != KS_OPTION_WORD) {
-            if (read_option(&settings, id, value, &given, failure)) return failure->code;
-        } else if (settings.file) {
-            return ks_fail(failure, KS_EXIT_USAGE, "one input only, but got '%s' and '%s'",
-                           settings.file, value);
-        } else {
-            settings.file = value;
-        }
-    }
-    if (complete(&settings, &given, failure)) return failure->code;
-    return run_solve(&settings, call, failure);
+                               .help = print_help, .tables = {options}};
+    asked given = {.settings = {.solver = &ks_solvers[0], .layout = -1, .general = KS_GENERAL_OPTIONS_INIT}};
+    bool served;
+    if (ks_options_read(&reader, read_option, &given, &served, failure) || served || complete(&given, failure))
+        return failure->code;
+    return run_solve(&given.settings, call, failure);
 }

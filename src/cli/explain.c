@@ -16,11 +16,6 @@ void ks_scan_text(ks_method method, ks_scan_algorithm scan, int64_t threshold, c
         snprintf(text, 64, "%s", ks_scan_name(scan));
 }
 
-const char *ks_precision_text(ks_precision precision)
-{
-    return precision == KS_F64 ? "f64" : precision == KS_F32 ? "f32" : "mixed";
-}
-
 const char *ks_order_text(const ks_info *info)
 {
     return info->method == KS_METHOD_BLOCKTRI ? ks_blocktri_order_name(info->order) : "none";

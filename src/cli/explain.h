@@ -30,9 +30,6 @@ ks_exit ks_explain_run(ks_status status, const ks_info *info, const ks_input *in
 /** "ladner-fischer", "sengupta:100", or "none" for methods without a scan. */
 void ks_scan_text(ks_method method, ks_scan_algorithm scan, int64_t threshold, char text[64]);
 
-/** "f64", "f32" or "mixed". */
-const char *ks_precision_text(ks_precision precision);
-
 /** "twisted", or "none" for methods that eliminate nothing. */
 const char *ks_order_text(const ks_info *info);
 

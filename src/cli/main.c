@@ -40,10 +40,8 @@ static void print_help(void)
            "Commands (kalscan help COMMAND tells more)\n");
     for (int i = 0; i < COMMANDS; ++i)
         printf("  %-10s %s\n", commands[i].name, commands[i].summary);
-    static const ks_option options[] = {
-        {1, "help", NULL, "this text", 'h'}, {2, "version", NULL, "the version", 0}, {0, NULL, NULL, NULL, 0}};
     printf("\nOptions\n");
-    ks_options_print(options);
+    ks_options_print(ks_common_options);
     printf("\nExamples\n"
            "  kalscan generate constant-velocity --T 1000 -o in.h5\n"
            "  kalscan info in.h5\n"

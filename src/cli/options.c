@@ -5,8 +5,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "help.h"
 
-enum { TABLES = sizeof((ks_option_reader){0}).tables / sizeof(const ks_option *) };
+/* The last are those that every command has. */
+enum { TABLES = sizeof((ks_option_reader){0}).tables / sizeof(const ks_option *) + 1 };
+
+const ks_option ks_common_options[] = {
+    {KS_OPTION_HELP, "help", NULL, "this text", 'h'},
+    {KS_OPTION_VERSION, "version", NULL, "the version", 0},
+    {0}};
+
+static const ks_option *table(const ks_option_reader *reader, int t)
+{
+    return t == TABLES - 1 ? ks_common_options : reader->tables[t];
+}
 
 /* Append to a text of KS_FAILURE_TEXT. */
 static void append(char *text, const char *separator, const char *word)
@@ -19,30 +31,30 @@ static void known_options(const ks_option_reader *reader, char *text)
 {
     text[0] = '\0';
     for (int t = 0; t < TABLES; ++t)
-        for (const ks_option *o = reader->tables[t]; o && o->name; ++o) {
+        for (const ks_option *o = table(reader, t); o && o->name; ++o) {
             append(text, ", ", "--");
             append(text, "", o->name);
         }
 }
 
-static const ks_option *find_in(const ks_option *table, const char *name, size_t length)
+static const ks_option *find_in(const ks_option *o, const char *name, size_t length)
 {
-    for (; table && table->name; ++table)
-        if (strlen(table->name) == length && memcmp(table->name, name, length) == 0) return table;
+    for (; o && o->name; ++o)
+        if (strlen(o->name) == length && memcmp(o->name, name, length) == 0) return o;
     return NULL;
 }
 
 static const ks_option *find_long(const ks_option_reader *reader, const char *name, size_t length)
 {
     const ks_option *found = NULL;
-    for (int t = 0; t < TABLES && !found; ++t) found = find_in(reader->tables[t], name, length);
+    for (int t = 0; t < TABLES && !found; ++t) found = find_in(table(reader, t), name, length);
     return found;
 }
 
 static const ks_option *find_letter(const ks_option_reader *reader, char letter)
 {
     for (int t = 0; t < TABLES; ++t)
-        for (const ks_option *o = reader->tables[t]; o && o->name; ++o)
+        for (const ks_option *o = table(reader, t); o && o->name; ++o)
             if (o->letter == letter) return o;
     return NULL;
 }
@@ -78,7 +90,7 @@ static const char *meant(const ks_option_reader *reader, const char *word)
     int least = 1 + (int)(length < 3 * MISTAKES ? length / 3 : MISTAKES), begin = 0;
     if (length < 3) return NULL;
     for (int t = 0; t < TABLES; ++t)
-        for (const ks_option *o = reader->tables[t]; o && o->name; ++o) {
+        for (const ks_option *o = table(reader, t); o && o->name; ++o) {
             const int count = mistakes(word, length, o->name);
             if (count < least) {
                 least = count;
@@ -166,18 +178,34 @@ int ks_options_next(ks_option_reader *reader, const char **value, ks_failure *fa
     return take(reader, option, word[2] ? word + 2 : NULL, value, failure);
 }
 
-void ks_options_print(const ks_option *table)
+void ks_options_print(const ks_option *o)
 {
-    for (; table->name; ++table) {
+    for (; o->name; ++o) {
         char left[64], letter[8] = "";
-        if (table->letter) snprintf(letter, sizeof letter, "-%c, ", table->letter);
-        snprintf(left, sizeof left, "%s--%s%s%s", letter, table->name, table->argument ? " " : "",
-                 table->argument ? table->argument : "");
+        if (o->letter) snprintf(letter, sizeof letter, "-%c, ", o->letter);
+        snprintf(left, sizeof left, "%s--%s%s%s", letter, o->name, o->argument ? " " : "",
+                 o->argument ? o->argument : "");
         if (strlen(left) <= 24)
-            printf("  %-24s %s\n", left, table->help);
+            printf("  %-24s %s\n", left, o->help);
         else
-            printf("  %s\n  %-24s %s\n", left, "", table->help);
+            printf("  %s\n  %-24s %s\n", left, "", o->help);
     }
+}
+
+ks_exit ks_options_read(ks_option_reader *reader, ks_option_taker take_one, void *settings, bool *served,
+                        ks_failure *failure)
+{
+    const char *value;
+    int id;
+    *served = false;
+    while ((id = ks_options_next(reader, &value, failure)) != KS_OPTION_END) {
+        if (id == KS_OPTION_ERROR) return failure->code;
+        *served = id == KS_OPTION_HELP || id == KS_OPTION_VERSION;
+        if (id == KS_OPTION_HELP) reader->help();
+        if (id == KS_OPTION_VERSION) ks_print_version();
+        if (*served || take_one(settings, id, value, failure)) return failure->code;
+    }
+    return KS_EXIT_DONE;
 }
 
 static bool parse(const char *text, double *value)
@@ -200,6 +228,13 @@ ks_exit ks_parse_integer(const char *option, const char *text, int64_t low, int6
                        (long long)low, (long long)high);
     *value = (int64_t)number;
     return KS_EXIT_DONE;
+}
+
+ks_exit ks_parse_int(const char *option, const char *text, int low, int high, int *value, ks_failure *failure)
+{
+    int64_t number = 0;
+    if (ks_parse_integer(option, text, low, high, &number, failure) == KS_EXIT_DONE) *value = (int)number;
+    return failure->code;
 }
 
 ks_exit ks_parse_number(const char *option, const char *text, double low, double high,

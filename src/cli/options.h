@@ -15,13 +15,17 @@ typedef struct ks_option {
     char letter;           /**< short form, 0: none                                              */
 } ks_option;
 
-enum { KS_OPTION_END = 0, KS_OPTION_WORD = -1, KS_OPTION_ERROR = -2 };
+enum { KS_OPTION_END = 0, KS_OPTION_WORD = -1, KS_OPTION_ERROR = -2, KS_OPTION_HELP = -3, KS_OPTION_VERSION = -4 };
+
+/** --help and --version, which every command has beside those of its tables. */
+extern const ks_option ks_common_options[];
 
 /** Where reading stands. Set what stands before `next` and leave the rest zero. */
 typedef struct ks_option_reader {
     int argc;
     char **argv;              /**< after the name of the command                                 */
     const char *command;      /**< "kalscan smooth", for messages                                */
+    void (*help)(void);       /**< prints its --help                                             */
     const ks_option *tables[3];
     const ks_option *others;  /**< of a command that is easily taken for this one, or NULL       */
     const char *other_command;
@@ -33,6 +37,14 @@ typedef struct ks_option_reader {
  *  word, KS_OPTION_END, or KS_OPTION_ERROR with a usage failure. */
 int ks_options_next(ks_option_reader *reader, const char **value, ks_failure *failure);
 
+/** Whatever is done with an option, or with a word where id is KS_OPTION_WORD. */
+typedef ks_exit (*ks_option_taker)(void *settings, int id, const char *value, ks_failure *failure);
+
+/** Hand all that is left to `take`, until it fails, or serve the first --help or --version: *served tells that nothing
+ *  else is to be done. */
+ks_exit ks_options_read(ks_option_reader *reader, ks_option_taker take, void *settings, bool *served,
+                        ks_failure *failure);
+
 /** Lines of --help on stdout. */
 void ks_options_print(const ks_option *table);
 
@@ -40,6 +52,8 @@ void ks_options_print(const ks_option *table);
  *  message. */
 ks_exit ks_parse_integer(const char *option, const char *text, int64_t low, int64_t high,
                          int64_t *value, ks_failure *failure);
+/** The same for an int. */
+ks_exit ks_parse_int(const char *option, const char *text, int low, int high, int *value, ks_failure *failure);
 
 /** A finite number within limits. */
 ks_exit ks_parse_number(const char *option, const char *text, double low, double high,

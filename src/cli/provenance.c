@@ -5,6 +5,7 @@
 #include "help.h"
 #include "provenance.h"
 #include "run.h"
+#include "words.h"
 
 void ks_history_text(const char *line, char *text, size_t size)
 {

@@ -4,11 +4,12 @@
 #include <string.h>
 #include "help.h"
 #include "options.h"
+#include "words.h"
 
 enum {
     OUTPUT = 1, FORECAST, SIGNAL, METHOD, ORDER, SCAN, COV, FILTERED, LAG_ONE, INNOVATIONS, PREDICTED, Y, MODEL,
     MODEL_FILE, PRIOR, TRANSITION, LAYOUT, BACKEND, DEVICE, THREADS, PRECISION, STEADY_STATE, FORCE, QUIET, JSON,
-    DRY_RUN, COMPRESS, HELP, VERSION
+    DRY_RUN, COMPRESS
 };
 
 static const ks_option smooth_options[] = {
@@ -53,8 +54,6 @@ static const ks_option shared_options[] = {
     {DRY_RUN, "dry-run", NULL, "check the input, estimate memory, write nothing", 0},
     {JSON, "json", NULL, "summary as one JSON object", 0},
     {QUIET, "quiet", NULL, "no summary, no notes, no progress bar", 0},
-    {HELP, "help", NULL, "this text", 'h'},
-    {VERSION, "version", NULL, "the version", 0},
     {0}};
 
 static const char *const smooth_methods[] = {"auto", "sequential", "two-ended", "scan-rts",
@@ -78,6 +77,7 @@ static void print_help(ks_job job)
     printf("Options\n");
     ks_options_print(job == KS_JOB_SMOOTH ? smooth_options : filter_options);
     ks_options_print(shared_options);
+    ks_options_print(ks_common_options);
     printf("\nScans: hillis-steele, blelloch, ladner-fischer (default), sengupta[:N], chunked\n"
            "(default of back end cuda, but for two devices)\n");
     if (job == KS_JOB_SMOOTH)
@@ -88,6 +88,9 @@ static void print_help(ks_job job)
     printf("\nLog-likelihood\n  %s\n", ks_loglik_convention);
     ks_help_exit_codes();
 }
+
+static void print_smooth_help(void) { print_help(KS_JOB_SMOOTH); }
+static void print_filter_help(void) { print_help(KS_JOB_FILTER); }
 
 static ks_exit read_scan(ks_settings *settings, const char *text, ks_failure *failure)
 {
@@ -132,25 +135,6 @@ static ks_exit read_order(ks_settings *settings, const char *text, ks_failure *f
     return KS_EXIT_DONE;
 }
 
-static ks_exit read_backend(ks_settings *settings, const char *text, ks_failure *failure)
-{
-    static const ks_backend values[] = {KS_BACKEND_AUTO, KS_BACKEND_CPU, KS_BACKEND_CUDA};
-    static const char *const names[] = {"auto", "cpu", "cuda", NULL};
-    int index = 0;
-    if (ks_parse_word("--backend", text, names, NULL, &index, failure)) return failure->code;
-    settings->backend = values[index];
-    return KS_EXIT_DONE;
-}
-
-static ks_exit read_integer(const char *option, const char *text, int high, int *value,
-                            ks_failure *failure)
-{
-    int64_t number = 0;
-    if (ks_parse_integer(option, text, 0, high, &number, failure) == KS_EXIT_DONE)
-        *value = (int)number;
-    return failure->code;
-}
-
 /* One device, or two with a comma between. */
 static ks_exit read_devices(ks_settings *settings, const char *value, ks_failure *failure)
 {
@@ -158,60 +142,37 @@ static ks_exit read_devices(ks_settings *settings, const char *value, ks_failure
     const char *comma = strchr(value, ',');
     const size_t length = comma ? (size_t)(comma - value) : 0;
     settings->device_given = true;
-    if (!comma) return read_integer("--device", value, 1023, &settings->device, failure);
+    if (!comma) return ks_parse_int("--device", value, 0, 1023, &settings->device, failure);
     if (length >= sizeof first)
         return ks_fail(failure, KS_EXIT_USAGE, "--device: '%s' is no list of two devices", value);
     memcpy(first, value, length);
     first[length] = '\0';
-    if (read_integer("--device", first, 1023, &settings->device, failure)) return failure->code;
-    return read_integer("--device", comma + 1, 1023, &settings->second_device, failure);
+    if (ks_parse_int("--device", first, 0, 1023, &settings->device, failure)) return failure->code;
+    return ks_parse_int("--device", comma + 1, 0, 1023, &settings->second_device, failure);
 }
 
-ks_exit ks_steady_state_read(ks_steady_state *word, const char *text, ks_failure *failure)
+static ks_exit read_cov(ks_settings *settings, const char *text, ks_failure *failure)
 {
-    const char *names[4] = {NULL};
+    static const char *const parts[] = {"full", "diag", "none", NULL};
     int index = 0;
-    for (int i = 0; i < 3; ++i) names[i] = ks_steady_state_name((ks_steady_state)i);
-    if (ks_parse_word("--steady-state", text, names, NULL, &index, failure) == KS_EXIT_DONE)
-        *word = (ks_steady_state)index;
+    settings->cov_given = true;
+    if (ks_parse_word("--cov", text, parts, NULL, &index, failure) == KS_EXIT_DONE) settings->cov = (ks_cov)index;
     return failure->code;
 }
 
-/* The options that take one of a few words. */
-static ks_exit read_word(ks_settings *settings, int id, const char *value, ks_failure *failure)
+static ks_exit read_file(ks_settings *settings, const char *value, ks_failure *failure)
 {
-    static const char *const priors[] = {"x0", "x1", NULL};
-    static const char *const transitions[] = {"into", "out-of", NULL};
-    static const char *const layouts[] = {"c", "fortran", NULL};
-    static const char *const precisions[] = {"f64", "f32", "mixed", NULL};
-    static const char *const parts[] = {"full", "diag", "none", NULL};
-    int index = 0;
-    switch (id) {
-    case PRIOR:
-        return ks_parse_word("--prior", value, priors, NULL, &settings->places.prior, failure);
-    case TRANSITION:
-        return ks_parse_word("--transition", value, transitions, NULL, &settings->places.transition,
-                             failure);
-    case LAYOUT:
-        return ks_parse_word("--layout", value, layouts, NULL, &settings->places.layout, failure);
-    case PRECISION:
-        if (ks_parse_word("--precision", value, precisions, NULL, &index, failure) == 0)
-            settings->precision = (ks_precision)index;
-        return failure->code;
-    case STEADY_STATE:
-        settings->steady_given = true;
-        return ks_steady_state_read(&settings->steady_state, value, failure);
-    default:
-        settings->cov_given = true;
-        if (ks_parse_word("--cov", value, parts, NULL, &index, failure) == 0)
-            settings->cov = (ks_cov)index;
-        return failure->code;
-    }
+    if (settings->places.file)
+        return ks_fail(failure, KS_EXIT_USAGE, "one input only, but got '%s' and '%s'", settings->places.file, value);
+    settings->places.file = value;
+    return KS_EXIT_DONE;
 }
 
-static ks_exit read_option(ks_settings *settings, int id, const char *value, ks_failure *failure)
+static ks_exit read_option(void *read, int id, const char *value, ks_failure *failure)
 {
+    ks_settings *settings = read;
     switch (id) {
+    case KS_OPTION_WORD: return read_file(settings, value, failure);
     case OUTPUT: settings->output = value; break;
     case METHOD: return read_method(settings, value, failure);
     case ORDER: return read_order(settings, value, failure);
@@ -226,15 +187,22 @@ static ks_exit read_option(ks_settings *settings, int id, const char *value, ks_
     case Y: settings->places.y = value; break;
     case MODEL: settings->places.model = value; break;
     case MODEL_FILE: settings->places.model_file = value; break;
-    case BACKEND: return read_backend(settings, value, failure);
+    case PRIOR: return ks_read_prior(value, &settings->places.prior, failure);
+    case TRANSITION: return ks_read_transition(value, &settings->places.transition, failure);
+    case LAYOUT: return ks_read_layout(value, &settings->places.layout, failure);
+    case BACKEND: return ks_read_backend(value, &settings->backend, failure);
     case DEVICE: return read_devices(settings, value, failure);
-    case THREADS: return read_integer("--threads", value, 4096, &settings->threads, failure);
-    case COMPRESS: return read_integer("--compress", value, 9, &settings->compress, failure);
+    case THREADS: return ks_parse_int("--threads", value, 0, 4096, &settings->threads, failure);
+    case COMPRESS: return ks_parse_int("--compress", value, 0, 9, &settings->compress, failure);
+    case PRECISION: return ks_read_precision(value, &settings->precision, failure);
+    case STEADY_STATE:
+        settings->steady_given = true;
+        return ks_read_steady_state(value, &settings->steady_state, failure);
+    case COV: return read_cov(settings, value, failure);
     case FORCE: settings->force = true; break;
     case QUIET: settings->quiet = true; break;
     case JSON: settings->json = true; break;
-    case DRY_RUN: settings->dry_run = true; break;
-    default: return read_word(settings, id, value, failure);
+    default: settings->dry_run = true; break;
     }
     return KS_EXIT_DONE;
 }
@@ -322,12 +290,11 @@ ks_exit ks_settings_read(ks_settings *settings, ks_job job, const ks_call *call,
     const bool smooth = job == KS_JOB_SMOOTH;
     ks_option_reader reader = {.argc = call->argc, .argv = call->argv,
                                .command = smooth ? "kalscan smooth" : "kalscan filter",
+                               .help = smooth ? print_smooth_help : print_filter_help,
                                .tables = {smooth ? smooth_options : filter_options,
                                           shared_options},
                                .others = smooth ? filter_options : smooth_options,
                                .other_command = smooth ? "kalscan filter" : "kalscan smooth"};
-    const char *value;
-    int id;
     memset(settings, 0, sizeof *settings);
     settings->job = job;
     settings->places = places;
@@ -335,23 +302,8 @@ ks_exit ks_settings_read(ks_settings *settings, ks_job job, const ks_call *call,
     settings->scan = KS_SCAN_LADNER_FISCHER;
     settings->scan_threshold = 1;
     settings->second_device = -1;
-    while ((id = ks_options_next(&reader, &value, failure)) != KS_OPTION_END) {
-        if (id == KS_OPTION_ERROR) return failure->code;
-        if (id == HELP || id == VERSION) {
-            if (id == HELP) print_help(job);
-            else ks_print_version();
-            settings->help_shown = true;
-            return KS_EXIT_DONE;
-        }
-        if (id == KS_OPTION_WORD) {
-            if (settings->places.file)
-                return ks_fail(failure, KS_EXIT_USAGE, "one input only, but got '%s' and '%s'",
-                               settings->places.file, value);
-            settings->places.file = value;
-        } else if (read_option(settings, id, value, failure)) {
-            return failure->code;
-        }
-    }
+    if (ks_options_read(&reader, read_option, settings, &settings->help_shown, failure) || settings->help_shown)
+        return failure->code;
     /* Of the scans this is the one for a device; two of them store their elements anyway. */
     if (settings->backend == KS_BACKEND_CUDA && !settings->scan_given && settings->second_device < 0)
         settings->scan = KS_SCAN_CHUNKED;

@@ -39,9 +39,6 @@ typedef struct ks_settings {
     bool help_shown;         /**< --help or --version was served: nothing else to do             */
 } ks_settings;
 
-/** A word for the steady state of a constant model. */
-ks_exit ks_steady_state_read(ks_steady_state *word, const char *text, ks_failure *failure);
-
 /** Read the command line of a job, or serve --help and --version. Usage failures. */
 ks_exit ks_settings_read(ks_settings *settings, ks_job job, const ks_call *call,
                          ks_failure *failure);

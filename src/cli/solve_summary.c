@@ -3,10 +3,11 @@
 #include "json.h"
 #include "memory.h"
 #include "solve.h"
+#include "words.h"
 
 const char *ks_solve_precision_name(const ks_solve_settings *settings)
 {
-    return settings->refine ? "mixed" : settings->precision == KS_F32 ? "f32" : "f64";
+    return ks_precision_text(settings->refine ? KS_MIXED : settings->precision);
 }
 
 double ks_relative_residual(const ks_blocktri_norms *norms)

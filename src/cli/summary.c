@@ -5,6 +5,7 @@
 #include "json.h"
 #include "memory.h"
 #include "run.h"
+#include "words.h"
 
 static const char *precision_text(const ks_run *run)
 {
