@@ -43,9 +43,9 @@ static void begin(const ks_bench_settings *settings)
         printf("%s: %snx = %d, ny = %d, T = %lld, ", ks_bench_job_name(settings), of_backend[settings->backend],
                settings->nx, settings->ny, (long long)ks_bench_steps(settings));
         if (settings->B > 0) printf("B = %lld series, ", (long long)settings->B);
-        printf("%s model%s, %g of the entries missing; ns per step%s, median of %d, minimum and "
+        printf("%s model%s, %g %% of the entries missing; ns per step%s, median of %d, minimum and "
                "maximum\n%-17s %-18s %-5s %7s %10s %10s %10s %8s %7s\n", ks_bench_model_name(settings),
-               settings->own ? " of each" : "", settings->missing, settings->B > 0 ? " and series" : "", settings->repeats, "method",
+               settings->own ? " of each" : "", 100 * settings->missing, settings->B > 0 ? " and series" : "", settings->repeats, "method",
                "scan or order", "", "threads", "median", "min", "max", "GFLOP/s", "GB/s");
     }
 }

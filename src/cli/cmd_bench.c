@@ -163,17 +163,12 @@ typedef struct asked {
     unsigned given;   /* one bit for each */
 } asked;
 
-static ks_exit usage(ks_failure *failure)
-{
-    return ks_fail(failure, KS_EXIT_USAGE, "usage: kalscan bench smooth|filter|solve [options], see --help");
-}
-
 static ks_exit read_option(void *read, int id, const char *value, ks_failure *failure)
 {
     asked *a = read;
     ks_bench_settings *s = &a->settings;
     const int64_t most = (int64_t)1 << 40;
-    if (a->job < 0 || id == KS_OPTION_WORD) return usage(failure);
+    if (id == KS_OPTION_WORD) return KS_EXIT_DONE;
     a->given |= 1u << id;
     switch (id) {
     case NX: return ks_parse_int("--nx", value, 1, 4096, &s->nx, failure);
@@ -371,22 +366,30 @@ static ks_exit run(const ks_bench_settings *s, ks_failure *failure)
     return failure->code;
 }
 
-ks_exit ks_command_bench(const ks_call *call, ks_failure *failure)
+static ks_exit find_job(void *read, int id, const char *value, ks_failure *failure)
 {
     static const char *const jobs[] = {"smooth", "filter", "solve", NULL};
-    ks_call rest = *call;
+    asked *a = read;
+    if (id != KS_OPTION_WORD) return KS_EXIT_DONE;
+    if (a->job >= 0)
+        return ks_fail(failure, KS_EXIT_USAGE, "bench: one job only, but got '%s' and '%s'", jobs[a->job], value);
+    if (ks_parse_word("bench", value, jobs, NULL, &a->job, failure) == KS_EXIT_DONE)
+        a->settings.job = (ks_bench_job)a->job;
+    return failure->code;
+}
+
+ks_exit ks_command_bench(const ks_call *call, ks_failure *failure)
+{
+    const ks_option_reader all = {.argc = call->argc, .argv = call->argv, .command = "kalscan bench",
+                                  .help = print_help, .tables = {options}};
     asked a = {.settings = {.nx = 4, .nrhs = 1, .seed = 1, .repeats = 9, .tolerance = 1e-10}, .job = -1};
     bool served;
-    /* The job decides what other options mean, so it comes first. */
-    if (rest.argc > 0 && rest.argv[0][0] != '-') {
-        if (ks_parse_word("bench", rest.argv[0], jobs, NULL, &a.job, failure)) return failure->code;
-        a.settings.job = (ks_bench_job)a.job;
-        ++rest.argv;
-        --rest.argc;
-    }
-    ks_option_reader reader = {.argc = rest.argc, .argv = rest.argv, .command = "kalscan bench",
-                               .help = print_help, .tables = {options}};
-    if (ks_options_read(&reader, read_option, &a, &served, failure) || served) return failure->code;
-    if (a.job < 0) return usage(failure);
+    /* The job decides what other options mean, wherever it stands. */
+    ks_option_reader reader = all;
+    if (ks_options_read(&reader, find_job, &a, &served, failure) || served) return failure->code;
+    if (a.job < 0)
+        return ks_fail(failure, KS_EXIT_USAGE, "no job; usage: kalscan bench smooth|filter|solve [options], see --help");
+    reader = all;
+    if (ks_options_read(&reader, read_option, &a, &served, failure)) return failure->code;
     return complete(&a.settings, a.given, failure) ? failure->code : run(&a.settings, failure);
 }
