@@ -149,8 +149,11 @@ ks_exit ks_temp_commit(ks_temp_file *temp, ks_failure *failure)
     if (fsync(temp->descriptor) != 0 && errno != EINVAL && errno != EROFS) {
         ks_fail(failure, KS_EXIT_FILE, "%s: cannot write: %s", temp->name, strerror(errno));
     } else if (give_name(temp) != 0) {
-        ks_fail(failure, errno == EEXIST ? KS_EXIT_USAGE : KS_EXIT_FILE,
-                "%s: cannot give the output its name: %s", temp->name, strerror(errno));
+        if (errno == EEXIST)
+            ks_fail(failure, KS_EXIT_USAGE, "%s: exists: another program has made it meanwhile; use --force to "
+                    "replace it", temp->name);
+        else
+            ks_fail(failure, KS_EXIT_FILE, "%s: cannot give the output its name: %s", temp->name, strerror(errno));
     }
     if (failure->code) {
         ks_temp_discard(temp);

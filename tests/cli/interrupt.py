@@ -86,7 +86,7 @@ def overtake():
     error = p.communicate(timeout=120)[1].decode()
     if caught:
         assert p.returncode == 2, (p.returncode, error)
-        assert error == "kalscan: out.h5: cannot give the output its name: File exists\n", error
+        assert error == "kalscan: out.h5: exists: another program has made it meanwhile; use --force to replace it\n", error
         assert open("out.h5", "rb").read() == OLD and not temporary(), temporary()
     return caught
 
