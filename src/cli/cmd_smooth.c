@@ -35,15 +35,10 @@ static void print_notes(ks_run *run)
 
 static void note_layout(const ks_run *run)
 {
-    const ks_input *input = run->input;
-    if (run->settings->quiet || input->layout_stated) return;
-    for (int i = 0; i < KS_INPUT_ARRAYS; ++i)
-        if (input->arrays[i].dataset.id >= 0 && input->arrays[i].dataset.matlab) {
-            fprintf(stderr, "kalscan: note: %s: %s was written by MATLAB (attribute MATLAB_class) "
-                    "but no layout is stated; if time comes last there, use --layout fortran\n",
-                    input->arrays[i].dataset.file, input->arrays[i].dataset.path);
-            return;
-        }
+    const ks_dataset *dataset = ks_input_of_matlab(run->input);
+    if (run->settings->quiet || run->input->layout_stated || !dataset) return;
+    fprintf(stderr, "kalscan: note: %s: %s was written by MATLAB (attribute MATLAB_class) "
+            "but no layout is stated; if time comes last there, use --layout fortran\n", dataset->file, dataset->path);
 }
 
 static ks_exit check_files(const ks_settings *settings, ks_failure *failure)

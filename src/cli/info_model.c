@@ -33,14 +33,11 @@ static void note_time(const ks_input *input, ks_notes *list)
 
 static void note_layout(const ks_input *input, ks_notes *list)
 {
-    for (int i = 0; i < KS_INPUT_ARRAYS; ++i) {
-        const ks_dataset *dataset = &input->arrays[i].dataset;
-        if (dataset->id < 0 || !dataset->matlab || input->layout == KS_LAYOUT_FORTRAN) continue;
+    const ks_dataset *dataset = ks_input_of_matlab(input);
+    if (dataset && input->layout != KS_LAYOUT_FORTRAN)
         ks_note_add(list, "%s was written by MATLAB (attribute MATLAB_class), read with layout c%s: "
-                 "if time comes last there, layout must be \"fortran\"", dataset->path,
-                 input->layout_stated ? " as stated" : "");
-        return;
-    }
+                    "if time comes last there, layout must be \"fortran\"", dataset->path,
+                    input->layout_stated ? " as stated" : "");
 }
 
 static void meaning_text(const ks_input_array *array, char *text, size_t size)

@@ -80,6 +80,10 @@ typedef struct ks_input {
  *  is NULL. places is copied, its strings must outlive the input. */
 ks_exit ks_input_open(ks_input **out, const ks_input_places *places, ks_failure *failure);
 
+/** The first dataset that MATLAB has written, of the model or else y: what lies there may lie the other way round. NULL:
+ *  none has. */
+const ks_dataset *ks_input_of_matlab(const ks_input *input);
+
 /** Add steps behind the last observation, without entries; time stamps go on as the last two. Refuse
  *  (KS_EXIT_USAGE) a model that varies with the step, which says nothing of them. Between ks_input_open(), without
  *  problems, and ks_input_load(). */

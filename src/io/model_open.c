@@ -10,6 +10,15 @@
 #include "model_parts.h"
 #include "sources.h"
 
+const ks_dataset *ks_input_of_matlab(const ks_input *input)
+{
+    for (int i = 0; i < KS_INPUT_ARRAYS; ++i) {
+        const ks_dataset *dataset = &input->arrays[i].dataset;
+        if (dataset->id >= 0 && dataset->matlab) return dataset;
+    }
+    return input->y_dataset.id >= 0 && input->y_dataset.matlab ? &input->y_dataset : NULL;
+}
+
 const char *ks_prior_name(int prior)
 {
     return prior == KS_PRIOR_X0 ? "x0" : prior == KS_PRIOR_X1 ? "x1" : NULL;

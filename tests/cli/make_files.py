@@ -180,6 +180,7 @@ def wrong_content():
     write("matlab")
     with h5py.File("matlab.h5", "a") as f:
         f["model/F"].attrs["MATLAB_class"] = np.bytes_("double")
+    write("matlab_y", y_attributes=dict(MATLAB_class=np.bytes_("double")))
     write("matlab_empty", u=np.zeros(2, "u8"))
     write("y_is_group", y=None)
     write("F_sparse", F=None)
