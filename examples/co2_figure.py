@@ -9,6 +9,8 @@ import sys
 import h5py
 import numpy as np
 
+if len(sys.argv) != 3:
+    sys.exit(__doc__[__doc__.index("usage"):])
 WIDTH, HEIGHT, LEFT, BOTTOM = 860, 300, 48, 26
 FIRST_DAY, WEEKS = datetime.date(1958, 3, 29), slice(200, 345)
 BAND, LINE, DOT, GRID = "#a6cee3", "#1f78b4", "#222222", "#dddddd"

@@ -15,7 +15,10 @@ import tempfile
 import h5py
 import numpy as np
 
-kalscan = os.path.abspath(shutil.which(sys.argv[1] if len(sys.argv) > 1 else "kalscan"))
+kalscan = shutil.which(sys.argv[1] if len(sys.argv) > 1 else "kalscan")
+if not kalscan or len(sys.argv) > 4 or not all(map(str.isdigit, sys.argv[2:3])):
+    sys.exit(f"{__doc__[__doc__.index('usage'):]}\nwithout KALSCAN, kalscan must be on the PATH; NX is the number of states")
+kalscan = os.path.abspath(kalscan)
 nx = int(sys.argv[2]) if len(sys.argv) > 2 else 256
 temporary = tempfile.TemporaryDirectory()
 folder = sys.argv[3] if len(sys.argv) > 3 else temporary.name

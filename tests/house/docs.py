@@ -5,8 +5,9 @@ In README.md, a fenced block of the language `console` holds commands behind `$ 
 it prints: they are run, and must print just that, durations and the rounding of numbers aside.
 Lines of its `c` block must stand in examples/smooth.c. `python` blocks are run, those of a document one after
 the other, as far as the packages are there that they import, and kalscan must smooth the file that docs/format.md
-makes. The table of speed is that of docs/performance.md, the figure what examples/co2_figure.py draws. Indented commands of docs/*.md are run, and must end well. The
-tables of docs/counting.md are what `kalscan count` counts. Relative links must lead somewhere."""
+makes. The table of speed is that of docs/performance.md, the figure what examples/co2_figure.py draws; examples that
+are called wrongly say how they are called. Indented commands of docs/*.md are run, and must end well. The tables of
+docs/counting.md are what `kalscan count` counts. Relative links must lead somewhere."""
 
 import ast
 import json
@@ -132,6 +133,15 @@ def check_figure(root, folder, path):
         yield "docs/co2.svg: not what examples/co2_figure.py draws"
 
 
+def check_usage(root):
+    """What is called wrongly, or finds no kalscan, says how it is called."""
+    for name, *arguments in (("rotation.py", "/nowhere/kalscan"), ("co2_figure.py",)):
+        done = subprocess.run([sys.executable, "-B", root / "examples" / name, *arguments], capture_output=True, text=True,
+                              check=False)
+        if done.returncode != 1 or not done.stderr.startswith(f"usage: {name} "):
+            yield f"examples/{name}: {done.stderr}"
+
+
 def check_speed(readme, performance):
     """tests/bench/report writes both."""
     part = readme.read_text(encoding="utf-8").partition("<!-- speed: begin -->\n")[2].partition("<!-- speed: end")[0]
@@ -205,6 +215,7 @@ def main():
             problems += check_console(text, folder, path)
         problems += check_format(folder, path)
         problems += check_figure(root, folder, path)
+        problems += check_usage(root)
         for document in docs.glob("*.md"):
             problems += check_commands(document, folder, path)
         problems += check_counts(docs / "counting.md", folder, path)
