@@ -4,7 +4,7 @@ Usage: install.py BUILD_DIR INCLUDE_DIR CC CXX
 `meson install` into a staging folder, where all public headers must be; then, through pkg-config alone, a C and a C++ program are
 compiled against the shared and against the static library and run. Both must print the version
 that pkg-config tells. The installed command must run too, and its manual page be there. Documents lie as they do in the
-source, so that what one of them links is there, but for headers, which lie elsewhere, and what is for developers."""
+source, so that what one of them links is there, but for tests, which are not installed."""
 
 import os
 import pathlib
@@ -89,13 +89,13 @@ def use(stage, compilers, work):
 
 
 def documents(stage):
-    """README.md, and whatever it and docs/ link that is installed at all."""
+    """README.md, and whatever it and the other documents link."""
     top = one(stage, "kalscan/README.md").parent
     found = 0
-    for document in [top / "README.md", *sorted((top / "docs").glob("*.md"))]:
+    for document in [*sorted(top.glob("*.md")), *sorted((top / "docs").glob("*.md"))]:
         for link in re.findall(r"\]\(([^)#:]+)[^):]*\)", document.read_text(encoding="utf-8")):
             to = pathlib.Path(os.path.normpath(document.parent / link))
-            if to.relative_to(top).parts[0] in ("include", "tests", "CONTRIBUTING.md"):
+            if to.relative_to(top).parts[0] == "tests":
                 continue
             if not to.exists():
                 raise Failed(f"{document.relative_to(top)} links {link}, which is not installed")
