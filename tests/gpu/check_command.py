@@ -316,6 +316,21 @@ def timed_models():
     assert done.returncode == 5 and "CUDA device 0" in done.stderr, (done.returncode, done.stderr)
 
 
+def left_open():
+    """Where --backend auto runs is told by the row, and why not on the device in a note."""
+    for device, backend in ((1, "cuda"), (2, "cpu")):
+        for arguments in (["smooth", "--T", "60", "--method", "scan-rts"],
+                          ["solve", "--system", "queue", "--n", "3", "--N", "20", "--method", "red-black"]):
+            done = run("bench", *arguments, "--repeats", "1", "--json", "--backend", "auto", "--device", str(device))
+            assert done.returncode == 0, done.stderr
+            (told,) = json.loads(done.stdout)
+            assert told["backend"] == backend and "together" not in told, told
+            assert ("on the CPU" in done.stderr) == (backend == "cpu"), done.stderr
+        done = run("smooth", "plain.h5", "--dry-run", "--json", "--method", "scan-rts", "--backend", "auto", "--device",
+                   str(device))
+        assert done.returncode == 0 and json.loads(done.stdout)["backend"] == backend, (done.stdout, done.stderr)
+
+
 def refused():
     for options, code, text in (
             (["sys_indefinite.h5"], 1, "not positive definite"),
@@ -337,5 +352,6 @@ with tempfile.TemporaryDirectory() as folder:
     orders()
     timed()
     timed_models()
+    left_open()
     without_memory()
     refused()
