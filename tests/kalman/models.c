@@ -87,8 +87,6 @@ static golden *blank(int64_t T, int64_t B, int nx, int ny, ks_prior prior)
     g->prior = prior;
     g->scan_takes = true;
     g->f32_exact = true;
-    g->tol_f64 = 1e-9;
-    g->tol_f32 = 5e-3;
     snprintf(g->condition, sizeof g->condition, "ordinary");
     g->expected.T = T;
     g->expected.B = B;

@@ -95,6 +95,11 @@ bool takes_mixed(const method_case *m)
     return m->method == KS_METHOD_SEQUENTIAL || m->method == KS_METHOD_AUTO;
 }
 
+golden_route route_of(const method_case *m)
+{
+    return is_scan(m) ? GOLDEN_ELEMENTS : is_two_ended(m) ? GOLDEN_TWO_ENDED : is_map(m) ? GOLDEN_MAP : GOLDEN_STEPS;
+}
+
 bool is_two_ended(const method_case *m) { return m->method == KS_METHOD_TWO_ENDED; }
 
 /** The row of the first pivot of R over the entries of y present that is lost, or -1. */

@@ -34,6 +34,8 @@ bool is_map(const method_case *m);
 bool stores_elements(const method_case *m);
 /** Whether it takes KS_MIXED. */
 bool takes_mixed(const method_case *m);
+/** How it comes to its results. */
+golden_route route_of(const method_case *m);
 /** Whether it smooths from both ends. */
 bool is_two_ended(const method_case *m);
 /** Where such a method must refuse: the first (series, step) of its right half at which R over the

@@ -118,7 +118,7 @@ static void together_as_alone(void **state)
                 if (g->prior == KS_PRIOR_X1)
                     expected.array[__builtin_ctz(KS_OUT_PRIOR_MEAN)] =
                         expected.array[__builtin_ctz(KS_OUT_PRIOR_COV)] = NULL;
-                near(&got, &expected, outputs, precision == KS_F64 ? 1e-9 : 5e-3, what, b);
+                near(&got, &expected, outputs, golden_ordinary_bound(GOLDEN_STEPS, precision), what, b);
                 steps += info.ordinary_steps + info.array_steps;
                 missing += info.missing;
                 golden_buffers_free(alone);
@@ -156,14 +156,13 @@ static void golden_cases(void **state)
             golden_buffers *b = run_well(&many, m, precision, 1, outputs, NULL);
             for (int64_t s = 0; s < many.B; s += many.B - 1) {
                 const golden_results got = series_of(b, &many, outputs, s);
-                const golden_difference d =
-                    golden_compare(&got, &g->expected, outputs, golden_norm_of(g, precision));
-                const double bound = precision == KS_F64 ? g->tol_f64 : g->tol_f32;
-                if (!(d.error <= bound))
+                const golden_verdict v =
+                    golden_judge(&got, g, outputs, GOLDEN_STEPS, precision, golden_norm_of(g, precision));
+                if (!v.good)
                     fail_msg("%s, %s in %s, series %lld: %s at step %lld off by %.3g, not %.3g",
                              g->name, method_case_name(m), precision_names[precision],
-                             (long long)s, golden_output_name(d.output), (long long)d.step,
-                             d.error, bound);
+                             (long long)s, golden_output_name(v.worst.output),
+                             (long long)v.worst.step, v.worst.error, v.bound);
             }
             ++compared;
             golden_buffers_free(b);

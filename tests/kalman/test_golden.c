@@ -1,4 +1,5 @@
-/* test_golden.c -- every golden case by every method, in both precisions, all outputs. */
+/* test_golden.c -- every golden case by every method, in all three precisions, all outputs. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,32 +13,19 @@ static const char *const precision_names[] = { "f64", "f32", "mixed" };
 static char **paths;
 static size_t count;
 
-/** The case's own bound. The one exception: an element holds covariances, not their square roots,
- *  so with a vague prior the scans lose one or two digits more in f64, which of them depends on how
- *  the compiler rounds: Hillis-Steele on co2_start reaches 1e-8 with one, 1.6e-7 with another. */
-static double bound_of(const golden *g, const method_case *m, ks_precision precision)
-{
-    if (precision != KS_F64) return g->tol_f32;
-    const double elements = 1e-6;
-    const bool vague = strcmp(g->condition, "vague") == 0;
-    return vague && is_scan(m) && elements > g->tol_f64 ? elements : g->tol_f64;
-}
-
 /** 1 where the method does what the case says. */
 static int agrees(const golden *g, const method_case *m, ks_precision precision)
 {
     const unsigned outputs = outputs_made(m);
     ks_info info = KS_INFO_INIT;
     golden_buffers *b = run_well(g, m, precision, 1, outputs, &info);
-    golden_results expected = g->expected;
-    const golden_difference d =
-        golden_compare(golden_widen(b), &expected, outputs, golden_norm_of(g, precision));
-    const bool near = d.error <= bound_of(g, m, precision);
-    if (!near)
+    const golden_verdict v = golden_judge(golden_widen(b), g, outputs, route_of(m), precision,
+                                          golden_norm_of(g, precision));
+    if (!v.good)
         print_error("%s by %s in %s: %s of series %lld, step %lld off by %.3g, not %.3g\n",
                     g->name, method_case_name(m), precision_names[precision],
-                    golden_output_name(d.output), (long long)d.series, (long long)d.step, d.error,
-                    bound_of(g, m, precision));
+                    golden_output_name(v.worst.output), (long long)v.worst.series,
+                    (long long)v.worst.step, v.worst.error, v.bound);
     const bool sound = covariances_sound(b, precision, outputs & ~(g->prior == KS_PRIOR_X1
                                                                        ? (unsigned)KS_OUT_PRIOR_COV
                                                                        : 0u));
@@ -47,7 +35,7 @@ static int agrees(const golden *g, const method_case *m, ks_precision precision)
     assert_int_equal(info.status, KS_OK);
     assert_true(info.step == -1 && info.array == KS_ARRAY_NONE && info.fault == KS_FAULT_NONE);
     golden_buffers_free(b);
-    return near && sound;
+    return v.good && sound;
 }
 
 /** Steps from one that an element is made of with nothing known before it to the next: chunks that are run
@@ -195,6 +183,29 @@ static void check_all(ks_precision precision)
     if (!ALL_ON_DEVICE) assert_true(right_refused > 0);
 }
 
+/** Every bound can fail: none is a tenth of a standard deviation, but one case is not for f32 and one
+ *  is not for mixed, which golden_bounds.c gives the reasons for. */
+static void bounds_can_fail(void **state)
+{
+    (void)state;
+    for (int p = 0; p < 3; ++p)
+        for (int means = 0; means <= (p == KS_MIXED); ++means) {
+            int without = 0;
+            for (size_t c = 0; c < count; ++c) {
+                golden *g = golden_load(paths[c]);
+                assert_non_null(g);
+                without += isinf(golden_bound(g, GOLDEN_STEPS, (ks_precision)p, means));
+                for (int r = GOLDEN_STEPS; r <= GOLDEN_MAP; ++r) {
+                    const double bound = golden_bound(g, (golden_route)r, (ks_precision)p, means);
+                    assert_true(bound < 0.1 || isinf(bound));
+                    if (p == KS_F64) assert_true(bound <= 1e-6);
+                }
+                golden_free(g);
+            }
+            assert_int_equal(without, p == KS_F32 || means);
+        }
+}
+
 static void all_cases_f64(void **state)
 {
     (void)state;
@@ -221,7 +232,8 @@ int main(int argc, char **argv)
     }
     paths = golden_list(argv[1], &count);
     if (!paths || count == 0) return 1;
-    const struct CMUnitTest tests[] = { cmocka_unit_test(all_cases_f64),
+    const struct CMUnitTest tests[] = { cmocka_unit_test(bounds_can_fail),
+                                        cmocka_unit_test(all_cases_f64),
                                         cmocka_unit_test(all_cases_f32),
                                         cmocka_unit_test(all_cases_mixed) };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);

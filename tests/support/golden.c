@@ -91,8 +91,6 @@ static void read_attributes(hid_t file, golden *g)
     g->scan_takes = read_number(expected, "scan_takes") > 0;
     g->f32_exact = read_number(expected, "f32_exact") > 0;
     g->per_state = read_number(expected, "floor_per_state") > 0;
-    g->tol_f64 = read_number(expected, "tol_f64");
-    g->tol_f32 = read_number(expected, "tol_f32");
     g->element_pivot = read_number(expected, "element_pivot");
     g->sensitivity = read_number(expected, "sensitivity");
     H5Gclose(expected);

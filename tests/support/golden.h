@@ -6,7 +6,7 @@
  *     ks_smooth_run(plan, &model, golden_y(g, KS_F32), golden_outputs(b), work, &info);
  *     golden_difference d = golden_compare(golden_widen(b), &g->expected, outputs,
  *                                          golden_norm_of(g, KS_F32));
- *     d.error <= g->tol_f32
+ *     d.error <= golden_bound(g, GOLDEN_STEPS, KS_F32, false)
  *
  * Functions that return a pointer return NULL when memory or the file fails them, with a line on
  * stderr. */
@@ -41,7 +41,6 @@ typedef struct golden {
     bool scan_takes;    /* H Q H' + R is positive definite from the second step on            */
     bool f32_exact;     /* every number of y and the model is a float                         */
     bool per_state;     /* states differ so much in scale that each has a floor of its own    */
-    double tol_f64, tol_f32;
     double element_pivot; /* smallest relative pivot of H Q H' + R, 0 when singular           */
     double sensitivity;   /* change of the results for a change of 2^-52 of all numbers       */
     int64_t T, B;
@@ -111,6 +110,26 @@ typedef struct golden_difference {
  * |value|). */
 golden_difference golden_compare(const golden_results *actual, const golden_results *expected,
                                  unsigned outputs, golden_norm norm);
+
+/** How a method comes to its results, which decides what rounding leaves of them: step by step, by
+ *  elements of steps, from both ends, by the Hessian of all states. */
+typedef enum golden_route { GOLDEN_STEPS, GOLDEN_ELEMENTS, GOLDEN_TWO_ENDED, GOLDEN_MAP } golden_route;
+
+/** How far off results of g may be by golden_norm_of(): below 0.1, or INFINITY where the case is not
+ *  for the precision. The means and log-likelihoods of KS_MIXED have a bound of their own (`means`). */
+double golden_bound(const golden *g, golden_route route, ks_precision precision, bool means);
+
+/** The same for an ordinary model, whose results are as insensitive as rounding lets them be. */
+double golden_ordinary_bound(golden_route route, ks_precision precision);
+
+/** Compare with g->expected by these bounds. */
+typedef struct golden_verdict {
+    golden_difference worst; /* the first that is not good, or else some */
+    double bound;            /* the bound for it                         */
+    bool good;               /* finite, and within the bound             */
+} golden_verdict;
+golden_verdict golden_judge(const golden_results *actual, const golden *g, unsigned outputs,
+                            golden_route route, ks_precision precision, golden_norm norm);
 
 /** "smoothed_mean", ... as the files spell it. */
 const char *golden_output_name(ks_output output);
