@@ -90,7 +90,7 @@ static void sizes_and_seeds(void **state)
             golden_buffers *first = run_seed(g, &o, 1);
             const double error = golden_compare(golden_widen(first), &g->expected, outputs,
                                                 golden_norm_of(g, (ks_precision)p)).error;
-            if (!(error <= (p == KS_F64 ? 1e-9 : 5e-3)))
+            if (!(error <= golden_ordinary_bound(GOLDEN_MAP, (ks_precision)p)))
                 fail_msg("case %d, precision %d: off by %.3g", c, p, error);
             for (int seed = 2; seed <= (s->T > 100 || s->nx > 8 ? 2 - p : 3); ++seed) {
                 golden_buffers *b = run_seed(g, &o, seed);

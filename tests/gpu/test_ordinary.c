@@ -82,7 +82,8 @@ static void ordinary_models(void **state)
                     const unsigned outputs = outputs_for(g, m);
                     ks_info info, of_others;
                     golden_buffers *b = run(g, m, (ks_precision)p, outputs, i + p, 0, &info);
-                    compare(g, m, (ks_precision)p, b, &g->expected, outputs, p ? 5e-3 : 1e-9);
+                    compare(g, m, (ks_precision)p, b, &g->expected, outputs,
+                            golden_ordinary_bound(GOLDEN_ELEMENTS, (ks_precision)p));
                     /* The smoothed prior is a step of its own. */
                     const int64_t priors = m->job == KS_JOB_SMOOTH && prior == KS_PRIOR_X0 ? g->B : 0;
                     assert_in_range(info.array_steps, 0, priors);
@@ -129,7 +130,7 @@ static void hard_steps_are_left(void **state)
             ks_info info;
             const unsigned outputs = outputs_for(g, methods[i]);
             golden_buffers *b = run(g, methods[i], KS_F64, outputs, kind + i, 0, &info);
-            compare(g, methods[i], KS_F64, b, &g->expected, outputs, 1e-8);
+            compare(g, methods[i], KS_F64, b, &g->expected, outputs, 1e-11);
             const int64_t priors = methods[i]->job == KS_JOB_SMOOTH;
             if (kind < 2) assert_in_range(info.array_steps, HARD, HARD + priors);
             assert_int_equal(info.ordinary_steps + info.array_steps, g->T + priors);
@@ -148,7 +149,7 @@ static void first_steps(void **state)
     textbook_smooth(g);
     ks_info info;
     golden_buffers *b = run(g, &filter, KS_F64, outputs_for(g, &filter), 1, 0, &info);
-    compare(g, &filter, KS_F64, b, &g->expected, outputs_for(g, &filter), 1e-6);
+    compare(g, &filter, KS_F64, b, &g->expected, outputs_for(g, &filter), 1e-10);
     assert_in_range(info.array_steps, 1, 3);
     golden_buffers_free(b);
     golden_free(g);
@@ -158,7 +159,7 @@ static void first_steps(void **state)
     model_round(g);
     textbook_smooth(g);
     b = run(g, &filter, KS_F64, outputs_for(g, &filter), 2, 0, &info);
-    compare(g, &filter, KS_F64, b, &g->expected, outputs_for(g, &filter), 1e-9);
+    compare(g, &filter, KS_F64, b, &g->expected, outputs_for(g, &filter), 1e-11);
     assert_in_range(info.array_steps, 1, 50);
     golden_buffers_free(b);
     golden_free(g);

@@ -19,17 +19,16 @@ static void agree(const golden *g, ks_tier tier)
         for (int p = 0; p < 2; ++p) {
             const method_case *m = &all_methods[i];
             const unsigned outputs = outputs_made(m);
-            const double bound = p == KS_F64 ? 1e-9 : 5e-3;
             golden_buffers *b = run_by_tier(g, m, (ks_precision)p, outputs, tier);
             if (!b) return;
-            const golden_difference d =
-                golden_compare(golden_widen(b), &g->expected, outputs, strict);
-            if (!(d.error <= bound))
+            const golden_verdict v =
+                golden_judge(golden_widen(b), g, outputs, route_of(m), (ks_precision)p, strict);
+            if (!v.good)
                 fail_msg("T = %lld, nx = %d, ny = %d, prior %d, tier %d, %s, %s: %s of series %lld, step "
-                         "%lld off by %.3g", (long long)g->T, g->nx, g->ny, (int)g->prior, (int)tier,
+                         "%lld off by %.3g, not %.3g", (long long)g->T, g->nx, g->ny, (int)g->prior, (int)tier,
                          method_case_name(m), p == KS_F64 ? "f64" : "f32",
-                         golden_output_name(d.output), (long long)d.series, (long long)d.step,
-                         d.error);
+                         golden_output_name(v.worst.output), (long long)v.worst.series,
+                         (long long)v.worst.step, v.worst.error, v.bound);
             const unsigned written =
                 g->prior == KS_PRIOR_X1 ? outputs & ~(unsigned)KS_OUT_PRIOR_COV : outputs;
             assert_true(covariances_sound(b, (ks_precision)p, written));

@@ -147,7 +147,8 @@ static void remembered(void **state)
                          golden_output_name((ks_output)(other & -other)));
             const golden_difference d =
                 golden_compare(golden_widen(*held), golden_widen(*each), made, golden_norm_of(g, (ks_precision)p));
-            if (!(d.error <= (p == KS_F64 ? 1e-9 : 5e-3)))
+            /* Ten to twenty times what holding changes: 9.6e-14 and 1.4e-5. */
+            if (!(d.error <= (p == KS_F64 ? 1e-12 : 3e-4)))
                 fail_msg("nx = %d, precision %d: held %s at step %lld off by %.3g", nx, p, golden_output_name(d.output),
                          (long long)d.step, d.error);
             if (m == &filter_once && p != KS_MIXED && filtered_size(*held, 300) > 0)
@@ -342,7 +343,7 @@ static void seasonal(void **state)
                 golden_buffers *b = run_steady(g, &smooth_once, (ks_precision)p, 1, made, (ks_steady_state)word);
                 const golden_difference d =
                     golden_compare(golden_widen(b), &g->expected, made, golden_norm_of(g, (ks_precision)p));
-                if (!(d.error <= (p == KS_F64 ? 1e-8 : 5e-3)))
+                if (!(d.error <= (p == KS_F64 ? 1e-9 : 5e-3))) /* 9.6e-11 and 3.8e-4 are reached */
                     fail_msg("season %d, gap %d, precision %d, %s: %s at step %lld off by %.3g", season, gap, p,
                              ks_steady_state_name((ks_steady_state)word), golden_output_name(d.output),
                              (long long)d.step, d.error);

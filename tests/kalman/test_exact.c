@@ -89,7 +89,8 @@ static void as_the_textbook(void **state)
             golden_buffers *b = run_well(g, m, (ks_precision)p, 1 + way / 8, outputs, NULL);
             const golden_difference d =
                 golden_compare(golden_widen(b), &g->expected, outputs, golden_norm_of(g, (ks_precision)p));
-            if (!(d.error <= (p == KS_F64 ? 1e-9 : 2e-3)))
+            /* 6.2e-11 and 3.7e-4 are reached: what is seen exactly leaves small variances to judge by. */
+            if (!(d.error <= (p == KS_F64 ? 6e-10 : 2e-3)))
                 fail_msg("%s, %d entries, %d states, T = %lld, way %d, precision %d: %s at step %lld off by %.3g",
                          kind_names[of], ny, states_of(of, ny, more), (long long)T, way, p, golden_output_name(d.output),
                          (long long)d.step, d.error);
@@ -103,7 +104,7 @@ static void as_the_textbook(void **state)
 static int refuses(golden *g, const char *what, const method_case *m, ks_precision precision)
 {
     const unsigned outputs = KS_OUT_SMOOTHED_MEAN | KS_OUT_SMOOTHED_COV;
-    const double most = precision == KS_F64 ? 1e-7 : 1e-2;
+    const double most = precision == KS_F64 ? 1e-9 : 1e-2; /* 5.5e-11 and 3.3e-3 are reached */
     golden_buffers *b = NULL;
     ks_info info = KS_INFO_INIT;
     const ks_status status = run_case(g, m, precision, 1, outputs, &b, &info);

@@ -12,14 +12,17 @@
 
 #define ARRAY(r, output) ((r)->array[__builtin_ctz(output)])
 
-static double bound_of(int precision) { return precision == KS_F64 ? 1e-9 : 5e-3; }
+static double bound_of(const method_case *m, int precision)
+{
+    return golden_ordinary_bound(route_of(m), (ks_precision)precision);
+}
 
 static void near(const golden_results *got, const golden_results *expected, unsigned outputs,
                  int precision, const method_case *m)
 {
     const golden_norm strict = { 0, false };
     const golden_difference d = golden_compare(got, expected, outputs, strict);
-    if (!(d.error <= bound_of(precision)))
+    if (!(d.error <= bound_of(m, precision)))
         fail_msg("%s in %s: %s at step %lld changes by %.3g", method_case_name(m),
                  precision == KS_F64 ? "f64" : "f32", golden_output_name(d.output),
                  (long long)d.step, d.error);
@@ -222,7 +225,7 @@ static void cut_in_two(void **state)
                                           KS_OUT_INNOVATION_COV | KS_OUT_INNOVATION_STD);
                 near(&got, &expected, compared, p, m);
                 const double sum = f->array[0][0] + s->array[0][0];
-                assert_true(fabs(sum - w->array[0][0]) <= bound_of(p) * (1 + fabs(sum)));
+                assert_true(fabs(sum - w->array[0][0]) <= bound_of(m, p) * (1 + fabs(sum)));
                 if (m->job == KS_JOB_SMOOTH) {
                     /* The smoothed prior of the second half is the smoothed state before it. */
                     for (int j = 0; j < 3; ++j) {
@@ -230,12 +233,12 @@ static void cut_in_two(void **state)
                             sqrt(ARRAY(w, KS_OUT_SMOOTHED_COV)[(cut - 1) * 9 + j * 4]);
                         assert_true(fabs(ARRAY(s, KS_OUT_PRIOR_MEAN)[j] -
                                          ARRAY(w, KS_OUT_SMOOTHED_MEAN)[(cut - 1) * 3 + j]) <=
-                                    bound_of(p) * sd);
+                                    bound_of(m, p) * sd);
                     }
                     for (int j = 0; j < 9; ++j)
                         assert_true(fabs(ARRAY(s, KS_OUT_LAG_ONE_COV)[j] -
                                          ARRAY(w, KS_OUT_LAG_ONE_COV)[cut * 9 + j]) <=
-                                    bound_of(p));
+                                    bound_of(m, p));
                 }
                 golden_buffers_free(second);
                 golden_buffers_free(first);
@@ -386,10 +389,10 @@ static void trailing_gap(void **state)
             /* Without further data the filtered states are those before the gap. */
             for (int j = 0; j < 29 * 3 && (outputs & KS_OUT_FILTERED_MEAN); ++j)
                 assert_true(fabs(ARRAY(ra, KS_OUT_FILTERED_MEAN)[j] -
-                                 ARRAY(rb, KS_OUT_FILTERED_MEAN)[j]) <= bound_of(p));
+                                 ARRAY(rb, KS_OUT_FILTERED_MEAN)[j]) <= bound_of(m, p));
             for (int j = 0; j < 29 * 3 && m->job == KS_JOB_SMOOTH; ++j)
                 assert_true(fabs(ARRAY(ra, KS_OUT_SMOOTHED_MEAN)[j] -
-                                 ARRAY(rb, KS_OUT_SMOOTHED_MEAN)[j]) <= bound_of(p));
+                                 ARRAY(rb, KS_OUT_SMOOTHED_MEAN)[j]) <= bound_of(m, p));
             golden_buffers_free(a);
             golden_buffers_free(b);
         }

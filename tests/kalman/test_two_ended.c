@@ -39,9 +39,8 @@ static void correlated_noise(void **state)
                 assert_int_equal(info.row, 1);
                 assert_int_equal(info.suggestion, KS_METHOD_SEQUENTIAL);
             } else {
-                const golden_difference d =
-                    golden_compare(golden_widen(b), &g->expected, outputs, strict);
-                assert_true(d.error <= (p == KS_F64 ? 1e-7 : 5e-3));
+                assert_true(golden_judge(golden_widen(b), g, outputs, GOLDEN_TWO_ENDED,
+                                         (ks_precision)p, strict).good);
             }
             golden_buffers_free(b);
             golden_free(g);
