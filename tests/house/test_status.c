@@ -1,5 +1,5 @@
-/* The status table: values and names are unique, every status has its words, and so has a value
- * that is none. */
+/* The status table: values and names are what programs have been compiled with, every status has its
+ * words, and so has a value that is none. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,25 +9,41 @@
 #include <cmocka.h>
 #include <kalscan/status.h>
 
+/* Written out, not expanded from KS_STATUS_LIST: a value or a name that changes there is another ABI. */
 static const struct {
     ks_status status;
     int value;
-    const char *name, *text;
+    const char *name;
 } table[] = {
-#define ROW(name, value, text) { name, value, #name, text },
-    KS_STATUS_LIST(ROW)
-#undef ROW
+    { KS_OK, 0, "KS_OK" },
+    { KS_EINVAL, -1, "KS_EINVAL" },
+    { KS_ENOMEM, -2, "KS_ENOMEM" },
+    { KS_EMODEL, -3, "KS_EMODEL" },
+    { KS_ENOTPD, -4, "KS_ENOTPD" },
+    { KS_EREFUSED, -5, "KS_EREFUSED" },
+    { KS_EUNAVAILABLE, -6, "KS_EUNAVAILABLE" },
+    { KS_ENODEV, -7, "KS_ENODEV" },
+    { KS_EDEVICE, -8, "KS_EDEVICE" },
+    { KS_ECANCELED, -9, "KS_ECANCELED" },
+    { KS_ENONFINITE, -10, "KS_ENONFINITE" },
+    { KS_ESINGULAR, -11, "KS_ESINGULAR" },
+    { KS_ENOTCONVERGED, -12, "KS_ENOTCONVERGED" },
 };
 enum { rows = sizeof table / sizeof table[0] };
+
+#define ONE(name, value, text) +1
+enum { listed = 0 KS_STATUS_LIST(ONE) };
+#undef ONE
 
 static void every_status_is_named(void **state)
 {
     (void)state;
+    assert_int_equal(rows, listed);
     for (int i = 0; i < rows; ++i) {
         assert_int_equal((int)table[i].status, table[i].value);
         assert_string_equal(ks_status_name(table[i].status), table[i].name);
-        assert_string_equal(ks_strerror(table[i].status), table[i].text);
-        assert_true(strlen(table[i].text) > 0);
+        assert_true(strlen(ks_strerror(table[i].status)) > 0);
+        assert_string_not_equal(ks_strerror(table[i].status), ks_strerror((ks_status)1));
     }
 }
 
@@ -37,7 +53,7 @@ static void all_are_different(void **state)
     for (int i = 0; i < rows; ++i)
         for (int j = 0; j < i; ++j) {
             assert_int_not_equal(table[i].value, table[j].value);
-            assert_string_not_equal(table[i].text, table[j].text);
+            assert_string_not_equal(ks_strerror(table[i].status), ks_strerror(table[j].status));
         }
 }
 
