@@ -16,7 +16,6 @@ typedef struct full {
     unsigned char *form;
     void *scratch, *absorb;
     ks_scan_plan *scan;
-    void *scan_work;
     const ks_count_case *what;
 } full;
 

@@ -3,6 +3,7 @@
 #ifndef GPU_SEED_H
 #define GPU_SEED_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -36,6 +37,16 @@ static inline void use_seed(int seed)
     if (!tried++ && ks_gpu_open(&kept, NULL, 0)) kept = NULL;
     (void)seed;
 #endif
+}
+
+/** True where the machine has no device: the test is skipped with exit code 77. */
+static inline bool no_device(void)
+{
+    use_seed(0);
+    ks_gpu *gpu;
+    const ks_status status = ks_gpu_open(&gpu, NULL, 0);
+    if (status == KS_OK) ks_gpu_close(gpu);
+    return status == KS_ENODEV;
 }
 
 /** A pattern of tests' names as the program's argument: those alone. `--list`: their names, and the end. */

@@ -2,7 +2,6 @@
 #ifndef GPU_SESSION_H
 #define GPU_SESSION_H
 
-#include <stdbool.h>
 #include "gpu/gpu.h"
 #include "seed.h"
 
@@ -22,15 +21,6 @@ static inline void end(void)
     ks_gpu_stream_destroy(gpu, stream);
     ks_gpu_close(gpu);
     check_clean();
-}
-
-/** True where the machine has no device: the test is skipped with exit code 77. */
-static inline bool no_device(void)
-{
-    use_seed(0);
-    const ks_status status = ks_gpu_open(&gpu, NULL, 0);
-    if (status == KS_OK) ks_gpu_close(gpu);
-    return status == KS_ENODEV;
 }
 
 #endif

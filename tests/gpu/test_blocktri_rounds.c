@@ -450,12 +450,6 @@ int main(int argc, char **argv)
         cmocka_unit_test(arguments),
     };
     only_tests(argc, argv, tests);
-    use_seed(0);
-    ks_blocktri_cuda_plan *plan;
-    if (ks_blocktri_cuda_plan_create(&plan, NULL, 1, 1, NULL) == KS_ENODEV) {
-        puts("no device");
-        return 77;
-    }
-    ks_blocktri_cuda_plan_destroy(plan);
+    if (no_device()) return 77;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

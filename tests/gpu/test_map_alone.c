@@ -6,24 +6,12 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <cmocka.h>
+#include "map_case.h"
 #include "models.h"
 #include "run_case.h"
 #include "scan_device.h"
 #include "session.h"
 #include "textbook.h"
-
-static method_case map_by(ks_blocktri_order order)
-{
-    return (method_case){ KS_JOB_SMOOTH, KS_METHOD_BLOCKTRI, KS_SCAN_HILLIS_STEELE, 1, order };
-}
-
-typedef struct size_case {
-    int64_t T, B;
-    int nx, ny;
-    ks_prior prior;
-    unsigned flags;
-    int order;
-} size_case;
 
 /** A run of a plan whose segments threads take, or teams; -1: as the plan is made. */
 static golden_buffers *run_by(const golden *g, const ks_smooth_options *o, int alone, int seed)

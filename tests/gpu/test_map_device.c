@@ -9,24 +9,12 @@
 #include <string.h>
 #include <cmocka.h>
 #include "kalscan/smooth_cuda.h"
+#include "map_case.h"
 #include "models.h"
 #include "run_case.h"
 #include "scan_device.h"
 #include "session.h"
 #include "textbook.h"
-
-static method_case map_by(ks_blocktri_order order)
-{
-    return (method_case){ KS_JOB_SMOOTH, KS_METHOD_BLOCKTRI, KS_SCAN_HILLIS_STEELE, 1, order };
-}
-
-typedef struct size_case {
-    int64_t T, B;
-    int nx, ny;
-    ks_prior prior;
-    unsigned flags;
-    int order;
-} size_case;
 
 /* One segment, and so many that there are two and three levels; both kinds of team of a warp; teams of a
  * block, and, with 41 states, such whose memory is the launch's. */

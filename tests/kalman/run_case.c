@@ -51,6 +51,11 @@ const method_case all_methods[] = {
 };
 const int all_methods_count = (int)(sizeof all_methods / sizeof all_methods[0]);
 
+method_case map_by(ks_blocktri_order order)
+{
+    return (method_case){ KS_JOB_SMOOTH, KS_METHOD_BLOCKTRI, KS_SCAN_HILLIS_STEELE, 1, order };
+}
+
 const char *method_case_name(const method_case *m)
 {
     static char name[96];

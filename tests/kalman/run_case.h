@@ -24,6 +24,9 @@ enum { ALL_ON_DEVICE = 1 };
 enum { ALL_ON_DEVICE = 0 };
 #endif
 
+/** The MAP route by an order. */
+method_case map_by(ks_blocktri_order order);
+
 /** "smooth scan-rts sengupta:16", in static storage until the next call. */
 const char *method_case_name(const method_case *m);
 

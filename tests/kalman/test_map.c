@@ -25,11 +25,6 @@ static int slow_on_device(int order) { return ALL_ON_DEVICE && order > ONE_PASS;
 
 static const golden_norm strict = { 0, false };
 
-static method_case map_by(ks_blocktri_order order)
-{
-    return (method_case){ KS_JOB_SMOOTH, KS_METHOD_BLOCKTRI, KS_SCAN_HILLIS_STEELE, 1, order };
-}
-
 static ks_status status_of(const golden *g, ks_blocktri_order order, int precision, ks_info *info)
 {
     const ks_info none = KS_INFO_INIT;
