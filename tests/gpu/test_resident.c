@@ -206,7 +206,7 @@ static void check_results(job *j, ks_gpu_stream *where)
     if (j->r.gap == 0) assert_int_equal(first_different(j->host, j->got, j->outputs), 0);
     assert_true(golden_compare(golden_widen(j->got), &j->g->expected, j->outputs & ~(unsigned)KS_OUT_LOGLIK,
                                golden_norm_of(j->g, j->precision)).error <=
-                (j->precision == KS_F64 ? 1e-9 : 5e-3));
+                golden_ordinary_bound(GOLDEN_ELEMENTS, j->precision));
 }
 
 /** y is lost, and comes again in the caller's stream only, to be there when the run needs it. */

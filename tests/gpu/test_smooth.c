@@ -31,7 +31,7 @@ static void same_bits_for_every_seed(void **state)
             golden_buffers *first = run_seed(g, &o, 1);
             const golden_difference d = golden_compare(golden_widen(first), &g->expected, outputs,
                                                        golden_norm_of(g, precision));
-            assert_true(d.error <= (precision == KS_F64 ? 1e-9 : 5e-3));
+            assert_true(d.error <= golden_ordinary_bound(GOLDEN_ELEMENTS, precision));
             for (int seed = 2; seed <= SEEDS; ++seed) {
                 golden_buffers *b = run_seed(g, &o, seed);
                 assert_int_equal(first_different(first, b, outputs), 0);
@@ -63,7 +63,7 @@ static void other_models_next_time(void **state)
         ks_model model = golden_model(g, KS_F64);
         OK(ks_smooth_run(plan, &model, golden_y(g, KS_F64), golden_outputs(b), work, &info));
         assert_true(golden_compare(golden_widen(b), &g->expected, o.outputs,
-                                   golden_norm_of(g, KS_F64)).error <= 1e-9);
+                                   golden_norm_of(g, KS_F64)).error <= golden_ordinary_bound(GOLDEN_ELEMENTS, KS_F64));
         g->y.f64[2 * 11] = (double)INFINITY;
         assert_int_equal(ks_smooth_run(plan, &model, golden_y(g, KS_F64), golden_outputs(b), work,
                                        &info), KS_EMODEL);
@@ -103,7 +103,7 @@ static void rows_that_lead_out(void **state)
         golden_buffers *b = NULL;
         OK(run_model(g, &model, golden_y(g, precision), &o, 1, &b, NULL));
         assert_true(golden_compare(golden_widen(b), &g->expected, o.outputs,
-                                   golden_norm_of(g, precision)).error <= (p ? 5e-3 : 1e-9));
+                                   golden_norm_of(g, precision)).error <= golden_ordinary_bound(GOLDEN_ELEMENTS, precision));
         golden_buffers_free(b);
         for (int i = 0; i < 3; ++i) free(copies[i]);
     }
@@ -202,7 +202,7 @@ static void threads_take_turns(void **state)
         assert_int_equal(pthread_join(thread[i], NULL), 0);
         OK(t[i].status);
         assert_true(golden_compare(golden_widen(t[i].b), &t[i].g->expected, o.outputs,
-                                   golden_norm_of(t[i].g, KS_F64)).error <= 1e-9);
+                                   golden_norm_of(t[i].g, KS_F64)).error <= golden_ordinary_bound(GOLDEN_ELEMENTS, KS_F64));
         golden_buffers_free(t[i].b);
         golden_free((golden *)(uintptr_t)t[i].g);
     }

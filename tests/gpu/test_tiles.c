@@ -48,7 +48,7 @@ static void check(const golden *g, int method, int64_t tile_of_pairs, int seed)
     OK(run_model(g, &model, golden_y(g, KS_F64), &o, 1, &expected, NULL));
     const golden_difference d =
         golden_compare(golden_widen(b), golden_widen(expected), outputs, (golden_norm){ 0, false });
-    if (!(d.error <= 1e-9))
+    if (!(d.error <= golden_ordinary_bound(GOLDEN_ELEMENTS, KS_F64)))
         fail_msg("T = %lld, nx = %d: %s at step %lld off by %.3g", (long long)g->T, g->nx, golden_output_name(d.output),
                  (long long)d.step, d.error);
     golden_buffers_free(b);
