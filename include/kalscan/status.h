@@ -10,7 +10,7 @@
 
 KS_BEGIN_DECLS
 
-/* One table: the enum, ks_strerror(), ks_status_name() and the tests are expanded from it.
+/* One table: the enum, ks_strerror() and ks_status_name() are expanded from it.
  * Values are ABI: append, never renumber. */
 #define KS_STATUS_LIST(E)                                                                   \
     E(KS_OK, 0, "success")                                                                  \
