@@ -165,7 +165,7 @@ static void print_notes(const ks_bench_settings *settings, const ks_bench_way *w
     const char *method = ks_method_name(took);
     const bool device = ks_smooth_plan_backend(plan) == KS_BACKEND_CUDA;
     if (settings->quiet) return;
-    ks_note_backend(plan);
+    ks_note_backend(plan, settings->job == KS_BENCH_FILTER ? KS_JOB_FILTER : KS_JOB_SMOOTH);
     if (settings->scan_given && way->method == KS_METHOD_AUTO && strcmp(scan, "none") == 0)
         fprintf(stderr, "kalscan: note: --scan has no effect: method %s, which auto chose, has no scan\n", method);
     if (settings->steady_given && settings->steady_state != KS_STEADY_STATE_COMPUTE &&

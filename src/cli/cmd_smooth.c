@@ -86,7 +86,7 @@ static ks_exit make_plan(ks_run *run, ks_failure *failure)
     run->info.backend = ks_smooth_plan_backend(run->plan);
     if (run->info.backend == KS_BACKEND_CPU) run->device_bytes = 0;
     if (!settings->quiet) {
-        ks_note_backend(run->plan);
+        ks_note_backend(run->plan, settings->job);
         ks_note_scan(run->plan, settings);
         ks_note_steady_state(run->plan, settings, input);
     }

@@ -50,14 +50,15 @@ ks_exit ks_explain_plan(ks_status status, const ks_settings *settings, size_t de
     }
 }
 
-void ks_note_backend(const ks_smooth_plan *plan)
+void ks_note_backend(const ks_smooth_plan *plan, ks_job job)
 {
     const ks_status declined = ks_smooth_plan_declined(plan);
     const char *why = ks_strerror(declined);
     if (declined == KS_OK) return;
     if (declined == KS_EINVAL)
         why = ks_smooth_plan_method(plan) == KS_METHOD_BLOCKTRI ? "its order has no form for a device"
-                                                                : "the method has no form for a device";
+              : job == KS_JOB_SMOOTH ? "--method scan-rts has a form for a device"
+                                     : "--method scan has a form for a device";
     if (declined == KS_ENOMEM) why = "the device has too little memory";
     fprintf(stderr, "kalscan: note: --backend auto runs method %s on the CPU: %s\n",
             ks_method_name(ks_smooth_plan_method(plan)), why);

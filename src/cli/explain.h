@@ -12,7 +12,7 @@ ks_exit ks_explain_plan(ks_status status, const ks_settings *settings, size_t de
                         ks_failure *failure);
 
 /** Where --backend auto has found no device to run a plan on: one line about it on stderr. */
-void ks_note_backend(const ks_smooth_plan *plan);
+void ks_note_backend(const ks_smooth_plan *plan, ks_job job);
 
 /** Where --scan was given and the method that auto chose has none: one line about it on stderr. */
 void ks_note_scan(const ks_smooth_plan *plan, const ks_settings *settings);
