@@ -3,7 +3,6 @@
 #include <math.h>
 #include "kalscan/smooth.h"
 #include "lapack.h"
-#include "reach.h"
 #include "smooth_plan.h"
 
 static double entry(ks_precision precision, const void *data, int64_t i)
@@ -62,8 +61,10 @@ static ks_fault check_covariance(ks_precision precision, int n, const void *bloc
             info->row = i;
             info->column = j;
         }
-    info->value = worst;
-    if (worst > limits.asymmetry * largest) return KS_FAULT_ASYMMETRIC;
+    if (worst > limits.asymmetry * largest) {
+        info->value = worst;
+        return KS_FAULT_ASYMMETRIC;
+    }
     info->row = info->column = -1;
     for (int i = 0; i < n; ++i) trace += entry(precision, block, (int64_t)i * n + i);
     if (!diagonal(n, precision, block, &least)) {
@@ -82,9 +83,9 @@ static ks_fault check_covariance(ks_precision precision, int n, const void *bloc
         if (ks_smallest_eigenvalue(n, scratch, scratch + (size_t)n * (size_t)n, &least))
             return KS_FAULT_NOT_FINITE;
     }
+    if (!(least < -limits.indefinite * (trace > 0 ? trace : 0))) return KS_FAULT_NONE;
     info->value = least;
-    return least < -limits.indefinite * (trace > 0 ? trace : 0) ? KS_FAULT_INDEFINITE
-                                                                : KS_FAULT_NONE;
+    return KS_FAULT_INDEFINITE;
 }
 
 static size_t covariance_scratch(int n)
@@ -158,9 +159,6 @@ static ks_status check_part(const ks_smooth_plan *plan, const ks_model *model,
     const int64_t steps = p->steps && p->view->step_stride ? plan->T : 1;
     const int shift = p->transition && p->view->step_stride && model->transition == KS_OUT_OF;
     if (!p->view->data) return KS_OK;
-    if (p->view->step_stride < 0 || p->view->series_stride < 0 ||
-        !ks_within_reach(steps, p->view->step_stride, series, p->view->series_stride, (int64_t)p->rows * p->columns))
-        return info->status = KS_EINVAL;
     for (int64_t b = 0; b < series; ++b)
         for (int64_t k = 0; k < steps; ++k) {
             /* Under prior x1 nothing leads into step 0. */
@@ -189,11 +187,11 @@ ks_status ks_model_check(const ks_smooth_plan *plan, const ks_model *model, doub
                          double indefinite, ks_info *info)
 {
     ks_info mine = KS_INFO_INIT;
-    if (!plan || !model || model->size != sizeof *model || (info && info->size != sizeof *info) ||
-        !(asymmetry >= 0) || !(indefinite >= 0))
-        return KS_EINVAL;
+    if (info && info->size != sizeof *info) return KS_EINVAL;
     if (info) *info = mine;
     ks_info *told = info ? info : &mine;
+    if (!plan || !(asymmetry >= 0) || !(indefinite >= 0) || !ks_valid_model(plan, model, &told->array))
+        return told->status = KS_EINVAL;
     const int nx = plan->nx, ny = plan->ny;
     const model_part parts[] = {
         { KS_ARRAY_F, &model->F, nx, nx, 0, 1, 1 },  { KS_ARRAY_Q, &model->Q, nx, nx, 1, 1, 1 },

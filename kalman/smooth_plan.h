@@ -54,6 +54,10 @@ typedef struct ks_run {
 int ks_readable(ks_view view, int64_t block, int64_t steps, int64_t series, int optional);
 int ks_writable(ks_out out, int64_t block, int64_t steps, int64_t series);
 
+/** Whether a model is one that a run of the plan can take; *array names the first input that is absent, whose strides
+ *  do not fit, or of which an output is asked for that there is not. */
+int ks_valid_model(const ks_smooth_plan *plan, const ks_model *model, ks_array *array);
+
 /** Whether model, data and outputs are what a run of the plan can take; *array names the input that is not. */
 int ks_valid_run(const ks_smooth_plan *plan, const ks_model *model, ks_view y,
                  const ks_outputs *outputs, ks_array *array);

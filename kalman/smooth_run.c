@@ -29,8 +29,15 @@ typedef struct expected_input {
     int optional;
 } expected_input;
 
-/** *array: the first input that is absent or whose strides do not fit. */
-static int valid_model(const ks_smooth_plan *plan, const ks_model *m, ks_view y, ks_array *array)
+/** The plan does not know the prior: that of x[0] leaves nothing to say of x[-1]. */
+static int has_prior_to_smooth(const ks_smooth_plan *plan, const ks_model *m, ks_array *array)
+{
+    if (m->prior == KS_PRIOR_X0 || !ks_makes_any(plan, KS_OUT_PRIOR_MEAN | KS_OUT_PRIOR_COV)) return 1;
+    *array = ks_makes_any(plan, KS_OUT_PRIOR_MEAN) ? KS_ARRAY_M0 : KS_ARRAY_P0;
+    return 0;
+}
+
+int ks_valid_model(const ks_smooth_plan *plan, const ks_model *m, ks_array *array)
 {
     const int64_t nx = plan->nx, ny = plan->ny, T = plan->T, B = plan->B;
     if (!m || m->size != sizeof *m) return 0;
@@ -46,7 +53,6 @@ static int valid_model(const ks_smooth_plan *plan, const ks_model *m, ks_view y,
         { KS_ARRAY_U, m->u, nx, T, 1 },          { KS_ARRAY_H, m->H, ny * nx, T, 0 },
         { KS_ARRAY_R, m->R, ny * ny, T, 0 },     { KS_ARRAY_D, m->d, ny, T, 1 },
         { KS_ARRAY_M0, m->m0, nx, 1, 0 },        { KS_ARRAY_P0, m->P0, nx * nx, 1, 0 },
-        { KS_ARRAY_Y, y, ny, T, 0 },
     };
     for (size_t i = 0; i < sizeof all / sizeof all[0]; ++i) {
         const expected_input *e = &all[i];
@@ -54,7 +60,7 @@ static int valid_model(const ks_smooth_plan *plan, const ks_model *m, ks_view y,
         *array = e->array;
         return 0;
     }
-    return 1;
+    return has_prior_to_smooth(plan, m, array);
 }
 
 typedef struct expected_output {
@@ -98,7 +104,12 @@ static int valid_outputs(const ks_smooth_plan *plan, const ks_outputs *o)
 int ks_valid_run(const ks_smooth_plan *plan, const ks_model *model, ks_view y,
                  const ks_outputs *outputs, ks_array *array)
 {
-    return valid_model(plan, model, y, array) && valid_outputs(plan, outputs);
+    if (!ks_valid_model(plan, model, array)) return 0;
+    if (!ks_readable(y, plan->ny, plan->T, plan->B, 0)) {
+        *array = KS_ARRAY_Y;
+        return 0;
+    }
+    return valid_outputs(plan, outputs);
 }
 
 void ks_run_add(ks_run *run, int64_t series, const ks_tally *tally)

@@ -158,8 +158,9 @@ typedef struct ks_outputs {
     ks_out smoothed_var;    /**< (T, nx): diagonal of smoothed_cov                               */
     ks_out lag_one_cov;     /**< (T, nx, nx): Cov(x[k], x[k-1] | y); row 0 under KS_PRIOR_X0 is   */
                             /**< Cov(x[0], x[-1] | y), under KS_PRIOR_X1 zero                    */
-    ks_out prior_mean;      /**< (nx), no steps, KS_PRIOR_X0 only: E(x[-1] | y)                  */
-    ks_out prior_cov;       /**< (nx, nx), no steps, KS_PRIOR_X0 only                            */
+    ks_out prior_mean;      /**< (nx), no steps: E(x[-1] | y); under KS_PRIOR_X1 there is none,   */
+                            /**< and a run of a plan that makes it is KS_EINVAL (KS_ARRAY_M0)     */
+    ks_out prior_cov;       /**< (nx, nx), no steps: Cov(x[-1] | y), likewise (KS_ARRAY_P0)       */
     ks_out innovation;      /**< (T, ny): y[k] - d[k] - H[k] E(x[k] | y[0..k-1]); NaN if missing */
     ks_out innovation_cov;  /**< (T, ny, ny): its covariance S[k]; NaN rows, columns if missing  */
     ks_out innovation_std;  /**< (T, ny): L^-1 innovation with S[k] = L L', over the entries      */
@@ -319,8 +320,8 @@ KS_API KS_MUST_CHECK ks_status ks_smooth_run(const ks_smooth_plan *plan, const k
 /** Check all that a run would read of a model: finite everywhere; Q, R and P0 symmetric up to
  *  `asymmetry` of the largest entry and without an eigenvalue below -`indefinite` of the trace
  *  (1e-8 and 1e-10 suit double, 1e-4 and 1e-5 float; neither is negative or NaN). Nothing is changed.
- *  Errors: KS_EINVAL, KS_ENOMEM, KS_EMODEL with array, fault, series, step, row and column in
- *  info. */
+ *  Errors: KS_EINVAL (also of a model that ks_smooth_run() would not take; info names the array), KS_ENOMEM, KS_EMODEL
+ *  with array, fault, series, step, row and column in info. */
 KS_API KS_MUST_CHECK ks_status ks_model_check(const ks_smooth_plan *plan, const ks_model *model,
                                               double asymmetry, double indefinite, ks_info *info);
 

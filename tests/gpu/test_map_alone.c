@@ -57,7 +57,7 @@ static void threads_and_teams(void **state)
             const size_case *s = &all[c];
             const method_case m = map_by((ks_blocktri_order)s->order);
             golden *g = model_random((model_spec){ 1400 + c, s->T, s->B, s->nx, s->ny, s->prior, s->flags });
-            const ks_smooth_options o = options_of(&m, (ks_precision)p, outputs_made(&m));
+            const ks_smooth_options o = options_of(&m, (ks_precision)p, outputs_there(g, &m));
             textbook_smooth(g);
             for (int alone = 0; alone < 2; ++alone) {
                 golden_buffers *first = run_by(g, &o, alone, 1), *other = run_by(g, &o, alone, 2);

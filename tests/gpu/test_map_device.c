@@ -70,7 +70,7 @@ static void sizes_and_seeds(void **state)
             const method_case m = map_by((ks_blocktri_order)s->order);
             golden *g = model_random((model_spec){ 1200 + (uint64_t)c, s->T, s->B, s->nx, s->ny,
                                                    s->prior, s->flags });
-            unsigned outputs = outputs_made(&m);
+            unsigned outputs = outputs_there(g, &m);
             if (c % 3 == 2) outputs &= ~(unsigned)KS_OUT_SMOOTHED_COV;
             if (c % 3 == 1) outputs &= ~(unsigned)(KS_OUT_SMOOTHED_MEAN | KS_OUT_LAG_ONE_COV);
             const ks_smooth_options o = options_of(&m, (ks_precision)p, outputs);
@@ -120,7 +120,7 @@ static void shared_terms(void **state)
         /* Every other R is diagonal, which teams of a block make use of. */
         for (int i = 0; c % 2 == 1 && i < s->ny * s->ny; ++i)
             if (i % (s->ny + 1) != 0) g->R.f64[i] = 0;
-        const ks_smooth_options o = options_of(&m, KS_F64, outputs_made(&m));
+        const ks_smooth_options o = options_of(&m, KS_F64, outputs_there(g, &m));
         golden_buffers *shared = run_seed(g, &o, 1);
         const int64_t n = s->nx, ny = s->ny;
         for (int which = 1; which < 4; ++which) {

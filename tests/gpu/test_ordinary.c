@@ -57,12 +57,6 @@ static void compare(const golden *g, const method_case *m, ks_precision precisio
                  method_case_name(m), (int)precision, golden_output_name(d.output), (long long)d.step, d.error);
 }
 
-static unsigned outputs_for(const golden *g, const method_case *m)
-{
-    const unsigned prior = KS_OUT_PRIOR_MEAN | KS_OUT_PRIOR_COV;
-    return outputs_made(m) & ~(g->prior == KS_PRIOR_X1 ? prior : 0u);
-}
-
 /** No step of an ordinary model is left, the first one included, and what is made of it is what the others make. */
 static void ordinary_models(void **state)
 {
@@ -79,7 +73,7 @@ static void ordinary_models(void **state)
                 golden *g = model_random((model_spec){ 1400 + (unsigned)nx, lengths[i % LENGTHS], 2, nx, ny, prior, traits });
                 textbook_smooth(g);
                 for (int p = 0; p < 2; ++p) {
-                    const unsigned outputs = outputs_for(g, m);
+                    const unsigned outputs = outputs_there(g, m);
                     ks_info info, of_others;
                     golden_buffers *b = run(g, m, (ks_precision)p, outputs, i + p, 0, &info);
                     compare(g, m, (ks_precision)p, b, &g->expected, outputs,
@@ -128,7 +122,7 @@ static void hard_steps_are_left(void **state)
             model_round(g);
             textbook_smooth(g);
             ks_info info;
-            const unsigned outputs = outputs_for(g, methods[i]);
+            const unsigned outputs = outputs_there(g, methods[i]);
             golden_buffers *b = run(g, methods[i], KS_F64, outputs, kind + i, 0, &info);
             compare(g, methods[i], KS_F64, b, &g->expected, outputs, 1e-11);
             const int64_t priors = methods[i]->job == KS_JOB_SMOOTH;
@@ -148,8 +142,8 @@ static void first_steps(void **state)
     model_round(g);
     textbook_smooth(g);
     ks_info info;
-    golden_buffers *b = run(g, &filter, KS_F64, outputs_for(g, &filter), 1, 0, &info);
-    compare(g, &filter, KS_F64, b, &g->expected, outputs_for(g, &filter), 1e-10);
+    golden_buffers *b = run(g, &filter, KS_F64, outputs_there(g, &filter), 1, 0, &info);
+    compare(g, &filter, KS_F64, b, &g->expected, outputs_there(g, &filter), 1e-10);
     assert_in_range(info.array_steps, 1, 3);
     golden_buffers_free(b);
     golden_free(g);
@@ -158,8 +152,8 @@ static void first_steps(void **state)
     for (int j = 0; j < 4; ++j) g->P0.f64[j] = j < 3 ? 1 : 1 + 0x1p-22, g->Q.f64[j] = j % 3 == 0 ? 0x1p-40 : 0;
     model_round(g);
     textbook_smooth(g);
-    b = run(g, &filter, KS_F64, outputs_for(g, &filter), 2, 0, &info);
-    compare(g, &filter, KS_F64, b, &g->expected, outputs_for(g, &filter), 1e-11);
+    b = run(g, &filter, KS_F64, outputs_there(g, &filter), 2, 0, &info);
+    compare(g, &filter, KS_F64, b, &g->expected, outputs_there(g, &filter), 1e-11);
     assert_in_range(info.array_steps, 1, 50);
     golden_buffers_free(b);
     golden_free(g);
@@ -168,7 +162,7 @@ static void first_steps(void **state)
 /** A run that cannot end well ends in the same way whoever takes its steps. */
 static void fails(const golden *g, const method_case *m, ks_precision precision, ks_status expected)
 {
-    const unsigned outputs = outputs_for(g, m);
+    const unsigned outputs = outputs_there(g, m);
     ks_info info[2];
     for (int all_left = 0; all_left < 2; ++all_left) {
         ks_status status;
@@ -232,7 +226,7 @@ static void suspects_are_refused(void **state)
         const method_case *m = i % 2 ? &two_filter : &filter;
         ks_info info;
         ks_status status;
-        golden_buffers_free(try(g, m, KS_F64, outputs_for(g, m), 1, i / 2, &status, &info));
+        golden_buffers_free(try(g, m, KS_F64, outputs_there(g, m), 1, i / 2, &status, &info));
         doubts[i % 2][i / 2] = said.doubts;
         if (i < 2) assert_int_equal(info.array_steps, 0);
     }

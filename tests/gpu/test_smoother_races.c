@@ -23,7 +23,7 @@ static const ring none = { KS_FILL_NONE, 0, 0 };
 /** Run it with those of these outputs that it has; a race is the launch's fault, and so the run's. */
 static void watch_outputs(const golden *g, const method_case *m, ks_precision precision, unsigned wanted, ring r, int seed)
 {
-    const unsigned outputs = outputs_made(m) & wanted;
+    const unsigned outputs = outputs_there(g, m) & wanted;
     const ks_smooth_options o = options_of(m, precision, outputs);
     golden_buffers *b = golden_buffers_new(g->T, g->B, g->nx, g->ny, precision, outputs);
     const ks_model model = golden_model(g, precision);

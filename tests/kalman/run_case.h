@@ -52,13 +52,16 @@ ks_smooth_options options_of(const method_case *m, ks_precision precision, unsig
 /** All outputs that the job makes, and those of them that the method makes. */
 unsigned outputs_of(ks_job job);
 unsigned outputs_made(const method_case *m);
+/** Those of them that there are with g's prior. */
+unsigned outputs_there(const golden *g, const method_case *m);
 
 /** Run g by m with a context of `threads` threads. *buffers is the caller's, also on failure; free
  *  it with golden_buffers_free(). info may be NULL. */
 ks_status run_case(const golden *g, const method_case *m, ks_precision precision, int threads,
                    unsigned outputs, golden_buffers **buffers, ks_info *info);
 
-/** The same with a model, data and options of the caller's; only the sizes are g's. */
+/** The same with a model, data and options of the caller's; only the sizes are g's. Outputs that there are not
+ *  with its prior are left out. */
 ks_status run_model(const golden *g, const ks_model *model, ks_view y,
                     const ks_smooth_options *options, int threads, golden_buffers **buffers,
                     ks_info *info);

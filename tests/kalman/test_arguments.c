@@ -157,7 +157,9 @@ typedef struct call {
 static void open_call(call *c, const method_case *m, ks_prior prior, int64_t T)
 {
     const ks_info info = KS_INFO_INIT;
-    const ks_smooth_options o = options_of(m, KS_F64, outputs_made(m));
+    const unsigned of_x0 = KS_OUT_PRIOR_MEAN | KS_OUT_PRIOR_COV;
+    const unsigned outputs = outputs_made(m) & ~(prior == KS_PRIOR_X1 ? of_x0 : 0u);
+    const ks_smooth_options o = options_of(m, KS_F64, outputs);
     c->g = model_random((model_spec){ 91, T, 2, 3, 2, prior, VARIES_ALL | OWN_MODELS });
     c->buffers = golden_buffers_new(T, 2, 3, 2, KS_F64, o.outputs);
     c->plan = NULL;
@@ -313,6 +315,39 @@ static void strides_of_runs(void **state)
     }
 }
 
+/** With the prior on the first step there is no state before it to smooth: the array that would be smoothed is named. */
+static void no_state_before_prior_x1(void **state)
+{
+    (void)state;
+    const struct { unsigned outputs; ks_array named; } all[] = {
+        { KS_OUT_PRIOR_MEAN, KS_ARRAY_M0 },
+        { KS_OUT_PRIOR_COV, KS_ARRAY_P0 },
+        { KS_OUT_PRIOR_MEAN | KS_OUT_PRIOR_COV, KS_ARRAY_M0 },
+    };
+    for (int i = 0; i < all_methods_count; ++i) {
+        const method_case *m = &all_methods[i];
+        for (size_t w = 0; m->job == KS_JOB_SMOOTH && w < sizeof all / sizeof all[0]; ++w) {
+            call c;
+            open_call(&c, m, KS_PRIOR_X1, 6);
+            assert_int_equal(run(&c), KS_OK);
+            const ks_smooth_options o = options_of(m, KS_F64, all[w].outputs);
+            ks_smooth_plan_destroy(c.plan);
+            golden_buffers_free(c.buffers);
+            assert_int_equal(ks_smooth_plan_create(&c.plan, NULL, 6, 2, 3, 2, &o), KS_OK);
+            c.buffers = golden_buffers_new(6, 2, 3, 2, KS_F64, all[w].outputs);
+            c.outputs = *golden_outputs(c.buffers);
+            free(c.work);
+            c.work = aligned_alloc(64, (ks_smooth_workspace_bytes(c.plan) + 127) / 64 * 64);
+            assert_non_null(c.work);
+            assert_int_equal(run(&c), KS_EINVAL);
+            assert_int_equal(c.info.array, all[w].named);
+            c.model.prior = KS_PRIOR_X0;
+            assert_int_equal(run(&c), KS_OK);
+            close_call(&c);
+        }
+    }
+}
+
 /** With one step and the prior on it there is no transition, and none need be given. */
 static void no_transition_at_all(void **state)
 {
@@ -337,7 +372,7 @@ int main(void)
         cmocka_unit_test(options_of_plans), cmocka_unit_test(outputs_of_jobs),
         cmocka_unit_test(method_that_auto_takes), cmocka_unit_test(models_of_runs),
         cmocka_unit_test(places_of_runs),  cmocka_unit_test(strides_of_runs),
-        cmocka_unit_test(no_transition_at_all),
+        cmocka_unit_test(no_transition_at_all), cmocka_unit_test(no_state_before_prior_x1),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

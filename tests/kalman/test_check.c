@@ -249,6 +249,49 @@ static void constant_arrays_are_one_block(void **state)
     golden_free(g);
 }
 
+/** A check refuses the models that a run refuses, and names the same array. */
+static void what_runs_refuse(void **state)
+{
+    (void)state;
+    golden *g = whole_model(KS_PRIOR_X0);
+    ks_smooth_plan *plan = plan_of(KS_F64);
+    const ks_model good = golden_model(g, KS_F64);
+    ks_model model = good;
+    ks_view *const views[] = { &model.F, &model.Q, &model.H, &model.R, &model.m0, &model.P0 };
+    const ks_array names[] = { KS_ARRAY_F, KS_ARRAY_Q, KS_ARRAY_H, KS_ARRAY_R, KS_ARRAY_M0, KS_ARRAY_P0 };
+    for (size_t v = 0; v < sizeof views / sizeof views[0]; ++v)
+        for (int wrong = 0; wrong < (v < 4 ? 3 : 2); ++wrong) {
+            ks_info info = KS_INFO_INIT;
+            if (wrong == 0) views[v]->data = NULL;
+            else if (wrong == 1) views[v]->series_stride = 1;
+            else views[v]->step_stride = 1;
+            assert_int_equal(ks_model_check(plan, &model, asymmetry, indefinite, &info), KS_EINVAL);
+            assert_true(info.status == KS_EINVAL && info.array == names[v]);
+            model = good;
+        }
+    /* Out of a step, with a prior that is that of x[-1]. */
+    model.transition = KS_OUT_OF;
+    assert_int_equal(ks_model_check(plan, &model, asymmetry, indefinite, NULL), KS_EINVAL);
+    model.F.step_stride = model.Q.step_stride = model.u.step_stride = 0;
+    assert_int_equal(ks_model_check(plan, &model, asymmetry, indefinite, NULL), KS_OK);
+    model.prior = (ks_prior)2;
+    assert_int_equal(ks_model_check(plan, &model, asymmetry, indefinite, NULL), KS_EINVAL);
+    ks_smooth_plan_destroy(plan);
+    /* What would be smoothed of a prior that is on the first step. */
+    ks_smooth_options o = KS_SMOOTH_OPTIONS_INIT;
+    o.outputs = KS_OUT_PRIOR_COV;
+    assert_int_equal(ks_smooth_plan_create(&plan, NULL, T, B, NX, NY, &o), KS_OK);
+    model = good;
+    ks_info info = KS_INFO_INIT;
+    assert_int_equal(ks_model_check(plan, &model, asymmetry, indefinite, &info), KS_OK);
+    assert_true(info.value == 0 && info.row == -1);
+    model.prior = KS_PRIOR_X1;
+    assert_int_equal(ks_model_check(plan, &model, asymmetry, indefinite, &info), KS_EINVAL);
+    assert_int_equal(info.array, KS_ARRAY_P0);
+    ks_smooth_plan_destroy(plan);
+    golden_free(g);
+}
+
 static void arguments_of_checks(void **state)
 {
     (void)state;
@@ -314,7 +357,8 @@ int main(void)
         cmocka_unit_test(not_finite),         cmocka_unit_test(asymmetric),
         cmocka_unit_test(not_semidefinite),   cmocka_unit_test(step_zero_under_prior_x1),
         cmocka_unit_test(last_row_of_out_of), cmocka_unit_test(constant_arrays_are_one_block),
-        cmocka_unit_test(arguments_of_checks), cmocka_unit_test(symmetrize),
+        cmocka_unit_test(what_runs_refuse),   cmocka_unit_test(arguments_of_checks),
+        cmocka_unit_test(symmetrize),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
