@@ -108,11 +108,12 @@ ks_status ks_covariance_symmetrize(ks_precision precision, int n, int64_t count,
                                    double asymmetry, double indefinite, ks_info *info)
 {
     ks_info mine = KS_INFO_INIT;
-    if (n < 1 || count < 0 || (count > 0 && !blocks) || (info && info->size != sizeof *info) ||
-        (precision != KS_F64 && precision != KS_F32) || !(asymmetry >= 0) || !(indefinite >= 0))
-        return KS_EINVAL;
+    if (info && info->size != sizeof *info) return KS_EINVAL;
     if (info) *info = mine;
     ks_info *told = info ? info : &mine;
+    if (n < 1 || count < 0 || (count > 0 && !blocks) || (precision != KS_F64 && precision != KS_F32) ||
+        !(asymmetry >= 0) || !(indefinite >= 0))
+        return told->status = KS_EINVAL;
     double *scratch = ks_allocate(NULL, covariance_scratch(n));
     if (!scratch) return told->status = KS_ENOMEM;
     const covariance_limits limits = { asymmetry, indefinite };

@@ -134,10 +134,10 @@ ks_status ks_signal(const ks_smooth_plan *plan, const ks_model *model, ks_view m
                     const ks_signal_outputs *outputs, void *work, ks_info *info)
 {
     ks_info mine = KS_INFO_INIT;
-    if (!plan || !work || (uintptr_t)work % KS_CARVE_ALIGNMENT != 0) return KS_EINVAL;
     if (info && info->size != sizeof *info) return KS_EINVAL;
     if (info) *info = mine;
     ks_info *told = info ? info : &mine;
+    if (!plan || !work || (uintptr_t)work % KS_CARVE_ALIGNMENT != 0) return told->status = KS_EINVAL;
     if (!valid(plan, model, mean, cov, outputs, &told->array)) return told->status = KS_EINVAL;
     signal_job job = { plan, model, mean, cov, outputs, steps_of(plan), NULL, NULL, 0 };
     ks_carver place = ks_carver_at(work);

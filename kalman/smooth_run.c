@@ -180,15 +180,16 @@ ks_status ks_smooth_run(const ks_smooth_plan *plan, const ks_model *model, ks_vi
                         const ks_outputs *outputs, void *work, ks_info *info)
 {
     ks_info mine = KS_INFO_INIT;
-    if (!plan || !work || (uintptr_t)work % KS_CARVE_ALIGNMENT != 0) return KS_EINVAL;
     if (info && info->size != sizeof *info) return KS_EINVAL;
     if (info) *info = mine;
+    else info = &mine;
+    if (!plan || !work || (uintptr_t)work % KS_CARVE_ALIGNMENT != 0) return info->status = KS_EINVAL;
     ks_run run = { 0 };
     run.plan = plan;
     run.model = model;
     run.y = y;
     run.outputs = outputs;
-    run.info = info ? info : &mine;
+    run.info = info;
     run.info->method = plan->method;
     run.info->backend = ks_smooth_plan_backend(plan);
     run.caller = ks_this_thread();
@@ -217,5 +218,6 @@ ks_status ks_smooth_run(const ks_smooth_plan *plan, const ks_model *model, ks_vi
         ks_scan_method_run(&run, rest);
     if (run.info->status == KS_OK && atomic_load(&run.canceled)) run.info->status = KS_ECANCELED;
     check_loglik(&run);
+    if (run.info->fault != KS_FAULT_ILL_CONDITIONED) run.info->value = 0;
     return run.info->status;
 }

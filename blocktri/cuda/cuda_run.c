@@ -215,7 +215,9 @@ ks_status ks_blocktri_cuda_wait(ks_blocktri_cuda_plan *plan, ks_blocktri_cuda_in
                                 void *stream)
 {
     ks_blocktri_cuda_info said = KS_BLOCKTRI_CUDA_INFO_INIT;
-    if (!plan || (info && info->size != sizeof *info)) return KS_EINVAL;
+    if (info && info->size != sizeof *info) return KS_EINVAL;
+    if (info) *info = said;
+    if (!plan) return info ? info->status = KS_EINVAL : KS_EINVAL;
     ks_gpu_stream *const where = stream_of(plan, stream);
     ks_status status = KS_OK;
     if (plan->factored && plan->schur)

@@ -231,8 +231,8 @@ typedef enum ks_fault {
     KS_FAULT_TOO_SMALL      /**< so much smaller than y that round-off of y counts in the log-likelihood */
 } ks_fault;
 
-/** What happened: filled by every run, on success and on failure. Of several failures the one of
- *  the lowest (series, step) is told, so it does not depend on the threads. */
+/** What happened: filled by every call that takes one whose size is right, on success and on failure, KS_EINVAL
+ *  included. Of several failures the one of the lowest (series, step) is told, so it does not depend on the threads. */
 typedef struct ks_info {
     size_t size;             /**< sizeof(ks_info), set by the caller                             */
     ks_status status;        /**< what the call returned                                         */
@@ -240,7 +240,7 @@ typedef struct ks_info {
     ks_fault fault;
     int64_t series, step;    /**< where, or -1                                                   */
     int row, column;         /**< in the array, or -1                                            */
-    double value;            /**< see ks_fault                                                   */
+    double value;            /**< see ks_fault; 0 where that says nothing of it                  */
     ks_method suggestion;    /**< with KS_EREFUSED: a method that takes the model                */
     ks_method method;        /**< the method that ran                                            */
     ks_scan_algorithm scan;  /**< and its scan, for scan methods                                 */

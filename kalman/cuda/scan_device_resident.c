@@ -159,7 +159,9 @@ ks_status ks_smooth_cuda_wait(const ks_smooth_plan *plan, ks_info *info, void *s
 {
     ks_scan_device *d = device_of(plan);
     ks_info said = KS_INFO_INIT;
-    if (!d || (info && info->size != sizeof *info)) return KS_EINVAL;
+    if (info && info->size != sizeof *info) return KS_EINVAL;
+    if (info) *info = said;
+    if (!d) return info ? info->status = KS_EINVAL : KS_EINVAL;
     ks_gpu_stream *where = stream_of(d, stream);
     ks_run run;
     memset(&run, 0, sizeof run);

@@ -272,6 +272,19 @@ static void places_of_runs(void **state)
         assert_int_equal(ks_smooth_run(c.plan, &model, c.y, &c.outputs, NULL, NULL), KS_EINVAL);
         assert_int_equal(ks_smooth_run(c.plan, &model, c.y, &c.outputs, c.work + 8, NULL),
                          KS_EINVAL);
+        /* What is said of the run before is forgotten, whatever is refused. */
+        const struct { const ks_smooth_plan *plan; void *work; } refused[] = {
+            { NULL, c.work }, { c.plan, NULL }, { c.plan, c.work + 8 },
+        };
+        for (size_t r = 0; r < sizeof refused / sizeof refused[0]; ++r) {
+            ks_info stale = c.info;
+            stale.array = KS_ARRAY_Q;
+            stale.step = 5;
+            stale.value = 3;
+            assert_int_equal(ks_smooth_run(refused[r].plan, &model, c.y, &c.outputs, refused[r].work, &stale), KS_EINVAL);
+            assert_int_equal(stale.status, KS_EINVAL);
+            assert_true(stale.array == KS_ARRAY_NONE && stale.step == -1 && stale.value == 0);
+        }
         ks_info other = KS_INFO_INIT;
         other.size = 8;
         assert_int_equal(ks_smooth_run(c.plan, &model, c.y, &c.outputs, c.work, &other),

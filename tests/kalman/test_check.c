@@ -306,6 +306,12 @@ static void arguments_of_checks(void **state)
     /* A tolerance that nothing is beyond would take any matrix. */
     const double no_limits[] = { (double)NAN, -1e-300 };
     for (int i = 0; i < 2; ++i) {
+        info.status = KS_OK;
+        assert_int_equal(ks_model_check(plan, &model, no_limits[i], 1, &info), KS_EINVAL);
+        assert_int_equal(info.status, KS_EINVAL);
+        info.status = KS_OK;
+        assert_int_equal(ks_covariance_symmetrize(KS_F64, 2, 1, block, no_limits[i], 1, &info), KS_EINVAL);
+        assert_int_equal(info.status, KS_EINVAL);
         assert_int_equal(ks_covariance_symmetrize(KS_F64, 2, 1, block, no_limits[i], 1, NULL), KS_EINVAL);
         assert_int_equal(ks_covariance_symmetrize(KS_F64, 2, 1, block, 1, no_limits[i], NULL), KS_EINVAL);
         assert_int_equal(ks_model_check(plan, &model, no_limits[i], 1, NULL), KS_EINVAL);
@@ -348,7 +354,7 @@ static void symmetrize(void **state)
     d[0][2] = (double)NAN;
     assert_int_equal(ks_covariance_symmetrize(KS_F64, 2, 3, d, 1e-8, 1e-10, &info), KS_EMODEL);
     assert_true(info.step == 0 && info.fault == KS_FAULT_NOT_FINITE && info.row == 1 &&
-                info.column == 0);
+                info.column == 0 && info.value == 0);
 }
 
 int main(void)
