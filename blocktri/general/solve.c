@@ -165,13 +165,19 @@ void ks_gb_attempt(const ks_general_plan *plan, const ks_general_matrix *matrix,
     ks_flush_end(mode);
 }
 
+/* A residual as a share of what it is judged by: of nothing only one that is no number is not nothing. */
+static double share_of(double residual, double whole)
+{
+    return whole == 0 && isfinite(residual) ? 0 : residual / whole;
+}
+
 /* The residual of run->x into vector 0, and what the report says of it. */
 static void judge(ks_gb_run *run, ks_general_report *report)
 {
     report->residual = sqrt(ks_gb_apply(run, run->b, run->x, ks_gb_vector(run, 0)));
     const double scale = run->norm_A * ks_gb_length(run, run->x) + run->norm_b;
-    report->relative_residual = run->norm_b > 0 ? report->residual / run->norm_b : 0;
-    report->backward_error = scale > 0 ? report->residual / scale : 0;
+    report->relative_residual = share_of(report->residual, run->norm_b);
+    report->backward_error = share_of(report->residual, scale);
 }
 
 /* Elimination with pivots within blocks alone may lose digits, which iterative refinement brings back as long as
@@ -235,7 +241,9 @@ static ks_status solve_one(ks_gb_run *run, const void *factor, ks_general_report
     ks_gb_zero(run, run->x);
     report->end = direct ? KS_END_NONE : KS_END_CONVERGED;
     judge(run, report);
-    return KS_OK;
+    if (isfinite(report->residual)) return KS_OK;
+    report->end = direct ? KS_END_NONE : KS_END_DIVERGED;
+    return direct ? KS_ENONFINITE : KS_ENOTCONVERGED;
 }
 
 /* Back from the unit of bring_to_one(). */

@@ -142,7 +142,8 @@ KS_API KS_MUST_CHECK ks_status ks_blocktri_factorize(const ks_blocktri_plan *pla
                                                      const ks_blocktri_factor *factor, void *work,
                                                      ks_blocktri_info *info);
 
-/** Solve A x = b for nrhs >= 1 right-hand sides: b and x have N blocks (n, nrhs). x may be b.
+/** Solve A x = b for nrhs >= 1 right-hand sides: b and x have N blocks (n, nrhs). x may be b. Nothing looks for NaN or Inf
+ *  in b: they go into x. ks_blocktri_residual() tells.
  *  Errors: KS_EINVAL. */
 KS_API KS_MUST_CHECK ks_status ks_blocktri_solve(const ks_blocktri_plan *plan,
                                                  const ks_blocktri_factor *factor, int nrhs,

@@ -217,7 +217,8 @@ typedef struct ks_general_report {
     ks_general_end end;
     int64_t iterations;       /**< sweeps, or steps of the Krylov method; BiCGSTAB: steps of two */
                               /**< products each; direct methods: steps of refinement           */
-    double relative_residual; /**< |b - A x| / |b| of the last iterate, from x itself           */
+    double relative_residual; /**< |b - A x| / |b| of the last iterate, from x itself; this and */
+                              /**< backward_error are NaN or Inf where the residual is          */
     double residual;          /**< |b - A x|                                                    */
     double backward_error;    /**< |b - A x| / (|A| |x| + |b|), |A| Frobenius                   */
     double change;            /**< largest change in the last sweep, stationary methods; else 0 */

@@ -134,18 +134,22 @@ static void what_is_no_number_does_not_converge(void **state)
     for (int method = 1; method < KS_GENERAL_METHODS; ++method)
         for (int b = 0; b < 3; ++b)
             for (int by_change = 0; by_change <= stationary(method); ++by_change)
-                for (int place = 0; place < 2; ++place) {
+                for (int place = 0; place < 3; ++place) {
                     general_system s = make(0, 0);
                     ks_general_options options = KS_GENERAL_OPTIONS_INIT;
                     ks_general_report report = KS_GENERAL_REPORT_INIT;
                     options.method = (ks_general_method)method;
                     options.any_matrix = 1;
                     options.stop = by_change ? KS_STOP_CHANGE : KS_STOP_RESIDUAL;
-                    /* In the second case it comes into x with the first sweep. */
+                    /* In the second case it comes into x with the first sweep, in the third x is zero. */
                     if (place == 0) s.b[2 * 17] = bad[b];
                     else s.U[5] = bad[b];
+                    for (int i = 0; place == 2 && i < 2 * s.N; ++i) s.b[i] = 0;
                     const ks_status status = general_system_solve(&s, NULL, &options, &report, NULL);
                     assert_true(status == KS_ENOTCONVERGED || status == KS_ENONFINITE || status == KS_ESINGULAR);
+                    if (status != KS_ESINGULAR)
+                        assert_true(!isfinite(report.residual) && !isfinite(report.relative_residual) &&
+                                    !isfinite(report.backward_error));
                     general_system_free(&s);
                 }
 }
