@@ -105,13 +105,14 @@ KS_HD_COLD void KS_T(ks_group_inputs_start)(const ks_series *s,
     KS_T(ks_stream_start)(ny, &s->y, w->y, &in->y);
 }
 
-/** Lanes in the ordinary form to the packs x, P; returns which they are. */
-KS_HD_COLD unsigned KS_T(ks_group_enter)(const ks_group *g, KS_NUM *x, KS_NUM *P)
+/** Lanes in the ordinary form to the packs x, P; returns which they are. Other lanes have zeros, and in the estimates of
+ *  `steps` steps behind these, too: all lanes are computed with, and looked at, whoever has taken a step alone. */
+KS_HD_COLD unsigned KS_T(ks_group_enter)(const ks_group *g, int64_t steps, KS_NUM *x, KS_NUM *P)
 {
     const int nx = g->series[0].nx;
     unsigned packed = 0;
-    for (int i = 0; i < nx; ++i) x[i] = KS_LIT(0);
-    for (int i = 0; i < nx * nx; ++i) P[i] = KS_LIT(0);
+    for (int64_t i = 0; i < (steps + 1) * nx; ++i) x[i] = KS_LIT(0);
+    for (int64_t i = 0; i < (steps + 1) * nx * nx; ++i) P[i] = KS_LIT(0);
     for (int l = 0; l < g->alive; ++l) {
         if (g->state[l].form != KS_FORM_ORDINARY) continue;
         KS_T(ks_give_lane)(nx, l, (const KS_ONE *)g->state[l].x, x);
@@ -345,7 +346,7 @@ KS_HD void KS_T(ks_group_filter)(int nx, ks_group *g, int64_t k0, int64_t k1,
     KS_T(ks_group_inputs_start)(s, &w, &in);
     if (!in.R.stride) w.times[0] = KS_T(ks_noise_times)(ny, KS_T(ks_stream_row)(&in.R, 0), ny, w.work);
     for (int l = 0; l < KS_LANES; ++l) KS_T(ks_from_tally)(l, &tally[l < lanes ? l : 0], &sums);
-    unsigned packed = KS_T(ks_group_enter)(g, w.means, w.covs);
+    unsigned packed = KS_T(ks_group_enter)(g, k1 - k0 < w.steps ? k1 - k0 : w.steps, w.means, w.covs);
     for (int64_t k = k0; k < k1 && g->alive; k += w.steps) {
         const int64_t end = k1 - k < w.steps ? k1 : k + w.steps;
         for (int i = 0; i < w.steps; ++i) w.done[i] = 0;

@@ -114,7 +114,7 @@ KS_HD void KS_T(ks_group_smooth)(int nx, ks_group *g, int64_t k0, int64_t k1,
     KS_T(ks_group_scratch) w = KS_T(ks_group_lay_out)(nx, s->ny, g->pack);
     KS_T(ks_group_inputs) in;
     KS_T(ks_group_inputs_start)(s, &w, &in);
-    unsigned packed = KS_T(ks_group_enter)(g, w.means, w.covs);
+    unsigned packed = KS_T(ks_group_enter)(g, k1 - k0 < w.steps ? k1 - k0 : w.steps, w.means, w.covs);
     w.next_x = w.means;
     w.next_P = w.covs;
     for (int64_t end = k1; end > k0 && g->alive; end -= w.steps) {
