@@ -3,8 +3,9 @@
 Usage: install.py BUILD_DIR INCLUDE_DIR CC CXX
 `meson install` into a staging folder, where all public headers must be; then, through pkg-config alone, a C and a C++ program are
 compiled against the shared and against the static library and run. Both must print the version
-that pkg-config tells. The installed command must run too, and its manual page be there. Documents lie as they do in the
-source, so that what one of them links is there, but for tests, which are not installed."""
+that pkg-config tells, which must need no other package for it. The installed command must run too, and its manual page be
+there. Documents lie as they do in the source, so that what one of them links is there, but for tests, which are not
+installed."""
 
 import os
 import pathlib
@@ -67,6 +68,11 @@ def use(stage, compilers, work):
     def ask(*options):
         return shlex.split(run("pkg-config", *options, "kalscan", env=env))
 
+    # Who links the shared library has no other package: kalscan.pc alone must do.
+    alone = {**env, "PKG_CONFIG_LIBDIR": str(config.parent)}
+    for what in (["--cflags"], ["--libs"], ["--cflags", "--libs", "--static"]):
+        if run("pkg-config", *what, "kalscan", env=alone).split() != ask(*what):
+            raise Failed(f"kalscan.pc needs other modules for pkg-config {' '.join(what)}")
     version, cflags = ask("--modversion")[0], ask("--cflags")
     shared, static = ask("--libs"), ask("--libs", "--static")
     static = [one(libdir, "libkalscan.a") if word == "-lkalscan" else word for word in static]
