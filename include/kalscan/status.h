@@ -39,6 +39,11 @@ KS_API const char *ks_strerror(ks_status status);
 /** The status as it is spelt in the source, "KS_ENOMEM". Static storage, never NULL. */
 KS_API const char *ks_status_name(ks_status status);
 
+/** The version that these headers belong to. */
+#define KS_VERSION_MAJOR 0
+#define KS_VERSION_MINOR 1
+#define KS_VERSION_PATCH 0
+
 /** The version of the library that is running, "MAJOR.MINOR.PATCH". Static storage. */
 KS_API const char *ks_version(void);
 

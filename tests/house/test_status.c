@@ -80,6 +80,14 @@ static void version_is_the_build_s(void **state)
     assert_string_equal(ks_version(), KALSCAN_BUILD_VERSION);
 }
 
+static void headers_and_library_are_of_one_version(void **state)
+{
+    (void)state;
+    char text[64];
+    snprintf(text, sizeof text, "%d.%d.%d", KS_VERSION_MAJOR, KS_VERSION_MINOR, KS_VERSION_PATCH);
+    assert_string_equal(text, ks_version());
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -87,6 +95,7 @@ int main(void)
         cmocka_unit_test(all_are_different),
         cmocka_unit_test(success_is_zero_and_failure_negative),
         cmocka_unit_test(an_unknown_value_has_words_too),
+        cmocka_unit_test(headers_and_library_are_of_one_version),
         cmocka_unit_test(version_is_the_build_s),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
