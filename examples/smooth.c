@@ -47,8 +47,10 @@ int main(void)
     free(work);
     ks_smooth_plan_destroy(plan);
     if (status != KS_OK) {
-        fprintf(stderr, "step %lld, %s: %s\n", (long long)info.step, ks_array_name(info.array),
-                ks_strerror(status));
+        fprintf(stderr, "smoothing: %s", ks_strerror(status));
+        if (info.array != KS_ARRAY_NONE) fprintf(stderr, ": %s", ks_array_name(info.array));
+        if (info.step >= 0) fprintf(stderr, " at step %lld", (long long)info.step);
+        fputc('\n', stderr);
         return 1;
     }
 

@@ -114,24 +114,24 @@ KS_API KS_MUST_CHECK ks_status ks_blocktri_plan_create(ks_blocktri_plan **out, k
 /** Free a plan. NULL is allowed. */
 KS_API void ks_blocktri_plan_destroy(ks_blocktri_plan *plan);
 
-/** The order that the plan follows: never KS_BLOCKTRI_AUTO, but of NULL. */
+/** The order that the plan follows: KS_BLOCKTRI_AUTO only if plan is NULL. */
 KS_API ks_blocktri_order ks_blocktri_plan_order(const ks_blocktri_plan *plan);
 
 /** Chains of blocks that are eliminated at once in the first round: 2 for twisted, the segments
- *  of partition, and so on. 0 of NULL. */
+ *  of partition, and so on. 0 if plan is NULL. */
 KS_API int64_t ks_blocktri_plan_segments(const ks_blocktri_plan *plan);
 
 /** Workers that the plan takes, the caller included: 1 for sequential, at most 2 for twisted, and never
- *  more than the context has. 1 of NULL. */
+ *  more than the context has. 1 if plan is NULL. */
 KS_API int ks_blocktri_plan_threads(const ks_blocktri_plan *plan);
 
-/** Bytes that a factor needs beside D and L, a multiple of 64; 0 for sequential and twisted, and of NULL. */
+/** Bytes that a factor needs beside D and L, a multiple of 64; 0 for sequential and twisted, and if plan is NULL. */
 KS_API size_t ks_blocktri_fill_bytes(const ks_blocktri_plan *plan);
 
-/** Bytes of workspace, a multiple of 64 and aligned to it, for everything but the inverse. 0 of NULL. */
+/** Bytes of workspace, a multiple of 64 and aligned to it, for everything but the inverse. 0 if plan is NULL. */
 KS_API size_t ks_blocktri_workspace_bytes(const ks_blocktri_plan *plan);
 
-/** Bytes of workspace, a multiple of 64 and aligned to it, for ks_blocktri_inverse_blocks(). 0 of NULL. */
+/** Bytes of workspace, a multiple of 64 and aligned to it, for ks_blocktri_inverse_blocks(). 0 if plan is NULL. */
 KS_API size_t ks_blocktri_inverse_workspace_bytes(const ks_blocktri_plan *plan);
 
 /** Factor a matrix. info may be NULL.
@@ -142,8 +142,8 @@ KS_API KS_MUST_CHECK ks_status ks_blocktri_factorize(const ks_blocktri_plan *pla
                                                      const ks_blocktri_factor *factor, void *work,
                                                      ks_blocktri_info *info);
 
-/** Solve A x = b for nrhs >= 1 right-hand sides: b and x have N blocks (n, nrhs). x may be b. Nothing looks for NaN or Inf
- *  in b: they go into x. ks_blocktri_residual() tells.
+/** Solve A x = b for nrhs >= 1 right-hand sides: b and x have N blocks (n, nrhs). x may be b. Nothing looks for NaN
+ *  or Inf in b: they go into x, and ks_blocktri_residual() tells.
  *  Errors: KS_EINVAL. */
 KS_API KS_MUST_CHECK ks_status ks_blocktri_solve(const ks_blocktri_plan *plan,
                                                  const ks_blocktri_factor *factor, int nrhs,

@@ -1,10 +1,9 @@
 /* kalscan/blocktri_cuda.h -- symmetric positive definite block-tridiagonal systems on a CUDA device.
  *
  * The systems of <kalscan/blocktri.h>, one or many of the same size at once, factored by nested
- * dissection: log2(N) levels,
- * all of them one graph. Up to n = 32 each level is one launch of a fused kernel, beyond it one for
- * each 64 columns and one more. Everything stays on the device; calls put work into a stream and
- * return.
+ * dissection: log2(N) levels, all of them one graph. Up to n = 32 each level is one launch of a fused
+ * kernel, beyond it one for each 64 columns and one more. Everything stays on the device; calls put
+ * work into a stream and return.
  *
  *     ks_blocktri_cuda_options options = KS_BLOCKTRI_CUDA_OPTIONS_INIT;
  *     ks_blocktri_cuda_plan_create(&plan, context, N, n, &options);
@@ -15,15 +14,14 @@
  *     ks_blocktri_cuda_wait(plan, &info, stream);
  *
  * Storage: blocks are dense and row-major, in device memory, in the plan's precision (in double with
- * options.refine); strides in
- * elements lead from block to block and from system to system. The matrix is left as it is; the
- * factor belongs to the plan, which holds one at a time.
+ * options.refine); strides in elements lead from block to block and from system to system. The matrix
+ * is left as it is; the factor belongs to the plan, which holds one at a time.
  *
  * stream is a CUstream or cudaStream_t of the device's primary context; NULL means a stream of the
- * plan's own, and then work is done when ks_blocktri_cuda_wait() has returned. It is not one that is being
- * captured, into which CUDA launches no graph. Calls on one plan
- * are made by one thread at a time and in one stream, or in several that wait for each other. Results
- * are the same bits each time on the same device, whatever else it does, but with options.atomic. */
+ * plan's own, and then work is done when ks_blocktri_cuda_wait() has returned. It is not one that is
+ * being captured, into which CUDA launches no graph. Calls on one plan are made by one thread at a time
+ * and in one stream, or in several that wait for each other. Results are the same bits each time on the
+ * same device, whatever else it does, but with options.atomic. */
 #ifndef KALSCAN_BLOCKTRI_CUDA_H
 #define KALSCAN_BLOCKTRI_CUDA_H
 
@@ -118,9 +116,9 @@ KS_API size_t ks_blocktri_cuda_work_bytes(int64_t N, int n, int nrhs, const ks_b
  *  KS_BLOCKTRI_CUDA_OPTIONS_INIT, context NULL the C library's allocator. The context must outlive
  *  the plan.
  *  Errors: KS_EINVAL, KS_ENOMEM (of host or device; also 2^30 blocks, or tiles of 64 x 64 in them, or
- *  more, n > 32768, and segments so few that more than 32768 rounds follow one another), KS_EUNAVAILABLE (a device that the library has no code for; recursive
- *  Schur complements without the libraries that they need), KS_ENODEV,
- *  KS_EDEVICE. */
+ *  more, n > 32768, and segments so few that more than 32768 rounds follow one another),
+ *  KS_EUNAVAILABLE (a device that the library has no code for; recursive Schur complements without the
+ *  libraries that they need), KS_ENODEV, KS_EDEVICE. */
 KS_API KS_MUST_CHECK ks_status ks_blocktri_cuda_plan_create(
     ks_blocktri_cuda_plan **out, ks_context *context, int64_t N, int n,
     const ks_blocktri_cuda_options *options);

@@ -26,9 +26,10 @@ typedef struct ks_allocator {
 /** Options of a context. Start from KS_CONTEXT_OPTIONS_INIT. */
 typedef struct ks_context_options {
     size_t size;            /**< sizeof(ks_context_options); lets the struct grow            */
-    ks_allocator allocator; /**< all zero: the C library's aligned allocation                */
-    int threads;            /**< workers of the pool, the caller included; 0: all that are   */
-                            /**< online, 1: no pool                                          */
+    ks_allocator allocator; /**< all zero: the C library's aligned allocation; else both     */
+                            /**< functions                                                   */
+    int threads;            /**< workers of the pool, the caller included, at most 4096; 0:  */
+                            /**< all that are online, 1: no pool                             */
 } ks_context_options;
 #define KS_CONTEXT_OPTIONS_INIT { sizeof(ks_context_options), { NULL, NULL, NULL }, 1 }
 
@@ -43,7 +44,7 @@ KS_API KS_MUST_CHECK ks_status ks_context_create(ks_context **out,
 /** Free a context; the plans made with it must be gone. NULL is allowed. */
 KS_API void ks_context_destroy(ks_context *context);
 
-/** Workers of the pool, the caller included: at least 1, and 1 of NULL. */
+/** Workers of the pool, the caller included: at least 1, and 1 if context is NULL. */
 KS_API int ks_context_threads(const ks_context *context);
 
 KS_END_DECLS

@@ -46,14 +46,16 @@ KS_BEGIN_DECLS
 typedef enum ks_general_method {
     KS_GENERAL_AUTO = 0,         /**< by sizes, formats and a few steps of what may be fastest    */
     KS_BLOCK_JACOBI = 1,         /**< HBISA eq. 6; blocks at once                                */
-    KS_BLOCK_GAUSS_SEIDEL = 2,   /**< HBISA eq. 7; one block after the other, on one thread      */
+    KS_BLOCK_GAUSS_SEIDEL = 2,   /**< HBISA eq. 7; one block after the other, and up to 16       */
+                                 /**< sweeps on as many threads, each two blocks behind          */
     KS_RED_BLACK = 3,            /**< Gauss-Seidel over even blocks at once, then odd ones: the  */
                                  /**< convergence of eq. 7 with the parallelism of eq. 6         */
     KS_BICGSTAB = 4,             /**< van der Vorst's; right-preconditioned by the blocks D      */
     KS_GMRES = 5,                /**< restarted; right-preconditioned by the blocks D            */
     KS_CG = 6,                   /**< conjugate gradients, preconditioned by the blocks D;       */
                                  /**< symmetric positive definite systems                        */
-    KS_BLOCK_LU = 7,             /**< direct: first to last block, pivots within blocks          */
+    KS_BLOCK_LU = 7,             /**< direct: first to last block, pivots within blocks; on one  */
+                                 /**< thread, products for its residual on all                   */
     KS_BLOCK_CYCLIC_REDUCTION = 8, /**< direct: every other block, then every other of those left */
     KS_LOW_RANK_LU = 9           /**< direct: block LU whose Schur complements are diagonal      */
                                  /**< blocks with corrections of low rank (Woodbury); for U or L */
@@ -117,7 +119,8 @@ typedef struct ks_general_triples {
 } ks_general_triples;
 
 /** What to pack. D: either dense blocks or DIA. L and U: dense blocks, or triples where `data` is
- *  NULL. symmetric: U is not read, U[i] = L[i]', and of D the lower triangles are read. */
+ *  NULL; with neither, data NULL and a count of 0, zero. symmetric: U is not read, U[i] = L[i]', and of D the lower
+ *  triangles are read. */
 typedef struct ks_general_source {
     size_t size;           /**< sizeof(ks_general_source)                    */
     ks_const_blocks D;     /**< N dense blocks, or data NULL and D_dia       */
@@ -140,10 +143,10 @@ typedef struct ks_general_packed ks_general_packed;
 KS_API KS_MUST_CHECK ks_status ks_general_pack(ks_general_packed **out, ks_context *context,
                                                int64_t N, int n, const ks_general_source *source);
 
-/** Its blocks; they live as long as the packed matrix. NULL of NULL. */
+/** Its blocks; they live as long as the packed matrix. NULL if packed is NULL. */
 KS_API const ks_general_matrix *ks_general_packed_matrix(const ks_general_packed *packed);
 
-/** Bytes of all its blocks: numbers and indices. 0 of NULL. */
+/** Bytes of all its blocks: numbers and indices. 0 if packed is NULL. */
 KS_API size_t ks_general_packed_bytes(const ks_general_packed *packed);
 
 /** Free a packed matrix. NULL is allowed. */
@@ -252,27 +255,29 @@ KS_API KS_MUST_CHECK ks_status ks_general_plan_create(ks_general_plan **out, ks_
 /** Free a plan. NULL is allowed. */
 KS_API void ks_general_plan_destroy(ks_general_plan *plan);
 
-/** The method that the plan follows: never KS_GENERAL_AUTO, but of NULL. */
+/** The method that the plan follows: KS_GENERAL_AUTO only if plan is NULL. */
 KS_API ks_general_method ks_general_plan_method(const ks_general_plan *plan);
 
-/** Where the plan runs: never KS_BACKEND_AUTO; KS_BACKEND_CPU of NULL. */
+/** Where the plan runs: never KS_BACKEND_AUTO; KS_BACKEND_CPU if plan is NULL. */
 KS_API ks_backend ks_general_plan_backend(const ks_general_plan *plan);
 
 /** Workers that the plan takes, the caller included: never more than the context has; 1 on a device, and
- *  of NULL. */
+ *  if plan is NULL. */
 KS_API int ks_general_plan_threads(const ks_general_plan *plan);
 
-/** The relaxation that the plan starts with; KS_RELAXATION_ESTIMATE may be `auto`'s choice. 1 of NULL. */
+/** The relaxation that the plan starts with; KS_RELAXATION_ESTIMATE may be `auto`'s choice. 1 if plan is
+ *  NULL. */
 KS_API double ks_general_plan_relaxation(const ks_general_plan *plan);
 
-/** Bytes that a factor takes, a multiple of 64 and aligned to it. 0 of NULL. */
+/** Bytes that a factor takes, a multiple of 64 and aligned to it. 0 if plan is NULL. */
 KS_API size_t ks_general_factor_bytes(const ks_general_plan *plan);
 
-/** Bytes of workspace, a multiple of 64 and aligned to it. 0 of NULL. */
+/** Bytes of workspace, a multiple of 64 and aligned to it. 0 if plan is NULL. */
 KS_API size_t ks_general_workspace_bytes(const ks_general_plan *plan);
 
 /** Bytes that one iteration must read and write at the least: matrix, factors and vectors, once
- *  for each product and each solve of the diagonal blocks; 0 for direct methods, and of NULL. */
+ *  for each product and each solve of the diagonal blocks; 0 for direct methods, and if plan or matrix is
+ *  NULL. */
 KS_API size_t ks_general_iteration_bytes(const ks_general_plan *plan,
                                          const ks_general_matrix *matrix);
 

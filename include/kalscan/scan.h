@@ -54,8 +54,9 @@ typedef struct ks_combine_job {
  *  could not compute; the scan then ends with KS_ENOTPD. They are called from several threads at
  *  once, each with scratch of its own: `scratch_bytes` bytes, aligned to 64.
  *
- *  neutral serves KS_SCAN_BLELLOCH alone and may be NULL elsewhere. The last two are optional and serve
- *  KS_SCAN_CHUNKED alone: with them the array of ks_scan_run() holds one aggregate for each chunk only. */
+ *  neutral serves KS_SCAN_BLELLOCH alone and may be NULL elsewhere. The last two, both or neither, are optional and
+ *  serve KS_SCAN_CHUNKED alone: with them the array of ks_scan_run() holds one aggregate for each chunk only,
+ *  ks_scan_plan_stats().chunks of them. */
 typedef struct ks_operator {
     size_t size;           /**< sizeof(ks_operator)                                        */
     size_t element_bytes;  /**< bytes from one element to the next                         */
@@ -78,7 +79,7 @@ typedef struct ks_scan_options {
     size_t size;                 /**< sizeof(ks_scan_options)                                   */
     ks_scan_algorithm algorithm;
     ks_direction direction;
-    int64_t threshold;           /**< KS_SCAN_SENGUPTA: the paper's N >= 1                      */
+    int64_t threshold;           /**< KS_SCAN_SENGUPTA: SF's N, at least 1                       */
     int64_t chunks;              /**< KS_SCAN_CHUNKED: at most so many chunks, all equally long */
                                  /**< but the one that the scan meets last; 0: chosen from T    */
                                  /**< alone, about sqrt(T) and at most 256                      */
@@ -99,7 +100,7 @@ typedef struct ks_scan_stats {
 
 typedef struct ks_scan_plan ks_scan_plan;
 
-/** Plan a scan of `length` >= 1 elements. On success *out is the caller's: free it with
+/** Plan a scan of `length` elements, from 1 to 2^61 - 1. On success *out is the caller's: free it with
  *  ks_scan_plan_destroy(); on failure it is NULL. context NULL: the C library's allocator, one
  *  thread. The context must outlive the plan. options NULL means KS_SCAN_OPTIONS_INIT.
  *  Errors: KS_EINVAL, KS_ENOMEM. */
@@ -117,7 +118,7 @@ KS_API ks_scan_stats ks_scan_plan_stats(const ks_scan_plan *plan);
  *  overflows or an argument is not valid (KS_SCAN_BLELLOCH without neutral, for example). */
 KS_API size_t ks_scan_workspace_bytes(const ks_scan_plan *plan, const ks_operator *op);
 
-/** Run the plan in place on `elements` (length elements, or one for each chunk where the
+/** Run the plan in place on `elements` (length elements, or ks_scan_plan_stats().chunks where the
  *  operator has absorb and rerun and the algorithm is KS_SCAN_CHUNKED). `work` holds
  *  ks_scan_workspace_bytes() bytes, aligned to 64. A plan is immutable: many threads may run
  *  one plan, each with elements and workspace of its own.

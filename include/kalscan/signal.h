@@ -44,7 +44,7 @@ typedef struct ks_signal_outputs {
     { sizeof(ks_signal_outputs), KS_OUTPUTS_NONE, KS_OUTPUTS_NONE, KS_OUTPUTS_NONE, KS_OUTPUTS_NONE }
 
 /** Bytes of workspace that ks_signal() needs, a multiple of 64 and aligned to it; SIZE_MAX where they do not fit a
- *  size_t. 0 of NULL. */
+ *  size_t. 0 if plan is NULL. */
 KS_API size_t ks_signal_workspace_bytes(const ks_smooth_plan *plan);
 
 /** Make the signal of all steps and series. Of the plan, of any job, method and back end, it takes the sizes, the

@@ -5,7 +5,7 @@
  *
  * F[k], Q[k], u[k] lead INTO step k. The prior is that of x[-1] (KS_PRIOR_X0) or of x[0]
  * (KS_PRIOR_X1). A NaN in y is a missing entry: its row leaves H and d, its row and column leave
- * R. Q, R and P0 may be singular. B independent series run in one call.
+ * R; these must be finite all the same. Q, R and P0 may be singular. B independent series run in one call.
  *
  * Usage: make a plan once, run it many times, destroy it. In real time: a filter's plan of one step, run at
  * each observation under KS_PRIOR_X0, with filtered_mean and filtered_cov of the run before as m0 and P0.
@@ -50,15 +50,15 @@ typedef enum ks_method {
     KS_METHOD_TWO_ENDED = 2,       /**< smoother: from both ends to the middle and back out, on two  */
                                    /**< threads; R positive definite over the entries present     */
                                    /**< in the right half, no variance less than 1.1e-8 (float:   */
-                                   /**< 2.4e-4) of it given the entries before, and for loglik no */
-                                   /**< y there 9e13 times its noise (float: 1.7e7); smoothed     */
-                                   /**< outputs and loglik only                                   */
+                                   /**< 2.4e-4) of it given the entries before, and, if loglik is */
+                                   /**< asked for, no observation there larger than 9e13 (float:  */
+                                   /**< 1.7e7) standard deviations of its noise                   */
     KS_METHOD_SCAN = 3,            /**< filter: scan of filtering elements, SF Alg. 5               */
     KS_METHOD_SCAN_RTS = 4,        /**< smoother: Alg. 5, then a reverse scan, SF Alg. 6            */
     KS_METHOD_SCAN_TWO_FILTER = 5, /**< smoother: forward and reverse scans combined, SF Alg. 7     */
     KS_METHOD_BLOCKTRI = 6         /**< smoother: block-tridiagonal MAP system, in any order of     */
-                                   /**< <kalscan/order.h>; no filtered estimates; P0 (x1) or       */
-                                   /**< F P0 F' + Q (x0), Q and R must be positive definite        */
+                                   /**< <kalscan/order.h>; P0 (x1) or F P0 F' + Q (x0), Q and R    */
+                                   /**< must be positive definite                                  */
 } ks_method;
 #define KS_METHODS 7
 
@@ -72,11 +72,11 @@ typedef enum ks_prior {
 
 typedef enum ks_transition {
     KS_INTO = 0,   /**< row k of F, Q, u leads into step k                                       */
-    KS_OUT_OF = 1  /**< row k carries x[k] to x[k+1] (Durbin & Koopman); needs KS_PRIOR_X1 where */
-                   /**< F, Q or u varies with the step                                           */
+    KS_OUT_OF = 1  /**< row k carries x[k] to x[k+1] (Durbin & Koopman), T - 1 rows suffice;     */
+                   /**< needs KS_PRIOR_X1 where F, Q or u varies with the step                   */
 } ks_transition;
 
-/** What becomes of a constant model's covariances, which converge: F, Q, H and R without a step stride. Scans, which make
+/** How covariances of a constant model (no step stride in F, Q, H, R) are treated once they converge. Scans, which make
  *  elements of all steps, and devices compute each step. KS_METHOD_AUTO may take another method with another word, and from
  *  both ends the halves may meet at another step. */
 typedef enum ks_steady_state {
@@ -93,22 +93,27 @@ typedef enum ks_steady_state {
 /** The name as the command line spells it, "hold"; NULL for an unknown value. */
 KS_API const char *ks_steady_state_name(ks_steady_state steady_state);
 
-/** An input array, borrowed and read-only. Strides count elements; 0: the same block at every
- *  step, for every series. An array that does not end within PTRDIFF_MAX bytes is KS_EINVAL. data NULL: absent
- *  (u, d: zero). */
+/** An input array, borrowed and read-only. Strides count elements. A stride is 0, the same block at every step or for
+ *  every series, or at least the size of a block; m0 and P0 have no steps and use their series stride alone. A negative
+ *  stride, another one that is less than a block, and an array that does not end within PTRDIFF_MAX bytes are
+ *  KS_EINVAL. data NULL: absent (u, d: zero). */
 typedef struct ks_view {
     const void *data;
     int64_t step_stride, series_stride;
 } ks_view;
 
-/** An output array, the caller's. data NULL: none of the plan's outputs. */
+/** An output array, the caller's. Strides count elements, those of loglik and loglik_terms doubles whatever the
+ *  precision. Where there are several steps, or series, that stride is at least the size of a block, never 0; loglik,
+ *  prior_mean and prior_cov have no steps and use their series stride alone. data NULL: none of the plan's outputs. */
 typedef struct ks_out {
     void *data;
     int64_t step_stride, series_stride;
 } ks_out;
 
 /** A model. Start from KS_MODEL_INIT. Blocks: F, Q (nx, nx); H (ny, nx); R (ny, ny); u (nx);
- *  d (ny); m0 (nx) and P0 (nx, nx), which have no steps. Q, R and P0 are read as symmetric. */
+ *  d (ny); m0 (nx) and P0 (nx, nx), which have no steps. Of Q, R and P0 both triangles are read, and they must be equal
+ *  to the bit: methods read one here and the other there, and come to different results where they differ. A run does
+ *  not look; ks_model_check() tells, with an asymmetry of 0, and ks_covariance_symmetrize() makes them so. */
 typedef struct ks_model {
     size_t size;  /**< sizeof(ks_model) */
     ks_view F, Q, u, H, R, d, m0, P0;
@@ -119,7 +124,15 @@ typedef struct ks_model {
     { sizeof(ks_model), { NULL, 0, 0 }, { NULL, 0, 0 }, { NULL, 0, 0 }, { NULL, 0, 0 },     \
       { NULL, 0, 0 }, { NULL, 0, 0 }, { NULL, 0, 0 }, { NULL, 0, 0 }, KS_PRIOR_X0, KS_INTO }
 
-/** What a plan makes; every run of it makes all of that. */
+/** What a plan makes; every run of it makes all of that. Who makes what, KS_METHOD_AUTO as who it takes:
+ *
+ *                                                      filter:            smooth: sequential,     smooth:
+ *                                                      sequential, scan   scan-rts, -two-filter   two-ended, blocktri
+ *     LOGLIK                                           yes                yes                     yes
+ *     LOGLIK_TERMS, PREDICTED_*, FILTERED_*,
+ *     INNOVATION*                                      yes                yes                     no
+ *     SMOOTHED_*, LAG_ONE_COV, PRIOR_* (KS_PRIOR_X0)   no                 yes                     yes
+ */
 typedef enum ks_output {
     KS_OUT_LOGLIK = 1 << 0,
     KS_OUT_LOGLIK_TERMS = 1 << 1,
@@ -179,12 +192,14 @@ typedef struct ks_smooth_options {
     ks_job job;
     ks_method method;
     ks_precision precision;
-    unsigned outputs;       /**< ks_output bits, what each run makes: a filter's are other ones  */
+    unsigned outputs;       /**< Bitwise OR of ks_output, made by every run. The default suits   */
+                            /**< KS_JOB_SMOOTH; a filter must set its own.                       */
     ks_scan_algorithm scan; /**< scan methods                                                    */
     int64_t scan_threshold; /**< KS_SCAN_SENGUPTA: N                                             */
     int threads;            /**< at most so many workers of the context; 0: all of them          */
     ks_tier tier;
-    /** Called now and then, on the thread that runs the plan; non-zero stops with KS_ECANCELED. */
+    /** Called now and then, on the thread that runs the plan, with units of work, of which only the ratio means
+     *  anything; non-zero stops with KS_ECANCELED. */
     int (*progress)(void *user, int64_t done, int64_t total);
     void *progress_user;
     ks_blocktri_order order; /**< KS_METHOD_BLOCKTRI: in which order it eliminates the steps     */
@@ -217,7 +232,7 @@ typedef enum ks_array {
     KS_ARRAY_LOGLIK           /**< the log-likelihood, where all estimates are finite            */
 } ks_array;
 
-/** "Q", "H P H' + R", ...: static storage, never NULL. */
+/** "Q", "H P H' + R", ..., "" for KS_ARRAY_NONE: static storage, never NULL. */
 KS_API const char *ks_array_name(ks_array array);
 
 /** What is wrong with an array. */
@@ -266,11 +281,14 @@ typedef struct ks_smooth_plan ks_smooth_plan;
 
 /** Plan for B >= 1 series of T >= 1 steps, nx >= 1 states and ny >= 1 observed entries. On success
  *  *out is the caller's: free it with ks_smooth_plan_destroy(); on failure it is NULL. context
- *  NULL: the C library's allocator, one thread. The context must outlive the plan.
+ *  NULL: the C library's allocator, one thread. The context must outlive the plan. options NULL means
+ *  KS_SMOOTH_OPTIONS_INIT.
  *  A plan on a device keeps its memory there from now on; runs of it take turns.
- *  Errors: KS_EINVAL (also when the method cannot make an output that is asked for, or does not run
- *  on the device), KS_ENOMEM, KS_EUNAVAILABLE, and of KS_BACKEND_CUDA KS_ENODEV (no such device, no
- *  driver, not built in), KS_EDEVICE. */
+ *  Errors: KS_EINVAL (a size below 1; an option that is no value of its type or is negative, but for a second_device of
+ *  -1; a method that does not do the job, or not in this precision, cannot make an output that is asked for, or does not
+ *  run on the device that is insisted on; scan_threshold below 1 with KS_SCAN_SENGUPTA; a second device for another
+ *  method or with KS_BACKEND_CPU), KS_ENOMEM (also nx or ny above 5792, and sizes in bytes that overflow),
+ *  KS_EUNAVAILABLE, and of KS_BACKEND_CUDA KS_ENODEV (no such device, no driver, not built in), KS_EDEVICE. */
 KS_API KS_MUST_CHECK ks_status ks_smooth_plan_create(ks_smooth_plan **out, ks_context *context,
                                                      int64_t T, int64_t B, int nx, int ny,
                                                      const ks_smooth_options *options);
@@ -278,16 +296,16 @@ KS_API KS_MUST_CHECK ks_status ks_smooth_plan_create(ks_smooth_plan **out, ks_co
 /** Free a plan. NULL is allowed. */
 KS_API void ks_smooth_plan_destroy(ks_smooth_plan *plan);
 
-/** The method that the plan runs: never KS_METHOD_AUTO, but of NULL. Where that was asked for and this is
+/** The method that the plan runs: KS_METHOD_AUTO only if plan is NULL. Where that was asked for and this is
  *  KS_METHOD_TWO_ENDED, a run takes KS_METHOD_SEQUENTIAL if covariance steps repeat or its data ask for
  *  it, KS_METHOD_SCAN_RTS in chunks if the model varies and threads are many; ks_info.method tells. */
 KS_API ks_method ks_smooth_plan_method(const ks_smooth_plan *plan);
 
-/** Where the plan runs: never KS_BACKEND_AUTO; KS_BACKEND_CPU of NULL. */
+/** Where the plan runs: never KS_BACKEND_AUTO; KS_BACKEND_CPU if plan is NULL. */
 KS_API ks_backend ks_smooth_plan_backend(const ks_smooth_plan *plan);
 
 /** Why a plan with KS_BACKEND_AUTO runs on the CPU: the status that the device gave, KS_EINVAL where
- *  the method, or its order, has no form for the device, KS_OK where it runs there, and of NULL. */
+ *  the method, or its order, has no form for the device, KS_OK where it runs there, and if plan is NULL. */
 KS_API ks_status ks_smooth_plan_declined(const ks_smooth_plan *plan);
 
 /** Bytes of device memory that such a plan takes at least (long series go there in parts with
@@ -296,20 +314,21 @@ KS_API ks_status ks_smooth_plan_declined(const ks_smooth_plan *plan);
 KS_API size_t ks_smooth_device_bytes(int64_t T, int64_t B, int nx, int ny,
                                      const ks_smooth_options *options);
 
-/** The order in which KS_METHOD_BLOCKTRI eliminates the steps: never KS_BLOCKTRI_AUTO but for
- *  other methods, and of NULL. */
+/** The order in which KS_METHOD_BLOCKTRI eliminates the steps: KS_BLOCKTRI_AUTO only for other
+ *  methods, and if plan is NULL. */
 KS_API ks_blocktri_order ks_smooth_plan_order(const ks_smooth_plan *plan);
 
 /** Workers that a run takes, the caller included: never more than the context has. Where the method is
- *  left to the library and a run changes it, ks_info.threads may tell others. 1 of NULL. */
+ *  left to the library and a run changes it, ks_info.threads may tell others. 1 if plan is NULL. */
 KS_API int ks_smooth_plan_threads(const ks_smooth_plan *plan);
 
-/** Bytes of workspace that one run needs, a multiple of 64 and aligned to it. 0 of NULL. */
+/** Bytes of workspace that one run needs, a multiple of 64 and aligned to it. 0 if plan is NULL. */
 KS_API size_t ks_smooth_workspace_bytes(const ks_smooth_plan *plan);
 
 /** Run a plan. `y` has (ny) blocks; inputs and outputs as described above; `work` holds
  *  ks_smooth_workspace_bytes() bytes, aligned to 64, with undefined contents afterwards. info may
- *  be NULL.
+ *  be NULL. The model is trusted: what is not finite, not symmetric or indefinite in it may show as any of the errors
+ *  below, elsewhere, or not at all; ks_model_check() tells, once for many runs, which matrix it is.
  *  Errors: KS_EINVAL, KS_ENOTPD (an innovation covariance), KS_EREFUSED (the method cannot take the model, or would
  *  multiply its round-off beyond what the estimates bear: KS_FAULT_ILL_CONDITIONED), KS_EMODEL (Inf in y), KS_ENONFINITE,
  *  KS_ECANCELED, KS_EDEVICE. On error the outputs hold no meaningful values. */
@@ -326,7 +345,7 @@ KS_API KS_MUST_CHECK ks_status ks_model_check(const ks_smooth_plan *plan, const 
                                               double asymmetry, double indefinite, ks_info *info);
 
 /** Check `count` contiguous (n, n) covariances as ks_model_check() does and replace each by its
- *  symmetric part. On failure info->step is the index of the block.
+ *  symmetric part. On failure info->step is the index of the block; those before it are replaced already.
  *  Errors: KS_EINVAL, KS_ENOMEM, KS_EMODEL. */
 KS_API KS_MUST_CHECK ks_status ks_covariance_symmetrize(ks_precision precision, int n,
                                                         int64_t count, void *blocks,

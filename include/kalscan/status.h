@@ -2,7 +2,10 @@
  *
  * Errors are values: the library never prints, exits, aborts, reads the environment or keeps
  * a hidden last error. What a status cannot say (which step, which matrix) is in ks_info, see
- * <kalscan/smooth.h>. */
+ * <kalscan/smooth.h>.
+ *
+ * Structs whose first member is `size` have an initializer that sets it to their sizeof, KS_INFO_INIT and so on: a
+ * call that is given any other size is KS_EINVAL, and leaves that struct as it is. */
 #ifndef KALSCAN_STATUS_H
 #define KALSCAN_STATUS_H
 
