@@ -199,6 +199,8 @@ KS_API KS_MUST_CHECK ks_status ks_blocktri_cuda_inverse_blocks(ks_blocktri_cuda_
  *  Errors: KS_EINVAL, KS_ENOMEM, KS_EDEVICE. */
 KS_API KS_MUST_CHECK ks_status ks_blocktri_cuda_alloc(ks_blocktri_cuda_plan *plan, void **out,
                                                       size_t bytes);
+/** Give back what ks_blocktri_cuda_alloc() gave for the same plan. memory NULL is allowed; with plan NULL
+ *  nothing is done. */
 KS_API void ks_blocktri_cuda_free(ks_blocktri_cuda_plan *plan, void *memory);
 KS_API KS_MUST_CHECK ks_status ks_blocktri_cuda_upload(ks_blocktri_cuda_plan *plan, void *device,
                                                        const void *host, size_t bytes);

@@ -200,8 +200,9 @@ static cudaError_t ks_scan_enqueue(const ks_scan_plan *plan, const Op &op, void 
     return cudaSuccess;
 }
 
-/** The same in one cooperative launch, with a barrier of the grid between rounds, and with the same
- *  brackets. `rounds` is device memory with a copy of the ks_scan_plan_rounds() of the plan. */
+/** The same in one cooperative launch, with a barrier of the grid between rounds, combining in the same
+ *  order, so that results are the same bits. `rounds` is device memory with a copy of the
+ *  ks_scan_plan_rounds() of the plan. */
 template <class Op>
 static cudaError_t ks_scan_enqueue_together(const ks_scan_plan *plan, const Op &op, void *elements,
                                             void *spare, const ks_round *rounds, cudaStream_t stream)

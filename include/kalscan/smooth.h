@@ -76,9 +76,9 @@ typedef enum ks_transition {
                    /**< needs KS_PRIOR_X1 where F, Q or u varies with the step                   */
 } ks_transition;
 
-/** How covariances of a constant model (no step stride in F, Q, H, R) are treated once they converge. Scans, which make
- *  elements of all steps, and devices compute each step. KS_METHOD_AUTO may take another method with another word, and from
- *  both ends the halves may meet at another step. */
+/** What to do when the covariances of a constant model (F, Q, H and R without a step stride) converge. Scans, which make
+ *  elements of all steps, and devices compute each step whatever this says. With another value KS_METHOD_AUTO may choose
+ *  another method, and the halves of KS_METHOD_TWO_ENDED may meet at another step. */
 typedef enum ks_steady_state {
     KS_STEADY_STATE_HOLD = 0,   /**< steps that repeat earlier ones to the bit are looked up; where none repeats, a     */
                                 /**< covariance that moves by round-off alone is held as it is, if it is bounded that   */
@@ -192,8 +192,9 @@ typedef struct ks_smooth_options {
     ks_job job;
     ks_method method;
     ks_precision precision;
-    unsigned outputs;       /**< Bitwise OR of ks_output, made by every run. The default suits   */
-                            /**< KS_JOB_SMOOTH; a filter must set its own.                       */
+    unsigned outputs;       /**< bitwise OR of ks_output, made by every run. The default suits   */
+                            /**< KS_JOB_SMOOTH; a filter must set its own (predicted, filtered,  */
+                            /**< innovations, loglik)                                            */
     ks_scan_algorithm scan; /**< scan methods                                                    */
     int64_t scan_threshold; /**< KS_SCAN_SENGUPTA: N                                             */
     int threads;            /**< at most so many workers of the context; 0: all of them          */

@@ -45,6 +45,8 @@ KS_API KS_MUST_CHECK ks_status ks_smooth_cuda_wait(const ks_smooth_plan *plan, k
  *  Errors: KS_EINVAL, KS_ENOMEM, KS_EDEVICE. */
 KS_API KS_MUST_CHECK ks_status ks_smooth_cuda_alloc(const ks_smooth_plan *plan, void **out,
                                                     size_t bytes);
+/** Give back what ks_smooth_cuda_alloc() gave for the same plan. memory NULL is allowed; with plan NULL
+ *  nothing is done. */
 KS_API void ks_smooth_cuda_free(const ks_smooth_plan *plan, void *memory);
 KS_API KS_MUST_CHECK ks_status ks_smooth_cuda_upload(const ks_smooth_plan *plan, void *device,
                                                      const void *host, size_t bytes);
