@@ -16,7 +16,8 @@ typedef struct ks_kernels {
     size_t number_bytes;
     double largest; /* finite number */
     size_t (*scratch_bytes)(int nx, int ny);
-    /** The same for filter_absorb and smooth_absorb, whose steps take `steps` bytes: scratch_bytes. */
+    /** Bytes of `work` for filter_absorb and smooth_absorb. `steps`: bytes for the ordinary filter and smoother steps
+     *  that they run inside, which is what scratch_bytes says. */
     size_t (*absorb_bytes)(int nx, int ny, size_t steps);
     size_t (*filter_element_bytes)(int nx);
     size_t (*smooth_element_bytes)(int nx);

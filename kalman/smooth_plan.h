@@ -20,8 +20,9 @@ struct ks_smooth_plan {
     int nx, ny;
     ks_smooth_options options;
     ks_method method;
-    int automatic;                /* of both the sequential method and this, a run takes one */
-    struct ks_smooth_plan *wide;  /* what it takes for models that vary, where there are many threads, or NULL */
+    int automatic;                /* each run chooses between `method`, KS_METHOD_SEQUENTIAL and `wide`: automatic.c */
+    struct ks_smooth_plan *wide;  /* of such a plan with many threads: the scan in chunks, which runs take where the
+                                     covariances of no steps can repeat; else NULL */
     const ks_kernels *kernels;    /* in the plan's precision, of KS_MIXED that of covariances */
     size_t mean_bytes;            /* of a number of the model and the means */
     const ks_kernels *aggregates; /* in double, for aggregates of chunks   */

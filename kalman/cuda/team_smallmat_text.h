@@ -1,8 +1,9 @@
 /* team_smallmat_text.h -- device code: the functions of smallmat_text.h that steps are made of, by a team
  * of threads on memory that all of them see; see num_f64.h and team.h. Every thread calls them with the
- * same arguments; they wait for the team after they have written. Before, only where includers have defined KS_TEAM_BEFORE()
- * so: a caller whose threads write what others are to read here, or read what is to be written, otherwise waits
- * himself. What one thread computes does not depend on how many there are. */
+ * same arguments. Every function ends with a team barrier. It begins with one only if KS_TEAM_BEFORE() is defined
+ * as ks_team_sync() (ks_ldl and ks_semidefinite_factor always do); otherwise the caller must synchronise before it
+ * passes memory that other threads have written, or that they still read and the function writes. Results do
+ * not depend on the number of threads. */
 #ifndef KS_TEAM_BEFORE
 #define KS_TEAM_BEFORE() ((void)0)
 #endif

@@ -1,6 +1,7 @@
 /* absorb_text.h -- many steps into one element, see element_text.h and num_f64.h: of the filter by its
- * sensitivities, of the smoother by the product of its gains. Both run ordinary filter and smoother steps from
- * nothing known of the estimate beside the range, a block at a time, and read the gains that these leave.
+ * sensitivities, of the smoother by the product of its gains. Both run ordinary filter and smoother steps over the
+ * range, a block at a time, as if the state beside it (before it for the filter, after it for the smoother) were
+ * exactly 0; from the gains that these steps store follows how the results depend on that state.
  * For scalar numbers; part of kernels_text.h. */
 
 /** Bytes of gains that a block may leave: they are read again at once. */
@@ -91,7 +92,8 @@ KS_HD void KS_T(ks_absorb_back)(int nx, int64_t k0, int64_t k1, const KS_T(ks_ab
     }
 }
 
-/** x, C and A of nothing: no estimate beside the range is known, and it all depends on that. */
+/** x, C, A, eta and J of no steps: the state beside the range is exactly 0, x = 0 and C = 0, and its own
+ *  derivative A is I. */
 KS_HD void KS_T(ks_absorb_begin)(int nx, const KS_T(ks_absorb_memory) *w)
 {
     for (int i = 0; i < nx; ++i) w->x[i] = w->eta[i] = KS_LIT(0);

@@ -36,7 +36,8 @@ KS_HD int KS_T(ks_steady_asks)(int found, int may, ks_steady *s)
     return may && (!found || s->stage == KS_STEADY_ASKED);
 }
 
-/** Whether it is wanted what it starts from, so many steps after the one that is asked. */
+/** Whether the covariance that this step starts from must be copied, to be compared with the one that the step makes;
+ *  phase: steps since the last one that was asked, of which there is one in KS_LOOK. */
 KS_HD int KS_T(ks_steady_watches)(const ks_steady *s, int phase)
 {
     return s->stage == KS_STEADY_HELD || (s->stage != KS_STEADY_ASKED && phase == 0) ||

@@ -95,7 +95,8 @@ static ks_pass pass_of(const ks_scan_device *d, const ks_gpu_kernel *kernel)
     return kernel == d->fast_absorb ? KS_PASS_ABSORB : kernel == d->fast_filter ? KS_PASS_FILTER : KS_PASS_BACK;
 }
 
-/** One of the kernels for teams; `with_ring` or NULL. */
+/** Launch a kernel that gives each chunk to a team of threads: with_ring, if not NULL, where ks_chunks_ring() finds
+ *  room in shared memory for a ring of rows, else `kernel`. */
 static ks_status run_teams(ks_scan_device *d, const ks_team_shape *team, const ks_gpu_kernel *kernel,
                            const ks_gpu_kernel *with_ring, int resident, long long phase)
 {
@@ -114,7 +115,7 @@ static ks_status run_teams(ks_scan_device *d, const ks_team_shape *team, const k
     return ks_gpu_launch(d->gpu, args.ring.fill ? with_ring : kernel, &shape, &args, sizeof args, d->stream);
 }
 
-/** One of those for a thread and its registers; `with_ring` or NULL. */
+/** The same for a kernel that gives each chunk to one thread, which keeps its state in registers. */
 static ks_status run_threads(ks_scan_device *d, const ks_gpu_kernel *kernel, const ks_gpu_kernel *with_ring,
                              int resident, long long phase)
 {
