@@ -54,7 +54,7 @@ typedef struct ks_bt_kernels {
     /** Eliminate a lane. The anchor's block is updated; the target's is left to gather(). */
     ks_bt_failure (*factor)(const ks_bt_chain *chain);
     /** D (lower triangle) -= X' X, X a coupling's factor. */
-    void (*gather)(int n, int ld, const void *X, void *D, void *scratch);
+    void (*gather)(int n, const void *X, void *D, void *scratch);
     /** Forward substitution; the anchor's rows are updated, the target's left to gather_x(). */
     void (*forward)(const ks_bt_chain *chain);
     /** to (n, m) -= X' from (n, m), which is left as it is. */

@@ -105,12 +105,9 @@ static void gather_target(const factor_run *run, int64_t q, void *scratch)
     const int64_t block = ks_bt_block(&plan->schedule, level, position);
     void *D = ks_bt_at(plan, run->factor->D.data, block * run->factor->D.stride);
     if (ks_bt_lane_of(level, q).count > 0)
-        plan->kernels->gather(plan->n, plan->ld,
-                              ks_bt_at(plan, edges.data, (position - 1) * edges.stride), D,
-                              scratch);
+        plan->kernels->gather(plan->n, ks_bt_at(plan, edges.data, (position - 1) * edges.stride), D, scratch);
     if (level->mirrored && level->lanes > 1)
-        plan->kernels->gather(plan->n, plan->ld,
-                              ks_bt_at(plan, edges.data, position * edges.stride), D, scratch);
+        plan->kernels->gather(plan->n, ks_bt_at(plan, edges.data, position * edges.stride), D, scratch);
 }
 
 static void factor_lane(factor_run *run, int64_t number, int worker)

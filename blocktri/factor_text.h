@@ -167,11 +167,10 @@ static ks_bt_failure KS_T(ks_bt_factor)(const ks_bt_chain *c)
     }
 }
 
-static void KS_T(ks_bt_gather)(int n, int ld, const void *X, void *D, void *scratch)
+static void KS_T(ks_bt_gather)(int n, const void *X, void *D, void *scratch)
 {
     const int np = (n + 3) / 4 * 4, slab = KS_T(ks_bt_slab)(np);
     KS_NUM *P = (KS_NUM *)scratch, *Y = P + KS_T(ks_bt_columns)(n) / KS_BT_WIDTH * slab;
-    (void)ld;
     KS_T(ks_bt_load_symmetric)(n, np, slab, (const KS_NUM *)D, P);
     KS_T(ks_bt_load)(n, np, slab, (const KS_NUM *)X, Y);
     KS_T(ks_bt_downdate)(n, np, slab, Y, P, (KS_T(ks_bt_ahead_of) *)0);

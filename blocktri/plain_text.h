@@ -175,10 +175,9 @@ static ks_bt_failure KS_T(ks_bt_plain_factor)(const ks_bt_chain *c)
     return failure;
 }
 
-static void KS_T(ks_bt_plain_gather)(int n, int ld, const void *X, void *D, void *scratch)
+static void KS_T(ks_bt_plain_gather)(int n, const void *X, void *D, void *scratch)
 {
     KS_NUM *P = (KS_NUM *)scratch, *to = (KS_NUM *)D;
-    (void)ld;
     KS_T(ks_bt_plain_symmetric)(n, to, P);
     KS_T(ks_bt_plain_downdate)(n, (const KS_NUM *)X, P);
     for (int i = 0; i < n; ++i)

@@ -112,7 +112,7 @@ static int find(bench *b, ks_bt_unit_costs *costs)
         for (int i = 0; i < 4; ++i) lane[i]->inner[anchored] = difference(two[i], one[i]);
     }
     fill_in(b);
-    b->kernels.gather(b->n, b->n, b->edge, b->D, b->scratch);
+    b->kernels.gather(b->n, b->edge, b->D, b->scratch);
     costs->gather = ks_bt_take_flops();
     b->kernels.gather_x(b->n, b->nrhs, b->edge, b->x, b->x + b->n * b->nrhs, NULL);
     costs->gather_x = ks_bt_take_flops();

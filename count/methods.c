@@ -56,9 +56,8 @@ static int absorb_filter(void *user, int64_t first, int64_t steps, ks_flops *flo
 }
 
 /** Reading the carry, or the prior, is copying. */
-static int rerun_filter(void *user, int carried, int64_t first, int64_t steps, ks_flops *flops)
+static int rerun_filter(void *user, int64_t first, int64_t steps, ks_flops *flops)
 {
-    (void)carried;
     (void)first;
     return ks_flops_add(flops, ((const counting *)user)->unit->filter_step, steps);
 }
@@ -71,11 +70,10 @@ static int absorb_smoother(void *user, int64_t first, int64_t steps, ks_flops *f
            (last && ks_flops_add(flops, c->unit->smooth_absorb_last, 1));
 }
 
-static int rerun_smoother(void *user, int carried, int64_t first, int64_t steps, ks_flops *flops)
+static int rerun_smoother(void *user, int64_t first, int64_t steps, ks_flops *flops)
 {
     const counting *c = user;
     const int last = first + steps == c->what->T;
-    (void)carried;
     return ks_flops_add(flops, c->unit->smooth_step, steps - last) ||
            (last && ks_flops_add(flops, c->unit->smooth_step_last, 1));
 }

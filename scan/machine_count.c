@@ -79,14 +79,12 @@ static ks_status append_chunks(class_list *list, const ks_part *part,
                                const ks_operation_costs *costs)
 {
     const int absorb = part->kind == KS_PART_ABSORB;
-    const int carried = part->lhs.buffer != KS_NO_BUFFER;
-    if (absorb ? !costs->absorb : !costs->rerun) return KS_EINVAL;
+    int (*const cost)(void *, int64_t, int64_t, ks_flops *) = absorb ? costs->absorb : costs->rerun;
+    if (!cost) return KS_EINVAL;
     for (int64_t l = 0; l < part->lanes; ++l) {
         const int64_t first = ks_slot(absorb ? &part->lhs : &part->rhs, l, 0);
         ks_flops flops = {0, 0, 0, 0};
-        if (absorb ? costs->absorb(costs->user, first, part->chain, &flops)
-                   : costs->rerun(costs->user, carried, first, part->chain, &flops))
-            return KS_ENOMEM;
+        if (cost(costs->user, first, part->chain, &flops)) return KS_ENOMEM;
         const ks_status status = append(list, 1, flops);
         if (status != KS_OK) return status;
     }

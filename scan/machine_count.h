@@ -35,10 +35,10 @@ typedef struct ks_operation_costs {
     ks_flops combine; /**< one application of the operator                                     */
     ks_flops neutral; /**< making a neutral element                                            */
     void *user;
-    /** Absorbing steps first .. first + count - 1, and running them again from a carry or from
+    /** Absorbing steps first .. first + count - 1, and running them again, from a carry or from
      *  none. Return non-zero where 64 bits do not hold the counts. NULL where no schedule asks. */
     int (*absorb)(void *user, int64_t first, int64_t count, ks_flops *flops);
-    int (*rerun)(void *user, int carried, int64_t first, int64_t count, ks_flops *flops);
+    int (*rerun)(void *user, int64_t first, int64_t count, ks_flops *flops);
 } ks_operation_costs;
 
 /** One parallel step whose lanes, numbered from 0, belong to `classes` classes in this order.

@@ -148,7 +148,7 @@ ks_status ks_scan_device_begin(ks_scan_device *d)
 
 ks_status ks_scan_device_enqueue(ks_scan_device *d, const ks_smooth_plan *plan, ks_run_part part)
 {
-    if (plan->method == KS_METHOD_BLOCKTRI) return ks_map_device_enqueue(d, plan);
+    if (plan->method == KS_METHOD_BLOCKTRI) return ks_map_device_enqueue(d);
     if (part == KS_RUN_EVIDENCE) return evidence(d, plan);
     if (part == KS_RUN_FILTER_ROUNDING) return ask_filter(d, plan);
     if (part == KS_RUN_ROUNDING) return ask(d, plan);
@@ -342,7 +342,7 @@ int ks_scan_device_tell(const ks_scan_device *d, ks_run *run, int64_t b)
 static ks_status compute_map(ks_scan_device *d, ks_run *run, int64_t b)
 {
     refresh(d);
-    KS_TRY(d->map.nested ? ks_map_device_enqueue(d, run->plan) : launch_part(d, run->plan, KS_RUN_WHOLE));
+    KS_TRY(d->map.nested ? ks_map_device_enqueue(d) : launch_part(d, run->plan, KS_RUN_WHOLE));
     return ks_map_device_finish(d, run, b);
 }
 

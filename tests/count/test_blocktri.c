@@ -153,7 +153,7 @@ static void run_gather(full *f, int part, int l)
             const double *X = edge + (side < 0 ? at - 1 : at) * edges.stride;
             const int64_t other = ks_bt_block(s, level, at + side);
             if (part == FACTOR)
-                f->kernels.gather(f->plan->n, f->plan->ld, X, D + to * f->factor.D.stride, f->work);
+                f->kernels.gather(f->plan->n, X, D + to * f->factor.D.stride, f->work);
             else
                 f->kernels.gather_x(f->plan->n, 1, X, x + other * f->x.stride,
                                     x + to * f->x.stride, NULL);

@@ -64,7 +64,7 @@ KS_MUST_CHECK ks_status ks_map_device_find(struct ks_scan_device *d, const ks_sm
 void ks_map_device_destroy(struct ks_scan_device *d);
 
 /** All that is tried first, into the stream, for the arrays of d->a. */
-KS_MUST_CHECK ks_status ks_map_device_enqueue(struct ks_scan_device *d, const ks_smooth_plan *plan);
+KS_MUST_CHECK ks_status ks_map_device_enqueue(struct ks_scan_device *d);
 
 /** Wait for it, judge it, and where it may not stand go on until the results do or are refused, which
  *  the run's info then says. Returns what the device says. */

@@ -151,9 +151,8 @@ static ks_status start(const ks_scan_device *d)
     return ks_gpu_launch(d->gpu, d->map.start, &shape, &args, sizeof args, d->stream);
 }
 
-ks_status ks_map_device_enqueue(ks_scan_device *d, const ks_smooth_plan *plan)
+ks_status ks_map_device_enqueue(ks_scan_device *d)
 {
-    (void)plan;
     place(d);
     ks_map_args args = pieces_of(&d->map);
     KS_TRY(ks_scan_device_begin(d));
