@@ -56,7 +56,7 @@ static void put_back(ks_lane *l, ks_estimates filtered)
 /** The sequential method, `from` steps being filtered. */
 static int go_on_alone(ks_lane *l, int64_t from)
 {
-    ks_run *run = l->run;
+    ks_plan_run *run = l->run;
     const int64_t T = run->plan->T;
     ks_half *half = &l->left;
     ks_state state = { half->state.mean, half->state.cov, l->left_form, l->left_steady };
@@ -85,7 +85,7 @@ static int go_on_alone(ks_lane *l, int64_t from)
 
 static void run_lane(ks_lane *l)
 {
-    ks_run *run = l->run;
+    ks_plan_run *run = l->run;
     const ks_smooth_plan *plan = run->plan;
     ks_lane_open(l, 0);
     ks_lanes_both(run, l, 1, ks_lane_in);
@@ -112,7 +112,7 @@ static void run_lane(ks_lane *l)
     l->left_rc = go_on_alone(l, filtered);
 }
 
-void ks_automatic_run(ks_run *run, void *work)
+void ks_automatic_run(ks_plan_run *run, void *work)
 {
     const ks_smooth_plan *plan = run->plan;
     if (plan->wide && !ks_may_repeat(run)) {

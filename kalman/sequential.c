@@ -38,7 +38,7 @@ typedef struct worker_memory {
 } worker_memory;
 
 typedef struct sequential {
-    ks_run *run;
+    ks_plan_run *run;
     worker_memory *memory;
     int shared; /* series have one model */
 } sequential;
@@ -48,7 +48,7 @@ static int width_of(const ks_smooth_plan *plan) { return plan->packs ? plan->pac
 /** The packs that a run goes in, or NULL: where no covariance step depends on the step, series one by
  *  one remember the steps that repeat (kalman/memo_text.h), which packs cannot, and are faster but
  *  for the smallest models. */
-static const ks_pack_kernels *packs_of(const ks_run *run)
+static const ks_pack_kernels *packs_of(const ks_plan_run *run)
 {
     const ks_model *m = run->model;
     const int constant = !m->F.step_stride && !m->Q.step_stride && !m->H.step_stride &&
@@ -106,7 +106,7 @@ size_t ks_sequential_workspace(const ks_smooth_plan *plan)
     return ks_carved_bytes(&carver);
 }
 
-int ks_filter_blocks(ks_run *run, const ks_series *s, int64_t k0, int64_t k1, ks_state *state,
+int ks_filter_blocks(ks_plan_run *run, const ks_series *s, int64_t k0, int64_t k1, ks_state *state,
                      const ks_forward_sinks *to, void *scratch, ks_tally *tally)
 {
     for (int64_t k = k0; k < k1; k += KS_BLOCK) {
@@ -117,7 +117,7 @@ int ks_filter_blocks(ks_run *run, const ks_series *s, int64_t k0, int64_t k1, ks
     return 0;
 }
 
-int ks_smooth_blocks(ks_run *run, const ks_series *s, int64_t k0, int64_t k1, ks_state *state,
+int ks_smooth_blocks(ks_plan_run *run, const ks_series *s, int64_t k0, int64_t k1, ks_state *state,
                      const ks_forward_sinks *kept, const ks_backward_sinks *to, void *scratch,
                      ks_tally *tally)
 {
@@ -130,7 +130,7 @@ int ks_smooth_blocks(ks_run *run, const ks_series *s, int64_t k0, int64_t k1, ks
 }
 
 /** Filter steps k0 .. k1 - 1 of a group, as long as a series of it lives. */
-static void filter_group(ks_run *run, worker_memory *m, int64_t k0, int64_t k1,
+static void filter_group(ks_plan_run *run, worker_memory *m, int64_t k0, int64_t k1,
                          const ks_forward_sinks *to, ks_tally *tally)
 {
     const ks_pack_kernels *packs = m->packs;
@@ -150,7 +150,7 @@ static void filter_group(ks_run *run, worker_memory *m, int64_t k0, int64_t k1,
     }
 }
 
-static void smooth_group(ks_run *run, worker_memory *m, int64_t k0, int64_t k1,
+static void smooth_group(ks_plan_run *run, worker_memory *m, int64_t k0, int64_t k1,
                          const ks_forward_sinks *kept, const ks_backward_sinks *to,
                          ks_tally *tally)
 {
@@ -175,7 +175,7 @@ static void smooth_group(ks_run *run, worker_memory *m, int64_t k0, int64_t k1,
 
 /** Whether a way back goes another way: of a series alone where it is whitened, of a group where one has a sharp
  *  prediction. */
-static int goes_apart(const ks_run *run, const worker_memory *m)
+static int goes_apart(const ks_plan_run *run, const worker_memory *m)
 {
     int sharp = 0;
     if (!m->packs && !ks_is_mixed(run->plan)) return ks_goes_whitened(run->plan->nx, &m->tally[0]);
@@ -184,12 +184,12 @@ static int goes_apart(const ks_run *run, const worker_memory *m)
 }
 
 /** The same of a group that is to be taken again, one by one. */
-static int is_again(const ks_run *run, const worker_memory *m)
+static int is_again(const ks_plan_run *run, const worker_memory *m)
 {
     return (m->packs || ks_is_mixed(run->plan)) && goes_apart(run, m);
 }
 
-static void smooth_in_place(ks_run *run, worker_memory *m)
+static void smooth_in_place(ks_plan_run *run, worker_memory *m)
 {
     for (int l = 0; l < m->group.alive; ++l) {
         m->forward[l].kept_mean = m->backward[l].smoothed_mean;
@@ -233,7 +233,7 @@ static void keep_checkpoints(const ks_smooth_plan *plan, worker_memory *m, int64
     else ks_copy_estimate(plan, w->checkpoints, segment, w->state, 0);
 }
 
-static void smooth_by_checkpoints(ks_run *run, worker_memory *m)
+static void smooth_by_checkpoints(ks_plan_run *run, worker_memory *m)
 {
     const ks_smooth_plan *plan = run->plan;
     ks_group *g = &m->group;
@@ -268,7 +268,7 @@ static void smooth_by_checkpoints(ks_run *run, worker_memory *m)
     }
 }
 
-void ks_smooth_start(ks_run *run, int64_t b, const ks_series *s, ks_state *state, void *scratch,
+void ks_smooth_start(ks_plan_run *run, int64_t b, const ks_series *s, ks_state *state, void *scratch,
                      ks_tally *tally)
 {
     const ks_smooth_plan *plan = run->plan;
@@ -293,7 +293,7 @@ static void add_counts(ks_tally *to, const ks_tally *from)
 
 /** The series b[0] .. b[count - 1] to a group whose lanes are all filled, with the last series where
  *  there are fewer. */
-static void start_group(ks_run *run, worker_memory *m, const int64_t *b, int count)
+static void start_group(ks_plan_run *run, worker_memory *m, const int64_t *b, int count)
 {
     ks_group *g = &m->group;
     g->alive = count;
@@ -331,7 +331,7 @@ static void fail(worker_memory *m, int64_t b, const ks_tally *worst)
 }
 
 /** The way back of series b, alone, in whitened coordinates. */
-static void whiten(ks_run *run, worker_memory *m, int64_t b)
+static void whiten(ks_plan_run *run, worker_memory *m, int64_t b)
 {
     const ks_smooth_plan *plan = run->plan;
     ks_group *g = &m->group;
@@ -344,7 +344,7 @@ static void whiten(ks_run *run, worker_memory *m, int64_t b)
 
 /** Run the series b[0] .. b[count - 1], ascending, in m->packs or, one, alone. Returns negative when one
  *  has failed or the run is canceled, 1 where they are to be taken one by one. */
-static int run_group(ks_run *run, worker_memory *m, const int64_t *b, int count)
+static int run_group(ks_plan_run *run, worker_memory *m, const int64_t *b, int count)
 {
     const ks_smooth_plan *plan = run->plan;
     start_group(run, m, b, count);
@@ -375,7 +375,7 @@ static int run_group(ks_run *run, worker_memory *m, const int64_t *b, int count)
 
 /** A group some of whose series, in m->tally, have sharp predictions: these one by one, the others again in packs,
  *  so that no series depends on its neighbours. */
-static int run_apart(ks_run *run, worker_memory *m, const int64_t *b, int count)
+static int run_apart(ks_plan_run *run, worker_memory *m, const int64_t *b, int count)
 {
     const ks_pack_kernels *packs = m->packs;
     int64_t sharp[KS_LANES_MOST], rest[KS_LANES_MOST];
@@ -395,7 +395,7 @@ static int run_apart(ks_run *run, worker_memory *m, const int64_t *b, int count)
 }
 
 /** The same for any number of series, group by group. */
-static int run_groups(ks_run *run, worker_memory *m, const ks_pack_kernels *packs, const int64_t *b,
+static int run_groups(ks_plan_run *run, worker_memory *m, const ks_pack_kernels *packs, const int64_t *b,
                       int count)
 {
     m->packs = packs;
@@ -409,7 +409,7 @@ static int run_groups(ks_run *run, worker_memory *m, const ks_pack_kernels *pack
 }
 
 /** Series of one model, at most KS_PARTY: together, but for those that would seldom be so. */
-static int run_shared(ks_run *run, worker_memory *m, const int64_t *b, int count)
+static int run_shared(ks_plan_run *run, worker_memory *m, const int64_t *b, int count)
 {
     const ks_pack_kernels *packs = run->plan->packs;
     int64_t whole[KS_PARTY], gaps[KS_PARTY];
@@ -451,7 +451,7 @@ int64_t ks_sequential_groups(const ks_smooth_plan *plan)
     return (plan->B + width_of(plan) - 1) / width_of(plan);
 }
 
-void ks_sequential_run(ks_run *run, void *work)
+void ks_sequential_run(ks_plan_run *run, void *work)
 {
     const ks_smooth_plan *plan = run->plan;
     ks_carver carver = ks_carver_at(work);

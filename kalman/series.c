@@ -11,18 +11,18 @@ ks_rows ks_rows_at(ks_view view, int64_t b, size_t number)
     return rows;
 }
 
-static ks_rows rows_of(const ks_run *run, ks_view view, int64_t b)
+static ks_rows rows_of(const ks_plan_run *run, ks_view view, int64_t b)
 {
     return ks_rows_at(view, b, run->plan->mean_bytes);
 }
 
-static ks_rows rows_or_zeros(const ks_run *run, ks_view view, int64_t b)
+static ks_rows rows_or_zeros(const ks_plan_run *run, ks_view view, int64_t b)
 {
     ks_rows zeros = { (const char *)run->zeros, 0 };
     return view.data ? rows_of(run, view, b) : zeros;
 }
 
-void ks_series_of(const ks_run *run, int64_t b, ks_series *series)
+void ks_series_of(const ks_plan_run *run, int64_t b, ks_series *series)
 {
     const ks_model *m = run->model;
     series->nx = run->plan->nx;
@@ -54,17 +54,17 @@ ks_sink ks_sink_at(ks_out out, int64_t b, size_t number)
     return sink;
 }
 
-ks_sink ks_sink_of(const ks_run *run, ks_out out, int64_t b)
+ks_sink ks_sink_of(const ks_plan_run *run, ks_out out, int64_t b)
 {
     return ks_sink_at(out, b, run->plan->kernels->number_bytes);
 }
 
-ks_sink ks_mean_out_of(const ks_run *run, ks_out out, int64_t b)
+ks_sink ks_mean_out_of(const ks_plan_run *run, ks_out out, int64_t b)
 {
     return ks_sink_at(out, b, run->plan->mean_bytes);
 }
 
-ks_forward_sinks ks_forward_sinks_of(const ks_run *run, int64_t b)
+ks_forward_sinks ks_forward_sinks_of(const ks_plan_run *run, int64_t b)
 {
     const ks_outputs *o = run->outputs;
     ks_forward_sinks to = { 0 };
@@ -85,7 +85,7 @@ ks_forward_sinks ks_forward_sinks_of(const ks_run *run, int64_t b)
     return to;
 }
 
-ks_backward_sinks ks_backward_sinks_of(const ks_run *run, int64_t b)
+ks_backward_sinks ks_backward_sinks_of(const ks_plan_run *run, int64_t b)
 {
     const ks_outputs *o = run->outputs;
     ks_backward_sinks to;
@@ -97,7 +97,7 @@ ks_backward_sinks ks_backward_sinks_of(const ks_run *run, int64_t b)
     return to;
 }
 
-void ks_write_loglik(const ks_run *run, int64_t b, double loglik)
+void ks_write_loglik(const ks_plan_run *run, int64_t b, double loglik)
 {
     const ks_out to = run->outputs->loglik;
     /* Of no entries -0.5 times 0 is -0: with 0 added it is 0. */

@@ -38,7 +38,7 @@ struct ks_smooth_plan {
 };
 
 /** One run: the plan, what it works on, and what has gone wrong so far. */
-typedef struct ks_run {
+typedef struct ks_plan_run {
     const ks_smooth_plan *plan;
     const ks_model *model;
     ks_view y;
@@ -49,7 +49,7 @@ typedef struct ks_run {
     const void *caller; /* its thread, see ks_this_thread() */
     int64_t done, total; /* for the progress function */
     int watched, sharp;  /* a scan in chunks is to end, and has ended, at a sharp prediction: ks_sharp() */
-} ks_run;
+} ks_plan_run;
 
 /** Whether a view can be read: `steps` rows of `block` numbers, for all series; and an output be written. */
 int ks_readable(ks_view view, int64_t block, int64_t steps, int64_t series, int optional);
@@ -64,27 +64,27 @@ int ks_valid_run(const ks_smooth_plan *plan, const ks_model *model, ks_view y,
                  const ks_outputs *outputs, ks_array *array);
 
 /** Add a tally to info; the lowest (series, step) failure stays. On the caller's thread only. */
-void ks_run_add(ks_run *run, int64_t series, const ks_tally *tally);
+void ks_run_add(ks_plan_run *run, int64_t series, const ks_tally *tally);
 
 /** `steps` more are done: on the caller's thread the progress function is told. Returns non-zero
  *  once the run is canceled. */
-int ks_run_progress(ks_run *run, int64_t steps);
+int ks_run_progress(ks_plan_run *run, int64_t steps);
 
 /** Series b of a view and of an output, whose numbers have so many bytes. An absent one stays absent. */
 ks_rows ks_rows_at(ks_view view, int64_t b, size_t number);
 ks_sink ks_sink_at(ks_out out, int64_t b, size_t number);
 
 /** Series b of the run, conventions resolved. */
-void ks_series_of(const ks_run *run, int64_t b, ks_series *series);
+void ks_series_of(const ks_plan_run *run, int64_t b, ks_series *series);
 
 /** Output `out` of series b: covariances, and means and innovations. */
-ks_sink ks_sink_of(const ks_run *run, ks_out out, int64_t b);
-ks_sink ks_mean_out_of(const ks_run *run, ks_out out, int64_t b);
-ks_forward_sinks ks_forward_sinks_of(const ks_run *run, int64_t b);
-ks_backward_sinks ks_backward_sinks_of(const ks_run *run, int64_t b);
+ks_sink ks_sink_of(const ks_plan_run *run, ks_out out, int64_t b);
+ks_sink ks_mean_out_of(const ks_plan_run *run, ks_out out, int64_t b);
+ks_forward_sinks ks_forward_sinks_of(const ks_plan_run *run, int64_t b);
+ks_backward_sinks ks_backward_sinks_of(const ks_plan_run *run, int64_t b);
 
 /** Write loglik of series b. */
-void ks_write_loglik(const ks_run *run, int64_t b, double loglik);
+void ks_write_loglik(const ks_plan_run *run, int64_t b, double loglik);
 
 static inline int ks_is_mixed(const ks_smooth_plan *plan)
 {
@@ -111,14 +111,14 @@ static inline int ks_makes_any(const ks_smooth_plan *plan, unsigned outputs)
 
 /** Filter steps k0 .. k1 - 1, smooth steps k1 - 1 .. k0, block by block between calls of the
  *  progress function. Return 0, or -1 with the fault in the tally or the run canceled. */
-int ks_filter_blocks(ks_run *run, const ks_series *s, int64_t k0, int64_t k1, ks_state *state,
+int ks_filter_blocks(ks_plan_run *run, const ks_series *s, int64_t k0, int64_t k1, ks_state *state,
                      const ks_forward_sinks *to, void *scratch, ks_tally *tally);
-int ks_smooth_blocks(ks_run *run, const ks_series *s, int64_t k0, int64_t k1, ks_state *state,
+int ks_smooth_blocks(ks_plan_run *run, const ks_series *s, int64_t k0, int64_t k1, ks_state *state,
                      const ks_forward_sinks *kept, const ks_backward_sinks *to, void *scratch,
                      ks_tally *tally);
 
 /** From the smoothed `state` of step 0 of series b to what the plan puts out of the prior. */
-void ks_smooth_start(ks_run *run, int64_t b, const ks_series *s, ks_state *state, void *scratch,
+void ks_smooth_start(ks_plan_run *run, int64_t b, const ks_series *s, ks_state *state, void *scratch,
                      ks_tally *tally);
 
 /** Estimates in the plan's precision, `count` of them. */
@@ -132,21 +132,21 @@ void ks_copy_estimate(const ks_smooth_plan *plan, ks_estimates to, int64_t at, k
 /* The drivers. Each carves its workspace with one function, NULL base measures, and runs. */
 int64_t ks_sequential_groups(const ks_smooth_plan *plan); /* that may run at once */
 size_t ks_sequential_workspace(const ks_smooth_plan *plan);
-void ks_sequential_run(ks_run *run, void *work);
+void ks_sequential_run(ks_plan_run *run, void *work);
 ks_status ks_scan_plans(ks_smooth_plan *plan);
 size_t ks_two_ended_workspace(const ks_smooth_plan *plan);
-void ks_two_ended_run(ks_run *run, void *work);
+void ks_two_ended_run(ks_plan_run *run, void *work);
 /** Whether a plan that is free to choose begins from both ends. */
 int ks_automatic_tries(const ks_smooth_plan *plan);
 /** Whether such a plan has threads enough for a scan in chunks. */
 int ks_automatic_scans(const ks_smooth_plan *plan);
-void ks_automatic_run(ks_run *run, void *work);
+void ks_automatic_run(ks_plan_run *run, void *work);
 /** Whether the plan's scans re-run chunks rather than keep an element for each step. */
 int ks_scan_reruns(const ks_smooth_plan *plan);
 size_t ks_scan_method_workspace(const ks_smooth_plan *plan);
-void ks_scan_method_run(ks_run *run, void *work);
+void ks_scan_method_run(ks_plan_run *run, void *work);
 ks_status ks_map_plan(ks_smooth_plan *plan);
 size_t ks_map_workspace(const ks_smooth_plan *plan);
-void ks_map_run(ks_run *run, void *work);
+void ks_map_run(ks_plan_run *run, void *work);
 
 #endif

@@ -112,7 +112,7 @@ int ks_valid_run(const ks_smooth_plan *plan, const ks_model *model, ks_view y,
     return valid_outputs(plan, outputs);
 }
 
-void ks_run_add(ks_run *run, int64_t series, const ks_tally *tally)
+void ks_run_add(ks_plan_run *run, int64_t series, const ks_tally *tally)
 {
     ks_info *info = run->info;
     info->ordinary_steps += tally->ordinary;
@@ -149,7 +149,7 @@ void ks_run_add(ks_run *run, int64_t series, const ks_tally *tally)
     }
 }
 
-int ks_run_progress(ks_run *run, int64_t steps)
+int ks_run_progress(ks_plan_run *run, int64_t steps)
 {
     const ks_smooth_options *o = &run->plan->options;
     if (!o->progress) return 0;
@@ -161,7 +161,7 @@ int ks_run_progress(ks_run *run, int64_t steps)
 }
 
 /* Estimates can be finite where the determinant of an innovation covariance is not. */
-static void check_loglik(ks_run *run)
+static void check_loglik(ks_plan_run *run)
 {
     const ks_out *loglik = &run->outputs->loglik;
     ks_info *info = run->info;
@@ -184,7 +184,7 @@ ks_status ks_smooth_run(const ks_smooth_plan *plan, const ks_model *model, ks_vi
     if (info) *info = mine;
     else info = &mine;
     if (!plan || !work || (uintptr_t)work % KS_CARVE_ALIGNMENT != 0) return info->status = KS_EINVAL;
-    ks_run run = { 0 };
+    ks_plan_run run = { 0 };
     run.plan = plan;
     run.model = model;
     run.y = y;

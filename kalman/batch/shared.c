@@ -15,7 +15,7 @@ static int leads(const ks_smooth_plan *plan)
     return ks_tiled_takes(ks_tiled_kernels_of(plan->kernels), plan->nx, plan->ny);
 }
 
-int ks_shared_model(const ks_run *run)
+int ks_shared_model(const ks_plan_run *run)
 {
     const ks_model *m = run->model;
     return run->plan->B > 1 && leads(run->plan) && !m->F.series_stride &&
@@ -61,7 +61,7 @@ static int64_t block_count(int64_t length, int64_t T)
     return T <= KS_LEAD_IN ? i : KS_SHORT_BLOCKS + (T - KS_LEAD_IN + length - 1) / length;
 }
 
-int ks_shared_gaps(const ks_run *run, int64_t b)
+int ks_shared_gaps(const ks_plan_run *run, int64_t b)
 {
     const ks_smooth_plan *plan = run->plan;
     const ks_tiled_kernels *tiled = data_kernels(plan);
@@ -118,7 +118,7 @@ void ks_party_carve(ks_carver *carver, const ks_smooth_plan *plan, void *scratch
     }
 }
 
-static void start_member(ks_run *run, const ks_party *p, int64_t b, ks_member *m)
+static void start_member(ks_plan_run *run, const ks_party *p, int64_t b, ks_member *m)
 {
     m->b = b;
     ks_series_of(run, b, &m->series);
@@ -142,7 +142,7 @@ static void start_member(ks_run *run, const ks_party *p, int64_t b, ks_member *m
     run->plan->kernels->start(&m->series, &m->state, p->scratch);
 }
 
-static void start_leader(ks_run *run, ks_party *p, int64_t b)
+static void start_leader(ks_plan_run *run, ks_party *p, int64_t b)
 {
     const ks_rows zeros = { (const char *)run->zeros, 0 };
     if (ks_is_mixed(run->plan)) {
@@ -281,7 +281,7 @@ static int follows_there(const ks_party *p, const ks_member *m, int64_t k0, int6
     return p->data->follow->complete(&m->series, k0, k1);
 }
 
-static void filter_block(ks_run *run, ks_party *p, int64_t k0, int64_t k1)
+static void filter_block(ks_plan_run *run, ks_party *p, int64_t k0, int64_t k1)
 {
     static const ks_way there = { follow_filter, filter_alone, follows_there };
     static const ks_way mixed_there = { ks_party_follow_filter, filter_alone, follows_there };
@@ -409,7 +409,7 @@ static int follows_back(const ks_party *p, const ks_member *m, int64_t k0, int64
     return m->followed[p->block];
 }
 
-static void smooth_block(ks_run *run, ks_party *p, int64_t k0, int64_t k1)
+static void smooth_block(ks_plan_run *run, ks_party *p, int64_t k0, int64_t k1)
 {
     static const ks_way back = { follow_smooth, smooth_alone, follows_back };
     static const ks_way mixed_back = { ks_party_follow_smooth, smooth_alone, follows_back };
@@ -420,7 +420,7 @@ static void smooth_block(ks_run *run, ks_party *p, int64_t k0, int64_t k1)
     run_block(plan, p, ks_is_mixed(plan) ? &mixed_back : &back, led, k0, k1);
 }
 
-int ks_party_run(ks_run *run, ks_party *p, const int64_t *b, int count)
+int ks_party_run(ks_plan_run *run, ks_party *p, const int64_t *b, int count)
 {
     const ks_smooth_plan *plan = run->plan;
     p->count = p->alive = count;

@@ -52,10 +52,10 @@ typedef struct ks_party {
 
 /** Whether the series of a run have one model. It decides which arithmetic a series takes: that of one
  *  series, and not of packs, but for those with many gaps. */
-int ks_shared_model(const ks_run *run);
+int ks_shared_model(const ks_plan_run *run);
 
 /** Whether most blocks of series b have a missing entry. */
-int ks_shared_gaps(const ks_run *run, int64_t b);
+int ks_shared_gaps(const ks_plan_run *run, int64_t b);
 
 /** Whether runs of the plan may have parties. */
 int ks_shared_planned(const ks_smooth_plan *plan);
@@ -65,6 +65,6 @@ void ks_party_carve(ks_carver *carver, const ks_smooth_plan *plan, void *scratch
 /** Run the series `b` (count <= party->most, ascending): each comes to the bits that it comes to alone.
  *  Returns the place of the first that fails, with its fault in its tally, or count; 0 where the run
  *  has been canceled. Where party->sharp is set afterwards all of them are to be run alone. */
-int ks_party_run(ks_run *run, ks_party *party, const int64_t *b, int count);
+int ks_party_run(ks_plan_run *run, ks_party *party, const int64_t *b, int count);
 
 #endif

@@ -2,7 +2,7 @@
  * precision, the members follow with means in double (mean_text.h) or go alone as twins (mixed.h). */
 #include "shared_parts.h"
 
-void ks_party_twin(ks_run *run, ks_party *p, int64_t b)
+void ks_party_twin(ks_plan_run *run, ks_party *p, int64_t b)
 {
     const ks_rows zeros = { (const char *)run->zeros, 0 };
     ks_group *g = &p->group;

@@ -47,7 +47,7 @@ static inline void ks_party_fail(ks_member *m, int64_t k)
 /* KS_MIXED, see mixed.h: leader and members are in single precision but for the members' means. */
 
 /** The leader, as the twin of series b with nothing observed yet. */
-void ks_party_twin(ks_run *run, ks_party *p, int64_t b);
+void ks_party_twin(ks_plan_run *run, ks_party *p, int64_t b);
 
 /** Transitions into steps t0 .. t1 - 1 and observations of k0 .. k1 - 1 for the leader; nothing in
  *  other precisions. */

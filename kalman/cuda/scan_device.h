@@ -176,7 +176,7 @@ KS_MUST_CHECK ks_status ks_scan_device_join(ks_scan_device *d, ks_scan_device *o
 enum { KS_ROWS_SHARED = 1, KS_ROWS_STEADY = 2, KS_ROWS_IN_PLACE = 4 };
 
 /** Rows of steps k0 .. k1 - 1 of series b into d->a, and `which` of the others. */
-KS_MUST_CHECK ks_status ks_scan_device_upload(ks_scan_device *d, const ks_run *run, int64_t b,
+KS_MUST_CHECK ks_status ks_scan_device_upload(ks_scan_device *d, const ks_plan_run *run, int64_t b,
                                               int64_t k0, int64_t k1, unsigned which);
 /** Model and data that are in d's memory, as d->a.series has them, to o's own, beside d->stream: not before
  *  what is in that now, and before what comes in o->stream. */
@@ -184,15 +184,15 @@ KS_MUST_CHECK ks_status ks_scan_device_across(ks_scan_device *d, ks_scan_device 
                                               const ks_smooth_plan *plan);
 /** Results of these steps out of `a`, and of the prior with those of step 0; waits for them. */
 KS_MUST_CHECK ks_status ks_scan_device_download(ks_scan_device *d, const ks_scan_arrays *a,
-                                                const ks_run *run, int64_t b, int64_t k0, int64_t k1);
+                                                const ks_plan_run *run, int64_t b, int64_t k0, int64_t k1);
 
 /** Chunks of a part at least, and what parts travel in. */
 enum { KS_LEAST_PART = 128 };
 KS_MUST_CHECK ks_status ks_parts_open(ks_scan_device *d);
 /** A run of a plan whose series is in the device's memory a part at a time, see scan_device_parts.c. */
-KS_MUST_CHECK ks_status ks_parts_run(ks_scan_device *d, ks_run *run, int64_t b);
+KS_MUST_CHECK ks_status ks_parts_run(ks_scan_device *d, ks_plan_run *run, int64_t b);
 /** The same of one that is there as a whole, but comes and goes in parts while others are computed. */
-KS_MUST_CHECK ks_status ks_parts_run_beside(ks_scan_device *d, ks_run *run, int64_t b);
+KS_MUST_CHECK ks_status ks_parts_run_beside(ks_scan_device *d, ks_plan_run *run, int64_t b);
 
 /** Let a series from the host that the device has room for travel in at most so many parts from now on, beside what is
  *  computed, or at once (1); not while a run is under way. Nothing changes where scans keep elements of all steps, or
@@ -210,7 +210,7 @@ int ks_scan_device_is_suspect(const ks_scan_device *d, const ks_smooth_plan *pla
 /** Wait for a stream and for what the last run in it says of itself. */
 KS_MUST_CHECK ks_status ks_scan_device_report(ks_scan_device *d, ks_gpu_stream *stream);
 /** Add that, of series b, to the run's info. Non-zero where the run has failed. */
-int ks_scan_device_tell(const ks_scan_device *d, ks_run *run, int64_t b);
+int ks_scan_device_tell(const ks_scan_device *d, ks_plan_run *run, int64_t b);
 
 #define KS_TRY(call)                                                                           \
     do {                                                                                    \
@@ -219,6 +219,6 @@ int ks_scan_device_tell(const ks_scan_device *d, ks_run *run, int64_t b);
     } while (0)
 
 /** Run a plan on its device. */
-void ks_scan_device_run(ks_run *run);
+void ks_scan_device_run(ks_plan_run *run);
 
 #endif

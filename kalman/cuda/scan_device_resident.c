@@ -52,7 +52,7 @@ static int all_regular(const ks_scan_arrays *a)
 }
 
 /** The plan's arrays, but the caller's where he gives them. */
-static void take_over(ks_scan_device *d, const ks_run *run)
+static void take_over(ks_scan_device *d, const ks_plan_run *run)
 {
     ks_scan_arrays *a = &d->a;
     const ks_rows u = { a->series.u.base, 0 }, zero_d = { a->series.d.base, 0 };
@@ -66,7 +66,7 @@ static void take_over(ks_scan_device *d, const ks_run *run)
 }
 
 /** What is absent is zero. */
-static ks_status clear_absent(ks_scan_device *d, const ks_run *run)
+static ks_status clear_absent(ks_scan_device *d, const ks_plan_run *run)
 {
     const size_t number = run->plan->mean_bytes;
     ks_status status = KS_OK;
@@ -114,7 +114,7 @@ ks_status ks_smooth_cuda_enqueue(const ks_smooth_plan *plan, const ks_model *mod
     ks_scan_device *d = device_of(plan);
     ks_array wrong;
     if (!d || d->part_chunks || plan->B != 1 || !ks_valid_run(plan, model, y, outputs, &wrong)) return KS_EINVAL;
-    ks_run run;
+    ks_plan_run run;
     memset(&run, 0, sizeof run);
     run.plan = plan;
     run.model = model;
@@ -143,7 +143,7 @@ ks_status ks_smooth_cuda_enqueue(const ks_smooth_plan *plan, const ks_model *mod
 }
 
 /** Wait for a run of the MAP route, which goes on where what was put into the stream may not stand. */
-static ks_status finish_map(const ks_scan_device *d, ks_run *run, ks_gpu_stream *where)
+static ks_status finish_map(const ks_scan_device *d, ks_plan_run *run, ks_gpu_stream *where)
 {
     ks_scan_device here = *d;
     here.a = d->map.resident;
@@ -163,7 +163,7 @@ ks_status ks_smooth_cuda_wait(const ks_smooth_plan *plan, ks_info *info, void *s
     if (info) *info = said;
     if (!d) return info ? info->status = KS_EINVAL : KS_EINVAL;
     ks_gpu_stream *where = stream_of(d, stream);
-    ks_run run;
+    ks_plan_run run;
     memset(&run, 0, sizeof run);
     run.plan = plan;
     run.info = &said;

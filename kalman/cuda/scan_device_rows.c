@@ -23,7 +23,7 @@ static int64_t numbers_of(const ks_smooth_plan *plan, int nx_powers, int ny_powe
     return numbers;
 }
 
-ks_status ks_scan_device_upload(ks_scan_device *d, const ks_run *run, int64_t b, int64_t k0, int64_t k1,
+ks_status ks_scan_device_upload(ks_scan_device *d, const ks_plan_run *run, int64_t b, int64_t k0, int64_t k1,
                                 unsigned which)
 {
     const ks_smooth_plan *plan = run->plan;
@@ -69,7 +69,7 @@ static ks_status put_out(ks_scan_device *d, ks_out to, size_t number, int64_t b,
     return ks_gpu_stage_out(&d->stage, &rows, from.base);
 }
 
-ks_status ks_scan_device_download(ks_scan_device *d, const ks_scan_arrays *a, const ks_run *run, int64_t b,
+ks_status ks_scan_device_download(ks_scan_device *d, const ks_scan_arrays *a, const ks_plan_run *run, int64_t b,
                                   int64_t k0, int64_t k1)
 {
     const ks_outputs *o = run->outputs;

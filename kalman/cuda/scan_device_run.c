@@ -253,7 +253,7 @@ ks_status ks_scan_device_join(ks_scan_device *d, ks_scan_device *o, const ks_smo
 }
 
 /** The scans of both directions at once, each on its device. */
-static ks_status launch_pair(ks_scan_device *d, const ks_run *run, int64_t b)
+static ks_status launch_pair(ks_scan_device *d, const ks_plan_run *run, int64_t b)
 {
     const ks_smooth_plan *plan = run->plan;
     ks_scan_device *o = d->other;
@@ -266,7 +266,7 @@ static ks_status launch_pair(ks_scan_device *d, const ks_run *run, int64_t b)
 }
 
 /** Run the graphs and wait for what they say of themselves. */
-static ks_status compute(ks_scan_device *d, const ks_run *run, int64_t b)
+static ks_status compute(ks_scan_device *d, const ks_plan_run *run, int64_t b)
 {
     refresh(d);
     KS_TRY(d->other ? launch_pair(d, run, b) : launch_part(d, run->plan, KS_RUN_WHOLE));
@@ -318,7 +318,7 @@ static void count_scan(ks_info *info, const ks_scan_plan *plan)
     info->combines += stats.combines;
 }
 
-int ks_scan_device_tell(const ks_scan_device *d, ks_run *run, int64_t b)
+int ks_scan_device_tell(const ks_scan_device *d, ks_plan_run *run, int64_t b)
 {
     const ks_smooth_plan *plan = run->plan;
     for (const ks_scan_device *of = d; of; of = of->other) {
@@ -339,14 +339,14 @@ int ks_scan_device_tell(const ks_scan_device *d, ks_run *run, int64_t b)
 }
 
 /** The same of the MAP route. A nest brings graphs of its own. */
-static ks_status compute_map(ks_scan_device *d, ks_run *run, int64_t b)
+static ks_status compute_map(ks_scan_device *d, ks_plan_run *run, int64_t b)
 {
     refresh(d);
     KS_TRY(d->map.nested ? ks_map_device_enqueue(d) : launch_part(d, run->plan, KS_RUN_WHOLE));
     return ks_map_device_finish(d, run, b);
 }
 
-static ks_status run_series(ks_scan_device *d, ks_run *run, int64_t b)
+static ks_status run_series(ks_scan_device *d, ks_plan_run *run, int64_t b)
 {
     const ks_smooth_plan *plan = run->plan;
     if (d->part_chunks || d->beside_chunks) {
@@ -366,7 +366,7 @@ static ks_status run_series(ks_scan_device *d, ks_run *run, int64_t b)
     return ks_scan_device_download(d, &d->a, run, b, 0, run->plan->T);
 }
 
-void ks_scan_device_run(ks_run *run)
+void ks_scan_device_run(ks_plan_run *run)
 {
     const ks_smooth_plan *plan = run->plan;
     ks_scan_device *d = plan->device;

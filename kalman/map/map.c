@@ -322,7 +322,7 @@ static int compute(ks_map_method *m, int64_t b)
     return 0;
 }
 
-void ks_map_run(ks_run *run, void *work)
+void ks_map_run(ks_plan_run *run, void *work)
 {
     const ks_smooth_plan *plan = run->plan;
     ks_carver carver = ks_carver_at(work);

@@ -13,7 +13,7 @@ typedef struct ks_map_worker {
 
 /** One run, and the series that is on its way. */
 typedef struct ks_map_method {
-    ks_run *run;
+    ks_plan_run *run;
     const ks_smooth_plan *plan;
     const ks_map_kernels *kernels;
     ks_scan_method rows;      /* for rows of the model in double, see ks_wide_series() */

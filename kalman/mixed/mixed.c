@@ -106,7 +106,7 @@ static void place(ks_mixed *mixed, int l, const ks_smooth_plan *plan)
     lane->gains = at + mixed->length * plan->ny;
 }
 
-void ks_mixed_start(const ks_run *run, ks_mixed *mixed, ks_group *g, int lanes)
+void ks_mixed_start(const ks_plan_run *run, ks_mixed *mixed, ks_group *g, int lanes)
 {
     const ks_smooth_plan *plan = run->plan;
     const size_t nx = (size_t)plan->nx, ny = (size_t)plan->ny;
@@ -375,7 +375,7 @@ void ks_mixed_smooth(const ks_smooth_plan *plan, ks_mixed *mixed, ks_group *g,
 
 /** The twin smooths what is left of the mean of step 0 once the prior's own prediction is taken off:
  *  rounding that is no more than the rounding of its gain. */
-void ks_mixed_prior(ks_run *run, ks_mixed *mixed, ks_group *g, int l, int64_t b, ks_tally *tally)
+void ks_mixed_prior(ks_plan_run *run, ks_mixed *mixed, ks_group *g, int l, int64_t b, ks_tally *tally)
 {
     const ks_smooth_plan *plan = run->plan;
     const int nx = plan->nx;

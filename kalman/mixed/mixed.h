@@ -48,7 +48,7 @@ void ks_mixed_carve(ks_carver *carver, const ks_smooth_plan *plan, int lanes, in
 
 /** Turn the series of the first `lanes` lanes, in double as their means in g->state are, into twins. The
  *  means start as the priors' and stay where they are. */
-void ks_mixed_start(const ks_run *run, ks_mixed *mixed, ks_group *g, int lanes);
+void ks_mixed_start(const ks_plan_run *run, ks_mixed *mixed, ks_group *g, int lanes);
 
 /** Steps of the group's filter and smoother: in packs, or where that is NULL its one series alone.
  *  Sinks are those of the outputs: means double, all else float. Where the way back comes upon a sharp prediction,
@@ -78,10 +78,10 @@ void ks_mixed_bring(const ks_smooth_plan *plan, const ks_mixed *mixed, ks_group 
 int ks_mixed_is_sharp(double x, double before, double after);
 
 /** From the smoothed estimate of step 0 of lane l, series b, to what the plan puts out of the prior. */
-void ks_mixed_prior(ks_run *run, ks_mixed *mixed, ks_group *g, int l, int64_t b, ks_tally *tally);
+void ks_mixed_prior(ks_plan_run *run, ks_mixed *mixed, ks_group *g, int l, int64_t b, ks_tally *tally);
 
 /** The same after ks_mixed_back(). */
-void ks_mixed_back_prior(ks_run *run, ks_mixed *mixed, ks_whitening *w, ks_group *g, int64_t b, ks_tally *tally);
+void ks_mixed_back_prior(ks_plan_run *run, ks_mixed *mixed, ks_whitening *w, ks_group *g, int64_t b, ks_tally *tally);
 
 /* Of mixed.c for mixed_back.c. */
 

@@ -132,7 +132,7 @@ void ks_mixed_back(const ks_smooth_plan *plan, ks_mixed *mixed, ks_whitening *w,
     if (g->alive) ks_mixed_smooth(plan, mixed, g, NULL, k0, end, kept, to, tally);
 }
 
-void ks_mixed_back_prior(ks_run *run, ks_mixed *mixed, ks_whitening *w, ks_group *g, int64_t b, ks_tally *tally)
+void ks_mixed_back_prior(ks_plan_run *run, ks_mixed *mixed, ks_whitening *w, ks_group *g, int64_t b, ks_tally *tally)
 {
     const ks_smooth_plan *plan = run->plan;
     const ks_outputs *o = run->outputs;

@@ -298,7 +298,7 @@ static int run_series(ks_scan_method *m, int64_t b)
     return rc;
 }
 
-void ks_scan_method_run(ks_run *run, void *work)
+void ks_scan_method_run(ks_plan_run *run, void *work)
 {
     const ks_smooth_plan *plan = run->plan;
     ks_carver carver = ks_carver_at(work);

@@ -23,7 +23,7 @@ typedef struct ks_chunks_rounding_memory {
 
 /** One series on its way through the scans. */
 typedef struct ks_scan_method {
-    ks_run *run;
+    ks_plan_run *run;
     const ks_smooth_plan *plan;
     ks_scan_arrays a;
     void *scan_memory;

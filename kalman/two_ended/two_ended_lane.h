@@ -7,8 +7,7 @@
 #include "two_ended.h"
 #include "whitened_back.h"
 
-
-/** A checkpoint for each segment, or the rows of one. */
+/** One half of a series: its state, the rows of the segment in hand, and one checkpoint for each segment. */
 typedef struct ks_half {
     void *scratch;
     ks_estimates state;         /* left: filtered, right: information                  */
@@ -27,7 +26,7 @@ typedef struct ks_half {
 } ks_half;
 
 typedef struct ks_lane {
-    ks_run *run;
+    ks_plan_run *run;
     int64_t b;                  /* the series */
     ks_series series;
     ks_backward_sinks back;
@@ -50,7 +49,7 @@ typedef struct ks_lane {
 } ks_lane;
 
 /** Steps of the left half of one series, and what memory is made for: the fewest and the most of any. */
-int64_t ks_left_steps_of(const ks_run *run, const ks_series *s);
+int64_t ks_left_steps_of(const ks_plan_run *run, const ks_series *s);
 int64_t ks_left_steps_least(const ks_smooth_plan *plan);
 int64_t ks_left_steps_most(const ks_smooth_plan *plan);
 
@@ -58,7 +57,7 @@ int64_t ks_left_steps_most(const ks_smooth_plan *plan);
 double ks_size_of_observations(const ks_smooth_plan *plan, const ks_series *s);
 
 /** Whether steps of the covariances may repeat, and are looked up where they do. */
-int ks_may_repeat(const ks_run *run);
+int ks_may_repeat(const ks_plan_run *run);
 
 /** Whether one half alone is ahead of both where its steps repeat, and whether they may do so early: the model allows
  *  it and no entry seems to be missing. */
@@ -90,6 +89,6 @@ ks_forward_sinks ks_left_rows(const ks_lane *l, int64_t i);
 int ks_lane_close(ks_lane *l);
 
 /** Both halves of each of `count` lanes at the same time. */
-void ks_lanes_both(ks_run *run, ks_lane *lanes, int count, void (*half)(ks_lane *l, int right));
+void ks_lanes_both(ks_plan_run *run, ks_lane *lanes, int count, void (*half)(ks_lane *l, int right));
 
 #endif

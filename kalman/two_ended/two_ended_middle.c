@@ -32,7 +32,7 @@ int64_t ks_left_steps_most(const ks_smooth_plan *plan)
     return plan->T - plan->T / (plan->nx <= 4 ? 5 : 4);
 }
 
-int ks_may_repeat(const ks_run *run)
+int ks_may_repeat(const ks_plan_run *run)
 {
     const ks_model *m = run->model;
     return !m->F.step_stride && !m->Q.step_stride && !m->H.step_stride && !m->R.step_stride &&
@@ -75,7 +75,7 @@ double ks_size_of_observations(const ks_smooth_plan *plan, const ks_series *s)
     return most;
 }
 
-int64_t ks_left_steps_of(const ks_run *run, const ks_series *s)
+int64_t ks_left_steps_of(const ks_plan_run *run, const ks_series *s)
 {
     const ks_smooth_plan *plan = run->plan;
     if (s->Q.stride) return plan->T - right_steps(plan);

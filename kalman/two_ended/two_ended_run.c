@@ -45,14 +45,14 @@ static void run_halves(void *arg, int64_t begin, int64_t end, int worker)
     for (int64_t i = begin; i < end; ++i) all->half(&all->lanes[i / 2], (int)(i % 2));
 }
 
-void ks_lanes_both(ks_run *run, ks_lane *lanes, int count, void (*half)(ks_lane *l, int right))
+void ks_lanes_both(ks_plan_run *run, ks_lane *lanes, int count, void (*half)(ks_lane *l, int right))
 {
     halves all = { lanes, half };
     ks_parallel_for(run->plan->context, run->plan->workers, 2 * (int64_t)count, run_halves, &all);
 }
 
 typedef struct batch {
-    ks_run *run;
+    ks_plan_run *run;
     ks_lane *lanes;
 } batch;
 
@@ -96,7 +96,7 @@ static int run_together(batch *all, int64_t b, int lanes)
     return failed ? -1 : 0;
 }
 
-void ks_two_ended_run(ks_run *run, void *work)
+void ks_two_ended_run(ks_plan_run *run, void *work)
 {
     const ks_smooth_plan *plan = run->plan;
     ks_carver carver = ks_carver_at(work);

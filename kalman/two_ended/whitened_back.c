@@ -48,7 +48,7 @@ static ks_forward_sinks rows_of(const ks_smooth_plan *plan, const ks_segments *a
 }
 
 /** Steps k0 .. k1 - 1 of the filter, block by block. */
-static int filter(ks_run *run, ks_whitening *w, const ks_series *s, int64_t k0, int64_t k1,
+static int filter(ks_plan_run *run, ks_whitening *w, const ks_series *s, int64_t k0, int64_t k1,
                   const ks_forward_sinks *kept, void *scratch, ks_tally *tally)
 {
     ks_state state = { w->state.mean, w->state.cov, KS_FORM_ARRAY, KS_NOT_STEADY };
@@ -61,7 +61,7 @@ static int filter(ks_run *run, ks_whitening *w, const ks_series *s, int64_t k0, 
 }
 
 /** Steps k1 - 1 .. k0 back, block by block; `state` goes along. */
-static int back(ks_run *run, ks_whitening *w, const ks_series *s, int64_t k0, int64_t k1, ks_state *state,
+static int back(ks_plan_run *run, ks_whitening *w, const ks_series *s, int64_t k0, int64_t k1, ks_state *state,
                 const ks_forward_sinks *kept, const ks_backward_sinks *to, void *scratch, ks_tally *tally)
 {
     int64_t end = k1;
@@ -78,7 +78,7 @@ static int back(ks_run *run, ks_whitening *w, const ks_series *s, int64_t k0, in
 }
 
 /** The prior is what the filter would have kept of a step -1. Returns as ks_whitened_kernels.back does. */
-static int64_t prior(ks_run *run, ks_whitening *w, int64_t b, const ks_series *s, ks_state *state, void *scratch,
+static int64_t prior(ks_plan_run *run, ks_whitening *w, int64_t b, const ks_series *s, ks_state *state, void *scratch,
                      ks_tally *tally)
 {
     const ks_outputs *o = run->outputs;
@@ -94,7 +94,7 @@ static int64_t prior(ks_run *run, ks_whitening *w, int64_t b, const ks_series *s
         ->back(s, -1, 0, first_sharp(w, s), &w->known, state, &kept, &to, w->work, tally);
 }
 
-int ks_whitening_run(ks_run *run, ks_whitening *w, int64_t b, const ks_series *s, const ks_segments *segments,
+int ks_whitening_run(ks_plan_run *run, ks_whitening *w, int64_t b, const ks_series *s, const ks_segments *segments,
                      const ks_information *information, const ks_backward_sinks *to, void *scratch,
                      ks_tally *tally)
 {

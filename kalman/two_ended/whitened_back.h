@@ -57,7 +57,7 @@ static inline int ks_goes_whitened(int nx, const ks_tally *filtered)
 /** The way back of series b from nothing, filter and all, but for what the filter puts out: down from the last step, or
  *  where `information` is not NULL from what that tells of the last of the segments' steps from its right, which has been
  *  put out. Returns 0, or -1 with the fault in the tally or the run canceled. */
-int ks_whitening_run(ks_run *run, ks_whitening *w, int64_t b, const ks_series *s, const ks_segments *segments,
+int ks_whitening_run(ks_plan_run *run, ks_whitening *w, int64_t b, const ks_series *s, const ks_segments *segments,
                      const ks_information *information, const ks_backward_sinks *to, void *scratch,
                      ks_tally *tally);
 

@@ -88,7 +88,7 @@ static void look_at(ks_scan_device *d, const part *p)
 }
 
 /** Rows of a part into its half, once that is free, for the stream to wait for. */
-static ks_status bring(ks_scan_device *d, const ks_run *run, int64_t b, const part *p)
+static ks_status bring(ks_scan_device *d, const ks_plan_run *run, int64_t b, const part *p)
 {
     d->a = d->half[p->half];
     KS_TRY(ks_gpu_event_wait(d->gpu, d->free[p->half], d->beside));
@@ -98,14 +98,14 @@ static ks_status bring(ks_scan_device *d, const ks_run *run, int64_t b, const pa
 }
 
 /** Results of a part out of its half, once they are there. */
-static ks_status take_away(ks_scan_device *d, const ks_run *run, int64_t b, const part *p)
+static ks_status take_away(ks_scan_device *d, const ks_plan_run *run, int64_t b, const part *p)
 {
     KS_TRY(ks_gpu_event_wait(d->gpu, d->free[p->half], d->beside));
     return ks_scan_device_download(d, &d->half[p->half], run, b, p->k0, p->k1);
 }
 
 /** All parts through the device, to be reduced, or run again. */
-static ks_status pass(ks_scan_device *d, const ks_run *run, int64_t b, int again)
+static ks_status pass(ks_scan_device *d, const ks_plan_run *run, int64_t b, int again)
 {
     const int64_t T = run->plan->T, parts = ks_scan_device_parts(d);
     unsigned char *const form = d->chunks.form;
@@ -141,7 +141,7 @@ static ks_status finish(ks_scan_device *d, ks_status status)
     return status != KS_OK ? status : ended != KS_OK ? ended : reported;
 }
 
-ks_status ks_parts_run(ks_scan_device *d, ks_run *run, int64_t b)
+ks_status ks_parts_run(ks_scan_device *d, ks_plan_run *run, int64_t b)
 {
     KS_TRY(ks_scan_device_begin(d));
     ks_status status = pass(d, run, b, 0);
@@ -158,7 +158,7 @@ static void choose_chunks(ks_scan_device *d, const part *p)
 }
 
 /** Rows of a part to their place, and then its reduction; rows of all steps come with the first part. */
-static ks_status come(ks_scan_device *d, const ks_run *run, int64_t b, const part *p)
+static ks_status come(ks_scan_device *d, const ks_plan_run *run, int64_t b, const part *p)
 {
     const unsigned steady = p->first == 0 ? KS_ROWS_STEADY : 0, shared = b == 0 ? KS_ROWS_SHARED : 0;
     KS_TRY(ks_scan_device_upload(d, run, b, p->k0, p->k1, KS_ROWS_IN_PLACE | steady | shared));
@@ -169,7 +169,7 @@ static ks_status come(ks_scan_device *d, const ks_run *run, int64_t b, const par
 }
 
 /** The results of a part that has been run again. */
-static ks_status go(ks_scan_device *d, const ks_run *run, int64_t b, const part *p)
+static ks_status go(ks_scan_device *d, const ks_plan_run *run, int64_t b, const part *p)
 {
     ks_scan_arrays from = d->a;
     ks_sink *sinks[SINKS];
@@ -181,7 +181,7 @@ static ks_status go(ks_scan_device *d, const ks_run *run, int64_t b, const part 
 }
 
 /** All parts: rows in, reduced. */
-static ks_status come_all(ks_scan_device *d, const ks_run *run, int64_t b)
+static ks_status come_all(ks_scan_device *d, const ks_plan_run *run, int64_t b)
 {
     const int64_t parts = ks_scan_device_parts(d);
     for (int64_t i = 0; i < parts; ++i) {
@@ -194,7 +194,7 @@ static ks_status come_all(ks_scan_device *d, const ks_run *run, int64_t b)
 }
 
 /** All parts: run again, results out, one part ahead of the host, which waits for these. */
-static ks_status go_all(ks_scan_device *d, const ks_run *run, int64_t b)
+static ks_status go_all(ks_scan_device *d, const ks_plan_run *run, int64_t b)
 {
     const int64_t parts = ks_scan_device_parts(d), T = run->plan->T;
     for (int64_t i = 0; i <= parts; ++i) {
@@ -212,7 +212,7 @@ static ks_status go_all(ks_scan_device *d, const ks_run *run, int64_t b)
     return KS_OK;
 }
 
-ks_status ks_parts_run_beside(ks_scan_device *d, ks_run *run, int64_t b)
+ks_status ks_parts_run_beside(ks_scan_device *d, ks_plan_run *run, int64_t b)
 {
     KS_TRY(ks_scan_device_begin(d));
     ks_status status = come_all(d, run, b);

@@ -68,6 +68,6 @@ KS_MUST_CHECK ks_status ks_map_device_enqueue(struct ks_scan_device *d);
 
 /** Wait for it, judge it, and where it may not stand go on until the results do or are refused, which
  *  the run's info then says. Returns what the device says. */
-KS_MUST_CHECK ks_status ks_map_device_finish(struct ks_scan_device *d, ks_run *run, int64_t b);
+KS_MUST_CHECK ks_status ks_map_device_finish(struct ks_scan_device *d, ks_plan_run *run, int64_t b);
 
 #endif

@@ -173,7 +173,7 @@ static ks_status report(ks_scan_device *d)
     return ks_scan_device_report(d, d->stream);
 }
 
-static void refuse(ks_run *run, int64_t b, ks_array array, ks_fault fault, int64_t step, int row)
+static void refuse(ks_plan_run *run, int64_t b, ks_array array, ks_fault fault, int64_t step, int row)
 {
     ks_tally tally = ks_tally_start();
     tally.bad_step = step;
@@ -208,7 +208,7 @@ static ks_status correct(ks_scan_device *d)
 }
 
 /** Whether a step's block was not positive definite, which the run is then refused for. */
-static int lost(const ks_scan_device *d, ks_run *run, int64_t b)
+static int lost(const ks_scan_device *d, ks_plan_run *run, int64_t b)
 {
     ks_blocktri_cuda_info info = KS_BLOCKTRI_CUDA_INFO_INIT;
     unsigned long long none;
@@ -223,7 +223,7 @@ static int lost(const ks_scan_device *d, ks_run *run, int64_t b)
     return 1;
 }
 
-ks_status ks_map_device_finish(ks_scan_device *d, ks_run *run, int64_t b)
+ks_status ks_map_device_finish(ks_scan_device *d, ks_plan_run *run, int64_t b)
 {
     const ks_precision precision = run->plan->options.precision;
     const ks_map_found *found = &d->map.report->found;
