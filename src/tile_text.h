@@ -5,7 +5,7 @@
  * instruction set. Rows of B and C are padded: their leading dimension is a multiple of the vector
  * and what stands between a row's end and it may be read and written, but means nothing. Stands on gemm_text.h. */
 
-#include "coming.h"
+#include "prefetch.h"
 #include "stream.h"
 
 typedef KS_NUM KS_T(ks_lanes) __attribute__((vector_size(KS_VECTOR_BYTES)));
@@ -39,11 +39,11 @@ KS_HD int KS_T(ks_padded)(int n)
 }
 
 /** `rows` rows by `vectors` vectors of C = C0 + sign A B, all three literals; sign 0: C = A B. A's
- *  entry (i, l) stands at i * ai + l * al. C may be C0. Meanwhile lines of what is coming are asked for. */
-KS_HD void KS_T(ks_tile)(ks_coming *coming, int rows, int vectors, int sign, int k, const KS_NUM *A, int ai,
+ *  entry (i, l) stands at i * ai + l * al. C may be C0. Meanwhile lines of the queue are prefetched. */
+KS_HD void KS_T(ks_tile)(ks_prefetch *prefetch, int rows, int vectors, int sign, int k, const KS_NUM *A, int ai,
                          int al, const KS_NUM *B, int ldb, const KS_NUM *C0, int ldc0, KS_NUM *C, int ldc)
 {
-    const ks_lines lines = ks_coming_take(coming, k);
+    const ks_prefetch_lines lines = ks_prefetch_take(prefetch, k);
     KS_T(ks_lanes) c[8][3];
 #pragma GCC unroll 8
     for (int r = 0; r < rows; ++r)
@@ -98,17 +98,17 @@ KS_HD void KS_T(ks_tile_corner)(int bottom, int sign, int k, const KS_NUM *A, in
 }
 
 /** `rows` rows of C, n columns from column `from` on, both multiples of the vector. */
-KS_HD void KS_T(ks_tile_row)(ks_coming *coming, int rows, int sign, int from, int n, int k, const KS_NUM *A, int ai,
+KS_HD void KS_T(ks_tile_row)(ks_prefetch *prefetch, int rows, int sign, int from, int n, int k, const KS_NUM *A, int ai,
                              int al, const KS_NUM *B, int ldb, const KS_NUM *C0, int ldc0,
                              KS_NUM *C, int ldc)
 {
     int j = from;
     for (; j + 3 * KS_LANES <= n; j += 3 * KS_LANES)
-        KS_T(ks_tile)(coming, rows, 3, sign, k, A, ai, al, B + j, ldb, C0 + j, ldc0, C + j, ldc);
+        KS_T(ks_tile)(prefetch, rows, 3, sign, k, A, ai, al, B + j, ldb, C0 + j, ldc0, C + j, ldc);
     if (j + 2 * KS_LANES <= n)
-        KS_T(ks_tile)(coming, rows, 2, sign, k, A, ai, al, B + j, ldb, C0 + j, ldc0, C + j, ldc);
+        KS_T(ks_tile)(prefetch, rows, 2, sign, k, A, ai, al, B + j, ldb, C0 + j, ldc0, C + j, ldc);
     else if (j + KS_LANES <= n)
-        KS_T(ks_tile)(coming, rows, 1, sign, k, A, ai, al, B + j, ldb, C0 + j, ldc0, C + j, ldc);
+        KS_T(ks_tile)(prefetch, rows, 1, sign, k, A, ai, al, B + j, ldb, C0 + j, ldc0, C + j, ldc);
 }
 
 /* Rows of a tile: three vectors of each are as many sums as the registers hold beside the operands. */
@@ -116,7 +116,7 @@ KS_HD void KS_T(ks_tile_row)(ks_coming *coming, int rows, int sign, int from, in
 
 /** C (m, n) = C0 + sign A B with B (k, n); n is a multiple of the vector. upper: vectors of C that
  *  lie below its diagonal are left alone. Literal: upper, sign, and what else is to be unrolled. */
-KS_HD void KS_T(ks_tiles_in_place)(ks_coming *coming, int upper, int sign, int m, int k, int n, const KS_NUM *A,
+KS_HD void KS_T(ks_tiles_in_place)(ks_prefetch *prefetch, int upper, int sign, int m, int k, int n, const KS_NUM *A,
                                    int ai, int al, const KS_NUM *B, int ldb, const KS_NUM *C0,
                                    int ldc0, KS_NUM *C, int ldc)
 {
@@ -136,7 +136,7 @@ KS_HD void KS_T(ks_tiles_in_place)(ks_coming *coming, int upper, int sign, int m
     }
     int i = 0;
 #define KS_ROWS_OF(rows)                                                                    \
-    KS_T(ks_tile_row)(coming, rows, sign, upper ? i / KS_LANES * KS_LANES : 0, n, k, A + i * ai, ai, al, B, \
+    KS_T(ks_tile_row)(prefetch, rows, sign, upper ? i / KS_LANES * KS_LANES : 0, n, k, A + i * ai, ai, al, B, \
                       ldb, C0 + i * ldc0, ldc0, C + i * ldc, ldc)
     if (KS_TILE_ROWS > 4)
         for (; i + 8 <= m; i += 8) KS_ROWS_OF(8);
@@ -168,12 +168,12 @@ KS_HD void KS_T(ks_tiles_in_place)(ks_coming *coming, int upper, int sign, int m
 /* In functions of their own: for n at run time and for twelve, whose tiles fill the registers, so that
  * nothing else may want any. */
 #define KS_SHARED_TILES(name, upper, sign)                                                  \
-    KS_HD_COLD void KS_T(name)(ks_coming *coming, int m, int k, int n, const KS_NUM *A, int ai, int al, \
+    KS_HD_COLD void KS_T(name)(ks_prefetch *prefetch, int m, int k, int n, const KS_NUM *A, int ai, int al, \
                                const KS_NUM *B, int ldb, const KS_NUM *C0, int ldc0, KS_NUM *C, \
                                int ldc)                                                     \
     {                                                                                       \
-        if (coming)                                                                         \
-            KS_T(ks_tiles_in_place)(coming, upper, sign, m, k, n, A, ai, al, B, ldb, C0, ldc0, C, ldc); \
+        if (prefetch)                                                                         \
+            KS_T(ks_tiles_in_place)(prefetch, upper, sign, m, k, n, A, ai, al, B, ldb, C0, ldc0, C, ldc); \
         else                                                                                \
             KS_T(ks_tiles_in_place)(NULL, upper, sign, m, k, n, A, ai, al, B, ldb, C0, ldc0, C, ldc); \
     }                                                                                       \
@@ -189,9 +189,9 @@ KS_SHARED_TILES(ks_tiles_upper_plus, 1, 1)
 KS_SHARED_TILES(ks_tiles_upper_minus, 1, -1)
 #undef KS_SHARED_TILES
 
-/** The same, in place where m and n are literals and in one shared copy where not; that one asks meanwhile for
- *  lines of what is coming. */
-KS_HD void KS_T(ks_tiles_meanwhile)(ks_coming *coming, int upper, int sign, int m, int k, int n, const KS_NUM *A,
+/** The same, in place where m and n are literals and in one shared copy where not; that one prefetches
+ *  lines of the queue meanwhile. */
+KS_HD void KS_T(ks_tiles_meanwhile)(ks_prefetch *prefetch, int upper, int sign, int m, int k, int n, const KS_NUM *A,
                                     int ai, int al, const KS_NUM *B, int ldb, const KS_NUM *C0, int ldc0,
                                     KS_NUM *C, int ldc)
 {
@@ -203,7 +203,7 @@ KS_HD void KS_T(ks_tiles_meanwhile)(ks_coming *coming, int upper, int sign, int 
 #define KS_SHARED_TILES(name)                                                               \
     do {                                                                                    \
         if (twelve) KS_T(name##_12)(m, k, A, ai, al, B, ldb, C0, ldc0, C, ldc);             \
-        else KS_T(name)(coming, m, k, n, A, ai, al, B, ldb, C0, ldc0, C, ldc);              \
+        else KS_T(name)(prefetch, m, k, n, A, ai, al, B, ldb, C0, ldc0, C, ldc);              \
     } while (0)
     if (sign == 0) KS_SHARED_TILES(ks_tiles_product);
     else if (sign > 0) KS_SHARED_TILES(ks_tiles_upper_plus);

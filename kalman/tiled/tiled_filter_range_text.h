@@ -284,10 +284,10 @@ KS_HD int64_t KS_T(ks_tiled_filter_steps)(ks_shape shape, int nx, int n, int ny,
     const int quad = shape == KS_SHAPE_QUAD, mp = KS_T(ks_padded)(ny);
 #define KS_LD(m) (shape == KS_SHAPE_TILES ? KS_T(ks_padded)(m) : 4) /* of the factors of an innovation */
     /* Nine to eleven states: none, known in advance. */
-    const int comes = KS_COMES_FROM(12, shape, nx) && (KS_KNOWN(nx) || !KS_THREE_TILES(n));
-    ks_coming later = { .rows = 0 }, *const coming = comes ? &later : NULL;
+    const int queues = KS_QUEUES_FROM(12, shape, nx) && (KS_KNOWN(nx) || !KS_THREE_TILES(n));
+    ks_prefetch later = { .rows = 0 }, *const prefetch = queues ? &later : NULL;
     KS_T(ks_tiled_memory) w = KS_T(ks_tiled_begin)(nx, n, ny, memory);
-    w.step.coming = coming;
+    w.step.prefetch = prefetch;
     /* What waits for the backward pass goes straight to its place, else the filtered estimate does;
      * where rows need no padding the covariance is made there. */
     const int keeps = to->kept_mean.base != NULL;
@@ -344,11 +344,11 @@ KS_HD int64_t KS_T(ks_tiled_filter_steps)(ks_shape shape, int nx, int n, int ny,
         KS_NUM *next = home ? (KS_NUM *)ks_slot_of(cov, k) : w.Pn;
         const KS_T(ks_blocks) *b = &all;
         int m = ny, at = -1;
-        if (coming) ks_coming_end(coming);
+        if (prefetch) ks_prefetch_flush(prefetch);
         if (cov.base && k + ahead < k1)
-            KS_T(ks_tiled_expect)(coming, nx * nx, (KS_NUM *)ks_slot_of(cov, k + ahead));
-        if (moves || turns) KS_T(ks_expect_step)(coming, nx, s, k + ahead, 1);
-        if (coming) ks_coming_spread(coming, KS_T(ks_tiles_of)(5 * nx / 2 + m, n));
+            KS_T(ks_tiled_expect)(prefetch, nx * nx, (KS_NUM *)ks_slot_of(cov, k + ahead));
+        if (moves || turns) KS_T(ks_expect_step)(prefetch, nx, s, k + ahead, 1);
+        if (prefetch) ks_prefetch_spread(prefetch, KS_T(ks_tiles_of)(5 * nx / 2 + m, n));
         if (moves) KS_T(ks_tiled_transition)(shape, nx, n, s, k, 0, &w, &all);
         if (turns) KS_T(ks_tiled_channels)(shape, nx, ny, s, k, 0, &w, &all);
         all.y = (const KS_NUM *)ks_row(s->y, k);
@@ -457,7 +457,7 @@ KS_HD int64_t KS_T(ks_tiled_filter_steps)(ks_shape shape, int nx, int n, int ny,
     }
     if (k == k1 && exact.due && k < s->steps) {
         KS_T(ks_tiled_transition)(shape, nx, n, s, k, 0, &w, &all);
-        w.step.coming = NULL;
+        w.step.prefetch = NULL;
         KS_T(ks_tiled_predict)(nx, n, &all, P, &w.step);
         exact.refused = !KS_T(ks_exact_predicted)(nx, n, all.F, P, w.step.Pp, &w);
         if (exact.refused) k = KS_T(ks_exact_back)(nx, n, k, &P, &evidence, &missing, &tally->sharp, &w, &exact);

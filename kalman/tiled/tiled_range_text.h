@@ -116,7 +116,7 @@ KS_HD KS_T(ks_tiled_memory) KS_T(ks_tiled_begin)(int nx, int n, int ny, void *me
 {
     KS_T(ks_tiled_memory) w;
     (void)KS_T(ks_tiled_lay_out)(nx, ny, memory, &w);
-    w.step.coming = NULL;
+    w.step.prefetch = NULL;
     if (n != nx)
         for (KS_NUM *p = (KS_NUM *)memory; p < w.memo; ++p) *p = KS_LIT(0);
     return w;
@@ -198,22 +198,22 @@ KS_HD void KS_T(ks_stream_put)(int down, int nx, int n, const KS_NUM *P, int aga
  *  and rows of many would drive each other out of the nearest cache. */
 KS_HD int KS_T(ks_steps_ahead)(ks_shape shape) { return shape == KS_SHAPE_TILES ? 1 : 8; }
 
-/** So many numbers are going to be written here, or read and written: have their lines come in the
- *  meantime, at once or, with coming, little by little. */
-KS_HD void KS_T(ks_tiled_expect)(ks_coming *coming, int numbers, const KS_NUM *to)
+/** So many numbers are going to be written here, or read and written: prefetch their lines, at once or,
+ *  with a queue, between tiles. */
+KS_HD void KS_T(ks_tiled_expect)(ks_prefetch *prefetch, int numbers, const KS_NUM *to)
 {
-    if (coming) {
-        ks_coming_add(coming, to, numbers * (int64_t)sizeof(KS_NUM));
+    if (prefetch) {
+        ks_prefetch_add(prefetch, to, numbers * (int64_t)sizeof(KS_NUM));
         return;
     }
 #pragma GCC unroll 6
     for (int i = 0; i < numbers; i += 64 / (int)sizeof(KS_NUM)) __builtin_prefetch(to + i, 1);
 }
 
-/** Whether what is expected comes little by little: steps must be long for it to pay, those of a smoother and of
+/** Whether prefetches are queued: steps must be long for it to pay, those of a smoother and of
  *  both ends longer than a filter's. */
-#define KS_COMES_FROM(least, shape, nx) ((shape) == KS_SHAPE_TILES && (nx) >= (least))
-#define KS_COMES(shape, nx) (KS_COMES_FROM(13, shape, nx) && !KS_KNOWN(nx))
+#define KS_QUEUES_FROM(least, shape, nx) ((shape) == KS_SHAPE_TILES && (nx) >= (least))
+#define KS_QUEUES(shape, nx) (KS_QUEUES_FROM(13, shape, nx) && !KS_KNOWN(nx))
 
 /** Tiles of a product with so many rows and n columns. */
 KS_HD int KS_T(ks_tiles_of)(int rows, int n)
@@ -222,12 +222,12 @@ KS_HD int KS_T(ks_tiles_of)(int rows, int n)
 }
 
 /** The same of row k of the model, to be read. */
-KS_HD void KS_T(ks_expect_row)(ks_coming *coming, ks_rows rows, int64_t k, int numbers)
+KS_HD void KS_T(ks_expect_row)(ks_prefetch *prefetch, ks_rows rows, int64_t k, int numbers)
 {
     if (!rows.stride) return;
     const KS_NUM *row = (const KS_NUM *)ks_row(rows, k);
-    if (coming) {
-        ks_coming_add(coming, row, numbers * (int64_t)sizeof(KS_NUM));
+    if (prefetch) {
+        ks_prefetch_add(prefetch, row, numbers * (int64_t)sizeof(KS_NUM));
         return;
     }
     for (int i = 0; i < numbers; i += 64 / (int)sizeof(KS_NUM)) __builtin_prefetch(row + i);
@@ -235,18 +235,18 @@ KS_HD void KS_T(ks_expect_row)(ks_coming *coming, ks_rows rows, int64_t k, int n
 
 /** The transition into step k and, where `observed` is set, its observation. The processor fetches rows
  *  that follow one another by itself, but not from one page to the next. */
-KS_HD void KS_T(ks_expect_step)(ks_coming *coming, int nx, const ks_series *s, int64_t k, int observed)
+KS_HD void KS_T(ks_expect_step)(ks_prefetch *prefetch, int nx, const ks_series *s, int64_t k, int observed)
 {
     const int ny = s->ny;
     if (nx > KS_MOST_EXPECTED || k < 1 || k >= s->steps) return;
-    KS_T(ks_expect_row)(coming, s->F, k - s->shift, nx * nx);
-    KS_T(ks_expect_row)(coming, s->Q, k - s->shift, nx * nx);
-    KS_T(ks_expect_row)(coming, s->u, k - s->shift, nx);
+    KS_T(ks_expect_row)(prefetch, s->F, k - s->shift, nx * nx);
+    KS_T(ks_expect_row)(prefetch, s->Q, k - s->shift, nx * nx);
+    KS_T(ks_expect_row)(prefetch, s->u, k - s->shift, nx);
     if (!observed) return;
-    KS_T(ks_expect_row)(coming, s->H, k, ny * nx);
-    KS_T(ks_expect_row)(coming, s->R, k, ny * ny);
-    KS_T(ks_expect_row)(coming, s->y, k, ny);
-    KS_T(ks_expect_row)(coming, s->d, k, ny);
+    KS_T(ks_expect_row)(prefetch, s->H, k, ny * nx);
+    KS_T(ks_expect_row)(prefetch, s->R, k, ny * ny);
+    KS_T(ks_expect_row)(prefetch, s->y, k, ny);
+    KS_T(ks_expect_row)(prefetch, s->d, k, ny);
 }
 
 /** Eight numbers <- the n (up to 3 or 5 to 8, a literal) at A, with zeros behind them. */

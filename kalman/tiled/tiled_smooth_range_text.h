@@ -124,9 +124,9 @@ KS_HD int64_t KS_T(ks_tiled_smooth_steps)(ks_shape shape, int nx, int n, const k
     const int ahead = KS_T(ks_steps_ahead)(shape);
     const int moves = s->F.stride || s->Q.stride || s->u.stride, lag = to->lag_one_cov.base != NULL;
     const int rest = lag || gains || to->gain.base || to->smoothed_var.base;
-    ks_coming next = { .rows = 0 }, *const coming = KS_COMES(shape, nx) && !KS_THREE_TILES(n) ? &next : NULL;
+    ks_prefetch next = { .rows = 0 }, *const prefetch = KS_QUEUES(shape, nx) && !KS_THREE_TILES(n) ? &next : NULL;
     KS_T(ks_tiled_memory) w = KS_T(ks_tiled_begin)(nx, n, s->ny, memory);
-    w.step.coming = coming;
+    w.step.prefetch = prefetch;
     const ks_sink mean = to->smoothed_mean, cov = to->smoothed_cov;
     KS_T(ks_blocks) b = { 0 };
     KS_NUM *xs = w.x, *xn = w.xn, *Ps = w.P, *Pn = w.Pn;
@@ -163,9 +163,9 @@ KS_HD int64_t KS_T(ks_tiled_smooth_steps)(ks_shape shape, int nx, int n, const k
         if (kept->form[k - 1 - kept->form_first] != (unsigned char)KS_FORM_ORDINARY) break;
         const KS_NUM *x = (const KS_NUM *)ks_slot_of(kept->kept_mean, k - 1);
         const KS_NUM *P = (const KS_NUM *)ks_slot_of(kept->kept_C, k - 1);
-        if (coming) ks_coming_end(coming);
+        if (prefetch) ks_prefetch_flush(prefetch);
         if (k - ahead > k0)
-            KS_T(ks_tiled_expect)(coming, nx * nx, (const KS_NUM *)ks_slot_of(kept->kept_C, k - 1 - ahead));
+            KS_T(ks_tiled_expect)(prefetch, nx * nx, (const KS_NUM *)ks_slot_of(kept->kept_C, k - 1 - ahead));
         if (n != nx) {
             KS_T(ks_copy)(nx, x, w.filtered);
             x = w.filtered;
@@ -179,10 +179,10 @@ KS_HD int64_t KS_T(ks_tiled_smooth_steps)(ks_shape shape, int nx, int n, const k
             }
         }
         if (moves) {
-            KS_T(ks_expect_step)(coming, nx, s, k - ahead, 0);
+            KS_T(ks_expect_step)(prefetch, nx, s, k - ahead, 0);
             if (!four || memo.slots) KS_T(ks_tiled_transition)(shape, nx, n, s, k, 0, &w, &b);
         }
-        if (coming) ks_coming_spread(coming, KS_T(ks_tiles_of)(3 * nx, n));
+        if (prefetch) ks_prefetch_spread(prefetch, KS_T(ks_tiles_of)(3 * nx, n));
         KS_NUM *smoothed = quad && cov.base ? (KS_NUM *)ks_slot_of(cov, k - 1) : Pn;
         KS_NUM *ET = w.ET;
         const int at = memo.slots ? KS_T(ks_memo_find)(&memo, P, later) : -1;

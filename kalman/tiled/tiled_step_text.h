@@ -28,7 +28,7 @@ typedef struct KS_T(ks_tiled) {
     KS_NUM *G, *Z;         /* L⁻¹ H Pp and D⁻¹ of it, (m, n)                        */
     KS_NUM *S, *LT;        /* innovation covariance and its unit Lᵀ, (m, m_padded) */
     KS_NUM *inverse_d, *pivot, *v;
-    ks_coming *coming;     /* or NULL                                              */
+    ks_prefetch *prefetch;     /* or NULL                                              */
 } KS_T(ks_tiled);
 
 /** Whether rows so many numbers apart, a literal, are nine to twelve: two tiles of four rows and a third one or part of it.
@@ -83,13 +83,13 @@ KS_HD KS_MASK KS_T(ks_pivots)(int rows, double ratio, const KS_NUM *s, int lds, 
 
 /** L D Lᵀ of rows at .. at + rows - 1 (1 to 4, a literal) of the upper triangle of S, whose rows are
  *  `columns` apart; see ks_tiled_ldl(). */
-KS_HD KS_MASK KS_T(ks_panel)(ks_coming *coming, int rows, int at, double ratio, int columns, KS_NUM *S, KS_NUM *LT,
+KS_HD KS_MASK KS_T(ks_panel)(ks_prefetch *prefetch, int rows, int at, double ratio, int columns, KS_NUM *S, KS_NUM *LT,
                              KS_NUM *pivot, KS_NUM *inverse_d)
 {
     KS_NUM u[4][4], l[4][4], inverse[4] = { 0 };
     const int from = at / KS_LANES * KS_LANES;
     if (at > 0)
-        KS_T(ks_tiles_meanwhile)(coming, 0, -1, rows, at, columns - from, LT + at, 1, columns, S + from, columns,
+        KS_T(ks_tiles_meanwhile)(prefetch, 0, -1, rows, at, columns - from, LT + at, 1, columns, S + from, columns,
                                  S + at * columns + from, columns, S + at * columns + from, columns);
     const KS_MASK good = KS_T(ks_pivots)(rows, ratio, S + at * columns + at, columns, pivot + at, u,
                                          l, inverse);
@@ -113,11 +113,11 @@ KS_HD KS_MASK KS_T(ks_panel)(ks_coming *coming, int rows, int at, double ratio, 
 }
 
 /** Rows at .. at + rows - 1 of G (columns g) <- L⁻¹ G0, and Z. */
-KS_HD void KS_T(ks_panel_solve)(ks_coming *coming, int rows, int at, int columns, const KS_NUM *S, const KS_NUM *LT,
+KS_HD void KS_T(ks_panel_solve)(ks_prefetch *prefetch, int rows, int at, int columns, const KS_NUM *S, const KS_NUM *LT,
                                 const KS_NUM *inverse_d, int g, const KS_NUM *G0, KS_NUM *G, KS_NUM *Z)
 {
     if (at > 0)
-        KS_T(ks_tiles_meanwhile)(coming, 0, -1, rows, at, g, S + at, 1, columns, Z, g, G0 + at * g, g, G + at * g, g);
+        KS_T(ks_tiles_meanwhile)(prefetch, 0, -1, rows, at, g, S + at, 1, columns, Z, g, G0 + at * g, g, G + at * g, g);
     const KS_NUM *from = at > 0 ? G : G0;
     KS_T(ks_lanes) row[4];
     for (int c = 0; c < g; c += KS_LANES) {
@@ -136,9 +136,8 @@ KS_HD void KS_T(ks_panel_solve)(ks_coming *coming, int rows, int at, int columns
 /** L D Lᵀ of the symmetric S (n, n), rows `columns` = ks_padded(n) apart, of which the upper triangle is read: S
  *  turns into D Lᵀ, LT is the unit Lᵀ (strict upper triangles are what counts), pivot (n) D and
  *  inverse_d (n) 1 / D; G (n, g) <- L⁻¹ G0, which may be G, and Z = D⁻¹ G, which may be G. Returns true where
- *  every pivot exceeds `ratio` times the diagonal entry that it came from. Meanwhile lines of what is coming are asked
- *  for. */
-KS_HD KS_MASK KS_T(ks_tiled_ldl)(ks_coming *coming, int n, double ratio, int columns, KS_NUM *S, KS_NUM *LT, int g,
+ *  every pivot exceeds `ratio` times the diagonal entry that it came from. Meanwhile lines of the queue are prefetched. */
+KS_HD KS_MASK KS_T(ks_tiled_ldl)(ks_prefetch *prefetch, int n, double ratio, int columns, KS_NUM *S, KS_NUM *LT, int g,
                                  const KS_NUM *G0, KS_NUM *G, KS_NUM *Z, KS_NUM *pivot, KS_NUM *inverse_d)
 {
     KS_MASK good = KS_GT(KS_LIT(1), KS_LIT(0));
@@ -146,8 +145,8 @@ KS_HD KS_MASK KS_T(ks_tiled_ldl)(ks_coming *coming, int n, double ratio, int col
     /* G lags a panel behind: its work fills the time that the next pivots take. */
     int at = 0;
 #define KS_FOUR                                                                             \
-    good = good & KS_T(ks_panel)(coming, 4, at, ratio, columns, S, LT, pivot, inverse_d);           \
-    if (at > 0) KS_T(ks_panel_solve)(coming, 4, at - 4, columns, S, LT, inverse_d, g, G0, G, Z)
+    good = good & KS_T(ks_panel)(prefetch, 4, at, ratio, columns, S, LT, pivot, inverse_d);           \
+    if (at > 0) KS_T(ks_panel_solve)(prefetch, 4, at - 4, columns, S, LT, inverse_d, g, G0, G, Z)
     if (__builtin_constant_p(n) && n <= 12) {
 #pragma GCC unroll 3
         for (; at + 4 <= n; at += 4) {
@@ -165,9 +164,9 @@ KS_HD KS_MASK KS_T(ks_tiled_ldl)(ks_coming *coming, int n, double ratio, int col
     }
 #undef KS_FOUR
 #define KS_REST(rows)                                                                       \
-    good = good & KS_T(ks_panel)(coming, rows, at, ratio, columns, S, LT, pivot, inverse_d);        \
-    if (at > 0) KS_T(ks_panel_solve)(coming, 4, at - 4, columns, S, LT, inverse_d, g, G0, G, Z);        \
-    KS_T(ks_panel_solve)(coming, rows, at, columns, S, LT, inverse_d, g, G0, G, Z)
+    good = good & KS_T(ks_panel)(prefetch, rows, at, ratio, columns, S, LT, pivot, inverse_d);        \
+    if (at > 0) KS_T(ks_panel_solve)(prefetch, 4, at - 4, columns, S, LT, inverse_d, g, G0, G, Z);        \
+    KS_T(ks_panel_solve)(prefetch, rows, at, columns, S, LT, inverse_d, g, G0, G, Z)
     switch (n - at) {
     case 4: /* of three tiles the loop leaves the last one */
         if (KS_THREE_TILES(columns)) {
@@ -177,7 +176,7 @@ KS_HD KS_MASK KS_T(ks_tiled_ldl)(ks_coming *coming, int n, double ratio, int col
     case 3: KS_REST(3); break;
     case 2: KS_REST(2); break;
     case 1: KS_REST(1); break;
-    default: KS_T(ks_panel_solve)(coming, 4, at - 4, columns, S, LT, inverse_d, g, G0, G, Z); break;
+    default: KS_T(ks_panel_solve)(prefetch, 4, at - 4, columns, S, LT, inverse_d, g, G0, G, Z); break;
     }
 #undef KS_REST
     return good;
@@ -271,8 +270,8 @@ KS_HD void KS_T(ks_tiled_posterior_mean)(int n, int m, const KS_NUM *LT, const K
 KS_HD void KS_T(ks_tiled_predict)(int nx, int n, const KS_T(ks_blocks) *b, const KS_NUM *P,
                                   const KS_T(ks_tiled) *w)
 {
-    KS_T(ks_tiles_meanwhile)(w->coming, 0, 0, nx, nx, n, P, n, 1, b->FT, n, w->W, n, w->W, n);
-    KS_T(ks_tiles_meanwhile)(w->coming, 1, 1, nx, nx, n, b->F, nx, 1, w->W, n, b->Q, b->ldq, w->Pp, n);
+    KS_T(ks_tiles_meanwhile)(w->prefetch, 0, 0, nx, nx, n, P, n, 1, b->FT, n, w->W, n, w->W, n);
+    KS_T(ks_tiles_meanwhile)(w->prefetch, 1, 1, nx, nx, n, b->F, nx, 1, w->W, n, b->Q, b->ldq, w->Pp, n);
     KS_T(ks_mirror_upper)(KS_T(ks_tile_rows)(nx, n), 0, w->Pp, n);
 }
 
@@ -282,7 +281,7 @@ KS_HD KS_MASK KS_T(ks_tiled_innovation)(int nx, int n, int m, const KS_T(ks_bloc
 {
     const int mp = KS_T(ks_padded)(m);
     KS_MASK good = KS_GT(KS_LIT(1), KS_LIT(0));
-    KS_T(ks_tiles_meanwhile)(w->coming, 0, 0, m, nx, n, b->H, nx, 1, w->Pp, n, w->G, n, w->G, n);
+    KS_T(ks_tiles_meanwhile)(w->prefetch, 0, 0, m, nx, n, b->H, nx, 1, w->Pp, n, w->G, n, w->G, n);
     KS_T(ks_tiles)(1, 1, m, nx, mp, w->G, n, 1, b->HT, mp, b->R, b->ldr, w->S, mp);
     for (int i = 0; i < m; ++i)
         good = good & KS_GT(b->limit[i], w->S[i * mp + i]);
@@ -294,7 +293,7 @@ KS_HD KS_MASK KS_T(ks_tiled_innovation)(int nx, int n, int m, const KS_T(ks_bloc
 /** P = Pp - Zᵀ G, symmetric to the bit. */
 KS_HD void KS_T(ks_tiled_posterior)(int nx, int n, int m, const KS_T(ks_tiled) *w, KS_NUM *P)
 {
-    KS_T(ks_tiles_meanwhile)(w->coming, 1, -1, nx, m, n, w->Z, 1, n, w->G, n, w->Pp, n, P, n);
+    KS_T(ks_tiles_meanwhile)(w->prefetch, 1, -1, nx, m, n, w->Z, 1, n, w->G, n, w->Pp, n, P, n);
     KS_T(ks_mirror_upper)(KS_T(ks_tile_rows)(nx, n), 1, P, n);
 }
 
@@ -305,8 +304,8 @@ KS_HD KS_MASK KS_T(ks_tiled_gain)(int nx, int n, const KS_T(ks_blocks) *b, const
                                   const KS_T(ks_tiled) *w)
 {
     KS_NUM *Pp = w->Pp, *LT = w->W;
-    KS_T(ks_tiles_meanwhile)(w->coming, 0, 0, nx, nx, n, b->F, nx, 1, P, ldp, ET, n, ET, n);
-    KS_T(ks_tiles_meanwhile)(w->coming, 1, 1, nx, nx, n, ET, n, 1, b->FT, n, b->Q, b->ldq, Pp, n);
+    KS_T(ks_tiles_meanwhile)(w->prefetch, 0, 0, nx, nx, n, b->F, nx, 1, P, ldp, ET, n, ET, n);
+    KS_T(ks_tiles_meanwhile)(w->prefetch, 1, 1, nx, nx, n, ET, n, 1, b->FT, n, b->Q, b->ldq, Pp, n);
     const int rows = KS_T(ks_tile_rows)(nx, n);
     for (int i = 0; i < rows; i += 4)
         for (int c = i / KS_LANES * KS_LANES; c < n; c += KS_LANES)
@@ -344,8 +343,8 @@ KS_HD KS_MASK KS_T(ks_tiled_smooth_cov)(int nx, int n, const KS_NUM *P, int ldp,
 {
     KS_MASK good = KS_GT(KS_LIT(1), KS_LIT(0));
     KS_T(ks_mirror_upper)(KS_T(ks_tile_rows)(nx, n), 1, D, n);
-    KS_T(ks_tiles_meanwhile)(w->coming, 0, 0, nx, nx, n, D, n, 1, ET, n, w->W, n, w->W, n);
-    KS_T(ks_tiles_meanwhile)(w->coming, 1, 1, nx, nx, n, ET, 1, n, w->W, n, P, ldp, Pn, n);
+    KS_T(ks_tiles_meanwhile)(w->prefetch, 0, 0, nx, nx, n, D, n, 1, ET, n, w->W, n, w->W, n);
+    KS_T(ks_tiles_meanwhile)(w->prefetch, 1, 1, nx, nx, n, ET, 1, n, w->W, n, P, ldp, Pn, n);
     KS_T(ks_mirror_upper)(KS_T(ks_tile_rows)(nx, n), 1, Pn, n);
     for (int i = 0; i < nx; ++i)
         good = good & KS_GT(KS_LIT(KS_GROWTH) * Pn[i * n + i], P[i * ldp + i]);

@@ -126,9 +126,9 @@ KS_HD int64_t KS_T(ks_tiled_inform_steps)(ks_shape shape, int nx, const ks_serie
     const int quad = shape == KS_SHAPE_QUAD, rows = shape == KS_SHAPE_ROWS;
     const int n = KS_T(ks_ends_rows)(shape, nx), ny = s->ny, home = n == nx;
     const int moves = s->F.stride || s->Q.stride || s->u.stride, ahead = KS_T(ks_steps_ahead)(shape);
-    ks_coming next = { .rows = 0 }, *const coming = KS_COMES(shape, nx) ? &next : NULL;
+    ks_prefetch next = { .rows = 0 }, *const prefetch = KS_QUEUES(shape, nx) ? &next : NULL;
     KS_T(ks_ends_memory) w = KS_T(ks_ends_begin)(shape, nx, ny, k0, k1, memory);
-    w.step.coming = coming;
+    w.step.prefetch = prefetch;
     w.before = KS_T(ks_precision_scale)(KS_PRECISION_BEFORE, to->size);
     w.after = KS_T(ks_precision_scale)(KS_PRECISION_AFTER, to->size);
     KS_T(ks_memo) memo = KS_T(ks_ends_memo)(n, s, k1 - k0, 0, nx * n, 3 * n * n + 3 * n + (n - nx) * n,
@@ -146,7 +146,7 @@ KS_HD int64_t KS_T(ks_tiled_inform_steps)(ks_shape shape, int nx, const ks_serie
     KS_T(ks_copy)(nx, (const KS_NUM *)information->eta, w.eta);
     KS_T(ks_ends_transition)(shape, nx, n, s, k, 1, 0, &w);
     for (; k >= k0; --k) {
-        KS_T(ks_ends_expect)(coming, nx, s, k - ahead, k - ahead >= k0, to, tiles[w.step.passage]);
+        KS_T(ks_ends_expect)(prefetch, nx, s, k - ahead, k - ahead >= k0, to, tiles[w.step.passage]);
         if (moves) KS_T(ks_ends_transition)(shape, nx, n, s, k, 0, 0, &w);
         /* Early: nothing of it waits for the step before. */
         if (!KS_INVERSE_PAYS(nx, s)) KS_T(ks_ends_root)(shape, nx, n, 0, s, k, &w);

@@ -49,8 +49,8 @@ KS_HD_COLD KS_MASK KS_T(ks_tiled_invert)(int nx, int n, const KS_NUM *Q, const K
 /** ks_noise_through() to w->through and w->C. */
 KS_HD void KS_T(ks_tiled_through)(int nx, int n, const KS_T(ks_ends_blocks) *w)
 {
-    KS_T(ks_tiles_meanwhile)(w->coming, 0, -1, nx, nx, n, w->inverse, n, 1, w->F, n, w->zero, n, w->through, n);
-    KS_T(ks_tiles_meanwhile)(w->coming, 1, -1, nx, nx, n, w->F, 1, n, w->through, n, w->zero, n, w->C, n);
+    KS_T(ks_tiles_meanwhile)(w->prefetch, 0, -1, nx, nx, n, w->inverse, n, 1, w->F, n, w->zero, n, w->through, n);
+    KS_T(ks_tiles_meanwhile)(w->prefetch, 1, -1, nx, nx, n, w->F, 1, n, w->through, n, w->zero, n, w->C, n);
     KS_T(ks_mirror_upper)(nx, 1, w->C, n);
 }
 
@@ -64,16 +64,16 @@ KS_HD KS_MASK KS_T(ks_tiled_retreat_inverse)(int by_precision, int nx, int n, co
         for (int c = KS_T(ks_upper_from)(i); c < n; c += KS_LANES)
             KS_STOREV(K + i * n + c, KS_LOADV(w->inverse + i * n + c) + KS_LOADV(J + i * n + c));
     if (!by_precision)
-        KS_T(ks_tiles_meanwhile)(w->coming, 0, 0, nx, nx, n, J, n, 1, w->F, n, w->X, n, w->X, n);
+        KS_T(ks_tiles_meanwhile)(w->prefetch, 0, 0, nx, nx, n, J, n, 1, w->F, n, w->X, n, w->X, n);
     const KS_NUM *right = by_precision ? w->through : w->X;
-    const KS_MASK good = KS_T(ks_tiled_ldl)(w->coming, nx, 0, n, K, w->LT, n, right, w->S, A, w->pivot, w->inverse_d);
-    if (!by_precision) KS_T(ks_tiles_meanwhile)(w->coming, 1, 1, nx, nx, n, w->F, 1, n, w->X, n, w->zero, n, Jn, n);
+    const KS_MASK good = KS_T(ks_tiled_ldl)(w->prefetch, nx, 0, n, K, w->LT, n, right, w->S, A, w->pivot, w->inverse_d);
+    if (!by_precision) KS_T(ks_tiles_meanwhile)(w->prefetch, 1, 1, nx, nx, n, w->F, 1, n, w->X, n, w->zero, n, Jn, n);
     const KS_NUM *from = by_precision ? w->C : Jn;
     for (int i = 0; i < nx; ++i) {
         w->shown[i] = from[i * n + i];
         w->pivot[i] = w->pivot[i] * w->noise_pivot[i];
     }
-    KS_T(ks_tiles_meanwhile)(w->coming, 1, -1, nx, nx, n, w->S, 1, n, A, n, from, n, Jn, n);
+    KS_T(ks_tiles_meanwhile)(w->prefetch, 1, -1, nx, nx, n, w->S, 1, n, A, n, from, n, Jn, n);
     return good;
 }
 

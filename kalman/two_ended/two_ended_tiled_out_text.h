@@ -76,9 +76,9 @@ KS_HD int64_t KS_T(ks_tiled_outward_steps)(ks_shape shape, int nx, const ks_seri
     const int quad = shape == KS_SHAPE_QUAD, rows = shape == KS_SHAPE_ROWS;
     const int n = KS_T(ks_ends_rows)(shape, nx), ny = s->ny, half = nx * (nx + 1) / 2;
     const int moves = s->F.stride || s->Q.stride || s->u.stride, ahead = KS_T(ks_steps_ahead)(shape);
-    ks_coming later = { .rows = 0 }, *const coming = KS_COMES(shape, nx) ? &later : NULL;
+    ks_prefetch later = { .rows = 0 }, *const prefetch = KS_QUEUES(shape, nx) ? &later : NULL;
     KS_T(ks_ends_memory) w = KS_T(ks_ends_begin)(shape, nx, ny, k0, k1, memory);
-    w.step.coming = coming;
+    w.step.prefetch = prefetch;
     const int nn = nx * nx, lag = to->lag_one_cov.base != NULL;
     KS_T(ks_memo) memo = KS_T(ks_ends_memo)(n, s, k1 - k0, nn + half, nx * n, 3 * nx * n, &w);
     const KS_NUM *P = w.P;
@@ -95,7 +95,7 @@ KS_HD int64_t KS_T(ks_tiled_outward_steps)(ks_shape shape, int nx, const ks_seri
         const KS_NUM *A = (const KS_NUM *)ks_slot_of(from->A, k);
         const KS_NUM *K = (const KS_NUM *)ks_slot_of(from->K, k);
         const KS_NUM *b = (const KS_NUM *)ks_slot_of(from->b, k);
-        KS_T(ks_ends_expect)(coming, nx, s, k + ahead, k + ahead < k1, from, tiles);
+        KS_T(ks_ends_expect)(prefetch, nx, s, k + ahead, k + ahead < k1, from, tiles);
         if (!KS_T(ks_ends_enough)(quad, nx, n, bound + nx, w.x, P)) return -1;
         if (moves) KS_T(ks_ends_transition)(shape, nx, n, s, k, 0, 1, &w);
         w.step.passage = (ks_passage) * (const unsigned char *)ks_slot_of(from->passage, k);

@@ -97,7 +97,7 @@ KS_HD KS_T(ks_ends_memory) KS_T(ks_ends_begin)(ks_shape shape, int nx, int ny, i
 {
     KS_T(ks_ends_memory) w;
     (void)KS_T(ks_ends_place)(nx, ny, memory, &w);
-    w.step.coming = NULL;
+    w.step.prefetch = NULL;
     /* What pads a row must be finite and stay as it is. */
     for (KS_NUM *p = (KS_NUM *)memory; p < w.memo; ++p) *p = KS_LIT(0);
     for (int i = 0, n = KS_T(ks_ends_rows)(shape, nx); i < nx; ++i) w.step.unit[i * n + i] = KS_LIT(1);
@@ -298,15 +298,15 @@ KS_HD void KS_T(ks_load_factors)(int nx, int n, const KS_NUM *packed, KS_NUM *LT
 }
 
 /** The rows of step k, if there is one, are going to be needed, and are asked for while so many tiles are made. */
-KS_HD void KS_T(ks_ends_expect)(ks_coming *coming, int nx, const ks_series *s, int64_t k, int there,
+KS_HD void KS_T(ks_ends_expect)(ks_prefetch *prefetch, int nx, const ks_series *s, int64_t k, int there,
                                 const ks_right_rows *rows, int64_t tiles)
 {
-    if (coming) ks_coming_end(coming);
+    if (prefetch) ks_prefetch_flush(prefetch);
     if (!there) return;
-    KS_T(ks_tiled_expect)(coming, nx * nx, (const KS_NUM *)ks_slot_of(rows->A, k));
-    KS_T(ks_tiled_expect)(coming, nx * (nx + 1) / 2, (const KS_NUM *)ks_slot_of(rows->K, k));
-    KS_T(ks_expect_step)(coming, nx, s, k, 1);
-    if (coming) ks_coming_spread(coming, tiles);
+    KS_T(ks_tiled_expect)(prefetch, nx * nx, (const KS_NUM *)ks_slot_of(rows->A, k));
+    KS_T(ks_tiled_expect)(prefetch, nx * (nx + 1) / 2, (const KS_NUM *)ks_slot_of(rows->K, k));
+    KS_T(ks_expect_step)(prefetch, nx, s, k, 1);
+    if (prefetch) ks_prefetch_spread(prefetch, tiles);
 }
 
 /** A memory of steps with a key of `key` numbers and so many results. */

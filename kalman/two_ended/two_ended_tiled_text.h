@@ -20,7 +20,7 @@ typedef struct KS_T(ks_ends_blocks) {
     KS_NUM *noise;                     /* the disturbance of a step with the inverse       */
     ks_passage passage;                /* of the step at hand                              */
     int drifts;                        /* whether u is not zero                            */
-    ks_coming *coming;                 /* or NULL                                          */
+    ks_prefetch *prefetch;                 /* or NULL                                          */
 } KS_T(ks_ends_blocks);
 
 /** An observation, whitened as by ks_whiten_observation(). */
@@ -119,18 +119,18 @@ KS_HD_COLD void KS_T(ks_tiled_root)(int nx, int n, const KS_NUM *Q, const KS_T(k
 }
 
 /** C (nx, n) = A G with G lower triangular: of larger blocks without zeros, some columns at a time. */
-KS_HD void KS_T(ks_tiles_with_root)(ks_coming *coming, int nx, int n, const KS_NUM *A, const KS_NUM *G,
+KS_HD void KS_T(ks_tiles_with_root)(ks_prefetch *prefetch, int nx, int n, const KS_NUM *A, const KS_NUM *G,
                                     KS_NUM *C)
 {
     const int step = nx <= 16 ? n : 3 * KS_LANES;
     for (int c = 0; c < n && c < nx; c += step)
-        KS_T(ks_tiles_meanwhile)(coming, 0, 0, nx, nx - c, n - c < step ? n - c : step, A + c, n, 1, G + c * n + c, n,
+        KS_T(ks_tiles_meanwhile)(prefetch, 0, 0, nx, nx - c, n - c < step ? n - c : step, A + c, n, 1, G + c * n + c, n,
                        C + c, n, C + c, n);
 }
 
 /** C (nx, n) = Gᵀ B, of `upper` its upper triangle, with G lower triangular: what is zero for sure of larger
  *  blocks is left out, a few rows at a time. */
-KS_HD void KS_T(ks_tiles_of_root)(ks_coming *coming, int upper, int nx, int n, const KS_NUM *G, const KS_NUM *B,
+KS_HD void KS_T(ks_tiles_of_root)(ks_prefetch *prefetch, int upper, int nx, int n, const KS_NUM *G, const KS_NUM *B,
                                   const KS_NUM *zero, KS_NUM *C)
 {
     const int step = nx <= 16 ? nx : 8;
@@ -139,9 +139,9 @@ KS_HD void KS_T(ks_tiles_of_root)(ks_coming *coming, int upper, int nx, int n, c
         const KS_NUM *g = G + i * n + i, *b = B + i * n;
         if (upper) {
             const int c = i / KS_LANES * KS_LANES; /* C's vectors before it lie below the diagonal */
-            KS_T(ks_tiles_meanwhile)(coming, 1, 1, rows, nx - i, n - c, g, 1, n, b + c, n, zero, n, C + i * n + c, n);
+            KS_T(ks_tiles_meanwhile)(prefetch, 1, 1, rows, nx - i, n - c, g, 1, n, b + c, n, zero, n, C + i * n + c, n);
         } else {
-            KS_T(ks_tiles_meanwhile)(coming, 0, 0, rows, nx - i, n, g, 1, n, b, n, C + i * n, n, C + i * n, n);
+            KS_T(ks_tiles_meanwhile)(prefetch, 0, 0, rows, nx - i, n, g, 1, n, b, n, C + i * n, n, C + i * n, n);
         }
     }
 }
@@ -152,19 +152,19 @@ KS_HD KS_MASK KS_T(ks_tiled_retreat)(int nx, int n, const KS_T(ks_ends_blocks) *
 {
     KS_MASK good = KS_GT(KS_LIT(1), KS_LIT(0));
     KS_NUM *K = Jn;
-    KS_T(ks_tiles_with_root)(w->coming, nx, n, J, w->G, w->E);
-    KS_T(ks_tiles_of_root)(w->coming, 1, nx, n, w->G, w->E, w->zero, K);
+    KS_T(ks_tiles_with_root)(w->prefetch, nx, n, J, w->G, w->E);
+    KS_T(ks_tiles_of_root)(w->prefetch, 1, nx, n, w->G, w->E, w->zero, K);
     for (int i = 0; i < nx; ++i) {
         K[i * n + i] = K[i * n + i] + KS_LIT(1);
         good = good & KS_GT(KS_LIT(1 + KS_GROWTH), K[i * n + i]);
     }
-    KS_T(ks_tiles_meanwhile)(w->coming, 0, 0, nx, nx, n, J, n, 1, w->F, n, w->X, n, w->X, n);
-    KS_T(ks_tiles_of_root)(w->coming, 0, nx, n, w->G, w->X, w->zero, w->S);
+    KS_T(ks_tiles_meanwhile)(w->prefetch, 0, 0, nx, nx, n, J, n, 1, w->F, n, w->X, n, w->X, n);
+    KS_T(ks_tiles_of_root)(w->prefetch, 0, nx, n, w->G, w->X, w->zero, w->S);
     good = good &
-           KS_T(ks_tiled_ldl)(w->coming, nx, 0, n, K, w->LT, n, w->S, w->S, A, w->pivot, w->inverse_d);
-    KS_T(ks_tiles_meanwhile)(w->coming, 1, 1, nx, nx, n, w->F, 1, n, w->X, n, w->zero, n, Jn, n);
+           KS_T(ks_tiled_ldl)(w->prefetch, nx, 0, n, K, w->LT, n, w->S, w->S, A, w->pivot, w->inverse_d);
+    KS_T(ks_tiles_meanwhile)(w->prefetch, 1, 1, nx, nx, n, w->F, 1, n, w->X, n, w->zero, n, Jn, n);
     for (int i = 0; i < nx; ++i) w->shown[i] = Jn[i * n + i];
-    KS_T(ks_tiles_meanwhile)(w->coming, 1, -1, nx, nx, n, w->S, 1, n, A, n, Jn, n, Jn, n);
+    KS_T(ks_tiles_meanwhile)(w->prefetch, 1, -1, nx, nx, n, w->S, 1, n, A, n, Jn, n, Jn, n);
     return good;
 }
 
@@ -277,7 +277,7 @@ KS_HD void KS_T(ks_tiled_advance_inverse)(int nx, int n, const KS_T(ks_ends_bloc
     const int step = nx <= 16 ? n : 3 * KS_LANES;
     KS_T(ks_tiled_forward)(1, nx, n, LT, inverse_d, w->unit, w->lower, w->scaled);
     for (int c = 0; c < n && c < nx; c += step)
-        KS_T(ks_tiles_meanwhile)(w->coming, 0, -1, nx, nx - c, n - c < step ? n - c : step, A + c * lda, 1, lda,
+        KS_T(ks_tiles_meanwhile)(w->prefetch, 0, -1, nx, nx - c, n - c < step ? n - c : step, A + c * lda, 1, lda,
                                  w->lower + c * n + c, n, FT + c, n, w->PhiT + c, n);
 }
 
@@ -290,14 +290,14 @@ KS_HD KS_MASK KS_T(ks_tiled_advance)(int nx, int n, const KS_T(ks_ends_blocks) *
     KS_MASK good = KS_GT(KS_LIT(1), KS_LIT(0));
     if (w->passage == KS_BY_ROOT) {
         KS_T(ks_tiled_forward)(0, nx, n, LT, inverse_d, w->GT, w->V, w->W);
-        KS_T(ks_tiles_meanwhile)(w->coming, 0, -1, nx, nx, n, A, 1, lda, w->V, n, w->FT, n, w->PhiT, n);
-        KS_T(ks_tiles_meanwhile)(w->coming, 1, 1, nx, nx, n, w->V, 1, n, w->W, n, w->zero, n, Pn, n);
+        KS_T(ks_tiles_meanwhile)(w->prefetch, 0, -1, nx, nx, n, A, 1, lda, w->V, n, w->FT, n, w->PhiT, n);
+        KS_T(ks_tiles_meanwhile)(w->prefetch, 1, 1, nx, nx, n, w->V, 1, n, w->W, n, w->zero, n, Pn, n);
     } else {
         KS_T(ks_tiled_advance_inverse)(nx, n, w, A, lda, LT, inverse_d);
-        KS_T(ks_tiles_of_root)(w->coming, 1, nx, n, w->lower, w->scaled, w->zero, Pn);
+        KS_T(ks_tiles_of_root)(w->prefetch, 1, nx, n, w->lower, w->scaled, w->zero, Pn);
     }
-    KS_T(ks_tiles_meanwhile)(w->coming, 0, 0, nx, nx, n, w->PhiT, 1, n, P, n, lag, n, lag, n);
-    KS_T(ks_tiles_meanwhile)(w->coming, 1, 1, nx, nx, n, lag, n, 1, w->PhiT, n, Pn, n, Pn, n);
+    KS_T(ks_tiles_meanwhile)(w->prefetch, 0, 0, nx, nx, n, w->PhiT, 1, n, P, n, lag, n, lag, n);
+    KS_T(ks_tiles_meanwhile)(w->prefetch, 1, 1, nx, nx, n, lag, n, 1, w->PhiT, n, Pn, n, Pn, n);
     KS_T(ks_mirror_upper)(nx, 1, Pn, n);
     for (int c = 0; c < n; c += KS_LANES) {
         KS_T(ks_lanes) even = { 0 }, odd = { 0 };
