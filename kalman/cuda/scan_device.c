@@ -141,7 +141,7 @@ static ks_status create(ks_scan_device **out, const ks_smooth_plan *plan, ks_gpu
     d->shared = gpu != NULL;
     d->part_chunks = *part_chunks;
     d->gpu = gpu;
-    ks_turn_open(&d->turn);
+    ks_lock_open(&d->lock);
     ks_device_layout l = { d, gpu ? KS_OK : ks_gpu_open(&d->gpu, plan->context, number) };
     if (l.status == KS_OK) l.status = ks_gpu_stream_create(d->gpu, &d->stream);
     if (l.status == KS_OK) l.status = ks_gpu_event_create(d->gpu, &d->done);
@@ -238,6 +238,6 @@ void ks_scan_device_destroy(ks_scan_device *d)
     }
     ks_scan_plan_destroy(d->borders);
     if (!d->shared) ks_gpu_close(d->gpu);
-    ks_turn_close(&d->turn);
+    ks_lock_close(&d->lock);
     ks_release(d->context, d);
 }

@@ -11,7 +11,7 @@
 #include "chunk_kernels.h"
 #include "map_device.h"
 #include "smooth_plan.h"
-#include "turn.h"
+#include "lock.h"
 
 /** What a run brings back first. */
 typedef struct ks_scan_report {
@@ -31,7 +31,7 @@ typedef enum ks_run_part {
 } ks_run_part;
 
 typedef struct ks_scan_device {
-    ks_turn turn;
+    ks_lock lock;
     ks_context *context;
     ks_gpu *gpu;
     ks_gpu_stream *stream;

@@ -374,7 +374,7 @@ void ks_scan_device_run(ks_plan_run *run)
     run->info->scan = plan->options.scan;
     run->info->order = ks_smooth_plan_order(plan);
     run->total = plan->T * plan->B;
-    ks_turn_take(&d->turn);
+    ks_lock_acquire(&d->lock);
     for (int64_t b = 0; b < plan->B && run->info->step < 0; ++b) {
         const ks_status status = run_series(d, run, b);
         if (status != KS_OK) {
@@ -384,5 +384,5 @@ void ks_scan_device_run(ks_plan_run *run)
         }
         if (ks_run_progress(run, plan->T)) break;
     }
-    ks_turn_end(&d->turn);
+    ks_lock_release(&d->lock);
 }
