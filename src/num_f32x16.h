@@ -45,7 +45,7 @@ ks_within_f64x16(const ks_f64x16 *x, double low, double high)
     }
     return bits;
 }
-/* Quarters of rows four apart are joined as they are loaded, so that only quarters are left to turn. */
+/* Quarters of rows four apart are joined as they are loaded, so that only quarters are left to transpose. */
 typedef float ks_quarter32x16 __attribute__((vector_size(16), aligned(4), may_alias));
 static inline __attribute__((always_inline, unused)) ks_f32x16 ks_join_f32x16(const float *const *rows, int at)
 {
@@ -55,7 +55,7 @@ static inline __attribute__((always_inline, unused)) ks_f32x16 ks_join_f32x16(co
                                    __builtin_shufflevector(q[2], q[3], 0, 1, 2, 3, 4, 5, 6, 7),
                                    0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
 }
-static inline __attribute__((always_inline, unused)) void ks_turn_f32x16(const float *const *rows, ks_f32x16 *v)
+static inline __attribute__((always_inline, unused)) void ks_transpose_lanes_f32x16(const float *const *rows, ks_f32x16 *v)
 {
     for (int h = 0; h < 16; h += 4) {
         ks_f32x16 a[4], b[4];
@@ -91,4 +91,4 @@ static inline __attribute__((always_inline, unused)) void ks_turn_f32x16(const f
 #define KS_TO_DOUBLES(x) __builtin_convertvector(x, ks_f64x16)
 #define KS_BITS(m) ks_bits_f32x16(m)
 #define KS_DOUBLES_WITHIN(x, low, high) ks_within_f64x16(&(x), low, high)
-#define KS_TURN(rows, v) ks_turn_f32x16(rows, v)
+#define KS_TRANSPOSE(rows, v) ks_transpose_lanes_f32x16(rows, v)

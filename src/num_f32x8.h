@@ -45,10 +45,10 @@ ks_within_f64x8(const ks_f64x8 *x, double low, double high)
     }
     return bits;
 }
-/* Halves of rows 0 to 3 and 4 to 7 are joined as they are loaded, so that only quarters are left to turn. */
+/* Halves of rows 0 to 3 and 4 to 7 are joined as they are loaded, so that only quarters are left to transpose. */
 typedef float ks_quarter32x8 __attribute__((vector_size(16), aligned(4), may_alias));
-static inline __attribute__((always_inline, unused)) void ks_turn_f32x8(const float *const *rows,
-                                                                        ks_f32x8 *v)
+static inline __attribute__((always_inline, unused)) void ks_transpose_lanes_f32x8(const float *const *rows,
+                                                                                   ks_f32x8 *v)
 {
     for (int h = 0; h < 8; h += 4) {
         ks_f32x8 a[4], b[4];
@@ -85,4 +85,4 @@ static inline __attribute__((always_inline, unused)) void ks_turn_f32x8(const fl
 #define KS_TO_DOUBLES(x) __builtin_convertvector(x, ks_f64x8)
 #define KS_BITS(m) ks_bits_f32x8(m)
 #define KS_DOUBLES_WITHIN(x, low, high) ks_within_f64x8(&(x), low, high)
-#define KS_TURN(rows, v) ks_turn_f32x8(rows, v)
+#define KS_TRANSPOSE(rows, v) ks_transpose_lanes_f32x8(rows, v)

@@ -4,7 +4,7 @@
  *   KS_DOUBLES        the pack in double      KS_TO_DOUBLES(x)      x in double
  *   KS_BITS(m)     a mask as bits, lane 0 lowest
  *   KS_DOUBLES_WITHIN(x, low, high)  the lanes with low < x < high, as bits
- *   KS_TURN(rows, v)  lane l of v[i] <- number i of rows[l], i and l < KS_LANES */
+ *   KS_TRANSPOSE(rows, v)  lane l of v[i] <- number i of rows[l], i and l < KS_LANES */
 #ifndef KS_NUM_F64X4_TYPES
 #define KS_NUM_F64X4_TYPES
 typedef double ks_f64x4 __attribute__((vector_size(32)));
@@ -24,10 +24,10 @@ static inline __attribute__((always_inline, unused)) unsigned ks_bits_f64x4(ks_m
     return bits;
 #endif
 }
-/* Halves of rows 0, 1 and 2, 3 are joined as they are loaded, so that only halves are left to turn. */
+/* Halves of rows 0, 1 and 2, 3 are joined as they are loaded, so that only halves are left to transpose. */
 typedef double ks_half64x4 __attribute__((vector_size(16), aligned(8), may_alias));
-static inline __attribute__((always_inline, unused)) void ks_turn_f64x4(const double *const *rows,
-                                                                        ks_f64x4 *v)
+static inline __attribute__((always_inline, unused)) void ks_transpose_lanes_f64x4(const double *const *rows,
+                                                                                   ks_f64x4 *v)
 {
     for (int h = 0; h < 4; h += 2) {
         ks_f64x4 a[2];
@@ -59,4 +59,4 @@ static inline __attribute__((always_inline, unused)) void ks_turn_f64x4(const do
 #define KS_BITS(m) ks_bits_f64x4(m)
 #define KS_DOUBLES_WITHIN(x, low, high)                                                     \
     ks_bits_f64x4((ks_mask64x4)((x) > (low)) & (ks_mask64x4)((x) < (high)))
-#define KS_TURN(rows, v) ks_turn_f64x4(rows, v)
+#define KS_TRANSPOSE(rows, v) ks_transpose_lanes_f64x4(rows, v)

@@ -23,7 +23,7 @@ static inline __attribute__((always_inline, unused)) unsigned ks_bits_f64x8(ks_m
     return bits;
 #endif
 }
-/* Pairs of rows two apart are joined as they are loaded, so that only pairs are left to turn. */
+/* Pairs of rows two apart are joined as they are loaded, so that only pairs are left to transpose. */
 typedef double ks_pair64x8 __attribute__((vector_size(16), aligned(8), may_alias));
 static inline __attribute__((always_inline, unused)) ks_f64x8 ks_join_f64x8(const double *const *rows, int at)
 {
@@ -32,7 +32,7 @@ static inline __attribute__((always_inline, unused)) ks_f64x8 ks_join_f64x8(cons
     return __builtin_shufflevector(__builtin_shufflevector(pair[0], pair[1], 0, 1, 2, 3),
                                    __builtin_shufflevector(pair[2], pair[3], 0, 1, 2, 3), 0, 1, 2, 3, 4, 5, 6, 7);
 }
-static inline __attribute__((always_inline, unused)) void ks_turn_f64x8(const double *const *rows, ks_f64x8 *v)
+static inline __attribute__((always_inline, unused)) void ks_transpose_lanes_f64x8(const double *const *rows, ks_f64x8 *v)
 {
     for (int h = 0; h < 8; h += 2) {
         const ks_f64x8 even = ks_join_f64x8(rows, h), odd = ks_join_f64x8(rows + 1, h);
@@ -58,4 +58,4 @@ static inline __attribute__((always_inline, unused)) void ks_turn_f64x8(const do
 #define KS_TO_DOUBLES(x) (x)
 #define KS_BITS(m) ks_bits_f64x8(m)
 #define KS_DOUBLES_WITHIN(x, low, high) ks_bits_f64x8((ks_mask64x8)((x) > (low)) & (ks_mask64x8)((x) < (high)))
-#define KS_TURN(rows, v) ks_turn_f64x8(rows, v)
+#define KS_TRANSPOSE(rows, v) ks_transpose_lanes_f64x8(rows, v)

@@ -5,4 +5,4 @@
 #undef KS_TO_DOUBLES
 #undef KS_BITS
 #undef KS_DOUBLES_WITHIN
-#undef KS_TURN
+#undef KS_TRANSPOSE

@@ -52,16 +52,16 @@ enum { ROW = KS_BT_REFINE_TILE + 1 }; // of a tile in shared memory
 
 // A 32 x 32 tile of a block: as it stands, or of its transpose, or on the diagonal of a symmetric block
 // of which the lower triangle is read. Neighbours read what stands side by side.
-enum ks_bt_form { AS_IT_IS, TURNED, SYMMETRIC };
+enum ks_bt_form { AS_IT_IS, TRANSPOSED, SYMMETRIC };
 KS_DEVICE void ks_bt_refine_tile(double *tile, const double *block, int n, int row, int column,
                                  ks_bt_form form)
 {
     for (int e = (int)threadIdx.x; e < KS_BT_REFINE_TILE * KS_BT_REFINE_TILE; e += KS_BT_THREADS) {
         const int a = e / KS_BT_REFINE_TILE, b = e % KS_BT_REFINE_TILE;
-        const int r = form == TURNED ? column + a : row + a, c = form == TURNED ? row + b : column + b;
+        const int r = form == TRANSPOSED ? column + a : row + a, c = form == TRANSPOSED ? row + b : column + b;
         if (form == SYMMETRIC && b > a) continue;
         const double value = r < n && c < n ? block[(int64_t)r * n + c] : 0;
-        if (form != TURNED) tile[a * ROW + b] = value;
+        if (form != TRANSPOSED) tile[a * ROW + b] = value;
         if (form != AS_IT_IS) tile[b * ROW + a] = value;
     }
 }
@@ -84,8 +84,8 @@ KS_KERNEL_BOUNDS(ks_bt_refine_residual, ks_bt_refine_args, KS_BT_THREADS, 8)
                       : ks_bt_at_block<const double>(args.L, p.system, part == 1 ? other : p.k);
         const double *const from = ks_bt_at_block<const double>(args.x, p.system, other);
         for (int j = 0; j < n; j += KS_BT_REFINE_TILE) {
-            const ks_bt_form form = part == 0 ? j < p.row ? AS_IT_IS : j > p.row ? TURNED : SYMMETRIC
-                                              : part == 1 ? AS_IT_IS : TURNED;
+            const ks_bt_form form = part == 0 ? j < p.row ? AS_IT_IS : j > p.row ? TRANSPOSED : SYMMETRIC
+                                              : part == 1 ? AS_IT_IS : TRANSPOSED;
             ks_bt_refine_tile(tile, block, n, p.row, j, form);
             for (int e = thread; e < KS_BT_REFINE_TILE * KS_BT_REFINE_COLUMNS; e += KS_BT_THREADS) {
                 const int i = j + e / KS_BT_REFINE_COLUMNS, c = p.column + e % KS_BT_REFINE_COLUMNS;

@@ -75,9 +75,9 @@ KS_DEVICE void ks_bt_forward_block(const ks_bt_lanes<T, P> &g, const ks_bt_level
 // Column `lane` of an array that is stored column by column, through shared memory; `lower`:
 // nothing above the diagonal is read.
 template <class T, int P>
-KS_DEVICE void ks_bt_turn(const ks_bt_lanes<T, P> &g, const T *from, bool lower)
+KS_DEVICE void ks_bt_transpose(const ks_bt_lanes<T, P> &g, const T *from, bool lower)
 {
-    ks_bt_sync(g); // the last that was turned has been read
+    ks_bt_sync(g); // the last that was transposed has been read
 #pragma unroll
     for (int p = 0; p < P; ++p)
         g.tile[0][p * (P + 1) + g.lane] = !lower || g.lane >= p ? from[p * P + g.lane] : T(0);
@@ -91,7 +91,7 @@ KS_DEVICE void ks_bt_give(const ks_bt_lanes<T, P> &g, const ks_bt_level_args &ar
 {
     T x[C];
     ks_bt_load_x<T, P, C>(g, args, args.x, t, k, x);
-    ks_bt_turn<T, P>(g, ks_bt_array<T, P>(args, t.system, t.k, which), false);
+    ks_bt_transpose<T, P>(g, ks_bt_array<T, P>(args, t.system, t.k, which), false);
 #pragma unroll
     for (int r = 0; r < P; ++r) {
         const T w = g.tile[0][g.lane * (P + 1) + r];
@@ -108,7 +108,7 @@ KS_DEVICE void ks_bt_backward_block(const ks_bt_lanes<T, P> &g, const ks_bt_leve
     ks_bt_load_x<T, P, C>(g, args, args.x, t, t.k, v);
     if (t.k >= t.reach) ks_bt_give<T, P, C>(g, args, t, t.k - t.reach, 1, v);
     if (t.k + t.reach < args.N) ks_bt_give<T, P, C>(g, args, t, t.k + t.reach, 2, v);
-    ks_bt_turn<T, P>(g, ks_bt_array<T, P>(args, t.system, t.k, 0), true);
+    ks_bt_transpose<T, P>(g, ks_bt_array<T, P>(args, t.system, t.k, 0), true);
     const T *const L = g.tile[0] + g.lane * (P + 1); // column `lane`
     const T inverse = L[g.lane];
 #pragma unroll

@@ -1,7 +1,7 @@
 /* batch_rows_text.h -- between the arrays of several series and packs; see num_f64x4.h.
  *
  * In memory the numbers of one series stand together; in packs the same number of all series does.
- * Whole vectors are read and written and turned in registers. Rows of several steps are read at once, one
+ * Whole vectors are read and written and transposed in registers. Rows of several steps are read at once, one
  * array after the other, and so are results written: whoever reads all arrays of all series step by step
  * goes through more places of memory at once than a processor fetches ahead of. */
 
@@ -23,7 +23,7 @@ KS_HD_COLD void KS_T(ks_gather)(int n, const char *const *from, KS_NUM *v)
         const int at = i + KS_LANES <= n ? i : n - KS_LANES;
         const KS_ONE *rows[KS_LANES];
         for (int l = 0; l < KS_LANES; ++l) rows[l] = (const KS_ONE *)(const void *)from[l] + at;
-        KS_TURN(rows, v + at);
+        KS_TRANSPOSE(rows, v + at);
     }
 }
 
@@ -38,7 +38,7 @@ KS_HD_COLD void KS_T(ks_scatter)(int n, const KS_NUM *v, unsigned lanes, char *c
         const KS_ONE *rows[KS_LANES];
         KS_NUM t[KS_LANES];
         for (int l = 0; l < KS_LANES; ++l) rows[l] = (const KS_ONE *)(const void *)&v[at + l];
-        KS_TURN(rows, t);
+        KS_TRANSPOSE(rows, t);
         for (int l = 0; l < KS_LANES; ++l)
             if (lanes >> l & 1)
                 *(KS_T(ks_line) *)(void *)(to[l] + at * (int)sizeof(KS_ONE)) = t[l];

@@ -147,7 +147,7 @@ KS_HD void KS_T(ks_map_panel_copy)(int n, const KS_NUM *P, KS_NUM *to)
 }
 
 /** A panel <- the transpose of one. */
-KS_HD void KS_T(ks_map_turn_panel)(int n, const KS_NUM *P, KS_NUM *to)
+KS_HD void KS_T(ks_map_transpose_panel)(int n, const KS_NUM *P, KS_NUM *to)
 {
     KS_T(ks_transpose)(n, n, P, to);
 }

@@ -46,7 +46,7 @@ KS_HD void KS_T(ks_map_eliminate)(int n, int64_t k, int first, int constant, con
                                  &pivots) >= 0)
             r->lost_step = k;
         KS_T(ks_map_times)(n, ld, c->P, C, c->G_room);
-        KS_T(ks_map_less_turned)(n, ld, C, c->G, next, c->M_room);
+        KS_T(ks_map_less_transposed)(n, ld, C, c->G, next, c->M_room);
         c->M = c->M_room;
         if (slot) {
             c->pivots[place] = pivots;
@@ -160,7 +160,7 @@ KS_HD void KS_T(ks_map_spread)(int n, int falling, const KS_NUM *N, KS_T(ks_map_
     if (falling)
         KS_T(ks_map_times)(n, ld, N, c->P, c->G_room);
     else
-        KS_T(ks_map_turned_times)(n, ld, N, c->P, c->G_room);
+        KS_T(ks_map_transposed_times)(n, ld, N, c->P, c->G_room);
     KS_T(ks_map_times)(n, ld, c->S, c->G_room, c->X_room);
     KS_T(ks_map_symmetric)(n, n, ld, c->G_room, c->X_room, c->P, S_next);
     c->G = c->G_room;
@@ -214,8 +214,8 @@ KS_HD void KS_T(ks_map_shift)(int n, int64_t k, const KS_T(ks_map_link) *l, cons
     const int ld = KS_T(ks_map_ld)(n);
     KS_NUM *q = c->q, *white = c->white;
     KS_T(ks_map_minus)(ld, x, l->u, q);
-    if (k > 0) KS_T(ks_map_less_rows)(n, ld, l->turned_F, before, q, q);
-    KS_T(ks_map_rows)(n, ld, l->turned_root, q, c->zero, white);
+    if (k > 0) KS_T(ks_map_less_rows)(n, ld, l->transposed_F, before, q, q);
+    KS_T(ks_map_rows)(n, ld, l->transposed_root, q, c->zero, white);
     KS_T(ks_map_scaled)(ld, l->inverse_d, white, q);
     r->evidence.quadratic += (double)KS_T(ks_map_dot)(ld, white, q);
     KS_T(ks_copy)(ld, q, white);
@@ -349,7 +349,7 @@ KS_HD int KS_T(ks_map_back_up)(int n, const ks_series *s, int64_t k, const ks_ma
                                      KS_T(ks_map_soon)(n, s->steps, k + 1, a), a, w, r);
     else
         KS_T(ks_map_substitute)(n, k, 0, l->N, a, c);
-    if (a->lag.base) KS_T(ks_map_store_turned)(n, ld, c->X, (KS_NUM *)ks_slot_of(a->lag, k));
+    if (a->lag.base) KS_T(ks_map_store_transposed)(n, ld, c->X, (KS_NUM *)ks_slot_of(a->lag, k));
     KS_T(ks_map_shift)(n, k, l, c->x_next, c->x, c, r);
     const double carried = (double)KS_T(ks_map_dot)(n * ld, l->carried, c->S);
     if (k == a->middle + 1) {

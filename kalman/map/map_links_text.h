@@ -24,12 +24,12 @@ KS_HD int KS_T(ks_map_noise_panels)(int n, int wanted, const KS_NUM *Q, double p
     }
     KS_T(ks_map_invert_root)(n, 1, room->sum);
     KS_T(ks_copy)(block, room->sum + block, room->Z);
-    KS_T(ks_map_turn_panel)(n, room->Z, room->turned_Z);
+    KS_T(ks_map_transpose_panel)(n, room->Z, room->transposed_Z);
     KS_T(ks_map_from_panel)(n, ld, room->Z, l->root);
     KS_T(ks_map_clear_upper)(n, room->product);
     KS_T(ks_map_less_square)(n, room->Z, room->product);
     KS_T(ks_map_minus_rows)(n, ld, room->product, l->precision);
-    if (wanted & KS_MAP_OUTWARDS) KS_T(ks_map_turn)(n, n, ld, ld, l->root, l->turned_root);
+    if (wanted & KS_MAP_OUTWARDS) KS_T(ks_map_transpose)(n, n, ld, ld, l->root, l->transposed_root);
     return -1;
 }
 
@@ -42,13 +42,13 @@ KS_HD void KS_T(ks_map_transition_panels)(int n, int wanted, int stays, const KS
     l->F = KS_T(ks_map_rows_of)(n, n, ld, stays, F, l->F_rows);
     KS_T(ks_map_to_panel)(n, ld, 0, l->F, panel);
     KS_T(ks_map_clear)(n, white);
-    KS_T(ks_map_less_upper_times)(n, room->turned_Z, panel, white);
+    KS_T(ks_map_less_upper_times)(n, room->transposed_Z, panel, white);
     KS_T(ks_map_clear)(n, room->N);
     KS_T(ks_map_less_lower_times)(n, room->Z, white, room->N);
     KS_T(ks_map_clear_upper)(n, room->product);
     KS_T(ks_map_less_gram)(n, white, room->product);
     KS_T(ks_map_minus_rows)(n, ld, room->product, l->carried);
     KS_T(ks_map_to_panel)(n, ld, 0, l->carried, room->carried);
-    if (wanted & KS_MAP_UPWARDS) KS_T(ks_map_turn_panel)(n, room->N, room->C);
-    if (wanted & KS_MAP_OUTWARDS) KS_T(ks_map_turn)(n, n, ld, ld, l->F, l->turned_F);
+    if (wanted & KS_MAP_UPWARDS) KS_T(ks_map_transpose_panel)(n, room->N, room->C);
+    if (wanted & KS_MAP_OUTWARDS) KS_T(ks_map_transpose)(n, n, ld, ld, l->F, l->transposed_F);
 }

@@ -27,9 +27,9 @@ typedef struct KS_T(ks_map_sight) {
 /** The transition as rows. Where they are those of the series, F_rows and Q_rows are not used. */
 typedef struct KS_T(ks_map_link) {
     const KS_NUM *F;
-    KS_NUM *F_rows, *Q_rows, *turned_F;
+    KS_NUM *F_rows, *Q_rows, *transposed_F;
     KS_NUM *LD, *inverse_d;         /* L D Lᵀ of Q, the rows of LD n numbers apart */
-    KS_NUM *root, *turned_root;     /* L⁻¹                                         */
+    KS_NUM *root, *transposed_root; /* L⁻¹                                         */
     KS_NUM *precision;              /* Q⁻¹                                         */
     KS_NUM *N, *C;                  /* Q⁻¹ F and its transpose                     */
     KS_NUM *carried;                /* Fᵀ Q⁻¹ F                                    */
@@ -77,7 +77,7 @@ typedef struct KS_T(ks_map_room) {
     KS_NUM *sum;                          /* a result's inverse and its factor, likewise     */
     KS_NUM *root, *minus;                 /* the factor of a step that was eliminated        */
     KS_NUM *product;
-    KS_NUM *Z, *turned_Z;                 /* the inverse of Q's factor and its transpose     */
+    KS_NUM *Z, *transposed_Z;             /* the inverse of Q's factor and its transpose     */
     KS_NUM *N, *C, *carried;              /* of the transition                               */
     KS_NUM *own, *own_once;               /* of the observation, where it serves again or not */
     int own_known;
@@ -125,7 +125,7 @@ KS_HD void KS_T(ks_map_place_sight)(int n, int m, KS_T(ks_map_sight) *o, KS_NUM 
 KS_HD void KS_T(ks_map_place_link)(int n, KS_T(ks_map_link) *l, KS_NUM **at)
 {
     const int64_t ld = KS_T(ks_map_ld)(n), block = ld * ld;
-    KS_NUM **matrix[] = { &l->F_rows, &l->Q_rows, &l->turned_F, &l->root,    &l->turned_root,
+    KS_NUM **matrix[] = { &l->F_rows, &l->Q_rows, &l->transposed_F, &l->root, &l->transposed_root,
                           &l->LD,     &l->precision, &l->N,     &l->C,       &l->carried,
                           &l->scratch };
     KS_NUM **vector[] = { &l->inverse_d, &l->u, &l->pu, &l->cu };
@@ -169,7 +169,7 @@ KS_HD int64_t KS_T(ks_map_memo_numbers)(int n)
 KS_HD void KS_T(ks_map_place_room)(int n, KS_T(ks_map_room) *r, KS_NUM **at)
 {
     const int64_t panel = n > KS_MAP_FEW ? (KS_T(ks_map_panel)(n) + 7) / 8 * 8 : 0;
-    KS_NUM **one[] = { &r->root, &r->minus, &r->product, &r->Z, &r->turned_Z, &r->N, &r->C,
+    KS_NUM **one[] = { &r->root, &r->minus, &r->product, &r->Z, &r->transposed_Z, &r->N, &r->C,
                        &r->carried, &r->own, &r->own_once };
     /* What is factored together stands side by side. */
     r->pair = KS_T(ks_map_place)(at, 3 * panel);

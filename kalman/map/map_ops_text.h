@@ -28,14 +28,14 @@ KS_HD void KS_T(ks_map_store)(int m, int n, int ld, const KS_NUM *from, KS_NUM *
 }
 
 /** The same, each row of it a column. */
-KS_HD void KS_T(ks_map_store_turned)(int n, int ld, const KS_NUM *from, KS_NUM *to)
+KS_HD void KS_T(ks_map_store_transposed)(int n, int ld, const KS_NUM *from, KS_NUM *to)
 {
     (void)ld;
     KS_T(ks_transpose)(n, n, from, to);
 }
 
 /** B (columns ldb apart) <- Aᵀ with A (m, n). */
-KS_HD void KS_T(ks_map_turn)(int m, int n, int ld, int ldb, const KS_NUM *A, KS_NUM *B)
+KS_HD void KS_T(ks_map_transpose)(int m, int n, int ld, int ldb, const KS_NUM *A, KS_NUM *B)
 {
     (void)ld, (void)ldb;
     KS_T(ks_transpose)(m, n, A, B);
@@ -61,7 +61,7 @@ KS_HD void KS_T(ks_map_times)(int n, int ld, const KS_NUM *A, const KS_NUM *B, K
 }
 
 /** C = Aᵀ B. */
-KS_HD void KS_T(ks_map_turned_times)(int n, int ld, const KS_NUM *A, const KS_NUM *B, KS_NUM *C)
+KS_HD void KS_T(ks_map_transposed_times)(int n, int ld, const KS_NUM *A, const KS_NUM *B, KS_NUM *C)
 {
     (void)ld;
     for (int i = 0; i < n * n; ++i) C[i] = KS_LIT(0);
@@ -69,8 +69,8 @@ KS_HD void KS_T(ks_map_turned_times)(int n, int ld, const KS_NUM *A, const KS_NU
 }
 
 /** C = C0 - Aᵀ B. */
-KS_HD void KS_T(ks_map_less_turned)(int n, int ld, const KS_NUM *A, const KS_NUM *B,
-                                    const KS_NUM *C0, KS_NUM *C)
+KS_HD void KS_T(ks_map_less_transposed)(int n, int ld, const KS_NUM *A, const KS_NUM *B,
+                                        const KS_NUM *C0, KS_NUM *C)
 {
     KS_T(ks_copy)(n * ld, C0, C);
     KS_T(ks_mtm_sub)(n, n, n, A, B, C);

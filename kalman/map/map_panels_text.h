@@ -214,19 +214,19 @@ KS_HD void KS_T(ks_map_clear)(int n, KS_NUM *P)
     for (int i = 0; i < numbers; i += 4) KS_STORE4(P + i, zero);
 }
 
-KS_HD_COLD void KS_T(ks_map_turn_panel)(int n, const KS_NUM *P, KS_NUM *to)
+KS_HD_COLD void KS_T(ks_map_transpose_panel)(int n, const KS_NUM *P, KS_NUM *to)
 {
     const int slab = KS_T(ks_map_slab)(n), np = KS_T(ks_map_panel_rows)(n);
     for (int i = 0; i < np; i += 4)
         for (int j = 0; j < np; j += 4) {
             const KS_NUM *from = P + KS_T(ks_bt_at)(slab, i, j);
-            KS_NUM *turned = to + KS_T(ks_bt_at)(slab, j, i);
+            KS_NUM *transposed = to + KS_T(ks_bt_at)(slab, j, i);
             KS_T(ks_quad) t[4];
 #pragma GCC unroll 4
             for (int r = 0; r < 4; ++r) t[r] = KS_LOAD4(from + r * KS_BT_WIDTH);
             KS_TRANSPOSE4(t);
 #pragma GCC unroll 4
-            for (int r = 0; r < 4; ++r) KS_STORE4(turned + r * KS_BT_WIDTH, t[r]);
+            for (int r = 0; r < 4; ++r) KS_STORE4(transposed + r * KS_BT_WIDTH, t[r]);
         }
 }
 

@@ -19,7 +19,7 @@ KS_HD_COLD int KS_T(ks_map_prior_rows)(const ks_series *s, const ks_map_system *
     if (KS_T(ks_map_prior)(s, a, w, tally)) return -1;
     KS_T(ks_map_load)(n, n, ld, t->precision, l->precision);
     KS_T(ks_map_load)(n, n, ld, t->root, l->root);
-    KS_T(ks_map_turn)(n, n, n, ld, t->root, l->turned_root);
+    KS_T(ks_map_transpose)(n, n, n, ld, t->root, l->transposed_root);
     KS_T(ks_map_load)(1, n, ld, t->inverse_d, l->inverse_d);
     KS_T(ks_map_load)(1, n, ld, w->mean, l->u);
     KS_T(ks_map_rows)(n, ld, l->precision, l->u, w->chain.zero, l->pu);
@@ -38,8 +38,8 @@ KS_HD int KS_T(ks_map_noise_rows)(int n, int wanted, const KS_NUM *Q, double piv
                                       wanted & KS_MAP_INWARDS ? &l->pivots : (ks_evidence *)0);
     if (bad >= 0) return bad;
     KS_T(ks_map_weighted)(n, ld, l->inverse_d, l->root, l->scratch);
-    KS_T(ks_map_turned_times)(n, ld, l->root, l->scratch, l->precision);
-    if (wanted & KS_MAP_OUTWARDS) KS_T(ks_map_turn)(n, n, ld, ld, l->root, l->turned_root);
+    KS_T(ks_map_transposed_times)(n, ld, l->root, l->scratch, l->precision);
+    if (wanted & KS_MAP_OUTWARDS) KS_T(ks_map_transpose)(n, n, ld, ld, l->root, l->transposed_root);
     return -1;
 }
 
@@ -52,10 +52,10 @@ KS_HD void KS_T(ks_map_transition_rows)(int n, int wanted, int stays, const KS_N
     l->F = KS_T(ks_map_rows_of)(n, n, ld, stays, F, l->F_rows);
     KS_T(ks_map_whiten)(n, ld, l->LD, l->F, white);
     KS_T(ks_map_weighted)(n, ld, l->inverse_d, white, l->N);
-    KS_T(ks_map_turned_times)(n, ld, white, l->N, l->carried);
+    KS_T(ks_map_transposed_times)(n, ld, white, l->N, l->carried);
     KS_T(ks_map_unwhiten)(n, ld, l->LD, l->N);
-    if (wanted & KS_MAP_UPWARDS) KS_T(ks_map_turn)(n, n, ld, ld, l->N, l->C);
-    if (wanted & KS_MAP_OUTWARDS) KS_T(ks_map_turn)(n, n, ld, ld, l->F, l->turned_F);
+    if (wanted & KS_MAP_UPWARDS) KS_T(ks_map_transpose)(n, n, ld, ld, l->N, l->C);
+    if (wanted & KS_MAP_OUTWARDS) KS_T(ks_map_transpose)(n, n, ld, ld, l->F, l->transposed_F);
 }
 
 /** The transition into step k, or the prior. NULL on a fault. */

@@ -45,12 +45,12 @@ KS_HD void KS_T(ks_map_store)(int m, int n, int ld, const KS_NUM *from, KS_NUM *
     }
 }
 
-KS_HD void KS_T(ks_map_turn)(int m, int n, int ld, int ldb, const KS_NUM *A, KS_NUM *B)
+KS_HD void KS_T(ks_map_transpose)(int m, int n, int ld, int ldb, const KS_NUM *A, KS_NUM *B)
 {
     KS_T(ks_transpose_rows)(m, n, A, ld, B, ldb);
 }
 
-KS_HD void KS_T(ks_map_store_turned)(int n, int ld, const KS_NUM *from, KS_NUM *to)
+KS_HD void KS_T(ks_map_store_transposed)(int n, int ld, const KS_NUM *from, KS_NUM *to)
 {
     KS_T(ks_transpose_rows)(n, n, from, ld, to, n);
 }
@@ -70,13 +70,13 @@ KS_HD void KS_T(ks_map_times)(int n, int ld, const KS_NUM *A, const KS_NUM *B, K
     KS_T(ks_tiles)(0, 0, n, n, ld, A, ld, 1, B, ld, C, ld, C, ld);
 }
 
-KS_HD void KS_T(ks_map_turned_times)(int n, int ld, const KS_NUM *A, const KS_NUM *B, KS_NUM *C)
+KS_HD void KS_T(ks_map_transposed_times)(int n, int ld, const KS_NUM *A, const KS_NUM *B, KS_NUM *C)
 {
     KS_T(ks_tiles)(0, 0, n, n, ld, A, 1, ld, B, ld, C, ld, C, ld);
 }
 
-KS_HD void KS_T(ks_map_less_turned)(int n, int ld, const KS_NUM *A, const KS_NUM *B,
-                                    const KS_NUM *C0, KS_NUM *C)
+KS_HD void KS_T(ks_map_less_transposed)(int n, int ld, const KS_NUM *A, const KS_NUM *B,
+                                        const KS_NUM *C0, KS_NUM *C)
 {
     KS_T(ks_tiles)(0, -1, n, n, ld, A, 1, ld, B, ld, C0, ld, C, ld);
 }

@@ -12,27 +12,27 @@ typedef double KS_T(ks_mean_line) __attribute__((vector_size(sizeof(KS_NUM)),
                                                  aligned(sizeof(double)), may_alias));
 
 /** Packs (n) <- rows of the lanes. */
-KS_HD void KS_T(ks_mean_turn_in)(int n, const double *const *from, KS_NUM *x)
+KS_HD void KS_T(ks_mean_transpose_in)(int n, const double *const *from, KS_NUM *x)
 {
     int i = 0;
     for (; i + KS_LANES <= n; i += KS_LANES) {
         const double *rows[KS_LANES];
         for (int l = 0; l < KS_LANES; ++l) rows[l] = from[l] + i;
-        KS_TURN(rows, x + i);
+        KS_TRANSPOSE(rows, x + i);
     }
     for (; i < n; ++i)
         for (int l = 0; l < KS_LANES; ++l) x[i][l] = from[l][i];
 }
 
 /** Rows of the lanes <- packs (n). */
-KS_HD void KS_T(ks_mean_turn_out)(int n, const KS_NUM *x, int count, double *const *to)
+KS_HD void KS_T(ks_mean_transpose_out)(int n, const KS_NUM *x, int count, double *const *to)
 {
     int i = 0;
     for (; i + KS_LANES <= n; i += KS_LANES) {
         const double *rows[KS_LANES];
         KS_NUM t[KS_LANES];
         for (int l = 0; l < KS_LANES; ++l) rows[l] = (const double *)&x[i + l];
-        KS_TURN(rows, t);
+        KS_TRANSPOSE(rows, t);
         for (int l = 0; l < count; ++l)
             *(KS_T(ks_mean_line) *)(void *)(to[l] + i) = t[l];
     }
@@ -48,14 +48,14 @@ KS_HD void KS_T(ks_mean_read)(int nx, const KS_T(ks_mean_lanes) *lanes, const ks
         const ks_mean_lane *lane = &lanes->lane[l < lanes->count ? l : 0];
         from[l] = (const double *)(kept ? ks_slot_of(lane->kept, k) : lane->x);
     }
-    KS_T(ks_mean_turn_in)(nx, from, x);
+    KS_T(ks_mean_transpose_in)(nx, from, x);
 }
 
 KS_HD void KS_T(ks_mean_leave)(int nx, const KS_T(ks_mean_lanes) *lanes, const KS_NUM *x)
 {
     double *to[KS_LANES];
     for (int l = 0; l < lanes->count; ++l) to[l] = (double *)lanes->lane[l].x;
-    KS_T(ks_mean_turn_out)(nx, x, lanes->count, to);
+    KS_T(ks_mean_transpose_out)(nx, x, lanes->count, to);
 }
 
 KS_HD void KS_T(ks_mean_observe)(int m, int64_t k, const KS_T(ks_mean_lanes) *lanes, KS_NUM *r)
@@ -108,7 +108,7 @@ KS_HD int KS_T(ks_mean_write)(int nx, int filter, int64_t k, const KS_T(ks_mean_
             if (!(sum[l] == 0) && lanes->lane[l].failed < 0) lanes->lane[l].failed = k;
     if (!filter) {
         for (int l = 0; l < count; ++l) to[l] = (double *)ks_slot_of(lanes->lane[l].smoothed, k);
-        if (lanes->lane->smoothed.base) KS_T(ks_mean_turn_out)(nx, x, count, to);
+        if (lanes->lane->smoothed.base) KS_T(ks_mean_transpose_out)(nx, x, count, to);
         return 1;
     }
     const ks_sink *first = lanes->lane->to->kept_mean.base ? &lanes->lane->to->kept_mean
@@ -119,7 +119,7 @@ KS_HD int KS_T(ks_mean_write)(int nx, int filter, int64_t k, const KS_T(ks_mean_
         to[l] = (double *)ks_slot_of(sinks->kept_mean.base ? sinks->kept_mean : sinks->filtered_mean,
                                      k);
     }
-    KS_T(ks_mean_turn_out)(nx, x, count, to);
+    KS_T(ks_mean_transpose_out)(nx, x, count, to);
     return 1;
 }
 

@@ -5,7 +5,7 @@
 typedef KS_NUM KS_T(ks_each) __attribute__((vector_size(KS_PACK_LANES * sizeof(KS_NUM)), may_alias));
 
 /** Numbers of four rows from column c on <-> four packs, lanes l to l + 3. */
-KS_HD void KS_T(ks_turn_in)(const KS_NUM *const *rows, int64_t c, int l, KS_T(ks_each) *at)
+KS_HD void KS_T(ks_transpose_in)(const KS_NUM *const *rows, int64_t c, int l, KS_T(ks_each) *at)
 {
     KS_T(ks_quad) t[4];
 #pragma GCC unroll 4
@@ -15,7 +15,7 @@ KS_HD void KS_T(ks_turn_in)(const KS_NUM *const *rows, int64_t c, int l, KS_T(ks
     for (int i = 0; i < 4; ++i) KS_STORE4((KS_NUM *)&at[i] + l, t[i]);
 }
 
-KS_HD void KS_T(ks_turn_out)(const KS_T(ks_each) *at, int count, int l, KS_NUM *const *rows, int64_t c)
+KS_HD void KS_T(ks_transpose_out)(const KS_T(ks_each) *at, int count, int l, KS_NUM *const *rows, int64_t c)
 {
     KS_T(ks_quad) t[4];
 #pragma GCC unroll 4
@@ -32,8 +32,8 @@ KS_HD_COLD void KS_T(ks_rows_in)(int64_t n, int count, const KS_NUM **rows, KS_T
     for (int l = count; l < KS_PACK_LANES; ++l) rows[l] = rows[0];
     for (int l = 0; l < KS_PACK_LANES; l += 4) {
         int64_t c = 0;
-        for (; c + 4 <= n; c += 4) KS_T(ks_turn_in)(rows, c, l, at + c);
-        if (n >= 4 && c < n) KS_T(ks_turn_in)(rows, n - 4, l, at + n - 4);
+        for (; c + 4 <= n; c += 4) KS_T(ks_transpose_in)(rows, c, l, at + c);
+        if (n >= 4 && c < n) KS_T(ks_transpose_in)(rows, n - 4, l, at + n - 4);
         for (; n < 4 && c < n; ++c)
             for (int i = 0; i < 4; ++i) ((KS_NUM *)&at[c])[l + i] = rows[l + i][c];
     }
@@ -44,8 +44,8 @@ KS_HD_COLD void KS_T(ks_rows_out)(int64_t n, int count, const KS_T(ks_each) *at,
 {
     for (int l = 0; l < count; l += 4) {
         int64_t c = 0;
-        for (; c + 4 <= n; c += 4) KS_T(ks_turn_out)(at + c, count, l, rows, c);
-        if (n >= 4 && c < n) KS_T(ks_turn_out)(at + n - 4, count, l, rows, n - 4);
+        for (; c + 4 <= n; c += 4) KS_T(ks_transpose_out)(at + c, count, l, rows, c);
+        if (n >= 4 && c < n) KS_T(ks_transpose_out)(at + n - 4, count, l, rows, n - 4);
         for (; n < 4 && c < n; ++c)
             for (int i = l; i < l + 4 && i < count; ++i) rows[i][c] = ((const KS_NUM *)&at[c])[i];
     }

@@ -282,7 +282,7 @@ KS_HD void KS_T(ks_rows_pad)(int m, int n, const KS_NUM *A, KS_NUM *B)
 
 /** B <- Aᵀ with A (n, n), rows n and ks_padded(n) apart. No vector of B is written in two parts, which
  *  whoever reads it at once would wait for. */
-KS_HD void KS_T(ks_rows_turn)(int n, const KS_NUM *A, KS_NUM *B)
+KS_HD void KS_T(ks_rows_transpose)(int n, const KS_NUM *A, KS_NUM *B)
 {
     const int padded = KS_T(ks_padded)(n);
     KS_T(ks_quad) row[8][2] = { { { 0 } } };
@@ -309,7 +309,7 @@ KS_HD void KS_T(ks_tiled_transition)(ks_shape shape, int nx, int n, const ks_ser
         b->F = (const KS_NUM *)ks_row(s->F, k - s->shift);
         b->FT = w->FT;
         if (shape == KS_SHAPE_ROWS)
-            KS_T(ks_rows_turn)(nx, b->F, w->FT);
+            KS_T(ks_rows_transpose)(nx, b->F, w->FT);
         else
             KS_T(ks_transpose_rows)(nx, nx, b->F, nx, w->FT, n);
     }

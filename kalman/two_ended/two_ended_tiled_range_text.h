@@ -166,7 +166,7 @@ KS_HD void KS_T(ks_ends_transition)(ks_shape shape, int nx, int n, const ks_seri
         const KS_NUM *F = (const KS_NUM *)ks_row(s->F, k - s->shift);
         w->F = F;
         if (out && shape == KS_SHAPE_ROWS) {
-            KS_T(ks_rows_turn)(nx, F, w->FT);
+            KS_T(ks_rows_transpose)(nx, F, w->FT);
         } else if (out) {
             KS_T(ks_transpose_rows)(nx, nx, F, nx, w->FT, n);
         } else if (n != nx) {

@@ -144,7 +144,7 @@ PACK_TEST(eight_series_in_single, float, f32, ks_f32x8, f32x8, 8, 1e-3)
 PACK_TEST(eight_series_in_double, double, f64, ks_f64x8, f64x8, 8, 1e-12)
 PACK_TEST(sixteen_series_in_single, float, f32, ks_f32x16, f32x16, 16, 1e-3)
 
-/** Numbers are turned from rows of series to lanes, and masks to bits. */
+/** Numbers are transposed from rows of series to lanes, and masks to bits. */
 static void turned_and_told(void **state)
 {
     (void)state;
@@ -163,8 +163,8 @@ static void turned_and_told(void **state)
         from_narrow[l] = narrow[l] + 1;
         if (l < 8) from[l] = wide[l] + 1;
     }
-    ks_turn_f64x8(from, v);
-    ks_turn_f32x16(from_narrow, w);
+    ks_transpose_lanes_f64x8(from, v);
+    ks_transpose_lanes_f32x16(from_narrow, w);
     for (int i = 0; i < 16; ++i)
         for (int l = 0; l < 16; ++l) {
             assert_true(w[i][l] == (float)(100 * l + i + 1));
