@@ -32,7 +32,7 @@ typedef struct ks_bt_refine_kernels {
 extern const ks_bt_refine_kernels ks_bt_refine_baseline;
 extern const ks_bt_refine_kernels ks_bt_refine_avx2; /* x86-64 only */
 
-/** The table that serves a tier on this processor; it has the tier. */
+/** The table that serves a tier on this processor; NULL where it lacks the tier. */
 const ks_bt_refine_kernels *ks_bt_refine_kernels_of(ks_tier tier);
 
 #endif

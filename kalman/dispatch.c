@@ -11,15 +11,8 @@
 
 const ks_kernels *ks_kernels_of(ks_precision precision, ks_tier tier)
 {
-    const int wide = precision == KS_F64;
-    switch (ks_tier_here(tier)) {
-    case KS_TIER_AUTO: return NULL;
-#if defined(__x86_64__)
-    case KS_TIER_AVX512:
-    case KS_TIER_AVX2: return wide ? &ks_kernels_avx2_f64 : &ks_kernels_avx2_f32;
-#endif
-    default: return wide ? &ks_kernels_baseline_f64 : &ks_kernels_baseline_f32;
-    }
+    if (precision == KS_F64) return KS_TABLE_HERE(tier, &ks_kernels_baseline_f64, &ks_kernels_avx2_f64);
+    return KS_TABLE_HERE(tier, &ks_kernels_baseline_f32, &ks_kernels_avx2_f32);
 }
 
 #if defined(KS_WITH_AVX512) && defined(__x86_64__)
@@ -82,55 +75,27 @@ const ks_whitened_kernels *ks_whitened_kernels_of(const ks_kernels *kernels)
 
 const ks_means *ks_means_of(ks_tier tier)
 {
-    switch (ks_tier_here(tier)) {
-    case KS_TIER_AUTO: return NULL;
-#if defined(__x86_64__)
-    case KS_TIER_AVX512:
-    case KS_TIER_AVX2: return &ks_means_avx2;
-#endif
-    default: return &ks_means_baseline;
-    }
+    return KS_TABLE_HERE(tier, &ks_means_baseline, &ks_means_avx2);
 }
 
 const ks_signal_kernels *ks_signal_kernels_of(ks_tier tier)
 {
-    switch (ks_tier_here(tier)) {
-    case KS_TIER_AUTO: return NULL;
-#if defined(__x86_64__)
-    case KS_TIER_AVX512:
-    case KS_TIER_AVX2: return &ks_signal_avx2;
-#endif
-    default: return &ks_signal_baseline;
-    }
+    return KS_TABLE_HERE(tier, &ks_signal_baseline, &ks_signal_avx2);
 }
 
 const ks_map_kernels *ks_map_kernels_of(ks_tier tier, int nx)
 {
-    switch (ks_tier_here(tier)) {
-    case KS_TIER_AUTO: return NULL;
-#if defined(__x86_64__)
-    case KS_TIER_AVX512:
-#  if defined(KS_WITH_AVX512)
-        if (nx > KS_MAP_FEW && ks_pays_wide(tier, nx, 8)) return &ks_map_avx512_f64;
-#  endif
-        /* fall through */
-    case KS_TIER_AVX2: return &ks_map_avx2_f64;
+#if defined(KS_WITH_AVX512) && defined(__x86_64__)
+    if (ks_tier_here(tier) == KS_TIER_AVX512 && nx > KS_MAP_FEW && ks_pays_wide(tier, nx, 8)) return &ks_map_avx512_f64;
 #endif
-    default: (void)nx; return &ks_map_baseline_f64;
-    }
+    (void)nx;
+    return KS_TABLE_HERE(tier, &ks_map_baseline_f64, &ks_map_avx2_f64);
 }
 
 const ks_pack_kernels *ks_packs_of(ks_precision precision, ks_tier tier)
 {
-    switch (ks_tier_here(tier)) {
-#if defined(__x86_64__)
-    case KS_TIER_AVX512:
-    case KS_TIER_AVX2: return precision == KS_F64 ? &ks_packs_avx2_f64 : &ks_packs_avx2_f32;
-#endif
-    default: break;
-    }
     (void)precision;
-    return NULL;
+    return KS_TABLE_HERE(tier, NULL, precision == KS_F64 ? &ks_packs_avx2_f64 : &ks_packs_avx2_f32);
 }
 
 const ks_pack_kernels *ks_wide_packs_of(ks_precision precision, ks_tier tier)

@@ -2,6 +2,7 @@
 #ifndef KS_CPU_H
 #define KS_CPU_H
 
+#include <stddef.h>
 #include "kalscan/number.h"
 
 /** Non-zero where the kernels compiled for AVX2 and FMA can run. */
@@ -93,5 +94,16 @@ static inline ks_tier ks_tier_here(ks_tier tier)
     }
     return least;
 }
+
+/** Of two kernel tables, or NULL, the one that serves a request on this processor; NULL where it lacks the tier. AVX-512
+ *  is served by AVX2's; the expression `avx2` is not compiled for other architectures. */
+#if defined(__x86_64__)
+#  define KS_TABLE_HERE(tier, baseline, avx2)                                                \
+    (ks_tier_here(tier) == KS_TIER_AUTO       ? NULL                                         \
+     : ks_tier_here(tier) == KS_TIER_BASELINE ? (baseline)                                   \
+                                              : (avx2))
+#else
+#  define KS_TABLE_HERE(tier, baseline, avx2) (ks_tier_here(tier) == KS_TIER_AUTO ? NULL : (baseline))
+#endif
 
 #endif
