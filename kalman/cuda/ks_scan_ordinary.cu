@@ -167,7 +167,7 @@ KS_DEVICE int doubtful(const ks_scan_arrays &a, const double *slot, const double
 {
     double scanned[N], cov[N * N], W[N * N];
     estimate_of<N>(a.series.nx, slot, scanned, cov);
-    return ks_estimates_disagree(N, scanned, cov, x, P, KS_DISAGREES(a.single), DBL_EPSILON / 2) |
+    return ks_estimates_disagree(N, scanned, cov, x, P, KS_DISAGREES(a.single), ks_unit_roundoff(0)) |
            ks_covariance_is_sharp(N, cov, KS_IS_LEFT(a.single), W);
 }
 

@@ -10,12 +10,6 @@
 #include "map_limits.h"
 #include "map_method.h"
 
-/* Half an ulp of 1. */
-static double round_off(ks_precision precision)
-{
-    return precision == KS_F64 ? 1.1102230246251565e-16 : 5.9604644775390625e-8;
-}
-
 static int64_t chunks_of(const ks_smooth_plan *plan)
 {
     return (plan->T + KS_MAP_CHUNK - 1) / KS_MAP_CHUNK;
@@ -136,7 +130,7 @@ static void open_series(ks_map_method *m, int64_t b)
                   (s->u.stride ? 0u : KS_MAP_CONSTANT_INPUT) |
                   (s->Q.stride || s->F.stride ? 0u : KS_MAP_CONSTANT_TRANSITION) |
                   (s->R.stride || s->H.stride ? 0u : KS_MAP_CONSTANT_OBSERVATION);
-    a->pivot = 4 * (double)(n > plan->ny ? n : plan->ny) * round_off(plan->options.precision);
+    a->pivot = 4 * (double)(n > plan->ny ? n : plan->ny) * ks_unit_roundoff(plan->options.precision != KS_F64);
     a->largest = plan->kernels->largest;
     a->middle = ks_map_lanes(plan) == 2 ? plan->T / 2 : plan->T - 1;
     for (int w = 0; w < ks_map_workers(plan); ++w) {
@@ -288,7 +282,7 @@ static int solve_at_length(ks_map_method *m, ks_map_review *all, double *logdet)
 {
     if (pass(m, 0) || solve(m, logdet) || pass(m, 1)) return -1;
     *all = sum_of(m);
-    const double error = all->loss * KS_MAP_ROUND_OFF;
+    const double error = all->loss * ks_unit_roundoff(0);
     if (error > ks_map_worst_error(m->plan->options.precision)) {
         m->run->info->value = error;
         return refuse(m, KS_ARRAY_HESSIAN, KS_FAULT_ILL_CONDITIONED, all->lost_step, -1);

@@ -4,13 +4,11 @@
 
 #include <math.h>
 #include "kalscan/smooth.h"
+#include "roundoff.h"
 
 /** Corrections of the means by the gradient at the solution: each leaves of their error what one
  *  factorization leaves of a right-hand side. */
 enum { KS_MAP_REFINEMENTS = 2 };
-
-/** Half an ulp of 1 in double, which the system is in. */
-#define KS_MAP_ROUND_OFF 1.1102230246251565e-16
 
 /** The most that round-off may have cost a covariance, relative to it. */
 static inline double ks_map_worst_error(ks_precision precision)
@@ -33,10 +31,10 @@ static inline int ks_map_may_move(ks_precision precision, double loss, double gr
 }
 
 /** Whether results with this largest trace and gradient may stand: what is known of the loss and of
- *  the means' error then are bounds, see map_chain_text.h. */
+ *  the means' error then are bounds, see map_chain_text.h. The system is in double. */
 static inline int ks_map_bounds_do(ks_precision precision, double trace, double gradient)
 {
-    return 2 * trace * trace * KS_MAP_ROUND_OFF <= ks_map_worst_error(precision) &&
+    return 2 * trace * trace * ks_unit_roundoff(0) <= ks_map_worst_error(precision) &&
            4 * trace * sqrt(gradient) <= ks_map_worst_mean(precision);
 }
 

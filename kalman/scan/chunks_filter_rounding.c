@@ -67,7 +67,7 @@ void ks_chunk_look(ks_scan_method *m, ks_scan_worker *w, int64_t c, const ks_sta
     plan->aggregates->square(plan->nx, &own, w->scratch);
     border(m, c, w->results.mean, w->results.cov);
     if (ks_estimates_disagree(plan->nx, w->results.mean, w->results.cov, w->state.mean, w->state.cov,
-                              KS_CHUNKS_SUSPECT(m->a.single), m->a.single ? 0x1p-24 : 0x1p-53))
+                              KS_CHUNKS_SUSPECT(m->a.single), ks_unit_roundoff(m->a.single)))
         atomic_store(&m->doubtful, 1);
 }
 

@@ -10,8 +10,7 @@
 
 static int single(const ks_smooth_plan *plan) { return plan->kernels->number_bytes == sizeof(float); }
 
-/** The round-off of one operation, and the standard deviations that estimates may differ by. */
-static double unit_of(const ks_smooth_plan *plan) { return single(plan) ? 0x1p-24 : 0x1p-53; }
+/** The standard deviations that estimates may differ by. */
 static double most_of(const ks_smooth_plan *plan) { return KS_WAY_BACK_MOVES_MOST(single(plan)); }
 
 void ks_chunks_rounding_carve(ks_carver *carver, ks_scan_method *m)
@@ -91,7 +90,7 @@ static void disturb(const ks_scan_method *m, int64_t k, int ordinary, ks_state *
 {
     const ks_kernels *kernels = m->plan->kernels;
     const int n = m->plan->nx;
-    const double unit = unit_of(m->plan);
+    const double unit = ks_unit_roundoff(single(m->plan));
     const ks_series *s = ks_wide_series(&m->a, &m->worker[0], k);
     const double *F = (const double *)ks_row(s->F, k - s->shift), *u = (const double *)ks_row(s->u, k - s->shift);
     double *x = m->rounding.x[0], *before = m->rounding.x[1], *C = m->rounding.C[0], *P = m->rounding.C[1];
@@ -115,7 +114,7 @@ static void disturb(const ks_scan_method *m, int64_t k, int ordinary, ks_state *
         }
     if (drops_pivot(m, k) && !drops_pivot(m, k - 1)) add_dropped(m, k, unit, C, &state->form);
     /* Where a chunk of the filter begins its covariance has been an aggregate's. */
-    else if (k % m->chunk_size == 0) add_dropped(m, k, 0x1p-53, C, &state->form);
+    else if (k % m->chunk_size == 0) add_dropped(m, k, ks_unit_roundoff(0), C, &state->form);
     kernels->narrow(n, x, state->x);
     kernels->narrow((int64_t)n * n, C, state->C);
 }
@@ -139,7 +138,7 @@ static void mark_known(const ks_scan_method *m, int64_t k)
     double *P = m->rounding.C[1];
     kept_C(m, k, P);
     for (int i = 0; i < n; ++i) {
-        const double least = KS_ROUNDINGS * unit_of(m->plan) * variance_of(n, P, m->form[k], i);
+        const double least = KS_ROUNDINGS * ks_unit_roundoff(single(m->plan)) * variance_of(n, P, m->form[k], i);
         if (get(m->plan, m->rounding.variance, k, i) <= least) put(m->plan, m->rounding.variance, k, i, -least);
     }
 }
@@ -184,7 +183,7 @@ static double difference(const ks_scan_method *m, int64_t k, int64_t i)
     const ks_smooth_plan *plan = m->plan;
     const double x = get(plan, m->a.back.smoothed_mean, k, i), variance = variance_out(m, k, i);
     const double marked = get(plan, m->rounding.variance, k, i), own = fabs(marked), sd = ks_deviation(own);
-    const double rounding = KS_ROUNDINGS * unit_of(plan) * fabs(x);
+    const double rounding = KS_ROUNDINGS * ks_unit_roundoff(single(plan)) * fabs(x);
     const double of_mean = fabs(get(plan, m->rounding.mean, k, i) - x) - rounding;
     const double of_variance = marked > 0 ? fabs(variance - marked) : variance - own;
     const double mean_share = of_mean <= 0 ? 0 : of_mean / sd;

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdint.h>
 #include "hd.h"
+#include "roundoff.h"
 #include "series.h"
 
 /* How many times the rounding of a number as large as a mean does not count: steps that forget sum up some of them. */
@@ -111,9 +112,9 @@ KS_HD double ks_estimate_moves(int n, const double *x, const double *P, const do
 {
     double worst = 0;
     for (int i = 0; i < n; ++i) {
-        const double least = KS_ROUNDINGS * (DBL_EPSILON / 2) * before[i * n + i];
+        const double least = KS_ROUNDINGS * ks_unit_roundoff(0) * before[i * n + i];
         sd[i] = ks_deviation(P[i * n + i] > least ? P[i * n + i] : least);
-        const double off = fabs(moved_x[i] - x[i]) - KS_ROUNDINGS * (DBL_EPSILON / 2) * fabs(x[i]);
+        const double off = fabs(moved_x[i] - x[i]) - KS_ROUNDINGS * ks_unit_roundoff(0) * fabs(x[i]);
         if (!(off <= worst * sd[i])) worst = off / sd[i];
         for (int j = 0; j <= i; ++j) {
             const double difference = fabs(moved_P[i * n + j] - P[i * n + j]);
@@ -137,7 +138,7 @@ KS_HD int ks_information_could_do(int n, const double *J, const double *x, const
         told += own * P[i * n + i];
         pull += own * (size * size);
     }
-    const double bound = most / (DBL_EPSILON / 2);
+    const double bound = most / ks_unit_roundoff(0);
     return !(told <= bound && told * n * pull <= bound * bound);
 }
 

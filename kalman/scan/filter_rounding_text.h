@@ -42,8 +42,8 @@ KS_HD void ks_rounded_filter_step(const ks_scan_arrays *a, ks_scan_worker *w, in
     w->tally = known;
     for (int i = 0; i < n * n + n; ++i) A[i] += ks_random_sign(++sign) * DBL_EPSILON * A[i];
     for (int i = 0; i < n; ++i) eta[i] += ks_random_sign(++sign) * DBL_EPSILON * eta[i];
-    sign = ks_round_packed(n, DBL_EPSILON / 2, C, sign);
-    (void)ks_round_packed(n, DBL_EPSILON / 2, J, sign);
+    sign = ks_round_packed(n, ks_unit_roundoff(0), C, sign);
+    (void)ks_round_packed(n, ks_unit_roundoff(0), J, sign);
 }
 
 /** Step k of a filter from the estimate in w->state: the prediction to outputs[0] and outputs[1]. Returns the term of the
@@ -107,10 +107,10 @@ KS_HD double ks_two_filter_moves(const ks_scan_arrays *a, ks_scan_worker *w, int
     double *own_x = (double *)w->state.mean, *own_P = (double *)w->state.cov;
     uint64_t sign = (uint64_t)(k * (n + n * n));
     for (int i = 0; i < n; ++i) {
-        own_x[i] = x[i] + ks_random_sign(++sign) * (DBL_EPSILON / 2) * fabs(x[i]);
+        own_x[i] = x[i] + ks_random_sign(++sign) * ks_unit_roundoff(0) * fabs(x[i]);
         for (int j = 0; j <= i; ++j)
             own_P[i * n + j] = own_P[j * n + i] =
-                P[i * n + j] + ks_random_sign(++sign) * (DBL_EPSILON / 2) * ks_deviation(P[i * n + i]) *
+                P[i * n + j] + ks_random_sign(++sign) * ks_unit_roundoff(0) * ks_deviation(P[i * n + i]) *
                                    ks_deviation(P[j * n + j]);
     }
     KS_IN_DOUBLE(w, two_filter)(ks_wide_series(a, w, k), k, k + 1, filtered_mean, filtered_cov, suffix, mean, cov,

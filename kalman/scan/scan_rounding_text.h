@@ -56,7 +56,7 @@ KS_HD void ks_rounded_step(const ks_scan_arrays *a, ks_scan_worker *w, int64_t k
             const double sd = ks_deviation(P[i * n + i]), other = ks_deviation(P[j * n + j]);
             const double size = sd > 0 && other > 0 ? fmax(sd * fmax(other, predicted[j]), predicted[i] * other) : 0;
             moved[i * n + j] = moved[j * n + i] =
-                P[i * n + j] + ks_random_sign(++sign) * (DBL_EPSILON / 2) * size;
+                P[i * n + j] + ks_random_sign(++sign) * ks_unit_roundoff(0) * size;
         }
     const int dropped = next > k && ks_drops_pivot(w, n, moved);
     KS_IN_DOUBLE(w, smooth_elements)(s, k, k + 1, ks_wide_mean(a, a->filtered), cov, to, w->scratch, &w->tally);
@@ -66,7 +66,7 @@ KS_HD void ks_rounded_step(const ks_scan_arrays *a, ks_scan_worker *w, int64_t k
         double size = fabs(x[i]);
         for (int c = 0; c < n && next > k; ++c)
             size += fabs(E[i * n + c]) * ks_prediction_size(n, F, u, x, c);
-        g[i] += ks_random_sign(++sign) * (DBL_EPSILON / 2) * size;
+        g[i] += ks_random_sign(++sign) * ks_unit_roundoff(0) * size;
     }
     /* What is left of P has its round-off, unless it is so little that the array form has made it; where a pivot of P
      * has been taken for round-off, what that may have been, in all directions. */
@@ -74,11 +74,11 @@ KS_HD void ks_rounded_step(const ks_scan_arrays *a, ks_scan_worker *w, int64_t k
     for (int i = 0; i < n; ++i) {
         const double variance = P[i * n + i], own = L[i * (i + 1) / 2 + i];
         left[i] = ks_deviation(own > 1e-5 * variance ? variance : own);
-        if (dropped) L[i * (i + 1) / 2 + i] += 4 * n * (DBL_EPSILON / 2) * variance;
+        if (dropped) L[i * (i + 1) / 2 + i] += 4 * n * ks_unit_roundoff(0) * variance;
     }
     for (int i = 0; i < n; ++i)
         for (int j = 0; j <= i; ++j)
-            L[i * (i + 1) / 2 + j] += ks_random_sign(++sign) * (DBL_EPSILON / 2) * left[i] * left[j];
+            L[i * (i + 1) / 2 + j] += ks_random_sign(++sign) * ks_unit_roundoff(0) * left[i] * left[j];
 }
 
 /** By how many standard deviations that has moved the estimate of step k, or its covariance beside them, more than

@@ -242,7 +242,7 @@ KS_HD void ks_look_at_step(const ks_scan_arrays *a, ks_scan_worker *w, int64_t k
     const double *x = (const double *)a->filtered.mean + k * n, *P = (const double *)a->filtered.cov + k * n * n;
     KS_IN_DOUBLE(w, square)(n, state, w->scratch);
     w->doubts |= ks_estimates_disagree(n, x, P, (const double *)state->x, (const double *)state->C, KS_DISAGREES(a->single),
-                                       DBL_EPSILON / 2) ||
+                                       ks_unit_roundoff(0)) ||
                  ks_covariance_is_sharp(n, P, KS_IS_LEFT(a->single), w->outputs[5]);
 }
 

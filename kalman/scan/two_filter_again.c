@@ -6,7 +6,6 @@
  * they tell of each (two_filter_array_text.h). Beside them goes a second way back, with what one operation rounds put
  * into the data and into the estimates that they meet, of random signs: where that comes to something else digits are
  * lost in this form, too. */
-#include <float.h>
 #include <math.h>
 #include <string.h>
 #include "scan_method.h"
@@ -66,7 +65,7 @@ static double norm(int n, const double *row)
 }
 
 /** One round-off of `size`. */
-static double round_off(going_back *g, double size) { return ks_random_sign(++g->sign) * (DBL_EPSILON / 2) * size; }
+static double round_off(going_back *g, double size) { return ks_random_sign(++g->sign) * ks_unit_roundoff(0) * size; }
 
 /** The filtered covariance of a step, or its root, with round-off. */
 static void round_kept(going_back *g, int n)

@@ -222,7 +222,7 @@ static int disagree(const ks_scan_method *m, int64_t chunk)
     return ks_estimates_disagree((int)n, (double *)m->met.mean + chunk * n, (double *)m->met.cov + chunk * n * n,
                                  (double *)m->border.mean + (chunk + 1) * n,
                                  (double *)m->border.cov + (chunk + 1) * n * n, KS_CHUNKS_SUSPECT(m->a.single),
-                                 m->a.single ? 0x1p-24 : 0x1p-53);
+                                 ks_unit_roundoff(m->a.single));
 }
 
 int ks_two_filter_chunks(ks_scan_method *m)

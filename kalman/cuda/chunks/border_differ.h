@@ -30,7 +30,7 @@ KS_DEVICE void ks_border_suspect(const ks_chunk_arrays &c)
 
 KS_DEVICE ks_border_scale ks_border_scale_of(const ks_scan_arrays *a)
 {
-    const ks_border_scale scale = {a->single ? 0x1p-24 : 0x1p-53, a->single_cov ? 0x1p-24 : 0x1p-53, a->single};
+    const ks_border_scale scale = {ks_unit_roundoff(a->single), ks_unit_roundoff(a->single_cov), a->single};
     return scale;
 }
 

@@ -198,7 +198,7 @@ KS_DEVICE ks_state root_before(const ks_chunk_arrays &c, ks_chunk_worker &m, int
 KS_DEVICE bool leaves_rounding(const ks_chunk_arrays &c, ks_chunk_worker &m, int64_t chunk, int64_t k)
 {
     const int n = c.a.series.nx, ny = c.a.series.ny;
-    const double eps = c.a.single_cov ? 0x1p-24 : 0x1p-53;
+    const double eps = ks_unit_roundoff(c.a.single_cov);
     const bool array = c.form[k] == KS_FORM_ARRAY && k + 1 < c.a.series.steps;
     const bool follows = k > chunk * c.size && c.form[k - 1] == KS_FORM_ARRAY;
     if (!array && !follows) return false;

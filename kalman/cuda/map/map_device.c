@@ -3,6 +3,7 @@
 #include <string.h>
 #include "cuda/cuda_plan.h"
 #include "map.h"
+#include "roundoff.h"
 #include "scan_device.h"
 
 /* Shared memory of a block that every device since compute capability 8.0 has, threads of a block whose teams
@@ -140,8 +141,7 @@ void ks_map_device_lay_out(ks_device_layout *l, const ks_smooth_plan *plan)
     m->z_step = map->nested ? n * m->probes : n;
     m->z_entry = map->nested ? m->probes : 1;
     m->z_probe = map->nested ? 1 : T * n;
-    m->pivot = 4 * (double)(n > plan->ny ? n : plan->ny) *
-               (plan->options.precision == KS_F64 ? 0x1p-53 : 0x1p-24);
+    m->pivot = 4 * (double)(n > plan->ny ? n : plan->ny) * ks_unit_roundoff(plan->options.precision != KS_F64);
     m->largest = plan->kernels->largest;
     map->args.found = ks_device_take(l, map->pieces + 1, sizeof(ks_map_found));
     cut(map, plan, both);

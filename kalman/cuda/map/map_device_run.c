@@ -238,7 +238,7 @@ ks_status ks_map_device_finish(ks_scan_device *d, ks_plan_run *run, int64_t b)
         }
         KS_TRY(probe_segments(d));
     }
-    const double loss = found->loss, error = loss * KS_MAP_ROUND_OFF;
+    const double loss = found->loss, error = loss * ks_unit_roundoff(0);
     if (error > ks_map_worst_error(precision)) {
         run->info->value = error;
         refuse(run, b, KS_ARRAY_HESSIAN, KS_FAULT_ILL_CONDITIONED, found->lost_step, -1);
