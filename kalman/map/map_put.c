@@ -35,11 +35,11 @@ static void put_prior(ks_map_method *m, int64_t b)
     ks_state state = { w->state.mean, w->state.cov, KS_FORM_ORDINARY, KS_NOT_STEADY };
     memcpy(state.x, m->x.data, (size_t)n * sizeof(double));
     memcpy(state.C, m->S.data, (size_t)(n * n) * sizeof(double));
-    const ks_sink lag = { (char *)w->outputs[5], 0, 0 }, mean = { w->results.mean, 0, 0 };
+    const ks_sink lag = { (char *)w->outputs[KS_STEP_LAG_ONE_COV], 0, 0 }, mean = { w->results.mean, 0, 0 };
     const ks_sink cov = { w->results.cov, 0, 0 };
     plan->aggregates->smooth_prior(ks_wide_series(&m->rows.a, w, 0), &state, lag, mean, cov,
                                    w->scratch, &unused);
-    ks_put_square(&m->rows.a, ks_backward_sinks_of(m->run, b).lag_one_cov, 0, n, w->outputs[5]);
+    ks_put_square(&m->rows.a, ks_backward_sinks_of(m->run, b).lag_one_cov, 0, n, w->outputs[KS_STEP_LAG_ONE_COV]);
     ks_put(&m->rows.a, ks_sink_of(m->run, m->run->outputs->prior_mean, b), 0, n, w->results.mean);
     ks_put_square(&m->rows.a, ks_sink_of(m->run, m->run->outputs->prior_cov, b), 0, n,
                   w->results.cov);

@@ -46,7 +46,7 @@ KS_HD void ks_rounded_filter_step(const ks_scan_arrays *a, ks_scan_worker *w, in
     (void)ks_round_packed(n, ks_unit_roundoff(0), J, sign);
 }
 
-/** Step k of a filter from the estimate in w->state: the prediction to outputs[0] and outputs[1]. Returns the term of the
+/** Step k of a filter from the estimate in w->state: the prediction to w->outputs. Returns the term of the
  *  log-likelihood, no number where the step cannot be taken. */
 KS_HD double ks_term_from(const ks_scan_arrays *a, ks_scan_worker *w, int64_t k)
 {
@@ -56,8 +56,8 @@ KS_HD double ks_term_from(const ks_scan_arrays *a, ks_scan_worker *w, int64_t k)
     ks_forward_sinks to;
     double term = 0;
     memset(&to, 0, sizeof to);
-    to.predicted_mean.base = (char *)w->outputs[0];
-    to.predicted_cov.base = (char *)w->outputs[1];
+    to.predicted_mean.base = (char *)w->outputs[KS_STEP_PREDICTED_MEAN];
+    to.predicted_cov.base = (char *)w->outputs[KS_STEP_PREDICTED_COV];
     to.loglik_terms.base = (char *)&term;
     if (k == 0) KS_IN_DOUBLE(w, start)(s, &state, w->scratch);
     return KS_IN_DOUBLE(w, filter)(s, k, k + 1, &state, &to, w->scratch, &tally) ? (double)NAN : term;
@@ -74,17 +74,18 @@ KS_HD double ks_filter_moves(const ks_scan_arrays *a, ks_scan_worker *w, int64_t
     const ks_sink before_x = { (char *)w->state.mean, 0, 0 }, before_P = { (char *)w->state.cov, 0, 0 };
     const ks_sink to_x = { (char *)w->results.mean, 0, 0 }, to_P = { (char *)w->results.cov, 0, 0 };
     const double *x = (const double *)a->filtered.mean + k * n, *P = (const double *)a->filtered.cov + k * n * n;
-    double *moved_x = (double *)w->results.mean, *moved_P = (double *)w->results.cov, *sd = w->outputs[5];
+    double *moved_x = (double *)w->results.mean, *moved_P = (double *)w->results.cov;
+    double *sd = w->outputs[KS_STEP_LAG_ONE_COV]; /* scratch */
     if (k > 0) KS_IN_DOUBLE(w, filter_extract)(n, k - 1, k, from, before_x, before_P);
     const double moved_term = ks_term_from(a, w, k);
-    memcpy(moved_x, w->outputs[0], mean_bytes);
-    memcpy(moved_P, w->outputs[1], cov_bytes);
+    memcpy(moved_x, w->outputs[KS_STEP_PREDICTED_MEAN], mean_bytes);
+    memcpy(moved_P, w->outputs[KS_STEP_PREDICTED_COV], cov_bytes);
     if (k > 0) {
         memcpy(w->state.mean, x - n, mean_bytes);
         memcpy(w->state.cov, P - (int64_t)n * n, cov_bytes);
     }
     const double term = ks_term_from(a, w, k);
-    const double *xp = w->outputs[0], *Pp = w->outputs[1];
+    const double *xp = w->outputs[KS_STEP_PREDICTED_MEAN], *Pp = w->outputs[KS_STEP_PREDICTED_COV];
     double moves = fabs(moved_term - term) / (fabs(term) > 1 ? fabs(term) : 1);
     moves = ks_larger_move(moves, ks_estimate_moves(n, xp, Pp, Pp, moved_x, moved_P, sd));
     KS_IN_DOUBLE(w, filter_extract)(n, k, k + 1, from, to_x, to_P);
@@ -116,7 +117,8 @@ KS_HD double ks_two_filter_moves(const ks_scan_arrays *a, ks_scan_worker *w, int
     KS_IN_DOUBLE(w, two_filter)(ks_wide_series(a, w, k), k, k + 1, filtered_mean, filtered_cov, suffix, mean, cov,
                                 w->scratch);
     return ks_estimate_moves(n, (const double *)a->smoothed.mean + k * n, (const double *)a->smoothed.cov + k * n * n, P,
-                             (const double *)w->results.mean, (const double *)w->results.cov, w->outputs[0]);
+                             (const double *)w->results.mean, (const double *)w->results.cov,
+                             w->outputs[KS_STEP_PREDICTED_MEAN]);
 }
 
 KS_HD void ks_moved_two_filter_step(const ks_scan_arrays *a, ks_scan_worker *w, int64_t k)

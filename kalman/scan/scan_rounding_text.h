@@ -45,7 +45,7 @@ KS_HD void ks_rounded_step(const ks_scan_arrays *a, ks_scan_worker *w, int64_t k
     const ks_tally known = w->tally;
     const ks_sink to = ks_element_sink(a, KS_IN_DOUBLE(w, smooth_element_bytes)(n));
     const ks_sink cov = { (char *)w->results.cov, 0, 0 };
-    double *moved = (double *)w->results.cov, *predicted = w->outputs[0];
+    double *moved = (double *)w->results.cov, *predicted = w->outputs[KS_STEP_PREDICTED_MEAN];
     double *E = (double *)ks_slot_of(to, k), *g = E + nn, *L = g + n;
     ks_predicted_deviations(a, w, k, predicted);
     const ks_series *s = ks_wide_series(a, w, next);
@@ -93,7 +93,7 @@ KS_HD double ks_rounding_moves(const ks_scan_arrays *a, ks_scan_worker *w, int64
     const double *filtered = (const double *)a->filtered.cov + k * nn;
     const double *moved_x = (const double *)w->results.mean, *moved_P = (const double *)w->results.cov;
     KS_IN_DOUBLE(w, smooth_extract)(n, k, k + 1, from, mean, cov);
-    return ks_estimate_moves(n, x, P, filtered, moved_x, moved_P, w->outputs[0]);
+    return ks_estimate_moves(n, x, P, filtered, moved_x, moved_P, w->outputs[KS_STEP_PREDICTED_MEAN]);
 }
 
 /** Tell step k, and by how much it has been moved, where that is too far. */

@@ -23,12 +23,19 @@ typedef struct ks_scan_arrays {
     void *elements;                  /* one for each step, or an aggregate for each chunk  */
 } ks_scan_arrays;
 
+/** Results of one step in a worker's memory; what a phase does not make serves it as scratch. */
+enum {
+    KS_STEP_PREDICTED_MEAN, KS_STEP_PREDICTED_COV, KS_STEP_INNOVATION, KS_STEP_INNOVATION_COV,
+    KS_STEP_INNOVATION_STD, /* whitened */
+    KS_STEP_LAG_ONE_COV, KS_STEP_OUTPUTS
+};
+
 /** A worker's own memory: of one thread of the CPU or of a device. */
 typedef struct ks_scan_worker {
     void *scratch;                   /* of the arithmetic in double                        */
     ks_estimates state, results;     /* one estimate each, double                          */
     double *rows[9];                 /* single precision: F Q u H R d y m0 P0, double      */
-    double *outputs[6];              /* results of one step, double                        */
+    double *outputs[KS_STEP_OUTPUTS]; /* results of one step, double                       */
     ks_series wide;                  /* the series of `rows`                               */
     ks_tally tally;
     int doubts;                      /* whether the scan of filtering elements is suspect   */

@@ -21,14 +21,13 @@ KS_HD int64_t ks_row_numbers(int64_t nx, int64_t ny, int row)
     }
 }
 
-/* Results of one step: predicted mean and covariance, innovation, its covariance, whitened;
- * lag-one covariance. */
+/** Numbers of a result of one step. */
 KS_HD int64_t ks_output_numbers(int64_t nx, int64_t ny, int output)
 {
     switch (output) {
-    case 0: return nx;
-    case 1: case 5: return nx * nx;
-    case 3: return ny * ny;
+    case KS_STEP_PREDICTED_MEAN: return nx;
+    case KS_STEP_PREDICTED_COV: case KS_STEP_LAG_ONE_COV: return nx * nx;
+    case KS_STEP_INNOVATION_COV: return ny * ny;
     default: return ny;
     }
 }
@@ -44,7 +43,7 @@ KS_HD void ks_carve_scan_worker(ks_carver *carver, int nx, int ny, int single, s
     w->state.cov = ks_carve(carver, n * n, sizeof(double));
     w->results.mean = ks_carve(carver, n, sizeof(double));
     w->results.cov = ks_carve(carver, n * n, sizeof(double));
-    for (int i = 0; i < 6; ++i)
+    for (int i = 0; i < KS_STEP_OUTPUTS; ++i)
         w->outputs[i] =
             (double *)ks_carve(carver, (size_t)ks_output_numbers(nx, ny, i), sizeof(double));
     for (int i = 0; single && i < KS_ROWS; ++i)
@@ -243,7 +242,7 @@ KS_HD void ks_look_at_step(const ks_scan_arrays *a, ks_scan_worker *w, int64_t k
     KS_IN_DOUBLE(w, square)(n, state, w->scratch);
     w->doubts |= ks_estimates_disagree(n, x, P, (const double *)state->x, (const double *)state->C, KS_DISAGREES(a->single),
                                        ks_unit_roundoff(0)) ||
-                 ks_covariance_is_sharp(n, P, KS_IS_LEFT(a->single), w->outputs[5]);
+                 ks_covariance_is_sharp(n, P, KS_IS_LEFT(a->single), w->outputs[KS_STEP_LAG_ONE_COV]);
 }
 
 /** Predictions, innovations and log-likelihood terms: one filter step from each filtered estimate
@@ -255,11 +254,11 @@ KS_HD void ks_evidence_step(const ks_scan_arrays *a, ks_scan_worker *w, int64_t 
     const ks_sink predicted_cov = out->predicted_cov.base ? out->predicted_cov : out->predicted_var;
     ks_forward_sinks to;
     memset(&to, 0, sizeof to);
-    to.predicted_mean = ks_row_for(w->outputs[0], out->predicted_mean);
-    to.predicted_cov = ks_row_for(w->outputs[1], predicted_cov);
-    to.innovation = ks_row_for(w->outputs[2], out->innovation);
-    to.innovation_cov = ks_row_for(w->outputs[3], out->innovation_cov);
-    to.innovation_std = ks_row_for(w->outputs[4], out->innovation_std);
+    to.predicted_mean = ks_row_for(w->outputs[KS_STEP_PREDICTED_MEAN], out->predicted_mean);
+    to.predicted_cov = ks_row_for(w->outputs[KS_STEP_PREDICTED_COV], predicted_cov);
+    to.innovation = ks_row_for(w->outputs[KS_STEP_INNOVATION], out->innovation);
+    to.innovation_cov = ks_row_for(w->outputs[KS_STEP_INNOVATION_COV], out->innovation_cov);
+    to.innovation_std = ks_row_for(w->outputs[KS_STEP_INNOVATION_STD], out->innovation_std);
     to.loglik_terms.base = (char *)a->loglik_terms;
     to.loglik_terms.stride = sizeof(double);
     const ks_series *s = ks_wide_series(a, w, k);
@@ -273,12 +272,12 @@ KS_HD void ks_evidence_step(const ks_scan_arrays *a, ks_scan_worker *w, int64_t 
     }
     if (KS_IN_DOUBLE(w, filter)(s, k, k + 1, &state, &to, w->scratch, &w->tally)) return;
     ks_look_at_step(a, w, k, &state);
-    ks_put(a, out->predicted_mean, k, n, w->outputs[0]);
+    ks_put(a, out->predicted_mean, k, n, w->outputs[KS_STEP_PREDICTED_MEAN]);
     if (to.predicted_cov.base)
-        ks_put_cov(a, out->predicted_cov, out->predicted_var, k, w->outputs[1]);
-    ks_put(a, out->innovation, k, ny, w->outputs[2]);
-    ks_put_square(a, out->innovation_cov, k, ny, w->outputs[3]);
-    ks_put(a, out->innovation_std, k, ny, w->outputs[4]);
+        ks_put_cov(a, out->predicted_cov, out->predicted_var, k, w->outputs[KS_STEP_PREDICTED_COV]);
+    ks_put(a, out->innovation, k, ny, w->outputs[KS_STEP_INNOVATION]);
+    ks_put_square(a, out->innovation_cov, k, ny, w->outputs[KS_STEP_INNOVATION_COV]);
+    ks_put(a, out->innovation_std, k, ny, w->outputs[KS_STEP_INNOVATION_STD]);
     if (out->loglik_terms.base)
         *(double *)ks_slot_of(out->loglik_terms, k) = a->loglik_terms[k];
 }
@@ -362,9 +361,9 @@ KS_HD void ks_smoothed_start(const ks_scan_arrays *a, ks_scan_worker *w, ks_esti
     ks_state state = ks_own_state(w);
     memcpy(state.x, first.mean, (size_t)n * sizeof(double));
     memcpy(state.C, first.cov, (size_t)(n * n) * sizeof(double));
-    memset(w->outputs[5], 0, (size_t)(n * n) * sizeof(double));
+    memset(w->outputs[KS_STEP_LAG_ONE_COV], 0, (size_t)(n * n) * sizeof(double));
     if (!a->series.prior_x1) {
-        const ks_sink lag = { (char *)w->outputs[5], 0, 0 };
+        const ks_sink lag = { (char *)w->outputs[KS_STEP_LAG_ONE_COV], 0, 0 };
         const ks_sink mean = { (char *)w->results.mean, 0, 0 };
         const ks_sink cov = { (char *)w->results.cov, 0, 0 };
         KS_IN_DOUBLE(w, smooth_prior)(ks_wide_series(a, w, 0), &state, lag, mean, cov, w->scratch,
@@ -372,7 +371,7 @@ KS_HD void ks_smoothed_start(const ks_scan_arrays *a, ks_scan_worker *w, ks_esti
         ks_put(a, a->prior_mean, 0, n, (const double *)w->results.mean);
         ks_put_square(a, a->prior_cov, 0, n, (const double *)w->results.cov);
     }
-    ks_put_square(a, a->back.lag_one_cov, 0, n, w->outputs[5]);
+    ks_put_square(a, a->back.lag_one_cov, 0, n, w->outputs[KS_STEP_LAG_ONE_COV]);
 }
 
 /** The same from the estimate that has been kept of it. */

@@ -56,13 +56,13 @@ struct own_mixed {
                         ks_chunk_worker &m)
     {
         if (!to->kept_mean.base) return;
-        ks_state root = {state.x, m.w.outputs[5], state.form, KS_NOT_STEADY};
+        ks_state root = {state.x, m.w.outputs[KS_STEP_LAG_ONE_COV], state.form, KS_NOT_STEADY};
         ks_copy_f64(nx, static_cast<const double *>(state.x),
                     static_cast<double *>(ks_slot_of(to->kept_mean, k)));
-        ks_copy_f64(nx * nx, static_cast<const double *>(state.C), m.w.outputs[5]);
+        ks_copy_f64(nx * nx, static_cast<const double *>(state.C), m.w.outputs[KS_STEP_LAG_ONE_COV]);
         table_root_f64(nx, &root, m.own_scratch);
         float *const kept = static_cast<float *>(ks_slot_of(to->kept_C, k));
-        for (int i = 0; i < nx * nx; ++i) kept[i] = (float)m.w.outputs[5][i];
+        for (int i = 0; i < nx * nx; ++i) kept[i] = (float)m.w.outputs[KS_STEP_LAG_ONE_COV][i];
         to->form[k - to->form_first] = KS_FORM_ARRAY;
     }
     KS_DEVICE int filter(const ks_scan_arrays *a, int64_t k0, int64_t k1, ks_state *state,
@@ -73,20 +73,20 @@ struct own_mixed {
         const ks_sink none = {NULL, 0, 0}, filtered = {reinterpret_cast<char *>(cov), 0, 0};
         const ks_sink predicted = to->predicted_cov.base ? to->predicted_cov : to->predicted_var;
         ks_forward_sinks row = *to;
-        row.predicted_cov = ks_row_for(m.w.outputs[1], predicted);
+        row.predicted_cov = ks_row_for(m.w.outputs[KS_STEP_PREDICTED_COV], predicted);
         row.filtered_cov = filtered;
-        row.innovation_cov = ks_row_for(m.w.outputs[3], to->innovation_cov);
+        row.innovation_cov = ks_row_for(m.w.outputs[KS_STEP_INNOVATION_COV], to->innovation_cov);
         row.predicted_var = row.filtered_var = row.kept_mean = row.kept_C = none;
         for (int64_t k = k0; k < k1; ++k) {
             if (table_filter_f64(&a->series, k, k + 1, state, &row, m.own_scratch, &m.w.tally)) return -1;
             if (!fits_float(nx * nx, cov, k, &m.w.tally) ||
-                (row.predicted_cov.base && !fits_float(nx * nx, m.w.outputs[1], k, &m.w.tally)) ||
-                (row.innovation_cov.base && !fits_float(ny * ny, m.w.outputs[3], k, &m.w.tally)))
+                (row.predicted_cov.base && !fits_float(nx * nx, m.w.outputs[KS_STEP_PREDICTED_COV], k, &m.w.tally)) ||
+                (row.innovation_cov.base && !fits_float(ny * ny, m.w.outputs[KS_STEP_INNOVATION_COV], k, &m.w.tally)))
                 return -1;
             ks_put_cov(a, to->filtered_cov, to->filtered_var, k, cov);
             if (row.predicted_cov.base)
-                ks_put_cov(a, to->predicted_cov, to->predicted_var, k, m.w.outputs[1]);
-            ks_put_square(a, to->innovation_cov, k, ny, m.w.outputs[3]);
+                ks_put_cov(a, to->predicted_cov, to->predicted_var, k, m.w.outputs[KS_STEP_PREDICTED_COV]);
+            ks_put_square(a, to->innovation_cov, k, ny, m.w.outputs[KS_STEP_INNOVATION_COV]);
             keep(nx, k, *state, to, m);
         }
         return 0;
@@ -103,7 +103,7 @@ struct own_mixed {
         from.kept_C = wide;
         row.smoothed_cov = smoothed;
         row.smoothed_var = none;
-        row.lag_one_cov = ks_row_for(m.w.outputs[5], to->lag_one_cov);
+        row.lag_one_cov = ks_row_for(m.w.outputs[KS_STEP_LAG_ONE_COV], to->lag_one_cov);
         for (int64_t k = k1 - 1; k >= k0; --k) {
             const float *const C = static_cast<const float *>(ks_slot_of(kept->kept_C, k));
             for (int i = 0; i < nx * nx; ++i) m.element[i] = (double)C[i];
@@ -111,7 +111,7 @@ struct own_mixed {
                 !fits_float(nx * nx, cov, k, &m.w.tally))
                 return -1;
             ks_put_cov(a, to->smoothed_cov, to->smoothed_var, k, cov);
-            if (k + 1 < a->series.steps) ks_put_square(a, to->lag_one_cov, k + 1, nx, m.w.outputs[5]);
+            if (k + 1 < a->series.steps) ks_put_square(a, to->lag_one_cov, k + 1, nx, m.w.outputs[KS_STEP_LAG_ONE_COV]);
         }
         return 0;
     }
@@ -259,7 +259,7 @@ KS_DEVICE_COLD void meet_chunk(const ks_chunk_arrays &c, ks_chunk_worker &m, int
         kept.form_first = k;
         ks_backward_sinks to;
         memset(&to, 0, sizeof to);
-        to.lag_one_cov = leads ? ks_row_for(m.w.outputs[5], a->back.lag_one_cov) : none;
+        to.lag_one_cov = leads ? ks_row_for(m.w.outputs[KS_STEP_LAG_ONE_COV], a->back.lag_one_cov) : none;
         if (table_two_filter_back_f64(ks_wide_series(a, &m.w, k), k, k + 1, leads ? &before : NULL, behind, &state,
                                       &kept, &to, m.w.scratch, &m.w.tally))
             return;
@@ -268,7 +268,7 @@ KS_DEVICE_COLD void meet_chunk(const ks_chunk_arrays &c, ks_chunk_worker &m, int
         if (!ks_fits(a, &m.w, as_step, k)) return;
         ks_put(a, a->back.smoothed_mean, k, n, mean);
         ks_put_cov(a, a->back.smoothed_cov, a->back.smoothed_var, k, cov);
-        if (leads) ks_put_square(a, a->back.lag_one_cov, k, n, m.w.outputs[5]);
+        if (leads) ks_put_square(a, a->back.lag_one_cov, k, n, m.w.outputs[KS_STEP_LAG_ONE_COV]);
         if (leads) own = kept_in_double(c, k - 1, x, C);
     }
     double *const first = c.first + chunk * (n + n * n);
