@@ -5,6 +5,8 @@
  * order of smallmat_text.h's plain loops. Literal sizes are unrolled in place, others share one
  * copy of each function. */
 
+#include "vector_text.h"
+
 #define KS_IN_PLACE(n) __builtin_constant_p(n)
 
 /** C (r, c) = [C] + sign A B for literal r <= 2 and c <= 4: A's entry (i, l) at A[i * ai + l * al],
@@ -148,43 +150,6 @@ KS_HD void KS_T(ks_mtv_add)(int k, int n, const KS_NUM *A, const KS_NUM *x, KS_N
 KS_HD void KS_T(ks_mtv_sub)(int k, int n, const KS_NUM *A, const KS_NUM *x, KS_NUM *y)
 {
     KS_T(ks_pack_sub)(1, k, n, x, 0, 1, A, n, y, n);
-}
-
-/** y (m) -= A x with A (m, n), x (n). */
-KS_HD void KS_T(ks_mv_sub)(int m, int n, const KS_NUM *KS_RESTRICT A,
-                           const KS_NUM *KS_RESTRICT x, KS_NUM *KS_RESTRICT y)
-{
-    for (int i = 0; i < m; ++i) {
-        KS_NUM s = y[i];
-        for (int j = 0; j < n; ++j) s = s - A[i * n + j] * x[j];
-        y[i] = s;
-    }
-}
-
-/** b (n) = a - b. */
-KS_HD void KS_T(ks_from)(int n, const KS_NUM *KS_RESTRICT a, KS_NUM *KS_RESTRICT b)
-{
-    for (int i = 0; i < n; ++i) b[i] = a[i] - b[i];
-}
-
-/** c (n) = a - b. */
-KS_HD void KS_T(ks_difference)(int n, const KS_NUM *KS_RESTRICT a, const KS_NUM *KS_RESTRICT b,
-                               KS_NUM *KS_RESTRICT c)
-{
-    for (int i = 0; i < n; ++i) c[i] = a[i] - b[i];
-}
-
-/** B (m, n): row i of A times scale[i]. */
-KS_HD void KS_T(ks_scale_rows)(int m, int n, const KS_NUM *KS_RESTRICT A,
-                               const KS_NUM *KS_RESTRICT scale, KS_NUM *KS_RESTRICT B)
-{
-    for (int i = 0; i < m; ++i)
-        for (int c = 0; c < n; ++c) B[i * n + c] = A[i * n + c] * scale[i];
-}
-
-KS_HD void KS_T(ks_copy)(int n, const KS_NUM *KS_RESTRICT a, KS_NUM *KS_RESTRICT b)
-{
-    for (int i = 0; i < n; ++i) b[i] = a[i];
 }
 
 KS_HD void KS_T(ks_transpose)(int m, int n, const KS_NUM *KS_RESTRICT A, KS_NUM *KS_RESTRICT B)
