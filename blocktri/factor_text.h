@@ -1,30 +1,6 @@
 /* factor_text.h -- factoring and solving along a lane; see chains.h. */
 
-KS_HD int64_t KS_T(ks_bt_block_at)(const ks_bt_chain *c, int64_t k)
-{
-    const int64_t at = c->offset + (c->first + k * c->step) * c->stride;
-    return at < c->last ? at : c->last;
-}
-
-/** Index of the coupling of the k-th block with the one eliminated after it. */
-KS_HD int64_t KS_T(ks_bt_ahead)(const ks_bt_chain *c, int64_t k)
-{
-    const int64_t at = c->first + k * c->step;
-    return c->step > 0 ? at : at - 1;
-}
-
-/** Coupling of the k-th block with its anchor: where it is kept. */
-KS_HD KS_NUM *KS_T(ks_bt_behind)(const ks_bt_chain *c, int64_t k)
-{
-    const int64_t size = (int64_t)c->n * c->n;
-    return k > 0 ? (KS_NUM *)c->fill + (k - 1) * size
-                 : (KS_NUM *)c->edge + (c->first - 1) * c->edge_stride;
-}
-
-KS_HD KS_NUM *KS_T(ks_bt_panel_at)(const ks_bt_chain *c, int number)
-{
-    return (KS_NUM *)c->scratch + (size_t)number * ks_bt_panel(c->n, c->ld);
-}
+#include "chain_text.h"
 
 /** The coupling of block k with the next as a panel whose rows are those of block k. */
 KS_HD void KS_T(ks_bt_load_ahead)(const ks_bt_chain *c, int n, int np, int slab, int64_t k,

@@ -6,30 +6,7 @@
  * needed is computed: one triangle of what is symmetric, no padding, no zeros of R^-1. Panels of
  * scratch are (n, n), contiguous. */
 
-KS_HD int64_t KS_T(ks_bt_plain_block)(const ks_bt_chain *c, int64_t k)
-{
-    const int64_t at = c->offset + (c->first + k * c->step) * c->stride;
-    return at < c->last ? at : c->last;
-}
-
-/** Index of the coupling of the k-th block with the one eliminated after it. */
-KS_HD int64_t KS_T(ks_bt_plain_ahead)(const ks_bt_chain *c, int64_t k)
-{
-    const int64_t at = c->first + k * c->step;
-    return c->step > 0 ? at : at - 1;
-}
-
-/** Coupling of the k-th block with its anchor: where it is kept. */
-KS_HD KS_NUM *KS_T(ks_bt_plain_behind)(const ks_bt_chain *c, int64_t k)
-{
-    return k > 0 ? (KS_NUM *)c->fill + (k - 1) * c->n * c->n
-                 : (KS_NUM *)c->edge + (c->first - 1) * c->edge_stride;
-}
-
-KS_HD KS_NUM *KS_T(ks_bt_plain_panel)(const ks_bt_chain *c, int number)
-{
-    return (KS_NUM *)c->scratch + (size_t)number * ks_bt_panel(c->n, c->ld);
-}
+#include "chain_text.h"
 
 KS_HD void KS_T(ks_bt_plain_copy)(int n, const KS_NUM *from, KS_NUM *to)
 {
@@ -48,7 +25,7 @@ KS_HD void KS_T(ks_bt_plain_load_ahead)(const ks_bt_chain *c, int64_t k, KS_NUM 
 {
     const int n = c->n;
     const KS_NUM *block =
-        (const KS_NUM *)c->edge_in + KS_T(ks_bt_plain_ahead)(c, k) * c->edge_in_stride;
+        (const KS_NUM *)c->edge_in + KS_T(ks_bt_ahead)(c, k) * c->edge_in_stride;
     for (int i = 0; i < n; ++i)
         for (int j = 0; j < n; ++j) X[i * n + j] = c->step > 0 ? block[j * n + i] : block[i * n + j];
 }
@@ -127,9 +104,9 @@ static ks_bt_failure KS_T(ks_bt_plain_factor)(const ks_bt_chain *c)
     const int n = c->n, anchored = c->anchor >= 0;
     const KS_NUM *D_in = (const KS_NUM *)c->D_in, *edge_in = (const KS_NUM *)c->edge_in;
     KS_NUM *D_out = (KS_NUM *)c->D, *edge = (KS_NUM *)c->edge;
-    KS_NUM *D = KS_T(ks_bt_plain_panel)(c, 0), *X = KS_T(ks_bt_plain_panel)(c, 1);
-    KS_NUM *Y = KS_T(ks_bt_plain_panel)(c, 2), *Y_next = KS_T(ks_bt_plain_panel)(c, 3);
-    KS_NUM *A = KS_T(ks_bt_plain_panel)(c, 4);
+    KS_NUM *D = KS_T(ks_bt_panel_at)(c, 0), *X = KS_T(ks_bt_panel_at)(c, 1);
+    KS_NUM *Y = KS_T(ks_bt_panel_at)(c, 2), *Y_next = KS_T(ks_bt_panel_at)(c, 3);
+    KS_NUM *A = KS_T(ks_bt_panel_at)(c, 4);
     ks_bt_failure failure = {-1, -1};
     if (c->count == 0) {
         KS_T(ks_bt_plain_bridge)(c, edge_in + (c->first - 1) * c->edge_in_stride,
@@ -140,9 +117,9 @@ static ks_bt_failure KS_T(ks_bt_plain_factor)(const ks_bt_chain *c)
         KS_T(ks_bt_plain_copy)(n, edge_in + (c->first - 1) * c->edge_in_stride, Y);
         KS_T(ks_bt_plain_symmetric)(n, D_out + c->anchor * c->D_stride, A);
     }
-    KS_T(ks_bt_plain_symmetric)(n, D_in + KS_T(ks_bt_plain_block)(c, 0) * c->D_in_stride, D);
+    KS_T(ks_bt_plain_symmetric)(n, D_in + KS_T(ks_bt_block_at)(c, 0) * c->D_in_stride, D);
     for (int64_t k = 0; k < c->count; ++k) {
-        const int64_t block = KS_T(ks_bt_plain_block)(c, k);
+        const int64_t block = KS_T(ks_bt_block_at)(c, k);
         const int inner = k + 1 < c->count, coupled = inner || c->target >= 0;
         if (coupled) KS_T(ks_bt_plain_load_ahead)(c, k, X);
         failure.pivot = KS_T(ks_bt_plain_eliminate)(n, D, coupled ? X : (KS_NUM *)0,
@@ -153,9 +130,9 @@ static ks_bt_failure KS_T(ks_bt_plain_factor)(const ks_bt_chain *c)
         }
         KS_T(ks_bt_plain_copy)(n, D, D_out + block * c->D_stride);
         if (coupled)
-            KS_T(ks_bt_plain_copy)(n, X, edge + KS_T(ks_bt_plain_ahead)(c, k) * c->edge_stride);
+            KS_T(ks_bt_plain_copy)(n, X, edge + KS_T(ks_bt_ahead)(c, k) * c->edge_stride);
         if (anchored) {
-            KS_T(ks_bt_plain_copy)(n, Y, KS_T(ks_bt_plain_behind)(c, k));
+            KS_T(ks_bt_plain_copy)(n, Y, KS_T(ks_bt_behind)(c, k));
             KS_T(ks_bt_plain_downdate)(n, Y, A);
         }
         if (anchored && coupled) {
@@ -164,7 +141,7 @@ static ks_bt_failure KS_T(ks_bt_plain_factor)(const ks_bt_chain *c)
             KS_T(ks_bt_plain_swap)(&Y, &Y_next);
         }
         if (inner) {
-            const int64_t next = KS_T(ks_bt_plain_block)(c, k + 1);
+            const int64_t next = KS_T(ks_bt_block_at)(c, k + 1);
             KS_T(ks_bt_plain_symmetric)(n, D_in + next * c->D_in_stride, D);
             KS_T(ks_bt_plain_downdate)(n, X, D);
         }
@@ -190,7 +167,7 @@ static void KS_T(ks_bt_plain_forward)(const ks_bt_chain *c)
     const KS_NUM *edge = (const KS_NUM *)c->edge;
     KS_NUM *x = (KS_NUM *)c->x;
     for (int64_t k = 0; k < c->count; ++k) {
-        const int64_t block = KS_T(ks_bt_plain_block)(c, k);
+        const int64_t block = KS_T(ks_bt_block_at)(c, k);
         const KS_NUM *R = (const KS_NUM *)c->D + block * c->D_stride;
         KS_NUM *own = x + block * c->x_stride;
         for (int i = 0; i < n; ++i) {
@@ -202,10 +179,10 @@ static void KS_T(ks_bt_plain_forward)(const ks_bt_chain *c)
         }
         if (k + 1 < c->count)
             KS_T(ks_bt_plain_subtract_transposed)(
-                n, m, edge + KS_T(ks_bt_plain_ahead)(c, k) * c->edge_stride, own,
-                x + KS_T(ks_bt_plain_block)(c, k + 1) * c->x_stride);
+                n, m, edge + KS_T(ks_bt_ahead)(c, k) * c->edge_stride, own,
+                x + KS_T(ks_bt_block_at)(c, k + 1) * c->x_stride);
         if (c->anchor >= 0)
-            KS_T(ks_bt_plain_subtract_transposed)(n, m, KS_T(ks_bt_plain_behind)(c, k), own,
+            KS_T(ks_bt_plain_subtract_transposed)(n, m, KS_T(ks_bt_behind)(c, k), own,
                                                   x + c->anchor * c->x_stride);
     }
 }
@@ -224,16 +201,16 @@ static void KS_T(ks_bt_plain_backward)(const ks_bt_chain *c)
     const KS_NUM *edge = (const KS_NUM *)c->edge;
     KS_NUM *x = (KS_NUM *)c->x;
     for (int64_t k = c->count - 1; k >= 0; --k) {
-        const int64_t block = KS_T(ks_bt_plain_block)(c, k);
-        const int64_t ahead = k + 1 < c->count ? KS_T(ks_bt_plain_block)(c, k + 1) : c->target;
+        const int64_t block = KS_T(ks_bt_block_at)(c, k);
+        const int64_t ahead = k + 1 < c->count ? KS_T(ks_bt_block_at)(c, k + 1) : c->target;
         const KS_NUM *R = (const KS_NUM *)c->D + block * c->D_stride;
         KS_NUM *own = x + block * c->x_stride;
         if (ahead >= 0)
             KS_T(ks_bt_plain_subtract)(n, m,
-                                       edge + KS_T(ks_bt_plain_ahead)(c, k) * c->edge_stride,
+                                       edge + KS_T(ks_bt_ahead)(c, k) * c->edge_stride,
                                        x + ahead * c->x_stride, own);
         if (c->anchor >= 0)
-            KS_T(ks_bt_plain_subtract)(n, m, KS_T(ks_bt_plain_behind)(c, k),
+            KS_T(ks_bt_plain_subtract)(n, m, KS_T(ks_bt_behind)(c, k),
                                        x + c->anchor * c->x_stride, own);
         for (int i = n - 1; i >= 0; --i) {
             const KS_NUM inverse = KS_LIT(1) / R[i * n + i];
@@ -302,7 +279,7 @@ static void KS_T(ks_bt_plain_inverse)(const ks_bt_chain *c)
     const int n = c->n, anchored = c->anchor >= 0;
     const KS_NUM *edge = (const KS_NUM *)c->edge, *S_bridge = (const KS_NUM *)c->S_bridge;
     KS_NUM *S = (KS_NUM *)c->S, *S_edge = (KS_NUM *)c->S_edge, *p[10];
-    for (int i = 0; i < 10; ++i) p[i] = KS_T(ks_bt_plain_panel)(c, i);
+    for (int i = 0; i < 10; ++i) p[i] = KS_T(ks_bt_panel_at)(c, i);
     KS_NUM *Z = p[0], *U_t = p[1], *U_a = p[2], *S_tt = p[3], *S_aa = p[4], *S_ta = p[5];
     KS_NUM *S_at = p[6], *S_jt = p[7], *S_ja = p[8], *S_jj = p[9];
     KS_NUM *before = S_edge && anchored ? S_edge + (c->first - 1) * c->S_edge_stride : (KS_NUM *)0;
@@ -314,8 +291,8 @@ static void KS_T(ks_bt_plain_inverse)(const ks_bt_chain *c)
     if (anchored) KS_T(ks_bt_plain_copy)(n, S + c->anchor * c->S_stride, S_aa);
     KS_T(ks_bt_plain_bridge)(c, S_bridge, S_ta);
     for (int64_t k = c->count - 1; k >= 0; --k) {
-        const int64_t block = KS_T(ks_bt_plain_block)(c, k);
-        const int64_t ahead = KS_T(ks_bt_plain_ahead)(c, k);
+        const int64_t block = KS_T(ks_bt_block_at)(c, k);
+        const int64_t ahead = KS_T(ks_bt_ahead)(c, k);
         const int coupled = k + 1 < c->count || c->target >= 0;
         const KS_NUM *R = (const KS_NUM *)c->D + block * c->D_stride;
         KS_T(ks_bt_plain_triangle_inverse)(n, R, Z);
@@ -326,7 +303,7 @@ static void KS_T(ks_bt_plain_inverse)(const ks_bt_chain *c)
             KS_T(ks_bt_plain_multipliers)(n, R, Z, U_t);
         }
         if (anchored) {
-            KS_T(ks_bt_plain_copy)(n, KS_T(ks_bt_plain_behind)(c, k), U_a);
+            KS_T(ks_bt_plain_copy)(n, KS_T(ks_bt_behind)(c, k), U_a);
             KS_T(ks_bt_plain_multipliers)(n, R, Z, U_a);
         }
         if (coupled && anchored) KS_T(ks_bt_plain_put_transposed)(n, 1, S_ta, S_at);
