@@ -47,12 +47,12 @@ KS_HD_COLD size_t KS_T(table_scratch_bytes)(int nx, int ny)
 
 KS_HD_COLD size_t KS_T(table_filter_element_bytes)(int nx)
 {
-    return (size_t)KS_T(ks_filter_element_size)(nx) * sizeof(KS_NUM);
+    return (size_t)ks_filter_element_size(nx) * sizeof(KS_NUM);
 }
 
 KS_HD_COLD size_t KS_T(table_smooth_element_bytes)(int nx)
 {
-    return (size_t)KS_T(ks_smooth_element_size)(nx) * sizeof(KS_NUM);
+    return (size_t)ks_smooth_element_size(nx) * sizeof(KS_NUM);
 }
 
 KS_HD_COLD void KS_T(table_start)(const ks_series *s, ks_state *state, void *work)

@@ -35,7 +35,7 @@
         const int64_t *rhs)                                                                 \
     {                                                                                       \
         number scratch[SCRATCH(nx, ny)];                                                    \
-        const int64_t size = ks_filter_element_size_##suffix(nx);                           \
+        const int64_t size = ks_filter_element_size(nx);                                    \
         const int64_t stride = (int64_t)gridDim.x * blockDim.x;                             \
         for (int64_t l = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; l < lanes; l += stride) \
             ks_filter_combine_##suffix(nx, elements + dst[l] * size, elements + lhs[l] * size, \
@@ -46,7 +46,7 @@
         const int64_t *rhs)                                                                 \
     {                                                                                       \
         number scratch[SCRATCH(nx, ny)];                                                    \
-        const int64_t size = ks_smooth_element_size_##suffix(nx);                           \
+        const int64_t size = ks_smooth_element_size(nx);                                    \
         const int64_t stride = (int64_t)gridDim.x * blockDim.x;                             \
         for (int64_t l = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; l < lanes; l += stride) \
             ks_smooth_combine_##suffix(nx, elements + dst[l] * size, elements + lhs[l] * size, \
@@ -57,7 +57,7 @@
         const number *R, const number *d, const number *y, number *elements, int *array_form) \
     {                                                                                       \
         number scratch[SCRATCH(nx, ny)];                                                    \
-        const int64_t size = ks_filter_element_size_##suffix(nx);                           \
+        const int64_t size = ks_filter_element_size(nx);                                    \
         const int64_t stride = (int64_t)gridDim.x * blockDim.x;                             \
         for (int64_t k = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; k < steps; k += stride) \
             array_form[k] = !ks_filter_element_##suffix(                                    \

@@ -33,7 +33,7 @@ template <> struct scratch<0> {
     }
     __device__ int nx() const { return n; }
     __device__ double *spare() { return slice; }
-    __device__ double *work() { return slice + ks_filter_element_size_f64(n); }
+    __device__ double *work() { return slice + ks_filter_element_size(n); }
 };
 
 // Room for an element of the thread's own: what no function sees that is not inlined stays in registers.
@@ -66,7 +66,7 @@ template <int N> struct filter_operator : scratch<N> {
     typedef double element;
     typedef ::room<N> room;
     using scratch<N>::scratch;
-    __device__ int64_t size() const { return ks_filter_element_size_f64(this->nx()); }
+    __device__ int64_t size() const { return ks_filter_element_size(this->nx()); }
     __device__ void copy(const double *from, double *to) const { ks_scan_copy(size(), from, to); }
     __device__ void combine(double *dst, const double *lhs, const double *rhs)
     {
@@ -86,7 +86,7 @@ template <> inline __device__ void filter_operator<0>::combine(double *dst, cons
 template <int N> struct smooth_operator : scratch<N> {
     typedef double element;
     using scratch<N>::scratch;
-    __device__ int64_t size() const { return ks_smooth_element_size_f64(this->nx()); }
+    __device__ int64_t size() const { return ks_smooth_element_size(this->nx()); }
     __device__ void copy(const double *from, double *to) const { ks_scan_copy(size(), from, to); }
     __device__ void combine(double *dst, const double *lhs, const double *rhs)
     {

@@ -107,7 +107,7 @@ template <int N, int M> struct element {
     }
     static KS_DEVICE_MEMBER void take(const ks_scan_arrays &a, const warp_steps &w, unsigned lanes)
     {
-        take_elements<SIZE>(a, w, ks_filter_element_size_f64(a.series.nx), lanes);
+        take_elements<SIZE>(a, w, ks_filter_element_size(a.series.nx), lanes);
     }
 };
 
@@ -134,7 +134,7 @@ template <int N> struct extracted {
 template <int N> struct filtered : extracted<N> {
     static KS_DEVICE_MEMBER void bring(const ks_scan_arrays &a, const warp_steps &w)
     {
-        extracted<N>::bring(a, w, ks_filter_element_size_f64(a.series.nx));
+        extracted<N>::bring(a, w, ks_filter_element_size(a.series.nx));
     }
     static KS_DEVICE_MEMBER bool make(const ks_scan_arrays &a, int64_t, const warp_slots &slots, of_steps &)
     {
@@ -149,7 +149,7 @@ template <int N> struct filtered : extracted<N> {
 template <int N> struct smoothed : extracted<N> {
     static KS_DEVICE_MEMBER void bring(const ks_scan_arrays &a, const warp_steps &w)
     {
-        extracted<N>::bring(a, w, ks_smooth_element_size_f64(a.series.nx));
+        extracted<N>::bring(a, w, ks_smooth_element_size(a.series.nx));
     }
     static KS_DEVICE_MEMBER bool make(const ks_scan_arrays &a, int64_t, const warp_slots &slots, of_steps &)
     {
@@ -287,7 +287,7 @@ template <int N> struct smoothing {
     }
     static KS_DEVICE_MEMBER void take(const ks_scan_arrays &a, const warp_steps &w, unsigned lanes)
     {
-        take_elements<SIZE>(a, w, ks_smooth_element_size_f64(a.series.nx), lanes);
+        take_elements<SIZE>(a, w, ks_smooth_element_size(a.series.nx), lanes);
     }
 };
 
@@ -298,7 +298,7 @@ template <int N> struct two_filter {
     {
         const int n = a.series.nx, half = n * (n + 1) / 2;
         bring_estimates<N>(a, w, 0, a.filtered);
-        bring_part<N + HALF>(w, 1, a.elements, ks_filter_element_size_f64(n), n * n + n + half, n + half, LATER);
+        bring_part<N + HALF>(w, 1, a.elements, ks_filter_element_size(n), n * n + n + half, n + half, LATER);
     }
     static KS_DEVICE_MEMBER bool make(const ks_scan_arrays &a, int64_t k, const warp_slots &slots, of_steps &sum)
     {

@@ -36,12 +36,12 @@ struct team_elements {
     {
     }
     KS_DEVICE_MEMBER double *spare() { return slice; }
-    KS_DEVICE_MEMBER double *alone() { return slice + ks_filter_element_size_f64(n); }
+    KS_DEVICE_MEMBER double *alone() { return slice + ks_filter_element_size(n); }
 };
 
 struct team_filter_operator : team_elements {
     using team_elements::team_elements;
-    KS_DEVICE_MEMBER int64_t size() const { return ks_filter_element_size_f64(n); }
+    KS_DEVICE_MEMBER int64_t size() const { return ks_filter_element_size(n); }
     KS_DEVICE_MEMBER void copy(const double *from, double *to) const { ks_copy_team_f64((int)size(), from, to); }
     KS_DEVICE_MEMBER void combine(double *dst, const double *lhs, const double *rhs)
     {
@@ -64,7 +64,7 @@ struct team_filter_operator : team_elements {
 
 struct team_smooth_operator : team_elements {
     using team_elements::team_elements;
-    KS_DEVICE_MEMBER int64_t size() const { return ks_smooth_element_size_team_f64(n); }
+    KS_DEVICE_MEMBER int64_t size() const { return ks_smooth_element_size(n); }
     KS_DEVICE_MEMBER void copy(const double *from, double *to) const { ks_copy_team_f64((int)size(), from, to); }
     KS_DEVICE_MEMBER void combine(double *dst, const double *lhs, const double *rhs)
     {

@@ -2,17 +2,7 @@
  * element_text.h, which goes on where this form will not do, and num_f64.h. For threads of their own, and for teams of
  * them (kalman/cuda/team.h): all that is written is written by functions of smallmat_text.h. */
 
-KS_HD int64_t KS_T(ks_filter_element_size)(int nx)
-{
-    const int64_t n = nx;
-    return n * n + 2 * n + n * (n + 1);
-}
-
-KS_HD int64_t KS_T(ks_smooth_element_size)(int nx)
-{
-    const int64_t n = nx;
-    return n * n + n + n * (n + 1) / 2;
-}
+#include "element_size.h"
 
 /** Store the parts of a filtering element; C and J by their lower triangles. */
 KS_HD void KS_T(ks_filter_store)(int nx, const KS_NUM *A, const KS_NUM *b, const KS_NUM *C,

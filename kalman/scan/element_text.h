@@ -17,7 +17,7 @@ KS_HD int64_t KS_T(ks_element_scratch)(int nx, int ny)
 /** The neutral element: A = I, the rest zero. */
 KS_HD void KS_T(ks_filter_neutral)(int nx, KS_NUM *e)
 {
-    const int size = (int)KS_T(ks_filter_element_size)(nx);
+    const int size = (int)ks_filter_element_size(nx);
     for (int i = 0; i < size; ++i) e[i] = KS_LIT(0);
     for (int i = 0; i < nx; ++i) e[i * nx + i] = KS_LIT(1);
 }
@@ -25,7 +25,7 @@ KS_HD void KS_T(ks_filter_neutral)(int nx, KS_NUM *e)
 /** The neutral element of smoothing: E = I, the rest zero. */
 KS_HD void KS_T(ks_smooth_neutral)(int nx, KS_NUM *e)
 {
-    const int size = (int)KS_T(ks_smooth_element_size)(nx);
+    const int size = (int)ks_smooth_element_size(nx);
     for (int i = 0; i < size; ++i) e[i] = KS_LIT(0);
     for (int i = 0; i < nx; ++i) e[i * nx + i] = KS_LIT(1);
 }
@@ -79,7 +79,7 @@ KS_HD_COLD int KS_T(ks_filter_element_array)(int nx, int m, const KS_NUM *F, con
 /** The element of step 0: A = 0, b and C the filtered mean and covariance, no information. */
 KS_HD void KS_T(ks_filter_element_first)(int nx, const KS_NUM *x, const KS_NUM *P, KS_NUM *e)
 {
-    const int size = (int)KS_T(ks_filter_element_size)(nx);
+    const int size = (int)ks_filter_element_size(nx);
     for (int i = 0; i < size; ++i) e[i] = KS_LIT(0);
     KS_T(ks_copy)(nx, x, e + nx * nx);
     KS_T(ks_pack)(nx, P, e + nx * nx + nx);

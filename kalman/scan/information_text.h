@@ -11,7 +11,7 @@
 KS_HD int64_t KS_T(ks_two_filter_scratch)(int nx)
 {
     const int64_t n = nx;
-    return KS_T(ks_filter_element_size)(nx) + 3 * n * n + 2 * n;
+    return ks_filter_element_size(nx) + 3 * n * n + 2 * n;
 }
 
 /** As ks_meet_ordinary() in whichever form will do, from Pf, of which `root` says that it is a root. x and P are none

@@ -73,7 +73,7 @@ KS_HD int KS_T(ks_two_filter_steps)(int nx, const ks_series *s, int64_t k0, int6
                                     ks_tally *tally)
 {
     KS_NUM *x = (KS_NUM *)memory, *xp = x + nx, *ET = xp + nx, *e = ET + nx * nx;
-    KS_NUM *work = e + KS_T(ks_filter_element_size)(nx), *xs = (KS_NUM *)state->x, *Ps = (KS_NUM *)state->C;
+    KS_NUM *work = e + ks_filter_element_size(nx), *xs = (KS_NUM *)state->x, *Ps = (KS_NUM *)state->C;
     for (int64_t k = k1 - 1; k >= k0; --k) {
         /* The smoothed estimate may be written where this stands. */
         KS_T(ks_copy)(nx, (const KS_NUM *)ks_slot_of(kept->kept_mean, k), x);

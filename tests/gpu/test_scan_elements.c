@@ -95,7 +95,7 @@ static void random_element(uint64_t *state, const kind *e, double *to)
 
 static int64_t size_of(const kind *e)
 {
-    return e->smooths ? ks_smooth_element_size_f64(e->nx) : ks_filter_element_size_f64(e->nx);
+    return e->smooths ? ks_smooth_element_size(e->nx) : ks_filter_element_size(e->nx);
 }
 
 /* A plan's rounds in the device's memory. */

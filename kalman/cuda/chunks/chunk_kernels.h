@@ -10,6 +10,7 @@
 #define KS_CHUNK_KERNELS_H
 
 #include "chunk_ring.h"
+#include "element_size.h"
 #include "scan_phases.h"
 #include "team_memory.h"
 
@@ -79,13 +80,6 @@ typedef struct ks_team_args {
     ks_ring ring;
 } ks_team_args;
 
-/** Numbers of a filtering element. */
-KS_HD int64_t ks_aggregate_numbers(int nx)
-{
-    const int64_t n = nx;
-    return n * n + 2 * n + n * (n + 1);
-}
-
 /** What a team does of a chunk; its memory is cut for each anew. */
 typedef enum ks_team_part { KS_TEAM_ABSORB, KS_TEAM_FILTER, KS_TEAM_SMOOTH, KS_TEAM_PARTS } ks_team_part;
 
@@ -148,7 +142,7 @@ KS_HD int64_t ks_team_border_bytes(int nx)
 }
 
 /** Numbers from one element of a tile to the next in shared memory. */
-KS_HD int64_t ks_tile_apart(int nx) { return ks_scan_slot(ks_aggregate_numbers(nx)); }
+KS_HD int64_t ks_tile_apart(int nx) { return ks_scan_slot(ks_filter_element_size(nx)); }
 
 /** Kernels ks_filter_tiles_N of module ks_scan_elements, N = 1, 2, 3, 4, any: tiles of elements, a block
  *  of tile / each threads, filled up to whole warps, for each, scanned in its shared memory, `tile` times ks_tile_apart()

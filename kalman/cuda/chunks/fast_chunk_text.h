@@ -58,7 +58,7 @@ KS_DEVICE bool KS_T(fast_absorb)(const ks_chunk_arrays &c, ROWS &at, int64_t chu
         if (!ROWS::TOGETHER && !good) return false;
     }
     if (!good || !KS_T(fast_finite)<N>(b, C)) return false;
-    double *to = static_cast<double *>(c.a.elements) + chunk * ks_filter_element_size_f64(n);
+    double *to = static_cast<double *>(c.a.elements) + chunk * ks_filter_element_size(n);
     const int half = n * (n + 1) / 2;
     for (int i = 0; i < N; ++i) {
         if (i >= n) continue;

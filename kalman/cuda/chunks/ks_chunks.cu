@@ -135,7 +135,7 @@ KS_DEVICE void absorb(const ks_chunk_arrays &c, ks_chunk_worker &m, int64_t chun
     const ks_scan_arrays *a = &c.a;
     const int nx = a->series.nx;
     const chunk_range range = range_of(c, chunk);
-    double *const dst = static_cast<double *>(a->elements) + chunk * ks_filter_element_size_f64(nx);
+    double *const dst = static_cast<double *>(a->elements) + chunk * ks_filter_element_size(nx);
     for (int64_t k = range.first; k < range.end; ++k) {
         if (ks_make_filter_element(a, &m.w, k, k == range.first ? dst : m.element)) return;
         if (k > range.first)

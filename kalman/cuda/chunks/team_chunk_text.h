@@ -205,7 +205,7 @@ KS_DEVICE bool KS_T(team_absorb)(const ks_chunk_arrays &c, Rows &from, int64_t c
                KS_T(ks_sensitive_step)(n, m, &r.of, KS_T(team_times)(m, r, work), A, b, C, eta, J, &work, room.means);
     }
     good = good && KS_T(team_finite)(n, b, C);
-    double *const to = static_cast<double *>(c.a.elements) + chunk * ks_aggregate_numbers(n);
+    double *const to = static_cast<double *>(c.a.elements) + chunk * ks_filter_element_size(n);
     KS_TEAM_EACH(i, good ? n * n : 0) {
         const int row = i / n, column = i % n, at = n * n + n + row * (row + 1) / 2 + column;
         to[i] = (double)A[i];

@@ -26,7 +26,7 @@ KS_DEVICE KS_T(team_meeting) KS_T(team_meeting_in)(int n, int m, char *memory)
     w.fx = KS_T(team_take)(&at, n);
     w.x = KS_T(team_take)(&at, n);
     w.xp = KS_T(team_take)(&at, n);
-    w.e = KS_T(team_take)(&at, (int)KS_T(ks_filter_element_size)(n));
+    w.e = KS_T(team_take)(&at, (int)ks_filter_element_size(n));
     w.P = w.e;
     w.U = w.P + n * n;
     w.over = at;
