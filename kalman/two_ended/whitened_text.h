@@ -28,24 +28,31 @@ typedef struct KS_T(ks_whitened_slot) {
     KS_NUM *root, *C, *P, *Se, *through, *across, *counts;
 } KS_T(ks_whitened_slot);
 
-/** Numbers of the results of a slot, which begin at `at`. */
+/** Where the results of a slot are, which begin at `at`. With `at` NULL: their numbers. */
 KS_HD int KS_T(ks_whitened_slot_at)(int nx, int ny, KS_NUM *at, KS_T(ks_whitened_slot) *slot)
 {
     const int nn = nx * nx, m = ny;
-    slot->root = at;
-    slot->C = slot->root + nn;
-    slot->P = slot->C + nn;
-    slot->Se = slot->P + nn;
-    slot->through = slot->Se + m * m;
-    slot->across = slot->through + KS_T(ks_rotation_numbers)(m, nx + m);
-    slot->counts = slot->across + KS_T(ks_rotation_numbers)(nx, 2 * nx);
-    return (int)(slot->counts + 4 - at);
+    int numbers = 0;
+#define KS_PLACE(pointer, count)                                                            \
+    do {                                                                                    \
+        pointer = at ? at + numbers : NULL;                                                 \
+        numbers += count;                                                                   \
+    } while (0)
+    KS_PLACE(slot->root, nn);
+    KS_PLACE(slot->C, nn);
+    KS_PLACE(slot->P, nn);
+    KS_PLACE(slot->Se, m * m);
+    KS_PLACE(slot->through, (int)KS_T(ks_rotation_numbers)(m, nx + m));
+    KS_PLACE(slot->across, (int)KS_T(ks_rotation_numbers)(nx, 2 * nx));
+    KS_PLACE(slot->counts, 4);
+#undef KS_PLACE
+    return numbers;
 }
 
 KS_HD KS_T(ks_memo) KS_T(ks_whitened_memo)(int nx, int ny, int pays, KS_NUM *memory)
 {
     KS_T(ks_whitened_slot) slot;
-    return KS_T(ks_memo_start)(nx, ny, pays, nx * nx, nx * nx, KS_T(ks_whitened_slot_at)(nx, ny, memory, &slot), memory);
+    return KS_T(ks_memo_start)(nx, ny, pays, nx * nx, nx * nx, KS_T(ks_whitened_slot_at)(nx, ny, NULL, &slot), memory);
 }
 
 /** With memory NULL: the numbers that it takes. */
@@ -53,7 +60,8 @@ KS_HD int64_t KS_T(ks_whitened_lay_out)(int nx, int ny, KS_NUM *memory, KS_T(ks_
 {
     const int64_t n = nx, m = ny, nn = n * n;
     const int64_t across = KS_T(ks_rotation_numbers)(nx, 2 * nx), through = KS_T(ks_rotation_numbers)(ny, nx + ny);
-    const int64_t slot = 5 * nn + m * m + through + across + 4; /* its key, too */
+    KS_T(ks_whitened_slot) unused;
+    const int64_t slot = 2 * nn + KS_T(ks_whitened_slot_at)(nx, ny, NULL, &unused); /* its key, too */
     const int64_t size[] = { m * n + m * m + 2 * m, n, nn, n, nn, n, nn, m * m, m,
                              across, through, nn, nn + 1, nn,
                              KS_T(ks_memo_numbers)(nx, ny, slot),
