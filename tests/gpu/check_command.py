@@ -257,7 +257,7 @@ def mixed():
         bytes_of[precision] = told["bytes"]["device"]
     assert 0 < bytes_of["mixed"] < bytes_of["f64"], bytes_of
     done = run("smooth", "plain.h5", "-o", "mixed.h5", "--precision", "mixed", "--backend", "auto")
-    assert done.returncode == 0 and "runs method sequential on the CPU: the method has no form" in done.stderr
+    assert done.returncode == 0 and "runs method sequential on the CPU: --method scan-rts has a form" in done.stderr
     done = run("smooth", "large.h5", "--dry-run", "--precision", "mixed", "--backend", "auto", "--method",
                "scan-rts", "--scan", "chunked")
     assert done.returncode == 5 and "bytes) on CUDA device 0" in done.stderr, done.stderr

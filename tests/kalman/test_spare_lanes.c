@@ -21,7 +21,7 @@ static void check_spare_lanes(const golden *g, ks_precision precision)
     assert_int_equal(ks_smooth_plan_create(&plan, NULL, g->T, g->B, g->nx, g->ny, &o), KS_OK);
     const ks_pack_kernels *packs = ks_packs_of(precision, KS_TIER_AUTO);
     const ks_model model = golden_model(g, precision);
-    const ks_run run = { .plan = plan, .model = &model, .y = golden_y(g, precision) };
+    const ks_plan_run run = { .plan = plan, .model = &model, .y = golden_y(g, precision) };
     const size_t bytes = packs ? (packs->scratch_bytes(g->nx, g->ny) + 63) / 64 * 64 : 64;
     const size_t step = (plan->kernels->scratch_bytes(g->nx, g->ny) + 63) / 64 * 64;
     ks_group group = { .kernels = plan->kernels, .scratch = aligned_alloc(64, step), .pack = aligned_alloc(64, bytes) };
