@@ -111,7 +111,7 @@ KS_API KS_MUST_CHECK ks_status ks_scan_plan_create(ks_scan_plan **out, ks_contex
 /** Free a plan. NULL is allowed. */
 KS_API void ks_scan_plan_destroy(ks_scan_plan *plan);
 
-/** What running the plan does. All zero of NULL. */
+/** What running the plan does. All zero if plan is NULL. */
 KS_API ks_scan_stats ks_scan_plan_stats(const ks_scan_plan *plan);
 
 /** Bytes of workspace that a run with this operator needs, a multiple of 64, perhaps 0; SIZE_MAX where that

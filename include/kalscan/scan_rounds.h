@@ -80,7 +80,7 @@ typedef struct ks_scan_task {
  *  plan. NULL and 0 where the plan is NULL. */
 KS_API const ks_round *ks_scan_plan_rounds(const ks_scan_plan *plan, int64_t *count);
 
-/** How many elements the rounds keep in KS_WORK. 0 of NULL. */
+/** How many elements the rounds keep in KS_WORK. 0 if plan is NULL. */
 KS_API int64_t ks_scan_plan_spare(const ks_scan_plan *plan);
 
 KS_END_DECLS
