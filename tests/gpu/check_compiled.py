@@ -26,6 +26,10 @@ MISTAKES = [
     ("probe_warp", r"shfl\.sync\.up\.b32", "shfl.sync.down.b32", None),
     ("probe_warp", r"vote\.sync\.all\.pred", "vote.sync.any.pred", None),
 ]
+# The same in other words.
+SAME = [
+    ("probe_sum", r"@(%p\d+) bra", r"xor.pred \1, \1, -1;\n\tnot.pred \1, \1;\n\t@\1 bra"),
+]
 
 
 def run(folder, **more):
@@ -63,13 +67,23 @@ for kernel, operation, times in (("probe_stage", "ld.shared.f64", 1), ("probe_st
 assert re.search(r"kernel probe_stage launches 3 threads 384 warps 12 instructions [1-9]", traffic), traffic
 with open(os.path.join(compiled, "probe.ptx"), encoding="utf-8") as file:
     right = file.read()
-for kernel, pattern, by, said in MISTAKES:
+
+
+def run_changed(kernel, pattern, by, most):
+    """The same of a copy of the compiled code in which what is like `pattern` is replaced in a kernel, all if `most` is 0."""
     first, last = kernel_of(right, kernel)
-    wrong, times = re.subn(pattern, by, right[first:last], count=1)
-    assert times == 1, (kernel, pattern)
+    changed, times = re.subn(pattern, by, right[first:last], count=most)
+    assert times > 0, (kernel, pattern)
     with tempfile.TemporaryDirectory() as folder:
         with open(os.path.join(folder, "probe.ptx"), "w", encoding="utf-8") as file:
-            file.write(right[:first] + wrong + right[last:])
-        code, text = run(folder)
+            file.write(right[:first] + changed + right[last:])
+        return run(folder)
+
+
+for kernel, pattern, by in SAME:
+    code, text = run_changed(kernel, pattern, by, 0)
+    assert code == 0, (kernel, pattern, text)
+for kernel, pattern, by, said in MISTAKES:
+    code, text = run_changed(kernel, pattern, by, 1)
     assert code != 0, (kernel, pattern, "nobody noticed")
     assert said is None or said in text, (kernel, pattern, text)

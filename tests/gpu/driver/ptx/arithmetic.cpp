@@ -97,6 +97,9 @@ PTX_TWO(maximum, most(a, b))
 PTX_TWO(both, a &b)
 PTX_TWO(either, a | b)
 PTX_TWO(differ, a ^ b)
+/* Of predicates; a literal -1 is true. */
+PTX_TWO(either_alone, !a != !b)
+PTX_ONE(none, !a)
 PTX_ONE(negate, less((T)0, a))
 PTX_ONE(negate_real, -a)
 PTX_ONE(absolute, a < 0 ? less((T)0, a) : a)
@@ -195,11 +198,6 @@ template <class T> struct chosen {
         return o + 1;
     }
 };
-const ptx_op *not_predicate(const ptx_op *o, ptx_frame &f)
-{
-    ptx_set<uint8_t>(f, o->d, !ptx_get<uint8_t>(f, o->s[0]));
-    return o + 1;
-}
 const ptx_op *reversed(const ptx_op *o, ptx_frame &f)
 {
     const uint32_t a = ptx_get<uint32_t>(f, o->s[0]);
@@ -462,7 +460,8 @@ ptx_run of_words(const ptx_statement &s)
     if (s.name == "brev.b32") return reversed;
     if (s.name == "shf.l.wrap.b32") return funnel_left;
     if (s.name == "popc.b32") return ones;
-    if (s.name == "not.pred") return not_predicate;
+    if (s.name == "not.pred") return none<uint8_t>::run;
+    if (s.name == "xor.pred") return either_alone<uint8_t>::run;
     if (!bare(s)) return nullptr;
     if (op == "and") return of_bits<both>(t);
     if (op == "or") return of_bits<either>(t);
