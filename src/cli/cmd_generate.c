@@ -85,21 +85,13 @@ typedef struct asked {
     uint64_t given;    /* one bit for each */
 } asked;
 
-static ks_exit read_word(asked *a, const char *value, ks_failure *failure)
-{
-    if (a->kind)
-        return ks_fail(failure, KS_EXIT_USAGE, "one kind only, but got '%s' and '%s'", a->kind, value);
-    a->kind = value;
-    return KS_EXIT_DONE;
-}
-
 static ks_exit read_option(void *read, int id, const char *value, ks_failure *failure)
 {
     asked *a = read;
     ks_generate_settings *settings = &a->settings;
     ks_recipe *recipe = &settings->recipe;
     const int64_t most = (int64_t)1 << 40;
-    if (id == KS_OPTION_WORD) return read_word(a, value, failure);
+    if (id == KS_OPTION_WORD) return ks_take_word("kind", &a->kind, value, failure);
     a->given |= (uint64_t)1 << id;
     switch (id) {
     case OUTPUT: settings->output = value; break;

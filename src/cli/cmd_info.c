@@ -56,11 +56,7 @@ static ks_exit read_option(void *settings, int id, const char *value, ks_failure
     ks_input_places *places = &a->places;
     a->as_model = a->as_model || id == Y || id == MODEL || id == MODEL_FILE;
     switch (id) {
-    case KS_OPTION_WORD:
-        if (places->file)
-            return ks_fail(failure, KS_EXIT_USAGE, "one file only, but got '%s' and '%s'", places->file, value);
-        places->file = value;
-        break;
+    case KS_OPTION_WORD: return ks_take_word("file", &places->file, value, failure);
     case Y: places->y = value; break;
     case MODEL: places->model = value; break;
     case MODEL_FILE: places->model_file = value; break;

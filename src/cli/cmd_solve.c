@@ -86,20 +86,12 @@ typedef struct asked {
     bool precision_given, refine, device;
 } asked;
 
-static ks_exit read_file(ks_solve_settings *settings, const char *value, ks_failure *failure)
-{
-    if (settings->file)
-        return ks_fail(failure, KS_EXIT_USAGE, "one input only, but got '%s' and '%s'", settings->file, value);
-    settings->file = value;
-    return KS_EXIT_DONE;
-}
-
 static ks_exit read_option(void *read, int id, const char *value, ks_failure *failure)
 {
     asked *given = read;
     ks_solve_settings *settings = &given->settings;
     switch (id) {
-    case KS_OPTION_WORD: return read_file(settings, value, failure);
+    case KS_OPTION_WORD: return ks_take_word("input", &settings->file, value, failure);
     case OUTPUT: settings->output = value; break;
     case METHOD: return read_method(settings, value, failure);
     case SEGMENTS:

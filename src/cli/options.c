@@ -237,6 +237,13 @@ ks_exit ks_parse_int(const char *option, const char *text, int low, int high, in
     return failure->code;
 }
 
+ks_exit ks_take_word(const char *what, const char **word, const char *value, ks_failure *failure)
+{
+    if (*word) return ks_fail(failure, KS_EXIT_USAGE, "one %s only, but got '%s' and '%s'", what, *word, value);
+    *word = value;
+    return KS_EXIT_DONE;
+}
+
 ks_exit ks_parse_number(const char *option, const char *text, double low, double high,
                         double *value, ks_failure *failure)
 {

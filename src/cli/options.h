@@ -55,6 +55,9 @@ ks_exit ks_parse_integer(const char *option, const char *text, int64_t low, int6
 /** The same for an int. */
 ks_exit ks_parse_int(const char *option, const char *text, int low, int high, int *value, ks_failure *failure);
 
+/** Take the only word that a command has, `what`; *word is NULL until then. */
+ks_exit ks_take_word(const char *what, const char **word, const char *value, ks_failure *failure);
+
 /** A finite number within limits. */
 ks_exit ks_parse_number(const char *option, const char *text, double low, double high,
                         double *value, ks_failure *failure);

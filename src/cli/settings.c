@@ -161,19 +161,11 @@ static ks_exit read_cov(ks_settings *settings, const char *text, ks_failure *fai
     return failure->code;
 }
 
-static ks_exit read_file(ks_settings *settings, const char *value, ks_failure *failure)
-{
-    if (settings->places.file)
-        return ks_fail(failure, KS_EXIT_USAGE, "one input only, but got '%s' and '%s'", settings->places.file, value);
-    settings->places.file = value;
-    return KS_EXIT_DONE;
-}
-
 static ks_exit read_option(void *read, int id, const char *value, ks_failure *failure)
 {
     ks_settings *settings = read;
     switch (id) {
-    case KS_OPTION_WORD: return read_file(settings, value, failure);
+    case KS_OPTION_WORD: return ks_take_word("input", &settings->places.file, value, failure);
     case OUTPUT: settings->output = value; break;
     case METHOD: return read_method(settings, value, failure);
     case ORDER: return read_order(settings, value, failure);
