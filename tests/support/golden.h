@@ -115,7 +115,7 @@ golden_difference golden_compare(const golden_results *actual, const golden_resu
  *  elements of steps, from both ends, by the Hessian of all states. */
 typedef enum golden_route { GOLDEN_STEPS, GOLDEN_ELEMENTS, GOLDEN_TWO_ENDED, GOLDEN_MAP } golden_route;
 
-/** How far off results of g may be by golden_norm_of(): below 0.1, or INFINITY where the case is not
+/** How far off results of g may be by golden_norm_of(): at most 0.05, or INFINITY where the case is not
  *  for the precision. The means and log-likelihoods of KS_MIXED have a bound of their own (`means`). */
 double golden_bound(const golden *g, golden_route route, ks_precision precision, bool means);
 

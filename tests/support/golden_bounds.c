@@ -15,8 +15,8 @@
 enum { F64 = 1, F32 = 2, MIXED = 4, MIXED_MEANS = 8 };
 enum { STEPS = 1, ELEMENTS = 2, TWO_ENDED = 4, MAP = 8, ALL = 15 };
 
-/* Nothing in the tests may be off by as much as a tenth of a standard deviation. */
-static const double most_f32 = 0.09, most_means = 3e-3, most_f64 = 1e-8;
+/* Nothing in the tests may be off by more than a twentieth of a standard deviation. */
+static const double most_f32 = 0.05, most_means = 3e-3, most_f64 = 1e-8;
 
 typedef struct rule {
     double floor, factor; /* in units in the last place; times the sensitivity */
@@ -45,7 +45,7 @@ static const struct {
     { "vague_combinations", F64, ELEMENTS, 3e-7 },
     /* Elements of steps with next to no noise, or a gap of 1000 of them: what they say of the
      * state grows by powers of the steps between. 4.6e-8, 2.7e-10, 2.2e-10, 1.1e-10, 2.3e-10. */
-    { "gap_of_1000", F64, ELEMENTS, 5e-7 },
+    { "gap_of_1000", F64, ELEMENTS, 1e-7 },
     { "order_four_no_Q", F64, ELEMENTS, 3e-9 },
     { "order_four_small_Q", F64, ELEMENTS, 3e-9 },
     { "near_deterministic_ar", F64, ELEMENTS, 2e-9 },
@@ -56,7 +56,7 @@ static const struct {
     { "vague_sum_then_difference", F64, STEPS, 5e-11 },
     { "precise_beside_coarse", F64, STEPS, 1e-9 },
     { "precise_beside_coarse", F64, TWO_ENDED | MAP, 5e-9 },
-    { "vague_sum_then_difference", F64, MAP, 2e-8 },
+    { "vague_sum_then_difference", F64, MAP, 1e-8 },
     /* 101 steps without noise, of which nothing is forgotten: 4.5e-11 and 2.4e-3. */
     { "order_four_no_Q", F64, STEPS, 5e-10 },
     { "order_four_no_Q", F32 | MIXED, ALL, 2.5e-2 },
@@ -68,13 +68,12 @@ static const struct {
     { "R_zero_channel_not_for_scans", F32 | MIXED | MIXED_MEANS, ALL, 4e-4 },
     /* No noise but two exact observations: rounding the input alone moves results by 6e-8 (3.2e-8
      * is reached) and, in single precision, by 32 standard deviations. Not for f32. */
-    { "relaxation_exact_steps", F64, ALL, 3e-7 },
+    { "relaxation_exact_steps", F64, ALL, 1e-7 },
     { "relaxation_exact_steps", F32, ALL, (double)INFINITY },
     /* Gains in single precision of a vague start whose sum alone is seen: 2.4e-3. */
     { "vague_combinations", MIXED_MEANS, ALL, 2.5e-2 },
-    /* The same: by how the compiler rounds, gains leave 4e-3 to 3.3e-2 of the smoothed mean, too near
-     * a tenth. Not for mixed. */
-    { "co2_start", MIXED_MEANS, ALL, (double)INFINITY },
+    /* The same: by how the compiler rounds, 4e-3 to 3.3e-2 of the smoothed mean. */
+    { "co2_start", MIXED_MEANS, ALL, 5e-2 },
 };
 
 static unsigned what_of(ks_precision precision, bool means)
