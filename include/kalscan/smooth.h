@@ -215,7 +215,7 @@ typedef struct ks_smooth_options {
 } ks_smooth_options;
 #define KS_SMOOTH_OPTIONS_INIT                                                              \
     { sizeof(ks_smooth_options), KS_JOB_SMOOTH, KS_METHOD_AUTO, KS_F64,                     \
-      KS_OUT_LOGLIK | KS_OUT_SMOOTHED_MEAN | KS_OUT_SMOOTHED_COV, KS_SCAN_LADNER_FISCHER,   \
+      KS_OUT_LOGLIK | KS_OUT_SMOOTHED_MEAN | KS_OUT_SMOOTHED_COV, KS_SCAN_CHUNKED,          \
       1, 0, KS_TIER_AUTO, NULL, NULL, KS_BLOCKTRI_AUTO, KS_BACKEND_CPU, 0, -1,             \
       KS_STEADY_STATE_HOLD }
 

@@ -40,7 +40,7 @@ static const ks_option options[] = {
      "                           or auto (default)", 0},
     {METHOD, "method", "LIST", "default auto; solve: of `kalscan solve`; all that are made for the\n"
      "                           job, the system and the back end", 0},
-    {SCAN, "scan", "LIST", "of scan methods, default ladner-fischer, on a device chunked; all", 0},
+    {SCAN, "scan", "LIST", "of scan methods, default chunked; all", 0},
     {ELIMINATION, "order", "LIST", "of method blocktri, default auto; all", 0},
     {THREADS, "threads", "LIST", "default 1; 0: all", 0},
     {PRECISION, "precision", "LIST", "f64 (default), f32, mixed; of the methods that `kalscan smooth`, `filter`\n"
@@ -299,7 +299,7 @@ static ks_exit complete(ks_bench_settings *s, unsigned given, ks_failure *failur
         return ks_fail(failure, KS_EXIT_USAGE, "--system queue: a block has n = 2 k + 1 rows for "
                        "servers of k tasks, not %d", s->n);
     if (s->ny == 0) s->ny = s->nx > 1 && !s->arma ? s->nx / 2 : 1;
-    if (s->scans == 0 && read_scans(s, s->backend == KS_BACKEND_CUDA ? "chunked" : "ladner-fischer", failure)) return failure->code;
+    if (s->scans == 0 && read_scans(s, "chunked", failure)) return failure->code;
     if (s->orders == 0) s->order[s->orders++] = KS_BLOCKTRI_AUTO;
     if (s->thread_counts == 0) s->threads[s->thread_counts++] = 1;
     if (s->precisions == 0) s->precision[s->precisions++] = 0;

@@ -79,8 +79,8 @@ static void print_help(ks_job job)
     ks_options_print(job == KS_JOB_SMOOTH ? smooth_options : filter_options);
     ks_options_print(shared_options);
     ks_options_print(ks_common_options);
-    printf("\nScans: hillis-steele, blelloch, ladner-fischer (default), sengupta[:N], chunked\n"
-           "(default of back end cuda, but for two devices)\n");
+    printf("\nScans: hillis-steele, blelloch, ladner-fischer (default of two devices), sengupta[:N],\n"
+           "chunked (default)\n");
     if (job == KS_JOB_SMOOTH)
         printf("Orders: auto (default), sequential, twisted, partition, nested-dissection,\n"
                "recursive-schur\n");
@@ -292,13 +292,12 @@ ks_exit ks_settings_read(ks_settings *settings, ks_job job, const ks_call *call,
     settings->job = job;
     settings->places = places;
     settings->method = KS_METHOD_AUTO;
-    settings->scan = KS_SCAN_LADNER_FISCHER;
+    settings->scan = KS_SCAN_CHUNKED;
     settings->scan_threshold = 1;
     settings->second_device = -1;
     if (ks_options_read(&reader, read_option, settings, &settings->help_shown, failure) || settings->help_shown)
         return failure->code;
-    /* Of the scans this is the one for a device; two of them store their elements anyway. */
-    if (settings->backend == KS_BACKEND_CUDA && !settings->scan_given && settings->second_device < 0)
-        settings->scan = KS_SCAN_CHUNKED;
+    /* Chunks are for who stores no elements: two devices do. */
+    if (!settings->scan_given && settings->second_device >= 0) settings->scan = KS_SCAN_LADNER_FISCHER;
     return check(settings, failure);
 }
