@@ -2,7 +2,7 @@
  *
  * All functions are compiled from the same texts (kernels_text.h). Sizes come at run time; inside,
  * the common numbers of states are literals. Memory is the caller's; `work` is what scratch_bytes
- * asks for. Functions that can fail return 0, or -1 with the fault in the tally. */
+ * asks for, aligned to 64. Functions that can fail return 0, or -1 with the fault in the tally. */
 #ifndef KS_KERNELS_H
 #define KS_KERNELS_H
 
@@ -19,6 +19,8 @@ typedef struct ks_kernels {
     /** Bytes of `work` for filter_absorb and smooth_absorb. `steps`: bytes for the ordinary filter and smoother steps
      *  that they run inside, which is what scratch_bytes says. */
     size_t (*absorb_bytes)(int nx, int ny, size_t steps);
+    /** Bytes of `work` for filter_combine and smooth_combine. */
+    size_t (*combine_bytes)(int nx);
     size_t (*filter_element_bytes)(int nx);
     size_t (*smooth_element_bytes)(int nx);
 

@@ -1,7 +1,8 @@
 /* kernels_text.h -- the ks_kernels table of one precision; see num_f64.h and kernels.h.
  * The includer sets KS_TABLE, the name of the table, and KS_TIER_NAME; KS_TILED, where there are
  * hand-shaped kernels (tiled.h), the name of theirs. Without KS_TABLE there are the functions alone.
- * KS_WIDE_TABLE and KS_WIDE_TILED: a second table, with those of a wider tier in their place. */
+ * KS_COMBINE: the table of scan/combine.h, where the tier has one. KS_WIDE_TABLE and KS_WIDE_TILED: a second table, with
+ * those of a wider tier in their place. */
 
 /* Numbers of states that are compiled as literals. Measured: each buys 1.3 to 2 times over run-time
  * loops; beyond 6 the gain is gone and the code is large. An includer that is not after speed defines
@@ -16,6 +17,11 @@
     case 6: CALL(6); break;                                                                 \
     default: CALL(nx); break;                                                               \
     }
+#endif
+
+/* The same for what plans do in double whatever their precision: elements of scans, and information. */
+#ifndef KS_WITH_LITERAL_DOUBLE
+#define KS_WITH_LITERAL_DOUBLE KS_WITH_LITERAL
 #endif
 
 /* The same for ranges of steps, where hand-shaped kernels take the sizes beyond. */
@@ -234,34 +240,7 @@ KS_HD_COLD void KS_T(table_filter_neutral)(int nx, void *element)
     KS_T(ks_filter_neutral)(nx, (KS_NUM *)element);
 }
 
-/* A rectangle of combines, see ks_combine_job. */
-#define KS_COMBINE_LANES(combine, nx)                                                       \
-    for (int64_t l = 0; l < job->lanes; ++l)                                                \
-        for (int64_t c = 0; c < job->chain; ++c)                                            \
-            combine(nx, (KS_NUM *)(void *)(job->dst + l * job->dst_lane + c * job->dst_chain), \
-                    (const KS_NUM *)(const void *)(job->lhs + l * job->lhs_lane +           \
-                                                   c * job->lhs_chain),                     \
-                    (const KS_NUM *)(const void *)(job->rhs + l * job->rhs_lane +           \
-                                                   c * job->rhs_chain),                     \
-                    (KS_NUM *)work)
-
-KS_HD_COLD void KS_T(table_filter_combine)(int nx, const ks_combine_job *job, void *work)
-{
-    const unsigned mode = ks_flush_begin();
-#define CALL(nx) KS_COMBINE_LANES(KS_T(ks_filter_combine), nx)
-    KS_WITH_LITERAL(nx, CALL)
-#undef CALL
-    ks_flush_end(mode);
-}
-
-KS_HD_COLD void KS_T(table_smooth_combine)(int nx, const ks_combine_job *job, void *work)
-{
-    const unsigned mode = ks_flush_begin();
-#define CALL(nx) KS_COMBINE_LANES(KS_T(ks_smooth_combine), nx)
-    KS_WITH_LITERAL(nx, CALL)
-#undef CALL
-    ks_flush_end(mode);
-}
+#include "combine_text.h"
 
 KS_HD_COLD void KS_T(table_filter_extract)(int nx, int64_t k0, int64_t k1, ks_sink elements,
                                        ks_sink mean, ks_sink cov)
@@ -359,7 +338,7 @@ KS_HD_COLD int KS_T(table_two_filter_back)(const ks_series *s, int64_t k0, int64
     int rc = 0;
 #define CALL(nx)                                                                            \
     rc = KS_T(ks_two_filter_steps)(nx, s, k0, k1, before, (KS_NUM *)behind, state, kept, to, work, tally)
-    KS_WITH_LITERAL(s->nx, CALL)
+    KS_WITH_LITERAL_DOUBLE(s->nx, CALL)
 #undef CALL
     ks_flush_end(mode);
     return rc;
@@ -432,7 +411,7 @@ KS_ABSORB(table, table_filter, table_smooth)
 #define KS_TABLE_WITH(tier, scratch_bytes, filter, smooth, absorbs)                         \
     {                                                                                       \
         tier, sizeof(KS_NUM), KS_LARGEST, KS_T(scratch_bytes), KS_T(absorb_bytes),          \
-        KS_T(table_filter_element_bytes), KS_T(table_smooth_element_bytes),                 \
+        KS_T(table_combine_bytes), KS_T(table_filter_element_bytes), KS_T(table_smooth_element_bytes), \
         KS_T(table_start), KS_T(filter), KS_T(smooth), KS_T(table_smooth_prior),            \
         KS_T(table_square), KS_T(table_root), KS_T(table_lag_one),                          \
         KS_T(table_filter_elements), KS_T(absorbs##_filter_absorb), KS_T(table_filter_element_first), \
@@ -482,7 +461,7 @@ const ks_kernels KS_WIDE_TABLE =
 #undef KS_TABLE_WITH
 #endif
 
-#undef KS_COMBINE_LANES
 #undef KS_ABSORB
 #undef KS_WITH_LITERAL
+#undef KS_WITH_LITERAL_DOUBLE
 #undef KS_WITH_LITERAL_STEPS

@@ -5,11 +5,13 @@
  *   KS_TIER_NAME  "avx2"
  *   KS_WHITENED   the table of whitened steps back, ks_whitened_avx2_f64
  *   KS_TILED      the table of hand-shaped kernels, ks_tiled_avx2_f64
+ *   KS_COMBINE    where lanes of scans go together: the table of that, ks_combine_avx2
  *   KS_WIDE_TABLE, KS_WIDE_TILED  where there is a wider tier of those: the same of it */
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
 #include "hd.h"
+#include "combine.h"
 #include "kernels.h"
 #include "tiled.h"
 #include "whitened.h"

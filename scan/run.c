@@ -3,9 +3,10 @@
 #include "plan.h"
 #include "pool.h"
 
-/* Enough lanes to a call of the operator to make the call itself cheap. */
-#define BATCH_BYTES 4096
+/* Enough lanes to a call of the operator to make the call itself cheap, and to fill a vector with them. */
+#define BATCH_BYTES 32768
 #define MOST_BATCH  16
+#define VECTOR      4
 
 static int uses(const ks_schedule *schedule, ks_part_kind kind)
 {
@@ -66,7 +67,7 @@ static ks_binding bind(const ks_scan_plan *plan, const ks_schedule *schedule,
     binding.buffer[KS_ELEMENTS] = elements;
     if (uses(schedule, KS_PART_DOWN_SWEEP)) {
         const size_t batch = BATCH_BYTES / op->element_bytes;
-        binding.temporaries = batch < 1 ? 1 : batch > MOST_BATCH ? MOST_BATCH : (int64_t)batch;
+        binding.temporaries = batch < VECTOR ? 1 : batch > MOST_BATCH ? MOST_BATCH : (int64_t)batch / VECTOR * VECTOR;
     }
     return binding;
 }

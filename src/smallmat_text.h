@@ -110,36 +110,6 @@ KS_HD void KS_T(ks_mtv_sub)(int k, int n, const KS_NUM *KS_RESTRICT A,
     }
 }
 
-/** y (m) += A x with A (m, n), x (n). */
-KS_HD void KS_T(ks_mv_add)(int m, int n, const KS_NUM *KS_RESTRICT A,
-                           const KS_NUM *KS_RESTRICT x, KS_NUM *KS_RESTRICT y)
-{
-    for (int i = 0; i < m; ++i) {
-        KS_NUM s = y[i];
-        for (int j = 0; j < n; ++j) s = s + A[i * n + j] * x[j];
-        y[i] = s;
-    }
-}
-
-/** b (n) += a. */
-KS_HD void KS_T(ks_add)(int n, const KS_NUM *KS_RESTRICT a, KS_NUM *KS_RESTRICT b)
-{
-    for (int i = 0; i < n; ++i) b[i] = a[i] + b[i];
-}
-
-/** a (n) = 0. */
-KS_HD void KS_T(ks_zero)(int n, KS_NUM *a)
-{
-    for (int i = 0; i < n; ++i) a[i] = KS_LIT(0);
-}
-
-/** A (n, n) = I. */
-KS_HD void KS_T(ks_identity)(int n, KS_NUM *A)
-{
-    KS_T(ks_zero)(n * n, A);
-    for (int i = 0; i < n; ++i) A[i * n + i] = KS_LIT(1);
-}
-
 /** B (n, m) = Aᵀ with A (m, n). */
 KS_HD void KS_T(ks_transpose)(int m, int n, const KS_NUM *KS_RESTRICT A,
                               KS_NUM *KS_RESTRICT B)
@@ -264,44 +234,6 @@ KS_HD void KS_T(ks_ldl_backward)(int n, int m, const KS_NUM *LD, const KS_NUM *i
         KS_T(ks_ldl_backward_body)(n, m, LD, inverse_d, B);
     else
         KS_T(ks_ldl_backward_shared)(n, m, LD, inverse_d, B);
-}
-
-/** Lower U (n, n) with U Uᵀ = A for a positive semidefinite A, of which the lower triangle is
- *  read. A pivot that is round-off of its diagonal entry leaves a column of zeros. */
-KS_HD void KS_T(ks_semidefinite_factor)(int n, const KS_NUM *KS_RESTRICT A,
-                                        KS_NUM *KS_RESTRICT U)
-{
-    for (int j = 0; j < n; ++j) {
-        for (int i = 0; i < j; ++i) U[i * n + j] = KS_LIT(0);
-        for (int i = j; i < n; ++i) {
-            KS_NUM s = A[i * n + j];
-            for (int k = 0; k < j; ++k) s = s - U[i * n + k] * U[j * n + k];
-            U[i * n + j] = s;
-        }
-        const KS_MASK positive =
-            KS_GT(U[j * n + j], KS_LIT(2 * n * KS_EPS) * A[j * n + j]) &
-            KS_GT(U[j * n + j], KS_LIT(0));
-        const KS_NUM pivot = KS_SELECT(positive, U[j * n + j], KS_LIT(1));
-        const KS_NUM scale = KS_SELECT(positive, KS_LIT(1) / KS_SQRT(pivot), KS_LIT(0));
-        for (int i = j; i < n; ++i) U[i * n + j] = U[i * n + j] * scale;
-    }
-}
-
-/** Packed lower triangle (n (n + 1) / 2, row by row) of A (n, n). */
-KS_HD void KS_T(ks_pack)(int n, const KS_NUM *KS_RESTRICT A, KS_NUM *KS_RESTRICT packed)
-{
-    for (int i = 0; i < n; ++i)
-        for (int j = 0; j <= i; ++j) packed[i * (i + 1) / 2 + j] = A[i * n + j];
-}
-
-/** Full symmetric A (n, n) of its packed lower triangle. */
-KS_HD void KS_T(ks_unpack)(int n, const KS_NUM *KS_RESTRICT packed, KS_NUM *KS_RESTRICT A)
-{
-    for (int i = 0; i < n; ++i)
-        for (int j = 0; j <= i; ++j) {
-            A[i * n + j] = packed[i * (i + 1) / 2 + j];
-            A[j * n + i] = packed[i * (i + 1) / 2 + j];
-        }
 }
 
 #undef KS_BY_GEMM

@@ -1,60 +1,7 @@
-/* batch_rows_text.h -- between the arrays of several series and packs; see num_f64x4.h.
+/* batch_rows_text.h -- between the arrays of several series and packs; see lanes_text.h.
  *
- * In memory the numbers of one series stand together; in packs the same number of all series does.
- * Whole vectors are read and written and transposed in registers. Rows of several steps are read at once, one
- * array after the other, and so are results written: whoever reads all arrays of all series step by step
- * goes through more places of memory at once than a processor fetches ahead of. */
-
-#define KS_EVERY ((1u << KS_LANES) - 1)
-
-/* Vectors of consecutive numbers of one series, at any address. */
-typedef KS_NUM KS_T(ks_line) __attribute__((aligned(sizeof(KS_ONE)), may_alias));
-
-/** `v[i]` <- number i of every lane, i < n. */
-KS_HD_COLD void KS_T(ks_gather)(int n, const char *const *from, KS_NUM *v)
-{
-    for (int i = 0; n < KS_LANES && i < n; ++i) {
-        KS_NUM t = KS_LIT(0);
-        for (int l = 0; l < KS_LANES; ++l) t[l] = ((const KS_ONE *)(const void *)from[l])[i];
-        v[i] = t;
-    }
-    /* The last block may take some numbers a second time. */
-    for (int i = 0; n >= KS_LANES && i < n; i += KS_LANES) {
-        const int at = i + KS_LANES <= n ? i : n - KS_LANES;
-        const KS_ONE *rows[KS_LANES];
-        for (int l = 0; l < KS_LANES; ++l) rows[l] = (const KS_ONE *)(const void *)from[l] + at;
-        KS_TRANSPOSE(rows, v + at);
-    }
-}
-
-/** Number i of every lane in `lanes` <- `v[i]`, i < n. */
-KS_HD_COLD void KS_T(ks_scatter)(int n, const KS_NUM *v, unsigned lanes, char *const *to)
-{
-    for (int i = 0; n < KS_LANES && i < n; ++i)
-        for (int l = 0; l < KS_LANES; ++l)
-            if (lanes >> l & 1) ((KS_ONE *)(void *)to[l])[i] = ((const KS_ONE *)&v[i])[l];
-    for (int i = 0; n >= KS_LANES && i < n; i += KS_LANES) {
-        const int at = i + KS_LANES <= n ? i : n - KS_LANES;
-        const KS_ONE *rows[KS_LANES];
-        KS_NUM t[KS_LANES];
-        for (int l = 0; l < KS_LANES; ++l) rows[l] = (const KS_ONE *)(const void *)&v[at + l];
-        KS_TRANSPOSE(rows, t);
-        for (int l = 0; l < KS_LANES; ++l)
-            if (lanes >> l & 1)
-                *(KS_T(ks_line) *)(void *)(to[l] + at * (int)sizeof(KS_ONE)) = t[l];
-    }
-}
-
-/** Lane l of n packs to and from contiguous numbers. */
-KS_HD_COLD void KS_T(ks_take_lane)(int n, int l, const KS_NUM *v, KS_ONE *to)
-{
-    for (int i = 0; i < n; ++i) to[i] = v[i][l];
-}
-
-KS_HD_COLD void KS_T(ks_give_lane)(int n, int l, const KS_ONE *from, KS_NUM *v)
-{
-    for (int i = 0; i < n; ++i) v[i][l] = from[i];
-}
+ * Rows of several steps are read at once, one array after the other, and so are results written: whoever reads all
+ * arrays of all series step by step goes through more places of memory at once than a processor fetches ahead of. */
 
 /** An input of all lanes: row k of lane l stands k strides from base[l]. */
 typedef struct KS_T(ks_stream) {

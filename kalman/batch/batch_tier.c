@@ -11,6 +11,7 @@
 #include KS_NUMBER
 #include "packmat_text.h"
 #include "step_text.h"
+#include "lanes_text.h"
 #include "batch_rows_text.h"
 #include "batch_scratch_text.h"
 #include "batch_filter_text.h"

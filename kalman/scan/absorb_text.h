@@ -136,7 +136,7 @@ KS_HD_COLD int KS_T(ks_absorb_filter)(int (*filter)(const ks_series *, int64_t, 
                                                                                 : own.bad_array,
                                        own.fault, tally);
 #define CALL(nx) KS_T(ks_absorb_steps)(nx, s, k, end, &w)
-        KS_WITH_LITERAL(nx, CALL)
+        KS_WITH_LITERAL_DOUBLE(nx, CALL)
 #undef CALL
     }
     KS_T(table_square)(nx, &state, w.work);
@@ -180,7 +180,7 @@ KS_HD_COLD int KS_T(ks_absorb_smooth)(int (*smooth)(const ks_series *, int64_t, 
             last = k - 1;
         }
 #define CALL(nx) KS_T(ks_absorb_back)(nx, from, last, &w)
-        KS_WITH_LITERAL(nx, CALL)
+        KS_WITH_LITERAL_DOUBLE(nx, CALL)
 #undef CALL
     }
     KS_T(table_square)(nx, &state, w.work);

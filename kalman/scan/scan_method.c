@@ -167,9 +167,8 @@ ks_operator ks_filter_operator(ks_scan_method *m)
 {
     const ks_smooth_plan *plan = m->plan;
     const int reruns = ks_scan_reruns(plan);
-    ks_operator op = { sizeof op, plan->aggregates->filter_element_bytes(plan->nx),
-                       reruns ? ks_chunk_scratch(plan)
-                              : plan->aggregates->scratch_bytes(plan->nx, plan->ny),
+    const size_t combine = plan->aggregates->combine_bytes(plan->nx), chunk = reruns ? ks_chunk_scratch(plan) : 0;
+    ks_operator op = { sizeof op, plan->aggregates->filter_element_bytes(plan->nx), combine > chunk ? combine : chunk,
                        m, combine_filter, neutral_filter,
                        reruns ? ks_filter_absorb : NULL, reruns ? ks_filter_rerun : NULL };
     return op;

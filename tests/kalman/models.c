@@ -31,6 +31,13 @@ void *zeroed(size_t count, size_t bytes)
     return memory;
 }
 
+void *zeroed_work(size_t bytes)
+{
+    void *memory = NULL;
+    if (posix_memalign(&memory, 64, bytes)) fail_msg("out of memory");
+    return memset(memory, 0, bytes);
+}
+
 double *model_block(const golden_input *in, int64_t b, int64_t k)
 {
     return in->f64 + b * in->series_stride + k * in->step_stride;

@@ -52,6 +52,9 @@ void model_round(golden *g);
 /** Zeroed memory, or the test ends. */
 void *zeroed(size_t count, size_t bytes);
 
+/** The same to work in: aligned to 64. */
+void *zeroed_work(size_t bytes);
+
 /** The state in another basis, M x, with M (nx, nx) and its inverse given. */
 void model_change_basis(golden *g, const double *M, const double *M_inverse);
 

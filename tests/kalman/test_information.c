@@ -58,8 +58,8 @@ static engine engine_of(const golden *g, ks_tier tier)
     e.J = zeroed(n * n, sizeof(double));
     e.eta = zeroed(n, sizeof(double));
     const size_t a = e.ends->scratch_bytes(g->nx, g->ny);
-    const size_t b = e.kernels->scratch_bytes(g->nx, g->ny);
-    e.work = zeroed(a > b ? a : b, 1);
+    const size_t b = e.kernels->scratch_bytes(g->nx, g->ny) + e.kernels->combine_bytes(g->nx);
+    e.work = zeroed_work(a > b ? a : b);
     const int64_t bytes = sizeof(double);
     e.rows.A = (ks_sink){ (char *)e.A, g->nx * g->nx * bytes, 0 };
     e.rows.b = (ks_sink){ (char *)e.b, g->nx * bytes, 0 };

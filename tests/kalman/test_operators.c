@@ -149,22 +149,33 @@ static void neutral_holds(const operation *o, source *s, double bound)
     free(a);
 }
 
-/** A chain along lanes gives the bits of combines one by one. */
+/** Element `wide` is so sure, or its information so large, that the ordinary form will not do beside its like. */
+static void sharpen(const operation *o, int information, double *wide)
+{
+    const int n = o->nx, half = n * (n + 1) / 2, from = n * n + n + (information ? half + n : 0);
+    for (int i = 0; i < half && !o->smoothing; ++i) wide[from + i] *= 1e8;
+}
+
+/** Chains along lanes, more than fill a vector, give in place the bits of combines one by one beside it; those of one
+ *  lane, which are not ordinary, too. */
 static void rectangles_hold(const operation *o, source *s)
 {
     const int64_t n = numbers_of(o), bytes = n * (int64_t)o->kernels->number_bytes;
-    enum { LANES = 3, CHAIN = 4 };
+    enum { LANES = 7, CHAIN = 4, SHARP = 5 };
     double *wide = zeroed((size_t)n, sizeof *wide);
+    char *beside = zeroed(1, (size_t)bytes);
     char *x = zeroed(LANES * CHAIN, (size_t)bytes), *one = zeroed(LANES * CHAIN, (size_t)bytes);
     for (int i = 0; i < LANES * CHAIN; ++i) {
         random_element(s, o, wide);
+        if (i / CHAIN == SHARP) sharpen(o, i % CHAIN > 0, wide);
         o->kernels->narrow(n, wide, x + i * bytes);
     }
     memcpy(one, x, (size_t)(LANES * CHAIN * bytes));
     for (int l = 0; l < LANES; ++l)
         for (int c = 1; c < CHAIN; ++c) {
             char *at = one + (l * CHAIN + c) * bytes;
-            combine_raw(o, at, at - bytes, at);
+            combine_raw(o, beside, at - bytes, at);
+            memcpy(at, beside, (size_t)bytes);
         }
     const ks_combine_job job = { LANES, CHAIN - 1, x + bytes, x, x + bytes, CHAIN * bytes,
                                  CHAIN * bytes, CHAIN * bytes, bytes, bytes, bytes };
@@ -173,6 +184,7 @@ static void rectangles_hold(const operation *o, source *s)
     else
         o->kernels->filter_combine(o->nx, &job, o->work);
     assert_memory_equal(x, one, (size_t)(LANES * CHAIN * bytes));
+    free(beside);
     free(one);
     free(x);
     free(wide);
@@ -192,7 +204,7 @@ static void with_all(law check, int full_rank)
                 for (int smoothing = 0; smoothing < 2; ++smoothing) {
                     source s = { 11 };
                     operation o = { kernels, sizes[i], smoothing, NULL, full_rank };
-                    o.work = zeroed(1, kernels->scratch_bytes(sizes[i], 1));
+                    o.work = zeroed_work(kernels->combine_bytes(sizes[i]));
                     for (int repeat = 0; repeat < 20; ++repeat) check(&o, &s);
                     free(o.work);
                 }
@@ -252,7 +264,7 @@ static void merging_keeps_what_is_left(void **state)
     for (int t = 0; t < 2; ++t) {
         const ks_kernels *kernels = ks_kernels_of(KS_F64, tiers[t]);
         if (!kernels) continue;
-        operation o = { kernels, 3, 0, zeroed(1, kernels->scratch_bytes(3, 1)), 1 };
+        operation o = { kernels, 3, 0, zeroed_work(kernels->combine_bytes(3)), 1 };
         const size_t n = (size_t)numbers_of(&o);
         double *a = zeroed(3 * n, sizeof *a), *b = a + n, *ab = b + n;
         kernels->filter_neutral(3, a);

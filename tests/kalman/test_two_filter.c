@@ -74,7 +74,7 @@ static filtered filter_series(const golden *g, ks_precision precision, ks_tier t
     f.cov = zeroed(T * n * n, number);
     f.lag = zeroed(T * n * n, number);
     f.form = zeroed(T, 1);
-    f.work = zeroed(1, f.kernels->scratch_bytes(g->nx, g->ny));
+    f.work = zeroed_work(f.kernels->scratch_bytes(g->nx, g->ny) + f.kernels->combine_bytes(g->nx));
     f.x = zeroed(n, number);
     f.P = zeroed(n * n, number);
     f.behind = zeroed(n * (n + 1), number);
