@@ -39,6 +39,7 @@ typedef struct ks_scan_worker {
     ks_series wide;                  /* the series of `rows`                               */
     ks_tally tally;
     int doubts;                      /* whether the scan of filtering elements is suspect   */
+    int no_transition;               /* single precision: rows of F, Q, u are yet to widen  */
     double moves;                    /* a fault of a scan that was asked: by so many sd     */
     const struct ks_kernels *kernels; /* the CPU's arithmetic in double                    */
 } ks_scan_worker;

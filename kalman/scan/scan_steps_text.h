@@ -76,7 +76,7 @@ KS_HD const ks_series *ks_wide_series(const ks_scan_arrays *a, ks_scan_worker *w
     const ks_rows none = { NULL, 0 };
     ks_series *wide = &w->wide;
     /* Under prior x1 there is no row that leads into step 0. */
-    const int fresh = first_time || (!transition ? 0 : wide->shift != 0);
+    const int fresh = first_time || (transition && w->no_transition);
     wide->F = ks_widen_row(a, w, KS_ROW_F, transition ? s->F : none, k - s->shift, fresh);
     wide->Q = ks_widen_row(a, w, KS_ROW_Q, transition ? s->Q : none, k - s->shift, fresh);
     wide->u = ks_widen_row(a, w, KS_ROW_U, transition ? s->u : none, k - s->shift, fresh);
@@ -86,8 +86,7 @@ KS_HD const ks_series *ks_wide_series(const ks_scan_arrays *a, ks_scan_worker *w
     wide->y = ks_widen_row(a, w, KS_ROW_Y, s->y, k, first_time);
     wide->m0 = ks_widen_row(a, w, KS_ROW_M0, m0, 0, first_time).base;
     wide->P0 = ks_widen_row(a, w, KS_ROW_P0, P0, 0, first_time).base;
-    /* All strides are zero, so the shift is free to remember that no transition has been read. */
-    wide->shift = first_time ? !transition : transition ? 0 : wide->shift;
+    w->no_transition = !transition && (first_time || w->no_transition);
     wide->nx = s->nx;
     wide->ny = s->ny;
     wide->prior_x1 = s->prior_x1;
