@@ -25,11 +25,13 @@ ks_exit ks_explain_plan(ks_status status, const ks_settings *settings, size_t de
                         ks_failure *failure)
 {
     const char *method = ks_method_name(settings->method);
-    /* What the CPU has no form of is for the device alone. */
-    const bool device = settings->backend == KS_BACKEND_CUDA ||
-                        (settings->precision == KS_MIXED && settings->method != KS_METHOD_AUTO &&
-                         settings->method != KS_METHOD_SEQUENTIAL);
-    if (device && status != KS_EINVAL)
+    /* Of a scan the CPU has no mixed precision. */
+    const bool without = settings->backend == KS_BACKEND_AUTO && settings->precision == KS_MIXED &&
+                         settings->method != KS_METHOD_AUTO && settings->method != KS_METHOD_SEQUENTIAL;
+    if (without && (status == KS_ENODEV || status == KS_EUNAVAILABLE))
+        return ks_fail(failure, KS_EXIT_RESOURCES, "--precision mixed goes with method %s on a device alone: %s; "
+                       "on the CPU with method sequential", method, ks_strerror(status));
+    if ((settings->backend == KS_BACKEND_CUDA || without) && status != KS_EINVAL)
         return ks_fail_devices(status, settings->device, settings->second_device, device_bytes, failure);
     switch (status) {
     case KS_EINVAL:
