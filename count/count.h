@@ -112,11 +112,12 @@ typedef struct ks_unit_costs {
     ks_flops smooth_element, smooth_element_last, smooth_combine, smooth_neutral, smooth_extract;
     ks_flops two_filter, two_filter_last; /**< combining both filters' estimates of a step       */
     /** A step of the two-filter smoother in chunks, with what it says about the step before: the last one, one
-     *  between, step 0, before which there is none, and T = 1; information of an element about the filter's mean. */
+     *  between, one before which there is none or none is asked for, and T = 1; information of an element about the
+     *  filter's mean. */
     ks_flops two_filter_back_last, two_filter_back, two_filter_back_first, two_filter_back_only, information_about;
     ks_flops filter_step;                 /**< predict and update                                */
     ks_flops smooth_step, smooth_step_last;
-    ks_flops filter_absorb, smooth_absorb, smooth_absorb_last; /**< a step into the aggregate of its chunk */
+    ks_flops filter_absorb;               /**< a step into the aggregate of its chunk            */
     ks_bt_unit_costs blocks; /**< with one right-hand side, and with as many as probe short series */
     ks_bt_unit_costs probed;
     ks_map_step_cost assemble[2], review[2]; /**< of long and of short series                     */

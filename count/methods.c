@@ -1,5 +1,6 @@
 /* methods.c -- the phases of each method, as the drivers in kalman/ run them: sequential.c,
- * scan_filter.c, scan_smooth.c and, for chunks that are run again, scan_chunks.c and two_filter_chunks.c. */
+ * scan_filter.c, scan_smooth.c and, for chunks that are run again, scan_chunks.c, rts_chunks.c and
+ * two_filter_chunks.c. */
 #include <string.h>
 #include "blocktri_cost.h"
 #include "count.h"
@@ -62,22 +63,6 @@ static int rerun_filter(void *user, int64_t first, int64_t steps, ks_flops *flop
     return ks_flops_add(flops, ((const counting *)user)->unit->filter_step, steps);
 }
 
-static int absorb_smoother(void *user, int64_t first, int64_t steps, ks_flops *flops)
-{
-    const counting *c = user;
-    const int last = first + steps == c->what->T;
-    return ks_flops_add(flops, c->unit->smooth_absorb, steps - last) ||
-           (last && ks_flops_add(flops, c->unit->smooth_absorb_last, 1));
-}
-
-static int rerun_smoother(void *user, int64_t first, int64_t steps, ks_flops *flops)
-{
-    const counting *c = user;
-    const int last = first + steps == c->what->T;
-    return ks_flops_add(flops, c->unit->smooth_step, steps - last) ||
-           (last && ks_flops_add(flops, c->unit->smooth_step_last, 1));
-}
-
 static ks_status scan(counting *c, ks_count *count, const ks_schedule *schedule,
                       const ks_operation_costs *costs)
 {
@@ -102,7 +87,7 @@ static ks_status scan_filter_elements(counting *c, ks_count *count, const ks_sch
 static ks_status scan_smooth_elements(counting *c, ks_count *count, const ks_schedule *schedule)
 {
     const ks_operation_costs costs = {c->unit->smooth_combine, c->unit->smooth_neutral, c,
-                                      absorb_smoother, rerun_smoother};
+                                      NULL, NULL};
     return scan(c, count, schedule, &costs);
 }
 
@@ -123,11 +108,37 @@ static ks_status count_filter(counting *c, ks_count *count)
     return status;
 }
 
+/** `steps` steps of the RTS smoother; `last`: the first of them is the last of all. */
+static int go_back(const counting *c, int64_t steps, int last, ks_flops *flops)
+{
+    return ks_flops_add(flops, c->unit->smooth_step, steps - last) ||
+           (last && ks_flops_add(flops, c->unit->smooth_step_last, 1));
+}
+
+/** Alg. 6 in chunks, after the filter: the aggregates from the end, what they and the filter come to at the ends of
+ *  chunks, and every chunk from there into the end of the one before. */
+static ks_status count_rts_chunks(counting *c, ks_count *count)
+{
+    const int64_t T = c->what->T, chunks = ks_scan_plan_stats(c->forward).chunks;
+    const int64_t size = (T + chunks - 1) / chunks, between = chunks > 2 ? chunks - 2 : 0, several = chunks > 1;
+    ks_lane_class ends = {chunks - 1, c->unit->information_about};
+    ks_lane_class list[3] = {{1, {0, 0, 0, 0}}, {between, {0, 0, 0, 0}}, {several, {0, 0, 0, 0}}};
+    ks_status status = scan_filter_elements(c, count, &c->suffixes->inside);
+    if (status != KS_OK) return status;
+    if (ks_flops_add(&ends.each, c->unit->two_filter_back_first, 1) ||
+        go_back(c, several ? size - 1 : T, !several, &list[0].each) ||
+        (between && go_back(c, size, 0, &list[1].each)) ||
+        (several && go_back(c, T - (chunks - 1) * size + 1, 1, &list[2].each)))
+        return KS_ENOMEM;
+    if (several) status = ks_count_step(count, &ends, 1, c->what->threads);
+    return status == KS_OK ? ks_count_step(count, list, 3, c->what->threads) : status;
+}
+
 /** Alg. 6 from the filter's estimates: elements, reverse scan, estimates. */
 static ks_status count_rts(counting *c, ks_count *count)
 {
     const ks_unit_costs *unit = c->unit;
-    if (reruns(c->what)) return scan_smooth_elements(c, count, &c->reverse->outside);
+    if (reruns(c->what)) return count_rts_chunks(c, count);
     ks_status status = each_step(
         c, count, c->what->T > 1 ? unit->smooth_element : unit->smooth_element_last,
         unit->smooth_element, unit->smooth_element_last);
@@ -227,7 +238,7 @@ static ks_status count_sequential(const counting *c, ks_count *count)
 }
 
 /** Elements and what the scans keep beside them, and the estimates that are put out. The smoothing
- *  elements stand where the filtering elements were, aggregates of the two-filter smoother beside them; the filter's
+ *  elements stand where the filtering elements were, aggregates that are scanned from the end beside them; the filter's
  *  estimates stay for the smoother, but for chunks that are run again, where the smoothed ones take their place. */
 static ks_status storage(const counting *c, ks_count_result *result)
 {
@@ -246,9 +257,8 @@ static ks_status storage(const counting *c, ks_count_result *result)
         if (c->suffixes) beside += elements + c->suffixes->inside.length[KS_WORK];
         if (__builtin_mul_overflow(beside, filter_bytes, &beside_bytes)) return KS_ENOMEM;
     }
-    if (scans && what->method == KS_COUNT_SCAN_RTS) {
-        const ks_schedule *r = reruns(what) ? &c->reverse->outside : &c->reverse->inside;
-        if (__builtin_mul_overflow(r->length[KS_WORK], smooth_bytes, &more)) return KS_ENOMEM;
+    if (what->method == KS_COUNT_SCAN_RTS && !reruns(what)) {
+        if (__builtin_mul_overflow(c->reverse->inside.length[KS_WORK], smooth_bytes, &more)) return KS_ENOMEM;
         if (more > beside_bytes) beside_bytes = more;
     }
     if (__builtin_mul_overflow(elements, filter_bytes, &bytes) ||
@@ -270,7 +280,7 @@ static ks_status make_plans(counting *c)
     ks_status status = ks_scan_plan_create(&c->forward, NULL, c->what->T, &options);
     options.direction = KS_REVERSE;
     if (status == KS_OK) status = ks_scan_plan_create(&c->reverse, NULL, c->what->T, &options);
-    if (status != KS_OK || c->what->method != KS_COUNT_SCAN_TWO_FILTER || !reruns(c->what)) return status;
+    if (status != KS_OK || c->what->method == KS_COUNT_FILTER || !reruns(c->what)) return status;
     options.algorithm = KS_SCAN_LADNER_FISCHER;
     return ks_scan_plan_create(&c->suffixes, NULL, ks_scan_plan_stats(c->forward).chunks, &options);
 }

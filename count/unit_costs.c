@@ -171,23 +171,12 @@ static int find_back(bench *b, ks_unit_costs *costs)
     return rc;
 }
 
-/** Those of the aggregates of chunks, from the filtered estimates. */
+/** A step into the aggregate of its chunk. */
 static int find_aggregates(bench *b, ks_unit_costs *costs)
 {
-    const ks_kernels *k = &b->kernels;
-    const ks_series *s = &b->series;
-    const size_t n = (size_t)s->nx, number = sizeof(double);
-    ks_forward_sinks kept = {0};
     ks_tally tally = {0};
-    kept.kept_mean = ks_sample_rows(b->mean, n * number);
-    kept.kept_C = ks_sample_rows(b->cov, n * n * number);
-    kept.form = b->form;
-    int rc = k->filter_absorb(s, 1, 2, 1, b->filter_element, b->absorb, &tally);
+    const int rc = b->kernels.filter_absorb(&b->series, 1, 2, 1, b->filter_element, b->absorb, &tally);
     costs->filter_absorb = ks_take_flops();
-    rc |= k->smooth_absorb(s, STEPS - 1, STEPS, 1, &kept, b->smooth_element, b->absorb, &tally);
-    costs->smooth_absorb_last = ks_take_flops();
-    rc |= k->smooth_absorb(s, 1, 2, 1, &kept, b->smooth_element, b->absorb, &tally);
-    costs->smooth_absorb = ks_take_flops();
     return rc;
 }
 

@@ -1,7 +1,8 @@
-/* automatic.c -- one series on two threads or more where the method is left to the library: from both ends,
- * unless its model or its data are for the sequential method or there are threads enough for a scan in chunks.
+/* automatic.c -- one series on two threads or more where the method is left to the library: smoothed from both ends,
+ * unless its model or its data are for the sequential method; smoothed or filtered by a scan in chunks, where its
+ * model varies and there are threads enough.
  *
- * What decides is known when the halves have met: until then the left one has done nothing but what the
+ * Of both ends, what decides is known when the halves have met: until then the left one has done nothing but what the
  * sequential method does, and goes on with that where the information from the right will not do. So
  * the attempt costs the time of the second thread. Seen later, on the way out, the series is done again. */
 #include <string.h>
@@ -11,15 +12,17 @@
  * docs/performance.md, "What auto takes". */
 enum { FEW_STATES = 8, MOST_STATES = 64, LEAST_STEPS = 500, LEAST_STEPS_OF_FEW = 5000 };
 
-/* On one thread a scan in chunks takes 3.3 to 5.1 times as long as both ends on two where the model varies, 4.5 to 7.3
- * times in single precision: from so many threads on it is predicted to be faster, four fifths of a thread being
- * counted. */
-enum { THREADS_FOR_CHUNKS = 8, THREADS_FOR_SINGLE_CHUNKS = 10, STEPS_OF_A_THREAD = 500 };
+/* On one thread a scan in chunks takes 2.3 to 3.9 times as long as both ends on two where the model varies, 3.3 to 4.7
+ * times in single precision, that of a filter 2.2 to 3.6 and 2.8 to 5.6 times as long as the sequential method on one:
+ * from so many threads on it is predicted to be faster, four fifths of a thread being counted. */
+enum { THREADS_FOR_CHUNKS = 6, THREADS_FOR_SINGLE_CHUNKS = 8, STEPS_OF_A_THREAD = 500 };
 
 int ks_automatic_scans(const ks_smooth_plan *plan)
 {
-    const int least = plan->options.precision == KS_F64 ? THREADS_FOR_CHUNKS : THREADS_FOR_SINGLE_CHUNKS;
-    return ks_workers(plan->context, plan->options.threads, plan->T / STEPS_OF_A_THREAD) >= least;
+    const ks_smooth_options *o = &plan->options;
+    const int least = o->precision == KS_F64 ? THREADS_FOR_CHUNKS : THREADS_FOR_SINGLE_CHUNKS;
+    return o->precision != KS_MIXED && plan->B == 1 && plan->nx <= MOST_STATES &&
+           ks_workers(plan->context, o->threads, plan->T / STEPS_OF_A_THREAD) >= least;
 }
 
 int ks_automatic_tries(const ks_smooth_plan *plan)
@@ -112,19 +115,31 @@ static void run_lane(ks_lane *l)
     l->left_rc = go_on_alone(l, filtered);
 }
 
+/** Whether what the scan has come to stands. It is not sure of its digits everywhere and refuses models that other methods
+ *  take; what these fail for they tell themselves. */
+static int scan_stands(ks_plan_run *run)
+{
+    const ks_status status = run->info->status;
+    return !run->sharp && (atomic_load(&run->canceled) || status == KS_OK || status == KS_ENOMEM);
+}
+
 void ks_automatic_run(ks_plan_run *run, void *work)
 {
     const ks_smooth_plan *plan = run->plan;
-    if (plan->wide && !ks_may_repeat(run)) {
+    if (plan->chunked && !ks_may_repeat(run)) {
         const ks_info untouched = *run->info;
-        run->plan = plan->wide;
-        run->info->method = plan->wide->method;
+        run->plan = plan->chunked;
+        run->info->method = plan->chunked->method;
         run->watched = 1;
         ks_scan_method_run(run, work);
-        if (!run->sharp) return;
+        if (scan_stands(run)) return;
         *run->info = untouched;
         run->plan = plan;
         run->done = 0;
+    }
+    if (plan->method == KS_METHOD_SEQUENTIAL) {
+        ks_sequential_run(run, work);
+        return;
     }
     ks_carver carver = ks_carver_at(work);
     ks_lane *l = ks_carve(&carver, 1, sizeof *l);

@@ -109,16 +109,16 @@ static ks_status plan_scans(ks_smooth_plan *plan)
 }
 
 /** The scan in chunks of a plan that is free to choose. */
-static ks_status plan_wide(ks_smooth_plan *plan)
+static ks_status plan_chunked(ks_smooth_plan *plan)
 {
     ks_smooth_options o = plan->options;
-    o.method = KS_METHOD_SCAN_RTS;
+    o.method = o.job == KS_JOB_FILTER ? KS_METHOD_SCAN : KS_METHOD_SCAN_RTS;
     o.scan = KS_SCAN_CHUNKED;
     o.backend = KS_BACKEND_CPU;
     const ks_status status =
-        ks_smooth_plan_create(&plan->wide, plan->context, plan->T, plan->B, plan->nx, plan->ny, &o);
-    if (status == KS_OK && plan->wide->workspace > plan->workspace)
-        plan->workspace = plan->wide->workspace;
+        ks_smooth_plan_create(&plan->chunked, plan->context, plan->T, plan->B, plan->nx, plan->ny, &o);
+    if (status == KS_OK && plan->chunked->workspace > plan->workspace)
+        plan->workspace = plan->chunked->workspace;
     return status;
 }
 
@@ -132,11 +132,13 @@ static ks_status plan_host(ks_smooth_plan *plan)
         plan->automatic = 1;
         plan->workers = 2;
         plan->workspace = ks_two_ended_workspace(plan);
-        if (ks_automatic_scans(plan)) status = plan_wide(plan);
+        if (ks_automatic_scans(plan)) status = plan_chunked(plan);
     } else if (plan->method == KS_METHOD_SEQUENTIAL) {
         plan->packs = ks_packs_for(o->precision, o->tier, plan->B, plan->nx);
         plan->workers = ks_workers(plan->context, o->threads, ks_sequential_groups(plan));
         plan->workspace = ks_sequential_workspace(plan);
+        plan->automatic = o->method == KS_METHOD_AUTO && o->job == KS_JOB_FILTER && ks_automatic_scans(plan);
+        if (plan->automatic) status = plan_chunked(plan);
     } else if (plan->method == KS_METHOD_TWO_ENDED) {
         plan->workers = ks_workers(plan->context, o->threads, 2 * plan->B);
         plan->workspace = ks_two_ended_workspace(plan);
@@ -210,7 +212,7 @@ void ks_smooth_plan_destroy(ks_smooth_plan *plan)
     ks_scan_plan_destroy(plan->suffixes);
     ks_blocktri_plan_destroy(plan->hessian);
     ks_scan_device_destroy(plan->device);
-    ks_smooth_plan_destroy(plan->wide);
+    ks_smooth_plan_destroy(plan->chunked);
     ks_release(plan->context, plan);
 }
 

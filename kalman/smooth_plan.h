@@ -20,9 +20,9 @@ struct ks_smooth_plan {
     int nx, ny;
     ks_smooth_options options;
     ks_method method;
-    int automatic;                /* each run chooses between `method`, KS_METHOD_SEQUENTIAL and `wide`: automatic.c */
-    struct ks_smooth_plan *wide;  /* of such a plan with many threads: the scan in chunks, which runs take where the
-                                     covariances of no steps can repeat; else NULL */
+    int automatic;                /* each run chooses between `method`, KS_METHOD_SEQUENTIAL and `chunked`: automatic.c */
+    struct ks_smooth_plan *chunked; /* of such a plan with many threads: the scan in chunks, which runs take where the
+                                       covariances of no steps can repeat; else NULL */
     const ks_kernels *kernels;    /* in the plan's precision, of KS_MIXED that of covariances */
     size_t mean_bytes;            /* of a number of the model and the means */
     const ks_kernels *aggregates; /* in double, for aggregates of chunks   */
@@ -30,7 +30,7 @@ struct ks_smooth_plan {
     int workers;
     int64_t segment;              /* steps between checkpoints, sequential */
     ks_scan_plan *forward, *reverse;
-    ks_scan_plan *suffixes;       /* of the aggregates of chunks, two-filter smoother, or NULL */
+    ks_scan_plan *suffixes;       /* of the aggregates of chunks, smoothers, or NULL */
     ks_blocktri_plan *hessian;    /* MAP                                   */
     struct ks_scan_device *device; /* NULL: the plan runs on the CPU       */
     ks_status declined;           /* why it does where the device was free to take it */
@@ -138,7 +138,7 @@ size_t ks_two_ended_workspace(const ks_smooth_plan *plan);
 void ks_two_ended_run(ks_plan_run *run, void *work);
 /** Whether a plan that is free to choose begins from both ends. */
 int ks_automatic_tries(const ks_smooth_plan *plan);
-/** Whether such a plan has threads enough for a scan in chunks. */
+/** Whether a plan that is free to choose has threads enough for a scan in chunks. */
 int ks_automatic_scans(const ks_smooth_plan *plan);
 void ks_automatic_run(ks_plan_run *run, void *work);
 /** Whether the plan's scans re-run chunks rather than keep an element for each step. */

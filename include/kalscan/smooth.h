@@ -297,9 +297,10 @@ KS_API KS_MUST_CHECK ks_status ks_smooth_plan_create(ks_smooth_plan **out, ks_co
 /** Free a plan. NULL is allowed. */
 KS_API void ks_smooth_plan_destroy(ks_smooth_plan *plan);
 
-/** The method that the plan runs: KS_METHOD_AUTO only if plan is NULL. Where that was asked for and this is
- *  KS_METHOD_TWO_ENDED, a run takes KS_METHOD_SEQUENTIAL if covariance steps repeat or its data ask for
- *  it, KS_METHOD_SCAN_RTS in chunks if the model varies and threads are many; ks_info.method tells. */
+/** The method that the plan runs: KS_METHOD_AUTO only if plan is NULL. Where that was asked for, a run takes
+ *  KS_METHOD_SCAN_RTS, of a filter KS_METHOD_SCAN, in chunks if the model varies and threads are many, and
+ *  KS_METHOD_SEQUENTIAL in the place of KS_METHOD_TWO_ENDED if covariance steps repeat or its data ask for it;
+ *  ks_info.method tells. */
 KS_API ks_method ks_smooth_plan_method(const ks_smooth_plan *plan);
 
 /** Where the plan runs: never KS_BACKEND_AUTO; KS_BACKEND_CPU if plan is NULL. */

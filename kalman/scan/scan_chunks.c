@@ -5,19 +5,9 @@
  * then each chunk runs ordinary filter or smoother steps, in the plan's precision, from the exact
  * estimate at its border. */
 #include <string.h>
-#include "wide_rows.h"
+#include "scan_chunks.h"
 
-/** Scratch of one call. */
-typedef struct chunk_memory {
-    ks_scan_worker worker;
-    ks_wide_rows wide;    /* of a plan in single precision          */
-    double *element;      /* a copy of one                          */
-    void *absorb;         /* scratch of those that make aggregates */
-    void *scratch;        /* of the kernels in the plan's precision */
-    ks_estimates state;   /* one, in the plan's precision           */
-} chunk_memory;
-
-static void carve(ks_carver *carver, const ks_smooth_plan *plan, chunk_memory *c)
+static void carve(ks_carver *carver, const ks_smooth_plan *plan, ks_chunk_memory *c)
 {
     ks_carve_worker(carver, plan, &c->worker);
     ks_carve_wide_rows(carver, plan, &c->wide);
@@ -32,20 +22,18 @@ static void carve(ks_carver *carver, const ks_smooth_plan *plan, chunk_memory *c
 size_t ks_chunk_scratch(const ks_smooth_plan *plan)
 {
     ks_carver carver = ks_carver_at(NULL);
-    chunk_memory c;
+    ks_chunk_memory c;
     carve(&carver, plan, &c);
     return ks_carved_bytes(&carver);
 }
 
-static void open_chunk(ks_carver *carver, const ks_scan_method *m, void *scratch, chunk_memory *c)
+void ks_chunk_open(ks_carver *carver, const ks_scan_method *m, void *scratch, ks_chunk_memory *c)
 {
     *carver = ks_carver_at(scratch);
     carve(carver, m->plan, c);
 }
 
-/** Add what the chunk's own worker counted, or its fault, to the chunk's tally. Chunks count from
- *  the end that the scan starts from; each has one tally, so no two threads write the same. */
-static void close_chunk(ks_carver *carver, const chunk_memory *c, ks_tally *tally)
+void ks_chunk_close(ks_carver *carver, const ks_chunk_memory *c, ks_tally *tally)
 {
     const ks_tally *own = &c->worker.tally;
     tally->elements += own->elements;
@@ -65,7 +53,7 @@ static void count_absorbed(ks_scan_method *m, int64_t count)
 }
 
 /** The element of the first chunk is what the filter makes of it: A = 0, no information. */
-static int absorb_first(const ks_scan_method *m, chunk_memory *c, void *dst, int64_t count)
+static int absorb_first(const ks_scan_method *m, ks_chunk_memory *c, void *dst, int64_t count)
 {
     const ks_kernels *in_double = m->plan->aggregates;
     ks_scan_worker *w = &c->worker;
@@ -91,9 +79,9 @@ int ks_filter_absorb(void *user, void *scratch, void *dst, int64_t first, int64_
 {
     ks_scan_method *m = user;
     ks_carver carver;
-    chunk_memory c;
+    ks_chunk_memory c;
     int rc = 0;
-    open_chunk(&carver, m, scratch, &c);
+    ks_chunk_open(&carver, m, scratch, &c);
     if (first == 0) rc = absorb_first(m, &c, dst, count);
     for (int64_t k = first, end; first > 0 && k < first + count && !rc; k = end) {
         end = first + count - k < c.wide.steps ? first + count : k + c.wide.steps;
@@ -106,33 +94,36 @@ int ks_filter_absorb(void *user, void *scratch, void *dst, int64_t first, int64_
         memcpy(m->suffixes + (size_t)(first / m->chunk_size) * bytes, dst, bytes);
     }
     if (!rc && ks_scan_progress(m, count)) rc = -1;
-    close_chunk(&carver, &c, &m->chunk_tally[first / m->chunk_size]);
+    ks_chunk_close(&carver, &c, &m->chunk_tally[first / m->chunk_size]);
     return rc;
 }
 
-/** Mean and covariance of an aggregate as a state in the plan's precision: a square root made in
- *  double, so that narrowing it loses nothing that matters. */
-static ks_state state_from(const ks_scan_method *m, const chunk_memory *c, const void *carry)
+/** Mean and covariance of an aggregate as a state in the plan's precision. */
+static ks_state state_from(const ks_scan_method *m, const ks_chunk_memory *c, const void *carry)
+{
+    const ks_kernels *in_double = m->plan->aggregates;
+    const ks_sink mean = { (char *)c->worker.state.mean, 0, 0 }, cov = { (char *)c->worker.state.cov, 0, 0 };
+    const ks_sink from = { (char *)c->element, 0, 0 };
+    /* Filtering and smoothing elements hold mean and covariance in the same place. */
+    memcpy(c->element, carry, in_double->smooth_element_bytes(m->plan->nx));
+    in_double->filter_extract(m->plan->nx, 0, 1, from, mean, cov);
+    return ks_chunk_state(m, c);
+}
+
+ks_state ks_chunk_state(const ks_scan_method *m, const ks_chunk_memory *c)
 {
     const ks_smooth_plan *plan = m->plan;
     const int64_t n = plan->nx;
-    double *x = c->worker.state.mean, *C = c->worker.state.cov;
-    const ks_sink mean = { (char *)x, 0, 0 }, cov = { (char *)C, 0, 0 };
-    const ks_sink from = { (char *)c->element, 0, 0 };
-    /* Filtering and smoothing elements hold mean and covariance in the same place. */
-    memcpy(c->element, carry, plan->aggregates->smooth_element_bytes(plan->nx));
-    plan->aggregates->filter_extract(plan->nx, 0, 1, from, mean, cov);
-    ks_state root = { x, C, KS_FORM_ORDINARY, KS_NOT_STEADY };
+    ks_state root = { c->worker.state.mean, c->worker.state.cov, KS_FORM_ORDINARY, KS_NOT_STEADY };
     plan->aggregates->root(plan->nx, &root, c->worker.scratch);
     ks_state state = { c->state.mean, c->state.cov, KS_FORM_ARRAY, KS_NOT_STEADY };
-    plan->kernels->narrow(n, x, state.x);
-    plan->kernels->narrow(n * n, C, state.C);
+    plan->kernels->narrow(n, root.x, state.x);
+    plan->kernels->narrow(n * n, root.C, state.C);
     return state;
 }
 
-/** Whether a root that state_from() has made is of a covariance that has lost half of its digits in some combination of
- *  states, or all of them: the last entry of a row is its pivot, a last column of zeros has none. */
-static int is_ill_conditioned(const ks_smooth_plan *plan, const double *S)
+/* The last entry of a row is its pivot, a last column of zeros has none. */
+int ks_root_is_ill_conditioned(const ks_smooth_plan *plan, const double *S)
 {
     const int n = plan->nx;
     const double least = plan->kernels->number_bytes == sizeof(float) ? 0x1p-12 : 0x1p-26;
@@ -151,10 +142,10 @@ static int is_ill_conditioned(const ks_smooth_plan *plan, const double *S)
 }
 
 /** Alg. 7: the estimate that a chunk begins from is asked for again on the way back. */
-static void keep_border(const ks_scan_method *m, const chunk_memory *c, int64_t chunk)
+static void keep_border(const ks_scan_method *m, const ks_chunk_memory *c, int64_t chunk)
 {
     const size_t n = (size_t)m->plan->nx;
-    if (!m->suffixes) return;
+    if (!m->border.mean) return;
     memcpy((double *)m->border.mean + (size_t)chunk * n, c->worker.state.mean, n * sizeof(double));
     memcpy((double *)m->border.cov + (size_t)chunk * n * n, c->worker.state.cov, n * n * sizeof(double));
 }
@@ -165,14 +156,14 @@ int ks_filter_rerun(void *user, void *scratch, const void *carry, int64_t first,
     const ks_smooth_plan *plan = m->plan;
     ks_tally *tally = &m->chunk_tally[first / m->chunk_size];
     ks_carver carver;
-    chunk_memory c;
-    open_chunk(&carver, m, scratch, &c);
+    ks_chunk_memory c;
+    ks_chunk_open(&carver, m, scratch, &c);
     ks_state state = { c.state.mean, c.state.cov, KS_FORM_ORDINARY, KS_NOT_STEADY };
     if (carry) {
         state = state_from(m, &c, carry);
         /* It may look singular from here on and not sharp, where steps have kept all of it. What it has lost beside its
          * diagonal is no disagreement either. */
-        const int ill = is_ill_conditioned(plan, c.worker.state.cov);
+        const int ill = ks_root_is_ill_conditioned(plan, c.worker.state.cov);
         if (m->a.to.watched && !m->run->watched && ill) tally->sharp = first;
         if (ill && !m->run->watched) atomic_store(&m->doubtful, 1);
         keep_border(m, &c, first / m->chunk_size);
@@ -191,7 +182,7 @@ int ks_filter_rerun(void *user, void *scratch, const void *carry, int64_t first,
         if (!rc && ks_scan_progress(m, end - k)) rc = -1;
     }
     if (!rc) ks_chunk_look(m, &c.worker, first / m->chunk_size, &state);
-    close_chunk(&carver, &c, tally);
+    ks_chunk_close(&carver, &c, tally);
     return rc;
 }
 
@@ -200,9 +191,9 @@ int ks_smooth_absorb(void *user, void *scratch, void *dst, int64_t first, int64_
     ks_scan_method *m = user;
     const ks_smooth_plan *plan = m->plan;
     ks_carver carver;
-    chunk_memory c;
+    ks_chunk_memory c;
     int rc = 0;
-    open_chunk(&carver, m, scratch, &c);
+    ks_chunk_open(&carver, m, scratch, &c);
     for (int64_t k = first + count, from; k > first && !rc; k = from) {
         from = k - first < c.wide.steps ? first : k - c.wide.steps;
         const ks_forward_sinks kept = ks_widen_kept(m, &c.wide, from, k);
@@ -214,7 +205,7 @@ int ks_smooth_absorb(void *user, void *scratch, void *dst, int64_t first, int64_
     }
     if (!rc) count_absorbed(m, count);
     if (!rc && ks_scan_progress(m, count)) rc = -1;
-    close_chunk(&carver, &c, &m->chunk_tally[(plan->T - first - count) / m->chunk_size]);
+    ks_chunk_close(&carver, &c, &m->chunk_tally[(plan->T - first - count) / m->chunk_size]);
     return rc;
 }
 
@@ -224,12 +215,12 @@ int ks_smooth_rerun(void *user, void *scratch, const void *carry, int64_t first,
     const ks_smooth_plan *plan = m->plan;
     ks_tally *tally = &m->chunk_tally[(plan->T - first - count) / m->chunk_size];
     ks_carver carver;
-    chunk_memory c;
-    open_chunk(&carver, m, scratch, &c);
+    ks_chunk_memory c;
+    ks_chunk_open(&carver, m, scratch, &c);
     ks_state state = { c.state.mean, c.state.cov, KS_FORM_ORDINARY, KS_NOT_STEADY };
     if (carry) {
         state = state_from(m, &c, carry);
-        if (m->watched && !m->run->watched && is_ill_conditioned(plan, c.worker.state.cov))
+        if (m->watched && !m->run->watched && ks_root_is_ill_conditioned(plan, c.worker.state.cov))
             tally->sharp = first + count;
     }
     ks_forward_sinks kept = { 0 };
@@ -247,6 +238,6 @@ int ks_smooth_rerun(void *user, void *scratch, const void *carry, int64_t first,
         plan->kernels->widen((int64_t)plan->nx * plan->nx, state.C, start.C);
         plan->aggregates->square(plan->nx, &start, c.worker.scratch);
     }
-    close_chunk(&carver, &c, tally);
+    ks_chunk_close(&carver, &c, tally);
     return rc;
 }

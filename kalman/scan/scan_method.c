@@ -49,6 +49,7 @@ static void carve_chunks(ks_carver *carver, ks_scan_method *m)
     if (!ks_makes_all(plan, KS_OUT_SMOOTHED_MEAN | KS_OUT_SMOOTHED_COV))
         m->kept = ks_carve_estimates(carver, plan, plan->T);
     if (plan->method == KS_METHOD_SCAN_TWO_FILTER) ks_two_filter_chunks_carve(carver, m);
+    else ks_rts_chunks_carve(carver, m);
 }
 
 static void carve(ks_carver *carver, ks_scan_method *m)
@@ -207,12 +208,13 @@ static void open_series(ks_scan_method *m, int64_t b)
         m->chunk_tally[c] = ks_tally_start();
     }
     atomic_store(&m->doubtful, 0);
+    atomic_store(&m->apart, 0);
 }
 
 /** How often every step is gone through, scans of stored elements not counted. */
 static int passes(const ks_smooth_plan *plan)
 {
-    if (ks_scan_reruns(plan)) return !smooths(plan) ? 2 : plan->method == KS_METHOD_SCAN_RTS ? 4 : 3;
+    if (ks_scan_reruns(plan)) return 2 + smooths(plan);
     return 3 + 2 * smooths(plan) + ks_makes_any(plan, KS_OUT_LAG_ONE_COV);
 }
 
@@ -228,16 +230,27 @@ static int filter_again(ks_scan_method *m, int64_t b, int64_t rounds, int64_t co
     return ks_scan_filter(m, loglik);
 }
 
-/** Alg. 6 in chunks for series b, whose filter is through; `rounds` and `combines` are those of the series before. Chunks
- *  may come upon sharp predictions on their way back only: all is done again then, as what they go back from may have
- *  been written over. */
+/** One way back of Alg. 6 in chunks, from information or from smoothing elements, which ends at sharp predictions. */
+static int go_back_watched(ks_scan_method *m, int (*way)(ks_scan_method *))
+{
+    m->watched = 1;
+    const int rc = way(m);
+    m->watched = 0;
+    return rc;
+}
+
+/** Alg. 6 in chunks for series b, whose filter is through; `rounds` and `combines` are those of the series before. By
+ *  information, where that has the digits, otherwise by smoothing elements; and watched, until chunks come upon sharp
+ *  predictions. What they go back from may have been written over by then: the filter is done again each time. */
 static int smooth_chunks(ks_scan_method *m, int64_t b, int64_t rounds, int64_t combines, double *loglik)
 {
-    if (!ks_scan_is_suspect(m)) {
-        m->watched = 1;
-        const int rc = ks_scan_rts(m);
-        m->watched = 0;
-        if (!ks_scan_is_suspect(m)) return rc;
+    int (*const ways[])(ks_scan_method *) = { ks_rts_chunks, ks_scan_rts };
+    int suspect = ks_scan_is_suspect(m);
+    for (int i = 0; i < 2 && !suspect; ++i) {
+        const int rc = go_back_watched(m, ways[i]);
+        suspect = ks_scan_is_suspect(m);
+        if (atomic_load(&m->run->canceled) || m->run->info->status != KS_OK) return rc;
+        if (!suspect && (i == 1 || (!rc && !atomic_load(&m->apart)))) return rc;
         if (m->run->watched) {
             m->run->sharp = 1;
             return -1;
@@ -247,7 +260,6 @@ static int smooth_chunks(ks_scan_method *m, int64_t b, int64_t rounds, int64_t c
     }
     if (ks_chunks_disturbed(m)) return -1;
     const int rc = ks_scan_rts(m);
-    m->again = 0;
     ks_scan_blame(m);
     return rc ? rc : ks_chunks_rounding(m);
 }
@@ -264,7 +276,6 @@ static int smooth_two_filters(ks_scan_method *m, int64_t b, int64_t rounds, int6
     }
     m->again = 1;
     rc = filter_again(m, b, rounds, combines, loglik) ? -1 : ks_two_filter_again(m);
-    m->again = 0;
     ks_scan_blame(m);
     return rc;
 }
@@ -283,6 +294,7 @@ static int run_series(ks_scan_method *m, int64_t b)
     const int64_t rounds = m->run->info->rounds, combines = atomic_load(&m->combines);
     double loglik = 0;
     open_series(m, b);
+    m->again = 0;
     int rc = ks_scan_filter(m, &loglik);
     if (!rc && m->run->watched) m->run->sharp |= ks_scan_is_suspect(m) || ks_scan_is_doubtful(m);
     if (m->run->sharp) return -1;
@@ -308,6 +320,7 @@ void ks_scan_method_run(ks_plan_run *run, void *work)
     m.a.single = m.a.single_cov = plan->options.precision == KS_F32;
     atomic_init(&m.combines, 0);
     atomic_init(&m.doubtful, 0);
+    atomic_init(&m.apart, 0);
     carve(&carver, &m);
     run->info->threads = plan->workers;
     run->info->scan = plan->options.scan;
@@ -318,8 +331,7 @@ void ks_scan_method_run(ks_plan_run *run, void *work)
     ks_carve_end(&carver);
 }
 
-/* One scan forward for every method; a second one back for the smoothers, for the two-filter smoother in chunks of the
- * aggregates that there are. */
+/* One scan forward for every method; a second one back for the smoothers, in chunks of the aggregates that there are. */
 ks_status ks_scan_plans(ks_smooth_plan *plan)
 {
     ks_scan_options options = KS_SCAN_OPTIONS_INIT;
@@ -330,7 +342,7 @@ ks_status ks_scan_plans(ks_smooth_plan *plan)
     if (status != KS_OK || !smooths(plan)) return status;
     options.direction = KS_REVERSE;
     status = ks_scan_plan_create(&plan->reverse, plan->context, plan->T, &options);
-    if (status != KS_OK || plan->method != KS_METHOD_SCAN_TWO_FILTER || !ks_scan_reruns(plan)) return status;
+    if (status != KS_OK || !ks_scan_reruns(plan)) return status;
     options.algorithm = KS_SCAN_LADNER_FISCHER;
     return ks_scan_plan_create(&plan->suffixes, plan->context, ks_scan_plan_stats(plan->forward).chunks, &options);
 }

@@ -33,10 +33,10 @@ typedef struct ks_scan_method {
     ks_estimates kept;               /* chunks: where they stand                             */
     ks_estimates start;              /* chunks: x[0] smoothed, one, double                   */
     ks_tally *chunk_tally;           /* chunks: one for each                                 */
-    char *suffixes;                  /* chunks, Alg. 7: aggregates, for the scan from the end */
-    ks_estimates border;             /* and filtered before each, as roots, double           */
+    char *suffixes;                  /* chunks, smoothers: aggregates, for the scan from the end */
     ks_estimates met;                /* and smoothed at the end of each, double              */
-    char *back_memory;               /* and `back_bytes` of each worker on the way back      */
+    ks_estimates border;             /* Alg. 7: filtered before each, as roots, double       */
+    char *back_memory;               /* smoothers: `back_bytes` of each worker on the way back */
     size_t back_bytes;
     void *back_again;                /* memory of ks_two_filter_again()                       */
     int64_t chunks, chunk_size;
@@ -45,6 +45,7 @@ typedef struct ks_scan_method {
     ks_chunks_rounding_memory rounding; /* chunks, Alg. 6                                    */
     void *asking;                    /* chunks: memory of ks_chunks_filter_rounding()        */
     atomic_int doubtful;             /* chunks: whether some do not meet                     */
+    atomic_int apart;                /* chunks, Alg. 6: whether some do not on the way back  */
     atomic_llong combines;
 } ks_scan_method;
 
@@ -75,7 +76,10 @@ int ks_scan_filter(ks_scan_method *m, double *loglik);
 /** Smoothed estimates of all steps by the paper's Alg. 6 and Alg. 7, put out. */
 int ks_scan_rts(ks_scan_method *m);
 int ks_scan_two_filter(ks_scan_method *m);
-/** The same in chunks, from what ks_scan_filter() has kept (two_filter_chunks.c). */
+/** The same in chunks, from what ks_scan_filter() has kept (rts_chunks.c, two_filter_chunks.c). Where m->apart is set
+ *  afterwards Alg. 6 counts for nothing, whatever it returns, and is ks_scan_rts()'s. */
+int ks_rts_chunks(ks_scan_method *m);
+void ks_rts_chunks_carve(ks_carver *carver, ks_scan_method *m);
 int ks_two_filter_chunks(ks_scan_method *m);
 void ks_two_filter_chunks_carve(ks_carver *carver, ks_scan_method *m);
 /** The same step by step in the array form, from what ks_scan_filter() has kept, and whether that stands for its

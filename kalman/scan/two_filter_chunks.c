@@ -5,7 +5,7 @@
  * is done in double, whatever the plan's precision: information is a sum of squares, which 24 bits do not hold where
  * states are known unequally well. */
 #include <string.h>
-#include "wide_rows.h"
+#include "scan_chunks.h"
 
 /** Scratch of one worker. */
 typedef struct back_memory {
@@ -15,12 +15,6 @@ typedef struct back_memory {
     ks_estimates state;          /* one, double                                                */
     double *behind;              /* information                                                */
 } back_memory;
-
-static size_t information_numbers(const ks_smooth_plan *plan)
-{
-    const size_t n = (size_t)plan->nx;
-    return n + n * (n + 1) / 2;
-}
 
 static ks_sink carve_rows(ks_carver *carver, int64_t steps, size_t numbers)
 {
@@ -36,7 +30,7 @@ static void carve(ks_carver *carver, const ks_smooth_plan *plan, back_memory *c)
     ks_carve_wide_rows(carver, plan, &c->wide);
     c->state.mean = ks_carve(carver, n, sizeof(double));
     c->state.cov = ks_carve(carver, n * n, sizeof(double));
-    c->behind = ks_carve(carver, information_numbers(plan), sizeof(double));
+    c->behind = ks_carve(carver, ks_information_numbers(plan), sizeof(double));
     if (plan->options.precision != KS_F32) return;
     c->mean = carve_rows(carver, c->wide.steps, n);
     c->cov = carve_rows(carver, c->wide.steps, n * n);
@@ -55,30 +49,12 @@ void ks_two_filter_chunks_carve(ks_carver *carver, ks_scan_method *m)
 {
     const ks_smooth_plan *plan = m->plan;
     const size_t n = (size_t)plan->nx, chunks = (size_t)m->chunks;
-    m->suffixes = ks_carve(carver, chunks, plan->aggregates->filter_element_bytes(plan->nx));
+    ks_chunk_information_carve(carver, m);
     m->border.mean = ks_carve(carver, chunks * n, sizeof(double));
     m->border.cov = ks_carve(carver, chunks * n * n, sizeof(double));
-    m->met.mean = ks_carve(carver, chunks * n, sizeof(double));
-    m->met.cov = ks_carve(carver, chunks * n * n, sizeof(double));
     m->back_bytes = memory_of_worker(plan);
     m->back_memory = ks_carve(carver, (size_t)plan->workers, m->back_bytes);
     m->back_again = ks_carve(carver, 1, ks_two_filter_again_bytes(plan));
-}
-
-/** What is behind chunk `chunk`, whose last step is k, about the filtered mean that is kept of it: of the suffix that
- *  begins with the next chunk. */
-static void find_behind(const ks_scan_method *m, back_memory *c, int64_t chunk, int64_t k)
-{
-    const ks_smooth_plan *plan = m->plan;
-    const size_t numbers = information_numbers(plan), bytes = plan->aggregates->filter_element_bytes(plan->nx);
-    const char *next_end = m->suffixes + (size_t)(chunk + 2) * bytes;
-    if (chunk + 1 == m->chunks) {
-        memset(c->behind, 0, numbers * sizeof(double));
-        return;
-    }
-    memcpy(c->behind, next_end - numbers * sizeof(double), numbers * sizeof(double));
-    plan->kernels->widen(plan->nx, ks_slot_of(m->kept_mean, k), c->state.mean);
-    plan->aggregates->information_about(plan->nx, c->state.mean, c->behind);
 }
 
 /** What the filter made of the step before step k, in double; `first` is that of the chunk. */
@@ -178,7 +154,8 @@ static void back_over_chunk(ks_scan_method *m, back_memory *c, int64_t chunk)
     ks_tally *const own = &c->worker.tally;
     ks_state state = { c->state.mean, c->state.cov, KS_FORM_ORDINARY, KS_NOT_STEADY };
     *own = ks_tally_start();
-    find_behind(m, c, chunk, end - 1);
+    plan->kernels->widen(plan->nx, ks_slot_of(m->kept_mean, end - 1), c->state.mean);
+    ks_chunk_behind(m, chunk, c->state.mean, c->behind);
     int rc = 0;
     for (int64_t k = end, from; k > first && !rc; k = from) {
         from = k == end ? end - 1 : k - first < block ? first : k - block;
@@ -228,15 +205,8 @@ static int disagree(const ks_scan_method *m, int64_t chunk)
 int ks_two_filter_chunks(ks_scan_method *m)
 {
     const ks_smooth_plan *plan = m->plan;
-    ks_operator op = ks_filter_operator(m);
-    op.absorb = NULL;
-    op.rerun = NULL;
-    m->run->info->rounds += ks_scan_plan_stats(plan->suffixes).rounds + 1;
-    const ks_status status = ks_scan_run(plan->suffixes, &op, m->suffixes, m->scan_memory);
-    if (status != KS_OK) {
-        m->run->info->status = status;
-        return -1;
-    }
+    if (ks_scan_suffixes(m)) return -1;
+    ++m->run->info->rounds;
     ks_parallel_for(plan->context, plan->workers, m->chunks, back_over_chunks, m);
     for (int64_t c = 0; c < m->chunks; ++c)
         if (m->chunk_tally[c].bad_step >= 0) return -1;

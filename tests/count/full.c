@@ -1,4 +1,4 @@
-#include "full.h"
+#include "full_chunks.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -279,7 +279,7 @@ static int neutral_smooth(void *user, void *dst)
     return 0;
 }
 
-static double *spare_element(full *f)
+double *full_spare_element(full *f)
 {
     return f->carry + f->series.nx + f->series.nx * f->series.nx;
 }
@@ -309,15 +309,15 @@ static ks_state carried(full *f, const void *carry)
 {
     double *x = f->carry, *C = x + f->series.nx;
     const ks_state state = {x, C, KS_FORM_ORDINARY, KS_NOT_STEADY};
-    const ks_sink from = {(char *)spare_element(f), 0, 0};
+    const ks_sink from = {(char *)full_spare_element(f), 0, 0};
     const ks_sink mean = {(char *)x, 0, 0}, cov = {(char *)C, 0, 0};
     /* Smoothing elements have mean and covariance in the same place and are the shorter ones. */
-    memcpy(spare_element(f), carry, f->kernels.smooth_element_bytes(f->series.nx));
+    memcpy(full_spare_element(f), carry, f->kernels.smooth_element_bytes(f->series.nx));
     f->kernels.filter_extract(f->series.nx, 0, 1, from, mean, cov);
     return state;
 }
 
-static ks_forward_sinks kept_by_filter(const full *f)
+ks_forward_sinks full_kept(const full *f)
 {
     ks_forward_sinks kept = {0};
     kept.kept_mean = mean_of(f, f->mean);
@@ -329,35 +329,13 @@ static ks_forward_sinks kept_by_filter(const full *f)
 static int rerun_filter(void *user, void *scratch, const void *carry, int64_t first, int64_t count)
 {
     full *f = user;
-    const ks_forward_sinks kept = kept_by_filter(f);
+    const ks_forward_sinks kept = full_kept(f);
     ks_tally tally = {0};
     ks_state state = {f->carry, f->carry + f->series.nx, KS_FORM_ORDINARY, KS_NOT_STEADY};
     (void)scratch;
     if (carry) state = carried(f, carry);
     else f->kernels.start(&f->series, &state, f->scratch);
     return f->kernels.filter(&f->series, first, first + count, &state, &kept, f->scratch, &tally);
-}
-
-static int absorb_smooth(void *user, void *scratch, void *dst, int64_t first, int64_t count)
-{
-    full *f = user;
-    const ks_forward_sinks kept = kept_by_filter(f);
-    ks_tally tally = {0};
-    (void)scratch;
-    return f->kernels.smooth_absorb(&f->series, first, first + count, 1, &kept, dst, f->absorb, &tally);
-}
-
-static int rerun_smooth(void *user, void *scratch, const void *carry, int64_t first, int64_t count)
-{
-    full *f = user;
-    const ks_backward_sinks nowhere = {0};
-    const ks_forward_sinks kept = kept_by_filter(f);
-    ks_tally tally = {0};
-    ks_state state = {f->carry, f->carry + f->series.nx, KS_FORM_ORDINARY, KS_NOT_STEADY};
-    (void)scratch;
-    if (carry) state = carried(f, carry);
-    return f->kernels.smooth(&f->series, first, first + count, &state, &kept, &nowhere, f->scratch,
-                             &tally);
 }
 
 static int reruns(const ks_count_case *what) { return what->scan == KS_SCAN_CHUNKED && !what->two_devices; }
@@ -380,9 +358,8 @@ static void run_scan(full *f, ks_count *count, const ks_scan_options *options, i
     const size_t bytes = smoothing ? f->kernels.smooth_element_bytes(f->series.nx)
                                    : f->kernels.filter_element_bytes(f->series.nx);
     const ks_operator op = {sizeof op, bytes, 0, f, smoothing ? combine_smooth : combine_filter,
-                            smoothing ? neutral_smooth : neutral_filter,
-                            !chunks ? NULL : smoothing ? absorb_smooth : absorb_filter,
-                            !chunks ? NULL : smoothing ? rerun_smooth : rerun_filter};
+                            smoothing ? neutral_smooth : neutral_filter, chunks ? absorb_filter : NULL,
+                            chunks ? rerun_filter : NULL};
     const ks_schedule *schedule = ks_scan_plan_schedule(plan, &op);
     char *work = block((size_t)schedule->length[KS_WORK] * bytes), *temporary = block(bytes);
     ks_binding binding = {0};
@@ -414,40 +391,8 @@ static void filter(full *f, ks_count *count)
     if (f->what->loglik) phase(f, count, lane_evidence);
 }
 
-static void rts(full *f, ks_count *count)
-{
-    if (!reruns(f->what)) phase(f, count, lane_smooth_element);
-    scan(f, count, KS_REVERSE, 1);
-    if (!reruns(f->what)) phase(f, count, lane_smooth_extract);
-}
-
-/* The steps of a chunk, from the suffix behind it. */
-static void lane_chunk_back(full *f, int64_t chunk)
-{
-    const int64_t chunks = f->chunks, size = (f->what->T + chunks - 1) / chunks;
-    const int64_t first = chunk * size, end = chunk + 1 < chunks ? first + size : f->what->T;
-    const int64_t n = f->series.nx, numbers = n + n * (n + 1) / 2;
-    const size_t bytes = f->kernels.filter_element_bytes(f->series.nx);
-    const ks_backward_sinks nowhere = {0};
-    const ks_forward_sinks kept = kept_by_filter(f);
-    double *x = f->carry, *C = x + n, *behind = spare_element(f);
-    ks_state state = {x, C, KS_FORM_ORDINARY, KS_NOT_STEADY}, before = {NULL, NULL, KS_FORM_ORDINARY, KS_NOT_STEADY};
-    ks_tally tally = {0};
-    memset(behind, 0, (size_t)numbers * sizeof(double));
-    if (chunk + 1 < chunks) {
-        const double *next = (const double *)(const void *)((char *)f->suffixes + (size_t)(chunk + 2) * bytes);
-        memcpy(behind, next - numbers, (size_t)numbers * sizeof(double));
-        f->kernels.information_about((int)n, ks_slot_of(kept.kept_mean, end - 1), behind);
-    }
-    if (first > 0) {
-        before.x = ks_slot_of(kept.kept_mean, first - 1);
-        before.C = ks_slot_of(kept.kept_C, first - 1);
-    }
-    assert_int_equal(f->kernels.two_filter_back(&f->series, first, end, first > 0 ? &before : NULL, behind, &state,
-                                                &kept, &nowhere, f->scratch, &tally), 0);
-}
-
-static void two_filter_chunks(full *f, ks_count *count)
+/* How many chunks there are, whose aggregates are scanned from the end. */
+static void scan_suffixes(full *f, ks_count *count)
 {
     ks_scan_options options = scan_options(f, KS_FORWARD);
     ks_scan_plan *plan = NULL;
@@ -457,7 +402,25 @@ static void two_filter_chunks(full *f, ks_count *count)
     options.algorithm = KS_SCAN_LADNER_FISCHER;
     options.direction = KS_REVERSE;
     run_scan(f, count, &options, f->chunks, f->suffixes, 0, 0);
-    run_lanes(f, count, lane_chunk_back, f->chunks);
+}
+
+static void rts(full *f, ks_count *count)
+{
+    if (reruns(f->what)) {
+        scan_suffixes(f, count);
+        if (f->chunks > 1) run_lanes(f, count, full_chunk_end, f->chunks - 1);
+        run_lanes(f, count, full_chunk_smoothed, f->chunks);
+        return;
+    }
+    phase(f, count, lane_smooth_element);
+    scan(f, count, KS_REVERSE, 1);
+    phase(f, count, lane_smooth_extract);
+}
+
+static void two_filter_chunks(full *f, ks_count *count)
+{
+    scan_suffixes(f, count);
+    run_lanes(f, count, full_chunk_back, f->chunks);
 }
 
 /* The other device in `other`, where there is one. */

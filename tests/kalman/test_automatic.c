@@ -1,6 +1,6 @@
 /* test_automatic.c -- what KS_METHOD_AUTO takes on two threads, and that it is told: both ends of long
  * series, the sequential method, to the bit, where covariances repeat, the information from the right will
- * not do, or something fails. */
+ * not do, or something fails; and on many threads a scan in chunks, unless that refuses. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,20 +14,28 @@
 enum { T = 6000 };
 
 static const method_case automatic = { .job = KS_JOB_SMOOTH, .method = KS_METHOD_AUTO };
+static const method_case filter = { .job = KS_JOB_FILTER, .method = KS_METHOD_SEQUENTIAL };
+static const method_case filter_chunks = { .job = KS_JOB_FILTER, .method = KS_METHOD_SCAN, .scan = KS_SCAN_CHUNKED };
+static const method_case smoother_chunks = { .job = KS_JOB_SMOOTH, .method = KS_METHOD_SCAN_RTS,
+                                             .scan = KS_SCAN_CHUNKED };
 static const method_case sequential = { .job = KS_JOB_SMOOTH, .method = KS_METHOD_SEQUENTIAL };
 static const method_case two_ended = { .job = KS_JOB_SMOOTH, .method = KS_METHOD_TWO_ENDED };
 static const unsigned outputs = KS_OUT_LOGLIK | KS_OUT_SMOOTHED_MEAN | KS_OUT_SMOOTHED_COV |
                                 KS_OUT_LAG_ONE_COV | KS_OUT_PRIOR_MEAN | KS_OUT_PRIOR_COV;
 
+static const unsigned filter_outputs = KS_OUT_LOGLIK | KS_OUT_LOGLIK_TERMS | KS_OUT_FILTERED_MEAN | KS_OUT_FILTERED_COV |
+                                       KS_OUT_PREDICTED_MEAN | KS_OUT_PREDICTED_COV | KS_OUT_INNOVATION_STD;
+
 /** The automatic run on `threads` threads takes `expected` and gives its bits and its counts, or its failure. */
 static void takes(const golden *g, ks_precision precision, int threads, const method_case *expected,
                   ks_status status, int asked)
 {
-    const unsigned made = outputs & (unsigned)asked;
+    const method_case any = { .job = expected->job, .method = KS_METHOD_AUTO };
+    const unsigned made = (expected->job == KS_JOB_FILTER ? filter_outputs : outputs) & (unsigned)asked;
     golden_buffers *got, *want;
     ks_info info = KS_INFO_INIT, other = KS_INFO_INIT;
     assert_int_equal(run_case(g, expected, precision, threads, made, &want, &other), status);
-    assert_int_equal(run_case(g, &automatic, precision, threads, made, &got, &info), status);
+    assert_int_equal(run_case(g, &any, precision, threads, made, &got, &info), status);
     assert_int_equal(info.method, expected->method);
     assert_int_equal(info.series, other.series);
     assert_int_equal(info.step, other.step);
@@ -121,31 +129,80 @@ static void computed_steps(void **state)
     golden_free(g);
 }
 
-/** A scan in chunks of models that vary from eight threads on, from ten in single precision. */
+/** Of models that vary a scan in chunks from six threads on, from eight in single precision. */
 static void many_threads(void **state)
 {
     (void)state;
-    static const method_case chunks = { .job = KS_JOB_SMOOTH, .method = KS_METHOD_SCAN_RTS,
-                                        .scan = KS_SCAN_CHUNKED };
     golden *few = varying(2, 1, 10000, MISSING), *more = varying(8, 4, 8000, 0);
     for (int p = 0; p < 2; ++p) {
-        const int least = p == KS_F64 ? 8 : 10;
-        takes(few, (ks_precision)p, 20, &chunks, KS_OK, ~0);
-        takes(few, (ks_precision)p, least, &chunks, KS_OK, ~0);
-        takes(few, (ks_precision)p, least - 1, &two_ended, KS_OK, ~0);
-        takes(more, (ks_precision)p, least, &chunks, KS_OK, ~0);
-        takes(more, (ks_precision)p, least - 1, &two_ended, KS_OK, ~0);
+        const int least = p == KS_F64 ? 6 : 8;
+        for (int i = 0; i < 2; ++i) {
+            const method_case *chunks = i ? &filter_chunks : &smoother_chunks, *before = i ? &filter : &two_ended;
+            takes(few, (ks_precision)p, 20, chunks, KS_OK, ~0);
+            takes(few, (ks_precision)p, least, chunks, KS_OK, ~0);
+            takes(few, (ks_precision)p, least - 1, before, KS_OK, ~0);
+            takes(more, (ks_precision)p, least, chunks, KS_OK, ~0);
+            takes(more, (ks_precision)p, least - 1, before, KS_OK, ~0);
+        }
     }
-    more->R.f64[0] = -1e9;
-    takes(more, KS_F64, 16, &chunks, KS_ENOTPD, ~0);
-    golden_free(few);
-    few = varying(9, 1, 3999, 0);
-    takes(few, KS_F64, 20, &two_ended, KS_OK, ~0);
     golden_free(few);
     golden_free(more);
+    few = varying(9, 1, 2999, 0);
+    takes(few, KS_F64, 20, &two_ended, KS_OK, ~0);
+    takes(few, KS_F64, 20, &filter, KS_OK, ~0);
+    golden_free(few);
     few = model_random((model_spec){ 8, 10000, 1, 2, 1, KS_PRIOR_X0, MISSING });
     takes(few, KS_F64, 20, &two_ended, KS_OK, ~0);
+    takes(few, KS_F64, 20, &filter, KS_OK, ~0);
     golden_free(few);
+    few = model_random((model_spec){ 8, 5000, 2, 2, 1, KS_PRIOR_X0, VARIES_F });
+    takes(few, KS_F64, 20, &filter, KS_OK, ~0);
+    golden_free(few);
+}
+
+/** What fails does so as it does in the sequential method, whichever chunk comes upon it. */
+static void many_threads_fail(void **state)
+{
+    (void)state;
+    for (int what = 0; what < 3; ++what) {
+        golden *g = varying(3, 2, 8000, VARIES_R);
+        const ks_status status = what == 2 ? KS_EMODEL : KS_ENOTPD;
+        for (int i = 0; i < 4; ++i) model_block(&g->R, 0, what ? 7000 : 0)[i] = what == 2 ? 0 : i % 3 ? 0 : -1e9;
+        if (what == 2) {
+            model_block(&g->R, 0, 7000)[0] = model_block(&g->R, 0, 7000)[3] = 1;
+            g->y.f64[7000 * 2 + 1] = (double)INFINITY;
+        }
+        takes(g, KS_F64, 16, &sequential, status, ~0);
+        takes(g, KS_F64, 16, &filter, status, ~0);
+        golden_free(g);
+    }
+}
+
+/** What moves is observed exactly a step later: a chunk that knows nothing of where it begins has no innovation there,
+ *  which the scan refuses and the sequential method does not. */
+static void many_threads_refused(void **state)
+{
+    (void)state;
+    golden *g = model_random((model_spec){ 31, 10000, 1, 2, 1, KS_PRIOR_X1, VARIES_F });
+    for (int64_t k = 0; k < g->T; ++k) {
+        double *F = model_block(&g->F, 0, k);
+        F[0] = F[1] = 1;
+        F[2] = 0;
+        F[3] = k % 2 ? .5 : .75;
+    }
+    g->Q.f64[0] = g->Q.f64[1] = g->Q.f64[2] = g->R.f64[0] = g->H.f64[1] = 0;
+    model_round(g);
+    for (int i = 0; i < 2; ++i) {
+        golden_buffers *b;
+        ks_info info = KS_INFO_INIT;
+        assert_int_equal(run_case(g, i ? &filter_chunks : &smoother_chunks, KS_F64, 8, i ? filter_outputs : outputs, &b,
+                                  &info),
+                         KS_EREFUSED);
+        assert_int_equal(info.array, KS_ARRAY_ELEMENT_COV);
+        golden_buffers_free(b);
+        takes(g, KS_F64, 8, i ? &filter : &sequential, KS_OK, ~0);
+    }
+    golden_free(g);
 }
 
 /** One thread, few steps, many states, outputs that only a filter makes or that do not hold what waits. */
@@ -260,7 +317,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(both_ends),   cmocka_unit_test(constant_models),
         cmocka_unit_test(computed_steps),
-        cmocka_unit_test(many_threads), cmocka_unit_test(sequential_at_once),
+        cmocka_unit_test(many_threads), cmocka_unit_test(many_threads_fail),
+        cmocka_unit_test(many_threads_refused),
+        cmocka_unit_test(sequential_at_once),
         cmocka_unit_test(information_not_enough), cmocka_unit_test(exact_entry),
         cmocka_unit_test(failures),    cmocka_unit_test(plans),
     };
