@@ -1,6 +1,6 @@
-/* automatic.c -- one series on two threads or more where the method is left to the library: smoothed from both ends,
- * unless its model or its data are for the sequential method; smoothed or filtered by a scan in chunks, where its
- * model varies and there are threads enough.
+/* automatic.c -- few series on two threads or more where the method is left to the library: one is smoothed from both
+ * ends, unless its model or its data are for the sequential method; where models vary and there are threads enough for
+ * each series, a scan in chunks smooths or filters one after the other.
  *
  * Of both ends, what decides is known when the halves have met: until then the left one has done nothing but what the
  * sequential method does, and goes on with that where the information from the right will not do. So
@@ -21,8 +21,10 @@ int ks_automatic_scans(const ks_smooth_plan *plan)
 {
     const ks_smooth_options *o = &plan->options;
     const int least = o->precision == KS_F64 ? THREADS_FOR_CHUNKS : THREADS_FOR_SINGLE_CHUNKS;
-    return o->precision != KS_MIXED && plan->B == 1 && plan->nx <= MOST_STATES &&
-           ks_workers(plan->context, o->threads, plan->T / STEPS_OF_A_THREAD) >= least;
+    /* Without smoothed estimates to stand in, filtered ones would take memory that nobody asked for. */
+    const int in_place = o->job == KS_JOB_FILTER || ks_makes_all(plan, KS_OUT_SMOOTHED_MEAN | KS_OUT_SMOOTHED_COV);
+    return o->precision != KS_MIXED && in_place && plan->nx <= MOST_STATES && plan->T / STEPS_OF_A_THREAD >= least &&
+           ks_workers(plan->context, o->threads, plan->T) / least >= plan->B;
 }
 
 int ks_automatic_tries(const ks_smooth_plan *plan)

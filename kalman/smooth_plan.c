@@ -137,7 +137,7 @@ static ks_status plan_host(ks_smooth_plan *plan)
         plan->packs = ks_packs_for(o->precision, o->tier, plan->B, plan->nx);
         plan->workers = ks_workers(plan->context, o->threads, ks_sequential_groups(plan));
         plan->workspace = ks_sequential_workspace(plan);
-        plan->automatic = o->method == KS_METHOD_AUTO && o->job == KS_JOB_FILTER && ks_automatic_scans(plan);
+        plan->automatic = o->method == KS_METHOD_AUTO && ks_automatic_scans(plan);
         if (plan->automatic) status = plan_chunked(plan);
     } else if (plan->method == KS_METHOD_TWO_ENDED) {
         plan->workers = ks_workers(plan->context, o->threads, 2 * plan->B);

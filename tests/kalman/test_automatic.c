@@ -155,8 +155,13 @@ static void many_threads(void **state)
     takes(few, KS_F64, 20, &two_ended, KS_OK, ~0);
     takes(few, KS_F64, 20, &filter, KS_OK, ~0);
     golden_free(few);
-    few = model_random((model_spec){ 8, 5000, 2, 2, 1, KS_PRIOR_X0, VARIES_F });
-    takes(few, KS_F64, 20, &filter, KS_OK, ~0);
+    /* So many for each series. */
+    few = model_random((model_spec){ 8, 4000, 3, 2, 1, KS_PRIOR_X0, VARIES_F | OWN_MODELS | MISSING });
+    for (int i = 0; i < 2; ++i) {
+        takes(few, KS_F64, 18, i ? &filter_chunks : &smoother_chunks, KS_OK, ~0);
+        takes(few, KS_F64, 17, i ? &filter : &sequential, KS_OK, ~0);
+    }
+    takes(few, KS_F64, 20, &sequential, KS_OK, ~KS_OUT_SMOOTHED_COV);
     golden_free(few);
 }
 
