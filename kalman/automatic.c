@@ -6,6 +6,7 @@
  * sequential method does, and goes on with that where the information from the right will not do. So
  * the attempt costs the time of the second thread. Seen later, on the way out, the series is done again. */
 #include <string.h>
+#include "scan_device.h"
 #include "two_ended_lane.h"
 
 /* Shorter series are through before a second thread has begun for sure; larger models were not measured.
@@ -17,14 +18,30 @@ enum { FEW_STATES = 8, MOST_STATES = 64, LEAST_STEPS = 500, LEAST_STEPS_OF_FEW =
  * from so many threads on it is predicted to be faster, four fifths of a thread being counted. */
 enum { THREADS_FOR_CHUNKS = 6, THREADS_FOR_SINGLE_CHUNKS = 8, STEPS_OF_A_THREAD = 500 };
 
+enum { LEAST_NS_OF_DEVICE = 250000000 };
+
+/** Whether a scan in chunks may be tried: without smoothed estimates to stand in, filtered ones would take memory that
+ *  nobody asked for. */
+static int may_scan(const ks_smooth_plan *plan)
+{
+    const ks_smooth_options *o = &plan->options;
+    return o->precision != KS_MIXED && plan->nx <= MOST_STATES &&
+           (o->job == KS_JOB_FILTER || ks_makes_all(plan, KS_OUT_SMOOTHED_MEAN | KS_OUT_SMOOTHED_COV));
+}
+
 int ks_automatic_scans(const ks_smooth_plan *plan)
 {
     const ks_smooth_options *o = &plan->options;
     const int least = o->precision == KS_F64 ? THREADS_FOR_CHUNKS : THREADS_FOR_SINGLE_CHUNKS;
-    /* Without smoothed estimates to stand in, filtered ones would take memory that nobody asked for. */
-    const int in_place = o->job == KS_JOB_FILTER || ks_makes_all(plan, KS_OUT_SMOOTHED_MEAN | KS_OUT_SMOOTHED_COV);
-    return o->precision != KS_MIXED && in_place && plan->nx <= MOST_STATES && plan->T / STEPS_OF_A_THREAD >= least &&
+    return may_scan(plan) && plan->T / STEPS_OF_A_THREAD >= least &&
            ks_workers(plan->context, o->threads, plan->T) / least >= plan->B;
+}
+
+int ks_automatic_offloads(const ks_smooth_plan *plan)
+{
+    /* About what a smoother takes on one thread. To open a device takes some tenths of a second. */
+    const double n = plan->nx, ns = (5 + .15 * n) * n * n * (double)plan->T * (double)plan->B;
+    return plan->options.backend == KS_BACKEND_AUTO && may_scan(plan) && ns >= LEAST_NS_OF_DEVICE;
 }
 
 int ks_automatic_tries(const ks_smooth_plan *plan)
@@ -117,12 +134,20 @@ static void run_lane(ks_lane *l)
     l->left_rc = go_on_alone(l, filtered);
 }
 
-/** Whether what the scan has come to stands. It is not sure of its digits everywhere and refuses models that other methods
- *  take; what these fail for they tell themselves. */
-static int scan_stands(ks_plan_run *run)
+/** The scan in chunks, on the CPU to where it is not sure of its digits. Whether that stands: it refuses models that other
+ *  methods take, and a device may fail; what these methods fail for they tell themselves. */
+static int scan_stands(ks_plan_run *run, void *work)
 {
+    const ks_smooth_plan *chunked = run->plan->chunked;
+    const int on_device = ks_smooth_plan_backend(chunked) == KS_BACKEND_CUDA;
+    run->plan = chunked;
+    run->info->method = chunked->method;
+    run->info->backend = ks_smooth_plan_backend(chunked);
+    run->watched = !on_device;
+    if (on_device) ks_scan_device_run(run);
+    else ks_scan_method_run(run, work);
     const ks_status status = run->info->status;
-    return !run->sharp && (atomic_load(&run->canceled) || status == KS_OK || status == KS_ENOMEM);
+    return !run->sharp && (atomic_load(&run->canceled) || status == KS_OK || (status == KS_ENOMEM && !on_device));
 }
 
 void ks_automatic_run(ks_plan_run *run, void *work)
@@ -130,11 +155,7 @@ void ks_automatic_run(ks_plan_run *run, void *work)
     const ks_smooth_plan *plan = run->plan;
     if (plan->chunked && !ks_may_repeat(run)) {
         const ks_info untouched = *run->info;
-        run->plan = plan->chunked;
-        run->info->method = plan->chunked->method;
-        run->watched = 1;
-        ks_scan_method_run(run, work);
-        if (scan_stands(run)) return;
+        if (scan_stands(run, work)) return;
         *run->info = untouched;
         run->plan = plan;
         run->done = 0;

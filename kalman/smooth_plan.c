@@ -109,17 +109,25 @@ static ks_status plan_scans(ks_smooth_plan *plan)
 }
 
 /** The scan in chunks of a plan that is free to choose. */
-static ks_status plan_chunked(ks_smooth_plan *plan)
+static ks_status plan_chunked(ks_smooth_plan *plan, ks_backend backend)
 {
     ks_smooth_options o = plan->options;
     o.method = o.job == KS_JOB_FILTER ? KS_METHOD_SCAN : KS_METHOD_SCAN_RTS;
     o.scan = KS_SCAN_CHUNKED;
-    o.backend = KS_BACKEND_CPU;
+    o.backend = backend;
     const ks_status status =
         ks_smooth_plan_create(&plan->chunked, plan->context, plan->T, plan->B, plan->nx, plan->ny, &o);
     if (status == KS_OK && plan->chunked->workspace > plan->workspace)
         plan->workspace = plan->chunked->workspace;
+    plan->automatic |= status == KS_OK;
     return status;
+}
+
+/** What runs of a plan that is free to choose try before its method: on a device, or on many threads. */
+static ks_status plan_automatic(ks_smooth_plan *plan)
+{
+    if (ks_automatic_offloads(plan)) plan->declined = plan_chunked(plan, KS_BACKEND_CUDA);
+    return !plan->chunked && ks_automatic_scans(plan) ? plan_chunked(plan, KS_BACKEND_CPU) : KS_OK;
 }
 
 /** Workers and workspace of a method on the CPU. */
@@ -132,13 +140,10 @@ static ks_status plan_host(ks_smooth_plan *plan)
         plan->automatic = 1;
         plan->workers = 2;
         plan->workspace = ks_two_ended_workspace(plan);
-        if (ks_automatic_scans(plan)) status = plan_chunked(plan);
     } else if (plan->method == KS_METHOD_SEQUENTIAL) {
         plan->packs = ks_packs_for(o->precision, o->tier, plan->B, plan->nx);
         plan->workers = ks_workers(plan->context, o->threads, ks_sequential_groups(plan));
         plan->workspace = ks_sequential_workspace(plan);
-        plan->automatic = o->method == KS_METHOD_AUTO && ks_automatic_scans(plan);
-        if (plan->automatic) status = plan_chunked(plan);
     } else if (plan->method == KS_METHOD_TWO_ENDED) {
         plan->workers = ks_workers(plan->context, o->threads, 2 * plan->B);
         plan->workspace = ks_two_ended_workspace(plan);
@@ -147,7 +152,7 @@ static ks_status plan_host(ks_smooth_plan *plan)
         status = ks_map_plan(plan);
         if (status == KS_OK) plan->workspace = ks_map_workspace(plan);
     }
-    return status;
+    return status == KS_OK && o->method == KS_METHOD_AUTO ? plan_automatic(plan) : status;
 }
 
 static ks_smooth_plan plan_of(ks_context *context, int64_t T, int64_t B, int nx, int ny,

@@ -21,8 +21,8 @@ struct ks_smooth_plan {
     ks_smooth_options options;
     ks_method method;
     int automatic;                /* each run chooses between `method`, KS_METHOD_SEQUENTIAL and `chunked`: automatic.c */
-    struct ks_smooth_plan *chunked; /* of such a plan with many threads: the scan in chunks, which runs take where the
-                                       covariances of no steps can repeat; else NULL */
+    struct ks_smooth_plan *chunked; /* of such a plan with many threads or a device: the scan in chunks, which runs
+                                       take where the covariances of no steps can repeat; else NULL */
     const ks_kernels *kernels;    /* in the plan's precision, of KS_MIXED that of covariances */
     size_t mean_bytes;            /* of a number of the model and the means */
     const ks_kernels *aggregates; /* in double, for aggregates of chunks   */
@@ -140,6 +140,8 @@ void ks_two_ended_run(ks_plan_run *run, void *work);
 int ks_automatic_tries(const ks_smooth_plan *plan);
 /** Whether a plan that is free to choose has threads enough for a scan in chunks. */
 int ks_automatic_scans(const ks_smooth_plan *plan);
+/** Whether it may run on a device, and the device would be ahead. */
+int ks_automatic_offloads(const ks_smooth_plan *plan);
 void ks_automatic_run(ks_plan_run *run, void *work);
 /** Whether the plan's scans re-run chunks rather than keep an element for each step. */
 int ks_scan_reruns(const ks_smooth_plan *plan);

@@ -303,11 +303,13 @@ KS_API void ks_smooth_plan_destroy(ks_smooth_plan *plan);
  *  ks_info.method tells. */
 KS_API ks_method ks_smooth_plan_method(const ks_smooth_plan *plan);
 
-/** Where the plan runs: never KS_BACKEND_AUTO; KS_BACKEND_CPU if plan is NULL. */
+/** Where the plan runs: never KS_BACKEND_AUTO; KS_BACKEND_CPU if plan is NULL. One of KS_METHOD_AUTO and
+ *  KS_BACKEND_AUTO is of the CPU; where the model varies and a run takes a thread about a quarter of a second or more it
+ *  tries KS_METHOD_SCAN_RTS, or KS_METHOD_SCAN, in chunks on a device first: ks_info.backend tells whether that stood. */
 KS_API ks_backend ks_smooth_plan_backend(const ks_smooth_plan *plan);
 
 /** Why a plan with KS_BACKEND_AUTO runs on the CPU: the status that the device gave, KS_EINVAL where
- *  the method, or its order, has no form for the device, KS_OK where it runs there, and if plan is NULL. */
+ *  the method, or its order, has no form for the device, KS_OK where it runs there or tries to, and if plan is NULL. */
 KS_API ks_status ks_smooth_plan_declined(const ks_smooth_plan *plan);
 
 /** Bytes of device memory that such a plan takes at least (long series go there in parts with

@@ -160,10 +160,11 @@ static double counted_flops(const ks_bench_settings *settings, int64_t T)
 
 /* Where `auto` runs, and what was asked for and the method has no use for. */
 static void print_notes(const ks_bench_settings *settings, const ks_bench_way *way, const ks_smooth_plan *plan,
-                        ks_method took, const char *scan)
+                        const ks_info *info, const char *scan)
 {
+    const ks_method took = info->method;
     const char *method = ks_method_name(took);
-    const bool device = ks_smooth_plan_backend(plan) == KS_BACKEND_CUDA;
+    const bool device = info->backend == KS_BACKEND_CUDA;
     if (settings->quiet) return;
     ks_note_backend(plan, settings->job == KS_BENCH_FILTER ? KS_JOB_FILTER : KS_JOB_SMOOTH);
     if (settings->scan_given && way->method == KS_METHOD_AUTO && strcmp(scan, "none") == 0)
@@ -189,10 +190,10 @@ ks_exit ks_bench_smooth(const ks_bench_settings *settings, const ks_bench_way *w
         time_runs(&t, settings, result, &info, failure);
     if (!failure->code) {
         const ks_method method = info.method;
-        result->backend = ks_backend_name(ks_smooth_plan_backend(t.plan));
+        result->backend = ks_backend_name(info.backend);
         result->method = ks_method_name(method);
         ks_scan_text(method, info.scan, way->scan.threshold, result->scan);
-        print_notes(settings, way, t.plan, method, result->scan);
+        print_notes(settings, way, t.plan, &info, result->scan);
         if (method == KS_METHOD_BLOCKTRI)
             result->order = ks_blocktri_order_name(ks_smooth_plan_order(t.plan));
         result->precision = ks_precision_text(precision);

@@ -87,6 +87,7 @@ static ks_exit make_plan(ks_run *run, ks_failure *failure)
     if (run->info.backend == KS_BACKEND_CPU) run->device_bytes = 0;
     if (!settings->quiet) {
         ks_note_backend(run->plan, settings->job);
+        if (settings->dry_run) ks_note_tried(run->plan, settings, NULL);
         ks_note_scan(run->plan, settings);
         ks_note_steady_state(run->plan, settings, input);
     }
@@ -164,6 +165,7 @@ static ks_exit compute(ks_run *run, ks_failure *failure)
     ks_progress_phase(&run->progress, "compute");
     ks_input_views(run->input, &model, &y);
     const ks_status status = ks_smooth_run(run->plan, &model, y, &places.outputs, work, &run->info);
+    if (status == KS_OK && !run->settings->quiet) ks_note_tried(run->plan, run->settings, &run->info);
     if (status != KS_OK) ks_explain_run(status, &run->info, run->input, failure);
     else if (run->settings->signal) make_signal(run, &model, &places, work, failure);
     free(work);

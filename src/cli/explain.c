@@ -66,6 +66,19 @@ void ks_note_backend(const ks_smooth_plan *plan, ks_job job)
             ks_method_name(ks_smooth_plan_method(plan)), why);
 }
 
+void ks_note_tried(const ks_smooth_plan *plan, const ks_settings *settings, const ks_info *info)
+{
+    const char *scan = settings->job == KS_JOB_SMOOTH ? "scan-rts" : "scan";
+    if (settings->backend != KS_BACKEND_AUTO || settings->method != KS_METHOD_AUTO ||
+        ks_smooth_plan_declined(plan) != KS_OK)
+        return;
+    if (!info)
+        fprintf(stderr, "kalscan: note: --backend auto tries method %s on the device first, if the model varies\n", scan);
+    else if (info->backend == KS_BACKEND_CPU)
+        fprintf(stderr, "kalscan: note: --backend auto ran method %s on the CPU: the model is constant, or method %s "
+                "on the device would not do\n", ks_method_name(info->method), scan);
+}
+
 void ks_note_scan(const ks_smooth_plan *plan, const ks_settings *settings)
 {
     char scan[64];

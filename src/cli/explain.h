@@ -14,6 +14,10 @@ ks_exit ks_explain_plan(ks_status status, const ks_settings *settings, size_t de
 /** Where --backend auto has found no device to run a plan on: one line about it on stderr. */
 void ks_note_backend(const ks_smooth_plan *plan, ks_job job);
 
+/** Where --backend auto may try a device before the plan's method, and where it has and that did not do: one line about
+ *  it on stderr. `info` is NULL before the run. */
+void ks_note_tried(const ks_smooth_plan *plan, const ks_settings *settings, const ks_info *info);
+
 /** Where --scan was given and the method that auto chose has none: one line about it on stderr. */
 void ks_note_scan(const ks_smooth_plan *plan, const ks_settings *settings);
 

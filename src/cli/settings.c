@@ -39,8 +39,9 @@ static const ks_option shared_options[] = {
     {PRIOR, "prior", "x0|x1", "override the attribute of the model, x0 without one", 0},
     {TRANSITION, "transition", "into|out-of", "override the attribute of the model, into without one", 0},
     {LAYOUT, "layout", "c|fortran", "override the attribute of the model, c without one", 0},
-    {BACKEND, "backend", "NAME", "cpu (default), cuda, or auto: a device for a method that is named\n"
-     "                           and has a form for it, where there is one, else the CPU", 0},
+    {BACKEND, "backend", "NAME", "cpu (default), cuda, or auto: a device, where there is one,\n"
+     "                           for a method that is named and has a form for it, and for\n"
+     "                           long series whose model varies; else the CPU", 0},
     {DEVICE, "device", "N[,M]", "CUDA device of back ends cuda and auto, default 0; M: for the reverse of\n"
      "                           scan-two-filter", 0},
     {THREADS, "threads", "N", "worker threads; 0, the default: all", 0},

@@ -331,6 +331,23 @@ def left_open():
         assert done.returncode == 0 and json.loads(done.stdout)["backend"] == backend, (done.stdout, done.stderr)
 
 
+def left_to_choose():
+    """What tries a device first is said before, and where the CPU has done it afterwards."""
+    with h5py.File("long.h5", "w") as f:
+        f.create_dataset("y", (35, 100000, 1), "f4", chunks=(1, 100000, 1), fillvalue=np.nan)  # takes no room
+        for name in "FQ":
+            f["model/" + name] = np.eye(4) * .5
+        f["model/H"], f["model/R"] = np.ones((1, 4)), np.ones((1, 1))
+        f["model/m0"], f["model/P0"] = np.zeros(4), np.eye(4)
+    for job, method in (("smooth", "scan-rts"), ("filter", "scan")):
+        done = run(job, "long.h5", "--dry-run", "--backend", "auto")
+        assert done.returncode == 0 and f"tries method {method} on the device first" in done.stderr, done.stderr
+        done = run(job, "long.h5", "--dry-run", "--backend", "auto", "--device", "2")
+        assert done.returncode == 0 and "on the CPU: no such device" in done.stderr, done.stderr
+    done = run("filter", "long.h5", "--backend", "auto")
+    assert done.returncode == 0 and "ran method sequential on the CPU: the model is constant" in done.stderr, done.stderr
+
+
 def refused():
     for options, code, text in (
             (["sys_indefinite.h5"], 1, "not positive definite"),
@@ -353,5 +370,6 @@ with tempfile.TemporaryDirectory() as folder:
     timed()
     timed_models()
     left_open()
+    left_to_choose()
     without_memory()
     refused()
