@@ -12,7 +12,7 @@ typedef enum ks_backend {
     KS_BACKEND_CUDA = 1, /**< a CUDA device                                                      */
     KS_BACKEND_AUTO = 2  /**< a device where there is one that has the method, and room for it,  */
                          /**< else the CPU; of smoothers and filters whose method is left to the */
-                         /**< library the CPU, which has one that takes every model              */
+                         /**< library see ks_smooth_plan_backend()                               */
 } ks_backend;
 
 /** The name as the command line spells it, "cuda"; NULL for an unknown value. */

@@ -165,7 +165,7 @@ int ks_filter_rerun(void *user, void *scratch, const void *carry, int64_t first,
          * diagonal is no disagreement either. */
         const int ill = ks_root_is_ill_conditioned(plan, c.worker.state.cov);
         if (m->a.to.watched && !m->run->watched && ill) tally->sharp = first;
-        if (ill && !m->run->watched) atomic_store(&m->doubtful, 1);
+        if (ill && !(m->run->watched && m->a.to.watched)) atomic_store(&m->doubtful, 1);
         keep_border(m, &c, first / m->chunk_size);
     } else
         plan->kernels->start(&m->a.series, &state, c.scratch);

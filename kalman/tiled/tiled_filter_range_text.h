@@ -404,6 +404,7 @@ KS_HD int64_t KS_T(ks_tiled_filter_steps)(ks_shape shape, int nx, int n, int ny,
                 if (complete) record = KS_T(ks_memo_miss)(&memo, NULL, P);
             }
             KS_T(ks_blocks) unlimited;
+            int seen = 0;
             for (int exactly = exact.due;; exactly = 1) {
                 if (exactly) {
                     KS_T(ks_exact_keep)(nx, n, k, P, &evidence, missing, tally->sharp, &w, &exact);
@@ -419,12 +420,17 @@ KS_HD int64_t KS_T(ks_tiled_filter_steps)(ks_shape shape, int nx, int n, int ny,
                     good = KS_T(ks_quad_filter)(ny, with, w.x, w.P, next, &w.step);
                 else
                     good = KS_T(ks_quad_filter_any)(m, with, w.x, w.P, next, &w.step);
-                if (exactly && KS_ALL(good) &&
-                    !KS_T(ks_exact_stands)(nx, n, m, KS_LD(m), k, b, &made, next, &w, &exact))
+                seen = exactly && KS_ALL(good);
+                if (seen && !KS_T(ks_exact_stands)(nx, n, m, KS_LD(m), k, b, &made, next, &w, &exact))
                     good = KS_GT(KS_LIT(0), KS_LIT(1));
                 if (KS_ALL(good) || exactly || !exact.may) break;
             }
             if (!KS_ALL(good)) {
+                /* What this step fails for, the one before has to stand. */
+                if (exact.due && !seen) {
+                    KS_T(ks_tiled_predict)(nx, n, b, P, &w.step);
+                    exact.refused = !KS_T(ks_exact_predicted)(nx, n, b->F, P, w.step.Pp, &w);
+                }
                 if (exact.may) k = KS_T(ks_exact_back)(nx, n, k, &P, &evidence, &missing, &tally->sharp, &w, &exact);
                 break;
             }

@@ -210,6 +210,30 @@ static void many_threads_refused(void **state)
     golden_free(g);
 }
 
+/** A chunk of the filter that begins from a covariance that has lost half of its digits, in what only the sum is told of, is
+ *  right again where it ends: by its end it is not seen. */
+static void many_threads_lose_digits(void **state)
+{
+    (void)state;
+    golden *g = model_random((model_spec){ 33, 5100, 1, 2, 2, KS_PRIOR_X1, VARIES_F });
+    for (int64_t k = 0; k < g->T; ++k) {
+        double *F = model_block(&g->F, 0, k), *y = g->y.f64 + 2 * k;
+        F[0] = F[3] = 1;
+        F[1] = F[2] = 0;
+        y[0] = 1e-2 * (double)(k % 7);
+        y[1] = k % 500 == 71 ? 1e-2 * (double)(k % 5) : (double)NAN;
+    }
+    for (int i = 0; i < 4; ++i) {
+        g->Q.f64[i] = i % 3 ? 0 : 1e-5;
+        g->R.f64[i] = i % 3 ? 0 : 1e-4;
+        g->P0.f64[i] = i % 3 ? 0 : 1e12;
+        g->H.f64[i] = i == 3 ? -1 : 1;
+    }
+    model_round(g);
+    takes(g, KS_F64, 8, &filter, KS_OK, ~0);
+    golden_free(g);
+}
+
 /** One thread, few steps, many states, outputs that only a filter makes or that do not hold what waits. */
 static void sequential_at_once(void **state)
 {
@@ -323,7 +347,7 @@ int main(void)
         cmocka_unit_test(both_ends),   cmocka_unit_test(constant_models),
         cmocka_unit_test(computed_steps),
         cmocka_unit_test(many_threads), cmocka_unit_test(many_threads_fail),
-        cmocka_unit_test(many_threads_refused),
+        cmocka_unit_test(many_threads_refused), cmocka_unit_test(many_threads_lose_digits),
         cmocka_unit_test(sequential_at_once),
         cmocka_unit_test(information_not_enough), cmocka_unit_test(exact_entry),
         cmocka_unit_test(failures),    cmocka_unit_test(plans),

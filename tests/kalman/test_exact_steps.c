@@ -219,10 +219,45 @@ static void from_memory(void **state)
     }
 }
 
+/** A gap under a vague prior, then sharp observations, fewer than there are states, with noise in one direction alone: the
+ *  first of them leaves the others as vague as they were, and the next one fails for its own innovation before anybody asks
+ *  what its prediction is worth. */
+static void sharp_after_a_gap(void **state)
+{
+    (void)state;
+    static const int sizes[][2] = { { 2, 1 }, { 3, 2 }, { 4, 2 }, { 4, 3 }, { 5, 3 }, { 6, 4 }, { 7, 4 }, { 8, 5 }, { 9, 5 },
+                                    { 12, 7 }, { 13, 7 } };
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; ++i)
+        for (int gap = 1; gap < 8; gap += 3) {
+            const int nx = sizes[i][0], ny = sizes[i][1];
+            golden *g = model_random((model_spec){ 760 + i, 14, 1, nx, ny, KS_PRIOR_X0, 0 });
+            memset(g->R.f64, 0, (size_t)(ny * ny) * sizeof(double));
+            for (int a = 0; a < nx; ++a)
+                for (int c = 0; c < nx; ++c) {
+                    g->Q.f64[a * nx + c] = 0x1p-6 * (1 + a * a % 7) * (1 + c * c % 7); /* of rank one to the last bit */
+                    g->P0.f64[a * nx + c] = a == c ? 0x1p13 : 0;
+                }
+            for (int a = 0; a < ny; ++a) g->R.f64[a * ny + a] = 0x1p-28;
+            for (int a = 0; a < gap * ny; ++a) g->y.f64[a] = (double)NAN;
+            golden_buffers *b = NULL;
+            textbook_smooth(g);
+            assert_int_equal(run_case(g, &filter_once, KS_F64, 1, outputs_made(&filter_once), &b, NULL), KS_OK);
+            /* What is observed has nothing to do with the model: means are anywhere. */
+            const golden_difference d =
+                golden_compare(golden_widen(b), &g->expected, KS_OUT_FILTERED_COV, (golden_norm){ 0, false });
+            if (!(d.error <= 2e-6))
+                fail_msg("%d states, %d entries, gap %d: %s at step %lld off by %.3g", nx, ny, gap,
+                         golden_output_name(d.output), (long long)d.step, d.error);
+            golden_buffers_free(b);
+            golden_free(g);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(as_the_textbook), cmocka_unit_test(noise_that_fails_to_come),
                                         cmocka_unit_test(at_ends_of_ranges), cmocka_unit_test(observed_states),
-                                        cmocka_unit_test(what_the_future_tells), cmocka_unit_test(from_memory) };
+                                        cmocka_unit_test(what_the_future_tells), cmocka_unit_test(from_memory),
+                                        cmocka_unit_test(sharp_after_a_gap) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
