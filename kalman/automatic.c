@@ -44,6 +44,12 @@ int ks_automatic_offloads(const ks_smooth_plan *plan)
     return plan->options.backend == KS_BACKEND_AUTO && may_scan(plan) && ns >= LEAST_NS_OF_DEVICE;
 }
 
+int ks_steps_may_repeat(const ks_smooth_plan *plan, const ks_model *m)
+{
+    return !m->F.step_stride && !m->Q.step_stride && !m->H.step_stride && !m->R.step_stride &&
+           plan->options.steady_state != KS_STEADY_STATE_COMPUTE;
+}
+
 int ks_automatic_tries(const ks_smooth_plan *plan)
 {
     const unsigned in_place = KS_OUT_SMOOTHED_MEAN | KS_OUT_SMOOTHED_COV;

@@ -260,4 +260,16 @@ int ks_smooth_plan_threads(const ks_smooth_plan *plan)
     return plan->device ? plan->device->stage.workers : plan->workers;
 }
 
+ks_status ks_smooth_plan_begins(const ks_smooth_plan *plan, const ks_model *model, ks_info *info)
+{
+    if (!plan || !model || model->size != sizeof *model || !info || info->size != sizeof *info) return KS_EINVAL;
+    const ks_smooth_plan *first = plan->chunked && !ks_steps_may_repeat(plan, model) ? plan->chunked : plan;
+    info->method = first->method;
+    info->scan = first->options.scan;
+    info->order = ks_smooth_plan_order(first);
+    info->backend = ks_smooth_plan_backend(first);
+    info->threads = ks_smooth_plan_threads(first);
+    return KS_OK;
+}
+
 size_t ks_smooth_workspace_bytes(const ks_smooth_plan *plan) { return plan ? plan->workspace : 0; }

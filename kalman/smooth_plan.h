@@ -48,7 +48,7 @@ typedef struct ks_plan_run {
     atomic_int canceled;
     const void *caller; /* its thread, see ks_this_thread() */
     int64_t done, total; /* for the progress function */
-    int watched, sharp;  /* a scan in chunks is to end, and has ended, at a sharp prediction: ks_sharp() */
+    int watched, sharp;  /* a scan in chunks is to end, and has ended, where it is not sure of its digits */
 } ks_plan_run;
 
 /** Whether a view can be read: `steps` rows of `block` numbers, for all series; and an output be written. */
@@ -142,6 +142,8 @@ int ks_automatic_tries(const ks_smooth_plan *plan);
 int ks_automatic_scans(const ks_smooth_plan *plan);
 /** Whether it may run on a device, and the device would be ahead. */
 int ks_automatic_offloads(const ks_smooth_plan *plan);
+/** Whether covariances of steps may repeat with such a model, of which strides are looked at. */
+int ks_steps_may_repeat(const ks_smooth_plan *plan, const ks_model *model);
 void ks_automatic_run(ks_plan_run *run, void *work);
 /** Whether the plan's scans re-run chunks rather than keep an element for each step. */
 int ks_scan_reruns(const ks_smooth_plan *plan);

@@ -326,6 +326,11 @@ KS_API ks_blocktri_order ks_smooth_plan_order(const ks_smooth_plan *plan);
  *  left to the library and a run changes it, ks_info.threads may tell others. 1 if plan is NULL. */
 KS_API int ks_smooth_plan_threads(const ks_smooth_plan *plan);
 
+/** What a run of the plan with such a model begins with, of which only strides are looked at: method, scan, order, backend and
+ *  threads go to `info`. Where the method is left to the library the run may go on with another one, which its own ks_info
+ *  tells. KS_EINVAL if plan or model is NULL or a size is wrong. */
+KS_API ks_status ks_smooth_plan_begins(const ks_smooth_plan *plan, const ks_model *model, ks_info *info);
+
 /** Bytes of workspace that one run needs, a multiple of 64 and aligned to it. 0 if plan is NULL. */
 KS_API size_t ks_smooth_workspace_bytes(const ks_smooth_plan *plan);
 

@@ -1,4 +1,5 @@
-/* scan_chunks.c -- reduce, scan, re-run: the chunked form of the parallel filter and RTS smoother.
+/* scan_chunks.c -- reduce, scan, re-run: the chunked form of the parallel filter, and of the RTS smoother from smoothing
+ * elements, which is for what rts_chunks.c will not do for.
  *
  * Elements are never stored. A chunk's aggregate is made by ordinary steps in double that carry their
  * sensitivity to what lies before the chunk, or behind it (absorb_text.h); the aggregates are scanned;

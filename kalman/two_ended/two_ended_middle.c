@@ -34,9 +34,7 @@ int64_t ks_left_steps_most(const ks_smooth_plan *plan)
 
 int ks_may_repeat(const ks_plan_run *run)
 {
-    const ks_model *m = run->model;
-    return !m->F.step_stride && !m->Q.step_stride && !m->H.step_stride && !m->R.step_stride &&
-           run->plan->options.steady_state != KS_STEADY_STATE_COMPUTE;
+    return ks_steps_may_repeat(run->plan, run->model);
 }
 
 /** The step of the i-th row that is looked at, of LOOKED_AT. */

@@ -55,6 +55,17 @@ static size_t library_work(const ks_run *run)
     return run->settings->signal && signal > smooth ? signal : smooth;
 }
 
+/* What the run begins with, by which arrays vary with the step. */
+static void find_beginning(ks_run *run)
+{
+    ks_model model = KS_MODEL_INIT;
+    ks_view *const views[] = {&model.F, &model.Q, &model.H, &model.R};
+    static const ks_input_name arrays[] = {KS_INPUT_F, KS_INPUT_Q, KS_INPUT_H, KS_INPUT_R};
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; ++i)
+        views[i]->step_stride = run->input->arrays[arrays[i]].fit.per_step;
+    ks_smooth_plan_begins(run->plan, &model, &run->info);
+}
+
 static ks_exit make_plan(ks_run *run, ks_failure *failure)
 {
     const ks_settings *settings = run->settings;
@@ -83,18 +94,13 @@ static ks_exit make_plan(ks_run *run, ks_failure *failure)
                                                    input->nx, input->ny, &options);
     run->device_bytes = ks_smooth_device_bytes(input->T, input->B, input->nx, input->ny, &options);
     if (status != KS_OK) return ks_explain_plan(status, settings, run->device_bytes, failure);
-    run->info.backend = ks_smooth_plan_backend(run->plan);
-    if (run->info.backend == KS_BACKEND_CPU) run->device_bytes = 0;
+    find_beginning(run);
+    if (ks_smooth_plan_backend(run->plan) == KS_BACKEND_CPU) run->device_bytes = 0;
     if (!settings->quiet) {
         ks_note_backend(run->plan, settings->job);
-        if (settings->dry_run) ks_note_tried(run->plan, settings, NULL);
-        ks_note_scan(run->plan, settings);
+        ks_note_scan(&run->info, settings);
         ks_note_steady_state(run->plan, settings, input);
     }
-    run->info.method = ks_smooth_plan_method(run->plan);
-    run->info.scan = settings->scan;
-    run->info.order = ks_smooth_plan_order(run->plan);
-    run->info.threads = ks_smooth_plan_threads(run->plan);
     run->work_bytes = ks_size_sum(library_work(run), ks_results_hidden_bytes(&run->results));
     return KS_EXIT_DONE;
 }

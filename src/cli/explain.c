@@ -68,26 +68,27 @@ void ks_note_backend(const ks_smooth_plan *plan, ks_job job)
 
 void ks_note_tried(const ks_smooth_plan *plan, const ks_settings *settings, const ks_info *info)
 {
-    const char *scan = settings->job == KS_JOB_SMOOTH ? "scan-rts" : "scan";
     if (settings->backend != KS_BACKEND_AUTO || settings->method != KS_METHOD_AUTO ||
-        ks_smooth_plan_declined(plan) != KS_OK)
+        ks_smooth_plan_declined(plan) != KS_OK || info->backend != KS_BACKEND_CPU)
         return;
-    if (!info)
-        fprintf(stderr, "kalscan: note: --backend auto tries method %s on the device first, if the model varies\n", scan);
-    else if (info->backend == KS_BACKEND_CPU)
-        fprintf(stderr, "kalscan: note: --backend auto ran method %s on the CPU: the model is constant, or method %s "
-                "on the device would not do\n", ks_method_name(info->method), scan);
+    fprintf(stderr, "kalscan: note: --backend auto ran method %s on the CPU: the model is constant, or method %s "
+            "on the device would not do\n", ks_method_name(info->method),
+            settings->job == KS_JOB_SMOOTH ? "scan-rts" : "scan");
 }
 
-void ks_note_scan(const ks_smooth_plan *plan, const ks_settings *settings)
+void ks_note_scan(const ks_info *begins, const ks_settings *settings)
 {
     char scan[64];
-    const ks_method method = ks_smooth_plan_method(plan);
-    ks_scan_text(method, settings->scan, settings->scan_threshold, scan);
-    if (!settings->scan_given || strcmp(scan, "none") != 0) return;
-    fprintf(stderr, "kalscan: note: --scan has no effect: method %s, which auto chose, has no scan; "
-            "--method %s has one\n", ks_method_name(method),
-            settings->job == KS_JOB_SMOOTH ? "scan-rts" : "scan");
+    const char *method = ks_method_name(begins->method);
+    const char *other = settings->job == KS_JOB_SMOOTH ? "scan-rts" : "scan";
+    ks_scan_text(begins->method, begins->scan, settings->scan_threshold, scan);
+    if (!settings->scan_given) return;
+    if (strcmp(scan, "none") == 0)
+        fprintf(stderr, "kalscan: note: --scan has no effect: method %s, which auto chose, has no scan; "
+                "--method %s has one\n", method, other);
+    else if (settings->method == KS_METHOD_AUTO && begins->scan != settings->scan)
+        fprintf(stderr, "kalscan: note: --scan has no effect: auto chose method %s with scan %s; "
+                "--method %s takes others\n", method, scan, other);
 }
 
 bool ks_computes_each_step(ks_method method, ks_scan_algorithm scan, bool device)

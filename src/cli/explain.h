@@ -14,12 +14,11 @@ ks_exit ks_explain_plan(ks_status status, const ks_settings *settings, size_t de
 /** Where --backend auto has found no device to run a plan on: one line about it on stderr. */
 void ks_note_backend(const ks_smooth_plan *plan, ks_job job);
 
-/** Where --backend auto may try a device before the plan's method, and where it has and that did not do: one line about
- *  it on stderr. `info` is NULL before the run. */
+/** Where --backend auto might have run on a device what it has run on the CPU: one line about it on stderr. */
 void ks_note_tried(const ks_smooth_plan *plan, const ks_settings *settings, const ks_info *info);
 
-/** Where --scan was given and the method that auto chose has none: one line about it on stderr. */
-void ks_note_scan(const ks_smooth_plan *plan, const ks_settings *settings);
+/** Where --scan was given and the method that auto begins with has none or another: one line about it on stderr. */
+void ks_note_scan(const ks_info *begins, const ks_settings *settings);
 
 /** Whether a method computes each step whatever the word for the steady state. */
 bool ks_computes_each_step(ks_method method, ks_scan_algorithm scan, bool device);

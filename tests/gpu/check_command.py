@@ -332,7 +332,7 @@ def left_open():
 
 
 def left_to_choose():
-    """What tries a device first is said before, and where the CPU has done it afterwards."""
+    """What begins on a device says so, and where the CPU has done it."""
     with h5py.File("long.h5", "w") as f:
         f.create_dataset("y", (35, 100000, 1), "f4", chunks=(1, 100000, 1), fillvalue=np.nan)  # takes no room
         for name in "FQ":
@@ -340,8 +340,11 @@ def left_to_choose():
         f["model/H"], f["model/R"] = np.ones((1, 4)), np.ones((1, 1))
         f["model/m0"], f["model/P0"] = np.zeros(4), np.eye(4)
     for job, method in (("smooth", "scan-rts"), ("filter", "scan")):
-        done = run(job, "long.h5", "--dry-run", "--backend", "auto")
-        assert done.returncode == 0 and f"tries method {method} on the device first" in done.stderr, done.stderr
+        done = run(job, "long.h5", "--dry-run", "--backend", "auto", "--json", "--steady-state", "compute")
+        told = json.loads(done.stdout)
+        assert (told["method"], told["scan"], told["backend"]) == (method, "chunked", "cuda"), told
+        done = run(job, "long.h5", "--dry-run", "--backend", "auto", "--json")
+        assert json.loads(done.stdout)["backend"] == "cpu", done.stdout
         done = run(job, "long.h5", "--dry-run", "--backend", "auto", "--device", "2")
         assert done.returncode == 0 and "on the CPU: no such device" in done.stderr, done.stderr
     done = run("filter", "long.h5", "--backend", "auto")

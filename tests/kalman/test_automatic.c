@@ -321,21 +321,41 @@ static void failures(void **state)
         }
 }
 
-/** A plan that may take either says so. */
+/** A plan that may take either says so, and what a run with a model begins with. */
 static void plans(void **state)
 {
     (void)state;
     ks_context_options resources = KS_CONTEXT_OPTIONS_INIT;
     ks_context *context = NULL;
-    resources.threads = 2;
+    resources.threads = 8;
     assert_int_equal(ks_context_create(&context, &resources), KS_OK);
-    for (int threads = 1; threads < 3; ++threads) {
+    static const struct { int threads; ks_method method, varies; } cases[] = {
+        { 1, KS_METHOD_SEQUENTIAL, KS_METHOD_SEQUENTIAL },
+        { 2, KS_METHOD_TWO_ENDED, KS_METHOD_TWO_ENDED },
+        { 8, KS_METHOD_TWO_ENDED, KS_METHOD_SCAN_RTS },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         ks_smooth_options o = options_of(&automatic, KS_F64, outputs);
         ks_smooth_plan *plan = NULL;
-        o.threads = threads;
+        ks_model model = KS_MODEL_INIT;
+        ks_info info = KS_INFO_INIT;
+        o.threads = cases[i].threads;
         assert_int_equal(ks_smooth_plan_create(&plan, context, T, 1, 4, 2, &o), KS_OK);
-        assert_int_equal(ks_smooth_plan_method(plan),
-                         threads == 2 ? KS_METHOD_TWO_ENDED : KS_METHOD_SEQUENTIAL);
+        assert_int_equal(ks_smooth_plan_method(plan), cases[i].method);
+        assert_int_equal(ks_smooth_plan_begins(plan, &model, &info), KS_OK);
+        assert_int_equal(info.method, cases[i].method);
+        assert_int_equal(info.threads, cases[i].threads < 2 ? 1 : 2);
+        model.R.step_stride = 4;
+        assert_int_equal(ks_smooth_plan_begins(plan, &model, &info), KS_OK);
+        assert_int_equal(info.method, cases[i].varies);
+        assert_int_equal(info.threads, cases[i].threads);
+        if (info.method == KS_METHOD_SCAN_RTS) assert_int_equal(info.scan, KS_SCAN_CHUNKED);
+        assert_int_equal(info.backend, KS_BACKEND_CPU);
+        assert_int_equal(ks_smooth_plan_begins(NULL, &model, &info), KS_EINVAL);
+        assert_int_equal(ks_smooth_plan_begins(plan, NULL, &info), KS_EINVAL);
+        assert_int_equal(ks_smooth_plan_begins(plan, &model, NULL), KS_EINVAL);
+        info.size = 1;
+        assert_int_equal(ks_smooth_plan_begins(plan, &model, &info), KS_EINVAL);
         ks_smooth_plan_destroy(plan);
     }
     ks_context_destroy(context);
