@@ -7,7 +7,7 @@
  * its beginning and from where each chunk began. Where these two differ digits are lost. */
 #include <math.h>
 #include <string.h>
-#include "wide_rows.h"
+#include "scan_chunks.h"
 
 /** What asking takes: each of two filters with its estimate, what it predicts, and that as a covariance. */
 typedef struct asking {
@@ -58,17 +58,9 @@ static void border(const ks_scan_method *m, int64_t c, void *x, void *P)
 
 void ks_chunk_look(ks_scan_method *m, ks_scan_worker *w, int64_t c, const ks_state *end)
 {
-    const ks_smooth_plan *plan = m->plan;
-    const int64_t n = plan->nx;
     if (c == m->chunks - 1) return;
-    ks_state own = { w->state.mean, w->state.cov, end->form, KS_NOT_STEADY };
-    plan->kernels->widen(n, end->x, own.x);
-    plan->kernels->widen(n * n, end->C, own.C);
-    plan->aggregates->square(plan->nx, &own, w->scratch);
     border(m, c, w->results.mean, w->results.cov);
-    if (ks_estimates_disagree(plan->nx, w->results.mean, w->results.cov, w->state.mean, w->state.cov,
-                              KS_CHUNKS_SUSPECT(m->a.single), ks_unit_roundoff(m->a.single)))
-        atomic_store(&m->doubtful, 1);
+    if (ks_chunk_differs(m, w, end, w->results.mean, w->results.cov)) atomic_store(&m->doubtful, 1);
 }
 
 /** Step k of filter i, with what it predicts and comes to. Returns its term of the log-likelihood, no number where the

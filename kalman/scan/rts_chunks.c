@@ -39,21 +39,6 @@ static void meet_ends(void *arg, int64_t begin, int64_t end, int worker)
     }
 }
 
-/** Where chunk `chunk` > 0 has come to, the end of the one before, it is to meet what that has gone back from. */
-static void look_at_border(ks_scan_method *m, ks_chunk_memory *c, int64_t chunk, const ks_state *state)
-{
-    const ks_smooth_plan *plan = m->plan;
-    const int64_t n = plan->nx;
-    ks_state own = { c->worker.state.mean, c->worker.state.cov, state->form, KS_NOT_STEADY };
-    plan->kernels->widen(n, state->x, own.x);
-    plan->kernels->widen(n * n, state->C, own.C);
-    plan->aggregates->square(plan->nx, &own, c->worker.scratch);
-    if (ks_estimates_disagree(plan->nx, own.x, own.C, (const double *)m->met.mean + (chunk - 1) * n,
-                              (const double *)m->met.cov + (chunk - 1) * n * n, KS_CHUNKS_SUSPECT(m->a.single),
-                              ks_unit_roundoff(m->a.single)))
-        atomic_store(&m->apart, 1);
-}
-
 /** Chunk `chunk` from its end to that of the one before. Returns 0, or -1. */
 static int go_back(ks_scan_method *m, ks_chunk_memory *c, int64_t chunk)
 {
@@ -77,7 +62,10 @@ static int go_back(ks_scan_method *m, ks_chunk_memory *c, int64_t chunk)
     if (plan->kernels->smooth(&m->a.series, k0, k1, &state, &kept, &m->a.back, c->scratch, tally) ||
         ks_scan_progress(m, k1 - k0))
         return -1;
-    if (chunk > 0) look_at_border(m, c, chunk, &state);
+    /* Where it has come to, the end of the chunk before, it is to meet what that has gone back from. */
+    if (chunk > 0 && ks_chunk_differs(m, &c->worker, &state, (const double *)m->met.mean + (chunk - 1) * n,
+                                      (const double *)m->met.cov + (chunk - 1) * n * n))
+        atomic_store(&m->apart, 1);
     if (k0 == 0) {
         /* The smoothed prior is made from here. */
         ks_state start = { m->start.mean, m->start.cov, state.form, KS_NOT_STEADY };
@@ -108,7 +96,7 @@ int ks_rts_chunks(ks_scan_method *m)
     if (ks_scan_suffixes(m)) return -1;
     m->run->info->rounds += m->chunks > 1 ? 2 : 1;
     ks_parallel_for(plan->context, plan->workers, m->chunks - 1, meet_ends, m);
-    if (atomic_load(&m->apart)) return 0;
+    if (atomic_load(&m->apart)) return ks_scan_progress(m, plan->T / plan->workers);
     ks_parallel_for(plan->context, plan->workers, m->chunks, back_over_chunks, m);
     for (int64_t c = 0; c < m->chunks; ++c)
         if (m->chunk_tally[c].bad_step >= 0) return -1;

@@ -34,16 +34,19 @@ void ks_chunk_open(ks_carver *carver, const ks_scan_method *m, void *scratch, ks
     carve(carver, m->plan, c);
 }
 
+void ks_chunk_tell(const ks_tally *own, ks_tally *tally)
+{
+    tally->elements += own->elements;
+    if (own->bad_step < 0) return;
+    tally->bad_step = own->bad_step;
+    tally->bad_row = own->bad_row;
+    tally->bad_array = own->bad_array;
+    tally->fault = own->fault;
+}
+
 void ks_chunk_close(ks_carver *carver, const ks_chunk_memory *c, ks_tally *tally)
 {
-    const ks_tally *own = &c->worker.tally;
-    tally->elements += own->elements;
-    if (own->bad_step >= 0) {
-        tally->bad_step = own->bad_step;
-        tally->bad_row = own->bad_row;
-        tally->bad_array = own->bad_array;
-        tally->fault = own->fault;
-    }
+    ks_chunk_tell(&c->worker.tally, tally);
     ks_carve_end(carver);
 }
 
@@ -140,6 +143,18 @@ int ks_root_is_ill_conditioned(const ks_smooth_plan *plan, const double *S)
         deficient &= S[i * n + n - 1] == 0;
     }
     return ill || deficient;
+}
+
+int ks_chunk_differs(const ks_scan_method *m, ks_scan_worker *w, const ks_state *state, const double *x, const double *P)
+{
+    const ks_smooth_plan *plan = m->plan;
+    const int64_t n = plan->nx;
+    ks_state own = { w->state.mean, w->state.cov, state->form, KS_NOT_STEADY };
+    plan->kernels->widen(n, state->x, own.x);
+    plan->kernels->widen(n * n, state->C, own.C);
+    plan->aggregates->square(plan->nx, &own, w->scratch);
+    return ks_estimates_disagree(plan->nx, x, P, own.x, own.C, KS_CHUNKS_SUSPECT(m->a.single),
+                                 ks_unit_roundoff(m->a.single));
 }
 
 /** Alg. 7: the estimate that a chunk begins from is asked for again on the way back. */

@@ -19,6 +19,8 @@ void ks_chunk_open(ks_carver *carver, const ks_scan_method *m, void *scratch, ks
 
 /** Add what the chunk's own worker counted, or its fault, to the chunk's tally. Each has one tally, so no two threads
  *  write the same. */
+void ks_chunk_tell(const ks_tally *own, ks_tally *tally);
+/** The same of an open chunk, which is closed. */
 void ks_chunk_close(ks_carver *carver, const ks_chunk_memory *c, ks_tally *tally);
 
 /** The estimate in the worker's state as one in the plan's precision: a square root made in double, which stays there in
@@ -28,6 +30,10 @@ ks_state ks_chunk_state(const ks_scan_method *m, const ks_chunk_memory *c);
 /** Whether such a root S is of a covariance that has lost half of its digits in some combination of states, or all of
  *  them. */
 int ks_root_is_ill_conditioned(const ks_smooth_plan *plan, const double *S);
+
+/** Whether the estimate x, P, at a border, and what a chunk has come to there, in the plan's precision, disagree.
+ *  w->state is scratch. */
+int ks_chunk_differs(const ks_scan_method *m, ks_scan_worker *w, const ks_state *state, const double *x, const double *P);
 
 /** Room for the aggregates that are scanned from the end, and for the smoothed estimates at the ends of chunks. */
 void ks_chunk_information_carve(ks_carver *carver, ks_scan_method *m);

@@ -170,13 +170,8 @@ static void back_over_chunk(ks_scan_method *m, back_memory *c, int64_t chunk)
     }
     if (chunk > 0 && !rc) keep_before(m, c, chunk, first);
     ks_tally *const tally = &m->chunk_tally[chunk];
-    tally->elements += own->elements;
+    ks_chunk_tell(own, tally);
     if (own->sharp >= 0) tally->sharp = own->sharp;
-    if (own->bad_step < 0) return;
-    tally->bad_step = own->bad_step;
-    tally->bad_row = own->bad_row;
-    tally->bad_array = own->bad_array;
-    tally->fault = own->fault;
 }
 
 static void back_over_chunks(void *arg, int64_t begin, int64_t end, int worker)
