@@ -13,8 +13,8 @@
  * docs/performance.md, "What auto takes". */
 enum { FEW_STATES = 8, MOST_STATES = 64, LEAST_STEPS = 500, LEAST_STEPS_OF_FEW = 5000 };
 
-/* On one thread a scan in chunks takes 2.3 to 3.9 times as long as both ends on two where the model varies, 3.3 to 4.7
- * times in single precision, that of a filter 2.2 to 3.6 and 2.8 to 5.6 times as long as the sequential method on one:
+/* On one thread a scan in chunks takes 2.3 to 3.8 times as long as both ends on two where the model varies, 3.4 to 4.8
+ * times in single precision, that of a filter 2.8 to 3.5 and 3.3 to 5.6 times as long as the sequential method on one:
  * from so many threads on it is predicted to be faster, four fifths of a thread being counted. */
 enum { THREADS_FOR_CHUNKS = 6, THREADS_FOR_SINGLE_CHUNKS = 8, STEPS_OF_A_THREAD = 500 };
 
@@ -159,7 +159,7 @@ static int scan_stands(ks_plan_run *run, void *work)
 void ks_automatic_run(ks_plan_run *run, void *work)
 {
     const ks_smooth_plan *plan = run->plan;
-    if (plan->chunked && !ks_may_repeat(run)) {
+    if (plan->chunked && !ks_steps_may_repeat(plan, run->model)) {
         const ks_info untouched = *run->info;
         if (scan_stands(run, work)) return;
         *run->info = untouched;

@@ -426,7 +426,7 @@ KS_HD int64_t KS_T(ks_tiled_filter_steps)(ks_shape shape, int nx, int n, int ny,
                 if (KS_ALL(good) || exactly || !exact.may) break;
             }
             if (!KS_ALL(good)) {
-                /* What this step fails for, the one before has to stand. */
+                /* Whatever this step fails for, its prediction tells whether the one before stands. */
                 if (exact.due && !seen) {
                     KS_T(ks_tiled_predict)(nx, n, b, P, &w.step);
                     exact.refused = !KS_T(ks_exact_predicted)(nx, n, b->F, P, w.step.Pp, &w);

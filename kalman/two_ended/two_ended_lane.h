@@ -56,9 +56,6 @@ int64_t ks_left_steps_most(const ks_smooth_plan *plan);
 /** The largest of the sums over (y - d)² / R_ii of some rows, spread over the series. */
 double ks_size_of_observations(const ks_smooth_plan *plan, const ks_series *s);
 
-/** Whether steps of the covariances may repeat, and are looked up where they do. */
-int ks_may_repeat(const ks_plan_run *run);
-
 /** Whether one half alone is ahead of both where its steps repeat, and whether they may do so early: the model allows
  *  it and no entry seems to be missing. */
 int ks_alone_where_repeated(const ks_lane *l);

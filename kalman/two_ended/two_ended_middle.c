@@ -32,11 +32,6 @@ int64_t ks_left_steps_most(const ks_smooth_plan *plan)
     return plan->T - plan->T / (plan->nx <= 4 ? 5 : 4);
 }
 
-int ks_may_repeat(const ks_plan_run *run)
-{
-    return ks_steps_may_repeat(run->plan, run->model);
-}
-
 /** The step of the i-th row that is looked at, of LOOKED_AT. */
 static int64_t looked_at(const ks_series *s, int64_t i)
 {
@@ -77,14 +72,14 @@ int64_t ks_left_steps_of(const ks_plan_run *run, const ks_series *s)
 {
     const ks_smooth_plan *plan = run->plan;
     if (s->Q.stride) return plan->T - right_steps(plan);
-    if (plan->nx >= LEAST_REPEATED && plan->nx <= MOST_REPEATED && ks_may_repeat(run) && whole_rows(plan, s))
+    if (plan->nx >= LEAST_REPEATED && plan->nx <= MOST_REPEATED && ks_steps_may_repeat(plan, run->model) && whole_rows(plan, s))
         return ks_left_steps_most(plan);
     return plan->T - right_steps_of_inverse(plan);
 }
 
 int ks_alone_where_repeated(const ks_lane *l)
 {
-    return l->run->plan->nx > MOST_BOTH && ks_may_repeat(l->run);
+    return l->run->plan->nx > MOST_BOTH && ks_steps_may_repeat(l->run->plan, l->run->model);
 }
 
 int ks_may_repeat_early(const ks_lane *l)

@@ -95,7 +95,10 @@ static ks_exit make_plan(ks_run *run, ks_failure *failure)
     run->device_bytes = ks_smooth_device_bytes(input->T, input->B, input->nx, input->ny, &options);
     if (status != KS_OK) return ks_explain_plan(status, settings, run->device_bytes, failure);
     find_beginning(run);
-    if (ks_smooth_plan_backend(run->plan) == KS_BACKEND_CPU) run->device_bytes = 0;
+    options.method = run->info.method;
+    options.scan = run->info.scan;
+    run->device_bytes = run->info.backend == KS_BACKEND_CPU ? 0 : ks_smooth_device_bytes(
+                                input->T, input->B, input->nx, input->ny, &options);
     if (!settings->quiet) {
         ks_note_backend(run->plan, settings->job);
         ks_note_scan(&run->info, settings);

@@ -311,8 +311,7 @@ static ks_state carried(full *f, const void *carry)
     const ks_state state = {x, C, KS_FORM_ORDINARY, KS_NOT_STEADY};
     const ks_sink from = {(char *)full_spare_element(f), 0, 0};
     const ks_sink mean = {(char *)x, 0, 0}, cov = {(char *)C, 0, 0};
-    /* Smoothing elements have mean and covariance in the same place and are the shorter ones. */
-    memcpy(full_spare_element(f), carry, f->kernels.smooth_element_bytes(f->series.nx));
+    memcpy(full_spare_element(f), carry, f->kernels.filter_element_bytes(f->series.nx));
     f->kernels.filter_extract(f->series.nx, 0, 1, from, mean, cov);
     return state;
 }

@@ -343,6 +343,7 @@ def left_to_choose():
         done = run(job, "long.h5", "--dry-run", "--backend", "auto", "--json", "--steady-state", "compute")
         told = json.loads(done.stdout)
         assert (told["method"], told["scan"], told["backend"]) == (method, "chunked", "cuda"), told
+        assert told["bytes"]["device"] > 0, told
         done = run(job, "long.h5", "--dry-run", "--backend", "auto", "--json")
         assert json.loads(done.stdout)["backend"] == "cpu", done.stdout
         done = run(job, "long.h5", "--dry-run", "--backend", "auto", "--device", "2")

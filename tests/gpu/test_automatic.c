@@ -119,16 +119,7 @@ static void falls_back(void **state)
         g->y.f64[41] = (double)INFINITY;
         takes(g, job, &steps[job], KS_BACKEND_CPU, KS_EMODEL, 0);
         golden_free(g);
-        /* What moves is observed exactly a step later. */
-        g = model_random((model_spec){ 953, 60, 1, 2, 1, KS_PRIOR_X1, VARIES_F });
-        for (int64_t k = 0; k < g->T; ++k) {
-            double *F = model_block(&g->F, 0, k);
-            F[0] = F[1] = 1;
-            F[2] = 0;
-            F[3] = k % 2 ? .5 : .75;
-        }
-        g->Q.f64[0] = g->Q.f64[1] = g->Q.f64[2] = g->R.f64[0] = g->H.f64[1] = 0;
-        model_round(g);
+        g = model_observed_late(60);
         takes(g, job, &steps[job], KS_BACKEND_CPU, KS_OK, 0);
         golden_free(g);
     }

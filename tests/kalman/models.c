@@ -294,3 +294,17 @@ void model_change_basis(golden *g, const double *M, const double *M_inverse)
     free(Mt);
     free(copy);
 }
+
+golden *model_observed_late(int64_t T)
+{
+    golden *g = model_random((model_spec){ 31, T, 1, 2, 1, KS_PRIOR_X1, VARIES_F });
+    for (int64_t k = 0; k < T; ++k) {
+        double *F = model_block(&g->F, 0, k);
+        F[0] = F[1] = 1;
+        F[2] = 0;
+        F[3] = k % 2 ? .5 : .75;
+    }
+    g->Q.f64[0] = g->Q.f64[1] = g->Q.f64[2] = g->R.f64[0] = g->H.f64[1] = 0;
+    model_round(g);
+    return g;
+}

@@ -36,6 +36,10 @@ typedef struct model_spec {
  *  with golden_free(). */
 golden *model_random(model_spec spec);
 
+/** T steps of two states that vary, of which the first is observed exactly and the second moves it a step later, as nothing
+ *  else does: what knows nothing of the step before has no innovation. Free with golden_free(). */
+golden *model_observed_late(int64_t T);
+
 /** Series b of g, steps k0 .. k0 + T - 1, every array given step by step. Row 0 of F, Q, u is that
  *  of step k0. */
 golden *model_slice(const golden *g, int64_t b, int64_t k0, int64_t T);
