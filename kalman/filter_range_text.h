@@ -7,7 +7,7 @@
 /** Innovation outputs of step k: the residual of every entry present, its covariance, from its
  *  square root Se where there is one and from the prediction Pp otherwise, and the residual whitened
  *  by a Cholesky factor; NaN where missing. */
-KS_HD_COLD void KS_T(ks_write_innovation)(const ks_series *s, int64_t k, const KS_NUM *xp,
+KS_HD_SAME void KS_T(ks_write_innovation)(const ks_series *s, int64_t k, const KS_NUM *xp,
                                           const KS_NUM *Pp, const KS_T(ks_observation) *o,
                                           const KS_NUM *whitened, const KS_NUM *Se,
                                           const ks_forward_sinks *to, KS_NUM *W)

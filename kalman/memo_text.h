@@ -113,17 +113,10 @@ KS_HD int KS_T(ks_memo_alike)(int n, const KS_NUM *a, const KS_NUM *b)
     return a[0] == b[0] && a[n / 3] == b[n / 3] && a[n / 2] == b[n / 2] && a[n - 1] == b[n - 1];
 }
 
-/** The slot whose key is a (ka) and b (kb), or -1. Where the step before came from a slot, too,
- *  memo->last says which, and b need not be compared with what followed it last time. */
-KS_HD int KS_T(ks_memo_find)(KS_T(ks_memo) *memo, const KS_NUM *a, const KS_NUM *b)
+/** The slot whose key is a (ka) and b (kb), of all that are in use, or -1. */
+KS_HD_SAME int KS_T(ks_memo_search)(KS_T(ks_memo) *memo, const KS_NUM *a, const KS_NUM *b)
 {
     const int ka = memo->ka, kb = memo->kb, last = memo->last;
-    if (memo->used == 0) return -1;
-    if (last >= 0 && memo->follower[last] >= 0) {
-        const int at = memo->follower[last];
-        if (ka == 0 || KS_T(ks_memo_same)(ka, memo->base + (int64_t)at * memo->size, a))
-            return memo->last = at;
-    }
     for (int at = 0; at < memo->used; ++at) {
         const KS_NUM *slot = memo->base + (int64_t)at * memo->size;
         if (!KS_T(ks_memo_alike)(kb, slot + ka, b) || !KS_T(ks_memo_same)(kb, slot + ka, b) ||
@@ -136,6 +129,20 @@ KS_HD int KS_T(ks_memo_find)(KS_T(ks_memo) *memo, const KS_NUM *a, const KS_NUM 
     return -1;
 }
 
+/** The same. Where the step before came from a slot, too, memo->last says which, and b need not be compared with what
+ *  followed it last time. */
+KS_HD int KS_T(ks_memo_find)(KS_T(ks_memo) *memo, const KS_NUM *a, const KS_NUM *b)
+{
+    const int ka = memo->ka, last = memo->last;
+    if (memo->used == 0) return -1;
+    if (last >= 0 && memo->follower[last] >= 0) {
+        const int at = memo->follower[last];
+        if (ka == 0 || KS_T(ks_memo_same)(ka, memo->base + (int64_t)at * memo->size, a))
+            return memo->last = at;
+    }
+    return KS_T(ks_memo_search)(memo, a, b);
+}
+
 /** Whether find or miss will look at what comes from outside beside b. */
 KS_HD int KS_T(ks_memo_looks)(const KS_T(ks_memo) *memo, const KS_NUM *b)
 {
@@ -143,18 +150,14 @@ KS_HD int KS_T(ks_memo_looks)(const KS_T(ks_memo) *memo, const KS_NUM *b)
            KS_T(ks_memo_alike)(memo->kb, memo->mark + memo->ka, b);
 }
 
-/** A step that is in no slot, with key a and b, is about to be taken: the slot that is to receive its
- *  results, key already there, or NULL. It counts when ks_memo_keep() says that all is there. */
-KS_HD KS_NUM *KS_T(ks_memo_miss)(KS_T(ks_memo) *memo, const KS_NUM *a, const KS_NUM *b)
+/** A step with key a and b, of which more is to be looked at or written than ks_memo_miss() does. */
+KS_HD_SAME KS_NUM *KS_T(ks_memo_take)(KS_T(ks_memo) *memo, const KS_NUM *a, const KS_NUM *b)
 {
     const int ka = memo->ka, kb = memo->kb;
-    memo->last = -1;
     if (memo->record == 0) {
         if (memo->since < KS_MEMO_SLOTS) {
             memo->since += 1;
-            if (memo->since <= memo->slots && KS_T(ks_memo_alike)(kb, memo->mark + ka, b) &&
-                KS_T(ks_memo_same)(kb, memo->mark + ka, b) &&
-                KS_T(ks_memo_same)(ka, memo->mark, a)) {
+            if (KS_T(ks_memo_same)(kb, memo->mark + ka, b) && KS_T(ks_memo_same)(ka, memo->mark, a)) {
                 memo->record = memo->since;
                 memo->since = KS_MEMO_SLOTS;
             }
@@ -174,6 +177,19 @@ KS_HD KS_NUM *KS_T(ks_memo_miss)(KS_T(ks_memo) *memo, const KS_NUM *a, const KS_
     KS_T(ks_copy)(ka, a, slot);
     KS_T(ks_copy)(kb, b, slot + ka);
     return slot;
+}
+
+/** A step that is in no slot, with key a and b, is about to be taken: the slot that is to receive its
+ *  results, key already there, or NULL. It counts when ks_memo_keep() says that all is there. */
+KS_HD KS_NUM *KS_T(ks_memo_miss)(KS_T(ks_memo) *memo, const KS_NUM *a, const KS_NUM *b)
+{
+    memo->last = -1;
+    if (memo->record == 0 && memo->since < KS_MEMO_SLOTS &&
+        (memo->since >= memo->slots || !KS_T(ks_memo_alike)(memo->kb, memo->mark + memo->ka, b))) {
+        memo->since += 1;
+        return NULL;
+    }
+    return KS_T(ks_memo_take)(memo, a, b);
 }
 
 /** The slot for a step that from now on comes to what goes in, key a and b: nothing else is remembered. */

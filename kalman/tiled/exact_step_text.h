@@ -75,6 +75,15 @@ KS_HD_COLD int KS_T(ks_exact_predicted)(int nx, int n, const KS_NUM *F, const KS
            KS_T(ks_pivots_stand)(nx, 1 / KS_GROWTH, F, P, n, pivot, inverse_d);
 }
 
+/** The same of the prediction that b makes of P. */
+KS_HD_SAME int KS_T(ks_exact_next)(int nx, int n, const KS_T(ks_blocks) *b, const KS_NUM *P, const KS_T(ks_tiled_memory) *w)
+{
+    KS_T(ks_tiled) step = w->step;
+    step.prefetch = NULL;
+    KS_T(ks_tiled_predict)(nx, n, b, P, &step);
+    return KS_T(ks_exact_predicted)(nx, n, b->F, P, step.Pp, w);
+}
+
 /** Whether one of m entries, with the factors `made` of their innovation, Lᵀ with rows ld apart, exceeds its limit. */
 KS_HD int KS_T(ks_exact_observes)(int m, int ld, const KS_NUM *limit, const KS_T(ks_tiled_slot) *made)
 {

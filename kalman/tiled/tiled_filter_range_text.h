@@ -2,7 +2,7 @@
  * and tiled_range_text.h. For plain C on the CPU. */
 
 /** Predictions and innovations of step k to the outputs that ask for them. */
-KS_HD_COLD void KS_T(ks_tiled_write_more)(const ks_series *s, int n, int64_t k,
+KS_HD_SAME void KS_T(ks_tiled_write_more)(const ks_series *s, int n, int64_t k,
                                           const KS_NUM *predicted, const KS_NUM *inverse_d,
                                           const KS_T(ks_tiled_memory) *w,
                                           const ks_forward_sinks *to)
@@ -155,7 +155,7 @@ KS_HD void KS_T(ks_tiled_write_gain)(ks_shape shape, int n, int m, int ny, const
 
 /** What a step leaves besides its estimate to the outputs that few ask for, and to those who follow
  *  (gains, where it is not NULL); looks: the variances before it are in w->xn. */
-KS_HD_COLD void KS_T(ks_tiled_write_rest)(const ks_series *s, int n, int64_t k, int m,
+KS_HD_SAME void KS_T(ks_tiled_write_rest)(const ks_series *s, int n, int64_t k, int m,
                                           const KS_NUM *P,
                                           const KS_T(ks_tiled_slot) *made,
                                           const KS_T(ks_tiled_memory) *w, int looks,
@@ -286,7 +286,7 @@ KS_HD int64_t KS_T(ks_tiled_filter_steps)(ks_shape shape, int nx, int n, int ny,
     /* Nine to eleven states: none, known in advance. */
     const int queues = KS_QUEUES_FROM(12, shape, nx) && (KS_KNOWN(nx) || !KS_THREE_TILES(n));
     ks_prefetch later = { .rows = 0 }, *const prefetch = queues ? &later : NULL;
-    KS_T(ks_tiled_memory) w = KS_T(ks_tiled_begin)(nx, n, ny, memory);
+    KS_T(ks_tiled_memory) w = KS_T(ks_tiled_begin)(nx, n, ny, state, memory);
     w.step.prefetch = prefetch;
     /* What waits for the backward pass goes straight to its place, else the filtered estimate does;
      * where rows need no padding the covariance is made there. */
@@ -302,8 +302,6 @@ KS_HD int64_t KS_T(ks_tiled_filter_steps)(ks_shape shape, int nx, int n, int ny,
     const int turns = s->H.stride || s->R.stride, ahead = KS_T(ks_steps_ahead)(shape);
     KS_T(ks_blocks) all = { 0 }, some;
     KS_NUM *P = w.P;
-    KS_T(ks_copy)(nx, (const KS_NUM *)state->x, w.x);
-    KS_T(ks_pad)(nx, nx, (const KS_NUM *)state->C, nx, P, n);
     KS_T(ks_memo) memo = KS_T(ks_memo_start)(n, mp, KS_T(ks_steady_pays)(s, state, k1 - k0), 0, n * n,
                                              2 * n * n + ny * (n + mp + 2), w.memo);
     const KS_T(ks_tiled_slot) fresh = { 0, w.step.Pp, w.step.Z, w.step.LT, w.step.pivot,
@@ -315,8 +313,8 @@ KS_HD int64_t KS_T(ks_tiled_filter_steps)(ks_shape shape, int nx, int n, int ny,
     int carried = 1; /* a quad's w.P is the posterior of the step before */
     unsigned known = 0; /* see ks_few_present() */
     int64_t k = k0, missing = 0;
-    KS_T(ks_tiled_transition)(shape, nx, n, s, k, 1, &w, &all);
-    KS_T(ks_tiled_channels)(shape, nx, ny, s, k, 1, &w, &all);
+    KS_T(ks_tiled_transition_any)(nx, n, s, k, 1, &w, &all);
+    KS_T(ks_tiled_channels_any)(shape, nx, ny, s, k, 1, &w, &all);
     for (; k < k1; ++k) {
         if (memo.last >= 0 && !moves && !rest && !to->gain.base && steady.stage >= KS_STEADY_REPEATS &&
             (!exact.taken || KS_T(ks_exact_all_looked)(&memo))) {
@@ -427,10 +425,7 @@ KS_HD int64_t KS_T(ks_tiled_filter_steps)(ks_shape shape, int nx, int n, int ny,
             }
             if (!KS_ALL(good)) {
                 /* Whatever this step fails for, its prediction tells whether the one before stands. */
-                if (exact.due && !seen) {
-                    KS_T(ks_tiled_predict)(nx, n, b, P, &w.step);
-                    exact.refused = !KS_T(ks_exact_predicted)(nx, n, b->F, P, w.step.Pp, &w);
-                }
+                if (exact.due && !seen) exact.refused = !KS_T(ks_exact_next)(nx, n, b, P, &w);
                 if (exact.may) k = KS_T(ks_exact_back)(nx, n, k, &P, &evidence, &missing, &tally->sharp, &w, &exact);
                 break;
             }
@@ -462,18 +457,15 @@ KS_HD int64_t KS_T(ks_tiled_filter_steps)(ks_shape shape, int nx, int n, int ny,
         if (rest) KS_T(ks_tiled_write_rest)(s, n, k, m, P, &made, &w, looks, to, gains);
     }
     if (k == k1 && exact.due && k < s->steps) {
-        KS_T(ks_tiled_transition)(shape, nx, n, s, k, 0, &w, &all);
-        w.step.prefetch = NULL;
-        KS_T(ks_tiled_predict)(nx, n, &all, P, &w.step);
-        exact.refused = !KS_T(ks_exact_predicted)(nx, n, all.F, P, w.step.Pp, &w);
+        KS_T(ks_tiled_transition_any)(nx, n, s, k, 0, &w, &all);
+        exact.refused = !KS_T(ks_exact_next)(nx, n, &all, P, &w);
         if (exact.refused) k = KS_T(ks_exact_back)(nx, n, k, &P, &evidence, &missing, &tally->sharp, &w, &exact);
     }
 #undef KS_LD
     tally->evidence = evidence;
     tally->missing += missing;
     tally->ordinary += k - k0;
-    KS_T(ks_copy)(nx, w.x, (KS_NUM *)state->x);
-    KS_T(ks_unpad)(nx, n, P, (KS_NUM *)state->C);
+    KS_T(ks_tiled_leave)(nx, n, w.x, P, state);
     state->steady = steady;
     return k;
 }

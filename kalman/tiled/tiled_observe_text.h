@@ -9,13 +9,19 @@ KS_HD int KS_T(ks_tiled_complete)(int ny, const KS_NUM *y)
     return sum == KS_LIT(0);
 }
 
-/** limit (m) <- ks_noise_limit() of the m entries of b. */
-KS_HD void KS_T(ks_tiled_limit)(ks_shape shape, int m, const KS_T(ks_blocks) *b, const KS_T(ks_tiled_memory) *w,
+/** limit (m) <- ks_noise_limit() of the m entries of b, of which there are few. */
+KS_HD void KS_T(ks_few_limit)(int m, const KS_T(ks_blocks) *b, const KS_T(ks_tiled_memory) *w, KS_NUM *limit)
+{
+    KS_T(ks_noise_limit)(m, b->R, b->ldr, KS_T(ks_noise_times)(m, b->R, b->ldr, w->work), limit);
+}
+
+/** The same of any number of entries. */
+KS_HD_SAME void KS_T(ks_tiled_limit)(ks_shape shape, int m, const KS_T(ks_blocks) *b, const KS_T(ks_tiled_memory) *w,
                                 KS_NUM *limit)
 {
     const int mp = KS_T(ks_padded)(m);
     if (shape != KS_SHAPE_TILES || m <= 4) {
-        KS_T(ks_noise_limit)(m, b->R, b->ldr, KS_T(ks_noise_times)(m, b->R, b->ldr, w->work), limit);
+        KS_T(ks_few_limit)(m, b, w, limit);
         return;
     }
     KS_NUM *LD = w->work, *LT = LD + m * mp, *pivot = LT + m * mp, *inverse_d = pivot + mp;
@@ -45,9 +51,19 @@ KS_HD void KS_T(ks_tiled_channels)(ks_shape shape, int nx, int ny, const ks_seri
             b->R = w->R;
             b->ldr = mp;
         }
-        KS_T(ks_tiled_limit)(shape, ny, b, w, w->limit);
+        if (shape == KS_SHAPE_QUAD)
+            KS_T(ks_few_limit)(ny, b, w, w->limit);
+        else
+            KS_T(ks_tiled_limit)(shape, ny, b, w, w->limit);
         b->limit = w->limit;
     }
+}
+
+/** The same of any number of states, for where a range begins. */
+KS_HD_SAME void KS_T(ks_tiled_channels_any)(ks_shape shape, int nx, int ny, const ks_series *s, int64_t k, int fresh,
+                                            const KS_T(ks_tiled_memory) *w, KS_T(ks_blocks) *b)
+{
+    KS_T(ks_tiled_channels)(shape, nx, ny, s, k, fresh, w, b);
 }
 
 /** The same of up to four entries, some of them missing, with y and d; returns how many are present, or -1 where one is

@@ -110,15 +110,23 @@ KS_HD int64_t KS_T(ks_tiled_lay_out)(int nx, int ny, void *memory, KS_T(ks_tiled
     return at;
 }
 
-/** The memory of a range that begins. Where rows are padded, what pads them must be finite and must
- *  not change from step to step; it stays zero. */
-KS_HD KS_T(ks_tiled_memory) KS_T(ks_tiled_begin)(int nx, int n, int ny, void *memory)
+/** The estimate that a range begins with, to x and P with rows n apart. */
+KS_HD_SAME void KS_T(ks_tiled_enter)(int nx, int n, const ks_state *state, KS_NUM *x, KS_NUM *P)
+{
+    KS_T(ks_copy)(nx, (const KS_NUM *)state->x, x);
+    KS_T(ks_pad)(nx, nx, (const KS_NUM *)state->C, nx, P, n);
+}
+
+/** The memory of a range that begins, with the estimate `state` in x and P. Where rows are padded, what pads them must be
+ *  finite and must not change from step to step; it stays zero. */
+KS_HD_SAME KS_T(ks_tiled_memory) KS_T(ks_tiled_begin)(int nx, int n, int ny, const ks_state *state, void *memory)
 {
     KS_T(ks_tiled_memory) w;
     (void)KS_T(ks_tiled_lay_out)(nx, ny, memory, &w);
     w.step.prefetch = NULL;
     if (n != nx)
         for (KS_NUM *p = (KS_NUM *)memory; p < w.memo; ++p) *p = KS_LIT(0);
+    KS_T(ks_tiled_enter)(nx, n, state, w.x, w.P);
     return w;
 }
 
@@ -139,6 +147,13 @@ KS_HD void KS_T(ks_unpad)(int nx, int n, const KS_NUM *A, KS_NUM *to)
         for (int c = 0; c < n; c += KS_LANES) KS_STOREV(to + i * nx + c, KS_LOADV(A + i * n + c));
     for (int i = n <= 2 * nx ? nx - 1 : 0; i < nx; ++i)
         for (int c = 0; c < nx; ++c) to[i * nx + c] = A[i * n + c];
+}
+
+/** The estimate that a range leaves, P with rows n apart, to `state`. */
+KS_HD_SAME void KS_T(ks_tiled_leave)(int nx, int n, const KS_NUM *x, const KS_NUM *P, ks_state *state)
+{
+    KS_T(ks_copy)(nx, x, (KS_NUM *)state->x);
+    KS_T(ks_unpad)(nx, n, P, (KS_NUM *)state->C);
 }
 
 /** Padded rows of B <- A (nx, nx), n other than nx; nothing behind A is read, and what pads B is or stays zero. */
@@ -329,6 +344,13 @@ KS_HD void KS_T(ks_tiled_transition)(ks_shape shape, int nx, int n, const ks_ser
         KS_T(ks_copy)(nx, (const KS_NUM *)ks_row(s->u, k - s->shift), w->u);
         b->u = w->u;
     }
+}
+
+/** The same of any number of states, for where a range begins or ends: the steps in between have copies for theirs. */
+KS_HD_SAME void KS_T(ks_tiled_transition_any)(int nx, int n, const ks_series *s, int64_t k, int fresh,
+                                              const KS_T(ks_tiled_memory) *w, KS_T(ks_blocks) *b)
+{
+    KS_T(ks_tiled_transition)(KS_SHAPE_TILES, nx, n, s, k, fresh, w, b);
 }
 
 KS_HD int KS_T(ks_tiled_finite)(int nx, int n, const KS_NUM *x, const KS_NUM *P)

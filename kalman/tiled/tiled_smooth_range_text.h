@@ -125,13 +125,11 @@ KS_HD int64_t KS_T(ks_tiled_smooth_steps)(ks_shape shape, int nx, int n, const k
     const int moves = s->F.stride || s->Q.stride || s->u.stride, lag = to->lag_one_cov.base != NULL;
     const int rest = lag || gains || to->gain.base || to->smoothed_var.base;
     ks_prefetch next = { .rows = 0 }, *const prefetch = KS_QUEUES(shape, nx) && !KS_THREE_TILES(n) ? &next : NULL;
-    KS_T(ks_tiled_memory) w = KS_T(ks_tiled_begin)(nx, n, s->ny, memory);
+    KS_T(ks_tiled_memory) w = KS_T(ks_tiled_begin)(nx, n, s->ny, state, memory);
     w.step.prefetch = prefetch;
     const ks_sink mean = to->smoothed_mean, cov = to->smoothed_cov;
     KS_T(ks_blocks) b = { 0 };
     KS_NUM *xs = w.x, *xn = w.xn, *Ps = w.P, *Pn = w.Pn;
-    KS_T(ks_copy)(nx, (const KS_NUM *)state->x, xs);
-    KS_T(ks_pad)(nx, nx, (const KS_NUM *)state->C, nx, Ps, n);
     /* Key: the filtered and the smoothed covariance that go in; results: Eᵀ and the new one. */
     KS_T(ks_memo) memo = KS_T(ks_memo_start)(n, 0, KS_T(ks_steady_pays)(s, state, k1 - k0), n * n, n * n,
                                              2 * n * n, w.memo);
@@ -142,7 +140,7 @@ KS_HD int64_t KS_T(ks_tiled_smooth_steps)(ks_shape shape, int nx, int n, const k
     int64_t brought = -1; /* see ks_bring_kept() */
     KS_T(ks_gains) ready = KS_T(ks_gains_in)(n, w.gains);
     int64_t k = k1;
-    KS_T(ks_tiled_transition)(shape, nx, n, s, k, 1, &w, &b);
+    KS_T(ks_tiled_transition_any)(nx, n, s, k, 1, &w, &b);
     for (; k > k0; --k) {
         if (memo.last >= 0 && !moves && !rest && steady.stage >= KS_STEADY_REPEATS) {
             int finite = 1;
@@ -256,8 +254,7 @@ KS_HD int64_t KS_T(ks_tiled_smooth_steps)(ks_shape shape, int nx, int n, const k
                 ((KS_NUM *)ks_slot_of(to->smoothed_var, k - 1))[i] = smoothed[i * n + i];
     }
     tally->ordinary += k1 - k;
-    KS_T(ks_copy)(nx, xs, (KS_NUM *)state->x);
-    KS_T(ks_unpad)(nx, n, later, (KS_NUM *)state->C);
+    KS_T(ks_tiled_leave)(nx, n, xs, later, state);
     state->steady = steady;
     return k;
 }

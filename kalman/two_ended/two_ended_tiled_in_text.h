@@ -117,6 +117,22 @@ KS_HD KS_MASK KS_T(ks_ends_retreat)(ks_shape shape, int nx, int n, const ks_seri
     return KS_T(ks_ends_retreat_by)(shape, step->passage, nx, n, step, J, Jn, A);
 }
 
+/** The information that a range begins with to w->Jn and w->eta. */
+KS_HD_SAME void KS_T(ks_ends_inform_enter)(int nx, int n, const ks_information *information,
+                                           const KS_T(ks_ends_memory) *w)
+{
+    KS_T(ks_pad)(nx, nx, (const KS_NUM *)information->J, nx, w->Jn, n);
+    KS_T(ks_copy)(nx, (const KS_NUM *)information->eta, w->eta);
+}
+
+/** What it leaves, J as its last step has made it and w->eta, to `information`. */
+KS_HD_SAME void KS_T(ks_ends_inform_leave)(ks_shape shape, int nx, int n, const KS_NUM *J,
+                                           const KS_T(ks_ends_memory) *w, ks_information *information)
+{
+    KS_T(ks_copy)(nx, w->eta, (KS_NUM *)information->eta);
+    KS_T(ks_unpad)(nx, n, KS_T(ks_ends_whole)(shape, nx, n, J, w->whole), (KS_NUM *)information->J);
+}
+
 /** See ks_two_ended_kernels.inform; shape a literal. Returns the last step not
  *  taken, k0 - 1 where all are, or -1 where the ordinary form will not do; k0 >= 1. */
 KS_HD int64_t KS_T(ks_tiled_inform_steps)(ks_shape shape, int nx, const ks_series *s, int64_t k0,
@@ -142,9 +158,8 @@ KS_HD int64_t KS_T(ks_tiled_inform_steps)(ks_shape shape, int nx, const ks_serie
     const int64_t tiles[] = { 3 * square + panels, 2 * square + panels, square / 2 + panels };
     int fresh = 1;
     int64_t k = k1 - 1, missing = 0;
-    KS_T(ks_pad)(nx, nx, (const KS_NUM *)information->J, nx, w.Jn, n);
-    KS_T(ks_copy)(nx, (const KS_NUM *)information->eta, w.eta);
-    KS_T(ks_ends_transition)(shape, nx, n, s, k, 1, 0, &w);
+    KS_T(ks_ends_inform_enter)(nx, n, information, &w);
+    KS_T(ks_ends_transition_any)(nx, n, s, k, 0, &w);
     for (; k >= k0; --k) {
         KS_T(ks_ends_expect)(prefetch, nx, s, k - ahead, k - ahead >= k0, to, tiles[w.step.passage]);
         if (moves) KS_T(ks_ends_transition)(shape, nx, n, s, k, 0, 0, &w);
@@ -205,8 +220,6 @@ KS_HD int64_t KS_T(ks_tiled_inform_steps)(ks_shape shape, int nx, const ks_serie
     tally->evidence = evidence;
     tally->missing += missing;
     tally->ordinary += k1 - 1 - k;
-    KS_T(ks_copy)(nx, w.eta, (KS_NUM *)information->eta);
-    before = KS_T(ks_ends_whole)(shape, nx, n, before, w.whole);
-    KS_T(ks_unpad)(nx, n, before, (KS_NUM *)information->J);
+    KS_T(ks_ends_inform_leave)(shape, nx, n, before, &w, information);
     return k;
 }

@@ -86,9 +86,8 @@ KS_HD int64_t KS_T(ks_tiled_outward_steps)(ks_shape shape, int nx, const ks_seri
     double quadratic = tally->evidence.quadratic;
     int fresh = 1;
     int64_t k = k0;
-    KS_T(ks_copy)(nx, (const KS_NUM *)state->x, w.x);
-    KS_T(ks_pad)(nx, nx, (const KS_NUM *)state->C, nx, w.P, n);
-    KS_T(ks_ends_transition)(shape, nx, n, s, k, 1, 1, &w);
+    KS_T(ks_tiled_enter)(nx, n, state, w.x, w.P);
+    KS_T(ks_ends_transition_any)(nx, n, s, k, 1, &w);
     for (; k < k1; ++k) {
         const KS_NUM *bound =
             (const KS_NUM *)ks_slot_of(from->bound, (k - from->first) / KS_BOUND_STEPS);
@@ -147,7 +146,6 @@ KS_HD int64_t KS_T(ks_tiled_outward_steps)(ks_shape shape, int nx, const ks_seri
     }
     tally->evidence.quadratic = quadratic;
     tally->ordinary += k - k0;
-    KS_T(ks_copy)(nx, w.x, (KS_NUM *)state->x);
-    KS_T(ks_unpad)(nx, n, P, (KS_NUM *)state->C);
+    KS_T(ks_tiled_leave)(nx, n, w.x, P, state);
     return k;
 }

@@ -93,7 +93,7 @@ KS_HD int64_t KS_T(ks_ends_place)(int nx, int ny, void *memory, KS_T(ks_ends_mem
     return at + KS_T(ks_ends_lay_out)(nx, ny, NULL, &unused);
 }
 
-KS_HD KS_T(ks_ends_memory) KS_T(ks_ends_begin)(ks_shape shape, int nx, int ny, int64_t k0, int64_t k1, void *memory)
+KS_HD_SAME KS_T(ks_ends_memory) KS_T(ks_ends_begin)(ks_shape shape, int nx, int ny, int64_t k0, int64_t k1, void *memory)
 {
     KS_T(ks_ends_memory) w;
     (void)KS_T(ks_ends_place)(nx, ny, memory, &w);
@@ -184,6 +184,13 @@ KS_HD void KS_T(ks_ends_transition)(ks_shape shape, int nx, int n, const ks_seri
         w->drifts = 0;
         for (int i = 0; i < nx; ++i) w->drifts |= w->u[i] != KS_LIT(0);
     }
+}
+
+/** The same of any number of states, for where a range begins: the steps behind it have copies for theirs. */
+KS_HD_SAME void KS_T(ks_ends_transition_any)(int nx, int n, const ks_series *s, int64_t k, int out,
+                                             KS_T(ks_ends_memory) *memory)
+{
+    KS_T(ks_ends_transition)(KS_SHAPE_TILES, nx, n, s, k, 1, out, memory);
 }
 
 /** The observed entries of a step to `o`, out: the factors of R alone; false where R is not positive definite. */

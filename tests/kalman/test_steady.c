@@ -322,7 +322,9 @@ static void loop_is_closed(void **state)
     ks_tiled_memory_f64 w, unused;
     double *memory = zeroed((size_t)ks_tiled_lay_out_f64(N, M, NULL, &unused), sizeof *memory);
     const int n = ks_padded_f64(N);
-    w = ks_tiled_begin_f64(N, n, M, memory);
+    double estimate[N] = { 0 }, covariance[N * N] = { 0 };
+    const ks_state from = { .x = estimate, .C = covariance };
+    w = ks_tiled_begin_f64(N, n, M, &from, memory);
     ks_blocks_f64 b = { 0 };
     ks_tiled_transition_f64(KS_SHAPE_TILES, N, n, &s, 0, 1, &w, &b);
     ks_tiled_channels_f64(KS_SHAPE_TILES, N, M, &s, 0, 1, &w, &b);

@@ -9,14 +9,7 @@
 #    include <ucontext.h>
 #endif
 
-#if defined(__SANITIZE_ADDRESS__)
-#    define WITH_ASAN 1
-#elif defined(__has_feature)
-#    if __has_feature(address_sanitizer)
-#        define WITH_ASAN 1
-#    endif
-#endif
-#ifdef WITH_ASAN
+#ifdef KS_EMU_WITH_ASAN /* those who run on it are sanitized */
 #    include <sanitizer/asan_interface.h>
 #    include <sanitizer/common_interface_defs.h>
 #endif
@@ -24,7 +17,7 @@
 namespace
 {
 const size_t guard_bytes = 4096, stack_bytes = (size_t)1 << 20;
-#ifdef WITH_ASAN
+#ifdef KS_EMU_WITH_ASAN
 const size_t below_bytes = 1024; /* more than the frame of fibre_leave() */
 #endif
 
@@ -46,7 +39,7 @@ __thread fibre *starting;
 
 void arrive(fibre *f)
 {
-#ifdef WITH_ASAN
+#ifdef KS_EMU_WITH_ASAN
     const void *bottom;
     size_t bytes;
     __sanitizer_finish_switch_fiber(f->fake, &bottom, &bytes);
@@ -154,7 +147,7 @@ void fibre_prepare(fibre *f, void (*body)(void *), void *argument)
     f->body = body;
     f->argument = argument;
     f->fake = nullptr;
-#ifdef WITH_ASAN
+#ifdef KS_EMU_WITH_ASAN
     /* Functions that have returned left nothing poisoned, those that never will lie above where the owner
      * stopped. Of the whole stack this would take most of the time of all tests on this device. */
     char *const top = f->memory + guard_bytes + stack_bytes;
@@ -167,12 +160,12 @@ void fibre_prepare(fibre *f, void (*body)(void *), void *argument)
 void fibre_enter(fibre *f)
 {
     starting = f;
-#ifdef WITH_ASAN
+#ifdef KS_EMU_WITH_ASAN
     scheduler.left = true;
     __sanitizer_start_switch_fiber(&scheduler.fake, f->memory + guard_bytes, stack_bytes);
 #endif
     go_in(f);
-#ifdef WITH_ASAN
+#ifdef KS_EMU_WITH_ASAN
     __sanitizer_finish_switch_fiber(scheduler.fake, nullptr, nullptr);
 #endif
 }
@@ -180,7 +173,7 @@ void fibre_enter(fibre *f)
 void fibre_leave(fibre *f, fibre *to, bool last)
 {
     starting = to;
-#ifdef WITH_ASAN
+#ifdef KS_EMU_WITH_ASAN
     f->left = static_cast<char *>(__builtin_frame_address(0)) - below_bytes;
     void **const fake = last ? nullptr : &f->fake;
     if (to) __sanitizer_start_switch_fiber(fake, to->memory + guard_bytes, stack_bytes);

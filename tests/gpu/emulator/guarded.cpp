@@ -7,18 +7,13 @@
 #include "launch.h"
 #include "races.h"
 
-#if defined(__SANITIZE_ADDRESS__)
-#    define WITH_ASAN 1
-#elif defined(__has_feature)
-#    if __has_feature(address_sanitizer)
-#        define WITH_ASAN 1
-#    endif
-#endif
-#ifdef WITH_ASAN
+#ifdef KS_EMU_WITH_ASAN /* those who run on it are sanitized */
 #    include <sanitizer/asan_interface.h>
+#    define POISON(p, n)   __asan_poison_memory_region(p, n)
+#    define UNPOISON(p, n) __asan_unpoison_memory_region(p, n)
 #else
-#    define ASAN_POISON_MEMORY_REGION(p, n)   ((void)(p), (void)(n))
-#    define ASAN_UNPOISON_MEMORY_REGION(p, n) ((void)(p), (void)(n))
+#    define POISON(p, n)   ((void)(p), (void)(n))
+#    define UNPOISON(p, n) ((void)(p), (void)(n))
 #endif
 
 namespace
@@ -45,7 +40,7 @@ int file_of_ones()
             close(made);
             return -1;
         }
-        ASAN_UNPOISON_MEMORY_REGION(ones, piece);
+        UNPOISON(ones, piece);
         memset(ones, 0xff, piece);
         munmap(ones, piece);
         return made;
@@ -61,7 +56,7 @@ char *map_ones(size_t bytes)
     void *const all = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (all == MAP_FAILED) return nullptr;
     char *const base = static_cast<char *>(all);
-    ASAN_UNPOISON_MEMORY_REGION(base, bytes); /* a stack that was here may have left marks */
+    UNPOISON(base, bytes); /* a stack that was here may have left marks */
     for (size_t at = 0; at < bytes; at += piece) {
         const size_t n = bytes - at < piece ? bytes - at : piece;
         if (mmap(base + at, n, access, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, file, 0) == MAP_FAILED) {
@@ -86,8 +81,8 @@ guarded::guarded(size_t bytes) : base_(nullptr), data_(nullptr), bytes_(bytes), 
     memset(base_, mark, strip);
     memset(data_ + bytes, mark, all - strip - bytes);
     races_memory(data_, bytes);
-    ASAN_POISON_MEMORY_REGION(base_, strip);
-    ASAN_POISON_MEMORY_REGION(data_ + bytes_, rounded(bytes_) - bytes_ + strip);
+    POISON(base_, strip);
+    POISON(data_ + bytes_, rounded(bytes_) - bytes_ + strip);
 }
 
 guarded::~guarded()
@@ -95,27 +90,27 @@ guarded::~guarded()
     if (!base_) return;
     races_no_memory(data_);
     if (mapped_) {
-        ASAN_UNPOISON_MEMORY_REGION(base_, strip);
-        ASAN_UNPOISON_MEMORY_REGION(data_ + bytes_, rounded(bytes_) - bytes_ + strip);
+        UNPOISON(base_, strip);
+        UNPOISON(data_ + bytes_, rounded(bytes_) - bytes_ + strip);
         munmap(base_, mapped_);
         return;
     }
-    ASAN_UNPOISON_MEMORY_REGION(base_, rounded(bytes_) + 2 * strip);
+    UNPOISON(base_, rounded(bytes_) + 2 * strip);
     free(base_);
 }
 
 void guarded::open(bool yes) const
 {
     if (mapped_) {
-#ifdef WITH_ASAN /* which would take an eighth of the bytes to poison them all */
+#ifdef KS_EMU_WITH_ASAN /* which would take an eighth of the bytes to poison them all */
         (void)mprotect(base_, mapped_, yes ? PROT_READ | PROT_WRITE : PROT_NONE);
 #endif
         return;
     }
     if (yes)
-        ASAN_UNPOISON_MEMORY_REGION(data_, bytes_);
+        UNPOISON(data_, bytes_);
     else
-        ASAN_POISON_MEMORY_REGION(data_, bytes_);
+        POISON(data_, bytes_);
 }
 
 bool guarded::holds(const void *p, size_t n) const
@@ -126,7 +121,7 @@ bool guarded::holds(const void *p, size_t n) const
 
 bool guarded::intact() const
 {
-#ifndef WITH_ASAN /* which watches over the strips itself */
+#ifndef KS_EMU_WITH_ASAN /* which watches over the strips itself */
     static const struct marks {
         unsigned char all[2 * strip];
         marks() { memset(all, mark, sizeof all); }
