@@ -14,45 +14,52 @@ typedef struct KS_T(ks_observation) {
     int m;
 } KS_T(ks_observation);
 
+/** Of a step whose entries are *o, nx states and ny entries, what is present, compacted into W; see ks_observe(). */
+KS_HD_SAME void KS_T(ks_observe_present)(int nx, int ny, KS_NUM *W, KS_T(ks_observation) *o, int *entry)
+{
+    const KS_NUM *y = o->y, *H = o->H, *R = o->R, *d = o->d;
+    int present = 0, finite = 1;
+    for (int i = 0; i < ny; ++i) {
+        present += y[i] == y[i];
+        if (!(y[i] == y[i]) || y[i] - y[i] == KS_LIT(0)) continue;
+        *entry = i;
+        finite = 0;
+    }
+    o->m = finite ? present : -1;
+    if (!finite) return;
+    KS_NUM *Hc = W, *Rc = W + ny * nx, *dc = Rc + ny * ny, *yc = dc + ny;
+    int m = 0;
+    for (int i = 0; i < ny; ++i) {
+        if (!(y[i] == y[i])) continue;
+        KS_T(ks_copy)(nx, H + i * nx, Hc + m * nx);
+        int n = 0;
+        for (int j = 0; j < ny; ++j)
+            if (y[j] == y[j]) Rc[m * present + n++] = R[i * ny + j];
+        dc[m] = d[i];
+        yc[m++] = y[i];
+    }
+    o->H = Hc;
+    o->R = Rc;
+    o->d = dc;
+    o->y = yc;
+}
+
 /** What step k observes: the caller's own arrays where nothing is missing, else compacted into W.
  *  m is -1 where an entry is infinite, and *entry says which. */
 KS_HD KS_T(ks_observation) KS_T(ks_observe)(const ks_series *s, int64_t k, KS_NUM *W, int *entry)
 {
     KS_T(ks_observation) o;
-    const int nx = s->nx, ny = s->ny;
-    const KS_NUM *yk = (const KS_NUM *)ks_row(s->y, k);
     o.H = (const KS_NUM *)ks_row(s->H, k);
     o.R = (const KS_NUM *)ks_row(s->R, k);
     o.d = (const KS_NUM *)ks_row(s->d, k);
-    o.y = yk;
-    o.m = ny;
-    int finite = 1, present = 0;
-    for (int i = 0; i < ny; ++i) finite &= yk[i] - yk[i] == KS_LIT(0);
+    o.y = (const KS_NUM *)ks_row(s->y, k);
+    o.m = s->ny;
+    int finite = 1;
+    for (int i = 0; i < s->ny; ++i) finite &= o.y[i] - o.y[i] == KS_LIT(0);
     if (finite) return o;
-    for (int i = 0; i < ny; ++i) {
-        present += yk[i] == yk[i];
-        if (!(yk[i] == yk[i]) || yk[i] - yk[i] == KS_LIT(0)) continue;
-        *entry = i;
-        o.m = -1;
-    }
-    if (o.m < 0) return o;
-    KS_NUM *Hc = W, *Rc = W + ny * nx, *dc = Rc + ny * ny, *yc = dc + ny;
-    int m = 0;
-    for (int i = 0; i < ny; ++i) {
-        if (!(yk[i] == yk[i])) continue;
-        for (int c = 0; c < nx; ++c) Hc[m * nx + c] = o.H[i * nx + c];
-        int n = 0;
-        for (int j = 0; j < ny; ++j)
-            if (yk[j] == yk[j]) Rc[m * present + n++] = o.R[i * ny + j];
-        dc[m] = o.d[i];
-        yc[m++] = yk[i];
-    }
-    o.H = Hc;
-    o.R = Rc;
-    o.d = dc;
-    o.y = yc;
-    o.m = m;
-    return o;
+    KS_T(ks_observation) some = o;
+    KS_T(ks_observe_present)(s->nx, s->ny, W, &some, entry);
+    return some;
 }
 
 /** The filtered covariance of step k to its place, where only an earlier one is; *at remembers which, -1 at first.

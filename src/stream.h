@@ -70,7 +70,7 @@ KS_HD void ks_stream_start(ks_stream *s) { s->line = NULL; }
 
 /** A row of `bytes`, two lines or more, to its place. Rows come upward in memory or, with down, downward;
  *  one that does not follow the last one is as good, only slower. */
-KS_HD void ks_stream_row(ks_stream *s, int down, int64_t bytes, const void *row, void *to)
+KS_HD_COLD void ks_stream_row(ks_stream *s, int down, int64_t bytes, const void *row, void *to)
 {
     const char *from = (const char *)row;
     char *const start = (char *)to, *const end = start + bytes;

@@ -9,25 +9,24 @@ KS_HD int KS_T(ks_tiled_complete)(int ny, const KS_NUM *y)
     return sum == KS_LIT(0);
 }
 
-/** limit (m) <- ks_noise_limit() of the m entries of b, of which there are few. */
-KS_HD void KS_T(ks_few_limit)(int m, const KS_T(ks_blocks) *b, const KS_T(ks_tiled_memory) *w, KS_NUM *limit)
-{
-    KS_T(ks_noise_limit)(m, b->R, b->ldr, KS_T(ks_noise_times)(m, b->R, b->ldr, w->work), limit);
-}
-
-/** The same of any number of entries. */
-KS_HD_SAME void KS_T(ks_tiled_limit)(ks_shape shape, int m, const KS_T(ks_blocks) *b, const KS_T(ks_tiled_memory) *w,
-                                KS_NUM *limit)
+/** limit (m) <- ks_noise_limit() of the m entries of b, of which there are more than four. */
+KS_HD_COLD void KS_T(ks_tiled_limit_of_many)(int m, const KS_T(ks_blocks) *b, const KS_T(ks_tiled_memory) *w, KS_NUM *limit)
 {
     const int mp = KS_T(ks_padded)(m);
-    if (shape != KS_SHAPE_TILES || m <= 4) {
-        KS_T(ks_few_limit)(m, b, w, limit);
-        return;
-    }
     KS_NUM *LD = w->work, *LT = LD + m * mp, *pivot = LT + m * mp, *inverse_d = pivot + mp;
     KS_T(ks_copy)(m * mp, b->R, LD);
     const KS_MASK good = KS_T(ks_tiled_ldl)(NULL, m, 1 / KS_GROWTH, mp, LD, LT, 0, LD, LD, LD, pivot, inverse_d);
     KS_T(ks_noise_limit)(m, b->R, mp, KS_T(ks_times_of_pivots)(m, b->R, mp, pivot, 1, good), limit);
+}
+
+/** The same of any number of entries. */
+KS_HD void KS_T(ks_tiled_limit)(ks_shape shape, int m, const KS_T(ks_blocks) *b, const KS_T(ks_tiled_memory) *w,
+                                KS_NUM *limit)
+{
+    if (shape != KS_SHAPE_TILES || m <= 4)
+        KS_T(ks_noise_limit)(m, b->R, b->ldr, KS_T(ks_noise_times)(m, b->R, b->ldr, w->work), limit);
+    else
+        KS_T(ks_tiled_limit_of_many)(m, b, w, limit);
 }
 
 /** The observation of step k but for y and d. fresh: blocks that do not vary are not there yet. */
@@ -51,10 +50,7 @@ KS_HD void KS_T(ks_tiled_channels)(ks_shape shape, int nx, int ny, const ks_seri
             b->R = w->R;
             b->ldr = mp;
         }
-        if (shape == KS_SHAPE_QUAD)
-            KS_T(ks_few_limit)(ny, b, w, w->limit);
-        else
-            KS_T(ks_tiled_limit)(shape, ny, b, w, w->limit);
+        KS_T(ks_tiled_limit)(shape, ny, b, w, w->limit);
         b->limit = w->limit;
     }
 }

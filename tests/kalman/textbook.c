@@ -9,15 +9,30 @@
 typedef long double real;
 enum { MOST = 48 };
 
-/** C (m, n) = A (m, k) B (k, n); with `bt` B is given transposed, (n, k). */
+/** C (m, n) = A (m, k) B (k, n); with `bt` B is given transposed, (n, k). Four sums go side by side: one alone would wait for
+ *  itself. */
 static void mul(int m, int k, int n, const real *A, const real *B, int bt, real *C)
 {
-    for (int i = 0; i < m; ++i)
-        for (int j = 0; j < n; ++j) {
+    const int along = bt ? 1 : n, across = bt ? k : 1;
+    for (int i = 0; i < m; ++i) {
+        int j = 0;
+        for (; j + 4 <= n; j += 4) {
+            const real *a = A + i * k, *b = B + j * across;
+            real s[4] = { 0 };
+            for (int l = 0; l < k; ++l, b += along) {
+                s[0] += a[l] * b[0];
+                s[1] += a[l] * b[across];
+                s[2] += a[l] * b[2 * across];
+                s[3] += a[l] * b[3 * across];
+            }
+            memcpy(C + i * n + j, s, sizeof s);
+        }
+        for (; j < n; ++j) {
             real s = 0;
-            for (int l = 0; l < k; ++l) s += A[i * k + l] * (bt ? B[j * k + l] : B[l * n + j]);
+            for (int l = 0; l < k; ++l) s += A[i * k + l] * B[l * along + j * across];
             C[i * n + j] = s;
         }
+    }
 }
 
 /** P (n, n) <- A P A' + G W G' with G (n, m), W (m, m). */
