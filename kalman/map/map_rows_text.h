@@ -58,9 +58,10 @@ KS_HD void KS_T(ks_map_transition_rows)(int n, int wanted, int stays, const KS_N
     if (wanted & KS_MAP_OUTWARDS) KS_T(ks_map_transpose)(n, n, ld, ld, l->F, l->transposed_F);
 }
 
-KS_HD const KS_T(ks_map_link) *KS_T(ks_map_make_link)(int n, int wanted, const ks_series *s,
-                                                      int64_t k, const ks_map_system *a,
-                                                      KS_T(ks_map_memory) *w, ks_tally *tally)
+/** The transition into step k, or the prior. NULL on a fault. */
+KS_HD const KS_T(ks_map_link) *KS_T(ks_map_link_of)(int n, int wanted, const ks_series *s,
+                                                    int64_t k, const ks_map_system *a,
+                                                    KS_T(ks_map_memory) *w, ks_tally *tally)
 {
     const int ld = KS_T(ks_map_ld)(n), all = KS_MAP_INWARDS | KS_MAP_UPWARDS | KS_MAP_OUTWARDS;
     const unsigned every = KS_MAP_CONSTANT_TRANSITION | KS_MAP_CONSTANT_INPUT;
@@ -101,23 +102,6 @@ KS_HD const KS_T(ks_map_link) *KS_T(ks_map_make_link)(int n, int wanted, const k
     return l;
 }
 
-/** The same of any number of states: one copy for all that take such steps. */
-KS_HD_SAME const KS_T(ks_map_link) *KS_T(ks_map_make_link_any)(int n, int wanted, const ks_series *s,
-                                                               int64_t k, const ks_map_system *a,
-                                                               KS_T(ks_map_memory) *w, ks_tally *tally)
-{
-    return KS_T(ks_map_make_link)(n, wanted, s, k, a, w, tally);
-}
-
-/** The transition into step k, or the prior. NULL on a fault. */
-KS_HD const KS_T(ks_map_link) *KS_T(ks_map_link_of)(int n, int wanted, const ks_series *s,
-                                                    int64_t k, const ks_map_system *a,
-                                                    KS_T(ks_map_memory) *w, ks_tally *tally)
-{
-    return KS_KNOWN(n) ? KS_T(ks_map_make_link)(n, wanted, s, k, a, w, tally)
-                       : KS_T(ks_map_make_link_any)(n, wanted, s, k, a, w, tally);
-}
-
 /** What follows from R and H of m entries. Returns -1, or the row of R that is not positive. */
 KS_HD int KS_T(ks_map_channels)(int m, int n, int stay, double pivot, const KS_NUM *H,
                                 const KS_NUM *R, KS_T(ks_map_entries) *t)
@@ -135,12 +119,13 @@ KS_HD int KS_T(ks_map_channels)(int m, int n, int stay, double pivot, const KS_N
     return -1;
 }
 
-KS_HD const KS_T(ks_map_entries) *KS_T(ks_map_make_entries)(int n, const ks_series *s, int64_t k,
-                                                            const KS_T(ks_map_link) *l,
-                                                            const ks_map_system *a,
-                                                            KS_T(ks_map_memory) *w,
-                                                            KS_T(ks_observation) *o,
-                                                            ks_tally *tally)
+/** What step k observes, beside its transition l. NULL on a fault. */
+KS_HD const KS_T(ks_map_entries) *KS_T(ks_map_entries_of)(int n, const ks_series *s, int64_t k,
+                                                          const KS_T(ks_map_link) *l,
+                                                          const ks_map_system *a,
+                                                          KS_T(ks_map_memory) *w,
+                                                          KS_T(ks_observation) *o,
+                                                          ks_tally *tally)
 {
     const int ld = KS_T(ks_map_ld)(n);
     int entry = 0, bad = -1;
@@ -170,29 +155,6 @@ KS_HD const KS_T(ks_map_entries) *KS_T(ks_map_make_entries)(int n, const ks_seri
         KS_T(ks_map_symmetric)(n, o->m, ld, t->white, t->scaled, l->precision, t->own);
     t->own_known = same;
     return t;
-}
-
-/** The same of any number of states. */
-KS_HD_SAME const KS_T(ks_map_entries) *KS_T(ks_map_make_entries_any)(int n, const ks_series *s, int64_t k,
-                                                                     const KS_T(ks_map_link) *l,
-                                                                     const ks_map_system *a,
-                                                                     KS_T(ks_map_memory) *w,
-                                                                     KS_T(ks_observation) *o,
-                                                                     ks_tally *tally)
-{
-    return KS_T(ks_map_make_entries)(n, s, k, l, a, w, o, tally);
-}
-
-/** What step k observes, beside its transition l. NULL on a fault. */
-KS_HD const KS_T(ks_map_entries) *KS_T(ks_map_entries_of)(int n, const ks_series *s, int64_t k,
-                                                          const KS_T(ks_map_link) *l,
-                                                          const ks_map_system *a,
-                                                          KS_T(ks_map_memory) *w,
-                                                          KS_T(ks_observation) *o,
-                                                          ks_tally *tally)
-{
-    return KS_KNOWN(n) ? KS_T(ks_map_make_entries)(n, s, k, l, a, w, o, tally)
-                       : KS_T(ks_map_make_entries_any)(n, s, k, l, a, w, o, tally);
 }
 
 /** The block that step k has of its own, m entries being observed: rows, or a panel. */

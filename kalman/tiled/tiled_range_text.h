@@ -206,7 +206,9 @@ KS_HD void KS_T(ks_stream_put)(int down, int nx, int n, const KS_NUM *P, int aga
         if (n != nx) KS_T(ks_unpad)(nx, n, P, room);
         s->packed = n != nx ? room : P;
     }
-    ks_stream_row(&s->lines, down, nx * nx * (int64_t)sizeof(KS_NUM), s->packed, ks_slot_of(cov, k));
+    const int64_t bytes = nx * nx * (int64_t)sizeof(KS_NUM);
+    if (KS_KNOWN(nx)) ks_stream_row(&s->lines, down, bytes, s->packed, ks_slot_of(cov, k));
+    else ks_stream_row_any(&s->lines, down, bytes, s->packed, ks_slot_of(cov, k));
 }
 
 /** So many steps before it is needed a row is asked for: what small steps take is less than memory does,
