@@ -314,7 +314,7 @@ KS_HD int64_t KS_T(ks_tiled_filter_steps)(ks_shape shape, int nx, int n, int ny,
     unsigned known = 0; /* see ks_few_present() */
     int64_t k = k0, missing = 0;
     KS_T(ks_tiled_transition_any)(nx, n, s, k, 1, &w, &all);
-    KS_T(ks_tiled_channels_any)(shape, nx, ny, s, k, 1, &w, &all);
+    KS_T(ks_tiled_channels_any)(shape, nx, ny, s, k, &w, &all);
     for (; k < k1; ++k) {
         if (memo.last >= 0 && !moves && !rest && !to->gain.base && steady.stage >= KS_STEADY_REPEATS &&
             (!exact.taken || KS_T(ks_exact_all_looked)(&memo))) {

@@ -55,11 +55,11 @@ KS_HD void KS_T(ks_tiled_channels)(ks_shape shape, int nx, int ny, const ks_seri
     }
 }
 
-/** The same of any number of states, for where a range begins. */
-KS_HD_SAME void KS_T(ks_tiled_channels_any)(ks_shape shape, int nx, int ny, const ks_series *s, int64_t k, int fresh,
+/** The same of any number of states, all of it, for where a range begins. */
+KS_HD_SAME void KS_T(ks_tiled_channels_any)(ks_shape shape, int nx, int ny, const ks_series *s, int64_t k,
                                             const KS_T(ks_tiled_memory) *w, KS_T(ks_blocks) *b)
 {
-    KS_T(ks_tiled_channels)(shape, nx, ny, s, k, fresh, w, b);
+    KS_T(ks_tiled_channels)(shape, nx, ny, s, k, 1, w, b);
 }
 
 /** The same of up to four entries, some of them missing, with y and d; returns how many are present, or -1 where one is

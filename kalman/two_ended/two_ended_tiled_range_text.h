@@ -186,7 +186,7 @@ KS_HD void KS_T(ks_ends_transition)(ks_shape shape, int nx, int n, const ks_seri
     }
 }
 
-/** The same of any number of states, for where a range begins: the steps behind it have copies for theirs. */
+/** The same of any number of states, all of it, for where a range begins: the steps behind it have copies for theirs. */
 KS_HD_SAME void KS_T(ks_ends_transition_any)(int nx, int n, const ks_series *s, int64_t k, int out,
                                              KS_T(ks_ends_memory) *memory)
 {
