@@ -1,15 +1,28 @@
 /* map_table_text.h -- the ks_map_kernels table; see map.h. The includer sets KS_MAP_TABLE, its name. */
 
-/* Numbers of states that are compiled as literals; an includer may have less of them. */
+/* Numbers of states that are compiled as literals, all up to KS_MAP_FEW; an includer may have none of them, nx,
+ * or those above alone, wide. */
 #ifndef KS_WITH_STATES
 #define KS_WITH_STATES(nx, CALL)                                                            \
     switch (nx) {                                                                           \
+    case 1: CALL(1); break;                                                                 \
     case 2: CALL(2); break;                                                                 \
+    case 3: CALL(3); break;                                                                 \
     case 4: CALL(4); break;                                                                 \
+    case 5: CALL(5); break;                                                                 \
     case 6: CALL(6); break;                                                                 \
-    default: CALL(nx); break;                                                               \
+    case 7: CALL(7); break;                                                                 \
+    case 8: CALL(8); break;                                                                 \
+    default: CALL(wide); break;                                                             \
     }
 #endif
+
+/** More than KS_MAP_FEW states, which the compiler is told, so that it leaves out what fewer take. */
+KS_HD int KS_T(ks_map_many)(const ks_series *s)
+{
+    if (s->nx <= KS_MAP_FEW) __builtin_unreachable();
+    return s->nx;
+}
 
 static size_t KS_T(map_memory_bytes)(int nx, int ny)
 {
@@ -66,9 +79,15 @@ static void KS_T(map_correct)(int nx, int64_t k0, int64_t k1, const ks_map_syste
         return rc;                                                                          \
     }
 #define KS_MAP_PASS(name, direction)                                                        \
+    KS_MAP_STEPS(name, direction, 1, 1)                                                     \
     KS_MAP_STEPS(name, direction, 2, 2)                                                     \
+    KS_MAP_STEPS(name, direction, 3, 3)                                                     \
     KS_MAP_STEPS(name, direction, 4, 4)                                                     \
+    KS_MAP_STEPS(name, direction, 5, 5)                                                     \
     KS_MAP_STEPS(name, direction, 6, 6)                                                     \
+    KS_MAP_STEPS(name, direction, 7, 7)                                                     \
+    KS_MAP_STEPS(name, direction, 8, 8)                                                     \
+    KS_MAP_STEPS(name, direction, wide, KS_T(ks_map_many)(s))                               \
     KS_MAP_STEPS(name, direction, nx, s->nx)                                                \
     static int KS_T(map_##name)(const ks_series *s, int64_t k0, int64_t k1,                 \
                                 const ks_map_system *a, void *memory, ks_map_review *r,     \

@@ -318,13 +318,14 @@ KS_HD KS_NUM KS_T(ks_map_sweep_pair)(int n, int vectors, int k, KS_T(ks_quad) ro
     return a[0] > KS_LIT(0) && determinant[0] > KS_LIT(0) ? determinant[0] : KS_LIT(0);
 }
 
-/** ks_map_inverse() for an even literal n up to 12. */
+/** ks_map_inverse() for a literal n up to 12. An odd one is swept with a row of the identity behind it, whose column is
+ *  the first of those behind the rows' ends. */
 KS_HD int KS_T(ks_map_inverse_in_registers)(int n, const KS_NUM *A, const KS_NUM *B, KS_NUM *P,
                                             ks_evidence *e)
 {
     KS_T(ks_quad) row[12][3];
     KS_NUM determinant[6];
-    const int ld = KS_T(ks_map_ld)(n), vectors = ld / 4;
+    const int ld = KS_T(ks_map_ld)(n), vectors = ld / 4, even = n + n % 2;
 #pragma GCC unroll 12
     for (int i = 0; i < n; ++i)
 #pragma GCC unroll 3
@@ -335,18 +336,22 @@ KS_HD int KS_T(ks_map_inverse_in_registers)(int n, const KS_NUM *A, const KS_NUM
 #pragma GCC unroll 3
             for (int v = 0; v < vectors; ++v)
                 row[i][v] = row[i][v] + KS_LOAD4(B + i * ld + 4 * v);
+    if (even > n)
+#pragma GCC unroll 3
+        for (int v = 0; v < vectors; ++v)
+            row[n][v] = (KS_T(ks_quad)){ n == 4 * v, n == 4 * v + 1, n == 4 * v + 2, n == 4 * v + 3 };
 #pragma GCC unroll 6
-    for (int k = 0; k < n; k += 2)
-        determinant[k / 2] = KS_T(ks_map_sweep_pair)(n, vectors, k, row);
+    for (int k = 0; k < even; k += 2)
+        determinant[k / 2] = KS_T(ks_map_sweep_pair)(even, vectors, k, row);
 #pragma GCC unroll 12
     for (int i = 0; i < n; ++i)
 #pragma GCC unroll 3
         for (int v = 0; v < vectors; ++v) KS_STORE4(P + i * ld + 4 * v, row[i][v]);
     int bad = -1;
 #pragma GCC unroll 6
-    for (int k = 0; k < n; k += 2)
+    for (int k = 0; k < even; k += 2)
         if (!(determinant[k / 2] > KS_LIT(0)) && bad < 0) bad = k;
-    KS_T(ks_map_gather_pivots)(n / 2, determinant, e);
+    KS_T(ks_map_gather_pivots)(even / 2, determinant, e);
     return bad;
 }
 
@@ -379,7 +384,7 @@ KS_HD int KS_T(ks_map_inverse_by_rows)(int n, int ld, const KS_NUM *A, const KS_
 KS_HD int KS_T(ks_map_inverse)(int n, int ld, const KS_NUM *A, const KS_NUM *B, KS_NUM *P,
                                ks_evidence *e)
 {
-    return __builtin_constant_p(n) && n % 2 == 0 && n <= 8
+    return __builtin_constant_p(n) && n <= 8
                ? KS_T(ks_map_inverse_in_registers)(n, A, B, P, e)
                : KS_T(ks_map_inverse_by_rows)(n, ld, A, B, P, e);
 }

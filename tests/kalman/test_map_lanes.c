@@ -41,7 +41,7 @@ extern const ks_map_kernels plain_map;
 
 enum { STEPS = 23, MOST = 49 };
 
-/** 2, 4 and 6 states are unrolled; from 9 on blocks are factored, from 33 on by bands of rows. */
+/** Up to 8 states all is unrolled; from 9 on blocks are factored, from 33 on by bands of rows. */
 static const int sizes[][2] = {
     { 1, 1 }, { 1, 5 }, { 2, 1 }, { 3, 2 }, { 4, 1 }, { 4, 2 },  { 4, 4 },   { 4, 7 },  { 5, 2 },
     { 6, 3 }, { 6, 8 }, { 7, 4 }, { 8, 1 }, { 8, 4 }, { 9, 13 }, { 12, 6 }, { 13, 5 }, { 17, 3 },
