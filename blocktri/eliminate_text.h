@@ -197,12 +197,13 @@ KS_HD void KS_T(ks_bt_corner_load)(int p, int slab, const KS_NUM *P, KS_T(ks_bt_
 }
 
 /** The 4 x 4 Cholesky factor u (row stride 4) of the upper triangle of s, with the reciprocals of
- *  its diagonal. Returns -1, or which of the four pivots is not positive and below a quarter of the
- *  largest number: beyond that its reciprocal is a denormal number, which counts as zero here.
+ *  its diagonal; from row `live` on, a literal, those of the identity. Returns -1, or which of the pivots is not
+ *  positive and below a quarter of the largest number: beyond that its reciprocal is a denormal number, which counts
+ *  as zero here.
  *
  *  Inside it is L D L', whose chain of dependent operations has a division for each pivot but no
  *  square root; the four roots come at the end, side by side. */
-KS_HD int KS_T(ks_bt_corner)(const KS_T(ks_bt_quad) s[4], KS_NUM *u, KS_NUM *inverse)
+KS_HD int KS_T(ks_bt_corner)(int live, const KS_T(ks_bt_quad) s[4], KS_NUM *u, KS_NUM *inverse)
 {
     KS_NUM a[4][4], d[4];
 #pragma GCC unroll 4
@@ -210,32 +211,32 @@ KS_HD int KS_T(ks_bt_corner)(const KS_T(ks_bt_quad) s[4], KS_NUM *u, KS_NUM *inv
 #pragma GCC unroll 4
         for (int q = r; q < 4; ++q) a[r][q] = s[r][q];
 #pragma GCC unroll 4
-    for (int r = 0; r < 4; ++r) {
+    for (int r = 0; r < live; ++r) {
         d[r] = KS_LIT(1) / a[r][r];
 #pragma GCC unroll 4
-        for (int i = r + 1; i < 4; ++i) {
+        for (int i = r + 1; i < live; ++i) {
             const KS_NUM multiplier = a[r][i] * d[r];
 #pragma GCC unroll 4
-            for (int q = i; q < 4; ++q) a[i][q] = a[i][q] - multiplier * a[r][q];
+            for (int q = i; q < live; ++q) a[i][q] = a[i][q] - multiplier * a[r][q];
         }
     }
 #pragma GCC unroll 4
     for (int r = 0; r < 4; ++r) {
-        const KS_NUM root = KS_SQRT(a[r][r]);
-        inverse[r] = KS_LIT(1) / root;
+        const KS_NUM root = r < live ? KS_SQRT(a[r][r]) : KS_LIT(1);
+        inverse[r] = r < live ? KS_LIT(1) / root : KS_LIT(1);
         u[4 * r + r] = root;
 #pragma GCC unroll 4
         for (int q = r + 1; q < 4; ++q) u[4 * r + q] = a[r][q] * inverse[r];
     }
 #pragma GCC unroll 4
-    for (int r = 0; r < 4; ++r)
+    for (int r = 0; r < live; ++r)
         if (!(a[r][r] > KS_LIT(0) && a[r][r] < KS_LIT(KS_LARGEST / 4))) return r;
     return -1;
 }
 
 KS_HD_COLD int KS_T(ks_bt_corner_shared)(const KS_T(ks_bt_quad) s[4], KS_NUM *u, KS_NUM *inverse)
 {
-    return KS_T(ks_bt_corner)(s, u, inverse);
+    return KS_T(ks_bt_corner)(4, s, u, inverse);
 }
 
 /** Rows p .. p + 3 of a strip that begins at column j: what the rows from `top` leave of them,
@@ -278,8 +279,9 @@ KS_HD int KS_T(ks_bt_row_step)(int top, int p, int j, int end, int slab, KS_NUM 
  *  diagonal go to inverse. Returns -1 or the failing row.
  *
  *  The corner of the next four rows is begun as soon as its columns are there, so that its
- *  divisions and roots go on beside the remaining strips. */
-KS_HD int KS_T(ks_bt_eliminate_rows)(int shared, int top, int begin, int end, int columns,
+ *  divisions and roots go on beside the remaining strips. live, a literal: of the last four rows those that are the
+ *  block's; one to three only where nothing is shared. */
+KS_HD int KS_T(ks_bt_eliminate_rows)(int shared, int live, int top, int begin, int end, int columns,
                                      int slab, KS_NUM *P, KS_NUM *inverse,
                                      KS_T(ks_bt_ahead_of) *ahead)
 {
@@ -287,8 +289,9 @@ KS_HD int KS_T(ks_bt_eliminate_rows)(int shared, int top, int begin, int end, in
     KS_T(ks_bt_quad) s[4];
     KS_T(ks_bt_corner_load)(begin, slab, P, s);
     KS_T(ks_bt_corner_sums)(top, begin, begin, slab, P, s);
-    int bad = shared ? KS_T(ks_bt_corner_shared)(s, u[0], inverse)
-                     : KS_T(ks_bt_corner)(s, u[0], inverse);
+    int bad = shared             ? KS_T(ks_bt_corner_shared)(s, u[0], inverse)
+              : end - begin == 4 ? KS_T(ks_bt_corner)(live, s, u[0], inverse)
+                                 : KS_T(ks_bt_corner)(4, s, u[0], inverse);
     for (int p = begin; p < end; p += 4) {
         KS_NUM *own = u[(p - begin) / 4 % 2], *next = u[((p - begin) / 4 + 1) % 2];
         KS_NUM *reciprocals = inverse + p - begin;
@@ -302,8 +305,9 @@ KS_HD int KS_T(ks_bt_eliminate_rows)(int shared, int top, int begin, int end, in
         if (p + 4 < end) {
             KS_T(ks_bt_corner_load)(p + 4, slab, P, s);
             KS_T(ks_bt_corner_sums)(top, p + 4, p + 4, slab, P, s);
-            bad = shared ? KS_T(ks_bt_corner_shared)(s, next, reciprocals + 4)
-                         : KS_T(ks_bt_corner)(s, next, reciprocals + 4);
+            bad = shared                    ? KS_T(ks_bt_corner_shared)(s, next, reciprocals + 4)
+                  : live < 4 && p + 8 == end ? KS_T(ks_bt_corner)(live, s, next, reciprocals + 4)
+                                            : KS_T(ks_bt_corner)(4, s, next, reciprocals + 4);
         }
         while (j < columns)
             j = KS_T(ks_bt_row_step)(top, p, j, columns, slab, P, own, reciprocals, ahead);
@@ -332,7 +336,7 @@ KS_HD_COLD int KS_T(ks_bt_eliminate_large)(int np, int columns, int slab, KS_NUM
             KS_T(ks_bt_product_shared)(0, i, end - i, i, columns - i, KS_BT_SLICE, slab,
                                        P + l * KS_BT_WIDTH, P + l * KS_BT_WIDTH, P, ahead);
         const int corner = (end + KS_BT_WIDTH - 1) / KS_BT_WIDTH * KS_BT_WIDTH;
-        const int bad = KS_T(ks_bt_eliminate_rows)(1, top, i, end, corner, slab, P, inverse, ahead);
+        const int bad = KS_T(ks_bt_eliminate_rows)(1, 4, top, i, end, corner, slab, P, inverse, ahead);
         if (bad >= 0) return bad;
         int vectors;
         for (int j = corner; j < columns; j += vectors * KS_BT_WIDTH) {
@@ -351,7 +355,7 @@ KS_HD_COLD int KS_T(ks_bt_eliminate_middle)(int np, int columns, int slab, KS_NU
                                             KS_T(ks_bt_ahead_of) *ahead)
 {
     KS_NUM inverse[KS_BT_BAND];
-    return KS_T(ks_bt_eliminate_rows)(1, 0, 0, np, columns, slab, P, inverse, ahead);
+    return KS_T(ks_bt_eliminate_rows)(1, 4, 0, 0, np, columns, slab, P, inverse, ahead);
 }
 
 /** Eliminate the diagonal block of a wide panel with `couplings` couplings beside it: Cholesky
@@ -362,7 +366,7 @@ KS_HD int KS_T(ks_bt_eliminate)(int n, int np, int couplings, int slab, KS_NUM *
     KS_NUM inverse[KS_BT_BAND];
     const int columns = (1 + couplings) * KS_T(ks_bt_columns)(n);
     if (__builtin_constant_p(n) && n <= KS_BT_BAND)
-        return KS_T(ks_bt_eliminate_rows)(0, 0, 0, np, columns, slab, P, inverse, ahead);
+        return KS_T(ks_bt_eliminate_rows)(0, n - np + 4, 0, 0, np, columns, slab, P, inverse, ahead);
     return n <= KS_BT_BAND ? KS_T(ks_bt_eliminate_middle)(np, columns, slab, P, ahead)
                            : KS_T(ks_bt_eliminate_large)(np, columns, slab, P, ahead);
 }

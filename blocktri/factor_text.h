@@ -3,16 +3,15 @@
 #include "chain_text.h"
 
 /** The coupling of block k with the next as a panel whose rows are those of block k. */
-KS_HD void KS_T(ks_bt_load_ahead)(const ks_bt_chain *c, int n, int np, int slab, int64_t k,
-                                  KS_NUM *P)
+KS_HD void KS_T(ks_bt_load_ahead)(const ks_bt_chain *c, int n, int slab, int64_t k, KS_NUM *P)
 {
     const KS_NUM *block =
         (const KS_NUM *)c->edge_in + KS_T(ks_bt_ahead)(c, k) * c->edge_in_stride;
     /* Couplings are stored as A[upper, lower]. */
     if (c->step > 0)
-        KS_T(ks_bt_load_transposed)(n, np, slab, block, P);
+        KS_T(ks_bt_load_transposed)(n, slab, block, P);
     else
-        KS_T(ks_bt_load)(n, np, slab, block, P);
+        KS_T(ks_bt_load)(n, slab, block, P);
 }
 
 /** What to ask memory for while block k is eliminated: where its factor goes, the next coupling,
@@ -41,11 +40,11 @@ KS_HD ks_bt_failure KS_T(ks_bt_factor_plain)(int n, const ks_bt_chain *c)
     KS_NUM *P = KS_T(ks_bt_panel_at)(c, 0), *X = P + beside;
     KS_T(ks_bt_ahead_of) ahead;
     ks_bt_failure failure = { -1, -1 };
-    KS_T(ks_bt_load_symmetric)(n, np, slab, D_in + KS_T(ks_bt_block_at)(c, 0) * c->D_in_stride, P);
+    KS_T(ks_bt_load_symmetric)(n, slab, D_in + KS_T(ks_bt_block_at)(c, 0) * c->D_in_stride, P);
     for (int64_t k = 0; k < c->count; ++k) {
         const int64_t block = KS_T(ks_bt_block_at)(c, k);
         const int inner = k + 1 < c->count, coupled = inner || c->target >= 0;
-        if (coupled) KS_T(ks_bt_load_ahead)(c, n, np, slab, k, X);
+        if (coupled) KS_T(ks_bt_load_ahead)(c, n, slab, k, X);
         KS_T(ks_bt_look_ahead)(c, n, k, &ahead);
         const int bad = KS_T(ks_bt_eliminate)(n, np, coupled, slab, P, &ahead);
         if (bad >= 0) {
@@ -55,8 +54,7 @@ KS_HD ks_bt_failure KS_T(ks_bt_factor_plain)(int n, const ks_bt_chain *c)
         }
         KS_T(ks_bt_store_upper)(n, slab, P, D_out + block * c->D_stride);
         if (inner) {
-            KS_T(ks_bt_load_symmetric)(
-                n, np, slab, D_in + KS_T(ks_bt_block_at)(c, k + 1) * c->D_in_stride, P);
+            KS_T(ks_bt_load_symmetric)(n, slab, D_in + KS_T(ks_bt_block_at)(c, k + 1) * c->D_in_stride, P);
             KS_T(ks_bt_downdate)(n, np, slab, X, P, &ahead);
         }
         if (coupled)
@@ -79,14 +77,14 @@ KS_HD ks_bt_failure KS_T(ks_bt_factor_anchored)(int n, const ks_bt_chain *c)
     KS_T(ks_bt_ahead_of) ahead;
     ks_bt_failure failure = { -1, -1 };
     const KS_NUM *behind = (const KS_NUM *)c->edge_in + (c->first - 1) * c->edge_in_stride;
-    KS_T(ks_bt_load)(n, np, slab, behind, P + beside);
-    KS_T(ks_bt_load_symmetric)(n, np, slab, anchor_block, A);
-    KS_T(ks_bt_load_symmetric)(n, np, slab, D_in + KS_T(ks_bt_block_at)(c, 0) * c->D_in_stride, P);
+    KS_T(ks_bt_load)(n, slab, behind, P + beside);
+    KS_T(ks_bt_load_symmetric)(n, slab, anchor_block, A);
+    KS_T(ks_bt_load_symmetric)(n, slab, D_in + KS_T(ks_bt_block_at)(c, 0) * c->D_in_stride, P);
     for (int64_t k = 0; k < c->count; ++k) {
         const int64_t block = KS_T(ks_bt_block_at)(c, k);
         const int inner = k + 1 < c->count, coupled = inner || c->target >= 0;
         KS_NUM *Y = P + beside, *X = P + 2 * beside;
-        if (coupled) KS_T(ks_bt_load_ahead)(c, n, np, slab, k, X);
+        if (coupled) KS_T(ks_bt_load_ahead)(c, n, slab, k, X);
         KS_T(ks_bt_look_ahead)(c, n, k, &ahead);
         const int bad = KS_T(ks_bt_eliminate)(n, np, 1 + coupled, slab, P, &ahead);
         if (bad >= 0) {
@@ -101,8 +99,7 @@ KS_HD ks_bt_failure KS_T(ks_bt_factor_anchored)(int n, const ks_bt_chain *c)
         KS_T(ks_bt_store)(n, slab, X, edge + KS_T(ks_bt_ahead)(c, k) * c->edge_stride);
         KS_T(ks_bt_fill_in)(n, np, slab, X, Y, next + beside, &ahead);
         if (inner) {
-            KS_T(ks_bt_load_symmetric)(
-                n, np, slab, D_in + KS_T(ks_bt_block_at)(c, k + 1) * c->D_in_stride, next);
+            KS_T(ks_bt_load_symmetric)(n, slab, D_in + KS_T(ks_bt_block_at)(c, k + 1) * c->D_in_stride, next);
             KS_T(ks_bt_downdate)(n, np, slab, X, next, &ahead);
         }
         KS_NUM *swap = P;
@@ -132,7 +129,11 @@ static ks_bt_failure KS_T(ks_bt_factor)(const ks_bt_chain *c)
         case 2: return KS_T(ks_bt_factor_plain)(2, c);
         case 3: return KS_T(ks_bt_factor_plain)(3, c);
         case 4: return KS_T(ks_bt_factor_plain)(4, c);
+        case 5: return KS_T(ks_bt_factor_plain)(5, c);
+        case 6: return KS_T(ks_bt_factor_plain)(6, c);
+        case 7: return KS_T(ks_bt_factor_plain)(7, c);
         case 8: return KS_T(ks_bt_factor_plain)(8, c);
+        case 12: return KS_T(ks_bt_factor_plain)(12, c);
         case 16: return KS_T(ks_bt_factor_plain)(16, c);
         default: return KS_T(ks_bt_factor_plain)(n, c);
         }
@@ -147,8 +148,8 @@ static void KS_T(ks_bt_gather)(int n, const void *X, void *D, void *scratch)
 {
     const int np = (n + 3) / 4 * 4, slab = KS_T(ks_bt_slab)(np);
     KS_NUM *P = (KS_NUM *)scratch, *Y = P + KS_T(ks_bt_columns)(n) / KS_BT_WIDTH * slab;
-    KS_T(ks_bt_load_symmetric)(n, np, slab, (const KS_NUM *)D, P);
-    KS_T(ks_bt_load)(n, np, slab, (const KS_NUM *)X, Y);
+    KS_T(ks_bt_load_symmetric)(n, slab, (const KS_NUM *)D, P);
+    KS_T(ks_bt_load)(n, slab, (const KS_NUM *)X, Y);
     KS_T(ks_bt_downdate)(n, np, slab, Y, P, (KS_T(ks_bt_ahead_of) *)0);
     KS_T(ks_bt_store_lower)(n, slab, P, (KS_NUM *)D);
 }

@@ -55,107 +55,159 @@ KS_HD int KS_T(ks_bt_at)(int slab, int i, int j)
     return (int)(column / width) * slab + i * (int)width + (int)(column % width);
 }
 
-/** Zeros around an (n, n) block in a panel, `diagonal` on the diagonal. */
-KS_HD void KS_T(ks_bt_pad)(int n, int np, int slab, KS_NUM diagonal, KS_NUM *P)
+/* Copies go by four columns; of a row's end less than four numbers are left, `rest` of them, a literal, and what
+ * stands beyond them in a panel comes with them. Where the order of blocks is a literal, copies are made in
+ * place; else the four functions of a copy, one for each rest, are shared. */
+
+/** A block of less than four rows to a panel, number by number; turned: its transpose, lower: of that the upper
+ *  triangle, with ones on the diagonal behind it. */
+KS_HD void KS_T(ks_bt_load_few)(int turned, int lower, int n, int slab, const KS_NUM *KS_RESTRICT block,
+                                KS_NUM *KS_RESTRICT P)
 {
-    const int columns = KS_T(ks_bt_columns)(n);
     for (int i = 0; i < n; ++i)
-        for (int j = n; j < columns; ++j) P[KS_T(ks_bt_at)(slab, i, j)] = KS_LIT(0);
-    for (int i = n; i < np; ++i)
-        for (int j = 0; j < columns; ++j)
-            P[KS_T(ks_bt_at)(slab, i, j)] = i == j ? diagonal : KS_LIT(0);
+        for (int j = 0; j < (lower ? i + 1 : n); ++j)
+            P[turned ? KS_T(ks_bt_at)(slab, j, i) : KS_T(ks_bt_at)(slab, i, j)] = block[i * n + j];
+    for (int i = 0; i < 4; ++i)
+        for (int j = i < n ? n : 0; j < KS_BT_WIDTH; ++j) P[KS_T(ks_bt_at)(slab, i, j)] = KS_LIT(lower && i == j);
 }
 
-/* Where the order of blocks is a literal, copies are made in place; else they share one function. */
+/** *q <- the first `numbers` numbers of four, then zeros. */
+KS_HD void KS_T(ks_bt_take)(int numbers, const KS_NUM *from, KS_T(ks_bt_quad) *q)
+{
+    const KS_T(ks_bt_quad) zero = { 0 };
+    *q = numbers == 4 ? KS_BT_QUAD(from) : zero;
+#pragma GCC unroll 3
+    for (int c = 0; numbers < 4 && c < numbers; ++c) (*q)[c] = from[c];
+}
+
+/** Columns from `from` on, a multiple of four, of the rows of a panel that begin at i: zeros. */
+KS_HD void KS_T(ks_bt_clear_columns)(int rows, int i, int from, int columns, int slab, KS_NUM *P)
+{
+    const KS_T(ks_bt_quad) zero = { 0 };
+    for (int j = from; j < columns; j += 4)
+        for (int r = 0; r < rows; ++r) KS_BT_PUT_QUAD(P + KS_T(ks_bt_at)(slab, i + r, j), zero);
+}
+
+/** Four numbers of each of four rows of a block, ld numbers apart, of which `rows` rows and `numbers` numbers, literals,
+ *  are there, transposed to a panel. */
+KS_HD void KS_T(ks_bt_turn)(int rows, int numbers, int ld, const KS_NUM *KS_RESTRICT from, KS_NUM *KS_RESTRICT to)
+{
+    KS_T(ks_bt_quad) a[4] = { { 0 } }, t[4];
+#pragma GCC unroll 4
+    for (int r = 0; r < rows; ++r) KS_T(ks_bt_take)(numbers, from + r * ld, &a[r]);
+    KS_T(ks_bt_transpose_4)(a, t);
+#pragma GCC unroll 4
+    for (int r = 0; r < 4; ++r) KS_BT_PUT_QUAD(to + r * KS_BT_WIDTH, t[r]);
+}
 
 /** The upper triangle of a symmetric block, from its lower one. What is left of the diagonal in
  *  the panel is of no meaning. */
-KS_HD void KS_T(ks_bt_load_lower)(int n, int np, int slab, const KS_NUM *KS_RESTRICT block,
-                                  KS_NUM *KS_RESTRICT P)
+KS_HD void KS_T(ks_bt_load_lower)(int rest, int n, int slab, const KS_NUM *KS_RESTRICT block, KS_NUM *KS_RESTRICT P)
 {
-    const int whole = n / 4 * 4;
-    KS_T(ks_bt_quad) a[4], t[4];
+    const int whole = n - rest, columns = KS_T(ks_bt_columns)(n), np = (n + 3) / 4 * 4;
+    if (whole == 0) {
+        KS_T(ks_bt_load_few)(1, 1, n, slab, block, P);
+        return;
+    }
     for (int i = 0; i < whole; i += 4)
-        for (int j = 0; j <= i; j += 4) {
-            KS_NUM *to = P + KS_T(ks_bt_at)(slab, j, i);
+        for (int j = 0; j <= i; j += 4)
+            KS_T(ks_bt_turn)(4, 4, n, block + i * n + j, P + KS_T(ks_bt_at)(slab, j, i));
+    if (rest > 0) {
+        for (int j = 0; j < whole; j += 4)
+            KS_T(ks_bt_turn)(rest, 4, n, block + whole * n + j, P + KS_T(ks_bt_at)(slab, j, whole));
+        KS_T(ks_bt_turn)(rest, rest, n, block + whole * n + whole, P + KS_T(ks_bt_at)(slab, whole, whole));
 #pragma GCC unroll 4
-            for (int r = 0; r < 4; ++r) a[r] = KS_BT_QUAD(block + (i + r) * n + j);
-            KS_T(ks_bt_transpose_4)(a, t);
-#pragma GCC unroll 4
-            for (int r = 0; r < 4; ++r) KS_BT_PUT_QUAD(to + r * KS_BT_WIDTH, t[r]);
-        }
-    for (int i = whole; i < n; ++i)
-        for (int j = 0; j <= i; ++j) P[KS_T(ks_bt_at)(slab, j, i)] = block[i * n + j];
-    KS_T(ks_bt_pad)(n, np, slab, KS_LIT(1), P);
-}
-
-KS_HD_COLD void KS_T(ks_bt_load_lower_shared)(int n, int np, int slab, const KS_NUM *block,
-                                              KS_NUM *P)
-{
-    KS_T(ks_bt_load_lower)(n, np, slab, block, P);
-}
-
-KS_HD void KS_T(ks_bt_load_symmetric)(int n, int np, int slab, const KS_NUM *block, KS_NUM *P)
-{
-    if (__builtin_constant_p(n))
-        KS_T(ks_bt_load_lower)(n, np, slab, block, P);
-    else
-        KS_T(ks_bt_load_lower_shared)(n, np, slab, block, P);
+        for (int i = rest; i < 4; ++i) P[KS_T(ks_bt_at)(slab, whole + i, whole + i)] = KS_LIT(1);
+    }
+    KS_T(ks_bt_clear_columns)(np, 0, np, columns, slab, P);
 }
 
 /** Block (n, n) with row stride n to a panel. */
-KS_HD void KS_T(ks_bt_load)(int n, int np, int slab, const KS_NUM *KS_RESTRICT block,
-                            KS_NUM *KS_RESTRICT P)
+KS_HD void KS_T(ks_bt_load_by_rows)(int rest, int n, int slab, const KS_NUM *KS_RESTRICT block, KS_NUM *KS_RESTRICT P)
 {
-    for (int i = 0; i < n; ++i) {
-        int j = 0;
-        for (; j + 4 <= n; j += 4)
-            KS_BT_PUT_QUAD(P + KS_T(ks_bt_at)(slab, i, j), KS_BT_QUAD(block + i * n + j));
-        for (; j < n; ++j) P[KS_T(ks_bt_at)(slab, i, j)] = block[i * n + j];
+    const int whole = n - rest, columns = KS_T(ks_bt_columns)(n), np = (n + 3) / 4 * 4;
+    if (whole == 0) {
+        KS_T(ks_bt_load_few)(0, 0, n, slab, block, P);
+        return;
     }
-    KS_T(ks_bt_pad)(n, np, slab, KS_LIT(0), P);
-}
-
-KS_HD void KS_T(ks_bt_load_columns)(int n, int np, int slab, const KS_NUM *KS_RESTRICT block,
-                                    KS_NUM *KS_RESTRICT P)
-{
-    const int whole = n / 4 * 4;
-    KS_T(ks_bt_quad) a[4], t[4];
-    for (int j = 0; j < whole; j += 4)
-        for (int i = 0; i < whole; i += 4) {
-            KS_NUM *to = P + KS_T(ks_bt_at)(slab, i, j);
-#pragma GCC unroll 4
-            for (int r = 0; r < 4; ++r) a[r] = KS_BT_QUAD(block + (j + r) * n + i);
-            KS_T(ks_bt_transpose_4)(a, t);
-#pragma GCC unroll 4
-            for (int r = 0; r < 4; ++r) KS_BT_PUT_QUAD(to + r * KS_BT_WIDTH, t[r]);
+    for (int i = 0; i < n; ++i) {
+        for (int j = 0; j < whole; j += 4)
+            KS_BT_PUT_QUAD(P + KS_T(ks_bt_at)(slab, i, j), KS_BT_QUAD(block + i * n + j));
+        if (rest > 0) {
+            KS_T(ks_bt_quad) q;
+            KS_T(ks_bt_take)(rest, block + i * n + whole, &q);
+            KS_BT_PUT_QUAD(P + KS_T(ks_bt_at)(slab, i, whole), q);
         }
-    for (int i = 0; i < n; ++i)
-        for (int j = i < whole ? whole : 0; j < n; ++j)
-            P[KS_T(ks_bt_at)(slab, i, j)] = block[j * n + i];
-    KS_T(ks_bt_pad)(n, np, slab, KS_LIT(0), P);
+    }
+    KS_T(ks_bt_clear_columns)(n, 0, np, columns, slab, P);
+    KS_T(ks_bt_clear_columns)(np - n, n, 0, columns, slab, P);
 }
 
-KS_HD_COLD void KS_T(ks_bt_load_columns_shared)(int n, int np, int slab, const KS_NUM *block,
-                                                KS_NUM *P)
+KS_HD void KS_T(ks_bt_load_columns)(int rest, int n, int slab, const KS_NUM *KS_RESTRICT block, KS_NUM *KS_RESTRICT P)
 {
-    KS_T(ks_bt_load_columns)(n, np, slab, block, P);
+    const int whole = n - rest, columns = KS_T(ks_bt_columns)(n), np = (n + 3) / 4 * 4;
+    if (whole == 0) {
+        KS_T(ks_bt_load_few)(1, 0, n, slab, block, P);
+        return;
+    }
+    for (int j = 0; j < whole; j += 4) {
+        for (int i = 0; i < whole; i += 4)
+            KS_T(ks_bt_turn)(4, 4, n, block + j * n + i, P + KS_T(ks_bt_at)(slab, i, j));
+        if (rest > 0) KS_T(ks_bt_turn)(4, rest, n, block + j * n + whole, P + KS_T(ks_bt_at)(slab, whole, j));
+    }
+    if (rest > 0) {
+        for (int i = 0; i < whole; i += 4)
+            KS_T(ks_bt_turn)(rest, 4, n, block + whole * n + i, P + KS_T(ks_bt_at)(slab, i, whole));
+        KS_T(ks_bt_turn)(rest, rest, n, block + whole * n + whole, P + KS_T(ks_bt_at)(slab, whole, whole));
+    }
+    KS_T(ks_bt_clear_columns)(np, 0, np, columns, slab, P);
+}
+
+#define KS_BT_LOADED(name)                                                                  \
+    KS_HD_COLD void KS_T(name##_shared)(int n, int slab, const KS_NUM *block, KS_NUM *P)    \
+    {                                                                                       \
+        switch (n % 4) {                                                                    \
+        case 0: KS_T(name)(0, n, slab, block, P); break;                                    \
+        case 1: KS_T(name)(1, n, slab, block, P); break;                                    \
+        case 2: KS_T(name)(2, n, slab, block, P); break;                                    \
+        default: KS_T(name)(3, n, slab, block, P); break;                                   \
+        }                                                                                   \
+    }
+KS_BT_LOADED(ks_bt_load_lower)
+KS_BT_LOADED(ks_bt_load_by_rows)
+KS_BT_LOADED(ks_bt_load_columns)
+#undef KS_BT_LOADED
+
+KS_HD void KS_T(ks_bt_load_symmetric)(int n, int slab, const KS_NUM *block, KS_NUM *P)
+{
+    if (__builtin_constant_p(n))
+        KS_T(ks_bt_load_lower)(n % 4, n, slab, block, P);
+    else
+        KS_T(ks_bt_load_lower_shared)(n, slab, block, P);
+}
+
+KS_HD void KS_T(ks_bt_load)(int n, int slab, const KS_NUM *block, KS_NUM *P)
+{
+    if (__builtin_constant_p(n))
+        KS_T(ks_bt_load_by_rows)(n % 4, n, slab, block, P);
+    else
+        KS_T(ks_bt_load_by_rows_shared)(n, slab, block, P);
 }
 
 /** The transpose of a block to a panel. */
-KS_HD void KS_T(ks_bt_load_transposed)(int n, int np, int slab, const KS_NUM *block, KS_NUM *P)
+KS_HD void KS_T(ks_bt_load_transposed)(int n, int slab, const KS_NUM *block, KS_NUM *P)
 {
     if (__builtin_constant_p(n))
-        KS_T(ks_bt_load_columns)(n, np, slab, block, P);
+        KS_T(ks_bt_load_columns)(n % 4, n, slab, block, P);
     else
-        KS_T(ks_bt_load_columns_shared)(n, np, slab, block, P);
+        KS_T(ks_bt_load_columns_shared)(n, slab, block, P);
 }
 
 /** Rows that a panel is stored by: slab by slab where a slab's row is a cache line. */
 #define KS_BT_STORED (KS_BT_BYTES == 64 ? 8 : 1)
 
 /** `rows` rows of a panel from column j on, a slab's first. */
-KS_HD void KS_T(ks_bt_store_group)(int rows, int j, int n, int slab, const KS_NUM *KS_RESTRICT from,
+KS_HD void KS_T(ks_bt_store_group)(int rest, int rows, int j, int n, int slab, const KS_NUM *KS_RESTRICT from,
                                    KS_NUM *KS_RESTRICT to)
 {
     from += j / KS_BT_WIDTH * slab;
@@ -163,42 +215,55 @@ KS_HD void KS_T(ks_bt_store_group)(int rows, int j, int n, int slab, const KS_NU
 #pragma GCC unroll 8
         for (int r = 0; r < rows; ++r)
             KS_BT_STORE(to + r * n + j, KS_BT_LOAD(from + r * KS_BT_WIDTH));
-    for (int c = 0; j < n; ++j, ++c)
-        for (int r = 0; r < rows; ++r) to[r * n + j] = from[r * KS_BT_WIDTH + c];
+    for (; KS_BT_WIDTH > 4 && j + 4 <= n; j += 4, from += 4)
+#pragma GCC unroll 8
+        for (int r = 0; r < rows; ++r)
+            KS_BT_PUT_QUAD(to + r * n + j, KS_BT_QUAD(from + r * KS_BT_WIDTH));
+#pragma GCC unroll 4
+    for (int c = 0; c < rest; ++c)
+#pragma GCC unroll 8
+        for (int r = 0; r < rows; ++r) to[r * n + j + c] = from[r * KS_BT_WIDTH + c];
 }
 
-KS_HD void KS_T(ks_bt_store_rows_of)(int upper, int n, int slab, const KS_NUM *KS_RESTRICT P,
-                                     KS_NUM *KS_RESTRICT block)
+KS_HD void KS_T(ks_bt_store_by_rows)(int rest, int upper, int n, int slab, const KS_NUM *KS_RESTRICT P,
+                                  KS_NUM *KS_RESTRICT block)
 {
     int i = 0;
     for (; i + KS_BT_STORED <= n; i += KS_BT_STORED)
-        KS_T(ks_bt_store_group)(KS_BT_STORED, upper ? i / KS_BT_WIDTH * KS_BT_WIDTH : 0, n, slab,
+        KS_T(ks_bt_store_group)(rest, KS_BT_STORED, upper ? i / KS_BT_WIDTH * KS_BT_WIDTH : 0, n, slab,
                                 P + i * KS_BT_WIDTH, block + i * n);
     for (; i < n; ++i)
-        KS_T(ks_bt_store_group)(1, upper ? i / KS_BT_WIDTH * KS_BT_WIDTH : 0, n, slab,
+        KS_T(ks_bt_store_group)(rest, 1, upper ? i / KS_BT_WIDTH * KS_BT_WIDTH : 0, n, slab,
                                 P + i * KS_BT_WIDTH, block + i * n);
 }
 
-KS_HD_COLD void KS_T(ks_bt_store_shared)(int upper, int n, int slab, const KS_NUM *P, KS_NUM *block)
+KS_HD_COLD void KS_T(ks_bt_store_by_rows_shared)(int upper, int n, int slab, const KS_NUM *P, KS_NUM *block)
 {
-    KS_T(ks_bt_store_rows_of)(upper, n, slab, P, block);
+    switch (n % 4) {
+    case 0: KS_T(ks_bt_store_by_rows)(0, upper, n, slab, P, block); break;
+    case 1: KS_T(ks_bt_store_by_rows)(1, upper, n, slab, P, block); break;
+    case 2: KS_T(ks_bt_store_by_rows)(2, upper, n, slab, P, block); break;
+    default: KS_T(ks_bt_store_by_rows)(3, upper, n, slab, P, block); break;
+    }
+}
+
+/** upper, a literal: the upper triangle of a panel, with some of what stands below the diagonal. */
+KS_HD void KS_T(ks_bt_store_part)(int upper, int n, int slab, const KS_NUM *P, KS_NUM *block)
+{
+    if (__builtin_constant_p(n))
+        KS_T(ks_bt_store_by_rows)(n % 4, upper, n, slab, P, block);
+    else
+        KS_T(ks_bt_store_by_rows_shared)(upper, n, slab, P, block);
 }
 
 KS_HD void KS_T(ks_bt_store)(int n, int slab, const KS_NUM *P, KS_NUM *block)
 {
-    if (__builtin_constant_p(n))
-        KS_T(ks_bt_store_rows_of)(0, n, slab, P, block);
-    else
-        KS_T(ks_bt_store_shared)(0, n, slab, P, block);
+    KS_T(ks_bt_store_part)(0, n, slab, P, block);
 }
 
-/** The upper triangle of a panel, with some of what stands below the diagonal. */
 KS_HD void KS_T(ks_bt_store_upper)(int n, int slab, const KS_NUM *P, KS_NUM *block)
 {
-    if (__builtin_constant_p(n))
-        KS_T(ks_bt_store_rows_of)(1, n, slab, P, block);
-    else
-        KS_T(ks_bt_store_shared)(1, n, slab, P, block);
+    KS_T(ks_bt_store_part)(1, n, slab, P, block);
 }
 
 /** A block with the panel's upper triangle in its lower one; its own upper one is not touched. */

@@ -239,8 +239,15 @@ static void KS_T(ks_bt_forward)(const ks_bt_chain *c)
 {
     if (c->m == 1)
         switch (c->n) {
+        case 1: KS_T(ks_bt_forward_body)(1, 1, c); return;
+        case 2: KS_T(ks_bt_forward_body)(2, 1, c); return;
+        case 3: KS_T(ks_bt_forward_body)(3, 1, c); return;
         case 4: KS_T(ks_bt_forward_body)(4, 1, c); return;
+        case 5: KS_T(ks_bt_forward_body)(5, 1, c); return;
+        case 6: KS_T(ks_bt_forward_body)(6, 1, c); return;
+        case 7: KS_T(ks_bt_forward_body)(7, 1, c); return;
         case 8: KS_T(ks_bt_forward_body)(8, 1, c); return;
+        case 12: KS_T(ks_bt_forward_body)(12, 1, c); return;
         case 16: KS_T(ks_bt_forward_body)(16, 1, c); return;
         default: KS_T(ks_bt_forward_body)(c->n, 1, c); return;
         }
@@ -251,8 +258,15 @@ static void KS_T(ks_bt_backward)(const ks_bt_chain *c)
 {
     if (c->m == 1)
         switch (c->n) {
+        case 1: KS_T(ks_bt_backward_body)(1, 1, c); return;
+        case 2: KS_T(ks_bt_backward_body)(2, 1, c); return;
+        case 3: KS_T(ks_bt_backward_body)(3, 1, c); return;
         case 4: KS_T(ks_bt_backward_body)(4, 1, c); return;
+        case 5: KS_T(ks_bt_backward_body)(5, 1, c); return;
+        case 6: KS_T(ks_bt_backward_body)(6, 1, c); return;
+        case 7: KS_T(ks_bt_backward_body)(7, 1, c); return;
         case 8: KS_T(ks_bt_backward_body)(8, 1, c); return;
+        case 12: KS_T(ks_bt_backward_body)(12, 1, c); return;
         case 16: KS_T(ks_bt_backward_body)(16, 1, c); return;
         default: KS_T(ks_bt_backward_body)(c->n, 1, c); return;
         }

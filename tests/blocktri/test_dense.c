@@ -8,7 +8,7 @@
 #include "sanitizers.h"
 #include "system.h"
 
-static const int sizes[] = { 1, 2, 3, 4, 5, 8, 9, 16, 33 };
+static const int sizes[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 14, 16, 33 };
 enum { SIZES = sizeof sizes / sizeof sizes[0], LONGEST = 12, RIGHT_HAND_SIDES = 5 };
 
 /** The dense answers. */
