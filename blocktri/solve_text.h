@@ -235,43 +235,52 @@ KS_HD void KS_T(ks_bt_backward_body)(int n, int m, const ks_bt_chain *c)
     }
 }
 
+/* Orders that are compiled as literals for one right-hand side. */
+#define KS_BT_WITH_ORDER(n, CALL)                                                           \
+    switch (n) {                                                                            \
+    case 1: CALL(1); break;                                                                 \
+    case 2: CALL(2); break;                                                                 \
+    case 3: CALL(3); break;                                                                 \
+    case 4: CALL(4); break;                                                                 \
+    case 5: CALL(5); break;                                                                 \
+    case 6: CALL(6); break;                                                                 \
+    case 7: CALL(7); break;                                                                 \
+    case 8: CALL(8); break;                                                                 \
+    case 9: CALL(9); break;                                                                 \
+    case 10: CALL(10); break;                                                               \
+    case 11: CALL(11); break;                                                               \
+    case 12: CALL(12); break;                                                               \
+    case 13: CALL(13); break;                                                               \
+    case 14: CALL(14); break;                                                               \
+    case 15: CALL(15); break;                                                               \
+    case 16: CALL(16); break;                                                               \
+    default: CALL(n); break;                                                                \
+    }
+
 static void KS_T(ks_bt_forward)(const ks_bt_chain *c)
 {
-    if (c->m == 1)
-        switch (c->n) {
-        case 1: KS_T(ks_bt_forward_body)(1, 1, c); return;
-        case 2: KS_T(ks_bt_forward_body)(2, 1, c); return;
-        case 3: KS_T(ks_bt_forward_body)(3, 1, c); return;
-        case 4: KS_T(ks_bt_forward_body)(4, 1, c); return;
-        case 5: KS_T(ks_bt_forward_body)(5, 1, c); return;
-        case 6: KS_T(ks_bt_forward_body)(6, 1, c); return;
-        case 7: KS_T(ks_bt_forward_body)(7, 1, c); return;
-        case 8: KS_T(ks_bt_forward_body)(8, 1, c); return;
-        case 12: KS_T(ks_bt_forward_body)(12, 1, c); return;
-        case 16: KS_T(ks_bt_forward_body)(16, 1, c); return;
-        default: KS_T(ks_bt_forward_body)(c->n, 1, c); return;
-        }
-    KS_T(ks_bt_forward_body)(c->n, c->m, c);
+    const int n = c->n;
+    if (c->m > 1) {
+        KS_T(ks_bt_forward_body)(n, c->m, c);
+        return;
+    }
+#define CALL(n) KS_T(ks_bt_forward_body)(n, 1, c)
+    KS_BT_WITH_ORDER(n, CALL)
+#undef CALL
 }
 
 static void KS_T(ks_bt_backward)(const ks_bt_chain *c)
 {
-    if (c->m == 1)
-        switch (c->n) {
-        case 1: KS_T(ks_bt_backward_body)(1, 1, c); return;
-        case 2: KS_T(ks_bt_backward_body)(2, 1, c); return;
-        case 3: KS_T(ks_bt_backward_body)(3, 1, c); return;
-        case 4: KS_T(ks_bt_backward_body)(4, 1, c); return;
-        case 5: KS_T(ks_bt_backward_body)(5, 1, c); return;
-        case 6: KS_T(ks_bt_backward_body)(6, 1, c); return;
-        case 7: KS_T(ks_bt_backward_body)(7, 1, c); return;
-        case 8: KS_T(ks_bt_backward_body)(8, 1, c); return;
-        case 12: KS_T(ks_bt_backward_body)(12, 1, c); return;
-        case 16: KS_T(ks_bt_backward_body)(16, 1, c); return;
-        default: KS_T(ks_bt_backward_body)(c->n, 1, c); return;
-        }
-    KS_T(ks_bt_backward_body)(c->n, c->m, c);
+    const int n = c->n;
+    if (c->m > 1) {
+        KS_T(ks_bt_backward_body)(n, c->m, c);
+        return;
+    }
+#define CALL(n) KS_T(ks_bt_backward_body)(n, 1, c)
+    KS_BT_WITH_ORDER(n, CALL)
+#undef CALL
 }
+#undef KS_BT_WITH_ORDER
 
 static void KS_T(ks_bt_gather_x)(int n, int m, const void *X, void *from, void *to, void *scratch)
 {
