@@ -176,8 +176,8 @@ typedef struct ks_outputs {
     ks_out prior_cov;       /**< (nx, nx), no steps: Cov(x[-1] | y), likewise (KS_ARRAY_P0)       */
     ks_out innovation;      /**< (T, ny): y[k] - d[k] - H[k] E(x[k] | y[0..k-1]); NaN if missing */
     ks_out innovation_cov;  /**< (T, ny, ny): its covariance S[k]; NaN rows, columns if missing  */
-    ks_out innovation_std;  /**< (T, ny): L^-1 innovation with S[k] = L L', over the entries      */
-                            /**< present; NaN if missing                                         */
+    ks_out innovation_std;  /**< (T, ny): L^-1 innovation, of the lower Cholesky factor L of S[k] */
+                            /**< over the entries present; NaN if missing                        */
 } ks_outputs;
 #define KS_OUTPUTS_NONE { NULL, 0, 0 }
 #define KS_OUTPUTS_INIT                                                                     \

@@ -161,7 +161,7 @@ void ks_bench_csv_head(const ks_bench_settings *settings);
 void ks_bench_csv_row(const ks_bench_settings *settings, const ks_bench_result *result);
 
 /** Add to the list or table on stdout, which begins with the first of its lines, and end it. What failed before there
- *  was any leaves none. */
+ *  was any leaves none. What the machine does is told before the table begins. */
 void ks_bench_show(const ks_bench_settings *settings, const ks_bench_result *result);
 void ks_bench_show_machine(const ks_bench_settings *settings, const ks_bench_machine *machine,
                            int threads, const char *precision);

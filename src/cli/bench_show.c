@@ -195,8 +195,9 @@ void ks_bench_show(const ks_bench_settings *settings, const ks_bench_result *r)
 void ks_bench_show_machine(const ks_bench_settings *settings, const ks_bench_machine *machine,
                            int threads, const char *precision)
 {
-    begin(settings);
+    /* A table comes after it. */
     if (settings->json) {
+        begin(settings);
         json_head(&list, "machine", "gemm", "none", NULL, precision, threads);
         ks_json_text(&list, "openblas", openblas_get_corename());
         ks_json_integer(&list, "repeats", settings->repeats);

@@ -126,9 +126,9 @@ static ks_exit complete(asked *given, ks_failure *failure)
     if (!settings->output && !settings->dry_run)
         return ks_fail(failure, KS_EXIT_USAGE,
                        "no output; usage: kalscan solve SYSTEM.h5 -o X.h5, or --dry-run");
-    if (given->refine && given->precision_given && given->precision == KS_F64)
-        return ks_fail(failure, KS_EXIT_USAGE,
-                       "--refine improves a factor in f32; it does not go with --precision f64");
+    if (given->refine && given->precision_given && given->precision != KS_MIXED)
+        return ks_fail(failure, KS_EXIT_USAGE, "--refine is the same as --precision mixed; it does not go with "
+                       "--precision %s", given->precision == KS_F32 ? "f32" : "f64");
     settings->refine = given->refine || given->precision == KS_MIXED;
     settings->refine_option = given->refine ? "--refine" : "--precision mixed";
     settings->precision = settings->refine || given->precision == KS_F32 ? KS_F32 : KS_F64;

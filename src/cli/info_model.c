@@ -55,8 +55,23 @@ static void meaning_text(const ks_input_array *array, char *text, size_t size)
         snprintf(text, size, "%sconstant", diagonal);
 }
 
+/* u or d, which is zero where a model has none. */
+static bool is_zero(const ks_input *input, int i)
+{
+    const ks_input_array *array = &input->arrays[i];
+    return !array->dataset.found && array->name && (i == KS_INPUT_U || i == KS_INPUT_D);
+}
+
+static bool has_datasets(const ks_input *input)
+{
+    bool any = input->y_dataset.id >= 0 || input->t_dataset.id >= 0;
+    for (int i = 0; i < KS_INPUT_ARRAYS; ++i) any |= input->arrays[i].dataset.id >= 0 || is_zero(input, i);
+    return any;
+}
+
 static void print_datasets(const ks_input *input)
 {
+    if (!has_datasets(input)) return;
     printf("\nDatasets\n");
     if (input->y_dataset.id >= 0) ks_info_print_dataset(&input->y_dataset, "observations");
     for (int i = 0; i < KS_INPUT_ARRAYS; ++i) {
@@ -64,7 +79,7 @@ static void print_datasets(const ks_input *input)
         char meaning[96];
         meaning_text(array, meaning, sizeof meaning);
         if (array->dataset.id >= 0) ks_info_print_dataset(&array->dataset, meaning);
-        else if (!array->dataset.found && array->name && (i == KS_INPUT_U || i == KS_INPUT_D))
+        else if (is_zero(input, i))
             printf("  %-16s %-20s %-8s zero\n", array->dataset.path, "absent", "");
     }
     if (input->t_dataset.id >= 0) ks_info_print_dataset(&input->t_dataset, "time stamps");

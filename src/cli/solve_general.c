@@ -250,11 +250,17 @@ static ks_exit take_memory(ks_solve *run, general *g, ks_failure *failure)
     return failure->code;
 }
 
+/* The method that runs, perhaps chosen by `auto`. */
+static ks_general_method method_of(const ks_solve *run)
+{
+    return ks_general_plan_method(((const general *)run->state)->plan);
+}
+
 static ks_exit explain_factor(const ks_solve *run, const ks_general_report *report,
                               ks_failure *failure)
 {
     const char *name = run->system->name;
-    const ks_general_method method = (ks_general_method)run->solver->value;
+    const ks_general_method method = method_of(run);
     if (report->status == KS_EREFUSED)
         return ks_fail(failure, KS_EXIT_NUMERICAL, "%s: the matrix is not symmetric; method cg "
                        "takes symmetric positive definite ones; use --method bicgstab", name);
@@ -273,19 +279,6 @@ static ks_exit explain_factor(const ks_solve *run, const ks_general_report *repo
                    report->pivot, run->method, advice);
 }
 
-/* Whether the method, perhaps chosen by `auto`, is a direct one. */
-static bool of_elimination(const ks_solve *run)
-{
-    const general *g = run->state;
-    return eliminates(ks_general_plan_method(g->plan));
-}
-
-/* Whether it, or the one that `auto` chose, iterates block by block. */
-static bool sweeps(const ks_solve *run)
-{
-    return is_sweep(ks_general_plan_method(((const general *)run->state)->plan));
-}
-
 /* " of right-hand side 2" where there are several. */
 static void column_text(const ks_solve *run, const ks_general_report *report, char text[48])
 {
@@ -296,6 +289,7 @@ static void column_text(const ks_solve *run, const ks_general_report *report, ch
 static ks_exit explain_iteration(const ks_solve *run, const ks_general_report *report,
                                  ks_failure *failure)
 {
+    const ks_general_method method = method_of(run);
     char column[48];
     column_text(run, report, column);
     if (report->status == KS_ENONFINITE)
@@ -304,18 +298,17 @@ static ks_exit explain_iteration(const ks_solve *run, const ks_general_report *r
     if (of_device(run, report->status)) return fail_device(run, report->status, failure);
     if (report->status != KS_ENOTCONVERGED)
         return fail_status(run, report->status, "solve", failure);
-    if (of_elimination(run))
+    if (eliminates(method))
         return ks_fail(failure, KS_EXIT_NUMERICAL, "%s: method %s takes its pivots within blocks and has lost too "
                        "much: a backward error%s of %.3g after %lld steps of refinement; nothing is written; use "
                        "--method %s, which eliminates in another order, or gmres", run->system->name, run->method,
                        column, report->backward_error, (long long)report->iterations,
-                       ks_general_plan_method(((const general *)run->state)->plan) == KS_BLOCK_LU
-                           ? "block-cyclic-reduction" : "block-lu");
+                       method == KS_BLOCK_LU ? "block-cyclic-reduction" : "block-lu");
     char radius[160] = "", reached[32] = "not a number";
     const double relaxation = run->settings->general.relaxation;
-    const bool relaxed = sweeps(run) && relaxation != 1 && relaxation != KS_RELAXATION_ESTIMATE;
+    const bool relaxed = is_sweep(method) && relaxation != 1 && relaxation != KS_RELAXATION_ESTIMATE;
     if (!isnan(report->relative_residual)) snprintf(reached, sizeof reached, "%.3g", report->relative_residual);
-    if (sweeps(run) && isfinite(report->spectral_radius))
+    if (is_sweep(method) && isfinite(report->spectral_radius))
         snprintf(radius, sizeof radius, "; the spectral radius of D^-1 (L + U) is about %.4g, and block iterations "
                  "converge where it is below 1%s", report->spectral_radius, relaxed ? ", without --relaxation" : "");
     const bool ended = report->end == KS_END_STAGNATED || report->end == KS_END_BREAKDOWN;

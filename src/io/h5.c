@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -156,6 +157,38 @@ bool ks_h5_broken_link(hid_t file, const char *path, char *text, size_t size)
         snprintf(text, size, "a link to %.200s", value);
     H5Eclear2(H5E_DEFAULT);
     return true;
+}
+
+/* A member whose name is that of `name` but for its letters' case. */
+typedef struct other_letters {
+    const char *name;
+    char found[1024];
+} other_letters;
+
+static herr_t same_but_for_case(hid_t group, const char *name, const H5L_info_t *info, void *user)
+{
+    other_letters *other = user;
+    (void)group;
+    (void)info;
+    if (strcasecmp(name, other->name) != 0) return 0;
+    snprintf(other->found, sizeof other->found, "%s", name);
+    return 1;
+}
+
+void ks_h5_other_letters(hid_t file, const char *path, char *text, size_t size)
+{
+    char prefix[1024], folder[1024];
+    other_letters other = {.found = ""};
+    text[0] = '\0';
+    if (strlen(path) >= sizeof prefix || follow(file, path, prefix) != WAY_ENDS) return;
+    const char *slash = strrchr(prefix, '/');
+    const size_t length = slash ? (size_t)(slash - prefix) + 1 : 0;
+    snprintf(folder, sizeof folder, "%.*s", (int)length, prefix);
+    other.name = prefix + length;
+    H5Literate_by_name(file, length > 0 ? folder : ".", H5_INDEX_NAME, H5_ITER_INC, NULL, same_but_for_case, &other,
+                       H5P_DEFAULT);
+    H5Eclear2(H5E_DEFAULT);
+    if (other.found[0]) snprintf(text, size, "; there is %s%s", folder, other.found);
 }
 
 H5O_type_t ks_h5_object_type(hid_t file, const char *path)

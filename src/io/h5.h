@@ -31,6 +31,10 @@ bool ks_h5_exists(hid_t file, const char *path);
  *  /other/y of file other.h5". False where there is none. */
 bool ks_h5_broken_link(hid_t file, const char *path, char *text, size_t size);
 
+/** For a message that nothing stands at this path: "; there is /model/f", where a name on it stands in the file in
+ *  letters of another case. "" where none does. */
+void ks_h5_other_letters(hid_t file, const char *path, char *text, size_t size);
+
 /** What stands at this path, among existing objects: a group, a dataset, or something else. */
 H5O_type_t ks_h5_object_type(hid_t file, const char *path);
 

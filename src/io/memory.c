@@ -77,8 +77,8 @@ ks_exit ks_memory_check(size_t bytes, const char *what, ks_failure *failure)
     char need[32], have[32];
     ks_size_text(bytes, need);
     ks_size_text(limit, have);
-    return ks_fail(failure, KS_EXIT_RESOURCES, "out of memory: %s needs %s, the limit is %s", what,
-                   need, have);
+    return ks_fail(failure, KS_EXIT_RESOURCES, "out of memory: %s needed for %s, the limit is %s", need,
+                   what, have);
 }
 
 void *ks_memory_raw(size_t bytes, const char *what, ks_failure *failure)

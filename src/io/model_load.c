@@ -139,6 +139,27 @@ static void block_index_text(const ks_input_array *array, int64_t block, char *t
         snprintf(text, size, "%s", array->dataset.path);
 }
 
+/* Of a diagonal matrix the smallest eigenvalue is an entry: its place in the dataset. */
+static void refuse_variance(ks_input *input, const ks_input_array *array, const ks_info *info, double indefinite)
+{
+    const int64_t n = array->rows, series = info->step / array->steps;
+    const ks_slab row = {series, 1, info->step % array->steps - array->shift, 1};
+    int64_t least = 0;
+    double smallest = 0;
+    char index[256];
+    for (int64_t i = 0; i < n; ++i) {
+        const int64_t at = (info->step * n + i) * n + i;
+        const double value = input->precision == KS_F32 ? (double)((const float *)array->data)[at]
+                                                        : ((const double *)array->data)[at];
+        if (!(value < smallest)) continue;
+        smallest = value;
+        least = i;
+    }
+    ks_slab_index_text(&array->dataset, &array->fit, &row, least, index, sizeof index);
+    ks_problem_add(&input->problems, "%s: %s%s is %.3g, expected no variance below %g of the trace",
+                   array->dataset.file, array->dataset.path, index, smallest, -indefinite);
+}
+
 static ks_exit check_covariances(ks_input *input, ks_input_array *array, ks_failure *failure)
 {
     const bool narrow = array->dataset.narrow || input->precision == KS_F32;
@@ -161,6 +182,8 @@ static ks_exit check_covariances(ks_input *input, ks_input_array *array, ks_fail
                        "%s: %s is not symmetric: entries (%d, %d) and (%d, %d) differ by %.3g, "
                        "expected at most %g of the largest entry", array->dataset.file, where,
                        info.row, info.column, info.column, info.row, info.value, asymmetry);
+    else if (array->diagonal)
+        refuse_variance(input, array, &info, indefinite);
     else
         ks_problem_add(&input->problems,
                        "%s: %s is indefinite: it has the eigenvalue %.3g, expected none below %g "

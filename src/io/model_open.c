@@ -48,15 +48,18 @@ static ks_exit read_conventions(ks_input *input, bool *found, ks_failure *failur
     *found = false;
     const char *path = input->places.model;
     bool stated;
-    char link[KS_FAILURE_TEXT / 2];
+    char link[KS_FAILURE_TEXT / 2]; /* or a name in other letters */
     if (ks_h5_broken_link(input->model_file, path, link, sizeof link)) {
         ks_problem_add(&input->problems, "%s: group %s is not there: on its path is %s, which cannot be "
                        "opened", model_file_name(input), path, link);
         return KS_EXIT_DONE;
     }
     if (strspn(path, "/") != strlen(path) && !ks_h5_exists(input->model_file, path)) {
-        ks_problem_add(&input->problems, "%s: group %s is missing; it holds the model (elsewhere: --model, --model-file)",
-                       model_file_name(input), path);
+        ks_h5_other_letters(input->model_file, path, link, sizeof link);
+        const bool at_root = !link[0] && ks_h5_exists(input->model_file, "/F");
+        ks_problem_add(&input->problems, "%s: group %s is missing; it holds the model (elsewhere: --model, "
+                       "--model-file)%s", model_file_name(input), path,
+                       at_root ? "; F is at the root: --model /" : link);
         return KS_EXIT_DONE;
     }
     if (ks_h5_object_type(input->model_file, path) != H5O_TYPE_GROUP) {
@@ -124,9 +127,11 @@ static ks_exit open_observations(ks_input *input, bool *other, ks_failure *failu
         return failure->code;
     if (!input->y_dataset.found) {
         const char *hint = ks_file_kind_hint(input->file, KS_FILE_MODEL);
+        char letters[KS_FAILURE_TEXT / 2] = "";
         *other = *hint != '\0';
-        ks_problem_add(&input->problems, "%s: dataset %s is missing; %s", file, input->places.y,
-                       *other ? hint : "it holds the observations, (T, ny) (elsewhere: --y)");
+        if (!*other) ks_h5_other_letters(input->file, input->places.y, letters, sizeof letters);
+        ks_problem_add(&input->problems, "%s: dataset %s is missing; %s%s", file, input->places.y,
+                       *other ? hint : "it holds the observations, (T, ny) (elsewhere: --y)", letters);
     }
     if (input->y_dataset.id >= 0) {
         sizes_of_observations(input);

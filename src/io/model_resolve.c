@@ -58,8 +58,12 @@ static ks_exit find_array(ks_input *input, ks_input_name name, ks_failure *failu
         array->dataset = diagonal;
         array->diagonal = true;
     } else if (!array->dataset.found && !kind->optional) {
-        ks_problem_add(&input->problems, "%s: dataset %s is missing%s", file, path,
-                       kind->covariance ? ", and so is its _diag form" : "");
+        char letters[KS_FAILURE_TEXT / 2];
+        ks_h5_other_letters(input->model_file, path, letters, sizeof letters);
+        if (kind->covariance && !letters[0])
+            ks_h5_other_letters(input->model_file, diagonal_path, letters, sizeof letters);
+        ks_problem_add(&input->problems, "%s: dataset %s is missing%s%s", file, path,
+                       kind->covariance ? ", and so is its _diag form" : "", letters);
     }
     ks_unwritten_note(&array->dataset, &input->notes);
     return KS_EXIT_DONE;

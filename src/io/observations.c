@@ -70,10 +70,14 @@ static void read_fill(ks_input *input, packing *pack)
     H5Eclear2(H5E_DEFAULT);
 }
 
-static void read_scale(ks_input *input, const char *name, double *value, bool *scaled)
+/* A factor of 0 would make all observations one number. */
+static void read_scale(ks_input *input, const char *name, bool factor, double *value, bool *scaled)
 {
     const ks_attribute_state state = ks_h5_read_number(input->y_dataset.id, name, value);
-    if (state == KS_ATTRIBUTE_READ && isfinite(*value))
+    if (state == KS_ATTRIBUTE_READ && factor && *value == 0.0)
+        ks_problem_add(&input->problems, "%s: attribute %s of %s is 0, expected a finite number other than 0",
+                       input->y_dataset.file, name, input->y_dataset.path);
+    else if (state == KS_ATTRIBUTE_READ && isfinite(*value))
         *scaled = true;
     else if (state != KS_ATTRIBUTE_ABSENT)
         ks_problem_add(&input->problems, "%s: attribute %s of %s is not one finite number",
@@ -93,8 +97,8 @@ static ks_exit packing_of(ks_input *input, packing *pack, ks_failure *failure)
         return ks_fail_h5(failure, KS_EXIT_FILE, "%s: cannot convert the numbers of %s", y->file,
                           y->path);
     read_fill(input, pack);
-    read_scale(input, "scale_factor", &pack->factor, &pack->scaled);
-    read_scale(input, "add_offset", &pack->offset, &pack->scaled);
+    read_scale(input, "scale_factor", true, &pack->factor, &pack->scaled);
+    read_scale(input, "add_offset", false, &pack->offset, &pack->scaled);
     return KS_EXIT_DONE;
 }
 

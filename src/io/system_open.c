@@ -179,9 +179,12 @@ static ks_exit open_diagonal(ks_system *system, bool *other, ks_failure *failure
     if (dia->dataset.id >= 0) sizes_of_tridiagonal(system);
     if (!dense->dataset.found && !dia->dataset.found) {
         const char *hint = ks_file_kind_hint(system->file, KS_FILE_SYSTEM);
+        char letters[64] = "";
         *other = *hint != '\0';
-        ks_problem_add(&system->problems, "%s: dataset /D is missing; %s", system->name,
-                       *other ? hint : "it holds the diagonal blocks, (N, n, n)");
+        if (!*other) ks_h5_other_letters(system->file, paths[KS_SYSTEM_D], letters, sizeof letters);
+        if (!*other && !letters[0]) ks_h5_other_letters(system->file, paths[KS_SYSTEM_D_DIA], letters, sizeof letters);
+        ks_problem_add(&system->problems, "%s: dataset /D is missing; %s%s", system->name,
+                       *other ? hint : "it holds the diagonal blocks, (N, n, n)", letters);
     }
     return KS_EXIT_DONE;
 }
@@ -201,9 +204,12 @@ static ks_exit open_arrays(ks_system *system, ks_failure *failure)
         if (open_array(system, i, failure)) return failure->code;
         const bool triples = i != KS_SYSTEM_B && system->triples[i == KS_SYSTEM_U].found;
         if (!array->dataset.found && !triples && others[k].holds &&
-            !(i == KS_SYSTEM_L && system->N == 1))
-            ks_problem_add(&system->problems, "%s: dataset %s is missing; it holds %s",
-                           system->name, paths[i], others[k].holds);
+            !(i == KS_SYSTEM_L && system->N == 1)) {
+            char letters[64];
+            ks_h5_other_letters(system->file, paths[i], letters, sizeof letters);
+            ks_problem_add(&system->problems, "%s: dataset %s is missing; it holds %s%s", system->name, paths[i],
+                           others[k].holds, letters);
+        }
         if (array->dataset.id < 0 || system->N < 0) continue;
         if (i == KS_SYSTEM_B) fit_right_hand_sides(system);
         else fit_coupling(system, others[k].name);

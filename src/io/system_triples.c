@@ -23,10 +23,13 @@ ks_exit ks_system_open_triples(ks_system *system, int side, ks_failure *failure)
         snprintf(path, sizeof path, "%s/%s", groups[side], lists[i]);
         if (ks_dataset_open(dataset, system->file, system->name, path, &system->problems, failure))
             return failure->code;
-        if (!dataset->found)
+        if (!dataset->found) {
+            char letters[64];
+            ks_h5_other_letters(system->file, path, letters, sizeof letters);
             ks_problem_add(&system->problems, "%s: dataset %s is missing; the group %s holds "
-                           "entries as lists block, row, col, value", system->name, path,
-                           groups[side]);
+                           "entries as lists block, row, col, value%s", system->name, path,
+                           groups[side], letters);
+        }
         if (dataset->id < 0) continue;
         const ks_dataset *first = &triples->datasets[BLOCK];
         if (dataset->rank != 1 || (first->id >= 0 && dataset->dims[0] != first->dims[0])) {
