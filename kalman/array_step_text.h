@@ -285,15 +285,34 @@ KS_HD_COLD void KS_T(ks_array_gain)(int nx, const KS_NUM *F, const KS_NUM *Q, co
         for (int j = 0; j < 2 * nx; ++j) L[r * 2 * nx + j] = j < columns ? (KS_NUM)root[j * nx + r] : KS_LIT(0);
 }
 
-/** What round-off leaves uncertain of the components of a root S (nx, nx): a row comes out of its
- * reflections with an error of some units in the last place of its norm. */
-KS_HD void KS_T(ks_root_rounding)(int nx, const KS_NUM *S, KS_WIDE *rounding)
+/** k steps as ks_root_drift() counts them, by powers of two: steps that are remembered are no others within one. */
+KS_HD int64_t KS_T(ks_drift_steps)(int64_t k)
 {
+    int64_t steps = 4;
+    while (steps < k + 4) steps *= 2;
+    return steps;
+}
+
+/** What the rows of a filtered root may be off after k steps, as a share of their norm: where nothing disturbs a
+ *  combination of states and no transition lets it decay, what each step rounds of it stays. No more than half of the
+ *  digits. */
+KS_HD KS_WIDE KS_T(ks_root_drift)(int64_t k)
+{
+    const KS_WIDE most = KS_WIDE_SQRT((KS_WIDE)KS_EPS);
+    const KS_WIDE drift = (KS_WIDE)(2 * KS_EPS * (double)(KS_T(ks_drift_steps)(k) - 4));
+    return KS_GT(drift, most) ? most : drift;
+}
+
+/** What round-off leaves uncertain of the components of a root S (nx, nx): a row comes out of its
+ * reflections with an error of some units in the last place of its norm, and with what it has drifted. */
+KS_HD void KS_T(ks_root_rounding)(int nx, const KS_NUM *S, KS_WIDE drift, KS_WIDE *rounding)
+{
+    const KS_WIDE share = (KS_WIDE)(16 * KS_EPS) + drift;
     for (int i = 0; i < nx; ++i) {
         KS_WIDE variance = (KS_WIDE)0;
         for (int c = 0; c < nx; ++c)
             variance = variance + (KS_WIDE)S[i * nx + c] * (KS_WIDE)S[i * nx + c];
-        rounding[i] = (KS_WIDE)(16 * KS_EPS) * KS_WIDE_SQRT(variance);
+        rounding[i] = share * KS_WIDE_SQRT(variance);
     }
 }
 
@@ -317,7 +336,7 @@ KS_HD_SAME void KS_T(ks_array_back_mean)(int nx, const KS_NUM *F, const KS_NUM *
 
 /** One backward step: from filtered x, S of step k and smoothed xs, Ss of step k + 1 to smoothed
  *  xn, Sn (lower triangular) of step k; ET for the lag-one covariance, and by ks_array_back_gain() as it is used. */
-KS_HD_COLD void KS_T(ks_array_back)(int nx, const KS_NUM *F, const KS_NUM *Q, const KS_NUM *u,
+KS_HD_COLD void KS_T(ks_array_back)(int nx, int64_t k, const KS_NUM *F, const KS_NUM *Q, const KS_NUM *u,
                                     const KS_NUM *x, const KS_NUM *S, const KS_NUM *xs,
                                     const KS_NUM *Ss, KS_NUM *xn, KS_NUM *Sn, KS_NUM *ET,
                                     KS_NUM *W)
@@ -325,7 +344,7 @@ KS_HD_COLD void KS_T(ks_array_back)(int nx, const KS_NUM *F, const KS_NUM *Q, co
     const int apart = ks_lq_apart(nx);
     KS_WIDE *gain = KS_T(ks_wide_scratch)(W), *LT = gain + nx * nx, *rounding = LT + 2 * nx * nx;
     KS_WIDE *M = rounding + nx, *V = M + 3 * nx * apart; /* columns + 2 */
-    KS_T(ks_root_rounding)(nx, Ss, rounding);
+    KS_T(ks_root_rounding)(nx, Ss, KS_T(ks_root_drift)(k), rounding);
     const int given = KS_T(ks_array_gain_wide)(nx, F, Q, S, rounding, gain, LT, M), columns = given + nx;
     /* [L  E Ss] -> [Sn 0] */
     KS_T(ks_lq_clear_wide)(nx, columns, M);

@@ -103,7 +103,7 @@ KS_HD void KS_T(ks_predict_in_form)(int nx, const ks_series *s, int64_t k,
                                     const KS_T(ks_scratch) *w)
 {
     KS_NUM *const kept = KS_T(ks_memo_slots)(nx) && !s->Q.stride ? w->Q_root : NULL;
-    if (state->form == KS_FORM_ORDINARY && k % KS_LOOK == KS_LOOK - 1 &&
+    if (state->form == KS_FORM_ORDINARY && KS_IS_LOOKED_AT(k, o->m == s->ny) &&
         !KS_T(ks_well_conditioned)(nx, (const KS_NUM *)state->C, w->work))
         KS_T(ks_to_array)(nx, state, w->work);
     KS_T(ks_step_predict)(nx, s, k, state, w->xp, w->Pp, kept, w->work);

@@ -30,8 +30,12 @@ typedef struct ks_series {
     const void *m0, *P0;
 } ks_series;
 
-/* Every so many steps the covariances themselves are looked at for the choice of the form. */
+/* Every so many steps, and at every one of which an entry is missing, the covariances themselves are looked at for the
+ * choice of the form. */
 #define KS_LOOK 32
+/** Whether that before step k is. While nothing is observed a transition that lets one combination of states grow beside
+ *  others takes digits of those at every step, and the first observation wants them back. */
+#define KS_IS_LOOKED_AT(k, complete) (!(complete) || (k) % KS_LOOK == KS_LOOK - 1)
 /* Every so many steps, and at the last one, the predictions are (ks_sharp() in range_text.h). */
 #define KS_SHARP_LOOK 8
 

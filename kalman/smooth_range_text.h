@@ -30,6 +30,7 @@ KS_HD int KS_T(ks_step_back)(int nx, const ks_series *s, int64_t k, const ks_for
     const int memorable =
         memo->slots && from->form == KS_FORM_ORDINARY && state->form == KS_FORM_ORDINARY;
     KS_NUM *record = NULL, *array_record = NULL;
+    if (array_memo->slots && KS_T(ks_drift_steps)(k) != KS_T(ks_drift_steps)(k + 1)) KS_T(ks_memo_forget)(array_memo);
     if (array_memo->slots && from->form == KS_FORM_ARRAY && state->form == KS_FORM_ARRAY) {
         const int at = KS_T(ks_memo_find)(array_memo, fC, C);
         if (at >= 0) {
@@ -77,7 +78,7 @@ KS_HD int KS_T(ks_step_back)(int nx, const ks_series *s, int64_t k, const ks_for
     }
     if (from->form == KS_FORM_ORDINARY) KS_T(ks_to_array)(nx, from, w->work);
     if (state->form == KS_FORM_ORDINARY) KS_T(ks_to_array)(nx, state, w->work);
-    KS_T(ks_array_back)(nx, F, Q, u, fx, fC, x, C, w->xn, w->Pn, w->ET, w->work);
+    KS_T(ks_array_back)(nx, k, F, Q, u, fx, fC, x, C, w->xn, w->Pn, w->ET, w->work);
     if (array_record) KS_T(ks_remember_array_back)(nx, array_memo, array_record, w);
     KS_T(ks_copy)(nx, w->xn, x);
     KS_T(ks_copy)(nx * nx, w->Pn, C);

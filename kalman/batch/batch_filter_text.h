@@ -220,6 +220,14 @@ KS_HD_COLD void KS_T(ks_pack_count)(unsigned lanes, const KS_T(ks_group_observat
     }
 }
 
+/** The lanes of which an entry is missing. */
+KS_HD unsigned KS_T(ks_incomplete)(const KS_T(ks_group_scratch) *w, const KS_T(ks_group_observation) *o)
+{
+    unsigned missing = 0;
+    for (int i = 0; o->present && i < w->ny; ++i) missing |= ~o->present[i];
+    return missing & KS_EVERY;
+}
+
 /** The lanes whose covariance has no pivot lost in round-off, see ks_well_conditioned(). */
 KS_HD_COLD unsigned KS_T(ks_pack_conditioned)(const KS_T(ks_group_scratch) *w)
 {
@@ -268,7 +276,8 @@ KS_HD unsigned KS_T(ks_filter_together)(int nx, int64_t k, int64_t shift, unsign
     KS_NUM odd = KS_LIT(0);
     for (int i = 0; i < ny; ++i) odd = odd + (o.y[i] - o.y[i]);
     if (KS_BITS((KS_MASK)(odd == KS_LIT(0))) != KS_EVERY) KS_T(ks_observe_present)(w, &o);
-    if (k % KS_LOOK == KS_LOOK - 1) o.fit &= KS_T(ks_pack_conditioned)(w);
+    const unsigned looked = k % KS_LOOK == KS_LOOK - 1 ? KS_EVERY : KS_T(ks_incomplete)(w, &o);
+    if (looked) o.fit &= KS_T(ks_pack_conditioned)(w) | ~looked;
     KS_T(ks_predict)(nx, KS_T(ks_stream_row)(&in->F, k - shift),
                      KS_T(ks_stream_row)(&in->Q, k - shift),
                      KS_T(ks_stream_row)(&in->u, k - shift), w->x, w->P, w->xp, w->Pp, w->work);

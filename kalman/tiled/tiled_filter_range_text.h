@@ -368,7 +368,7 @@ KS_HD int64_t KS_T(ks_tiled_filter_steps)(ks_shape shape, int nx, int n, int ny,
         const int asks = constant && complete && KS_T(ks_steady_asks)(at >= 0, may, &steady);
         const int watched = asks && KS_T(ks_steady_watches)(&steady, phase);
         if (watched) KS_T(ks_copy)(nx * n, P, w.kept);
-        if (k % KS_LOOK == KS_LOOK - 1 && !exact.due && !(at >= 0 && (memo.looked[at] & KS_LOOKED_KEY))) {
+        if (KS_IS_LOOKED_AT(k, complete) && !exact.due && !(at >= 0 && (memo.looked[at] & KS_LOOKED_KEY))) {
             if (!KS_ALL(quad ? KS_T(ks_quad_conditioned)(P)
                              : KS_T(ks_tiled_conditioned)(nx, n, P, &w))) {
                 if (!exact.may) break;

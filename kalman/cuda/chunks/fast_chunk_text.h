@@ -135,7 +135,8 @@ KS_DEVICE bool KS_T(fast_filter)(const ks_chunk_arrays &c, ROWS &at, int64_t k, 
     const KS_T(ks_chunk_rows) rows = KS_T(fast_rows_of)<N, M>(r);
     const KS_T(ks_chunk_work) work = KS_T(fast_work_of)<N, M>(w);
     KS_T(fast_step_rows)<N, M, Mean>(s, at, k, r);
-    if (!r.finite || (k % KS_LOOK == KS_LOOK - 1 && !KS_G(ks_well_conditioned)(N, P, w.W))) return false;
+    const bool complete = (r.present | ~0u << s.ny) == ~0u;
+    if (!r.finite || (KS_IS_LOOKED_AT(k, complete) && !KS_G(ks_well_conditioned)(N, P, w.W))) return false;
     if (!KS_T(ks_chunk_filter)(N, M, &rows, r.times, x, P, &work)) return false;
     for (int i = 0; i < M; ++i)
         if (r.present >> i & 1)
