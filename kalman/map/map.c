@@ -142,7 +142,7 @@ static void open_series(ks_map_method *m, int64_t b)
 
 ks_map_review ks_map_nothing_found(void)
 {
-    const ks_map_review nothing = { ks_evidence_start(), 0, 0, -1, -1 };
+    const ks_map_review nothing = { ks_evidence_start(), 0, 0, 0, -1, -1 };
     return nothing;
 }
 
@@ -274,7 +274,7 @@ static int refine(ks_map_method *m, ks_map_review *all)
 static int will_do(const ks_map_method *m, const ks_map_review *all)
 {
     return all->lost_step < 0 && all->bad_step < 0 && isfinite(all->evidence.logs) &&
-           ks_map_bounds_do(m->plan->options.precision, all->loss, all->gradient);
+           ks_map_bounds_do(m->plan->options.precision, all->loss, all->inflation, all->gradient);
 }
 
 /** Assemble, factor, solve, invert, review and correct. */

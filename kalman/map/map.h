@@ -45,10 +45,17 @@ typedef struct ks_map_system {
     double largest;        /* finite number of the plan's precision                           */
 } ks_map_system;
 
+/** Of a step with block A[k, k] and covariance S[k, k], or what one lane knows of it. */
+typedef struct ks_map_share {
+    double trace;          /* trace(A[k, k] S[k, k])                                          */
+    double inflation;      /* the sum of A_ii S_ii, variances against those if all else were known */
+} ks_map_share;
+
 /** What the review of a range of steps finds. */
 typedef struct ks_map_review {
     ks_evidence evidence;  /* residuals and log-determinants of Q, R and the prior            */
     double loss;           /* by how much A's round-off is amplified in S, see map_text.h     */
+    double inflation;      /* of lanes: the largest of a step                                 */
     double gradient;       /* the largest gᵀ S g of a step with gradient g, or more           */
     int64_t lost_step;     /* where that is                                                   */
     int64_t bad_step;      /* the first with an estimate that is not finite, or -1            */
@@ -74,7 +81,7 @@ typedef struct ks_map_kernels {
      *  then makes the results of the middle, `down` NULL where there are no steps above it; back_down()
      *  takes steps middle .. 0, back_up() steps middle + 1 .. T - 1, and join() is the end. Each
      *  takes a range k0 .. k1 - 1. r->loss is the largest trace, r->lost_step a step whose block is
-     *  not positive definite. */
+     *  not positive definite or in units beyond what is inverted fast. */
     int (*ascend)(const ks_series *s, int64_t k0, int64_t k1, const ks_map_system *a, void *memory,
                   ks_map_review *r, ks_tally *tally);
     int (*descend)(const ks_series *s, int64_t k0, int64_t k1, const ks_map_system *a, void *memory,

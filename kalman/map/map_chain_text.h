@@ -16,8 +16,14 @@
  * middle is the last step there is no lower lane. The rows of step k are read at k alone.
  *
  * The loss of map_text.h is bounded here rather than estimated. With t = trace(A[k, k] S[k, k]) the
- * squared canonical correlation of x[k] and x[k+1] is at most 1 - 1 / t, since P⁻¹ <= A[k, k]; those
- * of steps further apart multiply, and the sum over all steps is at most 2 t² with the largest t. */
+ * squared canonical correlation of x[k] and x[k+1] is at most 1 - 1 / t, since P⁻¹ <= A[k, k]; those of
+ * steps further apart multiply. For j of a step that is correlated with that of i by at most ρ,
+ *
+ *     A_jj S_ij² / S_ii <= ρ² A_jj S_jj,
+ *
+ * and the sum of ρ² over all steps is at most 2 t - 1 with the largest t: the loss is at most 2 t τ with the
+ * largest τ = sum of A_ii S_ii over a step's own entries. t alone does not bound it, as τ is what is lost where the
+ * entries of one block nearly cancel: a step by itself has t = n whatever its condition. */
 
 /** Eliminate step k, whose block is c->M + beside (first: beside alone) and whose right-hand side is
  *  c->z, in the direction of the coupling C: P and P z to the places of the results, and what of `next`,
@@ -240,8 +246,28 @@ KS_HD void KS_T(ks_map_miss)(int m, int n, const KS_T(ks_map_entries) *t,
     KS_T(ks_map_less_rows)(m, ld, t->K, v, c->q, c->slope);
 }
 
+/** What the part A of a step's block, rows, has of its traces with the step's covariance S. */
+KS_HD ks_map_share KS_T(ks_map_share_of)(int n, const KS_NUM *A, const KS_NUM *S)
+{
+    const int ld = KS_T(ks_map_ld)(n);
+    KS_NUM sum = KS_LIT(0);
+    ks_map_share share;
+    for (int i = 0; i < n; ++i) sum = sum + A[i * ld + i] * S[i * ld + i];
+    share.trace = (double)KS_T(ks_map_dot)(n * ld, A, S);
+    share.inflation = (double)sum;
+    return share;
+}
+
+/** Those of both parts. */
+KS_HD ks_map_share KS_T(ks_map_shares)(ks_map_share a, ks_map_share b)
+{
+    a.trace += b.trace;
+    a.inflation += b.inflation;
+    return a;
+}
+
 /** Residuals of step k with its mean x and covariance S, c->q being that of its transition: what step k
- *  has of its own of the gradient to c->slope, and of the trace to c->share. */
+ *  has of its own of the gradient to c->slope, and of the traces to c->share. */
 KS_HD void KS_T(ks_map_judge_own)(int n, const KS_T(ks_map_link) *l,
                                   const KS_T(ks_map_entries) *t, const KS_T(ks_observation) *o,
                                   const KS_NUM *x, const KS_NUM *S, KS_T(ks_map_memory) *w,
@@ -251,18 +277,18 @@ KS_HD void KS_T(ks_map_judge_own)(int n, const KS_T(ks_map_link) *l,
     KS_T(ks_map_chain) *c = &w->chain;
     if (o->m == 0) {
         KS_T(ks_copy)(ld, c->q, c->slope);
-        c->share = (double)KS_T(ks_map_dot)(n * ld, l->precision, S);
+        c->share = KS_T(ks_map_share_of)(n, l->precision, S);
         return;
     }
 #define CALL(m) KS_T(ks_map_miss)(m, n, t, o, x, w->v, c, r)
     KS_WITH_LITERAL_ENTRIES(n, o->m, CALL)
 #undef CALL
-    c->share = (double)KS_T(ks_map_dot)(n * ld, t->own, S);
+    c->share = KS_T(ks_map_share_of)(n, t->own, S);
 }
 
-/** Judge a step with mean x and covariance S by all of its gradient, slope - pull, and of its trace. */
+/** Judge a step with mean x and covariance S by all of its gradient, slope - pull, and of its traces. */
 KS_HD void KS_T(ks_map_weigh)(int n, const ks_map_system *a, const KS_NUM *slope,
-                              const KS_NUM *pull, double trace, const KS_NUM *x, const KS_NUM *S,
+                              const KS_NUM *pull, ks_map_share share, const KS_NUM *x, const KS_NUM *S,
                               int64_t k, KS_T(ks_map_chain) *c, ks_map_review *r)
 {
     const int ld = KS_T(ks_map_ld)(n);
@@ -282,7 +308,8 @@ KS_HD void KS_T(ks_map_weigh)(int n, const ks_map_system *a, const KS_NUM *slope
         steepness = (double)KS_T(ks_map_dot)(ld, g, turned);
     }
     if (!finite) r->bad_step = k;
-    KS_T(ks_map_largest)(trace, &r->loss);
+    KS_T(ks_map_largest)(KS_T(ks_map_trace_known)(n, share.trace), &r->loss);
+    KS_T(ks_map_largest)(share.inflation, &r->inflation);
     KS_T(ks_map_largest)(steepness, &r->gradient);
 }
 
@@ -312,11 +339,12 @@ KS_HD int KS_T(ks_map_back_down)(int n, const ks_series *s, int64_t k, const ks_
     KS_NUM *pull = c->pull;
     c->pull = c->pull_next;
     c->pull_next = pull; /* that of the step above */
-    const double share = c->share_next;
+    const ks_map_share share = c->share_next;
     KS_T(ks_map_shift)(n, k, l, c->x, c->x_next, c, r);
     KS_T(ks_map_judge_own)(n, l, t, &o, c->x, c->S, w, r);
     if (k < a->middle) {
-        KS_T(ks_map_weigh)(n, a, c->slope, c->pull_next, c->share + share, c->x, c->S, k, c, r);
+        KS_T(ks_map_weigh)(n, a, c->slope, c->pull_next, KS_T(ks_map_shares)(c->share, share), c->x,
+                            c->S, k, c, r);
     } else {
         KS_T(ks_copy)(ld, c->slope, c->middle_slope);
         c->middle_share = c->share;
@@ -324,7 +352,7 @@ KS_HD int KS_T(ks_map_back_down)(int n, const ks_series *s, int64_t k, const ks_
         KS_T(ks_copy)(n * ld, c->S, c->middle_S);
     }
     if (k == 0) return 0;
-    c->share_next = (double)KS_T(ks_map_dot)(n * ld, l->carried, c->S_next);
+    c->share_next = KS_T(ks_map_share_of)(n, l->carried, c->S_next);
     KS_T(ks_map_go_on)(c);
     return 0;
 }
@@ -351,13 +379,13 @@ KS_HD int KS_T(ks_map_back_up)(int n, const ks_series *s, int64_t k, const ks_ma
         KS_T(ks_map_substitute)(n, k, 0, l->N, a, c);
     if (a->lag.base) KS_T(ks_map_store_transposed)(n, ld, c->X, (KS_NUM *)ks_slot_of(a->lag, k));
     KS_T(ks_map_shift)(n, k, l, c->x_next, c->x, c, r);
-    const double carried = (double)KS_T(ks_map_dot)(n * ld, l->carried, c->S);
+    const ks_map_share carried = KS_T(ks_map_share_of)(n, l->carried, c->S);
     if (k == a->middle + 1) {
         KS_T(ks_copy)(ld, c->pull, c->middle_slope);
         c->middle_share = carried;
     } else {
-        KS_T(ks_map_weigh)(n, a, c->slope, c->pull, c->share + carried, c->x, c->S, k - 1, c,
-                            r);
+        KS_T(ks_map_weigh)(n, a, c->slope, c->pull, KS_T(ks_map_shares)(c->share, carried), c->x,
+                            c->S, k - 1, c, r);
     }
     KS_T(ks_map_judge_own)(n, l, t, &o, c->x_next, c->S_next, w, r);
     KS_T(ks_map_go_on)(c);
@@ -372,7 +400,8 @@ KS_HD void KS_T(ks_map_join)(int n, int64_t k, const ks_map_system *a,
                              ks_map_review *r)
 {
     KS_T(ks_map_chain) *c = &up->chain;
-    KS_T(ks_map_weigh)(n, a, c->middle_slope, down ? down->chain.middle_slope : c->zero,
-                       c->middle_share + (down ? down->chain.middle_share : 0), c->middle_x,
-                       c->middle_S, k, c, r);
+    const ks_map_share share =
+        down ? KS_T(ks_map_shares)(c->middle_share, down->chain.middle_share) : c->middle_share;
+    KS_T(ks_map_weigh)(n, a, c->middle_slope, down ? down->chain.middle_slope : c->zero, share,
+                       c->middle_x, c->middle_S, k, c, r);
 }

@@ -75,6 +75,7 @@ static ks_map_review sum_of(const ks_map_review r[2])
     all.evidence.quadratic += r[1].evidence.quadratic;
     all.evidence.logs += r[1].evidence.logs + log(r[1].evidence.product);
     if (r[1].loss > all.loss) all.loss = r[1].loss;
+    if (r[1].inflation > all.inflation) all.inflation = r[1].inflation;
     if (!(r[1].gradient <= all.gradient)) all.gradient = r[1].gradient;
     if (all.lost_step < 0) all.lost_step = r[1].lost_step;
     if (all.bad_step < 0) all.bad_step = r[1].bad_step;

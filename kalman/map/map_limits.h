@@ -30,11 +30,12 @@ static inline int ks_map_may_move(ks_precision precision, double loss, double gr
     return 2 * sqrt(gradient) * loss > ks_map_worst_mean(precision);
 }
 
-/** Whether results with this largest trace and gradient may stand: what is known of the loss and of
- *  the means' error then are bounds, see map_chain_text.h. The system is in double. */
-static inline int ks_map_bounds_do(ks_precision precision, double trace, double gradient)
+/** Whether results with this largest trace, inflation and gradient may stand: what is known of the loss and
+ *  of the means' error then are bounds, see map_chain_text.h. The system is in double. */
+static inline int ks_map_bounds_do(ks_precision precision, double trace, double inflation,
+                                   double gradient)
 {
-    return 2 * trace * trace * ks_unit_roundoff(0) <= ks_map_worst_error(precision) &&
+    return 2 * trace * inflation * ks_unit_roundoff(0) <= ks_map_worst_error(precision) &&
            4 * trace * sqrt(gradient) <= ks_map_worst_mean(precision);
 }
 

@@ -64,7 +64,7 @@ typedef struct KS_T(ks_map_chain) {
     KS_NUM *q, *white, *slope;            /* of the last step                                */
     KS_NUM *pull, *pull_next;             /* Fᵀ q of the last transition, of the one before  */
     KS_NUM *middle_slope, *middle_x, *middle_S;
-    double share, share_next, middle_share;
+    ks_map_share share, share_next, middle_share;
     int recalled;                         /* whether S stands in the memory of repeated steps */
     KS_NUM *remembered;                   /* memory of repeated steps, see memo_text.h       */
     KS_T(ks_memo) memo;
@@ -193,7 +193,8 @@ KS_HD void KS_T(ks_map_place_chain)(int n, int m, KS_T(ks_map_chain) *c, KS_NUM 
     c->M = c->M_room;
     c->S = c->S_room[0];
     c->S_next = c->S_room[1];
-    c->share = c->share_next = c->middle_share = 0;
+    c->share.trace = c->share.inflation = 0;
+    c->share_next = c->middle_share = c->share;
     c->memo.slots = c->recalled = 0;
 }
 

@@ -86,3 +86,10 @@ KS_HD void KS_T(ks_map_largest)(double value, double *largest)
 {
     if (!(value <= *largest)) *largest = value == value ? value : (double)INFINITY;
 }
+
+/** A step's trace(A[k, k] S[k, k]) is at least n, since S[k, k]⁻¹ <= A[k, k]; one that has come out smaller, or is no
+ *  number, is made of a covariance whose digits have canceled, and says nothing. */
+KS_HD double KS_T(ks_map_trace_known)(int n, double trace)
+{
+    return trace >= 0.99 * n ? trace : (double)INFINITY;
+}

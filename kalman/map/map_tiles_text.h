@@ -273,6 +273,25 @@ KS_HD int KS_T(ks_map_root)(int n, int ld, double pivot, const KS_NUM *C, KS_NUM
                : KS_T(ks_map_root_by_rows)(n, ld, pivot, C, LD, inverse_d, root, e);
 }
 
+/** Whether the diagonal of n rows, a literal number, lets ks_map_sweep_pair() multiply three entries before it divides.
+ *
+ * A sweep is that of the block scaled to a unit diagonal, with entries √(m_i m_j), √(m_i / m_j) or 1 / √(m_i m_j) times
+ * as large, m being the diagonal. What rows k and k + 1 add to another is multiplied with their determinant first, m_k
+ * m_k+1 times one of these: with m within e .. 1 / e it is within e³ .. 1 / e³. e = 1e-80 leaves 68 digits to both
+ * ends of the doubles. Cancellation takes fewer in any block that ks_map_bounds_do() lets stand, where S_ii is at most
+ * 1e13 times 1 / m_i: a pivot no more than 13 digits, a determinant 26. */
+KS_HD int KS_T(ks_map_sweeps)(int n, KS_T(ks_quad) row[12][3])
+{
+    KS_NUM least = KS_LIT(1), most = KS_LIT(1);
+#pragma GCC unroll 12
+    for (int i = 0; i < n; ++i) {
+        const KS_NUM m = row[i][i / 4][i % 4];
+        least = m < least ? m : least;
+        most = m > most ? m : most;
+    }
+    return (least > KS_LIT(1e-80)) & (most < KS_LIT(1e80));
+}
+
 /** Sweep rows k and k + 1, k even, of n rows of `vectors` vectors; all literals. One division of the
  *  two rows' determinant serves both, and what it is to be multiplied with is ready before it.
  *  Returns the determinant where both pivots are positive, else 0. */
@@ -319,7 +338,7 @@ KS_HD KS_NUM KS_T(ks_map_sweep_pair)(int n, int vectors, int k, KS_T(ks_quad) ro
 }
 
 /** ks_map_inverse() for a literal n up to 12. An odd one is swept with a row of the identity behind it, whose column is
- *  the first of those behind the rows' ends. */
+ *  the first of those behind the rows' ends. A block in units too large or too small is said to be bad. */
 KS_HD int KS_T(ks_map_inverse_in_registers)(int n, const KS_NUM *A, const KS_NUM *B, KS_NUM *P,
                                             ks_evidence *e)
 {
@@ -336,6 +355,7 @@ KS_HD int KS_T(ks_map_inverse_in_registers)(int n, const KS_NUM *A, const KS_NUM
 #pragma GCC unroll 3
             for (int v = 0; v < vectors; ++v)
                 row[i][v] = row[i][v] + KS_LOAD4(B + i * ld + 4 * v);
+    int bad = KS_T(ks_map_sweeps)(n, row) ? -1 : 0;
     if (even > n)
 #pragma GCC unroll 3
         for (int v = 0; v < vectors; ++v)
@@ -347,7 +367,6 @@ KS_HD int KS_T(ks_map_inverse_in_registers)(int n, const KS_NUM *A, const KS_NUM
     for (int i = 0; i < n; ++i)
 #pragma GCC unroll 3
         for (int v = 0; v < vectors; ++v) KS_STORE4(P + i * ld + 4 * v, row[i][v]);
-    int bad = -1;
 #pragma GCC unroll 6
     for (int k = 0; k < even; k += 2)
         if (!(determinant[k / 2] > KS_LIT(0)) && bad < 0) bad = k;

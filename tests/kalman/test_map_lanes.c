@@ -163,6 +163,7 @@ static void operations_agree(void **state)
                     near("lag", s.nx, STEPS * n * n, fast->lag, plain->lag);
                     near("loglik", s.nx, 1, &fast->loglik, &plain->loglik);
                     near("trace", s.nx, 1, &fast->review.loss, &plain->review.loss);
+                    near("inflation", s.nx, 1, &fast->review.inflation, &plain->review.inflation);
                     assert_true(fast->review.gradient < 1e-18);
                     assert_int_equal(fast->review.lost_step, -1);
                     assert_int_equal(fast->review.bad_step, -1);
@@ -171,6 +172,41 @@ static void operations_agree(void **state)
         }
     free(plain);
     free(fast);
+}
+
+/** The largest trace and the largest inflation of a step, by the blocks of a system that is put together. */
+static void judge_traces(const ks_series *s, const results *r)
+{
+    const int64_t n = s->nx, number = sizeof(double);
+    double *D = zeroed(STEPS * MOST * MOST, sizeof *D), *L = zeroed(STEPS * MOST * MOST, sizeof *L);
+    double *x = zeroed(STEPS * MOST, sizeof *x), trace = 0, inflation = 0;
+    void *memory = zeroed_work(plain_map.memory_bytes(s->nx, s->ny));
+    ks_tally tally = ks_tally_start();
+    ks_map_system a;
+    memset(&a, 0, sizeof a);
+    a.D = (ks_sink){ (char *)D, n * n * number, 0 };
+    a.L = (ks_sink){ (char *)L, n * n * number, 0 };
+    a.x = a.z = (ks_sink){ (char *)x, n * number, 0 };
+    a.pivot = 1e-15;
+    plain_map.open(s->nx, s->ny, memory);
+    for (int64_t k = 0; k < STEPS; ++k)
+        assert_int_equal(plain_map.assemble(s, k, 1, k > 0, &a, memory, &tally), 0);
+    for (int64_t k = 0; k < STEPS; ++k) {
+        double whole = 0, diagonal = 0;
+        for (int64_t i = 0; i < n * n; ++i) {
+            const double product = D[k * n * n + i] * r->S[k * n * n + i];
+            whole += product;
+            if (i / n == i % n) diagonal += product;
+        }
+        trace = fmax(trace, whole);
+        inflation = fmax(inflation, diagonal);
+    }
+    near("trace of the system", s->nx, 1, &r->review.loss, &trace);
+    near("inflation of the system", s->nx, 1, &r->review.inflation, &inflation);
+    free(memory);
+    free(x);
+    free(L);
+    free(D);
 }
 
 /** The plain text with the lanes meeting anywhere, by the slow reference. */
@@ -194,6 +230,8 @@ static void plain_lanes(void **state)
              g->expected.array[__builtin_ctz(KS_OUT_SMOOTHED_COV)]);
         near("loglik", n, 1, &r->loglik, g->expected.array[__builtin_ctz(KS_OUT_LOGLIK)]);
         near("trace", n, 1, &r->review.loss, &one->review.loss);
+        near("inflation", n, 1, &r->review.inflation, &one->review.inflation);
+        if (middle == 0) judge_traces(&s, r);
         golden_free(g);
     }
     free(r);

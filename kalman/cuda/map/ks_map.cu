@@ -84,6 +84,7 @@ KS_DEVICE void join(const ks_map_found &one, ks_map_found *all)
         all->loss = one.loss;
         all->lost_step = one.lost_step;
     }
+    ks_map_largest_team_f64(one.inflation, &all->inflation);
     ks_map_largest_team_f64(one.gradient, &all->gradient);
     if (one.bad_step >= 0 && (all->bad_step < 0 || one.bad_step < all->bad_step))
         all->bad_step = one.bad_step;

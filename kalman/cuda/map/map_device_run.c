@@ -232,7 +232,7 @@ ks_status ks_map_device_finish(ks_scan_device *d, ks_plan_run *run, int64_t b)
     if (ks_scan_device_tell(d, run, b) || lost(d, run, b)) return KS_OK;
     if (!d->map.nested) {
         if (found->bad_step < 0 && isfinite(found->logs) &&
-            ks_map_bounds_do(precision, found->loss, found->gradient)) {
+            ks_map_bounds_do(precision, found->loss, found->inflation, found->gradient)) {
             run->info->ordinary_steps += 2 * run->plan->T;
             return KS_OK;
         }

@@ -25,7 +25,7 @@ enum ks_map_kernel {
 /** What the review of some steps finds, or that of all. */
 typedef struct ks_map_found {
     double quadratic, logs; /* of the residuals, and log-determinants of Q, R and the prior  */
-    double loss, gradient;  /* as in ks_map_review                                           */
+    double loss, inflation, gradient; /* as in ks_map_review; loss without probes: the largest trace */
     int64_t lost_step, bad_step;
 } ks_map_found;
 

@@ -23,7 +23,7 @@ KS_DEVICE KS_T(map_reviewed) KS_T(map_carve_review)(int n, KS_NUM **room)
 
 KS_DEVICE void KS_T(map_nothing_found)(ks_map_found *f)
 {
-    f->quadratic = f->logs = f->loss = f->gradient = 0;
+    f->quadratic = f->logs = f->loss = f->inflation = f->gradient = 0;
     f->lost_step = 0;
     f->bad_step = -1;
 }
@@ -53,7 +53,7 @@ KS_DEVICE void KS_T(map_judge)(const ks_map_args &g, int64_t k, const KS_T(map_r
 {
     const ks_map_arrays &m = g.m;
     const int n = KS_STATES(m.a.series.nx), probes = m.probes;
-    double loss = g.probing ? 0 : v.trace, steepness = 0;
+    double loss = g.probing ? 0 : KS_T(ks_map_trace_known)(n, v.trace), inflation = 0, steepness = 0;
     bool finite = true;
     KS_T(ks_map_zero)(n, v.turned);
     KS_T(ks_mtv_add)(n, n, v.S, v.gradient, v.turned);
@@ -61,6 +61,7 @@ KS_DEVICE void KS_T(map_judge)(const ks_map_args &g, int64_t k, const KS_T(map_r
         const double variance = (double)v.S[i * n + i];
         steepness += (double)v.gradient[i] * (double)v.turned[i];
         finite = finite && fabs((double)v.last[i]) <= m.largest && variance <= m.largest;
+        inflation += (double)v.diagonal[i] * variance;
         if (!g.probing) continue;
         const double *const z = m.z + k * m.z_step + i * m.z_entry;
         double square = 0;
@@ -76,6 +77,7 @@ KS_DEVICE void KS_T(map_judge)(const ks_map_args &g, int64_t k, const KS_T(map_r
         f->loss = loss == loss ? loss : (double)INFINITY;
         f->lost_step = k;
     }
+    KS_T(ks_map_largest)(inflation, &f->inflation);
     KS_T(ks_map_largest)(steepness, &f->gradient);
     if (!finite && f->bad_step < 0) f->bad_step = k;
     ks_team_sync();
