@@ -251,7 +251,7 @@ KS_HD void KS_T(ks_step_again)(int nx, const ks_series *s, int64_t k,
     KS_T(ks_mtv_sub)(nx, m, memo->HT, w->xp, w->v);                                         \
     KS_T(ks_ldl_forward)(m, 1, S, w->v);                                                    \
     KS_T(ks_copy)(nx, w->xp, x);                                                            \
-    KS_T(ks_mtv_add)(m, nx, Z, w->v, x)
+    KS_T(ks_move_mean)(m, nx, Z, w->v, x)
     KS_WITH_LITERAL_ENTRIES(nx, o->m, CALL)
 #undef CALL
     KS_T(ks_copy)(nn, P, (KS_NUM *)state->C);

@@ -149,6 +149,20 @@ KS_HD void KS_T(ks_posterior_cov)(int nx, int m, const KS_NUM *KS_RESTRICT G,
     KS_T(ks_mirror)(nx, P);
 }
 
+/** x += Zᵀ v with Z (m, nx). Each entry is a sum of which a compiler may round the products first, in one copy and not in
+ *  another: of entries that are not counted before there is one, for a step and for the same one from memory. */
+KS_HD_SAME void KS_T(ks_move_mean_shared)(int m, int nx, const KS_NUM *Z, const KS_NUM *v, KS_NUM *x)
+{
+    KS_T(ks_mtv_add)(m, nx, Z, v, x);
+}
+KS_HD void KS_T(ks_move_mean)(int m, int nx, const KS_NUM *Z, const KS_NUM *v, KS_NUM *x)
+{
+    if (KS_OWN_COPY(m))
+        KS_T(ks_mtv_add)(m, nx, Z, v, x);
+    else
+        KS_T(ks_move_mean_shared)(m, nx, Z, v, x);
+}
+
 /** The same, and x = xp + Gᵀ D⁻¹ v. Z holds m * nx numbers. */
 KS_HD void KS_T(ks_posterior)(int nx, int m, const KS_NUM *KS_RESTRICT G,
                               const KS_NUM *KS_RESTRICT inverse_d, const KS_NUM *KS_RESTRICT v,
@@ -158,7 +172,7 @@ KS_HD void KS_T(ks_posterior)(int nx, int m, const KS_NUM *KS_RESTRICT G,
 {
     KS_T(ks_scale_rows)(m, nx, G, inverse_d, Z);
     KS_T(ks_copy)(nx, xp, x);
-    KS_T(ks_mtv_add)(m, nx, Z, v, x);
+    KS_T(ks_move_mean)(m, nx, Z, v, x);
     KS_T(ks_posterior_cov)(nx, m, G, Z, Pp, P);
 }
 

@@ -2,12 +2,14 @@
 #ifndef KS_HD_H
 #define KS_HD_H
 
-/* KS_KNOWN(n): whether the compiler knows the number n; device code asks before anything is inlined. */
+/* KS_KNOWN(n): whether the compiler knows the number n; device code asks before anything is inlined. KS_OWN_COPY(n):
+ * whether each caller of what is done n times has a copy of its own, on a device always. */
 #if defined(__CUDACC__)
 #  define KS_HD static __host__ __device__ __forceinline__
 #  define KS_HD_COLD static __host__ __device__ __noinline__
 #  define KS_HD_SAME KS_HD_COLD
 #  define KS_KNOWN(n) 0
+#  define KS_OWN_COPY(n) 1
 #else
 #  ifdef KS_ONE_COPY /* of each function, and none for each of its callers: a tenth of the time to compile */
 #    define KS_HD static inline __attribute__((unused))
@@ -22,6 +24,7 @@
 #    define KS_HD_SAME static __attribute__((noinline, noclone, unused))
 #  endif
 #  define KS_KNOWN(n) __builtin_constant_p(n)
+#  define KS_OWN_COPY(n) KS_KNOWN(n)
 #endif
 #define KS_RESTRICT __restrict__
 

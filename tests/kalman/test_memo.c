@@ -186,7 +186,8 @@ static void no_key_twice(void **state)
 static void memory_changes_no_bit(void **state)
 {
     (void)state;
-    static const int sizes[][2] = { { 1, 1 }, { 2, 2 }, { 3, 1 }, { 4, 2 }, { 5, 3 }, { 6, 3 }, { 9, 2 }, { 17, 2 } };
+    static const int sizes[][2] = { { 1, 1 }, { 1, 5 }, { 2, 2 }, { 2, 6 }, { 3, 1 }, { 3, 6 }, { 3, 9 }, { 4, 2 }, { 4, 5 },
+                                    { 5, 3 }, { 5, 7 }, { 6, 3 }, { 9, 2 }, { 17, 2 } };
     static const method_case m = { .job = KS_JOB_SMOOTH, .method = KS_METHOD_SEQUENTIAL };
     const unsigned sets[] = { outputs_of(KS_JOB_SMOOTH), KS_OUT_SMOOTHED_MEAN | KS_OUT_SMOOTHED_COV,
                               KS_OUT_SMOOTHED_MEAN | KS_OUT_SMOOTHED_VAR | KS_OUT_LOGLIK };
