@@ -4,7 +4,7 @@
  * Every series starts in the array form; a step leaves it when the posterior is well
  * conditioned (ks_leave_array) and the observation is no more than KS_GROWTH sharper than the
  * prediction; it returns to it as soon as a step in the ordinary form says that it will not do, or
- * the posterior, looked at every KS_LOOK steps, has become ill-conditioned. */
+ * the posterior, looked at every KS_LOOK steps and in gaps (KS_IS_LOOKED_AT()), has become ill-conditioned. */
 
 #include "literal_entries.h"
 

@@ -139,16 +139,6 @@ KS_HD KS_MASK KS_T(ks_innovation)(int nx, int m, const KS_NUM *KS_RESTRICT H,
     return good;
 }
 
-/** P = Pp - Gᵀ D⁻¹ G, symmetric to the bit, with Z (m, nx) = D⁻¹ G. */
-KS_HD void KS_T(ks_posterior_cov)(int nx, int m, const KS_NUM *KS_RESTRICT G,
-                                  const KS_NUM *KS_RESTRICT Z, const KS_NUM *KS_RESTRICT Pp,
-                                  KS_NUM *KS_RESTRICT P)
-{
-    KS_T(ks_copy)(nx * nx, Pp, P);
-    KS_T(ks_mtm_sub)(nx, m, nx, Z, G, P);
-    KS_T(ks_mirror)(nx, P);
-}
-
 /** x += Zᵀ v with Z (m, nx). Each entry is a sum of which a compiler may round the products first, in one copy and not in
  *  another: of entries that are not counted before there is one, for a step and for the same one from memory. */
 KS_HD_SAME void KS_T(ks_move_mean_shared)(int m, int nx, const KS_NUM *Z, const KS_NUM *v, KS_NUM *x)
@@ -161,6 +151,16 @@ KS_HD void KS_T(ks_move_mean)(int m, int nx, const KS_NUM *Z, const KS_NUM *v, K
         KS_T(ks_mtv_add)(m, nx, Z, v, x);
     else
         KS_T(ks_move_mean_shared)(m, nx, Z, v, x);
+}
+
+/** P = Pp - Gᵀ D⁻¹ G, symmetric to the bit, with Z (m, nx) = D⁻¹ G. */
+KS_HD void KS_T(ks_posterior_cov)(int nx, int m, const KS_NUM *KS_RESTRICT G,
+                                  const KS_NUM *KS_RESTRICT Z, const KS_NUM *KS_RESTRICT Pp,
+                                  KS_NUM *KS_RESTRICT P)
+{
+    KS_T(ks_copy)(nx * nx, Pp, P);
+    KS_T(ks_mtm_sub)(nx, m, nx, Z, G, P);
+    KS_T(ks_mirror)(nx, P);
 }
 
 /** The same, and x = xp + Gᵀ D⁻¹ v. Z holds m * nx numbers. */
