@@ -85,13 +85,19 @@ static double step(const ks_scan_method *m, asking *q, int i, const ks_series *s
 
 static double larger(double a, double b) { return a <= b ? b : a; } /* no number where b is none */
 
-/** By how much the second filter differs from the first, in standard deviations or shares. */
-static double differs(const ks_scan_method *m, asking *q, double term, double other)
+/** By how much the second filter differs from the first, which is in `form`, in standard deviations or shares. */
+static double differs(const ks_scan_method *m, asking *q, ks_form form, double term, double other)
 {
     const int n = m->plan->nx;
+    const double rounding = KS_ROUNDINGS * ks_unit_roundoff(0);
     const ks_estimates *p = q->predicted, *f = q->filtered;
     const double of_term = fabs(other - term) / (fabs(term) > 1 ? fabs(term) : 1);
     const double of_prediction = ks_estimate_moves(n, p[0].mean, p[0].cov, p[0].cov, p[1].mean, p[1].cov, q->sd);
+    /* A root has the round-off of standard deviations: of what is more than that all digits are there. */
+    for (int i = 0; form == KS_FORM_ARRAY && i < n; ++i) {
+        double *variance = (double *)p[0].cov + i * (n + 1);
+        if (((const double *)f[0].cov)[i * (n + 1)] > rounding * rounding * *variance) *variance = 0;
+    }
     const double of_estimate = ks_estimate_moves(n, f[0].mean, f[0].cov, p[0].cov, f[1].mean, f[1].cov, q->sd);
     return larger(larger(of_term, of_prediction), of_estimate);
 }
@@ -119,7 +125,7 @@ int ks_chunks_filter_rounding(ks_scan_method *m)
                 chunk.form = KS_FORM_ORDINARY;
                 in_double->root(m->plan->nx, &chunk, q.worker.scratch);
             }
-            const double value = differs(m, &q, term, step(m, &q, 1, s, i, &chunk));
+            const double other = step(m, &q, 1, s, i, &chunk), value = differs(m, &q, whole.form, term, other);
             if (!(value <= most)) rc = ks_scan_refuse(m, i, value);
         }
         if (!rc && ks_scan_progress(m, 0)) rc = -1;

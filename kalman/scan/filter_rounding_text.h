@@ -46,8 +46,8 @@ KS_HD void ks_rounded_filter_step(const ks_scan_arrays *a, ks_scan_worker *w, in
     (void)ks_round_packed(n, ks_unit_roundoff(0), J, sign);
 }
 
-/** Step k of a filter from the estimate in w->state: the prediction to w->outputs. Returns the term of the
- *  log-likelihood, no number where the step cannot be taken. */
+/** Step k of a filter from the estimate in w->state, into the same place: the prediction to w->outputs. Returns the term
+ *  of the log-likelihood, no number where the step cannot be taken. */
 KS_HD double ks_term_from(const ks_scan_arrays *a, ks_scan_worker *w, int64_t k)
 {
     const ks_series *s = ks_wide_series(a, w, k);
@@ -60,10 +60,29 @@ KS_HD double ks_term_from(const ks_scan_arrays *a, ks_scan_worker *w, int64_t k)
     to.predicted_cov.base = (char *)w->outputs[KS_STEP_PREDICTED_COV];
     to.loglik_terms.base = (char *)&term;
     if (k == 0) KS_IN_DOUBLE(w, start)(s, &state, w->scratch);
-    return KS_IN_DOUBLE(w, filter)(s, k, k + 1, &state, &to, w->scratch, &tally) ? (double)NAN : term;
+    if (KS_IN_DOUBLE(w, filter)(s, k, k + 1, &state, &to, w->scratch, &tally)) return (double)NAN;
+    KS_IN_DOUBLE(w, square)(s->nx, &state, w->scratch);
+    return term;
 }
 
 KS_HD double ks_larger_move(double a, double b) { return a <= b ? b : a >= 0 ? a : b; } /* no number where one is none */
+
+/** The estimate of step k that the scan with round-off has come to, to w->state. Where the array form takes pivots of its
+ *  covariance for round-off, and so for zeros, whatever they should have been: with as much as they may have been, in all
+ *  directions. */
+KS_HD void ks_moved_estimate(const ks_scan_arrays *a, ks_scan_worker *w, int64_t k)
+{
+    const int n = a->series.nx;
+    const ks_sink from = ks_element_sink(a, KS_IN_DOUBLE(w, filter_element_bytes)(n));
+    const ks_sink to_x = { (char *)w->results.mean, 0, 0 }, to_P = { (char *)w->results.cov, 0, 0 };
+    const double *moved = (const double *)w->results.cov;
+    double *P = (double *)w->state.cov;
+    KS_IN_DOUBLE(w, filter_extract)(n, k, k + 1, from, to_x, to_P);
+    const int dropped = ks_drops_pivot(w, n, moved);
+    memcpy(w->state.mean, w->results.mean, (size_t)n * sizeof(double));
+    memcpy(P, moved, (size_t)(n * n) * sizeof(double));
+    for (int i = 0; dropped && i < n; ++i) P[i * n + i] += 4 * n * DBL_EPSILON * P[i * n + i];
+}
 
 /** By how much that has moved the filtered estimate of step k, its prediction, and its term of the log-likelihood. */
 KS_HD double ks_filter_moves(const ks_scan_arrays *a, ks_scan_worker *w, int64_t k)
@@ -71,22 +90,24 @@ KS_HD double ks_filter_moves(const ks_scan_arrays *a, ks_scan_worker *w, int64_t
     const int n = a->series.nx;
     const size_t mean_bytes = (size_t)n * sizeof(double), cov_bytes = (size_t)n * mean_bytes;
     const ks_sink from = ks_element_sink(a, KS_IN_DOUBLE(w, filter_element_bytes)(n));
-    const ks_sink before_x = { (char *)w->state.mean, 0, 0 }, before_P = { (char *)w->state.cov, 0, 0 };
     const ks_sink to_x = { (char *)w->results.mean, 0, 0 }, to_P = { (char *)w->results.cov, 0, 0 };
     const double *x = (const double *)a->filtered.mean + k * n, *P = (const double *)a->filtered.cov + k * n * n;
     double *moved_x = (double *)w->results.mean, *moved_P = (double *)w->results.cov;
     double *sd = w->outputs[KS_STEP_LAG_ONE_COV]; /* scratch */
-    if (k > 0) KS_IN_DOUBLE(w, filter_extract)(n, k - 1, k, from, before_x, before_P);
+    if (k > 0) ks_moved_estimate(a, w, k - 1);
     const double moved_term = ks_term_from(a, w, k);
     memcpy(moved_x, w->outputs[KS_STEP_PREDICTED_MEAN], mean_bytes);
     memcpy(moved_P, w->outputs[KS_STEP_PREDICTED_COV], cov_bytes);
+    /* A pivot that aggregates have lost is lost with any round-off. What a step from there comes to tells. */
+    double moves = ks_estimate_moves(n, x, P, moved_P, (const double *)w->state.mean, (const double *)w->state.cov, sd);
+    if (moves <= KS_CHUNKS_DIFFER_MOST(a->single)) moves = 0;
     if (k > 0) {
         memcpy(w->state.mean, x - n, mean_bytes);
         memcpy(w->state.cov, P - (int64_t)n * n, cov_bytes);
     }
     const double term = ks_term_from(a, w, k);
     const double *xp = w->outputs[KS_STEP_PREDICTED_MEAN], *Pp = w->outputs[KS_STEP_PREDICTED_COV];
-    double moves = fabs(moved_term - term) / (fabs(term) > 1 ? fabs(term) : 1);
+    moves = ks_larger_move(moves, fabs(moved_term - term) / (fabs(term) > 1 ? fabs(term) : 1));
     moves = ks_larger_move(moves, ks_estimate_moves(n, xp, Pp, Pp, moved_x, moved_P, sd));
     KS_IN_DOUBLE(w, filter_extract)(n, k, k + 1, from, to_x, to_P);
     return ks_larger_move(moves, ks_estimate_moves(n, x, P, Pp, moved_x, moved_P, sd));

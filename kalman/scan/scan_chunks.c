@@ -197,7 +197,7 @@ int ks_filter_rerun(void *user, void *scratch, const void *carry, int64_t first,
         rc = plan->kernels->filter(&m->a.series, k, end, &state, &to, c.scratch, tally);
         if (!rc && ks_scan_progress(m, end - k)) rc = -1;
     }
-    if (!rc) ks_chunk_look(m, &c.worker, first / m->chunk_size, &state);
+    if (!rc) ks_chunk_look(m, &c.worker, (first + count - 1) / m->chunk_size, &state);
     ks_chunk_close(&carver, &c, tally);
     return rc;
 }

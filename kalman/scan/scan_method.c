@@ -230,6 +230,19 @@ static int filter_again(ks_scan_method *m, int64_t b, int64_t rounds, int64_t co
     return ks_scan_filter(m, loglik);
 }
 
+/** The same step by step from the beginning, on one thread: chunks begin from covariances, which may have lost what steps
+ *  keep in roots. */
+static int filter_in_order(ks_scan_method *m, int64_t b, int64_t rounds, int64_t combines, double *loglik)
+{
+    m->run->info->status = KS_OK;
+    m->run->info->rounds = rounds;
+    atomic_store(&m->combines, combines);
+    open_series(m, b);
+    if (ks_filter_rerun(m, m->scan_memory, NULL, 0, m->plan->T)) return -1;
+    *loglik = ks_evidence_loglik(&m->chunk_tally[0].evidence);
+    return 0;
+}
+
 /** One way back of Alg. 6 in chunks, from information or from smoothing elements, which ends at sharp predictions. */
 static int go_back_watched(ks_scan_method *m, int (*way)(ks_scan_method *))
 {
@@ -267,15 +280,16 @@ static int smooth_chunks(ks_scan_method *m, int64_t b, int64_t rounds, int64_t c
 /** Alg. 7. */
 static int smooth_two_filters(ks_scan_method *m, int64_t b, int64_t rounds, int64_t combines, double *loglik)
 {
-    int rc = ks_scan_two_filter(m);
+    const int doubtful = m->chunks && ks_scan_is_doubtful(m);
+    int rc = doubtful ? 0 : ks_scan_two_filter(m);
     if (!m->chunks) return rc || !ks_scan_is_doubtful(m) ? rc : ks_two_filter_rounding(m);
-    if (atomic_load(&m->run->canceled) || !ks_scan_is_suspect(m)) return rc;
+    if (atomic_load(&m->run->canceled) || !(doubtful || ks_scan_is_suspect(m))) return rc;
     if (m->run->watched) {
         m->run->sharp = 1;
         return -1;
     }
     m->again = 1;
-    rc = filter_again(m, b, rounds, combines, loglik) ? -1 : ks_two_filter_again(m);
+    rc = filter_in_order(m, b, rounds, combines, loglik) ? -1 : ks_two_filter_again(m);
     ks_scan_blame(m);
     return rc;
 }
