@@ -96,16 +96,24 @@ KS_HD_COLD void KS_T(ks_write_array_gain)(const ks_series *s, int64_t k, int m, 
     KS_T(ks_write_gain)(s, k, m, Z, nx, L, m, 1, L, m + 1, inverse_d, to);
 }
 
+/** Go on in the array form from before step k. */
+KS_HD_COLD void KS_T(ks_leave_ordinary)(int nx, int64_t k, ks_state *state, ks_digits *digits, KS_NUM *W)
+{
+    KS_T(ks_tell_lost)(nx, k, (const KS_NUM *)state->C, digits, W);
+    digits->singular = 0;
+    KS_T(ks_to_array)(nx, state, W);
+}
+
 /** Predict step k to w->xp and w->Pp and whiten its innovation, in the form that the step needs:
  *  on return state->form says which. */
 KS_HD void KS_T(ks_predict_in_form)(int nx, const ks_series *s, int64_t k,
                                     const KS_T(ks_observation) *o, ks_state *state,
-                                    const KS_T(ks_scratch) *w)
+                                    const KS_T(ks_scratch) *w, ks_digits *digits)
 {
     KS_NUM *const kept = KS_T(ks_memo_slots)(nx) && !s->Q.stride ? w->Q_root : NULL;
-    if (state->form == KS_FORM_ORDINARY && KS_IS_LOOKED_AT(k, o->m == s->ny) &&
+    if (state->form == KS_FORM_ORDINARY && KS_IS_LOOKED_AT(k, k + 1 == digits->end, digits->watched) &&
         !KS_T(ks_well_conditioned)(nx, (const KS_NUM *)state->C, w->work))
-        KS_T(ks_to_array)(nx, state, w->work);
+        KS_T(ks_leave_ordinary)(nx, k, state, digits, w->work);
     KS_T(ks_step_predict)(nx, s, k, state, w->xp, w->Pp, kept, w->work);
     if (state->form == KS_FORM_ARRAY || o->m == 0) return;
     int ordinary = 0;
@@ -117,7 +125,7 @@ KS_HD void KS_T(ks_predict_in_form)(int nx, const ks_series *s, int64_t k,
     KS_WITH_LITERAL_ENTRIES(nx, o->m, CALL)
 #undef CALL
     if (ordinary) return;
-    KS_T(ks_to_array)(nx, state, w->work);
+    KS_T(ks_leave_ordinary)(nx, k, state, digits, w->work);
     KS_T(ks_step_predict)(nx, s, k, state, w->xp, w->Pp, kept, w->work);
 }
 
@@ -193,7 +201,7 @@ KS_HD int KS_T(ks_update_array)(int nx, const ks_series *s, int64_t k,
     if (!to->rooted && (o->m > 0 || !KS_T(ks_observes_exactly)(s->ny, (const KS_NUM *)ks_row(s->R, k))))
         KS_T(ks_leave_array)(nx, o->m, o->R, w->S, state, w->work);
     if (state->form == KS_FORM_ARRAY && o->m > 0 && ks_takes_exact(to))
-        KS_T(ks_leave_array_exact)(nx, s, k, w->Pp, state, w->work);
+        tally->digits.singular = KS_T(ks_leave_array_exact)(nx, s, k, w->Pp, state, w->work);
     if (state->form == KS_FORM_ORDINARY) state->steady.stage = KS_STEADY_UNKNOWN;
     tally->left += state->form == KS_FORM_ORDINARY;
     return -1;
@@ -359,7 +367,7 @@ KS_HD int KS_T(ks_filter_step)(int nx, const ks_series *s, int64_t k,
     } else {
         memo->last = -1;
     }
-    KS_T(ks_predict_in_form)(nx, s, k, o, state, w);
+    KS_T(ks_predict_in_form)(nx, s, k, o, state, w, &tally->digits);
     if (KS_T(ks_watches)(s, k, to, tally) &&
         (state->form == KS_FORM_ARRAY
              ? KS_T(ks_is_sharp)(nx, s, k, (const KS_NUM *)state->C, w->xp, w->Pp, w->work)

@@ -36,18 +36,21 @@
 #define KS_WITH_LITERAL_STEPS KS_WITH_LITERAL
 #endif
 
+/** What a range begins with: in front of the scratch of its steps, which stays aligned. */
+KS_HD size_t KS_T(kept_bytes)(int nx) { return ((size_t)(nx * nx + nx) * sizeof(KS_NUM) + 63) / 64 * 64; }
+
 KS_HD_COLD size_t KS_T(table_scratch_bytes)(int nx, int ny)
 {
     const int64_t range = KS_T(ks_range_scratch)(nx, ny) + KS_T(ks_memo_scratch)(nx, ny);
     const int64_t element = KS_T(ks_element_scratch)(nx, ny) + KS_T(ks_two_filter_scratch)(nx);
     const int64_t observe = (int64_t)ny * nx + (int64_t)ny * ny + 2 * ny;
     const int64_t most = range > element ? range : element;
-    const size_t plain = (size_t)(most + observe) * sizeof(KS_NUM);
+    const size_t plain = (size_t)(most + observe) * sizeof(KS_NUM), kept = KS_T(kept_bytes)(nx);
 #ifdef KS_TILED
     const size_t tiled = ks_tiled_takes(&KS_TILED, nx, ny) ? KS_TILED.scratch_bytes(nx, ny) : 0;
-    return plain > tiled ? plain : tiled;
+    return kept + (plain > tiled ? plain : tiled);
 #else
-    return plain;
+    return kept + plain;
 #endif
 }
 
@@ -104,20 +107,48 @@ static int KS_T(smooth_tiled)(const ks_tiled_kernels *tiled, const ks_series *s,
 }
 #endif
 
+KS_HD_COLD int KS_T(filter_range)(const ks_series *s, int64_t k0, int64_t k1, ks_state *state, const ks_forward_sinks *to,
+                              void *work, ks_tally *tally)
+{
+#ifdef KS_TILED
+    if (ks_tiled_takes(&KS_TILED, s->nx, s->ny))
+        return KS_T(filter_tiled)(&KS_TILED, s, k0, k1, state, to, work, tally);
+#endif
+    int rc = 0;
+#define CALL(nx) rc = KS_T(ks_filter_steps)(nx, s, k0, k1, state, to, work, tally)
+    KS_WITH_LITERAL_STEPS(s->nx, CALL)
+#undef CALL
+    return rc;
+}
+
+/** A range that may have to begin anew (ks_digits). Of a single step only one before it can have lost what it finds lost. */
 KS_HD_COLD int KS_T(table_filter)(const ks_series *s, int64_t k0, int64_t k1, ks_state *state,
                               const ks_forward_sinks *to, void *work, ks_tally *tally)
 {
     const unsigned mode = ks_flush_begin();
-    int rc = 0;
-#ifdef KS_TILED
-    if (ks_tiled_takes(&KS_TILED, s->nx, s->ny))
-        rc = KS_T(filter_tiled)(&KS_TILED, s, k0, k1, state, to, work, tally);
-    else
-#endif
-    {
-#define CALL(nx) rc = KS_T(ks_filter_steps)(nx, s, k0, k1, state, to, work, tally)
-        KS_WITH_LITERAL_STEPS(s->nx, CALL)
-#undef CALL
+    const int nx = s->nx;
+    KS_NUM *x = (KS_NUM *)state->x, *C = (KS_NUM *)state->C, *kept = (KS_NUM *)work;
+    void *own = (char *)work + KS_T(kept_bytes)(nx);
+    const ks_state begin = *state;
+    const ks_tally before = *tally;
+    if (k1 - k0 > 1) {
+        KS_T(ks_copy)(nx, x, kept);
+        KS_T(ks_copy)(nx * nx, C, kept + nx);
+    }
+    tally->digits.begin = k0;
+    tally->digits.end = k1;
+    tally->digits.lost = -1;
+    int rc = KS_T(filter_range)(s, k0, k1, state, to, own, tally);
+    if (tally->digits.lost > k0) {
+        *state = begin;
+        *tally = before;
+        KS_T(ks_copy)(nx, kept, x);
+        KS_T(ks_copy)(nx * nx, kept + nx, C);
+        tally->digits.begin = k0;
+        tally->digits.end = k1;
+        tally->digits.watched = 1;
+        rc = KS_T(filter_range)(s, k0, k1, state, to, own, tally);
+        tally->digits.watched = 0;
     }
     ks_flush_end(mode);
     return rc;

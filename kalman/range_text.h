@@ -4,7 +4,7 @@
  * Every series starts in the array form; a step leaves it when the posterior is well
  * conditioned (ks_leave_array) and the observation is no more than KS_GROWTH sharper than the
  * prediction; it returns to it as soon as a step in the ordinary form says that it will not do, or
- * the posterior, looked at every KS_LOOK steps and in gaps (KS_IS_LOOKED_AT()), has become ill-conditioned. */
+ * the posterior, looked at now and then (KS_IS_LOOKED_AT()), has become ill-conditioned. */
 
 #include "literal_entries.h"
 
@@ -197,6 +197,19 @@ KS_HD int KS_T(ks_well_conditioned)(int nx, const KS_NUM *P, KS_NUM *W)
     return KS_ALL(KS_T(ks_ldl)(nx, 1 / KS_GROWTH, W, W + nx * nx));
 }
 
+/* The least share of a variance that the states before may leave it and still have the digits that results need: in double
+ * precision nine, in single precision three. */
+#define KS_LEAST_LEFT (sizeof(KS_NUM) == 8 ? 1e-7 : 2.5e-4)
+
+/** Tell step k where the covariance P (nx, nx), in the ordinary form, that leads into it has lost more, but for what is
+ *  rightly singular. W: nx * nx + nx. */
+KS_HD_COLD void KS_T(ks_tell_lost)(int nx, int64_t k, const KS_NUM *P, ks_digits *digits, KS_NUM *W)
+{
+    if (digits->singular || digits->lost >= 0) return;
+    KS_T(ks_copy)(nx * nx, P, W);
+    if (!KS_ALL(KS_T(ks_ldl)(nx, KS_LEAST_LEFT, W, W + nx * nx))) digits->lost = k;
+}
+
 /** The prediction of step k from the estimate of the step before it, in the estimate's form. kept: a constant Q's root as
  *  ks_array_predict() keeps it, or NULL. */
 KS_HD void KS_T(ks_step_predict)(int nx, const ks_series *s, int64_t k, const ks_state *state,
@@ -360,27 +373,28 @@ KS_HD int KS_T(ks_pivots_stand)(int nx, double ratio, const KS_NUM *F, const KS_
 }
 
 /** ks_leave_array() after step k, where exact steps may follow in the ordinary form (tiled/exact_step_text.h): where what these
- *  ask for is there by far. Sp: the lower triangular root of its prediction. */
-KS_HD_COLD void KS_T(ks_leave_array_exact)(int nx, const ks_series *s, int64_t k, const KS_NUM *Sp, ks_state *state,
+ *  ask for is there by far. Sp: the lower triangular root of its prediction. Returns whether it does. */
+KS_HD_COLD int KS_T(ks_leave_array_exact)(int nx, const ks_series *s, int64_t k, const KS_NUM *Sp, ks_state *state,
                                            KS_NUM *W)
 {
     KS_NUM *S = (KS_NUM *)state->C, *P = W, *Pp = P + nx * nx, *inverse_d = Pp + nx * nx;
-    if (k + 1 >= s->steps) return;
+    if (k + 1 >= s->steps) return 0;
     const KS_NUM *F = (const KS_NUM *)ks_row(s->F, k + 1 - s->shift), *Q = (const KS_NUM *)ks_row(s->Q, k + 1 - s->shift);
     for (int i = 0; i < nx; ++i) {
         const KS_NUM *row = Sp + i * nx;
         const KS_NUM pivot = row[i] * row[i], variance = KS_T(ks_sum_of_squares)(i + 1, row);
         if (!KS_GT(pivot, KS_LIT(4 * KS_EXACT_LEAST) * variance) ||
             !KS_GT(KS_T(ks_sum_of_squares)(nx, S + i * nx), KS_LIT(4 * KS_EXACT_LEAVES) * variance))
-            return;
+            return 0;
     }
     KS_T(ks_square)(nx, nx, nx, S, P);
     KS_T(ks_predict_cov)(nx, F, Q, P, Pp, inverse_d);
-    if (!KS_ALL(KS_T(ks_ldl)(nx, 4 * KS_EXACT_LEAST, Pp, inverse_d))) return;
+    if (!KS_ALL(KS_T(ks_ldl)(nx, 4 * KS_EXACT_LEAST, Pp, inverse_d))) return 0;
     for (int i = 0; i < nx; ++i) inverse_d[i] = Pp[i * nx + i];
-    if (!KS_T(ks_pivots_stand)(nx, 4 / KS_GROWTH, F, P, nx, inverse_d, inverse_d + nx)) return;
+    if (!KS_T(ks_pivots_stand)(nx, 4 / KS_GROWTH, F, P, nx, inverse_d, inverse_d + nx)) return 0;
     KS_T(ks_copy)(nx * nx, P, S);
     state->form = KS_FORM_ORDINARY;
+    return 1;
 }
 
 /** The prior as the state that leads into step 0. */

@@ -30,12 +30,11 @@ typedef struct ks_series {
     const void *m0, *P0;
 } ks_series;
 
-/* Every so many steps, and at every one of which an entry is missing, the covariances themselves are looked at for the
- * choice of the form. */
+/* Every so many steps, and at the last one of a range, the covariances themselves are looked at for the choice of the form. */
 #define KS_LOOK 32
-/** Whether that before step k is. While nothing is observed a transition that lets one combination of states grow beside
- *  others takes digits of those at every step, and the first observation wants them back. */
-#define KS_IS_LOOKED_AT(k, complete) (!(complete) || (k) % KS_LOOK == KS_LOOK - 1)
+/** Whether that before step k is, the `last` one or not, of a range that is `watched` at every step. */
+#define KS_IS_LOOKED_AT(k, last, watched) \
+    ((watched) || (k) % KS_LOOK == KS_LOOK - 1 || ((last) && KS_LOOK != INT64_MAX))
 /* Every so many steps, and at the last one, the predictions are (ks_sharp() in range_text.h). */
 #define KS_SHARP_LOOK 8
 
@@ -146,6 +145,17 @@ KS_HD void ks_gather_both(ks_evidence *sum, ks_evidence *term, double pivot,
     if (term) ks_gather_pivot(term, pivot, quadratic);
 }
 
+/** What is known of the digits that covariances in the ordinary form have left. While a transition lets one combination of
+ *  states grow beside others, unobserved, it takes digits of those at every step, and the first observation wants them
+ *  back. So a range in which they turn out to be lost is filtered once more, and looked at before every step. */
+typedef struct ks_digits {
+    int watched;      /* this is such a range                                              */
+    int singular;     /* exact steps have left a covariance that is rightly singular       */
+    int64_t begin, end; /* the first step of the range and the one behind it               */
+    int64_t lost;     /* the first step that found them lost, or -1                        */
+} ks_digits;
+#define KS_ALL_DIGITS { 0, 0, -1, -1, -1 }
+
 /** What ranges of steps add up to, and the first thing that went wrong in them. */
 typedef struct ks_tally {
     ks_evidence evidence;
@@ -156,11 +166,13 @@ typedef struct ks_tally {
     ks_array bad_array;
     ks_fault fault;
     int64_t sharp;    /* a step whose prediction is too sharp for a step back from it, or -1 */
+    ks_digits digits;
 } ks_tally;
 
 KS_HD ks_tally ks_tally_start(void)
 {
-    ks_tally none = { { 0, 1, 0, 0 }, 0, 0, 0, 0, 0, -1, 0, KS_ARRAY_NONE, KS_FAULT_NONE, -1 };
+    ks_tally none = { { 0, 1, 0, 0 }, 0, 0, 0, 0, 0, -1, 0, KS_ARRAY_NONE, KS_FAULT_NONE, -1,
+                      KS_ALL_DIGITS };
     return none;
 }
 

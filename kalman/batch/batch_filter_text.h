@@ -136,12 +136,14 @@ KS_HD_COLD void KS_T(ks_group_leave)(ks_group *g, unsigned packed, const KS_NUM 
 }
 
 /** Step k of the living lanes that are not in `done`, one by one; of the lanes in *packed the
- *  estimate before the step stands in w->x, w->P, the one after it goes to w->next_x, next_P. */
-KS_HD_COLD void KS_T(ks_filter_alone)(ks_group *g, int64_t k, unsigned done, unsigned *packed,
+ *  estimate before the step stands in w->x, w->P, the one after it goes to w->next_x, next_P. Returns whether one of them
+ *  has lost its digits before. */
+KS_HD_COLD int KS_T(ks_filter_alone)(ks_group *g, int64_t k, unsigned done, unsigned *packed,
                                       const KS_T(ks_group_scratch) *w, const ks_forward_sinks *to,
                                       ks_tally *tally, KS_T(ks_pack_tally) *sums)
 {
     const unsigned alone = ~done & ((1u << g->alive) - 1);
+    int lost = 0;
     KS_T(ks_group_leave)(g, *packed & alone, w->x, w->P);
     for (int l = 0; l < g->alive; ++l) {
         if (!(alone >> l & 1)) continue;
@@ -149,6 +151,7 @@ KS_HD_COLD void KS_T(ks_filter_alone)(ks_group *g, int64_t k, unsigned done, uns
         const int failed = g->kernels->filter(&g->series[l], k, k + 1, &g->state[l], &to[l],
                                               g->scratch, &tally[l]);
         KS_T(ks_from_tally)(l, &tally[l], sums);
+        lost |= tally[l].digits.lost >= 0;
         *packed &= ~(1u << l);
         if (failed) {
             g->alive = l;
@@ -159,6 +162,7 @@ KS_HD_COLD void KS_T(ks_filter_alone)(ks_group *g, int64_t k, unsigned done, uns
             *packed |= 1u << l;
         }
     }
+    return lost;
 }
 
 /** Gains of the lanes in `lanes`, see ks_gain_numbers(). */
@@ -220,14 +224,6 @@ KS_HD_COLD void KS_T(ks_pack_count)(unsigned lanes, const KS_T(ks_group_observat
     }
 }
 
-/** The lanes of which an entry is missing. */
-KS_HD unsigned KS_T(ks_incomplete)(const KS_T(ks_group_scratch) *w, const KS_T(ks_group_observation) *o)
-{
-    unsigned missing = 0;
-    for (int i = 0; o->present && i < w->ny; ++i) missing |= ~o->present[i];
-    return missing & KS_EVERY;
-}
-
 /** The lanes whose covariance has no pivot lost in round-off, see ks_well_conditioned(). */
 KS_HD_COLD unsigned KS_T(ks_pack_conditioned)(const KS_T(ks_group_scratch) *w)
 {
@@ -262,7 +258,7 @@ KS_HD KS_MASK KS_T(ks_pack_sharp)(int nx, const KS_T(ks_group_scratch) *w)
 KS_HD unsigned KS_T(ks_filter_together)(int nx, int64_t k, int64_t shift, unsigned packed,
                                         const KS_T(ks_group_inputs) *in,
                                         const KS_T(ks_group_scratch) *w,
-                                        const ks_forward_sinks *to, int more, int looks,
+                                        const ks_forward_sinks *to, int more, int looks, int looked,
                                         KS_T(ks_pack_tally) *sums)
 {
     const int ny = w->ny;
@@ -276,8 +272,7 @@ KS_HD unsigned KS_T(ks_filter_together)(int nx, int64_t k, int64_t shift, unsign
     KS_NUM odd = KS_LIT(0);
     for (int i = 0; i < ny; ++i) odd = odd + (o.y[i] - o.y[i]);
     if (KS_BITS((KS_MASK)(odd == KS_LIT(0))) != KS_EVERY) KS_T(ks_observe_present)(w, &o);
-    const unsigned looked = k % KS_LOOK == KS_LOOK - 1 ? KS_EVERY : KS_T(ks_incomplete)(w, &o);
-    if (looked) o.fit &= KS_T(ks_pack_conditioned)(w) | ~looked;
+    if (looked) o.fit &= KS_T(ks_pack_conditioned)(w);
     KS_T(ks_predict)(nx, KS_T(ks_stream_row)(&in->F, k - shift),
                      KS_T(ks_stream_row)(&in->Q, k - shift),
                      KS_T(ks_stream_row)(&in->u, k - shift), w->x, w->P, w->xp, w->Pp, w->work);
@@ -317,12 +312,14 @@ KS_HD_COLD void KS_T(ks_group_read)(int64_t k0, int64_t k1, int64_t shift, KS_T(
         if (sees[i]->stride) KS_T(ks_stream_read)(sees[i], k0, k1, 1);
 }
 
-/** Steps k0 .. k1 - 1, as many as are read and written at once. */
-KS_HD void KS_T(ks_group_filter_some)(int nx, ks_group *g, int64_t k0, int64_t k1, unsigned *packed,
+/** Steps k0 .. k1 - 1, as many as are read and written at once, the last one of a range or not. Returns whether a lane has
+ *  lost digits before one of these, but the first one of the range. */
+KS_HD int KS_T(ks_group_filter_some)(int nx, ks_group *g, int64_t k0, int64_t k1, const ks_digits *digits, unsigned *packed,
                                       const KS_T(ks_group_inputs) *in, KS_T(ks_group_scratch) *w, int more,
                                       const ks_forward_sinks *to, ks_tally *tally,
                                       KS_T(ks_pack_tally) *sums)
 {
+    int lost = 0;
     for (int64_t k = k0; k < k1 && g->alive; ++k) {
         const unsigned living = (1u << g->alive) - 1;
         unsigned done = 0;
@@ -333,16 +330,20 @@ KS_HD void KS_T(ks_group_filter_some)(int nx, ks_group *g, int64_t k0, int64_t k
         /* The first step is never in the ordinary form, and may have no transition. */
         if ((*packed & living) != 0 && k > 0)
             done = KS_T(ks_filter_together)(nx, k, g->series[0].shift, *packed & living, in, w, to,
-                                            more, ks_looks_sharp(to, &g->series[0], k, sizeof(KS_ONE)), sums);
+                                            more, ks_looks_sharp(to, &g->series[0], k, sizeof(KS_ONE)),
+                                            KS_IS_LOOKED_AT(k, k + 1 == digits->end, digits->watched), sums);
         w->done[k - k0] = done;
-        if (done != living) KS_T(ks_filter_alone)(g, k, done, packed, w, to, tally, sums);
+        if (done != living) lost |= KS_T(ks_filter_alone)(g, k, done, packed, w, to, tally, sums) && k > digits->begin;
     }
+    return lost;
 }
 
-/** Steps k0 .. k1 - 1, see ks_pack_kernels. */
-KS_HD void KS_T(ks_group_filter)(int nx, ks_group *g, int64_t k0, int64_t k1,
-                                 const ks_forward_sinks *to, ks_tally *tally)
+/** Steps k0 .. k1 - 1, watched at every one or not. Returns whether a lane has lost digits. */
+KS_HD int KS_T(ks_group_filter_range)(int nx, ks_group *g, int64_t k0, int64_t k1, int watched,
+                                      const ks_forward_sinks *to, ks_tally *tally)
 {
+    const ks_digits digits = { watched, 0, k0, k1, -1 };
+    int lost = 0;
     const ks_series *s = &g->series[0];
     const int ny = s->ny, lanes = g->alive;
     KS_T(ks_group_scratch) w = KS_T(ks_group_lay_out)(nx, ny, g->pack);
@@ -360,11 +361,50 @@ KS_HD void KS_T(ks_group_filter)(int nx, ks_group *g, int64_t k0, int64_t k1,
         const int64_t end = k1 - k < w.steps ? k1 : k + w.steps;
         for (int i = 0; i < w.steps; ++i) w.done[i] = 0;
         KS_T(ks_group_read)(k, end, s->shift, &in);
-        KS_T(ks_group_filter_some)(nx, g, k, end, &packed, &in, &w, more, to, tally, &sums);
+        lost |= KS_T(ks_group_filter_some)(nx, g, k, end, &digits, &packed, &in, &w, more, to, tally, &sums);
         KS_T(ks_put_filtered)(k, end, &w, to);
         KS_T(ks_copy)(nx, w.next_x, w.means);
         KS_T(ks_copy)(nx * nx, w.next_P, w.covs);
     }
     for (int l = 0; l < lanes; ++l) KS_T(ks_to_tally)(l, ny, &sums, &tally[l]);
     KS_T(ks_group_leave)(g, packed, w.means, w.covs);
+    return lost;
+}
+
+/** What the lanes begin with, to w->begin, or from there. */
+KS_HD_COLD void KS_T(ks_group_keep)(int nx, const ks_group *g, const KS_T(ks_group_scratch) *w, int back)
+{
+    for (int l = 0; l < g->alive; ++l) {
+        KS_ONE *x = (KS_ONE *)g->state[l].x, *C = (KS_ONE *)g->state[l].C;
+        if (back) {
+            KS_T(ks_take_lane)(nx, l, w->begin, x);
+            KS_T(ks_take_lane)(nx * nx, l, w->begin + nx, C);
+        } else {
+            KS_T(ks_give_lane)(nx, l, x, w->begin);
+            KS_T(ks_give_lane)(nx * nx, l, C, w->begin + nx);
+        }
+    }
+}
+
+/** Steps k0 .. k1 - 1, see ks_pack_kernels: once more, and watched, where digits are lost (ks_digits). */
+KS_HD void KS_T(ks_group_filter)(int nx, ks_group *g, int64_t k0, int64_t k1,
+                                 const ks_forward_sinks *to, ks_tally *tally)
+{
+    const KS_T(ks_group_scratch) w = KS_T(ks_group_lay_out)(nx, g->series[0].ny, g->pack);
+    const int alive = g->alive;
+    ks_state begin[KS_LANES];
+    ks_tally before[KS_LANES];
+    for (int l = 0; l < alive; ++l) {
+        begin[l] = g->state[l];
+        before[l] = tally[l];
+    }
+    KS_T(ks_group_keep)(nx, g, &w, 0);
+    for (int watched = 0; KS_T(ks_group_filter_range)(nx, g, k0, k1, watched, to, tally) && !watched; watched = 1) {
+        g->alive = alive;
+        for (int l = 0; l < alive; ++l) {
+            g->state[l] = begin[l];
+            tally[l] = before[l];
+        }
+        KS_T(ks_group_keep)(nx, g, &w, 1);
+    }
 }

@@ -17,6 +17,7 @@ typedef struct KS_T(ks_group_scratch) {
     KS_NUM *means, *covs;   /* estimates of several steps, and before or behind them those that the   */
                             /* steps began with; x, P, next_x and next_P are places of them           */
     KS_NUM *kept_means, *kept_covs;
+    KS_NUM *begin;          /* what all lanes of a range begin with                                   */
     KS_NUM *work;
     unsigned *present; /* entry i: the lanes that have it */
     int steps;         /* whose rows are read and written at once */
@@ -41,6 +42,7 @@ KS_HD KS_T(ks_group_scratch) KS_T(ks_group_lay_out)(int nx, int ny, void *memory
     PIECE(covs, (steps + 1) * nn);
     PIECE(kept_means, steps * nx);
     PIECE(kept_covs, steps * nn);
+    PIECE(begin, nx + nn);
     PIECE(xp, nx);
     PIECE(Pp, nn);
     PIECE(ET, nn);

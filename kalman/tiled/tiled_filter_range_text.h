@@ -92,6 +92,14 @@ KS_HD KS_MASK KS_T(ks_tiled_conditioned)(int nx, int n, const KS_NUM *P,
                               w->step.pivot, w->step.inverse_d);
 }
 
+/** Tell step k where the covariance P that leads into it has lost its digits, see ks_tell_lost(). */
+KS_HD_COLD void KS_T(ks_tiled_tell_lost)(int nx, int n, int64_t k, const KS_NUM *P, ks_digits *digits,
+                                         const KS_T(ks_tiled_memory) *w)
+{
+    KS_T(ks_unpad)(nx, n, P, w->work);
+    KS_T(ks_tell_lost)(nx, k, w->work, digits, w->work + nx * nx);
+}
+
 /** The mean of a filter step whose covariances stand in a slot: prediction and innovation, and what
  *  comes after the innovation. */
 #define KS_WITH_FEW(shape, m, FEW, MANY)                                                    \
@@ -307,6 +315,7 @@ KS_HD int64_t KS_T(ks_tiled_filter_steps)(ks_shape shape, int nx, int n, int ny,
     const KS_T(ks_tiled_slot) fresh = { 0, w.step.Pp, w.step.Z, w.step.LT, w.step.pivot,
                                         w.step.inverse_d, NULL };
     ks_evidence evidence = tally->evidence;
+    ks_digits *const digits = &tally->digits;
     const int constant = KS_T(ks_memo_pays)(s, INT64_MAX), may = s->steady_state == KS_STEADY_STATE_HOLD;
     ks_steady steady = state->steady;
     KS_T(ks_exact) exact = KS_T(ks_exact_begin)((!quad || KS_QUADS_EXACT) && ks_takes_exact(to), ny, &w);
@@ -368,11 +377,15 @@ KS_HD int64_t KS_T(ks_tiled_filter_steps)(ks_shape shape, int nx, int n, int ny,
         const int asks = constant && complete && KS_T(ks_steady_asks)(at >= 0, may, &steady);
         const int watched = asks && KS_T(ks_steady_watches)(&steady, phase);
         if (watched) KS_T(ks_copy)(nx * n, P, w.kept);
-        if (KS_IS_LOOKED_AT(k, complete) && !exact.due && !(at >= 0 && (memo.looked[at] & KS_LOOKED_KEY))) {
+        if (KS_IS_LOOKED_AT(k, k + 1 == k1, digits->watched) && !exact.due &&
+            !(at >= 0 && (memo.looked[at] & KS_LOOKED_KEY))) {
             if (!KS_ALL(quad ? KS_T(ks_quad_conditioned)(P)
                              : KS_T(ks_tiled_conditioned)(nx, n, P, &w))) {
-                if (!exact.may) break;
+                KS_T(ks_tiled_tell_lost)(nx, n, k, P, digits, &w);
+                if (!exact.may || (digits->watched && !digits->singular)) break;
                 exact.due = 1; /* the prediction is to tell */
+            } else {
+                digits->singular = 0;
             }
             if (at >= 0) memo.looked[at] |= KS_LOOKED_KEY;
         }
@@ -405,6 +418,7 @@ KS_HD int64_t KS_T(ks_tiled_filter_steps)(ks_shape shape, int nx, int n, int ny,
             int seen = 0;
             for (int exactly = exact.due;; exactly = 1) {
                 if (exactly) {
+                    KS_T(ks_tiled_tell_lost)(nx, n, k, P, digits, &w);
                     KS_T(ks_exact_keep)(nx, n, k, P, &evidence, missing, tally->sharp, &w, &exact);
                     unlimited = *b;
                     unlimited.limit = w.no_limit;
@@ -432,6 +446,7 @@ KS_HD int64_t KS_T(ks_tiled_filter_steps)(ks_shape shape, int nx, int n, int ny,
             if (looks && KS_T(ks_sharp)(nx, w.step.xp, w.step.Pp, n, w.xn, 0)) tally->sharp = k;
             if (record) KS_T(ks_tiled_record)(nx, n, ny, next, &w.step, &memo, record);
         }
+        if (exact.due) digits->singular = 1;
         if (!complete)
             steady.stage = KS_STEADY_UNKNOWN;
         else if (asks && KS_T(ks_filter_steady)(shape, nx, n, ny, b, phase, watched, next, made.Pp, made.Z, made.LT, &w,

@@ -20,16 +20,18 @@ static void clear(const golden_input *in, int numbers)
     for (int i = 0; i < numbers; ++i) model_block(in, 0, 0)[i] = 0;
 }
 
+/* Why nothing is known in a gap: entries are missing, do not see the state, or have too much noise. */
+enum { ABSENT, BLIND, NOISY, WAYS };
+
 /** Pairs of states of which the sum doubles and the difference halves with every step, each observed by its first state, and
  *  a last state by itself where nx is odd, which is always observed. Nothing is known of the pairs for `gap` steps. */
-static golden *pairs(int nx, int64_t B, int64_t gap)
+static golden *pairs(int nx, int64_t B, int64_t gap, int way)
 {
     const int ny = (nx + 1) / 2;
-    golden *g = model_random((model_spec){ 40 + (uint64_t)nx, gap + 2, B, nx, ny, KS_PRIOR_X0, 0 });
+    const unsigned varies = way == BLIND ? VARIES_H : way == NOISY ? VARIES_R : 0;
+    golden *g = model_random((model_spec){ 40 + (uint64_t)nx, gap + 2, B, nx, ny, KS_PRIOR_X0, varies });
     clear(&g->F, nx * nx);
     clear(&g->Q, nx * nx);
-    clear(&g->H, ny * nx);
-    clear(&g->R, ny * ny);
     memset(g->m0.f64, 0, (size_t)nx * sizeof(double));
     memset(g->P0.f64, 0, (size_t)(nx * nx) * sizeof(double));
     for (int i = 0; i < nx; ++i) {
@@ -37,11 +39,18 @@ static golden *pairs(int nx, int64_t B, int64_t gap)
         g->F.f64[i * nx + i] = other < nx ? 1.25 : 0.5;
         if (other < nx) g->F.f64[i * nx + other] = 0.75;
         g->Q.f64[i * nx + i] = g->P0.f64[i * nx + i] = 1;
-        if (i % 2 == 0) g->H.f64[i / 2 * nx + i] = g->R.f64[i / 2 * ny + i / 2] = 1;
     }
-    for (int64_t b = 0; b < B; ++b)
-        for (int64_t k = 0; k < gap; ++k)
-            for (int c = 0; c < nx / 2; ++c) model_block(&g->y, b, k)[c] = (double)NAN;
+    for (int64_t k = 0; k < gap + 2; ++k) {
+        double *H = model_block(&g->H, 0, k), *R = model_block(&g->R, 0, k);
+        memset(H, 0, (size_t)(ny * nx) * sizeof(double));
+        memset(R, 0, (size_t)(ny * ny) * sizeof(double));
+        for (int c = 0; c < ny; ++c) {
+            const int unknown = k < gap && c < nx / 2;
+            H[c * nx + 2 * c] = unknown && way == BLIND ? 0 : 1;
+            R[c * ny + c] = unknown && way == NOISY ? 1e30 : 1;
+            for (int64_t b = 0; unknown && way == ABSENT && b < B; ++b) model_block(&g->y, b, k)[c] = (double)NAN;
+        }
+    }
     model_round(g);
     return g;
 }
@@ -84,12 +93,13 @@ static void one_combination_grows(void **state)
         { KS_F64, 5, 1e-5, "double" }, { KS_F32, 3, 3e-2, "single" }, { KS_MIXED, 3, 3e-2, "mixed" } };
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; ++i)
         for (int kind = 0; kind < 3; ++kind)
-            for (int c = 0; c < kinds[kind].gaps; ++c)
+            for (int c = 0; c < kinds[kind].gaps * WAYS; ++c)
                 for (int64_t B = 1; B <= 17; B += 8) {
-                    golden *g = pairs(sizes[i], B, gaps[c]);
+                    const int64_t gap = gaps[c / WAYS];
+                    golden *g = pairs(sizes[i], B, gap, c % WAYS);
                     golden_buffers *b = run_well(g, &filter_once, kinds[kind].precision, 1,
                                                  KS_OUT_FILTERED_MEAN | KS_OUT_FILTERED_COV | KS_OUT_LOGLIK, NULL);
-                    check_pairs(g, gaps[c], b, kinds[kind].bound, kinds[kind].name);
+                    check_pairs(g, gap, b, kinds[kind].bound, kinds[kind].name);
                     golden_buffers_free(b);
                     golden_free(g);
                 }

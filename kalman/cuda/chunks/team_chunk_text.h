@@ -149,14 +149,6 @@ KS_DEVICE bool KS_T(team_observation)(const ks_series &s, int64_t k, const Rows 
     return finite;
 }
 
-/** Whether every entry is there. */
-KS_DEVICE bool KS_T(team_complete)(int m, const KS_T(team_rows) &rows)
-{
-    bool complete = true;
-    for (int i = 0; i < m; ++i) complete = complete && rows.there[i] != KS_LIT(0);
-    return complete;
-}
-
 /** Whether an estimate fits these numbers. */
 template <class Mean = KS_NUM, class Cov = KS_GAIN>
 KS_DEVICE bool KS_T(team_finite)(int n, const KS_NUM *x, const KS_GAIN *P)
@@ -287,7 +279,7 @@ KS_DEVICE bool KS_T(team_rerun)(const ks_chunk_arrays &c, Rows &from, int64_t ch
         from.turn(k - first);
         KS_T(team_transition)(s, k, from, r);
         if (!KS_T(team_observation)(s, k, from, r) ||
-            (KS_IS_LOOKED_AT(k, KS_T(team_complete)(m, r)) && !KS_G(team_conditioned)(n, P, work.W)))
+            (KS_IS_LOOKED_AT(k, k + 1 == end, false) && !KS_G(team_conditioned)(n, P, work.W)))
             return false;
         if (!KS_T(ks_chunk_filter)(n, m, &r.of, KS_T(team_times)(m, r, work), x, P, &work)) return false;
         for (int i = 0; i < m; ++i)
