@@ -36,8 +36,7 @@
 #define KS_WITH_LITERAL_STEPS KS_WITH_LITERAL
 #endif
 
-/** What a range begins with: in front of the scratch of its steps, which stays aligned. */
-KS_HD size_t KS_T(kept_bytes)(int nx) { return ((size_t)(nx * nx + nx) * sizeof(KS_NUM) + 63) / 64 * 64; }
+#include "filter_anew_text.h"
 
 KS_HD_COLD size_t KS_T(table_scratch_bytes)(int nx, int ny)
 {
@@ -71,24 +70,6 @@ KS_HD_COLD void KS_T(table_start)(const ks_series *s, ks_state *state, void *wor
 }
 
 #ifdef KS_TILED
-/** Ordinary steps by the hand-shaped kernels, all others as they come. */
-static int KS_T(filter_tiled)(const ks_tiled_kernels *tiled, const ks_series *s, int64_t k0,
-                              int64_t k1, ks_state *state, const ks_forward_sinks *to, void *work,
-                              ks_tally *tally)
-{
-    for (int64_t k = k0; k < k1;) {
-        if (state->form == KS_FORM_ORDINARY && !(k == 0 && s->prior_x1)) {
-            k = tiled->filter(s, k, k1, state, to, work, tally);
-            if (k < 0) return -1;
-            if (k == k1) return 0;
-        }
-        if (state->form == KS_FORM_ORDINARY) state->steady.stage = KS_STEADY_UNKNOWN;
-        k = KS_T(ks_filter_until)(s->nx, s, k, k1, 0, state, to, work, tally);
-        if (k < 0) return -1;
-    }
-    return 0;
-}
-
 static int KS_T(smooth_tiled)(const ks_tiled_kernels *tiled, const ks_series *s, int64_t k0,
                               int64_t k1, ks_state *state, const ks_forward_sinks *kept,
                               const ks_backward_sinks *to, void *work, ks_tally *tally)
@@ -107,51 +88,10 @@ static int KS_T(smooth_tiled)(const ks_tiled_kernels *tiled, const ks_series *s,
 }
 #endif
 
-KS_HD_COLD int KS_T(filter_range)(const ks_series *s, int64_t k0, int64_t k1, ks_state *state, const ks_forward_sinks *to,
-                              void *work, ks_tally *tally)
-{
-#ifdef KS_TILED
-    if (ks_tiled_takes(&KS_TILED, s->nx, s->ny))
-        return KS_T(filter_tiled)(&KS_TILED, s, k0, k1, state, to, work, tally);
-#endif
-    int rc = 0;
-#define CALL(nx) rc = KS_T(ks_filter_steps)(nx, s, k0, k1, state, to, work, tally)
-    KS_WITH_LITERAL_STEPS(s->nx, CALL)
-#undef CALL
-    return rc;
-}
-
-/** A range that may have to begin anew (ks_digits). Of a single step only one before it can have lost what it finds lost. */
 KS_HD_COLD int KS_T(table_filter)(const ks_series *s, int64_t k0, int64_t k1, ks_state *state,
                               const ks_forward_sinks *to, void *work, ks_tally *tally)
 {
-    const unsigned mode = ks_flush_begin();
-    const int nx = s->nx;
-    KS_NUM *x = (KS_NUM *)state->x, *C = (KS_NUM *)state->C, *kept = (KS_NUM *)work;
-    void *own = (char *)work + KS_T(kept_bytes)(nx);
-    const ks_state begin = *state;
-    const ks_tally before = *tally;
-    if (k1 - k0 > 1) {
-        KS_T(ks_copy)(nx, x, kept);
-        KS_T(ks_copy)(nx * nx, C, kept + nx);
-    }
-    tally->digits.begin = k0;
-    tally->digits.end = k1;
-    tally->digits.lost = -1;
-    int rc = KS_T(filter_range)(s, k0, k1, state, to, own, tally);
-    if (tally->digits.lost > k0) {
-        *state = begin;
-        *tally = before;
-        KS_T(ks_copy)(nx, kept, x);
-        KS_T(ks_copy)(nx * nx, kept + nx, C);
-        tally->digits.begin = k0;
-        tally->digits.end = k1;
-        tally->digits.watched = 1;
-        rc = KS_T(filter_range)(s, k0, k1, state, to, own, tally);
-        tally->digits.watched = 0;
-    }
-    ks_flush_end(mode);
-    return rc;
+    return KS_T(filter_anew)(KS_T(filter_range), s, k0, k1, state, to, work, tally);
 }
 
 KS_HD_COLD int KS_T(table_smooth)(const ks_series *s, int64_t k0, int64_t k1, ks_state *state,
@@ -461,17 +401,21 @@ const ks_kernels KS_TABLE =
 #ifdef KS_WIDE_TABLE
 KS_HD_COLD size_t KS_T(wide_scratch_bytes)(int nx, int ny)
 {
-    const size_t plain = KS_T(table_scratch_bytes)(nx, ny), wide = KS_WIDE_TILED.scratch_bytes(nx, ny);
+    const size_t plain = KS_T(table_scratch_bytes)(nx, ny);
+    const size_t wide = KS_T(kept_bytes)(nx) + KS_WIDE_TILED.scratch_bytes(nx, ny);
     return plain > wide ? plain : wide;
+}
+
+KS_HD_COLD int KS_T(wide_range)(const ks_series *s, int64_t k0, int64_t k1, ks_state *state, const ks_forward_sinks *to,
+                            void *work, ks_tally *tally)
+{
+    return KS_T(filter_tiled)(&KS_WIDE_TILED, s, k0, k1, state, to, work, tally);
 }
 
 KS_HD_COLD int KS_T(wide_filter)(const ks_series *s, int64_t k0, int64_t k1, ks_state *state,
                                  const ks_forward_sinks *to, void *work, ks_tally *tally)
 {
-    const unsigned mode = ks_flush_begin();
-    const int rc = KS_T(filter_tiled)(&KS_WIDE_TILED, s, k0, k1, state, to, work, tally);
-    ks_flush_end(mode);
-    return rc;
+    return KS_T(filter_anew)(KS_T(wide_range), s, k0, k1, state, to, work, tally);
 }
 
 KS_HD_COLD int KS_T(wide_smooth)(const ks_series *s, int64_t k0, int64_t k1, ks_state *state,

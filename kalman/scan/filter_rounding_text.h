@@ -98,9 +98,15 @@ KS_HD double ks_filter_moves(const ks_scan_arrays *a, ks_scan_worker *w, int64_t
     const double moved_term = ks_term_from(a, w, k);
     memcpy(moved_x, w->outputs[KS_STEP_PREDICTED_MEAN], mean_bytes);
     memcpy(moved_P, w->outputs[KS_STEP_PREDICTED_COV], cov_bytes);
-    /* A pivot that aggregates have lost is lost with any round-off. What a step from there comes to tells. */
-    double moves = ks_estimate_moves(n, x, P, moved_P, (const double *)w->state.mean, (const double *)w->state.cov, sd);
-    if (moves <= KS_CHUNKS_DIFFER_MOST(a->single)) moves = 0;
+    /* A pivot that aggregates have lost is lost with any round-off. What a step from there comes to tells, but for what is known
+     * to round-off of the means. */
+    double *before = w->outputs[KS_STEP_PREDICTED_COV], largest = 0;
+    for (int i = 0; i < n; ++i) largest = fabs(x[i]) > largest ? fabs(x[i]) : largest;
+    const double most = KS_CHUNKS_DIFFER_MOST(a->single), least = KS_ROUNDINGS * ks_unit_roundoff(0) * largest * largest / most;
+    for (int i = 0; i < n; ++i)
+        if (!(before[i * n + i] > least)) before[i * n + i] = least;
+    double moves = ks_estimate_moves(n, x, P, before, (const double *)w->state.mean, (const double *)w->state.cov, sd);
+    if (moves <= most) moves = 0;
     if (k > 0) {
         memcpy(w->state.mean, x - n, mean_bytes);
         memcpy(w->state.cov, P - (int64_t)n * n, cov_bytes);

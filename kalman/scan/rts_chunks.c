@@ -10,7 +10,10 @@
 
 void ks_rts_chunks_carve(ks_carver *carver, ks_scan_method *m)
 {
+    const size_t n = (size_t)m->plan->nx, chunks = (size_t)m->chunks;
     ks_chunk_information_carve(carver, m);
+    m->ends.mean = ks_carve(carver, chunks * n, sizeof(double));
+    m->ends.cov = ks_carve(carver, chunks * n * n, sizeof(double));
     m->back_bytes = ks_chunk_scratch(m->plan);
     m->back_memory = ks_carve(carver, (size_t)m->plan->workers, m->back_bytes);
 }

@@ -225,17 +225,51 @@ int ks_smooth_absorb(void *user, void *scratch, void *dst, int64_t first, int64_
     return rc;
 }
 
+/** What chunk `chunk`, counted from the end, begins its way back from, in its aggregate, */
+static void keep_carry(const ks_scan_method *m, const ks_chunk_memory *c, int64_t chunk)
+{
+    const int64_t n = m->plan->nx;
+    const ks_sink from = { (char *)c->element, 0, 0 };
+    const ks_sink mean = { (char *)((double *)m->met.mean + chunk * n), 0, 0 };
+    const ks_sink cov = { (char *)((double *)m->met.cov + chunk * n * n), 0, 0 };
+    m->plan->aggregates->filter_extract(m->plan->nx, 0, 1, from, mean, cov);
+}
+
+/** and what it has come to. */
+static void keep_end(const ks_scan_method *m, const ks_chunk_memory *c, const ks_state *state, int64_t chunk)
+{
+    const ks_smooth_plan *plan = m->plan;
+    const int64_t n = plan->nx;
+    ks_state own = { (double *)m->ends.mean + chunk * n, (double *)m->ends.cov + chunk * n * n, state->form, KS_NOT_STEADY };
+    plan->kernels->widen(n, state->x, own.x);
+    plan->kernels->widen(n * n, state->C, own.C);
+    plan->aggregates->square(plan->nx, &own, c->worker.scratch);
+}
+
+int ks_chunks_meet(const ks_scan_method *m)
+{
+    const int64_t n = m->plan->nx;
+    for (int64_t c = 0; c + 1 < m->chunks; ++c)
+        if (ks_estimates_disagree((int)n, (double *)m->met.mean + (c + 1) * n, (double *)m->met.cov + (c + 1) * n * n,
+                                  (double *)m->ends.mean + c * n, (double *)m->ends.cov + c * n * n,
+                                  KS_CHUNKS_SUSPECT(m->a.single), ks_unit_roundoff(m->a.single)))
+            return 0;
+    return 1;
+}
+
 int ks_smooth_rerun(void *user, void *scratch, const void *carry, int64_t first, int64_t count)
 {
     ks_scan_method *m = user;
     const ks_smooth_plan *plan = m->plan;
-    ks_tally *tally = &m->chunk_tally[(plan->T - first - count) / m->chunk_size];
+    const int64_t chunk = (plan->T - first - count) / m->chunk_size;
+    ks_tally *tally = &m->chunk_tally[chunk];
     ks_carver carver;
     ks_chunk_memory c;
     ks_chunk_open(&carver, m, scratch, &c);
     ks_state state = { c.state.mean, c.state.cov, KS_FORM_ORDINARY, KS_NOT_STEADY };
     if (carry) {
         state = state_from(m, &c, carry);
+        keep_carry(m, &c, chunk);
         if (m->watched && !m->run->watched && ks_root_is_ill_conditioned(plan, c.worker.state.cov))
             tally->sharp = first + count;
     }
@@ -247,6 +281,7 @@ int ks_smooth_rerun(void *user, void *scratch, const void *carry, int64_t first,
     int rc = plan->kernels->smooth(&m->a.series, first, first + count, &state, &kept, &m->a.back,
                                    c.scratch, tally);
     if (!rc && ks_scan_progress(m, count)) rc = -1;
+    if (!rc) keep_end(m, &c, &state, chunk);
     if (first == 0 && !rc) {
         /* The smoothed prior is made from here. */
         ks_state start = { m->start.mean, m->start.cov, state.form, KS_NOT_STEADY };

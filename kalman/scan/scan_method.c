@@ -263,6 +263,7 @@ static int smooth_chunks(ks_scan_method *m, int64_t b, int64_t rounds, int64_t c
         const int rc = go_back_watched(m, ways[i]);
         suspect = ks_scan_is_suspect(m);
         if (atomic_load(&m->run->canceled) || m->run->info->status != KS_OK) return rc;
+        if (i == 1 && !rc) suspect |= !ks_chunks_meet(m);
         if (!suspect && (i == 1 || (!rc && !atomic_load(&m->apart)))) return rc;
         if (m->run->watched) {
             m->run->sharp = 1;

@@ -36,6 +36,7 @@ typedef struct ks_scan_method {
     char *suffixes;                  /* chunks, smoothers: aggregates, for the scan from the end */
     ks_estimates met;                /* and smoothed at the end of each, double              */
     ks_estimates border;             /* Alg. 7: filtered before each, as roots, double       */
+    ks_estimates ends;               /* Alg. 6: what each has come to, from behind, double   */
     char *back_memory;               /* smoothers: `back_bytes` of each worker on the way back */
     size_t back_bytes;
     void *back_again;                /* memory of ks_two_filter_again()                       */
@@ -79,6 +80,8 @@ int ks_scan_two_filter(ks_scan_method *m);
 /** The same in chunks, from what ks_scan_filter() has kept (rts_chunks.c, two_filter_chunks.c). Where m->apart is set
  *  afterwards Alg. 6 counts for nothing, whatever it returns, and is ks_scan_rts()'s. */
 int ks_rts_chunks(ks_scan_method *m);
+/** Whether chunks have come back from smoothing elements to what those before them have gone back from. */
+int ks_chunks_meet(const ks_scan_method *m);
 void ks_rts_chunks_carve(ks_carver *carver, ks_scan_method *m);
 int ks_two_filter_chunks(ks_scan_method *m);
 void ks_two_filter_chunks_carve(ks_carver *carver, ks_scan_method *m);

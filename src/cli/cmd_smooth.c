@@ -159,7 +159,7 @@ static ks_exit make_signal(const ks_run *run, const ks_model *model, const ks_re
     ks_results_states(&run->results, places, &mean, &cov);
     const ks_status status = ks_signal(run->plan, model, mean, cov, &places->signal, work, &info);
     info.method = run->info.method;
-    return status == KS_OK ? KS_EXIT_DONE : ks_explain_run(status, &info, run->input, failure);
+    return status == KS_OK ? KS_EXIT_DONE : ks_explain_run(status, &info, run->input, run->settings->precision, failure);
 }
 
 static ks_exit compute(ks_run *run, ks_failure *failure)
@@ -175,7 +175,7 @@ static ks_exit compute(ks_run *run, ks_failure *failure)
     ks_input_views(run->input, &model, &y);
     const ks_status status = ks_smooth_run(run->plan, &model, y, &places.outputs, work, &run->info);
     if (status == KS_OK && !run->settings->quiet) ks_note_tried(run->plan, run->settings, &run->info);
-    if (status != KS_OK) ks_explain_run(status, &run->info, run->input, failure);
+    if (status != KS_OK) ks_explain_run(status, &run->info, run->input, run->settings->precision, failure);
     else if (run->settings->signal) make_signal(run, &model, &places, work, failure);
     free(work);
     run->compute_seconds = ks_seconds() - start;

@@ -155,9 +155,10 @@ static void complaint_text(const ks_info *info, char *text, size_t size)
         snprintf(text, size, "%s %s", ks_array_name(info->array), fault_text(info));
 }
 
-ks_exit ks_explain_run(ks_status status, const ks_info *info, const ks_input *input,
+ks_exit ks_explain_run(ks_status status, const ks_info *info, const ks_input *input, ks_precision precision,
                        ks_failure *failure)
 {
+    static const char *const in[] = {[KS_F64] = "", [KS_F32] = " in f32", [KS_MIXED] = " in mixed precision"};
     char place[128], complaint[192];
     const char *file = input->places.file;
     place_text(info, input, place, sizeof place);
@@ -174,8 +175,8 @@ ks_exit ks_explain_run(ks_status status, const ks_info *info, const ks_input *in
                                                                          : info->suggestion));
     case KS_ENOTPD:
     case KS_ENONFINITE:
-        return ks_fail(failure, KS_EXIT_NUMERICAL, "%s: %s%s (method %s)", file, place, complaint,
-                       ks_method_name(info->method));
+        return ks_fail(failure, KS_EXIT_NUMERICAL, "%s: %s%s%s (method %s)%s", file, place, complaint, in[precision],
+                       ks_method_name(info->method), precision == KS_F64 ? "" : "; in f64 it may be: --precision f64");
     case KS_EMODEL:
         return ks_fail(failure, KS_EXIT_CONTENT, "%s: %s%s", file, place, complaint);
     case KS_ENOMEM:

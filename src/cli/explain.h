@@ -26,8 +26,9 @@ bool ks_computes_each_step(ks_method method, ks_scan_algorithm scan, bool device
 /** Where --steady-state asks for what the plan, or the model, has no use for: one line about it on stderr. */
 void ks_note_steady_state(const ks_smooth_plan *plan, const ks_settings *settings, const ks_input *input);
 
-/** A run failed: names the step, the series where there are several, and the matrix. */
-ks_exit ks_explain_run(ks_status status, const ks_info *info, const ks_input *input,
+/** A run failed: names the step, the series where there are several, and the matrix; and what may do where that is for lack of
+ *  digits. */
+ks_exit ks_explain_run(ks_status status, const ks_info *info, const ks_input *input, ks_precision precision,
                        ks_failure *failure);
 
 /** "ladner-fischer", "sengupta:100", or "none" for methods without a scan. */

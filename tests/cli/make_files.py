@@ -181,6 +181,8 @@ def wrong_content():
     one = np.eye(2)
     write("loglik_overflows", F=one, Q=one, H=one, R=one, y=np.ones((2, 2)),
           P0=np.diag([1.0, np.finfo("f8").max]))
+    write("vague_twice", F=one, Q=one, H=[[1.0, 0.0], [1.0, 0.0]], R=one, y=np.zeros((3, 2)),
+          P0=np.diag([1e14, 1.0]))
     write("signal_overflows", H=np.where(np.isnan(Y), 1e200, 1.0)[:, :, None] * H)
     unseen = np.array([[-0.25], [1.0]])   # H unseen = 0, H F unseen > 0
     write("not_for_scans", R=[[0.0]], Q=unseen @ unseen.T)

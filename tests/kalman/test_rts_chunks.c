@@ -103,9 +103,53 @@ static void chunks_apart(void **state)
     }
 }
 
+/** Contracting states of which noise disturbs one alone, with vague priors: neither information nor smoothing elements have
+ *  the digits. Some chunks do not come to what the ones before them go back from, whatever their predictions look like. */
+static void neither_has_the_digits(void **state)
+{
+    (void)state;
+    int refused = 0;
+    for (uint64_t seed = 1; seed <= 60; ++seed) {
+        golden *g = model_random((model_spec){ 200 + seed, 110, 1, 4, 4, KS_PRIOR_X0, MISSING });
+        double *F = model_block(&g->F, 0, 0), *Q = model_block(&g->Q, 0, 0), *P0 = model_block(&g->P0, 0, 0);
+        source s = { seed };
+        double u[4], v[4], product = 0;
+        for (int i = 0; i < 4; ++i) {
+            u[i] = normal(&s);
+            v[i] = u[i] + normal(&s) / 2;
+            product += u[i] * v[i];
+        }
+        for (int i = 0; i < 16; ++i) {
+            const int row = i / 4, column = i % 4;
+            F[i] = (row == column ? 0.64 + 0.02 * row : 0) + 0.3 * u[row] * v[column] / product;
+            Q[i] = i == 10 ? 0.125 : 0;
+            P0[i] = row == column ? pow(2, 7 * row) : 0;
+        }
+        model_round(g);
+        golden_buffers *b = NULL, *want;
+        ks_info info = KS_INFO_INIT, other = KS_INFO_INIT;
+        assert_int_equal(run_case(g, &sequential, KS_F64, 1, made, &want, &other), KS_OK);
+        if (run_case(g, &chunks, KS_F64, 2, made, &b, &info) != KS_OK) {
+            assert_int_equal(info.status, KS_EREFUSED);
+            ++refused;
+        } else {
+            const golden_difference d =
+                golden_compare(golden_widen(b), golden_widen(want), made, (golden_norm){ 0, false });
+            if (!(d.error <= 1e-6))
+                fail_msg("seed %d: %s of step %lld off by %.3g", (int)seed, golden_output_name(d.output),
+                         (long long)d.step, d.error);
+        }
+        golden_buffers_free(b);
+        golden_buffers_free(want);
+        golden_free(g);
+    }
+    assert_in_range(refused, 1, 58);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(any_length), cmocka_unit_test(long_series),
-                                        cmocka_unit_test(information_lost), cmocka_unit_test(chunks_apart) };
+                                        cmocka_unit_test(information_lost), cmocka_unit_test(chunks_apart),
+                                        cmocka_unit_test(neither_has_the_digits) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
