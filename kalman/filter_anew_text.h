@@ -6,19 +6,20 @@
 KS_HD size_t KS_T(kept_bytes)(int nx) { return ((size_t)(nx * nx + nx) * sizeof(KS_NUM) + 63) / 64 * 64; }
 
 #ifdef KS_TILED
-/** Ordinary steps by the hand-shaped kernels, all others as they come. */
+/** Ordinary steps by the hand-shaped kernels, all others, and all of a range that is watched, as they come. */
 static int KS_T(filter_tiled)(const ks_tiled_kernels *tiled, const ks_series *s, int64_t k0,
                               int64_t k1, ks_state *state, const ks_forward_sinks *to, void *work,
                               ks_tally *tally)
 {
     for (int64_t k = k0; k < k1;) {
-        if (state->form == KS_FORM_ORDINARY && !(k == 0 && s->prior_x1)) {
+        const int watched = tally->digits.watched;
+        if (!watched && state->form == KS_FORM_ORDINARY && !(k == 0 && s->prior_x1)) {
             k = tiled->filter(s, k, k1, state, to, work, tally);
             if (k < 0) return -1;
             if (k == k1) return 0;
         }
         if (state->form == KS_FORM_ORDINARY) state->steady.stage = KS_STEADY_UNKNOWN;
-        k = KS_T(ks_filter_until)(s->nx, s, k, k1, 0, state, to, work, tally);
+        k = KS_T(ks_filter_until)(s->nx, s, k, k1, watched, state, to, work, tally);
         if (k < 0) return -1;
     }
     return 0;
@@ -39,8 +40,8 @@ KS_HD_COLD int KS_T(filter_range)(const ks_series *s, int64_t k0, int64_t k1, ks
     return rc;
 }
 
-/** Steps k0 .. k1 - 1 by `range`, which may have to begin anew (ks_digits). Of a single step only one before it can have lost
- *  what it finds lost. */
+/** Steps k0 .. k1 - 1 by `range`, which may have to begin anew (ks_digits), or is watched to begin with. What the range leaves
+ *  is looked at, too, so that it begins with what has its digits. */
 KS_HD int KS_T(filter_anew)(int (*range)(const ks_series *, int64_t, int64_t, ks_state *, const ks_forward_sinks *, void *,
                                          ks_tally *),
                             const ks_series *s, int64_t k0, int64_t k1, ks_state *state, const ks_forward_sinks *to,
@@ -52,24 +53,22 @@ KS_HD int KS_T(filter_anew)(int (*range)(const ks_series *, int64_t, int64_t, ks
     void *own = (char *)work + KS_T(kept_bytes)(nx);
     const ks_state begin = *state;
     const ks_tally before = *tally;
-    if (k1 - k0 > 1) {
-        KS_T(ks_copy)(nx, x, kept);
-        KS_T(ks_copy)(nx * nx, C, kept + nx);
-    }
+    KS_T(ks_copy)(nx, x, kept);
+    KS_T(ks_copy)(nx * nx, C, kept + nx);
     int rc = 0;
-    for (int watched = 0; watched < 2; ++watched) {
+    for (int watched = before.digits.watched;; watched = 1) {
         tally->digits.watched = watched;
-        tally->digits.begin = k0;
-        tally->digits.end = k1;
         tally->digits.lost = -1;
         rc = range(s, k0, k1, state, to, own, tally);
+        if (!rc && state->form == KS_FORM_ORDINARY && KS_LOOK != INT64_MAX)
+            KS_T(ks_tell_lost)(nx, k1, C, &tally->digits, (KS_NUM *)own);
         if (watched || tally->digits.lost <= k0) break;
         *state = begin;
         *tally = before;
         KS_T(ks_copy)(nx, kept, x);
         KS_T(ks_copy)(nx * nx, kept + nx, C);
     }
-    tally->digits.watched = 0;
+    tally->digits.watched = before.digits.watched;
     ks_flush_end(mode);
     return rc;
 }

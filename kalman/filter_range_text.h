@@ -111,10 +111,14 @@ KS_HD void KS_T(ks_predict_in_form)(int nx, const ks_series *s, int64_t k,
                                     const KS_T(ks_scratch) *w, ks_digits *digits)
 {
     KS_NUM *const kept = KS_T(ks_memo_slots)(nx) && !s->Q.stride ? w->Q_root : NULL;
-    if (state->form == KS_FORM_ORDINARY && KS_IS_LOOKED_AT(k, k + 1 == digits->end, digits->watched) &&
+    if (state->form == KS_FORM_ORDINARY && (digits->watched || KS_IS_LOOKED_AT(k)) &&
         !KS_T(ks_well_conditioned)(nx, (const KS_NUM *)state->C, w->work))
         KS_T(ks_leave_ordinary)(nx, k, state, digits, w->work);
     KS_T(ks_step_predict)(nx, s, k, state, w->xp, w->Pp, kept, w->work);
+    if (digits->watched && state->form == KS_FORM_ORDINARY && !KS_T(ks_well_conditioned)(nx, w->Pp, w->work)) {
+        KS_T(ks_leave_ordinary)(nx, k, state, digits, w->work);
+        KS_T(ks_step_predict)(nx, s, k, state, w->xp, w->Pp, kept, w->work);
+    }
     if (state->form == KS_FORM_ARRAY || o->m == 0) return;
     int ordinary = 0;
     const KS_NUM times =

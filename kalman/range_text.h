@@ -197,17 +197,13 @@ KS_HD int KS_T(ks_well_conditioned)(int nx, const KS_NUM *P, KS_NUM *W)
     return KS_ALL(KS_T(ks_ldl)(nx, 1 / KS_GROWTH, W, W + nx * nx));
 }
 
-/* The least share of a variance that the states before may leave it and still have the digits that results need: in double
- * precision nine, in single precision three. */
-#define KS_LEAST_LEFT (sizeof(KS_NUM) == 8 ? 1e-7 : 2.5e-4)
-
 /** Tell step k where the covariance P (nx, nx), in the ordinary form, that leads into it has lost more, but for what is
  *  rightly singular. W: nx * nx + nx. */
 KS_HD_COLD void KS_T(ks_tell_lost)(int nx, int64_t k, const KS_NUM *P, ks_digits *digits, KS_NUM *W)
 {
     if (digits->singular || digits->lost >= 0) return;
     KS_T(ks_copy)(nx * nx, P, W);
-    if (!KS_ALL(KS_T(ks_ldl)(nx, KS_LEAST_LEFT, W, W + nx * nx))) digits->lost = k;
+    if (!KS_ALL(KS_T(ks_ldl)(nx, KS_LEAST_LEFT(sizeof(KS_NUM)), W, W + nx * nx))) digits->lost = k;
 }
 
 /** The prediction of step k from the estimate of the step before it, in the estimate's form. kept: a constant Q's root as

@@ -30,11 +30,13 @@ typedef struct ks_series {
     const void *m0, *P0;
 } ks_series;
 
-/* Every so many steps, and at the last one of a range, the covariances themselves are looked at for the choice of the form. */
+/* Every so many steps the covariances themselves are looked at for the choice of the form. */
 #define KS_LOOK 32
-/** Whether that before step k is, the `last` one or not, of a range that is `watched` at every step. */
-#define KS_IS_LOOKED_AT(k, last, watched) \
-    ((watched) || (k) % KS_LOOK == KS_LOOK - 1 || ((last) && KS_LOOK != INT64_MAX))
+/** Whether that before step k is. */
+#define KS_IS_LOOKED_AT(k) ((k) % KS_LOOK == KS_LOOK - 1)
+/* The least share of a variance that the states before may leave it and still have the digits that results need, in numbers of so
+ * many bytes: in double precision nine, in single precision three. */
+#define KS_LEAST_LEFT(bytes) ((bytes) == 8 ? 1e-7 : 2.5e-4)
 /* Every so many steps, and at the last one, the predictions are (ks_sharp() in range_text.h). */
 #define KS_SHARP_LOOK 8
 
@@ -146,15 +148,15 @@ KS_HD void ks_gather_both(ks_evidence *sum, ks_evidence *term, double pivot,
 }
 
 /** What is known of the digits that covariances in the ordinary form have left. While a transition lets one combination of
- *  states grow beside others, unobserved, it takes digits of those at every step, and the first observation wants them
- *  back. So a range in which they turn out to be lost is filtered once more, and looked at before every step. */
+ *  states grow beside others, unobserved, it takes digits of those at every step, and one that puts a vague state into the
+ *  places of others takes them at once; the first observation wants them back. So a range in which they turn out to be lost
+ *  is filtered once more, with a look at every covariance and every prediction. */
 typedef struct ks_digits {
     int watched;      /* this is such a range                                              */
     int singular;     /* exact steps have left a covariance that is rightly singular       */
-    int64_t begin, end; /* the first step of the range and the one behind it               */
-    int64_t lost;     /* the first step that found them lost, or -1                        */
+    int64_t lost;     /* the first step that found them lost, or the one behind, or -1     */
 } ks_digits;
-#define KS_ALL_DIGITS { 0, 0, -1, -1, -1 }
+#define KS_ALL_DIGITS { 0, 0, -1 }
 
 /** What ranges of steps add up to, and the first thing that went wrong in them. */
 typedef struct ks_tally {

@@ -151,7 +151,7 @@ KS_HD_COLD int KS_T(ks_filter_alone)(ks_group *g, int64_t k, unsigned done, unsi
         const int failed = g->kernels->filter(&g->series[l], k, k + 1, &g->state[l], &to[l],
                                               g->scratch, &tally[l]);
         KS_T(ks_from_tally)(l, &tally[l], sums);
-        lost |= tally[l].digits.lost >= 0;
+        lost |= tally[l].digits.lost >= 0 && !tally[l].digits.watched;
         *packed &= ~(1u << l);
         if (failed) {
             g->alive = l;
@@ -312,9 +312,9 @@ KS_HD_COLD void KS_T(ks_group_read)(int64_t k0, int64_t k1, int64_t shift, KS_T(
         if (sees[i]->stride) KS_T(ks_stream_read)(sees[i], k0, k1, 1);
 }
 
-/** Steps k0 .. k1 - 1, as many as are read and written at once, the last one of a range or not. Returns whether a lane has
- *  lost digits before one of these, but the first one of the range. */
-KS_HD int KS_T(ks_group_filter_some)(int nx, ks_group *g, int64_t k0, int64_t k1, const ks_digits *digits, unsigned *packed,
+/** Steps k0 .. k1 - 1, as many as are read and written at once; `watched`, lanes take them alone. Returns whether one has lost
+ *  digits. */
+KS_HD int KS_T(ks_group_filter_some)(int nx, ks_group *g, int64_t k0, int64_t k1, int watched, unsigned *packed,
                                       const KS_T(ks_group_inputs) *in, KS_T(ks_group_scratch) *w, int more,
                                       const ks_forward_sinks *to, ks_tally *tally,
                                       KS_T(ks_pack_tally) *sums)
@@ -328,21 +328,20 @@ KS_HD int KS_T(ks_group_filter_some)(int nx, ks_group *g, int64_t k0, int64_t k1
         w->next_x = w->x + nx;
         w->next_P = w->P + nx * nx;
         /* The first step is never in the ordinary form, and may have no transition. */
-        if ((*packed & living) != 0 && k > 0)
+        if ((*packed & living) != 0 && k > 0 && !watched)
             done = KS_T(ks_filter_together)(nx, k, g->series[0].shift, *packed & living, in, w, to,
                                             more, ks_looks_sharp(to, &g->series[0], k, sizeof(KS_ONE)),
-                                            KS_IS_LOOKED_AT(k, k + 1 == digits->end, digits->watched), sums);
+                                            KS_IS_LOOKED_AT(k), sums);
         w->done[k - k0] = done;
-        if (done != living) lost |= KS_T(ks_filter_alone)(g, k, done, packed, w, to, tally, sums) && k > digits->begin;
+        if (done != living) lost |= KS_T(ks_filter_alone)(g, k, done, packed, w, to, tally, sums);
     }
     return lost;
 }
 
-/** Steps k0 .. k1 - 1, watched at every one or not. Returns whether a lane has lost digits. */
+/** Steps k0 .. k1 - 1; of a range that is watched every lane takes them alone. Returns whether a lane has lost digits. */
 KS_HD int KS_T(ks_group_filter_range)(int nx, ks_group *g, int64_t k0, int64_t k1, int watched,
                                       const ks_forward_sinks *to, ks_tally *tally)
 {
-    const ks_digits digits = { watched, 0, k0, k1, -1 };
     int lost = 0;
     const ks_series *s = &g->series[0];
     const int ny = s->ny, lanes = g->alive;
@@ -361,14 +360,17 @@ KS_HD int KS_T(ks_group_filter_range)(int nx, ks_group *g, int64_t k0, int64_t k
         const int64_t end = k1 - k < w.steps ? k1 : k + w.steps;
         for (int i = 0; i < w.steps; ++i) w.done[i] = 0;
         KS_T(ks_group_read)(k, end, s->shift, &in);
-        lost |= KS_T(ks_group_filter_some)(nx, g, k, end, &digits, &packed, &in, &w, more, to, tally, &sums);
+        lost |= KS_T(ks_group_filter_some)(nx, g, k, end, watched, &packed, &in, &w, more, to, tally, &sums);
         KS_T(ks_put_filtered)(k, end, &w, to);
         KS_T(ks_copy)(nx, w.next_x, w.means);
         KS_T(ks_copy)(nx * nx, w.next_P, w.covs);
     }
     for (int l = 0; l < lanes; ++l) KS_T(ks_to_tally)(l, ny, &sums, &tally[l]);
     KS_T(ks_group_leave)(g, packed, w.means, w.covs);
-    return lost;
+    KS_T(ks_copy)(nx * nx, w.covs, w.work);
+    unsigned left = KS_BITS(KS_T(ks_ldl)(nx, KS_LEAST_LEFT(sizeof(KS_ONE)), w.work, w.work + nx * nx));
+    for (int l = 0; l < lanes; ++l) left |= (unsigned)(tally[l].digits.singular != 0) << l;
+    return lost || (packed & ((1u << g->alive) - 1) & ~left) != 0;
 }
 
 /** What the lanes begin with, to w->begin, or from there. */
@@ -404,7 +406,9 @@ KS_HD void KS_T(ks_group_filter)(int nx, ks_group *g, int64_t k0, int64_t k1,
         for (int l = 0; l < alive; ++l) {
             g->state[l] = begin[l];
             tally[l] = before[l];
+            tally[l].digits.watched = 1;
         }
         KS_T(ks_group_keep)(nx, g, &w, 1);
     }
+    for (int l = 0; l < alive; ++l) tally[l].digits.watched = 0;
 }

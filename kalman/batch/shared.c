@@ -181,7 +181,15 @@ static void remember_leader(const ks_smooth_plan *plan, ks_party *p)
     p->before_steady = p->state.steady;
 }
 
-/** Steps k0 .. k1 - 1 of the leader's filter. Returns whether all are in the ordinary form. */
+/** Whether the leader's covariance before step k has lost its digits (ks_digits): of no steps that is what a filter tells. */
+static int has_lost(const ks_smooth_plan *plan, ks_party *p, int64_t k, const ks_forward_sinks *to, ks_tally *tally)
+{
+    if (tally->digits.lost >= 0) return 1;
+    (void)plan->kernels->filter(&p->lead, k, k, &p->state, to, p->scratch, tally);
+    return tally->digits.lost >= 0;
+}
+
+/** Steps k0 .. k1 - 1 of the leader's filter. Returns whether all are in the ordinary form, and have their digits. */
 static int lead_filter(const ks_smooth_plan *plan, ks_party *p, int64_t k0, int64_t k1)
 {
     const ks_sink gains = { p->filter_gains, (int64_t)filter_gain_bytes(plan), k0 };
@@ -197,6 +205,12 @@ static int lead_filter(const ks_smooth_plan *plan, ks_party *p, int64_t k0, int6
     if (p->state.form == KS_FORM_ORDINARY && k0 > 0)
         k = p->tiled->lead_filter(&p->lead, k0, k1, &p->state, &to, to.gain.base ? NULL : &gains,
                                   p->scratch, &tally);
+    if (k >= 0 && has_lost(plan, p, k, &to, &tally)) {
+        tally = ks_tally_start();
+        memcpy(p->state.C, p->before.cov, ks_party_cov_bytes(plan));
+        p->state.steady = p->before_steady;
+        k = k0;
+    }
     if (k != k1 &&
         (k < 0 || plan->kernels->filter(&p->lead, k, k1, &p->state, &to, p->scratch, &tally)))
         p->leads = 0;

@@ -377,12 +377,11 @@ KS_HD int64_t KS_T(ks_tiled_filter_steps)(ks_shape shape, int nx, int n, int ny,
         const int asks = constant && complete && KS_T(ks_steady_asks)(at >= 0, may, &steady);
         const int watched = asks && KS_T(ks_steady_watches)(&steady, phase);
         if (watched) KS_T(ks_copy)(nx * n, P, w.kept);
-        if (KS_IS_LOOKED_AT(k, k + 1 == k1, digits->watched) && !exact.due &&
-            !(at >= 0 && (memo.looked[at] & KS_LOOKED_KEY))) {
+        if (KS_IS_LOOKED_AT(k) && !exact.due && !(at >= 0 && (memo.looked[at] & KS_LOOKED_KEY))) {
             if (!KS_ALL(quad ? KS_T(ks_quad_conditioned)(P)
                              : KS_T(ks_tiled_conditioned)(nx, n, P, &w))) {
                 KS_T(ks_tiled_tell_lost)(nx, n, k, P, digits, &w);
-                if (!exact.may || (digits->watched && !digits->singular)) break;
+                if (!exact.may) break;
                 exact.due = 1; /* the prediction is to tell */
             } else {
                 digits->singular = 0;

@@ -124,10 +124,10 @@ KS_DEVICE void KS_T(fast_put_form)(const ks_chunk_arrays &c, int64_t first, int6
     for (; k < end; ++k) c.form[k] = KS_FORM_ORDINARY;
 }
 
-/** Filter step k, the `last` one of a chunk or not; x, P are the estimate before it in and of it out. */
+/** Filter step k; x, P are the estimate before it in and of it out. */
 template <int N, int M, bool Smooth, class Mean = KS_NUM, class Cov = KS_GAIN, class ROWS>
-KS_DEVICE bool KS_T(fast_filter)(const ks_chunk_arrays &c, ROWS &at, int64_t k, bool last,
-                                 KS_NUM *x, KS_GAIN *P, ks_tally *tally)
+KS_DEVICE bool KS_T(fast_filter)(const ks_chunk_arrays &c, ROWS &at, int64_t k, KS_NUM *x,
+                                 KS_GAIN *P, ks_tally *tally)
 {
     const ks_series &s = c.a.series;
     KS_T(fast_rows)<N, M> r;
@@ -135,7 +135,7 @@ KS_DEVICE bool KS_T(fast_filter)(const ks_chunk_arrays &c, ROWS &at, int64_t k, 
     const KS_T(ks_chunk_rows) rows = KS_T(fast_rows_of)<N, M>(r);
     const KS_T(ks_chunk_work) work = KS_T(fast_work_of)<N, M>(w);
     KS_T(fast_step_rows)<N, M, Mean>(s, at, k, r);
-    if (!r.finite || (KS_IS_LOOKED_AT(k, last, false) && !KS_G(ks_well_conditioned)(N, P, w.W))) return false;
+    if (!r.finite || (KS_IS_LOOKED_AT(k) && !KS_G(ks_well_conditioned)(N, P, w.W))) return false;
     if (!KS_T(ks_chunk_filter)(N, M, &rows, r.times, x, P, &work)) return false;
     for (int i = 0; i < M; ++i)
         if (r.present >> i & 1)
@@ -264,11 +264,11 @@ KS_DEVICE bool KS_T(fast_rerun)(const ks_chunk_arrays &c, ROWS &at, int64_t chun
     for (int64_t k = first; k < (ROWS::TOGETHER ? last : end); ++k) {
         at.turn(k - first);
         if (ROWS::TOGETHER && !(good && k < end)) continue;
-        good = KS_T(fast_filter)<N, M, Smooth, Mean, Cov>(c, at, k, k + 1 == end, x, P, tally);
+        good = KS_T(fast_filter)<N, M, Smooth, Mean, Cov>(c, at, k, x, P, tally);
         if (!ROWS::TOGETHER && !good) return false;
     }
     at.end();
-    if (!good) return false;
+    if (!good || !KS_G(ks_well_conditioned)(N, P, W)) return false;
     if (Smooth) KS_T(fast_put_form)(c, first, end);
     tally->ordinary += end - first;
     c.a.loglik_terms[chunk] = ks_evidence_loglik(&tally->evidence);

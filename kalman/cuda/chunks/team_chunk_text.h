@@ -279,7 +279,7 @@ KS_DEVICE bool KS_T(team_rerun)(const ks_chunk_arrays &c, Rows &from, int64_t ch
         from.turn(k - first);
         KS_T(team_transition)(s, k, from, r);
         if (!KS_T(team_observation)(s, k, from, r) ||
-            (KS_IS_LOOKED_AT(k, k + 1 == end, false) && !KS_G(team_conditioned)(n, P, work.W)))
+            (KS_IS_LOOKED_AT(k) && !KS_G(team_conditioned)(n, P, work.W)))
             return false;
         if (!KS_T(ks_chunk_filter)(n, m, &r.of, KS_T(team_times)(m, r, work), x, P, &work)) return false;
         for (int i = 0; i < m; ++i)
@@ -294,6 +294,8 @@ KS_DEVICE bool KS_T(team_rerun)(const ks_chunk_arrays &c, Rows &from, int64_t ch
         KS_T(team_put_estimate)(n, x, P, c.kept_mean, c.kept_C, nowhere, k);
         if (ks_team_lane() == 0) c.form[k] = KS_FORM_ORDINARY;
     }
+    ks_team_sync();
+    if (!KS_G(team_conditioned)(n, P, work.W)) return false;
     tally->ordinary += end - first;
     if (ks_team_lane() == 0) c.a.loglik_terms[chunk] = ks_evidence_loglik(&tally->evidence);
     KS_T(team_put_border)(n, c.end, chunk, x, P);
