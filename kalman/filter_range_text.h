@@ -444,6 +444,7 @@ KS_HD int64_t KS_T(ks_filter_until)(int nx, const ks_series *s, int64_t k0, int6
                 ? NULL
                 : KS_T(ks_array_slot_of)(nx, s->ny, array_memo.base + (int64_t)array_memo.last * array_memo.size).P;
         KS_T(ks_write_filtered)(nx, k, state, P, to, w.work);
+        if (ks_has_lost(&tally->digits)) return k + 1;
         if (!wanted && state->form == KS_FORM_ORDINARY) return k + 1;
     }
     return k1;

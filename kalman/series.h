@@ -149,14 +149,18 @@ KS_HD void ks_gather_both(ks_evidence *sum, ks_evidence *term, double pivot,
 
 /** What is known of the digits that covariances in the ordinary form have left. While a transition lets one combination of
  *  states grow beside others, unobserved, it takes digits of those at every step, and one that puts a vague state into the
- *  places of others takes them at once; the first observation wants them back. So a range in which they turn out to be lost
- *  is filtered once more, with a look at every covariance and every prediction. */
+ *  places of others takes them at once; the first observation wants them back. So steps behind which they turn out to be
+ *  lost are filtered once more, with a look at every covariance and every prediction. */
 typedef struct ks_digits {
-    int watched;      /* this is such a range                                              */
+    int watched;      /* these are such steps                                              */
     int singular;     /* exact steps have left a covariance that is rightly singular       */
+    int64_t begin;    /* the step that the range begins with                               */
     int64_t lost;     /* the first step that found them lost, or the one behind, or -1     */
 } ks_digits;
-#define KS_ALL_DIGITS { 0, 0, -1 }
+#define KS_ALL_DIGITS { 0, 0, 0, -1 }
+
+/** Whether there is nothing to go on for: a range has lost digits, and not before it began. */
+KS_HD int ks_has_lost(const ks_digits *digits) { return digits->lost > digits->begin && !digits->watched; }
 
 /** What ranges of steps add up to, and the first thing that went wrong in them. */
 typedef struct ks_tally {

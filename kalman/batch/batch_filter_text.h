@@ -137,7 +137,7 @@ KS_HD_COLD void KS_T(ks_group_leave)(ks_group *g, unsigned packed, const KS_NUM 
 
 /** Step k of the living lanes that are not in `done`, one by one; of the lanes in *packed the
  *  estimate before the step stands in w->x, w->P, the one after it goes to w->next_x, next_P. Returns whether one of them
- *  has lost its digits before. */
+ *  had lost its digits before. */
 KS_HD_COLD int KS_T(ks_filter_alone)(ks_group *g, int64_t k, unsigned done, unsigned *packed,
                                       const KS_T(ks_group_scratch) *w, const ks_forward_sinks *to,
                                       ks_tally *tally, KS_T(ks_pack_tally) *sums)
@@ -312,14 +312,13 @@ KS_HD_COLD void KS_T(ks_group_read)(int64_t k0, int64_t k1, int64_t shift, KS_T(
         if (sees[i]->stride) KS_T(ks_stream_read)(sees[i], k0, k1, 1);
 }
 
-/** Steps k0 .. k1 - 1, as many as are read and written at once; `watched`, lanes take them alone. Returns whether one has lost
- *  digits. */
-KS_HD int KS_T(ks_group_filter_some)(int nx, ks_group *g, int64_t k0, int64_t k1, int watched, unsigned *packed,
+/** Steps k0 .. k1 - 1, as many as are read and written at once; `watched`, lanes take them alone. Returns the first one before
+ *  which a lane of the range that begins with `first` has lost digits, or -1. */
+KS_HD int64_t KS_T(ks_group_filter_some)(int nx, ks_group *g, int64_t first, int64_t k0, int64_t k1, int watched, unsigned *packed,
                                       const KS_T(ks_group_inputs) *in, KS_T(ks_group_scratch) *w, int more,
                                       const ks_forward_sinks *to, ks_tally *tally,
                                       KS_T(ks_pack_tally) *sums)
 {
-    int lost = 0;
     for (int64_t k = k0; k < k1 && g->alive; ++k) {
         const unsigned living = (1u << g->alive) - 1;
         unsigned done = 0;
@@ -333,16 +332,16 @@ KS_HD int KS_T(ks_group_filter_some)(int nx, ks_group *g, int64_t k0, int64_t k1
                                             more, ks_looks_sharp(to, &g->series[0], k, sizeof(KS_ONE)),
                                             KS_IS_LOOKED_AT(k), sums);
         w->done[k - k0] = done;
-        if (done != living) lost |= KS_T(ks_filter_alone)(g, k, done, packed, w, to, tally, sums);
+        if (done != living && KS_T(ks_filter_alone)(g, k, done, packed, w, to, tally, sums) && k > first) return k;
     }
-    return lost;
+    return -1;
 }
 
-/** Steps k0 .. k1 - 1; of a range that is watched every lane takes them alone. Returns whether a lane has lost digits. */
-KS_HD int KS_T(ks_group_filter_range)(int nx, ks_group *g, int64_t k0, int64_t k1, int watched,
-                                      const ks_forward_sinks *to, ks_tally *tally)
+/** Steps k0 .. k1 - 1; where they are watched every lane takes them alone. Returns the first step before which a lane has lost
+ *  digits, k1 where one has in the end, or -1. */
+KS_HD int64_t KS_T(ks_group_filter_range)(int nx, ks_group *g, int64_t k0, int64_t k1, int watched,
+                                          const ks_forward_sinks *to, ks_tally *tally)
 {
-    int lost = 0;
     const ks_series *s = &g->series[0];
     const int ny = s->ny, lanes = g->alive;
     KS_T(ks_group_scratch) w = KS_T(ks_group_lay_out)(nx, ny, g->pack);
@@ -360,7 +359,9 @@ KS_HD int KS_T(ks_group_filter_range)(int nx, ks_group *g, int64_t k0, int64_t k
         const int64_t end = k1 - k < w.steps ? k1 : k + w.steps;
         for (int i = 0; i < w.steps; ++i) w.done[i] = 0;
         KS_T(ks_group_read)(k, end, s->shift, &in);
-        lost |= KS_T(ks_group_filter_some)(nx, g, k, end, watched, &packed, &in, &w, more, to, tally, &sums);
+        const int64_t lost =
+            KS_T(ks_group_filter_some)(nx, g, k0, k, end, watched, &packed, &in, &w, more, to, tally, &sums);
+        if (lost >= 0) return lost;
         KS_T(ks_put_filtered)(k, end, &w, to);
         KS_T(ks_copy)(nx, w.next_x, w.means);
         KS_T(ks_copy)(nx * nx, w.next_P, w.covs);
@@ -370,7 +371,7 @@ KS_HD int KS_T(ks_group_filter_range)(int nx, ks_group *g, int64_t k0, int64_t k
     KS_T(ks_copy)(nx * nx, w.covs, w.work);
     unsigned left = KS_BITS(KS_T(ks_ldl)(nx, KS_LEAST_LEFT(sizeof(KS_ONE)), w.work, w.work + nx * nx));
     for (int l = 0; l < lanes; ++l) left |= (unsigned)(tally[l].digits.singular != 0) << l;
-    return lost || (packed & ((1u << g->alive) - 1) & ~left) != 0;
+    return packed & ((1u << g->alive) - 1) & ~left ? k1 : -1;
 }
 
 /** What the lanes begin with, to w->begin, or from there. */
@@ -388,27 +389,38 @@ KS_HD_COLD void KS_T(ks_group_keep)(int nx, const ks_group *g, const KS_T(ks_gro
     }
 }
 
-/** Steps k0 .. k1 - 1, see ks_pack_kernels: once more, and watched, where digits are lost (ks_digits). */
+/** Steps k0 .. k1 - 1, see ks_pack_kernels: once more, and watched, up to where digits are lost (ks_digits). */
 KS_HD void KS_T(ks_group_filter)(int nx, ks_group *g, int64_t k0, int64_t k1,
                                  const ks_forward_sinks *to, ks_tally *tally)
 {
     const KS_T(ks_group_scratch) w = KS_T(ks_group_lay_out)(nx, g->series[0].ny, g->pack);
-    const int alive = g->alive;
+    const int lanes = g->alive;
     ks_state begin[KS_LANES];
     ks_tally before[KS_LANES];
-    for (int l = 0; l < alive; ++l) {
-        begin[l] = g->state[l];
-        before[l] = tally[l];
-    }
-    KS_T(ks_group_keep)(nx, g, &w, 0);
-    for (int watched = 0; KS_T(ks_group_filter_range)(nx, g, k0, k1, watched, to, tally) && !watched; watched = 1) {
+    int64_t k = k0, end = k1;
+    for (int watched = 0; k < k1 && g->alive;) {
+        const int alive = g->alive;
+        for (int l = 0; l < alive; ++l) {
+            tally[l].digits.watched = watched;
+            begin[l] = g->state[l];
+            before[l] = tally[l];
+        }
+        KS_T(ks_group_keep)(nx, g, &w, 0);
+        const int64_t lost = KS_T(ks_group_filter_range)(nx, g, k, end, watched, to, tally);
+        if (watched || lost < 0) {
+            k = end;
+            end = k1;
+            watched = 0;
+            continue;
+        }
         g->alive = alive;
         for (int l = 0; l < alive; ++l) {
             g->state[l] = begin[l];
             tally[l] = before[l];
-            tally[l].digits.watched = 1;
         }
         KS_T(ks_group_keep)(nx, g, &w, 1);
+        end = lost < k1 ? lost + 1 : k1;
+        watched = 1;
     }
-    for (int l = 0; l < alive; ++l) tally[l].digits.watched = 0;
+    for (int l = 0; l < lanes; ++l) tally[l].digits.watched = 0;
 }

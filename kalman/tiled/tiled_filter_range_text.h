@@ -381,7 +381,7 @@ KS_HD int64_t KS_T(ks_tiled_filter_steps)(ks_shape shape, int nx, int n, int ny,
             if (!KS_ALL(quad ? KS_T(ks_quad_conditioned)(P)
                              : KS_T(ks_tiled_conditioned)(nx, n, P, &w))) {
                 KS_T(ks_tiled_tell_lost)(nx, n, k, P, digits, &w);
-                if (!exact.may) break;
+                if (!exact.may || ks_has_lost(digits)) break;
                 exact.due = 1; /* the prediction is to tell */
             } else {
                 digits->singular = 0;
@@ -418,6 +418,8 @@ KS_HD int64_t KS_T(ks_tiled_filter_steps)(ks_shape shape, int nx, int n, int ny,
             for (int exactly = exact.due;; exactly = 1) {
                 if (exactly) {
                     KS_T(ks_tiled_tell_lost)(nx, n, k, P, digits, &w);
+                    good = KS_GT(KS_LIT(0), KS_LIT(1));
+                    if (ks_has_lost(digits)) break;
                     KS_T(ks_exact_keep)(nx, n, k, P, &evidence, missing, tally->sharp, &w, &exact);
                     unlimited = *b;
                     unlimited.limit = w.no_limit;
