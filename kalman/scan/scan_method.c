@@ -218,26 +218,29 @@ static int passes(const ks_smooth_plan *plan)
     return 3 + 2 * smooths(plan) + ks_makes_any(plan, KS_OUT_LAG_ONE_COV);
 }
 
-/** The filter of series b once more, whose estimates may have been written over on a way back that counts for nothing;
- *  `rounds` and `combines` are those of the series before. */
-static int filter_again(ks_scan_method *m, int64_t b, int64_t rounds, int64_t combines, double *loglik)
+/** Begin series b once more, of which nothing counts that has been done; `rounds` and `combines` are those of the series
+ *  before. */
+static void open_again(ks_scan_method *m, int64_t b, int64_t rounds, int64_t combines)
 {
     m->run->info->status = KS_OK;
     m->run->info->rounds = rounds;
     atomic_store(&m->combines, combines);
     open_series(m, b);
+}
+
+/** The filter of series b once more, whose estimates may have been written over on a way back that counts for nothing. */
+static int filter_again(ks_scan_method *m, int64_t b, int64_t rounds, int64_t combines, double *loglik)
+{
+    open_again(m, b, rounds, combines);
     *loglik = 0;
     return ks_scan_filter(m, loglik);
 }
 
-/** The same step by step from the beginning, on one thread: chunks begin from covariances, which may have lost what steps
- *  keep in roots. */
+/** The same step by step from the beginning, on one thread, as one chunk in the scan's memory, which has room for one:
+ *  chunks begin from covariances, which may have lost what steps keep in roots. */
 static int filter_in_order(ks_scan_method *m, int64_t b, int64_t rounds, int64_t combines, double *loglik)
 {
-    m->run->info->status = KS_OK;
-    m->run->info->rounds = rounds;
-    atomic_store(&m->combines, combines);
-    open_series(m, b);
+    open_again(m, b, rounds, combines);
     if (ks_filter_rerun(m, m->scan_memory, NULL, 0, m->plan->T)) return -1;
     *loglik = ks_evidence_loglik(&m->chunk_tally[0].evidence);
     return 0;
