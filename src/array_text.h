@@ -9,10 +9,11 @@
 #include "lq_rows.h"
 
 /** Square root S (n, n) with S Sᵀ = A for a positive semidefinite A, by pivoting on the largest
- *  remaining share of a diagonal entry; what is left when only round-off remains is dropped. The
+ *  remaining share of a diagonal entry, or of `bound` (n) where that is given and larger: numbers that cancelled when
+ *  the entry was made. What is left when only round-off remains is dropped. The
  *  rank is returned; columns beyond it are zero. W holds n * n + n numbers, the last n of them, on return, from 1 on at
  *  which column a row was the pivot, 0 where it never was; its entries of later columns are zero. */
-KS_HD_SAME int KS_T(ks_pivoted_factor)(int n, const KS_NUM *A, KS_NUM *S, KS_NUM *W)
+KS_HD_SAME int KS_T(ks_pivoted_factor_of)(int n, const KS_NUM *A, const KS_NUM *bound, KS_NUM *S, KS_NUM *W)
 {
     KS_NUM *R = W;            /* what remains of A */
     KS_NUM *used = W + n * n; /* above 0 for rows that have been pivots */
@@ -27,7 +28,8 @@ KS_HD_SAME int KS_T(ks_pivoted_factor)(int n, const KS_NUM *A, KS_NUM *S, KS_NUM
         KS_NUM best = KS_LIT(4 * n * KS_EPS);
         for (int i = 0; i < n; ++i) {
             if (KS_GT(used[i], KS_LIT(0)) || !KS_GT(A[i * n + i], KS_LIT(0))) continue;
-            const KS_NUM share = R[i * n + i] / A[i * n + i];
+            const KS_NUM whole = bound && KS_GT(bound[i], A[i * n + i]) ? bound[i] : A[i * n + i];
+            const KS_NUM share = R[i * n + i] / whole;
             if (KS_GT(share, best)) {
                 best = share;
                 p = i;
@@ -50,6 +52,12 @@ KS_HD_SAME int KS_T(ks_pivoted_factor)(int n, const KS_NUM *A, KS_NUM *S, KS_NUM
         rank = c + 1;
     }
     return rank;
+}
+
+/** The same by shares of the diagonal itself. */
+KS_HD_SAME int KS_T(ks_pivoted_factor)(int n, const KS_NUM *A, KS_NUM *S, KS_NUM *W)
+{
+    return KS_T(ks_pivoted_factor_of)(n, A, NULL, S, W);
 }
 
 /** S is a square root of A, which may be no covariance at all: where a diagonal entry of A is NaN or

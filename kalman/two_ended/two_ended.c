@@ -300,9 +300,10 @@ void ks_lane_meet(ks_lane *l)
     const int64_t middle = l->left_steps - 1;
     ks_state state = { l->left.state.mean, l->left.state.cov, l->left_form, KS_NOT_STEADY };
     ks_information information = { l->right.state.cov, l->right.state.mean, l->form, -1, -1 };
+    const ks_right_rows rows = right_rows(l, 0);
     l->met = ks_evidence_start();
     ks_two_ended_kernels_of(plan->kernels)
-        ->meet(plan->nx, middle, &state, &information, &l->back, l->right.scratch, &l->met);
+        ->meet(plan->nx, middle, &state, &information, &rows, &l->back, l->right.scratch, &l->met);
     ks_copy_estimate(plan, l->left.smoothed, 0, l->left.state, 0);
     ks_copy_estimate(plan, l->right.smoothed, 0, l->left.state, 0);
     l->left.out_form = l->right.out_form = state.form;

@@ -26,7 +26,7 @@ typedef struct ks_information {
 typedef enum ks_passage { KS_BY_ROOT, KS_BY_INVERSE, KS_BY_PRECISION } ks_passage;
 
 /** What the way in leaves to the way out: for step k A (nx, nx), b (nx), the packed factors of K and its ks_passage;
- *  for every KS_BOUND_STEPS steps, counted from step `first`, a bound (2 nx) on the diagonal of J.
+ *  for every KS_BOUND_STEPS steps, counted from step `first`, a bound (2 nx) on the diagonals of J and of what it comes to.
  *  Rows of A, b, K and passage go by steps, those of bound by such blocks. */
 typedef struct ks_right_rows {
     ks_sink A, b, K, bound, passage;
@@ -42,9 +42,9 @@ typedef struct ks_two_ended_kernels {
      *  the fault in the tally, or 1 where the ordinary form will not do. */
     int (*inform)(const ks_series *series, int64_t k0, int64_t k1, ks_information *information,
                   const ks_right_rows *to, void *work, ks_tally *tally);
-    /** The filtered `state` of step k and the information from its right: the smoothed state, put
-     *  out. The information leaves in the array form. */
-    void (*meet)(int nx, int64_t k, ks_state *state, ks_information *information,
+    /** The filtered `state` of step k, the last one of the left, and the information from its right, with what it
+     *  left: the smoothed state, put out. The information leaves in the array form. */
+    void (*meet)(int nx, int64_t k, ks_state *state, ks_information *information, const ks_right_rows *from,
                  const ks_backward_sinks *to, void *work, ks_evidence *evidence);
     /** Smoothed steps k0 .. k1 - 1 from the smoothed `state` of step k0 - 1. Returns as inform
      *  does, 1 where the information in the ordinary form has not been enough. */

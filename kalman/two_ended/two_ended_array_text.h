@@ -117,14 +117,15 @@ KS_HD_COLD void KS_T(ks_array_advance)(int nx, const KS_NUM *Phi, const KS_NUM *
     KS_T(ks_lq_take)(nx, nx, apart, W, Sn, nx);
 }
 
-/** Data z = Uᵀ x + noise out of J, eta. In place. W: 2 nx² + 2 nx numbers. What round-off has left nothing of in J still
+/** Data z = Uᵀ x + noise out of J, eta, whose diagonal is made of numbers within `bound` (nx). In place.
+ *  W: 2 nx² + 2 nx numbers. What round-off has left nothing of in J still
  *  tells of a mean: eta is the root of J in size, and half of the digits would go with it. So the pivot there is as large
  *  as the round-off. */
-KS_HD_COLD void KS_T(ks_to_data)(int nx, KS_NUM *J, KS_NUM *eta, KS_NUM *W)
+KS_HD_COLD void KS_T(ks_to_data)(int nx, const KS_NUM *bound, KS_NUM *J, KS_NUM *eta, KS_NUM *W)
 {
     KS_NUM *A = W, *z = A + nx * nx, *work = z + nx, *order = work + nx * nx;
     KS_T(ks_copy)(nx * nx, J, A);
-    int rank = KS_T(ks_pivoted_factor)(nx, A, J, work);
+    int rank = KS_T(ks_pivoted_factor_of)(nx, A, bound, J, work);
     for (int p = 0; p < nx; ++p) {
         if (KS_GT(order[p], KS_LIT(0)) || !KS_GT(A[p * nx + p], KS_LIT(0))) continue;
         J[p * nx + rank] = KS_SQRT(KS_LIT(4 * nx * KS_EPS)) * KS_SQRT(A[p * nx + p]); /* a product of small ones is 0 */

@@ -156,8 +156,21 @@ KS_HD void KS_T(ks_raise)(int nx, const KS_NUM *KS_RESTRICT from, int apart, KS_
     for (int i = 0; i < nx; ++i) bound[i] = KS_GT(from[i * apart], bound[i]) ? from[i * apart] : bound[i];
 }
 
-/** Raise the bound of the steps around k by the diagonals of J, `apart` from one another, and of Fᵀ J F, shown. */
-KS_HD void KS_T(ks_raise_bound)(int nx, int64_t k, const KS_NUM *J, int apart, const KS_NUM *shown,
+/** bound (nx) <- the larger of itself and the diagonal of Fᵀ diag(J) F: what products have that Fᵀ J F is the sum of,
+ *  and their round-off goes by, where they cancel. */
+KS_HD void KS_T(ks_raise_products)(int nx, const KS_NUM *KS_RESTRICT F, const KS_NUM *KS_RESTRICT J,
+                                   KS_NUM *KS_RESTRICT bound)
+{
+    for (int i = 0; i < nx; ++i) {
+        KS_NUM sum = KS_LIT(0);
+        for (int l = 0; l < nx; ++l) sum = sum + F[l * nx + i] * F[l * nx + i] * J[l];
+        bound[i] = KS_GT(sum, bound[i]) ? sum : bound[i];
+    }
+}
+
+/** Raise the bound of the steps around k by the diagonals of J, `apart` from one another, and of Fᵀ J F, shown. Where F
+ *  is constant the products of all of these steps are bounded at the last one to come. */
+KS_HD void KS_T(ks_raise_bound)(int nx, const ks_series *s, int64_t k, const KS_NUM *J, int apart, const KS_NUM *shown,
                                 const ks_right_rows *to)
 {
     const int64_t at = k - to->first;
@@ -167,6 +180,8 @@ KS_HD void KS_T(ks_raise_bound)(int nx, int64_t k, const KS_NUM *J, int apart, c
         for (int i = 0; i < 2 * nx; ++i) bound[i] = KS_LIT(0);
     KS_T(ks_raise)(nx, J, apart, bound);
     KS_T(ks_raise)(nx, shown, 1, bound + nx);
+    if (s->F.stride || at % KS_BOUND_STEPS == 0)
+        KS_T(ks_raise_products)(nx, (const KS_NUM *)ks_row(s->F, k - s->shift), bound, bound + nx);
 }
 
 /** True where round-off of an information whose diagonal is within `bound` leaves the smoothed
@@ -273,7 +288,7 @@ KS_HD int KS_T(ks_inform_step)(int nx, const ks_series *s, int64_t k,
 #undef CALL
     for (int i = 0; i < nx; ++i) w->seen[i] = J[i * nx + i];
     const int good = KS_T(ks_retreat_step)(nx, s, k, information, w, known, to);
-    KS_T(ks_raise_bound)(nx, k, w->seen, 1, w->shown, to);
+    KS_T(ks_raise_bound)(nx, s, k, w->seen, 1, w->shown, to);
     KS_T(ks_copy)(nx * nx, w->J, J);
     KS_T(ks_copy)(nx, w->eta, eta);
     KS_T(ks_pack_factors)(nx, w->LD, w->inverse_d, K);
@@ -313,13 +328,14 @@ KS_HD int KS_T(ks_inform_steps)(int nx, const ks_series *s, int64_t k0, int64_t 
 
 /** See ks_two_ended_kernels.meet. */
 KS_HD_COLD void KS_T(ks_meet_states)(int nx, int64_t k, ks_state *state,
-                                     ks_information *information, const ks_backward_sinks *to,
-                                     void *memory, ks_evidence *evidence)
+                                     ks_information *information, const ks_right_rows *from,
+                                     const ks_backward_sinks *to, void *memory, ks_evidence *evidence)
 {
+    const KS_NUM *bound = (const KS_NUM *)ks_slot_of(from->bound, (k + 1 - from->first) / KS_BOUND_STEPS);
     KS_NUM *pivot = (KS_NUM *)memory, *q = pivot + nx, *work = q + nx;
     KS_NUM *J = (KS_NUM *)information->J, *eta = (KS_NUM *)information->eta;
     if (state->form == KS_FORM_ORDINARY) KS_T(ks_to_array)(nx, state, work);
-    if (information->form == KS_FORM_ORDINARY) KS_T(ks_to_data)(nx, J, eta, work);
+    if (information->form == KS_FORM_ORDINARY) KS_T(ks_to_data)(nx, bound + nx, J, eta, work);
     information->form = KS_FORM_ARRAY;
     KS_T(ks_array_meet)(nx, J, eta, (KS_NUM *)state->x, (KS_NUM *)state->C, pivot, q, work);
     KS_T(ks_leave_array)(nx, 0, NULL, NULL, state, work);

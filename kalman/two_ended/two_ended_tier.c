@@ -233,10 +233,10 @@ static int ends_inform(const ks_series *s, int64_t k0, int64_t k1, ks_informatio
 }
 
 static void ends_meet(int nx, int64_t k, ks_state *state, ks_information *information,
-                      const ks_backward_sinks *to, void *work, ks_evidence *evidence)
+                      const ks_right_rows *from, const ks_backward_sinks *to, void *work, ks_evidence *evidence)
 {
     const unsigned mode = ks_flush_begin();
-    KS_T(ks_meet_states)(nx, k, state, information, to, work, evidence);
+    KS_T(ks_meet_states)(nx, k, state, information, from, to, work, evidence);
     ks_flush_end(mode);
 }
 

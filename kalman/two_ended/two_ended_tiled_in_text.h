@@ -205,7 +205,7 @@ KS_HD int64_t KS_T(ks_tiled_inform_steps)(ks_shape shape, int nx, const ks_serie
             KS_T(ks_tiled_retreat_mean)(nx, n, &w.step,
                                         w.step.drifts ? KS_T(ks_ends_whole)(shape, nx, n, J, w.whole) : NULL, A,
                                         made.LT, made.inverse_d, w.eta, b);
-        KS_T(ks_raise_bound)(nx, k, J, n + 1, made.shown, to);
+        KS_T(ks_raise_bound)(nx, s, k, J, n + 1, made.shown, to);
         if (!home) KS_T(ks_unpad)(nx, n, A, (KS_NUM *)ks_slot_of(to->A, k));
         before = made.Jn;
         missing += ny - o->m;
