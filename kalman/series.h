@@ -5,6 +5,7 @@
 #ifndef KS_SERIES_H
 #define KS_SERIES_H
 
+#include <float.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -107,12 +108,19 @@ KS_HD ks_evidence ks_evidence_start(void)
     return none;
 }
 
+/** log(product) of what was `before` and a pivot: the logarithm of each where no number holds the product. */
+KS_HD double ks_log_of_product(double product, double before, double pivot)
+{
+    return product >= DBL_MIN && product <= DBL_MAX ? log(product) : log(before) + log(pivot);
+}
+
 /** A factor of the determinant. */
 KS_HD void ks_gather_determinant(ks_evidence *e, double pivot)
 {
+    const double before = e->product;
     e->product *= pivot;
     if (!(e->product > 1e-120 && e->product < 1e120)) {
-        e->logs += log(e->product);
+        e->logs += ks_log_of_product(e->product, before, pivot);
         e->product = 1;
     }
 }

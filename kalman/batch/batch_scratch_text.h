@@ -77,12 +77,12 @@ typedef struct KS_T(ks_pack_evidence) {
     KS_DOUBLES quadratic, product, logs;
 } KS_T(ks_pack_evidence);
 
-/** Products that leave the middle of the range become logarithms. */
-KS_HD_COLD void KS_T(ks_pack_logs)(KS_T(ks_pack_evidence) *e)
+/** Products, of what was `before` and the pivots, that leave the middle of the range become logarithms. */
+KS_HD_COLD void KS_T(ks_pack_logs)(const KS_DOUBLES *before, const KS_DOUBLES *pivots, KS_T(ks_pack_evidence) *e)
 {
     for (int l = 0; l < KS_LANES; ++l)
         if (!(e->product[l] > 1e-120 && e->product[l] < 1e120)) {
-            e->logs[l] += log(e->product[l]);
+            e->logs[l] += ks_log_of_product(e->product[l], (*before)[l], (*pivots)[l]);
             e->product[l] = 1;
         }
 }
@@ -127,8 +127,9 @@ KS_HD unsigned KS_T(ks_pack_gather)(int ny, KS_MASK good, unsigned lanes,
         const KS_NUM pivot = KS_SELECT(good, w->S[i * ny + i], KS_LIT(1));
         w->square[i] = KS_SELECT(good, w->v[i] * w->v[i] * w->inverse_d[i], KS_LIT(0));
         e.quadratic = e.quadratic + KS_TO_DOUBLES(w->square[i]);
-        e.product = e.product * KS_TO_DOUBLES(pivot);
-        if (KS_DOUBLES_WITHIN(e.product, 1e-120, 1e120) != KS_EVERY) KS_T(ks_pack_logs)(&e);
+        const KS_DOUBLES before = e.product, pivots = KS_TO_DOUBLES(pivot);
+        e.product = before * pivots;
+        if (KS_DOUBLES_WITHIN(e.product, 1e-120, 1e120) != KS_EVERY) KS_T(ks_pack_logs)(&before, &pivots, &e);
     }
     lanes &= KS_DOUBLES_WITHIN(e.quadratic, -DBL_MAX, DBL_MAX);
     if (lanes == KS_EVERY) {

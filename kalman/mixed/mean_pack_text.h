@@ -83,11 +83,13 @@ KS_HD void KS_T(ks_mean_gather)(int nx, int m, int64_t k, const KS_GAIN *gain, c
         KS_NUM term = v[a] * v[a] * (double)inverse_d[a];
         KS_MEAN_APART(term);
         lanes->quadratic = lanes->quadratic + term;
-        lanes->product = lanes->product * (double)L[a * m + a];
+        const KS_NUM before = lanes->product;
+        const double pivot = (double)L[a * m + a];
+        lanes->product = before * pivot;
         if (KS_DOUBLES_WITHIN(lanes->product, 1e-120, 1e120) == (1u << KS_LANES) - 1) continue;
         for (int l = 0; l < KS_LANES; ++l)
             if (!(lanes->product[l] > 1e-120 && lanes->product[l] < 1e120)) {
-                lanes->logs[l] += log(lanes->product[l]);
+                lanes->logs[l] += ks_log_of_product(lanes->product[l], before[l], pivot);
                 lanes->product[l] = 1;
             }
     }

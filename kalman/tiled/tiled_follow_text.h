@@ -215,11 +215,13 @@ KS_HD void KS_T(ks_follow_gather)(int a, const KS_T(ks_tiled_slot) *gain, const 
         KS_T(ks_doubles) term = __builtin_convertvector(w * w * gain->inverse_d[a], KS_T(ks_doubles));
         KS_APART(term);
         e->quadratic[q] += term;
-        e->product[q] *= (double)gain->pivot[a];
+        const KS_T(ks_doubles) before = e->product[q];
+        const double pivot = (double)gain->pivot[a];
+        e->product[q] = before * pivot;
         if (KS_T(ks_follow_within)(&e->product[q])) continue;
         for (int i = 0; i < 4; ++i)
             if (!(e->product[q][i] > 1e-120 && e->product[q][i] < 1e120)) {
-                e->logs[q][i] += log(e->product[q][i]);
+                e->logs[q][i] += ks_log_of_product(e->product[q][i], before[i], pivot);
                 e->product[q][i] = 1;
             }
     }

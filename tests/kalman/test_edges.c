@@ -288,9 +288,59 @@ static void underflow(void **state)
             }
 }
 
+/** Entries in units that no number holds the product of the variances of: the same log-likelihood, but for the units. */
+static void units_of_entries(void **state)
+{
+    enum { NY = 5, T = 11 };
+    static const int units[2][NY] = { { -70, -97, -353, 2, -50 }, { -122, -390, 348, 315, 332 } };
+    static const unsigned flags[] = { 0, OWN_MODELS };
+    const unsigned sums = KS_OUT_LOGLIK | KS_OUT_LOGLIK_TERMS;
+    (void)state;
+    for (int i = 0; i < 8 * all_methods_count; ++i) {
+        const method_case *m = &all_methods[i / 8];
+        const int *unit = units[i & 1], B = i & 2 ? 1 : 9;
+        golden *g = model_random((model_spec){ 171, T, B, 2, NY, KS_PRIOR_X0, flags[i >> 2 & 1] });
+        const unsigned outputs = outputs_made(m) & sums;
+        golden_buffers *b[2] = { run_well(g, m, KS_F64, 1, outputs, NULL), NULL };
+        double shift = 0;
+        for (int j = 0; j < NY; ++j) shift += unit[j] * 0.69314718055994530942;
+        for (int s = 0; s < B; ++s) {
+            if (s == 0 || flags[i >> 2 & 1])
+                for (int j = 0; j < NY; ++j) {
+                    for (int c = 0; c < 2; ++c) {
+                        double *h = model_block(&g->H, s, 0) + 2 * j + c;
+                        *h = ldexp(*h, unit[j]);
+                    }
+                    for (int c = 0; c < NY; ++c) {
+                        double *r = model_block(&g->R, s, 0) + NY * j + c;
+                        *r = ldexp(*r, unit[j] + unit[c]);
+                    }
+                }
+            for (int k = 0; k < T * NY; ++k) {
+                double *y = model_block(&g->y, s, k / NY) + k % NY;
+                *y = ldexp(*y, unit[k % NY]);
+            }
+        }
+        b[1] = run_well(g, m, KS_F64, 1, outputs, NULL);
+        for (int o = 0; o < 2; ++o) {
+            const unsigned bit = o ? KS_OUT_LOGLIK_TERMS : KS_OUT_LOGLIK;
+            const double *plain = golden_widen(b[0])->array[__builtin_ctz(bit)];
+            const double *found = golden_widen(b[1])->array[__builtin_ctz(bit)];
+            for (int k = 0; outputs & bit && k < (o ? T * B : B); ++k)
+                if (!(fabs(found[k] + (o ? 1 : T) * shift - plain[k]) < 1e-9 * (1 + fabs(plain[k]))))
+                    fail_msg("%s, %d series, units %d: %s is off by %g", method_case_name(m), B, i & 1,
+                             golden_output_name((ks_output)bit), found[k] + (o ? 1 : T) * shift - plain[k]);
+        }
+        golden_buffers_free(b[0]);
+        golden_buffers_free(b[1]);
+        golden_free(g);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(units_of_entries),
         cmocka_unit_test(short_series),      cmocka_unit_test(nothing_observed),
         cmocka_unit_test(no_process_noise),  cmocka_unit_test(exactly_known_start),
         cmocka_unit_test(certain_path), cmocka_unit_test(underflow),
