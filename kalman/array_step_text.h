@@ -273,13 +273,18 @@ KS_HD_COLD int KS_T(ks_array_gain_wide)(int nx, const KS_NUM *F, const KS_NUM *Q
 /** The smoothing gain from the square root S of a filtered covariance: ET (nx, nx) = Eᵀ and the
  *  square root L (nx, 2 nx) of Cov(x[k] | x[k+1], y[0..k]). Components of the prediction that
  * others determine carry no information: their rows of ET are zero, which makes a singular
- * predicted covariance as good as any other. The smoothed estimate behind is not known here: tails
- * must stand out of what nx sums round of the prediction itself. W: ks_step_scratch() numbers. */
-KS_HD_COLD void KS_T(ks_array_gain)(int nx, const KS_NUM *F, const KS_NUM *Q, const KS_NUM *S,
+ * predicted covariance as good as any other. Tails must stand out of what nx sums round of the prediction
+ * itself; where S has been kept in single precision, of what that rounds of the smoothed covariance behind,
+ * Ps, else NULL: a zero has become round-off there. W: ks_step_scratch() numbers. */
+KS_HD_COLD void KS_T(ks_array_gain)(int nx, const KS_NUM *F, const KS_NUM *Q, const KS_NUM *S, const KS_NUM *Ps,
                                     KS_NUM *ET, KS_NUM *L, KS_NUM *W)
 {
-    KS_WIDE *gain = KS_T(ks_wide_scratch)(W), *root = gain + nx * nx;
-    const int columns = KS_T(ks_array_gain_wide)(nx, F, Q, S, NULL, gain, root, root + 2 * nx * nx);
+    KS_WIDE *gain = KS_T(ks_wide_scratch)(W), *root = gain + nx * nx, *rounding = root + 2 * nx * nx;
+    for (int i = 0; Ps && i < nx; ++i) {
+        const KS_WIDE variance = (KS_WIDE)Ps[i * nx + i], zero = (KS_WIDE)0;
+        rounding[i] = (KS_WIDE)0x1p-20 * KS_WIDE_SQRT(KS_GT(variance, zero) ? variance : zero);
+    }
+    const int columns = KS_T(ks_array_gain_wide)(nx, F, Q, S, Ps ? rounding : NULL, gain, root, rounding + nx);
     for (int i = 0; i < nx * nx; ++i) ET[i] = (KS_NUM)gain[i];
     for (int r = 0; r < nx; ++r)
         for (int j = 0; j < 2 * nx; ++j) L[r * 2 * nx + j] = j < columns ? (KS_NUM)root[j * nx + r] : KS_LIT(0);
@@ -293,21 +298,21 @@ KS_HD int64_t KS_T(ks_drift_steps)(int64_t k)
     return steps;
 }
 
-/** What the rows of a filtered root may be off after k steps, as a share of their norm: where nothing disturbs a
- *  combination of states and no transition lets it decay, what each step rounds of it stays. No more than half of the
- *  digits. */
-KS_HD KS_WIDE KS_T(ks_root_drift)(int64_t k)
+/** What the rows of a filtered root, kept in numbers with the round-off eps, may be off after k steps, as a share of
+ *  their norm: where nothing disturbs a combination of states and no transition lets it decay, what each step rounds of
+ *  it stays. No more than half of the digits. */
+KS_HD KS_WIDE KS_T(ks_root_drift)(int64_t k, double eps)
 {
-    const KS_WIDE most = KS_WIDE_SQRT((KS_WIDE)KS_EPS);
-    const KS_WIDE drift = (KS_WIDE)(2 * KS_EPS * (double)(KS_T(ks_drift_steps)(k) - 4));
+    const KS_WIDE most = KS_WIDE_SQRT((KS_WIDE)eps);
+    const KS_WIDE drift = (KS_WIDE)(2 * eps * (double)(KS_T(ks_drift_steps)(k) - 4));
     return KS_GT(drift, most) ? most : drift;
 }
 
 /** What round-off leaves uncertain of the components of a root S (nx, nx): a row comes out of its
  * reflections with an error of some units in the last place of its norm, and with what it has drifted. */
-KS_HD void KS_T(ks_root_rounding)(int nx, const KS_NUM *S, KS_WIDE drift, KS_WIDE *rounding)
+KS_HD void KS_T(ks_root_rounding)(int nx, const KS_NUM *S, int64_t k, double eps, KS_WIDE *rounding)
 {
-    const KS_WIDE share = (KS_WIDE)(16 * KS_EPS) + drift;
+    const KS_WIDE share = (KS_WIDE)(16 * eps) + KS_T(ks_root_drift)(k, eps);
     for (int i = 0; i < nx; ++i) {
         KS_WIDE variance = (KS_WIDE)0;
         for (int c = 0; c < nx; ++c)
@@ -336,7 +341,7 @@ KS_HD_SAME void KS_T(ks_array_back_mean)(int nx, const KS_NUM *F, const KS_NUM *
 
 /** One backward step: from filtered x, S of step k and smoothed xs, Ss of step k + 1 to smoothed
  *  xn, Sn (lower triangular) of step k; ET for the lag-one covariance, and by ks_array_back_gain() as it is used. */
-KS_HD_COLD void KS_T(ks_array_back)(int nx, int64_t k, const KS_NUM *F, const KS_NUM *Q, const KS_NUM *u,
+KS_HD_COLD void KS_T(ks_array_back)(int nx, int64_t k, double eps, const KS_NUM *F, const KS_NUM *Q, const KS_NUM *u,
                                     const KS_NUM *x, const KS_NUM *S, const KS_NUM *xs,
                                     const KS_NUM *Ss, KS_NUM *xn, KS_NUM *Sn, KS_NUM *ET,
                                     KS_NUM *W)
@@ -344,7 +349,7 @@ KS_HD_COLD void KS_T(ks_array_back)(int nx, int64_t k, const KS_NUM *F, const KS
     const int apart = ks_lq_apart(nx);
     KS_WIDE *gain = KS_T(ks_wide_scratch)(W), *LT = gain + nx * nx, *rounding = LT + 2 * nx * nx;
     KS_WIDE *M = rounding + nx, *V = M + 3 * nx * apart; /* columns + 2 */
-    KS_T(ks_root_rounding)(nx, Ss, KS_T(ks_root_drift)(k), rounding);
+    KS_T(ks_root_rounding)(nx, Ss, k, eps, rounding);
     const int given = KS_T(ks_array_gain_wide)(nx, F, Q, S, rounding, gain, LT, M), columns = given + nx;
     /* [L  E Ss] -> [Sn 0] */
     KS_T(ks_lq_clear_wide)(nx, columns, M);

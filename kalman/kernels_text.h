@@ -135,9 +135,9 @@ KS_HD_COLD void KS_T(table_root)(int nx, ks_state *state, void *work)
     if (state->form == KS_FORM_ORDINARY) KS_T(ks_to_array)(nx, state, (KS_NUM *)work);
 }
 
-/** ET of the transition out of filtered covariance P, in `form`, into step k. */
-KS_HD_COLD void KS_T(gain_into)(const ks_series *s, int64_t k, const KS_NUM *P, ks_form form, KS_NUM *ET,
-                                KS_NUM *W)
+/** ET of the transition out of filtered covariance P, in `form`, into step k. Ps: as for ks_array_gain(). */
+KS_HD_COLD void KS_T(gain_into)(const ks_series *s, int64_t k, const KS_NUM *P, ks_form form, const KS_NUM *Ps,
+                                KS_NUM *ET, KS_NUM *W)
 {
     const int nx = s->nx;
     const KS_NUM *F = (const KS_NUM *)ks_row(s->F, k - s->shift);
@@ -149,7 +149,7 @@ KS_HD_COLD void KS_T(gain_into)(const ks_series *s, int64_t k, const KS_NUM *P, 
         (void)KS_T(ks_pivoted_factor)(nx, P, S, scratch);
     else
         KS_T(ks_copy)(nx * nx, P, S);
-    KS_T(ks_array_gain)(nx, F, Q, S, ET, L, scratch);
+    KS_T(ks_array_gain)(nx, F, Q, S, Ps, ET, L, scratch);
 }
 
 KS_HD_COLD void KS_T(table_lag_one)(const ks_series *s, int64_t k0, int64_t k1, ks_sink filtered_cov,
@@ -158,7 +158,7 @@ KS_HD_COLD void KS_T(table_lag_one)(const ks_series *s, int64_t k0, int64_t k1, 
     const unsigned mode = ks_flush_begin();
     KS_NUM *ET = (KS_NUM *)work, *scratch = ET + s->nx * s->nx;
     for (int64_t k = k0; k < k1; ++k) {
-        KS_T(gain_into)(s, k, (const KS_NUM *)ks_slot_of(filtered_cov, k - 1), KS_FORM_ORDINARY, ET, scratch);
+        KS_T(gain_into)(s, k, (const KS_NUM *)ks_slot_of(filtered_cov, k - 1), KS_FORM_ORDINARY, NULL, ET, scratch);
         KS_T(ks_write_lag_one)(s->nx, (const KS_NUM *)ks_slot_of(smoothed_cov, k), ET, to, k);
     }
     ks_flush_end(mode);
@@ -224,15 +224,16 @@ KS_HD_COLD void KS_T(table_filter_extract)(int nx, int64_t k0, int64_t k1, ks_si
 }
 
 /** Whether a prediction looks sharp that the ordinary form will not do for, be it singular: half of the digits of its
- *  covariance are gone, or ks_rounds_much(). W: 4 nx² + 2 nx. */
+ *  covariance are gone, or ks_rounds_much(), with the gain E. W: 4 nx² + 2 nx. */
 KS_HD_COLD int KS_T(prediction_suspect)(int nx, const KS_NUM *F, const KS_NUM *Q, const KS_NUM *u, const KS_NUM *x,
-                                 const KS_NUM *P, KS_NUM *W)
+                                 const KS_NUM *P, const KS_NUM *E, KS_NUM *W)
 {
     KS_NUM *Pp = W, *inverse_d = Pp + nx * nx, *xp = inverse_d + nx, *scratch = xp + nx;
     KS_T(ks_predict_cov)(nx, F, Q, P, Pp, scratch);
-    if (!KS_ALL(KS_T(ks_ldl)(nx, KS_ROOT_EPS, Pp, inverse_d))) return 1;
     KS_T(ks_copy)(nx, u, xp);
     KS_T(ks_mv_add)(nx, nx, F, x, xp);
+    KS_T(ks_rounding_squares)(nx, E, P, xp, Pp, xp);
+    if (!KS_ALL(KS_T(ks_ldl)(nx, KS_ROOT_EPS, Pp, inverse_d))) return 1;
     return KS_T(ks_rounds_much)(nx, xp, Pp, inverse_d, scratch);
 }
 
@@ -258,7 +259,7 @@ KS_HD_COLD void KS_T(table_smooth_elements)(const ks_series *s, int64_t k0, int6
             suspect = sharp;
         } else {
             KS_T(ks_smooth_element_array)(s->nx, F, Q, u, x, P, e, W);
-            suspect = KS_T(prediction_suspect)(s->nx, F, Q, u, x, P, W);
+            suspect = KS_T(prediction_suspect)(s->nx, F, Q, u, x, P, e, W);
         }
         if (suspect && k >= tally->sharp) tally->sharp = k + 1;
     }

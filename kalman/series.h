@@ -82,6 +82,7 @@ typedef struct ks_forward_sinks {
     int rooted;          /* no step leaves the array form: whitened steps back follow     */
     int exact;           /* ordinary steps may observe exactly (tiled/exact_step_text.h) */
     int sparse;          /* KS_KEPT_BEFORE may stand among the forms: whoever takes the steps back knows it */
+    int narrowed;        /* what is kept has been in single precision before steps back in double     */
 } ks_forward_sinks;
 
 typedef struct ks_backward_sinks {

@@ -78,7 +78,8 @@ KS_HD int KS_T(ks_step_back)(int nx, const ks_series *s, int64_t k, const ks_for
     }
     if (from->form == KS_FORM_ORDINARY) KS_T(ks_to_array)(nx, from, w->work);
     if (state->form == KS_FORM_ORDINARY) KS_T(ks_to_array)(nx, state, w->work);
-    KS_T(ks_array_back)(nx, k, F, Q, u, fx, fC, x, C, w->xn, w->Pn, w->ET, w->work);
+    KS_T(ks_array_back)(nx, k, kept && kept->narrowed ? 0x1p-24 : KS_EPS, F, Q, u, fx, fC, x, C, w->xn, w->Pn,
+                        w->ET, w->work);
     if (array_record) KS_T(ks_remember_array_back)(nx, array_memo, array_record, w);
     KS_T(ks_copy)(nx, w->xn, x);
     KS_T(ks_copy)(nx * nx, w->Pn, C);

@@ -83,23 +83,14 @@ static double step(const ks_scan_method *m, asking *q, int i, const ks_series *s
     return term;
 }
 
-static double larger(double a, double b) { return a <= b ? b : a; } /* no number where b is none */
-
 /** By how much the second filter differs from the first, which is in `form`, in standard deviations or shares. */
 static double differs(const ks_scan_method *m, asking *q, ks_form form, double term, double other)
 {
-    const int n = m->plan->nx;
-    const double rounding = KS_ROUNDINGS * ks_unit_roundoff(0);
-    const ks_estimates *p = q->predicted, *f = q->filtered;
-    const double of_term = fabs(other - term) / (fabs(term) > 1 ? fabs(term) : 1);
-    const double of_prediction = ks_estimate_moves(n, p[0].mean, p[0].cov, p[0].cov, p[1].mean, p[1].cov, q->sd);
-    /* A root has the round-off of standard deviations: of what is more than that all digits are there. */
-    for (int i = 0; form == KS_FORM_ARRAY && i < n; ++i) {
-        double *variance = (double *)p[0].cov + i * (n + 1);
-        if (((const double *)f[0].cov)[i * (n + 1)] > rounding * rounding * *variance) *variance = 0;
-    }
-    const double of_estimate = ks_estimate_moves(n, f[0].mean, f[0].cov, p[0].cov, f[1].mean, f[1].cov, q->sd);
-    return larger(larger(of_term, of_prediction), of_estimate);
+    ks_filtered_step_of of[2];
+    for (int i = 0; i < 2; ++i)
+        of[i] = (ks_filtered_step_of){ q->predicted[i].mean, q->filtered[i].mean, q->filtered[i].cov,
+                                       q->predicted[i].cov, i ? other : term };
+    return ks_filters_differ(m->plan->nx, form == KS_FORM_ARRAY, &of[0], &of[1], q->sd);
 }
 
 int ks_chunks_filter_rounding(ks_scan_method *m)

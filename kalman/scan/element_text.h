@@ -197,14 +197,34 @@ KS_HD void KS_T(ks_filter_combine)(int nx, KS_NUM *dst, const KS_NUM *lhs, const
     KS_T(ks_joined)(nx, dst, lhs, rhs, Y, X, shift, eta, J, more);
 }
 
-/** Whether the round-off of a mean as large as x is more than 2^-30 of the standard deviations of a covariance (2^-16 in
- *  single precision), in any combination of states, from its ks_ldl(). W: nx². */
-KS_HD KS_MASK KS_T(ks_rounds_much)(int nx, const KS_NUM *x, const KS_NUM *LD, const KS_NUM *inverse_d, KS_NUM *W)
+/** The squares of what rounds a prediction xp, Pp, to `squares`, which may be xp. Of its means that is what they are;
+ *  of its covariance standard deviations, as far as the gain E into a step with the covariance P multiplies them, and
+ *  so much more as the digits that a covariance has lost are more than those of the deviations. */
+KS_HD void KS_T(ks_rounding_squares)(int nx, const KS_NUM *E, const KS_NUM *P, const KS_NUM *xp, const KS_NUM *Pp,
+                                     KS_NUM *squares)
+{
+    KS_NUM gain = KS_LIT(0);
+    for (int i = 0; i < nx; ++i) {
+        KS_NUM sum = KS_LIT(0);
+        for (int c = 0; c < nx; ++c) sum = sum + E[i * nx + c] * E[i * nx + c] * Pp[c * nx + c];
+        const KS_NUM share = sum / P[i * nx + i]; /* no number of what is known exactly */
+        gain = KS_GT(share, gain) ? share : gain;
+    }
+    gain = gain * KS_LIT(sizeof(KS_NUM) == 8 ? 0x1p23 : 0x1p8);
+    for (int i = 0; i < nx; ++i) {
+        const KS_NUM of_mean = xp[i] * xp[i], of_cov = gain * Pp[i * nx + i];
+        squares[i] = KS_GT(of_cov, of_mean) ? of_cov : of_mean;
+    }
+}
+
+/** Whether round-off of numbers with such squares is more than 2^-30 of the standard deviations of a covariance
+ *  (2^-16 in single precision), in any combination of states, from its ks_ldl(). W: nx². */
+KS_HD KS_MASK KS_T(ks_rounds_much)(int nx, const KS_NUM *of, const KS_NUM *LD, const KS_NUM *inverse_d, KS_NUM *W)
 {
     KS_NUM sum = KS_LIT(0);
     for (int i = 0; i < nx; ++i) {
-        KS_NUM *row = W + i * nx; /* of L⁻¹; the squares of x in place of its ones */
-        KS_NUM squares = x[i] * x[i];
+        KS_NUM *row = W + i * nx; /* of L⁻¹; the squares in place of its ones */
+        KS_NUM squares = of[i];
         row[i] = squares;
         for (int c = 0; c < i; ++c) {
             row[c] = -LD[i * nx + c];
@@ -229,7 +249,8 @@ KS_HD KS_MASK KS_T(ks_smooth_element)(int nx, const KS_NUM *F, const KS_NUM *Q, 
     KS_T(ks_transpose)(nx, nx, ET, E);
     KS_T(ks_copy)(nx, u, t);
     KS_T(ks_mv_add)(nx, nx, F, x, t);
-    *sharp = KS_T(ks_rounds_much)(nx, t, scratch, scratch + 2 * nx * nx, scratch + nx * nx);
+    KS_T(ks_rounding_squares)(nx, E, P, t, Pp, FP);
+    *sharp = KS_T(ks_rounds_much)(nx, FP, scratch, scratch + 2 * nx * nx, scratch + nx * nx);
     KS_T(ks_copy)(nx, x, g);
     KS_T(ks_mtv_sub)(nx, nx, ET, t, g);
     KS_T(ks_mm)(nx, nx, nx, F, P, FP);
@@ -249,7 +270,7 @@ KS_HD_COLD void KS_T(ks_smooth_element_array)(int nx, const KS_NUM *F, const KS_
     KS_NUM *ET = W, *S = ET + nx * nx, *L = S + nx * nx, *full = L + 2 * nx * nx;
     KS_NUM *t = full + nx * nx, *scratch = t + nx;
     (void)KS_T(ks_pivoted_factor)(nx, P, S, scratch);
-    KS_T(ks_array_gain)(nx, F, Q, S, ET, L, scratch);
+    KS_T(ks_array_gain)(nx, F, Q, S, NULL, ET, L, scratch);
     KS_T(ks_square)(nx, 2 * nx, 2 * nx, L, full);
     KS_T(ks_transpose)(nx, nx, ET, e);
     KS_T(ks_copy)(nx, u, t);

@@ -125,6 +125,33 @@ KS_HD double ks_estimate_moves(int n, const double *x, const double *P, const do
     return worst;
 }
 
+/** The larger of two of these, no number where one of them is none. */
+KS_HD double ks_larger_move(double a, double b) { return a <= b ? b : b >= 0 ? a : b; }
+
+/** A step of a filter: what it predicts, what it comes to, and its term of the log-likelihood. */
+typedef struct ks_filtered_step_of {
+    const double *predicted_mean, *mean, *cov;
+    double *predicted_cov;
+    double term;
+} ks_filtered_step_of;
+
+/** By how much another filter's step b differs from a, whose estimate has been a root where `root` says so, in standard
+ *  deviations or shares. Of a.predicted_cov variances are lost. sd: n numbers of scratch. */
+KS_HD double ks_filters_differ(int n, int root, const ks_filtered_step_of *a, const ks_filtered_step_of *b, double *sd)
+{
+    const double rounding = KS_ROUNDINGS * ks_unit_roundoff(0);
+    const double of_term = fabs(b->term - a->term) / (fabs(a->term) > 1 ? fabs(a->term) : 1);
+    const double of_prediction = ks_estimate_moves(n, a->predicted_mean, a->predicted_cov, a->predicted_cov,
+                                                   b->predicted_mean, b->predicted_cov, sd);
+    /* A root has the round-off of standard deviations: of what is more than that all digits are there. */
+    for (int i = 0; root && i < n; ++i) {
+        double *variance = a->predicted_cov + i * (n + 1);
+        if (a->cov[i * (n + 1)] > rounding * rounding * *variance) *variance = 0;
+    }
+    const double of_estimate = ks_estimate_moves(n, a->mean, a->cov, a->predicted_cov, b->mean, b->cov, sd);
+    return ks_larger_move(ks_larger_move(of_term, of_prediction), of_estimate);
+}
+
 /** Whether round-off of the information J (packed) that comes from behind could move an estimate of n states to which it
  *  has led from x, as (smoothed, P): by a share DBL_EPSILON sqrt(J_ii J_jj) of each entry, and by as much of what it
  *  pulls x to. */

@@ -65,23 +65,24 @@ KS_HD double ks_term_from(const ks_scan_arrays *a, ks_scan_worker *w, int64_t k)
     return term;
 }
 
-KS_HD double ks_larger_move(double a, double b) { return a <= b ? b : a >= 0 ? a : b; } /* no number where one is none */
+/** Where the array form takes pivots of the covariance P for round-off, and so for zeros, whatever they should have
+ *  been: P with as much as they may have been, in all directions. P is not w->state's. */
+KS_HD void ks_restore_dropped(ks_scan_worker *w, int n, double *P)
+{
+    const int dropped = ks_drops_pivot(w, n, P);
+    for (int i = 0; dropped && i < n; ++i) P[i * n + i] += 4 * n * DBL_EPSILON * P[i * n + i];
+}
 
-/** The estimate of step k that the scan with round-off has come to, to w->state. Where the array form takes pivots of its
- *  covariance for round-off, and so for zeros, whatever they should have been: with as much as they may have been, in all
- *  directions. */
+/** The estimate of step k that the scan with round-off has come to, to w->state, with what it may have dropped. */
 KS_HD void ks_moved_estimate(const ks_scan_arrays *a, ks_scan_worker *w, int64_t k)
 {
     const int n = a->series.nx;
     const ks_sink from = ks_element_sink(a, KS_IN_DOUBLE(w, filter_element_bytes)(n));
     const ks_sink to_x = { (char *)w->results.mean, 0, 0 }, to_P = { (char *)w->results.cov, 0, 0 };
-    const double *moved = (const double *)w->results.cov;
-    double *P = (double *)w->state.cov;
     KS_IN_DOUBLE(w, filter_extract)(n, k, k + 1, from, to_x, to_P);
-    const int dropped = ks_drops_pivot(w, n, moved);
+    ks_restore_dropped(w, n, (double *)w->results.cov);
     memcpy(w->state.mean, w->results.mean, (size_t)n * sizeof(double));
-    memcpy(P, moved, (size_t)(n * n) * sizeof(double));
-    for (int i = 0; dropped && i < n; ++i) P[i * n + i] += 4 * n * DBL_EPSILON * P[i * n + i];
+    memcpy(w->state.cov, w->results.cov, (size_t)(n * n) * sizeof(double));
 }
 
 /** By how much that has moved the filtered estimate of step k, its prediction, and its term of the log-likelihood. */

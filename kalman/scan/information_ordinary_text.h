@@ -31,3 +31,18 @@ KS_HD KS_MASK KS_T(ks_pull_ordinary)(int nx, KS_NUM *e, const KS_NUM *x, KS_NUM 
     KS_T(ks_pack)(nx, J, J_packed);
     return good;
 }
+
+/** Whether round-off of the information J (packed), of a share KS_EPS sqrt(J_ii J_jj) of each entry, could move the
+ *  smoothed xs, Ps of a step to which it has led from the filtered x by more than 2^-33 standard deviations or so
+ *  large a share: ks_information_could_do(), of what the state is more than x. */
+KS_HD int KS_T(ks_told_too_much)(int nx, const KS_NUM *x, const KS_NUM *J_packed, const KS_NUM *xs, const KS_NUM *Ps)
+{
+    const KS_NUM bound = KS_LIT(0x1p-33 / KS_EPS);
+    KS_NUM told = KS_LIT(0), pull = KS_LIT(0);
+    for (int i = 0; i < nx; ++i) {
+        const KS_NUM own = J_packed[i * (i + 1) / 2 + i], moved = xs[i] - x[i];
+        told = told + own * Ps[i * nx + i];
+        pull = pull + own * (moved * moved);
+    }
+    return !KS_GT(bound, told) || !KS_GT(bound * bound, told * (KS_LIT(nx) * pull));
+}

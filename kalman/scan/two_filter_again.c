@@ -123,7 +123,7 @@ static int step_back(const ks_scan_method *m, going_back *g, int which, const ks
 {
     const ks_forward_sinks kept = { .kept_mean = { g->kept.mean, 0, 0 },
                                     .kept_C = { which == ROUNDED ? (char *)g->rounded : (char *)g->kept.cov, 0, 0 },
-                                    .form = &g->form, .form_first = k };
+                                    .form = &g->form, .form_first = k, .narrowed = m->a.single };
     ks_backward_sinks to = { 0 };
     if (which == OWN && m->a.back.lag_one_cov.base) to.lag_one_cov.base = (char *)g->lag;
     return m->plan->aggregates->two_filter_back_array(s, k, k + 1, before, g->behind[which], state, &kept, &to,

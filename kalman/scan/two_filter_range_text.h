@@ -47,23 +47,8 @@ KS_HD void KS_T(ks_two_filter_put)(int nx, const ks_series *s, int64_t k, int fo
     if (!follows || !to->lag_one_cov.base) return;
     const KS_NUM *C = (const KS_NUM *)(before ? before->C : ks_slot_of(kept->kept_C, k - 1));
     const ks_form form = before ? before->form : (ks_form)kept->form[k - 1 - kept->form_first];
-    KS_T(gain_into)(s, k, C, form, ET, W);
+    KS_T(gain_into)(s, k, C, form, kept->narrowed ? Ps : NULL, ET, W);
     KS_T(ks_write_lag_one)(nx, Ps, ET, to->lag_one_cov, k);
-}
-
-/** Whether round-off of the information J (packed), of a share KS_EPS sqrt(J_ii J_jj) of each entry, could move the
- *  smoothed xs, Ps of a step to which it has led from the filtered x by more than 2^-33 standard deviations or so large a
- *  share: ks_information_could_do(), of what the state is more than x. */
-KS_HD int KS_T(ks_told_too_much)(int nx, const KS_NUM *x, const KS_NUM *J_packed, const KS_NUM *xs, const KS_NUM *Ps)
-{
-    const KS_NUM bound = KS_LIT(0x1p-33 / KS_EPS);
-    KS_NUM told = KS_LIT(0), pull = KS_LIT(0);
-    for (int i = 0; i < nx; ++i) {
-        const KS_NUM own = J_packed[i * (i + 1) / 2 + i], moved = xs[i] - x[i];
-        told = told + own * Ps[i * nx + i];
-        pull = pull + own * (moved * moved);
-    }
-    return !KS_GT(bound, told) || !KS_GT(bound * bound, told * (KS_LIT(nx) * pull));
 }
 
 /** See ks_kernels.two_filter_back, with literal or run-time nx. */

@@ -69,5 +69,6 @@ ks_forward_sinks ks_widen_kept(const ks_scan_method *m, const ks_wide_rows *w, i
     }
     kept.kept_mean = mean;
     kept.kept_C = C;
+    kept.narrowed = 1;
     return kept;
 }

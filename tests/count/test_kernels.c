@@ -99,17 +99,19 @@ static ks_flops smoothing_gain(int64_t n)
     return sum(sum(fused(2 * n * n * n), ldl(n)), sum(forward(n, n), backward(n, n)));
 }
 
-/* Whether the round-off of a prediction is much of its standard deviations: the inverse of L, and what it does to the
- * squares of the mean. */
+/* The squares of what rounds a prediction: of the gain, in standard deviations, and of means. */
+static ks_flops rounding_squares(int64_t n) { return flops(n * n, 2 * n * n + 2 * n + 1, n, 0); }
+
+/* Whether that is much of its standard deviations: the inverse of L, and what it does to the squares. */
 static ks_flops rounds_much(int64_t n)
 {
     const int64_t below = n * (n - 1) / 2;
-    return sum(fused(n * (n - 1) * (n - 2) / 6 + below + n), flops(0, below + n, 0, 0));
+    return sum(fused(n * (n - 1) * (n - 2) / 6 + below + n), flops(0, below, 0, 0));
 }
 
 static ks_flops smooth_element(int64_t n)
 {
-    return sum(sum(smoothing_gain(n), rounds_much(n)),
+    return sum(sum(smoothing_gain(n), sum(rounding_squares(n), rounds_much(n))),
                sum(fused(2 * n * n * n + 2 * n * n), flops(0, n, 0, 0)));
 }
 

@@ -342,6 +342,39 @@ static void arrays_of_the_device(void **state)
     }
 }
 
+/** Level and a season of two steps behind a prior that knows of neither: an observation tells their sum, and what
+ *  that comes to two steps later, better than covariances of 1e12 have digits. Other states beside them. */
+static void sums_behind_vague_priors(void **state)
+{
+    static const method_case *const methods[] = { &chunked_filter, &chunked, &meets };
+    static const int sizes[] = { 2, 4, 6, 66 };
+    (void)state;
+    for (int i = 0; i < 4 * 3; ++i) {
+        const method_case *const m = methods[i / 4];
+        const int nx = sizes[i % 4];
+        golden *g = model_random((model_spec){ 1450, 10, 1, nx, 1, KS_PRIOR_X0, 0 });
+        golden_buffers *b;
+        ks_info info = KS_INFO_INIT;
+        for (int j = 0; j < nx * nx; ++j) {
+            const int own = j % (nx + 1) == 0, row = j / nx;
+            g->F.f64[j] = !own ? 0 : row == 0 ? 1 : row == 1 ? -1 : 0.5;
+            g->Q.f64[j] = !own ? 0 : row < 2 ? 1e-4 : 1;
+            g->P0.f64[j] = !own ? 0 : row < 2 ? 1e12 : 1;
+        }
+        for (int j = 0; j < nx; ++j) g->H.f64[j] = j < 2, g->m0.f64[j] = 0;
+        g->R.f64[0] = 1e-3;
+        for (int k = 0; k < 10; ++k) g->y.f64[k] = k == 3 || k == 9 ? 50 : (double)NAN;
+        model_round(g);
+        use_seed(i);
+        const unsigned outputs = m->job == KS_JOB_SMOOTH ? KS_OUT_SMOOTHED_MEAN : KS_OUT_FILTERED_MEAN;
+        assert_int_equal(run_case(g, m, KS_F64, 1, outputs, &b, &info), KS_EREFUSED);
+        assert_int_equal(info.fault, KS_FAULT_ILL_CONDITIONED);
+        assert_in_range(info.step, m->job == KS_JOB_SMOOTH ? 0 : 8, 9);
+        golden_buffers_free(b);
+        golden_free(g);
+    }
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -349,6 +382,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(what_borders_leave),
         cmocka_unit_test(stiff_models),
         cmocka_unit_test(arrays_of_the_device),
+        cmocka_unit_test(sums_behind_vague_priors),
     };
     only_tests(argc, argv, tests);
     if (no_device()) return 77;

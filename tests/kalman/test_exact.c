@@ -169,9 +169,43 @@ static void some_entries_with_noise(void **state)
     assert_true(refused > 0);
 }
 
+/** Zeros of a root that has been kept in single precision are its round-off in double: what steps back in double make
+ *  of such roots is what they make of the others. */
+static void narrowed_roots(void **state)
+{
+    static const method_case meets = { KS_JOB_SMOOTH, KS_METHOD_SCAN_TWO_FILTER, KS_SCAN_CHUNKED, 1, 0 };
+    static const method_case back = { KS_JOB_SMOOTH, KS_METHOD_SCAN_RTS, KS_SCAN_CHUNKED, 1, 0 };
+    static const double exact[4][4] = { { 0.25, 0, -0.5, -0.75 }, { 4, 4, 4, 4 }, { 2, 0, 0, 1 }, { -1, -1 } };
+    static const double moved[4][4] = { { 1, 0.25, 0, 1 }, { 0x1p-4, 0x1p-4, 0x1p-4, 0x1p-4 }, { 2.25, 3, 3, 4 },
+                                        { 1, 0 } };
+    static const double y[2][7] = { { NAN, NAN, 0.1875, NAN, 0.5625, -2.1875, 1.6875 },
+                                    { 1.0625, -0.375, NAN, 0.375, -2.1875, NAN, 0.5 } };
+    (void)state;
+    for (int i = 0; i < 1 + ALL_ON_DEVICE; ++i) { /* on the CPU mixed precision has no scans */
+        const double (*const from)[4] = i ? moved : exact;
+        const unsigned wanted = KS_OUT_SMOOTHED_MEAN | KS_OUT_SMOOTHED_COV | KS_OUT_LAG_ONE_COV;
+        golden *g = model_random((model_spec){ 171, 7, 1, 2, 1, KS_PRIOR_X1, 0 });
+        double *const to[4] = { g->F.f64, g->Q.f64, g->P0.f64, g->H.f64 };
+        for (int k = 0; k < 4; ++k)
+            for (int j = 0; j < (k < 3 ? 4 : 2); ++j) to[k][j] = from[k][j];
+        for (int k = 0; k < 7; ++k) g->y.f64[k] = y[i][k];
+        g->R.f64[0] = i ? 0x1p-4 : 0;
+        model_round(g);
+        golden_buffers *b[2] = { run_well(g, i ? &back : &meets, KS_F64, 1, wanted, NULL),
+                                 run_well(g, i ? &back : &meets, i ? KS_MIXED : KS_F32, 1, wanted, NULL) };
+        const golden_results *const right = golden_widen(b[0]), *const found = golden_widen(b[1]);
+        for (int o = 0; o < GOLDEN_OUTPUTS; ++o)
+            for (int j = 0; wanted >> o & 1 && j < (1u << o == KS_OUT_SMOOTHED_MEAN ? 14 : 28); ++j)
+                assert_true(fabs(found->array[o][j] - right->array[o][j]) < 1e-4);
+        golden_buffers_free(b[0]);
+        golden_buffers_free(b[1]);
+        golden_free(g);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(as_the_textbook), cmocka_unit_test(scans_are_right_or_refuse),
-                                        cmocka_unit_test(some_entries_with_noise) };
+                                        cmocka_unit_test(some_entries_with_noise), cmocka_unit_test(narrowed_roots) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

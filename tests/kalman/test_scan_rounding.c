@@ -98,8 +98,40 @@ static void drawn(void **state)
     assert_true(refused > all * each / 10 && refused < all * each * 9 / 10);
 }
 
+/** States that decay at their own rates, all moved by one disturbance, unobserved for long: no prediction has lost
+ *  half of its digits, nor are means far from zero, but a step back multiplies what covariances round of it by 1e6.
+ *  */
+static void one_disturbance(void **state)
+{
+    enum { NX = 6, STEPS = 40 };
+    (void)state;
+    golden *g = model_random((model_spec){ 4100, STEPS, 1, NX, 1, KS_PRIOR_X0, 0 });
+    for (int i = 0; i < NX * NX; ++i) {
+        const int own = i % (NX + 1) == 0;
+        g->F.f64[i] = own ? (5 + i % NX) / 16. : 0;
+        g->Q.f64[i] = 0x1p-7;
+        g->P0.f64[i] = own ? 100 : 0;
+    }
+    for (int i = 0; i < NX; ++i) g->H.f64[i] = 1, g->m0.f64[i] = 0;
+    g->R.f64[0] = 0x1p-4;
+    for (int k = 0; k < STEPS; ++k) g->y.f64[k] = k < 4 || k == STEPS - 1 ? 0.5 * (k % 3 - 1) : (double)NAN;
+    model_round(g);
+    for (int i = 0; i < SCANS; ++i) {
+        const method_case m = { KS_JOB_SMOOTH, KS_METHOD_SCAN_RTS, scans[i], 1, 0 };
+        golden_buffers *b;
+        ks_info info = KS_INFO_INIT;
+        if (scans[i] == KS_SCAN_CHUNKED) continue;
+        const ks_status status = run_case(g, &m, KS_F64, 1, KS_OUT_SMOOTHED_MEAN, &b, &info);
+        assert_int_equal(status, KS_EREFUSED);
+        assert_int_equal(info.fault, KS_FAULT_ILL_CONDITIONED);
+        golden_buffers_free(b);
+    }
+    golden_free(g);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(by_length), cmocka_unit_test(drawn) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(by_length), cmocka_unit_test(drawn),
+                                        cmocka_unit_test(one_disturbance) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -195,4 +195,7 @@ KS_DEVICE bool ks_border_is_sharp(const double *x, const double *P, const ks_bor
 /* What of a predicted variance the states before must leave. */
 KS_DEVICE double ks_border_least_left(const ks_scan_arrays *a) { return a->single_cov ? 0x1p-12 : 0x1p-26; }
 
+/* and of one in double that a chunk begins from, if that is to have the digits that results bear. */
+KS_DEVICE double ks_begin_least_left(const ks_scan_arrays *a) { return KS_IS_LEFT(a->single_cov); }
+
 #endif

@@ -7,7 +7,13 @@
  * forget is met where that chunk began, so that no estimate is off where all borders agree, from the prior on. The way
  * back is asked one step before: whether a chunk's smoothed first step leads to what the scan has of the last step
  * before it, from where the chunk there began. Where nothing is met, at the beginning of the series, the RTS smoother
- * is asked with round-off, as on the CPU (chunks_rounding.c).
+ * is asked with round-off, as on the CPU (chunks_rounding.c), and so is the two-filter smoother where that has been
+ * told too much (two_filter_again.c).
+ *
+ * Both ends of a border are covariances. Where one has lost half of its digits in some combination of states, as of a
+ * vague prior of which sums are known, so may the other have, and what is lost shows no earlier than where an
+ * observation tells of that combination: such a chunk is filtered once more, with round-off in what it begins from
+ * (chunk_follow.h).
  *
  * No border tells of roots that steps of the chunk have left with round-off in place of what is known exactly
  * (ks_leaves_rounding()): those are looked at themselves, all that a chunk has kept.
@@ -61,6 +67,7 @@ KS_DEVICE double ways_back_differ(const ks_chunk_arrays &c, ks_chunk_worker &m, 
     kept.kept_C.base = reinterpret_cast<char *>(end + n);
     kept.form = &form;
     kept.form_first = k - 1;
+    kept.narrowed = c.a.single_cov;
     ks_copy_f64(n, first, x);
     ks_copy_f64(n * n, first + n, P);
     if (table_smooth_f64(s, k - 1, k, &state, &kept, &to, m.w.scratch, &tally)) return (double)INFINITY;
@@ -161,6 +168,7 @@ KS_DEVICE double way_back_moves(const ks_chunk_arrays &c, ks_chunk_worker &m)
         kept.kept_C.base = reinterpret_cast<char *>(fC);
         kept.form = &form;
         kept.form_first = k;
+        kept.narrowed = a->single_cov;
         if (table_smooth_f64(ks_wide_series(a, &m.w, k + 1), k, k + 1, &state, &kept, &to, m.w.scratch, &tally))
             return (double)INFINITY;
         ordinary = tally.ordinary > 0;
@@ -170,6 +178,22 @@ KS_DEVICE double way_back_moves(const ks_chunk_arrays &c, ks_chunk_worker &m)
     table_square_f64(n, &from, m.w.scratch);
     for (int i = 0; i < n; ++i) ks_border_leads(pair, fx, fC, first, i);
     return ks_border_states_differ(pair, ks_border_scale_of(a));
+}
+
+// The same of the two-filter smoother.
+KS_DEVICE double meeting_moves(const ks_chunk_arrays &c, ks_chunk_worker &m)
+{
+    const int n = c.a.series.nx;
+    double *const x = static_cast<double *>(m.w.state.mean), *const P = static_cast<double *>(m.w.state.cov);
+    const double *const first = c.first;
+    const ks_border_pair pair = pair_of(n, first, first + n, static_cast<double *>(m.w.results.mean),
+                                        static_cast<double *>(m.w.results.cov), m);
+    meet_chunk(c, m, 0, true);
+    if (m.w.tally.bad_step >= 0) return (double)INFINITY;
+    ks_state filtered = kept_in_double(c, 0, x, P);
+    table_square_f64(n, &filtered, m.w.scratch);
+    for (int i = 0; i < n; ++i) ks_border_leads(pair, x, P, pair.x2, i);
+    return ks_border_states_differ(pair, ks_border_scale_of(&c.a));
 }
 
 // The root of the covariance of step k, or of what the chunk began from where k is before it, to the worker's state.
@@ -245,7 +269,7 @@ KS_DEVICE bool smooths_back(const ks_chunk_arrays &c) { return c.smooths && !c.t
 KS_DEVICE bool is_to_be_judged(const ks_chunk_arrays &c, int64_t chunk)
 {
     if (!c.met || (smooths_back(c) && c.hard_rerun[chunk])) return true;
-    return c.hard_absorb[chunk] & (chunk == 0 ? KS_SUSPECT : KS_UNJUDGED);
+    return c.hard_absorb[chunk] & (chunk == 0 ? KS_SUSPECT : KS_UNJUDGED | KS_LOST);
 }
 
 KS_DEVICE void judge(const ks_chunk_arrays &c, ks_chunk_worker &m, int64_t chunk)
@@ -254,12 +278,15 @@ KS_DEVICE void judge(const ks_chunk_arrays &c, ks_chunk_worker &m, int64_t chunk
     if (m.w.tally.bad_step >= 0) return;
     if (c.met && chunk == 0) {
         if (c.hard_absorb[0] & KS_SUSPECT)
-            ks_tell_moves(&m.w, 0, way_back_moves(c, m), KS_WAY_BACK_MOVES_MOST(c.a.single_cov));
+            ks_tell_moves(&m.w, 0, c.two_filter ? meeting_moves(c, m) : way_back_moves(c, m),
+                          KS_WAY_BACK_MOVES_MOST(c.a.single_cov));
         return;
     }
-    if (c.met && !(c.hard_absorb[chunk] & KS_UNJUDGED)) return;
-    const int64_t looks = c.begin == 0 && smooths_back(c) ? c.size - 1 : 0;
+    const int left = c.met ? c.hard_absorb[chunk] : KS_UNJUDGED | KS_LOST;
+    const int64_t looks = !c.met && c.begin == 0 && smooths_back(c) ? c.size - 1 : 0;
     for (int64_t at = chunk; at < looks && at + 1 < c.a.series.steps; at += c.chunks)
         if (is_suspect(c, m, at)) ks_border_suspect(c);
-    if (chunk > 0) judge_border(c, m, chunk);
+    if (chunk == 0) return;
+    if (left & KS_UNJUDGED) judge_border(c, m, chunk);
+    if ((left & KS_LOST) && m.w.tally.bad_step < 0) judge_begin(c, m, chunk);
 }

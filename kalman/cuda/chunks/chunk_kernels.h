@@ -24,8 +24,9 @@ enum { KS_MOST_TILE = 256 };
 enum { KS_HARD = 1, KS_HARD_SMOOTH = 2 };
 
 /** In hard_absorb, once the reduction is over: of the first chunk, that its way back is to be asked; of another one,
- *  what kernels for borders alone have left of that before it: to judge it, and its lag-one covariance. */
-enum { KS_SUSPECT = 4, KS_UNJUDGED = 8, KS_NO_LAG = 16 };
+ *  what kernels for borders alone have left of that before it: to judge it, its lag-one covariance, and the chunk
+ *  itself, which begins from a covariance that has lost digits. */
+enum { KS_SUSPECT = 4, KS_UNJUDGED = 8, KS_NO_LAG = 16, KS_LOST = 32 };
 
 typedef struct ks_chunk_arrays {
     ks_scan_arrays a;               /* elements: an aggregate for each chunk; loglik_terms: a sum */

@@ -85,6 +85,8 @@ KS_DEVICE bool KS_T(fast_meeting)(const ks_chunk_arrays &c, ROWS &at, int64_t ch
     if (!KS_T(ks_meet_ordinary)(N, fx, U, v, J, x, P, W)) good = false;
     if (!KS_T(fast_narrowed)<N>(x, mean) || !KS_T(fast_narrowed)<N * N>(P, cov)) good = false;
     if (!good) return false;
+    /* The judge asks the first chunk then, which meets no other (chunk_judge.h). */
+    if (chunk == 0 && KS_T(ks_told_too_much)(N, fx, J, x, P)) c.hard_absorb[0] = KS_SUSPECT;
     KS_T(fast_put_through)<N, From, From>(at, s.nx, x, P, back.smoothed_mean, back.smoothed_cov, k);
     if (!back.smoothed_var.base) return true;
     for (int i = 0; i < N; ++i) mean[i] = cov[i * N + i];

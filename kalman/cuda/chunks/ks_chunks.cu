@@ -101,6 +101,7 @@ struct own_mixed {
         ks_forward_sinks from = *kept;
         ks_backward_sinks row = *to;
         from.kept_C = wide;
+        from.narrowed = 1;
         row.smoothed_cov = smoothed;
         row.smoothed_var = none;
         row.lag_one_cov = ks_row_for(m.w.outputs[KS_STEP_LAG_ONE_COV], to->lag_one_cov);
@@ -233,8 +234,38 @@ KS_DEVICE void find_behind(const ks_chunk_arrays &c, int64_t chunk, bool last, c
     ks_centre_f64(nx, x, behind + nx, behind);
 }
 
-// A chunk back by the two-filter smoother, a step at a time.
-KS_DEVICE_COLD void meet_chunk(const ks_chunk_arrays &c, ks_chunk_worker &m, int64_t chunk)
+// What the filter has kept of step k, with round-off of random signs where that is asked for.
+KS_DEVICE ks_state kept_for_meeting(const ks_chunk_arrays &c, int64_t k, bool rounded, double *x, double *C)
+{
+    const int n = c.a.series.nx;
+    const double unit = ks_unit_roundoff(c.a.single_cov);
+    const ks_state state = kept_in_double(c, k, x, C);
+    uint64_t sign = (uint64_t)(k * n * (n + 1));
+    for (int i = 0; rounded && i < n; ++i) {
+        double own = C[i * n + i];
+        for (int j = 0; state.form == KS_FORM_ARRAY && j < n; ++j) own = (j ? own : 0) + C[i * n + j] * C[i * n + j];
+        const double sd = ks_deviation(own);
+        x[i] += ks_random_sign(++sign) * ks_unit_roundoff(c.a.single) * fabs(x[i]);
+        for (int j = 0; j < (state.form == KS_FORM_ARRAY ? n : i + 1); ++j) {
+            const double size = state.form == KS_FORM_ARRAY ? 1 : ks_deviation(C[j * n + j]);
+            C[i * n + j] += ks_random_sign(++sign) * unit * sd * size;
+            if (state.form == KS_FORM_ORDINARY) C[j * n + i] = C[i * n + j];
+        }
+    }
+    return state;
+}
+
+// Round-off into the information behind step k.
+KS_DEVICE void round_behind(int n, int64_t k, double *behind)
+{
+    uint64_t sign = (uint64_t)(k * n * (n + 3));
+    for (int i = 0; i < n; ++i) behind[i] += ks_random_sign(++sign) * DBL_EPSILON * behind[i];
+    (void)ks_round_packed(n, ks_unit_roundoff(0), behind + n, sign);
+}
+
+// A chunk back by the two-filter smoother, a step at a time; `rounded`: with round-off, and nothing is put out but the
+// estimate that it comes to, to the worker's results.
+KS_DEVICE_COLD void meet_chunk(const ks_chunk_arrays &c, ks_chunk_worker &m, int64_t chunk, bool rounded)
 {
     const ks_scan_arrays *a = &c.a;
     const int nx = a->series.nx;
@@ -244,12 +275,13 @@ KS_DEVICE_COLD void meet_chunk(const ks_chunk_arrays &c, ks_chunk_worker &m, int
     double *const mean = static_cast<double *>(m.w.results.mean), *const cov = static_cast<double *>(m.w.results.cov);
     double *const behind = m.element, *const before_x = behind + nx + nx * (nx + 1) / 2;
     double *const x = static_cast<double *>(m.w.state.mean), *const C = static_cast<double *>(m.w.state.cov);
-    ks_state own = kept_in_double(c, range.end - 1, x, C);
+    ks_state own = kept_for_meeting(c, range.end - 1, rounded, x, C);
     find_behind(c, chunk, range.end == a->series.steps, x, behind);
     for (int64_t k = range.end - 1; k >= range.first; --k) {
         const bool leads = k > range.first;
         ks_state before = own, state = {mean, cov, KS_FORM_ORDINARY, KS_NOT_STEADY};
-        if (leads) before = kept_in_double(c, k - 1, before_x, before_x + nx);
+        if (rounded) round_behind(nx, k, behind);
+        if (leads) before = kept_for_meeting(c, k - 1, rounded, before_x, before_x + nx);
         unsigned char form = static_cast<unsigned char>(own.form);
         ks_forward_sinks kept;
         memset(&kept, 0, sizeof kept);
@@ -257,12 +289,17 @@ KS_DEVICE_COLD void meet_chunk(const ks_chunk_arrays &c, ks_chunk_worker &m, int
         kept.kept_C.base = reinterpret_cast<char *>(C);
         kept.form = &form;
         kept.form_first = k;
+        kept.narrowed = a->single_cov;
         ks_backward_sinks to;
         memset(&to, 0, sizeof to);
-        to.lag_one_cov = leads ? ks_row_for(m.w.outputs[KS_STEP_LAG_ONE_COV], a->back.lag_one_cov) : none;
+        to.lag_one_cov = leads && !rounded ? ks_row_for(m.w.outputs[KS_STEP_LAG_ONE_COV], a->back.lag_one_cov) : none;
         if (table_two_filter_back_f64(ks_wide_series(a, &m.w, k), k, k + 1, leads ? &before : NULL, behind, &state,
                                       &kept, &to, m.w.scratch, &m.w.tally))
             return;
+        if (rounded) {
+            if (leads) own = kept_for_meeting(c, k - 1, rounded, x, C);
+            continue;
+        }
         // As if estimates of all steps were kept.
         const ks_estimates as_step = {mean - k * n, cov - k * n * n};
         if (!ks_fits(a, &m.w, as_step, k)) return;
@@ -271,6 +308,8 @@ KS_DEVICE_COLD void meet_chunk(const ks_chunk_arrays &c, ks_chunk_worker &m, int
         if (leads) ks_put_square(a, a->back.lag_one_cov, k, n, m.w.outputs[KS_STEP_LAG_ONE_COV]);
         if (leads) own = kept_in_double(c, k - 1, x, C);
     }
+    if (rounded) return;
+    if (chunk == 0 && m.w.tally.sharp >= 0) c.hard_absorb[0] = KS_SUSPECT;
     double *const first = c.first + chunk * (n + n * n);
     ks_copy_f64(nx, mean, first);
     ks_copy_f64(nx * nx, cov, first + n);
@@ -284,7 +323,7 @@ KS_DEVICE_COLD void smooth_chunk(const ks_chunk_arrays &c, ks_chunk_worker &m, i
     const int nx = a->series.nx;
     const chunk_range range = range_of(c, chunk);
     if (c.two_filter) {
-        meet_chunk(c, m, chunk);
+        meet_chunk(c, m, chunk, false);
         return;
     }
     int64_t end = range.end;
@@ -349,6 +388,7 @@ KS_DEVICE void border(const ks_chunk_arrays &c, ks_chunk_worker &m, int64_t chun
     ks_put_square(a, a->back.lag_one_cov, k, n, static_cast<const double *>(m.w.results.cov));
 }
 
+#include "chunk_follow.h"
 #include "chunk_judge.h"
 
 KS_DEVICE bool is_to_be_rerun(const ks_chunk_arrays &c, int64_t chunk) { return c.hard_rerun[chunk] != 0; }

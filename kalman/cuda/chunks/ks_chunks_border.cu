@@ -130,6 +130,8 @@ KS_DEVICE void thread_meet_border(const ks_chunk_arrays &c, int64_t chunk, threa
         if (thread_ways_back_differ<N, Cov>(c, first, last, w, &by)) ks_tell_moved(tally, moves, k - 1, by, most);
         else left |= KS_UNJUDGED;
     }
+    fast_narrow_f64<N>((int)n, c.before + chunk * all, w.x, w.P);
+    if (ks_covariance_is_sharp(N, w.P, ks_begin_least_left(&c.a), w.W)) left |= KS_LOST;
     c.hard_absorb[chunk] = left;
 }
 

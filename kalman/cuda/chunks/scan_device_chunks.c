@@ -160,7 +160,7 @@ ks_status ks_chunks_reduce(ks_scan_device *d)
 /** Ask the borders between chunks, and of a smoother the first chunk, where nothing is met. */
 static ks_status judge(ks_scan_device *d)
 {
-    const int asks = d->chunks.begin == 0 && d->chunks.smooths && !d->chunks.two_filter;
+    const int asks = d->chunks.begin == 0 && d->chunks.smooths;
     const int64_t end = d->chunks.chunks;
     if (end < 2 && !asks) return KS_OK;
     d->chunks.met = d->fast_border != NULL;

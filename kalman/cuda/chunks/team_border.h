@@ -249,6 +249,7 @@ KS_DEVICE void team_meet_border(const ks_chunk_arrays &c, int64_t chunk, const t
         else left |= KS_UNJUDGED;
         if (!team_lag_across(c, k, before, first, w)) left |= KS_NO_LAG;
     }
+    if (team_is_sharp((int)n, before + n, ks_begin_least_left(&c.a), w.W)) left |= KS_LOST;
     if (ks_team_lane() == 0) c.hard_absorb[chunk] = left;
 }
 

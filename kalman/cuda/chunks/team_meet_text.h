@@ -106,6 +106,11 @@ KS_DEVICE bool KS_T(team_meet)(const ks_chunk_arrays &c, Rows &from, int64_t chu
         if (!KS_T(ks_meet_ordinary)(n, w.fx, w.U, w.v, w.J, w.x, w.P, w.over) ||
             !KS_T(team_finite)<From, From>(n, w.x, w.P))
             return false;
+        /* The judge asks the first chunk then, which meets no other (chunk_judge.h). */
+        if (chunk == 0) {
+            if (KS_T(ks_told_too_much)(n, w.fx, w.J, w.x, w.P) && ks_team_lane() == 0) c.hard_absorb[0] = KS_SUSPECT;
+            ks_team_sync();
+        }
         KS_T(team_put_estimate)<From, From>(n, w.x, w.P, back.smoothed_mean, back.smoothed_cov, back.smoothed_var, k);
     }
     KS_T(team_put_border)(n, c.first, chunk, w.x, w.P);
