@@ -65,9 +65,9 @@ typedef struct ks_bt_kernels {
     void (*inverse)(const ks_bt_chain *chain);
     /** Sum of log det over `count` diagonal blocks of a factor. */
     double (*logdet)(int n, int64_t count, const void *D, int64_t stride);
-    /** Squares of the norms of blocks of A x - b, x, b and A, added to sums[0 .. 3]. */
+    /** Squares of the norms of A x - b, x, b and A, these times factors[0 .. 3], added to sums[0 .. 3]. */
     void (*residual)(int n, int m, int64_t N, const ks_blocktri_matrix *matrix, ks_const_blocks x,
-                     ks_const_blocks b, double *sums);
+                     ks_const_blocks b, const double *factors, double *sums);
 } ks_bt_kernels;
 
 /** Panels of scratch that any kernel needs. */

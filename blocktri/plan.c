@@ -149,9 +149,9 @@ int64_t ks_blocktri_plan_segments(const ks_blocktri_plan *plan)
     if (!plan) return 0;
     for (int64_t q = 0; q < plan->schedule.level[0].lanes && q < 2; ++q)
         segments += ks_bt_lane_of(&plan->schedule.level[0], q).count > 0;
-    return plan->schedule.level[0].lanes <= 2
-               ? segments
-               : plan->schedule.level[0].lanes - 2 + segments;
+    if (plan->schedule.level[0].lanes > 2) return plan->schedule.level[0].lanes - 2 + segments;
+    /* A single block may be what others would be eliminated towards, from both ends. */
+    return segments > 0 ? segments : 1;
 }
 
 int ks_blocktri_plan_threads(const ks_blocktri_plan *plan) { return plan ? plan->workers : 1; }

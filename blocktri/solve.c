@@ -116,6 +116,19 @@ ks_status ks_blocktri_logdet(const ks_blocktri_plan *plan, const ks_blocktri_fac
     return KS_OK;
 }
 
+/* Powers of two for numbers whose squares, or the sum of them, are no ordinary numbers; of others 1. Returns whether
+ * there are any: then the sums are zero again. What is too small beside the largest number for these does not count. */
+static int bring_into_range(double sums[4], double factors[4])
+{
+    int any = 0;
+    for (int i = 0; i < 4; ++i) {
+        factors[i] = sums[i] > 1e-200 && sums[i] < 1e200 ? 1 : sums[i] <= 1e-200 ? 0x1p600 : 0x1p-600;
+        any |= factors[i] != 1;
+    }
+    for (int i = 0; any && i < 4; ++i) sums[i] = 0;
+    return any;
+}
+
 ks_status ks_blocktri_residual(const ks_blocktri_plan *plan, const ks_blocktri_matrix *matrix,
                                int nrhs, ks_const_blocks x, ks_const_blocks b,
                                ks_blocktri_norms *norms)
@@ -126,11 +139,12 @@ ks_status ks_blocktri_residual(const ks_blocktri_plan *plan, const ks_blocktri_m
         !ks_bt_valid_input(matrix->L, plan->N - 1, size) || !ks_bt_valid_input(x, plan->N, rows) ||
         !ks_bt_valid_input(b, plan->N, rows))
         return KS_EINVAL;
-    double sums[4] = { 0, 0, 0, 0 };
-    plan->kernels->residual(plan->n, nrhs, plan->N, matrix, x, b, sums);
-    norms->residual = sqrt(sums[0]);
-    norms->solution = sqrt(sums[1]);
-    norms->right_hand_side = sqrt(sums[2]);
-    norms->matrix = sqrt(sums[3]);
+    double sums[4] = { 0, 0, 0, 0 }, factors[4] = { 1, 1, 1, 1 };
+    plan->kernels->residual(plan->n, nrhs, plan->N, matrix, x, b, factors, sums);
+    if (bring_into_range(sums, factors)) plan->kernels->residual(plan->n, nrhs, plan->N, matrix, x, b, factors, sums);
+    norms->residual = sqrt(sums[0]) / factors[0];
+    norms->solution = sqrt(sums[1]) / factors[1];
+    norms->right_hand_side = sqrt(sums[2]) / factors[2];
+    norms->matrix = sqrt(sums[3]) / factors[3];
     return KS_OK;
 }

@@ -304,31 +304,36 @@ static double KS_T(ks_bt_logdet)(int n, int64_t count, const void *D, int64_t st
     return 2 * (log(mantissa) + (double)exponent * 0.69314718055994530942);
 }
 
-/** Square sums over the blocks of one row of A x - b, in double. */
+KS_HD double KS_T(ks_bt_square)(double factor, double number)
+{
+    return factor * number * (factor * number);
+}
+
+/** Sums over the blocks of one row of A x - b of the squares of factor * number, in double. */
 KS_HD void KS_T(ks_bt_residual_row)(int n, int m, const KS_NUM *lower, const KS_NUM *D,
                                     const KS_NUM *upper, const KS_NUM *const x[3], const KS_NUM *b,
-                                    int i, double *sums)
+                                    int i, const double *factors, double *sums)
 {
     for (int j = 0; j < m; ++j) {
         double r = -(double)b[i * m + j];
-        sums[2] += (double)b[i * m + j] * (double)b[i * m + j];
-        sums[1] += (double)x[1][i * m + j] * (double)x[1][i * m + j];
+        sums[2] += KS_T(ks_bt_square)(factors[2], (double)b[i * m + j]);
+        sums[1] += KS_T(ks_bt_square)(factors[1], (double)x[1][i * m + j]);
         for (int l = 0; l < n; ++l) {
             if (lower) r += (double)lower[i * n + l] * (double)x[0][l * m + j];
             r += (double)(l <= i ? D[i * n + l] : D[l * n + i]) * (double)x[1][l * m + j];
             if (upper) r += (double)upper[l * n + i] * (double)x[2][l * m + j];
         }
-        sums[0] += r * r;
+        sums[0] += KS_T(ks_bt_square)(factors[0], r);
     }
     for (int l = 0; l < n; ++l) {
         const double d = (double)(l <= i ? D[i * n + l] : D[l * n + i]);
-        sums[3] += d * d;
-        if (lower) sums[3] += 2 * (double)lower[i * n + l] * (double)lower[i * n + l];
+        sums[3] += KS_T(ks_bt_square)(factors[3], d);
+        if (lower) sums[3] += 2 * KS_T(ks_bt_square)(factors[3], (double)lower[i * n + l]);
     }
 }
 
 static void KS_T(ks_bt_residual)(int n, int m, int64_t N, const ks_blocktri_matrix *A,
-                                 ks_const_blocks x, ks_const_blocks b, double *sums)
+                                 ks_const_blocks x, ks_const_blocks b, const double *factors, double *sums)
 {
     const KS_NUM *D = (const KS_NUM *)A->D.data, *L = (const KS_NUM *)A->L.data;
     const KS_NUM *X = (const KS_NUM *)x.data, *B = (const KS_NUM *)b.data;
@@ -340,6 +345,6 @@ static void KS_T(ks_bt_residual)(int n, int m, int64_t N, const ks_blocktri_matr
                                         upper ? X + (k + 1) * x.stride : (const KS_NUM *)0 };
         for (int i = 0; i < n; ++i)
             KS_T(ks_bt_residual_row)(n, m, lower, D + k * A->D.stride, upper, near,
-                                     B + k * b.stride, i, sums);
+                                     B + k * b.stride, i, factors, sums);
     }
 }

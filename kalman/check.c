@@ -3,6 +3,7 @@
 #include <math.h>
 #include "kalscan/smooth.h"
 #include "lapack.h"
+#include "reach.h"
 #include "smooth_plan.h"
 
 static double entry(ks_precision precision, const void *data, int64_t i)
@@ -114,6 +115,9 @@ ks_status ks_covariance_symmetrize(ks_precision precision, int n, int64_t count,
     if (n < 1 || count < 0 || (count > 0 && !blocks) || (precision != KS_F64 && precision != KS_F32) ||
         !(asymmetry >= 0) || !(indefinite >= 0))
         return told->status = KS_EINVAL;
+    if (count == 0) return KS_OK;
+    const int64_t size = (int64_t)n * n;
+    if (!ks_within_reach(count, size, 1, 0, size)) return told->status = KS_EINVAL;
     double *scratch = ks_allocate(NULL, covariance_scratch(n));
     if (!scratch) return told->status = KS_ENOMEM;
     const covariance_limits limits = { asymmetry, indefinite };
@@ -158,7 +162,7 @@ static ks_status check_part(const ks_smooth_plan *plan, const ks_model *model,
     const int64_t bytes = (int64_t)plan->mean_bytes;
     const int64_t series = p->view->series_stride ? plan->B : 1;
     const int64_t steps = p->steps && p->view->step_stride ? plan->T : 1;
-    const int shift = p->transition && p->view->step_stride && model->transition == KS_OUT_OF;
+    const int shift = p->transition && steps > 1 && model->transition == KS_OUT_OF;
     if (!p->view->data) return KS_OK;
     for (int64_t b = 0; b < series; ++b)
         for (int64_t k = 0; k < steps; ++k) {

@@ -3,10 +3,13 @@
 #include "cpu.h"
 #include "smooth_plan.h"
 
+/* In bytes. One that is not used may be anything, and wraps. */
+static int64_t stride_of(int64_t step_stride, size_t number) { return (int64_t)((uint64_t)step_stride * number); }
+
 ks_rows ks_rows_at(ks_view view, int64_t b, size_t number)
 {
     const int64_t bytes = (int64_t)number;
-    ks_rows rows = { (const char *)view.data, view.step_stride * bytes };
+    ks_rows rows = { (const char *)view.data, stride_of(view.step_stride, number) };
     if (view.data) rows.base += b * view.series_stride * bytes;
     return rows;
 }
@@ -31,7 +34,7 @@ void ks_series_of(const ks_plan_run *run, int64_t b, ks_series *series)
     series->steps = run->plan->T;
     series->steady_state = run->plan->options.steady_state;
     series->all_steps = ks_pays_past() ? run->plan->T * run->plan->B : 0;
-    series->shift = m->transition == KS_OUT_OF ? 1 : 0;
+    series->shift = m->transition == KS_OUT_OF && series->steps > 1 ? 1 : 0;
     /* Where nothing varies, the transition's convention makes no difference, and row -1 of a
      * constant array need not be thought about. */
     if (!m->F.step_stride && !m->Q.step_stride && !m->u.step_stride) series->shift = 0;
@@ -49,7 +52,7 @@ void ks_series_of(const ks_plan_run *run, int64_t b, ks_series *series)
 ks_sink ks_sink_at(ks_out out, int64_t b, size_t number)
 {
     const int64_t bytes = (int64_t)number;
-    ks_sink sink = { (char *)out.data, out.step_stride * bytes, 0 };
+    ks_sink sink = { (char *)out.data, stride_of(out.step_stride, number), 0 };
     if (out.data) sink.base += b * out.series_stride * bytes;
     return sink;
 }
@@ -80,7 +83,7 @@ ks_forward_sinks ks_forward_sinks_of(const ks_plan_run *run, int64_t b)
     if (o->loglik_terms.data) {
         to.loglik_terms.base = (char *)((double *)o->loglik_terms.data +
                                         b * o->loglik_terms.series_stride);
-        to.loglik_terms.stride = o->loglik_terms.step_stride * (int64_t)sizeof(double);
+        to.loglik_terms.stride = stride_of(o->loglik_terms.step_stride, sizeof(double));
     }
     return to;
 }

@@ -26,7 +26,7 @@ static int valid_options(const ks_smooth_options *o)
         !ks_steady_state_name(o->steady_state) ||
         (o->outputs & ~EVERY_OUTPUT) != 0)
         return 0;
-    if (o->scan == KS_SCAN_SENGUPTA && o->scan_threshold < 1) return 0;
+    if (o->scan_threshold < (o->scan == KS_SCAN_SENGUPTA ? 1 : 0)) return 0;
     if (o->second_device < -1 || (o->second_device >= 0 && (o->method != KS_METHOD_SCAN_TWO_FILTER ||
                                                             o->backend == KS_BACKEND_CPU)))
         return 0;
@@ -84,6 +84,16 @@ static int on_host(const ks_smooth_options *o, ks_method method)
     return method == KS_METHOD_SEQUENTIAL || o->precision != KS_MIXED;
 }
 
+/** Why a plan whose method is not for a device runs on the CPU. A method that is left to the library would be one
+ *  there: it is not worth while, or there is no device. To open one takes longer than such a plan is worth, so that
+ *  only what is known at once counts. */
+static ks_status declined(const ks_smooth_plan *plan)
+{
+    ks_smooth_options there = plan->options;
+    there.backend = KS_BACKEND_CUDA;
+    return on_device(&there, choose(&there), plan->nx) && ks_gpu_absent(there.device) ? KS_ENODEV : KS_EINVAL;
+}
+
 /** The plan's method on the device, if it is to run there; otherwise, and where the device declines, on
  *  the CPU. */
 static ks_status plan_device(ks_smooth_plan *plan)
@@ -92,7 +102,7 @@ static ks_status plan_device(ks_smooth_plan *plan)
     if (backend == KS_BACKEND_CPU) return KS_OK;
     const ks_status status = on_device(&plan->options, plan->method, plan->nx)
                                  ? ks_scan_device_create(&plan->device, plan)
-                                 : KS_EINVAL;
+                                 : declined(plan);
     if (backend == KS_BACKEND_CUDA || !on_host(&plan->options, plan->method)) return status;
     plan->declined = status;
     return KS_OK;
@@ -233,7 +243,9 @@ ks_status ks_smooth_plan_declined(const ks_smooth_plan *plan) { return plan ? pl
 size_t ks_smooth_device_bytes(int64_t T, int64_t B, int nx, int ny,
                               const ks_smooth_options *options)
 {
-    if (T < 1 || B < 1 || nx < 1 || ny < 1 || !options || !valid_options(options)) return 0;
+    const ks_smooth_options defaults = KS_SMOOTH_OPTIONS_INIT;
+    if (!options) options = &defaults;
+    if (T < 1 || B < 1 || nx < 1 || ny < 1 || !valid_options(options)) return SIZE_MAX;
     ks_smooth_plan plan = plan_of(NULL, T, B, nx, ny, options);
     if (options->backend == KS_BACKEND_CPU || !on_device(options, plan.method, nx) || !plan.kernels)
         return 0;
@@ -262,8 +274,9 @@ int ks_smooth_plan_threads(const ks_smooth_plan *plan)
 
 ks_status ks_smooth_plan_begins(const ks_smooth_plan *plan, const ks_model *model, ks_info *info)
 {
-    if (!plan || !model || model->size != sizeof *model || !info || info->size != sizeof *info) return KS_EINVAL;
+    if (!plan || !model || model->size != sizeof *model || (info && info->size != sizeof *info)) return KS_EINVAL;
     const ks_smooth_plan *first = plan->chunked && !ks_steps_may_repeat(plan, model) ? plan->chunked : plan;
+    if (!info) return KS_OK;
     info->method = first->method;
     info->scan = first->options.scan;
     info->order = ks_smooth_plan_order(first);

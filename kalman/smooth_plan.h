@@ -47,6 +47,7 @@ typedef struct ks_plan_run {
     void *zeros;         /* max(nx, ny) zeros for an absent u or d */
     atomic_int canceled;
     const void *caller; /* its thread, see ks_this_thread() */
+    unsigned mode;      /* and how that treats denormal numbers, see ks_flush_begin() */
     int64_t done, total; /* for the progress function */
     int watched, sharp;  /* a scan in chunks is to end, and has ended, where it is not sure of its digits */
 } ks_plan_run;

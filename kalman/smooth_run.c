@@ -1,6 +1,7 @@
 /* smooth_run.c -- running plans: arguments checked, driver called, outcome told. */
 #include <math.h>
 #include <string.h>
+#include "hd.h"
 #include "reach.h"
 #include "scan_device.h"
 #include "smooth_plan.h"
@@ -8,7 +9,6 @@
 int ks_readable(ks_view view, int64_t block, int64_t steps, int64_t series, int optional)
 {
     if (!view.data) return optional;
-    if (view.step_stride < 0 || view.series_stride < 0) return 0;
     if (steps > 1 && view.step_stride != 0 && view.step_stride < block) return 0;
     if (!ks_within_reach(steps, view.step_stride, series, view.series_stride, block)) return 0;
     return series == 1 || view.series_stride == 0 || view.series_stride >= block;
@@ -46,7 +46,7 @@ int ks_valid_model(const ks_smooth_plan *plan, const ks_model *m, ks_array *arra
         return 0;
     /* With one step and the prior on it there is no transition at all. */
     const int still = m->prior == KS_PRIOR_X1 && T == 1;
-    const int varies = m->F.step_stride || m->Q.step_stride || m->u.step_stride;
+    const int varies = T > 1 && (m->F.step_stride || m->Q.step_stride || m->u.step_stride);
     if (m->transition == KS_OUT_OF && varies && m->prior != KS_PRIOR_X1) return 0;
     const expected_input all[] = {
         { KS_ARRAY_F, m->F, nx * nx, T, still }, { KS_ARRAY_Q, m->Q, nx * nx, T, still },
@@ -156,7 +156,12 @@ int ks_run_progress(ks_plan_run *run, int64_t steps)
     if (ks_this_thread() != run->caller) return atomic_load(&run->canceled);
     run->done += steps;
     const int64_t done = run->done < run->total ? run->done : run->total;
-    if (o->progress(o->progress_user, done, run->total)) atomic_store(&run->canceled, 1);
+    /* The caller's function finds its own mode, whatever the arithmetic around it has. */
+    const unsigned mode = ks_flush_mode();
+    ks_flush_end(run->mode);
+    const int stop = o->progress(o->progress_user, done, run->total);
+    ks_flush_end(mode);
+    if (stop) atomic_store(&run->canceled, 1);
     return atomic_load(&run->canceled);
 }
 
@@ -193,6 +198,7 @@ ks_status ks_smooth_run(const ks_smooth_plan *plan, const ks_model *model, ks_vi
     run.info->method = plan->method;
     run.info->backend = ks_smooth_plan_backend(plan);
     run.caller = ks_this_thread();
+    run.mode = ks_flush_mode();
     atomic_init(&run.canceled, 0);
     if (!ks_valid_run(plan, model, y, outputs, &run.info->array)) {
         run.info->status = KS_EINVAL;

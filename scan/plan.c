@@ -49,8 +49,7 @@ static int valid(int64_t length, const ks_scan_options *o)
     if ((int)o->algorithm < 0 || (int)o->algorithm >= KS_SCAN_ALGORITHMS) return 0;
     if (o->direction != KS_FORWARD && o->direction != KS_REVERSE) return 0;
     if (o->algorithm == KS_SCAN_SENGUPTA && o->threshold < 1) return 0;
-    if (o->algorithm == KS_SCAN_CHUNKED && o->chunks < 0) return 0;
-    return o->threads >= 0;
+    return o->threshold >= 0 && o->chunks >= 0 && o->threads >= 0;
 }
 
 ks_status ks_scan_plan_create(ks_scan_plan **out, ks_context *context, int64_t length,

@@ -98,12 +98,14 @@ static inline unsigned ks_flush_begin(void)
     return mode;
 }
 static inline void ks_flush_end(unsigned mode) { _mm_setcsr(mode); }
+static inline unsigned ks_flush_mode(void) { return _mm_getcsr(); } /* the one in force */
 #  define KS_LEAST_PIVOT 0
 #else
 /* What a pivot has to exceed: reciprocals of denormal numbers, where there are any, are infinite. */
 #  define KS_LEAST_PIVOT (4 / KS_LARGEST)
 KS_HD unsigned ks_flush_begin(void) { return 0; }
 KS_HD void ks_flush_end(unsigned mode) { (void)mode; }
+KS_HD unsigned ks_flush_mode(void) { return 0; }
 #endif
 
 #endif

@@ -14,9 +14,9 @@ static int valid_input(const ks_blocktri_cuda_plan *plan, const ks_cuda_const_bl
                        int64_t count, int64_t size)
 {
     if (count == 0) return 1;
-    return blocks->data && reasonable(blocks->stride, count) &&
-           (plan->systems == 1 || reasonable(blocks->system_stride, plan->systems)) &&
-           (count == 1 || blocks->stride == 0 || blocks->stride >= size);
+    return blocks->data && (plan->systems == 1 || reasonable(blocks->system_stride, plan->systems)) &&
+           (count == 1 ||
+            (reasonable(blocks->stride, count) && (blocks->stride == 0 || blocks->stride >= size)));
 }
 
 /* Whether they may be written: none overlaps another, blocks inside systems or systems inside. */
@@ -25,11 +25,10 @@ static int valid_output(const ks_blocktri_cuda_plan *plan, const ks_cuda_blocks 
 {
     const int64_t inner = blocks->stride, outer = blocks->system_stride;
     const int64_t systems = plan->systems;
-    if (!blocks->data || !reasonable(inner, count) || (count > 1 && inner < size)) return 0;
+    if (!blocks->data || (count > 1 && (!reasonable(inner, count) || inner < size))) return 0;
     if (systems == 1) return 1;
     if (!reasonable(outer, systems) || outer < size) return 0;
-    return outer >= (count - 1) * inner + size ||
-           (count == 1 || inner >= (systems - 1) * outer + size);
+    return count == 1 || outer >= (count - 1) * inner + size || inner >= (systems - 1) * outer + size;
 }
 
 static ks_bt_out output(const ks_blocktri_cuda_plan *plan, const ks_cuda_blocks *blocks)

@@ -36,20 +36,28 @@ void ks_gb_columns(int n, const ks_general_block *block, double *columns)
     unpack(n, block, 1, n, columns);
 }
 
+static int is_sparse(const ks_general_block *b) { return b->format == KS_BLOCK_COO || b->format == KS_BLOCK_CSR; }
+
+/* Whether the arrays that the format has are there. */
+static int is_there(const ks_general_block *b)
+{
+    if (!is_sparse(b)) return b->values != NULL;
+    if (b->count > 0 && (!b->values || !b->cols)) return 0;
+    return b->rows || (b->format == KS_BLOCK_COO && b->count == 0);
+}
+
 static int valid_indices(int n, const ks_general_block *b)
 {
-    if (b->count < 0) return 0;
-    if (b->count > 0 && (!b->values || !b->cols)) return 0;
-    if (!b->rows && (b->format == KS_BLOCK_CSR || b->count > 0)) return 0;
-    for (int32_t e = 0; e < b->count; ++e)
-        if (b->cols[e] < 0 || b->cols[e] >= n) return 0;
+    /* How many columns there are to read the starts of rows tell; a count that is wrong leads beyond them. */
     if (b->format == KS_BLOCK_CSR) {
-        if (b->rows[0] != 0 || b->rows[n] != b->count) return 0;
+        if (b->rows[0] != 0) return 0;
         for (int r = 0; r < n; ++r)
             if (b->rows[r] > b->rows[r + 1]) return 0;
-        return 1;
+        if (b->rows[n] != b->count) return 0;
     }
     for (int32_t e = 0; e < b->count; ++e)
+        if (b->cols[e] < 0 || b->cols[e] >= n) return 0;
+    for (int32_t e = 0; e < b->count && b->format == KS_BLOCK_COO; ++e)
         if (b->rows[e] < 0 || b->rows[e] >= n) return 0;
     return 1;
 }
@@ -57,12 +65,30 @@ static int valid_indices(int n, const ks_general_block *b)
 static int valid_block(int n, const ks_general_block *b, int diagonal)
 {
     switch (b->format) {
-    case KS_BLOCK_DENSE: return b->values != NULL;
-    case KS_BLOCK_DIA: return diagonal && b->values;
+    case KS_BLOCK_DENSE: return is_there(b);
+    case KS_BLOCK_DIA: return diagonal && is_there(b);
     case KS_BLOCK_COO:
-    case KS_BLOCK_CSR: return !diagonal && valid_indices(n, b);
+    case KS_BLOCK_CSR: return !diagonal && b->count >= 0 && is_there(b) && valid_indices(n, b);
     }
     return 0;
+}
+
+/* Format and count in one number. */
+static int64_t shape_of(const ks_general_block *b) { return (is_sparse(b) ? 4 * (int64_t)b->count : 0) + b->format; }
+
+void ks_gb_shapes(int64_t N, const ks_general_matrix *matrix, int64_t *shapes)
+{
+    for (int64_t j = 0; j < 3 * N - 2; ++j) shapes[j] = shape_of(ks_gb_block(N, matrix, j));
+}
+
+int ks_gb_fits(int64_t N, const ks_general_matrix *matrix, const int64_t *shapes)
+{
+    if (!matrix || !matrix->D || (N > 1 && (!matrix->L || !matrix->U))) return 0;
+    for (int64_t j = 0; j < 3 * N - 2; ++j) {
+        const ks_general_block *b = ks_gb_block(N, matrix, j);
+        if ((int)b->format < 0 || b->format > KS_BLOCK_CSR || shape_of(b) != shapes[j] || !is_there(b)) return 0;
+    }
+    return 1;
 }
 
 int ks_gb_valid_matrix(int64_t N, int n, const ks_general_matrix *matrix)

@@ -19,7 +19,8 @@ struct ks_general_plan {
     int64_t numbers;             /* in the factor, before the kinds or pivots                   */
     int rank, reversed;          /* low-rank LU: columns of E, and whether it begins at the end */
     ks_gpu *gpu;                 /* the device that it runs on, or NULL                         */
-    int64_t offset[];            /* but for dense elimination: N + 1, of the diagonal blocks' factors */
+    int64_t *shapes;             /* of the blocks that were planned for, see ks_gb_shapes()     */
+    int64_t offset[];            /* but for dense elimination: N + 1, of the diagonal blocks' factors; the shapes */
 };
 
 /** Whether blocks are eliminated as dense ones; all other methods factor the diagonal blocks as they are. */
@@ -148,6 +149,18 @@ void ks_gb_columns(int n, const ks_general_block *block, double *columns);
 
 /** Whether a matrix is what <kalscan/general.h> asks for. */
 int ks_gb_valid_matrix(int64_t N, int n, const ks_general_matrix *matrix);
+
+/** Block j of its 3 N - 2: those of D, of L, of U. */
+static inline const ks_general_block *ks_gb_block(int64_t N, const ks_general_matrix *matrix, int64_t j)
+{
+    return j < N ? &matrix->D[j] : j < 2 * N - 1 ? &matrix->L[j - N] : &matrix->U[j - (2 * N - 1)];
+}
+
+/** A number for the format and the count of each block, 3 N - 2 of them. */
+void ks_gb_shapes(int64_t N, const ks_general_matrix *matrix, int64_t *shapes);
+
+/** Whether all blocks are there and of these shapes. Their indices are taken for those that were planned for. */
+int ks_gb_fits(int64_t N, const ks_general_matrix *matrix, const int64_t *shapes);
 
 /** A bounded number of steps of an iterative method, from zero, on b (N n; NULL: numbers between
  *  -1 and 1 that look random): fills end, iterations and relative_residual. */

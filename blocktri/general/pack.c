@@ -264,12 +264,18 @@ static int valid_triples(const ks_general_triples *t, int64_t N, int n)
     return 1;
 }
 
+/* Dense blocks or triples, not both. */
+static int valid_side(const void *dense, const ks_general_triples *triples, int64_t N, int n)
+{
+    return dense ? triples->count == 0 : valid_triples(triples, N, n);
+}
+
 static int valid_source(const ks_general_source *s, int64_t N, int n)
 {
     if (!s || s->size != sizeof *s || (!s->D.data && !s->D_dia) || (s->D.data && s->D_dia))
         return 0;
-    if (N > 1 && !s->L.data && !valid_triples(&s->L_triples, N, n)) return 0;
-    return N == 1 || s->symmetric || s->U.data || valid_triples(&s->U_triples, N, n);
+    return N == 1 || (valid_side(s->L.data, &s->L_triples, N, n) &&
+                      (s->symmetric || valid_side(s->U.data, &s->U_triples, N, n)));
 }
 
 /* Sizes whose blocks can be addressed, with room for three of each and their indices. */
@@ -280,12 +286,17 @@ static int addressable(int64_t N, int n, const ks_general_source *s)
     return block <= most && N <= most / block;
 }
 
+static int valid_stride(ks_const_blocks blocks, int64_t count, int64_t size)
+{
+    return !blocks.data || count < 2 ||
+           ((blocks.stride == 0 || blocks.stride >= size) && ks_within_reach(count, blocks.stride, 1, 0, size));
+}
+
 static int valid_strides(const ks_general_source *s, int64_t N, int n)
 {
     const int64_t size = (int64_t)n * n;
-    return (!s->D.data || ks_within_reach(N, s->D.stride, 1, 0, size)) &&
-           (!s->L.data || ks_within_reach(N - 1, s->L.stride, 1, 0, size)) &&
-           (s->symmetric || !s->U.data || ks_within_reach(N - 1, s->U.stride, 1, 0, size));
+    return valid_stride(s->D, N, size) && valid_stride(s->L, N - 1, size) &&
+           (s->symmetric || valid_stride(s->U, N - 1, size));
 }
 
 /* Entries of both sides, and a buffer to sort them in. */

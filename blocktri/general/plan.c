@@ -130,8 +130,11 @@ static ks_status create(ks_general_plan **out, ks_context *context, int64_t N, i
     const ks_gb_kernels *kernels = ks_gb_kernels_of(options->tier);
     if (!kernels) return KS_EUNAVAILABLE;
     const size_t offsets = ks_gb_dense(options->method) ? 0 : (size_t)N + 1;
-    ks_general_plan *plan = ks_allocate(context, sizeof *plan + offsets * sizeof *plan->offset);
+    const size_t shapes = 3 * (size_t)N - 2;
+    ks_general_plan *plan = ks_allocate(context, sizeof *plan + (offsets + shapes) * sizeof *plan->offset);
     if (!plan) return KS_ENOMEM;
+    plan->shapes = plan->offset + offsets;
+    ks_gb_shapes(N, matrix, plan->shapes);
     plan->context = context;
     plan->N = N;
     plan->n = n;

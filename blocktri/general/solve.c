@@ -19,7 +19,7 @@ static int valid_memory(const void *memory)
 
 static int valid_matrix(const ks_general_plan *plan, const ks_general_matrix *m)
 {
-    return plan && m && m->D && (plan->N == 1 || (m->L && m->U));
+    return plan && ks_gb_fits(plan->N, m, plan->shapes);
 }
 
 /* What follows the numbers of a factor: kinds of the blocks, or pivots. */
@@ -55,26 +55,19 @@ static int is_symmetric(ks_gb_run *run)
     return 1;
 }
 
-static int formats_fit(const ks_general_plan *plan, const ks_general_matrix *matrix)
+static int rank_fits(const ks_general_plan *plan, const ks_general_matrix *matrix)
 {
-    if (ks_gb_dense(plan->options.method)) return 1;
-    if (plan->options.method == KS_LOW_RANK_LU) {
-        int reversed;
-        const int rank = ks_gb_rank(plan->N, plan->n, matrix, &reversed);
-        if (rank > plan->rank || reversed != plan->reversed) return 0;
-    }
-    for (int64_t j = 0; j < plan->N; ++j)
-        if (plan->offset[j + 1] - plan->offset[j] !=
-            ks_gb_diagonal_numbers(plan->options.block_solver, plan->n, matrix->D[j].format))
-            return 0;
-    return 1;
+    int reversed;
+    if (plan->options.method != KS_LOW_RANK_LU) return 1;
+    const int rank = ks_gb_rank(plan->N, plan->n, matrix, &reversed);
+    return rank <= plan->rank && reversed == plan->reversed;
 }
 
 static ks_status factorize(const ks_general_plan *plan, const ks_general_matrix *matrix,
                            void *factor, void *work, ks_general_report *report)
 {
     if (!valid_matrix(plan, matrix) || !valid_memory(factor) || !valid_memory(work) ||
-        !formats_fit(plan, matrix))
+        !rank_fits(plan, matrix))
         return KS_EINVAL;
     ks_carver carver = ks_carver_at(work);
     ks_gb_run run = start(plan, matrix, factor, &carver);
@@ -233,10 +226,21 @@ static ks_status iterate(ks_gb_run *run, const void *factor, ks_general_report *
     return KS_ENOTCONVERGED;
 }
 
+/* Of what is no number there is no solution. */
+static ks_status refuse(ks_gb_run *run, ks_general_report *report)
+{
+    report->end = ks_gb_direct(run->plan->options.method) ? KS_END_NONE : KS_END_DIVERGED;
+    report->residual = run->norm_b;
+    report->relative_residual = report->backward_error = (double)NAN;
+    run->exponent = 0;
+    return KS_ENONFINITE;
+}
+
 /* The right-hand side in run->b. */
 static ks_status solve_one(ks_gb_run *run, const void *factor, ks_general_report *report)
 {
     const int direct = ks_gb_direct(run->plan->options.method);
+    if (!isfinite(run->norm_b)) return refuse(run, report);
     if (!(run->norm_b == 0)) return direct ? solve_directly(run, factor, report) : iterate(run, factor, report);
     ks_gb_zero(run, run->x);
     report->end = direct ? KS_END_NONE : KS_END_CONVERGED;

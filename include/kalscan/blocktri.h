@@ -43,13 +43,14 @@
 
 KS_BEGIN_DECLS
 
-/** Blocks that are read. stride 0: the same block everywhere. */
+/** Blocks that are read. stride 0: the same block everywhere; another one that is less than a block is KS_EINVAL.
+ *  That of one block alone is not looked at, here and below. */
 typedef struct ks_const_blocks {
     const void *data;
     int64_t stride;
 } ks_const_blocks;
 
-/** Blocks that are written; they do not overlap. */
+/** Blocks that are written; they do not overlap: a stride that is less than a block is KS_EINVAL. */
 typedef struct ks_blocks {
     void *data;
     int64_t stride;
@@ -118,7 +119,7 @@ KS_API void ks_blocktri_plan_destroy(ks_blocktri_plan *plan);
 KS_API ks_blocktri_order ks_blocktri_plan_order(const ks_blocktri_plan *plan);
 
 /** Chains of blocks that are eliminated at once in the first round: 2 for twisted, the segments
- *  of partition, and so on. 0 if plan is NULL. */
+ *  of partition, and so on, fewer where N is small, at least 1. 0 if plan is NULL. */
 KS_API int64_t ks_blocktri_plan_segments(const ks_blocktri_plan *plan);
 
 /** Workers that the plan takes, the caller included: 1 for sequential, at most 2 for twisted, and never
@@ -128,7 +129,8 @@ KS_API int ks_blocktri_plan_threads(const ks_blocktri_plan *plan);
 /** Bytes that a factor needs beside D and L, a multiple of 64; 0 for sequential and twisted, and if plan is NULL. */
 KS_API size_t ks_blocktri_fill_bytes(const ks_blocktri_plan *plan);
 
-/** Bytes of workspace, a multiple of 64 and aligned to it, for everything but the inverse. 0 if plan is NULL. */
+/** Bytes of workspace, a multiple of 64 and aligned to it, for everything but the inverse. Every plan takes some:
+ *  `work` is never NULL. 0 if plan is NULL. */
 KS_API size_t ks_blocktri_workspace_bytes(const ks_blocktri_plan *plan);
 
 /** Bytes of workspace, a multiple of 64 and aligned to it, for ks_blocktri_inverse_blocks(). 0 if plan is NULL. */
@@ -142,8 +144,8 @@ KS_API KS_MUST_CHECK ks_status ks_blocktri_factorize(const ks_blocktri_plan *pla
                                                      const ks_blocktri_factor *factor, void *work,
                                                      ks_blocktri_info *info);
 
-/** Solve A x = b for nrhs >= 1 right-hand sides: b and x have N blocks (n, nrhs). x may be b. Nothing looks for NaN
- *  or Inf in b: they go into x, and ks_blocktri_residual() tells.
+/** Solve A x = b for nrhs >= 1 right-hand sides: b and x have N blocks (n, nrhs). x may be b, with the same stride.
+ *  Nothing looks for NaN or Inf in b: they go into x with KS_OK, and ks_blocktri_residual() tells.
  *  Errors: KS_EINVAL. */
 KS_API KS_MUST_CHECK ks_status ks_blocktri_solve(const ks_blocktri_plan *plan,
                                                  const ks_blocktri_factor *factor, int nrhs,
@@ -171,7 +173,8 @@ typedef struct ks_blocktri_norms {
     double matrix;          /**< Frobenius                                               */
 } ks_blocktri_norms;
 
-/** Norms of A x - b, accumulated in double, of a matrix that has not been factored in place.
+/** Norms of A x - b, accumulated in double, of a matrix that has not been factored in place; also where squares
+ *  of the numbers leave the range of doubles. NaN or Inf where x, b or the matrix is not finite.
  *  Errors: KS_EINVAL. */
 KS_API KS_MUST_CHECK ks_status ks_blocktri_residual(const ks_blocktri_plan *plan,
                                                     const ks_blocktri_matrix *matrix, int nrhs,

@@ -38,8 +38,8 @@ KS_BEGIN_DECLS
 /** Blocks in device memory that are read. A stride of 0: the same everywhere. */
 typedef struct ks_cuda_const_blocks {
     const void *data;
-    int64_t stride;        /**< from block to block                                             */
-    int64_t system_stride; /**< from system to system; not used where there is one              */
+    int64_t stride;        /**< from block to block; not looked at where there is one           */
+    int64_t system_stride; /**< from system to system; not looked at where there is one         */
 } ks_cuda_const_blocks;
 
 /** Blocks in device memory that are written; they do not overlap. */
@@ -141,7 +141,7 @@ KS_API KS_MUST_CHECK ks_status ks_blocktri_cuda_factorize(ks_blocktri_cuda_plan 
                                                           ks_cuda_const_blocks L, void *stream);
 
 /** Solve with the factor that the plan holds, for nrhs >= 1 right-hand sides: b and x have N blocks
- *  (n, nrhs) in each system. x may be b, with the same strides.
+ *  (n, nrhs) in each system. x may be b, with the same strides. Nothing looks for NaN or Inf in b: they go into x.
  *  Errors: KS_EINVAL (also without a factor), KS_ENOMEM, KS_EDEVICE. */
 KS_API KS_MUST_CHECK ks_status ks_blocktri_cuda_solve(ks_blocktri_cuda_plan *plan, int nrhs,
                                                       ks_cuda_const_blocks b, ks_cuda_blocks x,

@@ -118,9 +118,9 @@ typedef struct ks_general_triples {
     const double *value;
 } ks_general_triples;
 
-/** What to pack. D: either dense blocks or DIA. L and U: dense blocks, or triples where `data` is
- *  NULL; with neither, data NULL and a count of 0, zero. symmetric: U is not read, U[i] = L[i]', and of D the lower
- *  triangles are read. */
+/** What to pack. D: either dense blocks or DIA. L and U: either dense blocks, or triples where `data` is
+ *  NULL; with neither, data NULL and a count of 0, zero. Both are KS_EINVAL. symmetric: U and U_triples are not read,
+ *  U[i] = L[i]', and of D the lower triangles are read. */
 typedef struct ks_general_source {
     size_t size;           /**< sizeof(ks_general_source)                    */
     ks_const_blocks D;     /**< N dense blocks, or data NULL and D_dia       */
@@ -139,7 +139,8 @@ typedef struct ks_general_packed ks_general_packed;
 /** Store a matrix compactly: diagonal blocks as DIA where they are tridiagonal, otherwise dense;
  *  other blocks as dense, COO or CSR, whichever takes the fewest bytes for their non-zeros. On
  *  success *out is the caller's: free it with ks_general_packed_destroy().
- *  Errors: KS_EINVAL (also a triple that lies outside of its block), KS_ENOMEM. */
+ *  Errors: KS_EINVAL (also a triple that lies outside of its block, and a stride that is less than a block and not 0),
+ *  KS_ENOMEM. */
 KS_API KS_MUST_CHECK ks_status ks_general_pack(ks_general_packed **out, ks_context *context,
                                                int64_t N, int n, const ks_general_source *source);
 
@@ -178,7 +179,7 @@ typedef struct ks_general_options {
                               /**< none; KS_RELAXATION_ESTIMATE: successive over-relaxation with */
                               /**< an estimated parameter (block-jacobi: none, since no value    */
                               /**< beats 1 where the spectrum is symmetric about 0)             */
-    int restart;              /**< GMRES: dimension of a cycle, at least 1; 30                  */
+    int restart;              /**< GMRES: dimension of a cycle, 1 to 10000; 30                  */
     int any_matrix;           /**< non-zero: CG runs on a matrix that is not symmetric, for     */
                               /**< comparisons; nothing promises that it converges              */
     ks_const_blocks sample;   /**< `auto`: a right-hand side like those to come, N blocks        */
@@ -272,7 +273,8 @@ KS_API double ks_general_plan_relaxation(const ks_general_plan *plan);
 /** Bytes that a factor takes, a multiple of 64 and aligned to it. 0 if plan is NULL. */
 KS_API size_t ks_general_factor_bytes(const ks_general_plan *plan);
 
-/** Bytes of workspace, a multiple of 64 and aligned to it. 0 if plan is NULL. */
+/** Bytes of workspace, a multiple of 64 and aligned to it. Every plan takes some: neither `work` nor `factor` is ever
+ *  NULL. 0 if plan is NULL. */
 KS_API size_t ks_general_workspace_bytes(const ks_general_plan *plan);
 
 /** Bytes that one iteration must read and write at the least: matrix, factors and vectors, once
@@ -282,8 +284,9 @@ KS_API size_t ks_general_iteration_bytes(const ks_general_plan *plan,
                                          const ks_general_matrix *matrix);
 
 /** Factor the diagonal blocks, or the whole matrix for the direct methods. The matrix has the
- *  formats and, in COO and CSR, the indices that were planned for. report may be NULL.
- *  Errors: KS_EINVAL, KS_ESINGULAR (the block, and for direct methods the Schur complement in its
+ *  formats and, in COO and CSR, the counts and indices that were planned for. report may be NULL.
+ *  Errors: KS_EINVAL (also another format or count, here and below, and an array of a block that is not there; indices
+ *  are not looked at again), KS_ESINGULAR (the block, and for direct methods the Schur complement in its
  *  place, has a zero pivot or numbers that are not finite; named in the report), KS_EREFUSED (CG
  *  on a matrix that is not symmetric, unless any_matrix). */
 KS_API KS_MUST_CHECK ks_status ks_general_factorize(const ks_general_plan *plan,
@@ -297,7 +300,8 @@ KS_API KS_MUST_CHECK ks_status ks_general_factorize(const ks_general_plan *plan,
  *  its memory is given back at the end.
  *  Errors: KS_EINVAL, KS_ENOTCONVERGED (report.end says why; of a direct method that its backward error stays above
  *  1e-10: its pivots, which are within blocks, have lost too much), KS_ENONFINITE (a direct method's
- *  solution, or one in the unit of b, is not finite); on a device KS_ENOMEM, KS_EREFUSED (2^31 rows or entries), KS_EDEVICE. */
+ *  solution, or one in the unit of b, is not finite; of every method, NaN or Inf in b: report.end is KS_END_DIVERGED of
+ *  an iterative one); on a device KS_ENOMEM, KS_EREFUSED (2^31 rows or entries), KS_EDEVICE. */
 KS_API KS_MUST_CHECK ks_status ks_general_solve(const ks_general_plan *plan,
                                                 const ks_general_matrix *matrix,
                                                 const void *factor, int nrhs, ks_const_blocks b,

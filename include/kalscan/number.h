@@ -9,8 +9,8 @@ KS_BEGIN_DECLS
 /** Numbers that are computed with, and those of what a plan reads and writes: KS_F64 double, KS_F32 float.
  *  KS_MIXED, of <kalscan/smooth.h> alone: covariances and gains in float, means in double, so that a mean
  *  that is large against its standard deviation keeps its digits: by KS_METHOD_SEQUENTIAL on the CPU, and
- *  by KS_SCAN_CHUNKED on a device. Model and y are double then, and of the outputs means and innovations;
- *  covariances, variances and innovation_cov are float. */
+ *  by KS_SCAN_CHUNKED on a device. Model and y are double then, and of the outputs means, innovation and
+ *  innovation_std; covariances, variances and innovation_cov are float. */
 typedef enum ks_precision { KS_F64 = 0, KS_F32 = 1, KS_MIXED = 2 } ks_precision;
 
 /** Instruction-set tier of the arithmetic. Results of different tiers differ by rounding. */

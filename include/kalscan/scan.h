@@ -79,7 +79,7 @@ typedef struct ks_scan_options {
     size_t size;                 /**< sizeof(ks_scan_options)                                   */
     ks_scan_algorithm algorithm;
     ks_direction direction;
-    int64_t threshold;           /**< KS_SCAN_SENGUPTA: SF's N, at least 1                       */
+    int64_t threshold;           /**< KS_SCAN_SENGUPTA: SF's N, at least 1; otherwise not used  */
     int64_t chunks;              /**< KS_SCAN_CHUNKED: at most so many chunks, all equally long */
                                  /**< but the one that the scan meets last; 0: chosen from T    */
                                  /**< alone, about sqrt(T) and at most 256                      */
@@ -103,7 +103,7 @@ typedef struct ks_scan_plan ks_scan_plan;
 /** Plan a scan of `length` elements, from 1 to 2^61 - 1. On success *out is the caller's: free it with
  *  ks_scan_plan_destroy(); on failure it is NULL. context NULL: the C library's allocator, one
  *  thread. The context must outlive the plan. options NULL means KS_SCAN_OPTIONS_INIT.
- *  Errors: KS_EINVAL, KS_ENOMEM. */
+ *  Errors: KS_EINVAL (a negative option, too, whatever the algorithm), KS_ENOMEM. */
 KS_API KS_MUST_CHECK ks_status ks_scan_plan_create(ks_scan_plan **out, ks_context *context,
                                                    int64_t length,
                                                    const ks_scan_options *options);
@@ -120,8 +120,8 @@ KS_API size_t ks_scan_workspace_bytes(const ks_scan_plan *plan, const ks_operato
 
 /** Run the plan in place on `elements` (length elements, or ks_scan_plan_stats().chunks where the
  *  operator has absorb and rerun and the algorithm is KS_SCAN_CHUNKED). `work` holds
- *  ks_scan_workspace_bytes() bytes, aligned to 64. A plan is immutable: many threads may run
- *  one plan, each with elements and workspace of its own.
+ *  ks_scan_workspace_bytes() bytes, aligned to 64, and may be NULL where that is 0. A plan is immutable: many
+ *  threads may run one plan, each with elements and workspace of its own.
  *  Errors: KS_EINVAL; KS_ENOTPD when the operator reported a failure. On error the elements hold
  *  no meaningful values. */
 KS_API KS_MUST_CHECK ks_status ks_scan_run(const ks_scan_plan *plan, const ks_operator *op,

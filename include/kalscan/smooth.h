@@ -7,6 +7,10 @@
  * (KS_PRIOR_X1). A NaN in y is a missing entry: its row leaves H and d, its row and column leave
  * R; these must be finite all the same. Q, R and P0 may be singular. B independent series run in one call.
  *
+ * Forecasts: rows of NaN behind the last observation make estimates of steps to come, and <kalscan/signal.h> the
+ * observed quantity of them; the model must be given for these steps, too. The shorter series of a batch are padded
+ * with such rows: their estimates up to there and their log-likelihood are the same, to round-off.
+ *
  * Usage: make a plan once, run it many times, destroy it. In real time: a filter's plan of one step, run at
  * each observation under KS_PRIOR_X0, with filtered_mean and filtered_cov of the run before as m0 and P0.
  *
@@ -22,7 +26,10 @@
  *
  * Threads: a plan is immutable: any number of threads may run one, each with workspace and outputs of its own. A run
  * allocates nothing and keeps no pointer. For one method, option set, binary and instruction-set tier the results
- * are the same bits for any number of threads. OpenBLAS, which serves large states, should be set to one thread. */
+ * are the same bits for any number of threads. OpenBLAS, which serves large states, should be set to one thread.
+ *
+ * Floating-point environment: the default one is expected, rounding to nearest, exceptions not trapped; a run may leave
+ * flags of exceptions set. */
 #ifndef KALSCAN_SMOOTH_H
 #define KALSCAN_SMOOTH_H
 
@@ -94,17 +101,18 @@ typedef enum ks_steady_state {
 KS_API const char *ks_steady_state_name(ks_steady_state steady_state);
 
 /** An input array, borrowed and read-only. Strides count elements. A stride is 0, the same block at every step or for
- *  every series, or at least the size of a block; m0 and P0 have no steps and use their series stride alone. A negative
- *  stride, another one that is less than a block, and an array that does not end within PTRDIFF_MAX bytes are
- *  KS_EINVAL. data NULL: absent (u, d: zero). */
+ *  every series, or at least the size of a block; m0 and P0 have no steps and use their series stride alone. A stride
+ *  that is less than a block and not 0, and an array that does not end within PTRDIFF_MAX bytes are KS_EINVAL. Strides
+ *  that are not used, of a single step or series, are not looked at. data NULL: absent (u, d: zero). */
 typedef struct ks_view {
     const void *data;
     int64_t step_stride, series_stride;
 } ks_view;
 
 /** An output array, the caller's. Strides count elements, those of loglik and loglik_terms doubles whatever the
- *  precision. Where there are several steps, or series, that stride is at least the size of a block, never 0; loglik,
- *  prior_mean and prior_cov have no steps and use their series stride alone. data NULL: none of the plan's outputs. */
+ *  precision. Where there are several steps, or series, that stride is at least the size of a block, never 0; otherwise
+ *  it is not looked at. loglik, prior_mean and prior_cov have no steps and use their series stride alone. data NULL:
+ *  none of the plan's outputs. */
 typedef struct ks_out {
     void *data;
     int64_t step_stride, series_stride;
@@ -196,11 +204,11 @@ typedef struct ks_smooth_options {
                             /**< KS_JOB_SMOOTH; a filter must set its own (predicted, filtered,  */
                             /**< innovations, loglik)                                            */
     ks_scan_algorithm scan; /**< scan methods                                                    */
-    int64_t scan_threshold; /**< KS_SCAN_SENGUPTA: N                                             */
+    int64_t scan_threshold; /**< KS_SCAN_SENGUPTA: N, at least 1; otherwise not used             */
     int threads;            /**< at most so many workers of the context; 0: all of them          */
     ks_tier tier;
     /** Called now and then, on the thread that runs the plan, with units of work, of which only the ratio means
-     *  anything; non-zero stops with KS_ECANCELED. */
+     *  anything, and in the floating-point mode of the call; non-zero stops with KS_ECANCELED. */
     int (*progress)(void *user, int64_t done, int64_t total);
     void *progress_user;
     ks_blocktri_order order; /**< KS_METHOD_BLOCKTRI: in which order it eliminates the steps     */
@@ -309,12 +317,15 @@ KS_API ks_method ks_smooth_plan_method(const ks_smooth_plan *plan);
 KS_API ks_backend ks_smooth_plan_backend(const ks_smooth_plan *plan);
 
 /** Why a plan with KS_BACKEND_AUTO runs on the CPU: the status that the device gave, KS_EINVAL where
- *  the method, or its order, has no form for the device, KS_OK where it runs there or tries to, and if plan is NULL. */
+ *  the method, or its order, has no form for the device, KS_OK where it runs there or tries to, and if plan is NULL. Of
+ *  KS_METHOD_AUTO, which takes a method of the CPU where that is through soon, KS_ENODEV where no device can be (no
+ *  driver is installed, or the back end is not built in), otherwise KS_EINVAL: none is opened to find out. */
 KS_API ks_status ks_smooth_plan_declined(const ks_smooth_plan *plan);
 
 /** Bytes of device memory that such a plan takes at least (long series go there in parts with
  *  KS_SCAN_CHUNKED), device or none; 0 where it would not run on one, SIZE_MAX where they do not fit a
- *  size_t. Of two devices the larger share, of one that is both their sum. */
+ *  size_t, and where a size is below 1 or an option is not valid. Of two devices the larger share, of one that is both
+ *  their sum. options NULL means KS_SMOOTH_OPTIONS_INIT. */
 KS_API size_t ks_smooth_device_bytes(int64_t T, int64_t B, int nx, int ny,
                                      const ks_smooth_options *options);
 
@@ -327,8 +338,8 @@ KS_API ks_blocktri_order ks_smooth_plan_order(const ks_smooth_plan *plan);
 KS_API int ks_smooth_plan_threads(const ks_smooth_plan *plan);
 
 /** What a run of the plan with such a model begins with, of which only strides are looked at: method, scan, order, backend and
- *  threads go to `info`. Where the method is left to the library the run may go on with another one, which its own ks_info
- *  tells. KS_EINVAL if plan or model is NULL or a size is wrong. */
+ *  threads go to `info`, which may be NULL. Where the method is left to the library the run may go on with another one,
+ *  which its own ks_info tells. KS_EINVAL if plan or model is NULL or a size is wrong. */
 KS_API ks_status ks_smooth_plan_begins(const ks_smooth_plan *plan, const ks_model *model, ks_info *info);
 
 /** Bytes of workspace that one run needs, a multiple of 64 and aligned to it. 0 if plan is NULL. */
@@ -354,8 +365,9 @@ KS_API KS_MUST_CHECK ks_status ks_model_check(const ks_smooth_plan *plan, const 
                                               double asymmetry, double indefinite, ks_info *info);
 
 /** Check `count` contiguous (n, n) covariances as ks_model_check() does and replace each by its
- *  symmetric part. On failure info->step is the index of the block; those before it are replaced already.
- *  Errors: KS_EINVAL, KS_ENOMEM, KS_EMODEL. */
+ *  symmetric part. On failure info->step is the index of the block; those before it are replaced already. A count of 0
+ *  is KS_OK, and `blocks` may be NULL then. precision is that of the blocks: KS_F32, or KS_F64, also for KS_MIXED.
+ *  Errors: KS_EINVAL (also KS_MIXED, and blocks that do not end within PTRDIFF_MAX bytes), KS_ENOMEM, KS_EMODEL. */
 KS_API KS_MUST_CHECK ks_status ks_covariance_symmetrize(ks_precision precision, int n,
                                                         int64_t count, void *blocks,
                                                         double asymmetry, double indefinite,

@@ -64,8 +64,8 @@ static ks_status put_out(ks_scan_device *d, ks_out to, size_t number, int64_t b,
 {
     const int64_t at = b * to.series_stride + first * to.step_stride;
     if (!from.base || !to.data) return KS_OK;
-    const ks_gpu_rows rows = { (char *)to.data + at * (int64_t)number, to.step_stride * (int64_t)number,
-                               count, (size_t)from.stride };
+    const int64_t stride = count > 1 ? to.step_stride * (int64_t)number : 0;
+    const ks_gpu_rows rows = { (char *)to.data + at * (int64_t)number, stride, count, (size_t)from.stride };
     return ks_gpu_stage_out(&d->stage, &rows, from.base);
 }
 

@@ -95,12 +95,12 @@ static ks_sink sink_of(ks_blocks blocks)
     return sink;
 }
 
-/** Blocks in an output, or in memory of one's own. */
-static ks_blocks blocks_of(double *own, ks_out out, int64_t b, int64_t size)
+/** Blocks in an output, or in memory of one's own. The stride of a single step may be anything. */
+static ks_blocks blocks_of(const ks_smooth_plan *plan, double *own, ks_out out, int64_t b, int64_t size)
 {
     const ks_blocks here = { own, size };
     if (own || !out.data) return here;
-    return (ks_blocks){ (double *)out.data + b * out.series_stride, out.step_stride };
+    return (ks_blocks){ (double *)out.data + b * out.series_stride, plan->T > 1 ? out.step_stride : size };
 }
 
 static void open_series(ks_map_method *m, int64_t b)
@@ -111,9 +111,9 @@ static void open_series(ks_map_method *m, int64_t b)
     ks_series_of(m->run, b, &m->rows.a.series);
     const ks_series *s = &m->rows.a.series;
     m->D.stride = m->L.stride = size;
-    m->x = blocks_of(m->own_x, out->smoothed_mean, b, n);
-    m->S = blocks_of(m->own_S, out->smoothed_cov, b, size);
-    m->lag = blocks_of(m->own_lag, out->lag_one_cov, b, size);
+    m->x = blocks_of(plan, m->own_x, out->smoothed_mean, b, n);
+    m->S = blocks_of(plan, m->own_S, out->smoothed_cov, b, size);
+    m->lag = blocks_of(plan, m->own_lag, out->lag_one_cov, b, size);
     /* Row 0 of the output is not the system's. */
     if (!m->own_lag && m->lag.data) m->lag.data = (double *)m->lag.data + m->lag.stride;
     const ks_blocks z = { m->z, n * probes_of(plan) };

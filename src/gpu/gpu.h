@@ -92,6 +92,10 @@ struct ks_gpu {
  *  back end is not built in), KS_EUNAVAILABLE (it or its driver is older than what was compiled for). */
 KS_MUST_CHECK ks_status ks_gpu_open(ks_gpu **out, ks_context *context, int number);
 
+/** Whether device `number` is not there for sure, which is known at once: the back end is not built in, or no driver is
+ *  installed. 0 says nothing; to open a device, and so to be sure, takes some tenths of a second. */
+int ks_gpu_absent(int number);
+
 /** Close it; what was made with it is gone already. NULL is allowed. */
 static inline void ks_gpu_close(ks_gpu *gpu)
 {

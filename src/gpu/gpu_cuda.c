@@ -412,3 +412,12 @@ ks_status ks_gpu_open(ks_gpu **out, ks_context *context, int number)
     *out = &d->gpu;
     return KS_OK;
 }
+
+int ks_gpu_absent(int number)
+{
+    (void)number;
+    ks_cuda_driver cu;
+    const ks_status status = ks_cuda_driver_load(&cu);
+    if (cu.handle) dlclose(cu.handle);
+    return status != KS_OK;
+}

@@ -127,6 +127,40 @@ static void test_choice(void **state)
     assert_int_equal(segments_of(6, 4, &o, 8, KS_BLOCKTRI_PARTITION), 3);
     o.order = KS_BLOCKTRI_RECURSIVE_SCHUR;
     assert_int_equal(segments_of(1000, 4, &o, 1, KS_BLOCKTRI_RECURSIVE_SCHUR), 125);
+    for (int order = 1; order < KS_BLOCKTRI_ORDERS; ++order) {
+        o.order = (ks_blocktri_order)order;
+        assert_int_equal(segments_of(1, 4, &o, 8, o.order), 1);
+    }
+}
+
+/* Strides of one block alone are not looked at. */
+static void test_unused_strides(void **state)
+{
+    (void)state;
+    static const int64_t strides[] = { INT64_MIN, -1, 0, 1, INT64_MAX };
+    for (int order = 1; order < KS_BLOCKTRI_ORDERS; ++order)
+        for (size_t i = 0; i < sizeof strides / sizeof *strides; ++i) {
+            bt_system s = bt_system_make(KS_F64, 1, 3, 1, 0, 5);
+            const ks_blocktri_options o = bt_options((ks_blocktri_order)order, KS_F64);
+            bt_solver v = bt_solver_make(&s, &o, 1, 0);
+            double logdet, expected;
+            const ks_blocktri_matrix A = { { s.D, strides[i] }, { NULL, strides[i] } };
+            ks_blocktri_norms norms;
+            assert_int_equal(bt_factorize(&v, &s, NULL), KS_OK);
+            assert_int_equal(ks_blocktri_logdet(v.plan, &v.factor, &expected), KS_OK);
+            v.factor.D.stride = v.factor.L.stride = strides[i];
+            assert_int_equal(ks_blocktri_factorize(v.plan, &A, &v.factor, v.work, NULL), KS_OK);
+            assert_int_equal(ks_blocktri_logdet(v.plan, &v.factor, &logdet), KS_OK);
+            assert_memory_equal(&logdet, &expected, sizeof logdet);
+            const ks_const_blocks b = { s.b, strides[i] }, x = { s.x, strides[i] };
+            assert_int_equal(ks_blocktri_solve(v.plan, &v.factor, 1, b, (ks_blocks){ s.x, strides[i] }, v.work), KS_OK);
+            assert_int_equal(ks_blocktri_residual(v.plan, &A, 1, x, b, &norms), KS_OK);
+            assert_true(norms.residual <= 1e-14 * norms.right_hand_side);
+            assert_int_equal(ks_blocktri_inverse_blocks(v.plan, &v.factor, (ks_blocks){ s.D, strides[i] },
+                                                        (ks_blocks){ NULL, 0 }, v.inverse_work), KS_OK);
+            bt_solver_free(&v);
+            bt_system_free(&s);
+        }
 }
 
 static void test_run_arguments(void **state)
@@ -263,7 +297,7 @@ int main(void)
         cmocka_unit_test(test_plan_arguments), cmocka_unit_test(test_tiers),
         cmocka_unit_test(test_names),          cmocka_unit_test(test_choice),
         cmocka_unit_test(test_run_arguments),  cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_sizes),          cmocka_unit_test(test_unused_strides),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -98,8 +98,50 @@ static void test_units(void **state)
             }
 }
 
+/* A residual that is a part in a thousand of b, in units whose squares leave the range. */
+static void test_norms(void **state)
+{
+    (void)state;
+    static const int units[] = { 0, 500, 660, 1000, -500, -660, -950 };
+    const ks_blocktri_options options = bt_options(KS_BLOCKTRI_SEQUENTIAL, KS_F64);
+    ks_blocktri_norms one = { 0, 0, 0, 0 };
+    for (int of_matrix = 0; of_matrix < 2; ++of_matrix)
+        for (size_t u = 0; u < sizeof units / sizeof *units; ++u) {
+            bt_system s = bt_system_make(KS_F64, N, 3, SIDES, 0, 3);
+            bt_solver v = bt_solver_make(&s, &options, 1, 0);
+            const ks_blocktri_matrix A = bt_matrix(&s);
+            const int on_A = of_matrix ? units[u] : 0, on_x = of_matrix ? 0 : units[u];
+            ks_blocktri_norms norms;
+            assert_int_equal(bt_factorize(&v, &s, NULL), KS_OK);
+            assert_int_equal(ks_blocktri_solve(v.plan, &v.factor, SIDES, bt_b(&s), bt_x(&s), v.work), KS_OK);
+            for (int64_t k = 0; k < N; ++k) {
+                for (int64_t i = 0; i < 9; ++i) {
+                    bt_put(&s, s.D, k * s.stride + i, ldexp(bt_get(&s, s.D, k * s.stride + i), on_A));
+                    if (k + 1 < N) bt_put(&s, s.L, k * s.stride + i, ldexp(bt_get(&s, s.L, k * s.stride + i), on_A));
+                }
+                for (int64_t i = 0; i < 3 * SIDES; ++i) {
+                    const int64_t at = k * s.rhs_stride + i;
+                    bt_put(&s, s.b, at, ldexp(bt_get(&s, s.b, at), units[u]));
+                    bt_put(&s, s.x, at, ldexp(bt_get(&s, s.x, at) * 1.001, on_x));
+                }
+            }
+            assert_int_equal(ks_blocktri_residual(v.plan, &A, SIDES, bt_x_in(&s), bt_b(&s), &norms), KS_OK);
+            if (u == 0) one = norms;
+            const double found[] = { ldexp(norms.residual, -units[u]), ldexp(norms.right_hand_side, -units[u]),
+                                     ldexp(norms.solution, -on_x), ldexp(norms.matrix, -on_A) };
+            const double wanted[] = { one.residual, one.right_hand_side, one.solution, one.matrix };
+            assert_true(one.residual > 0.9e-3 * one.right_hand_side && one.residual < 1.1e-3 * one.right_hand_side);
+            /* By powers of two: but for the residual of denormal products the same digits. */
+            for (int i = 0; i < 4; ++i)
+                if (!(fabs(found[i] - wanted[i]) <= 1e-13 * wanted[i]))
+                    fail_msg("norm %d in units of 2^%d: %.17g, not %.17g", i, units[u], found[i], wanted[i]);
+            bt_solver_free(&v);
+            bt_system_free(&s);
+        }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_units) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_units), cmocka_unit_test(test_norms) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -179,7 +179,8 @@ def wrong_content():
     write("series_mismatch", y=np.zeros((3, T, 1)), F=np.zeros((2, T, NX, NX)))
     write("not_positive", R=[[0.0]], Q=np.zeros((NX, NX)), P0=np.zeros((NX, NX)))
     one = np.eye(2)
-    write("loglik_overflows", F=one, Q=one, H=one, R=one, y=np.ones((2, 2)),
+    write("loglik_overflows", F=one, Q=one, H=one, R=one, y=[[1.0, 1.0], [1.0, 1e160]], P0=one)
+    write("loglik_of_most", F=one, Q=one, H=one, R=one, y=np.ones((2, 2)),
           P0=np.diag([1.0, np.finfo("f8").max]))
     write("vague_twice", F=one, Q=one, H=[[1.0, 0.0], [1.0, 0.0]], R=one, y=np.zeros((3, 2)),
           P0=np.diag([1e14, 1.0]))

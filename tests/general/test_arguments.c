@@ -94,6 +94,9 @@ static void blocks_are_checked(void **state)
         { { KS_BLOCK_DIA, 0, v, NULL, NULL }, { KS_BLOCK_CSR, 2, v, late, good }, 0 },
         { { KS_BLOCK_DIA, 0, v, NULL, NULL }, { KS_BLOCK_CSR, 2, v, few, good }, 0 },
         { { KS_BLOCK_DIA, 0, v, NULL, NULL }, { KS_BLOCK_CSR, 0, NULL, NULL, NULL }, 0 },
+        /* Beyond the last column nothing is read. */
+        { { KS_BLOCK_DIA, 0, v, NULL, NULL }, { KS_BLOCK_CSR, 1 << 20, v, starts, good }, 0 },
+        { { KS_BLOCK_DIA, 0, v, NULL, NULL }, { KS_BLOCK_CSR, 1, v, starts, good }, 0 },
         { { KS_BLOCK_DIA, 0, v, NULL, NULL }, { KS_BLOCK_CSR, 2, v, starts, outside }, 0 },
         { { KS_BLOCK_DIA, 0, v, NULL, NULL }, { (ks_block_format)9, 2, v, starts, good }, 0 },
     };
@@ -109,6 +112,52 @@ static void blocks_are_checked(void **state)
         assert_int_equal(ks_general_plan_create(&plan, NULL, 2, 2, &lower, &options), expected);
         ks_general_plan_destroy(plan);
         assert_int_equal(ks_general_plan_create(&plan, NULL, 2, 2, &upper, &options), expected);
+        ks_general_plan_destroy(plan);
+    }
+}
+
+/* One block is not as it was planned for: no call takes the matrix. */
+static void planned_blocks_are_checked(void **state)
+{
+    (void)state;
+    const double dense[4] = { 4, 0, 0, 4 }, dia[6] = { 0, 0, 4, 4, 0, 0 }, one[2] = { 1, 1 }, b[4] = { 1, 1, 1, 1 };
+    const int32_t at[2] = { 0, 1 }, starts[3] = { 0, 1, 2 };
+    const ks_general_block good[] = { { KS_BLOCK_DENSE, 0, dense, NULL, NULL }, { KS_BLOCK_DIA, 0, dia, NULL, NULL },
+                                      { KS_BLOCK_COO, 2, one, at, at }, { KS_BLOCK_CSR, 2, one, starts, at } };
+    const struct { int place; ks_general_block block; } bad[] = {
+        { 0, { KS_BLOCK_DENSE, 0, NULL, NULL, NULL } }, { 0, { KS_BLOCK_DIA, 0, dia, NULL, NULL } },
+        { 1, { KS_BLOCK_DIA, 0, NULL, NULL, NULL } },   { 1, { KS_BLOCK_DENSE, 0, dense, NULL, NULL } },
+        { 2, { KS_BLOCK_COO, 2, NULL, at, at } },       { 2, { KS_BLOCK_COO, 2, one, NULL, at } },
+        { 2, { KS_BLOCK_COO, 2, one, at, NULL } },      { 2, { KS_BLOCK_COO, 1, one, at, at } },
+        { 2, { KS_BLOCK_COO, -2, one, at, at } },       { 2, { KS_BLOCK_CSR, 2, one, starts, at } },
+        { 2, { KS_BLOCK_DENSE, 0, dense, NULL, NULL } }, { 2, { (ks_block_format)10, 2, one, at, at } },
+        { 3, { KS_BLOCK_CSR, 2, NULL, starts, at } },   { 3, { KS_BLOCK_CSR, 2, one, NULL, at } },
+        { 3, { KS_BLOCK_CSR, 2, one, starts, NULL } },  { 3, { KS_BLOCK_CSR, 3, one, starts, at } },
+    };
+    for (int m = 1; m < KS_GENERAL_METHODS; ++m) {
+        ks_general_block blocks[4];
+        memcpy(blocks, good, sizeof blocks);
+        const ks_general_matrix matrix = { blocks, blocks + 2, blocks + 3 };
+        ks_general_options options = KS_GENERAL_OPTIONS_INIT;
+        ks_general_plan *plan;
+        double x[4], radius;
+        options.method = (ks_general_method)m;
+        assert_int_equal(ks_general_plan_create(&plan, NULL, 2, 2, &matrix, &options), KS_OK);
+        void *factor = general_system_memory(ks_general_factor_bytes(plan));
+        void *work = general_system_memory(ks_general_workspace_bytes(plan));
+        const ks_const_blocks in = { b, 2 };
+        const ks_blocks out = { x, 2 };
+        assert_int_equal(ks_general_factorize(plan, &matrix, factor, work, NULL), KS_OK);
+        for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
+            blocks[bad[i].place] = bad[i].block;
+            assert_int_equal(ks_general_solve(plan, &matrix, factor, 1, in, out, work, NULL), KS_EINVAL);
+            assert_int_equal(ks_general_spectral_radius(plan, &matrix, factor, 4, work, &radius), KS_EINVAL);
+            assert_int_equal(ks_general_factorize(plan, &matrix, factor, work, NULL), KS_EINVAL);
+            blocks[bad[i].place] = good[bad[i].place];
+        }
+        assert_int_equal(ks_general_solve(plan, &matrix, factor, 1, in, out, work, NULL), KS_OK);
+        free(factor);
+        free(work);
         ks_general_plan_destroy(plan);
     }
 }
@@ -202,10 +251,34 @@ static void strides(void **state)
     source.D = source.L = source.U = (ks_const_blocks){ b, 0 };
     ks_const_blocks *const parts[] = { &source.D, &source.L, &source.U };
     for (int i = 0; i < 3; ++i) {
-        parts[i]->stride = INT64_MAX;
-        assert_int_equal(ks_general_pack(&packed, NULL, N, n, &source), KS_EINVAL);
-        parts[i]->stride = 0;
+        static const int64_t wrong[] = { INT64_MAX, n * n - 1, 1, -1, INT64_MIN };
+        for (size_t w = 0; w < sizeof wrong / sizeof *wrong; ++w) {
+            parts[i]->stride = wrong[w];
+            assert_int_equal(ks_general_pack(&packed, NULL, N, n, &source), KS_EINVAL);
+            parts[i]->stride = 0;
+        }
     }
+    /* Of one block it leads nowhere. */
+    double blocks[N * n * n] = { 0 };
+    source.D = source.L = source.U = (ks_const_blocks){ blocks, n * n };
+    for (int i = 0; i < 3; ++i) parts[i]->stride = INT64_MIN;
+    assert_int_equal(ks_general_pack(&packed, NULL, 1, n, &source), KS_OK);
+    ks_general_packed_destroy(packed);
+    source.D.stride = n * n;
+    assert_int_equal(ks_general_pack(&packed, NULL, 2, n, &source), KS_OK);
+    ks_general_packed_destroy(packed);
+    /* Dense blocks and triples of one side. */
+    source.L.stride = source.U.stride = n * n;
+    const int64_t zero = 0;
+    const ks_general_triples both = { 1, &zero, &zero, &zero, blocks }, none = { 0, NULL, NULL, NULL, NULL };
+    source.L_triples = both;
+    assert_int_equal(ks_general_pack(&packed, NULL, N, n, &source), KS_EINVAL);
+    source.L_triples = none;
+    source.U_triples = both;
+    assert_int_equal(ks_general_pack(&packed, NULL, N, n, &source), KS_EINVAL);
+    source.symmetric = 1;
+    assert_int_equal(ks_general_pack(&packed, NULL, N, n, &source), KS_OK);
+    ks_general_packed_destroy(packed);
     general_system_free(&s);
 }
 
@@ -259,6 +332,7 @@ int main(void)
         cmocka_unit_test(names),
         cmocka_unit_test(options_are_checked),
         cmocka_unit_test(blocks_are_checked),
+        cmocka_unit_test(planned_blocks_are_checked),
         cmocka_unit_test(calls_are_checked),
         cmocka_unit_test(strides),
         cmocka_unit_test(memory_that_is_not_there),

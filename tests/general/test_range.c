@@ -147,6 +147,13 @@ static void what_is_no_number_does_not_converge(void **state)
                     for (int i = 0; place == 2 && i < 2 * s.N; ++i) s.b[i] = 0;
                     const ks_status status = general_system_solve(&s, NULL, &options, &report, NULL);
                     assert_true(status == KS_ENOTCONVERGED || status == KS_ENONFINITE || status == KS_ESINGULAR);
+                    if (place == 0) {
+                        const int iterates = stationary(method) || (method >= KS_BICGSTAB && method <= KS_CG);
+                        assert_int_equal(status, KS_ENONFINITE);
+                        assert_int_equal(report.end, iterates ? KS_END_DIVERGED : KS_END_NONE);
+                        assert_int_equal(report.column, 0);
+                        assert_true(isnan(s.x[0])); /* not written */
+                    }
                     if (status != KS_ESINGULAR)
                         assert_true(!isfinite(report.residual) && !isfinite(report.relative_residual) &&
                                     !isfinite(report.backward_error));

@@ -53,6 +53,7 @@ static void long_series_try_a_device(void **state)
     plans(KS_BACKEND_AUTO, 3000000, 1, 1, KS_OK);
     plans(KS_BACKEND_AUTO, 3000000, 0, 0, KS_ENODEV);
     plans(KS_BACKEND_AUTO, 2000000, 1, 0, KS_EINVAL);
+    plans(KS_BACKEND_AUTO, 2000000, 0, 0, KS_ENODEV);
     plans(KS_BACKEND_CPU, 3000000, 1, 0, KS_OK);
 }
 

@@ -316,6 +316,26 @@ static void arguments(void **state)
     end(&j);
 }
 
+/* That of a single block is not looked at. */
+static void strides_of_one_block(void **state)
+{
+    (void)state;
+    for (int n = 3; n <= 40; n += 37)
+        for (int64_t stride = -1; stride <= 1; ++stride) {
+            use_seed(1);
+            job j = begin(KS_F64, 1, n, 1, 2, 1);
+            double logdet[2];
+            j.D.stride = j.L.stride = j.b.stride = j.x.stride = stride;
+            OK(ks_blocktri_cuda_factorize(j.plan, j.D, j.L, NULL));
+            OK(ks_blocktri_cuda_solve(j.plan, 1, j.b, j.x, NULL));
+            wait(&j);
+            OK(ks_blocktri_cuda_logdet(j.plan, logdet, NULL));
+            fetch(&j, j.x.data);
+            judge(&j, logdet);
+            end(&j);
+        }
+}
+
 #ifdef EMULATED
 /* Each allocation on the device fails once: memory, streams, graphs. */
 static void allocations_fail(void **state)
@@ -361,7 +381,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(many_systems_at_once),  cmocka_unit_test(same_bits_each_time),
         cmocka_unit_test(dense_lapack),          cmocka_unit_test(strides_of_zero),
         cmocka_unit_test(failures_are_named),    cmocka_unit_test(arguments),
-        cmocka_unit_test(other_arrays_next_time),
+        cmocka_unit_test(other_arrays_next_time), cmocka_unit_test(strides_of_one_block),
 #ifdef EMULATED
         cmocka_unit_test(allocations_fail),
 #endif

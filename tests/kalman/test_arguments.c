@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
+#include "gpu/gpu.h"
 #include "models.h"
 #include "run_case.h"
 
@@ -84,6 +85,7 @@ static void options_of_plans(void **state)
     WRONG(outputs, 1u << 31);
     WRONG(scan, (ks_scan_algorithm)KS_SCAN_ALGORITHMS);
     WRONG(threads, -1);
+    WRONG(scan_threshold, -1);
     WRONG(tier, (ks_tier)4);
     WRONG(steady_state, (ks_steady_state)3);
     WRONG(steady_state, (ks_steady_state)-1);
@@ -223,11 +225,11 @@ static void models_of_runs(void **state)
             if (v != 4 && v != 5) { /* u and d may be absent */
                 SPOIL_VIEW(const void *, all[v]->data, NULL);
             }
-            SPOIL_VIEW(int64_t, all[v]->step_stride, -1);
             SPOIL_VIEW(int64_t, all[v]->series_stride, -9);
             SPOIL_VIEW(int64_t, all[v]->series_stride, 1);
             if (v < 7) { /* less than a block */
                 SPOIL_VIEW(int64_t, all[v]->step_stride, 1);
+                SPOIL_VIEW(int64_t, all[v]->step_stride, -1);
             }
 #undef SPOIL_VIEW
         }
@@ -361,6 +363,95 @@ static void no_state_before_prior_x1(void **state)
     }
 }
 
+/** The first number of every output. */
+static void first_numbers(const call *c, double numbers[GOLDEN_OUTPUTS])
+{
+    const ks_out *outs = &c->outputs.loglik;
+    for (int o = 0; o < GOLDEN_OUTPUTS; ++o) numbers[o] = outs[o].data ? *(const double *)outs[o].data : 0;
+}
+
+/** Strides of one step, of one series, or of what has no steps, are not looked at: nothing depends on them. */
+static void unused_strides(void **state)
+{
+    (void)state;
+    const int64_t any[] = { INT64_MIN, -1, 1, 2, INT64_MAX };
+    for (int i = 0; i < all_methods_count; ++i)
+        for (size_t k = 0; k < 2 * sizeof any / sizeof any[0]; ++k) {
+            const int one_step = k % 2 == 0;
+            call c;
+            double expected[GOLDEN_OUTPUTS], found[GOLDEN_OUTPUTS];
+            open_call(&c, &all_methods[i], KS_PRIOR_X0, one_step ? 1 : 6);
+            if (!one_step) {
+                const ks_smooth_options o = options_of(&all_methods[i], KS_F64, outputs_made(&all_methods[i]));
+                ks_smooth_plan_destroy(c.plan);
+                assert_int_equal(ks_smooth_plan_create(&c.plan, NULL, 6, 1, 3, 2, &o), KS_OK);
+                free(c.work);
+                c.work = aligned_alloc(64, ks_smooth_workspace_bytes(c.plan));
+                assert_non_null(c.work);
+            }
+            assert_int_equal(run(&c), KS_OK);
+            first_numbers(&c, expected);
+            ks_view *views[] = { &c.model.F, &c.model.Q, &c.model.H, &c.model.R, &c.model.u, &c.model.d, &c.y,
+                                 &c.model.m0, &c.model.P0 };
+            ks_out *outs = &c.outputs.loglik;
+            for (size_t v = 0; v < sizeof views / sizeof views[0]; ++v) {
+                if (one_step || v >= 7) views[v]->step_stride = any[k / 2];
+                if (!one_step) views[v]->series_stride = any[k / 2];
+            }
+            for (int o = 0; o < GOLDEN_OUTPUTS; ++o)
+                if (one_step) outs[o].step_stride = any[k / 2];
+                else outs[o].series_stride = any[k / 2];
+            for (int out_of = 0; out_of <= one_step; ++out_of) {
+                c.model.transition = out_of ? KS_OUT_OF : KS_INTO;
+                const ks_status checked = ks_model_check(c.plan, &c.model, 1e-8, 1e-10, NULL), status = run(&c);
+                first_numbers(&c, found);
+                if (checked || status || memcmp(found, expected, sizeof found) != 0)
+                    fail_msg("%s: strides of one %s, %lld: %s, %s", method_case_name(&all_methods[i]),
+                             one_step ? "step" : "series", (long long)any[k / 2], ks_status_name(checked),
+                             ks_status_name(status));
+            }
+            close_call(&c);
+        }
+}
+
+/** Where the method is left to the library, too, a device that is not there is what the plan was declined by. */
+static void devices_that_are_not_there(void **state)
+{
+    (void)state;
+    ks_smooth_options o = KS_SMOOTH_OPTIONS_INIT;
+    ks_smooth_plan *plan = NULL;
+    const int absent = ks_gpu_absent(0);
+    o.backend = KS_BACKEND_CUDA;
+    if (absent) assert_int_equal(create(5, 1, 2, 1, &o), KS_ENODEV);
+    o.backend = KS_BACKEND_AUTO;
+    assert_int_equal(ks_smooth_plan_create(&plan, NULL, 5, 1, 2, 1, &o), KS_OK);
+    assert_int_equal(ks_smooth_plan_declined(plan), absent ? KS_ENODEV : KS_EINVAL);
+    ks_smooth_plan_destroy(plan);
+    /* A device would not have it either. */
+    o.method = KS_METHOD_SEQUENTIAL;
+    assert_int_equal(ks_smooth_plan_create(&plan, NULL, 5, 1, 2, 1, &o), KS_OK);
+    assert_int_equal(ks_smooth_plan_declined(plan), KS_EINVAL);
+    ks_smooth_plan_destroy(plan);
+}
+
+/** Bytes on a device of what cannot be planned, and of what would be planned without one. */
+static void bytes_of_devices(void **state)
+{
+    (void)state;
+    ks_smooth_options o = KS_SMOOTH_OPTIONS_INIT;
+    assert_int_equal(ks_smooth_device_bytes(5, 1, 2, 1, NULL), 0);
+    assert_int_equal(ks_smooth_device_bytes(5, 1, 2, 1, &o), 0);
+    o.backend = KS_BACKEND_CUDA;
+    const size_t bytes = ks_smooth_device_bytes(5, 1, 2, 1, &o);
+    assert_true(bytes > 0 && bytes < SIZE_MAX);
+    assert_true(ks_smooth_device_bytes(0, 1, 2, 1, &o) == SIZE_MAX);
+    assert_true(ks_smooth_device_bytes(5, -1, 2, 1, &o) == SIZE_MAX);
+    assert_true(ks_smooth_device_bytes(5, 1, 0, 1, &o) == SIZE_MAX);
+    assert_true(ks_smooth_device_bytes(5, 1, 2, 0, &o) == SIZE_MAX);
+    o.threads = -1;
+    assert_true(ks_smooth_device_bytes(5, 1, 2, 1, &o) == SIZE_MAX);
+}
+
 /** With one step and the prior on it there is no transition, and none need be given. */
 static void no_transition_at_all(void **state)
 {
@@ -386,6 +477,8 @@ int main(void)
         cmocka_unit_test(method_that_auto_takes), cmocka_unit_test(models_of_runs),
         cmocka_unit_test(places_of_runs),  cmocka_unit_test(strides_of_runs),
         cmocka_unit_test(no_transition_at_all), cmocka_unit_test(no_state_before_prior_x1),
+        cmocka_unit_test(unused_strides), cmocka_unit_test(devices_that_are_not_there),
+        cmocka_unit_test(bytes_of_devices),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

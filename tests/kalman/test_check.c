@@ -1,5 +1,6 @@
 /* test_check.c -- ks_model_check() and ks_covariance_symmetrize(): each fault is named, limits hold
  * on both sides, and what a run does not read is not read. */
+#include <limits.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -325,6 +326,11 @@ static void arguments_of_checks(void **state)
     assert_int_equal(ks_covariance_symmetrize((ks_precision)7, 2, 1, block, 1, 1, NULL),
                      KS_EINVAL);
     assert_int_equal(ks_covariance_symmetrize(KS_F64, 2, 0, NULL, 1, 1, NULL), KS_OK);
+    assert_int_equal(ks_covariance_symmetrize(KS_F32, INT_MAX, 0, NULL, 1, 1, NULL), KS_OK);
+    assert_int_equal(ks_covariance_symmetrize(KS_MIXED, 2, 0, NULL, 1, 1, NULL), KS_EINVAL);
+    assert_int_equal(ks_covariance_symmetrize(KS_F64, 2, INT64_MAX, block, 1, 1, NULL), KS_EINVAL);
+    assert_int_equal(ks_covariance_symmetrize(KS_F64, 2, PTRDIFF_MAX / 32 + 1, block, 1, 1, NULL), KS_EINVAL);
+    assert_int_equal(ks_covariance_symmetrize(KS_F32, INT_MAX, 1, block, 1, 1, NULL), KS_EINVAL);
     info.size = 1;
     assert_int_equal(ks_covariance_symmetrize(KS_F64, 2, 1, block, 1, 1, &info), KS_EINVAL);
     ks_smooth_plan_destroy(plan);

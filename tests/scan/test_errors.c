@@ -226,8 +226,8 @@ static void bad_plans(void **state)
 {
     (void)state;
     const ks_scan_options good = KS_SCAN_OPTIONS_INIT;
-    ks_scan_options bad[8];
-    for (int i = 0; i < 8; ++i) bad[i] = good;
+    ks_scan_options bad[10];
+    for (int i = 0; i < 10; ++i) bad[i] = good;
     bad[0].size = 0;
     bad[1].algorithm = (ks_scan_algorithm)KS_SCAN_ALGORITHMS;
     bad[2].algorithm = (ks_scan_algorithm)-1;
@@ -238,7 +238,9 @@ static void bad_plans(void **state)
     bad[5].chunks = -1;
     bad[6].threads = -1;
     bad[7].direction = (ks_direction)-1;
-    for (int i = 0; i < 8; ++i) {
+    bad[8].threshold = -1; /* also where the algorithm has no use for it */
+    bad[9].chunks = -1;
+    for (int i = 0; i < 10; ++i) {
         ks_scan_plan *plan = (ks_scan_plan *)&bad;
         assert_int_equal(ks_scan_plan_create(&plan, NULL, 10, &bad[i]), KS_EINVAL);
         assert_null(plan);
@@ -293,6 +295,8 @@ static void bad_runs(void **state)
     affine a[10];
     for (int k = 0; k < 10; ++k) a[k] = affine_at(k);
     assert_int_equal(ks_scan_run(plan, &plain, a, work), KS_OK);
+    assert_int_equal(ks_scan_workspace_bytes(plan, &plain), 0);
+    assert_int_equal(ks_scan_run(plan, &plain, a, NULL), KS_OK);
     ks_scan_plan_destroy(plan);
     free(work);
 }

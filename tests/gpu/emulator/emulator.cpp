@@ -429,6 +429,8 @@ ks_emu_kernel::ks_emu_kernel(const char *module_, const char *name_, void (*run_
     all_kernels = this;
 }
 
+int ks_gpu_absent(int number) { return number >= ks_emulated.devices; }
+
 ks_status ks_gpu_open(ks_gpu **out, ks_context *context, int number)
 {
     if (!out || number < 0) return KS_EINVAL;
