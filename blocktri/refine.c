@@ -29,11 +29,11 @@ typedef struct refine_run {
     void *plan_work;
     double *residual;   /* (N, n, nrhs)                                               */
     float *correction;  /* the same, in units of `unit`                               */
-    double *squares;    /* (N): of the matrix, by rows of blocks                      */
+    double *squares;    /* (N): of S A S, by rows of blocks                           */
     double *vectors;    /* four of n for each worker                                  */
     double *unit;       /* (nrhs): power of two that brings the residual to about one */
-    wide *b_norm, *r_norm, *x_norm; /* (nrhs)                                         */
-    wide matrix_norm;
+    wide *b_norm, *r_norm, *x_norm; /* (nrhs): of S b, S r and S^-1 x                  */
+    double matrix_norm; /* of S A S, no entry of which is far from one                */
     int first;          /* before the first residual, whose pass sums the matrix up   */
 } refine_run;
 
@@ -162,12 +162,12 @@ static void residual_block(const refine_run *run, int64_t k, double *vectors)
                            run->residual + k * n * run->nrhs, vectors);
 }
 
-/* The matrix' squares in the rows of one block: half of what stands beside the diagonal. */
+/* The squares of S A S in the rows of one block: half of what stands beside the diagonal. */
 static void square_block(const refine_run *run, int64_t k)
 {
     const double *D = (const double *)run->matrix->D.data + k * run->matrix->D.stride;
     const double *L = k + 1 < run->plan->N ? (const double *)run->matrix->L.data + k * run->matrix->L.stride : NULL;
-    run->squares[k] = run->kernels->norms(run->plan->n, ldexp(1.0, -run->matrix_norm.e), D, L);
+    run->squares[k] = run->kernels->norms(run->plan->n, run->scale + k * run->plan->n, D, L);
 }
 
 static void residual_blocks(void *arg, int64_t begin, int64_t end, int worker)
@@ -189,63 +189,59 @@ static int exponent_of(double largest)
     return exponent < -1000 ? -1000 : exponent > 1000 ? 1000 : exponent;
 }
 
-/* Of one column of blocks (n, nrhs), whatever its size. */
-static wide column_norm(const refine_run *run, const double *blocks, int64_t stride, int column)
+/* Row `row` of S v, or of S^-1 v where `over`. Norms are those of the scaled system: in the units of the matrix the
+ * largest row would be all that counts. */
+static double scaled(const refine_run *run, int over, int64_t row, double v)
 {
+    return over ? v / run->scale[row] : run->scale[row] * v;
+}
+
+/* Of one column of blocks (n, nrhs), whatever its size. */
+static wide column_norm(const refine_run *run, int over, const double *blocks, int64_t stride, int column)
+{
+    const int64_t n = run->plan->n;
     double largest = 0.0, sum = 0.0;
     for (int64_t k = 0; k < run->plan->N; ++k)
-        for (int64_t i = 0; i < run->plan->n; ++i) {
-            const double v = fabs(blocks[k * stride + i * run->nrhs + column]);
+        for (int64_t i = 0; i < n; ++i) {
+            const double v = fabs(scaled(run, over, k * n + i, blocks[k * stride + i * run->nrhs + column]));
             if (!(v <= largest)) largest = v;
         }
     const int exponent = exponent_of(largest);
     const double factor = ldexp(1.0, -exponent);
     for (int64_t k = 0; k < run->plan->N; ++k)
-        for (int64_t i = 0; i < run->plan->n; ++i) {
-            const double v = factor * blocks[k * stride + i * run->nrhs + column];
+        for (int64_t i = 0; i < n; ++i) {
+            const double v = factor * scaled(run, over, k * n + i, blocks[k * stride + i * run->nrhs + column]);
             sum += v * v;
         }
     return (wide){ sqrt(sum), exponent };
 }
 
 /* Of all columns, in one pass where their squares are ordinary numbers. */
-static void column_norms(const refine_run *run, const double *blocks, int64_t stride, wide *norms)
+static void column_norms(const refine_run *run, int over, const double *blocks, int64_t stride, wide *norms)
 {
     const int m = run->nrhs;
     const int64_t N = run->plan->N, n = run->plan->n;
     for (int c = 0; c < m; ++c) norms[c] = (wide){ 0.0, 0 };
     if (m == 1 && stride == n)
-        norms[0].m = run->kernels->squares(N * n, 1.0, blocks);
+        norms[0].m = run->kernels->squares(N * n, over, run->scale, blocks);
     else
         for (int64_t k = 0; k < N; ++k)
             for (int64_t i = 0; i < n; ++i)
                 for (int c = 0; c < m; ++c) {
-                    const double v = blocks[k * stride + i * m + c];
+                    const double v = scaled(run, over, k * n + i, blocks[k * stride + i * m + c]);
                     norms[c].m += v * v;
                 }
     for (int c = 0; c < m; ++c) {
         const int ordinary = norms[c].m > 1e-200 && norms[c].m < 1e200;
         norms[c].m = sqrt(norms[c].m);
-        if (!ordinary) norms[c] = column_norm(run, blocks, stride, c);
+        if (!ordinary) norms[c] = column_norm(run, over, blocks, stride, c);
     }
 }
 
-static void find_norms(refine_run *run)
-{
-    const int64_t rows = run->plan->N * run->plan->n;
-    double smallest = run->scale[0];
-    for (int64_t i = 1; i < rows; ++i)
-        smallest = run->scale[i] < smallest ? run->scale[i] : smallest;
-    /* The diagonal, which bounds the matrix, is at most 2 / scale^2. */
-    run->matrix_norm.e = -2 * ilogb(smallest);
-    if (run->matrix_norm.e < -1000) run->matrix_norm.e = -1000;
-    column_norms(run, run->b.data, run->b.stride, run->b_norm);
-}
-
 /* r / (A x + b). */
-static double ratio(wide r, wide A, wide x, wide b)
+static double ratio(wide r, double A, wide x, wide b)
 {
-    const wide product = { A.m * x.m, A.e + x.e };
+    const wide product = { A * x.m, x.e };
     const int unit = product.e > b.e ? product.e : b.e;
     if (r.m <= 0.0) return 0.0;
     return ldexp(r.m, r.e - unit) / (ldexp(product.m, product.e - unit) + ldexp(b.m, b.e - unit));
@@ -259,11 +255,11 @@ static double relative_residual(refine_run *run)
     if (run->first) {
         double sum = 0.0;
         for (int64_t k = 0; k < run->plan->N; ++k) sum += run->squares[k];
-        run->matrix_norm.m = sqrt(sum);
+        run->matrix_norm = sqrt(sum);
         run->first = 0;
     }
-    column_norms(run, run->residual, (int64_t)run->plan->n * run->nrhs, run->r_norm);
-    column_norms(run, run->x.data, run->x.stride, run->x_norm);
+    column_norms(run, 0, run->residual, (int64_t)run->plan->n * run->nrhs, run->r_norm);
+    column_norms(run, 1, run->x.data, run->x.stride, run->x_norm);
     for (int c = 0; c < run->nrhs; ++c) {
         const double relative =
             ratio(run->r_norm[c], run->matrix_norm, run->x_norm[c], run->b_norm[c]);
@@ -345,7 +341,7 @@ static ks_status refine(refine_run *run, const ks_blocktri_refine_limits *limits
 {
     double previous = HUGE_VAL;
     run->first = 1;
-    find_norms(run);
+    column_norms(run, 0, run->b.data, run->b.stride, run->b_norm);
     start(run);
     for (int step = 0;; ++step) {
         const ks_status status = find_correction(run);

@@ -148,14 +148,36 @@ static void residual(int64_t n, int m, const double *D, const double *lower, con
     }
 }
 
-static double squares(int64_t n, double factor, const double *a)
+static inline double square_of(int over, double s, double a)
 {
-    double s[8] = { 0, 0, 0, 0, 0, 0, 0, 0 };
+    const double scaled = over ? a / s : s * a;
+    return scaled * scaled;
+}
+
+static inline double squares_of(int64_t n, int over, const double *s, const double *a)
+{
+    double sum[8] = { 0, 0, 0, 0, 0, 0, 0, 0 };
     int64_t i = 0;
     for (; i + 8 <= n; i += 8)
-        for (int j = 0; j < 8; ++j) s[j] += (factor * a[i + j]) * (factor * a[i + j]);
-    for (int j = 0; i < n; ++i, ++j) s[j] += (factor * a[i]) * (factor * a[i]);
-    return sum_of(s);
+        for (int j = 0; j < 8; ++j) sum[j] += square_of(over, s[i + j], a[i + j]);
+    for (int j = 0; i < n; ++i, ++j) sum[j] += square_of(over, s[i], a[i]);
+    return sum_of(sum);
+}
+
+static double squares(int64_t n, int over, const double *s, const double *a)
+{
+    return over ? squares_of(n, 1, s, a) : squares_of(n, 0, s, a);
+}
+
+/* Of a row of a matrix, `factor` in the row of S. */
+static inline double row_squares(int64_t n, double factor, const double *s, const double *a)
+{
+    double sum[8] = { 0, 0, 0, 0, 0, 0, 0, 0 };
+    int64_t i = 0;
+    for (; i + 8 <= n; i += 8)
+        for (int j = 0; j < 8; ++j) sum[j] += square_of(0, factor, s[i + j] * a[i + j]);
+    for (int j = 0; i < n; ++i, ++j) sum[j] += square_of(0, factor, s[i] * a[i]);
+    return sum_of(sum);
 }
 
 static double largest(int64_t n, const double *s, const double *a)
@@ -175,16 +197,16 @@ static double largest(int64_t n, const double *s, const double *a)
     return most[0];
 }
 
-static double norms(int64_t n, double factor, const double *D, const double *L)
+static double norms(int64_t n, const double *s, const double *D, const double *L)
 {
     double diagonal = 0, others = 0;
     for (int64_t i = 0; i < n; ++i) {
         const double *row = D + i * n;
-        if (i >= 8) others += squares(i, factor, row);
-        for (int64_t j = 0; i < 8 && j < i; ++j) others += (factor * row[j]) * (factor * row[j]);
-        diagonal += (factor * row[i]) * (factor * row[i]);
+        if (i >= 8) others += row_squares(i, s[i], s, row);
+        for (int64_t j = 0; i < 8 && j < i; ++j) others += square_of(0, s[i], s[j] * row[j]);
+        diagonal += square_of(0, s[i], s[i] * row[i]);
+        if (L) others += row_squares(n, s[n + i], s, L + i * n);
     }
-    if (L) others += squares(n * n, factor, L);
     return diagonal + 2 * others;
 }
 

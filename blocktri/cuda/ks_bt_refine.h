@@ -38,8 +38,8 @@ typedef struct ks_bt_refine_args {
     double *residual;            /**< (systems, N, n, nrhs): b - A x                              */
     float *correction;           /**< the same: S^-1 of what is added to x, in units              */
     double *unit;                /**< (systems, nrhs): powers of two                              */
-    double *norms;               /**< (systems, nrhs, KS_BT_SUMS, KS_BT_NORMS): squares, |S r|    */
-    double *squares;             /**< (systems, KS_BT_SUMS): of the matrix                        */
+    double *norms;               /**< (systems, nrhs, KS_BT_SUMS, KS_BT_NORMS): squares, |S r|; all scaled */
+    double *squares;             /**< (systems, KS_BT_SUMS): of S A S                             */
     ks_bt_refine_state *state;
 } ks_bt_refine_args;
 

@@ -12,7 +12,7 @@
  * factored is S A S, where the diagonal matrix S of powers of two brings the diagonal of A to
  * between 1/2 and 2: rows of very different units cost no accuracy and overflow nowhere.
  * Refinement converges where the condition number of S A S is below about 1e7, and the residual at
- * the end, which is that of the double system, says whether it did.
+ * the end, in double, says whether it did: that of S A S times S^-1 x, in which every row has a say.
  *
  * Blocks, strides, threads and determinism are those of <kalscan/blocktri.h>. */
 #ifndef KALSCAN_BLOCKTRI_REFINE_H
@@ -47,7 +47,8 @@ typedef struct ks_blocktri_refine_limits {
 /** How far a refinement came. */
 typedef struct ks_blocktri_refine_report {
     int steps;        /**< corrections made after the first solution                            */
-    double residual;  /**< the largest ||A x - b|| / (||A||_F ||x|| + ||b||) over the columns   */
+    double residual;  /**< the largest ||A x - b|| / (||A||_F ||x|| + ||b||) over the columns,  */
+                      /**< of S A S, S^-1 x and S b in the place of A, x and b                  */
 } ks_blocktri_refine_report;
 
 /** Solve A x = b in double: b and x have N blocks (n, nrhs) and do not overlap. Stops at the
