@@ -16,7 +16,7 @@ typedef struct ks_bt_refine_kernels {
     void (*residual)(int64_t n, int m, const double *D, const double *lower, const double *upper,
                      const double *here, const double *before, const double *after,
                      const double *b, double *r, double *vectors);
-    /** Sum of the squares of s a, or of a / s where `over`, by elements. */
+    /** Sum of the squares of s a, or of a / s where `over`, by elements; s powers of two. */
     double (*squares)(int64_t n, int over, const double *s, const double *a);
     /** The largest |s a|, by elements; what is not a number is passed over. */
     double (*largest)(int64_t n, const double *s, const double *a);

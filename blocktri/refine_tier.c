@@ -1,5 +1,6 @@
 /* refine_tier.c -- the ks_bt_refine_kernels table of one instruction-set tier. Compiled once for each, with
  * the tier's flags and KS_TABLE, the name of the table. */
+#include <string.h>
 #include "hd.h"
 #include "refine_kernels.h"
 
@@ -148,36 +149,31 @@ static void residual(int64_t n, int m, const double *D, const double *lower, con
     }
 }
 
-static inline double square_of(int over, double s, double a)
+/* The reciprocal of a power of two, which is an ordinary number, too. */
+static inline double inverse_of(double power)
 {
-    const double scaled = over ? a / s : s * a;
-    return scaled * scaled;
+    uint64_t bits;
+    memcpy(&bits, &power, sizeof bits);
+    bits = ((uint64_t)2046 << 52) - bits;
+    memcpy(&power, &bits, sizeof bits);
+    return power;
 }
+
+static inline double square(double a) { return a * a; }
 
 static inline double squares_of(int64_t n, int over, const double *s, const double *a)
 {
     double sum[8] = { 0, 0, 0, 0, 0, 0, 0, 0 };
     int64_t i = 0;
     for (; i + 8 <= n; i += 8)
-        for (int j = 0; j < 8; ++j) sum[j] += square_of(over, s[i + j], a[i + j]);
-    for (int j = 0; i < n; ++i, ++j) sum[j] += square_of(over, s[i], a[i]);
+        for (int j = 0; j < 8; ++j) sum[j] += square((over ? inverse_of(s[i + j]) : s[i + j]) * a[i + j]);
+    for (int j = 0; i < n; ++i, ++j) sum[j] += square((over ? inverse_of(s[i]) : s[i]) * a[i]);
     return sum_of(sum);
 }
 
 static double squares(int64_t n, int over, const double *s, const double *a)
 {
     return over ? squares_of(n, 1, s, a) : squares_of(n, 0, s, a);
-}
-
-/* Of a row of a matrix, `factor` in the row of S. */
-static inline double row_squares(int64_t n, double factor, const double *s, const double *a)
-{
-    double sum[8] = { 0, 0, 0, 0, 0, 0, 0, 0 };
-    int64_t i = 0;
-    for (; i + 8 <= n; i += 8)
-        for (int j = 0; j < 8; ++j) sum[j] += square_of(0, factor, s[i + j] * a[i + j]);
-    for (int j = 0; i < n; ++i, ++j) sum[j] += square_of(0, factor, s[i] * a[i]);
-    return sum_of(sum);
 }
 
 static double largest(int64_t n, const double *s, const double *a)
@@ -197,17 +193,30 @@ static double largest(int64_t n, const double *s, const double *a)
     return most[0];
 }
 
-static double norms(int64_t n, const double *s, const double *D, const double *L)
+/* The squares of n numbers of a row join eight sums, `factor` being what S has in the row. */
+static inline void add_squares(int64_t n, double factor, const double *s, const double *a, double sum[8])
 {
-    double diagonal = 0, others = 0;
+    int64_t i = 0;
+    for (; i + 8 <= n; i += 8)
+        for (int j = 0; j < 8; ++j) sum[j] += square(factor * (s[i + j] * a[i + j]));
+    for (int j = 0; i < n; ++i, ++j) sum[j] += square(factor * (s[i] * a[i]));
+}
+
+static inline double norms_of(int64_t n, const double *s, const double *D, const double *L)
+{
+    double diagonal = 0, below[8] = { 0, 0, 0, 0, 0, 0, 0, 0 };
     for (int64_t i = 0; i < n; ++i) {
         const double *row = D + i * n;
-        if (i >= 8) others += row_squares(i, s[i], s, row);
-        for (int64_t j = 0; i < 8 && j < i; ++j) others += square_of(0, s[i], s[j] * row[j]);
-        diagonal += square_of(0, s[i], s[i] * row[i]);
-        if (L) others += row_squares(n, s[n + i], s, L + i * n);
+        add_squares(i, s[i], s, row, below);
+        diagonal += square(s[i] * (s[i] * row[i]));
     }
-    return diagonal + 2 * others;
+    for (int64_t i = 0; L && i < n; ++i) add_squares(n, s[n + i], s, L + i * n, below);
+    return diagonal + 2 * sum_of(below);
+}
+
+static double norms(int64_t n, const double *s, const double *D, const double *L)
+{
+    return n == 4 ? norms_of(4, s, D, L) : n == 8 ? norms_of(8, s, D, L) : norms_of(n, s, D, L);
 }
 
 static void narrow(int64_t n, double factor, const double *KS_RESTRICT s,
