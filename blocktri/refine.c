@@ -1,7 +1,7 @@
 /* refine.c -- a factor in single precision serves a system in double. The residual is computed in
  * double, the correction solved for in single (Wilkinson's iterative refinement; Higham, "Accuracy
  * and Stability of Numerical Algorithms", 2nd ed., Sec. 12.1), on the matrix scaled to a diagonal
- * of about one. */
+ * of about one. There it is judged, too: ||A x - b|| says nothing of rows in small units beside large ones. */
 #include <math.h>
 #include <string.h>
 #include "blocktri_plan.h"
@@ -29,11 +29,12 @@ typedef struct refine_run {
     void *plan_work;
     double *residual;   /* (N, n, nrhs)                                               */
     float *correction;  /* the same, in units of `unit`                               */
-    double *squares;    /* (N): of S A S, by rows of blocks                           */
+    double *squares;    /* (N): of the matrix, by rows of blocks                      */
     double *vectors;    /* four of n for each worker                                  */
-    double *unit;       /* (nrhs): power of two that brings the residual to about one */
-    wide *b_norm, *r_norm, *x_norm; /* (nrhs): of S b, S r and S^-1 x                  */
-    double matrix_norm; /* of S A S, no entry of which is far from one                */
+    double *largest;    /* (nrhs): of the residual, times S                           */
+    double *unit;       /* (nrhs): power of two that brings that to about one         */
+    wide *b_norm, *r_norm, *x_norm; /* (nrhs): of S b, S r, S^-1 x                    */
+    double matrix_norm; /* of S A S                                                   */
     int first;          /* before the first residual, whose pass sums the matrix up   */
 } refine_run;
 
@@ -46,6 +47,7 @@ static void carve(ks_carver *carver, refine_run *run)
     run->correction = ks_carve(carver, blocks * rows, columns * sizeof(float));
     run->squares = ks_carve(carver, blocks, sizeof(double));
     run->vectors = ks_carve(carver, 4 * (size_t)plan->workers, rows * sizeof(double));
+    run->largest = ks_carve(carver, columns, sizeof(double));
     run->unit = ks_carve(carver, columns, sizeof(double));
     run->b_norm = ks_carve(carver, columns, sizeof(wide));
     run->r_norm = ks_carve(carver, columns, sizeof(wide));
@@ -165,9 +167,11 @@ static void residual_block(const refine_run *run, int64_t k, double *vectors)
 /* The squares of S A S in the rows of one block: half of what stands beside the diagonal. */
 static void square_block(const refine_run *run, int64_t k)
 {
+    const int64_t n = run->plan->n;
+    const double *s = run->scale + k * n;
     const double *D = (const double *)run->matrix->D.data + k * run->matrix->D.stride;
     const double *L = k + 1 < run->plan->N ? (const double *)run->matrix->L.data + k * run->matrix->L.stride : NULL;
-    run->squares[k] = run->kernels->norms(run->plan->n, run->scale + k * run->plan->n, D, L);
+    run->squares[k] = run->kernels->norms(n, s, L ? s + n : NULL, D, L);
 }
 
 static void residual_blocks(void *arg, int64_t begin, int64_t end, int worker)
@@ -189,62 +193,68 @@ static int exponent_of(double largest)
     return exponent < -1000 ? -1000 : exponent > 1000 ? 1000 : exponent;
 }
 
-/* Row `row` of S v, or of S^-1 v where `over`. Norms are those of the scaled system: in the units of the matrix the
- * largest row would be all that counts. */
-static double scaled(const refine_run *run, int over, int64_t row, double v)
+/* What S, or S^-1, makes of a number in a row. */
+static double in_units(const refine_run *run, int64_t row, double v, int inverse)
 {
-    return over ? v / run->scale[row] : run->scale[row] * v;
+    const double s = run->scale[row];
+    return v * (inverse ? ks_bt_inverse_scale(s) : s);
 }
 
-/* Of one column of blocks (n, nrhs), whatever its size. */
-static wide column_norm(const refine_run *run, int over, const double *blocks, int64_t stride, int column)
+/* Of S times one column of blocks (n, nrhs), or S^-1, whatever its size. */
+static wide column_norm(const refine_run *run, const double *blocks, int64_t stride, int column, int inverse)
 {
-    const int64_t n = run->plan->n;
+    const int64_t N = run->plan->N, n = run->plan->n;
     double largest = 0.0, sum = 0.0;
-    for (int64_t k = 0; k < run->plan->N; ++k)
+    for (int64_t k = 0; k < N; ++k)
         for (int64_t i = 0; i < n; ++i) {
-            const double v = fabs(scaled(run, over, k * n + i, blocks[k * stride + i * run->nrhs + column]));
+            const double v = fabs(in_units(run, k * n + i, blocks[k * stride + i * run->nrhs + column], inverse));
             if (!(v <= largest)) largest = v;
         }
     const int exponent = exponent_of(largest);
     const double factor = ldexp(1.0, -exponent);
-    for (int64_t k = 0; k < run->plan->N; ++k)
+    for (int64_t k = 0; k < N; ++k)
         for (int64_t i = 0; i < n; ++i) {
-            const double v = factor * scaled(run, over, k * n + i, blocks[k * stride + i * run->nrhs + column]);
+            const double of = blocks[k * stride + i * run->nrhs + column];
+            const double v = factor * in_units(run, k * n + i, of, inverse);
             sum += v * v;
         }
     return (wide){ sqrt(sum), exponent };
 }
 
-/* Of all columns, in one pass where their squares are ordinary numbers. */
-static void column_norms(const refine_run *run, int over, const double *blocks, int64_t stride, wide *norms)
+/* Of S times all columns, and their largest entries, what is not a number passed over; without `largest` of S^-1
+ * times them. In one pass where their squares are ordinary numbers. */
+static void column_norms(const refine_run *run, const double *blocks, int64_t stride, wide *norms, double *largest)
 {
     const int m = run->nrhs;
     const int64_t N = run->plan->N, n = run->plan->n;
     for (int c = 0; c < m; ++c) norms[c] = (wide){ 0.0, 0 };
+    for (int c = 0; largest && c < m; ++c) largest[c] = 0.0;
     if (m == 1 && stride == n)
-        norms[0].m = run->kernels->squares(N * n, over, run->scale, blocks);
+        norms[0].m = largest ? run->kernels->scaled(N * n, run->scale, blocks, largest)
+                             : run->kernels->unscaled(N * n, run->scale, blocks);
     else
-        for (int64_t k = 0; k < N; ++k)
-            for (int64_t i = 0; i < n; ++i)
-                for (int c = 0; c < m; ++c) {
-                    const double v = scaled(run, over, k * n + i, blocks[k * stride + i * m + c]);
-                    norms[c].m += v * v;
-                }
+        for (int64_t row = 0; row < N * n; ++row) {
+            const double unit = in_units(run, row, 1.0, !largest);
+            const double *at = blocks + row / n * stride + row % n * m;
+            for (int c = 0; c < m; ++c) {
+                const double v = fabs(unit * at[c]);
+                norms[c].m += v * v;
+                if (largest && v > largest[c]) largest[c] = v;
+            }
+        }
     for (int c = 0; c < m; ++c) {
         const int ordinary = norms[c].m > 1e-200 && norms[c].m < 1e200;
         norms[c].m = sqrt(norms[c].m);
-        if (!ordinary) norms[c] = column_norm(run, over, blocks, stride, c);
+        if (!ordinary) norms[c] = column_norm(run, blocks, stride, c, !largest);
     }
 }
 
 /* r / (A x + b). */
 static double ratio(wide r, double A, wide x, wide b)
 {
-    const wide product = { A * x.m, x.e };
-    const int unit = product.e > b.e ? product.e : b.e;
+    const int unit = x.e > b.e ? x.e : b.e;
     if (r.m <= 0.0) return 0.0;
-    return ldexp(r.m, r.e - unit) / (ldexp(product.m, product.e - unit) + ldexp(b.m, b.e - unit));
+    return ldexp(r.m, r.e - unit) / (ldexp(A * x.m, x.e - unit) + ldexp(b.m, b.e - unit));
 }
 
 /* The residual, and the largest of the relative ones; NaN where a number is not finite. */
@@ -258,8 +268,8 @@ static double relative_residual(refine_run *run)
         run->matrix_norm = sqrt(sum);
         run->first = 0;
     }
-    column_norms(run, 0, run->residual, (int64_t)run->plan->n * run->nrhs, run->r_norm);
-    column_norms(run, 1, run->x.data, run->x.stride, run->x_norm);
+    column_norms(run, run->residual, (int64_t)run->plan->n * run->nrhs, run->r_norm, run->largest);
+    column_norms(run, run->x.data, run->x.stride, run->x_norm, NULL);
     for (int c = 0; c < run->nrhs; ++c) {
         const double relative =
             ratio(run->r_norm[c], run->matrix_norm, run->x_norm[c], run->b_norm[c]);
@@ -271,32 +281,14 @@ static double relative_residual(refine_run *run)
 
 /* --- solving --------------------------------------------------------------------------------- */
 
-/* Powers of two that bring each column of S r to about one: single precision neither overflows
- * nor loses small residuals. */
-static void find_units(const refine_run *run)
-{
-    const int64_t rows = run->plan->N * run->plan->n;
-    const int m = run->nrhs;
-    double *unit = run->unit;
-    for (int c = 0; c < m; ++c) unit[c] = 0.0;
-    if (m == 1)
-        unit[0] = run->kernels->largest(rows, run->scale, run->residual);
-    else
-        for (int64_t i = 0; i < rows; ++i)
-            for (int c = 0; c < m; ++c) {
-                const double v = fabs(run->scale[i] * run->residual[i * m + c]);
-                unit[c] = v > unit[c] ? v : unit[c];
-            }
-    for (int c = 0; c < m; ++c) unit[c] = ldexp(1.0, exponent_of(unit[c]));
-}
-
 /* The correction of the residual at hand, S (S A S)^-1 S r, still without the first S. */
 static ks_status find_correction(const refine_run *run)
 {
     const int64_t rows = run->plan->N * run->plan->n, stride = (int64_t)run->plan->n * run->nrhs;
     const int m = run->nrhs;
-    find_units(run);
-    /* A unit is a power of two whose reciprocal is a number. */
+    /* Powers of two, whose reciprocals are numbers, that bring each column of S r to about one: single precision
+     * neither overflows nor loses small residuals. */
+    for (int c = 0; c < m; ++c) run->unit[c] = ldexp(1.0, exponent_of(run->largest[c]));
     if (m == 1)
         run->kernels->narrow(rows, 1.0 / run->unit[0], run->scale, run->residual, run->correction);
     for (int64_t i = 0; m > 1 && i < rows; ++i)
@@ -326,6 +318,7 @@ static void correct(const refine_run *run, double sign)
     }
 }
 
+/* x = 0, of which the residual is b. */
 static void start(const refine_run *run)
 {
     const size_t block = (size_t)run->plan->n * (size_t)run->nrhs * sizeof(double);
@@ -341,8 +334,8 @@ static ks_status refine(refine_run *run, const ks_blocktri_refine_limits *limits
 {
     double previous = HUGE_VAL;
     run->first = 1;
-    column_norms(run, 0, run->b.data, run->b.stride, run->b_norm);
     start(run);
+    column_norms(run, run->b.data, run->b.stride, run->b_norm, run->largest);
     for (int step = 0;; ++step) {
         const ks_status status = find_correction(run);
         if (status) return status;

@@ -16,13 +16,13 @@ typedef struct ks_bt_refine_kernels {
     void (*residual)(int64_t n, int m, const double *D, const double *lower, const double *upper,
                      const double *here, const double *before, const double *after,
                      const double *b, double *r, double *vectors);
-    /** Sum of the squares of s a, or of a / s where `over`, by elements; s powers of two. */
-    double (*squares)(int64_t n, int over, const double *s, const double *a);
-    /** The largest |s a|, by elements; what is not a number is passed over. */
-    double (*largest)(int64_t n, const double *s, const double *a);
-    /** Sum of the squares of S A S over a symmetric block D, by its lower triangle, and twice over the block L below
-     *  it, NULL: none; s: 2 n of the diagonal of S, or n. */
-    double (*norms)(int64_t n, const double *s, const double *D, const double *L);
+    /** Sum of the squares of s a, by elements; *most: the largest |s a|, what is not a number passed over. */
+    double (*scaled)(int64_t n, const double *s, const double *a, double *most);
+    /** Sum of the squares of a / s, by elements, s powers of two. */
+    double (*unscaled)(int64_t n, const double *s, const double *a);
+    /** Sum of the squares of S A S over a symmetric block D, by its lower triangle, and twice over the block L
+     *  below it; NULL: none. s: the scale of D's rows, t: of L's. */
+    double (*norms)(int64_t n, const double *s, const double *t, const double *D, const double *L);
     /** to = s a factor, by elements, rounded; powers of two but for a. */
     void (*narrow)(int64_t n, double factor, const double *s, const double *a, float *to);
     /** x += factor s a, by elements; powers of two but for a. */

@@ -1,8 +1,8 @@
 /* refine_tier.c -- the ks_bt_refine_kernels table of one instruction-set tier. Compiled once for each, with
  * the tier's flags and KS_TABLE, the name of the table. */
-#include <string.h>
 #include "hd.h"
 #include "refine_kernels.h"
+#include "scale_text.h"
 
 static void scale_block(int64_t n, const double *s, const double *from, const double *t, int lower,
                         float *to)
@@ -149,74 +149,79 @@ static void residual(int64_t n, int m, const double *D, const double *lower, con
     }
 }
 
-/* The reciprocal of a power of two, which is an ordinary number, too. */
-static inline double inverse_of(double power)
+static double scaled(int64_t n, const double *s, const double *a, double *most)
 {
-    uint64_t bits;
-    memcpy(&bits, &power, sizeof bits);
-    bits = ((uint64_t)2046 << 52) - bits;
-    memcpy(&power, &bits, sizeof bits);
-    return power;
-}
-
-static inline double square(double a) { return a * a; }
-
-static inline double squares_of(int64_t n, int over, const double *s, const double *a)
-{
-    double sum[8] = { 0, 0, 0, 0, 0, 0, 0, 0 };
-    int64_t i = 0;
-    for (; i + 8 <= n; i += 8)
-        for (int j = 0; j < 8; ++j) sum[j] += square((over ? inverse_of(s[i + j]) : s[i + j]) * a[i + j]);
-    for (int j = 0; i < n; ++i, ++j) sum[j] += square((over ? inverse_of(s[i]) : s[i]) * a[i]);
-    return sum_of(sum);
-}
-
-static double squares(int64_t n, int over, const double *s, const double *a)
-{
-    return over ? squares_of(n, 1, s, a) : squares_of(n, 0, s, a);
-}
-
-static double largest(int64_t n, const double *s, const double *a)
-{
-    double most[8] = { 0, 0, 0, 0, 0, 0, 0, 0 };
+    double sum[8] = { 0, 0, 0, 0, 0, 0, 0, 0 }, large[8] = { 0, 0, 0, 0, 0, 0, 0, 0 };
     int64_t i = 0;
     for (; i + 8 <= n; i += 8)
         for (int j = 0; j < 8; ++j) {
             const double v = __builtin_fabs(s[i + j] * a[i + j]);
-            most[j] = v > most[j] ? v : most[j];
+            sum[j] += v * v;
+            large[j] = v > large[j] ? v : large[j];
         }
-    for (; i < n; ++i) {
+    for (int j = 0; i < n; ++i, ++j) {
         const double v = __builtin_fabs(s[i] * a[i]);
-        most[0] = v > most[0] ? v : most[0];
+        sum[j] += v * v;
+        large[j] = v > large[j] ? v : large[j];
     }
-    for (int j = 1; j < 8; ++j) most[0] = most[j] > most[0] ? most[j] : most[0];
-    return most[0];
+    *most = large[0];
+    for (int j = 1; j < 8; ++j) *most = large[j] > *most ? large[j] : *most;
+    return sum_of(sum);
 }
 
-/* The squares of n numbers of a row join eight sums, `factor` being what S has in the row. */
-static inline void add_squares(int64_t n, double factor, const double *s, const double *a, double sum[8])
+static double unscaled(int64_t n, const double *s, const double *a)
 {
+    double sum[8] = { 0, 0, 0, 0, 0, 0, 0, 0 };
     int64_t i = 0;
     for (; i + 8 <= n; i += 8)
-        for (int j = 0; j < 8; ++j) sum[j] += square(factor * (s[i + j] * a[i + j]));
-    for (int j = 0; i < n; ++i, ++j) sum[j] += square(factor * (s[i] * a[i]));
+        for (int j = 0; j < 8; ++j) {
+            const double v = a[i + j] * ks_bt_inverse_scale(s[i + j]);
+            sum[j] += v * v;
+        }
+    for (int j = 0; i < n; ++i, ++j) {
+        const double v = a[i] * ks_bt_inverse_scale(s[i]);
+        sum[j] += v * v;
+    }
+    return sum_of(sum);
 }
 
-static inline double norms_of(int64_t n, const double *s, const double *D, const double *L)
+/* Of a row whose own scale is s. What is within the matrix times one scale is a number, whatever the units. */
+static inline double row_squares(int64_t n, double s, const double *row, const double *scale)
 {
-    double diagonal = 0, below[8] = { 0, 0, 0, 0, 0, 0, 0, 0 };
+    double sum[8] = { 0, 0, 0, 0, 0, 0, 0, 0 };
+    int64_t i = 0;
+    for (; i + 8 <= n; i += 8)
+        for (int j = 0; j < 8; ++j) {
+            const double v = row[i + j] * s * scale[i + j];
+            sum[j] += v * v;
+        }
+    for (int j = 0; i < n; ++i, ++j) {
+        const double v = row[i] * s * scale[i];
+        sum[j] += v * v;
+    }
+    return sum_of(sum);
+}
+
+static inline double norms_of(int64_t n, const double *s, const double *t, const double *D, const double *L)
+{
+    double diagonal = 0, others = 0;
     for (int64_t i = 0; i < n; ++i) {
         const double *row = D + i * n;
-        add_squares(i, s[i], s, row, below);
-        diagonal += square(s[i] * (s[i] * row[i]));
+        if (i >= 8) others += row_squares(i, s[i], row, s);
+        for (int64_t j = 0; i < 8 && j < i; ++j) others += (row[j] * s[i] * s[j]) * (row[j] * s[i] * s[j]);
+        diagonal += (row[i] * s[i] * s[i]) * (row[i] * s[i] * s[i]);
+        if (L) others += row_squares(n, t[i], L + i * n, s);
     }
-    for (int64_t i = 0; L && i < n; ++i) add_squares(n, s[n + i], s, L + i * n, below);
-    return diagonal + 2 * sum_of(below);
+    return diagonal + 2 * others;
 }
 
-static double norms(int64_t n, const double *s, const double *D, const double *L)
+static double norms(int64_t n, const double *s, const double *t, const double *D, const double *L)
 {
-    return n == 4 ? norms_of(4, s, D, L) : n == 8 ? norms_of(8, s, D, L) : norms_of(n, s, D, L);
+    switch (n) {
+    case 4: return norms_of(4, s, t, D, L);
+    case 8: return norms_of(8, s, t, D, L);
+    default: return norms_of(n, s, t, D, L);
+    }
 }
 
 static void narrow(int64_t n, double factor, const double *KS_RESTRICT s,
@@ -240,5 +245,5 @@ static void add(int64_t n, double factor, const double *s, const float *a, doubl
 }
 
 const ks_bt_refine_kernels KS_TABLE = {
-    scale_block, residual, squares, largest, norms, narrow, add,
+    scale_block, residual, scaled, unscaled, norms, narrow, add,
 };

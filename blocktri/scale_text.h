@@ -1,4 +1,4 @@
-/* scale_text.h -- the scale of a row: what brings a positive diagonal to about one, exactly. */
+/* scale_text.h -- the scale of a row: what brings a positive diagonal to about one, exactly; and its inverse. */
 #ifndef KS_BT_SCALE_TEXT_H
 #define KS_BT_SCALE_TEXT_H
 
@@ -19,6 +19,16 @@ KS_HD double ks_bt_scale_of(double d)
     bits = (uint64_t)(1023 - (exponent - (exponent & 1)) / 2) << 52;
     memcpy(&d, &bits, sizeof bits);
     return d;
+}
+
+/* 1 / s of such a scale, which is a normal number as s is. */
+KS_HD double ks_bt_inverse_scale(double s)
+{
+    uint64_t bits;
+    memcpy(&bits, &s, sizeof bits);
+    bits = ((uint64_t)2046 << 52) - bits;
+    memcpy(&s, &bits, sizeof bits);
+    return s;
 }
 
 #endif

@@ -137,17 +137,18 @@ KS_KERNEL_BOUNDS(ks_bt_refine_squares, ks_bt_refine_args, KS_BT_THREADS, 8)
     for (int64_t at = chunk * KS_BT_THREADS + (int)threadIdx.x; at < args.N * size;
          at += KS_BT_SUMS * KS_BT_THREADS) {
         const int64_t k = at / size, i = at % size / n, j = at % n;
-        const double *const s = args.scale + ((int64_t)system * args.N + k) * n;
-        const double d = j <= i ? s[i] * (s[j] * ks_bt_at_block<const double>(args.D, system, k)[at % size]) : 0;
-        const double l =
-            k + 1 < args.N ? s[n + i] * (s[j] * ks_bt_at_block<const double>(args.L, system, k)[at % size]) : 0;
+        const double *const scale = args.scale + (system * args.N + k) * n;
+        double d = 0, l = 0;
+        if (j <= i) d = ks_bt_at_block<const double>(args.D, system, k)[at % size] * scale[i] * scale[j];
+        if (k + 1 < args.N)
+            l = ks_bt_at_block<const double>(args.L, system, k)[at % size] * scale[n + i] * scale[j];
         sum += (j < i ? 2 : 1) * d * d + 2 * l * l;
     }
     sum = ks_bt_block_sum(part, sum, false);
     if (threadIdx.x == 0) args.squares[blockIdx.x] = sum;
 }
 
-// Norms of every column, of S r, S^-1 x and S b.
+// Norms of every column, in the units of the rows: of S r, S^-1 x and S b.
 KS_KERNEL_BOUNDS(ks_bt_refine_norms, ks_bt_refine_args, KS_BT_THREADS, 8)
 {
     KS_SHARED(double, part, KS_BT_THREADS);
@@ -159,13 +160,13 @@ KS_KERNEL_BOUNDS(ks_bt_refine_norms, ks_bt_refine_args, KS_BT_THREADS, 8)
          at += KS_BT_SUMS * KS_BT_THREADS) {
         const int64_t k = at / n, i = at % n * m + column, row = system * args.N * n + at;
         const double scale = args.scale[row];
-        const double r = scale * args.residual[row * m + column];
-        const double x = ks_bt_at_block<const double>(args.x, system, k)[i] / scale;
+        const double r = fabs(scale * args.residual[row * m + column]);
+        const double x = ks_bt_inverse_scale(scale) * ks_bt_at_block<const double>(args.x, system, k)[i];
         const double b = scale * ks_bt_at_block<const double>(args.b, system, k)[i];
         sum[KS_BT_OF_RESIDUAL] += r * r;
         sum[KS_BT_OF_SOLUTION] += x * x;
         sum[KS_BT_OF_RIGHT_HAND_SIDE] += b * b;
-        if (fabs(r) > sum[KS_BT_LARGEST]) sum[KS_BT_LARGEST] = fabs(r);
+        if (r > sum[KS_BT_LARGEST]) sum[KS_BT_LARGEST] = r;
     }
     for (int what = 0; what < KS_BT_NORMS; ++what) {
         const double all = ks_bt_block_sum(part, sum[what], what == KS_BT_LARGEST);
@@ -241,7 +242,7 @@ KS_DEVICE void ks_bt_refine_decide(const ks_bt_refine_args &args, double now)
     }
 }
 
-// The largest |r| / (|A| |x| + |b|) over scaled systems and columns, and whether to go on.
+// The largest |S r| / (|S A S| |S^-1 x| + |S b|) over systems and columns, and whether to go on.
 KS_KERNEL_BOUNDS(ks_bt_refine_judge, ks_bt_refine_args, KS_BT_THREADS, 8)
 {
     KS_SHARED(double, part, KS_BT_THREADS);

@@ -172,7 +172,8 @@ KS_API size_t ks_blocktri_cuda_refine_bytes(const ks_blocktri_cuda_plan *plan, i
 /** Solve A x = b in double with the factor in single precision that the plan holds, by iterative
  *  refinement: method, limits and report are those of <kalscan/blocktri_refine.h>, the report over
  *  all systems. D and L: the matrix that was factored; work: device memory, aligned to 16 bytes, of
- *  which nothing is kept. b and x do not overlap. Waits. Squares of entries must be ordinary numbers.
+ *  which nothing is kept. b and x do not overlap. Waits. Squares of the entries of S b and S^-1 x must be
+ *  ordinary numbers; A may have any units.
  *  Errors: KS_EINVAL (also without a factor, or options.refine), KS_ENONFINITE, KS_ENOMEM,
  *  KS_EDEVICE. */
 KS_API KS_MUST_CHECK ks_status ks_blocktri_cuda_refine_solve(

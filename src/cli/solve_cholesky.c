@@ -144,7 +144,7 @@ ks_exit ks_cholesky_refined(const ks_solve *run, double residual, ks_failure *fa
 {
     if (residual <= refined_enough) return KS_EXIT_DONE;
     return ks_fail(failure, KS_EXIT_NUMERICAL,
-                   "%s: refinement of the f32 factor stops at a relative residual of %.3g "
+                   "%s: refinement of the f32 factor stops at a backward error of %.3g, in the units of the rows, "
                    "after %d steps: the matrix is too ill-conditioned for it; use "
                    "--precision f64", run->system->name, residual, run->steps);
 }

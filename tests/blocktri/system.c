@@ -164,6 +164,50 @@ double *bt_dense(const bt_system *s)
     return A;
 }
 
+double *bt_know(const bt_system *s)
+{
+    const int64_t rows = s->N * s->n, m = s->nrhs;
+    double *A = bt_dense(s), *z = allocate((size_t)(rows * m) * sizeof *z);
+    uint64_t state = 4711;
+    for (int64_t i = 0; i < rows * m; ++i) z[i] = 1.0 + uniform(&state);
+    for (int64_t i = 0; i < rows * m; ++i) {
+        long double sum = 0;
+        for (int64_t j = 0; j < rows; ++j) sum += (long double)A[i / m * rows + j] * (long double)z[j * m + i % m];
+        bt_put(s, s->b, i / m / s->n * s->rhs_stride + i / m % s->n * m + i % m, (double)sum);
+    }
+    free(A);
+    return z;
+}
+
+static int exponent_of_unit(int units, int64_t row)
+{
+    if (units == 0) return 0;
+    if (units == BT_UNITS - 2) return row % 2 ? 498 : -498;
+    if (units == BT_UNITS - 1) return (int)(row * 37 % 23) * 16 - 180;
+    return row % 2 ? -(int)lround(units * 2 / 0.30103) : 0;
+}
+
+static void multiply_by_power(double *number, int power) { *number = ldexp(*number, power); }
+
+void bt_change_units(const bt_system *s, int units, int sign)
+{
+    const int64_t n = s->n, m = s->nrhs;
+    for (int64_t row = 0; row < s->N * n; ++row) {
+        const int64_t k = row / n, i = row % n;
+        const int power = sign * exponent_of_unit(units, row);
+        for (int64_t j = 0; j < n; ++j) {
+            const int D_power = power + sign * exponent_of_unit(units, k * n + j);
+            const int L_power = power + sign * exponent_of_unit(units, (k - 1) * n + j);
+            multiply_by_power((double *)s->D + k * s->stride + i * n + j, -D_power);
+            if (k > 0) multiply_by_power((double *)s->L + (k - 1) * s->stride + i * n + j, -L_power);
+        }
+        for (int64_t c = 0; c < m; ++c) {
+            multiply_by_power((double *)s->b + k * s->rhs_stride + i * m + c, -power);
+            multiply_by_power((double *)s->x + k * s->rhs_stride + i * m + c, power);
+        }
+    }
+}
+
 double bt_backward_error(const bt_solver *solver, const bt_system *s)
 {
     const ks_blocktri_matrix matrix = bt_matrix(s);

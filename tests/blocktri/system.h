@@ -51,6 +51,16 @@ void bt_put(const bt_system *system, void *array, int64_t at, double value);
 /** The dense matrix (N n, N n), row-major, both triangles; the caller frees it. */
 double *bt_dense(const bt_system *system);
 
+/** b = A z in a system of doubles, for z between 1/2 and 3/2, which is returned, (N n, nrhs); the caller frees it. */
+double *bt_know(const bt_system *system);
+
+/** Units of the rows, powers of two: all 1; 1 and about 1e-2, 1e-4, .. 1e-12 by turns; 1e-150 and 1e150 by turns; from
+ *  2^-180 to 2^172. */
+enum { BT_UNITS = 9 };
+
+/** x <- U x, A <- U^-1 A U^-1, b <- U^-1 b of doubles, U the units, with sign = -1 their inverses. Exact. */
+void bt_change_units(const bt_system *system, int units, int sign);
+
 /** Relative residual of the system's x. */
 double bt_backward_error(const bt_solver *solver, const bt_system *system);
 
