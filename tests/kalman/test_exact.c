@@ -178,8 +178,8 @@ static void narrowed_roots(void **state)
     static const double exact[4][4] = { { 0.25, 0, -0.5, -0.75 }, { 4, 4, 4, 4 }, { 2, 0, 0, 1 }, { -1, -1 } };
     static const double moved[4][4] = { { 1, 0.25, 0, 1 }, { 0x1p-4, 0x1p-4, 0x1p-4, 0x1p-4 }, { 2.25, 3, 3, 4 },
                                         { 1, 0 } };
-    static const double y[2][7] = { { NAN, NAN, 0.1875, NAN, 0.5625, -2.1875, 1.6875 },
-                                    { 1.0625, -0.375, NAN, 0.375, -2.1875, NAN, 0.5 } };
+    static const double y[2][7] = { { (double)NAN, (double)NAN, 0.1875, (double)NAN, 0.5625, -2.1875, 1.6875 },
+                                    { 1.0625, -0.375, (double)NAN, 0.375, -2.1875, (double)NAN, 0.5 } };
     (void)state;
     for (int i = 0; i < 1 + ALL_ON_DEVICE; ++i) { /* on the CPU mixed precision has no scans */
         const double (*const from)[4] = i ? moved : exact;
