@@ -295,8 +295,10 @@ static void bad_runs(void **state)
     affine a[10];
     for (int k = 0; k < 10; ++k) a[k] = affine_at(k);
     assert_int_equal(ks_scan_run(plan, &plain, a, work), KS_OK);
-    assert_int_equal(ks_scan_workspace_bytes(plan, &plain), 0);
-    assert_int_equal(ks_scan_run(plan, &plain, a, NULL), KS_OK);
+    /* Where addresses are watched there is room between what is carved out of workspace. */
+    const size_t needed = ks_scan_workspace_bytes(plan, &plain);
+    assert_true(needed == 0 || WATCHES_ADDRESSES);
+    assert_int_equal(ks_scan_run(plan, &plain, a, NULL), needed == 0 ? KS_OK : KS_EINVAL);
     ks_scan_plan_destroy(plan);
     free(work);
 }
