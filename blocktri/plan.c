@@ -35,16 +35,6 @@ static double block_us(int n)
            (measured[i].us - measured[i - 1].us) * ((double)n - low) / (high - low);
 }
 
-static int valid_options(const ks_blocktri_options *o)
-{
-    return o->size == sizeof *o && o->threads >= 0 && ks_blocktri_order_name(o->order) &&
-           (o->precision == KS_F64 || o->precision == KS_F32) &&
-           ks_is_tier(o->tier) &&
-           (o->segments == 0 || o->segments >= 2) &&
-           (o->separator_spacing == 0 || o->separator_spacing >= 2) &&
-           (o->crossover == 0 || o->crossover >= 2);
-}
-
 /* Options as they are used: defaults filled in, sizes no larger than N gives them a meaning. */
 static ks_blocktri_options settle(const ks_context *context, int64_t N, int n,
                                   const ks_blocktri_options *given)
@@ -97,6 +87,22 @@ static int addressable(int64_t N, int n)
     return N <= PTRDIFF_MAX / 8 / block;
 }
 
+const char *ks_blocktri_plan_invalid(int64_t N, int n, const ks_blocktri_options *options)
+{
+    const ks_blocktri_options defaults = KS_BLOCKTRI_OPTIONS_INIT;
+    const ks_blocktri_options *o = options ? options : &defaults;
+    if (N < 1) return "N";
+    if (n < 1) return "n";
+    if (o->size != sizeof *o) return "size";
+    if (!ks_blocktri_order_name(o->order)) return "order";
+    if (o->precision != KS_F64 && o->precision != KS_F32) return "precision";
+    if (!ks_is_tier(o->tier)) return "tier";
+    if (o->threads < 0) return "threads";
+    if (o->segments != 0 && o->segments < 2) return "segments";
+    if (o->separator_spacing != 0 && o->separator_spacing < 2) return "separator_spacing";
+    return o->crossover != 0 && o->crossover < 2 ? "crossover" : NULL;
+}
+
 ks_status ks_blocktri_plan_create(ks_blocktri_plan **out, ks_context *context, int64_t N, int n,
                                   const ks_blocktri_options *options)
 {
@@ -104,7 +110,7 @@ ks_status ks_blocktri_plan_create(ks_blocktri_plan **out, ks_context *context, i
     if (!out) return KS_EINVAL;
     *out = NULL;
     if (!options) options = &defaults;
-    if (N < 1 || n < 1 || !valid_options(options)) return KS_EINVAL;
+    if (ks_blocktri_plan_invalid(N, n, options)) return KS_EINVAL;
     if (!addressable(N, n)) return KS_ENOMEM;
     const ks_bt_kernels *kernels = ks_bt_kernels_of(options->precision, options->tier, n);
     if (!kernels) return KS_EUNAVAILABLE;

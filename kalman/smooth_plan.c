@@ -15,22 +15,30 @@
     (EVERY_OUTPUT & ~(unsigned)(SMOOTHED | KS_OUT_LOGLIK))
 #define EVERY_OUTPUT ((1u << 17) - 1)
 
-static int valid_options(const ks_smooth_options *o)
+/** The name of the first argument or option that is no value of its kind, or that job, method and backend do not go with,
+ *  or NULL. */
+static const char *not_valid(int64_t T, int64_t B, int nx, int ny, const ks_smooth_options *o)
 {
-    if (o->size != sizeof *o || o->threads < 0) return 0;
-    if ((o->job != KS_JOB_SMOOTH && o->job != KS_JOB_FILTER) ||
-        (o->precision != KS_F64 && o->precision != KS_F32 && o->precision != KS_MIXED) ||
-        !ks_is_tier(o->tier) ||
-        !ks_method_name(o->method) || !ks_scan_name(o->scan) ||
-        !ks_blocktri_order_name(o->order) || !ks_backend_name(o->backend) || o->device < 0 ||
-        !ks_steady_state_name(o->steady_state) ||
-        (o->outputs & ~EVERY_OUTPUT) != 0)
-        return 0;
-    if (o->scan_threshold < (o->scan == KS_SCAN_SENGUPTA ? 1 : 0)) return 0;
+    if (T < 1) return "T";
+    if (B < 1) return "B";
+    if (nx < 1) return "nx";
+    if (ny < 1) return "ny";
+    if (o->size != sizeof *o) return "size";
+    if (o->job != KS_JOB_SMOOTH && o->job != KS_JOB_FILTER) return "job";
+    if (!ks_method_name(o->method)) return "method";
+    if (o->precision != KS_F64 && o->precision != KS_F32 && o->precision != KS_MIXED) return "precision";
+    if (o->outputs & ~(o->job == KS_JOB_SMOOTH ? EVERY_OUTPUT : FILTERED | KS_OUT_LOGLIK)) return "outputs";
+    if (!ks_scan_name(o->scan)) return "scan";
+    if (o->scan_threshold < (o->scan == KS_SCAN_SENGUPTA ? 1 : 0)) return "scan_threshold";
+    if (o->threads < 0) return "threads";
+    if (!ks_is_tier(o->tier)) return "tier";
+    if (!ks_blocktri_order_name(o->order)) return "order";
+    if (!ks_backend_name(o->backend)) return "backend";
+    if (o->device < 0) return "device";
     if (o->second_device < -1 || (o->second_device >= 0 && (o->method != KS_METHOD_SCAN_TWO_FILTER ||
                                                             o->backend == KS_BACKEND_CPU)))
-        return 0;
-    return o->job == KS_JOB_SMOOTH || (o->outputs & SMOOTHED) == 0;
+        return "second_device";
+    return ks_steady_state_name(o->steady_state) ? NULL : "steady_state";
 }
 
 /** The method that will run, or KS_METHOD_AUTO where the job does not have the one asked for. */
@@ -82,6 +90,19 @@ static int on_device(const ks_smooth_options *o, ks_method method, int nx)
 static int on_host(const ks_smooth_options *o, ks_method method)
 {
     return method == KS_METHOD_SEQUENTIAL || o->precision != KS_MIXED;
+}
+
+const char *ks_smooth_plan_invalid(int64_t T, int64_t B, int nx, int ny, const ks_smooth_options *options)
+{
+    const ks_smooth_options defaults = KS_SMOOTH_OPTIONS_INIT;
+    const ks_smooth_options *o = options ? options : &defaults;
+    const char *name = not_valid(T, B, nx, ny, o);
+    if (name) return name;
+    const ks_method method = choose(o);
+    if (method == KS_METHOD_AUTO) return o->job == KS_JOB_SMOOTH && o->method != KS_METHOD_SCAN ? "outputs" : "method";
+    const int device = o->backend != KS_BACKEND_CPU && on_device(o, method, nx);
+    if (!device && !on_host(o, method)) return "precision";
+    return device || o->backend != KS_BACKEND_CUDA ? NULL : o->precision == KS_MIXED ? "precision" : "backend";
 }
 
 /** Why a plan whose method is not for a device runs on the CPU. A method that is left to the library would be one
@@ -191,11 +212,8 @@ ks_status ks_smooth_plan_create(ks_smooth_plan **out, ks_context *context, int64
     const ks_smooth_options *o = options ? options : &defaults;
     if (!out) return KS_EINVAL;
     *out = NULL;
-    if (T < 1 || B < 1 || nx < 1 || ny < 1 || !valid_options(o)) return KS_EINVAL;
+    if (ks_smooth_plan_invalid(T, B, nx, ny, o)) return KS_EINVAL;
     const ks_method method = choose(o);
-    if (method == KS_METHOD_AUTO) return KS_EINVAL;
-    if (o->backend == KS_BACKEND_CUDA && !on_device(o, method, nx)) return KS_EINVAL;
-    if (!on_host(o, method) && (o->backend == KS_BACKEND_CPU || !on_device(o, method, nx))) return KS_EINVAL;
     if (!addressable(T, B, nx, ny)) return KS_ENOMEM;
     if (!ks_kernels_of(o->precision, o->tier)) return KS_EUNAVAILABLE;
 
@@ -245,7 +263,7 @@ size_t ks_smooth_device_bytes(int64_t T, int64_t B, int nx, int ny,
 {
     const ks_smooth_options defaults = KS_SMOOTH_OPTIONS_INIT;
     if (!options) options = &defaults;
-    if (T < 1 || B < 1 || nx < 1 || ny < 1 || !valid_options(options)) return SIZE_MAX;
+    if (not_valid(T, B, nx, ny, options)) return SIZE_MAX;
     ks_smooth_plan plan = plan_of(NULL, T, B, nx, ny, options);
     if (options->backend == KS_BACKEND_CPU || !on_device(options, plan.method, nx) || !plan.kernels)
         return 0;

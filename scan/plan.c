@@ -43,13 +43,17 @@ static void schedule_outside(ks_schedule *schedule, const plan_request *request)
     if (schedule->round && request->options.direction == KS_REVERSE) ks_schedule_reverse(schedule);
 }
 
-static int valid(int64_t length, const ks_scan_options *o)
+const char *ks_scan_plan_invalid(int64_t length, const ks_scan_options *options)
 {
-    if (length < 1 || length > LONGEST || o->size != sizeof *o) return 0;
-    if ((int)o->algorithm < 0 || (int)o->algorithm >= KS_SCAN_ALGORITHMS) return 0;
-    if (o->direction != KS_FORWARD && o->direction != KS_REVERSE) return 0;
-    if (o->algorithm == KS_SCAN_SENGUPTA && o->threshold < 1) return 0;
-    return o->threshold >= 0 && o->chunks >= 0 && o->threads >= 0;
+    static const ks_scan_options defaults = KS_SCAN_OPTIONS_INIT;
+    const ks_scan_options *o = options ? options : &defaults;
+    if (length < 1 || length > LONGEST) return "length";
+    if (o->size != sizeof *o) return "size";
+    if ((int)o->algorithm < 0 || (int)o->algorithm >= KS_SCAN_ALGORITHMS) return "algorithm";
+    if (o->direction != KS_FORWARD && o->direction != KS_REVERSE) return "direction";
+    if (o->threshold < (o->algorithm == KS_SCAN_SENGUPTA ? 1 : 0)) return "threshold";
+    if (o->chunks < 0) return "chunks";
+    return o->threads < 0 ? "threads" : NULL;
 }
 
 ks_status ks_scan_plan_create(ks_scan_plan **out, ks_context *context, int64_t length,
@@ -59,7 +63,7 @@ ks_status ks_scan_plan_create(ks_scan_plan **out, ks_context *context, int64_t l
     if (!out) return KS_EINVAL;
     *out = NULL;
     if (!options) options = &defaults;
-    if (!valid(length, options)) return KS_EINVAL;
+    if (ks_scan_plan_invalid(length, options)) return KS_EINVAL;
 
     plan_request request = {length, *options, {0, 0, 0}};
     if (options->algorithm == KS_SCAN_CHUNKED)

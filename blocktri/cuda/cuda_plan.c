@@ -9,22 +9,28 @@ enum { MOST_ORDER = 1 << 15 };
 
 static int by_schur(const ks_blocktri_cuda_options *o) { return o->order == KS_BLOCKTRI_RECURSIVE_SCHUR; }
 
-static int valid_order(const ks_blocktri_cuda_options *o)
+const char *ks_blocktri_cuda_plan_invalid(int64_t N, int n, const ks_blocktri_cuda_options *options)
 {
-    const int64_t most = 1 << 20;
-    if (o->order == KS_BLOCKTRI_AUTO || o->order == KS_BLOCKTRI_NESTED_DISSECTION) return 1;
-    if (o->order == KS_BLOCKTRI_PARTITION) return o->segments == 0 || o->segments >= 2;
-    return by_schur(o) && o->systems == 1 && !o->inverse && !o->refine &&
-           (o->separator_spacing == 0 || (o->separator_spacing >= 2 && o->separator_spacing <= most)) &&
-           (o->crossover == 0 || o->crossover >= 2);
-}
-
-static int valid(int64_t N, int n, const ks_blocktri_cuda_options *o)
-{
-    return N >= 1 && n >= 1 && o->size == sizeof *o && o->systems >= 1 && o->device >= 0 &&
-           (o->precision == KS_F64 || o->precision == KS_F32) && (o->inverse == 0 || o->inverse == 1) &&
-           (o->refine == 0 || (o->refine == 1 && o->precision == KS_F32)) && o->together >= -1 &&
-           (o->atomic == 0 || (o->atomic == 1 && o->together <= 0 && !by_schur(o))) && valid_order(o);
+    const ks_blocktri_cuda_options defaults = KS_BLOCKTRI_CUDA_OPTIONS_INIT;
+    const ks_blocktri_cuda_options *o = options ? options : &defaults;
+    const int schur = by_schur(o);
+    if (N < 1) return "N";
+    if (n < 1) return "n";
+    if (o->size != sizeof *o) return "size";
+    if (o->precision != KS_F64 && o->precision != KS_F32) return "precision";
+    if (!schur && o->order != KS_BLOCKTRI_AUTO && o->order != KS_BLOCKTRI_NESTED_DISSECTION &&
+        o->order != KS_BLOCKTRI_PARTITION)
+        return "order";
+    if (o->device < 0) return "device";
+    if (o->systems < 1 || (schur && o->systems != 1)) return "systems";
+    if ((o->inverse != 0 && o->inverse != 1) || (schur && o->inverse)) return "inverse";
+    if ((o->refine != 0 && o->refine != 1) || (o->refine && (schur || o->precision != KS_F32))) return "refine";
+    if (o->together < -1) return "together";
+    if ((o->atomic != 0 && o->atomic != 1) || (o->atomic && (schur || o->together > 0))) return "atomic";
+    if (o->order == KS_BLOCKTRI_PARTITION && o->segments != 0 && o->segments < 2) return "segments";
+    if (schur && o->separator_spacing != 0 && (o->separator_spacing < 2 || o->separator_spacing > 1 << 20))
+        return "separator_spacing";
+    return schur && o->crossover != 0 && o->crossover < 2 ? "crossover" : NULL;
 }
 
 /* Whether blocks are worked on in tiles, and the order that they are padded to then or otherwise. */
@@ -74,7 +80,7 @@ size_t ks_blocktri_cuda_bytes(int64_t N, int n, const ks_blocktri_cuda_options *
 {
     const ks_blocktri_cuda_options defaults = KS_BLOCKTRI_CUDA_OPTIONS_INIT;
     if (!options) options = &defaults;
-    if (!valid(N, n, options)) return SIZE_MAX;
+    if (ks_blocktri_cuda_plan_invalid(N, n, options)) return SIZE_MAX;
     const size_t factor = factor_bytes(N, n, options), systems = (size_t)options->systems;
     return factor ? factor + sums_bytes(options->systems) + scale_bytes(N, n, options) +
                         rounds_bytes(N, n, options) +
@@ -201,7 +207,7 @@ ks_status ks_bt_plan_create(ks_blocktri_cuda_plan **out, ks_context *context, ks
     if (!out) return KS_EINVAL;
     *out = NULL;
     if (!options) options = &defaults;
-    if (!valid(N, n, options)) return KS_EINVAL;
+    if (ks_blocktri_cuda_plan_invalid(N, n, options)) return KS_EINVAL;
     const size_t factor = factor_bytes(N, n, options);
     if (!factor) return KS_ENOMEM;
 

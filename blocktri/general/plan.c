@@ -8,18 +8,6 @@
 /* Rows that a task takes at least, so that a barrier is worth it and sums have few parts. */
 enum { ROWS_OF_A_TASK = 1024 };
 
-static int valid_options(const ks_general_options *o)
-{
-    return o->size == sizeof *o && o->threads >= 0 && ks_general_method_name(o->method) &&
-           ks_block_solver_name(o->block_solver) &&
-           ks_is_tier(o->tier) &&
-           (o->stop == KS_STOP_RESIDUAL || o->stop == KS_STOP_CHANGE) &&
-           o->tolerance > 0 && isfinite(o->tolerance) && o->max_iterations >= 1 &&
-           o->relaxation >= 0 && o->relaxation < 2 && o->restart >= 1 && o->restart <= 10000 &&
-           o->columns >= 1 && o->backend >= KS_BACKEND_CPU && o->backend <= KS_BACKEND_AUTO &&
-           o->device >= 0;
-}
-
 size_t ks_gb_scratch(const ks_general_plan *plan)
 {
     const size_t n = (size_t)plan->n;
@@ -156,6 +144,31 @@ static ks_status create(ks_general_plan **out, ks_context *context, int64_t N, i
     return KS_OK;
 }
 
+const char *ks_general_plan_invalid(int64_t N, int n, const ks_general_matrix *matrix,
+                                    const ks_general_options *options)
+{
+    const ks_general_options defaults = KS_GENERAL_OPTIONS_INIT;
+    const ks_general_options *o = options ? options : &defaults;
+    if (N < 1) return "N";
+    if (n < 1) return "n";
+    if (o->size != sizeof *o) return "size";
+    if (!ks_general_method_name(o->method)) return "method";
+    if (!ks_block_solver_name(o->block_solver)) return "block_solver";
+    if (o->stop != KS_STOP_RESIDUAL && o->stop != KS_STOP_CHANGE) return "stop";
+    if (o->stop == KS_STOP_CHANGE && o->method != KS_GENERAL_AUTO && !ks_gb_stationary(o->method)) return "stop";
+    if (!(o->tolerance > 0) || !isfinite(o->tolerance)) return "tolerance";
+    if (o->max_iterations < 1) return "max_iterations";
+    if (!(o->relaxation >= 0) || !(o->relaxation < 2)) return "relaxation";
+    if (o->restart < 1 || o->restart > 10000) return "restart";
+    if (o->threads < 0) return "threads";
+    if (!ks_is_tier(o->tier)) return "tier";
+    if (o->columns < 1) return "columns";
+    if (o->sample.data && !ks_within_reach(N, o->sample.stride, 1, 0, (int64_t)n * o->columns)) return "sample";
+    if (!ks_backend_name(o->backend)) return "backend";
+    if (o->device < 0) return "device";
+    return ks_gb_valid_matrix(N, n, matrix) ? NULL : "matrix";
+}
+
 ks_status ks_general_plan_create(ks_general_plan **out, ks_context *context, int64_t N, int n,
                                  const ks_general_matrix *matrix,
                                  const ks_general_options *options)
@@ -164,20 +177,14 @@ ks_status ks_general_plan_create(ks_general_plan **out, ks_context *context, int
     if (!out) return KS_EINVAL;
     *out = NULL;
     if (!options) options = &defaults;
-    if (N < 1 || n < 1 || !valid_options(options) || !ks_gb_valid_matrix(N, n, matrix))
-        return KS_EINVAL;
-    if (options->sample.data && !ks_within_reach(N, options->sample.stride, 1, 0, (int64_t)n * options->columns))
-        return KS_EINVAL;
+    if (ks_general_plan_invalid(N, n, matrix, options)) return KS_EINVAL;
     ks_general_options settled = *options;
     ks_gpu *gpu;
     ks_status status = settle_backend(&gpu, context, N, matrix, &settled);
     if (status == KS_OK && settled.method == KS_GENERAL_AUTO)
         status = ks_gb_choose(context, N, n, matrix, &settled);
     if (status != KS_OK) return status;
-    if (settled.stop == KS_STOP_CHANGE && !ks_gb_stationary(settled.method)) {
-        if (options->method != KS_GENERAL_AUTO) return KS_EINVAL;
-        settled.stop = KS_STOP_RESIDUAL;
-    }
+    if (settled.stop == KS_STOP_CHANGE && !ks_gb_stationary(settled.method)) settled.stop = KS_STOP_RESIDUAL;
     status = create(out, context, N, n, matrix, &settled);
     if (status == KS_OK) (*out)->gpu = gpu;
     else ks_gpu_close(gpu);

@@ -112,6 +112,10 @@ KS_API KS_MUST_CHECK ks_status ks_blocktri_plan_create(ks_blocktri_plan **out, k
                                                        int64_t N, int n,
                                                        const ks_blocktri_options *options);
 
+/** Which of its arguments, or of the options, is KS_EINVAL to ks_blocktri_plan_create(): the name of the first of them,
+ *  "N" or "segments", in static storage; NULL if none is. */
+KS_API const char *ks_blocktri_plan_invalid(int64_t N, int n, const ks_blocktri_options *options);
+
 /** Free a plan. NULL is allowed. */
 KS_API void ks_blocktri_plan_destroy(ks_blocktri_plan *plan);
 

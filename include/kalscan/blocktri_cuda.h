@@ -123,6 +123,11 @@ KS_API KS_MUST_CHECK ks_status ks_blocktri_cuda_plan_create(
     ks_blocktri_cuda_plan **out, ks_context *context, int64_t N, int n,
     const ks_blocktri_cuda_options *options);
 
+/** Which of its arguments, or of the options, is KS_EINVAL to ks_blocktri_cuda_plan_create(): the name of the first of
+ *  them, "N" or "systems", in static storage; NULL if none is. Of options that do not go together the one that the other
+ *  rules out: "inverse" of recursive Schur complements. Needs no device. */
+KS_API const char *ks_blocktri_cuda_plan_invalid(int64_t N, int n, const ks_blocktri_cuda_options *options);
+
 /** Free a plan; what it has put into streams must have been waited for. NULL is allowed. */
 KS_API void ks_blocktri_cuda_plan_destroy(ks_blocktri_cuda_plan *plan);
 

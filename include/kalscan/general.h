@@ -253,6 +253,11 @@ KS_API KS_MUST_CHECK ks_status ks_general_plan_create(ks_general_plan **out, ks_
                                                       const ks_general_matrix *matrix,
                                                       const ks_general_options *options);
 
+/** Which of its arguments, or of the options, is KS_EINVAL to ks_general_plan_create(): the name of the first of them,
+ *  "matrix" or "tolerance", in static storage; NULL if none is. */
+KS_API const char *ks_general_plan_invalid(int64_t N, int n, const ks_general_matrix *matrix,
+                                           const ks_general_options *options);
+
 /** Free a plan. NULL is allowed. */
 KS_API void ks_general_plan_destroy(ks_general_plan *plan);
 

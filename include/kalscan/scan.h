@@ -108,6 +108,10 @@ KS_API KS_MUST_CHECK ks_status ks_scan_plan_create(ks_scan_plan **out, ks_contex
                                                    int64_t length,
                                                    const ks_scan_options *options);
 
+/** Which of its arguments, or of the options, is KS_EINVAL to ks_scan_plan_create(): the name of the first of them,
+ *  "length" or "threshold", in static storage; NULL if none is. */
+KS_API const char *ks_scan_plan_invalid(int64_t length, const ks_scan_options *options);
+
 /** Free a plan. NULL is allowed. */
 KS_API void ks_scan_plan_destroy(ks_scan_plan *plan);
 

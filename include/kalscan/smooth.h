@@ -302,6 +302,12 @@ KS_API KS_MUST_CHECK ks_status ks_smooth_plan_create(ks_smooth_plan **out, ks_co
                                                      int64_t T, int64_t B, int nx, int ny,
                                                      const ks_smooth_options *options);
 
+/** Which of its arguments, or of the options, is KS_EINVAL to ks_smooth_plan_create(): the name of the first of them, "nx",
+ *  "threads", ..., in static storage; NULL if none is. Of options that do not go together: "method" that the job does
+ *  not have, "outputs" that job or method do not make, "precision" that the method does not have there, "backend"
+ *  that does not have the method, "second_device" of another method. */
+KS_API const char *ks_smooth_plan_invalid(int64_t T, int64_t B, int nx, int ny, const ks_smooth_options *options);
+
 /** Free a plan. NULL is allowed. */
 KS_API void ks_smooth_plan_destroy(ks_smooth_plan *plan);
 

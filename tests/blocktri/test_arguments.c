@@ -10,11 +10,15 @@
 #include "kalscan/blocktri_refine.h"
 #include "system.h"
 
-static void refused(int64_t N, int n, const ks_blocktri_options *o, ks_status wanted)
+/** name: what is not valid, or NULL. */
+static void refused(int64_t N, int n, const ks_blocktri_options *o, ks_status wanted, const char *name)
 {
     ks_blocktri_plan *plan = (ks_blocktri_plan *)&plan;
     assert_int_equal(ks_blocktri_plan_create(&plan, NULL, N, n, o), wanted);
     assert_null(plan);
+    const char *told = ks_blocktri_plan_invalid(N, n, o);
+    if (name) assert_string_equal(told, name);
+    else assert_null(told);
 }
 
 static void test_plan_arguments(void **state)
@@ -22,19 +26,19 @@ static void test_plan_arguments(void **state)
     (void)state;
     const ks_blocktri_options good = KS_BLOCKTRI_OPTIONS_INIT;
     ks_blocktri_options o = good;
-    refused(0, 4, &o, KS_EINVAL);
-    refused(-1, 4, &o, KS_EINVAL);
-    refused(4, 0, &o, KS_EINVAL);
-    refused(INT64_MAX, 1, &o, KS_ENOMEM);
-    refused(1, 1 << 20, &o, KS_ENOMEM);
-    o.size = 1, refused(4, 4, &o, KS_EINVAL), o = good;
-    o.order = (ks_blocktri_order)KS_BLOCKTRI_ORDERS, refused(4, 4, &o, KS_EINVAL), o = good;
-    o.precision = (ks_precision)7, refused(4, 4, &o, KS_EINVAL), o = good;
-    o.tier = (ks_tier)7, refused(4, 4, &o, KS_EINVAL), o = good;
-    o.threads = -1, refused(4, 4, &o, KS_EINVAL), o = good;
-    o.segments = 1, refused(4, 4, &o, KS_EINVAL), o = good;
-    o.separator_spacing = 1, refused(4, 4, &o, KS_EINVAL), o = good;
-    o.crossover = 1, refused(4, 4, &o, KS_EINVAL), o = good;
+    refused(0, 4, &o, KS_EINVAL, "N");
+    refused(-1, 4, &o, KS_EINVAL, "N");
+    refused(4, 0, &o, KS_EINVAL, "n");
+    refused(INT64_MAX, 1, &o, KS_ENOMEM, NULL);
+    refused(1, 1 << 20, &o, KS_ENOMEM, NULL);
+    o.size = 1, refused(4, 4, &o, KS_EINVAL, "size"), o = good;
+    o.order = (ks_blocktri_order)KS_BLOCKTRI_ORDERS, refused(4, 4, &o, KS_EINVAL, "order"), o = good;
+    o.precision = (ks_precision)7, refused(4, 4, &o, KS_EINVAL, "precision"), o = good;
+    o.tier = (ks_tier)7, refused(4, 4, &o, KS_EINVAL, "tier"), o = good;
+    o.threads = -1, refused(4, 4, &o, KS_EINVAL, "threads"), o = good;
+    o.segments = 1, refused(4, 4, &o, KS_EINVAL, "segments"), o = good;
+    o.separator_spacing = 1, refused(4, 4, &o, KS_EINVAL, "separator_spacing"), o = good;
+    o.crossover = 1, refused(4, 4, &o, KS_EINVAL, "crossover"), o = good;
     assert_int_equal(ks_blocktri_plan_create(NULL, NULL, 4, 4, NULL), KS_EINVAL);
     ks_blocktri_plan_destroy(NULL);
     assert_int_equal(ks_blocktri_plan_order(NULL), KS_BLOCKTRI_AUTO);
@@ -64,7 +68,7 @@ static void test_tiers(void **state)
             const ks_bt_kernels *kernels = ks_bt_kernels_of(o.precision, (ks_tier)tier, 32);
             o.tier = (ks_tier)tier;
             if (!kernels) {
-                refused(4, 4, &o, KS_EUNAVAILABLE);
+                refused(4, 4, &o, KS_EUNAVAILABLE, NULL);
                 continue;
             }
             assert_string_equal(kernels->name, names[tier]);

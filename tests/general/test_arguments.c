@@ -32,8 +32,12 @@ static void options_are_checked(void **state)
     const ks_general_block D = { KS_BLOCK_DENSE, 0, one, NULL, NULL };
     const ks_general_matrix matrix = { &D, NULL, NULL };
     const ks_general_options good = KS_GENERAL_OPTIONS_INIT;
-    ks_general_options bad[12];
-    for (int i = 0; i < 12; ++i) bad[i] = good;
+    static const char *const names[] = { "size", "method", "block_solver", "tier", "threads", "stop", "tolerance",
+                                         "tolerance", "max_iterations", "relaxation", "relaxation", "restart", "columns",
+                                         "backend", "device", "stop" };
+    enum { BAD = sizeof names / sizeof *names };
+    ks_general_options bad[BAD];
+    for (int i = 0; i < BAD; ++i) bad[i] = good;
     bad[0].size = 1;
     bad[1].method = (ks_general_method)99;
     bad[2].block_solver = (ks_block_solver)99;
@@ -46,11 +50,21 @@ static void options_are_checked(void **state)
     bad[9].relaxation = 2;
     bad[10].relaxation = -0.5;
     bad[11].restart = 0;
+    bad[12].columns = 0;
+    bad[13].backend = (ks_backend)3;
+    bad[14].device = -1;
+    bad[15].stop = KS_STOP_CHANGE;
+    bad[15].method = KS_GMRES;
     ks_general_plan *plan;
-    for (int i = 0; i < 12; ++i) {
+    for (int i = 0; i < BAD; ++i) {
         assert_int_equal(ks_general_plan_create(&plan, NULL, 1, 1, &matrix, &bad[i]), KS_EINVAL);
         assert_null(plan);
+        assert_string_equal(ks_general_plan_invalid(1, 1, &matrix, &bad[i]), names[i]);
     }
+    assert_string_equal(ks_general_plan_invalid(0, 1, &matrix, NULL), "N");
+    assert_string_equal(ks_general_plan_invalid(1, 0, &matrix, NULL), "n");
+    assert_string_equal(ks_general_plan_invalid(1, 1, NULL, NULL), "matrix");
+    assert_null(ks_general_plan_invalid(1, 1, &matrix, NULL));
     assert_int_equal(ks_general_plan_create(NULL, NULL, 1, 1, &matrix, &good), KS_EINVAL);
     assert_int_equal(ks_general_plan_create(&plan, NULL, 0, 1, &matrix, &good), KS_EINVAL);
     assert_int_equal(ks_general_plan_create(&plan, NULL, 1, 0, &matrix, &good), KS_EINVAL);
@@ -244,6 +258,7 @@ static void strides(void **state)
         ks_general_plan_destroy(plan);
         options.sample = (ks_const_blocks){ b, INT64_MAX };
         assert_int_equal(ks_general_plan_create(&plan, NULL, N, n, matrix, &options), KS_EINVAL);
+        assert_string_equal(ks_general_plan_invalid(N, n, matrix, &options), "sample");
         ks_general_packed_destroy(packed);
     }
     ks_general_source source = KS_GENERAL_SOURCE_INIT;

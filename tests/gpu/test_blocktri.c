@@ -274,21 +274,29 @@ static void arguments(void **state)
 #define REFUSED(N, n, wanted)                                                              \
     assert_int_equal(ks_blocktri_cuda_plan_create(&plan, NULL, N, n, &o), wanted), assert_null(plan), \
         o = good
-    REFUSED(0, 4, KS_EINVAL);
-    REFUSED(4, 0, KS_EINVAL);
+#define INVALID(N, n, name)                                                                \
+    assert_string_equal(ks_blocktri_cuda_plan_invalid(N, n, &o), name);                    \
+    REFUSED(N, n, KS_EINVAL)
+    INVALID(0, 4, "N");
+    INVALID(4, 0, "n");
     REFUSED(4, 32769, KS_ENOMEM);
     REFUSED(INT64_MAX, 1, KS_ENOMEM);
     REFUSED(INT64_C(1) << 40, 1, KS_ENOMEM);
-    o.size = 1, REFUSED(4, 4, KS_EINVAL);
-    o.systems = 0, REFUSED(4, 4, KS_EINVAL);
-    o.device = -1, REFUSED(4, 4, KS_EINVAL);
+    o.size = 1;
+    INVALID(4, 4, "size");
+    o.systems = 0;
+    INVALID(4, 4, "systems");
+    o.device = -1;
+    INVALID(4, 4, "device");
     o.device = 1000, REFUSED(4, 4, KS_ENODEV);
-    o.precision = (ks_precision)9, REFUSED(4, 4, KS_EINVAL);
+    o.precision = (ks_precision)9;
+    INVALID(4, 4, "precision");
     assert_int_equal(ks_blocktri_cuda_plan_create(NULL, NULL, 4, 4, NULL), KS_EINVAL);
     assert_true(ks_blocktri_cuda_bytes(10, 5, NULL) >= (size_t)10 * 3 * 64 * 8);
     assert_true(ks_blocktri_cuda_bytes(10, 33, NULL) >= (size_t)10 * 3 * 48 * 48 * 8);
     assert_true(ks_blocktri_cuda_bytes(10, 32769, NULL) == SIZE_MAX);
-    o.inverse = 2, REFUSED(4, 4, KS_EINVAL);
+    o.inverse = 2;
+    INVALID(4, 4, "inverse");
     ks_blocktri_cuda_plan_destroy(NULL);
 
     job j = begin(KS_F64, 4, 3, 1, 2, 1);

@@ -128,12 +128,16 @@ static void arguments(void **state)
     ks_blocktri_cuda_plan *plan;
     ks_blocktri_cuda_options o = options_of(KS_F64, 0, 0);
     const ks_blocktri_cuda_options good = o;
-#define REFUSED assert_int_equal(ks_blocktri_cuda_plan_create(&plan, NULL, 9, 2, &o), KS_EINVAL), o = good
-    o.systems = 2, REFUSED;
-    o.inverse = 1, REFUSED;
-    o.separator_spacing = 1, REFUSED;
-    o.crossover = 1, REFUSED;
-    o.order = KS_BLOCKTRI_TWISTED, REFUSED;
+#define INVALID(member, value)                                                             \
+    o.member = (value);                                                                    \
+    assert_int_equal(ks_blocktri_cuda_plan_create(&plan, NULL, 9, 2, &o), KS_EINVAL);      \
+    assert_string_equal(ks_blocktri_cuda_plan_invalid(9, 2, &o), #member);                 \
+    o = good
+    INVALID(systems, 2);
+    INVALID(inverse, 1);
+    INVALID(separator_spacing, 1);
+    INVALID(crossover, 1);
+    INVALID(order, KS_BLOCKTRI_TWISTED);
     assert_true(ks_blocktri_cuda_bytes(9, 2, &o) > (size_t)3 * 9 * 4 * 8);
 }
 

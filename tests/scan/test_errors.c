@@ -227,6 +227,8 @@ static void bad_plans(void **state)
     (void)state;
     const ks_scan_options good = KS_SCAN_OPTIONS_INIT;
     ks_scan_options bad[10];
+    static const char *const names[] = {"size", "algorithm", "algorithm", "direction", "threshold", "chunks", "threads",
+                                        "direction", "threshold", "chunks"};
     for (int i = 0; i < 10; ++i) bad[i] = good;
     bad[0].size = 0;
     bad[1].algorithm = (ks_scan_algorithm)KS_SCAN_ALGORITHMS;
@@ -244,13 +246,16 @@ static void bad_plans(void **state)
         ks_scan_plan *plan = (ks_scan_plan *)&bad;
         assert_int_equal(ks_scan_plan_create(&plan, NULL, 10, &bad[i]), KS_EINVAL);
         assert_null(plan);
+        assert_string_equal(ks_scan_plan_invalid(10, &bad[i]), names[i]);
     }
     const int64_t lengths[] = {0, -1, INT64_MIN, INT64_MAX};
     for (int i = 0; i < 4; ++i) {
         ks_scan_plan *plan = (ks_scan_plan *)&bad;
         assert_int_equal(ks_scan_plan_create(&plan, NULL, lengths[i], &good), KS_EINVAL);
         assert_null(plan);
+        assert_string_equal(ks_scan_plan_invalid(lengths[i], NULL), "length");
     }
+    assert_null(ks_scan_plan_invalid(10, &good));
     assert_int_equal(ks_scan_plan_create(NULL, NULL, 10, &good), KS_EINVAL);
     assert_int_equal(ks_scan_plan_stats(NULL).rounds, 0);
     ks_scan_plan_destroy(NULL);
