@@ -133,7 +133,7 @@ static int lost_pivot(int ny, const double *R, const double *y, double share)
     return -1;
 }
 
-/** Where the right half of two-ended smoothing begins (docs/numerics.md, "From both ends"). */
+/** Where the right half of two-ended smoothing begins (docs/numerics.md, "Two-ended smoothing"). */
 static int64_t right_half(const golden *g, ks_precision precision, int64_t series)
 {
     const golden_input *matrices[] = { &g->F, &g->H, &g->R };
