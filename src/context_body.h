@@ -1,9 +1,12 @@
-/* context_body.h -- the inside of a context, for context.c and pool.c alone. */
+/* context_body.h -- the inside of a context, for allocate.c, context.c and pool.c alone. */
 #ifndef KS_CONTEXT_BODY_H
 #define KS_CONTEXT_BODY_H
 
 #include "kalscan/context.h"
 #include "pool.h"
+
+/** Of all memory, in bytes: that of a cache line. */
+enum { KS_ALIGNMENT = 64 };
 
 typedef struct ks_pool ks_pool;
 
@@ -12,6 +15,9 @@ struct ks_context {
     ks_pool *pool; /**< NULL where threads == 1 */
     int threads;
 };
+
+/** The C library's. */
+extern const ks_allocator ks_c_allocator;
 
 /** Start threads - 1 threads; memory comes from the context's allocator. On failure *out is NULL
  *  and nothing is left behind. Errors: KS_ENOMEM. */
