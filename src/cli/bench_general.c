@@ -5,10 +5,6 @@
 #include "bench.h"
 #include "memory.h"
 #include "queue_model.h"
-#include "random_system.h"
-
-/* Different blocks that the random system repeats. */
-enum { DIFFERENT = 8 };
 
 typedef struct trial {
     int64_t N;
@@ -29,28 +25,19 @@ static ks_exit fail_status(const ks_bench_result *result, ks_status status, ks_f
 /* The system of `kalscan bench` for Cholesky methods, as a general one. */
 static ks_status pack_random(trial *t, int64_t seed, ks_failure *failure)
 {
-    const int64_t n = t->n, block = n * n, side = n * t->nrhs, N = t->N;
+    const int64_t block = (int64_t)t->n * t->n;
     ks_general_source source = KS_GENERAL_SOURCE_INIT;
-    double *blocks = ks_memory_raw(ks_size_product((size_t)(2 * N + 2), (size_t)block * 8),
-                                   "the system", failure);
-    if (!blocks) return KS_ENOMEM;
-    double *D = blocks, *L = D + N * block, *scratch = L + N * block;
-    for (int64_t i = 0; i < N; ++i) {
-        const int64_t same = i % DIFFERENT;
-        if (i < DIFFERENT) {
-            ks_random_block(seed, i, t->n, t->nrhs, D + i * block, L + i * block, t->b + i * side,
-                            scratch);
-        } else {
-            memcpy(D + i * block, D + same * block, (size_t)block * sizeof *D);
-            memcpy(L + i * block, L + same * block, (size_t)block * sizeof *L);
-            memcpy(t->b + i * side, t->b + same * side, (size_t)side * sizeof *t->b);
-        }
+    double *D = ks_memory_raw(ks_size_product((size_t)(2 * t->N), (size_t)block * sizeof *D), "the system", failure);
+    if (!D) return KS_ENOMEM;
+    double *L = D + t->N * block;
+    ks_status status = KS_ENOMEM;
+    if (ks_bench_fill(KS_F64, t->N, t->n, t->nrhs, seed, D, L, t->b, failure) == KS_EXIT_DONE) {
+        source.D = (ks_const_blocks){D, block};
+        source.L = (ks_const_blocks){L, block};
+        source.symmetric = 1;
+        status = ks_general_pack(&t->packed, t->context, t->N, t->n, &source);
     }
-    source.D = (ks_const_blocks){D, block};
-    source.L = (ks_const_blocks){L, block};
-    source.symmetric = 1;
-    const ks_status status = ks_general_pack(&t->packed, t->context, N, t->n, &source);
-    free(blocks);
+    free(D);
     return status;
 }
 
@@ -168,8 +155,7 @@ static void count_work(const trial *t, ks_bench_result *result)
 ks_exit ks_bench_general(const ks_bench_settings *settings, const ks_solver *solver, int threads,
                          ks_bench_result *result, ks_failure *failure)
 {
-    trial t = {.N = settings->N > 0 ? settings->N : (262144 + settings->n - 1) / settings->n,
-               .n = settings->n, .nrhs = settings->nrhs};
+    trial t = {.N = ks_bench_blocks(settings), .n = settings->n, .nrhs = settings->nrhs};
     *result = (ks_bench_result){.method = solver->name, .precision = "f64", .scan = "none",
                                 .T = t.N, .general = true};
     if (prepare(&t, settings, solver, threads, result, failure) == KS_EXIT_DONE &&

@@ -7,21 +7,6 @@
 static ks_json list;
 static bool begun;
 
-const char *ks_bench_job_name(const ks_bench_settings *settings)
-{
-    static const char *const names[] = {"smooth", "filter", "solve"};
-    return names[settings->job];
-}
-
-const char *ks_bench_model_name(const ks_bench_settings *settings)
-{
-    static const char *const names[] = {"constant", "fresh", "varying"};
-    static const char *const constant[] = {"constant", "constant-repeat", "constant-compute"};
-    static const char *const arma[] = {"arma", "arma-repeat", "arma-compute"};
-    if (settings->arma) return settings->model == KS_BENCH_FRESH ? "arma-fresh" : arma[settings->steady_state];
-    return settings->model == KS_BENCH_CONSTANT ? constant[settings->steady_state] : names[settings->model];
-}
-
 static void begin(const ks_bench_settings *settings)
 {
     static const char *const of_backend[] = {[KS_BACKEND_CPU] = "", [KS_BACKEND_CUDA] = "CUDA device, ",

@@ -5,12 +5,8 @@
 #include "kalscan/blocktri_refine.h"
 #include "bench.h"
 #include "memory.h"
-#include "random_system.h"
 #include "values.h"
 #include "words.h"
-
-/* Different blocks that the system repeats: enough to be dull for no kernel, few enough to make. */
-enum { DIFFERENT = 8 };
 
 typedef struct trial {
     int64_t N;
@@ -71,39 +67,6 @@ static ks_exit make_room(trial *t, ks_failure *failure)
     return failure->code;
 }
 
-static void store(ks_precision precision, void *array, int64_t at, const double *values,
-                  int64_t count)
-{
-    for (int64_t i = 0; i < count; ++i)
-        if (precision == KS_F32) ((float *)array)[at + i] = (float)values[i];
-        else ((double *)array)[at + i] = values[i];
-}
-
-ks_exit ks_bench_fill(ks_precision precision, int64_t N, int order, int nrhs, int64_t seed, void *to_D,
-                      void *to_L, void *to_b, ks_failure *failure)
-{
-    const int64_t n = order, block = n * n, side = n * nrhs;
-    const size_t each = (size_t)(2 * block + side) * sizeof(double);
-    double *made = ks_memory_raw(DIFFERENT * each + (size_t)(2 * block) * sizeof(double),
-                                 "the system", failure);
-    if (!made) return failure->code;
-    for (int64_t i = 0; i < N; ++i) {
-        double *D = made + i % DIFFERENT * (2 * block + side), *L = D + block, *b = L + block;
-        if (i < DIFFERENT)
-            ks_random_block(seed, i, order, nrhs, D, L, b, made + DIFFERENT * (2 * block + side));
-        store(precision, to_D, i * block, D, block);
-        store(precision, to_L, i * block, L, block);
-        store(precision, to_b, i * side, b, side);
-    }
-    free(made);
-    return KS_EXIT_DONE;
-}
-
-int64_t ks_bench_blocks(const ks_bench_settings *settings)
-{
-    return settings->N > 0 ? settings->N : (262144 + settings->n - 1) / settings->n;
-}
-
 static ks_exit time_runs(const trial *t, const ks_bench_settings *settings,
                          ks_bench_result *result, ks_failure *failure)
 {
@@ -151,25 +114,6 @@ static ks_exit time_runs(const trial *t, const ks_bench_settings *settings,
                                      ks_strerror(status));
 }
 
-/* Operations of block Cholesky in the sequential order, n^3 / 3 for a triangle, n^3 for a coupling
- * and for half of its square, 6 n^2 for a right-hand side, less what lies between N and N - 1
- * couplings; bytes of the matrix read and the factor written once, the factor read twice. */
-void ks_bench_count_solve(int64_t blocks, int order, int columns, ks_precision of_data,
-                          ks_precision of_factor, ks_bench_result *result)
-{
-    const double N = (double)blocks, n = (double)order, couplings = N - 1.0, nrhs = (double)columns;
-    const double data = (double)ks_precision_bytes(of_data);
-    const double factor = (double)ks_precision_bytes(of_factor);
-    const double triangles = 0.5 * n * (n + 1.0);
-    const double numbers = N * triangles + couplings * n * n;
-    result->factor_flops = N * n * n * n / 3.0 + couplings * 2.0 * n * n * n;
-    result->solve_flops = nrhs * (2.0 * N + 4.0 * couplings) * n * n;
-    result->factor_bytes = numbers * (data + factor);
-    result->solve_bytes = 2.0 * numbers * factor + 2.0 * N * n * nrhs * data;
-    result->flops = result->factor_flops + result->solve_flops;
-    result->bytes = result->factor_bytes + result->solve_bytes;
-}
-
 static void release(trial *t)
 {
     void *const arrays[] = {t->D, t->L, t->b, t->x, t->factor_D, t->factor_L, t->fill, t->work,
@@ -177,12 +121,6 @@ static void release(trial *t)
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; ++i) free(arrays[i]);
     ks_blocktri_plan_destroy(t->plan);
     ks_context_destroy(t->context);
-}
-
-void ks_bench_note_cpu(const ks_bench_settings *settings, const char *method)
-{
-    if (settings->backend == KS_BACKEND_AUTO && !settings->quiet)
-        fprintf(stderr, "kalscan: note: --backend auto ran method %s on the CPU\n", method);
 }
 
 ks_exit ks_bench_solve(const ks_bench_settings *settings, const ks_bench_elimination *way, int threads,
