@@ -7,7 +7,7 @@ Lines of its `c` block must stand in examples/smooth.c. `python` blocks are run,
 the other, as far as the packages are there that they import, and kalscan must smooth the file that docs/format.md
 makes. The table of speed is that of docs/performance.md, the figure what examples/co2_figure.py draws; examples that
 are called wrongly say how they are called. Indented commands of docs/*.md are run, and must end well. The tables of
-docs/counting.md are what `kalscan count` counts. Relative links must lead somewhere."""
+docs/counting.md are what `kalscan count` counts. Relative links must lead somewhere, to a heading where they name one."""
 
 import ast
 import json
@@ -21,7 +21,7 @@ import sys
 import tempfile
 
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-LINK = re.compile(r"\]\((?!https?:)([^)#]+)[^)]*\)")
+LINK = re.compile(r"\]\((?!https?:)([^)#]*)#?([^)]*)\)")
 DURATION = re.compile(r"\b[\d.]+(e-?\d+)? ?(ns|us|µs|ms|s|min)\b")
 
 
@@ -191,10 +191,24 @@ def check_counts(document, folder, path):
             yield f"{document.name}: {key}: shown {shown.get(key)}, counted {found.get(key)}"
 
 
+def anchors(document):
+    """What GitHub makes of headings: words in small letters, of several alike the later ones numbered."""
+    found = set()
+    text = re.sub(r"^```.*?^```$", "", document.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    for heading in re.findall(r"^#+ (.*)$", text, re.MULTILINE):
+        words = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading).strip().lower()
+        name = re.sub(r"[^\w\- ]", "", words).replace(" ", "-")
+        found.add(next(n for n in (name, *(f"{name}-{i}" for i in range(1, 99))) if n not in found))
+    return found
+
+
 def check_links(document):
-    for target in LINK.findall(document.read_text(encoding="utf-8")):
-        if not (document.parent / target).exists():
-            yield f"{document.name}: nothing at {target}"
+    for target, anchor in LINK.findall(document.read_text(encoding="utf-8")):
+        to = document.parent / target if target else document
+        if not to.exists():
+            yield f"{document}: nothing at {target}"
+        elif anchor and to.suffix == ".md" and anchor not in anchors(to):
+            yield f"{document}: no heading of {to.name} is #{anchor}"
 
 
 def main():
@@ -221,8 +235,8 @@ def main():
         problems += check_counts(docs / "counting.md", folder, path)
     problems += check_speed(readme, docs / "performance.md")
     problems += check_c(readme, root / "examples" / "smooth.c")
-    for document in [readme, *docs.glob("*.md"), root / "CONTRIBUTING.md",
-                     root / "CHANGELOG.md"]:
+    for document in [readme, *docs.glob("*.md"), root / "CONTRIBUTING.md", root / "CHANGELOG.md",
+                     *root.glob("tests/gpu/**/README.md"), root / "data" / "README.md"]:
         problems += check_links(document)
     print(*problems, sep="\n")
     print(f"{len(problems)} problems")
