@@ -3,7 +3,7 @@
  *
  * A half-sweep is a chain of dependent operations that no number of threads shortens, and work that the
  * multiprocessor does for each warp; a group of sweeps ends with a barrier, whose halos are redundant
- * work. Figures of chains and work are counted in the machine code (docs/gpu.md); of latencies they
+ * work. Figures of chains and work are counted in the machine code (docs/gpu-blocktri.md); of latencies they
  * suppose 30 cycles of shared memory and shuffles, 16 of a multiplication with an addition, 40 of a
  * thread block's barrier, 600 of memory that lies in the second cache. */
 #include "hbisa_shape.h"

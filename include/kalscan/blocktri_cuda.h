@@ -72,8 +72,8 @@ typedef struct ks_blocktri_cuda_options {
                             /**< as many. 0: 10, of very long chains as many more as it takes   */
     int together;           /**< large blocks: so many of the last levels are one cooperative   */
                             /**< launch, with barriers of the grid where launches would end.    */
-                            /**< -1: those whose work all runs at once, where that saves time   */
-                            /**< by docs/gpu.md's figures; 0: none. The arithmetic is the same  */
+                            /**< -1: those whose work all runs at once, where barriers are      */
+                            /**< expected to cost less; 0: none. The arithmetic is the same     */
     int atomic;             /**< 1: who eliminates a block subtracts from its neighbours, by    */
                             /**< atomic sums, instead of these fetching what they need          */
                             /**< (GPU-Cholesky Alg. 6, see <kalscan/order.h>); bits may differ  */

@@ -7,7 +7,7 @@
 /* Bytes of a half of the stage, and workers who fill it at most (more find no more bandwidth). */
 enum { STAGE = 1 << 22, COPIERS = 8 };
 /* Parts that a series which fits travels in beside what is computed, and chunks of them at least: where a step's
- * arithmetic takes long enough beside its rows' way, beyond so many states, see docs/gpu.md. */
+ * arithmetic takes long enough beside its rows' way, beyond so many states, see docs/gpu-chunks.md. */
 enum { BESIDE_PARTS = 8, BESIDE_CHUNKS = 1024, BESIDE_STATES = 8 };
 
 #define PHASE_NAME(name) #name,
