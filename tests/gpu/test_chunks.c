@@ -21,7 +21,8 @@ static const method_case two_filter = { KS_JOB_SMOOTH, KS_METHOD_SCAN_TWO_FILTER
 /* Steps of a chunk of a short series. */
 enum { CHUNK = 8 };
 /* What the kernels that do most chunks put out. */
-enum { FILTERED = KS_OUT_LOGLIK | KS_OUT_FILTERED_MEAN | KS_OUT_FILTERED_COV | KS_OUT_FILTERED_VAR,
+enum { FILTERED = KS_OUT_LOGLIK | KS_OUT_LOGLIK_TERMS | KS_OUT_FILTERED_MEAN | KS_OUT_FILTERED_COV |
+                  KS_OUT_FILTERED_VAR,
        SMOOTHED = KS_OUT_SMOOTHED_MEAN | KS_OUT_SMOOTHED_COV | KS_OUT_SMOOTHED_VAR |
                   KS_OUT_LAG_ONE_COV };
 

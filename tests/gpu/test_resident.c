@@ -19,7 +19,8 @@ static const method_case rts = { KS_JOB_SMOOTH, KS_METHOD_SCAN_RTS, KS_SCAN_BLEL
 static const method_case chunked = { KS_JOB_SMOOTH, KS_METHOD_SCAN_RTS, KS_SCAN_CHUNKED, 1, 0 };
 static const method_case two_filter = { KS_JOB_SMOOTH, KS_METHOD_SCAN_TWO_FILTER, KS_SCAN_LADNER_FISCHER, 1, 0 };
 static const method_case chunked_filter = { KS_JOB_FILTER, KS_METHOD_SCAN, KS_SCAN_CHUNKED, 1, 0 };
-enum { FILTERED = KS_OUT_LOGLIK | KS_OUT_FILTERED_MEAN | KS_OUT_FILTERED_COV | KS_OUT_FILTERED_VAR,
+enum { FILTERED = KS_OUT_LOGLIK | KS_OUT_LOGLIK_TERMS | KS_OUT_FILTERED_MEAN | KS_OUT_FILTERED_COV |
+                  KS_OUT_FILTERED_VAR,
        SMOOTHED = KS_OUT_SMOOTHED_MEAN | KS_OUT_SMOOTHED_COV | KS_OUT_SMOOTHED_VAR |
                   KS_OUT_LAG_ONE_COV };
 
@@ -115,14 +116,18 @@ static job planned(const method_case *m, ks_precision precision, int nx, int64_t
     return j;
 }
 
-/** Where results of the host stand, and the device's. */
-static void places_of(const job *j, const ks_out *host[7], ks_out *device[7], size_t number[7], int64_t block[7])
+/** Results that have a row for each step. */
+enum { PLACES = 8 };
+
+/** Where they stand on the host, and on the device. */
+static void places_of(const job *j, const ks_out *host[PLACES], ks_out *device[PLACES], size_t number[PLACES],
+                      int64_t block[PLACES])
 {
     const ks_outputs *h = golden_outputs(j->got);
     ks_outputs *to = (ks_outputs *)(uintptr_t)&j->to;
     const int64_t n = j->g->nx, nn = n * n;
     const size_t mean = mean_number(j), cov = cov_number(j);
-    const struct { const ks_out *host; ks_out *device; size_t number; int64_t block; } all[7] = {
+    const struct { const ks_out *host; ks_out *device; size_t number; int64_t block; } all[PLACES] = {
         { &h->filtered_mean, &to->filtered_mean, mean, n },
         { &h->filtered_cov, &to->filtered_cov, cov, nn },
         { &h->filtered_var, &to->filtered_var, cov, n },
@@ -130,8 +135,9 @@ static void places_of(const job *j, const ks_out *host[7], ks_out *device[7], si
         { &h->smoothed_cov, &to->smoothed_cov, cov, nn },
         { &h->smoothed_var, &to->smoothed_var, cov, n },
         { &h->lag_one_cov, &to->lag_one_cov, cov, nn },
+        { &h->loglik_terms, &to->loglik_terms, sizeof(double), 1 },
     };
-    for (int i = 0; i < 7; ++i) {
+    for (int i = 0; i < PLACES; ++i) {
         host[i] = all[i].host;
         device[i] = all[i].device;
         number[i] = all[i].number;
@@ -144,10 +150,10 @@ static void settle(job *j)
 {
     const int nx = j->g->nx;
     const int64_t nn = (int64_t)nx * nx;
-    const ks_out *host[7];
-    ks_out *device[7];
-    size_t number[7];
-    int64_t block[7];
+    const ks_out *host[PLACES];
+    ks_out *device[PLACES];
+    size_t number[PLACES];
+    int64_t block[PLACES];
     OK(ks_smooth_plan_create(&j->plan, NULL, T, 1, nx, NY, &j->options));
     resident *const r = &j->r;
     r->plan = j->plan;
@@ -170,7 +176,7 @@ static void settle(job *j)
     const ks_outputs none = KS_OUTPUTS_INIT;
     j->to = none;
     places_of(j, host, device, number, block);
-    for (int i = 0; i < 7; ++i) *device[i] = out_of(r, *host[i], number[i], block[i], T);
+    for (int i = 0; i < PLACES; ++i) *device[i] = out_of(r, *host[i], number[i], block[i], T);
     OK(ks_smooth_cuda_alloc(j->plan, &j->to.loglik.data, sizeof(double)));
     j->to.loglik.series_stride = j->to.loglik.step_stride = 1;
     r->owned[r->count++] = j->to.loglik.data;
@@ -193,15 +199,15 @@ static void forget(job *j)
 /** Wait for the run and look at its results: the bits of the run from the host. */
 static void check_results(job *j, ks_gpu_stream *where)
 {
-    const ks_out *host[7];
-    ks_out *device[7];
-    size_t number[7];
-    int64_t block[7];
+    const ks_out *host[PLACES];
+    ks_out *device[PLACES];
+    size_t number[PLACES];
+    int64_t block[PLACES];
     ks_info info = KS_INFO_INIT;
     OK(ks_smooth_cuda_wait(j->plan, &info, where));
     assert_true(info.status == KS_OK && info.backend == KS_BACKEND_CUDA && info.elements >= T && info.threads == 1);
     places_of(j, host, device, number, block);
-    for (int i = 0; i < 7; ++i) back(&j->r, *device[i], *host[i], number[i], block[i], T);
+    for (int i = 0; i < PLACES; ++i) back(&j->r, *device[i], *host[i], number[i], block[i], T);
     OK(ks_smooth_cuda_download(j->plan, golden_outputs(j->got)->loglik.data, j->to.loglik.data, sizeof(double)));
     if (j->r.gap == 0) assert_int_equal(first_different(j->host, j->got, j->outputs), 0);
     assert_true(golden_compare(golden_widen(j->got), &j->g->expected, j->outputs & ~(unsigned)KS_OUT_LOGLIK,

@@ -47,7 +47,8 @@ static void watch_outputs(const golden *g, const method_case *m, ks_precision pr
 
 static void watch(const golden *g, const method_case *m, ks_precision precision, ring r, int seed)
 {
-    const unsigned filtered = KS_OUT_LOGLIK | KS_OUT_FILTERED_MEAN | KS_OUT_FILTERED_COV | KS_OUT_FILTERED_VAR;
+    const unsigned filtered = KS_OUT_LOGLIK | KS_OUT_LOGLIK_TERMS | KS_OUT_FILTERED_MEAN | KS_OUT_FILTERED_COV |
+                              KS_OUT_FILTERED_VAR;
     const unsigned smoothed = KS_OUT_SMOOTHED_MEAN | KS_OUT_SMOOTHED_COV | KS_OUT_SMOOTHED_VAR | KS_OUT_LAG_ONE_COV;
     watch_outputs(g, m, precision, filtered | smoothed, r, seed);
 }

@@ -124,6 +124,27 @@ KS_DEVICE void KS_T(fast_put_form)(const ks_chunk_arrays &c, int64_t first, int6
     for (; k < end; ++k) c.form[k] = KS_FORM_ORDINARY;
 }
 
+/** The whitened innovations of a step, with their factors, to the evidence. */
+template <int N, int M>
+KS_DEVICE void KS_T(fast_gather)(const KS_T(fast_rows)<N, M> &r, const KS_T(fast_step)<N, M> &w, ks_evidence *evidence)
+{
+    for (int i = 0; i < M; ++i)
+        if (r.present >> i & 1)
+            ks_gather_pivot(evidence, (double)w.S[i * M + i],
+                            (double)(w.v[i] * w.v[i] * (KS_NUM)w.inverse_d[i]));
+}
+
+/** What step k adds to the log-likelihood, where that is asked for. */
+template <int N, int M>
+KS_DEVICE void KS_T(fast_put_term)(const KS_T(fast_rows)<N, M> &r, const KS_T(fast_step)<N, M> &w, ks_sink terms,
+                                   int64_t k)
+{
+    if (!terms.base) return;
+    ks_evidence term = ks_evidence_start();
+    KS_T(fast_gather)<N, M>(r, w, &term);
+    *static_cast<double *>(ks_slot_of(terms, k)) = ks_evidence_loglik(&term);
+}
+
 /** Filter step k; x, P are the estimate before it in and of it out. */
 template <int N, int M, bool Smooth, class Mean = KS_NUM, class Cov = KS_GAIN, class ROWS>
 KS_DEVICE bool KS_T(fast_filter)(const ks_chunk_arrays &c, ROWS &at, int64_t k, KS_NUM *x,
@@ -137,14 +158,12 @@ KS_DEVICE bool KS_T(fast_filter)(const ks_chunk_arrays &c, ROWS &at, int64_t k, 
     KS_T(fast_step_rows)<N, M, Mean>(s, at, k, r);
     if (!r.finite || (KS_IS_LOOKED_AT(k) && !KS_G(ks_well_conditioned)(N, P, w.W))) return false;
     if (!KS_T(ks_chunk_filter)(N, M, &rows, r.times, x, P, &work)) return false;
+    KS_T(fast_gather)<N, M>(r, w, &tally->evidence);
     for (int i = 0; i < M; ++i)
-        if (r.present >> i & 1)
-            ks_gather_pivot(&tally->evidence, (double)w.S[i * M + i],
-                            (double)(w.v[i] * w.v[i] * (KS_NUM)w.inverse_d[i]));
-        else if (i < s.ny)
-            tally->missing += 1;
+        if (i < s.ny && !(r.present >> i & 1)) tally->missing += 1;
     if (!KS_T(fast_finite)<N, Mean, Cov>(x, P) || !isfinite(tally->evidence.quadratic)) return false;
     const ks_forward_sinks &to = c.a.to;
+    KS_T(fast_put_term)<N, M>(r, w, to.loglik_terms, k);
     KS_T(fast_put_variances)<N, Cov>(s.nx, P, to.filtered_var, k);
     if (Smooth) {
         KS_T(fast_put_estimate)<N, Mean, Cov>(s.nx, x, P, to.filtered_mean, to.filtered_cov, k);

@@ -5,9 +5,9 @@
 
 /* Outputs that they make. */
 #define FAST_OUTPUTS                                                                        \
-    (KS_OUT_LOGLIK | KS_OUT_FILTERED_MEAN | KS_OUT_FILTERED_COV | KS_OUT_FILTERED_VAR |     \
-     KS_OUT_SMOOTHED_MEAN | KS_OUT_SMOOTHED_COV | KS_OUT_SMOOTHED_VAR | KS_OUT_LAG_ONE_COV | \
-     KS_OUT_PRIOR_MEAN | KS_OUT_PRIOR_COV)
+    (KS_OUT_LOGLIK | KS_OUT_LOGLIK_TERMS | KS_OUT_FILTERED_MEAN | KS_OUT_FILTERED_COV |     \
+     KS_OUT_FILTERED_VAR | KS_OUT_SMOOTHED_MEAN | KS_OUT_SMOOTHED_COV |                     \
+     KS_OUT_SMOOTHED_VAR | KS_OUT_LAG_ONE_COV | KS_OUT_PRIOR_MEAN | KS_OUT_PRIOR_COV)
 
 /* Shared memory of a block that every device since compute capability 8.0 has, and threads of a block whose
  * teams are smaller. */

@@ -250,6 +250,18 @@ template <class Cov> KS_DEVICE void KS_T(team_put_border)(int n, double *border,
     KS_TEAM_EACH(i, n * n) to[n + i] = (double)P[i];
 }
 
+/** The whitened innovations of a step, with their factors, to the evidence; returns how many entries are missing. */
+KS_DEVICE int KS_T(team_gather)(int m, const KS_T(team_rows) &r, const KS_T(ks_chunk_work) &work, ks_evidence *evidence)
+{
+    int missing = 0;
+    for (int i = 0; i < m; ++i)
+        if (r.there[i] != KS_LIT(0))
+            ks_gather_pivot(evidence, (double)work.S[i * m + i],
+                            (double)(work.v[i] * work.v[i] * (KS_NUM)work.inverse_d[i]));
+        else missing += 1;
+    return missing;
+}
+
 /** Filter the steps of a chunk. Every thread has the same tally of it. */
 template <class Rows>
 KS_DEVICE bool KS_T(team_rerun)(const ks_chunk_arrays &c, Rows &from, int64_t chunk, char *memory,
@@ -282,11 +294,12 @@ KS_DEVICE bool KS_T(team_rerun)(const ks_chunk_arrays &c, Rows &from, int64_t ch
             (KS_IS_LOOKED_AT(k) && !KS_G(team_conditioned)(n, P, work.W)))
             return false;
         if (!KS_T(ks_chunk_filter)(n, m, &r.of, KS_T(team_times)(m, r, work), x, P, &work)) return false;
-        for (int i = 0; i < m; ++i)
-            if (r.there[i] != KS_LIT(0))
-                ks_gather_pivot(&tally->evidence, (double)work.S[i * m + i],
-                                (double)(work.v[i] * work.v[i] * (KS_NUM)work.inverse_d[i]));
-            else tally->missing += 1;
+        tally->missing += KS_T(team_gather)(m, r, work, &tally->evidence);
+        if (c.a.to.loglik_terms.base && ks_team_lane() == 0) {
+            ks_evidence term = ks_evidence_start();
+            (void)KS_T(team_gather)(m, r, work, &term);
+            *static_cast<double *>(ks_slot_of(c.a.to.loglik_terms, k)) = ks_evidence_loglik(&term);
+        }
         if (!KS_T(team_finite)(n, x, P) || !isfinite(tally->evidence.quadratic)) return false;
         KS_T(team_put_estimate)(n, x, P, c.a.to.filtered_mean, c.a.to.filtered_cov,
                                 c.a.to.filtered_var, k);
