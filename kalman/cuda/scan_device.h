@@ -94,6 +94,9 @@ struct ks_device_layout {
 /** Memory of the device for `count` things of so many bytes, or NULL. */
 void *ks_device_take(ks_device_layout *l, int64_t count, size_t bytes);
 
+/** Threads of a block whose teams are smaller. */
+enum { KS_TEAM_BLOCK = 128 };
+
 /** Most states that the operators of elements have kernels with literal sizes for. */
 enum { KS_SCAN_LITERAL = 4 };
 
@@ -121,9 +124,12 @@ KS_MUST_CHECK ks_status ks_chunks_find_fast(ks_scan_device *d, const ks_smooth_p
 /** Let rows come in this way from now on, where they can; not while a run is under way. Pieces do not come to
  *  teams, and nothing changes where chunks have kernels for any model. */
 KS_MUST_CHECK ks_status ks_chunks_fill(ks_scan_device *d, const ks_smooth_plan *plan, ks_fill fill);
+/** Shared memory that teams of a block may have between them, bytes: of a plan that has no device yet what one of compute
+ *  capability 8.0 or 9.0 has. */
+int64_t ks_team_room(const ks_scan_device *d);
 /** Teams for models of so many states, with so many bytes for each, most of them numbers of `number` bytes, to do so many
  *  things. */
-ks_team_shape ks_team_shape_for(int nx, int64_t bytes, int64_t number, int64_t things);
+ks_team_shape ks_team_shape_for(const ks_scan_device *d, int nx, int64_t bytes, int64_t number, int64_t things);
 /** Shared memory of a block of teams without a ring. */
 size_t ks_team_shared(const ks_team_shape *team);
 /** Most blocks of them for kernels whose teams have scratch beside that, as threads have it. */

@@ -277,7 +277,7 @@ void ks_scan_device_lay_out(layout *l, const ks_smooth_plan *plan, int second)
     d->a.series.steps = plan->T;
     if (d->reruns) cut(d, plan);
     if (plan->nx > KS_SCAN_LITERAL && plan->nx <= KS_MOST_TEAM_STATES && plan->method != KS_METHOD_BLOCKTRI)
-        d->join = ks_team_shape_for(plan->nx, ks_scan_team_bytes(plan->nx), sizeof(double),
+        d->join = ks_team_shape_for(d, plan->nx, ks_scan_team_bytes(plan->nx), sizeof(double),
                                     d->reruns ? d->tiles.count : plan->T);
     take_both(l, plan, second);
     if (plan->method == KS_METHOD_BLOCKTRI) ks_map_device_lay_out(l, plan);

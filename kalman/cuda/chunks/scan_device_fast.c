@@ -9,9 +9,9 @@
      KS_OUT_FILTERED_VAR | KS_OUT_SMOOTHED_MEAN | KS_OUT_SMOOTHED_COV |                     \
      KS_OUT_SMOOTHED_VAR | KS_OUT_LAG_ONE_COV | KS_OUT_PRIOR_MEAN | KS_OUT_PRIOR_COV)
 
-/* Shared memory of a block that every device since compute capability 8.0 has, and threads of a block whose
- * teams are smaller. */
-enum { TEAM_SHARED = 160 * 1024, TEAM_BLOCK = 128 };
+/* Shared memory of a block that teams take at most, which leaves caches some where a device has more, and what kernels of
+ * teams may have beside that. */
+enum { TEAM_SHARED = 160 * 1024, BESIDE_TEAMS = 8 * 1024 };
 
 /* Sizes of kernels that keep everything in registers, see ks_chunks_fast.cu; `largest`: those that absorb have no ring. */
 static const struct { ks_precision precision; int nx, ny, largest; } sizes[] = {
@@ -42,13 +42,20 @@ static int makes_fast_outputs(const ks_smooth_plan *plan)
     return (plan->options.outputs & ~(unsigned)FAST_OUTPUTS) == 0;
 }
 
-ks_team_shape ks_team_shape_for(int nx, int64_t bytes, int64_t number, int64_t things)
+int64_t ks_team_room(const ks_scan_device *d)
 {
+    const int64_t there = d->gpu ? (int64_t)d->gpu->attributes.block_shared - BESIDE_TEAMS : TEAM_SHARED;
+    return there < TEAM_SHARED ? there : TEAM_SHARED;
+}
+
+ks_team_shape ks_team_shape_for(const ks_scan_device *d, int nx, int64_t bytes, int64_t number, int64_t things)
+{
+    const int64_t room = ks_team_room(d);
     ks_team_shape s = { nx <= 8 ? 8 : nx <= 16 ? 32 : nx <= 32 ? 128 : KS_MOST_TEAM, 1, bytes, 0 };
     s.slice = ks_team_apart(s.lanes, number, bytes);
-    if (s.lanes <= 32) s.teams = TEAM_BLOCK / s.lanes;
-    while (s.teams > 1 && s.teams * s.slice > TEAM_SHARED) s.teams /= 2;
-    if (s.teams * s.slice <= TEAM_SHARED) return s;
+    if (s.lanes <= 32) s.teams = KS_TEAM_BLOCK / s.lanes;
+    while (s.teams > 1 && s.teams * s.slice > room) s.teams /= 2;
+    if (s.teams * s.slice <= room) return s;
     const int64_t wanted = (things + s.teams - 1) / s.teams;
     s.blocks = wanted < KS_TEAM_BLOCKS ? wanted : KS_TEAM_BLOCKS;
     return s;
@@ -61,12 +68,12 @@ void ks_chunks_teams(ks_scan_device *d, const ks_smooth_plan *plan)
     const int64_t chunks = d->chunks.chunks;
     const ks_team_shape none = { 0, 0, 0, 0 };
     d->team = d->team_back = none;
-    if (d->join.lanes) d->team_border = ks_team_shape_for(nx, ks_team_border_bytes(nx), sizeof(double), chunks);
+    if (d->join.lanes) d->team_border = ks_team_shape_for(d, nx, ks_team_border_bytes(nx), sizeof(double), chunks);
     if (!makes_fast_outputs(plan) || nx > KS_MOST_TEAM_STATES || ny > KS_MOST_TEAM_STATES) return;
-    if (!fits) d->team = ks_team_shape_for(nx, ks_team_bytes(nx, ny, mean, cov), cov, chunks);
+    if (!fits) d->team = ks_team_shape_for(d, nx, ks_team_bytes(nx, ny, mean, cov), cov, chunks);
     if (!two_filter) d->team_back = d->team;
     else if (!fits || nx > MOST_TO_MEET)
-        d->team_back = ks_team_shape_for(nx, ks_team_meet_bytes(nx, ny), sizeof(double), chunks);
+        d->team_back = ks_team_shape_for(d, nx, ks_team_meet_bytes(nx, ny), sizeof(double), chunks);
 }
 
 static const char *suffix_of(const ks_smooth_plan *plan)

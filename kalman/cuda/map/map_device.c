@@ -6,9 +6,8 @@
 #include "roundoff.h"
 #include "scan_device.h"
 
-/* Shared memory of a block that every device since compute capability 8.0 has, threads of a block whose teams
- * are smaller, blocks at most whose teams keep their memory in the device's. */
-enum { TEAM_SHARED = 160 * 1024, TEAM_BLOCK = 128, TEAM_BLOCKS = 264 };
+/* Blocks at most whose teams keep their memory in the device's. */
+enum { TEAM_BLOCKS = 264 };
 /* Steps of a segment at least, and segments at most: about as many as a large device has teams of. */
 enum { LEAST_SEGMENT = 8, MOST_SEGMENTS = 1 << 14, MOST_SEGMENTS_LARGE = 1 << 12,
        MOST_ALONE = 1 << 16, MOST_ALONE_4 = 128 * 7 * 32 };
@@ -48,13 +47,14 @@ static void take_teams(ks_device_layout *l, const ks_smooth_plan *plan)
 {
     ks_map_device *map = &l->d->map;
     const int nx = plan->nx, most = nx > plan->ny ? nx : plan->ny;
+    const int64_t room = ks_team_room(l->d);
     map->team = most <= 8 ? 8 : most <= 16 ? 32 : most <= 32 ? 128 : KS_MAP_MOST_TEAM;
-    map->teams = map->team <= 32 ? TEAM_BLOCK / map->team : 1;
+    map->teams = map->team <= 32 ? KS_TEAM_BLOCK / map->team : 1;
     const int64_t numbers = ks_map_team_numbers(nx, plan->ny, map->team);
     map->args.slice = ks_team_apart(map->team, sizeof(double), ceiling(numbers * (int64_t)sizeof(double), 16) * 16);
-    while (map->teams > 1 && map->teams * map->args.slice > TEAM_SHARED) map->teams /= 2;
+    while (map->teams > 1 && map->teams * map->args.slice > room) map->teams /= 2;
     map->blocks = 0;
-    if (map->teams * map->args.slice <= TEAM_SHARED) return;
+    if (map->teams * map->args.slice <= room) return;
     map->blocks = map->pieces < TEAM_BLOCKS ? map->pieces : TEAM_BLOCKS;
     map->args.memory = ks_device_take(l, map->blocks, (size_t)map->args.slice);
 }

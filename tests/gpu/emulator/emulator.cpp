@@ -25,6 +25,7 @@ struct from_environment {
         ks_emulated.lose_at = number("KS_EMULATED_LOSE_AT", 0);
         ks_emulated.old = (int)number("KS_EMULATED_OLD", 0);
         ks_emulated.memory = (size_t)number("KS_EMULATED_MEMORY", (long)ks_emulated.memory);
+        ks_emulated.block_shared = (size_t)number("KS_EMULATED_SHARED", (long)ks_emulated.block_shared);
         ks_emulated.multiprocessors = (int)number("KS_EMULATED_MULTIPROCESSORS", ks_emulated.multiprocessors);
         ks_emulated.fail_at = number("KS_EMULATED_FAIL_AT", 0);
     }
