@@ -1,11 +1,18 @@
-/* kalscan/status.h -- every fallible call returns a ks_status.
+/* kalscan/status.h -- the status that every function which can fail returns.
  *
- * Errors are values: the library never prints, exits, aborts, reads the environment or keeps
- * a hidden last error. What a status cannot say (which step, which matrix) is in ks_info, see
- * <kalscan/smooth.h>.
+ * The library never prints, exits or aborts, never reads the environment, and keeps no hidden error state. A structure
+ * beside the status says where a call failed: ks_info in <kalscan/smooth.h>, and its like in the other headers.
  *
- * Structs whose first member is `size` have an initializer that sets it to their sizeof, KS_INFO_INIT and so on: a
- * call that is given any other size is KS_EINVAL, and leaves that struct as it is. */
+ * Example: print why a call failed.
+ *
+ *     int check(ks_status status)
+ *     {
+ *         if (status != KS_OK) fprintf(stderr, "%s: %s\n", ks_status_name(status), ks_strerror(status));
+ *         return status == KS_OK;
+ *     }
+ *
+ * Versions of structures: where the first member of a structure is `size`, an initializer such as KS_INFO_INIT sets it
+ * to sizeof the structure. A call returns KS_EINVAL if it finds another size, and leaves that structure as it is. */
 #ifndef KALSCAN_STATUS_H
 #define KALSCAN_STATUS_H
 
@@ -13,7 +20,7 @@
 
 KS_BEGIN_DECLS
 
-/* One table: the enum, ks_strerror() and ks_status_name() are expanded from it.
+/* The values, names and texts of all statuses; ks_status, ks_strerror() and ks_status_name() are expanded from it.
  * Values are ABI: append, never renumber. */
 #define KS_STATUS_LIST(E)                                                                   \
     E(KS_OK, 0, "success")                                                                  \
@@ -30,24 +37,25 @@ KS_BEGIN_DECLS
     E(KS_ESINGULAR, -11, "a block that is eliminated is singular (see the report)")         \
     E(KS_ENOTCONVERGED, -12, "an iteration did not converge (see the report)")
 
+/** Statuses: KS_OK is 0, errors are negative. */
 typedef enum ks_status {
 #define KS_STATUS_ENUM(name, value, text) name = value,
     KS_STATUS_LIST(KS_STATUS_ENUM)
 #undef KS_STATUS_ENUM
 } ks_status;
 
-/** One sentence about a status, in English. Static storage, never NULL. */
+/** Return the text of a status, in English; "unknown status" for other values. Static storage, never NULL. */
 KS_API const char *ks_strerror(ks_status status);
 
-/** The status as it is spelt in the source, "KS_ENOMEM". Static storage, never NULL. */
+/** Return the name of a status, such as "KS_ENOMEM"; "KS_UNKNOWN" for other values. Static storage, never NULL. */
 KS_API const char *ks_status_name(ks_status status);
 
-/** The version that these headers belong to. */
+/** Version of these headers. */
 #define KS_VERSION_MAJOR 0
 #define KS_VERSION_MINOR 1
 #define KS_VERSION_PATCH 0
 
-/** The version of the library that is running, "MAJOR.MINOR.PATCH". Static storage. */
+/** Return the version of the library that is running, "MAJOR.MINOR.PATCH". Static storage, never NULL. */
 KS_API const char *ks_version(void);
 
 KS_END_DECLS
