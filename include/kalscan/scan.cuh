@@ -1,10 +1,18 @@
-/* kalscan/scan.cuh -- scans on a CUDA device, of elements and an operator of your own.
+/* kalscan/scan.cuh -- scans over any associative operator on a CUDA device. For sources that nvcc compiles.
  *
- * The rounds of a plan (<kalscan/scan_rounds.h>) are data, so the device runs each of them by one
- * kernel that knows nothing of algorithms; every algorithm, length and direction goes through it.
- * An operator is a class with device code:
+ * The elements and the operator are C++ types of the caller. Every algorithm, length and direction of <kalscan/scan.h>
+ * runs, and the results are the same bits as on the CPU if combine() computes the same there.
  *
- *     struct affine { double a, b; };                            // x -> a x + b
+ * Calls, in this order:
+ *
+ *     ks_scan_plan_create()      plans a length and an algorithm, on the host
+ *     ks_scan_plan_spare()       elements of spare memory, which the caller allocates on the device
+ *     ks_scan_enqueue()          puts a scan into a stream; any number of times
+ *     ks_scan_plan_destroy()     after the stream has been waited for
+ *
+ * Example: composition of affine maps x -> a x + b. See examples/own_operator.cu.
+ *
+ *     struct affine { double a, b; };
  *     struct affine_operator : ks_scan_element<affine> {
  *         __device__ void combine(affine *dst, const affine *lhs, const affine *rhs) const
  *         {
@@ -14,26 +22,34 @@
  *         __device__ void neutral(affine *dst) const { dst->a = 1, dst->b = 0; }
  *     };
  *
- *     ks_scan_plan *plan;                                        // on the host
- *     ks_scan_plan_create(&plan, NULL, length, &options);
- *     cudaMalloc(&spare, ks_scan_plan_spare(plan) * sizeof(affine));
- *     ks_scan_enqueue(plan, affine_operator(), elements, spare, stream);
+ *     cudaError_t scan(const ks_scan_plan *plan, affine *elements, cudaStream_t stream)   // elements: on the device
+ *     {
+ *         void *spare = nullptr;
+ *         cudaError_t error = cudaMalloc(&spare, ks_scan_plan_spare(plan) * sizeof(affine));
+ *         if (error == cudaSuccess) error = ks_scan_enqueue(plan, affine_operator(), elements, spare, stream);
+ *         if (error == cudaSuccess) error = cudaStreamSynchronize(stream);
+ *         cudaFree(spare);
+ *         return error;
+ *     }
  *
- * ks_scan_enqueue_together() has one launch for all rounds instead of one for each.
+ * Operators: a class with these members, as device code.
  *
- * combine: *dst = *lhs (+) *rhs, lhs earlier in time, dst the same element as either of them or as
- * none; neutral, of which Blelloch's algorithm alone makes use, with e (+) a = a = a (+) e. Each
- * thread has an operator of its own, a copy of the one that is given, and calls it for one lane after
- * the other: members are parameters, or its scratch. Whoever has failures to report writes them
- * through a pointer among the members.
+ *     combine(dst, lhs, rhs)   *dst = *lhs (+) *rhs, lhs earlier in time; dst may be the element lhs or rhs
+ *     neutral(dst)             *dst = e with e (+) a = a = a (+) e; called for KS_SCAN_BLELLOCH only
  *
- * Elements that are no C++ type but a number of them, as many as the run time says, come from an
- * operator that defines itself what ks_scan_element has: the type `element`, size(), which is how many
- * of it lie between one element and the next, spare(), room for one element, and copy(from, to) of one.
- * Such an operator may have all threads of a block, or of a part of it, do one lane together: they call
- * ks_scan_share() with the number of their team, and its members keep them in step.
+ * Each thread has its own copy of the operator and calls it for one lane after another. Members may be parameters, or
+ * scratch of the thread. To report a failure, write it through a pointer among the members.
  *
- * Include it from a source that nvcc compiles. */
+ * An element of a C++ type: derive from ks_scan_element, as above. An element of several numbers, as many as are known
+ * at run time only: define what ks_scan_element has, that is
+ *
+ *     element          the type of the numbers
+ *     size()           numbers from one element to the next
+ *     spare()          room for one element
+ *     copy(from, to)   copies one element
+ *
+ * Teams: all threads of a block, or of a part of it, may do one lane together. They call ks_scan_share() with the
+ * number of their team instead of the thread's, and the members of the operator synchronize them. */
 #ifndef KALSCAN_SCAN_CUH
 #define KALSCAN_SCAN_CUH
 
@@ -42,16 +58,16 @@
 #  include <cooperative_groups.h>
 #endif
 
-/** Elements of a C++ type: the base class of an operator on them. */
+/** Base class of an operator on elements of the C++ type T, which can be copied byte by byte. */
 template <class T> struct ks_scan_element {
     typedef T element;
-    T room; /**< for spare() */
+    T room; /**< memory of spare() */
     __device__ int64_t size() const { return 1; }
     __device__ T *spare() { return &room; }
     __device__ void copy(const T *from, T *to) const { *to = *from; }
 };
 
-/** The element in the slot of a lane, its first one along a chain. */
+/** Return the element in the first slot of a lane. */
 template <class Op>
 static __device__ typename Op::element *ks_scan_at(const Op &op, void *const *buffer,
                                                    const ks_slots &slots, int64_t lane)
@@ -60,13 +76,13 @@ static __device__ typename Op::element *ks_scan_at(const Op &op, void *const *bu
            ks_slot(&slots, lane, 0) * op.size();
 }
 
-/** copy() of an operator whose elements are `size` numbers. */
+/** Copy an element of `size` numbers: for copy() of an operator. */
 template <class T> static __device__ void ks_scan_copy(int64_t size, const T *from, T *to)
 {
     for (int64_t i = 0; i < size; ++i) to[i] = from[i];
 }
 
-/** One lane of a part that combines, copies, makes neutral elements or sweeps down. */
+/** Run one lane of a part that combines, copies, makes neutral elements or sweeps down. */
 template <class Op>
 static __device__ void ks_scan_lane(Op &op, void *const *buffer, const ks_part &part, int64_t lane)
 {
@@ -99,10 +115,9 @@ static __device__ void ks_scan_lane(Op &op, void *const *buffer, const ks_part &
                    rhs + c * part.rhs.chain * size);
 }
 
-/** One lane of a part that absorbs or re-runs steps, for operators that have, as ks_operator does,
+/** Run one lane of a part that absorbs steps. The operator has, as ks_operator does,
  *
- *     void absorb(element *dst, int64_t first, int64_t count);
- *     void rerun(const element *carry, int64_t first, int64_t count);   // carry may be NULL */
+ *     void absorb(element *dst, int64_t first, int64_t count); */
 template <class Op>
 static __device__ void ks_scan_absorb_lane(Op &op, void *const *buffer, const ks_part &part,
                                            int64_t lane)
@@ -110,6 +125,9 @@ static __device__ void ks_scan_absorb_lane(Op &op, void *const *buffer, const ks
     op.absorb(ks_scan_at(op, buffer, part.dst, lane), ks_slot(&part.lhs, lane, 0), part.chain);
 }
 
+/** Run one lane of a part that re-runs steps. The operator has, as ks_operator does,
+ *
+ *     void rerun(const element *carry, int64_t first, int64_t count);   // carry may be NULL */
 template <class Op>
 static __device__ void ks_scan_rerun_lane(Op &op, void *const *buffer, const ks_part &part,
                                           int64_t lane)
@@ -119,8 +137,9 @@ static __device__ void ks_scan_rerun_lane(Op &op, void *const *buffer, const ks_
     op.rerun(carry, ks_slot(&part.rhs, lane, 0), part.chain);
 }
 
-/** What a thread, or a team of them, of number `thread` among `threads` does of a round: the lanes thread, thread +
- *  threads, ... numbered through the parts, by one of the three functions above. */
+/** Run the share of thread `thread`, of `threads`, in a round: the lanes thread, thread + threads, ..., numbered
+ *  through the parts. Lane is one of the three functions above. A team of threads passes its own number and that of
+ *  teams. */
 template <class Op, void (*Lane)(Op &, void *const *, const ks_part &, int64_t)>
 static __device__ void ks_scan_share(Op &op, const ks_round &round, void *const *buffer,
                                      int64_t thread, int64_t threads)
@@ -133,8 +152,8 @@ static __device__ void ks_scan_share(Op &op, const ks_round &round, void *const 
     }
 }
 
-/** The same of a task: its round, or all of them with a call of `barrier`, which waits for every
- *  thread of the grid, between any two. */
+/** Run the share of a thread, or team, in a task: in its round, or in all of its rounds with a call of `barrier`
+ *  between two of them. `barrier` waits for every thread of the grid. */
 template <class Op, void (*Lane)(Op &, void *const *, const ks_part &, int64_t), class Barrier>
 static __device__ void ks_scan_share(Op &op, const ks_scan_task &task, int64_t thread,
                                      int64_t threads, Barrier barrier)
@@ -147,7 +166,7 @@ static __device__ void ks_scan_share(Op &op, const ks_scan_task &task, int64_t t
 }
 
 #ifdef __CUDACC__
-/** The kernel of a round. */
+/** Kernel of one round. */
 template <class Op>
 static __global__ void ks_scan_round_kernel(const __grid_constant__ ks_scan_task task, Op op)
 {
@@ -156,7 +175,7 @@ static __global__ void ks_scan_round_kernel(const __grid_constant__ ks_scan_task
                                         (int64_t)gridDim.x * blockDim.x);
 }
 
-/** The kernel of all rounds. */
+/** Kernel of all rounds, for a cooperative launch. */
 template <class Op>
 static __global__ void ks_scan_rounds_kernel(const __grid_constant__ ks_scan_task task, Op op)
 {
@@ -165,7 +184,7 @@ static __global__ void ks_scan_rounds_kernel(const __grid_constant__ ks_scan_tas
                                         [] { cooperative_groups::this_grid().sync(); });
 }
 
-/** Lanes of a round. */
+/** Return the number of lanes of a round. */
 static inline int64_t ks_scan_lanes(const ks_round &round)
 {
     int64_t lanes = 0;
@@ -173,10 +192,14 @@ static inline int64_t ks_scan_lanes(const ks_round &round)
     return lanes;
 }
 
-/** Put the rounds of a plan into a stream, one launch for each; a stream that is being captured
- *  takes them into its graph. `elements` and `spare`, which has room for ks_scan_plan_spare()
- *  elements, are memory of the device. Nothing is waited for or allocated, and any number of scans
- *  may run one plan. Elements with their operator are at most 3 KB. Returns CUDA's error. */
+/** Put a scan into a stream, one launch for each round.
+ *
+ *  `elements` are as many as were planned and are scanned in place. `spare` has room for ks_scan_plan_spare() elements;
+ *  NULL is allowed if that is 0. Both are device memory. Nothing is waited for or allocated. Any number of scans may
+ *  run one plan at the same time, each with its own elements and spare memory. A stream that is being captured takes
+ *  the launches into its graph. `op`, in which ks_scan_element keeps one element, has at most 3 KB.
+ *
+ *  Return CUDA's error of the launches. */
 template <class Op>
 static cudaError_t ks_scan_enqueue(const ks_scan_plan *plan, const Op &op, void *elements,
                                    void *spare, cudaStream_t stream)
@@ -200,9 +223,9 @@ static cudaError_t ks_scan_enqueue(const ks_scan_plan *plan, const Op &op, void 
     return cudaSuccess;
 }
 
-/** The same in one cooperative launch, with a barrier of the grid between rounds, combining in the same
- *  order, so that results are the same bits. `rounds` is device memory with a copy of the
- *  ks_scan_plan_rounds() of the plan. */
+/** Put a scan into a stream in one cooperative launch, with a barrier of the grid between rounds. The results are the
+ *  same bits as those of ks_scan_enqueue(). `rounds` is a copy of ks_scan_plan_rounds() in device memory. The device
+ *  must support cooperative launches. The rest is as for ks_scan_enqueue(). */
 template <class Op>
 static cudaError_t ks_scan_enqueue_together(const ks_scan_plan *plan, const Op &op, void *elements,
                                             void *spare, const ks_round *rounds, cudaStream_t stream)
