@@ -1,4 +1,4 @@
-/* kalscan/backend.h -- where a plan runs. */
+/* kalscan/backend.h -- back ends: where a plan runs. */
 #ifndef KALSCAN_BACKEND_H
 #define KALSCAN_BACKEND_H
 
@@ -6,16 +6,15 @@
 
 KS_BEGIN_DECLS
 
-/** Where a plan runs. */
+/** Back ends. For KS_BACKEND_AUTO of plans that also leave the method to the library see ks_smooth_plan_backend() and
+ *  ks_general_options. */
 typedef enum ks_backend {
     KS_BACKEND_CPU = 0,
-    KS_BACKEND_CUDA = 1, /**< a CUDA device                                                      */
-    KS_BACKEND_AUTO = 2  /**< a device where there is one that has the method, and room for it,  */
-                         /**< else the CPU; of smoothers and filters whose method is left to the */
-                         /**< library see ks_smooth_plan_backend()                               */
+    KS_BACKEND_CUDA = 1, /**< a CUDA device */
+    KS_BACKEND_AUTO = 2  /**< a device, if there is one with the method and with room, else the CPU */
 } ks_backend;
 
-/** The name as the command line spells it, "cuda"; NULL for an unknown value. */
+/** Return the back end's name on the command line, such as "cuda". Static storage; NULL for an unknown value. */
 KS_API const char *ks_backend_name(ks_backend backend);
 
 KS_END_DECLS

@@ -1,8 +1,11 @@
-/* kalscan/export.h -- how public symbols are marked. */
+/* kalscan/export.h -- attributes of public declarations.
+ *
+ *     KS_API                           exported by the library; all other symbols are hidden
+ *     KS_MUST_CHECK                    compilers warn if the result is not used
+ *     KS_BEGIN_DECLS, KS_END_DECLS     C linkage in C++ */
 #ifndef KALSCAN_EXPORT_H
 #define KALSCAN_EXPORT_H
 
-/* The library is built with hidden visibility; only KS_API symbols leave it. */
 #if defined(__GNUC__)
 #  define KS_API __attribute__((visibility("default")))
 #  define KS_MUST_CHECK __attribute__((warn_unused_result))
