@@ -1,19 +1,32 @@
 /* kalscan/smooth_cuda.h -- filters and smoothers on arrays that are in a CUDA device's memory.
  *
- * A plan with KS_BACKEND_CUDA (<kalscan/smooth.h>) for one series is put into a stream; nothing is copied
- * or allocated, nothing is waited for, and any number of plans may be under way side by side.
+ * A plan with KS_BACKEND_CUDA (<kalscan/smooth.h>) for one series is put into a stream. Nothing is allocated, nothing
+ * is copied to or from the host, and nothing is waited for. Any number of plans may be under way side by side.
  *
- *     ks_smooth_plan_create(&plan, context, T, 1, nx, ny, &options);
- *     ks_smooth_cuda_enqueue(plan, &model, y, &outputs, stream);     // all pointers are the device's
- *     ks_smooth_cuda_wait(plan, &info, stream);                      // when the results are needed
+ * Calls, in this order:
  *
- * stream is a CUstream or cudaStream_t of the device's primary context; NULL means the plan's own.
- * A plan for two devices (ks_smooth_options.second_device) takes and leaves everything in the memory of the
- * first one, and stream is one of that: model and data are copied to the second one, device to device, beside
- * what the first one does, and its scan comes back as for arrays of the host. Streams wait for each other by
- * events, nothing waits on the host, and the results are the bits of one device.
- * A plan has one set of memory: calls on it are made by one thread at a time, and in one stream or in
- * several that wait for each other. */
+ *     ks_smooth_plan_create()         with KS_BACKEND_CUDA and B = 1
+ *     ks_smooth_cuda_enqueue()        puts a run into a stream; any number of times
+ *     ks_smooth_cuda_wait()           waits for the results, and tells how the last run went
+ *     ks_smooth_plan_destroy()
+ *
+ * Example: run a plan; all pointers in the structures are the device's.
+ *
+ *     ks_status run(const ks_smooth_plan *plan, const ks_model *model, ks_view y, const ks_outputs *outputs)
+ *     {
+ *         const ks_status status = ks_smooth_cuda_enqueue(plan, model, y, outputs, NULL);
+ *         const ks_status waited = ks_smooth_cuda_wait(plan, NULL, NULL);
+ *         return status != KS_OK ? status : waited;
+ *     }
+ *
+ * Streams: `stream` is a CUstream or cudaStream_t of the device's primary context. NULL means the plan's own.
+ *
+ * Threads: a plan has one set of memory. One thread at a time makes calls on it, in one stream or in several that wait
+ * for each other.
+ *
+ * Two devices (ks_smooth_options.second_device): all arrays are in the memory of the first device, and `stream` is one
+ * of that. Model and data are copied from device to device while the first one computes, and results come back. Streams
+ * wait for each other by events. The results are the same bits as on one device. */
 #ifndef KALSCAN_SMOOTH_CUDA_H
 #define KALSCAN_SMOOTH_CUDA_H
 
@@ -21,35 +34,57 @@
 
 KS_BEGIN_DECLS
 
-/** Put a run into the stream. Model, y and outputs are as ks_smooth_run() has them, with strides in
- *  elements, in the device's memory and untouched until the stream has done with them; absent u and d
- *  are zero. Rows aligned to 16 bytes and close together are read fastest. A stream that is being
- *  captured takes the run into its graph, that of a plan for two devices not.
- *  Errors: KS_EINVAL (also a plan for several series, on the CPU, or whose series the device has no room for
- *  at once), KS_EDEVICE. What only the data show, ks_smooth_cuda_wait() says. */
+/** Put a run into a stream. Model, y and outputs are as for ks_smooth_run(), with strides in elements, but in the
+ *  device's memory; they stay untouched until the stream has done the run. Absent u and d are zero. Rows that are
+ *  aligned to 16 bytes and lie side by side are read fastest. A stream that is being captured takes the run into its
+ *  graph, except with two devices and with KS_METHOD_BLOCKTRI in nested dissection.
+ *
+ *  What only the data show is reported by ks_smooth_cuda_wait().
+ *
+ *  Errors:
+ *  - KS_EINVAL: an argument is NULL or does not fit the plan; or the plan is of the CPU, has several series, or has a
+ *    series that does not fit the device at once.
+ *  - KS_ENOMEM: out of memory.
+ *  - KS_EDEVICE: the device failed. */
 KS_API KS_MUST_CHECK ks_status ks_smooth_cuda_enqueue(const ks_smooth_plan *plan,
                                                       const ks_model *model, ks_view y,
                                                       const ks_outputs *outputs, void *stream);
 
-/** Wait for the stream and say how the plan's last run went, as ks_smooth_run() does. info may be
- *  NULL. Where one pass cannot vouch for the results of KS_METHOD_BLOCKTRI or KS_METHOD_SCAN_RTS, this goes
- *  on with them, in the arrays of the last run and in this stream, and they stand when it has returned; with
- *  nested dissection its stream cannot be captured.
- *  Errors: KS_EINVAL (also of KS_METHOD_BLOCKTRI before any run), KS_ENOTPD, KS_EREFUSED, KS_EMODEL,
- *  KS_ENONFINITE, KS_EDEVICE. */
+/** Wait for the stream and tell how the plan's last run went, as ks_smooth_run() does. info may be NULL.
+ *
+ *  KS_METHOD_BLOCKTRI and scans may need further passes, of which only this call knows. It makes them on the arrays of
+ *  the last run, in this stream, and the results are valid when it has returned.
+ *
+ *  Errors:
+ *  - KS_EINVAL: plan is NULL or of the CPU, info->size is wrong, or nothing has been run with KS_METHOD_BLOCKTRI.
+ *  - KS_ENOTPD, KS_EREFUSED, KS_EMODEL, KS_ENONFINITE: as for ks_smooth_run().
+ *  - KS_ENOMEM: out of memory.
+ *  - KS_EDEVICE: the device failed. */
 KS_API KS_MUST_CHECK ks_status ks_smooth_cuda_wait(const ks_smooth_plan *plan, ks_info *info,
                                                    void *stream);
 
-/** Memory of the plan's device and copies to and from it, for callers without another way to them.
- *  Memory is given back before the plan is destroyed. Copies wait.
- *  Errors: KS_EINVAL, KS_ENOMEM, KS_EDEVICE. */
+/** Allocate memory of the plan's device, for callers without another way to do so. On success *out is the caller's;
+ *  free it with ks_smooth_cuda_free() before the plan is destroyed. On failure, and for 0 bytes, *out is NULL.
+ *
+ *  Errors:
+ *  - KS_EINVAL: plan is NULL or of the CPU, or out is NULL.
+ *  - KS_ENOMEM: out of memory.
+ *  - KS_EDEVICE: the device failed. */
 KS_API KS_MUST_CHECK ks_status ks_smooth_cuda_alloc(const ks_smooth_plan *plan, void **out,
                                                     size_t bytes);
-/** Give back what ks_smooth_cuda_alloc() gave for the same plan. memory NULL is allowed; with plan NULL
- *  nothing is done. */
+
+/** Free memory that ks_smooth_cuda_alloc() returned for the same plan. NULL is allowed for either. */
 KS_API void ks_smooth_cuda_free(const ks_smooth_plan *plan, void *memory);
+
+/** Copy bytes from the host to the device, in the plan's own stream, and wait.
+ *
+ *  Errors:
+ *  - KS_EINVAL: plan is NULL or of the CPU, or an array is NULL and bytes is not 0.
+ *  - KS_EDEVICE: the device failed. */
 KS_API KS_MUST_CHECK ks_status ks_smooth_cuda_upload(const ks_smooth_plan *plan, void *device,
                                                      const void *host, size_t bytes);
+
+/** Copy bytes from the device to the host, in the plan's own stream, and wait. Errors as of ks_smooth_cuda_upload(). */
 KS_API KS_MUST_CHECK ks_status ks_smooth_cuda_download(const ks_smooth_plan *plan, void *host,
                                                        const void *device, size_t bytes);
 
