@@ -15,58 +15,58 @@ enum {
 
 static const ks_option options[] = {
     {NX, "nx", "N", "states, default 4", 0},
-    {NY, "ny", "N", "observed entries, default half of nx; of --arma 1", 0},
-    {STEPS, "T", "N", "steps, default by size: covariances of 64 MiB, at most 1e5", 0},
-    {SERIES, "batch", "N", "so many series in one call", 0},
-    {VARYING, "varying", NULL, "F, Q, H and R for each step", 0},
-    {FRESH, "fresh", NULL, "F for each step, always the same: nothing is remembered", 0},
-    {ARMA, "arma", NULL, "ARMA(nx, nx - 1), observed without noise: steps in the array form", 0},
-    {OWN, "own", NULL, "each series of --batch has a model of its own", 0},
+    {NY, "ny", "N", "entries of y, default nx / 2; with --arma 1", 0},
+    {STEPS, "T", "N", "steps; default by size: covariances of 64 MiB, at most 1e5", 0},
+    {SERIES, "batch", "N", "series in one call", 0},
+    {VARYING, "varying", NULL, "F, Q, H and R vary with the step", 0},
+    {FRESH, "fresh", NULL, "F is stored for each step but does not change: nothing is reused", 0},
+    {ARMA, "arma", NULL, "ARMA(nx, nx - 1) without noise of y: steps in the array form", 0},
+    {OWN, "own", NULL, "each series of --batch has its own model", 0},
     {STEADY_STATE, "steady-state", "WORD", "covariances of a constant model: hold (default), repeat or compute", 0},
-    {MISSING, "missing", "FRACTION", "of the entries, default 0", 0},
-    {ORDER, "n", "N", "solve: rows of a block, default 16; of the queue 33", 0},
+    {MISSING, "missing", "FRACTION", "share of missing entries, default 0", 0},
+    {ORDER, "n", "N", "solve: rows of a block, default 16; of a queue 33", 0},
     {BLOCKS, "N", "N", "solve: blocks, default 262144 / n", 0},
     {NRHS, "nrhs", "N", "solve: right-hand sides, default 1", 0},
     {SYSTEM, "system", "WORD", "solve: random (default), symmetric and dense; or queue, the cloud\n"
-     "                           queue's of N servers with n = 2 k + 1, for general methods", 0},
+     "                           queue of N servers with n = 2 k + 1, for general methods", 0},
     {TOLERANCE, "tol", "NUMBER", "solve: relative residual of iterations, default 1e-10", 0},
-    {BACKEND, "backend", "NAME", "cpu (default), cuda: filters and smoothers with their rows on the\n"
-     "                           way there and back; of solve nested-dissection, partition and\n"
-     "                           recursive-schur, on arrays in the device's memory; or auto: where\n"
+    {BACKEND, "backend", "NAME", "cpu (default); cuda: smooth and filter with copies of all rows to\n"
+     "                           the device and back, solve on arrays in the memory of the device by\n"
+     "                           nested-dissection, partition and recursive-schur; or auto: where\n"
      "                           `kalscan smooth` and `solve` would run", 0},
-    {DEVICE, "device", "N", "CUDA device of back ends cuda and auto, default 0", 0},
-    {SEGMENTS, "segments", "LIST", "solve: of method partition, default 4, on a device 10", 0},
-    {TOGETHER, "together", "LIST", "solve: so many rounds of elimination in one launch of a device,\n"
-     "                           or auto (default)", 0},
-    {METHOD, "method", "LIST", "default auto; solve: of `kalscan solve`; all that are made for the\n"
+    {DEVICE, "device", "N", "number of the CUDA device, default 0", 0},
+    {SEGMENTS, "segments", "LIST", "solve: segments of partition, default 4, on a device 10", 0},
+    {TOGETHER, "together", "LIST", "solve: rounds of elimination in one launch of a device, or auto\n"
+     "                           (default)", 0},
+    {METHOD, "method", "LIST", "default auto; solve: those of `kalscan solve`; all: those for the\n"
      "                           job, the system and the back end", 0},
-    {SCAN, "scan", "LIST", "of scan methods, default chunked; all", 0},
-    {ELIMINATION, "order", "LIST", "of method blocktri, default auto; all", 0},
-    {THREADS, "threads", "LIST", "default 1; 0: all", 0},
-    {PRECISION, "precision", "LIST", "f64 (default), f32, mixed; of the methods that `kalscan smooth`, `filter`\n"
-     "                           and `solve` have them for", 0},
-    {REPEATS, "repeats", "N", "timed runs, after one that is not; default 9", 0},
-    {MACHINE, "machine", NULL, "first what the machine does: matrix product and triad", 0},
-    {SEED, "seed", "N", "of the random model or system, default 1", 0},
-    {JSON, "json", NULL, "a list of JSON objects", 0},
-    {CSV, "csv", NULL, "comma-separated values with a header", 0},
-    {QUIET, "quiet", NULL, "no table", 0},
+    {SCAN, "scan", "LIST", "schedules of scan methods, default chunked; all", 0},
+    {ELIMINATION, "order", "LIST", "orders of method blocktri, default auto; all", 0},
+    {THREADS, "threads", "LIST", "default 1; 0: one for each processor", 0},
+    {PRECISION, "precision", "LIST", "f64 (default), f32, mixed, for the methods for which `kalscan smooth`,\n"
+     "                           `filter` and `solve` have them", 0},
+    {REPEATS, "repeats", "N", "timed runs, after one that is not timed; default 9", 0},
+    {MACHINE, "machine", NULL, "first measure the machine: matrix product and triad", 0},
+    {SEED, "seed", "N", "seed of the random model or system, default 1", 0},
+    {JSON, "json", NULL, "print a list of JSON objects", 0},
+    {CSV, "csv", NULL, "print comma-separated values with a header", 0},
+    {QUIET, "quiet", NULL, "print no table", 0},
     {0}};
 
 static void print_help(void)
 {
     printf("usage: kalscan bench smooth|filter|solve [options]\n\n"
-           "Times the computation in memory, without files: means, covariances and the\n"
-           "log-likelihood of a random model, or factor and solution of a random system.\n\n"
+           "Time the computation in memory, without files: means, covariances and log-likelihood of\n"
+           "a random model, or factor and solution of a random system.\n\n"
            "Options\n");
     ks_options_print(options);
     ks_options_print(ks_common_options);
-    printf("Numbers may be written like 1e6.\n\n"
-           "GFLOP/s: operations that the sequential method needs, as `kalscan count` counts them,\n"
-           "by the time that was taken. GB/s: what has to be read and written at least, likewise.\n"
-           "The operations of methods for general systems, and of --arma, are not counted.\n"
-           "Where F, Q, H and R are constant, a method may look up covariance steps that repeat and\n"
-           "hold covariances that move by round-off, see --steady-state of `kalscan smooth --help`.\n");
+    printf("Numbers may be written as 1e6.\n\n"
+           "GFLOP/s: operations of the sequential method, as `kalscan count` counts them, divided by\n"
+           "the time. GB/s: the least that is read and written, divided by the time. Operations are\n"
+           "not counted for methods for general systems and for --arma.\n"
+           "If F, Q, H and R are constant, a method may reuse covariance steps that repeat or have\n"
+           "converged; see --steady-state in `kalscan smooth --help`.\n");
     ks_help_exit_codes();
 }
 

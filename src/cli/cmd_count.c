@@ -17,43 +17,41 @@ enum {
 };
 
 static const ks_option options[] = {
-    {STEPS, "T", "LIST", "lengths of the series, as 1e3,1e4", 0},
-    {THREADS, "threads", "LIST", "numbers of simulated threads, as 15000", 0},
-    {METHOD, "method", "LIST", "default filter,scan-rts,scan-two-filter", 0},
-    {SCAN, "scan", "LIST", "default all", 0},
-    {ORDER, "order", "LIST", "of blocktri methods, default all", 0},
-    {NX, "nx", "N", "states, or the order of the blocks, default 4", 0},
-    {NY, "ny", "N", "observed entries, default 2", 0},
-    {TWO_DEVICES, "two-devices", NULL, "scan-two-filter: both scans at once, on --threads each", 0},
-    {LOGLIK, "loglik", NULL, "with the log-likelihood", 0},
-    {CALIBRATE, "calibrate", NULL, "run the cases on this machine beside a prediction", 0},
-    {PLOT, "plot", "FILE", "figure, .svg or .png, of time against T; needs gnuplot", 0},
-    {BARS, "bars", NULL, "figure of grouped bars for each T instead", 0},
+    {STEPS, "T", "LIST", "lengths of the series, such as 1e3,1e4", 0},
+    {THREADS, "threads", "LIST", "numbers of simulated threads, such as 15000", 0},
+    {METHOD, "method", "LIST", "see below; default filter,scan-rts,scan-two-filter", 0},
+    {SCAN, "scan", "LIST", "see below; default all", 0},
+    {ORDER, "order", "LIST", "orders of blocktri methods, see below; default all", 0},
+    {NX, "nx", "N", "states, or order of the blocks, default 4", 0},
+    {NY, "ny", "N", "entries of y, default 2", 0},
+    {TWO_DEVICES, "two-devices", NULL, "scan-two-filter: both scans at once, each on --threads", 0},
+    {LOGLIK, "loglik", NULL, "count the log-likelihood, too", 0},
+    {CALIBRATE, "calibrate", NULL, "run the cases on this machine and compare with a prediction", 0},
+    {PLOT, "plot", "FILE", "draw time against T, as .svg or .png; needs gnuplot", 0},
+    {BARS, "bars", NULL, "draw grouped bars for each T instead", 0},
     {FORCE, "force", NULL, "replace an existing figure", 0},
-    {JSON, "json", NULL, "a list of JSON objects", 0},
-    {CSV, "csv", NULL, "comma-separated values with a header", 0},
-    {QUIET, "quiet", NULL, "no table", 0},
+    {JSON, "json", NULL, "print a list of JSON objects", 0},
+    {CSV, "csv", NULL, "print comma-separated values with a header", 0},
+    {QUIET, "quiet", NULL, "print no table", 0},
     {0}};
 
 static void print_help(void)
 {
     printf("usage: kalscan count --T LIST --threads LIST [options]\n\n"
-           "Floating-point operations of the parallel methods on simulated threads.\n\nOptions\n");
+           "Count the floating-point operations of the methods on simulated threads.\n\nOptions\n");
     ks_options_print(options);
     ks_options_print(ks_common_options);
-    printf("\nMethods: filter, scan-rts, scan-two-filter; sequential-filter, sequential,\n"
-           "blocktri; all\n"
-           "Parts of blocktri: blocktri-assemble; of a block-tridiagonal system of T blocks of order\n"
-           "nx blocktri-factor, blocktri-solve, blocktri-inverse\n"
-           "Scans: hillis-steele, blelloch, ladner-fischer, sengupta[:N], chunked; all has\n"
+    printf("\nMethods: filter, scan-rts, scan-two-filter, sequential-filter, sequential, blocktri; all\n"
+           "Parts of blocktri: blocktri-assemble; and for a block-tridiagonal system of T blocks of\n"
+           "order nx blocktri-factor, blocktri-solve, blocktri-inverse\n"
+           "Scans: hillis-steele, blelloch, ladner-fischer, sengupta[:N], chunked; all includes\n"
            "sengupta:1 and sengupta:15000\n"
-           "Orders: sequential, twisted, partition[:SEGMENTS], with as many segments as threads when\n"
-           "not given, nested-dissection, recursive-schur[:SPACING[:CROSSOVER]]; all\n"
-           "Numbers may be written like 1e6.\n\n"
-           "Add, multiply, divide and square root count 1. time is the sum over parallel steps\n"
-           "of the busiest thread's operations, span the number of parallel steps.\n"
-           "--calibrate runs the library's threads, 1 and 2 unless --threads says otherwise, and\n"
-           "T = 1e4 unless --T does.\n");
+           "Orders: sequential, twisted, partition[:SEGMENTS] (default: one segment per thread),\n"
+           "nested-dissection, recursive-schur[:SPACING[:CROSSOVER]]; all\n"
+           "Numbers may be written as 1e6.\n\n"
+           "Add, multiply, divide and square root count 1. time is the sum over parallel steps of\n"
+           "the operations of the busiest thread, span the number of parallel steps.\n"
+           "--calibrate uses the threads of the library, by default 1 and 2, and T = 1e4.\n");
     ks_help_exit_codes();
 }
 

@@ -16,29 +16,29 @@ enum {
 };
 
 static const ks_option options[] = {
-    {OUTPUT, "output", "FILE", "the file to make", 'o'},
+    {OUTPUT, "output", "FILE", "output file", 'o'},
     {STEPS, "T", "N", "steps, default 1000; rotation 100", 0},
-    {SERIES, "B", "N", "series; y and what varies get a leading axis", 0},
+    {SERIES, "B", "N", "series; y and what varies have a leading axis for them", 0},
     {NX, "nx", "N", "states, default 4; rotation 256, local-level has 1", 0},
-    {NY, "ny", "N", "observed entries, default 2; rotation 4 nx, constant-velocity nx / 2", 0},
-    {SEED, "seed", "N", "default 1; one seed gives the same numbers everywhere", 0},
-    {MISSING, "missing", "FRACTION", "of entries, half of them in outages of 10 to 99 steps", 0},
+    {NY, "ny", "N", "entries of y, default 2; rotation 4 nx, constant-velocity nx / 2", 0},
+    {SEED, "seed", "N", "default 1; a seed gives the same numbers on every machine", 0},
+    {MISSING, "missing", "FRACTION", "share of missing entries, half of them in outages of 10 to 99 steps", 0},
     {DT, "dt", "SECONDS", "time between steps, default 1; rotation 0.1", 0},
-    {NOISE_Q, "q", "VALUE", "intensity or variance of process noise, default 1; rotation 0.01", 0},
-    {NOISE_R, "r", "VALUE", "variance of the observations, default 1; rotation 0.1", 0},
+    {NOISE_Q, "q", "VALUE", "intensity or variance of the process noise, default 1; rotation 0.01", 0},
+    {NOISE_R, "r", "VALUE", "variance of the observation noise, default 1; rotation 0.1", 0},
     {BLOCKS, "N", "N", "blocktri: blocks, default 1000", 0},
     {ORDER, "n", "N", "blocktri: rows of a block, default 16", 0},
-    {NRHS, "nrhs", "N", "blocktri: right-hand sides, default one, as (N, n)", 0},
+    {NRHS, "nrhs", "N", "blocktri: right-hand sides; default one, stored as (N, n)", 0},
     {SERVERS, "servers", "N", "queue: servers, default 100", 0},
-    {CAPACITY, "capacity", "N", "queue: tasks that a server takes, default 16", 0},
-    {LAMBDA, "lambda", "RATE", "queue: of arrivals, default servers x mu / 2", 0},
-    {MU, "mu", "RATE", "queue: of service, default 1", 0},
-    {ETA, "eta", "RATE", "queue: of turning a server on, default 1", 0},
-    {NU, "nu", "RATE", "queue: of turning a server off, default 1", 0},
-    {PLOT, "plot", "FILE.svg", "queue: draw the distribution, as .svg or .png (needs gnuplot)", 0},
-    {THREADS, "threads", "N", "queue: worker threads; 0, the default: all", 0},
-    {COMPRESS, "compress", "LEVEL", "0 (default) to 9: shuffle and deflate", 0},
-    {FORCE, "force", NULL, "replace an existing file", 0},
+    {CAPACITY, "capacity", "N", "queue: tasks per server, default 16", 0},
+    {LAMBDA, "lambda", "RATE", "queue: arrivals, default servers x mu / 2", 0},
+    {MU, "mu", "RATE", "queue: service, default 1", 0},
+    {ETA, "eta", "RATE", "queue: turning a server on, default 1", 0},
+    {NU, "nu", "RATE", "queue: turning a server off, default 1", 0},
+    {PLOT, "plot", "FILE.svg", "queue: draw the distribution, as .svg or .png; needs gnuplot", 0},
+    {THREADS, "threads", "N", "queue: worker threads; 0 (default): one for each processor", 0},
+    {COMPRESS, "compress", "LEVEL", "level of deflate with shuffle, 0 (default) to 9", 0},
+    {FORCE, "force", NULL, "replace an existing output", 0},
     {JSON, "json", NULL, "summary as one JSON object", 0},
     {QUIET, "quiet", NULL, "no summary, no progress bar", 0},
     {0}};
@@ -49,16 +49,16 @@ static const char *const kinds[] = {"random", "constant-velocity", "local-level"
 static void print_help(void)
 {
     printf("usage: kalscan generate KIND -o FILE.h5 [options]\n\n"
-           "Make an input file: a model with data simulated from it, or a system to solve.\n\n"
+           "Make an input file: a model with simulated data, or a system to solve.\n\n"
            "Kinds\n"
-           "  random             F = 0.99 x an orthogonal matrix, Q = Xi Xi', R = Xi Xi', and\n"
-           "                     H, u, d normal, all drawn anew for each step (Sarkka and\n"
-           "                     Garcia-Fernandez, Sec. VI-A)\n"
-           "  constant-velocity  nx / 2 axes of position and velocity, positions observed; --dt,\n"
+           "  random             F = 0.99 x an orthogonal matrix, Q = Xi Xi', R = Xi Xi', and normal\n"
+           "                     H, u, d, all new in each step (Sarkka and Garcia-Fernandez,\n"
+           "                     Sec. VI-A)\n"
+           "  constant-velocity  nx / 2 axes with position and velocity, positions observed; --dt,\n"
            "                     --q (white acceleration), --r\n"
            "  local-level        a random walk observed with noise; --q, --r\n"
-           "  rotation           damped rotations in nx / 2 planes, 0.2 to 1.4 turns in a time of 1,\n"
-           "                     seen by many channels: Q dense, R diagonal, the first state known\n"
+           "  rotation           damped rotations in nx / 2 planes, 0.2 to 1.4 turns per unit of\n"
+           "                     time, in many channels: Q dense, R diagonal, first state known\n"
            "                     (Jin, Montoison and Shin, Sec. 4.3); --dt, --q, --r\n"
            "  blocktri           a symmetric positive definite block-tridiagonal system for\n"
            "                     `kalscan solve`, condition number about 100; --N, --n, --nrhs\n"
@@ -68,7 +68,7 @@ static void print_help(void)
            "Options\n");
     ks_options_print(options);
     ks_options_print(ks_common_options);
-    printf("Numbers may be written like 1e6.\n");
+    printf("Numbers may be written as 1e6.\n");
     ks_help_model();
     ks_help_exit_codes();
 }

@@ -11,21 +11,21 @@
 enum { Y = 1, MODEL, MODEL_FILE, PRIOR, TRANSITION, LAYOUT, JSON, QUIET };
 
 static const ks_option options[] = {
-    {Y, "y", "PATH", "dataset of the observations instead of /y", 0},
-    {MODEL, "model", "GROUP", "group of the model instead of /model", 0},
-    {MODEL_FILE, "model-file", "FILE", "file that holds the model", 0},
-    {PRIOR, "prior", "x0|x1", "override the attribute of the model", 0},
-    {TRANSITION, "transition", "into|out-of", "override the attribute of the model", 0},
-    {LAYOUT, "layout", "c|fortran", "override the attribute of the model", 0},
+    {Y, "y", "PATH", "dataset of the observations, instead of /y", 0},
+    {MODEL, "model", "GROUP", "group of the model, instead of /model", 0},
+    {MODEL_FILE, "model-file", "FILE", "file with the model, default the input file", 0},
+    {PRIOR, "prior", "x0|x1", "instead of the attribute of the model", 0},
+    {TRANSITION, "transition", "into|out-of", "instead of the attribute of the model", 0},
+    {LAYOUT, "layout", "c|fortran", "instead of the attribute of the model", 0},
     {JSON, "json", NULL, "one JSON object", 0},
-    {QUIET, "quiet", NULL, "accepted; there is no progress bar to hide", 0},
+    {QUIET, "quiet", NULL, "accepted, without effect", 0},
     {0}};
 
 static void print_help(void)
 {
     printf("usage: kalscan info FILE.h5 [options]\n\n"
-           "What is understood of a model with data, a block-tridiagonal system or an output: sizes,\n"
-           "conventions, missing entries, problems. Exit code 3 when there are problems.\n\n"
+           "Print what kalscan reads from a model with data, a block-tridiagonal system or an output:\n"
+           "sizes, conventions, missing entries, problems. The exit code is 3 if there are problems.\n\n"
            "Options\n");
     ks_options_print(options);
     ks_options_print(ks_common_options);

@@ -19,29 +19,30 @@ enum {
 };
 
 static const ks_option options[] = {
-    {OUTPUT, "output", "FILE", "where the solution goes", 'o'},
-    {METHOD, "method", "NAME", "see above; auto is the default", 0},
-    {SEGMENTS, "segments", "N", "partition: its segments, default 4, on a device 10", 0},
-    {INVERSE_BLOCKS, "inverse-blocks", NULL, "write S_diag and S_lag, blocks of the inverse", 0},
-    {LAYOUT, "layout", "c|fortran", "override the attribute of the file, c without one", 0},
-    {BACKEND, "backend", "NAME", "cpu (default), cuda, or auto: block-jacobi and red-black on a\n"
-     "                           device if there is one, all else on the CPU", 0},
-    {DEVICE, "device", "N", "CUDA device of back ends cuda and auto, default 0", 0},
-    {THREADS, "threads", "N", "worker threads; 0, the default: all", 0},
-    {PRECISION, "precision", "f64|f32|mixed", "default f64; of Cholesky methods f32, too, and mixed: a factor in\n"
-     "                           f32, refined to f64 (but for recursive-schur on a device)", 0},
-    {REFINE, "refine", NULL, "the same as --precision mixed", 0},
-    {TOLERANCE, "tol", "VALUE", "iterative methods: relative residual, default 1e-10", 0},
-    {MOST_ITERATIONS, "max-iter", "N", "and the most iterations, default 10000", 0},
-    {STOP, "stop", "residual|change", "default residual; change: the largest change of x is at most --tol", 0},
+    {OUTPUT, "output", "FILE", "output file", 'o'},
+    {METHOD, "method", "NAME", "see above; default auto", 0},
+    {SEGMENTS, "segments", "N", "partition: number of segments, default 4, on a device 10", 0},
+    {INVERSE_BLOCKS, "inverse-blocks", NULL, "also write S_diag and S_lag, blocks of the inverse", 0},
+    {LAYOUT, "layout", "c|fortran", "instead of the attribute of the file; c without either", 0},
+    {BACKEND, "backend", "NAME", "cpu (default); cuda; or auto: a device, if there is one, for\n"
+     "                           block-jacobi and red-black, else the CPU", 0},
+    {DEVICE, "device", "N", "number of the CUDA device, default 0", 0},
+    {THREADS, "threads", "N", "worker threads; 0 (default): one for each processor", 0},
+    {PRECISION, "precision", "f64|f32|mixed", "default f64; f32 and mixed for Cholesky methods; mixed: a factor in\n"
+     "                           f32, refined to f64 (not recursive-schur on a device)", 0},
+    {REFINE, "refine", NULL, "same as --precision mixed", 0},
+    {TOLERANCE, "tol", "VALUE", "iterative methods: relative residual to reach, default 1e-10", 0},
+    {MOST_ITERATIONS, "max-iter", "N", "iterative methods: most iterations, default 10000", 0},
+    {STOP, "stop", "residual|change", "what --tol bounds: the residual (default), or the change of x in one\n"
+     "                           iteration", 0},
     {RELAXATION, "relaxation", "VALUE", "block iterations: in (0, 2), or estimate; default 1", 0},
-    {RESTART, "restart", "N", "gmres: dimension of a cycle, default 30", 0},
-    {BLOCK_SOLVER, "block-solver", "NAME", "of tridiagonal blocks: auto (default), thomas, lu, "
-     "cyclic-reduction,\n                           parallel-cyclic-reduction", 0},
-    {ANY_MATRIX, "any-matrix", NULL, "cg runs on a matrix that is not symmetric, to compare", 0},
-    {COMPRESS, "compress", "LEVEL", "0 (default) to 9: shuffle and deflate", 0},
+    {RESTART, "restart", "N", "gmres: steps of a cycle, default 30", 0},
+    {BLOCK_SOLVER, "block-solver", "NAME", "for tridiagonal blocks: auto (default), thomas, lu, cyclic-reduction,\n"
+     "                           parallel-cyclic-reduction", 0},
+    {ANY_MATRIX, "any-matrix", NULL, "cg: do not refuse a matrix that is not symmetric", 0},
+    {COMPRESS, "compress", "LEVEL", "level of deflate with shuffle, 0 (default) to 9", 0},
     {FORCE, "force", NULL, "replace an existing output", 0},
-    {DRY_RUN, "dry-run", NULL, "check the input, estimate memory, write nothing", 0},
+    {DRY_RUN, "dry-run", NULL, "check the input, estimate the memory, write nothing", 0},
     {JSON, "json", NULL, "summary as one JSON object", 0},
     {QUIET, "quiet", NULL, "no summary, no notes, no progress bar", 0},
     {0}};
@@ -49,23 +50,24 @@ static const ks_option options[] = {
 static void print_help(void)
 {
     printf("usage: kalscan solve SYSTEM.h5 -o X.h5 [options]\n\n"
-           "Solve A x = b for a block-tridiagonal A: diagonal blocks /D (N, n, n), sub-diagonal\n"
-           "blocks A[i+1, i] in /L (N-1, n, n), right-hand sides /b (N, n) or (N, n, nrhs). Writes\n"
-           "/x, shaped like /b, and with Cholesky methods /logdet. Blocks above the diagonal are in\n"
-           "/U (N-1, n, n), or the system is symmetric. Tridiagonal diagonal blocks may be /D_dia\n"
-           "(N, 3, n), and /L, /U groups of lists block, row, col, value.\n\nMethods\n");
+           "Solve A x = b for a block-tridiagonal A. The file has the diagonal blocks in /D\n"
+           "(N, n, n), the sub-diagonal blocks A[i+1, i] in /L (N-1, n, n) and the right-hand sides\n"
+           "in /b (N, n) or (N, n, nrhs). Super-diagonal blocks are in /U (N-1, n, n); without it the\n"
+           "system is symmetric. Tridiagonal diagonal blocks may be in /D_dia (N, 3, n) instead, and\n"
+           "/L, /U may be groups of lists block, row, col, value. The output has /x, with the shape of\n"
+           "/b, and from Cholesky methods /logdet.\n\nMethods\n");
     for (int i = 0; i < ks_solver_count; ++i)
         printf("  %-24s %s\n", ks_solvers[i].name, ks_solvers[i].summary);
-    printf("Cholesky methods take a symmetric positive definite A, of whose diagonal blocks they\n"
-           "read the lower triangles. They refuse a file with super-diagonal blocks /U or compact\n"
-           "blocks. Block iterations converge where the spectral radius of D^-1 (L + U) is below\n"
-           "1. A method that does not converge writes nothing (exit code 1). A CUDA device runs\n"
-           "nested-dissection, partition, recursive-schur where it has cuBLAS and cuSOLVER, and\n"
-           "block-jacobi and red-black where diagonal blocks are tridiagonal.\n\n"
+    printf("Cholesky methods need a symmetric positive definite A and read the lower triangles of\n"
+           "its diagonal blocks. They refuse /U and compact blocks. Block iterations converge if the\n"
+           "spectral radius of D^-1 (L + U) is below 1. A method that does not converge writes\n"
+           "nothing (exit code 1). A CUDA device has nested-dissection, partition, recursive-schur\n"
+           "(with cuBLAS and cuSOLVER), and for tridiagonal diagonal blocks block-jacobi and\n"
+           "red-black.\n\n"
            "Options\n");
     ks_options_print(options);
     ks_options_print(ks_common_options);
-    printf("Numbers may be written like 1e6.\n");
+    printf("Numbers may be written as 1e6.\n");
     ks_help_exit_codes();
 }
 

@@ -14,26 +14,29 @@ const char *const ks_model_equations =
 void ks_help_model(void)
 {
     printf("\nModel\n%s"
-           "  F[k], Q[k], u[k] lead into step k. Prior N(m0, P0):\n"
-           "    prior x0 (default)       of x[-1], the state before the first transition\n"
-           "    prior x1                 of x[0]; F[0], Q[0], u[0] are neither read nor checked\n"
-           "  Conventions of the file, attributes of /model or options:\n"
-           "    transition into (default) row k leads into step k\n"
-           "    transition out-of        row k carries x[k] to x[k+1]; T or T-1 rows; with\n"
-           "                             per-step F, Q or u it needs prior x1\n"
-           "    layout c (default)       y(T, ny), F(T, nx, nx), H(T, ny, nx) as h5py shows them\n"
-           "    layout fortran           written by MATLAB or Julia with time last: every matrix\n"
-           "                             slice arrives transposed\n"
-           "  NaN in y, or its _FillValue, is a missing entry.\n", ks_model_equations);
+           "  F[k], Q[k] and u[k] lead into step k. The prior N(m0, P0) belongs to\n"
+           "    prior x0 (default)       x[-1], the state before the first transition\n"
+           "    prior x1                 x[0]; F[0], Q[0] and u[0] are neither read nor checked\n"
+           "  Conventions of the file, set by attributes of /model or by options:\n"
+           "    transition into (default) row k leads from x[k-1] to x[k]\n"
+           "    transition out-of        row k leads from x[k] to x[k+1]; T or T-1 rows; needs\n"
+           "                             prior x1 if F, Q or u varies with the step\n"
+           "    layout c (default)       y(T, ny), F(T, nx, nx), H(T, ny, nx), as h5py shows them\n"
+           "    layout fortran           time last, as MATLAB and Julia write it: the matrix of\n"
+           "                             each step arrives transposed\n"
+           "  A NaN in y, or its _FillValue, is a missing entry.\n", ks_model_equations);
 }
 
 void ks_help_exit_codes(void)
 {
     printf("\nExit codes\n"
-           "  0 done; 1 numerical failure or refusal; 2 usage, or the output exists or is\n"
-           "  the input; 3 HDF5 with the wrong content; 4 a file missing, unreadable, not\n"
-           "  HDF5 or not writable; 5 out of memory, or the device, or for --plot gnuplot,\n"
-           "  is not there; 130 interrupted\n");
+           "  0    done\n"
+           "  1    numerical failure, or a method that refuses the model or system\n"
+           "  2    wrong usage; or the output exists, or is the input\n"
+           "  3    HDF5 with the wrong content\n"
+           "  4    a file is missing, unreadable, not HDF5 or not writable\n"
+           "  5    out of memory; or no such device, or no gnuplot for --plot\n"
+           "  130  interrupted\n");
 }
 
 void ks_print_version(void) { printf("kalscan %s\n", ks_version()); }

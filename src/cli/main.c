@@ -23,13 +23,13 @@ static const struct {
     const char *name, *summary;
     ks_exit (*run)(const ks_call *call, ks_failure *failure);
 } commands[] = {
-    {"smooth", "estimates of every state given all observations", ks_command_smooth},
-    {"filter", "estimates of every state given the observations so far", ks_command_filter},
+    {"smooth", "estimates of each state from all observations", ks_command_smooth},
+    {"filter", "estimates of each state from the observations up to its step", ks_command_filter},
     {"solve", "solution of a block-tridiagonal system", ks_command_solve},
-    {"info", "what is understood of a file, and problems found in it", ks_command_info},
-    {"count", "operations of the methods on simulated parallel hardware", ks_command_count},
-    {"bench", "time the methods in memory", ks_command_bench},
-    {"generate", "make an input file with simulated data", ks_command_generate},
+    {"info", "contents of a file as kalscan reads it, and problems in it", ks_command_info},
+    {"count", "operation counts of the methods on simulated parallel hardware", ks_command_count},
+    {"bench", "time of the methods in memory", ks_command_bench},
+    {"generate", "an input file with simulated data", ks_command_generate},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
@@ -37,7 +37,7 @@ static void print_help(void)
 {
     printf("usage: kalscan COMMAND ...\n\n"
            "Filtering and smoothing of linear-Gaussian state-space models in HDF5 files.\n\n"
-           "Commands (kalscan help COMMAND tells more)\n");
+           "Commands (kalscan help COMMAND describes one)\n");
     for (int i = 0; i < COMMANDS; ++i)
         printf("  %-10s %s\n", commands[i].name, commands[i].summary);
     printf("\nOptions\n");

@@ -13,47 +13,49 @@ enum {
 };
 
 static const ks_option smooth_options[] = {
-    {OUTPUT, "output", "FILE", "where the estimates go", 'o'},
-    {METHOD, "method", "NAME", "auto, sequential, two-ended, scan-rts, scan-two-filter or blocktri", 0},
+    {OUTPUT, "output", "FILE", "output file", 'o'},
+    {METHOD, "method", "NAME", "auto (default), sequential, two-ended, scan-rts,\n"
+     "                           scan-two-filter or blocktri", 0},
     {ORDER, "order", "NAME", "elimination order of method blocktri, see below", 0},
-    {FILTERED, "filtered", NULL, "write filtered/mean and filtered/cov as well", 0},
-    {LAG_ONE, "lag-one", NULL, "write Cov(x[k], x[k-1] | y); under prior x0 the smoothed x[-1]", 0},
+    {FILTERED, "filtered", NULL, "also write filtered/mean and filtered/cov", 0},
+    {LAG_ONE, "lag-one", NULL, "also write Cov(x[k], x[k-1] | y) and, with prior x0, smoothed x[-1]", 0},
     {0}};
 
 static const ks_option filter_options[] = {
-    {OUTPUT, "output", "FILE", "where the estimates go", 'o'},
-    {METHOD, "method", "NAME", "auto, sequential or scan", 0},
-    {INNOVATIONS, "innovations", NULL, "write residuals, their covariances, standardized form", 0},
-    {PREDICTED, "predicted", NULL, "write predicted/mean and predicted/cov", 0},
+    {OUTPUT, "output", "FILE", "output file", 'o'},
+    {METHOD, "method", "NAME", "auto (default), sequential or scan", 0},
+    {INNOVATIONS, "innovations", NULL, "also write innovations, their covariances and standardized form", 0},
+    {PREDICTED, "predicted", NULL, "also write predicted/mean and predicted/cov", 0},
     {0}};
 
 static const ks_option shared_options[] = {
-    {SCAN, "scan", "NAME[:N]", "scan of a scan method, see below; N for sengupta, default 1", 0},
-    {COV, "cov", "PART", "full (default), diag or none: covariances of the estimates", 0},
-    {SIGNAL, "signal", NULL, "write signal/mean, cov and observed_var: H x + d of the estimates, and\n"
-     "                           variances of observations of it, in gaps and to come", 0},
-    {FORECAST, "forecast", "N", "N steps behind the last observation as well, of a model that is constant", 0},
-    {Y, "y", "PATH", "dataset of the observations instead of /y", 0},
-    {MODEL, "model", "GROUP", "group of the model instead of /model", 0},
-    {MODEL_FILE, "model-file", "FILE", "file that holds the model", 0},
-    {PRIOR, "prior", "x0|x1", "override the attribute of the model, x0 without one", 0},
-    {TRANSITION, "transition", "into|out-of", "override the attribute of the model, into without one", 0},
-    {LAYOUT, "layout", "c|fortran", "override the attribute of the model, c without one", 0},
-    {BACKEND, "backend", "NAME", "cpu (default), cuda, or auto: a device, where there is one,\n"
-     "                           for a method that is named and has a form for it, and for\n"
-     "                           long series whose model varies; else the CPU", 0},
-    {DEVICE, "device", "N[,M]", "CUDA device of back ends cuda and auto, default 0; M: for the reverse of\n"
-     "                           scan-two-filter", 0},
-    {THREADS, "threads", "N", "worker threads; 0, the default: all", 0},
-    {PRECISION, "precision", "f64|f32|mixed", "of computation and stored estimates, default f64;\n"
-     "                           mixed: means f64, covariances f32, by method sequential, and on a\n"
-     "                           device by scan-rts, or scan of a filter, with --scan chunked", 0},
-    {STEADY_STATE, "steady-state", "WORD", "covariances of a constant model: hold (default) those that move by\n"
-     "                           round-off, repeat steps that recur to the bit, or compute each, as\n"
-     "                           scans of elements and devices always do", 0},
-    {COMPRESS, "compress", "LEVEL", "0 (default) to 9: shuffle and deflate", 0},
+    {SCAN, "scan", "NAME[:N]", "schedule of a scan method, see below; N of sengupta, default 1", 0},
+    {COV, "cov", "PART", "covariances of the estimates: full (default), diag or none", 0},
+    {SIGNAL, "signal", NULL, "also write signal/mean, cov and observed_var: the signal H x + d,\n"
+     "                           and the variances of observations of it, in gaps and forecasts", 0},
+    {FORECAST, "forecast", "N", "add N steps after the last observation; needs a constant model", 0},
+    {Y, "y", "PATH", "dataset of the observations, instead of /y", 0},
+    {MODEL, "model", "GROUP", "group of the model, instead of /model", 0},
+    {MODEL_FILE, "model-file", "FILE", "file with the model, default the input file", 0},
+    {PRIOR, "prior", "x0|x1", "instead of the attribute of the model; x0 without either", 0},
+    {TRANSITION, "transition", "into|out-of", "instead of the attribute of the model; into without either", 0},
+    {LAYOUT, "layout", "c|fortran", "instead of the attribute of the model; c without either", 0},
+    {BACKEND, "backend", "NAME", "cpu (default); cuda; or auto: a device, if there is one, for a named\n"
+     "                           method that it has, and for long series whose model varies; else\n"
+     "                           the CPU", 0},
+    {DEVICE, "device", "N[,M]", "number of the CUDA device, default 0; M: of the device for the\n"
+     "                           reverse scan of scan-two-filter", 0},
+    {THREADS, "threads", "N", "worker threads; 0 (default): one for each processor", 0},
+    {PRECISION, "precision", "f64|f32|mixed", "of arithmetic and estimates, default f64; mixed: means in f64,\n"
+     "                           covariances in f32, with method sequential, or on a device with\n"
+     "                           scan-rts (filter: scan) and --scan chunked", 0},
+    {STEADY_STATE, "steady-state", "WORD", "for a constant model, hold (default): keep covariances that change\n"
+     "                           by round-off only; repeat: look up steps that recur to the bit;\n"
+     "                           compute: take every step, as devices and other scans than chunked\n"
+     "                           always do", 0},
+    {COMPRESS, "compress", "LEVEL", "level of deflate with shuffle, 0 (default) to 9", 0},
     {FORCE, "force", NULL, "replace an existing output", 0},
-    {DRY_RUN, "dry-run", NULL, "check the input, estimate memory, write nothing", 0},
+    {DRY_RUN, "dry-run", NULL, "check the input, estimate the memory, write nothing", 0},
     {JSON, "json", NULL, "summary as one JSON object", 0},
     {QUIET, "quiet", NULL, "no summary, no notes, no progress bar", 0},
     {0}};
@@ -71,21 +73,21 @@ static void print_help(ks_job job)
 {
     if (job == KS_JOB_SMOOTH)
         printf("usage: kalscan smooth IN.h5 -o OUT.h5 [options]\n\n"
-               "Smoothing: means and covariances of every state given all of y.\n\n");
+               "Smoothing: means and covariances of each state given all of y.\n\n");
     else
         printf("usage: kalscan filter IN.h5 -o OUT.h5 [options]\n\n"
-               "Filtering: means and covariances of every state given y up to its step.\n"
-               "Without -o it computes and tells the log-likelihood alone.\n\n");
+               "Filtering: means and covariances of each state given y up to its step.\n"
+               "Without -o only the log-likelihood is computed and printed.\n\n");
     printf("Options\n");
     ks_options_print(job == KS_JOB_SMOOTH ? smooth_options : filter_options);
     ks_options_print(shared_options);
     ks_options_print(ks_common_options);
-    printf("\nScans: hillis-steele, blelloch, ladner-fischer (default of two devices), sengupta[:N],\n"
-           "chunked (default)\n");
+    printf("\nScans: chunked (default), hillis-steele, blelloch, ladner-fischer (default with two\n"
+           "devices), sengupta[:N]\n");
     if (job == KS_JOB_SMOOTH)
         printf("Orders: auto (default), sequential, twisted, partition, nested-dissection,\n"
                "recursive-schur\n");
-    printf("Numbers may be written like 1e6.\n");
+    printf("Numbers may be written as 1e6.\n");
     ks_help_model();
     printf("\nLog-likelihood\n  %s\n", ks_loglik_convention);
     ks_help_exit_codes();

@@ -12,25 +12,26 @@
 const ks_solver ks_general_auto = GENERAL("auto", KS_GENERAL_AUTO, NULL);
 
 const ks_solver ks_solvers[] = {
-    CHOLESKY("auto", KS_BLOCKTRI_AUTO, "Cholesky in the order that suits size and threads; "
-             "with /U or compact\n                           blocks what a few steps show to be the fastest"),
+    CHOLESKY("auto", KS_BLOCKTRI_AUTO, "Cholesky in the order that suits size and threads; with /U or\n"
+             "                           compact blocks the method that is fastest in short trials"),
     CHOLESKY("sequential", KS_BLOCKTRI_SEQUENTIAL, "Cholesky, first to last block"),
     CHOLESKY("twisted", KS_BLOCKTRI_TWISTED, "Cholesky, both ends to the middle on two threads"),
-    CHOLESKY("partition", KS_BLOCKTRI_PARTITION, "Cholesky, segments at once, then what joins them"),
+    CHOLESKY("partition", KS_BLOCKTRI_PARTITION, "Cholesky, segments at once, then what separates them"),
     CHOLESKY("nested-dissection", KS_BLOCKTRI_NESTED_DISSECTION,
-             "Cholesky, every other block, then every other of those left:\n"
-             "                           the multi-stage permutation"),
+             "Cholesky, every other block, then every other one left: the\n"
+             "                           multi-stage permutation"),
     CHOLESKY("recursive-schur", KS_BLOCKTRI_RECURSIVE_SCHUR,
              "Cholesky, segments between separators, then the separators likewise"),
-    GENERAL("block-jacobi", KS_BLOCK_JACOBI, "solve all diagonal blocks at once, again and again"),
-    GENERAL("block-gauss-seidel", KS_BLOCK_GAUSS_SEIDEL, "the same one after the other"),
-    GENERAL("red-black", KS_RED_BLACK, "the same, every other block at once"),
+    GENERAL("block-jacobi", KS_BLOCK_JACOBI, "block iteration, all diagonal blocks at once"),
+    GENERAL("block-gauss-seidel", KS_BLOCK_GAUSS_SEIDEL, "block iteration, one block after another"),
+    GENERAL("red-black", KS_RED_BLACK, "block iteration, even blocks at once, then odd ones"),
     GENERAL("bicgstab", KS_BICGSTAB, "Krylov method, preconditioned by the diagonal blocks"),
-    GENERAL("gmres", KS_GMRES, "likewise, restarted"),
-    GENERAL("cg", KS_CG, "likewise, for symmetric positive definite systems"),
+    GENERAL("gmres", KS_GMRES, "Krylov method, preconditioned likewise, restarted"),
+    GENERAL("cg", KS_CG, "Krylov method, preconditioned likewise, for symmetric positive\n"
+            "                           definite systems"),
     GENERAL("block-lu", KS_BLOCK_LU, "direct, first to last block, pivots within blocks"),
-    GENERAL("low-rank-lu", KS_LOW_RANK_LU, "direct, by diagonal blocks and corrections of low rank"),
+    GENERAL("low-rank-lu", KS_LOW_RANK_LU, "direct, diagonal blocks with corrections of low rank"),
     GENERAL("block-cyclic-reduction", KS_BLOCK_CYCLIC_REDUCTION,
-            "direct, every other block, then every other of those left"),
+            "direct, every other block, then every other one left"),
 };
 const int ks_solver_count = sizeof ks_solvers / sizeof *ks_solvers;
