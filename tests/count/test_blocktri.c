@@ -11,19 +11,9 @@
 #include "blocktri_plan.h"
 #include "count.h"
 #include "count_chains.h"
+#include "same_flops.h"
 
 enum { FACTOR, FORWARD, BACKWARD, INVERSE };
-
-static void assert_same(const char *what, int64_t n, int64_t at, ks_flops counted,
-                        ks_flops expected)
-{
-    if (memcmp(&counted, &expected, sizeof counted) == 0) return;
-    fail_msg("%s, n = %lld, %lld: counted %lld %lld %lld %lld, expected %lld %lld %lld %lld", what,
-             (long long)n, (long long)at, (long long)counted.adds, (long long)counted.multiplies,
-             (long long)counted.divisions, (long long)counted.square_roots,
-             (long long)expected.adds, (long long)expected.multiplies,
-             (long long)expected.divisions, (long long)expected.square_roots);
-}
 
 /* A system and its plan, with the counting kernels in place of the library's. */
 typedef struct full {

@@ -10,12 +10,7 @@
 
 #include "count.h"
 #include "count_kernels.h"
-
-static ks_flops flops(int64_t adds, int64_t multiplies, int64_t divisions, int64_t square_roots)
-{
-    const ks_flops f = {adds, multiplies, divisions, square_roots};
-    return f;
-}
+#include "same_flops.h"
 
 static ks_flops sum(ks_flops a, ks_flops b)
 {
@@ -126,16 +121,6 @@ static ks_flops smooth_step(int64_t n)
 {
     return sum(sum(smoothing_gain(n), fused(2 * n * n * n + 2 * n * n)),
                sum(flops(n + n * n, n, 0, 0), finite_estimate(n)));
-}
-
-static void assert_same(const char *what, int nx, int ny, ks_flops counted, ks_flops expected)
-{
-    if (memcmp(&counted, &expected, sizeof counted) == 0) return;
-    fail_msg("%s at nx = %d, ny = %d: counted %lld %lld %lld %lld, expected %lld %lld %lld %lld",
-             what, nx, ny, (long long)counted.adds, (long long)counted.multiplies,
-             (long long)counted.divisions, (long long)counted.square_roots,
-             (long long)expected.adds, (long long)expected.multiplies,
-             (long long)expected.divisions, (long long)expected.square_roots);
 }
 
 static void closed_forms(void **state)

@@ -11,22 +11,8 @@
 #include "blocktri_plan.h"
 #include "full.h"
 #include "map_cost.h"
+#include "same_flops.h"
 #include "smooth_plan.h"
-
-static void assert_flops(const char *what, int64_t T, ks_flops counted, ks_flops done)
-{
-    if (memcmp(&counted, &done, sizeof counted) == 0) return;
-    fail_msg("%s, T = %lld: counted %lld %lld %lld %lld, done %lld %lld %lld %lld", what,
-             (long long)T, (long long)counted.adds, (long long)counted.multiplies,
-             (long long)counted.divisions, (long long)counted.square_roots, (long long)done.adds,
-             (long long)done.multiplies, (long long)done.divisions, (long long)done.square_roots);
-}
-
-static ks_flops flops(int64_t adds, int64_t multiplies, int64_t divisions, int64_t square_roots)
-{
-    const ks_flops f = {adds, multiplies, divisions, square_roots};
-    return f;
-}
 
 static ks_flops plus(ks_flops a, ks_flops b)
 {
@@ -124,22 +110,22 @@ static void closed_forms(void **state)
         ks_unit_costs c;
         assert_int_equal(ks_unit_costs_find(&c, n, m), KS_OK);
         assert_int_equal(ks_block_costs_find(&c), KS_OK);
-        assert_flops("inner step passed", n, c.lanes.ascend,
+        assert_same("inner step passed", n, m, c.lanes.ascend,
                      n > KS_MAP_FEW ? passed_wide(n, m) : passed(n, m));
         for (int brief = 0; brief < 2; ++brief) {
             const int64_t probes = brief ? KS_MAP_PROBES : 1;
             const ks_map_step_cost *a = &c.assemble[brief], *r = &c.review[brief];
             const ks_flops end = probe(n, probes);
-            assert_flops("inner step assembled", n, a->inner, assembled(n, m, 1, 1, probes));
-            assert_flops("last one", n, a->inner_last, plus(assembled(n, m, 1, 1, probes), end));
-            assert_flops("first of a chunk", n, a->opens, assembled(n, m, 1, 0, probes));
-            assert_flops("first and last", n, a->opens_last, plus(assembled(n, m, 1, 0, probes), end));
-            assert_flops("beyond a chunk", n, a->beyond, assembled(n, m, 0, 1, probes));
-            assert_flops("alone", n, a->prior_only, plus(a->prior, end));
-            assert_flops("inner step reviewed", n, r->inner, reviewed(n, m, 1, 1));
-            assert_flops("last one", n, r->inner_last, reviewed(n, m, 1, 1));
-            assert_flops("first of a chunk", n, r->opens, reviewed(n, m, 1, 0));
-            assert_flops("beyond a chunk", n, r->beyond, reviewed(n, m, 0, 1));
+            assert_same("inner step assembled", n, m, a->inner, assembled(n, m, 1, 1, probes));
+            assert_same("last one", n, m, a->inner_last, plus(assembled(n, m, 1, 1, probes), end));
+            assert_same("first of a chunk", n, m, a->opens, assembled(n, m, 1, 0, probes));
+            assert_same("first and last", n, m, a->opens_last, plus(assembled(n, m, 1, 0, probes), end));
+            assert_same("beyond a chunk", n, m, a->beyond, assembled(n, m, 0, 1, probes));
+            assert_same("alone", n, m, a->prior_only, plus(a->prior, end));
+            assert_same("inner step reviewed", n, m, r->inner, reviewed(n, m, 1, 1));
+            assert_same("last one", n, m, r->inner_last, reviewed(n, m, 1, 1));
+            assert_same("first of a chunk", n, m, r->opens, reviewed(n, m, 1, 0));
+            assert_same("beyond a chunk", n, m, r->beyond, reviewed(n, m, 0, 1));
         }
     }
 }
@@ -226,7 +212,7 @@ static void every_chunk(void **state)
                     own[c % P] += ks_flops_total(flops);
                     if (own[c % P] > busiest) busiest = own[c % P];
                 }
-                assert_flops(review ? "review" : "assembly", T, count.work, work);
+                assert_same(review ? "review" : "assembly", T, P, count.work, work);
                 assert_int_equal(count.time, busiest);
                 assert_int_equal(count.span, 1);
             }
@@ -285,7 +271,7 @@ static void one_pass_each_way(void **state)
                 assert_int_equal(ks_flops_add(&work, part[i], 1), 0);
                 total[i] = ks_flops_total(part[i]);
             }
-            assert_flops("one pass each way", T, r.work, work);
+            assert_same("one pass each way", T, what.threads, r.work, work);
             const int64_t in = total[0] > total[1] ? total[0] : total[1];
             const int64_t out = total[3] > total[4] ? total[3] : total[4];
             assert_int_equal(r.time_flops, above && what.threads > 1
@@ -329,7 +315,7 @@ static void whole_smoother(void **state)
                                                3), KS_OK);
             assert_int_equal(ks_map_count_review(&probes, &costs, what.T, 3), KS_OK);
             assert_int_equal(ks_flops_add(&work, probes.work, 1), 0);
-            assert_flops("the smoother", what.T, whole.work, work);
+            assert_same("the smoother", what.T, what.threads, whole.work, work);
             assert_int_equal(whole.time_flops, time + probes.time);
             assert_int_equal(whole.span_steps, span + probes.span);
             assert_int_equal(whole.combines, 0);

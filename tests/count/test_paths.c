@@ -11,15 +11,10 @@
 
 #include "blocktri_cost.h"
 #include "count.h"
+#include "same_flops.h"
 
 enum { FACTOR, FORWARD, BACKWARD, INVERSE, PARTS };
 static const char *const part_names[PARTS] = {"factor", "forward", "backward", "inverse"};
-
-static ks_flops flops(int64_t adds, int64_t multiplies, int64_t divisions, int64_t square_roots)
-{
-    const ks_flops f = {adds, multiplies, divisions, square_roots};
-    return f;
-}
 
 static ks_flops plus(ks_flops a, int64_t times, ks_flops b)
 {
@@ -71,17 +66,6 @@ static ks_flops lane(int part, int64_t n, int64_t blocks, int anchored, int targ
 static ks_flops gather(int part, int64_t n)
 {
     return part == FACTOR ? syrk(n) : part == FORWARD ? gemv(n) : flops(0, 0, 0, 0);
-}
-
-static void assert_same(const char *what, int64_t n, int64_t at, ks_flops counted,
-                        ks_flops expected)
-{
-    if (memcmp(&counted, &expected, sizeof counted) == 0) return;
-    fail_msg("%s, n = %lld, %lld: counted %lld %lld %lld %lld, expected %lld %lld %lld %lld", what,
-             (long long)n, (long long)at, (long long)counted.adds, (long long)counted.multiplies,
-             (long long)counted.divisions, (long long)counted.square_roots,
-             (long long)expected.adds, (long long)expected.multiplies,
-             (long long)expected.divisions, (long long)expected.square_roots);
 }
 
 static void closed_forms(void **state)
