@@ -2,8 +2,8 @@
 #include <string.h>
 #include "blocktri_cost.h"
 #include "blocktri_plan.h"
-#include "carve.h"
 #include "count_chains.h"
+#include "room.h"
 
 /* Blocks of the longest lane that is executed, and its anchor and target. */
 enum { POSITIONS = 4 };
@@ -15,8 +15,9 @@ typedef struct bench {
     double *D, *edge, *fill, *bridge, *x, *S, *S_edge, *scratch;
 } bench;
 
-static void carve(ks_carver *carver, bench *b)
+static void carve(ks_carver *carver, void *of)
 {
+    bench *b = of;
     const size_t n = (size_t)b->n, size = n * n, number = sizeof(double);
     b->D = ks_carve(carver, POSITIONS * size, number);
     b->edge = ks_carve(carver, POSITIONS * size, number);
@@ -128,16 +129,10 @@ ks_status ks_bt_unit_costs_find(ks_bt_unit_costs *costs, int n, int nrhs)
     costs->n = b.n = n;
     b.nrhs = nrhs;
     ks_bt_counting_kernels(&b.kernels);
-    ks_carver measure = ks_carver_at(NULL);
-    carve(&measure, &b);
-    if (ks_carved_bytes(&measure) == SIZE_MAX) return KS_ENOMEM;
-    void *memory = ks_allocate(NULL, ks_carved_bytes(&measure));
-    if (!memory) return KS_ENOMEM;
-    ks_carver place = ks_carver_at(memory);
-    carve(&place, &b);
+    ks_carver room = ks_room_open(carve, &b);
+    if (!room.base) return KS_ENOMEM;
     const int failed = find(&b, costs);
-    ks_carve_end(&place);
-    ks_release(NULL, memory);
+    ks_room_close(&room);
     return failed ? KS_ENOTPD : KS_OK;
 }
 

@@ -1,10 +1,9 @@
 /* map_cost.c -- counting the MAP smoother by classes of chunks. */
 #include <string.h>
 #include "blocktri_cost.h"
-#include "carve.h"
 #include "count_kernels.h"
 #include "map_cost.h"
-#include "pool.h"
+#include "room.h"
 #include "sample_model.h"
 
 enum { STEPS = 4 };
@@ -19,8 +18,9 @@ typedef struct bench {
     void *memory, *upper; /* of either lane */
 } bench;
 
-static void carve(ks_carver *carver, bench *b)
+static void carve(ks_carver *carver, void *of)
 {
+    bench *b = of;
     const size_t n = (size_t)b->series.nx, number = sizeof(double);
     ks_sample_model_carve(carver, b->series.nx, b->series.ny, &b->model);
     b->D = ks_carve(carver, STEPS * n * n, number);
@@ -186,13 +186,8 @@ ks_status ks_map_unit_costs_find(ks_unit_costs *costs)
     b.series.nx = costs->nx;
     b.series.ny = costs->ny;
     ks_counting_map_kernels(&b.kernels);
-    ks_carver measure = ks_carver_at(NULL);
-    carve(&measure, &b);
-    if (ks_carved_bytes(&measure) == SIZE_MAX) return KS_ENOMEM;
-    void *memory = ks_allocate(NULL, ks_carved_bytes(&measure));
-    if (!memory) return KS_ENOMEM;
-    ks_carver place = ks_carver_at(memory);
-    carve(&place, &b);
+    ks_carver room = ks_room_open(carve, &b);
+    if (!room.base) return KS_ENOMEM;
     make_model(&b);
     int failed = find_lower(&b, &costs->lanes);
     failed |= find_upper(&b, &costs->lanes);
@@ -200,8 +195,7 @@ ks_status ks_map_unit_costs_find(ks_unit_costs *costs)
         failed |= find(&b, 0, brief ? KS_MAP_PROBES : 1, &costs->assemble[brief]);
         failed |= find(&b, 1, brief ? KS_MAP_PROBES : 1, &costs->review[brief]);
     }
-    ks_carve_end(&place);
-    ks_release(NULL, memory);
+    ks_room_close(&room);
     return failed ? KS_ENONFINITE : KS_OK;
 }
 

@@ -1,10 +1,9 @@
 /* unit_costs.c -- what each operation costs: one of each is executed with counting arithmetic. */
 #include <string.h>
-#include "carve.h"
 #include "count.h"
 #include "count_kernels.h"
+#include "room.h"
 #include "sample_model.h"
-#include "pool.h"
 
 enum { STEPS = 3 };
 
@@ -21,8 +20,9 @@ typedef struct bench {
     size_t filter_bytes, smooth_bytes;
 } bench;
 
-static void carve(ks_carver *carver, bench *b)
+static void carve(ks_carver *carver, void *of)
 {
+    bench *b = of;
     const size_t n = (size_t)b->series.nx, number = sizeof(double);
     ks_sample_model_carve(carver, b->series.nx, b->series.ny, &b->model);
     b->mean = ks_carve(carver, STEPS * n, number);
@@ -193,13 +193,8 @@ ks_status ks_unit_costs_find(ks_unit_costs *costs, int nx, int ny)
     b.smooth_bytes = b.kernels.smooth_element_bytes(nx);
     costs->filter_element_bytes = (int64_t)b.filter_bytes;
     costs->smooth_element_bytes = (int64_t)b.smooth_bytes;
-    ks_carver measure = ks_carver_at(NULL);
-    carve(&measure, &b);
-    if (ks_carved_bytes(&measure) == SIZE_MAX) return KS_ENOMEM;
-    void *memory = ks_allocate(NULL, ks_carved_bytes(&measure));
-    if (!memory) return KS_ENOMEM;
-    ks_carver place = ks_carver_at(memory);
-    carve(&place, &b);
+    ks_carver room = ks_room_open(carve, &b);
+    if (!room.base) return KS_ENOMEM;
     ks_sample_model_fill(&b.model, &b.series);
     b.series.steps = STEPS;
     (void)ks_take_flops();
@@ -208,7 +203,6 @@ ks_status ks_unit_costs_find(ks_unit_costs *costs, int nx, int ny)
     rc |= find_meetings(&b, costs);
     rc |= find_back(&b, costs);
     rc |= find_aggregates(&b, costs);
-    ks_carve_end(&place);
-    ks_release(NULL, memory);
+    ks_room_close(&room);
     return rc ? KS_ENONFINITE : KS_OK;
 }
