@@ -28,30 +28,9 @@ KS_HD void KS_T(ks_bt_columns_tile)(int rows, int vectors, int k, const KS_NUM *
                                     const KS_NUM *B, const KS_NUM *C, int ld,
                                     KS_T(ks_bt_wide) c[8][3])
 {
-#pragma GCC unroll 8
-    for (int r = 0; r < rows; ++r)
-#pragma GCC unroll 3
-        for (int v = 0; v < vectors; ++v) c[r][v] = KS_BT_LOAD(C + r * ld + v * KS_BT_WIDTH);
-    for (int l = 0; l < k; ++l) {
-        KS_T(ks_bt_wide) b[3];
-#pragma GCC unroll 3
-        for (int v = 0; v < vectors; ++v) b[v] = KS_BT_LOAD(B + l * ld + v * KS_BT_WIDTH);
-#pragma GCC unroll 8
-        for (int r = 0; r < rows; ++r) {
-            const KS_NUM a = A[r * ai + l * al];
-#pragma GCC unroll 3
-            for (int v = 0; v < vectors; ++v) c[r][v] = c[r][v] - a * b[v];
-        }
-    }
-}
-
-KS_HD void KS_T(ks_bt_columns_put)(int rows, int vectors, KS_T(ks_bt_wide) c[8][3], KS_NUM *C,
-                                   int ld)
-{
-#pragma GCC unroll 8
-    for (int r = 0; r < rows; ++r)
-#pragma GCC unroll 3
-        for (int v = 0; v < vectors; ++v) KS_BT_STORE(C + r * ld + v * KS_BT_WIDTH, c[r][v]);
+    KS_T(ks_bt_tile_load)(rows, vectors, C, ld, KS_BT_WIDTH, c);
+    for (int l = 0; l < k; ++l)
+        KS_T(ks_bt_tile_less)(rows, vectors, A + l * al, ai, B + l * ld, KS_BT_WIDTH, c);
 }
 
 /** m rows of a strip C -= A B of depth k. */
@@ -65,16 +44,16 @@ KS_HD void KS_T(ks_bt_columns_product)(int vectors, int m, int k, const KS_NUM *
         KS_T(ks_bt_columns_ask)(ahead);
         KS_T(ks_bt_columns_tile)(KS_BT_TILE_ROWS(vectors), vectors, k, A + i * ai, ai, al, B,
                                  C + i * ld, ld, c);
-        KS_T(ks_bt_columns_put)(KS_BT_TILE_ROWS(vectors), vectors, c, C + i * ld, ld);
+        KS_T(ks_bt_tile_store)(KS_BT_TILE_ROWS(vectors), vectors, c, C + i * ld, ld, KS_BT_WIDTH);
     }
     if (KS_BT_TILE_ROWS(vectors) > 4 && i + 4 <= m) {
         KS_T(ks_bt_columns_tile)(4, vectors, k, A + i * ai, ai, al, B, C + i * ld, ld, c);
-        KS_T(ks_bt_columns_put)(4, vectors, c, C + i * ld, ld);
+        KS_T(ks_bt_tile_store)(4, vectors, c, C + i * ld, ld, KS_BT_WIDTH);
         i += 4;
     }
     for (; i < m; ++i) {
         KS_T(ks_bt_columns_tile)(1, vectors, k, A + i * ai, ai, al, B, C + i * ld, ld, c);
-        KS_T(ks_bt_columns_put)(1, vectors, c, C + i * ld, ld);
+        KS_T(ks_bt_tile_store)(1, vectors, c, C + i * ld, ld, KS_BT_WIDTH);
     }
 }
 
@@ -99,7 +78,7 @@ KS_HD void KS_T(ks_bt_columns_lower_rows)(int rows, int vectors, int n, int top,
             c[r][v] = c[r][v] * inverse;
         }
     }
-    KS_T(ks_bt_columns_put)(rows, vectors, c, x + p * ld, ld);
+    KS_T(ks_bt_tile_store)(rows, vectors, c, x + p * ld, ld, KS_BT_WIDTH);
 }
 
 /** The same of x <- R^-1 x, the rows after them being done. */
@@ -121,7 +100,7 @@ KS_HD void KS_T(ks_bt_columns_upper_rows)(int rows, int vectors, int n, int p, c
             c[r][v] = c[r][v] * inverse;
         }
     }
-    KS_T(ks_bt_columns_put)(rows, vectors, c, x + p * ld, ld);
+    KS_T(ks_bt_tile_store)(rows, vectors, c, x + p * ld, ld, KS_BT_WIDTH);
 }
 
 /** What is done with a strip: one band of a block. */

@@ -54,35 +54,48 @@ KS_HD int KS_T(ks_bt_next_strip)(int columns)
     return vectors == 4 ? 2 : vectors > 3 ? 3 : vectors;
 }
 
+/** c <- `rows` rows by `vectors` vectors of C, both literals; rows are `row` numbers apart, vectors `vector`. */
+KS_HD void KS_T(ks_bt_tile_load)(int rows, int vectors, const KS_NUM *C, int row, int vector, KS_T(ks_bt_wide) c[8][3])
+{
+#pragma GCC unroll 8
+    for (int r = 0; r < rows; ++r)
+#pragma GCC unroll 3
+        for (int v = 0; v < vectors; ++v) c[r][v] = KS_BT_LOAD(C + r * row + v * vector);
+}
+
+/** And back. */
+KS_HD void KS_T(ks_bt_tile_store)(int rows, int vectors, KS_T(ks_bt_wide) c[8][3], KS_NUM *C, int row, int vector)
+{
+#pragma GCC unroll 8
+    for (int r = 0; r < rows; ++r)
+#pragma GCC unroll 3
+        for (int v = 0; v < vectors; ++v) KS_BT_STORE(C + r * row + v * vector, c[r][v]);
+}
+
+/** c -= x y: a column of numbers `apart`, and a row of vectors. */
+KS_HD void KS_T(ks_bt_tile_less)(int rows, int vectors, const KS_NUM *x, int apart, const KS_NUM *y, int vector,
+                                 KS_T(ks_bt_wide) c[8][3])
+{
+    KS_T(ks_bt_wide) b[3];
+#pragma GCC unroll 3
+    for (int v = 0; v < vectors; ++v) b[v] = KS_BT_LOAD(y + v * vector);
+#pragma GCC unroll 8
+    for (int r = 0; r < rows; ++r) {
+        const KS_NUM a = x[r * apart];
+#pragma GCC unroll 3
+        for (int v = 0; v < vectors; ++v) c[r][v] = c[r][v] - a * b[v];
+    }
+}
+
 /** c = `rows` rows by `vectors` vectors of C - X' Y, k rows of X and Y; all at their first column.
  *  The rows are columns of one slab of X. */
 KS_HD void KS_T(ks_bt_tile)(int rows, int vectors, int k, int slab, const KS_NUM *X,
                             const KS_NUM *Y, const KS_NUM *C, KS_T(ks_bt_wide) c[8][3])
 {
-#pragma GCC unroll 8
-    for (int r = 0; r < rows; ++r)
-#pragma GCC unroll 3
-        for (int v = 0; v < vectors; ++v) c[r][v] = KS_BT_LOAD(C + v * slab + r * KS_BT_WIDTH);
+    KS_T(ks_bt_tile_load)(rows, vectors, C, KS_BT_WIDTH, slab, c);
 #pragma GCC unroll 2
-    for (int l = 0; l < k; ++l) {
-        KS_T(ks_bt_wide) y[3];
-#pragma GCC unroll 3
-        for (int v = 0; v < vectors; ++v) y[v] = KS_BT_LOAD(Y + v * slab + l * KS_BT_WIDTH);
-#pragma GCC unroll 8
-        for (int r = 0; r < rows; ++r) {
-            const KS_NUM x = X[l * KS_BT_WIDTH + r];
-#pragma GCC unroll 3
-            for (int v = 0; v < vectors; ++v) c[r][v] = c[r][v] - x * y[v];
-        }
-    }
-}
-
-KS_HD void KS_T(ks_bt_put)(int rows, int vectors, int slab, KS_T(ks_bt_wide) c[8][3], KS_NUM *C)
-{
-#pragma GCC unroll 8
-    for (int r = 0; r < rows; ++r)
-#pragma GCC unroll 3
-        for (int v = 0; v < vectors; ++v) KS_BT_STORE(C + v * slab + r * KS_BT_WIDTH, c[r][v]);
+    for (int l = 0; l < k; ++l)
+        KS_T(ks_bt_tile_less)(rows, vectors, X + l * KS_BT_WIDTH, 1, Y + l * KS_BT_WIDTH, slab, c);
 }
 
 /** One tile of C -= X' Y at row i. */
@@ -93,7 +106,7 @@ KS_HD void KS_T(ks_bt_product_tile)(int rows, int vectors, int i, int k, int sla
     KS_T(ks_bt_ask)(ahead);
     KS_T(ks_bt_tile)(rows, vectors, k, slab, X + KS_T(ks_bt_at)(slab, 0, i), Y, C + i * KS_BT_WIDTH,
                      c);
-    KS_T(ks_bt_put)(rows, vectors, slab, c, C + i * KS_BT_WIDTH);
+    KS_T(ks_bt_tile_store)(rows, vectors, c, C + i * KS_BT_WIDTH, KS_BT_WIDTH, slab);
 }
 
 /** One strip of C -= X' Y: `rows` rows, a multiple of four, from row i of C on. */
@@ -258,7 +271,7 @@ KS_HD void KS_T(ks_bt_row_strip)(int vectors, int top, int p, int j, int slab, K
             for (int s = 0; s < r; ++s) c[r][v] = c[r][v] - u[s * ldu + r] * c[s][v];
             c[r][v] = c[r][v] * inverse[r];
         }
-    KS_T(ks_bt_put)(4, vectors, slab, c, Y + p * KS_BT_WIDTH);
+    KS_T(ks_bt_tile_store)(4, vectors, c, Y + p * KS_BT_WIDTH, KS_BT_WIDTH, slab);
 }
 
 /** The next strip of row_strip()'s in the columns j .. end - 1. Returns where it ends. */
