@@ -1,5 +1,6 @@
 /* solve_text.h -- substitution along a lane, log-determinant, residual; see chains.h. Blocks of
  * right-hand sides are (n, m), contiguous; factors have row stride n. */
+#include "literal.h"
 
 /* Bytes of a row up to which substitution asks memory for the next block, with one right-hand side and with several,
  * and the order from which on: measured. Longer rows a processor foresees by itself. */
@@ -238,22 +239,8 @@ KS_HD void KS_T(ks_bt_backward_body)(int n, int m, const ks_bt_chain *c)
 /* Orders that are compiled as literals for one right-hand side. */
 #define KS_BT_WITH_ORDER(n, CALL)                                                           \
     switch (n) {                                                                            \
-    case 1: CALL(1); break;                                                                 \
-    case 2: CALL(2); break;                                                                 \
-    case 3: CALL(3); break;                                                                 \
-    case 4: CALL(4); break;                                                                 \
-    case 5: CALL(5); break;                                                                 \
-    case 6: CALL(6); break;                                                                 \
-    case 7: CALL(7); break;                                                                 \
-    case 8: CALL(8); break;                                                                 \
-    case 9: CALL(9); break;                                                                 \
-    case 10: CALL(10); break;                                                               \
-    case 11: CALL(11); break;                                                               \
-    case 12: CALL(12); break;                                                               \
-    case 13: CALL(13); break;                                                               \
-    case 14: CALL(14); break;                                                               \
-    case 15: CALL(15); break;                                                               \
-    case 16: CALL(16); break;                                                               \
+    KS_CASES(CALL, 1, 2, 3, 4, 5, 6, 7, 8)                                                  \
+    KS_CASES(CALL, 9, 10, 11, 12, 13, 14, 15, 16)                                           \
     default: CALL(n); break;                                                                \
     }
 

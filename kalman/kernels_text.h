@@ -3,20 +3,13 @@
  * hand-shaped kernels (tiled.h), the name of theirs. Without KS_TABLE there are the functions alone.
  * KS_COMBINE: the table of scan/combine.h, where the tier has one. KS_WIDE_TABLE and KS_WIDE_TILED: a second table, with
  * those of a wider tier in their place. */
+#include "literal.h"
 
 /* Numbers of states that are compiled as literals. Measured: each buys 1.3 to 2 times over run-time
  * loops; beyond 6 the gain is gone and the code is large. An includer that is not after speed defines
  * it as `CALL(nx);`. */
 #ifndef KS_WITH_LITERAL
-#define KS_WITH_LITERAL(nx, CALL)                                                           \
-    switch (nx) {                                                                           \
-    case 1: CALL(1); break;                                                                 \
-    case 2: CALL(2); break;                                                                 \
-    case 3: CALL(3); break;                                                                 \
-    case 4: CALL(4); break;                                                                 \
-    case 6: CALL(6); break;                                                                 \
-    default: CALL(nx); break;                                                               \
-    }
+#define KS_WITH_LITERAL(nx, CALL) switch (nx) { KS_CASES(CALL, 1, 2, 3, 4, 6) default: CALL(nx); break; }
 #endif
 
 /* The same for what plans do in double whatever their precision: elements of scans, and information. */
@@ -26,12 +19,7 @@
 
 /* The same for ranges of steps, where hand-shaped kernels take the sizes beyond. */
 #ifdef KS_TILED
-#define KS_WITH_LITERAL_STEPS(nx, CALL)                                                     \
-    switch (nx) {                                                                           \
-    case 1: CALL(1); break;                                                                 \
-    case 2: CALL(2); break;                                                                 \
-    default: CALL(3); break;                                                                \
-    }
+#define KS_WITH_LITERAL_STEPS(nx, CALL) switch (nx) { KS_CASES(CALL, 1, 2) default: CALL(3); break; }
 #else
 #define KS_WITH_LITERAL_STEPS KS_WITH_LITERAL
 #endif

@@ -232,18 +232,6 @@ KS_HD_COLD unsigned KS_T(ks_pack_conditioned)(const KS_T(ks_group_scratch) *w)
     return KS_BITS(KS_T(ks_ldl)(nx, 1 / KS_GROWTH, w->work, w->work + nx * nx));
 }
 
-/* One to three observed entries are literals too where the number of states is one. */
-#define KS_WITH_ENTRIES(nx, m, CALL)                                                        \
-    if (__builtin_constant_p(nx) && (m) == 1) {                                             \
-        CALL(1);                                                                            \
-    } else if (__builtin_constant_p(nx) && (m) == 2) {                                      \
-        CALL(2);                                                                            \
-    } else if (__builtin_constant_p(nx) && (m) == 3) {                                      \
-        CALL(3);                                                                            \
-    } else {                                                                                \
-        CALL(m);                                                                            \
-    }
-
 /** ks_sharp() of each lane: such a step is taken alone, which tells the tally. */
 KS_HD KS_MASK KS_T(ks_pack_sharp)(int nx, const KS_T(ks_group_scratch) *w)
 {
@@ -282,7 +270,7 @@ KS_HD unsigned KS_T(ks_filter_together)(int nx, int64_t k, int64_t shift, unsign
     good = KS_T(ks_innovation)(nx, m, o.H, o.R, times, o.d, o.y, w->xp, w->Pp, w->G, w->S,  \
                                w->inverse_d, w->v, w->work);                                \
     KS_T(ks_posterior)(nx, m, w->G, w->inverse_d, w->v, w->xp, w->Pp, w->next_x, w->next_P, w->Z)
-    KS_WITH_ENTRIES(nx, ny, CALL)
+    KS_WITH_LITERAL_ENTRIES(nx, ny, CALL)
 #undef CALL
     KS_NUM zero = KS_LIT(0);
     for (int i = 0; i < nx; ++i)

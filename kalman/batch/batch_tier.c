@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <string.h>
 #include "hd.h"
+#include "literal.h"
+#include "literal_entries.h"
 #include "batch.h"
 #include KS_NUMBER
 #include "packmat_text.h"
@@ -19,14 +21,7 @@
 
 /* Numbers of states that are compiled as literals; all others share one copy with loops. */
 #ifndef KS_WITH_LITERAL
-#define KS_WITH_LITERAL(nx, CALL)                                                           \
-    switch (nx) {                                                                           \
-    case 2: CALL(2); break;                                                                 \
-    case 4: CALL(4); break;                                                                 \
-    case 6: CALL(6); break;                                                                 \
-    case 8: CALL(8); break;                                                                 \
-    default: CALL(nx); break;                                                               \
-    }
+#define KS_WITH_LITERAL(nx, CALL) switch (nx) { KS_CASES(CALL, 2, 4, 6, 8) default: CALL(nx); break; }
 #endif
 
 static size_t pack_scratch_bytes(int nx, int ny)

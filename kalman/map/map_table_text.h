@@ -1,20 +1,11 @@
 /* map_table_text.h -- the ks_map_kernels table; see map.h. The includer sets KS_MAP_TABLE, its name. */
+#include "literal.h"
 
 /* Numbers of states that are compiled as literals, all up to KS_MAP_FEW; an includer may have none of them, nx,
  * or those above alone, wide. */
 #ifndef KS_WITH_STATES
 #define KS_WITH_STATES(nx, CALL)                                                            \
-    switch (nx) {                                                                           \
-    case 1: CALL(1); break;                                                                 \
-    case 2: CALL(2); break;                                                                 \
-    case 3: CALL(3); break;                                                                 \
-    case 4: CALL(4); break;                                                                 \
-    case 5: CALL(5); break;                                                                 \
-    case 6: CALL(6); break;                                                                 \
-    case 7: CALL(7); break;                                                                 \
-    case 8: CALL(8); break;                                                                 \
-    default: CALL(wide); break;                                                             \
-    }
+    switch (nx) { KS_CASES(CALL, 1, 2, 3, 4, 5, 6, 7, 8) default: CALL(wide); break; }
 #endif
 
 /** More than KS_MAP_FEW states, which the compiler is told, so that it leaves out what fewer take. */

@@ -3,19 +3,13 @@
 #include <math.h>
 #include <stdint.h>
 #include "hd.h"
+#include "literal.h"
 #include "literal_entries.h"
 #include "means.h"
 
 /* Numbers of states that are compiled as literals, and with them one to three entries. */
 #ifndef KS_WITH_LITERAL
-#define KS_WITH_LITERAL(nx, CALL)                                                           \
-    switch (nx) {                                                                           \
-    case 2: CALL(2); break;                                                                 \
-    case 4: CALL(4); break;                                                                 \
-    case 6: CALL(6); break;                                                                 \
-    case 12: CALL(12); break;                                                               \
-    default: CALL(nx); break;                                                               \
-    }
+#define KS_WITH_LITERAL(nx, CALL) switch (nx) { KS_CASES(CALL, 2, 4, 6, 12) default: CALL(nx); break; }
 #endif
 #include "num_f64.h"
 #undef KS_GAIN

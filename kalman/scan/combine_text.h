@@ -15,12 +15,7 @@
 /* Where lanes go together few are left for one by itself. */
 #ifdef KS_COMBINE
 #define KS_TOGETHER(nx) ((nx) >= KS_COMBINE.least_states && (nx) <= KS_COMBINE.most_states)
-#define KS_WITH_LITERAL_COMBINE(nx, CALL)                                                   \
-    if ((nx) == 1) {                                                                        \
-        CALL(1);                                                                            \
-    } else {                                                                                \
-        CALL(nx);                                                                           \
-    }
+#define KS_WITH_LITERAL_COMBINE(nx, CALL) switch (nx) { KS_CASES(CALL, 1) default: CALL(nx); break; }
 #else
 #define KS_WITH_LITERAL_COMBINE KS_WITH_LITERAL_DOUBLE
 #endif

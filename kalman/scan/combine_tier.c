@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 #include "hd.h"
+#include "literal.h"
 #include "combine.h"
 #include "kernels.h"
 #include KS_NUMBER
@@ -15,13 +16,7 @@
 
 /* Numbers of states that are compiled as literals; all others share one copy with loops. */
 #ifndef KS_WITH_LITERAL
-#define KS_WITH_LITERAL(nx, CALL)                                                           \
-    switch (nx) {                                                                           \
-    case 2: CALL(2); break;                                                                 \
-    case 4: CALL(4); break;                                                                 \
-    case 6: CALL(6); break;                                                                 \
-    default: CALL(nx); break;                                                               \
-    }
+#define KS_WITH_LITERAL(nx, CALL) switch (nx) { KS_CASES(CALL, 2, 4, 6) default: CALL(nx); break; }
 #endif
 
 enum { LEAST_STATES = 2, MOST_STATES = 20 };

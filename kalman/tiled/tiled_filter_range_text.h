@@ -1,5 +1,6 @@
 /* tiled_filter_range_text.h -- ranges of filter steps by the kernels of tiled_step_text.h; see num_f64.h
  * and tiled_range_text.h. For plain C on the CPU. */
+#include "literal.h"
 
 /** Predictions and innovations of step k to the outputs that ask for them. */
 KS_HD_SAME void KS_T(ks_tiled_write_more)(const ks_series *s, int n, int64_t k,
@@ -103,13 +104,7 @@ KS_HD_COLD void KS_T(ks_tiled_tell_lost)(int nx, int n, int64_t k, const KS_NUM 
 /** The mean of a filter step whose covariances stand in a slot: prediction and innovation, and what
  *  comes after the innovation. */
 #define KS_WITH_FEW(shape, m, FEW, MANY)                                                    \
-    switch ((shape) == KS_SHAPE_TILES ? 0 : (m)) {                                          \
-    case 1: FEW(1); break;                                                                  \
-    case 2: FEW(2); break;                                                                  \
-    case 3: FEW(3); break;                                                                  \
-    case 4: FEW(4); break;                                                                  \
-    default: MANY; break;                                                                   \
-    }
+    switch ((shape) == KS_SHAPE_TILES ? 0 : (m)) { KS_CASES(FEW, 1, 2, 3, 4) default: MANY; break; }
 KS_HD void KS_T(ks_tiled_again_predict)(ks_shape shape, int nx, int n, int m,
                                         const KS_T(ks_blocks) *b, const KS_NUM *x,
                                         const KS_T(ks_tiled) *w)

@@ -6,23 +6,14 @@
  * ranges of filter_range_text.h and smooth_range_text.h, which may take up the state that it leaves
  * and give it back. Blocks that do not vary are padded and transposed once; of those that do, only
  * what must be transposed or would be read past its end is copied. */
+#include "literal.h"
 
 /* Numbers of states that are compiled as literals, but for quads; an includer may have less of them. */
 #ifndef KS_WITH_TILES
 #define KS_LITERAL_TILES 1
-#define KS_WITH_TILES(nx, CALL)                                                             \
-    switch (nx) {                                                                           \
-    case 6: CALL(6); break;                                                                 \
-    case 8: CALL(8); break;                                                                 \
-    case 12: CALL(12); break;                                                               \
-    default: CALL(nx); break;                                                               \
-    }
+#define KS_WITH_TILES(nx, CALL) switch (nx) { KS_CASES(CALL, 6, 8, 12) default: CALL(nx); break; }
 /* The same where rows of eight have their own steps (row_step_text.h). */
-#define KS_WITH_WIDE_TILES(nx, CALL)                                                        \
-    switch (nx) {                                                                           \
-    case 12: CALL(12); break;                                                               \
-    default: CALL(nx); break;                                                               \
-    }
+#define KS_WITH_WIDE_TILES(nx, CALL) switch (nx) { KS_CASES(CALL, 12) default: CALL(nx); break; }
 #else
 #define KS_LITERAL_TILES 0 /* not all of these */
 #define KS_WITH_WIDE_TILES KS_WITH_TILES

@@ -1,5 +1,6 @@
 /* two_ended_row_text.h -- the steps of two_ended_tiled_text.h for five to eight states, numbers of states
  * literals; see num_f64.h and row_step_text.h. For plain C on the CPU. Rows are eight numbers apart. */
+#include "literal.h"
 
 /** L D Lᵀ of nx = 5 .. 8 rows, a literal, of the upper triangle of S, rows eight apart, as
  *  ks_pivots(); l is the unit Lᵀ, pivot D. */
@@ -190,13 +191,7 @@ KS_ROW_ENDS(7)
 KS_ROW_ENDS(8)
 #undef KS_ROW_ENDS
 
-#define KS_ROW_SIZE(nx, CALL)                                                               \
-    switch (nx) {                                                                           \
-    case 5: CALL(5); break;                                                                 \
-    case 6: CALL(6); break;                                                                 \
-    case 7: CALL(7); break;                                                                 \
-    default: CALL(8); break;                                                                \
-    }
+#define KS_ROW_SIZE(nx, CALL) switch (nx) { KS_CASES(CALL, 5, 6, 7) default: CALL(8); break; }
 KS_HD KS_MASK KS_T(ks_row_whiten_any)(int nx, int m, const KS_NUM *H, const KS_NUM *R,
                                       KS_T(ks_ends_channels) *o)
 {

@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 #include "hd.h"
+#include "literal.h"
 #include "tiled.h"
 #include "two_ended.h"
 #include KS_NUMBER
@@ -50,13 +51,7 @@ enum { WITH_QUADS = KS_QUADS, WITH_ROWS = KS_ROWS_FIT, FEWEST_ROWS = 5 };
 #define KS_ENDS_ROWS(s) (WITH_ROWS && (s)->nx >= FEWEST_ROWS && (s)->nx <= 8 && (s)->ny <= 4)
 /* Those of the plain text. */
 #ifndef KS_WITH_LITERAL
-#define KS_WITH_LITERAL(nx, CALL)                                                           \
-    switch (nx) {                                                                           \
-    case 1: CALL(1); break;                                                                 \
-    case 2: CALL(2); break;                                                                 \
-    case 3: CALL(3); break;                                                                 \
-    default: CALL(nx); break;                                                               \
-    }
+#define KS_WITH_LITERAL(nx, CALL) switch (nx) { KS_CASES(CALL, 1, 2, 3) default: CALL(nx); break; }
 #endif
 
 static size_t ends_scratch_bytes(int nx, int ny)
