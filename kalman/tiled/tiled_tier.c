@@ -102,6 +102,27 @@ SMOOTH(tiles_nx, TILES, s->nx, PADDED(s->nx))
 #undef SMOOTH
 #undef PADDED
 
+/* The steps of nx states, but for quads, by STEPS(name), which returns: in rows up to eight states, where entries fit
+ * there, else in tiles, by TILES(nx). */
+#define ROWS_OR_TILES(STEPS, nx, fits)                                                      \
+    if (WITH_ROWS && FEWEST_ROWS <= 6 && nx <= 6 && (fits)) {                               \
+        switch (nx) {                                                                       \
+        case 2: STEPS(rows_2);                                                              \
+        case 3: STEPS(rows_3);                                                              \
+        case 5: STEPS(rows_5);                                                              \
+        default: STEPS(rows_6);                                                             \
+        }                                                                                   \
+    }                                                                                       \
+    if (WITH_ROWS && nx <= 8 && (fits)) {                                                   \
+        if (nx == 7) STEPS(rows_7);                                                         \
+        STEPS(rows_8);                                                                      \
+    }                                                                                       \
+    if (WITH_THREE_TILES && nx >= 9 && nx <= 11) STEPS(tiles_9_to_11);                      \
+    if (WITH_ROWS) {                                                                        \
+        KS_WITH_WIDE_TILES(nx, TILES)                                                       \
+    }                                                                                       \
+    KS_WITH_TILES(nx, TILES)
+
 static int64_t filter_steps(const ks_series *s, int64_t k0, int64_t k1, ks_state *state,
                             const ks_forward_sinks *to, const ks_sink *gains, void *work,
                             ks_tally *tally)
@@ -117,23 +138,7 @@ static int64_t filter_steps(const ks_series *s, int64_t k0, int64_t k1, ks_state
         default: FILTER(quad_4);
         }
     }
-    if (WITH_ROWS && FEWEST_ROWS <= 6 && nx <= 6 && ny <= KS_ROWS_ENTRIES) {
-        switch (nx) {
-        case 2: FILTER(rows_2);
-        case 3: FILTER(rows_3);
-        case 5: FILTER(rows_5);
-        default: FILTER(rows_6);
-        }
-    }
-    if (WITH_ROWS && nx <= 8 && ny <= KS_ROWS_ENTRIES) {
-        if (nx == 7) FILTER(rows_7);
-        FILTER(rows_8);
-    }
-    if (WITH_THREE_TILES && nx >= 9 && nx <= 11) FILTER(tiles_9_to_11);
-    if (WITH_ROWS) {
-        KS_WITH_WIDE_TILES(nx, TILES)
-    }
-    KS_WITH_TILES(nx, TILES)
+    ROWS_OR_TILES(FILTER, nx, ny <= KS_ROWS_ENTRIES)
 #undef TILES
 #undef FILTER
 }
@@ -146,23 +151,7 @@ static int64_t smooth_steps(const ks_series *s, int64_t k0, int64_t k1, ks_state
 #define SMOOTH(name) return smooth_##name(s, k0, k1, state, kept, to, gains, work, tally)
 #define TILES(nx) SMOOTH(tiles_##nx)
     if (WITH_QUADS && nx == 4) SMOOTH(quad_4);
-    if (WITH_ROWS && FEWEST_ROWS <= 6 && nx <= 6) {
-        switch (nx) {
-        case 2: SMOOTH(rows_2);
-        case 3: SMOOTH(rows_3);
-        case 5: SMOOTH(rows_5);
-        default: SMOOTH(rows_6);
-        }
-    }
-    if (WITH_ROWS && nx <= 8) {
-        if (nx == 7) SMOOTH(rows_7);
-        SMOOTH(rows_8);
-    }
-    if (WITH_THREE_TILES && nx >= 9 && nx <= 11) SMOOTH(tiles_9_to_11);
-    if (WITH_ROWS) {
-        KS_WITH_WIDE_TILES(nx, TILES)
-    }
-    KS_WITH_TILES(nx, TILES)
+    ROWS_OR_TILES(SMOOTH, nx, 1)
 #undef TILES
 #undef SMOOTH
 }

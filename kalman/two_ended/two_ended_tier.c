@@ -47,8 +47,6 @@ enum { WITH_QUADS = 0, WITH_ROWS = KS_ROWS_FIT, FEWEST_ROWS = KS_WIDE_ROWS_FROM 
 #else
 enum { WITH_QUADS = KS_QUADS, WITH_ROWS = KS_ROWS_FIT, FEWEST_ROWS = 5 };
 #endif
-/* Five to eight states in rows of eight; six is a literal, the others share a copy. */
-#define KS_ENDS_ROWS(s) (WITH_ROWS && (s)->nx >= FEWEST_ROWS && (s)->nx <= 8 && (s)->ny <= 4)
 /* Those of the plain text. */
 #ifndef KS_WITH_LITERAL
 #define KS_WITH_LITERAL(nx, CALL) switch (nx) { KS_CASES(CALL, 1, 2, 3) default: CALL(nx); break; }
@@ -148,38 +146,34 @@ static int plain_outward(const ks_series *s, int64_t k0, int64_t k1, ks_form for
     return rc;
 }
 
+/* The steps of a series by STEPS(name), which returns. Five to eight states are in rows of eight; six is a literal, the
+ * others share a copy. */
+#define TILES(nx) STEPS(tiles_##nx)
+#define QUADS_ROWS_OR_TILES(s)                                                              \
+    const int nx = (s)->nx;                                                                 \
+    if (WITH_QUADS && nx == 4 && (s)->ny <= 4) STEPS(quad_4);                               \
+    if (WITH_ROWS && nx >= FEWEST_ROWS && nx <= 8 && (s)->ny <= 4) {                        \
+        if (FEWEST_ROWS <= 6 && nx == 6) STEPS(rows_6);                                     \
+        STEPS(rows_nx);                                                                     \
+    }                                                                                       \
+    KS_ENDS_WITH_TILES(nx, TILES)
+
 static int64_t tiled_inform(const ks_series *s, int64_t k0, int64_t k1,
                             ks_information *information, const ks_right_rows *to, void *work,
                             ks_tally *tally)
 {
-    const int nx = s->nx;
-    int64_t k = 0;
-#define STEPS(name) inform_##name(s, k0, k1, information, to, work, tally)
-#define CALL(nx) k = STEPS(tiles_##nx)
-    if (WITH_QUADS && nx == 4 && s->ny <= 4)
-        return STEPS(quad_4);
-    if (KS_ENDS_ROWS(s)) return FEWEST_ROWS <= 6 && nx == 6 ? STEPS(rows_6) : STEPS(rows_nx);
-    KS_ENDS_WITH_TILES(nx, CALL)
-#undef CALL
+#define STEPS(name) return inform_##name(s, k0, k1, information, to, work, tally)
+    QUADS_ROWS_OR_TILES(s)
 #undef STEPS
-    return k;
 }
 
 static int64_t tiled_outward(const ks_series *s, int64_t k0, int64_t k1, ks_state *state,
                              const ks_right_rows *from, const ks_backward_sinks *to, void *work,
                              ks_tally *tally)
 {
-    const int nx = s->nx;
-    int64_t k = 0;
-#define STEPS(name) outward_##name(s, k0, k1, state, from, to, work, tally)
-#define CALL(nx) k = STEPS(tiles_##nx)
-    if (WITH_QUADS && nx == 4 && s->ny <= 4)
-        return STEPS(quad_4);
-    if (KS_ENDS_ROWS(s)) return FEWEST_ROWS <= 6 && nx == 6 ? STEPS(rows_6) : STEPS(rows_nx);
-    KS_ENDS_WITH_TILES(nx, CALL)
-#undef CALL
+#define STEPS(name) return outward_##name(s, k0, k1, state, from, to, work, tally)
+    QUADS_ROWS_OR_TILES(s)
 #undef STEPS
-    return k;
 }
 
 /** Ordinary steps by the hand-shaped kernels; one that they leave is taken by itself. */
