@@ -92,15 +92,11 @@ ks_member *ks_party_follow_filter(const ks_smooth_plan *plan, ks_party *p, int64
 {
     const ks_sink gains = { p->filter_gains, (int64_t)ks_party_filter_gain(plan), k0 };
     ks_mean_lane lanes[KS_FOLLOWERS];
-    memset(lanes, 0, sizeof lanes);
     for (int i = 0; i < count; ++i) {
-        lanes[i].series = &members[i]->series;
-        lanes[i].x = members[i]->state.x;
-        lanes[i].gain = gains;
+        lanes[i] = ks_mean_lane_of(&members[i]->series, members[i]->state.x, gains);
         lanes[i].to = &members[i]->forward;
         lanes[i].end = k1;
         lanes[i].evidence = members[i]->tally.evidence;
-        lanes[i].failed = -1;
     }
     if (count) p->mixed.means->follow_filter(count, lanes, k0, k1, p->mixed.work);
     for (int i = 0; i < count; ++i) {
@@ -123,14 +119,10 @@ ks_member *ks_party_follow_smooth(const ks_smooth_plan *plan, ks_party *p, int64
 {
     const ks_sink gains = { p->smooth_gains, (int64_t)ks_party_smooth_gain(plan), k0 };
     ks_mean_lane lanes[KS_FOLLOWERS];
-    memset(lanes, 0, sizeof lanes);
     for (int i = 0; i < count; ++i) {
-        lanes[i].series = &members[i]->series;
-        lanes[i].x = members[i]->state.x;
-        lanes[i].gain = gains;
+        lanes[i] = ks_mean_lane_of(&members[i]->series, members[i]->state.x, gains);
         lanes[i].kept = lanes[i].smoothed = members[i]->backward.smoothed_mean;
         lanes[i].end = k0;
-        lanes[i].failed = -1;
     }
     if (count) p->mixed.means->follow_smooth(count, lanes, k0, k1, p->mixed.work);
     for (int i = 0; i < count; ++i) {

@@ -20,6 +20,13 @@ typedef struct ks_mean_lane {
     int64_t failed;             /* -1 in; out: the step whose mean is not finite, or -1        */
 } ks_mean_lane;
 
+/** A series with its mean and gains; what it puts out and where it ends is left to say. */
+static inline ks_mean_lane ks_mean_lane_of(const ks_series *series, void *x, ks_sink gain)
+{
+    const ks_mean_lane lane = { .series = series, .x = x, .gain = gain, .failed = -1 };
+    return lane;
+}
+
 /** Means of steps k0 .. k1 - 1, k1 - 1 .. k0 of `count` series. `work` holds ks_means_work() doubles, in
  *  lines of 64 bytes. */
 typedef struct ks_means {

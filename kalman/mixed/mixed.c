@@ -207,6 +207,11 @@ static ks_sink gains_of(const ks_mixed_lane *lane, int64_t numbers, int64_t firs
     return gains;
 }
 
+static ks_mean_lane lane_of(const ks_mixed_lane *lane, int64_t numbers, int64_t first)
+{
+    return ks_mean_lane_of(&lane->series, lane->x, gains_of(lane, numbers, first));
+}
+
 /** The means of steps k0 .. k1 - 1 of the first `lanes` lanes; one that has failed goes as far as its
  *  covariances do. */
 static void filter_means(const ks_smooth_plan *plan, ks_mixed *mixed, ks_group *g, int lanes,
@@ -216,16 +221,11 @@ static void filter_means(const ks_smooth_plan *plan, ks_mixed *mixed, ks_group *
     const int64_t numbers = ks_gain_numbers(plan->nx, plan->ny);
     ks_mean_lane all[KS_LANES_MOST];
     for (int l = 0; l < lanes; ++l) {
-        ks_mean_lane *m = &all[l];
-        memset(m, 0, sizeof *m);
-        m->series = &mixed->lane[l].series;
-        m->x = mixed->lane[l].x;
-        m->gain = gains_of(&mixed->lane[l], numbers, k0);
-        m->to = &to[l];
-        m->more = ks_makes_any(plan, more);
-        m->end = l < g->alive ? k1 : tally[l].bad_step;
-        m->evidence = mixed->lane[l].evidence;
-        m->failed = -1;
+        all[l] = lane_of(&mixed->lane[l], numbers, k0);
+        all[l].to = &to[l];
+        all[l].more = ks_makes_any(plan, more);
+        all[l].end = l < g->alive ? k1 : tally[l].bad_step;
+        all[l].evidence = mixed->lane[l].evidence;
     }
     mixed->means->filter(lanes, all, k0, k1, mixed->work);
     for (int l = 0; l < lanes; ++l) {
@@ -243,15 +243,10 @@ static void smooth_means(const ks_smooth_plan *plan, ks_mixed *mixed, ks_group *
     const int64_t numbers = (int64_t)plan->nx * plan->nx;
     ks_mean_lane all[KS_LANES_MOST];
     for (int l = 0; l < lanes; ++l) {
-        ks_mean_lane *m = &all[l];
-        memset(m, 0, sizeof *m);
-        m->series = &mixed->lane[l].series;
-        m->x = mixed->lane[l].x;
-        m->gain = gains_of(&mixed->lane[l], numbers, k0);
-        m->kept = kept[l].kept_mean;
-        m->smoothed = to[l].smoothed_mean;
-        m->end = l < g->alive ? k0 : tally[l].bad_step + 1;
-        m->failed = -1;
+        all[l] = lane_of(&mixed->lane[l], numbers, k0);
+        all[l].kept = kept[l].kept_mean;
+        all[l].smoothed = to[l].smoothed_mean;
+        all[l].end = l < g->alive ? k0 : tally[l].bad_step + 1;
     }
     mixed->means->smooth(lanes, all, k0, k1, mixed->work);
     for (int l = 0; l < lanes; ++l)
