@@ -91,6 +91,16 @@ KS_DEVICE void ks_bt_unit_less(ks_bt_sum<T, C> &sum, int i, int first, T *to)
     });
 }
 
+// The rows of tile i from shared memory to x.
+template <class T, int C>
+KS_DEVICE void ks_bt_put_rows(const ks_bt_blocked_args &args, int i, const ks_bt_chunk &chunk, const T *V, T *x)
+{
+    T *const to = x + (int64_t)i * KS_BT_TILE * args.nrhs + chunk.first;
+    for (int e = ks_thread_anew(); e < KS_BT_TILE * C; e += KS_BT_THREADS)
+        if (e / C < args.n - i * KS_BT_TILE && e % C < chunk.count)
+            to[(int64_t)(e / C) * args.nrhs + e % C] = V[e];
+}
+
 // y <- L^-1 x for a block that is eliminated, tiles one after the other; the product that a tile begins
 // with waits for the one before. The columns of L^-1 have zeros before their first tile, which are not
 // written.
@@ -125,10 +135,7 @@ KS_DEVICE void ks_bt_forward(const ks_bt_blocked_args &args, const ks_bt_round &
         else ks_bt_less<T, C>(args, sum, b, i, chunk, V, true);
         __syncthreads();
         ks_bt_solve_tile<T, C>(V, M);
-        T *const to = x + (int64_t)i * KS_BT_TILE * args.nrhs + chunk.first;
-        for (int e = ks_thread_anew(); e < KS_BT_TILE * C; e += KS_BT_THREADS)
-            if (e / C < args.n - i * KS_BT_TILE && e % C < chunk.count)
-                to[(int64_t)(e / C) * args.nrhs + e % C] = V[e];
+        ks_bt_put_rows<T, C>(args, i, chunk, V, x);
     }
 }
 
@@ -187,10 +194,7 @@ KS_DEVICE void ks_bt_backward(const ks_bt_blocked_args &args, const ks_bt_round 
         ks_bt_less<T, C>(args, sum, x, i, chunk, V, true);
         __syncthreads();
         ks_bt_solve_tile_back<T, C>(V, M);
-        T *const to = x + (int64_t)i * KS_BT_TILE * args.nrhs + chunk.first;
-        for (int e = ks_thread_anew(); e < KS_BT_TILE * C; e += KS_BT_THREADS)
-            if (e / C < args.n - i * KS_BT_TILE && e % C < chunk.count)
-                to[(int64_t)(e / C) * args.nrhs + e % C] = V[e];
+        ks_bt_put_rows<T, C>(args, i, chunk, V, x);
     }
 }
 
