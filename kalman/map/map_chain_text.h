@@ -25,15 +25,29 @@
  * largest τ = sum of A_ii S_ii over a step's own entries. t alone does not bound it, as τ is what is lost where the
  * entries of one block nearly cancel: a step by itself has t = n whatever its condition. */
 
+/** P, G and M' of a step whose block is c->M + beside (first: beside alone), as ks_map_eliminate(). Returns -1, or the row
+ *  that is not positive. */
+KS_HD int KS_T(ks_map_take_out)(int n, int first, const KS_NUM *beside, const KS_NUM *next, const KS_NUM *C,
+                                KS_T(ks_map_chain) *c, ks_evidence *pivots)
+{
+    const int ld = KS_T(ks_map_ld)(n);
+    c->P = c->P_room;
+    c->G = c->G_room;
+    const int bad = KS_T(ks_map_inverse)(n, ld, beside, first ? (const KS_NUM *)0 : c->M, c->P_room, pivots);
+    KS_T(ks_map_times)(n, ld, c->P, C, c->G_room);
+    KS_T(ks_map_less_transposed)(n, ld, C, c->G, next, c->M_room);
+    return bad;
+}
+
 /** Eliminate step k, whose block is c->M + beside (first: beside alone) and whose right-hand side is
- *  c->z, in the direction of the coupling C: P and P z to the places of the results, and what of `next`,
- *  the block of the step after it, is left to c->M. constant: what is beside and next is
- *  what it was whenever that was set. */
+ *  c->z, in the direction of the coupling C: P and P z, of more than KS_MAP_FEW states R and y, to the places of the
+ *  results, and what of `next`, the block of the step after it, is left to c->M. constant: what is beside and next is
+ *  what it was whenever that was set. soon: see ks_map_soon(). */
 KS_HD void KS_T(ks_map_eliminate)(int n, int64_t k, int first, int constant, const KS_NUM *beside,
-                                  const KS_NUM *next, const KS_NUM *C, const ks_map_system *a,
+                                  const KS_NUM *next, const KS_NUM *C, const KS_NUM *soon, const ks_map_system *a,
                                   KS_T(ks_map_memory) *w, ks_map_review *r)
 {
-    const int ld = KS_T(ks_map_ld)(n), block = n * ld;
+    const int ld = KS_T(ks_map_ld)(n), block = KS_T(ks_map_block)(n);
     KS_T(ks_map_chain) *c = &w->chain;
     KS_T(ks_memo) *memo = &c->memo;
     const int may = constant && !first && memo->slots > 0;
@@ -46,13 +60,9 @@ KS_HD void KS_T(ks_map_eliminate)(int n, int64_t k, int first, int constant, con
         KS_NUM *slot = may ? KS_T(ks_memo_miss)(memo, (const KS_NUM *)0, c->M) : (KS_NUM *)0;
         const int place = memo->next;
         if (!may) memo->last = -1;
-        c->P = c->P_room;
-        c->G = c->G_room;
-        if (KS_T(ks_map_inverse)(n, ld, beside, first ? (const KS_NUM *)0 : c->M, c->P_room,
-                                 &pivots) >= 0)
+        if ((n > KS_MAP_FEW ? KS_T(ks_map_take_out_wide)(n, first, beside, next, C, soon, w, &pivots)
+                            : KS_T(ks_map_take_out)(n, first, beside, next, C, c, &pivots)) >= 0)
             r->lost_step = k;
-        KS_T(ks_map_times)(n, ld, c->P, C, c->G_room);
-        KS_T(ks_map_less_transposed)(n, ld, C, c->G, next, c->M_room);
         c->M = c->M_room;
         if (slot) {
             c->pivots[place] = pivots;
@@ -60,8 +70,15 @@ KS_HD void KS_T(ks_map_eliminate)(int n, int64_t k, int first, int constant, con
         }
     }
     KS_T(ks_map_gather_all)(&r->evidence, &pivots);
-    KS_T(ks_map_store)(n, n, ld, c->P, (KS_NUM *)ks_slot_of(a->S, k));
-    KS_T(ks_map_rows)(n, ld, c->P, c->z, c->zero, c->p);
+    KS_NUM *S = (KS_NUM *)ks_slot_of(a->S, k);
+    if (n > KS_MAP_FEW) {
+        KS_T(ks_copy)(ld, c->z, c->p);
+        KS_T(ks_map_root_forward)(n, c->P, c->p);
+        KS_T(ks_map_store_root)(n, c->P, S);
+    } else {
+        KS_T(ks_map_store)(n, n, ld, c->P, S);
+        KS_T(ks_map_rows)(n, ld, c->P, c->z, c->zero, c->p);
+    }
     KS_T(ks_map_store)(1, n, ld, c->p, (KS_NUM *)ks_slot_of(a->x, k));
 }
 
@@ -71,20 +88,18 @@ KS_HD void KS_T(ks_map_pass_on)(int n, int64_t steps, int64_t k, int up, int fir
                                 const KS_T(ks_map_link) *l, const KS_NUM *own, const KS_NUM *b,
                                 const ks_map_system *a, KS_T(ks_map_memory) *w, ks_map_review *r)
 {
-    const int ld = KS_T(ks_map_ld)(n);
+    const int wide = n > KS_MAP_FEW;
     KS_T(ks_map_chain) *c = &w->chain;
-    if (n > KS_MAP_FEW) {
-        const KS_T(ks_map_room) *room = &w->room;
-        KS_T(ks_map_eliminate_wide)(n, k, first, constant, up ? room->carried : own,
-                                    up ? own : room->carried, up ? room->C : room->N,
-                                    KS_T(ks_map_soon)(n, steps, up ? k + 1 : k - 1, a), a, w, r);
+    const KS_NUM *carried = wide ? w->room.carried : l->carried;
+    const KS_NUM *C = up ? (wide ? w->room.C : l->C) : (wide ? w->room.N : l->N);
+    const KS_NUM *soon = wide ? KS_T(ks_map_soon)(n, steps, up ? k + 1 : k - 1, a) : (const KS_NUM *)0;
+    KS_T(ks_map_eliminate)(n, k, first, constant, up ? carried : own, up ? own : carried, C, soon, a, w, r);
+    if (wide) {
         KS_T(ks_map_panel_times)(n, c->G, c->p, b, c->z);
     } else {
-        KS_T(ks_map_eliminate)(n, k, first, constant, up ? l->carried : own,
-                               up ? own : l->carried, up ? l->C : l->N, a, w, r);
         /* By G = P C rather than C and P z: a step waits for one product, not for two. */
         KS_NUM *z = c->p;
-        KS_T(ks_map_rows)(n, ld, c->G, c->z, b, z);
+        KS_T(ks_map_rows)(n, KS_T(ks_map_ld)(n), c->G, c->z, b, z);
         c->p = c->z;
         c->z = z;
     }

@@ -36,42 +36,17 @@ KS_HD int KS_T(ks_map_factor_pair)(int n, int first, const KS_NUM *beside, const
     return KS_T(ks_map_cholesky)(n, 1, pair, soon, e);
 }
 
-/** ks_map_eliminate(), with y in place of P z. */
-KS_HD void KS_T(ks_map_eliminate_wide)(int n, int64_t k, int first, int constant,
-                                       const KS_NUM *beside, const KS_NUM *next, const KS_NUM *C,
-                                       const KS_NUM *soon, const ks_map_system *a,
-                                       KS_T(ks_map_memory) *w, ks_map_review *r)
+/** ks_map_take_out(), with R and W in place of P and G. */
+KS_HD int KS_T(ks_map_take_out_wide)(int n, int first, const KS_NUM *beside, const KS_NUM *next, const KS_NUM *C,
+                                     const KS_NUM *soon, KS_T(ks_map_memory) *w, ks_evidence *pivots)
 {
-    const int ld = KS_T(ks_map_ld)(n), block = KS_T(ks_map_block)(n);
     KS_T(ks_map_chain) *c = &w->chain;
-    KS_T(ks_memo) *memo = &c->memo;
-    const int may = constant && !first && memo->slots > 0;
-    const int at = may ? KS_T(ks_memo_find)(memo, (const KS_NUM *)0, c->M) : -1;
-    ks_evidence pivots = ks_evidence_start();
-    if (at >= 0) {
-        KS_T(ks_map_recall)(memo, at, block, &c->P, &c->G, &c->M);
-        pivots = c->pivots[at];
-    } else {
-        KS_NUM *slot = may ? KS_T(ks_memo_miss)(memo, (const KS_NUM *)0, c->M) : (KS_NUM *)0;
-        const int place = memo->next;
-        if (!may) memo->last = -1;
-        if (KS_T(ks_map_factor_pair)(n, first, beside, C, soon, w, &pivots) >= 0)
-            r->lost_step = k;
-        c->P = w->room.pair;
-        c->G = w->room.pair + block;
-        KS_T(ks_map_panel_copy)(n, next, c->M_room);
-        KS_T(ks_map_less_gram)(n, c->G, c->M_room);
-        c->M = c->M_room;
-        if (slot) {
-            c->pivots[place] = pivots;
-            KS_T(ks_map_record)(memo, slot, block, c->P, c->G, c->M);
-        }
-    }
-    KS_T(ks_map_gather_all)(&r->evidence, &pivots);
-    KS_T(ks_copy)(ld, c->z, c->p);
-    KS_T(ks_map_root_forward)(n, c->P, c->p);
-    KS_T(ks_map_store_root)(n, c->P, (KS_NUM *)ks_slot_of(a->S, k));
-    KS_T(ks_map_store)(1, n, ld, c->p, (KS_NUM *)ks_slot_of(a->x, k));
+    const int bad = KS_T(ks_map_factor_pair)(n, first, beside, C, soon, w, pivots);
+    c->P = w->room.pair;
+    c->G = w->room.pair + KS_T(ks_map_block)(n);
+    KS_T(ks_map_panel_copy)(n, next, c->M_room);
+    KS_T(ks_map_less_gram)(n, c->G, c->M_room);
+    return bad;
 }
 
 /** S, rows, <- the inverse of the sum, whose factor and the factor's inverse are left in its place. Pivots
