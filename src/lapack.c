@@ -14,17 +14,6 @@ int ks_smallest_eigenvalue(int n, double *A, double *scratch, double *eigenvalue
     return info != 0;
 }
 
-/* A row-major upper triangle is a column-major lower one. */
-int ks_lapack_potrf_f64(int n, double *A, int ld)
-{
-    return (int)LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', n, A, ld);
-}
-
-int ks_lapack_potrf_f32(int n, float *A, int ld)
-{
-    return (int)LAPACKE_spotrf_work(LAPACK_COL_MAJOR, 'L', n, A, ld);
-}
-
 void ks_lapack_trsm_f64(int transposed, int n, int m, const double *R, int ldr, double *B, int ldb)
 {
     cblas_dtrsm(CblasRowMajor, CblasLeft, CblasUpper, transposed ? CblasTrans : CblasNoTrans,
@@ -35,16 +24,6 @@ void ks_lapack_trsm_f32(int transposed, int n, int m, const float *R, int ldr, f
 {
     cblas_strsm(CblasRowMajor, CblasLeft, CblasUpper, transposed ? CblasTrans : CblasNoTrans,
                 CblasNonUnit, n, m, 1, R, ldr, B, ldb);
-}
-
-void ks_lapack_syrk_f64(int n, int k, const double *X, int ldx, double *C, int ldc)
-{
-    cblas_dsyrk(CblasRowMajor, CblasUpper, CblasTrans, n, k, -1, X, ldx, 1, C, ldc);
-}
-
-void ks_lapack_syrk_f32(int n, int k, const float *X, int ldx, float *C, int ldc)
-{
-    cblas_ssyrk(CblasRowMajor, CblasUpper, CblasTrans, n, k, -1, X, ldx, 1, C, ldc);
 }
 
 void ks_lapack_gemm_f64(int transposed, int m, int n, int k, double alpha, const double *A, int lda,

@@ -13,17 +13,9 @@ int ks_smallest_eigenvalue(int n, double *A, double *scratch, double *eigenvalue
 
 /* Row-major, ld elements from row to row; R is upper triangular, its lower triangle not touched. */
 
-/** R' R = A in place of A's upper triangle. Returns 0, or 1 + the row of the pivot that fails. */
-int ks_lapack_potrf_f64(int n, double *A, int ld);
-int ks_lapack_potrf_f32(int n, float *A, int ld);
-
 /** B (n, m) <- R^-1 B, or R'^-1 B where transposed. */
 void ks_lapack_trsm_f64(int transposed, int n, int m, const double *R, int ldr, double *B, int ldb);
 void ks_lapack_trsm_f32(int transposed, int n, int m, const float *R, int ldr, float *B, int ldb);
-
-/** Upper triangle of C (n, n) -= X' X with X (k, n). */
-void ks_lapack_syrk_f64(int n, int k, const double *X, int ldx, double *C, int ldc);
-void ks_lapack_syrk_f32(int n, int k, const float *X, int ldx, float *C, int ldc);
 
 /** C (m, n) = beta C + alpha A B, A (m, k) or, transposed, (k, m). */
 void ks_lapack_gemm_f64(int transposed, int m, int n, int k, double alpha, const double *A, int lda,

@@ -44,7 +44,7 @@ typedef struct ks_gb_run {
     const ks_general_plan *plan;
     ks_gb_system system;
     double *b, *x;           /* one right-hand side and its solution, contiguous            */
-    double *vectors;         /* ks_gb_vectors() of N n numbers                              */
+    double *vectors;         /* of N n numbers, as many as the method needs beside b and x  */
     double *scratch;         /* of each worker, ks_gb_scratch() numbers apart               */
     double *partial;         /* a number for each chunk                                     */
     double *small;           /* GMRES: Hessenberg matrix, rotations, right-hand side        */
@@ -54,9 +54,6 @@ typedef struct ks_gb_run {
 } ks_gb_run;
 
 size_t ks_gb_scratch(const ks_general_plan *plan);
-
-/** Vectors of N n numbers beside b and x that a method needs. */
-int ks_gb_vectors(const ks_general_options *options);
 
 void ks_gb_carve(ks_carver *carver, const ks_general_plan *plan, ks_gb_run *run);
 

@@ -15,7 +15,8 @@ size_t ks_gb_scratch(const ks_general_plan *plan)
     return (numbers + 7) / 8 * 8; /* no two workers share a cache line */
 }
 
-int ks_gb_vectors(const ks_general_options *options)
+/** Vectors of N n numbers beside b and x that a method needs. */
+static int vectors_of(const ks_general_options *options)
 {
     switch (options->method) {
     case KS_BICGSTAB: return 6;
@@ -31,7 +32,7 @@ void ks_gb_carve(ks_carver *carver, const ks_general_plan *plan, ks_gb_run *run)
     const size_t small = plan->options.method == KS_GMRES ? (m + 1) * m + 3 * m + 1 : 0;
     run->b = ks_carve(carver, rows, sizeof *run->b);
     run->x = ks_carve(carver, rows, sizeof *run->x);
-    run->vectors = ks_carve(carver, (size_t)ks_gb_vectors(&plan->options),
+    run->vectors = ks_carve(carver, (size_t)vectors_of(&plan->options),
                             rows * sizeof *run->vectors);
     run->scratch = ks_carve(carver, (size_t)plan->workers, ks_gb_scratch(plan) * sizeof(double));
     run->partial = ks_carve(carver, (size_t)plan->chunks, sizeof *run->partial);

@@ -193,13 +193,6 @@ KS_HD void KS_T(ks_cr_solve)(int n, const KS_NUM *KS_RESTRICT f, KS_NUM *KS_REST
  * f = 1 / b after the last level | alpha | gamma of level 0 | alpha | gamma of level 1 ...:
  * (2 levels + 1) n numbers. `scratch`: 6 n for the factor, n for the solve. */
 
-KS_HD int KS_T(ks_pcr_levels)(int n)
-{
-    int levels = 0;
-    for (int64_t s = 1; s < n; s *= 2) ++levels;
-    return levels;
-}
-
 /** What a row keeps at a level when a neighbour is subtracted. */
 KS_HD KS_NUM KS_T(ks_pcr_subtract)(KS_NUM value, KS_NUM coefficient, KS_NUM neighbour)
 {

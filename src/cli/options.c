@@ -145,13 +145,15 @@ static int take(ks_option_reader *reader, const ks_option *option, const char *i
     return option->id;
 }
 
-int ks_options_next(ks_option_reader *reader, const char **value, ks_failure *failure)
+/** The id of the next option with its value (NULL where it takes none), KS_OPTION_WORD with a
+ *  word, KS_OPTION_END, or KS_OPTION_ERROR with a usage failure. */
+static int next_option(ks_option_reader *reader, const char **value, ks_failure *failure)
 {
     if (reader->next >= reader->argc) return KS_OPTION_END;
     const char *word = reader->argv[reader->next++];
     if (!reader->only_words && strcmp(word, "--") == 0) {
         reader->only_words = true;
-        return ks_options_next(reader, value, failure);
+        return next_option(reader, value, failure);
     }
     if (word[0] == '\0') {
         ks_fail(failure, KS_EXIT_USAGE, "an argument is empty: is a variable not set?");
@@ -198,7 +200,7 @@ ks_exit ks_options_read(ks_option_reader *reader, ks_option_taker take_one, void
     const char *value;
     int id;
     *served = false;
-    while ((id = ks_options_next(reader, &value, failure)) != KS_OPTION_END) {
+    while ((id = next_option(reader, &value, failure)) != KS_OPTION_END) {
         if (id == KS_OPTION_ERROR) return failure->code;
         *served = id == KS_OPTION_HELP || id == KS_OPTION_VERSION;
         if (id == KS_OPTION_HELP) reader->help();

@@ -8,7 +8,7 @@
 
 /** One option. A table of them ends with name NULL. */
 typedef struct ks_option {
-    int id;                /**< what ks_options_next() returns: positive, distinct in a command  */
+    int id;                /**< what ks_options_read() hands on: positive, distinct in a command */
     const char *name;      /**< without the dashes                                               */
     const char *argument;  /**< what it takes, as --help shows it; NULL: nothing                 */
     const char *help;
@@ -32,10 +32,6 @@ typedef struct ks_option_reader {
     int next;
     bool only_words;          /**< after `--`                                                    */
 } ks_option_reader;
-
-/** The id of the next option with its value (NULL where it takes none), KS_OPTION_WORD with a
- *  word, KS_OPTION_END, or KS_OPTION_ERROR with a usage failure. */
-int ks_options_next(ks_option_reader *reader, const char **value, ks_failure *failure);
 
 /** Whatever is done with an option, or with a word where id is KS_OPTION_WORD. */
 typedef ks_exit (*ks_option_taker)(void *settings, int id, const char *value, ks_failure *failure);

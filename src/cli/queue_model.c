@@ -9,10 +9,15 @@
 
 int ks_queue_order(const ks_queue *queue) { return 2 * queue->capacity + 1; }
 
-ks_queue_rates ks_queue_rates_of(const ks_queue *q, int64_t i, int64_t j)
+/** Rates out of state (i tasks, j servers), eq. 8, without those that would leave the states. */
+typedef struct rates_out {
+    double arrival, service, opening, closing;
+} rates_out;
+
+static rates_out rates_of(const ks_queue *q, int64_t i, int64_t j)
 {
     const int64_t k = q->capacity, full = j * k, low = full - k;
-    ks_queue_rates rates = {0, 0, 0, 0};
+    rates_out rates = {0, 0, 0, 0};
     if (i <= full) rates.arrival = q->lambda;
     rates.service = i > full ? (double)k * q->mu : i < j ? q->mu : (double)(i / k) * q->mu;
     /* The state below would belong to fewer servers, or have fewer tasks than none. */
@@ -22,7 +27,7 @@ ks_queue_rates ks_queue_rates_of(const ks_queue *q, int64_t i, int64_t j)
     return rates;
 }
 
-static double sum_of(ks_queue_rates r) { return r.arrival + r.service + r.opening + r.closing; }
+static double sum_of(rates_out r) { return r.arrival + r.service + r.opening + r.closing; }
 
 static void add(ks_general_triples *t, int64_t *const lists[3], double *values, int64_t block,
                 int64_t row, int64_t col, double value)
@@ -51,8 +56,7 @@ static ks_exit allocate(const ks_queue *q, ks_queue_system *s, ks_failure *failu
     return failure->code;
 }
 
-ks_exit ks_queue_build(const ks_queue *q, int64_t fixed_block, int fixed_row, ks_queue_system *s,
-                       ks_failure *failure)
+static ks_exit build(const ks_queue *q, int64_t fixed_block, int fixed_row, ks_queue_system *s, ks_failure *failure)
 {
     const int64_t N = q->servers, k = q->capacity, n = ks_queue_order(q), entries = N * (k + 1);
     *s = (ks_queue_system){.fixed_block = fixed_block, .fixed_row = fixed_row};
@@ -67,7 +71,7 @@ ks_exit ks_queue_build(const ks_queue *q, int64_t fixed_block, int fixed_row, ks
         double *below = s->D_dia + block * 3 * n, *main = below + n, *above = main + n;
         for (int64_t r = 0; r < n; ++r) {
             /* Column r: what leaves this state, and where to. */
-            const ks_queue_rates rates = ks_queue_rates_of(q, block * k + r, block + 1);
+            const rates_out rates = rates_of(q, block * k + r, block + 1);
             main[r] = sum_of(rates);
             if (r + 1 < n) below[r + 1] = -rates.arrival;
             if (r > 0) above[r - 1] = -rates.service;
@@ -168,7 +172,7 @@ static void balance_levels(const ks_queue *q, const levels *l, int64_t count, bo
     const double least = 1e-280 * q->lambda * pi[likely];
     for (int64_t i = 0; i < count; ++i) l->up[i] = l->down[i] = 0;
     for (int64_t state = 0; state < q->servers * n; ++state) {
-        const ks_queue_rates rates = ks_queue_rates_of(q, state / n * q->capacity + state % n, state / n + 1);
+        const rates_out rates = rates_of(q, state / n * q->capacity + state % n, state / n + 1);
         const int64_t level = level_of(q, state, of_servers);
         l->up[level] += pi[state] * (of_servers ? rates.opening : rates.arrival);
         l->down[level] += pi[state] * (of_servers ? rates.closing : rates.service);
@@ -241,7 +245,7 @@ static double residual_of(const ks_queue *q, const double *pi, ks_failure *failu
     if (!flow) return 0;
     for (int64_t at = 0; at < N * n; ++at) {
         const int64_t block = at / n, r = at % n;
-        const ks_queue_rates rates = ks_queue_rates_of(q, block * k + r, block + 1);
+        const rates_out rates = rates_of(q, block * k + r, block + 1);
         fastest = fmax(fastest, sum_of(rates));
         flow[at] -= pi[at] * sum_of(rates);
         if (rates.arrival > 0) flow[at + 1] += pi[at] * rates.arrival;
@@ -261,12 +265,12 @@ static int within_block(const ks_queue *q, int64_t j, double *up, double *down)
     const int64_t low = (j - 1) * q->capacity;
     double p = 1, most = 1, sum = 1;
     int best = 0;
-    ks_queue_rates rates = ks_queue_rates_of(q, low, j);
+    rates_out rates = rates_of(q, low, j);
     *up = 0;
     *down = rates.closing;
     for (int r = 1; r < ks_queue_order(q); ++r) {
         const double arrival = rates.arrival;
-        rates = ks_queue_rates_of(q, low + r, j);
+        rates = rates_of(q, low + r, j);
         const double leaving = rates.service + rates.opening;
         if (leaving > 0) {
             p *= arrival / leaving;
@@ -344,7 +348,7 @@ static ks_exit solve(const ks_queue *q, ks_context *context, ks_queue_system *sy
     guess(q, &block, &row);
     for (int attempt = 0; attempt < 4; ++attempt) {
         ks_queue_free(system);
-        if (ks_queue_build(q, block, row, system, failure)) return failure->code;
+        if (build(q, block, row, system, failure)) return failure->code;
         const ks_status status = eliminate(q, context, system, s);
         if (attempt == 0 && (status == KS_ENOTCONVERGED || status == KS_ESINGULAR)) {
             guess_by_load(q, &block, &row);

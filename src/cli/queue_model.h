@@ -19,12 +19,6 @@ typedef struct ks_queue {
 /** Rows of a block. */
 int ks_queue_order(const ks_queue *queue);
 
-/** Rates out of state (i tasks, j servers), eq. 8, without those that would leave the states. */
-typedef struct ks_queue_rates {
-    double arrival, service, opening, closing;
-} ks_queue_rates;
-ks_queue_rates ks_queue_rates_of(const ks_queue *queue, int64_t i, int64_t j);
-
 /** The system whose solution is the distribution over that of one state: A = -Q' with the row of
  *  that state replaced by one of the identity, b the same column of it. */
 typedef struct ks_queue_system {
@@ -36,8 +30,6 @@ typedef struct ks_queue_system {
     double *values;
 } ks_queue_system;
 
-ks_exit ks_queue_build(const ks_queue *queue, int64_t fixed_block, int fixed_row,
-                       ks_queue_system *system, ks_failure *failure);
 void ks_queue_free(ks_queue_system *system);
 
 /** What was found. */

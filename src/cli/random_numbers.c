@@ -52,7 +52,8 @@ static double portable_log(double x)
     return (double)exponent * 0.69314718055994531 + 2.0 * s * sum;
 }
 
-double ks_random_normal(ks_random *random)
+/** Standard normal, by Marsaglia's polar method. */
+static double normal(ks_random *random)
 {
     double a, b, norm;
     if (random->has_spare) {
@@ -72,5 +73,5 @@ double ks_random_normal(ks_random *random)
 
 void ks_random_normals(ks_random *random, int64_t count, double *values)
 {
-    for (int64_t i = 0; i < count; ++i) values[i] = ks_random_normal(random);
+    for (int64_t i = 0; i < count; ++i) values[i] = normal(random);
 }

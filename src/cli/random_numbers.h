@@ -19,10 +19,7 @@ void ks_random_start(ks_random *random, uint64_t seed, uint64_t stream);
 /** Uniform in [0, 1), a multiple of 2^-53. */
 double ks_random_uniform(ks_random *random);
 
-/** Standard normal, by Marsaglia's polar method. */
-double ks_random_normal(ks_random *random);
-
-/** `count` of them. */
+/** `count` standard normal numbers. */
 void ks_random_normals(ks_random *random, int64_t count, double *values);
 
 #endif

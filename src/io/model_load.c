@@ -191,8 +191,8 @@ static ks_exit check_covariances(ks_input *input, ks_input_array *array, ks_fail
     return KS_EXIT_DONE;
 }
 
-ks_exit ks_model_array_load(ks_input *input, ks_input_array *array, ks_load_progress *progress,
-                            ks_failure *failure)
+/** Read one array of the model and check its values. */
+static ks_exit load_array(ks_input *input, ks_input_array *array, ks_load_progress *progress, ks_failure *failure)
 {
     const int problems = input->problems.count;
     const size_t blocks = ks_size_product((size_t)array->series, (size_t)array->steps);
@@ -238,7 +238,7 @@ ks_exit ks_input_load(ks_input *input, ks_precision precision, ks_io_progress pr
     if (ks_observations_load(input, &state, failure)) return failure->code;
     for (int i = 0; i < KS_INPUT_ARRAYS; ++i)
         if (input->arrays[i].dataset.id >= 0 &&
-            ks_model_array_load(input, &input->arrays[i], &state, failure))
+            load_array(input, &input->arrays[i], &state, failure))
             return failure->code;
     return load_time_stamps(input, failure);
 }

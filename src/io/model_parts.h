@@ -14,10 +14,6 @@ ks_exit ks_model_resolve(ks_input *input, ks_failure *failure);
 /** Read the observations: fill values and NaN become NaN, scale and offset are applied. */
 ks_exit ks_observations_load(ks_input *input, ks_load_progress *progress, ks_failure *failure);
 
-/** Read one array of the model and check its values. */
-ks_exit ks_model_array_load(ks_input *input, ks_input_array *array, ks_load_progress *progress,
-                            ks_failure *failure);
-
 /** Note what stands in the group of the model, or at the observations, and is not read though it looks as
  *  if it were meant. */
 void ks_model_note_unread(ks_input *input, hid_t group);

@@ -57,6 +57,49 @@ static void fill_off(double *A, int n, double density, unsigned *state)
         }
 }
 
+/** The dense matrix (N n, N n), row-major; the caller frees it. */
+static double *dense_matrix(const general_system *s)
+{
+    const int64_t n = s->n, M = s->N * n;
+    double *A = zeros(M * M);
+    for (int64_t j = 0; j < s->N; ++j)
+        for (int64_t r = 0; r < n; ++r)
+            for (int64_t c = 0; c < n; ++c) {
+                const int64_t at = (j * n + r) * n + c;
+                A[(j * n + r) * M + j * n + c] = s->D[at];
+                if (j + 1 == s->N) continue;
+                A[((j + 1) * n + r) * M + j * n + c] = s->L[at];
+                A[(j * n + r) * M + (j + 1) * n + c] = s->U[at];
+            }
+    return A;
+}
+
+/** Spectral radius of D^-1 (L + U) by dense eigenvalues. */
+static double spectral_radius(const general_system *s)
+{
+    const int n = s->n, M = (int)s->N * n;
+    double *B = dense_matrix(s), *wr = zeros(M), *wi = zeros(M), radius = 0;
+    double *D = zeros((int64_t)n * n);
+    int *pivots = calloc((size_t)n, sizeof *pivots);
+    assert_non_null(pivots);
+    for (int64_t j = 0; j < s->N; ++j) {
+        memcpy(D, s->D + j * n * n, (size_t)n * (size_t)n * sizeof *D);
+        double *rows = B + j * n * M;
+        for (int r = 0; r < n; ++r)
+            memset(rows + (int64_t)r * M + j * n, 0, (size_t)n * sizeof *rows);
+        assert_int_equal(LAPACKE_dgesv(LAPACK_ROW_MAJOR, n, M, D, n, pivots, rows, M), 0);
+    }
+    assert_int_equal(LAPACKE_dgeev(LAPACK_ROW_MAJOR, 'N', 'N', M, B, M, wr, wi, NULL, 1, NULL, 1),
+                     0);
+    for (int i = 0; i < M; ++i) radius = fmax(radius, hypot(wr[i], wi[i]));
+    free(B);
+    free(wr);
+    free(wi);
+    free(D);
+    free(pivots);
+    return radius;
+}
+
 general_system general_system_make(gs_kind kind, int64_t N, int n, int nrhs, double radius,
                                    unsigned seed)
 {
@@ -75,7 +118,7 @@ general_system general_system_make(gs_kind kind, int64_t N, int n, int nrhs, dou
         fill_off(s.U + j * block, n, upper, &state);
     }
     if (radius >= 0 && N > 1) {
-        const double factor = radius / general_system_radius(&s);
+        const double factor = radius / spectral_radius(&s);
         for (int64_t i = 0; i < (N - 1) * block; ++i) {
             s.L[i] *= factor;
             s.U[i] *= factor;
@@ -85,27 +128,11 @@ general_system general_system_make(gs_kind kind, int64_t N, int n, int nrhs, dou
     return s;
 }
 
-double *general_system_dense(const general_system *s)
-{
-    const int64_t n = s->n, M = s->N * n;
-    double *A = zeros(M * M);
-    for (int64_t j = 0; j < s->N; ++j)
-        for (int64_t r = 0; r < n; ++r)
-            for (int64_t c = 0; c < n; ++c) {
-                const int64_t at = (j * n + r) * n + c;
-                A[(j * n + r) * M + j * n + c] = s->D[at];
-                if (j + 1 == s->N) continue;
-                A[((j + 1) * n + r) * M + j * n + c] = s->L[at];
-                A[(j * n + r) * M + (j + 1) * n + c] = s->U[at];
-            }
-    return A;
-}
-
 void general_system_truth(general_system *s, unsigned seed)
 {
     const int64_t M = s->N * s->n;
     unsigned state = seed + 77u;
-    double *A = general_system_dense(s);
+    double *A = dense_matrix(s);
     for (int64_t i = 0; i < M * s->nrhs; ++i) s->truth[i] = uniform(&state);
     for (int64_t i = 0; i < M; ++i)
         for (int c = 0; c < s->nrhs; ++c) {
@@ -134,35 +161,10 @@ ks_general_packed *general_system_pack(const general_system *s, ks_context *cont
     return packed;
 }
 
-double general_system_radius(const general_system *s)
-{
-    const int n = s->n, M = (int)s->N * n;
-    double *B = general_system_dense(s), *wr = zeros(M), *wi = zeros(M), radius = 0;
-    double *D = zeros((int64_t)n * n);
-    int *pivots = calloc((size_t)n, sizeof *pivots);
-    assert_non_null(pivots);
-    for (int64_t j = 0; j < s->N; ++j) {
-        memcpy(D, s->D + j * n * n, (size_t)n * (size_t)n * sizeof *D);
-        double *rows = B + j * n * M;
-        for (int r = 0; r < n; ++r)
-            memset(rows + (int64_t)r * M + j * n, 0, (size_t)n * sizeof *rows);
-        assert_int_equal(LAPACKE_dgesv(LAPACK_ROW_MAJOR, n, M, D, n, pivots, rows, M), 0);
-    }
-    assert_int_equal(LAPACKE_dgeev(LAPACK_ROW_MAJOR, 'N', 'N', M, B, M, wr, wi, NULL, 1, NULL, 1),
-                     0);
-    for (int i = 0; i < M; ++i) radius = fmax(radius, hypot(wr[i], wi[i]));
-    free(B);
-    free(wr);
-    free(wi);
-    free(D);
-    free(pivots);
-    return radius;
-}
-
 double *general_system_solution(const general_system *s)
 {
     const int M = (int)s->N * s->n;
-    double *A = general_system_dense(s), *x = zeros((int64_t)M * s->nrhs);
+    double *A = dense_matrix(s), *x = zeros((int64_t)M * s->nrhs);
     int *pivots = calloc((size_t)M, sizeof *pivots);
     assert_non_null(pivots);
     memcpy(x, s->b, (size_t)M * (size_t)s->nrhs * sizeof *x);

@@ -33,10 +33,6 @@ void general_system_free(general_system *system);
 
 ks_general_packed *general_system_pack(const general_system *system, ks_context *context);
 
-/** The dense matrix (N n, N n), row-major; the caller frees it. */
-double *general_system_dense(const general_system *system);
-/** Spectral radius of D^-1 (L + U) by dense eigenvalues. */
-double general_system_radius(const general_system *system);
 /** Solution by dense LU with partial pivoting, (N, n, nrhs); the caller frees it. */
 double *general_system_solution(const general_system *system);
 
