@@ -70,7 +70,7 @@ static void *run_worker(void *arg)
     return NULL;
 }
 
-static ks_exit run_workers(party *all, worker *workers, int threads, ks_failure *failure)
+static ks_exit run_workers(worker *workers, int threads, ks_failure *failure)
 {
     int started = 1;
     for (; started < threads; ++started)
@@ -87,7 +87,6 @@ static ks_exit run_workers(party *all, worker *workers, int threads, ks_failure 
     }
     run_worker(&workers[0]);
     for (int i = 1; i < threads; ++i) pthread_join(workers[i].thread, NULL);
-    (void)all;
     return KS_EXIT_DONE;
 }
 
@@ -109,7 +108,7 @@ ks_exit ks_bench_measure(ks_bench_machine *machine, int threads, bool f32, int r
     }
     if (!failure->code && pthread_barrier_init(&all.barrier, NULL, (unsigned)threads) != 0)
         ks_fail(failure, KS_EXIT_RESOURCES, "out of memory: no barrier");
-    if (!failure->code && run_workers(&all, workers, threads, failure) == KS_EXIT_DONE) {
+    if (!failure->code && run_workers(workers, threads, failure) == KS_EXIT_DONE) {
         const double order = ORDER, count = (double)threads;
         machine->dgemm_time = ks_bench_time_of(dgemm, repeats);
         machine->triad_time = ks_bench_time_of(triads, repeats);

@@ -1,5 +1,4 @@
-/* realpath() belongs to the X/Open part of POSIX, sync_file_range() to Linux. */
-#define _XOPEN_SOURCE 700
+/* realpath() belongs to the X/Open part of POSIX, sync_file_range() to Linux; this has both. */
 #define _GNU_SOURCE
 
 #include "temp_file.h"

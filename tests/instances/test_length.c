@@ -26,8 +26,6 @@
 #define KS_ALL(m) (m)
 #define KS_EPS ((double)LDBL_EPSILON / 2)
 #define KS_GROWTH 1e5
-#define KS_MERGE 1e4
-#define KS_LARGEST DBL_MAX
 #include "smallmat_text.h"
 #include "step_text.h"
 #include "num_end.h"
