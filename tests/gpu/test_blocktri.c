@@ -10,31 +10,14 @@
 #include <lapacke.h>
 
 #include "kalscan/blocktri_cuda.h"
-#include "blocktri_job.h"
+#include "blocktri_laws.h"
 #include "sanitizers.h"
 
 enum { SEEDS = SANITIZED ? 2 : SEEDS_OF(10, 3), EVERY = SANITIZED ? 3 : 1 };
 
-/* Factor, solve with the factor that is kept, then both at once. */
 static void run_all(ks_precision precision, int64_t N, int n, int nrhs, int count, unsigned seed)
 {
-    double logdet[MOST_SYSTEMS];
-    job j = begin(precision, N, n, nrhs, count, seed);
-    OK(ks_blocktri_cuda_factorize(j.plan, j.D, j.L, NULL));
-    OK(ks_blocktri_cuda_solve(j.plan, nrhs, j.b, j.x, NULL));
-    wait(&j);
-    OK(ks_blocktri_cuda_logdet(j.plan, logdet, NULL));
-    fetch(&j, j.x.data);
-    judge(&j, logdet);
-    /* In the place of b. */
-    const ks_cuda_blocks over = { (void *)(uintptr_t)j.b.data, j.b.stride, j.b.system_stride };
-    for (int s = 0; s < count; ++s) logdet[s] = (double)NAN;
-    OK(ks_blocktri_cuda_factor_solve(j.plan, j.D, j.L, nrhs, j.b, over, NULL));
-    wait(&j);
-    OK(ks_blocktri_cuda_logdet(j.plan, logdet, NULL));
-    fetch(&j, j.b.data);
-    judge(&j, logdet);
-    end(&j);
+    run_with(options_of(precision, count, 0), N, n, nrhs, seed);
 }
 
 static void every_order_of_blocks(void **state)

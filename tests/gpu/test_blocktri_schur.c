@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "blocktri_job.h"
+#include "blocktri_laws.h"
 
-static ks_blocktri_cuda_options options_of(ks_precision precision, int spacing, int crossover)
+static ks_blocktri_cuda_options schur_options(ks_precision precision, int spacing, int crossover)
 {
     ks_blocktri_cuda_options options = KS_BLOCKTRI_CUDA_OPTIONS_INIT;
     options.precision = precision;
@@ -21,20 +21,7 @@ static ks_blocktri_cuda_options options_of(ks_precision precision, int spacing, 
 
 static void run_all(ks_precision precision, int spacing, int crossover, int64_t N, int n, int nrhs)
 {
-    double logdet;
-    job j = begin_with(options_of(precision, spacing, crossover), N, n, nrhs, (unsigned)(N + n));
-    OK(ks_blocktri_cuda_factorize(j.plan, j.D, j.L, NULL));
-    OK(ks_blocktri_cuda_solve(j.plan, nrhs, j.b, j.x, NULL));
-    wait(&j);
-    OK(ks_blocktri_cuda_logdet(j.plan, &logdet, NULL));
-    fetch(&j, j.x.data);
-    judge(&j, &logdet);
-    const ks_cuda_blocks over = { (void *)(uintptr_t)j.b.data, j.b.stride, j.b.system_stride };
-    OK(ks_blocktri_cuda_factor_solve(j.plan, j.D, j.L, nrhs, j.b, over, NULL));
-    wait(&j);
-    fetch(&j, j.b.data);
-    judge(&j, &logdet);
-    end(&j);
+    run_with(schur_options(precision, spacing, crossover), N, n, nrhs, (unsigned)(N + n));
 }
 
 /* Every length, also where a level's last segment is empty, as long as the others, or alone. */
@@ -68,7 +55,7 @@ static void calls_again(void **state)
         for (int seed = 0; seed < ORDERS; ++seed) {
             double logdet;
             use_seed(seed);
-            job j = begin_with(options_of(KS_F64, 3, 2), 11, 3, 2, 4);
+            job j = begin_with(schur_options(KS_F64, 3, 2), 11, 3, 2, 4);
 #ifdef EMULATED
             ks_emulated.uncapturable = captured ? NULL : "plain_blas";
             long made[5], ran[5];
@@ -100,7 +87,7 @@ static void failures_are_named(void **state)
     (void)state;
     static const struct { int block, pivot; } bad[] = { { 3, 1 }, { 8, 0 }, { 2, 2 }, { 13, 1 } };
     use_seed(3);
-    job j = begin_with(options_of(KS_F64, 3, 2), 14, 3, 1, 5);
+    job j = begin_with(schur_options(KS_F64, 3, 2), 14, 3, 1, 5);
     bt_system *s = &j.system[0];
     for (int i = 0; i < 4; ++i) {
         ks_blocktri_cuda_info info = KS_BLOCKTRI_CUDA_INFO_INIT;
@@ -126,7 +113,7 @@ static void arguments(void **state)
     (void)state;
     use_seed(1);
     ks_blocktri_cuda_plan *plan;
-    ks_blocktri_cuda_options o = options_of(KS_F64, 0, 0);
+    ks_blocktri_cuda_options o = schur_options(KS_F64, 0, 0);
     const ks_blocktri_cuda_options good = o;
 #define INVALID(member, value)                                                             \
     o.member = (value);                                                                    \
@@ -145,7 +132,7 @@ static void arguments(void **state)
 static void allocations_fail(void **state)
 {
     (void)state;
-    const ks_blocktri_cuda_options o = options_of(KS_F64, 2, 2);
+    const ks_blocktri_cuda_options o = schur_options(KS_F64, 2, 2);
     for (long fail_at = 1;; ++fail_at) {
         ks_blocktri_cuda_plan *plan;
         use_seed(2);
@@ -178,7 +165,7 @@ int main(int argc, char **argv)
     only_tests(argc, argv, tests);
     use_seed(0);
     ks_blocktri_cuda_plan *plan;
-    const ks_blocktri_cuda_options options = options_of(KS_F64, 0, 0);
+    const ks_blocktri_cuda_options options = schur_options(KS_F64, 0, 0);
     const ks_status status = ks_blocktri_cuda_plan_create(&plan, NULL, 1, 1, &options);
     if (status == KS_ENODEV || status == KS_EUNAVAILABLE) {
         puts("no device, or no libraries");

@@ -275,9 +275,6 @@ int main(int argc, char **argv)
         cmocka_unit_test(smoothing_elements_by_teams),
     };
     only_tests(argc, argv, tests);
-    if (no_device()) {
-        puts("no device");
-        return 77;
-    }
+    if (no_device()) return 77;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
