@@ -1,5 +1,6 @@
 /* batch_scratch_text.h -- what a group of series keeps while it runs: its scratch, and the evidence and the
  * counts of its lanes; see batch.h and num_f64x4.h. */
+#include "place.h"
 
 /* Rows of so many steps at most are turned at once, if they take no more bytes than that. Measured at (4, 2)
  * with all in memory, filter, nanoseconds per step and series: f32 112 with one step, 84 with 8, 70 with 16,
@@ -36,37 +37,36 @@ KS_HD KS_T(ks_group_scratch) KS_T(ks_group_lay_out)(int nx, int ny, void *memory
     w.nx = nx;
     w.ny = ny;
     w.steps = steps;
-    w.at = 0;
-#define PIECE(name, numbers) w.name = base ? base + w.at : NULL, w.at += (numbers)
-    PIECE(means, (steps + 1) * nx);
-    PIECE(covs, (steps + 1) * nn);
-    PIECE(kept_means, steps * nx);
-    PIECE(kept_covs, steps * nn);
-    PIECE(begin, nx + nn);
-    PIECE(xp, nx);
-    PIECE(Pp, nn);
-    PIECE(ET, nn);
-    PIECE(G, mn);
-    PIECE(S, mm);
-    PIECE(inverse_d, ny);
-    PIECE(v, ny);
-    PIECE(Z, mn);
-    PIECE(square, ny);
-    PIECE(F, steps * nn);
-    PIECE(Q, steps * nn);
-    PIECE(u, steps * nx);
-    PIECE(H, steps * mn);
-    PIECE(R, steps * mm);
-    PIECE(d, steps * ny);
-    PIECE(y, steps * ny);
-    PIECE(present_H, mn);
-    PIECE(present_R, mm);
-    PIECE(present_d, ny);
-    PIECE(present_y, ny);
-    PIECE(times, 1);
-    PIECE(work, 4 * nn + 2 * nx + 2 * mn + mm);
-    w.present = base ? (unsigned *)(void *)(base + w.at) : NULL, w.at += ny;
-#undef PIECE
+    int64_t at = 0;
+    KS_PLACE(w.means, (steps + 1) * nx);
+    KS_PLACE(w.covs, (steps + 1) * nn);
+    KS_PLACE(w.kept_means, steps * nx);
+    KS_PLACE(w.kept_covs, steps * nn);
+    KS_PLACE(w.begin, nx + nn);
+    KS_PLACE(w.xp, nx);
+    KS_PLACE(w.Pp, nn);
+    KS_PLACE(w.ET, nn);
+    KS_PLACE(w.G, mn);
+    KS_PLACE(w.S, mm);
+    KS_PLACE(w.inverse_d, ny);
+    KS_PLACE(w.v, ny);
+    KS_PLACE(w.Z, mn);
+    KS_PLACE(w.square, ny);
+    KS_PLACE(w.F, steps * nn);
+    KS_PLACE(w.Q, steps * nn);
+    KS_PLACE(w.u, steps * nx);
+    KS_PLACE(w.H, steps * mn);
+    KS_PLACE(w.R, steps * mm);
+    KS_PLACE(w.d, steps * ny);
+    KS_PLACE(w.y, steps * ny);
+    KS_PLACE(w.present_H, mn);
+    KS_PLACE(w.present_R, mm);
+    KS_PLACE(w.present_d, ny);
+    KS_PLACE(w.present_y, ny);
+    KS_PLACE(w.times, 1);
+    KS_PLACE(w.work, 4 * nn + 2 * nx + 2 * mn + mm);
+    w.present = base ? (unsigned *)(void *)(base + at) : NULL;
+    w.at = at + ny;
     w.x = w.next_x = w.means;
     w.P = w.next_P = w.covs;
     return w;

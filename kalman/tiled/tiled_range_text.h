@@ -7,6 +7,7 @@
  * and give it back. Blocks that do not vary are padded and transposed once; of those that do, only
  * what must be transposed or would be read past its end is copied. */
 #include "literal.h"
+#include "place.h"
 
 /* Numbers of states that are compiled as literals, but for quads; an includer may have less of them. */
 #ifndef KS_WITH_TILES
@@ -56,11 +57,6 @@ KS_HD int64_t KS_T(ks_tiled_lay_out)(int nx, int ny, void *memory, KS_T(ks_tiled
     const int64_t n = KS_T(ks_padded)(nx), m = KS_T(ks_padded)(ny), most = n > m ? n : m;
     KS_NUM *base = (KS_NUM *)memory;
     int64_t at = 0;
-#define KS_PLACE(pointer, numbers)                                                          \
-    do {                                                                                    \
-        pointer = base ? base + at : NULL;                                                  \
-        at += numbers;                                                                      \
-    } while (0)
     KS_PLACE(w->step.xp, n);
     KS_PLACE(w->step.Pp, n * n);
     KS_PLACE(w->step.W, n * n);
@@ -97,7 +93,6 @@ KS_HD int64_t KS_T(ks_tiled_lay_out)(int nx, int ny, void *memory, KS_T(ks_tiled
     KS_PLACE(w->no_limit, m);
     KS_PLACE(w->work, n * n + 2 * n * n + 2 * n * m + 2 * m * m + n + m);
     KS_PLACE(w->follow, KS_PACK_LANES * (3 * n + most + KS_FOLLOW_STEPS * (n + 2 * m)) + 64);
-#undef KS_PLACE
     return at;
 }
 

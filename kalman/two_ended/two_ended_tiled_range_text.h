@@ -5,6 +5,7 @@
  * They take ordinary steps alone; a step whose covariance needs the array form goes to the ranges of
  * two_ended_range_text.h. Blocks that do not vary are padded, transposed and factored once, and where
  * none varies steps whose matrices have been seen are taken from memory (memo_text.h). */
+#include "place.h"
 
 /** Memory of a range. */
 typedef struct KS_T(ks_ends_memory) {
@@ -57,11 +58,6 @@ KS_HD int64_t KS_T(ks_ends_place)(int nx, int ny, void *memory, KS_T(ks_ends_mem
                              &w->step.noise, &w->eta, &w->x, &w->inverse_d };
     const int few = nx <= 8 && ny <= 4;
     int64_t at = 0;
-#define KS_PLACE(pointer, numbers)                                                          \
-    do {                                                                                    \
-        pointer = base ? base + at : NULL;                                                  \
-        at += numbers;                                                                      \
-    } while (0)
     for (size_t i = 0; i < sizeof square / sizeof square[0]; ++i) KS_PLACE(*square[i], nn);
     for (size_t i = 0; i < sizeof row / sizeof row[0]; ++i) KS_PLACE(*row[i], n);
     KS_PLACE(w->roots.G, 4 * nn);
@@ -88,7 +84,6 @@ KS_HD int64_t KS_T(ks_ends_place)(int nx, int ny, void *memory, KS_T(ks_ends_mem
     KS_PLACE(w->memo, KS_T(ks_ends_memo_scratch)(n));
     at = (at + 7) / 8 * 8;
     w->plain = base ? base + at : NULL;
-#undef KS_PLACE
     KS_T(ks_ends_scratch) unused;
     return at + KS_T(ks_ends_lay_out)(nx, ny, NULL, &unused);
 }

@@ -13,6 +13,7 @@
  * nothing without the very root that it belongs to. What roots a step is made of says all of it but the means, so steps
  * of a constant model that have been taken before are not taken again (memo_text.h). Source: Park & Kailath, "New
  * square-root smoothing algorithms", IEEE Trans. Automatic Control 41, 1996. */
+#include "place.h"
 
 /** Pointers into scratch. */
 typedef struct KS_T(ks_whitened_scratch) {
@@ -28,16 +29,11 @@ typedef struct KS_T(ks_whitened_slot) {
     KS_NUM *root, *C, *P, *Se, *through, *across, *counts;
 } KS_T(ks_whitened_slot);
 
-/** Where the results of a slot are, which begin at `at`. With `at` NULL: their numbers. */
-KS_HD int KS_T(ks_whitened_slot_at)(int nx, int ny, KS_NUM *at, KS_T(ks_whitened_slot) *slot)
+/** Where the results of a slot are, which begin at `base`. With base NULL: their numbers. */
+KS_HD int KS_T(ks_whitened_slot_at)(int nx, int ny, KS_NUM *base, KS_T(ks_whitened_slot) *slot)
 {
     const int nn = nx * nx, m = ny;
-    int numbers = 0;
-#define KS_PLACE(pointer, count)                                                            \
-    do {                                                                                    \
-        pointer = at ? at + numbers : NULL;                                                 \
-        numbers += count;                                                                   \
-    } while (0)
+    int at = 0;
     KS_PLACE(slot->root, nn);
     KS_PLACE(slot->C, nn);
     KS_PLACE(slot->P, nn);
@@ -45,8 +41,7 @@ KS_HD int KS_T(ks_whitened_slot_at)(int nx, int ny, KS_NUM *at, KS_T(ks_whitened
     KS_PLACE(slot->through, (int)KS_T(ks_rotation_numbers)(m, nx + m));
     KS_PLACE(slot->across, (int)KS_T(ks_rotation_numbers)(nx, 2 * nx));
     KS_PLACE(slot->counts, 4);
-#undef KS_PLACE
-    return numbers;
+    return at;
 }
 
 KS_HD KS_T(ks_memo) KS_T(ks_whitened_memo)(int nx, int ny, int pays, KS_NUM *memory)
