@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include "count_settings.h"
 #include "kalscan/smooth.h"
+#include "seconds.h"
 
 enum { SHORT = 2048, REPEATS = 15 };
 
@@ -20,13 +20,6 @@ typedef struct trial {
     double *memory;
     double loglik;
 } trial;
-
-static double seconds_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 static void fill(double *A, int rows, int columns, double diagonal, double beside)
 {
@@ -111,9 +104,9 @@ static ks_status run_repeatedly(const ks_smooth_plan *plan, const trial *t,
     ks_status status = ks_smooth_run(plan, &t->model, t->y, outputs, work, NULL);
     *fastest = HUGE_VAL;
     for (int i = 0; i < REPEATS && status == KS_OK; ++i) {
-        const double begin = seconds_now();
+        const double begin = ks_seconds();
         status = ks_smooth_run(plan, &t->model, t->y, outputs, work, NULL);
-        *fastest = fmin(*fastest, seconds_now() - begin);
+        *fastest = fmin(*fastest, ks_seconds() - begin);
     }
     return status;
 }

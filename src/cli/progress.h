@@ -3,6 +3,7 @@
 #define KS_CLI_PROGRESS_H
 
 #include <stdbool.h>
+#include "seconds.h"
 
 typedef struct ks_progress {
     bool shown;         /**< may be drawn at all                                                 */
@@ -10,9 +11,6 @@ typedef struct ks_progress {
     const char *phase;
     double last;        /**< when it was drawn last, s                                           */
 } ks_progress;
-
-/** Seconds of a clock that only goes forward. */
-double ks_seconds(void);
 
 /** quiet: never draw. */
 void ks_progress_start(ks_progress *progress, bool quiet);

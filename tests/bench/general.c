@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include "kalscan/general.h"
 #include "memory.h"
 #include "queue_model.h"
+#include "cli/seconds.h"
 #ifdef HAVE_SUITESPARSE
 #include <suitesparse/klu.h>
 #include <suitesparse/umfpack.h>
@@ -21,13 +21,6 @@
 /* Names "Cloud<k>-<N>"; the text of the paper names the first six, its table of them is lost. */
 static const int cases[][2] = {{16, 500}, {16, 800}, {16, 1000}, {16, 2000}, {32, 1000},
                                {64, 500}, {32, 500}, {32, 800},  {32, 2000}, {64, 800}};
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static void *memory_of(size_t bytes)
 {
@@ -61,15 +54,15 @@ static measured measure(ks_context *context, const ks_queue *q, const ks_general
     void *factor = memory_of(ks_general_factor_bytes(plan));
     void *work = memory_of(ks_general_workspace_bytes(plan));
     double *x = memory_of((size_t)q->servers * (size_t)n * sizeof *x);
-    const double begin = now();
-    for (int r = 0; r < 30 && (r == 0 || now() - begin < 0.5); ++r) {
-        const double start = now();
+    const double begin = ks_seconds();
+    for (int r = 0; r < 30 && (r == 0 || ks_seconds() - begin < 0.5); ++r) {
+        const double start = ks_seconds();
         m.status = ks_general_factorize(plan, matrix, factor, work, &m.report);
-        const double middle = now();
+        const double middle = ks_seconds();
         if (m.status != KS_OK) break;
         m.status = ks_general_solve(plan, matrix, factor, 1, (ks_const_blocks){s->b, n},
                                     (ks_blocks){x, n}, work, &m.report);
-        const double end = now();
+        const double end = ks_seconds();
         m.factor = fmin(m.factor, 1e3 * (middle - start));
         m.solve = fmin(m.solve, 1e3 * (end - middle));
     }
@@ -167,25 +160,25 @@ static void measure_suitesparse(case_result *result, const columns *A, const dou
     double *x = memory_of((size_t)A->order * sizeof *x);
     for (int r = 0; r < 3; ++r) {
         void *symbolic = NULL, *numeric = NULL;
-        double start = now();
+        double start = ks_seconds();
         if (umfpack_di_symbolic(A->order, A->order, A->start, A->row, A->value, &symbolic, NULL,
                                 NULL) == UMFPACK_OK &&
             umfpack_di_numeric(A->start, A->row, A->value, symbolic, &numeric, NULL, NULL) ==
                 UMFPACK_OK &&
             umfpack_di_solve(UMFPACK_A, A->start, A->row, A->value, x, b, numeric, NULL, NULL) ==
                 UMFPACK_OK)
-            result->umfpack = fmin(result->umfpack, 1e3 * (now() - start));
+            result->umfpack = fmin(result->umfpack, 1e3 * (ks_seconds() - start));
         umfpack_di_free_symbolic(&symbolic);
         umfpack_di_free_numeric(&numeric);
         klu_common common;
         klu_defaults(&common);
         memcpy(x, b, (size_t)A->order * sizeof *x);
-        start = now();
+        start = ks_seconds();
         klu_symbolic *analysed = klu_analyze(A->order, A->start, A->row, &common);
         klu_numeric *factored =
             analysed ? klu_factor(A->start, A->row, A->value, analysed, &common) : NULL;
         if (factored && klu_solve(analysed, factored, A->order, 1, x, &common))
-            result->klu = fmin(result->klu, 1e3 * (now() - start));
+            result->klu = fmin(result->klu, 1e3 * (ks_seconds() - start));
         klu_free_numeric(&factored, &common);
         klu_free_symbolic(&analysed, &common);
     }

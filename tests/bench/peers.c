@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+#include "cli/seconds.h"
 #ifdef HAVE_CHOLMOD
 #  include <suitesparse/cholmod.h>
 #endif
@@ -35,13 +35,6 @@ static void *allocate(size_t bytes)
     }
     memset(p, 0, bytes);
     return p;
-}
-
-static double seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 static int ascending(const void *a, const void *b)
@@ -161,11 +154,11 @@ static void time_lapack(const problem *s)
         memcpy(D, s->D, bytes);
         memcpy(L, s->L, bytes);
         memcpy(x, s->b, (size_t)(s->N * s->n) * 8);
-        const double start = seconds();
+        const double start = ks_seconds();
         factor_blocks(s, D, L);
-        const double middle = seconds();
+        const double middle = ks_seconds();
         solve_blocks(s, D, L, x);
-        const double end = seconds();
+        const double end = ks_seconds();
         if (r < 0) continue;
         factor[r] = middle - start;
         solve[r] = end - middle;
@@ -220,11 +213,11 @@ static void time_cholmod(const problem *s)
     memcpy(b->x, s->b, (size_t)(s->N * s->n) * 8);
     for (int r = -1; r < s->repeats; ++r) {
         cholmod_l_free_dense(&x, &common);
-        const double start = seconds();
+        const double start = ks_seconds();
         cholmod_l_factorize(A, L, &common);
-        const double middle = seconds();
+        const double middle = ks_seconds();
         x = cholmod_l_solve(CHOLMOD_A, L, b, &common);
-        const double end = seconds();
+        const double end = ks_seconds();
         if (!x || common.status != CHOLMOD_OK) exit(1);
         if (r < 0) continue;
         factor[r] = middle - start;

@@ -2,9 +2,9 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <petscksp.h>
 #include "petsc.h"
+#include "cli/seconds.h"
 
 static void must(PetscErrorCode code, int line)
 {
@@ -13,13 +13,6 @@ static void must(PetscErrorCode code, int line)
     exit(1);
 }
 #define MUST(call) must(call, __LINE__)
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 void peers_begin(void) { MUST(PetscInitializeNoArguments()); }
 void peers_end(void) { MUST(PetscFinalize()); }
@@ -55,16 +48,16 @@ void peers_measure(int order, int blocks, const int *start, const int *col, cons
     MUST(VecCreateSeqWithArray(PETSC_COMM_SELF, 1, order, b, &right));
     MUST(VecDuplicate(right, &x));
     for (int peer = 0; peer < PEERS; ++peer) {
-        const double begin = now();
+        const double begin = ks_seconds();
         result[peer] = (peer_result){-1, HUGE_VAL};
-        for (int r = 0; r < 30 && (r == 0 || now() - begin < 0.5); ++r) {
+        for (int r = 0; r < 30 && (r == 0 || ks_seconds() - begin < 0.5); ++r) {
             KSPConvergedReason reason;
             PetscInt iterations;
             MUST(VecCopy(right, x));
-            const double from = now();
+            const double from = ks_seconds();
             KSP solver = make(A, peer, blocks, tolerance);
             MUST(KSPSolve(solver, right, x));
-            result[peer].milliseconds = fmin(result[peer].milliseconds, 1e3 * (now() - from));
+            result[peer].milliseconds = fmin(result[peer].milliseconds, 1e3 * (ks_seconds() - from));
             MUST(KSPGetConvergedReason(solver, &reason));
             MUST(KSPGetIterationNumber(solver, &iterations));
             if (reason > 0) result[peer].iterations = (int)iterations;

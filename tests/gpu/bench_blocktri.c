@@ -16,21 +16,14 @@
  * other ways and in single precision, a partition from order 512 on. Nothing is begun after SECONDS (300). 77: no device. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include "bench_system.h"
 #include "copy_speed.h"
 #include "cuda/cuda_plan.h"
+#include "cli/seconds.h"
 
 /* Operations of a second, see above, and bytes of a nanosecond. */
 static const double operations = 67e12;
 static double copied;
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* When nothing else is begun. */
 static double over;
@@ -167,12 +160,12 @@ static times time_whole(const problem *p, const device_run *r)
 {
     double t[REPEATS];
     for (int i = 0; i < WHOLE; ++i) {
-        const double begun = now();
+        const double begun = ks_seconds();
         bring(p);
         call(r, 2);
         TRY(ks_blocktri_cuda_wait(r->plan, NULL, NULL));
         download(p, p->a.x, p->x, p->vectors);
-        t[i] = 1e3 * (now() - begun);
+        t[i] = 1e3 * (ks_seconds() - begun);
     }
     qsort(t, WHOLE, sizeof *t, ascending);
     return (times){ t[0], t[WHOLE / 2] };
@@ -222,7 +215,7 @@ static int way(problem *p, ks_blocktri_order order, int64_t segments, int togeth
     options.segments = segments;
     options.together = together;
     options.atomic = atomic;
-    if (now() > over) return 0;
+    if (ks_seconds() > over) return 0;
     const ks_status status = ks_bt_plan_create(&plan, NULL, p->home->gpu, p->N, p->n, &options);
     if (status == KS_EUNAVAILABLE && order == KS_BLOCKTRI_RECURSIVE_SCHUR) return 0; /* no libraries */
     if (status) return not_planned(p->N, p->n, status);
@@ -261,7 +254,7 @@ static int bench(int64_t N, int n, ks_precision precision, int what, int cheap_e
     ks_blocktri_cuda_plan *home;
     options.precision = precision;
     options.order = KS_BLOCKTRI_NESTED_DISSECTION;
-    if (now() > over) return 0;
+    if (ks_seconds() > over) return 0;
     const ks_status status = ks_blocktri_cuda_plan_create(&home, NULL, N, n, &options);
     if (status) return not_planned(N, n, status);
     problem p = problem_of(N, n, precision, home);
@@ -308,7 +301,7 @@ int main(int argc, char **argv)
         return 77;
     }
     TRY(status);
-    over = now() + (argc > 1 ? atof(argv[1]) : 300);
+    over = ks_seconds() + (argc > 1 ? atof(argv[1]) : 300);
     copied = copy_speed(gpu);
     int failed = argc > 2 ? 0 : bench_all();
     for (int i = 2; i + 1 < argc; i += 2) {

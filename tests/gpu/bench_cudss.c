@@ -7,24 +7,17 @@
  * the stream, the least and the median of the repeats; entries of the matrix's triangle and of the factor;
  * the relative residual and how far the solution is from that of the CPU. Sizes are those of
  * bench_blocktri, as far as SECONDS (300) go, or those that are named. 77: no device, or no library. */
-#include <time.h>
 #include "bench_system.h"
 #include "csr.h"
 #include "cudss.h"
 #include "gpu/gpu.h"
+#include "cli/seconds.h"
 
 static void must(int failed, const char *what)
 {
     if (!failed) return;
     fprintf(stderr, "cuDSS: %s: status %d\n", what, failed);
     exit(1);
-}
-
-static double now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec;
 }
 
 /* Device, library, and what the library makes of a system. */
@@ -102,10 +95,10 @@ static int bench(session *s, int64_t N, int n, int upper)
         return 1;
     }
     take(s, &m, a.b, upper);
-    const double begun = now_ms();
+    const double begun = ks_seconds();
     execute(s, CUDSS_ANALYSIS, "analysis");
     TRY(ks_gpu_stream_sync(s->gpu, s->stream));
-    const double analysis = now_ms() - begun;
+    const double analysis = 1e3 * (ks_seconds() - begun);
     const times factor = measure(s, CUDSS_FACTORIZATION, "factorization");
     const times again = measure(s, CUDSS_REFACTORIZATION, "refactorization");
     const times solve = measure(s, CUDSS_SOLVE, "solve");
@@ -141,7 +134,7 @@ int main(int argc, char **argv)
     const double most = argc > 1 ? atof(argv[1]) : 300;
     const int upper = argc > 2 && !strcmp(argv[2], "upper"), named = argc > 3;
     session s = { .gpu = NULL };
-    const time_t begun = time(NULL);
+    const double begun = ks_seconds();
     int failed = 0;
     if (cudss_open(&s.calls)) return 77;
     const ks_status status = ks_gpu_open(&s.gpu, NULL, 0);
@@ -156,7 +149,7 @@ int main(int argc, char **argv)
     must(s.calls.cudssCreate(&s.handle), "handle");
     must(s.calls.cudssSetStream(s.handle, s.stream), "stream");
     for (int i = 0; i < (named ? (argc - 3) / 2 : BENCH_SIZES); ++i) {
-        if (i > 0 && difftime(time(NULL), begun) > most) break;
+        if (i > 0 && ks_seconds() - begun > most) break;
         failed |= bench(&s, named ? atoll(argv[3 + 2 * i]) : bench_sizes[i].N,
                         named ? atoi(argv[4 + 2 * i]) : bench_sizes[i].n, upper);
     }

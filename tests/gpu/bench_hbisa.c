@@ -5,15 +5,8 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include "general/device.h"
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
+#include "cli/seconds.h"
 
 static void *memory_of(size_t bytes)
 {
@@ -75,9 +68,9 @@ static double seconds(ks_gpu *gpu, int64_t N, int n, const ks_general_matrix *ma
     if (status != KS_OK && !(asked && status == KS_EREFUSED)) exit(1);
     if (device) *taken = *ks_gb_device_shape(device);
     for (int r = 0; device && r < 20; ++r) {
-        const double start = now();
+        const double start = ks_seconds();
         if (ks_gb_device_solve(device, b, 0, x, &report) != KS_ENOTCONVERGED) exit(1);
-        best = fmin(best, now() - start);
+        best = fmin(best, ks_seconds() - start);
         if (report.iterations != sweeps) exit(1);
     }
     ks_gb_device_destroy(device);

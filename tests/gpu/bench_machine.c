@@ -4,9 +4,9 @@
  * without a device, 1 where one of these fails; the others are measured all the same. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include "gpu/gpu.h"
 #include "probe.h"
+#include "cli/seconds.h"
 
 enum { REPEATS = 7, LAUNCHES = 256, BARRIERS = 512, BARRIER_THREADS = 256 };
 
@@ -17,13 +17,6 @@ typedef struct machine {
     size_t bytes; /* of a copy */
     const ks_gpu_kernel *nothing, *spread;
 } machine;
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* Nanoseconds of the device between two events around `put`, the least of the repeats. */
 static ks_status timed(const machine *m, ks_status (*put)(const machine *, void *), void *what, double *ns)
@@ -99,10 +92,10 @@ static ks_status launches(const machine *m)
     if (status == KS_OK)
         printf("{\"what\": \"launch after launch\", \"count\": %d, \"ns\": %.0f}\n", count, ns / count);
     for (int i = 0; i < REPEATS && status == KS_OK; ++i) {
-        const double start = now();
+        const double start = ks_seconds();
         status = put_launches(m, &one);
         if (status == KS_OK) status = ks_gpu_stream_sync(m->gpu, m->stream);
-        const double passed = (now() - start) * 1e9;
+        const double passed = (ks_seconds() - start) * 1e9;
         if (i == 0 || passed < least) least = passed;
     }
     if (status == KS_OK) printf("{\"what\": \"launch and wait\", \"ns\": %.0f}\n", least);

@@ -55,9 +55,9 @@ static ks_status time_runs(const ks_smooth_plan *plan, const arrays *a, int repe
     if (posix_memalign(&work, 64, ks_smooth_workspace_bytes(plan) + 64) != 0) return KS_ENOMEM;
     ks_status status = KS_OK;
     for (int i = 0; i < repeats && status == KS_OK; ++i) {
-        const double start = now();
+        const double start = ks_seconds();
         status = ks_smooth_run(plan, &a->model, a->y, &a->outputs, work, NULL);
-        ns[i] = (now() - start) * 1e9;
+        ns[i] = (ks_seconds() - start) * 1e9;
     }
     free(work);
     return status;
@@ -168,7 +168,7 @@ int main(int argc, char **argv)
         { 1e5, 8, 4 }, { 1e5, 12, 6 }, { 1e5, 16, 8 }, { 1e6, 4, 2 }, { 1e6, 2, 1 }, { 1e6, 6, 3 },
         { 1e6, 8, 4 }, { 1e6, 12, 6 }, { 1e6, 16, 8 }, { 20, 1, 1 },
     };
-    const double seconds = argc > 1 ? atof(argv[1]) : 60, begun = now();
+    const double seconds = argc > 1 ? atof(argv[1]) : 60, begun = ks_seconds();
     const double longest = argc > 2 ? atof(argv[2]) : 1e7;
     int wrong = 0, cases = 0;
     ks_gpu *gpu;
@@ -184,7 +184,7 @@ int main(int argc, char **argv)
                             (int64_t)sizes[s].T, sizes[s].nx, sizes[s].ny };
             double error = 0;
             if (sizes[s].T > longest || (sizes[s].nx > 16 && longest < 1e4)) continue;
-            if (cases++ > 0 && now() - begun > seconds) return wrong;
+            if (cases++ > 0 && ks_seconds() - begun > seconds) return wrong;
             const ks_status status = run(&j, speed, &error);
             if (status != KS_OK)
                 printf("{\"job\": \"smooth\", \"method\": \"blocktri\", \"T\": %lld, \"nx\": %d, "

@@ -64,7 +64,7 @@ static void leave_out(const job *j, const char *where, const char *why, ...)
 /* Whether there is no time for what takes so many seconds, and then the line that says so. */
 static int no_time(const job *j, const char *where, double expected)
 {
-    const double left = all.begun + all.seconds - now();
+    const double left = all.begun + all.seconds - ks_seconds();
     if (!all.begins) return 0;
     if (left <= 0) leave_out(j, where, "time: all of %.3g s is spent", all.seconds);
     else if (expected > left) leave_out(j, where, "time: %.2g s expected, %.2g s are left", expected, left);
@@ -165,7 +165,7 @@ static ks_status time_device(const job *j, const ks_smooth_plan *plan, int held,
         c->device = ns[count / 2] * 1e-9;
         ks_scan_device_forget(d);
         const double expected = c->device * ((double)j->T < 1e5 ? 4 : 8);
-        if (now() + expected < all.begun + all.seconds || !all.begins) {
+        if (ks_seconds() + expected < all.begun + all.seconds || !all.begins) {
             status = time_fills(j, plan, event, floor_ns, held);
             if (status == KS_OK && !held) status = time_together(j, plan, event, floor_ns);
         }
@@ -183,9 +183,9 @@ static ks_status time_calls(const ks_smooth_plan *plan, const ks_model *model, k
     ks_status status = KS_OK;
     if (posix_memalign(&work, 64, ks_smooth_workspace_bytes(plan) + 64) != 0) return KS_ENOMEM;
     for (int i = -1, more = 1; i < more && status == KS_OK; ++i) {
-        const double start = now();
+        const double start = ks_seconds();
         status = ks_smooth_run(plan, model, y, outputs, work, NULL);
-        ns[i < 0 ? 0 : i] = (now() - start) * 1e9;
+        ns[i < 0 ? 0 : i] = (ks_seconds() - start) * 1e9;
         if (i < 0) more = count_of(ns[0], whole_room, REPEATS / 3);
         *count = i < 0 ? 1 : i + 1;
     }
@@ -207,7 +207,7 @@ static ks_status time_whole(const job *j, const ks_smooth_plan *plan, int held, 
 {
     host_series *const host = &all.host[j->precision == KS_F32];
     ks_scan_device *const d = plan->device;
-    const double bytes = host_bytes(host, j), begun = now();
+    const double bytes = host_bytes(host, j), begun = ks_seconds();
     const int copiers = d->stage.workers;
     const int64_t parts = ks_scan_device_parts(d);
     const char *const where[WAYS] = { whole_name[held], parts > 1 ? "at-once" : "in-parts", "one-copier" };
@@ -217,7 +217,7 @@ static ks_status time_whole(const job *j, const ks_smooth_plan *plan, int held, 
     double ns[REPEATS];
     int count = 0;
     KS_TRY(host_make(host, j));
-    if (bytes > 1e8) all.bytes_per_s = bytes / (now() - begun);
+    if (bytes > 1e8) all.bytes_per_s = bytes / (ks_seconds() - begun);
     for (int way = 0; way < WAYS; ++way) {
         KS_TRY(ks_scan_device_travel(d, way == 1 && parts == 1 ? 8 : way == 1 ? 1 : (int)parts));
         d->stage.workers = way == 2 ? 1 : copiers;
@@ -339,7 +339,7 @@ int main(int argc, char **argv)
     const double longest = argc > 2 ? atof(argv[2]) : 1e7;
     const int least_nx = argc > 3 ? atoi(argv[3]) : 2, most_nx = argc > 4 ? atoi(argv[4]) : 32;
     ks_gpu *gpu;
-    all.begun = now();
+    all.begun = ks_seconds();
     all.seconds = argc > 1 ? atof(argv[1]) : 60;
     all.bytes_per_s = 1e9;
     if (ks_gpu_open(&gpu, NULL, 0) != KS_OK) {

@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include "copy_speed.h"
 #include "scan_device.h"
+#include "cli/seconds.h"
 
 enum { REPEATS = 9 };
 
@@ -30,13 +30,6 @@ typedef struct arrays {
     int count;
     double bytes; /* of model and results */
 } arrays;
-
-static inline double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static inline const char *precision_name(const job *j)
 {
