@@ -236,16 +236,6 @@ static void every_length(void **state)
                 }
 }
 
-static ks_count_result counted(const ks_unit_costs *costs, ks_counted_method method, int order,
-                               int64_t N, int64_t P)
-{
-    const ks_count_case what = {.method = method, .T = N, .threads = P,
-                                .blocks = {(ks_blocktri_order)order, 0, 0, 0}};
-    ks_count_result result;
-    assert_int_equal(ks_count_method(&result, costs, &what), KS_OK);
-    return result;
-}
-
 static void long_systems(void **state)
 {
     ks_unit_costs costs;

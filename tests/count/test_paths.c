@@ -167,16 +167,6 @@ static int64_t schur_path(int part, int64_t N, int64_t n, int64_t P, int64_t spa
     return path + total(lane(part, n, m, 0, 0));
 }
 
-static ks_count_result counted(const ks_unit_costs *costs, ks_counted_method method, int order,
-                               int64_t N, int64_t P)
-{
-    const ks_count_case what = {.method = method, .T = N, .threads = P,
-                                .blocks = {(ks_blocktri_order)order, 0, 0, 0}};
-    ks_count_result result;
-    assert_int_equal(ks_count_method(&result, costs, &what), KS_OK);
-    return result;
-}
-
 /* Of a part; substitution is forward and back. */
 static int64_t path(int part, int order, int64_t N, int64_t n, int64_t P)
 {
