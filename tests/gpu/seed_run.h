@@ -51,4 +51,47 @@ static inline golden_buffers *run_seed(const golden *g, const ks_smooth_options 
     return b;
 }
 
+#ifdef EMULATED
+/** Whatever cannot be allocated, on the device or for it, is KS_ENOMEM, and nothing is left. */
+static inline void each_allocation_fails(const golden *g, ks_smooth_options o)
+{
+    const ks_model model = golden_model(g, o.precision);
+    for (long fail_at = 1;; ++fail_at) {
+        golden_buffers *b = golden_buffers_new(g->T, g->B, g->nx, g->ny, o.precision, o.outputs);
+        ks_smooth_plan *plan;
+        ks_info info = KS_INFO_INIT;
+        use_seed(2);
+        ks_emulated.fail_at = fail_at;
+        ks_status status = ks_smooth_plan_create(&plan, NULL, g->T, g->B, g->nx, g->ny, &o);
+        const int planned = status == KS_OK;
+        assert_int_equal(planned, plan != NULL);
+        if (planned) {
+            void *work = workspace(plan);
+            status = ks_smooth_run(plan, &model, golden_y(g, o.precision), golden_outputs(b), work, &info);
+            assert_int_equal(info.status, status);
+            free(work);
+        }
+        ks_smooth_plan_destroy(plan);
+        check_clean();
+        golden_buffers_free(b);
+        if (ks_emulated.calls < fail_at) {
+            assert_true(fail_at > 20 && status == KS_OK);
+            break;
+        }
+        assert_int_equal(status, KS_ENOMEM);
+        if (planned) continue;
+        /* Left free to choose, it runs where there is room. */
+        o.backend = KS_BACKEND_AUTO;
+        use_seed(2);
+        ks_emulated.fail_at = fail_at;
+        OK(ks_smooth_plan_create(&plan, NULL, g->T, g->B, g->nx, g->ny, &o));
+        assert_int_equal(ks_smooth_plan_backend(plan), KS_BACKEND_CPU);
+        assert_int_equal(ks_smooth_plan_declined(plan), KS_ENOMEM);
+        ks_smooth_plan_destroy(plan);
+        check_clean();
+        o.backend = KS_BACKEND_CUDA;
+    }
+}
+#endif
+
 #endif

@@ -13,7 +13,7 @@
 #include "models.h"
 #include "run_case.h"
 #include "scan_device.h"
-#include "session.h"
+#include "seed_run.h"
 #include "textbook.h"
 
 /* One segment, and so many that there are two and three levels; both kinds of team of a warp; teams of a
@@ -42,9 +42,8 @@ static golden_buffers *run_with(const golden *g, const ks_model *model, const ks
     use_seed(seed);
     golden_buffers *b = golden_buffers_new(g->T, g->B, g->nx, g->ny, o->precision, o->outputs);
     OK(ks_smooth_plan_create(&plan, NULL, g->T, g->B, g->nx, g->ny, o));
-    void *work = aligned_alloc(64, (ks_smooth_workspace_bytes(plan) + 63) / 64 * 64);
+    void *work = workspace(plan);
     ks_info info = KS_INFO_INIT;
-    assert_non_null(work);
     OK(ks_smooth_run(plan, model, golden_y(g, o->precision), golden_outputs(b), work, &info));
     assert_true(info.backend == KS_BACKEND_CUDA && info.method == KS_METHOD_BLOCKTRI);
     assert_int_equal(info.order, ks_smooth_plan_order(plan));
@@ -54,7 +53,7 @@ static golden_buffers *run_with(const golden *g, const ks_model *model, const ks
     return b;
 }
 
-static golden_buffers *run_seed(const golden *g, const ks_smooth_options *o, int seed)
+static golden_buffers *run_map(const golden *g, const ks_smooth_options *o, int seed)
 {
     const ks_model model = golden_model(g, o->precision);
     return run_with(g, &model, o, seed);
@@ -75,13 +74,13 @@ static void sizes_and_seeds(void **state)
             if (c % 3 == 1) outputs &= ~(unsigned)(KS_OUT_SMOOTHED_MEAN | KS_OUT_LAG_ONE_COV);
             const ks_smooth_options o = options_of(&m, (ks_precision)p, outputs);
             textbook_smooth(g);
-            golden_buffers *first = run_seed(g, &o, 1);
+            golden_buffers *first = run_map(g, &o, 1);
             const double error = golden_compare(golden_widen(first), &g->expected, outputs,
                                                 golden_norm_of(g, (ks_precision)p)).error;
             if (!(error <= golden_ordinary_bound(GOLDEN_MAP, (ks_precision)p)))
                 fail_msg("case %d, precision %d: off by %.3g", c, p, error);
             for (int seed = 2; seed <= (s->T > 100 || s->nx > 8 ? 2 - p : 3); ++seed) {
-                golden_buffers *b = run_seed(g, &o, seed);
+                golden_buffers *b = run_map(g, &o, seed);
                 assert_int_equal(first_different(first, b, outputs), 0);
                 golden_buffers_free(b);
             }
@@ -121,7 +120,7 @@ static void shared_terms(void **state)
         for (int i = 0; c % 2 == 1 && i < s->ny * s->ny; ++i)
             if (i % (s->ny + 1) != 0) g->R.f64[i] = 0;
         const ks_smooth_options o = options_of(&m, KS_F64, outputs_there(g, &m));
-        golden_buffers *shared = run_seed(g, &o, 1);
+        golden_buffers *shared = run_map(g, &o, 1);
         const int64_t n = s->nx, ny = s->ny;
         for (int which = 1; which < 4; ++which) {
             ks_model model = golden_model(g, KS_F64);
@@ -330,36 +329,13 @@ static void as_much_memory_as_told(void **state)
     assert_true(ks_smooth_device_bytes(INT64_C(1) << 40, 1, 20, 2, &o) == SIZE_MAX);
 }
 
-/** Whatever cannot be allocated, on the device or for it, is KS_ENOMEM, and nothing is left. */
 static void allocations_fail(void **state)
 {
     (void)state;
     golden *g = model_random((model_spec){ 1240, 9, 1, 2, 1, KS_PRIOR_X0, 0 });
-    const ks_model model = golden_model(g, KS_F32);
     for (int i = 0; i < 2; ++i) {
         const method_case m = map_by(i ? KS_BLOCKTRI_NESTED_DISSECTION : KS_BLOCKTRI_AUTO);
-        const ks_smooth_options o = options_of(&m, KS_F32, outputs_made(&m));
-        for (long fail_at = 1;; ++fail_at) {
-            golden_buffers *b = golden_buffers_new(9, 1, 2, 1, KS_F32, o.outputs);
-            ks_smooth_plan *plan;
-            use_seed(2);
-            ks_emulated.fail_at = fail_at;
-            ks_status status = ks_smooth_plan_create(&plan, NULL, 9, 1, 2, 1, &o);
-            if (status == KS_OK) {
-                void *work = aligned_alloc(64, (ks_smooth_workspace_bytes(plan) + 63) / 64 * 64);
-                assert_non_null(work);
-                status = ks_smooth_run(plan, &model, golden_y(g, KS_F32), golden_outputs(b), work, NULL);
-                free(work);
-            }
-            ks_smooth_plan_destroy(plan);
-            check_clean();
-            golden_buffers_free(b);
-            if (ks_emulated.calls < fail_at) {
-                assert_true(fail_at > 20 && status == KS_OK);
-                break;
-            }
-            assert_int_equal(status, KS_ENOMEM);
-        }
+        each_allocation_fails(g, options_of(&m, KS_F32, outputs_made(&m)));
     }
     golden_free(g);
 }

@@ -211,7 +211,6 @@ static void threads_take_turns(void **state)
 }
 
 #ifdef EMULATED
-/** Whatever cannot be allocated, on the device or for it, is KS_ENOMEM, and nothing is left. */
 static void allocations_fail(void **state)
 {
     (void)state;
@@ -220,43 +219,7 @@ static void allocations_fail(void **state)
         const method_case *m = i == 0 ? &filter : i == 1 ? &rts : i == 4 ? &chunked : &two_filter;
         ks_smooth_options o = options_of(m, KS_F32, outputs_made(m));
         if (i == 3) o.second_device = 1;
-        const ks_model model = golden_model(g, KS_F32);
-        for (long fail_at = 1;; ++fail_at) {
-            golden_buffers *b = golden_buffers_new(9, 1, 5, 1, KS_F32, o.outputs);
-            ks_smooth_plan *plan;
-            ks_info info = KS_INFO_INIT;
-            use_seed(2);
-            ks_emulated.fail_at = fail_at;
-            ks_status status = ks_smooth_plan_create(&plan, NULL, 9, 1, 5, 1, &o);
-            const int planned = status == KS_OK;
-            assert_int_equal(planned, plan != NULL);
-            if (planned) {
-                void *work = workspace(plan);
-                status = ks_smooth_run(plan, &model, golden_y(g, KS_F32), golden_outputs(b), work,
-                                       &info);
-                assert_int_equal(info.status, status);
-                free(work);
-            }
-            ks_smooth_plan_destroy(plan);
-            check_clean();
-            golden_buffers_free(b);
-            if (ks_emulated.calls < fail_at) {
-                assert_true(fail_at > 20 && status == KS_OK);
-                break;
-            }
-            assert_int_equal(status, KS_ENOMEM);
-            if (planned) continue;
-            /* Left free to choose, it runs where there is room. */
-            o.backend = KS_BACKEND_AUTO;
-            use_seed(2);
-            ks_emulated.fail_at = fail_at;
-            OK(ks_smooth_plan_create(&plan, NULL, 9, 1, 5, 1, &o));
-            assert_int_equal(ks_smooth_plan_backend(plan), KS_BACKEND_CPU);
-            assert_int_equal(ks_smooth_plan_declined(plan), KS_ENOMEM);
-            ks_smooth_plan_destroy(plan);
-            check_clean();
-            o.backend = KS_BACKEND_CUDA;
-        }
+        each_allocation_fails(g, o);
     }
     golden_free(g);
 }
