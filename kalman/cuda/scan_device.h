@@ -53,6 +53,7 @@ typedef struct ks_scan_device {
     ks_fill fill;                   /* how rows come to threads or teams                  */
     int ring_window, ring_stages;   /* their ring's, whatever else has room beside it; 0: as there is room */
     const ks_gpu_kernel *ring_absorb, *ring_filter, *ring_smooth; /* with one, or NULL     */
+    int64_t absorb_shared;          /* bytes of a block that kernels of threads which absorb have themselves  */
     int beside_absorb, beside_filter, beside_smooth; /* blocks that a multiprocessor has room for without */
     ks_team_shape team, team_back;  /* of chunks, forward, and the smoothers'; none: a thread with its registers */
     ks_team_shape join;             /* of lanes that combine elements; none: a thread each */

@@ -20,6 +20,9 @@ enum { KS_CHUNK_THREADS = 32 };
 
 enum { KS_MOST_TILE = 256 };
 
+/** Numbers that a thread sums up of what its chunk tells of the n states before it: a vector and half of a matrix. */
+#define KS_FAST_TOLD(n) ((n) + (n) * ((n) + 1) / 2)
+
 /** What the kernels for small models have left of a chunk: all of it, or its smoothing. */
 enum { KS_HARD = 1, KS_HARD_SMOOTH = 2 };
 
@@ -109,14 +112,15 @@ KS_HD int64_t ks_team_covs(ks_team_part part, int nx, int ny, int narrowed)
     return rows + 2 * n * n + m * m + m + 2 * m * n + scratch;
 }
 
-/** Bytes of a team's memory, where a number of the means has `mean` bytes and one of the covariances `cov`. */
+/** Bytes of a team's memory, where a number of the means has `mean` bytes and one of the covariances `cov`. Aggregates have
+ *  means in double. */
 KS_HD int64_t ks_team_bytes(int nx, int ny, int64_t mean, int64_t cov)
 {
     int64_t most = 0;
     for (int i = 0; i < KS_TEAM_PARTS; ++i) {
         const ks_team_part part = (ks_team_part)i;
-        const int64_t bytes =
-            ks_team_means(part, nx, ny) * mean + ks_team_covs(part, nx, ny, mean != cov) * cov;
+        const int64_t own = part == KS_TEAM_ABSORB ? (int64_t)sizeof(double) : mean;
+        const int64_t bytes = ks_team_means(part, nx, ny) * own + ks_team_covs(part, nx, ny, own != cov) * cov;
         most = bytes > most ? bytes : most;
     }
     return (most + 15) / 16 * 16;

@@ -26,15 +26,37 @@ KS_DEVICE KS_T(ks_chunk_work) KS_T(fast_work_of)(KS_T(fast_step)<N, M> &w)
     return work;
 }
 
-/** The aggregate of a chunk, none where there is no such chunk. False: it is left to the other kernel. */
-template <int N, int M, class From = KS_NUM, class ROWS>
-KS_DEVICE bool KS_T(fast_absorb)(const ks_chunk_arrays &c, ROWS &at, int64_t chunk)
+/** A filter step that carries its sensitivity to the estimate before the chunk; see sensitive_step_text.h. In `told` stand
+ * eta and the lower triangle of J, `Apart` numbers from one to the next. They are sums in which a combination of states that
+ * nothing tells of keeps nothing but round-off, beside a variance that may be large: in double in single precision, too.
+ * V: N² + M N numbers. */
+template <int N, int M, int Apart, class Told>
+KS_DEVICE bool KS_T(fast_sensitive_step)(const KS_T(ks_chunk_rows) &r, KS_GAIN times, KS_NUM *A, KS_NUM *b, KS_GAIN *C,
+                                         Told told, const KS_T(ks_chunk_work) &w, KS_NUM *V)
+{
+    const KS_NUM *const HA = V + N * N;
+    const bool good = KS_T(ks_chunk_filter)(N, M, &r, times, b, C, &w);
+    KS_T(ks_carry_estimate)(N, M, r.F, r.H, w.S, w.Z, A, V);
+    for (int l = 0; l < M; ++l)
+        for (int i = 0; i < N; ++i) {
+            const Told eta = told + i * Apart, J = told + (N + i * (i + 1) / 2) * Apart;
+            const KS_WIDE weight = (KS_WIDE)HA[l * N + i] * (KS_WIDE)w.inverse_d[l];
+            *eta = *eta + weight * (KS_WIDE)w.v[l];
+            for (int j = 0; j <= i; ++j) J[j * Apart] = J[j * Apart] + weight * (KS_WIDE)HA[l * N + j];
+        }
+    return good;
+}
+
+/** The aggregate of a chunk, none where there is no such chunk; `told` as above, of this thread. False: it is left to the
+ *  other kernel. */
+template <int N, int M, class From, int Apart, class Told, class ROWS>
+KS_DEVICE bool KS_T(fast_absorb)(const ks_chunk_arrays &c, ROWS &at, int64_t chunk, Told told)
 {
     const ks_series &s = c.a.series;
     const int n = s.nx;
     const int64_t first = chunk * c.size, last = first + c.size;
     const int64_t end = last < s.steps ? last : s.steps;
-    KS_NUM A[N * N], b[N], eta[N], J[N * N], V[N * N + 2 * M * N];
+    KS_NUM A[N * N], b[N], V[N * N + M * N];
     KS_GAIN C[N * N];
     KS_T(fast_rows)<N, M> r;
     KS_T(fast_step)<N, M> w;
@@ -42,10 +64,10 @@ KS_DEVICE bool KS_T(fast_absorb)(const ks_chunk_arrays &c, ROWS &at, int64_t chu
     const KS_T(ks_chunk_work) work = KS_T(fast_work_of)<N, M>(w);
     for (int i = 0; i < N * N; ++i) {
         A[i] = KS_LIT(chunk > 0 && i % (N + 1) == 0);
-        J[i] = KS_LIT(0);
         C[i] = 0;
     }
-    for (int i = 0; i < N; ++i) b[i] = eta[i] = KS_LIT(0);
+    for (int i = 0; i < N; ++i) b[i] = KS_LIT(0);
+    for (int i = 0; i < KS_FAST_TOLD(N); ++i) told[i * Apart] = 0;
     /* Nothing depends on what is before the prior. */
     if (chunk == 0) KS_T(fast_prior)<N, From>(s, b, C);
     bool good = !ROWS::TOGETHER || chunk < c.chunks;
@@ -54,7 +76,7 @@ KS_DEVICE bool KS_T(fast_absorb)(const ks_chunk_arrays &c, ROWS &at, int64_t chu
         at.turn(k - first);
         if (ROWS::TOGETHER && !(good && k < end)) continue;
         KS_T(fast_step_rows)<N, M, From>(s, at, k, r);
-        good = r.finite && KS_T(ks_sensitive_step)(N, M, &rows, r.times, A, b, C, eta, J, &work, V);
+        good = r.finite && KS_T(fast_sensitive_step)<N, M, Apart>(rows, r.times, A, b, C, told, work, V);
         if (!ROWS::TOGETHER && !good) return false;
     }
     if (!good || !KS_T(fast_finite)<N>(b, C)) return false;
@@ -65,10 +87,10 @@ KS_DEVICE bool KS_T(fast_absorb)(const ks_chunk_arrays &c, ROWS &at, int64_t chu
         for (int j = 0; j < N; ++j)
             if (j < n) to[i * n + j] = (double)A[i * N + j];
         to[n * n + i] = (double)b[i];
-        to[n * n + n + half + i] = (double)eta[i];
+        to[n * n + n + half + i] = (double)told[i * Apart];
         for (int j = 0; j <= i; ++j) {
             to[n * n + n + i * (i + 1) / 2 + j] = (double)C[i * N + j];
-            to[n * n + 2 * n + half + i * (i + 1) / 2 + j] = (double)J[i * N + j];
+            to[n * n + 2 * n + half + i * (i + 1) / 2 + j] = (double)told[(N + i * (i + 1) / 2 + j) * Apart];
         }
     }
     return true;

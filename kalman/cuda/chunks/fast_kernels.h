@@ -1,6 +1,6 @@
 /* fast_kernels.h -- device code: the kernels of chunks of small models, a thread and its registers for each. The
  * includer defines KS_FAST(name), the name of a kernel, and KS_ROWS, what brings it its rows: rows_there.h,
- * rows_ring.h; and KS_WITHOUT_LARGEST where these leave no registers to absorb chunks of the largest models. */
+ * rows_ring.h. */
 #include <string.h>
 #include "chunk_kernels.h"
 #include "gpu/kernel.h"
@@ -20,7 +20,6 @@
 #include "mean_step_text.h"
 #include "chunk_step_text.h"
 #include "sensitivity_text.h"
-#include "sensitive_step_text.h"
 #include "fast_chunk_text.h"
 #include "information_text.h"
 #include "fast_meet_text.h"
@@ -38,7 +37,6 @@
 #include "mean_step_text.h"
 #include "chunk_step_text.h"
 #include "sensitivity_text.h"
-#include "sensitive_step_text.h"
 #include "fast_chunk_text.h"
 #include "num_end.h"
 
@@ -48,7 +46,6 @@
 #include "mean_step_text.h"
 #include "chunk_step_text.h"
 #include "sensitivity_text.h"
-#include "sensitive_step_text.h"
 #include "fast_chunk_text.h"
 #include "num_end.h"
 
@@ -74,13 +71,23 @@ KS_DEVICE void add(const ks_tally &of_chunk, ks_tally *tally)
 /* Blocks that a multiprocessor has room for at least: registers of two states are few enough for two. */
 #define BESIDE(N) ((N) == 2 ? 2 : 1)
 
-#define ABSORB(suffix, N, M)                                                                        \
+/* By `text`, with rows of `number`. What fast_sensitive_step() sums up stands in registers, or where there are not enough in
+ * shared memory; as volatile, or nvcc keeps it in registers all the same. */
+#define IN_REGISTERS(N)                                                                             \
+    double told[KS_FAST_TOLD(N)];                                                                   \
+    enum { APART = 1 }
+#define IN_SHARED(N)                                                                                \
+    KS_SHARED(double, sums, KS_FAST_TOLD(N) * KS_CHUNK_THREADS);                                    \
+    volatile double *const told = sums + threadIdx.x;                                               \
+    enum { APART = KS_CHUNK_THREADS }
+#define ABSORB(suffix, text, number, N, M, place)                                                   \
     KS_KERNEL_BOUNDS(KS_FAST(absorb_##suffix##_##N##_##M), ks_fast_args, KS_SCAN_THREADS, BESIDE(N)) \
     {                                                                                               \
+        place(N);                                                                                   \
         ks_tally tally = ks_tally_start();                                                          \
         KS_ROWS rows(args, 0);                                                                      \
-        THE_CHUNK(c) {                                                                             \
-            const bool done = fast_absorb_##suffix<N, M>(args.chunks, rows, c);                     \
+        THE_CHUNK(c) {                                                                              \
+            const bool done = fast_absorb_##text<N, M, number, APART>(args.chunks, rows, c, told);  \
             if (c < args.chunks.chunks) args.chunks.hard_absorb[c] = done ? 0 : KS_HARD;            \
             if (done) tally.elements += steps_of(args.chunks, c);                                   \
         }                                                                                           \
@@ -134,25 +141,28 @@ KS_DEVICE void add(const ks_tally &of_chunk, ks_tally *tally)
 #define RERUNS(suffix, N, M)                                                                        \
     RERUN(suffix, N, M, filter, false)                                                              \
     RERUN(suffix, N, M, keep, true)
-#define KERNELS(suffix, N, M)                                                                       \
-    ABSORB(suffix, N, M)                                                                            \
-    RERUNS(suffix, N, M)
-
-KERNELS(f64, 2, 2)
-KERNELS(f64, 4, 2)
-KERNELS(f32, 2, 2)
-KERNELS(f32, 4, 2)
-KERNELS(f32, 4, 4)
-KERNELS(f32, 6, 2)
-KERNELS(mixed, 2, 2)
-KERNELS(mixed, 4, 2)
-#ifdef KS_WITHOUT_LARGEST
+ABSORB(f64, f64, double, 2, 2, IN_REGISTERS)
+ABSORB(f64, f64, double, 4, 2, IN_REGISTERS)
+ABSORB(mixed, mixed, double, 2, 2, IN_REGISTERS)
+ABSORB(mixed, mixed, double, 4, 2, IN_REGISTERS)
+ABSORB(mixed, mixed, double, 4, 4, IN_SHARED)
+/* b + A x and eta - J x, where x is what a chunk really began with, are small differences of large numbers where x is far
+ * from zero: in double, as those of mixed precision, as far as there are registers for that. */
+ABSORB(f32, mixed, float, 2, 2, IN_REGISTERS)
+ABSORB(f32, mixed, float, 4, 2, IN_REGISTERS)
+ABSORB(f32, mixed, float, 4, 4, IN_SHARED)
+ABSORB(f32, f32, float, 6, 2, IN_REGISTERS)
+ABSORB(f32, f32, float, 6, 4, IN_SHARED)
+RERUNS(f64, 2, 2)
+RERUNS(f64, 4, 2)
+RERUNS(f32, 2, 2)
+RERUNS(f32, 4, 2)
+RERUNS(f32, 4, 4)
+RERUNS(f32, 6, 2)
 RERUNS(f32, 6, 4)
+RERUNS(mixed, 2, 2)
+RERUNS(mixed, 4, 2)
 RERUNS(mixed, 4, 4)
-#else
-KERNELS(f32, 6, 4)
-KERNELS(mixed, 4, 4)
-#endif
 SMOOTH(f64, 2)
 SMOOTH(f64, 4)
 SMOOTH(f32, 2)

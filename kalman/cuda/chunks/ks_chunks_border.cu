@@ -18,6 +18,7 @@
 #include "gain_text.h"
 #include "mean_step_text.h"
 #include "chunk_step_text.h"
+#include "sensitivity_text.h"
 #include "fast_chunk_text.h"
 #include "information_text.h"
 #include "num_end.h"

@@ -5,5 +5,4 @@
 #define KS_FAST_(name) ks_ring_##name
 #define KS_FAST(name)  KS_FAST_(name)
 #define KS_ROWS        ks_rows_ring
-#define KS_WITHOUT_LARGEST
 #include "fast_kernels.h"

@@ -19,7 +19,6 @@
 #include "mean_step_text.h"
 #include "chunk_step_text.h"
 #include "sensitivity_text.h"
-#include "sensitive_step_text.h"
 #include "fast_chunk_text.h"
 #include "num_end.h"
 
@@ -37,8 +36,9 @@ KS_DEVICE int left_of(const ks_chunk_arrays &c, const unsigned char *flags, int6
         const ks_chunk_arrays &c = args.chunks;                                                     \
         ks_tally tally = ks_tally_start();                                                          \
         ks_rows_there rows(args, 0);                                                                \
+        double told[KS_FAST_TOLD(N)];                                                               \
         THE_CHUNK;                                                                                  \
-        if (left_of(c, c.hard_absorb, chunk) && fast_absorb_f64<N, M, float>(c, rows, chunk)) {     \
+        if (left_of(c, c.hard_absorb, chunk) && fast_absorb_f64<N, M, float, 1>(c, rows, chunk, told)) { \
             const int64_t left = c.a.series.steps - chunk * c.size;                                 \
             c.hard_absorb[chunk] = 0;                                                               \
             tally.elements += left < c.size ? left : c.size;                                        \

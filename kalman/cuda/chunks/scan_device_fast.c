@@ -13,10 +13,11 @@
  * teams may have beside that. */
 enum { TEAM_SHARED = 160 * 1024, BESIDE_TEAMS = 8 * 1024 };
 
-/* Sizes of kernels that keep everything in registers, see ks_chunks_fast.cu; `largest`: those that absorb have no ring. */
-static const struct { ks_precision precision; int nx, ny, largest; } sizes[] = {
+/* Sizes of kernels that keep everything in registers, see ks_chunks_fast.cu; `sums`: those that absorb have sums in shared
+ * memory. */
+static const struct { ks_precision precision; int nx, ny, sums; } sizes[] = {
     { KS_F64, 2, 2, 0 }, { KS_F64, 4, 2, 0 }, { KS_F32, 2, 2, 0 }, { KS_F32, 4, 2, 0 },
-    { KS_F32, 4, 4, 0 }, { KS_F32, 6, 2, 0 }, { KS_F32, 6, 4, 1 }, { KS_MIXED, 2, 2, 0 },
+    { KS_F32, 4, 4, 1 }, { KS_F32, 6, 2, 0 }, { KS_F32, 6, 4, 1 }, { KS_MIXED, 2, 2, 0 },
     { KS_MIXED, 4, 2, 0 }, { KS_MIXED, 4, 4, 1 },
 };
 enum { SIZES = sizeof sizes / sizeof sizes[0] };
@@ -103,17 +104,19 @@ static ks_status find_kernels(ks_scan_device *d, const ks_smooth_plan *plan, int
 {
     static const char *const kinds[2] = { "fast", "ring" };
     const size_t size = size_for(plan);
+    const int nx = size < SIZES && sizes[size].sums ? sizes[size].nx : 0;
     const int keeps = d->chunks.smooths, meets = d->chunks.two_filter;
     const char *const suffix = suffix_of(plan), *const back = meets ? "meet" : "smooth";
     char module[24], name[48], to[16];
     ks_status status = KS_OK;
+    d->absorb_shared = (int64_t)sizeof(double) * KS_CHUNK_THREADS * KS_FAST_TOLD(nx);
     for (int i = 0; i < 3 && status == KS_OK; ++i) {
         const ks_team_shape *const shape = i < 2 ? &d->team : &d->team_back;
         const int team = shape->lanes > 0;
         const char *const kind = !team ? kinds[ring] : ring ? "team_ring" : team_kind(shape);
         const char *const filter = keeps && !team ? "keep" : "filter";
         const char *const part = i == 0 ? "absorb" : i == 1 ? filter : back;
-        if (!team && (size == SIZES || (ring && i == 0 && sizes[size].largest))) continue;
+        if (!team && size == SIZES) continue;
         to[0] = 0;
         if (!team && i == 2 && !meets) snprintf(to, sizeof to, "_%d", sizes[size].nx);
         else if (!team) snprintf(to, sizeof to, "_%d_%d", sizes[size].nx, sizes[size].ny);

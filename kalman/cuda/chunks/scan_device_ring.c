@@ -202,7 +202,9 @@ void ks_chunks_ring(const ks_scan_device *d, ks_pass pass, int blocks, ks_ring *
 {
     const ks_gpu_attributes *gpu = &d->gpu->attributes;
     const ks_team_shape *const team = pass == KS_PASS_BACK ? &d->team_back : &d->team;
-    const int64_t chunks = d->chunks.chunks - d->chunks.begin, own = (int64_t)ks_team_shared(team);
+    const int64_t chunks = d->chunks.chunks - d->chunks.begin;
+    const int64_t sums = pass == KS_PASS_ABSORB && !team->lanes ? d->absorb_shared : 0;
+    const int64_t own = (int64_t)ks_team_shared(team) + sums;
     /* A slot for each chunk of a block, and what the launch has blocks for. */
     const int slots = team->lanes ? team->teams : KS_CHUNK_THREADS, barriers = team->lanes ? slots : 0;
     const int64_t wanted = (chunks + slots - 1) / slots;

@@ -170,8 +170,8 @@ KS_DEVICE bool KS_T(team_conditioned)(int n, const KS_NUM *P, KS_NUM *W)
     return KS_T(ks_ldl)(n, 1 / KS_GROWTH, W, W + n * n);
 }
 
-/** The aggregate of a chunk. False: it is left to the other kernel. */
-template <class Rows>
+/** The aggregate of a chunk, of rows of the number `Row`. False: it is left to the other kernel. */
+template <class Row = KS_NUM, class Rows>
 KS_DEVICE bool KS_T(team_absorb)(const ks_chunk_arrays &c, Rows &from, int64_t chunk, char *memory)
 {
     const ks_series &s = c.a.series;
@@ -184,7 +184,7 @@ KS_DEVICE bool KS_T(team_absorb)(const ks_chunk_arrays &c, Rows &from, int64_t c
     KS_NUM *const b = KS_T(team_take)(&room.means, n), *const eta = KS_T(team_take)(&room.means, n);
     KS_GAIN *const C = KS_T(team_take)(&room.covs, n * n);
     const KS_T(ks_chunk_work) work = KS_T(team_carve_step)(n, m, &room);
-    const KS_NUM *const m0 = static_cast<const KS_NUM *>(s.m0), *const P0 = static_cast<const KS_NUM *>(s.P0);
+    const Row *const m0 = static_cast<const Row *>(s.m0), *const P0 = static_cast<const Row *>(s.P0);
     bool good = true;
     ks_team_sync();
     /* Nothing depends on what is before the prior. */
@@ -194,14 +194,14 @@ KS_DEVICE bool KS_T(team_absorb)(const ks_chunk_arrays &c, Rows &from, int64_t c
         J[i] = KS_LIT(0);
     }
     KS_TEAM_EACH(i, n) {
-        b[i] = chunk > 0 ? KS_LIT(0) : m0[i];
+        b[i] = chunk > 0 ? KS_LIT(0) : (KS_NUM)m0[i];
         eta[i] = KS_LIT(0);
     }
     from.begin(first, end - first);
     for (int64_t k = first; k < end && good; ++k) {
         from.turn(k - first);
-        KS_T(team_transition)(s, k, from, r);
-        good = KS_T(team_observation)(s, k, from, r) &&
+        KS_T(team_transition)<Row>(s, k, from, r);
+        good = KS_T(team_observation)<Row>(s, k, from, r) &&
                KS_T(ks_sensitive_step)(n, m, &r.of, KS_T(team_times)(m, r, work), A, b, C, eta, J, &work, room.means);
     }
     good = good && KS_T(team_finite)(n, b, C);

@@ -53,7 +53,7 @@ KS_DEVICE void report(const ks_tally &tally, const ks_team_args &args)
 }
 
 #define FIRST_CHUNK (args.chunks.begin + ks_team_number())
-#define ABSORB(suffix)                                                                              \
+#define ABSORB(suffix, text, number)                                                                \
     KS_KERNEL_BOUNDS(KS_TEAM(absorb_##suffix), ks_team_args, KS_MOST_TEAM, 1)                       \
     {                                                                                               \
         KS_DYNAMIC_SHARED(char, shared);                                                            \
@@ -61,7 +61,7 @@ KS_DEVICE void report(const ks_tally &tally, const ks_team_args &args)
         ks_tally tally = ks_tally_start();                                                          \
         KS_ROWS rows(args, shared, 0);                                                              \
         for (int64_t c = FIRST_CHUNK; c < args.chunks.chunks; c += ks_team_count()) {               \
-            const bool done = team_absorb_team_##suffix(args.chunks, rows, c, room);                \
+            const bool done = team_absorb_team_##text<number>(args.chunks, rows, c, room);          \
             rows.end();                                                                             \
             if (ks_team_lane() == 0) args.chunks.hard_absorb[c] = done ? 0 : KS_HARD;               \
             if (done) tally.elements += steps_of(args.chunks, c);                                   \
@@ -107,10 +107,12 @@ KS_DEVICE void report(const ks_tally &tally, const ks_team_args &args)
         report(tally, args);                                                                        \
     }
 #define SMOOTH(suffix) BACK(smooth_##suffix, team_smooth_team_##suffix, ordinary)
-#define KERNELS(suffix)                                                                             \
-    ABSORB(suffix)                                                                                  \
+#define RERUNS(suffix)                                                                              \
     FILTER(suffix)                                                                                  \
     SMOOTH(suffix)
-KERNELS(f64)
-KERNELS(f32)
-KERNELS(mixed)
+ABSORB(f64, f64, double)
+ABSORB(f32, mixed, float) /* as those of threads, see fast_kernels.h */
+ABSORB(mixed, mixed, double)
+RERUNS(f64)
+RERUNS(f32)
+RERUNS(mixed)
