@@ -131,6 +131,30 @@ KS_DEVICE chunk_range range_of(const ks_chunk_arrays &c, int64_t chunk)
 
 KS_DEVICE bool is_to_be_absorbed(const ks_chunk_arrays &c, int64_t chunk) { return c.hard_absorb[chunk] != 0; }
 
+// The first chunk, which depends on nothing before the prior: its steps one by one. Where the prior is vague, joining elements
+// with it would multiply round-off by what it is larger than what is left.
+KS_DEVICE void absorb_first(const ks_chunk_arrays &c, ks_chunk_worker &m, double *dst)
+{
+    const ks_scan_arrays *a = &c.a;
+    const int nx = a->series.nx;
+    const chunk_range range = range_of(c, 0);
+    ks_state state = ks_own_state(&m.w);
+    ks_tally tally = ks_tally_start();
+    ks_forward_sinks nowhere;
+    memset(&nowhere, 0, sizeof nowhere);
+    table_start_f64(ks_wide_series(a, &m.w, 0), &state, m.w.scratch);
+    for (int64_t k = range.first; k < range.end; ++k)
+        if (table_filter_f64(ks_wide_series(a, &m.w, k), k, k + 1, &state, &nowhere, m.w.scratch, &tally)) {
+            tally.elements = m.w.tally.elements;
+            m.w.tally = tally;
+            return;
+        }
+    table_square_f64(nx, &state, m.w.scratch);
+    memset(dst, 0, (size_t)ks_filter_element_size(nx) * sizeof(double));
+    ks_copy_f64(nx, static_cast<const double *>(state.x), dst + nx * nx);
+    ks_pack_f64(nx, static_cast<const double *>(state.C), dst + nx * nx + nx);
+}
+
 KS_DEVICE void absorb(const ks_chunk_arrays &c, ks_chunk_worker &m, int64_t chunk)
 {
     const ks_scan_arrays *a = &c.a;
@@ -139,9 +163,10 @@ KS_DEVICE void absorb(const ks_chunk_arrays &c, ks_chunk_worker &m, int64_t chun
     double *const dst = static_cast<double *>(a->elements) + chunk * ks_filter_element_size(nx);
     for (int64_t k = range.first; k < range.end; ++k) {
         if (ks_make_filter_element(a, &m.w, k, k == range.first ? dst : m.element)) return;
-        if (k > range.first)
+        if (k > range.first && chunk > 0)
             ks_filter_combine_f64(nx, dst, dst, m.element, static_cast<double *>(m.w.scratch));
     }
+    if (chunk == 0) absorb_first(c, m, dst);
 }
 
 // An estimate in double to the plan's precision: as a square root, so that narrowing it loses nothing
