@@ -13,17 +13,20 @@
 typedef struct asking {
     ks_scan_worker worker;
     ks_wide_rows wide;
-    ks_estimates state[2], predicted[2], filtered[2];
+    ks_followed filter[2];
     double *sd;
 } asking;
 
-static ks_estimates carve_estimate(ks_carver *carver, const ks_smooth_plan *plan)
+static ks_followed carve_filter(ks_carver *carver, const ks_smooth_plan *plan)
 {
     const size_t n = (size_t)plan->nx;
-    ks_estimates e;
-    e.mean = ks_carve(carver, n, sizeof(double));
-    e.cov = ks_carve(carver, n * n, sizeof(double));
-    return e;
+    const ks_state state = { ks_carve(carver, n, sizeof(double)), ks_carve(carver, n * n, sizeof(double)), KS_FORM_ORDINARY,
+                             KS_NOT_STEADY };
+    ks_followed f = { state, NULL, NULL, NULL };
+    f.predicted_mean = ks_carve(carver, n, sizeof(double));
+    f.predicted_cov = ks_carve(carver, n * n, sizeof(double));
+    f.cov = ks_carve(carver, n * n, sizeof(double));
+    return f;
 }
 
 static void carve(ks_carver *carver, const ks_smooth_plan *plan, asking *q)
@@ -31,11 +34,7 @@ static void carve(ks_carver *carver, const ks_smooth_plan *plan, asking *q)
     memset(q, 0, sizeof *q);
     ks_carve_worker(carver, plan, &q->worker);
     ks_carve_wide_rows(carver, plan, &q->wide);
-    for (int i = 0; i < 2; ++i) {
-        q->state[i] = carve_estimate(carver, plan);
-        q->predicted[i] = carve_estimate(carver, plan);
-        q->filtered[i] = carve_estimate(carver, plan);
-    }
+    for (int i = 0; i < 2; ++i) q->filter[i] = carve_filter(carver, plan);
     q->sd = ks_carve(carver, (size_t)plan->nx, sizeof(double));
 }
 
@@ -63,36 +62,6 @@ void ks_chunk_look(ks_scan_method *m, ks_scan_worker *w, int64_t c, const ks_sta
     if (ks_chunk_differs(m, w, end, w->results.mean, w->results.cov)) atomic_store(&m->doubtful, 1);
 }
 
-/** Step k of filter i, with what it predicts and comes to. Returns its term of the log-likelihood, no number where the
- *  step cannot be taken. */
-static double step(const ks_scan_method *m, asking *q, int i, const ks_series *s, int64_t k, ks_state *state)
-{
-    const ks_kernels *in_double = m->plan->aggregates;
-    const size_t n = (size_t)m->plan->nx;
-    ks_tally tally = ks_tally_start();
-    ks_forward_sinks to = { 0 };
-    double term = 0;
-    to.predicted_mean.base = q->predicted[i].mean;
-    to.predicted_cov.base = q->predicted[i].cov;
-    to.loglik_terms.base = (char *)&term;
-    if (in_double->filter(s, k, k + 1, state, &to, q->worker.scratch, &tally)) return (double)NAN;
-    memcpy(q->filtered[i].mean, state->x, n * sizeof(double));
-    memcpy(q->filtered[i].cov, state->C, n * n * sizeof(double));
-    ks_state square = { q->filtered[i].mean, q->filtered[i].cov, state->form, KS_NOT_STEADY };
-    in_double->square(m->plan->nx, &square, q->worker.scratch);
-    return term;
-}
-
-/** By how much the second filter differs from the first, which is in `form`, in standard deviations or shares. */
-static double differs(const ks_scan_method *m, asking *q, ks_form form, double term, double other)
-{
-    ks_filtered_step_of of[2];
-    for (int i = 0; i < 2; ++i)
-        of[i] = (ks_filtered_step_of){ q->predicted[i].mean, q->filtered[i].mean, q->filtered[i].cov,
-                                       q->predicted[i].cov, i ? other : term };
-    return ks_filters_differ(m->plan->nx, form == KS_FORM_ARRAY, &of[0], &of[1], q->sd);
-}
-
 int ks_chunks_filter_rounding(ks_scan_method *m)
 {
     const ks_kernels *in_double = m->plan->aggregates;
@@ -100,23 +69,23 @@ int ks_chunks_filter_rounding(ks_scan_method *m)
     ks_carver carver = ks_carver_at(m->asking);
     asking q;
     carve(&carver, m->plan, &q);
-    ks_state whole = { q.state[0].mean, q.state[0].cov, KS_FORM_ORDINARY, KS_NOT_STEADY };
-    ks_state chunk = { q.state[1].mean, q.state[1].cov, KS_FORM_ORDINARY, KS_NOT_STEADY };
+    ks_state *whole = &q.filter[0].state, *chunk = &q.filter[1].state;
     int rc = 0;
-    in_double->start(ks_wide_series(&m->a, &q.worker, 0), &whole, q.worker.scratch);
+    in_double->start(ks_wide_series(&m->a, &q.worker, 0), whole, q.worker.scratch);
     for (int64_t k = 0, end; k < m->plan->T && !rc; k = end) {
         end = m->plan->T - k < KS_BLOCK ? m->plan->T : k + KS_BLOCK;
         end = end - k < q.wide.steps ? end : k + q.wide.steps;
         const ks_series *s = ks_widen_steps(m, &q.worker, &q.wide, k, end, 1);
         for (int64_t i = k; i < end && !rc; ++i) {
-            const double term = step(m, &q, 0, s, i, &whole);
+            const ks_filtered_step_of a = ks_follow_step(&q.worker, s, i, &q.filter[0]);
             if (i < m->chunk_size) continue;
             if (i % m->chunk_size == 0) {
-                border(m, i / m->chunk_size - 1, chunk.x, chunk.C);
-                chunk.form = KS_FORM_ORDINARY;
-                in_double->root(m->plan->nx, &chunk, q.worker.scratch);
+                border(m, i / m->chunk_size - 1, chunk->x, chunk->C);
+                chunk->form = KS_FORM_ORDINARY;
+                in_double->root(m->plan->nx, chunk, q.worker.scratch);
             }
-            const double other = step(m, &q, 1, s, i, &chunk), value = differs(m, &q, whole.form, term, other);
+            const ks_filtered_step_of b = ks_follow_step(&q.worker, s, i, &q.filter[1]);
+            const double value = ks_filters_differ(m->plan->nx, whole->form == KS_FORM_ARRAY, &a, &b, q.sd);
             if (!(value <= most)) rc = ks_scan_refuse(m, i, value);
         }
         if (!rc && ks_scan_progress(m, 0)) rc = -1;

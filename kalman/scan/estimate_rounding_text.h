@@ -47,6 +47,27 @@ KS_HD double ks_random_sign(uint64_t number)
 /** A standard deviation from a variance that may be round-off. */
 KS_HD double ks_deviation(double variance) { return variance > 0 ? sqrt(variance) : 0; }
 
+/** Round-off of random signs into an estimate, in its place or elsewhere: `of_mean` of each entry of x, unless x is NULL, and
+ *  `of_cov` of standard deviations into C, a covariance or where `root` its square root. Signs begin behind number `sign`;
+ *  the last one is returned. size: n numbers. */
+KS_HD uint64_t ks_round_estimate(int n, int root, double of_mean, const double *x, double *to_x, double of_cov,
+                                 const double *C, double *to_C, double *size, uint64_t sign)
+{
+    for (int i = 0; i < n; ++i) {
+        double variance = root ? 0 : C[i * n + i];
+        for (int j = 0; root && j < n; ++j) variance += C[i * n + j] * C[i * n + j];
+        size[i] = ks_deviation(variance);
+    }
+    for (int i = 0; i < n; ++i) {
+        if (x) to_x[i] = x[i] + ks_random_sign(++sign) * of_mean * fabs(x[i]);
+        for (int j = 0; j < (root ? n : i + 1); ++j) {
+            to_C[i * n + j] = C[i * n + j] + ks_random_sign(++sign) * of_cov * (size[i] * (root ? 1 : size[j]));
+            if (!root) to_C[j * n + i] = to_C[i * n + j];
+        }
+    }
+    return sign;
+}
+
 /** The size of the terms of F x + u, entry i. */
 KS_HD double ks_prediction_size(int n, const double *F, const double *u, const double *x, int i)
 {

@@ -46,23 +46,41 @@ KS_HD void ks_rounded_filter_step(const ks_scan_arrays *a, ks_scan_worker *w, in
     (void)ks_round_packed(n, ks_unit_roundoff(0), J, sign);
 }
 
+/** A filter in hand: its estimate, and what the last step has predicted and come to, that as a covariance, which may be where
+ *  the estimate's is. */
+typedef struct ks_followed {
+    ks_state state;
+    double *predicted_mean, *predicted_cov, *cov;
+} ks_followed;
+
+/** Step k of a filter, which w has the scratch for. Of a step that cannot be taken the term is no number. */
+KS_HD ks_filtered_step_of ks_follow_step(ks_scan_worker *w, const ks_series *s, int64_t k, ks_followed *f)
+{
+    const size_t n = (size_t)s->nx;
+    ks_tally tally = ks_tally_start();
+    ks_forward_sinks to;
+    double term = 0;
+    memset(&to, 0, sizeof to);
+    to.predicted_mean.base = (char *)f->predicted_mean;
+    to.predicted_cov.base = (char *)f->predicted_cov;
+    to.loglik_terms.base = (char *)&term;
+    if (KS_IN_DOUBLE(w, filter)(s, k, k + 1, &f->state, &to, w->scratch, &tally)) term = (double)NAN;
+    if (f->cov != (double *)f->state.C) memcpy(f->cov, f->state.C, n * n * sizeof(double));
+    ks_state square = { f->state.x, f->cov, f->state.form, KS_NOT_STEADY };
+    KS_IN_DOUBLE(w, square)(s->nx, &square, w->scratch);
+    const ks_filtered_step_of step = { f->predicted_mean, (const double *)f->state.x, f->cov, f->predicted_cov, term };
+    return step;
+}
+
 /** Step k of a filter from the estimate in w->state, into the same place: the prediction to w->outputs. Returns the term
  *  of the log-likelihood, no number where the step cannot be taken. */
 KS_HD double ks_term_from(const ks_scan_arrays *a, ks_scan_worker *w, int64_t k)
 {
     const ks_series *s = ks_wide_series(a, w, k);
-    ks_state state = ks_own_state(w);
-    ks_tally tally = ks_tally_start();
-    ks_forward_sinks to;
-    double term = 0;
-    memset(&to, 0, sizeof to);
-    to.predicted_mean.base = (char *)w->outputs[KS_STEP_PREDICTED_MEAN];
-    to.predicted_cov.base = (char *)w->outputs[KS_STEP_PREDICTED_COV];
-    to.loglik_terms.base = (char *)&term;
-    if (k == 0) KS_IN_DOUBLE(w, start)(s, &state, w->scratch);
-    if (KS_IN_DOUBLE(w, filter)(s, k, k + 1, &state, &to, w->scratch, &tally)) return (double)NAN;
-    KS_IN_DOUBLE(w, square)(s->nx, &state, w->scratch);
-    return term;
+    ks_followed own = { ks_own_state(w), w->outputs[KS_STEP_PREDICTED_MEAN], w->outputs[KS_STEP_PREDICTED_COV],
+                        (double *)w->state.cov };
+    if (k == 0) KS_IN_DOUBLE(w, start)(s, &own.state, w->scratch);
+    return ks_follow_step(w, s, k, &own).term;
 }
 
 /** Where the array form takes pivots of the covariance P for round-off, and so for zeros, whatever they should have
@@ -134,14 +152,8 @@ KS_HD double ks_two_filter_moves(const ks_scan_arrays *a, ks_scan_worker *w, int
     const ks_sink filtered_mean = { (char *)w->state.mean, 0, k }, filtered_cov = { (char *)w->state.cov, 0, k };
     const double *x = (const double *)a->filtered.mean + k * n, *P = (const double *)a->filtered.cov + k * n * n;
     double *own_x = (double *)w->state.mean, *own_P = (double *)w->state.cov;
-    uint64_t sign = (uint64_t)(k * (n + n * n));
-    for (int i = 0; i < n; ++i) {
-        own_x[i] = x[i] + ks_random_sign(++sign) * ks_unit_roundoff(0) * fabs(x[i]);
-        for (int j = 0; j <= i; ++j)
-            own_P[i * n + j] = own_P[j * n + i] =
-                P[i * n + j] + ks_random_sign(++sign) * ks_unit_roundoff(0) * ks_deviation(P[i * n + i]) *
-                                   ks_deviation(P[j * n + j]);
-    }
+    (void)ks_round_estimate(n, 0, ks_unit_roundoff(0), x, own_x, ks_unit_roundoff(0), P, own_P,
+                            w->outputs[KS_STEP_PREDICTED_MEAN], (uint64_t)(k * (n + n * n)));
     KS_IN_DOUBLE(w, two_filter)(ks_wide_series(a, w, k), k, k + 1, filtered_mean, filtered_cov, suffix, mean, cov,
                                 w->scratch);
     return ks_estimate_moves(n, (const double *)a->smoothed.mean + k * n, (const double *)a->smoothed.cov + k * n * n, P,

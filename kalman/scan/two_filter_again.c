@@ -67,20 +67,6 @@ static double norm(int n, const double *row)
 /** One round-off of `size`. */
 static double round_off(going_back *g, double size) { return ks_random_sign(++g->sign) * ks_unit_roundoff(0) * size; }
 
-/** The filtered covariance of a step, or its root, with round-off. */
-static void round_kept(going_back *g, int n)
-{
-    const double *C = g->kept.cov;
-    for (int i = 0; i < n; ++i)
-        g->size[i] = g->form == KS_FORM_ARRAY ? norm(n, C + i * n) : ks_deviation(C[i * n + i]);
-    for (int i = 0; i < n; ++i)
-        for (int j = 0; j < (g->form == KS_FORM_ARRAY ? n : i + 1); ++j) {
-            const double size = g->size[i] * (g->form == KS_FORM_ARRAY ? 1 : g->size[j]);
-            g->rounded[i * n + j] = C[i * n + j] + round_off(g, size);
-            if (g->form != KS_FORM_ARRAY) g->rounded[j * n + i] = g->rounded[i * n + j];
-        }
-}
-
 /** Data of step k are about its filtered mean, which the step's own element has another of: by a round-off. */
 static void round_mean(going_back *g, const ks_series *s, int64_t k)
 {
@@ -140,7 +126,8 @@ static int both_back(ks_scan_method *m, going_back *g, int64_t k)
         state[i] = (ks_state){ g->state[i].mean, g->state[i].cov, KS_FORM_ORDINARY, KS_NOT_STEADY };
     g->form = (unsigned char)widen_kept(m, k, g->kept);
     if (k > 0) at.form = widen_kept(m, k - 1, g->before);
-    round_kept(g, n);
+    g->sign = ks_round_estimate(n, g->form == KS_FORM_ARRAY, 0, NULL, NULL, ks_unit_roundoff(0), g->kept.cov, g->rounded,
+                                g->size, g->sign);
     if (step_back(m, g, ROUNDED, s, k, NULL, &state[ROUNDED])) return -1;
     if (k > 0) {
         round_mean(g, s, k);

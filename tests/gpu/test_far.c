@@ -1,6 +1,6 @@
 /* test_far.c -- single precision in chunks on a device beside the sequential filter and smoother in single precision,
- * where what is left when an aggregate meets the estimate before it is a small difference of large numbers: states that wander far from
- * zero, and states of which the prior knows nothing. */
+ * where what is left when an aggregate meets the estimate before it is a small difference of large numbers: states that
+ * wander far from zero, and states of which the prior knows nothing. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,8 +12,10 @@
 #include "run_case.h"
 #include "session.h"
 
-enum { OUTPUTS = KS_OUT_LOGLIK | KS_OUT_FILTERED_MEAN | KS_OUT_FILTERED_COV | KS_OUT_SMOOTHED_MEAN | KS_OUT_SMOOTHED_COV |
-                 KS_OUT_LAG_ONE_COV };
+enum {
+    FILTERED = KS_OUT_FILTERED_MEAN | KS_OUT_FILTERED_COV,
+    OUTPUTS = KS_OUT_LOGLIK | FILTERED | KS_OUT_SMOOTHED_MEAN | KS_OUT_SMOOTHED_COV | KS_OUT_LAG_ONE_COV
+};
 
 /** States that noise of variance q moves each by itself, from about `from` or minus that. */
 static golden *wanderers(uint64_t seed, int nx, int ny, double q, double from)
@@ -79,7 +81,6 @@ static golden *season(uint64_t seed)
     return g;
 }
 
-enum { FILTERED = KS_OUT_FILTERED_MEAN | KS_OUT_FILTERED_COV };
 static const method_case chunked_filter = { KS_JOB_FILTER, KS_METHOD_SCAN, KS_SCAN_CHUNKED, 1, 0 };
 static const method_case chunked[] = { { KS_JOB_SMOOTH, KS_METHOD_SCAN_RTS, KS_SCAN_CHUNKED, 1, 0 },
                                        { KS_JOB_SMOOTH, KS_METHOD_SCAN_TWO_FILTER, KS_SCAN_CHUNKED, 1, 0 } };
@@ -104,7 +105,7 @@ static double error_of(golden_buffers *b, golden_buffers *exact, unsigned output
     return error;
 }
 
-/** By threads with all that they sum up in double, by those of five states and more, of which what is told of the states
+/** By threads with all that they sum up in double, by those of five and six states, of which what is told of the states
  *  before a chunk is, and by teams. */
 static void states_far_from_zero(void **state)
 {

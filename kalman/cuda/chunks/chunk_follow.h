@@ -6,12 +6,6 @@
  * to, with as much round-off in that as covariances have, of random signs. Where they differ digits are lost. In
  * single precision the chunk before has come to what its own round-off has made of it, and both begin from the same. */
 
-// A filter in hand: its estimate, and what the last step has predicted and come to.
-struct followed {
-    ks_state state;
-    double *predicted_mean, *predicted_cov, *cov;
-};
-
 // What stands before a chunk, with round-off, as a root in `to`, the worker's own state.
 KS_DEVICE void begin_disturbed(const ks_chunk_arrays &c, ks_chunk_worker &m, int64_t chunk, ks_state *to)
 {
@@ -20,36 +14,10 @@ KS_DEVICE void begin_disturbed(const ks_chunk_arrays &c, ks_chunk_worker &m, int
     const double *const from = c.a.single_cov ? c.before + chunk * all : c.end + (chunk - 1) * all;
     const double *const cov = from + n, unit = ks_unit_roundoff(0);
     double *const x = static_cast<double *>(to->x), *const P = static_cast<double *>(m.w.results.cov);
-    uint64_t sign = (uint64_t)(chunk * all);
-    for (int i = 0; i < n; ++i)
-        for (int j = 0; j <= i; ++j) {
-            const double size = ks_deviation(cov[i * n + i]) * ks_deviation(cov[j * n + j]);
-            P[i * n + j] = P[j * n + i] = cov[i * n + j] + ks_random_sign(++sign) * unit * size;
-        }
+    (void)ks_round_estimate(n, 0, unit, from, x, unit, cov, P, m.w.outputs[KS_STEP_PREDICTED_MEAN], (uint64_t)(chunk * all));
     ks_restore_dropped(&m.w, n, P);
-    for (int i = 0; i < n; ++i) x[i] = from[i] + ks_random_sign(++sign) * unit * fabs(from[i]);
     ks_copy_f64(n * n, P, static_cast<double *>(to->C));
     table_root_f64(n, to, m.w.scratch);
-}
-
-// Step k of one of the filters; no number for its term where it cannot be taken.
-KS_DEVICE ks_filtered_step_of follow_step(const ks_series *s, int64_t k, followed *f, void *scratch)
-{
-    const int n = s->nx;
-    ks_tally tally = ks_tally_start();
-    ks_forward_sinks to;
-    double term = 0;
-    memset(&to, 0, sizeof to);
-    to.predicted_mean.base = reinterpret_cast<char *>(f->predicted_mean);
-    to.predicted_cov.base = reinterpret_cast<char *>(f->predicted_cov);
-    to.loglik_terms.base = reinterpret_cast<char *>(&term);
-    if (table_filter_f64(s, k, k + 1, &f->state, &to, scratch, &tally)) term = (double)NAN;
-    ks_copy_f64(n * n, static_cast<const double *>(f->state.C), f->cov);
-    ks_state square = {f->state.x, f->cov, f->state.form, KS_NOT_STEADY};
-    table_square_f64(n, &square, scratch);
-    const double *const x = static_cast<const double *>(f->state.x);
-    const ks_filtered_step_of step = {f->predicted_mean, x, f->cov, f->predicted_cov, term};
-    return step;
 }
 
 // A chunk, but the first, that begins from a covariance that has lost digits.
@@ -62,17 +30,17 @@ KS_DEVICE void judge_begin(const ks_chunk_arrays &c, ks_chunk_worker &m, int64_t
     double *const cov = m.element, *const predicted = cov + nn, *const sd = predicted + n;
     if (!ks_covariance_is_sharp(n, before + n, ks_begin_least_left(&c.a), m.element)) return;
     const ks_state own = {m.w.results.mean, m.w.results.cov, KS_FORM_ORDINARY, KS_NOT_STEADY};
-    followed disturbed = {ks_own_state(&m.w), m.w.outputs[KS_STEP_PREDICTED_MEAN], m.w.outputs[KS_STEP_PREDICTED_COV],
-                          m.w.outputs[KS_STEP_LAG_ONE_COV]};
-    followed chunks = {own, predicted, sd + n, cov};
+    ks_followed disturbed = {ks_own_state(&m.w), m.w.outputs[KS_STEP_PREDICTED_MEAN], m.w.outputs[KS_STEP_PREDICTED_COV],
+                             m.w.outputs[KS_STEP_LAG_ONE_COV]};
+    ks_followed chunks = {own, predicted, sd + n, cov};
     begin_disturbed(c, m, chunk, &disturbed.state);
     ks_copy_f64(n, before, static_cast<double *>(own.x));
     ks_copy_f64(nn, before + n, static_cast<double *>(own.C));
     table_root_f64(n, &chunks.state, m.w.scratch);
     for (int64_t k = range.first; k < range.end && m.w.tally.bad_step < 0; ++k) {
         const ks_series *const s = ks_wide_series(&c.a, &m.w, k);
-        const ks_filtered_step_of a = follow_step(s, k, &chunks, m.w.scratch);
-        const ks_filtered_step_of b = follow_step(s, k, &disturbed, m.w.scratch);
+        const ks_filtered_step_of a = ks_follow_step(&m.w, s, k, &chunks);
+        const ks_filtered_step_of b = ks_follow_step(&m.w, s, k, &disturbed);
         const int root = chunks.state.form == KS_FORM_ARRAY;
         ks_tell_moves(&m.w, k, ks_filters_differ(n, root, &a, &b, sd), most);
     }

@@ -259,24 +259,15 @@ KS_DEVICE void find_behind(const ks_chunk_arrays &c, int64_t chunk, bool last, c
     ks_centre_f64(nx, x, behind + nx, behind);
 }
 
-// What the filter has kept of step k, with round-off of random signs where that is asked for.
-KS_DEVICE ks_state kept_for_meeting(const ks_chunk_arrays &c, int64_t k, bool rounded, double *x, double *C)
+// What the filter has kept of step k, with round-off where that is asked for. size: n numbers.
+KS_DEVICE ks_state kept_for_meeting(const ks_chunk_arrays &c, int64_t k, bool rounded, double *x, double *C, double *size)
 {
     const int n = c.a.series.nx;
-    const double unit = ks_unit_roundoff(c.a.single_cov);
+    const double of_mean = ks_unit_roundoff(c.a.single), of_cov = ks_unit_roundoff(c.a.single_cov);
     const ks_state state = kept_in_double(c, k, x, C);
-    uint64_t sign = (uint64_t)(k * n * (n + 1));
-    for (int i = 0; rounded && i < n; ++i) {
-        double own = C[i * n + i];
-        for (int j = 0; state.form == KS_FORM_ARRAY && j < n; ++j) own = (j ? own : 0) + C[i * n + j] * C[i * n + j];
-        const double sd = ks_deviation(own);
-        x[i] += ks_random_sign(++sign) * ks_unit_roundoff(c.a.single) * fabs(x[i]);
-        for (int j = 0; j < (state.form == KS_FORM_ARRAY ? n : i + 1); ++j) {
-            const double size = state.form == KS_FORM_ARRAY ? 1 : ks_deviation(C[j * n + j]);
-            C[i * n + j] += ks_random_sign(++sign) * unit * sd * size;
-            if (state.form == KS_FORM_ORDINARY) C[j * n + i] = C[i * n + j];
-        }
-    }
+    if (rounded)
+        (void)ks_round_estimate(n, state.form == KS_FORM_ARRAY, of_mean, x, x, of_cov, C, C, size,
+                                (uint64_t)(k * n * (n + 1)));
     return state;
 }
 
@@ -299,14 +290,15 @@ KS_DEVICE_COLD void meet_chunk(const ks_chunk_arrays &c, ks_chunk_worker &m, int
     const ks_sink none = {NULL, 0, 0};
     double *const mean = static_cast<double *>(m.w.results.mean), *const cov = static_cast<double *>(m.w.results.cov);
     double *const behind = m.element, *const before_x = behind + nx + nx * (nx + 1) / 2;
+    double *const before_C = before_x + nx, *const size = before_C + nx * nx;
     double *const x = static_cast<double *>(m.w.state.mean), *const C = static_cast<double *>(m.w.state.cov);
-    ks_state own = kept_for_meeting(c, range.end - 1, rounded, x, C);
+    ks_state own = kept_for_meeting(c, range.end - 1, rounded, x, C, size);
     find_behind(c, chunk, range.end == a->series.steps, x, behind);
     for (int64_t k = range.end - 1; k >= range.first; --k) {
         const bool leads = k > range.first;
         ks_state before = own, state = {mean, cov, KS_FORM_ORDINARY, KS_NOT_STEADY};
         if (rounded) round_behind(nx, k, behind);
-        if (leads) before = kept_for_meeting(c, k - 1, rounded, before_x, before_x + nx);
+        if (leads) before = kept_for_meeting(c, k - 1, rounded, before_x, before_C, size);
         unsigned char form = static_cast<unsigned char>(own.form);
         ks_forward_sinks kept;
         memset(&kept, 0, sizeof kept);
@@ -322,7 +314,7 @@ KS_DEVICE_COLD void meet_chunk(const ks_chunk_arrays &c, ks_chunk_worker &m, int
                                       &kept, &to, m.w.scratch, &m.w.tally))
             return;
         if (rounded) {
-            if (leads) own = kept_for_meeting(c, k - 1, rounded, x, C);
+            if (leads) own = kept_for_meeting(c, k - 1, rounded, x, C, size);
             continue;
         }
         // As if estimates of all steps were kept.
