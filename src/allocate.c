@@ -6,7 +6,7 @@ static void *c_allocate(void *user, size_t alignment, size_t bytes)
 {
     (void)user;
     if (bytes > PTRDIFF_MAX - KS_ALIGNMENT) return NULL;
-    /* C11 asks for a multiple of the alignment. */
+    /* C11 requires a size that is a multiple of the alignment. */
     const size_t rounded = (bytes + KS_ALIGNMENT - 1) / KS_ALIGNMENT * KS_ALIGNMENT;
     return aligned_alloc(alignment, rounded ? rounded : KS_ALIGNMENT);
 }

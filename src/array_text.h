@@ -1,22 +1,28 @@
-/* array_text.h -- orthogonal triangularisation for square-root (array) forms; see num_f64.h.
+/* array_text.h -- orthogonal triangularization for square-root (array) forms; see num_f64.h.
  *
- * A covariance P is carried as any S with P = S Sᵀ, and sums of covariances are made by putting
- * square roots side by side and rotating from the right: [A B] Theta = [L 0] gives L Lᵀ = A Aᵀ +
- * B Bᵀ without ever forming it. A reflection from the right touches each row on its own, so every
- * row keeps an error relative to its own norm: rows of very different scale do no harm.
- * For numbers that compare to a truth value; packs of series take this form one by one. */
+ * A covariance P is represented by any S with P = S Sᵀ. To add covariances, place their square roots side by side and
+ * multiply by an orthogonal Theta from the right: [A B] Theta = [L 0] gives L Lᵀ = A Aᵀ + B Bᵀ without forming the sum.
+ * A reflection from the right acts on each row separately, so the error of each row is relative to its own norm. Rows
+ * may therefore differ widely in scale.
+ *
+ * These functions need numbers whose comparison is a truth value. Packs of series go through the array form one series
+ * at a time. */
 
 #include "lq_rows.h"
 
-/** Square root S (n, n) with S Sᵀ = A for a positive semidefinite A, by pivoting on the largest
- *  remaining share of a diagonal entry, or of `bound` (n) where that is given and larger: numbers that cancelled when
- *  the entry was made. What is left when only round-off remains is dropped. The
- *  rank is returned; columns beyond it are zero. W holds n * n + n numbers, the last n of them, on return, from 1 on at
- *  which column a row was the pivot, 0 where it never was; its entries of later columns are zero. */
+/** Compute a square root S (n, n) of a positive semidefinite A: S Sᵀ = A.
+ *
+ *  The pivot is the diagonal entry with the largest share left: what remains of it, divided by the entry of A. If
+ *  `bound` (n) is given and larger than the entry, it is the divisor: the size of the numbers that cancelled when the
+ *  entry was computed. The factorization stops when every share left is round-off (4 n KS_EPS). Returns the rank;
+ *  columns of S beyond it are zero.
+ *
+ *  W: n * n + n numbers. On return, the last n say for each row the column, counted from 1, at which the row was the
+ *  pivot, or 0 if it never was. A pivot row has zeros in all later columns. */
 KS_HD_SAME int KS_T(ks_pivoted_factor_of)(int n, const KS_NUM *A, const KS_NUM *bound, KS_NUM *S, KS_NUM *W)
 {
-    KS_NUM *R = W;            /* what remains of A */
-    KS_NUM *used = W + n * n; /* above 0 for rows that have been pivots */
+    KS_NUM *R = W;
+    KS_NUM *used = W + n * n; /* above 0: the row has been a pivot */
     int rank = 0;
     for (int i = 0; i < n * n; ++i) {
         R[i] = A[i];
@@ -38,7 +44,7 @@ KS_HD_SAME int KS_T(ks_pivoted_factor_of)(int n, const KS_NUM *A, const KS_NUM *
         if (p < 0) break;
         used[p] = KS_LIT(c + 1);
         const KS_NUM root = KS_SQRT(R[p * n + p]);
-        KS_NUM *column = R + p * n; /* nothing that belongs to a row that has been a pivot is read again */
+        KS_NUM *column = R + p * n; /* row p of R is free: rows that have been pivots are not read again */
         for (int i = 0; i < n; ++i) {
             const KS_NUM entry = (i > p ? R[i * n + p] : R[p * n + i]) / root;
             column[i] = KS_GT(used[i], KS_LIT(0)) ? KS_LIT(0) : entry;
@@ -54,14 +60,15 @@ KS_HD_SAME int KS_T(ks_pivoted_factor_of)(int n, const KS_NUM *A, const KS_NUM *
     return rank;
 }
 
-/** The same by shares of the diagonal itself. */
+/** ks_pivoted_factor_of() with shares of the diagonal of A itself. */
 KS_HD_SAME int KS_T(ks_pivoted_factor)(int n, const KS_NUM *A, KS_NUM *S, KS_NUM *W)
 {
     return KS_T(ks_pivoted_factor_of)(n, A, NULL, S, W);
 }
 
-/** S is a square root of A, which may be no covariance at all: where a diagonal entry of A is NaN or
- *  clearly negative, S becomes NaN, and so does everything that is made of it. Returns whether it did. */
+/** Mark a square root S of an A that may not be a covariance. If a diagonal entry of A is not finite or is clearly
+ *  negative, below -1e-4 of the trace, the diagonal of S becomes NaN, and so does every result computed from S. Returns
+ *  whether that is so. */
 KS_HD int KS_T(ks_doubt_covariance)(int n, const KS_NUM *A, KS_NUM *S)
 {
     KS_NUM trace = KS_LIT(0);
@@ -77,15 +84,15 @@ KS_HD int KS_T(ks_doubt_covariance)(int n, const KS_NUM *A, KS_NUM *S)
     return doubt;
 }
 
-/** The square root of a covariance of the caller's. W as for ks_pivoted_factor(). Returns the columns that are not
- *  zero. */
+/** Compute the square root S of a covariance that the caller supplied; see ks_doubt_covariance(). W as for
+ *  ks_pivoted_factor_of(). Returns the number of columns that are not zero. */
 KS_HD_SAME int KS_T(ks_covariance_factor)(int n, const KS_NUM *A, KS_NUM *S, KS_NUM *W)
 {
     const int rank = KS_T(ks_pivoted_factor)(n, A, S, W);
     return KS_T(ks_doubt_covariance)(n, A, S) ? n : rank;
 }
 
-/** Rows of a matrix that is to be reflected (lq_rows.h), entry (i, c) at c * apart + i of `to`, <- A (m, n). */
+/** Copy A (m, n) into rows of a matrix to be reflected (lq_rows.h): entry (i, c) to to[c * apart + i]. */
 KS_HD void KS_T(ks_lq_put)(int m, int n, const KS_NUM *A, int apart, KS_NUM *to)
 {
 #ifdef KS_GEMM
@@ -96,7 +103,7 @@ KS_HD void KS_T(ks_lq_put)(int m, int n, const KS_NUM *A, int apart, KS_NUM *to)
 #endif
 }
 
-/** A (m, n) with rows ld apart <- rows of a matrix that has been reflected. */
+/** Copy rows of a reflected matrix to A (m, n), whose rows are ld apart. */
 KS_HD void KS_T(ks_lq_take)(int m, int n, int apart, const KS_NUM *from, KS_NUM *A, int ld)
 {
 #ifdef KS_GEMM
@@ -115,8 +122,8 @@ KS_HD void KS_T(ks_lq_take)(int m, int n, int apart, const KS_NUM *from, KS_NUM 
 #undef KS_REFLECTED_SQRT
 #undef KS_R
 
-/* What single precision would decide by round-off is decided in double; where nothing is wider it
- * is the number itself. */
+/* Decisions that round-off could reverse in single precision are made in double. Where KS_WIDE is not defined, it is the
+ * number itself. */
 #ifndef KS_WIDE
 #    define KS_WIDE KS_NUM
 #endif
@@ -132,8 +139,7 @@ KS_HD void KS_T(ks_lq_take)(int m, int n, int apart, const KS_NUM *from, KS_NUM 
 #undef KS_REFLECTED_SQRT
 #undef KS_R
 
-/** Scratch W for wide numbers: where it is aligned for them, up to sizeof(KS_WIDE) - 1 bytes
- * further. */
+/** Return scratch W as wide numbers. Aligning it for them skips up to sizeof(KS_WIDE) - 1 bytes. */
 KS_HD KS_WIDE *KS_T(ks_wide_scratch)(KS_NUM *W)
 {
     if (sizeof(KS_WIDE) == sizeof(KS_NUM)) return (KS_WIDE *)(void *)W;
@@ -141,22 +147,24 @@ KS_HD KS_WIDE *KS_T(ks_wide_scratch)(KS_NUM *W)
     return (KS_WIDE *)(void *)((char *)W + (over ? sizeof(KS_WIDE) - over : 0));
 }
 
-/** A column of a matrix that is to be reflected goes to another, in pieces: it is short, and a call takes longer. */
+/** Copy one column of a matrix to be reflected. Columns are short, so the loops are faster than a call of memcpy(). */
 KS_HD void KS_T(ks_lq_move)(int apart, const KS_NUM *from, KS_NUM *to)
 {
     for (int r = 0; r < apart; r += KS_LQ_ROWS)
         for (int i = r; i < r + KS_LQ_ROWS; ++i) to[i] = from[i];
 }
 
-/** T (rows, columns), stored as lq_rows.h says, of which the first rows are to be reflected, with its columns in the order
- *  of the first row in which they have an entry: zeros of sparse F and H, of triangles and of what is known exactly then
- *  come last in a row, and reflections are short. Returns T, where nothing moves, or M, to which it is copied.
- *  place (columns): where a column goes. ends (first): ks_lq_first(). W: first + 1 numbers. */
+/** Sort the columns of T (rows, columns) by the first row in which they have an entry, before the first `first` rows
+ *  are reflected. T is stored as lq_rows.h says. Zeros then come last in each row, and reflections are short. Such
+ *  zeros come from sparse F and H, from triangles and from states that are known exactly.
+ *
+ *  Returns T if no column moves, else M, the sorted copy. place (columns): the new position of each column. ends
+ *  (first): as for ks_lq_first(). W: first + 1 numbers. */
 KS_HD KS_NUM *KS_T(ks_lq_sort)(int first, int rows, int columns, KS_NUM *T, KS_NUM *M, KS_NUM *place, KS_NUM *ends,
                                KS_NUM *W)
 {
     const int apart = ks_lq_apart(rows);
-    KS_NUM *next = W; /* how many columns begin in a row, then the next place for one */
+    KS_NUM *next = W; /* per row: first the number of columns that begin there, then the next free position */
     int at = 0, moved = 0;
     for (int i = 0; i <= first; ++i) next[i] = KS_LIT(0);
     for (int c = 0; c < columns; ++c) {
@@ -183,7 +191,8 @@ KS_HD KS_NUM *KS_T(ks_lq_sort)(int first, int rows, int columns, KS_NUM *T, KS_N
     return M;
 }
 
-/** C (m, n) = A (m, k) B (k, n), by entries of A where these are few, as those of transitions often are. */
+/** C (m, n) = A (m, k) B (k, n). Loops over the entries of A that are not zero if at most a quarter of them are not, as
+ *  is common for transitions. */
 KS_HD void KS_T(ks_mm_few)(int m, int k, int n, const KS_NUM *A, const KS_NUM *B, KS_NUM *C)
 {
     int some = 0;
@@ -201,8 +210,8 @@ KS_HD void KS_T(ks_mm_few)(int m, int k, int n, const KS_NUM *A, const KS_NUM *B
         }
 }
 
-/** The same of a root A, whose rows end the sooner the earlier they are where reflections have left it a triangle or nearly
- *  so. */
+/** C (m, n) = A (m, k) B (k, n) for a square root A. Reflections have left A a triangle or nearly so; trailing zeros of
+ *  each group of four rows are skipped. */
 KS_HD void KS_T(ks_mm_root)(int m, int k, int n, const KS_NUM *A, const KS_NUM *B, KS_NUM *C)
 {
 #ifdef KS_GEMM
@@ -219,8 +228,8 @@ KS_HD void KS_T(ks_mm_root)(int m, int k, int n, const KS_NUM *A, const KS_NUM *
 #endif
 }
 
-/** The sum over l of |A[i, l]| times the norm of row l of S (n, n): a bound for row i of A S that
- *  does not shrink by cancellation, against which a pivot is judged. */
+/** Return the sum over l of |A[i, l]| times the norm of row l of S (n, n), given row i of A. This bounds row i of A S,
+ *  and unlike that row it does not shrink by cancellation. Pivots are compared with it. */
 KS_HD KS_NUM KS_T(ks_row_bound)(int n, const KS_NUM *A_row, const KS_NUM *S)
 {
     KS_NUM bound = KS_LIT(0);
@@ -233,7 +242,7 @@ KS_HD KS_NUM KS_T(ks_row_bound)(int n, const KS_NUM *A_row, const KS_NUM *S)
     return bound;
 }
 
-/** P (n, n) = S Sᵀ with S (n, columns) stored with row length `stride`; symmetric to the bit. */
+/** P (n, n) = S Sᵀ, symmetric to the bit. S (n, columns) has rows `stride` apart. */
 KS_HD void KS_T(ks_square)(int n, int columns, int stride, const KS_NUM *S, KS_NUM *P)
 {
     for (int i = 0; i < n; ++i)

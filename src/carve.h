@@ -1,7 +1,7 @@
-/* carve.h -- cutting one block of workspace into pieces.
+/* carve.h -- dividing one block of workspace into pieces.
  *
- * Write one function that carves everything an algorithm needs, and run it twice: with a NULL
- * base it measures, with the caller's block it places, so the two cannot drift apart:
+ * Write one function that carves everything an algorithm needs, and run it twice. With a NULL base it measures, with
+ * the caller's block it places. The size and the layout therefore always agree:
  *
  *     static void carve(ks_carver *c, const plan *p, workspace *w)
  *     {
@@ -31,13 +31,13 @@
 #  include <sanitizer/asan_interface.h>
 #endif
 
-/** Alignment of every piece, and what the block itself must be aligned to. */
+/** Alignment of each piece, and required alignment of the block. */
 #define KS_CARVE_ALIGNMENT 64
 
 typedef struct ks_carver {
-    char *base;   /**< the block, or NULL to measure                        */
+    char *base;   /**< the block, or NULL to measure                         */
     size_t used;  /**< bytes carved so far, a multiple of KS_CARVE_ALIGNMENT */
-    int overflow; /**< set for good once a size does not fit a size_t       */
+    int overflow; /**< set for good when a size exceeds size_t               */
 } ks_carver;
 
 KS_HD ks_carver ks_carver_at(void *base)
@@ -46,8 +46,8 @@ KS_HD ks_carver ks_carver_at(void *base)
     return carver;
 }
 
-/** `count` items of `bytes` bytes, aligned to KS_CARVE_ALIGNMENT, with undefined contents; NULL
- *  while measuring and after an overflow. A piece of no bytes takes no room. */
+/** Return `count` items of `bytes` bytes, aligned to KS_CARVE_ALIGNMENT, with undefined contents. Returns NULL when
+ *  measuring and after an overflow. A piece of 0 bytes takes no space. */
 KS_HD void *ks_carve(ks_carver *carver, size_t count, size_t bytes)
 {
 #ifdef KS_RED_ZONES
@@ -74,13 +74,14 @@ KS_HD void *ks_carve(ks_carver *carver, size_t count, size_t bytes)
     return piece;
 }
 
-/** Bytes that the pieces carved so far take, or SIZE_MAX after an overflow. */
+/** Return the bytes of all pieces so far, or SIZE_MAX after an overflow. */
 KS_HD size_t ks_carved_bytes(const ks_carver *carver)
 {
     return carver->overflow ? SIZE_MAX : carver->used;
 }
 
-/** Call when the pieces are no longer used: the block is its owner's plain memory again. */
+/** Call this when the pieces are no longer used. It removes the red zones, so that the owner may use the block
+ *  freely. */
 KS_HD void ks_carve_end(ks_carver *carver)
 {
 #ifdef KS_RED_ZONES

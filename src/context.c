@@ -1,4 +1,4 @@
-/* context.c -- the allocator and the pool that plans draw on. */
+/* context.c -- the allocator and the thread pool that plans use. */
 #include <unistd.h>
 #include "context_body.h"
 

@@ -1,4 +1,4 @@
-/* cpu.h -- what the processor that runs this has. */
+/* cpu.h -- instruction sets and traits of the processor that runs this. */
 #ifndef KS_CPU_H
 #define KS_CPU_H
 
@@ -15,7 +15,7 @@ static inline int ks_has_avx2(void)
 #endif
 }
 
-/** Non-zero where kernels compiled for AVX-512 are there (Meson's -Davx512=true) and can run. */
+/** Non-zero where kernels compiled for AVX-512 exist (Meson's -Davx512=true) and can run. */
 static inline int ks_has_avx512(void)
 {
 #if defined(__x86_64__) && defined(KS_WITH_AVX512)
@@ -26,8 +26,8 @@ static inline int ks_has_avx512(void)
 #endif
 }
 
-/** Whether the processor takes what is done to 512 bits in two halves, as Zen 4 does. Twice the arithmetic of AVX2 is
- *  not to be had there, and what stays empty of a vector costs what it does. */
+/** Whether the processor splits 512-bit operations into two halves, as Zen 4 does. There AVX-512 has no more throughput
+ *  than AVX2, and unused lanes cost as much as used ones. */
 static inline int ks_halves_vectors(void)
 {
 #if defined(__x86_64__)
@@ -37,8 +37,9 @@ static inline int ks_halves_vectors(void)
 #endif
 }
 
-/** Whether vectors of `width` numbers, twice as wide as those of AVX2, pay for panels of blocks of order n, or are asked
- *  for: where they are filled as well, or blocks are large enough for what stays empty not to count; measured. */
+/** Whether vectors of `width` numbers, twice those of AVX2, are faster for panels of blocks of order n: if they are
+ *  filled as well as the narrower ones, or if the blocks are so large that unused lanes do not matter. On processors
+ *  that split vectors only if the caller asks for AVX-512. Limits are measured. */
 static inline int ks_pays_wide(ks_tier tier, int n, int width)
 {
     const int half = width / 2;
@@ -46,8 +47,8 @@ static inline int ks_pays_wide(ks_tier tier, int n, int width)
     return n >= width && ((n - 1) / half % 2 == 1 || n > 6 * width);
 }
 
-/** Whether small matrices pay whose rows are one vector of 512 bits where they were two of 256: measured. A Xeon
- *  filtered more slowly. */
+/** Whether small matrices are faster with rows of one 512-bit vector than of two 256-bit ones. Measured: on a Xeon
+ *  filters were slower. */
 static inline int ks_pays_wide_rows(void)
 {
 #if defined(__x86_64__)
@@ -57,8 +58,8 @@ static inline int ks_pays_wide_rows(void)
 #endif
 }
 
-/** Whether rows that are not read again soon pay to be written past the caches (stream.h): measured. A Xeon took 1.18
- *  of the time for it. Builds that need not be fast do it anywhere, so that their tests do. */
+/** Whether writing rows that are not read again soon past the caches (stream.h) is faster. Measured: on a Xeon it took
+ *  1.18 times as long. Builds that need not be fast always do it, so that their tests cover it. */
 static inline int ks_pays_past(void)
 {
 #if defined(KS_PAST_ANYWHERE)
@@ -70,14 +71,14 @@ static inline int ks_pays_past(void)
 #endif
 }
 
-/** Whether a number is a tier's. */
+/** Whether a value is a ks_tier. */
 static inline int ks_is_tier(ks_tier tier)
 {
     return tier == KS_TIER_AUTO || tier == KS_TIER_BASELINE || tier == KS_TIER_AVX2 ||
            tier == KS_TIER_AVX512;
 }
 
-/** The tier that serves a request on this processor; KS_TIER_AUTO where it lacks that tier. */
+/** Return the tier that serves a request on this processor, or KS_TIER_AUTO if it lacks that tier. */
 static inline ks_tier ks_tier_here(ks_tier tier)
 {
     const int avx2 = ks_has_avx2(), avx512 = ks_has_avx512();
@@ -95,8 +96,8 @@ static inline ks_tier ks_tier_here(ks_tier tier)
     return least;
 }
 
-/** Of two kernel tables, or NULL, the one that serves a request on this processor; NULL where it lacks the tier. AVX-512
- *  is served by AVX2's; the expression `avx2` is not compiled for other architectures. */
+/** Choose the kernel table that serves a request on this processor; NULL if it lacks the tier. AVX-512 is served by the
+ *  table for AVX2. The expression `avx2` is not compiled for other architectures. */
 #if defined(__x86_64__)
 #  define KS_TABLE_HERE(tier, baseline, avx2)                                                \
     (ks_tier_here(tier) == KS_TIER_AUTO       ? NULL                                         \

@@ -1,11 +1,11 @@
-/* flops.h -- numbers of floating-point operations. */
+/* flops.h -- counts of floating-point operations. */
 #ifndef KS_FLOPS_H
 #define KS_FLOPS_H
 
 #include <stdint.h>
 
-/** Operations by kind; a fused multiply-add is one of each of the first two. Sign changes,
- *  comparisons, copies and conversions are none. */
+/** Operations by kind. A fused multiply-add counts as one addition and one multiplication. Sign changes, comparisons,
+ *  copies and conversions do not count. */
 typedef struct ks_flops {
     int64_t adds;         /**< additions and subtractions */
     int64_t multiplies;
@@ -18,8 +18,7 @@ static inline int64_t ks_flops_total(ks_flops f)
     return f.adds + f.multiplies + f.divisions + f.square_roots;
 }
 
-/** *sum += times * f, times >= 0. Non-zero where a count or the total leaves 64 bits; *sum is then
- *  undefined. */
+/** *sum += times * f, times >= 0. Returns non-zero if a count or the total exceeds 64 bits; *sum is then undefined. */
 static inline int ks_flops_add(ks_flops *sum, ks_flops f, int64_t times)
 {
     int64_t a, m, d, s, total;

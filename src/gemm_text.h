@@ -1,8 +1,8 @@
-/* gemm_text.h -- the matrix product of run-time sizes, shaped by hand for vector registers; see
- * num_f64.h. It stands beside the plain loops of smallmat_text.h, which are its reference.
+/* gemm_text.h -- the matrix product for sizes known at run time, shaped by hand for vector registers; see num_f64.h.
+ * The plain loops of smallmat_text.h are its reference.
  *
- * A tile of 4 rows by two vectors of C stays in registers while k runs. Vectors are GCC's, so the
- * same text serves every instruction set. */
+ * A tile of C, 4 rows by two vectors, stays in registers while k runs. The vectors are GCC's vector types, so the same
+ * text serves every instruction set. */
 
 #include "transpose_text.h"
 
@@ -13,8 +13,7 @@ typedef KS_NUM KS_T(ks_vector_at) __attribute__((vector_size(KS_VECTOR_BYTES),
 #define KS_LOAD(p) ((KS_T(ks_vector)) * (const KS_T(ks_vector_at) *)(const void *)(p))
 #define KS_STORE(p, v) (*(KS_T(ks_vector_at) *)(void *)(p) = (KS_T(ks_vector_at))(v))
 
-/** `rows` rows by `vectors` vectors of C += or -= A B, both literals; A's entry (i, l) stands at
- *  i * ai + l * al. */
+/** `rows` rows by `vectors` vectors of C += or -= A B; both are literals. A's entry (i, l) is A[i * ai + l * al]. */
 KS_HD void KS_T(ks_gemm_tile)(int rows, int vectors, int subtract, int k, const KS_NUM *A, int ai,
                               int al, const KS_NUM *B, int n, KS_NUM *C)
 {
@@ -41,7 +40,7 @@ KS_HD void KS_T(ks_gemm_tile)(int rows, int vectors, int subtract, int k, const 
         for (int v = 0; v < vectors; ++v) KS_STORE(C + r * n + v * KS_WIDTH, c[r][v]);
 }
 
-/** All rows of one strip of columns. */
+/** All rows of one strip of `vectors` vectors. */
 KS_HD void KS_T(ks_gemm_strip)(int vectors, int subtract, int m, int k, const KS_NUM *A, int ai,
                                int al, const KS_NUM *B, int n, KS_NUM *C)
 {
@@ -56,8 +55,8 @@ KS_HD void KS_T(ks_gemm_strip)(int vectors, int subtract, int m, int k, const KS
     }
 }
 
-/** The same of `columns` columns that do not fill a vector, a literal: sums of several rows, which need not wait for each
- *  other. */
+/** `rows` rows of `columns` columns that do not fill a vector; both are literals. The sums of several rows are
+ *  independent, which hides their latency. */
 KS_HD void KS_T(ks_gemm_edge)(int rows, int columns, int subtract, int k, const KS_NUM *A, int ai, int al,
                               const KS_NUM *B, int n, KS_NUM *C)
 {
@@ -90,7 +89,7 @@ KS_HD void KS_T(ks_gemm_edges)(int columns, int subtract, int m, int k, const KS
     for (; i < m; ++i) KS_T(ks_gemm_edge)(1, columns, subtract, k, A + i * ai, ai, al, B, n, C + i * n);
 }
 
-/** C (m, n) += or -= A B with B (k, n) and A's entry (i, l) at A[i * ai + l * al]. */
+/** C (m, n) += or -= A B with B (k, n). A's entry (i, l) is A[i * ai + l * al]. */
 KS_HD void KS_T(ks_gemm_signed)(int subtract, int m, int k, int n, const KS_NUM *A, int ai, int al,
                                 const KS_NUM *B, KS_NUM *C)
 {

@@ -1,9 +1,9 @@
-/* hd.h -- the only file that knows which compiler and processor read the shared arithmetic. */
+/* hd.h -- macros that depend on the compiler and the processor that the shared arithmetic is compiled for. */
 #ifndef KS_HD_H
 #define KS_HD_H
 
-/* KS_KNOWN(n): whether the compiler knows the number n; device code asks before anything is inlined. KS_OWN_COPY(n):
- * whether each caller of what is done n times has a copy of its own, on a device always. */
+/* KS_KNOWN(n): whether n is a constant to the compiler. On a device this is 0, since it is evaluated before inlining.
+ * KS_OWN_COPY(n): whether each caller of a step that is done n times gets a copy of its own. On a device this is 1. */
 #if defined(__CUDACC__)
 #  define KS_HD static __host__ __device__ __forceinline__
 #  define KS_HD_COLD static __host__ __device__ __noinline__
@@ -11,13 +11,14 @@
 #  define KS_KNOWN(n) 0
 #  define KS_OWN_COPY(n) 1
 #else
-#  ifdef KS_ONE_COPY /* of each function, and none for each of its callers: a tenth of the time to compile */
+#  ifdef KS_ONE_COPY /* one copy of each function, none per caller: compiles in a tenth of the time */
 #    define KS_HD static inline __attribute__((unused))
 #  else
 #    define KS_HD static inline __attribute__((always_inline, unused))
 #  endif
 #  define KS_HD_COLD static __attribute__((noinline, unused))
-/* The same bits whoever calls it: no copy is made for what a caller knows. */
+/* KS_HD_SAME: the same bits for every caller. The compiler must not specialize the function for a caller's
+ * constants. */
 #  ifdef __clang__
 #    define KS_HD_SAME KS_HD_COLD
 #  else
@@ -28,7 +29,7 @@
 #endif
 #define KS_RESTRICT __restrict__
 
-/** sum + term, where term is rounded before it is added: no product is fused into the sum. */
+/** Return sum + term, with term rounded before it is added: no product is fused into the sum. */
 KS_HD double ks_add_rounded(double sum, double term)
 {
 #ifdef __CUDA_ARCH__
@@ -39,8 +40,8 @@ KS_HD double ks_add_rounded(double sum, double term)
 #endif
 }
 
-/** a b, and sum + a b: on a device rounded once each, in every kernel that has it. Of products and sums written with
- *  operators ptxas joins other ones in one kernel than in the next. */
+/** Return a b, and sum + a b. On a device each is one correctly rounded operation, in every kernel. ptxas may contract
+ *  products and sums written with operators differently from kernel to kernel. */
 KS_HD double ks_product(double a, double b)
 {
 #ifdef __CUDA_ARCH__
@@ -58,7 +59,7 @@ KS_HD double ks_add_product(double sum, double a, double b)
 #endif
 }
 
-/* Bytes that one vector register of the compiler's target holds. */
+/* Bytes of one vector register of the compiler's target. */
 #if defined(__AVX512F__)
 #  define KS_VECTOR_BYTES 64
 #elif defined(__AVX__)
@@ -67,8 +68,8 @@ KS_HD double ks_add_product(double sum, double a, double b)
 #  define KS_VECTOR_BYTES 16
 #endif
 
-/* KS_WRITE_PAST(at, v): `*at = v`, a vector of long long at a multiple of its length, past the caches where the
- * target can. KS_FENCE_PAST(): other threads see these before what is written from now on. */
+/* KS_WRITE_PAST(at, v): `*at = v`, past the caches if the target can. v is a vector of long long, `at` a multiple of
+ * its size. KS_FENCE_PAST(): other threads see these writes before any later write. */
 #if defined(__clang__)
 #  define KS_WRITE_PAST(at, v) __builtin_nontemporal_store(v, at)
 #elif defined(__AVX512F__)
@@ -86,22 +87,22 @@ KS_HD double ks_add_product(double sum, double a, double b)
 #  define KS_FENCE_PAST() ((void)0)
 #endif
 
-/* Covariances that decay towards zero would end as denormal numbers, on which every operation is a
- * hundred times slower; between these two calls they are zero. The caller's mode is restored. A device
- * has no such mode in double precision, and neither has what is compiled in its place. */
+/* Covariances that decay towards zero would become denormal numbers, on which each operation is a hundred times slower.
+ * Between these two calls denormals are zero; ks_flush_end() restores the caller's mode. A device has no such mode in
+ * double precision, nor do kernels that are compiled for the emulated device. */
 #if defined(__SSE2__) && !defined(__CUDACC__) && !defined(KS_EMU_MODULE)
 #  include <xmmintrin.h>
 static inline unsigned ks_flush_begin(void)
 {
     const unsigned mode = _mm_getcsr();
-    _mm_setcsr(mode | 0x8040u); /* flush results, read denormals as zero */
+    _mm_setcsr(mode | 0x8040u); /* flush results to zero, read denormals as zero */
     return mode;
 }
 static inline void ks_flush_end(unsigned mode) { _mm_setcsr(mode); }
-static inline unsigned ks_flush_mode(void) { return _mm_getcsr(); } /* the one in force */
+static inline unsigned ks_flush_mode(void) { return _mm_getcsr(); }
 #  define KS_LEAST_PIVOT 0
 #else
-/* What a pivot has to exceed: reciprocals of denormal numbers, where there are any, are infinite. */
+/* What a pivot must exceed where denormals are computed with: the reciprocal of a denormal number is infinite. */
 #  define KS_LEAST_PIVOT (4 / KS_LARGEST)
 KS_HD unsigned ks_flush_begin(void) { return 0; }
 KS_HD void ks_flush_end(unsigned mode) { (void)mode; }

@@ -1,17 +1,17 @@
-/* lapack.h -- the one door to BLAS and LAPACK: calls that allocate nothing and copy nothing. */
+/* lapack.h -- the only interface to BLAS and LAPACK: calls that allocate nothing and copy nothing. */
 #ifndef KS_LAPACK_H
 #define KS_LAPACK_H
 
 #include <stddef.h>
 
-/** Numbers of scratch that ks_smallest_eigenvalue() needs for order n. */
+/** Return the numbers of scratch that ks_smallest_eigenvalue() needs for order n. */
 size_t ks_eigenvalue_scratch(int n);
 
-/** The smallest eigenvalue of the symmetric A (n, n), of which either triangle order will do; A is
- *  destroyed. Returns 0, or non-zero where the iteration did not converge. */
+/** Compute the smallest eigenvalue of the symmetric A (n, n), in row-major or column-major order. A is destroyed.
+ *  Returns 0, or non-zero if the iteration did not converge. */
 int ks_smallest_eigenvalue(int n, double *A, double *scratch, double *eigenvalue);
 
-/* Row-major, ld elements from row to row; R is upper triangular, its lower triangle not touched. */
+/* Row-major, rows ld elements apart. R is upper triangular; its lower triangle is not touched. */
 
 /** B (n, m) <- R^-1 B, or R'^-1 B where transposed. */
 void ks_lapack_trsm_f64(int transposed, int n, int m, const double *R, int ldr, double *B, int ldb);
@@ -23,17 +23,17 @@ void ks_lapack_gemm_f64(int transposed, int m, int n, int k, double alpha, const
 void ks_lapack_gemm_f32(int transposed, int m, int n, int k, float alpha, const float *A, int lda,
                         const float *B, int ldb, float beta, float *C, int ldc);
 
-/* Column-major; pivots as LAPACK counts them, from 1. */
+/* Column-major. Pivots count from 1, as in LAPACK. */
 
-/** P L U = A in place. Returns 0, or 1 + the row of a zero pivot. */
+/** Factor A = P L U in place. Returns 0, or 1 + the row of a zero pivot. */
 int ks_lapack_getrf_f64(int n, double *A, int lda, int *pivots);
 
 /** B (n, m) <- A^-1 B. */
 void ks_lapack_getrs_f64(int n, int m, const double *LU, int lda, const int *pivots, double *B,
                          int ldb);
 
-/** P L U of a tridiagonal matrix: dl (n - 1), d (n), du (n - 1) become the factor's, du2 (n - 2)
- *  its second super-diagonal. Returns 0, or 1 + the row of a zero pivot. */
+/** Factor a tridiagonal matrix into P L U: dl (n - 1), d (n) and du (n - 1) become those of the factors, du2 (n - 2)
+ *  their second super-diagonal. Returns 0, or 1 + the row of a zero pivot. */
 int ks_lapack_gttrf_f64(int n, double *dl, double *d, double *du, double *du2, int *pivots);
 
 #endif

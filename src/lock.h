@@ -1,4 +1,4 @@
-/* lock.h -- a mutual exclusion lock, for what several threads may use but only one at a time. */
+/* lock.h -- a mutex, for objects that several threads may use, one at a time. */
 #ifndef KS_LOCK_H
 #define KS_LOCK_H
 

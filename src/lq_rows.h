@@ -1,18 +1,18 @@
-/* lq_rows.h -- how matrices that are reflected (array_text.h) are stored: column by column, so that several rows, none
- * of which needs to wait for another's sums, fill a vector register. */
+/* lq_rows.h -- how matrices to be reflected (array_text.h) are stored: column by column. A vector register then holds
+ * several rows, whose sums are independent. */
 #ifndef KS_LQ_ROWS_H
 #define KS_LQ_ROWS_H
 
 #include "hd.h"
 
-/* Rows taken at a time; one where numbers are counted and where a thread of a device works alone. */
+/* Rows processed at a time. One in C++: the counting number and a single thread of a device have no vectors. */
 #ifdef __cplusplus
 enum { KS_LQ_ROWS = 1 };
 #else
 enum { KS_LQ_ROWS = 8 };
 #endif
 
-/** How far a matrix of so many rows has its columns apart. The rows behind are there to be zero. */
+/** Return the distance between the columns of a matrix with `rows` rows. The padding rows are zero. */
 KS_HD int ks_lq_apart(int rows) { return (rows + KS_LQ_ROWS - 1) / KS_LQ_ROWS * KS_LQ_ROWS; }
 
 #endif

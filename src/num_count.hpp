@@ -1,9 +1,9 @@
-/* num_count.hpp -- the number of the shared arithmetic: a double that counts what is done to it.
- * See num_f64.h for the vocabulary; num_end.h undoes the macros.
+/* num_count.hpp -- the number of the shared arithmetic: a double that counts the operations on it. See num_f64.h for
+ * the vocabulary; num_end.h undefines the macros.
  *
- * It has the size and bits of a double, so arrays of doubles are arrays of it. Counts belong to the
- * calling thread. KS_ALL() always holds: an ordinary (difference) form never gives way to the array
- * form, and KS_SELECT() evaluates both sides, so that the counts depend on the sizes alone. */
+ * It has the size and the bits of a double, so an array of doubles is an array of it. Each thread has its own counts.
+ * KS_ALL() always holds, so an ordinary (difference) form never gives way to the array form. KS_SELECT() evaluates both
+ * sides. The counts therefore depend on the sizes only. */
 #ifndef KS_NUM_COUNT_HPP
 #define KS_NUM_COUNT_HPP
 

@@ -1,4 +1,4 @@
-/* num_end.h -- undoes a num_*.h. */
+/* num_end.h -- undefines the macros of a num_*.h. */
 #undef KS_NUM
 #undef KS_T
 #undef KS_ONE

@@ -27,7 +27,7 @@ static inline __attribute__((always_inline, unused)) unsigned ks_bits_f32x16(ks_
     return bits;
 #endif
 }
-/* By pointer: as an argument a vector wider than a register has an ABI that has changed. */
+/* Passed by pointer: the ABI for vector arguments wider than a register has changed between compilers. */
 typedef double ks_half64x16 __attribute__((vector_size(64), may_alias));
 typedef int64_t ks_half_mask64x16 __attribute__((vector_size(64)));
 static inline __attribute__((always_inline, unused)) unsigned
@@ -45,7 +45,7 @@ ks_within_f64x16(const ks_f64x16 *x, double low, double high)
     }
     return bits;
 }
-/* Quarters of rows four apart are joined as they are loaded, so that only quarters are left to transpose. */
+/* Loading joins four numbers of rows i, i + 4, i + 8 and i + 12, so that only 4 x 4 blocks remain to be transposed. */
 typedef float ks_quarter32x16 __attribute__((vector_size(16), aligned(4), may_alias));
 static inline __attribute__((always_inline, unused)) ks_f32x16 ks_join_f32x16(const float *const *rows, int at)
 {

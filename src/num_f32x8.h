@@ -27,7 +27,7 @@ static inline __attribute__((always_inline, unused)) unsigned ks_bits_f32x8(ks_m
     return bits;
 #endif
 }
-/* By pointer: as an argument a vector this wide has an ABI that has changed. */
+/* Passed by pointer: the ABI for vector arguments this wide has changed between compilers. */
 typedef double ks_half64x8 __attribute__((vector_size(32), may_alias));
 typedef int64_t ks_half_mask64x8 __attribute__((vector_size(32)));
 static inline __attribute__((always_inline, unused)) unsigned
@@ -45,7 +45,7 @@ ks_within_f64x8(const ks_f64x8 *x, double low, double high)
     }
     return bits;
 }
-/* Halves of rows 0 to 3 and 4 to 7 are joined as they are loaded, so that only quarters are left to transpose. */
+/* Loading joins four numbers of row i and of row i + 4, so that only 4 x 4 blocks remain to be transposed. */
 typedef float ks_quarter32x8 __attribute__((vector_size(16), aligned(4), may_alias));
 static inline __attribute__((always_inline, unused)) void ks_transpose_lanes_f32x8(const float *const *rows,
                                                                                    ks_f32x8 *v)

@@ -1,10 +1,13 @@
-/* num_f64x4.h -- the number of the shared arithmetic: a pack of four series in double, with GCC's
- * vector types. See num_f64.h for the vocabulary; the array form is for scalars only. Packs add
- *   KS_ONE         the number of one lane  KS_LANES         how many lanes
- *   KS_DOUBLES        the pack in double      KS_TO_DOUBLES(x)      x in double
- *   KS_BITS(m)     a mask as bits, lane 0 lowest
- *   KS_DOUBLES_WITHIN(x, low, high)  the lanes with low < x < high, as bits
- *   KS_TRANSPOSE(rows, v)  lane l of v[i] <- number i of rows[l], i and l < KS_LANES */
+/* num_f64x4.h -- the number of the shared arithmetic: a pack of four series in double, as a vector of GCC. See
+ * num_f64.h for the vocabulary. Packs have no array form. They add these macros:
+ *
+ *     KS_ONE                          the number of one lane
+ *     KS_LANES                        number of lanes
+ *     KS_DOUBLES                      a pack in double
+ *     KS_TO_DOUBLES(x)                x in double
+ *     KS_BITS(m)                      a mask as bits, lane 0 lowest
+ *     KS_DOUBLES_WITHIN(x, low, high) the lanes with low < x < high, as bits
+ *     KS_TRANSPOSE(rows, v)           lane l of v[i] <- number i of rows[l], for i and l < KS_LANES */
 #ifndef KS_NUM_F64X4_TYPES
 #define KS_NUM_F64X4_TYPES
 typedef double ks_f64x4 __attribute__((vector_size(32)));
@@ -24,7 +27,7 @@ static inline __attribute__((always_inline, unused)) unsigned ks_bits_f64x4(ks_m
     return bits;
 #endif
 }
-/* Halves of rows 0, 1 and 2, 3 are joined as they are loaded, so that only halves are left to transpose. */
+/* Loading joins two numbers of row i and of row i + 2, so that only 2 x 2 blocks remain to be transposed. */
 typedef double ks_half64x4 __attribute__((vector_size(16), aligned(8), may_alias));
 static inline __attribute__((always_inline, unused)) void ks_transpose_lanes_f64x4(const double *const *rows,
                                                                                    ks_f64x4 *v)

@@ -23,7 +23,7 @@ static inline __attribute__((always_inline, unused)) unsigned ks_bits_f64x8(ks_m
     return bits;
 #endif
 }
-/* Pairs of rows two apart are joined as they are loaded, so that only pairs are left to transpose. */
+/* Loading joins pairs of rows i, i + 2, i + 4 and i + 6, so that only 2 x 2 blocks remain to be transposed. */
 typedef double ks_pair64x8 __attribute__((vector_size(16), aligned(8), may_alias));
 static inline __attribute__((always_inline, unused)) ks_f64x8 ks_join_f64x8(const double *const *rows, int at)
 {

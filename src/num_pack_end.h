@@ -1,4 +1,4 @@
-/* num_pack_end.h -- undoes a num_*.h of a pack. */
+/* num_pack_end.h -- undefines the macros of a num_*.h for packs. */
 #include "num_end.h"
 #undef KS_LANES
 #undef KS_DOUBLES

@@ -1,16 +1,16 @@
-/* packmat_text.h -- the kernels of smallmat_text.h that one step needs, hand-shaped for packs.
+/* packmat_text.h -- the kernels of smallmat_text.h that one step needs, shaped by hand for packs.
  *
- * A pack fills a register with one number of each series, so products keep blocks of up to 2 x 4
- * results in registers and run over the inner dimension. The sums of every entry are made in the
- * order of smallmat_text.h's plain loops. Literal sizes are unrolled in place, others share one
- * copy of each function. */
+ * A pack fills a register with one number of each series. Products therefore keep blocks of up to 2 x 4 results in
+ * registers and run over the inner dimension. Each sum is added up in the same order as in the plain loops of
+ * smallmat_text.h. Functions of literal sizes are unrolled in their caller; other sizes share one copy of each
+ * function. */
 
 #include "vector_text.h"
 
 #define KS_IN_PLACE(n) __builtin_constant_p(n)
 
-/** C (r, c) = [C] + sign A B for literal r <= 2 and c <= 4: A's entry (i, l) at A[i * ai + l * al],
- *  B and C with row lengths ldb and ldc. from_zero: C is not read. */
+/** C (r, c) = [C] + sign A B for literal r <= 2 and c <= 4. A's entry (i, l) is A[i * ai + l * al]; rows of B and C are
+ *  ldb and ldc apart. from_zero: C is not read. */
 KS_HD void KS_T(ks_pack_block)(int r, int c, int k, int sign, int from_zero,
                                const KS_NUM *KS_RESTRICT A, int ai, int al,
                                const KS_NUM *KS_RESTRICT B, int ldb, KS_NUM *KS_RESTRICT C,
@@ -18,7 +18,7 @@ KS_HD void KS_T(ks_pack_block)(int r, int c, int k, int sign, int from_zero,
 {
     const KS_NUM zero = KS_LIT(0);
     const KS_NUM *b = B;
-    /* Variables of their own: an array would stay in memory. */
+    /* Single variables: the compiler would keep an array in memory. */
     KS_NUM p0 = zero, p1 = zero, p2 = zero, p3 = zero, q0 = zero, q1 = zero, q2 = zero, q3 = zero;
 #define EACH(DO)                                                                            \
     DO(0, 0, p0) DO(0, 1, p1) DO(0, 2, p2) DO(0, 3, p3)                                     \
@@ -44,7 +44,7 @@ KS_HD void KS_T(ks_pack_block)(int r, int c, int k, int sign, int from_zero,
 #undef STORE
 }
 
-/** The same for any r and c, in blocks. */
+/** ks_pack_block() for any m and n, in blocks. */
 KS_HD void KS_T(ks_pack_gemm)(int m, int k, int n, int sign, int from_zero, const KS_NUM *A, int ai,
                               int al, const KS_NUM *B, int ldb, KS_NUM *C, int ldc)
 {
@@ -57,7 +57,7 @@ KS_HD void KS_T(ks_pack_gemm)(int m, int k, int n, int sign, int from_zero, cons
                             C + i * ldc + j, ldc)
     for (int j = 0; j < n;) {
         const int left = n - j;
-        /* Five, six and nine columns are cut more evenly in threes. */
+        /* Five, six and nine columns divide more evenly into threes. */
         const int c = left == 5 || left == 6 || left == 9 ? 3 : left < 4 ? left : 4;
         int i = 0;
         if (c == 4) {
@@ -164,7 +164,7 @@ KS_HD void KS_T(ks_mirror)(int n, KS_NUM *A)
         for (int j = 0; j < i; ++j) A[j * n + i] = A[i * n + j];
 }
 
-/** See smallmat_text.h; each row of the upper triangle is made whole before the next. */
+/** See smallmat_text.h. Each row of the upper triangle is completed before the next one. */
 KS_HD KS_MASK KS_T(ks_ldl)(int n, double ratio, KS_NUM *A, KS_NUM *inverse_d)
 {
     KS_MASK good = KS_GT(KS_LIT(1), KS_LIT(0));

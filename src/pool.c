@@ -1,15 +1,16 @@
 /* pool.c -- a thread pool for short parallel loops.
  *
- * The rounds of a scan last microseconds, so a worker spins a little before it sleeps, and so does
- * the caller that waits for it; about as long as it takes to sleep and to be woken, so that whoever is kept waiting by
- * other programs loses little more than what was unavoidable. Each worker has a ticket of its own: posting work to two
- * workers of eight wakes two. Sleeping is guarded by the usual pair of sequentially consistent accesses: the
- * sleeper announces itself and then looks at the ticket, the waker writes the ticket and then
- * looks for sleepers, so at least one of the two sees the other.
+ * The rounds of a scan last microseconds. A worker therefore spins for a while before it sleeps, and so does the caller
+ * that waits for the workers. They spin about as long as it takes to sleep and be woken, so that a thread that waits
+ * because of other programs loses little more than it must.
  *
- * A system may wake a worker on the caller's own processor though another one is idle, and leave it there for
- * milliseconds. So a worker that finds itself there steps aside, and where there is nowhere else to go, whoever waits
- * sleeps at once: the other one cannot run before. */
+ * Each worker has its own ticket, so posting work to two of eight workers wakes two. Sleeping is guarded by the usual
+ * pair of sequentially consistent accesses: the sleeper announces itself and then reads the ticket, the waker writes
+ * the ticket and then looks for sleepers. At least one of the two sees the other.
+ *
+ * A system may wake a worker on the caller's own processor although another one is idle, and leave it there for
+ * milliseconds. A worker that finds itself there moves away. If it can go nowhere else, the thread that waits sleeps at
+ * once, since the other one cannot run until it does. */
 #ifdef __linux__
 #  define _GNU_SOURCE /* sched_getcpu() */
 #endif
@@ -22,9 +23,9 @@
 
 #define CACHE_LINE 64
 #define SPINS      2000
-#define LOOK_EVERY 16 /* spins between two looks at the processor */
+#define LOOK_EVERY 16 /* spins between two checks of the processor */
 
-/* A place where one thread waits for a number to change. */
+/* A place where one thread waits for a value to change. */
 typedef struct gate {
     atomic_uint value;
     atomic_int asleep;
@@ -33,15 +34,15 @@ typedef struct gate {
 } gate;
 
 typedef struct worker {
-    _Alignas(CACHE_LINE) gate ticket; /* a new value: there is work */
-    atomic_int processor;             /* where it was last seen; -1: not known */
+    _Alignas(CACHE_LINE) gate ticket; /* changes when there is work */
+    atomic_int processor;             /* where it was last seen; -1: unknown */
     ks_pool *pool;
     pthread_t thread;
     int number;
 } worker;
 
 struct ks_pool {
-    /* Written by the caller that holds `busy`, before the tickets. */
+    /* Written by the caller that holds `busy`, before it writes the tickets. */
     ks_range_function function;
     void *arg;
     int64_t items;
@@ -50,9 +51,9 @@ struct ks_pool {
 
     int threads, spins, started;
     atomic_flag busy;
-    atomic_int processor; /* of the caller, likewise */
+    atomic_int processor; /* of the caller; -1: unknown */
     _Alignas(CACHE_LINE) gate pending; /* workers that have not finished */
-    _Alignas(CACHE_LINE) worker worker[]; /* [0] stands for the caller, unused */
+    _Alignas(CACHE_LINE) worker worker[]; /* [0] stands for the caller and is unused */
 };
 
 static void relax(void)
@@ -64,7 +65,7 @@ static void relax(void)
 #endif
 }
 
-/* The processor that this thread runs on; negative: not known. */
+/* Return the processor that this thread runs on, or a negative number if it is unknown. */
 static int this_processor(void)
 {
 #ifdef __linux__
@@ -74,7 +75,7 @@ static int this_processor(void)
 #endif
 }
 
-/* How many processors this thread may run on. */
+/* Return the number of processors that this thread may run on. */
 static int processors(void)
 {
 #ifdef __linux__
@@ -84,7 +85,7 @@ static int processors(void)
     return (int)sysconf(_SC_NPROCESSORS_ONLN);
 }
 
-/* Leave a processor, to which this thread may come back; false where there is no other one. */
+/* Move this thread away from processor `from`, to which it may return later. Returns false if there is no other one. */
 static int step_aside(int from)
 {
 #ifdef __linux__
@@ -118,7 +119,7 @@ static void gate_destroy(gate *g)
     pthread_mutex_destroy(&g->mutex);
 }
 
-/* Called after a change of value that the waiting thread must see. */
+/* Wake the waiting thread. Call it after the value has changed. */
 static void gate_wake(gate *g)
 {
     if (!atomic_load(&g->asleep)) return;
@@ -127,7 +128,7 @@ static void gate_wake(gate *g)
     pthread_mutex_unlock(&g->mutex);
 }
 
-/* Note where a worker is. False where it is on the caller's processor and can go nowhere else. */
+/* Record the processor of a worker. Returns false if it is the caller's and the worker can go nowhere else. */
 static int find_place(ks_pool *pool, worker *self)
 {
     int here = this_processor();
@@ -139,7 +140,7 @@ static int find_place(ks_pool *pool, worker *self)
     return 1;
 }
 
-/* Whether a worker was last seen on the caller's processor, which is noted. */
+/* Record the caller's processor. Returns whether a worker was last seen on it. */
 static int in_the_way(ks_pool *pool)
 {
     const int here = this_processor();
@@ -149,7 +150,7 @@ static int in_the_way(ks_pool *pool)
     return 0;
 }
 
-/* Wait until (value == number) == equal; self: the worker that waits, or NULL. */
+/* Wait until (value == number) == equal. self: the worker that waits, or NULL for the caller. */
 static void gate_wait(gate *g, unsigned number, int equal, ks_pool *pool, worker *self)
 {
     for (int i = 0; i <= pool->spins; ++i) {
@@ -166,7 +167,7 @@ static void gate_wait(gate *g, unsigned number, int equal, ks_pool *pool, worker
     pthread_mutex_unlock(&g->mutex);
 }
 
-/* Range of `number` when 0 .. items - 1 is cut into `workers` ranges that differ by at most 1. */
+/* Run range `number` of 0 .. items - 1 cut into `workers` ranges, whose lengths differ by at most 1. */
 static void run_range(ks_range_function function, void *arg, int64_t items, int workers,
                       int number)
 {
@@ -220,7 +221,7 @@ ks_status ks_pool_create(ks_pool **out, ks_context *context, int threads)
     pool->threads = threads;
     pool->started = 1;
     atomic_init(&pool->processor, -1);
-    /* Where threads outnumber processors, a spinning thread keeps the one it waits for waiting. */
+    /* If threads outnumber processors, a spinning thread delays the thread that it waits for. */
     pool->spins = threads <= processors() ? SPINS : 0;
     atomic_flag_clear(&pool->busy);
     if (gate_init(&pool->pending)) {

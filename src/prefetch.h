@@ -1,6 +1,6 @@
-/* prefetch.h -- a queue of software prefetches: the cache lines of the rows that the next step reads or writes, prefetched
- * a few at a time between the tiles of the current step. Issued all at once they would exceed the processor's line-fill
- * buffers, and the step would stall. */
+/* prefetch.h -- a queue of software prefetches. It holds the cache lines of the rows that the next step reads or
+ * writes. They are prefetched a few at a time between the tiles of the current step: all at once would exceed the
+ * processor's line-fill buffers and stall the step. */
 #ifndef KS_PREFETCH_H
 #define KS_PREFETCH_H
 
@@ -15,12 +15,12 @@ typedef struct ks_prefetch {
         const char *at;
         int64_t lines;
     } row[KS_PREFETCH_ROWS];
-    int rows, now;     /* how many, and which is being prefetched */
-    int64_t lines;     /* of all rows                             */
-    int64_t at_a_time; /* at most so many for a tile              */
+    int rows, now;     /* number of rows, and the one being prefetched */
+    int64_t lines;     /* of all rows                                  */
+    int64_t at_a_time; /* most lines for one tile                      */
 } ks_prefetch;
 
-/** Queue the lines of `bytes` at `at`, which are going to be read or written. */
+/** Queue the lines of `bytes` bytes at `at`, which will be read or written. A full queue ignores them. */
 KS_HD void ks_prefetch_add(ks_prefetch *c, const void *at, int64_t bytes)
 {
     const int64_t lines = (bytes + KS_LINE_BYTES - 1) / KS_LINE_BYTES;
@@ -31,19 +31,19 @@ KS_HD void ks_prefetch_add(ks_prefetch *c, const void *at, int64_t bytes)
     c->lines += lines;
 }
 
-/** All rows are queued; about so many tiles will take a share of their lines each. */
+/** Call this when all rows are queued: spread their lines evenly over about `tiles` tiles. */
 KS_HD void ks_prefetch_spread(ks_prefetch *c, int64_t tiles)
 {
     c->at_a_time = (c->lines + tiles - 1) / tiles;
 }
 
-/** So many lines at `at`. */
+/** `count` lines from `at` on. */
 typedef struct ks_prefetch_lines {
     const char *at;
     int64_t count;
 } ks_prefetch_lines;
 
-/** The next lines to prefetch, at most `most`; none where the queue is NULL. */
+/** Take the next lines to prefetch, at most `most`; none if the queue is NULL. */
 KS_HD ks_prefetch_lines ks_prefetch_take(ks_prefetch *c, int64_t most)
 {
     ks_prefetch_lines lines = { NULL, 0 };
@@ -58,7 +58,7 @@ KS_HD ks_prefetch_lines ks_prefetch_take(ks_prefetch *c, int64_t most)
     return lines;
 }
 
-/** Prefetch all that is left, and empty the queue. */
+/** Prefetch all lines that are left, and empty the queue. */
 KS_HD void ks_prefetch_flush(ks_prefetch *c)
 {
     for (; c->now < c->rows; ++c->now)

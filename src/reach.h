@@ -1,12 +1,12 @@
-/* reach.h -- how far from the first number of an array the caller's strides lead. */
+/* reach.h -- whether an array with the caller's strides can be addressed. */
 #ifndef KS_REACH_H
 #define KS_REACH_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/** Whether the end of the last of count x outer_count blocks of `block` elements can be addressed, elements being
- *  doubles or less. Strides count elements and are not negative; that of an axis of one block is not looked at. */
+/** Whether the end of the last of count x outer_count blocks of `block` elements can be addressed. Elements are doubles
+ *  or smaller. Strides count elements and must not be negative. The stride of an axis of length 1 is ignored. */
 static inline int ks_within_reach(int64_t count, int64_t stride, int64_t outer_count, int64_t outer_stride,
                                   int64_t block)
 {

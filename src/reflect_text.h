@@ -1,9 +1,11 @@
-/* reflect_text.h -- reflections of the rows of a matrix, for array_text.h, which includes it for
- * its own number and for the wider one of its sums: KS_REFLECTED is the number, KS_R(name) a name
- * with its suffix, KS_REFLECTED_SQRT its root. M (rows, columns) is stored as lq_rows.h says: entry
- * (r, c) at c * ks_lq_apart(rows) + r, zero in the rows behind. */
+/* reflect_text.h -- Householder reflections of the rows of a matrix. array_text.h includes it twice: for its own number
+ * and for the wider one of its sums.
+ *
+ * KS_REFLECTED is the number, KS_R(name) adds the number's suffix to a name, KS_REFLECTED_SQRT is the square root. M
+ * (rows, columns) is stored as lq_rows.h says: entry (r, c) at c * ks_lq_apart(rows) + r, with zeros below the last
+ * row. */
 
-/* As many rows as a vector register holds. */
+/* A vector of rows: as many as a register holds, KS_LQ_ROWS at most. */
 #ifdef __cplusplus
 typedef KS_REFLECTED KS_R(ks_rows), KS_R(ks_rows_at);
 #else
@@ -16,17 +18,17 @@ typedef KS_REFLECTED KS_R(ks_rows_at)
 #    undef KS_ROWS_BYTES
 #endif
 
-/* A reflection is kept as columns + 2 numbers: its vector, that of row p from p on, as a factor that is 0 where there is
- * none, and the column that changes places with p before. */
+/* A stored reflection has columns + 2 numbers: the Householder vector, whose entries from p on belong to row p; the
+ * factor beta, which is 0 for no reflection; and the column that is exchanged with column p first. */
 
-/** Reflect KS_LQ_ROWS rows of columns p .. columns - 1, of which the first stands at x, by V and beta; then column p
- *  times `sign`. */
+/** Reflect KS_LQ_ROWS rows in columns p .. columns - 1 by V and beta, then multiply column p by `sign`. x points to
+ *  column p of the first of these rows. */
 KS_HD void KS_R(ks_reflect_some)(int columns, int p, int apart, const KS_REFLECTED *V, KS_REFLECTED beta,
                                  KS_REFLECTED sign, KS_REFLECTED *x)
 {
     enum { KS_R(vectors) = KS_LQ_ROWS * sizeof(KS_REFLECTED) / sizeof(KS_R(ks_rows)) };
     const int step = KS_LQ_ROWS / KS_R(vectors);
-    KS_R(ks_rows) dot[KS_R(vectors)], odd[KS_R(vectors)]; /* two sums, which need not wait for each other */
+    KS_R(ks_rows) dot[KS_R(vectors)], odd[KS_R(vectors)]; /* two independent sums, to hide latency */
     KS_REFLECTED *at = x;
     for (int v = 0; v < KS_R(vectors); ++v) {
         dot[v] = *(KS_R(ks_rows_at) *)(void *)(at + v * step) * V[p];
@@ -64,13 +66,13 @@ KS_HD void KS_R(ks_lq_clear)(int rows, int columns, KS_REFLECTED *M)
     for (int i = 0; i < columns * ks_lq_apart(rows); ++i) M[i] = (KS_REFLECTED)0;
 }
 
-/** Rows `from` and on of M change the sign of column p. */
+/** Change the sign of column p of M in rows `from` and below. */
 KS_HD void KS_R(ks_reflect_sign)(int from, int apart, int p, KS_REFLECTED *M)
 {
     for (int r = from; r < apart; ++r) M[p * apart + r] = -M[p * apart + r];
 }
 
-/** They exchange two columns. */
+/** Exchange columns p and `other` of M in rows `from` and below. */
 KS_HD void KS_R(ks_reflect_exchange)(int from, int apart, int p, int other, KS_REFLECTED *M)
 {
     for (int r = from; r < apart && p != other; ++r) {
@@ -80,7 +82,7 @@ KS_HD void KS_R(ks_reflect_exchange)(int from, int apart, int p, int other, KS_R
     }
 }
 
-/** The sum of the squares of V from p on. */
+/** Return the sum of the squares of V[p] .. V[columns - 1]. */
 KS_HD KS_REFLECTED KS_R(ks_reflect_square)(int p, int columns, const KS_REFLECTED *V)
 {
     KS_REFLECTED sum[4];
@@ -91,10 +93,12 @@ KS_HD KS_REFLECTED KS_R(ks_reflect_square)(int p, int columns, const KS_REFLECTE
     return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
-/** Reflect row p of M (rows, columns) onto its entry p, for all rows from p on; entries right of p in
- *  that row become exactly zero, as they are in the rows before. M[p, p] ends non-negative. V (columns + 2) keeps the
- *  reflection. The column that changes places with p is the one with the largest entry, so that columns of different
- *  sizes keep their digits (Powell & Reid, "On applying Householder transformations to linear least squares problems",
+/** Reflect row p of M (rows, columns) onto its entry p, and apply the reflection to all rows from p on. The entries to
+ *  the right of p in row p become exactly zero; in earlier rows they are zero already. M[p, p] becomes non-negative. V
+ *  (columns + 2) receives the reflection.
+ *
+ *  Column p is first exchanged with the column that has the largest entry in row p, so that columns of different sizes
+ *  keep their digits (Powell & Reid, "On applying Householder transformations to linear least squares problems",
  *  1969). */
 KS_HD void KS_R(ks_reflect_row)(int rows, int columns, int p, KS_REFLECTED *M, KS_REFLECTED *V)
 {
@@ -111,7 +115,8 @@ KS_HD void KS_R(ks_reflect_row)(int rows, int columns, int p, KS_REFLECTED *M, K
     V[columns] = (KS_REFLECTED)0;
     V[columns + 1] = (KS_REFLECTED)most;
     if (!KS_GT(scale, (KS_REFLECTED)0)) return;
-    /* Of the rows before p that share a vector with it or the next all is zero here, and stays so. */
+    /* Whole groups of KS_LQ_ROWS rows are processed. Rows before p in the first group are zero in these columns and
+     * stay so. */
     const int from = p / KS_LQ_ROWS * KS_LQ_ROWS;
     const KS_REFLECTED largest = V[most];
     V[most] = V[p];
@@ -131,10 +136,12 @@ KS_HD void KS_R(ks_reflect_row)(int rows, int columns, int p, KS_REFLECTED *M, K
     for (int c = p + 1; c < columns; ++c) M[c * apart + p] = (KS_REFLECTED)0;
 }
 
-/** The first rows of M (rows, columns) <- [L 0], L lower triangular with a non-negative diagonal;
- * the others are reflected with them. V: columns + 2 numbers, for each reflection one after the other where they are
- * `kept`. ends, where not NULL, says of each of the first rows how many columns, from the first, may have entries there,
- * no fewer than in the row before: no other columns are touched for it. Returns how many reflections there are. */
+/** Reduce the first `first` rows of M (rows, columns) to [L 0], L lower triangular with a non-negative diagonal, and
+ *  reflect the other rows with them. Returns the number of reflections.
+ *
+ *  V: columns + 2 numbers, or that many for each reflection if they are to be `kept`. ends: for each of the first rows,
+ *  how many leading columns may have entries there, no fewer than in the row before; the reflection of a row leaves
+ *  other columns alone. NULL: all columns. */
 KS_HD_SAME int KS_R(ks_lq_first)(int first, int rows, int columns, const KS_REFLECTED *ends, KS_REFLECTED *M,
                                  KS_REFLECTED *V, int kept)
 {
@@ -144,13 +151,14 @@ KS_HD_SAME int KS_R(ks_lq_first)(int first, int rows, int columns, const KS_REFL
     return count;
 }
 
-/** The same of all rows. */
+/** ks_lq_first() for all rows, without keeping the reflections. */
 KS_HD void KS_R(ks_lq)(int rows, int columns, KS_REFLECTED *M, KS_REFLECTED *V)
 {
     (void)KS_R(ks_lq_first)(rows, rows, columns, (const KS_REFLECTED *)0, M, V, 0);
 }
 
-/** M (rows, columns) <- M Thetaᵀ, with the Theta of `count` reflections and what was said of their rows' ends. */
+/** M (rows, columns) <- M Thetaᵀ. Theta is the product of `count` reflections that ks_lq_first() kept in V, with the
+ *  same `ends`. */
 KS_HD_SAME void KS_R(ks_lq_back)(int count, int rows, int columns, const KS_REFLECTED *ends, const KS_REFLECTED *V,
                                  KS_REFLECTED *M)
 {

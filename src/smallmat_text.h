@@ -1,9 +1,8 @@
 /* smallmat_text.h -- dense kernels for small matrices; one text for every number, see num_f64.h.
  *
- * Matrices are row-major and contiguous. Outputs do not overlap inputs. Inner loops run along rows
- * with unit stride, so that they vectorise. Where the number has KS_GEMM, literal sizes up to it are
- * unrolled in place; run-time sizes and larger ones share one copy of each function, and products
- * among them are the hand-shaped ones of gemm_text.h. */
+ * Matrices are row-major and contiguous. Outputs do not overlap inputs. Inner loops run along rows with unit stride, so
+ * that they vectorize. Where the number defines KS_GEMM, literal sizes up to it are unrolled in the caller. Larger
+ * sizes and those known only at run time share one copy of each function, and their products use gemm_text.h. */
 
 #ifdef KS_GEMM
 #  define KS_IN_PLACE(n) (__builtin_constant_p(n) && (n) <= KS_GEMM)
@@ -29,7 +28,7 @@ KS_HD void KS_T(ks_mm_add)(int m, int k, int n, const KS_NUM *KS_RESTRICT A,
     for (int i = 0; i < m; ++i) {
         KS_NUM *KS_RESTRICT c = C + i * n;
         int l = 0;
-        /* Four rows of B to one pass over the row of C: a quarter of its loads and stores. */
+        /* Four rows of B for one pass over the row of C: a quarter of its loads and stores. */
         for (; l + 4 <= k; l += 4) {
             const KS_NUM *KS_RESTRICT b = B + l * n;
             const KS_NUM a0 = A[i * k + l], a1 = A[i * k + l + 1];
@@ -119,7 +118,7 @@ KS_HD void KS_T(ks_transpose)(int m, int n, const KS_NUM *KS_RESTRICT A,
         for (int j = 0; j < n; ++j) B[j * m + i] = A[i * n + j];
 }
 
-/** Copy the strict lower triangle of A (n, n) onto the upper: symmetric to the bit. */
+/** Copy the strict lower triangle of A (n, n) to the upper one: A is then symmetric to the bit. */
 KS_HD void KS_T(ks_mirror)(int n, KS_NUM *A)
 {
     KS_BY_GEMM(n, KS_T(ks_mirror_rows)(n, A))
@@ -162,16 +161,16 @@ KS_CALLED KS_MASK KS_T(ks_ldl_shared)(int n, double ratio, KS_NUM *A, KS_NUM *in
     return KS_T(ks_ldl_body)(n, ratio, A, inverse_d);
 }
 
-/** L D Lᵀ of the symmetric A (n, n), no square roots; reads the upper triangle. On return the
- *  diagonal holds D, the strict lower triangle the unit L, inverse_d (n) 1 / D. Returns true where
- *  every pivot exceeds `ratio` times the diagonal entry that it came from. */
+/** Factor the symmetric A (n, n) into L D Lᵀ, without square roots; reads the upper triangle. On return the diagonal
+ *  holds D, the strict lower triangle holds the unit lower L, and inverse_d (n) holds 1 / D. Returns true where every
+ *  pivot exceeds `ratio` times the diagonal entry of A that it came from. */
 KS_HD KS_MASK KS_T(ks_ldl)(int n, double ratio, KS_NUM *A, KS_NUM *inverse_d)
 {
     return KS_IN_PLACE(n) ? KS_T(ks_ldl_body)(n, ratio, A, inverse_d)
                           : KS_T(ks_ldl_shared)(n, ratio, A, inverse_d);
 }
 
-/** Rows of B that ks_ldl_forward() and ks_ldl_backward() solve before a product takes over. */
+/** Rows of B that ks_ldl_forward() and ks_ldl_backward() solve before they update the rest by a product. */
 #define KS_PANEL 8
 
 KS_HD void KS_T(ks_ldl_forward_body)(int n, int m, const KS_NUM *KS_RESTRICT LD, KS_NUM *B)

@@ -1,7 +1,6 @@
-/* stream.h -- rows that lie side by side in memory and are not read again soon, written past the caches: a
- * line that is written through a cache is read into it before, so it crosses to memory and back. Only whole
- * lines go this way; of a line that two rows share the part of one waits for that of the other.
- * For plain C on the CPU. */
+/* stream.h -- rows that are contiguous in memory and not read again soon, written past the caches. A write through a
+ * cache first reads the line into it, so the line crosses to memory and back. Only whole lines are written past the
+ * caches. If two rows share a line, the part of one row waits for the part of the other. For plain C on the CPU. */
 #ifndef KS_STREAM_H
 #define KS_STREAM_H
 
@@ -11,21 +10,21 @@
 
 enum {
     KS_STREAM_LINE = 64,   /* bytes */
-    KS_STREAM_LEAST = 512, /* bytes of a row: of shorter ones parts of lines take too long */
-    KS_STREAM_PAYS = 3 << 22 /* bytes of all rows: fewer may still be in a cache at the end, and read from it */
+    KS_STREAM_LEAST = 512, /* bytes of a row: in shorter ones partial lines take too long */
+    KS_STREAM_PAYS = 3 << 22 /* bytes of all rows: fewer may still be in a cache when they are read */
 };
 
 typedef long long ks_stream_vector __attribute__((vector_size(KS_VECTOR_BYTES), may_alias));
 typedef long long ks_stream_vector_at __attribute__((vector_size(KS_VECTOR_BYTES), aligned(1), may_alias));
 
 typedef struct ks_stream {
-    char *line;  /* where the line belongs of which a part waits, or NULL     */
-    int64_t cut; /* so many of its bytes, the first, are of the lower row     */
-    int upper;   /* which part waits: the lower row's or the upper row's      */
-    _Alignas(KS_STREAM_LINE) char room[3 * KS_STREAM_LINE]; /* it stands in the middle; parts run over */
+    char *line;  /* the line that a part waits for, or NULL                        */
+    int64_t cut; /* how many of its bytes, from the first, belong to the lower row */
+    int upper;   /* which part waits: of the lower or of the upper row             */
+    _Alignas(KS_STREAM_LINE) char room[3 * KS_STREAM_LINE]; /* the part is in the middle; copies overrun it */
 } ks_stream;
 
-/** One line. */
+/** Write one line. */
 KS_HD void ks_stream_line(char *to, const char *from)
 {
 #pragma GCC unroll 4
@@ -35,7 +34,7 @@ KS_HD void ks_stream_line(char *to, const char *from)
     }
 }
 
-/** What waits is written, and waits no more. */
+/** Write the part that waits, if any. */
 KS_HD_COLD void ks_stream_flush(ks_stream *s)
 {
     const char *line = s->room + KS_STREAM_LINE;
@@ -46,7 +45,8 @@ KS_HD_COLD void ks_stream_flush(ks_stream *s)
     s->line = NULL;
 }
 
-/** The first `cut` bytes of a line, or those behind them: a row's last before end, or its first from start. */
+/** Add part of a line: its first `cut` bytes, which are the last of a row that ends at `end`, or (upper) the bytes
+ *  after them, the first of a row that begins at `start`. */
 KS_HD void ks_stream_part(ks_stream *s, char *line, int64_t cut, int upper, const char *start, const char *end)
 {
     char *const room = s->room + cut + (upper ? KS_STREAM_LINE : 0);
@@ -65,11 +65,11 @@ KS_HD void ks_stream_part(ks_stream *s, char *line, int64_t cut, int upper, cons
     s->upper = upper;
 }
 
-/** Nothing waits yet. */
+/** Begin: no part waits. */
 KS_HD void ks_stream_start(ks_stream *s) { s->line = NULL; }
 
-/** A row of `bytes`, two lines or more, to its place. Rows come upward in memory or, with down, downward;
- *  one that does not follow the last one is as good, only slower. */
+/** Write a row of `bytes` bytes, two lines or more, to its place. Rows come in ascending order in memory or, with
+ *  `down`, in descending order. A row that does not follow the last one is written correctly, only more slowly. */
 KS_HD void ks_stream_row(ks_stream *s, int down, int64_t bytes, const void *row, void *to)
 {
     const char *from = (const char *)row;
@@ -87,14 +87,14 @@ KS_HD void ks_stream_row(ks_stream *s, int down, int64_t bytes, const void *row,
     else ks_stream_part(s, end - high, high, 0, NULL, (const char *)row + bytes);
 }
 
-/** The same of any number of bytes: where the compiler knows them it is quicker in place. */
+/** As ks_stream_row(), in one shared copy. If `bytes` is a constant, ks_stream_row() is faster. */
 KS_HD_COLD void ks_stream_row_any(ks_stream *s, int down, int64_t bytes, const void *row, void *to)
 {
     ks_stream_row(s, down, bytes, row, to);
 }
 
-/** Several rows, one behind the other, so that hardly a line is left over: none waits. KS_FENCE_PAST() belongs
- *  after the last of them. */
+/** Write several contiguous rows at once. Hardly any partial line remains, so none waits. Call KS_FENCE_PAST() after
+ *  the last block. */
 KS_HD void ks_stream_block(int64_t bytes, const void *rows, void *to)
 {
     const char *from = (const char *)rows;
@@ -106,7 +106,7 @@ KS_HD void ks_stream_block(int64_t bytes, const void *rows, void *to)
     memcpy(line, from + (line - start), (size_t)(end - line));
 }
 
-/** After the last row. */
+/** Finish after the last row. */
 KS_HD void ks_stream_end(ks_stream *s)
 {
     ks_stream_flush(s);

@@ -1,9 +1,9 @@
-/* tile_text.h -- products of matrices whose rows are padded to whole vectors, tile by tile, and
- * their transposes; see num_f64.h. For plain C on the CPU.
+/* tile_text.h -- products and transposes of matrices whose rows are padded to whole vectors; see num_f64.h. For plain C
+ * on the CPU, on top of gemm_text.h.
  *
- * A tile of C stays in registers while k runs. Vectors are GCC's, so the same text serves every
- * instruction set. Rows of B and C are padded: their leading dimension is a multiple of the vector
- * and what stands between a row's end and it may be read and written, but means nothing. Stands on gemm_text.h. */
+ * A tile of C stays in registers while k runs. The vectors are GCC's vector types, so the same text serves every
+ * instruction set. The leading dimension of B and C is a multiple of the vector. The padding at the end of a row may be
+ * read and written, and its values mean nothing. */
 
 #include "prefetch.h"
 #include "stream.h"
@@ -15,8 +15,8 @@ typedef KS_NUM KS_T(ks_lanes_at) __attribute__((vector_size(KS_VECTOR_BYTES),
 #define KS_LOADV(p) ((KS_T(ks_lanes)) * (const KS_T(ks_lanes_at) *)(const void *)(p))
 #define KS_STOREV(p, v) (*(KS_T(ks_lanes_at) *)(void *)(p) = (KS_T(ks_lanes_at))(v))
 
-/** a - x y in a vector: fused where the products of vectors are. Sums of plain numbers a compiler may cut
- *  into vectors of products that it rounds, in one place and not in another. */
+/** Return a - x y, computed in a vector, so that it is fused exactly where products of vectors are. Compilers may
+ *  vectorize sums of scalars and then round the product in one place and fuse it in another. */
 typedef KS_NUM KS_T(ks_least) __attribute__((vector_size(16)));
 KS_HD KS_NUM KS_T(ks_less)(KS_NUM a, KS_NUM x, KS_NUM y)
 {
@@ -24,22 +24,23 @@ KS_HD KS_NUM KS_T(ks_less)(KS_NUM a, KS_NUM x, KS_NUM y)
     return less[0];
 }
 
-/* What is rounded here is not fused into what is added to it; see ks_add_rounded(). No wider than a vector, or in memory. */
+/* Keep v from being fused into the sum it is added to; see ks_add_rounded(). Without AVX the value passes through
+ * memory, since v may be wider than a register. */
 #if KS_VECTOR_BYTES >= 32
 #  define KS_APART(v) __asm__("" : "+x"(v))
 #else
 #  define KS_APART(v) __asm__("" : "+m"(v))
 #endif
 
-/** Rows of the smallest padded matrix that holds n. */
+/** Return the number of rows of the smallest padded matrix that holds n. */
 KS_HD int KS_T(ks_padded)(int n)
 {
     const int unit = KS_LANES > 4 ? KS_LANES : 4;
     return (n + unit - 1) / unit * unit;
 }
 
-/** `rows` rows by `vectors` vectors of C = C0 + sign A B, all three literals; sign 0: C = A B. A's
- *  entry (i, l) stands at i * ai + l * al. C may be C0. Meanwhile lines of the queue are prefetched. */
+/** `rows` rows by `vectors` vectors of C = C0 + sign A B; these three are literals. sign 0: C = A B. A's entry (i, l)
+ *  is A[i * ai + l * al]. C may be C0. Prefetches lines of the queue as it goes. */
 KS_HD void KS_T(ks_tile)(ks_prefetch *prefetch, int rows, int vectors, int sign, int k, const KS_NUM *A, int ai,
                          int al, const KS_NUM *B, int ldb, const KS_NUM *C0, int ldc0, KS_NUM *C, int ldc)
 {
@@ -69,8 +70,8 @@ KS_HD void KS_T(ks_tile)(ks_prefetch *prefetch, int rows, int vectors, int sign,
         for (int v = 0; v < vectors; ++v) KS_STOREV(C + r * ldc + v * KS_LANES, c[r][v]);
 }
 
-/** Four rows by two vectors and `bottom` rows (1 to 4) below them of the second vector alone, literals: the
- *  end of an upper triangle. Else as ks_tile(). */
+/** The end of an upper triangle: four rows by two vectors, and below them `bottom` rows (1 to 4, a literal) of the
+ *  second vector only. Otherwise as ks_tile(). */
 KS_HD void KS_T(ks_tile_corner)(int bottom, int sign, int k, const KS_NUM *A, int ai, int al,
                                 const KS_NUM *B, int ldb, const KS_NUM *C0, int ldc0, KS_NUM *C,
                                 int ldc)
@@ -97,7 +98,7 @@ KS_HD void KS_T(ks_tile_corner)(int bottom, int sign, int k, const KS_NUM *A, in
         for (int v = r / 4; v < 2; ++v) KS_STOREV(C + r * ldc + v * KS_LANES, c[r][v]);
 }
 
-/** `rows` rows of C, n columns from column `from` on, both multiples of the vector. */
+/** `rows` rows of C, n columns from column `from` on. n and `from` are multiples of the vector. */
 KS_HD void KS_T(ks_tile_row)(ks_prefetch *prefetch, int rows, int sign, int from, int n, int k, const KS_NUM *A, int ai,
                              int al, const KS_NUM *B, int ldb, const KS_NUM *C0, int ldc0,
                              KS_NUM *C, int ldc)
@@ -111,16 +112,16 @@ KS_HD void KS_T(ks_tile_row)(ks_prefetch *prefetch, int rows, int sign, int from
         KS_T(ks_tile)(prefetch, rows, 1, sign, k, A, ai, al, B + j, ldb, C0 + j, ldc0, C + j, ldc);
 }
 
-/* Rows of a tile: three vectors of each are as many sums as the registers hold beside the operands. */
+/* Rows of a tile. With three vectors each, the sums and the operands just fit in the registers. */
 #define KS_TILE_ROWS (KS_VECTOR_BYTES > 32 ? 8 : 4)
 
-/** C (m, n) = C0 + sign A B with B (k, n); n is a multiple of the vector. upper: vectors of C that
- *  lie below its diagonal are left alone. Literal: upper, sign, and what else is to be unrolled. */
+/** C (m, n) = C0 + sign A B with B (k, n); n is a multiple of the vector. upper: vectors of C entirely below its
+ *  diagonal are left alone. `upper`, `sign` and sizes that are to be unrolled are literals. */
 KS_HD void KS_T(ks_tiles_in_place)(ks_prefetch *prefetch, int upper, int sign, int m, int k, int n, const KS_NUM *A,
                                    int ai, int al, const KS_NUM *B, int ldb, const KS_NUM *C0,
                                    int ldc0, KS_NUM *C, int ldc)
 {
-    /* One vector or two to a row: enough sums must run side by side to hide their latency. */
+    /* One or two vectors to a row: take enough rows for independent sums to hide the latency. */
     if (__builtin_constant_p(m) && m <= 8 && n == KS_LANES) {
         KS_T(ks_tile)(NULL, m, 1, sign, k, A, ai, al, B, ldb, C0, ldc0, C, ldc);
         return;
@@ -165,8 +166,8 @@ KS_HD void KS_T(ks_tiles_in_place)(ks_prefetch *prefetch, int upper, int sign, i
 #undef KS_ROWS_OF
 }
 
-/* In functions of their own: for n at run time and for twelve, whose tiles fill the registers, so that
- * nothing else may want any. */
+/* In functions of their own: for sizes known at run time, and for twelve columns, whose tiles leave no register for
+ * values of the caller. */
 #define KS_SHARED_TILES(name, upper, sign)                                                  \
     KS_HD_COLD void KS_T(name)(ks_prefetch *prefetch, int m, int k, int n, const KS_NUM *A, int ai, int al, \
                                const KS_NUM *B, int ldb, const KS_NUM *C0, int ldc0, KS_NUM *C, \
@@ -189,8 +190,8 @@ KS_SHARED_TILES(ks_tiles_upper_plus, 1, 1)
 KS_SHARED_TILES(ks_tiles_upper_minus, 1, -1)
 #undef KS_SHARED_TILES
 
-/** The same, in place where m and n are literals and in one shared copy where not; that one prefetches
- *  lines of the queue meanwhile. */
+/** As ks_tiles_in_place(): inlined if m and n are literals, else by one shared copy, which prefetches lines of the
+ *  queue as it goes. */
 KS_HD void KS_T(ks_tiles_meanwhile)(ks_prefetch *prefetch, int upper, int sign, int m, int k, int n, const KS_NUM *A,
                                     int ai, int al, const KS_NUM *B, int ldb, const KS_NUM *C0, int ldc0,
                                     KS_NUM *C, int ldc)
@@ -218,7 +219,7 @@ KS_HD void KS_T(ks_tiles)(int upper, int sign, int m, int k, int n, const KS_NUM
     KS_T(ks_tiles_meanwhile)(NULL, upper, sign, m, k, n, A, ai, al, B, ldb, C0, ldc0, C, ldc);
 }
 
-/** `vectors` of y = y0 + sign Aᵀ x, both literals, with rows of A lda apart; y0 NULL: zeros. */
+/** `vectors` vectors of y = y0 + sign Aᵀ x; these two are literals. Rows of A are lda apart. y0 NULL: zeros. */
 KS_HD void KS_T(ks_combine_vectors)(int vectors, int sign, int k, int lda, const KS_NUM *A,
                                     const KS_NUM *x, const KS_NUM *y0, KS_NUM *y)
 {
@@ -247,8 +248,8 @@ KS_HD void KS_T(ks_combine_vectors)(int vectors, int sign, int k, int lda, const
     for (int v = 0; v < vectors; ++v) KS_STOREV(y + v * KS_LANES, even[v] + odd[v]);
 }
 
-/** y (n) = y0 + sign Aᵀ x with padded A (k, n), three vectors at a time: the sums of one alone would be waited
- *  for. sign is 1 or -1, a literal; y0 NULL: zeros; y may be y0. */
+/** y (n) = y0 + sign Aᵀ x with padded A (k, n), three vectors at a time to hide the latency of the sums. sign is a
+ *  literal, 1 or -1. y0 NULL: zeros. y may be y0. */
 KS_HD void KS_T(ks_combine_rows)(int sign, int k, int n, const KS_NUM *A, const KS_NUM *x,
                                  const KS_NUM *y0, KS_NUM *y)
 {
@@ -261,7 +262,7 @@ KS_HD void KS_T(ks_combine_rows)(int sign, int k, int n, const KS_NUM *A, const 
 #undef KS_VECTORS
 }
 
-/** Symmetric to the bit: the strict lower triangle of t (4, 4) <- its upper. */
+/** Copy the strict upper triangle of t (4, 4) to the lower one: t is then symmetric to the bit. */
 #define KS_MIRROR4(t)                                                                       \
     do {                                                                                    \
         KS_T(ks_quad) m_[4] = { t[0], t[1], t[2], t[3] };                                   \
@@ -271,9 +272,9 @@ KS_HD void KS_T(ks_combine_rows)(int sign, int k, int n, const KS_NUM *A, const 
         t[3] = KS_MIX(t[3], m_[3], 4, 5, 6, 3);                                             \
     } while (0)
 
-/** The strict lower triangle of the padded A (n, n) <- its upper: symmetric to the bit, or, where
- *  `exactly` is 0, up to the rounding within 4 x 4 blocks on the diagonal. A has ld rows and columns,
- *  a multiple of four. */
+/** Copy the strict upper triangle of the padded A (n, n) to the lower one. A is then symmetric to the bit or, if
+ *  `exactly` is 0, up to rounding within the 4 x 4 blocks on the diagonal. A has ld rows and columns, a multiple of
+ *  four. */
 KS_HD void KS_T(ks_mirror_upper)(int n, int exactly, KS_NUM *A, int ld)
 {
     for (int i = 0; i < n; i += 4) {
@@ -295,10 +296,10 @@ KS_HD void KS_T(ks_mirror_upper)(int n, int exactly, KS_NUM *A, int ld)
     }
 }
 
-/** The column from which on row i of an upper triangle stands in whole vectors. */
+/** Return the first column of row i that is stored of an upper triangle in whole vectors. */
 KS_HD int KS_T(ks_upper_from)(int i) { return i / KS_LANES * KS_LANES; }
 
-/** Padded B <- A (m, n), rows lda and ldb apart; nothing behind the last row of A is read. */
+/** Padded B <- A (m, n), with rows lda and ldb apart. Reads nothing beyond the last row of A. */
 KS_HD void KS_T(ks_pad)(int m, int n, const KS_NUM *A, int lda, KS_NUM *B, int ldb)
 {
     for (int i = 0; i < m; ++i)

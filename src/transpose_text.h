@@ -1,6 +1,6 @@
-/* transpose_text.h -- transposes, four by four numbers at a time in registers; see num_f64.h. For plain C on the CPU. */
+/* transpose_text.h -- transposes in registers, in blocks of 4 x 4; see num_f64.h. For plain C on the CPU. */
 
-/** Four numbers, whatever the width of a vector. */
+/** Four numbers, independent of the width of a vector register. */
 typedef KS_NUM KS_T(ks_quad) __attribute__((vector_size(4 * sizeof(KS_NUM))));
 typedef KS_NUM KS_T(ks_quad_at) __attribute__((vector_size(4 * sizeof(KS_NUM)),
                                                aligned(sizeof(KS_NUM)), may_alias));
@@ -8,7 +8,7 @@ typedef KS_NUM KS_T(ks_quad_at) __attribute__((vector_size(4 * sizeof(KS_NUM)),
 #define KS_STORE4(p, v) (*(KS_T(ks_quad_at) *)(void *)(p) = (KS_T(ks_quad_at))(v))
 #define KS_MIX(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
 
-/** t (4, 4) <- its transpose. */
+/** Transpose t (4, 4) in place. */
 #define KS_TRANSPOSE4(t)                                                                    \
     do {                                                                                    \
         const KS_T(ks_quad) t0_ = KS_MIX(t[0], t[1], 0, 4, 2, 6);                           \
@@ -21,7 +21,7 @@ typedef KS_NUM KS_T(ks_quad_at) __attribute__((vector_size(4 * sizeof(KS_NUM)),
         t[3] = KS_MIX(t1_, t3_, 2, 3, 6, 7);                                                \
     } while (0)
 
-/** B <- Aᵀ with A (m, n), rows lda apart, and B (n, m) with rows ldb apart. */
+/** B (n, m) <- Aᵀ with A (m, n). Rows of A are lda apart, rows of B ldb. */
 KS_HD void KS_T(ks_transpose_rows)(int m, int n, const KS_NUM *A, int lda, KS_NUM *B, int ldb)
 {
     if (m < 4 || n < 4) {
@@ -29,7 +29,7 @@ KS_HD void KS_T(ks_transpose_rows)(int m, int n, const KS_NUM *A, int lda, KS_NU
             for (int j = 0; j < n; ++j) B[j * ldb + i] = A[i * lda + j];
         return;
     }
-    /* The last tile of a row or column overlaps the one before it where 4 does not divide. */
+    /* If 4 does not divide the size, the last block of a row or column overlaps the one before it. */
     for (int i = 0; i < m; i += 4) {
         const int r = i + 4 <= m ? i : m - 4;
         for (int j = 0; j < n; j += 4) {
@@ -44,7 +44,7 @@ KS_HD void KS_T(ks_transpose_rows)(int m, int n, const KS_NUM *A, int lda, KS_NU
     }
 }
 
-/** The strict upper triangle of A (n, n) <- the lower. */
+/** Copy the lower triangle of A (n, n) to the strict upper one. */
 KS_HD void KS_T(ks_mirror_rows)(int n, KS_NUM *A)
 {
     for (int i = 0; i < n; i += 4) {

@@ -1,6 +1,6 @@
-/* vector_text.h -- what scalars and packs of series do alike of smallmat_text.h and packmat_text.h, which include this:
- * loops that gain nothing by another shape; see num_f64.h. Matrices are row-major and contiguous. Outputs do not overlap
- * inputs. */
+/* vector_text.h -- functions that smallmat_text.h and packmat_text.h share: loops that need no other shape for packs of
+ * series than for scalars; see num_f64.h. Both include this file. Matrices are row-major and contiguous. Outputs do not
+ * overlap inputs. */
 
 /** y (m) += A x with A (m, n), x (n). */
 KS_HD void KS_T(ks_mv_add)(int m, int n, const KS_NUM *KS_RESTRICT A,
@@ -37,7 +37,7 @@ KS_HD void KS_T(ks_difference)(int n, const KS_NUM *KS_RESTRICT a, const KS_NUM 
     for (int i = 0; i < n; ++i) c[i] = a[i] - b[i];
 }
 
-/** B (m, n): row i of A times scale[i]. */
+/** B (m, n): row i of A (m, n) times scale[i]. */
 KS_HD void KS_T(ks_scale_rows)(int m, int n, const KS_NUM *KS_RESTRICT A,
                                const KS_NUM *KS_RESTRICT scale, KS_NUM *KS_RESTRICT B)
 {
@@ -69,8 +69,8 @@ KS_HD void KS_T(ks_identity)(int n, KS_NUM *A)
     for (int i = 0; i < n; ++i) A[i * n + i] = KS_LIT(1);
 }
 
-/** Lower U (n, n) with U Uᵀ = A for a positive semidefinite A, of which the lower triangle is
- *  read. A pivot that is round-off of its diagonal entry leaves a column of zeros. */
+/** Compute the lower U (n, n) with U Uᵀ = A for a positive semidefinite A. Reads the lower triangle of A. Where the
+ *  pivot is only round-off of its diagonal entry, the column of U is zero. */
 KS_HD void KS_T(ks_semidefinite_factor)(int n, const KS_NUM *KS_RESTRICT A,
                                         KS_NUM *KS_RESTRICT U)
 {
@@ -90,14 +90,14 @@ KS_HD void KS_T(ks_semidefinite_factor)(int n, const KS_NUM *KS_RESTRICT A,
     }
 }
 
-/** Packed lower triangle (n (n + 1) / 2, row by row) of A (n, n). */
+/** Copy the lower triangle of A (n, n) to `packed`, n (n + 1) / 2 numbers, row by row. */
 KS_HD void KS_T(ks_pack)(int n, const KS_NUM *KS_RESTRICT A, KS_NUM *KS_RESTRICT packed)
 {
     for (int i = 0; i < n; ++i)
         for (int j = 0; j <= i; ++j) packed[i * (i + 1) / 2 + j] = A[i * n + j];
 }
 
-/** Full symmetric A (n, n) of its packed lower triangle. */
+/** Expand a packed lower triangle to the full symmetric A (n, n). */
 KS_HD void KS_T(ks_unpack)(int n, const KS_NUM *KS_RESTRICT packed, KS_NUM *KS_RESTRICT A)
 {
     for (int i = 0; i < n; ++i)
