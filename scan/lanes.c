@@ -1,4 +1,4 @@
-/* lanes.c -- running some lanes of a part on the CPU, with as few calls as possible. */
+/* lanes.c -- running some lanes of a part on the CPU, with as few calls of the operator as possible. */
 #include <string.h>
 
 #include "machine.h"
@@ -13,7 +13,7 @@ static ptrdiff_t stride(const ks_binding *b, int64_t slots)
     return (ptrdiff_t)(slots * (int64_t)b->op->element_bytes);
 }
 
-/* Worker's share of a piece that may be absent. */
+/* The worker's slice of a piece, or NULL if there is no such piece. */
 static char *share(const ks_binding *b, char *piece, int worker)
 {
     return piece ? piece + (size_t)worker * b->slice : NULL;
@@ -41,7 +41,7 @@ static void copy(const ks_binding *b, const ks_part *part, int64_t begin, int64_
 {
     const size_t bytes = b->op->element_bytes;
     const int64_t step = part->dst.lane;
-    if (step == part->lhs.lane && (step == 1 || step == -1)) { /* one block, maybe mirrored */
+    if (step == part->lhs.lane && (step == 1 || step == -1)) { /* one block, perhaps mirrored */
         const int64_t lowest = step > 0 ? begin : end - 1;
         memcpy(element(b, &part->dst, lowest), element(b, &part->lhs, lowest),
                (size_t)(end - begin) * bytes);
@@ -51,8 +51,8 @@ static void copy(const ks_binding *b, const ks_part *part, int64_t begin, int64_
         memcpy(element(b, &part->dst, l), element(b, &part->lhs, l), bytes);
 }
 
-/* One operand is the destination, the other one receives the old destination; its own value waits
- * in the temporaries, a batch at a time. */
+/* One operand is the destination; the other operand receives the old value of the destination. The values of the other
+ * operands are kept in the temporaries, a batch at a time. */
 static int down_sweep(const ks_binding *b, const ks_part *part, int64_t begin, int64_t end,
                       int worker)
 {

@@ -1,4 +1,4 @@
-/* machine_count.c -- counting schedules, by classes of lanes and by executing every lane. */
+/* machine_count.c -- counts of schedules, by classes of lanes or by executing every lane. */
 #include <stdlib.h>
 #include "machine_count.h"
 
@@ -11,8 +11,8 @@ static int add_product(int64_t *sum, int64_t a, int64_t b)
     return __builtin_mul_overflow(a, b, &product) || add(sum, product);
 }
 
-/** Operations of thread t: of each class its share of the whole turns, and one lane more where the
- *  lanes that are left over reach it. */
+/** Count the operations of thread t. Lanes are dealt to the threads in turn. Of each class the thread has one lane for
+ *  each complete turn, and one more if it is among the threads that the remaining lanes go to. */
 static int thread_flops(const ks_lane_class *c, int classes, int64_t threads, int64_t t,
                         int64_t *flops)
 {
@@ -33,8 +33,8 @@ ks_status ks_count_step(ks_count *count, const ks_lane_class *lane_class, int cl
 {
     int64_t first = 0, busiest = 0, critical = 0;
     if (threads < 1 || classes < 0) return KS_EINVAL;
-    /* What a thread has beyond the whole turns is a sum over arcs of the circle of threads; it is
-     * largest at the beginning of one of them. */
+    /* Beyond complete turns, a class adds to the threads of one arc of a circle. The sum over all arcs is largest at
+     * the start of one of them, so only these threads are looked at. */
     for (int i = 0; i < classes; ++i) {
         int64_t flops;
         const int64_t each = ks_flops_total(lane_class[i].each);
@@ -51,7 +51,7 @@ ks_status ks_count_step(ks_count *count, const ks_lane_class *lane_class, int cl
     return KS_OK;
 }
 
-/** The classes of a round so far. */
+/** The classes of a round that have been found so far. */
 typedef struct class_list {
     ks_lane_class item[KS_LANE_CLASSES];
     int count;
@@ -107,7 +107,7 @@ static ks_status append_part(class_list *list, const ks_part *part, const ks_ope
     return append(list, part->lanes, flops);
 }
 
-/** Combines of a part; those with which an operator absorbs its steps are among them. */
+/** Count the combines of a part. Combines by which an operator absorbs its steps are included. */
 static int add_combines(ks_count *count, const ks_part *part)
 {
     switch (part->kind) {
@@ -136,7 +136,7 @@ ks_status ks_count_schedule(ks_count *count, const ks_schedule *schedule,
     return KS_OK;
 }
 
-/** Execute one round; `own` holds a zero for each thread. */
+/** Execute one round. `own` holds a zero for each thread. */
 static ks_status execute_round(ks_count *count, const ks_round *round, const ks_binding *binding,
                                ks_flops (*take)(void), int64_t threads, int64_t *own)
 {

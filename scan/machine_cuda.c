@@ -1,9 +1,9 @@
-/* machine_cuda.c -- the rounds of a schedule as launches, or as one. */
+/* machine_cuda.c -- the rounds of a schedule as one launch each, or all in one cooperative launch. */
 #include "machine_cuda.h"
 
 static const ks_gpu_kernel *kernel_of(const ks_cuda_operator *op, const ks_round *round)
 {
-    switch (round->part[0].kind) { /* parts of steps stand in rounds of their own */
+    switch (round->part[0].kind) { /* absorb and re-run have rounds of their own */
     case KS_PART_ABSORB: return op->absorb;
     case KS_PART_RERUN: return op->rerun;
     default: return op->combine;
@@ -23,7 +23,8 @@ static ks_gpu_shape shape_of(const ks_cuda_operator *op, int64_t lanes)
     return shape;
 }
 
-/** All rounds at once: as many blocks as the widest has work for, and as run side by side. */
+/** Run all rounds in one cooperative launch, with as many blocks as the widest round needs, but no more than can be
+ *  resident. */
 static ks_status scan_together(ks_gpu *gpu, const ks_schedule *schedule, const ks_cuda_operator *op,
                                ks_gpu_stream *stream)
 {

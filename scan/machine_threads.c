@@ -10,7 +10,7 @@ typedef struct round_task {
     atomic_int failed;
 } round_task;
 
-/* Lanes are numbered through the parts of the round. */
+/* Lanes are numbered across the parts of the round. */
 static void run_range(void *arg, int64_t begin, int64_t end, int worker)
 {
     round_task *task = arg;

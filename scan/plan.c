@@ -1,9 +1,9 @@
-/* plan.c -- making plans. */
+/* plan.c -- creating plans. */
 #include "plan.h"
 #include "planners.h"
 #include "pool.h"
 
-/* Leaves room for the planners' doubling of distances. */
+/* Keeps the planners' doubled distances within 64 bits. */
 #define LONGEST (INT64_MAX / 4)
 
 typedef struct plan_request {
@@ -69,7 +69,7 @@ ks_status ks_scan_plan_create(ks_scan_plan **out, ks_context *context, int64_t l
     if (options->algorithm == KS_SCAN_CHUNKED)
         request.chunks = ks_cut_chunks(length, options->chunks);
 
-    /* The planners run twice, first to count their rounds. */
+    /* The planners run twice; the first pass only counts the rounds. */
     ks_schedule inside = {{0}, 0, NULL}, outside = {{0}, 0, NULL};
     schedule_inside(&inside, &request);
     schedule_outside(&outside, &request);

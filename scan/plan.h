@@ -9,19 +9,19 @@ struct ks_scan_plan {
     int threads;
     ks_scan_algorithm algorithm;
     ks_direction direction;
-    ks_schedule inside;  /**< all elements stored                                            */
+    ks_schedule inside;  /**< for elements that are all stored                               */
     ks_schedule outside; /**< KS_SCAN_CHUNKED with an operator that absorbs; otherwise empty */
     ks_scan_stats stats; /**< of `inside`                                                    */
 };
 
-/** The schedule that a run with this operator executes; borrowed from the plan. */
+/** Return the schedule that a run with this operator executes. The plan owns it. */
 const ks_schedule *ks_scan_plan_schedule(const ks_scan_plan *plan, const ks_operator *op);
 
-/** Let a forward plan of Ladner and Fischer scan as many elements of KS_WORK in reverse beside its own: it keeps none
- *  there. */
+/** Make a forward Ladner-Fischer plan also scan as many elements of KS_WORK in reverse, at the same time. Such a plan
+ *  does not use KS_WORK itself. */
 void ks_scan_plan_both_ways(ks_scan_plan *plan);
 
-/** ks_scan_run() on a machine of the caller's choice; NULL: serial for one worker, else threads. */
+/** ks_scan_run() on a given machine. NULL: serial for one worker, else threads. */
 ks_status ks_scan_run_on(const ks_machine *machine, const ks_scan_plan *plan,
                          const ks_operator *op, void *elements, void *work);
 

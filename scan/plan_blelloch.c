@@ -1,11 +1,11 @@
-/* plan_blelloch.c -- paper Alg. 2: an exclusive scan over a binary tree, then one pass with the
- * stored input.
+/* plan_blelloch.c -- paper Alg. 2: an exclusive scan over a binary tree, then one pass that combines it with the stored
+ * input.
  *
- * A node of level h spans the slots i .. min(i + 2h, length) - 1 and keeps its value in the last of
- * them; the right-most node may be ragged. A node without a right child is its left child. */
+ * A node of level h spans the slots i .. min(i + 2h, length) - 1 and keeps its value in the last of them. Only the
+ * right-most node may be incomplete. A node without a right child is its left child. */
 #include "planners.h"
 
-/* One level of the tree: whole nodes, and the ragged one where it has a right child. */
+/* One level of the tree: the complete nodes, and the incomplete one if it has a right child. */
 static void add_level(ks_schedule *schedule, const ks_array *a, ks_part_kind kind, int64_t h)
 {
     const int64_t n = a->length, whole = n / 2 / h, rest = n - whole * 2 * h;

@@ -1,4 +1,4 @@
-/* plan_chunked.c -- reduce each chunk, scan the aggregates, run the chunks again. */
+/* plan_chunked.c -- reduce each chunk, scan the aggregates, re-run the chunks. */
 #include "planners.h"
 
 #define MOST_CHUNKS 256
@@ -19,9 +19,9 @@ ks_chunks ks_cut_chunks(int64_t length, int64_t wanted)
     return chunks;
 }
 
-/* Inside its chunk every slot takes the product from the chunk's first slot on; the last slots of
- * all chunks but the last one are then the aggregates that others need, and are scanned where they
- * lie; at last each slot, but those, takes the prefix that ends before its chunk. */
+/* First, each slot receives the product from the first slot of its chunk up to itself. The last slots of all chunks but
+ * the last one are then the aggregates. They are scanned in place. Finally each other slot is combined with the prefix
+ * that ends before its chunk. */
 void ks_plan_chunked(ks_schedule *schedule, const ks_array *a, ks_chunks chunks)
 {
     const int64_t size = chunks.size, before = chunks.count - 1, tail = before * size;

@@ -1,10 +1,9 @@
 /* plan_hillis_steele.c -- paper Alg. 1, double-buffered.
  *
- * Before the round of distance h, slots below h hold their result. The paper copies the whole
- * series in each round; here a round reads one buffer and writes the other, and a slot is copied
- * once: in the round after the one that finished it, after which both buffers hold it. In the last
- * round the slots read on the left, below length - h <= h, are not written, so that it can
- * run in place where the other buffer would receive it. */
+ * Before the round of distance h, the slots below h hold their result. The paper copies the whole series in each round.
+ * Here a round reads one buffer and writes the other, and a slot is copied only once, in the round after the one that
+ * finished it. Then both buffers hold it. The last round can run in place where it would otherwise write the wrong
+ * buffer: it does not write the slots that it reads as left operands, since these are below length - h <= h. */
 #include "planners.h"
 
 void ks_plan_hillis_steele(ks_schedule *schedule, const ks_array *a)
@@ -20,7 +19,7 @@ void ks_plan_hillis_steele(ks_schedule *schedule, const ks_array *a)
         ks_round_add(&round, KS_PART_COMBINE, n - h, 1, ks_array_slots(to, h, 1, 0),
                      ks_array_slots(from, 0, 1, 0), ks_array_slots(from, h, 1, 0));
         if (!in_place) {
-            /* The spare buffer holds only what a later round reads on the left. */
+            /* Copy to the spare buffer only the slots that a later round reads as left operands. */
             const int64_t first = h / 2, end = to == a || h < n - 2 * h ? h : n - 2 * h;
             ks_round_add(&round, KS_PART_COPY, end - first, 1, ks_array_slots(to, first, 1, 0),
                          ks_array_slots(from, first, 1, 0), ks_no_slots());

@@ -1,7 +1,7 @@
 /* plan_ladner_fischer.c -- paper Alg. 3, in place.
  *
- * Up: slot 2hm - 1 takes the product of its 2h elements. Down: slot 2hm + h - 1 has the product of
- * its h elements and takes the prefix that ends where these begin. */
+ * Up: slot 2hm - 1 receives the product of its 2h elements. Down: slot 2hm + h - 1 holds the product of its h elements
+ * and is combined with the prefix that ends before them. */
 #include "planners.h"
 
 void ks_plan_ladner_fischer(ks_schedule *schedule, const ks_array *a)

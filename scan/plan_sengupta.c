@@ -1,8 +1,8 @@
-/* plan_sengupta.c -- paper Alg. 4: pairs are reduced into compact levels until at most `threshold`
- * elements are left, Hillis-Steele scans these, and the way down spreads the results.
+/* plan_sengupta.c -- paper Alg. 4: pairs are reduced into compact levels until at most `threshold` elements are left.
+ * These are scanned by Hillis-Steele, and the way down distributes the results.
  *
- * Level d has length / 2^d slots, rounded down: an odd last slot has no pair and first matters on
- * the way down, as the odd slots there do. */
+ * Level d has length / 2^d slots, rounded down. An odd last slot has no partner on the way up. It first takes part on
+ * the way down, together with the other odd slots. */
 #include "planners.h"
 
 #define MOST_LEVELS 64

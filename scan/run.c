@@ -1,9 +1,9 @@
-/* run.c -- running plans: workspace, operator, machine. */
+/* run.c -- running a plan: workspace, operator, machine. */
 #include "carve.h"
 #include "plan.h"
 #include "pool.h"
 
-/* Enough lanes to a call of the operator to make the call itself cheap, and to fill a vector with them. */
+/* Lanes of one call of the operator: enough to make the call cheap, and to fill a vector. */
 #define BATCH_BYTES 32768
 #define MOST_BATCH  16
 #define VECTOR      4
@@ -33,7 +33,7 @@ static int valid(const ks_scan_plan *plan, const ks_operator *op)
     return op->neutral || !uses(ks_scan_plan_schedule(plan, op), KS_PART_NEUTRAL);
 }
 
-/* Byte offsets inside a buffer are computed as ptrdiff_t. */
+/* Byte offsets inside a buffer must fit ptrdiff_t. */
 static int addressable(const ks_schedule *schedule, size_t element_bytes)
 {
     const int64_t most = element_bytes > PTRDIFF_MAX ? 0 : PTRDIFF_MAX / (int64_t)element_bytes;

@@ -1,4 +1,4 @@
-/* schedule.c -- building, mirroring and counting schedules. */
+/* schedule.c -- building and reversing schedules, and their statistics. */
 #include "schedule.h"
 
 int64_t ks_round_lanes(const ks_round *round)
@@ -41,8 +41,8 @@ static void mirror(const ks_schedule *schedule, const ks_part *part, ks_slots *s
     }
 }
 
-/* A suffix scan is a prefix scan of the mirrored array under the swapped operator. This is the only
- * place that knows of it: operators and machines see the earlier operand on the left, always. */
+/* A suffix scan is a prefix scan of the mirrored array with swapped operands. Only this function knows that: operators
+ * and machines always see the earlier operand on the left. */
 static void reverse_part(const ks_schedule *schedule, ks_part *part)
 {
     mirror(schedule, part, &part->dst);
@@ -73,7 +73,7 @@ void ks_schedule_both_ways(ks_schedule *schedule)
     }
 }
 
-/* a + b * c for non-negative numbers. */
+/* Return a + b * c for non-negative numbers, saturating at INT64_MAX. */
 static int64_t add_product(int64_t a, int64_t b, int64_t c)
 {
     if (c != 0 && b > (INT64_MAX - a) / c) return INT64_MAX;

@@ -1,4 +1,4 @@
-/* schedule.h -- a scan as data: building and mirroring the rounds of <kalscan/scan_rounds.h>. */
+/* schedule.h -- a scan as data: building and reversing the rounds of <kalscan/scan_rounds.h>. */
 #ifndef KS_SCHEDULE_H
 #define KS_SCHEDULE_H
 
@@ -11,25 +11,25 @@ typedef struct ks_schedule {
     ks_round *round;            /**< not owned; NULL while a planner only counts its rounds */
 } ks_schedule;
 
-/** All lanes of a round. */
+/** Return the number of lanes of all parts of a round. */
 int64_t ks_round_lanes(const ks_round *round);
 
-/** Add a part; one without lanes or with an empty chain is left out. */
+/** Add a part to a round. A part without lanes or with an empty chain is ignored. */
 void ks_round_add(ks_round *round, ks_part_kind kind, int64_t lanes, int64_t chain, ks_slots dst,
                   ks_slots lhs, ks_slots rhs);
 
-/** Append a round; one without parts is left out. */
+/** Append a round to a schedule. A round without parts is ignored. */
 void ks_schedule_add(ks_schedule *schedule, const ks_round *round);
 
-/** Turn a forward schedule into the reverse one. */
+/** Turn the schedule of a forward scan into that of a reverse scan. */
 void ks_schedule_reverse(ks_schedule *schedule);
 
-/** Let a forward schedule that works in place, by at most one part a round, scan as many slots of KS_WORK in reverse
- *  beside its own. */
+/** Make a forward schedule also scan as many slots of KS_WORK in reverse, in the same rounds. The schedule must work in
+ *  place and have at most one part in each round. */
 void ks_schedule_both_ways(ks_schedule *schedule);
 
-/** Rounds, combines and span, saturating at INT64_MAX; chunks 0. The work inside absorb and re-run
- *  is the operator's and is not counted. */
+/** Return rounds, combines and span, saturating at INT64_MAX; chunks is 0. Combines inside absorb and re-run belong to
+ *  the operator and are not counted. */
 ks_scan_stats ks_schedule_stats(const ks_schedule *schedule);
 
 #endif
