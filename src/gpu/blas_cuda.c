@@ -1,7 +1,7 @@
-/* blas_cuda.c -- batched calls of cuBLAS and cuSOLVER, looked for when they are asked for.
+/* blas_cuda.c -- batched calls of cuBLAS and cuSOLVER, which are loaded when they are opened.
  *
- * Their matrices are column-major: a row-major one is its transpose there, a lower triangle an upper one.
- * Neither library's header is needed; numbers of its enumerations stand beside their names. */
+ * Their matrices are column-major: a row-major matrix is its transpose there, and a lower triangle an upper one.
+ * Neither library's header is needed; the values of its enumerations are given here with their names. */
 #include <dlfcn.h>
 #include <string.h>
 #include "blas.h"
@@ -9,7 +9,7 @@
 #include "pool.h"
 
 enum { OP_N = 0, OP_T = 1, SIDE_LEFT = 0, SIDE_RIGHT = 1, FILL_UPPER = 1, DIAG_NON_UNIT = 0 };
-enum { WORKSPACE = 32 << 20 }; /* bytes, what cuBLAS takes for itself on this architecture */
+enum { WORKSPACE = 32 << 20 }; /* bytes, what cuBLAS allocates by default on this architecture */
 
 #define CREATE(E)                                                                             \
     E(cublasCreate_v2, (void **)) E(cublasDestroy_v2, (void *)) E(cublasSetStream_v2, (void *, void *)) \
@@ -32,15 +32,15 @@ struct ks_gpu_blas {
     ks_gpu *gpu;
     ks_context *context;
     void *blas_library, *solver_library, *blas, *solver, *workspace;
-    ks_gpu_stream *stream;       /* that calls go into                                            */
+    ks_gpu_stream *stream;       /* the stream that calls currently go to */
     int number;
 #define MEMBER(name, types) int (*name) types;
     BLAS_LIST(MEMBER) SOLVER_LIST(MEMBER)
 #undef MEMBER
 };
 
-/* They stay in the process: each has a run time of its own that the driver calls when a context ends, and to load
- * hundreds of megabytes again takes tenths of a second. */
+/* The libraries stay loaded. Each has a run time of its own, which the driver calls when a context ends. Loading
+ * hundreds of megabytes again would also take tenths of a second. */
 static void *first_of(const char *const *names)
 {
     void *library = NULL;
@@ -70,7 +70,8 @@ static int look_up(ks_gpu_blas *b)
     return 1;
 }
 
-/* Both libraries number success 0, and these the want of memory; CALL with the device's context current. */
+/* Success is 0 in both libraries; these are their codes for failed allocations. CALL runs with the device's context
+ * current. */
 enum { BLAS_ALLOC_FAILED = 3, SOLVER_ALLOC_FAILED = 2 };
 #define CALL_FOR_MEMORY(b, none_left, call)                                  \
     do {                                                                     \
@@ -92,7 +93,7 @@ static ks_status create_solver(ks_gpu_blas *b)
 static ks_status destroy_blas(ks_gpu_blas *b) { CALL(b, b->cublasDestroy_v2(b->blas)); }
 static ks_status destroy_solver(ks_gpu_blas *b) { CALL(b, b->cusolverDnDestroy(b->solver)); }
 
-/* A stream takes the workspace away that cuBLAS was given. */
+/* Setting a stream resets the workspace of cuBLAS to its own, so set both. */
 static ks_status turn_to(ks_gpu_blas *b, ks_gpu_stream *stream)
 {
     CALL(b, b->cublasSetStream_v2(b->blas, stream) ||
@@ -100,7 +101,7 @@ static ks_status turn_to(ks_gpu_blas *b, ks_gpu_stream *stream)
                 b->cusolverDnSetStream(b->solver, stream));
 }
 
-/* The stream of what follows; its workspace is given, so that nothing is allocated in a capture. */
+/* Send the calls that follow to this stream. The workspace is given, so that nothing is allocated during a capture. */
 static ks_status into(ks_gpu_blas *b, ks_gpu_stream *stream)
 {
     if (b->stream == stream) return KS_OK;

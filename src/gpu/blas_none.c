@@ -1,4 +1,4 @@
-/* blas_none.c -- no dense libraries: what a library built without CUDA has. */
+/* blas_none.c -- no dense libraries, for builds without CUDA. */
 #include "blas.h"
 
 ks_status ks_gpu_blas_open(ks_gpu_blas **out, ks_gpu *gpu, ks_context *context, int number)

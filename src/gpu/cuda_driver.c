@@ -6,7 +6,7 @@
 #include <string.h>
 #include "cuda_driver.h"
 
-/* The tests' own build says what is missing. */
+/* Builds of the tests print what is missing. */
 static ks_status missing(const char *what)
 {
 #ifdef KS_GPU_TELLS
@@ -73,7 +73,7 @@ ks_status ks_cuda_driver_status(CUresult result)
         return KS_ENODEV;
     case CUDA_ERROR_NOT_FOUND:
     case CUDA_ERROR_NO_BINARY_FOR_GPU:
-    /* What drivers say of code that a later CUDA has made. */
+    /* What drivers return for code made by a later CUDA. */
     case CUDA_ERROR_INVALID_IMAGE:
     case CUDA_ERROR_INVALID_PTX:
     case CUDA_ERROR_UNSUPPORTED_PTX_VERSION:

@@ -1,12 +1,12 @@
-/* cuda_driver.h -- the functions of CUDA's driver that are called, as its library has them. */
+/* cuda_driver.h -- the functions of the CUDA driver library that are called. */
 #ifndef KS_GPU_CUDA_DRIVER_H
 #define KS_GPU_CUDA_DRIVER_H
 
 #include <cuda.h>
 #include "gpu.h"
 
-/* The name with which a function is looked up, versions and all, is what cuda.h makes of it. The
- * elapsed time alone has a newer name that older drivers lack, with nothing new in it. */
+/* cuda.h defines the names, with version suffixes, under which functions are looked up. Only cuEventElapsedTime has a
+ * newer name that older drivers lack; the older function does the same. */
 #undef cuEventElapsedTime
 #undef cuFuncLoad
 #define KS_CUDA_DRIVER_LIST(E)                                                                             \
@@ -35,14 +35,14 @@ typedef struct ks_cuda_driver {
     CUresult (*cuFuncLoad)(CUfunction); /* since CUDA 12.4; NULL before */
 } ks_cuda_driver;
 
-/** Look the library up, and all of them in it; the handle is the caller's to close, also on failure.
- *  Errors: KS_ENODEV. */
+/** Load the driver library and look up all functions. The caller closes the handle, also after a failure. Errors:
+ *  KS_ENODEV. */
 KS_MUST_CHECK ks_status ks_cuda_driver_load(ks_cuda_driver *cu);
 
-/** What a device is. */
+/** Query the attributes of a device. */
 KS_MUST_CHECK CUresult ks_cuda_driver_attributes(const ks_cuda_driver *cu, CUdevice number, ks_gpu_attributes *a);
 
-/** The status that a result stands for. */
+/** Return the status for a result of the driver. */
 KS_MUST_CHECK ks_status ks_cuda_driver_status(CUresult result);
 
 #endif

@@ -6,9 +6,9 @@
 #ifdef KS_GPU_TELLS
 #  include <stdatomic.h>
 
-/* In the tests' own build what has been loaded stays until the process ends, with the device's context, for all plans
- * of the process: they are made by the thousand, and compute-sanitizer looks through a module each time that it
- * is loaded. A library keeps nothing of the kind. */
+/* In builds of the tests, loaded modules stay for all plans of the process, with the device's context: tests make
+ * thousands of plans, and compute-sanitizer examines a module each time it is loaded. The library itself keeps
+ * nothing. */
 enum { DEVICES = 16, MODULES = 64 };
 static _Atomic(CUmodule) kept[DEVICES][MODULES];
 
@@ -25,7 +25,7 @@ CUresult ks_cuda_load(const ks_cuda_driver *cu, CUmodule *out, CUdevice number, 
         *out = NULL;
         return result;
     }
-    /* Another thread may have been first. */
+    /* Another thread may have loaded it first. */
     if (!atomic_compare_exchange_strong(&kept[number][which], &there, *out)) {
         (void)cu->cuModuleUnload(*out);
         *out = there;

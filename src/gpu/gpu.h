@@ -1,13 +1,13 @@
-/* gpu.h -- a CUDA device as driver code sees it: plain C, statuses, nothing of CUDA itself.
+/* gpu.h -- a CUDA device for driver code: plain C and statuses, without CUDA's own headers.
  *
- * Which device ks_gpu_open() opens is decided when linking: gpu_cuda.c reaches the driver of the
- * machine, gpu_none.c has no device, and the tests link an emulated one (tests/gpu/emulator/).
- * Everything else goes through the table of the device that was opened.
+ * Linking decides which device ks_gpu_open() opens: gpu_cuda.c uses the driver of the machine, gpu_none.c has no
+ * device, and the tests link an emulated one (tests/gpu/emulator/). Everything else goes through the table of the
+ * opened device.
  *
- * Copies, fills, launches, records and waits are put into a stream and return at once; they run in
- * the stream's order. Memory that they name, host memory too, stays as it is until the stream has
- * been waited for. Many threads may use one device, a stream at a time each. An error of what runs in
- * a stream is returned by that call or by a later one that waits. */
+ * Copies, fills, launches, records and waits are put into a stream and return at once. They run in the order of the
+ * stream. Memory that they use, also on the host, must stay unchanged until the stream has been waited for. Several
+ * threads may use one device at once; a stream may be used by one thread at a time. An error in a stream is returned by
+ * the call that caused it or by a later one that waits. */
 #ifndef KS_GPU_H
 #define KS_GPU_H
 
@@ -21,32 +21,32 @@ extern "C" {
 #endif
 
 typedef struct ks_gpu ks_gpu;
-typedef struct ks_gpu_stream ks_gpu_stream; /**< with CUDA, the CUstream or cudaStream_t itself  */
+typedef struct ks_gpu_stream ks_gpu_stream; /**< with CUDA, the CUstream or cudaStream_t itself */
 typedef struct ks_gpu_event ks_gpu_event;
 typedef struct ks_gpu_graph ks_gpu_graph;
-typedef struct ks_gpu_kernel ks_gpu_kernel; /**< belongs to the device                           */
+typedef struct ks_gpu_kernel ks_gpu_kernel; /**< owned by the device */
 
-/** What a device is. */
+/** Attributes of a device. */
 typedef struct ks_gpu_attributes {
     char name[128];
     int major, minor;            /**< compute capability                                         */
     int multiprocessors;
-    int block_threads;           /**< most threads of a block                                    */
-    int threads;                 /**< most threads of a multiprocessor                           */
-    int cooperative;             /**< non-zero where cooperative launches are possible           */
-    size_t block_shared;         /**< most shared memory of a block, static and dynamic, bytes   */
-    size_t memory;               /**< of the device, bytes                                       */
-    size_t l2;                   /**< cache, bytes                                               */
+    int block_threads;           /**< most threads of a block                                  */
+    int threads;                 /**< most threads of a multiprocessor                         */
+    int cooperative;             /**< non-zero: cooperative launches are possible              */
+    size_t block_shared;         /**< most shared memory of a block, static and dynamic, bytes */
+    size_t memory;               /**< memory of the device, bytes                              */
+    size_t l2;                   /**< L2 cache, bytes                                          */
 } ks_gpu_attributes;
 
-/** How a kernel is launched; unset dimensions count as 1. */
+/** How a kernel is launched. Dimensions of 0 count as 1. */
 typedef struct ks_gpu_shape {
     unsigned grid[3], block[3];
-    size_t shared;               /**< dynamic shared memory of each block, bytes                 */
-    int cooperative;             /**< non-zero: all blocks run at once and may use ks_grid_sync()*/
+    size_t shared;               /**< dynamic shared memory of each block, bytes                  */
+    int cooperative;             /**< non-zero: all blocks run at once and may use ks_grid_sync() */
 } ks_gpu_shape;
 
-/** The operations of a device; called through the functions below. */
+/** The operations of a device. Call them through the functions below. */
 typedef struct ks_gpu_table {
     void (*close)(ks_gpu *);
     ks_status (*alloc)(ks_gpu *, void **, size_t);
@@ -79,50 +79,48 @@ typedef struct ks_gpu_table {
     ks_status (*room)(ks_gpu *, size_t *);
 } ks_gpu_table;
 
-/** The head of every device; the rest is its implementation's. */
+/** The first part of every device; the rest belongs to its implementation. */
 struct ks_gpu {
     const ks_gpu_table *table;
     ks_gpu_attributes attributes;
-    int code; /**< the run time's own number of the last failure, 0 where there was none         */
-    size_t local; /**< bytes beside its registers that a thread of a kernel looked up so far has, at most */
+    int code; /**< code of the last failure, in the numbering of the driver; 0: none */
+    size_t local; /**< most local memory of a thread, bytes, over all kernels looked up so far */
 };
 
-/** Open device `number`, from 0. Memory of the host comes from the context, which may be NULL and
- *  outlives the device. Errors: KS_EINVAL, KS_ENOMEM, KS_ENODEV (no such device, no driver, or the
- *  back end is not built in), KS_EUNAVAILABLE (it or its driver is older than what was compiled for). */
+/** Open device `number`, counted from 0. Host memory comes from the context, which may be NULL and must outlive the
+ *  device. Errors: KS_EINVAL, KS_ENOMEM, KS_ENODEV (no such device, no driver, or a build without CUDA),
+ *  KS_EUNAVAILABLE (the device or its driver is older than the build supports). */
 KS_MUST_CHECK ks_status ks_gpu_open(ks_gpu **out, ks_context *context, int number);
 
-/** Whether device `number` is not there for sure, which is known at once: the back end is not built in, or no driver is
- *  installed. 0 says nothing; to open a device, and so to be sure, takes some tenths of a second. */
+/** Return non-zero if device `number` certainly does not exist: the build has no CUDA, or no driver is installed. This
+ *  is quick. 0 means nothing; only opening the device tells, which takes tenths of a second. */
 int ks_gpu_absent(int number);
 
-/** Close it; what was made with it is gone already. NULL is allowed. */
+/** Close a device. Everything created with it must have been destroyed. NULL is allowed. */
 static inline void ks_gpu_close(ks_gpu *gpu)
 {
     if (gpu) gpu->table->close(gpu);
 }
 
-/** Memory of the device, aligned to 256 bytes, holding anything; 0 bytes give NULL.
- *  Errors: KS_ENOMEM. */
+/** Allocate device memory, aligned to 256 bytes, with undefined contents. 0 bytes give NULL. Errors: KS_ENOMEM. */
 static inline KS_MUST_CHECK ks_status ks_gpu_alloc(ks_gpu *gpu, void **out, size_t bytes)
 {
     return gpu->table->alloc(gpu, out, bytes);
 }
 
-/** Give it back, after everything that the device still does. NULL is allowed. */
+/** Free device memory, after all work that the device still has. NULL is allowed. */
 static inline void ks_gpu_free(ks_gpu *gpu, void *memory)
 {
     if (memory) gpu->table->free(gpu, memory);
 }
 
-/** Bytes that are free. */
+/** Return the number of free bytes of device memory. */
 static inline KS_MUST_CHECK ks_status ks_gpu_room(ks_gpu *gpu, size_t *bytes)
 {
     return gpu->table->room(gpu, bytes);
 }
 
-/** Pinned memory of the host: copies to and from it overlap with what else the device does.
- *  Errors: KS_ENOMEM. */
+/** Allocate pinned host memory: copies to and from it overlap with other work of the device. Errors: KS_ENOMEM. */
 static inline KS_MUST_CHECK ks_status ks_gpu_host_alloc(ks_gpu *gpu, void **out, size_t bytes)
 {
     return gpu->table->host_alloc(gpu, out, bytes);
@@ -133,13 +131,13 @@ static inline void ks_gpu_host_free(ks_gpu *gpu, void *memory)
     if (memory) gpu->table->host_free(gpu, memory);
 }
 
-/** A stream that waits for no other. */
+/** Create a stream that waits for no other stream. */
 static inline KS_MUST_CHECK ks_status ks_gpu_stream_create(ks_gpu *gpu, ks_gpu_stream **out)
 {
     return gpu->table->stream_create(gpu, out);
 }
 
-/** Destroy a stream, after what is in it. NULL is allowed. */
+/** Wait for everything in a stream, then destroy it. NULL is allowed. */
 static inline void ks_gpu_stream_destroy(ks_gpu *gpu, ks_gpu_stream *stream)
 {
     if (stream) gpu->table->stream_destroy(gpu, stream);
@@ -161,34 +159,34 @@ static inline void ks_gpu_event_destroy(ks_gpu *gpu, ks_gpu_event *event)
     if (event) gpu->table->event_destroy(gpu, event);
 }
 
-/** The event stands for what is in the stream by now. */
+/** Record the work in the stream so far as the event. */
 static inline KS_MUST_CHECK ks_status ks_gpu_event_record(ks_gpu *gpu, ks_gpu_event *event,
                                                           ks_gpu_stream *stream)
 {
     return gpu->table->event_record(gpu, event, stream);
 }
 
-/** What is put into the stream from now on waits for the event; the caller does not. */
+/** Make later work in the stream wait for the event. The caller does not wait. */
 static inline KS_MUST_CHECK ks_status ks_gpu_event_wait(ks_gpu *gpu, ks_gpu_event *event,
                                                         ks_gpu_stream *stream)
 {
     return gpu->table->event_wait(gpu, event, stream);
 }
 
-/** The caller waits for the event. */
+/** Wait for the event. */
 static inline KS_MUST_CHECK ks_status ks_gpu_event_sync(ks_gpu *gpu, ks_gpu_event *event)
 {
     return gpu->table->event_sync(gpu, event);
 }
 
-/** Milliseconds between two events that have happened. */
+/** Return the milliseconds between two events that have completed. */
 static inline KS_MUST_CHECK ks_status ks_gpu_event_elapsed(ks_gpu *gpu, double *milliseconds,
                                                            ks_gpu_event *begin, ks_gpu_event *end)
 {
     return gpu->table->event_elapsed(gpu, milliseconds, begin, end);
 }
 
-/** Copy from the host into the device. */
+/** Copy from the host to the device. */
 static inline KS_MUST_CHECK ks_status ks_gpu_copy_in(ks_gpu *gpu, void *device, const void *host,
                                                      size_t bytes, ks_gpu_stream *stream)
 {
@@ -202,15 +200,15 @@ static inline KS_MUST_CHECK ks_status ks_gpu_copy_out(ks_gpu *gpu, void *host, c
     return bytes ? gpu->table->copy_out(gpu, host, device, bytes, stream) : KS_OK;
 }
 
-/** Copy inside the device; the two do not overlap. */
+/** Copy within the device. The two blocks must not overlap. */
 static inline KS_MUST_CHECK ks_status ks_gpu_copy(ks_gpu *gpu, void *to, const void *from,
                                                   size_t bytes, ks_gpu_stream *stream)
 {
     return bytes ? gpu->table->copy(gpu, to, from, bytes, stream) : KS_OK;
 }
 
-/** Copy into the memory of another device, or of the same one. The stream is of the device that the
- *  copy comes from; streams of either may wait for events of the other. */
+/** Copy to the memory of another device, or of the same one. The stream belongs to the source device. Streams of each
+ *  device may wait for events of the other. */
 static inline KS_MUST_CHECK ks_status ks_gpu_copy_across(ks_gpu *from_gpu, ks_gpu *to_gpu, void *to,
                                                          const void *from, size_t bytes,
                                                          ks_gpu_stream *stream)
@@ -218,34 +216,34 @@ static inline KS_MUST_CHECK ks_status ks_gpu_copy_across(ks_gpu *from_gpu, ks_gp
     return bytes ? from_gpu->table->copy_across(from_gpu, to_gpu, to, from, bytes, stream) : KS_OK;
 }
 
-/** Let copies between two devices go straight from one to the other where the machine can; elsewhere they go through the
- *  host's memory, as all do without this. It stays so for whoever shares the devices' contexts. For planning. */
+/** Enable direct copies between two devices if the machine supports them. Otherwise, and without this call, copies go
+ *  through host memory. It remains in effect for all users of the devices' contexts. Call it when planning. */
 static inline void ks_gpu_join(ks_gpu *gpu, ks_gpu *other) { gpu->table->join(gpu, other); }
 
-/** Set every byte of device memory. */
+/** Set every byte of a block of device memory. */
 static inline KS_MUST_CHECK ks_status ks_gpu_fill(ks_gpu *gpu, void *device, int byte, size_t bytes,
                                                   ks_gpu_stream *stream)
 {
     return bytes ? gpu->table->fill(gpu, device, byte, bytes, stream) : KS_OK;
 }
 
-/** The kernel `name` of the source `module`.cu. Slow the first time: for planning.
- *  Errors: KS_EUNAVAILABLE where there is none, or none for this device. */
+/** Look up kernel `name` of the source file `module`.cu. The first call is slow, so call it when planning. Errors:
+ *  KS_EUNAVAILABLE if there is no such kernel, or none for this device. */
 static inline KS_MUST_CHECK ks_status ks_gpu_find(ks_gpu *gpu, const ks_gpu_kernel **out,
                                                   const char *module, const char *name)
 {
     return gpu->table->kernel(gpu, out, module, name);
 }
 
-/** Bytes of the device's memory that the run time takes when kernels that were looked up so far are launched: what
- *  threads have beside their registers, for as many as run side by side. */
+/** Return the bytes of device memory that the driver reserves to launch the kernels that were looked up so far: the
+ *  local memory of as many threads as can be resident. */
 static inline size_t ks_gpu_local_bytes(const ks_gpu *gpu)
 {
     return gpu->local * (size_t)gpu->attributes.threads * (size_t)gpu->attributes.multiprocessors;
 }
 
-/** How many blocks of `threads` with `shared` bytes of dynamic shared memory one multiprocessor
- *  holds: times the multiprocessors, the largest grid of a cooperative launch. */
+/** Return how many blocks of `threads` threads with `shared` bytes of dynamic shared memory fit on one multiprocessor.
+ *  The largest grid of a cooperative launch is this times the number of multiprocessors. */
 static inline KS_MUST_CHECK ks_status ks_gpu_resident(ks_gpu *gpu, int *blocks,
                                                       const ks_gpu_kernel *kernel, int threads,
                                                       size_t shared)
@@ -253,8 +251,8 @@ static inline KS_MUST_CHECK ks_status ks_gpu_resident(ks_gpu *gpu, int *blocks,
     return gpu->table->resident(gpu, blocks, kernel, threads, shared);
 }
 
-/** Launch a kernel. `args` is the argument structure that its KS_KERNEL() names, copied before this
- *  returns. Errors: KS_EDEVICE, also of a size that the device does not have. */
+/** Launch a kernel. `args` is the argument structure that its KS_KERNEL() names. It is copied before this returns.
+ *  Errors: KS_EDEVICE, also for a size that the device does not support. */
 static inline KS_MUST_CHECK ks_status ks_gpu_launch(ks_gpu *gpu, const ks_gpu_kernel *kernel,
                                                     const ks_gpu_shape *shape,
                                                     const void *args, size_t args_bytes,
@@ -263,21 +261,21 @@ static inline KS_MUST_CHECK ks_status ks_gpu_launch(ks_gpu *gpu, const ks_gpu_ke
     return gpu->table->launch(gpu, kernel, shape, args, args_bytes, stream);
 }
 
-/** From here on what is put into the stream is recorded instead of run; other streams join by
- *  waiting for an event that was recorded in it. Nothing may be allocated or waited for meanwhile. */
+/** Begin to record what is put into the stream instead of running it. Another stream joins the recording by waiting for
+ *  an event recorded in it. Until it ends, allocate nothing and wait for nothing. */
 static inline KS_MUST_CHECK ks_status ks_gpu_capture_begin(ks_gpu *gpu, ks_gpu_stream *stream)
 {
     return gpu->table->capture_begin(gpu, stream);
 }
 
-/** End of the recording: a graph, with the arguments as they were. */
+/** End the recording and return it as a graph, with the arguments as they were. */
 static inline KS_MUST_CHECK ks_status ks_gpu_capture_end(ks_gpu *gpu, ks_gpu_graph **out,
                                                          ks_gpu_stream *stream)
 {
     return gpu->table->capture_end(gpu, out, stream);
 }
 
-/** Put a whole graph into a stream. */
+/** Put a graph into a stream. */
 static inline KS_MUST_CHECK ks_status ks_gpu_graph_launch(ks_gpu *gpu, ks_gpu_graph *graph,
                                                           ks_gpu_stream *stream)
 {

@@ -1,10 +1,9 @@
-/* gpu_cuda.c -- the devices of this machine, through CUDA's driver interface.
+/* gpu_cuda.c -- the CUDA devices of this machine, through the driver API.
  *
- * The driver's library is loaded when a device is opened, so libkalscan needs nothing of CUDA to be
- * linked or to run without a device; the code of the kernels is data in the library. A device is
- * the primary context, which CUDA's run time and its libraries share, made current for each call
- * alone. Its streams are CUDA's own: a cudaStream_t or CUstream of the caller serves as a
- * ks_gpu_stream. */
+ * The driver library is loaded when a device is opened. So libkalscan needs nothing of CUDA to be linked, or to run
+ * without a device. The code of the kernels is data in the library. A device is the primary context, which the CUDA run
+ * time and its libraries share; it is made current only for the duration of each call. Streams are CUDA's own: a
+ * cudaStream_t or CUstream of the caller is a ks_gpu_stream. */
 #include <dlfcn.h>
 #include <stdbool.h>
 #ifdef KS_GPU_TELLS
@@ -36,7 +35,7 @@ typedef struct device {
 
 static device *of(ks_gpu *gpu) { return (device *)gpu; }
 
-/* The tests' own build says which call of the driver has failed, and how: a library does not. */
+/* Builds of the tests print which call of the driver failed, and how. The library prints nothing. */
 static ks_status status_of(ks_gpu *gpu, CUresult result, const char *call)
 {
     if (result != CUDA_SUCCESS) gpu->code = (int)result;
@@ -47,7 +46,7 @@ static ks_status status_of(ks_gpu *gpu, CUresult result, const char *call)
     return ks_cuda_driver_status(result);
 }
 
-/* CALL with the device's context current. */
+/* Run CALL with the device's context current. */
 #define WITH(gpu, CALL)                                                                            \
     do {                                                                                           \
         device *const d = of(gpu);                                                                 \
@@ -71,7 +70,7 @@ void ks_cuda_leave(ks_gpu *gpu)
     (void)of(gpu)->cu.cuCtxPopCurrent(&popped);
 }
 
-/* A device address is a pointer to those who do not follow it. */
+/* Device addresses are passed as pointers, which the host must not dereference. */
 static CUdeviceptr address(const void *p) { return (CUdeviceptr)(uintptr_t)p; }
 
 static ks_status cuda_alloc(ks_gpu *gpu, void **out, size_t bytes)
@@ -115,7 +114,7 @@ static ks_status stream_release(ks_gpu *gpu, ks_gpu_stream *s)
 }
 static void cuda_stream_destroy(ks_gpu *gpu, ks_gpu_stream *s)
 {
-    /* cuStreamDestroy() does not wait, gpu.h does. */
+    /* gpu.h promises to wait; cuStreamDestroy() does not. */
     if (gpu->table->stream_sync(gpu, s) != KS_OK) (void)0;
     (void)stream_release(gpu, s);
 }
@@ -176,12 +175,12 @@ static ks_status cuda_copy(ks_gpu *gpu, void *to, const void *from, size_t bytes
 static ks_status cuda_copy_across(ks_gpu *gpu, ks_gpu *to_gpu, void *to, const void *from,
                                   size_t bytes, ks_gpu_stream *s)
 {
-    /* Of one device it is a copy like any other, which a stream that is captured takes, too. */
+    /* Within one device an ordinary copy works, also in a stream that is being captured. */
     if (of(to_gpu)->primary == of(gpu)->primary) return cuda_copy(gpu, to, from, bytes, s);
     WITH(gpu, cuMemcpyPeerAsync(address(to), of(to_gpu)->primary, address(from), d->primary, bytes,
                                 (CUstream)s));
 }
-/* Contexts in which it is so already say so. */
+/* In contexts that have it already this fails with a code of its own, which the caller ignores. */
 static ks_status reach(ks_gpu *gpu, ks_gpu *other)
 {
     WITH(gpu, cuCtxEnablePeerAccess(of(other)->primary, 0));
@@ -198,7 +197,7 @@ static void cuda_join(ks_gpu *gpu, ks_gpu *other)
     if (of(gpu)->primary == of(other)->primary) return;
     if (can_reach(gpu, other)) (void)reach(gpu, other);
     if (can_reach(other, gpu)) (void)reach(other, gpu);
-    gpu->code = code; /* nothing has failed by it */
+    gpu->code = code; /* a device that cannot be reached is not a failure */
     other->code = other_code;
 }
 static ks_status cuda_fill(ks_gpu *gpu, void *to, int byte, size_t bytes, ks_gpu_stream *s)
@@ -219,8 +218,8 @@ static ks_status look_up(ks_gpu *gpu, CUfunction *function, int module, const ch
 {
     WITH(gpu, cuModuleGetFunction(function, d->modules[module], name));
 }
-/* By itself the driver loads a kernel when it is first launched, which may be while a stream is captured, and until
- * then need not know its attributes. Older drivers have no other way to say so. */
+/* By default the driver loads a kernel at its first launch, which may be during a capture, and may not know its
+ * attributes before. Older drivers cannot load it earlier. */
 static ks_status load_function(ks_gpu *gpu, CUfunction function)
 {
     if (!of(gpu)->cu.cuFuncLoad) return KS_OK;
@@ -235,7 +234,8 @@ static ks_status set_shared(ks_gpu *gpu, CUfunction function, int bytes)
     WITH(gpu, cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, bytes));
 }
 
-/* More than 48 KB of a block's memory are for kernels that ask: all do, when they are looked up. */
+/* Kernels must request more than 48 KB of shared memory for a block: request it for all kernels, when they are looked
+ * up. */
 static ks_status allow_shared(ks_gpu *gpu, CUfunction function)
 {
     int fixed = 0;
@@ -303,7 +303,7 @@ static ks_status launch_together(ks_gpu *gpu, CUfunction f, const ks_gpu_shape *
 static ks_status cuda_launch(ks_gpu *gpu, const ks_gpu_kernel *kernel, const ks_gpu_shape *shape,
                              const void *args, size_t args_bytes, ks_gpu_stream *stream)
 {
-    (void)args_bytes; /* the kernel knows; the emulated device compares */
+    (void)args_bytes; /* the kernel knows the size; the emulated device compares it */
     void *parameters[1];
     memcpy(parameters, &args, sizeof args); /* only read */
     return (shape->cooperative ? launch_together : launch)(gpu, function_of(kernel), shape,
@@ -342,7 +342,7 @@ static ks_status cuda_graph_launch(ks_gpu *gpu, ks_gpu_graph *graph, ks_gpu_stre
 }
 static void cuda_graph_destroy(ks_gpu *gpu, ks_gpu_graph *graph) { (void)executable_release(gpu, graph); }
 
-/* Also of a device that was opened half. */
+/* Also closes a device that was opened only in part. */
 static void cuda_close(ks_gpu *gpu)
 {
     device *const d = of(gpu);

@@ -1,15 +1,15 @@
-/* kernel_async.h -- copies from device into shared memory that run beside the thread.
+/* kernel_async.h -- asynchronous copies from global to shared memory.
  *
- * Each thread puts copies of 4, 8 or 16 bytes into a group, closes the group, and waits until at
- * most some of its groups are still under way; a barrier then makes them visible to the others. ks_shared_place is an address
- * in shared memory, an integer on a device: what is near it is an addition away. */
+ * Each thread issues copies of 4, 8 or 16 bytes, closes the group of them, and waits until at most a given number of
+ * its groups is unfinished. A barrier then makes the data visible to other threads. ks_shared_place is an address in
+ * shared memory; on a device it is an integer, so that offsets are plain additions. */
 #ifndef KS_GPU_KERNEL_ASYNC_H
 #define KS_GPU_KERNEL_ASYNC_H
 
 #ifdef __CUDACC__
 #  include <cuda_pipeline_primitives.h>
 
-/** Copy `bytes` (4, 8 or 16, both ends aligned to it) into shared memory. */
+/** Copy `bytes` bytes (4, 8 or 16, to which both addresses are aligned) to shared memory. */
 KS_DEVICE void ks_async_copy(void *shared, const void *global, int bytes)
 {
     if (bytes == 16) __pipeline_memcpy_async(shared, global, 16);
@@ -21,7 +21,7 @@ typedef unsigned ks_shared_place;
 
 KS_DEVICE ks_shared_place ks_shared_place_of(const void *shared) { return (unsigned)__cvta_generic_to_shared(shared); }
 
-/** Copy so many bytes (4, 8 or 16, both ends aligned to it), 16 of them past the first cache. */
+/** Copy BYTES bytes (4, 8 or 16, to which both addresses are aligned). Copies of 16 bytes bypass the L1 cache. */
 template <int BYTES>
 KS_DEVICE void ks_async_piece(ks_shared_place shared, const void *global)
 {
@@ -29,10 +29,10 @@ KS_DEVICE void ks_async_piece(ks_shared_place shared, const void *global)
     else asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" : : "r"(shared), "l"(global), "n"(BYTES) : "memory");
 }
 
-/** Close the group of the copies since the last. */
+/** Close the group of copies issued since the last call. */
 KS_DEVICE void ks_async_commit(void) { __pipeline_commit(); }
 
-/** Wait until at most `groups` (a literal) of this thread's groups are not finished. */
+/** Wait until at most `groups` (a literal) of this thread's groups are unfinished. */
 #  define ks_async_wait(groups) __pipeline_wait_prior(groups)
 #else
 #  define ks_async_copy ks_emu_async_copy

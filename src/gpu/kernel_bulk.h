@@ -1,19 +1,20 @@
-/* kernel_bulk.h -- bulk copies from device into shared memory, and the barriers that say when they are there.
+/* kernel_bulk.h -- bulk copies from global to shared memory, and the barriers that signal their completion.
  *
- * A barrier in shared memory goes through phases 0, 1, 2, ... Each phase waits for the number of threads
- * that the barrier was made for and for the bytes that these said they had asked for:
+ * A barrier in shared memory goes through phases 0, 1, 2, ... A phase ends when the number of threads that the barrier
+ * was made for have arrived and all bytes that they announced have been copied:
  *
  *     if (threadIdx.x == 0) ks_bulk_init(barrier, threads);
  *     __syncthreads();
  *     ks_bulk_copy(to, from, bytes, barrier);      // any number of them, or none, in each thread
  *     ks_bulk_arrive(barrier, bytes);              // then this, once in each thread and phase
- *     ks_bulk_wait(barrier, phase % 2);            // by whoever reads, from then on
+ *     ks_bulk_wait(barrier, phase % 2);            // in each thread that reads the data, before it does
  *
- * Both ends of a copy and its length are multiples of 16 bytes. What was in its place has been read by then;
- * where ordinary stores wrote it, ks_bulk_fence() stands between them and the copy. A block ends after the phase
- * of its last copy has been waited for. Since compute capability 9.0 the copy engine does it (PTX ISA,
- * cp.async.bulk, "mbarrier"), a copy at a time from each thread; before, cp.async of that thread does, 16 bytes
- * at a time. */
+ * Both addresses of a copy and its length are multiples of 16 bytes. Old data at the destination must have been read
+ * before the copy is issued. If ordinary stores wrote the destination, call ks_bulk_fence() between them and the copy.
+ * A block must not end before the phase of its last copy has been waited for.
+ *
+ * From compute capability 9.0 on, the copy engine does the copies (PTX ISA, cp.async.bulk, "mbarrier"). Before, the
+ * thread itself issues them by cp.async, 16 bytes at a time. */
 #ifndef KS_GPU_KERNEL_BULK_H
 #define KS_GPU_KERNEL_BULK_H
 
@@ -25,7 +26,7 @@ KS_DEVICE unsigned ks_bulk_address(const void *shared)
     return (unsigned)__cvta_generic_to_shared(shared);
 }
 
-/** What this thread has stored in shared memory so far comes before copies that it asks for from now on. */
+/** Order this thread's earlier stores to shared memory before the copies that it issues from now on. */
 KS_DEVICE void ks_bulk_fence(void)
 {
 #  if __CUDA_ARCH__ >= 900
@@ -33,7 +34,8 @@ KS_DEVICE void ks_bulk_fence(void)
 #  endif
 }
 
-/** Make a barrier for so many threads; for one thread, and the others see it behind the block's barrier. */
+/** Initialize a barrier for `threads` threads. Call it in one thread; a block barrier then makes it visible to the
+ *  others. */
 KS_DEVICE void ks_bulk_init(ks_bulk_barrier *barrier, unsigned threads)
 {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;"
@@ -41,7 +43,7 @@ KS_DEVICE void ks_bulk_init(ks_bulk_barrier *barrier, unsigned threads)
     ks_bulk_fence();
 }
 
-/** Ask for a copy in the barrier's phase. */
+/** Issue a copy in the current phase of the barrier. */
 KS_DEVICE void ks_bulk_copy(void *shared, const void *global, unsigned bytes, ks_bulk_barrier *barrier)
 {
 #  if __CUDA_ARCH__ >= 900
@@ -57,7 +59,7 @@ KS_DEVICE void ks_bulk_copy(void *shared, const void *global, unsigned bytes, ks
 #  endif
 }
 
-/** This thread has asked for copies of so many bytes in the barrier's phase. */
+/** Arrive at the barrier: this thread has issued copies of `bytes` bytes in the current phase. */
 KS_DEVICE void ks_bulk_arrive(ks_bulk_barrier *barrier, unsigned bytes)
 {
 #  if __CUDA_ARCH__ >= 900
@@ -70,7 +72,7 @@ KS_DEVICE void ks_bulk_arrive(ks_bulk_barrier *barrier, unsigned bytes)
 #  endif
 }
 
-/** Wait for the end of the phase of this parity: the present one, or the one before. */
+/** Wait for the end of the phase of this parity, which must be the current phase or the one before. */
 KS_DEVICE void ks_bulk_wait(ks_bulk_barrier *barrier, unsigned parity)
 {
     unsigned ended;

@@ -1,13 +1,11 @@
-/* kernel_mma.h -- products of small matrices by the tensor cores, in double precision.
+/* kernel_mma.h -- C <- A B + C for small matrices on the tensor cores, in double precision.
  *
- * All 32 lanes of a warp hold the operands together; with g = lane / 4 and t = lane % 4 (PTX ISA,
- * "Matrix fragments for mma.m8n8k4 / m16n8k4 / k8 / k16 with .f64"):
+ * The 32 lanes of a warp hold the operands together. With g = lane / 4 and t = lane % 4 (PTX ISA, "Matrix fragments for
+ * mma.m8n8k4 / m16n8k4 / k8 / k16 with .f64"):
  *
- *     A  a[i] = A(g + 8 (i % 2), t + 4 (i / 2))    m = 16; m = 8 has a[0] = A(g, t) alone
+ *     A  a[i] = A(g + 8 (i % 2), t + 4 (i / 2))    for m = 16; for m = 8 only a[0] = A(g, t)
  *     B  b[i] = B(t + 4 i, g)
- *     C  c[i] = C(g + 8 (i / 2), 2 t + i % 2)
- *
- * C <- A B + C. */
+ *     C  c[i] = C(g + 8 (i / 2), 2 t + i % 2) */
 #ifndef KS_GPU_KERNEL_MMA_H
 #define KS_GPU_KERNEL_MMA_H
 
@@ -18,8 +16,8 @@ KS_DEVICE void ks_mma_8x8x4(double c[2], double a, double b)
                  : "+d"(c[0]), "+d"(c[1]) : "d"(a), "d"(b));
 }
 
-/* The wider shapes need compute capability 9.0; before it they are made of the small one, whose
- * fragments are halves and quarters of theirs. */
+/* The wider shapes need compute capability 9.0. Before, they are composed of the small one, whose fragments are halves
+ * and quarters of theirs. */
 KS_DEVICE void ks_mma_16x8x4(double c[4], const double a[2], const double b[1])
 {
 #  if __CUDA_ARCH__ >= 900

@@ -4,7 +4,7 @@
 #include <string.h>
 #include "pool.h"
 
-/* Bytes of a piece that a worker moves: less is not worth waking one. */
+/* Bytes that one worker moves at a time; waking a worker for fewer does not pay. */
 enum { PIECE = 1 << 18 };
 
 ks_status ks_gpu_stage_open(ks_gpu_stage *stage, ks_gpu *gpu, ks_gpu_stream *stream, ks_context *context,
@@ -36,15 +36,15 @@ void ks_gpu_stage_close(ks_gpu_stage *stage)
     memset(stage, 0, sizeof *stage);
 }
 
-/** Rows on their way between the host and a half. */
+/** Rows to be moved between the host and a half. */
 typedef struct moving {
     const ks_gpu_rows *rows;
     char *half;
-    int64_t first, count, share; /* rows, and those of a piece */
+    int64_t first, count, share; /* share: rows of a piece */
     int out;
 } moving;
 
-/** Some pieces of them: a ks_range_function. */
+/** Move some of the pieces: a ks_range_function. */
 static void move_pieces(void *arg, int64_t begin, int64_t end, int worker)
 {
     const moving *m = arg;
@@ -61,7 +61,7 @@ static void move_pieces(void *arg, int64_t begin, int64_t end, int worker)
             memcpy(half + i * each, host + i * stride, (size_t)each);
 }
 
-/** Between the host's rows from `first` and a half: `count` of them. */
+/** Move `count` rows, from row `first` on, between the host and a half. */
 static void move(const ks_gpu_stage *stage, const ks_gpu_rows *rows, int64_t first, int64_t count, char *half, int out)
 {
     const int64_t bytes = (int64_t)rows->bytes, share = bytes < PIECE ? PIECE / bytes : 1;
@@ -70,7 +70,7 @@ static void move(const ks_gpu_stage *stage, const ks_gpu_rows *rows, int64_t fir
     ks_parallel_for(stage->context, ks_workers(stage->context, stage->workers, pieces), pieces, move_pieces, &m);
 }
 
-/** How many of the rows from `first` on one half takes. */
+/** Return how many rows from `first` on fit in a half. */
 static int64_t share(const ks_gpu_stage *stage, const ks_gpu_rows *rows, int64_t first)
 {
     const int64_t most = (int64_t)(stage->bytes / rows->bytes), left = rows->count - first;
@@ -98,7 +98,7 @@ ks_status ks_gpu_stage_in(ks_gpu_stage *stage, void *device, const ks_gpu_rows *
 ks_status ks_gpu_stage_out(ks_gpu_stage *stage, const ks_gpu_rows *rows, const void *device)
 {
     ks_status status = KS_OK;
-    int64_t before = 0, waiting = 0; /* rows that are on their way into the other half */
+    int64_t before = 0, waiting = 0; /* first row and number of rows on their way into the other half */
     for (int64_t first = 0; status == KS_OK && (first < rows->count || waiting > 0);) {
         const int i = stage->next;
         const int64_t count = share(stage, rows, first);
