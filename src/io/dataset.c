@@ -8,8 +8,8 @@
 
 enum { SLAB_BYTES = 8 << 20 };
 
-/* Beyond this size, and with so little behind it in the file, a shape is a mistake or an attack:
- * no filter packs numbers that tightly. */
+/* A shape larger than this, with so few bytes in the file, is a mistake or an attack: no filter compresses numbers that
+ * well. */
 static const int64_t plausible_elements = (int64_t)1 << 27;
 static const int64_t plausible_ratio = 65536;
 
@@ -81,7 +81,7 @@ static bool check_space(ks_dataset *dataset, hid_t space, ks_problems *problems)
     return true;
 }
 
-/* Room for the names of a group's first members. */
+/* The names of a group's first members. */
 typedef struct member_names {
     char text[160];
     size_t used;
@@ -102,7 +102,7 @@ static herr_t add_member(hid_t group, const char *name, const H5L_info_t *info, 
     return 0;
 }
 
-/* Tables of pandas and sparse matrices of MATLAB are groups; what is meant is often inside. */
+/* Tables of pandas and sparse matrices of MATLAB are groups. The dataset that was meant is often inside. */
 static void refuse_other_object(hid_t file_id, const ks_dataset *dataset, ks_problems *problems)
 {
     member_names names = {.text = ""};
@@ -118,7 +118,7 @@ static void refuse_other_object(hid_t file_id, const ks_dataset *dataset, ks_pro
                        ? " (a full matrix, not a sparse one)" : "", names.used > 0 ? names.text : "nothing");
 }
 
-/* MATLAB writes the shape of an empty array in its place, which would read as numbers. */
+/* For an empty array MATLAB writes its shape in place of the values, which would be read as numbers. */
 static bool check_empty(const ks_dataset *dataset, ks_problems *problems)
 {
     double empty;
@@ -177,7 +177,7 @@ int64_t ks_dataset_elements(const ks_dataset *dataset)
     int64_t elements = 1;
     for (int i = 0; i < dataset->rank; ++i)
         if (dataset->dims[i] == 0) return 0;
-    /* Room for 16-byte numbers, so that sizes in bytes never overflow later. */
+    /* Allow 16-byte numbers, so that sizes in bytes never overflow later. */
     for (int i = 0; i < dataset->rank; ++i)
         if (__builtin_mul_overflow(elements, dataset->dims[i], &elements) ||
             elements > INT64_MAX / 16)
@@ -199,7 +199,7 @@ void ks_slab_walk_start(ks_slab_walk *walk, int64_t series, int64_t step_begin, 
     if (whole && steps > 0 && rows / steps > 1) {
         walk->series_slab = rows / steps;
     } else if (alignment > 1) {
-        /* A chunk that is read in pieces would be decompressed once for each of them. */
+        /* If a chunk were read in pieces, it would be decompressed once for each piece. */
         walk->step_slab = rows < alignment ? alignment : rows - rows % alignment;
     }
     walk->next_series = steps > 0 ? 0 : series;
@@ -213,7 +213,7 @@ bool ks_slab_walk_next(ks_slab_walk *walk, ks_slab *slab)
     slab->step = walk->next_step;
     slab->series_count = walk->series - slab->series;
     if (slab->series_count > walk->series_slab) slab->series_count = walk->series_slab;
-    /* Slabs end where multiples of the slab length end, also after a start in between. */
+    /* Slabs end at multiples of the slab length, also if the walk starts between two of them. */
     const int64_t end = (slab->step / walk->step_slab + 1) * walk->step_slab;
     slab->step_count = (end < walk->step_end ? end : walk->step_end) - slab->step;
     walk->next_step += slab->step_count;
@@ -244,7 +244,7 @@ int64_t ks_dataset_chunk_steps(const ks_dataset *dataset, const ks_fit *fit)
     return steps;
 }
 
-/* A filter of the dataset that HDF5 cannot undo here. */
+/* Find a filter of the dataset that this HDF5 cannot undo. */
 static bool find_unknown_filter(hid_t id, char name[64], int *number)
 {
     bool found = false;
@@ -263,7 +263,7 @@ static bool find_unknown_filter(hid_t id, char name[64], int *number)
     return found;
 }
 
-/* HDF5 itself tells of a missing filter only that it found no folder of plugins. */
+/* About a missing filter HDF5 itself reports only that it found no folder of plugins. */
 static ks_exit fail_read(const ks_dataset *dataset, ks_failure *failure)
 {
     char name[64];
@@ -295,7 +295,7 @@ ks_exit ks_dataset_read(const ks_dataset *dataset, const ks_fit *fit, const ks_s
         }
     }
     const hid_t space = H5Dget_space(dataset->id);
-    /* Where both sides have one shape HDF5 copies rows; otherwise it goes number by number. */
+    /* If both sides have the same shape, HDF5 copies whole rows; otherwise it copies number by number. */
     const hid_t memory = dataset->rank == 0 ? H5Screate(H5S_SCALAR)
                                             : H5Screate_simple(dataset->rank, count, NULL);
     if (space < 0 || memory < 0 ||

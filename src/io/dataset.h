@@ -1,4 +1,4 @@
-/* dataset.h -- one numeric dataset of an input file: what it is, and its values by hyperslabs. */
+/* dataset.h -- one numeric dataset of an input file: its description, and its values by hyperslabs. */
 #ifndef KS_IO_DATASET_H
 #define KS_IO_DATASET_H
 
@@ -9,32 +9,32 @@
 #include "problems.h"
 #include "shape.h"
 
-/** Characters of a path in a file, at most; a name of the model and what marks a diagonal come behind it. */
+/** Most characters of a path in a file. The name of an array and the suffix for diagonals are appended to it. */
 #define KS_PATH_MOST 1000
 
 typedef struct ks_dataset {
-    hid_t id;                   /**< -1: absent, or of no use                                     */
-    const char *file;           /**< name of its file, borrowed                                   */
+    hid_t id;                   /**< -1: absent or unusable     */
+    const char *file;           /**< name of its file, borrowed */
     char path[KS_PATH_MOST + 16];
-    bool found;                 /**< something stands at the path, or a link that leads nowhere   */
+    bool found;                 /**< an object exists at the path, or a broken link */
     int rank;
-    int64_t dims[KS_RANK_MAX];  /**< as h5py shows them                                           */
-    char type[32];              /**< "float64", "int16", "uint8"                                  */
-    bool narrow;                /**< a float type of at most 4 bytes                              */
-    bool matlab;                /**< has an attribute MATLAB_class                                */
+    int64_t dims[KS_RANK_MAX];  /**< as h5py shows them              */
+    char type[32];              /**< "float64", "int16", "uint8"     */
+    bool narrow;                /**< a float type of at most 4 bytes */
+    bool matlab;                /**< has an attribute MATLAB_class   */
 } ks_dataset;
 
-/** Look at a dataset. What is there but cannot serve (a group, strings, no values, a broken link) is added to
- *  problems and gets id -1. A file that cannot be read is KS_EXIT_FILE. `file` must outlive it. */
+/** Open a dataset and describe it. An object that cannot be used (a group, strings, no values, a broken link) is added
+ *  to problems and gets id -1. Returns KS_EXIT_FILE if the file cannot be read. `file` must outlive the dataset. */
 ks_exit ks_dataset_open(ks_dataset *dataset, hid_t file_id, const char *file, const char *path,
                         ks_problems *problems, ks_failure *failure);
 
 void ks_dataset_close(ks_dataset *dataset);
 
-/** Product of all dimensions, -1 where it overflows. */
+/** Return the product of all dimensions, or -1 if it overflows. */
 int64_t ks_dataset_elements(const ks_dataset *dataset);
 
-/** Called now and then with a fraction of the work done, 0 .. 1. */
+/** Called from time to time with the fraction of the work done, 0 .. 1. */
 typedef void (*ks_io_progress)(void *user, double done);
 
 /** A rectangle of series and steps. */
@@ -42,29 +42,28 @@ typedef struct ks_slab {
     int64_t series, series_count, step, step_count;
 } ks_slab;
 
-/** Walks over series and steps in slabs of some megabytes. */
+/** A walk over series and steps in slabs of some megabytes. */
 typedef struct ks_slab_walk {
-    int64_t series, step_begin, step_end;  /**< all of it                                         */
-    int64_t series_slab, step_slab;        /**< largest slab                                      */
+    int64_t series, step_begin, step_end;  /**< the whole range */
+    int64_t series_slab, step_slab;        /**< largest slab    */
     int64_t next_series, next_step;
 } ks_slab_walk;
 
-/** Plan a walk. row_bytes: bytes of one step of one series. alignment: steps after which a slab
- *  should end, the chunk length of the file. whole: a slab may span series only where it holds
- *  all steps of each of them and `whole` is set. */
+/** Plan a walk. row_bytes: bytes of one step of one series. alignment: the chunk length of the file; slabs end at
+ *  multiples of it. A slab spans several series only if `whole` is set and it holds all steps of each of them. */
 void ks_slab_walk_start(ks_slab_walk *walk, int64_t series, int64_t step_begin, int64_t step_end,
                         size_t row_bytes, int64_t alignment, bool whole);
 
-/** The next slab; false when there is none left. */
+/** Return the next slab; false if there is none left. */
 bool ks_slab_walk_next(ks_slab_walk *walk, ks_slab *slab);
 
-/** Largest number of rows (steps of one series) that a slab of the walk has. */
+/** Return the largest number of rows (steps of one series) in a slab of the walk. */
 int64_t ks_slab_walk_rows(const ks_slab_walk *walk);
 
-/** Steps after which a chunk of the file ends, 1 where it is not chunked along time. */
+/** Return the number of steps in a chunk of the file, 1 if it is not chunked along time. */
 int64_t ks_dataset_chunk_steps(const ks_dataset *dataset, const ks_fit *fit);
 
-/** Read a slab, converted by HDF5 to `type`, series after series, step after step. */
+/** Read a slab in the order of series, then steps. HDF5 converts the values to `type`. */
 ks_exit ks_dataset_read(const ks_dataset *dataset, const ks_fit *fit, const ks_slab *slab,
                         hid_t type, void *values, ks_failure *failure);
 

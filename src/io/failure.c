@@ -14,7 +14,7 @@ void ks_text_escape(char *text, size_t size)
     for (; text[length] && used + shown_width((unsigned char)text[length]) < size; ++length)
         used += shown_width((unsigned char)text[length]);
     if (used == length) return;
-    /* From the end, where there is room. */
+    /* Backwards: the text grows into the room behind it. */
     for (text[used] = '\0'; length > 0;) {
         const unsigned char letter = (unsigned char)text[--length];
         used -= shown_width(letter);

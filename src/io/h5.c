@@ -17,7 +17,7 @@ ks_exit ks_h5_start(ks_failure *failure)
     return KS_EXIT_DONE;
 }
 
-/* Of what HDF5 says about a failed system call only the system's words help the user. */
+/* When a system call fails, keep only the system's words from HDF5's message: the rest does not help the user. */
 static void keep_system_message(char *reason)
 {
     static const char mark[] = "error message = '";
@@ -33,7 +33,7 @@ static void keep_system_message(char *reason)
     reason[length] = '\0';
 }
 
-/* Keeps the first entry of an upward walk: the place where things went wrong. */
+/* Keep the first entry of an upward walk: the place where the error occurred. */
 static herr_t deepest_reason(unsigned n, const H5E_error2_t *error, void *text)
 {
     if (n == 0 && error->desc) snprintf(text, KS_FAILURE_TEXT, "%s", error->desc);
@@ -61,7 +61,7 @@ void ks_h5_release(hid_t id)
     if (id >= 0) H5Idec_ref(id);
 }
 
-/* Older formats of programs that write HDF5 too, and how they are brought to. */
+/* Older file formats of programs that also write HDF5, and how to convert them. */
 static const char *older_format(int descriptor)
 {
     static const struct { const char *begins, *words; } formats[] = {
@@ -113,10 +113,11 @@ hid_t ks_h5_open(const char *name, ks_failure *failure)
     return file;
 }
 
-/* How far a path leads: to its end, to a link that leads nowhere, or to where nothing stands. */
+/* How far a path leads: to its end, to a broken link, or to a name that does not exist. */
 typedef enum way { WAY_WHOLE, WAY_BROKEN, WAY_ENDS } way;
 
-/* H5Lexists fails on a path whose parents are missing, so ask for one part at a time; `prefix` is the last. */
+/* H5Lexists() fails if a parent is missing, so test one part of the path at a time. `prefix` is the last path
+ * tested. */
 static way follow(hid_t file, const char *path, char prefix[1024])
 {
     const size_t length = strlen(path);
@@ -159,7 +160,7 @@ bool ks_h5_broken_link(hid_t file, const char *path, char *text, size_t size)
     return true;
 }
 
-/* A member whose name is that of `name` but for its letters' case. */
+/* A member whose name differs from `name` only in case. */
 typedef struct other_letters {
     const char *name;
     char found[1024];
@@ -201,7 +202,7 @@ H5O_type_t ks_h5_object_type(hid_t file, const char *path)
     return info.type;
 }
 
-/* The attribute if it exists and has one element, otherwise -1. */
+/* Return the attribute if it exists and has one element, otherwise -1. */
 static hid_t open_single(hid_t object, const char *name, ks_attribute_state *state)
 {
     *state = KS_ATTRIBUTE_ABSENT;
@@ -289,7 +290,7 @@ bool ks_h5_copy_attribute(hid_t from, hid_t to, const char *name)
     if (points < 0 || points > 65536 || H5Tget_size(type) > 65536) goto done;
     value = calloc((size_t)points + 1, H5Tget_size(type));
     if (!value || H5Aread(source, type, value) < 0) goto done;
-    /* A type that is committed in the input file cannot be used in the output: copy it. */
+    /* A committed type of the input file cannot be used in the output: copy it. */
     const hid_t own_type = H5Tcopy(type);
     const hid_t target = own_type < 0 ? -1 : H5Acreate2(to, name, own_type, space, H5P_DEFAULT,
                                                         H5P_DEFAULT);

@@ -8,7 +8,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* Arrays of so many bytes are aligned to huge pages and ask for them. */
+/* Arrays of at least LARGE bytes are aligned to huge pages and request them. */
 #define HUGE_PAGE ((size_t)2 << 20)
 #define LARGE     ((size_t)8 << 20)
 
@@ -25,7 +25,7 @@ size_t ks_size_sum(size_t a, size_t b)
     return __builtin_add_overflow(a, b, &sum) ? SIZE_MAX : sum;
 }
 
-/* One number from a control-group file, or SIZE_MAX ("max", or no such file). */
+/* Read one number from a control-group file. SIZE_MAX: "max", or no such file. */
 static size_t limit_from_file(const char *path)
 {
     FILE *file = fopen(path, "r");
@@ -93,7 +93,7 @@ void *ks_memory_raw(size_t bytes, const char *what, ks_failure *failure)
         return NULL;
     }
 #ifdef MADV_HUGEPAGE
-    /* Else the first write to every 4 KiB of it goes through the kernel. */
+    /* Otherwise the first write to each page of 4 KiB goes through the kernel. */
     if (huge) (void)madvise(memory, bytes / huge * huge, MADV_HUGEPAGE);
 #endif
     return memory;

@@ -19,9 +19,9 @@ static void refuse_value(ks_input *input, const ks_input_array *array, const ks_
                    ks_not_finite_text(input->precision, data, element));
 }
 
-/* A variance below the normal numbers of single precision has few digits there, or none and is 0: the model would
- * be another. Beside the diagonal nothing is larger than its geometric mean, of which what is lost there is no more
- * than round-off. */
+/* Find a variance below the normal numbers of single precision. It would have few digits or become 0, which is another
+ * model. Entries off the diagonal need no check: none exceeds the geometric mean of its two variances, so what it loses
+ * is round-off of that. */
 static int64_t find_vanishing(const ks_input_array *array, int64_t blocks, const double *values)
 {
     const int64_t n = array->rows, stride = array->diagonal ? 1 : n + 1, block = array->diagonal ? n : n * n;
@@ -43,7 +43,7 @@ static void refuse_vanishing(ks_input *input, const ks_input_array *array, const
                    (double)FLT_MIN);
 }
 
-/* Spread diagonals over zeroed matrices, from the last to the first: both may share memory. */
+/* Spread diagonals over zeroed matrices, from the last to the first: `from` and `to` may share memory. */
 static void expand_diagonals(size_t number, int n, int64_t blocks, const char *from, char *to)
 {
     for (int64_t b = 0; b < blocks; ++b) {
@@ -55,7 +55,7 @@ static void expand_diagonals(size_t number, int n, int64_t blocks, const char *f
     }
 }
 
-/* Where the first block of a slab lies in memory. */
+/* Return the place of the first block of a slab in memory. */
 static char *slab_target(const ks_input_array *array, const ks_slab *slab, size_t number)
 {
     const size_t block = (size_t)array->rows * (size_t)array->columns;
@@ -63,7 +63,8 @@ static char *slab_target(const ks_input_array *array, const ks_slab *slab, size_
     return (char *)array->data + (size_t)first * block * number;
 }
 
-/* buffer: where the blocks are read before they take their form, wide: and before they become single; or NULL. */
+/* buffer: where blocks are read before they are transposed or expanded, or NULL. wide: where doubles are read before
+ * they are rounded to single, or NULL. */
 static ks_exit load_slab(ks_input *input, ks_input_array *array, const ks_slab *slab, char *buffer,
                          double *wide, ks_failure *failure)
 {
@@ -123,7 +124,7 @@ static ks_exit load_slabs(ks_input *input, ks_input_array *array, ks_load_progre
     return failure->code;
 }
 
-/* "/model/Q[17]" of a block in memory, as the file counts it. */
+/* Print the index of a block in memory as the file counts it: "/model/Q[17]". */
 static void block_index_text(const ks_input_array *array, int64_t block, char *text, size_t size)
 {
     const int64_t series = block / array->steps, row = block % array->steps - array->shift;
@@ -139,7 +140,7 @@ static void block_index_text(const ks_input_array *array, int64_t block, char *t
         snprintf(text, size, "%s", array->dataset.path);
 }
 
-/* Of a diagonal matrix the smallest eigenvalue is an entry: its place in the dataset. */
+/* The smallest eigenvalue of a diagonal matrix is an entry: name its place in the dataset. */
 static void refuse_variance(ks_input *input, const ks_input_array *array, const ks_info *info, double indefinite)
 {
     const int64_t n = array->rows, series = info->step / array->steps;
@@ -201,7 +202,7 @@ static ks_exit load_array(ks_input *input, ks_input_array *array, ks_load_progre
     const size_t bytes = ks_size_product(blocks, block * ks_precision_bytes(input->precision));
     array->data = ks_memory_raw(bytes, array->dataset.path, failure);
     if (!array->data) return failure->code;
-    /* Rows that are not read, the first ones, are zero: nothing may use them, but nothing undefined either. */
+    /* The first rows, which are not read, are never used. Set them to zero, so that nothing is undefined. */
     const size_t row = block * ks_precision_bytes(input->precision);
     const size_t unread = (size_t)(array->steps - array->row_count) * row;
     for (int64_t series = 0; unread && series < array->series; ++series)
@@ -265,7 +266,7 @@ void ks_input_views(const ks_input *input, ks_model *model, ks_view *y)
     model->m0 = view_of(&arrays[KS_INPUT_M0]);
     model->P0 = view_of(&arrays[KS_INPUT_P0]);
     model->prior = input->prior;
-    /* Rows are where "into" has them: place_rows() in model_resolve.c. */
+    /* The rows have been placed as for "into": place_rows() in model_resolve.c. */
     model->transition = KS_INTO;
     y->data = input->y;
     y->step_stride = input->ny;

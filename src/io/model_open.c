@@ -1,4 +1,4 @@
-/* Opening an input: files, conventions, and the sizes that the observations give. */
+/* Opening an input: files, conventions, and the sizes that follow from the observations. */
 #include "model_file.h"
 
 #include <stdio.h>
@@ -34,7 +34,7 @@ static const char *model_file_name(const ks_input *input)
     return input->places.model_file ? input->places.model_file : input->places.file;
 }
 
-/* One of two words from an attribute of the model group; `override` wins. */
+/* Read one of two words from an attribute of the model group. `override` takes precedence. */
 static int convention(ks_input *input, hid_t group, const char *attribute, int override,
                       const char *(*name)(int), bool *stated)
 {
@@ -48,7 +48,7 @@ static ks_exit read_conventions(ks_input *input, bool *found, ks_failure *failur
     *found = false;
     const char *path = input->places.model;
     bool stated;
-    char link[KS_FAILURE_TEXT / 2]; /* or a name in other letters */
+    char link[KS_FAILURE_TEXT / 2]; /* or a name in another case */
     if (ks_h5_broken_link(input->model_file, path, link, sizeof link)) {
         ks_problem_add(&input->problems, "%s: group %s is not there: on its path is %s, which cannot be "
                        "opened", model_file_name(input), path, link);
@@ -84,7 +84,7 @@ static ks_exit read_conventions(ks_input *input, bool *found, ks_failure *failur
     return KS_EXIT_DONE;
 }
 
-/* B, T and ny from the shape of y; the axes that are walked when it is read. */
+/* Set B, T and ny from the shape of y, and the axes for reading it. */
 static void sizes_of_observations(ks_input *input)
 {
     const ks_dataset *y = &input->y_dataset;
@@ -117,7 +117,7 @@ static void sizes_of_observations(ks_input *input)
     }
 }
 
-/* *other: there are none, and the file is of another kind, in which no model is missed. */
+/* *other: y is missing and the file is of another kind, so that the model need not be reported as missing, too. */
 static ks_exit open_observations(ks_input *input, bool *other, ks_failure *failure)
 {
     const char *file = input->places.file;
@@ -211,10 +211,10 @@ ks_exit ks_input_extend(ks_input *input, int64_t steps, ks_failure *failure)
             return ks_fail(failure, KS_EXIT_USAGE, "--forecast: %s: %s varies with the step, and has no rows for steps "
                            "ahead; append rows to it, and as many of NaN to %s", array->dataset.file,
                            array->dataset.path, input->y_dataset.path);
-        /* Of a single step under prior x1 the transition was not to be read. */
+        /* With a single step and prior x1 no row of the transition has been needed so far. */
         array->row_count = 1;
     }
-    /* Room for 16-byte numbers, as of datasets. */
+    /* Allow 16-byte numbers, as for datasets. */
     if (__builtin_add_overflow(input->T, steps, &numbers) ||
         __builtin_mul_overflow(numbers, input->B * input->ny, &numbers) || numbers > INT64_MAX / 16)
         return ks_fail(failure, KS_EXIT_USAGE, "--forecast: %lld steps are too many", (long long)steps);

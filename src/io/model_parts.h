@@ -5,13 +5,13 @@
 #include "model_file.h"
 #include "values.h"
 
-/** Largest nx and ny: a block of this size squared still counts in an int. */
+/** Largest nx and ny: the square still fits an int. */
 #define KS_BLOCK_MAX 32768
 
-/** Find the arrays of the model and fit their shapes; sets nx. Needs y's sizes. */
+/** Find the arrays of the model and fit their shapes; sets nx. The sizes of y must be known. */
 ks_exit ks_model_resolve(ks_input *input, ks_failure *failure);
 
-/** Read the observations: fill values and NaN become NaN, scale and offset are applied. */
+/** Read the observations. Fill values become NaN; scale and offset are applied. */
 ks_exit ks_observations_load(ks_input *input, ks_load_progress *progress, ks_failure *failure);
 
 /** Note what stands in the group of the model, or at the observations, and is not read though it looks as
@@ -19,7 +19,7 @@ ks_exit ks_observations_load(ks_input *input, ks_load_progress *progress, ks_fai
 void ks_model_note_unread(ks_input *input, hid_t group);
 void ks_observations_note_unread(ks_input *input);
 
-/** Is this array a covariance? */
+/** Whether this array is a covariance. */
 bool ks_input_is_covariance(ks_input_name name);
 
 #endif

@@ -1,4 +1,4 @@
-/* Which datasets make up the model, and how their shapes are understood. */
+/* Which datasets make up the model, and how their shapes are interpreted. */
 #include "model_parts.h"
 
 #include <stdio.h>
@@ -7,7 +7,7 @@
 #include "memory.h"
 #include "unwritten.h"
 
-/* What the arrays are, in the order of ks_input_name. */
+/* Properties of the arrays, in the order of ks_input_name. */
 typedef struct array_kind {
     const char *name;
     const char *axes[2];   /* of the block; the second NULL for vectors */
@@ -33,7 +33,7 @@ static const char *group_separator(const ks_input *input)
     return length > 0 && input->places.model[length - 1] == '/' ? "" : "/";
 }
 
-/* The dataset NAME, or NAME_diag for covariances. */
+/* Find the dataset NAME or, for covariances, NAME_diag. */
 static ks_exit find_array(ks_input *input, ks_input_name name, ks_failure *failure)
 {
     ks_input_array *array = &input->arrays[name];
@@ -69,7 +69,7 @@ static ks_exit find_array(ks_input *input, ks_input_name name, ks_failure *failu
     return KS_EXIT_DONE;
 }
 
-/* Who wrote it may have counted axes from the other end. */
+/* Whether the program that wrote the dataset may have ordered its axes the other way. */
 static bool in_fortran(const ks_input *input, const ks_dataset *dataset)
 {
     return dataset->matlab || input->layout == KS_LAYOUT_FORTRAN;
@@ -109,7 +109,7 @@ static int64_t axis_length(const ks_input *input, const char *axis)
     return strcmp(axis, "nx") == 0 ? input->nx : input->ny;
 }
 
-/* What the file should hold; the block's axes swapped in the fortran layout. */
+/* The shape that the file should hold. In the fortran layout the axes of the block are swapped. */
 static ks_want want_of(const ks_input *input, ks_input_name name, ks_layout layout)
 {
     const array_kind *kind = &kinds[name];
@@ -127,7 +127,7 @@ static ks_want want_of(const ks_input *input, ks_input_name name, ks_layout layo
     return want;
 }
 
-/* One row too few for steps, and just as many as there are between them. */
+/* Whether the array has T - 1 rows: too few for one per step, but right for the transitions between steps. */
 static bool fits_out_of(const ks_input *input, ks_input_name name)
 {
     const ks_dataset *dataset = &input->arrays[name].dataset;
@@ -138,7 +138,7 @@ static bool fits_out_of(const ks_input *input, ks_input_name name)
     return ks_shape_fit(dataset->dims, dataset->rank, &want, &fit);
 }
 
-/* What is wanted of an array if y is the wrong way round, (ny, T). */
+/* The shape wanted of an array if y is transposed, (ny, T). */
 static bool want_of_turned(const ks_input *input, const ks_want *want, ks_want *turned)
 {
     const ks_dataset *y = &input->y_dataset;
@@ -150,7 +150,7 @@ static bool want_of_turned(const ks_input *input, const ks_want *want, ks_want *
     return true;
 }
 
-/* Axes of length 1 of the block that were left out, as indexing in numpy does. */
+/* Whether the shape fits once axes of length 1 are added to the block. Indexing in numpy drops such axes. */
 static bool fits_with_ones(const ks_dataset *dataset, const ks_want *want)
 {
     int64_t whole[KS_RANK_MAX];
@@ -165,7 +165,7 @@ static bool fits_with_ones(const ks_dataset *dataset, const ks_want *want)
     return ks_shape_fit(whole, lead + want->block_rank, want, &fit);
 }
 
-/* The diagonal of a covariance under the name of the whole. */
+/* Whether a covariance holds only a diagonal, under the name of the full matrix. */
 static bool fits_as_diagonal(const ks_dataset *dataset, ks_want want, ks_input_name name)
 {
     ks_fit fit;
@@ -173,7 +173,7 @@ static bool fits_as_diagonal(const ks_dataset *dataset, ks_want want, ks_input_n
     return kinds[name].covariance && ks_shape_fit(dataset->dims, dataset->rank, &want, &fit);
 }
 
-/* Tell what does not fit, and what would. */
+/* Report what does not fit, and what would. */
 static void tell_misfit(ks_input *input, ks_input_name name, const ks_want *want)
 {
     const ks_dataset *dataset = &input->arrays[name].dataset;
@@ -209,8 +209,8 @@ static void tell_misfit(ks_input *input, ks_input_name name, const ks_want *want
                    dataset->path, shape, expected, hint);
 }
 
-/* Which rows of the file are read into which steps. Under prior x1 step 0 of F, Q and u is
- * neither read nor checked, and the last row of "out-of" leads nowhere. */
+/* Which rows of the file are read into which steps. Under prior x1, F, Q and u of step 0 are neither read nor checked,
+ * and the last row of "out-of" leads to no step. */
 static void place_rows(const ks_input *input, ks_input_array *array, const array_kind *kind)
 {
     const ks_fit *fit = &array->fit;

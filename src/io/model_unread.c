@@ -1,5 +1,5 @@
-/* What stands in a file as if it belonged to the model, or the system, and is not read: a name with another letter,
- * or a right one in another place, would change the estimates without a word. */
+/* Objects that look like part of the model or the system and are not read: a misspelled name, or the right name in the
+ * wrong place, would change the estimates without notice. */
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -7,7 +7,7 @@
 #include "model_parts.h"
 #include "system_file.h"
 
-/* Names that are not read, one after the other. */
+/* Names that are not read, as one text. */
 typedef struct name_list {
     const char *const *known;
     int count;
@@ -28,12 +28,12 @@ static void add_name(name_list *list, const char *name)
     ++list->count;
 }
 
-/* Members of the group that are not read. */
+/* The members of the group that are not read. */
 typedef struct member_lists {
     name_list arrays, conventions;
 } member_lists;
 
-/* Dimension scales and lists of names, which netCDF puts beside its variables, are no arrays. */
+/* Dimension scales and lists of names, which netCDF stores beside its variables, are not arrays. */
 static bool is_label(hid_t group, const char *name)
 {
     if (H5Aexists_by_name(group, name, "CLASS", H5P_DEFAULT) > 0) return true;
@@ -55,7 +55,7 @@ static herr_t unread_member(hid_t group, const char *name, const H5L_info_t *inf
     return 0;
 }
 
-/* A name that is known but for its letters' case. */
+/* Add a name that differs from a known one only in case. */
 static void add_in_other_letters(name_list *list, const char *name)
 {
     for (const char *const *known = list->known; *known; ++known)
@@ -82,7 +82,7 @@ static const char *const arrays[] = {"F", "Q", "u", "H", "R", "d", "m0", "P0",
                                      "Q_diag", "R_diag", "P0_diag", NULL};
 static const char *const conventions[] = {"prior", "transition", "layout", NULL};
 
-/* The conventions are attributes of the group; at the root they look as right to those who wrote them. */
+/* The conventions are attributes of the group; users also write them to the root. */
 static void note_root(ks_input *input, hid_t group, const char *path)
 {
     for (const char *const *name = conventions; *name; ++name)
@@ -133,7 +133,7 @@ void ks_system_note_unread(ks_system *system)
     H5Eclear2(H5E_DEFAULT);
 }
 
-/* What netCDF's readers heed, and would make other numbers of. */
+/* Attributes that readers of netCDF apply, and that would change the numbers. */
 static const char *const meanings[] = {"missing_value", "_Unsigned", NULL};
 
 void ks_observations_note_unread(ks_input *input)

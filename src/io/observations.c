@@ -1,5 +1,4 @@
-/* Reading y: what marks a missing entry is compared in the numbers of the file, before anything is
- * converted or scaled. */
+/* Reading y. Missing entries are recognized in the numbers of the file, before conversion and scaling. */
 #include "model_parts.h"
 
 #include <float.h>
@@ -11,18 +10,18 @@
 #include "memory.h"
 #include "unwritten.h"
 
-/* How the stored numbers become observations. */
+/* How stored numbers become observations. */
 typedef struct packing {
-    hid_t native;             /* the file's type as this machine has it */
-    size_t bytes;             /* of one stored number                   */
+    hid_t native;             /* the file's type in this machine's byte order */
+    size_t bytes;             /* of one stored number                         */
     bool has_fill, scaled;
-    unsigned char fill[64];   /* in the native type                     */
+    unsigned char fill[64];   /* in the native type */
     double factor, offset;
 } packing;
 
-/* Convert the fill value to the type of the data. False where no stored number can equal it: for
- * integers when the conversion does not give the same number back, for floats when it overflows or
- * is NaN, which is missing without being told. */
+/* Convert the fill value to the type of the data. Returns false if no stored number can equal it. An integer cannot if
+ * the conversion and its reverse do not give the same number; a float cannot if it overflows. NaN is missing in any
+ * case. */
 static bool convert_fill(hid_t own, size_t own_bytes, hid_t native, size_t native_bytes,
                          const unsigned char *value, unsigned char *fill)
 {
@@ -70,7 +69,7 @@ static void read_fill(ks_input *input, packing *pack)
     H5Eclear2(H5E_DEFAULT);
 }
 
-/* A factor of 0 would make all observations one number. */
+/* A scale factor of 0 would make all observations equal. */
 static void read_scale(ks_input *input, const char *name, bool factor, double *value, bool *scaled)
 {
     const ks_attribute_state state = ks_h5_read_number(input->y_dataset.id, name, value);
@@ -102,8 +101,8 @@ static ks_exit packing_of(ks_input *input, packing *pack, ks_failure *failure)
     return KS_EXIT_DONE;
 }
 
-/* Stored numbers equal to the fill value. Floats by value: -0.0 is 0.0, and a NaN is missing
- * anyway; 16-byte floats have padding, so they too are compared as numbers. */
+/* Whether a stored number is the fill value. Floats are compared by value, so that -0.0 equals 0.0; NaN is missing
+ * anyway. 16-byte floats have padding, so they are compared as numbers, too. */
 static bool is_fill(const packing *pack, bool floating, const unsigned char *number)
 {
     if (!floating) return memcmp(number, pack->fill, pack->bytes) == 0;
@@ -139,7 +138,7 @@ static double load(ks_precision precision, const void *data, int64_t index)
                                : ((const double *)data)[index];
 }
 
-/* Read a slab through a buffer: compare, convert, scale. */
+/* Read a slab through a buffer: find missing entries, convert, scale. */
 static ks_exit read_packed(ks_input *input, const packing *pack, const ks_slab *slab,
                            unsigned char *buffer, void *target, ks_failure *failure)
 {
@@ -165,7 +164,7 @@ static ks_exit read_packed(ks_input *input, const packing *pack, const ks_slab *
     return KS_EXIT_DONE;
 }
 
-/* The first infinity of a slab, or -1. */
+/* Return the index of the first infinity of a slab, or -1. */
 static int64_t find_infinity(ks_precision precision, const void *data, int64_t count)
 {
     if (precision == KS_F32) {
@@ -190,8 +189,9 @@ static void refuse_infinity(ks_input *input, const ks_slab *slab, int64_t elemen
                    input->precision == KS_F32 ? " (in f32)" : "");
 }
 
-/* Who leaves entries unwritten, or masks them without an attribute _FillValue, gets the fill value of the
- * dataset itself, 9.97e36 by default from netCDF, which would be taken for an observation. Whether it is told. */
+/* A program that leaves entries unwritten, or masks them without an attribute _FillValue, leaves the fill value of the
+ * dataset in them: 9.97e36 by default in netCDF. It would be taken for an observation. Returns whether that was
+ * noted. */
 static bool note_fill(ks_input *input, const packing *pack)
 {
     const ks_dataset *y = &input->y_dataset;
@@ -217,8 +217,8 @@ static bool note_fill(ks_input *input, const packing *pack)
     return found > 0;
 }
 
-/* Entries that were never written, and are not missing: HDF5 has its own fill value for them, which is not that
- * of the attribute _FillValue. */
+/* Note entries that were never written and do not count as missing: HDF5 fills them with its own fill value, which may
+ * differ from the attribute _FillValue. */
 static void note_unwritten(ks_input *input, const packing *pack)
 {
     char text[400];
@@ -236,7 +236,7 @@ static void note_unwritten(ks_input *input, const packing *pack)
     H5Eclear2(H5E_DEFAULT);
 }
 
-/* Count what is missing; the whole of y is in memory. */
+/* Count the missing entries. All of y is in memory. */
 static void count_missing(ks_input *input)
 {
     ks_missing *missing = &input->missing;
@@ -259,7 +259,7 @@ static void count_missing(ks_input *input)
     }
 }
 
-/* Steps ahead have no entries. */
+/* Mark the entries of the steps ahead as missing. */
 static void clear_ahead(ks_input *input)
 {
     for (int64_t s = 1; input->ahead > 0 && s <= input->B; ++s)
@@ -277,7 +277,7 @@ static ks_exit load_slabs(ks_input *input, const packing *pack, ks_load_progress
     const size_t row = (size_t)input->ny * wide;
     ks_slab_walk walk;
     ks_slab slab;
-    /* Behind the rows of the file those of a series may go on in memory. */
+    /* In memory, the rows of a series may extend beyond those of the file. */
     ks_slab_walk_start(&walk, input->B, 0, input->T - input->ahead, row, ks_dataset_chunk_steps(y, &input->y_fit),
                        input->ahead == 0);
     unsigned char *buffer = NULL;

@@ -1,6 +1,5 @@
-/* Dimension scales. netCDF and xarray name a dimension after the dataset of its scale, so there is
- * one dataset for each name; the time stamps are a second scale of the time axis, the first one
- * that h5py shows. */
+/* Dimension scales. netCDF and xarray name a dimension after the dataset of its scale, so there is one dataset for each
+ * name. The time stamps are a second scale of the time axis; h5py shows only the first one. */
 #include "output_file.h"
 
 #include <hdf5_hl.h>
@@ -15,7 +14,7 @@ static const char *const axis_names[KS_AXES] = {"series", "time", "state", "stat
                                                 "obs_2", "block", "coupling", "row", "row_2",
                                                 "rhs"};
 
-/* Attributes that belong to the way a dataset is stored, not to what it means. */
+/* Whether an attribute belongs to the way a dataset is stored, not to its meaning. */
 static bool is_storage_attribute(const char *name)
 {
     static const char *const names[] = {"CLASS", "NAME", "REFERENCE_LIST", "DIMENSION_LIST",
@@ -42,7 +41,7 @@ static void copy_attributes(const ks_dataset *origin, hid_t to)
     H5Eclear2(H5E_DEFAULT);
 }
 
-/* A dataset of one axis, made a dimension scale of the same name. */
+/* Make a dataset of one axis and turn it into the dimension scale of this name. */
 static ks_exit make_scale(ks_output_file *out, const char *name, int64_t length,
                           const double *values, hid_t *id, ks_failure *failure)
 {

@@ -8,7 +8,7 @@
 #include "memory.h"
 #include "output_parts.h"
 
-/* RIPE_BYTES: of these at a time the disk begins to write, while the rest is still copied to it. */
+/* RIPE_BYTES: after this many bytes the disk begins to write them, while the rest is still copied. */
 enum { CHUNK_BYTES = 512 << 10, RIPE_BYTES = 16 << 20 };
 
 ks_exit ks_output_fail(const ks_output_file *out, const char *path, ks_failure *failure)
@@ -48,7 +48,7 @@ size_t ks_output_array_bytes(const ks_output_array *array)
     return bytes;
 }
 
-/* Chunks hold whole blocks of several steps, or several short series. False: the array has none. */
+/* Choose chunks of whole blocks: several steps, or several short series. Returns false if the array is not chunked. */
 static bool chunk_of(const ks_output_array *array, bool compressed, hsize_t chunk[KS_AXES_MAX])
 {
     size_t bytes = ks_precision_bytes_of(array->precision);
@@ -63,7 +63,7 @@ static bool chunk_of(const ks_output_array *array, bool compressed, hsize_t chun
         chunk[axis] = fitting ? fitting : 1;
         bytes = ks_size_product(bytes, chunk[axis]);
     }
-    /* HDF5 counts the bytes of a chunk in 32 bits: such a block goes unchunked. */
+    /* HDF5 stores the size of a chunk in 32 bits: larger blocks are not chunked. */
     return bytes < (size_t)1 << 31;
 }
 
@@ -71,7 +71,7 @@ size_t ks_output_disk_bytes(const ks_output_array *array)
 {
     hsize_t chunk[KS_AXES_MAX];
     if (!chunk_of(array, false, chunk)) return ks_output_array_bytes(array);
-    /* The last chunk along each axis is there whole. */
+    /* The last chunk along each axis is stored in full. */
     size_t bytes = ks_precision_bytes_of(array->precision);
     for (int axis = 0; axis < array->rank; ++axis) {
         const size_t length = (size_t)chunk[axis];
@@ -93,7 +93,7 @@ static bool set_chunks(const ks_output_file *out, const ks_output_array *array, 
 static hid_t create_list(const ks_output_file *out, const ks_output_array *array)
 {
     const hid_t list = H5Pcreate(H5P_DATASET_CREATE);
-    /* No time stamps: the same results make the same bytes. */
+    /* No time stamps, so that the same results give the same bytes. */
     if (list >= 0 && H5Pset_obj_track_times(list, false) >= 0 &&
         H5Pset_fill_time(list, H5D_FILL_TIME_NEVER) >= 0 && set_chunks(out, array, list))
         return list;
@@ -101,7 +101,7 @@ static hid_t create_list(const ks_output_file *out, const ks_output_array *array
     return -1;
 }
 
-/* Slabs are whole chunks, so a chunk cache would only copy them once more. */
+/* Slabs are whole chunks; a chunk cache would only copy them once more. */
 static hid_t access_list(const ks_output_file *out)
 {
     const hid_t list = H5Pcreate(H5P_DATASET_ACCESS);
@@ -155,7 +155,7 @@ ks_exit ks_output_slab(ks_output_file *out, const ks_output_array *array, hid_t 
                      : array->precision == KS_F32 ? H5T_NATIVE_FLOAT
                                                   : H5T_NATIVE_DOUBLE;
     const hid_t space = H5Dget_space(id);
-    /* Where both sides have one shape HDF5 copies rows; otherwise it goes number by number. */
+    /* If both sides have the same shape, HDF5 copies whole rows; otherwise it copies number by number. */
     const hid_t memory = array->rank == 0 ? H5Screate(H5S_SCALAR)
                                          : H5Screate_simple(array->rank, count, NULL);
     if (space < 0 || memory < 0 ||
@@ -260,7 +260,7 @@ ks_exit ks_output_commit(ks_output_file *out, ks_failure *failure)
 void ks_output_discard(ks_output_file *out)
 {
     if (!out) return;
-    /* The HDF5 file stays open: closing it would write what may just have failed to be written. */
+    /* Leave the HDF5 file open: closing it would try again to write what has just failed. */
     ks_temp_discard(&out->temp);
     free(out);
 }

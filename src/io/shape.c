@@ -31,7 +31,7 @@ bool ks_shape_fit(const int64_t *dims, int rank, const ks_want *want, ks_fit *fi
     fit->per_series = fit->per_step = false;
     if (rank < want->block_rank)
         return first == 1 && second == 1 && (rank == 0 || dims[0] == 1);
-    /* A column (n, 1) where a vector of fixed length n belongs; (1, n) broadcasts anyway. */
+    /* Accept a column (n, 1) for a vector of length n; (1, n) broadcasts in any case. */
     if (want->block_rank == 1 && rank == 2 && dims[0] == first && dims[1] == 1)
         return true;
     const int lead = rank - want->block_rank;

@@ -13,20 +13,20 @@
 #include "file_name.h"
 #include "h5.h"
 
-/* Sources of sources go so deep at most, and are so many: HDF5 itself would follow a ring of them for ever. */
+/* Largest depth and number of sources: HDF5 itself would follow a cycle of sources for ever. */
 enum { DEPTH_MOST = 16, SOURCES_MOST = 1 << 17 };
 
-/* What is asked of all that a dataset takes values from. */
+/* A search through all files that a dataset takes values from. */
 typedef struct walk {
     const ks_dataset *dataset;
-    const char *output;     /* whether it is among them; NULL: not asked                         */
-    ks_problems *problems;  /* where what is missing is told; NULL: not asked                    */
+    const char *output;     /* whether it is among them; NULL: not looked for */
+    ks_problems *problems;  /* receives missing sources; NULL: not looked for */
     int seen;
-    bool done;              /* the answer is known: the output is among them, or something wrong */
+    bool done;              /* the answer is known: output found, or a problem */
 } walk;
 
-/* Where HDF5 looks for the source file of a virtual dataset: as it is named, beside the file, and where
- * that is a link beside what it leads to. */
+/* Find the source file of a virtual dataset where HDF5 looks for it: under its name, in the folder of the file, and, if
+ * the file is a link, in the folder of its target. */
 static bool find_file(const char *home, const char *name, char found[PATH_MAX])
 {
     char folder[PATH_MAX];
@@ -43,7 +43,7 @@ static bool find_file(const char *home, const char *name, char found[PATH_MAX])
     return snprintf(found, PATH_MAX, "%s", name) < PATH_MAX && access(found, R_OK) == 0;
 }
 
-/* Where HDF5 looks for raw data outside of the file: from the working folder, or as the environment says. */
+/* Where HDF5 looks for raw data outside of the file: relative to the working folder, or as the environment says. */
 static bool external_path(const char *home, const char *name, char found[PATH_MAX])
 {
     static const char origin[] = "${ORIGIN}";
@@ -66,7 +66,7 @@ static hsize_t bytes_of(hid_t dataset)
     return count > 0 ? (hsize_t)count * bytes : 0;
 }
 
-/* Raw data outside of the file. Of a file that is not there HDF5 tells, the rest of a short one would be zeros. */
+/* Examine raw data outside of the file. If a file is missing, HDF5 reports it. If it is too short, HDF5 reads zeros. */
 static void look_at_external(walk *w, hid_t dataset, hid_t list, const char *home)
 {
     char name[PATH_MAX], found[PATH_MAX];
@@ -93,7 +93,7 @@ static void look_at_external(walk *w, hid_t dataset, hid_t list, const char *hom
 
 static void look_at(walk *w, hid_t dataset, int depth);
 
-/* A source of a virtual dataset, and its own. False where it is not there. */
+/* Examine a source of a virtual dataset, and the sources of that. Returns false if it does not exist. */
 static bool look_at_source(walk *w, const char *home, const char *file, const char *path, int depth)
 {
     char found[PATH_MAX];
@@ -108,7 +108,7 @@ static bool look_at_source(walk *w, const char *home, const char *file, const ch
     return source >= 0;
 }
 
-/* A name in which %b stands for a number, and %% for a per cent sign. False where it has no number. */
+/* Expand a name in which %b stands for a number and %% for a percent sign. Returns false if it has no %b. */
 static bool expand(const char *pattern, int64_t number, char name[PATH_MAX])
 {
     size_t used = 0;
@@ -124,13 +124,13 @@ static bool expand(const char *pattern, int64_t number, char name[PATH_MAX])
     return numbered;
 }
 
-/* The sources of a virtual dataset; a pattern stands for as many as there are. */
+/* Examine the sources of a virtual dataset. A name with %b stands for as many files or datasets as exist. */
 static void look_at_virtual(walk *w, hid_t list, const char *home, int depth)
 {
     char file[PATH_MAX], path[PATH_MAX], names[2][PATH_MAX];
     size_t count = 0;
     double fill = 0.0;
-    /* With a list of folders in the environment HDF5 looks in more places than are known here. */
+    /* If the environment lists folders, HDF5 looks in more places than this code knows. */
     const bool tells = w->problems && !getenv("HDF5_VDS_PREFIX") &&
                        H5Pget_fill_value(list, H5T_NATIVE_DOUBLE, &fill) >= 0 && !isnan(fill);
     if (H5Pget_virtual_count(list, &count) < 0) return;
@@ -151,7 +151,7 @@ static void look_at_virtual(walk *w, hid_t list, const char *home, int depth)
     }
 }
 
-/* The file that a dataset is in, and whatever it takes values from. */
+/* Examine the file of a dataset, and all files that it takes values from. */
 static void look_at(walk *w, hid_t dataset, int depth)
 {
     char home[PATH_MAX];

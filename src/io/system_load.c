@@ -28,8 +28,8 @@ size_t ks_system_bytes(const ks_system *system, ks_precision precision)
     return bytes;
 }
 
-/* The first value of a triangle that is not finite, in the order of the file; transposed: its
- * blocks stand in the file the other way. */
+/* Return the first value of a triangle that is not finite, in the order of the file. transposed: the blocks of the file
+ * are transposed. */
 static int64_t find_in_triangles(ks_precision precision, const char *data, int n, int64_t blocks,
                                  bool transposed)
 {
@@ -46,10 +46,10 @@ static int64_t find_in_triangles(ks_precision precision, const char *data, int n
 typedef struct reading {
     ks_system *system;
     ks_system_array *array;
-    bool triangles;   /* only these are read */
-    bool corners;     /* the first and last number of a block lie outside of it, whatever they hold */
+    bool triangles;   /* only the lower triangles are checked */
+    bool corners;     /* the first and last number of a block lie outside the matrix; they are set to 0 */
     bool transposed;
-    char *buffer;     /* of a slab that is transposed, else NULL */
+    char *buffer;     /* for slabs that are transposed, else NULL */
 } reading;
 
 static ks_exit load_slab(const reading *r, const ks_slab *slab, ks_failure *failure)

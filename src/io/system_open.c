@@ -1,4 +1,4 @@
-/* Opening a system: its datasets, their shapes, and the sizes that they agree on. */
+/* Opening a system: its datasets, their shapes, and the sizes that follow from them. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,8 +32,8 @@ static void wrong_shape(ks_system *system, ks_system_name name, const char *expe
                    dataset->path, shape, expected);
 }
 
-/* N and n from the shape of D. MATLAB drops a last axis of length 1, so one block may come without
- * an axis of blocks. */
+/* Set N and n from the shape of D. MATLAB drops a last axis of length 1, so a single block may lack the axis of
+ * blocks. */
 static void sizes_of_diagonal(ks_system *system)
 {
     ks_system_array *D = &system->arrays[KS_SYSTEM_D];
@@ -62,7 +62,7 @@ static void sizes_of_diagonal(ks_system *system)
     D->rows = D->columns = (int)n;
 }
 
-/* The same from that of D_dia, whose slices come transposed under fortran. */
+/* Set N and n from the shape of D_dia, whose slices are transposed in the fortran layout. */
 static void sizes_of_tridiagonal(ks_system *system)
 {
     ks_system_array *D = &system->arrays[KS_SYSTEM_D_DIA];
@@ -102,8 +102,8 @@ static void fit_coupling(ks_system *system, ks_system_name name)
     array->rows = array->columns = (int)n;
 }
 
-/* How the axes of b may be read: (N, n), (N, n, nrhs) or, under fortran, (N, nrhs, n); a single
- * block also without its axis. */
+/* How the axes of b may be interpreted: (N, n), (N, n, nrhs) or, in the fortran layout, (N, nrhs, n). A single block
+ * may lack its axis. */
 static bool fit_sides(const ks_system *system, ks_layout layout, int *lead, int64_t *nrhs)
 {
     const ks_dataset *b = &system->arrays[KS_SYSTEM_B].dataset;
@@ -149,7 +149,7 @@ static void fit_right_hand_sides(ks_system *system)
     b->columns = (int)nrhs;
 }
 
-/* L or U; as a group it holds triples. */
+/* Open L or U. A group holds triples. */
 static ks_exit open_array(ks_system *system, int i, ks_failure *failure)
 {
     ks_system_array *array = &system->arrays[i];
@@ -162,7 +162,7 @@ static ks_exit open_array(ks_system *system, int i, ks_failure *failure)
                            &system->problems, failure);
 }
 
-/* *other: it is missing, and the file is of another kind, in which nothing else is missed. */
+/* *other: D is missing and the file is of another kind, so that nothing else need be reported as missing. */
 static ks_exit open_diagonal(ks_system *system, bool *other, ks_failure *failure)
 {
     *other = false;

@@ -1,4 +1,4 @@
-/* Blocks beside the diagonal as triples: groups /L and /U with the lists block, row, col, value. */
+/* Off-diagonal blocks as triples: groups /L and /U with the lists block, row, col, value. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,7 +52,7 @@ size_t ks_system_triples_bytes(const ks_system_triples *triples)
     return ks_size_product((size_t)triples->count, LISTS * sizeof(double));
 }
 
-/* Whole numbers of 0 .. limit - 1; in place of the doubles that were read. */
+/* Convert the doubles that were read to integers, in place, and check that they are whole and in 0 .. limit - 1. */
 static void check_indices(ks_system *system, const ks_dataset *dataset, int64_t limit,
                           const double *values, int64_t count, int64_t *indices)
 {

@@ -1,4 +1,4 @@
-/* The sticky bit of folders belongs to the X/Open part of POSIX. */
+/* S_ISVTX belongs to the X/Open part of POSIX. */
 #define _XOPEN_SOURCE 700
 
 #include "target.h"
@@ -14,7 +14,7 @@
 #include "memory.h"
 #include "temp_file.h"
 
-/* In a folder like /tmp only its owner may replace a file, or that of the folder. */
+/* In a sticky folder such as /tmp only the owner of a file or of the folder may replace the file. */
 static bool is_guarded(const char *folder, const struct stat *file)
 {
     struct stat status;
@@ -29,7 +29,7 @@ static ks_exit check_existing(const char *target, const char *resolved, const st
     char folder[PATH_MAX];
     if (S_ISDIR(status->st_mode))
         return ks_fail(failure, KS_EXIT_FILE, "%s: cannot write: is a directory", target);
-    /* Before --force is advised: what it does not help. */
+    /* First what --force would not help with. */
     if (!S_ISREG(status->st_mode))
         return ks_fail(failure, KS_EXIT_FILE, "%s: cannot write: not a regular file", target);
     if (!replace)
@@ -77,7 +77,7 @@ ks_exit ks_target_room(const char *target, size_t bytes, ks_failure *failure)
     if (ks_target_resolve(target, resolved, failure)) return failure->code;
     ks_folder_of(resolved, folder);
     ks_size_text(bytes, need);
-    /* What knows no size, as some network file systems, says that it has none. */
+    /* File systems that do not know their size, such as some network ones, report 0 blocks. */
     if (statvfs(folder, &disk) == 0 && disk.f_blocks > 0) {
         const size_t blocks = geteuid() == 0 ? disk.f_bfree : disk.f_bavail;
         const size_t room = ks_size_product(blocks, disk.f_frsize);

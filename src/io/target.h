@@ -1,5 +1,4 @@
-/* target.h -- what can be known of an output before it is made: a run that cannot end well shall not
- * begin. */
+/* target.h -- checks of an output before it is made, so that a run that would fail at its end does not start. */
 #ifndef KS_IO_TARGET_H
 #define KS_IO_TARGET_H
 
@@ -7,15 +6,14 @@
 #include <stddef.h>
 #include "failure.h"
 
-/** Refuse (KS_EXIT_USAGE) "-", for standard output is no file, a target that exists when it may not be replaced, and in any case one
- *  that is one of the inputs, also by another name; refuse (KS_EXIT_FILE) one that cannot be made:
- *  a file is made in its folder, and removed. inputs ends with NULL; they need not exist yet. */
+/** Fail (KS_EXIT_USAGE) if the target is "-" (there is no standard output for HDF5), if it exists and may not be
+ *  replaced, or if it is one of the inputs, also under another name. Fail (KS_EXIT_FILE) if it cannot be made: a file
+ *  is created in its folder and removed again. inputs ends with NULL; they need not exist. */
 ks_exit ks_target_check(const char *target, bool replace, const char *const *inputs,
                         ks_failure *failure);
 
-/** Refuse (KS_EXIT_FILE) a target of so many bytes, SIZE_MAX standing for more than can be counted,
- *  for which its disk has no room, beside the file that it may replace, or which is larger than the
- *  process may make. */
+/** Fail (KS_EXIT_FILE) if a target of `bytes` bytes does not fit on its disk, beside the file that it replaces, or is
+ *  larger than the process may write. SIZE_MAX: more than can be counted. */
 ks_exit ks_target_room(const char *target, size_t bytes, ks_failure *failure);
 
 #endif

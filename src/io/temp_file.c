@@ -13,7 +13,7 @@
 #include <unistd.h>
 #include "file_name.h"
 
-/* What the signal handler removes. Set while the signals are blocked. */
+/* The file that the signal handler removes. Written only while the signals are blocked. */
 static char pending[PATH_MAX];
 
 volatile sig_atomic_t ks_interrupt_line_begun;
@@ -29,8 +29,7 @@ static void interrupted(int signal_number)
     _exit(KS_EXIT_INTERRUPTED);
 }
 
-/* What a closed pipe, a request for a core and the end of the allowance mean to who started the program is told by
- * the signal that ends it. */
+/* For SIGPIPE, SIGQUIT and SIGXCPU the parent process must see the signal that ended this one, so raise it again. */
 static void ended(int signal_number)
 {
     if (pending[0]) unlink(pending);
@@ -54,7 +53,7 @@ void ks_interrupt_install(void)
     for (int i = 0; i < SIGNALS; ++i) {
         struct sigaction before, action = {.sa_handler = signals[i].handler};
         interrupt_signals(&action.sa_mask);
-        /* nohup and background jobs of simple shells ignore signals: leave it so. */
+        /* nohup, and simple shells for background jobs, ignore signals: leave these ignored. */
         if (sigaction(signals[i].number, NULL, &before) == 0 && before.sa_handler == SIG_IGN) continue;
         sigaction(signals[i].number, &action, NULL);
     }
@@ -80,7 +79,7 @@ ks_exit ks_target_resolve(const char *target, char resolved[PATH_MAX], ks_failur
     return KS_EXIT_DONE;
 }
 
-/* Permissions as if the file had been made, or replaced, in place. */
+/* The permissions that the file would have if it were created or replaced directly. */
 static mode_t target_mode(const char *target)
 {
     struct stat status;
@@ -117,7 +116,7 @@ ks_exit ks_temp_create(ks_temp_file *temp, const char *target, bool replace, ks_
 void ks_temp_ripen(const ks_temp_file *temp)
 {
 #ifdef SYNC_FILE_RANGE_WRITE
-    /* A file system that cannot do it leaves all to fsync(), which also tells what goes wrong. */
+    /* If the file system cannot do it, fsync() writes everything. It also reports errors. */
     const int begun = sync_file_range(temp->descriptor, 0, 0, SYNC_FILE_RANGE_WRITE);
     (void)begun;
 #else
@@ -125,7 +124,7 @@ void ks_temp_ripen(const ks_temp_file *temp)
 #endif
 }
 
-/* Without replacement by link(): rename() would replace a file that appeared meanwhile. */
+/* If the target may not be replaced, use link(): rename() would replace a file that has appeared in the meantime. */
 static int give_name(const ks_temp_file *temp)
 {
     if (!temp->replace) {
@@ -141,8 +140,8 @@ static int give_name(const ks_temp_file *temp)
 ks_exit ks_temp_commit(ks_temp_file *temp, ks_failure *failure)
 {
     char folder[PATH_MAX];
-    /* Not before: a target that nobody may write could not be replaced. Where the file system knows no permissions,
-     * those it gives are fine. */
+    /* Only now: a target without write permission could not be replaced. If the file system has no permissions, those
+     * it gives are accepted. */
     const int moded = fchmod(temp->descriptor, target_mode(temp->target));
     (void)moded;
     if (fsync(temp->descriptor) != 0 && errno != EINVAL && errno != EROFS) {
@@ -161,7 +160,7 @@ ks_exit ks_temp_commit(ks_temp_file *temp, ks_failure *failure)
     set_pending("");
     close(temp->descriptor);
     temp->descriptor = -1;
-    /* The new name is durable once its folder is; a file system that cannot do it is no failure. */
+    /* The new name is durable once its folder is written. A file system that cannot do that is not a failure. */
     ks_folder_of(temp->target, folder);
     const int folder_descriptor = open(folder, O_RDONLY | O_CLOEXEC);
     if (folder_descriptor >= 0) {

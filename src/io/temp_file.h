@@ -1,5 +1,5 @@
-/* temp_file.h -- a file that appears under its name only when it is whole. It is written beside
- * its destination and renamed; on failure and on the signals that end a program politely it is removed. */
+/* temp_file.h -- a file that appears under its name only when it is complete. It is written beside its target and
+ * renamed. On failure, and on signals that end the program, it is removed. */
 #ifndef KS_IO_TEMP_FILE_H
 #define KS_IO_TEMP_FILE_H
 
@@ -9,36 +9,36 @@
 #include "failure.h"
 
 typedef struct ks_temp_file {
-    char path[PATH_MAX];    /**< where to write                                                  */
-    char target[PATH_MAX];  /**< where it will be                                                */
-    char name[PATH_MAX];    /**< the target as the user calls it, for messages                   */
-    bool replace;           /**< an existing target may be replaced                              */
+    char path[PATH_MAX];    /**< where to write                                */
+    char target[PATH_MAX];  /**< where it will be                              */
+    char name[PATH_MAX];    /**< the target as the user calls it, for messages */
+    bool replace;           /**< an existing target may be replaced            */
     int descriptor;
 } ks_temp_file;
 
-/** From now on SIGINT, SIGTERM and SIGHUP remove the temporary file, if there is one, and end the program with
- *  KS_EXIT_INTERRUPTED; SIGPIPE, SIGQUIT and SIGXCPU remove it and end the program as they do by themselves. */
+/** Install signal handlers. SIGINT, SIGTERM and SIGHUP then remove the temporary file, if there is one, and end the
+ *  program with KS_EXIT_INTERRUPTED. SIGPIPE, SIGQUIT and SIGXCPU remove it and end the program as they do by
+ *  default. */
 void ks_interrupt_install(void);
 
-/** Other than 0 while standard error ends within a line, a progress bar: the end is then told on a new one. */
+/** Not 0 while the last line on standard error is incomplete (a progress bar): a message must then begin a new line. */
 extern volatile sig_atomic_t ks_interrupt_line_begun;
 
-/** Where a target will be: links that exist are followed, so that they stay links. KS_EXIT_FILE where the
+/** Resolve the path of a target. Existing links are followed, so that they remain links. Returns KS_EXIT_FILE if the
  *  name is empty or too long. */
 ks_exit ks_target_resolve(const char *target, char resolved[PATH_MAX], ks_failure *failure);
 
-/** Make an empty temporary file beside the target, for its owner alone. One at a time. */
+/** Create an empty temporary file beside the target, readable by its owner only. Only one may exist at a time. */
 ks_exit ks_temp_create(ks_temp_file *temp, const char *target, bool replace, ks_failure *failure);
 
-/** Have what is written so far go to the disk beside what is written next, so that ks_temp_commit() waits
- *  less. */
+/** Start writing what has been written so far to the disk, so that ks_temp_commit() waits less. */
 void ks_temp_ripen(const ks_temp_file *temp);
 
-/** The file is written and closed: flush it to the disk, give it the permissions of the file that it replaces, or
- *  those of a new one, and its name. On failure it is removed. */
+/** Call this when the file is written and closed. Flushes it to the disk, gives it the permissions of the file that it
+ *  replaces, or those of a new one, and its name. On failure the file is removed. */
 ks_exit ks_temp_commit(ks_temp_file *temp, ks_failure *failure);
 
-/** Remove it. */
+/** Remove the temporary file. */
 void ks_temp_discard(ks_temp_file *temp);
 
 #endif

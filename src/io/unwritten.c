@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include "h5.h"
 
-/* How many chunks are in the file; older libraries tell whether there are any. */
+/* Count the chunks in the file. Older libraries only tell whether there are any. */
 static bool count_chunks(hid_t dataset, hsize_t all, hsize_t *there)
 {
 #if H5_VERSION_GE(1, 10, 5)
@@ -19,8 +19,7 @@ static bool count_chunks(hid_t dataset, hsize_t all, hsize_t *there)
 #endif
 }
 
-/* Chunks that are there are counted, not their bytes, which filters shrink. A chunk of which a part was written
- * is whole in the file. */
+/* Count chunks, not bytes, which filters shrink. A chunk that was written in part is stored in full. */
 static bool chunks(const ks_dataset *dataset, hid_t list, char *text, size_t size)
 {
     hsize_t chunk[KS_RANK_MAX], there = 0, all = 1;
@@ -34,8 +33,8 @@ static bool chunks(const ks_dataset *dataset, hid_t list, char *text, size_t siz
     return true;
 }
 
-/* What the sources of a virtual dataset leave out. Sources that overlap may hide some of it, and sources without
- * an end fill what there is. */
+/* Count the entries of a virtual dataset that no source covers. Overlapping sources may hide some of them. Sources of
+ * unlimited size cover whatever exists. */
 static bool mappings(const ks_dataset *dataset, hid_t list, char *text, size_t size)
 {
     size_t count = 0;

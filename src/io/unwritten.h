@@ -1,4 +1,4 @@
-/* unwritten.h -- parts of a dataset that nobody wrote: HDF5 reads its fill value there, 0 unless stated. */
+/* unwritten.h -- parts of a dataset that were never written. HDF5 reads its fill value there, 0 unless set. */
 #ifndef KS_IO_UNWRITTEN_H
 #define KS_IO_UNWRITTEN_H
 
@@ -6,11 +6,11 @@
 #include <stddef.h>
 #include "dataset.h"
 
-/** What was never written, as far as HDF5 knows, as "/y was never written" or "3 of 4 chunks of /y were never
- *  written". False where all is there. */
+/** Describe what was never written, as far as HDF5 knows: "/y was never written" or "3 of 4 chunks of /y were never
+ *  written". Returns false if everything was written. */
 bool ks_unwritten(const ks_dataset *dataset, char *text, size_t size);
 
-/** Note it of an array that has no missing entries. One of no use (id -1) is left alone. */
+/** Add that to the notes, for an array that has no missing entries. A dataset with id -1 is ignored. */
 void ks_unwritten_note(const ks_dataset *dataset, ks_notes *notes);
 
 #endif
