@@ -1,4 +1,4 @@
-/* What was timed as comma-separated values, under the names of the JSON objects' members. */
+/* Results as comma-separated values. The columns have the names of the members of the JSON objects. */
 #include <stdio.h>
 #include "bench.h"
 

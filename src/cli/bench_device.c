@@ -1,6 +1,5 @@
-/* Timing the factorization and the solution of block-tridiagonal systems on a CUDA device, on arrays
- * that are there already. A time ends when the device is done, so it holds one launch of a graph and
- * one wait. */
+/* Timing the factorization and the solution of block-tridiagonal systems on a CUDA device. The arrays are on the device
+ * already. The clock stops when the device is done, so a time includes one launch of a graph and one wait. */
 #include <stdlib.h>
 #include <string.h>
 #include "kalscan/blocktri_cuda.h"
@@ -56,7 +55,7 @@ static ks_exit make_plan(trial *t, const ks_bench_settings *settings, const ks_b
     t->work_bytes = ks_blocktri_cuda_work_bytes(t->N, t->n, t->nrhs, &options);
     t->needed = ks_size_sum(t->needed, t->work_bytes);
     ks_status status = ks_blocktri_cuda_plan_create(&t->plan, NULL, t->N, t->n, &options);
-    /* All at once, before anything is made. */
+    /* Allocate everything at once, before any data is made. */
     for (int i = 0; i < 4 && status == KS_OK; ++i)
         status = ks_blocktri_cuda_alloc(t->plan, &t->device[i], t->bytes[i]);
     if (status == KS_OK && t->work_bytes > 0)

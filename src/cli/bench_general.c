@@ -1,5 +1,5 @@
-/* Timing the methods for general systems: factor and solution of a random symmetric system, or of
- * the cloud queue's, in memory. */
+/* Timing the methods for general systems: factorization and solution of a random symmetric system, or of the cloud
+ * queue's, in memory. */
 #include <stdlib.h>
 #include <string.h>
 #include "bench.h"
@@ -22,7 +22,7 @@ static ks_exit fail_status(const ks_bench_result *result, ks_status status, ks_f
                    "method %s: %s", result->method, ks_strerror(status));
 }
 
-/* The system of `kalscan bench` for Cholesky methods, as a general one. */
+/* Pack the random system of the Cholesky methods as a general one. */
 static ks_status pack_random(trial *t, int64_t seed, ks_failure *failure)
 {
     const int64_t block = (int64_t)t->n * t->n;
@@ -136,8 +136,8 @@ static ks_exit time_runs(const trial *t, const ks_bench_settings *settings,
     return KS_EXIT_DONE;
 }
 
-/* Bytes alone: the matrix read and the factor written once; in a solution the factor twice, or what
- * the iterations move. */
+/* Count bytes only. Factorization reads the matrix and writes the factor, each once. Solution reads the factor twice,
+ * or moves what the iterations move. */
 static void count_work(const trial *t, ks_bench_result *result)
 {
     const ks_general_matrix *matrix = ks_general_packed_matrix(t->packed);

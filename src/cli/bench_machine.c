@@ -1,5 +1,5 @@
-/* What the machine does at most: OpenBLAS multiplying matrices, and a = b + s c on arrays far larger
- * than the caches, on all threads at once. */
+/* The limits of the machine: OpenBLAS multiplies matrices, and a = b + s c runs on arrays far larger than the caches,
+ * on all threads at once. */
 #include <cblas.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -42,7 +42,7 @@ static void triad(const worker *w)
     for (int64_t i = 0; i < TRIAD; ++i) a[i] = b[i] + 0.4 * c[i];
 }
 
-/* All begin together, and the clock stops when the last is done. */
+/* All threads begin together. The clock stops when the last one is done. */
 static void timed(const worker *w, void (*work)(const worker *), double *samples)
 {
     for (int r = -1; r < w->all->repeats; ++r) {
@@ -59,7 +59,7 @@ static void *run_worker(void *arg)
     const worker *w = arg;
     const int64_t matrix = (int64_t)ORDER * ORDER;
     for (int64_t i = 0; i < 3 * (int64_t)TRIAD; ++i) w->memory[i] = 0.0;
-    /* Ones, in either precision: sums stay finite. */
+    /* Ones, in either precision, so that sums stay finite. */
     for (int64_t i = 0; i < matrix; ++i)
         for (int array = 0; array < 2; ++array)
             if (w->all->f32) ((float *)(w->memory + array * TRIAD))[i] = 1.0f;
@@ -77,7 +77,7 @@ static ks_exit run_workers(worker *workers, int threads, ks_failure *failure)
         if (pthread_create(&workers[started].thread, NULL, run_worker, &workers[started]) != 0)
             break;
     if (started < threads) {
-        /* Those that wait at the barrier would wait for ever. */
+        /* The threads that have started would wait at the barrier forever. */
         for (int i = 1; i < started; ++i) {
             pthread_cancel(workers[i].thread);
             pthread_join(workers[i].thread, NULL);

@@ -27,7 +27,7 @@ ks_exit ks_bench_take_method(ks_bench_settings *s, const char *name, ks_failure 
     return KS_EXIT_DONE;
 }
 
-/* Whether --method all has it. A device has no sequential methods. */
+/* Whether --method all includes a method. A device has no sequential methods. */
 static bool suits(const ks_bench_settings *s, int index)
 {
     const bool cuda = s->backend == KS_BACKEND_CUDA;

@@ -1,4 +1,4 @@
-/* Models to time: random, stable, dense; or ARMA. Numbers go in as double or single. */
+/* Models to time: random, stable and dense, or ARMA. Numbers are stored as double or single. */
 #include <math.h>
 #include <string.h>
 #include "bench.h"
@@ -16,7 +16,7 @@ static size_t number(ks_precision precision)
     return precision == KS_F32 ? sizeof(float) : sizeof(double);
 }
 
-/* -1/2 to 1/2 */
+/* Return a uniform number in [-1/2, 1/2). */
 static double centred(writer *w) { return ks_random_uniform(&w->random) - 0.5; }
 
 static void put(const writer *w, void *block, int64_t at, double value)
@@ -25,7 +25,7 @@ static void put(const writer *w, void *block, int64_t at, double value)
     else ((double *)block)[at] = value;
 }
 
-/* G G' / n + I / 10 with uniform entries of G, times scale. */
+/* Store scale (G G' / n + I / 10) with uniform entries of G. */
 static void put_covariance(writer *w, void *block, int n, double scale, double *G)
 {
     for (int i = 0; i < n * n; ++i) G[i] = centred(w);
@@ -38,7 +38,7 @@ static void put_covariance(writer *w, void *block, int n, double scale, double *
         }
 }
 
-/* `diagonal` on it, and uniform entries of the given width. */
+/* Store a matrix of uniform entries of the given width, plus `diagonal` on the diagonal. */
 static void put_matrix(writer *w, void *block, int rows, int columns, double diagonal, double width)
 {
     for (int i = 0; i < rows; ++i)
@@ -53,14 +53,14 @@ static ks_view take(writer *w, int64_t models, int64_t blocks, int64_t elements)
     return view;
 }
 
-/* Block k of series b. */
+/* Return block k of series b. */
 static void *block_at(const writer *w, const ks_view *view, int64_t b, int64_t k)
 {
     return (char *)(uintptr_t)view->data +
            (size_t)(b * view->series_stride + k * view->step_stride) * number(w->precision);
 }
 
-/* n numbers whose sizes sum to 9 / 10, so that as coefficients of a recursion they make a stable one. */
+/* Draw n numbers whose absolute values sum to 9/10. As coefficients of a recursion they give a stable one. */
 static void draw_recursion(writer *w, int n, double *to)
 {
     double sum = 0.0;
@@ -68,8 +68,8 @@ static void draw_recursion(writer *w, int n, double *to)
     for (int i = 0; i < n && sum > 0.0; ++i) to[i] *= 0.9 / sum;
 }
 
-/* ARMA(n, n - 1) in companion form: x[0] of it is observed, without noise (Harvey, "Forecasting, Structural Time
- * Series Models and the Kalman Filter", 1989, sec. 3.3). */
+/* ARMA(n, n - 1) in companion form. x[0] is observed without noise (Harvey, "Forecasting, Structural Time Series Models
+ * and the Kalman Filter", 1989, sec. 3.3). */
 static void fill_arma(writer *w, ks_model *model, int64_t b, int64_t F_blocks, int n, double *G)
 {
     double *phi = G, *theta = G + n;
@@ -110,7 +110,7 @@ static void fill_model(writer *w, ks_model *model, int64_t b, int64_t F_blocks, 
 
 int64_t ks_bench_steps(const ks_bench_settings *settings)
 {
-    /* Covariances of 64 MiB, so that they do not stay in the caches. */
+    /* Covariances take 64 MiB, so that they do not stay in the caches. */
     const int64_t fitting = ((int64_t)1 << 23) / ((int64_t)settings->nx * settings->nx);
     if (settings->T > 0) return settings->T;
     if (settings->B > 1) return fitting / settings->B > 1000 ? 1000 : fitting / settings->B + 1;
@@ -151,7 +151,7 @@ ks_exit ks_bench_problem_make(ks_bench_problem *problem, const ks_bench_settings
     for (int64_t i = 0; i < B * T * m; ++i)
         put(&w, w.next, i, ks_random_uniform(&w.random) < settings->missing ? (double)NAN
                                                                             : 4.0 * centred(&w));
-    /* What is constant stays in the caches. */
+    /* Constant arrays stay in the caches and do not count. */
     problem->bytes = (double)number(precision) *
                      (double)(T * m + (F_blocks > 1 ? F_blocks * n * n : 0) +
                               (blocks > 1 ? blocks * (n * n + m * n + m * m) : 0));

@@ -1,4 +1,5 @@
-/* What was timed, as a table, a list of JSON objects or comma-separated values; each line as soon as it is there. */
+/* Results as a table, a list of JSON objects or comma-separated values. Each line is printed as soon as it is
+ * available. */
 #include <stdio.h>
 #include <cblas.h>
 #include "bench.h"
@@ -50,7 +51,7 @@ static void json_time(ks_json *json, const ks_bench_time *time)
     ks_json_number(json, "max_ns", time->max);
 }
 
-/* Rates, and beside what the machine does. */
+/* Rates, and their ratios to the limits of the machine. */
 static void json_rates(ks_json *json, const ks_bench_machine *machine, double flops, double bytes,
                        double median)
 {
@@ -180,7 +181,7 @@ void ks_bench_show(const ks_bench_settings *settings, const ks_bench_result *r)
 void ks_bench_show_machine(const ks_bench_settings *settings, const ks_bench_machine *machine,
                            int threads, const char *precision)
 {
-    /* A table comes after it. */
+    /* A table comes after this line. */
     if (settings->json) {
         begin(settings);
         json_head(&list, "machine", "gemm", "none", NULL, precision, threads);

@@ -1,5 +1,5 @@
-/* Timing filters and smoothers through the public plan: means, covariances and the log-likelihood
- * are stored, as `kalscan smooth` and `filter` store them by default. */
+/* Timing filters and smoothers through the public plan. Means, covariances and the log-likelihood are stored, as by
+ * default in `kalscan smooth` and `filter`. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +24,7 @@ ks_bench_time ks_bench_time_of(double *samples, int count)
     return (ks_bench_time){1e9 * median, 1e9 * samples[0], 1e9 * samples[count - 1]};
 }
 
-/* One plan with all that its runs need. */
+/* One plan with everything its runs need. */
 typedef struct trial {
     ks_bench_problem problem;
     ks_context *context;
@@ -35,7 +35,7 @@ typedef struct trial {
     size_t work_bytes, result_bytes;
 } trial;
 
-/* Why there is no plan. */
+/* Explain why there is no plan. */
 static ks_exit explain(ks_status status, const ks_bench_settings *settings, const ks_smooth_options *options,
                        ks_failure *failure)
 {
@@ -83,7 +83,7 @@ static ks_exit make_plan(trial *t, const ks_bench_settings *settings, const ks_b
     return status == KS_OK ? KS_EXIT_DONE : explain(status, settings, &options, failure);
 }
 
-/* Pages are there before the clock starts. */
+/* Touch all pages before the clock starts. */
 static void *touched(size_t bytes, const char *what, ks_failure *failure)
 {
     void *memory = failure->code ? NULL : ks_memory_raw(bytes, what, failure);
@@ -121,7 +121,7 @@ static ks_exit make_room(trial *t, const ks_bench_settings *settings, ks_precisi
     return failure->code;
 }
 
-/* One run before those that count. */
+/* Time the runs, after one that does not count. */
 static ks_exit time_runs(const trial *t, const ks_bench_settings *settings,
                          ks_bench_result *result, ks_info *info, ks_failure *failure)
 {
@@ -142,8 +142,8 @@ static ks_exit time_runs(const trial *t, const ks_bench_settings *settings,
     return KS_EXIT_DONE;
 }
 
-/* Operations of the sequential method in the ordinary form, which is the useful work of all of them; ARMA models are not
- * for that form. */
+/* Count the operations of the sequential method in the ordinary form: the useful work of all methods. ARMA models
+ * cannot use that form. */
 static double counted_flops(const ks_bench_settings *settings, int64_t T)
 {
     ks_unit_costs costs;
@@ -158,7 +158,7 @@ static double counted_flops(const ks_bench_settings *settings, int64_t T)
     return (double)counted.work_flops;
 }
 
-/* Where `auto` runs, and what was asked for and the method has no use for. */
+/* Note where `auto` runs, and options that the method does not use. */
 static void print_notes(const ks_bench_settings *settings, const ks_bench_way *way, const ks_smooth_plan *plan,
                         const ks_info *info, const char *scan)
 {
@@ -182,7 +182,7 @@ ks_exit ks_bench_smooth(const ks_bench_settings *settings, const ks_bench_way *w
     ks_info info = KS_INFO_INIT;
     const int64_t B = settings->B > 0 ? settings->B : 1;
     memset(result, 0, sizeof *result);
-    info.scan = way->scan.algorithm; /* but where the run takes another one */
+    info.scan = way->scan.algorithm; /* unless the run chooses another one */
     result->T = ks_bench_steps(settings);
     if (make_plan(&t, settings, way, threads, precision, failure) == KS_EXIT_DONE &&
         ks_bench_problem_make(&t.problem, settings, precision, failure) == KS_EXIT_DONE &&

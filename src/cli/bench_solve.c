@@ -1,5 +1,5 @@
-/* Timing the factorization and the solution of block-tridiagonal systems. The factor goes to
- * memory of its own; the system stays. */
+/* Timing the factorization and the solution of block-tridiagonal systems. The factor has its own memory, so the system
+ * stays intact. */
 #include <stdlib.h>
 #include <string.h>
 #include "kalscan/blocktri_refine.h"
@@ -15,7 +15,7 @@ typedef struct trial {
     ks_precision data, factor_precision;
     ks_context *context;
     ks_blocktri_plan *plan;
-    void *D, *L, *b, *x;          /* of the data's precision */
+    void *D, *L, *b, *x;          /* in the precision of the data */
     void *factor_D, *factor_L, *fill, *work;
     double *scale;
     size_t work_bytes;
@@ -101,7 +101,7 @@ static ks_exit time_runs(const trial *t, const ks_bench_settings *settings,
     result->factor = ks_bench_time_of(factored, settings->repeats);
     result->solve = ks_bench_time_of(solved, settings->repeats);
     ks_blocktri_norms norms = { 0, 0, 0, 0 };
-    ks_blocktri_plan *wide = NULL; /* what is refined is a system in double */
+    ks_blocktri_plan *wide = NULL; /* refinement solves a system in double */
     ks_status status = KS_OK;
     if (t->refine) status = ks_blocktri_plan_create(&wide, NULL, t->N, t->n, NULL);
     if (status == KS_OK)

@@ -1,11 +1,11 @@
-/* The block-tridiagonal system that is timed: its size, its numbers, and what the sequential order needs for it. */
+/* The block-tridiagonal system that is timed: its size, its numbers, and the work of the sequential order. */
 #include <stdlib.h>
 #include "bench.h"
 #include "memory.h"
 #include "random_system.h"
 #include "values.h"
 
-/* Different blocks that the system repeats: enough to be dull for no kernel, few enough to make. */
+/* Number of different blocks, which the system repeats: enough for realistic arithmetic, few enough to make quickly. */
 enum { DIFFERENT = 8 };
 
 static void store(ks_precision precision, void *array, int64_t at, const double *values,
@@ -41,9 +41,9 @@ int64_t ks_bench_blocks(const ks_bench_settings *settings)
     return settings->N > 0 ? settings->N : (262144 + settings->n - 1) / settings->n;
 }
 
-/* Operations of block Cholesky in the sequential order, n^3 / 3 for a triangle, n^3 for a coupling
- * and for half of its square, 6 n^2 for a right-hand side, less what lies between N and N - 1
- * couplings; bytes of the matrix read and the factor written once, the factor read twice. */
+/* Operations of block Cholesky in the sequential order: n^3 / 3 for a triangle; n^3 for a coupling and n^3 for half of
+ * its square; 2 n^2 for a right-hand side and 4 n^2 for its coupling. The last block has no coupling. Bytes: the matrix
+ * is read once, the factor is written once and read twice. */
 void ks_bench_count_solve(int64_t blocks, int order, int columns, ks_precision of_data,
                           ks_precision of_factor, ks_bench_result *result)
 {

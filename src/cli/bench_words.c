@@ -1,4 +1,4 @@
-/* Words for what is timed, and a note. */
+/* Names of jobs and models, and a note. */
 #include <stdio.h>
 #include "bench.h"
 

@@ -1,4 +1,4 @@
-/* `kalscan bench`: options, and the list of what is timed. */
+/* `kalscan bench`: options, and the loop over all cases. */
 #include <stdio.h>
 #include <string.h>
 #include "bench.h"
@@ -70,7 +70,7 @@ static void print_help(void)
     ks_help_exit_codes();
 }
 
-/* Each part of a comma-separated list in turn. */
+/* Call `take` for each part of a comma-separated list. */
 static ks_exit for_each(const char *option, const char *text,
                         ks_exit (*take)(ks_bench_settings *, const char *, ks_failure *),
                         ks_bench_settings *settings, ks_failure *failure)
@@ -156,11 +156,11 @@ static ks_exit read_system(ks_bench_settings *s, const char *name, ks_failure *f
     return failure->code;
 }
 
-/* What was read so far, and of which options. */
+/* The settings read so far, and which options were given. */
 typedef struct asked {
     ks_bench_settings settings;
     int job;          /* -1: not known */
-    unsigned given;   /* one bit for each */
+    unsigned given;   /* one bit for each option */
 } asked;
 
 static ks_exit read_option(void *read, int id, const char *value, ks_failure *failure)
@@ -218,7 +218,7 @@ static bool has_scan(ks_method method)
            method == KS_METHOD_SCAN_TWO_FILTER;
 }
 
-/* What none of the methods, or the model, has a use for. What auto takes is known later. */
+/* Refuse options that no method, or the model, uses. What auto chooses is known only later. */
 static ks_exit check_model_options(ks_bench_settings *s, unsigned given, ks_failure *failure)
 {
     bool scans = s->methods == 0, orders = false;
@@ -245,14 +245,14 @@ static ks_exit check_model_options(ks_bench_settings *s, unsigned given, ks_fail
     return KS_EXIT_DONE;
 }
 
-/* Whether a method of solve has a use for --tol: auto of the queue decides later. */
+/* Whether a method of solve may use --tol. For the queue, auto decides later. */
 static bool may_iterate(const ks_bench_settings *s, const ks_solver *solver)
 {
     if (solver == &ks_solvers[0]) return s->queue;
     return !solver->cholesky && solver->value <= KS_CG;
 }
 
-/* What none of the methods, or the system, has a use for. */
+/* Refuse options that no method, or the system, uses. */
 static ks_exit check_system_options(const ks_bench_settings *s, unsigned given, ks_failure *failure)
 {
     bool partition = false, iterates = s->methods == 0 && s->queue;
@@ -307,7 +307,7 @@ static ks_exit complete(ks_bench_settings *s, unsigned given, ks_failure *failur
     return KS_EXIT_DONE;
 }
 
-/* A method of solve in all the ways that are asked for. */
+/* Time a method of solve with all its parameters. */
 static ks_exit run_solver(const ks_bench_settings *s, const ks_solver *solver, int threads, int precision,
                           const ks_bench_machine *machine, ks_failure *failure)
 {
@@ -325,7 +325,7 @@ static ks_exit run_solver(const ks_bench_settings *s, const ks_solver *solver, i
     return KS_EXIT_DONE;
 }
 
-/* All methods and scans on so many threads, in one precision. */
+/* Time all methods and scans on a number of threads, in one precision. */
 static ks_exit run_one(const ks_bench_settings *s, int threads, int precision, ks_failure *failure)
 {
     static const char *const names[] = {"f64", "f32", "f32"};
@@ -384,7 +384,7 @@ ks_exit ks_command_bench(const ks_call *call, ks_failure *failure)
                                   .help = print_help, .tables = {options}};
     asked a = {.settings = {.nx = 4, .nrhs = 1, .seed = 1, .repeats = 9, .tolerance = 1e-10}, .job = -1};
     bool served;
-    /* The job decides what other options mean, wherever it stands. */
+    /* The job decides what other options mean, so find it first, wherever it is. */
     ks_option_reader reader = all;
     if (ks_options_read(&reader, find_job, &a, &served, failure) || served) return failure->code;
     if (a.job < 0)

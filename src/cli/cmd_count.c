@@ -1,5 +1,4 @@
-/* `kalscan count`: options, the cases that they ask for, and the table, JSON or CSV of what was
- * counted. */
+/* `kalscan count`: options, the cases to count, and the results as a table, JSON or CSV. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -121,7 +120,7 @@ static ks_exit complete(ks_count_settings *s, ks_failure *failure)
         s->threads[s->thread_counts++] = 1;
         s->threads[s->thread_counts++] = 2;
     }
-    if (s->calibrate) s->loglik = true; /* the library always makes it */
+    if (s->calibrate) s->loglik = true; /* the library always computes it */
     if (s->steps == 0) return ks_fail(failure, KS_EXIT_USAGE, "no --T; %s", usage);
     if (s->thread_counts == 0) return ks_fail(failure, KS_EXIT_USAGE, "no --threads; %s", usage);
     if (s->json && s->csv)
@@ -148,7 +147,7 @@ static ks_exit complete(ks_count_settings *s, ks_failure *failure)
     return check_plot(s, failure);
 }
 
-/* All combinations, those of one method and scan together; a method without a scan has one. */
+/* List all combinations, grouped by method and scan. A method without a scan has one. */
 static int64_t list_cases(const ks_count_settings *s, ks_count_row *rows)
 {
     int64_t count = 0;

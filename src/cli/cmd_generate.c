@@ -1,4 +1,4 @@
-/* `kalscan generate`: options; the file is made in generate_file.c. */
+/* `kalscan generate`: options. The file is made in generate_file.c. */
 #include <stdio.h>
 #include <string.h>
 #include "command.h"
@@ -78,11 +78,11 @@ static ks_exit read_rate(const char *option, const char *text, double *value, ks
     return ks_parse_number(option, text, 1e-12, 1e12, value, failure);
 }
 
-/* What was read so far, and of which options. */
+/* The settings read so far, and which options were given. */
 typedef struct asked {
     ks_generate_settings settings;
     const char *kind;
-    uint64_t given;    /* one bit for each */
+    uint64_t given;    /* one bit for each option */
 } asked;
 
 static ks_exit read_option(void *read, int id, const char *value, ks_failure *failure)
@@ -133,7 +133,7 @@ static void set_default(double *value, double standard)
     if (*value < 0.0) *value = standard;
 }
 
-/* Sizes and parameters that a kind has by itself; 0, or negative: not stated. */
+/* Set sizes and parameters that were not given (0 or negative) to the defaults of the kind. */
 static ks_exit complete(ks_recipe *recipe, ks_failure *failure)
 {
     const bool turns = recipe->kind == KS_KIND_ROTATION;
@@ -168,8 +168,8 @@ static ks_exit complete(ks_recipe *recipe, ks_failure *failure)
 
 static bool was_given(uint64_t given, int id) { return (given >> id & 1u) != 0; }
 
-/* Which kinds an option belongs to, one bit for each place in the list; options that are not listed
- * belong to all. */
+/* Which kinds an option applies to, one bit for each place in the list. Options that are not listed apply to all
+ * kinds. */
 enum { RANDOM = 1, VELOCITY = 2, LEVEL = 4, ROTATION = 8, SYSTEM = 16, QUEUE = 32,
        MODEL = RANDOM | VELOCITY | LEVEL | ROTATION };
 static const struct { int option, kinds; } belongs[] = {
@@ -185,7 +185,7 @@ static const char *name_of(int option)
     return "";
 }
 
-/* "local-level and rotation": the kinds whose bits are set. */
+/* Print the kinds whose bits are set: "local-level and rotation". */
 static void kinds_text(int set, char *text, size_t size)
 {
     size_t used = 0;

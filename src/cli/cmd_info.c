@@ -1,4 +1,4 @@
-/* `kalscan info`: what was understood of a file. */
+/* `kalscan info`: how a file is understood. */
 #include <stdio.h>
 #include "command.h"
 #include "file_kind.h"
@@ -33,7 +33,7 @@ static void print_help(void)
     ks_help_exit_codes();
 }
 
-/* A convention that is not one of this kind of file. */
+/* Refuse a convention that this kind of file does not have. */
 static ks_exit check_given(const ks_input_places *places, ks_file_kind kind, ks_failure *failure)
 {
     const char *option = places->prior >= 0 ? "prior" : places->transition >= 0 ? "transition" : NULL;
@@ -47,7 +47,7 @@ static ks_exit check_given(const ks_input_places *places, ks_file_kind kind, ks_
 typedef struct asked {
     ks_input_places places;
     bool json;
-    bool as_model;   /* the options say that it is one */
+    bool as_model;   /* an option says that it is a model */
 } asked;
 
 static ks_exit read_option(void *settings, int id, const char *value, ks_failure *failure)
@@ -80,7 +80,7 @@ ks_exit ks_command_info(const ks_call *call, ks_failure *failure)
         return ks_fail(failure, KS_EXIT_USAGE, "no file; usage: kalscan info FILE.h5");
     const hid_t file = ks_h5_open(a.places.file, failure);
     if (file < 0) return failure->code;
-    /* What is said to hold observations or a model is one, whatever else stands there. */
+    /* A file that the options call observations or a model is one, whatever else it contains. */
     const ks_file_kind kind = a.as_model ? KS_FILE_MODEL : ks_file_kind_of(file);
     if (check_given(&a.places, kind, failure) == KS_EXIT_DONE && kind == KS_FILE_OUTPUT)
         ks_info_output(file, a.places.file, a.json, failure);

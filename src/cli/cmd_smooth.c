@@ -1,4 +1,4 @@
-/* `kalscan smooth` and `kalscan filter`: open, plan, read, compute, write, tell. */
+/* `kalscan smooth` and `kalscan filter`: open, plan, read, compute, write, report. */
 #include "run.h"
 
 #include <stdio.h>
@@ -24,7 +24,7 @@ static void write_progress(void *user, double bytes)
     ks_progress_set(&run->progress, run->written / (double)(run->output_bytes + 1));
 }
 
-/* What looks like a mistake but may be meant, as far as it is not told yet. */
+/* Print notes about possible mistakes that have not been printed yet. */
 static void print_notes(ks_run *run)
 {
     const ks_notes *notes = &run->input->notes;
@@ -48,14 +48,14 @@ static ks_exit check_files(const ks_settings *settings, ks_failure *failure)
     return ks_target_check(settings->output, settings->force, inputs, failure);
 }
 
-/* Bytes that the library works in: the run, and after it the signal. */
+/* Return the bytes of workspace: the run and, after it, the signal share them. */
 static size_t library_work(const ks_run *run)
 {
     const size_t smooth = ks_smooth_workspace_bytes(run->plan), signal = ks_signal_workspace_bytes(run->plan);
     return run->settings->signal && signal > smooth ? signal : smooth;
 }
 
-/* What the run begins with, by which arrays vary with the step. */
+/* Find the method that the run begins with, by which arrays vary with the step. */
 static void find_beginning(ks_run *run)
 {
     ks_model model = KS_MODEL_INIT;
@@ -124,7 +124,7 @@ static ks_exit open_input(ks_run *run, ks_failure *failure)
     return make_plan(run, failure);
 }
 
-/* Before anything is read: what will not fit shall not take its time. */
+/* Check the memory before anything is read, so that a run that cannot fit fails at once. */
 static ks_exit check_memory(const ks_run *run, ks_failure *failure)
 {
     const size_t total = ks_size_sum(run->input_bytes, ks_size_sum(run->output_bytes,
@@ -132,7 +132,7 @@ static ks_exit check_memory(const ks_run *run, ks_failure *failure)
     return ks_memory_check(total, "the computation (--dry-run tells its parts)", failure);
 }
 
-/* Of a file that is compressed nobody knows how large it will be. */
+/* The size of a compressed file is not known in advance. */
 static ks_exit check_room(const ks_run *run, ks_failure *failure)
 {
     const ks_settings *settings = run->settings;
@@ -207,7 +207,7 @@ static ks_exit run_steps(ks_run *run, ks_failure *failure)
     bool tell = false;
     if (check_files(settings, failure) || open_input(run, failure)) return failure->code;
     if (settings->dry_run) {
-        /* Who asks whether it fits wants the numbers also when it does not. */
+        /* A dry run prints the sizes also if they do not fit. */
         tell = read_input(run, failure) == KS_EXIT_DONE || failure->code == KS_EXIT_RESOURCES;
         check_room(run, failure);
     } else if (check_memory(run, failure) == KS_EXIT_DONE &&

@@ -1,4 +1,4 @@
-/* `kalscan solve`: options, then open, plan, read, solve, write, tell. */
+/* `kalscan solve`: options, then open, plan, read, solve, write, report. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,7 +81,7 @@ static ks_exit read_method(ks_solve_settings *settings, const char *text, ks_fai
     return failure->code;
 }
 
-/* What was read so far; the rest shows when all options are known. */
+/* The options read so far. The rest follows when all of them are known. */
 typedef struct asked {
     ks_solve_settings settings;
     ks_precision precision;
@@ -142,7 +142,7 @@ static ks_exit complete(asked *given, ks_failure *failure)
     return KS_EXIT_DONE;
 }
 
-/* The method becomes its form on the device, where that is asked for. */
+/* Replace the method by its form on the device, if --backend asks for one. */
 static ks_exit fit_backend(ks_solve *run, ks_failure *failure)
 {
     if (run->settings->general.backend != KS_BACKEND_CUDA) return KS_EXIT_DONE;
@@ -161,7 +161,7 @@ static ks_exit fit_backend(ks_solve *run, ks_failure *failure)
                                                             : "block-jacobi and red-black have");
 }
 
-/* Who left the method open is told what made it none of Cholesky's. */
+/* Fail because of an option that only Cholesky methods take. If `auto` stands for another method, say why. */
 static ks_exit not_cholesky(const ks_solve *run, bool upper, bool compact, ks_failure *failure)
 {
     const ks_solve_settings *settings = run->settings;
@@ -175,7 +175,7 @@ static ks_exit not_cholesky(const ks_solve *run, bool upper, bool compact, ks_fa
                    : compact ? "compact blocks" : "--tol, --max-iter and other options of iterative methods");
 }
 
-/* What the options and the system say of each other. `auto` becomes what it stands for. */
+/* Check the options and the system against each other, and replace `auto` by what it stands for. */
 static ks_exit fit_method(ks_solve *run, ks_failure *failure)
 {
     const ks_solve_settings *settings = run->settings;
@@ -200,7 +200,7 @@ static ks_exit fit_method(ks_solve *run, ks_failure *failure)
     return fit_backend(run, failure);
 }
 
-/* What looks like a mistake but may be meant. */
+/* Print notes about possible mistakes. */
 static void print_notes(const ks_solve *run)
 {
     const ks_system *system = run->system;
@@ -217,7 +217,7 @@ static void print_notes(const ks_solve *run)
         }
 }
 
-/* Who leaves it open where to run is told when it is not a device. */
+/* Print a note that the run is on the CPU, if --backend left the choice open. */
 static void note_backend(const ks_solve *run)
 {
     if (run->settings->quiet || run->settings->general.backend != KS_BACKEND_AUTO ||
@@ -246,7 +246,7 @@ static ks_exit open_system(ks_solve *run, ks_failure *failure)
     return run->solver->plan(run, failure);
 }
 
-/* Before anything is read: what will not fit shall not take its time. */
+/* Check the memory before anything is read, so that a run that cannot fit fails at once. */
 static ks_exit check_memory(const ks_solve *run, ks_failure *failure)
 {
     const size_t total = ks_size_sum(ks_size_sum(run->system_bytes, run->factor_bytes),
@@ -254,7 +254,7 @@ static ks_exit check_memory(const ks_solve *run, ks_failure *failure)
     return ks_memory_check(total, "the computation (--dry-run tells its parts)", failure);
 }
 
-/* Of a file that is compressed nobody knows how large it will be. */
+/* The size of a compressed file is not known in advance. */
 static ks_exit check_room(const ks_solve *run, ks_failure *failure)
 {
     const ks_solve_settings *settings = run->settings;
@@ -284,7 +284,7 @@ static ks_exit run_steps(ks_solve *run, ks_failure *failure)
     bool tell = false;
     if (open_system(run, failure)) return failure->code;
     if (settings->dry_run) {
-        /* Who asks whether it fits wants the numbers also when it does not. */
+        /* A dry run prints the sizes also if they do not fit. */
         if (read_system(run, failure) == KS_EXIT_DONE && run->solver->settle) run->solver->settle(run, failure);
         tell = failure->code == KS_EXIT_DONE || failure->code == KS_EXIT_RESOURCES;
         check_room(run, failure);

@@ -1,5 +1,5 @@
-/* command.h -- the subcommands of kalscan. Each takes the arguments after its name, prints data and
- * summaries on stdout, and returns the exit code with its message in `failure`. */
+/* command.h -- the subcommands of kalscan. Each takes the arguments after its name, prints data and summaries on
+ * stdout, and returns the exit code, with the message in `failure`. */
 #ifndef KS_CLI_COMMAND_H
 #define KS_CLI_COMMAND_H
 
@@ -7,9 +7,9 @@
 
 /** How the program was called. */
 typedef struct ks_call {
-    int argc;           /**< of the subcommand's arguments                                       */
+    int argc;           /**< number of arguments of the subcommand */
     char **argv;
-    const char *line;   /**< the whole command line, quoted for a shell                          */
+    const char *line;   /**< the whole command line, quoted for a shell */
 } ks_call;
 
 ks_exit ks_command_smooth(const ks_call *call, ks_failure *failure);

@@ -1,6 +1,5 @@
-/* count_calibrate.c -- from counted operations to seconds: short runs of each method on one
- * thread tell what an operation costs on this machine, and every case is then run beside its
- * prediction. */
+/* count_calibrate.c -- from counted operations to seconds. Short runs of each method on one thread measure the cost of
+ * an operation on this machine. Then every case is run and compared with its prediction. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,8 +10,8 @@
 
 enum { SHORT = 2048, REPEATS = 15 };
 
-/** A model whose steps are all ordinary ones, and room for the results. F is given for each step,
- *  so that nothing is remembered from one step to the next. */
+/** A model whose steps all take the ordinary form, and memory for the results. F is given for each step, so that no
+ *  step reuses another one. */
 typedef struct trial {
     ks_model model;
     ks_outputs outputs;
@@ -97,7 +96,7 @@ static ks_smooth_options options_of(const ks_count_case *what)
     return options;
 }
 
-/** The fastest of some runs, after one that is not timed: what else the machine does only adds. */
+/** Find the fastest of several runs, after one that is not timed: other work on the machine can only add time. */
 static ks_status run_repeatedly(const ks_smooth_plan *plan, const trial *t,
                                 const ks_outputs *outputs, void *work, double *fastest)
 {
@@ -111,7 +110,7 @@ static ks_status run_repeatedly(const ks_smooth_plan *plan, const trial *t,
     return status;
 }
 
-/** Seconds of one case on this machine. */
+/** Measure the seconds of one case on this machine. */
 static ks_exit measure(const ks_count_settings *s, const ks_count_case *what, double *seconds,
                        ks_failure *failure)
 {
@@ -147,9 +146,9 @@ static ks_exit measure(const ks_count_settings *s, const ks_count_case *what, do
                    "--calibrate, T = %lld: %s", (long long)what->T, ks_strerror(status));
 }
 
-/** Seconds for an operation of a combine, and for one of everything else: combines run on small
- *  blocks that stay in cache, the rest streams model and results through memory. Chunks run the steps of the
- *  sequential methods where other scans make elements. */
+/** Seconds per operation: of a combine, of anything else, and in chunks. Combines run on small blocks that stay in
+ *  cache; the rest streams model and results through memory. Chunks run the steps of the sequential methods where other
+ *  scans make elements. */
 typedef struct rates {
     double combine, other, chunk;
 } rates;
@@ -159,7 +158,7 @@ static double predict(rates r, const ks_count_case *what, const ks_count_result 
     const double combines = (double)result->combine_flops;
     const double others = (double)result->work_flops - combines;
     const double other = what->scan == KS_SCAN_CHUNKED ? r.chunk : r.other;
-    /* The threads share both alike. */
+    /* Combines and other work are shared among the threads in the same proportion. */
     return (r.combine * combines + other * others) *
            ((double)result->time_flops / (double)result->work_flops);
 }
@@ -176,8 +175,8 @@ static ks_exit run_short(const ks_count_settings *s, const ks_unit_costs *costs,
     return measure(s, &what, seconds, failure);
 }
 
-/** Two runs with very different numbers of combines give the rates of all scans but the chunked one, which has
- *  few of them. */
+/** Find the rates of all scans but the chunked one from two runs with very different numbers of combines. The chunked
+ *  scan, which has few combines, gets a rate of its own. */
 static ks_exit find_rates(const ks_count_settings *s, const ks_unit_costs *costs,
                           ks_counted_method method, rates *r, ks_failure *failure)
 {
@@ -193,7 +192,7 @@ static ks_exit find_rates(const ks_count_settings *s, const ks_unit_costs *costs
     const double combine = (seconds_many - seconds_few) /
                            (double)(many.combine_flops - few.combine_flops);
     const double other = (seconds_few - combine * (double)few.combine_flops) / others;
-    if (combine > 0 && other > 0) { /* else the machine was too busy to tell them apart */
+    if (combine > 0 && other > 0) { /* otherwise the machine was too busy to separate them */
         r->combine = combine;
         r->other = other;
     }

@@ -10,7 +10,7 @@ static const char *const colors[] = {"#d55e00", "#0072b2", "#009e73", "#cc79a7",
                                      "#666666", "#56b4e9", "#000000"};
 enum { COLORS = sizeof colors / sizeof *colors };
 
-/** What is drawn: `panels` of the counted methods that have scans or orders. */
+/** What is drawn: one panel for each counted method that has scans or orders. */
 typedef struct figure {
     const ks_count_settings *settings;
     const ks_count_row *rows;
@@ -20,9 +20,8 @@ typedef struct figure {
     FILE *script;
 } figure;
 
-/** The row of a method, number of its scan or order, and length number; `variant` is 0 for methods
- *  without. Rows stand in the order in which the command lists the cases, for one number of
- *  threads. */
+/** Return the row of a method, of its scan or order number `variant` (0 for methods without) and of length number t.
+ *  Rows are in the order in which the command lists the cases, for one number of threads. */
 static const ks_count_row *row_of(const figure *f, ks_counted_method method, int variant, int t)
 {
     const ks_count_settings *s = f->settings;
@@ -56,13 +55,13 @@ static void write_scan_data(const figure *f, ks_counted_method method, int scan,
     fprintf(f->script, "EOD\n");
 }
 
-/** The sequential method that does what a parallel one does; drawn beside it where counted. */
+/** Return the sequential method for the same job. It is drawn, too, if it was counted. */
 static ks_counted_method sequential_twin(ks_counted_method method)
 {
     return method == KS_COUNT_FILTER ? KS_COUNT_SEQUENTIAL_FILTER : KS_COUNT_SEQUENTIAL;
 }
 
-/** The smallest and the largest time of all rows, widened for the axis. */
+/** Find the smallest and the largest time of all rows, widened for the axis. */
 static void time_range(const figure *f, double *low, double *high)
 {
     *low = *high = (double)f->rows[0].result.time_flops;
@@ -75,7 +74,7 @@ static void time_range(const figure *f, double *low, double *high)
     *high *= 4;
 }
 
-/** Whether all lengths are one: gnuplot finds no range in them, and no line. */
+/** Whether all lengths are equal. gnuplot then finds no range, and draws no line. */
 static bool is_one_length(const ks_count_settings *s)
 {
     for (int t = 1; t < s->steps; ++t)
@@ -95,7 +94,7 @@ static void write_lines(const figure *f)
             "set logscale xy\nset xlabel 'steps T'\nset yrange [%.17g:%.17g]\n"
             "set format xy '10^{%%T}'\nset grid xtics lt 1 lw 0.5 lc rgb '#cccccc'\n"
             "set ylabel 'time (operations)'\n", low, high);
-    /* Sengupta's scan often coincides with another one, which its dashes leave visible. */
+    /* Sengupta's scan often coincides with another one, which stays visible between its dashes. */
     for (int p = 0; p < f->panels; ++p) {
         const ks_counted_method twin = sequential_twin(f->panel[p]);
         char name[32], variant[64];

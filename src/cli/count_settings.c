@@ -4,7 +4,7 @@
 #include <string.h>
 #include "options.h"
 
-/* The next word of a comma-separated list; *rest is NULL after the last. */
+/* Take the next word of a comma-separated list. *rest is NULL after the last one. */
 static void next_word(const char **rest, char word[64])
 {
     const char *comma = strchr(*rest, ',');
@@ -69,7 +69,7 @@ static ks_exit add_scan(ks_count_settings *settings, ks_scan_algorithm algorithm
     return KS_EXIT_DONE;
 }
 
-/* Every algorithm, Sengupta's with both of the paper's thresholds. */
+/* Add every algorithm, Sengupta's with both thresholds of the paper. */
 static ks_exit add_all(ks_count_settings *settings, ks_failure *failure)
 {
     for (int i = 0; i < KS_SCAN_ALGORITHMS; ++i) {
@@ -131,7 +131,7 @@ static ks_exit add_order(ks_count_settings *settings, const ks_bt_choice *choice
     return KS_EXIT_DONE;
 }
 
-/* partition:SEGMENTS, recursive-schur:SPACING:CROSSOVER; `colon` is NULL or the first of them. */
+/* Read partition:SEGMENTS or recursive-schur:SPACING:CROSSOVER. `colon` is NULL or points to the first colon. */
 static ks_exit read_order_numbers(ks_bt_choice *choice, const char *name, char *colon,
                                   ks_failure *failure)
 {
@@ -160,7 +160,7 @@ static ks_exit read_order_numbers(ks_bt_choice *choice, const char *name, char *
 
 static ks_exit read_order(ks_count_settings *settings, char *word, ks_failure *failure)
 {
-    /* Without auto, which looks at the machine. */
+    /* Without auto, whose choice depends on the machine. */
     const char *names[KS_BLOCKTRI_ORDERS + 1] = {NULL};
     char *colon = strchr(word, ':');
     int index = 0;

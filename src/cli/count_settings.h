@@ -1,4 +1,4 @@
-/* count_settings.h -- what `count` was asked to count, and what it found. */
+/* count_settings.h -- the settings of `count`, and its results. */
 #ifndef KS_CLI_COUNT_SETTINGS_H
 #define KS_CLI_COUNT_SETTINGS_H
 
@@ -8,7 +8,7 @@
 
 enum { KS_MOST_T = 1000, KS_MOST_THREADS = 100, KS_MOST_SCANS = 32, KS_MOST_ORDERS = 32 };
 
-/** A scan as the command line names it. */
+/** A scan as named on the command line. */
 typedef struct ks_scan_choice {
     ks_scan_algorithm algorithm;
     int64_t threshold;
@@ -27,14 +27,14 @@ typedef struct ks_count_settings {
     bool bars, force;
 } ks_count_settings;
 
-/** A counted case; of --calibrate also seconds. */
+/** A counted case. With --calibrate it also has seconds. */
 typedef struct ks_count_row {
     ks_count_case what;
     ks_count_result result;
     double predicted, measured;
 } ks_count_row;
 
-/** Read a comma-separated list. Usage failures name what is known. */
+/** Read a comma-separated list. Messages of usage failures list the known words. */
 ks_exit ks_read_counts(const char *option, const char *text, int64_t low, int64_t high, int most,
                        int64_t *values, int *count, ks_failure *failure);
 ks_exit ks_read_counted_methods(ks_count_settings *settings, const char *text,
@@ -43,24 +43,24 @@ ks_exit ks_read_scan_choices(ks_count_settings *settings, const char *text, ks_f
 
 ks_exit ks_read_order_choices(ks_count_settings *settings, const char *text, ks_failure *failure);
 
-/** How many scans or orders a method is counted with: 1 where it has neither. */
+/** Return the number of scans or orders that a method is counted with: 1 if it has neither. */
 int ks_count_variants(const ks_count_settings *settings, ks_counted_method method);
 
-/** "sengupta:15000", "none" for a method without a scan. */
+/** Print "sengupta:15000", or "none" for a method without a scan. */
 void ks_count_scan_text(const ks_count_case *what, char text[64]);
 
-/** "partition:16", "none" for a method without an order. */
+/** Print "partition:16", or "none" for a method without an order. */
 void ks_count_order_text(const ks_count_case *what, char text[64]);
 
-/** Whichever of the two the method has. */
+/** Print the scan or the order, whichever the method has. */
 void ks_count_variant_text(const ks_count_case *what, char text[64]);
 
-/** Draw the figure settings->plot from the rows: time against T, or bars. KS_EXIT_RESOURCES where
- *  gnuplot is not there. */
+/** Draw the figure settings->plot from the rows: time against T, or bars. Returns KS_EXIT_RESOURCES if gnuplot is not
+ *  installed. */
 ks_exit ks_count_plot(const ks_count_settings *settings, const ks_count_row *rows, int64_t count,
                       ks_failure *failure);
 
-/** Fill `predicted` and `measured` of all rows by running the library on this machine. */
+/** Fill in `predicted` and `measured` of all rows by running the library on this machine. */
 ks_exit ks_count_calibrate(const ks_count_settings *settings, const ks_unit_costs *costs,
                            ks_count_row *rows, int64_t count, ks_failure *failure);
 

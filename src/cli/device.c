@@ -4,7 +4,8 @@
 #include "kalscan/blocktri_cuda.h"
 #include "memory.h"
 
-/* What is free on the one of both devices that has less; nothing where that is not known. */
+/* Print the free memory of the device, or of the one of two devices that has less. Prints nothing if it is not
+ * known. */
 static void room_text(int number, int second, size_t length, char *text)
 {
     size_t bytes = 0, other = 0;

@@ -25,7 +25,7 @@ ks_exit ks_explain_plan(ks_status status, const ks_settings *settings, size_t de
                         ks_failure *failure)
 {
     const char *method = ks_method_name(settings->method);
-    /* Of a scan the CPU has no mixed precision. */
+    /* Scans have mixed precision on a device only. */
     const bool without = settings->backend == KS_BACKEND_AUTO && settings->precision == KS_MIXED &&
                          settings->method != KS_METHOD_AUTO && settings->method != KS_METHOD_SEQUENTIAL;
     if (without && (status == KS_ENODEV || status == KS_EUNAVAILABLE))
@@ -114,7 +114,7 @@ void ks_note_steady_state(const ks_smooth_plan *plan, const ks_settings *setting
                 ks_method_name(method), device ? " on a device" : "");
 }
 
-/* "series 3, step 17: ", as far as known. */
+/* Print the place as far as it is known: "series 3, step 17: ". */
 static void place_text(const ks_info *info, const ks_input *input, char *text, size_t size)
 {
     char series[48] = "";
@@ -139,11 +139,11 @@ static const char *fault_text(const ks_info *info)
     }
 }
 
-/* "R is not positive definite", and what is wrong with other arrays. */
+/* Print what is wrong with an array: "R is not positive definite". */
 static void complaint_text(const ks_info *info, char *text, size_t size)
 {
     const bool estimate = info->array == KS_ARRAY_ESTIMATE;
-    /* Of numbers near the end of the range the squares in the log-likelihood are the first to leave it. */
+    /* With numbers near the end of the range, the squares in the log-likelihood overflow first. */
     if (estimate && info->status == KS_ENONFINITE)
         snprintf(text, size, "an estimate or the log-likelihood %s", fault_text(info));
     else if (estimate && info->fault == KS_FAULT_ILL_CONDITIONED && isfinite(info->value))

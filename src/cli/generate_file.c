@@ -1,5 +1,4 @@
-/* The file of `kalscan generate`, written in slabs of steps so that its length is not bounded by
- * memory. */
+/* The file of `kalscan generate`, written in slabs of steps, so that its length is not limited by memory. */
 #include "generate.h"
 
 #include <stdio.h>
@@ -38,7 +37,7 @@ static bool has_steps(const ks_recipe *recipe, int array)
            (recipe->kind == KS_KIND_RANDOM && array != KS_PART_M0 && array != KS_PART_P0);
 }
 
-/* Every series has its own random model; a constant model is shared. */
+/* In random models each series has its own model. A constant model is shared. */
 static bool has_series(const ks_recipe *recipe, int array)
 {
     return recipe->batched && (array == Y || recipe->kind == KS_KIND_RANDOM);
@@ -75,7 +74,7 @@ static void describe(writer *w, int index)
     w->block[index] = index == Y ? ny : ks_part_elements(recipe, (ks_part)index);
 }
 
-/* Before the file is begun: what its disk has no room for shall not fill it. */
+/* Check the free space before the file is begun, so that the disk is not filled in vain. */
 static ks_exit check_room(writer *w, ks_failure *failure)
 {
     size_t bytes = 0;
@@ -103,7 +102,7 @@ static ks_exit begin_arrays(writer *w, ks_failure *failure)
     return KS_EXIT_DONE;
 }
 
-/* Arrays without steps: once for all series, or once for each. Rank 1 and 2 hold no series axis. */
+/* Write the arrays without steps, once for all series or once for each. Arrays of rank 1 and 2 have no series axis. */
 static ks_exit write_constants(writer *w, const ks_simulation *simulation, int64_t series,
                                ks_failure *failure)
 {
@@ -113,7 +112,7 @@ static ks_exit write_constants(writer *w, const ks_simulation *simulation, int64
         if (series > 0 && !has_series(recipe, i)) continue;
         ks_output_array array = w->arrays[i];
         ks_slab slab = {0, 1, series, 1};
-        /* The series are this array's only leading axis: walk it in the place of steps. */
+        /* The only leading axis of this array is that of the series: walk along it as if along steps. */
         array.step_axis = has_series(recipe, i) ? 0 : -1;
         if (ks_output_slab(w->out, &array, w->ids[i], &slab, simulation->part[i], failure))
             return failure->code;
@@ -155,7 +154,7 @@ static ks_exit write_series(writer *w, int64_t series, ks_failure *failure)
     return failure->code;
 }
 
-/* Time stamps k dt of the kinds that have a step. */
+/* Write the time stamps k dt, for kinds that have a time step. */
 static ks_exit write_times(writer *w, ks_failure *failure)
 {
     const ks_recipe *recipe = &w->settings->recipe;

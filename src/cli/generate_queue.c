@@ -1,5 +1,5 @@
-/* `kalscan generate queue`: the stationary equation of the M/M/n+k queue as a system, with its
- * solution, in one file. */
+/* `kalscan generate queue`: the stationary equation of the M/M/n+k queue as a system, with its solution, in one
+ * file. */
 #include <stdio.h>
 #include <stdlib.h>
 #include "generate.h"
@@ -23,7 +23,7 @@ static int64_t tasks_of(const ks_queue *q, int64_t block, int64_t row)
     return block * q->capacity + row;
 }
 
-/* Sums over servers, and over tasks. */
+/* Sum the distribution over servers, and over tasks. */
 static ks_exit find_margins(maker *m, ks_failure *failure)
 {
     const ks_queue *q = m->queue;
@@ -68,7 +68,7 @@ static ks_exit write_triples(ks_output_file *out, const char *group, const ks_ge
     return KS_EXIT_DONE;
 }
 
-/* What the file holds beside the entries of its blocks L and U. */
+/* Arrays of the file besides the entries of the blocks L and U. */
 enum { D, B, PI, ARRAYS };
 
 static void describe(const ks_queue *q, ks_output_array arrays[ARRAYS])
@@ -83,7 +83,7 @@ static void describe(const ks_queue *q, ks_output_array arrays[ARRAYS])
                                                 "j k + r pending tasks"};
 }
 
-/* Before anything is solved: what the disk has no room for shall not take its time. */
+/* Check the free space before anything is solved, so that a run that cannot be stored fails at once. */
 static ks_exit check_room(const ks_generate_settings *settings, ks_failure *failure)
 {
     ks_output_array arrays[ARRAYS];
@@ -101,7 +101,7 @@ static ks_exit write_arrays(const maker *m, ks_output_file *out, ks_failure *fai
     describe(m->queue, arrays);
     for (int i = 0; i < ARRAYS; ++i)
         if (ks_output_write(out, &arrays[i], values[i], NULL, NULL, failure)) return failure->code;
-    /* Also where they are empty: without /U the one block would be read as symmetric. */
+    /* Write them even if they are empty: without /U a single block would be read as symmetric. */
     if (write_triples(out, "L", &m->system.L, failure)) return failure->code;
     return write_triples(out, "U", &m->system.U, failure);
 }
@@ -144,8 +144,8 @@ static ks_exit write_file(const maker *m, ks_failure *failure)
     return failure->code;
 }
 
-/* What is drawn of a distribution, all above a millionth of its largest value, with a range for the axis
- * where gnuplot would find none: around a single value. */
+/* Write the part of a distribution to be drawn: all above a millionth of its largest value. Around a single value
+ * gnuplot finds no range, so give one for the axis. */
 static void write_curve(FILE *script, const char *name, const double *values, int64_t count,
                         int64_t first)
 {

@@ -35,7 +35,7 @@ static void describe(maker *m)
     for (int i = 0; i < ARRAYS; ++i) m->arrays[i] = arrays[i];
 }
 
-/* Before the file is begun: what its disk has no room for shall not fill it. */
+/* Check the free space before the file is begun, so that the disk is not filled in vain. */
 static ks_exit check_room(const maker *m, ks_failure *failure)
 {
     size_t bytes = 0;

@@ -1,4 +1,4 @@
-/* gnuplot.c -- running gnuplot on a script and giving the figure its name when it is whole. */
+/* gnuplot.c -- running gnuplot on a script, and naming the figure when it is complete. */
 #include "gnuplot.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@ static bool is_png(const ks_figure *figure)
 static void write_head(const ks_figure *figure, FILE *script)
 {
     const int width = figure->width, height = figure->height;
-    /* Whatever the user's own start-up file has set. */
+    /* The user's own start-up file may have set an output. */
     fprintf(script, "set output\n");
     if (is_png(figure))
         fprintf(script,
@@ -35,8 +35,8 @@ static void write_head(const ks_figure *figure, FILE *script)
             "set border 3\nset tics nomirror\n");
 }
 
-/** Start gnuplot with a pipe to its input; it draws on its standard output, which is the file. One that it had to
- *  open by name it would leave for ours where it cannot. Returns the process, or -1. */
+/** Start gnuplot with a pipe to its input. It draws on its standard output, which is the file: if it could not open a
+ *  file by name, it would write to the standard output of this program. Returns the process, or -1. */
 static pid_t start_gnuplot(FILE **script, int file)
 {
     int ends[2];
@@ -67,7 +67,7 @@ ks_exit ks_figure_check(ks_failure *failure)
 {
     char file[PATH_MAX];
     const char *path = getenv("PATH");
-    /* Without the variable execlp() knows places of its own. */
+    /* Without the variable execlp() searches default places. */
     if (!path) return KS_EXIT_DONE;
     for (;;) {
         const size_t length = strcspn(path, ":");
@@ -78,7 +78,7 @@ ks_exit ks_figure_check(ks_failure *failure)
     }
 }
 
-/** Wait for gnuplot and say what went wrong. */
+/** Wait for gnuplot and report what went wrong. */
 static ks_exit end_gnuplot(pid_t child, int written, ks_failure *failure)
 {
     int status = 0;
@@ -90,7 +90,7 @@ static ks_exit end_gnuplot(pid_t child, int written, ks_failure *failure)
     return KS_EXIT_DONE;
 }
 
-/** gnuplot ends well on a disk that is full: whether the figure stops as one of its format does. */
+/** Whether the figure ends as its format requires. gnuplot reports success even on a full disk. */
 static bool is_whole(const char *path, bool png)
 {
     static const char svg_end[] = "</svg>", png_end[] = "IEND\xae\x42\x60\x82";

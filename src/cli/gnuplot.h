@@ -1,4 +1,4 @@
-/* gnuplot.h -- figures drawn by gnuplot: a script goes to it through a pipe. */
+/* gnuplot.h -- figures drawn by gnuplot, which reads a script from a pipe. */
 #ifndef KS_CLI_GNUPLOT_H
 #define KS_CLI_GNUPLOT_H
 
@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include "failure.h"
 
-/** A figure: `name`.svg or .png of this size, whose script `write` prints after the terminal and
- *  the common style are set. */
+/** A figure `name`.svg or `name`.png of this size. `write` prints its script, after the terminal and the common style
+ *  have been set. */
 typedef struct ks_figure {
     const char *name;
     bool replace;
@@ -16,10 +16,10 @@ typedef struct ks_figure {
     const void *user;
 } ks_figure;
 
-/** Before anything is computed that would be drawn: KS_EXIT_RESOURCES where gnuplot is not there. */
+/** Check that gnuplot is installed, before anything is computed for a figure. Otherwise KS_EXIT_RESOURCES. */
 ks_exit ks_figure_check(ks_failure *failure);
 
-/** Draw it. KS_EXIT_RESOURCES where gnuplot is not there. */
+/** Draw a figure. Returns KS_EXIT_RESOURCES if gnuplot is not installed. */
 ks_exit ks_figure_draw(const ks_figure *figure, ks_failure *failure);
 
 #endif

@@ -2,19 +2,19 @@
 #ifndef KS_CLI_HELP_H
 #define KS_CLI_HELP_H
 
-/** The model's equations and conventions, on stdout. */
+/** Print the model's equations and conventions on stdout. */
 void ks_help_model(void);
 
-/** The exit codes, on stdout. */
+/** Print the exit codes on stdout. */
 void ks_help_exit_codes(void);
 
-/** The sentence about the log-likelihood that --help prints and outputs carry. */
+/** The sentence about the log-likelihood in --help and in outputs. */
 extern const char *const ks_loglik_convention;
 
-/** The two lines of the model. */
+/** The two equations of the model. */
 extern const char *const ks_model_equations;
 
-/** "kalscan 0.1.0" on stdout. */
+/** Print "kalscan 0.1.0" on stdout. */
 void ks_print_version(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* An input, explained. */
+/* Explaining an input. */
 #include "info.h"
 
 #include <float.h>
@@ -9,7 +9,7 @@
 #include "help.h"
 #include "json.h"
 
-/* Time stamps that do not advance evenly, while F, Q and u pretend that they do. */
+/* Note time stamps that do not advance evenly although F, Q and u are the same at each step. */
 static void note_time(const ks_input *input, ks_notes *list)
 {
     const double *t = input->t;
@@ -24,7 +24,7 @@ static void note_time(const ks_input *input, ks_notes *list)
         if (step < shortest) shortest = step;
         if (step > longest) longest = step;
     }
-    /* Nanoseconds since 1970 leave 256 of them between two doubles. */
+    /* For nanoseconds since 1970, adjacent doubles are 256 apart. */
     const double rounding = 4 * DBL_EPSILON * fmax(fabs(t[0]), fabs(t[input->T - 1]));
     if (longest - shortest > 1e-4 * longest + rounding && !input->arrays[KS_INPUT_F].fit.per_step)
         ks_note_add(list, "/t is irregular (steps from %g to %g) but F is constant: the computation "
@@ -46,7 +46,7 @@ static void meaning_text(const ks_input_array *array, char *text, size_t size)
     const char *series = array->fit.per_series ? "per series" : "";
     const char *step = array->fit.per_step ? "per step" : "";
     if (array->misfit) snprintf(text, size, "%sdoes not fit", diagonal);
-    /* What y or F does not tell it is measured by. */
+    /* The sizes to compare it with, from y or F, are not known. */
     else if (array->steps == 0) snprintf(text, size, "%snot checked", diagonal);
     else if (array->fit.per_series || array->fit.per_step)
         snprintf(text, size, "%s%s%s%s", diagonal, series, series[0] && step[0] ? " and " : "",
@@ -55,7 +55,7 @@ static void meaning_text(const ks_input_array *array, char *text, size_t size)
         snprintf(text, size, "%sconstant", diagonal);
 }
 
-/* u or d, which is zero where a model has none. */
+/* Whether this is u or d, and the model has none, so that it is zero. */
 static bool is_zero(const ks_input *input, int i)
 {
     const ks_input_array *array = &input->arrays[i];

@@ -1,4 +1,4 @@
-/* An output of kalscan, explained: its attributes and arrays. */
+/* Explaining an output of kalscan: its attributes and arrays. */
 #include "info.h"
 
 #include <stdio.h>
@@ -73,7 +73,7 @@ static herr_t show_object(hid_t root, const char *name, const H5O_info_t *info, 
     return 0;
 }
 
-/* A scalar that stands for the whole result. */
+/* Print a scalar that describes the whole result. */
 static void show_number(walk *state, hid_t file, const char *name, const char *words)
 {
     double value;

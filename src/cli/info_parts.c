@@ -1,4 +1,4 @@
-/* What the explanations of all kinds of files share. */
+/* Functions that the explanations of all kinds of files share. */
 #include "info.h"
 
 #include <stdio.h>

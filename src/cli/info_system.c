@@ -1,4 +1,4 @@
-/* A block-tridiagonal system, explained. */
+/* Explaining a block-tridiagonal system. */
 #include <math.h>
 #include <stdio.h>
 #include "info.h"
@@ -30,8 +30,8 @@ static void note_layout(const ks_system *system, ks_notes *list)
         }
 }
 
-/* The first entry above the diagonal of a symmetric system that is neither zero nor the one below, but for round-off of
- * single precision: who wrote it may have meant a general system. */
+/* Note the first entry above the diagonal of a symmetric system that is neither zero nor equal to the one below, up to
+ * the round-off of single precision. The author of the file may have meant a general system. */
 static void note_upper_triangles(const ks_system *system, ks_notes *list)
 {
     const ks_system_array *D = &system->arrays[KS_SYSTEM_D];

@@ -3,8 +3,8 @@
 #include <math.h>
 #include <stdio.h>
 
-/* Bytes of the character that starts here, 0 where none of UTF-8 does (RFC 3629: no longer than it
- * has to be, no surrogate, at most U+10FFFF). */
+/* Return the bytes of the UTF-8 character that starts here, 0 if there is none (RFC 3629: shortest form, no surrogate,
+ * at most U+10FFFF). */
 static int utf8_length(const unsigned char *c)
 {
     const int length = c[0] < 0x80 ? 1 : c[0] < 0xc2 ? 0 : c[0] < 0xe0 ? 2 : c[0] < 0xf0 ? 3
@@ -17,8 +17,8 @@ static int utf8_length(const unsigned char *c)
     return length;
 }
 
-/* JSON is UTF-8, file names are any bytes: one that belongs to no character becomes a lone low
- * surrogate, from which Python (os.fsencode) makes the same byte again. */
+/* JSON is UTF-8, but file names are any bytes. A byte that belongs to no character becomes a lone low surrogate, from
+ * which Python (os.fsencode) restores the byte. */
 static void quoted(const char *text)
 {
     putchar('"');

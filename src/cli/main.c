@@ -1,9 +1,8 @@
 /* kalscan -- filtering and smoothing of HDF5 files from the command line.
  *
- * The way of a run: main() prepares the process and picks a command; the command reads its options
- * (options.c, settings.c), the input (src/io), calls the library, writes the output (src/io) and
- * prints a summary. Whatever fails travels back here as one ks_failure: its sentence goes to
- * stderr, its code to the caller. */
+ * main() prepares the process and calls a command. The command reads its options (options.c, settings.c) and the input
+ * (src/io), calls the library, writes the output (src/io) and prints a summary. All errors return here as one
+ * ks_failure: its sentence is printed on stderr, its code is the exit code. */
 #include <cblas.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -64,7 +63,7 @@ static ks_exit unknown_command(const char *name, ks_failure *failure)
                    known);
 }
 
-/* Append a word, quoted where a shell needs it. */
+/* Append a word, quoted if a shell needs it. */
 static void append_quoted(char *line, size_t size, const char *word)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -96,7 +95,7 @@ static ks_exit dispatch(int argc, char **argv, ks_failure *failure)
     static char line[3072];
     if (argc < 2)
         return ks_fail(failure, KS_EXIT_USAGE, "no command; kalscan --help lists them");
-    /* `help smooth` is `smooth --help`. */
+    /* `help smooth` means `smooth --help`. */
     const bool help = strcmp(argv[1], "help") == 0;
     if (asks_for_help(argv[1]) && (!help || argc == 2 || asks_for_help(argv[2]))) {
         print_help();
@@ -122,20 +121,20 @@ static ks_exit dispatch(int argc, char **argv, ks_failure *failure)
     return unknown_command(name, failure);
 }
 
-/* Of OpenBLAS with POSIX threads; it has no header. */
+/* In OpenBLAS with POSIX threads; no header declares it. */
 extern int blas_thread_shutdown_(void) __attribute__((weak));
 
-/* Threads are the plan's business; OpenBLAS would add its own to each of them. Those that it starts when
- * it is loaded wait by spinning, for longer than many a series takes to smooth, on the processors that
- * the plan's threads want. */
+/* Plans manage the threads; OpenBLAS would add its own to each of them. The threads that it starts when it is loaded
+ * spin while they wait, on processors that the threads of the plan need, for longer than it takes to smooth many a
+ * series. */
 static void quieten_openblas(void)
 {
     openblas_set_num_threads(1);
     if (blas_thread_shutdown_) (void)blas_thread_shutdown_();
 }
 
-/* Each of those threads takes some hundred megabytes of addresses, and where there are no more tries again for
- * ever: nobody could wait for its end. Where addresses are limited the program begins anew without them. */
+/* Each of these threads reserves some hundred megabytes of address space. If there is not enough, OpenBLAS retries
+ * forever. Where address space is limited, the program therefore starts itself again without them. */
 static void begin_without_threads(char **argv)
 {
     static const char name[] = "OPENBLAS_NUM_THREADS";
@@ -147,8 +146,8 @@ static void begin_without_threads(char **argv)
     if (setenv(name, "1", 1) == 0) (void)execv("/proc/self/exe", argv);
 }
 
-/* Where standard input, output or error are closed their numbers would go to the next files that are opened,
- * and what is meant for them into the output. Opened the wrong way round they fail as before. */
+/* If standard input, output or error are closed, the next opened files would get their numbers, and messages would go
+ * into the output. Open them in the wrong direction, so that using them still fails. */
 static void fill_standard_files(void)
 {
     static const int modes[] = {O_WRONLY, O_RDONLY, O_RDONLY};
@@ -161,7 +160,7 @@ int main(int argc, char **argv)
     ks_failure failure = {0};
     fill_standard_files();
     begin_without_threads(argv);
-    /* A file that may not grow further shall be a failed write, not the end of the process. */
+    /* If a file may not grow further, fail to write instead of being killed. */
     signal(SIGXFSZ, SIG_IGN);
     ks_interrupt_install();
     quieten_openblas();

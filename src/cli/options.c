@@ -7,7 +7,7 @@
 #include <string.h>
 #include "help.h"
 
-/* The last are those that every command has. */
+/* The tables of the reader, and the one of common options. */
 enum { TABLES = sizeof((ks_option_reader){0}).tables / sizeof(const ks_option *) + 1 };
 
 const ks_option ks_common_options[] = {
@@ -20,7 +20,7 @@ static const ks_option *table(const ks_option_reader *reader, int t)
     return t == TABLES - 1 ? ks_common_options : reader->tables[t];
 }
 
-/* Append to a text of KS_FAILURE_TEXT. */
+/* Append to a text of KS_FAILURE_TEXT bytes. */
 static void append(char *text, const char *separator, const char *word)
 {
     const size_t used = strlen(text);
@@ -59,8 +59,8 @@ static const ks_option *find_letter(const ks_option_reader *reader, char letter)
     return NULL;
 }
 
-/* Letters to insert, delete or replace that lead from a word, as long as a shell lets it be, to the name of an option
- * (Levenshtein's distance); to a name of more than LONGEST letters, more than MISTAKES. */
+/* Return the number of letters to insert, delete or replace to get from a word to the name of an option (Levenshtein
+ * distance). The word may be of any length. For a name of more than LONGEST letters, return more than MISTAKES. */
 enum { MISTAKES = 2, LONGEST = 32 };
 static int mistakes(const char *word, size_t length, const char *name)
 {
@@ -81,8 +81,8 @@ static int mistakes(const char *word, size_t length, const char *name)
     return row[end];
 }
 
-/* The option that was meant: the only one that begins so, or the nearest with a mistake in at most every third
- * letter; NULL: none. */
+/* Return the option that was probably meant: the only one that begins with the word, or the nearest with at most one
+ * mistake in three letters; NULL: none. */
 static const char *meant(const ks_option_reader *reader, const char *word)
 {
     const size_t length = strcspn(word, "=");
@@ -123,7 +123,7 @@ static int unknown(const ks_option_reader *reader, const char *word, ks_failure 
     return KS_OPTION_ERROR;
 }
 
-/* `inline_value`: what stood behind `=` or behind the letter, or NULL. */
+/* Take an option. inline_value: the text after `=` or after the letter, or NULL. */
 static int take(ks_option_reader *reader, const ks_option *option, const char *inline_value,
                 const char **value, ks_failure *failure)
 {
@@ -222,7 +222,7 @@ ks_exit ks_parse_integer(const char *option, const char *text, int64_t low, int6
                          int64_t *value, ks_failure *failure)
 {
     double number;
-    /* Doubles count exactly up to 2^53, beyond every limit used here. */
+    /* Doubles are exact for integers up to 2^53, beyond every limit used here. */
     if (!parse(text, &number) || number < (double)low || number > (double)high ||
         floor(number) < number)
         return ks_fail(failure, KS_EXIT_USAGE,

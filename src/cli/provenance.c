@@ -1,4 +1,4 @@
-/* Where an output comes from: attributes of its root. */
+/* The origin of an output: attributes of its root. */
 #include <stdio.h>
 #include <time.h>
 #include "explain.h"

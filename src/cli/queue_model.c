@@ -20,7 +20,7 @@ static rates_out rates_of(const ks_queue *q, int64_t i, int64_t j)
     rates_out rates = {0, 0, 0, 0};
     if (i <= full) rates.arrival = q->lambda;
     rates.service = i > full ? (double)k * q->mu : i < j ? q->mu : (double)(i / k) * q->mu;
-    /* The state below would belong to fewer servers, or have fewer tasks than none. */
+    /* The state below would belong to fewer servers, or have fewer than no tasks. */
     if (i == low) rates.service = 0;
     if (i > full && j < q->servers) rates.opening = (double)((i - full + k - 1) / k) * q->eta;
     if (i < full && j > 1) rates.closing = (double)((full - i) / k) * q->nu;
@@ -38,7 +38,7 @@ static void add(ks_general_triples *t, int64_t *const lists[3], double *values, 
     values[t->count++] = value;
 }
 
-/* Entries at most: k of turning on and one of turning off for each pair of blocks. */
+/* Allocate for the largest number of entries: k of turning on and one of turning off for each pair of blocks. */
 static ks_exit allocate(const ks_queue *q, ks_queue_system *s, ks_failure *failure)
 {
     const size_t N = (size_t)q->servers, n = (size_t)ks_queue_order(q);
@@ -98,7 +98,7 @@ void ks_queue_free(ks_queue_system *s)
     *s = (ks_queue_system){0};
 }
 
-/* One solution by a direct method; KS_ENOTCONVERGED is for the caller to judge. */
+/* Solve once by a direct method. The caller must judge KS_ENOTCONVERGED. */
 static ks_status solve_by(const ks_queue *q, ks_context *context, const ks_queue_system *s,
                           ks_general_method method, ks_queue_solution *solution)
 {
@@ -135,8 +135,8 @@ static ks_status solve_by(const ks_queue *q, ks_context *context, const ks_queue
     return status;
 }
 
-/* The most probable state of what was solved, the first of those that round-off alone sets apart: with whole numbers
- * for rates states next to each other are often equally likely. */
+/* Find the most probable state of the solution, the first of those that differ by round-off only: with integers for
+ * rates, neighbouring states are often equally likely. */
 static void find_mode(const ks_queue *q, ks_queue_solution *s)
 {
     const int64_t n = ks_queue_order(q);
@@ -148,9 +148,9 @@ static void find_mode(const ks_queue *q, ks_queue_solution *s)
     s->probability = s->pi[best];
 }
 
-/* Flows between numbers of pending tasks, or of servers, that follow one another. */
+/* Flows between consecutive numbers of pending tasks, or of servers. */
 typedef struct levels {
-    double *up, *down;         /* out of each level to the next, and to the one before */
+    double *up, *down;         /* out of each level to the next one, and to the one before */
     double *factor;
 } levels;
 
@@ -160,11 +160,11 @@ static int64_t level_of(const ks_queue *q, int64_t state, bool of_servers)
     return of_servers ? state / n : state / n * q->capacity + state % n;
 }
 
-/* Tasks and servers change by one at a time, so that as much flows from each number to the next as back. Elimination
- * finds the shares of the states within a level, but where some rates are much smaller than others the levels
- * themselves come out wrong by the condition of the whole: they are scaled until their flows balance (aggregation;
- * Koury, McAllister & Stewart, "Iterative methods for computing stationary distributions of nearly completely
- * decomposable Markov chains", 1984). Flows of next to nothing tell no ratio. */
+/* Tasks and servers change by one at a time, so the flow from each level to the next equals the flow back. Elimination
+ * finds the shares of the states within a level accurately. But if some rates are much smaller than others, the levels
+ * themselves have an error of the condition of the whole system. So scale the levels until their flows balance
+ * (aggregation; Koury, McAllister & Stewart, "Iterative methods for computing stationary distributions of nearly
+ * completely decomposable Markov chains", 1984). Where flows are almost zero they determine no ratio. */
 static void balance_levels(const ks_queue *q, const levels *l, int64_t count, bool of_servers, int64_t likely,
                            double *pi)
 {
@@ -189,7 +189,7 @@ static void balance_levels(const ks_queue *q, const levels *l, int64_t count, bo
     for (int64_t state = 0; state < q->servers * n; ++state) pi[state] *= l->factor[level_of(q, state, of_servers)];
 }
 
-/* Twice each: what one balances the other moves by the error in the shares alone. */
+/* Balance twice each: balancing one moves the other only by the error within its levels. */
 static ks_exit balance(const ks_queue *q, ks_queue_solution *s, ks_failure *failure)
 {
     const int64_t tasks = (q->servers + 1) * q->capacity + 1, likely = s->block * ks_queue_order(q) + s->row;
@@ -204,7 +204,7 @@ static ks_exit balance(const ks_queue *q, ks_queue_solution *s, ks_failure *fail
     return KS_EXIT_DONE;
 }
 
-/* Round-off may leave probabilities a little below zero; the first state of which it is more, or -1. */
+/* Return the first state whose probability is below zero by more than round-off, or -1. */
 static int64_t negative_state(const ks_queue *q, const ks_queue_solution *s)
 {
     for (int64_t i = 0; i < q->servers * ks_queue_order(q); ++i)
@@ -236,7 +236,7 @@ static ks_exit normalise(const ks_queue *q, ks_queue_solution *s, ks_failure *fa
     return KS_EXIT_DONE;
 }
 
-/* max |pi P - pi| from the rates themselves, not from the system that was solved. */
+/* Compute max |pi P - pi| from the rates themselves, not from the solved system. */
 static double residual_of(const ks_queue *q, const double *pi, ks_failure *failure)
 {
     const int64_t N = q->servers, k = q->capacity, n = ks_queue_order(q);
@@ -258,8 +258,8 @@ static double residual_of(const ks_queue *q, const double *pi, ks_failure *failu
     return most / fastest;
 }
 
-/* What is likely within the states of j servers, as if they were seldom left: a birth and death
- * process from its lowest state. Returns the likeliest row; flows out of the block in `up`, `down`. */
+/* Find the likeliest row within the states of j servers, as if they were seldom left: a birth and death process from
+ * its lowest state. Sets the flows out of the block, `up` and `down`. */
 static int within_block(const ks_queue *q, int64_t j, double *up, double *down)
 {
     const int64_t low = (j - 1) * q->capacity;
@@ -274,7 +274,7 @@ static int within_block(const ks_queue *q, int64_t j, double *up, double *down)
         const double leaving = rates.service + rates.opening;
         if (leaving > 0) {
             p *= arrival / leaving;
-        } else {   /* nothing leads back: what is below does not recur */
+        } else {   /* no transition leads back: the states below do not recur */
             p = 1;
             most = sum = *up = *down = 0;
         }
@@ -297,7 +297,7 @@ static int within_block(const ks_queue *q, int64_t j, double *up, double *down)
     return best;
 }
 
-/* A likely state: probabilities of the blocks follow from the flows between neighbours. */
+/* Guess a likely state: the probabilities of the blocks follow from the flows between neighbours. */
 static void guess(const ks_queue *q, int64_t *block, int *row)
 {
     double up, down, before, logarithm = 0, most = 0;
@@ -315,7 +315,7 @@ static void guess(const ks_queue *q, int64_t *block, int *row)
     }
 }
 
-/* The likely state where servers follow the tasks at once. */
+/* Guess the likely state as if servers followed the tasks at once. */
 static void guess_by_load(const ks_queue *q, int64_t *block, int *row)
 {
     const double load = ceil(q->lambda / q->mu);
@@ -323,8 +323,8 @@ static void guess_by_load(const ks_queue *q, int64_t *block, int *row)
     *row = q->capacity;
 }
 
-/* By elimination: iterations that end at a small residual may be far from the distribution where some rates are
- * much smaller than others. That of dense blocks subtracts less. */
+/* Solve by elimination. If some rates are much smaller than others, an iteration may end with a small residual and
+ * still be far from the distribution. Elimination of dense blocks subtracts less. */
 static ks_status eliminate(const ks_queue *q, ks_context *context, const ks_queue_system *system, ks_queue_solution *s)
 {
     const ks_status status = solve_by(q, context, system, KS_LOW_RANK_LU, s);
@@ -337,9 +337,9 @@ static ks_status eliminate(const ks_queue *q, ks_context *context, const ks_queu
     return solve_by(q, context, system, KS_BLOCK_LU, s);
 }
 
-/* Solutions are multiples of the fixed state's probability: it must be a likely one, or the system
- * is singular but for round-off. If another state turns out to be more than a million times as
- * likely, or more likely where round-off leaves another well below zero, that one is fixed instead. */
+/* Solutions are multiples of the probability of the fixed state. It must be a likely one, or the system is singular up
+ * to round-off. If another state turns out to be more than a million times as likely, fix that one instead; also if it
+ * is more likely and round-off has left some state well below zero. */
 static ks_exit solve(const ks_queue *q, ks_context *context, ks_queue_system *system,
                      ks_queue_solution *s, ks_failure *failure)
 {

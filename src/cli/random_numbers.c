@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-/* splitmix64, as its authors recommend to fill the state of xoshiro. */
+/* splitmix64, which the authors of xoshiro recommend to fill its state. */
 static uint64_t split(uint64_t *state)
 {
     uint64_t z = *state += 0x9e3779b97f4a7c15u;
@@ -36,8 +36,8 @@ static uint64_t next(ks_random *random)
 
 double ks_random_uniform(ks_random *random) { return (double)(next(random) >> 11) * 0x1p-53; }
 
-/* log(x) for normal x > 0, by log(m 2^e) = e log 2 + 2 atanh((m - 1) / (m + 1)). The C library's
- * differs in the last bit from one system to the next. */
+/* Return log(x) for normal x > 0: log(m 2^e) = e log 2 + 2 atanh((m - 1) / (m + 1)). The last bit of the C library's
+ * log differs between systems. */
 static double portable_log(double x)
 {
     int exponent;

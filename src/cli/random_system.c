@@ -3,8 +3,8 @@
 #include <math.h>
 #include "random_numbers.h"
 
-/* C = G G' + shift I, both triangles; by rows of G' = turned, so that all sums run side by side, in
- * the same order everywhere. */
+/* C = G G' + shift I, both triangles. Works along rows of turned = G', so that all sums run in parallel, and in the
+ * same order on every machine. */
 static void square_plus(int n, const double *G, const double *turned, double shift, double *C)
 {
     for (int i = 0; i < n; ++i) {
@@ -20,9 +20,9 @@ static void square_plus(int n, const double *G, const double *turned, double shi
         for (int j = i + 1; j < n; ++j) C[i * n + j] = C[j * n + i];
 }
 
-/* A = M M' + (I - E E') + I / 10 with a block lower bidiagonal M: independent normal entries of
- * variance 1 / n on its diagonal blocks G, diagonal blocks E of entries from 1/2 to 1 beneath them.
- * So A[i, i] = G[i] G[i]' + 11/10 I and A[i + 1, i] = E[i] G[i]'. */
+/* A = M M' + (I - E E') + I / 10 with a block lower bidiagonal M. Its diagonal blocks G have independent normal entries
+ * of variance 1 / n. Beneath them are diagonal blocks E with entries from 1/2 to 1. So A[i, i] = G[i] G[i]' + 11/10 I
+ * and A[i + 1, i] = E[i] G[i]'. */
 void ks_random_block(int64_t seed, int64_t i, int n, int nrhs, double *D, double *L, double *b,
                      double *scratch)
 {

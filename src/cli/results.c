@@ -5,7 +5,7 @@
 #include <string.h>
 #include "memory.h"
 
-/* The shape of one step, or of one series where an array has no steps. */
+/* The shape of one step, or of one series for an array without steps. */
 typedef enum shape { ONE, STATE, STATES, OBS, OBSERVATIONS } shape;
 
 typedef struct result_kind {
@@ -13,7 +13,7 @@ typedef struct result_kind {
     size_t member;
     const char *path, *long_name;
     shape shape;
-    bool steps, wide, transposed; /* wide: f64 in any precision */
+    bool steps, wide, transposed; /* wide: f64 in every precision */
 } result_kind;
 
 #define MEMBER(name) offsetof(ks_result_places, outputs.name)
@@ -53,13 +53,13 @@ static const result_kind kinds[] = {
      "innovation multiplied by L^-1, S[k] = L L'", OBS, true, false, false},
 };
 
-/* The signal, and what it is called of smoothed and of filtered estimates. The part of the covariance decides which of
- * these are made. */
+/* The arrays of the signal, with their names for smoothed and for filtered estimates. --cov decides which of them are
+ * made. */
 typedef struct signal_kind {
     size_t member;
     const char *path, *smoothed_name, *filtered_name;
     shape shape;
-    bool parts[3]; /* of KS_COV_FULL, KS_COV_DIAG, KS_COV_NONE */
+    bool parts[3]; /* with KS_COV_FULL, KS_COV_DIAG, KS_COV_NONE */
 } signal_kind;
 
 #undef MEMBER
@@ -77,7 +77,7 @@ static const signal_kind signal_kinds[] = {
      {true, true, false}},
 };
 
-/* Mean always; of the covariance the part that is asked for. */
+/* The mean is always written, of the covariance the part that was requested. */
 static unsigned estimate_bits(ks_cov part, unsigned mean, unsigned cov, unsigned var)
 {
     return mean | (part == KS_COV_FULL ? cov : part == KS_COV_DIAG ? var : 0u);
@@ -107,7 +107,7 @@ static unsigned wanted(const ks_settings *settings, const ks_input *input)
     return bits;
 }
 
-/* Covariances that the signal is made of. */
+/* The covariances that the signal is computed from. */
 static unsigned states_of_signal(const ks_settings *settings)
 {
     if (!settings->signal || settings->cov == KS_COV_NONE) return 0;
@@ -129,14 +129,14 @@ static bool is_covariance(unsigned bit)
     return (bit & covariances) != 0;
 }
 
-/* Of mixed, means and innovations are f64, what has the unit of a covariance f32. */
+/* In mixed precision, means and innovations are f64, and what has the unit of a covariance is f32. */
 static ks_precision precision_of(ks_precision precision, bool wide, bool covariance)
 {
     if (wide || precision == KS_F64) return KS_F64;
     return precision == KS_F32 || covariance ? KS_F32 : KS_F64;
 }
 
-/* One more array, its numbers being of a precision. */
+/* Add an array of numbers of this precision. */
 static ks_result *add_result(ks_results *results, const result_kind *kind, ks_precision precision,
                              const ks_input *input)
 {
@@ -250,7 +250,7 @@ void ks_results_states(const ks_results *results, const ks_result_places *places
     *cov = view_of(results->smoothed ? outputs->smoothed_cov : outputs->filtered_cov);
 }
 
-/* Square blocks, in place. */
+/* Transpose square blocks in place. */
 static void transpose(const ks_result *result, int n)
 {
     const size_t number = result->array.precision == KS_F32 ? sizeof(float) : sizeof(double);
@@ -267,7 +267,7 @@ static void transpose(const ks_result *result, int n)
             }
 }
 
-/* The axes that the arrays use. */
+/* Write the axes that the arrays use. */
 static ks_exit write_axes(const ks_results *results, const ks_input *input, ks_output_file *out,
                           ks_failure *failure)
 {
@@ -298,7 +298,7 @@ ks_exit ks_results_write(ks_results *results, const ks_input *input, ks_output_f
         if (result->transposed) transpose(result, input->nx);
         if (ks_output_write(out, &result->array, result->data, progress, user, failure))
             return failure->code;
-        /* The page cache holds it now; a second copy only costs memory. */
+        /* The page cache holds the values now; a second copy would only take memory. */
         if (strcmp(result->path, "loglik") != 0) {
             free(result->data);
             result->data = NULL;

@@ -1,4 +1,4 @@
-/* run.h -- one run of `smooth` or `filter`, and what there is to tell about it. */
+/* run.h -- one run of `smooth` or `filter`, and the report about it. */
 #ifndef KS_CLI_RUN_H
 #define KS_CLI_RUN_H
 
@@ -21,17 +21,17 @@ typedef struct ks_run {
     ks_info info;
     ks_progress progress;
     size_t input_bytes, output_bytes;
-    size_t work_bytes;         /**< of the library, and of what is not written                   */
-    size_t device_bytes;       /**< memory of the device                                         */
+    size_t work_bytes;         /**< of the library, and of arrays that are not written */
+    size_t device_bytes;       /**< memory of the device                               */
     double read_seconds, compute_seconds, write_seconds;
-    double written;            /**< bytes, for the progress bar                                  */
-    int notes_told;            /**< of those on the input                                        */
+    double written;            /**< bytes, for the progress bar */
+    int notes_told;            /**< of the notes on the input   */
 } ks_run;
 
-/** The summary on stdout, as text or JSON; of a dry run what it found. */
+/** Print the summary on stdout, as text or JSON. For a dry run it describes the plan. */
 void ks_summary_print(const ks_run *run);
 
-/** The attributes of the root of an output file. */
+/** Write the attributes of the root of an output file. */
 ks_exit ks_provenance_write(const ks_run *run, ks_output_file *out, ks_failure *failure);
 
 #endif

@@ -139,7 +139,7 @@ static ks_exit read_order(ks_settings *settings, const char *text, ks_failure *f
     return KS_EXIT_DONE;
 }
 
-/* One device, or two with a comma between. */
+/* Read one device, or two separated by a comma. */
 static ks_exit read_devices(ks_settings *settings, const char *value, ks_failure *failure)
 {
     char first[16];
@@ -203,7 +203,7 @@ static ks_exit read_option(void *read, int id, const char *value, ks_failure *fa
     return KS_EXIT_DONE;
 }
 
-/* Mixed precision is the sequential method's, and on a device that of chunks. */
+/* Only the sequential method and, on a device, the chunked scan have mixed precision. */
 static ks_exit check_mixed(const ks_settings *settings, ks_failure *failure)
 {
     const ks_method method = settings->method;
@@ -225,7 +225,7 @@ static ks_exit check_mixed(const ks_settings *settings, ks_failure *failure)
                        ? "; on a device with --scan chunked" : "");
 }
 
-/* A filter without an output tells the log-likelihood, and has no use for what goes into one. */
+/* A filter without an output prints only the log-likelihood. Refuse options about the contents of an output. */
 static ks_exit check_output(const ks_settings *settings, ks_failure *failure)
 {
     const struct { bool given; const char *name; } of_outputs[] = {
@@ -242,7 +242,7 @@ static ks_exit check_output(const ks_settings *settings, ks_failure *failure)
     return KS_EXIT_DONE;
 }
 
-/* What only shows when all options are known. */
+/* Check what depends on several options. */
 static ks_exit check(const ks_settings *settings, ks_failure *failure)
 {
     const char *command = settings->job == KS_JOB_SMOOTH ? "smooth" : "filter";
@@ -300,7 +300,7 @@ ks_exit ks_settings_read(ks_settings *settings, ks_job job, const ks_call *call,
     settings->second_device = -1;
     if (ks_options_read(&reader, read_option, settings, &settings->help_shown, failure) || settings->help_shown)
         return failure->code;
-    /* Chunks are for who stores no elements: two devices do. */
+    /* The chunked scan stores no elements; two devices need them stored. */
     if (!settings->scan_given && settings->second_device >= 0) settings->scan = KS_SCAN_LADNER_FISCHER;
     return check(settings, failure);
 }

@@ -31,15 +31,15 @@ static void square(int n, const double *a, double *c)
         }
 }
 
-/* y += a x, a m x n. */
+/* y += a x, a is m x n. */
 static void add_product(int m, int n, const double *a, const double *x, double *y)
 {
     for (int i = 0; i < m; ++i)
         for (int j = 0; j < n; ++j) y[i] += a[i * n + j] * x[j];
 }
 
-/* Replace the columns of a (n x n) by orthonormal ones, the Q factor of a = Q R with a positive
- * diagonal of R. Twice through Gram and Schmidt is orthogonal to working precision. */
+/* Replace the columns of a (n x n) by orthonormal ones: the Q factor of a = Q R, where R has a positive diagonal.
+ * Applying Gram-Schmidt twice makes them orthogonal to working precision. */
 static void orthonormalize(int n, double *a)
 {
     for (int j = 0; j < n; ++j) {
@@ -56,9 +56,9 @@ static void orthonormalize(int n, double *a)
     }
 }
 
-/* A step of the model of Sarkka & Garcia-Fernandez, "On the performance of prefix-sum parallel
- * Kalman filters and smoothers on GPUs", Sec. VI-A: standard normal entries, F replaced by 0.99
- * times its orthogonal factor, covariances Xi Xi'. */
+/* A step of the model of Sarkka & Garcia-Fernandez, "On the performance of prefix-sum parallel Kalman filters and
+ * smoothers on GPUs", Sec. VI-A: standard normal entries, F replaced by 0.99 times its orthogonal factor, covariances
+ * Xi Xi'. */
 static void random_step(ks_simulation *s)
 {
     const int nx = s->recipe->nx, ny = s->recipe->ny;
@@ -83,8 +83,8 @@ static void random_prior(ks_simulation *s)
     square(nx, s->root_P0, s->part[KS_PART_P0]);
 }
 
-/* Axes of position and velocity, driven by white acceleration of intensity q:
- * Q = q [dt^3/3 dt^2/2; dt^2/2 dt] per axis, whose lower triangular root has a closed form. */
+/* Position and velocity along each axis, driven by white acceleration of intensity q: Q = q [dt^3/3 dt^2/2; dt^2/2 dt]
+ * per axis, whose lower triangular root has a closed form. */
 static void constant_velocity(ks_simulation *s)
 {
     const ks_recipe *recipe = s->recipe;
@@ -109,11 +109,11 @@ static void local_level(ks_simulation *s)
     s->root_Q[0] = sqrt(s->recipe->q);
 }
 
-/* Damped oscillations seen by many noisy channels, after the neural population dynamics of Jin,
- * Montoison & Shin, "Harnessing batched BLAS/LAPACK kernels on GPUs for parallel solutions of block
- * tridiagonal systems", Sec. 4.3: F of damped rotations in nx / 2 planes, H tall with independent
- * normal entries of variance 1 / ny (singular values near one), Q dense, R diagonal and larger, the
- * state before the first transition known. One model for all series: it has a stream of its own. */
+/* Damped oscillations observed by many noisy channels, after the neural population dynamics of Jin, Montoison & Shin,
+ * "Harnessing batched BLAS/LAPACK kernels on GPUs for parallel solutions of block tridiagonal systems", Sec. 4.3. F has
+ * damped rotations in nx / 2 planes. H is tall with independent normal entries of variance 1 / ny (singular values near
+ * one). Q is dense, R is diagonal and larger. The state before the first transition is known. All series share one
+ * model, which has its own random stream. */
 static void rotation(ks_simulation *s)
 {
     const int nx = s->recipe->nx, ny = s->recipe->ny;
@@ -121,7 +121,7 @@ static void rotation(ks_simulation *s)
     ks_random random;
     ks_random_start(&random, (uint64_t)s->recipe->seed, UINT64_MAX);
     for (int i = 0; i < nx; i += 2) {
-        /* Cayley's form of a rotation by 2 atan(t): sines differ from library to library. */
+        /* Cayley's form of a rotation by 2 atan(t): sines differ between libraries. */
         const double t = pi * s->recipe->dt * (0.2 + 1.3 * ks_random_uniform(&random));
         const double damping = 0.98 + 0.015 * ks_random_uniform(&random);
         double *F = s->part[KS_PART_F] + i * nx + i;
@@ -185,7 +185,7 @@ ks_exit ks_simulation_start(ks_simulation *simulation, const ks_recipe *recipe, 
     return KS_EXIT_DONE;
 }
 
-/* Half of the missing entries come one by one, half in outages of 10 to 99 steps. */
+/* Remove entries: half of the missing ones singly, half in outages of 10 to 99 steps. */
 static void remove_entries(ks_simulation *s, double *y)
 {
     const double mean_gap = 54.5, half = 0.5 * s->recipe->missing;

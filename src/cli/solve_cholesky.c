@@ -1,5 +1,5 @@
-/* The Cholesky methods: factor, solve, log-determinant, blocks of the inverse, in one precision or
- * with a single-precision factor and refinement. */
+/* The Cholesky methods: factorization, solution, log-determinant and blocks of the inverse, in one precision or with a
+ * single-precision factor and refinement. */
 #include "solve_cholesky.h"
 
 #include <math.h>
@@ -8,11 +8,11 @@
 #include "memory.h"
 #include "values.h"
 
-/* Refinement that ends above this has not made up for the factor's precision. */
+/* If refinement ends above this, it has not made up for the factor's precision. */
 static const double refined_enough = 1e-13;
 
-/* Half of the digits. Elimination loses few of them: a backward error beyond has numbers that were too near the ends
- * of their range, where denormal ones count as zero. */
+/* Half of the digits. Elimination loses few of them. A larger backward error means that numbers were too near the ends
+ * of their range, where denormals count as zero. */
 static double most_backward_error(ks_precision precision)
 {
     return precision == KS_F32 ? 0x1p-12 : 0x1p-26;
@@ -56,7 +56,7 @@ static ks_exit find_sizes(ks_solve *run, ks_failure *failure)
     run->work_bytes = settings->refine ? ks_blocktri_refine_workspace_bytes(c->plan, system->nrhs)
                                        : ks_blocktri_workspace_bytes(c->plan);
     if (settings->inverse_blocks) {
-        /* The blocks of the inverse go where the system was. */
+        /* The blocks of the inverse replace the system. */
         const size_t inverse = ks_blocktri_inverse_workspace_bytes(c->plan);
         if (inverse > run->work_bytes) run->work_bytes = inverse;
     }
@@ -110,7 +110,7 @@ static ks_exit allocate(ks_solve *run, ks_failure *failure)
 ks_exit ks_cholesky_explain(const ks_solve *run, ks_status status, int64_t block, int pivot,
                             ks_failure *failure)
 {
-    /* What no other method makes has none to be taken from. */
+    /* Suggest another method only for results that it can compute. */
     const char *other = run->settings->inverse_blocks || run->backend != KS_BACKEND_CPU ? ""
                                                                    : "; use --method block-lu";
     const char *advice = run->settings->precision == KS_F32 ? "; in f64 it may be: --precision f64" : other;
@@ -187,7 +187,7 @@ static void shift(double *values, int64_t count, int exponent)
     for (int64_t i = 0; i < count; ++i) values[i] = ldexp(values[i], exponent);
 }
 
-/* Of the largest number; below any number's where all are zero. */
+/* Return the exponent of the largest number; if all are zero, one below that of any number. */
 static int exponent_of(const double *values, int64_t count)
 {
     double largest = 0.0;
@@ -198,8 +198,8 @@ static int exponent_of(const double *values, int64_t count)
     return largest > 0.0 ? exponent : -2000;
 }
 
-/* Squares of doubles near the ends of their range leave it. A, b and a copy of x are brought to
- * about one, exactly; the residual's norm is brought back. */
+/* Squares of doubles near the ends of their range overflow or underflow. So scale A, b and a copy of x to about one, by
+ * powers of two, and scale the norm of the residual back. */
 static ks_status find_norms_of_extremes(ks_solve *run, const ks_blocktri_plan *plan)
 {
     const ks_system *system = run->system;
@@ -208,14 +208,14 @@ static ks_status find_norms_of_extremes(ks_solve *run, const ks_blocktri_plan *p
     double *x = malloc((size_t)rows * sizeof *x);
     if (!x) return KS_ENOMEM;
     for (int64_t i = 0; i < rows; ++i) x[i] = ((const double *)run->x)[i];
-    /* Only the diagonals of D are sure to be finite, and they bound all of A. */
+    /* Only the diagonals of D are certainly finite. They bound all of A. */
     int of_A = -2000;
     for (int64_t k = 0; k < system->N * n; ++k) {
         const int64_t at = k / n * blocks + k % n * (n + 1);
         const int exponent = exponent_of((const double *)arrays[KS_SYSTEM_D].data + at, 1);
         if (exponent > of_A) of_A = exponent;
     }
-    /* A solution that was lost leaves the right-hand side alone. */
+    /* If the solution underflowed to zero, the residual is b, which then decides the scale. */
     const int own = exponent_of(x, rows), of_b = exponent_of(arrays[KS_SYSTEM_B].data, rows);
     const int of_x = own > of_b - of_A ? own : of_b - of_A;
     shift(x, rows, -of_x);
@@ -231,7 +231,7 @@ static ks_status find_norms_of_extremes(ks_solve *run, const ks_blocktri_plan *p
     return status;
 }
 
-/* Norms of the system that is in memory. */
+/* Compute the norms of the system in memory. */
 ks_exit ks_cholesky_judge(ks_solve *run, const ks_blocktri_plan *plan, ks_failure *failure)
 {
     const int64_t stride = (int64_t)run->system->n * run->system->nrhs;
@@ -286,8 +286,8 @@ static ks_exit find_logdet(ks_solve *run, ks_failure *failure)
     return ks_cholesky_keep_logdet(run, failure);
 }
 
-/* Blocks of S (S A S)^-1 S, from single precision to double; both in the same memory, so from the
- * last number to the first. `left` is the scale of the rows, `right` that of the columns. */
+/* Convert the blocks of S (S A S)^-1 S from single precision to double. Both share memory, so go from the last number
+ * to the first. `left` scales the rows, `right` the columns. */
 static void widen(int64_t blocks, int64_t n, const double *left, const double *right, void *data)
 {
     const float *from = data;

@@ -1,5 +1,5 @@
-/* Cholesky on a CUDA device: everything goes there, is factored and solved, and comes back; the residual is
- * computed on the CPU. */
+/* Cholesky on a CUDA device. The system is copied there, factored and solved, and the results are copied back. The
+ * residual is computed on the CPU. */
 #include "solve_device.h"
 
 #include <math.h>
@@ -12,11 +12,11 @@
 
 typedef struct device {
     ks_blocktri_cuda_plan *plan;
-    void *D, *L, *b;        /* in the device's memory; x takes b's place, the inverse that of D and L */
-    size_t bytes[3];        /* of D, L and b                             */
-    void *work;             /* of the inverse or of refinement          */
+    void *D, *L, *b;        /* in device memory; x replaces b, the inverse replaces D and L */
+    size_t bytes[3];        /* of D, L and b                                                */
+    void *work;             /* of the inverse or of refinement                              */
     size_t work_bytes;
-    void *x;                /* where it does not take b's place          */
+    void *x;                /* NULL if x replaces b */
     size_t x_bytes;
 } device;
 
@@ -45,7 +45,7 @@ static size_t bytes_of(const ks_solve *run)
                        ks_size_sum(d->bytes[0], ks_size_sum(d->bytes[1], d->bytes[2])));
 }
 
-/* All that will be needed, before anything is read. */
+/* Allocate everything on the device, before anything is read. */
 static ks_status take_all(device *d)
 {
     void **const to[] = {&d->D, &d->L, &d->b, &d->work, &d->x};
@@ -98,7 +98,7 @@ static ks_exit plan(ks_solve *run, ks_failure *failure)
     run->factor_bytes = ks_blocktri_cuda_bytes(system->N, system->n, &options);
     run->result_bytes = d->bytes[2];
     d->work_bytes = ks_blocktri_cuda_work_bytes(system->N, system->n, system->nrhs, &options);
-    /* Refinement reads b to the end. */
+    /* Refinement reads b until its end, so x cannot replace it. */
     d->x_bytes = settings->refine ? d->bytes[2] : 0;
     ks_status status = ks_blocktri_cuda_plan_create(&d->plan, run->context, system->N, system->n, &options);
     if (status == KS_OK) status = take_all(d);
@@ -152,7 +152,7 @@ static ks_status solve(ks_solve *run, ks_blocktri_cuda_info *info, double *refin
     return status;
 }
 
-/* Blocks of the inverse: on the device where the system was, and so on the host. */
+/* Compute the blocks of the inverse. They replace the system on the device, and so on the host. */
 static ks_exit invert(ks_solve *run, ks_failure *failure)
 {
     device *d = run->state;

@@ -59,7 +59,7 @@ ks_exit ks_general_read_option(ks_solve_settings *settings, int id, const char *
     return KS_EXIT_DONE;
 }
 
-/* Methods, one bit for each, and the options that they look at. */
+/* Which options each method uses. Methods are one bit each. */
 enum {
     SWEEPS = 1 << KS_BLOCK_JACOBI | 1 << KS_BLOCK_GAUSS_SEIDEL | 1 << KS_RED_BLACK,
     ITERATIONS = SWEEPS | 1 << KS_BICGSTAB | 1 << KS_GMRES | 1 << KS_CG
@@ -76,7 +76,7 @@ enum { BELONGS = sizeof belongs / sizeof *belongs };
 
 static bool is_given(const ks_solve *run, int option) { return run->settings->iterates >> option & 1u; }
 
-/* Whether the option was given and the method does not look at it. */
+/* Whether the option was given and the method does not use it. */
 static bool is_idle(const ks_solve *run, int i, ks_general_method method)
 {
     return is_given(run, belongs[i].option) && !(belongs[i].methods >> method & 1u);
@@ -85,7 +85,7 @@ static bool is_idle(const ks_solve *run, int i, ks_general_method method)
 static bool is_sweep(ks_general_method method) { return SWEEPS >> method & 1; }
 
 
-/* An option that the method would not look at was meant for another one. */
+/* Refuse options that the method does not use: they were meant for another one. */
 ks_exit ks_general_check_options(const ks_solve *run, ks_failure *failure)
 {
     const ks_general_method method = (ks_general_method)run->solver->value;
@@ -111,7 +111,7 @@ ks_exit ks_general_check_device(const ks_solve *run, ks_failure *failure)
     return KS_EXIT_DONE;
 }
 
-/* Which method `auto` takes, and so which options have a use, only the numbers say. */
+/* Note options without effect. Which method `auto` chooses, and so which options it uses, depends on the numbers. */
 static void note_idle_options(const ks_solve *run, ks_general_method method)
 {
     if (run->settings->quiet || run->solver != &ks_general_auto) return;
@@ -124,7 +124,7 @@ static void note_idle_options(const ks_solve *run, ks_general_method method)
                 "chose %s\n", run->method);
 }
 
-/* Dense blocks have one solver. */
+/* Note a block solver without effect: dense blocks have only one. */
 static void note_idle_solver(const ks_solve *run, const ks_general_matrix *matrix, ks_general_method method)
 {
     if (run->settings->quiet || !is_given(run, BLOCK_SOLVER) || !(ITERATIONS >> method & 1) ||
@@ -137,7 +137,7 @@ static void note_idle_solver(const ks_solve *run, const ks_general_matrix *matri
             "solved by lu\n");
 }
 
-/* Methods that eliminate: dense blocks, or those that are stored. */
+/* Methods that eliminate: on dense blocks, or also on the stored ones (low-rank LU). */
 static bool eliminates_densely(ks_general_method method)
 {
     return method == KS_BLOCK_LU || method == KS_BLOCK_CYCLIC_REDUCTION;
@@ -145,7 +145,7 @@ static bool eliminates_densely(ks_general_method method)
 
 static bool eliminates(ks_general_method method) { return eliminates_densely(method) || method == KS_LOW_RANK_LU; }
 
-/* What the largest parts will take; the plan, which knows, is made of the numbers. */
+/* Estimate the largest parts. The exact sizes are known to the plan, which is made when the numbers are known. */
 ks_exit ks_general_prepare(ks_solve *run, ks_failure *failure)
 {
     (void)failure;
@@ -159,7 +159,7 @@ ks_exit ks_general_prepare(ks_solve *run, ks_failure *failure)
     const size_t numbers = direct || dense ? ks_size_product(blocks, n) : 5;
     const size_t vectors = method == KS_GMRES ? (size_t)settings->general.restart + 5 : 8;
     run->method = run->solver->name;
-    /* The compact copy of the matrix that the method works on is no larger than the file's. */
+    /* The compact copy of the matrix that the method works on is no larger than the one in the file. */
     run->factor_bytes = ks_size_sum(ks_size_product(ks_size_product(rows, numbers), sizeof(double)),
                                     run->system_bytes);
     run->result_bytes = ks_size_product(ks_size_product(rows, (size_t)system->nrhs),
@@ -196,7 +196,7 @@ static ks_exit fail_status(const ks_solve *run, ks_status status, const char *do
                    "%s: cannot %s: %s", run->system->name, doing, ks_strerror(status));
 }
 
-/* Whether a status is about the device. */
+/* Whether a status concerns the device. */
 static bool of_device(const ks_solve *run, ks_status status)
 {
     return run->settings->general.backend == KS_BACKEND_CUDA &&
@@ -237,7 +237,7 @@ static ks_exit plan(ks_solve *run, general *g, ks_failure *failure)
     run->factor_bytes = ks_size_sum(ks_general_factor_bytes(g->plan),
                                     ks_general_packed_bytes(g->packed));
     run->work_bytes = ks_general_workspace_bytes(g->plan);
-    /* What `auto` tries is part of the price. */
+    /* The time includes what `auto` tries. */
     run->factor_seconds = ks_seconds() - start;
     return KS_EXIT_DONE;
 }
@@ -250,7 +250,7 @@ static ks_exit take_memory(ks_solve *run, general *g, ks_failure *failure)
     return failure->code;
 }
 
-/* The method that runs, perhaps chosen by `auto`. */
+/* Return the method that runs, perhaps chosen by `auto`. */
 static ks_general_method method_of(const ks_solve *run)
 {
     return ks_general_plan_method(((const general *)run->state)->plan);
@@ -266,7 +266,8 @@ static ks_exit explain_factor(const ks_solve *run, const ks_general_report *repo
                        "takes symmetric positive definite ones; use --method bicgstab", name);
     if (report->status != KS_ESINGULAR)
         return fail_status(run, report->status, "factor", failure);
-    /* A single block is the matrix; of several the matrix may be regular where a block is not, or what is left of it. */
+    /* A single block is the matrix itself. With several blocks the matrix may be regular even if a block, or a Schur
+     * complement of one, is not. */
     char advice[160] = "; so is the matrix";
     if (run->system->N > 1)
         snprintf(advice, sizeof advice, "; unless the matrix itself is singular, --method %s may take it",
@@ -279,7 +280,7 @@ static ks_exit explain_factor(const ks_solve *run, const ks_general_report *repo
                    report->pivot, run->method, advice);
 }
 
-/* " of right-hand side 2" where there are several. */
+/* Print " of right-hand side 2" if there are several. */
 static void column_text(const ks_solve *run, const ks_general_report *report, char text[48])
 {
     text[0] = '\0';

@@ -1,4 +1,4 @@
-/* What a run of `kalscan solve` tells on stdout. */
+/* The summary of `kalscan solve` on stdout. */
 #include <stdio.h>
 #include "json.h"
 #include "memory.h"
@@ -50,7 +50,7 @@ static void print_text(const ks_solve *run)
     printf("%s: N = %lld blocks, n = %d, %d right-hand side%s; layout %s\n", settings->file,
            (long long)system->N, system->n, system->nrhs, system->nrhs == 1 ? "" : "s",
            ks_layout_name((int)system->layout));
-    /* Which of the methods for general systems `auto` takes, only the numbers say. */
+    /* Which of the methods for general systems `auto` chooses depends on the numbers. */
     const bool open = run->solver == &ks_general_auto && !planned;
     printf("solve: method %s%s", run->method, settings->solver == &ks_solvers[0] && !open ? " (auto)" : "");
     if (run->segments > 0) printf(", %lld segment%s", (long long)run->segments, run->segments == 1 ? "" : "s");

@@ -1,4 +1,4 @@
-/* The results of `kalscan solve` as a file. */
+/* Writing the results of `kalscan solve` to a file. */
 #include <stdlib.h>
 #include <string.h>
 #include "help.h"
@@ -16,7 +16,7 @@ static void write_progress(void *user, double bytes)
     ks_progress_set(&run->progress, run->written / ((double)run->result_bytes + inverse + 1.0));
 }
 
-/* x has the axes of b, whatever they are. */
+/* x has the axes of b. */
 static ks_output_array describe_x(const ks_solve *run)
 {
     const ks_system_array *b = &run->system->arrays[KS_SYSTEM_B];
@@ -83,7 +83,7 @@ static ks_exit write_axes(const ks_solve *run, ks_output_file *out, ks_failure *
     return KS_EXIT_DONE;
 }
 
-/* Blocks in the layout of the input. `values` stays as it is where that is c. */
+/* Write blocks in the layout of the input. With layout c `values` are written as they are. */
 static ks_exit write_turned(ks_solve *run, ks_output_file *out, const ks_output_array *array,
                             int rows, int columns, const void *values, ks_failure *failure)
 {
@@ -95,7 +95,7 @@ static ks_exit write_turned(ks_solve *run, ks_output_file *out, const ks_output_
     char *turned = malloc((size_t)blocks * block);
     if (!turned) return ks_fail(failure, KS_EXIT_RESOURCES, "out of memory: turning %s",
                                 array->path);
-    /* Memory has (rows, columns), the file of layout fortran (columns, rows). */
+    /* In memory a block is (rows, columns), in a file of layout fortran (columns, rows). */
     ks_transpose_blocks(number, columns, rows, blocks, values, turned);
     ks_output_write(out, array, turned, write_progress, run, failure);
     free(turned);

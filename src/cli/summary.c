@@ -1,4 +1,4 @@
-/* What a run tells on stdout. */
+/* The summary of `smooth` and `filter` on stdout. */
 #include <math.h>
 #include <stdio.h>
 #include "explain.h"

@@ -4,7 +4,7 @@
 #include "model_file.h"
 #include "options.h"
 
-/* The index of a word among those that `name` has for 0, 1, ..., NULL behind the last. */
+/* Find the index of a word among those that `name` returns for 0, 1, ...; it returns NULL after the last one. */
 static ks_exit read_named(const char *option, const char *text, const char *(*name)(int),
                           int *value, ks_failure *failure)
 {
