@@ -1,17 +1,17 @@
-/* fast_rows_text.h -- device code: rows of a step in a thread's registers, for up to N states and M entries; means in
- * KS_NUM, covariances in KS_GAIN, see num_f64.h. Smaller models are padded: states that nothing moves, with unit variance,
- * and entries that say nothing. */
+/* fast_rows_text.h -- device code: the rows of a step in a thread's registers, for up to N states and M entries. Means
+ * are KS_NUM, covariances KS_GAIN (num_f64.h). Smaller models are padded with states of unit variance that nothing
+ * moves, and with entries that carry no information. */
 
-/** Rows of a step. */
+/** The rows of one step. */
 template <int N, int M> struct KS_T(fast_rows) {
     KS_NUM F[N * N], Q[N * N], u[N], H[M * N], R[M * M], d[M], y[M];
     KS_GAIN narrow_F[N * N], narrow_Q[N * N], narrow_H[M * N], narrow_R[M * M];
     KS_GAIN times;    /* ks_noise_times_in() of R */
-    unsigned present; /* bit i: entry i is there */
+    unsigned present; /* bit i: entry i is present */
     bool finite;
 };
 
-/** A row of COUNT numbers as wide as it can be. */
+/** Load a row of COUNT numbers with the widest loads that divide it: 16, 8 or 4 bytes. */
 template <int COUNT, class Number> KS_DEVICE void KS_T(fast_load)(const void *row, Number *to)
 {
     enum { BYTES = COUNT * (int)sizeof(Number), WIDE = BYTES % 16 == 0 ? 16 : BYTES % 8 == 0 ? 8 : 4 };
@@ -27,7 +27,8 @@ template <int COUNT, class Number> KS_DEVICE void KS_T(fast_store)(const Number 
         memcpy(to + i, reinterpret_cast<const char *>(from) + i, WIDE);
 }
 
-/** A (rows, columns) matrix into one of (R, C), what is beyond it `beyond` on the diagonal, else 0. */
+/** Load a (rows, columns) matrix into an (R, C) one. Entries outside of it are `beyond` on the diagonal and 0
+ *  elsewhere. */
 template <int R, int C, class Number>
 KS_DEVICE void KS_T(fast_matrix)(int rows, int columns, const void *from, int beyond, Number *to)
 {
@@ -42,7 +43,7 @@ KS_DEVICE void KS_T(fast_matrix)(int rows, int columns, const void *from, int be
                                                     : (Number)(i == j ? beyond : 0);
 }
 
-/** The same of numbers that may be narrower than those that they go to. */
+/** fast_matrix() with a conversion from `From`, which may be the narrower type. */
 template <int R, int C, class From, class To>
 KS_DEVICE void KS_T(fast_matrix_as)(int rows, int columns, const void *from, int beyond, To *to)
 {
@@ -65,7 +66,7 @@ KS_DEVICE void KS_T(fast_put)(int rows, int columns, const Number *from, ks_sink
             if (i < rows && j < columns) numbers[i * columns + j] = from[i * C + j];
 }
 
-/** The same of numbers that may be wider than those that they go to. */
+/** fast_put() with a conversion to `To`, which may be the wider type. */
 template <int R, int C, class To, class Number>
 KS_DEVICE void KS_T(fast_put_as)(int rows, int columns, const Number *from, ks_sink to, int64_t k)
 {
@@ -75,13 +76,13 @@ KS_DEVICE void KS_T(fast_put_as)(int rows, int columns, const Number *from, ks_s
     KS_T(fast_put)<R, C>(rows, columns, own, to, k);
 }
 
-/** The model's number to that of covariances. */
+/** Convert numbers of the model to numbers of covariances. */
 template <int COUNT> KS_DEVICE void KS_T(fast_round)(const KS_NUM *from, KS_GAIN *to)
 {
     for (int i = 0; i < COUNT; ++i) to[i] = (KS_GAIN)from[i];
 }
 
-/** Rows of the transition into step k, of n states. */
+/** Load the rows of the transition of n states into step k. */
 template <int N, int M, class From, class ROWS>
 KS_DEVICE void KS_T(fast_load_transition)(int n, const ROWS &at, int64_t k, KS_T(fast_rows)<N, M> &r)
 {
@@ -90,8 +91,8 @@ KS_DEVICE void KS_T(fast_load_transition)(int n, const ROWS &at, int64_t k, KS_T
     KS_T(fast_matrix_as)<1, N, From>(1, n, at.u(k), 0, r.u);
 }
 
-/** The transition into step k, of rows of numbers From; nothing moves before step 0 under prior x1. Where sizes are the
- *  literal ones, which is asked once for all rows, a load is all that each piece of them takes. */
+/** Load the transition into step k from rows of type From. Under prior x1 nothing moves before step 0. The sizes are
+ *  compared with the literal ones once for all rows; where they agree each row is plain loads. */
 template <int N, int M, class From = KS_NUM, class ROWS>
 KS_DEVICE void KS_T(fast_transition)(const ks_series &s, const ROWS &at, int64_t k,
                                      KS_T(fast_rows)<N, M> &r)
@@ -111,7 +112,7 @@ KS_DEVICE void KS_T(fast_transition)(const ks_series &s, const ROWS &at, int64_t
     KS_T(fast_round)<N * N>(r.Q, r.narrow_Q);
 }
 
-/** Rows of what step k observes, m entries of n states. */
+/** Load what step k observes: m entries of n states. */
 template <int N, int M, class From, class ROWS>
 KS_DEVICE void KS_T(fast_load_observation)(int n, int m, const ROWS &at, int64_t k, KS_T(fast_rows)<N, M> &r)
 {
@@ -121,7 +122,8 @@ KS_DEVICE void KS_T(fast_load_observation)(int n, int m, const ROWS &at, int64_t
     KS_T(fast_matrix_as)<1, M, From>(1, m, at.d(k), 0, r.d);
 }
 
-/** What step k observes; a missing entry keeps its place as one that says nothing. */
+/** Load what step k observes. A missing entry keeps its place, with zeros in H and unit noise, and carries no
+ *  information. */
 template <int N, int M, class From = KS_NUM, class ROWS>
 KS_DEVICE void KS_T(fast_observation)(const ks_series &s, const ROWS &at, int64_t k,
                                       KS_T(fast_rows)<N, M> &r)
@@ -147,7 +149,7 @@ KS_DEVICE void KS_T(fast_observation)(const ks_series &s, const ROWS &at, int64_
     KS_T(fast_round)<M * M>(r.R, r.narrow_R);
 }
 
-/** All of step k, and what its noise lets pass. */
+/** Load all rows of step k, and compute `times`. */
 template <int N, int M, class From = KS_NUM, class ROWS>
 KS_DEVICE void KS_T(fast_step_rows)(const ks_series &s, const ROWS &at, int64_t k, KS_T(fast_rows)<N, M> &r)
 {
@@ -157,7 +159,7 @@ KS_DEVICE void KS_T(fast_step_rows)(const ks_series &s, const ROWS &at, int64_t 
     r.times = KS_G(ks_noise_times_in)(M, r.narrow_R, M, LD, inverse_d);
 }
 
-/** The prior. */
+/** Load the prior. */
 template <int N, class From = KS_NUM> KS_DEVICE void KS_T(fast_prior)(const ks_series &s, KS_NUM *x, KS_GAIN *P)
 {
     KS_NUM P0[N * N];
@@ -166,7 +168,7 @@ template <int N, class From = KS_NUM> KS_DEVICE void KS_T(fast_prior)(const ks_s
     KS_T(fast_round)<N * N>(P0, P);
 }
 
-/** Whether an estimate fits these numbers, which may be narrower. */
+/** Whether an estimate is finite in these types, which may be narrower than its own. */
 template <int N, class Mean = KS_NUM, class Cov = KS_GAIN>
 KS_DEVICE bool KS_T(fast_finite)(const KS_NUM *x, const KS_GAIN *P)
 {

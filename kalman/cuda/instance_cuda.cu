@@ -1,8 +1,7 @@
-// instance_cuda.cu -- the arithmetic texts as CUDA device code, sizes as literals.
+// instance_cuda.cu -- the arithmetic texts as CUDA device code with literal sizes.
 //
-// One thread does what one lane of a scan or one step does on the CPU, on elements and estimates
-// in global memory, scratch in local memory. These are the instances that device schedules build
-// on; that they compile, and what ptxas makes of them, is part of every build that has nvcc.
+// A thread does what a lane of a scan or a step is on the CPU. Elements and estimates are in global memory, scratch is
+// in local memory. Every build that has nvcc compiles these instances, and so checks the texts.
 #include <math.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
-// ks_scan_elements.cu -- the operators of filtering and smoothing elements on a device, for the rounds
-// of any scan: one thread does what one lane does on the CPU, by the same text.
+// ks_scan_elements.cu -- the operators of filtering and smoothing elements on a device, for the rounds of any scan. A
+// thread does what a lane does on the CPU, by the same text.
 #include <float.h>
 #include "gpu/kernel.h"
 #include "hd.h"
@@ -17,7 +17,7 @@
 #include "information_text.h"
 #include "num_end.h"
 
-// The thread's scratch: for N states its own, for N = 0 a slice of what the launch brings.
+// A thread's scratch: in local memory for N states, a slice of the launch's scratch for N = 0.
 template <int N> struct scratch {
     double numbers[18 * N * N + 12 * N];
     __device__ scratch(int, double *) {}
@@ -36,7 +36,8 @@ template <> struct scratch<0> {
     __device__ double *work() { return slice + ks_filter_element_size(n); }
 };
 
-// Room for an element of the thread's own: what no function sees that is not inlined stays in registers.
+// Room for an element of the thread's own. It stays in registers as long as no pointer to it reaches a function that is
+// not inlined.
 template <int N> struct room {
     double element[2 * N * N + 3 * N];
     __device__ room(const scratch<N> &) {}
@@ -46,7 +47,7 @@ template <> struct room<0> {
     __device__ room(const scratch<0> &of) : element(of.slice) {}
 };
 
-// dst = lhs (+) rhs with everything in registers. False where the ordinary form will not do; dst is then as it was.
+// dst = lhs (+) rhs with everything in registers. Returns false if the ordinary form fails; dst is unchanged then.
 template <int N> KS_DEVICE bool combine_ordinary(double *dst, const double *lhs, const double *rhs)
 {
     enum { ETA = N * N + N + N * (N + 1) / 2 };
@@ -56,7 +57,8 @@ template <int N> KS_DEVICE bool combine_ordinary(double *dst, const double *lhs,
     return true;
 }
 
-// The same in memory, in either form: apart, since what it is called with is in memory for all who call it.
+// dst = lhs (+) rhs in either form, in memory. It is a separate function, because its arguments must be in memory for
+// all callers.
 KS_DEVICE_COLD void combine_anyhow(int nx, double *dst, const double *lhs, const double *rhs, double *work)
 {
     ks_filter_combine_f64(nx, dst, lhs, rhs, work);
@@ -101,7 +103,7 @@ template <> inline __device__ void smooth_operator<0>::combine(double *dst, cons
     ks_smooth_combine_f64(nx(), dst, lhs, rhs, work());
 }
 
-// A round, or all of them. Elements of literal sizes come through shared memory.
+// Run a round, or all of them. Elements of literal sizes pass through shared memory (run_staged).
 template <class Op> KS_DEVICE void run_round(const ks_scan_elements_args &args, double *)
 {
     Op op(args.nx, args.scratch);
@@ -114,8 +116,9 @@ template <class Op> KS_DEVICE void run_staged(const ks_scan_elements_args &args,
     share_staged(op, args.task, shared);
 }
 
-// A tile of elements in the order in which they are scanned, `each` of them of a thread: all first ones of the threads,
-// `apart` from one another, and all second ones `second` behind them, so that threads beside one another meet in no bank.
+// A tile of elements, indexed in the order of the scan. Each thread has `each` of them, 1 or 2. In shared memory the
+// first elements of all threads lie `apart` numbers from one another, and the second ones `second` numbers behind them,
+// so that neighbouring threads have no bank conflicts.
 struct tile_of_elements {
     double *elements;
     int apart, second, count, each;
@@ -128,7 +131,7 @@ struct tile_of_elements {
     }
 };
 
-// In shared memory, or in their places in an array.
+// A tile in shared memory, or in its place in an array.
 KS_DEVICE tile_of_elements tile_in(double *shared, int apart, int second, int count, int each, bool reverse)
 {
     const tile_of_elements tile = {shared, apart, second, count, each, reverse};
@@ -141,7 +144,8 @@ KS_DEVICE tile_of_elements tile_in_place(double *elements, int size, int count, 
     return tile;
 }
 
-// Element `at` becomes its product with one `before` it, for the threads that take part; all read before any writes.
+// Replace element `at` by its product with element `before`, in the threads with `takes`. All threads read before any
+// writes.
 template <class Op> KS_DEVICE void join(Op &op, const tile_of_elements &tile, bool takes, int at, int before)
 {
     typename Op::room product(op);
@@ -154,8 +158,8 @@ template <class Op> KS_DEVICE void join(Op &op, const tile_of_elements &tile, bo
     __syncthreads();
 }
 
-// Doubling steps over each thread's last element. Of two the first is joined to the second before, and afterwards takes what
-// has come of the second one of the thread before.
+// Scan in doubling steps over each thread's last element. If a thread has two, its first is joined to its second before
+// the steps, and afterwards the first takes the result of the previous thread's second one.
 template <class Op> KS_DEVICE void scan_tile(Op &op, const tile_of_elements &tile)
 {
     const int lane = (int)threadIdx.x, each = tile.each, at = lane * each + each - 1, lanes = tile.count / each;
@@ -168,8 +172,8 @@ template <class Op> KS_DEVICE void scan_tile(Op &op, const tile_of_elements &til
     }
 }
 
-// move(number of the tile, number of the array) of all elements, or of the first `size` numbers of each, a literal: a warp
-// takes one element after the other, neighbouring threads neighbouring numbers.
+// Call move(number of the tile, number of the array) for the first `size` numbers of each element. Each warp takes one
+// element after the other, and neighbouring threads take neighbouring numbers.
 template <class Number, class Move>
 KS_DEVICE void move_tile(const tile_of_elements &tile, int size, Number *array, Move move)
 {
@@ -196,7 +200,7 @@ KS_DEVICE void take_tile(const tile_of_elements &tile, int size, double *to)
     move_tile(tile, size, to, [](const double *at, double *there) { *there = *at; });
 }
 
-// Tiles in shared memory, or in their place.
+// Scan tiles in shared memory, or in their place.
 template <class Op, bool SHARED> KS_DEVICE void scan_tiles(const ks_tiles_args &args, double *shared)
 {
     Op op(args.nx, args.scratch);
@@ -211,7 +215,7 @@ template <class Op, bool SHARED> KS_DEVICE void scan_tiles(const ks_tiles_args &
         const double *const from = args.from ? args.from + first * size : elements;
         const tile_of_elements own = SHARED ? tile_in(shared, apart, second, count, (int)args.each, reverse)
                                             : tile_in_place(elements, (int)size, count, reverse);
-        /* All on their way before any is waited for. */
+        /* Issue all copies before waiting for any. */
         if (SHARED) bring_tile(own, (int)size, from);
         ks_async_commit();
         ks_async_wait(0);
@@ -223,14 +227,15 @@ template <class Op, bool SHARED> KS_DEVICE void scan_tiles(const ks_tiles_args &
     }
 }
 
-// lhs (+) rhs, or where there is no lhs, or no rhs, the other one.
+// lhs (+) rhs; if one of them is absent, the other one.
 template <class Op> KS_DEVICE void product_of(Op &op, const double *lhs, const double *rhs, double *product)
 {
     if (lhs && rhs) op.combine(product, lhs, rhs);
     else op.copy(lhs ? lhs : rhs, product);
 }
 
-// Smoothed xs, Ps of filtered x, P and the information behind them, in registers. False where the ordinary form will not do.
+// Compute smoothed xs, Ps from filtered x, P and the information of later observations, in registers. Returns false if
+// the ordinary form fails.
 template <int N>
 KS_DEVICE bool two_filter_ordinary(const double *x, const double *P, const double *eta, const double *J, double *xs, double *Ps)
 {
@@ -244,14 +249,15 @@ KS_DEVICE bool two_filter_ordinary(const double *x, const double *P, const doubl
     return true;
 }
 
-// In either form, as combine_anyhow().
+// two_filter_ordinary() in either form, in memory; see combine_anyhow().
 KS_DEVICE_COLD void two_filter_anyhow(int nx, const double *x, const double *P, const double *eta, const double *J, double *xs,
                                       double *Ps, double *work)
 {
     ks_two_filter_f64(nx, x, P, eta, J, xs, Ps, work);
 }
 
-// With x and P in the device's memory, and of e what is behind.
+// Compute xs, Ps in either form from x and P in memory and element e, which holds the information of later
+// observations.
 template <int N>
 KS_DEVICE void two_filter(filter_operator<N> &op, const double *x, const double *P, const double *e, double *xs, double *Ps)
 {
@@ -268,13 +274,13 @@ inline __device__ void two_filter(filter_operator<0> &op, const double *x, const
     two_filter_anyhow(n, x, P, e + eta, e + eta + n, xs, Ps, op.work());
 }
 
-// Elements, or estimates, of the borders that a block takes together: `forward` the elements before them and then what is
-// filtered there, `reverse` those behind and then what is smoothed, or the information.
+// Elements or estimates of the borders that a block does together. `forward` holds the elements before them, then the
+// filtered estimates; `reverse` the elements behind them, then the smoothed estimates or the information.
 struct borders {
     double *forward, *reverse;
 };
 
-// Estimates at the border before element i.
+// Compute the estimates at the border before element i.
 template <class Op> KS_DEVICE void fold_border(Op &op, const ks_fold_args &args, int64_t i, const borders &elements, const borders &to)
 {
     const ks_tiles_args &t = args.tiles;
@@ -298,7 +304,7 @@ template <class Op> KS_DEVICE void fold_border(Op &op, const ks_fold_args &args,
     two_filter(op, x, P, e, xs, xs + n);
 }
 
-// Where elements and estimates of the border before element i lie in the device's memory.
+// The place of the elements, and of the estimates, of the border before element i in device memory.
 KS_DEVICE borders elements_at(const ks_tiles_args &t, int64_t size, int64_t i)
 {
     const borders at = {t.forward + (i - 1) * size, t.reverse + i * size};
@@ -311,7 +317,7 @@ KS_DEVICE borders estimates_at(const ks_fold_args &args, int64_t i)
     return at;
 }
 
-// Each thread reads and writes where they lie.
+// Each thread reads and writes them in their place.
 template <class Op> KS_DEVICE void fold_in_place(const ks_fold_args &args)
 {
     Op op(args.tiles.nx, args.tiles.scratch);
@@ -319,7 +325,7 @@ template <class Op> KS_DEVICE void fold_in_place(const ks_fold_args &args)
         fold_border(op, args, i, elements_at(args.tiles, op.size(), i), estimates_at(args, i));
 }
 
-// Through the block's shared memory, from which neighbouring threads move neighbouring numbers.
+// Through shared memory: neighbouring threads move neighbouring numbers.
 template <class Op> KS_DEVICE void fold_in_shared(const ks_fold_args &args, double *shared)
 {
     Op op(args.tiles.nx, args.tiles.scratch);

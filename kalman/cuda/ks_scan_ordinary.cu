@@ -1,9 +1,9 @@
-// ks_scan_ordinary.cu -- the phases of the scan methods for small models on a device: a thread and its registers for each
-// step, in the ordinary form, smaller models padded as fast_rows_text.h has it. Steps that this form will not do for are
-// marked, for the kernels for any model, ks_scan_phases.cu. See scan_steps_text.h for what each phase makes.
+// ks_scan_ordinary.cu -- the phases of the scan methods for small models on a device: a thread does a step in
+// registers, in the ordinary form. Smaller models are padded as in fast_rows_text.h. Steps for which this form fails
+// are marked for the kernels for any model (ks_scan_phases.cu). scan_steps_text.h says what each phase computes.
 //
-// A warp has 32 steps behind one another. What has been kept of them, and what becomes of them, goes through a slot of shared
-// memory for each (warp_rows.h); rows of the model go to threads.
+// A warp does 32 consecutive steps. Stored inputs and results of a step pass through a slot of shared memory
+// (warp_rows.h). Rows of the model are loaded by the threads themselves.
 #include <float.h>
 #include <string.h>
 #include "gpu/kernel.h"
@@ -26,13 +26,13 @@
 #include "num_end.h"
 #include "ordinary_slots.h"
 
-// What steps that are done add to what all come to.
+// What a thread adds to the status for the steps that it has done.
 struct of_steps {
     ks_tally tally;
     int doubts;
 };
 
-// Rows of step k, and the prior, which are float in single precision.
+// Load the rows of step k, and the prior. They are float in single precision.
 template <int N, int M> KS_DEVICE void transition_of(const ks_scan_arrays &a, int64_t k, fast_rows_f64<N, M> &r)
 {
     const ks_series_rows at(a.series);
@@ -62,7 +62,8 @@ template <int N> KS_DEVICE bool fits(const ks_scan_arrays &a, const double *x, c
     return fits;
 }
 
-// The prediction of step 0 in the place of what leads into a step. False where its prior needs the array form.
+// Replace u and Q of step 0 by the mean and covariance of its prediction. Returns false if the prior needs the array
+// form.
 template <int N, int M> KS_DEVICE bool predict_first(const ks_scan_arrays &a, fast_rows_f64<N, M> &r)
 {
     double x[N], P[N * N], xp[N], Pp[N * N], W[2 * N * N];
@@ -75,8 +76,9 @@ template <int N, int M> KS_DEVICE bool predict_first(const ks_scan_arrays &a, fa
     return good;
 }
 
-// What there is of each phase: SIZE numbers of a slot and LANES of these for a warp, see ks_ordinary_shared(); what a warp
-// brings; whether a thread has done its step, into its slot; and what the warp takes away of steps that have been done.
+// A struct for each phase. SIZE: numbers of a slot; LANES: slots of a warp, see ks_ordinary_shared(). bring(): load a
+// warp's inputs. make(): do a thread's step into its slot; false if the ordinary form fails. take(): store the results
+// of the steps that are done.
 template <int N, int M> struct element {
     enum { NN = N * N, HALF = N * (N + 1) / 2, SIZE = NN + 2 * N + 2 * HALF, LANES = KS_WARP };
     static KS_DEVICE_MEMBER void bring(const ks_scan_arrays &, const warp_steps &) {}
@@ -111,7 +113,7 @@ template <int N, int M> struct element {
     }
 };
 
-// The estimates that scanned elements have at their usual place, to where they are kept and put out.
+// Copy the estimates from scanned elements, where A = 0, to where later phases read them and to the outputs.
 template <int N> struct extracted {
     enum { HALF = N * (N + 1) / 2, SIZE = slot_of_estimate<N>::SIZE, LANES = KS_WARP };
     static KS_DEVICE_MEMBER void bring(const ks_scan_arrays &a, const warp_steps &w, int64_t size)
@@ -161,7 +163,8 @@ template <int N> struct smoothed : extracted<N> {
     }
 };
 
-// Whether the scan has come to another estimate of a step than the filter from that of the step before, or one too sharp.
+// Whether the scan's estimate of a step differs from what the filter makes of the scan's estimate of the step before,
+// or is too sharp.
 template <int N>
 KS_DEVICE int doubtful(const ks_scan_arrays &a, const double *slot, const double *x, const double *P)
 {
@@ -173,7 +176,7 @@ KS_DEVICE int doubtful(const ks_scan_arrays &a, const double *slot, const double
 
 template <int N, int M> struct slot_of_innovation { enum { PLAIN = 0, STD = M, COV = 2 * M, SIZE = 2 * M + M * M }; };
 
-// Residuals of the entries that are present, whitened and their covariance, NaN where missing. Pp is symmetric.
+// Store the innovation, the whitened innovation and its covariance. Missing entries are NaN. Pp is symmetric.
 template <int N, int M>
 KS_DEVICE void put_innovation(const ks_scan_arrays &a, const fast_rows_f64<N, M> &r, const double *xp, const double *Pp,
                               const double *v, const double *inverse_d, double *slot)
@@ -196,7 +199,8 @@ KS_DEVICE void put_innovation(const ks_scan_arrays &a, const fast_rows_f64<N, M>
     put_square<M>(ny, S, slot + at::COV);
 }
 
-// A slot has the estimate of the step before; a step's own is in the slot of the next one. Behind that is what is made.
+// A slot begins with the estimate of the step before. The estimate of the step itself is in the slot of the next step.
+// Results lie behind it.
 template <int N, int M> struct evidence {
     typedef slot_of_estimate<N> estimate;
     typedef slot_of_innovation<N, M> innovation;
@@ -206,7 +210,7 @@ template <int N, int M> struct evidence {
     {
         const int n = a.series.nx, thread = w.slots.thread;
         bring_estimates<N>(a, w, -1, a.filtered);
-        // That of the last one of all 32, a number for each thread.
+        // The estimate of the last of the 32 steps: a number for each thread.
         if (w.end - w.first < KS_WARP) return;
         const double *const x = static_cast<const double *>(a.filtered.mean) + (w.first + KS_WARP - 1) * n;
         const double *const P = static_cast<const double *>(a.filtered.cov) + (w.first + KS_WARP - 1) * n * n;
@@ -291,7 +295,8 @@ template <int N> struct smoothing {
     }
 };
 
-// Estimates, and behind them what the elements of the steps behind say.
+// A slot has the filtered estimate and behind it the information of later observations, from the element of the next
+// step.
 template <int N> struct two_filter {
     enum { NN = N * N, HALF = N * (N + 1) / 2, LATER = slot_of_estimate<N>::SIZE, SIZE = LATER + N + HALF, LANES = KS_WARP };
     static KS_DEVICE_MEMBER void bring(const ks_scan_arrays &a, const warp_steps &w)
@@ -328,7 +333,7 @@ template <int N> struct two_filter {
     }
 };
 
-// Rows of the lag-one covariances; nothing leads into step 0 here.
+// Compute rows of the lag-one covariances. Row 0 is computed by the phase `start`.
 template <int N> struct lag_one {
     enum { NN = N * N, SMOOTHED = NN, SIZE = 2 * NN, LANES = KS_WARP };
     static KS_DEVICE_MEMBER void bring(const ks_scan_arrays &a, const warp_steps &w)
@@ -358,7 +363,7 @@ template <int N> struct lag_one {
     }
 };
 
-// Threads of a warp without a step only help to move what is of the others; a warp without any has nothing to move.
+// Threads without a step only help to move the rows of the others. A warp without any step has nothing to move.
 template <class Step> KS_DEVICE void run_step(const ks_scan_phase_args &args, double *shared)
 {
     if (ks_failed_before(args.status, args.phase)) return;
@@ -383,7 +388,7 @@ template <class Step> KS_DEVICE void run_step(const ks_scan_phase_args &args, do
     ks_report_together(sum.tally, sum.doubts, args.status);
 }
 
-// So many blocks at least have registers on a multiprocessor at once.
+// `blocks`: least blocks for which a multiprocessor has registers at once.
 #define KERNEL(name, blocks, ...)                                                                   \
     KS_KERNEL_BOUNDS(ks_ordinary_##name, ks_scan_phase_args, KS_SCAN_THREADS, blocks)               \
     {                                                                                               \

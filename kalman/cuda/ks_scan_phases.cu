@@ -1,12 +1,12 @@
-// ks_scan_phases.cu -- the phases of the scan methods on a device: a thread is what a worker is on the
-// CPU, by the same text.
+// ks_scan_phases.cu -- the phases of the scan methods on a device: a thread does what a worker does on the CPU, by the
+// same text.
 #include "gpu/kernel.h"
 #include "plain_f64.h"
 #include "scan_report.h"
 
 typedef void (*step_function)(const ks_scan_arrays *, ks_scan_worker *, int64_t);
 
-// The first of a thread's steps, from k on, that is left.
+// Return the first of a thread's steps, from k on, that is left to do.
 KS_DEVICE int64_t next_step(const ks_scan_phase_args &args, int64_t k)
 {
     while (k < args.end && args.hard && !args.hard[k]) k += ks_grid_threads();
@@ -15,7 +15,7 @@ KS_DEVICE int64_t next_step(const ks_scan_phase_args &args, int64_t k)
 
 template <step_function Step> KS_DEVICE void run_steps(const ks_scan_phase_args &args, void *memory)
 {
-    // A phase after one that has failed would work on nothing.
+    // After a phase has failed, later ones have no input.
     if (ks_failed_before(args.status, args.phase)) return;
     const ks_scan_arrays *a = &args.arrays;
     int64_t k = next_step(args, args.first + ks_grid_thread());
@@ -30,7 +30,7 @@ template <step_function Step> KS_DEVICE void run_steps(const ks_scan_phase_args 
     ks_report_moves(w.moves, args.status);
 }
 
-// One kernel for both kinds of memory: nvcc makes all that a kernel calls anew for each.
+// One kernel for both kinds of memory: nvcc compiles everything that a kernel calls anew for each kernel.
 #define PHASE(name)                                                                                 \
     KS_KERNEL_BOUNDS(ks_phase_##name, ks_scan_phase_args, KS_SCAN_THREADS, 1)                       \
     {                                                                                               \

@@ -1,6 +1,6 @@
-// ks_scan_team.cu -- the operators of the elements of larger models on a device, for the rounds of any scan: a team of
-// threads does together what one lane does on the CPU, by the same text. Where the ordinary form will not do, one of
-// them goes on alone.
+// ks_scan_team.cu -- the operators of elements of larger models on a device, for the rounds of any scan. A team of
+// threads does what a lane does on the CPU, by the same text. Where the ordinary form fails, one of its threads
+// continues alone.
 #include "chunk_kernels.h"
 #include "gpu/kernel.h"
 #include "hd.h"
@@ -24,8 +24,8 @@
 #include "information_ordinary_text.h"
 #include "num_team_end.h"
 
-// What both operators have: `room` in memory that the team shares, and a slice of the device's with room for an element
-// and for what one thread does alone.
+// Common to both operators: `room`, memory that the team shares, and `slice`, device memory for an element and the
+// scratch of a thread that works alone.
 struct team_elements {
     typedef double element;
     const int n;
@@ -83,7 +83,7 @@ template <class Op> KS_DEVICE void run_round(const ks_scan_elements_args &args, 
     ks_scan_share<Op, ks_scan_lane<Op>>(op, args.task, ks_team_number(), ks_team_count(), [] { ks_grid_sync(); });
 }
 
-// The estimates at the border before element i, or the information there.
+// Compute the estimates at the border before element i, or the information there.
 KS_DEVICE void fold_border(team_filter_operator &op, const ks_fold_args &args, int64_t i)
 {
     const int n = op.n, nn = n * n, half = n * (n + 1) / 2;

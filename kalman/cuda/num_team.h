@@ -1,4 +1,5 @@
-/* num_team.h -- what num_team_f64.h and num_team_f32.h change; num_team_end.h undoes it. */
+/* num_team.h -- the macros that num_team_f64.h, num_team_f32.h and num_team_mixed.h change. num_team_end.h restores
+ * them. */
 #pragma push_macro("KS_HD")
 #pragma push_macro("KS_RESTRICT")
 #undef KS_HD

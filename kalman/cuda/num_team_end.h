@@ -1,4 +1,4 @@
-/* num_team_end.h -- undoes a num_team_*.h. */
+/* num_team_end.h -- restores the macros that a num_team_*.h has changed. */
 #include "num_end.h"
 #pragma pop_macro("KS_EACH")
 #pragma pop_macro("KS_RESTRICT")

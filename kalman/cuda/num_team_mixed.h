@@ -1,4 +1,4 @@
-/* num_team_mixed.h -- num_mixed.h for texts that a team of threads runs together, see num_team_f64.h. */
+/* num_team_mixed.h -- num_mixed.h for texts that a team of threads runs together; see num_team_f64.h. */
 #include "num_mixed.h"
 #undef KS_T
 #undef KS_G

@@ -1,14 +1,14 @@
-/* ordinary_slots.h -- device code: what the kernels of ks_scan_ordinary.cu have in a warp's slots, a step for each lane, for
- * models of n of up to N states: parts of elements, as the device's memory has them, and estimates. The includer has the texts
- * of small matrices and of rows in double. */
+/* ordinary_slots.h -- device code: the slots of a warp in the kernels of ks_scan_ordinary.cu. A lane has a step, and
+ * its slot holds parts of elements, as the device's memory has them, or estimates, for models of n <= N states. The
+ * includer provides the texts of small matrices and of rows in double. */
 #ifndef KS_ORDINARY_SLOTS_H
 #define KS_ORDINARY_SLOTS_H
 
 #include "scan_phases.h"
 #include "warp_rows.h"
 
-/** Parts of what slots have of n of N states: a square, and what is a list, packed or not, of which the first ones are
- *  there. */
+/** Copy between padded arrays of N states and packed ones of n: put_square() a matrix, put_first() and take_first() the
+ *  first `count` numbers of a list, which may be a packed triangle. */
 template <int N> KS_DEVICE void put_square(int n, const double *from, double *to)
 {
     if (n == N) {
@@ -31,27 +31,28 @@ template <int COUNT> KS_DEVICE void take_first(int count, const double *from, do
     for (int i = 0; i < COUNT; ++i) to[i] = i < count ? from[i] : 0;
 }
 
-/** The square, with what is beyond it as covariances of padding have it. */
+/** Copy a matrix of n states to a padded one, whose other diagonal entries are 1, as in covariances of padding. */
 template <int N> KS_DEVICE void take_square(int n, const double *from, double *to)
 {
     if (n == N) ks_copy_f64(N * N, from, to);
     else fast_matrix_f64<N, N>(n, n, from, 1, to);
 }
 
-/** The steps of a warp, from `first` on, and its slots. */
+/** The steps of a warp, from `first` to `end` - 1, and its slots. */
 struct warp_steps {
     warp_slots slots;
     int64_t first, end;
 
     KS_DEVICE_MEMBER int64_t step() const { return first + slots.thread; }
-    /** Those whose step k + by is one of `from` .. `end` - 1, as bits. */
+    /** The lanes whose step k + by is one of `from` .. `end` - 1, as bits. */
     KS_DEVICE_MEMBER unsigned lanes(int by, int64_t from) const
     {
         return first_lanes(end - by - first) & ~first_lanes(from - by - first);
     }
 };
 
-/** Rows k + by of T rows of `size` numbers in double, MOST or fewer, to the slots' numbers from `at` on. */
+/** Copy numbers from, from + 1, ... of row k + by of an array into the slots at `at`: `size` numbers in double, at most
+ *  MOST. Rows are `apart` numbers apart. */
 template <int MOST>
 KS_DEVICE void bring_part(const warp_steps &w, int by, const void *array, int64_t apart, int from, int size, int at)
 {
@@ -59,7 +60,7 @@ KS_DEVICE void bring_part(const warp_steps &w, int by, const void *array, int64_
     bring_rows(w.slots, at, rows, MOST, w.lanes(by, 0));
 }
 
-/** Rows of T rows out of the slots, for these lanes. */
+/** Copy rows out of the slots of these lanes. */
 template <int MOST, class Number>
 KS_DEVICE void take_as(const warp_steps &w, int at, int size, const ks_sink &to, unsigned lanes)
 {
@@ -67,7 +68,7 @@ KS_DEVICE void take_as(const warp_steps &w, int at, int size, const ks_sink &to,
     take_rows(w.slots, at, rows, MOST, lanes);
 }
 
-/** The same of an output, float where it is `single`, if it is wanted. */
+/** take_as() for an output, which is float if `single`. Does nothing if the output is not wanted. */
 template <int MOST>
 KS_DEVICE void take_output(int single, const warp_steps &w, int at, int size, const ks_sink &to, unsigned lanes)
 {
@@ -76,14 +77,15 @@ KS_DEVICE void take_output(int single, const warp_steps &w, int at, int size, co
     else take_as<MOST, double>(w, at, size, to, lanes);
 }
 
-/** Elements of `size` numbers. */
+/** Copy elements of `size` numbers out of the slots. */
 template <int MOST> KS_DEVICE void take_elements(const ks_scan_arrays &a, const warp_steps &w, int64_t size, unsigned lanes)
 {
     const ks_sink to = {static_cast<char *>(a.elements), size * (int64_t)sizeof(double), 0};
     take_as<MOST, double>(w, 0, (int)size, to, lanes);
 }
 
-/** An estimate in a slot: its mean, its covariance, and the variances of that once more, each as padded ones have them. */
+/** Layout of an estimate in a slot: mean, covariance, and the variances again as an output of their own. Each has its
+ *  padded size. */
 template <int N> struct slot_of_estimate { enum { MEAN = 0, COV = N, VAR = COV + N * N, SIZE = VAR + N, BROUGHT = VAR }; };
 
 template <int N> KS_DEVICE void put_estimate(int n, const double *x, const double *P, int var, double *slot)
@@ -100,7 +102,7 @@ template <int N> KS_DEVICE void estimate_of(int n, const double *slot, double *x
     take_square<N>(n, slot + slot_of_estimate<N>::COV, P);
 }
 
-/** Of steps k + by. */
+/** Load the estimates of steps k + by. */
 template <int N> KS_DEVICE void bring_estimates(const ks_scan_arrays &a, const warp_steps &w, int by, const ks_estimates &from)
 {
     typedef slot_of_estimate<N> at;
@@ -120,7 +122,7 @@ KS_DEVICE void take_estimates(const ks_scan_arrays &a, const warp_steps &w, int 
     take_output<N>(a.single_cov, w, at + in::VAR, n, var, lanes);
 }
 
-/** To where they are kept, and out. */
+/** Store estimates in `to`, where later phases read them, and in the outputs. */
 template <int N>
 KS_DEVICE void keep_estimates(const ks_scan_arrays &a, const warp_steps &w, const ks_estimates &to, const ks_sink &mean,
                               const ks_sink &cov, const ks_sink &var, unsigned lanes)

@@ -1,4 +1,4 @@
-/* plain_f32.h -- the arithmetic in single precision, see plain_f64.h. */
+/* plain_f32.h -- the arithmetic in single precision; see plain_f64.h. */
 #ifndef KS_PLAIN_F32_H
 #define KS_PLAIN_F32_H
 

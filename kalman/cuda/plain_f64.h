@@ -1,5 +1,5 @@
-/* plain_f64.h -- the arithmetic in double, and the steps of the scan methods made of it: for device
- * code, and for whoever measures its workspace. */
+/* plain_f64.h -- the arithmetic in double and the steps of the scan methods, for device code and for host code that
+ * measures its workspace. */
 #ifndef KS_PLAIN_F64_H
 #define KS_PLAIN_F64_H
 

@@ -1,12 +1,12 @@
-/* plain_text.h -- all arithmetic of one number as functions of the including source: sizes at run time,
- * no tables, no memory of earlier steps; see num_f64.h. */
+/* plain_text.h -- all arithmetic of one number type as functions of the including source, with sizes at run time,
+ * without tables and without the memo of earlier steps; see num_f64.h. */
 #ifndef KS_WITHOUT_MEMO
 #  define KS_WITHOUT_MEMO
 #endif
 #define KS_WITH_LITERAL(nx, CALL) CALL(nx);
 #undef KS_GEMM
-/* One copy of each of these to a source, not one to each call: sizes are not literal here, and nvcc would
- * take minutes over the copies. */
+/* One copy of each function in a source, not one in each call: sizes are not literal here, and nvcc would take minutes
+ * to compile the copies. */
 #pragma push_macro("KS_HD")
 #undef KS_HD
 #define KS_HD KS_HD_COLD

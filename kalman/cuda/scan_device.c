@@ -1,17 +1,18 @@
-/* scan_device.c -- a plan's device for the scan methods: kernels, streams and events beside its memory. */
+/* scan_device.c -- a plan's device for the scan methods and the MAP route: kernels, streams and events. */
 #include <stdio.h>
 #include <string.h>
 #include "plan.h"
 #include "scan_device.h"
 
-/* Bytes of a half of the stage, and workers who fill it at most (more find no more bandwidth). */
+/* Bytes of a half of the stage, and most workers that fill it: more do not add bandwidth. */
 enum { STAGE = 1 << 22, COPIERS = 8 };
-/* Parts that a series which fits travels in beside what is computed, and chunks of them at least: where a step's
- * arithmetic takes long enough beside its rows' way, beyond so many states, see docs/gpu-chunks.md. */
+/* Most parts in which a series that fits travels beside the computation, and least chunks of a part. Only beyond
+ * BESIDE_STATES states does a step's arithmetic take long enough beside the transfer of its rows; see
+ * docs/gpu-chunks.md. */
 enum { BESIDE_PARTS = 8, BESIDE_CHUNKS = 1024, BESIDE_STATES = 8 };
 
 #define PHASE_NAME(name) #name,
-/** The kernels of chunks. */
+/** Find the kernels of chunks. */
 static ks_status find_chunks(ks_scan_device *d, const char *size)
 {
     static const char *const names[] = { "absorb", "rerun", "judge", "border" };
@@ -38,7 +39,7 @@ int ks_scan_device_has_ordinary(const ks_smooth_plan *plan)
     return plan->nx <= KS_ORDINARY_STATES && plan->ny <= KS_ORDINARY_ENTRIES;
 }
 
-/** The kernels that take ordinary steps first. */
+/** Find the kernels that do ordinary steps first. */
 static ks_status find_ordinary(ks_scan_device *d, const ks_smooth_plan *plan)
 {
     static const struct { ks_scan_phase_number phase; const char *name; int observes; } all[] = {
@@ -82,7 +83,8 @@ static ks_status find_kernels(ks_scan_device *d, const ks_smooth_plan *plan)
 
 static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
-/** The longest row that travels, and room for many of them where there are many, more for several workers. */
+/** Bytes of a half of the stage: at least the longest row that travels, and up to STAGE bytes of rows for each of at
+ *  most four workers. */
 static size_t stage_bytes(const ks_smooth_plan *plan, int copiers)
 {
     const int64_t stage = (int64_t)STAGE * (copiers < 4 ? copiers : 4);
@@ -92,17 +94,17 @@ static size_t stage_bytes(const ks_smooth_plan *plan, int copiers)
     return (size_t)larger(row, all < stage ? all : stage);
 }
 
-/** Whether the run time will find room for what threads have beside their registers, which it takes when kernels are
- *  first launched: too late for a series to go there in smaller parts. */
+/** Return KS_ENOMEM if the run time will not find room for the threads' local memory. It allocates that when kernels
+ *  are first launched, which is too late for a plan to use smaller parts. */
 static ks_status leave_room(ks_scan_device *d)
 {
     size_t room = 0;
     KS_TRY(ks_gpu_room(d->gpu, &room));
-    const size_t local = ks_gpu_local_bytes(d->gpu); /* which the run time rounds up by its own rules */
+    const size_t local = ks_gpu_local_bytes(d->gpu); /* the run time rounds this up by rules of its own */
     return local + local / 8 <= room ? KS_OK : KS_ENOMEM;
 }
 
-/** The status before a run. */
+/** Store the status before a run. */
 static ks_status fill_status(ks_scan_device *d)
 {
     const size_t head = offsetof(ks_scan_status, ordinary);
@@ -112,10 +114,11 @@ static ks_status fill_status(ks_scan_device *d)
     return ks_gpu_stream_sync(d->gpu, d->stream);
 }
 
-/* Aggregates up to which all rounds are one launch: of more the widest rounds want more blocks than run side by side. */
+/* Most aggregates for which all rounds are one launch. With more, the widest rounds need more blocks than run at
+ * once. */
 enum { MOST_TOGETHER = 2048 };
 
-/** How teams scan the chunks' aggregates. */
+/** Plan how teams scan the chunks' aggregates. */
 static ks_status plan_borders(ks_scan_device *d, const ks_smooth_plan *plan)
 {
     ks_scan_options options = KS_SCAN_OPTIONS_INIT;
@@ -129,7 +132,7 @@ static ks_status plan_borders(ks_scan_device *d, const ks_smooth_plan *plan)
     return d->tiles.count <= MOST_TOGETHER ? ks_scan_device_together(d, plan, 1) : KS_OK;
 }
 
-/** One device's share: the whole run, or as the `second` one of two the reverse scan alone. */
+/** Create one device's share: the whole run, or with `second` the reverse scan of two devices. */
 static ks_status create(ks_scan_device **out, const ks_smooth_plan *plan, ks_gpu *gpu, int number,
                         int second, int64_t *part_chunks)
 {
@@ -169,7 +172,7 @@ static ks_status create(ks_scan_device **out, const ks_smooth_plan *plan, ks_gpu
     return l.status;
 }
 
-/** What arrays of this device go to the other one by. */
+/** Create the stream and events by which arrays go from this device to the other one. */
 static ks_status open_way(ks_scan_device *d)
 {
     ks_status status = ks_gpu_stream_create(d->gpu, &d->beside);
@@ -192,12 +195,12 @@ ks_status ks_scan_device_create(ks_scan_device **out, const ks_smooth_plan *plan
 {
     const ks_smooth_options *o = &plan->options;
     int64_t chunks = 0, before, all = 0;
-    /* The device's context, which takes tenths of a second to make, stays from one try to the next. */
+    /* Creating the device's context takes tenths of a second, so it is kept from one try to the next. */
     ks_gpu *kept;
     *out = NULL;
     ks_status status = ks_gpu_open(&kept, plan->context, o->device);
     if (status != KS_OK) return status;
-    /* Where the whole series has no room it goes there in parts, the largest that have. */
+    /* If the whole series does not fit, use the largest parts that do. */
     do {
         before = chunks;
         status = create(out, plan, NULL, o->device, 0, &chunks);

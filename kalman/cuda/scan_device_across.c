@@ -1,7 +1,7 @@
-/* scan_device_across.c -- model and data from one device's memory to another's. */
+/* scan_device_across.c -- copies of model and data from one device's memory to another's. */
 #include "scan_device.h"
 
-/** Rows as they lie to rows close together in `to`, a place of the same device. */
+/** Pack rows into contiguous rows at `to`, on the same device. */
 static ks_status pack(ks_scan_device *d, ks_rows from, int64_t count, int64_t bytes, const char *to)
 {
     const ks_scan_pack_args args = { from.base, from.stride, bytes / 4, count, (char *)(uintptr_t)to };
@@ -10,12 +10,12 @@ static ks_status pack(ks_scan_device *d, ks_rows from, int64_t count, int64_t by
     return ks_gpu_launch(d->gpu, d->pack, &shape, &args, sizeof args, d->beside);
 }
 
-/** `count` rows of d's memory to o's; `own` is the place of d that the plan has for them. */
+/** Copy `count` rows of d's memory to o's. Rows that are apart are packed at `own` first, the plan's own place on d. */
 static ks_status carry(ks_scan_device *d, ks_scan_device *o, ks_rows from, int64_t count, int64_t bytes,
                        const char *own, ks_rows *to)
 {
     to->stride = from.stride ? bytes : 0;
-    /* There may be no transition at all. */
+    /* A single step under prior x1 has no transition. */
     if (!from.base || count < 1) return KS_OK;
     const int64_t rows = from.stride ? count : 1;
     const int packs = rows > 1 && from.stride != bytes;

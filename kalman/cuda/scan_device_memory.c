@@ -1,5 +1,5 @@
-/* scan_device_memory.c -- what a plan of the scan methods takes of its device's memory, and how a series is cut
- * into chunks and parts. */
+/* scan_device_memory.c -- the device memory of a plan of the scan methods, and how a series is cut into chunks and
+ * parts. */
 #include <string.h>
 #include "plain_f32.h"
 #include "plain_f64.h"
@@ -7,17 +7,17 @@
 #include "scan_device.h"
 #include "scan_elements.h"
 
-/* Threads bring memory for their scratch; beyond this much of it there are fewer threads. */
+/* Most scratch of all threads, in bytes: if each needs more, there are fewer threads. Most threads. */
 static const int64_t most_scratch = INT64_C(1) << 29, most_threads = INT64_C(1) << 16;
-/* Steps of a chunk at least. To join an aggregate takes as long as some ten steps, so a long series has no more chunks than
- * threads run at once on 132 multiprocessors, with the registers that so many states take, or than small teams do in four
- * turns, or eight. */
+/* Least steps of a chunk. Joining an aggregate takes as long as some ten steps. So a long series has no more chunks
+ * than threads run at once on 132 multiprocessors, given the registers for so many states, or than small teams do in
+ * four or eight turns. */
 enum { LEAST_CHUNK = 8 };
 static const struct { int nx; int64_t chunks; } most_chunks[] = {
     { 2, 1 << 16 }, { 6, 132 * 7 * 32 }, { 8, 1 << 14 }, { 16, 1 << 13 },
 };
-/* Beyond so many states a team is a block or half of it: then there are no more chunks than blocks that run at once, as
- * long as a chunk is not longer than that. */
+/* Beyond BLOCK_STATES states a team is a block or half of one. There are no more chunks than blocks that run at once,
+ * unless chunks would be longer than BLOCK_CHUNK steps. */
 enum { BLOCK_STATES = 16, BLOCK_CHUNK = 128 };
 
 typedef ks_device_layout layout;
@@ -39,7 +39,8 @@ static void *take(layout *l, int64_t count, size_t bytes)
 
 void *ks_device_take(ks_device_layout *l, int64_t count, size_t bytes) { return take(l, count, bytes); }
 
-/** Rows of the numbers of means and innovations, and of those of covariances. */
+/** Allocate rows of an output. take_means() is for means and innovations, take_covs() for covariances; their number
+ *  types may differ. */
 static ks_sink take_rows_of(layout *l, const ks_smooth_plan *plan, unsigned outputs, size_t number,
                             int64_t numbers, int64_t steps)
 {
@@ -62,7 +63,7 @@ static ks_sink take_covs(layout *l, const ks_smooth_plan *plan, unsigned outputs
     return take_rows_of(l, plan, outputs, plan->kernels->number_bytes, numbers, steps);
 }
 
-/** Memory for the model, each row of it at each of so many steps if need be. */
+/** Allocate memory for the model and data, with each row at each of `steps` steps in case it varies. */
 static void take_inputs(layout *l, const ks_smooth_plan *plan, int64_t steps)
 {
     ks_series *s = &l->d->a.series;
@@ -99,7 +100,7 @@ static void take_outputs(layout *l, const ks_smooth_plan *plan, int64_t T)
     }
 }
 
-/** What a device has of the host's: all steps, or of two parts those of each. */
+/** Allocate inputs and outputs: of all steps, or of each of two parts. */
 static void take_both(layout *l, const ks_smooth_plan *plan, int second)
 {
     ks_scan_device *d = l->d;
@@ -122,7 +123,7 @@ static ks_estimates take_estimates(layout *l, const ks_smooth_plan *plan)
 
 static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
 
-/** Scratch: none where the threads have enough of their own. */
+/** Allocate scratch, or none if the local memory of threads is enough. */
 static void take_scratch(layout *l, const ks_smooth_plan *plan)
 {
     ks_scan_device *d = l->d;
@@ -144,7 +145,7 @@ static void take_scratch(layout *l, const ks_smooth_plan *plan)
     d->threads = each ? most_scratch / each : most_threads;
     if (d->threads > most_threads) d->threads = most_threads;
     if (plan->method == KS_METHOD_BLOCKTRI) {
-        /* One thread alone, for row 0. */
+        /* A single thread, for row 0. */
         d->scratch = take(l, 1, small ? 0 : (size_t)d->slice);
         if (small) d->slice = 0;
         return;
@@ -157,13 +158,13 @@ static void take_scratch(layout *l, const ks_smooth_plan *plan)
     if (small) d->slice = 0;
 }
 
-/** Which steps kernels for ordinary ones have left, where there are any. */
+/** Allocate the marks of steps that kernels for ordinary steps leave, if there are such kernels. */
 static void take_hard(layout *l, const ks_smooth_plan *plan)
 {
     if (ks_scan_device_has_ordinary(plan)) l->d->hard = take(l, plan->T, 1);
 }
 
-/** Elements and estimates of all steps. */
+/** Allocate elements and estimates of all steps. */
 static void take_steps(layout *l, const ks_smooth_plan *plan)
 {
     ks_scan_device *d = l->d;
@@ -181,7 +182,7 @@ static void take_steps(layout *l, const ks_smooth_plan *plan)
     }
 }
 
-/** Memory of teams that have theirs in the device's. */
+/** Allocate the memory of teams that do not have it in shared memory. */
 static void take_teams(layout *l)
 {
     ks_scan_device *d = l->d;
@@ -191,7 +192,7 @@ static void take_teams(layout *l)
     if (bytes) d->team_memory = take(l, 1, (size_t)bytes);
 }
 
-/** How a series is cut: a function of its length and states alone. */
+/** Cut a series into chunks, by its length and number of states alone. */
 static void cut(ks_scan_device *d, const ks_smooth_plan *plan)
 {
     int64_t chunks = KS_TEAM_BLOCKS;
@@ -199,7 +200,7 @@ static void cut(ks_scan_device *d, const ks_smooth_plan *plan)
         chunks = most_chunks[i - 1].chunks;
     int64_t least = most((plan->T + chunks - 1) / chunks, LEAST_CHUNK);
     if (plan->nx > BLOCK_STATES && least > BLOCK_CHUNK) least = BLOCK_CHUNK;
-    /* Four numbers of any width are whole pieces of 16 bytes: see chunk_ring.h. */
+    /* Four numbers of any width are whole pieces of 16 bytes; see chunk_ring.h. */
     const int64_t size = (least + 3) / 4 * 4;
     d->chunks.size = size;
     d->chunks.chunks = d->tiles.count = (plan->T + size - 1) / size;
@@ -208,7 +209,7 @@ static void cut(ks_scan_device *d, const ks_smooth_plan *plan)
         d->tiles.tile *= 2;
 }
 
-/** Rounds of Ladner and Fischer's scan of so many elements: no more than these. */
+/** Return a bound of the rounds of Ladner and Fischer's scan of `count` elements. */
 static int64_t most_border_rounds(int64_t count)
 {
     int64_t rounds = 1;
@@ -216,7 +217,7 @@ static int64_t most_border_rounds(int64_t count)
     return rounds;
 }
 
-/** Aggregates of all chunks, and what they come to. */
+/** Allocate the aggregates of all chunks and the estimates that the scan makes of them. */
 static void take_chunks(layout *l, const ks_smooth_plan *plan)
 {
     ks_scan_device *d = l->d;
@@ -257,7 +258,7 @@ static void take_chunks(layout *l, const ks_smooth_plan *plan)
     c->form = take(l, steps, 1);
 }
 
-/** What a reverse scan needs, and then those who combine it with the forward one. */
+/** Allocate what a reverse scan on a second device needs. */
 static void take_suffixes(layout *l, const ks_smooth_plan *plan)
 {
     l->d->a.elements = take(l, plan->T, l->d->element);
@@ -308,7 +309,7 @@ static size_t bytes_of_parts(const ks_smooth_plan *plan, int second, int64_t *pa
     return nothing.bytes;
 }
 
-/** The least that will do. */
+/** Return the least bytes of a share, over all sizes of parts. */
 static size_t bytes_of(const ks_smooth_plan *plan, int second)
 {
     int64_t chunks = 0, before;

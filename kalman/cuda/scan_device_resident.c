@@ -1,4 +1,4 @@
-/* scan_device_resident.c -- runs on arrays that are in the device's memory, see smooth_cuda.h. */
+/* scan_device_resident.c -- runs on arrays in the device's memory; see smooth_cuda.h. */
 #include <math.h>
 #include <string.h>
 #include "kalscan/smooth_cuda.h"
@@ -14,7 +14,7 @@ static ks_gpu_stream *stream_of(const ks_scan_device *d, void *stream)
     return stream ? stream : d->stream;
 }
 
-/** Rows that the kernels for small models may read and write as they do: close together, aligned. */
+/** Whether the kernels for small models can access these rows: contiguous, and aligned to 16 bytes. */
 static int regular(const void *base, int64_t stride, int64_t row)
 {
     return !base || ((uintptr_t)base % 16 == 0 && (stride == 0 || stride == row));
@@ -51,7 +51,7 @@ static int all_regular(const ks_scan_arrays *a)
     return 1;
 }
 
-/** The plan's arrays, but the caller's where he gives them. */
+/** Replace the plan's arrays by those that the caller gives. */
 static void take_over(ks_scan_device *d, const ks_plan_run *run)
 {
     ks_scan_arrays *a = &d->a;
@@ -65,7 +65,7 @@ static void take_over(ks_scan_device *d, const ks_plan_run *run)
     a->prior_cov = ks_sink_of(run, run->outputs->prior_cov, 0);
 }
 
-/** What is absent is zero. */
+/** Fill absent inputs with zeros. */
 static ks_status clear_absent(ks_scan_device *d, const ks_plan_run *run)
 {
     const size_t number = run->plan->mean_bytes;
@@ -79,7 +79,7 @@ static ks_status clear_absent(ks_scan_device *d, const ks_plan_run *run)
     return status;
 }
 
-/** The scans of both directions at once, each on its device, with arrays that are in the first one's memory. */
+/** Enqueue the scans of both directions, each on its device. The caller's arrays are in the first one's memory. */
 static ks_status enqueue_pair(ks_scan_device *here, const ks_smooth_plan *plan)
 {
     ks_scan_device there = *here->other;
@@ -89,7 +89,7 @@ static ks_status enqueue_pair(ks_scan_device *here, const ks_smooth_plan *plan)
     return ks_scan_device_join(here, &there, plan, ks_scan_device_enqueue);
 }
 
-/** Ask a scan that is suspect, on the arrays of the last run. */
+/** Repeat a suspect scan with added round-off, on the arrays of the last run. */
 static ks_status ask(const ks_scan_device *d, const ks_smooth_plan *plan, ks_run_part part, ks_gpu_stream *where)
 {
     ks_scan_device here = *d;
@@ -99,7 +99,7 @@ static ks_status ask(const ks_scan_device *d, const ks_smooth_plan *plan, ks_run
     return ks_scan_device_report(&here, where);
 }
 
-/** Wait for the stream and for what both devices say. */
+/** Wait for the stream, and copy back the status of both devices. */
 static ks_status report_all(ks_scan_device *d, const ks_smooth_plan *plan, ks_gpu_stream *where)
 {
     KS_TRY(ks_scan_device_report(d, where));
@@ -120,20 +120,20 @@ ks_status ks_smooth_cuda_enqueue(const ks_smooth_plan *plan, const ks_model *mod
     run.model = model;
     run.y = y;
     run.outputs = outputs;
-    /* A device of this call: its stream and arrays are not the plan's. */
+    /* A copy for this call, because its stream and arrays are not the plan's. */
     ks_scan_device here = *d;
     here.stream = stream_of(d, stream);
     take_over(&here, &run);
-    /* Teams of threads read any rows. */
+    /* Kernels for teams read any rows; those for small models do not. */
     const int irregular = !all_regular(&here.a);
     if (!d->team.lanes && irregular) here.fast_absorb = here.fast_filter = here.fast_smooth = NULL;
     if (irregular) here.wide_absorb = here.wide_filter = NULL;
     if (!d->team_border.lanes && irregular) here.fast_border = NULL;
     if (irregular) memset(here.ordinary, 0, sizeof here.ordinary);
-    /* The MAP route, and scans that are suspect, may have to go on once they have been waited for. */
+    /* The wait may have to continue the MAP route or to repeat suspect scans on these arrays. */
     d->map.resident = here.a;
     d->map.resident_loglik = outputs->loglik.data;
-    /* Terms of stored elements are made in the plan's own place, and put out from there. */
+    /* Log-likelihood terms of stored elements go to the plan's own array, and from registers to the caller's, too. */
     ks_status status = clear_absent(&here, &run);
     if (status == KS_OK)
         status = d->other ? enqueue_pair(&here, plan) : ks_scan_device_enqueue(&here, plan, KS_RUN_WHOLE);
@@ -142,7 +142,7 @@ ks_status ks_smooth_cuda_enqueue(const ks_smooth_plan *plan, const ks_model *mod
     return status;
 }
 
-/** Wait for a run of the MAP route, which goes on where what was put into the stream may not stand. */
+/** Wait for a run of the MAP route. It continues here if what was enqueued does not suffice. */
 static ks_status finish_map(const ks_scan_device *d, ks_plan_run *run, ks_gpu_stream *where)
 {
     ks_scan_device here = *d;

@@ -1,8 +1,8 @@
-/* scan_device_rows.c -- rows of the model and of results between the host and a device. */
+/* scan_device_rows.c -- copies of rows of the model and of results between the host and a device. */
 #include "plan.h"
 #include "scan_device.h"
 
-/** Rows of a model or of data to where the plan has room for them. */
+/** Copy rows of a model or of data to the plan's memory. */
 static ks_status put_in(ks_scan_device *d, ks_rows from, int64_t first, int64_t count, int64_t numbers,
                         unsigned which, ks_rows *to)
 {
@@ -32,7 +32,7 @@ ks_status ks_scan_device_upload(ks_scan_device *d, const ks_plan_run *run, int64
     ks_series_of(run, b, &host);
     s->prior_x1 = host.prior_x1;
     s->shift = host.shift;
-    /* Where the transition's rows lead out of steps, that into step 0 and the last one may not be there. */
+    /* Under KS_OUT_OF rows of the transition begin with step 1, so those into step 0 and the last one may be absent. */
     const int64_t into = k0 > host.shift ? k0 - host.shift : 0, T = k1 - k0;
     const int64_t of_into = k1 - host.shift - into;
     ks_rows m0 = { host.m0, 0 }, P0 = { host.P0, 0 }, to_m0 = { s->m0, 0 }, to_P0 = { s->P0, 0 };

@@ -1,4 +1,4 @@
-/* scan_device_run.c -- running the scan methods on a device: rows in, phases and scans, rows out. */
+/* scan_device_run.c -- running the scan methods on a device: copy rows in, phases and scans, copy rows out. */
 #include <math.h>
 #include <string.h>
 #include "plan.h"
@@ -24,7 +24,7 @@ static ks_status launch(ks_scan_device *d, const ks_gpu_kernel *kernel, int64_t 
     return launch_sharing(d, kernel, threads, 0, args, bytes);
 }
 
-/** A phase of steps 0 .. steps - 1: the ordinary ones of small models, and what is left. */
+/** Enqueue a phase of steps 0 .. steps - 1: the ordinary steps of small models first, then the steps that are left. */
 static ks_status phase(ks_scan_device *d, ks_scan_phase_number number, int64_t steps)
 {
     ks_scan_phase_args args;
@@ -38,7 +38,7 @@ static ks_status phase(ks_scan_device *d, ks_scan_phase_number number, int64_t s
     args.scratch = d->arithmetic;
     if (d->ordinary[number]) {
         args.hard = d->hard;
-        args.first_ordinary = number == KS_PHASE_suffixes; /* of which step 0 has no element */
+        args.first_ordinary = number == KS_PHASE_suffixes; /* step 0 has no element there */
         KS_TRY(launch_sharing(d, d->ordinary[number], steps, d->ordinary_shared[number], &args, sizeof args));
     }
     return launch(d, d->phase[number], steps < d->threads ? steps : d->threads, &args, sizeof args);
@@ -88,7 +88,7 @@ ks_status ks_scan_device_sum(ks_scan_device *d, int64_t count)
     return blocks > 1 ? launch(d, d->sum, 1, &of_blocks, sizeof of_blocks) : KS_OK;
 }
 
-/** What is left when the scans of both directions are there. */
+/** Enqueue what needs the scans of both directions. */
 static ks_status meet(ks_scan_device *d, const ks_smooth_plan *plan)
 {
     KS_TRY(phase(d, plan->method == KS_METHOD_SCAN_RTS ? KS_PHASE_smoothed : KS_PHASE_two_filter,
@@ -99,7 +99,7 @@ static ks_status meet(ks_scan_device *d, const ks_smooth_plan *plan)
     return KS_OK;
 }
 
-/** The reverse scan. */
+/** Enqueue the reverse scan. */
 static ks_status descend(ks_scan_device *d, const ks_smooth_plan *plan)
 {
     if (plan->method == KS_METHOD_SCAN_RTS) {
@@ -110,7 +110,7 @@ static ks_status descend(ks_scan_device *d, const ks_smooth_plan *plan)
     return scan(d, plan->reverse, d->filter_scan, d->reverse_rounds);
 }
 
-/** The forward scan. */
+/** Enqueue the forward scan. */
 static ks_status ascend(ks_scan_device *d, const ks_smooth_plan *plan)
 {
     KS_TRY(phase(d, KS_PHASE_elements, plan->T));
@@ -124,7 +124,7 @@ static ks_status evidence(ks_scan_device *d, const ks_smooth_plan *plan)
     return ks_scan_device_sum(d, plan->T);
 }
 
-/** The forward scan with round-off, and how far that moves the estimates. */
+/** Repeat the forward scan with added round-off, and measure how far that moves the estimates. */
 static ks_status ask_filter(ks_scan_device *d, const ks_smooth_plan *plan)
 {
     KS_TRY(phase(d, KS_PHASE_rounded_filter, plan->T));
@@ -132,7 +132,7 @@ static ks_status ask_filter(ks_scan_device *d, const ks_smooth_plan *plan)
     return phase(d, KS_PHASE_moved_filter, plan->T);
 }
 
-/** The reverse scan with round-off, and how far that moves the estimates. */
+/** Repeat the reverse scan with added round-off, and measure how far that moves the estimates. */
 static ks_status ask(ks_scan_device *d, const ks_smooth_plan *plan)
 {
     const int rts = plan->method == KS_METHOD_SCAN_RTS;
@@ -175,7 +175,7 @@ void ks_scan_device_forget(ks_scan_device *d)
     }
 }
 
-/** A plan's rounds in the device's memory. */
+/** Copy a plan's rounds to device memory. */
 static ks_status take_rounds(ks_scan_device *d, const ks_scan_plan *plan, const ks_round **to)
 {
     int64_t count = 0;
@@ -207,7 +207,7 @@ ks_status ks_scan_device_together(ks_scan_device *d, const ks_smooth_plan *plan,
     return KS_OK;
 }
 
-/** Forget the graphs where the arrays are not those that they were made for. */
+/** Discard the graphs if the arrays are not those that they were captured with. */
 static void refresh(ks_scan_device *d)
 {
     if (memcmp(&d->captured, &d->a, sizeof d->a) == 0) return;
@@ -215,7 +215,7 @@ static void refresh(ks_scan_device *d)
     memcpy(&d->captured, &d->a, sizeof d->a);
 }
 
-/** A part of a run as a graph, made when there is none, into the stream. */
+/** Launch a part of a run as a graph, which is captured first if there is none. */
 static ks_status launch_part(ks_scan_device *d, const ks_smooth_plan *plan, ks_run_part part)
 {
     if (!d->part[part]) {
@@ -252,7 +252,7 @@ ks_status ks_scan_device_join(ks_scan_device *d, ks_scan_device *o, const ks_smo
     return make(d, plan, KS_RUN_MEETING);
 }
 
-/** The scans of both directions at once, each on its device. */
+/** Run the scans of both directions, each on its device. */
 static ks_status launch_pair(ks_scan_device *d, const ks_plan_run *run, int64_t b)
 {
     const ks_smooth_plan *plan = run->plan;
@@ -265,7 +265,7 @@ static ks_status launch_pair(ks_scan_device *d, const ks_plan_run *run, int64_t 
     return ks_scan_device_report(o, o->stream);
 }
 
-/** Run the graphs and wait for what they say of themselves. */
+/** Run the graphs, wait, and repeat scans that are suspect. */
 static ks_status compute(ks_scan_device *d, const ks_plan_run *run, int64_t b)
 {
     refresh(d);
@@ -294,7 +294,7 @@ int ks_scan_device_is_suspect(const ks_scan_device *d, const ks_smooth_plan *pla
     return is_good(status) && (reverse && plan->method == KS_METHOD_SCAN_RTS ? status->sharp : status->doubts) > 0;
 }
 
-/** What the phases say, as a tally. */
+/** Convert the status of the phases to a tally. */
 static ks_tally tally_of(const ks_scan_status *status)
 {
     ks_tally tally = ks_tally_start();
@@ -338,7 +338,7 @@ int ks_scan_device_tell(const ks_scan_device *d, ks_plan_run *run, int64_t b)
     return 0;
 }
 
-/** The same of the MAP route. A nest brings graphs of its own. */
+/** compute() for the MAP route. A nested one has graphs of its own. */
 static ks_status compute_map(ks_scan_device *d, ks_plan_run *run, int64_t b)
 {
     refresh(d);

@@ -1,4 +1,4 @@
-/* scan_report.h -- device code: what a thread's steps came to, added to what all came to. */
+/* scan_report.h -- device code: add the tally of a thread to the status of the run. */
 #ifndef KS_SCAN_REPORT_H
 #define KS_SCAN_REPORT_H
 
@@ -6,7 +6,8 @@
 #include "gpu/kernel.h"
 #include "scan_phases.h"
 
-/* Whether a phase before this one has failed; one that fails beside this thread has failed in this phase. */
+/* Whether an earlier phase has failed. A thread that fails at the same time has failed in this phase, which does not
+ * count. */
 KS_DEVICE bool ks_failed_before(const ks_scan_status *status, long long phase)
 {
     return ks_relaxed_load(&status->phase) < phase;
@@ -28,7 +29,7 @@ KS_DEVICE void ks_report(const ks_tally &tally, ks_scan_status *status, long lon
     atomicMin(&status->phase, phase);
 }
 
-/* A sum over the threads of a warp, all of which call this. */
+/* Sum over the threads of a warp. All of them call it. */
 KS_DEVICE unsigned long long ks_warp_sum(int64_t count)
 {
     unsigned long long sum = (unsigned long long)count;
@@ -36,8 +37,8 @@ KS_DEVICE unsigned long long ks_warp_sum(int64_t count)
     return sum;
 }
 
-/* What the threads of a warp have counted of chunks, none of which has a fault: each of them calls this, and one of them
- * adds to the status. */
+/* Add what the threads of a warp have counted of chunks without a fault. All of them call it; one adds to the
+ * status. */
 KS_DEVICE void ks_report_warp(const ks_tally &tally, ks_scan_status *status)
 {
     const unsigned long long ordinary = ks_warp_sum(tally.ordinary), missing = ks_warp_sum(tally.missing);
@@ -48,8 +49,7 @@ KS_DEVICE void ks_report_warp(const ks_tally &tally, ks_scan_status *status)
     if (elements) atomicAdd(&status->elements, elements);
 }
 
-/* What the threads of a block have counted, none of which has a fault: each of them calls this, and one of them adds to
- * the status. */
+/* Add what the threads of a block have counted without a fault. All of them call it; one adds to the status. */
 KS_DEVICE void ks_report_together(const ks_tally &tally, int doubts, ks_scan_status *status)
 {
     enum { ORDINARY, MISSING, ELEMENTS, SHARP, DOUBTS, COUNTS };
@@ -68,7 +68,7 @@ KS_DEVICE void ks_report_together(const ks_tally &tally, int doubts, ks_scan_sta
         if (sums[i]) atomicAdd(of[i], (unsigned long long)sums[i]);
 }
 
-/* A fault of a scan that was asked: by how much. Positive numbers are in the order of their bits. */
+/* Record how far a repeated scan has moved an estimate. Positive doubles are ordered like their bits. */
 KS_DEVICE void ks_report_moves(double value, ks_scan_status *status)
 {
     unsigned long long moves;

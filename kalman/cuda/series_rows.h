@@ -1,4 +1,4 @@
-/* series_rows.h -- device code: the rows of a step of a series where they lie in the device's memory. */
+/* series_rows.h -- device code: the rows of a step of a series in device memory. */
 #ifndef KS_SERIES_ROWS_H
 #define KS_SERIES_ROWS_H
 
@@ -9,7 +9,7 @@ struct ks_series_rows {
     const ks_series &s;
 
     explicit KS_DEVICE_MEMBER ks_series_rows(const ks_series &of) : s(of) {}
-    /** Whether all rows are where literal sizes say; those. */
+    /** Whether all rows lie as literal sizes say (plain), and those rows (plainly). */
     KS_DEVICE_MEMBER static bool plain() { return true; }
     KS_DEVICE_MEMBER const ks_series_rows &plainly() const { return *this; }
     KS_DEVICE_MEMBER const void *F(int64_t k) const { return ks_row(s.F, k - s.shift); }

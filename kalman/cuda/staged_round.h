@@ -1,10 +1,10 @@
-/* staged_round.h -- rounds of a scan whose elements come and go through shared memory, a thread for each lane.
+/* staged_round.h -- rounds of a scan whose elements pass through shared memory, with a thread for each lane.
  *
- * Where each thread reads and writes the elements of its own lane, every load and store of a warp goes to as many places
- * far apart as the warp has threads. So a warp takes 32 lanes at a time: its threads bring the operands of all of them, eight
- * threads beside one another eight numbers, each joins those of its own lane, and together they take away what has become of
- * them. Warps wait for none but their own threads. A part of a round begins with a warp of its own, so that all lanes of a
- * warp do the same. */
+ * If each thread accessed the elements of its own lane, every load and store of a warp would touch as many distant
+ * places as the warp has threads. Instead a warp does 32 lanes at a time. Its threads load the operands of all lanes
+ * together, eight neighbouring threads eight neighbouring numbers. Each thread combines those of its own lane, and
+ * together they store the results. A warp synchronises with its own threads only. Each part of a round starts with a
+ * new warp, so that all lanes of a warp do the same. */
 #ifndef KS_STAGED_ROUND_H
 #define KS_STAGED_ROUND_H
 
@@ -12,7 +12,7 @@
 #include "kalscan/scan.cuh"
 #include "warp_rows.h"
 
-/** Where a warp has room for two elements of each lane: those of the left ones lie before those of the right ones. */
+/** Slots for two elements of each lane of a warp. All left ones lie before all right ones. */
 struct staged_slots {
     warp_slots left, right;
     int size; /* numbers of an element */
@@ -25,7 +25,7 @@ KS_DEVICE staged_slots staged_slots_in(double *shared, int size)
     return slots;
 }
 
-/** Lanes of a part from `first` on, at one position along their chains. */
+/** Lanes of a part from `first` on, at one position of their chains. */
 template <class Op> struct staged_lanes {
     const Op &op;
     const staged_slots &slots;
@@ -49,15 +49,15 @@ template <class Op> struct staged_lanes {
     }
 };
 
-/** A part at one position along the chains of some lanes. What the threads bring is there for all of them once they have met,
- *  and so are products. They need not meet a third time: a thread takes away the numbers that lie where it brings the next
- *  ones, and along a chain it brings those that it took away itself. */
+/** Do a part for some lanes at one position of their chains. The warp synchronises after the loads and after the
+ *  products. It need not synchronise a third time: a thread stores the numbers that lie where it loads the next ones,
+ *  and along a chain it loads what it has stored itself. */
 template <class Op> KS_DEVICE void do_staged(Op &op, const staged_lanes<Op> &lanes, const ks_part &part)
 {
     const staged_slots &s = lanes.slots;
     const bool sweeps = part.kind == KS_PART_DOWN_SWEEP, joins = sweeps || part.kind == KS_PART_COMBINE;
-    /* Of a sweep the product takes the slot of the operand that is not its destination: then the place of each is to have
-     * what lies in the slot of the other. */
+    /* In a down-sweep the product overwrites the operand that is not its destination. The stores below then swap the
+     * two slots. */
     const bool on_right = sweeps && lanes.place(part.dst) == lanes.place(part.lhs);
     double *const left = s.left.own(), *const right = s.right.own();
     if (part.kind != KS_PART_NEUTRAL) lanes.bring(s.left, part.lhs);
@@ -74,7 +74,7 @@ template <class Op> KS_DEVICE void do_staged(Op &op, const staged_lanes<Op> &lan
     if (sweeps) lanes.take(s.right, part.lhs);
 }
 
-/** What a warp does of a round: 32 lanes of every grid's worth. */
+/** The share of a warp in a round: 32 lanes in each stride of the grid. */
 template <class Op>
 KS_DEVICE void share_staged(Op &op, const staged_slots &slots, const ks_round &round, void *const *buffer)
 {
@@ -93,8 +93,8 @@ KS_DEVICE void share_staged(Op &op, const staged_slots &slots, const ks_round &r
     }
 }
 
-/** The same of a task, by blocks of whole warps that share ks_scan_elements_shared() bytes: its round, or all of them with a
- *  barrier of the grid between any two. */
+/** The share of a warp in a task: its one round, or all rounds with a barrier of the grid between any two. Blocks have
+ *  whole warps and ks_scan_elements_shared() bytes of shared memory. */
 template <class Op> KS_DEVICE void share_staged(Op &op, const ks_scan_task &task, double *shared)
 {
     const staged_slots slots = staged_slots_in(shared, (int)op.size());

@@ -1,7 +1,7 @@
-/* team_array_text.h -- device code: square roots and orthogonal triangularisation of array_text.h by a team
- * of threads, as team_smallmat_text.h. A row to a thread; what decides is computed by every thread. */
+/* team_array_text.h -- device code: square roots and orthogonal triangularisation of array_text.h by a team of threads,
+ * like team_smallmat_text.h. Each thread does rows of its own. Every thread computes pivots and norms itself. */
 
-/** As ks_covariance_factor(). W: n * n + n numbers. */
+/** ks_covariance_factor() by a team. W: n * n + n numbers. */
 KS_DEVICE void KS_T(ks_team_covariance_factor)(int n, const KS_NUM *A, KS_NUM *S, KS_NUM *W)
 {
     KS_NUM *const R = W, *const used = W + n * n;
@@ -51,7 +51,7 @@ KS_DEVICE void KS_T(ks_team_covariance_factor)(int n, const KS_NUM *A, KS_NUM *S
     ks_team_sync();
 }
 
-/** As ks_lq(): M (rows, columns) <- [L 0]. V: columns. */
+/** ks_lq() by a team: M (rows, columns) <- [L 0]. V: `columns` numbers. */
 KS_DEVICE void KS_T(ks_team_lq)(int rows, int columns, KS_NUM *M, KS_NUM *V)
 {
     for (int p = 0; p < rows && p < columns; ++p) {

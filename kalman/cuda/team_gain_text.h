@@ -1,5 +1,5 @@
-/* team_gain_text.h -- device code: the functions of gain_text.h by a team of threads on memory that all of
- * them see, which are those of team_smallmat_text.h; see num_f64.h and team.h. */
+/* team_gain_text.h -- device code: the functions of gain_text.h by a team of threads on memory that all of them see,
+ * made of those of team_smallmat_text.h. See num_f64.h and team.h. */
 
 KS_DEVICE void KS_T(ks_mean_row)(int n, const KS_NUM *row, KS_NUM *x) { KS_T(ks_copy)(n, row, x); }
 

@@ -1,32 +1,33 @@
-/* team_memory.h -- teams of threads on a device, see team.h: how many there are, and where what they share lies. */
+/* team_memory.h -- teams of threads on a device (team.h): their shape and where their memory lies. */
 #ifndef KS_TEAM_MEMORY_H
 #define KS_TEAM_MEMORY_H
 
 #include <stdint.h>
 
-/** Most threads of a team, and most states and entries that teams are for. */
+/** Most threads of a team, and most states and entries for which there are teams. */
 enum { KS_MOST_TEAM = 256, KS_MOST_TEAM_STATES = 64 };
 
-/** Blocks that a large device runs at once, two for each multiprocessor. */
+/** Blocks that a large device runs at once: two on each of 132 multiprocessors. */
 enum { KS_TEAM_BLOCKS = 264 };
 
-/** How a launch has teams. */
+/** The teams of a launch. */
 typedef struct ks_team_shape {
-    int lanes, teams;               /* threads of a team, 0: there are none; teams of a block     */
-    int64_t slice;                  /* bytes of each, a multiple of 16                            */
-    int64_t blocks;                 /* whose teams have theirs in the device's memory; 0: in what blocks share */
+    int lanes, teams;               /* threads of a team, 0: no teams; teams of a block */
+    int64_t slice;                  /* bytes of memory of a team, a multiple of 16 */
+    int64_t blocks;                 /* blocks whose teams have device memory; 0: shared memory */
 } ks_team_shape;
 
-/** Teams of one warp read the same places of theirs at once: the least number of bytes for each, no less than `bytes`, with
- *  which those that `lanes` threads read of numbers of so many bytes lie in other banks of shared memory. */
+/** Return the least distance between the memories of two teams, >= bytes, that avoids bank conflicts. The teams of a
+ *  warp read the same offsets at once, `lanes` numbers of `number` bytes each. They must lie in different banks of
+ *  shared memory. */
 static inline int64_t ks_team_apart(int lanes, int64_t number, int64_t bytes)
 {
-    enum { WARP = 32, BANKS = 128 }; /* threads, and bytes of all banks */
+    enum { WARP = 32, BANKS = 128 }; /* threads; bytes of all banks */
     return lanes < WARP ? bytes + (lanes * number - bytes % BANKS + BANKS) % BANKS : bytes;
 }
 
-/** What kernels are told of that: `slice` bytes for each team of the grid, or where `memory` is NULL so much dynamic
- *  shared memory for each team of the block. */
+/** What a kernel is told of its teams: `slice` bytes for each team of the grid at `memory`. If that is NULL, `slice`
+ *  bytes of dynamic shared memory for each team of the block. */
 typedef struct ks_team_memory {
     char *memory;
     int64_t slice;

@@ -1,16 +1,17 @@
-/* team_smallmat_text.h -- device code: the functions of smallmat_text.h that steps are made of, by a team
- * of threads on memory that all of them see; see num_f64.h and team.h. Every thread calls them with the
- * same arguments. Every function ends with a team barrier. It begins with one only if KS_TEAM_BEFORE() is defined
- * as ks_team_sync() (ks_ldl and ks_semidefinite_factor always do); otherwise the caller must synchronise before it
- * passes memory that other threads have written, or that they still read and the function writes. Results do
- * not depend on the number of threads. */
+/* team_smallmat_text.h -- device code: the functions of smallmat_text.h that steps need, by a team of threads on memory
+ * that all of them see. See num_f64.h and team.h.
+ *
+ * Every thread calls a function with the same arguments. Every function ends with a barrier of the team. ks_ldl() and
+ * ks_semidefinite_factor() also begin with one; the others do so only if KS_TEAM_BEFORE() is defined as ks_team_sync().
+ * Otherwise the caller must synchronise before it passes memory that other threads have written, or memory to write
+ * that they still read. Results do not depend on the number of threads. */
 #ifndef KS_TEAM_BEFORE
 #define KS_TEAM_BEFORE() ((void)0)
 #endif
 
-/** C (m, n) = A B, or where it `adds` or `subtracts` C + A B or C - A B, with B (k, n) and A's entry (i, l) at
- *  A[i * ai + l * al], of a number that may be narrower; two by two entries to a thread, those beyond the edge
- *  twice the last. */
+/** C (m, n) = A B; with `adds` C + A B, with `subtracts` too C - A B. B is (k, n). A's entry (i, l) is at A[i * ai + l
+ *  * al]; its type may be narrower. A thread does two by two entries. At an odd edge it does the last row or column
+ *  twice. */
 template <class Number>
 KS_DEVICE void KS_T(ks_team_product)(int m, int k, int n, const Number *A, int ai, int al,
                                      const KS_NUM *B, KS_NUM *C, bool adds, bool subtracts)
@@ -57,7 +58,7 @@ KS_DEVICE void KS_T(ks_mtm_sub)(int m, int k, int n, const KS_NUM *A, const KS_N
     KS_T(ks_team_product)(m, k, n, A, 1, m, B, C, true, true);
 }
 
-/** s += or -= the terms from l0 to l1 of the product of a row, whose entries are al apart, and x. */
+/** Return s plus or minus the terms l0 .. l1 - 1 of the product of x and a row whose entries are al apart. */
 template <class Number>
 KS_DEVICE KS_NUM KS_T(ks_team_terms)(int l0, int l1, const Number *row, int al, const KS_NUM *x, KS_NUM s, bool subtracts)
 {
@@ -68,8 +69,8 @@ KS_DEVICE KS_NUM KS_T(ks_team_terms)(int l0, int l1, const Number *row, int al, 
     return s;
 }
 
-/** y (m) += or -= A x, A's entry (i, l) at A[i * ai + l * al]. Threads whose rows begin in the same bank of shared memory
- *  begin with different columns. */
+/** y (m) += or -= A x. A's entry (i, l) is at A[i * ai + l * al]. Threads whose rows begin in the same bank of shared
+ *  memory begin with different columns. */
 template <class Number>
 KS_DEVICE void KS_T(ks_team_vector)(int m, int k, const Number *A, int ai, int al, const KS_NUM *x,
                                     KS_NUM *y, bool subtracts)
@@ -154,8 +155,8 @@ KS_DEVICE void KS_T(ks_identity)(int n, KS_NUM *A)
     ks_team_sync();
 }
 
-/** The row of entry i of (m, n), whose column is i % n. Where rows are an even number of entries the order goes along
- *  diagonals: threads side by side then reach other banks of shared memory by columns as well as by rows. */
+/** Return the row that thread-item i of (m, n) works on; its column is i % n. If m and n are even, items run along
+ *  diagonals: then neighbouring threads reach different banks of shared memory by columns as well as by rows. */
 KS_DEVICE int KS_T(ks_row_of)(int m, int n, int i)
 {
     if ((m | n) % 2) return i / n;
@@ -201,7 +202,7 @@ KS_DEVICE void KS_T(ks_unpack)(int n, const KS_NUM *packed, KS_NUM *A)
     ks_team_sync();
 }
 
-/** A row to a thread in each column; every thread computes the pivot. */
+/** ks_semidefinite_factor(): in each column a thread does rows of its own, and every thread computes the pivot. */
 KS_DEVICE void KS_T(ks_semidefinite_factor)(int n, const KS_NUM *A, KS_NUM *U)
 {
     for (int j = 0; j < n; ++j) {
@@ -220,7 +221,7 @@ KS_DEVICE void KS_T(ks_semidefinite_factor)(int n, const KS_NUM *A, KS_NUM *U)
     ks_team_sync();
 }
 
-/** A row to a thread in each elimination; the pivot's row stays as it is meanwhile. */
+/** ks_ldl(): in each elimination a thread does rows of its own. The pivot's row is not written meanwhile. */
 KS_DEVICE KS_MASK KS_T(ks_ldl)(int n, double ratio, KS_NUM *A, KS_NUM *inverse_d)
 {
     KS_MASK good = 1;
@@ -243,11 +244,11 @@ KS_DEVICE KS_MASK KS_T(ks_ldl)(int n, double ratio, KS_NUM *A, KS_NUM *inverse_d
     return good;
 }
 
-/** Whether one column is for all threads of a team that is a block: a row to a thread, the rows before it
- *  one after another, as a thread by itself would take them. */
+/** Whether the threads of a team share a single column: if the team is a block. A thread then does rows of its own, and
+ *  subtracts the terms in the order in which one thread would. */
 KS_DEVICE bool KS_T(ks_team_shares)(int m) { return m == 1 && ks_team_lanes() > 32; }
 
-/** A column of B to a thread. */
+/** A thread does columns of B of its own. */
 template <class Number>
 KS_DEVICE void KS_T(ks_ldl_forward)(int n, int m, const Number *LD, KS_NUM *B)
 {

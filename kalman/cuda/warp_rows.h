@@ -1,19 +1,19 @@
-/* warp_rows.h -- device code: rows between the device's memory and a warp's slots in shared memory, one for each lane.
+/* warp_rows.h -- device code: rows between device memory and a warp's slots in shared memory, one slot for each lane.
  *
- * Where each thread loads or stores a row of its own, every access of a warp goes to as many places far apart as the warp has
- * threads. So its threads move the rows of all of them, neighbouring threads neighbouring numbers. What they have moved, or
- * are to move, is there for all once they have met: __syncwarp(), and before it for copies that are under way
- * ks_async_wait(). */
+ * If each thread loaded or stored a row of its own, every access of a warp would touch as many distant places as the
+ * warp has threads. Instead the threads move the rows of all of them together: neighbouring threads move neighbouring
+ * numbers. They must synchronise between moving rows and using them with __syncwarp(), and before that wait for
+ * asynchronous copies with ks_async_wait(). */
 #ifndef KS_WARP_ROWS_H
 #define KS_WARP_ROWS_H
 
 #include "gpu/kernel.h"
 #include "scan_elements.h"
 
-/* KS_TOGETHER: most threads that move a row. */
+/* KS_TOGETHER: most threads that move one row together. */
 enum { KS_WARP = 32, KS_TOGETHER = 8, KS_EVERY_LANE = -1 };
 
-/** The slots of a warp, a lane's `apart` numbers behind the one's before it, and which of its threads this one is. */
+/** The slots of a warp, `apart` numbers from one lane's to the next, and the number of this thread in the warp. */
 struct warp_slots {
     double *first;
     int apart, thread;
@@ -21,7 +21,7 @@ struct warp_slots {
     KS_DEVICE_MEMBER double *own() const { return first + thread * apart; }
 };
 
-/** Those of this thread's warp, `lanes` of them for each warp, of so many numbers. */
+/** Return the slots of this thread's warp: `lanes` slots of `size` numbers for each warp of the block. */
 KS_DEVICE warp_slots warp_slots_in(double *shared, int size, int lanes)
 {
     const int apart = (int)ks_scan_slot(size);
@@ -29,23 +29,25 @@ KS_DEVICE warp_slots warp_slots_in(double *shared, int size, int lanes)
     return slots;
 }
 
-/** A row of `size` numbers for each lane, the next one's `apart` numbers behind. */
+/** A row of `size` numbers for each lane, `apart` numbers from one lane's row to the next. */
 template <class Number> struct warp_rows {
     Number *first;
     int64_t apart;
     int size;
 };
 
-/** The first ones of a warp's lanes, as bits. */
+/** Return the first `count` lanes of a warp, as bits. */
 KS_DEVICE unsigned first_lanes(int64_t count)
 {
     return count >= KS_WARP ? (unsigned)KS_EVERY_LANE : count > 0 ? (1u << count) - 1 : 0u;
 }
 
-/** move(number of a slot from its number `at` on, number of its row) of the rows of these lanes, which have `most` numbers, a
- *  literal, or fewer. Eight threads have eight lanes, one after the other, so that of long rows half a warp meets in no bank:
- *  its lanes are eight apart, and slots an odd number of doubles. Short ones are so close together that a warp's threads take
- *  those beside one another. */
+/** Call move(slot, row) for each number of the rows of these lanes: slots from their number `at` on. Rows have at most
+ *  `most` numbers, a literal.
+ *
+ *  Long rows: eight threads take the rows of eight lanes one after the other. The lanes that half a warp works on are
+ *  eight apart and slots an odd number of doubles apart, so there are no bank conflicts. Short rows are close together,
+ *  so the warp's threads take neighbouring rows. */
 template <class Number, class Move>
 KS_DEVICE void move_rows(const warp_slots &slots, int at, const warp_rows<Number> &rows, int most, unsigned lanes, Move move)
 {
@@ -64,13 +66,13 @@ KS_DEVICE void move_rows(const warp_slots &slots, int at, const warp_rows<Number
     }
 }
 
-/** Rows to these slots, by copies of their own that are yet to be waited for. */
+/** Copy rows to these slots, asynchronously. */
 KS_DEVICE void bring_rows(const warp_slots &slots, int at, const warp_rows<const double> &rows, int most, unsigned lanes)
 {
     move_rows(slots, at, rows, most, lanes, [](double *to, const double *from) { ks_async_copy(to, from, sizeof *to); });
 }
 
-/** Rows out of these slots, of numbers that may be narrower. */
+/** Copy rows out of these slots, to numbers that may be narrower. */
 template <class Number>
 KS_DEVICE void take_rows(const warp_slots &slots, int at, const warp_rows<Number> &rows, int most, unsigned lanes)
 {

@@ -1,11 +1,11 @@
-// ks_map.cu -- the MAP route on a device, see map_kernels.h.
+// ks_map.cu -- the MAP route on a device; see map_kernels.h.
 #include <math.h>
 #include "map_kernels.h"
 #include "hd.h"
 #include "scan_report.h"
 #include "team.h"
 
-// Threads of a team write rows and ranges by themselves, too.
+// The texts below also write memory outside of these functions, so each function begins with a barrier.
 #define KS_TEAM_BEFORE() ks_team_sync()
 #include "num_team_f64.h"
 #include "team_smallmat_text.h"
@@ -17,7 +17,7 @@
 #include "map_review_team_text.h"
 #include "map_segment_team_text.h"
 
-// The team's memory: of the launch, or of the block.
+// Return the team's memory, in device memory or in shared memory.
 KS_DEVICE double *room_of(const ks_map_args &args, char *shared)
 {
     char *const room = args.memory ? args.memory + ks_team_number() * args.slice
@@ -25,14 +25,13 @@ KS_DEVICE double *room_of(const ks_map_args &args, char *shared)
     return reinterpret_cast<double *>(room);
 }
 
-// One thread of each team speaks for it.
+// One thread of each team reports.
 KS_DEVICE void report(const ks_tally &tally, const ks_map_args &args)
 {
     if (ks_team_lane() == 0) ks_report(tally, args.status, args.phase);
 }
 
-// A kernel whose teams take pieces of work with the room and the tally that they have for it, as long as
-// none has failed.
+// Define a kernel whose teams do pieces of work, each with `room` and `tally`. A team stops after a fault.
 #define TEAMS(name, what)                                                                           \
     KS_KERNEL_BOUNDS(ks_map_##name, ks_map_args, KS_MAP_MOST_TEAM, 1)                               \
     {                                                                                               \
@@ -56,7 +55,7 @@ TEAMS(spread, map_spread_team_f64(args, piece, room))
 TEAMS(rerun, map_rerun_team_f64(args, piece, room, nullptr))
 TEAMS(review, map_review_team_f64(args, piece, room, nullptr, &tally); tally.missing = 0)
 
-// Probes of the diagonal, which is complete; see map_text.h.
+// Make probes of the diagonal, which is complete by then; see map_text.h.
 KS_KERNEL_BOUNDS(ks_map_probe, ks_map_args, KS_MAP_THREADS, 1)
 {
     const ks_map_arrays &m = args.m;
@@ -68,7 +67,7 @@ KS_KERNEL_BOUNDS(ks_map_probe, ks_map_args, KS_MAP_THREADS, 1)
     }
 }
 
-// The solution less the correction, which stands in the gradient's place.
+// Subtract the correction, which is in `gradient`, from the solution.
 KS_KERNEL_BOUNDS(ks_map_correct, ks_map_args, KS_MAP_THREADS, 1)
 {
     const int64_t n = args.m.a.series.nx, numbers = args.m.a.series.steps * n;
@@ -90,7 +89,7 @@ KS_DEVICE void join(const ks_map_found &one, ks_map_found *all)
         all->bad_step = one.bad_step;
 }
 
-// What all pieces found to found[count], and the log-likelihood. The order of additions depends on the
+// Reduce what all pieces found to found[count], and compute the log-likelihood. The order of additions depends on the
 // numbers of pieces and segments alone.
 KS_KERNEL_BOUNDS(ks_map_total, ks_map_args, KS_MAP_THREADS, 1)
 {

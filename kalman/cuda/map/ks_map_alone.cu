@@ -1,10 +1,10 @@
-// ks_map_alone.cu -- the MAP route on a device: segments of small models by a thread each, see map_alone.h.
+// ks_map_alone.cu -- the MAP route on a device: a thread for each segment of small models; see map_alone.h.
 #include <math.h>
 #include "map_kernels.h"
 #include "hd.h"
 #include "scan_report.h"
 
-// A team of one.
+// A team of one thread.
 #define KS_TEAM_EACH(i, n) for (int i = 0; i < (n); ++i)
 #define ks_team_sync() ((void)0)
 #define ks_team_lane() 0

@@ -1,8 +1,8 @@
-/* map_alone.h -- device code: segments of small models, a thread and its registers for each, by the texts that
- * teams of threads take (team.h) with sizes that are literal. Of what a thread of four states has no registers
- * for, ranges and results, its part of the block's shared memory holds an odd number of doubles, so that
- * threads meet different banks. Included by ks_map_alone.cu once for each size, with KS_ALONE_STATES and
- * KS_ALONE_ENTRIES. */
+/* map_alone.h -- device code: a thread for each segment of small models, with its data in registers. The texts are
+ * those of teams (team.h) with literal sizes. With four states a thread has too few registers, so ranges and results
+ * are in shared memory. Each thread's part of it is an odd number of doubles, so that threads have no bank conflicts.
+ *
+ * ks_map_alone.cu includes this once for each size, with KS_ALONE_STATES and KS_ALONE_ENTRIES. */
 #include "num_f64.h"
 #undef KS_T
 #define KS_T(name) KS_ALONE_T(name, KS_ALONE_STATES, KS_ALONE_ENTRIES)

@@ -1,12 +1,12 @@
-/* map_common_text.h -- device code: terms of the MAP problem that all steps of a constant model have in common,
- * made once and read by every step; see map_team_text.h, which includes this. */
+/* map_common_text.h -- device code: terms of the MAP problem that are the same at all steps of a constant model. They
+ * are computed once and read at every step. Included by map_team_text.h. */
 #ifndef KS_MAP_COMMON
 #define KS_MAP_COMMON
-/** Flags at the begin of ks_map_arrays.shared: which terms stand there; whether R is known to be diagonal. */
+/** Flags at the beginning of ks_map_arrays.shared: which terms are stored, and whether R is known to be diagonal. */
 enum { KS_COMMON_TRANSITION, KS_COMMON_OBSERVATION, KS_COMMON_DIAGONAL, KS_COMMON_FLAGS };
 #endif
 
-/** Where they are. */
+/** Pointers to the terms. */
 struct KS_T(map_common) {
     KS_NUM *LD, *inverse_d, *precision, *a, *c; /* of the transition */
     KS_NUM *LR, *inverse_r, *sH, *b;            /* of the observation; b: with the precision */

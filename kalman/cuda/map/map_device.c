@@ -6,12 +6,12 @@
 #include "roundoff.h"
 #include "scan_device.h"
 
-/* Blocks at most whose teams keep their memory in the device's. */
+/* Most blocks whose teams have device memory. */
 enum { TEAM_BLOCKS = 264 };
-/* Steps of a segment at least, and segments at most: about as many as a large device has teams of. */
+/* Least steps of a segment. Most segments: about as many as a large device runs teams, or single threads, at once. */
 enum { LEAST_SEGMENT = 8, MOST_SEGMENTS = 1 << 14, MOST_SEGMENTS_LARGE = 1 << 12,
        MOST_ALONE = 1 << 16, MOST_ALONE_4 = 128 * 7 * 32 };
-/* Threads of a block with four states, of which a multiprocessor has shared memory for seven. */
+/* Threads of a block with four states. A multiprocessor has shared memory for seven such blocks. */
 enum { THREADS_4 = 32 };
 
 static int64_t ceiling(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -37,7 +37,7 @@ static ks_blocktri_cuda_options nest_options(const ks_smooth_plan *plan)
     return o;
 }
 
-/** Whether a result is made in the place of the output. */
+/** Whether a result is computed in its output. */
 static int in_place(const ks_smooth_plan *plan, ks_output output)
 {
     return plan->options.precision == KS_F64 && ks_makes_all(plan, output);
@@ -59,13 +59,13 @@ static void take_teams(ks_device_layout *l, const ks_smooth_plan *plan)
     map->args.memory = ks_device_take(l, map->blocks, (size_t)map->args.slice);
 }
 
-/** Whether there are kernels for a thread by itself. */
+/** Whether there are kernels with a thread for each piece. */
 static int may_be_alone(const ks_map_device *map, const ks_smooth_plan *plan)
 {
     return !map->nested && plan->nx <= 4 && plan->ny <= 2 && plan->ny <= plan->nx;
 }
 
-/** How the steps are cut: a function of their number and of the states alone, and of who takes segments. */
+/** Cut the steps into pieces, by their number, the number of states, and whether a thread or a team does a segment. */
 static void cut(ks_map_device *map, const ks_smooth_plan *plan, int alone)
 {
     const int64_t of_threads = plan->nx > 3 ? MOST_ALONE_4 : MOST_ALONE;
@@ -128,7 +128,7 @@ void ks_map_device_lay_out(ks_device_layout *l, const ks_smooth_plan *plan)
     const size_t row = (size_t)n * sizeof(double), block = (size_t)n * row;
     map->nested = ks_map_device_order(&plan->options, plan->nx) == KS_BLOCKTRI_NESTED_DISSECTION;
     const int both = may_be_alone(map, plan);
-    cut(map, plan, both); /* of both ways the one with more segments */
+    cut(map, plan, both); /* with threads there are more segments than with teams */
     take_teams(l, plan);
     if (map->nested) take_nest(l, plan);
     else take_levels(l, plan);
@@ -172,7 +172,7 @@ ks_status ks_map_device_alone(ks_scan_device *d, const ks_smooth_plan *plan, int
 {
     if (!may_be_alone(&d->map, plan)) return KS_EUNAVAILABLE;
     cut(&d->map, plan, alone);
-    /* What was captured runs other kernels. */
+    /* The graphs run other kernels. */
     for (int i = 0; i < KS_RUN_PARTS; ++i) {
         ks_gpu_graph_destroy(d->gpu, d->part[i]);
         d->part[i] = NULL;

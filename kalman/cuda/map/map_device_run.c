@@ -1,5 +1,5 @@
-/* map_device_run.c -- the MAP route on a device: what is put into the stream, and how its results are judged
- * and corrected, as map.c does it on the CPU. */
+/* map_device_run.c -- the MAP route on a device: what is enqueued, and how results are judged and corrected, as in
+ * map.c on the CPU. */
 #include <math.h>
 #include <string.h>
 #include "cuda/cuda_plan.h"
@@ -13,7 +13,7 @@ static ks_sink sink_at(double *base, int64_t numbers)
     return sink;
 }
 
-/** Where the results are made. */
+/** Choose where the results are computed. */
 static void place(ks_scan_device *d)
 {
     ks_map_device *map = &d->map;
@@ -27,7 +27,7 @@ static void place(ks_scan_device *d)
     map->args.loglik = d->sums;
 }
 
-/** Teams for `count` pieces of work. */
+/** Launch a kernel with `count` pieces of work, with teams or with single threads. */
 static ks_status run_teams(const ks_scan_device *d, int kernel, int64_t count, ks_map_args *args)
 {
     const ks_map_device *map = &d->map;
@@ -46,7 +46,7 @@ static ks_status run_teams(const ks_scan_device *d, int kernel, int64_t count, k
     return ks_gpu_launch(d->gpu, map->kernel[kernel], &shape, args, sizeof *args, d->stream);
 }
 
-/** A thread for each number. */
+/** Launch a kernel with a thread for each number. */
 static ks_status run_threads(const ks_scan_device *d, int kernel, int64_t numbers, const ks_map_args *args)
 {
     const int64_t wanted = (numbers + KS_MAP_THREADS - 1) / KS_MAP_THREADS, most = 1024;
@@ -62,7 +62,7 @@ static ks_map_args pieces_of(const ks_map_device *map)
     return args;
 }
 
-/** Solve by segments: the model's right-hand side to the means, or x == side in place. */
+/** Solve by segments: the means from the model's right-hand side, or `side` in place. */
 static ks_status solve_segments(const ks_scan_device *d, double *side)
 {
     const ks_map_device *map = &d->map;
@@ -86,7 +86,7 @@ static ks_status solve_segments(const ks_scan_device *d, double *side)
     return run_teams(d, KS_MAP_RERUN, map->pieces, &args);
 }
 
-/** Solve with the factor that the nest holds, in place. */
+/** Solve in place with the factor that the nested solver holds. */
 static ks_status solve_nested(const ks_scan_device *d, int columns, double *side)
 {
     const int64_t n = d->a.series.nx * (int64_t)columns;
@@ -121,7 +121,7 @@ static ks_status nest(const ks_scan_device *d)
                                            map->nest_work, d->stream);
 }
 
-/** Residuals, results out, the log-likelihood. */
+/** Compute residuals and the log-likelihood, and store the results. */
 static ks_status review(const ks_scan_device *d, int probing)
 {
     const ks_map_device *map = &d->map;
@@ -131,7 +131,7 @@ static ks_status review(const ks_scan_device *d, int probing)
     return run_threads(d, KS_MAP_TOTAL, 1, &args);
 }
 
-/** Row 0 of the lag-one covariances and the smoothed prior: by one thread. */
+/** Compute row 0 of the lag-one covariances and the smoothed prior, with one thread. */
 static ks_status start(const ks_scan_device *d)
 {
     const ks_map_arrays *m = &d->map.args.m;
@@ -163,7 +163,7 @@ ks_status ks_map_device_enqueue(ks_scan_device *d)
     return start(d);
 }
 
-/** Wait for what a review found. */
+/** Copy back what a review found, and wait. */
 static ks_status report(ks_scan_device *d)
 {
     const ks_map_device *map = &d->map;
@@ -183,7 +183,7 @@ static void refuse(ks_plan_run *run, int64_t b, ks_array array, ks_fault fault, 
     ks_run_add(run, b, &tally);
 }
 
-/** Probes through the segments, for what is only bounded without them. */
+/** Solve for probes by segments, to measure the loss that is only bounded without them. */
 static ks_status probe_segments(ks_scan_device *d)
 {
     const ks_map_arrays *m = &d->map.args.m;
@@ -195,7 +195,7 @@ static ks_status probe_segments(ks_scan_device *d)
     return report(d);
 }
 
-/** The means less the gradient's solution. */
+/** Subtract the solution for the gradient from the means. */
 static ks_status correct(ks_scan_device *d)
 {
     const ks_map_args args = pieces_of(&d->map);
@@ -207,7 +207,7 @@ static ks_status correct(ks_scan_device *d)
     return report(d);
 }
 
-/** Whether a step's block was not positive definite, which the run is then refused for. */
+/** Whether a step's block is not positive definite. If so, the run is refused. */
 static int lost(const ks_scan_device *d, ks_plan_run *run, int64_t b)
 {
     ks_blocktri_cuda_info info = KS_BLOCKTRI_CUDA_INFO_INIT;

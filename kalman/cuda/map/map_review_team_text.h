@@ -1,7 +1,7 @@
-/* map_review_team_text.h -- device code: residuals, gradient and judgement of the MAP estimate, and its results
- * on their way out, by a team of threads; see map_text.h and map_team_text.h. */
+/* map_review_team_text.h -- device code: residuals, gradient and judgement of the MAP estimate by a team of threads,
+ * which also stores its results. See map_text.h and map_team_text.h. */
 
-/** Between the steps of a review. */
+/** State that a review carries from step to step. */
 struct KS_T(map_reviewed) {
     KS_NUM *x, *last, *S, *gradient, *diagonal, *turned, *sums;
     double trace;
@@ -28,7 +28,7 @@ KS_DEVICE void KS_T(map_nothing_found)(ks_map_found *f)
     f->bad_step = -1;
 }
 
-/** Results of step k, where they are not where they belong already. */
+/** Store the results of step k that are not computed in the outputs. */
 KS_DEVICE void KS_T(map_put_step)(const ks_map_arrays &m, int64_t k, const KS_T(map_reviewed) &v)
 {
     const ks_backward_sinks &to = m.a.back;
@@ -83,7 +83,7 @@ KS_DEVICE void KS_T(map_judge)(const ks_map_args &g, int64_t k, const KS_T(map_r
     ks_team_sync();
 }
 
-/** trace(A S) of symmetric A and v.S. */
+/** Return trace(A S) of symmetric A and v.S. */
 KS_DEVICE double KS_T(map_trace)(int n, const KS_NUM *A, const KS_T(map_reviewed) &v)
 {
     KS_NUM mine = KS_LIT(0);
@@ -91,8 +91,9 @@ KS_DEVICE double KS_T(map_trace)(int n, const KS_NUM *A, const KS_T(map_reviewed
     return (double)KS_T(map_team_sum)(mine, v.sums);
 }
 
-/** Residual of the transition into step k; what it has of the gradient of step k to t.scaled, and what
- *  of that of step k - 1, where it is wanted, to v. */
+/** Compute the residual of the transition into step k. Its term of the gradient of step k goes to t.scaled. With
+ *  `before`, its term of the gradient of step k - 1 is added to v.gradient. With `own`, it counts for the
+ *  log-likelihood. */
 KS_DEVICE void KS_T(map_review_transition)(const ks_map_args &g, int64_t k, bool own, bool before,
                                            const KS_T(map_step) &t, const KS_T(map_reviewed) &v,
                                            ks_evidence *e)
@@ -108,7 +109,7 @@ KS_DEVICE void KS_T(map_review_transition)(const ks_map_args &g, int64_t k, bool
     if (before) KS_T(ks_mtv_sub)(n, n, t.F, q, v.gradient);
 }
 
-/** Residual of what step k observes, added to v.gradient. */
+/** Compute the residual of the observation of step k and add its term to v.gradient. */
 KS_DEVICE void KS_T(map_review_observation)(int n, int m, bool diagonal, const KS_T(map_step) &t,
                                             const KS_T(map_reviewed) &v, ks_evidence *e)
 {
@@ -122,7 +123,7 @@ KS_DEVICE void KS_T(map_review_observation)(int n, int m, bool diagonal, const K
     KS_T(ks_mtv_sub)(m, n, t.sH, d, v.gradient);
 }
 
-/** Review the steps of a piece. False on a fault. */
+/** Review the steps of a piece. Returns false on a fault. */
 KS_DEVICE bool KS_T(map_review)(const ks_map_args &g, int64_t piece, KS_NUM *room, KS_NUM *far,
                                 ks_tally *tally)
 {

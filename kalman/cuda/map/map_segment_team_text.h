@@ -1,4 +1,4 @@
-/* map_segment_team_text.h -- device code: segments of the MAP problem, a team of threads for each; see
+/* map_segment_team_text.h -- device code: segments of the MAP problem, with a team of threads for each; see
  * map_segment_text.h, map_team_text.h and map_kernels.h. */
 
 KS_DEVICE KS_T(ks_map_bench) KS_T(map_carve_bench)(int n, KS_NUM **room)
@@ -19,20 +19,20 @@ KS_DEVICE KS_T(ks_map_range) KS_T(map_carve_range)(int n, KS_NUM **room)
     return KS_T(ks_map_range_at)(n, KS_T(map_take)(room, ks_map_range_numbers(n)));
 }
 
-/** A state that is not what a precision must be. */
+/** Record step k if its block is not positive definite. */
 KS_DEVICE void KS_T(map_lost)(const ks_map_args &g, bool good, int64_t k)
 {
     if (!good && ks_team_lane() == 0) atomicMin(g.lost, (unsigned long long)k);
 }
 
-/** The last step of range i - 1 of a level, whose ranges have g.size steps. */
+/** Return the last step of range i - 1 of a level whose ranges have g.size steps. */
 KS_DEVICE int64_t KS_T(map_border)(const ks_map_args &g, int64_t i)
 {
     const int64_t T = g.m.a.series.steps;
     return (i * g.size < T ? i * g.size : T) - 1;
 }
 
-/** Where ranges, and what comes before and after them, stand in a level. */
+/** Return range i of a level; and the numbers of what comes before or after a range. */
 KS_DEVICE KS_NUM *KS_T(map_range_of)(const ks_map_level &level, int n, int64_t i)
 {
     return level.ranges + i * ks_map_range_numbers(n);
@@ -40,7 +40,8 @@ KS_DEVICE KS_NUM *KS_T(map_range_of)(const ks_map_level &level, int n, int64_t i
 
 KS_DEVICE int64_t KS_T(map_side_numbers)(int n) { return (int64_t)n * n + n; }
 
-/** The steps of a segment, eliminated but for the last. False on a fault. far: ks_map_far_numbers(). */
+/** Eliminate the steps of a segment except for the last. Returns false on a fault. far: ks_map_far_numbers()
+ *  numbers. */
 KS_DEVICE bool KS_T(map_reduce)(const ks_map_args &g, int64_t segment, KS_NUM *room, KS_NUM *far,
                                 ks_tally *tally)
 {
@@ -63,7 +64,7 @@ KS_DEVICE bool KS_T(map_reduce)(const ks_map_args &g, int64_t segment, KS_NUM *r
     return true;
 }
 
-/** The ranges of a group, combined to one of the level above. */
+/** Combine the ranges of a group to one of the level above. */
 KS_DEVICE void KS_T(map_combine)(const ks_map_args &g, int64_t group, KS_NUM *room)
 {
     const int n = KS_STATES(g.m.a.series.nx), numbers = (int)ks_map_range_numbers(n);
@@ -80,7 +81,8 @@ KS_DEVICE void KS_T(map_combine)(const ks_map_args &g, int64_t group, KS_NUM *ro
     KS_T(ks_copy)(numbers, all.a, KS_T(map_range_of)(g.above, n, group));
 }
 
-/** What comes before and after a group, or nothing, to what comes before and after each of its ranges. */
+/** From what comes before and after a group, or from nothing at the top level, compute what comes before and after each
+ *  of its ranges. */
 KS_DEVICE void KS_T(map_spread)(const ks_map_args &g, int64_t group, KS_NUM *room)
 {
     const int n = KS_STATES(g.m.a.series.nx), numbers = (int)ks_map_range_numbers(n);
@@ -124,7 +126,7 @@ KS_DEVICE void KS_T(map_spread)(const ks_map_args &g, int64_t group, KS_NUM *roo
     }
 }
 
-/** log det of what w->M factors, of the pivots of this thread. */
+/** Return this thread's terms of log det of the matrix that w->M factors. */
 KS_DEVICE double KS_T(map_log_pivots)(int n, const KS_T(ks_map_bench) &w)
 {
     double sum = 0;
@@ -132,7 +134,7 @@ KS_DEVICE double KS_T(map_log_pivots)(int n, const KS_T(ks_map_bench) &w)
     return sum;
 }
 
-/** A factor of the way forward, from where the results will stand. */
+/** Load a factor of the forward pass. It is stored where the results of the step will be. */
 KS_DEVICE void KS_T(map_factor_again)(const ks_map_arrays &m, int64_t k, const KS_T(ks_map_bench) &w)
 {
     const int n = KS_STATES(m.a.series.nx);
@@ -144,7 +146,7 @@ KS_DEVICE void KS_T(map_factor_again)(const ks_map_arrays &m, int64_t k, const K
     ks_team_sync();
 }
 
-/** Covariance of step k + 1 with step k, of which w.W holds the negative transpose. */
+/** Store the covariance of step k + 1 with step k, of which w.W is the negative transpose. */
 KS_DEVICE void KS_T(map_put_lag)(const ks_map_arrays &m, int64_t k, const KS_T(ks_map_bench) &w)
 {
     const int n = KS_STATES(m.a.series.nx);
@@ -161,9 +163,9 @@ KS_DEVICE void KS_T(map_put_result)(const ks_map_arrays &m, int64_t k, const KS_
     KS_T(map_put)(false, n, x, m.x, k);
 }
 
-/** The way forward through a segment: what is left of its last step to all.b and all.q; factors to where the
- *  results will stand, that of the step before the segment to `edge`. Returns log det of what this
- *  thread has seen of it; `good`: no fault. */
+/** The forward pass through a segment. What remains of its last step goes to all.b and all.q. Factors are stored where
+ *  the results will be, and that of the step before the segment in `edge`. Returns this thread's terms of log det;
+ *  *good is false on a fault. */
 KS_DEVICE double KS_T(map_forward)(const ks_map_args &g, int64_t segment, const KS_T(map_step) &t,
                                    const KS_T(ks_map_range) &all, const KS_T(ks_map_bench) &w,
                                    KS_NUM *edge, bool *good)
@@ -196,7 +198,7 @@ KS_DEVICE double KS_T(map_forward)(const ks_map_args &g, int64_t segment, const 
     return logs;
 }
 
-/** Solve the steps of a segment, with what comes before it and after it. */
+/** Solve the steps of a segment from what comes before and after it. */
 KS_DEVICE void KS_T(map_rerun)(const ks_map_args &g, int64_t segment, KS_NUM *room, KS_NUM *far)
 {
     const ks_map_arrays &m = g.m;
@@ -207,7 +209,7 @@ KS_DEVICE void KS_T(map_rerun)(const ks_map_args &g, int64_t segment, KS_NUM *ro
     const KS_T(ks_map_range) all = KS_T(map_carve_range)(n, KS_REST(room, far));
     const KS_T(ks_map_bench) w = KS_T(map_carve_bench)(n, &room);
     KS_NUM *const sums = KS_T(map_take)(&room, ks_team_lanes());
-    KS_NUM *const edge = all.c; /* nothing is said of the left end here */
+    KS_NUM *const edge = all.c; /* free: the left end is not computed here */
     KS_NUM *const S = t.F, *const x = t.u, *const C = t.LD;
     bool good = true;
     double logs = KS_T(map_forward)(g, segment, t, all, w, edge, &good);
@@ -220,7 +222,8 @@ KS_DEVICE void KS_T(map_rerun)(const ks_map_args &g, int64_t segment, KS_NUM *ro
     KS_T(map_put_result)(m, end - 1, S, x);
     for (int64_t k = end - 2; k >= first; --k) {
         KS_T(map_factor_again)(m, k, w);
-        KS_T(map_load)(false, nn, m.links + (k + 1) * nn, C); /* written by this kernel: not as what is constant */
+        KS_T(map_load)(false, nn, m.links + (k + 1) * nn, C); /* written by this kernel, so it must not be loaded as
+                                                               * constant data */
         KS_T(ks_map_gain)(n, C, S, &w);
         KS_T(map_put_lag)(m, k, w);
         KS_T(ks_map_step_back)(n, C, S, x, &w);

@@ -1,24 +1,23 @@
-/* map_segment_text.h -- the MAP problem of a range of steps, eliminated but for its ends; see
- * map_text.h, map_terms_text.h and num_f64.h.
+/* map_segment_text.h -- the MAP problem of a range of steps, eliminated except for its ends; see map_text.h,
+ * map_terms_text.h and num_f64.h.
  *
- * What all steps after i up to j have to say of x[i] and x[j], once the states between them are
- * eliminated, is
+ * After eliminating the states between x[i] and x[j], the information of steps i + 1 .. j on x[i] and x[j] is
  *
  *     J = | a  cᵀ |   h = | p |      one step k:  a = F[k]ᵀ Q[k]⁻¹ F[k],  c = -Q[k]⁻¹ F[k],
  *         | c  b  |       | q |                   b = Q[k]⁻¹ + H[k]ᵀ R[k]⁻¹ H[k].
  *
- * Ranges that follow one another are combined by eliminating the state at which they meet, an associative
- * operation. The first range begins with the prior: a, c and p of it are nothing. */
+ * Consecutive ranges are combined by eliminating the state at which they meet. This operation is associative. The first
+ * range begins with the prior; its a, c and p are zero. */
 
-/** A range, or one step. */
+/** A range of steps, or a single step. */
 typedef struct KS_T(ks_map_range) {
     KS_NUM *a, *c, *b, *p, *q; /* (n, n) three times, (n) twice */
 } KS_T(ks_map_range);
 
-/** Memory of an elimination. */
+/** Scratch of an elimination. */
 typedef struct KS_T(ks_map_bench) {
-    KS_NUM *M, *X, *Y, *W;          /* (n, n): the factor, then what is divided by it */
-    KS_NUM *inverse_d, *r, *t;      /* (n)                                            */
+    KS_NUM *M, *X, *Y, *W;          /* (n, n): the factor; terms divided by it */
+    KS_NUM *inverse_d, *r, *t;      /* (n) */
 } KS_T(ks_map_bench);
 
 KS_HD KS_T(ks_map_range) KS_T(ks_map_range_at)(int n, KS_NUM *numbers)
@@ -32,8 +31,8 @@ KS_HD KS_T(ks_map_range) KS_T(ks_map_range_at)(int n, KS_NUM *numbers)
     return e;
 }
 
-/** The state at which two ranges meet has the block b + a and the right-hand side q + p: factored to w->M,
- *  and w->r. True where it is positive definite. */
+/** Factor the block b + a of the state at which two ranges meet to w->M, and store its right-hand side q + p in w->r.
+ *  Returns true if the block is positive definite. */
 KS_HD KS_MASK KS_T(ks_map_meet_at)(int n, const KS_NUM *b, const KS_NUM *a, const KS_NUM *q,
                                    const KS_NUM *p, const KS_T(ks_map_bench) *w)
 {
@@ -42,8 +41,8 @@ KS_HD KS_MASK KS_T(ks_map_meet_at)(int n, const KS_NUM *b, const KS_NUM *a, cons
     return KS_T(ks_ldl)(n, 0, w->M, w->inverse_d);
 }
 
-/** Eliminate the state that w->M and w->r stand for, where the range `to` met `next`: `to` becomes both.
- *  whole: with its left end, otherwise b and q alone. */
+/** Eliminate the state of w->M and w->r, at which range `to` meets `next`; `to` becomes both ranges. whole: update a, c
+ *  and p of the left end, too; else only b and q. */
 KS_HD void KS_T(ks_map_pass_over)(int n, int whole, const KS_T(ks_map_range) *next,
                                   const KS_T(ks_map_range) *to, const KS_T(ks_map_bench) *w)
 {
@@ -66,8 +65,8 @@ KS_HD void KS_T(ks_map_pass_over)(int n, int whole, const KS_T(ks_map_range) *ne
     KS_T(ks_mtv_sub)(n, n, w->W, w->t, to->p);
 }
 
-/** The other way: a and p of all that follows a range's last state become those of all that follows
- *  its first. True where the state between is positive definite. */
+/** The reverse direction: replace a and p of all that follows a range's last state by those of all that follows its
+ *  first. Returns true if the block of the state between is positive definite. */
 KS_HD KS_MASK KS_T(ks_map_pass_back)(int n, const KS_T(ks_map_range) *range, KS_NUM *a, KS_NUM *p,
                                      const KS_T(ks_map_bench) *w)
 {
@@ -83,7 +82,7 @@ KS_HD KS_MASK KS_T(ks_map_pass_back)(int n, const KS_T(ks_map_range) *range, KS_
     return good;
 }
 
-/** S <- the inverse of what w->M factors, symmetric to the bit, x <- S w->r. */
+/** S <- the inverse of the matrix that w->M factors, symmetric to the bit; x <- S w->r. */
 KS_HD void KS_T(ks_map_solve_end)(int n, const KS_T(ks_map_bench) *w, KS_NUM *S, KS_NUM *x)
 {
     KS_T(ks_map_unfactor)(n, w->M, w->inverse_d, w->X, S, w->W);
@@ -93,8 +92,8 @@ KS_HD void KS_T(ks_map_solve_end)(int n, const KS_T(ks_map_bench) *w, KS_NUM *S,
     KS_T(ks_ldl_backward)(n, 1, w->M, w->inverse_d, x);
 }
 
-/** With M and r of a state k in w and C = A[k + 1, k]: w->Y <- M⁻¹ Cᵀ, and w->W <- that times the
- *  covariance S of state k + 1, which is minus the covariance of states k and k + 1. */
+/** With M and r of state k in w and C = A[k + 1, k]: w->Y <- M⁻¹ Cᵀ and w->W <- w->Y S. S is the covariance of state k
+ *  + 1, so -w->W is the covariance of states k and k + 1. */
 KS_HD void KS_T(ks_map_gain)(int n, const KS_NUM *C, const KS_NUM *S, const KS_T(ks_map_bench) *w)
 {
     KS_T(ks_transpose)(n, n, C, w->Y);
@@ -103,8 +102,8 @@ KS_HD void KS_T(ks_map_gain)(int n, const KS_NUM *C, const KS_NUM *S, const KS_T
     KS_T(ks_mm)(n, n, n, w->Y, S, w->W);
 }
 
-/** After ks_map_gain(): from S and x of the next state to those of the one that w->M and w->r stand for,
- *  in their place; w->W and w->r are used up. */
+/** After ks_map_gain(): replace S and x of the next state by those of the state of w->M and w->r. Overwrites w->W,
+ *  w->X, w->Y and w->r. */
 KS_HD void KS_T(ks_map_step_back)(int n, const KS_NUM *C, KS_NUM *S, KS_NUM *x,
                                   const KS_T(ks_map_bench) *w)
 {

@@ -1,9 +1,10 @@
-/* map_team_text.h -- device code: a step of the MAP problem by a team of threads, in memory that the team
- * shares; see map_text.h, map_terms_text.h, num_f64.h and team.h. Rows of either precision are widened as
- * they are read. A missing entry keeps its place as one that says nothing.
- * KS_STATES(nx) and KS_ENTRIES(ny) are the sizes, literal where one thread is alone (map_alone.h). KS_REST(room,
- * far) is where ranges and results stand: in the room, or, of a thread that has too few registers for all of
- * that, in memory that is far. */
+/* map_team_text.h -- device code: a step of the MAP problem by a team of threads, in memory that the team shares; see
+ * map_text.h, map_terms_text.h, num_f64.h and team.h. Rows are converted to double as they are read. A missing entry
+ * keeps its place and carries no information.
+ *
+ * KS_STATES(nx) and KS_ENTRIES(ny) are the sizes, literal where a single thread does a segment (map_alone.h).
+ * KS_REST(room, far) is where ranges and results are: in `room`, or in `far` if a single thread has too few registers
+ * for them. */
 #ifdef KS_ALONE_STATES
 #  if KS_ALONE_STATES > 3
 #    define KS_REST(room, far) (&(far))
@@ -25,15 +26,15 @@ KS_DEVICE KS_NUM *KS_T(map_take)(KS_NUM **room, int64_t numbers)
     return taken;
 }
 
-/** Of one step; the matrices up to `sH` are used up in making the rest. */
+/** The matrices of a step. root, G, scaled and GH are scratch. */
 struct KS_T(map_step) {
     KS_NUM *root, *G, *scaled, *GH, *sH;
-    KS_NUM *F, *LD, *inverse_d, *H, *LR, *inverse_r, *R; /* L D Lᵀ of Q and R                 */
+    KS_NUM *F, *LD, *inverse_d, *H, *LR, *inverse_r, *R; /* L D Lᵀ of Q and R */
     KS_NUM *u, *d, *y, *there;
-    KS_T(ks_map_range) range;                            /* what the step has to say          */
+    KS_T(ks_map_range) range;                            /* the information of the step */
 };
 
-/** The range comes out of `rest`. */
+/** Carve a step from `room`, and its range from `rest`. */
 KS_DEVICE KS_T(map_step) KS_T(map_carve_step)(int n, int m, KS_NUM **room, KS_NUM **rest)
 {
     KS_T(map_step) t;
@@ -57,7 +58,7 @@ KS_DEVICE KS_T(map_step) KS_T(map_carve_step)(int n, int m, KS_NUM **room, KS_NU
     return t;
 }
 
-/** numbers[i] of a row in the precision of the series. */
+/** Return number i of a row in the precision of the series. */
 KS_DEVICE KS_NUM KS_T(map_entry)(bool single, const void *row, int i)
 {
     return single ? (KS_NUM) static_cast<const float *>(row)[i] : static_cast<const KS_NUM *>(row)[i];
@@ -80,7 +81,7 @@ KS_DEVICE void KS_T(map_put)(bool single, int numbers, const KS_NUM *from, ks_si
 
 #include "map_common_text.h"
 
-/** The sum of what each thread of the team has, for all of them; W: a number for each. */
+/** Sum `mine` over the threads of the team. Every thread gets the sum. W: a number for each thread. */
 KS_DEVICE KS_NUM KS_T(map_team_sum)(KS_NUM mine, KS_NUM *W)
 {
     KS_NUM sum = KS_LIT(0);
@@ -102,7 +103,8 @@ KS_DEVICE bool KS_T(map_fault)(int64_t k, int row, ks_array array, ks_fault faul
 }
 
 #ifndef KS_ALONE_STATES
-/** The prior of x[0] to m.prior, see ks_map_prior(). W: what a step needs, and 4 nx² more. False on a fault. */
+/** Compute the prior of x[0] to m.prior; see ks_map_prior(). W: the numbers of a step and 4 nx² more. Returns false on
+ *  a fault. */
 KS_DEVICE bool KS_T(map_prior)(const ks_map_arrays &m, KS_NUM *W, ks_tally *tally)
 {
     const ks_series &s = m.a.series;
@@ -142,8 +144,8 @@ KS_DEVICE bool KS_T(map_prior)(const ks_map_arrays &m, KS_NUM *W, ks_tally *tall
 }
 #endif
 
-/** L D Lᵀ of Q, and a, c and what is added to b, of the transition into step k, whose F is in t.F. Returns -1, or
- *  the row of Q that fails. */
+/** Compute L D Lᵀ of Q and the terms a, c and b of the transition into step k, whose F is in t.F. Returns -1, or the
+ *  row of Q that fails. */
 KS_DEVICE int KS_T(map_transition_terms)(const ks_map_arrays &m, int64_t k, const KS_T(map_step) &t)
 {
     const ks_series &s = m.a.series;
@@ -157,8 +159,8 @@ KS_DEVICE int KS_T(map_transition_terms)(const ks_map_arrays &m, int64_t k, cons
     return -1;
 }
 
-/** The transition into step k, or the prior in its place: a, c, p of t.range, and its parts of b and q.
- *  False on a fault. */
+/** Compute a, c and p of t.range, and the terms of b and q, of the transition into step k, or of the prior at step 0.
+ *  Returns false on a fault. */
 KS_DEVICE bool KS_T(map_transition)(const ks_map_arrays &m, int64_t k, const KS_T(map_step) &t,
                                     ks_tally *tally)
 {
@@ -194,7 +196,7 @@ KS_DEVICE bool KS_T(map_transition)(const ks_map_arrays &m, int64_t k, const KS_
     return true;
 }
 
-/** Whether A (m, m) is diagonal, which is asked by teams that are a block alone: others have little to gain. */
+/** Whether A (m, m) is diagonal. Only teams that are a block check; smaller teams gain little and get false. */
 KS_DEVICE bool KS_T(map_diagonal)(int m, const KS_NUM *A)
 {
     if (ks_team_lanes() > 32) {
@@ -218,7 +220,8 @@ KS_DEVICE int KS_T(map_factor_diagonal)(int m, const KS_NUM *R, KS_NUM *LR, KS_N
     return -1;
 }
 
-/** L D Lᵀ of t.R, D⁻¹ L⁻¹ H, and what the observation by t.H adds to b. Returns -1, or the row of R that fails. */
+/** Compute L D Lᵀ of t.R and D⁻¹ L⁻¹ H, and add the term of the observation by t.H to b. Returns -1, or the row of R
+ *  that fails. */
 KS_DEVICE int KS_T(map_observation_terms)(const ks_map_arrays &m, const KS_T(map_step) &t, bool *diagonal)
 {
     const int n = KS_STATES(m.a.series.nx), ny = KS_ENTRIES(m.a.series.ny);
@@ -235,8 +238,8 @@ KS_DEVICE int KS_T(map_observation_terms)(const ks_map_arrays &m, const KS_T(map
     return -1;
 }
 
-/** What step k observes, added to b and q of t.range: how many entries are there, or -1 on a fault.
- *  *diagonal tells whether R is, and is known to be; L⁻¹ then is not made of it. */
+/** Add the observation of step k to b and q of t.range. Returns the number of entries present, or -1 on a fault.
+ *  *diagonal: R is known to be diagonal; then L is the identity and is not stored. */
 KS_DEVICE int KS_T(map_observation)(const ks_map_arrays &m, int64_t k, const KS_T(map_step) &t,
                                     ks_tally *tally, bool *diagonal)
 {
@@ -288,8 +291,8 @@ KS_DEVICE int KS_T(map_observation)(const ks_map_arrays &m, int64_t k, const KS_
 }
 
 #ifndef KS_ALONE_STATES
-/** The terms that steps have in common, to m.shared, as far as the model is the same at all of them and its
- *  covariances are good: otherwise every step makes its own, and says which is not. room: of a step. */
+/** Store the terms that are the same at all steps in m.shared. If the model varies or a covariance fails, every step
+ *  computes its own terms, and reports the fault. room: the numbers of a step. */
 KS_DEVICE void KS_T(map_share)(const ks_map_arrays &m, KS_NUM *room)
 {
     const ks_series &s = m.a.series;
@@ -318,7 +321,7 @@ KS_DEVICE void KS_T(map_share)(const ks_map_arrays &m, KS_NUM *room)
 }
 #endif
 
-/** Right-hand sides other than the model's, where they are given. */
+/** Replace the right-hand sides of the model by those of g.side, if given. */
 KS_DEVICE void KS_T(map_side)(const ks_map_args &g, int64_t k, const KS_T(map_step) &t)
 {
     if (!g.side) return;
@@ -331,7 +334,7 @@ KS_DEVICE void KS_T(map_side)(const ks_map_args &g, int64_t k, const KS_T(map_st
     ks_team_sync();
 }
 
-/** All of step k. */
+/** Compute the range of step k. Returns false on a fault. */
 KS_DEVICE bool KS_T(map_whole_step)(const ks_map_args &g, int64_t k, const KS_T(map_step) &t,
                                     ks_tally *tally)
 {
@@ -343,14 +346,14 @@ KS_DEVICE bool KS_T(map_whole_step)(const ks_map_args &g, int64_t k, const KS_T(
     return true;
 }
 
-/** The steps of a piece of work. */
+/** Return the end of the steps of a piece of work. */
 KS_DEVICE int64_t KS_T(map_end)(const ks_map_args &g, int64_t piece)
 {
     const int64_t end = (piece + 1) * g.size, T = g.m.a.series.steps;
     return end < T ? end : T;
 }
 
-/** Blocks and right-hand sides of a piece's steps, for a solver. False on a fault. */
+/** Assemble the blocks and right-hand sides of a piece's steps for a solver. Returns false on a fault. */
 KS_DEVICE bool KS_T(map_assemble)(const ks_map_args &g, int64_t piece, KS_NUM *room, ks_tally *tally)
 {
     const ks_map_arrays &m = g.m;
