@@ -1,27 +1,27 @@
 // blocked_factor.cuh -- a round of the Cholesky factorization of large blocks.
 //
-// ks_bt_begin: what the last round left for the blocks of this one is subtracted (by who needs it, so
-// nothing is added up by several), the couplings that it made are formed, and the first tile on the
-// diagonal of the blocks to eliminate is factored. Then ks_bt_column for each column of tiles, looking
-// left: the tiles below the diagonal and those of both couplings. Whoever has the tile next to the
-// diagonal goes on to factor the next one on it, which needs nothing but its own row.
+// A round is ks_bt_begin and then ks_bt_column for each column of tiles. ks_bt_begin subtracts what the previous round
+// left for the blocks of this one. The block that needs a term subtracts it, so no sum has several writers. It also
+// forms the couplings that the previous round made, and factors the first diagonal tile of the blocks to eliminate.
+// ks_bt_column is left-looking: it computes the tiles below the diagonal and those of both couplings. The thread block
+// with the tile next to the diagonal then factors the next diagonal tile, which needs only its own row.
 //
-// With args.atomic the other way round: ks_bt_clear first, so that sums begin with nothing; ks_bt_begin factors
-// the first tile alone, and after the columns ks_bt_push subtracts from the neighbours, atomically, and forms
-// their coupling.
+// With args.atomic, terms are pushed instead. ks_bt_clear sets the sums to zero before all rounds. ks_bt_begin factors
+// the first tile only. After the columns ks_bt_push subtracts from the neighbours, atomically, and forms their
+// coupling.
 //
-// Each does the piece of work `number`, as much as one thread block does at once, so that pieces may be
-// spread over a launch, or over the thread blocks of a launch that goes on to the next round.
+// Each function does the piece of work `number`, which is the work of one thread block. Pieces may be spread over a
+// launch, or over the thread blocks of a launch that continues with the next round.
 #ifndef KS_BT_BLOCKED_FACTOR_CUH
 #define KS_BT_BLOCKED_FACTOR_CUH
 
 #include "triangle.cuh"
 
-// A tile of the matrix as the caller gave it, of numbers S, in T, with rows and columns scaled.
+// A tile of the matrix that the caller gave, of numbers S, converted to T, with rows and columns scaled.
 template <class T, class S> struct ks_bt_given {
     const S *data;
     int row, column, n;   // strides, order
-    bool diagonal;        // of a diagonal block: nothing above the diagonal is read, identity beyond n
+    bool diagonal;        // of a diagonal block: entries above the diagonal are not read; identity beyond n
     const double *left, *right;
 
     __device__ __forceinline__ T at(int r, int c) const
@@ -45,7 +45,7 @@ KS_DEVICE ks_bt_given<T, S> ks_bt_given_diagonal(const ks_bt_blocked_args &args,
     return {ks_bt_block<const S>(args.D, system, k), args.n, 1, args.n, true, scale, scale};
 }
 
-// The coupling of block k with the one before (side 1) or behind, rows of the neighbour.
+// The coupling of block k with the one before (side 1) or behind (side 2), in rows of the neighbour.
 template <class T, class S>
 KS_DEVICE ks_bt_given<T, S> ks_bt_given_coupling(const ks_bt_blocked_args &args, int system, int k,
                                                  int side)
@@ -56,17 +56,17 @@ KS_DEVICE ks_bt_given<T, S> ks_bt_given_coupling(const ks_bt_blocked_args &args,
             ks_bt_scale<S>(args, system, k)};
 }
 
-// What a tile is subtracted from: the matrix, what has been kept, or, of atomic sums, both.
+// What a tile is subtracted from: the matrix, what has been stored, or, with atomic sums, both.
 enum ks_bt_source { KS_BT_GIVEN, KS_BT_KEPT, KS_BT_BOTH };
 
-// Tile (i, j) <- what was there less the sums, into shared memory.
+// Tile (i, j) <- the source minus the sums, into shared memory.
 template <class T, class S>
 KS_DEVICE void ks_bt_subtract(ks_bt_sum<T, KS_BT_TILE> &sum, T *tile, int i, int j, int P,
                               ks_bt_source from, const ks_bt_given<T, S> &given, const T *kept)
 {
     const T *const base = kept + ((int64_t)i * P + j) * KS_BT_TILE;
     const int rows = P - i * KS_BT_TILE, columns = P - j * KS_BT_TILE, apart = (i - j) * KS_BT_TILE;
-    const bool turned = from == KS_BT_GIVEN && given.row == 1; // neighbours read what stands side by side
+    const bool turned = from == KS_BT_GIVEN && given.row == 1; // so that neighbouring threads read contiguous numbers
     sum.each([&](int r, int c, T value) { tile[r * KS_BT_LD + c] = -value; });
     __syncthreads();
 #pragma unroll 4
@@ -81,13 +81,13 @@ KS_DEVICE void ks_bt_subtract(ks_bt_sum<T, KS_BT_TILE> &sum, T *tile, int i, int
     __syncthreads();
 }
 
-// Tile i on the diagonal of block k, in shared memory at V, is factored and kept.
+// Factor and store diagonal tile i of block k, which is in shared memory at V.
 template <class T>
 KS_DEVICE void ks_bt_finish_tile(const ks_bt_blocked_args &args, int round, const ks_bt_at &at, T *V,
                                  T *columns, T *L, int i)
 {
     const int P = args.padded, left = P - i * KS_BT_TILE;
-    // Beyond the order a unit matrix, so that all tiles are whole.
+    // Identity beyond the order, so that all tiles are whole.
     for (int r = left + ks_thread_anew(); r < KS_BT_TILE; r += KS_BT_THREADS)
         V[r * KS_BT_LD + r] = T(1);
     __syncthreads();
@@ -98,7 +98,7 @@ KS_DEVICE void ks_bt_finish_tile(const ks_bt_blocked_args &args, int round, cons
     ks_bt_put_tile<T>(L + (int64_t)i * KS_BT_TILE * (P + 1), V, P, left, left);
 }
 
-// A tile of a block of this round: what the last one has eliminated is subtracted.
+// Subtract from a tile of a block of this round what the previous round has eliminated.
 template <class T, class S>
 KS_DEVICE void ks_bt_absorb_tile(const ks_bt_blocked_args &args, int round, T *shared, const ks_bt_at &at,
                                  bool eliminated, int i, int j)
@@ -129,8 +129,8 @@ KS_DEVICE void ks_bt_absorb_tile(const ks_bt_blocked_args &args, int round, T *s
     }
 }
 
-// A tile of the coupling that the elimination of `at`, a round ago, leaves between its neighbours:
-// minus a product of both W. It goes to the one that is eliminated first, rows of the other.
+// A tile of the coupling between the neighbours of `at`, which was eliminated a round ago: minus a product of both W.
+// It is stored with the neighbour that is eliminated first, in rows of the other.
 template <class T>
 KS_DEVICE void ks_bt_fill_tile(const ks_bt_blocked_args &args, T *shared, const ks_bt_at &at, int i,
                                int j)
@@ -157,7 +157,7 @@ KS_DEVICE void ks_bt_fill_tile(const ks_bt_blocked_args &args, T *shared, const 
     });
 }
 
-// Nothing has been subtracted so far from a lower tile of what blocks will have: those of bare rounds never have any.
+// Clear a lower tile of the sums of a block. Blocks of bare rounds have no sums.
 template <class T> KS_DEVICE void ks_bt_clear(const ks_bt_blocked_args &args, int number)
 {
     const int P = args.padded, all = args.N * args.systems, k = number % all % args.N;
@@ -173,7 +173,7 @@ template <class T> KS_DEVICE void ks_bt_clear(const ks_bt_blocked_args &args, in
             base[(int64_t)(at / KS_BT_TILE) * P + at % KS_BT_TILE] = T(0);
 }
 
-// A tile of W W' is subtracted from what a neighbour has so far.
+// Subtract a tile of W W' from the sums of a neighbour.
 template <class T>
 KS_DEVICE void ks_bt_push_tile(const ks_bt_blocked_args &args, T *shared, const ks_bt_at &at, int side, int i,
                                int j)
@@ -195,7 +195,7 @@ KS_DEVICE void ks_bt_push_tile(const ks_bt_blocked_args &args, T *shared, const 
     });
 }
 
-// What the blocks that this round has eliminated leave: to each neighbour, and between both.
+// Push what the blocks eliminated in this round leave: to each neighbour, and between both.
 template <class T>
 KS_DEVICE void ks_bt_push(const ks_bt_blocked_args &args, const ks_bt_round &now, T *shared, int number)
 {
@@ -211,7 +211,7 @@ KS_DEVICE void ks_bt_push(const ks_bt_blocked_args &args, const ks_bt_round &now
     }
 }
 
-// Tiles of this round first, those that are to be factored before all, then the last round's couplings.
+// First the tiles of this round, of which those to factor come first, then the couplings of the previous round.
 template <class T, class S>
 KS_DEVICE void ks_bt_begin(const ks_bt_blocked_args &args, const ks_bt_round &now, const ks_bt_round &past,
                            T *shared, int number)
@@ -243,7 +243,7 @@ KS_DEVICE void ks_bt_begin(const ks_bt_blocked_args &args, const ks_bt_round &no
                        tile % tiles);
 }
 
-// Column p of the blocks to eliminate: row i of L itself (side 0) or of a coupling.
+// Column p of the blocks to eliminate: tile row i of L itself (side 0) or of a coupling.
 template <class T, class S>
 KS_DEVICE void ks_bt_column(const ks_bt_blocked_args &args, const ks_bt_round &now, int p, T *shared,
                             int number)
@@ -262,8 +262,8 @@ KS_DEVICE void ks_bt_column(const ks_bt_blocked_args &args, const ks_bt_round &n
     T *const row = X + (int64_t)i * KS_BT_TILE * P;
     const bool given_still = side == 0 ? now.bare : neighbour == (side == 1 ? k - 1 : k + 1);
     const ks_bt_source from = given_still ? KS_BT_GIVEN : side == 0 && args.atomic ? KS_BT_BOTH : KS_BT_KEPT;
-    // Column p of this row; then, next to the diagonal, the tile on it, of which what this thread
-    // block has just written is the last part.
+    // Column p of this row; then, next to the diagonal, the diagonal tile, whose last term is the tile that this thread
+    // block has just written.
     const int last = side == 0 && number == 0 ? p + 1 : p;
 #pragma unroll 1
     for (int j = p; j <= last; ++j) {

@@ -1,16 +1,16 @@
-// blocked_solve.cuh -- a round of the triangular solutions with a kept factor of large blocks.
+// blocked_solve.cuh -- a round of the triangular solves with a stored factor of large blocks.
 //
-// Forward, every block of a round subtracts what the last round found for its neighbours (collect), and
-// those that are eliminated are solved for, tile by tile (forward). Backward, the eliminated ones
-// subtract what their neighbours are (give) and are solved for from the last tile on (backward). A
-// thread block takes C right-hand sides. Of unit vectors as right-hand sides the solutions are the
-// columns of L^-1. `number` is a piece of work for a thread block, as in blocked_factor.cuh.
+// Forward, every block of a round subtracts the terms of the neighbours that the previous round eliminated (collect).
+// The blocks that are eliminated are solved tile by tile (forward). Backward, the eliminated blocks subtract the terms
+// of their neighbours (give) and are solved from the last tile to the first (backward). A thread block does C
+// right-hand sides. With unit vectors as right-hand sides the solutions are the columns of L^-1. `number` is a piece of
+// work for a thread block, as in blocked_factor.cuh.
 #ifndef KS_BT_BLOCKED_SOLVE_CUH
 #define KS_BT_BLOCKED_SOLVE_CUH
 
 #include "triangle.cuh"
 
-// Right-hand sides of a thread block, C of them from `first` on, in a caller's array.
+// Up to C right-hand sides of a thread block, from `first` on.
 struct ks_bt_chunk {
     int first, count;
 };
@@ -28,7 +28,8 @@ KS_DEVICE ks_bt_operand<T> ks_bt_rows_of(const ks_bt_blocked_args &args, const T
     return {x + (int64_t)k * args.nrhs + chunk.first, args.nrhs, chunk.count, args.n - k};
 }
 
-// Tile i of C right-hand sides less the sums, to `to` in rows of `ld`; zero beyond the order.
+// Tile i of C right-hand sides minus the sums, to `to` in shared memory, with zeros beyond the order, or in a caller's
+// array.
 template <class T, int C>
 KS_DEVICE void ks_bt_less(const ks_bt_blocked_args &args, ks_bt_sum<T, C> &sum, const T *from, int i,
                           const ks_bt_chunk &chunk, T *to, bool shared)
@@ -46,13 +47,13 @@ KS_DEVICE void ks_bt_less(const ks_bt_blocked_args &args, ks_bt_sum<T, C> &sum, 
 // Whether a launch has nothing to do.
 KS_DEVICE bool ks_bt_idle(const ks_bt_blocked_args &args) { return args.idle && *args.idle; }
 
-// How many thread blocks' work there is for each block of the matrix, and which this one is.
+// Return the number of chunks of right-hand sides.
 template <int C> KS_DEVICE int ks_bt_chunks(const ks_bt_blocked_args &args)
 {
     return (args.nrhs + C - 1) / C;
 }
 
-// x(k) <- x(k) - W y for both neighbours that the last round eliminated, a tile of rows.
+// x(k) <- x(k) - W y for both neighbours that the previous round eliminated; a tile of rows.
 template <class T, int C>
 KS_DEVICE void ks_bt_collect(const ks_bt_blocked_args &args, const ks_bt_round &now, T *shared, int number)
 {
@@ -82,7 +83,7 @@ KS_DEVICE void ks_bt_collect(const ks_bt_blocked_args &args, const ks_bt_round &
     ks_bt_less<T, C>(args, sum, from, i, chunk, to, false);
 }
 
-// Unit vectors, from column `first` on, less the sums.
+// Unit vectors, from column `first` on, minus the sums.
 template <class T, int C>
 KS_DEVICE void ks_bt_unit_less(ks_bt_sum<T, C> &sum, int i, int first, T *to)
 {
@@ -139,7 +140,7 @@ KS_DEVICE void ks_bt_forward(const ks_bt_blocked_args &args, const ks_bt_round &
     }
 }
 
-// x(k) <- x(k) - W' x for both neighbours of a block that was eliminated, a tile of rows.
+// x(k) <- x(k) - W' x for both neighbours of an eliminated block; a tile of rows.
 template <class T, int C>
 KS_DEVICE void ks_bt_give(const ks_bt_blocked_args &args, const ks_bt_round &now, T *shared, int number)
 {
@@ -167,7 +168,7 @@ KS_DEVICE void ks_bt_give(const ks_bt_blocked_args &args, const ks_bt_round &now
                      x + (int64_t)i * KS_BT_TILE * args.nrhs + chunk.first, false);
 }
 
-// x <- L^-T x for a block that was eliminated, from its last tile on.
+// x <- L^-T x for an eliminated block, from its last tile to its first.
 template <class T, int C>
 KS_DEVICE void ks_bt_backward(const ks_bt_blocked_args &args, const ks_bt_round &now, T *shared,
                               int number)

@@ -1,14 +1,14 @@
-/* cuda_blocked.c -- launches of the rounds for large blocks: ks_bt_blocked.h says what they work on. */
+/* cuda_blocked.c -- launches of the rounds for large blocks; see ks_bt_blocked.h for their arguments. */
 #include <stdio.h>
 #include <string.h>
 #include "cuda_plan.h"
 #include "pool.h"
 
-/* Right-hand sides up to here are taken a few at once. */
+/* Up to so many right-hand sides are done a few at once. */
 enum { FEW = 2 * KS_BT_NARROW };
 
-/* What a node of a graph and a barrier of the grid cost, in microseconds: what other devices of the kind
- * are known for. bench_gpu_machine measures them. */
+/* Costs of a node of a graph and of a barrier of the grid in microseconds: figures known of other devices of the kind.
+ * bench_gpu_machine measures them. */
 static const double LAUNCH = 2, BARRIER = 1;
 
 static ks_status find(ks_blocktri_cuda_plan *plan, const ks_gpu_kernel **kernel, const char *module,
@@ -25,7 +25,7 @@ ks_status ks_bt_blocked_find(ks_blocktri_cuda_plan *plan)
     static const char inverse[] = "ks_bt_blocked_inverse";
     ks_bt_blocked_kernels *k = &plan->tiled;
     const char *const suffix = plan->number == sizeof(double) ? "f64" : "f32";
-    const char *const outside = plan->refine ? "mixed" : suffix; /* what meets the caller's numbers */
+    const char *const outside = plan->refine ? "mixed" : suffix; /* kernels that read or write the caller's numbers */
     char sided[2][16];
     snprintf(sided[0], sizeof sided[0], "narrow_%s", suffix);
     snprintf(sided[1], sizeof sided[1], "wide_%s", suffix);
@@ -49,7 +49,7 @@ ks_status ks_bt_blocked_find(ks_blocktri_cuda_plan *plan)
 
 /* ---- the order, and which of its rounds one launch does ---- */
 
-/* Most thread blocks that a part of a round's factorization has work for. */
+/* Return the most thread blocks for which a part of the factorization of round q has work. */
 static int64_t widest(const ks_blocktri_cuda_plan *plan, int q)
 {
     const int tiles = ks_bt_tiles(plan->padded);
@@ -59,8 +59,8 @@ static int64_t widest(const ks_blocktri_cuda_plan *plan, int q)
     return begin > column ? begin : column;
 }
 
-/* Rounds at the end whose parts all thread blocks at once have work for take the same time in one launch
- * but for what lies between them: a barrier, not another launch. */
+/* Choose the first of the last rounds that one launch does. If all parts of these rounds fit the thread blocks that run
+ * at once, one launch takes the same time, with barriers instead of launches between the parts. */
 static int choose_together(const ks_blocktri_cuda_plan *plan, int asked)
 {
     const ks_bt_rounds *r = &plan->rounds;
@@ -73,7 +73,7 @@ static int choose_together(const ks_blocktri_cuda_plan *plan, int asked)
     return LAUNCH + BARRIER * all < LAUNCH * all ? q : r->count;
 }
 
-/* Thread blocks of cooperative launches: 0 where the device has none. */
+/* Determine the thread blocks of cooperative launches; 0 if the device has none. */
 static ks_status measure_grid(ks_blocktri_cuda_plan *plan)
 {
     const ks_gpu_attributes *a = &plan->gpu->attributes;
@@ -126,18 +126,18 @@ void ks_bt_blocked_destroy(ks_blocktri_cuda_plan *plan)
 
 /* ---- launches ---- */
 
-/* A call on its way into the stream. */
+/* A call that is being enqueued. */
 typedef struct job {
     const ks_blocktri_cuda_plan *plan;
     ks_bt_blocked_args args;
-    int factors, solves;         /* what is done                                               */
-    int many;                    /* whether right-hand sides are taken many at once              */
+    int factors, solves;         /* what is done */
+    int many;                    /* whether many right-hand sides are done at once */
     int64_t tiles, chunks;
     ks_gpu_stream *stream;
-    ks_status status;            /* of what has been put there so far                            */
+    ks_status status;            /* of what has been enqueued so far */
 } job;
 
-/* A launch of so many thread blocks with so many elements of shared memory. */
+/* Launch `blocks` thread blocks with `elements` elements of shared memory. */
 static void put(job *j, const ks_gpu_kernel *kernel, int64_t blocks, int elements)
 {
     const ks_gpu_shape shape = { { (unsigned)blocks }, { KS_BT_THREADS },
@@ -146,7 +146,7 @@ static void put(job *j, const ks_gpu_kernel *kernel, int64_t blocks, int element
         j->status = ks_gpu_launch(j->plan->gpu, kernel, &shape, &j->args, sizeof j->args, j->stream);
 }
 
-/* Round q is the next. */
+/* Make round q the current one. */
 static void turn_to(job *j, int q)
 {
     const ks_bt_round *now = &j->plan->rounds.round[q];
@@ -161,7 +161,7 @@ static int solve_elements(const job *j)
     return j->many ? KS_BT_SOLVE_ELEMENTS(KS_BT_WIDE) : KS_BT_SOLVE_ELEMENTS(KS_BT_NARROW);
 }
 
-/* Round q of a factorization, and of the solution forward. */
+/* Enqueue round q of a factorization, and of the forward solve. */
 static void up(job *j, int q)
 {
     const ks_bt_blocked_kernels *k = &j->plan->tiled;
@@ -185,7 +185,7 @@ static void up(job *j, int q)
     }
 }
 
-/* Round q of the solution backward. */
+/* Enqueue round q of the backward solve. */
 static void down(job *j, int q)
 {
     const ks_bt_blocked_kernels *k = &j->plan->tiled;
@@ -195,13 +195,13 @@ static void down(job *j, int q)
     put(j, k->backward[j->many], work, solve_elements(j));
 }
 
-/* Rounds begin .. end - 1, upwards or downwards. */
+/* Enqueue rounds begin .. end - 1, upwards or downwards. */
 static void sweep(job *j, int begin, int end, int downwards)
 {
     for (int i = begin; i < end; ++i) (downwards ? down : up)(j, downwards ? begin + end - 1 - i : i);
 }
 
-/* Those that may run at once, in two streams. */
+/* Enqueue the rounds that may run at once, in two streams. */
 static void apart(job *j, int downwards)
 {
     const ks_blocktri_cuda_plan *plan = j->plan;
@@ -213,13 +213,13 @@ static void apart(job *j, int downwards)
     beside.status = j->status;
     sweep(&beside, 0, plan->rounds.side, downwards);
     sweep(j, plan->rounds.side, plan->rounds.joined, downwards);
-    /* The stream beside is brought back whatever has failed, so that the recording can end. */
+    /* Join the side stream whatever has failed, so that the capture can end. */
     const ks_status recorded = ks_gpu_event_record(plan->gpu, plan->joined, plan->side);
     const ks_status joined = recorded ? recorded : ks_gpu_event_wait(plan->gpu, plan->joined, j->stream);
     if (!j->status) j->status = beside.status ? beside.status : joined;
 }
 
-/* The last rounds in one launch: at most one thread block for each piece of work. */
+/* Enqueue the last rounds in one launch, with at most one thread block for each piece of work. */
 static void last(job *j, int factors, int solves)
 {
     const ks_blocktri_cuda_plan *plan = j->plan;
@@ -240,12 +240,12 @@ static void last(job *j, int factors, int solves)
         j->status = ks_gpu_launch(plan->gpu, plan->tiled.last, &shape, &j->args, sizeof j->args, j->stream);
 }
 
-/* A factorization, a solution, or both. */
+/* Enqueue a factorization, a solve, or both. */
 static void run(job *j)
 {
     const ks_blocktri_cuda_plan *plan = j->plan;
     const int joined = plan->rounds.joined, count = plan->rounds.count, together = plan->together;
-    /* Many right-hand sides have kernels of their own. */
+    /* Many right-hand sides have kernels of their own, which the last launch does not include. */
     const int solved = j->solves && !j->many && together < count;
     if (j->factors && !j->status)
         j->status = ks_gpu_fill(plan->gpu, plan->failure, 0xff,

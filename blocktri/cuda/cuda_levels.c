@@ -1,7 +1,7 @@
-/* cuda_levels.c -- launches of the levels: wide ones spread over the device, the last few together. */
+/* cuda_levels.c -- launches of the levels: wide ones spread over the device, the last few in one launch. */
 #include "cuda_plan.h"
 
-/* Levels begin .. end - 1 by one kernel, of `blocks` blocks and `chunks` groups of right-hand sides. */
+/* Launch a kernel for levels begin .. end - 1, with `chunks` groups of right-hand sides. */
 static ks_status launch(const ks_blocktri_cuda_plan *plan, const ks_gpu_kernel *kernel, int factor,
                         const ks_bt_level_args *args, int survivors, int chunks)
 {
@@ -16,7 +16,7 @@ static ks_status launch(const ks_blocktri_cuda_plan *plan, const ks_gpu_kernel *
     return ks_gpu_launch(plan->gpu, kernel, &shape, args, sizeof *args, plan->stream);
 }
 
-/* Every level, upwards or downwards; the tail is one launch. */
+/* Enqueue every level, upwards or downwards. The tail is one launch. */
 static ks_status sweep(const ks_blocktri_cuda_plan *plan, const ks_gpu_kernel *kernel, int factor,
                        ks_bt_level_args args, int down, int chunks)
 {
@@ -53,8 +53,8 @@ ks_status ks_bt_enqueue(const ks_blocktri_cuda_plan *plan, ks_bt_work_kind kind,
     return status;
 }
 
-/* Systems whose logarithms are added up at once: the thread blocks for them are more than a device holds, and
- * fewer than a grid may have. */
+/* Most systems whose logarithms are summed at once. Their thread blocks are more than a device runs at once, and fewer
+ * than a grid may have. */
 enum { SUMMED = 32 };
 
 ks_status ks_bt_enqueue_logdet(const ks_blocktri_cuda_plan *plan, ks_gpu_stream *stream)

@@ -3,7 +3,7 @@
 #include "cuda_plan.h"
 #include "pool.h"
 
-/* Blocks, and pieces of work on them, are numbered by ints in the kernels. */
+/* The kernels number blocks, and pieces of work on them, with ints. */
 static const int64_t MOST_BLOCKS = INT64_C(1) << 31;
 enum { MOST_ORDER = 1 << 15 };
 
@@ -33,7 +33,7 @@ const char *ks_blocktri_cuda_plan_invalid(int64_t N, int n, const ks_blocktri_cu
     return schur && o->crossover != 0 && o->crossover < 2 ? "crossover" : NULL;
 }
 
-/* Whether blocks are worked on in tiles, and the order that they are padded to then or otherwise. */
+/* Whether blocks are worked on in tiles; and the order that they are padded to. */
 static int blocked(int n, const ks_blocktri_cuda_options *o)
 {
     return o->inverse || o->refine || o->atomic || o->order == KS_BLOCKTRI_PARTITION || !ks_bt_padded(n);
@@ -44,8 +44,7 @@ static int padded_order(int n, const ks_blocktri_cuda_options *o)
     return blocked(n, o) ? ks_bt_padded_tiles(n) : ks_bt_padded(n);
 }
 
-/* Bytes of the factor; 0 where blocks, or tiles of them, are too many. The rest is a little for each
- * system. */
+/* Return the bytes of the factor, or 0 if there are too many blocks or tiles. The rest of a plan is small. */
 static size_t factor_bytes(int64_t N, int n, const ks_blocktri_cuda_options *o)
 {
     if (n > MOST_ORDER) return 0;
@@ -105,7 +104,7 @@ size_t ks_blocktri_cuda_work_bytes(int64_t N, int n, int nrhs, const ks_blocktri
     const ks_blocktri_cuda_options defaults = KS_BLOCKTRI_CUDA_OPTIONS_INIT;
     if (!options) options = &defaults;
     if (nrhs < 1 || ks_blocktri_cuda_bytes(N, n, options) == SIZE_MAX) return SIZE_MAX;
-    /* Of the sizes alone. */
+    /* Only these members are read. */
     const ks_blocktri_cuda_plan plan = { .N = (int)N, .n = n, .systems = options->systems,
                                          .refine = options->refine };
     const size_t refined = ks_blocktri_cuda_refine_bytes(&plan, nrhs);
@@ -113,7 +112,7 @@ size_t ks_blocktri_cuda_work_bytes(int64_t N, int n, int nrhs, const ks_blocktri
     return refined > inverse ? refined : inverse;
 }
 
-/* What stands in ks_bt_factor.cu and ks_bt_solve.cu for each padded order and number. */
+/* Names in ks_bt_factor.cu and ks_bt_solve.cu for each padded order and number type. */
 typedef struct names {
     int padded;
     size_t number;
@@ -189,7 +188,7 @@ static void lay_out(ks_blocktri_cuda_plan *plan)
 {
     plan->levels = 1;
     while (plan->N >> plan->levels > 0) ++plan->levels;
-    /* The tail begins where the lanes of one block of the grid do a level at once. */
+    /* The tail begins where the lanes of one thread block do a level at once. */
     plan->tail = 0;
     while (plan->N >> plan->tail > KS_BT_THREADS / plan->padded) ++plan->tail;
 }
@@ -253,7 +252,7 @@ void ks_blocktri_cuda_plan_destroy(ks_blocktri_cuda_plan *plan)
     ks_gpu *gpu = plan->gpu;
     if (gpu) {
         for (int i = 0; i < KS_BT_WORK_KINDS; ++i) ks_gpu_graph_destroy(gpu, plan->recorded[i].graph);
-        /* cuBLAS and cuSOLVER hold the stream, and what is on its way has their memory. */
+        /* cuBLAS and cuSOLVER hold the stream, and work in progress uses their memory. */
         if (plan->stream && ks_gpu_stream_sync(gpu, plan->stream) != KS_OK) (void)0;
         ks_bt_schur_destroy(plan);
         ks_gpu_stream_destroy(gpu, plan->stream);

@@ -1,4 +1,4 @@
-/* cuda_plan.h -- what a plan on a device holds. */
+/* cuda_plan.h -- the plan of a block-tridiagonal system on a device. */
 #ifndef KS_BLOCKTRI_CUDA_PLAN_H
 #define KS_BLOCKTRI_CUDA_PLAN_H
 
@@ -9,25 +9,25 @@
 #include "ks_bt_blocked.h"
 #include "ks_bt_refine.h"
 
-/** What one graph does. */
+/** Kinds of work; each has a graph. */
 typedef enum ks_bt_work_kind {
     KS_BT_FACTORIZE, KS_BT_SOLVE, KS_BT_FACTOR_SOLVE, KS_BT_INVERSE, KS_BT_REFINE_START,
     KS_BT_REFINE_STEP, KS_BT_WORK_KINDS
 } ks_bt_work_kind;
 
-/** A call's arguments, as a graph was made for them. */
+/** The arguments of a call, for which a graph is captured. */
 typedef struct ks_bt_call {
     ks_bt_in D, L, b;
     ks_bt_out x;
     int nrhs;
-    ks_bt_out S, lag;            /* of the inverse */
+    ks_bt_out S, lag;            /* blocks of the inverse */
     void *work;
     double tolerance;            /* of a refinement, and its most steps */
     int most;
     const int32_t *idle;         /* see ks_bt_blocked_args */
 } ks_bt_call;
 
-/** A graph that is launched again as long as the arguments stay. */
+/** A graph, which is launched again as long as the arguments are the same. */
 typedef struct ks_bt_recorded {
     ks_gpu_graph *graph;
     ks_bt_call call;
@@ -35,18 +35,18 @@ typedef struct ks_bt_recorded {
 
 typedef struct ks_bt_device_kernels {
     const ks_gpu_kernel *factor, *carry;
-    const ks_gpu_kernel *forward[2], *backward[2]; /* of one right-hand side, of KS_BT_COLUMNS */
+    const ks_gpu_kernel *forward[2], *backward[2]; /* for one right-hand side, for KS_BT_COLUMNS */
     const ks_gpu_kernel *logdet, *logdet_end;
 } ks_bt_device_kernels;
 
-/** Those of large blocks; 0: few right-hand sides at once, 1: many. */
+/** Kernels for large blocks; 0: few right-hand sides at once, 1: many. */
 typedef struct ks_bt_blocked_kernels {
     const ks_gpu_kernel *begin, *column, *clear, *push, *last;
     const ks_gpu_kernel *collect[2], *forward[2], *give[2], *backward[2];
     const ks_gpu_kernel *gain, *cross, *middle, *deliver;
 } ks_bt_blocked_kernels;
 
-/** Those of refinement. */
+/** Kernels of refinement. */
 typedef struct ks_bt_refine_kernels {
     const ks_gpu_kernel *scale, *start, *residual, *squares, *norms, *units, *narrow, *add, *judge;
 } ks_bt_refine_kernels;
@@ -54,105 +54,105 @@ typedef struct ks_bt_refine_kernels {
 struct ks_blocktri_cuda_plan {
     ks_context *context;
     ks_gpu *gpu;
-    int borrowed;                /* gpu is another plan's, which outlives this one             */
+    int borrowed;                /* gpu belongs to another plan, which outlives this one */
     ks_gpu_stream *stream;
     int N, n, systems, padded;
-    size_t number;               /* bytes of one                                                */
-    int levels;                  /* until one block is left                                     */
-    int tail;                    /* from here on, one block of the grid does all of a system    */
+    size_t number;               /* bytes of a number */
+    int levels;                  /* until one block is left */
+    int tail;                    /* from this level on one thread block does all of a system */
     int factored;
-    void *factor;                /* (systems, N, 3, padded, padded)                             */
-    unsigned long long *failure; /* (systems), on the device; next, its copy on the host        */
+    void *factor;                /* (systems, N, 3, padded, padded) */
+    unsigned long long *failure; /* (systems), on the device; next, its copy on the host */
     unsigned long long *failure_host;
     double *sums, *logdet, *logdet_host;
-    int blocked;                 /* worked on in tiles: ks_bt_blocked.h, otherwise ks_bt_level.h */
+    int blocked;                 /* in tiles (ks_bt_blocked.h), else in lanes (ks_bt_level.h) */
     ks_bt_device_kernels kernels;
     ks_bt_blocked_kernels tiled;
-    ks_bt_rounds rounds, on_device; /* of large blocks; the same arrays there                         */
-    int atomic;                  /* who eliminates subtracts, see ks_bt_blocked_args                 */
-    int segments;                /* of a partition, 0: another order                                */
-    int together;                /* from this round on one launch does all                          */
-    int grid;                    /* thread blocks that such a launch has at most                    */
-    ks_gpu_stream *side;         /* of the rounds that may run beside others, or NULL               */
+    ks_bt_rounds rounds, on_device; /* of large blocks, on the host and on the device */
+    int atomic;                  /* terms are pushed; see ks_bt_blocked_args */
+    int segments;                /* of a partition; 0: another order */
+    int together;                /* from this round on one launch does all */
+    int grid;                    /* most thread blocks of such a launch */
+    ks_gpu_stream *side;         /* of the rounds that may run beside others, or NULL */
     ks_gpu_event *forked, *joined;
-    int refine;                  /* the matrix is in double, the factor, of S A S, in single        */
-    double *scale;               /* (systems, N, n): S; NULL where nothing is refined               */
-    ks_bt_refine_state *state, *state_host; /* of a refinement                                     */
+    int refine;                  /* the matrix is in double, the factor of S A S in single */
+    double *scale;               /* (systems, N, n): S; NULL without refinement */
+    ks_bt_refine_state *state, *state_host; /* of a refinement */
     ks_bt_refine_kernels refinement;
-    int by_schur;                /* the order is recursive-schur: all else is in schur              */
+    int by_schur;                /* the order is recursive-schur; `schur` has its data */
     ks_bt_schur *schur;
     ks_bt_recorded recorded[KS_BT_WORK_KINDS];
 };
 
-/** The order that blocks of order n are padded to where a few lanes take one: 0 beyond 32. */
+/** Return the order that blocks of order n are padded to if lanes work on them, 0 beyond 32. */
 static inline int ks_bt_padded(int n) { return n <= 4 ? 4 : n <= 8 ? 8 : n <= 16 ? 16 : n <= 32 ? 32 : 0; }
 
-/** The order that they are padded to where they are worked on in tiles. */
+/** Return the order that they are padded to if they are worked on in tiles. */
 static inline int ks_bt_padded_tiles(int n) { return (n + KS_BT_STEP - 1) / KS_BT_STEP * KS_BT_STEP; }
 
-/** Tiles in a row of them. */
+/** Return the tiles in a row. */
 static inline int ks_bt_tiles(int padded) { return (padded + KS_BT_TILE - 1) / KS_BT_TILE; }
 
-/** Look the kernels of large blocks up. */
+/** Find the kernels for large blocks. */
 ks_status ks_bt_blocked_find(ks_blocktri_cuda_plan *plan);
 
-/** The order of large blocks, on the host and on the device, and what its launches need. What it has
- *  taken ks_bt_blocked_destroy() gives back, also where this fails. */
+/** Create the order of large blocks, on the host and on the device, and what its launches need. ks_bt_blocked_destroy()
+ *  frees them, also after a failure. */
 ks_status ks_bt_blocked_create(ks_blocktri_cuda_plan *plan, const ks_blocktri_cuda_options *o);
 void ks_bt_blocked_destroy(ks_blocktri_cuda_plan *plan);
 
-/** Put the kernels of a call on large blocks into the plan's stream. */
+/** Enqueue a call on large blocks in the plan's stream. */
 ks_status ks_bt_blocked_enqueue(const ks_blocktri_cuda_plan *plan, ks_bt_work_kind kind,
                                 const ks_bt_call *call);
 
-/** Put the kernels of a call into the plan's stream. */
+/** Enqueue a call in the plan's stream. */
 ks_status ks_bt_enqueue(const ks_blocktri_cuda_plan *plan, ks_bt_work_kind kind,
                         const ks_bt_call *call);
 
-/** Look the kernels of refinement up. */
+/** Find the kernels of refinement. */
 ks_status ks_bt_refine_find(ks_blocktri_cuda_plan *plan);
 
-/** Put what scales the matrix, or a part of refinement, into the plan's stream. */
+/** Enqueue the scaling of the matrix and a factorization, or a part of a refinement, in the plan's stream. */
 ks_status ks_bt_refine_enqueue(const ks_blocktri_cuda_plan *plan, ks_bt_work_kind kind,
                                const ks_bt_call *call);
 
-/** A call with arguments that have been checked: its graph, made again where they are others. */
+/** Launch the graph of a call, which is captured again if its arguments are different. They have been checked. */
 ks_status ks_bt_perform(ks_blocktri_cuda_plan *plan, ks_bt_work_kind kind, const ks_bt_call *call,
                         void *stream);
 
-/** The matrix and right-hand sides of a call, checked. */
+/** Check the matrix, or the right-hand sides, of a call and store them in it. Errors: KS_EINVAL, and KS_ENOMEM for too
+ *  many right-hand sides. */
 ks_status ks_bt_check_matrix(const ks_blocktri_cuda_plan *plan, const ks_cuda_const_blocks *D,
                              const ks_cuda_const_blocks *L, ks_bt_call *call);
 ks_status ks_bt_check_sides(const ks_blocktri_cuda_plan *plan, int nrhs, const ks_cuda_const_blocks *b,
                             const ks_cuda_blocks *x, ks_bt_call *call);
 
-/** Recursive Schur complements: bytes of device memory, levels and memory of a plan, which
- *  ks_bt_schur_destroy() takes back also where this fails, what a call puts into the stream, the sums
- *  of a log-determinant, and the block that failed, from schur->info_host. */
+/** Recursive Schur complements: bytes of device memory; create and destroy (also after a failure); enqueue a call;
+ *  enqueue the sums of a log-determinant. */
 size_t ks_bt_schur_bytes(int64_t N, int n, const ks_blocktri_cuda_options *o);
 ks_status ks_bt_schur_create(ks_blocktri_cuda_plan *plan, const ks_blocktri_cuda_options *o);
 void ks_bt_schur_destroy(ks_blocktri_cuda_plan *plan);
 ks_status ks_bt_schur_enqueue(const ks_blocktri_cuda_plan *plan, ks_bt_work_kind kind,
                               const ks_bt_call *call);
 ks_status ks_bt_schur_enqueue_logdet(const ks_blocktri_cuda_plan *plan, ks_gpu_stream *stream);
-/** Whether a call goes into the stream itself: the first one of its kind with so many right-hand sides, at
- *  which the libraries may allocate memory and load code, as no capture allows; and all where they cannot be
- *  captured. */
+/** Whether a call is enqueued without a graph. The first call of its kind with so many right-hand sides is, because the
+ *  libraries may then allocate memory and load code, which no capture allows. So are all calls if the libraries cannot
+ *  be captured. */
 int ks_bt_schur_direct(ks_bt_schur *s, ks_bt_work_kind kind, const ks_bt_call *call);
 ks_status ks_bt_schur_judge(const ks_blocktri_cuda_plan *plan, ks_blocktri_cuda_info *info);
 
-/** Steps of a level, and how many of its blocks are eliminated at one of them. */
+/** Return the steps of a level, and how many of its blocks step j eliminates. */
 int ks_bt_schur_steps(const ks_bt_schur *s, const ks_bt_schur_level *level);
 int ks_bt_schur_active(const ks_bt_schur *s, const ks_bt_schur_level *level, int j);
 
-/** What ks_blocktri_cuda_inverse_bytes() will say of a plan; 0 where it would overflow too. */
+/** Return what ks_blocktri_cuda_inverse_bytes() will say of a plan; 0 if it would overflow. */
 size_t ks_bt_inverse_bytes(int64_t N, int n, const ks_blocktri_cuda_options *o);
 
-/** ks_blocktri_cuda_plan_create() on a device that is open already, or NULL: on options->device. */
+/** ks_blocktri_cuda_plan_create() on a device that is already open, or, if gpu is NULL, on options->device. */
 ks_status ks_bt_plan_create(ks_blocktri_cuda_plan **out, ks_context *context, ks_gpu *gpu, int64_t N,
                             int n, const ks_blocktri_cuda_options *options);
 
-/** Put the log-determinants into a stream. */
+/** Enqueue the log-determinants in a stream. */
 ks_status ks_bt_enqueue_logdet(const ks_blocktri_cuda_plan *plan, ks_gpu_stream *stream);
 
 #endif

@@ -1,12 +1,12 @@
-/* cuda_refine.c -- iterative refinement on a device: what blocktri/refine.c does on the CPU. */
+/* cuda_refine.c -- iterative refinement on a device, by the method of blocktri/refine.c. */
 #include <limits.h>
 #include <math.h>
 #include "cuda_plan.h"
 #include "ks_bt_refine.h"
 
-/* Corrections in one graph, the first solution among them. The device decides after each whether it was the
- * last; those behind it cost their launches alone, so that no more stand here than a well-conditioned
- * system takes. The host looks once for each graph. */
+/* Corrections in one graph, including the first solution. After each the device decides whether it was the last. The
+ * corrections behind it cost only their launches, so the graph has no more than a well-conditioned system needs. The
+ * host looks once per graph. */
 enum { STEPS = 3 };
 
 ks_status ks_bt_refine_find(ks_blocktri_cuda_plan *plan)
@@ -28,7 +28,7 @@ ks_status ks_bt_refine_find(ks_blocktri_cuda_plan *plan)
     return status;
 }
 
-/* `bytes` bytes of the workspace, whose address alone matters here. */
+/* Carve `bytes` bytes from the workspace. Where `work` is NULL, only count them. */
 static void *piece(char *work, size_t *used, size_t bytes)
 {
     void *const at = work ? work + *used : NULL;
@@ -36,7 +36,7 @@ static void *piece(char *work, size_t *used, size_t bytes)
     return at;
 }
 
-/* Where things are in the workspace; returns its bytes. */
+/* Lay out the workspace. Returns its bytes. */
 static size_t lay_out(char *work, const ks_blocktri_cuda_plan *plan, size_t nrhs,
                       ks_bt_refine_args *args)
 {
@@ -84,7 +84,7 @@ static ks_status launch(const ks_blocktri_cuda_plan *plan, const ks_gpu_kernel *
     return ks_gpu_launch(plan->gpu, kernel, &shape, args, sizeof *args, stream);
 }
 
-/* Thread blocks for something done with each of so many numbers. */
+/* Return thread blocks for work on each of so many numbers. */
 static int64_t wide(int64_t numbers)
 {
     const int64_t most = 4096, blocks = (numbers + KS_BT_THREADS - 1) / KS_BT_THREADS;
@@ -96,7 +96,7 @@ static int64_t numbers_of(const ks_blocktri_cuda_plan *plan, int nrhs)
     return (int64_t)plan->systems * plan->N * plan->n * nrhs;
 }
 
-/* The residual of x, its norms, how large it is, and what follows from that. */
+/* Enqueue the residual of x, its norms, and the decision that follows from them. */
 static ks_status measure(const ks_blocktri_cuda_plan *plan, const ks_bt_refine_args *args)
 {
     const ks_bt_refine_kernels *k = &plan->refinement;
@@ -110,7 +110,7 @@ static ks_status measure(const ks_blocktri_cuda_plan *plan, const ks_bt_refine_a
     return status;
 }
 
-/* x <- 0, and the norms of b and of the matrix. */
+/* Enqueue x <- 0, and the norms of b and of the matrix. */
 static ks_status begin(const ks_blocktri_cuda_plan *plan, const ks_bt_refine_args *args)
 {
     const ks_bt_refine_kernels *k = &plan->refinement;
@@ -122,7 +122,7 @@ static ks_status begin(const ks_blocktri_cuda_plan *plan, const ks_bt_refine_arg
     return status;
 }
 
-/* The correction of the residual at hand is added; the residual of what comes out is measured. */
+/* Enqueue the correction for the current residual, and measure the residual of the result. */
 static ks_status step(const ks_blocktri_cuda_plan *plan, const ks_bt_refine_args *args)
 {
     const ks_bt_refine_kernels *k = &plan->refinement;
@@ -142,7 +142,7 @@ static ks_status step(const ks_blocktri_cuda_plan *plan, const ks_bt_refine_args
     return status ? status : measure(plan, args);
 }
 
-/* The last correction is taken back, where it was no good. */
+/* Enqueue taking back the last correction, if it was no improvement. */
 static ks_status take_back(const ks_blocktri_cuda_plan *plan, ks_bt_refine_args args)
 {
     args.phase = KS_BT_BACK;
@@ -151,7 +151,7 @@ static ks_status take_back(const ks_blocktri_cuda_plan *plan, ks_bt_refine_args 
     return status ? status : measure(plan, &args);
 }
 
-/* Some steps, of which those do nothing that are not needed. */
+/* Enqueue some steps. Those that are not needed do nothing. */
 static ks_status steps(const ks_blocktri_cuda_plan *plan, const ks_bt_refine_args *args, int count)
 {
     ks_status status = KS_OK;
@@ -174,7 +174,7 @@ ks_status ks_bt_refine_enqueue(const ks_blocktri_cuda_plan *plan, ks_bt_work_kin
     return status ? status : ks_bt_blocked_enqueue(plan, kind, call);
 }
 
-/* Waits for what the last steps have come to. */
+/* Wait for the result of the last steps. */
 static ks_status fetch(const ks_blocktri_cuda_plan *plan, ks_gpu_stream *stream)
 {
     const ks_status status =

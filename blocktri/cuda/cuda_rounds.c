@@ -5,13 +5,13 @@
 #include "pool.h"
 
 enum {
-    SEGMENTS = 10,    /* where none are asked for                                              */
+    SEGMENTS = 10,    /* default number */
     MOST_ROUNDS = 1 << 15,
-    END = 19, INNER = 7 /* weights of a segment's length, by what one block of it costs */
+    END = 19, INNER = 7 /* weights of a segment's length, from the cost of its blocks */
 };
 
-/* Blocks before the end of segment s of so many, separators aside: one for each, and of the rest a part
- * that goes by weight. */
+/* Return the blocks before the end of segment s, without separators: one for each segment, and a share of the rest by
+ * weight. */
 static int64_t before_end_of(int64_t N, int segments, int s)
 {
     const int64_t rest = N - (2 * (int64_t)segments - 1), all = 2 * END + (int64_t)INNER * (segments - 2);
@@ -24,7 +24,7 @@ static int64_t length_of(int64_t N, int segments, int s)
     return before_end_of(N, segments, s) - (s > 0 ? before_end_of(N, segments, s - 1) : 0);
 }
 
-/* Rounds of segments first .. end - 1: as many as the longest has blocks. */
+/* Return the rounds of segments first .. end - 1: the length of the longest. */
 static int64_t longest(int64_t N, int segments, int first, int end)
 {
     int64_t most = 0;
@@ -59,7 +59,7 @@ int ks_bt_segments(int64_t N, int64_t asked)
     return 0;
 }
 
-/* Both ends, what lies between them, separators from both ends: which round eliminates a block. */
+/* Choose the round that eliminates each block: both ends, the segments between them, then separators from both ends. */
 static void partition(ks_bt_rounds *r, int N, int segments)
 {
     const int separators = segments - 1, middle = separators / 2;
@@ -89,10 +89,10 @@ static void nested(ks_bt_rounds *r, int N)
 
 /* What is left of the chain, and what its blocks have to subtract. */
 typedef struct chain {
-    int32_t *before, *behind;           /* neighbours, -1 for none                                  */
+    int32_t *before, *behind;           /* neighbours, -1 for none */
     int32_t *from_before, *from_behind; /* eliminated ones whose products are still to be subtracted */
-    int32_t *touched;                   /* whether anything has been subtracted                     */
-    int32_t *sorted;                    /* blocks by round, then by number                          */
+    int32_t *touched;                   /* whether anything has been subtracted */
+    int32_t *sorted;                    /* blocks by round, then by number */
 } chain;
 
 enum { CHAIN_ARRAYS = 6 };
@@ -111,7 +111,7 @@ static chain chain_of(int32_t *memory, int N)
     return c;
 }
 
-/* Blocks sorted by round; of each round, where its blocks begin among them and how many there are. */
+/* Sort the blocks by round, and set where the blocks of each round begin and how many there are. */
 static void sort(ks_bt_rounds *r, int N, int32_t *sorted)
 {
     for (int q = 0; q < r->count; ++q) r->round[q].eliminated = 0;
@@ -128,14 +128,15 @@ static void sort(ks_bt_rounds *r, int N, int32_t *sorted)
     }
 }
 
-/* Whether round q may know what the round of an eliminated block has left. */
+/* Whether round q may use what the round of an eliminated block has left. The two groups of rounds that run at once may
+ * not use each other's results. */
 static int known(const ks_bt_rounds *r, int q, int32_t eliminated)
 {
     return eliminated >= 0 &&
            (q >= r->joined || (q >= r->side) == (r->round_of[eliminated] >= r->side));
 }
 
-/* A node of block k, which has subtracted then what round q knows of. */
+/* Make a node of block k, which subtracts in round q what that round may use. */
 static ks_bt_node take(const ks_bt_rounds *r, const chain *c, int q, int k)
 {
     ks_bt_node node = { k, c->before[k], c->behind[k], -1, -1, !c->touched[k], 0 };
@@ -149,8 +150,8 @@ static ks_bt_node take(const ks_bt_rounds *r, const chain *c, int q, int k)
     return node;
 }
 
-/* Block k, which goes on, as a node of round q if it has something to subtract there. The rounds of the
- * ends leave separators to those beside them. */
+/* Add block k, which remains, as a node of round q if it has something to subtract there. The rounds of the ends do not
+ * update separators: those of the inner segments may do so at the same time. */
 static void go_on(ks_bt_rounds *r, const chain *c, int q, int k)
 {
     if (k < 0 || r->round_of[k] <= q || (q < r->side && r->round_of[k] >= r->joined)) return;

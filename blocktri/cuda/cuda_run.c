@@ -1,9 +1,9 @@
-/* cuda_run.c -- calls of a plan on a device: arguments checked, graphs made once, results fetched. */
+/* cuda_run.c -- calls of a plan on a device: check arguments, capture graphs, copy results back. */
 #include <limits.h>
 #include <string.h>
 #include "cuda_plan.h"
 
-/* Strides beyond this would overflow on the way to an address. */
+/* Larger strides would overflow when an address is computed. */
 static int reasonable(int64_t stride, int64_t count)
 {
     return stride >= 0 && stride <= INT64_MAX / 32 / (count > 0 ? count : 1);
@@ -19,7 +19,7 @@ static int valid_input(const ks_blocktri_cuda_plan *plan, const ks_cuda_const_bl
             (reasonable(blocks->stride, count) && (blocks->stride == 0 || blocks->stride >= size)));
 }
 
-/* Whether they may be written: none overlaps another, blocks inside systems or systems inside. */
+/* Whether they may be written: no two overlap, with the blocks of a system or the systems of a block contiguous. */
 static int valid_output(const ks_blocktri_cuda_plan *plan, const ks_cuda_blocks *blocks, int64_t count,
                         int64_t size)
 {
@@ -43,7 +43,7 @@ static ks_bt_in input(const ks_blocktri_cuda_plan *plan, const ks_cuda_const_blo
     return in;
 }
 
-/* Pieces of work that the kernels number with ints. */
+/* Whether the kernels can number the pieces of work with ints. */
 static int countable(const ks_blocktri_cuda_plan *plan, int nrhs)
 {
     const int64_t blocks = (int64_t)plan->N * plan->systems;
@@ -95,7 +95,7 @@ static int same(const ks_bt_call *a, const ks_bt_call *b)
            !(a->tolerance < b->tolerance || a->tolerance > b->tolerance);
 }
 
-/* A call into a stream. */
+/* Enqueue a call in a stream. */
 static ks_status put(const ks_blocktri_cuda_plan *plan, ks_bt_work_kind kind, const ks_bt_call *call,
                      ks_gpu_stream *stream)
 {
@@ -104,7 +104,7 @@ static ks_status put(const ks_blocktri_cuda_plan *plan, ks_bt_work_kind kind, co
     return plan->refine ? ks_bt_refine_enqueue(&here, kind, call) : ks_bt_enqueue(&here, kind, call);
 }
 
-/* A graph of a call, in the place of the last of its kind. */
+/* Capture a graph of a call, in place of the last graph of its kind. */
 static ks_status record(ks_blocktri_cuda_plan *plan, ks_bt_work_kind kind, const ks_bt_call *call)
 {
     ks_bt_recorded *recorded = &plan->recorded[kind];
@@ -196,7 +196,7 @@ ks_status ks_blocktri_cuda_inverse_blocks(ks_blocktri_cuda_plan *plan, ks_cuda_b
     return ks_bt_perform(plan, KS_BT_INVERSE, &call, stream);
 }
 
-/* The lowest system that failed, if one did. */
+/* Report the lowest system that failed, if any. */
 static ks_status judge(const ks_blocktri_cuda_plan *plan, ks_blocktri_cuda_info *info)
 {
     for (int s = 0; s < plan->systems; ++s) {

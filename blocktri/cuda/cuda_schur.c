@@ -1,14 +1,14 @@
-/* cuda_schur.c -- recursive Schur complements on a device: batched calls, one graph for all of them. */
+/* cuda_schur.c -- recursive Schur complements on a device: batched calls, which one graph contains. */
 #include "cuda_plan.h"
 
-/* A part of what is done at one step of a level: where its matrices are. */
+/* A step of a level, and where its matrices are. */
 typedef struct step {
     const ks_blocktri_cuda_plan *plan;
     const ks_bt_schur *s;
     const ks_bt_schur_level *level;
-    int j, at;          /* at: of its first pointer                                   */
-    int active, going;  /* segments with a block here; those of them with a next one  */
-    int64_t size;       /* of a block                                                 */
+    int j, at;          /* at: its first pointer */
+    int active, going;  /* segments with a block here; those of them with a next one */
+    int64_t size;       /* of a block */
 } step;
 
 static void *element(const step *t, void *base, int64_t block, int64_t size)
@@ -16,7 +16,7 @@ static void *element(const step *t, void *base, int64_t block, int64_t size)
     return (char *)base + (size_t)(block * size) * t->plan->number;
 }
 
-/* Block `own` of the level in D. */
+/* Return block `own` of the level in D. */
 static void *in_D(const step *t, int64_t own)
 {
     return element(t, t->s->memory, (own + 1) * t->level->stride - 1, t->size);
@@ -41,15 +41,14 @@ static ks_status divide(const step *t, ks_gpu_trsm_kind kind, int m, void **what
                      : KS_OK;
 }
 
-/* Y of block j of segment i: the first one's is the coupling of the separator before. */
+/* Return Y of block j of segment i. For the first block it is the coupling of the separator before. */
 static void *in_Y(const step *t, int i, int j)
 {
     const int64_t own = (int64_t)i * t->s->spacing + j;
     return element(t, t->level->Y, j == 0 ? own - 1 : own, t->size);
 }
 
-/* L L' = D; Y <- L^-1 Y; W <- A L^-T; then what this leaves for the next block, for the separator before,
- * and for what couples both. */
+/* L L' = D; Y <- L^-1 Y; W <- A L^-T. Then update the next block, the separator before, and the coupling of both. */
 static ks_status eliminate(const step *t)
 {
     const int n = t->plan->n;
@@ -73,8 +72,8 @@ static ks_status eliminate(const step *t)
     g.a_stride = g.b_stride = apart;
     g.c_stride = apart_D;
     if (!status) status = multiply(t, &g);
-    /* Behind the last block stands a separator: what couples it with the one before is the next level's,
-     * once as L, once as Y. */
+    /* A separator follows the last block. Its coupling with the separator before belongs to the next level, and is
+     * needed there both as L and as Y. */
     const int last = t->j + 1 == m - 1;
     g = product(t, n, t->going - 1, -1);
     g.fresh = 1;
@@ -89,7 +88,7 @@ static ks_status eliminate(const step *t)
     return status;
 }
 
-/* Calls work for every step of every level, or backwards. */
+/* Call work() for every step of every level, forward or backward. */
 static ks_status walk(const ks_blocktri_cuda_plan *plan, int down, const ks_bt_call *call,
                       ks_status (*work)(const step *, const ks_bt_call *))
 {
@@ -123,7 +122,7 @@ static void *in_x(const step *t, const ks_bt_call *call, int64_t own)
     return element(t, call->x.data, (own + 1) * t->level->stride - 1, call->x.stride);
 }
 
-/* y <- L^-1 x; the next block and the separator before lose W y and Y' y. */
+/* y <- L^-1 x; then subtract W y from the next block and Y' y from the separator before. */
 static ks_status forward_step(const step *t, const ks_bt_call *call)
 {
     const int nrhs = call->nrhs;
@@ -145,7 +144,7 @@ static ks_status forward_step(const step *t, const ks_bt_call *call)
     return status ? status : multiply(t, &g);
 }
 
-/* y loses W' x of the next block and Y x of the separator before; x <- L^-T y. */
+/* y <- y - W' x of the next block - Y x of the separator before; x <- L^-T y. */
 static ks_status backward_step(const step *t, const ks_bt_call *call)
 {
     const int nrhs = call->nrhs;
@@ -188,7 +187,7 @@ static ks_status launch(const ks_blocktri_cuda_plan *plan, const ks_gpu_kernel *
 ks_status ks_bt_schur_enqueue(const ks_blocktri_cuda_plan *plan, ks_bt_work_kind kind,
                               const ks_bt_call *call)
 {
-    enum { BLOCKS = 2048 }; /* of a copy */
+    enum { BLOCKS = 2048 }; /* most thread blocks of a copy */
     const int64_t numbers = (int64_t)plan->N * plan->n * plan->n / KS_BT_THREADS + 1;
     const unsigned blocks = numbers < BLOCKS ? (unsigned)numbers : BLOCKS;
     const ks_bt_schur_args args = args_of(plan, call);
@@ -217,7 +216,7 @@ ks_status ks_bt_schur_enqueue_logdet(const ks_blocktri_cuda_plan *plan, ks_gpu_s
     return launch(plan, plan->schur->logdet, KS_BT_SUMS, &args, stream);
 }
 
-/* Of the first level with a block that failed, the lowest; KS_OK where none did. */
+/* Report the lowest failed block of the first level with one, from s->info_host. KS_OK if there is none. */
 ks_status ks_bt_schur_judge(const ks_blocktri_cuda_plan *plan, ks_blocktri_cuda_info *info)
 {
     const ks_bt_schur *s = plan->schur;

@@ -3,7 +3,7 @@
 #include "cuda_plan.h"
 #include "pool.h"
 
-/* How levels follow one another; returns the blocks of all levels. */
+/* Lay out the levels. Returns the blocks of all levels. */
 static int64_t lay_out(ks_bt_schur *s, int64_t N, int64_t spacing, int64_t crossover)
 {
     int64_t all = 0, stride = 1, count = N, first = 0;
@@ -35,7 +35,7 @@ static int64_t crossover_of(const ks_blocktri_cuda_options *o)
     return o->crossover ? o->crossover : 32;
 }
 
-/* Blocks (n, n) that a plan keeps: D, and L and Y of all levels. */
+/* Return the blocks (n, n) that a plan stores: D, and L and Y of all levels. */
 static size_t blocks_of(int64_t N, const ks_blocktri_cuda_options *o)
 {
     ks_bt_schur unused;
@@ -48,7 +48,7 @@ size_t ks_bt_schur_bytes(int64_t N, int n, const ks_blocktri_cuda_options *o)
     return blocks_of(N, o) * each + (size_t)N * (4 * sizeof(void *) + 2 * sizeof(int));
 }
 
-/* Blocks of a level that are eliminated at its step j: one of each segment that is so long. */
+/* The blocks of a level that step j eliminates: one of each segment that is long enough. */
 int ks_bt_schur_active(const ks_bt_schur *s, const ks_bt_schur_level *level, int j)
 {
     return (j < s->spacing - 1 ? level->separators : 0) + (j < level->tail);
@@ -59,7 +59,7 @@ int ks_bt_schur_steps(const ks_bt_schur *s, const ks_bt_schur_level *level)
     return level->separators > 0 ? s->spacing - 1 : level->tail;
 }
 
-/* The lists on the host, a level, a step, a segment after the other, and on the device. */
+/* Make the lists on the host, ordered by level, step and segment, and copy them to the device. */
 static ks_status write_lists(ks_blocktri_cuda_plan *plan, void **lists[3])
 {
     ks_bt_schur *s = plan->schur;
@@ -74,7 +74,7 @@ static ks_status write_lists(ks_blocktri_cuda_plan *plan, void **lists[3])
                 s->order[at] = (int)block;
                 lists[0][at] = (char *)s->memory + (size_t)block * each;
                 lists[1][at] = (char *)level->L + (size_t)own * each;
-                /* The first of a segment is coupled with the separator before as the matrix has it. */
+                /* The first block of a segment uses the matrix's coupling with the separator before. */
                 lists[2][at] = (char *)level->Y + (size_t)(j == 0 ? (own ? own - 1 : 0) : own) * each;
             }
     }

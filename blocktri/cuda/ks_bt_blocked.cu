@@ -1,6 +1,6 @@
-// ks_bt_blocked.cu -- a round of the Cholesky factorization of large blocks, a launch for its beginning
-// and one for each column of tiles; and one for what it leaves, where that is pushed, to sums that one before all
-// rounds has cleared.
+// ks_bt_blocked.cu -- a round of the Cholesky factorization of large blocks: a launch for its beginning and one for
+// each column of tiles. With args.atomic there is a launch that clears the sums before all rounds, and one that pushes
+// at the end of each round.
 #include "blocked_factor.cuh"
 
 #define FACTOR(suffix, T, S, blocks)                                                       \

@@ -1,17 +1,16 @@
-// ks_bt_blocked_inverse.cu -- blocks of the inverse from a kept factor of large blocks, round by round
-// from the last one.
+// ks_bt_blocked_inverse.cu -- blocks of the inverse from a stored factor of large blocks, round by round from the last
+// one to the first.
 //
-// For an eliminated block j with the neighbours a and b, S the inverse, W and L the factor, and
-// G = W L^-1 (Takahashi's recurrence by blocks):
+// For an eliminated block j with neighbours a and b, the inverse S, the factor W and L, and G = W L^-1 (Takahashi's
+// recurrence by blocks):
 //
 //     S_aj = -(S_aa G_a + S_ab G_b)    S_bj = -(S_ba G_a + S_bb G_b)
 //     S_jj = L^-T L^-1 - G_a' S_aj - G_b' S_bj
 //
-// S_ab is known, since a is the neighbour of b in a later round or the other way round. L^-1 comes from
-// blocked_solve.cuh.
+// S_ab is known, since a is a neighbour of b in a later round, or b of a. L^-1 comes from blocked_solve.cuh.
 #include "product.cuh"
 
-// What this thread block does: a tile of one of the two couplings (side 1 or 2) of a block.
+// The work of this thread block: a tile of one of the two couplings (side 1 or 2) of a block.
 struct ks_bt_coupling_tile {
     ks_bt_at at;
     int who, side, i, j;  // who: the block's number among those that the round eliminates
@@ -30,7 +29,7 @@ KS_DEVICE ks_bt_coupling_tile ks_bt_coupling_tile_here(const ks_bt_blocked_args 
     return t;
 }
 
-// Rows from row tile i on of a row-major array, 16 columns from k on; or its columns, 16 rows.
+// Rows of tile row i of a row-major array, 16 columns from k on; or columns of tile column i, 16 rows from k on.
 template <class T> KS_DEVICE ks_bt_operand<T> ks_bt_by_rows(const T *M, int P, int i, int k)
 {
     return {M + (int64_t)i * KS_BT_TILE * P + k, P, P - i * KS_BT_TILE, KS_BT_STEP};
@@ -50,7 +49,7 @@ KS_DEVICE void ks_bt_keep(ks_bt_sum<T, KS_BT_TILE> &sum, T *to, int P, int i, in
     });
 }
 
-// G = W L^-1, of which the rows before tile j are zero in column j.
+// G = W L^-1. In tile column j, L^-1 is zero above tile j.
 template <class T> KS_DEVICE void ks_bt_gain(const ks_bt_blocked_args &args)
 {
     KS_DYNAMIC_SHARED(T, shared);
@@ -86,7 +85,7 @@ template <class T> KS_DEVICE void ks_bt_cross(const ks_bt_blocked_args &args)
             B = ks_bt_by_columns(G, P, t.j, step * KS_BT_STEP);
         });
     if (before >= 0 && behind >= 0) {
-        // The one of both neighbours that is eliminated first has their block, in rows of the other.
+        // The neighbour that is eliminated first holds S_ab, in rows of the other.
         const bool to_before = t.at.node.to_before;
         const T *const both = ks_bt_part<T>(args, args.inverse, system, to_before ? before : behind,
                                             to_before ? 2 : 1);
@@ -107,7 +106,7 @@ template <class T> KS_DEVICE void ks_bt_cross(const ks_bt_blocked_args &args)
     ks_bt_keep<T>(sum, to, P, t.i, t.j, T(-1));
 }
 
-// S_jj, tiles of the lower triangle, and what mirrors them.
+// S_jj: tiles of the lower triangle, mirrored.
 template <class T> KS_DEVICE void ks_bt_middle(const ks_bt_blocked_args &args)
 {
     KS_DYNAMIC_SHARED(T, shared);
@@ -124,7 +123,8 @@ template <class T> KS_DEVICE void ks_bt_middle(const ks_bt_blocked_args &args)
     const T *const S2 = ks_bt_part<T>(args, args.inverse, at.system, at.node.k, 2);
     const T *const inverse = ks_bt_work<T>(args, args.now, who, 0);
     ks_bt_sum<T, KS_BT_TILE> sum;
-    // First what is subtracted, then, its sign turned, the square of L^-1, which begins at tile i.
+    // The first pass sums the terms to subtract. After negating them, the second pass adds L^-T L^-1, whose terms begin
+    // at tile i.
     const int first = end - skipped, squares = (P - i * KS_BT_TILE) / KS_BT_STEP;
 #pragma unroll 1
     for (int pass = 0; pass < 2; ++pass) {
@@ -148,8 +148,7 @@ template <class T> KS_DEVICE void ks_bt_middle(const ks_bt_blocked_args &args)
     });
 }
 
-// Blocks (k, k) and (k + 1, k) to where the caller wants them, as numbers O; of a scaled matrix they are
-// scaled back.
+// Store blocks (k, k) and (k + 1, k) for the caller, as numbers O. The scaling of the matrix is undone.
 template <class T, class O> KS_DEVICE void ks_bt_deliver(const ks_bt_blocked_args &args)
 {
     KS_DYNAMIC_SHARED(T, shared);
@@ -159,12 +158,12 @@ template <class T, class O> KS_DEVICE void ks_bt_deliver(const ks_bt_blocked_arg
     const int k = number / kinds % args.N, system = number / kinds / args.N;
     const bool lag = number % kinds == 1;
     if (lag && k + 1 == args.N) return;
-    // The one of two neighbours that is eliminated first has their block.
+    // The neighbour that is eliminated first holds the block of both.
     const bool turned = lag && args.round_of[k + 1] < args.round_of[k];
     const T *const from =
         lag ? ks_bt_part<T>(args, args.inverse, system, turned ? k + 1 : k, turned ? 1 : 2)
             : ks_bt_part<T>(args, args.inverse, system, k, 0);
-    const int a = turned ? j : i, b = turned ? i : j; // the tile as it stands there
+    const int a = turned ? j : i, b = turned ? i : j; // the tile in the stored block
     ks_bt_bring_tile<T>(shared, from + ((int64_t)a * P + b) * KS_BT_TILE, P, P - a * KS_BT_TILE,
                         P - b * KS_BT_TILE);
     ks_async_commit();

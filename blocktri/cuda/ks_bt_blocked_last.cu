@@ -1,14 +1,14 @@
-// ks_bt_blocked_last.cu -- the last rounds of large blocks in one cooperative launch: factored, solved for,
-// or both, by the text of the launches for each part of a round.
+// ks_bt_blocked_last.cu -- the last rounds of large blocks in one cooperative launch: a factorization, a solve, or
+// both, by the functions that separate launches use.
 //
-// A barrier of the grid stands where a launch would end. Of a factorization with right-hand sides these go
-// along: what is solved forward for the blocks of a round is done while the next round begins, and what
-// they leave is subtracted beside the first column of tiles, neither of which waits for the other.
+// A barrier of the grid takes the place of the end of a launch. In a factorization with right-hand sides, the forward
+// solve for the blocks of a round runs beside the beginning of the next round. Subtracting its terms runs beside the
+// first column of tiles. Neither depends on the other.
 #include "blocked_factor.cuh"
 #include "blocked_solve.cuh"
 
-// work(number) for each of `count` pieces of work, spread over the grid; no piece finds the one before at
-// its shared memory.
+// Call work(number) for each of `count` pieces of work, spread over the grid. A thread block synchronises between two
+// pieces, which use the same shared memory.
 template <class Work> KS_DEVICE void ks_bt_spread(int count, const Work &work)
 {
     if (count == 0) return;

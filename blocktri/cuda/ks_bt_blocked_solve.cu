@@ -1,4 +1,4 @@
-// ks_bt_blocked_solve.cu -- a round of the triangular solutions, a launch for each of its parts.
+// ks_bt_blocked_solve.cu -- a round of the triangular solves: a launch for each of its parts.
 #include "blocked_solve.cuh"
 
 #define SOLVE(suffix, T, C, blocks)                                                            \

@@ -1,14 +1,13 @@
-// ks_bt_factor.cu -- a level of the Cholesky factorization by nested dissection, fused.
+// ks_bt_factor.cu -- a level of the Cholesky factorization by nested dissection, in one kernel.
 //
-// P lanes take a block. They subtract what the last level's eliminations left for it (two products
-// W W', done here by who needs them, so nothing is added up by several), and, where the block is
-// eliminated, factor it, solve for both couplings in the same sweep over the columns, and make the
-// coupling of its neighbours. A lane holds its row of D and of both couplings in registers; columns
-// pass through shared memory, one read serving all three. A right-hand side goes along as one more
-// number of each lane.
+// P lanes work on a block. They subtract what the eliminations of the previous level left for it, two products W W'.
+// The block that needs a term subtracts it, so no sum has several writers. If the block is eliminated, the lanes factor
+// it, solve for both couplings in the same sweep over the columns, and compute the coupling of its neighbours. A lane
+// holds its rows of D and of both couplings in registers. Columns pass through shared memory, and one read serves all
+// three. A right-hand side is one more number of each lane.
 #include "lanes.cuh"
 
-// D <- D - W W', b <- b - W y, for W in tile `which`; y: this lane's number.
+// D <- D - W W', b <- b - W y, with W in tile `which`; y is this lane's number.
 template <class T, int P, bool CARRY>
 KS_DEVICE void ks_bt_absorb(const ks_bt_lanes<T, P> &g, int which, T y, T (&D)[P], T &b)
 {
@@ -26,14 +25,14 @@ KS_DEVICE void ks_bt_absorb(const ks_bt_lanes<T, P> &g, int which, T y, T (&D)[P
     }
 }
 
-// Brings a (P, P) array into a tile, beside what the lanes do meanwhile.
+// Copy a (P, P) array to a tile, asynchronously.
 template <class T, int P> KS_DEVICE void ks_bt_fetch(const ks_bt_lanes<T, P> &g, int which, const T *from)
 {
     constexpr int V = ks_bt_pack<T>::size;
     for (int i = g.lane * V; i < P * P; i += P * V) ks_async_copy(g.tile[which] + i, from + i, 16);
 }
 
-// The block as it is at this level: row `lane` of D in its lower triangle, and the right-hand side.
+// Load the block at this level: row `lane` of D in its lower triangle, and the right-hand side.
 template <class T, int P, bool CARRY>
 KS_DEVICE void ks_bt_gather(const ks_bt_lanes<T, P> &g, const ks_bt_level_args &args,
                             const ks_bt_task &t, T (&D)[P], T &b)
@@ -54,7 +53,7 @@ KS_DEVICE void ks_bt_gather(const ks_bt_lanes<T, P> &g, const ks_bt_level_args &
             if (p == g.lane && p >= n) D[p] = T(1);
     }
     if (t.level == 0) return;
-    // Tile 0 has been read by all lanes when it is filled again.
+    // All lanes have read tile 0 before it is filled again.
     const int before = t.k - t.reach / 2, behind = t.k + t.reach / 2;
     const bool both = behind < args.N;
     ks_bt_fetch<T, P>(g, 0, ks_bt_array<T, P>(args, t.system, before, 2));
@@ -75,7 +74,7 @@ KS_DEVICE void ks_bt_gather(const ks_bt_lanes<T, P> &g, const ks_bt_level_args &
     ks_bt_sync(g);
 }
 
-// Row `lane` of the coupling with the block before (side 1) or behind (side 2); zero where none is.
+// Load row `lane` of the coupling with the block before (side 1) or behind (side 2); zero if there is none.
 template <class T, int P>
 KS_DEVICE void ks_bt_coupling(const ks_bt_lanes<T, P> &g, const ks_bt_level_args &args,
                               const ks_bt_task &t, int side, bool there, T (&A)[P])
@@ -92,7 +91,7 @@ KS_DEVICE void ks_bt_coupling(const ks_bt_lanes<T, P> &g, const ks_bt_level_args
     }
 }
 
-// L L' = D, b <- L^-1 b, and A L^-T to tile 0, B L^-T to tile 1, column by column.
+// L L' = D, b <- L^-1 b, A L^-T to tile 0 and B L^-T to tile 1, column by column.
 template <class T, int P, bool CARRY>
 KS_DEVICE int ks_bt_sweep(const ks_bt_lanes<T, P> &g, T (&D)[P], T (&A)[P], T (&B)[P], T &b, T *L)
 {
@@ -167,8 +166,8 @@ KS_DEVICE void ks_bt_factor_block(const ks_bt_lanes<T, P> &g, const ks_bt_level_
     if (t.eliminated) {
         const int before = t.k - t.reach, behind = t.k + t.reach;
         const bool has_before = before >= 0, has_behind = behind < args.N;
-        // Whoever is eliminated next wants the new coupling column by column of its own: its
-        // neighbour's rows are the lanes.
+        // The neighbour that is eliminated next stores the new coupling. Its columns are the columns of that block, so
+        // the lanes are the rows of the other neighbour, which must be A.
         const bool before_next = has_before && ((before + 1) / (2 * t.reach)) % 2 == 1;
         const int side = before_next ? 2 : 1; // of A; B is the other
         ks_bt_coupling<T, P>(g, args, t, side, before_next ? has_behind : has_before, A);

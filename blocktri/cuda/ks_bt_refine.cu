@@ -1,5 +1,5 @@
-// ks_bt_refine.cu -- iterative refinement: the residual of a system in double precision, and the
-// correction that a factor in single precision solves for (blocktri/refine.c has the method).
+// ks_bt_refine.cu -- iterative refinement: the residual of a system in double precision, and the correction by a factor
+// in single precision. blocktri/refine.c has the method.
 #include "gpu/kernel.h"
 #include "ks_bt_refine.h"
 #include "scale_text.h"
@@ -9,10 +9,10 @@ template <class T, class Blocks> KS_DEVICE T *ks_bt_at_block(const Blocks &block
     return (T *)blocks.data + system * blocks.system + k * blocks.stride;
 }
 
-// Whether a launch has nothing to do: a refinement's kernels are there for more steps than it may take.
+// Whether a launch has nothing to do: a graph has kernels for more steps than a refinement may take.
 KS_DEVICE bool ks_bt_refine_idle(const ks_bt_refine_args &args) { return args.state->phase != args.phase; }
 
-// A diagonal that is not positive and finite is left for the factorization to name.
+// If a diagonal element is not positive and finite, its scale is 1; the factorization then reports it.
 KS_KERNEL_BOUNDS(ks_bt_refine_scale, ks_bt_refine_args, KS_BT_THREADS, 8)
 {
     const int64_t n = args.n, all = (int64_t)args.systems * args.N * n;
@@ -23,7 +23,7 @@ KS_KERNEL_BOUNDS(ks_bt_refine_scale, ks_bt_refine_args, KS_BT_THREADS, 8)
     }
 }
 
-// x <- 0, r <- b, and nothing has been found out.
+// x <- 0, r <- b, and reset the state.
 KS_KERNEL_BOUNDS(ks_bt_refine_start, ks_bt_refine_args, KS_BT_THREADS, 8)
 {
     if (ks_grid_thread() == 0) *args.state = {(double)INFINITY, (double)INFINITY, 0, KS_BT_GOING};
@@ -35,7 +35,7 @@ KS_KERNEL_BOUNDS(ks_bt_refine_start, ks_bt_refine_args, KS_BT_THREADS, 8)
     }
 }
 
-// What one thread block computes of a product: 32 rows of block k, 8 columns.
+// What a thread block computes of a product: 32 rows of block k, 8 columns.
 struct ks_bt_refine_place {
     int system, k, row, column;
 };
@@ -48,10 +48,10 @@ KS_DEVICE ks_bt_refine_place ks_bt_refine_here(const ks_bt_refine_args &args)
             (int)blockIdx.x % chunks * KS_BT_REFINE_COLUMNS};
 }
 
-enum { ROW = KS_BT_REFINE_TILE + 1 }; // of a tile in shared memory
+enum { ROW = KS_BT_REFINE_TILE + 1 }; // leading dimension of a tile in shared memory
 
-// A 32 x 32 tile of a block: as it stands, or of its transpose, or on the diagonal of a symmetric block
-// of which the lower triangle is read. Neighbours read what stands side by side.
+// Load a 32 x 32 tile of a block: as it is, transposed, or on the diagonal of a symmetric block, of which the lower
+// triangle is read. Neighbouring threads read contiguous numbers.
 enum ks_bt_form { AS_IT_IS, TRANSPOSED, SYMMETRIC };
 KS_DEVICE void ks_bt_refine_tile(double *tile, const double *block, int n, int row, int column,
                                  ks_bt_form form)
@@ -109,7 +109,7 @@ KS_KERNEL_BOUNDS(ks_bt_refine_residual, ks_bt_refine_args, KS_BT_THREADS, 8)
     }
 }
 
-// A thread block's sum, in the order of the threads' halves. Returned to thread 0.
+// Return the sum, or the largest, of the values of a thread block's threads. The order of additions is fixed.
 KS_DEVICE double ks_bt_block_sum(double *part, double value, bool largest)
 {
     part[threadIdx.x] = value;
@@ -127,7 +127,7 @@ KS_DEVICE double ks_bt_block_sum(double *part, double value, bool largest)
     return result;
 }
 
-// Squares of S A S: what stands beside the diagonal counts twice.
+// Squares of S A S. Entries off the diagonal count twice.
 KS_KERNEL_BOUNDS(ks_bt_refine_squares, ks_bt_refine_args, KS_BT_THREADS, 8)
 {
     KS_SHARED(double, part, KS_BT_THREADS);
@@ -148,7 +148,7 @@ KS_KERNEL_BOUNDS(ks_bt_refine_squares, ks_bt_refine_args, KS_BT_THREADS, 8)
     if (threadIdx.x == 0) args.squares[blockIdx.x] = sum;
 }
 
-// Norms of every column, in the units of the rows: of S r, S^-1 x and S b.
+// Norms of every column of S r, S^-1 x and S b.
 KS_KERNEL_BOUNDS(ks_bt_refine_norms, ks_bt_refine_args, KS_BT_THREADS, 8)
 {
     KS_SHARED(double, part, KS_BT_THREADS);
@@ -174,7 +174,7 @@ KS_KERNEL_BOUNDS(ks_bt_refine_norms, ks_bt_refine_args, KS_BT_THREADS, 8)
     }
 }
 
-// One of a column's norms.
+// Return one of a column's norms.
 KS_DEVICE double ks_bt_refine_norm(const ks_bt_refine_args &args, int64_t number, int what)
 {
     double all = 0;
@@ -187,7 +187,7 @@ KS_DEVICE double ks_bt_refine_norm(const ks_bt_refine_args &args, int64_t number
     return all;
 }
 
-// Powers of two that bring each column of S r to about one.
+// Powers of two that scale each column of S r to about one.
 KS_KERNEL_BOUNDS(ks_bt_refine_units, ks_bt_refine_args, KS_BT_THREADS, 8)
 {
     if (ks_bt_refine_idle(args)) return;
@@ -210,7 +210,7 @@ KS_KERNEL_BOUNDS(ks_bt_refine_narrow, ks_bt_refine_args, KS_BT_THREADS, 8)
     }
 }
 
-// x <- x + S correction, or what the last one of these has added is taken back.
+// x <- x + S correction, or the reverse of the last addition.
 KS_KERNEL_BOUNDS(ks_bt_refine_add, ks_bt_refine_args, KS_BT_THREADS, 8)
 {
     if (ks_bt_refine_idle(args)) return;
@@ -224,7 +224,7 @@ KS_KERNEL_BOUNDS(ks_bt_refine_add, ks_bt_refine_args, KS_BT_THREADS, 8)
     }
 }
 
-// What a residual says of the last step; <kalscan/blocktri_refine.h> has the rule.
+// Decide what follows from the residual of the last step; <kalscan/blocktri_refine.h> has the rule.
 KS_DEVICE void ks_bt_refine_decide(const ks_bt_refine_args &args, double now)
 {
     ks_bt_refine_state *const s = args.state;
@@ -242,7 +242,7 @@ KS_DEVICE void ks_bt_refine_decide(const ks_bt_refine_args &args, double now)
     }
 }
 
-// The largest |S r| / (|S A S| |S^-1 x| + |S b|) over systems and columns, and whether to go on.
+// Compute the largest |S r| / (|S A S| |S^-1 x| + |S b|) over systems and columns, and decide whether to continue.
 KS_KERNEL_BOUNDS(ks_bt_refine_judge, ks_bt_refine_args, KS_BT_THREADS, 8)
 {
     KS_SHARED(double, part, KS_BT_THREADS);

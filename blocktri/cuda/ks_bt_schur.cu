@@ -1,5 +1,5 @@
-// ks_bt_schur.cu -- what recursive Schur complements need beside dense libraries: copies of what the caller
-// gave, pointers to blocks of x, the log-determinant.
+// ks_bt_schur.cu -- what recursive Schur complements need beside dense libraries: copies of the caller's arrays,
+// pointers to blocks of x, and the log-determinant.
 #include "gpu/kernel.h"
 #include "ks_bt_schur.h"
 
@@ -9,7 +9,7 @@ template <class T> KS_DEVICE void copy_blocks(T *to, const ks_bt_in &from, int64
         to[at] = static_cast<const T *>(from.data)[at / size * from.stride + at % size];
 }
 
-// Of D the lower triangles; above them nothing that is not a number may spoil a product.
+// Copy the lower triangles of D. Above them are zeros, so that no NaN gets into a product.
 template <class T> KS_DEVICE void take(const ks_bt_schur_args &args)
 {
     const int64_t n = args.n, size = n * n;
@@ -33,7 +33,7 @@ template <class T> KS_DEVICE void bring(const ks_bt_schur_args &args)
         args.pointers[i] = x + args.blocks[i] * args.x.stride;
 }
 
-// KS_BT_SUMS thread blocks; ks_bt_logdet_end adds their sums up.
+// A share of the logarithms for each of KS_BT_SUMS thread blocks. ks_bt_logdet_end adds their sums.
 template <class T> KS_DEVICE void logdet(const ks_bt_schur_args &args)
 {
     KS_SHARED(double, part, KS_BT_THREADS);

@@ -1,11 +1,11 @@
-// ks_bt_solve.cu -- a level of the triangular solutions with a factor that was kept.
+// ks_bt_solve.cu -- a level of the triangular solves with a stored factor.
 //
-// P lanes take a block and a few right-hand sides, a row for each lane. Forward, each block of a level
-// subtracts what the last level found for its neighbours, and those that are eliminated are solved
-// for; backward, the eliminated ones take what their neighbours are.
+// P lanes work on a block and a few right-hand sides, a row for each lane. Forward, each block of a level subtracts the
+// terms of the neighbours that the previous level eliminated, and the blocks that are eliminated are solved. Backward,
+// the eliminated blocks subtract the terms of their neighbours and are solved.
 #include "lanes.cuh"
 
-// Right-hand sides `first` on, C of them, of row `lane` of a block; zero beyond nrhs and n.
+// Load C right-hand sides of row `lane` of a block, from the chunk's first on; zero beyond nrhs and n.
 template <class T, int P, int C, class Blocks>
 KS_DEVICE void ks_bt_load_x(const ks_bt_lanes<T, P> &g, const ks_bt_level_args &args,
                             const Blocks &blocks, const ks_bt_task &t, int k, T (&v)[C])
@@ -28,7 +28,7 @@ KS_DEVICE void ks_bt_store_x(const ks_bt_lanes<T, P> &g, const ks_bt_level_args 
         if (g.lane < args.n && first + c < args.nrhs) to[first + c] = v[c];
 }
 
-// v <- v - W x(k), for the W of an eliminated block k.
+// v <- v - W x(k), with the W of an eliminated block k.
 template <class T, int P, int C>
 KS_DEVICE void ks_bt_take(const ks_bt_lanes<T, P> &g, const ks_bt_level_args &args,
                           const ks_bt_task &t, int k, int which, T (&v)[C])
@@ -72,19 +72,19 @@ KS_DEVICE void ks_bt_forward_block(const ks_bt_lanes<T, P> &g, const ks_bt_level
     ks_bt_store_x<T, P, C>(g, args, t, v);
 }
 
-// Column `lane` of an array that is stored column by column, through shared memory; `lower`:
-// nothing above the diagonal is read.
+// Copy an array that is stored by columns to shared memory, where a lane then reads column `lane`. `lower`: entries
+// above the diagonal are not read.
 template <class T, int P>
 KS_DEVICE void ks_bt_transpose(const ks_bt_lanes<T, P> &g, const T *from, bool lower)
 {
-    ks_bt_sync(g); // the last that was transposed has been read
+    ks_bt_sync(g); // the previous array has been read
 #pragma unroll
     for (int p = 0; p < P; ++p)
         g.tile[0][p * (P + 1) + g.lane] = !lower || g.lane >= p ? from[p * P + g.lane] : T(0);
     ks_bt_sync(g);
 }
 
-// v <- v - W' x(k) for the W of this block with its neighbour k.
+// v <- v - W' x(k), with the W of this block and its neighbour k.
 template <class T, int P, int C>
 KS_DEVICE void ks_bt_give(const ks_bt_lanes<T, P> &g, const ks_bt_level_args &args,
                           const ks_bt_task &t, int k, int which, T (&v)[C])
@@ -171,8 +171,8 @@ BACKWARD(ks_bt_backward_4_8_f32, float, 8, 4, 8)
 BACKWARD(ks_bt_backward_4_16_f32, float, 16, 4, 6)
 BACKWARD(ks_bt_backward_4_32_f32, float, 32, 4, 5)
 
-// The logarithms of the pivots: KS_BT_SUMS blocks of the grid take turns in each system, and the
-// order of summation depends on N and n alone.
+// Sum the logarithms of the pivots: KS_BT_SUMS thread blocks for each system. The order of summation depends on N and n
+// alone.
 template <class T> KS_DEVICE void ks_bt_logdet(const ks_bt_logdet_args &args)
 {
     KS_SHARED(double, part, KS_BT_THREADS);

@@ -18,7 +18,7 @@ template <class T> KS_DEVICE ks_bt_pack<T> ks_bt_read(const T *shared)
 KS_DEVICE double ks_bt_rsqrt(double x) { return rsqrt(x); }
 KS_DEVICE float ks_bt_rsqrt(float x) { return rsqrtf(x); }
 
-// The lanes of one block, and their shared memory; tile 1 and the columns to factor only.
+// The lanes of one block and their shared memory. tile[1] and column exist in factorizations only.
 template <class T, int P> struct ks_bt_lanes {
     int lane;      // of P
     unsigned mask; // of the warp's lanes
@@ -41,7 +41,7 @@ template <class T, int P, bool FACTOR> KS_DEVICE ks_bt_lanes<T, P> ks_bt_lanes_h
     return g;
 }
 
-// Waits for the lanes; a whole warp is known as such.
+// Barrier of the lanes. A whole warp needs no mask.
 template <class T, int P> KS_DEVICE void ks_bt_sync(const ks_bt_lanes<T, P> &g)
 {
     if (P == 32) __syncwarp();
@@ -53,8 +53,8 @@ template <class T, int P> KS_DEVICE T ks_bt_from(const ks_bt_lanes<T, P> &g, T v
     return __shfl_sync(g.mask, value, lane, P);
 }
 
-// A block of a level in one system: which one, and how far its neighbours are. The driver keeps all
-// numbers of blocks and of work below 2^31.
+// A block of a level in one system, and the distance of its neighbours. The driver keeps all numbers of blocks and of
+// pieces of work below 2^31.
 struct ks_bt_task {
     int system, k, reach; // reach: 2^level
     int level, chunk;     // chunk: of the right-hand sides
@@ -75,14 +75,14 @@ KS_DEVICE ks_bt_task ks_bt_task_of(int N, int level, int system, int number, int
     return t;
 }
 
-// How many blocks of a level have work: survivors too, once there is something to subtract.
+// Return the blocks of a level that have work: also those that remain, once there is something to subtract.
 KS_DEVICE int ks_bt_tasks(int N, int level, bool survivors)
 {
     const int blocks = N >> level;
     return survivors && level > 0 ? blocks : (blocks + 1) / 2;
 }
 
-// Calls work(task) for every block of the levels. `down`: from the last to the first.
+// Call work(task) for every block of the levels. `down`: from the last level to the first.
 template <int P, class Work>
 KS_DEVICE void ks_bt_walk(const ks_bt_level_args &args, bool survivors, bool down, unsigned chunks,
                           Work work)
@@ -103,7 +103,7 @@ KS_DEVICE void ks_bt_walk(const ks_bt_level_args &args, bool survivors, bool dow
     }
 }
 
-// Array `which` (0: L, 1: W of the block before, 2: W of the block behind) of block k.
+// Return array `which` of block k. 0: L, 1: W of the block before, 2: W of the block behind.
 template <class T, int P>
 KS_DEVICE T *ks_bt_array(const ks_bt_level_args &args, int system, int k, int which)
 {
@@ -117,8 +117,8 @@ KS_DEVICE T *ks_bt_block(const Blocks &blocks, int system, int k)
     return (T *)blocks.data + system * blocks.system + k * blocks.stride;
 }
 
-// row[p] = M[lane, p] of a row-major (n, n) matrix, zero beyond it, through shared memory, so that
-// lanes read what stands side by side. `lower`: nothing above the diagonal is read.
+// row[p] = M[lane, p] of a row-major (n, n) matrix, zero beyond it. The matrix passes through shared memory, so that
+// lanes read contiguous numbers. `lower`: entries above the diagonal are not read.
 template <class T, int P>
 KS_DEVICE void ks_bt_load_rows(const ks_bt_lanes<T, P> &g, const T *M, int n, bool lower, T (&row)[P])
 {

@@ -1,15 +1,15 @@
-// product.cuh -- the product of two tiles by a thread block: 64 rows, C columns, 16 terms a step.
+// product.cuh -- the product of two tiles by a thread block: 64 rows, C columns, 16 terms per step.
 //
-// Steps come through a ring of stages in shared memory by asynchronous copies. In double precision
-// the tensor cores do the sums, in single precision each thread has rows and columns of its own.
+// Steps pass through a ring of stages in shared memory, filled by asynchronous copies. In double precision the tensor
+// cores compute the sums; in single precision each thread does rows and columns of its own.
 #ifndef KS_BT_PRODUCT_CUH
 #define KS_BT_PRODUCT_CUH
 
 #include "lanes.cuh"
 #include "ks_bt_blocked.h"
 
-// Where an operand's part of one step stands: element (r, k) at data[r * ld + k], or, of what is
-// stored by columns, at data[k * ld + r]; zero from `rows` and from `depth` on.
+// An operand in one step: element (r, k) is at data[r * ld + k] or, if stored by columns, at data[k * ld + r]. It is
+// zero from row `rows` and from term `depth` on.
 template <class T> struct ks_bt_operand {
     const T *data;
     int64_t ld;
@@ -21,14 +21,13 @@ template <int R, bool COLUMNS> KS_DEVICE int ks_bt_place(int r, int k)
     return COLUMNS ? k * (R + 4) + r : r * (KS_BT_STEP + 4) + k;
 }
 
-// Thread `thread`'s part of R rows of a step; WIDE: 16 bytes at once, so limits and addresses are multiples
-// of it.
+// Copy thread `thread`'s part of R rows of a step. WIDE: 16 bytes at once; limits and addresses are multiples of that.
 template <class T, int R, bool COLUMNS, bool WIDE>
 KS_DEVICE void ks_bt_bring(int thread, T *to, const ks_bt_operand<T> &from)
 {
     constexpr int V = WIDE ? 16 / (int)sizeof(T) : 1;
     constexpr int inner = (COLUMNS ? R : KS_BT_STEP) / V, outer = COLUMNS ? KS_BT_STEP : R;
-    constexpr int apart = KS_BT_THREADS / inner; // a thread's copies differ in one index alone
+    constexpr int apart = KS_BT_THREADS / inner; // a thread's copies differ in one index only
     const int v = thread % inner * V, first = thread / inner;
     const T *at = from.data + (int64_t)first * from.ld + v;
     const int64_t next = apart * from.ld;
@@ -51,7 +50,7 @@ KS_DEVICE void ks_bt_bring(int thread, T *to, const ks_bt_operand<T> &from)
 // Sums of 64 rows and C columns, spread over the threads of a block.
 template <class T, int C> struct ks_bt_sum;
 
-// Warps take 32 x 32 of them, or 16 x 8.
+// A warp computes 32 x 32 of the sums, or 16 x 8.
 template <int C> struct ks_bt_sum<double, C> {
     static constexpr int M = C == KS_BT_TILE ? 2 : 1, K = C == KS_BT_TILE ? 4 : 1;
     double c[M][K][4];
@@ -62,7 +61,7 @@ template <int C> struct ks_bt_sum<double, C> {
         thread = ks_thread_anew();
         clear();
     }
-    // Of the first row, the first column.
+    // The first row and the first column of the warp.
     __device__ __forceinline__ int row() const { return C == KS_BT_TILE ? thread / 64 * 32 : thread / 32 * 16; }
     __device__ __forceinline__ int column() const { return C == KS_BT_TILE ? thread / 32 % 2 * 32 : 0; }
     __device__ __forceinline__ void clear()
@@ -95,7 +94,7 @@ template <int C> struct ks_bt_sum<double, C> {
             for (int m = 0; m < M; ++m) ks_mma_16x8x16(c[m][k], a[m], b);
         }
     }
-    // f(row, column, sum) for this thread's part of them.
+    // Call f(row, column, sum) for this thread's sums.
     template <class F> __device__ __forceinline__ void each(const F &f)
     {
         const int g = thread % 32 / 4, t = thread % 4;
@@ -109,7 +108,7 @@ template <int C> struct ks_bt_sum<double, C> {
     }
 };
 
-// Threads take every 16th row and every eighth column.
+// A thread computes every 16th row and every eighth column.
 template <int C> struct ks_bt_sum<float, C> {
     static constexpr int M = KS_BT_TILE / 16, K = C / 8;
     float c[M][K];
@@ -154,9 +153,9 @@ template <int C> struct ks_bt_sum<float, C> {
     }
 };
 
-// sum += A B' over `steps` steps, whose operands source(step, A, B) tells. `shared` holds
-// KS_BT_PIPELINE(C) elements, which all threads are done with before and after. A is brought 16 bytes
-// at once, B where it is WIDE.
+// sum += A B' over `steps` steps; source(step, A, B) sets the operands of a step. `shared` holds KS_BT_PIPELINE(C)
+// elements, and the thread block synchronises before and after their use. A is copied 16 bytes at once, and so is B if
+// WIDE.
 template <bool A_COLUMNS, bool B_COLUMNS, bool WIDE, class T, int C, class Source>
 KS_DEVICE void ks_bt_product(ks_bt_sum<T, C> &sum, T *shared, int steps, const Source &source)
 {
@@ -186,8 +185,8 @@ KS_DEVICE void ks_bt_product(ks_bt_sum<T, C> &sum, T *shared, int steps, const S
     __syncthreads();
 }
 
-// A tile, at most 64 x 64, of a row-major array whose rows and columns end with the tile's limits,
-// multiples of 16; zero beyond them. The caller waits.
+// Copy a tile, at most 64 x 64, of a row-major array to shared memory, asynchronously: the caller waits. `rows` and
+// `columns` are the limits of the array from the tile on, multiples of 16; the tile is zero beyond them.
 template <class T> KS_DEVICE void ks_bt_bring_tile(T *to, const T *from, int ld, int rows, int columns)
 {
     constexpr int V = 16 / (int)sizeof(T), inner = KS_BT_TILE / V;
@@ -203,7 +202,7 @@ template <class T> KS_DEVICE void ks_bt_bring_tile(T *to, const T *from, int ld,
     }
 }
 
-// And back.
+// Store a tile.
 template <class T> KS_DEVICE void ks_bt_put_tile(T *to, const T *from, int ld, int rows, int columns)
 {
 #pragma unroll 4
@@ -213,7 +212,7 @@ template <class T> KS_DEVICE void ks_bt_put_tile(T *to, const T *from, int ld, i
     }
 }
 
-// Array `which` of block k in the factor, or in what is laid out like it.
+// Return array `which` of block k in the factor, or in an array with the same layout.
 template <class T>
 KS_DEVICE T *ks_bt_part(const ks_bt_blocked_args &args, void *base, int system, int k, int which)
 {
@@ -221,7 +220,7 @@ KS_DEVICE T *ks_bt_part(const ks_bt_blocked_args &args, void *base, int system, 
     return static_cast<T *>(base) + (number * 3 + which) * args.padded * args.padded;
 }
 
-// Row i and column j of a lower tile's number, counted by rows: (0, 0), (1, 0), (1, 1), (2, 0), ...
+// Row i and column j of a lower tile, numbered by rows: (0, 0), (1, 0), (1, 1), (2, 0), ...
 KS_DEVICE void ks_bt_lower_tile(int number, int &i, int &j)
 {
     i = 0;
@@ -229,7 +228,7 @@ KS_DEVICE void ks_bt_lower_tile(int number, int &i, int &j)
     j = number - i * (i + 1) / 2;
 }
 
-// Nodes of a round are numbered system by system.
+// A node of a round in one system. Nodes are numbered system by system.
 struct ks_bt_at {
     int system;
     ks_bt_node node;
@@ -245,7 +244,7 @@ KS_DEVICE ks_bt_at ks_bt_eliminated_at(const ks_bt_blocked_args &args, const ks_
     return ks_bt_node_at(args, round, 0, round.eliminated, number);
 }
 
-// What a round of the inverse keeps for the block that is its number `who`. 0: L^-1, 1 and 2: W L^-1.
+// Return what a round of the inverse stores for its block number `who`. 0: L^-1, 1 and 2: W L^-1.
 template <class T>
 KS_DEVICE T *ks_bt_work(const ks_bt_blocked_args &args, const ks_bt_round &round, int who, int which)
 {

@@ -1,9 +1,12 @@
-// triangle.cuh -- tiles on the diagonal: their Cholesky factors with inverses of 32 x 32 triangles, and
-// what is solved with them.
+// triangle.cuh -- diagonal tiles: their Cholesky factors with inverses of 32 x 32 triangles, and solves with them.
 //
-// A tile in shared memory is | I1  . |, I1 and I2 the inverses of the triangles along the diagonal, M
-//                            | M   I2|  what stands below, so that solving is three products. Inverses of
-// no more than 32 rows keep the loss of accuracy to their own condition numbers.
+// A factored tile in shared memory is
+//
+//     | I1  . |
+//     | M   I2|
+//
+// I1 and I2 are the inverses of the triangles along the diagonal, M is the block below. A solve is three products.
+// Inverses of at most 32 rows keep the loss of accuracy to their own condition numbers.
 #ifndef KS_BT_TRIANGLE_CUH
 #define KS_BT_TRIANGLE_CUH
 
@@ -12,8 +15,8 @@
 // Columns of a triangle that a lane has in registers at once.
 enum { KS_BT_COLUMNS_AT_ONCE = 8 };
 
-// r[j] -= sum over q < end of x(q) L(first + j, q): what stands left of 8 columns of a lane's row, whose
-// elements x(q) are at x[q * ld]. Columns of L stand one after the other.
+// r[j] -= sum over q < first of x(q) L(first + j, q): the terms left of 8 columns of a lane's row, whose elements x(q)
+// are at x[q * ld]. L is stored by columns.
 template <class T>
 KS_DEVICE void ks_bt_look_left(const T *columns, int first, const T *x, int ld,
                                T (&r)[KS_BT_COLUMNS_AT_ONCE])
@@ -31,7 +34,7 @@ KS_DEVICE void ks_bt_look_left(const T *columns, int first, const T *x, int ld,
     }
 }
 
-// A lane's row times L^-T, in place at row[q * ld]; reciprocals on the diagonal of L.
+// Multiply a lane's row by L^-T, in place at row[q * ld]. L has reciprocals on its diagonal.
 template <class T> KS_DEVICE void ks_bt_substitute(const T *columns, T *row, int ld)
 {
     constexpr int B = KS_BT_COLUMNS_AT_ONCE;
@@ -52,8 +55,8 @@ template <class T> KS_DEVICE void ks_bt_substitute(const T *columns, T *row, int
     }
 }
 
-// A warp factors the 32 x 32 triangle at S; columns of the factor to `columns`, reciprocals on its
-// diagonal. Returns the first row whose pivot is not positive and finite, 32 where all are.
+// Factor the 32 x 32 triangle at S with one warp. The factor goes to `columns`, stored by columns, with reciprocals on
+// its diagonal. Returns the first row whose pivot is not positive and finite, or 32.
 template <class T> KS_DEVICE int ks_bt_cholesky(const T *S, T *columns)
 {
     constexpr int B = KS_BT_COLUMNS_AT_ONCE;
@@ -75,14 +78,14 @@ template <class T> KS_DEVICE int ks_bt_cholesky(const T *S, T *columns)
             for (int j = p + 1; j < B; ++j) r[j] -= l * column[first + j];
         }
     }
-    // A pivot is positive and finite where the reciprocal of its root is.
+    // A pivot is positive and finite if the reciprocal of its root is.
     const T own = columns[lane * (KS_BT_HALF + 1)];
     const unsigned bad = __ballot_sync(0xffffffffu, !(own > T(0) && own < T(INFINITY)));
     return bad ? __ffs((int)bad) - 1 : KS_BT_HALF;
 }
 
-// The tile S, of which the lower triangle is given, becomes its factor as above. `columns` holds
-// 32 x 32 elements. Returns in thread 0 the first row that fails, 64 where none does.
+// Factor the tile S, of which the lower triangle is given, in place. `columns` holds 32 x 32 elements. Thread 0 gets
+// the first row that fails, or 64.
 template <class T> KS_DEVICE int ks_bt_factor_tile(T *S, T *columns)
 {
     const int thread = ks_thread_anew(), warp = thread / 32, lane = thread % 32;
@@ -94,7 +97,7 @@ template <class T> KS_DEVICE int ks_bt_factor_tile(T *S, T *columns)
             if (row < KS_BT_HALF && failed == KS_BT_TILE) failed = h + row;
         }
         __syncthreads();
-        // One warp takes the rows of the unit matrix, another those below.
+        // One warp solves for the rows of the unit matrix, another one for the rows below.
         if (warp == 1 && h == 0)
             ks_bt_substitute<T>(columns, S + (KS_BT_HALF + lane) * KS_BT_LD, 1);
         if (warp == 2) {
@@ -174,7 +177,7 @@ template <> struct ks_bt_strip<float> {
     }
 };
 
-// V <- V L^-T for the factor of a tile: a warp takes 16 rows, and no other sees them meanwhile.
+// V <- V L^-T for the factor L of a tile. A warp does 16 rows; no other warp accesses them.
 template <class T> KS_DEVICE void ks_bt_divide_rows(T *V, const T *L)
 {
     T *const own = V + ks_thread_anew() / 32 * 16 * KS_BT_LD;
@@ -193,8 +196,8 @@ template <class T> KS_DEVICE void ks_bt_divide_rows(T *V, const T *L)
     s.each([&](int r, int c, T value) { right[r * KS_BT_LD + c] = value; });
 }
 
-// 32 rows of C columns: to <- M from, or to <- to - M from, where M(r, k) is element (r, k) of a
-// part of a tile, or (k, r). Whoever reads `from` is done after it.
+// 32 rows of C columns: to <- M from, or to <- to - M from. M(r, k) is element (r, k), or (k, r) if TRANSPOSED, of a
+// part of a tile. The thread block synchronises at the end.
 template <bool TRANSPOSED, bool SUBTRACT, class T, int C>
 KS_DEVICE void ks_bt_apply(T *to, const T *M, const T *from)
 {
@@ -221,7 +224,7 @@ KS_DEVICE void ks_bt_apply(T *to, const T *M, const T *from)
     __syncthreads();
 }
 
-// V <- L^-1 V for the factor of a tile, 64 rows of C columns one after the other.
+// V <- L^-1 V for the factor L of a tile. V has 64 rows of C columns, stored by rows.
 template <class T, int C> KS_DEVICE void ks_bt_solve_tile(T *V, const T *L)
 {
     T *const lower = V + KS_BT_HALF * C;
