@@ -1,14 +1,14 @@
-/* device.c -- driver of hbisa.cu and hbisa_rows.cu. The kernel sweeps a number of times at most, then the
- * host looks at the true residual and judges as it does of its own sweeps. */
+/* device.c -- driver of hbisa.cu and hbisa_rows.cu. The kernel does a limited number of sweeps. Then the host computes
+ * the true residual and judges as it does for its own sweeps. */
 #include "device.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Sweeps of a launch. */
+/* Most sweeps of a launch. */
 enum { SWEEPS = 1024 };
-/* Parts of one allocation of the device begin at multiples of this. */
+/* Alignment of the parts of the device allocation, in bytes. */
 enum { ALIGNMENT = 256 };
 
 struct ks_gb_device {
@@ -19,8 +19,8 @@ struct ks_gb_device {
     ks_gb_system system;
     ks_hbisa_args args;
     ks_hbisa_shape shape;
-    char *memory;              /* of the device, all of it                     */
-    double *host;              /* 2 N n: x, and b - A x                        */
+    char *memory;              /* device memory, one allocation */
+    double *host;              /* 2 N n: x, and b - A x */
 };
 
 /* Rows of L + U. */
@@ -29,7 +29,7 @@ typedef struct rows {
     double *value;
 } rows;
 
-/* Entries of row r of the blocks beside the diagonal of block row j; written where `to` is given. */
+/* Count the entries of row r of the blocks beside the diagonal of block row j, and write them if `to` is given. */
 static int64_t take_row(const ks_gb_device *d, const double *below, const double *above, int64_t j,
                         int r, rows *to, int64_t at)
 {
@@ -49,7 +49,7 @@ static int64_t take_row(const ks_gb_device *d, const double *below, const double
     return at;
 }
 
-/* All rows: counts them, or fills `to` where that is given. scratch: 2 n n. */
+/* Count the entries of all rows, and write them if `to` is given. scratch: 2 n n numbers. */
 static int64_t take_rows(const ks_gb_device *d, const ks_general_matrix *m, rows *to, double *scratch)
 {
     const int64_t N = d->plan->N, n = d->plan->n;
@@ -75,7 +75,7 @@ static int longest(const ks_gb_device *d, const rows *r)
     return most;
 }
 
-/* The shape asked for, or the one that is expected to be the fastest, and its kernel. */
+/* Choose the shape, the one asked for or the one that should be fastest, and find its kernel. */
 static ks_status choose_shape(ks_gb_device *d, const rows *r, const ks_hbisa_shape *asked)
 {
     static const char *const kernels[KS_HBISA_FORMS][2] = {
@@ -100,7 +100,7 @@ static ks_status choose_shape(ks_gb_device *d, const rows *r, const ks_hbisa_sha
     return each > 0 ? KS_OK : KS_EREFUSED;
 }
 
-/* The next part of the device's memory; without memory yet, its size alone. */
+/* Return the next part of the device memory. Without memory, only count the bytes. */
 static void *part(const ks_gb_device *d, size_t *used, size_t bytes)
 {
     char *at = d->memory ? d->memory + *used : NULL;
@@ -131,7 +131,7 @@ static ks_status put(ks_gb_device *d, const void *to, const void *from, size_t b
     return ks_gpu_copy_in(d->gpu, (void *)(uintptr_t)to, from, bytes, d->stream);
 }
 
-/* The matrix into the device; r: rows in host memory. */
+/* Copy the matrix to the device. r: rows in host memory. */
 static ks_status upload(ks_gb_device *d, const ks_general_matrix *m, const rows *r, int64_t entries,
                         const ks_hbisa_shape *asked)
 {
@@ -225,7 +225,7 @@ void ks_gb_device_destroy(ks_gb_device *d)
 
 const ks_hbisa_shape *ks_gb_device_shape(const ks_gb_device *d) { return &d->shape; }
 
-/* Launch, and wait for x and what the kernel tells. */
+/* Launch, and wait for x and the kernel's report. */
 static ks_status sweep(ks_gb_device *d, ks_hbisa_report *told)
 {
     const size_t bytes = 8 * (size_t)d->plan->N * (size_t)d->plan->n;
@@ -267,7 +267,7 @@ static ks_status iterate(ks_gb_device *d, const double *b, double norm_b, int ex
         report->relative_residual = report->residual / norm_b;
         const int done = d->args.by_change ? told.converged
                                            : report->relative_residual <= o->tolerance;
-        /* The kernel's residual, of the x before, was on the other side by round-off. */
+        /* The kernel's residual is of the previous x, and met the tolerance only by round-off. */
         if (told.converged && !done) d->args.tolerance *= 0.25;
         if (done) report->end = KS_END_CONVERGED;
         else if (report->iterations >= o->max_iterations) report->end = KS_END_MAX_ITERATIONS;
@@ -296,7 +296,7 @@ ks_status ks_gb_device_solve(ks_gb_device *d, const double *b, int exponent, dou
     if (status == KS_OK || status == KS_ENOTCONVERGED) {
         memcpy(x, d->host, bytes);
     } else {
-        /* b may still be on its way. */
+        /* The copy of b may still be running. */
         const ks_status waited = ks_gpu_stream_sync(d->gpu, d->stream);
         status = status == KS_OK ? waited : status;
     }

@@ -1,5 +1,5 @@
-/* device.h -- block iterations on a GPU: one persistent kernel (hbisa_rows.cu, hbisa.cu) sweeps until it
- * converges, with matrix and factor in registers or shared memory where they fit. */
+/* device.h -- block iterations on a GPU. One persistent kernel (hbisa_rows.cu, hbisa.cu) sweeps until it converges,
+ * with matrix and factor in registers or shared memory if they fit. */
 #ifndef KS_GENERAL_DEVICE_H
 #define KS_GENERAL_DEVICE_H
 
@@ -9,29 +9,29 @@
 
 typedef struct ks_gb_device ks_gb_device;
 
-/** Put a factored matrix on a device. The plan is one of block-jacobi or red-black without
- *  relaxation, with KS_BLOCK_SOLVER_PARALLEL_CYCLIC_REDUCTION; it, matrix, factor and device outlive
- *  the result. asked: the shape of launches, of which form, grid and sweeps are read, for tests and
- *  measurements; NULL: the one that is expected to be the fastest. Iterates do not depend on it, but how many
- *  there are does: convergence is looked at after whole groups of sweeps.
+/** Put a factored matrix on a device. The plan must be block-jacobi or red-black without relaxation, with
+ *  KS_BLOCK_SOLVER_PARALLEL_CYCLIC_REDUCTION. Plan, matrix, factor and device must outlive the result.
+ *
+ *  asked: form, grid and sweeps of the launches, for tests and measurements; NULL: the shape that should be fastest.
+ *  Iterates do not depend on it. Their number does, since convergence is checked after whole groups of sweeps.
+ *
  *  On success *out is the caller's, otherwise NULL.
- *  Errors: KS_EREFUSED (another plan, a diagonal block that is not tridiagonal, or a shape that does not
- *  fit), KS_ENOMEM, KS_EUNAVAILABLE, KS_EDEVICE. */
+ *  Errors: KS_EREFUSED (another plan, a diagonal block that is not tridiagonal, or a shape that does not fit),
+ *  KS_ENOMEM, KS_EUNAVAILABLE, KS_EDEVICE. */
 KS_MUST_CHECK ks_status ks_gb_device_create(ks_gb_device **out, ks_gpu *gpu,
                                             const ks_general_plan *plan,
                                             const ks_general_matrix *matrix, const void *factor,
                                             const ks_hbisa_shape *asked);
 
-/** NULL is allowed. */
+/** Free it. NULL is allowed. */
 void ks_gb_device_destroy(ks_gb_device *device);
 
-/** The shape of its launches. */
+/** Return the shape of its launches. */
 const ks_hbisa_shape *ks_gb_device_shape(const ks_gb_device *device);
 
-/** Solve A x = b from zero; both of N n numbers. x is the solution or, where it does not converge, the
- *  last iterate; convergence is that of ks_general_solve() for a right-hand side b 2^exponent, the true
- *  residual computed on the host. Fills of the report status, end,
- *  iterations, change, residual and relative_residual. Not for several threads at once.
+/** Solve A x = b, starting from zero; b and x have N n numbers. x is the solution or, without convergence, the last
+ *  iterate. Convergence is that of ks_general_solve() for the right-hand side b 2^exponent; the host computes the true
+ *  residual. Sets status, end, iterations, change, residual and relative_residual of the report. Not thread-safe.
  *  Errors: KS_ENOTCONVERGED, KS_EDEVICE. */
 KS_MUST_CHECK ks_status ks_gb_device_solve(ks_gb_device *device, const double *b, int exponent,
                                            double *x, ks_general_report *report);

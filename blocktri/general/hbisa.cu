@@ -1,6 +1,6 @@
-// hbisa.cu -- block Jacobi and red-black sweeps (HBISA eq. 6 and 7) over blocks of any size, until they
-// converge, in one cooperative launch: each thread block keeps a range of diagonal blocks, and solves
-// as many of them at once as it has threads for the rows of.
+// hbisa.cu -- block Jacobi and red-black sweeps (HBISA eq. 6 and 7) over blocks of any size, until they converge, in
+// one cooperative launch. Each thread block has a range of diagonal blocks, and solves as many of them at once as it
+// has threads for their rows.
 #include "general/hbisa_group.cuh"
 
 template <bool RESIDENT> struct hbisa_tiles {
@@ -9,9 +9,9 @@ template <bool RESIDENT> struct hbisa_tiles {
     hbisa_beside beside;
     const double *factor, *dia, *b; // of the blocks that are solved
     double *tile;
-    int64_t row;                    // of x, that block 0 of the range begins at
+    int64_t row;                    // the row of x at which block 0 of the range begins
 
-    // b - (L + U) x of a row of the matrix.
+    // Return b - (L + U) x of a row of the matrix.
     KS_DEVICE_MEMBER double right_side(int r, const double *in) const
     {
         double y = b[r];
@@ -20,12 +20,12 @@ template <bool RESIDENT> struct hbisa_tiles {
         return y;
     }
 
-    // Every `colours`-th block from `from` on, `count` of them, at most as many as the tile is wide.
+    // Solve every `colours`-th block from `from` on, `count` of them, at most as many as the tile is wide.
     template <bool LAST>
     KS_DEVICE_MEMBER void solve(const hbisa_phase &phase, int from, int count, hbisa_look *look) const
     {
         const int n = args.n, rows = count * n, each = (2 * args.levels + 1) * n;
-        // A thread has one row, or there is one block.
+        // Either a thread has one row, or there is one block.
         const int mine = args.width > 1 ? (int)threadIdx.x / n : 0, block = from + mine * args.colours;
         const int solved = block - range.solved, first = mine * n;
         const bool own = block >= range.own && block < range.own_end;

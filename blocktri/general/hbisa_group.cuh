@@ -1,5 +1,5 @@
-// hbisa_group.cuh -- what the kernels of block iterations share: ranges of blocks and their halos,
-// groups of sweeps, and what all thread blocks tell each other between two groups.
+// hbisa_group.cuh -- common to the kernels of block iterations: ranges of blocks and their halos, groups of sweeps, and
+// what thread blocks exchange between two groups.
 #ifndef KS_GENERAL_HBISA_GROUP_CUH
 #define KS_GENERAL_HBISA_GROUP_CUH
 
@@ -9,7 +9,8 @@
 #include "general/tridiagonal_text.h"
 #include "general/hbisa.h"
 
-// The range of this thread block. It lies in shared memory, at its beginning: registers are for rows.
+// Return the range of this thread block. It is at the beginning of shared memory, because registers are needed for
+// rows.
 KS_DEVICE const ks_hbisa_range &hbisa_range_of(const ks_hbisa_args &args, double *shared)
 {
     ks_hbisa_range *const range = reinterpret_cast<ks_hbisa_range *>(shared);
@@ -31,20 +32,20 @@ KS_DEVICE const ks_hbisa_range &hbisa_range_of(const ks_hbisa_args &args, double
 
 // A sweep of one colour.
 struct hbisa_phase {
-    int colour;           // of the blocks, which are all of one colour with Jacobi
+    int colour;           // of the blocks; Jacobi has one colour
     int spread;           // blocks beyond its own that are solved
     const double *in;     // x of neighbours
     const double *before; // x before the sweep
     double *out;
-    double *published;    // x of the whole system, that own blocks go to in the last sweep of a group
+    double *published;    // x of the whole system; own blocks are stored there in the last sweep of a group
 };
 
-// What is asked in the last sweep of a group: the largest change, and |b - A x|^2 before it.
+// Computed in the last sweep of a group: the largest change, and |b - A x|^2 before the sweep.
 struct hbisa_look {
     double most, square;
 };
 
-// Row i of D dx, which is the residual before the sweep. dia: of the block.
+// Return row i of D dx, which is the residual before the sweep. dia: of the block.
 KS_DEVICE double hbisa_residual(int n, const double *dia, int i, double below, double own, double above)
 {
     double r = ks_product(dia[n + i], own);
@@ -53,10 +54,10 @@ KS_DEVICE double hbisa_residual(int n, const double *dia, int i, double below, d
     return r;
 }
 
-// The larger one; NaN is larger than all.
+// Return the larger one. NaN is larger than all numbers.
 KS_DEVICE double hbisa_larger(double a, double b) { return b <= a ? a : b != b || a <= b ? b : a; }
 
-// Of all lanes of a warp, in every lane.
+// Combine over all lanes of a warp. Every lane gets the result.
 KS_DEVICE hbisa_look hbisa_of_warp(hbisa_look look)
 {
     for (int away = 16; away > 0; away /= 2) {
@@ -66,8 +67,8 @@ KS_DEVICE hbisa_look hbisa_of_warp(hbisa_look look)
     return look;
 }
 
-// The thread block's part of the grid's next barrier: what its threads have seen to `partial`. The
-// order of the sum depends on the number of threads alone.
+// Combine over the threads of this block into `partial`, before a barrier of the grid. The order of the sum depends on
+// the number of threads alone.
 KS_DEVICE void hbisa_tell(double *shared, hbisa_look look, double *partial)
 {
     const unsigned warps = blockDim.x / 32, lane = threadIdx.x % 32;
@@ -88,7 +89,8 @@ KS_DEVICE void hbisa_tell(double *shared, hbisa_look look, double *partial)
     }
 }
 
-// After that barrier: what all thread blocks told, for every thread after the block's next one.
+// Combine what all thread blocks stored, after that barrier. Every thread can read the result after the next barrier of
+// the block.
 KS_DEVICE void hbisa_gather(double *shared, const double *partial)
 {
     if (threadIdx.x >= 32) return;
@@ -118,7 +120,7 @@ KS_DEVICE void hbisa_swap(double *&a, double *&b)
     b = other;
 }
 
-// x of blocks `from` to `to` - 1 of the range, from where it was published.
+// Copy x of blocks `from` to `to` - 1 of the range from the published x.
 KS_DEVICE void hbisa_bring(const ks_hbisa_args &args, const ks_hbisa_range &range, double *x, const double *published,
                            int from, int to)
 {
@@ -127,10 +129,10 @@ KS_DEVICE void hbisa_bring(const ks_hbisa_args &args, const ks_hbisa_range &rang
     for (int r = from * args.n + ks_thread_anew(); r < to * args.n; r += (int)blockDim.x) x[r] = published[r];
 }
 
-// Groups of sweeps by solver.sweep<last>(phase, look) until they converge. LOCAL: local is twice the x of
-// the range, in shared memory; otherwise x stays in the device's memory and a group is one sweep.
-// What is published alternates between y and x: a thread block may go on while its neighbour still
-// reads what was published before the last barrier.
+// Run groups of sweeps by solver.sweep<last>(phase, look) until they converge. LOCAL: `local` is twice the x of the
+// range, in shared memory. Otherwise x stays in device memory and a group is one sweep. The published x alternates
+// between y and x, so that a thread block may continue while its neighbour still reads what was published before the
+// last barrier.
 template <bool LOCAL, class Solver>
 KS_DEVICE void hbisa_iterate(const ks_hbisa_args &args, const ks_hbisa_range &range, const Solver &solver,
                              double *shared, double *local)
@@ -189,21 +191,21 @@ KS_DEVICE void hbisa_iterate(const ks_hbisa_args &args, const ks_hbisa_range &ra
     }
 }
 
-// ---- What stays in shared memory. ----
+// ---- Data in shared memory. ----
 
 KS_DEVICE void hbisa_copy(double *to, const double *from, int64_t count)
 {
     for (int64_t i = threadIdx.x; i < count; i += blockDim.x) to[i] = from[i];
 }
 
-// Numbers of rows or entries, from `zero` on.
+// Copy numbers of rows or entries, counted from `zero`.
 KS_DEVICE void hbisa_copy(int32_t *to, const int32_t *from, int64_t count, int32_t zero)
 {
     for (int64_t i = threadIdx.x; i < count; i += blockDim.x) to[i] = from[i] - zero;
 }
 
-// Rows of L + U of the blocks that are solved: row r has entries start[r] .. start[r + 1] - 1 of col
-// and value, columns as x is counted.
+// Rows of L + U of the blocks that are solved: row r has entries start[r] .. start[r + 1] - 1 of col and value. Columns
+// are rows of x.
 struct hbisa_beside {
     const int32_t *start, *col;
     const double *value;
@@ -227,7 +229,7 @@ template <class T> KS_DEVICE T *hbisa_at(double *shared, size_t bytes)
     return reinterpret_cast<T *>(reinterpret_cast<unsigned char *>(shared) + bytes);
 }
 
-// Copies them to their place; columns then count from the first row of the range's x.
+// Copy these rows to shared memory. Columns then count from the first row of the range's x.
 KS_DEVICE hbisa_beside hbisa_keep_beside(const ks_hbisa_args &args, const ks_hbisa_range &range,
                                          const ks_hbisa_layout &layout, double *shared)
 {

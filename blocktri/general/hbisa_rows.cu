@@ -1,20 +1,20 @@
-// hbisa_rows.cu -- block Jacobi and red-black sweeps (HBISA eq. 6 and 7) with a thread for each row, until
-// they converge, in one cooperative launch. What a row needs of the matrix and its factor stays in the
-// thread's registers from the first sweep to the last; the rows of a block exchange what they have at
-// a level of the reduction by shuffles, or where they lie across warps through shared memory.
+// hbisa_rows.cu -- block Jacobi and red-black sweeps (HBISA eq. 6 and 7) with a thread for each row, until they
+// converge, in one cooperative launch. A row's part of the matrix and its factor stays in the thread's registers from
+// the first sweep to the last. At each level of the reduction the rows of a block exchange numbers by shuffles or, if
+// the block lies across warps, through shared memory.
 #include "general/hbisa_group.cuh"
 
 template <int LEVELS, int HELD> struct hbisa_row {
     double inverse, b, alpha[LEVELS], gamma[LEVELS], value[HELD];
     int col[HELD]; // rows of x
-    int entries;            // of the row; the first ones are here
-    int at, i, above;       // the row of x, of its block, and how many follow in the block
-    int distance, colour;   // of the block from the own ones
-    int nearest[2];         // of all blocks of the warp, of either colour
+    int entries;            // of the row; the first HELD are in registers
+    int at, i, above;       // row of x, row of its block, and rows after it in the block
+    int distance, colour;   // of the block; distance from the own blocks
+    int nearest[2];         // least distance of all blocks of the warp, of either colour
 };
 
-// The block of a thread, by its number among those that are solved: with red-black even ones first, so that
-// few warps have both.
+// Return the block of a thread, numbered among those that are solved. With red-black even blocks come first, so that
+// few warps have both colours.
 KS_DEVICE int hbisa_block_of(int slot, int count, int64_t first, int colours)
 {
     if (colours == 1) return slot;
@@ -70,12 +70,12 @@ KS_DEVICE hbisa_row<LEVELS, HELD> hbisa_take(const ks_hbisa_args &args, const ks
 template <int LEVELS, int HELD, bool IN_WARP> struct hbisa_rows {
     const ks_hbisa_args &args;
     const ks_hbisa_range &range;
-    const hbisa_beside &beside; // of rows that have more than HELD
+    const hbisa_beside &beside; // of rows that have more than HELD entries
     const double *dia;
-    double *tile;               // two times a number of each thread; IN_WARP: none
+    double *tile;               // two numbers for each thread; IN_WARP: none
     hbisa_row<LEVELS, HELD> row;
 
-    // b - (L + U) x of the row; `count` of its entries, all or none.
+    // Return b - (L + U) x of the row, over `count` of its entries: all or none.
     KS_DEVICE_MEMBER double right_side(int count, const double *in) const
     {
         double y = row.b, x[HELD];
@@ -90,8 +90,9 @@ template <int LEVELS, int HELD, bool IN_WARP> struct hbisa_rows {
         return y;
     }
 
-    // Numbers of the rows `s` below and above in the block; where there is none, its coefficient is zero, and the
-    // number zero or the row's own. Shared memory: the halves of the tile take turns, so that one barrier is enough.
+    // Get the numbers of the rows `s` below and above in the block. Where there is no such row its coefficient is zero,
+    // and the number is zero or the row's own. In shared memory the halves of the tile alternate, so that one barrier
+    // suffices.
     KS_DEVICE_MEMBER void exchange(bool busy, int turn, int s, double y, double *below, double *above) const
     {
         if (IN_WARP) {

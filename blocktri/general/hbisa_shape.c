@@ -1,23 +1,21 @@
-/* hbisa_shape.c -- a model of what a sweep costs, in cycles of a multiprocessor, and the shape of a launch
- * that it prefers.
+/* hbisa_shape.c -- a model of the cost of a sweep, in cycles of a multiprocessor, and the launch shape that it prefers.
  *
- * A half-sweep is a chain of dependent operations that no number of threads shortens, and work that the
- * multiprocessor does for each warp; a group of sweeps ends with a barrier, whose halos are redundant
- * work. Figures of chains and work are counted in the machine code (docs/gpu-blocktri.md); of latencies they
- * suppose 30 cycles of shared memory and shuffles, 16 of a multiplication with an addition, 40 of a
- * thread block's barrier, 600 of memory that lies in the second cache. */
+ * A half-sweep is a chain of dependent operations, which more threads do not shorten, and work that the multiprocessor
+ * does for each warp. A group of sweeps ends with a barrier; its halos are redundant work. Chains and work are counted
+ * in the machine code (docs/gpu-blocktri.md). Assumed latencies: 30 cycles for shared memory and shuffles, 16 for a
+ * fused multiply-add, 40 for a barrier of a thread block, 600 for memory in the second-level cache. */
 #include "hbisa_shape.h"
 
 #include <math.h>
 
-/* A grid's barrier with what goes out before it and comes in behind it, and the same for one thread
- * block; the sweeps that a solution is expected to take, of which half a group is one too many. */
+/* Cycles of a barrier of the grid with the stores before and the loads after it, and the same for one thread block;
+ * sweeps that a solution should take. Half a group more than needed is done on average. */
 static const double barrier = 4000, alone = 700, solution = 100;
 
 /* Chain and work of a half-sweep, and of each level of reduction in it. */
 typedef struct cost {
-    double chain, level_chain; /* cycles                     */
-    double work, level_work;   /* cycles for each warp       */
+    double chain, level_chain; /* cycles */
+    double work, level_work;   /* cycles for each warp */
 } cost;
 
 static const cost costs[KS_HBISA_FORMS] = {
@@ -30,7 +28,7 @@ static const cost costs[KS_HBISA_FORMS] = {
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t ceiling(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/* Lanes of a warp that hold a block: a power of two. */
+/* Return the lanes of a warp for a block: a power of two. */
 static int lanes_of(int n)
 {
     int lanes = 1;
@@ -38,7 +36,7 @@ static int lanes_of(int n)
     return lanes;
 }
 
-/* The most entries that rows have which a thread block solves. */
+/* Return the most entries in the rows that a thread block solves. */
 static int64_t most_entries(const ks_hbisa_shape *s, const ks_hbisa_problem *p)
 {
     const int64_t N = p->N, reach = ks_hbisa_reach((int)s->form, p->colours, s->sweeps);
@@ -51,7 +49,8 @@ static int64_t most_entries(const ks_hbisa_shape *s, const ks_hbisa_problem *p)
     return most;
 }
 
-/* Threads and width, and how many half-sweeps one after the other the rows of one take; 0: too many rows. */
+/* Set threads and width. Returns how many times in a row a thread block repeats a half-sweep to do all rows; 0: too
+ * many rows. */
 static int64_t spread(ks_hbisa_shape *s, const ks_hbisa_problem *p, int64_t solved, int64_t active,
                       const ks_gpu_attributes *device)
 {
@@ -81,7 +80,7 @@ int ks_hbisa_complete(ks_hbisa_shape *s, const ks_hbisa_problem *p, const ks_gpu
     const int64_t own = ceiling(p->N, s->grid), reach = ks_hbisa_reach((int)s->form, p->colours, s->sweeps);
     const int64_t solved = least(p->N, own + 2 * reach);
     const int64_t of_x = least(p->N, own + 2 * ks_hbisa_halo((int)s->form, p->colours, s->sweeps));
-    /* From one half-sweep to the next a block less on either side. */
+    /* Each half-sweep does one block less on either side; this is the average. */
     const double active = (double)least(p->N, own + reach) / p->colours;
     const int64_t turns = spread(s, p, solved, (int64_t)ceil(active), device);
     if (turns == 0) return 0;
