@@ -1,5 +1,5 @@
-/* bench_system.h -- what benchmarks of block-tridiagonal systems on a device share: sizes, systems, and how
- * their solutions are judged. */
+/* bench_system.h -- common to benchmarks of block-tridiagonal systems on a device: sizes, systems, and the check of
+ * solutions. */
 #ifndef GPU_BENCH_SYSTEM_H
 #define GPU_BENCH_SYSTEM_H
 
@@ -10,16 +10,15 @@
 #include <string.h>
 #include "kalscan/blocktri.h"
 
-/* Repeats that are not counted, those that are, those of whole calls, and rows of TBD-GPU's tables among the sizes.
- * An emulated device shows that the benchmark runs, not how long anything takes. */
+/* Repeats that are not measured, repeats that are, repeats of whole calls, and the number of sizes from tables of
+ * TBD-GPU. On the emulated device a benchmark shows that it runs; its times mean nothing. */
 #ifdef EMULATED
 enum { WARM = 1, REPEATS = 2, WHOLE = 1, TABLE = 7 };
 #else
 enum { WARM = 3, REPEATS = 20, WHOLE = 3, TABLE = 7 };
 #endif
 
-/* Table 4.1 of TBD-GPU (see kalscan/order.h), its Kalman smoother, and small blocks as other
- * smoothers have them. */
+/* Sizes: Table 4.1 of TBD-GPU (see kalscan/order.h), its Kalman smoother, and small blocks as in other smoothers. */
 static const struct { int64_t N; int n; } bench_sizes[] = {
     { 8192, 32 },    { 4096, 64 },   { 2048, 128 },  { 1024, 256 },  { 100, 256 },   { 512, 512 },
     { 256, 1024 },   { 16384, 16 },  { 32768, 8 },   { 65536, 4 },   { 10000, 2 },
@@ -32,7 +31,7 @@ enum { BENCH_SIZES = (int)(sizeof bench_sizes / sizeof bench_sizes[0]) };
 
 typedef struct arrays {
     double *D, *L, *b, *x, *y;
-    int solved; /* whether y is there */
+    int solved; /* whether y has been computed */
 } arrays;
 typedef struct times { double least, median; } times;
 
@@ -88,7 +87,7 @@ static inline void free_arrays(const arrays *a)
     for (int i = 0; i < 5; ++i) free(all[i]);
 }
 
-/* The least and the median of the repeats. */
+/* Return the least and the median of the repeats. */
 static inline times times_of(double t[REPEATS])
 {
     qsort(t, REPEATS, sizeof *t, ascending);
@@ -96,7 +95,7 @@ static inline times times_of(double t[REPEATS])
     return result;
 }
 
-/* Operations of the CPU's solver that are worth the wait. */
+/* Most operations for which the CPU solves the system, too. */
 static const double most_on_cpu = 1e11;
 
 static inline ks_blocktri_plan *plan_on_cpu(int64_t N, int n)
@@ -108,7 +107,7 @@ static inline ks_blocktri_plan *plan_on_cpu(int64_t N, int n)
     return plan;
 }
 
-/* a.y is the CPU's solution from here on, where that does not take too long. */
+/* Solve on the CPU to a.y, unless that takes too long. */
 static inline void solve_on_cpu(int64_t N, int n, arrays *a)
 {
     if (7.0 / 3 * (double)N * n * n * n >= most_on_cpu) return;
@@ -130,8 +129,8 @@ static inline void solve_on_cpu(int64_t N, int n, arrays *a)
     ks_blocktri_plan_destroy(plan);
 }
 
-/* Relative residual of a.x, and the largest difference to the CPU's solution in units of its largest
- * entry, 0 where there is none. */
+/* Compute the relative residual of a.x, and the largest difference from the CPU's solution in units of its largest
+ * entry; 0 if there is none. */
 static inline void judge(int64_t N, int n, const arrays *a, double *residual, double *difference)
 {
     const ks_blocktri_matrix matrix = { { a->D, n * n }, { a->L, n * n } };

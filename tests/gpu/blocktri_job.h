@@ -1,4 +1,4 @@
-/* blocktri_job.h -- what the tests of block-tridiagonal systems on a device share. */
+/* blocktri_job.h -- common to tests of block-tridiagonal systems on a device. */
 #ifndef BLOCKTRI_JOB_H
 #define BLOCKTRI_JOB_H
 
@@ -8,7 +8,7 @@
 
 enum { MOST_SYSTEMS = 5 };
 
-/* Systems of one size on the device, `apart` elements from one to the next. */
+/* Systems of one size on the device. */
 typedef struct job {
     ks_blocktri_cuda_plan *plan;
     int count;
@@ -94,10 +94,10 @@ static inline void wait(job *j)
     assert_int_equal(info.system, -1);
 }
 
-/* Round-off, with room for the growth over the order and the levels. */
+/* Round-off, with room for the growth with the order and the levels. */
 static inline double tolerance(const job *j) { return j->number == 8 ? 1e-14 : 5e-6; }
 
-/* What a job left in the systems' x and logdet, judged by the residual and by the CPU's solver. */
+/* Check the systems' x and logdet by the residual and by the CPU's solver. */
 static inline void judge(job *j, const double *logdet)
 {
     for (int s = 0; s < j->count; ++s) {
@@ -114,7 +114,7 @@ static inline void judge(job *j, const double *logdet)
         OK(ks_blocktri_logdet(solver.plan, &solver.factor, &expected));
         assert_true(fabs(logdet[s] - expected) <=
                     tolerance(j) * (double)(system->N * system->n) * 10);
-        for (int64_t k = 0; k < system->N; ++k) /* nothing between the blocks was written */
+        for (int64_t k = 0; k < system->N; ++k) /* the gaps between the blocks were not written */
             for (int64_t i = (int64_t)system->n * system->nrhs; i < system->rhs_stride; ++i)
                 assert_true(isnan(bt_get(system, system->x, k * system->rhs_stride + i)));
         bt_solver_free(&solver);

@@ -1,4 +1,4 @@
-/* blocktri_laws.h -- what must hold for systems with large blocks, whatever the order of elimination. */
+/* blocktri_laws.h -- what must hold for systems with large blocks in any order of elimination. */
 #ifndef BLOCKTRI_LAWS_H
 #define BLOCKTRI_LAWS_H
 
@@ -35,7 +35,7 @@ static inline void run_with(ks_blocktri_cuda_options options, int64_t N, int n, 
     end(&j);
 }
 
-/* Blocks of the inverse beside those of the CPU, and the diagonal ones symmetric to the bit. */
+/* Compare blocks of the inverse with those of the CPU. Diagonal blocks must be symmetric to the bit. */
 static inline void judge_inverse(const job *j, int s, const void *diagonal, const void *lag)
 {
     const bt_system *system = &j->system[s];
@@ -78,7 +78,7 @@ static inline void invert_with(ks_blocktri_cuda_options options, int64_t N, int 
     OK(ks_blocktri_cuda_alloc(j.plan, &S, bytes));
     OK(ks_blocktri_cuda_alloc(j.plan, &lag, bytes));
     OK(ks_blocktri_cuda_alloc(j.plan, &work, ks_blocktri_cuda_inverse_bytes(j.plan)));
-    OK(ks_blocktri_cuda_upload(j.plan, lag, host[1], bytes)); /* of the last block nothing is written */
+    OK(ks_blocktri_cuda_upload(j.plan, lag, host[1], bytes)); /* the place of the last block is not written */
     const ks_cuda_blocks diagonal = { S, block, each }, off = { with_lag ? lag : NULL, block, each };
     OK(ks_blocktri_cuda_factorize(j.plan, j.D, j.L, NULL));
     OK(ks_blocktri_cuda_inverse_blocks(j.plan, diagonal, off, work, NULL));

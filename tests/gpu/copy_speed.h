@@ -1,17 +1,17 @@
-/* copy_speed.h -- what moving bytes costs a device, by which benchmarks know their floors. */
+/* copy_speed.h -- the speed of copies inside a device, from which benchmarks compute lower bounds of times. */
 #ifndef GPU_COPY_SPEED_H
 #define GPU_COPY_SPEED_H
 
 #include <stdio.h>
 #include "gpu/gpu.h"
 
-/* A run shorter than this many nanoseconds is timed by many of them, one behind the other: between two events
- * around a single one the host's own time for a launch would stand, too. */
+/* A run shorter than this many nanoseconds is timed by several in a row. Two events around a single one would also
+ * measure the host's time for a launch. */
 static const double short_run = 3e5;
 enum { BACK_TO_BACK = 16 };
 static inline int back_to_back(double ns) { return ns < short_run ? BACK_TO_BACK : 1; }
 
-/* Bytes read and written in a nanosecond by a copy inside the device. */
+/* Return the bytes read and written per nanosecond by a copy inside the device. */
 static inline double copy_speed(ks_gpu *gpu)
 {
     size_t bytes = gpu->attributes.memory / 16;

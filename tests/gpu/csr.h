@@ -1,4 +1,4 @@
-/* csr.h -- a triangle of a symmetric block-tridiagonal matrix as rows of its entries. */
+/* csr.h -- a triangle of a symmetric block-tridiagonal matrix in compressed sparse rows. */
 #ifndef GPU_CSR_H
 #define GPU_CSR_H
 
@@ -26,8 +26,8 @@ static inline void csr_add(csr *m, int64_t column, double value)
     m->value[m->entries++] = value;
 }
 
-/* Row r of block row k: of the lower triangle L[k - 1], then D[k] up to the diagonal; of the upper one D[k]
- * from the diagonal on, by its lower triangle, then L[k]'. */
+/* Add row r of block row k. Lower triangle: L[k - 1], then D[k] up to the diagonal. Upper triangle: D[k] from the
+ * diagonal on, read from its lower triangle, then L[k]'. */
 static inline void csr_row(csr *m, int64_t N, int n, const double *D, const double *L, int64_t k, int r,
                            int upper)
 {
@@ -40,9 +40,9 @@ static inline void csr_row(csr *m, int64_t N, int n, const double *D, const doub
         csr_add(m, first + n + c, L[k * block + (int64_t)c * n + r]);
 }
 
-/** The lower triangle, or the upper one, of the matrix of N dense, row-major blocks D and N - 1 blocks
- *  L[k] = A[k + 1, k], of which lower triangles of D are read. Zeros inside of blocks are entries. Freed by
- *  csr_free(). Returns 0, or 1 where memory is out or rows are too many for 32 bits. */
+/** Make the lower or the upper triangle of the matrix of N dense, row-major blocks D and N - 1 blocks L[k] = A[k + 1,
+ *  k]. Of D the lower triangles are read. Zeros inside blocks are stored. csr_free() frees it. Returns 0, or 1 if
+ *  memory is exhausted or the row numbers exceed 32 bits. */
 static inline int csr_make(csr *m, int64_t N, int n, const double *D, const double *L, int upper)
 {
     const int64_t block = (int64_t)n * n;

@@ -1,8 +1,8 @@
-/* cudss.h -- the few calls of cuDSS 1 that a benchmark makes, found in its shared library when it runs.
+/* cudss.h -- the calls of cuDSS 1 that a benchmark makes, loaded from its shared library at run time.
  *
- * After the public documentation of the library, docs.nvidia.com/cuda/cudss; nothing of its headers is
- * needed. Numbers of its enumerations, and of CUDA's types of data, stand beside what they are called
- * there. Handles are pointers; a call returns 0 where all is well. */
+ * Written after the public documentation of the library, docs.nvidia.com/cuda/cudss; its headers are not needed. The
+ * numbers of its enumerations and of CUDA's data types are here with their names. Handles are pointers. A call returns
+ * 0 on success. */
 #ifndef GPU_CUDSS_H
 #define GPU_CUDSS_H
 
@@ -14,22 +14,22 @@
 #include <string.h>
 
 enum {
-    CUDSS_ANALYSIS = 1 | 2,            /* reordering, symbolic factorization                      */
+    CUDSS_ANALYSIS = 1 | 2,            /* reordering, symbolic factorization */
     CUDSS_FACTORIZATION = 4,
     CUDSS_REFACTORIZATION = 8,
-    CUDSS_SOLVE = 0x3f0,               /* all six parts of it                                     */
-    CUDSS_POSITIVE_DEFINITE = 3,       /* SPD                                                     */
-    CUDSS_LOWER = 1, CUDSS_UPPER = 2,  /* which triangle is given                                 */
+    CUDSS_SOLVE = 0x3f0,               /* all six parts of it */
+    CUDSS_POSITIVE_DEFINITE = 3,       /* SPD */
+    CUDSS_LOWER = 1, CUDSS_UPPER = 2,  /* the triangle that is given */
     CUDSS_BASE_ZERO = 0,
-    CUDSS_COLUMNS = 0,                 /* dense matrices column by column                         */
-    CUDSS_F64 = 1, CUDSS_I32 = 10, CUDSS_I64 = 24, /* CUDA_R_64F, CUDA_R_32I, CUDA_R_64I          */
-    CUDSS_INFO = 0, CUDSS_FACTOR_ENTRIES = 1, /* what is asked of the data: an int, an int64_t    */
-    CUDSS_MAJOR = 0, CUDSS_MINOR = 1   /* of the version                                          */
+    CUDSS_COLUMNS = 0,                 /* dense matrices by columns */
+    CUDSS_F64 = 1, CUDSS_I32 = 10, CUDSS_I64 = 24, /* CUDA_R_64F, CUDA_R_32I, CUDA_R_64I */
+    CUDSS_INFO = 0, CUDSS_FACTOR_ENTRIES = 1, /* data to get: an int, an int64_t */
+    CUDSS_MAJOR = 0, CUDSS_MINOR = 1   /* of the version */
 };
 
-/* Name and types of each call. Matrix of rows: rows, columns, entries, where rows begin and end (NULL:
- * where the next begins), columns, values; types of offsets, columns, values; kind, triangle, base. Dense
- * matrix: rows, columns, rows from column to column, values; type, layout. */
+/* Name and types of each call. Sparse matrix: rows, columns, entries, begins and ends of rows (ends NULL: at the next
+ * begin), columns, values; types of offsets, columns, values; kind, triangle, base. Dense matrix: rows, columns,
+ * leading dimension, values; type, layout. */
 #define CUDSS_LIST(E)                                                                              \
     E(cudssGetProperty, (int, int *)) E(cudssCreate, (void **)) E(cudssDestroy, (void *))          \
         E(cudssSetStream, (void *, void *)) E(cudssConfigCreate, (void **))                        \
@@ -50,8 +50,8 @@ typedef struct cudss {
 #undef MEMBER
 } cudss;
 
-/** Opens the library that the environment's KALSCAN_CUDSS names, or the one that the loader finds.
- *  Returns 0, or 1, having said on stderr what is missing: the library, a call, version 1. */
+/** Open the library that the environment variable KALSCAN_CUDSS names, or the one that the loader finds. Returns 0, or
+ *  1 after printing to stderr what is missing: the library, a call, or version 1. */
 static inline int cudss_open(cudss *c)
 {
     const char *const path = getenv("KALSCAN_CUDSS");

@@ -1,4 +1,4 @@
-/* hbisa_problem.h -- systems of the tests of block iterations, factored for them, and their solution on a device. */
+/* hbisa_problem.h -- factored systems for tests of block iterations, and their solution on a device. */
 #ifndef HBISA_PROBLEM_H
 #define HBISA_PROBLEM_H
 
@@ -7,7 +7,7 @@
 #include "general_system.h"
 #include "session.h"
 
-/* A system with what it takes to solve it on the host and on the device. */
+/* A system with what the host and the device need to solve it. */
 typedef struct problem {
     general_system system;
     ks_general_packed *packed;
@@ -44,8 +44,8 @@ static inline ks_general_options options_of(ks_general_method method)
     return options;
 }
 
-/** Status of the solution into system.x on a device, in a shape that is asked for or NULL, and in *taken, unless
- *  NULL, the shape that it has. */
+/** Solve on a device to system.x and return the status. asked: the shape, or NULL. *taken, unless NULL, receives the
+ *  shape. */
 static inline ks_status run_on_device(problem *p, const ks_hbisa_shape *asked, ks_hbisa_shape *taken,
                                      ks_general_report *report)
 {
@@ -60,7 +60,7 @@ static inline ks_status run_on_device(problem *p, const ks_hbisa_shape *asked, k
     return status;
 }
 
-/** The same; leaves nothing behind. */
+/** run_on_device(), and check that nothing is left on the device. */
 static inline ks_status on_device_as(problem *p, const ks_hbisa_shape *asked, ks_hbisa_shape *taken,
                                      ks_general_report *report)
 {

@@ -1,4 +1,4 @@
-/* plain_blas.h -- what tests/gpu/emulator/blas_emulated.c tells its kernels. */
+/* plain_blas.h -- arguments of the kernels of tests/gpu/emulator/blas_emulated.c. */
 #ifndef PLAIN_BLAS_H
 #define PLAIN_BLAS_H
 

@@ -1,4 +1,4 @@
-/* scan_probe.h -- arguments of the operators that try out the device's scan machine. */
+/* scan_probe.h -- arguments of the operators that test the device's scan machine. */
 #ifndef SCAN_PROBE_H
 #define SCAN_PROBE_H
 
@@ -15,15 +15,15 @@ typedef struct probe_affine {
 
 typedef struct scan_probe_args {
     ks_scan_task task;
-    const probe_matrix *step; /**< what absorb and rerun multiply                          */
-    probe_matrix *result;     /**< where rerun puts the scan, one for each step            */
-    int *absorbed;            /**< how often each step was absorbed                        */
+    const probe_matrix *step; /**< the factors of absorb and rerun */
+    probe_matrix *result;     /**< the scan by rerun, one for each step */
+    int *absorbed;            /**< how often each step was absorbed */
     int reverse;
     int64_t length;
-    int *mistakes;            /**< carries where none belongs, or the other way round      */
+    int *mistakes;            /**< carries where there must be none, or missing ones */
 } scan_probe_args;
 
-/** Numbers of which the run time says how many make an element: element-wise sums. */
+/** Element-wise sums. The number of numbers in an element is known at run time. */
 typedef struct scan_sums_args {
     ks_scan_task task;
     int64_t size;

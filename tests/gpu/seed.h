@@ -1,5 +1,5 @@
-/* seed.h -- what all tests of driver code share: compiled with EMULATED they run on the emulated
- * device in the order of a seed, otherwise on the first device of the machine. */
+/* seed.h -- common to all tests of driver code. Compiled with EMULATED they run on the emulated device in the order of
+ * a seed, otherwise on the first device of the machine. */
 #ifndef GPU_SEED_H
 #define GPU_SEED_H
 
@@ -17,14 +17,14 @@
 #    define SEEDS_OF(emulated, device) (device)
 #endif
 
-/* Seeds 0, 1, ... under which any two of four streams run in either order, see emulator/schedule.cpp. */
+/* Seeds 0, 1, ... under which any two of four streams run in either order; see emulator/schedule.cpp. */
 enum { ORDERS = SEEDS_OF(8, 3) };
 
 #define OK(call) assert_int_equal((call), KS_OK)
 
-/** A fresh emulated device whose threads run in the order of a seed. The machine's device is kept open from the
- *  first call on, so that plans share its context: one takes tenths of a second to make, more under
- *  compute-sanitizer, and tests make thousands of plans. */
+/** Reset the emulated device; its threads run in the order of a seed. A real device is kept open from the first call
+ *  on, so that plans share its context. Creating a context takes tenths of a second, longer under compute-sanitizer,
+ *  and tests create thousands of plans. */
 static inline void use_seed(int seed)
 {
 #ifdef EMULATED
@@ -50,7 +50,7 @@ static inline bool no_device(void)
     return status == KS_ENODEV;
 }
 
-/** A pattern of tests' names as the program's argument: those alone. `--list`: their names, and the end. */
+/** Run only the tests whose names match the program's argument, a pattern. `--list`: print their names and exit. */
 #define only_tests(argc, argv, tests) only_tests_of(argc, argv, tests, sizeof(tests) / sizeof *(tests))
 static inline void only_tests_of(int argc, char **argv, const struct CMUnitTest *tests, size_t count)
 {
@@ -61,7 +61,7 @@ static inline void only_tests_of(int argc, char **argv, const struct CMUnitTest 
     if (argc > 1) cmocka_set_test_filter(argv[1]);
 }
 
-/** Nothing is under way on the emulated device. */
+/** Check that no work is pending on the emulated device. */
 static inline void check_idle(void)
 {
 #ifdef EMULATED
@@ -69,7 +69,7 @@ static inline void check_idle(void)
 #endif
 }
 
-/** The emulated device has found no mistake, and nothing is left on it. */
+/** Check that the emulated device has found no mistake, and that nothing is left on it. */
 static inline void check_clean(void)
 {
 #ifdef EMULATED

@@ -1,4 +1,4 @@
-/* seed_run.h -- runs from the host under a seed, what tests of filters and smoothers on a device share. */
+/* seed_run.h -- runs from the host under a seed, common to tests of filters and smoothers on a device. */
 #ifndef SEED_RUN_H
 #define SEED_RUN_H
 
@@ -20,7 +20,7 @@ static inline void *workspace(const ks_smooth_plan *plan)
     return work;
 }
 
-/** Where the machine has one device, that one twice. */
+/** The number of the second device. A real machine may have only one, which is used twice. */
 static inline int second_device(void)
 {
 #ifdef EMULATED

@@ -1,4 +1,4 @@
-/* session.h -- the device of a test that drives it by gpu.h. */
+/* session.h -- the device of a test that uses gpu.h directly. */
 #ifndef GPU_SESSION_H
 #define GPU_SESSION_H
 
@@ -8,7 +8,7 @@
 static ks_gpu *gpu;
 static ks_gpu_stream *stream;
 
-/** Opens the device, with one stream. */
+/** Open the device and create a stream. */
 static inline void begin(int seed)
 {
     use_seed(seed);

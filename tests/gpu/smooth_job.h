@@ -1,5 +1,5 @@
-/* smooth_job.h -- what benchmarks of filters and smoothers on a device share: models that vary at every step,
- * the device's own time, a line of JSON. */
+/* smooth_job.h -- common to benchmarks of filters and smoothers on a device: models that vary at every step, times of
+ * the device, a line of JSON. */
 #ifndef SMOOTH_JOB_H
 #define SMOOTH_JOB_H
 
@@ -21,7 +21,7 @@ typedef struct job {
     int nx, ny;
 } job;
 
-/* A model that varies at every step, and observations, of any precision. */
+/* A model that varies at every step, and observations, in any precision. */
 typedef struct arrays {
     ks_model model;
     ks_view y;
@@ -36,7 +36,7 @@ static inline const char *precision_name(const job *j)
     return j->precision == KS_F64 ? "f64" : j->precision == KS_F32 ? "f32" : "mixed";
 }
 
-/* Bytes of a number of the model, of y and of means, and of a number of covariances. */
+/* Return the bytes of a number of the model, of y and of means, and of a number of covariances. */
 static inline size_t mean_number(const job *j)
 {
     return j->precision == KS_F32 ? sizeof(float) : sizeof(double);
@@ -62,7 +62,7 @@ static inline void set(void *memory, const job *j, int64_t at, double value)
     else ((double *)memory)[at] = value;
 }
 
-/* Rows of (rows, columns) blocks, `diagonal` on the diagonal and small numbers beside it. */
+/* Make (rows, columns) blocks with `diagonal` on the diagonal and small numbers off it. */
 static inline ks_view blocks(arrays *a, const job *j, int64_t steps, int rows, int columns, double diagonal,
                       double beside)
 {
@@ -105,7 +105,7 @@ static inline int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* What every line of a job begins with. */
+/* Print the beginning of every line of a job. */
 static inline void print_head(const job *j, const char *where)
 {
     const char *scan = j->method == KS_METHOD_BLOCKTRI ? "none" : ks_scan_name(j->scan);
@@ -131,7 +131,7 @@ static inline void print(const job *j, const char *where, double *ns, int repeat
     fflush(stdout);
 }
 
-/* The graph of the last run again, or what stands for it, so many times between two events: nanoseconds of one. */
+/* Repeat the last run `times` times between two events, by its graph or without one. *ns: nanoseconds of one run. */
 static inline ks_status again(ks_scan_device *d, const ks_smooth_plan *plan, ks_gpu_event *const event[2],
                               int times, double *ns)
 {

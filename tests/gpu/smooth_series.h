@@ -1,5 +1,5 @@
-/* smooth_series.h -- a model and data whose rows recur, for benchmarks of long series: the arrays of the host are
- * made once for a size and serve every method, and those of a device are made there, out of the first rows. */
+/* smooth_series.h -- a model and data whose rows recur, for benchmarks of long series. The host's arrays are made once
+ * for a size and serve every method. Those of a device are made there, from the first rows. */
 #ifndef SMOOTH_SERIES_H
 #define SMOOTH_SERIES_H
 
@@ -7,10 +7,11 @@
 #include <unistd.h>
 #include "smooth_job.h"
 
-/* Rows after which a series recurs, and the arrays of a model, of which the last two have one row. */
+/* Rows after which a series recurs; arrays of a model and its data; of these, arrays that vary: all but the last
+ * two. */
 enum { PERIOD = 7, ROWS = 9, VARYING = 7 };
 
-/* Rows (rows, columns) of an array: `diagonal` on the diagonal, small numbers beside it. */
+/* Rows (rows, columns) of an array: `diagonal` on the diagonal, small numbers off it. */
 typedef struct recurring {
     int rows, columns;
     double diagonal, beside;
@@ -32,7 +33,7 @@ static inline size_t row_bytes(const job *j, const recurring *r)
     return (size_t)r->rows * (size_t)r->columns * mean_number(j);
 }
 
-/* Row k of an array. */
+/* Write row k of an array. */
 static inline void write_row(const job *j, const recurring *r, int64_t k, void *memory, int64_t at)
 {
     for (int a = 0; a < r->rows; ++a)
@@ -41,7 +42,7 @@ static inline void write_row(const job *j, const recurring *r, int64_t k, void *
                 a == b ? r->diagonal : r->beside * (double)((k + a + b) % PERIOD - PERIOD / 2));
 }
 
-/* Bytes of the model, where `held` its first rows alone, of the data and of the results, each touched once. */
+/* Return the bytes of model, data and results, each touched once. held: the model is constant. */
 static inline double touched(const job *j, int held)
 {
     recurring all[ROWS];
@@ -68,21 +69,21 @@ static inline void host_free(host_series *s)
     memset(s, 0, sizeof *s);
 }
 
-/* Bytes to be made before `s` has the steps of a job; 0 where it has them. */
+/* Return the bytes to make before `s` has the steps of a job; 0 if it has them. */
 static inline double host_bytes(const host_series *s, const job *j)
 {
     return s->nx == j->nx && s->ny == j->ny && s->steps >= j->T ? 0 : touched(j, 0);
 }
 
-/* Memory of the machine, less what others need. One whose memory grows as it is used does not tell how much it may have:
- * the environment's KALSCAN_HOST_BYTES does. */
+/* Return the bytes of host memory to use: three quarters of the machine's. On a machine whose memory grows as it is
+ * used, the environment variable KALSCAN_HOST_BYTES says how much there may be. */
 static inline double host_room(void)
 {
     const char *const told = getenv("KALSCAN_HOST_BYTES");
     return 0.75 * (told ? strtod(told, NULL) : (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE));
 }
 
-/* `count` rows, the first period of which are there, by copies that stay in a cache. */
+/* Complete `count` rows, of which the first period is there, by copies that stay in a cache. */
 static inline void recur(char *memory, size_t row, int64_t count)
 {
     const size_t all = row * (size_t)count, period = row * PERIOD;
@@ -94,7 +95,7 @@ static inline void recur(char *memory, size_t row, int64_t count)
     }
 }
 
-/* The steps of a job, all of whose pages have been touched. KS_ENOMEM leaves nothing. */
+/* Make the steps of a job, with all pages touched. KS_ENOMEM leaves nothing allocated. */
 static inline ks_status host_make(host_series *s, const job *j)
 {
     recurring all[ROWS];
@@ -126,7 +127,7 @@ static inline ks_status host_make(host_series *s, const job *j)
     return KS_OK;
 }
 
-/* Those arrays as a run takes them, where `held` the model's first rows at every step. */
+/* Set the arguments of a run from these arrays. held: the model's first rows at every step. */
 static inline void host_views(const host_series *s, const job *j, int held, double *loglik, ks_model *model,
                               ks_view *y, ks_outputs *outputs)
 {
@@ -149,7 +150,7 @@ static inline void host_views(const host_series *s, const job *j, int held, doub
     outputs->loglik = (ks_out){ loglik, 1, 1 };
 }
 
-/* Rows of a plan's own array, one or all: the first period from the host, the others from what is there. */
+/* Make rows of a plan's own array, one or all: the first period is copied from the host, the others on the device. */
 static inline ks_status device_rows(ks_scan_device *d, const job *j, const recurring *r, int64_t count, void *to)
 {
     const int64_t first = count < PERIOD ? count : PERIOD;
@@ -168,7 +169,7 @@ static inline ks_status device_rows(ks_scan_device *d, const job *j, const recur
     return status != KS_OK ? status : waited;
 }
 
-/* The series of a job in the memory that its plan has for it. */
+/* Make the series of a job in the plan's device memory. */
 static inline ks_status device_make(ks_scan_device *d, const job *j, int held)
 {
     ks_series *const s = &d->a.series;

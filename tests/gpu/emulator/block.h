@@ -1,4 +1,4 @@
-/* block.h -- a launch under way: its blocks, their threads, and how one of these stops and another goes on. */
+/* block.h -- a running launch: its blocks, their threads, and how one thread stops and another continues. */
 #ifndef EMULATED_BLOCK_H
 #define EMULATED_BLOCK_H
 
@@ -11,7 +11,7 @@ enum thread_state { READY, AT_BLOCK, AT_WARP, AT_GRID, AT_BULK, DONE };
 
 struct block;
 
-/** A copy beside the thread that has not happened yet. */
+/** An asynchronous copy that has not happened yet. */
 struct pending_copy {
     char *to;
     const char *from;
@@ -19,7 +19,7 @@ struct pending_copy {
     long group;
 };
 
-/** What every stop reads and writes comes first, so that it is one line of the cache. */
+/** A thread. What every stop reads and writes comes first, so that it is in one cache line. */
 struct alignas(64) thread {
     fibre *own;
     block *home;
@@ -31,8 +31,8 @@ struct alignas(64) thread {
     thread_state now;
     ks_emu_place place;
     uint32_t clock[32]; /* see races.h */
-    long groups; /* closed */
-    size_t barriers; /* of the grid, that it has come to */
+    long groups; /* closed groups of copies */
+    size_t barriers; /* barriers of the grid at which it has arrived */
     std::vector<pending_copy> copies;
     std::map<int, uint32_t> told; /* what it knows of threads of other warps: their clocks */
 };
@@ -44,12 +44,12 @@ struct shared_array {
 
 struct block {
     std::vector<thread> threads;
-    std::vector<uint32_t> at_warp;    /* lanes of each warp that wait at an operation of it */
+    std::vector<uint32_t> at_warp;    /* lanes of each warp that wait at an operation of the warp */
     std::vector<shared_array> arrays; /* key NULL: the dynamic one */
     bulk_barriers bulk;
     size_t arrived;
     int count, last_count;
-    uint32_t number, epoch; /* barriers so far */
+    uint32_t number, epoch; /* epoch: barriers so far */
 };
 
 struct launch {
@@ -59,35 +59,35 @@ struct launch {
     size_t most_shared;
     random_source &random;
     std::vector<thread *> ready;
-    std::vector<std::unique_ptr<block>> blocks; /* that are alive */
-    std::vector<size_t> at_grid; /* threads that have come to each barrier of the grid */
+    std::vector<std::unique_ptr<block>> blocks; /* running blocks */
+    std::vector<size_t> at_grid; /* threads that have arrived at each barrier of the grid */
     const char *grid_site;       /* of the last of them */
-    block *late;                 /* of a cooperative launch, whose threads seldom run before others, or NULL */
+    block *late;                 /* of a cooperative launch: its threads seldom run before others; or NULL */
     std::string fault;
     uint32_t number; /* of all launches */
 };
 
-/* Of the host's thread. Not thread_local: that would ask at each use whether they are to be initialised. */
+/* State of the host thread. Not thread_local, which would check at each use whether they are initialised. */
 extern __thread launch *running;
 extern __thread thread *self;
 
-/** Note what went wrong, and where, as the launch's fault, if it has none. */
+/** Record a fault and its site, if the launch has none yet. */
 void describe(const char *what, const char *site);
 
-/** The same, and the running thread's own end: never returns. */
+/** Record it and end the running thread; never returns. */
 [[noreturn]] void abandon(const char *what, const char *site);
 
 /** Stop until another thread wakes this one. */
 void wait_in(thread_state now, const char *site);
 void wake(thread &t);
 
-/** Whether all of it is memory that the running thread's block shares. */
+/** Whether all of it is shared memory of the running thread's block. */
 bool in_shared_memory(const void *p, size_t bytes);
 
-/** Let others run. */
+/** Let other threads run. */
 void yield(void);
 
-/** From one barrier of the grid to the next another block of a cooperative launch stays behind. */
+/** Choose another block of a cooperative launch to stay behind until the next barrier of the grid. */
 void draw_late(launch &l);
 
 #endif

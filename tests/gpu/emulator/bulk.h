@@ -1,4 +1,4 @@
-/* bulk.h -- the bulk copies of a block that are under way, and their barriers, see gpu/kernel_bulk.h. */
+/* bulk.h -- the pending bulk copies of a block, and their barriers; see gpu/kernel_bulk.h. */
 #ifndef EMULATED_BULK_H
 #define EMULATED_BULK_H
 
@@ -7,7 +7,7 @@
 #include <map>
 #include <vector>
 
-/** A copy that has been asked for; what it fills holds NaN until it has landed. */
+/** A pending copy. Its destination holds NaN until it is complete. */
 struct bulk_copy {
     char *to;
     const char *from;
@@ -19,10 +19,10 @@ struct bulk_barrier {
     unsigned long phase;
     std::vector<bulk_copy> copies;
     std::map<int, unsigned long> asked; /* bytes, by threads that have not arrived since */
-    std::map<int, unsigned long> last;  /* phase that a thread has arrived at            */
-    std::vector<int> waiting;           /* threads                                       */
-    std::map<int, uint32_t> told;       /* clocks of threads as they arrived, see races.h */
-    std::map<int, uint32_t> heard;      /* the same when the last phase ended             */
+    std::map<int, unsigned long> last;  /* phase at which a thread has arrived */
+    std::vector<int> waiting;           /* threads */
+    std::map<int, uint32_t> told;       /* clocks of threads as they arrived; see races.h */
+    std::map<int, uint32_t> heard;      /* the same at the end of the last phase */
 };
 
 typedef std::map<const void *, bulk_barrier> bulk_barriers;

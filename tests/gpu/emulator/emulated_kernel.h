@@ -1,5 +1,5 @@
-/* emulated_kernel.h -- CUDA's device vocabulary for a host compiler; gpu/kernel.h includes it where
- * nvcc is not at work. KS_EMU_MODULE is the name of the source that is compiled. */
+/* emulated_kernel.h -- CUDA's device vocabulary for a host compiler. gpu/kernel.h includes it if nvcc does not compile.
+ * KS_EMU_MODULE is the name of the source that is compiled. */
 #ifndef EMULATED_KERNEL_H
 #define EMULATED_KERNEL_H
 
@@ -8,14 +8,14 @@
 #include <stdint.h>
 #include <string.h>
 
-/* ---- what a kernel is, and how it is found ---- */
+/* ---- kernels and how they are found ---- */
 
-/** A kernel of the emulated device; linked into a list before main(). */
+/** A kernel of the emulated device. It is linked into a list before main(). */
 struct ks_emu_kernel {
     const char *module, *name;
     void (*run)(const void *args);
     size_t args_bytes;
-    int most_threads; /**< of a block, 0: what the device allows */
+    int most_threads; /**< of a block; 0: the device's limit */
     ks_emu_kernel *next;
     ks_emu_kernel(const char *module_, const char *name_, void (*run_)(const void *), size_t bytes,
                   int threads);
@@ -35,7 +35,7 @@ struct ks_emu_kernel {
 #define __device__
 #define __forceinline__ inline
 
-/* ---- where a thread is ---- */
+/* ---- position of a thread ---- */
 
 struct ks_emu_dim {
     unsigned x, y, z;
@@ -43,7 +43,7 @@ struct ks_emu_dim {
 struct ks_emu_place {
     ks_emu_dim thread, block, threads, blocks;
 };
-extern __thread const ks_emu_place *ks_emu_here; /* thread_local would ask whether it is to be initialised */
+extern __thread const ks_emu_place *ks_emu_here; /* thread_local would check whether it is initialised */
 #define threadIdx (ks_emu_here->thread)
 #define blockIdx (ks_emu_here->block)
 #define blockDim (ks_emu_here->threads)
@@ -52,7 +52,7 @@ extern __thread const ks_emu_place *ks_emu_here; /* thread_local would ask wheth
 
 /* ---- shared memory ---- */
 
-/** Shared memory of this block that `key` names, filled with NaN when it is first asked for. */
+/** Return this block's shared memory named `key`. It is filled with NaN at its first use. */
 void *ks_emu_shared(const void *key, size_t bytes);
 void *ks_emu_dynamic_shared(void);
 #define KS_SHARED(type, name, count)   \
@@ -60,9 +60,9 @@ void *ks_emu_dynamic_shared(void);
     type *const name = static_cast<type *>(ks_emu_shared(&name##_key, sizeof(type) * (size_t)(count)))
 #define KS_DYNAMIC_SHARED(type, name) type *name = static_cast<type *>(ks_emu_dynamic_shared())
 
-/* ---- words of more than one number ---- */
+/* ---- aligned words ---- */
 
-/** A fault where the pointer is no multiple of `bytes`. */
+/** Report a fault if the pointer is not a multiple of `bytes`. */
 void *ks_emu_aligned(const char *site, const void *pointer, size_t bytes);
 #define ks_aligned(pointer, bytes) ks_emu_aligned(KS_EMU_SITE, pointer, bytes)
 
@@ -72,7 +72,7 @@ void *ks_emu_aligned(const char *site, const void *pointer, size_t bytes);
 #define KS_EMU_STRING(x) KS_EMU_STRING_(x)
 #define KS_EMU_SITE __FILE__ ":" KS_EMU_STRING(__LINE__)
 
-/** Waits for the block; returns the sum of `count` over its threads. */
+/** Wait for the block. Returns the sum of `count` over its threads. */
 int ks_emu_block_barrier(const char *site, int count);
 void ks_emu_grid_barrier(const char *site);
 void ks_emu_yield(void);
@@ -87,8 +87,8 @@ void ks_emu_yield(void);
 
 /* ---- operations of a warp ---- */
 
-/** Waits for the lanes of `mask`; when all are here, `resolve` does the operation for all of them
- *  on what each brought (NULL for lanes outside the mask). */
+/** Wait for the lanes of `mask`. When all have arrived, `resolve` does the operation for all of them on their operands
+ *  (NULL for lanes outside the mask). */
 void ks_emu_collective(const char *site, unsigned mask, void (*resolve)(void *const *, unsigned),
                        void *operand);
 int ks_emu_lane(void);
@@ -114,7 +114,7 @@ template <class T> T ks_emu_shuffled(const char *site, unsigned mask, T value, i
     ks_emu_collective(site, mask, ks_emu_shuffle<T>::resolve, &s);
     return s.result;
 }
-/* The lane that a shuffle reads: outside the segment of `width` lanes it is the lane itself. */
+/* The lane that a shuffle reads. Outside the segment of `width` lanes it is the lane itself. */
 static inline int ks_emu_index(int source, int width)
 {
     return (ks_emu_lane() & ~(width - 1)) | (source & (width - 1));
@@ -151,23 +151,23 @@ struct ks_emu_warp_barrier {
 };
 #define __syncwarp ks_emu_warp_barrier{KS_EMU_SITE}
 
-/** The tensor cores' product, fragments as gpu/kernel_mma.h has them. */
+/** The product of the tensor cores, with fragments as in gpu/kernel_mma.h. */
 void ks_emu_mma(double *c, const double *a, const double *b, int m, int k);
 
-/* ---- copies beside the thread ---- */
+/* ---- asynchronous copies ---- */
 
 void ks_emu_async_copy(void *shared, const void *global, int bytes);
 void ks_emu_async_commit(void);
 void ks_emu_async_wait(int groups);
 
-/* Of gpu/kernel_bulk.h; `barrier` is what stands for one there. */
+/* For gpu/kernel_bulk.h. `barrier` is the address of a barrier there. */
 void ks_emu_bulk_init(const char *site, const void *barrier, unsigned threads);
 void ks_emu_bulk_copy(const char *site, void *shared, const void *global, unsigned bytes,
                       const void *barrier);
 void ks_emu_bulk_arrive(const char *site, const void *barrier, unsigned bytes);
 void ks_emu_bulk_wait(const char *site, const void *barrier, unsigned parity);
 
-/* ---- atomics: the threads take turns, so these are plain ---- */
+/* ---- atomics: the threads take turns, so these are plain accesses ---- */
 
 void ks_emu_atomic(const void *p, size_t bytes);
 #define KS_EMU_UNWATCHED __attribute__((no_sanitize("thread"), noinline)) static

@@ -1,9 +1,9 @@
-/* emulator.h -- the device that tests open where the library opens a real one.
+/* emulator.h -- the device that tests open in place of a real one.
  *
- * Kernels run on the host, from the sources that nvcc compiles. What is put into a stream, and what a graph
- * does side by side, runs in an order that the seed chooses among those that events and waits leave open
- * (schedule.cpp): late, at once, some streams before others, at random. So a driver that forgets to wait, or
- * streams that forget to wait for each other, are found out; fresh memory of the device holds NaN. */
+ * Kernels run on the host, from the sources that nvcc compiles. Operations of streams and of graphs run in an order
+ * that the seed chooses among those that events and waits permit (schedule.cpp): late, at once, some streams before
+ * others, at random. This reveals a driver that does not wait, or streams that do not wait for each other. Fresh device
+ * memory holds NaN. */
 #ifndef EMULATOR_H
 #define EMULATOR_H
 
@@ -14,37 +14,38 @@
 extern "C" {
 #endif
 
-/** What a barrier of the grid does: what it is for, or for a test that has to notice it nothing, wait for the thread's
- *  own block alone, let all go on as soon as one block alone is missing, or be passed by blocks of odd numbers. */
+/** What a barrier of the grid does. KS_BARRIER_RIGHT is correct. The others are mistakes that a test must notice: do
+ *  nothing, wait for the thread's own block only, release all when one block is missing, let blocks with odd numbers
+ *  pass. */
 typedef enum ks_emulated_barrier {
     KS_BARRIER_RIGHT, KS_BARRIER_NONE, KS_BARRIER_OF_BLOCK, KS_BARRIER_EARLY, KS_BARRIER_OF_SOME, KS_BARRIERS
 } ks_emulated_barrier;
 
-/** What ks_gpu_open() gives from now on, and what was seen. Not for several threads at once. A program that
- *  leaves it alone, the command say, has seed, lose_at, old, memory, multiprocessors and fail_at from the
- *  environment's KS_EMULATED_SEED, ..._LOSE_AT, ..._OLD, ..._MEMORY, ..._MULTIPROCESSORS and ..._FAIL_AT. */
+/** Settings of ks_gpu_open() from now on, and what was observed. Not thread-safe. If a program such as the command
+ *  leaves it alone, seed, lose_at, old, memory, multiprocessors and fail_at are read from the environment variables
+ *  KS_EMULATED_SEED, ..._LOSE_AT, ..._OLD, ..._MEMORY, ..._MULTIPROCESSORS and ..._FAIL_AT. */
 typedef struct ks_emulator {
-    uint64_t seed;        /**< of the order of blocks and threads, and of when a stream runs     */
-    int devices;          /**< how many there are                                                */
+    uint64_t seed;        /**< of the order of blocks, threads and streams */
+    int devices;          /**< how many there are */
     int multiprocessors;
-    size_t memory;        /**< of each device, bytes                                             */
-    size_t block_shared;  /**< of a block, bytes                                                 */
-    size_t local;         /**< bytes beside its registers that a thread of each kernel has: the first launch takes
-                               them for 2048 threads of each multiprocessor, where there is room */
-    long fail_at;         /**< the number of the allocation that fails, from 1; 0: none          */
-    long calls;           /**< allocations so far: memory, streams, events, graphs               */
-    long live;            /**< of them, not released; an open device counts                      */
-    long launches;        /**< kernels that ran                                                  */
-    const char *watch;    /**< or NULL: how names of kernels begin                               */
-    long watched;         /**< those of them that ran                                            */
-    long waits;           /**< calls that waited for a stream or an event                        */
-    long pending;         /**< what is in streams and has not run                                */
-    long pieces;          /**< what has run of all streams                                       */
-    long lose_at;         /**< the number of the piece, from 1, with which its device is lost    */
-    const char *uncapturable; /**< or NULL: a module whose kernels cannot be captured            */
-    int old;              /**< non-zero: devices are older than any kernel was compiled for      */
+    size_t memory;        /**< bytes of each device */
+    size_t block_shared;  /**< bytes of a block */
+    size_t local;         /**< bytes of local memory of a thread of each kernel; the first launch takes them for 2048
+                               threads of each multiprocessor, if there is room */
+    long fail_at;         /**< number of the allocation that fails, from 1; 0: none */
+    long calls;           /**< allocations so far: memory, streams, events, graphs */
+    long live;            /**< those not released; an open device counts */
+    long launches;        /**< kernels that ran */
+    const char *watch;    /**< prefix of names of kernels to count, or NULL */
+    long watched;         /**< those of them that ran */
+    long waits;           /**< calls that waited for a stream or an event */
+    long pending;         /**< operations in streams that have not run */
+    long pieces;          /**< operations of all streams that have run */
+    long lose_at;         /**< number of the operation, from 1, at which its device is lost */
+    const char *uncapturable; /**< a module whose kernels cannot be captured, or NULL */
+    int old;              /**< non-zero: devices are older than any kernel was compiled for */
     ks_emulated_barrier grid_barrier;
-    char report[400];     /**< the first fault of a kernel or of the driver code; "" where none  */
+    char report[400];     /**< the first fault of a kernel or of the driver code, or "" */
 } ks_emulator;
 
 #define KS_EMULATOR_INIT \

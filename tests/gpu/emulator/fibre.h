@@ -4,28 +4,28 @@
 
 #include <stddef.h>
 
-/** A stack, and where on it its owner stopped. */
+/** A stack, and where its owner stopped. */
 struct fibre {
-    void *pointer = nullptr; /**< of the stack while it does not run */
-    char *memory = nullptr;  /**< a guard page, then the stack       */
-    void *fake = nullptr;    /**< the address sanitizer's            */
-    char *left = nullptr;    /**< for it: where the owner stopped    */
+    void *pointer = nullptr; /**< stack pointer while it does not run */
+    char *memory = nullptr;  /**< a guard page, then the stack */
+    void *fake = nullptr;    /**< the address sanitizer's */
+    char *left = nullptr;    /**< for the sanitizer: where the owner stopped */
     void (*body)(void *) = nullptr;
     void *argument = nullptr;
 };
 
-/** Give a fibre its stack; false where there is no memory. */
+/** Allocate a fibre's stack. Returns false if there is no memory. */
 bool fibre_allocate(fibre *f);
 void fibre_release(fibre *f);
 
-/** Make it ready to run body(argument), which never returns but ends with fibre_leave(f, to, true).
- *  What it did before is forgotten. */
+/** Prepare it to run body(argument), which must not return but end with fibre_leave(f, to, true). Its previous state is
+ *  discarded. */
 void fibre_prepare(fibre *f, void (*body)(void *), void *argument);
 
-/** From the scheduler: run the fibre, and whichever it leaves for, until one leaves for nobody. */
+/** From the scheduler: run the fibre and those that it switches to, until one returns to the scheduler. */
 void fibre_enter(fibre *f);
 
-/** From the fibre: on with `to`, or NULL: back to the scheduler; `last` where it will not run on. */
+/** From the fibre: switch to `to` or, if NULL, return to the scheduler. last: the fibre will not run again. */
 void fibre_leave(fibre *f, fibre *to, bool last);
 
 #endif

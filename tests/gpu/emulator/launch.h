@@ -9,14 +9,13 @@
 #include "fibre.h"
 #include "gpu/gpu.h"
 
-/** Numbers in no order; the same for a seed (Marsaglia, "Xorshift RNGs", 2003, with a multiplier).
- */
+/** Pseudo-random numbers, reproducible by seed (Marsaglia, "Xorshift RNGs", 2003, with a multiplier). */
 struct random_source {
     uint64_t state;
     explicit random_source(uint64_t seed) : state(seed * 0x9e3779b97f4a7c15u + 0x2545f4914f6cdd1du)
     {
     }
-    /** From 0 to n - 1. */
+    /** Return a number from 0 to n - 1. */
     size_t below(size_t n)
     {
         state ^= state >> 12;
@@ -27,8 +26,7 @@ struct random_source {
     }
 };
 
-/** Memory between two strips that nothing may write; holds 0xff, which is NaN in every precision.
- */
+/** Memory between two guard strips that nothing may write. It is filled with 0xff, which is NaN in every precision. */
 class guarded
 {
   public:
@@ -36,31 +34,32 @@ class guarded
     ~guarded();
     guarded(const guarded &) = delete;
     guarded &operator=(const guarded &) = delete;
-    char *data() const { return data_; } /**< NULL where there was no memory */
+    char *data() const { return data_; } /**< NULL if there was no memory */
     size_t bytes() const { return bytes_; }
     bool intact() const;
-    /** Whether a sanitizer lets the program touch it: the host has no business in device memory. */
+    /** Whether a sanitizer permits accesses: the host must not access device memory. */
     void open(bool yes) const;
     bool holds(const void *p, size_t n) const;
 
   private:
     char *base_, *data_;
-    size_t bytes_, mapped_; /* mapped_: how much, 0 where it comes from the heap */
+    size_t bytes_, mapped_; /* mapped_: mapped bytes, 0 if it is from the heap */
 };
 
-/** Stacks, kept from one launch to the next: that their pages are there already is half of the time of short ones. */
+/** Stacks that are kept from one launch to the next. Their pages are present already, which saves half of the time of
+ *  short launches. */
 class fibre_stock
 {
   public:
     ~fibre_stock();
-    fibre *take(); /**< NULL where there is no memory */
+    fibre *take(); /**< NULL if there is no memory */
     void give(fibre *f) { free_.push_back(f); }
 
   private:
     std::vector<fibre *> free_;
 };
 
-/** Run a kernel, threads in an order drawn from `random`. Returns what went wrong, or nothing. */
+/** Run a kernel, with threads in an order drawn from `random`. Returns the fault, or "". */
 std::string run_launch(const ks_emu_kernel &kernel, const ks_gpu_shape &shape, const void *args,
                        size_t most_shared, random_source &random);
 
