@@ -128,7 +128,7 @@ ks_status ks_bt_check_sides(const ks_blocktri_cuda_plan *plan, int nrhs, const k
                             const ks_cuda_blocks *x, ks_bt_call *call);
 
 /** Recursive Schur complements: bytes of device memory; create and destroy (also after a failure); enqueue a call;
- *  enqueue the sums of a log-determinant. */
+ *  enqueue the sums of a log-determinant. ks_bt_schur_judge() reports the block that failed, from schur->info_host. */
 size_t ks_bt_schur_bytes(int64_t N, int n, const ks_blocktri_cuda_options *o);
 ks_status ks_bt_schur_create(ks_blocktri_cuda_plan *plan, const ks_blocktri_cuda_options *o);
 void ks_bt_schur_destroy(ks_blocktri_cuda_plan *plan);

@@ -19,7 +19,8 @@ static int valid_input(const ks_blocktri_cuda_plan *plan, const ks_cuda_const_bl
             (reasonable(blocks->stride, count) && (blocks->stride == 0 || blocks->stride >= size)));
 }
 
-/* Whether they may be written: no two overlap, with the blocks of a system or the systems of a block contiguous. */
+/* Whether they may be written: no two overlap. Either each system lies before the next one, or blocks k of all systems
+ * lie before blocks k + 1. */
 static int valid_output(const ks_blocktri_cuda_plan *plan, const ks_cuda_blocks *blocks, int64_t count,
                         int64_t size)
 {

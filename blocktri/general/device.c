@@ -267,7 +267,8 @@ static ks_status iterate(ks_gb_device *d, const double *b, double norm_b, int ex
         report->relative_residual = report->residual / norm_b;
         const int done = d->args.by_change ? told.converged
                                            : report->relative_residual <= o->tolerance;
-        /* The kernel's residual is of the previous x, and met the tolerance only by round-off. */
+        /* The kernel's residual is of the previous x, and met the tolerance only by round-off. Ask for a smaller
+         * one. */
         if (told.converged && !done) d->args.tolerance *= 0.25;
         if (done) report->end = KS_END_CONVERGED;
         else if (report->iterations >= o->max_iterations) report->end = KS_END_MAX_ITERATIONS;

@@ -113,7 +113,7 @@ template <int N, int M> struct element {
     }
 };
 
-// Copy the estimates from scanned elements, where A = 0, to where later phases read them and to the outputs.
+// Copy the estimates in scanned elements to where later phases read them and to the outputs.
 template <int N> struct extracted {
     enum { HALF = N * (N + 1) / 2, SIZE = slot_of_estimate<N>::SIZE, LANES = KS_WARP };
     static KS_DEVICE_MEMBER void bring(const ks_scan_arrays &a, const warp_steps &w, int64_t size)

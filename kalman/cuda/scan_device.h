@@ -114,7 +114,8 @@ int ks_scan_device_has_ordinary(const ks_smooth_plan *plan);
 /** Create what a plan needs on its device.
  *  Errors: KS_ENODEV, KS_EUNAVAILABLE, KS_ENOMEM, KS_EDEVICE. */
 KS_MUST_CHECK ks_status ks_scan_device_create(ks_scan_device **out, const ks_smooth_plan *plan);
-/** Return the least bytes of device memory that a plan needs. For two devices: the larger of their shares. */
+/** Return the least bytes of device memory that a plan needs. For two devices: the larger of their shares; their sum if
+ *  both are the same device. */
 size_t ks_scan_device_bytes(const ks_smooth_plan *plan);
 void ks_scan_device_destroy(ks_scan_device *d);
 
@@ -134,7 +135,7 @@ int64_t ks_team_room(const ks_scan_device *d);
 ks_team_shape ks_team_shape_for(const ks_scan_device *d, int nx, int64_t bytes, int64_t number, int64_t things);
 /** Return the shared memory of a block of teams without a ring, in bytes. */
 size_t ks_team_shared(const ks_team_shape *team);
-/** Return the most blocks of kernels whose teams also have scratch, of which there is `threads` slices. */
+/** Return the most blocks of kernels whose teams also have scratch. There is scratch for d->threads teams. */
 int64_t ks_team_most_blocks(const ks_scan_device *d, const ks_team_shape *team);
 /** Return what a kernel is told of teams. */
 ks_team_memory ks_team_memory_of(const ks_scan_device *d, const ks_team_shape *team);
@@ -165,8 +166,8 @@ KS_MUST_CHECK ks_status ks_scan_device_begin(ks_scan_device *d);
 KS_MUST_CHECK ks_status ks_scan_device_sum(ks_scan_device *d, int64_t count);
 
 /** Choose whether each scan of stored elements, and the scan of chunks' aggregates by teams, is one cooperative launch
- *  or one launch per round. Not during a run. One launch needs device memory for the rounds. By default aggregates are
- *  scanned in one launch where the device can, and stored elements round by round.
+ *  or one launch per round. Not during a run. One launch needs device memory for the rounds. By default up to 2048
+ *  aggregates are scanned in one launch if the device can, and stored elements round by round.
  *  Errors: KS_ENOMEM, KS_EDEVICE. */
 KS_MUST_CHECK ks_status ks_scan_device_together(ks_scan_device *d, const ks_smooth_plan *plan, int together);
 /** Discard the graphs of runs. */

@@ -133,7 +133,7 @@ ks_status ks_smooth_cuda_enqueue(const ks_smooth_plan *plan, const ks_model *mod
     /* The wait may have to continue the MAP route or to repeat suspect scans on these arrays. */
     d->map.resident = here.a;
     d->map.resident_loglik = outputs->loglik.data;
-    /* Log-likelihood terms of stored elements go to the plan's own array, and from registers to the caller's, too. */
+    /* Kernels write terms of the log-likelihood of stored elements to the plan's own array, and to the caller's. */
     ks_status status = clear_absent(&here, &run);
     if (status == KS_OK)
         status = d->other ? enqueue_pair(&here, plan) : ks_scan_device_enqueue(&here, plan, KS_RUN_WHOLE);

@@ -32,7 +32,8 @@ ks_status ks_scan_device_upload(ks_scan_device *d, const ks_plan_run *run, int64
     ks_series_of(run, b, &host);
     s->prior_x1 = host.prior_x1;
     s->shift = host.shift;
-    /* Under KS_OUT_OF rows of the transition begin with step 1, so those into step 0 and the last one may be absent. */
+    /* With KS_OUT_OF row k - 1 of F, Q and u leads into step k. There is no row into step 0, and the last row may be
+     * absent. */
     const int64_t into = k0 > host.shift ? k0 - host.shift : 0, T = k1 - k0;
     const int64_t of_into = k1 - host.shift - into;
     ks_rows m0 = { host.m0, 0 }, P0 = { host.P0, 0 }, to_m0 = { s->m0, 0 }, to_P0 = { s->P0, 0 };

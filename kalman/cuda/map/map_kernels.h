@@ -56,7 +56,7 @@ typedef struct ks_map_args {
     ks_map_arrays m;
     long long phase;
     ks_scan_status *status;
-    char *memory;                   /* of teams; as in ks_scan_phase_args */
+    char *memory;                   /* of teams, as in ks_team_memory */
     int64_t slice;
     int64_t size, count;            /* steps of a piece of work except the last, and pieces */
     ks_map_level here, above;

@@ -222,8 +222,7 @@ KS_DEVICE void KS_T(map_rerun)(const ks_map_args &g, int64_t segment, KS_NUM *ro
     KS_T(map_put_result)(m, end - 1, S, x);
     for (int64_t k = end - 2; k >= first; --k) {
         KS_T(map_factor_again)(m, k, w);
-        KS_T(map_load)(false, nn, m.links + (k + 1) * nn, C); /* written by this kernel, so it must not be loaded as
-                                                               * constant data */
+        KS_T(map_load)(false, nn, m.links + (k + 1) * nn, C); /* written by this kernel: no constant load */
         KS_T(ks_map_gain)(n, C, S, &w);
         KS_T(map_put_lag)(m, k, w);
         KS_T(ks_map_step_back)(n, C, S, x, &w);

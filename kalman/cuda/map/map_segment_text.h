@@ -102,8 +102,8 @@ KS_HD void KS_T(ks_map_gain)(int n, const KS_NUM *C, const KS_NUM *S, const KS_T
     KS_T(ks_mm)(n, n, n, w->Y, S, w->W);
 }
 
-/** After ks_map_gain(): replace S and x of the next state by those of the state of w->M and w->r. Overwrites w->W,
- *  w->X, w->Y and w->r. */
+/** After ks_map_gain(): replace S and x of the next state by those of the state of w->M and w->r. Overwrites w->X, w->Y
+ *  and w->r. */
 KS_HD void KS_T(ks_map_step_back)(int n, const KS_NUM *C, KS_NUM *S, KS_NUM *x,
                                   const KS_T(ks_map_bench) *w)
 {

@@ -239,7 +239,7 @@ KS_DEVICE int KS_T(map_observation_terms)(const ks_map_arrays &m, const KS_T(map
 }
 
 /** Add the observation of step k to b and q of t.range. Returns the number of entries present, or -1 on a fault.
- *  *diagonal: R is known to be diagonal; then L is the identity and is not stored. */
+ *  *diagonal: R is known to be diagonal; then L is the identity, and only the diagonal of t.LR is set. */
 KS_DEVICE int KS_T(map_observation)(const ks_map_arrays &m, int64_t k, const KS_T(map_step) &t,
                                     ks_tally *tally, bool *diagonal)
 {

@@ -40,8 +40,8 @@ typedef struct ks_emulator {
     long watched;         /**< those of them that ran */
     long waits;           /**< calls that waited for a stream or an event */
     long pending;         /**< operations in streams that have not run */
-    long pieces;          /**< operations of all streams that have run */
-    long lose_at;         /**< number of the operation, from 1, at which its device is lost */
+    long pieces;          /**< operations, and nodes of graphs, that have run */
+    long lose_at;         /**< number of the operation or node, from 1, at which its device is lost */
     const char *uncapturable; /**< a module whose kernels cannot be captured, or NULL */
     int old;              /**< non-zero: devices are older than any kernel was compiled for */
     ks_emulated_barrier grid_barrier;

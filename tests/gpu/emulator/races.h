@@ -31,10 +31,11 @@ extern bool races_watched;
 void races_memory(const void *data, size_t bytes);
 void races_no_memory(const void *data);
 
-/** Record an access by the running thread. A race is the launch's fault. */
+/** Check an access by the running thread against earlier ones, and record it. A race is the launch's fault. */
 void races_touch(const void *p, size_t bytes, race_kind kind);
 
-/** Record an access which other threads order by something else, such as the barrier of a bulk copy. */
+/** Check an access without recording it, because later accesses are ordered after it by other means, such as the
+ *  barrier of a bulk copy. */
 void races_meet(const void *p, size_t bytes, race_kind kind);
 
 /* From launch.cpp: where the running thread is, false if none runs; and the fault. */
