@@ -35,14 +35,18 @@ static void mul(int m, int k, int n, const real *A, const real *B, int bt, real 
     }
 }
 
-/** P (n, n) <- A P A' + G W G' with G (n, m), W (m, m). */
+/** P (n, n) <- A P A' + G W G' with G (n, m), W (m, m); G NULL: the identity. */
 static void propagate(int n, const real *A, real *P, int m, const real *G, const real *W)
 {
-    real T[MOST * MOST], X[MOST * MOST], Y[MOST * MOST];
+    real T[MOST * MOST], X[MOST * MOST], GW[MOST * MOST];
+    const real *Y = W;
     mul(n, n, n, A, P, 0, T);
     mul(n, n, n, T, A, 1, X);
-    mul(n, m, m, G, W, 0, T);
-    mul(n, m, n, T, G, 1, Y);
+    if (G) {
+        mul(n, m, m, G, W, 0, T);
+        mul(n, m, n, T, G, 1, GW);
+        Y = GW;
+    }
     for (int i = 0; i < n; ++i)
         for (int j = 0; j <= i; ++j)
             P[i * n + j] = P[j * n + i] =
@@ -73,10 +77,24 @@ static void forward(int m, const real *L, int columns, real *B)
 
 /** What the forward pass leaves to the backward one. */
 typedef struct step {
-    real F[MOST * MOST], xp[MOST], Pp[MOST * MOST]; /* F leads into the step */
-    real A[MOST * MOST];                            /* I - K H               */
-    real r[MOST], N[MOST * MOST];                   /* H' S^-1 v, H' S^-1 H  */
+    real *F, *xp, *Pp; /* F leads into the step */
+    real *A;           /* I - K H               */
+    real *r, *N;       /* H' S^-1 v, H' S^-1 H  */
 } step;
+
+/** Steps with matrices of n rows, which are all in one piece. */
+static step *steps_new(int64_t T, int n, real **numbers)
+{
+    const size_t each = (size_t)(4 * n * n + 2 * n);
+    step *steps = zeroed((size_t)T, sizeof *steps);
+    real *at = *numbers = zeroed((size_t)T * each, sizeof *at);
+    for (int64_t k = 0; k < T; ++k, at += each) {
+        real *const matrices = at + 2 * n;
+        steps[k] = (step){ .xp = at, .r = at + n, .F = matrices, .Pp = matrices + n * n,
+                           .A = matrices + 2 * n * n, .N = matrices + 3 * n * n };
+    }
+    return steps;
+}
 
 static void load(const golden_input *in, int64_t b, int64_t k, int numbers, real *to)
 {
@@ -193,8 +211,7 @@ static real update(golden *g, int64_t b, int64_t k, step *s, real *x, real *P)
 static real filter(golden *g, int64_t b, step *steps)
 {
     const int nx = g->nx;
-    real x[MOST], P[MOST * MOST], Q[MOST * MOST], u[MOST], I[MOST * MOST] = { 0 }, loglik = 0;
-    for (int i = 0; i < nx; ++i) I[i * nx + i] = 1;
+    real x[MOST], P[MOST * MOST], Q[MOST * MOST], u[MOST], loglik = 0;
     load(&g->m0, b, 0, nx, x);
     load(&g->P0, b, 0, nx * nx, P);
     for (int64_t k = 0; k < g->T; ++k) {
@@ -205,7 +222,7 @@ static real filter(golden *g, int64_t b, step *steps)
             load(&g->u, b, k, nx, u);
             mul(nx, nx, 1, s->F, x, 0, s->xp);
             for (int i = 0; i < nx; ++i) x[i] = s->xp[i] + u[i];
-            propagate(nx, s->F, P, nx, I, Q);
+            propagate(nx, s->F, P, nx, NULL, Q);
         }
         memcpy(s->xp, x, (size_t)nx * sizeof *x);
         memcpy(s->Pp, P, (size_t)(nx * nx) * sizeof *P);
@@ -290,12 +307,14 @@ static void smooth(golden *g, int64_t b, step *steps)
 void textbook_smooth(golden *g)
 {
     assert(g->nx <= MOST && g->ny <= MOST);
-    step *steps = zeroed((size_t)g->T, sizeof *steps);
+    real *numbers = NULL;
+    step *steps = steps_new(g->T, g->nx, &numbers);
     for (int64_t b = 0; b < g->B; ++b) {
         const real loglik = filter(g, b, steps);
         store(g, KS_OUT_LOGLIK, b, 0, 1, &loglik);
         smooth(g, b, steps);
     }
+    free(numbers);
     free(steps);
 }
 
@@ -304,8 +323,7 @@ static void joint_states(const golden *g, int64_t b, real *mean, real *cov)
 {
     const int n = g->nx;
     const int64_t all = g->T * n;
-    real F[MOST * MOST], Q[MOST * MOST], u[MOST], x[MOST], P[MOST * MOST], I[MOST * MOST] = { 0 };
-    for (int i = 0; i < n; ++i) I[i * n + i] = 1;
+    real F[MOST * MOST], Q[MOST * MOST], u[MOST], x[MOST], P[MOST * MOST];
     load(&g->m0, b, 0, n, x);
     load(&g->P0, b, 0, n * n, P);
     for (int64_t k = 0; k < g->T; ++k) {
@@ -316,7 +334,7 @@ static void joint_states(const golden *g, int64_t b, real *mean, real *cov)
             real next[MOST];
             mul(n, n, 1, F, x, 0, next);
             for (int i = 0; i < n; ++i) x[i] = next[i] + u[i];
-            propagate(n, F, P, n, I, Q);
+            propagate(n, F, P, n, NULL, Q);
         }
         for (int i = 0; i < n; ++i) {
             mean[k * n + i] = x[i];
