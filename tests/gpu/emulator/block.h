@@ -79,7 +79,11 @@ void describe(const char *what, const char *site);
 
 /** Stop until another thread wakes this one. */
 void wait_in(thread_state now, const char *site);
-void wake(thread &t);
+inline void wake(thread &t)
+{
+    t.now = READY;
+    running->ready.push_back(&t);
+}
 
 /** Whether all of it is shared memory of the running thread's block. */
 bool in_shared_memory(const void *p, size_t bytes);

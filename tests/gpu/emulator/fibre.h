@@ -6,10 +6,11 @@
 
 /** A stack, and where its owner stopped. */
 struct fibre {
-    void *pointer = nullptr; /**< stack pointer while it does not run */
-    char *memory = nullptr;  /**< a guard page, then the stack */
-    void *fake = nullptr;    /**< the address sanitizer's */
-    char *left = nullptr;    /**< for the sanitizer: where the owner stopped */
+    void *pointer = nullptr; /**< of the stack while it does not run */
+    char *memory = nullptr;  /**< a guard page, then the stack       */
+    size_t lower = 0;        /**< bytes by which it begins below the end of that memory */
+    void *fake = nullptr;    /**< the address sanitizer's            */
+    char *left = nullptr;    /**< for it: where the owner stopped    */
     void (*body)(void *) = nullptr;
     void *argument = nullptr;
 };

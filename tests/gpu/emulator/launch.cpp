@@ -65,12 +65,6 @@ void wait_in(thread_state now, const char *site)
     fibre_leave(me->own, next ? next->own : nullptr, false);
 }
 
-void wake(thread &t)
-{
-    t.now = READY;
-    running->ready.push_back(&t);
-}
-
 void yield(void)
 {
     running->ready.push_back(self);
@@ -110,17 +104,53 @@ size_t volume(const ks_emu_dim &d) { return (size_t)d.x * d.y * d.z; }
 
 fibre_stock stock; /* of all devices */
 
+/* Blocks that have ended, kept for others: what threads allocate is allocated already. */
+std::vector<std::unique_ptr<block>> ended;
+
+block &take_block(launch &l, size_t threads)
+{
+    if (ended.empty()) ended.emplace_back(new block());
+    l.blocks.push_back(std::move(ended.back()));
+    ended.pop_back();
+    block &b = *l.blocks.back();
+    b.threads.resize(threads);
+    b.at_warp.assign((threads + 31) / 32, 0);
+    b.arrived = 0;
+    b.count = b.last_count = 0;
+    b.epoch = 0;
+    return b;
+}
+
+void give_block(std::unique_ptr<block> b)
+{
+    b->arrays.clear();
+    b->bulk.clear();
+    ended.push_back(std::move(b));
+}
+
+/* As if it were new, but for memory that its vectors have. */
+void make_new(thread &t)
+{
+    t.site = nullptr;
+    t.resolve = nullptr;
+    t.operand = nullptr;
+    t.mask = 0;
+    memset(t.clock, 0, sizeof t.clock);
+    t.groups = 0;
+    t.barriers = 0;
+    t.copies.clear();
+    t.told.clear();
+}
+
 bool start_block(launch &l, size_t number)
 {
     const ks_emu_dim threads = dim(l.shape.block), blocks = dim(l.shape.grid);
-    l.blocks.emplace_back(new block());
-    block &b = *l.blocks.back();
+    block &b = take_block(l, volume(threads));
     b.number = (uint32_t)number;
-    b.threads.resize(volume(threads));
-    b.at_warp.resize((b.threads.size() + 31) / 32);
     if (l.shape.shared) b.arrays.push_back({nullptr, std::make_unique<guarded>(l.shape.shared)});
     for (size_t i = 0; i < b.threads.size(); ++i) {
         thread &t = b.threads[i];
+        make_new(t);
         t.place = {unpack(i, threads), unpack(number, blocks), threads, blocks};
         t.home = &b;
         t.number = (int)i;
@@ -136,8 +166,10 @@ bool start_block(launch &l, size_t number)
 void end_blocks(launch &l)
 {
     for (auto &b : l.blocks) {
-        for (thread &t : b->threads)
+        for (thread &t : b->threads) {
             if (t.own) stock.give(t.own);
+            t.own = nullptr;
+        }
         for (const auto &barrier : b->bulk)
             if (!barrier.second.copies.empty() && l.fault.empty())
                 l.fault = std::string(l.kernel.name) + ": bulk copies that nobody has waited for";
@@ -145,6 +177,7 @@ void end_blocks(launch &l)
             if (!a.memory->intact() && l.fault.empty())
                 l.fault =
                     std::string(l.kernel.name) + ": written outside of an array in shared memory";
+        give_block(std::move(b));
     }
     l.blocks.clear();
     l.late = nullptr;
@@ -184,6 +217,7 @@ std::string run_launch(const ks_emu_kernel &kernel, const ks_gpu_shape &shape, c
     launch l = {kernel, shape, args, most_shared, random, {}, {}, {}, nullptr, nullptr, {}, ++launches};
     launch *const outer = running;
     running = &l;
+    l.ready.reserve(volume(dim(shape.block)));
     std::vector<size_t> order(volume(dim(shape.grid)));
     for (size_t i = 0; i < order.size(); ++i) {
         const size_t j = random.below(i + 1);

@@ -31,12 +31,20 @@ extern bool races_watched;
 void races_memory(const void *data, size_t bytes);
 void races_no_memory(const void *data);
 
-/** Check an access by the running thread against earlier ones, and record it. A race is the launch's fault. */
-void races_touch(const void *p, size_t bytes, race_kind kind);
+/** Of a watched program. `stays`: whether later accesses are held against this one. */
+void races_look(const void *p, size_t bytes, race_kind kind, bool stays);
 
-/** Check an access without recording it, because later accesses are ordered after it by other means, such as the
- *  barrier of a bulk copy. */
-void races_meet(const void *p, size_t bytes, race_kind kind);
+/** An access by the thread that runs; a race is the launch's fault. */
+inline void races_touch(const void *p, size_t bytes, race_kind kind)
+{
+    if (races_watched) races_look(p, bytes, kind, true);
+}
+
+/** The same of an access behind which all others wait for something else, as for the barrier of a bulk copy. */
+inline void races_meet(const void *p, size_t bytes, race_kind kind)
+{
+    if (races_watched) races_look(p, bytes, kind, false);
+}
 
 /* From launch.cpp: where the running thread is, false if none runs; and the fault. */
 bool race_here(race_place &place);

@@ -20,8 +20,12 @@ void ks_emu_collective(const char *site, unsigned mask, void (*resolve)(void *co
     me->now = AT_WARP;
     uint32_t &waiting = b.at_warp[first / 32];
     waiting |= 1u << (me->number % 32);
-    void *operands[32] = {nullptr};
     bool all = (waiting & mask) == mask;
+    if (!all) {
+        wait_in(AT_WARP, site);
+        return;
+    }
+    void *operands[32] = {nullptr};
     for (size_t i = 0; i < lanes && all; ++i) {
         const thread &t = b.threads[first + i];
         if (!(mask >> i & 1)) continue;
