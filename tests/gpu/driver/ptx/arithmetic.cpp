@@ -45,7 +45,7 @@ template <template <class> class F> ptx_run of_bits(const std::string &t)
         {                                         \
             const T a = ptx_get<T>(f, o->s[0]);   \
             ptx_set<T>(f, o->d, (T)(expression)); \
-            return o + 1;                         \
+            return ptx_next(o + 1, f);                         \
         }                                         \
     };
 #define PTX_TWO(name, expression)                                                 \
@@ -54,7 +54,7 @@ template <template <class> class F> ptx_run of_bits(const std::string &t)
         {                                                                         \
             const T a = ptx_get<T>(f, o->s[0]), b = ptx_get<T>(f, o->s[1]);       \
             ptx_set<T>(f, o->d, (T)(expression));                                 \
-            return o + 1;                                                         \
+            return ptx_next(o + 1, f);                                                         \
         }                                                                         \
     };
 
@@ -114,7 +114,7 @@ template <class T> struct mad {
     {
         const T product = times(ptx_get<T>(f, o->s[0]), ptx_get<T>(f, o->s[1]));
         ptx_set<T>(f, o->d, plus(product, ptx_get<T>(f, o->s[2])));
-        return o + 1;
+        return ptx_next(o + 1, f);
     }
 };
 template <class T> struct fused {
@@ -122,7 +122,7 @@ template <class T> struct fused {
     {
         const T a = ptx_get<T>(f, o->s[0]), b = ptx_get<T>(f, o->s[1]), c = ptx_get<T>(f, o->s[2]);
         ptx_set<T>(f, o->d, std::fma(a, b, c));
-        return o + 1;
+        return ptx_next(o + 1, f);
     }
 };
 /* c - a b and a b - c, which ptxas makes of two operations. */
@@ -131,7 +131,7 @@ template <class T> struct fused_from {
     {
         const T a = -ptx_get<T>(f, o->s[0]), b = ptx_get<T>(f, o->s[1]), c = ptx_get<T>(f, o->s[2]);
         ptx_set<T>(f, o->d, std::fma(a, b, c));
-        return o + 1;
+        return ptx_next(o + 1, f);
     }
 };
 template <class T> struct fused_less {
@@ -139,7 +139,7 @@ template <class T> struct fused_less {
     {
         const T a = ptx_get<T>(f, o->s[0]), b = ptx_get<T>(f, o->s[1]), c = -ptx_get<T>(f, o->s[2]);
         ptx_set<T>(f, o->d, std::fma(a, b, c));
-        return o + 1;
+        return ptx_next(o + 1, f);
     }
 };
 
@@ -150,7 +150,7 @@ template <class T> struct wide {
     PTX_RUN
     {
         ptx_set<W>(f, o->d, (W)ptx_get<T>(f, o->s[0]) * (W)ptx_get<T>(f, o->s[1]));
-        return o + 1;
+        return ptx_next(o + 1, f);
     }
 };
 template <class T> struct high {
@@ -159,7 +159,7 @@ template <class T> struct high {
         __extension__ typedef typename std::conditional<std::is_signed<T>::value, __int128, unsigned __int128>::type W;
         const W product = (W)ptx_get<T>(f, o->s[0]) * (W)ptx_get<T>(f, o->s[1]);
         ptx_set<T>(f, o->d, (T)(product >> (8 * sizeof(T))));
-        return o + 1;
+        return ptx_next(o + 1, f);
     }
 };
 
@@ -169,7 +169,7 @@ template <class T> struct left {
     {
         const uint32_t by = ptx_get<uint32_t>(f, o->s[1]);
         ptx_set<T>(f, o->d, by < 8 * sizeof(T) ? (T)((uint64_t)ptx_get<T>(f, o->s[0]) << by) : (T)0);
-        return o + 1;
+        return ptx_next(o + 1, f);
     }
 };
 template <class T> struct right {
@@ -178,7 +178,7 @@ template <class T> struct right {
         const uint32_t by = ptx_get<uint32_t>(f, o->s[1]), last = 8 * sizeof(T) - 1;
         const T a = ptx_get<T>(f, o->s[0]);
         ptx_set<T>(f, o->d, by <= last ? (T)(a >> by) : a < 0 ? (T)-1 : (T)0);
-        return o + 1;
+        return ptx_next(o + 1, f);
     }
 };
 template <class T> struct insert {
@@ -188,14 +188,14 @@ template <class T> struct insert {
         const uint64_t ones = bits < 64 ? ((uint64_t)1 << bits) - 1 : ~(uint64_t)0;
         const uint64_t a = ptx_get<T>(f, o->s[0]), b = ptx_get<T>(f, o->s[1]);
         ptx_set<T>(f, o->d, from < 64 ? (T)((b & ~(ones << from)) | (a & ones) << from) : (T)b);
-        return o + 1;
+        return ptx_next(o + 1, f);
     }
 };
 template <class T> struct chosen {
     PTX_RUN
     {
         ptx_set<T>(f, o->d, ptx_get<T>(f, o->s[ptx_get<uint8_t>(f, o->s[2]) ? 0 : 1]));
-        return o + 1;
+        return ptx_next(o + 1, f);
     }
 };
 const ptx_op *reversed(const ptx_op *o, ptx_frame &f)
@@ -204,26 +204,26 @@ const ptx_op *reversed(const ptx_op *o, ptx_frame &f)
     uint32_t b = 0;
     for (int i = 0; i < 32; ++i) b |= (a >> i & 1) << (31 - i);
     ptx_set(f, o->d, b);
-    return o + 1;
+    return ptx_next(o + 1, f);
 }
 /* By how much it would have to go left for its first one to come first. */
 const ptx_op *leading(const ptx_op *o, ptx_frame &f)
 {
     const uint32_t a = ptx_get<uint32_t>(f, o->s[0]);
     ptx_set<uint32_t>(f, o->d, a ? (uint32_t)__builtin_clz(a) : UINT32_MAX);
-    return o + 1;
+    return ptx_next(o + 1, f);
 }
 const ptx_op *ones(const ptx_op *o, ptx_frame &f)
 {
     ptx_set<uint32_t>(f, o->d, (uint32_t)__builtin_popcount(ptx_get<uint32_t>(f, o->s[0])));
-    return o + 1;
+    return ptx_next(o + 1, f);
 }
 /* The upper one of two words, the lower one first, after both have gone left together. */
 const ptx_op *funnel_left(const ptx_op *o, ptx_frame &f)
 {
     const uint64_t both = (uint64_t)ptx_get<uint32_t>(f, o->s[1]) << 32 | ptx_get<uint32_t>(f, o->s[0]);
     ptx_set<uint32_t>(f, o->d, (uint32_t)(both << (ptx_get<uint32_t>(f, o->s[2]) & 31) >> 32));
-    return o + 1;
+    return ptx_next(o + 1, f);
 }
 
 /* ---- what is only approximate ---- */
@@ -239,7 +239,7 @@ template <class T> struct reciprocal_root {
         const T a = ptx_get<T>(f, o->s[0]);
         const bool up = f.r[o->s[0]] * 0x9e3779b97f4a7c15u >> 63;
         ptx_set<T>(f, o->d, off((T)(1 / std::sqrt((double)a)), up));
-        return o + 1;
+        return ptx_next(o + 1, f);
     }
 };
 /* Of the first 20 bits alone, subnormal numbers are none. */
@@ -250,7 +250,7 @@ const ptx_op *rough_reciprocal(const ptx_op *o, ptx_frame &f)
     uint64_t bits;
     memcpy(&bits, &y, sizeof bits);
     f.r[o->d] = bits >> 32 << 32;
-    return o + 1;
+    return ptx_next(o + 1, f);
 }
 
 /* ---- comparisons ---- */
@@ -275,7 +275,7 @@ template <class C> struct compared {
         PTX_RUN
         {
             ptx_set<uint8_t>(f, o->d, C::is(ptx_get<T>(f, o->s[0]), ptx_get<T>(f, o->s[1])));
-            return o + 1;
+            return ptx_next(o + 1, f);
         }
     };
 };
@@ -311,7 +311,7 @@ template <class To> struct conversion {
         PTX_RUN
         {
             ptx_set<To>(f, o->d, converted<To>(ptx_get<From>(f, o->s[0])));
-            return o + 1;
+            return ptx_next(o + 1, f);
         }
     };
 };
@@ -333,14 +333,14 @@ ptx_run convert(const std::string &to, const std::string &from)
 const ptx_op *pack(const ptx_op *o, ptx_frame &f)
 {
     f.r[o->d] = (uint64_t)ptx_get<uint32_t>(f, o->s[0]) | (uint64_t)ptx_get<uint32_t>(f, o->s[1]) << 32;
-    return o + 1;
+    return ptx_next(o + 1, f);
 }
 const ptx_op *unpack(const ptx_op *o, ptx_frame &f)
 {
     const uint64_t word = f.r[o->s[0]];
     ptx_set(f, o->d, (uint32_t)word);
     ptx_set(f, o->s[1], (uint32_t)(word >> 32));
-    return o + 1;
+    return ptx_next(o + 1, f);
 }
 
 /* ---- registers that are there ---- */
@@ -351,7 +351,7 @@ const ptx_op *where(const ptx_op *o, ptx_frame &f)
                                      &ks_emu_here->blocks};
     const ks_emu_dim &d = *all[o->offset / 3];
     ptx_set<uint32_t>(f, o->d, o->offset % 3 == 0 ? d.x : o->offset % 3 == 1 ? d.y : d.z);
-    return o + 1;
+    return ptx_next(o + 1, f);
 }
 /* The memory of a cooperative launch's barrier, which is zero as it begins: upper and lower half of its address. */
 const ptx_op *environment(const ptx_op *o, ptx_frame &f)
@@ -362,7 +362,7 @@ const ptx_op *environment(const ptx_op *o, ptx_frame &f)
     of = running->number;
     const uint64_t at = running->shape.cooperative ? (uint64_t) reinterpret_cast<uintptr_t>(words) : 0;
     ptx_set<uint32_t>(f, o->d, (uint32_t)(o->offset == 1 ? at >> 32 : at));
-    return o + 1;
+    return ptx_next(o + 1, f);
 }
 bool special(const std::string &name, ptx_op *o)
 {

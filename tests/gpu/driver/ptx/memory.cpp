@@ -21,7 +21,7 @@ typedef ptx_space space;
 const space GENERIC = PTX_GENERIC, GLOBAL = PTX_GLOBAL, SHARED = PTX_SHARED;
 
 /* Where an address is, once it is looked at. */
-template <space S> char *place(const ptx_op *o, ptx_frame &f, size_t bytes)
+template <space S> inline __attribute__((always_inline)) char *place(const ptx_op *o, ptx_frame &f, size_t bytes)
 {
     const uint64_t at = f.r[o->s[0]] + (uint64_t)o->offset;
     char *const p = S == SHARED ? shared_place(f, (uint32_t)at, bytes, o->what) : reinterpret_cast<char *>((uintptr_t)at);
@@ -40,7 +40,7 @@ template <space S> struct in {
             memcpy(&value, place<S>(o, f, sizeof value), sizeof value);
             if (std::is_signed<T>::value) ptx_set(f, o->d, (int64_t)value);
             else ptx_set(f, o->d, value);
-            return o + 1;
+            return ptx_next(o + 1, f);
         }
     };
     template <class T> struct store {
@@ -48,7 +48,7 @@ template <space S> struct in {
         {
             const T value = ptx_get<T>(f, o->s[1]);
             memcpy(place<S>(o, f, sizeof value), &value, sizeof value);
-            return o + 1;
+            return ptx_next(o + 1, f);
         }
     };
     template <class T> struct load_many {
@@ -58,7 +58,7 @@ template <space S> struct in {
             T values[4];
             memcpy(values, place<S>(o, f, to.size() * sizeof(T)), to.size() * sizeof(T));
             for (size_t i = 0; i < to.size(); ++i) ptx_set(f, to[i], values[i]);
-            return o + 1;
+            return ptx_next(o + 1, f);
         }
     };
     template <class T> struct store_many {
@@ -68,7 +68,7 @@ template <space S> struct in {
             T values[4];
             for (size_t i = 0; i < from.size(); ++i) values[i] = ptx_get<T>(f, from[i]);
             memcpy(place<S>(o, f, from.size() * sizeof(T)), values, from.size() * sizeof(T));
-            return o + 1;
+            return ptx_next(o + 1, f);
         }
     };
 };
@@ -192,12 +192,12 @@ template <space S> ptx_run atomic(const std::string &how, const std::string &t)
 const ptx_op *same(const ptx_op *o, ptx_frame &f)
 {
     f.r[o->d] = f.r[o->s[0]];
-    return o + 1;
+    return ptx_next(o + 1, f);
 }
 const ptx_op *from_shared(const ptx_op *o, ptx_frame &f)
 {
     f.r[o->d] = reinterpret_cast<uintptr_t>(shared_place(f, (uint32_t)f.r[o->s[0]], 0, o->what));
-    return o + 1;
+    return ptx_next(o + 1, f);
 }
 const ptx_op *to_shared(const ptx_op *o, ptx_frame &f)
 {

@@ -73,12 +73,10 @@ size_t aligned(size_t at, size_t to = ALIGNED) { return (at + to - 1) / to * to;
 void run_function(const ptx_function &fn, ptx_frame &f)
 {
     const ptx_op *o = fn.ops.data();
-    if (ptx_traffic)
-        while (o) {
-            ++f.t->executed[o];
-            o = o->run(o, f);
-        }
-    while (o) o = o->run(o, f);
+    while (o) {
+        if (ptx_traffic) ++f.t->executed[o];
+        o = o->run(o, f);
+    }
 }
 
 struct part {
@@ -110,9 +108,9 @@ const ptx_op *called(const ptx_op *o, ptx_frame &f)
     return o + 1;
 }
 
-const ptx_op *branch(const ptx_op *o, ptx_frame &) { return o->to; }
-const ptx_op *branch_if(const ptx_op *o, ptx_frame &f) { return f.r[o->s[0]] & 1 ? o->to : o + 1; }
-const ptx_op *branch_unless(const ptx_op *o, ptx_frame &f) { return f.r[o->s[0]] & 1 ? o + 1 : o->to; }
+const ptx_op *branch(const ptx_op *o, ptx_frame &f) { return ptx_next(o->to, f); }
+const ptx_op *branch_if(const ptx_op *o, ptx_frame &f) { return ptx_next(f.r[o->s[0]] & 1 ? o->to : o + 1, f); }
+const ptx_op *branch_unless(const ptx_op *o, ptx_frame &f) { return ptx_next(f.r[o->s[0]] & 1 ? o + 1 : o->to, f); }
 const ptx_op *leave(const ptx_op *, ptx_frame &) { return nullptr; }
 
 const char kernel_shared = 0; /* names a kernel's own shared memory among its block's arrays */
@@ -137,14 +135,12 @@ void run_kernel(const void *args)
 }
 } // namespace
 
-bool ptx_on_device(ptx_thread &t, const void *p, size_t bytes)
+bool ptx_look_for(ptx_thread &t, const char *at, size_t bytes)
 {
-    const char *const at = static_cast<const char *>(p);
-    if (t.known && at >= t.known && bytes <= (size_t)(t.known_end - at) && at <= t.known_end) return true;
     for (const CUctx_st &context : all.contexts) {
         if (!context.gpu) continue;
         for (const auto &m : of(context.gpu).memory)
-            if (m->holds(p, bytes)) {
+            if (m->holds(at, bytes)) {
                 t.known = m->data();
                 t.known_end = t.known + m->bytes();
                 return true;
@@ -163,11 +159,17 @@ class function_decoder : public ptx_decoder
     void decode(const ptx_function_text &t)
     {
         for (const char *name : {"of local memory", "of what comes in", "of what goes out", "nothing"}) slot(name, UNWRITTEN);
+        uint32_t places;
+        spans_ = ptx_live(t.body, &places);
+        const uint32_t first = (uint32_t)initial_.size();
+        initial_.resize(first + places, UNWRITTEN);
+        for (const auto &one : spans_)
+            if (one.second.local) registers_[one.first] = first + one.second.place;
         incoming(t.parameters, out_.parameters, out_.parameter_bytes);
         incoming(t.results, out_.results, out_.result_bytes);
         for (const ptx_statement &s : t.body) one(s);
-        add({leave, 0, {}, 0, nullptr, nullptr, "the end", false});
-        fuse(t);
+        add({leave, 0, {}, false, 0, nullptr, nullptr, "the end"});
+        fuse();
         for (const auto &jump : jumps_) {
             const auto found = labels_.find(jump.second);
             if (found == labels_.end()) throw "there is no label " + jump.second;
@@ -186,11 +188,12 @@ class function_decoder : public ptx_decoder
     ptx_program &program_;
     ptx_text &text_;
     ptx_function &out_;
+    ptx_spans spans_;
     std::map<std::string, size_t> labels_;
     std::vector<std::pair<size_t, std::string>> jumps_;
     std::vector<const ptx_statement *> from_; /* of each operation */
 
-    void add(ptx_op o, const ptx_statement *s = nullptr)
+    void add(const ptx_op &o, const ptx_statement *s = nullptr)
     {
         out_.ops.push_back(o);
         from_.push_back(s);
@@ -247,7 +250,7 @@ class function_decoder : public ptx_decoder
 
     void operation(const ptx_statement &s)
     {
-        ptx_op o = {nullptr, 0, {}, 0, nullptr, nullptr, program_.remember(s.name + ", line " + std::to_string(s.line)), false};
+        ptx_op o = {nullptr, 0, {}, false, 0, nullptr, nullptr, program_.remember(s.name + ", line " + std::to_string(s.line))};
         const std::string &op = s.words[0];
         if (op == "bra") {
             o.run = s.guard.empty() ? branch : s.unless ? branch_unless : branch_if;
@@ -277,14 +280,11 @@ class function_decoder : public ptx_decoder
     /* ptxas makes one operation of a product and a sum, where neither says how it is rounded and nothing else uses the
      * product. Which of them it takes is its own affair: KS_DRIVER_FUSE says how many of a hundred, drawn anew for
      * each place. */
-    void fuse(const ptx_function_text &t)
+    void fuse()
     {
         const char *const given = getenv("KS_DRIVER_FUSE");
         const int share = given ? atoi(given) : 0;
-        std::map<uint32_t, int> uses;
         if (!share) return;
-        for (const ptx_statement &s : t.body)
-            for (const std::string &operand : s.operands) count(operand, uses);
         std::map<uint32_t, size_t> products;
         std::set<size_t> begins; /* of what can be jumped to */
         for (const auto &l : labels_) begins.insert(l.second);
@@ -298,7 +298,7 @@ class function_decoder : public ptx_decoder
             ptx_op &o = out_.ops[i];
             for (int factor = 0; sums && factor < 2; ++factor) {
                 const auto found = products.find(o.s[factor]);
-                if (found == products.end() || uses[o.s[factor]] != 2) continue;
+                if (found == products.end() || spans_.at(from_[found->second]->operands[0]).times != 2) continue;
                 const uint64_t draw = (uint64_t)(s->line + 1) * 0x9e3779b97f4a7c15u;
                 if ((int)((draw >> 32) % 100) >= share) continue;
                 ptx_fuse(&o, out_.ops[found->second], type, s->words[0] == "sub", factor);
@@ -309,21 +309,13 @@ class function_decoder : public ptx_decoder
             if (real && s->words[0] == "mul") products[o.d] = i;
         }
     }
-    void count(const std::string &operand, std::map<uint32_t, int> &uses)
-    {
-        size_t at = 0;
-        while ((at = operand.find('%', at)) != std::string::npos) {
-            size_t end = at + 1;
-            while (end < operand.size() && (isalnum((unsigned char)operand[end]) || operand[end] == '_')) ++end;
-            const auto found = registers_.find(operand.substr(at, end - at));
-            if (found != registers_.end()) ++uses[found->second];
-            at = end;
-        }
-    }
     void forget(const std::string &operand, std::map<uint32_t, size_t> &products)
     {
-        std::map<uint32_t, int> written;
-        count(operand, written);
+        std::set<uint32_t> written;
+        ptx_names(operand, [&](const std::string &name) {
+            const auto found = registers_.find(name);
+            if (found != registers_.end()) written.insert(found->second);
+        });
         for (auto p = products.begin(); p != products.end();) {
             const ptx_op &o = out_.ops[p->second];
             if (written.count(o.d) || written.count(o.s[0]) || written.count(o.s[1])) p = products.erase(p);

@@ -2,6 +2,7 @@
 #ifndef PTX_PROGRAM_H
 #define PTX_PROGRAM_H
 
+#include <ctype.h>
 #include <deque>
 #include <memory>
 #include <string.h>
@@ -17,14 +18,14 @@ struct ptx_op;
 /** Does what an operation says, and returns the next one; NULL: the function ends. */
 typedef const ptx_op *(*ptx_run)(const ptx_op *o, ptx_frame &f);
 
-struct ptx_op {
+struct alignas(64) ptx_op { /* a line of the cache */
     ptx_run run;
     uint32_t d, s[4]; /**< registers that it writes and reads */
+    bool of_arguments; /**< an access to arguments, which is none to memory */
     int64_t offset;   /**< of an address, or another number */
     const ptx_op *to; /**< of a branch */
     const void *more; /**< what the fields above do not hold */
     const char *what; /**< for messages: the operation and its line */
-    bool of_arguments; /**< an access to arguments, which is none to memory */
 };
 
 /** What a thread has beside registers. */
@@ -47,6 +48,13 @@ enum { PTX_LOCAL, PTX_INCOMING, PTX_OUTGOING, PTX_FIXED };
 
 /** Where dynamic shared memory begins, of the 32 bits of its addresses. */
 enum : uint32_t { PTX_DYNAMIC = 1u << 24 };
+
+/** Whether the environment asks for traffic.h, which counts each operation. */
+extern const bool ptx_traffic;
+
+/** What most operations end with: the next one at once, by a call that the compiler makes a jump of (optimization=2 in
+ *  meson.build sees to it). One that keeps something on the stack returns the next one instead. */
+inline const ptx_op *ptx_next(const ptx_op *o, ptx_frame &f) { return ptx_traffic ? o : o->run(o, f); }
 
 struct ptx_function {
     std::vector<ptx_op> ops;
@@ -89,12 +97,37 @@ class ptx_decoder
         uint32_t base;
         uint64_t at;
     };
-    std::map<std::string, symbol> symbols_;
-    std::map<std::string, uint32_t> registers_;
+    std::unordered_map<std::string, symbol> symbols_;
+    std::unordered_map<std::string, uint32_t> registers_;
     std::vector<uint64_t> initial_;
     std::vector<std::shared_ptr<const void>> kept_;
     uint32_t slot(const std::string &name, uint64_t value);
 };
+
+/** Where a function's text has a register. */
+struct ptx_span {
+    size_t first, last; /**< statements */
+    size_t stretch;     /**< of statements between two labels, that they lie in */
+    int times;
+    bool local;     /**< written there before it is read, and in no other stretch */
+    uint32_t place; /**< of one that is local: registers of one place are not needed at the same time */
+};
+typedef std::unordered_map<std::string, ptx_span> ptx_spans;
+
+/** Of all registers whose names begin with %. What a product is made of is needed as long as the product: its sum may
+ *  come to be made of that. `places`: how many there are. */
+ptx_spans ptx_live(const std::vector<ptx_statement> &body, uint32_t *places);
+
+/** Calls found(name) for each name in an operand that begins with %. */
+template <class F> void ptx_names(const std::string &operand, F found)
+{
+    for (size_t at = 0; (at = operand.find('%', at)) != std::string::npos;) {
+        size_t end = at + 1;
+        while (end < operand.size() && (isalnum((unsigned char)operand[end]) || operand[end] == '_')) ++end;
+        found(operand.substr(at, end - at));
+        at = end;
+    }
+}
 
 /** Whether all words between the first and the last `of` them are among those of the list. */
 bool ptx_only(const ptx_statement &s, size_t of, const char *list);
@@ -128,6 +161,12 @@ struct ptx_program : ks_emu_kernel {
 };
 
 /** Whether all of it is memory of a device. */
-bool ptx_on_device(ptx_thread &t, const void *p, size_t bytes);
+bool ptx_look_for(ptx_thread &t, const char *at, size_t bytes);
+inline bool ptx_on_device(ptx_thread &t, const void *p, size_t bytes)
+{
+    const char *const at = static_cast<const char *>(p);
+    if (t.known && at >= t.known && at <= t.known_end && bytes <= (size_t)(t.known_end - at)) return true;
+    return ptx_look_for(t, at, bytes);
+}
 
 #endif

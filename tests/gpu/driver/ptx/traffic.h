@@ -18,9 +18,6 @@
 
 #include "program.h"
 
-/** Whether there is such a file. */
-extern const bool ptx_traffic;
-
 enum ptx_space { PTX_GENERIC, PTX_GLOBAL, PTX_SHARED };
 
 /** An access by the thread that runs; of a place in shared memory `at` is its address there. */
