@@ -224,7 +224,7 @@ def progress():
     def told(terminal, *options):
         """What the run says on stderr, a terminal of that name, or none."""
         own, theirs = pty.openpty() if terminal else os.pipe()
-        p = subprocess.Popen([kalscan, "smooth", "long.h5", "-o", "bar.h5", "--force", "--compress", "9", *options],
+        p = subprocess.Popen([kalscan, "smooth", "long.h5", "-o", "bar.h5", "--force", "--compress", "8", *options],
                              stdout=subprocess.DEVNULL, stderr=theirs, env={**os.environ, "TERM": terminal or "xterm"})
         os.close(theirs)
         text = b""
