@@ -154,7 +154,7 @@ static void bits_on_any_thread(int kind, ks_general_method method)
     double *first = malloc(bytes);
     ks_general_report one = KS_GENERAL_REPORT_INIT;
     assert_non_null(first);
-    for (int threads = 1; threads <= 4; ++threads) {
+    for (int threads = 1; threads <= 4; threads += 1 + SANITIZED) {
         ks_context_options resources = KS_CONTEXT_OPTIONS_INIT;
         ks_context *context;
         resources.threads = threads;

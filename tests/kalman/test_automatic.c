@@ -26,7 +26,8 @@ static const unsigned outputs = KS_OUT_LOGLIK | KS_OUT_SMOOTHED_MEAN | KS_OUT_SM
 static const unsigned filter_outputs = KS_OUT_LOGLIK | KS_OUT_LOGLIK_TERMS | KS_OUT_FILTERED_MEAN | KS_OUT_FILTERED_COV |
                                        KS_OUT_PREDICTED_MEAN | KS_OUT_PREDICTED_COV | KS_OUT_INNOVATION_STD;
 
-/** The automatic run on `threads` threads takes `expected` and gives its bits and its counts, or its failure. */
+/** The automatic run on `threads` threads takes `expected` and gives its bits and its counts, or its failure. Where threads
+ *  are watched, what `expected` does by itself is left to its own tests. */
 static void takes(const golden *g, ks_precision precision, int threads, const method_case *expected,
                   ks_status status, int asked)
 {
@@ -34,9 +35,13 @@ static void takes(const golden *g, ks_precision precision, int threads, const me
     const unsigned made = (expected->job == KS_JOB_FILTER ? filter_outputs : outputs) & (unsigned)asked;
     golden_buffers *got, *want;
     ks_info info = KS_INFO_INIT, other = KS_INFO_INIT;
-    assert_int_equal(run_case(g, expected, precision, threads, made, &want, &other), status);
     assert_int_equal(run_case(g, &any, precision, threads, made, &got, &info), status);
     assert_int_equal(info.method, expected->method);
+    if (WATCHES_THREADS) {
+        golden_buffers_free(got);
+        return;
+    }
+    assert_int_equal(run_case(g, expected, precision, threads, made, &want, &other), status);
     assert_int_equal(info.series, other.series);
     assert_int_equal(info.step, other.step);
     assert_int_equal(info.row, other.row);
