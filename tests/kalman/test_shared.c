@@ -87,9 +87,9 @@ static void check_alone(const golden *g, int64_t compared, const method_case *m,
     assert_int_equal(all->missing, missing);
 }
 
-/** The same in every precision from `first` on, on one thread and on several. Bits are the same under sanitizers: where they
- *  watch addresses each series runs alone in a third of the jobs, others with other models, and on several threads in the rest,
- *  and where they watch threads none runs alone. */
+/** The same in every precision from `first` on, on one thread and on several. Bits are the same under sanitizers: where
+ *  they watch addresses each series runs alone in a third of the jobs, others with other models, and on several threads
+ *  in the rest, and where they watch threads none runs alone. */
 static void check_from(ks_precision first, const golden *g, int64_t compared)
 {
     for (int j = 2 * (int)first; j < 6; ++j) {

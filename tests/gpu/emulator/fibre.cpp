@@ -131,7 +131,7 @@ bool fibre_allocate(fibre *f)
         return false;
     }
     f->memory = static_cast<char *>(memory);
-    /* What all fibres have at the ends of their stacks would have the same places of the cache, of which there are few. */
+    /* What all fibres have at the ends of their stacks would have the same few places of the cache. */
     static thread_local size_t made;
     f->lower = made++ * 13 % (page / line) * line;
     return true;

@@ -15,14 +15,14 @@ namespace
 {
 enum { WORD = 4, MOST_READERS = 16 };
 
-/* As small as it can be: most of the time of a watched program goes by until memory has told what it holds of a word. */
+/* As small as it can be: most of the time of a watched program goes by until memory has told what it holds. */
 struct access {
     uint32_t block, block_epoch, clock;
     unsigned grid_epoch : 16, thread : 10, bytes : 4, kind : 2; /* bytes of the word: a bit for each */
 };
 enum { MOST_GRID_EPOCHS = 0xffff };
 
-/* Whose an access is and of which bytes, all but the upper bits of the block's number: sixteen of them are compared at once. */
+/* Whose an access is and of which bytes, but for the upper bits of the block's number: four are compared at once. */
 uint32_t who_of(const access &a) { return a.block << 14 | (uint32_t)a.thread << 4 | a.bytes; }
 
 typedef uint32_t four __attribute__((vector_size(16)));

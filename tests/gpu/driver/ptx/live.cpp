@@ -1,5 +1,5 @@
-/* live.cpp -- which registers of a function need places of their own. nvcc writes a new one for each result, ten thousand in
- * a kernel; as many words for each thread of a block would be read from beyond the processor's cache. */
+/* live.cpp -- which registers of a function need places of their own. nvcc writes a new one for each result, ten
+ * thousand in a kernel; as many words for each thread of a block would not stay in the processor's cache. */
 #include "program.h"
 
 #include <set>
@@ -10,15 +10,17 @@ namespace
 bool writes(const ptx_statement &s)
 {
     static const std::set<std::string> all = {
-        "mov", "add", "sub", "mul", "mad", "fma", "div", "rem", "min", "max", "neg", "abs", "sqrt", "rcp", "rsqrt", "cvt", "setp",
-        "selp", "and", "or", "xor", "not", "shl", "shr", "shf", "bfi", "bfind", "brev", "popc", "ld", "cvta", "shfl", "mma"};
+        "mov",  "add", "sub", "mul", "mad", "fma", "div", "rem", "min",   "max",  "neg",  "abs", "sqrt", "rcp",  "rsqrt", "cvt",
+        "setp", "selp", "and", "or", "xor", "not", "shl", "shr", "shf", "bfi", "bfind", "brev", "popc", "ld", "cvta", "shfl",
+        "mma"};
     return s.guard.empty() && all.count(s.words[0]) && s.operands[0][0] != '[';
 }
 
 /* Whether another way may come in behind a statement. */
 bool ends_stretch(const ptx_statement &s)
 {
-    return s.kind == ptx_statement::LABEL || (s.kind == ptx_statement::OPERATION && !s.guard.empty() && s.words[0] != "bra");
+    if (s.kind == ptx_statement::LABEL) return true;
+    return s.kind == ptx_statement::OPERATION && !s.guard.empty() && s.words[0] != "bra";
 }
 
 void note(ptx_spans &spans, const std::string &name, size_t at, size_t stretch, bool written)
