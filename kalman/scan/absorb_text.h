@@ -1,36 +1,40 @@
-/* absorb_text.h -- many steps into one element, see element_text.h and num_f64.h: of the filter by its
- * sensitivities, of the smoother by the product of its gains. Both run ordinary filter and smoother steps over the
- * range, a block at a time, as if the state beside it (before it for the filter, after it for the smoother) were
- * exactly 0; from the gains that these steps store follows how the results depend on that state.
+/* absorb_text.h -- the element of a range of steps, made by ordinary filter or smoother steps; see element_text.h and
+ * num_f64.h.
+ *
+ * The steps run over the range, block by block, as if the state next to it were exactly 0: the state before the range
+ * for the filter, the state after it for the smoother. The gains that these steps store tell how the results depend on
+ * that state. The filtering element needs the sensitivities of the filter, the smoothing element the product of the
+ * gains.
+ *
  * For scalar numbers; part of kernels_text.h. */
 
-/** Bytes of gains that a block may leave: they are read again at once. */
+/** Bytes of gains of a block. The gains are read again at once, so they should still be in cache. */
 #define KS_ABSORB_BYTES 32768
 
-/** Steps of a block. */
+/** Return the steps of a block whose gains take `numbers` numbers a step: 2 to 32. */
 KS_HD int KS_T(ks_absorb_block)(int64_t numbers)
 {
     const int64_t steps = KS_ABSORB_BYTES / (numbers * (int64_t)sizeof(KS_NUM));
     return steps > 32 ? 32 : steps < 2 ? 2 : (int)steps;
 }
 
-/** Numbers of a step's gains. */
+/** Return the numbers of a step's gains. */
 KS_HD int64_t KS_T(ks_absorb_gains)(int nx, int ny)
 {
     const int64_t filter = ks_gain_numbers(nx, ny), smoother = (int64_t)nx * nx;
     return filter > smoother ? filter : smoother;
 }
 
-/** What an element is made in. */
+/** Memory in which an element is made. */
 typedef struct KS_T(ks_absorb_memory) {
-    KS_NUM *x, *C;                  /* state of the range           */
-    KS_NUM *A, *eta, *J;            /* and its sensitivities        */
+    KS_NUM *x, *C;                  /* estimate after the range     */
+    KS_NUM *A, *eta, *J;            /* its sensitivities            */
     KS_NUM *mean, *xp, *v, *V;      /* of one step                  */
-    KS_NUM *gains;                  /* of a block                   */
+    KS_NUM *gains;                  /* of one block                 */
     void *work;                     /* of the steps                 */
 } KS_T(ks_absorb_memory);
 
-/** With memory NULL: the numbers that it takes, without those of the steps. */
+/** Lay out *w in `memory`. Return its size in numbers, without w->work; with memory NULL, only that. */
 KS_HD int64_t KS_T(ks_absorb_place)(int nx, int ny, void *memory, KS_T(ks_absorb_memory) *w)
 {
     const int64_t n = nx, m = ny, gains = KS_T(ks_absorb_gains)(nx, ny);
@@ -44,12 +48,12 @@ KS_HD int64_t KS_T(ks_absorb_place)(int nx, int ny, void *memory, KS_T(ks_absorb
         *place[i] = base ? base + at : NULL;
         at += size[i];
     }
-    at = (at + 7) / 8 * 8; /* what follows is aligned as the whole is */
+    at = (at + 7) / 8 * 8; /* aligns the scratch of the steps as `memory` is */
     w->work = base ? base + at : NULL;
     return at;
 }
 
-/** Step k with its gains: w->mean, A, eta and J of it <- of the step before. */
+/** Take w->mean, A, eta and J from step k - 1 to step k, whose gains are `gain`. */
 KS_HD void KS_T(ks_absorb_step)(int nx, int ny, const ks_series *s, int64_t k, const KS_NUM *gain,
                                 const KS_T(ks_absorb_memory) *w)
 {
@@ -62,14 +66,14 @@ KS_HD void KS_T(ks_absorb_step)(int nx, int ny, const ks_series *s, int64_t k, c
     for (int i = 0; i < ny; ++i) w->v[i] = y[i] - d[i];
     KS_T(ks_mv_sub)(ny, nx, H, w->xp, w->v);
     for (int i = 0; i < ny; ++i)
-        if (!(y[i] == y[i])) w->v[i] = KS_LIT(0); /* missing: of no weight, but finite */
+        if (!(y[i] == y[i])) w->v[i] = KS_LIT(0); /* missing: no weight, but must be finite */
     KS_T(ks_ldl_forward)(ny, 1, L, w->v);
     KS_T(ks_copy)(nx, w->xp, w->mean);
     KS_T(ks_mtv_add)(ny, nx, Z, w->v, w->mean);
     KS_T(ks_carry_sensitivity)(nx, ny, F, H, L, inverse_d, Z, w->v, w->A, w->eta, w->J, w->V);
 }
 
-/** Steps k0 .. k1 - 1 whose gains stand in w->gains. */
+/** Take the sensitivities through steps k0 .. k1 - 1, whose gains are in w->gains. */
 KS_HD void KS_T(ks_absorb_steps)(int nx, const ks_series *s, int64_t k0, int64_t k1,
                                  const KS_T(ks_absorb_memory) *w)
 {
@@ -81,7 +85,7 @@ KS_HD void KS_T(ks_absorb_steps)(int nx, const ks_series *s, int64_t k0, int64_t
     }
 }
 
-/** E <- E_k E for k = k1 - 1 down to k0, with E_kᵀ in w->gains. */
+/** E <- E_k E for k = k1 - 1 down to k0. w->gains holds E_kᵀ. */
 KS_HD void KS_T(ks_absorb_back)(int nx, int64_t k0, int64_t k1, const KS_T(ks_absorb_memory) *w)
 {
     const int nn = nx * nx;
@@ -92,8 +96,8 @@ KS_HD void KS_T(ks_absorb_back)(int nx, int64_t k0, int64_t k1, const KS_T(ks_ab
     }
 }
 
-/** x, C, A, eta and J of no steps: the state beside the range is exactly 0, x = 0 and C = 0, and its own
- *  derivative A is I. */
+/** Set x, C, A, eta and J to those of no steps: the state next to the range is exactly 0, so x = 0 and C = 0, and its
+ *  derivative by itself is A = I. */
 KS_HD void KS_T(ks_absorb_begin)(int nx, const KS_T(ks_absorb_memory) *w)
 {
     for (int i = 0; i < nx; ++i) w->x[i] = w->eta[i] = KS_LIT(0);
@@ -101,7 +105,7 @@ KS_HD void KS_T(ks_absorb_begin)(int nx, const KS_T(ks_absorb_memory) *w)
     for (int i = 0; i < nx; ++i) w->A[i * nx + i] = KS_LIT(1);
 }
 
-/** See ks_kernels.filter_absorb; by the steps of `filter`. */
+/** See ks_kernels.filter_absorb. `filter` runs the steps. */
 KS_HD_COLD int KS_T(ks_absorb_filter)(int (*filter)(const ks_series *, int64_t, int64_t, ks_state *,
                                                  const ks_forward_sinks *, void *, ks_tally *),
                                    const ks_series *s, int64_t k0, int64_t k1, int fresh, KS_NUM *e,
@@ -145,7 +149,7 @@ KS_HD_COLD int KS_T(ks_absorb_filter)(int (*filter)(const ks_series *, int64_t, 
     return 0;
 }
 
-/** See ks_kernels.smooth_absorb; by the steps of `smooth`. */
+/** See ks_kernels.smooth_absorb. `smooth` runs the steps. */
 KS_HD_COLD int KS_T(ks_absorb_smooth)(int (*smooth)(const ks_series *, int64_t, int64_t, ks_state *,
                                                  const ks_forward_sinks *, const ks_backward_sinks *,
                                                  void *, ks_tally *),
@@ -175,7 +179,7 @@ KS_HD_COLD int KS_T(ks_absorb_smooth)(int (*smooth)(const ks_series *, int64_t, 
         if (smooth(s, from, k, &state, kept, &to, w.work, &own))
             return KS_T(ks_step_fault)(own.bad_step, own.bad_row, own.bad_array, own.fault, tally);
         int64_t last = k;
-        if (k == s->steps) { /* nothing follows that it could depend on */
+        if (k == s->steps) { /* the last step depends on no later one */
             for (int i = 0; i < nx * nx; ++i) w.A[i] = KS_LIT(0);
             last = k - 1;
         }
@@ -191,7 +195,7 @@ KS_HD_COLD int KS_T(ks_absorb_smooth)(int (*smooth)(const ks_series *, int64_t, 
     return 0;
 }
 
-/** Bytes of scratch, of which those of the steps take `steps`. */
+/** Return the bytes of scratch. `steps` is the part of the filter and smoother steps. */
 KS_HD_COLD size_t KS_T(absorb_bytes)(int nx, int ny, size_t steps)
 {
     KS_T(ks_absorb_memory) unused;

@@ -1,5 +1,5 @@
-/* chunk_information.c -- what the steps behind a chunk say of the state at its end: of the filter's aggregates, scanned
- * from the end, for both smoothers in chunks. */
+/* chunk_information.c -- the information of the steps behind a chunk about the state at its end, for both smoothers in
+ * chunks. It comes from a reverse scan of the filter's aggregates. */
 #include <string.h>
 #include "scan_chunks.h"
 

@@ -1,15 +1,18 @@
-/* chunks_filter_rounding.c -- whether the parallel filter in chunks has lost more digits than the estimates bear.
+/* chunks_filter_rounding.c -- does the parallel filter in chunks lose more digits than the estimates bear?
  *
- * A chunk begins from an aggregate of all before it, which may have lost digits as elements of single steps may
- * (filter_rounding_text.h); its own steps lose none. So where it ends it meets what the next one begins from: they
- * disagree where digits are lost, or where there are none, as of what is known exactly. A series in which they do, or
- * in which a chunk begins from a covariance that has lost half of its digits, is suspect, and filtered once more, from
- * its beginning and from where each chunk began. Where these two differ digits are lost. */
+ * A chunk begins from an aggregate of all steps before it. The aggregate may have lost digits, as elements of single
+ * steps may (filter_rounding_text.h); the chunk's own steps lose none. So the estimate at the end of a chunk is
+ * compared with the one from which the next chunk begins. They disagree where digits are lost, but also where a state
+ * is known exactly, since its variance is round-off.
+ *
+ * A series is suspect if two chunks disagree, or if a chunk begins from a covariance that has lost half of its digits.
+ * A suspect series is filtered again twice: from its beginning, and from where each chunk began. Where these two
+ * differ, digits are lost, and the run is refused. */
 #include <math.h>
 #include <string.h>
 #include "scan_chunks.h"
 
-/** What asking takes: each of two filters with its estimate, what it predicts, and that as a covariance. */
+/** Memory of ks_chunks_filter_rounding(): two filters, from the beginning and from where each chunk began. */
 typedef struct asking {
     ks_scan_worker worker;
     ks_wide_rows wide;
@@ -46,7 +49,7 @@ size_t ks_chunks_filter_bytes(const ks_smooth_plan *plan)
     return ks_carved_bytes(&carver);
 }
 
-/** Mean and covariance that chunk `c` ends with by the scan, c >= 0. */
+/** Mean and covariance after chunk c >= 0 according to the scan. */
 static void border(const ks_scan_method *m, int64_t c, void *x, void *P)
 {
     const ks_kernels *in_double = m->plan->aggregates;

@@ -1,16 +1,16 @@
-/* chunks_rounding.c -- whether the parallel RTS smoother in chunks multiplies round-off beyond what the estimates bear.
+/* chunks_rounding.c -- does the parallel RTS smoother in chunks multiply round-off beyond what the estimates bear?
  *
- * What the filter keeps is a square root where a covariance would lose digits, so that gains are good. What counts is
- * the round-off of the estimates on their way back: a series that is suspect goes back once more, from the end to the
- * beginning, and what one operation rounds is put into each estimate on its way, of random signs. Where this and the
- * chunks disagree digits are lost. */
+ * The filter keeps a square root where a covariance would lose digits, so the gains are good. What remains is the
+ * round-off of the estimates on the way back. A suspect series is smoothed once more, from the end to the beginning,
+ * and each estimate is disturbed on its way by the round-off of one operation, with random signs. Where the result
+ * differs from that of the chunks, digits are lost. */
 #include <math.h>
 #include <string.h>
 #include "scan_method.h"
 
 static int single(const ks_smooth_plan *plan) { return plan->kernels->number_bytes == sizeof(float); }
 
-/** The standard deviations that estimates may differ by. */
+/** Return by how many standard deviations the estimates may differ. */
 static double most_of(const ks_smooth_plan *plan) { return KS_WAY_BACK_MOVES_MOST(single(plan)); }
 
 void ks_chunks_rounding_carve(ks_carver *carver, ks_scan_method *m)
@@ -34,7 +34,7 @@ void ks_chunks_rounding_carve(ks_carver *carver, ks_scan_method *m)
     }
 }
 
-/** What is kept of step k, in double: mean or covariance in its form. */
+/** Widen what the filter kept of step k: its mean, or its covariance or root. */
 static void kept_mean(const ks_scan_method *m, int64_t k, double *x)
 {
     m->plan->kernels->widen(m->plan->nx, ks_slot_of(m->kept_mean, k), x);
@@ -53,7 +53,8 @@ static double variance_of(int n, const double *C, int form, int i)
     return sum;
 }
 
-/** Whether the step back from step k takes a pivot of its filtered covariance for round-off (ks_pivoted_factor()). */
+/** Return whether the step back from step k treats a pivot of its filtered covariance as round-off, that is as zero
+ *  (ks_pivoted_factor()). */
 static int drops_pivot(const ks_scan_method *m, int64_t k)
 {
     const ks_smooth_plan *plan = m->plan;
@@ -70,8 +71,8 @@ static int drops_pivot(const ks_scan_method *m, int64_t k)
     return !kept;
 }
 
-/** C, a covariance or a root, becomes the root of a covariance that has more than may have been taken for round-off of
- *  the filtered one of step k, in numbers that round by `unit`. */
+/** Replace C, a covariance or a root, by the root of a covariance that also has what may have been dropped as round-off
+ *  of the filtered covariance of step k. `unit` is the unit round-off of its numbers. */
 static void add_dropped(const ks_scan_method *m, int64_t k, double unit, double *C, ks_form *form)
 {
     const int n = m->plan->nx;
@@ -84,8 +85,9 @@ static void add_dropped(const ks_scan_method *m, int64_t k, double unit, double 
     *form = state.form;
 }
 
-/** Put round-off into the estimate of step k that goes on to the step before: of a mean that stands beside a
- *  prediction, of a covariance that an ordinary step has taken from the filtered one, of the rows of a root. */
+/** Put round-off into the estimate of step k before it goes on to step k - 1. It is relative to the mean and the terms
+ *  of its prediction; to the standard deviations of the filtered covariance, if an ordinary step has subtracted from
+ *  it; and to the rows of a root. */
 static void disturb(const ks_scan_method *m, int64_t k, int ordinary, ks_state *state)
 {
     const ks_kernels *kernels = m->plan->kernels;
@@ -113,7 +115,7 @@ static void disturb(const ks_scan_method *m, int64_t k, int ordinary, ks_state *
             if (!array) C[j * n + i] = C[i * n + j];
         }
     if (drops_pivot(m, k) && !drops_pivot(m, k - 1)) add_dropped(m, k, unit, C, &state->form);
-    /* Where a chunk of the filter begins its covariance has been an aggregate's. */
+    /* The covariance with which a chunk of the filter begins came from an aggregate. */
     else if (k % m->chunk_size == 0) add_dropped(m, k, ks_unit_roundoff(0), C, &state->form);
     kernels->narrow(n, x, state->x);
     kernels->narrow((int64_t)n * n, C, state->C);
@@ -130,8 +132,8 @@ static void put(const ks_smooth_plan *plan, ks_sink to, int64_t k, int64_t i, do
     else ((double *)ks_slot_of(to, k))[i] = value;
 }
 
-/** Variances that are round-off of the filtered ones altogether are those of what is known exactly: what they count for,
- *  with a sign. */
+/** A smoothed variance within the round-off of the filtered one belongs to a state that is known exactly. Replace it by
+ *  the bound of that round-off, with a minus sign as the mark. */
 static void mark_known(const ks_scan_method *m, int64_t k)
 {
     const int n = m->plan->nx;
@@ -163,13 +165,14 @@ int ks_chunks_disturbed(ks_scan_method *m)
         if (k > 0) disturb(m, k, tally.ordinary > before, &state);
         if (k % KS_BLOCK == 0 && ks_scan_progress(m, 0)) return -1;
     }
-    /* The smoothed estimates, too, go where they can be read. */
+    /* ks_chunks_rounding() reads the smoothed estimates of the chunks, so they need a place even if they are no
+     * outputs. */
     if (m->rounding.own_mean.base) m->a.back.smoothed_mean = m->rounding.own_mean;
     if (m->rounding.own_variance.base) m->a.back.smoothed_var = m->rounding.own_variance;
     return 0;
 }
 
-/** The smoothed variance of entry i as it has been put out. */
+/** Return the smoothed variance of entry i from the outputs. */
 static double variance_out(const ks_scan_method *m, int64_t k, int64_t i)
 {
     const ks_backward_sinks *back = &m->a.back;
@@ -177,7 +180,8 @@ static double variance_out(const ks_scan_method *m, int64_t k, int64_t i)
                                    : get(m->plan, back->smoothed_cov, k, i * m->plan->nx + i);
 }
 
-/** By how many standard deviations, or shares of the variance, the two ways differ at entry i of step k. */
+/** Return by how many standard deviations the means of the two ways differ at entry i of step k, or by what share the
+ *  variances do, whichever is larger. */
 static double difference(const ks_scan_method *m, int64_t k, int64_t i)
 {
     const ks_smooth_plan *plan = m->plan;

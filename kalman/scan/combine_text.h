@@ -1,7 +1,7 @@
-/* combine_text.h -- the operators of the scans over a rectangle of combines, see element_text.h and combine.h.
- * For scalar numbers; part of kernels_text.h. */
+/* combine_text.h -- the operators of the scans over a rectangle of combines; see element_text.h and combine.h. For
+ * scalar numbers; part of kernels_text.h. */
 
-/* A rectangle of combines, see ks_combine_job. */
+/* Go through a rectangle of combines; see ks_combine_job. */
 #define KS_COMBINE_LANES(combine, nx)                                                       \
     for (int64_t l = 0; l < job->lanes; ++l)                                                \
         for (int64_t c = 0; c < job->chain; ++c)                                            \
@@ -12,7 +12,7 @@
                                                    c * job->rhs_chain),                     \
                     (KS_NUM *)work)
 
-/* Where lanes go together few are left for one by itself. */
+/* With KS_COMBINE few combines are left for scalar code, so it has no literal copies but for one state. */
 #ifdef KS_COMBINE
 #define KS_TOGETHER(nx) ((nx) >= KS_COMBINE.least_states && (nx) <= KS_COMBINE.most_states)
 #define KS_WITH_LITERAL_COMBINE(nx, CALL) switch (nx) { KS_CASES(CALL, 1) default: CALL(nx); break; }

@@ -1,4 +1,5 @@
-/* combine_tier.c -- see combine.h. Compiled once for each instruction-set tier that has packs, with the tier's flags and
+/* combine_tier.c -- see combine.h. Compiled once for each instruction-set tier that has packs, with the tier's flags
+ * and
  *   KS_NUMBER     the header of the pack, "num_f64x4.h"
  *   KS_TABLE      the name of the table, ks_combine_avx2 */
 #include <math.h>
@@ -14,18 +15,18 @@
 #include "element_ordinary_text.h"
 #include "lanes_text.h"
 
-/* Numbers of states that are compiled as literals; all others share one copy with loops. */
+/* State counts compiled as literals. All others share one copy with loops. */
 #ifndef KS_WITH_LITERAL
 #define KS_WITH_LITERAL(nx, CALL) switch (nx) { KS_CASES(CALL, 2, 4, 6) default: CALL(nx); break; }
 #endif
 
 enum { LEAST_STATES = 2, MOST_STATES = 20 };
 
-/** Operands of KS_LANES lanes, of which those beyond the job's own repeat the last one. */
+/** Operands of KS_LANES lanes. Lanes beyond the job's last one repeat it. */
 typedef struct operands {
     const char *lhs[KS_LANES], *rhs[KS_LANES];
     char *dst[KS_LANES];
-    unsigned there; /* lanes of the job, as bits */
+    unsigned there; /* bit i: lane i is one of the job */
 } operands;
 
 static operands operands_of(const ks_combine_job *job, int64_t first, int64_t c)
@@ -41,7 +42,7 @@ static operands operands_of(const ks_combine_job *job, int64_t first, int64_t c)
     return o;
 }
 
-/** The lanes in `lanes` one by one. */
+/** Combine the lanes in the bit set `lanes` one by one. */
 static void take_alone(int nx, const operands *o, unsigned lanes, ks_combine alone, void *work)
 {
     for (int i = 0; i < KS_LANES; ++i) {
@@ -50,7 +51,7 @@ static void take_alone(int nx, const operands *o, unsigned lanes, ks_combine alo
     }
 }
 
-/** Numbers of a pack: both operands and what combining them takes. */
+/** Return the packs of numbers that one combine takes: both operands and scratch. */
 static int64_t pack_numbers(int nx)
 {
     return 2 * ks_filter_element_size(nx) + 7 * (int64_t)nx * nx + 3 * nx;

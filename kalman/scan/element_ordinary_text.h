@@ -1,10 +1,11 @@
-/* element_ordinary_text.h -- elements in the ordinary form: that of a step, and what two of them come to; see
- * element_text.h, which goes on where this form will not do, and num_f64.h. For threads of their own, and for teams of
- * them (kalman/cuda/team.h): all that is written is written by functions of smallmat_text.h. */
+/* element_ordinary_text.h -- elements in the ordinary form: the element of a step, and the operators. element_text.h
+ * has the array form for where this one is not accurate enough; see also num_f64.h.
+ *
+ * Runs on one thread or on a team of them (kalman/cuda/team.h): all writes go through functions of smallmat_text.h. */
 
 #include "element_size.h"
 
-/** Store the parts of a filtering element; C and J by their lower triangles. */
+/** Store the parts of a filtering element; of C and J the lower triangles. */
 KS_HD void KS_T(ks_filter_store)(int nx, const KS_NUM *A, const KS_NUM *b, const KS_NUM *C,
                                  const KS_NUM *eta, const KS_NUM *J, KS_NUM *e)
 {
@@ -16,8 +17,8 @@ KS_HD void KS_T(ks_filter_store)(int nx, const KS_NUM *A, const KS_NUM *b, const
     KS_T(ks_pack)(nx, J, e + nx * nx + 2 * nx + half);
 }
 
-/** The element of a step with m observed entries, eq. 43 and 45, in the ordinary form. Returns
- *  true where that will do (see ks_innovation()). */
+/** The element of a step with m observed entries, SF eq. 43 and 45, in the ordinary form. Return true where that form
+ *  is accurate enough (see ks_innovation()). */
 KS_HD KS_MASK KS_T(ks_filter_element)(int nx, int m, const KS_NUM *F, const KS_NUM *Q,
                                       const KS_NUM *u, const KS_NUM *H, const KS_NUM *R,
                                       const KS_NUM *d, const KS_NUM *y, KS_NUM *e, KS_NUM *W)
@@ -41,9 +42,10 @@ KS_HD KS_MASK KS_T(ks_filter_element)(int nx, int m, const KS_NUM *F, const KS_N
     return good;
 }
 
-/** Y = (I + C J)⁻¹ C = U (I + Uᵀ J U)⁻¹ Uᵀ with C = U Uᵀ: symmetric, positive semidefinite, and
- *  C may be singular. Returns true where no pivot of I + Uᵀ J U is lost in round-off. U, which is given, JU and K
- *  (nx, nx) are scratch; both triangles of J are given. */
+/** Y = (I + C J)⁻¹ C = U (I + Uᵀ J U)⁻¹ Uᵀ with C = U Uᵀ. Y is symmetric and positive semidefinite; C may be singular.
+ *  Return true where no pivot of I + Uᵀ J U is lost in round-off.
+ *
+ *  U is given and is scratch afterwards, like JU and K (nx, nx). J is given with both triangles. */
 KS_HD KS_MASK KS_T(ks_merge_root)(int nx, const KS_NUM *J, KS_NUM *Y, KS_NUM *U, KS_NUM *JU, KS_NUM *K,
                                   KS_NUM *inverse_d)
 {
@@ -60,10 +62,12 @@ KS_HD KS_MASK KS_T(ks_merge_root)(int nx, const KS_NUM *J, KS_NUM *Y, KS_NUM *U,
     return good;
 }
 
-/** The information of two filtering elements together, lhs earlier, of which the later one gives eta_j and J_j
- *  (packed): eta and J (nx, nx), eq. 46, lower triangle. With N = (I + C J_j)⁻¹ = I - Y J_j one factorization serves
- *  both sides, as (I + J_j C)⁻¹ = Nᵀ; Y, X = N A_i and shift = N (b_i + C eta_j) - b_i come back. Returns true where
- *  that will do, as ks_merge_root() has it. W: 4 nx² + nx numbers. */
+/** The information part of the combination of two filtering elements, SF eq. 46: eta and the lower triangle of J
+ *  (nx, nx). lhs is the earlier element; eta_j and J_j (packed) come from the later one.
+ *
+ *  With N = (I + C J_j)⁻¹ = I - Y J_j one factorization serves both sides, since (I + J_j C)⁻¹ = Nᵀ. Also returned: Y,
+ *  X = N A_i and shift = N (b_i + C eta_j) - b_i, for ks_joined(). Return true where the ordinary form is accurate
+ *  enough; see ks_merge_root(). W: 4 nx² + nx numbers. */
 KS_HD KS_MASK KS_T(ks_join_ordinary)(int nx, const KS_NUM *lhs, const KS_NUM *eta_j, const KS_NUM *J_j,
                                      KS_NUM *Y, KS_NUM *X, KS_NUM *shift, KS_NUM *eta, KS_NUM *J,
                                      KS_NUM *W)
@@ -92,9 +96,8 @@ KS_HD KS_MASK KS_T(ks_join_ordinary)(int nx, const KS_NUM *lhs, const KS_NUM *et
     return good;
 }
 
-/** The rest of dst = lhs (+) rhs for filtering elements, eq. 46, lhs earlier, of which ks_join_ordinary() or
- *  ks_join_array() has made Y, X, shift, eta and J; dst may be either. shift is scratch afterwards.
- *  W: 3 nx² + nx numbers. */
+/** dst = lhs (+) rhs for filtering elements, SF eq. 46; lhs is the earlier one. ks_join_ordinary() or ks_join_array()
+ *  has made Y, X, shift, eta and J. dst may be lhs or rhs. shift is scratch afterwards. W: 3 nx² + nx numbers. */
 KS_HD void KS_T(ks_joined)(int nx, KS_NUM *dst, const KS_NUM *lhs, const KS_NUM *rhs, const KS_NUM *Y,
                            const KS_NUM *X, KS_NUM *shift, const KS_NUM *eta, const KS_NUM *J, KS_NUM *W)
 {
@@ -113,7 +116,7 @@ KS_HD void KS_T(ks_joined)(int nx, KS_NUM *dst, const KS_NUM *lhs, const KS_NUM 
     KS_T(ks_filter_store)(nx, T, b, C, eta, J, dst);
 }
 
-/** dst = lhs (+) rhs for smoothing elements, eq. 51, lhs earlier; dst may be either. */
+/** dst = lhs (+) rhs for smoothing elements, SF eq. 51; lhs is the earlier one. dst may be lhs or rhs. */
 KS_HD void KS_T(ks_smooth_combine)(int nx, KS_NUM *dst, const KS_NUM *lhs, const KS_NUM *rhs,
                                    KS_NUM *W)
 {

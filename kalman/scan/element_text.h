@@ -1,20 +1,21 @@
 /* element_text.h -- elements and operators of the parallel filter and smoothers; see num_f64.h.
  *
- * Paper: Sarkka & Garcia-Fernandez. A filtering element (A, b, C, eta, J) stands for
- * p(x[k] | y[k], x[k-1]) = N(A x + b, C) and p(y[k] | x[k-1]) = N_I(eta, J), eq. 42-45; a smoothing
- * element (E, g, L) for p(x[k] | y[0..k], x[k+1]) = N(E x + g, L), eq. 48-50. Storage is flat:
- * A | b | C packed | eta | J packed, and E | g | L packed. */
+ * SF is Sarkka & Garcia-Fernandez, see kalscan/smooth.h. A filtering element (A, b, C, eta, J) stands for
+ * p(x[k] | y[k], x[k-1]) = N(A x + b, C) and p(y[k] | x[k-1]) = N_I(eta, J), SF eq. 42-45. A smoothing element
+ * (E, g, L) stands for p(x[k] | y[0..k], x[k+1]) = N(E x + g, L), SF eq. 48-50. Storage is flat:
+ *
+ *     A | b | C packed | eta | J packed    and    E | g | L packed */
 
 #include "element_ordinary_text.h"
 
-/** Scratch of any function of this text, in numbers. */
+/** Return the numbers of scratch of any function of this text. */
 KS_HD int64_t KS_T(ks_element_scratch)(int nx, int ny)
 {
     return KS_T(ks_step_scratch)(nx, ny) + 12 * (int64_t)nx * nx + 8 * nx +
            3 * (int64_t)nx * ny + (int64_t)ny * ny + 2 * ny;
 }
 
-/** The neutral element: A = I, the rest zero. */
+/** The neutral filtering element: A = I, the rest zero. */
 KS_HD void KS_T(ks_filter_neutral)(int nx, KS_NUM *e)
 {
     const int size = (int)ks_filter_element_size(nx);
@@ -22,7 +23,7 @@ KS_HD void KS_T(ks_filter_neutral)(int nx, KS_NUM *e)
     for (int i = 0; i < nx; ++i) e[i * nx + i] = KS_LIT(1);
 }
 
-/** The neutral element of smoothing: E = I, the rest zero. */
+/** The neutral smoothing element: E = I, the rest zero. */
 KS_HD void KS_T(ks_smooth_neutral)(int nx, KS_NUM *e)
 {
     const int size = (int)ks_smooth_element_size(nx);
@@ -30,9 +31,11 @@ KS_HD void KS_T(ks_smooth_neutral)(int nx, KS_NUM *e)
     for (int i = 0; i < nx; ++i) e[i * nx + i] = KS_LIT(1);
 }
 
-/** The element of a step in the array form, as roots: A, b, S (nx, nx) with C = S Sᵀ, and what its m entries tell of the
- *  state before it, N (m, nx) and v (m) with v = N x + noise of unit covariance: eta = Nᵀ v, J = Nᵀ N. Returns -1, or the
- *  entry at which H Q Hᵀ + R is singular. W: nx² + m (nx + m) numbers, and those of a step. */
+/** The element of a step in the array form, as roots: A, b and S (nx, nx) with C = S Sᵀ, and N (m, nx) and v (m) with
+ *  eta = Nᵀ v and J = Nᵀ N. That is, the m entries say v = N x + noise of unit covariance about the state x before the
+ *  step.
+ *
+ *  Return -1, or the entry at which H Q Hᵀ + R is singular. W: nx² + m (nx + m) numbers and the scratch of a step. */
 KS_HD_COLD int KS_T(ks_filter_element_roots)(int nx, int m, const KS_NUM *F, const KS_NUM *Q, const KS_NUM *u,
                                              const KS_NUM *H, const KS_NUM *R, const KS_NUM *d, const KS_NUM *y,
                                              KS_NUM *A, KS_NUM *b, KS_NUM *S, KS_NUM *N, KS_NUM *v, KS_NUM *W)
@@ -57,7 +60,7 @@ KS_HD_COLD int KS_T(ks_filter_element_roots)(int nx, int m, const KS_NUM *F, con
     return -1;
 }
 
-/** The element of a step, as of ks_filter_element(), in the array form. Returns as ks_filter_element_roots(). */
+/** The element of ks_filter_element() in the array form. Returns what ks_filter_element_roots() returns. */
 KS_HD_COLD int KS_T(ks_filter_element_array)(int nx, int m, const KS_NUM *F, const KS_NUM *Q,
                                              const KS_NUM *u, const KS_NUM *H, const KS_NUM *R,
                                              const KS_NUM *d, const KS_NUM *y, KS_NUM *e,
@@ -76,7 +79,7 @@ KS_HD_COLD int KS_T(ks_filter_element_array)(int nx, int m, const KS_NUM *F, con
     return -1;
 }
 
-/** The element of step 0: A = 0, b and C the filtered mean and covariance, no information. */
+/** The element of step 0: A = 0; b and C are the filtered mean and covariance; no information. */
 KS_HD void KS_T(ks_filter_element_first)(int nx, const KS_NUM *x, const KS_NUM *P, KS_NUM *e)
 {
     const int size = (int)ks_filter_element_size(nx);
@@ -85,9 +88,10 @@ KS_HD void KS_T(ks_filter_element_first)(int nx, const KS_NUM *x, const KS_NUM *
     KS_T(ks_pack)(nx, P, e + nx * nx + nx);
 }
 
-/** z <- g with v = G g for J = G Gᵀ (nx, nx) and the v that z holds. `rest` (nx) <- v - G g: what round-off has left
- *  nothing of in J still tells of a mean, since v is in size the root of J, and half of the digits would go with it. Less
- *  than the round-off of v there is nothing. */
+/** Factor J = G Gᵀ (nx, nx) and replace v in z by g with v = G g. rest (nx) <- v - G g.
+ *
+ *  Where round-off has left no pivot in J, v may still tell something about the mean: v is of the size of the root of
+ *  J, so it has twice as many digits. `rest` keeps that part; below the round-off of v it is set to 0. */
 KS_HD_COLD void KS_T(ks_data_of)(int nx, const KS_NUM *J, KS_NUM *G, KS_NUM *z, KS_NUM *rest)
 {
     KS_T(ks_semidefinite_factor)(nx, J, G);
@@ -104,16 +108,17 @@ KS_HD_COLD void KS_T(ks_data_of)(int nx, const KS_NUM *J, KS_NUM *G, KS_NUM *z, 
     }
 }
 
-/** What ks_merge_root() makes without ever forming I + Uᵀ J U, whose small eigenvalues drown where C and J are both
- *  large: with C = U Uᵀ, J = G Gᵀ and M = Uᵀ G,
+/** Do what ks_merge_root() does, without forming I + Uᵀ J U: its small eigenvalues would be lost where C and J are both
+ *  large. With C = U Uᵀ, J = G Gᵀ and M = Uᵀ G,
  *
  *      Y = U (I + M Mᵀ)⁻¹ Uᵀ,    J (I + C J)⁻¹ = G (I + Mᵀ M)⁻¹ Gᵀ,
  *
- *  the factors of both come from rotating [I M] and [I Mᵀ]. W receives L⁻¹ Gᵀ (nx, nx) with
- *  L Lᵀ = I + Mᵀ M, so that the second is Wᵀ W; z (nx), which holds some v = G g + r, becomes L⁻¹ g, and rest (nx) is
- *  (I + J C)⁻¹ r, so that (I + J C)⁻¹ v = Wᵀ z + rest; shift (nx) receives Y v, whose terms with the factor of [I M] are
- *  no larger than what Y has standard deviations. U is given. scratch:
- *  3 nx² + (ks_lq_apart(nx + 1) + 1) 2 nx + 2 numbers. */
+ *  and the factors of both come from rotating [I M] and [I Mᵀ].
+ *
+ *  U is given. W <- L⁻¹ Gᵀ (nx, nx) with L Lᵀ = I + Mᵀ M, so that J (I + C J)⁻¹ = Wᵀ W. z (nx) holds some v = G g + r
+ *  and becomes L⁻¹ g; rest (nx) <- (I + J C)⁻¹ r, so that (I + J C)⁻¹ v = Wᵀ z + rest. shift (nx) <- Y v; it is
+ *  computed with the factor of [I M], so that its terms do not exceed the standard deviations of Y. scratch: 3 nx² +
+ *  (ks_lq_apart(nx + 1) + 1) 2 nx + 2 numbers. */
 KS_HD_COLD void KS_T(ks_merge_array)(int nx, const KS_NUM *U, const KS_NUM *J, KS_NUM *Y,
                                      KS_NUM *W, KS_NUM *z, KS_NUM *rest, KS_NUM *shift, KS_NUM *scratch)
 {
@@ -123,7 +128,7 @@ KS_HD_COLD void KS_T(ks_merge_array)(int nx, const KS_NUM *U, const KS_NUM *J, K
     KS_T(ks_data_of)(nx, J, G, z, rest);
     for (int i = 0; i < nn; ++i) M[i] = KS_LIT(0);
     KS_T(ks_mtm_add)(nx, nx, nx, U, G, M);
-    /* Data go through the rotation as one more row, which loses less of them than a product with M does. */
+    /* The data z are one more row of the rotation. That loses fewer digits of them than a product with M would. */
     for (int side = 0; side < 2; ++side) {
         const KS_NUM *root = side ? G : U;
         KS_NUM *X = side ? W : V;
@@ -153,8 +158,7 @@ KS_HD_COLD void KS_T(ks_merge_array)(int nx, const KS_NUM *U, const KS_NUM *J, K
     KS_T(ks_mtv_sub)(nx, nx, J, left, rest);
 }
 
-/** As ks_join_ordinary() by ks_merge_array(). W: 4 nx² + 2 nx numbers
- *  and those of ks_merge_array(). */
+/** Do what ks_join_ordinary() does by ks_merge_array(). W: 4 nx² + 2 nx numbers and those of ks_merge_array(). */
 KS_HD_COLD void KS_T(ks_join_array)(int nx, const KS_NUM *lhs, const KS_NUM *eta_j, const KS_NUM *J_j, KS_NUM *Y,
                                     KS_NUM *X, KS_NUM *shift, KS_NUM *eta, KS_NUM *J, KS_NUM *W)
 {
@@ -178,7 +182,7 @@ KS_HD_COLD void KS_T(ks_join_array)(int nx, const KS_NUM *lhs, const KS_NUM *eta
     KS_T(ks_mtv_add)(nx, nx, Ai, t, eta);
 }
 
-/** By whichever of both will do. */
+/** ks_join_ordinary(), or ks_join_array() where that is not accurate enough. */
 KS_HD void KS_T(ks_join_information)(int nx, const KS_NUM *lhs, const KS_NUM *eta_j, const KS_NUM *J_j, KS_NUM *Y,
                                      KS_NUM *X, KS_NUM *shift, KS_NUM *eta, KS_NUM *J, KS_NUM *W)
 {
@@ -186,7 +190,7 @@ KS_HD void KS_T(ks_join_information)(int nx, const KS_NUM *lhs, const KS_NUM *et
         KS_T(ks_join_array)(nx, lhs, eta_j, J_j, Y, X, shift, eta, J, W);
 }
 
-/** dst = lhs (+) rhs for filtering elements, eq. 46, lhs earlier; dst may be either. */
+/** dst = lhs (+) rhs for filtering elements, SF eq. 46; lhs is the earlier one. dst may be lhs or rhs. */
 KS_HD void KS_T(ks_filter_combine)(int nx, KS_NUM *dst, const KS_NUM *lhs, const KS_NUM *rhs,
                                    KS_NUM *W)
 {
@@ -197,9 +201,10 @@ KS_HD void KS_T(ks_filter_combine)(int nx, KS_NUM *dst, const KS_NUM *lhs, const
     KS_T(ks_joined)(nx, dst, lhs, rhs, Y, X, shift, eta, J, more);
 }
 
-/** The squares of what rounds a prediction xp, Pp, to `squares`, which may be xp. Of its means that is what they are;
- *  of its covariance standard deviations, as far as the gain E into a step with the covariance P multiplies them, and
- *  so much more as the digits that a covariance has lost are more than those of the deviations. */
+/** Bound the squares of the numbers whose round-off a predicted mean xp and covariance Pp carry; `squares` may be xp.
+ *  For means they are the squares of xp. For the covariance they are the variances of Pp, times the largest share that
+ *  the gain E brings into a variance of P, times 2^23 (2^8 in single precision) because a covariance loses more digits
+ *  than standard deviations do. */
 KS_HD void KS_T(ks_rounding_squares)(int nx, const KS_NUM *E, const KS_NUM *P, const KS_NUM *xp, const KS_NUM *Pp,
                                      KS_NUM *squares)
 {
@@ -207,7 +212,7 @@ KS_HD void KS_T(ks_rounding_squares)(int nx, const KS_NUM *E, const KS_NUM *P, c
     for (int i = 0; i < nx; ++i) {
         KS_NUM sum = KS_LIT(0);
         for (int c = 0; c < nx; ++c) sum = sum + E[i * nx + c] * E[i * nx + c] * Pp[c * nx + c];
-        const KS_NUM share = sum / P[i * nx + i]; /* no number of what is known exactly */
+        const KS_NUM share = sum / P[i * nx + i]; /* NaN where a state is known exactly: ignored */
         gain = KS_GT(share, gain) ? share : gain;
     }
     gain = gain * KS_LIT(sizeof(KS_NUM) == 8 ? 0x1p23 : 0x1p8);
@@ -217,13 +222,13 @@ KS_HD void KS_T(ks_rounding_squares)(int nx, const KS_NUM *E, const KS_NUM *P, c
     }
 }
 
-/** Whether round-off of numbers with such squares is more than 2^-30 of the standard deviations of a covariance
- *  (2^-16 in single precision), in any combination of states, from its ks_ldl(). W: nx². */
+/** Return whether round-off of numbers with the squares `of` exceeds 2^-30 (single precision: 2^-16) standard
+ *  deviations of a covariance, in any combination of states. LD and inverse_d are the covariance's ks_ldl(). W: nx². */
 KS_HD KS_MASK KS_T(ks_rounds_much)(int nx, const KS_NUM *of, const KS_NUM *LD, const KS_NUM *inverse_d, KS_NUM *W)
 {
     KS_NUM sum = KS_LIT(0);
     for (int i = 0; i < nx; ++i) {
-        KS_NUM *row = W + i * nx; /* of L⁻¹; the squares in place of its ones */
+        KS_NUM *row = W + i * nx; /* row of L⁻¹; its unit diagonal holds the squares */
         KS_NUM squares = of[i];
         row[i] = squares;
         for (int c = 0; c < i; ++c) {
@@ -236,8 +241,8 @@ KS_HD KS_MASK KS_T(ks_rounds_much)(int nx, const KS_NUM *of, const KS_NUM *LD, c
     return KS_GT(sum, KS_LIT(1 / (128 * KS_EPS)));
 }
 
-/** The smoothing element of a step from its filtered x, P and the transition out of it, eq. 49.
- *  True where the ordinary form will do; *sharp says then whether ks_rounds_much() of the prediction. */
+/** The smoothing element of a step, SF eq. 49, from its filtered x, P and the transition out of it. Return true where
+ *  the ordinary form is accurate enough. Then *sharp is ks_rounds_much() of the prediction. */
 KS_HD KS_MASK KS_T(ks_smooth_element)(int nx, const KS_NUM *F, const KS_NUM *Q, const KS_NUM *u,
                                       const KS_NUM *x, const KS_NUM *P, KS_NUM *e, KS_MASK *sharp,
                                       KS_NUM *W)
@@ -262,7 +267,7 @@ KS_HD KS_MASK KS_T(ks_smooth_element)(int nx, const KS_NUM *F, const KS_NUM *Q, 
     return good;
 }
 
-/** The same in the array form; takes singular predicted covariances. */
+/** The same in the array form. The predicted covariance may be singular. */
 KS_HD_COLD void KS_T(ks_smooth_element_array)(int nx, const KS_NUM *F, const KS_NUM *Q,
                                               const KS_NUM *u, const KS_NUM *x, const KS_NUM *P,
                                               KS_NUM *e, KS_NUM *W)
@@ -280,7 +285,7 @@ KS_HD_COLD void KS_T(ks_smooth_element_array)(int nx, const KS_NUM *F, const KS_
     KS_T(ks_pack)(nx, full, e + nx * nx + nx);
 }
 
-/** The smoothing element of the last step, eq. 50: E = 0, g and L the filtered estimate. */
+/** The smoothing element of the last step, SF eq. 50: E = 0; g and L are the filtered estimate. */
 KS_HD void KS_T(ks_smooth_element_last)(int nx, const KS_NUM *x, const KS_NUM *P, KS_NUM *e)
 {
     for (int i = 0; i < nx * nx; ++i) e[i] = KS_LIT(0);
