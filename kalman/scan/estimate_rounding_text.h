@@ -1,4 +1,5 @@
-/* estimate_rounding_text.h -- round-off of estimates in standard deviations: what scans are judged by. */
+/* estimate_rounding_text.h -- the bounds by which scans are judged, and the round-off of estimates in standard
+ * deviations. */
 #ifndef KS_ESTIMATE_ROUNDING_TEXT_H
 #define KS_ESTIMATE_ROUNDING_TEXT_H
 
@@ -9,33 +10,35 @@
 #include "roundoff.h"
 #include "series.h"
 
-/* How many times the rounding of a number as large as a mean does not count: steps that forget sum up some of them. */
+/* Round-offs of a mean that are not counted as a difference. Steps that forget add up several of them. */
 #define KS_ROUNDINGS 64.
 
-/** What estimates may move by, in standard deviations. */
+/** By how many standard deviations round-off may move estimates. */
 #define KS_MOVES_MOST 1e-7
 
-/** By how many standard deviations ends of chunks disagree that are suspect. */
+/** A series is suspect if the two estimates at the end of a chunk disagree by more than this many standard
+ *  deviations. */
 #define KS_CHUNKS_SUSPECT(single) ((single) ? 0x1p-8 : 0x1p-30)
 
-/** What estimates may differ by, in standard deviations, where chunks of steps meet; results in single precision bear
- *  more. */
+/** By how many standard deviations estimates may differ in a suspect series, between the filter from the beginning and
+ *  that of the chunks. Results in single precision bear more. */
 #define KS_CHUNKS_DIFFER_MOST(single) ((single) ? 1e-2 : 7e-7)
 
-/** The same for what round-off on the way back of a smoother in chunks may move them by. */
+/** By how many standard deviations round-off on the way back of a smoother in chunks may move estimates. */
 #define KS_WAY_BACK_MOVES_MOST(single) ((single) ? 1e-2 : KS_MOVES_MOST)
 
-/** A scan of filtering elements is suspect where a step of the filter from the estimate of the step before disagrees with
- *  it by more than this, in standard deviations and in shares of covariances; in single precision results bear more. */
+/** A scan of filtering elements is suspect under any of three conditions. First: a filter step from the previous
+ *  estimate disagrees with the scan by more than this, in standard deviations and in shares of covariances. Results in
+ *  single precision bear more. */
 #define KS_DISAGREES(single) ((single) ? 0x1p-17 : 0x1p-30)
 
-/** and where less than this is left of a variance: the scan, which has covariances, holds it no better, */
+/** Second: less than this share of a variance is left, so that the scan's covariance has lost half of its digits. */
 #define KS_IS_LEFT(single) ((single) ? 0x1p-36 : 0x1p-26)
 
-/** and where round-off of the information from behind could do this to a smoothed estimate. */
+/** Third: round-off of the information from behind could move a smoothed estimate by this. */
 #define KS_COULD_DO(single) ((single) ? 0x1p-20 : 0x1p-33)
 
-/** 1 or -1, as good as random (Steele, Lea & Flood's SplitMix64). */
+/** Return 1 or -1, pseudo-random (SplitMix64 of Steele, Lea & Flood). */
 KS_HD double ks_random_sign(uint64_t number)
 {
     uint64_t z = number * 0x9e3779b97f4a7c15U;
@@ -44,12 +47,12 @@ KS_HD double ks_random_sign(uint64_t number)
     return z >> 63 ? 1 : -1;
 }
 
-/** A standard deviation from a variance that may be round-off. */
+/** Return the standard deviation of a variance that may be round-off, and so negative. */
 KS_HD double ks_deviation(double variance) { return variance > 0 ? sqrt(variance) : 0; }
 
-/** Round-off of random signs into an estimate, in its place or elsewhere: `of_mean` of each entry of x, unless x is NULL, and
- *  `of_cov` of standard deviations into C, a covariance or where `root` its square root. Signs begin behind number `sign`;
- *  the last one is returned. size: n numbers. */
+/** Put round-off with random signs into an estimate: `of_mean` of each entry of x, unless x is NULL, and `of_cov` of
+ *  the standard deviations into C, a covariance or, if `root`, a square root. The results go to to_x and to_C, which
+ *  may be x and C. Signs start after number `sign`; return the number of the last one. size: n numbers. */
 KS_HD uint64_t ks_round_estimate(int n, int root, double of_mean, const double *x, double *to_x, double of_cov,
                                  const double *C, double *to_C, double *size, uint64_t sign)
 {
@@ -68,7 +71,7 @@ KS_HD uint64_t ks_round_estimate(int n, int root, double of_mean, const double *
     return sign;
 }
 
-/** The size of the terms of F x + u, entry i. */
+/** Return the sum of the absolute terms of (F x + u)_i. */
 KS_HD double ks_prediction_size(int n, const double *F, const double *u, const double *x, int i)
 {
     double size = fabs(u[i]);
@@ -76,7 +79,7 @@ KS_HD double ks_prediction_size(int n, const double *F, const double *u, const d
     return size;
 }
 
-/** A fault of step k, which `moves` by more than `most` standard deviations, *told of which it is to be. */
+/** If step k moves by more than `most` standard deviations, set the tally's fault and *told. */
 KS_HD void ks_tell_moved(ks_tally *tally, double *told, int64_t k, double moves, double most)
 {
     if (moves <= most) return;
@@ -87,8 +90,9 @@ KS_HD void ks_tell_moved(ks_tally *tally, double *told, int64_t k, double moves,
     *told = moves > 0 ? moves : (double)INFINITY;
 }
 
-/** Whether two estimates (x, P) and (x2, P2) of n states disagree by more than `most` standard deviations of the first
- *  and 64 roundings, `unit` each, of its mean, or by as large a share of its covariances. Not finite: they do. */
+/** Return whether the estimates (x, P) and (x2, P2) of n states disagree: by more than `most` standard deviations of
+ *  the first plus 64 roundings, `unit` each, of its mean, or by that share of its covariances. Estimates that are not
+ *  finite disagree. */
 KS_HD int ks_estimates_disagree(int n, const double *x, const double *P, const double *x2, const double *P2, double most,
                                 double unit)
 {
@@ -106,8 +110,8 @@ KS_HD int ks_estimates_disagree(int n, const double *x, const double *P, const d
     return !agree;
 }
 
-/** Whether of a variance of P (n, n) the states before leave less than `least`: so much of its digits is gone in some
- *  combination of states. W: n² numbers. */
+/** Return whether some variance of P (n, n), given the states before it, is less than the share `least` of the whole:
+ *  that many digits are lost in some combination of states. W: n² numbers. */
 KS_HD int ks_covariance_is_sharp(int n, const double *P, double least, double *W)
 {
     int sharp = 0;
@@ -125,9 +129,10 @@ KS_HD int ks_covariance_is_sharp(int n, const double *P, double least, double *W
     return sharp;
 }
 
-/** By how many standard deviations (moved_x, moved_P) is off (x, P), or its covariance by so large a share, more than
- *  roundings of the mean. Variances that are round-off of `before` (n, n), the covariance that they have been taken
- *  from, are those of what is known exactly. Not finite where numbers are none. sd: n numbers of scratch. */
+/** Return by how many standard deviations (moved_x, moved_P) differs from (x, P) beyond roundings of the mean, or by
+ *  what share its covariances do. `before` (n, n) is the covariance from which P was subtracted; a variance within its
+ *  round-off belongs to a state that is known exactly, and counts as that round-off. Not finite if a number is not.
+ *  sd: n numbers of scratch. */
 KS_HD double ks_estimate_moves(int n, const double *x, const double *P, const double *before, const double *moved_x,
                                const double *moved_P, double *sd)
 {
@@ -146,25 +151,26 @@ KS_HD double ks_estimate_moves(int n, const double *x, const double *P, const do
     return worst;
 }
 
-/** The larger of two of these, no number where one of them is none. */
+/** Return the larger of two results of ks_estimate_moves(), NaN if one of them is. */
 KS_HD double ks_larger_move(double a, double b) { return a <= b ? b : b >= 0 ? a : b; }
 
-/** A step of a filter: what it predicts, what it comes to, and its term of the log-likelihood. */
+/** A step of a filter: its prediction, its result, and its term of the log-likelihood. */
 typedef struct ks_filtered_step_of {
     const double *predicted_mean, *mean, *cov;
     double *predicted_cov;
     double term;
 } ks_filtered_step_of;
 
-/** By how much another filter's step b differs from a, whose estimate has been a root where `root` says so, in standard
- *  deviations or shares. Of a.predicted_cov variances are lost. sd: n numbers of scratch. */
+/** Return by how much step b of another filter differs from step a, in standard deviations or shares. `root` says that
+ *  a's estimate is kept as a root. Overwrites variances of a->predicted_cov. sd: n numbers of scratch. */
 KS_HD double ks_filters_differ(int n, int root, const ks_filtered_step_of *a, const ks_filtered_step_of *b, double *sd)
 {
     const double rounding = KS_ROUNDINGS * ks_unit_roundoff(0);
     const double of_term = fabs(b->term - a->term) / (fabs(a->term) > 1 ? fabs(a->term) : 1);
     const double of_prediction = ks_estimate_moves(n, a->predicted_mean, a->predicted_cov, a->predicted_cov,
                                                    b->predicted_mean, b->predicted_cov, sd);
-    /* A root has the round-off of standard deviations: of what is more than that all digits are there. */
+    /* The round-off of a root is relative to standard deviations, not variances. A variance above it has all its
+     * digits. */
     for (int i = 0; root && i < n; ++i) {
         double *variance = a->predicted_cov + i * (n + 1);
         if (a->cov[i * (n + 1)] > rounding * rounding * *variance) *variance = 0;
@@ -173,9 +179,9 @@ KS_HD double ks_filters_differ(int n, int root, const ks_filtered_step_of *a, co
     return ks_larger_move(ks_larger_move(of_term, of_prediction), of_estimate);
 }
 
-/** Whether round-off of the information J (packed) that comes from behind could move an estimate of n states to which it
- *  has led from x, as (smoothed, P): by a share DBL_EPSILON sqrt(J_ii J_jj) of each entry, and by as much of what it
- *  pulls x to. */
+/** Return whether round-off of the information J (packed) from behind could move the smoothed estimate (smoothed, P) of
+ *  n states by more than `most`. x is the filtered mean. The round-off is a share of sqrt(J_ii J_jj) of each entry, and
+ *  the same share of what the information pulls x to. */
 KS_HD int ks_information_could_do(int n, const double *J, const double *x, const double *smoothed, const double *P,
                                   double most)
 {

@@ -1,36 +1,39 @@
-/* filter_rounding_text.h -- whether scans of stored filtering elements have lost more digits than the estimates bear;
- * phases as those of scan_steps_text.h, for a worker of the CPU or a thread of a device.
+/* filter_rounding_text.h -- do scans of stored filtering elements lose more digits than the estimates bear? Phases like
+ * those of scan_steps_text.h, for a worker of the CPU or a thread of a device.
  *
- * An aggregate of many steps does not know where they began. Its numbers are those of all states that it might have
- * been: the estimate from a state at zero, what that would change, the information of observations in directions that
- * the state has never taken. What is left when it meets the estimate before it is a difference, small beside these
- * where means are far from zero, where transitions grow, or where the information is singular and the estimate vague.
- * The recursion from step to step meets none of that. So a step of the filter, which predictions and the likelihood
- * take anyway, is asked whether it comes to the same from the estimate before as the scan does. An error of one step is
- * no larger in standard deviations at those behind it, so that nothing is off where all these agree in every combination
- * of states. A disagreement is a reason to suspect only, as is a covariance that has lost half of its digits: of what is
- * known exactly nothing agrees. A series that is suspect is asked: the scan runs
- * again from elements into which as much round-off has been put as there is in them anyway, of random signs. Where that
- * moves estimates, digits are lost.
+ * An aggregate of many steps does not know the state in which they began, so its numbers cover all such states: the
+ * estimate from a state at zero, what another state would change, and information in directions that the state has
+ * never taken. The estimate is what is left of these, a difference. It is small beside them where means are far from
+ * zero, where transitions grow, or where the information is singular and the estimate vague. The recursion from step to
+ * step forms no such differences.
  *
- * Smoothed estimates of two filters are looked at for what round-off of the information that comes from behind could
- * do to them, as where the halves of the two-ended method meet, and asked likewise, with round-off in the filtered
+ * So each estimate of the scan is compared with a filter step from the previous one, which predictions and the
+ * likelihood take anyway. An error of one step is no larger, in standard deviations, at the steps after it. So if all
+ * steps agree, in every combination of states, nothing is wrong. A disagreement, or a covariance that has lost half of
+ * its digits, is a reason to suspect only: what is known exactly never agrees. A suspect series is scanned again from
+ * elements with as much additional round-off as they have anyway, of random signs. Where that moves the estimates,
+ * digits are lost.
+ *
+ * Smoothed estimates of two filters are suspect where round-off of the information from behind could move them, as
+ * where the halves of the two-ended method meet. They are scanned again in the same way, with round-off in the filtered
  * estimates, too. */
 
-/** What estimates out of filtering elements may move by, in standard deviations: in single precision results bear more. */
+/** By how many standard deviations round-off may move estimates from filtering elements. Results in single precision
+ *  bear more. */
 #define KS_FILTER_MOVES_MOST(a) ((a)->single ? 1e-3 : 2e-7)
 
-/** Round-off into packed entries of a symmetric matrix: `unit` of the roots of its diagonal. Returns the next sign. */
+/** Put round-off into a packed symmetric matrix: `unit` times the roots of its diagonal. Return the next sign. */
 KS_HD uint64_t ks_round_packed(int n, double unit, double *packed, uint64_t sign)
 {
-    for (int i = n - 1; i >= 0; --i) /* from the last row up, so that diagonals are still whole */
+    for (int i = n - 1; i >= 0; --i) /* last row first: it reads diagonals before they change */
         for (int j = 0; j <= i; ++j)
             packed[i * (i + 1) / 2 + j] += ks_random_sign(++sign) * unit * ks_deviation(packed[i * (i + 1) / 2 + i]) *
                                            ks_deviation(packed[j * (j + 1) / 2 + j]);
     return sign;
 }
 
-/** Filtering elements with round-off: twice that of their numbers. */
+/** Make filtering elements with round-off: two units of each entry of A, b and eta, one unit of the roots of the
+ *  diagonals of C and J. */
 KS_HD void ks_rounded_filter_step(const ks_scan_arrays *a, ks_scan_worker *w, int64_t k)
 {
     const int n = a->series.nx, half = n * (n + 1) / 2;
@@ -46,14 +49,13 @@ KS_HD void ks_rounded_filter_step(const ks_scan_arrays *a, ks_scan_worker *w, in
     (void)ks_round_packed(n, ks_unit_roundoff(0), J, sign);
 }
 
-/** A filter in hand: its estimate, and what the last step has predicted and come to, that as a covariance, which may be where
- *  the estimate's is. */
+/** A filter on its way: its estimate, and prediction and covariance of its last step. `cov` may be state.C. */
 typedef struct ks_followed {
     ks_state state;
     double *predicted_mean, *predicted_cov, *cov;
 } ks_followed;
 
-/** Step k of a filter, which w has the scratch for. Of a step that cannot be taken the term is no number. */
+/** Take step k of a filter with the scratch of w. The term is NaN if the step fails. */
 KS_HD ks_filtered_step_of ks_follow_step(ks_scan_worker *w, const ks_series *s, int64_t k, ks_followed *f)
 {
     const size_t n = (size_t)s->nx;
@@ -72,8 +74,8 @@ KS_HD ks_filtered_step_of ks_follow_step(ks_scan_worker *w, const ks_series *s, 
     return step;
 }
 
-/** Step k of a filter from the estimate in w->state, into the same place: the prediction to w->outputs. Returns the term
- *  of the log-likelihood, no number where the step cannot be taken. */
+/** Take step k of a filter from the estimate in w->state, in place. The prediction goes to w->outputs. Return the term
+ *  of the log-likelihood, NaN if the step fails. */
 KS_HD double ks_term_from(const ks_scan_arrays *a, ks_scan_worker *w, int64_t k)
 {
     const ks_series *s = ks_wide_series(a, w, k);
@@ -83,15 +85,15 @@ KS_HD double ks_term_from(const ks_scan_arrays *a, ks_scan_worker *w, int64_t k)
     return ks_follow_step(w, s, k, &own).term;
 }
 
-/** Where the array form takes pivots of the covariance P for round-off, and so for zeros, whatever they should have
- *  been: P with as much as they may have been, in all directions. P is not w->state's. */
+/** The array form treats pivots within the round-off of P as zeros. If there are such pivots, add to the diagonal as
+ *  much as they may have been. P is not w->state's. */
 KS_HD void ks_restore_dropped(ks_scan_worker *w, int n, double *P)
 {
     const int dropped = ks_drops_pivot(w, n, P);
     for (int i = 0; dropped && i < n; ++i) P[i * n + i] += 4 * n * DBL_EPSILON * P[i * n + i];
 }
 
-/** The estimate of step k that the scan with round-off has come to, to w->state, with what it may have dropped. */
+/** Set w->state to the estimate of step k from the scan with round-off, with what it may have dropped. */
 KS_HD void ks_moved_estimate(const ks_scan_arrays *a, ks_scan_worker *w, int64_t k)
 {
     const int n = a->series.nx;
@@ -103,7 +105,8 @@ KS_HD void ks_moved_estimate(const ks_scan_arrays *a, ks_scan_worker *w, int64_t
     memcpy(w->state.cov, w->results.cov, (size_t)(n * n) * sizeof(double));
 }
 
-/** By how much that has moved the filtered estimate of step k, its prediction, and its term of the log-likelihood. */
+/** Return by how much the round-off moves the filtered estimate of step k, its prediction, and its term of the
+ *  log-likelihood. */
 KS_HD double ks_filter_moves(const ks_scan_arrays *a, ks_scan_worker *w, int64_t k)
 {
     const int n = a->series.nx;
@@ -117,8 +120,8 @@ KS_HD double ks_filter_moves(const ks_scan_arrays *a, ks_scan_worker *w, int64_t
     const double moved_term = ks_term_from(a, w, k);
     memcpy(moved_x, w->outputs[KS_STEP_PREDICTED_MEAN], mean_bytes);
     memcpy(moved_P, w->outputs[KS_STEP_PREDICTED_COV], cov_bytes);
-    /* A pivot that aggregates have lost is lost with any round-off. What a step from there comes to tells, but for what is known
-     * to round-off of the means. */
+    /* A pivot that aggregates have lost is lost with any round-off, so the disturbed scan does not show it. The result
+     * of a step from there does, unless the state is known to within round-off of the means. */
     double *before = w->outputs[KS_STEP_PREDICTED_COV], largest = 0;
     for (int i = 0; i < n; ++i) largest = fabs(x[i]) > largest ? fabs(x[i]) : largest;
     const double most = KS_CHUNKS_DIFFER_MOST(a->single), least = KS_ROUNDINGS * ks_unit_roundoff(0) * largest * largest / most;
@@ -143,7 +146,8 @@ KS_HD void ks_moved_filter_step(const ks_scan_arrays *a, ks_scan_worker *w, int6
     ks_tell_moves(w, k, ks_filter_moves(a, w, k), KS_FILTER_MOVES_MOST(a));
 }
 
-/** By how much two filters are moved, whose suffixes have round-off, and whose prefix has some here. */
+/** Return by how much round-off moves the smoothed estimate of step k of two filters. The suffixes have it already;
+ *  here it is put into the prefix, too. */
 KS_HD double ks_two_filter_moves(const ks_scan_arrays *a, ks_scan_worker *w, int64_t k)
 {
     const int n = a->series.nx;

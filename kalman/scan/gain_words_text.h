@@ -1,4 +1,4 @@
-/* gain_words_text.h -- the words of gain_text.h that sensitivities take, where gains are in the number of the
+/* gain_words_text.h -- the functions of gain_text.h that sensitivities need, for gains in the same number type as
  * means: those of smallmat_text.h; see num_f64.h. */
 
 KS_HD void KS_T(ks_gain_forward)(int m, int c, const KS_NUM *L, KS_NUM *B)

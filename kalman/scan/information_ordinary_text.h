@@ -1,9 +1,9 @@
-/* information_ordinary_text.h -- the steps of the information of later observations in the ordinary form; see
- * information_text.h, which goes on where this form will not do, and element_ordinary_text.h. */
+/* information_ordinary_text.h -- steps of the information of later observations in the ordinary form.
+ * information_text.h has the array form for where this one is not accurate enough; see element_ordinary_text.h. */
 
-/** Smoothed x, P of a step from its filtered xf and a root U of its covariance, which is scratch afterwards, and the
- *  information v, J (packed) of all later observations about what the state is more than xf, eq. 25-26. Returns true
- *  where that will do, as ks_merge_root() has it. W: 3 nx² + nx numbers. */
+/** Smoothed x, P of a step, SF eq. 25-26, from its filtered mean xf, a root U of its covariance, and the information v,
+ *  J (packed) of all later observations about the state minus xf. U is scratch afterwards. Return true where the
+ *  ordinary form is accurate enough; see ks_merge_root(). W: 3 nx² + nx numbers. */
 KS_HD KS_MASK KS_T(ks_meet_ordinary)(int nx, const KS_NUM *xf, KS_NUM *U, const KS_NUM *v, const KS_NUM *J_packed,
                                      KS_NUM *x, KS_NUM *P, KS_NUM *W)
 {
@@ -15,10 +15,12 @@ KS_HD KS_MASK KS_T(ks_meet_ordinary)(int nx, const KS_NUM *xf, KS_NUM *U, const 
     return good;
 }
 
-/** Information v, J (packed) behind step k about what x[k] is more than the filtered x becomes that behind step k - 1
- *  about what x[k-1] is more than its filtered mean. e is the element of step k with F times that mean, plus u, in the
- *  place of u; afterwards x is taken from its mean. Returns true where that will do, as ks_merge_root() has it; v and J
- *  are as they were where it will not. W: 7 nx² + 3 nx numbers. */
+/** Take the information v, J (packed) back from step k to step k - 1: from the steps behind k about x[k] minus its
+ *  filtered mean x, to the steps behind k - 1 about x[k-1] minus its filtered mean.
+ *
+ *  e is the element of step k, made with F times the filtered mean of step k - 1, plus u, in place of u. Afterwards its
+ *  mean has x subtracted. Return true where the ordinary form is accurate enough; see ks_merge_root(). Otherwise v and
+ *  J are unchanged. W: 7 nx² + 3 nx numbers. */
 KS_HD KS_MASK KS_T(ks_pull_ordinary)(int nx, KS_NUM *e, const KS_NUM *x, KS_NUM *v, KS_NUM *J_packed, KS_NUM *W)
 {
     const int nn = nx * nx;
@@ -32,9 +34,9 @@ KS_HD KS_MASK KS_T(ks_pull_ordinary)(int nx, KS_NUM *e, const KS_NUM *x, KS_NUM 
     return good;
 }
 
-/** Whether round-off of the information J (packed), of a share KS_EPS sqrt(J_ii J_jj) of each entry, could move the
- *  smoothed xs, Ps of a step to which it has led from the filtered x by more than 2^-33 standard deviations or so
- *  large a share: ks_information_could_do(), of what the state is more than x. */
+/** Return whether round-off of the information J (packed), KS_EPS sqrt(J_ii J_jj) in each entry, could move the
+ *  smoothed xs, Ps by more than 2^-33 standard deviations, or that share. x is the filtered mean. The same as
+ *  ks_information_could_do(), for the state minus x. */
 KS_HD int KS_T(ks_told_too_much)(int nx, const KS_NUM *x, const KS_NUM *J_packed, const KS_NUM *xs, const KS_NUM *Ps)
 {
     const KS_NUM bound = KS_LIT(0x1p-33 / KS_EPS);

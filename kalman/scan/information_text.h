@@ -1,21 +1,21 @@
-/* information_text.h -- the information of later observations about a state: from step to step, and together with the
+/* information_text.h -- the information of later observations about a state: from step to step, and combined with the
  * filter's estimate; see element_text.h and num_f64.h.
  *
- * Paper: Sarkka & Garcia-Fernandez, Alg. 7. What is behind a step is p(y[k+1..] | x[k]) = N_I(eta, J). Where steps follow
- * one another it is taken about the filter's mean, v = eta - J x: all that v is then made of are innovations and what
- * the filter and the element of a step differ by, which are no larger for a state that is. */
+ * SF Alg. 7. The information behind step k is p(y[k+1..] | x[k]) = N_I(eta, J). From step to step it is kept about the
+ * filter's mean x, as v = eta - J x. Then v is made of innovations and of differences between the filter and the
+ * element of a step only, and these do not grow with the state. */
 
 #include "information_ordinary_text.h"
 
-/** Scratch of the functions below and of two_filter_range_text.h beside that of elements, in numbers. */
+/** Return the numbers of scratch of the functions below and of two_filter_range_text.h, beyond that of elements. */
 KS_HD int64_t KS_T(ks_two_filter_scratch)(int nx)
 {
     const int64_t n = nx;
     return ks_filter_element_size(nx) + 3 * n * n + 2 * n;
 }
 
-/** As ks_meet_ordinary() in whichever form will do, from Pf, of which `root` says that it is a root. x and P are none
- *  of these. W: 8 nx² + 7 nx numbers. */
+/** ks_meet_ordinary(), or the array form where that is not accurate enough. `root` says that Pf is a root. x and P must
+ *  not overlap xf and Pf. W: 8 nx² + 7 nx numbers. */
 KS_HD void KS_T(ks_meet)(int nx, const KS_NUM *xf, const KS_NUM *Pf, int root, const KS_NUM *v,
                          const KS_NUM *J_packed, KS_NUM *x, KS_NUM *P, KS_NUM *W)
 {
@@ -36,7 +36,7 @@ KS_HD void KS_T(ks_meet)(int nx, const KS_NUM *xf, const KS_NUM *Pf, int root, c
     for (int i = 0; i < nx; ++i) x[i] = xf[i] + shift[i];
 }
 
-/** v <- v - J x: information about a state becomes that about what it is more than x. */
+/** v <- v - J x: information about a state becomes information about the state minus x. */
 KS_HD void KS_T(ks_centre)(int nx, const KS_NUM *x, const KS_NUM *J_packed, KS_NUM *v)
 {
     for (int i = 0; i < nx; ++i)
@@ -44,8 +44,8 @@ KS_HD void KS_T(ks_centre)(int nx, const KS_NUM *x, const KS_NUM *J_packed, KS_N
             v[i] = v[i] - J_packed[i > c ? i * (i + 1) / 2 + c : c * (c + 1) / 2 + i] * x[c];
 }
 
-/** Smoothed x, P of a step from its filtered xf, Pf and the information eta, J (packed) of all
- *  later observations. W: 8 nx² + 8 nx numbers. */
+/** Smoothed x, P of a step from its filtered xf, Pf and the information eta, J (packed) of all later observations. W: 8
+ *  nx² + 8 nx numbers. */
 KS_HD void KS_T(ks_two_filter)(int nx, const KS_NUM *xf, const KS_NUM *Pf, const KS_NUM *eta,
                                const KS_NUM *J_packed, KS_NUM *x, KS_NUM *P, KS_NUM *W)
 {
@@ -54,7 +54,7 @@ KS_HD void KS_T(ks_two_filter)(int nx, const KS_NUM *xf, const KS_NUM *Pf, const
     KS_T(ks_meet)(nx, xf, Pf, 0, W, J_packed, x, P, W + nx);
 }
 
-/** As ks_pull_ordinary() in whichever form will do. W: 12 nx² + 8 nx numbers. */
+/** ks_pull_ordinary(), or the array form where that is not accurate enough. W: 12 nx² + 8 nx numbers. */
 KS_HD void KS_T(ks_pull)(int nx, KS_NUM *e, const KS_NUM *x, KS_NUM *v, KS_NUM *J_packed, KS_NUM *W)
 {
     const int nn = nx * nx;

@@ -1,10 +1,12 @@
 /* rts_chunks.c -- the way back of the parallel RTS smoother in chunks, from the aggregates of the filter.
  *
- * A filtering element says of its steps what the two-filter smoother asks, too: the aggregates, scanned from the end,
- * have the information that steps behind a chunk have about the state at its end. With what the filter has kept there
- * that is the smoothed estimate, and from it the chunk takes ordinary smoother steps back, into the last step of the
- * chunk before, which they meet. There are no smoothing elements. Where some do not meet smoothing elements go on
- * (scan_chunks.c): information is a sum of squares and may have lost digits that these have not. */
+ * A filtering element also has the information that the two-filter smoother uses. A reverse scan of the aggregates
+ * gives the information of all steps behind a chunk about the state at its end. With what the filter kept there, that
+ * is the smoothed estimate. From it the chunk takes ordinary smoother steps back, to the last step of the previous
+ * chunk, where the two estimates are compared. No smoothing elements are made.
+ *
+ * If some of these estimates differ, the smoother starts over with smoothing elements (scan_chunks.c): information is a
+ * sum of squares and may have lost digits that smoothing elements keep. */
 #include <string.h>
 #include "scan_chunks.h"
 
@@ -18,7 +20,7 @@ void ks_rts_chunks_carve(ks_carver *carver, ks_scan_method *m)
     m->back_memory = ks_carve(carver, (size_t)m->plan->workers, m->back_bytes);
 }
 
-/** The smoothed estimates at the ends of chunks begin .. end - 1. */
+/** Make the smoothed estimates at the ends of chunks begin .. end - 1. */
 static void meet_ends(void *arg, int64_t begin, int64_t end, int worker)
 {
     ks_scan_method *m = arg;
@@ -42,7 +44,7 @@ static void meet_ends(void *arg, int64_t begin, int64_t end, int worker)
     }
 }
 
-/** Chunk `chunk` from its end to that of the one before. Returns 0, or -1. */
+/** Smooth chunk `chunk`, from its end back to the end of the previous one. Return 0, or -1. */
 static int go_back(ks_scan_method *m, ks_chunk_memory *c, int64_t chunk)
 {
     const ks_smooth_plan *plan = m->plan;
@@ -65,12 +67,12 @@ static int go_back(ks_scan_method *m, ks_chunk_memory *c, int64_t chunk)
     if (plan->kernels->smooth(&m->a.series, k0, k1, &state, &kept, &m->a.back, c->scratch, tally) ||
         ks_scan_progress(m, k1 - k0))
         return -1;
-    /* Where it has come to, the end of the chunk before, it is to meet what that has gone back from. */
+    /* The result at the end of the previous chunk must agree with the estimate from which that chunk goes back. */
     if (chunk > 0 && ks_chunk_differs(m, &c->worker, &state, (const double *)m->met.mean + (chunk - 1) * n,
                                       (const double *)m->met.cov + (chunk - 1) * n * n))
         atomic_store(&m->apart, 1);
     if (k0 == 0) {
-        /* The smoothed prior is made from here. */
+        /* The smoothed prior is made from this estimate. */
         ks_state start = { m->start.mean, m->start.cov, state.form, KS_NOT_STEADY };
         plan->kernels->widen(n, state.x, start.x);
         plan->kernels->widen(n * n, state.C, start.C);

@@ -1,10 +1,9 @@
-/* scan_chunks.c -- reduce, scan, re-run: the chunked form of the parallel filter, and of the RTS smoother from smoothing
- * elements, which is for what rts_chunks.c will not do for.
+/* scan_chunks.c -- reduce, scan, re-run: the chunked form of the parallel filter, and of the RTS smoother with
+ * smoothing elements. The latter is for series that rts_chunks.c cannot smooth accurately.
  *
- * Elements are never stored. A chunk's aggregate is made by ordinary steps in double that carry their
- * sensitivity to what lies before the chunk, or behind it (absorb_text.h); the aggregates are scanned;
- * then each chunk runs ordinary filter or smoother steps, in the plan's precision, from the exact
- * estimate at its border. */
+ * Elements of steps are never stored. Ordinary steps in double make a chunk's aggregate; they carry their sensitivity
+ * to the state before the chunk, or behind it (absorb_text.h). The aggregates are scanned. Then each chunk runs
+ * ordinary filter or smoother steps, in the plan's precision, from the exact estimate at its border. */
 #include <string.h>
 #include "scan_chunks.h"
 
@@ -50,13 +49,13 @@ void ks_chunk_close(ks_carver *carver, const ks_chunk_memory *c, ks_tally *tally
     ks_carve_end(carver);
 }
 
-/** A step that has been absorbed counts as an element that has been combined. */
+/** An absorbed step counts as one combine. */
 static void count_absorbed(ks_scan_method *m, int64_t count)
 {
     atomic_fetch_add_explicit(&m->combines, count - 1, memory_order_relaxed);
 }
 
-/** The element of the first chunk is what the filter makes of it: A = 0, no information. */
+/** Make the element of the first chunk from the filtered estimate after it: A = 0, no information. */
 static int absorb_first(const ks_scan_method *m, ks_chunk_memory *c, void *dst, int64_t count)
 {
     const ks_kernels *in_double = m->plan->aggregates;
@@ -102,13 +101,13 @@ int ks_filter_absorb(void *user, void *scratch, void *dst, int64_t first, int64_
     return rc;
 }
 
-/** Mean and covariance of an aggregate as a state in the plan's precision. */
+/** Return mean and covariance of an aggregate as a state in the plan's precision. */
 static ks_state state_from(const ks_scan_method *m, const ks_chunk_memory *c, const void *carry)
 {
     const ks_kernels *in_double = m->plan->aggregates;
     const ks_sink mean = { (char *)c->worker.state.mean, 0, 0 }, cov = { (char *)c->worker.state.cov, 0, 0 };
     const ks_sink from = { (char *)c->element, 0, 0 };
-    /* Filtering and smoothing elements hold mean and covariance in the same place. */
+    /* Smoothing elements hold mean and covariance where filtering elements do. */
     memcpy(c->element, carry, in_double->smooth_element_bytes(m->plan->nx));
     in_double->filter_extract(m->plan->nx, 0, 1, from, mean, cov);
     return ks_chunk_state(m, c);
@@ -126,7 +125,8 @@ ks_state ks_chunk_state(const ks_scan_method *m, const ks_chunk_memory *c)
     return state;
 }
 
-/* The last entry of a row is its pivot, a last column of zeros has none. */
+/* The factorization is pivoted: the last nonzero entry of a row is its pivot. A last column of zeros means that a pivot
+ * was dropped. */
 int ks_root_is_ill_conditioned(const ks_smooth_plan *plan, const double *S)
 {
     const int n = plan->nx;
@@ -157,7 +157,7 @@ int ks_chunk_differs(const ks_scan_method *m, ks_scan_worker *w, const ks_state 
                                  ks_unit_roundoff(m->a.single));
 }
 
-/** Alg. 7: the estimate that a chunk begins from is asked for again on the way back. */
+/** Alg. 7: the way back reads the estimate before each chunk again. */
 static void keep_border(const ks_scan_method *m, const ks_chunk_memory *c, int64_t chunk)
 {
     const size_t n = (size_t)m->plan->nx;
@@ -177,8 +177,9 @@ int ks_filter_rerun(void *user, void *scratch, const void *carry, int64_t first,
     ks_state state = { c.state.mean, c.state.cov, KS_FORM_ORDINARY, KS_NOT_STEADY };
     if (carry) {
         state = state_from(m, &c, carry);
-        /* It may look singular from here on and not sharp, where steps have kept all of it. What it has lost beside its
-         * diagonal is no disagreement either. */
+        /* From here on the covariance may look singular instead of sharp, where steps from the beginning would have
+         * kept all of it. An ill-conditioned root may also disagree off its diagonal only, which the comparison of
+         * chunks cannot see. */
         const int ill = ks_root_is_ill_conditioned(plan, c.worker.state.cov);
         if (m->a.to.watched && !m->run->watched && ill) tally->sharp = first;
         if (ill && !(m->run->watched && m->a.to.watched)) atomic_store(&m->doubtful, 1);
@@ -213,7 +214,7 @@ int ks_smooth_absorb(void *user, void *scratch, void *dst, int64_t first, int64_
     for (int64_t k = first + count, from; k > first && !rc; k = from) {
         from = k - first < c.wide.steps ? first : k - c.wide.steps;
         const ks_forward_sinks kept = ks_widen_kept(m, &c.wide, from, k);
-        /* From each step to the one behind it, but for the last of all. */
+        /* Step k needs the transition into step k + 1; the last step of all has none. */
         const int64_t end = k < plan->T ? k + 1 : plan->T, begin = from + 1 < end ? from + 1 : end - 1;
         const ks_series *s = ks_widen_steps(m, &c.worker, &c.wide, begin, end, 0);
         rc = plan->aggregates->smooth_absorb(s, from, k, k == first + count, &kept, dst, c.absorb,
@@ -225,7 +226,7 @@ int ks_smooth_absorb(void *user, void *scratch, void *dst, int64_t first, int64_
     return rc;
 }
 
-/** What chunk `chunk`, counted from the end, begins its way back from, in its aggregate, */
+/** Keep the estimate from which chunk `chunk`, counted from the end, begins its way back: that of its aggregate. */
 static void keep_carry(const ks_scan_method *m, const ks_chunk_memory *c, int64_t chunk)
 {
     const int64_t n = m->plan->nx;
@@ -235,7 +236,7 @@ static void keep_carry(const ks_scan_method *m, const ks_chunk_memory *c, int64_
     m->plan->aggregates->filter_extract(m->plan->nx, 0, 1, from, mean, cov);
 }
 
-/** and what it has come to. */
+/** Keep the estimate with which it ends. */
 static void keep_end(const ks_scan_method *m, const ks_chunk_memory *c, const ks_state *state, int64_t chunk)
 {
     const ks_smooth_plan *plan = m->plan;
@@ -283,7 +284,7 @@ int ks_smooth_rerun(void *user, void *scratch, const void *carry, int64_t first,
     if (!rc && ks_scan_progress(m, count)) rc = -1;
     if (!rc) keep_end(m, &c, &state, chunk);
     if (first == 0 && !rc) {
-        /* The smoothed prior is made from here. */
+        /* The smoothed prior is made from this estimate. */
         ks_state start = { m->start.mean, m->start.cov, state.form, KS_NOT_STEADY };
         plan->kernels->widen(plan->nx, state.x, start.x);
         plan->kernels->widen((int64_t)plan->nx * plan->nx, state.C, start.C);
