@@ -1,4 +1,4 @@
-/* scan_filter.c -- the parallel Kalman filter, Sarkka & Garcia-Fernandez, Alg. 5. */
+/* scan_filter.c -- the parallel Kalman filter, SF Alg. 5. */
 #include <string.h>
 #include "scan_method.h"
 

@@ -1,7 +1,7 @@
 /* scan_method.c -- the driver of the scan methods: workspace and phases, series by series.
  *
- * Within a series every phase is spread over the workers: the making of elements, the rounds of
- * the scan, and what is read out of the scanned elements. Series follow one another. */
+ * Within a series every phase is spread over the workers: making elements, the rounds of the scan, and reading results
+ * from the scanned elements. Series follow one another. */
 #include <math.h>
 #include <string.h>
 #include "plan.h"
@@ -17,7 +17,7 @@ static int smooths(const ks_smooth_plan *plan) { return plan->method != KS_METHO
 
 static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
 
-/** Room for an element of every step, and the estimates that are read out of them. */
+/** Carve an element for each step, and the estimates that are read from them. */
 static void carve_steps(ks_carver *carver, ks_scan_method *m)
 {
     const ks_smooth_plan *plan = m->plan;
@@ -31,8 +31,8 @@ static void carve_steps(ks_carver *carver, ks_scan_method *m)
     m->a.smoothed.cov = ks_carve(carver, T, n * n * sizeof(double));
 }
 
-/** Room for an aggregate of every chunk, and for what the forward pass leaves to the backward one
- *  where the smoothed outputs cannot hold it. */
+/** Carve an aggregate for each chunk, and what the forward pass leaves to the backward one if the smoothed outputs
+ *  cannot hold it. */
 static void carve_chunks(ks_carver *carver, ks_scan_method *m)
 {
     const ks_smooth_plan *plan = m->plan;
@@ -211,15 +211,14 @@ static void open_series(ks_scan_method *m, int64_t b)
     atomic_store(&m->apart, 0);
 }
 
-/** How often every step is gone through, scans of stored elements not counted. */
+/** How often each step is processed, without scans of stored elements. */
 static int passes(const ks_smooth_plan *plan)
 {
     if (ks_scan_reruns(plan)) return 2 + smooths(plan);
     return 3 + 2 * smooths(plan) + ks_makes_any(plan, KS_OUT_LAG_ONE_COV);
 }
 
-/** Begin series b once more, of which nothing counts that has been done; `rounds` and `combines` are those of the series
- *  before. */
+/** Start series b again and discard all counts. `rounds` and `combines` are the counts before the series. */
 static void open_again(ks_scan_method *m, int64_t b, int64_t rounds, int64_t combines)
 {
     m->run->info->status = KS_OK;
@@ -228,7 +227,7 @@ static void open_again(ks_scan_method *m, int64_t b, int64_t rounds, int64_t com
     open_series(m, b);
 }
 
-/** The filter of series b once more, whose estimates may have been written over on a way back that counts for nothing. */
+/** Filter series b again: a way back that is discarded may have overwritten the filtered estimates. */
 static int filter_again(ks_scan_method *m, int64_t b, int64_t rounds, int64_t combines, double *loglik)
 {
     open_again(m, b, rounds, combines);
@@ -236,8 +235,8 @@ static int filter_again(ks_scan_method *m, int64_t b, int64_t rounds, int64_t co
     return ks_scan_filter(m, loglik);
 }
 
-/** The same step by step from the beginning, on one thread, as one chunk in the scan's memory, which has room for one:
- *  chunks begin from covariances, which may have lost what steps keep in roots. */
+/** Filter series b step by step from the beginning, on one thread, as one chunk in the scan's memory, which has room
+ *  for one. Chunks begin from covariances, which may have lost digits that steps keep in roots. */
 static int filter_in_order(ks_scan_method *m, int64_t b, int64_t rounds, int64_t combines, double *loglik)
 {
     open_again(m, b, rounds, combines);
@@ -246,7 +245,7 @@ static int filter_in_order(ks_scan_method *m, int64_t b, int64_t rounds, int64_t
     return 0;
 }
 
-/** One way back of Alg. 6 in chunks, from information or from smoothing elements, which ends at sharp predictions. */
+/** One way back of Alg. 6 in chunks, with information or with smoothing elements, that stops at sharp predictions. */
 static int go_back_watched(ks_scan_method *m, int (*way)(ks_scan_method *))
 {
     m->watched = 1;
@@ -255,9 +254,11 @@ static int go_back_watched(ks_scan_method *m, int (*way)(ks_scan_method *))
     return rc;
 }
 
-/** Alg. 6 in chunks for series b, whose filter is through; `rounds` and `combines` are those of the series before. By
- *  information, where that has the digits, otherwise by smoothing elements; and watched, until chunks come upon sharp
- *  predictions. What they go back from may have been written over by then: the filter is done again each time. */
+/** Alg. 6 in chunks for series b, after its filter. `rounds` and `combines` are the counts before the series.
+ *
+ *  It tries information first, then smoothing elements; both stop where chunks find sharp predictions. If neither is
+ *  accurate, it smooths without stopping, and tests the result against round-off. Each way back may have overwritten
+ *  the filtered estimates from which it started, so the filter is repeated before the next one. */
 static int smooth_chunks(ks_scan_method *m, int64_t b, int64_t rounds, int64_t combines, double *loglik)
 {
     int (*const ways[])(ks_scan_method *) = { ks_rts_chunks, ks_scan_rts };
@@ -349,7 +350,7 @@ void ks_scan_method_run(ks_plan_run *run, void *work)
     ks_carve_end(&carver);
 }
 
-/* One scan forward for every method; a second one back for the smoothers, in chunks of the aggregates that there are. */
+/* All methods scan forward. Smoothers also scan back, in chunks also over the aggregates of the forward scan. */
 ks_status ks_scan_plans(ks_smooth_plan *plan)
 {
     ks_scan_options options = KS_SCAN_OPTIONS_INIT;

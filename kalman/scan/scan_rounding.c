@@ -1,5 +1,5 @@
-/* scan_rounding.c -- whether scans of stored elements have multiplied round-off beyond what the estimates bear, by
- * scan_rounding_text.h and filter_rounding_text.h; in chunks: chunks_rounding.c. */
+/* scan_rounding.c -- test whether scans of stored elements multiply round-off beyond what the estimates bear
+ * (scan_rounding_text.h, filter_rounding_text.h). For chunks see chunks_rounding.c. */
 #include <math.h>
 #include "scan_method.h"
 
@@ -43,8 +43,8 @@ int ks_scan_refuse(ks_scan_method *m, int64_t k, double value)
     return -1;
 }
 
-/** Scan elements with round-off, and see what that moves; none of it is counted. What is told is of the first step that
- *  is moved too far, whichever worker came upon it. */
+/** Scan elements with round-off and see how far the results move. Nothing of it is counted. The first step that moves
+ *  too far is reported, whichever worker found it. */
 static int ask(ks_scan_method *m, ks_scan_phase_function rounded, const ks_scan_plan *scan, const ks_operator *op,
                ks_scan_phase_function moved)
 {

@@ -1,13 +1,14 @@
-/* scan_rounding_text.h -- whether a scan of stored smoothing elements has multiplied round-off beyond what the estimates
- * bear; phases as those of scan_steps_text.h, for a worker of the CPU or a thread of a device.
+/* scan_rounding_text.h -- does a scan of stored smoothing elements multiply round-off beyond what the estimates bear?
+ * Phases like those of scan_steps_text.h, for a worker of the CPU or a thread of a device.
  *
- * Going back by E = P Fᵀ Pp⁻¹ multiplies the round-off of every step behind, which is harmless where process noise
- * forgets it and where what it is taken to is known no better. Where a transition without noise contracts it is neither
- * (range_text.h, ks_sharp()). A covariance that has lost digits looks like one that is singular, for which steps of the
- * RTS smoother are as good as ever, so what predictions look like is no more than a reason to suspect. Then the scan
- * itself is asked: it runs again with elements into which as much round-off has been put as there is in them anyway,
- * of random signs. Where that moves the estimates, digits are lost. */
-/** Whether the array form takes a pivot of a covariance for round-off. */
+ * A step back multiplies the round-off of all steps behind it by E = P Fᵀ Pp⁻¹. That is harmless where process noise
+ * makes the smoother forget it, and where the state that it reaches is known no better. It is not where a transition
+ * without noise contracts (range_text.h, ks_sharp()).
+ *
+ * A covariance that has lost digits looks like a singular one, for which steps of the RTS smoother are as good as ever.
+ * So sharp predictions are a reason to suspect only. A suspect series is scanned again from elements with as much
+ * additional round-off as they have anyway, of random signs. Where that moves the estimates, digits are lost. */
+/** Return whether the array form treats a pivot of a covariance as round-off. w->state is scratch. */
 KS_HD int ks_drops_pivot(const ks_scan_worker *w, int n, const double *P)
 {
     double *S = (double *)w->state.cov;
@@ -19,7 +20,7 @@ KS_HD int ks_drops_pivot(const ks_scan_worker *w, int n, const double *P)
     return !kept;
 }
 
-/** Standard deviations of the prediction of step k, of which an update has left the filtered covariance, to sd (n). */
+/** Set sd (n) to the standard deviations of the prediction of step k, from which the update subtracts. */
 KS_HD void ks_predicted_deviations(const ks_scan_arrays *a, ks_scan_worker *w, int64_t k, double *sd)
 {
     const int n = a->series.nx;
@@ -35,8 +36,8 @@ KS_HD void ks_predicted_deviations(const ks_scan_arrays *a, ks_scan_worker *w, i
     }
 }
 
-/** Smoothing elements with round-off: of the filtered covariance, which has some of the predicted one's, and of what they
- *  add to means and covariances. */
+/** Make smoothing elements with round-off: that of the filtered covariance, which includes some of the predicted one's,
+ *  that of E, and that of the sums in means and covariances. */
 KS_HD void ks_rounded_step(const ks_scan_arrays *a, ks_scan_worker *w, int64_t k)
 {
     const int n = a->series.nx;
@@ -68,8 +69,8 @@ KS_HD void ks_rounded_step(const ks_scan_arrays *a, ks_scan_worker *w, int64_t k
             size += fabs(E[i * n + c]) * ks_prediction_size(n, F, u, x, c);
         g[i] += ks_random_sign(++sign) * ks_unit_roundoff(0) * size;
     }
-    /* What is left of P has its round-off, unless it is so little that the array form has made it; where a pivot of P
-     * has been taken for round-off, what that may have been, in all directions. */
+    /* L = P - E Pp Eᵀ has the round-off of P, unless so little is left that the array form has made it. If a pivot of P
+     * was dropped as round-off, add what it may have been, in all directions. */
     double *left = (double *)w->results.mean;
     for (int i = 0; i < n; ++i) {
         const double variance = P[i * n + i], own = L[i * (i + 1) / 2 + i];
@@ -81,8 +82,8 @@ KS_HD void ks_rounded_step(const ks_scan_arrays *a, ks_scan_worker *w, int64_t k
             L[i * (i + 1) / 2 + j] += ks_random_sign(++sign) * ks_unit_roundoff(0) * left[i] * left[j];
 }
 
-/** By how many standard deviations that has moved the estimate of step k, or its covariance beside them, more than
- *  roundings of the mean itself. Not finite where numbers are none. */
+/** Return by how many standard deviations round-off moves the smoothed estimate of step k beyond roundings of the mean,
+ *  or by what share its covariance moves. Not finite if a number is not. */
 KS_HD double ks_rounding_moves(const ks_scan_arrays *a, ks_scan_worker *w, int64_t k)
 {
     const int n = a->series.nx;
@@ -96,13 +97,13 @@ KS_HD double ks_rounding_moves(const ks_scan_arrays *a, ks_scan_worker *w, int64
     return ks_estimate_moves(n, x, P, filtered, moved_x, moved_P, w->outputs[KS_STEP_PREDICTED_MEAN]);
 }
 
-/** Tell step k, and by how much it has been moved, where that is too far. */
+/** Report step k if it moves by more than `most` standard deviations. */
 KS_HD void ks_tell_moves(ks_scan_worker *w, int64_t k, double moves, double most)
 {
     ks_tell_moved(&w->tally, &w->moves, k, moves, most);
 }
 
-/** The first of the steps that it moves too far is told. */
+/** Report the first step that moves too far. */
 KS_HD void ks_moved_step(const ks_scan_arrays *a, ks_scan_worker *w, int64_t k)
 {
     ks_tell_moves(w, k, ks_rounding_moves(a, w, k), KS_MOVES_MOST);

@@ -1,5 +1,5 @@
-/* scan_smooth.c -- the parallel RTS and two-filter smoothers, Sarkka & Garcia-Fernandez, Alg. 6
- * and 7, from the parallel filter's estimates. */
+/* scan_smooth.c -- the parallel RTS and two-filter smoothers, SF Alg. 6 and 7, from the estimates of the parallel
+ * filter. */
 #include <string.h>
 #include "scan_method.h"
 
@@ -16,7 +16,7 @@ int ks_scan_two_filter(ks_scan_method *m)
 {
     const ks_operator op = ks_filter_operator(m);
     if (ks_scan_reruns(m->plan)) return ks_two_filter_chunks(m);
-    /* The forward scan has used up its elements; the reverse one makes its own. */
+    /* The forward scan has overwritten its elements; the reverse one makes its own. */
     if (ks_scan_phase(m, 0, m->plan->T, ks_suffixes_step)) return -1;
     if (ks_scan_elements(m, m->plan->reverse, &op)) return -1;
     return ks_scan_phase(m, 0, m->plan->T, ks_two_filter_step);

@@ -1,6 +1,6 @@
-/* scan_steps_text.h -- one step of each phase of the scan methods, for a worker of the CPU or a thread
- * of a device. The includer defines KS_IN_DOUBLE(w, name): the function `name` of ks_kernels in double.
- * What goes wrong is in w->tally. Paper: Sarkka & Garcia-Fernandez, Alg. 5 to 7. */
+/* scan_steps_text.h -- one step of each phase of the scan methods, for a worker of the CPU or a thread of a device. The
+ * includer defines KS_IN_DOUBLE(w, name): the function `name` of ks_kernels in double. Faults go to w->tally. SF Alg. 5
+ * to 7. */
 #include <float.h>
 #include <string.h>
 #include "estimate_rounding_text.h"
@@ -9,7 +9,7 @@
 enum { KS_ROW_F, KS_ROW_Q, KS_ROW_U, KS_ROW_H, KS_ROW_R, KS_ROW_D, KS_ROW_Y, KS_ROW_M0, KS_ROW_P0,
        KS_ROWS };
 
-/** Numbers in a row of the model or the data. */
+/** Return the numbers in a row of the model or the data. */
 KS_HD int64_t ks_row_numbers(int64_t nx, int64_t ny, int row)
 {
     switch (row) {
@@ -21,7 +21,7 @@ KS_HD int64_t ks_row_numbers(int64_t nx, int64_t ny, int row)
     }
 }
 
-/** Numbers of a result of one step. */
+/** Return the numbers of a result of one step. */
 KS_HD int64_t ks_output_numbers(int64_t nx, int64_t ny, int output)
 {
     switch (output) {
@@ -32,7 +32,7 @@ KS_HD int64_t ks_output_numbers(int64_t nx, int64_t ny, int output)
     }
 }
 
-/** Workspace of a worker whose arithmetic takes `scratch` bytes. */
+/** Carve the workspace of a worker whose arithmetic takes `scratch` bytes. */
 KS_HD void ks_carve_scan_worker(ks_carver *carver, int nx, int ny, int single, size_t scratch,
                                 ks_scan_worker *w)
 {
@@ -51,7 +51,7 @@ KS_HD void ks_carve_scan_worker(ks_carver *carver, int nx, int ny, int single, s
     w->tally = ks_tally_start();
 }
 
-/** Widen row k into w->rows[i]; a row that never changes, once for each series. */
+/** Widen row k into w->rows[i]. A row that never changes is widened once for each series. */
 KS_HD ks_rows ks_widen_row(const ks_scan_arrays *a, ks_scan_worker *w, int i, ks_rows from,
                            int64_t k, int first_time)
 {
@@ -64,8 +64,8 @@ KS_HD ks_rows ks_widen_row(const ks_scan_arrays *a, ks_scan_worker *w, int i, ks
     return rows;
 }
 
-/** A series in double of which row k may be read (of F, Q, u; H, R, d, y; the prior); valid until
- *  the worker's next call. */
+/** Return a series in double of which row k may be read: of F, Q, u, H, R, d, y, and the prior. It is valid until the
+ *  worker's next call. */
 KS_HD const ks_series *ks_wide_series(const ks_scan_arrays *a, ks_scan_worker *w, int64_t k)
 {
     if (!a->single) return &a->series;
@@ -75,7 +75,7 @@ KS_HD const ks_series *ks_wide_series(const ks_scan_arrays *a, ks_scan_worker *w
     const ks_rows m0 = { (const char *)s->m0, 0 }, P0 = { (const char *)s->P0, 0 };
     const ks_rows none = { NULL, 0 };
     ks_series *wide = &w->wide;
-    /* Under prior x1 there is no row that leads into step 0. */
+    /* Under prior x1 no transition leads into step 0. */
     const int fresh = first_time || (transition && w->no_transition);
     wide->F = ks_widen_row(a, w, KS_ROW_F, transition ? s->F : none, k - s->shift, fresh);
     wide->Q = ks_widen_row(a, w, KS_ROW_Q, transition ? s->Q : none, k - s->shift, fresh);
@@ -94,7 +94,7 @@ KS_HD const ks_series *ks_wide_series(const ks_scan_arrays *a, ks_scan_worker *w
     return wide;
 }
 
-/** Estimates in double as rows: one for each step. */
+/** Return estimates in double as rows, one for each step. */
 KS_HD ks_sink ks_wide_mean(const ks_scan_arrays *a, ks_estimates estimates)
 {
     const ks_sink sink = { (char *)estimates.mean, a->series.nx * (int64_t)sizeof(double), 0 };
@@ -114,8 +114,7 @@ KS_HD ks_sink ks_element_sink(const ks_scan_arrays *a, size_t element_bytes)
     return sink;
 }
 
-/** True where the estimate of step k is finite in the plan's precision; else w->tally has the
- *  fault. */
+/** Return 1 if the estimate of step k is finite in the plan's precision; else 0, with the fault in w->tally. */
 KS_HD int ks_fits(const ks_scan_arrays *a, ks_scan_worker *w, ks_estimates estimates, int64_t k)
 {
     const int nx = a->series.nx;
@@ -125,7 +124,7 @@ KS_HD int ks_fits(const ks_scan_arrays *a, ks_scan_worker *w, ks_estimates estim
     const double largest_cov = a->single_cov ? (double)FLT_MAX : DBL_MAX;
     int fits = KS_IN_DOUBLE(w, not_finite)(nx, k, k + 1, ks_wide_mean(a, estimates),
                                            ks_wide_cov(a, estimates)) < 0;
-    /* What is finite in double may not be so in the plan's precision. */
+    /* What is finite in double may overflow in the plan's precision. */
     for (int i = 0; i < nx; ++i)
         fits = fits && fabs(x[i]) <= largest && fabs(P[i * nx + i]) <= largest_cov;
     if (fits) return 1;
@@ -135,8 +134,8 @@ KS_HD int ks_fits(const ks_scan_arrays *a, ks_scan_worker *w, ks_estimates estim
     return 0;
 }
 
-/** Row k of an output of `numbers` numbers, float where it is `single`, <- every stride-th of `from`;
- *  nothing where the output is not wanted. */
+/** Write every stride-th of `from` to row k of an output of `numbers` numbers, as float if `single`. Does nothing if
+ *  the output is not wanted. */
 KS_HD void ks_put_every(int single, ks_sink to, int64_t k, int64_t numbers, const double *from,
                         int64_t stride)
 {
@@ -149,20 +148,20 @@ KS_HD void ks_put_every(int single, ks_sink to, int64_t k, int64_t numbers, cons
             ((double *)row)[i] = from[i * stride];
 }
 
-/** The same of means and innovations, */
+/** Write a mean or an innovation. */
 KS_HD void ks_put(const ks_scan_arrays *a, ks_sink to, int64_t k, int64_t numbers,
                   const double *from)
 {
     ks_put_every(a->single, to, k, numbers, from, 1);
 }
 
-/** of (n, n) covariances of any kind, */
+/** Write an (n, n) covariance of any kind. */
 KS_HD void ks_put_square(const ks_scan_arrays *a, ks_sink to, int64_t k, int64_t n, const double *from)
 {
     ks_put_every(a->single_cov, to, k, n * n, from, 1);
 }
 
-/** and of a state's covariance and its diagonal. */
+/** Write a state's covariance and its diagonal. */
 KS_HD void ks_put_cov(const ks_scan_arrays *a, ks_sink full, ks_sink diagonal, int64_t k,
                       const double *cov)
 {
@@ -196,7 +195,7 @@ KS_HD int ks_first_element(const ks_scan_arrays *a, ks_scan_worker *w, void *ele
     return 0;
 }
 
-/** The element of step k, k = 0 included, to `element`. Returns 0, or -1 with w->tally's fault. */
+/** Make the element of step k, k = 0 included, in `element`. Return 0, or -1 with the fault in w->tally. */
 KS_HD int ks_make_filter_element(const ks_scan_arrays *a, ks_scan_worker *w, int64_t k,
                                  void *element)
 {
@@ -206,16 +205,16 @@ KS_HD int ks_make_filter_element(const ks_scan_arrays *a, ks_scan_worker *w, int
                                             &w->tally);
 }
 
-/* The phases, each with a step's number; the elements of one kind are all in a->elements. */
+/* The phases. Each takes the number of a step. Elements of both kinds are in a->elements. */
 
-/** Filtering elements. */
+/** Make filtering elements. */
 KS_HD void ks_elements_step(const ks_scan_arrays *a, ks_scan_worker *w, int64_t k)
 {
     const ks_sink to = ks_element_sink(a, KS_IN_DOUBLE(w, filter_element_bytes)(a->series.nx));
     (void)ks_make_filter_element(a, w, k, ks_slot_of(to, k));
 }
 
-/** Filtered estimates out of elements that have been scanned. */
+/** Read filtered estimates from scanned elements. */
 KS_HD void ks_filtered_step(const ks_scan_arrays *a, ks_scan_worker *w, int64_t k)
 {
     const int nx = a->series.nx;
@@ -233,7 +232,7 @@ KS_HD ks_sink ks_row_for(double *memory, ks_sink wanted)
     return wanted.base ? row : none;
 }
 
-/** Look whether the scan has come to the estimate of step k that the filter has come to from that of the step before. */
+/** Compare the scan's estimate of step k with the filter's from the previous estimate, `state`. */
 KS_HD void ks_look_at_step(const ks_scan_arrays *a, ks_scan_worker *w, int64_t k, ks_state *state)
 {
     const int n = a->series.nx;
@@ -244,8 +243,8 @@ KS_HD void ks_look_at_step(const ks_scan_arrays *a, ks_scan_worker *w, int64_t k
                  ks_covariance_is_sharp(n, P, KS_IS_LEFT(a->single), w->outputs[KS_STEP_LAG_ONE_COV]);
 }
 
-/** Predictions, innovations and log-likelihood terms: one filter step from each filtered estimate
- *  to the next, of which the update is not kept. */
+/** Make predictions, innovations and log-likelihood terms by one filter step from each filtered estimate to the next.
+ *  The updated estimate is only compared. */
 KS_HD void ks_evidence_step(const ks_scan_arrays *a, ks_scan_worker *w, int64_t k)
 {
     const int64_t n = a->series.nx, ny = a->series.ny;
@@ -281,7 +280,7 @@ KS_HD void ks_evidence_step(const ks_scan_arrays *a, ks_scan_worker *w, int64_t 
         *(double *)ks_slot_of(out->loglik_terms, k) = a->loglik_terms[k];
 }
 
-/** Smoothing elements. */
+/** Make smoothing elements. */
 KS_HD void ks_smoothing_step(const ks_scan_arrays *a, ks_scan_worker *w, int64_t k)
 {
     const ks_sink to = ks_element_sink(a, KS_IN_DOUBLE(w, smooth_element_bytes)(a->series.nx));
@@ -300,7 +299,7 @@ KS_HD void ks_put_smoothed(const ks_scan_arrays *a, ks_scan_worker *w, int64_t k
                (const double *)ks_slot_of(cov, k));
 }
 
-/** Smoothed estimates out of smoothing elements that have been scanned. */
+/** Read smoothed estimates from scanned smoothing elements. */
 KS_HD void ks_smoothed_step(const ks_scan_arrays *a, ks_scan_worker *w, int64_t k)
 {
     const int nx = a->series.nx;
@@ -310,8 +309,7 @@ KS_HD void ks_smoothed_step(const ks_scan_arrays *a, ks_scan_worker *w, int64_t 
     ks_put_smoothed(a, w, k);
 }
 
-/** Filtering elements for the reverse scan, of which the first only ever stands left of everything
- *  that is used. */
+/** Make filtering elements for the reverse scan. Element 0 is in no suffix that is used, so it is the neutral one. */
 KS_HD void ks_suffixes_step(const ks_scan_arrays *a, ks_scan_worker *w, int64_t k)
 {
     if (k == 0)
@@ -320,7 +318,8 @@ KS_HD void ks_suffixes_step(const ks_scan_arrays *a, ks_scan_worker *w, int64_t 
         ks_elements_step(a, w, k);
 }
 
-/** Look whether the information that filtered and smoothed estimates of step k differ by is good enough. */
+/** Test whether the information by which the smoothed estimate of step k differs from the filtered one is accurate
+ *  enough. */
 KS_HD void ks_look_at_meeting(const ks_scan_arrays *a, ks_scan_worker *w, int64_t k, ks_sink suffix)
 {
     const int n = a->series.nx;
@@ -330,8 +329,7 @@ KS_HD void ks_look_at_meeting(const ks_scan_arrays *a, ks_scan_worker *w, int64_
     w->doubts |= ks_information_could_do(n, J, x, smoothed, (const double *)a->smoothed.cov + k * n * n, KS_COULD_DO(a->single));
 }
 
-/** Smoothed estimates out of filtered ones and filtering elements that have been scanned from the
- *  end. */
+/** Make smoothed estimates from filtered ones and the filtering elements of the reverse scan. */
 KS_HD void ks_two_filter_step(const ks_scan_arrays *a, ks_scan_worker *w, int64_t k)
 {
     const ks_sink suffix = ks_element_sink(a, KS_IN_DOUBLE(w, filter_element_bytes)(a->series.nx));
@@ -342,7 +340,7 @@ KS_HD void ks_two_filter_step(const ks_scan_arrays *a, ks_scan_worker *w, int64_
     ks_put_smoothed(a, w, k);
 }
 
-/** Lag-one covariances; nothing leads into step 0 here, see ks_smoothed_start(). */
+/** Make lag-one covariances. ks_smoothed_start() does step 0. */
 KS_HD void ks_lag_one_step(const ks_scan_arrays *a, ks_scan_worker *w, int64_t k)
 {
     const int64_t n = a->series.nx;
@@ -353,7 +351,7 @@ KS_HD void ks_lag_one_step(const ks_scan_arrays *a, ks_scan_worker *w, int64_t k
     ks_put_square(a, a->back.lag_one_cov, k, n, (const double *)w->results.cov);
 }
 
-/** Row 0 of the lag-one covariances and the smoothed prior, from the smoothed estimate of step 0. */
+/** Make row 0 of the lag-one covariances and the smoothed prior from the smoothed estimate of step 0. */
 KS_HD void ks_smoothed_start(const ks_scan_arrays *a, ks_scan_worker *w, ks_estimates first)
 {
     const int64_t n = a->series.nx;
@@ -373,7 +371,7 @@ KS_HD void ks_smoothed_start(const ks_scan_arrays *a, ks_scan_worker *w, ks_esti
     ks_put_square(a, a->back.lag_one_cov, 0, n, w->outputs[KS_STEP_LAG_ONE_COV]);
 }
 
-/** The same from the estimate that has been kept of it. */
+/** The same as a phase, from the kept estimate of step 0. */
 KS_HD void ks_start_step(const ks_scan_arrays *a, ks_scan_worker *w, int64_t k)
 {
     (void)k;

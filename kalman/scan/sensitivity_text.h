@@ -1,9 +1,12 @@
-/* sensitivity_text.h -- how a filter step changes the sensitivity of its estimate, and of the likelihood so far,
- * to the estimate that the steps began with. Begun with A = I and eta, J zero, these three are, with the mean
- * and covariance of the filter begun at zero, the filtering element of all steps so far (element_text.h): at
- * less than two thirds of the operations of making and combining elements. */
+/* sensitivity_text.h -- how a filter step changes the sensitivity of its estimate, and of the likelihood so far, to the
+ * estimate with which the steps began.
+ *
+ * With A = I, eta = 0 and J = 0, and mean and covariance zero at the beginning, A, eta, J, mean and covariance are the
+ * filtering element of all steps so far (element_text.h). That takes less than two thirds of the operations of making
+ * and combining elements. */
 
-/** A <- (I - K H) F A of a step with m entries, as below. V: L⁻¹ H F A comes back nx² numbers from its beginning. */
+/** A <- (I - K H) F A of a step with m entries. L⁻¹ H F A is left nx² numbers from the beginning of V. See
+ *  ks_carry_sensitivity(). */
 KS_HD void KS_T(ks_carry_estimate)(int nx, int m, const KS_NUM *F, const KS_NUM *H, const KS_GAIN *S, const KS_GAIN *Z,
                                    KS_NUM *A, KS_NUM *V)
 {
@@ -15,8 +18,8 @@ KS_HD void KS_T(ks_carry_estimate)(int nx, int m, const KS_NUM *F, const KS_NUM 
     KS_T(ks_gain_sub)(nx, m, nx, Z, HA, A); /* Zᵀ L⁻¹ H F A = K H F A */
 }
 
-/** A <- (I - K H) F A, eta, J of a step with m entries: its factors S (m, m) and inverse_d (m) as ks_innovation()
- *  has them, Z (m, nx), and its whitened innovation v (m). V: nx² + 2 m nx numbers. */
+/** A <- (I - K H) F A, and eta and J, of a step with m entries. S (m, m) and inverse_d (m) are its factors, as in
+ *  ks_innovation(), and v (m) its whitened innovation; Z is (m, nx). V: nx² + 2 m nx numbers. */
 KS_HD void KS_T(ks_carry_sensitivity)(int nx, int m, const KS_NUM *F, const KS_NUM *H, const KS_GAIN *S,
                                       const KS_GAIN *inverse_d, const KS_GAIN *Z, const KS_NUM *v, KS_NUM *A,
                                       KS_NUM *eta, KS_NUM *J, KS_NUM *V)

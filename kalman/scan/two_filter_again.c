@@ -1,24 +1,25 @@
-/* two_filter_again.c -- the two-filter smoother's way back once more, step by step from the end in the array form, where
- * that of the chunks is suspect.
+/* two_filter_again.c -- the way back of the two-filter smoother once more, step by step from the end in the array form,
+ * if that of the chunks is suspect.
  *
- * Information as a sum of squares has lost digits where much is told of some combination of states and little of another
- * that the filter does not know either, and that of many steps may be a difference of what was larger. Data keep what
- * they tell of each (two_filter_array_text.h). Beside them goes a second way back, with what one operation rounds put
- * into the data and into the estimates that they meet, of random signs: where that comes to something else digits are
- * lost in this form, too. */
+ * Information as a sum of squares loses digits where observations tell much about one combination of states and little
+ * about another that the filter does not know either. The information of many steps may also be a difference of larger
+ * numbers. Data keep the digits of each combination (two_filter_array_text.h).
+ *
+ * A second way back runs along, with the round-off of one operation, of random signs, put into the data and into the
+ * estimates that they meet. Where its result differs, digits are lost in this form, too. */
 #include <math.h>
 #include <string.h>
 #include "scan_method.h"
 
 enum { OWN, ROUNDED };
 
-/** What the two ways back take. All is double. */
+/** Memory of the two ways back. All of it is double. */
 typedef struct going_back {
     ks_scan_worker worker;
     double *behind[2];           /* U (n, n) | z (n)                                    */
     ks_estimates state[2];       /* smoothed                                            */
-    ks_estimates kept, before;   /* filtered of a step and of the one before it         */
-    double *rounded;             /* the former's covariance or root with round-off      */
+    ks_estimates kept, before;   /* filtered estimates of step k and of step k - 1      */
+    double *rounded;             /* covariance or root of `kept` with round-off         */
     double *lag, *size;
     unsigned char form;
     uint64_t sign;
@@ -48,7 +49,7 @@ size_t ks_two_filter_again_bytes(const ks_smooth_plan *plan)
     return ks_carved_bytes(&carver);
 }
 
-/** What the filter kept of step k. */
+/** Widen what the filter kept of step k. */
 static ks_form widen_kept(const ks_scan_method *m, int64_t k, ks_estimates to)
 {
     const int64_t n = m->plan->nx;
@@ -64,10 +65,11 @@ static double norm(int n, const double *row)
     return sqrt(sum);
 }
 
-/** One round-off of `size`. */
+/** Return one round-off of `size`. */
 static double round_off(going_back *g, double size) { return ks_random_sign(++g->sign) * ks_unit_roundoff(0) * size; }
 
-/** Data of step k are about its filtered mean, which the step's own element has another of: by a round-off. */
+/** The data of step k are about its filtered mean, but its element rounds that mean differently. Put the difference
+ *  into z. */
 static void round_mean(going_back *g, const ks_series *s, int64_t k)
 {
     const int n = s->nx;
@@ -80,7 +82,7 @@ static void round_mean(going_back *g, const ks_series *s, int64_t k)
     }
 }
 
-/** What step k makes of rows of U before they are rotated, in size. */
+/** Bound the size of the rows of U after step k, before they are rotated. */
 static void measure_data(going_back *g, const ks_series *s, int64_t k)
 {
     const int n = s->nx;
@@ -103,7 +105,8 @@ static void round_data(going_back *g, int n)
     for (int j = 0; j < n; ++j) z[j] += round_off(g, size);
 }
 
-/** Step k of one of the ways back, to `state`; `before`: on to the step before, if there is one. */
+/** Take one way back through step k and make its estimate, `state`. If `before` is given, go on to the data of
+ *  step k - 1. */
 static int step_back(const ks_scan_method *m, going_back *g, int which, const ks_series *s, int64_t k,
                      const ks_state *before, ks_state *state)
 {
@@ -116,7 +119,7 @@ static int step_back(const ks_scan_method *m, going_back *g, int which, const ks
                                                       g->worker.scratch, &g->worker.tally);
 }
 
-/** Both ways back by step k. */
+/** Take both ways back through step k. */
 static int both_back(ks_scan_method *m, going_back *g, int64_t k)
 {
     const int n = m->plan->nx;
@@ -132,7 +135,7 @@ static int both_back(ks_scan_method *m, going_back *g, int64_t k)
     if (k > 0) {
         round_mean(g, s, k);
         measure_data(g, s, k);
-        /* What it comes to with that is not asked for: the other way's goes there next. */
+        /* The estimate of this call is discarded; that of the other way overwrites it next. */
         if (step_back(m, g, ROUNDED, s, k, &at, &state[OWN])) return -1;
         round_data(g, n);
     }
@@ -150,7 +153,7 @@ static int put_out(ks_scan_method *m, going_back *g, int64_t k)
     return 0;
 }
 
-/** By how much the second way differs from the first, in standard deviations or shares. */
+/** Return by how much the second way differs from the first, in standard deviations or shares. */
 static double differs(const ks_scan_method *m, going_back *g)
 {
     const int n = m->plan->nx;
@@ -180,7 +183,7 @@ int ks_two_filter_again(ks_scan_method *m)
         if (!(value <= most)) rc = ks_scan_refuse(m, k, value);
         if (!rc && k % KS_BLOCK == 0 && ks_scan_progress(m, 0)) rc = -1;
     }
-    /* The smoothed prior is made from here. */
+    /* The smoothed prior is made from this estimate. */
     memcpy(m->start.mean, g.state[OWN].mean, n * sizeof(double));
     memcpy(m->start.cov, g.state[OWN].cov, n * n * sizeof(double));
     ks_carve_end(&carver);

@@ -1,11 +1,12 @@
-/* two_filter_array_text.h -- ranges of steps of the two-filter smoother in the array form; see two_filter_range_text.h,
- * whose steps these are where information as a sum of squares has lost digits, and num_f64.h. For scalar numbers; part
- * of kernels_text.h.
+/* two_filter_array_text.h -- ranges of steps of the two-filter smoother in the array form, for where information as a
+ * sum of squares has lost digits. See two_filter_range_text.h, whose steps these are, and num_f64.h. For scalar
+ * numbers; part of kernels_text.h.
  *
- * What is behind a step is data, z = Uᵀ (x - xf) + noise of unit covariance about the filter's mean xf: a combination of
- * states that later observations tell little of keeps its digits beside others that they tell much of. */
+ * The information behind a step is kept as data, z = Uᵀ (x - xf) + noise of unit covariance, about the filter's mean
+ * xf. A combination of states about which later observations tell little keeps its digits next to others about which
+ * they tell much. */
 
-/** `behind` of step k - 1 <- of step k; see ks_pull_step(). */
+/** Take `behind` from step k to step k - 1; see ks_pull_step(). */
 KS_HD_COLD int KS_T(ks_pull_array)(int nx, const ks_series *s, int64_t k, const KS_NUM *before, const KS_NUM *x,
                                    KS_NUM *behind, KS_NUM *xp, void *memory, ks_tally *tally)
 {
@@ -24,7 +25,7 @@ KS_HD_COLD int KS_T(ks_pull_array)(int nx, const ks_series *s, int64_t k, const 
     tally->elements += 1;
     for (int i = 0; i < nx; ++i) b[i] = b[i] - x[i];
     for (int i = 0; i < o.m; ++i) ones[i] = KS_LIT(1);
-    /* Wide numbers come first, where they are aligned. */
+    /* Wide numbers come first, to be aligned. */
     KS_WIDE *last = (KS_WIDE *)(void *)W;
     W = (KS_NUM *)(void *)(last + 2 * nx + ny);
     KS_T(ks_array_retreat)(nx, A, S, b, U, z, E, e, LD, inverse_d, W, last);
@@ -32,7 +33,7 @@ KS_HD_COLD int KS_T(ks_pull_array)(int nx, const ks_series *s, int64_t k, const 
     return 0;
 }
 
-/** As ks_meet_in_form(). W: 7 nx² + 8 nx numbers. */
+/** Do what ks_meet_in_form() does. W: 7 nx² + 8 nx numbers. */
 KS_HD_COLD void KS_T(ks_meet_data)(int nx, const KS_NUM *x, const KS_NUM *C, ks_form form, const KS_NUM *behind,
                                    ks_state *state, KS_NUM *W)
 {

@@ -1,17 +1,17 @@
 /* two_filter_chunks.c -- reduce, scan, re-run: the chunked form of the parallel two-filter smoother.
  *
- * The aggregates that the filter's chunks were reduced to are scanned from the end, too; then each chunk runs the
- * information filter back from what is behind it, a step at a time, beside the filtered estimates that are kept. That
- * is done in double, whatever the plan's precision: information is a sum of squares, which 24 bits do not hold where
- * states are known unequally well. */
+ * The aggregates of the filter's chunks are also scanned from the end. Then each chunk runs the information filter
+ * back, step by step, from the information behind it, and combines it with the filtered estimates that were kept. This
+ * is done in double in every precision: information is a sum of squares, which 24 bits do not hold where states are
+ * known unequally well. */
 #include <string.h>
 #include "scan_chunks.h"
 
 /** Scratch of one worker. */
 typedef struct back_memory {
     ks_scan_worker worker;
-    ks_wide_rows wide;           /* of a plan in single precision                              */
-    ks_sink mean, cov, lag;      /* results of as many steps, double, then                     */
+    ks_wide_rows wide;           /* only for plans in single precision                         */
+    ks_sink mean, cov, lag;      /* then results of as many steps, double                      */
     ks_estimates state;          /* one, double                                                */
     double *behind;              /* information                                                */
 } back_memory;
@@ -57,7 +57,7 @@ void ks_two_filter_chunks_carve(ks_carver *carver, ks_scan_method *m)
     m->back_again = ks_carve(carver, 1, ks_two_filter_again_bytes(plan));
 }
 
-/** What the filter made of the step before step k, in double; `first` is that of the chunk. */
+/** Find the filtered estimate of step k - 1, in double. `first` is the first step of the chunk. */
 static const ks_state *find_before(const ks_scan_method *m, const ks_forward_sinks *kept, int64_t k, int64_t first,
                                    ks_state *before)
 {
@@ -75,12 +75,12 @@ static const ks_state *find_before(const ks_scan_method *m, const ks_forward_sin
     return before;
 }
 
-/** Results of steps k0 .. k1 - 1 of a plan in single precision. Returns 0, or -1 with the worker's fault. */
+/** Put out steps k0 .. k1 - 1 of a plan in single precision. Return 0, or -1 with the worker's fault. */
 static int put_out(const ks_scan_method *m, back_memory *c, int64_t k0, int64_t k1)
 {
     const int64_t n = m->plan->nx;
     for (int64_t k = k1 - 1; k >= k0; --k) {
-        /* As if estimates of all steps were kept. */
+        /* Shifted as if the estimates of all steps were kept. */
         const ks_estimates all = { (double *)(void *)c->mean.base - k0 * n, (double *)(void *)c->cov.base - k0 * n * n };
         if (!ks_fits(&m->a, &c->worker, all, k)) return -1;
         ks_put(&m->a, m->a.back.smoothed_mean, k, n, (const double *)all.mean + k * n);
@@ -91,7 +91,7 @@ static int put_out(const ks_scan_method *m, back_memory *c, int64_t k0, int64_t 
     return 0;
 }
 
-/** Steps k1 - 1 .. k0 of the chunk that begins with step `first`. */
+/** Take steps k1 - 1 .. k0 of the chunk that begins with step `first`. */
 static int go_back(ks_scan_method *m, back_memory *c, int64_t first, int64_t k0, int64_t k1, ks_state *state)
 {
     const int64_t from = k0 > first ? k0 - 1 : first;
@@ -114,7 +114,8 @@ static int go_back(ks_scan_method *m, back_memory *c, int64_t first, int64_t k0,
     return m->a.single ? put_out(m, c, k0, k1) : 0;
 }
 
-/** Ends of chunks are met from both sides: chunk `chunk` ends with `state`. */
+/** Keep `state`, the smoothed estimate at the end of chunk `chunk`. The chunk behind makes one, too, and the two are
+ *  compared. */
 static void keep_end(const ks_scan_method *m, int64_t chunk, const ks_state *state)
 {
     const size_t n = (size_t)m->plan->nx;
@@ -122,8 +123,8 @@ static void keep_end(const ks_scan_method *m, int64_t chunk, const ks_state *sta
     memcpy((double *)m->met.cov + (size_t)chunk * n * n, state->C, n * n * sizeof(double));
 }
 
-/** Chunk `chunk`, which begins with step `first`, has been gone through: what it leads to of the step before takes the
- *  place of the filtered estimate there. What goes wrong is in c's tally. */
+/** After chunk `chunk`, which begins with step `first`: replace the filtered estimate of the previous step by the
+ *  smoothed one that the chunk leads to. A fault goes to c's tally. */
 static void keep_before(const ks_scan_method *m, back_memory *c, int64_t chunk, int64_t first)
 {
     const int64_t n = m->plan->nx;
@@ -149,7 +150,7 @@ static void back_over_chunk(ks_scan_method *m, back_memory *c, int64_t chunk)
     const ks_smooth_plan *plan = m->plan;
     const int64_t first = chunk * m->chunk_size, last = first + m->chunk_size;
     const int64_t end = last < plan->T ? last : plan->T;
-    /* Beside the rows of a block one is read of the step before it. */
+    /* One more row is read than a block has steps, that of the step before it. */
     const int64_t block = m->a.single ? c->wide.steps - 1 : KS_BLOCK;
     ks_tally *const own = &c->worker.tally;
     ks_state state = { c->state.mean, c->state.cov, KS_FORM_ORDINARY, KS_NOT_STEADY };
@@ -164,7 +165,7 @@ static void back_over_chunk(ks_scan_method *m, back_memory *c, int64_t chunk)
         if (!rc && ks_scan_progress(m, k - from)) rc = -1;
     }
     if (chunk == 0 && !rc) {
-        /* The smoothed prior is made from here. */
+        /* The smoothed prior is made from this estimate. */
         memcpy(m->start.mean, state.x, (size_t)plan->nx * sizeof(double));
         memcpy(m->start.cov, state.C, (size_t)plan->nx * (size_t)plan->nx * sizeof(double));
     }
@@ -187,7 +188,7 @@ static void back_over_chunks(void *arg, int64_t begin, int64_t end, int worker)
     ks_carve_end(&carver);
 }
 
-/** Whether chunk `chunk` and the next one do not meet. */
+/** Return whether chunk `chunk` and the next one disagree at their border. */
 static int disagree(const ks_scan_method *m, int64_t chunk)
 {
     const int64_t n = m->plan->nx;

@@ -1,11 +1,11 @@
-/* two_filter_range_text.h -- ranges of steps of the two-filter smoother: the information filter backward, and what it
- * and the filter's estimates come to; see information_text.h and num_f64.h. For scalar numbers; part of
+/* two_filter_range_text.h -- ranges of steps of the two-filter smoother: the information filter backward, and its
+ * combination with the filter's estimates; see information_text.h and num_f64.h. For scalar numbers; part of
  * kernels_text.h.
  *
- * No step needs an inverse of Q, R, P or F: what a step says about the one before it is its filtering element, which
- * takes no more than H Q Hᵀ + R. */
+ * No step needs an inverse of Q, R, P or F. The information of a step about the previous one is its filtering element,
+ * which inverts H Q Hᵀ + R only. */
 
-/** The smoothed estimate of step k, where the filter made x, C in `form`, to `state`. W as for ks_meet(). */
+/** Make the smoothed estimate of step k in `state`, from the filtered x and C in `form`. W as for ks_meet(). */
 KS_HD void KS_T(ks_meet_in_form)(int nx, int64_t k, const ks_series *s, const KS_NUM *x, const KS_NUM *C, ks_form form,
                                  const KS_NUM *behind, ks_state *state, KS_NUM *W)
 {
@@ -15,7 +15,7 @@ KS_HD void KS_T(ks_meet_in_form)(int nx, int64_t k, const ks_series *s, const KS
         KS_T(ks_meet)(nx, x, C, form == KS_FORM_ARRAY, behind, behind + nx, xs, Ps, W);
         return;
     }
-    /* Nothing is behind the last step. */
+    /* No information is behind the last step. */
     KS_T(ks_copy)(nx, x, xs);
     if (form == KS_FORM_ARRAY)
         KS_T(ks_square)(nx, nx, nx, C, Ps);
@@ -23,8 +23,8 @@ KS_HD void KS_T(ks_meet_in_form)(int nx, int64_t k, const ks_series *s, const KS
         KS_T(ks_copy)(nx * nx, C, Ps);
 }
 
-/** `behind` of step k - 1 <- of step k, whose filtered mean is x; before is the filtered mean of step k - 1. Returns 0,
- *  or -1 with the fault of an element. e: an element; xp: nx; memory as for element_of(). */
+/** Take `behind` from step k to step k - 1. x and `before` are the filtered means of the two. e: an element; xp: nx
+ *  numbers; memory as for element_of(). Return 0, or -1 with the fault of an element. */
 KS_HD int KS_T(ks_pull_step)(int nx, const ks_series *s, int64_t k, const KS_NUM *before, const KS_NUM *x,
                              KS_NUM *behind, KS_NUM *e, KS_NUM *xp, void *memory, ks_tally *tally)
 {
@@ -35,8 +35,8 @@ KS_HD int KS_T(ks_pull_step)(int nx, const ks_series *s, int64_t k, const KS_NUM
     return 0;
 }
 
-/** What is put out of step k, whose smoothed estimate is in `state`: beside means and covariances, where there is a step
- *  before it, that with the step before, of which `before` is the filtered estimate, or NULL: `kept` has it. */
+/** Put out step k, whose smoothed estimate is in `state`. If the step follows another one, also put out the lag-one
+ *  covariance; `before` is the filtered estimate of that step, or NULL if `kept` has it. */
 KS_HD void KS_T(ks_two_filter_put)(int nx, const ks_series *s, int64_t k, int follows, const ks_state *before,
                                    const ks_state *state, const ks_forward_sinks *kept, const ks_backward_sinks *to,
                                    KS_NUM *ET, KS_NUM *W)
@@ -51,7 +51,7 @@ KS_HD void KS_T(ks_two_filter_put)(int nx, const ks_series *s, int64_t k, int fo
     KS_T(ks_write_lag_one)(nx, Ps, ET, to->lag_one_cov, k);
 }
 
-/** See ks_kernels.two_filter_back, with literal or run-time nx. */
+/** See ks_kernels.two_filter_back. nx is a literal or a variable. */
 KS_HD int KS_T(ks_two_filter_steps)(int nx, const ks_series *s, int64_t k0, int64_t k1,
                                     const ks_state *before, KS_NUM *behind, ks_state *state,
                                     const ks_forward_sinks *kept, const ks_backward_sinks *to, void *memory,
@@ -60,7 +60,7 @@ KS_HD int KS_T(ks_two_filter_steps)(int nx, const ks_series *s, int64_t k0, int6
     KS_NUM *x = (KS_NUM *)memory, *xp = x + nx, *ET = xp + nx, *e = ET + nx * nx;
     KS_NUM *work = e + ks_filter_element_size(nx), *xs = (KS_NUM *)state->x, *Ps = (KS_NUM *)state->C;
     for (int64_t k = k1 - 1; k >= k0; --k) {
-        /* The smoothed estimate may be written where this stands. */
+        /* The smoothed estimate may overwrite this row. */
         KS_T(ks_copy)(nx, (const KS_NUM *)ks_slot_of(kept->kept_mean, k), x);
         KS_T(ks_meet_in_form)(nx, k, s, x, (const KS_NUM *)ks_slot_of(kept->kept_C, k),
                               (ks_form)kept->form[k - kept->form_first], behind, state, work);

@@ -1,7 +1,7 @@
-/* wide_rows.c -- rows of some steps from single precision to double. */
+/* wide_rows.c -- widen rows of several steps from single precision to double. */
 #include "wide_rows.h"
 
-/* Bytes that are widened at once, and steps: they are read again at once. */
+/* Bytes and steps that are widened together. They are read again at once, so they should still be in cache. */
 enum { BYTES = 65536, MOST_STEPS = 32, LEAST_STEPS = 4 };
 
 void ks_carve_wide_rows(ks_carver *carver, const ks_smooth_plan *plan, ks_wide_rows *w)
@@ -19,7 +19,7 @@ void ks_carve_wide_rows(ks_carver *carver, const ks_smooth_plan *plan, ks_wide_r
     w->kept.cov = ks_carve(carver, steps * n * n, sizeof(double));
 }
 
-/** Rows k0 .. k1 - 1 of what varies to `to`, as rows of which row k stands for step k. */
+/** Widen rows k0 .. k1 - 1 of an array that varies to `to`. Row k of the result is that of step k. */
 static ks_rows widened(const ks_scan_method *m, int array, ks_rows from, int64_t shift, int64_t k0, int64_t k1,
                        double *to)
 {
@@ -36,7 +36,7 @@ const ks_series *ks_widen_steps(const ks_scan_method *m, ks_scan_worker *worker,
 {
     const ks_series *s = &m->a.series;
     if (!m->a.single) return s;
-    /* What does not vary, by the last step: nothing leads into step 0 under some priors. */
+    /* Rows that do not vary come from the last step, since under prior x1 no transition leads into step 0. */
     w->series = *ks_wide_series(&m->a, worker, k1 - 1);
     w->series.shift = 0;
     const int64_t first = k0 == 0 && s->prior_x1 ? 1 : k0;
