@@ -1,10 +1,10 @@
-/* map.c -- the driver of the MAP route: the Hessian is assembled in the factor's storage, factored in
- * place in the order that the plan names, solved and inverted on its blocks, and the solution is
- * reviewed before it is put out. In the sequential and the twisted order all of this is first tried in
- * one pass inwards and one back (map_lanes.c), which stand where they can be told to be good.
+/* map.c -- the driver of the MAP route. It assembles the Hessian in the factor's storage, factors it in place in the
+ * plan's order, solves, computes the blocks of the inverse, and reviews the solution before it is put out. In the
+ * sequential and the twisted order it first tries all of this in one pass inwards and one back (map_lanes.c). Their
+ * results are used if bounds show that they are accurate.
  *
- * Series follow one another; within one the steps are spread over the workers. Where a plan is in
- * double, means and covariances are made in the caller's arrays. */
+ * Series follow one another; within one, the steps are spread over the workers. In double, means and covariances are
+ * made in the caller's arrays. */
 #include <string.h>
 #include "hd.h"
 #include "map_limits.h"
@@ -20,7 +20,7 @@ static int probes_of(const ks_smooth_plan *plan)
     return plan->T <= KS_MAP_SHORT ? KS_MAP_PROBES : 1;
 }
 
-/** Whether an output of the caller's may be worked in. */
+/** Return whether the caller's output can be used as working memory. */
 static int in_place(const ks_smooth_plan *plan, ks_output output)
 {
     return plan->options.precision == KS_F64 && ks_makes_all(plan, output);
@@ -54,13 +54,13 @@ static void carve(ks_carver *carver, ks_map_method *m)
         m->own_lag = ks_carve(carver, T - 1, block);
 }
 
-/** Nanoseconds that a step of a lane takes at least, measured on one core (Skylake, 2.5 GHz, AVX2). */
+/** Return the least nanoseconds of a step of a lane, measured on one core (Skylake, 2.5 GHz, AVX2). */
 static double lane_ns(int n)
 {
     return n > KS_MAP_FEW ? 0.3 * (double)n * n * n : 40 + 1.2 * (double)n * n * n;
 }
 
-/** What two lanes must save for a second thread to pay: to give them out and to wait for them twice. */
+/** Nanoseconds that two lanes must save for a second thread to pay: it is started and awaited twice. */
 static const double WORTH_LANES = 70e3;
 
 ks_status ks_map_plan(ks_smooth_plan *plan)
@@ -69,7 +69,7 @@ ks_status ks_map_plan(ks_smooth_plan *plan)
     options.order = plan->options.order;
     options.threads = plan->options.threads;
     options.tier = plan->options.tier;
-    /* One pass each way is an order of magnitude ahead of the others, which go the long way. */
+    /* One pass each way is ten times as fast as the other orders, which take every phase by itself. */
     if (options.order == KS_BLOCKTRI_AUTO)
         options.order = plan->workers > 1 &&
                                 (double)(plan->T / 2) * lane_ns(plan->nx) > WORTH_LANES
@@ -95,7 +95,7 @@ static ks_sink sink_of(ks_blocks blocks)
     return sink;
 }
 
-/** Blocks in an output, or in memory of one's own. The stride of a single step may be anything. */
+/** Return blocks in `own` if it is not NULL, else in the output. A single step may have any stride. */
 static ks_blocks blocks_of(const ks_smooth_plan *plan, double *own, ks_out out, int64_t b, int64_t size)
 {
     const ks_blocks here = { own, size };
@@ -114,7 +114,7 @@ static void open_series(ks_map_method *m, int64_t b)
     m->x = blocks_of(plan, m->own_x, out->smoothed_mean, b, n);
     m->S = blocks_of(plan, m->own_S, out->smoothed_cov, b, size);
     m->lag = blocks_of(plan, m->own_lag, out->lag_one_cov, b, size);
-    /* Row 0 of the output is not the system's. */
+    /* Row 0 of the output is not a block of the system. */
     if (!m->own_lag && m->lag.data) m->lag.data = (double *)m->lag.data + m->lag.stride;
     const ks_blocks z = { m->z, n * probes_of(plan) };
     ks_map_system *a = &m->system;
@@ -176,7 +176,7 @@ static void run_chunks(void *arg, int64_t begin, int64_t end, int worker)
     }
 }
 
-/** Assemble or review all steps. Returns 0, or -1 on a fault or when the run is canceled. */
+/** Assemble or review all steps. Return 0, or -1 on a fault or when the run is canceled. */
 static int pass(ks_map_method *m, int reviewing)
 {
     m->reviewing = reviewing;
@@ -212,7 +212,7 @@ static ks_map_review sum_of(const ks_map_method *m)
     return all;
 }
 
-/** Put a fault of the system as a whole where the run finds it. */
+/** Report a fault of the system as a whole in the first worker's tally. Return -1. */
 static int refuse(ks_map_method *m, ks_array array, ks_fault fault, int64_t step, int row)
 {
     ks_tally *tally = &m->worker[0].tally;
@@ -223,7 +223,7 @@ static int refuse(ks_map_method *m, ks_array array, ks_fault fault, int64_t step
     return -1;
 }
 
-/** Factor, solve, invert: what makes the results. */
+/** Factor, solve, and compute the blocks of the inverse. */
 static int solve(ks_map_method *m, double *logdet)
 {
     const ks_blocktri_plan *plan = m->plan->hessian;
@@ -245,7 +245,7 @@ static int solve(ks_map_method *m, double *logdet)
     return status == KS_OK ? 0 : -1;
 }
 
-/** Correct the means by the gradient at the solution, as long as it may move them. */
+/** Correct the means by the gradient at the solution, while it may still move them. */
 static int refine(ks_map_method *m, ks_map_review *all)
 {
     const ks_blocktri_factor factor = { m->D, m->L, m->fill };
@@ -269,15 +269,15 @@ static int refine(ks_map_method *m, ks_map_review *all)
     return 0;
 }
 
-/** Whether the results of ks_map_run_lanes() will do: what it knows of the loss and of the means' error are
- *  bounds, and where these do not suffice the system is solved at length. */
+/** Return whether the results of ks_map_run_lanes() are accurate. It bounds the loss and the error of the means; if the
+ *  bounds are too large, the system is solved at length. */
 static int will_do(const ks_map_method *m, const ks_map_review *all)
 {
     return all->lost_step < 0 && all->bad_step < 0 && isfinite(all->evidence.logs) &&
            ks_map_bounds_do(m->plan->options.precision, all->loss, all->inflation, all->gradient);
 }
 
-/** Assemble, factor, solve, invert, review and correct. */
+/** Assemble, factor, solve, invert, review and correct, each phase by itself. */
 static int solve_at_length(ks_map_method *m, ks_map_review *all, double *logdet)
 {
     if (pass(m, 0) || solve(m, logdet) || pass(m, 1)) return -1;
@@ -303,7 +303,7 @@ static int compute(ks_map_method *m, int64_t b)
         const int rc = ks_map_run_lanes(m, &all);
         if (atomic_load(&m->run->canceled)) return -1;
         done = rc == 0 && will_do(m, &all);
-        /* A fault, too, is left to the long way, which finds the lowest step that has one. */
+        /* Faults are left to solve_at_length(), too, which finds the first step that has one. */
         if (!done) open_series(m, b);
         m->worker[0].tally.ordinary = done ? 2 * plan->T : 0;
     }

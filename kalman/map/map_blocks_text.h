@@ -1,21 +1,21 @@
-/* map_blocks_text.h -- the operations of map_wide_text.h in plain loops over any number; see num_f64.h.
- * They are the reference of map_panels_text.h, which has the same functions shaped for vector
- * registers, and what `kalscan count` counts.
+/* map_blocks_text.h -- the operations of map_wide_text.h in plain loops over any number type; see num_f64.h. They are
+ * the reference for map_panels_text.h, which has the same functions for vector registers, and what `kalscan count`
+ * counts.
  *
- * A panel is an (n, n) block, here row by row; of symmetric ones and of factors R, Rᵀ R, the upper
- * triangle counts. A factor is followed by its couplings and by room for its inverse. */
+ * A panel is an (n, n) block, here stored row by row. Of symmetric panels and of factors R, with Rᵀ R, only the upper
+ * triangle is used. Behind a factor in memory are its couplings and room for its inverse. */
 
-/** Numbers of a panel. */
+/** Return the numbers of a panel. */
 KS_HD int KS_T(ks_map_panel)(int n) { return n * n; }
 
-/** A panel <- rows. unit: 1 where it is to be factored, it or a sum with it, else 0. */
+/** Panel <- rows. unit: 1 if the panel, or a sum with it, is to be factored, else 0. */
 KS_HD void KS_T(ks_map_to_panel)(int n, int ld, int unit, const KS_NUM *from, KS_NUM *P)
 {
     (void)ld, (void)unit;
     KS_T(ks_copy)(n * n, from, P);
 }
 
-/** Rows <- a panel. */
+/** Rows <- panel. */
 KS_HD void KS_T(ks_map_from_panel)(int n, int ld, const KS_NUM *P, KS_NUM *to)
 {
     (void)ld;
@@ -29,9 +29,9 @@ KS_HD void KS_T(ks_map_panel_sum)(int n, const KS_NUM *A, const KS_NUM *B, KS_NU
         for (int j = i; j < n; ++j) C[i * n + j] = A[i * n + j] + B[i * n + j];
 }
 
-/** P <- its factor R, the couplings behind it (none or one) <- R⁻ᵀ times them. Squares of R's
- *  diagonal go to the evidence, NULL: not wanted. soon: n * n numbers that will be wanted next, or NULL.
- *  Returns -1, or the row that is not positive. */
+/** P <- its factor R; the couplings behind it (none or one) <- R⁻ᵀ times them. The squares of R's diagonal go to the
+ *  evidence, unless it is NULL. soon: n * n numbers to prefetch, or NULL. Return -1, or the row that is not
+ *  positive. */
 KS_HD int KS_T(ks_map_cholesky)(int n, int couplings, KS_NUM *P, const KS_NUM *soon, ks_evidence *e)
 {
     (void)soon;
@@ -53,7 +53,7 @@ KS_HD int KS_T(ks_map_cholesky)(int n, int couplings, KS_NUM *P, const KS_NUM *s
     return -1;
 }
 
-/** C - Wᵀ W. */
+/** C <- C - Wᵀ W. */
 KS_HD void KS_T(ks_map_less_gram)(int n, const KS_NUM *W, KS_NUM *C)
 {
     for (int l = 0; l < n; ++l)
@@ -62,20 +62,20 @@ KS_HD void KS_T(ks_map_less_gram)(int n, const KS_NUM *W, KS_NUM *C)
                 C[i * n + j] = C[i * n + j] - W[l * n + i] * W[l * n + j];
 }
 
-/** A factor to n * n numbers. */
+/** Store a factor in n * n numbers. */
 KS_HD void KS_T(ks_map_store_root)(int n, const KS_NUM *R, KS_NUM *to)
 {
     KS_T(ks_copy)(n * n, R, to);
 }
 
-/** The same back, and minus the same. */
+/** Load it again, and minus it. */
 KS_HD void KS_T(ks_map_load_root)(int n, const KS_NUM *from, KS_NUM *R, KS_NUM *minus)
 {
     KS_T(ks_copy)(n * n, from, R);
     (void)minus;
 }
 
-/** C + Rᵀ R. */
+/** C <- C + Rᵀ R. */
 KS_HD void KS_T(ks_map_plus_square)(int n, const KS_NUM *R, const KS_NUM *minus, KS_NUM *C)
 {
     (void)minus;
@@ -85,7 +85,7 @@ KS_HD void KS_T(ks_map_plus_square)(int n, const KS_NUM *R, const KS_NUM *minus,
                 C[i * n + j] = C[i * n + j] + R[l * n + i] * R[l * n + j];
 }
 
-/** R⁻ᵀ, lower triangular, to the block in place number `place` behind the factor. */
+/** Put R⁻ᵀ, lower triangular, in block number `place` behind the factor. */
 KS_HD void KS_T(ks_map_invert_root)(int n, int place, KS_NUM *P)
 {
     KS_NUM *Z = P + place * n * n;
@@ -100,7 +100,7 @@ KS_HD void KS_T(ks_map_invert_root)(int n, int place, KS_NUM *P)
     }
 }
 
-/** C - Zᵀ Z with Z lower triangular, as the inverse of a factor is. */
+/** C <- C - Zᵀ Z with Z lower triangular, as the inverse of a factor is. */
 KS_HD void KS_T(ks_map_less_square)(int n, const KS_NUM *Z, KS_NUM *C)
 {
     for (int l = 0; l < n; ++l)
@@ -109,7 +109,7 @@ KS_HD void KS_T(ks_map_less_square)(int n, const KS_NUM *Z, KS_NUM *C)
                 C[i * n + j] = C[i * n + j] - Z[l * n + i] * Z[l * n + j];
 }
 
-/** C - Xᵀ Y with X upper triangular. */
+/** C <- C - Xᵀ Y with X upper triangular. */
 KS_HD void KS_T(ks_map_less_upper_times)(int n, const KS_NUM *X, const KS_NUM *Y, KS_NUM *C)
 {
     for (int i = 0; i < n; ++i)
@@ -118,7 +118,7 @@ KS_HD void KS_T(ks_map_less_upper_times)(int n, const KS_NUM *X, const KS_NUM *Y
                 C[i * n + j] = C[i * n + j] - X[l * n + i] * Y[l * n + j];
 }
 
-/** C - Xᵀ Y with X lower triangular. */
+/** C <- C - Xᵀ Y with X lower triangular. */
 KS_HD void KS_T(ks_map_less_lower_times)(int n, const KS_NUM *X, const KS_NUM *Y, KS_NUM *C)
 {
     for (int i = 0; i < n; ++i)
@@ -133,20 +133,20 @@ KS_HD void KS_T(ks_map_clear)(int n, KS_NUM *P)
     for (int i = 0; i < n * n; ++i) P[i] = KS_LIT(0);
 }
 
-/** The same of the upper triangle, where no more counts. */
+/** P = 0 in the upper triangle. */
 KS_HD void KS_T(ks_map_clear_upper)(int n, KS_NUM *P)
 {
     for (int i = 0; i < n; ++i)
         for (int j = i; j < n; ++j) P[i * n + j] = KS_LIT(0);
 }
 
-/** A panel <- another. */
+/** Copy a panel. */
 KS_HD void KS_T(ks_map_panel_copy)(int n, const KS_NUM *P, KS_NUM *to)
 {
     KS_T(ks_copy)(n * n, P, to);
 }
 
-/** A panel <- the transpose of one. */
+/** Transpose a panel. */
 KS_HD void KS_T(ks_map_transpose_panel)(int n, const KS_NUM *P, KS_NUM *to)
 {
     KS_T(ks_transpose)(n, n, P, to);
@@ -159,7 +159,7 @@ KS_HD void KS_T(ks_map_minus_rows)(int n, int ld, const KS_NUM *P, KS_NUM *to)
         for (int j = i; j < n; ++j) to[i * ld + j] = to[j * ld + i] = -P[i * n + j];
 }
 
-/** C = -Xᵀ Y of full panels. */
+/** C = -Xᵀ Y for full panels. */
 KS_HD void KS_T(ks_map_panel_product)(int n, const KS_NUM *X, const KS_NUM *Y, KS_NUM *C)
 {
     for (int i = 0; i < n * n; ++i) C[i] = KS_LIT(0);

@@ -1,32 +1,32 @@
-/* map_chain_text.h -- the MAP system of one series in one pass inwards from both ends and one back out,
- * assembled and eliminated in the one, solved, inverted and reviewed in the other; see map_text.h and
- * num_f64.h. For scalar numbers. Nothing but the results is kept between the passes.
+/* map_chain_text.h -- the MAP system of one series in one pass inwards from both ends and one back out. The first pass
+ * assembles and eliminates; the second solves, inverts and reviews. See map_text.h and num_f64.h. For scalar numbers.
+ * Between the passes only the results' own memory is used.
  *
- * With C = F[k+1]ᵀ Q[k+1]⁻¹ = -A[k, k+1], M the block of step k less what the steps eliminated before
- * it take from it, and z its right-hand side, a step that is eliminated upwards leaves
+ * Let C = F[k+1]ᵀ Q[k+1]⁻¹ = -A[k, k+1]. Let M be the block of step k after the elimination of the steps before it, and
+ * z its right-hand side. Eliminating step k upwards leaves
  *
  *     P = M⁻¹,   G = P C,   M' = A[k+1, k+1] - Cᵀ G,   z' = b[k+1] + Gᵀ z,
  *
- * P being the covariance of x[k] given x[k+1] and the steps eliminated before, and once x[k+1] stands
+ * where P is the covariance of x[k] given x[k+1] and the steps eliminated before. Once x[k+1] is known,
  *
  *     x[k] = P z + G x[k+1],   S[k, k] = P + G S[k+1, k+1] Gᵀ,   S[k+1, k] = S[k+1, k+1] Gᵀ.
  *
- * Downwards it is the same with the coupling of step k - 1, N = Q[k]⁻¹ F[k], in place of C. The steps up
- * to the middle are eliminated upwards, those above it downwards, and both lanes meet there; where the
- * middle is the last step there is no lower lane. The rows of step k are read at k alone.
+ * Downwards it is the same with the coupling of step k - 1, N = Q[k]⁻¹ F[k], in place of C. Steps up to the middle are
+ * eliminated upwards, those above it downwards, and both lanes meet there. If the middle is the last step there is no
+ * lane downwards. Rows of step k are read at k only.
  *
- * The loss of map_text.h is bounded here rather than estimated. With t = trace(A[k, k] S[k, k]) the
- * squared canonical correlation of x[k] and x[k+1] is at most 1 - 1 / t, since P⁻¹ <= A[k, k]; those of
- * steps further apart multiply. For j of a step that is correlated with that of i by at most ρ,
+ * The loss of map_text.h is bounded here, not estimated. With t = trace(A[k, k] S[k, k]) the squared canonical
+ * correlation of x[k] and x[k+1] is at most 1 - 1 / t, since P⁻¹ <= A[k, k]. Those of steps further apart multiply. If
+ * the steps of i and j have a correlation of at most ρ,
  *
  *     A_jj S_ij² / S_ii <= ρ² A_jj S_jj,
  *
- * and the sum of ρ² over all steps is at most 2 t - 1 with the largest t: the loss is at most 2 t τ with the
- * largest τ = sum of A_ii S_ii over a step's own entries. t alone does not bound it, as τ is what is lost where the
- * entries of one block nearly cancel: a step by itself has t = n whatever its condition. */
+ * and the sum of ρ² over all steps is at most 2 t - 1 with the largest t. So the loss is at most 2 t τ with the largest
+ * τ, the sum of A_ii S_ii over the entries of a step. t alone is no bound: τ is the loss where the entries of one block
+ * nearly cancel, while a step by itself has t = n whatever its condition. */
 
-/** P, G and M' of a step whose block is c->M + beside (first: beside alone), as ks_map_eliminate(). Returns -1, or the row
- *  that is not positive. */
+/** P, G and M' of a step whose block is c->M + beside (first: beside alone); see ks_map_eliminate(). Return -1, or the
+ *  row that is not positive. */
 KS_HD int KS_T(ks_map_take_out)(int n, int first, const KS_NUM *beside, const KS_NUM *next, const KS_NUM *C,
                                 KS_T(ks_map_chain) *c, ks_evidence *pivots)
 {
@@ -39,10 +39,10 @@ KS_HD int KS_T(ks_map_take_out)(int n, int first, const KS_NUM *beside, const KS
     return bad;
 }
 
-/** Eliminate step k, whose block is c->M + beside (first: beside alone) and whose right-hand side is
- *  c->z, in the direction of the coupling C: P and P z, of more than KS_MAP_FEW states R and y, to the places of the
- *  results, and what of `next`, the block of the step after it, is left to c->M. constant: what is beside and next is
- *  what it was whenever that was set. soon: see ks_map_soon(). */
+/** Eliminate step k in the direction of the coupling C. Its block is c->M + beside (first: beside alone), its
+ *  right-hand side c->z. P and P z go to the places of the results; with more than KS_MAP_FEW states R and y do. c->M
+ *  becomes the block of the following step: `next`, minus what the elimination takes from it. constant: beside and next
+ *  are the same whenever this is set. soon: see ks_map_soon(). */
 KS_HD void KS_T(ks_map_eliminate)(int n, int64_t k, int first, int constant, const KS_NUM *beside,
                                   const KS_NUM *next, const KS_NUM *C, const KS_NUM *soon, const ks_map_system *a,
                                   KS_T(ks_map_memory) *w, ks_map_review *r)
@@ -82,8 +82,8 @@ KS_HD void KS_T(ks_map_eliminate)(int n, int64_t k, int first, int constant, con
     KS_T(ks_map_store)(1, n, ld, c->p, (KS_NUM *)ks_slot_of(a->x, k));
 }
 
-/** Eliminate step k upwards, own being the block of step k + 1, or downwards, own being its own; c->z
- *  becomes the right-hand side of the next step, with b of its own. */
+/** Eliminate step k. Upwards, `own` is the block of step k + 1; downwards, that of step k. c->z becomes the right-hand
+ *  side of the following step, whose own part is b. */
 KS_HD void KS_T(ks_map_pass_on)(int n, int64_t steps, int64_t k, int up, int first, int constant,
                                 const KS_T(ks_map_link) *l, const KS_NUM *own, const KS_NUM *b,
                                 const ks_map_system *a, KS_T(ks_map_memory) *w, ks_map_review *r)
@@ -97,7 +97,7 @@ KS_HD void KS_T(ks_map_pass_on)(int n, int64_t steps, int64_t k, int up, int fir
     if (wide) {
         KS_T(ks_map_panel_times)(n, c->G, c->p, b, c->z);
     } else {
-        /* By G = P C rather than C and P z: a step waits for one product, not for two. */
+        /* G = P C with z, not C with P z: a step then waits for one product instead of two. */
         KS_NUM *z = c->p;
         KS_T(ks_map_rows)(n, KS_T(ks_map_ld)(n), c->G, c->z, b, z);
         c->p = c->z;
@@ -105,7 +105,7 @@ KS_HD void KS_T(ks_map_pass_on)(int n, int64_t steps, int64_t k, int up, int fir
     }
 }
 
-/** Upwards: with the rows of step k step k - 1 is complete; it is eliminated, and step k begun. */
+/** Upwards: the rows of step k complete step k - 1. Eliminate it and begin step k. */
 KS_HD int KS_T(ks_map_ascend)(int n, const ks_series *s, int64_t k, const ks_map_system *a,
                               KS_T(ks_map_memory) *w, ks_map_review *r, ks_tally *tally)
 {
@@ -129,7 +129,7 @@ KS_HD int KS_T(ks_map_ascend)(int n, const ks_series *s, int64_t k, const ks_map
     return 0;
 }
 
-/** Downwards, k >= 1: step k is complete; it is eliminated, and step k - 1 begun. */
+/** Downwards, k >= 1: step k is complete. Eliminate it and begin step k - 1. */
 KS_HD int KS_T(ks_map_descend)(int n, const ks_series *s, int64_t k, const ks_map_system *a,
                                KS_T(ks_map_memory) *w, ks_map_review *r, ks_tally *tally)
 {
@@ -148,7 +148,8 @@ KS_HD int KS_T(ks_map_descend)(int n, const ks_series *s, int64_t k, const ks_ma
     return 0;
 }
 
-/** Both lanes have come to step k, NULL: no lower one; its mean and covariance, for both to go on. */
+/** Make mean and covariance of step k, at which both lanes have arrived, for both to go on. `down` is NULL if there is
+ *  one lane. */
 KS_HD void KS_T(ks_map_meet)(int n, int64_t k, const ks_map_system *a, KS_T(ks_map_memory) *up,
                              KS_T(ks_map_memory) *down, ks_map_review *r)
 {
@@ -173,7 +174,7 @@ KS_HD void KS_T(ks_map_meet)(int n, int64_t k, const ks_map_system *a, KS_T(ks_m
     down->chain.S = down->chain.S_room[0];
 }
 
-/** Results that repeat no earlier step: G, X and S_next of ks_map_substitute(). */
+/** Compute G, X and S_next of ks_map_substitute() for a step that repeats no earlier one. */
 KS_HD void KS_T(ks_map_spread)(int n, int falling, const KS_NUM *N, KS_T(ks_map_chain) *c)
 {
     const int ld = KS_T(ks_map_ld)(n);
@@ -189,9 +190,9 @@ KS_HD void KS_T(ks_map_spread)(int n, int falling, const KS_NUM *N, KS_T(ks_map_
     c->S_next = S_next;
 }
 
-/** From c->S and c->x, the results of a step, to those of its neighbour k, which was eliminated towards
- *  it, in c->S_next and c->x_next; to c->X the neighbours' covariance S Gᵀ, to c->G Gᵀ. falling, a literal: the
- *  neighbour is the step before, and its coupling was Nᵀ, else N. */
+/** From c->S and c->x, the results of a step, make those of its neighbour k, which was eliminated towards it: c->S_next
+ *  and c->x_next. Also set c->X to their cross-covariance S Gᵀ and c->G to Gᵀ. falling, a literal: the neighbour is the
+ *  previous step and its coupling was Nᵀ; otherwise N. */
 KS_HD void KS_T(ks_map_substitute)(int n, int64_t k, int falling, const KS_NUM *N,
                                    const ks_map_system *a, KS_T(ks_map_chain) *c)
 {
@@ -204,7 +205,7 @@ KS_HD void KS_T(ks_map_substitute)(int n, int64_t k, int falling, const KS_NUM *
     if (at >= 0) {
         KS_T(ks_map_recall)(memo, at, block, &c->G, &c->X, &c->S_next);
     } else {
-        /* A slot may be filled anew while S is still wanted. */
+        /* A slot may be overwritten while S is still needed. */
         if (c->S != c->S_room[0] && c->S != c->S_room[1]) {
             KS_T(ks_copy)(block, c->S, c->S_room[0]);
             c->S = c->S_room[0];
@@ -218,7 +219,7 @@ KS_HD void KS_T(ks_map_substitute)(int n, int64_t k, int falling, const KS_NUM *
     KS_T(ks_map_store)(1, n, ld, c->x_next, Pz);
 }
 
-/** Go on from the neighbour. */
+/** Make the neighbour the current step. */
 KS_HD void KS_T(ks_map_go_on)(KS_T(ks_map_chain) *c)
 {
     KS_NUM *x = c->x;
@@ -227,8 +228,8 @@ KS_HD void KS_T(ks_map_go_on)(KS_T(ks_map_chain) *c)
     c->x_next = x;
 }
 
-/** Residual of the transition into step k, or of the prior, with x[k] and x[k-1]: its quadratic form to
- *  the evidence, Q⁻¹ times it to c->q, and Fᵀ times that to c->pull. */
+/** Residual of the transition into step k, or of the prior, at x[k] and x[k-1]. Its quadratic form goes to the
+ *  evidence, Q⁻¹ times it to c->q, and Fᵀ times that to c->pull. */
 KS_HD void KS_T(ks_map_shift)(int n, int64_t k, const KS_T(ks_map_link) *l, const KS_NUM *x,
                               const KS_NUM *before, KS_T(ks_map_chain) *c, ks_map_review *r)
 {
@@ -244,8 +245,8 @@ KS_HD void KS_T(ks_map_shift)(int n, int64_t k, const KS_T(ks_map_link) *l, cons
     if (k > 0) KS_T(ks_map_rows)(n, ld, l->F, q, c->zero, c->pull);
 }
 
-/** Residual of m entries observed of a step with mean x: its quadratic form to the evidence, and what it
- *  adds to c->q, to c->slope. v holds 2 m numbers. */
+/** Residual of the m entries that a step with mean x observes. Its quadratic form goes to the evidence; c->slope
+ *  becomes c->q with its gradient added. v holds 2 m numbers. */
 KS_HD void KS_T(ks_map_miss)(int m, int n, const KS_T(ks_map_entries) *t,
                              const KS_T(ks_observation) *o, const KS_NUM *x, KS_NUM *v,
                              KS_T(ks_map_chain) *c, ks_map_review *r)
@@ -261,7 +262,7 @@ KS_HD void KS_T(ks_map_miss)(int m, int n, const KS_T(ks_map_entries) *t,
     KS_T(ks_map_less_rows)(m, ld, t->K, v, c->q, c->slope);
 }
 
-/** What the part A of a step's block, rows, has of its traces with the step's covariance S. */
+/** The traces of A, a part of a step's block in rows, with the step's covariance S. */
 KS_HD ks_map_share KS_T(ks_map_share_of)(int n, const KS_NUM *A, const KS_NUM *S)
 {
     const int ld = KS_T(ks_map_ld)(n);
@@ -273,7 +274,7 @@ KS_HD ks_map_share KS_T(ks_map_share_of)(int n, const KS_NUM *A, const KS_NUM *S
     return share;
 }
 
-/** Those of both parts. */
+/** The sum of two parts. */
 KS_HD ks_map_share KS_T(ks_map_shares)(ks_map_share a, ks_map_share b)
 {
     a.trace += b.trace;
@@ -281,8 +282,8 @@ KS_HD ks_map_share KS_T(ks_map_shares)(ks_map_share a, ks_map_share b)
     return a;
 }
 
-/** Residuals of step k with its mean x and covariance S, c->q being that of its transition: what step k
- *  has of its own of the gradient to c->slope, and of the traces to c->share. */
+/** Residuals of step k with mean x and covariance S, after ks_map_shift(): c->slope and c->share become the step's own
+ *  parts of gradient and traces. */
 KS_HD void KS_T(ks_map_judge_own)(int n, const KS_T(ks_map_link) *l,
                                   const KS_T(ks_map_entries) *t, const KS_T(ks_observation) *o,
                                   const KS_NUM *x, const KS_NUM *S, KS_T(ks_map_memory) *w,
@@ -301,7 +302,7 @@ KS_HD void KS_T(ks_map_judge_own)(int n, const KS_T(ks_map_link) *l,
     c->share = KS_T(ks_map_share_of)(n, t->own, S);
 }
 
-/** Judge a step with mean x and covariance S by all of its gradient, slope - pull, and of its traces. */
+/** Judge a step with mean x and covariance S by its whole gradient, slope - pull, and its whole traces. */
 KS_HD void KS_T(ks_map_weigh)(int n, const ks_map_system *a, const KS_NUM *slope,
                               const KS_NUM *pull, ks_map_share share, const KS_NUM *x, const KS_NUM *S,
                               int64_t k, KS_T(ks_map_chain) *c, ks_map_review *r)
@@ -316,7 +317,7 @@ KS_HD void KS_T(ks_map_weigh)(int n, const ks_map_system *a, const KS_NUM *slope
         steepness += (double)g[i] * (double)g[i] * variance;
         finite &= (fabs((double)x[i]) <= a->largest) & (variance <= a->largest);
     }
-    /* Few states: n times the sum of squares is at least gᵀ S g, and will do. */
+    /* With few states n times the sum of squares, which is at least gᵀ S g, is tight enough. */
     steepness = n * steepness;
     if (n > KS_MAP_FEW) {
         KS_T(ks_map_rows)(n, ld, S, g, c->zero, turned);
@@ -328,8 +329,8 @@ KS_HD void KS_T(ks_map_weigh)(int n, const ks_map_system *a, const KS_NUM *slope
     KS_T(ks_map_largest)(steepness, &r->gradient);
 }
 
-/** Back down: from the results of step k those of step k - 1, and the judgement of step k; that of the
- *  middle waits for ks_map_join(). */
+/** Back down: make the results of step k - 1 from those of step k, and judge step k. ks_map_join() judges the
+ *  middle. */
 KS_HD int KS_T(ks_map_back_down)(int n, const ks_series *s, int64_t k, const ks_map_system *a,
                                  KS_T(ks_map_memory) *w, ks_map_review *r, ks_tally *tally)
 {
@@ -372,8 +373,8 @@ KS_HD int KS_T(ks_map_back_down)(int n, const ks_series *s, int64_t k, const ks_
     return 0;
 }
 
-/** Back up: from the results of step k - 1 those of step k, and the judgement of step k - 1; that of the
- *  middle waits for ks_map_join(), that of the last step does not wait. */
+/** Back up: make the results of step k from those of step k - 1, and judge step k - 1. ks_map_join() judges the middle;
+ *  the last step is judged here, too. */
 KS_HD int KS_T(ks_map_back_up)(int n, const ks_series *s, int64_t k, const ks_map_system *a,
                                KS_T(ks_map_memory) *w, ks_map_review *r, ks_tally *tally)
 {
@@ -409,7 +410,7 @@ KS_HD int KS_T(ks_map_back_up)(int n, const ks_series *s, int64_t k, const ks_ma
     return 0;
 }
 
-/** Both lanes are back, `down` NULL: there was none; the judgement of the middle. */
+/** Judge the middle, after both lanes are back. `down` is NULL if there is one lane. */
 KS_HD void KS_T(ks_map_join)(int n, int64_t k, const ks_map_system *a,
                              KS_T(ks_map_memory) *up, const KS_T(ks_map_memory) *down,
                              ks_map_review *r)

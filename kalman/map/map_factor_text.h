@@ -1,8 +1,7 @@
-/* map_factor_text.h -- L D Lᵀ of what must be positive definite; see num_f64.h. For scalar numbers. */
+/* map_factor_text.h -- L D Lᵀ of a covariance that must be positive definite; see num_f64.h. For scalar numbers. */
 
-/** L D Lᵀ of a covariance that must be positive definite: what is left of a variance once the
- *  components before it are known must exceed `pivot` times the variance. Returns -1, or the row
- *  where it does not. */
+/** Factor the covariance C. What is left of each variance, given the components before it, must exceed `pivot` times
+ *  the variance. Return -1, or the row where it does not. */
 KS_HD int KS_T(ks_map_factor)(int n, double pivot, const KS_NUM *C, KS_NUM *LD, KS_NUM *inverse_d)
 {
     KS_T(ks_copy)(n * n, C, LD);

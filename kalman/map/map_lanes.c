@@ -1,5 +1,5 @@
-/* map_lanes.c -- the MAP route in one pass inwards and one outwards: one lane from the first step to the
- * last and back, or one from either end to the middle and back, side by side on two threads. */
+/* map_lanes.c -- the MAP route in one pass inwards and one outwards. One lane goes from the first step to the last and
+ * back, or two go from either end to the middle and back, in parallel on two threads. */
 #include "hd.h"
 #include "map_method.h"
 
@@ -12,8 +12,7 @@ typedef struct lanes_run {
     int outwards, rc[2];
 } lanes_run;
 
-/** Steps k0 .. k1 - 1 of a lane, block by block between calls of the progress function; what they add
- *  up to goes to *r and *tally. */
+/** Take steps k0 .. k1 - 1 of a lane, in blocks between calls of the progress function. Sums go to *r and *tally. */
 static int run_blocks(const lanes_run *run, int lane, int falling, range_function take, int64_t k0,
                       int64_t k1, ks_map_review *r, ks_tally *tally)
 {
@@ -38,7 +37,7 @@ static int run_blocks(const lanes_run *run, int lane, int falling, range_functio
 static int run_range(lanes_run *run, int lane, int falling, range_function take, int64_t k0,
                      int64_t k1)
 {
-    /* Each step writes to these: those of two threads must not share a cache line. */
+    /* Each step writes to these. Local copies keep those of two threads out of one cache line. */
     ks_map_review review = run->review[lane];
     ks_tally tally = run->m->worker[lane].tally;
     const int rc = run_blocks(run, lane, falling, take, k0, k1, &review, &tally);
@@ -68,7 +67,7 @@ static void run_lanes(void *arg, int64_t begin, int64_t end, int worker)
     ks_flush_end(mode);
 }
 
-/** The reviews of both lanes in one. */
+/** Add the reviews of both lanes. */
 static ks_map_review sum_of(const ks_map_review r[2])
 {
     ks_map_review all = r[0];

@@ -1,9 +1,9 @@
-/* map_links_text.h -- the transition of a step with more than KS_MAP_FEW states, see map_rows_text.h, by
- * the panels that map_wide_text.h takes; see num_f64.h. For scalar numbers.
+/* map_links_text.h -- the transition of a step with more than KS_MAP_FEW states, as the panels that map_wide_text.h
+ * takes. See map_rows_text.h for fewer states, and num_f64.h. For scalar numbers.
  *
- * With Q = Rᵀ R and Z = R⁻ᵀ, lower triangular, Q⁻¹ = Zᵀ Z: no inverse but that of a triangle. */
+ * With Q = Rᵀ R and Z = R⁻ᵀ, lower triangular, Q⁻¹ = Zᵀ Z: only a triangle is inverted. */
 
-/** Q⁻¹ and Z, which is its root with ones for the diagonal. Returns -1, or the row of Q that is not positive. */
+/** Make Q⁻¹ and its root Z, for which D is I. Return -1, or the row of Q that is not positive. */
 KS_HD int KS_T(ks_map_noise_panels)(int n, int wanted, const KS_NUM *Q, double pivot,
                                     KS_T(ks_map_link) *l, KS_T(ks_map_room) *room)
 {
@@ -33,7 +33,7 @@ KS_HD int KS_T(ks_map_noise_panels)(int n, int wanted, const KS_NUM *Q, double p
     return -1;
 }
 
-/** What follows from Q⁻¹ and F. */
+/** Make what depends on F, given Q⁻¹. */
 KS_HD void KS_T(ks_map_transition_panels)(int n, int wanted, int stays, const KS_NUM *F,
                                           KS_T(ks_map_link) *l, KS_T(ks_map_room) *room)
 {
