@@ -48,7 +48,7 @@ typedef struct ks_map_system {
 /** Traces of a step with block A[k, k] and covariance S[k, k], or the part of one lane. */
 typedef struct ks_map_share {
     double trace;          /* trace(A[k, k] S[k, k])                                          */
-    double inflation;      /* sum of A_ii S_ii: variances over those if all else were known */
+    double inflation;      /* sum of A_ii S_ii: variances over those if all else were known   */
 } ks_map_share;
 
 /** The review of a range of steps. */

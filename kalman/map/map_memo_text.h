@@ -1,7 +1,6 @@
-/* map_memo_text.h -- the MAP route's steps that repeat earlier ones, see memo_text.h and num_f64.h. */
+/* map_memo_text.h -- steps of the MAP route that repeat earlier ones; see memo_text.h and num_f64.h. */
 
-/** Begin to remember steps of a direction where they may repeat: keys of `ka` and `kb` blocks, results
- *  of three. */
+/** Start the memo of one direction, if steps may repeat. Keys have `ka` and `kb` blocks, results three. */
 KS_HD void KS_T(ks_map_remember)(int n, const ks_series *s, const ks_map_system *a, int ka, int kb,
                                  KS_T(ks_map_chain) *c)
 {
@@ -15,7 +14,7 @@ KS_HD void KS_T(ks_map_remember)(int n, const ks_series *s, const ks_map_system 
     c->memo.base = c->memo.mark + 2 * KS_T(ks_map_block_room)(n);
 }
 
-/** The three results of a slot. */
+/** Return the three results of a slot. */
 KS_HD void KS_T(ks_map_recall)(const KS_T(ks_memo) *memo, int at, int block, const KS_NUM **first,
                                const KS_NUM **second, const KS_NUM **third)
 {
@@ -25,7 +24,7 @@ KS_HD void KS_T(ks_map_recall)(const KS_T(ks_memo) *memo, int at, int block, con
     *third = slot + 2 * block;
 }
 
-/** Results to a slot of ks_memo_miss(). */
+/** Record results in a slot of ks_memo_miss(). */
 KS_HD void KS_T(ks_map_record)(KS_T(ks_memo) *memo, KS_NUM *slot, int block, const KS_NUM *first,
                                const KS_NUM *second, const KS_NUM *third)
 {

@@ -1,9 +1,9 @@
-/* map_memory_text.h -- what the MAP route keeps of the model from step to step, a memory for each worker
- * of map_text.h or lane of map_chain_text.h; see num_f64.h.
+/* map_memory_text.h -- the memory that the MAP route keeps from step to step, one for each worker of map_text.h or lane
+ * of map_chain_text.h; see num_f64.h.
  *
- * "Rows" are rows of ks_map_ld() numbers, whose ends are zero. */
+ * "Rows" are rows of ks_map_ld() numbers, padded with zeros. */
 
-/** What a pass wants of a transition, a literal. */
+/** What a pass needs of a transition; bits of a literal. */
 enum { KS_MAP_INWARDS = 1, KS_MAP_UPWARDS = 2, KS_MAP_OUTWARDS = 4 };
 
 /** The transition into a step, or the prior in its place. */
@@ -13,7 +13,7 @@ typedef struct KS_T(ks_map_terms) {
     KS_NUM *precision;      /* inverse of the covariance              */
     KS_NUM *coupling;       /* -Q⁻¹ F                                 */
     KS_NUM *carried;        /* Fᵀ Q⁻¹ F                               */
-    unsigned known;         /* KS_MAP_CONSTANT_... that need no more  */
+    unsigned known;         /* KS_MAP_CONSTANT_... that are done      */
 } KS_T(ks_map_terms);
 
 /** The observation of a step. */
@@ -24,22 +24,22 @@ typedef struct KS_T(ks_map_sight) {
     unsigned known;
 } KS_T(ks_map_sight);
 
-/** The transition as rows. Where they are those of the series, F_rows and Q_rows are not used. */
+/** The transition as rows. F_rows and Q_rows are unused where the rows of the series serve themselves. */
 typedef struct KS_T(ks_map_link) {
     const KS_NUM *F;
     KS_NUM *F_rows, *Q_rows, *transposed_F;
-    KS_NUM *LD, *inverse_d;         /* L D Lᵀ of Q, the rows of LD n numbers apart */
+    KS_NUM *LD, *inverse_d;         /* L D Lᵀ of Q; rows of LD are n numbers apart */
     KS_NUM *root, *transposed_root; /* L⁻¹                                         */
     KS_NUM *precision;              /* Q⁻¹                                         */
     KS_NUM *N, *C;                  /* Q⁻¹ F and its transpose                     */
     KS_NUM *carried;                /* Fᵀ Q⁻¹ F                                    */
     KS_NUM *u, *pu, *cu;            /* u, Q⁻¹ u, Fᵀ Q⁻¹ u                          */
     KS_NUM *scratch;
-    ks_evidence pivots;             /* of Q                                        */
+    ks_evidence pivots;             /* pivots of Q                                 */
     unsigned known;
 } KS_T(ks_map_link);
 
-/** The observation as rows; LD is an (m, m) matrix. */
+/** The observation as rows. LD is (m, m). */
 typedef struct KS_T(ks_map_entries) {
     const KS_NUM *H;
     KS_NUM *H_rows;
@@ -47,51 +47,51 @@ typedef struct KS_T(ks_map_entries) {
     KS_NUM *white, *scaled;         /* L⁻¹ H and D⁻¹ L⁻¹ H                         */
     KS_NUM *K;                      /* R⁻¹ H                                       */
     KS_NUM *own;                    /* Q⁻¹ + Hᵀ R⁻¹ H                              */
-    ks_evidence pivots;             /* of R                                        */
-    int known, own_known;           /* whether all, and whether own, serves again  */
+    ks_evidence pivots;             /* pivots of R                                 */
+    int known, own_known;           /* all, or `own`, is constant and done         */
 } KS_T(ks_map_entries);
 
-/** What one lane of map_chain_text.h hands from step to step, as rows; M, P and G with more than
- *  KS_MAP_FEW states as panels, P and G as the factor of map_wide_text.h. M, P, G, X, S and S_next may
- *  stand in the memory of repeated steps. */
+/** What a lane of map_chain_text.h carries from step to step, as rows. With more than KS_MAP_FEW states M, P and G are
+ *  panels; P and G then are the factor of map_wide_text.h. M, P, G, X, S and S_next may point into the memo of repeated
+ *  steps. */
 typedef struct KS_T(ks_map_chain) {
     KS_NUM *zero, *b, *z, *p;
-    const KS_NUM *M;                      /* inwards: what is left for the next step         */
+    const KS_NUM *M;                      /* inwards: what is left to the following step     */
     const KS_NUM *P, *G, *X;
-    const KS_NUM *S, *S_next;             /* outwards: of the last step, of the one after it */
+    const KS_NUM *S, *S_next;             /* outwards: of this step, of the following one    */
     KS_NUM *M_room, *P_room, *G_room, *X_room, *S_room[2];
     KS_NUM *x, *x_next;
-    KS_NUM *q, *white, *slope;            /* of the last step                                */
-    KS_NUM *pull, *pull_next;             /* Fᵀ q of the last transition, of the one before  */
+    KS_NUM *q, *white, *slope;            /* of this step                                    */
+    KS_NUM *pull, *pull_next;             /* Fᵀ q of this transition, of the previous one    */
     KS_NUM *middle_slope, *middle_x, *middle_S;
     ks_map_share share, share_next, middle_share;
-    int recalled;                         /* whether S stands in the memory of repeated steps */
-    KS_NUM *remembered;                   /* memory of repeated steps, see memo_text.h       */
+    int recalled;                         /* S points into the memo of repeated steps        */
+    KS_NUM *remembered;                   /* the memo of repeated steps, see memo_text.h     */
     KS_T(ks_memo) memo;
     ks_evidence pivots[KS_MEMO_SLOTS];    /* of the blocks in its slots                      */
 } KS_T(ks_map_chain);
 
-/** More than KS_MAP_FEW states: panels of map_wide_text.h. */
+/** Panels of map_wide_text.h, for more than KS_MAP_FEW states. */
 typedef struct KS_T(ks_map_room) {
     KS_NUM *pair;                         /* a factor, its coupling, its inverse             */
-    KS_NUM *sum;                          /* a result's inverse and its factor, likewise     */
-    KS_NUM *root, *minus;                 /* the factor of a step that was eliminated        */
+    KS_NUM *sum;                          /* inverse of a result, as a factor, and its inverse */
+    KS_NUM *root, *minus;                 /* the factor of an eliminated step, and minus it  */
     KS_NUM *product;
-    KS_NUM *Z, *transposed_Z;             /* the inverse of Q's factor and its transpose     */
+    KS_NUM *Z, *transposed_Z;             /* inverse of Q's factor, and its transpose        */
     KS_NUM *N, *C, *carried;              /* of the transition                               */
-    KS_NUM *own, *own_once;               /* of the observation, where it serves again or not */
+    KS_NUM *own, *own_once;               /* of the observation: constant, of this step only */
     int own_known;
 } KS_T(ks_map_room);
 
 typedef struct KS_T(ks_map_memory) {
     KS_T(ks_map_room) room;
     KS_T(ks_map_terms) prior, transition;
-    KS_T(ks_map_sight) all, some;         /* every entry present; those that are */
+    KS_T(ks_map_sight) all, some;         /* every entry present; only some                  */
     KS_T(ks_map_link) prior_link, link;
     KS_T(ks_map_entries) every, present;
     KS_T(ks_map_chain) chain;
-    KS_NUM *mean;                         /* of the prior of x[0]                */
-    KS_NUM *gradient, *diagonal;          /* of the step before, not complete    */
+    KS_NUM *mean;                         /* mean of the prior of x[0]           */
+    KS_NUM *gradient, *diagonal;          /* of the previous step, incomplete    */
     KS_NUM *compact, *v, *work;
 } KS_T(ks_map_memory);
 
@@ -145,33 +145,33 @@ KS_HD void KS_T(ks_map_place_entries)(int n, int m, KS_T(ks_map_entries) *o, KS_
     o->known = o->own_known = 0;
 }
 
-/** Numbers of a block as steps are eliminated by: of its rows, or of a panel. */
+/** Return the numbers of a block in the elimination: as rows, or as a panel. */
 KS_HD int KS_T(ks_map_block)(int n)
 {
     const int ld = KS_T(ks_map_ld)(n);
     return n > KS_MAP_FEW ? KS_T(ks_map_panel)(n) : n * ld;
 }
 
-/** Numbers of the larger of both. */
+/** Return the numbers of the larger of the two. */
 KS_HD int64_t KS_T(ks_map_block_room)(int n)
 {
     const int64_t ld = KS_T(ks_map_ld)(n), block = KS_T(ks_map_block)(n);
     return block > ld * ld ? block : ld * ld;
 }
 
-/** Numbers of memory for repeated steps: the larger of both directions, key and results together. */
+/** Return the numbers of a memo, for the larger of both directions, keys and results together. */
 KS_HD int64_t KS_T(ks_map_memo_numbers)(int n)
 {
     return (2 + 5 * KS_T(ks_memo_slots)(KS_T(ks_map_ld)(n))) * KS_T(ks_map_block_room)(n);
 }
 
-/** Panels begin where lines of the cache begin. */
+/** Panels begin at cache lines. */
 KS_HD void KS_T(ks_map_place_room)(int n, KS_T(ks_map_room) *r, KS_NUM **at)
 {
     const int64_t panel = n > KS_MAP_FEW ? (KS_T(ks_map_panel)(n) + 7) / 8 * 8 : 0;
     KS_NUM **one[] = { &r->root, &r->minus, &r->product, &r->Z, &r->transposed_Z, &r->N, &r->C,
                        &r->carried, &r->own, &r->own_once };
-    /* What is factored together stands side by side. */
+    /* Panels that are factored together must be adjacent. */
     r->pair = KS_T(ks_map_place)(at, 3 * panel);
     r->sum = KS_T(ks_map_place)(at, 2 * panel);
     for (int i = 0; i < 10; ++i) *one[i] = KS_T(ks_map_place)(at, panel);
@@ -198,7 +198,7 @@ KS_HD void KS_T(ks_map_place_chain)(int n, int m, KS_T(ks_map_chain) *c, KS_NUM 
     c->memo.slots = c->recalled = 0;
 }
 
-/** Lay out a worker's memory behind `base`; returns the numbers that it takes. */
+/** Lay out a worker's memory at `base`. Return its size in numbers. */
 KS_HD int64_t KS_T(ks_map_lay_out)(int nx, int ny, KS_NUM *base, KS_T(ks_map_memory) *w)
 {
     KS_NUM *at = base;
@@ -222,7 +222,7 @@ KS_HD int64_t KS_T(ks_map_lay_out)(int nx, int ny, KS_NUM *base, KS_T(ks_map_mem
     return at - base;
 }
 
-/** m rows of n numbers as rows: in their place, or copied where that is padded or they do not stay. */
+/** Return m rows of n numbers as padded rows: in place, or copied to `room` if they need padding or do not stay. */
 KS_HD const KS_NUM *KS_T(ks_map_rows_of)(int m, int n, int ld, int stay, const KS_NUM *from,
                                          KS_NUM *room)
 {

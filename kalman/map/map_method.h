@@ -1,4 +1,4 @@
-/* map_method.h -- one run of the MAP route, shared by its driver and by what puts its results out. */
+/* map_method.h -- one run of the MAP route, shared by its driver, its lanes and the output of results. */
 #ifndef KS_MAP_METHOD_H
 #define KS_MAP_METHOD_H
 
@@ -11,7 +11,7 @@ typedef struct ks_map_worker {
     ks_tally tally;
 } ks_map_worker;
 
-/** One run, and the series that is on its way. */
+/** One run, and the series in progress. */
 typedef struct ks_map_method {
     ks_plan_run *run;
     const ks_smooth_plan *plan;
@@ -20,14 +20,14 @@ typedef struct ks_map_method {
     ks_map_worker *worker;
     ks_map_system system;
     ks_blocks D, L, x, S, lag;
-    void *fill, *solver;      /* the factor's and the solver's memory                  */
+    void *fill, *solver;      /* memory of factor and solver                           */
     void *z;
     double *own_x, *own_S, *own_lag;
-    ks_map_review *chunk;     /* of each                                               */
+    ks_map_review *chunk;     /* one for each                                          */
     int reviewing;
 } ks_map_method;
 
-/** Lanes that run_lanes() would take a plan's order in: 1, 2, or 0 where it cannot. */
+/** Return the lanes that ks_map_run_lanes() uses for the plan's order: 1, 2, or 0 if it does not support the order. */
 static inline int ks_map_lanes(const ks_smooth_plan *plan)
 {
     const ks_blocktri_order order = ks_blocktri_plan_order(plan->hessian);
@@ -36,7 +36,7 @@ static inline int ks_map_lanes(const ks_smooth_plan *plan)
                                                            : 0;
 }
 
-/** Workers' memories: one for each lane, too. */
+/** Return the workers' memories. Each lane needs one, too. */
 static inline int ks_map_workers(const ks_smooth_plan *plan)
 {
     const int lanes = ks_map_lanes(plan);
@@ -45,12 +45,12 @@ static inline int ks_map_workers(const ks_smooth_plan *plan)
 
 ks_map_review ks_map_nothing_found(void);
 
-/** One pass inwards and one outwards over all steps, see map_chain_text.h. Returns 0, or -1 on a fault
- *  or when the run is canceled. */
+/** Take all steps in one pass inwards and one outwards, see map_chain_text.h. Return 0, or -1 on a fault or when the
+ *  run is canceled. */
 int ks_map_run_lanes(ks_map_method *m, ks_map_review *all);
 
-/** Put out what is not made in its place: the other precision, variances, row 0 of the lag-one
- *  covariances, the prior. */
+/** Put out results that are not made in place: in single precision, variances, row 0 of the lag-one covariances, and
+ *  the prior. */
 void ks_map_put(ks_map_method *m, int64_t b);
 
 #endif

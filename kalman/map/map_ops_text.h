@@ -1,33 +1,33 @@
-/* map_ops_text.h -- the matrix operations of map_chain_text.h in plain loops over any number; see
- * num_f64.h. They are the reference of map_tiles_text.h, which has the same functions shaped for vector
- * registers, and what `kalscan count` counts.
+/* map_ops_text.h -- the matrix operations of map_chain_text.h in plain loops over any number type; see num_f64.h. They
+ * are the reference for map_tiles_text.h, which has the same functions for vector registers, and what `kalscan count`
+ * counts.
  *
- * Matrices have n rows that are `ld` numbers apart, here n; what stands behind a row's end is zero. */
+ * Matrices have n rows that are `ld` numbers apart, here n. Padding behind the end of a row is zero. */
 
-/** A pivot alone to the evidence. */
+/** Add a single pivot to the evidence. */
 KS_HD void KS_T(ks_map_gather)(ks_evidence *e, KS_NUM pivot)
 {
     ks_gather_determinant(e, (double)pivot);
 }
 
-/** Numbers from row to row, and rows of memory that a matrix takes. */
+/** Return the distance of rows, which is also the number of rows in memory of a square matrix. */
 KS_HD int KS_T(ks_map_ld)(int n) { return n; }
 
-/** Rows ld apart <- m rows of n numbers, one after the other. */
+/** Rows ld apart <- m contiguous rows of n numbers. */
 KS_HD void KS_T(ks_map_load)(int m, int n, int ld, const KS_NUM *from, KS_NUM *to)
 {
     (void)ld;
     KS_T(ks_copy)(m * n, from, to);
 }
 
-/** m rows of n numbers <- rows ld apart. */
+/** m contiguous rows of n numbers <- rows ld apart. */
 KS_HD void KS_T(ks_map_store)(int m, int n, int ld, const KS_NUM *from, KS_NUM *to)
 {
     (void)ld;
     KS_T(ks_copy)(m * n, from, to);
 }
 
-/** The same, each row of it a column. */
+/** The same, transposed. */
 KS_HD void KS_T(ks_map_store_transposed)(int n, int ld, const KS_NUM *from, KS_NUM *to)
 {
     (void)ld;
@@ -76,7 +76,7 @@ KS_HD void KS_T(ks_map_less_transposed)(int n, int ld, const KS_NUM *A, const KS
     KS_T(ks_mtm_sub)(n, n, n, A, B, C);
 }
 
-/** C = C0 + Aᵀ B with A, B of k rows; symmetric, to the bit. */
+/** C = C0 + Aᵀ B with k rows in A and B. The result must be symmetric, and is so to the bit. */
 KS_HD void KS_T(ks_map_symmetric)(int n, int k, int ld, const KS_NUM *A, const KS_NUM *B,
                                   const KS_NUM *C0, KS_NUM *C)
 {
@@ -85,14 +85,14 @@ KS_HD void KS_T(ks_map_symmetric)(int n, int k, int ld, const KS_NUM *A, const K
     KS_T(ks_mirror)(n, C);
 }
 
-/** Symmetric to the bit. */
+/** Make A symmetric to the bit. */
 KS_HD void KS_T(ks_map_mirror)(int n, int ld, KS_NUM *A)
 {
     (void)ld;
     KS_T(ks_mirror)(n, A);
 }
 
-/** y = y0 + x[0] A[0] + .. + x[k-1] A[k-1], rows of ld numbers. */
+/** y = y0 + x[0] A[0] + .. + x[k-1] A[k-1], for rows of ld numbers. */
 KS_HD void KS_T(ks_map_rows)(int k, int ld, const KS_NUM *A, const KS_NUM *x, const KS_NUM *y0,
                              KS_NUM *y)
 {
@@ -110,7 +110,7 @@ KS_HD void KS_T(ks_map_less_rows)(int k, int ld, const KS_NUM *A, const KS_NUM *
     KS_T(ks_mtv_sub)(k, ld, A, x, y);
 }
 
-/** a · b of `numbers` numbers, a multiple of ld: of vectors, and trace(Aᵀ B). */
+/** Return a · b of `numbers` numbers, a multiple of ld. For matrices that is trace(Aᵀ B). */
 KS_HD KS_NUM KS_T(ks_map_dot)(int numbers, const KS_NUM *a, const KS_NUM *b)
 {
     KS_NUM sum = KS_LIT(0);
@@ -118,7 +118,7 @@ KS_HD KS_NUM KS_T(ks_map_dot)(int numbers, const KS_NUM *a, const KS_NUM *b)
     return sum;
 }
 
-/** B <- L⁻¹ A of n rows with LD of ks_ldl(), whose rows are n numbers apart. */
+/** B <- L⁻¹ A for n rows. LD is that of ks_ldl(), its rows n numbers apart. */
 KS_HD void KS_T(ks_map_whiten)(int n, int ld, const KS_NUM *LD, const KS_NUM *A, KS_NUM *B)
 {
     KS_T(ks_copy)(n * ld, A, B);
@@ -134,15 +134,16 @@ KS_HD void KS_T(ks_map_unwhiten)(int n, int ld, const KS_NUM *LD, KS_NUM *B)
                 B[i * ld + c] = B[i * ld + c] - LD[j * n + i] * B[j * ld + c];
 }
 
-/** Row i of B <- w[i] times row i of A, m rows. */
+/** Row i of B <- w[i] times row i of A, for m rows. */
 KS_HD void KS_T(ks_map_weighted)(int m, int ld, const KS_NUM *w, const KS_NUM *A, KS_NUM *B)
 {
     for (int i = 0; i < m; ++i)
         for (int c = 0; c < ld; ++c) B[i * ld + c] = w[i] * A[i * ld + c];
 }
 
-/** L D Lᵀ of the covariance C, its rows n numbers apart, and the rows of L⁻¹; see ks_map_factor().
- *  Pivots go to the evidence, NULL: not wanted; W holds a matrix. Returns -1, or the row that is not positive. */
+/** Factor the covariance C, whose rows are n numbers apart, to L D Lᵀ, and compute the rows of L⁻¹; see
+ *  ks_map_factor(). Pivots go to the evidence, unless it is NULL. W holds a matrix. Return -1, or the row that is not
+ *  positive. */
 KS_HD int KS_T(ks_map_root)(int n, int ld, double pivot, const KS_NUM *C, KS_NUM *LD,
                             KS_NUM *inverse_d, KS_NUM *root, KS_NUM *W, ks_evidence *e)
 {
@@ -165,8 +166,8 @@ KS_HD void KS_T(ks_map_scaled)(int numbers, const KS_NUM *w, const KS_NUM *x, KS
     for (int i = 0; i < numbers; ++i) y[i] = w[i] * x[i];
 }
 
-/** P <- the inverse of the symmetric positive definite A + B, B NULL: of A; by sweeping one row after
- *  the other. Pivots go to the evidence. Returns -1, or the row whose pivot is not positive. */
+/** P <- the inverse of the symmetric positive definite A + B, or of A if B is NULL, by sweeping row after row. Pivots
+ *  go to the evidence. Return -1, or the row whose pivot is not positive. */
 KS_HD int KS_T(ks_map_inverse)(int n, int ld, const KS_NUM *A, const KS_NUM *B, KS_NUM *P,
                                ks_evidence *e)
 {

@@ -1,7 +1,7 @@
-/* map_panels_text.h -- the operations of map_blocks_text.h on panels; see blocktri/panel_text.h, whose
- * products and elimination these are made of, and num_f64.h. For plain C on the CPU.
+/* map_panels_text.h -- the operations of map_blocks_text.h on panels, made of the products and the elimination of
+ * blocktri/panel_text.h; see num_f64.h. For plain C on the CPU.
  *
- * Blocks that are used together stand side by side, as one wide panel. */
+ * Blocks that are used together are adjacent, as one wide panel. */
 
 KS_HD int KS_T(ks_map_panel_rows)(int n) { return (n + 3) / 4 * 4; }
 
@@ -33,7 +33,7 @@ KS_HD void KS_T(ks_map_from_panel)(int n, int ld, const KS_NUM *P, KS_NUM *to)
     }
 }
 
-/** Numbers of the upper triangle in the slab of a panel that begins with column j, one behind the other. */
+/** Return the numbers of the upper triangle in the slab of a panel that begins with column j. They are contiguous. */
 KS_HD int KS_T(ks_map_upper)(int n, int j)
 {
     const int np = KS_T(ks_map_panel_rows)(n), end = j + KS_BT_WIDTH;
@@ -67,7 +67,7 @@ KS_HD void KS_T(ks_map_clear_upper)(int n, KS_NUM *P)
         for (int i = 0; i < KS_T(ks_map_upper)(n, j); i += KS_BT_WIDTH) KS_BT_STORE(P + i, zero);
 }
 
-/** Squares of the diagonal of a factor to the evidence. */
+/** Add the squares of a factor's diagonal to the evidence. */
 KS_HD void KS_T(ks_map_gather_squares)(int n, const KS_NUM *P, ks_evidence *e)
 {
     const int slab = KS_T(ks_map_slab)(n);
@@ -103,7 +103,7 @@ KS_HD void KS_T(ks_map_store_root)(int n, const KS_NUM *R, KS_NUM *to)
     KS_T(ks_bt_store_upper)(n, KS_T(ks_map_slab)(n), R, to);
 }
 
-/** Columns j .. of rows i .. i + 3 of a factor, `columns` of them and `rows`, up to four, to both panels. */
+/** Load a tile of a factor into both panels: `columns` columns from j on of `rows` rows, up to four, from i on. */
 KS_HD void KS_T(ks_map_load_tile)(int rows, int columns, int i, int j, int n, int slab,
                                   const KS_NUM *from, KS_NUM *R, KS_NUM *minus)
 {
@@ -150,12 +150,12 @@ KS_HD_COLD void KS_T(ks_map_load_root)(int n, const KS_NUM *from, KS_NUM *R, KS_
     }
 }
 
-/** Which rows of X count in a product with its column i: those down to it where X is upper triangular,
- *  those from it on where X is lower triangular. */
+/** Which rows of X count in a product with its column i: rows up to i if X is upper triangular, rows from i on if X is
+ *  lower triangular. */
 enum { KS_MAP_UPPER, KS_MAP_LOWER };
 
-/** Rows of one strip of C - X' Y, its first column j, X triangular; symmetric: Y is, too, and the upper
- *  triangle will do. */
+/** Compute the rows of one strip of C - Xᵀ Y, from column j on, with X triangular. symmetric: the result is symmetric,
+ *  so its upper triangle is enough. */
 KS_HD void KS_T(ks_map_triangle_strip)(int vectors, int shape, int symmetric, int j, int np, int slab,
                                        const KS_NUM *X, const KS_NUM *Y, KS_NUM *C)
 {

@@ -1,4 +1,4 @@
-/* map_put.c -- results of the MAP route on their way out. */
+/* map_put.c -- put out the results of the MAP route. */
 #include <string.h>
 #include "map_method.h"
 

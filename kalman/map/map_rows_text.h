@@ -1,15 +1,14 @@
-/* map_rows_text.h -- the model of a step as map_chain_text.h wants it; see map_text.h, which has the same
- * for systems that are solved at length, and num_f64.h. For scalar numbers. What is constant in the
- * model is made once. */
+/* map_rows_text.h -- the model of a step for map_chain_text.h. map_text.h has the same for systems that are solved at
+ * length; see also num_f64.h. For scalar numbers. What is constant in the model is computed once. */
 
-/** What pivots were gathered apart. */
+/** Add pivots that were gathered separately. */
 KS_HD void KS_T(ks_map_gather_all)(ks_evidence *e, const ks_evidence *pivots)
 {
     e->logs += pivots->logs;
     ks_gather_determinant(e, pivots->product);
 }
 
-/** The prior of x[0] in place of a transition. */
+/** Make the prior of x[0] in place of a transition. */
 KS_HD_COLD int KS_T(ks_map_prior_rows)(const ks_series *s, const ks_map_system *a,
                                        KS_T(ks_map_memory) *w, ks_tally *tally)
 {
@@ -28,7 +27,7 @@ KS_HD_COLD int KS_T(ks_map_prior_rows)(const ks_series *s, const ks_map_system *
     return 0;
 }
 
-/** Q⁻¹ and its root. Returns -1, or the row of Q that is not positive. */
+/** Make Q⁻¹ and its root. Return -1, or the row of Q that is not positive. */
 KS_HD int KS_T(ks_map_noise_rows)(int n, int wanted, const KS_NUM *Q, double pivot,
                                   KS_T(ks_map_link) *l)
 {
@@ -43,7 +42,7 @@ KS_HD int KS_T(ks_map_noise_rows)(int n, int wanted, const KS_NUM *Q, double piv
     return -1;
 }
 
-/** What follows from Q⁻¹ and F. */
+/** Make what depends on F, given Q⁻¹. */
 KS_HD void KS_T(ks_map_transition_rows)(int n, int wanted, int stays, const KS_NUM *F,
                                         KS_T(ks_map_link) *l)
 {
@@ -58,7 +57,7 @@ KS_HD void KS_T(ks_map_transition_rows)(int n, int wanted, int stays, const KS_N
     if (wanted & KS_MAP_OUTWARDS) KS_T(ks_map_transpose)(n, n, ld, ld, l->F, l->transposed_F);
 }
 
-/** The transition into step k, or the prior. NULL on a fault. */
+/** Return the transition into step k, or the prior. NULL on a fault. */
 KS_HD const KS_T(ks_map_link) *KS_T(ks_map_link_of)(int n, int wanted, const ks_series *s,
                                                     int64_t k, const ks_map_system *a,
                                                     KS_T(ks_map_memory) *w, ks_tally *tally)
@@ -102,7 +101,7 @@ KS_HD const KS_T(ks_map_link) *KS_T(ks_map_link_of)(int n, int wanted, const ks_
     return l;
 }
 
-/** What follows from R and H of m entries. Returns -1, or the row of R that is not positive. */
+/** Make what depends on R and H of m entries. Return -1, or the row of R that is not positive. */
 KS_HD int KS_T(ks_map_channels)(int m, int n, int stay, double pivot, const KS_NUM *H,
                                 const KS_NUM *R, KS_T(ks_map_entries) *t)
 {
@@ -119,7 +118,7 @@ KS_HD int KS_T(ks_map_channels)(int m, int n, int stay, double pivot, const KS_N
     return -1;
 }
 
-/** What step k observes, beside its transition l. NULL on a fault. */
+/** Return what step k observes. Its transition is l. NULL on a fault. */
 KS_HD const KS_T(ks_map_entries) *KS_T(ks_map_entries_of)(int n, const ks_series *s, int64_t k,
                                                           const KS_T(ks_map_link) *l,
                                                           const ks_map_system *a,
@@ -149,7 +148,7 @@ KS_HD const KS_T(ks_map_entries) *KS_T(ks_map_entries_of)(int n, const ks_series
         t->known = constant;
         t->own_known = 0;
     }
-    /* The precision of step 0 is the prior's. */
+    /* In step 0 the prior's precision takes the place of Q⁻¹. */
     const int same = constant && k > 0 && (a->constant & KS_MAP_CONSTANT_Q) != 0;
     if (!same || !t->own_known)
         KS_T(ks_map_symmetric)(n, o->m, ld, t->white, t->scaled, l->precision, t->own);
@@ -157,7 +156,7 @@ KS_HD const KS_T(ks_map_entries) *KS_T(ks_map_entries_of)(int n, const ks_series
     return t;
 }
 
-/** The block that step k has of its own, m entries being observed: rows, or a panel. */
+/** Return the block of step k without the next transition, with m entries observed: rows, or a panel. */
 KS_HD const KS_NUM *KS_T(ks_map_own_block)(int n, int m, const KS_T(ks_map_link) *l,
                                            const KS_T(ks_map_entries) *t,
                                            KS_T(ks_map_memory) *w)
@@ -173,9 +172,8 @@ KS_HD const KS_NUM *KS_T(ks_map_own_block)(int n, int m, const KS_T(ks_map_link)
     return panel;
 }
 
-/** The block and the right-hand side that step k has of its own: what leads into it and what is
- *  observed. The block is returned, the right-hand side goes to c->b; *complete tells whether every entry
- *  is there. NULL on a fault. */
+/** Return the block of step k from the transition into it and its observation; put the right-hand side of these into
+ *  c->b. *complete says whether every entry is present. NULL on a fault. */
 KS_HD const KS_NUM *KS_T(ks_map_own)(int n, const ks_series *s, int64_t k, const ks_map_system *a,
                                      const KS_T(ks_map_link) *l, KS_T(ks_map_memory) *w,
                                      int *complete, ks_map_review *r, ks_tally *tally)

@@ -1,14 +1,14 @@
 /* map_table_text.h -- the ks_map_kernels table; see map.h. The includer sets KS_MAP_TABLE, its name. */
 #include "literal.h"
 
-/* Numbers of states that are compiled as literals, all up to KS_MAP_FEW; an includer may have none of them, nx,
- * or those above alone, wide. */
+/* State counts compiled as literals: all up to KS_MAP_FEW. An includer may define none of them (nx), or only more
+ * states (wide). */
 #ifndef KS_WITH_STATES
 #define KS_WITH_STATES(nx, CALL)                                                            \
     switch (nx) { KS_CASES(CALL, 1, 2, 3, 4, 5, 6, 7, 8) default: CALL(wide); break; }
 #endif
 
-/** More than KS_MAP_FEW states, which the compiler is told, so that it leaves out what fewer take. */
+/** Return nx, which is more than KS_MAP_FEW. The compiler is told so and leaves out the code for fewer states. */
 KS_HD int KS_T(ks_map_many)(const ks_series *s)
 {
     if (s->nx <= KS_MAP_FEW) __builtin_unreachable();
@@ -27,7 +27,7 @@ static void KS_T(map_open)(int nx, int ny, void *memory)
     KS_T(ks_map_memory) *w = (KS_T(ks_map_memory) *)memory;
     KS_NUM *base = (KS_NUM *)(void *)((char *)memory + (sizeof *w + 63) / 64 * 64);
     const int64_t numbers = KS_T(ks_map_lay_out)(nx, ny, base, w);
-    /* What stands behind the rows' ends is zero and stays so. */
+    /* Padding behind the ends of rows is zero and stays so. */
     for (int64_t i = 0; i < numbers; ++i) base[i] = KS_LIT(0);
 }
 
@@ -55,11 +55,11 @@ static void KS_T(map_correct)(int nx, int64_t k0, int64_t k1, const ks_map_syste
     }
 }
 
-/* The steps k0 .. k1 - 1 one after another, up or down; the first that fails ends it. */
+/* Take steps k0 .. k1 - 1 in order, up or down, until one fails. */
 #define KS_UP for (int64_t k = k0; k < k1 && rc == 0; ++k)
 #define KS_DOWN for (int64_t k = k1 - 1; k >= k0 && rc == 0; --k)
-/* For every literal number of states a function of its own: what a compiler does to a function takes more
- * than twice as long for one of twice the size. */
+/* Each literal state count has a function of its own: compile time more than doubles when a function doubles in
+ * size. */
 #define KS_MAP_STEPS(name, direction, number, states)                                       \
     KS_HD_COLD int KS_T(map_##name##_##number)(const ks_series *s, int64_t k0, int64_t k1,  \
                                                const ks_map_system *a, KS_T(ks_map_memory) *w, \
@@ -87,7 +87,7 @@ static void KS_T(map_correct)(int nx, int64_t k0, int64_t k1, const ks_map_syste
         KS_T(ks_map_memory) *w = (KS_T(ks_map_memory) *)memory;                             \
         const int nx = s->nx;                                                               \
         int rc = 0;                                                                         \
-        (void)nx; /* where there are no literals */                                         \
+        (void)nx; /* unused without literals */                                         \
         KS_WITH_STATES(nx, CALL)                                                            \
         return rc;                                                                          \
     }

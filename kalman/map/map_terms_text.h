@@ -1,6 +1,6 @@
-/* map_terms_text.h -- what the MAP problem has of one step, from factors of Q and R; see map_text.h and
- * num_f64.h. For scalar numbers, and for teams of threads (team.h), which share each loop of KS_EACH():
- * the functions of smallmat_text.h wait for the team before they begin and when they are done. */
+/* map_terms_text.h -- the terms of one step in the MAP problem, from factors of Q and R; see map_text.h and num_f64.h.
+ * For scalar numbers, and for teams of threads (team.h), which share each loop of KS_EACH(): the functions of
+ * smallmat_text.h synchronize the team before and after their work. */
 #ifndef KS_EACH
 #  define KS_EACH(i, n) for (int i = 0; i < (n); ++i)
 #endif
@@ -17,7 +17,7 @@ KS_HD void KS_T(ks_map_identity)(int n, KS_NUM *A)
     KS_EACH(i, n * n) A[i] = KS_LIT(i % (n + 1) == 0);
 }
 
-/** L⁻¹ to root and the inverse of the covariance that LD factors to precision. W: n * n. */
+/** root <- L⁻¹ and precision <- the inverse of the covariance that LD factors. W: n * n numbers. */
 KS_HD void KS_T(ks_map_unfactor)(int n, const KS_NUM *LD, const KS_NUM *inverse_d, KS_NUM *root,
                                  KS_NUM *precision, KS_NUM *W)
 {
@@ -42,7 +42,7 @@ KS_HD void KS_T(ks_map_couple)(int n, const KS_NUM *LD, const KS_NUM *inverse_d,
     KS_T(ks_mtm_sub)(n, n, n, root, scaled, coupling);
 }
 
-/** scaled (m, n) <- D⁻¹ L⁻¹ H with the factors of R, and information += Hᵀ R⁻¹ H. G: m * n. */
+/** scaled (m, n) <- D⁻¹ L⁻¹ H with the factors of R, and information += Hᵀ R⁻¹ H. G: m * n numbers. */
 KS_HD void KS_T(ks_map_inform)(int m, int n, const KS_NUM *LD, const KS_NUM *inverse_d,
                                const KS_NUM *H, KS_NUM *G, KS_NUM *scaled, KS_NUM *information)
 {
@@ -52,8 +52,8 @@ KS_HD void KS_T(ks_map_inform)(int m, int n, const KS_NUM *LD, const KS_NUM *inv
     KS_T(ks_mtm_add)(n, m, n, G, scaled, information);
 }
 
-/** L D Lᵀ of S Sᵀ, S lower triangular. Returns -1, or the row of which less than `pivot` times its
- *  variance is left. */
+/** Compute L D Lᵀ of S Sᵀ with S lower triangular. Return -1, or the row where less than `pivot` times the variance is
+ *  left. */
 KS_HD int KS_T(ks_map_factor_root)(int n, double pivot, const KS_NUM *S, KS_NUM *LD,
                                    KS_NUM *inverse_d)
 {
@@ -72,7 +72,7 @@ KS_HD int KS_T(ks_map_factor_root)(int n, double pivot, const KS_NUM *S, KS_NUM 
     return -1;
 }
 
-/** Deterministic signs: the top bit of Steele, Lea & Flood's mix of the index. */
+/** Return a pseudo-random sign, the top bit of the index mixed by SplitMix64 (Steele, Lea & Flood). */
 KS_HD KS_NUM KS_T(ks_map_sign)(int64_t index)
 {
     uint64_t x = (uint64_t)(index + 1) * 0x9E3779B97F4A7C15u;
@@ -81,14 +81,14 @@ KS_HD KS_NUM KS_T(ks_map_sign)(int64_t index)
     return (x >> 63) ? KS_LIT(-1) : KS_LIT(1);
 }
 
-/** *largest becomes value where that is larger; what is not a number is infinite. */
+/** *largest <- the larger of both. NaN counts as infinite. */
 KS_HD void KS_T(ks_map_largest)(double value, double *largest)
 {
     if (!(value <= *largest)) *largest = value == value ? value : (double)INFINITY;
 }
 
-/** A step's trace(A[k, k] S[k, k]) is at least n, since S[k, k]⁻¹ <= A[k, k]; one that has come out smaller, or is no
- *  number, is made of a covariance whose digits have canceled, and says nothing. */
+/** Return a step's trace(A[k, k] S[k, k]), or infinity if it is unknown. It is at least n, since S[k, k]⁻¹ <= A[k, k].
+ *  If it is smaller or NaN, the digits of the covariance have canceled, and it says nothing. */
 KS_HD double KS_T(ks_map_trace_known)(int n, double trace)
 {
     return trace >= 0.99 * n ? trace : (double)INFINITY;

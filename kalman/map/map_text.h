@@ -1,30 +1,29 @@
-/* map_text.h -- Hessian, right-hand side and residuals of the MAP problem, step by step; see map.h
- * and num_f64.h. For scalar numbers.
+/* map_text.h -- Hessian, right-hand side and residuals of the MAP problem, step by step; see map.h and num_f64.h. For
+ * scalar numbers.
  *
  *     A[k, k]     = Q[k]⁻¹ + F[k+1]ᵀ Q[k+1]⁻¹ F[k+1] + H[k]ᵀ R[k]⁻¹ H[k]
  *     A[k, k - 1] = -Q[k]⁻¹ F[k]
  *     b[k]        = Q[k]⁻¹ u[k] - F[k+1]ᵀ Q[k+1]⁻¹ u[k+1] + H[k]ᵀ R[k]⁻¹ (y[k] - d[k])
  *
- * over the entries present, with the covariance P and mean m of x[0] before its observation in
- * place of Q[0] and u[0].
+ * over the entries present. The covariance P and mean m of x[0] before its observation take the place of Q[0] and u[0].
  *
- * How far to trust it. A factorization is that of A + dA with |dA_ij| <= c eps sqrt(A_ii A_jj), c a
- * small multiple of nx, and so is the assembly. To first order S changes by S dA S, at entry (i, i)
- * by at most c eps times (S diag(A) S)_ii. Its share of S_ii is called the loss here,
+ * Accuracy. A factorization is that of A + dA with |dA_ij| <= c eps sqrt(A_ii A_jj), c a small multiple of nx, and so
+ * is the assembly. To first order S changes by S dA S; entry (i, i) changes by at most c eps times (S diag(A) S)_ii.
+ * The share of that in S_ii is called the loss here,
  *
- *     loss_i = sum over j of A_jj S_ij² / S_ii:
+ *     loss_i = sum over j of A_jj S_ij² / S_ii.
  *
- * the largest A_jj S_jj (variance against the variance if all else were known), times the number of
- * steps over which states stay correlated. It is estimated by z = S diag(A)^½ s with random signs s,
- * of which z_i² / S_ii has loss_i as its mean, and from below by A_ii S_ii. */
+ * It is the largest A_jj S_jj (variance over the variance if all else were known), times the number of steps over which
+ * states stay correlated. It is estimated by z = S diag(A)^½ s with random signs s, since z_i² / S_ii has loss_i as its
+ * mean. A_ii S_ii bounds it from below. */
 
-/** L⁻¹ and the inverse of the covariance that LD factors. W: n * n. */
+/** L⁻¹ and the inverse of the covariance that LD factors. W: n * n numbers. */
 KS_HD void KS_T(ks_map_invert)(int n, KS_T(ks_map_terms) *t, KS_NUM *W)
 {
     KS_T(ks_map_unfactor)(n, t->LD, t->inverse_d, t->root, t->precision, W);
 }
 
-/** The terms of Q[k], k >= 1. */
+/** Make the terms of Q[k], k >= 1. */
 KS_HD int KS_T(ks_map_noise)(int n, const ks_series *s, int64_t k, const ks_map_system *a,
                              KS_T(ks_map_memory) *w, ks_tally *tally)
 {
@@ -38,7 +37,7 @@ KS_HD int KS_T(ks_map_noise)(int n, const ks_series *s, int64_t k, const ks_map_
     return 0;
 }
 
-/** The terms of the transition into step k >= 1. */
+/** Make the terms of the transition into step k >= 1. */
 KS_HD int KS_T(ks_map_transition)(int n, const ks_series *s, int64_t k, const ks_map_system *a,
                                   KS_T(ks_map_memory) *w, ks_tally *tally)
 {
@@ -51,9 +50,8 @@ KS_HD int KS_T(ks_map_transition)(int n, const ks_series *s, int64_t k, const ks
     return 0;
 }
 
-/** The prior of x[0] as terms of a transition without a state before it, its mean to w->mean. Its
- *  covariance under prior x0, F P0 Fᵀ + Q, is triangularised from square roots: a vague P0 does not
- *  drown what Q adds. */
+/** Make the prior of x[0] as terms of a transition without a previous state; its mean goes to w->mean. Under prior x0
+ *  its covariance F P0 Fᵀ + Q is triangularised from square roots, so that a vague P0 does not drown the part of Q. */
 KS_HD_COLD int KS_T(ks_map_prior)(const ks_series *s, const ks_map_system *a,
                                   KS_T(ks_map_memory) *w, ks_tally *tally)
 {
@@ -80,7 +78,7 @@ KS_HD_COLD int KS_T(ks_map_prior)(const ks_series *s, const ks_map_system *a,
     return 0;
 }
 
-/** The terms of what step k observes, m entries of it to *o. NULL on a fault. */
+/** Return the terms of what step k observes; the m entries go to *o. NULL on a fault. */
 KS_HD KS_T(ks_map_sight) *KS_T(ks_map_look)(int n, const ks_series *s, int64_t k,
                                             const ks_map_system *a, KS_T(ks_map_memory) *w,
                                             KS_T(ks_observation) *o, ks_tally *tally)
@@ -97,7 +95,7 @@ KS_HD KS_T(ks_map_sight) *KS_T(ks_map_look)(int n, const ks_series *s, int64_t k
     const int bad = KS_T(ks_map_factor)(m, a->pivot, o->R, t->LD, t->inverse_d);
     if (bad >= 0) {
         const KS_NUM *y = (const KS_NUM *)ks_row(s->y, k);
-        int row = 0; /* the entry of y that is number `bad` of those present */
+        int row = 0; /* row of y of the bad-th entry present */
         for (int present = 0; row < s->ny - 1; ++row) {
             if (y[row] == y[row] && present == bad) break;
             present += y[row] == y[row];
@@ -111,7 +109,7 @@ KS_HD KS_T(ks_map_sight) *KS_T(ks_map_look)(int n, const ks_series *s, int64_t k
     return t;
 }
 
-/** Probes of a step whose diagonal block is complete. */
+/** Make the probes of a step whose diagonal block is complete. */
 KS_HD void KS_T(ks_map_probe)(int n, int64_t k, const ks_map_system *a)
 {
     const KS_NUM *D = (const KS_NUM *)ks_slot_of(a->D, k);

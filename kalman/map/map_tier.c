@@ -1,5 +1,5 @@
-/* map_tier.c -- the arithmetic of the MAP route for one instruction-set tier. Compiled once for each,
- * with the tier's flags and
+/* map_tier.c -- the arithmetic of the MAP route for one instruction-set tier. Compiled once for each, with the tier's
+ * flags and
  *   KS_MAP_TABLE  the name of the table, ks_map_avx2_f64 */
 #include <math.h>
 #include <stdint.h>

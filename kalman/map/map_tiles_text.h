@@ -1,9 +1,9 @@
-/* map_tiles_text.h -- the operations of map_ops_text.h shaped by hand for vector registers; see
- * num_f64.h and tile_text.h. For plain C on the CPU.
+/* map_tiles_text.h -- the operations of map_ops_text.h written for vector registers; see num_f64.h and tile_text.h. For
+ * plain C on the CPU.
  *
- * Rows are padded to whole vectors. Sizes are literals where that pays; n is then unrolled. */
+ * Rows are padded to whole vectors. n is a literal where that pays; loops are then unrolled. */
 
-/** A pivot alone to the evidence; one that would leave the range of a product at once. */
+/** Add a single pivot to the evidence, at once if it would leave the range of a product. */
 KS_HD void KS_T(ks_map_gather)(ks_evidence *e, KS_NUM pivot)
 {
     if (pivot > 1e-150 && pivot < 1e150)
@@ -12,7 +12,7 @@ KS_HD void KS_T(ks_map_gather)(ks_evidence *e, KS_NUM pivot)
         e->logs += log((double)pivot);
 }
 
-/** n pivots, a literal number: all at once where their product stays in range. */
+/** Add n pivots, a literal count: by one product, if that stays in range. */
 KS_HD void KS_T(ks_map_gather_pivots)(int n, const KS_NUM *d, ks_evidence *e)
 {
     KS_NUM product = d[0];
@@ -105,7 +105,7 @@ KS_HD void KS_T(ks_map_less_rows)(int k, int ld, const KS_NUM *A, const KS_NUM *
     KS_T(ks_combine_rows)(-1, k, ld, A, x, y0, y);
 }
 
-/** ks_map_dot() of whole matrices, whose sums would be waited for were there fewer of them. */
+/** ks_map_dot() of whole matrices, with enough partial sums that none has to be awaited. */
 KS_HD KS_NUM KS_T(ks_map_long_dot)(int numbers, const KS_NUM *a, const KS_NUM *b)
 {
     KS_T(ks_lanes) sum[4] = { { 0 } };
@@ -136,7 +136,7 @@ KS_HD KS_NUM KS_T(ks_map_dot)(int numbers, const KS_NUM *a, const KS_NUM *b)
     return (even[0] + even[2]) + (even[1] + even[3]);
 }
 
-/** ks_map_whiten() in `vectors` vectors of columns, a literal: sums that do not wait for each other. */
+/** ks_map_whiten() for `vectors` vectors of columns, a literal: their sums do not wait for each other. */
 KS_HD void KS_T(ks_map_whiten_strip)(int vectors, int n, int ld, const KS_NUM *LD, const KS_NUM *A,
                                      KS_NUM *B)
 {
@@ -160,7 +160,7 @@ KS_HD void KS_T(ks_map_whiten)(int n, int ld, const KS_NUM *LD, const KS_NUM *A,
     for (; c < ld; c += 4) KS_T(ks_map_whiten_strip)(1, n, ld, LD, A + c, B + c);
 }
 
-/** The same of ks_map_unwhiten(). */
+/** The same for ks_map_unwhiten(). */
 KS_HD void KS_T(ks_map_unwhiten_strip)(int vectors, int n, int ld, const KS_NUM *LD, KS_NUM *B)
 {
     for (int i = n - 2; i >= 0; --i) {
@@ -194,14 +194,14 @@ KS_HD void KS_T(ks_map_scaled)(int numbers, const KS_NUM *w, const KS_NUM *x, KS
     for (int i = 0; i < numbers; i += 4) KS_STORE4(y + i, KS_LOAD4(w + i) * KS_LOAD4(x + i));
 }
 
-/** Four times lane `lane`, a literal. */
+/** A vector of lane `lane`, a literal, four times. */
 #define KS_MAP_SPLAT(v, lane)                                                               \
     ((lane) == 0   ? KS_MIX(v, v, 0, 0, 0, 0)                                               \
      : (lane) == 1 ? KS_MIX(v, v, 1, 1, 1, 1)                                               \
      : (lane) == 2 ? KS_MIX(v, v, 2, 2, 2, 2)                                               \
                    : KS_MIX(v, v, 3, 3, 3, 3))
 
-/** ks_map_root() for a literal n up to 8: rows of [C | 1] are reduced side by side. */
+/** ks_map_root() for a literal n up to 8: rows of [C | I] are reduced side by side. */
 KS_HD int KS_T(ks_map_root_in_registers)(int n, double pivot, const KS_NUM *C, KS_NUM *LD,
                                          KS_NUM *inverse_d, KS_NUM *root, KS_NUM *W, ks_evidence *e)
 {
@@ -273,13 +273,14 @@ KS_HD int KS_T(ks_map_root)(int n, int ld, double pivot, const KS_NUM *C, KS_NUM
                : KS_T(ks_map_root_by_rows)(n, ld, pivot, C, LD, inverse_d, root, e);
 }
 
-/** Whether the diagonal of n rows, a literal number, lets ks_map_sweep_pair() multiply three entries before it divides.
+/** Return whether the diagonal of n rows, a literal count, allows ks_map_sweep_pair() to multiply three entries before
+ *  it divides.
  *
- * A sweep is that of the block scaled to a unit diagonal, with entries √(m_i m_j), √(m_i / m_j) or 1 / √(m_i m_j) times
- * as large, m being the diagonal. What rows k and k + 1 add to another is multiplied with their determinant first, m_k
- * m_k+1 times one of these: with m within e .. 1 / e it is within e³ .. 1 / e³. e = 1e-80 leaves 68 digits to both
- * ends of the doubles. Cancellation takes fewer in any block that ks_map_bounds_do() lets stand, where S_ii is at most
- * 1e13 times 1 / m_i: a pivot no more than 13 digits, a determinant 26. */
+ *  With m the diagonal, a sweep is that of the block scaled to unit diagonal, with entries √(m_i m_j), √(m_i / m_j) or
+ *  1 / √(m_i m_j) times as large. What rows k and k + 1 add to another row is first multiplied by their determinant,
+ *  m_k m_k+1 times one of these factors. If all m are within e .. 1 / e it is within e³ .. 1 / e³. e = 1e-80 leaves 68
+ *  digits to both ends of the range of double. Cancellation takes fewer in any block that ks_map_bounds_do() accepts,
+ *  where S_ii is at most 1e13 / m_i: at most 13 digits of a pivot, 26 of a determinant. */
 KS_HD int KS_T(ks_map_sweeps)(int n, KS_T(ks_quad) row[12][3])
 {
     KS_NUM least = KS_LIT(1), most = KS_LIT(1);
@@ -292,9 +293,9 @@ KS_HD int KS_T(ks_map_sweeps)(int n, KS_T(ks_quad) row[12][3])
     return (least > KS_LIT(1e-80)) & (most < KS_LIT(1e80));
 }
 
-/** Sweep rows k and k + 1, k even, of n rows of `vectors` vectors; all literals. One division of the
- *  two rows' determinant serves both, and what it is to be multiplied with is ready before it.
- *  Returns the determinant where both pivots are positive, else 0. */
+/** Sweep rows k and k + 1, k even, of n rows of `vectors` vectors; all three are literals. One division by the
+ *  determinant of the two rows serves both; what it multiplies is ready before it. Return the determinant if both
+ *  pivots are positive, else 0. */
 KS_HD KS_NUM KS_T(ks_map_sweep_pair)(int n, int vectors, int k, KS_T(ks_quad) row[12][3])
 {
     const int v0 = k / 4, lane = k % 4;
@@ -337,8 +338,8 @@ KS_HD KS_NUM KS_T(ks_map_sweep_pair)(int n, int vectors, int k, KS_T(ks_quad) ro
     return a[0] > KS_LIT(0) && determinant[0] > KS_LIT(0) ? determinant[0] : KS_LIT(0);
 }
 
-/** ks_map_inverse() for a literal n up to 12. An odd one is swept with a row of the identity behind it, whose column is
- *  the first of those behind the rows' ends. A block in units too large or too small is said to be bad. */
+/** ks_map_inverse() for a literal n up to 12. An odd n is swept with an additional row of the identity, whose column is
+ *  the first one of the padding. A block in units too large or too small is reported as bad. */
 KS_HD int KS_T(ks_map_inverse_in_registers)(int n, const KS_NUM *A, const KS_NUM *B, KS_NUM *P,
                                             ks_evidence *e)
 {
@@ -374,7 +375,7 @@ KS_HD int KS_T(ks_map_inverse_in_registers)(int n, const KS_NUM *A, const KS_NUM
     return bad;
 }
 
-/** One row after the other, for any n. */
+/** The same for any n, row after row. */
 KS_HD int KS_T(ks_map_inverse_by_rows)(int n, int ld, const KS_NUM *A, const KS_NUM *B, KS_NUM *P,
                                        ks_evidence *e)
 {

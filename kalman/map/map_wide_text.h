@@ -1,28 +1,28 @@
-/* map_wide_text.h -- the steps of map_chain_text.h with more than KS_MAP_FEW states: blocks are factored,
- * not inverted; see num_f64.h. For scalar numbers.
+/* map_wide_text.h -- the steps of map_chain_text.h with more than KS_MAP_FEW states: blocks are factored, not inverted;
+ * see num_f64.h. For scalar numbers.
  *
  * With M = Rᵀ R, W = R⁻ᵀ C and y = R⁻ᵀ z an eliminated step leaves
  *
  *     M' = A[k+1, k+1] - Wᵀ W,   z' = b[k+1] + Wᵀ y,
  *
- * and R and y are kept in its place. On the way back the steps that were eliminated from the other end
- * are eliminated again from this one, which takes W'ᵀ W' from a step's block, where W took Wᵀ W:
+ * and R and y are kept in its place. On the way back the steps that were eliminated from the other end are eliminated
+ * again from this one. That takes W'ᵀ W' from a step's block, where the first elimination took Wᵀ W:
  *
  *     S[k, k]⁻¹ = Rᵀ R - W'ᵀ W',   x[k] = R⁻¹ (y + R⁻ᵀ C x[k+1]),   S[k+1, k] = R'⁻¹ W' S[k, k].
  *
- * That is 6 n³ operations a step, where S[k, k] = R⁻¹ (I + W S[k+1, k+1] Wᵀ) R⁻ᵀ takes 8 n³; the means are
+ * That is 6 n³ operations a step, where S[k, k] = R⁻¹ (I + W S[k+1, k+1] Wᵀ) R⁻ᵀ would take 8 n³. The means are
  * substituted, since their residuals must cancel from step to step. */
 
-/** Where the results of step k go, to be asked for ahead; NULL beyond the series' ends, for blocks that the
- *  processor foresees by itself, and for those that would drive the panels out of the caches. */
+/** Return where the results of step k go, to prefetch them. NULL beyond the ends of the series, for blocks that the
+ *  processor prefetches by itself, and for blocks that would drive the panels out of the caches. */
 KS_HD const KS_NUM *KS_T(ks_map_soon)(int n, int64_t steps, int64_t k, const ks_map_system *a)
 {
     return n >= 12 && n <= 160 && k >= 0 && k < steps ? (const KS_NUM *)ks_slot_of(a->S, k)
                                                       : (const KS_NUM *)0;
 }
 
-/** The block c->M + beside (first: beside alone) and its coupling C: factored, to the pair. Returns
- *  -1, or the row that is not positive. */
+/** Factor the block c->M + beside (first: beside alone) and its coupling C, in the pair. Return -1, or the row that is
+ *  not positive. */
 KS_HD int KS_T(ks_map_factor_pair)(int n, int first, const KS_NUM *beside, const KS_NUM *C,
                                    const KS_NUM *soon, KS_T(ks_map_memory) *w, ks_evidence *e)
 {
@@ -36,7 +36,7 @@ KS_HD int KS_T(ks_map_factor_pair)(int n, int first, const KS_NUM *beside, const
     return KS_T(ks_map_cholesky)(n, 1, pair, soon, e);
 }
 
-/** ks_map_take_out(), with R and W in place of P and G. */
+/** ks_map_take_out() with R and W in place of P and G. */
 KS_HD int KS_T(ks_map_take_out_wide)(int n, int first, const KS_NUM *beside, const KS_NUM *next, const KS_NUM *C,
                                      const KS_NUM *soon, KS_T(ks_map_memory) *w, ks_evidence *pivots)
 {
@@ -49,8 +49,8 @@ KS_HD int KS_T(ks_map_take_out_wide)(int n, int first, const KS_NUM *beside, con
     return bad;
 }
 
-/** S, rows, <- the inverse of the sum, whose factor and the factor's inverse are left in its place. Pivots
- *  to the evidence, NULL: not wanted. Returns -1, or the row that is not positive. */
+/** S, in rows, <- the inverse of the sum. The factor and the factor's inverse are left in its place. Pivots go to the
+ *  evidence, unless it is NULL. Return -1, or the row that is not positive. */
 KS_HD int KS_T(ks_map_invert_sum)(int n, KS_T(ks_map_room) *room, KS_NUM *S, ks_evidence *e)
 {
     const int bad = KS_T(ks_map_cholesky)(n, 0, room->sum, (const KS_NUM *)0, e);
@@ -61,7 +61,7 @@ KS_HD int KS_T(ks_map_invert_sum)(int n, KS_T(ks_map_room) *room, KS_NUM *S, ks_
     return bad;
 }
 
-/** X <- the covariance of the step whose factor is the pair with the one whose covariance is S. */
+/** X <- the cross-covariance of the step whose factor is the pair and the step whose covariance is S. */
 KS_HD_COLD void KS_T(ks_map_lag_wide)(int n, const KS_NUM *S, KS_T(ks_map_room) *room, KS_NUM *X)
 {
     const int ld = KS_T(ks_map_ld)(n), block = KS_T(ks_map_block)(n);
@@ -73,8 +73,8 @@ KS_HD_COLD void KS_T(ks_map_lag_wide)(int n, const KS_NUM *S, KS_T(ks_map_room) 
     KS_T(ks_map_from_panel)(n, ld, room->pair, X);
 }
 
-/** Results that repeat no earlier step: S_next, to the place given, M and, where it is wanted, X of
- *  ks_map_substitute_wide(). Returns -1, or a row that is not positive. */
+/** Compute S_next (in the place given), M and, if `lag`, X of ks_map_substitute_wide() for a step that repeats no
+ *  earlier one. Return -1, or a row that is not positive. */
 KS_HD int KS_T(ks_map_spread_wide)(int n, int first, int lag, const KS_NUM *beside,
                                    const KS_NUM *next, const KS_NUM *C, const KS_NUM *soon,
                                    KS_NUM *S_next, KS_T(ks_map_memory) *w)
@@ -96,10 +96,9 @@ KS_HD int KS_T(ks_map_spread_wide)(int n, int first, int lag, const KS_NUM *besi
     return bad >= 0 ? bad : worse;
 }
 
-/** From c->S and c->x, the results of a step whose block is c->M + beside (first: beside alone), to those
- *  of its neighbour k, which was eliminated towards it, in c->S_next and c->x_next; to c->M what of `next` is
- *  left to k, and to c->X the covariance of the step with k. C: the coupling of the step with k, so that
- *  Cᵀ is that of k with it. */
+/** From c->S and c->x, the results of a step with the block c->M + beside (first: beside alone), make those of its
+ *  neighbour k, which was eliminated towards it: c->S_next and c->x_next. c->M becomes what is left of `next` for k,
+ *  c->X the cross-covariance of the step and k. C is the coupling of the step with k, Cᵀ that of k with the step. */
 KS_HD void KS_T(ks_map_substitute_wide)(int n, int64_t k, int first, int constant,
                                         const KS_NUM *beside, const KS_NUM *next, const KS_NUM *C,
                                         const KS_NUM *soon, const ks_map_system *a,
@@ -116,7 +115,7 @@ KS_HD void KS_T(ks_map_substitute_wide)(int n, int64_t k, int first, int constan
     if (at >= 0) {
         KS_T(ks_map_recall)(memo, at, block, &c->S_next, &c->X, &c->M);
     } else {
-        /* A slot may be filled anew while S is still wanted. */
+        /* A slot may be overwritten while S is still needed. */
         if (c->recalled) {
             KS_T(ks_copy)(n * ld, c->S, c->S_room[0]);
             c->S = c->S_room[0];
@@ -138,7 +137,7 @@ KS_HD void KS_T(ks_map_substitute_wide)(int n, int64_t k, int first, int constan
     c->recalled = at >= 0;
 }
 
-/** ks_map_meet()'s mean and covariance; each lane goes on with what the other has left. */
+/** Mean and covariance of ks_map_meet(). Each lane goes on with what the other one has left. */
 KS_HD void KS_T(ks_map_meet_wide)(int n, int64_t k, KS_T(ks_map_memory) *up,
                                   KS_T(ks_map_memory) *down, ks_map_review *r)
 {

@@ -32,7 +32,7 @@ typedef struct ks_scan_method {
     ks_estimates kept;               /* chunks: memory of kept_mean, kept_C                  */
     ks_estimates start;              /* chunks: smoothed x[0], double                        */
     ks_tally *chunk_tally;           /* chunks: one for each                                 */
-    char *suffixes;                  /* chunks, smoothers: aggregates of the reverse scan */
+    char *suffixes;                  /* chunks, smoothers: aggregates of the reverse scan    */
     ks_estimates met;                /* smoothed estimate at the end of each chunk, double   */
     ks_estimates border;             /* Alg. 7: filtered before each chunk, roots, double    */
     ks_estimates ends;               /* Alg. 6: end of each chunk's way back, double         */
@@ -40,7 +40,7 @@ typedef struct ks_scan_method {
     size_t back_bytes;
     void *back_again;                /* memory of ks_two_filter_again()                       */
     int64_t chunks, chunk_size;
-    int watched;                     /* chunks, Alg. 6: stop at a sharp prediction */
+    int watched;                     /* chunks, Alg. 6: stop at a sharp prediction           */
     int again;                       /* repeats work that was reported: no progress          */
     ks_chunks_rounding_memory rounding; /* chunks, Alg. 6                                    */
     void *asking;                    /* chunks: memory of ks_chunks_filter_rounding()        */
