@@ -1,7 +1,7 @@
 /* batch.c -- when series run in packs.
  *
- * Measured, packs against series one by one, nanoseconds per step and series with an own model at
- * each step, means and covariances stored, B = 64 in packs, B = 3 not, AVX2, one core at 2.5 GHz:
+ * Measured: packs / series one by one, in nanoseconds per step and series. Each step has a model of its own; means and
+ * covariances are stored. B = 64 in packs, B = 3 one by one; AVX2, one core at 2.5 GHz:
  *
  *     nx, ny             2, 1    4, 2    5, 2    6, 3    7, 3    8, 4     12, 6
  *     smoother, f64    63/109 140/164 341/267 334/354 604/448 844/585
@@ -9,11 +9,11 @@
  *     smoother, f32    46/105  86/148 185/235 190/289 319/368 437/425 1181/1551
  *     filter, f32       24/54   40/68  82/107  87/131 140/155 191/186   490/701
  *
- * Five to eight states in double have vectors of their own (row_step_text.h), so have three, which took as long either way
- * with later kernels (smoother 94/92, filter 51/54 at (3, 2)); at (2, 1) packs took half.
+ * In double, five to eight states fill vectors of one series (row_step_text.h). So do three, where both ways take the
+ * same time (smoother 94/92, filter 51/54 at (3, 2)). At (2, 1) packs take half the time.
  *
- * Packs of AVX-512 against what is taken without them, smoother, B = 64, on a core of Zen 5 whose registers of 512 bits
- * are no two halves: with an own model at each step, and with one model and a tenth of the entries missing:
+ * Packs of AVX-512 / the best without them, smoother, B = 64, on a core of Zen 5 with undivided registers of 512 bits.
+ * "own": each step has a model of its own; "missing": one model, and a tenth of the entries is missing.
  *
  *     nx, ny             2, 1    4, 2    6, 3    7, 3    8, 4   10, 5     12, 6    16, 8      20, 10      24, 12
  *     own, f64          16/25   62/72 169/170 254/216 313/243 589/859   855/721 1744/1358
@@ -21,20 +21,25 @@
  *     own, f32          10/11   26/37  87/105 142/167 173/218 296/408   478/614   952/1249   1733/2323   2718/2832
  *     missing, f32       9/11   21/30   58/78  92/133 123/180 215/318   343/489    696/976   1299/2012   2059/2521
  *
- * On Zen 4, whose registers are two halves, packs of AVX-512 take, of what is taken without them, B = 64, minima of a smoother
- * with an own model at each step and of one with a tenth missing: in double .58 and .56 with one state, .80 and .83 with four,
- * 1.08 and .82 with five, 1.08 and .87 with six, 1.07 and .96 with nine, 1.20 and 1.17 with eleven; in single precision, where
- * up to 16 states go in packs of AVX2 otherwise, .79 and .80 with two, 1.04 and 1.01 with twelve, 1.04 to 1.08 with 13 to 16,
- * .80 and .73 with 17, 1.03 and .98 with 22, 1.09 and 1.06 with 23.
+ * Zen 4 divides these registers into two halves. There packs of AVX-512 take this share of the time without them (B
+ * = 64, minima, "own" and "missing"):
  *
- * A last pack that is not full takes as long as one that is, and threads share packs out: so there must be four of them. */
+ *     nx            1         4         5         6         9         11
+ *     f64     .58 .56   .80 .83  1.08 .82  1.08 .87  1.07 .96  1.20 1.17
+ *     nx            2        12     13-16        17        22         23
+ *     f32     .79 .80 1.04 1.01 1.04-1.08   .80 .73  1.03 .98  1.09 1.06
+ *
+ * In single precision up to 16 states go in packs of AVX2 otherwise.
+ *
+ * A last pack that is not full takes as long as a full one, and threads share packs. So AVX-512 packs need at least
+ * four of them. */
 #include "batch.h"
 #include "cpu.h"
 
 enum { LEAST_SERIES = 4, MOST_STATES_F64 = 4, MOST_STATES_F32 = 16, LEAST_WIDE_PACKS = 4, MOST_STATES_WIDE_F32 = 24 };
 
-/** Whether wide packs pay for nx states, or are asked for. From nine to eleven of them vectors of one series are filled
- *  badly. */
+/** Return whether wide packs pay for nx states, or are asked for. With nine to eleven states vectors of one series are
+ *  filled badly. */
 static int pays_wide(ks_precision precision, ks_tier tier, int nx)
 {
     const int halves = tier != KS_TIER_AVX512 && ks_halves_vectors();

@@ -1,13 +1,13 @@
 /* batch_filter_text.h -- filter steps of a group of series; see batch.h and num_f64x4.h.
  *
- * A missing entry stays in its place as one that says nothing: zero row of H, unit variance,
- * observed as predicted. It adds exact zeros, so a lane comes to what it comes to without it. */
+ * A missing entry stays in its place as one without information: zero row of H, unit variance, observed as predicted.
+ * It adds exact zeros, so the lane's result is the same as without it. */
 
-/** What a step observes, missing entries in their places; `present[i]` says which lanes have entry
- *  i, `fit` which lanes have no infinite entry. */
+/** The observation of a step, with missing entries in their places. Bits are lanes: `present[i]` those that have
+ *  entry i, `fit` those without an infinite entry. */
 typedef struct KS_T(ks_group_observation) {
     const KS_NUM *H, *R, *d, *y;
-    const unsigned *present; /* NULL: all are */
+    const unsigned *present; /* NULL: all present */
     unsigned fit;
 } KS_T(ks_group_observation);
 
@@ -38,7 +38,7 @@ KS_HD_COLD void KS_T(ks_observe_present)(const KS_T(ks_group_scratch) *w,
     o->present = present;
 }
 
-/** Innovations of the lanes in `lanes`, see ks_write_innovation(). */
+/** Put out the innovations of the lanes in `lanes`, see ks_write_innovation(). */
 KS_HD_COLD void KS_T(ks_put_innovations)(int64_t k, unsigned lanes,
                                          const KS_T(ks_group_observation) *o,
                                          const KS_T(ks_group_scratch) *w,
@@ -70,7 +70,7 @@ KS_HD_COLD void KS_T(ks_put_innovations)(int64_t k, unsigned lanes,
     KS_T(ks_put_rows)(ny * ny, S, &to->innovation_cov, apart, k, lanes);
 }
 
-/** log p(y[k] | y[0..k-1]) of the lanes in `lanes`. */
+/** Put out log p(y[k] | y[0..k-1]) of the lanes in `lanes`. */
 KS_HD_COLD void KS_T(ks_put_terms)(int64_t k, unsigned lanes,
                                    const KS_T(ks_group_observation) *o,
                                    const KS_T(ks_group_scratch) *w, const ks_forward_sinks *to)
@@ -86,7 +86,7 @@ KS_HD_COLD void KS_T(ks_put_terms)(int64_t k, unsigned lanes,
     }
 }
 
-/** Inputs of a group. */
+/** The inputs of a group. */
 typedef struct KS_T(ks_group_inputs) {
     KS_T(ks_stream) F, Q, u, H, R, d, y;
 } KS_T(ks_group_inputs);
@@ -105,8 +105,9 @@ KS_HD_COLD void KS_T(ks_group_inputs_start)(const ks_series *s,
     KS_T(ks_stream_start)(ny, &s->y, w->y, &in->y);
 }
 
-/** Lanes in the ordinary form to the packs x, P; returns which they are. Other lanes have zeros, and in the estimates of
- *  `steps` steps behind these, too: all lanes are computed with, and looked at, whoever has taken a step alone. */
+/** Load the lanes that are in the ordinary form into the packs x, P. Return these lanes. Other lanes become zero, and
+ *  so do the estimates of the `steps` steps after these: arithmetic and tests always run on all lanes, also where a
+ *  lane has taken a step alone. */
 KS_HD_COLD unsigned KS_T(ks_group_enter)(const ks_group *g, int64_t steps, KS_NUM *x, KS_NUM *P)
 {
     const int nx = g->series[0].nx;
@@ -122,7 +123,7 @@ KS_HD_COLD unsigned KS_T(ks_group_enter)(const ks_group *g, int64_t steps, KS_NU
     return packed;
 }
 
-/** Lanes in `packed` to states of their own. */
+/** Store the lanes in `packed` in their own states. */
 KS_HD_COLD void KS_T(ks_group_leave)(ks_group *g, unsigned packed, const KS_NUM *x,
                                      const KS_NUM *P)
 {
@@ -135,9 +136,9 @@ KS_HD_COLD void KS_T(ks_group_leave)(ks_group *g, unsigned packed, const KS_NUM 
     }
 }
 
-/** Step k of the living lanes that are not in `done`, one by one; of the lanes in *packed the
- *  estimate before the step stands in w->x, w->P, the one after it goes to w->next_x, next_P. Returns whether one of them
- *  had lost its digits before. */
+/** Take step k of the living lanes that are not in `done`, one by one. For lanes in *packed the estimate before the
+ *  step is in w->x, w->P; the new one goes to w->next_x, next_P. Return whether one of them had lost its digits
+ *  before. */
 KS_HD_COLD int KS_T(ks_filter_alone)(ks_group *g, int64_t k, unsigned done, unsigned *packed,
                                       const KS_T(ks_group_scratch) *w, const ks_forward_sinks *to,
                                       ks_tally *tally, KS_T(ks_pack_tally) *sums)
@@ -165,7 +166,7 @@ KS_HD_COLD int KS_T(ks_filter_alone)(ks_group *g, int64_t k, unsigned done, unsi
     return lost;
 }
 
-/** Gains of the lanes in `lanes`, see ks_gain_numbers(). */
+/** Put out the gains of the lanes in `lanes`, see ks_gain_numbers(). */
 KS_HD_COLD void KS_T(ks_put_gains)(int64_t k, unsigned lanes, const KS_T(ks_group_scratch) *w,
                                    const ks_forward_sinks *to)
 {
@@ -176,7 +177,7 @@ KS_HD_COLD void KS_T(ks_put_gains)(int64_t k, unsigned lanes, const KS_T(ks_grou
     KS_T(ks_put_rows)((int)ks_gain_numbers(nx, ny), w->work, &to->gain, sizeof *to, k, lanes);
 }
 
-/** Outputs of step k that are seldom asked for, of the lanes in `lanes`. */
+/** Put out the rarely wanted outputs of step k for the lanes in `lanes`. */
 KS_HD_COLD void KS_T(ks_put_more)(int64_t k, unsigned lanes,
                                   const KS_T(ks_group_observation) *o,
                                   const KS_T(ks_group_scratch) *w, const ks_forward_sinks *to)
@@ -194,7 +195,7 @@ KS_HD_COLD void KS_T(ks_put_more)(int64_t k, unsigned lanes,
         KS_T(ks_put_innovations)(k, lanes, o, w, to);
 }
 
-/** Estimates of steps k0 .. k1 - 1 to the outputs of the lanes that have taken them together. */
+/** Put out the estimates of steps k0 .. k1 - 1 for the lanes that have taken them together. */
 KS_HD_COLD void KS_T(ks_put_filtered)(int64_t k0, int64_t k1, const KS_T(ks_group_scratch) *w,
                                       const ks_forward_sinks *to)
 {
@@ -212,7 +213,7 @@ KS_HD_COLD void KS_T(ks_put_filtered)(int64_t k0, int64_t k1, const KS_T(ks_grou
                 to[l].form[k - to[l].form_first] = KS_FORM_ORDINARY;
 }
 
-/** Count a step of the lanes in `lanes`, and what they miss. */
+/** Count a step of the lanes in `lanes`, and their missing entries. */
 KS_HD_COLD void KS_T(ks_pack_count)(unsigned lanes, const KS_T(ks_group_observation) *o,
                                     const KS_T(ks_group_scratch) *w, KS_T(ks_pack_tally) *sums)
 {
@@ -224,7 +225,7 @@ KS_HD_COLD void KS_T(ks_pack_count)(unsigned lanes, const KS_T(ks_group_observat
     }
 }
 
-/** The lanes whose covariance has no pivot lost in round-off, see ks_well_conditioned(). */
+/** Return the lanes whose covariance has no pivot lost in round-off, see ks_well_conditioned(). */
 KS_HD_COLD unsigned KS_T(ks_pack_conditioned)(const KS_T(ks_group_scratch) *w)
 {
     const int nx = w->nx;
@@ -232,7 +233,7 @@ KS_HD_COLD unsigned KS_T(ks_pack_conditioned)(const KS_T(ks_group_scratch) *w)
     return KS_BITS(KS_T(ks_ldl)(nx, 1 / KS_GROWTH, w->work, w->work + nx * nx));
 }
 
-/** ks_sharp() of each lane: such a step is taken alone, which tells the tally. */
+/** ks_sharp() of each lane. A lane with a sharp step takes it alone, which reports it in the tally. */
 KS_HD KS_MASK KS_T(ks_pack_sharp)(int nx, const KS_T(ks_group_scratch) *w)
 {
     KS_MASK sharp = KS_GT(KS_LIT(0), KS_LIT(1));
@@ -242,7 +243,7 @@ KS_HD KS_MASK KS_T(ks_pack_sharp)(int nx, const KS_T(ks_group_scratch) *w)
     return sharp;
 }
 
-/** Step k of the lanes in `packed` together. Returns the lanes for which it is done. */
+/** Take step k of the lanes in `packed` together. Return the lanes for which that succeeded. */
 KS_HD unsigned KS_T(ks_filter_together)(int nx, int64_t k, int64_t shift, unsigned packed,
                                         const KS_T(ks_group_inputs) *in,
                                         const KS_T(ks_group_scratch) *w,
@@ -288,11 +289,11 @@ KS_HD unsigned KS_T(ks_filter_together)(int nx, int64_t k, int64_t shift, unsign
     return lanes;
 }
 
-/** Inputs of steps k0 .. k1 - 1 that vary. */
+/** Read the inputs of steps k0 .. k1 - 1 that vary. */
 KS_HD_COLD void KS_T(ks_group_read)(int64_t k0, int64_t k1, int64_t shift, KS_T(ks_group_inputs) *in)
 {
     KS_T(ks_stream) *moves[3] = { &in->F, &in->Q, &in->u }, *sees[4] = { &in->H, &in->R, &in->d, &in->y };
-    /* Nothing may lead into the first step, which is never taken together, and no row stand for it. */
+    /* Step 0 is never taken together, and under prior x1 no row leads into it. */
     const int64_t from = k0 > 0 ? k0 : 1;
     for (int i = 0; i < 3; ++i)
         if (moves[i]->stride && from < k1) KS_T(ks_stream_read)(moves[i], from - shift, k1 - shift, 1);
@@ -300,8 +301,8 @@ KS_HD_COLD void KS_T(ks_group_read)(int64_t k0, int64_t k1, int64_t shift, KS_T(
         if (sees[i]->stride) KS_T(ks_stream_read)(sees[i], k0, k1, 1);
 }
 
-/** Steps k0 .. k1 - 1, as many as are read and written at once; `watched`, lanes take them alone. Returns the first one before
- *  which a lane of the range that begins with `first` has lost digits, or -1. */
+/** Take steps k0 .. k1 - 1, at most as many as are read and written at once. watched: lanes take them alone. Return the
+ *  first step before which a lane of the range from `first` on has lost digits, or -1. */
 KS_HD int64_t KS_T(ks_group_filter_some)(int nx, ks_group *g, int64_t first, int64_t k0, int64_t k1, int watched, unsigned *packed,
                                       const KS_T(ks_group_inputs) *in, KS_T(ks_group_scratch) *w, int more,
                                       const ks_forward_sinks *to, ks_tally *tally,
@@ -325,8 +326,8 @@ KS_HD int64_t KS_T(ks_group_filter_some)(int nx, ks_group *g, int64_t first, int
     return -1;
 }
 
-/** Steps k0 .. k1 - 1; where they are watched every lane takes them alone. Returns the first step before which a lane has lost
- *  digits, k1 where one has in the end, or -1. */
+/** Take steps k0 .. k1 - 1. watched: every lane takes them alone. Return the first step before which a lane has lost
+ *  digits, k1 if one has at the end, or -1. */
 KS_HD int64_t KS_T(ks_group_filter_range)(int nx, ks_group *g, int64_t k0, int64_t k1, int watched,
                                           const ks_forward_sinks *to, ks_tally *tally)
 {
@@ -362,7 +363,7 @@ KS_HD int64_t KS_T(ks_group_filter_range)(int nx, ks_group *g, int64_t k0, int64
     return packed & ((1u << g->alive) - 1) & ~left ? k1 : -1;
 }
 
-/** What the lanes begin with, to w->begin, or from there. */
+/** Save the initial estimates of the lanes in w->begin, or restore them (back). */
 KS_HD_COLD void KS_T(ks_group_keep)(int nx, const ks_group *g, const KS_T(ks_group_scratch) *w, int back)
 {
     for (int l = 0; l < g->alive; ++l) {
@@ -377,7 +378,8 @@ KS_HD_COLD void KS_T(ks_group_keep)(int nx, const ks_group *g, const KS_T(ks_gro
     }
 }
 
-/** Steps k0 .. k1 - 1, see ks_pack_kernels: once more, and watched, up to where digits are lost (ks_digits). */
+/** Take steps k0 .. k1 - 1, see ks_pack_kernels. Where digits are lost, the steps up to there are repeated, watched
+ *  (ks_digits). */
 KS_HD void KS_T(ks_group_filter)(int nx, ks_group *g, int64_t k0, int64_t k1,
                                  const ks_forward_sinks *to, ks_tally *tally)
 {

@@ -1,26 +1,26 @@
-/* batch_rows_text.h -- between the arrays of several series and packs; see lanes_text.h.
+/* batch_rows_text.h -- move rows between the arrays of several series and packs; see lanes_text.h.
  *
- * Rows of several steps are read at once, one array after the other, and so are results written: whoever reads all
- * arrays of all series step by step goes through more places of memory at once than a processor fetches ahead of. */
+ * Rows of several steps are read together, array by array, and results are written in the same way. Reading all arrays
+ * of all series step by step would touch more streams of memory at once than a processor prefetches. */
 
-/** An input of all lanes: row k of lane l stands k strides from base[l]. */
+/** An input of all lanes. Row k of lane l is k strides behind base[l]. */
 typedef struct KS_T(ks_stream) {
     const char *base[KS_LANES];
     int64_t stride;
     int shared; /* one array serves all lanes */
     int n; /* numbers of a row */
-    int64_t first; /* the row that stands first in `rows` */
+    int64_t first; /* the row at the beginning of `rows` */
     KS_NUM *rows;
 } KS_T(ks_stream);
 
-/** So many bytes will soon be read. Those of long rows a processor fetches by itself. */
+/** Prefetch bytes that will be read soon. The processor prefetches long rows by itself. */
 KS_HD void KS_T(ks_expect)(const char *at, int64_t bytes, int64_t row_bytes)
 {
     for (int64_t i = 0; row_bytes <= 256 && i < bytes; i += 64) __builtin_prefetch(at + i, 1);
 }
 
-/** Rows k0 .. k1 - 1, as many as there is room for, are read; as many are expected `ahead` (1) of them or
- *  behind (-1). */
+/** Read rows k0 .. k1 - 1, at most as many as there is room for. Prefetch as many rows ahead of them (ahead = 1) or
+ *  before them (-1). */
 KS_HD_COLD void KS_T(ks_stream_read)(KS_T(ks_stream) *s, int64_t k0, int64_t k1, int ahead)
 {
     const int n = s->n, bytes = n * (int)sizeof(KS_ONE), together = s->stride == bytes;
@@ -45,8 +45,8 @@ KS_HD_COLD void KS_T(ks_stream_read)(KS_T(ks_stream) *s, int64_t k0, int64_t k1,
     }
 }
 
-/** Start a stream of rows of n numbers: those of lane 0 are `rows`, those of lane l stand
- *  l * sizeof(ks_series) bytes on. What does not vary is read here, where it is there at all. */
+/** Start a stream of rows of n numbers. `rows` are those of lane 0; those of lane l are l * sizeof(ks_series) bytes
+ *  behind it. An array that does not vary is read here, if it exists. */
 KS_HD_COLD void KS_T(ks_stream_start)(int n, const ks_rows *rows, KS_NUM *memory,
                                  KS_T(ks_stream) *s)
 {
@@ -63,14 +63,14 @@ KS_HD_COLD void KS_T(ks_stream_start)(int n, const ks_rows *rows, KS_NUM *memory
     if (!s->stride && rows->base) KS_T(ks_stream_read)(s, 0, 1, 0);
 }
 
-/** Row k, as packs; where rows vary it must be one of those read last. */
+/** Return row k as packs. If rows vary, it must be one of those read last. */
 KS_HD const KS_NUM *KS_T(ks_stream_row)(const KS_T(ks_stream) *s, int64_t k)
 {
     return s->stride ? s->rows + (k - s->first) * s->n : s->rows;
 }
 
-/** Where row k of an output of all lanes goes: that of lane 0 is `sink`, that of lane l stands
- *  l * `apart` bytes on. Lanes that have none share it. */
+/** Return where row k of an output goes in each lane. `sink` is that of lane 0; that of lane l is l * `apart` bytes
+ *  behind it. Lanes without an output of their own share that of lane 0. */
 KS_HD void KS_T(ks_slots)(const ks_sink *sink, size_t apart, int64_t k, char **to)
 {
     for (int l = 0; l < KS_LANES; ++l) {
@@ -80,7 +80,7 @@ KS_HD void KS_T(ks_slots)(const ks_sink *sink, size_t apart, int64_t k, char **t
     }
 }
 
-/** n packs to row k of an output of the lanes in `lanes`, where it is wanted. */
+/** Write n packs to row k of an output, if it is wanted, for the lanes in `lanes`. */
 KS_HD_COLD void KS_T(ks_put_rows)(int n, const KS_NUM *v, const ks_sink *sink, size_t apart,
                                   int64_t k, unsigned lanes)
 {
@@ -90,7 +90,7 @@ KS_HD_COLD void KS_T(ks_put_rows)(int n, const KS_NUM *v, const ks_sink *sink, s
     KS_T(ks_scatter)(n, v, lanes, to);
 }
 
-/** The diagonal of P (nx, nx) likewise; W: nx packs. */
+/** The same for the diagonal of P (nx, nx). W: nx packs. */
 KS_HD_COLD void KS_T(ks_put_diagonal)(int nx, const KS_NUM *P, const ks_sink *sink, size_t apart,
                                  int64_t k, unsigned lanes, KS_NUM *W)
 {
@@ -99,8 +99,7 @@ KS_HD_COLD void KS_T(ks_put_diagonal)(int nx, const KS_NUM *P, const ks_sink *si
     KS_T(ks_put_rows)(nx, W, sink, apart, k, lanes);
 }
 
-/** Rows k0 .. k1 - 1 of n packs each to an output, where it is wanted; lanes[k - k0] says which lanes of
- *  row k. */
+/** Write rows k0 .. k1 - 1 of n packs each to an output, if it is wanted; for row k, the lanes in lanes[k - k0]. */
 KS_HD_COLD void KS_T(ks_put_steps)(int n, const KS_NUM *v, const ks_sink *sink, size_t apart, int64_t k0,
                                    int64_t k1, const unsigned *lanes)
 {
@@ -115,7 +114,7 @@ KS_HD_COLD void KS_T(ks_put_steps)(int n, const KS_NUM *v, const ks_sink *sink, 
     }
 }
 
-/** Rows k0 .. k1 - 1 of n numbers of what has been put out to packs; as many before them are expected. */
+/** Read rows k0 .. k1 - 1 of n numbers from an output into packs, and prefetch as many rows before them. */
 KS_HD_COLD void KS_T(ks_get_steps)(int n, const ks_sink *sink, size_t apart, int64_t k0, int64_t k1,
                                    KS_NUM *v)
 {

@@ -1,13 +1,13 @@
-/* batch_scratch_text.h -- what a group of series keeps while it runs: its scratch, and the evidence and the
- * counts of its lanes; see batch.h and num_f64x4.h. */
+/* batch_scratch_text.h -- scratch of a group of series, and the evidence and counts of its lanes; see batch.h and
+ * num_f64x4.h. */
 #include "place.h"
 
-/* Rows of so many steps at most are turned at once, if they take no more bytes than that. Measured at (4, 2)
- * with all in memory, filter, nanoseconds per step and series: f32 112 with one step, 84 with 8, 70 with 16,
- * 47 with 32; f64, whose four lanes read half as many places, 94 with one, 87 with 4, 94 with 8. */
+/* Most steps whose rows are transposed together, and most bytes that they take. Measured at (4, 2) with all data in
+ * memory, filter, nanoseconds per step and series: f32 112 with one step, 84 with 8, 70 with 16, 47 with 32; f64, whose
+ * four lanes read half as many streams, 94 with one, 87 with 4, 94 with 8. */
 enum { KS_T(ks_group_steps) = KS_LANES > 4 ? 32 : 4, KS_T(ks_group_bytes) = 160 * 1024 };
 
-/** Scratch of a group; `at` counts packs. */
+/** Scratch of a group. `at` counts packs. */
 typedef struct KS_T(ks_group_scratch) {
     int nx, ny;
     KS_NUM *x, *P, *next_x, *next_P; /* estimates of all lanes, before and after a step */
@@ -15,14 +15,14 @@ typedef struct KS_T(ks_group_scratch) {
     KS_NUM *F, *Q, *u, *H, *R, *d, *y;          /* rows of the inputs                   */
     KS_NUM *present_H, *present_R, *present_d, *present_y;
     KS_NUM *times;                              /* ks_noise_times() of a constant R     */
-    KS_NUM *means, *covs;   /* estimates of several steps, and before or behind them those that the   */
-                            /* steps began with; x, P, next_x and next_P are places of them           */
+    KS_NUM *means, *covs;   /* estimates of several steps, and next to them those with which the      */
+                            /* steps began; x, P, next_x and next_P point into them                   */
     KS_NUM *kept_means, *kept_covs;
-    KS_NUM *begin;          /* what all lanes of a range begin with                                   */
+    KS_NUM *begin;          /* initial estimates of all lanes in a range                              */
     KS_NUM *work;
-    unsigned *present; /* entry i: the lanes that have it */
-    int steps;         /* whose rows are read and written at once */
-    unsigned done[KS_T(ks_group_steps)]; /* of each of them, the lanes that have taken it together */
+    unsigned *present; /* entry i: lanes that have it */
+    int steps;         /* whose rows are read and written together */
+    unsigned done[KS_T(ks_group_steps)]; /* for each of them, the lanes that took it together */
     int64_t at;
 } KS_T(ks_group_scratch);
 
@@ -77,7 +77,7 @@ typedef struct KS_T(ks_pack_evidence) {
     KS_DOUBLES quadratic, product, logs;
 } KS_T(ks_pack_evidence);
 
-/** Products, of what was `before` and the pivots, that leave the middle of the range become logarithms. */
+/** Turn products that leave the middle of the number range into logarithms. They are `before` times `pivots`. */
 KS_HD_COLD void KS_T(ks_pack_logs)(const KS_DOUBLES *before, const KS_DOUBLES *pivots, KS_T(ks_pack_evidence) *e)
 {
     for (int l = 0; l < KS_LANES; ++l)
@@ -87,12 +87,12 @@ KS_HD_COLD void KS_T(ks_pack_logs)(const KS_DOUBLES *before, const KS_DOUBLES *p
         }
 }
 
-/** Counts and sums of a range, by lane, on their way to the tallies. */
+/** Counts and sums of a range by lane, before they go to the tallies. */
 typedef struct KS_T(ks_pack_tally) {
     KS_T(ks_pack_evidence) evidence;
-    int64_t whole; /* steps of all lanes in which none misses an entry */
-    int64_t whole_before[KS_LANES]; /* of them, those before the lane's sums began */
-    int64_t steps[KS_LANES], missing[KS_LANES]; /* the others */
+    int64_t whole; /* steps of all lanes without a missing entry */
+    int64_t whole_before[KS_LANES]; /* those before the lane's sums began */
+    int64_t steps[KS_LANES], missing[KS_LANES]; /* other steps */
 } KS_T(ks_pack_tally);
 
 KS_HD_COLD void KS_T(ks_from_tally)(int l, const ks_tally *from, KS_T(ks_pack_tally) *to)
@@ -116,8 +116,8 @@ KS_HD_COLD void KS_T(ks_to_tally)(int l, int ny, const KS_T(ks_pack_tally) *from
     to->missing += from->missing[l];
 }
 
-/** The evidence of a step to the sums of the lanes in `good`. Returns the lanes whose sum has
- *  stayed finite: only theirs has changed. */
+/** Add the evidence of a step to the sums of the lanes in `good`. Return the lanes of `lanes` whose sum is still
+ *  finite; the sums of others are unchanged. */
 KS_HD unsigned KS_T(ks_pack_gather)(int ny, KS_MASK good, unsigned lanes,
                                     const KS_T(ks_group_scratch) *w,
                                     KS_T(ks_pack_evidence) *sums)

@@ -1,8 +1,7 @@
 /* batch_smooth_text.h -- smoother steps of a group of series; see batch.h and num_f64x4.h. */
 
-/** Step k of the living lanes that are not in `done`, one by one; of the lanes in *packed the
- *  smoothed estimate of step k + 1 stands in w->x, w->P; that of step k goes to
- *  w->next_x, next_P. */
+/** Take step k of the living lanes that are not in `done`, one by one. For lanes in *packed the smoothed estimate of
+ *  step k + 1 is in w->x, w->P; that of step k goes to w->next_x, next_P. */
 KS_HD_COLD void KS_T(ks_smooth_alone)(ks_group *g, int64_t k, unsigned done, unsigned *packed,
                                       const KS_T(ks_group_scratch) *w,
                                       const ks_forward_sinks *kept, const ks_backward_sinks *to,
@@ -25,7 +24,7 @@ KS_HD_COLD void KS_T(ks_smooth_alone)(ks_group *g, int64_t k, unsigned done, uns
     }
 }
 
-/** Cov(x[k], x[k-1] | y) = Ps[k] Eᵀ of the lanes in `lanes`. */
+/** Put out Cov(x[k], x[k-1] | y) = Ps[k] Eᵀ of the lanes in `lanes`. */
 KS_HD_COLD void KS_T(ks_put_lag_one)(int64_t k, unsigned lanes, const KS_T(ks_group_scratch) *w,
                                      const ks_backward_sinks *to)
 {
@@ -34,8 +33,8 @@ KS_HD_COLD void KS_T(ks_put_lag_one)(int64_t k, unsigned lanes, const KS_T(ks_gr
     KS_T(ks_put_rows)(nx * nx, w->work, &to->lag_one_cov, sizeof *to, k, lanes);
 }
 
-/** Step k of the lanes in `lanes` together, from the filtered x and P. Returns the lanes for which it is
- *  done. */
+/** Take step k of the lanes in `lanes` together, from the filtered x and P. Return the lanes for which that
+ *  succeeded. */
 KS_HD unsigned KS_T(ks_smooth_together)(int nx, int64_t k, int64_t shift, unsigned lanes,
                                         const KS_T(ks_group_inputs) *in,
                                         const KS_T(ks_group_scratch) *w, const KS_NUM *x,
@@ -61,8 +60,8 @@ KS_HD unsigned KS_T(ks_smooth_together)(int nx, int64_t k, int64_t shift, unsign
     return lanes;
 }
 
-/** What steps k1 - 1 .. k0 read: what the filter has kept of them, and the transitions out of them, of which
- *  step `last` has none. */
+/** Read what steps k1 - 1 .. k0 need: what the filter has kept of them, and the transitions out of them. Step `last`
+ *  has no such transition. */
 KS_HD_COLD void KS_T(ks_group_read_back)(int64_t k0, int64_t k1, int64_t shift, int64_t last,
                                          const ks_forward_sinks *kept, const KS_T(ks_group_scratch) *w,
                                          KS_T(ks_group_inputs) *in)
@@ -77,7 +76,7 @@ KS_HD_COLD void KS_T(ks_group_read_back)(int64_t k0, int64_t k1, int64_t shift, 
     KS_T(ks_get_steps)(nx * nx, &kept->kept_C, sizeof *kept, k0, k1, w->kept_covs);
 }
 
-/** Steps k1 - 1 .. k0, as many as are read and written at once. */
+/** Take steps k1 - 1 .. k0, at most as many as are read and written at once. */
 KS_HD void KS_T(ks_group_smooth_some)(int nx, ks_group *g, int64_t k0, int64_t k1, unsigned *packed,
                                       const KS_T(ks_group_inputs) *in, KS_T(ks_group_scratch) *w,
                                       const ks_forward_sinks *kept, const ks_backward_sinks *to,
@@ -93,7 +92,7 @@ KS_HD void KS_T(ks_group_smooth_some)(int nx, ks_group *g, int64_t k0, int64_t k
         w->P = w->next_P + nx * nx;
         for (int l = 0; l < g->alive; ++l)
             ordinary |= (unsigned)(kept[l].form[k - kept[l].form_first] == KS_FORM_ORDINARY) << l;
-        /* The last step is the filter's own, which no transition leaves. */
+        /* The last step keeps its filtered estimate; no transition leads out of it. */
         if (k < s->steps - 1 && (ordinary & *packed & living) != 0)
             done = KS_T(ks_smooth_together)(nx, k, s->shift, ordinary & *packed & living, in, w,
                                             w->kept_means + (k - k0) * nx,
@@ -104,7 +103,7 @@ KS_HD void KS_T(ks_group_smooth_some)(int nx, ks_group *g, int64_t k0, int64_t k
     }
 }
 
-/** Steps k1 - 1 .. k0, see ks_pack_kernels. */
+/** Take steps k1 - 1 .. k0, see ks_pack_kernels. */
 KS_HD void KS_T(ks_group_smooth)(int nx, ks_group *g, int64_t k0, int64_t k1,
                                  const ks_forward_sinks *kept, const ks_backward_sinks *to,
                                  ks_tally *tally)

@@ -19,7 +19,7 @@
 #include "batch_filter_text.h"
 #include "batch_smooth_text.h"
 
-/* Numbers of states that are compiled as literals; all others share one copy with loops. */
+/* State counts compiled as literals. All others share one copy with loops. */
 #ifndef KS_WITH_LITERAL
 #define KS_WITH_LITERAL(nx, CALL) switch (nx) { KS_CASES(CALL, 2, 4, 6, 8) default: CALL(nx); break; }
 #endif

@@ -1,16 +1,16 @@
-/* blocks.h -- where series of one model may part and meet (shared.c): the first steps of blocks, which are the same for
- * every series of a size. A series alone in KS_MIXED is looked at where some of them start, too, so that it is in the form
- * that it has among others. */
+/* blocks.h -- the blocks of steps at whose borders series of one model may part and meet (shared.c). They are the same
+ * for every series of a size. In KS_MIXED a series alone is looked at where some of these blocks begin, too, so that it
+ * takes the form that it takes among others. */
 #ifndef KS_BLOCKS_H
 #define KS_BLOCKS_H
 
 #include "smooth_plan.h"
 
-/** Blocks that are short, and their steps: 1, 1, 2 and 4. All series start in the array form, in which nobody leads, and
- *  should not stay alone for long after it. */
+/** The number of short blocks, and their steps together: 1, 1, 2 and 4. All series start in the array form, in which
+ *  there is no leader, and should not stay alone for long afterwards. */
 enum { KS_SHORT_BLOCKS = 4, KS_LEAD_IN = 1 << (KS_SHORT_BLOCKS - 1) };
 
-/** Steps of a block behind those: what the leader leaves of them to the others should stay in a near cache. */
+/** Return the steps of a later block. What the leader leaves of them to the others should stay in a near cache. */
 static inline int64_t ks_block_length(const ks_smooth_plan *plan)
 {
     const int64_t n = plan->nx, m = plan->ny;
@@ -19,14 +19,14 @@ static inline int64_t ks_block_length(const ks_smooth_plan *plan)
     return length > 64 ? 64 : length < KS_LEAD_IN ? KS_LEAD_IN : length;
 }
 
-/** The same of what is looked at in KS_MIXED: so many of those blocks that a look costs little. */
+/** Return the steps between two looks in KS_MIXED: so many blocks that a look costs little. */
 static inline int64_t ks_look_length(const ks_smooth_plan *plan)
 {
     const int64_t length = ks_block_length(plan), blocks = plan->T / 64 / length;
     return length * (blocks > 8 ? 8 : blocks < 1 ? 1 : blocks);
 }
 
-/** The first step of block i, or T. */
+/** Return the first step of block i, or T. */
 static inline int64_t ks_block_start(int64_t length, int64_t T, int64_t i)
 {
     const int64_t k = i == 0                 ? 0
@@ -35,7 +35,8 @@ static inline int64_t ks_block_start(int64_t length, int64_t T, int64_t i)
     return k < T ? k : T;
 }
 
-/** The first step, or T, of the block that comes behind step k, and whether one starts at k. */
+/** Return the first step of the next block that begins after step k, or T. ks_block_starts() returns whether one begins
+ *  at k. */
 static inline int64_t ks_block_end(int64_t length, int64_t T, int64_t k)
 {
     int64_t end = 1;

@@ -1,11 +1,11 @@
-/* lanes_text.h -- between arrays of several lanes and packs; see num_f64x4.h.
+/* lanes_text.h -- move numbers between arrays of several lanes and packs; see num_f64x4.h.
  *
- * In memory the numbers of one lane stand together; in packs the same number of all lanes does. Whole vectors are read
- * and written and transposed in registers. */
+ * In memory the numbers of one lane are contiguous; a pack has the same number of all lanes. Whole vectors are read and
+ * written, and transposed in registers. */
 
 #define KS_EVERY ((1u << KS_LANES) - 1)
 
-/* Vectors of consecutive numbers of one lane, at any address. */
+/* A vector of consecutive numbers of one lane, at any address. */
 typedef KS_NUM KS_T(ks_line) __attribute__((aligned(sizeof(KS_ONE)), may_alias));
 
 /** `v[i]` <- number i of every lane, i < n. */
@@ -16,7 +16,7 @@ KS_HD_COLD void KS_T(ks_gather)(int n, const char *const *from, KS_NUM *v)
         for (int l = 0; l < KS_LANES; ++l) t[l] = ((const KS_ONE *)(const void *)from[l])[i];
         v[i] = t;
     }
-    /* The last block may take some numbers a second time. */
+    /* The last block may read some numbers again. */
     for (int i = 0; n >= KS_LANES && i < n; i += KS_LANES) {
         const int at = i + KS_LANES <= n ? i : n - KS_LANES;
         const KS_ONE *rows[KS_LANES];
@@ -43,7 +43,7 @@ KS_HD_COLD void KS_T(ks_scatter)(int n, const KS_NUM *v, unsigned lanes, char *c
     }
 }
 
-/** Lane l of n packs to and from contiguous numbers. */
+/** Move lane l of n packs to contiguous numbers, and back. */
 KS_HD_COLD void KS_T(ks_take_lane)(int n, int l, const KS_NUM *v, KS_ONE *to)
 {
     for (int i = 0; i < n; ++i) to[i] = v[i][l];

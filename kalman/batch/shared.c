@@ -1,15 +1,16 @@
-/* shared.c -- series of one model: a leader makes the covariances, and those series follow with their
- * means alone that observe all that it does.
+/* shared.c -- series of one model. A leader makes the covariances. Series that observe all entries follow it and
+ * compute their means only.
  *
- * Time is cut into blocks. A series follows through a block where its covariance before the block is the
- * leader's to the bit and no entry of the block is missing; else it takes the block alone and may be
- * together with the leader again after it, when the recursion has forgotten the gap. On the way back it
- * follows where it has followed on the way there and its smoothed covariance is the leader's. What
- * becomes of a series depends on the model and its own data alone, and following takes the operations
- * that going alone takes (tiled_follow_text.h), so the bits are the same with and without. */
+ * Time is cut into blocks. A series follows through a block if its covariance before the block equals the leader's to
+ * the bit and no entry of the block is missing. Otherwise it takes the block alone. It may join the leader again after
+ * the block, when the recursion has forgotten the gap. On the way back it follows where it followed on the way there,
+ * if its smoothed covariance is the leader's.
+ *
+ * The results of a series depend on the model and its own data only. Followers use the same operations as series alone
+ * (tiled_follow_text.h), so the bits are the same in both ways. */
 #include "shared_parts.h"
 
-/** Whether the kernels of the plan's size have what followers need. */
+/** Return whether the kernels of the plan's size support followers. */
 static int leads(const ks_smooth_plan *plan)
 {
     return ks_tiled_takes(ks_tiled_kernels_of(plan->kernels), plan->nx, plan->ny);
@@ -28,19 +29,19 @@ int ks_shared_planned(const ks_smooth_plan *plan)
     const unsigned made = plan->options.job == KS_JOB_SMOOTH
                               ? KS_OUT_SMOOTHED_MEAN | KS_OUT_SMOOTHED_COV
                               : KS_OUT_FILTERED_MEAN | KS_OUT_FILTERED_COV;
-    /* Smoothed estimates wait in the outputs, which must be there. */
+    /* Filtered estimates wait in the smoothed outputs, so these must exist. */
     return plan->B > 2 && leads(plan) &&
            !(plan->options.outputs & ~(made | KS_OUT_LOGLIK)) &&
            (plan->options.job == KS_JOB_FILTER || ks_makes_all(plan, made));
 }
 
-/** The kernels that look at y. */
+/** Return the kernels that read y. */
 static const ks_tiled_kernels *data_kernels(const ks_smooth_plan *plan)
 {
     return ks_tiled_kernels_of(ks_is_mixed(plan) ? plan->aggregates : plan->kernels);
 }
 
-/** Bytes of a row of gains of the filter and of the smoother. */
+/** Return the bytes of a row of gains of the filter, and of the smoother. */
 static size_t filter_gain_bytes(const ks_smooth_plan *plan)
 {
     return ks_is_mixed(plan)
@@ -133,7 +134,7 @@ static void start_member(ks_plan_run *run, const ks_party *p, int64_t b, ks_memb
         m->forward.kept_C = m->backward.smoothed_cov;
         m->forward.form = m->form;
     }
-    if (ks_is_mixed(run->plan)) { /* as the leader, which has the same prior covariance */
+    if (ks_is_mixed(run->plan)) { /* like the leader, whose prior covariance is the same */
         memcpy(m->state.x, m->series.m0, ks_party_mean_bytes(run->plan));
         memcpy(m->state.C, p->state.C, ks_party_cov_bytes(run->plan));
         m->state.form = p->state.form;
@@ -156,7 +157,7 @@ static void start_leader(ks_plan_run *run, ks_party *p, int64_t b)
     run->plan->kernels->start(&p->lead, &p->state, p->scratch);
 }
 
-/** Before a block that a member takes alone its covariance becomes its own. */
+/** Give a member that takes a block alone a covariance of its own. */
 static void part(const ks_smooth_plan *plan, const ks_party *p, ks_member *m)
 {
     if (!m->together) return;
@@ -165,7 +166,8 @@ static void part(const ks_smooth_plan *plan, const ks_party *p, ks_member *m)
     m->state.steady = p->before_steady;
 }
 
-/** After it the leader's may be the same. What is held does not move, what is not may. */
+/** Set whether the member's covariance equals the leader's after a block. The bits may be equal while one is held and
+ *  the other may still change; then they are not together. */
 static void meet(const ks_smooth_plan *plan, const ks_party *p, ks_member *m)
 {
     m->together = p->leads && m->state.form == KS_FORM_ORDINARY &&
@@ -181,7 +183,8 @@ static void remember_leader(const ks_smooth_plan *plan, ks_party *p)
     p->before_steady = p->state.steady;
 }
 
-/** Whether the leader's covariance before step k has lost its digits (ks_digits): of no steps that is what a filter tells. */
+/** Return whether the leader's covariance before step k has lost its digits (ks_digits). A filter of no steps reports
+ *  that. */
 static int has_lost(const ks_smooth_plan *plan, ks_party *p, int64_t k, const ks_forward_sinks *to, ks_tally *tally)
 {
     if (tally->digits.lost >= 0) return 1;
@@ -189,7 +192,8 @@ static int has_lost(const ks_smooth_plan *plan, ks_party *p, int64_t k, const ks
     return tally->digits.lost >= 0;
 }
 
-/** Steps k0 .. k1 - 1 of the leader's filter. Returns whether all are in the ordinary form, and have their digits. */
+/** Take steps k0 .. k1 - 1 of the leader's filter. Return whether all are in the ordinary form and have their
+ *  digits. */
 static int lead_filter(const ks_smooth_plan *plan, ks_party *p, int64_t k0, int64_t k1)
 {
     const ks_sink gains = { p->filter_gains, (int64_t)filter_gain_bytes(plan), k0 };
@@ -230,7 +234,7 @@ static int filter_alone(const ks_smooth_plan *plan, ks_party *p, ks_member *m, i
     return failed;
 }
 
-/** Filter steps of members who follow. Returns the first of them that fails, or NULL. */
+/** Take filter steps of members that follow. Return the first that fails, or NULL. */
 static ks_member *follow_filter(const ks_smooth_plan *plan, ks_party *p, int64_t k0, int64_t k1,
                                 ks_member *const *members, int count)
 {
@@ -243,7 +247,7 @@ static ks_member *follow_filter(const ks_smooth_plan *plan, ks_party *p, int64_t
         f[i].series = &m->series;
         f[i].x = m->state.x;
         f[i].mean = ks_party_smooths(plan) ? m->forward.kept_mean : m->forward.filtered_mean;
-        f[i].cov = m->forward.filtered_cov; /* the smoother's are the leader's again on the way back */
+        f[i].cov = m->forward.filtered_cov; /* a smoother takes the leader's covariances on the way back */
         f[i].evidence = m->tally.evidence;
         f[i].watched = m->forward.watched;
     }
@@ -251,7 +255,7 @@ static ks_member *follow_filter(const ks_smooth_plan *plan, ks_party *p, int64_t
     if (count) p->tiled->follow->filter(count, f, k0, k1, &gains, &covs, p->scratch);
     for (int i = 0; i < count; ++i) {
         ks_member *m = members[i];
-        if (!f[i].finite) { /* once more, for the step at which it fails */
+        if (!f[i].finite) { /* repeat, to find the step that fails */
             memcpy(m->state.x, (char *)p->means + (size_t)i * bytes, bytes);
             if (filter_alone(plan, p, m, k0, k1)) return m;
             continue;
@@ -264,7 +268,7 @@ static ks_member *follow_filter(const ks_smooth_plan *plan, ks_party *p, int64_t
     return NULL;
 }
 
-/** One way to take the steps of a block: those of `members` follow, `member` goes alone. */
+/** How to take the steps of a block: `follow` for several members, `alone` for one; `follows` chooses. */
 typedef struct ks_way {
     ks_member *(*follow)(const ks_smooth_plan *plan, ks_party *p, int64_t k0, int64_t k1,
                          ks_member *const *members, int count);
@@ -272,7 +276,7 @@ typedef struct ks_way {
     int (*follows)(const ks_party *p, const ks_member *member, int64_t k0, int64_t k1);
 } ks_way;
 
-/** A block of all members; `led`: there is a leader to follow. */
+/** Take a block of all members. led: there is a leader to follow. */
 static void run_block(const ks_smooth_plan *plan, ks_party *p, const ks_way *way, int led, int64_t k0,
                       int64_t k1)
 {
@@ -313,7 +317,7 @@ static void filter_block(ks_plan_run *run, ks_party *p, int64_t k0, int64_t k1)
     run_block(plan, p, ks_is_mixed(plan) ? &mixed_there : &there, led, k0, k1);
 }
 
-/** What the filter has kept of the leader in the block k0 .. k1 - 1, once more. */
+/** Filter the block k0 .. k1 - 1 of the leader again, and return what it keeps. */
 static ks_forward_sinks keep_again(const ks_smooth_plan *plan, ks_party *p, int64_t k0, int64_t k1)
 {
     const int64_t i = p->block;
@@ -324,7 +328,7 @@ static ks_forward_sinks keep_again(const ks_smooth_plan *plan, ks_party *p, int6
     to.form = p->form;
     to.form_first = k0;
     to.exact = ks_goes_exact(plan);
-    /* The smoothed rows of this block come later and take no harm. */
+    /* The smoothed rows of this block are made later, so their memory is free. */
     ks_state state = { p->smoothed.mean, p->smoothed.cov, (ks_form)p->checkpoint_form[i], p->checkpoint_steady[i] };
     memset(state.x, 0, ks_party_mean_bytes(plan));
     memcpy(state.C, (char *)p->checkpoints.cov + (size_t)i * ks_party_cov_bytes(plan), ks_party_cov_bytes(plan));
@@ -334,7 +338,7 @@ static ks_forward_sinks keep_again(const ks_smooth_plan *plan, ks_party *p, int6
     return to;
 }
 
-/** Steps k1 - 1 .. k0 of the leader's smoother. Returns whether all are in the ordinary form. */
+/** Take steps k1 - 1 .. k0 of the leader's smoother. Return whether all are in the ordinary form. */
 static int lead_smooth(const ks_smooth_plan *plan, ks_party *p, const ks_forward_sinks *kept,
                        int64_t k0, int64_t k1)
 {
@@ -345,7 +349,7 @@ static int lead_smooth(const ks_smooth_plan *plan, ks_party *p, const ks_forward
     ks_party_bring(plan, p, k0 + 1, k1 < plan->T ? k1 + 1 : plan->T, k0, k1);
     if (ks_is_mixed(plan)) to.gain = gains;
     to.smoothed_cov = ks_cov_sink(plan, p->smoothed, k0);
-    if (k1 == plan->T) { /* the last step is the filter's own */
+    if (k1 == plan->T) { /* the last step keeps its filtered estimate */
         k -= 1;
         if (plan->kernels->smooth(&p->lead, k, k1, &p->state, kept, &to, p->scratch, &tally))
             p->leads = 0;
@@ -377,7 +381,7 @@ static int smooth_alone(const ks_smooth_plan *plan, ks_party *p, ks_member *m, i
     return failed;
 }
 
-/** The last step before k1 whose mean is not finite is the one at which a member fails. */
+/** Report that a member fails at the last step before k1 whose mean is not finite. */
 static void name_step(const ks_smooth_plan *plan, ks_member *m, int64_t k0, int64_t k1)
 {
     int64_t k = k1 - 1;
@@ -387,7 +391,7 @@ static void name_step(const ks_smooth_plan *plan, ks_member *m, int64_t k0, int6
     ks_party_fail(m, k);
 }
 
-/** Smoother steps of members who follow. */
+/** Take smoother steps of members that follow. Return the first that fails, or NULL. */
 static ks_member *follow_smooth(const ks_smooth_plan *plan, ks_party *p, int64_t k0, int64_t k1,
                                 ks_member *const *members, int count)
 {
@@ -448,10 +452,10 @@ int ks_party_run(ks_plan_run *run, ks_party *p, const int64_t *b, int count)
         filter_block(run, p, k0, k1);
         if (p->alive && ks_run_progress(run, p->alive * (k1 - k0))) p->alive = 0;
     }
-    /* Who has stayed in the array form alone goes back as it does alone. */
+    /* Members that stayed in the array form must go back as they do alone. */
     for (int i = 0; i < p->alive && ks_party_smooths(plan) && !ks_is_mixed(plan); ++i)
         p->sharp |= ks_goes_whitened(plan->nx, &p->member[i].tally);
-    /* At the end both ways meet: who has followed is together with the leader still. */
+    /* Both ways meet at the end, so members that followed there are still together with the leader. */
     for (int64_t i = p->blocks - 1; ks_party_smooths(plan) && i >= 0 && p->alive && !p->sharp; --i) {
         const int64_t k0 = ks_block_start(p->length, plan->T, i);
         const int64_t k1 = ks_block_start(p->length, plan->T, i + 1);

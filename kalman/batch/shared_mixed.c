@@ -1,5 +1,5 @@
-/* shared_mixed.c -- series of one model in KS_MIXED: the leader makes covariances and gains in single
- * precision, the members follow with means in double (mean_text.h) or go alone as twins (mixed.h). */
+/* shared_mixed.c -- series of one model in KS_MIXED. The leader makes covariances and gains in single precision.
+ * Members follow with means in double (mean_text.h), or go alone as twins (mixed.h). */
 #include "shared_parts.h"
 
 void ks_party_twin(ks_plan_run *run, ks_party *p, int64_t b)
@@ -38,7 +38,7 @@ size_t ks_party_smooth_gain(const ks_smooth_plan *plan)
     return (size_t)plan->nx * (size_t)plan->nx * sizeof(float);
 }
 
-/** The member to the lane of the twin. */
+/** Load a member into the lane of the twin. */
 static ks_group *enter(ks_party *p, const ks_member *m)
 {
     ks_group *g = &p->group;
@@ -73,7 +73,7 @@ int ks_party_smooth_alone(const ks_smooth_plan *plan, ks_party *p, ks_member *m,
     return !g->alive;
 }
 
-/** Whether a prediction of a follower is sharp, whose covariance is the leader's, as ks_mixed_filter() tells. */
+/** Return whether a prediction of a follower, whose covariance is the leader's, is sharp; see ks_mixed_filter(). */
 static int is_sharp(const ks_smooth_plan *plan, const ks_party *p, const ks_member *m, int64_t k0, int64_t k1)
 {
     const int64_t length = ks_look_length(plan);
@@ -132,7 +132,7 @@ ks_member *ks_party_follow_smooth(const ks_smooth_plan *plan, ks_party *p, int64
             return m;
         }
         ks_party_put_covs(plan, p->smoothed.cov, m->backward.smoothed_cov, k0, k1);
-        /* The last step is the filter's own. */
+        /* The last step keeps its filtered estimate. */
         m->tally.ordinary += (k1 == plan->T ? k1 - 1 : k1) - k0;
     }
     return NULL;

@@ -1,4 +1,4 @@
-/* shared_parts.h -- what shared.c and shared_mixed.c have in common. */
+/* shared_parts.h -- shared by shared.c and shared_mixed.c. */
 #ifndef KS_SHARED_PARTS_H
 #define KS_SHARED_PARTS_H
 
@@ -21,7 +21,7 @@ static inline size_t ks_party_mean_bytes(const ks_smooth_plan *plan)
     return (size_t)plan->nx * plan->mean_bytes;
 }
 
-/** Rows k0 .. k1 - 1 of `from`, of which row k0 is the first, to `to`. */
+/** Copy covariances of steps k0 .. k1 - 1 to an output. `from` begins with that of step k0. */
 static inline void ks_party_put_covs(const ks_smooth_plan *plan, const void *from, ks_sink to,
                                      int64_t k0, int64_t k1)
 {
@@ -35,7 +35,7 @@ static inline void ks_party_put_covs(const ks_smooth_plan *plan, const void *fro
         memcpy(ks_slot_of(to, k), (const char *)from + (size_t)(k - k0) * bytes, bytes);
 }
 
-/** The mean of step k is not finite. */
+/** Report that the mean of step k is not finite. */
 static inline void ks_party_fail(ks_member *m, int64_t k)
 {
     m->tally.bad_step = k;
@@ -44,27 +44,27 @@ static inline void ks_party_fail(ks_member *m, int64_t k)
     m->tally.fault = KS_FAULT_NOT_FINITE;
 }
 
-/* KS_MIXED, see mixed.h: leader and members are in single precision but for the members' means. */
+/* KS_MIXED, see mixed.h: leader and members are in single precision, except the members' means. */
 
-/** The leader, as the twin of series b with nothing observed yet. */
+/** Make the leader, as the twin of series b without observations yet. */
 void ks_party_twin(ks_plan_run *run, ks_party *p, int64_t b);
 
-/** Transitions into steps t0 .. t1 - 1 and observations of k0 .. k1 - 1 for the leader; nothing in
+/** Give the leader the transitions into steps t0 .. t1 - 1 and the observations of steps k0 .. k1 - 1. Does nothing in
  *  other precisions. */
 void ks_party_bring(const ks_smooth_plan *plan, ks_party *p, int64_t t0, int64_t t1, int64_t k0,
                     int64_t k1);
 
-/** Bytes of a row of ks_forward_sinks' and ks_backward_sinks' gain. */
+/** Return the bytes of a row of `gain` in ks_forward_sinks and in ks_backward_sinks. */
 size_t ks_party_filter_gain(const ks_smooth_plan *plan);
 size_t ks_party_smooth_gain(const ks_smooth_plan *plan);
 
-/** Steps k0 .. k1 - 1, k1 - 1 .. k0 of a member alone; non-zero where it fails. */
+/** Take steps k0 .. k1 - 1, or k1 - 1 .. k0, of a member alone. Return non-zero if it fails. */
 int ks_party_filter_alone(const ks_smooth_plan *plan, ks_party *p, ks_member *m, int64_t k0,
                           int64_t k1);
 int ks_party_smooth_alone(const ks_smooth_plan *plan, ks_party *p, ks_member *m, int64_t k0,
                           int64_t k1);
 
-/** The same of `count` members who follow. Return the first of them that fails, or NULL. */
+/** The same for `count` members that follow. Return the first that fails, or NULL. */
 ks_member *ks_party_follow_filter(const ks_smooth_plan *plan, ks_party *p, int64_t k0, int64_t k1,
                                   ks_member *const *members, int count);
 ks_member *ks_party_follow_smooth(const ks_smooth_plan *plan, ks_party *p, int64_t k0, int64_t k1,
