@@ -1,4 +1,4 @@
-/* gain_text.h -- products of means with rows of the model, and with covariances and gains of KS_GAIN, a number
+/* gain_text.h -- products of means with rows of the model, and with covariances and gains of KS_GAIN, a number type
  * that may be narrower; see num_f64.h. */
 
 /** x (n) = a row of the model. */
@@ -40,7 +40,7 @@ KS_HD void KS_T(ks_gain_add)(int m, int n, const KS_GAIN *KS_RESTRICT A, const K
     }
 }
 
-/** C (n, c) -= Aᵀ B with the gains A (m, n), B (m, c). */
+/** C (n, c) -= Aᵀ B with the gains A (m, n), and B (m, c). */
 KS_HD void KS_T(ks_gain_sub)(int n, int m, int c, const KS_GAIN *KS_RESTRICT A,
                              const KS_NUM *KS_RESTRICT B, KS_NUM *KS_RESTRICT C)
 {
@@ -62,7 +62,7 @@ KS_HD void KS_T(ks_gain_forward)(int m, int c, const KS_GAIN *KS_RESTRICT L, KS_
         }
 }
 
-/** B (m, c): row i of A times scale[i]. */
+/** Row i of B (m, c) <- row i of A times scale[i]. */
 KS_HD void KS_T(ks_gain_scale)(int m, int c, const KS_NUM *KS_RESTRICT A,
                                const KS_GAIN *KS_RESTRICT scale, KS_NUM *KS_RESTRICT B)
 {

@@ -4,7 +4,7 @@ typedef struct KS_T(ks_mean_lanes) {
     ks_mean_lane *lane;
 } KS_T(ks_mean_lanes);
 
-/** The mean between steps, or what is kept of step k. */
+/** Read the mean between steps, or what is kept of step k. */
 KS_HD void KS_T(ks_mean_read)(int nx, const KS_T(ks_mean_lanes) *lanes, const ks_mean_lane *kept,
                               int64_t k, KS_NUM *x)
 {
@@ -17,7 +17,7 @@ KS_HD void KS_T(ks_mean_leave)(int nx, const KS_T(ks_mean_lanes) *lanes, const K
     KS_T(ks_copy)(nx, x, (KS_NUM *)lanes->lane->x);
 }
 
-/** r (m) = y - d of step k, NaN where y is missing. */
+/** r (m) = y - d of step k; NaN where y is missing. */
 KS_HD void KS_T(ks_mean_observe)(int m, int64_t k, const KS_T(ks_mean_lanes) *lanes, KS_NUM *r)
 {
     const ks_series *s = lanes->lane->series;
@@ -25,16 +25,16 @@ KS_HD void KS_T(ks_mean_observe)(int m, int64_t k, const KS_T(ks_mean_lanes) *la
     for (int a = 0; a < m; ++a) r[a] = y[a] - d[a];
 }
 
-/** An innovation, zero where it is missing. */
+/** Return an innovation, zero where it is missing. */
 KS_HD KS_NUM KS_T(ks_mean_present)(KS_NUM r) { return r == r ? r : KS_LIT(0); }
 
-/** n numbers to row k of a sink, where it is wanted. */
+/** Write n numbers to row k of a sink, if it is wanted. */
 KS_HD void KS_T(ks_mean_put)(int n, const KS_NUM *from, ks_sink to, int64_t k)
 {
     if (to.base) KS_T(ks_copy)(n, from, (KS_NUM *)ks_slot_of(to, k));
 }
 
-/** What few ask for: predictions and innovations. */
+/** Put out predictions and innovations, which are rarely wanted. */
 KS_HD_COLD void KS_T(ks_mean_put_more)(int nx, int m, int64_t k, const KS_GAIN *inverse_d,
                                        const KS_NUM *r, const KS_NUM *v, const KS_NUM *xp,
                                        const ks_forward_sinks *to)
@@ -47,7 +47,7 @@ KS_HD_COLD void KS_T(ks_mean_put_more)(int nx, int m, int64_t k, const KS_GAIN *
         white[a] = r[a] == r[a] ? v[a] * KS_SQRT((KS_NUM)inverse_d[a]) : r[a];
 }
 
-/** The evidence of step k, and what else it puts out but for its mean. */
+/** Add the evidence of step k, and put out everything but its mean. */
 KS_HD void KS_T(ks_mean_gather)(int nx, int m, int64_t k, const KS_GAIN *gain, const KS_NUM *r,
                                 const KS_NUM *v, const KS_NUM *xp, KS_T(ks_mean_lanes) *lanes)
 {
@@ -64,7 +64,7 @@ KS_HD void KS_T(ks_mean_gather)(int nx, int m, int64_t k, const KS_GAIN *gain, c
     if (lane->more) KS_T(ks_mean_put_more)(nx, m, k, inverse_d, r, v, xp, to);
 }
 
-/** The mean of step k to where it goes. False where it is not finite. */
+/** Write the mean of step k. Return false if it is not finite. */
 KS_HD int KS_T(ks_mean_write)(int nx, int filter, int64_t k, const KS_T(ks_mean_lanes) *lanes,
                               const KS_NUM *x)
 {

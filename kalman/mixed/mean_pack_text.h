@@ -1,9 +1,9 @@
-/* mean_pack_text.h -- KS_LANES series with one model and one row of gains for mean_text.h, in which no
- * entry is missing; see num_f64x4.h. */
+/* mean_pack_text.h -- the lanes of mean_text.h: KS_LANES series with one model, one row of gains and no missing
+ * entries; see num_f64x4.h. */
 
 typedef struct KS_T(ks_mean_lanes) {
     ks_mean_lane *lane;  /* the first */
-    int count;           /* those beyond repeat the first and put out nothing */
+    int count;           /* lanes beyond repeat the first and put out nothing */
     KS_NUM quadratic, product, logs;
     int64_t entries;
 } KS_T(ks_mean_lanes);
@@ -69,7 +69,7 @@ KS_HD void KS_T(ks_mean_observe)(int m, int64_t k, const KS_T(ks_mean_lanes) *la
 
 KS_HD KS_NUM KS_T(ks_mean_present)(KS_NUM r) { return r; }
 
-/* What is rounded here is not fused into what is added to it; see ks_add_rounded(). */
+/* Keeps a rounded product from being fused with what is added to it; see ks_add_rounded(). */
 #define KS_MEAN_APART(v) __asm__("" : "+x"(v))
 
 KS_HD void KS_T(ks_mean_gather)(int nx, int m, int64_t k, const KS_GAIN *gain, const KS_NUM *r,
@@ -97,7 +97,7 @@ KS_HD void KS_T(ks_mean_gather)(int nx, int m, int64_t k, const KS_GAIN *gain, c
 }
 #undef KS_MEAN_APART
 
-/** Lanes that fail here go on for the others' sake. */
+/** A lane that fails goes on, since the others do. */
 KS_HD int KS_T(ks_mean_write)(int nx, int filter, int64_t k, const KS_T(ks_mean_lanes) *lanes,
                               const KS_NUM *x)
 {
@@ -125,7 +125,7 @@ KS_HD int KS_T(ks_mean_write)(int nx, int filter, int64_t k, const KS_T(ks_mean_
     return 1;
 }
 
-/** The evidence of the lanes in and out. */
+/** Load the evidence of the lanes; ks_mean_exit() stores it. */
 KS_HD void KS_T(ks_mean_enter)(ks_mean_lane *lane, int count, KS_T(ks_mean_lanes) *lanes)
 {
     lanes->lane = lane;

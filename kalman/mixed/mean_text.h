@@ -1,10 +1,10 @@
-/* mean_text.h -- means of filter and smoother steps whose covariances and gains a narrower number, KS_GAIN,
- * has made; see num_f64.h, ks_gain_numbers() and means.h. For double, one series, and for packs of
- * double, several series with one model; each comes to the same bits in either.
+/* mean_text.h -- means of filter and smoother steps whose covariances and gains are given in a narrower number type,
+ * KS_GAIN; see num_f64.h, ks_gain_numbers() and means.h. For double, with one series, and for packs of double, with
+ * several series of one model. The results have the same bits in both.
  *
- * How lanes are read and written is in mean_one_text.h and mean_pack_text.h. */
+ * mean_one_text.h and mean_pack_text.h read and write the lanes. */
 
-/** Step k of the filter of the lanes: x <- the posterior's mean. W: 2 nx + 2 ny numbers. */
+/** Take step k of the filter in all lanes: x <- the filtered mean. W: 2 nx + 2 ny numbers. */
 KS_HD void KS_T(ks_mean_filter_step)(int nx, int m, int64_t k, KS_T(ks_mean_lanes) *lanes, KS_NUM *x,
                                      KS_NUM *W)
 {
@@ -26,7 +26,7 @@ KS_HD void KS_T(ks_mean_filter_step)(int nx, int m, int64_t k, KS_T(ks_mean_lane
     KS_T(ks_mean_gather)(nx, m, k, gain, r, v, xp, lanes);
 }
 
-/** Steps k0 .. k1 - 1 of the filter. */
+/** Take steps k0 .. k1 - 1 of the filter. */
 KS_HD void KS_T(ks_mean_filter_steps)(int nx, int ny, KS_T(ks_mean_lanes) *lanes, int64_t k0,
                                       int64_t k1, KS_NUM *W)
 {
@@ -41,7 +41,7 @@ KS_HD void KS_T(ks_mean_filter_steps)(int nx, int ny, KS_T(ks_mean_lanes) *lanes
     KS_T(ks_mean_leave)(nx, lanes, x);
 }
 
-/** Steps k1 - 1 .. k0 of the smoother. */
+/** Take steps k1 - 1 .. k0 of the smoother. */
 KS_HD void KS_T(ks_mean_smooth_steps)(int nx, KS_T(ks_mean_lanes) *lanes, int64_t k0, int64_t k1,
                                       KS_NUM *W)
 {

@@ -1,5 +1,5 @@
-/* means_tier.c -- means in double from gains in single precision, for one instruction-set tier.
- * Compiled once for each, with the tier's flags and KS_TABLE, the name of the table. */
+/* means_tier.c -- means in double from gains in single precision, for one instruction-set tier. Compiled once for each,
+ * with the tier's flags and KS_TABLE, the name of the table. */
 #include <math.h>
 #include <stdint.h>
 #include "hd.h"
@@ -7,7 +7,7 @@
 #include "literal_entries.h"
 #include "means.h"
 
-/* Numbers of states that are compiled as literals, and with them one to three entries. */
+/* State counts compiled as literals, together with one to three entries. */
 #ifndef KS_WITH_LITERAL
 #define KS_WITH_LITERAL(nx, CALL) switch (nx) { KS_CASES(CALL, 2, 4, 6, 12) default: CALL(nx); break; }
 #endif
@@ -69,7 +69,7 @@ KS_HD_COLD void smooth_pack(int count, ks_mean_lane *lane, int64_t k0, int64_t k
 enum { PACK = KS_LANES };
 #include "num_pack_end.h"
 #else
-/* Without registers for packs series follow one by one. */
+/* Without vector registers series run one by one. */
 enum { PACK = 1 };
 
 static void filter_pack(int count, ks_mean_lane *lane, int64_t k0, int64_t k1, void *work)

@@ -7,15 +7,15 @@
 
 enum { POOL_BYTES = 1 << 17, LEAST_STEPS = 8, MOST_STEPS = 1024 };
 
-/* Floats of a row of gains, of either direction. */
+/* Return the floats of a row of gains, in whichever direction has more. */
 static int64_t gain_numbers(int64_t nx, int64_t ny)
 {
     const int64_t filter = ks_gain_numbers((int)nx, (int)ny), smooth = nx * nx;
     return filter > smooth ? filter : smooth;
 }
 
-/* Floats of the pool of a lane: what stays in a near cache, little beside the outputs, and some steps
- * at least. */
+/* Return the floats of a lane's pool: so few that they stay in a near cache and take little memory next to the outputs,
+ * but enough for some steps. */
 static int64_t pool_numbers(const ks_smooth_plan *plan, int lanes, int64_t least)
 {
     const int64_t nx = plan->nx, ny = plan->ny;
@@ -43,14 +43,14 @@ void ks_mixed_carve(ks_carver *carver, const ks_smooth_plan *plan, int lanes, in
         lane->after = ks_carve(carver, nx, sizeof(float));
         lane->behind = ks_carve(carver, nx, sizeof(double));
         lane->prior = ks_carve(carver, nx * nx, sizeof(float));
-        /* One row of what is constant, and blocks of the rest. */
+        /* One row of each constant array, and blocks of the others. */
         lane->pool = ks_carve(carver,
                               2 * nx * nx + ny * nx + ny * ny + (size_t)mixed->pool,
                               sizeof(float));
     }
 }
 
-/** Row k of a caller's array as floats. */
+/** Round `count` rows of a caller's array, from row `first` on, to floats. */
 static void narrow_rows(const ks_smooth_plan *plan, int64_t numbers, ks_rows from, int64_t first,
                         int64_t count, float *to)
 {
@@ -67,7 +67,7 @@ static ks_rows rows_of(const ks_series *s, int array)
     return array == KS_TWIN_F ? s->F : array == KS_TWIN_Q ? s->Q : array == KS_TWIN_H ? s->H : s->R;
 }
 
-/** What of lane l's model is in rows of its own: floats of a step. */
+/** Set which arrays of lane l's model have rows of their own. Return the floats that a step takes in them. */
 static int64_t lay_out(ks_mixed *mixed, int l, const ks_smooth_plan *plan)
 {
     const int nx = plan->nx, ny = plan->ny;
@@ -85,7 +85,7 @@ static int64_t lay_out(ks_mixed *mixed, int l, const ks_smooth_plan *plan)
     return bytes;
 }
 
-/** Pointers into the pool for blocks of mixed->length steps; constant arrays are rounded at once. */
+/** Point into the pool for blocks of mixed->length steps. Constant arrays are rounded at once. */
 static void place(ks_mixed *mixed, int l, const ks_smooth_plan *plan)
 {
     ks_mixed_lane *lane = &mixed->lane[l];
@@ -157,7 +157,7 @@ static void bring_array(const ks_smooth_plan *plan, const ks_mixed_lane *lane, i
     *to = ks_twin_rows(array->rows, array->numbers, first);
 }
 
-/** The transitions into steps k0 .. k1 - 1 to the twins. */
+/** Give the twins the transitions into steps k0 .. k1 - 1. */
 static void bring_transitions(const ks_smooth_plan *plan, const ks_mixed *mixed, ks_group *g, int lanes,
                               int64_t k0, int64_t k1)
 {
@@ -170,13 +170,13 @@ static void bring_transitions(const ks_smooth_plan *plan, const ks_mixed *mixed,
     }
 }
 
-/** Zeros where y (count) is, what is missing or infinite as it is. */
+/** Set `to` to zeros where y (count) is finite, and to y where it is missing or infinite. */
 static void bring_y(int64_t count, const double *y, float *to)
 {
     for (int64_t i = 0; i < count; ++i) to[i] = y[i] - y[i] == 0 ? 0.0F : (float)y[i];
 }
 
-/** What steps k0 .. k1 - 1 observe. */
+/** Give the twins the observations of steps k0 .. k1 - 1. */
 static void bring_observations(const ks_smooth_plan *plan, const ks_mixed *mixed, ks_group *g,
                                int lanes, int64_t k0, int64_t k1)
 {
@@ -212,7 +212,7 @@ static ks_mean_lane lane_of(const ks_mixed_lane *lane, int64_t numbers, int64_t 
     return ks_mean_lane_of(&lane->series, lane->x, gains_of(lane, numbers, first));
 }
 
-/** The means of steps k0 .. k1 - 1 of the first `lanes` lanes; one that has failed goes as far as its
+/** Compute the means of steps k0 .. k1 - 1 of the first `lanes` lanes. A lane that has failed goes as far as its
  *  covariances do. */
 static void filter_means(const ks_smooth_plan *plan, ks_mixed *mixed, ks_group *g, int lanes,
                          int64_t k0, int64_t k1, const ks_forward_sinks *to, ks_tally *tally)
@@ -256,7 +256,7 @@ static void smooth_means(const ks_smooth_plan *plan, ks_mixed *mixed, ks_group *
         }
 }
 
-/** Lanes that have steps whose means are to be computed: those that live, and the one that has just
+/** Return how many lanes have steps whose means are to be computed: the living ones, and the one that has just
  *  failed. */
 static int lanes_left(const ks_group *g, int before)
 {
@@ -281,7 +281,7 @@ static void variances(int nx, const ks_state *state, float *to)
 
 int ks_mixed_is_sharp(double x, double before, double after) { return after < before && after < x * x * 0x1p-82; }
 
-/** Look at the means behind step k, the last of some blocks (ks_look_length()). */
+/** Test the means after step k, the last of several blocks (ks_look_length()), for sharp predictions. */
 static void watch(const ks_smooth_plan *plan, const ks_mixed *mixed, const ks_group *g, int lanes, int64_t k,
                   ks_tally *tally)
 {
@@ -368,8 +368,8 @@ void ks_mixed_smooth(const ks_smooth_plan *plan, ks_mixed *mixed, ks_group *g,
     }
 }
 
-/** The twin smooths what is left of the mean of step 0 once the prior's own prediction is taken off:
- *  rounding that is no more than the rounding of its gain. */
+/** The twin smooths what is left of the mean of step 0 after subtracting its prediction from the prior. Rounding that
+ *  difference costs no more than the rounding of the gain. */
 void ks_mixed_prior(ks_plan_run *run, ks_mixed *mixed, ks_group *g, int l, int64_t b, ks_tally *tally)
 {
     const ks_smooth_plan *plan = run->plan;

@@ -1,22 +1,22 @@
 /* mixed_back.c -- the way back of KS_MIXED in whitened coordinates (whitened_back.h).
  *
- * What the twin smooths are differences from the filtered means: what is left of a transition and of an observation
- * once these have been taken off, in double, is no larger than some standard deviations, whatever the size of the
- * state, and single precision holds it. They are the numbers of the model of the difference
+ * The twin smooths differences from the filtered means r. Subtracted in double, the remainders of a transition and of
+ * an observation are no larger than some standard deviations, whatever the size of the state, so single precision holds
+ * them. They are u and y in the model of the difference:
  *
  *     x[k] - r[k] = F (x[k-1] - r[k-1]) + (F r[k-1] + u - r[k]) + w,    y - d - H r[k] = H (x[k] - r[k]) + v. */
 #include <math.h>
 #include <string.h>
 #include "mixed.h"
 
-/** The filtered mean of step k: `behind` is what has been kept of the step behind those of `kept`. */
+/** Return the filtered mean of step k. `behind` is that of step `end`, the first one after those of `kept`. */
 static const double *reference(const ks_forward_sinks *kept, int64_t k, int64_t end, const double *behind)
 {
     return k < end ? ks_slot_of(kept->kept_mean, k) : behind;
 }
 
-/** Steps first .. last, of which `end` has its filtered mean in `behind`, to the twin: its u and y. The rows of both
- *  stand in the lane's pool. */
+/** Give the twin the differences of steps first .. last as u and y. `behind` is the filtered mean of step `end`. The
+ *  rows of both are in the lane's pool. */
 static void bring_differences(const ks_smooth_plan *plan, ks_mixed *mixed, ks_group *g, int64_t first, int64_t last,
                               int64_t end, const ks_forward_sinks *kept, const double *behind)
 {
@@ -44,15 +44,15 @@ static void bring_differences(const ks_smooth_plan *plan, ks_mixed *mixed, ks_gr
     g->series[0].y = ks_twin_rows(lane->y, ny, first);
 }
 
-/** The twin as its filter and its steps of the RTS smoother want it. */
+/** Prepare the twin for its filter and its steps of the RTS smoother. */
 static void settle(const ks_smooth_plan *plan, const ks_mixed *mixed, ks_group *g)
 {
     g->series[0].u = (ks_rows){ (const char *)mixed->zeros, 0 };
     memset(g->state[0].x, 0, (size_t)plan->nx * sizeof(float));
 }
 
-/** Smoothed means of steps k0 .. k1 - 1 from what their twins are off the filtered ones; that of step k0 is kept
- *  before it may be written over. Returns the step whose mean is not finite, or k0 - 1. */
+/** Make the smoothed means of steps k0 .. k1 - 1 from the twin's differences from the filtered ones. The filtered mean
+ *  of step k0 is saved before it may be overwritten. Return the step whose mean is not finite, or k0 - 1. */
 static int64_t put_means(const ks_smooth_plan *plan, ks_mixed *mixed, int64_t k0, int64_t k1, ks_sink moved,
                          const ks_forward_sinks *kept, ks_sink to)
 {
@@ -94,7 +94,8 @@ void ks_mixed_whiten(const ks_smooth_plan *plan, ks_mixed *mixed, ks_whitening *
     }
 }
 
-/** Steps end - 1 .. k, no more than a block has. Returns as ks_whitened_kernels.back does. */
+/** Take steps end - 1 .. k, at most as many as a block has. Return what ks_whitened_kernels.back returns, or -2 if a
+ *  mean is not finite. */
 static int64_t back_some(const ks_smooth_plan *plan, ks_mixed *mixed, ks_whitening *w, ks_group *g, int64_t k,
                          int64_t end, const ks_forward_sinks *kept, const ks_backward_sinks *to, ks_tally *tally)
 {
@@ -102,7 +103,7 @@ static int64_t back_some(const ks_smooth_plan *plan, ks_mixed *mixed, ks_whiteni
     ks_mixed_lane *lane = &mixed->lane[0];
     ks_forward_sinks twin_kept = *kept;
     ks_backward_sinks twin = *to;
-    /* Behind the rows of u. */
+    /* After the rows of u. */
     const ks_sink moved = { (char *)(lane->gains + (end - k) * plan->nx), row, k };
     bring_differences(plan, mixed, g, k + 1, last, end, kept, lane->behind);
     twin_kept.kept_mean = (ks_sink){ (char *)lane->kept, 0, 0 };
@@ -139,7 +140,7 @@ void ks_mixed_back_prior(ks_plan_run *run, ks_mixed *mixed, ks_whitening *w, ks_
     ks_mixed_lane *lane = &mixed->lane[0];
     if (!w->left && !lane->series.prior_x1 &&
         ks_makes_any(plan, KS_OUT_LAG_ONE_COV | KS_OUT_PRIOR_MEAN | KS_OUT_PRIOR_COV)) {
-        /* The prior is what the filter would have kept of a step -1; means have begun at zero for the twin. */
+        /* The prior is what the filter would have kept of a step -1. The twin's means begin at zero. */
         ks_state prior = { lane->kept, w->prior.cov, KS_FORM_ARRAY, KS_NOT_STEADY };
         plan->kernels->start(&g->series[0], &prior, g->scratch);
         const ks_forward_sinks kept = { .kept_mean = { (char *)w->prior.mean, 0, -1 }, .kept_C = { prior.C, 0, -1 } };

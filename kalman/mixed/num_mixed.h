@@ -1,5 +1,5 @@
-/* num_mixed.h -- means in double, covariances and gains in float, whose functions are those of num_f32.h; see
- * num_f64.h and gain_text.h. */
+/* num_mixed.h -- means in double; covariances and gains in float, with the functions of num_f32.h. See num_f64.h and
+ * gain_text.h. */
 #include "num_f64.h"
 #undef KS_T
 #undef KS_GAIN

@@ -201,10 +201,10 @@ KS_HD void KS_T(ks_filter_combine)(int nx, KS_NUM *dst, const KS_NUM *lhs, const
     KS_T(ks_joined)(nx, dst, lhs, rhs, Y, X, shift, eta, J, more);
 }
 
-/** Bound the squares of the numbers whose round-off a predicted mean xp and covariance Pp carry; `squares` may be xp.
- *  For means they are the squares of xp. For the covariance they are the variances of Pp, times the largest share that
- *  the gain E brings into a variance of P, times 2^23 (2^8 in single precision) because a covariance loses more digits
- *  than standard deviations do. */
+/** Compute the squares of the numbers that round a predicted mean xp and covariance Pp, to `squares`, which may be xp.
+ *  Each is the larger of two: the square of xp; and the variance of Pp, times the largest share that the gain E brings
+ *  into a variance of P, times 2^23 (2^8 in single precision), since a covariance loses more digits than its standard
+ *  deviations. */
 KS_HD void KS_T(ks_rounding_squares)(int nx, const KS_NUM *E, const KS_NUM *P, const KS_NUM *xp, const KS_NUM *Pp,
                                      KS_NUM *squares)
 {

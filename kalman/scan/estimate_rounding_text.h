@@ -20,8 +20,8 @@
  *  deviations. */
 #define KS_CHUNKS_SUSPECT(single) ((single) ? 0x1p-8 : 0x1p-30)
 
-/** By how many standard deviations estimates may differ in a suspect series, between the filter from the beginning and
- *  that of the chunks. Results in single precision bear more. */
+/** By how many standard deviations estimates of a suspect series may differ between two ways to compute them. Results
+ *  in single precision bear more. */
 #define KS_CHUNKS_DIFFER_MOST(single) ((single) ? 1e-2 : 7e-7)
 
 /** By how many standard deviations round-off on the way back of a smoother in chunks may move estimates. */
@@ -32,7 +32,7 @@
  *  single precision bear more. */
 #define KS_DISAGREES(single) ((single) ? 0x1p-17 : 0x1p-30)
 
-/** Second: less than this share of a variance is left, so that the scan's covariance has lost half of its digits. */
+/** Second: less than this share of a variance is left. The scan keeps covariances, which hold no more digits of it. */
 #define KS_IS_LEFT(single) ((single) ? 0x1p-36 : 0x1p-26)
 
 /** Third: round-off of the information from behind could move a smoothed estimate by this. */
