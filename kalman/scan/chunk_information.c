@@ -1,4 +1,4 @@
-/* chunk_information.c -- the information of the steps behind a chunk about the state at its end, for both smoothers in
+/* chunk_information.c -- the information of the steps after a chunk about the state at its end, for both smoothers in
  * chunks. It comes from a reverse scan of the filter's aggregates. */
 #include <string.h>
 #include "scan_chunks.h"

@@ -1,4 +1,4 @@
-/* chunks_filter_rounding.c -- does the parallel filter in chunks lose more digits than the estimates bear?
+/* chunks_filter_rounding.c -- test whether the parallel filter in chunks loses more digits than the estimates bear.
  *
  * A chunk begins from an aggregate of all steps before it. The aggregate may have lost digits, as elements of single
  * steps may (filter_rounding_text.h); the chunk's own steps lose none. So the estimate at the end of a chunk is

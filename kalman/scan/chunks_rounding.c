@@ -1,4 +1,5 @@
-/* chunks_rounding.c -- does the parallel RTS smoother in chunks multiply round-off beyond what the estimates bear?
+/* chunks_rounding.c -- test whether the parallel RTS smoother in chunks multiplies round-off beyond what the estimates
+ * bear.
  *
  * The filter keeps a square root where a covariance would lose digits, so the gains are good. What remains is the
  * round-off of the estimates on the way back. A suspect series is smoothed once more, from the end to the beginning,

@@ -1,5 +1,5 @@
-/* filter_rounding_text.h -- do scans of stored filtering elements lose more digits than the estimates bear? Phases like
- * those of scan_steps_text.h, for a worker of the CPU or a thread of a device.
+/* filter_rounding_text.h -- test whether scans of stored filtering elements lose more digits than the estimates bear.
+ * Phases like those of scan_steps_text.h, for a worker of the CPU or a thread of a device.
  *
  * An aggregate of many steps does not know the state in which they began, so its numbers cover all such states: the
  * estimate from a state at zero, what another state would change, and information in directions that the state has

@@ -15,8 +15,8 @@ KS_HD KS_MASK KS_T(ks_meet_ordinary)(int nx, const KS_NUM *xf, KS_NUM *U, const 
     return good;
 }
 
-/** Take the information v, J (packed) back from step k to step k - 1: from the steps behind k about x[k] minus its
- *  filtered mean x, to the steps behind k - 1 about x[k-1] minus its filtered mean.
+/** Take the information v, J (packed) back from step k to step k - 1: from the steps after k about x[k] minus its
+ *  filtered mean x, to the steps after k - 1 about x[k-1] minus its filtered mean.
  *
  *  e is the element of step k, made with F times the filtered mean of step k - 1, plus u, in place of u. Afterwards its
  *  mean has x subtracted. Return true where the ordinary form is accurate enough; see ks_merge_root(). Otherwise v and

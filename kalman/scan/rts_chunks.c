@@ -1,7 +1,7 @@
 /* rts_chunks.c -- the way back of the parallel RTS smoother in chunks, from the aggregates of the filter.
  *
  * A filtering element also has the information that the two-filter smoother uses. A reverse scan of the aggregates
- * gives the information of all steps behind a chunk about the state at its end. With what the filter kept there, that
+ * gives the information of all steps after a chunk about the state at its end. With what the filter kept there, that
  * is the smoothed estimate. From it the chunk takes ordinary smoother steps back, to the last step of the previous
  * chunk, where the two estimates are compared. No smoothing elements are made.
  *

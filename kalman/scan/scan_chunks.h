@@ -44,7 +44,7 @@ int ks_scan_suffixes(ks_scan_method *m);
 /** Return the numbers of the information about a state, v (nx) | J (packed). */
 size_t ks_information_numbers(const ks_smooth_plan *plan);
 
-/** Set `behind` to the information of the steps behind chunk `chunk` about the state at its end, minus x. It comes from
+/** Set `behind` to the information of the steps after chunk `chunk` about the state at its end, minus x. It comes from
  *  the suffix that begins with the next chunk. */
 void ks_chunk_behind(const ks_scan_method *m, int64_t chunk, const double *x, double *behind);
 

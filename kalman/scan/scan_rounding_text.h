@@ -1,7 +1,7 @@
-/* scan_rounding_text.h -- does a scan of stored smoothing elements multiply round-off beyond what the estimates bear?
- * Phases like those of scan_steps_text.h, for a worker of the CPU or a thread of a device.
+/* scan_rounding_text.h -- test whether a scan of stored smoothing elements multiplies round-off beyond what the
+ * estimates bear. Phases like those of scan_steps_text.h, for a worker of the CPU or a thread of a device.
  *
- * A step back multiplies the round-off of all steps behind it by E = P Fᵀ Pp⁻¹. That is harmless where process noise
+ * A step back multiplies the round-off of all steps after it by E = P Fᵀ Pp⁻¹. That is harmless where process noise
  * makes the smoother forget it, and where the state that it reaches is known no better. It is not where a transition
  * without noise contracts (range_text.h, ks_sharp()).
  *

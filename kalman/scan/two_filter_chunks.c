@@ -114,7 +114,7 @@ static int go_back(ks_scan_method *m, back_memory *c, int64_t first, int64_t k0,
     return m->a.single ? put_out(m, c, k0, k1) : 0;
 }
 
-/** Keep `state`, the smoothed estimate at the end of chunk `chunk`. The chunk behind makes one, too, and the two are
+/** Keep `state`, the smoothed estimate at the end of chunk `chunk`. The next chunk makes one, too, and the two are
  *  compared. */
 static void keep_end(const ks_scan_method *m, int64_t chunk, const ks_state *state)
 {

@@ -15,7 +15,7 @@ KS_HD void KS_T(ks_meet_in_form)(int nx, int64_t k, const ks_series *s, const KS
         KS_T(ks_meet)(nx, x, C, form == KS_FORM_ARRAY, behind, behind + nx, xs, Ps, W);
         return;
     }
-    /* No information is behind the last step. */
+    /* No step comes after the last one. */
     KS_T(ks_copy)(nx, x, xs);
     if (form == KS_FORM_ARRAY)
         KS_T(ks_square)(nx, nx, nx, C, Ps);
