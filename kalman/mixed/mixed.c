@@ -1,4 +1,4 @@
-/* mixed.c -- see mixed.h. */
+/* mixed.c -- covariances and gains of KS_MIXED by twins in single precision, and the means that follow; see mixed.h. */
 #include "mixed.h"
 #include "blocks.h"
 

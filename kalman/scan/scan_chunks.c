@@ -178,8 +178,8 @@ int ks_filter_rerun(void *user, void *scratch, const void *carry, int64_t first,
     if (carry) {
         state = state_from(m, &c, carry);
         /* From here on the covariance may look singular instead of sharp, where steps from the beginning would have
-         * kept all of it. An ill-conditioned root may also disagree off its diagonal only, which the comparison of
-         * chunks cannot see. */
+         * kept all of it. Digits that it has lost in a combination of states need not show in any entry either, so the
+         * comparison of chunks may miss them. */
         const int ill = ks_root_is_ill_conditioned(plan, c.worker.state.cov);
         if (m->a.to.watched && !m->run->watched && ill) tally->sharp = first;
         if (ill && !(m->run->watched && m->a.to.watched)) atomic_store(&m->doubtful, 1);

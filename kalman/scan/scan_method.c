@@ -9,7 +9,7 @@
 
 int ks_scan_reruns(const ks_smooth_plan *plan)
 {
-    /* Of two devices each would have to reduce all chunks. */
+    /* With two devices each would have to reduce all chunks. */
     return plan->options.scan == KS_SCAN_CHUNKED && plan->options.second_device < 0;
 }
 
