@@ -197,7 +197,7 @@ void ks_options_print(const ks_option *o)
 ks_exit ks_options_read(ks_option_reader *reader, ks_option_taker take_one, void *settings, bool *served,
                         ks_failure *failure)
 {
-    const char *value;
+    const char *value = NULL;
     int id;
     *served = false;
     while ((id = next_option(reader, &value, failure)) != KS_OPTION_END) {
