@@ -1,20 +1,21 @@
-/* array_again_text.h -- steps of a constant model in the array form that have been taken before, as all of an ARMA
- * model are in the end; see memo_text.h, num_f64.h. For scalar numbers.
+/* array_again_text.h -- steps of a constant model in the array form that repeat earlier ones, as those of an ARMA model
+ * do in the end; see memo_text.h, num_f64.h. For scalar numbers.
  *
- * What is observed without noise may tell the state altogether, as a series tells that of its ARMA model. What is left
- * of the root shrinks by a factor a step, for ever, since the array form keeps the digits of the smallest rows, too. So
- * no two steps are the same. Once it is below a round-off of what disturbances make of the state, which is more than the
- * mean keeps, it is zero from then on, unless it might grow again: a state that is known stays so where the closed loop
- * A = (I - K H) F forgets. This depends on a step and its root alone. */
+ * Observations without noise may determine the state completely, as a series determines the state of its ARMA model.
+ * The root then shrinks by a factor at every step, without end, because the array form keeps the digits of the smallest
+ * rows, too. No two steps would be the same. So once the root is below one round-off of what disturbances add to the
+ * state, it is set to zero: this is less than the mean can show. It is not set to zero if it could grow again: an
+ * exactly known state stays known if the closed loop A = (I - K H) F forgets. All this depends on a step and its root
+ * only. */
 
-/** The most by which a power of A may enlarge what is left. */
+/** The largest factor by which a power of A may enlarge the remaining root. */
 #define KS_KNOWN_GROWTH 8192
-/** Doublings of the power: a model that remembers more steps is left as it is. */
+/** Most times that the power is squared: a model that remembers more steps is left alone. */
 #define KS_KNOWN_DOUBLINGS 12
 
-/** reach (nx): the standard deviation of what disturbances bring to a state when they first get there, at once or by way of
- *  others, as the lagged values of a seasonal model do: the first F^j Q½ with an entry in its row. 0 where none ever does.
- *  W: 2 nx² numbers. */
+/** reach (nx): the standard deviation of disturbances in each state when they first reach it, directly or by way of
+ *  other states, as they reach the lagged values of a seasonal model. It is taken from the first F^j Q½ with a non-zero
+ *  entry in the state's row; 0 if there is none. W: 2 nx² numbers. */
 KS_HD_COLD void KS_T(ks_disturbances_reach)(int nx, const KS_NUM *F, const KS_NUM *Q_root, KS_NUM *reach, KS_NUM *W)
 {
     KS_NUM *V = W, *next = V + nx * nx;
@@ -35,7 +36,7 @@ KS_HD_COLD void KS_T(ks_disturbances_reach)(int nx, const KS_NUM *F, const KS_NU
     }
 }
 
-/** The closed loop of the gain G = Pp Hᵀ Se⁻ᵀ (nx, m), in units sd (nx) of the states, to B (nx, nx). W: nx² + m nx
+/** B (nx, nx) <- the closed loop with the gain G = Pp Hᵀ Se⁻ᵀ (nx, m), with states in units of sd (nx). W: nx² + m nx
  *  numbers. */
 KS_HD_COLD void KS_T(ks_closed_loop)(int nx, int m, const KS_NUM *F, const KS_NUM *H, const KS_NUM *G, const KS_NUM *Se,
                                      const KS_NUM *sd, KS_NUM *B, KS_NUM *W)
@@ -53,7 +54,7 @@ KS_HD_COLD void KS_T(ks_closed_loop)(int nx, int m, const KS_NUM *F, const KS_NU
             B[i * nx + c] = KS_GT(sd[i], KS_LIT(0)) ? (F[i * nx + c] - A[i * nx + c]) * (sd[c] / sd[i]) : KS_LIT(0);
 }
 
-/** Whether powers of that vanish. W: 3 nx² + m nx numbers. */
+/** Whether powers of the closed loop vanish. W: 3 nx² + m nx numbers. */
 KS_HD_COLD int KS_T(ks_forgets)(int nx, int m, const KS_NUM *F, const KS_NUM *H, const KS_NUM *G, const KS_NUM *Se,
                                 const KS_NUM *sd, KS_NUM *W)
 {
@@ -70,9 +71,10 @@ KS_HD_COLD int KS_T(ks_forgets)(int nx, int m, const KS_NUM *F, const KS_NUM *H,
     return 0;
 }
 
-/** Whether the state of step k, all of which is observed, counts as known exactly: every standard deviation that its root S
- *  leaves is below a round-off of the predicted one, or of what disturbances reach it with. Of a constant model,
- *  the root of Q and reach, nx numbers, the first of which is negative until they are made. W: 3 nx² + m nx + nx numbers. */
+/** Whether the state after step k, all entries of which are observed, counts as known exactly. It does if every
+ *  standard deviation of its root S is below one round-off of the predicted one, or of that with which disturbances
+ *  reach the state. Q_root: root of the constant Q. reach (nx) is computed on first use; reach[0] is negative until
+ *  then. W: 3 nx² + m nx + nx numbers. */
 KS_HD int KS_T(ks_is_known)(int nx, const ks_series *s, int64_t k, const KS_NUM *G, const KS_NUM *Se, const KS_NUM *Sp,
                             const KS_NUM *S, const KS_NUM *Q_root, KS_NUM *reach, KS_NUM *W)
 {
@@ -93,7 +95,7 @@ KS_HD int KS_T(ks_is_known)(int nx, const ks_series *s, int64_t k, const KS_NUM 
         }
         const KS_NUM reached = reach[i] * reach[i];
         if (KS_GT(reached, predicted)) predicted = reached;
-        /* Not so where squares are below the range of numbers. */
+        /* Written so that it fails if the squares underflow. */
         if (some && !KS_GT(KS_LIT(KS_EPS) * KS_LIT(KS_EPS) * predicted, variance)) return 0;
         sd[i] = KS_SQRT(predicted);
         left |= some;
@@ -101,9 +103,10 @@ KS_HD int KS_T(ks_is_known)(int nx, const ks_series *s, int64_t k, const KS_NUM 
     return left && KS_T(ks_forgets)(nx, m, F, (const KS_NUM *)ks_row(s->H, k), G, Se, sd, work);
 }
 
-/** What is remembered of a filter step, in a slot with the root of the step before as its key: the gain K by columns, the
- *  root of the innovation covariance, and of prediction and posterior root and covariance; ks_sharp_weights() of the
- *  prediction, and whether that ks_leaves_rounding(): -1 where nobody has asked. */
+/** A remembered filter step. The key is the root of the step before. KT: the gain K by columns. Se: the root of the
+ *  innovation covariance. Sp, Pp: root and covariance of the prediction. S, P: those of the posterior. weight,
+ *  variance: see ks_sharp_weights(). leaves_rounding: ks_leaves_rounding() of the prediction, or -1 while it and the
+ *  weights are not computed. */
 typedef struct KS_T(ks_array_slot) {
     KS_NUM *key, *KT, *Se, *Sp, *S, *Pp, *P, *weight, *variance, *leaves_rounding;
 } KS_T(ks_array_slot);
@@ -132,14 +135,14 @@ KS_HD KS_T(ks_memo) KS_T(ks_array_memo)(int nx, const ks_series *s, int64_t step
                                w->array_memo);
 }
 
-/** Whether step k may come from memory or go there: a step in the array form that observes everything. */
+/** Whether step k may be looked up or recorded: a step in the array form that observes all entries. */
 KS_HD int KS_T(ks_array_memorable)(const KS_T(ks_memo) *memo, const ks_series *s, int64_t k, int m, const ks_state *state,
                                    const ks_forward_sinks *to)
 {
     return memo->slots && m == s->ny && state->form == KS_FORM_ARRAY && !to->gain.base && !(k == 0 && s->prior_x1);
 }
 
-/** Put what a step has made of the root that its slot has for a key into it; the gain in w->G. */
+/** Record the results of a step in the slot that already holds its key. The gain is in w->G. */
 KS_HD_COLD void KS_T(ks_remember_array)(int nx, int m, KS_T(ks_memo) *memo, KS_NUM *slot, const KS_T(ks_scratch) *w,
                                         const ks_state *state)
 {
@@ -155,8 +158,8 @@ KS_HD_COLD void KS_T(ks_remember_array)(int nx, int m, KS_T(ks_memo) *memo, KS_N
     KS_T(ks_cov_of_root)(nx, S, at.P, w->work);
 }
 
-/** Step k with its covariances from memory: prediction and whitened innovation of the mean to w->xp and w->v, posterior to
- *  `state`. */
+/** Step k with the covariances of a slot: predicted mean to w->xp, whitened innovation to w->v, posterior to `state`.
+ *  */
 KS_HD void KS_T(ks_array_again)(int nx, const ks_series *s, int64_t k, const KS_T(ks_observation) *o,
                                 const KS_T(ks_array_slot) *slot, ks_state *state, const KS_T(ks_scratch) *w)
 {

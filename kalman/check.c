@@ -1,5 +1,4 @@
-/* check.c -- what a model must hold before it is used: finite numbers, covariances that are
- * symmetric and not indefinite. */
+/* check.c -- checks of models: finite numbers, covariances that are symmetric and not indefinite. */
 #include <math.h>
 #include "kalscan/smooth.h"
 #include "lapack.h"
@@ -11,7 +10,7 @@ static double entry(ks_precision precision, const void *data, int64_t i)
     return precision == KS_F64 ? ((const double *)data)[i] : (double)((const float *)data)[i];
 }
 
-/** Positive pivots all the way: the matrix is certainly not indefinite. A (n, n) is destroyed. */
+/** Whether all pivots are positive, so that the matrix is certainly not indefinite. A (n, n) is destroyed. */
 static int factors(int n, double *A)
 {
     for (int j = 0; j < n; ++j) {
@@ -153,7 +152,7 @@ typedef struct model_part {
     int covariance, transition, steps;
 } model_part;
 
-/** Check one array of a model, of every series and step that a run reads. */
+/** Check one array of a model, in every series and step that a run reads. */
 static ks_status check_part(const ks_smooth_plan *plan, const ks_model *model,
                             const model_part *p, covariance_limits limits, double *scratch,
                             ks_info *info)
@@ -166,7 +165,7 @@ static ks_status check_part(const ks_smooth_plan *plan, const ks_model *model,
     if (!p->view->data) return KS_OK;
     for (int64_t b = 0; b < series; ++b)
         for (int64_t k = 0; k < steps; ++k) {
-            /* Under prior x1 nothing leads into step 0. */
+            /* Under KS_PRIOR_X1 no transition leads into step 0. */
             if (p->transition && k == 0 && model->prior == KS_PRIOR_X1 && steps > 1) continue;
             if (p->transition && plan->T == 1 && model->prior == KS_PRIOR_X1) continue;
             const char *block = (const char *)p->view->data +

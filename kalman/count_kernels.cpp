@@ -14,7 +14,7 @@
 #include "information_text.h"
 #include "memo_text.h"
 #include "range_text.h"
-/* Looking at the conditioning now and then belongs to the choice of form, which is made here. */
+/* No periodic checks of conditioning: they choose the form of a step, which is fixed here. */
 #undef KS_LOOK
 #define KS_LOOK INT64_MAX
 #include "filter_range_text.h"
@@ -42,8 +42,7 @@
 
 static_assert(sizeof(ks_counted) == sizeof(double), "arrays of doubles are arrays of ks_counted");
 
-/* The texts start in the array form, which pays for vague priors; what is counted is the ordinary
- * form throughout. */
+/* The texts start in the array form, for the sake of vague priors. Here all of the ordinary form is counted. */
 static void start_ordinary(const ks_series *s, ks_state *state, void *)
 {
     ks_copy_count(s->nx, static_cast<const ks_counted *>(s->m0),

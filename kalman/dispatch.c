@@ -1,4 +1,4 @@
-/* dispatch.c -- which kernel tables serve a precision and tier on this processor. */
+/* dispatch.c -- the kernel tables of a precision and tier on this processor. */
 #include "batch.h"
 #include "kernels.h"
 #include "cpu.h"
@@ -16,7 +16,7 @@ const ks_kernels *ks_kernels_of(ks_precision precision, ks_tier tier)
 }
 
 #if defined(KS_WITH_AVX512) && defined(__x86_64__)
-/** Whether steps of so many states and entries pay with vectors of 512 bits, or are asked for. */
+/** Whether vectors of 512 bits pay for so many states and entries, or are asked for where they do on some processor. */
 static int wide_enough(ks_precision precision, ks_tier tier, int nx, int ny)
 {
     const int asked = tier == KS_TIER_AVX512, many = asked || !ks_halves_vectors();
@@ -66,7 +66,7 @@ const ks_two_ended_kernels *ks_two_ended_kernels_of(const ks_kernels *kernels)
 const ks_whitened_kernels *ks_whitened_kernels_of(const ks_kernels *kernels)
 {
 #if defined(__x86_64__)
-    /* A wider tier's filter takes its steps in the array form by the same code. */
+        /* AVX-512 tables take steps in the array form by the code of AVX2. */
     if (kernels != &ks_kernels_baseline_f64 && kernels != &ks_kernels_baseline_f32)
         return kernels->number_bytes == sizeof(double) ? &ks_whitened_avx2_f64 : &ks_whitened_avx2_f32;
 #endif

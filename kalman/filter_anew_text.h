@@ -1,12 +1,12 @@
-/* filter_anew_text.h -- ranges of filter steps as a table has them: by the hand-shaped kernels, where there are some, and once
- * more, with a look at every step, where digits of the covariances turn out to be lost (ks_digits). For scalar numbers; part of
- * kernels_text.h. */
+/* filter_anew_text.h -- ranges of filter steps as a table offers them. Hand-shaped kernels take ordinary steps, if the
+ * table has such kernels. If digits of the covariances turn out to be lost (ks_digits), steps are filtered again with a
+ * check at every step. For scalar numbers; part of kernels_text.h. */
 
-/** What a range begins with: in front of the scratch of its steps, which stays aligned. */
+/** Bytes for a copy of the estimate before a range. It precedes the scratch of the steps, which stays aligned. */
 KS_HD size_t KS_T(kept_bytes)(int nx) { return ((size_t)(nx * nx + nx) * sizeof(KS_NUM) + 63) / 64 * 64; }
 
 #ifdef KS_TILED
-/** Ordinary steps by the hand-shaped kernels, all others, and all of a range that is watched, as they come. */
+/** Ordinary steps by the hand-shaped kernels. All other steps, and all of a watched range, by ks_filter_until(). */
 static int KS_T(filter_tiled)(const ks_tiled_kernels *tiled, const ks_series *s, int64_t k0,
                               int64_t k1, ks_state *state, const ks_forward_sinks *to, void *work,
                               ks_tally *tally)
@@ -41,8 +41,8 @@ KS_HD_COLD int KS_T(filter_range)(const ks_series *s, int64_t k0, int64_t k1, ks
     return rc;
 }
 
-/** Steps k0 .. k1 - 1 by `range`, and once more up to where digits have turned out to be lost (ks_digits). What is left in the
- *  end is looked at, too, so that every range begins with what has its digits. */
+/** Steps k0 .. k1 - 1 by `range`. If digits turn out to be lost (ks_digits), the steps up to there are filtered again.
+ *  The last covariance is checked, too, so that the next range starts from one that has its digits. */
 KS_HD int KS_T(filter_anew)(int (*range)(const ks_series *, int64_t, int64_t, ks_state *, const ks_forward_sinks *, void *,
                                          ks_tally *),
                             const ks_series *s, int64_t k0, int64_t k1, ks_state *state, const ks_forward_sinks *to,

@@ -2,8 +2,8 @@
 #ifndef KS_LITERAL_ENTRIES_H
 #define KS_LITERAL_ENTRIES_H
 
-/* One to three observed entries are what most models have: with a literal number of states they
- * are compiled as literals too. Measured: 122 to 87 ns for a filter step at (4, 2). */
+/* Most models observe one to three entries. If the number of states is a literal, so are these. Measured: a filter step
+ * with 4 states and 2 entries takes 87 ns instead of 122 ns. */
 #define KS_WITH_LITERAL_ENTRIES(nx, m, CALL)                                                \
     if (KS_KNOWN(nx) && (m) == 1) {                                                         \
         CALL(1);                                                                            \

@@ -1,4 +1,4 @@
-/* names.c -- what methods, ways with a steady state and arrays are called. */
+/* names.c -- names of methods, steady-state options and arrays. */
 #include "kalscan/smooth.h"
 
 const char *ks_method_name(ks_method method)

@@ -1,9 +1,9 @@
-/* series.c -- from the caller's views to one series with its conventions resolved. */
+/* series.c -- from the caller's views to one series with conventions resolved. */
 #include <string.h>
 #include "cpu.h"
 #include "smooth_plan.h"
 
-/* In bytes. One that is not used may be anything, and wraps. */
+/* Stride in bytes. A stride that is not used may have any value; the product then wraps. */
 static int64_t stride_of(int64_t step_stride, size_t number) { return (int64_t)((uint64_t)step_stride * number); }
 
 ks_rows ks_rows_at(ks_view view, int64_t b, size_t number)
@@ -35,8 +35,7 @@ void ks_series_of(const ks_plan_run *run, int64_t b, ks_series *series)
     series->steady_state = run->plan->options.steady_state;
     series->all_steps = ks_pays_past() ? run->plan->T * run->plan->B : 0;
     series->shift = m->transition == KS_OUT_OF && series->steps > 1 ? 1 : 0;
-    /* Where nothing varies, the transition's convention makes no difference, and row -1 of a
-     * constant array need not be thought about. */
+    /* If nothing varies, the transition's convention makes no difference. Without a shift nothing refers to row -1. */
     if (!m->F.step_stride && !m->Q.step_stride && !m->u.step_stride) series->shift = 0;
     series->F = rows_of(run, m->F, b);
     series->Q = rows_of(run, m->Q, b);
@@ -103,7 +102,7 @@ ks_backward_sinks ks_backward_sinks_of(const ks_plan_run *run, int64_t b)
 void ks_write_loglik(const ks_plan_run *run, int64_t b, double loglik)
 {
     const ks_out to = run->outputs->loglik;
-    /* Of no entries -0.5 times 0 is -0: with 0 added it is 0. */
+    /* Without entries loglik is -0.5 * 0 = -0. Adding 0 makes it +0. */
     if (to.data) ((double *)to.data)[b * to.series_stride] = loglik + 0.0;
 }
 

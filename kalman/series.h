@@ -1,7 +1,7 @@
 /* series.h -- one series as the steps see it: conventions resolved, strides in bytes.
  *
- * Whatever the caller's layout, series and transition convention, row k of these arrays concerns
- * step k; the drivers make one ks_series for each of the B series (series.c). */
+ * Row k of these arrays belongs to step k, whatever the caller's layout, series and transition convention. The drivers
+ * make one ks_series for each of the B series (series.c). */
 #ifndef KS_SERIES_H
 #define KS_SERIES_H
 
@@ -14,35 +14,40 @@
 
 typedef struct ks_rows { const char *base; int64_t stride; } ks_rows;
 
-/** Where rows go: row k stands (k - first) strides from base. */
+/** Where rows go: row k is (k - first) strides from base. */
 typedef struct ks_sink { char *base; int64_t stride, first; } ks_sink;
 
-/** Means and square matrices, one of each or many behind one another. */
+/** Means and square matrices: one of each, or arrays of them. */
 typedef struct ks_estimates { void *mean, *cov; } ks_estimates;
 
 typedef struct ks_series {
     int nx, ny;
     int prior_x1;        /* the prior is that of x[0]: no transition into step 0 */
     int64_t steps;       /* T                                                    */
-    int64_t all_steps;   /* of all series of the call, or 0 where nothing is to go past the caches */
-    ks_steady_state steady_state; /* what becomes of a constant model's covariances       */
+    int64_t all_steps;   /* of all series of the call; 0: stores never bypass the caches */
+    ks_steady_state steady_state; /* how covariances of a constant model are treated      */
     int64_t shift;       /* row k - shift of F, Q, u leads into step k           */
     ks_rows F, Q, u, H, R, d, y;
     const void *m0, *P0;
 } ks_series;
 
-/* Every so many steps the covariances themselves are looked at for the choice of the form. */
+/* Interval, in steps, at which the conditioning of the covariance is checked to choose the form. */
 #define KS_LOOK 32
-/** Whether that before step k is. */
+/** Whether the covariance before step k is checked. */
 #define KS_IS_LOOKED_AT(k) ((k) % KS_LOOK == KS_LOOK - 1)
-/* The least share of a variance that the states before may leave it and still have the digits that results need, in numbers of so
- * many bytes: in double precision nine, in single precision three. */
+/* Least pivot of a covariance as a share of its variance: the part that the states before it leave. Below it, too few
+ * digits remain for the results: they need nine in double and three in single precision. bytes: size of a number. */
 #define KS_LEAST_LEFT(bytes) ((bytes) == 8 ? 1e-7 : 2.5e-4)
-/* Every so many steps, and at the last one, the predictions are (ks_sharp() in range_text.h). */
+/* Interval, in steps, at which predictions are checked by ks_sharp() of range_text.h. The last step is checked, too. */
 #define KS_SHARP_LOOK 8
 
-/** How far the covariances of a constant model have come to a steady state (tiled/steady_text.h): not yet, as far
- *  as is known; they hardly move, and may repeat; they repeat; they do not, and must not be held; they are held. */
+/** Progress of a constant model's covariances towards a steady state (tiled/steady_text.h):
+ *
+ *      UNKNOWN   no sign of a steady state
+ *      ASKED     they hardly move, and may repeat
+ *      REPEATS   they repeat to the bit
+ *      REFUSED   they do not repeat, and must not be held
+ *      HELD      they are held */
 typedef enum ks_steady_stage {
     KS_STEADY_UNKNOWN = 0,
     KS_STEADY_ASKED,
@@ -52,14 +57,14 @@ typedef enum ks_steady_stage {
 } ks_steady_stage;
 typedef struct ks_steady {
     ks_steady_stage stage;
-    uint64_t mark, given; /* of the covariance when asked, and of the filtered one that goes into a smoother's step */
+    uint64_t mark, given; /* hashes: of the covariance when asked, of the filtered one that a smoother step takes */
 } ks_steady;
 #define KS_NOT_STEADY { KS_STEADY_UNKNOWN, 0, 0 }
 
-/** The estimate between two steps. C (nx, nx) is the covariance in the ordinary form, any S with
- *  covariance S Sᵀ in the array form. */
+/** The estimate between two steps. C (nx, nx) is the covariance P in the ordinary form. In the array form it is any S
+ *  with S Sᵀ = P. */
 typedef enum ks_form { KS_FORM_ORDINARY = 0, KS_FORM_ARRAY = 1 } ks_form;
-/** Kept in place of a form: ordinary, and C is that of the step before, which alone is there. */
+/** Kept in place of a form: the form is ordinary, and C was not stored because it equals that of the step before. */
 #define KS_KEPT_BEFORE 2
 typedef struct ks_state {
     void *x, *C;
@@ -67,22 +72,22 @@ typedef struct ks_state {
     ks_steady steady;
 } ks_state;
 
-/** Where the filter's results go; base NULL: not wanted. kept_* and form carry the estimates to
- *  the backward pass: mean, C and the form it is in. */
+/** Where the filter's results go. base NULL: the result is not wanted. kept_mean, kept_C and form carry the estimates
+ *  to the backward pass: mean, C and its form. */
 typedef struct ks_forward_sinks {
     ks_sink predicted_mean, predicted_cov, predicted_var;
     ks_sink filtered_mean, filtered_cov, filtered_var;
     ks_sink innovation, innovation_cov, innovation_std;
     ks_sink loglik_terms;
     ks_sink kept_mean, kept_C;
-    unsigned char *form; /* of step form_first and on */
+    unsigned char *form; /* element 0 belongs to step form_first */
     int64_t form_first;
     ks_sink gain;        /* what a mean of another precision takes, see ks_gain_numbers() */
-    int watched;         /* sharp predictions go to the tally: steps back follow          */
+    int watched;         /* report sharp predictions in the tally: a backward pass follows */
     int rooted;          /* no step leaves the array form: whitened steps back follow     */
     int exact;           /* ordinary steps may observe exactly (tiled/exact_step_text.h) */
-    int sparse;          /* KS_KEPT_BEFORE may stand among the forms: whoever takes the steps back knows it */
-    int narrowed;        /* what is kept has been in single precision before steps back in double     */
+    int sparse;          /* form may be KS_KEPT_BEFORE: the backward pass can handle it */
+    int narrowed;        /* kept estimates are rounded to single precision, steps back are in double  */
 } ks_forward_sinks;
 
 typedef struct ks_backward_sinks {
@@ -90,14 +95,13 @@ typedef struct ks_backward_sinks {
     ks_sink gain; /* Eᵀ (nx, nx) of the step from k + 1 to k */
 } ks_backward_sinks;
 
-/** Numbers of a row of ks_forward_sinks' gain: Z (ny, nx) | L (ny, ny), unit lower triangular with D
- *  on its diagonal; what is above means nothing | 1 / D (ny). With v = L⁻¹ (y - d - H xp) the posterior's mean is xp + Zᵀ v and the
- *  quadratic form of the evidence vᵀ D⁻¹ v. Missing entries keep their places and change nothing. */
+/** Numbers of a row of ks_forward_sinks.gain: Z (ny, nx) | L (ny, ny) | 1 / D (ny). L is unit lower triangular with D
+ *  on its diagonal; its upper triangle is undefined. With v = L⁻¹ (y - d - H xp) the posterior mean is xp + Zᵀ v, and
+ *  the quadratic form of the log-likelihood is vᵀ D⁻¹ v. Missing entries keep their places and have no effect. */
 KS_HD int64_t ks_gain_numbers(int nx, int ny) { return (int64_t)ny * (nx + ny + 1); }
 
-/** log p of whitened innovations: the product of their variances is gathered in `product` and
- *  turned into a logarithm only when it leaves the middle of the range. Carried from range to range,
- *  so that the sum does not depend on where a series is cut. */
+/** log p of whitened innovations. `product` gathers their variances; its logarithm is taken only when it leaves the
+ *  middle of the range. The sum is carried from range to range, so that it does not depend on where a series is cut. */
 typedef struct ks_evidence {
     double quadratic, product, logs;
     int64_t entries;
@@ -109,13 +113,13 @@ KS_HD ks_evidence ks_evidence_start(void)
     return none;
 }
 
-/** log(product) of what was `before` and a pivot: the logarithm of each where no number holds the product. */
+/** log(product) with product = before * pivot. If it overflows or underflows, the sum of the two logarithms. */
 KS_HD double ks_log_of_product(double product, double before, double pivot)
 {
     return product >= DBL_MIN && product <= DBL_MAX ? log(product) : log(before) + log(pivot);
 }
 
-/** A factor of the determinant. */
+/** Multiply the determinant by a pivot. */
 KS_HD void ks_gather_determinant(ks_evidence *e, double pivot)
 {
     const double before = e->product;
@@ -126,16 +130,16 @@ KS_HD void ks_gather_determinant(ks_evidence *e, double pivot)
     }
 }
 
-/** The same with a part of the quadratic form. */
+/** As ks_gather_determinant(), and add a term of the quadratic form. */
 KS_HD void ks_gather_factor(ks_evidence *e, double pivot, double quadratic)
 {
-    /* A product fused into one sum and not into another would make the sum depend on what else is
+    /* A fused multiply-add in one sum and not in the other would make the log-likelihood depend on which outputs are
      * asked for. */
     e->quadratic = ks_add_rounded(e->quadratic, quadratic);
     ks_gather_determinant(e, pivot);
 }
 
-/** The same of one more entry. */
+/** As ks_gather_factor(), and count one entry. */
 KS_HD void ks_gather_pivot(ks_evidence *e, double pivot, double quadratic)
 {
     e->entries += 1;
@@ -148,7 +152,7 @@ KS_HD double ks_evidence_loglik(const ks_evidence *e)
                    e->quadratic);
 }
 
-/** The same to the sum and, where that is asked for, to the term of the step. */
+/** As ks_gather_pivot(), for the sum and, if `term` is not NULL, for the term of the step. */
 KS_HD void ks_gather_both(ks_evidence *sum, ks_evidence *term, double pivot,
                                   double quadratic)
 {
@@ -156,26 +160,27 @@ KS_HD void ks_gather_both(ks_evidence *sum, ks_evidence *term, double pivot,
     if (term) ks_gather_pivot(term, pivot, quadratic);
 }
 
-/** What is known of the digits that covariances in the ordinary form have left. While a transition lets one combination of
- *  states grow beside others, unobserved, it takes digits of those at every step, and one that puts a vague state into the
- *  places of others takes them at once; the first observation wants them back. So steps behind which they turn out to be
- *  lost are filtered once more, with a look at every covariance and every prediction. */
+/** Digits that covariances in the ordinary form have left.
+ *
+ *  A transition that lets one combination of states grow unobserved costs the others digits at every step. One that
+ *  puts a vague state in the place of others costs them digits at once. The next observation needs these digits. So if
+ *  digits turn out to be lost, the steps before are filtered again, and every covariance and prediction is checked. */
 typedef struct ks_digits {
-    int watched;      /* these are such steps                                              */
+    int watched;      /* steps are being filtered again, with every check                  */
     int singular;     /* exact steps have left a covariance that is rightly singular       */
-    int64_t begin;    /* the step that the range begins with                               */
-    int64_t lost;     /* the first step that found them lost, or the one behind, or -1     */
+    int64_t begin;    /* first step of the range                                           */
+    int64_t lost;     /* first step found to start from a covariance without digits, or -1 */
 } ks_digits;
 #define KS_ALL_DIGITS { 0, 0, 0, -1 }
 
-/** Whether there is nothing to go on for: a range has lost digits, and not before it began. */
+/** Whether the range should stop: digits were lost after its first step. */
 KS_HD int ks_has_lost(const ks_digits *digits) { return digits->lost > digits->begin && !digits->watched; }
 
-/** What ranges of steps add up to, and the first thing that went wrong in them. */
+/** Sums over ranges of steps, and the first fault in them. */
 typedef struct ks_tally {
     ks_evidence evidence;
     int64_t ordinary, array, missing, elements;
-    int64_t left;     /* how often the filter has left the array form */
+    int64_t left;     /* number of times that the filter has left the array form */
     int64_t bad_step; /* -1: none */
     int bad_row;
     ks_array bad_array;
@@ -200,20 +205,21 @@ KS_HD void *ks_slot_of(ks_sink sink, int64_t k)
 /** Whether ordinary steps may observe exactly. */
 KS_HD int ks_takes_exact(const ks_forward_sinks *to) { return to->exact && !to->rooted; }
 
-/** Whether sharp predictions of step k count, in numbers of so many bytes: in single precision the first ones may be
- *  for what was observed under a vague prior, and steps of the RTS smoother keep more digits of as few. */
+/** Whether a sharp prediction of step k counts. `number` is the size of a number in bytes. In single precision the
+ *  first nx steps do not count: their predictions may be sharp because of observations under a vague prior, and RTS
+ *  steps keep more digits of so few. */
 KS_HD int ks_counts_sharp(const ks_series *s, int64_t k, size_t number)
 {
     return number > sizeof(float) || k >= s->nx;
 }
 
-/** Whether a step in the ordinary form is one of those that are looked at for a sharp prediction. */
+/** Whether an ordinary step k is one at which predictions are checked for being sharp. */
 KS_HD int ks_is_look(const ks_series *s, int64_t k, size_t number)
 {
     return ks_counts_sharp(s, k, number) && (k % KS_SHARP_LOOK == KS_SHARP_LOOK - 1 || k == s->steps - 1);
 }
 
-/** Whether it is looked at: only the last of them counts. */
+/** Whether the prediction of an ordinary step k is checked. Only the last sharp one counts. */
 KS_HD int ks_looks_sharp(const ks_forward_sinks *to, const ks_series *s, int64_t k, size_t number)
 {
     return to->watched && ks_is_look(s, k, number);

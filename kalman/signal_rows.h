@@ -7,23 +7,23 @@
 #include <stdint.h>
 #include "series.h"
 
-/** Rows of one series. Numbers are those of the precision, with KS_MIXED covariances and variances are float and all
+/** Rows of one series. Numbers have the plan's precision. With KS_MIXED covariances and variances are float and all
  *  others double. */
 typedef struct ks_signal_rows {
     int nx, ny;
     ks_rows H, d, R;    /* d without a base: zero                                                     */
-    ks_rows mean, cov;  /* of the states; without a base: nothing that is made of it is asked for     */
+    ks_rows mean, cov;  /* of the states; without a base: no output that depends on it is asked for   */
     ks_sink to_mean, to_cov, to_var, to_observed_var; /* without a base: not asked for                */
 } ks_signal_rows;
 
-/** Numbers of `work`: H' and H P, H P H', and with KS_MIXED P in double. */
+/** Numbers of `work`: for H', H P, H P H' and, with KS_MIXED, P in double. */
 static inline size_t ks_signal_work(size_t nx, size_t ny, int mixed)
 {
     return 2 * nx * ny + ny * ny + (mixed ? nx * nx : 0);
 }
 
-/** Make steps k0 .. k1 - 1, with ks_signal_work() numbers of the model's type in `work`. Returns the first step with a
- *  number that is not finite, where it ends, or -1. */
+/** Make steps k0 .. k1 - 1. `work` holds ks_signal_work() numbers of the model's type. Stops at the first step with a
+ *  number that is not finite, and returns this step; -1 if there is none. */
 typedef int64_t ks_signal_steps(const ks_signal_rows *rows, int64_t k0, int64_t k1, void *work);
 
 typedef struct ks_signal_kernels { ks_signal_steps *f64, *f32, *mixed; } ks_signal_kernels;

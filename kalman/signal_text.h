@@ -1,7 +1,7 @@
-/* signal_text.h -- mean and covariance of H x + d; see num_f64.h. Covariances in memory are of KS_GAIN, the
- * arithmetic is that of KS_NUM. For plain C on the CPU. */
+/* signal_text.h -- mean and covariance of H x + d; see num_f64.h. Covariances in memory are KS_GAIN, the arithmetic is
+ * in KS_NUM. For plain C on the CPU. */
 
-/** Numbers, `stride` apart, to their row in the precision of covariances. Whether all are finite there. */
+/** Write numbers that are `stride` apart to a row of covariances. Returns whether all are finite in its precision. */
 KS_HD int KS_T(ks_signal_put)(int64_t numbers, int64_t stride, const KS_NUM *KS_RESTRICT from, KS_GAIN *KS_RESTRICT to)
 {
     KS_GAIN sum = 0;
@@ -12,7 +12,7 @@ KS_HD int KS_T(ks_signal_put)(int64_t numbers, int64_t stride, const KS_NUM *KS_
     return sum == 0;
 }
 
-/** H x + d to its row. Whether it is finite. */
+/** Write H x + d to its row. Returns whether it is finite. */
 KS_HD int KS_T(ks_signal_mean)(const ks_signal_rows *rows, int64_t k)
 {
     const int nx = rows->nx, ny = rows->ny;
@@ -24,15 +24,15 @@ KS_HD int KS_T(ks_signal_mean)(const ks_signal_rows *rows, int64_t k)
     return sum == KS_LIT(0);
 }
 
-/** No entry of the diagonal of A (n, n), which holds variances and the round-off of their sums, below 0. */
+/** Replace negative variances on the diagonal of A (n, n) by 0: they are round-off. */
 KS_HD void KS_T(ks_signal_clamp)(int n, KS_NUM *A)
 {
     for (int i = 0; i < n; ++i) A[i * n + i] = KS_SELECT(KS_GT(KS_LIT(0), A[i * n + i]), KS_LIT(0), A[i * n + i]);
 }
 
-/** C (ny, ny) = H P H' with Ht = H'. P may have an eigenvalue as far below 0 as its round-off, and so may C. A root of
- *  P would make C a sum of squares, but where P is nearly singular it drops what P still tells of other combinations
- *  of the states: digits, to save a sign. W: ny * nx. */
+/** C (ny, ny) = H P H' with Ht = H'. P may have a negative eigenvalue of the size of its round-off, and so may C. With
+ *  a root of P, C would be a sum of squares. But if P is nearly singular, the root drops what P still says about other
+ *  combinations of the states, so that digits would be lost to save a sign. W: ny * nx numbers. */
 KS_HD void KS_T(ks_signal_cov)(int nx, int ny, const KS_NUM *H, const KS_NUM *Ht, const KS_NUM *P, KS_NUM *W, KS_NUM *C)
 {
     KS_T(ks_mm)(ny, nx, nx, H, P, W);
@@ -41,7 +41,8 @@ KS_HD void KS_T(ks_signal_cov)(int nx, int ny, const KS_NUM *H, const KS_NUM *Ht
     KS_T(ks_signal_clamp)(ny, C);
 }
 
-/** C = H P H' in all the forms that are asked for; it leaves with the diagonal of R added. Whether they are finite. */
+/** Write C = H P H' in all forms that are asked for. This adds the diagonal of R to C if observed variances are.
+ *  Returns whether all are finite. */
 KS_HD int KS_T(ks_signal_variances)(const ks_signal_rows *rows, int64_t k, KS_NUM *C)
 {
     const int ny = rows->ny, diagonal = ny + 1;

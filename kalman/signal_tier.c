@@ -1,5 +1,5 @@
-/* signal_tier.c -- the signal of a series for one instruction-set tier. Compiled once for each, with the tier's flags
- * and KS_TABLE, the name of the table. */
+/* signal_tier.c -- the signal of a series for one instruction-set tier. It is compiled once for each tier, with the
+ * tier's flags and with KS_TABLE set to the name of the table. */
 #include <math.h>
 #include <stdint.h>
 #include "hd.h"

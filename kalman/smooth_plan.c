@@ -1,4 +1,4 @@
-/* smooth_plan.c -- making plans: options checked, method chosen, workspace measured. */
+/* smooth_plan.c -- making plans: checks the options, chooses the method, measures the workspace. */
 #include <limits.h>
 #include <math.h>
 #include "cpu.h"
@@ -9,14 +9,14 @@
 #define SMOOTHED                                                                            \
     (KS_OUT_SMOOTHED_MEAN | KS_OUT_SMOOTHED_COV | KS_OUT_SMOOTHED_VAR | KS_OUT_LAG_ONE_COV | \
      KS_OUT_PRIOR_MEAN | KS_OUT_PRIOR_COV)
-/* Outputs of a step that depend on the observations up to it alone: methods that start from both
- * ends, or that take all steps together, do not make them. */
+/* Outputs of a step that depend only on the observations up to it. Methods that start from both ends, or that take all
+ * steps together, do not make them. */
 #define FILTERED                                                                            \
     (EVERY_OUTPUT & ~(unsigned)(SMOOTHED | KS_OUT_LOGLIK))
 #define EVERY_OUTPUT ((1u << 17) - 1)
 
-/** The name of the first argument or option that is no value of its kind, or that job, method and backend do not go with,
- *  or NULL. */
+/** The name of the first argument or option that is not valid by itself, or that does not go with job, method and
+ *  backend; NULL if there is none. */
 static const char *not_valid(int64_t T, int64_t B, int nx, int ny, const ks_smooth_options *o)
 {
     if (T < 1) return "T";
@@ -41,15 +41,15 @@ static const char *not_valid(int64_t T, int64_t B, int nx, int ny, const ks_smoo
     return ks_steady_state_name(o->steady_state) ? NULL : "steady_state";
 }
 
-/** The method that will run, or KS_METHOD_AUTO where the job does not have the one asked for. */
+/** The method that will run; KS_METHOD_AUTO if the job does not have the method asked for. */
 static ks_method choose(const ks_smooth_options *o)
 {
     switch (o->method) {
     case KS_METHOD_AUTO:
         if (o->backend == KS_BACKEND_CUDA)
             return o->job == KS_JOB_FILTER ? KS_METHOD_SCAN : KS_METHOD_SCAN_RTS;
-        /* On a CPU the scans do several times the work of the sequential method, which takes every
-         * model, too; what more threads are for, see automatic.c. */
+        /* On one CPU thread a scan does several times the work of the sequential method, which takes every model that
+         * a scan takes. For more threads see automatic.c. */
         return KS_METHOD_SEQUENTIAL;
     case KS_METHOD_SEQUENTIAL: return KS_METHOD_SEQUENTIAL;
     case KS_METHOD_TWO_ENDED:
@@ -77,16 +77,16 @@ static int is_scan(ks_method method)
            method == KS_METHOD_SCAN_TWO_FILTER;
 }
 
-/** Whether a device has the method, in the precision that is asked for. */
+/** Whether a device has the method, in the precision asked for. */
 static int on_device(const ks_smooth_options *o, ks_method method, int nx)
 {
-    /* Stored elements are in double whatever the precision; there is nothing to mix. */
+    /* Scans that store elements compute in double in every precision, so that there is nothing to mix. */
     if (o->precision == KS_MIXED)
         return o->scan == KS_SCAN_CHUNKED && (method == KS_METHOD_SCAN || method == KS_METHOD_SCAN_RTS);
     return is_scan(method) || (method == KS_METHOD_BLOCKTRI && ks_map_device_takes(o, nx));
 }
 
-/** Whether the CPU has it. */
+/** Whether the CPU has the method, in the precision asked for. */
 static int on_host(const ks_smooth_options *o, ks_method method)
 {
     return method == KS_METHOD_SEQUENTIAL || o->precision != KS_MIXED;
@@ -105,9 +105,9 @@ const char *ks_smooth_plan_invalid(int64_t T, int64_t B, int nx, int ny, const k
     return device || o->backend != KS_BACKEND_CUDA ? NULL : o->precision == KS_MIXED ? "precision" : "backend";
 }
 
-/** Why a plan whose method is not for a device runs on the CPU. A method that is left to the library would be one
- *  there: it is not worth while, or there is no device. To open one takes longer than such a plan is worth, so that
- *  only what is known at once counts. */
+/** Why a plan whose method is not for a device runs on the CPU. KS_METHOD_AUTO would be a scan on a device: either it
+ *  is not worth while there, or there is no device. Opening a device takes longer than such a plan is worth, so only
+ *  what is known without doing so counts. */
 static ks_status declined(const ks_smooth_plan *plan)
 {
     ks_smooth_options there = plan->options;
@@ -115,8 +115,7 @@ static ks_status declined(const ks_smooth_plan *plan)
     return on_device(&there, choose(&there), plan->nx) && ks_gpu_absent(there.device) ? KS_ENODEV : KS_EINVAL;
 }
 
-/** The plan's method on the device, if it is to run there; otherwise, and where the device declines, on
- *  the CPU. */
+/** Plan the method on the device, if it is to run there. Otherwise, or if the device declines, leave it to the CPU. */
 static ks_status plan_device(ks_smooth_plan *plan)
 {
     const ks_backend backend = plan->options.backend;
@@ -139,7 +138,7 @@ static ks_status plan_scans(ks_smooth_plan *plan)
     return status;
 }
 
-/** The scan in chunks of a plan that is free to choose. */
+/** Make the scan in chunks that a plan of KS_METHOD_AUTO may run. */
 static ks_status plan_chunked(ks_smooth_plan *plan, ks_backend backend)
 {
     ks_smooth_options o = plan->options;
@@ -154,7 +153,8 @@ static ks_status plan_chunked(ks_smooth_plan *plan, ks_backend backend)
     return status;
 }
 
-/** What runs of a plan that is free to choose try before its method: on a device, or on many threads. */
+/** Make what runs of a plan of KS_METHOD_AUTO try before its method: a scan in chunks on a device or on many threads.
+ *  */
 static ks_status plan_automatic(ks_smooth_plan *plan)
 {
     if (ks_automatic_offloads(plan)) plan->declined = plan_chunked(plan, KS_BACKEND_CUDA);
@@ -200,7 +200,7 @@ static ks_smooth_plan plan_of(ks_context *context, int64_t T, int64_t B, int nx,
     plan.kernels = ks_kernels_for(o->precision, o->tier, nx, ny);
     plan.mean_bytes = o->precision == KS_F32 ? sizeof(float) : sizeof(double);
     plan.aggregates = ks_kernels_for(KS_F64, o->tier, nx, ny);
-    /* As many checkpoints as steps between two of them: the least memory. */
+    /* The number of checkpoints plus the steps between two of them is least if both are sqrt(T). */
     plan.segment = (int64_t)ceil(sqrt((double)T));
     return plan;
 }

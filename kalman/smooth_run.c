@@ -1,4 +1,4 @@
-/* smooth_run.c -- running plans: arguments checked, driver called, outcome told. */
+/* smooth_run.c -- running plans: checks the arguments, calls the driver, reports the outcome. */
 #include <math.h>
 #include <string.h>
 #include "hd.h"
@@ -21,7 +21,7 @@ int ks_writable(ks_out out, int64_t block, int64_t steps, int64_t series)
     return ks_within_reach(steps, out.step_stride, series, out.series_stride, block);
 }
 
-/* An input, and what a run reads of it. */
+/* An input and the part of it that a run reads. */
 typedef struct expected_input {
     ks_array array;
     ks_view view;
@@ -29,7 +29,7 @@ typedef struct expected_input {
     int optional;
 } expected_input;
 
-/** The plan does not know the prior: that of x[0] leaves nothing to say of x[-1]. */
+/** Only the model tells the prior: under KS_PRIOR_X1 there is no x[-1] to smooth. */
 static int has_prior_to_smooth(const ks_smooth_plan *plan, const ks_model *m, ks_array *array)
 {
     if (m->prior == KS_PRIOR_X0 || !ks_makes_any(plan, KS_OUT_PRIOR_MEAN | KS_OUT_PRIOR_COV)) return 1;
@@ -44,7 +44,7 @@ int ks_valid_model(const ks_smooth_plan *plan, const ks_model *m, ks_array *arra
     if ((m->prior != KS_PRIOR_X0 && m->prior != KS_PRIOR_X1) ||
         (m->transition != KS_INTO && m->transition != KS_OUT_OF))
         return 0;
-    /* With one step and the prior on it there is no transition at all. */
+    /* With T = 1 and the prior on x[0] there is no transition. */
     const int still = m->prior == KS_PRIOR_X1 && T == 1;
     const int varies = T > 1 && (m->F.step_stride || m->Q.step_stride || m->u.step_stride);
     if (m->transition == KS_OUT_OF && varies && m->prior != KS_PRIOR_X1) return 0;
@@ -69,7 +69,7 @@ typedef struct expected_output {
     int64_t block, steps;
 } expected_output;
 
-/** Every output that the plan makes has a place, and no other has. */
+/** Whether exactly the outputs that the plan makes have a place. */
 static int valid_outputs(const ks_smooth_plan *plan, const ks_outputs *o)
 {
     if (!o || o->size != sizeof *o) return 0;
@@ -156,7 +156,7 @@ int ks_run_progress(ks_plan_run *run, int64_t steps)
     if (ks_this_thread() != run->caller) return atomic_load(&run->canceled);
     run->done += steps;
     const int64_t done = run->done < run->total ? run->done : run->total;
-    /* The caller's function finds its own mode, whatever the arithmetic around it has. */
+    /* The caller's function must run in the caller's mode for denormal numbers. */
     const unsigned mode = ks_flush_mode();
     ks_flush_end(run->mode);
     const int stop = o->progress(o->progress_user, done, run->total);
@@ -165,7 +165,7 @@ int ks_run_progress(ks_plan_run *run, int64_t steps)
     return atomic_load(&run->canceled);
 }
 
-/* Estimates can be finite where the determinant of an innovation covariance is not. */
+/* The determinant of an innovation covariance can overflow although all estimates are finite. */
 static void check_loglik(ks_plan_run *run)
 {
     const ks_out *loglik = &run->outputs->loglik;

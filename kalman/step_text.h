@@ -1,9 +1,9 @@
 /* step_text.h -- one filter or smoother step in the ordinary (difference) form; see num_f64.h.
  *
- * The ordinary form subtracts: P - K S Kᵀ forward, P - E (Pp - Ps) Eᵀ backward. It is the cheapest
- * and loses digits exactly as far as the result is smaller than what it is taken from. Each step
- * tells whether it kept within KS_GROWTH; where not, its result is not used and the step is taken
- * in the array form (array_step_text.h).
+ * The ordinary form subtracts: P - K S Kᵀ forward, P - E (Pp - Ps) Eᵀ backward. It is the cheapest form. It loses
+ * digits in the ratio of the result to what it is subtracted from. Each step reports whether this ratio stayed within
+ * KS_GROWTH. If not, its result is discarded and the step is taken in the array form (array_step_text.h).
+ *
  * Sizes: nx states, m observed entries. Paper: Sarkka & Garcia-Fernandez, eq. 6-10 and 12-14. */
 
 #include "lq_rows.h"
@@ -12,14 +12,13 @@
 KS_HD int64_t KS_T(ks_step_scratch)(int nx, int ny)
 {
     const int64_t n = nx, m = ny;
-    /* The array form goes back in double, which takes two of the smaller numbers. */
+    /* Backward steps in the array form are in double, which takes twice the space of a float. */
     const int64_t squares = sizeof(KS_NUM) < sizeof(double) ? 14 : 11;
     const int64_t behind = (sizeof(KS_NUM) < sizeof(double) ? 6 : 3) * (KS_LQ_ROWS - 1);
     return squares * n * n + 3 * m * n + 2 * m * m + 2 * (n + m) * (n + m) + (8 + behind) * (n + m);
 }
 
-/** Pp = F P Fᵀ + Q, of which the lower triangle is the one to trust. W holds 2 nx² numbers and begins
- *  with Fᵀ afterwards. */
+/** Pp = F P Fᵀ + Q. Only its lower triangle is to be used. W holds 2 nx² numbers; on return it begins with Fᵀ. */
 KS_HD void KS_T(ks_predict_cov)(int nx, const KS_NUM *KS_RESTRICT F, const KS_NUM *KS_RESTRICT Q,
                                 const KS_NUM *KS_RESTRICT P, KS_NUM *KS_RESTRICT Pp,
                                 KS_NUM *KS_RESTRICT W)
@@ -32,7 +31,7 @@ KS_HD void KS_T(ks_predict_cov)(int nx, const KS_NUM *KS_RESTRICT F, const KS_NU
     KS_T(ks_mm_add)(nx, nx, nx, F, PFT, Pp);
 }
 
-/** The same, and xp = F x + u. */
+/** As ks_predict_cov(), and xp = F x + u. */
 KS_HD void KS_T(ks_predict)(int nx, const KS_NUM *KS_RESTRICT F, const KS_NUM *KS_RESTRICT Q,
                             const KS_NUM *KS_RESTRICT u, const KS_NUM *KS_RESTRICT x,
                             const KS_NUM *KS_RESTRICT P, KS_NUM *KS_RESTRICT xp,
@@ -43,7 +42,7 @@ KS_HD void KS_T(ks_predict)(int nx, const KS_NUM *KS_RESTRICT F, const KS_NUM *K
     KS_T(ks_mtv_add)(nx, nx, W, x, xp);
 }
 
-/** Of m entries G (m, nx) <- H Pp and S (m, m) <- H Pp Hᵀ + R. HT <- Hᵀ (nx, m). */
+/** G (m, nx) <- H Pp, S (m, m) <- H Pp Hᵀ + R and HT (nx, m) <- Hᵀ, of m entries. */
 KS_HD void KS_T(ks_innovation_cov)(int nx, int m, const KS_NUM *KS_RESTRICT H,
                                    const KS_NUM *KS_RESTRICT R, const KS_NUM *KS_RESTRICT Pp,
                                    KS_NUM *KS_RESTRICT G, KS_NUM *KS_RESTRICT S,
@@ -55,10 +54,10 @@ KS_HD void KS_T(ks_innovation_cov)(int nx, int m, const KS_NUM *KS_RESTRICT H,
     KS_T(ks_mm_add)(m, nx, m, G, HT, S);
 }
 
-/** How many times the variances of R (m, m) those of an innovation may be for the ordinary form to do: 1 + share KS_GROWTH.
- *  share is the least part of a variance of R that the entries before leave: by so much R is sharper in some direction than
- *  its diagonal tells; 0 where it is singular. From the pivots D of R, `apart` numbers from one another, none of them lost
- *  where `good`. */
+/** The ratio that each variance of an innovation to that of R (m, m) must stay below in the ordinary form:
+ *  1 + share * KS_GROWTH. `share` is the least part of a variance of R that the entries before it leave. R is sharper
+ *  by so much in some direction than its diagonal tells. It is 0 if R is singular. D: pivots of R, `apart` numbers from
+ *  one another; `good`: none of them is lost in round-off. */
 KS_HD KS_NUM KS_T(ks_times_of_pivots)(int m, const KS_NUM *R, int ldr, const KS_NUM *D, int apart, KS_MASK good)
 {
     KS_NUM share = KS_LIT(1);
@@ -69,10 +68,10 @@ KS_HD KS_NUM KS_T(ks_times_of_pivots)(int m, const KS_NUM *R, int ldr, const KS_
     return KS_LIT(1) + KS_LIT(KS_GROWTH) * KS_SELECT(good, share, KS_LIT(0));
 }
 
-/** The same of R with rows ldr apart. LD (m, m) and inverse_d (m) are scratch. */
+/** The same from R itself, with rows ldr apart. LD (m, m) and inverse_d (m) are scratch. */
 KS_HD KS_NUM KS_T(ks_noise_times_in)(int m, const KS_NUM *R, int ldr, KS_NUM *LD, KS_NUM *inverse_d)
 {
-    KS_MASK correlated = KS_GT(KS_LIT(0), KS_LIT(1)); /* mostly not */
+    KS_MASK correlated = KS_GT(KS_LIT(0), KS_LIT(1)); /* false */
     for (int i = 1; i < m; ++i)
         for (int j = 0; j < i; ++j)
             correlated = correlated | KS_GT(R[i * ldr + j], KS_LIT(0)) | KS_GT(KS_LIT(0), R[i * ldr + j]);
@@ -90,7 +89,7 @@ KS_HD_COLD KS_NUM KS_T(ks_noise_times_of_many)(int m, const KS_NUM *R, int ldr, 
     return KS_T(ks_noise_times_in)(m, R, ldr, W, W + m * m);
 }
 
-/** The same; few entries have loops of literals. W holds m² + m numbers. */
+/** The same, with literal loop bounds for few entries. W holds m² + m numbers. */
 KS_HD KS_NUM KS_T(ks_noise_times)(int m, const KS_NUM *R, int ldr, KS_NUM *W)
 {
     KS_NUM few[42];
@@ -104,15 +103,15 @@ KS_HD KS_NUM KS_T(ks_noise_times)(int m, const KS_NUM *R, int ldr, KS_NUM *W)
     }
 }
 
-/** What the variances of an innovation must stay below: limit (m) <- so many times the diagonal of R. */
+/** limit (m) <- `times` the diagonal of R: the bounds of an innovation's variances. */
 KS_HD void KS_T(ks_noise_limit)(int m, const KS_NUM *R, int ldr, KS_NUM times, KS_NUM *limit)
 {
     for (int i = 0; i < m; ++i) limit[i] = times * R[i * ldr + i];
 }
 
-/** Whiten them: G <- L⁻¹ G, S and inverse_d (m) <- the factors L D Lᵀ of S as ks_ldl() leaves them. Returns
- *  true where the ordinary form will do: H Pp Hᵀ + R below so many `times` R, ks_noise_times(), no pivot lost in
- *  round-off. */
+/** Whiten G and S of ks_innovation_cov(): G <- L⁻¹ G; S and inverse_d (m) <- the factors L D Lᵀ of S, as ks_ldl()
+ *  leaves them. Returns true if the ordinary form is good enough: the diagonal of H Pp Hᵀ + R is below `times` that of
+ *  R, see ks_noise_times(), and no pivot is lost in round-off. */
 KS_HD KS_MASK KS_T(ks_whiten_gain)(int nx, int m, const KS_NUM *KS_RESTRICT R, KS_NUM times, KS_NUM *KS_RESTRICT G,
                                    KS_NUM *KS_RESTRICT S, KS_NUM *KS_RESTRICT inverse_d)
 {
@@ -123,7 +122,8 @@ KS_HD KS_MASK KS_T(ks_whiten_gain)(int nx, int m, const KS_NUM *KS_RESTRICT R, K
     return good;
 }
 
-/** Both, and the whitened innovation, v (m) <- L⁻¹ (y - d - H xp). HT holds nx * m numbers. */
+/** Innovation covariance, whitened gain, and whitened innovation v (m) <- L⁻¹ (y - d - H xp). HT holds nx * m numbers.
+ *  Returns as ks_whiten_gain(). */
 KS_HD KS_MASK KS_T(ks_innovation)(int nx, int m, const KS_NUM *KS_RESTRICT H,
                                   const KS_NUM *KS_RESTRICT R, KS_NUM times,
                                   const KS_NUM *KS_RESTRICT d, const KS_NUM *KS_RESTRICT y,
@@ -139,8 +139,8 @@ KS_HD KS_MASK KS_T(ks_innovation)(int nx, int m, const KS_NUM *KS_RESTRICT H,
     return good;
 }
 
-/** x += Zᵀ v with Z (m, nx). Each entry is a sum of which a compiler may round the products first, in one copy and not in
- *  another: of entries that are not counted before there is one, for a step and for the same one from memory. */
+/** x += Zᵀ v with Z (m, nx). A compiler may fuse multiplication and addition in one copy of these sums and not in
+ *  another. So if m is not a literal there is one copy only, for a step and for the same step from the memo. */
 KS_HD_SAME void KS_T(ks_move_mean_shared)(int m, int nx, const KS_NUM *Z, const KS_NUM *v, KS_NUM *x)
 {
     KS_T(ks_mtv_add)(m, nx, Z, v, x);
@@ -163,7 +163,7 @@ KS_HD void KS_T(ks_posterior_cov)(int nx, int m, const KS_NUM *KS_RESTRICT G,
     KS_T(ks_mirror)(nx, P);
 }
 
-/** The same, and x = xp + Gᵀ D⁻¹ v. Z holds m * nx numbers. */
+/** As ks_posterior_cov(), and x = xp + Gᵀ D⁻¹ v. Z holds m * nx numbers. */
 KS_HD void KS_T(ks_posterior)(int nx, int m, const KS_NUM *KS_RESTRICT G,
                               const KS_NUM *KS_RESTRICT inverse_d, const KS_NUM *KS_RESTRICT v,
                               const KS_NUM *KS_RESTRICT xp, const KS_NUM *KS_RESTRICT Pp,
@@ -176,10 +176,9 @@ KS_HD void KS_T(ks_posterior)(int nx, int m, const KS_NUM *KS_RESTRICT G,
     KS_T(ks_posterior_cov)(nx, m, G, Z, Pp, P);
 }
 
-/** The smoothing gain from the filtered covariance P of a step and the transition F, Q out of it:
- *  ET (nx, nx) = Eᵀ = Pp⁻¹ F P with Pp = F P Fᵀ + Q, paper eq. 12. Pp is returned whole (the lower
- *  triangle is the one to trust). True where no pivot of Pp is lost in round-off.
- *  W holds 2 nx² + nx numbers. */
+/** The smoothing gain from the filtered covariance P of a step and the transition F, Q out of it, paper eq. 12:
+ *  ET (nx, nx) = Eᵀ = Pp⁻¹ F P with Pp = F P Fᵀ + Q. Pp is returned in full, but only its lower triangle is to be used.
+ *  Returns true if no pivot of Pp is lost in round-off. W holds 2 nx² + nx numbers. */
 KS_HD KS_MASK KS_T(ks_smoothing_gain)(int nx, const KS_NUM *KS_RESTRICT F,
                                       const KS_NUM *KS_RESTRICT Q, const KS_NUM *KS_RESTRICT P,
                                       KS_NUM *KS_RESTRICT ET, KS_NUM *KS_RESTRICT Pp,
@@ -211,8 +210,8 @@ KS_HD void KS_T(ks_smooth_mean)(int nx, const KS_NUM *KS_RESTRICT F, const KS_NU
     KS_T(ks_mtv_add)(nx, nx, ET, t, xn);
 }
 
-/** Pn = P + E (Ps - Pp) Eᵀ, paper eq. 14, with E and D = Pp of ks_smoothing_gain(). Returns true where the
- *  ordinary form will do. D is scratch afterwards, M holds nx² numbers. */
+/** Pn = P + E (Ps - Pp) Eᵀ, paper eq. 14, with E and D = Pp of ks_smoothing_gain(). D is overwritten, M holds nx²
+ *  numbers. Returns true if no variance falls by a factor of KS_GROWTH or more. */
 KS_HD KS_MASK KS_T(ks_smooth_cov)(int nx, const KS_NUM *KS_RESTRICT P, const KS_NUM *KS_RESTRICT Ps,
                                   const KS_NUM *KS_RESTRICT ET, KS_NUM *KS_RESTRICT D,
                                   KS_NUM *KS_RESTRICT Pn, KS_NUM *KS_RESTRICT M)
@@ -228,9 +227,9 @@ KS_HD KS_MASK KS_T(ks_smooth_cov)(int nx, const KS_NUM *KS_RESTRICT P, const KS_
     return good;
 }
 
-/** One backward step, paper eq. 13-14: from filtered x, P of step k and smoothed xs, Ps of step
- *  k + 1 to smoothed xn, Pn of step k. ET comes back for the lag-one covariance. Returns true
- *  where the ordinary form will do. W holds 4 nx² + 2 nx numbers. */
+/** One backward step, paper eq. 13-14: from filtered x, P of step k and smoothed xs, Ps of step k + 1 to smoothed xn,
+ *  Pn of step k. ET is returned for the lag-one covariance. Returns true if the ordinary form is good enough. W holds
+ *  4 nx² + 2 nx numbers. */
 KS_HD KS_MASK KS_T(ks_smooth_back)(int nx, const KS_NUM *KS_RESTRICT F,
                                    const KS_NUM *KS_RESTRICT Q, const KS_NUM *KS_RESTRICT u,
                                    const KS_NUM *KS_RESTRICT x, const KS_NUM *KS_RESTRICT P,
