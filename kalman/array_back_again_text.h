@@ -1,8 +1,8 @@
-/* array_back_again_text.h -- steps back of a constant model in the array form that have been taken before; see
+/* array_back_again_text.h -- steps back of a constant model in the array form that repeat earlier ones; see
  * memo_text.h, num_f64.h. For scalar numbers. */
 
-/** What is remembered of a step back, in a slot whose key are the filtered root of its step and the smoothed one behind:
- *  the smoothed root and covariance, Eᵀ, and E by columns as means take it. */
+/** A remembered step back. The key is the filtered root of the step and the smoothed root behind it. S, P: smoothed
+ *  root and covariance. ET: Eᵀ. E: E by columns, as means use it. */
 typedef struct KS_T(ks_array_back_slot) {
     KS_NUM *S, *P, *ET;
     KS_WIDE *E;
@@ -25,7 +25,7 @@ KS_HD KS_T(ks_memo) KS_T(ks_array_back_memo)(int nx, const ks_series *s, int64_t
     return KS_T(ks_memo_start)(nx, s->ny, KS_T(ks_memo_pays)(s, steps), nn, nn, 5 * nn + 1, w->array_memo);
 }
 
-/** Keep what ks_array_back() has made in w. */
+/** Record what ks_array_back() has left in w. */
 KS_HD_COLD void KS_T(ks_remember_array_back)(int nx, KS_T(ks_memo) *memo, KS_NUM *slot, const KS_T(ks_scratch) *w)
 {
     const int nn = nx * nx;
@@ -38,7 +38,8 @@ KS_HD_COLD void KS_T(ks_remember_array_back)(int nx, KS_T(ks_memo) *memo, KS_NUM
     KS_T(ks_cov_of_root)(nx, w->Pn, at.P, w->work);
 }
 
-/** The step from filtered fx and smoothed `state` behind with covariances from memory; Eᵀ to w->ET. */
+/** A step back from filtered fx and the smoothed `state` behind it, with the covariances of a slot. Eᵀ goes to w->ET.
+ *  */
 KS_HD void KS_T(ks_array_back_again)(int nx, const KS_NUM *F, const KS_NUM *u, const KS_NUM *fx,
                                      const KS_T(ks_array_back_slot) *slot, ks_state *state, const KS_T(ks_scratch) *w)
 {

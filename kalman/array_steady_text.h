@@ -1,23 +1,23 @@
-/* array_steady_text.h -- the steady state of a constant model in the array form, as steady_text.h has that of the ordinary
- * one; see num_f64.h. For scalar numbers.
+/* array_steady_text.h -- the steady state of a constant model in the array form; see num_f64.h. steady_text.h is its
+ * counterpart for the ordinary form. For scalar numbers.
  *
- * Where a step moves every row of the root by no more than round-off of the predicted one's, the root is held as it is,
- * if what the closed loop makes of such a change for ever is harmless: with D the change in standard deviations of the
- * prediction and B the closed loop in these,
+ * If a step changes every row of the root by no more than round-off of the predicted root's row, the root may be held.
+ * It is, if the closed loop, applied to such a change for ever, does no harm. With D the change in standard deviations
+ * of the prediction, B the closed loop in the same units and f the Frobenius norm of D:
  *
- *     D + B D Bᵀ + B² D B²ᵀ + ... <= f (I + B Bᵀ + B² B²ᵀ + ...),
+ *     D + B D Bᵀ + B² D B²ᵀ + ... <= f (I + B Bᵀ + B² B²ᵀ + ...)
  *
- * f being the Frobenius norm of D. It is asked every KS_LOOK steps; a root that is held stays so as long as steps from it
- * move it by no more. This depends on the step, its root and whether that is held, alone. */
+ * This is checked every KS_LOOK steps. A root is held as long as steps from it change it by no more. The decision
+ * depends only on the step, its root and whether that root is held. */
 
-/** Standard deviations sd (nx) of a root S. */
+/** sd (nx) <- the standard deviations of a root S. */
 KS_HD void KS_T(ks_deviations_of_root)(int nx, const KS_NUM *S, KS_NUM *sd)
 {
     for (int i = 0; i < nx; ++i) sd[i] = KS_SQRT(KS_T(ks_sum_of_squares)(nx, S + i * nx));
 }
 
-/** A bound of f above for the root `to` that a step has made of `from`, in units sd (nx); -1 where an entry has moved by
- *  more than round-off. */
+/** A bound of f above for a step from the root `from` to the root `to`, in units of sd (nx); -1 if an entry has changed
+ *  by more than round-off. */
 KS_HD double KS_T(ks_root_moved)(int nx, const KS_NUM *from, const KS_NUM *to, const KS_NUM *sd)
 {
     const double most = KS_STEADY_MOVES * KS_EPS * KS_STEADY_MOVES * KS_EPS;
@@ -38,8 +38,8 @@ KS_HD double KS_T(ks_root_moved)(int nx, const KS_NUM *from, const KS_NUM *to, c
     return 2 * sqrt(moved * all);
 }
 
-/** Whether a root may be held that a step moves by so much: by the sum of powers of the loop B, which is scratch then as is
- *  W, 2 nx² + nx numbers. What B is of is L (nx, nx) times smaller than the states, whose root is S. */
+/** Whether a root S may be held that a step changes by `moved`. Sums the powers of the closed loop B. B is in units in
+ *  which the states are L (nx, nx) times the numbers. B and W, 2 nx² + nx numbers, are scratch. */
 KS_HD_COLD int KS_T(ks_root_holds)(int nx, double moved, const KS_NUM *L, const KS_NUM *S, KS_NUM *B, KS_NUM *W)
 {
     KS_NUM *X = W, *T = X + nx * nx, *old = T + nx * nx;
@@ -60,7 +60,7 @@ KS_HD_COLD int KS_T(ks_root_holds)(int nx, double moved, const KS_NUM *L, const 
             const double variance = (double)KS_T(ks_sum_of_squares)(nx, S + i * nx);
             double off = 0;
             for (int c = 0; c < nx; ++c) off += (double)(T[i * nx + c] * L[i * nx + c]);
-            /* With a quarter for what is not summed any more. What is known exactly is not moved. */
+            /* A quarter more for the terms left out of the sum. States that are known exactly do not change. */
             if (variance > 0 && !(1.25 * moved * off <= KS_STEADY_MOST * variance)) return 0;
             grows |= KS_GT(X[i * nx + i], KS_LIT(1.125) * old[i]);
         }
@@ -71,7 +71,8 @@ KS_HD_COLD int KS_T(ks_root_holds)(int nx, double moved, const KS_NUM *L, const 
     return 0;
 }
 
-/** The root S of step k, all of which is observed, is `from` again, which it comes from, where that is held. G = Pp Hᵀ Se⁻ᵀ; W: 4 nx² + m nx + 2 nx numbers. */
+/** Replace the root S after step k, which observes all entries, by the root before it, `from`, if that is held.
+ *  G = Pp Hᵀ Se⁻ᵀ. W: 4 nx² + m nx + 2 nx numbers. */
 KS_HD void KS_T(ks_hold_root)(int nx, const ks_series *s, int64_t k, const KS_NUM *from, const KS_NUM *G, const KS_NUM *Se,
                               const KS_NUM *Sp, KS_NUM *S, ks_steady *steady, KS_NUM *W)
 {

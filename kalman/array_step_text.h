@@ -1,19 +1,20 @@
 /* array_step_text.h -- one filter or smoother step in the square-root array form; see num_f64.h.
  *
- * Nothing is subtracted: covariances are carried as S with P = S Sᵀ and updated by reflections, so
- * vague priors, exact measurements, stiff models and singular Q, R, P0 keep their digits. It takes four
- * to thirteen times as long as the ordinary form (docs/numerics.md). Source: Kailath, Sayed & Hassibi, "Linear
- * Estimation", ch. 12; the backward step is the array form of Park & Kailath's square-root RTS smoother.
+ * Nothing is subtracted. Covariances are carried as roots S with P = S Sᵀ and updated by reflections. So digits are
+ * kept under vague priors, exact observations, stiff models and singular Q, R and P0. A step takes four to thirteen
+ * times as long as in the ordinary form (docs/numerics.md). Source: Kailath, Sayed & Hassibi, "Linear Estimation", ch.
+ * 12; the backward step is the array form of Park & Kailath's square-root RTS smoother.
+ *
  * Scratch W: ks_step_scratch() numbers. */
 
-/** The Theta of a step as reflections (reflect_text.h), one after the other in V: columns + 2 numbers each, of rows with
- *  these ends. Column c of what is reflected stands at place[c]. */
+/** The orthogonal Theta of a step, as reflections (reflect_text.h): columns + 2 numbers each, one after the other in V.
+ *  `ends` are the ends of the rows reflected. place[c] is the position of column c after sorting. */
 typedef struct KS_T(ks_rotation) {
     KS_NUM *V, *ends, *place;
     int count, columns;
 } KS_T(ks_rotation);
 
-/** Numbers of one of `first` rows of so many columns. */
+/** Numbers of a ks_rotation with `first` reflections of `columns` columns. */
 KS_HD int64_t KS_T(ks_rotation_numbers)(int first, int columns)
 {
     return (int64_t)first * (columns + 3) + columns;
@@ -30,8 +31,8 @@ KS_HD KS_T(ks_rotation) KS_T(ks_rotation_at)(int first, int columns, KS_NUM *mem
     return theta;
 }
 
-/** The first rows of T (rows, columns) <- [L 0] as by ks_lq_first(), its columns put in order first (ks_lq_sort()). Returns
- *  where the result stands, T or M; Theta to theta, where not NULL. W: 2 columns + first + 2 numbers. */
+/** Reduce the first rows of T (rows, columns) to [L 0] by ks_lq_first(), after sorting the columns by ks_lq_sort().
+ *  Returns where the result is, T or M. Theta goes to `theta` if that is not NULL. W: 2 columns + first + 2 numbers. */
 KS_HD KS_NUM *KS_T(ks_lq_sorted)(int first, int rows, int columns, KS_NUM *T, KS_NUM *M, KS_T(ks_rotation) *theta,
                                  KS_NUM *W)
 {
@@ -46,7 +47,7 @@ KS_HD KS_NUM *KS_T(ks_lq_sorted)(int first, int rows, int columns, KS_NUM *T, KS
     return sorted;
 }
 
-/* What a step does to means, with the same bits whether its covariances are made or remembered. */
+/* What a step does to means. It gives the same bits whether the covariances are computed or come from a memo. */
 
 /** xp = F x + u. */
 KS_HD_SAME void KS_T(ks_array_move)(int nx, const KS_NUM *F, const KS_NUM *u, const KS_NUM *x, KS_NUM *xp)
@@ -67,7 +68,7 @@ KS_HD_SAME void KS_T(ks_array_whiten)(int nx, int m, const KS_NUM *H, const KS_N
     }
 }
 
-/** x = xp + K e, column c of the gain K (nx, m) at KT + c * apart. */
+/** x = xp + K e. Column c of the gain K (nx, m) is at KT + c * apart. */
 KS_HD_SAME void KS_T(ks_array_correct)(int nx, int m, const KS_NUM *KT, int apart, const KS_NUM *e, const KS_NUM *xp,
                                        KS_NUM *x)
 {
@@ -76,11 +77,14 @@ KS_HD_SAME void KS_T(ks_array_correct)(int nx, int m, const KS_NUM *KT, int apar
         for (int i = 0; i < nx; ++i) x[i] = x[i] + KT[c * apart + i] * e[c];
 }
 
-/** xp = F x + u, Sp Spᵀ = F S Sᵀ Fᵀ + Q; Sp is lower triangular. [F S  Q½] Theta = [Sp 0], where Q½ has no columns of
- *  zeros; theta, where not NULL, has room for nx reflections of 2 nx columns. kept, where not NULL, has room for Q½ and,
- *  behind it, the number of its columns, less than zero until it is made: of a Q that steps have in common. A triangle has
- *  exact zeros for what is known exactly, where other roots would have round-off, from which steps of the RTS smoother could
- *  not tell it. */
+/** xp = F x + u, Sp Spᵀ = F S Sᵀ Fᵀ + Q with Sp lower triangular, from [F S  Q½] Theta = [Sp 0]. Q½ has no columns of
+ *  zeros. theta: NULL, or room for nx reflections of 2 nx columns.
+ *
+ *  kept: NULL, or nx² + 1 numbers for the Q½ of a Q that steps have in common, and the number of its columns behind it.
+ *  That number is negative until Q½ is made.
+ *
+ *  Sp is triangular because a triangle has exact zeros for what is known exactly. Other roots would have round-off
+ *  there, and steps of the RTS smoother could not tell it from standard deviations. */
 KS_HD_SAME void KS_T(ks_array_predict)(int nx, const KS_NUM *F, const KS_NUM *Q, const KS_NUM *u,
                                        const KS_NUM *x, const KS_NUM *S, KS_NUM *xp, KS_NUM *Sp,
                                        KS_T(ks_rotation) *theta, KS_NUM *kept, KS_NUM *W)
@@ -110,12 +114,12 @@ KS_HD int KS_T(ks_observes_exactly)(int m, const KS_NUM *R)
     return exact;
 }
 
-/** The update with m entries: x and S (nx, nx) from xp and the root Sp (nx, nx), the square root Se (m, m)
- *  of the innovation covariance and the whitened innovation e (m) = Se⁻¹ (y - d - H xp). Returns
- *  -1, or the entry whose innovation variance given the entries before it is zero up to round-off.
- *  gain (nx, m), where not NULL, receives Pp Hᵀ Se⁻ᵀ; theta, where not NULL, the Theta in
- *  [H Sp  R½; Sp 0] Theta = [Se 0; . S], where R½ has no columns of zeros; it has room for m reflections of
- *  nx + m columns. */
+/** The update with m entries: x and S (nx, nx) from xp and the root Sp (nx, nx). Also returns the root Se (m, m) of the
+ *  innovation covariance and the whitened innovation e (m) = Se⁻¹ (y - d - H xp). It is
+ *  [H Sp  R½; Sp 0] Theta = [Se 0; . S], where R½ has no columns of zeros.
+ *
+ *  gain: NULL, or (nx, m), receives Pp Hᵀ Se⁻ᵀ. theta: NULL, or room for m reflections of nx + m columns. Returns -1,
+ *  or the entry whose innovation variance given the entries before it is zero up to round-off. */
 KS_HD_SAME int KS_T(ks_array_update)(int nx, int m, const KS_NUM *H, const KS_NUM *R,
                                      const KS_NUM *d, const KS_NUM *y, const KS_NUM *xp,
                                      const KS_NUM *Sp, KS_NUM *x, KS_NUM *S, KS_NUM *Se, KS_NUM *e,
@@ -145,20 +149,22 @@ KS_HD_SAME int KS_T(ks_array_update)(int nx, int m, const KS_NUM *H, const KS_NU
     return -1;
 }
 
-/* A step back adds to the filtered estimate what x[k+1] - F x[k] - u is in the components of the
- * prediction, each divided by what the components before it leave of its standard deviation, its
- * tail. Of a component that these determine the tail is nothing but round-off, and so is what it
- * divides. It is told from one that is merely known well beside its own variance, as all are under
- * a vague prior, by what it divides: the smoothed estimate behind, the root of which has lost what
- * is below its own round-off. A tail above that is divided by to good effect, however small a share
- * of the prediction it is. That it is known so well, the prediction is rotated in KS_WIDE, where
- * its round-off is that of S. And the component that stands out most goes first, as in a
- * rank-revealing factorization: one that is nearly determined must not come before those that would
- * have shown it to be. Means do not take part: covariances are the same whatever has been observed.
- */
+/* A step back adds to the filtered estimate what x[k+1] - F x[k] - u is in the components of the prediction. Each is
+ * divided by its tail: the part of its standard deviation that the components before it leave. If these determine the
+ * component, the tail is nothing but round-off, and so is what it divides.
+ *
+ * Such a tail must be told from one that is merely small relative to its own variance, as all are under a vague prior.
+ * What it divides tells: the root of the smoothed estimate behind has lost what is below its own round-off. A tail
+ * above that is a valid divisor, however small a share of the prediction it is.
+ *
+ * To know tails so well, the prediction is rotated in KS_WIDE, where its round-off is that of S only. The component
+ * that stands out most goes first, as in a rank-revealing factorization: a nearly determined one must not come before
+ * those that would have shown it to be so. Means do not take part, so that covariances do not depend on the
+ * observations. */
 
-/** M (2 nx, columns) <- [F S  Q½; S 0], Q½ without columns of zeros, bound (nx) the norms of the first nx rows before
- * anything cancels in them. Returns the columns, 2 nx at most. root and W are scratch for nx² and nx² + nx numbers. */
+/** M (2 nx, columns) <- [F S  Q½; S 0], with Q½ without columns of zeros. bound (nx) <- upper bounds of the norms of
+ *  the first nx rows, without cancellation. Returns the number of columns, 2 nx at most. norm (nx), root (nx²) and W
+ *  (nx² + nx) are scratch. */
 KS_HD_COLD int KS_T(ks_gain_rows)(int nx, const KS_NUM *F, const KS_NUM *Q, const KS_NUM *S,
                                   KS_WIDE *M, KS_WIDE *bound, KS_WIDE *norm, KS_NUM *root,
                                   KS_NUM *W)
@@ -197,8 +203,8 @@ KS_HD_COLD int KS_T(ks_gain_rows)(int nx, const KS_NUM *F, const KS_NUM *Q, cons
     return columns;
 }
 
-/** Of rows c .. nx - 1 of M (2 nx, columns) the one whose tail, from column c on, is most times its doubt
- * (nx), or -1 where none is above it. tail: nx numbers. */
+/** Of rows c .. nx - 1 of M (2 nx, columns), the one whose tail, from column c on, is the largest multiple of its doubt
+ *  (nx). -1 if no tail exceeds its doubt. tail: nx numbers. */
 KS_HD int KS_T(ks_least_determined)(int nx, int columns, int c, const KS_WIDE *M, const KS_WIDE *doubt, KS_WIDE *tail)
 {
     const int apart = ks_lq_apart(2 * nx);
@@ -216,18 +222,17 @@ KS_HD int KS_T(ks_least_determined)(int nx, int columns, int c, const KS_WIDE *M
     return most;
 }
 
-/** As ks_array_gain(), with what tails must stand out of in rounding (nx), or NULL, and LT (2 nx, nx) = Lᵀ, of which
- * only the rows that are returned are filled: the others are zero. W: 2 nx ks_lq_apart(2 nx) + 4 nx + 2 wide numbers. */
+/** As ks_array_gain(). Tails must exceed `rounding` (nx); NULL: see there. LT (2 nx, nx) = Lᵀ. Returns its number of
+ *  rows; only these are filled, the others are zero. W: 2 nx ks_lq_apart(2 nx) + 4 nx + 2 wide numbers. */
 KS_HD_COLD int KS_T(ks_array_gain_wide)(int nx, const KS_NUM *F, const KS_NUM *Q, const KS_NUM *S,
                                         const KS_WIDE *rounding, KS_WIDE *ET, KS_WIDE *LT,
                                         KS_WIDE *W)
 {
     const int apart = ks_lq_apart(2 * nx);
     KS_WIDE *M = W, *V = M + 2 * nx * apart, *doubt = V + 2 * nx + 2, *from = doubt + nx;
-    /* ET and LT are written last. */
+    /* ET and LT are written last, so that they can serve as scratch here. */
     const int columns = KS_T(ks_gain_rows)(nx, F, Q, S, M, doubt, V, (KS_NUM *)(void *)ET, (KS_NUM *)(void *)LT);
-    /* What has no variance in the number's range counts as known exactly, here as in the root
-     * behind. */
+    /* A standard deviation whose square underflows counts as zero, here as in the root behind. */
     const KS_WIDE least = (KS_WIDE)2 / KS_WIDE_SQRT((KS_WIDE)KS_LARGEST);
     for (int i = 0; i < nx; ++i)
         doubt[i] = least + (rounding ? rounding[i] + (KS_WIDE)(2 * KS_WIDE_EPS) * doubt[i]
@@ -247,7 +252,7 @@ KS_HD_COLD int KS_T(ks_array_gain_wide)(int nx, const KS_NUM *F, const KS_NUM *Q
         doubt[rank] = taken;
         KS_T(ks_reflect_row_wide)(2 * nx, columns, rank, M, V);
     }
-    /* E Phi = lower left block, column by column, from the last. */
+    /* Solve E Phi = the lower left block, column by column, from the last. */
     for (int c = nx - 1; c >= 0; --c) {
         KS_WIDE *E = ET + c * nx;
         for (int r = 0; r < nx; ++r) E[r] = c < rank ? M[c * apart + nx + r] : (KS_WIDE)0;
@@ -269,12 +274,13 @@ KS_HD_COLD int KS_T(ks_array_gain_wide)(int nx, const KS_NUM *F, const KS_NUM *Q
     return columns - rank;
 }
 
-/** The smoothing gain from the square root S of a filtered covariance: ET (nx, nx) = Eᵀ and the
- *  square root L (nx, 2 nx) of Cov(x[k] | x[k+1], y[0..k]). Components of the prediction that
- * others determine carry no information: their rows of ET are zero, which makes a singular
- * predicted covariance as good as any other. Tails must stand out of what nx sums round of the prediction
- * itself; where S has been kept in single precision, of what that rounds of the smoothed covariance behind,
- * Ps, else NULL: a zero has become round-off there. W: ks_step_scratch() numbers. */
+/** The smoothing gain from the root S of a filtered covariance: ET (nx, nx) = Eᵀ, and the root L (nx, 2 nx) of
+ *  Cov(x[k] | x[k+1], y[0..k]). Components of the prediction that others determine carry no information. Their rows of
+ *  ET are zero, so that a predicted covariance may be singular.
+ *
+ *  Ps NULL: tails must exceed round-off of sums of nx terms of the prediction itself. If S was kept in single
+ *  precision, zeros have become round-off; Ps is then the smoothed covariance behind, and tails must exceed its
+ *  round-off in single precision. W: ks_step_scratch() numbers. */
 KS_HD_COLD void KS_T(ks_array_gain)(int nx, const KS_NUM *F, const KS_NUM *Q, const KS_NUM *S, const KS_NUM *Ps,
                                     KS_NUM *ET, KS_NUM *L, KS_NUM *W)
 {
@@ -289,7 +295,8 @@ KS_HD_COLD void KS_T(ks_array_gain)(int nx, const KS_NUM *F, const KS_NUM *Q, co
         for (int j = 0; j < 2 * nx; ++j) L[r * 2 * nx + j] = j < columns ? (KS_NUM)root[j * nx + r] : KS_LIT(0);
 }
 
-/** k steps as ks_root_drift() counts them, by powers of two: steps that are remembered are no others within one. */
+/** k rounded up as ks_root_drift() counts steps: 4 times a power of two. Within one such interval all steps count the
+ *  same, so that memos can serve them. */
 KS_HD int64_t KS_T(ks_drift_steps)(int64_t k)
 {
     int64_t steps = 4;
@@ -297,9 +304,9 @@ KS_HD int64_t KS_T(ks_drift_steps)(int64_t k)
     return steps;
 }
 
-/** What the rows of a filtered root, kept in numbers with the round-off eps, may be off after k steps, as a share of
- *  their norm: where nothing disturbs a combination of states and no transition lets it decay, what each step rounds of
- *  it stays. No more than half of the digits. */
+/** A bound of the error of a filtered root's rows after k steps, as a share of their norm. eps: round-off of the
+ *  numbers in which roots are kept. Where nothing disturbs a combination of states and no transition lets it decay, the
+ *  round-off of every step stays. At most half of the digits. */
 KS_HD KS_WIDE KS_T(ks_root_drift)(int64_t k, double eps)
 {
     const KS_WIDE most = KS_WIDE_SQRT((KS_WIDE)eps);
@@ -307,8 +314,8 @@ KS_HD KS_WIDE KS_T(ks_root_drift)(int64_t k, double eps)
     return KS_GT(drift, most) ? most : drift;
 }
 
-/** What round-off leaves uncertain of the components of a root S (nx, nx): a row comes out of its
- * reflections with an error of some units in the last place of its norm, and with what it has drifted. */
+/** rounding (nx) <- the uncertainty of the rows of a root S (nx, nx) through round-off. Reflections leave an error of
+ *  some units in the last place of the row's norm, to which ks_root_drift() is added. */
 KS_HD void KS_T(ks_root_rounding)(int nx, const KS_NUM *S, int64_t k, double eps, KS_WIDE *rounding)
 {
     const KS_WIDE share = (KS_WIDE)(16 * eps) + KS_T(ks_root_drift)(k, eps);
@@ -320,7 +327,7 @@ KS_HD void KS_T(ks_root_rounding)(int nx, const KS_NUM *S, int64_t k, double eps
     }
 }
 
-/** What a step back with scratch W has used for E by columns. */
+/** Where a step back with scratch W leaves E by columns. */
 KS_HD KS_WIDE *KS_T(ks_array_back_gain)(KS_NUM *W) { return KS_T(ks_wide_scratch)(W); }
 
 /** xn = x + E (xs - F x - u) with E by columns; t: 2 nx numbers. */
@@ -338,8 +345,8 @@ KS_HD_SAME void KS_T(ks_array_back_mean)(int nx, const KS_NUM *F, const KS_NUM *
     for (int i = 0; i < nx; ++i) xn[i] = (KS_NUM)sum[i];
 }
 
-/** One backward step: from filtered x, S of step k and smoothed xs, Ss of step k + 1 to smoothed
- *  xn, Sn (lower triangular) of step k; ET for the lag-one covariance, and by ks_array_back_gain() as it is used. */
+/** One backward step: from filtered x, S of step k and smoothed xs, Ss of step k + 1 to smoothed xn, Sn (lower
+ *  triangular) of step k. ET is returned for the lag-one covariance; the E that was used is at ks_array_back_gain(). */
 KS_HD_COLD void KS_T(ks_array_back)(int nx, int64_t k, double eps, const KS_NUM *F, const KS_NUM *Q, const KS_NUM *u,
                                     const KS_NUM *x, const KS_NUM *S, const KS_NUM *xs,
                                     const KS_NUM *Ss, KS_NUM *xn, KS_NUM *Sn, KS_NUM *ET,

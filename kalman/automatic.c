@@ -1,27 +1,33 @@
-/* automatic.c -- few series on two threads or more where the method is left to the library: one is smoothed from both
- * ends, unless its model or its data are for the sequential method; where models vary and there are threads enough for
- * each series, a scan in chunks smooths or filters one after the other.
+/* automatic.c -- runs of KS_METHOD_AUTO on several threads or on a device.
  *
- * Of both ends, what decides is known when the halves have met: until then the left one has done nothing but what the
- * sequential method does, and goes on with that where the information from the right will not do. So
- * the attempt costs the time of the second thread. Seen later, on the way out, the series is done again. */
+ * A single series is smoothed from both ends, unless its model or its data require the sequential method. If the model
+ * varies and there are enough threads for each series, or a device, a scan in chunks is tried first.
+ *
+ * When the halves of a series have met, it is known whether the information from the right is good enough. Up to there
+ * the left half has done what the sequential method does, and it goes on with that if it must. So the attempt costs
+ * only the time of the second thread. If digits turn out to be lost later, on the way out, the series is done again. */
 #include <string.h>
 #include "scan_device.h"
 #include "two_ended_lane.h"
 
-/* Shorter series are through before a second thread has begun for sure; larger models were not measured.
+/* Shorter series end before a second thread is sure to have started. Larger models were not measured. See
  * docs/performance.md, "What auto takes". */
 enum { FEW_STATES = 8, MOST_STATES = 64, LEAST_STEPS = 500, LEAST_STEPS_OF_FEW = 5000 };
 
-/* On one thread a scan in chunks takes 2.3 to 3.8 times as long as both ends on two where the model varies, 3.4 to 4.8
- * times in single precision, that of a filter 2.8 to 3.5 and 3.3 to 5.6 times as long as the sequential method on one:
- * from so many threads on it is predicted to be faster, four fifths of a thread being counted. */
+/* Least numbers of threads for a scan in chunks. Measured with varying models, as multiples of the time of the method
+ * that it replaces:
+ *
+ *                                              double        single
+ *     smoother: one thread, two-ended on two   2.3 to 3.8    3.4 to 4.8
+ *     filter: one thread, sequential on one    2.8 to 3.5    3.3 to 5.6
+ *
+ * With so many threads it is predicted to be faster if each counts as four fifths of a thread. */
 enum { THREADS_FOR_CHUNKS = 6, THREADS_FOR_SINGLE_CHUNKS = 8, STEPS_OF_A_THREAD = 500 };
 
 enum { LEAST_NS_OF_DEVICE = 250000000 };
 
-/** Whether a scan in chunks may be tried: without smoothed estimates to stand in, filtered ones would take memory that
- *  nobody asked for. */
+/** Whether a scan in chunks may be tried. A smoother must have all smoothed estimates as outputs: filtered ones wait
+ *  there, and would otherwise take memory that nobody asked for. */
 static int may_scan(const ks_smooth_plan *plan)
 {
     const ks_smooth_options *o = &plan->options;
@@ -39,7 +45,7 @@ int ks_automatic_scans(const ks_smooth_plan *plan)
 
 int ks_automatic_offloads(const ks_smooth_plan *plan)
 {
-    /* About what a smoother takes on one thread. To open a device takes some tenths of a second. */
+    /* Rough time of a smoother on one thread. Opening a device takes some tenths of a second. */
     const double n = plan->nx, ns = (5 + .15 * n) * n * n * (double)plan->T * (double)plan->B;
     return plan->options.backend == KS_BACKEND_AUTO && may_scan(plan) && ns >= LEAST_NS_OF_DEVICE;
 }
@@ -62,14 +68,13 @@ int ks_automatic_tries(const ks_smooth_plan *plan)
            ks_workers(plan->context, o->threads, 2) == 2;
 }
 
-/** With more states the sequential method, which remembers steps that repeat (memo_text.h), is faster alone. */
+/** Whether the sequential method is faster: with more states and steps that repeat, which it looks up (memo_text.h). */
 static int alone(ks_lane *l)
 {
     return atomic_load(&l->alone) || (ks_alone_where_repeated(l) && ks_left_repeats(l, l->left_steps));
 }
 
-/** The estimate that the filter has left of the last step of the left half, to its place among those that
- *  wait for the way back. */
+/** Copy the filtered estimate of the last step of the left half to its place among those that wait for the way back. */
 static void put_back(ks_lane *l, ks_estimates filtered)
 {
     const ks_smooth_plan *plan = l->run->plan;
@@ -81,7 +86,7 @@ static void put_back(ks_lane *l, ks_estimates filtered)
     ks_copy_estimate(plan, l->left.state, 0, filtered, 0);
 }
 
-/** The sequential method, `from` steps being filtered. */
+/** Continue by the sequential method; the first `from` steps are filtered already. */
 static int go_on_alone(ks_lane *l, int64_t from)
 {
     ks_plan_run *run = l->run;
@@ -105,7 +110,7 @@ static int go_on_alone(ks_lane *l, int64_t from)
         }
         if (half->out.sharp < 0) return -1;
     }
-    /* In place: a plan that is free to choose makes the smoothed estimates in full. */
+    /* In place: plans of KS_METHOD_AUTO that start from both ends have all smoothed estimates as outputs. */
     const int left = ks_is_rooted(&half->in);
     const ks_segments all = { T, T, { 0 }, { 0 }, half->form, left ? &half->in : NULL };
     return ks_whitening_run(run, &l->whitening, l->b, &l->series, &all, NULL, &l->back, half->scratch, &half->out);
@@ -118,7 +123,7 @@ static void run_lane(ks_lane *l)
     ks_lane_open(l, 0);
     ks_lanes_both(run, l, 1, ks_lane_in);
     if (atomic_load(&run->canceled)) return;
-    if (l->left_rc) { /* so would the sequential method have ended */
+    if (l->left_rc) { /* the sequential method would have failed in the same way */
         l->right.in = ks_tally_start();
         run->info->method = KS_METHOD_SEQUENTIAL;
         return;
@@ -140,8 +145,9 @@ static void run_lane(ks_lane *l)
     l->left_rc = go_on_alone(l, filtered);
 }
 
-/** The scan in chunks, on the CPU to where it is not sure of its digits. Whether that stands: it refuses models that other
- *  methods take, and a device may fail; what these methods fail for they tell themselves. */
+/** Run the scan in chunks; on the CPU it stops where its digits are in doubt. Returns whether its outcome stands. It
+ *  does not if other methods may do better: they take models that the scan refuses, and the CPU is there if a device
+ *  fails. */
 static int scan_stands(ks_plan_run *run, void *work)
 {
     const ks_smooth_plan *chunked = run->plan->chunked;

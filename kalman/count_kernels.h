@@ -1,7 +1,7 @@
 /* count_kernels.h -- the kernels in double with every operation counted, for `kalscan count`.
  *
- * The same texts as every other table (kernels.h), compiled with a number that counts; one C++
- * file, outside of libkalscan. */
+ * They are compiled from the same texts as all other tables (kernels.h), with a number that counts. This is one C++
+ * file, which is not part of libkalscan. */
 #ifndef KS_COUNT_KERNELS_H
 #define KS_COUNT_KERNELS_H
 

@@ -1,12 +1,12 @@
-/* filter_range_text.h -- ranges of filter steps with the estimate carried in and out: streaming,
- * chunks, checkpoints and batches are made of these; see num_f64.h. For scalar numbers. */
+/* filter_range_text.h -- ranges of filter steps, with the estimate carried in and out; see num_f64.h. Streaming,
+ * chunks, checkpoints and batches are made of them. For scalar numbers. */
 
 #include "array_again_text.h"
 #include "array_steady_text.h"
 
-/** Innovation outputs of step k: the residual of every entry present, its covariance, from its
- *  square root Se where there is one and from the prediction Pp otherwise, and the residual whitened
- *  by a Cholesky factor; NaN where missing. */
+/** Innovation outputs of step k: the residual of every entry present, its covariance, and the residual whitened by a
+ *  Cholesky factor; NaN at missing entries. The covariance is made from its square root Se or, if Se is NULL, from the
+ *  prediction Pp. */
 KS_HD_SAME void KS_T(ks_write_innovation)(const ks_series *s, int64_t k, const KS_NUM *xp,
                                           const KS_NUM *Pp, const KS_T(ks_observation) *o,
                                           const KS_NUM *whitened, const KS_NUM *Se,
@@ -47,8 +47,8 @@ KS_HD_SAME void KS_T(ks_write_innovation)(const ks_series *s, int64_t k, const K
     }
 }
 
-/** The gain of step k, of the m entries present: Z with rows ldz apart, L with entry (i, j) at
- *  i * row + j * column, the numbers of D `apart` from one another, see ks_gain_numbers(). */
+/** Write the gain of step k, with m entries present, to `to`; see ks_gain_numbers(). Rows of Z are ldz apart, entry
+ *  (i, j) of L is at i * row + j * column, numbers of D are `apart` from one another. */
 KS_HD_COLD void KS_T(ks_write_gain)(const ks_series *s, int64_t k, int m, const KS_NUM *Z, int ldz,
                                     const KS_NUM *L, int row, int column, const KS_NUM *D,
                                     int apart, const KS_NUM *inverse_d, ks_sink to)
@@ -79,8 +79,8 @@ KS_HD_COLD void KS_T(ks_write_gain)(const ks_series *s, int64_t k, int m, const 
     }
 }
 
-/** The same of a step in the array form: the gain (nx, m) of the innovation that the root Se of its
- *  covariance whitens. */
+/** The same of a step in the array form. gain (nx, m) multiplies the innovation whitened by Se, the root of its
+ *  covariance. */
 KS_HD_COLD void KS_T(ks_write_array_gain)(const ks_series *s, int64_t k, int m, const KS_NUM *gain,
                                           const KS_NUM *Se, ks_sink to, KS_NUM *W)
 {
@@ -96,7 +96,7 @@ KS_HD_COLD void KS_T(ks_write_array_gain)(const ks_series *s, int64_t k, int m, 
     KS_T(ks_write_gain)(s, k, m, Z, nx, L, m, 1, L, m + 1, inverse_d, to);
 }
 
-/** Go on in the array form from before step k. */
+/** Turn the state before step k into the array form, and note whether it has lost digits. */
 KS_HD_COLD void KS_T(ks_leave_ordinary)(int nx, int64_t k, ks_state *state, ks_digits *digits, KS_NUM *W)
 {
     KS_T(ks_tell_lost)(nx, k, (const KS_NUM *)state->C, digits, W);
@@ -104,8 +104,8 @@ KS_HD_COLD void KS_T(ks_leave_ordinary)(int nx, int64_t k, ks_state *state, ks_d
     KS_T(ks_to_array)(nx, state, W);
 }
 
-/** Predict step k to w->xp and w->Pp and whiten its innovation, in the form that the step needs:
- *  on return state->form says which. */
+/** Predict step k to w->xp and w->Pp, and whiten its innovation if the step is an ordinary one. On return state->form
+ *  is the form that the step needs. */
 KS_HD void KS_T(ks_predict_in_form)(int nx, const ks_series *s, int64_t k,
                                     const KS_T(ks_observation) *o, ks_state *state,
                                     const KS_T(ks_scratch) *w, ks_digits *digits)
@@ -133,7 +133,7 @@ KS_HD void KS_T(ks_predict_in_form)(int nx, const ks_series *s, int64_t k,
     KS_T(ks_step_predict)(nx, s, k, state, w->xp, w->Pp, kept, w->work);
 }
 
-/** The posterior in the ordinary form to `state`. */
+/** Update in the ordinary form; the posterior goes to `state`. */
 KS_HD void KS_T(ks_update_ordinary)(int nx, const KS_T(ks_observation) *o, ks_state *state,
                                     const KS_T(ks_scratch) *w)
 {
@@ -144,8 +144,8 @@ KS_HD void KS_T(ks_update_ordinary)(int nx, const KS_T(ks_observation) *o, ks_st
 #undef CALL
 }
 
-/** The innovation of an ordinary step, whitened in w->v with the factors S and inverse_d, to the
- *  evidence, and, where asked for, to the outputs with its gain Z. */
+/** Add the innovation of an ordinary step to the evidence, and write it and the gain Z if asked for. It is whitened in
+ *  w->v, with the factors S and inverse_d. */
 KS_HD void KS_T(ks_innovate_ordinary)(const ks_series *s, int64_t k,
                                       const KS_T(ks_observation) *o, const KS_T(ks_scratch) *w,
                                       const KS_NUM *Z, const KS_NUM *S, const KS_NUM *inverse_d,
@@ -162,8 +162,8 @@ KS_HD void KS_T(ks_innovate_ordinary)(const ks_series *s, int64_t k,
     KS_T(ks_write_innovation)(s, k, w->xp, Pp, o, w->v, NULL, to, w->work);
 }
 
-/** The innovation of a step in the array form, whitened in w->v, of the root Se of its covariance, to the evidence and,
- *  where asked for, to the outputs. */
+/** Add the innovation of a step in the array form to the evidence, and write it if asked for. It is whitened in w->v,
+ *  and Se is the root of its covariance. */
 KS_HD void KS_T(ks_innovate_array)(const ks_series *s, int64_t k, const KS_T(ks_observation) *o,
                                    const KS_T(ks_scratch) *w, const KS_NUM *Se, ks_evidence *evidence,
                                    ks_evidence *term, const ks_forward_sinks *to, int want_innovation)
@@ -175,15 +175,15 @@ KS_HD void KS_T(ks_innovate_array)(const ks_series *s, int64_t k, const KS_T(ks_
     if (want_innovation) KS_T(ks_write_innovation)(s, k, w->xp, NULL, o, w->v, Se, to, w->work);
 }
 
-/** Whether what step k leaves in the array form may be held: of a constant model, of which it observes everything. */
+/** Whether the root that step k leaves may be held: the model is constant and the step observes all m entries. */
 KS_HD int KS_T(ks_may_be_held)(int nx, const ks_series *s, int64_t k, int m)
 {
     return KS_T(ks_memo_slots)(nx) > 0 && s->steady_state == KS_STEADY_STATE_HOLD &&
            KS_T(ks_memo_pays)(s, INT64_MAX) && m == s->ny && !(k == 0 && s->prior_x1);
 }
 
-/** The update in the array form. Returns -1, the entry at which the innovation
- *  covariance is singular, or -2 where the prediction is not finite. */
+/** Update in the array form. Returns -1; or the entry at which the innovation covariance is singular; or -2 if the
+ *  prediction is not finite. */
 KS_HD int KS_T(ks_update_array)(int nx, const ks_series *s, int64_t k,
                                 const KS_T(ks_observation) *o, ks_state *state,
                                 const KS_T(ks_scratch) *w, ks_tally *tally, ks_evidence *term,
@@ -201,7 +201,7 @@ KS_HD int KS_T(ks_update_array)(int nx, const ks_series *s, int64_t k,
         KS_T(ks_zero)(nx * nx, (KS_NUM *)state->C);
     else if (may)
         KS_T(ks_hold_root)(nx, s, k, w->held, w->G, w->S, w->Pp, (KS_NUM *)state->C, &state->steady, w->work);
-    /* A step without observations does not for the sake of it where others are exact. */
+    /* Where observations are exact, a step without any does not leave the array form. */
     if (!to->rooted && (o->m > 0 || !KS_T(ks_observes_exactly)(s->ny, (const KS_NUM *)ks_row(s->R, k))))
         KS_T(ks_leave_array)(nx, o->m, o->R, w->S, state, w->work);
     if (state->form == KS_FORM_ARRAY && o->m > 0 && ks_takes_exact(to))
@@ -211,7 +211,7 @@ KS_HD int KS_T(ks_update_array)(int nx, const ks_series *s, int64_t k,
     return -1;
 }
 
-/** Memory of forward steps: key C, results Z | L D | 1 / D | Pp | P. */
+/** Memo of filter steps: key C, results Z | L D | 1 / D | Pp | P. */
 KS_HD KS_T(ks_memo) KS_T(ks_forward_memo)(int nx, const ks_series *s, int64_t steps,
                                           const KS_T(ks_scratch) *w)
 {
@@ -219,13 +219,13 @@ KS_HD KS_T(ks_memo) KS_T(ks_forward_memo)(int nx, const ks_series *s, int64_t st
     const KS_T(ks_memo) memo =
         KS_T(ks_memo_start)(nx, m, pays, 0, nn, m * nx + m * m + m + 2 * nn, w->memo);
     if (!pays) return memo;
-    /* Row 1 stands for all where nothing varies; there may be no row that leads into step 0. */
+    /* Nothing varies, so row 1 equals all others. No row may lead into step 0. */
     KS_T(ks_transpose)(nx, nx, (const KS_NUM *)ks_row(s->F, 1), memo.FT);
     KS_T(ks_transpose)(m, nx, (const KS_NUM *)ks_row(s->H, 0), memo.HT);
     return memo;
 }
 
-/** Whether step k may come from memory or go there: an ordinary step that observes everything. */
+/** Whether step k may be looked up or recorded: an ordinary step that observes all entries. */
 KS_HD int KS_T(ks_memorable)(const KS_T(ks_memo) *memo, const ks_series *s, int64_t k, int m,
                              const ks_state *state)
 {
@@ -233,7 +233,7 @@ KS_HD int KS_T(ks_memorable)(const KS_T(ks_memo) *memo, const ks_series *s, int6
            k % KS_LOOK != KS_LOOK - 1 && !(k == 0 && s->prior_x1);
 }
 
-/** Put what an ordinary step has made of the covariances into the slot that holds its key. */
+/** Record the covariance results of an ordinary step in the slot that holds its key. */
 KS_HD void KS_T(ks_remember_forward)(int nx, int m, KS_T(ks_memo) *memo, KS_NUM *slot,
                                      const KS_T(ks_scratch) *w, const ks_state *state)
 {
@@ -247,8 +247,8 @@ KS_HD void KS_T(ks_remember_forward)(int nx, int m, KS_T(ks_memo) *memo, KS_NUM 
     KS_T(ks_copy)(nn, (const KS_NUM *)state->C, to + m * nx + m * m + m + nn);
 }
 
-/** Step k with its covariances from memory: prediction and whitened innovation of the mean to w->xp
- *  and w->v, posterior to `state`. */
+/** Step k with the covariances of a slot: predicted mean to w->xp, whitened innovation to w->v, posterior to `state`.
+ *  */
 KS_HD void KS_T(ks_step_again)(int nx, const ks_series *s, int64_t k,
                                const KS_T(ks_observation) *o, const KS_T(ks_memo) *memo,
                                const KS_NUM *slot, ks_state *state, const KS_T(ks_scratch) *w)
@@ -269,8 +269,8 @@ KS_HD void KS_T(ks_step_again)(int nx, const ks_series *s, int64_t k,
     KS_T(ks_copy)(nn, P, (KS_NUM *)state->C);
 }
 
-/** What the filter puts out of its estimate of step k, and what it keeps for the backward pass. P: the covariance, where
- *  it is there already. */
+/** Write the filter's outputs of the estimate of step k, and keep the estimate for the backward pass. P: its covariance
+ *  if that is known already, else NULL. */
 KS_HD void KS_T(ks_write_filtered)(int nx, int64_t k, const ks_state *state, const KS_NUM *P,
                                    const ks_forward_sinks *to, KS_NUM *W)
 {
@@ -284,7 +284,7 @@ KS_HD void KS_T(ks_write_filtered)(int nx, int64_t k, const ks_state *state, con
     to->form[k - to->form_first] = (unsigned char)state->form;
 }
 
-/** Predictions of step k, where asked for; Pp in `form`, symmetric to the bit. */
+/** Write the prediction of step k where asked for. Pp is in `form` and symmetric to the bit. */
 KS_HD void KS_T(ks_write_predicted)(int nx, int64_t k, ks_form form, const KS_NUM *xp,
                                     const KS_NUM *Pp, const ks_forward_sinks *to, KS_NUM *W)
 {
@@ -293,13 +293,13 @@ KS_HD void KS_T(ks_write_predicted)(int nx, int64_t k, ks_form form, const KS_NU
     KS_T(ks_write_cov)(nx, form, Pp, to->predicted_cov, to->predicted_var, k, W);
 }
 
-/** Whether predictions are watched, and step k might be the first that is sharp. */
+/** Whether predictions are watched, and step k may be the first with a sharp one. */
 KS_HD int KS_T(ks_watches)(const ks_series *s, int64_t k, const ks_forward_sinks *to, const ks_tally *tally)
 {
     return to->watched && tally->sharp < 0 && !(k == 0 && s->prior_x1);
 }
 
-/** Whether the prediction of step k in the array form, xp and the root Sp, from the root S, is sharp. */
+/** Whether the prediction xp, Sp of step k in the array form is sharp. S: the root before it. */
 KS_HD int KS_T(ks_is_sharp)(int nx, const ks_series *s, int64_t k, const KS_NUM *S, const KS_NUM *xp, const KS_NUM *Sp,
                             KS_NUM *W)
 {
@@ -311,7 +311,7 @@ KS_HD int KS_T(ks_is_sharp)(int nx, const ks_series *s, int64_t k, const KS_NUM 
     return KS_T(ks_leaves_rounding)(nx, KS_EPS, (const KS_NUM *)ks_row(s->F, k - s->shift), S, Sp);
 }
 
-/** The same of a step that comes from memory, which is asked once for all but the mean. */
+/** The same of a step from the memo. All that does not depend on the mean is computed once for a slot. */
 KS_HD int KS_T(ks_is_sharp_again)(int nx, const ks_series *s, int64_t k, const KS_T(ks_array_slot) *slot, const KS_NUM *xp,
                                   KS_NUM *W)
 {
@@ -324,7 +324,7 @@ KS_HD int KS_T(ks_is_sharp_again)(int nx, const ks_series *s, int64_t k, const K
            (ks_counts_sharp(s, k, sizeof(KS_NUM)) && KS_T(ks_sharp_root)(nx, xp, slot->weight, slot->variance));
 }
 
-/** Step k in the form that it needs; memory of steps in either. Returns as ks_update_array(). */
+/** Step k in the form that it needs, with memos of both forms. Returns as ks_update_array(). */
 KS_HD int KS_T(ks_filter_step)(int nx, const ks_series *s, int64_t k,
                                const KS_T(ks_observation) *o, ks_state *state,
                                const KS_T(ks_scratch) *w, KS_T(ks_memo) *memo, KS_T(ks_memo) *array_memo,
@@ -338,7 +338,7 @@ KS_HD int KS_T(ks_filter_step)(int nx, const ks_series *s, int64_t k,
         const int at = KS_T(ks_memo_find)(array_memo, NULL, (const KS_NUM *)state->C);
         const KS_T(ks_array_slot) slot =
             KS_T(ks_array_slot_of)(nx, m, array_memo->base + (int64_t)(at >= 0 ? at : 0) * array_memo->size);
-        /* A cycle may be held. */
+        /* A cycle of several steps: every KS_LOOK-th is computed, to see whether its root may be held. */
         if (at >= 0 && (k % KS_LOOK != KS_LOOK - 1 || KS_T(ks_memo_same)(nn, slot.key, slot.S))) {
             KS_T(ks_array_again)(nx, s, k, o, &slot, state, w);
             if (KS_T(ks_watches)(s, k, to, tally) && KS_T(ks_is_sharp_again)(nx, s, k, &slot, w->xp, w->work))
@@ -405,8 +405,8 @@ KS_HD int KS_T(ks_filter_step)(int nx, const ks_series *s, int64_t k,
     return -1;
 }
 
-/** Step k0 of the filter and the steps behind it, with literal or run-time nx, as far as k1 or, where the ordinary form
- *  is not `wanted`, the first step that may be taken in it. Returns where it has come to, or -1 with the fault in the
+/** Filter steps from k0 on, with literal or run-time nx. Ends at k1, where digits are lost, or, if the ordinary form is
+ *  not `wanted`, before the first step that may be taken in it. Returns the next step, or -1 with the fault in the
  *  tally. */
 KS_HD int64_t KS_T(ks_filter_until)(int nx, const ks_series *s, int64_t k0, int64_t k1, int wanted,
                                     ks_state *state, const ks_forward_sinks *to, void *memory,
@@ -450,7 +450,7 @@ KS_HD int64_t KS_T(ks_filter_until)(int nx, const ks_series *s, int64_t k0, int6
     return k1;
 }
 
-/** Steps k0 .. k1 - 1. Returns 0, or -1 with the fault in the tally. */
+/** Filter steps k0 .. k1 - 1. Returns 0, or -1 with the fault in the tally. */
 KS_HD int KS_T(ks_filter_steps)(int nx, const ks_series *s, int64_t k0, int64_t k1,
                                 ks_state *state, const ks_forward_sinks *to, void *memory,
                                 ks_tally *tally)

@@ -1,23 +1,26 @@
 /* kernels_text.h -- the ks_kernels table of one precision; see num_f64.h and kernels.h.
- * The includer sets KS_TABLE, the name of the table, and KS_TIER_NAME; KS_TILED, where there are
- * hand-shaped kernels (tiled.h), the name of theirs. Without KS_TABLE there are the functions alone.
- * KS_COMBINE: the table of scan/combine.h, where the tier has one. KS_WIDE_TABLE and KS_WIDE_TILED: a second table, with
- * those of a wider tier in their place. */
+ *
+ * The includer defines:
+ *   KS_TABLE      the name of the table; without it only the functions are defined
+ *   KS_TIER_NAME  the name of the tier
+ *   KS_TILED      the table of hand-shaped kernels (tiled.h), if there are some
+ *   KS_COMBINE    the table of scan/combine.h, if the tier has one
+ *   KS_WIDE_TABLE, KS_WIDE_TILED  a second table and its hand-shaped kernels, of a wider tier */
 #include "literal.h"
 
-/* Numbers of states that are compiled as literals. Measured: each buys 1.3 to 2 times over run-time
- * loops; beyond 6 the gain is gone and the code is large. An includer that is not after speed defines
- * it as `CALL(nx);`. */
+/* Numbers of states that are compiled as literals. Measured: each is 1.3 to 2 times as fast as run-time loops. Beyond 6
+ * states there is no gain and the code is large. An includer for which speed does not matter defines this as
+ * `CALL(nx);`. */
 #ifndef KS_WITH_LITERAL
 #define KS_WITH_LITERAL(nx, CALL) switch (nx) { KS_CASES(CALL, 1, 2, 3, 4, 6) default: CALL(nx); break; }
 #endif
 
-/* The same for what plans do in double whatever their precision: elements of scans, and information. */
+/* The same for what plans compute in double in every precision: elements of scans, and information. */
 #ifndef KS_WITH_LITERAL_DOUBLE
 #define KS_WITH_LITERAL_DOUBLE KS_WITH_LITERAL
 #endif
 
-/* The same for ranges of steps, where hand-shaped kernels take the sizes beyond. */
+/* The same for ranges of steps. If there are hand-shaped kernels, they take more than three states. */
 #ifdef KS_TILED
 #define KS_WITH_LITERAL_STEPS(nx, CALL) switch (nx) { KS_CASES(CALL, 1, 2) default: CALL(3); break; }
 #else
@@ -123,7 +126,7 @@ KS_HD_COLD void KS_T(table_root)(int nx, ks_state *state, void *work)
     if (state->form == KS_FORM_ORDINARY) KS_T(ks_to_array)(nx, state, (KS_NUM *)work);
 }
 
-/** ET of the transition out of filtered covariance P, in `form`, into step k. Ps: as for ks_array_gain(). */
+/** ET of the transition into step k, from the filtered covariance P, in `form`, before it. Ps: see ks_array_gain(). */
 KS_HD_COLD void KS_T(gain_into)(const ks_series *s, int64_t k, const KS_NUM *P, ks_form form, const KS_NUM *Ps,
                                 KS_NUM *ET, KS_NUM *W)
 {
@@ -152,7 +155,7 @@ KS_HD_COLD void KS_T(table_lag_one)(const ks_series *s, int64_t k0, int64_t k1, 
     ks_flush_end(mode);
 }
 
-/** The filtering element of step k >= 1, in whichever form will do, with u in the place of its own. */
+/** The filtering element of step k >= 1, in whichever form has enough digits, with u in place of the model's. */
 KS_HD int KS_T(element_of)(int nx, const ks_series *s, int64_t k, const KS_NUM *u, KS_NUM *e, void *memory,
                            ks_tally *tally)
 {
@@ -211,8 +214,8 @@ KS_HD_COLD void KS_T(table_filter_extract)(int nx, int64_t k0, int64_t k1, ks_si
     }
 }
 
-/** Whether a prediction looks sharp that the ordinary form will not do for, be it singular: half of the digits of its
- *  covariance are gone, or ks_rounds_much(), with the gain E. W: 4 nx² + 2 nx. */
+/** Whether a prediction for which the ordinary form is not good enough looks sharp; it may be singular. It does if half
+ *  of the digits of its covariance are gone, or if ks_rounds_much() with the gain E. W: 4 nx² + 2 nx. */
 KS_HD_COLD int KS_T(prediction_suspect)(int nx, const KS_NUM *F, const KS_NUM *Q, const KS_NUM *u, const KS_NUM *x,
                                  const KS_NUM *P, const KS_NUM *E, KS_NUM *W)
 {
@@ -259,7 +262,7 @@ KS_HD_COLD void KS_T(table_smooth_neutral)(int nx, void *element)
     KS_T(ks_smooth_neutral)(nx, (KS_NUM *)element);
 }
 
-/* Mean and covariance stand at the same place in elements of both kinds. */
+/* Mean and covariance are at the same place in elements of both kinds. */
 KS_HD_COLD void KS_T(table_smooth_extract)(int nx, int64_t k0, int64_t k1, ks_sink elements,
                                        ks_sink mean, ks_sink cov)
 {
@@ -350,7 +353,7 @@ KS_HD_COLD int KS_T(table_two_filter_back_array)(const ks_series *s, int64_t k0,
     return rc;
 }
 
-/* Ranges into one element, by the filter and smoother steps of a table. */
+/* Absorb ranges into one element, by the filter and smoother steps of a table. */
 #define KS_ABSORB(name, filter, smooth)                                                     \
     KS_HD_COLD int KS_T(name##_filter_absorb)(const ks_series *s, int64_t k0, int64_t k1, int fresh, \
                                               void *element, void *memory, ks_tally *tally) \
@@ -367,7 +370,7 @@ KS_HD_COLD int KS_T(table_two_filter_back_array)(const ks_series *s, int64_t k0,
 
 KS_ABSORB(table, table_filter, table_smooth)
 
-/* All of a table but its name and what depends on the hand-shaped kernels. */
+/* All of a table except its name and what depends on the hand-shaped kernels. */
 #define KS_TABLE_WITH(tier, scratch_bytes, filter, smooth, absorbs)                         \
     {                                                                                       \
         tier, sizeof(KS_NUM), KS_LARGEST, KS_T(scratch_bytes), KS_T(absorb_bytes),          \

@@ -1,12 +1,12 @@
-/* kernels_tier.c -- the kernel table of one precision and instruction-set tier. Compiled once for
- * each, with the tier's flags and
- *   KS_NUMBER     the header of the number, "num_f64.h"
- *   KS_TABLE      the name of the table, ks_kernels_avx2_f64
- *   KS_TIER_NAME  "avx2"
- *   KS_WHITENED   the table of whitened steps back, ks_whitened_avx2_f64
- *   KS_TILED      the table of hand-shaped kernels, ks_tiled_avx2_f64
- *   KS_COMBINE    where lanes of scans go together: the table of that, ks_combine_avx2
- *   KS_WIDE_TABLE, KS_WIDE_TILED  where there is a wider tier of those: the same of it */
+/* kernels_tier.c -- the kernel table of one precision and instruction-set tier. It is compiled once for each, with the
+ * tier's flags and these macros:
+ *   KS_NUMBER     header of the number, such as "num_f64.h"
+ *   KS_TABLE      name of the table, such as ks_kernels_avx2_f64
+ *   KS_TIER_NAME  such as "avx2"
+ *   KS_WHITENED   name of the table of whitened steps back, such as ks_whitened_avx2_f64
+ *   KS_TILED      table of hand-shaped kernels, such as ks_tiled_avx2_f64
+ *   KS_COMBINE    table that combines lanes of scans together, such as ks_combine_avx2, if the tier has one
+ *   KS_WIDE_TABLE, KS_WIDE_TILED  KS_TABLE and KS_TILED of a wider tier, if there is one */
 #include <math.h>
 #include <stdint.h>
 #include <string.h>

@@ -1,40 +1,39 @@
-/* memo_text.h -- covariance steps that have been taken before are not taken again; see num_f64.h.
+/* memo_text.h -- memos of covariance steps: a step that repeats an earlier one is looked up; see num_f64.h.
  *
- * Where F, Q, H and R are constant, the covariances of a step depend on those of the step before
- * it alone. For many models the recursion reaches a fixed point or a short cycle to the bit; then
- * the gains of an earlier step with the same input serve again, and only the mean is computed. The
- * operations on the mean are those of the ordinary step, so the results are the same bits. A row
- * with missing entries is computed in full and changes nothing here.
+ * If F, Q, H and R are constant, the covariances of a step depend only on those of the step before. In many models the
+ * recursion reaches a fixed point or a short cycle to the bit. The gains of an earlier step with the same input then
+ * serve again, and only the mean is computed. Its operations are those of the ordinary step, so the results are the
+ * same bits. A step with missing entries is computed in full and changes nothing in the memo.
  *
- * Until something repeats, this costs one comparison a step and a copy in every eight: one input
- * (the mark) is kept and compared with the next eight, or with as many of them as there are slots, then
- * replaced. When the mark comes back after p steps, the next p steps are recorded. For scalar numbers. */
+ * Until something repeats, this costs one comparison a step and one copy in about eight steps. One input, the mark, is
+ * kept and compared with the next eight inputs, or with as many as there are slots; then it is replaced. If the mark
+ * comes back after p steps, the next p steps are recorded. For scalar numbers. */
 
 #define KS_MEMO_SLOTS 8
 
-/* What a covariance may be held by that does not repeat to the bit (tiled/steady_text.h, array_steady_text.h). */
-/** The most that a step in steady state moves an entry, in round-offs of what it is subtracted from. */
+/* Limits for holding a covariance that does not repeat to the bit (tiled/steady_text.h, array_steady_text.h). */
+/** The most by which a step in steady state changes an entry, in round-offs of what it is subtracted from. */
 #define KS_STEADY_MOVES 32
-/** The most by which a covariance may be held off, relative to the variances. */
+/** The largest error of a variance that holding may cause, as a share of the variance. */
 #define KS_STEADY_MOST (sizeof(KS_NUM) == 8 ? 0x1p-36 : 0x1p-13)
-/** Doublings of the sum at most: a model that remembers more steps is not held. */
+/** Most doublings of the sum: the covariance of a model that remembers more steps is not held. */
 #define KS_STEADY_DOUBLINGS 12
 
-/** Recorded covariance steps: for each its key, the bits that went in, and its results. A key is
- *  what comes from outside (ka numbers) and what the step before has left (kb). */
+/** Recorded covariance steps. A slot holds the key, which is the bits of the step's input, and the step's results. A
+ *  key has ka numbers from outside the recursion and kb numbers that the step before has left. */
 typedef struct KS_T(ks_memo) {
-    int slots, used, next; /* slots is 0 where nothing is remembered           */
+    int slots, used, next; /* slots is 0 if nothing is recorded                */
     int ka, kb, size;      /* numbers of a key's parts and of a slot           */
     int since;             /* steps since the mark was set                     */
     int record;            /* steps that are still to be recorded              */
-    int last;              /* the slot that the step before came from, or -1   */
+    int last;              /* slot that served the step before, or -1          */
     int follower[KS_MEMO_SLOTS]; /* the slot that came after a slot, or -1     */
     unsigned char looked[KS_MEMO_SLOTS]; /* for the user of a slot: 0 at first */
     KS_NUM *base, *mark;
     KS_NUM *FT, *HT;       /* transposes, made once                            */
 } KS_T(ks_memo);
 
-/* An includer that takes steps one by one defines KS_WITHOUT_MEMO and needs no memory for this. */
+/* An includer that takes single steps defines KS_WITHOUT_MEMO and needs no memory for memos. */
 KS_HD int KS_T(ks_memo_slots)(int nx)
 {
 #ifdef KS_WITHOUT_MEMO
@@ -44,7 +43,7 @@ KS_HD int KS_T(ks_memo_slots)(int nx)
 #endif
 }
 
-/** Numbers of memory for slots of so many numbers each. */
+/** Numbers of memory of a memo whose slots have `slot` numbers. */
 KS_HD int64_t KS_T(ks_memo_numbers)(int nx, int ny, int64_t slot)
 {
     const int64_t n = nx;
@@ -67,15 +66,15 @@ KS_HD int64_t KS_T(ks_array_memo_scratch)(int nx, int ny)
     return KS_T(ks_memo_slots)(nx) ? KS_T(ks_memo_numbers)(nx, ny, forward > backward ? forward : backward) : 0;
 }
 
-/** Whether the covariance steps of a series depend on nothing but the covariance, and repetitions are to be looked
- *  for, of which there are enough steps. */
+/** Whether a memo pays: covariance steps depend on nothing but the covariance, repetitions are to be looked up, and
+ *  there are enough steps. */
 KS_HD int KS_T(ks_memo_pays)(const ks_series *s, int64_t steps)
 {
     return steps > 16 && s->steady_state != KS_STEADY_STATE_COMPUTE && !s->F.stride && !s->Q.stride && !s->H.stride &&
            !s->R.stride;
 }
 
-/** Nothing is remembered: what was held is not what a step comes to. */
+/** Empty the memo. A slot made by ks_memo_hold() is not the result of a step and must not outlive holding. */
 KS_HD void KS_T(ks_memo_forget)(KS_T(ks_memo) *memo)
 {
     memo->used = memo->next = memo->record = 0;
@@ -107,13 +106,13 @@ KS_HD int KS_T(ks_memo_same)(int n, const KS_NUM *a, const KS_NUM *b)
     return !differ;
 }
 
-/** Whether a few of n numbers are the same: of two covariances that are nearly so, most often not. */
+/** Whether a few of n numbers are equal. Of two covariances that differ slightly this is false most of the time. */
 KS_HD int KS_T(ks_memo_alike)(int n, const KS_NUM *a, const KS_NUM *b)
 {
     return a[0] == b[0] && a[n / 3] == b[n / 3] && a[n / 2] == b[n / 2] && a[n - 1] == b[n - 1];
 }
 
-/** The slot whose key is a (ka) and b (kb), of all that are in use, or -1. */
+/** Search all slots in use for the key a (ka), b (kb). Returns the slot, or -1. */
 KS_HD_SAME int KS_T(ks_memo_search)(KS_T(ks_memo) *memo, const KS_NUM *a, const KS_NUM *b)
 {
     const int ka = memo->ka, kb = memo->kb, last = memo->last;
@@ -129,8 +128,8 @@ KS_HD_SAME int KS_T(ks_memo_search)(KS_T(ks_memo) *memo, const KS_NUM *a, const 
     return -1;
 }
 
-/** The same. Where the step before came from a slot, too, memo->last says which, and b need not be compared with what
- *  followed it last time. */
+/** The same, faster if the step before came from a slot, memo->last. If that slot has a follower, its b is known to be
+ *  equal, and only a is compared. */
 KS_HD int KS_T(ks_memo_find)(KS_T(ks_memo) *memo, const KS_NUM *a, const KS_NUM *b)
 {
     const int ka = memo->ka, last = memo->last;
@@ -143,14 +142,14 @@ KS_HD int KS_T(ks_memo_find)(KS_T(ks_memo) *memo, const KS_NUM *a, const KS_NUM 
     return KS_T(ks_memo_search)(memo, a, b);
 }
 
-/** Whether find or miss will look at what comes from outside beside b. */
+/** Whether ks_memo_find() or ks_memo_miss() would read a. */
 KS_HD int KS_T(ks_memo_looks)(const KS_T(ks_memo) *memo, const KS_NUM *b)
 {
     return memo->used > 0 || memo->record > 0 || memo->since >= KS_MEMO_SLOTS ||
            KS_T(ks_memo_alike)(memo->kb, memo->mark + memo->ka, b);
 }
 
-/** A step with key a and b, of which more is to be looked at or written than ks_memo_miss() does. */
+/** The part of ks_memo_miss() that compares the whole key or writes. */
 KS_HD_SAME KS_NUM *KS_T(ks_memo_take)(KS_T(ks_memo) *memo, const KS_NUM *a, const KS_NUM *b)
 {
     const int ka = memo->ka, kb = memo->kb;
@@ -170,7 +169,7 @@ KS_HD_SAME KS_NUM *KS_T(ks_memo_take)(KS_T(ks_memo) *memo, const KS_NUM *a, cons
     }
     KS_NUM *slot = memo->base + (int64_t)memo->next * memo->size;
     if (memo->used == memo->slots) {
-        /* The slot's old key is gone whatever becomes of this step. */
+        /* The slot loses its old key even if this step is not recorded in the end. */
         memo->used = memo->next;
         for (int i = 0; i < KS_MEMO_SLOTS; ++i) memo->follower[i] = -1;
     }
@@ -179,8 +178,8 @@ KS_HD_SAME KS_NUM *KS_T(ks_memo_take)(KS_T(ks_memo) *memo, const KS_NUM *a, cons
     return slot;
 }
 
-/** A step that is in no slot, with key a and b, is about to be taken: the slot that is to receive its
- *  results, key already there, or NULL. It counts when ks_memo_keep() says that all is there. */
+/** Note that a step with key a, b is about to be computed. Returns the slot that is to receive its results, with the
+ *  key written, or NULL if the step is not recorded. The slot counts once ks_memo_keep() is called. */
 KS_HD KS_NUM *KS_T(ks_memo_miss)(KS_T(ks_memo) *memo, const KS_NUM *a, const KS_NUM *b)
 {
     memo->last = -1;
@@ -192,7 +191,7 @@ KS_HD KS_NUM *KS_T(ks_memo_miss)(KS_T(ks_memo) *memo, const KS_NUM *a, const KS_
     return KS_T(ks_memo_take)(memo, a, b);
 }
 
-/** The slot for a step that from now on comes to what goes in, key a and b: nothing else is remembered. */
+/** The slot for a step that returns its input, key a and b, from now on. All other slots are dropped. */
 KS_HD KS_NUM *KS_T(ks_memo_hold)(KS_T(ks_memo) *memo, const KS_NUM *a, const KS_NUM *b)
 {
     KS_T(ks_copy)(memo->ka, a, memo->base);
@@ -203,7 +202,7 @@ KS_HD KS_NUM *KS_T(ks_memo_hold)(KS_T(ks_memo) *memo, const KS_NUM *a, const KS_
     return memo->base;
 }
 
-/** The slot of ks_memo_miss() has its results. */
+/** The slot of ks_memo_miss() or ks_memo_hold() has its results. */
 KS_HD void KS_T(ks_memo_keep)(KS_T(ks_memo) *memo)
 {
     memo->record -= 1;

@@ -1,20 +1,20 @@
-/* range_text.h -- what ranges of steps share: observations without their missing entries, scratch,
- * and the rule that chooses the form of each step; see num_f64.h. For scalar numbers.
+/* range_text.h -- what ranges of steps share: observations without their missing entries, scratch, and the rule that
+ * chooses the form of each step; see num_f64.h. For scalar numbers.
  *
- * Every series starts in the array form; a step leaves it when the posterior is well
- * conditioned (ks_leave_array) and the observation is no more than KS_GROWTH sharper than the
- * prediction; it returns to it as soon as a step in the ordinary form says that it will not do, or
- * the posterior, looked at now and then (KS_IS_LOOKED_AT()), has become ill-conditioned. */
+ * Every series starts in the array form. It goes to the ordinary form after a step whose posterior is well conditioned
+ * and whose observation is at most KS_GROWTH times sharper than the prediction (ks_leave_array()). It returns to the
+ * array form as soon as an ordinary step reports that its result is not good enough, or if a periodic check
+ * (KS_IS_LOOKED_AT()) finds the posterior ill-conditioned. */
 
 #include "literal_entries.h"
 
-/** The observed entries of a step: H (m, nx), R (m, m), d, y (m). */
+/** The observed entries of a step: H (m, nx), R (m, m), d and y (m). */
 typedef struct KS_T(ks_observation) {
     const KS_NUM *H, *R, *d, *y;
     int m;
 } KS_T(ks_observation);
 
-/** Of a step whose entries are *o, nx states and ny entries, what is present, compacted into W; see ks_observe(). */
+/** Compact the entries that are present into W. *o holds all ny entries on entry; see ks_observe(). */
 KS_HD_SAME void KS_T(ks_observe_present)(int nx, int ny, KS_NUM *W, KS_T(ks_observation) *o, int *entry)
 {
     const KS_NUM *y = o->y, *H = o->H, *R = o->R, *d = o->d;
@@ -44,8 +44,8 @@ KS_HD_SAME void KS_T(ks_observe_present)(int nx, int ny, KS_NUM *W, KS_T(ks_obse
     o->y = yc;
 }
 
-/** What step k observes: the caller's own arrays where nothing is missing, else compacted into W.
- *  m is -1 where an entry is infinite, and *entry says which. */
+/** The observation of step k: the caller's arrays if no entry is missing, else compacted into W. m is -1 if an entry is
+ *  infinite, and *entry is its index then. */
 KS_HD KS_T(ks_observation) KS_T(ks_observe)(const ks_series *s, int64_t k, KS_NUM *W, int *entry)
 {
     KS_T(ks_observation) o;
@@ -62,8 +62,8 @@ KS_HD KS_T(ks_observation) KS_T(ks_observe)(const ks_series *s, int64_t k, KS_NU
     return some;
 }
 
-/** The filtered covariance of step k to its place, where only an earlier one is; *at remembers which, -1 at first.
- *  Returns whether it was so. */
+/** Copy the filtered covariance of step k to its place if it was not stored because it equals an earlier one
+ *  (KS_KEPT_BEFORE). *at caches the step that has it; -1 at first. Returns whether it was copied. */
 KS_HD int KS_T(ks_bring_kept)(int nx, int64_t k, const ks_forward_sinks *kept, int64_t *at)
 {
     const int64_t first = kept->form_first;
@@ -75,7 +75,7 @@ KS_HD int KS_T(ks_bring_kept)(int nx, int64_t k, const ks_forward_sinks *kept, i
     return 1;
 }
 
-/** Tell the tally what went wrong. */
+/** Record a fault in the tally. Returns -1. */
 KS_HD_COLD int KS_T(ks_step_fault)(int64_t k, int row, ks_array array, ks_fault fault,
                                    ks_tally *tally)
 {
@@ -86,7 +86,7 @@ KS_HD_COLD int KS_T(ks_step_fault)(int64_t k, int row, ks_array array, ks_fault 
     return -1;
 }
 
-/** What is made once for all steps of a constant model; nothing where steps are taken one by one. */
+/** Numbers made once for all steps of a constant model; 0 if steps are taken one by one. */
 KS_HD int64_t KS_T(ks_constant_scratch)(int nx)
 {
     return KS_T(ks_memo_slots)(nx) ? 2 * (int64_t)nx * nx + nx + 1 : 0;
@@ -97,7 +97,7 @@ KS_HD int64_t KS_T(ks_range_scratch)(int nx, int ny)
 {
     const int64_t n = nx, m = ny;
     return KS_T(ks_step_scratch)(nx, ny) + m * n + m * m + 2 * m     /* compacted observation */
-           + 1                                                     /* times its noise       */
+           + 1                                                     /* ks_noise_times()      */
            + 3 * n * n + 3 * n                                     /* prediction, gain, mean */
            + KS_T(ks_array_memo_scratch)(nx, ny) + KS_T(ks_constant_scratch)(nx)
            + 2 * (m * n + m * m + 2 * m);                          /* whitened innovation    */
@@ -107,7 +107,7 @@ KS_HD int64_t KS_T(ks_range_scratch)(int nx, int ny)
 typedef struct KS_T(ks_scratch) {
     KS_NUM *compact, *xp, *Pp, *xn, *Pn, *ET, *G, *S, *inverse_d, *v, *Z, *memo, *work;
     KS_NUM *array_memo;
-    KS_NUM *Q_root, *reach, *held; /* of a constant model: ks_array_predict(), ks_is_known(), ks_hold_root() */
+    KS_NUM *Q_root, *reach, *held; /* constant model: see ks_array_predict(), ks_is_known(), ks_hold_root() */
     KS_NUM *times; /* ks_noise_times() of a constant R */
 } KS_T(ks_scratch);
 
@@ -137,7 +137,7 @@ KS_HD KS_T(ks_scratch) KS_T(ks_lay_out)(int nx, int ny, void *memory)
     return w;
 }
 
-/** P = S Sᵀ, symmetric to the bit and with the same bits wherever it is made. W: nx² numbers. */
+/** P = S Sᵀ, symmetric to the bit and with the same bits in every caller. W: nx² numbers. */
 KS_HD_SAME void KS_T(ks_cov_of_root)(int nx, const KS_NUM *S, KS_NUM *P, KS_NUM *W)
 {
     KS_T(ks_transpose)(nx, nx, S, W);
@@ -145,7 +145,7 @@ KS_HD_SAME void KS_T(ks_cov_of_root)(int nx, const KS_NUM *S, KS_NUM *P, KS_NUM 
     KS_T(ks_mirror)(nx, P);
 }
 
-/** Write C, in the form that it is in, as a covariance to `full` and its diagonal to `diagonal`. */
+/** Write C, which is in `form`, as a covariance to `full` and its diagonal to `diagonal`. */
 KS_HD void KS_T(ks_write_cov)(int nx, ks_form form, const KS_NUM *C, ks_sink full, ks_sink diagonal,
                               int64_t k, KS_NUM *W)
 {
@@ -162,10 +162,10 @@ KS_HD void KS_T(ks_write_cov)(int nx, ks_form form, const KS_NUM *C, ks_sink ful
     }
 }
 
-/** The sum of the squares of n numbers. */
+/** The sum of squares of n numbers. */
 KS_HD KS_NUM KS_T(ks_sum_of_squares)(int n, const KS_NUM *a)
 {
-    KS_NUM sum[4]; /* which need not wait for each other */
+    KS_NUM sum[4]; /* independent sums, to hide the latency of additions */
     for (int l = 0; l < 4; ++l) sum[l] = KS_LIT(0);
     int i = 0;
     for (; i + 4 <= n; i += 4)
@@ -174,7 +174,7 @@ KS_HD KS_NUM KS_T(ks_sum_of_squares)(int n, const KS_NUM *a)
     return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
-/** True where every entry of x and every variance is finite. */
+/** Whether every entry of x and every variance is finite. */
 KS_HD int KS_T(ks_finite)(int nx, const KS_NUM *x, const KS_NUM *C)
 {
     KS_NUM sum = KS_LIT(0);
@@ -182,7 +182,7 @@ KS_HD int KS_T(ks_finite)(int nx, const KS_NUM *x, const KS_NUM *C)
     return sum == KS_LIT(0);
 }
 
-/** The same for an estimate in `form`: the covariance is what must be finite, not its root. */
+/** The same for an estimate in `form`. The covariance must be finite, not only its root. */
 KS_HD int KS_T(ks_finite_in_form)(int nx, ks_form form, const KS_NUM *x, const KS_NUM *C)
 {
     if (form == KS_FORM_ORDINARY) return KS_T(ks_finite)(nx, x, C);
@@ -190,15 +190,15 @@ KS_HD int KS_T(ks_finite_in_form)(int nx, ks_form form, const KS_NUM *x, const K
     return KS_T(ks_finite)(nx, x, C) && all - all == KS_LIT(0);
 }
 
-/** True where the covariance P (nx, nx) has no pivot lost in round-off. W: nx * nx + nx. */
+/** Whether no pivot of the covariance P (nx, nx) is lost in round-off. W: nx * nx + nx. */
 KS_HD int KS_T(ks_well_conditioned)(int nx, const KS_NUM *P, KS_NUM *W)
 {
     KS_T(ks_copy)(nx * nx, P, W);
     return KS_ALL(KS_T(ks_ldl)(nx, 1 / KS_GROWTH, W, W + nx * nx));
 }
 
-/** Tell step k where the covariance P (nx, nx), in the ordinary form, that leads into it has lost more, but for what is
- *  rightly singular. W: nx * nx + nx. */
+/** Set digits->lost to k if the ordinary covariance P (nx, nx) that leads into step k has too few digits left
+ *  (KS_LEAST_LEFT), unless it is rightly singular. W: nx * nx + nx. */
 KS_HD_COLD void KS_T(ks_tell_lost)(int nx, int64_t k, const KS_NUM *P, ks_digits *digits, KS_NUM *W)
 {
     if (digits->singular || digits->lost >= 0) return;
@@ -206,8 +206,8 @@ KS_HD_COLD void KS_T(ks_tell_lost)(int nx, int64_t k, const KS_NUM *P, ks_digits
     if (!KS_ALL(KS_T(ks_ldl)(nx, KS_LEAST_LEFT(sizeof(KS_NUM)), W, W + nx * nx))) digits->lost = k;
 }
 
-/** The prediction of step k from the estimate of the step before it, in the estimate's form. kept: a constant Q's root as
- *  ks_array_predict() keeps it, or NULL. */
+/** The prediction of step k from `state`, the estimate of the step before, in its form. kept: see ks_array_predict();
+ *  NULL if Q varies. */
 KS_HD void KS_T(ks_step_predict)(int nx, const ks_series *s, int64_t k, const ks_state *state,
                                  KS_NUM *xp, KS_NUM *Cp, KS_NUM *kept, KS_NUM *W)
 {
@@ -226,18 +226,18 @@ KS_HD void KS_T(ks_step_predict)(int nx, const ks_series *s, int64_t k, const ks
         KS_T(ks_array_predict)(nx, F, Q, u, x, C, xp, Cp, NULL, kept, W);
 }
 
-/* Half of the digits. */
+/* Half of the digits: the square root of a round-off. */
 #define KS_ROOT_EPS (sizeof(KS_NUM) == 8 ? 1.0536712127723509e-8 : 2.44140625e-4)
 
-/* A step back multiplies what the later smoothed estimate is off its prediction by P Fᵀ Pp⁻¹, so that the
- * round-off of both, in standard deviations of the prediction, stays with all steps before. Where a transition
- * without noise contracts, those get ever smaller beside the size of the mean, or beside the other states': the
- * prediction is sharp from where half of the digits are gone. Then the way back goes by the filter's own reflections,
- * which multiply nothing (two_ended/whitened_text.h). */
+/* A step back multiplies the difference between smoothed estimate and prediction by P Fᵀ Pp⁻¹. Round-off of either, in
+ * standard deviations of the prediction, stays in all steps before. Under a transition without noise that contracts,
+ * these deviations shrink relative to the mean, or to those of other states. The prediction is sharp once half of the
+ * digits are gone. The backward pass then uses the filter's own reflections, which multiply nothing
+ * (two_ended/whitened_text.h). */
 
-/** Whether the prediction xp, Pp (rows ldp apart) from a covariance P (rows ld apart) is sharp, in the ordinary
- *  form, whose pivots are no smaller than 1 / KS_GROWTH: beside the size of the mean, and not for what was
- *  observed before. Of the covariances the diagonals are read: with ld = 0 P is the diagonal itself. */
+/** Whether the prediction xp, Pp (rows ldp apart) from P (rows ld apart) is sharp, in the ordinary form, whose pivots
+ *  are at least 1 / KS_GROWTH. It is if some variance is below round-off of the squared mean and the transition made it
+ *  smaller, so that observations are not the reason. Only diagonals are read: with ld = 0, P is the diagonal itself. */
 KS_HD int KS_T(ks_sharp)(int nx, const KS_NUM *xp, const KS_NUM *Pp, int ldp, const KS_NUM *P, int ld)
 {
     int shrinks = 0;
@@ -250,8 +250,8 @@ KS_HD int KS_T(ks_sharp)(int nx, const KS_NUM *xp, const KS_NUM *Pp, int ldp, co
     return 0;
 }
 
-/** The same for the sake of what was lost of P, in the ordinary form, beside its own diagonal. W: 4 nx² + nx
- *  numbers. */
+/** Whether the prediction from the ordinary covariance P is sharp because a pivot has lost half of the digits of its
+ *  variance. W: 4 nx² + nx numbers. */
 KS_HD_COLD int KS_T(ks_sharp_ordinary)(int nx, const KS_NUM *F, const KS_NUM *Q, const KS_NUM *P, KS_NUM *W)
 {
     KS_NUM *Pp = W, *inverse_d = W + nx * nx;
@@ -259,8 +259,9 @@ KS_HD_COLD int KS_T(ks_sharp_ordinary)(int nx, const KS_NUM *F, const KS_NUM *Q,
     return !KS_ALL(KS_T(ks_ldl)(nx, KS_ROOT_EPS, Pp, inverse_d));
 }
 
-/** What a lower triangular root Sp of a covariance makes of round-off of the states: to weight (nx) the squares of the columns
- *  of Sp⁻¹, to variance (nx) those of the rows of Sp. Pivots that are round-off altogether are none. W: nx² numbers. */
+/** How a lower triangular root Sp of a covariance multiplies round-off of the states: weight (nx) <- sums of squares of
+ *  the columns of Sp⁻¹, variance (nx) <- those of the rows of Sp. Pivots that are nothing but round-off are left out.
+ *  W: nx² numbers. */
 KS_HD_COLD void KS_T(ks_sharp_weights)(int nx, const KS_NUM *Sp, KS_NUM *weight, KS_NUM *variance, KS_NUM *W)
 {
     KS_T(ks_zero)(nx, weight);
@@ -280,8 +281,8 @@ KS_HD_COLD void KS_T(ks_sharp_weights)(int nx, const KS_NUM *Sp, KS_NUM *weight,
     }
 }
 
-/** The same as ks_sharp() of such a root: the norm of Sp⁻¹ with its columns multiplied by the standard deviations, or the
- *  means where they are larger, is what round-off of these is multiplied by. */
+/** ks_sharp() in the array form. Round-off of mean and root is multiplied by the norm of Sp⁻¹ with its columns
+ *  multiplied by the standard deviations, or by the means where these are larger. */
 KS_HD int KS_T(ks_sharp_root)(int nx, const KS_NUM *xp, const KS_NUM *weight, const KS_NUM *variance)
 {
     KS_NUM sum = KS_LIT(0);
@@ -290,16 +291,16 @@ KS_HD int KS_T(ks_sharp_root)(int nx, const KS_NUM *xp, const KS_NUM *weight, co
     return KS_GT(sum, KS_LIT(1 / KS_EPS));
 }
 
-/* What is known exactly has a row of zeros in a root where nothing was cancelled for it, and round-off where something was:
- * of a state that is a sum of observed ones, or of one of several entries that disturbances have in common. A step of the
- * RTS smoother would take that for a standard deviation and divide by it. */
+/* A state that is known exactly has a row of zeros in a root, if nothing was cancelled to get it. If something was, the
+ * row is round-off: for a state that is a sum of observed ones, or for one of several entries that have disturbances in
+ * common. A step of the RTS smoother would take this for a standard deviation and divide by it. */
 
-/** Whether a row of the root S (nx, nx) is no more than round-off of what it was made of, rows of the root `from` that F
- *  has put together or, F NULL, its own, and not zero. eps: of the numbers that roots are kept in. */
+/** Whether a non-zero row of the root S (nx, nx) is no more than round-off of the rows it was made of: rows of `from`
+ *  combined by F or, if F is NULL, its own row of `from`. eps: round-off of the numbers in which roots are kept. */
 KS_HD_COLD int KS_T(ks_leaves_rounding)(int nx, double eps, const KS_NUM *F, const KS_NUM *from, const KS_NUM *S)
 {
     const KS_NUM part = KS_LIT((16 + nx) * eps), all = part * part * KS_T(ks_sum_of_squares)(nx * nx, from);
-    /* No row was made of more than this. */
+    /* An upper bound for all rows. */
     const KS_NUM most = F ? all * KS_T(ks_sum_of_squares)(nx * nx, F) : all;
     for (int i = 0; i < nx; ++i) {
         const KS_NUM *row = S + i * nx;
@@ -327,8 +328,8 @@ KS_HD_COLD void KS_T(ks_to_array)(int nx, ks_state *state, KS_NUM *W)
     state->form = KS_FORM_ARRAY;
 }
 
-/** The posterior of an array step stands in `state`; go back to the ordinary form where that
- *  loses nothing: the posterior is well conditioned and the observation not too sharp. */
+/** After an array step, whose posterior is in `state`: return to the ordinary form if nothing is lost. The posterior
+ *  must be well conditioned and the observation not too sharp. */
 KS_HD_COLD void KS_T(ks_leave_array)(int nx, int m, const KS_NUM *R, const KS_NUM *Se,
                                      ks_state *state, KS_NUM *W)
 {
@@ -345,14 +346,14 @@ KS_HD_COLD void KS_T(ks_leave_array)(int nx, int m, const KS_NUM *R, const KS_NU
     state->form = KS_FORM_ORDINARY;
 }
 
-/** What a pivot of the predictions around an exact step must exceed, as a share of the variance. A step back divides by
- *  them, one after the other. */
+/** The least pivot of the predictions before and after an exact step, as a share of the variance. A step back divides
+ *  by the pivots, one after the other. */
 #define KS_EXACT_LEAST (1.0 / 256)
-/** What the step leaves of each variance, as a share of the predicted one: the way back may lose KS_GROWTH of what is left. */
+/** The least part of each predicted variance that the step leaves. The way back may lose a factor KS_GROWTH of it. */
 #define KS_EXACT_LEAVES (KS_GROWTH < 4096 ? 1 / KS_GROWTH : 1.0 / 4096)
 
-/** Whether every pivot of F P Fᵀ + Q exceeds a `ratio` of what its row of F P Fᵀ was made of: where more was cancelled it is
- *  round-off. P has rows ld apart, the pivots are `pivot`. W: nx numbers. */
+/** Whether every pivot of F P Fᵀ + Q exceeds `ratio` times the largest value that its row of F P Fᵀ could have without
+ *  cancellation. A smaller pivot is round-off. Rows of P are ld apart, `pivot` holds the pivots. W: nx numbers. */
 KS_HD int KS_T(ks_pivots_stand)(int nx, double ratio, const KS_NUM *F, const KS_NUM *P, int ld, const KS_NUM *pivot, KS_NUM *W)
 {
     int stand = 1;
@@ -368,8 +369,9 @@ KS_HD int KS_T(ks_pivots_stand)(int nx, double ratio, const KS_NUM *F, const KS_
     return stand;
 }
 
-/** ks_leave_array() after step k, where exact steps may follow in the ordinary form (tiled/exact_step_text.h): where what these
- *  ask for is there by far. Sp: the lower triangular root of its prediction. Returns whether it does. */
+/** ks_leave_array() after step k if exact steps may follow in the ordinary form (tiled/exact_step_text.h). Their
+ *  conditions must hold with a margin of 4. Sp: the lower triangular root of the step's prediction. Returns whether the
+ *  state is in the ordinary form. */
 KS_HD_COLD int KS_T(ks_leave_array_exact)(int nx, const ks_series *s, int64_t k, const KS_NUM *Sp, ks_state *state,
                                            KS_NUM *W)
 {
@@ -393,7 +395,7 @@ KS_HD_COLD int KS_T(ks_leave_array_exact)(int nx, const ks_series *s, int64_t k,
     return 1;
 }
 
-/** The prior as the state that leads into step 0. */
+/** Set `state` to the prior, which leads into step 0. */
 KS_HD_COLD void KS_T(ks_start)(const ks_series *s, ks_state *state, void *work)
 {
     KS_T(ks_copy)(s->nx, (const KS_NUM *)s->m0, (KS_NUM *)state->x);

@@ -1,17 +1,18 @@
 /* sequential.c -- Kalman filter and fixed-interval smoother, one pass each way.
  *
- * The filtered estimates wait for the backward pass in the smoothed outputs themselves. Where those
- * are not asked for in full, checkpoints take their place: the forward pass keeps one estimate in
- * `segment` steps, and the backward pass filters each segment again before it smooths it. Series
- * run in groups: one by one, or as many at once as a register has lanes (batch.h); series that have
- * one model make their covariances together (shared.h). Groups are spread over the workers. */
+ * Filtered estimates wait for the backward pass in the smoothed outputs themselves. If these are not asked for in full,
+ * checkpoints are used: the forward pass keeps one estimate in `segment` steps, and the backward pass filters each
+ * segment again before it smooths it.
+ *
+ * Series run in groups: one by one, or as many at once as a register has lanes (batch.h). Series that have one model
+ * compute their covariances together (shared.h). Groups are spread over the workers. */
 #include <string.h>
 #include "mixed.h"
 #include "shared.h"
 #include "smooth_plan.h"
 #include "whitened_back.h"
 
-/** What one series of a group needs beside its outputs. */
+/** What one series of a group needs besides its outputs. */
 typedef struct lane_memory {
     ks_estimates state;        /* one */
     unsigned char *form;       /* of the steps of a segment, or of the series */
@@ -24,12 +25,12 @@ typedef struct lane_memory {
 typedef struct worker_memory {
     lane_memory lane[KS_LANES_MOST];
     ks_group group;
-    const ks_pack_kernels *packs; /* of the group that runs, NULL: one by one */
+    const ks_pack_kernels *packs; /* of the current group; NULL: one by one */
     ks_party party;
-    ks_mixed mixed;            /* of KS_MIXED alone */
+    ks_mixed mixed;            /* KS_MIXED only */
     ks_whitening whitening;    /* of a series that runs alone                                       */
-    int known;                 /* KS_MIXED: it is known to have sharp predictions                   */
-    int left;                  /* what the filter has left of the group's series is there, as ks_is_rooted() */
+    int known;                 /* KS_MIXED: the series is known to have sharp predictions           */
+    int left;                  /* the filter has never left the array form: ks_is_rooted() */
     ks_forward_sinks forward[KS_LANES_MOST];
     ks_backward_sinks backward[KS_LANES_MOST];
     ks_tally tally[KS_LANES_MOST];
@@ -40,14 +41,13 @@ typedef struct worker_memory {
 typedef struct sequential {
     ks_plan_run *run;
     worker_memory *memory;
-    int shared; /* series have one model */
+    int shared; /* all series have the same model */
 } sequential;
 
 static int width_of(const ks_smooth_plan *plan) { return plan->packs ? plan->packs->width : 1; }
 
-/** The packs that a run goes in, or NULL: where no covariance step depends on the step, series one by
- *  one remember the steps that repeat (kalman/memo_text.h), which packs cannot, and are faster but
- *  for the smallest models. */
+/** The packs that a run uses; NULL: series one by one. A single series of a constant model looks up covariance steps
+ *  that repeat (memo_text.h), which packs cannot do. It is faster except for models with up to 3 states. */
 static const ks_pack_kernels *packs_of(const ks_plan_run *run)
 {
     const ks_model *m = run->model;
@@ -63,7 +63,7 @@ static int smooths(const ks_smooth_plan *plan)
     return plan->options.job == KS_JOB_SMOOTH;
 }
 
-/** Filtered estimates wait in the outputs. */
+/** Whether filtered estimates wait in the outputs. */
 static int in_place(const ks_smooth_plan *plan)
 {
     return ks_makes_all(plan, KS_OUT_SMOOTHED_MEAN | KS_OUT_SMOOTHED_COV);
@@ -129,7 +129,7 @@ int ks_smooth_blocks(ks_plan_run *run, const ks_series *s, int64_t k0, int64_t k
     return 0;
 }
 
-/** Filter steps k0 .. k1 - 1 of a group, as long as a series of it lives. */
+/** Filter steps k0 .. k1 - 1 of a group, as long as one of its series is alive. */
 static void filter_group(ks_plan_run *run, worker_memory *m, int64_t k0, int64_t k1,
                          const ks_forward_sinks *to, ks_tally *tally)
 {
@@ -173,8 +173,8 @@ static void smooth_group(ks_plan_run *run, worker_memory *m, int64_t k0, int64_t
     }
 }
 
-/** Whether a way back goes another way: of a series alone where it is whitened, of a group where one has a sharp
- *  prediction. */
+/** Whether the group does not go back as a group. A series that runs alone does not if its way back is whitened; other
+ *  groups do not if a series has a sharp prediction. */
 static int goes_apart(const ks_plan_run *run, const worker_memory *m)
 {
     int sharp = 0;
@@ -183,7 +183,7 @@ static int goes_apart(const ks_plan_run *run, const worker_memory *m)
     return sharp && !m->known;
 }
 
-/** The same of a group that is to be taken again, one by one. */
+/** Whether the group must run again, one series at a time. */
 static int is_again(const ks_plan_run *run, const worker_memory *m)
 {
     return (m->packs || ks_is_mixed(run->plan)) && goes_apart(run, m);
@@ -245,8 +245,8 @@ static void smooth_by_checkpoints(ks_plan_run *run, worker_memory *m)
     }
     m->left = ks_is_rooted(&m->tally[0]);
     if (goes_apart(run, m)) return;
-    /* The smoothed state is carried in the slot of checkpoints that are no longer needed: each
-     * segment's own is read before the state of the segment after it is put back. */
+    /* The smoothed state is carried in the slot of a checkpoint that is no longer needed. A segment's own checkpoint is
+     * read before the smoothed state of the segment behind it is restored. */
     for (int64_t i = segments - 1; i >= 0; --i) {
         const int64_t end = (i + 1) * L < T ? (i + 1) * L : T;
         ks_tally again[KS_LANES_MOST];
@@ -283,7 +283,7 @@ void ks_smooth_start(ks_plan_run *run, int64_t b, const ks_series *s, ks_state *
                (size_t)plan->nx * (size_t)plan->nx * plan->kernels->number_bytes);
 }
 
-/** Counts of `from` to those of `to`. */
+/** Add the counts of `from` to those of `to`. */
 static void add_counts(ks_tally *to, const ks_tally *from)
 {
     to->ordinary += from->ordinary;
@@ -291,8 +291,7 @@ static void add_counts(ks_tally *to, const ks_tally *from)
     to->missing += from->missing;
 }
 
-/** The series b[0] .. b[count - 1] to a group whose lanes are all filled, with the last series where
- *  there are fewer. */
+/** Fill the lanes of a group with series b[0] .. b[count - 1]. Further lanes repeat the last series. */
 static void start_group(ks_plan_run *run, worker_memory *m, const int64_t *b, int count)
 {
     ks_group *g = &m->group;
@@ -319,7 +318,7 @@ static void start_group(ks_plan_run *run, worker_memory *m, const int64_t *b, in
     m->whitening.filtered = ks_tally_start();
 }
 
-/** Series b has failed, or, where the run is canceled, any has. The lowest is told. */
+/** Note that series b has failed or, if the run is canceled, any. The lowest failed series is reported. */
 static void fail(worker_memory *m, int64_t b, const ks_tally *worst)
 {
     if (m->failed >= 0 && m->failed < b) return;
@@ -342,8 +341,8 @@ static void whiten(ks_plan_run *run, worker_memory *m, int64_t b)
         g->alive = 0;
 }
 
-/** Run the series b[0] .. b[count - 1], ascending, in m->packs or, one, alone. Returns negative when one
- *  has failed or the run is canceled, 1 where they are to be taken one by one. */
+/** Run series b[0] .. b[count - 1], ascending, in m->packs, or one of them alone. Returns a negative number if one has
+ *  failed or the run is canceled, 1 if the group must be split by run_apart(). */
 static int run_group(ks_plan_run *run, worker_memory *m, const int64_t *b, int count)
 {
     const ks_smooth_plan *plan = run->plan;
@@ -373,8 +372,8 @@ static int run_group(ks_plan_run *run, worker_memory *m, const int64_t *b, int c
     return -1;
 }
 
-/** A group some of whose series, in m->tally, have sharp predictions: these one by one, the others again in packs,
- *  so that no series depends on its neighbours. */
+/** Run a group again in which some series, by m->tally, have sharp predictions. These run one by one, the others in
+ *  packs, so that the results of a series do not depend on its neighbours. */
 static int run_apart(ks_plan_run *run, worker_memory *m, const int64_t *b, int count)
 {
     const ks_pack_kernels *packs = m->packs;
@@ -394,7 +393,7 @@ static int run_apart(ks_plan_run *run, worker_memory *m, const int64_t *b, int c
     return rc;
 }
 
-/** The same for any number of series, group by group. */
+/** Run any number of series, group by group. */
 static int run_groups(ks_plan_run *run, worker_memory *m, const ks_pack_kernels *packs, const int64_t *b,
                       int count)
 {
@@ -408,7 +407,7 @@ static int run_groups(ks_plan_run *run, worker_memory *m, const ks_pack_kernels 
     return 0;
 }
 
-/** Series of one model, at most KS_PARTY: together, but for those that would seldom be so. */
+/** Run series of one model, at most KS_PARTY: together, except those with so many gaps that they would seldom share. */
 static int run_shared(ks_plan_run *run, worker_memory *m, const int64_t *b, int count)
 {
     const ks_pack_kernels *packs = run->plan->packs;

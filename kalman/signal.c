@@ -1,4 +1,4 @@
-/* signal.c -- the signal of all steps and series, in ranges of steps for the workers. */
+/* signal.c -- the signal of all steps and series; workers take ranges of steps. */
 #include "kalscan/signal.h"
 #include "signal_rows.h"
 #include "smooth_plan.h"
@@ -10,8 +10,8 @@ typedef struct signal_job {
     ks_view mean, cov;
     const ks_signal_outputs *outputs;
     ks_signal_steps *steps;
-    int64_t *bad;       /* for each worker: the first of its steps that is not finite, over all series, or -1 */
-    char *scratch;      /* of worker 0, those of the others behind it */
+    int64_t *bad;       /* of each worker: its first step that is not finite, counted over all series, or -1 */
+    char *scratch;      /* of worker 0; those of the others follow */
     size_t scratch_bytes;
 } signal_job;
 
@@ -24,7 +24,7 @@ static void carve(ks_carver *carver, const ks_smooth_plan *plan, signal_job *job
 {
     const size_t workers = (size_t)workers_of(plan), line = KS_CARVE_ALIGNMENT;
     const size_t numbers = ks_signal_work((size_t)plan->nx, (size_t)plan->ny, ks_is_mixed(plan));
-    /* Sizes that a plan takes keep this far from the end of the range. */
+    /* This cannot overflow: a plan does not take such sizes. */
     job->scratch_bytes = (numbers * plan->mean_bytes + line - 1) / line * line;
     job->bad = ks_carve(carver, workers, sizeof *job->bad);
     job->scratch = ks_carve(carver, workers, job->scratch_bytes);
@@ -44,7 +44,7 @@ static int covariances_wanted(const ks_signal_outputs *o)
     return o->cov.data || o->var.data || o->observed_var.data;
 }
 
-/** Whether the call can be done; *array names the input that is not as it must be. */
+/** Whether the arguments are valid. If not, *array names the input at fault, if it is one. */
 static int valid(const ks_smooth_plan *plan, const ks_model *m, ks_view mean, ks_view cov, const ks_signal_outputs *o,
                  ks_array *array)
 {
@@ -93,7 +93,7 @@ static ks_signal_rows rows_of(const signal_job *job, int64_t b)
     return rows;
 }
 
-/** Steps begin .. end - 1, counted over all series. */
+/** Make steps begin .. end - 1, counted over all series. */
 static void make_range(void *arg, int64_t begin, int64_t end, int worker)
 {
     const signal_job *job = arg;

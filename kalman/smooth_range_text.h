@@ -1,11 +1,12 @@
-/* smooth_range_text.h -- ranges of smoother steps, backward, with the estimate carried in and out;
- * see num_f64.h. For scalar numbers. */
+/* smooth_range_text.h -- ranges of smoother steps, backward, with the estimate carried in and out; see num_f64.h. For
+ * scalar numbers. */
 
 #include "array_back_again_text.h"
 
-/** Whether an ordinary filtered covariance fC of step k, from which an ordinary step back has failed, is no ground for one in
- *  the array form: the prediction from it is sharp, or it is singular, having observed exactly, with round-off of the
- *  prediction in the place of what it knows best, and what follows tells more than that is good for. */
+/** Whether an array step back from the ordinary filtered covariance fC of step k would go wrong, too. Called after an
+ *  ordinary step back has failed. It would if the prediction is sharp. It also would if fC is singular because of exact
+ *  observations (`exact`): then fC has round-off in the place of what it knows best, and what comes from behind is more
+ *  precise than that. */
 KS_HD_COLD int KS_T(ks_spoils_step_back)(int nx, const ks_series *s, int64_t k, const KS_NUM *fC, int exact, KS_NUM *W)
 {
     return (ks_counts_sharp(s, k + 1, sizeof(KS_NUM)) &&
@@ -14,9 +15,9 @@ KS_HD_COLD int KS_T(ks_spoils_step_back)(int nx, const ks_series *s, int64_t k, 
            (exact && !KS_T(ks_well_conditioned)(nx, fC, W));
 }
 
-/** From filtered `from` of step k and smoothed `state` of step k + 1 to smoothed `state` of step k
- *  (from's arrays are scratch afterwards); ET out. k = -1: from is the prior, kept NULL. Returns 0, or, where that is
- *  watched for in what is kept, -1 with nothing done: the step is for the whitened way back. */
+/** From filtered `from` of step k and smoothed `state` of step k + 1 to smoothed `state` of step k. The arrays of
+ *  `from` are scratch afterwards; ET is returned in w->ET. k = -1: `from` is the prior, and kept is NULL. Returns 0;
+ *  or, if kept is watched, -1 with nothing done, and tally->sharp set: the step needs the whitened way back. */
 KS_HD int KS_T(ks_step_back)(int nx, const ks_series *s, int64_t k, const ks_forward_sinks *kept, const KS_T(ks_scratch) *w,
                              KS_T(ks_memo) *memo, KS_T(ks_memo) *array_memo, ks_state *from, ks_state *state,
                              ks_tally *tally)
@@ -84,7 +85,7 @@ KS_HD int KS_T(ks_step_back)(int nx, const ks_series *s, int64_t k, const ks_for
     KS_T(ks_copy)(nx, w->xn, x);
     KS_T(ks_copy)(nx * nx, w->Pn, C);
     KS_T(ks_leave_array)(nx, 0, NULL, NULL, state, w->work);
-    /* A step from memory stays in the array form. */
+    /* A step from the memo stays in the array form, so one that leaves it must not be recorded. */
     if (array_record && state->form == KS_FORM_ORDINARY) KS_T(ks_memo_forget)(array_memo);
     tally->array += 1;
     return 0;
@@ -97,27 +98,30 @@ KS_HD void KS_T(ks_write_lag_one)(int nx, const KS_NUM *Ps, const KS_NUM *ET, ks
     KS_T(ks_mm)(nx, nx, nx, Ps, ET, (KS_NUM *)ks_slot_of(to, k_next));
 }
 
-/** Steps k1 - 1 of the smoother and those before it, down to k0 or, where the ordinary form is not `wanted`, to the
- *  first behind which one may be taken in it; `state` holds the smoothed estimate of step k1 and
- *  leaves with that of the last. For k1 = T the range starts from the filtered estimate of T - 1.
- *  kept holds what the filter kept of steps k0 .. k1 - 1, and may be the very memory that the
- *  smoothed results go to. Returns the last step taken, or -2 with the fault in the tally, or, where kept is watched, with
- *  tally->sharp, the step of which `state` is then. */
+/** Smoother steps from k1 - 1 down to k0 or, if the ordinary form is not `wanted`, to the first one that leaves `state`
+ *  in it.
+ *
+ *  `state` is the smoothed estimate of step k1 on entry and of the last step taken on return. For k1 = T the range
+ *  starts from the filtered estimate of T - 1. `kept` holds what the filter kept of steps k0 .. k1 - 1; smoothed
+ *  results may overwrite it.
+ *
+ *  Returns the last step taken; or -2 with the fault in the tally; or, if kept is watched, -2 with tally->sharp set to
+ *  the step that `state` belongs to. */
 KS_HD int64_t KS_T(ks_smooth_until)(int nx, const ks_series *s, int64_t k0, int64_t k1, int wanted,
                                     ks_state *state, const ks_forward_sinks *kept,
                                 const ks_backward_sinks *to, void *memory, ks_tally *tally)
 {
     KS_T(ks_scratch) w = KS_T(ks_lay_out)(nx, s->ny, memory);
     KS_NUM *x = (KS_NUM *)state->x, *C = (KS_NUM *)state->C;
-    /* The filtered estimate is read into the place of the prediction, which no backward step
-     * uses; Ps of the step before is kept in full for the lag-one covariance. */
+    /* The filtered estimate is read into the place of the prediction, which no backward step uses. Ps of the step
+     * behind is kept in full for the lag-one covariance. */
     ks_state from;
     from.x = w.xp;
     from.C = w.Pp;
     KS_NUM *next = w.work, *work = w.work + nx * nx;
     KS_T(ks_scratch) inner = w;
     inner.work = work;
-    /* Key: the filtered and the smoothed covariance that go in; results: Eᵀ and the new one. */
+    /* Key: the filtered and the smoothed covariance that go in. Results: Eᵀ and the smoothed covariance. */
     KS_T(ks_memo) memo = KS_T(ks_memo_start)(nx, s->ny, KS_T(ks_memo_pays)(s, wanted ? k1 - k0 : 1),
                                              nx * nx, nx * nx, 2 * nx * nx, w.memo);
     KS_T(ks_memo) array_memo = KS_T(ks_array_back_memo)(nx, s, k1 - k0, &w);
@@ -158,7 +162,7 @@ KS_HD int64_t KS_T(ks_smooth_until)(int nx, const ks_series *s, int64_t k0, int6
     return k0;
 }
 
-/** Steps k1 - 1 .. k0. Returns 0, or -1 as above. */
+/** Smoother steps k1 - 1 .. k0. Returns 0, or -1 where ks_smooth_until() returns -2. */
 KS_HD int KS_T(ks_smooth_steps)(int nx, const ks_series *s, int64_t k0, int64_t k1,
                                 ks_state *state, const ks_forward_sinks *kept,
                                 const ks_backward_sinks *to, void *memory, ks_tally *tally)
@@ -166,8 +170,8 @@ KS_HD int KS_T(ks_smooth_steps)(int nx, const ks_series *s, int64_t k0, int64_t 
     return KS_T(ks_smooth_until)(nx, s, k0, k1, 1, state, kept, to, memory, tally) < -1 ? -1 : 0;
 }
 
-/** The smoothed prior x[-1] from the smoothed `state` of step 0, which leaves as the smoothed
- *  prior; Cov(x[0], x[-1] | y) to row 0 of lag_one where wanted. */
+/** From the smoothed `state` of step 0 to the smoothed prior x[-1], which `state` is on return. Cov(x[0], x[-1] | y)
+ *  goes to row 0 of lag_one if wanted. */
 KS_HD_COLD void KS_T(ks_smooth_prior)(const ks_series *s, ks_state *state, ks_sink lag_one,
                                       ks_sink mean, ks_sink cov, void *memory, ks_tally *tally)
 {
