@@ -1,29 +1,29 @@
-/* exact_step_text.h -- ordinary steps whose observation is exact, or sharper than the ordinary form is otherwise taken for;
+/* exact_step_text.h -- ordinary steps whose observation is exact, or sharper than the ordinary form otherwise allows;
  * see num_f64.h and tiled_range_text.h. For plain C on the CPU.
  *
- * Such a step subtracts all that is known of a combination of states: its posterior is singular but for round-off of the
- * prediction, and so no more than that much is wrong with it. Where noise enters every combination again before the next
- * observation, it is round-off of that prediction, too, and is forgotten as all round-off of the ordinary form is: a trend
- * and a season observed without noise, for one. So a step of this kind stands when
+ * Such a step subtracts all that is known of a combination of states. Its posterior is singular except for round-off of
+ * the prediction, and that is its error. If noise enters every combination again before the next observation, the error
+ * is only round-off of the next prediction, too. It is forgotten like all round-off of the ordinary form. An example is
+ * a trend and a season observed without noise. So such a step is accepted if
  *
- *     its own prediction and the next one have no pivot below KS_EXACT_LEAST of its variance, nor below 1 / KS_GROWTH of
- *     what F P Fᵀ makes its row of, and
- *     it leaves of no variance less than KS_EXACT_LEAVES.
+ *     no pivot of its own prediction or of the next one is below KS_EXACT_LEAST of its variance, or below 1 / KS_GROWTH
+ *     of the terms that its row of F P Fᵀ is the sum of, and
+ *     the step leaves at least KS_EXACT_LEAVES of every variance.
  *
- * The next prediction is made by the next step. Until then what led into the step is kept, and a step that does not stand is
- * left to the array form, with the estimate before it. At the end of a range the next prediction is made ahead, so that
- * what stands does not depend on where a range ends; after the last step of a series there is none. */
+ * The next step makes the next prediction. Until then the estimate before the step is kept. A step that is not accepted
+ * is left to the array form, with that estimate. At the end of a range the next prediction is made ahead, so that
+ * acceptance does not depend on where a range ends. After the last step of a series there is none. */
 
-/* The pivots of a quad are looked at where its rows are vectors. */
+/* Pivots of quads are only checked where their rows are whole vectors. */
 #define KS_QUADS_EXACT (KS_LANES <= 4)
 
 /** What a range keeps of its exact steps. */
 typedef struct KS_T(ks_exact) {
-    int may;      /* they are wanted                                                      */
+    int may;      /* exact steps are allowed                                              */
     int taken;    /* there has been one                                                   */
-    int due;      /* the step before is one, and its next prediction has not been seen    */
-    int refused;  /* that prediction is what the present step fails for                   */
-    int64_t at[2]; /* the steps that the estimates kept lead into, -1: none              */
+    int due;      /* the step before is exact, and its next prediction is not checked yet */
+    int refused;  /* the present step fails because of that prediction                    */
+    int64_t at[2]; /* the steps that the kept estimates lead into, -1: none              */
     int64_t missing[2], sharp[2];
     ks_evidence evidence[2];
 } KS_T(ks_exact);
@@ -49,13 +49,13 @@ KS_HD_COLD void KS_T(ks_exact_keep)(int nx, int n, int64_t k, const KS_NUM *P, c
     e->at[i] = k;
 }
 
-/** Back to before step k, or, where the step before it is what does not stand, to before that one. Returns the step, w->x is
- *  the mean that leads into it, *P the covariance. */
+/** Go back to before step k or, if the step before it is the one refused, to before that one. Returns the step; w->x is
+ *  the mean and *P the covariance that lead into it. */
 KS_HD_COLD int64_t KS_T(ks_exact_back)(int nx, int n, int64_t k, KS_NUM **P, ks_evidence *evidence, int64_t *missing,
                                        int64_t *sharp, const KS_T(ks_tiled_memory) *w, const KS_T(ks_exact) *e)
 {
     const int earlier = e->refused && e->at[(k - 1) & 1] == k - 1, i = (int)((k - earlier) & 1);
-    if (e->at[i] != k - earlier) return k; /* before anything was written */
+    if (e->at[i] != k - earlier) return k; /* nothing has been overwritten */
     KS_NUM *kept = w->before + i * (n * n + n);
     KS_T(ks_copy)(nx, kept + n * n, w->x);
     *P = kept;
@@ -65,7 +65,7 @@ KS_HD_COLD int64_t KS_T(ks_exact_back)(int nx, int n, int64_t k, KS_NUM **P, ks_
     return k - earlier;
 }
 
-/** Whether no pivot of the prediction Pp = F P Fᵀ + Q, of which the upper triangle is read, is lost. */
+/** Whether no pivot of the prediction Pp = F P Fᵀ + Q, whose upper triangle is read, is too small for an exact step. */
 KS_HD_COLD int KS_T(ks_exact_predicted)(int nx, int n, const KS_NUM *F, const KS_NUM *P, const KS_NUM *Pp,
                                         const KS_T(ks_tiled_memory) *w)
 {
@@ -75,7 +75,7 @@ KS_HD_COLD int KS_T(ks_exact_predicted)(int nx, int n, const KS_NUM *F, const KS
            KS_T(ks_pivots_stand)(nx, 1 / KS_GROWTH, F, P, n, pivot, inverse_d);
 }
 
-/** The same of the prediction that b makes of P. */
+/** The same of the prediction from P with the blocks b. */
 KS_HD_SAME int KS_T(ks_exact_next)(int nx, int n, const KS_T(ks_blocks) *b, const KS_NUM *P, const KS_T(ks_tiled_memory) *w)
 {
     KS_T(ks_tiled) step = w->step;
@@ -84,7 +84,8 @@ KS_HD_SAME int KS_T(ks_exact_next)(int nx, int n, const KS_T(ks_blocks) *b, cons
     return KS_T(ks_exact_predicted)(nx, n, b->F, P, step.Pp, w);
 }
 
-/** Whether one of m entries, with the factors `made` of their innovation, Lᵀ with rows ld apart, exceeds its limit. */
+/** Whether an innovation variance of m entries exceeds its limit. made: factors of their covariance, rows of Lᵀ ld
+ *  apart. */
 KS_HD int KS_T(ks_exact_observes)(int m, int ld, const KS_NUM *limit, const KS_T(ks_tiled_slot) *made)
 {
     int exceeds = 0;
@@ -97,8 +98,8 @@ KS_HD int KS_T(ks_exact_observes)(int m, int ld, const KS_NUM *limit, const KS_T
     return exceeds;
 }
 
-/** Whether step k, from what is kept of it to the posterior P, without the limits of b in between, stands, as far as is
- *  known yet. */
+/** Whether step k, which was taken without the limits of b, is accepted as far as is known yet. It led from what is
+ *  kept before it to the posterior P. */
 KS_HD_COLD int KS_T(ks_exact_stands)(int nx, int n, int m, int ld, int64_t k, const KS_T(ks_blocks) *b,
                                      const KS_T(ks_tiled_slot) *made, const KS_NUM *P, const KS_T(ks_tiled_memory) *w,
                                      KS_T(ks_exact) *e)
@@ -117,10 +118,10 @@ KS_HD_COLD int KS_T(ks_exact_stands)(int nx, int n, int m, int ld, int64_t k, co
     return 1;
 }
 
-/* Of a step in memory `looked` says, beside whether its key has been, whether its prediction has been looked at. */
+/* Bits of `looked` of a memo's slot: the key has been checked, the prediction has been checked. */
 enum { KS_LOOKED_KEY = 1, KS_LOOKED_PREDICTION = 2 };
 
-/** The same of a step from P that comes from memory. */
+/** ks_exact_stands() for a step from P that comes from the memo. */
 KS_HD_COLD int KS_T(ks_exact_again)(int nx, int n, int m, int ld, const KS_T(ks_blocks) *b,
                                     const KS_T(ks_tiled_slot) *made, const KS_NUM *P, unsigned char *looked,
                                     const KS_T(ks_tiled_memory) *w, KS_T(ks_exact) *e)
@@ -135,7 +136,7 @@ KS_HD_COLD int KS_T(ks_exact_again)(int nx, int n, int m, int ld, const KS_T(ks_
     return 1;
 }
 
-/** Whether the predictions of all steps in memory have been looked at. */
+/** Whether the predictions of all steps in the memo have been checked. */
 KS_HD int KS_T(ks_exact_all_looked)(const KS_T(ks_memo) *memo)
 {
     int all = KS_LOOKED_PREDICTION;
@@ -143,7 +144,7 @@ KS_HD int KS_T(ks_exact_all_looked)(const KS_T(ks_memo) *memo)
     return all != 0;
 }
 
-/** Steps from memory have been taken, the last one in the slot `made`: nothing is kept of what led into them. */
+/** Continue after steps from the memo, the last one from the slot `made`. The estimates before them were not kept. */
 KS_HD void KS_T(ks_exact_resume)(int m, int ld, const KS_NUM *limit, const KS_T(ks_tiled_slot) *made, KS_T(ks_exact) *e)
 {
     e->due = KS_T(ks_exact_observes)(m, ld, limit, made);

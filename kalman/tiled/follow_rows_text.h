@@ -1,10 +1,10 @@
-/* follow_rows_text.h -- between the rows of several series and packs, which hold the same number of each of
- * them; see num_f64.h and tiled_follow_text.h. For plain C on the CPU. */
+/* follow_rows_text.h -- copies between rows of several series and packs; see num_f64.h and tiled_follow_text.h. A pack
+ * holds the same number of each series. For plain C on the CPU. */
 
-/** A number of every follower. */
+/** A pack: one number of every follower. */
 typedef KS_NUM KS_T(ks_each) __attribute__((vector_size(KS_PACK_LANES * sizeof(KS_NUM)), may_alias));
 
-/** Numbers of four rows from column c on <-> four packs, lanes l to l + 3. */
+/** Transpose numbers of four rows from column c on to lanes l .. l + 3 of four packs, or back. */
 KS_HD void KS_T(ks_transpose_in)(const KS_NUM *const *rows, int64_t c, int l, KS_T(ks_each) *at)
 {
     KS_T(ks_quad) t[4];
@@ -26,7 +26,7 @@ KS_HD void KS_T(ks_transpose_out)(const KS_T(ks_each) *at, int count, int l, KS_
         if (l + i < count) KS_STORE4(rows[l + i] + c, t[i]);
 }
 
-/** `at[i]` <- number i of every row, i < n; rows beyond `count` repeat the first. */
+/** at[i] <- number i of every row, i < n. Rows beyond `count` repeat the first. */
 KS_HD_COLD void KS_T(ks_rows_in)(int64_t n, int count, const KS_NUM **rows, KS_T(ks_each) *at)
 {
     for (int l = count; l < KS_PACK_LANES; ++l) rows[l] = rows[0];
@@ -39,7 +39,7 @@ KS_HD_COLD void KS_T(ks_rows_in)(int64_t n, int count, const KS_NUM **rows, KS_T
     }
 }
 
-/** Number i of each of `count` rows <- `at[i]`, i < n. */
+/** Number i of each of `count` rows <- at[i], i < n. */
 KS_HD_COLD void KS_T(ks_rows_out)(int64_t n, int count, const KS_T(ks_each) *at, KS_NUM *const *rows)
 {
     for (int l = 0; l < count; l += 4) {
@@ -51,7 +51,7 @@ KS_HD_COLD void KS_T(ks_rows_out)(int64_t n, int count, const KS_T(ks_each) *at,
     }
 }
 
-/** Rows k0 .. k1 - 1 of n numbers of y or d, `data`, to packs; all series have the same stride. */
+/** Rows k0 .. k1 - 1, of n numbers, of d if data_is_d, else of y, to packs. All series have the same stride. */
 KS_HD void KS_T(ks_follow_read)(int64_t n, int count, const ks_follower *f, int data_is_d, int64_t k0,
                                 int64_t k1, KS_T(ks_each) *at)
 {
@@ -89,8 +89,8 @@ KS_HD void KS_T(ks_follow_means_out)(int64_t n, int count, const KS_T(ks_each) *
     }
 }
 
-/** Covariances of steps k0 .. k1 - 1, nn numbers each, from the leader's rows, one behind the other, to a
- *  follower's, where they are wanted. */
+/** Copy the covariances of steps k0 .. k1 - 1, nn numbers each, from the leader's contiguous rows to a follower's, if
+ *  wanted. */
 KS_HD_COLD void KS_T(ks_follow_covs)(int64_t nn, int64_t k0, int64_t k1, const ks_sink *covs,
                                      const ks_follower *f)
 {
@@ -113,7 +113,7 @@ KS_HD_COLD void KS_T(ks_follow_covs)(int64_t nn, int64_t k0, int64_t k1, const k
     }
 }
 
-/** Rows k0 .. k1 - 1 of n numbers are going to be written, or read: have their lines come in the meantime. */
+/** Prefetch rows k0 .. k1 - 1 of n numbers, which will be written, or read and written. */
 KS_HD void KS_T(ks_follow_expect)(int64_t n, int64_t k0, int64_t k1, ks_sink rows)
 {
     if (!rows.base || k1 <= k0) return;

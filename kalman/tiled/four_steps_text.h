@@ -1,11 +1,11 @@
-/* four_steps_text.h -- matrices of four steps side by side, a step to a lane; see num_f64.h and tile_text.h.
- * For plain C on the CPU. */
+/* four_steps_text.h -- matrices of four steps side by side, one step in each lane; see num_f64.h and tile_text.h. For
+ * plain C on the CPU. */
 
-/** Upper triangles of four matrices (nx, nx), rows ld apart: entry[i][c] for c >= i. nx a literal of up to 8, ld nx from
- *  four on or, padded, more. */
+/** Load the upper triangles of four matrices (nx, nx), rows ld apart: entry[i][c] for c >= i. nx is a literal of up to
+ *  8. ld is nx, which is at least 4 then, or more if rows are padded. */
 KS_HD void KS_T(ks_four_uppers)(int nx, int ld, const KS_NUM *const matrix[4], KS_T(ks_quad) entry[8][8])
 {
-    const int last = ld > nx ? 4 : nx - 4; /* where nothing pads it the last four overlap those before */
+    const int last = ld > nx ? 4 : nx - 4; /* without padding the last four numbers overlap those before */
 #pragma GCC unroll 8
     for (int i = 0; i < nx; ++i)
 #pragma GCC unroll 2
@@ -20,9 +20,9 @@ KS_HD void KS_T(ks_four_uppers)(int nx, int ld, const KS_NUM *const matrix[4], K
         }
 }
 
-/** L D Lᵀ of four matrices, a literal nx of up to 8: of the upper triangles u <- D Lᵀ, inverse <- 1 / D. `good` becomes
- *  false in the lanes where a pivot is not positive, no more than a `ratio` of the diagonal entry that it came from or, see
- *  ks_second_pivot(), out of range. */
+/** L D Lᵀ of four matrices, nx a literal of up to 8, from their upper triangles: u <- D Lᵀ, inverse <- 1 / D. `good`
+ *  becomes false in lanes where a pivot is not positive, or at most `ratio` of its diagonal entry, or out of range; for
+ *  the latter see ks_second_pivot(). */
 #define KS_FOUR_PIVOTS(nx, ratio, u, inverse, good)                                         \
     do {                                                                                    \
         _Pragma("GCC unroll 8") for (int i_ = 0; i_ < (nx); ++i_)                           \
@@ -49,7 +49,8 @@ KS_HD void KS_T(ks_four_uppers)(int nx, int ld, const KS_NUM *const matrix[4], K
         }                                                                                   \
     } while (0)
 
-/** Four lanes to four matrices of n numbers a row, size numbers apart: entries at .. at + 3 of row i. */
+/** Transpose four lanes to four matrices that are `size` numbers apart; rows have n numbers. Writes entries at .. at +
+ *  3. */
 KS_HD void KS_T(ks_four_apart)(int at, int64_t size, KS_T(ks_quad) t[4], KS_NUM *to)
 {
     KS_TRANSPOSE4(t);

@@ -1,20 +1,20 @@
-/* gains_ahead_text.h -- smoothing gains of four steps at once; see num_f64.h, quad_step_text.h and row_step_text.h, whose
- * steps they are for. For plain C on the CPU.
+/* gains_ahead_text.h -- smoothing gains of four steps at once, for the steps of quad_step_text.h and row_step_text.h;
+ * see num_f64.h. For plain C on the CPU.
  *
- * A gain needs the filter's estimates alone, and its pivots are a chain of reciprocals, each of which waits for the one
- * before: the chains of four steps, side by side, take as long as one. */
+ * A gain depends only on the filter's estimates. Its pivots are a chain of reciprocals, each of which waits for the one
+ * before. The chains of four steps side by side take as long as one. */
 
-/** Gains of steps first - 3 .. first, and what else of a step does not need the one behind it. A step counts from the
- *  first, which is slot 0, down. */
+/** Gains of steps first - 3 .. first, and everything else that does not depend on the step behind. Slot i holds step
+ *  first - i. */
 typedef struct KS_T(ks_gains) {
-    KS_NUM *P, *Pp, *ET; /* (4, n, n): filtered covariance where it is padded, upper triangle of the predicted one, gain */
+    KS_NUM *P, *Pp, *ET; /* (4, n, n): filtered covariance if padded, upper triangle of the predicted one, gain */
     KS_NUM *xp;          /* (4, n)                                                           */
     KS_NUM *LT, *inverse; /* unit Lᵀ (8, 8, 4) and 1 / D (8, 4) of the predicted covariances */
-    int64_t first, last; /* steps that are there, none where last exceeds first              */
+    int64_t first, last; /* steps that are valid; none if last > first                       */
     int good[4];
 } KS_T(ks_gains);
 
-/** Gains in memory of KS_GAINS_NUMBERS, of which none are there. */
+/** An empty ks_gains in memory of KS_GAINS_NUMBERS numbers. */
 KS_HD KS_T(ks_gains) KS_T(ks_gains_in)(int n, KS_NUM *memory)
 {
     KS_T(ks_gains) g = { .first = -1, .last = 0 };
@@ -27,7 +27,7 @@ KS_HD KS_T(ks_gains) KS_T(ks_gains_in)(int n, KS_NUM *memory)
     return g;
 }
 
-/** L D Lᵀ of the predicted covariances of `there` steps, as ks_pivots() of each. nx a literal of up to 8. */
+/** L D Lᵀ of the predicted covariances of `there` steps, as ks_pivots() does for each. nx is a literal of up to 8. */
 KS_HD void KS_T(ks_gains_factor)(int nx, int n, int there, KS_T(ks_gains) *g)
 {
     const KS_NUM *Pp[4];
@@ -46,15 +46,16 @@ KS_HD void KS_T(ks_gains_factor)(int nx, int n, int there, KS_T(ks_gains) *g)
     for (int i = 0; i < there; ++i) g->good[i] = good[i] != 0;
 }
 
-/** The filtered covariance of step k - 1, padded in the slot where it has to be. */
+/** The filtered covariance of step k - 1; its padded copy in the slot if rows are padded. */
 KS_HD const KS_NUM *KS_T(ks_gains_filtered)(int nx, int n, int64_t slot, int64_t k, const ks_forward_sinks *kept,
                                             const KS_T(ks_gains) *g)
 {
     return n != nx ? g->P + slot * n * n : (const KS_NUM *)ks_slot_of(kept->kept_C, k - 1);
 }
 
-/** Gains of step k and of up to three before it, down to k0 + 1, as far as the filter's estimates are in the ordinary
- *  form: that of step k - 1 is. What varies with the step of b and w is left as of the last one. */
+/** Make the gains of step k and of up to three before it, down to k0 + 1, as long as the filter's estimates are in the
+ *  ordinary form; that of step k - 1 is. Blocks of b and w that vary with the step are left at those of the last one.
+ *  */
 KS_HD void KS_T(ks_gains_make)(ks_shape shape, int nx, int n, const ks_series *s, int64_t k, int64_t k0,
                                const ks_forward_sinks *kept, const KS_T(ks_tiled_memory) *w, KS_T(ks_blocks) *b,
                                KS_T(ks_gains) *g)

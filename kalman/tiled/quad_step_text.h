@@ -1,13 +1,13 @@
-/* quad_step_text.h -- one filter or smoother step of four states in the ordinary form, a row to a
- * register; see num_f64.h and tiled_step_text.h. For plain C on the CPU.
+/* quad_step_text.h -- one filter or smoother step of four states in the ordinary form, one row in each register; see
+ * num_f64.h and tiled_step_text.h. For plain C on the CPU.
  *
- * Rows are four numbers apart whatever the vector, and at most four entries are observed. Of the
- * covariance that is carried from step to step only the upper triangle counts, so that the
- * next step need not wait for the mirrored one, which goes to the caller. */
+ * Rows are four numbers apart, whatever the length of a vector. At most four entries are observed. Of the covariance
+ * carried from step to step only the upper triangle is valid, so that the next step need not wait for the mirrored one,
+ * which goes to the caller. */
 
-/** Whether a quad fits a register. */
+/** Whether a row of four numbers fits a register. */
 #define KS_QUADS (4 * sizeof(KS_NUM) <= KS_VECTOR_BYTES)
-/** Entry (i, j) of a symmetric 4 x 4 of which the upper triangle counts. */
+/** Entry (i, j) of a symmetric 4 x 4 matrix whose upper triangle is valid. */
 #define KS_UPPER4(A, i, j) (A)[(i) < (j) ? 4 * (i) + (j) : 4 * (j) + (i)]
 
 KS_HD KS_NUM KS_T(ks_quad_dot)(const KS_T(ks_quad) *a, const KS_T(ks_quad) *b)
@@ -16,7 +16,7 @@ KS_HD KS_NUM KS_T(ks_quad_dot)(const KS_T(ks_quad) *a, const KS_T(ks_quad) *b)
     return (p[0] + p[2]) + (p[1] + p[3]);
 }
 
-/** a0 B[0] + .. + a3 B[3], in two chains. */
+/** a0 B[0] + .. + a3 B[3], as two independent sums. */
 #define KS_SUM4(a0, a1, a2, a3, B)                                                          \
     (((a0) * B[0] + (a1) * B[1]) + ((a2) * B[2] + (a3) * B[3]))
 
@@ -37,7 +37,7 @@ KS_HD void KS_T(ks_quad_predict_mean)(int m, const KS_T(ks_blocks) *b, const KS_
     }
 }
 
-/** v <- L⁻¹ v, x = xp + Zᵀ v with LT (m, 4) and Z of this step. */
+/** v <- L⁻¹ v, x = xp + Zᵀ v, with LT (m, 4) and Z of this step. */
 KS_HD void KS_T(ks_quad_posterior_mean)(int m, const KS_NUM *LT, const KS_NUM *Z,
                                         const KS_T(ks_tiled) *w, KS_NUM *x)
 {
@@ -54,9 +54,9 @@ KS_HD void KS_T(ks_quad_posterior_mean)(int m, const KS_NUM *LT, const KS_NUM *Z
     KS_STORE4(x, sum);
 }
 
-/** One filter step with m = 0 .. 4 entries, a literal: x and P (upper triangle) <- the posterior, all
- *  of which goes to `out`; what ks_tiled_innovation() leaves in w is there, too, but S. Where it
- *  returns false the ordinary form will not do, and x and P are as before. */
+/** One filter step with m = 0 .. 4 entries, a literal. x and P (upper triangle) <- the posterior; its full covariance
+ *  goes to `out`. w receives what ks_tiled_innovation() leaves there, except S. Returns false if the ordinary form is
+ *  not good enough; x and P are unchanged then. */
 KS_HD KS_MASK KS_T(ks_quad_filter)(int m, const KS_T(ks_blocks) *b, KS_NUM *x, KS_NUM *P,
                                    KS_NUM *out, const KS_T(ks_tiled) *w)
 {
@@ -74,7 +74,7 @@ KS_HD KS_MASK KS_T(ks_quad_filter)(int m, const KS_T(ks_blocks) *b, KS_NUM *x, K
         KS_STORE4(w->Pp + 4 * i, B[i]);
     }
     KS_T(ks_quad_predict_mean)(m, b, x, w);
-    /* Broadcast from memory while the reciprocals are on their way. */
+    /* G goes to memory so that loads broadcast its numbers while the reciprocals are computed. */
     KS_NUM *g = w->G;
     KS_NUM S[16] = { 0 }, top[4], u[4][4], l[4][4], inverse[4];
     KS_MASK good = KS_GT(KS_LIT(1), KS_LIT(0));
@@ -146,8 +146,7 @@ KS_HD void KS_T(ks_quad_smooth_mean)(const KS_T(ks_blocks) *b, const KS_NUM *x, 
     KS_T(ks_quad_correct_mean)(x, xp, ET, xs, w);
 }
 
-/** What the gain of a smoother step starts from: ET <- F P, the upper triangle of Pp and xp, of filtered x, P (all of
- *  it). */
+/** The first part of a smoothing gain: ET <- F P, the upper triangle of Pp, and xp, from filtered x and the full P. */
 KS_HD void KS_T(ks_quad_gain)(const KS_T(ks_blocks) *b, const KS_NUM *x, const KS_NUM *P, KS_NUM *ET, KS_NUM *Pp,
                               KS_NUM *xp)
 {
@@ -169,7 +168,7 @@ KS_HD void KS_T(ks_quad_gain)(const KS_T(ks_blocks) *b, const KS_NUM *x, const K
     KS_T(ks_quad_predicted)(b, x, xp);
 }
 
-/** ET <- Pp⁻¹ ET, the gain, by the unit Lᵀ and 1 / D of Pp, whose numbers are four apart. */
+/** ET <- Pp⁻¹ ET, the gain. LT and inverse: unit Lᵀ and 1 / D of Pp, numbers four apart. */
 KS_HD void KS_T(ks_quad_gain_solve)(const KS_NUM *LT, const KS_NUM *inverse, KS_NUM *ET)
 {
     KS_T(ks_quad) E[4];
@@ -188,9 +187,9 @@ KS_HD void KS_T(ks_quad_gain_solve)(const KS_NUM *LT, const KS_NUM *inverse, KS_
     }
 }
 
-/** The rest of the step: from filtered x, P (all of it) of step k, its gain and smoothed xs, Ps (upper triangle) of step
- *  k + 1 to those of step k, in place; all of Pn to `out`, which may be P. Where it returns false the ordinary form will
- *  not do, and nothing but w has changed. */
+/** The rest of a smoother step: from filtered x and full P of step k, its gain, and smoothed xs, Ps (upper triangle) of
+ *  step k + 1 to those of step k, in place. The full Pn goes to `out`, which may be P. Returns false if the ordinary
+ *  form is not good enough; only w has changed then. */
 KS_HD KS_MASK KS_T(ks_quad_smooth)(const KS_NUM *x, const KS_NUM *P, const KS_NUM *ET, const KS_NUM *Pp,
                                    const KS_NUM *xp, KS_NUM *xs, KS_NUM *Ps, KS_NUM *out, const KS_T(ks_tiled) *w)
 {

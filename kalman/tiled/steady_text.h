@@ -1,34 +1,36 @@
 /* steady_text.h -- the steady state of a constant model; see num_f64.h and tiled_range_text.h. For plain C on the CPU.
  *
- * The covariances of a constant model with complete observations converge. Where they come to a short cycle to the
- * bit, memo_text.h finds it; in most models they do not: their last bits are moved about by round-off for ever. A
- * step that moves a covariance by no more than round-off says nothing more, so the covariance is held as it is, a
- * fixed point to the bit from then on, if that is proven to be harmless.
+ * The covariances of a constant model with complete observations converge. If they reach a short cycle to the bit,
+ * memo_text.h finds it. In most models they do not: round-off changes their last bits for ever. A step that changes a
+ * covariance by round-off only adds no information. So the covariance is held, and is a fixed point to the bit from
+ * then on, if that is proven to be harmless.
  *
- * With A the closed loop, (I - K H) F of the filter and E of the smoother, a change D of a covariance is A D Aᵀ one
- * step later. Held at P, whose step moves it by D, the recursion stays away from its own limit by
+ * Let A be the closed loop: (I - K H) F of the filter, E of the smoother. A change D of a covariance becomes A D Aᵀ one
+ * step later. If the covariance is held at P, and a step from P changes it by D, then P differs from the limit of the
+ * recursion by
  *
- *     D + A D Aᵀ + A² D A²ᵀ + ... <= f (S + A S Aᵀ + A² S A²ᵀ + ...) = f X,
+ *     D + A D Aᵀ + A² D A²ᵀ + ... <= f (S + A S Aᵀ + A² S A²ᵀ + ...) = f X.
  *
- * f being the Frobenius norm of D with its rows and columns divided by the roots of a diagonal S > 0. X is summed by
- * doubling, and P is held where f X is at most KS_STEADY_MOST of each variance: where the model forgets
- * slowly it is not. S is the diagonal of what a step subtracts from, whose round-off D is.
+ * S > 0 is diagonal: the diagonal of what a step subtracts from, whose round-off D is. f is the Frobenius norm of D
+ * with rows and columns divided by the square roots of S. X is summed by doubling. P is held if f X is at most
+ * KS_STEADY_MOST of each variance, which excludes models that forget slowly.
  *
- * It is asked every KS_LOOK steps. Once a step moves the covariance by round-off alone, the next eight must not
- * come back to it, else it is left to the cycle. All of this depends on the step and the covariances alone, not on
- * where a range of steps begins, and starts again after an entry that is missing, on the way back where the filtered
- * covariance is another. */
+ * This is checked every KS_LOOK steps. Once a step changes the covariance by round-off only, the covariance must not
+ * come back within the next eight steps; if it does, the memo serves the cycle. The decision depends only on the step
+ * and the covariances, not on where a range of steps begins. It starts again after a missing entry and, on the way
+ * back, if the filtered covariance changes. */
 
-/** Steps after asking in which a cycle may show. */
+/** Steps after the first check in which a cycle may show. */
 #define KS_STEADY_CYCLE 8
 
-/** Whether a range of steps remembers any: what is held is known from its second step on. */
+/** Whether a memo pays for a range of steps. A held covariance repeats from the range's second step on. */
 KS_HD int KS_T(ks_steady_pays)(const ks_series *s, const ks_state *state, int64_t steps)
 {
     return KS_T(ks_memo_pays)(s, state->steady.stage == KS_STEADY_HELD && steps > 2 ? INT64_MAX : steps);
 }
 
-/** Whether a step of a constant model is to be looked at; found: its covariances come from memory; may: they may be held. */
+/** Whether a step of a constant model is to be checked. found: its covariances come from the memo. may: they may be
+ *  held. */
 KS_HD int KS_T(ks_steady_asks)(int found, int may, ks_steady *s)
 {
     if (found && s->stage == KS_STEADY_UNKNOWN) s->stage = KS_STEADY_REPEATS;
@@ -36,21 +38,21 @@ KS_HD int KS_T(ks_steady_asks)(int found, int may, ks_steady *s)
     return may && (!found || s->stage == KS_STEADY_ASKED);
 }
 
-/** Whether the covariance that this step starts from must be copied, to be compared with the one that the step makes;
- *  phase: steps since the last one that was asked, of which there is one in KS_LOOK. */
+/** Whether the covariance that this step starts from must be copied, to be compared with the one that the step makes.
+ *  phase: steps since the last check, of which there is one in KS_LOOK steps. */
 KS_HD int KS_T(ks_steady_watches)(const ks_steady *s, int phase)
 {
     return s->stage == KS_STEADY_HELD || (s->stage != KS_STEADY_ASKED && phase == 0) ||
            (s->stage == KS_STEADY_ASKED && phase == KS_STEADY_CYCLE);
 }
 
-/** A number that covariances with the same bits, rows n apart, have in common, and others hardly ever. */
+/** A hash of the bits of a covariance, rows n apart. */
 KS_HD_COLD uint64_t KS_T(ks_steady_mark)(int nx, int n, const KS_NUM *P)
 {
     uint64_t mark = 0;
     for (int i = 0; i < nx; ++i)
         for (int j = i; j < nx; ++j) {
-            const double entry = (double)P[i * n + j] + 0.0; /* either zero */
+            const double entry = (double)P[i * n + j] + 0.0; /* -0 becomes +0 */
             uint64_t bits;
             memcpy(&bits, &entry, sizeof bits);
             mark = (mark ^ bits) * 0x9e3779b97f4a7c15u;
@@ -59,8 +61,8 @@ KS_HD_COLD uint64_t KS_T(ks_steady_mark)(int nx, int n, const KS_NUM *P)
     return mark;
 }
 
-/** The norm f of what a step has moved of a covariance, with the diagonal of S; -1 where an entry moved by more than
- *  round-off. Rows of all stand n apart. */
+/** The norm f of the change of a covariance in a step, with the diagonal of S; -1 if an entry changed by more than
+ *  round-off. All rows are n apart. */
 KS_HD_COLD double KS_T(ks_steady_moved)(int nx, int n, const KS_NUM *from, const KS_NUM *to, const KS_NUM *S)
 {
     const double most = KS_STEADY_MOVES * KS_EPS * KS_STEADY_MOVES * KS_EPS;
@@ -69,7 +71,7 @@ KS_HD_COLD double KS_T(ks_steady_moved)(int nx, int n, const KS_NUM *from, const
         for (int j = i; j < nx; ++j) {
             const double moved = (double)to[i * n + j] - (double)from[i * n + j];
             if (moved == 0) continue;
-            /* Products of variances may be out of range. */
+            /* Two divisions: a product of variances may be out of range. */
             const double share = (moved / (double)S[i * n + i]) * (moved / (double)S[j * n + j]);
             if (!(share <= most)) return -1;
             sum += (i == j ? 1 : 2) * share;
@@ -77,8 +79,8 @@ KS_HD_COLD double KS_T(ks_steady_moved)(int nx, int n, const KS_NUM *from, const
     return sqrt(sum);
 }
 
-/** Whether P may be held: by the sum X over the closed loop whose transpose is B, rows padded. All but S and P, with rows n
- *  apart, are scratch with rows and columns padded, `old` as many numbers as a row. */
+/** Whether P may be held, by the sum X over the closed loop whose transpose is B, rows padded. S and P have rows n
+ *  apart. All others are scratch with rows and columns padded, and `old` holds one row. */
 KS_HD_COLD int KS_T(ks_steady_holds)(int nx, int n, double moved, const KS_NUM *S, const KS_NUM *P, KS_NUM *B, KS_NUM *next,
                                      KS_NUM *X, KS_NUM *T, KS_NUM *old)
 {
@@ -92,7 +94,7 @@ KS_HD_COLD int KS_T(ks_steady_holds)(int nx, int n, double moved, const KS_NUM *
         KS_T(ks_mirror_upper)(nx, 1, X, np);
         int grows = 0;
         for (int i = 0; i < nx; ++i) {
-            /* With a quarter for what is not summed any more. */
+            /* A quarter more for the terms left out of the sum. */
             if (!(1.25 * moved * (double)X[i * np + i] <= KS_STEADY_MOST * (double)P[i * n + i])) return 0;
             grows |= !(X[i * np + i] <= KS_LIT(1.125) * old[i]);
         }
@@ -104,8 +106,8 @@ KS_HD_COLD int KS_T(ks_steady_holds)(int nx, int n, double moved, const KS_NUM *
     return 0;
 }
 
-/** What follows of a step from `from` to `to`, so many steps after the one that is asked; watched: `from` is there.
- *  Returns 1 where the covariance is held, -1 where ks_steady_holds() is to tell, with *moved. */
+/** Update *s after a step from `from` to `to`, `phase` steps after the last check. watched: `from` is valid. Returns 1
+ *  if the covariance is held, 0 if not, -1 if ks_steady_holds() must decide, with *moved. */
 KS_HD int KS_T(ks_steady_after)(int nx, int n, int phase, int watched, const KS_NUM *from, const KS_NUM *to,
                                 const KS_NUM *S, ks_steady *s, double *moved)
 {
@@ -128,8 +130,8 @@ KS_HD int KS_T(ks_steady_after)(int nx, int n, int phase, int watched, const KS_
     return 0;
 }
 
-/** Whether the posterior `to` of a step with prediction Pp, L⁻¹ H Pp over D in Z, and Lᵀ is held at w->kept, which it comes
- *  from; see ks_steady_after(). */
+/** Whether the posterior `to` of a step is to be held at w->kept, which the step started from; see ks_steady_after().
+ *  The step has the prediction Pp, D⁻¹ L⁻¹ H Pp in Z, and Lᵀ. */
 KS_HD_COLD int KS_T(ks_filter_steady)(ks_shape shape, int nx, int n, int m, const KS_T(ks_blocks) *b, int phase,
                                       int watched, const KS_NUM *to, const KS_NUM *Pp, const KS_NUM *Z,
                                       const KS_NUM *LT, const KS_T(ks_tiled_memory) *w, ks_steady *s)
@@ -154,8 +156,8 @@ KS_HD_COLD int KS_T(ks_filter_steady)(ks_shape shape, int nx, int n, int m, cons
     return s->stage == KS_STEADY_HELD;
 }
 
-/** The same of the smoothed covariance `to`, which comes from w->next by a step with the gain Eᵀ and the filtered
- *  covariance P, rows n apart. */
+/** The same of the smoothed covariance `to`, made from w->next by a step with the gain Eᵀ and the filtered covariance
+ *  P. Rows are n apart. */
 KS_HD_COLD int KS_T(ks_smooth_steady)(int nx, int n, int phase, int watched, const KS_NUM *to, const KS_NUM *ET,
                                       const KS_NUM *P, const KS_T(ks_tiled_memory) *w, ks_steady *s)
 {

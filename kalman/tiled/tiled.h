@@ -1,6 +1,5 @@
-/* tiled.h -- ranges of ordinary steps by hand-shaped kernels (tiled_filter_range_text.h,
- * tiled_smooth_range_text.h, tiled_follow_text.h): one table for each
- * precision and instruction-set tier, used by kernels_text.h. */
+/* tiled.h -- ranges of ordinary steps by hand-shaped kernels (tiled_filter_range_text.h, tiled_smooth_range_text.h,
+ * tiled_follow_text.h): one table for each precision and instruction-set tier, used by kernels_text.h. */
 #ifndef KS_TILED_H
 #define KS_TILED_H
 
@@ -9,34 +8,36 @@
 #include "kernels.h"
 #include "series.h"
 
-/** Numbers of states from which on these kernels take the ordinary steps; with no more than so many entries from fewer
- *  on, where rows are vectors (row_step_text.h). Measured: below, the text with literal sizes is faster. */
+/** Least numbers of states for which these kernels take the ordinary steps. With at most KS_ROWS_ENTRIES entries, and
+ *  where rows are vectors (row_step_text.h), they start at KS_ROWS_FROM. Measured: below, the text with literal sizes
+ *  is faster. */
 enum { KS_TILED_FROM = 4, KS_ROWS_FROM_F64 = 2, KS_ROWS_FROM_F32 = 3, KS_ROWS_ENTRIES = 4 };
-/** The same of those for AVX-512. Measured: with as many as 12, or 15 in single precision, more of a vector stays empty
- *  than it gains, but for rows that fill it: seven and eight in double with few entries, twelve in single precision. */
+/** The same for AVX-512. Measured: with up to 12 states, or 15 in single precision, the lanes of a vector that stay
+ *  empty cost more than the others gain. Exceptions are rows that fill a vector: 7 and 8 states in double with few
+ *  entries, 12 in single precision. */
 enum { KS_WIDE_FROM_F64 = 13, KS_WIDE_FROM_F32 = 16, KS_WIDE_ROWS_FROM = 7, KS_WIDE_ROWS_TO = 8, KS_WIDE_LITERAL_F32 = 12 };
 
-/** A series that takes its covariances from another one with the same F, Q, u, H, R and the same
+/** A series that takes its covariances from another one, the leader, with the same F, Q, u, H, R and the same
  *  covariance before the steps. */
 typedef struct ks_follower {
     const ks_series *series;
-    void *x;              /* the mean before the steps in, after them out                       */
-    ks_sink mean;         /* of the filter to, where wanted; there the smoother's replace them   */
-    ks_sink cov;          /* the covariances to, where wanted                                   */
+    void *x;              /* in: the mean before the steps; out: the mean after them            */
+    ks_sink mean;         /* means of the filter, if wanted; the smoother's overwrite them       */
+    ks_sink cov;          /* covariances, if wanted                                             */
     ks_evidence evidence; /* of the filter                                                      */
     int watched, sharp;   /* whether to look for sharp predictions; out: whether there is one   */
-    int finite;           /* out: whether all is                                                */
+    int finite;           /* out: whether the last mean and the evidence are finite             */
 } ks_follower;
 
-/** Followers at once, at most, and steps of theirs whose numbers are turned at once. */
+/** Most followers at once, and steps of theirs that are transposed at once. */
 enum { KS_FOLLOWERS = 16, KS_FOLLOW_STEPS = 8 };
 
-/** Means of series whose covariances are made (tiled_follow_text.h). */
+/** Means of series whose covariances are known (tiled_follow_text.h). */
 typedef struct ks_follow_kernels {
     int followers; /* at once */
-    /** Steps k0 .. k1 - 1, k1 - 1 .. k0 of `count` <= `followers` series by the gains of a leader and its
-     *  covariances `covs`, whose rows stand one behind the other; k0 >= 1 of the filter, k1 < T of the
-     *  smoother, and no entry of y in them missing or infinite. Strides of all series are the same. */
+    /** Steps k0 .. k1 - 1 of the filter, or k1 - 1 .. k0 of the smoother, of `count` <= `followers` series, with the
+     *  gains of a leader and its covariances `covs`, whose rows are contiguous. k0 >= 1 in the filter, k1 < T in the
+     *  smoother. No entry of y in these steps may be missing or infinite. Strides of all series are the same. */
     void (*filter)(int count, ks_follower *followers, int64_t k0, int64_t k1, const ks_sink *gains,
                    const ks_sink *covs, void *work);
     void (*smooth)(int count, ks_follower *followers, int64_t k0, int64_t k1, const ks_sink *gains,
@@ -47,14 +48,13 @@ typedef struct ks_follow_kernels {
 
 typedef struct ks_tiled_kernels {
     int from_states; /* with up to KS_ROWS_ENTRIES entries; with more, KS_TILED_FROM */
-    int exact_quads; /* whether steps of four states with as few entries may observe exactly */
+    int exact_quads; /* whether steps of four states and at most KS_ROWS_ENTRIES entries may observe exactly */
     size_t (*scratch_bytes)(int nx, int ny);
-    /** Steps k0 .. k1 - 1 of the filter, from a `state` in the ordinary form, as far as that form
-     *  goes. Returns the first step not taken, or -1 with the fault in the tally. */
+    /** Filter steps k0 .. k1 - 1 from a `state` in the ordinary form, as long as that form has enough digits. Returns
+     *  the first step not taken, or -1 with the fault in the tally. */
     int64_t (*filter)(const ks_series *series, int64_t k0, int64_t k1, ks_state *state,
                       const ks_forward_sinks *to, void *work, ks_tally *tally);
-    /** Steps k1 - 1 .. k0 of the smoother, k1 < T, likewise. Returns one more than the first step
-     *  not taken: k0 where all are. */
+    /** Smoother steps k1 - 1 .. k0, k1 < T, likewise. Returns the last step taken, k0 if all are, k1 if none is. */
     int64_t (*smooth)(const ks_series *series, int64_t k0, int64_t k1, ks_state *state,
                       const ks_forward_sinks *kept, const ks_backward_sinks *to, void *work,
                       ks_tally *tally);
@@ -62,8 +62,8 @@ typedef struct ks_tiled_kernels {
     /** Bytes of a row of gains, of the filter and of the smoother. */
     size_t (*filter_gain_bytes)(int nx, int ny);
     size_t (*smooth_gain_bytes)(int nx);
-    /** As filter and smooth, with what followers need of each step to `gains`: of the smoother row k is
-     *  that of the step from k + 1 to k. */
+    /** As filter and smooth. What followers need of each step goes to `gains`. Row k of a smoother's gains is that of
+     *  the step from k + 1 to k. */
     int64_t (*lead_filter)(const ks_series *series, int64_t k0, int64_t k1, ks_state *state,
                            const ks_forward_sinks *to, const ks_sink *gains, void *work,
                            ks_tally *tally);
@@ -73,13 +73,14 @@ typedef struct ks_tiled_kernels {
     const struct ks_follow_kernels *follow; /* of the same precision and tier */
 } ks_tiled_kernels;
 
-/** Whether they take so many states and entries. */
+/** Whether these kernels take so many states and entries. */
 static inline int ks_tiled_takes(const ks_tiled_kernels *t, int nx, int ny)
 {
     return nx >= (ny <= KS_ROWS_ENTRIES ? t->from_states : KS_TILED_FROM);
 }
 
-/** Whether their steps may observe exactly (exact_step_text.h). What is observed of one state alone is all of it. */
+/** Whether their steps may observe exactly (exact_step_text.h). Not with one state: an exact observation leaves nothing
+ *  of its variance. */
 static inline int ks_tiled_exact(const ks_tiled_kernels *t, int nx, int ny)
 {
     return nx > 1 && ks_tiled_takes(t, nx, ny) && (nx != 4 || ny > KS_ROWS_ENTRIES || t->exact_quads);

@@ -1,5 +1,6 @@
-/* tiled_observe_text.h -- what a filter step by the kernels of tiled_step_text.h observes: all entries, or those that are
- * present, and what their noise lets pass; see num_f64.h and tiled_range_text.h. For plain C on the CPU. */
+/* tiled_observe_text.h -- the observation of a filter step by the kernels of tiled_step_text.h: all entries, or those
+ * that are present, and the limits of their innovation variances; see num_f64.h and tiled_range_text.h. For plain C on
+ * the CPU. */
 
 /** Whether every entry of y (ny) is finite. */
 KS_HD int KS_T(ks_tiled_complete)(int ny, const KS_NUM *y)
@@ -9,7 +10,7 @@ KS_HD int KS_T(ks_tiled_complete)(int ny, const KS_NUM *y)
     return sum == KS_LIT(0);
 }
 
-/** limit (m) <- ks_noise_limit() of the m entries of b, of which there are more than four. */
+/** limit (m) <- ks_noise_limit() of the m > 4 entries of b. */
 KS_HD_COLD void KS_T(ks_tiled_limit_of_many)(int m, const KS_T(ks_blocks) *b, const KS_T(ks_tiled_memory) *w, KS_NUM *limit)
 {
     const int mp = KS_T(ks_padded)(m);
@@ -19,7 +20,7 @@ KS_HD_COLD void KS_T(ks_tiled_limit_of_many)(int m, const KS_T(ks_blocks) *b, co
     KS_T(ks_noise_limit)(m, b->R, mp, KS_T(ks_times_of_pivots)(m, b->R, mp, pivot, 1, good), limit);
 }
 
-/** The same of any number of entries. */
+/** The same for any number of entries. */
 KS_HD void KS_T(ks_tiled_limit)(ks_shape shape, int m, const KS_T(ks_blocks) *b, const KS_T(ks_tiled_memory) *w,
                                 KS_NUM *limit)
 {
@@ -29,11 +30,11 @@ KS_HD void KS_T(ks_tiled_limit)(ks_shape shape, int m, const KS_T(ks_blocks) *b,
         KS_T(ks_tiled_limit_of_many)(m, b, w, limit);
 }
 
-/** The observation of step k but for y and d. fresh: blocks that do not vary are not there yet. */
+/** Set the blocks of step k's observation, except y and d. fresh: those that do not vary must be set, too. */
 KS_HD void KS_T(ks_tiled_channels)(ks_shape shape, int nx, int ny, const ks_series *s, int64_t k, int fresh,
                                    const KS_T(ks_tiled_memory) *w, KS_T(ks_blocks) *b)
 {
-    const int mp = KS_T(ks_padded)(ny); /* quads and rows read entries where they lie */
+    const int mp = KS_T(ks_padded)(ny); /* quads and rows read H and R in place */
     if (fresh || s->H.stride) {
         b->H = (const KS_NUM *)ks_row(s->H, k);
         b->HT = w->HT;
@@ -55,16 +56,16 @@ KS_HD void KS_T(ks_tiled_channels)(ks_shape shape, int nx, int ny, const ks_seri
     }
 }
 
-/** The same of any number of states, all of it, for where a range begins. */
+/** The same for any number of states, with all blocks, at the beginning of a range. */
 KS_HD_SAME void KS_T(ks_tiled_channels_any)(ks_shape shape, int nx, int ny, const ks_series *s, int64_t k,
                                             const KS_T(ks_tiled_memory) *w, KS_T(ks_blocks) *b)
 {
     KS_T(ks_tiled_channels)(shape, nx, ny, s, k, 1, w, b);
 }
 
-/** The same of up to four entries, some of them missing, with y and d; returns how many are present, or -1 where one is
- *  infinite. What is made of H and R that do not vary stays with its pattern of entries; known: a bit for each that is
- *  there. */
+/** The same for up to four entries, some of which are missing, with y and d. Returns the number of entries present, or
+ *  -1 if one is infinite. If H and R do not vary, what is made of them is kept for each pattern of entries. known: a
+ *  bit for each pattern that has been made. */
 KS_HD_COLD int KS_T(ks_few_present)(const ks_series *s, int64_t k, ks_shape shape, const KS_T(ks_tiled_memory) *w,
                                     unsigned *known, KS_T(ks_blocks) *b, int *entry)
 {
@@ -104,7 +105,7 @@ KS_HD_COLD int KS_T(ks_few_present)(const ks_series *s, int64_t k, ks_shape shap
     return m;
 }
 
-/** The same of any number of entries. */
+/** The same for any number of entries. */
 KS_HD_COLD int KS_T(ks_tiled_present)(const ks_series *s, int64_t k, const KS_T(ks_tiled_memory) *w,
                                       KS_T(ks_blocks) *b, int *entry)
 {

@@ -1,39 +1,38 @@
-/* tiled_range_text.h -- what ranges of ordinary steps by the kernels of tiled_step_text.h share: their
- * memory, blocks that are padded and transposed, outputs; see num_f64.h.
- * For plain C on the CPU.
+/* tiled_range_text.h -- what ranges of ordinary steps by the kernels of tiled_step_text.h share: memory, padded and
+ * transposed blocks, outputs; see num_f64.h. For plain C on the CPU.
  *
- * A range runs as long as the ordinary form will do and hands the step where it does not to the
- * ranges of filter_range_text.h and smooth_range_text.h, which may take up the state that it leaves
- * and give it back. Blocks that do not vary are padded and transposed once; of those that do, only
- * what must be transposed or would be read past its end is copied. */
+ * A range runs as long as the ordinary form has enough digits. The first step for which it has not is left to the
+ * ranges of filter_range_text.h and smooth_range_text.h, which continue from the state and give it back. Blocks that do
+ * not vary are padded and transposed once. Of those that do, only what must be transposed, or would be read past its
+ * end, is copied. */
 #include "literal.h"
 #include "place.h"
 
-/* Numbers of states that are compiled as literals, but for quads; an includer may have less of them. */
+/* Numbers of states that are compiled as literals, except quads. An includer may define fewer. */
 #ifndef KS_WITH_TILES
 #define KS_LITERAL_TILES 1
 #define KS_WITH_TILES(nx, CALL) switch (nx) { KS_CASES(CALL, 6, 8, 12) default: CALL(nx); break; }
-/* The same where rows of eight have their own steps (row_step_text.h). */
+/* The same where rows of up to eight states have their own steps (row_step_text.h). */
 #define KS_WITH_WIDE_TILES(nx, CALL) switch (nx) { KS_CASES(CALL, 12) default: CALL(nx); break; }
 #else
-#define KS_LITERAL_TILES 0 /* not all of these */
+#define KS_LITERAL_TILES 0 /* not all of these sizes */
 #define KS_WITH_WIDE_TILES KS_WITH_TILES
 #endif
 
 /** Which steps a range takes: those of tiled_step_text.h, quad_step_text.h or row_step_text.h. */
 typedef enum ks_shape { KS_SHAPE_TILES, KS_SHAPE_QUAD, KS_SHAPE_ROWS } ks_shape;
 
-/** Blocks of more states are not expected: the next ones would drive those in use out of the caches. */
+/** Blocks of more states are not prefetched: they would evict those in use from the caches. */
 #define KS_MOST_EXPECTED 256
 
-/** Series that follow side by side (tiled_follow_text.h). */
+/** Lanes of a pack: series that follow side by side (tiled_follow_text.h). */
 #define KS_PACK_LANES (KS_LANES > 4 ? KS_LANES : 4)
 
 /** Numbers of the gains of four smoother steps (gains_ahead_text.h). */
 #define KS_GAINS_NUMBERS(n) (4 * (3 * (int64_t)(n) * (n) + (n)) + 4 * (64 + 8))
 
-/** What is made of H (ny, nx) and R of the entries present in each of 16 patterns of up to four: H, H padded, R and the
- *  limits. */
+/** Numbers kept for each of the 16 patterns of up to four entries: H, H padded, R and the limits of the entries
+ *  present. */
 #define KS_PATTERN_NUMBERS (2 * 4 * 8 + 4 * 4 + 4)
 
 /** Memory of a range. */
@@ -42,14 +41,14 @@ typedef struct KS_T(ks_tiled_memory) {
     KS_NUM *FT, *Q, *u, *HT, *R;        /* padded blocks of the model          */
     KS_NUM *limit, *some_limit;         /* see ks_noise_limit()                */
     KS_NUM *some_HT, *some_R, *compact; /* of the entries present              */
-    KS_NUM *patterns;                   /* (16) of them, of up to eight states and four entries */
+    KS_NUM *patterns;                   /* (16) KS_PATTERN_NUMBERS, up to eight states and four entries */
     KS_NUM *x, *xn, *P, *Pn, *ET, *D, *kept, *next, *filtered;
     KS_NUM *gains;                      /* of four smoother steps, up to eight states */
-    KS_NUM *follow;                     /* of those who follow                 */
+    KS_NUM *follow;                     /* for followers                       */
     KS_NUM *memo;
     KS_NUM *before;                     /* covariance and mean that lead into each of two steps, see exact_step_text.h */
-    KS_NUM *no_limit;                   /* infinite, in the place of `limit`   */
-    KS_NUM *work;                       /* for the outputs that few ask for    */
+    KS_NUM *no_limit;                   /* infinity, in place of `limit`       */
+    KS_NUM *work;                       /* for outputs that are seldom wanted  */
 } KS_T(ks_tiled_memory);
 
 KS_HD int64_t KS_T(ks_tiled_lay_out)(int nx, int ny, void *memory, KS_T(ks_tiled_memory) *w)
@@ -96,15 +95,15 @@ KS_HD int64_t KS_T(ks_tiled_lay_out)(int nx, int ny, void *memory, KS_T(ks_tiled
     return at;
 }
 
-/** The estimate that a range begins with, to x and P with rows n apart. */
+/** Copy the estimate that a range starts from to x and P, rows n apart. */
 KS_HD_SAME void KS_T(ks_tiled_enter)(int nx, int n, const ks_state *state, KS_NUM *x, KS_NUM *P)
 {
     KS_T(ks_copy)(nx, (const KS_NUM *)state->x, x);
     KS_T(ks_pad)(nx, nx, (const KS_NUM *)state->C, nx, P, n);
 }
 
-/** The memory of a range that begins, with the estimate `state` in x and P. Where rows are padded, what pads them must be
- *  finite and must not change from step to step; it stays zero. */
+/** Lay out the memory of a range and copy the estimate `state` to x and P. The padding of rows must be finite and must
+ *  not change from step to step; it stays zero. */
 KS_HD_SAME KS_T(ks_tiled_memory) KS_T(ks_tiled_begin)(int nx, int n, int ny, const ks_state *state, void *memory)
 {
     KS_T(ks_tiled_memory) w;
@@ -116,7 +115,7 @@ KS_HD_SAME KS_T(ks_tiled_memory) KS_T(ks_tiled_begin)(int nx, int n, int ny, con
     return w;
 }
 
-/** What a comparison of vectors leaves of a lane: all bits or none. */
+/** A lane of a comparison of vectors: all bits set, or none. */
 typedef __typeof__(__builtin_choose_expr(sizeof(KS_NUM) == 8, (int64_t)0, (int32_t)0)) KS_T(ks_lane_mask);
 typedef KS_T(ks_lane_mask) KS_T(ks_masks) __attribute__((vector_size(KS_VECTOR_BYTES)));
 
@@ -128,24 +127,25 @@ KS_HD void KS_T(ks_unpad)(int nx, int n, const KS_NUM *A, KS_NUM *to)
         for (int i = 0; i < nx * nx; i += KS_LANES) KS_STOREV(to + i, KS_LOADV(A + i));
         return;
     }
-    /* All but the last row may run over into the next, which is written after it. */
+    /* Vectors of all rows but the last may overrun into the next row, which is written afterwards. */
     for (int i = 0; n <= 2 * nx && i < nx - 1; ++i)
         for (int c = 0; c < n; c += KS_LANES) KS_STOREV(to + i * nx + c, KS_LOADV(A + i * n + c));
     for (int i = n <= 2 * nx ? nx - 1 : 0; i < nx; ++i)
         for (int c = 0; c < nx; ++c) to[i * nx + c] = A[i * n + c];
 }
 
-/** The estimate that a range leaves, P with rows n apart, to `state`. */
+/** Copy the estimate that a range ends with, P with rows n apart, to `state`. */
 KS_HD_SAME void KS_T(ks_tiled_leave)(int nx, int n, const KS_NUM *x, const KS_NUM *P, ks_state *state)
 {
     KS_T(ks_copy)(nx, x, (KS_NUM *)state->x);
     KS_T(ks_unpad)(nx, n, P, (KS_NUM *)state->C);
 }
 
-/** Padded rows of B <- A (nx, nx), n other than nx; nothing behind A is read, and what pads B is or stays zero. */
+/** Copy A (nx, nx) to padded rows of B, n other than nx. Nothing beyond A is read, and the padding of B is or stays
+ *  zero. */
 KS_HD void KS_T(ks_pad_square)(int nx, int n, const KS_NUM *A, KS_NUM *B)
 {
-    /* The last vector of a row that is read ends with what the next one begins with. */
+    /* The last vector read from a row includes numbers of the next row, which are masked. */
     const int whole = KS_LANES < 4 ? nx / KS_LANES * KS_LANES : n - KS_LANES;
     KS_T(ks_masks) own = { 0 };
 #pragma GCC unroll 16
@@ -159,7 +159,7 @@ KS_HD void KS_T(ks_pad_square)(int nx, int n, const KS_NUM *A, KS_NUM *B)
         for (int c = 0; c < nx; ++c) B[i * n + c] = A[i * nx + c];
 }
 
-/** Whether the covariances of all series together go past the caches where they can. */
+/** Whether covariances should bypass the caches where possible: those of all series together exceed them. */
 KS_HD int KS_T(ks_past_caches)(const ks_series *s)
 {
     return s->all_steps >= KS_STREAM_PAYS / (s->nx * s->nx * (int64_t)sizeof(KS_NUM));
@@ -168,11 +168,11 @@ KS_HD int KS_T(ks_past_caches)(const ks_series *s)
 /** Covariances of steps that repeat, on their way past the caches; see stream.h. */
 typedef struct KS_T(ks_stream) {
     ks_stream lines;
-    const KS_NUM *packed; /* the last one, its rows nx apart, or NULL        */
-    int pays;             /* 0 where they are written as all the others are */
+    const KS_NUM *packed; /* the last one, with rows nx apart, or NULL       */
+    int pays;             /* 0: they are written like all others            */
 } KS_T(ks_stream);
 
-/** Before the first. least: bytes that a row must have. */
+/** Initialize s. least: least size of a row in bytes for which this pays. */
 KS_HD void KS_T(ks_stream_begin)(ks_shape shape, int nx, const ks_series *series, int64_t least, ks_sink cov,
                                  KS_T(ks_stream) *s)
 {
@@ -183,8 +183,8 @@ KS_HD void KS_T(ks_stream_begin)(ks_shape shape, int nx, const ks_series *series
               KS_T(ks_past_caches)(series);
 }
 
-/** P, rows n apart, to row k; they come upward or, with down, downward. again: it is the last one once more.
- *  room (nx, nx) is for what is packed, and stays. */
+/** Write P, rows n apart, to row k. Rows come in ascending or, with `down`, descending order. again: P is the same as
+ *  in the last call. room (nx, nx) holds the packed P and must persist between calls. */
 KS_HD void KS_T(ks_stream_put)(int down, int nx, int n, const KS_NUM *P, int again, KS_NUM *room, ks_sink cov,
                                int64_t k, KS_T(ks_stream) *s)
 {
@@ -197,12 +197,11 @@ KS_HD void KS_T(ks_stream_put)(int down, int nx, int n, const KS_NUM *P, int aga
     else ks_stream_row_any(&s->lines, down, bytes, s->packed, ks_slot_of(cov, k));
 }
 
-/** So many steps before it is needed a row is asked for: what small steps take is less than memory does,
- *  and rows of many would drive each other out of the nearest cache. */
+/** How many steps ahead a row is prefetched. Small steps take less time than memory does; rows of many states would
+ *  evict each other from the nearest cache. */
 KS_HD int KS_T(ks_steps_ahead)(ks_shape shape) { return shape == KS_SHAPE_TILES ? 1 : 8; }
 
-/** So many numbers are going to be written here, or read and written: prefetch their lines, at once or,
- *  with a queue, between tiles. */
+/** Prefetch `numbers` numbers that will be written, or read and written: at once or, with a queue, between tiles. */
 KS_HD void KS_T(ks_tiled_expect)(ks_prefetch *prefetch, int numbers, const KS_NUM *to)
 {
     if (prefetch) {
@@ -213,18 +212,18 @@ KS_HD void KS_T(ks_tiled_expect)(ks_prefetch *prefetch, int numbers, const KS_NU
     for (int i = 0; i < numbers; i += 64 / (int)sizeof(KS_NUM)) __builtin_prefetch(to + i, 1);
 }
 
-/** Whether prefetches are queued: steps must be long for it to pay, those of a smoother and of
- *  both ends longer than a filter's. */
+/** Whether prefetches are queued. It pays in long steps only; those of a smoother and of both ends must be longer than
+ *  a filter's. */
 #define KS_QUEUES_FROM(least, shape, nx) ((shape) == KS_SHAPE_TILES && (nx) >= (least))
 #define KS_QUEUES(shape, nx) (KS_QUEUES_FROM(13, shape, nx) && !KS_KNOWN(nx))
 
-/** Tiles of a product with so many rows and n columns. */
+/** Number of tiles of a product with so many rows and n columns. */
 KS_HD int KS_T(ks_tiles_of)(int rows, int n)
 {
     return rows / KS_TILE_ROWS * ((n + 3 * KS_LANES - 1) / (3 * KS_LANES));
 }
 
-/** The same of row k of the model, to be read. */
+/** Prefetch row k of a block of the model, which will be read. */
 KS_HD void KS_T(ks_expect_row)(ks_prefetch *prefetch, ks_rows rows, int64_t k, int numbers)
 {
     if (!rows.stride) return;
@@ -236,8 +235,8 @@ KS_HD void KS_T(ks_expect_row)(ks_prefetch *prefetch, ks_rows rows, int64_t k, i
     for (int i = 0; i < numbers; i += 64 / (int)sizeof(KS_NUM)) __builtin_prefetch(row + i);
 }
 
-/** The transition into step k and, where `observed` is set, its observation. The processor fetches rows
- *  that follow one another by itself, but not from one page to the next. */
+/** Prefetch the transition into step k and, if `observed`, its observation. The processor prefetches consecutive rows
+ *  by itself, but not across pages. */
 KS_HD void KS_T(ks_expect_step)(ks_prefetch *prefetch, int nx, const ks_series *s, int64_t k, int observed)
 {
     const int ny = s->ny;
@@ -252,7 +251,7 @@ KS_HD void KS_T(ks_expect_step)(ks_prefetch *prefetch, int nx, const ks_series *
     KS_T(ks_expect_row)(prefetch, s->d, k, ny);
 }
 
-/** Eight numbers <- the n (up to 3 or 5 to 8, a literal) at A, with zeros behind them. */
+/** row <- the n numbers at A, then zeros up to eight. n is a literal, up to 3 or 5 to 8. */
 KS_HD void KS_T(ks_row_load)(int n, const KS_NUM *A, KS_T(ks_quad) row[2])
 {
     const KS_T(ks_quad) none = { 0 };
@@ -261,7 +260,7 @@ KS_HD void KS_T(ks_row_load)(int n, const KS_NUM *A, KS_T(ks_quad) row[2])
         row[1] = none;
         return;
     }
-    /* The last four of the row, so that nothing behind it is read. */
+    /* The last four numbers of the row, so that nothing behind it is read. */
     const KS_T(ks_quad) last = KS_LOAD4(A + n - 4);
     row[0] = KS_LOAD4(A);
     row[1] = n == 8   ? last
@@ -270,7 +269,7 @@ KS_HD void KS_T(ks_row_load)(int n, const KS_NUM *A, KS_T(ks_quad) row[2])
                       : KS_MIX(last, none, 3, 4, 5, 6);
 }
 
-/** B <- A (m, n), rows n and ks_padded(n) apart; what pads them is zero. */
+/** B <- A (m, n). Rows of A are n apart, rows of B ks_padded(n), padded by zeros. */
 KS_HD void KS_T(ks_rows_pad)(int m, int n, const KS_NUM *A, KS_NUM *B)
 {
     const int padded = KS_T(ks_padded)(n);
@@ -283,8 +282,8 @@ KS_HD void KS_T(ks_rows_pad)(int m, int n, const KS_NUM *A, KS_NUM *B)
     }
 }
 
-/** B <- Aᵀ with A (n, n), rows n and ks_padded(n) apart. No vector of B is written in two parts, which
- *  whoever reads it at once would wait for. */
+/** B <- Aᵀ with A (n, n), rows n and ks_padded(n) apart. No vector of B is written in two parts: a load that follows at
+ *  once would wait for both. */
 KS_HD void KS_T(ks_rows_transpose)(int n, const KS_NUM *A, KS_NUM *B)
 {
     const int padded = KS_T(ks_padded)(n);
@@ -304,7 +303,7 @@ KS_HD void KS_T(ks_rows_transpose)(int n, const KS_NUM *A, KS_NUM *B)
         }
 }
 
-/** The transition into step k. fresh: blocks that do not vary are not there yet. */
+/** Set the blocks of the transition into step k. fresh: those that do not vary must be set, too. */
 KS_HD void KS_T(ks_tiled_transition)(ks_shape shape, int nx, int n, const ks_series *s, int64_t k, int fresh,
                                      const KS_T(ks_tiled_memory) *w, KS_T(ks_blocks) *b)
 {
@@ -334,7 +333,7 @@ KS_HD void KS_T(ks_tiled_transition)(ks_shape shape, int nx, int n, const ks_ser
     }
 }
 
-/** The same of any number of states, for where a range begins or ends: the steps in between have copies for theirs. */
+/** The same for any number of states, where a range begins or ends. The steps in between have their own copies. */
 KS_HD_SAME void KS_T(ks_tiled_transition_any)(int nx, int n, const ks_series *s, int64_t k, int fresh,
                                               const KS_T(ks_tiled_memory) *w, KS_T(ks_blocks) *b)
 {
@@ -343,7 +342,7 @@ KS_HD_SAME void KS_T(ks_tiled_transition_any)(int nx, int n, const ks_series *s,
 
 KS_HD int KS_T(ks_tiled_finite)(int nx, int n, const KS_NUM *x, const KS_NUM *P)
 {
-    /* Several sums side by side; 0 times what is finite is 0. */
+    /* Independent sums. 0 times a finite number is 0. */
     KS_NUM sum[4] = { KS_LIT(0), KS_LIT(0), KS_LIT(0), KS_LIT(0) };
     for (int i = 0; i < nx; ++i) {
         sum[i % 2] = sum[i % 2] + KS_LIT(0) * x[i];
@@ -352,7 +351,7 @@ KS_HD int KS_T(ks_tiled_finite)(int nx, int n, const KS_NUM *x, const KS_NUM *P)
     return (sum[0] + sum[1]) + (sum[2] + sum[3]) == KS_LIT(0);
 }
 
-/** Estimate and covariance (rows n apart) of step k to the outputs. */
+/** Write estimate and covariance (rows n apart) of step k to the outputs. */
 KS_HD void KS_T(ks_tiled_write)(int nx, int n, int64_t k, const KS_NUM *x, const KS_NUM *P,
                                 ks_sink mean, ks_sink cov, ks_sink var)
 {

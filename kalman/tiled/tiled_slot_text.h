@@ -1,13 +1,13 @@
-/* tiled_slot_text.h -- what a filter step by the kernels of tiled_step_text.h leaves in the memory of steps (memo_text.h), or
- * to those who follow; see num_f64.h and tiled_range_text.h. For plain C on the CPU. */
+/* tiled_slot_text.h -- what a filter step by the kernels of tiled_step_text.h leaves in a memo (memo_text.h), or for
+ * followers; see num_f64.h and tiled_range_text.h. For plain C on the CPU. */
 
-/** What the memory of forward steps keeps behind the key: the posterior, Pp, Z, LT, D and 1 / D. */
+/** What a memo of filter steps holds behind the key: the posterior, Pp, Z, LT, D and 1 / D. */
 typedef struct KS_T(ks_tiled_slot) {
     KS_NUM *P, *Pp, *Z, *LT, *pivot, *inverse_d;
-    KS_NUM *shrunk; /* of what followers need: see ks_shrunk() */
+    KS_NUM *shrunk; /* for followers: see ks_shrunk() */
 } KS_T(ks_tiled_slot);
 
-/** What the means of other series with the same covariances need of a step (tiled_follow_text.h). */
+/** What means of followers need of a step (tiled_follow_text.h). */
 KS_HD KS_T(ks_tiled_slot) KS_T(ks_tiled_gain_of)(int n, int m, KS_NUM *gain)
 {
     KS_T(ks_tiled_slot) at;
@@ -29,8 +29,8 @@ KS_HD KS_T(ks_tiled_slot) KS_T(ks_tiled_slot_of)(int n, int m, KS_NUM *slot)
     return at;
 }
 
-/** The variances of the prediction Pp that are less than `before`, infinity for the others: where a mean is so large
- *  beside one of them, the prediction is sharp (ks_sharp()). */
+/** shrunk (nx) <- the variances of the prediction Pp that are less than `before`; infinity for the others. The
+ *  prediction is sharp if round-off of a squared mean exceeds such a variance (ks_sharp()). */
 KS_HD void KS_T(ks_shrunk)(int nx, int n, const KS_NUM *before, const KS_NUM *Pp, KS_NUM *shrunk)
 {
     for (int i = 0; i < nx; ++i) shrunk[i] = before[i] > Pp[i * n + i] ? Pp[i * n + i] : (KS_NUM)INFINITY;
@@ -49,7 +49,7 @@ KS_HD void KS_T(ks_tiled_record)(int nx, int n, int m, const KS_NUM *P, const KS
     KS_T(ks_memo_keep)(memo);
 }
 
-/** The same of a step that from now on comes to the posterior P that it comes from. */
+/** The same of a step that returns the posterior P that it starts from, from now on. */
 KS_HD_COLD void KS_T(ks_tiled_hold)(int nx, int n, int m, const KS_NUM *P, KS_T(ks_tiled_slot) *made,
                                     const KS_T(ks_tiled) *w, KS_T(ks_memo) *memo)
 {

@@ -1,10 +1,10 @@
-/* tiled_tier.c -- the hand-shaped kernels of one precision and instruction-set tier. Compiled once for
- * each, with the tier's flags and
- *   KS_NUMBER     the header of the number, "num_f64.h"
- *   KS_TILED      the name of the table, ks_tiled_avx2_f64
- *   KS_FOLLOW     the name of follow_tier.c's, ks_follow_avx2_f64
- *   KS_TILES      where few states are not its: only what many need, and where a row fills a vector those of seven
- *                 and eight */
+/* tiled_tier.c -- the hand-shaped kernels of one precision and instruction-set tier. It is compiled once for each, with
+ * the tier's flags and these macros:
+ *   KS_NUMBER     header of the number, such as "num_f64.h"
+ *   KS_TILED      name of the table, such as ks_tiled_avx2_f64
+ *   KS_FOLLOW     name of the table of follow_tier.c, such as ks_follow_avx2_f64
+ *   KS_TILES      defined in tiers for many states: only tiles and, where a row fills a vector, rows of seven and eight
+ *                 states */
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
@@ -48,11 +48,11 @@ static size_t scratch_bytes(int nx, int ny)
     return (size_t)KS_T(ks_tiled_lay_out)(nx, ny, NULL, &w) * sizeof(KS_NUM);
 }
 
-/* Rows are `apart` numbers apart. For nine to eleven states that is the literal: they have as many tiles as twelve, and share
- * a copy, which is but a few per cent behind one for each. */
+/* Rows are `apart` numbers apart. For nine to eleven states this is a literal: they have as many tiles as twelve, and
+ * share one copy, which is only a few per cent slower than a copy for each. */
 #define PADDED(states) KS_T(ks_padded)(states)
-/* Every shape and literal size is a function of its own: several ranges in one would share its registers,
- * and what a compiler does to a function takes more than twice as long for one of twice the size. */
+/* Every shape and literal size is a function of its own. Several ranges in one function would share its registers, and
+ * compile time more than doubles when a function doubles in size. */
 #define FILTER(name, shape, states, apart, entries)                                         \
     KS_HD_COLD int64_t filter_##name(const ks_series *s, int64_t k0, int64_t k1,            \
                                      ks_state *state, const ks_forward_sinks *to,           \
@@ -102,8 +102,8 @@ SMOOTH(tiles_nx, TILES, s->nx, PADDED(s->nx))
 #undef SMOOTH
 #undef PADDED
 
-/* The steps of nx states, but for quads, by STEPS(name), which returns: in rows up to eight states, where entries fit
- * there, else in tiles, by TILES(nx). */
+/* Dispatch nx states, except quads, by STEPS(name), which returns. Up to eight states are in rows if `fits`, others in
+ * tiles, by TILES(nx). */
 #define ROWS_OR_TILES(STEPS, nx, fits)                                                      \
     if (WITH_ROWS && FEWEST_ROWS <= 6 && nx <= 6 && (fits)) {                               \
         switch (nx) {                                                                       \
