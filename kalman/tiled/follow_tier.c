@@ -1,7 +1,7 @@
-/* follow_tier.c -- means of series that follow another one, for one precision and instruction-set tier.
- * Compiled once for each, with the tier's flags and
- *   KS_NUMBER     the header of the number, "num_f64.h"
- *   KS_FOLLOW     the name of the table, ks_follow_avx2_f64
+/* follow_tier.c -- means of series that follow another one, for one precision and instruction-set tier. It is compiled
+ * once for each, with the tier's flags and these macros:
+ *   KS_NUMBER     header of the number, such as "num_f64.h"
+ *   KS_FOLLOW     name of the table, such as ks_follow_avx2_f64
  *   KS_TILES      as in tiled_tier.c */
 #include <math.h>
 #include <stdint.h>
@@ -37,7 +37,7 @@ enum { WITH_QUADS = 0, WITH_ROWS = KS_ROWS_FIT, FEWEST_ROWS = KS_WIDE_ROWS_FROM 
 enum { WITH_QUADS = KS_QUADS, WITH_ROWS = KS_ROWS_FIT, FEWEST_ROWS = 2 };
 #endif
 
-/* The shapes that tiled_tier.c takes, for the same bits. */
+/* The same shapes as in tiled_tier.c, so that results are the same bits. */
 static void filter(int count, ks_follower *f, int64_t k0, int64_t k1, const ks_sink *gains,
                    const ks_sink *covs, void *work)
 {
@@ -46,8 +46,7 @@ static void filter(int count, ks_follower *f, int64_t k0, int64_t k1, const ks_s
 #define FOLLOW(shape, nx, ny)                                                               \
     KS_T(ks_follow_filter_steps)(KS_SHAPE_##shape, nx, ny, count, f, k0, k1, *gains, covs, work)
     if (WITH_QUADS && nx == 4 && ny <= 4) {
-        /* Literals, as there: a compiler that moves what the cases of a switch share out of
-         * it fuses other products. */
+        /* Literals, as there. A compiler that hoists what the cases of a switch share would fuse other products. */
         switch (ny) {
         case 1: FOLLOW(QUAD, 4, 1); break;
         case 2: FOLLOW(QUAD, 4, 2); break;

@@ -1,29 +1,29 @@
 /* row_step_text.h -- one filter or smoother step of two, three or five to eight states in the ordinary form; see
  * num_f64.h and tiled_step_text.h. For plain C on the CPU.
  *
- * Numbers of states and, in the filter, of entries, up to four, are literals. Rows are ks_padded(nx) numbers
- * apart, four or eight and one or two vectors, and the innovation and the pivots are factored in registers. */
+ * The number of states is a literal, and so is that of entries in the filter, up to four. Rows are ks_padded(nx)
+ * numbers apart: four or eight, one or two vectors. The innovation covariance is factored in registers. */
 
-/** Whether rows of eight numbers are no more than two vectors, and those wider than what every processor
- *  of x86-64 has: that tier would be twice as long for it, and what few processors take need not be. */
+/** Whether rows of eight numbers fit two vectors that are wider than those of the x86-64 baseline. The baseline goes
+ *  without: its code would double for few processors. */
 #define KS_ROWS_FIT                                                                         \
     (KS_VECTOR_BYTES >= 32 && 8 * sizeof(KS_NUM) <= 2 * KS_VECTOR_BYTES &&                  \
      8 * sizeof(KS_NUM) >= KS_VECTOR_BYTES)
 #define KS_ROW_VECTORS(n) (KS_ROWS_FIT ? (n) / KS_LANES : 1)
 
-/* What p points to is read from there, be it in registers: a number for all lanes costs a load that way, and a shuffle
- * the other, which whole matrices in registers leave no room for. */
+/* Make the compiler load what p points to, even if it is in registers. Broadcasting a number from memory is one load;
+ * from a register it is a shuffle. It also frees registers that whole matrices would take. */
 #define KS_FROM_MEMORY(p) __asm__("" : "+r"(p))
 
-/** Terms of a product that are left out, being zero. */
+/** Terms of a product that are known to be zero and are left out. */
 typedef enum KS_T(ks_zeros) {
     KS_T(KS_NO_ZEROS),
-    KS_T(KS_LEFT_UPPER), /* A is upper triangular: those of row i before the i-th */
-    KS_T(KS_RIGHT_LOWER) /* B is lower triangular: those of a vector before its own first row */
+    KS_T(KS_LEFT_UPPER), /* A is upper triangular: terms l < i of row i */
+    KS_T(KS_RIGHT_LOWER) /* B is lower triangular: terms before a vector's own first row */
 } KS_T(ks_zeros);
 
-/** Rows at .. at + rows - 1 of C = C0 + sign A B from vector `from` on, all literals as k and zeros are;
- *  sign 0: C = A B. A's entry (i, l) stands at i * ai + l * al, rows of B and C are n apart. C may be C0. */
+/** Rows at .. at + rows - 1 of C = C0 + sign A B, from vector `from` on. sign 0: C = A B. All these and k and zeros are
+ *  literals. Entry (i, l) of A is at i * ai + l * al; rows of B and C are n apart. C may be C0. */
 KS_HD void KS_T(ks_row_tile)(int n, int at, int rows, int from, int sign, int k, KS_T(ks_zeros) zeros,
                              const KS_NUM *A, int ai, int al, const KS_NUM *B, const KS_NUM *C0,
                              KS_NUM *C)
@@ -50,7 +50,7 @@ KS_HD void KS_T(ks_row_tile)(int n, int at, int rows, int from, int sign, int k,
             }                                                                               \
         }                                                                                   \
     }
-    /* A whole step of eight states, unrolled, is more than the processor keeps decoded. */
+    /* Fully unrolled, a step of eight states exceeds the cache of decoded instructions. */
     if (k < 8) {
 #pragma GCC unroll 8
         for (int l = 0; l < k; ++l) KS_TERM
@@ -66,14 +66,13 @@ KS_HD void KS_T(ks_row_tile)(int n, int at, int rows, int from, int sign, int k,
             KS_STOREV(C + n * (at + r) + v * KS_LANES, c[r][v]);
 }
 
-/** The same for all m rows; upper: vectors that lie below the diagonal are left alone. Zeros of eight states
- *  are not left out. */
+/** The same for all m rows. upper: vectors below the diagonal are not computed. With k = 8, zeros are not left out. */
 KS_HD void KS_T(ks_row_product_of)(int n, int upper, int sign, int m, int k, KS_T(ks_zeros) zeros,
                                    const KS_NUM *A, int ai, int al, const KS_NUM *B,
                                    const KS_NUM *C0, KS_NUM *C)
 {
     const KS_T(ks_zeros) left_out = k < 8 ? zeros : KS_T(KS_NO_ZEROS);
-    /* Twelve sums and what they are made of are what sixteen registers hold. */
+    /* Twelve sums and their operands fill sixteen registers. */
     const int most = KS_ROW_VECTORS(n) == 1 ? 8 : upper || m > 6 ? 4 : 6, first = m < most ? m : most;
     KS_T(ks_row_tile)(n, 0, first, 0, sign, k, left_out, A, ai, al, B, C0, C);
     if (m > first)
@@ -86,10 +85,10 @@ KS_HD void KS_T(ks_row_product)(int n, int upper, int sign, int m, int k, const 
     KS_T(ks_row_product_of)(n, upper, sign, m, k, KS_T(KS_NO_ZEROS), A, ai, al, B, C0, C);
 }
 
-/** Sum over a row of n, four or eight. */
+/** Dot product of rows of n numbers, four or eight. */
 KS_HD KS_NUM KS_T(ks_row_dot)(int n, const KS_NUM *a, const KS_NUM *b)
 {
-    /* Of the two products one is rounded, and always the same one: followers do it too. */
+    /* Always the same one of the two products is rounded before the sum, as for followers. */
     KS_T(ks_quad) p = { 0 };
     if (n > 4) {
         p = KS_LOAD4(a + 4) * KS_LOAD4(b + 4);
@@ -110,7 +109,7 @@ KS_HD void KS_T(ks_row_predict_mean)(int nx, int m, const KS_T(ks_blocks) *b, co
         w->v[a] = (b->y[a] - b->d[a]) - KS_T(ks_row_dot)(n, b->HT + n * a, w->xp);
 }
 
-/** v <- L⁻¹ v, x = xp + Zᵀ v with LT (m, 4) and Z (m, n) of this step. */
+/** v <- L⁻¹ v, x = xp + Zᵀ v, with LT (m, 4) and Z (m, n) of this step. */
 KS_HD void KS_T(ks_row_posterior_mean)(int n, int m, const KS_NUM *LT, const KS_NUM *Z,
                                        const KS_T(ks_tiled) *w, KS_NUM *x)
 {
@@ -132,10 +131,10 @@ KS_HD void KS_T(ks_row_posterior_mean)(int n, int m, const KS_NUM *LT, const KS_
     for (int c = 0; c < KS_ROW_VECTORS(n); ++c) KS_STOREV(x + c * KS_LANES, sum[c]);
 }
 
-/** One filter step with nx = 2, 3, 5 .. 8 states and m = 0 .. 4 entries, literals: x <- the posterior's
- *  mean, out its covariance; what ks_tiled_innovation() leaves in w is there, too, but S, with rows of
- *  LT four apart. b->HT is H itself with rows of n, b->R as the caller has it. Where it returns
- *  false the ordinary form will not do, and x and P are as before. */
+/** One filter step with nx = 2, 3, 5 .. 8 states and m = 0 .. 4 entries, literals: x <- the posterior's mean, out <-
+ *  its covariance. w receives what ks_tiled_innovation() leaves there, except S; rows of LT are four apart. b->HT is H
+ *  itself, rows n apart; b->R is the caller's. Returns false if the ordinary form is not good enough; x and P are
+ *  unchanged then. */
 KS_HD KS_MASK KS_T(ks_row_filter)(int nx, int m, const KS_T(ks_blocks) *b, KS_NUM *x,
                                   const KS_NUM *P, KS_NUM *out, const KS_T(ks_tiled) *w)
 {
@@ -183,7 +182,7 @@ KS_HD KS_MASK KS_T(ks_row_filter)(int nx, int m, const KS_T(ks_blocks) *b, KS_NU
     return good;
 }
 
-/** The same in functions of their own, for the numbers of entries at run time. */
+/* The same in functions of their own, which dispatch the number of entries. */
 #define KS_ROW_FILTER(nx)                                                                   \
     KS_HD_COLD KS_MASK KS_T(ks_row_filter_##nx)(int m, const KS_T(ks_blocks) *b, KS_NUM *x, \
                                                 const KS_NUM *P, KS_NUM *out,               \
@@ -218,8 +217,8 @@ KS_HD KS_MASK KS_T(ks_row_filter_any)(int nx, int m, const KS_T(ks_blocks) *b, K
     }
 }
 
-/** What the gain of a smoother step of so many states, a literal, starts from: ET <- F P, the upper triangle of Pp and
- *  xp, of filtered x, P. */
+/** The first part of a smoothing gain, nx a literal: ET <- F P, the upper triangle of Pp, and xp, from filtered x, P.
+ *  */
 KS_HD void KS_T(ks_row_gain)(int nx, const KS_T(ks_blocks) *b, const KS_NUM *x, const KS_NUM *P, KS_NUM *ET,
                              KS_NUM *Pp, KS_NUM *xp)
 {
@@ -231,7 +230,7 @@ KS_HD void KS_T(ks_row_gain)(int nx, const KS_T(ks_blocks) *b, const KS_NUM *x, 
     KS_T(ks_combine_rows)(1, nx, n, b->FT, x, b->u, xp);
 }
 
-/** ET <- Pp⁻¹ ET, the gain, by the unit Lᵀ and 1 / D of Pp, whose numbers are four apart. */
+/** ET <- Pp⁻¹ ET, the gain. LT and inverse: unit Lᵀ and 1 / D of Pp, numbers four apart. */
 KS_HD void KS_T(ks_row_gain_solve)(int nx, const KS_NUM *LT, const KS_NUM *inverse, KS_NUM *ET)
 {
     const int n = KS_T(ks_padded)(nx);
@@ -255,8 +254,8 @@ KS_HD void KS_T(ks_row_gain_solve)(int nx, const KS_NUM *LT, const KS_NUM *inver
         }
 }
 
-/** The rest of the step: from filtered x, P of step k, its gain and smoothed xs, Ps of step k + 1 to xn, Pn of step k.
- *  Where it returns false the ordinary form will not do, and xs and Ps are as before. D: scratch (n, n). */
+/** The rest of a smoother step: from filtered x, P of step k, its gain, and smoothed xs, Ps of step k + 1 to xn, Pn of
+ *  step k. Returns false if the ordinary form is not good enough; xs and Ps are unchanged. D: scratch (n, n). */
 KS_HD KS_MASK KS_T(ks_row_smooth)(int nx, const KS_NUM *x, const KS_NUM *P, const KS_NUM *ET, const KS_NUM *Pp,
                                   const KS_NUM *xp, const KS_NUM *xs, const KS_NUM *Ps, KS_NUM *xn,
                                   KS_NUM *Pn, KS_NUM *D, const KS_T(ks_tiled) *w)

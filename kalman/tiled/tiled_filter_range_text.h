@@ -2,7 +2,7 @@
  * and tiled_range_text.h. For plain C on the CPU. */
 #include "literal.h"
 
-/** Predictions and innovations of step k to the outputs that ask for them. */
+/** Write predictions and innovations of step k to the outputs that are wanted. */
 KS_HD_SAME void KS_T(ks_tiled_write_more)(const ks_series *s, int n, int64_t k,
                                           const KS_NUM *predicted, const KS_NUM *inverse_d,
                                           const KS_T(ks_tiled_memory) *w,
@@ -21,8 +21,8 @@ KS_HD_SAME void KS_T(ks_tiled_write_more)(const ks_series *s, int n, int64_t k,
         KS_T(ks_write_innovation)(s, k, w->step.xp, Pp, &o, white, NULL, to, work);
 }
 
-/** One filter step: x <- the posterior's mean, out its covariance, which may be P. False where the
- *  ordinary form will not do; x and P are as before. */
+/** One filter step: x <- the posterior's mean, out <- its covariance. out may be P. Returns false if the ordinary form
+ *  is not good enough; x and P are unchanged then. */
 KS_HD KS_MASK KS_T(ks_tiled_filter)(int nx, int n, int m, const KS_T(ks_blocks) *b, KS_NUM *x,
                                     const KS_NUM *P, KS_NUM *out, const KS_T(ks_tiled) *w)
 {
@@ -36,8 +36,9 @@ KS_HD KS_MASK KS_T(ks_tiled_filter)(int nx, int n, int m, const KS_T(ks_blocks) 
     return good;
 }
 
-/* The same with three tiles of rows and up to six entries as literals, in functions of their own: half of
- * the instructions of a factor so small are loops and addresses otherwise. With wider vectors of twelve states alone. */
+/* The same with three tiles of rows and one to six entries as literals, in functions of their own. Without literals,
+ * half of the instructions of such small factors would be loops and addresses. With wider vectors, for twelve states
+ * only. */
 #define KS_TWELVE_FILTER(m)                                                                 \
     KS_HD_COLD KS_MASK KS_T(ks_twelve_filter_##m)(int nx, const KS_T(ks_blocks) *b,         \
                                                   KS_NUM *x, const KS_NUM *P, KS_NUM *out,  \
@@ -71,7 +72,7 @@ KS_HD KS_MASK KS_T(ks_tiled_filter_any)(int nx, int n, int m, const KS_T(ks_bloc
     return KS_T(ks_tiled_filter)(nx, n, m, b, x, P, out, w);
 }
 
-/** The same for a quad, of which P keeps the upper triangle alone: all of it goes to `out`. */
+/** The same for a quad. Only the upper triangle of P is kept; the full covariance goes to `out`. */
 KS_HD_COLD KS_MASK KS_T(ks_quad_filter_any)(int m, const KS_T(ks_blocks) *b, KS_NUM *x, KS_NUM *P,
                                             KS_NUM *out, const KS_T(ks_tiled) *w)
 {
@@ -93,7 +94,7 @@ KS_HD KS_MASK KS_T(ks_tiled_conditioned)(int nx, int n, const KS_NUM *P,
                               w->step.pivot, w->step.inverse_d);
 }
 
-/** Tell step k where the covariance P that leads into it has lost its digits, see ks_tell_lost(). */
+/** ks_tell_lost() for the covariance P, padded, that leads into step k. */
 KS_HD_COLD void KS_T(ks_tiled_tell_lost)(int nx, int n, int64_t k, const KS_NUM *P, ks_digits *digits,
                                          const KS_T(ks_tiled_memory) *w)
 {
@@ -101,8 +102,7 @@ KS_HD_COLD void KS_T(ks_tiled_tell_lost)(int nx, int n, int64_t k, const KS_NUM 
     KS_T(ks_tell_lost)(nx, k, w->work, digits, w->work + nx * nx);
 }
 
-/** The mean of a filter step whose covariances stand in a slot: prediction and innovation, and what
- *  comes after the innovation. */
+/** The mean of a filter step whose covariances are in a slot: first prediction and innovation, then the posterior. */
 #define KS_WITH_FEW(shape, m, FEW, MANY)                                                    \
     switch ((shape) == KS_SHAPE_TILES ? 0 : (m)) { KS_CASES(FEW, 1, 2, 3, 4) default: MANY; break; }
 KS_HD void KS_T(ks_tiled_again_predict)(ks_shape shape, int nx, int n, int m,
@@ -136,7 +136,7 @@ KS_HD void KS_T(ks_tiled_again)(ks_shape shape, int nx, int n, int m, const KS_T
     KS_T(ks_tiled_again_posterior)(shape, n, m, slot, x, w);
 }
 
-/** The gain of step k, see ks_gain_numbers(). */
+/** Write the gain of step k; see ks_gain_numbers(). */
 KS_HD void KS_T(ks_tiled_write_gain)(ks_shape shape, int n, int m, int ny, const ks_series *s, int64_t k,
                                      const KS_T(ks_tiled_slot) *made, ks_sink to)
 {
@@ -156,8 +156,8 @@ KS_HD void KS_T(ks_tiled_write_gain)(ks_shape shape, int n, int m, int ny, const
     }
 }
 
-/** What a step leaves besides its estimate to the outputs that few ask for, and to those who follow
- *  (gains, where it is not NULL); looks: the variances before it are in w->xn. */
+/** Write what a step makes besides its estimate: outputs that are seldom wanted and, if `gains` is not NULL, what
+ *  followers need. looks: w->xn holds the variances before the step. */
 KS_HD_SAME void KS_T(ks_tiled_write_rest)(const ks_series *s, int n, int64_t k, int m,
                                           const KS_NUM *P,
                                           const KS_T(ks_tiled_slot) *made,
@@ -191,10 +191,9 @@ KS_HD_SAME void KS_T(ks_tiled_write_rest)(const ks_series *s, int n, int64_t k, 
     }
 }
 
-/** Filter steps from k on that follow in memory one after the other, and put out nothing but mean and
- *  cov: the same as ks_tiled_filter_steps() makes of them, with no more done than they need. Returns
- *  the first step not taken; *P is the covariance then, *finite false where that step's estimate is
- *  not. */
+/** Filter steps from k on whose covariances come from the memo, one after the other, with no outputs but mean and cov.
+ *  The results are those of ks_tiled_filter_steps(), with less work. Returns the first step not taken; *P is the
+ *  covariance then. *finite becomes false if that step's estimate is not finite. */
 KS_HD int64_t KS_T(ks_tiled_repeat)(ks_shape shape, int nx, int n, int ny, const ks_series *s,
                                     int64_t k, int64_t k1, const KS_T(ks_blocks) *all,
                                     KS_T(ks_memo) *memo, const KS_T(ks_tiled_memory) *w,
@@ -205,7 +204,7 @@ KS_HD int64_t KS_T(ks_tiled_repeat)(ks_shape shape, int nx, int n, int ny, const
     KS_T(ks_blocks) b = *all;
     KS_T(ks_tiled) step = w->step;
     KS_NUM *x = w->x, *last = NULL;
-    /* The vectors of a quad have a place that nothing else points to: registers. */
+    /* Nothing else points to these copies, so the vectors of a quad can stay in registers. */
     KS_NUM own[3][4];
     if (shape == KS_SHAPE_QUAD) {
         x = own[0];
@@ -215,7 +214,7 @@ KS_HD int64_t KS_T(ks_tiled_repeat)(ks_shape shape, int nx, int n, int ny, const
     }
     ks_evidence e = *evidence;
     KS_T(ks_stream) stream;
-    /* What is kept is read again. */
+    /* Kept covariances are read again soon, so they do not bypass the caches. */
     const ks_sink none = { NULL, 0, 0 }, final = to->kept_C.base ? none : cov;
     KS_T(ks_stream_begin)(shape, nx, s, n == nx ? KS_STREAM_LEAST : KS_STREAM_LEAST * 3 / 2, final, &stream);
     for (; k < k1; ++k) {
@@ -226,7 +225,7 @@ KS_HD int64_t KS_T(ks_tiled_repeat)(ks_shape shape, int nx, int n, int ny, const
         if (!KS_T(ks_tiled_complete)(ny, b.y)) break;
         const KS_T(ks_tiled_slot) made =
             KS_T(ks_tiled_slot_of)(n, ny, memo->base + (int64_t)at * memo->size);
-        /* What the step before has left comes out again. */
+        /* again: the covariance is the same as after the step before. */
         const int again = at == memo->last, silent = to->sparse && again, past = stream.pays && (again || n == nx);
         if (cov.base && !silent && !past && k + ahead < k1)
             KS_T(ks_tiled_expect)(NULL, nx * nx, (KS_NUM *)ks_slot_of(cov, k + ahead));
@@ -260,7 +259,7 @@ KS_HD int64_t KS_T(ks_tiled_repeat)(ks_shape shape, int nx, int n, int ny, const
     return k;
 }
 
-/* Of a quad with ny entries, a function of its own: the loop around it has no registers to spare. */
+/* For quads a function for each ny: inlined, the loop around it would run out of registers. */
 #define KS_QUAD_REPEAT(ny)                                                                  \
     KS_HD_COLD int64_t KS_T(ks_quad_repeat_##ny)(                                           \
         const ks_series *s, int64_t k, int64_t k1, const KS_T(ks_blocks) *all,              \
@@ -276,9 +275,9 @@ KS_QUAD_REPEAT(3)
 KS_QUAD_REPEAT(4)
 #undef KS_QUAD_REPEAT
 
-/** Filter steps k0 .. k1 - 1 as far as the ordinary form goes. shape is a literal; ny is s->ny, of
- *  quads a literal. n: rows are padded to it. gains: for those who follow, or NULL. Returns the first step not taken, or -1
- *  with the fault in the tally. */
+/** Filter steps k0 .. k1 - 1, as long as the ordinary form has enough digits. shape is a literal. ny is s->ny, for
+ *  quads a literal. Rows are padded to n. gains: for followers, or NULL. Returns the first step not taken, or -1 with
+ *  the fault in the tally. */
 KS_HD int64_t KS_T(ks_tiled_filter_steps)(ks_shape shape, int nx, int n, int ny, const ks_series *s,
                                           int64_t k0, int64_t k1, ks_state *state,
                                           const ks_forward_sinks *to, const ks_sink *gains,
@@ -286,13 +285,13 @@ KS_HD int64_t KS_T(ks_tiled_filter_steps)(ks_shape shape, int nx, int n, int ny,
 {
     const int quad = shape == KS_SHAPE_QUAD, mp = KS_T(ks_padded)(ny);
 #define KS_LD(m) (shape == KS_SHAPE_TILES ? KS_T(ks_padded)(m) : 4) /* of the factors of an innovation */
-    /* Nine to eleven states: none, known in advance. */
+    /* No queue for nine to eleven states, which is known at compile time. */
     const int queues = KS_QUEUES_FROM(12, shape, nx) && (KS_KNOWN(nx) || !KS_THREE_TILES(n));
     ks_prefetch later = { .rows = 0 }, *const prefetch = queues ? &later : NULL;
     KS_T(ks_tiled_memory) w = KS_T(ks_tiled_begin)(nx, n, ny, state, memory);
     w.step.prefetch = prefetch;
-    /* What waits for the backward pass goes straight to its place, else the filtered estimate does;
-     * where rows need no padding the covariance is made there. */
+    /* What the backward pass needs is written straight to its place; if there is none, the filtered estimate is. Where
+     * rows need no padding, the covariance is made in place. */
     const int keeps = to->kept_mean.base != NULL;
     const ks_sink mean = keeps ? to->kept_mean : to->filtered_mean;
     const ks_sink cov = keeps ? to->kept_C : to->filtered_cov;
@@ -377,14 +376,14 @@ KS_HD int64_t KS_T(ks_tiled_filter_steps)(ks_shape shape, int nx, int n, int ny,
                              : KS_T(ks_tiled_conditioned)(nx, n, P, &w))) {
                 KS_T(ks_tiled_tell_lost)(nx, n, k, P, digits, &w);
                 if (!exact.may || ks_has_lost(digits)) break;
-                exact.due = 1; /* the prediction is to tell */
+                exact.due = 1; /* the prediction decides */
             } else {
                 digits->singular = 0;
             }
             if (at >= 0) memo.looked[at] |= KS_LOOKED_KEY;
         }
         KS_T(ks_tiled_slot) made = fresh;
-        /* The posterior may take the place of what it is made of. */
+        /* The posterior may overwrite the covariance that it is made from. */
         const int looks = (at < 0 || gains) && ks_looks_sharp(to, s, k, sizeof(KS_NUM));
         for (int i = 0; looks && i < nx; ++i) w.xn[i] = P[i * n + i];
         if (at >= 0) {
@@ -434,7 +433,7 @@ KS_HD int64_t KS_T(ks_tiled_filter_steps)(ks_shape shape, int nx, int n, int ny,
                 if (KS_ALL(good) || exactly || !exact.may) break;
             }
             if (!KS_ALL(good)) {
-                /* Whatever this step fails for, its prediction tells whether the one before stands. */
+                /* Whatever this step fails for, its prediction decides whether the step before is accepted. */
                 if (exact.due && !seen) exact.refused = !KS_T(ks_exact_next)(nx, n, b, P, &w);
                 if (exact.may) k = KS_T(ks_exact_back)(nx, n, k, &P, &evidence, &missing, &tally->sharp, &w, &exact);
                 break;

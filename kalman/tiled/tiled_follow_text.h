@@ -1,12 +1,11 @@
-/* tiled_follow_text.h -- means of series whose covariances another series has already made: same F, Q,
- * H and R, same covariance before the steps, no entry missing in them; see num_f64.h and
- * tiled_range_text.h. For plain C on the CPU.
+/* tiled_follow_text.h -- means of series whose covariances another series has already made; see num_f64.h and
+ * tiled_range_text.h. F, Q, H, R and the covariance before the steps are the same, and no entry is missing. For plain C
+ * on the CPU.
  *
- * A mean takes the very operations that it takes where a step is remembered (memo_text.h), so a series
- * comes to the same bits whether it follows or goes alone: each sum here is one of quad_step_text.h,
- * row_step_text.h or tiled_step_text.h, of a number of every series at once where it is of neighbouring
- * numbers of one series there. What pads rows there is zero, and left out here where it changes
- * nothing. */
+ * The operations on a mean are those of a step from the memo (memo_text.h), so that a series has the same bits whether
+ * it follows or runs alone. Each sum here is one of quad_step_text.h, row_step_text.h or tiled_step_text.h. A vector
+ * holds one number of every series here, and neighbouring numbers of one series there. The padding of rows is zero
+ * there, and is left out here where it changes nothing. */
 
 /** Whether all numbers are finite. */
 KS_HD int KS_T(ks_all_finite)(int64_t count, const KS_NUM *y)
@@ -22,13 +21,13 @@ KS_HD int KS_T(ks_all_finite)(int64_t count, const KS_NUM *y)
     return sum == KS_LIT(0);
 }
 
-/** The shared arrays of a step. */
+/** Arrays of a step that all followers share. */
 typedef struct KS_T(ks_lead) {
     const KS_NUM *F, *H, *u;
     KS_T(ks_tiled_slot) gain;
 } KS_T(ks_lead);
 
-/** y (rows, a literal up to 4) = y0 + A x, as ks_combine_rows() has it: A's entry (i, l) stands at
+/** y (rows, a literal up to 4) = y0 + A x, with the operations of ks_combine_rows(). Entry (i, l) of A is at
  *  i * ai + l * al. y0 NULL: zeros. */
 KS_HD void KS_T(ks_pack_combine_few)(int rows, int k, const KS_NUM *A, int ai, int al, const KS_T(ks_each) *x,
                                      const KS_T(ks_each) *y0, KS_T(ks_each) *y)
@@ -71,12 +70,12 @@ KS_HD void KS_T(ks_pack_combine)(int n, int k, const KS_NUM *A, int ai, int al, 
 #undef KS_ROWS_OF
 }
 
-/** v -= H xp of an entry, h (nx) its row of H, as ks_quad_dot() and ks_row_dot() have it. */
+/** v -= h xp of one entry, with the operations of ks_quad_dot() or ks_row_dot(). h (nx): its row of H. */
 KS_HD void KS_T(ks_pack_minus_dot)(ks_shape shape, int nx, const KS_NUM *h, const KS_T(ks_each) *xp,
                                    KS_T(ks_each) *v)
 {
     KS_T(ks_each) p[4];
-    /* Of rows nx is a literal: a product that two cases share may be rounded before them. */
+    /* nx of rows is a literal: a compiler may round a product that two cases share before them. */
 #pragma GCC unroll 4
     for (int i = 0; i < 4; ++i) {
         if (shape == KS_SHAPE_QUAD) {
@@ -121,7 +120,7 @@ KS_HD void KS_T(ks_pack_predict)(ks_shape shape, int nx, int m, const KS_T(ks_le
     }
 }
 
-/** v <- L⁻¹ v, x = xp + Zᵀ v; rows of Z and LT are n and ld apart. */
+/** v <- L⁻¹ v, x = xp + Zᵀ v. Rows of Z and LT are n and ld apart. */
 KS_HD void KS_T(ks_pack_posterior)(ks_shape shape, int nx, int n, int m, int ld, const KS_T(ks_lead) *b,
                                    const KS_T(ks_each) *xp, KS_T(ks_each) *v, KS_T(ks_each) *x)
 {
@@ -142,7 +141,7 @@ KS_HD void KS_T(ks_pack_posterior)(ks_shape shape, int nx, int n, int m, int ld,
     }
 }
 
-/** xn = x + E (xs - F x - u), x filtered, xs smoothed; xp and v are scratch (nx). xn may be x. */
+/** xn = x + E (xs - F x - u), with x filtered and xs smoothed. xp and v are scratch (nx). xn may be x. */
 KS_HD void KS_T(ks_pack_smooth)(ks_shape shape, int nx, int n, const KS_T(ks_lead) *b, const KS_NUM *ET,
                                 const KS_T(ks_each) *u, const KS_T(ks_each) *x, const KS_T(ks_each) *xs,
                                 KS_T(ks_each) *xp, KS_T(ks_each) *v, KS_T(ks_each) *xn)
@@ -163,7 +162,7 @@ KS_HD void KS_T(ks_pack_smooth)(ks_shape shape, int nx, int n, const KS_T(ks_lea
         xn[i] = x[i] + ((v[0] * ET[i] + v[1] * ET[4 + i]) + (v[2] * ET[8 + i] + v[3] * ET[12 + i]));
 }
 
-/** The evidence of followers side by side, each as in ks_evidence, four to a vector. */
+/** The evidence of followers side by side, four to a vector; see ks_evidence. */
 typedef double KS_T(ks_doubles) __attribute__((vector_size(4 * sizeof(double))));
 enum { KS_T(ks_fours) = KS_PACK_LANES / 4 };
 typedef struct KS_T(ks_follow_evidence) {
@@ -191,7 +190,7 @@ KS_HD void KS_T(ks_follow_evidence_out)(int count, int64_t entries, const KS_T(k
     }
 }
 
-/** Whether all four are in the middle of the range. */
+/** Whether all four products are in the middle of the range. */
 KS_HD int KS_T(ks_follow_within)(const KS_T(ks_doubles) *at)
 {
     const KS_T(ks_doubles) p = *at;
@@ -205,7 +204,7 @@ KS_HD int KS_T(ks_follow_within)(const KS_T(ks_doubles) *at)
 #endif
 }
 
-/** What ks_gather_factor() does, with the same bits, for entry a of every follower; v (m) whitened. */
+/** ks_gather_factor(), with the same bits, for entry a of every follower. v (m) is whitened. */
 KS_HD void KS_T(ks_follow_gather)(int a, const KS_T(ks_tiled_slot) *gain, const KS_T(ks_each) *v,
                                   KS_T(ks_follow_evidence) *e)
 {
@@ -227,7 +226,7 @@ KS_HD void KS_T(ks_follow_gather)(int a, const KS_T(ks_tiled_slot) *gain, const 
     }
 }
 
-/** The followers whose prediction xp is sharp beside what ks_shrunk() has of it. */
+/** Mark the followers whose prediction xp is sharp, given ks_shrunk(). */
 KS_HD_COLD void KS_T(ks_follow_sharp)(int nx, int count, const KS_NUM *shrunk, const KS_T(ks_each) *xp, ks_follower *f)
 {
     for (int i = 0; i < nx; ++i) {
@@ -237,8 +236,8 @@ KS_HD_COLD void KS_T(ks_follow_sharp)(int nx, int count, const KS_NUM *shrunk, c
     }
 }
 
-/** Packs of a range: the mean, its prediction and u, the innovation, d where it does not vary, and
- *  rows of several steps. */
+/** Packs of a range: the mean, its prediction, u, the innovation, d and y of several steps, and means of several steps.
+ *  */
 typedef struct KS_T(ks_follow_memory) {
     KS_T(ks_each) *x, *xp, *u, *v, *d, *y, *means;
 } KS_T(ks_follow_memory);
@@ -257,7 +256,7 @@ KS_HD KS_T(ks_follow_memory) KS_T(ks_follow_lay_out)(int nx, int ny, KS_NUM *mem
     return w;
 }
 
-/** The means before the steps in. */
+/** Load the means before the steps. */
 KS_HD void KS_T(ks_follow_start)(int nx, int count, const ks_follower *f, KS_T(ks_each) *x)
 {
     const KS_NUM *rows[KS_PACK_LANES];
@@ -265,7 +264,7 @@ KS_HD void KS_T(ks_follow_start)(int nx, int count, const ks_follower *f, KS_T(k
     KS_T(ks_rows_in)(nx, count, rows, x);
 }
 
-/** The means after the steps out. */
+/** Store the means after the steps. */
 KS_HD void KS_T(ks_follow_end)(int nx, int count, const KS_T(ks_each) *x, ks_follower *f)
 {
     KS_T(ks_each) sum = { 0 };
@@ -277,7 +276,7 @@ KS_HD void KS_T(ks_follow_end)(int nx, int count, const KS_T(ks_each) *x, ks_fol
         f[i].finite = sum[i] == KS_LIT(0) && isfinite(f[i].evidence.quadratic);
 }
 
-/** The transition into step k. fresh: u is not there yet. */
+/** Set the transition into step k. fresh: u must be set even if it does not vary. */
 KS_HD void KS_T(ks_follow_transition)(int nx, const ks_series *s, int64_t k, int fresh, KS_T(ks_lead) *b,
                                       KS_T(ks_each) *u)
 {
@@ -287,8 +286,8 @@ KS_HD void KS_T(ks_follow_transition)(int nx, const ks_series *s, int64_t k, int
     for (int i = 0; i < nx; ++i) u[i] = b->u[i] - (KS_T(ks_each)){ 0 };
 }
 
-/** Means of steps k0 .. k1 - 1, covariances of step k: as far as they are wanted they will be written soon, and
- *  not past the caches. */
+/** Prefetch the means of steps k0 .. k1 - 1, or the covariance of step k, if they are wanted and written through the
+ *  caches. */
 KS_HD void KS_T(ks_follow_expect_means)(int nx, int count, const ks_follower *f, int64_t k0, int64_t k1)
 {
     for (int i = 0; i < count; ++i) KS_T(ks_follow_expect)(nx, k0, k1, f[i].mean);
@@ -300,8 +299,8 @@ KS_HD void KS_T(ks_follow_expect_cov)(int nx, int count, const ks_follower *f, i
     for (int i = 0; i < count; ++i) KS_T(ks_follow_expect)(nx * nx, k, k + 1, f[i].cov);
 }
 
-/** Filter steps k0 .. k1 - 1, k0 >= 1, of `count` followers, at most KS_PACK_LANES; shape is a literal, ny
- *  is the series'. */
+/** Filter steps k0 .. k1 - 1, k0 >= 1, of `count` followers, at most KS_PACK_LANES. shape is a literal, ny that of the
+ *  series. */
 KS_HD void KS_T(ks_follow_filter_steps)(ks_shape shape, int nx, int ny, int count, ks_follower *f,
                                         int64_t k0, int64_t k1, ks_sink gains, const ks_sink *covs,
                                         void *memory)
@@ -352,8 +351,7 @@ KS_HD void KS_T(ks_follow_filter_steps)(ks_shape shape, int nx, int ny, int coun
     KS_T(ks_follow_end)(nx, count, w.x, f);
 }
 
-/** Smoother steps k1 - 1 .. k0, k1 < T, likewise; what the filter has kept of the means stands where the
- *  smoothed ones go. */
+/** Smoother steps k1 - 1 .. k0, k1 < T, likewise. The filter's means are read from where the smoothed ones go. */
 KS_HD void KS_T(ks_follow_smooth_steps)(ks_shape shape, int nx, int count, ks_follower *f, int64_t k0,
                                         int64_t k1, ks_sink gains, const ks_sink *covs,
                                         void *memory)

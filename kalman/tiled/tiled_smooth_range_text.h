@@ -1,7 +1,7 @@
 /* tiled_smooth_range_text.h -- ranges of smoother steps, backward, by the kernels of tiled_step_text.h;
  * see num_f64.h and tiled_range_text.h. For plain C on the CPU. */
 
-/** Cov(x[k], x[k-1] | y) = Ps Eᵀ to row k. */
+/** Write Cov(x[k], x[k-1] | y) = Ps Eᵀ to row k. */
 KS_HD_COLD void KS_T(ks_tiled_write_lag)(const ks_series *s, int n, int64_t k,
                                          const KS_NUM *Ps, const KS_NUM *ET, const KS_T(ks_tiled_memory) *w,
                                          ks_sink to)
@@ -15,7 +15,7 @@ KS_HD_COLD void KS_T(ks_tiled_write_lag)(const ks_series *s, int n, int64_t k,
     KS_T(ks_unpad)(nx, n, w->step.W, (KS_NUM *)ks_slot_of(to, k));
 }
 
-/** ks_memo_same() of whole vectors: of numbers that are literally few a compiler compares one by one. */
+/** ks_memo_same() in whole vectors. Compilers compare one by one if the number is a small literal. */
 KS_HD int KS_T(ks_tiled_same)(int numbers, const KS_NUM *a, const KS_NUM *b)
 {
     KS_T(ks_masks) other = { 0 };
@@ -26,11 +26,12 @@ KS_HD int KS_T(ks_tiled_same)(int numbers, const KS_NUM *a, const KS_NUM *b)
     return !differ;
 }
 
-/** Smoother steps from k on down, k0 < k, that follow one after the other in memory, and put out nothing
- *  but mean and cov: the same as ks_tiled_smooth_steps() makes of them, with no more done than they need.
- *  xs, padded, is the mean in and out, xn scratch; *same: the filtered covariance of step k - 1 is that of
- *  step k. Returns one after the last step taken; *later is the smoothed covariance then, *finite false where
- *  the next step's mean is not. */
+/** Smoother steps k - 1, k - 2, .. whose covariances come from the memo, one after the other, with no outputs but mean
+ *  and cov; k0 < k. The results are those of ks_tiled_smooth_steps(), with less work.
+ *
+ *  xs, padded, is the mean on entry and return; xn is scratch. *same: the filtered covariance of step k - 1 is that of
+ *  step k. Returns the last step taken, k if none; *later is its smoothed covariance. *finite becomes false if the next
+ *  step's mean is not finite. */
 KS_HD int64_t KS_T(ks_tiled_smooth_repeat)(ks_shape shape, int nx, int n, const ks_series *s,
                                            int64_t k, int64_t k0, const KS_T(ks_blocks) *b, KS_T(ks_memo) *memo,
                                            const KS_T(ks_tiled_memory) *w,
@@ -40,7 +41,7 @@ KS_HD int64_t KS_T(ks_tiled_smooth_repeat)(ks_shape shape, int nx, int n, const 
     const int quad = shape == KS_SHAPE_QUAD, ahead = 2 * KS_T(ks_steps_ahead)(shape);
     KS_T(ks_tiled) step = w->step;
     KS_NUM *from = xs, *to = xn;
-    /* The vectors of a quad have a place that nothing else points to: registers. */
+    /* Nothing else points to these copies, so the vectors of a quad can stay in registers. */
     KS_NUM own[2][4];
     if (quad) {
         from = own[0];
@@ -54,7 +55,7 @@ KS_HD int64_t KS_T(ks_tiled_smooth_repeat)(ks_shape shape, int nx, int n, const 
         const unsigned char form = kept->form[k - 1 - kept->form_first];
         if (at < 0 || (form != (unsigned char)KS_FORM_ORDINARY && !(*same && form == KS_KEPT_BEFORE))) break;
         const KS_NUM *slot = memo->base + (int64_t)at * memo->size;
-        /* Rows that are read are fetched by themselves. */
+        /* Rows that are read are prefetched by the processor. */
         if (cov.base && *same && !stream.pays && k - ahead > k0)
             KS_T(ks_tiled_expect)(NULL, nx * nx, (const KS_NUM *)ks_slot_of(cov, k - 1 - ahead));
         const KS_NUM *x = (const KS_NUM *)ks_slot_of(kept->kept_mean, k - 1);
@@ -86,7 +87,7 @@ KS_HD int64_t KS_T(ks_tiled_smooth_repeat)(ks_shape shape, int nx, int n, const 
         if (stream.pays && *same) {
             KS_T(ks_stream_put)(1, nx, n, smoothed, at == memo->last, w->kept, cov, k - 1, &stream);
         } else if (cov.base) {
-            /* To a row that has just been read, and is in a near cache. */
+            /* This row has just been read, so it is in a near cache. */
             KS_T(ks_unpad)(nx, n, smoothed, (KS_NUM *)ks_slot_of(cov, k - 1));
             stream.packed = NULL;
         }
@@ -100,7 +101,7 @@ KS_HD int64_t KS_T(ks_tiled_smooth_repeat)(ks_shape shape, int nx, int n, const 
     return k;
 }
 
-/* Of a quad a function of its own: the loop around it has no registers to spare. */
+/* For quads a function of its own: inlined, the loop around it would run out of registers. */
 KS_HD_COLD int64_t KS_T(ks_quad_smooth_repeat)(int64_t k, int64_t k0, const KS_T(ks_blocks) *b,
                                                KS_T(ks_memo) *memo,
                                                const KS_T(ks_tiled_memory) *w,
@@ -112,9 +113,9 @@ KS_HD_COLD int64_t KS_T(ks_quad_smooth_repeat)(int64_t k, int64_t k0, const KS_T
                                         NULL, same, later, finite);
 }
 
-/** Smoother steps k1 - 1 down to k0, k1 < T, as far as the ordinary form goes; see ks_smooth_steps().
- *  shape is a literal, n what rows are padded to. gains: ET of each step k + 1 to row k, for those who follow, or NULL.
- *  Returns one after the last step taken, k0 where all are, or -1 with the fault in the tally. */
+/** Smoother steps k1 - 1 down to k0, k1 < T, as long as the ordinary form has enough digits; see ks_smooth_steps().
+ *  shape is a literal, rows are padded to n. gains: receives, for followers, ET of the step from k + 1 to k in row k;
+ *  or NULL. Returns the last step taken, k0 if all are, k1 if none is; or -1 with the fault in the tally. */
 KS_HD int64_t KS_T(ks_tiled_smooth_steps)(ks_shape shape, int nx, int n, const ks_series *s, int64_t k0,
                                           int64_t k1, ks_state *state, const ks_forward_sinks *kept,
                                           const ks_backward_sinks *to, const ks_sink *gains,
@@ -130,10 +131,10 @@ KS_HD int64_t KS_T(ks_tiled_smooth_steps)(ks_shape shape, int nx, int n, const k
     const ks_sink mean = to->smoothed_mean, cov = to->smoothed_cov;
     KS_T(ks_blocks) b = { 0 };
     KS_NUM *xs = w.x, *xn = w.xn, *Ps = w.P, *Pn = w.Pn;
-    /* Key: the filtered and the smoothed covariance that go in; results: Eᵀ and the new one. */
+    /* Key: the filtered and the smoothed covariance that go in. Results: Eᵀ and the smoothed covariance. */
     KS_T(ks_memo) memo = KS_T(ks_memo_start)(n, 0, KS_T(ks_steady_pays)(s, state, k1 - k0), n * n, n * n,
                                              2 * n * n, w.memo);
-    const KS_NUM *later = Ps; /* the smoothed covariance of step k, all of it */
+    const KS_NUM *later = Ps; /* the full smoothed covariance of step k */
     const int constant = KS_T(ks_memo_pays)(s, INT64_MAX), may = s->steady_state == KS_STEADY_STATE_HOLD;
     ks_steady steady = state->steady;
     int same = 0;         /* the filtered covariance of step k - 1 is that of step k */
@@ -167,7 +168,7 @@ KS_HD int64_t KS_T(ks_tiled_smooth_steps)(ks_shape shape, int nx, int n, const k
         if (n != nx) {
             KS_T(ks_copy)(nx, x, w.filtered);
             x = w.filtered;
-            /* Gains made ahead have theirs padded beside them; what remembers steps compares this one. */
+            /* Gains made ahead have padded copies of their own. The memo compares this one. */
             if (shape == KS_SHAPE_TILES || memo.slots) {
                 if (shape == KS_SHAPE_ROWS)
                     KS_T(ks_rows_pad)(nx, nx, P, w.kept);
@@ -188,7 +189,7 @@ KS_HD int64_t KS_T(ks_tiled_smooth_steps)(ks_shape shape, int nx, int n, const k
         const int held = steady.stage == KS_STEADY_HELD, asks = constant && KS_T(ks_steady_asks)(at >= 0, may, &steady);
         const int watched = asks && KS_T(ks_steady_watches)(&steady, phase);
         if (lag || watched) KS_T(ks_copy)(nx * n, later, w.next);
-        if (quad && watched) KS_T(ks_copy)(16, P, w.kept); /* the smoothed covariance may take its place */
+        if (quad && watched) KS_T(ks_copy)(16, P, w.kept); /* the smoothed covariance may overwrite P */
         if (at >= 0) {
             ET = memo.base + (int64_t)at * memo.size + 2 * n * n;
             if (quad) {

@@ -1,16 +1,17 @@
-/* tiled_step_text.h -- one filter or smoother step in the ordinary form, shaped by hand for vector
- * registers; see num_f64.h and tile_text.h. It stands beside step_text.h, which is its reference:
- * the same equations and the same tests whether the ordinary form will do. For plain C on the CPU.
+/* tiled_step_text.h -- one filter or smoother step in the ordinary form, shaped by hand for vector registers; see
+ * num_f64.h and tile_text.h. step_text.h is its reference, with the same equations and the same tests of whether the
+ * ordinary form has enough digits. For plain C on the CPU.
  *
- * Matrices are padded (tile_text.h) and covariances are made from their upper triangles, which are
- * mirrored by transposing 4 x 4 tiles. L D Lᵀ takes no square roots and one reciprocal for each
- * pivot; it goes by panels of four rows, and what is to be solved goes along.
+ * Matrices are padded (tile_text.h). Covariances are made from their upper triangles, which are mirrored by transposing
+ * 4 x 4 tiles. L D Lᵀ takes no square roots and one reciprocal for each pivot. It proceeds by panels of four rows, and
+ * right-hand sides are solved along with it.
  *
- * Pivots go in pairs: of rows a b and b c, the second one is det / a with det = a c - b², and 1 / a and a / det need not
- * wait for one another, which saves a division and a product in every two of the chain that a small step is. det loses
- * as many digits as c - b² / a does. Products of variances leave the range of single precision, which goes one by one. */
+ * In double, pivots are made in pairs. Of the rows a b and b c the second pivot is det / a with det = a c - b². Then 1
+ * / a and a / det need not wait for each other. A small step is one chain of operations, from which this removes one
+ * division and one product for every two pivots. det loses as many digits as c - b² / a does. In single precision
+ * products of variances would leave the range, so pivots are made one by one. */
 
-/** The blocks of one step, padded where `ld` is their leading dimension. */
+/** The blocks of one step; padded if they have a leading dimension (ldq, ldr). */
 typedef struct KS_T(ks_blocks) {
     const KS_NUM *F, *H;   /* rows nx apart                                  */
     const KS_NUM *FT, *HT; /* padded: nx rows, n apart and m_padded apart    */
@@ -31,21 +32,21 @@ typedef struct KS_T(ks_tiled) {
     ks_prefetch *prefetch;     /* or NULL                                              */
 } KS_T(ks_tiled);
 
-/** Whether rows so many numbers apart, a literal, are nine to twelve: two tiles of four rows and a third one or part of it.
- *  Loops over tiles are unrolled by n alone, be nx known or not. */
+/** Whether rows are n = 12 apart, a literal: nine to twelve states, in two tiles of four rows and a third one or part
+ *  of it. Loops over tiles are unrolled by n, so that nx need not be a literal. */
 #define KS_THREE_TILES(n) (KS_LANES <= 4 && KS_KNOWN(n) && (n) == 12)
 
-/** The rows of all tiles of four that nx rows begin: a literal where n, their distance, is one. */
+/** The rows of all tiles of four that nx rows begin. A literal if n, the distance of rows, is one. */
 KS_HD int KS_T(ks_tile_rows)(int nx, int n) { return KS_LANES <= 4 ? n : (nx + 3) / 4 * 4; }
 
-/** Whether pivot r, a literal, goes with that before it. */
+/** Whether pivot r, a literal, forms a pair with the one before. */
 #define KS_PAIRS_WITH(r) (sizeof(KS_NUM) > sizeof(float) && (r) % 2 == 1)
 
-/** The least determinant of a pair of which no part may have been too small to be told from zero. */
+/** Least determinant of a pair. A smaller one may have terms that have underflowed. */
 #define KS_LEAST_DETERMINANT 0x1p-960
 
-/** The second pivot of a pair a b, b c, and its reciprocal; *pivot is c. True where it is positive and nothing was out of
- *  range. */
+/** The second pivot of a pair a b, b c and its reciprocal. *pivot is c on entry. Returns true if it is positive and
+ *  nothing was out of range. */
 KS_HD KS_MASK KS_T(ks_second_pivot)(KS_NUM a, KS_NUM b, KS_NUM inverse_a, KS_NUM *pivot, KS_NUM *inverse)
 {
     const KS_NUM det = KS_T(ks_less)(a * *pivot, b, b);
@@ -54,8 +55,8 @@ KS_HD KS_MASK KS_T(ks_second_pivot)(KS_NUM a, KS_NUM b, KS_NUM inverse_a, KS_NUM
     return KS_GT(det, KS_LIT(KS_LEAST_DETERMINANT)) & KS_GT(*inverse, KS_LIT(0));
 }
 
-/** L D Lᵀ of `rows` rows (1 to 4, a literal) of the upper triangle of s, rows lds apart: u is D Lᵀ, l
- *  the unit Lᵀ. `pivot` holds what each pivot must exceed a `ratio` of for the mask to be true. */
+/** L D Lᵀ of `rows` rows (1 to 4, a literal) of the upper triangle of s, rows lds apart: u is D Lᵀ, l the unit Lᵀ.
+ *  Returns true if each pivot exceeds `ratio` times the number in `pivot`. */
 KS_HD KS_MASK KS_T(ks_pivots)(int rows, double ratio, const KS_NUM *s, int lds, const KS_NUM *pivot,
                               KS_NUM u[4][4], KS_NUM l[4][4], KS_NUM *inverse)
 {
@@ -81,8 +82,8 @@ KS_HD KS_MASK KS_T(ks_pivots)(int rows, double ratio, const KS_NUM *s, int lds, 
     return good;
 }
 
-/** L D Lᵀ of rows at .. at + rows - 1 (1 to 4, a literal) of the upper triangle of S, whose rows are
- *  `columns` apart; see ks_tiled_ldl(). */
+/** L D Lᵀ of rows at .. at + rows - 1 (1 to 4, a literal) of the upper triangle of S, rows `columns` apart; see
+ *  ks_tiled_ldl(). */
 KS_HD KS_MASK KS_T(ks_panel)(ks_prefetch *prefetch, int rows, int at, double ratio, int columns, KS_NUM *S, KS_NUM *LT,
                              KS_NUM *pivot, KS_NUM *inverse_d)
 {
@@ -112,7 +113,7 @@ KS_HD KS_MASK KS_T(ks_panel)(ks_prefetch *prefetch, int rows, int at, double rat
     return good;
 }
 
-/** Rows at .. at + rows - 1 of G (columns g) <- L⁻¹ G0, and Z. */
+/** Rows at .. at + rows - 1 of G (g columns) <- L⁻¹ G0, and the same rows of Z <- D⁻¹ G. */
 KS_HD void KS_T(ks_panel_solve)(ks_prefetch *prefetch, int rows, int at, int columns, const KS_NUM *S, const KS_NUM *LT,
                                 const KS_NUM *inverse_d, int g, const KS_NUM *G0, KS_NUM *G, KS_NUM *Z)
 {
@@ -133,16 +134,17 @@ KS_HD void KS_T(ks_panel_solve)(ks_prefetch *prefetch, int rows, int at, int col
     }
 }
 
-/** L D Lᵀ of the symmetric S (n, n), rows `columns` = ks_padded(n) apart, of which the upper triangle is read: S
- *  turns into D Lᵀ, LT is the unit Lᵀ (strict upper triangles are what counts), pivot (n) D and
- *  inverse_d (n) 1 / D; G (n, g) <- L⁻¹ G0, which may be G, and Z = D⁻¹ G, which may be G. Returns true where
- *  every pivot exceeds `ratio` times the diagonal entry that it came from. Meanwhile lines of the queue are prefetched. */
+/** L D Lᵀ of the symmetric S (n, n), rows `columns` = ks_padded(n) apart, whose upper triangle is read. S becomes D Lᵀ
+ *  and LT the unit Lᵀ; only strict upper triangles are valid. pivot (n) receives D and inverse_d (n) 1 / D.
+ *
+ *  G (n, g) <- L⁻¹ G0 and Z <- D⁻¹ G. G0 and Z may be G. Returns true if every pivot exceeds `ratio` times its diagonal
+ *  entry. Lines of the queue are prefetched meanwhile. */
 KS_HD KS_MASK KS_T(ks_tiled_ldl)(ks_prefetch *prefetch, int n, double ratio, int columns, KS_NUM *S, KS_NUM *LT, int g,
                                  const KS_NUM *G0, KS_NUM *G, KS_NUM *Z, KS_NUM *pivot, KS_NUM *inverse_d)
 {
     KS_MASK good = KS_GT(KS_LIT(1), KS_LIT(0));
     for (int i = 0; i < n; ++i) pivot[i] = S[i * columns + i];
-    /* G lags a panel behind: its work fills the time that the next pivots take. */
+    /* G is one panel behind, so that its work hides the latency of the next pivots. */
     int at = 0;
 #define KS_FOUR                                                                             \
     good = good & KS_T(ks_panel)(prefetch, 4, at, ratio, columns, S, LT, pivot, inverse_d);           \
@@ -168,7 +170,7 @@ KS_HD KS_MASK KS_T(ks_tiled_ldl)(ks_prefetch *prefetch, int n, double ratio, int
     if (at > 0) KS_T(ks_panel_solve)(prefetch, 4, at - 4, columns, S, LT, inverse_d, g, G0, G, Z);        \
     KS_T(ks_panel_solve)(prefetch, rows, at, columns, S, LT, inverse_d, g, G0, G, Z)
     switch (n - at) {
-    case 4: /* of three tiles the loop leaves the last one */
+    case 4: /* the loop leaves the last of three tiles */
         if (KS_THREE_TILES(columns)) {
             KS_REST(4);
         }
@@ -182,8 +184,8 @@ KS_HD KS_MASK KS_T(ks_tiled_ldl)(ks_prefetch *prefetch, int n, double ratio, int
     return good;
 }
 
-/** Rows at .. at + rows - 1 (2 to 4, a literal) of B <- L⁻ᵀ B, from which the rows below have been
- *  taken. LT and B have n and g columns. */
+/** Rows at .. at + rows - 1 (2 to 4, a literal) of B <- L⁻ᵀ B, after the rows below have been subtracted. LT has n
+ *  columns, B has g. */
 KS_HD void KS_T(ks_panel_back)(int rows, int at, int n, const KS_NUM *LT, int g, KS_NUM *B)
 {
     KS_T(ks_lanes) row[4];
@@ -227,8 +229,8 @@ KS_HD void KS_T(ks_whiten)(int m, const KS_NUM *LT, int ld, KS_NUM *v)
     }
 }
 
-/** The same to the bit by columns, in vectors, with rows of LT mp apart, m padded, and as much room t. What
- *  a vector holds before the entry that it is wanted for is not read again. */
+/** The same to the bit, by columns and in vectors. Rows of LT are mp apart, m padded; t has room for mp numbers.
+ *  Entries of a vector at or before column j are wrong afterwards, but are not read again. */
 KS_HD void KS_T(ks_whiten_columns)(int m, int mp, const KS_NUM *LT, KS_NUM *t, KS_NUM *v)
 {
     KS_T(ks_copy)(m, v, t);
@@ -275,7 +277,7 @@ KS_HD void KS_T(ks_tiled_predict)(int nx, int n, const KS_T(ks_blocks) *b, const
     KS_T(ks_mirror_upper)(KS_T(ks_tile_rows)(nx, n), 0, w->Pp, n);
 }
 
-/** G, S, L D Lᵀ and Z of m observed entries. False where the ordinary form will not do. */
+/** G, S, L D Lᵀ and Z of m observed entries. False if the ordinary form is not good enough. */
 KS_HD KS_MASK KS_T(ks_tiled_innovation)(int nx, int n, int m, const KS_T(ks_blocks) *b,
                                         const KS_T(ks_tiled) *w)
 {
@@ -297,8 +299,8 @@ KS_HD void KS_T(ks_tiled_posterior)(int nx, int n, int m, const KS_T(ks_tiled) *
     KS_T(ks_mirror_upper)(KS_T(ks_tile_rows)(nx, n), 1, P, n);
 }
 
-/** The smoothing gain ET = Eᵀ (nx, n) = Pp⁻¹ F P, paper eq. 12, and D = Ps - Pp of which the upper
- *  triangle counts. P and Ps are symmetric with rows ldp and n apart. */
+/** The smoothing gain ET = Eᵀ (nx, n) = Pp⁻¹ F P, paper eq. 12, and the upper triangle of D = Ps - Pp. P and Ps are
+ *  symmetric, with rows ldp and n apart. */
 KS_HD KS_MASK KS_T(ks_tiled_gain)(int nx, int n, const KS_T(ks_blocks) *b, const KS_NUM *P,
                                   int ldp, const KS_NUM *Ps, KS_NUM *ET, KS_NUM *D,
                                   const KS_T(ks_tiled) *w)
@@ -336,8 +338,8 @@ KS_HD void KS_T(ks_tiled_smooth_mean)(int nx, int n, const KS_T(ks_blocks) *b, c
     KS_T(ks_tiled_correct_mean)(nx, n, x, xs, w->xp, ET, xn, w);
 }
 
-/** Pn = P + E (Ps - Pp) Eᵀ, paper eq. 14, symmetric to the bit; D is mirrored. False where a variance
- *  shrinks too far for the ordinary form. */
+/** Pn = P + E (Ps - Pp) Eᵀ, paper eq. 14, symmetric to the bit. D is mirrored. False if a variance shrinks too much for
+ *  the ordinary form. */
 KS_HD KS_MASK KS_T(ks_tiled_smooth_cov)(int nx, int n, const KS_NUM *P, int ldp, const KS_NUM *ET,
                                         KS_NUM *D, KS_NUM *Pn, const KS_T(ks_tiled) *w)
 {
