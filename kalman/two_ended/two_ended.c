@@ -1,19 +1,18 @@
-/* two_ended.c -- smoothing from both ends: a Kalman filter from the left and an information filter
- * from the right meet in the middle, and both go back out.
+/* two_ended.c -- smoothing from both ends: a Kalman filter from the left and an information filter from the right meet
+ * in the middle, and both go back out.
  *
- * The two halves have nothing to do with each other on the way in and on the way out, so they run
- * on two threads, or one after the other on one, with the same bits. What the way in leaves to the
- * way out waits in the smoothed outputs themselves; where those are not asked for in full,
- * checkpoints take their place, as in sequential.c.
+ * The halves are independent on the way in and on the way out. So they run on two threads, or one after the other on
+ * one, with the same bits. What the way in leaves for the way out waits in the smoothed outputs themselves. If these
+ * are not asked for in full, checkpoints are used, as in sequential.c.
  *
- * The information from the right is carried in the ordinary form. Where that loses digits the right
- * half says so, and the series is done again with it in the array form. */
+ * The information from the right is carried in the ordinary form. If that loses digits, the right half reports it, and
+ * the series is done again with the information in the array form. */
 #include <math.h>
 #include <string.h>
 #include "two_ended_lane.h"
 
-/* Halves that may have to go on without each other look whether they do: the left after so many steps, and each time
- * that they have doubled, the right after each block of as many. */
+/* Halves that may have to go on alone check whether they must: the left after FIRST_LOOK steps and each time that the
+ * number of steps has doubled, the right after each SHORT_BLOCK steps. */
 enum { FIRST_LOOK = 128, SHORT_BLOCK = 256 };
 
 static int in_place(const ks_smooth_plan *plan)
@@ -21,8 +20,8 @@ static int in_place(const ks_smooth_plan *plan)
     return ks_makes_all(plan, KS_OUT_SMOOTHED_MEAN | KS_OUT_SMOOTHED_COV);
 }
 
-/** Cut `steps` into segments: as many as steps in one of them, for the least memory. Their length is
- *  a multiple of KS_BOUND_STEPS, so that cutting changes nothing in the bounds. */
+/** Cut `steps` into segments. There are about as many as steps in one of them, which takes the least memory. Their
+ *  length is a multiple of KS_BOUND_STEPS, so that the bounds do not depend on it. */
 static void cut(ks_half *half, const ks_smooth_plan *plan, int64_t steps)
 {
     const int64_t least = (int64_t)ceil(sqrt((double)steps));
@@ -31,11 +30,11 @@ static void cut(ks_half *half, const ks_smooth_plan *plan, int64_t steps)
     half->segments = half->length ? (steps + half->length - 1) / half->length : 0;
 }
 
-/** Memory for so many steps, or less. */
+/** Carve memory for up to `steps` steps. */
 static void carve_half(ks_carver *carver, const ks_smooth_plan *plan, ks_half *half,
                        int64_t steps)
 {
-    const int64_t segments = (int64_t)ceil(sqrt((double)steps)); /* at most, however few the steps */
+    const int64_t segments = (int64_t)ceil(sqrt((double)steps)); /* the most that cut() makes of no more steps */
     const ks_two_ended_kernels *ends = ks_two_ended_kernels_of(plan->kernels);
     const size_t range = plan->kernels->scratch_bytes(plan->nx, plan->ny);
     const size_t information = ends->scratch_bytes(plan->nx, plan->ny);
@@ -54,7 +53,7 @@ void ks_lane_carve(ks_carver *carver, const ks_smooth_plan *plan, ks_lane *l)
 {
     const size_t n = (size_t)plan->nx, bytes = plan->kernels->number_bytes;
     memset(l, 0, sizeof *l);
-    /* Where the left half may have to go on to the end, it does so in place. */
+    /* If the left half may have to go on to the end, it does so in place. */
     carve_half(carver, plan, &l->left, plan->automatic ? plan->T : ks_left_steps_most(plan));
     l->left.form = ks_carve(carver, (size_t)l->left.length, 1);
     if (!in_place(plan)) {
@@ -90,8 +89,7 @@ ks_forward_sinks ks_left_rows(const ks_lane *l, int64_t i)
     return to;
 }
 
-/** Steps from .. end - 1 of the filter, which looks now and then whether they have come to repeat where that
- *  decides. */
+/** Filter steps from .. end - 1. If l->looks, check now and then whether they repeat, which sets l->alone. */
 static int filter_left(ks_lane *l, int64_t from, int64_t end, ks_state *state, const ks_forward_sinks *to)
 {
     ks_half *half = &l->left;
@@ -126,8 +124,7 @@ static int left_in(ks_lane *l)
     return 0;
 }
 
-/** The way out over all segments of a series none of whose predictions is sharp, as far as is known: where one is, in
- *  half->out. */
+/** The way out over all segments, as long as no sharp prediction is found. If one is, half->out has it. */
 static int segments_out(ks_lane *l, ks_state *state)
 {
     const ks_smooth_plan *plan = l->run->plan;
@@ -136,7 +133,7 @@ static int segments_out(ks_lane *l, ks_state *state)
     for (int64_t i = half->segments - 1; i >= 0; --i) {
         const int64_t from = i * half->length, end = segment_end(half, i, steps);
         const ks_forward_sinks kept = ks_left_rows(l, i);
-        if (i < half->segments - 1) { /* the last segment's rows are there still */
+        if (i < half->segments - 1) { /* the rows of the last segment are still valid */
             ks_tally again = ks_tally_start();
             ks_state filtered = { half->again.mean, half->again.cov,
                                   (ks_form)half->checkpoint_form[i], half->checkpoint_steady[i] };
@@ -169,7 +166,7 @@ static int left_out(ks_lane *l)
                             &half->out);
 }
 
-/** Where the information filter leaves what the way out through segment i needs. */
+/** Where the information filter leaves what the way out needs, of segment i. */
 static ks_right_rows right_rows(const ks_lane *l, int64_t i)
 {
     const ks_smooth_plan *plan = l->run->plan;
@@ -191,8 +188,8 @@ static ks_right_rows right_rows(const ks_lane *l, int64_t i)
     return rows;
 }
 
-/** Segment i of the information filter, block by block. Returns 0; 1 where the ordinary form will not do, or nobody
- *  waits for it; -1. */
+/** Take in segment i of the information filter, block by block. Returns 0; 1 if the ordinary form is not good enough,
+ *  or if the right half is no longer needed; -1. */
 static int inform_segment(ks_lane *l, int64_t i, ks_information *information, ks_tally *tally)
 {
     const ks_smooth_plan *plan = l->run->plan;
@@ -232,7 +229,7 @@ static int inform_all(ks_lane *l)
     return -1;
 }
 
-/** The way in from the right; where the ordinary form does not do, at once in the array form. */
+/** The way in from the right. If the ordinary form is not good enough, it starts again in the array form at once. */
 static int right_in(ks_lane *l)
 {
     const ks_smooth_plan *plan = l->run->plan;
@@ -241,7 +238,7 @@ static int right_in(ks_lane *l)
         l->form = KS_FORM_ARRAY;
         rc = inform_all(l);
     }
-    /* The lowest step is told, and observations have been read from the last one down. */
+    /* The lowest faulty step is reported, but observations are read from the last step down. */
     ks_tally *tally = &l->right.in;
     if (tally->bad_step >= 0 && tally->bad_array != KS_ARRAY_ESTIMATE)
         l->right.error = ks_two_ended_kernels_of(plan->kernels)
@@ -249,7 +246,7 @@ static int right_in(ks_lane *l)
     return rc;
 }
 
-/** The way out over steps k0 .. k1 - 1, whose rows are there. */
+/** The way out over steps k0 .. k1 - 1, whose rows are valid. */
 static int outward(ks_lane *l, const ks_right_rows *rows, int64_t k0, int64_t k1)
 {
     ks_half *half = &l->right;
@@ -276,7 +273,7 @@ static int right_out(ks_lane *l)
     ks_half *half = &l->right;
     for (int64_t i = 0; i < half->segments; ++i) {
         const ks_right_rows rows = right_rows(l, i);
-        if (i > 0) { /* the first segment's rows are there still */
+        if (i > 0) { /* the rows of the first segment are still valid */
             ks_tally again = ks_tally_start();
             ks_information information = { half->again.cov, half->again.mean, l->form, -1, -1 };
             ks_copy_estimate(plan, half->again, 0, half->checkpoints, i);
@@ -293,7 +290,7 @@ static int right_out(ks_lane *l)
     return 0;
 }
 
-/** Both halves have come in: the smoothed state in the middle, for each of them. */
+/** Compute the smoothed state in the middle, for both halves. */
 void ks_lane_meet(ks_lane *l)
 {
     const ks_smooth_plan *plan = l->run->plan;
@@ -358,7 +355,7 @@ static void add(ks_tally *total, const ks_tally *t)
     total->fault = t->fault;
 }
 
-/** Write what a series adds up to. Returns 0, or -1 where it failed. */
+/** Write the log-likelihood of a series and add up its tallies. Returns 0, or -1 if it failed. */
 int ks_lane_close(ks_lane *l)
 {
     const ks_tally *parts[] = { &l->left.in, &l->left.out, &l->right.in, &l->right.out };

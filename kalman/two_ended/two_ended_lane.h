@@ -1,5 +1,5 @@
-/* two_ended_lane.h -- a series that is smoothed from both ends: the memory of its halves, their ways in and
- * out, and the middle. two_ended_run.c and automatic.c drive it. */
+/* two_ended_lane.h -- a series that is smoothed from both ends: memory of its halves, their ways in and out, and the
+ * middle. Driven by two_ended_run.c and automatic.c. */
 #ifndef KS_TWO_ENDED_LANE_H
 #define KS_TWO_ENDED_LANE_H
 
@@ -7,7 +7,7 @@
 #include "two_ended.h"
 #include "whitened_back.h"
 
-/** One half of a series: its state, the rows of the segment in hand, and one checkpoint for each segment. */
+/** One half of a series: its state, the rows of the current segment, and one checkpoint for each segment. */
 typedef struct ks_half {
     void *scratch;
     ks_estimates state;         /* left: filtered, right: information                  */
@@ -31,9 +31,9 @@ typedef struct ks_lane {
     ks_series series;
     ks_backward_sinks back;
     ks_half left, right;
-    int64_t left_steps;         /* the rest, which may be none, are the right one's */
-    int looks;                  /* whether the left half looks if its steps repeat, and that decides */
-    atomic_int alone;           /* they do, and nobody waits for the right one                       */
+    int64_t left_steps;         /* the remaining steps, possibly none, are the right half's */
+    int looks;                  /* whether the left half checks if its steps repeat, which decides */
+    atomic_int alone;           /* they do, and the right half is no longer needed           */
     ks_form form;               /* of the information in the right half */
     double size;                /* of observations, see ks_right_rows   */
     int inverts;                /* see ks_two_ended_kernels             */
@@ -41,51 +41,51 @@ typedef struct ks_lane {
     ks_steady left_steady;
     ks_evidence met;
     ks_whitening whitening;     /* of the left half */
-    int left_rc, right_rc;      /* 0; -1 failed; 1 the ordinary form of the information will not do */
-    int64_t tried;              /* steps of the right half that ks_lane_try_out() has put out */
+    int left_rc, right_rc;      /* 0; -1 failed; 1 the ordinary form of the information is not good enough */
+    int64_t tried;              /* steps of the right half that ks_lane_try_out() has smoothed */
     ks_tally total;
     int64_t failed;             /* the series that failed, or -1 */
     double error;               /* of its right half             */
 } ks_lane;
 
-/** Steps of the left half of one series, and what memory is made for: the fewest and the most of any. */
+/** Steps of the left half of one series; the fewest and the most of any series, for which memory is made. */
 int64_t ks_left_steps_of(const ks_plan_run *run, const ks_series *s);
 int64_t ks_left_steps_least(const ks_smooth_plan *plan);
 int64_t ks_left_steps_most(const ks_smooth_plan *plan);
 
-/** The largest of the sums over (y - d)² / R_ii of some rows, spread over the series. */
+/** The largest sum over (y - d)² / R_ii of a row, of some rows spread over the series. */
 double ks_size_of_observations(const ks_smooth_plan *plan, const ks_series *s);
 
-/** Whether one half alone is ahead of both where its steps repeat, and whether they may do so early: the model allows
- *  it and no entry seems to be missing. */
+/** Whether one half alone is faster than both if its steps repeat; and whether they may repeat early, which needs a
+ *  model that allows it and no sign of missing entries. */
 int ks_alone_where_repeated(const ks_lane *l);
 int ks_may_repeat_early(const ks_lane *l);
 
-/** Whether most covariances of the left half before step `end` are those of a step shortly before. */
+/** Whether most covariances of the left half just before step `end` equal those of a few steps before. */
 int ks_left_repeats(const ks_lane *l, int64_t end);
 
 void ks_lane_carve(ks_carver *carver, const ks_smooth_plan *plan, ks_lane *l);
 
-/** Series b is next. */
+/** Prepare the lane for series b. */
 void ks_lane_open(ks_lane *l, int64_t b);
 
-/** One half's way in, and out once the halves have met; what comes of it goes to left_rc or right_rc. */
+/** The way in, or out once the halves have met, of one half. The outcome goes to left_rc or right_rc. */
 void ks_lane_in(ks_lane *l, int right);
 void ks_lane_out(ks_lane *l, int right);
 
-/** Both halves have come in: the smoothed state in the middle, for each of them. */
+/** Compute the smoothed state in the middle, for both halves, once both have come in. */
 void ks_lane_meet(ks_lane *l);
 
-/** The first steps of the right half's way out, ahead of the rest; returns what ks_lane_out() would. */
+/** Smooth the first steps of the right half's way out. Returns as its way out does. */
 int ks_lane_try_out(ks_lane *l);
 
 /** Where the filter of the left half keeps the estimates of segment i. */
 ks_forward_sinks ks_left_rows(const ks_lane *l, int64_t i);
 
-/** Write what a series adds up to. Returns 0, or -1 where it failed. */
+/** Write the log-likelihood of a series and add up its tallies. Returns 0, or -1 if it failed. */
 int ks_lane_close(ks_lane *l);
 
-/** Both halves of each of `count` lanes at the same time. */
+/** Run `half` for both halves of each of `count` lanes, in parallel. */
 void ks_lanes_both(ks_plan_run *run, ks_lane *lanes, int count, void (*half)(ks_lane *l, int right));
 
 #endif

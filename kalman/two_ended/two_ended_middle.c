@@ -1,18 +1,21 @@
-/* two_ended_middle.c -- where the halves of a series meet: that both are through at about the same time.
+/* two_ended_middle.c -- the step at which the halves of a series meet, so that both take about the same time.
  *
- * Where Q is constant a step of the right takes .8 to 1.5 times as long as one of the left, by the processor and least of
- * larger blocks; with three, five, seven or eight states, which are not shaped by hand there or no literals, 1.8; where Q
- * varies with the step 1.7 to 2 times, of larger blocks less. Where covariances come to repeat, of which the left makes
- * more, it is three to four times. */
+ * Time of a step of the right half, as a multiple of the left's:
+ *
+ *     Q constant                                        0.8 to 1.5, by processor; least for larger blocks
+ *     Q constant, three, five, seven or eight states    1.8: no hand-shaped kernels or no literals there
+ *     Q varies with the step                            1.7 to 2, less for larger blocks
+ *     covariances come to repeat                        3 to 4: the left half repeats more of them */
 #include <math.h>
 #include <string.h>
 #include "two_ended_lane.h"
 
-/* With so many states steps are expected to repeat; up to MOST_BOTH, both ends on two threads are ahead of one that
- * looks repeated steps up, with more behind. */
+/* From LEAST_REPEATED to MOST_REPEATED states steps are expected to repeat. Up to MOST_BOTH, both ends on two threads
+ * are faster than one thread that looks steps up; above, they are slower. LOOKED_AT: number of rows sampled. */
 enum { LEAST_REPEATED = 2, MOST_BOTH = 4, MOST_REPEATED = 7, LOOKED_AT = 16 };
 
-/** Steps of the right half where no step is expected to repeat, and where Q is constant and may have an inverse. */
+/** Steps of the right half if no step is expected to repeat; the second function if Q is constant and may be inverted.
+ *  */
 static int64_t right_steps(const ks_smooth_plan *plan)
 {
     return plan->nx > 12 ? plan->T * 3 / 8 : plan->T / 3;
@@ -32,7 +35,7 @@ int64_t ks_left_steps_most(const ks_smooth_plan *plan)
     return plan->T - plan->T / (plan->nx <= 4 ? 5 : 4);
 }
 
-/** The step of the i-th row that is looked at, of LOOKED_AT. */
+/** The step of the i-th sampled row. */
 static int64_t looked_at(const ks_series *s, int64_t i)
 {
     return (2 * i + 1) * s->steps / (2 * LOOKED_AT);
@@ -43,7 +46,7 @@ static double number_of(const ks_smooth_plan *plan, const void *row, int64_t i)
     return plan->kernels->number_bytes == sizeof(double) ? ((const double *)row)[i] : (double)((const float *)row)[i];
 }
 
-/** Whether no entry is missing in some rows of y, spread over the series. */
+/** Whether no entry is missing in the sampled rows of y. */
 static int whole_rows(const ks_smooth_plan *plan, const ks_series *s)
 {
     for (int64_t i = 0; i < LOOKED_AT; ++i)

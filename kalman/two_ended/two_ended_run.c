@@ -1,9 +1,9 @@
-/* two_ended_run.c -- series smoothed from both ends: the halves of one side by side, or one series after
- * the other on each worker, where there are enough of them. */
+/* two_ended_run.c -- series smoothed from both ends: both halves of a series side by side or, if there are enough
+ * series, whole series on each worker. */
 #include <math.h>
 #include "two_ended_lane.h"
 
-/** Whether one worker does both halves of a series: there is enough to do with series alone. */
+/** Whether each worker does both halves of its series: there are enough series to occupy all workers. */
 static int whole_series(const ks_smooth_plan *plan)
 {
     return plan->workers == 1 || plan->B >= 2 * (int64_t)plan->workers;
@@ -23,8 +23,8 @@ size_t ks_two_ended_workspace(const ks_smooth_plan *plan)
     return ks_carved_bytes(&carver);
 }
 
-/** Whether a series has come out but is to be done again: without steps by the precision where there may have been some,
- *  then with the array form. */
+/** Whether a series must be done again because digits were lost on the way out: first without steps by the precision,
+ *  if there may have been some, then with the information in the array form. */
 static int again(ks_lane *l)
 {
     if (l->left_rc < 0 || l->right_rc <= 0) return 0;
@@ -56,7 +56,7 @@ typedef struct batch {
     ks_lane *lanes;
 } batch;
 
-/** Series one by one, each worker in a lane of its own. */
+/** Run series one by one; each worker has a lane of its own. */
 static void run_whole(void *arg, int64_t begin, int64_t end, int worker)
 {
     batch *all = arg;
@@ -75,7 +75,7 @@ static void run_whole(void *arg, int64_t begin, int64_t end, int worker)
     }
 }
 
-/** Series b .. b + lanes - 1, their halves side by side. Returns 0, or -1 where one failed. */
+/** Run series b .. b + lanes - 1 with their halves side by side. Returns 0, or -1 if one failed. */
 static int run_together(batch *all, int64_t b, int lanes)
 {
     int failed = 0;
@@ -109,7 +109,7 @@ void ks_two_ended_run(ks_plan_run *run, void *work)
         all.lanes[i].total = ks_tally_start();
         all.lanes[i].failed = -1;
     }
-    /* The step in the middle is smoothed where the halves meet. */
+    /* ks_lane_meet() smooths the step in the middle, which does not count. */
     run->total = (2 * plan->T - 1) * plan->B / plan->workers;
     run->info->threads = plan->workers;
     if (whole_series(plan))

@@ -1,4 +1,4 @@
-/* whitened_back.c -- filtered again and smoothed in whitened coordinates, segment by segment. */
+/* whitened_back.c -- filtering again and smoothing in whitened coordinates, segment by segment. */
 #include "whitened_back.h"
 
 #include <string.h>
@@ -60,7 +60,7 @@ static int filter(ks_plan_run *run, ks_whitening *w, const ks_series *s, int64_t
     return 0;
 }
 
-/** Steps k1 - 1 .. k0 back, block by block; `state` goes along. */
+/** Smooth steps k1 - 1 .. k0, block by block; `state` is carried along. */
 static int back(ks_plan_run *run, ks_whitening *w, const ks_series *s, int64_t k0, int64_t k1, ks_state *state,
                 const ks_forward_sinks *kept, const ks_backward_sinks *to, void *scratch, ks_tally *tally)
 {
@@ -77,7 +77,7 @@ static int back(ks_plan_run *run, ks_whitening *w, const ks_series *s, int64_t k
     return ks_smooth_blocks(run, s, k0, end, state, kept, to, scratch, tally);
 }
 
-/** The prior is what the filter would have kept of a step -1. Returns as ks_whitened_kernels.back does. */
+/** Smooth the prior as if it were the filtered estimate of step -1. Returns as ks_whitened_kernels.back does. */
 static int64_t prior(ks_plan_run *run, ks_whitening *w, int64_t b, const ks_series *s, ks_state *state, void *scratch,
                      ks_tally *tally)
 {
@@ -100,7 +100,7 @@ int ks_whitening_run(ks_plan_run *run, ks_whitening *w, int64_t b, const ks_seri
 {
     const ks_smooth_plan *plan = run->plan;
     const int64_t steps = segments->steps, length = segments->length, count = (steps + length - 1) / length;
-    const int64_t end = information ? steps - 1 : steps; /* of what is not smoothed yet */
+    const int64_t end = information ? steps - 1 : steps; /* of steps that are not smoothed yet */
     const ks_forward_sinks nothing = { .watched = 1, .rooted = 1 };
     ks_state filtered = { w->state.mean, w->state.cov, KS_FORM_ARRAY, KS_NOT_STEADY };
     ks_state state = { w->behind.mean, w->behind.cov, KS_FORM_ARRAY, KS_NOT_STEADY };
@@ -127,7 +127,7 @@ int ks_whitening_run(ks_plan_run *run, ks_whitening *w, int64_t b, const ks_seri
         const ks_forward_sinks kept = rows_of(plan, segments, i, to);
         const int64_t next = i + 1 < count ? (i + 1) * length : end;
         ks_tally again = ks_tally_start();
-        /* The last segment's rows are there still, but of a filter that kept none. */
+        /* The rows of the last segment are valid already, unless the filter that made them kept none. */
         if (i + 1 < count || (segments->filtered && (segments->kept.mean || segments->kept.cov))) {
             ks_copy_estimate(plan, w->state, 0, segments->checkpoints, i);
             if (filter(run, w, s, i * length, next, &kept, scratch, &again)) return -1;
