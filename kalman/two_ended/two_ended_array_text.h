@@ -1,15 +1,13 @@
-/* two_ended_array_text.h -- the steps of two_ended_text.h in the square-root array form; see
- * num_f64.h.
+/* two_ended_array_text.h -- the steps of two_ended_text.h in the square-root array form; see num_f64.h.
  *
- * The information is carried as data, z = Uᵀ x + noise of unit covariance: J = U Uᵀ, eta = U z.
- * Nothing is subtracted; reflections from the right put observations beside it and take the
- * disturbance out of it. This is the square-root information filter (Dyer & McReynolds, 1969;
- * Bierman, "Factorization Methods for Discrete Sequential Estimation", ch. V), written for
- * transitions whose Q and F may be singular. For scalar numbers. */
+ * The information is carried as data, z = Uᵀ x + noise of unit covariance: J = U Uᵀ, eta = U z. Nothing is subtracted.
+ * Observations are placed beside U, the disturbance is eliminated, and reflections from the right reduce the result.
+ * This is the square-root information filter (Dyer & McReynolds, 1969; Bierman, "Factorization Methods for Discrete
+ * Sequential Estimation", ch. V), written for transitions whose Q and F may be singular. For scalar numbers. */
 
-/** Reflect M (rows, columns), stored as lq_rows.h says, to lower triangular form and the row `last` of data with it;
- *  data are as large as the state, in standard deviations, and keep their digits in the wide number. V: columns + 2
- *  numbers. */
+/** Reflect M (rows, columns), stored as in lq_rows.h, to lower triangular form, and with it `last`, a row of data. Data
+ *  are as large as the state in standard deviations, so they are in the wide number to keep their digits. V: columns +
+ *  2 numbers. */
 KS_HD_COLD void KS_T(ks_lq_carry)(int rows, int columns, KS_NUM *M, KS_WIDE *last, KS_NUM *V)
 {
     for (int r = 0; r < rows && r < columns; ++r) {
@@ -30,8 +28,8 @@ KS_HD_COLD void KS_T(ks_lq_carry)(int rows, int columns, KS_NUM *M, KS_WIDE *las
     }
 }
 
-/** The whitened observation of ks_whiten() joins U (nx, nx) and z (nx); U leaves lower triangular.
- *  W holds (ks_lq_apart(nx) + 1) (nx + m) + 2 numbers, last nx + m. */
+/** Add the whitened observation of ks_whiten_observation() to U (nx, nx) and z (nx). U is lower triangular on return. W
+ *  holds (ks_lq_apart(nx) + 1) (nx + m) + 2 numbers, `last` nx + m. */
 KS_HD_COLD void KS_T(ks_array_inform)(int nx, int m, const KS_NUM *N, const KS_NUM *inverse_d,
                                       const KS_NUM *v, KS_NUM *U, KS_NUM *z, KS_NUM *W,
                                       KS_WIDE *last)
@@ -51,9 +49,8 @@ KS_HD_COLD void KS_T(ks_array_inform)(int nx, int m, const KS_NUM *N, const KS_N
     for (int i = 0; i < nx; ++i) z[i] = (KS_NUM)last[i];
 }
 
-/** ks_retreat() in the array form, U and z in place: [I GᵀU; 0 U; 0 z - Uᵀu] is reflected to
- *  [K½ 0; . U~; . z~], and U~ᵀ F x is what z~ tells of x[k-1].
- *  W: (ks_lq_apart(2 nx) + 1) 2 nx + 2 numbers, last 2 nx. */
+/** ks_retreat() in the array form, U and z in place. [I GᵀU; 0 U; 0 z - Uᵀu] is reflected to [K½ 0; . U~; . z~]. The
+ *  data z~ are U~ᵀ F x[k-1] + noise. W: (ks_lq_apart(2 nx) + 1) 2 nx + 2 numbers, `last` 2 nx. */
 KS_HD_COLD void KS_T(ks_array_retreat)(int nx, const KS_NUM *F, const KS_NUM *G, const KS_NUM *u,
                                        KS_NUM *U, KS_NUM *z, KS_NUM *A, KS_NUM *b, KS_NUM *LD,
                                        KS_NUM *inverse_d, KS_NUM *W, KS_WIDE *last)
@@ -80,7 +77,7 @@ KS_HD_COLD void KS_T(ks_array_retreat)(int nx, const KS_NUM *F, const KS_NUM *G,
         inverse_d[i] = KS_LIT(1) / LD[i * nx + i];
     }
     for (int i = 0; i < nn; ++i) A[i] = U[i] = KS_LIT(0);
-    for (int i = 0; i < nx; ++i) { /* A <- D^-½ . ᵀ F, the dot's transpose being K½⁻¹ Gᵀ J */
+    for (int i = 0; i < nx; ++i) { /* A <- D^-½ Bᵀ F, B the block below K½: Bᵀ = K½⁻¹ Gᵀ J */
         for (int l = 0; l < nx; ++l)
             for (int c = 0; c < nx; ++c)
                 A[i * nx + c] = A[i * nx + c] + low[i * apart + l] * F[l * nx + c];
@@ -94,7 +91,7 @@ KS_HD_COLD void KS_T(ks_array_retreat)(int nx, const KS_NUM *F, const KS_NUM *G,
     for (int i = 0; i < nx; ++i) z[i] = (KS_NUM)last[nx + i];
 }
 
-/** ks_advance_cov() in the array form: Sn (nx, nx) lower from S; lag as there. W holds
+/** ks_advance_cov() in the array form: Sn (nx, nx), lower triangular, from S; lag as there. W holds
  *  (ks_lq_apart(nx) + 1) 2 nx + 2 numbers. */
 KS_HD_COLD void KS_T(ks_array_advance)(int nx, const KS_NUM *Phi, const KS_NUM *V,
                                        const KS_NUM *inverse_d, const KS_NUM *S, KS_NUM *Sn,
@@ -117,10 +114,12 @@ KS_HD_COLD void KS_T(ks_array_advance)(int nx, const KS_NUM *Phi, const KS_NUM *
     KS_T(ks_lq_take)(nx, nx, apart, W, Sn, nx);
 }
 
-/** Data z = Uᵀ x + noise out of J, eta, whose diagonal is made of numbers within `bound` (nx). In place.
- *  W: 2 nx² + 2 nx numbers. What round-off has left nothing of in J still
- *  tells of a mean: eta is the root of J in size, and half of the digits would go with it. So the pivot there is as large
- *  as the round-off. */
+/** Turn J, eta into data z = Uᵀ x + noise, in place. `bound` (nx) bounds the numbers that the diagonal of J was made
+ *  of.
+ *
+ *  Where only round-off is left of J, eta still tells something of a mean: it is as large as the root of J, and half of
+ *  the digits would be lost with it. So the pivot there is set to the size of the round-off. W: 2 nx² +
+ *  2 nx numbers. */
 KS_HD_COLD void KS_T(ks_to_data)(int nx, const KS_NUM *bound, KS_NUM *J, KS_NUM *eta, KS_NUM *W)
 {
     KS_NUM *A = W, *z = A + nx * nx, *work = z + nx, *order = work + nx * nx;
@@ -128,7 +127,7 @@ KS_HD_COLD void KS_T(ks_to_data)(int nx, const KS_NUM *bound, KS_NUM *J, KS_NUM 
     int rank = KS_T(ks_pivoted_factor_of)(nx, A, bound, J, work);
     for (int p = 0; p < nx; ++p) {
         if (KS_GT(order[p], KS_LIT(0)) || !KS_GT(A[p * nx + p], KS_LIT(0))) continue;
-        J[p * nx + rank] = KS_SQRT(KS_LIT(4 * nx * KS_EPS)) * KS_SQRT(A[p * nx + p]); /* a product of small ones is 0 */
+        J[p * nx + rank] = KS_SQRT(KS_LIT(4 * nx * KS_EPS)) * KS_SQRT(A[p * nx + p]); /* the product could underflow */
         rank += 1;
         order[p] = KS_LIT(rank);
     }
@@ -143,10 +142,10 @@ KS_HD_COLD void KS_T(ks_to_data)(int nx, const KS_NUM *bound, KS_NUM *J, KS_NUM 
     KS_T(ks_copy)(nx, z, eta);
 }
 
-/** Where the two filters meet: x (nx) and S (nx, nx), P = S Sᵀ, of the filter from the left take in
- *  the data U, z of the information filter from the right. pivot (nx) receives the pivots of
- *  I + Uᵀ P U, q (nx) a vector with q'q = lambda' P lambda, lambda = eta - J x at the smoothed x.
- *  W: (ks_lq_apart(2 nx) + 2) 2 nx + 2 numbers. */
+/** Combine the two filters where they meet: x (nx) and S (nx, nx), P = S Sᵀ, of the filter from the left, with the data
+ *  U, z of the information filter from the right; x and S in place. pivot (nx) <- the pivots of I + Uᵀ P U. q (nx) <- a
+ *  vector with q'q = lambda' P lambda, where lambda = eta - J x at the smoothed x. W: (ks_lq_apart(2 nx) + 2) 2 nx + 2
+ *  numbers. */
 KS_HD_COLD void KS_T(ks_array_meet)(int nx, const KS_NUM *U, const KS_NUM *z, KS_NUM *x, KS_NUM *S,
                               KS_NUM *pivot, KS_NUM *q, KS_NUM *W)
 {
@@ -161,7 +160,7 @@ KS_HD_COLD void KS_T(ks_array_meet)(int nx, const KS_NUM *U, const KS_NUM *z, KS
             for (int i = 0; i < nx; ++i)
                 M[(nx + c) * apart + i] = M[(nx + c) * apart + i] + U[l * nx + i] * S[l * nx + c];
     KS_T(ks_lq_put)(nx, nx, S, apart, low + nx * apart);
-    /* q = (Uᵀ S)ᵀ r needs the matrix after r is known: it waits in S, whose copy is in M. */
+    /* q = (Uᵀ S)ᵀ r needs Uᵀ S after r is known. It is kept in S, whose contents are in M. */
     KS_T(ks_lq_take)(nx, nx, apart, M + nx * apart, S, nx);
     KS_T(ks_lq)(2 * nx, columns, M, V);
     for (int i = 0; i < nx; ++i) {

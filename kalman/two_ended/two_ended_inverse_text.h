@@ -1,41 +1,43 @@
-/* two_ended_inverse_text.h -- a step of the information filter from the right where the inverse of Q is at
- * hand; see num_f64.h and two_ended_text.h, whose root of Q it does without.
+/* two_ended_inverse_text.h -- a step of the information filter from the right with the inverse of Q instead of a root
+ * of Q; see num_f64.h and two_ended_text.h.
  *
- * Given x[k-1] and y[k..], x[k] has the precision K = Q⁻¹ + J = L D Lᵀ: the equations are those of two_ended_text.h with
- * the identity for G, t = eta - J u and
+ * Given x[k-1] and y[k..], x[k] has the precision K = Q⁻¹ + J = L D Lᵀ. The equations are those of two_ended_text.h
+ * with the identity for G. With t = eta - J u:
  *
  *     A = D⁻¹ L⁻¹ J F,   b = D⁻¹ L⁻¹ t,   Fᵀ J F - Aᵀ D A and Fᵀ t - Aᵀ D b for x[k-1]        (by the inverse)
  *
- * or, since J = K - Q⁻¹, with 0 for F as well and
+ * or, because of J = K - Q⁻¹, with 0 for F as well and
  *
- *     A = -D⁻¹ L⁻¹ Q⁻¹ F,   Fᵀ Q⁻¹ F - Aᵀ D A and -Aᵀ D b for x[k-1]                          (by the precision),
+ *     A = -D⁻¹ L⁻¹ Q⁻¹ F,   Fᵀ Q⁻¹ F - Aᵀ D A and -Aᵀ D b for x[k-1]                          (by the precision).
  *
- * which is the block-tridiagonal Cholesky factorization of the smoothing problem (paper 000, eq. 4.3) from the last
- * block up. The second is the shortest, no product depends on J before its factors do, and loses what Fᵀ Q⁻¹ F is larger
- * than what remains: digits of J where there is little noise, and the mean's, more so far from zero. */
+ * The second is the block-tridiagonal Cholesky factorization of the smoothing problem (paper 000, eq. 4.3) from the
+ * last block up. It is the shortest, and no product depends on J before its factors do. It loses digits in the ratio of
+ * Fᵀ Q⁻¹ F to what remains: those of J if there is little noise, and those of the mean, the more the farther it is from
+ * zero. */
 
-/** Q is well positive definite where the sum over Q_ii (Q⁻¹)_ii, which bounds the condition number of the
- *  correlations, is below this. */
+/** Q is well positive definite if the sum of Q_ii (Q⁻¹)_ii is below this. The sum bounds the condition number of the
+ *  correlations. */
 #define KS_WELL_POSITIVE (3 * sqrt(KS_GROWTH))
 
-/** Shares of KS_GROWTH that a step by the precision must seem to keep within, before it is taken and after. */
+/** How many times a step by the precision may seem to multiply round-off, estimated before it and after it. */
 #define KS_PRECISION_BEFORE (KS_GROWTH / 64)
 #define KS_PRECISION_AFTER (KS_GROWTH / 8)
 
-/** Whether the inverse of Q is worth its while. Where Q varies with the step, factors, inverse and products with F are made
- *  for each, which of few states takes as long as a root and all that goes with it. The mean's round-off on the way out is
- *  larger by the condition number of Q and adds up where nothing is observed: digits that single precision has not. */
+/** Whether the inverse of Q pays. If Q varies with the step, its factors, its inverse and the products with F are made
+ *  for each step; with few states this takes as long as a root and all that goes with it. On the way out, the round-off
+ *  of the mean is larger by the condition number of Q, and adds up where nothing is observed. Single precision does not
+ *  have these digits. */
 #define KS_INVERSE_PAYS(nx, series) (sizeof(KS_NUM) > sizeof(float) && (!(series)->Q.stride || (nx) > 8))
 
-/** What the transition into a step has beside F and u: a view. */
+/** What the transition into a step has besides F and u; a view. */
 typedef struct KS_T(ks_noise) {
     const KS_NUM *inverse; /* Q⁻¹ */
     const KS_NUM *B, *C;   /* -Q⁻¹ F, Fᵀ Q⁻¹ F */
     const KS_NUM *pivot;   /* of Q */
 } KS_T(ks_noise);
 
-/** Factors LD, inverse_d of Q as of ks_ldl(), its inverse and its pivots. True where Q is well positive definite. V and
- *  W hold nx² numbers. */
+/** The factors LD, inverse_d of Q as ks_ldl() makes them, its inverse and its pivots. Returns true if Q is well
+ *  positive definite. V and W hold nx² numbers. */
 KS_HD KS_MASK KS_T(ks_invert_noise)(int nx, const KS_NUM *KS_RESTRICT Q, KS_NUM *KS_RESTRICT LD,
                                     KS_NUM *KS_RESTRICT inverse_d, KS_NUM *KS_RESTRICT pivot,
                                     KS_NUM *KS_RESTRICT inverse, KS_NUM *KS_RESTRICT V, KS_NUM *KS_RESTRICT W)
@@ -68,16 +70,16 @@ KS_HD void KS_T(ks_noise_through)(int nx, const KS_NUM *KS_RESTRICT F, const KS_
     for (int i = 0; i < nx * nx; ++i) B[i] = -B[i];
 }
 
-/** What a step by the precision starts from, diagonals, may be so many times what it leaves, as a factor of the first;
- *  limit: KS_PRECISION_BEFORE or _AFTER; size see ks_right_rows. The mean, by the root of size from zero, loses as
- *  often again. What the estimate really loses is seen on the way out. */
+/** The least ratio that a diagonal entry of what a step by the precision leaves may have to the entry that it starts
+ *  from. limit: KS_PRECISION_BEFORE or KS_PRECISION_AFTER. size: see ks_right_rows; a mean so far from zero,
+ *  sqrt(size), loses digits in that ratio once more. The way out finds the real loss of the estimate. */
 KS_HD KS_NUM KS_T(ks_precision_scale)(double limit, double size)
 {
     const double mean = sqrt(size / (limit * KS_GROWTH));
     return KS_LIT(mean > 1 / limit ? mean : 1 / limit);
 }
 
-/** Whether it does seem so: diagonals `apart` and `rest_apart` from one entry to the next. */
+/** Whether that ratio is kept. Diagonal entries are `apart` and `rest_apart` numbers from one another. */
 KS_HD int KS_T(ks_precision_keeps)(int nx, KS_NUM scale, const KS_NUM *from, int apart, const KS_NUM *rest,
                                    int rest_apart)
 {
@@ -86,7 +88,8 @@ KS_HD int KS_T(ks_precision_keeps)(int nx, KS_NUM scale, const KS_NUM *from, int
     return good;
 }
 
-/** Whether tr(J Q), by which the disturbance's variance shrinks at most, is for a step by the inverse. */
+/** Whether a step by the inverse keeps its digits: tr(J Q), which bounds how much the
+ *  disturbance's variance shrinks. */
 KS_HD KS_MASK KS_T(ks_inverse_keeps)(int nx, const KS_NUM *KS_RESTRICT J, const KS_NUM *KS_RESTRICT Q)
 {
     KS_NUM sum = KS_LIT(0);
@@ -94,8 +97,8 @@ KS_HD KS_MASK KS_T(ks_inverse_keeps)(int nx, const KS_NUM *KS_RESTRICT J, const 
     return KS_GT(KS_LIT(KS_GROWTH), sum);
 }
 
-/** ks_retreat() by the inverse of Q, or by the precision. The diagonal of LD is D times the pivots of Q, the determinant
- *  of I + Q J. W holds nx² + nx numbers. */
+/** ks_retreat() by the inverse of Q, or by the precision. The diagonal of LD is D times the pivots of Q, whose product
+ *  is the determinant of I + Q J. W holds nx² + nx numbers. */
 KS_HD KS_MASK KS_T(ks_retreat_inverse)(int nx, ks_passage passage, const KS_NUM *KS_RESTRICT F,
                                        const KS_T(ks_noise) *noise, const KS_NUM *KS_RESTRICT u,
                                        const KS_NUM *KS_RESTRICT J, const KS_NUM *KS_RESTRICT eta,
@@ -136,8 +139,8 @@ KS_HD KS_MASK KS_T(ks_retreat_inverse)(int nx, ks_passage passage, const KS_NUM 
     return good;
 }
 
-/** The disturbance by the factors of Q: eps <- D^-1/2 L⁻¹ eps. Of a step by the precision eps is x[k] - u in, and F
- *  x[k-1] is taken off it first; else F is NULL. */
+/** The disturbance by the factors of Q: eps <- D^-1/2 L⁻¹ eps. After a step by the precision, eps is x[k] - u on entry
+ *  and F x[k-1] is subtracted first; else F is NULL. */
 KS_HD void KS_T(ks_whiten_noise)(int nx, const KS_NUM *F, const KS_NUM *x, const KS_NUM *LD, const KS_NUM *inverse_d,
                                  KS_NUM *eps)
 {

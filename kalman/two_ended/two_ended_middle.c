@@ -14,8 +14,8 @@
  * are faster than one thread that looks steps up; above, they are slower. LOOKED_AT: number of rows sampled. */
 enum { LEAST_REPEATED = 2, MOST_BOTH = 4, MOST_REPEATED = 7, LOOKED_AT = 16 };
 
-/** Steps of the right half if no step is expected to repeat; the second function if Q is constant and may be inverted.
- *  */
+/** Steps of the right half if no step is expected to repeat; the second function if Q is constant and
+ *  may be inverted. */
 static int64_t right_steps(const ks_smooth_plan *plan)
 {
     return plan->nx > 12 ? plan->T * 3 / 8 : plan->T / 3;

@@ -1,8 +1,8 @@
-/* two_ended_quad_text.h -- the steps of two_ended_tiled_text.h for four states, a row to a register;
- * see num_f64.h and quad_step_text.h. For plain C on the CPU. */
+/* two_ended_quad_text.h -- the steps of two_ended_tiled_text.h for four states, one row in each register; see num_f64.h
+ * and quad_step_text.h. For plain C on the CPU. */
 
-/** The factors of R (m, m) of m = 0 .. 4 entries, a literal, also as the unit Lᵀ and 1 / D; rows of o->LT are four
- *  apart. */
+/** The factors of R (m, m) of m = 0 .. 4 entries, a literal, in *o, and as the unit Lᵀ l and 1 / D. Rows of o->LT are
+ *  four apart. */
 KS_HD KS_MASK KS_T(ks_few_factors)(int m, const KS_NUM *H, const KS_NUM *R, KS_NUM l[4][4], KS_NUM inverse[4],
                                    KS_T(ks_ends_channels) *o)
 {
@@ -22,7 +22,7 @@ KS_HD KS_MASK KS_T(ks_few_factors)(int m, const KS_NUM *H, const KS_NUM *R, KS_N
     return good;
 }
 
-/** The same where they are all that is needed, for the sizes at run time. */
+/** The same if only the factors in *o are needed. */
 KS_HD_COLD KS_MASK KS_T(ks_few_factors_any)(int m, const KS_NUM *H, const KS_NUM *R, KS_T(ks_ends_channels) *o)
 {
     KS_NUM l[4][4], inverse[4];
@@ -64,7 +64,7 @@ KS_HD KS_MASK KS_T(ks_quad_whiten)(int m, const KS_NUM *H, const KS_NUM *R,
     return good;
 }
 
-/** S <- L⁻¹ S, also to w->S, and Z = D⁻¹ S, also to A; l is the unit Lᵀ. */
+/** S <- L⁻¹ S, also to w->S, and Z <- D⁻¹ S, also to A. l is the unit Lᵀ. */
 KS_HD void KS_T(ks_quad_forward)(KS_NUM l[4][4], const KS_NUM inverse[4], const KS_T(ks_ends_blocks) *w,
                                  KS_T(ks_quad) S[4], KS_T(ks_quad) Z[4], KS_NUM *A)
 {
@@ -191,7 +191,7 @@ KS_HD void KS_T(ks_quad_advance_mean)(const KS_T(ks_ends_blocks) *w, const KS_NU
 KS_HD KS_MASK KS_T(ks_quad_advance)(const KS_T(ks_ends_blocks) *w, const KS_NUM *A, const KS_NUM *K, const KS_NUM *P,
                                     KS_NUM *Pn, KS_NUM *lag)
 {
-    static const int row[4] = { 0, 4, 7, 9 }; /* 1 / D and what follows it in a row of Lᵀ */
+    static const int row[4] = { 0, 4, 7, 9 }; /* where 1 / D and the rest of a row of Lᵀ begin */
     KS_T(ks_quad) phit[4], p[4], V[4], Z[4], full[4], sum = { 0 };
     KS_NUM *v = w->V, *phi = w->PhiT;
     const KS_NUM *GT = w->passage == KS_BY_ROOT ? w->GT : w->unit, *FT = w->passage == KS_BY_PRECISION ? w->zero : w->FT;

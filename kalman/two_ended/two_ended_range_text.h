@@ -1,30 +1,28 @@
-/* two_ended_range_text.h -- ranges of steps of the two-ended smoother's right half; see num_f64.h.
- * For scalar numbers.
+/* two_ended_range_text.h -- ranges of steps of the two-ended smoother's right half; see num_f64.h. For scalar numbers.
  *
- * A round-off of J is a false observation of weight KS_EPS J_ii: it moves the smoothed estimate by
- * KS_EPS J_ii P_ii of its covariance and by KS_EPS J_ii x_i sd_i of a standard deviation. Both are
- * known on the way out; where the first exceeds KS_GROWTH round-offs, or the second does and is not
- * what a mean in this precision cannot avoid anyway, the ordinary form of the information has not
- * been enough, and the series is done again with it in the array form. */
+ * Round-off of J acts as a false observation of weight KS_EPS J_ii. It changes the smoothed covariance by KS_EPS J_ii
+ * P_ii, relative, and the mean by KS_EPS J_ii x_i sd_i standard deviations. Both are known on the way out. The ordinary
+ * form of the information was not good enough if the first exceeds KS_GROWTH round-offs, or if the second does and
+ * exceeds the round-off that a mean in this precision has anyway. The series is then done again in the array form. */
 
-/** A mean of size x cannot be told better than KS_EPS x; so many times that is let pass. */
+/** A mean of size x has a round-off of KS_EPS x. This many times as much is accepted. */
 #define KS_MEAN_SLACK 4
 
 /** Pointers into scratch. */
 typedef struct KS_T(ks_ends_scratch) {
     KS_NUM *compact, *S, *inverse_r, *N, *Z, *v;             /* observation, whitened */
     KS_NUM *G, *J, *eta, *LD, *inverse_d, *seen, *shown; /* transition           */
-    KS_NUM *QLD, *Qd, *pivot, *inverse, *B, *C;              /* where Q has an inverse */
+    KS_NUM *QLD, *Qd, *pivot, *inverse, *B, *C;              /* if Q has an inverse  */
     KS_NUM *unit, *none;                                     /* I and 0              */
     KS_NUM *x, *P, *Phi, *V, *lag, *eps, *work;              /* way out               */
     KS_WIDE *last;                                           /* data, array form      */
 } KS_T(ks_ends_scratch);
 
-/** With memory NULL: the numbers that it takes. */
+/** Lay out the scratch. Returns the numbers that it takes; NULL only measures. */
 KS_HD int64_t KS_T(ks_ends_lay_out)(int nx, int ny, KS_NUM *memory, KS_T(ks_ends_scratch) *w)
 {
     const int64_t n = nx, m = ny, nn = n * n;
-    /* First, where it is aligned for the wider number. */
+    /* First, so that it is aligned for the wider number. */
     const int64_t wide = (2 * n + m) * (int64_t)(sizeof(KS_WIDE) / sizeof(KS_NUM));
     w->last = (KS_WIDE *)(void *)memory;
     const int64_t size[] = { m * n + m * m + 2 * m, m * m, m, m * n, m * n, m,
@@ -45,14 +43,14 @@ KS_HD int64_t KS_T(ks_ends_lay_out)(int nx, int ny, KS_NUM *memory, KS_T(ks_ends
     return at;
 }
 
-/** What is in scratch already and good for every step: the whitened observation, the root of Q, its inverse, which
- *  may be none, and what F makes of that. */
+/** What scratch holds that is valid for every step: the whitened observation, the root of Q, its inverse, whether it
+ *  has one, and its products with F. */
 typedef struct KS_T(ks_ends_known) {
     int observation, root, inverse, has_inverse, through;
 } KS_T(ks_ends_known);
 
-/** The observation of step k, whitened in scratch, out: but for w->N; w->v is left alone. Where R is singular or
- *  ill-conditioned over the entries present, or an entry is infinite, m is -1 and the tally has the fault; if it is
+/** Whiten the observation of step k in scratch; out: without w->N. w->v is unchanged. If R is singular or
+ *  ill-conditioned over the entries present, or an entry is infinite, m is -1 and the tally has the fault. If R is
  *  ill-conditioned, w->inverse_r[0] is the relative error of the information. */
 KS_HD KS_T(ks_observation) KS_T(ks_observe_white)(int nx, int out, const ks_series *s, int64_t k,
                                                   const KS_T(ks_ends_scratch) *w,
@@ -82,7 +80,7 @@ KS_HD KS_T(ks_observation) KS_T(ks_observe_white)(int nx, int out, const ks_seri
     return o;
 }
 
-/** w->v <- L⁻¹ (y - d), or L⁻¹ (y - d - H x). */
+/** w->v <- L⁻¹ (y - d), or L⁻¹ (y - d - H x) if x is not NULL. */
 KS_HD void KS_T(ks_residual)(int nx, const KS_T(ks_observation) *o, const KS_NUM *x,
                              const KS_T(ks_ends_scratch) *w)
 {
@@ -97,7 +95,7 @@ KS_HD void KS_T(ks_residual)(int nx, const KS_T(ks_observation) *o, const KS_NUM
 #undef CALL
 }
 
-/** w->G <- a root of the noise into step k: lower triangular, by pivots for the array form. */
+/** w->G <- a root of the noise into step k: lower triangular, or for the array form made with pivoting. */
 KS_HD void KS_T(ks_noise_root)(int nx, const ks_series *s, int64_t k, ks_form form,
                                const KS_T(ks_ends_scratch) *w, KS_T(ks_ends_known) *known)
 {
@@ -112,7 +110,7 @@ KS_HD void KS_T(ks_noise_root)(int nx, const ks_series *s, int64_t k, ks_form fo
     known->root = !s->Q.stride;
 }
 
-/** The factors of the noise into step k and its inverse; whether it is well positive definite. */
+/** The factors of the noise into step k and its inverse. Returns whether Q is well positive definite. */
 KS_HD int KS_T(ks_noise_inverse)(int nx, const ks_series *s, int64_t k, const KS_T(ks_ends_scratch) *w,
                                  KS_T(ks_ends_known) *known)
 {
@@ -124,7 +122,7 @@ KS_HD int KS_T(ks_noise_inverse)(int nx, const ks_series *s, int64_t k, const KS
     return known->has_inverse;
 }
 
-/** B and C of the noise into step k, whose inverse is there. */
+/** The noise into step k, whose inverse is valid, with B and C. */
 KS_HD KS_T(ks_noise) KS_T(ks_noise_of)(int nx, const ks_series *s, int64_t k, const KS_T(ks_ends_scratch) *w,
                                        KS_T(ks_ends_known) *known)
 {
@@ -135,10 +133,11 @@ KS_HD KS_T(ks_noise) KS_T(ks_noise_of)(int nx, const ks_series *s, int64_t k, co
     return noise;
 }
 
-/* Residuals of the smoothed mean are off by a hundredth of the noise, in single precision by as much as that is; squared. */
+/* Square of the size of an observation, in standard deviations of its noise, from which round-off of the smoothed mean
+ * makes residuals wrong by a hundredth of the noise; in single precision, by as much as the noise. */
 #define KS_LARGE ((sizeof(KS_NUM) == 8 ? 1e-4 : 1) / (KS_EPS * KS_EPS))
 
-/** Look for whitened entries v (m) of step k that are large beside their variances D, `apart` numbers from one
+/** Note the whitened entries v (m) of step k that are too large relative to their variances D, `apart` numbers from one
  *  another. */
 KS_HD void KS_T(ks_look_large)(int m, int64_t k, const KS_NUM *v, const KS_NUM *D, int apart,
                                ks_information *information)
@@ -150,14 +149,14 @@ KS_HD void KS_T(ks_look_large)(int m, int64_t k, const KS_NUM *v, const KS_NUM *
     }
 }
 
-/** bound (nx) <- the larger of itself and what stands `apart` from one another. */
+/** bound (nx) <- the larger of itself and the numbers of `from`, `apart` from one another. */
 KS_HD void KS_T(ks_raise)(int nx, const KS_NUM *KS_RESTRICT from, int apart, KS_NUM *KS_RESTRICT bound)
 {
     for (int i = 0; i < nx; ++i) bound[i] = KS_GT(from[i * apart], bound[i]) ? from[i * apart] : bound[i];
 }
 
-/** bound (nx) <- the larger of itself and the diagonal of Fᵀ diag(J) F: what products have that Fᵀ J F is the sum of,
- *  and their round-off goes by, where they cancel. */
+/** bound (nx) <- the larger of itself and the diagonal of Fᵀ diag(J) F. These are the products that Fᵀ J F is the sum
+ *  of; if they cancel, its round-off is theirs. */
 KS_HD void KS_T(ks_raise_products)(int nx, const KS_NUM *KS_RESTRICT F, const KS_NUM *KS_RESTRICT J,
                                    KS_NUM *KS_RESTRICT bound)
 {
@@ -168,8 +167,8 @@ KS_HD void KS_T(ks_raise_products)(int nx, const KS_NUM *KS_RESTRICT F, const KS
     }
 }
 
-/** Raise the bound of the steps around k by the diagonals of J, `apart` from one another, and of Fᵀ J F, shown. Where F
- *  is constant the products of all of these steps are bounded at the last one to come. */
+/** Raise the bound of the block of steps around k by the diagonal of J, entries `apart`, and by `shown`, the diagonal
+ *  of Fᵀ J F. If F is constant, the products are bounded for the whole block at once, at its last step. */
 KS_HD void KS_T(ks_raise_bound)(int nx, const ks_series *s, int64_t k, const KS_NUM *J, int apart, const KS_NUM *shown,
                                 const ks_right_rows *to)
 {
@@ -184,8 +183,7 @@ KS_HD void KS_T(ks_raise_bound)(int nx, const ks_series *s, int64_t k, const KS_
         KS_T(ks_raise_products)(nx, (const KS_NUM *)ks_row(s->F, k - s->shift), bound, bound + nx);
 }
 
-/** True where round-off of an information whose diagonal is within `bound` leaves the smoothed
- *  estimate x, P alone. */
+/** Whether round-off of an information whose diagonal is within `bound` leaves the smoothed estimate x, P unchanged. */
 KS_HD int KS_T(ks_information_enough)(int nx, const KS_NUM *bound, const KS_NUM *x,
                                       const KS_NUM *P, int stride)
 {
@@ -194,7 +192,7 @@ KS_HD int KS_T(ks_information_enough)(int nx, const KS_NUM *bound, const KS_NUM 
         sum = sum + bound[i] * P[i * stride];
         weight = weight + bound[i] * x[i] * x[i];
     }
-    /* The sum exceeds the largest share, so what it lets pass needs no closer look. */
+    /* The sum is at least the largest share, so if it passes nothing else needs to be checked. */
     if (KS_GT(KS_LIT(KS_GROWTH), sum) &&
         KS_GT(KS_LIT(KS_GROWTH) * KS_LIT(KS_GROWTH), sum * weight))
         return 1;
@@ -203,7 +201,7 @@ KS_HD int KS_T(ks_information_enough)(int nx, const KS_NUM *bound, const KS_NUM 
         worst = KS_GT(share, worst) ? share : worst;
     }
     if (KS_GT(worst, KS_LIT(KS_GROWTH))) return 0;
-    const KS_NUM moved = worst * weight; /* squared, as everything below */
+    const KS_NUM moved = worst * weight; /* squared, as is everything below */
     if (!KS_GT(moved, KS_LIT(KS_GROWTH) * KS_LIT(KS_GROWTH))) return 1;
     for (int i = 0; i < nx; ++i)
         if (KS_GT(KS_LIT(KS_MEAN_SLACK * KS_MEAN_SLACK) * x[i] * x[i], moved * P[i * stride]))
@@ -211,8 +209,7 @@ KS_HD int KS_T(ks_information_enough)(int nx, const KS_NUM *bound, const KS_NUM 
     return 0;
 }
 
-/** The factors of K as they wait for the way out: for each column of the unit L 1 / D and what
- *  stands below the diagonal. */
+/** Pack the factors of K for the way out: for each column of the unit L, 1 / D and what is below the diagonal. */
 KS_HD void KS_T(ks_pack_factors)(int nx, const KS_NUM *LD, const KS_NUM *inverse_d, KS_NUM *packed)
 {
     for (int i = 0; i < nx; ++i) {
@@ -229,8 +226,9 @@ KS_HD void KS_T(ks_unpack_factors)(int nx, const KS_NUM *packed, KS_NUM *LD, KS_
     }
 }
 
-/** The transition into step k of an information in the ordinary form, the shortest way that keeps its digits: A, b
- *  and the factors of K out, w->J and w->eta what remains. Returns false where the ordinary form will not do. */
+/** The transition into step k of an information in the ordinary form, in the shortest way that keeps its digits. A, b
+ *  and the factors of K are returned; w->J and w->eta receive the information that remains. Returns false if the
+ *  ordinary form is not good enough. */
 KS_HD int KS_T(ks_retreat_step)(int nx, const ks_series *s, int64_t k, const ks_information *information,
                                 const KS_T(ks_ends_scratch) *w, KS_T(ks_ends_known) *known, const ks_right_rows *to)
 {
@@ -261,8 +259,8 @@ KS_HD int KS_T(ks_retreat_step)(int nx, const ks_series *s, int64_t k, const ks_
     return KS_ALL(KS_T(ks_retreat)(nx, F, w->G, u, J, eta, w->J, w->eta, A, b, w->LD, w->inverse_d, w->shown, w->work));
 }
 
-/** The information of step k's observation, then its transition; D of K on the diagonal of w->LD, times the pivots of Q
- *  where K is with its inverse. */
+/** Add the information of step k's observation, then take the transition. D of K is left on the diagonal of w->LD,
+ *  times the pivots of Q if K is made with its inverse. */
 KS_HD int KS_T(ks_inform_step)(int nx, const ks_series *s, int64_t k,
                                const KS_T(ks_observation) *o, ks_information *information,
                                const KS_T(ks_ends_scratch) *w, KS_T(ks_ends_known) *known, const ks_right_rows *to)
@@ -347,8 +345,8 @@ KS_HD_COLD void KS_T(ks_meet_states)(int nx, int64_t k, ks_state *state,
                        to->smoothed_var, k, work);
 }
 
-/** The smoothed `state` of step k - 1 becomes that of step k, in the form that it needs; w->lag the
- *  covariance of both. */
+/** From the smoothed `state` of step k - 1 to that of step k, in the form that it needs. w->lag <- the covariance of
+ *  both. */
 KS_HD void KS_T(ks_outward_step)(int nx, const ks_series *s, int64_t k, ks_form form, ks_state *state,
                                  const ks_right_rows *from, const KS_T(ks_ends_scratch) *w,
                                  KS_T(ks_ends_known) *known, ks_tally *tally)
@@ -381,8 +379,8 @@ KS_HD void KS_T(ks_outward_step)(int nx, const ks_series *s, int64_t k, ks_form 
     if (state->form == KS_FORM_ARRAY) KS_T(ks_leave_array)(nx, 0, NULL, NULL, state, w->work);
 }
 
-/** Whether the information that led to step k in the ordinary form has been enough for the smoothed
- *  estimates around it: x, P of step k - 1 are judged by what was seen of them through F. */
+/** Whether the information that led to step k in the ordinary form was good enough for `state`: that of step k if
+ *  `after`, else that of step k - 1, which is judged by the bound of Fᵀ J F. */
 KS_HD int KS_T(ks_judge)(int nx, int64_t k, int after, const ks_state *state,
                          const ks_right_rows *from, KS_NUM *W)
 {

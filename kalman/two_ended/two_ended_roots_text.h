@@ -1,15 +1,17 @@
-/* two_ended_roots_text.h -- roots of a Q that varies with the step, of four steps side by side: a root is a chain of
- * reciprocals, each of which waits for the one before; four chains take as long as one. See num_f64.h, four_steps_text.h
- * and two_ended_quad_text.h, two_ended_row_text.h, for whose steps they are. For plain C on the CPU. */
+/* two_ended_roots_text.h -- roots of a Q that varies with the step, of four steps side by side; see num_f64.h and
+ * four_steps_text.h. They are for the steps of two_ended_quad_text.h and two_ended_row_text.h. A root is a chain of
+ * reciprocals, each of which waits for the one before. Four chains side by side take as long as one. For plain C on the
+ * CPU. */
 
-/** Steps whose roots are made together, and what is kept of them. */
+/** Roots of four consecutive steps, which are made together. */
 typedef struct KS_T(ks_roots) {
-    KS_NUM *G, *GT;     /* of the four, rows as those of one, matrices one after the other */
-    int64_t from;       /* the lowest of the four, or so low that none is */
-    int good[4];        /* whether Q was positive definite, else there is none */
+    KS_NUM *G, *GT;     /* the four matrices one after the other; rows are as far apart as in one step */
+    int64_t from;       /* the lowest of the four steps; far below 0: none are valid */
+    int good[4];        /* whether Q is positive definite; else there is no root */
 } KS_T(ks_roots);
 
-/** The roots of Q[0] .. Q[3] (nx, nx): of the way in G, of the way out Gᵀ. nx a literal of 4 to 8, rows n apart. */
+/** The roots of Q[0] .. Q[3] (nx, nx): G for the way in, Gᵀ (`out`) for the way out. nx is a literal of 4 to 8, rows
+ *  are n apart. */
 KS_HD void KS_T(ks_four_roots)(int nx, int n, int out, const KS_NUM *const Q[4], KS_T(ks_roots) *to)
 {
     KS_T(ks_quad) u[8][8], inverse[8];
@@ -33,7 +35,7 @@ KS_HD void KS_T(ks_four_roots)(int nx, int n, int out, const KS_NUM *const Q[4],
 #pragma GCC unroll 2
         for (int b = 0; b < nx; b += 4) {
             KS_T(ks_quad) t[4];
-            if (out ? b + 4 <= i : b > i) continue; /* zero, and there */
+            if (out ? b + 4 <= i : b > i) continue; /* zeros, which are there already */
 #pragma GCC unroll 4
             for (int l = 0; l < 4; ++l)
                 t[l] = b + l >= nx || (out ? b + l < i : b + l > i) ? none : out ? u[i][b + l] : u[b + l][i];
@@ -41,7 +43,7 @@ KS_HD void KS_T(ks_four_roots)(int nx, int n, int out, const KS_NUM *const Q[4],
         }
 }
 
-/* In functions of their own, for the sizes at run time. */
+/* In functions of their own, which are dispatched by size. */
 #define KS_FOUR_ROOTS(nx, n)                                                                \
     KS_HD_COLD void KS_T(ks_four_roots_##nx)(int out, const KS_NUM *const Q[4], KS_T(ks_roots) *to) \
     {                                                                                       \
@@ -55,13 +57,14 @@ KS_FOUR_ROOTS(7, 8)
 KS_FOUR_ROOTS(8, 8)
 #undef KS_FOUR_ROOTS
 
-/** Those of step k and of the three that come next in steps first .. last, downward on the way in. */
+/** Make the roots of step k and of the three steps that follow it in the order of the pass, all within
+ *  first .. last. */
 KS_HD_COLD void KS_T(ks_next_roots)(int nx, int out, const ks_series *s, int64_t k, int64_t first, int64_t last,
                                     KS_T(ks_roots) *to)
 {
     const KS_NUM *Q[4];
     to->from = out ? k : k - 3;
-    for (int l = 0; l < 4; ++l) { /* what is not there is another step */
+    for (int l = 0; l < 4; ++l) { /* beyond the range: repeat its first or last step */
         const int64_t at = to->from + l < first ? first : to->from + l > last ? last : to->from + l;
         Q[l] = (const KS_NUM *)ks_row(s->Q, at - s->shift);
     }

@@ -1,9 +1,9 @@
-/* two_ended_row_text.h -- the steps of two_ended_tiled_text.h for five to eight states, numbers of states
- * literals; see num_f64.h and row_step_text.h. For plain C on the CPU. Rows are eight numbers apart. */
+/* two_ended_row_text.h -- the steps of two_ended_tiled_text.h for five to eight states, a literal; see num_f64.h and
+ * row_step_text.h. Rows are eight numbers apart. For plain C on the CPU. */
 #include "literal.h"
 
-/** L D Lᵀ of nx = 5 .. 8 rows, a literal, of the upper triangle of S, rows eight apart, as
- *  ks_pivots(); l is the unit Lᵀ, pivot D. */
+/** As ks_pivots(), for nx = 5 .. 8 rows, a literal, of the upper triangle of S, rows eight apart. l is the unit Lᵀ,
+ *  pivot is D. */
 KS_HD KS_MASK KS_T(ks_row_pivots)(int nx, double ratio, const KS_NUM *S, KS_NUM l[8][8],
                                   KS_NUM inverse[8], KS_NUM pivot[8])
 {
@@ -31,7 +31,7 @@ KS_HD KS_MASK KS_T(ks_row_pivots)(int nx, double ratio, const KS_NUM *S, KS_NUM 
     return good;
 }
 
-/** Unit Lᵀ and 1 / D of a step to memory and back; rows of LT eight apart. */
+/** Copy the unit Lᵀ and 1 / D of a step to memory and back. Rows of LT are eight apart. */
 KS_HD void KS_T(ks_row_load_factors)(int nx, const KS_NUM *LT, const KS_NUM *inverse_d,
                                      KS_NUM l[8][8], KS_NUM inverse[8])
 {
@@ -43,7 +43,7 @@ KS_HD void KS_T(ks_row_load_factors)(int nx, const KS_NUM *LT, const KS_NUM *inv
     }
 }
 
-/** B (nx, 8) <- L⁻¹ from, Z <- D⁻¹ B; l is the unit Lᵀ. B may be `from`. */
+/** B (nx, 8) <- L⁻¹ from, Z <- D⁻¹ B. l is the unit Lᵀ. B may be `from`. */
 KS_HD void KS_T(ks_row_forward)(int nx, KS_NUM l[8][8], const KS_NUM inverse[8], const KS_NUM *from,
                                 KS_NUM *B, KS_NUM *Z)
 {
@@ -150,7 +150,7 @@ KS_HD KS_MASK KS_T(ks_row_advance)(int nx, const KS_T(ks_ends_blocks) *w, const 
     return good;
 }
 
-/* In functions of their own, for the sizes at run time. */
+/* In functions of their own, which are dispatched by size. */
 #define KS_ROW_ENDS(nx)                                                                     \
     KS_HD_COLD KS_MASK KS_T(ks_row_whiten_##nx)(int m, const KS_NUM *H, const KS_NUM *R,    \
                                                 KS_T(ks_ends_channels) *o)                  \

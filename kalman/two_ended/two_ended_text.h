@@ -1,32 +1,34 @@
-/* two_ended_text.h -- steps of the information filter from the right and of the way back out, in the
- * ordinary form; see num_f64.h.
+/* two_ended_text.h -- steps of the information filter from the right and of the way back out, in the ordinary form; see
+ * num_f64.h.
  *
- * What the observations after step k tell of x[k] is exp(-x' J x / 2 + eta' x), up to a factor. It is
- * carried backward without an inverse of Q: with Q = G Gᵀ, J of x[k] once y[k] is in, and
- * K = I + Gᵀ J G = L D Lᵀ, the disturbance G eps of the transition x[k] = F x[k-1] + u + G eps is,
- * given x[k-1] and y[k..], Lᵀ eps ~ N(b - A x[k-1], D⁻¹) with
+ * The likelihood of x[k] given the observations after step k is exp(-x' J x / 2 + eta' x), up to a factor. It is
+ * carried backward without an inverse of Q. Let Q = G Gᵀ, let J and eta be those of x[k] with y[k] included, and let
+ * K = I + Gᵀ J G = L D Lᵀ. In the transition x[k] = F x[k-1] + u + G eps, given x[k-1] and y[k..], the disturbance is
+ * Lᵀ eps ~ N(b - A x[k-1], D⁻¹) with
  *
- *     A = D⁻¹ L⁻¹ Gᵀ J F,   b = D⁻¹ L⁻¹ Gᵀ (eta - J u),
+ *     A = D⁻¹ L⁻¹ Gᵀ J F,   b = D⁻¹ L⁻¹ Gᵀ (eta - J u).
  *
- * and what remains for x[k-1] is Fᵀ J F - Aᵀ D A and so on. The way out needs nothing but these: with
- * V = L⁻¹ Gᵀ it is x[k] = Phi x[k-1] + u + Vᵀ b + noise, Phi = F - Vᵀ A = (I + Q J)⁻¹ F, and the noise's
- * covariance Vᵀ D⁻¹ V = Q (I + J Q)⁻¹ a sum of positive semidefinite terms. Q may be singular; where it is not there are
- * shorter steps (two_ended_inverse_text.h). R may not: its inverse is what an observation adds to J. Sources: Fraser &
- * Potter, "The optimum linear smoother as a combination of two optimum linear filters", 1969; Kailath, Sayed & Hassibi,
- * "Linear Estimation", ch. 10, for the forms without inverses.
+ * For x[k-1] this leaves Fᵀ J F - Aᵀ D A, and eta likewise. The way out needs nothing else. With V = L⁻¹ Gᵀ it is
+ * x[k] = Phi x[k-1] + u + Vᵀ b + noise with Phi = F - Vᵀ A = (I + Q J)⁻¹ F. The noise has the covariance
+ * Vᵀ D⁻¹ V = Q (I + J Q)⁻¹, which is a sum of positive semidefinite terms.
  *
- * The log-likelihood needs no constant carried backward, which would cancel: its quadratic part is
- * read off at the smoothed estimate, the sum of residual' R⁻¹ residual and eps' eps. */
+ * Q may be singular; if it is not, there are shorter steps (two_ended_inverse_text.h). R must not be singular: its
+ * inverse is what an observation adds to J. Sources: Fraser & Potter, "The optimum linear smoother as a combination of
+ * two optimum linear filters", 1969; Kailath, Sayed & Hassibi, "Linear Estimation", ch. 10, for the forms without
+ * inverses.
+ *
+ * The log-likelihood needs no constant carried backward, which would cancel. Its quadratic part is computed at the
+ * smoothed estimate: the sum of residual' R⁻¹ residual and eps' eps. */
 
-/** R (m, m) is not taken where a pivot of it falls below this share of its diagonal entry: half of the digits of the
- *  information that the entry brings would be lost. */
+/** R (m, m) is refused if a pivot is below this share of its diagonal entry: half of the digits of the entry's
+ *  information would be lost. */
 #define KS_R_PIVOT sqrt(KS_EPS)
 
-/** What of such a pivot is round-off: below it R is taken for singular. */
+/** Round-off of a pivot as a share of its diagonal entry. With a pivot below it, R counts as singular. */
 #define KS_R_ROUNDING(m) (4 * (m) * KS_EPS)
 
-/** The observed entries made independent: S (m, m) the factors L D Lᵀ of R, inverse_d (m) = 1 / D,
- *  N (m, nx) = L⁻¹ H unless it is NULL. True where R is well positive definite. */
+/** Make the observed entries independent: S (m, m) <- the factors L D Lᵀ of R, inverse_d (m) <- 1 / D, and N (m, nx) <-
+ *  L⁻¹ H unless N is NULL. Returns true if R is well positive definite. */
 KS_HD KS_MASK KS_T(ks_whiten_observation)(int nx, int m, const KS_NUM *KS_RESTRICT H,
                               const KS_NUM *KS_RESTRICT R, KS_NUM *KS_RESTRICT S,
                               KS_NUM *KS_RESTRICT inverse_d, KS_NUM *KS_RESTRICT N)
@@ -40,8 +42,8 @@ KS_HD KS_MASK KS_T(ks_whiten_observation)(int nx, int m, const KS_NUM *KS_RESTRI
     return good;
 }
 
-/** The observation joins the information: J += Nᵀ D⁻¹ N, eta += Nᵀ D⁻¹ v with v = L⁻¹ (y - d). Z
- *  holds m * nx numbers. */
+/** Add an observation to the information: J += Nᵀ D⁻¹ N, eta += Nᵀ D⁻¹ v with v = L⁻¹ (y - d). Z holds m
+ *  * nx numbers. */
 KS_HD void KS_T(ks_inform)(int nx, int m, const KS_NUM *KS_RESTRICT N,
                            const KS_NUM *KS_RESTRICT inverse_d, const KS_NUM *KS_RESTRICT v,
                            KS_NUM *KS_RESTRICT J, KS_NUM *KS_RESTRICT eta, KS_NUM *KS_RESTRICT Z)
@@ -53,10 +55,10 @@ KS_HD void KS_T(ks_inform)(int nx, int m, const KS_NUM *KS_RESTRICT N,
     KS_T(ks_mtv_add)(m, nx, Z, v, eta);
 }
 
-/** From the information J, eta on x[k], its observation included, through the transition into step k
- *  to Jn, etan on x[k-1]; A, b and the factors LD, inverse_d of K for the way out. shown (nx) is the
- *  diagonal of Fᵀ J F, which Aᵀ D A is taken from. True where no variance of the disturbance
- *  shrinks by more than KS_GROWTH. W holds 2 nx² + nx numbers. */
+/** From the information J, eta on x[k], its observation included, through the transition into step k to Jn, etan on
+ *  x[k-1]. Also returns, for the way out, A, b and the factors LD, inverse_d of K. shown (nx) <- the diagonal of Fᵀ J
+ *  F, from which Aᵀ D A is subtracted. Returns true if no variance of the disturbance shrinks by more than KS_GROWTH. W
+ *  holds 2 nx² + nx numbers. */
 KS_HD KS_MASK KS_T(ks_retreat)(int nx, const KS_NUM *KS_RESTRICT F, const KS_NUM *KS_RESTRICT G,
                                const KS_NUM *KS_RESTRICT u, const KS_NUM *KS_RESTRICT J,
                                const KS_NUM *KS_RESTRICT eta, KS_NUM *KS_RESTRICT Jn,
@@ -98,7 +100,8 @@ KS_HD KS_MASK KS_T(ks_retreat)(int nx, const KS_NUM *KS_RESTRICT F, const KS_NUM
     return good;
 }
 
-/** The mean on its way out: Lᵀ eps = b - A x, xn = F x + u + Vᵀ Lᵀ eps; eps out, L unit lower in LD. */
+/** The mean on its way out: Lᵀ eps = b - A x, xn = F x + u + Vᵀ Lᵀ eps. L, unit lower triangular, is in LD. Returns
+ *  eps. */
 KS_HD void KS_T(ks_advance_mean)(int nx, const KS_NUM *KS_RESTRICT F, const KS_NUM *KS_RESTRICT V,
                                  const KS_NUM *KS_RESTRICT LD, const KS_NUM *KS_RESTRICT u,
                                  const KS_NUM *KS_RESTRICT A, const KS_NUM *KS_RESTRICT b,
@@ -120,7 +123,7 @@ KS_HD void KS_T(ks_advance_mean)(int nx, const KS_NUM *KS_RESTRICT F, const KS_N
         for (int j = i + 1; j < nx; ++j) eps[i] = eps[i] - LD[j * nx + i] * eps[j];
 }
 
-/** V = L⁻¹ Gᵀ, Phi = F - Vᵀ A: what the way out needs, in either form. */
+/** The gains of the way out, for both forms: V = L⁻¹ Gᵀ, Phi = F - Vᵀ A. */
 KS_HD void KS_T(ks_advance_gain)(int nx, const KS_NUM *KS_RESTRICT F, const KS_NUM *KS_RESTRICT G,
                                  const KS_NUM *KS_RESTRICT A, const KS_NUM *KS_RESTRICT LD,
                                  KS_NUM *KS_RESTRICT Phi, KS_NUM *KS_RESTRICT V)
@@ -131,9 +134,8 @@ KS_HD void KS_T(ks_advance_gain)(int nx, const KS_NUM *KS_RESTRICT F, const KS_N
     KS_T(ks_mtm_sub)(nx, nx, nx, V, A, Phi);
 }
 
-/** The covariance on its way out: Pn = Phi P Phiᵀ + Vᵀ D⁻¹ V, symmetric to the bit; lag = Phi P =
- *  Cov(x[k], x[k-1] | y). True where no variance has shrunk by more than KS_GROWTH on the way. W
- *  holds nx² numbers. */
+/** The covariance on its way out: Pn = Phi P Phiᵀ + Vᵀ D⁻¹ V, symmetric to the bit, and lag = Phi P = Cov(x[k], x[k-1]
+ *  | y). Returns true if no variance has shrunk by more than KS_GROWTH on the way. W holds nx² numbers. */
 KS_HD KS_MASK KS_T(ks_advance_cov)(int nx, const KS_NUM *KS_RESTRICT Phi,
                                    const KS_NUM *KS_RESTRICT V,
                                    const KS_NUM *KS_RESTRICT inverse_d,

@@ -1,5 +1,5 @@
-/* two_ended_tier.c -- the two-ended smoother's table of one precision and instruction-set tier;
- * compiled as kernels_tier.c is, with KS_ENDS the name of the table; KS_TILES as for tiled_tier.c. */
+/* two_ended_tier.c -- the two-ended smoother's table of one precision and instruction-set tier. It is compiled as
+ * kernels_tier.c is. KS_ENDS is the name of the table; KS_TILES is as in tiled_tier.c. */
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
@@ -35,8 +35,8 @@
 #include "two_ended_tiled_in_text.h"
 #include "two_ended_tiled_out_text.h"
 
-/* Each literal number of states of the tiles buys 1.3 to 1.7 times and takes long to compile, so that
- * the baseline goes without. */
+/* With a literal number of states, tiles are 1.3 to 1.7 times as fast, but each literal takes long to compile. So the
+ * baseline goes without. */
 #if KS_VECTOR_BYTES < 32
 #define KS_ENDS_WITH_TILES(nx, CALL) CALL(nx);
 #else
@@ -47,7 +47,7 @@ enum { WITH_QUADS = 0, WITH_ROWS = KS_ROWS_FIT, FEWEST_ROWS = KS_WIDE_ROWS_FROM 
 #else
 enum { WITH_QUADS = KS_QUADS, WITH_ROWS = KS_ROWS_FIT, FEWEST_ROWS = 5 };
 #endif
-/* Those of the plain text. */
+/* Literal numbers of states of the plain text. */
 #ifndef KS_WITH_LITERAL
 #define KS_WITH_LITERAL(nx, CALL) switch (nx) { KS_CASES(CALL, 1, 2, 3) default: CALL(nx); break; }
 #endif
@@ -58,7 +58,7 @@ static size_t ends_scratch_bytes(int nx, int ny)
     return (size_t)KS_T(ks_ends_place)(nx, ny, NULL, &unused) * sizeof(KS_NUM);
 }
 
-/** Where the plain ranges have their memory, behind that of the tiles. */
+/** Memory of the plain ranges, which is behind that of the tiles. */
 static void *plain_memory(const ks_series *s, void *work)
 {
     KS_T(ks_ends_memory) w;
@@ -126,7 +126,7 @@ static int plain_inform(const ks_series *s, int64_t k0, int64_t k1, ks_informati
 {
     const int nx = s->nx;
     int rc = 0;
-    (void)nx; /* where there are no literals */
+    (void)nx; /* unused without literals */
 #define CALL(nx) rc = plain_inform_##nx(s, k0, k1, information, to, work, tally)
     KS_WITH_LITERAL(nx, CALL)
 #undef CALL
@@ -139,15 +139,15 @@ static int plain_outward(const ks_series *s, int64_t k0, int64_t k1, ks_form for
 {
     const int nx = s->nx;
     int rc = 0;
-    (void)nx; /* where there are no literals */
+    (void)nx; /* unused without literals */
 #define CALL(nx) rc = plain_outward_##nx(s, k0, k1, form, state, from, to, work, tally)
     KS_WITH_LITERAL(nx, CALL)
 #undef CALL
     return rc;
 }
 
-/* The steps of a series by STEPS(name), which returns. Five to eight states are in rows of eight; six is a literal, the
- * others share a copy. */
+/* Dispatch the number of states by STEPS(name), which returns. Five to eight states are in rows of eight. Six is a
+ * literal, the others share a copy. */
 #define TILES(nx) STEPS(tiles_##nx)
 #define QUADS_ROWS_OR_TILES(s)                                                              \
     const int nx = (s)->nx;                                                                 \
@@ -176,7 +176,7 @@ static int64_t tiled_outward(const ks_series *s, int64_t k0, int64_t k1, ks_stat
 #undef STEPS
 }
 
-/** Ordinary steps by the hand-shaped kernels; one that they leave is taken by itself. */
+/** Ordinary steps by the hand-shaped kernels. A step that they leave is taken by the plain text. */
 static int inform_by_tiles(const ks_series *s, int64_t k0, int64_t k1, ks_information *information,
                            const ks_right_rows *to, void *work, ks_tally *tally)
 {

@@ -1,7 +1,7 @@
-/* two_ended_tiled_in_text.h -- ranges of steps of the information filter from the right by hand-shaped
- * kernels; see num_f64.h and two_ended_tiled_range_text.h. For plain C on the CPU. */
+/* two_ended_tiled_in_text.h -- ranges of steps of the information filter from the right, by hand-shaped kernels; see
+ * num_f64.h and two_ended_tiled_range_text.h. For plain C on the CPU. */
 
-/** J <- from and the information of the observation o; of tiles the upper triangle, what lies below is zero. */
+/** J <- `from` plus the information of the observation o. With tiles only the upper triangle; below it are zeros. */
 KS_HD void KS_T(ks_ends_join)(ks_shape shape, int nx, int n, const KS_T(ks_ends_channels) *o,
                               const KS_NUM *from, KS_NUM *J)
 {
@@ -20,7 +20,7 @@ KS_HD void KS_T(ks_ends_join)(ks_shape shape, int nx, int n, const KS_T(ks_ends_
     }
 }
 
-/** Both triangles of J, of which tiles keep the upper one. */
+/** J with both triangles. Tiles keep only the upper one. */
 KS_HD const KS_NUM *KS_T(ks_ends_whole)(ks_shape shape, int nx, int n, const KS_NUM *J, KS_NUM *whole)
 {
     if (shape != KS_SHAPE_TILES) return J;
@@ -31,7 +31,7 @@ KS_HD const KS_NUM *KS_T(ks_ends_whole)(ks_shape shape, int nx, int n, const KS_
     return whole;
 }
 
-/** eta takes in the observation o, whose v turns into L⁻¹ v. */
+/** Add the observation o to eta. v becomes L⁻¹ v. */
 KS_HD void KS_T(ks_ends_inform)(ks_shape shape, int n, const KS_T(ks_ends_channels) *o, KS_NUM *eta,
                                 KS_NUM *v)
 {
@@ -46,7 +46,7 @@ KS_HD void KS_T(ks_ends_inform)(ks_shape shape, int n, const KS_T(ks_ends_channe
     KS_STORE4(eta, sum);
 }
 
-/** Determinants of K's pivots join; the product of four is far from the end of the range. */
+/** Add the determinants of K's factors. Products of four pivots are far from the end of the range. */
 KS_HD void KS_T(ks_gather_factors)(int nx, const KS_NUM *pivot, ks_evidence *e)
 {
     int i = 0;
@@ -56,8 +56,8 @@ KS_HD void KS_T(ks_gather_factors)(int nx, const KS_NUM *pivot, ks_evidence *e)
     for (; i < nx; ++i) ks_gather_determinant(e, (double)pivot[i]);
 }
 
-/** What the memory of the way in keeps behind the key J: Jn, A, the factors of K, their D, and the
- *  diagonals that the bounds are made of. */
+/** What a memo of the way in holds behind the key J: Jn, A, the factors of K, their D, and the diagonals that the
+ *  bounds are made of. */
 typedef struct KS_T(ks_ends_slot) {
     KS_NUM *Jn, *A, *LT, *inverse_d, *pivot, *shown;
 } KS_T(ks_ends_slot);
@@ -89,14 +89,14 @@ KS_HD void KS_T(ks_ends_record)(int nx, int n, const KS_NUM *Jn, const KS_NUM *A
     memo->looked[at] = (unsigned char)w->passage;
 }
 
-/** The slot of the step after one that came from a slot, where it is known already, else -1. */
+/** After a step from the memo: the slot that followed the last time, if one did, else -1. */
 KS_HD int KS_T(ks_ends_next)(KS_T(ks_memo) *memo)
 {
     if (memo->last < 0 || memo->follower[memo->last] < 0) return -1;
     return memo->last = memo->follower[memo->last];
 }
 
-/** ks_retreat_step(), but for the means; the passage is w->step.passage. */
+/** ks_retreat_step() without the means. The passage goes to w->step.passage. */
 KS_HD KS_MASK KS_T(ks_ends_retreat)(ks_shape shape, int nx, int n, const ks_series *s, int64_t k,
                                     const KS_NUM *J, KS_NUM *Jn, KS_NUM *A, KS_T(ks_ends_memory) *w)
 {
@@ -117,7 +117,7 @@ KS_HD KS_MASK KS_T(ks_ends_retreat)(ks_shape shape, int nx, int n, const ks_seri
     return KS_T(ks_ends_retreat_by)(shape, step->passage, nx, n, step, J, Jn, A);
 }
 
-/** The information that a range begins with to w->Jn and w->eta. */
+/** Copy the information that a range starts from to w->Jn and w->eta. */
 KS_HD_SAME void KS_T(ks_ends_inform_enter)(int nx, int n, const ks_information *information,
                                            const KS_T(ks_ends_memory) *w)
 {
@@ -125,7 +125,7 @@ KS_HD_SAME void KS_T(ks_ends_inform_enter)(int nx, int n, const ks_information *
     KS_T(ks_copy)(nx, (const KS_NUM *)information->eta, w->eta);
 }
 
-/** What it leaves, J as its last step has made it and w->eta, to `information`. */
+/** Copy what a range ends with, J of its last step and w->eta, to `information`. */
 KS_HD_SAME void KS_T(ks_ends_inform_leave)(ks_shape shape, int nx, int n, const KS_NUM *J,
                                            const KS_T(ks_ends_memory) *w, ks_information *information)
 {
@@ -133,8 +133,8 @@ KS_HD_SAME void KS_T(ks_ends_inform_leave)(ks_shape shape, int nx, int n, const 
     KS_T(ks_unpad)(nx, n, KS_T(ks_ends_whole)(shape, nx, n, J, w->whole), (KS_NUM *)information->J);
 }
 
-/** See ks_two_ended_kernels.inform; shape a literal. Returns the last step not
- *  taken, k0 - 1 where all are, or -1 where the ordinary form will not do; k0 >= 1. */
+/** See ks_two_ended_kernels.inform; shape is a literal. Returns the first step not taken, going down: k0 - 1 if all are
+ *  taken. Returns -1 if the ordinary form is not good enough; k0 >= 1. */
 KS_HD int64_t KS_T(ks_tiled_inform_steps)(ks_shape shape, int nx, const ks_series *s, int64_t k0,
                                           int64_t k1, ks_information *information,
                                           const ks_right_rows *to, void *memory, ks_tally *tally)
@@ -151,9 +151,10 @@ KS_HD int64_t KS_T(ks_tiled_inform_steps)(ks_shape shape, int nx, const ks_serie
                                              &w);
     const KS_T(ks_ends_slot) fresh_made = { w.Jn,        NULL,         w.step.LT, w.step.inverse_d,
                                             w.step.pivot, w.step.shown };
-    const KS_NUM *before = w.Jn; /* of the step that comes, without its observation */
+    const KS_NUM *before = w.Jn; /* information about the state of step k, without the step's observation */
     ks_evidence evidence = tally->evidence;
-    /* Those that a step by the root, the inverse and the precision makes, as the step before was. */
+    /* Numbers of tiles of a step by the root, the inverse and the precision; the next step is likely to pass as the
+     * last. */
     const int64_t square = KS_T(ks_tiles_of)(nx, KS_T(ks_padded)(nx)), panels = (nx + 3) / 4 * 3;
     const int64_t tiles[] = { 3 * square + panels, 2 * square + panels, square / 2 + panels };
     int fresh = 1;
@@ -163,7 +164,7 @@ KS_HD int64_t KS_T(ks_tiled_inform_steps)(ks_shape shape, int nx, const ks_serie
     for (; k >= k0; --k) {
         KS_T(ks_ends_expect)(prefetch, nx, s, k - ahead, k - ahead >= k0, to, tiles[w.step.passage]);
         if (moves) KS_T(ks_ends_transition)(shape, nx, n, s, k, 0, 0, &w);
-        /* Early: nothing of it waits for the step before. */
+        /* Early, because this does not depend on the step before. */
         if (!KS_INVERSE_PAYS(nx, s)) KS_T(ks_ends_root)(shape, nx, n, 0, s, k, &w);
         const KS_T(ks_ends_channels) *o =
             KS_T(ks_ends_observe)(shape, 0, nx, n, ny, s, k, &fresh, &w);

@@ -1,10 +1,10 @@
 /* two_ended_tiled_inverse_text.h -- the steps of two_ended_inverse_text.h, with the inverse of Q, shaped by hand for
  * vector registers; see num_f64.h and two_ended_tiled_text.h. For plain C on the CPU.
  *
- * The way out is that of two_ended_tiled_text.h with the identity for the root of Q, of which tiles leave the zeros out,
- * and of a step by the precision with 0 for F. */
+ * The way out is that of two_ended_tiled_text.h with the identity for the root of Q, whose zeros are left out in tiles,
+ * and after a step by the precision with 0 for F. */
 
-/** Sum over the entries of J Q, rows n and nx apart. */
+/** tr(J Q): the sum of the products of entries. Rows are n and nx apart. */
 KS_HD KS_NUM KS_T(ks_tiled_trace)(int nx, int n, const KS_NUM *J, const KS_NUM *Q)
 {
     KS_T(ks_lanes) sum[2] = { { 0 } };
@@ -21,7 +21,7 @@ KS_HD KS_NUM KS_T(ks_tiled_trace)(int nx, int n, const KS_NUM *J, const KS_NUM *
     return rest;
 }
 
-/** Whether the inverse of Q, which is there, is good for anything: see KS_WELL_POSITIVE. */
+/** Whether Q is well positive definite, given its inverse; see KS_WELL_POSITIVE. */
 KS_HD KS_MASK KS_T(ks_tiled_well_positive)(int nx, int n, const KS_NUM *Q, const KS_NUM *inverse)
 {
     KS_NUM sum = KS_LIT(0);
@@ -29,7 +29,7 @@ KS_HD KS_MASK KS_T(ks_tiled_well_positive)(int nx, int n, const KS_NUM *Q, const
     return KS_GT(KS_LIT(KS_WELL_POSITIVE), sum);
 }
 
-/** The factors of Q: w->noise_LT, noise_d and noise_pivot. True where its pivots are for an inverse. */
+/** The factors of Q: w->noise_LT, noise_d and noise_pivot. Returns true if its pivots allow an inverse. */
 KS_HD_COLD KS_MASK KS_T(ks_tiled_factor)(int nx, int n, const KS_NUM *Q, const KS_T(ks_ends_blocks) *w)
 {
     KS_T(ks_pad)(nx, nx, Q, nx, w->X, n);
@@ -54,8 +54,8 @@ KS_HD void KS_T(ks_tiled_through)(int nx, int n, const KS_T(ks_ends_blocks) *w)
     KS_T(ks_mirror_upper)(nx, 1, w->C, n);
 }
 
-/** ks_retreat_inverse() but for the means: from J, by the precision its upper triangle, to the upper triangle of Jn;
- *  by_precision a literal. */
+/** ks_retreat_inverse() without the means: from J, by the precision only its upper triangle, to the upper triangle of
+ *  Jn. by_precision is a literal. */
 KS_HD KS_MASK KS_T(ks_tiled_retreat_inverse)(int by_precision, int nx, int n, const KS_T(ks_ends_blocks) *w,
                                              const KS_NUM *J, KS_NUM *Jn, KS_NUM *A)
 {
@@ -77,7 +77,7 @@ KS_HD KS_MASK KS_T(ks_tiled_retreat_inverse)(int by_precision, int nx, int n, co
     return good;
 }
 
-/** ks_tiled_factor() of four states or, with_inverse, a literal, ks_tiled_invert(). */
+/** ks_tiled_factor() or, with_inverse, ks_tiled_invert() of four states. with_inverse is a literal. */
 KS_HD KS_MASK KS_T(ks_quad_invert)(int with_inverse, const KS_NUM *Q, const KS_T(ks_ends_blocks) *w)
 {
     KS_NUM top[4], u[4][4], l[4][4], d[4];
@@ -103,7 +103,7 @@ KS_HD KS_MASK KS_T(ks_quad_invert)(int with_inverse, const KS_NUM *Q, const KS_T
         KS_STORE4(v + 4 * i, V[i]);
     }
 #pragma GCC unroll 4
-    for (int i = 0; i < 4; ++i) { /* the same bits on both sides of the diagonal: sums from the last row up */
+    for (int i = 0; i < 4; ++i) { /* sums from the last row up, for the same bits on both sides of the diagonal */
         KS_T(ks_quad) sum = v[12 + i] * Z[3];
 #pragma GCC unroll 4
         for (int j = 2; j >= i; --j) sum = sum + v[4 * j + i] * Z[j];
@@ -173,7 +173,7 @@ KS_HD KS_MASK KS_T(ks_quad_retreat_by)(int by_precision, const KS_T(ks_ends_bloc
     return good;
 }
 
-/* In functions of their own: by a root, which goes where Q varies, a step has no registers to spare. */
+/* In functions of their own. A step by a root, which is taken if Q varies, has no registers to spare. */
 KS_HD_COLD KS_MASK KS_T(ks_quad_retreat_precision)(const KS_T(ks_ends_blocks) *w, const KS_NUM *J, KS_NUM *Jn, KS_NUM *A)
 {
     return KS_T(ks_quad_retreat_by)(1, w, J, Jn, A);
@@ -194,7 +194,7 @@ KS_HD_COLD void KS_T(ks_quad_factor)(const KS_NUM *Q, const KS_T(ks_ends_blocks)
     (void)KS_T(ks_quad_invert)(0, Q, w);
 }
 
-/** The same of five to eight states, a literal, too. Rows are eight apart. */
+/** The same for five to eight states, a literal, too. Rows are eight apart. */
 KS_HD KS_MASK KS_T(ks_row_invert)(int with_inverse, int nx, const KS_NUM *Q, const KS_T(ks_ends_blocks) *w)
 {
     KS_NUM l[8][8], d[8], pivot[8];
@@ -252,7 +252,7 @@ KS_HD KS_MASK KS_T(ks_row_retreat_inverse)(int by_precision, int nx, const KS_T(
     return good;
 }
 
-/* In functions of their own, for the sizes at run time. */
+/* In functions of their own, which are dispatched by size. */
 #define KS_ROW_INVERSES(nx)                                                                 \
     KS_HD_COLD KS_MASK KS_T(ks_row_factor_##nx)(const KS_NUM *Q, const KS_T(ks_ends_blocks) *w) \
     {                                                                                       \
@@ -282,7 +282,7 @@ KS_ROW_INVERSES(7)
 KS_ROW_INVERSES(8)
 #undef KS_ROW_INVERSES
 
-/* Of any shape. */
+/* For any shape. */
 KS_HD void KS_T(ks_ends_factor)(ks_shape shape, int nx, int n, const KS_NUM *Q, const KS_T(ks_ends_blocks) *w)
 {
     if (shape == KS_SHAPE_QUAD) {
@@ -318,7 +318,7 @@ KS_HD void KS_T(ks_ends_through)(ks_shape shape, int nx, int n, const KS_T(ks_en
     }
 }
 
-/** By the root, the inverse or the precision. */
+/** A step back by the root, the inverse or the precision. */
 KS_HD KS_MASK KS_T(ks_ends_retreat_by)(ks_shape shape, ks_passage passage, int nx, int n,
                                        const KS_T(ks_ends_blocks) *w, const KS_NUM *J, KS_NUM *Jn, KS_NUM *A)
 {

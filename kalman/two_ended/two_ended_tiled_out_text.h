@@ -1,12 +1,12 @@
-/* two_ended_tiled_out_text.h -- ranges of steps of the way back out to the right by hand-shaped kernels;
- * see num_f64.h and two_ended_tiled_range_text.h. For plain C on the CPU. */
+/* two_ended_tiled_out_text.h -- ranges of steps of the way back out to the right, by hand-shaped kernels; see num_f64.h
+ * and two_ended_tiled_range_text.h. For plain C on the CPU. */
 
-/** The slot of the step whose rows A and K and covariance P these are, or -1. */
+/** The slot of a step with the rows A and K and the covariance P, or -1. */
 KS_HD int KS_T(ks_ends_find)(int nn, int half, KS_T(ks_memo) *memo, const KS_NUM *A,
                              const KS_NUM *K, const KS_NUM *P, KS_NUM *pair)
 {
     const int next = memo->last < 0 ? -1 : memo->follower[memo->last];
-    if (next >= 0) { /* P is what followed last time */
+    if (next >= 0) { /* P is known to equal the key of this slot */
         const KS_NUM *slot = memo->base + (int64_t)next * memo->size;
         if (memcmp(slot, A, (size_t)nn * sizeof *A) == 0 &&
             memcmp(slot + nn, K, (size_t)half * sizeof *K) == 0)
@@ -19,7 +19,7 @@ KS_HD int KS_T(ks_ends_find)(int nn, int half, KS_T(ks_memo) *memo, const KS_NUM
     return KS_T(ks_memo_find)(memo, pair, P);
 }
 
-/** Whether information within `bound` leaves the estimate alone; rows of P are n apart. */
+/** ks_information_enough(), with rows of P n apart. */
 KS_HD int KS_T(ks_ends_enough)(int quad, int nx, int n, const KS_NUM *bound, const KS_NUM *x, const KS_NUM *P)
 {
     if (quad) {
@@ -27,7 +27,7 @@ KS_HD int KS_T(ks_ends_enough)(int quad, int nx, int n, const KS_NUM *bound, con
         const KS_T(ks_quad) mean = KS_LOAD4(x), weighed = limit * mean;
         const KS_NUM sum = KS_T(ks_quad_dot)(&limit, &p);
         const KS_NUM weight = KS_T(ks_quad_dot)(&weighed, &mean);
-        /* Sums in another order: what they let pass by less than rounding is looked at closely. */
+        /* These sums are in another order, so half of the limits leaves room for round-off. */
         if (KS_GT(KS_LIT(KS_GROWTH / 2), sum) &&
             KS_GT(KS_LIT(KS_GROWTH / 2) * KS_LIT(KS_GROWTH / 2), sum * weight))
             return 1;
@@ -35,7 +35,7 @@ KS_HD int KS_T(ks_ends_enough)(int quad, int nx, int n, const KS_NUM *bound, con
     return KS_T(ks_information_enough)(nx, bound, x, P, n + 1);
 }
 
-/** Sum of the squares that a step adds to the quadratic form at the smoothed x; the packed factors of K see
+/** The sum of squares that a step adds to the quadratic form at the smoothed x. For the packed factors of K see
  *  ks_ends_noise(). */
 KS_HD double KS_T(ks_ends_squares)(ks_shape shape, int nx, const KS_T(ks_ends_channels) *o,
                                    const KS_NUM *x, const KS_NUM *packed, const KS_T(ks_ends_blocks) *w, KS_NUM *v)
@@ -66,8 +66,8 @@ KS_HD double KS_T(ks_ends_squares)(ks_shape shape, int nx, const KS_T(ks_ends_ch
     return squares;
 }
 
-/** See ks_two_ended_kernels.outward, from a `state` in the ordinary form; shape a literal.
- *  Returns the first step not taken, or -1 where the information has not been enough. */
+/** See ks_two_ended_kernels.outward, for a `state` in the ordinary form; shape is a literal. Returns the first step not
+ *  taken, or -1 if the information was not good enough. */
 KS_HD int64_t KS_T(ks_tiled_outward_steps)(ks_shape shape, int nx, const ks_series *s, int64_t k0,
                                            int64_t k1, ks_state *state, const ks_right_rows *from,
                                            const ks_backward_sinks *to, void *memory,

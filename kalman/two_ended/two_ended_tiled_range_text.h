@@ -1,29 +1,29 @@
-/* two_ended_tiled_range_text.h -- what ranges of steps of the two-ended smoother's right half by the
- * kernels of two_ended_tiled_text.h, two_ended_quad_text.h and two_ended_row_text.h share; see num_f64.h,
- * two_ended_tiled_in_text.h and two_ended_tiled_out_text.h. For plain C on the CPU.
+/* two_ended_tiled_range_text.h -- what ranges of steps of the two-ended smoother's right half share, with the kernels
+ * of two_ended_tiled_text.h, two_ended_quad_text.h and two_ended_row_text.h; see num_f64.h, two_ended_tiled_in_text.h
+ * and two_ended_tiled_out_text.h. For plain C on the CPU.
  *
- * They take ordinary steps alone; a step whose covariance needs the array form goes to the ranges of
- * two_ended_range_text.h. Blocks that do not vary are padded, transposed and factored once, and where
- * none varies steps whose matrices have been seen are taken from memory (memo_text.h). */
+ * These ranges take ordinary steps only. A step whose covariance needs the array form is left to the ranges of
+ * two_ended_range_text.h. Blocks that do not vary are padded, transposed and factored once. If none varies, steps that
+ * repeat earlier ones are looked up (memo_text.h). */
 #include "place.h"
 
 /** Memory of a range. */
 typedef struct KS_T(ks_ends_memory) {
     KS_T(ks_ends_blocks) step;
-    KS_T(ks_ends_channels) all, some;      /* entries, those present     */
-    KS_T(ks_ends_channels) pattern[16];    /* those present, m -1 where it has not come yet, see ks_ends_few_present() */
+    KS_T(ks_ends_channels) all, some;      /* all entries; the entries present */
+    KS_T(ks_ends_channels) pattern[16];    /* by pattern of entries present, m = -1 until made: ks_ends_few_present() */
     KS_NUM *compact, *v, *F, *u;
     KS_NUM *whole;                         /* J, mirrored                */
     KS_NUM *J, *Jn, *eta, *A, *x, *P, *Pn, *lag, *LT, *inverse_d;
-    KS_NUM *pair, *mark, *memo;            /* A and K side by side, see ks_memo */
+    KS_NUM *pair, *mark, *memo;            /* A and K side by side; see ks_memo */
     KS_NUM before, after;                  /* see ks_precision_scale()       */
-    KS_T(ks_roots) roots;                  /* where Q varies             */
-    int64_t first, last;                   /* steps that may be asked of */
-    int root, factors, inverse, has_inverse, through; /* what is there of the step at hand: see ks_ends_transition() */
+    KS_T(ks_roots) roots;                  /* if Q varies                */
+    int64_t first, last;                   /* steps of the range         */
+    int root, factors, inverse, has_inverse, through; /* what is valid for the current step: see ks_ends_transition() */
     void *plain;                           /* of two_ended_range_text.h  */
 } KS_T(ks_ends_memory);
 
-/** How far rows are apart, and those of the factor of R. */
+/** The distance of rows, and of those of the factor of R. */
 KS_HD int KS_T(ks_ends_rows)(ks_shape shape, int nx)
 {
     return shape == KS_SHAPE_QUAD ? 4 : shape == KS_SHAPE_ROWS ? 8 : KS_T(ks_padded)(nx);
@@ -34,14 +34,14 @@ KS_HD int KS_T(ks_ends_few)(ks_shape shape, int m)
     return shape == KS_SHAPE_TILES ? KS_T(ks_padded)(m) : 4;
 }
 
-/** Numbers of memory for repeated steps: the larger of both directions. */
+/** Numbers of memory for the memos: the larger of both directions. */
 KS_HD int64_t KS_T(ks_ends_memo_scratch)(int64_t n)
 {
-    /* Key and results together. */
+    /* Key and results. */
     return KS_T(ks_memo_slots)((int)n) * (6 * n * n + 3 * n);
 }
 
-/** With memory NULL: the numbers that it takes. */
+/** Lay out the memory. Returns the numbers that it takes; NULL only measures. */
 KS_HD int64_t KS_T(ks_ends_place)(int nx, int ny, void *memory, KS_T(ks_ends_memory) *w)
 {
     const int64_t n = KS_T(ks_padded)(nx), m = KS_T(ks_padded)(ny), nn = n * n;
@@ -93,7 +93,7 @@ KS_HD_SAME KS_T(ks_ends_memory) KS_T(ks_ends_begin)(ks_shape shape, int nx, int 
     KS_T(ks_ends_memory) w;
     (void)KS_T(ks_ends_place)(nx, ny, memory, &w);
     w.step.prefetch = NULL;
-    /* What pads a row must be finite and stay as it is. */
+    /* The padding of rows must be finite and must not change. */
     for (KS_NUM *p = (KS_NUM *)memory; p < w.memo; ++p) *p = KS_LIT(0);
     for (int i = 0, n = KS_T(ks_ends_rows)(shape, nx); i < nx; ++i) w.step.unit[i * n + i] = KS_LIT(1);
     w.step.passage = KS_BY_ROOT;
@@ -103,7 +103,7 @@ KS_HD_SAME KS_T(ks_ends_memory) KS_T(ks_ends_begin)(ks_shape shape, int nx, int 
     return w;
 }
 
-/** A root of the noise into step k, where it is not there. Q may be no covariance at all; then its root is NaN. */
+/** Make a root of the noise into step k if it is not valid. If Q is not a covariance, its root is NaN. */
 KS_HD void KS_T(ks_ends_root)(ks_shape shape, int nx, int n, int out, const ks_series *s, int64_t k,
                              KS_T(ks_ends_memory) *memory)
 {
@@ -130,7 +130,7 @@ KS_HD void KS_T(ks_ends_root)(ks_shape shape, int nx, int n, int out, const ks_s
         for (int i = 0; i < nx; ++i) w->G[i * n + i] = w->GT[i * n + i] = KS_LIT(NAN);
 }
 
-/** The factors of the noise into step k, where they are not there. */
+/** Make the factors of the noise into step k if they are not valid. */
 KS_HD void KS_T(ks_ends_factors)(ks_shape shape, int nx, int n, const ks_series *s, int64_t k,
                                  KS_T(ks_ends_memory) *memory)
 {
@@ -139,7 +139,7 @@ KS_HD void KS_T(ks_ends_factors)(ks_shape shape, int nx, int n, const ks_series 
     memory->factors = 1;
 }
 
-/** The inverse of the noise into step k; whether Q is well positive definite. */
+/** Make the inverse of the noise into step k if it is not valid. Returns whether Q is well positive definite. */
 KS_HD int KS_T(ks_ends_inverse)(ks_shape shape, int nx, int n, const ks_series *s, int64_t k,
                                 KS_T(ks_ends_memory) *memory)
 {
@@ -149,8 +149,8 @@ KS_HD int KS_T(ks_ends_inverse)(ks_shape shape, int nx, int n, const ks_series *
                KS_ALL(KS_T(ks_ends_invert)(shape, nx, n, (const KS_NUM *)ks_row(s->Q, k - s->shift), &memory->step));
 }
 
-/** The transition into step k but for what is made of Q, which comes when it is needed. fresh: blocks that do not vary are
- *  not there yet. */
+/** Set the blocks of the transition into step k, except those made from Q, which are made when needed. fresh: blocks
+ *  that do not vary must be set, too. */
 KS_HD void KS_T(ks_ends_transition)(ks_shape shape, int nx, int n, const ks_series *s, int64_t k,
                                     int fresh, int out, KS_T(ks_ends_memory) *memory)
 {
@@ -181,14 +181,16 @@ KS_HD void KS_T(ks_ends_transition)(ks_shape shape, int nx, int n, const ks_seri
     }
 }
 
-/** The same of any number of states, all of it, for where a range begins: the steps behind it have copies for theirs. */
+/** The same for any number of states, with all blocks, at the beginning of a range. The steps in between have their own
+ *  copies. */
 KS_HD_SAME void KS_T(ks_ends_transition_any)(int nx, int n, const ks_series *s, int64_t k, int out,
                                              KS_T(ks_ends_memory) *memory)
 {
     KS_T(ks_ends_transition)(KS_SHAPE_TILES, nx, n, s, k, 1, out, memory);
 }
 
-/** The observed entries of a step to `o`, out: the factors of R alone; false where R is not positive definite. */
+/** Whiten the observed entries of a step to `o`. out: only the factors of R. Returns false if R is not positive
+ *  definite. */
 KS_HD_COLD KS_MASK KS_T(ks_ends_whiten)(ks_shape shape, int out, int nx, int n, int m, const KS_NUM *H,
                                         const KS_NUM *R, const KS_NUM *zero,
                                         KS_T(ks_ends_channels) *o)
@@ -205,8 +207,8 @@ KS_HD_COLD KS_MASK KS_T(ks_ends_whiten)(ks_shape shape, int out, int nx, int n, 
     }
 }
 
-/** The same for a step with missing entries; v <- y - d of the entries present. Returns how many,
- *  or -1 where the plain range is to say what is wrong. */
+/** The same for a step with missing entries. v <- y - d of the entries present. Returns their number, or -1 if the
+ *  plain range must report what is wrong. */
 KS_HD_COLD int KS_T(ks_ends_present)(ks_shape shape, int out, const ks_series *s, int64_t k,
                                      KS_T(ks_ends_memory) *w)
 {
@@ -218,7 +220,8 @@ KS_HD_COLD int KS_T(ks_ends_present)(ks_shape shape, int out, const ks_series *s
                                        w->step.zero, &w->some)) ? o.m : -1;
 }
 
-/** The same of up to four entries whose H and R do not vary: what is made of these stays with its pattern of entries. */
+/** The same for up to four entries whose H and R do not vary. What is made of these is kept for each pattern of
+ *  entries. */
 KS_HD_COLD KS_T(ks_ends_channels) *KS_T(ks_ends_few_present)(ks_shape shape, int out, const ks_series *s, int64_t k,
                                                              KS_T(ks_ends_memory) *w)
 {
@@ -242,8 +245,8 @@ KS_HD_COLD KS_T(ks_ends_channels) *KS_T(ks_ends_few_present)(ks_shape shape, int
     return NULL;
 }
 
-/** The observation of step k, whitened, out: with the factors of R alone; NULL where the plain range is to say what is
- *  wrong. w->v is y - d of the entries present. */
+/** The observation of step k, whitened. out: only the factors of R. Returns NULL if the plain range must report what is
+ *  wrong. w->v <- y - d of the entries present. */
 KS_HD const KS_T(ks_ends_channels) *KS_T(ks_ends_observe)(ks_shape shape, int out, int nx, int n, int ny,
                                                           const ks_series *s, int64_t k, int *fresh,
                                                           KS_T(ks_ends_memory) *w)
@@ -269,8 +272,8 @@ KS_HD const KS_T(ks_ends_channels) *KS_T(ks_ends_observe)(ks_shape shape, int ou
     return &w->all;
 }
 
-/** The last `count` numbers of a row of nx. Whole vectors run over into the row behind, which is written after this one:
- *  there is one, unless it is shorter than a vector. */
+/** Copy the last `count` numbers of a row of nx. Whole vectors overrun into the next row, which is written afterwards.
+ *  There is a next row unless the rest is shorter than a vector. */
 KS_HD void KS_T(ks_copy_tail)(int nx, int count, const KS_NUM *from, KS_NUM *to)
 {
     if (nx > 8 && count >= KS_LANES)
@@ -279,7 +282,7 @@ KS_HD void KS_T(ks_copy_tail)(int nx, int count, const KS_NUM *from, KS_NUM *to)
         for (int c = 0; c < count; ++c) to[c] = from[c];
 }
 
-/** The factors of K as they wait for the way out: row by row 1 / D and what follows it in Lᵀ. */
+/** Pack the factors of K for the way out: row by row 1 / D and the rest of the row of Lᵀ. */
 KS_HD void KS_T(ks_store_factors)(int nx, int n, const KS_NUM *LT, const KS_NUM *inverse_d,
                                   KS_NUM *packed)
 {
@@ -299,7 +302,7 @@ KS_HD void KS_T(ks_load_factors)(int nx, int n, const KS_NUM *packed, KS_NUM *LT
     }
 }
 
-/** The rows of step k, if there is one, are going to be needed, and are asked for while so many tiles are made. */
+/** Prefetch the rows of step k, if `there`, while the next `tiles` tiles are made. */
 KS_HD void KS_T(ks_ends_expect)(ks_prefetch *prefetch, int nx, const ks_series *s, int64_t k, int there,
                                 const ks_right_rows *rows, int64_t tiles)
 {
@@ -311,7 +314,7 @@ KS_HD void KS_T(ks_ends_expect)(ks_prefetch *prefetch, int nx, const ks_series *
     if (prefetch) ks_prefetch_spread(prefetch, tiles);
 }
 
-/** A memory of steps with a key of `key` numbers and so many results. */
+/** A memo of steps with keys of ka + kb numbers and so many results. */
 KS_HD KS_T(ks_memo) KS_T(ks_ends_memo)(int n, const ks_series *s, int64_t steps, int ka, int kb,
                                        int results, const KS_T(ks_ends_memory) *w)
 {

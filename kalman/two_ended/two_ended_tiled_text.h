@@ -1,12 +1,12 @@
-/* two_ended_tiled_text.h -- the steps of two_ended_text.h shaped by hand for vector registers; see
- * num_f64.h and tile_text.h. The plain text is their reference: the same equations and the same tests
- * whether the ordinary form will do. For plain C on the CPU.
+/* two_ended_tiled_text.h -- the steps of two_ended_text.h, shaped by hand for vector registers; see num_f64.h and
+ * tile_text.h. The plain text is their reference, with the same equations and the same tests of whether the ordinary
+ * form has enough digits. For plain C on the CPU.
  *
- * Matrices are padded (tile_text.h), rows n apart; covariances and information are made from their
- * upper triangles. Those of covariances are mirrored, and of information where something multiplies with it. The factors
- * of K are its unit Lᵀ and 1 / D. */
+ * Matrices are padded (tile_text.h), rows n apart. Covariances and information are made from their upper triangles.
+ * Covariances are mirrored; information is mirrored only where it is multiplied. The factors of K are its unit Lᵀ and
+ * 1 / D. */
 
-/** Padded memory of the steps; a quad's is four apart. */
+/** Padded memory of the steps. Rows of a quad are four apart. */
 typedef struct KS_T(ks_ends_blocks) {
     const KS_NUM *F, *u;               /* transition, Q = G Gᵀ                             */
     KS_NUM *FT, *G, *GT;
@@ -18,7 +18,7 @@ typedef struct KS_T(ks_ends_blocks) {
     KS_NUM *PhiT, *V, *W, *eps, *zero, *unit; /* way out; 0, I                             */
     KS_NUM *lower, *scaled;            /* L⁻¹ and D⁻¹ of it, zeros above the diagonal      */
     KS_NUM *noise;                     /* the disturbance of a step with the inverse       */
-    ks_passage passage;                /* of the step at hand                              */
+    ks_passage passage;                /* of the current step                              */
     int drifts;                        /* whether u is not zero                            */
     ks_prefetch *prefetch;                 /* or NULL                                          */
 } KS_T(ks_ends_blocks);
@@ -26,7 +26,7 @@ typedef struct KS_T(ks_ends_blocks) {
 /** An observation, whitened as by ks_whiten_observation(). */
 typedef struct KS_T(ks_ends_channels) {
     const KS_NUM *H;          /* rows nx apart                                      */
-    KS_NUM *own_H;            /* where it may stand, or NULL                        */
+    KS_NUM *own_H;            /* memory for H, or NULL                              */
     int m;
     KS_NUM *N, *Z;            /* L⁻¹ H and D⁻¹ of it, padded rows                   */
     KS_NUM *LT, *S;           /* factors of R, (m, m_padded)                        */
@@ -34,7 +34,7 @@ typedef struct KS_T(ks_ends_channels) {
     KS_NUM *information;      /* Nᵀ Z                                               */
 } KS_T(ks_ends_channels);
 
-/** Rows at .. at + rows - 1 of G, so many columns, <- L⁻¹ G0 by the unit LT alone, and Z = D⁻¹ of them. */
+/** Rows at .. at + rows - 1 of G, `columns` of them, <- L⁻¹ G0 with the unit LT, and the same rows of Z <- D⁻¹ G. */
 KS_HD void KS_T(ks_panel_forward)(int rows, int at, int columns, int n, const KS_NUM *LT,
                                   const KS_NUM *inverse_d, const KS_NUM *G0, KS_NUM *G, KS_NUM *Z)
 {
@@ -54,8 +54,8 @@ KS_HD void KS_T(ks_panel_forward)(int rows, int at, int columns, int n, const KS
     }
 }
 
-/** G (nx, n) <- L⁻¹ G0, which may be G, and Z = D⁻¹ G with LT and 1 / D as ks_tiled_ldl() leaves them. lower: G0 is lower
- *  triangular, and what is zero is left alone of G and Z, which have the zeros there. */
+/** G (nx, n) <- L⁻¹ G0 and Z <- D⁻¹ G, with LT and 1 / D as ks_tiled_ldl() leaves them. G0 may be G. lower: G0 is lower
+ *  triangular; the zeros of G and Z are not written and must be there already. */
 KS_HD void KS_T(ks_tiled_forward)(int lower, int nx, int n, const KS_NUM *LT, const KS_NUM *inverse_d,
                                   const KS_NUM *G0, KS_NUM *G, KS_NUM *Z)
 {
@@ -72,8 +72,8 @@ KS_HD void KS_T(ks_tiled_forward)(int lower, int nx, int n, const KS_NUM *LT, co
 #undef KS_COLUMNS
 }
 
-/** The observation of m entries with H (m, nx) and R (m, m), out: the factors of R alone. True where R is positive
- *  definite. */
+/** Whiten the observation of m entries with H (m, nx) and R (m, m). out: only the factors of R. Returns true if R is
+ *  positive definite. */
 KS_HD_COLD KS_MASK KS_T(ks_tiled_whiten)(int out, int nx, int n, int m, const KS_NUM *H, const KS_NUM *R,
                                          const KS_NUM *zero, KS_T(ks_ends_channels) *o)
 {
@@ -91,7 +91,7 @@ KS_HD_COLD KS_MASK KS_T(ks_tiled_whiten)(int out, int nx, int n, int m, const KS
     return good;
 }
 
-/** GT, G <- a root of Q (nx, nx), lower triangular. A positive definite Q goes by tiles. */
+/** GT, G <- a root of Q (nx, nx), lower triangular. For a positive definite Q it is made by tiles. */
 KS_HD_COLD void KS_T(ks_tiled_root)(int nx, int n, const KS_NUM *Q, const KS_T(ks_ends_blocks) *w)
 {
     KS_NUM *S = w->X, *LT = w->E;
@@ -118,7 +118,7 @@ KS_HD_COLD void KS_T(ks_tiled_root)(int nx, int n, const KS_NUM *Q, const KS_T(k
         for (int c = 0; c < nx; ++c) w->GT[c * n + i] = w->G[i * n + c];
 }
 
-/** C (nx, n) = A G with G lower triangular: of larger blocks without zeros, some columns at a time. */
+/** C (nx, n) = A G with G lower triangular. In larger blocks zeros are left out, some columns at a time. */
 KS_HD void KS_T(ks_tiles_with_root)(ks_prefetch *prefetch, int nx, int n, const KS_NUM *A, const KS_NUM *G,
                                     KS_NUM *C)
 {
@@ -128,8 +128,8 @@ KS_HD void KS_T(ks_tiles_with_root)(ks_prefetch *prefetch, int nx, int n, const 
                        C + c, n, C + c, n);
 }
 
-/** C (nx, n) = Gᵀ B, of `upper` its upper triangle, with G lower triangular: what is zero for sure of larger
- *  blocks is left out, a few rows at a time. */
+/** C (nx, n) = Gᵀ B with G lower triangular; `upper`: only the upper triangle of C. In larger blocks zeros are left
+ *  out, a few rows at a time. */
 KS_HD void KS_T(ks_tiles_of_root)(ks_prefetch *prefetch, int upper, int nx, int n, const KS_NUM *G, const KS_NUM *B,
                                   const KS_NUM *zero, KS_NUM *C)
 {
@@ -138,7 +138,7 @@ KS_HD void KS_T(ks_tiles_of_root)(ks_prefetch *prefetch, int upper, int nx, int 
         const int rows = nx - i < step ? nx - i : step;
         const KS_NUM *g = G + i * n + i, *b = B + i * n;
         if (upper) {
-            const int c = i / KS_LANES * KS_LANES; /* C's vectors before it lie below the diagonal */
+            const int c = i / KS_LANES * KS_LANES; /* vectors of C before it are below the diagonal */
             KS_T(ks_tiles_meanwhile)(prefetch, 1, 1, rows, nx - i, n - c, g, 1, n, b + c, n, zero, n, C + i * n + c, n);
         } else {
             KS_T(ks_tiles_meanwhile)(prefetch, 0, 0, rows, nx - i, n, g, 1, n, b, n, C + i * n, n, C + i * n, n);
@@ -146,7 +146,7 @@ KS_HD void KS_T(ks_tiles_of_root)(ks_prefetch *prefetch, int upper, int nx, int 
     }
 }
 
-/** ks_retreat() but for the means: from J (whole, its observation included) to Jn (upper triangle) and A. */
+/** ks_retreat() without the means: from J (full, its observation included) to Jn (upper triangle) and A. */
 KS_HD KS_MASK KS_T(ks_tiled_retreat)(int nx, int n, const KS_T(ks_ends_blocks) *w, const KS_NUM *J,
                                      KS_NUM *Jn, KS_NUM *A)
 {
@@ -168,9 +168,9 @@ KS_HD KS_MASK KS_T(ks_tiled_retreat)(int nx, int n, const KS_T(ks_ends_blocks) *
     return good;
 }
 
-/** The means of the same step: eta on x[k], its observation included, to that on x[k-1], in place;
- *  b out. With t = eta - J u, b = D⁻¹ L⁻¹ Gᵀ t and eta of x[k-1] is Fᵀ t - Aᵀ L⁻¹ Gᵀ t; for G and F see
- *  two_ended_inverse_text.h. J is read where u is not zero. */
+/** The means of the same step, eta in place: from x[k], its observation included, to x[k-1]. Returns b. With t = eta -
+ *  J u, b = D⁻¹ L⁻¹ Gᵀ t, and eta of x[k-1] is Fᵀ t - Aᵀ L⁻¹ Gᵀ t. For G and F with the inverse of Q see
+ *  two_ended_inverse_text.h. J is read only if u is not zero. */
 KS_HD void KS_T(ks_tiled_retreat_mean)(int nx, int n, const KS_T(ks_ends_blocks) *w,
                                        const KS_NUM *J, const KS_NUM *A, const KS_NUM *LT,
                                        const KS_NUM *inverse_d, KS_NUM *eta, KS_NUM *b)
@@ -190,11 +190,11 @@ KS_HD void KS_T(ks_tiled_retreat_mean)(int nx, int n, const KS_T(ks_ends_blocks)
     for (int i = 0; i < nx; ++i) b[i] = w->B[i] * inverse_d[i];
 }
 
-/** Square of the length of eps = L⁻ᵀ `white` (nx) by the packed factors of K; of more than eight numbers
- *  `white` <- eps. */
+/** The squared length of eps = L⁻ᵀ `white` (nx), by the packed factors of K. With more than eight numbers `white` is
+ *  overwritten by eps. */
 KS_HD double KS_T(ks_ends_noise)(int nx, const KS_NUM *packed, KS_NUM *white)
 {
-    const KS_NUM *row = packed + nx * (nx + 1) / 2; /* 1 / D and what follows it in a row of Lᵀ */
+    const KS_NUM *row = packed + nx * (nx + 1) / 2; /* 1 / D and the rest of a row of Lᵀ */
     KS_NUM few[8], *eps = nx > 8 ? white : few;
     double squares = 0;
 #pragma GCC unroll 8
@@ -202,7 +202,7 @@ KS_HD double KS_T(ks_ends_noise)(int nx, const KS_NUM *packed, KS_NUM *white)
         row -= nx - i;
         KS_NUM s = white[i];
         int j = nx - 1;
-        if (j - i >= 8) { /* sums side by side: one alone would be waited for */
+        if (j - i >= 8) { /* independent sums, to hide the latency of additions */
             KS_T(ks_quad) even = { 0 }, odd = { 0 };
             for (; j - i >= 8; j -= 8) {
                 even = even + KS_LOAD4(row + j - i - 3) * KS_LOAD4(eps + j - 3);
@@ -219,8 +219,8 @@ KS_HD double KS_T(ks_ends_noise)(int nx, const KS_NUM *packed, KS_NUM *white)
     return squares;
 }
 
-/** ks_advance_mean(): x in place, Lᵀ eps out, and of a step with the inverse of Q the disturbance w->noise. Rows of A are
- *  lda apart, V (nx, n). */
+/** ks_advance_mean() with x in place. Lᵀ eps is returned and, of a step with the inverse of Q, the disturbance
+ *  w->noise. Rows of A are lda apart; V is (nx, n). */
 KS_HD void KS_T(ks_tiled_advance_mean)(int nx, int n, const KS_T(ks_ends_blocks) *w,
                                        const KS_NUM *V, const KS_NUM *A, int lda, const KS_NUM *b,
                                        KS_NUM *x)
@@ -259,7 +259,7 @@ KS_HD void KS_T(ks_tiled_advance_mean)(int nx, int n, const KS_T(ks_ends_blocks)
     }
 }
 
-/** Sum of the squares of the disturbance w->noise by the factors of Q. */
+/** The sum of squares of the disturbance w->noise, by the factors of Q. */
 KS_HD double KS_T(ks_ends_disturbance)(int nx, int n, const KS_T(ks_ends_blocks) *w)
 {
     double squares = 0;
@@ -269,7 +269,7 @@ KS_HD double KS_T(ks_ends_disturbance)(int nx, int n, const KS_T(ks_ends_blocks)
     return squares;
 }
 
-/** w->lower = L⁻¹, w->scaled and PhiT of a step with the inverse of Q. */
+/** Set w->lower = L⁻¹, w->scaled and PhiT, for a step with the inverse of Q. */
 KS_HD void KS_T(ks_tiled_advance_inverse)(int nx, int n, const KS_T(ks_ends_blocks) *w, const KS_NUM *A, int lda,
                                           const KS_NUM *LT, const KS_NUM *inverse_d)
 {
@@ -281,8 +281,8 @@ KS_HD void KS_T(ks_tiled_advance_inverse)(int nx, int n, const KS_T(ks_ends_bloc
                                  w->lower + c * n + c, n, FT + c, n, w->PhiT + c, n);
 }
 
-/** ks_advance_gain() and ks_advance_cov(): P (whole) of x[k-1] to Pn (whole), lag and L⁻¹ Gᵀ out, that to w->V or, with the
- *  inverse of Q, w->lower. */
+/** ks_advance_gain() and ks_advance_cov(): from P (full) of x[k-1] to Pn (full). Returns lag, and L⁻¹ Gᵀ in w->V or,
+ *  with the inverse of Q, in w->lower. */
 KS_HD KS_MASK KS_T(ks_tiled_advance)(int nx, int n, const KS_T(ks_ends_blocks) *w, const KS_NUM *A,
                                      int lda, const KS_NUM *LT, const KS_NUM *inverse_d,
                                      const KS_NUM *P, KS_NUM *Pn, KS_NUM *lag)

@@ -48,8 +48,8 @@ static inline int ks_is_rooted(const ks_tally *filtered)
  *  the memo are faster: 330 ns at four, 440 ns whitened. */
 enum { KS_WHITENED_FROM = 5 };
 
-/** Whether the way back of a series is whitened: if it must be, or if that is faster and the filter's rows are rooted.
- *  */
+/** Whether the way back of a series is whitened: if it must be, or if that is faster and the filter's
+ *  rows are rooted. */
 static inline int ks_goes_whitened(int nx, const ks_tally *filtered)
 {
     return filtered->sharp >= 0 || (nx >= KS_WHITENED_FROM && ks_is_rooted(filtered));

@@ -1,18 +1,19 @@
-/* whitened_text.h -- smoother steps, backward, in the coordinates that the filter's roots whiten; see num_f64.h.
- * For scalar numbers.
+/* whitened_text.h -- smoother steps, backward, in the coordinates that the filter's roots whiten; see num_f64.h. For
+ * scalar numbers.
  *
- * With the root S of a filtered covariance x = filtered mean + S zeta, and given what has been observed zeta has unit
+ * With the root S of a filtered covariance, x = filtered mean + S zeta. Given the observations so far, zeta has unit
  * covariance. The reflections of the array filter's step into k + 1 (array_step_text.h) are an orthogonal Theta with
  *
- *     (zeta[k], noise) = Theta (epsilon[k+1], zeta[k+1], rest),
+ *     (zeta[k], noise) = Theta (epsilon[k+1], zeta[k+1], rest).
  *
- * of which the whitened innovation epsilon is known and no later observation tells of the rest. So a step back
- * multiplies what is known of zeta[k+1] with a part of an orthogonal matrix: no round-off grows, and nothing is
- * inverted, however singular F, Q, R and P0 are. What is left of the digits is a round-off of the filtered standard
- * deviations. Theta is made again from what the filter has kept, by the same text with the same bits: zeta means
- * nothing without the very root that it belongs to. What roots a step is made of says all of it but the means, so steps
- * of a constant model that have been taken before are not taken again (memo_text.h). Source: Park & Kailath, "New
- * square-root smoothing algorithms", IEEE Trans. Automatic Control 41, 1996. */
+ * The whitened innovation epsilon is known, and no later observation tells anything about the rest. So a step back
+ * multiplies what is known of zeta[k+1] by a part of an orthogonal matrix. No round-off grows and nothing is inverted,
+ * however singular F, Q, R and P0 are. The error is one round-off of the filtered standard deviations.
+ *
+ * Theta is made again from what the filter has kept, by the same text with the same bits: zeta has a meaning only with
+ * the root that it belongs to. The roots that a step is made of determine all of it except the means. So steps of a
+ * constant model that repeat earlier ones are looked up (memo_text.h). Source: Park & Kailath, "New square-root
+ * smoothing algorithms", IEEE Trans. Automatic Control 41, 1996. */
 #include "place.h"
 
 /** Pointers into scratch. */
@@ -23,13 +24,13 @@ typedef struct KS_T(ks_whitened_scratch) {
     KS_NUM *A, *Q_root, *from, *memo, *work;
 } KS_T(ks_whitened_scratch);
 
-/** What is remembered of a step, in a slot with key S[k] and the root of zeta[k + 1]: the root of zeta[k], the smoothed root
- *  and covariance that it makes, and by what means go: the root of the innovation covariance and Theta. */
+/** A remembered step. The key is S[k] and the root of zeta[k + 1]. root: of zeta[k]. C, P: smoothed root and
+ *  covariance. Se: root of the innovation covariance. through, across, counts: Theta. Se and Theta are for means. */
 typedef struct KS_T(ks_whitened_slot) {
     KS_NUM *root, *C, *P, *Se, *through, *across, *counts;
 } KS_T(ks_whitened_slot);
 
-/** Where the results of a slot are, which begin at `base`. With base NULL: their numbers. */
+/** Set the pointers of a slot whose results begin at `base`. Returns their numbers; with base NULL only that. */
 KS_HD int KS_T(ks_whitened_slot_at)(int nx, int ny, KS_NUM *base, KS_T(ks_whitened_slot) *slot)
 {
     const int nn = nx * nx, m = ny;
@@ -50,13 +51,13 @@ KS_HD KS_T(ks_memo) KS_T(ks_whitened_memo)(int nx, int ny, int pays, KS_NUM *mem
     return KS_T(ks_memo_start)(nx, ny, pays, nx * nx, nx * nx, KS_T(ks_whitened_slot_at)(nx, ny, NULL, &slot), memory);
 }
 
-/** With memory NULL: the numbers that it takes. */
+/** Lay out the scratch. Returns the numbers that it takes; NULL only measures. */
 KS_HD int64_t KS_T(ks_whitened_lay_out)(int nx, int ny, KS_NUM *memory, KS_T(ks_whitened_scratch) *w)
 {
     const int64_t n = nx, m = ny, nn = n * n;
     const int64_t across = KS_T(ks_rotation_numbers)(nx, 2 * nx), through = KS_T(ks_rotation_numbers)(ny, nx + ny);
     KS_T(ks_whitened_slot) unused;
-    const int64_t slot = 2 * nn + KS_T(ks_whitened_slot_at)(nx, ny, NULL, &unused); /* its key, too */
+    const int64_t slot = 2 * nn + KS_T(ks_whitened_slot_at)(nx, ny, NULL, &unused); /* with its key */
     const int64_t size[] = { m * n + m * m + 2 * m, n, nn, n, nn, n, nn, m * m, m,
                              across, through, nn, nn + 1, nn,
                              KS_T(ks_memo_numbers)(nx, ny, slot),
@@ -72,8 +73,8 @@ KS_HD int64_t KS_T(ks_whitened_lay_out)(int nx, int ny, KS_NUM *memory, KS_T(ks_
     return at;
 }
 
-/** Filter step k from w->x, w->S of the step before to w->xn, w->Sn, with epsilon and Theta. Returns the entries that are
- *  present, or -1 with the fault in the tally. */
+/** Filter step k, from w->x, w->S of the step before to w->xn, w->Sn, with epsilon in w->e and Theta in across and
+ *  through. Returns the number of entries present, or -1 with the fault in the tally. */
 KS_HD_COLD int KS_T(ks_whitened_step)(const ks_series *s, int64_t k, const KS_T(ks_whitened_scratch) *w,
                                       KS_T(ks_rotation) *across, KS_T(ks_rotation) *through,
                                       ks_tally *tally)
@@ -100,14 +101,14 @@ KS_HD_COLD int KS_T(ks_whitened_step)(const ks_series *s, int64_t k, const KS_T(
     return o.m;
 }
 
-/** The smoothed mean x of a step whose filtered one is fx, with the root S of its covariance. */
+/** The smoothed mean x of a step, from its filtered mean fx and the root S of its filtered covariance. */
 KS_HD_SAME void KS_T(ks_whitened_mean)(int nx, const KS_NUM *fx, const KS_NUM *S, const ks_whitened *whitened, KS_NUM *x)
 {
     KS_T(ks_copy)(nx, fx, x);
     KS_T(ks_mv_add)(nx, nx, S, (const KS_NUM *)whitened->mean, x);
 }
 
-/** The same, and its root C. */
+/** The same with the smoothed root C. */
 KS_HD void KS_T(ks_whitened_estimate)(int nx, const KS_NUM *fx, const KS_NUM *S, const ks_whitened *whitened,
                                       KS_NUM *x, KS_NUM *C)
 {
@@ -115,8 +116,8 @@ KS_HD void KS_T(ks_whitened_estimate)(int nx, const KS_NUM *fx, const KS_NUM *S,
     KS_T(ks_mm_root)(nx, nx, nx, S, (const KS_NUM *)whitened->root, C);
 }
 
-/** Whether half of the digits of some standard deviation go where the filter's, of its root S, are rounded: what follows
- *  tells so much more than is known before. C is the smoothed root. */
+/** Whether some standard deviation loses half of its digits to round-off of the filter's root S, because what follows
+ *  tells so much more than what came before. C is the smoothed root. */
 KS_HD int KS_T(ks_whitened_vague)(int nx, const KS_NUM *S, const KS_NUM *C)
 {
     for (int i = 0; i < nx; ++i) {
@@ -130,7 +131,7 @@ KS_HD int KS_T(ks_whitened_vague)(int nx, const KS_NUM *S, const KS_NUM *C)
     return 0;
 }
 
-/** See ks_whitened_kernels.meet: the data z = Uᵀ x + noise are data of zeta, (Sᵀ U)ᵀ zeta + noise. */
+/** See ks_whitened_kernels.meet. The data z = Uᵀ x + noise are data of zeta: z - Uᵀ fx = (Sᵀ U)ᵀ zeta + noise. */
 KS_HD_COLD void KS_T(ks_whitened_meet)(int nx, const ks_state *filtered, const ks_information *information,
                                        ks_whitened *whitened, ks_state *state, void *memory)
 {
@@ -149,8 +150,8 @@ KS_HD_COLD void KS_T(ks_whitened_meet)(int nx, const ks_state *filtered, const k
     state->form = KS_FORM_ARRAY;
 }
 
-/** Theta's reflections of M (rows, columns) in reverse, and the first nx columns back from where they were put. W: nx columns
- *  of M. */
+/** Apply Theta's reflections to M (rows, columns) in reverse order, and move the first nx columns back to where they
+ *  were before sorting. W: nx columns of M. */
 KS_HD_SAME void KS_T(ks_rotate_back)(const KS_T(ks_rotation) *theta, int nx, int rows, KS_NUM *M, KS_NUM *W)
 {
     const int apart = ks_lq_apart(rows);
@@ -163,8 +164,8 @@ KS_HD_SAME void KS_T(ks_rotate_back)(const KS_T(ks_rotation) *theta, int nx, int
         if ((int)(double)theta->place[c] != c) KS_T(ks_lq_move)(apart, W + c * apart, M + c * apart);
 }
 
-/** What is known of zeta[k + 1] becomes what is known of zeta[k], x and S of which are in w; `later` is the smoothed root
- *  of step k + 1. Theta stays in across and through. */
+/** From what is known of zeta[k + 1] to what is known of zeta[k], whose x and S are in w. `later` is the smoothed root
+ *  of step k + 1. Theta is left in across and through. */
 KS_HD int KS_T(ks_whitened_retreat)(const ks_series *s, int64_t k, ks_whitened *whitened, const KS_NUM *later,
                                     ks_sink lag_one, const KS_T(ks_whitened_scratch) *w,
                                     KS_T(ks_rotation) *across, KS_T(ks_rotation) *through, ks_tally *tally)
@@ -173,7 +174,7 @@ KS_HD int KS_T(ks_whitened_retreat)(const ks_series *s, int64_t k, ks_whitened *
     KS_NUM *mean = (KS_NUM *)whitened->mean, *root = (KS_NUM *)whitened->root;
     const int m = KS_T(ks_whitened_step)(s, k + 1, w, across, through, tally);
     if (m < 0) return -1;
-    /* Row by row what zeta is made of, its columns: nx rows of root, the mean, the rest that nothing tells of. */
+    /* Rows of M: nx rows of the root of zeta, its mean, and the rest, which later observations do not tell of. */
     const int rest = across->columns - nx, rows = nx + 1 + rest, apart = ks_lq_apart(rows);
     const int columns = through->columns > across->columns ? through->columns : across->columns;
     const int known = through->columns - m;
@@ -188,7 +189,7 @@ KS_HD int KS_T(ks_whitened_retreat)(const ks_series *s, int64_t k, ks_whitened *
     for (int c = nx; c < columns; ++c) KS_T(ks_zero)(apart, M + c * apart);
     for (int c = 0; c < rest; ++c) M[(nx + c) * apart + nx + 1 + c] = KS_LIT(1);
     KS_T(ks_rotate_back)(across, nx, rows, M, more);
-    if (lag_one.base) { /* later (. root)ᵀ S[k]ᵀ */
+    if (lag_one.base) { /* later times (S[k] root)ᵀ */
         for (int i = 0; i < nx; ++i)
             for (int j = 0; j < nx; ++j) {
                 KS_NUM entry = KS_LIT(0);
@@ -197,13 +198,13 @@ KS_HD int KS_T(ks_whitened_retreat)(const ks_series *s, int64_t k, ks_whitened *
             }
         KS_T(ks_mm)(nx, nx, nx, later, w->A, (KS_NUM *)ks_slot_of(lag_one, k + 1));
     }
-    /* What Theta is made of runs from the first component on, so what zeta is made of is short from the last on. */
+    /* Theta's rows have entries from the first component on, so those of zeta are short from the last component on. */
     for (int c = 0; c < nx; ++c) {
         mean[c] = M[c * apart + nx];
         KS_T(ks_copy)(nx, M + c * apart, root + (rest ? nx - 1 - c : c) * nx);
     }
     if (!rest) return 0;
-    const int tight = ks_lq_apart(nx); /* zeta in the rows, the last one first */
+    const int tight = ks_lq_apart(nx); /* zeta in the rows, the last component first */
     KS_T(ks_lq_clear)(nx, nx + rest, more);
     KS_T(ks_lq_put)(nx, nx, root, tight, more);
     for (int i = 0; i < nx; ++i)
@@ -213,7 +214,7 @@ KS_HD int KS_T(ks_whitened_retreat)(const ks_series *s, int64_t k, ks_whitened *
     return 0;
 }
 
-/** What a step does with zeta, A (nx, nx) of zeta[k] = A zeta[k + 1] + ..., by its Theta, where all of m entries are there.
+/** The closed loop of a step, A (nx, nx) in zeta[k] = A zeta[k + 1] + ..., from its Theta, with all m entries present.
  *  W: as M in ks_whitened_retreat(). */
 KS_HD_COLD void KS_T(ks_whitened_loop)(int nx, int m, const KS_T(ks_rotation) *across, const KS_T(ks_rotation) *through,
                                        KS_NUM *A, KS_NUM *W)
@@ -228,8 +229,8 @@ KS_HD_COLD void KS_T(ks_whitened_loop)(int nx, int m, const KS_T(ks_rotation) *a
     for (int c = 0; c < nx; ++c) KS_T(ks_copy)(nx, M + c * apart, A + c * nx);
 }
 
-/** The root of zeta that a step back has made of `from`, between steps whose filter has the same root S, is `from` again
- *  where that is held. */
+/** Replace the root of zeta after a step back by the root before it, `from`, if that is held. The filter's root S is
+ *  the same on both sides of the step. */
 KS_HD void KS_T(ks_hold_whitened)(int nx, int m, int64_t k, const KS_NUM *from, const KS_T(ks_rotation) *across,
                                   const KS_T(ks_rotation) *through, const KS_T(ks_whitened_scratch) *w,
                                   ks_whitened *whitened)
@@ -248,7 +249,7 @@ KS_HD void KS_T(ks_hold_whitened)(int nx, int m, int64_t k, const KS_NUM *from, 
     if (whitened->held) KS_T(ks_copy)(nx * nx, from, root);
 }
 
-/** The same of the mean alone, by the Theta of a slot, for a row that is complete. */
+/** A step for the mean only, with the Theta of a slot, for a row without missing entries. */
 KS_HD void KS_T(ks_whitened_again)(const ks_series *s, int64_t k, ks_whitened *whitened,
                                    const KS_T(ks_whitened_slot) *slot, const KS_T(ks_whitened_scratch) *w)
 {
@@ -275,7 +276,7 @@ KS_HD void KS_T(ks_whitened_again)(const ks_series *s, int64_t k, ks_whitened *w
     KS_T(ks_copy)(nx * nx, slot->root, (KS_NUM *)whitened->root);
 }
 
-/** The numbers of a Theta go to the memory of another of as many rows and columns. */
+/** Copy the numbers of a Theta to another one with room for as many rows and columns. */
 KS_HD void KS_T(ks_rotation_copy)(int nx, const KS_T(ks_rotation) *theta, const KS_T(ks_rotation) *to)
 {
     KS_T(ks_copy)(theta->count * (theta->columns + 2), theta->V, to->V);
@@ -283,7 +284,7 @@ KS_HD void KS_T(ks_rotation_copy)(int nx, const KS_T(ks_rotation) *theta, const 
     KS_T(ks_copy)(nx, theta->place, to->place);
 }
 
-/** Keep what a step has made. */
+/** Record the results of a step. */
 KS_HD_COLD void KS_T(ks_whitened_remember)(int nx, int ny, const KS_NUM *root, const KS_T(ks_rotation) *across,
                                            const KS_T(ks_rotation) *through, const KS_T(ks_whitened_scratch) *w,
                                            KS_T(ks_memo) *memo, const KS_T(ks_whitened_slot) *slot)
@@ -334,7 +335,7 @@ KS_HD_COLD int64_t KS_T(ks_whitened_back)(const ks_series *s, int64_t k0, int64_
         if (held && !may) KS_T(ks_memo_forget)(&memo);
         if (whole && memo.slots) {
             at = KS_T(ks_memo_find)(&memo, w.S, root);
-            /* A cycle may be held. */
+            /* In a cycle of several steps, every KS_LOOK-th is computed, to see whether its root may be held. */
             if (at >= 0 && may && k % KS_LOOK == KS_LOOK - 1) {
                 KS_NUM *const found = memo.base + (int64_t)at * memo.size;
                 (void)KS_T(ks_whitened_slot_at)(nx, s->ny, found + 2 * nx * nx, &slot);
@@ -377,7 +378,7 @@ KS_HD_COLD int64_t KS_T(ks_whitened_back)(const ks_series *s, int64_t k0, int64_
         if (to->smoothed_mean.base) KS_T(ks_copy)(nx, x, (KS_NUM *)ks_slot_of(to->smoothed_mean, k));
         KS_T(ks_write_cov)(nx, at < 0 ? KS_FORM_ARRAY : KS_FORM_ORDINARY, at < 0 ? C : slot.P, to->smoothed_cov,
                            to->smoothed_var, k, w.work);
-        tally->array += k >= 0; /* steps, not the prior */
+        tally->array += k >= 0; /* the prior is no step */
     }
     return k0;
 }
