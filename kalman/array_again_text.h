@@ -158,8 +158,8 @@ KS_HD_COLD void KS_T(ks_remember_array)(int nx, int m, KS_T(ks_memo) *memo, KS_N
     KS_T(ks_cov_of_root)(nx, S, at.P, w->work);
 }
 
-/** Step k with the covariances of a slot: predicted mean to w->xp, whitened innovation to w->v, posterior to `state`.
- *  */
+/** Step k with the covariances of a slot: predicted mean to w->xp, whitened innovation to w->v,
+ *  posterior to `state`. */
 KS_HD void KS_T(ks_array_again)(int nx, const ks_series *s, int64_t k, const KS_T(ks_observation) *o,
                                 const KS_T(ks_array_slot) *slot, ks_state *state, const KS_T(ks_scratch) *w)
 {

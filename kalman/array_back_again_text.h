@@ -38,8 +38,8 @@ KS_HD_COLD void KS_T(ks_remember_array_back)(int nx, KS_T(ks_memo) *memo, KS_NUM
     KS_T(ks_cov_of_root)(nx, w->Pn, at.P, w->work);
 }
 
-/** A step back from filtered fx and the smoothed `state` behind it, with the covariances of a slot. Eᵀ goes to w->ET.
- *  */
+/** A step back from filtered fx and the smoothed `state` behind it, with the covariances of a slot. Eᵀ
+ *  goes to w->ET. */
 KS_HD void KS_T(ks_array_back_again)(int nx, const KS_NUM *F, const KS_NUM *u, const KS_NUM *fx,
                                      const KS_T(ks_array_back_slot) *slot, ks_state *state, const KS_T(ks_scratch) *w)
 {

@@ -247,8 +247,8 @@ KS_HD void KS_T(ks_remember_forward)(int nx, int m, KS_T(ks_memo) *memo, KS_NUM 
     KS_T(ks_copy)(nn, (const KS_NUM *)state->C, to + m * nx + m * m + m + nn);
 }
 
-/** Step k with the covariances of a slot: predicted mean to w->xp, whitened innovation to w->v, posterior to `state`.
- *  */
+/** Step k with the covariances of a slot: predicted mean to w->xp, whitened innovation to w->v,
+ *  posterior to `state`. */
 KS_HD void KS_T(ks_step_again)(int nx, const ks_series *s, int64_t k,
                                const KS_T(ks_observation) *o, const KS_T(ks_memo) *memo,
                                const KS_NUM *slot, ks_state *state, const KS_T(ks_scratch) *w)

@@ -153,8 +153,8 @@ static ks_status plan_chunked(ks_smooth_plan *plan, ks_backend backend)
     return status;
 }
 
-/** Make what runs of a plan of KS_METHOD_AUTO try before its method: a scan in chunks on a device or on many threads.
- *  */
+/** Make what runs of a plan of KS_METHOD_AUTO try before its method: a scan in chunks on a device or
+ *  on many threads. */
 static ks_status plan_automatic(ks_smooth_plan *plan)
 {
     if (ks_automatic_offloads(plan)) plan->declined = plan_chunked(plan, KS_BACKEND_CUDA);

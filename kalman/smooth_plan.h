@@ -60,8 +60,8 @@ int ks_writable(ks_out out, int64_t block, int64_t steps, int64_t series);
  *  do not fit, or the prior if an output about x[-1] is asked for and there is no x[-1]. */
 int ks_valid_model(const ks_smooth_plan *plan, const ks_model *model, ks_array *array);
 
-/** Whether a run of the plan can take model, data and outputs. If not, *array names the input at fault, if it is one.
- *  */
+/** Whether a run of the plan can take model, data and outputs. If not, *array names the input at fault, if
+ *  it is one. */
 int ks_valid_run(const ks_smooth_plan *plan, const ks_model *model, ks_view y,
                  const ks_outputs *outputs, ks_array *array);
 

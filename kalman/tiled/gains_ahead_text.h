@@ -54,8 +54,8 @@ KS_HD const KS_NUM *KS_T(ks_gains_filtered)(int nx, int n, int64_t slot, int64_t
 }
 
 /** Make the gains of step k and of up to three before it, down to k0 + 1, as long as the filter's estimates are in the
- *  ordinary form; that of step k - 1 is. Blocks of b and w that vary with the step are left at those of the last one.
- *  */
+ *  ordinary form; that of step k - 1 is. Blocks of b and w that vary with the step are left at those of
+ *  the last one. */
 KS_HD void KS_T(ks_gains_make)(ks_shape shape, int nx, int n, const ks_series *s, int64_t k, int64_t k0,
                                const ks_forward_sinks *kept, const KS_T(ks_tiled_memory) *w, KS_T(ks_blocks) *b,
                                KS_T(ks_gains) *g)

@@ -217,8 +217,8 @@ KS_HD KS_MASK KS_T(ks_row_filter_any)(int nx, int m, const KS_T(ks_blocks) *b, K
     }
 }
 
-/** The first part of a smoothing gain, nx a literal: ET <- F P, the upper triangle of Pp, and xp, from filtered x, P.
- *  */
+/** The first part of a smoothing gain, nx a literal: ET <- F P, the upper triangle of Pp, and xp, from
+ *  filtered x, P. */
 KS_HD void KS_T(ks_row_gain)(int nx, const KS_T(ks_blocks) *b, const KS_NUM *x, const KS_NUM *P, KS_NUM *ET,
                              KS_NUM *Pp, KS_NUM *xp)
 {

@@ -236,8 +236,8 @@ KS_HD_COLD void KS_T(ks_follow_sharp)(int nx, int count, const KS_NUM *shrunk, c
     }
 }
 
-/** Packs of a range: the mean, its prediction, u, the innovation, d and y of several steps, and means of several steps.
- *  */
+/** Packs of a range: the mean, its prediction, u, the innovation, d and y of several steps, and means
+ *  of several steps. */
 typedef struct KS_T(ks_follow_memory) {
     KS_T(ks_each) *x, *xp, *u, *v, *d, *y, *means;
 } KS_T(ks_follow_memory);
