@@ -2,8 +2,8 @@
  *
  * Nothing is subtracted. Covariances are carried as roots S with P = S Sᵀ and updated by reflections. So digits are
  * kept under vague priors, exact observations, stiff models and singular Q, R and P0. A step takes four to thirteen
- * times as long as in the ordinary form (docs/numerics.md). Source: Kailath, Sayed & Hassibi, "Linear Estimation", ch.
- * 12; the backward step is the array form of Park & Kailath's square-root RTS smoother.
+ * times as long as in the ordinary form (docs/numerics.md). Source: Kailath, Sayed & Hassibi, "Linear Estimation",
+ * ch. 12; the backward step is the array form of Park & Kailath's square-root RTS smoother.
  *
  * Scratch W: ks_step_scratch() numbers. */
 
@@ -295,8 +295,8 @@ KS_HD_COLD void KS_T(ks_array_gain)(int nx, const KS_NUM *F, const KS_NUM *Q, co
         for (int j = 0; j < 2 * nx; ++j) L[r * 2 * nx + j] = j < columns ? (KS_NUM)root[j * nx + r] : KS_LIT(0);
 }
 
-/** k rounded up as ks_root_drift() counts steps: 4 times a power of two. Within one such interval all steps count the
- *  same, so that memos can serve them. */
+/** k + 4 rounded up to 4 times a power of two, for ks_root_drift(). Within such an interval all steps count the same,
+ *  so that memos can serve them. */
 KS_HD int64_t KS_T(ks_drift_steps)(int64_t k)
 {
     int64_t steps = 4;

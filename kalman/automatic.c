@@ -14,12 +14,12 @@
  * docs/performance.md, "What auto takes". */
 enum { FEW_STATES = 8, MOST_STATES = 64, LEAST_STEPS = 500, LEAST_STEPS_OF_FEW = 5000 };
 
-/* Least numbers of threads for a scan in chunks. Measured with varying models, as multiples of the time of the method
- * that it replaces:
+/* Least numbers of threads for a scan in chunks. Measured with varying models: its time on one thread, as a multiple
+ * of that of the method that it replaces:
  *
  *                                              double        single
- *     smoother: one thread, two-ended on two   2.3 to 3.8    3.4 to 4.8
- *     filter: one thread, sequential on one    2.8 to 3.5    3.3 to 5.6
+ *     smoother, against two-ended on two       2.3 to 3.8    3.4 to 4.8
+ *     filter, against sequential on one        2.8 to 3.5    3.3 to 5.6
  *
  * With so many threads it is predicted to be faster if each counts as four fifths of a thread. */
 enum { THREADS_FOR_CHUNKS = 6, THREADS_FOR_SINGLE_CHUNKS = 8, STEPS_OF_A_THREAD = 500 };

@@ -42,7 +42,8 @@
 
 static_assert(sizeof(ks_counted) == sizeof(double), "arrays of doubles are arrays of ks_counted");
 
-/* The texts start in the array form, for the sake of vague priors. Here all of the ordinary form is counted. */
+/* The texts start in the array form, for the sake of vague priors. What is counted here is the ordinary form
+ * throughout. */
 static void start_ordinary(const ks_series *s, ks_state *state, void *)
 {
     ks_copy_count(s->nx, static_cast<const ks_counted *>(s->m0),

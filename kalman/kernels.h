@@ -75,8 +75,8 @@ typedef struct ks_kernels {
     void (*two_filter)(const ks_series *series, int64_t k0, int64_t k1, ks_sink filtered_mean,
                        ks_sink filtered_cov, ks_sink suffix, ks_sink mean, ks_sink cov,
                        void *work);
-    /** The same of steps k1 - 1 .. k0, one after the other, from what the filter kept of them. Results may overwrite
-     *  it.
+    /** The same of steps k1 - 1 .. k0, one after the other, from what the filter kept of them. Results may
+     *  overwrite it.
      *
      *  `behind` is v and packed J, nx + nx (nx + 1) / 2 numbers: the information of later observations about the
      *  difference of the state of step k1 - 1 from its filtered mean. On return it is that of step k0 - 1. `before` is

@@ -2,8 +2,8 @@
  * chooses the form of each step; see num_f64.h. For scalar numbers.
  *
  * Every series starts in the array form. It goes to the ordinary form after a step whose posterior is well conditioned
- * and whose observation is at most KS_GROWTH times sharper than the prediction (ks_leave_array()). It returns to the
- * array form as soon as an ordinary step reports that its result is not good enough, or if a periodic check
+ * and whose observation is at most KS_GROWTH / 4 times sharper than the prediction (ks_leave_array()). It returns to
+ * the array form as soon as an ordinary step reports that its result is not good enough, or if a periodic check
  * (KS_IS_LOOKED_AT()) finds the posterior ill-conditioned. */
 
 #include "literal_entries.h"

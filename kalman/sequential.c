@@ -183,7 +183,7 @@ static int goes_apart(const ks_plan_run *run, const worker_memory *m)
     return sharp && !m->known;
 }
 
-/** Whether the group must run again, one series at a time. */
+/** Whether the group must run again in parts, by run_apart(). */
 static int is_again(const ks_plan_run *run, const worker_memory *m)
 {
     return (m->packs || ks_is_mixed(run->plan)) && goes_apart(run, m);

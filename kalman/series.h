@@ -219,7 +219,7 @@ KS_HD int ks_is_look(const ks_series *s, int64_t k, size_t number)
     return ks_counts_sharp(s, k, number) && (k % KS_SHARP_LOOK == KS_SHARP_LOOK - 1 || k == s->steps - 1);
 }
 
-/** Whether the prediction of an ordinary step k is checked. Only the last sharp one counts. */
+/** Whether the prediction of an ordinary step k is checked. */
 KS_HD int ks_looks_sharp(const ks_forward_sinks *to, const ks_series *s, int64_t k, size_t number)
 {
     return to->watched && ks_is_look(s, k, number);

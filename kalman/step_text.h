@@ -1,7 +1,7 @@
 /* step_text.h -- one filter or smoother step in the ordinary (difference) form; see num_f64.h.
  *
  * The ordinary form subtracts: P - K S Kᵀ forward, P - E (Pp - Ps) Eᵀ backward. It is the cheapest form. It loses
- * digits in the ratio of the result to what it is subtracted from. Each step reports whether this ratio stayed within
+ * digits in the ratio of the minuend to the result. Each step reports whether this ratio stayed within
  * KS_GROWTH. If not, its result is discarded and the step is taken in the array form (array_step_text.h).
  *
  * Sizes: nx states, m observed entries. Paper: Sarkka & Garcia-Fernandez, eq. 6-10 and 12-14. */
@@ -228,8 +228,8 @@ KS_HD KS_MASK KS_T(ks_smooth_cov)(int nx, const KS_NUM *KS_RESTRICT P, const KS_
 }
 
 /** One backward step, paper eq. 13-14: from filtered x, P of step k and smoothed xs, Ps of step k + 1 to smoothed xn,
- *  Pn of step k. ET is returned for the lag-one covariance. Returns true if the ordinary form is good enough. W holds
- *  4 nx² + 2 nx numbers. */
+ *  Pn of step k. ET is returned for the lag-one covariance. Returns true if the ordinary form is good enough.
+ *  W holds 4 nx² + 2 nx numbers. */
 KS_HD KS_MASK KS_T(ks_smooth_back)(int nx, const KS_NUM *KS_RESTRICT F,
                                    const KS_NUM *KS_RESTRICT Q, const KS_NUM *KS_RESTRICT u,
                                    const KS_NUM *KS_RESTRICT x, const KS_NUM *KS_RESTRICT P,

@@ -1,8 +1,8 @@
 /* four_steps_text.h -- matrices of four steps side by side, one step in each lane; see num_f64.h and tile_text.h. For
  * plain C on the CPU. */
 
-/** Load the upper triangles of four matrices (nx, nx), rows ld apart: entry[i][c] for c >= i. nx is a literal of up to
- *  8. ld is nx, which is at least 4 then, or more if rows are padded. */
+/** Load the upper triangles of four matrices (nx, nx), rows ld apart: entry[i][c] for c >= i. nx is a literal of at
+ *  most 8. ld is nx, which is at least 4 then, or more if rows are padded. */
 KS_HD void KS_T(ks_four_uppers)(int nx, int ld, const KS_NUM *const matrix[4], KS_T(ks_quad) entry[8][8])
 {
     const int last = ld > nx ? 4 : nx - 4; /* without padding the last four numbers overlap those before */
@@ -49,8 +49,8 @@ KS_HD void KS_T(ks_four_uppers)(int nx, int ld, const KS_NUM *const matrix[4], K
         }                                                                                   \
     } while (0)
 
-/** Transpose four lanes to four matrices that are `size` numbers apart; rows have n numbers. Writes entries at .. at +
- *  3. */
+/** Transpose four lanes to four matrices that are `size` numbers apart; rows have n numbers. Writes entries
+ *  at .. at + 3. */
 KS_HD void KS_T(ks_four_apart)(int at, int64_t size, KS_T(ks_quad) t[4], KS_NUM *to)
 {
     KS_TRANSPOSE4(t);

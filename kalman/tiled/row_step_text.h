@@ -131,10 +131,10 @@ KS_HD void KS_T(ks_row_posterior_mean)(int n, int m, const KS_NUM *LT, const KS_
     for (int c = 0; c < KS_ROW_VECTORS(n); ++c) KS_STOREV(x + c * KS_LANES, sum[c]);
 }
 
-/** One filter step with nx = 2, 3, 5 .. 8 states and m = 0 .. 4 entries, literals: x <- the posterior's mean, out <-
- *  its covariance. w receives what ks_tiled_innovation() leaves there, except S; rows of LT are four apart. b->HT is H
- *  itself, rows n apart; b->R is the caller's. Returns false if the ordinary form is not good enough; x and P are
- *  unchanged then. */
+/** One filter step with nx = 2, 3, 5 .. 8 states and m = 0 .. 4 entries, literals: x <- the posterior's mean,
+ *  out <- its covariance. w receives what ks_tiled_innovation() leaves there, except S; rows of LT are four apart.
+ *  b->HT is H itself, rows n apart; b->R is the caller's. Returns false if the ordinary form is not good enough; x and
+ *  P are unchanged then. */
 KS_HD KS_MASK KS_T(ks_row_filter)(int nx, int m, const KS_T(ks_blocks) *b, KS_NUM *x,
                                   const KS_NUM *P, KS_NUM *out, const KS_T(ks_tiled) *w)
 {

@@ -26,8 +26,8 @@ KS_HD int KS_T(ks_tiled_same)(int numbers, const KS_NUM *a, const KS_NUM *b)
     return !differ;
 }
 
-/** Smoother steps k - 1, k - 2, .. whose covariances come from the memo, one after the other, with no outputs but mean
- *  and cov; k0 < k. The results are those of ks_tiled_smooth_steps(), with less work.
+/** Smoother steps k - 1, k - 2 and so on whose covariances come from the memo, one after the other, with no outputs but
+ *  mean and cov; k0 < k. The results are those of ks_tiled_smooth_steps(), with less work.
  *
  *  xs, padded, is the mean on entry and return; xn is scratch. *same: the filtered covariance of step k - 1 is that of
  *  step k. Returns the last step taken, k if none; *later is its smoothed covariance. *finite becomes false if the next

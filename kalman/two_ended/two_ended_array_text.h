@@ -6,8 +6,8 @@
  * Sequential Estimation", ch. V), written for transitions whose Q and F may be singular. For scalar numbers. */
 
 /** Reflect M (rows, columns), stored as in lq_rows.h, to lower triangular form, and with it `last`, a row of data. Data
- *  are as large as the state in standard deviations, so they are in the wide number to keep their digits. V: columns +
- *  2 numbers. */
+ *  are as large as the state in standard deviations, so they are in the wide number to keep their digits. V:
+ *  columns + 2 numbers. */
 KS_HD_COLD void KS_T(ks_lq_carry)(int rows, int columns, KS_NUM *M, KS_WIDE *last, KS_NUM *V)
 {
     for (int r = 0; r < rows && r < columns; ++r) {
@@ -118,8 +118,8 @@ KS_HD_COLD void KS_T(ks_array_advance)(int nx, const KS_NUM *Phi, const KS_NUM *
  *  of.
  *
  *  Where only round-off is left of J, eta still tells something of a mean: it is as large as the root of J, and half of
- *  the digits would be lost with it. So the pivot there is set to the size of the round-off. W: 2 nx² +
- *  2 nx numbers. */
+ *  the digits would be lost with it. So the pivot there is set to the size of the round-off.
+ *  W: 2 nx² + 2 nx numbers. */
 KS_HD_COLD void KS_T(ks_to_data)(int nx, const KS_NUM *bound, KS_NUM *J, KS_NUM *eta, KS_NUM *W)
 {
     KS_NUM *A = W, *z = A + nx * nx, *work = z + nx, *order = work + nx * nx;

@@ -168,7 +168,8 @@ KS_HD void KS_T(ks_raise_products)(int nx, const KS_NUM *KS_RESTRICT F, const KS
 }
 
 /** Raise the bound of the block of steps around k by the diagonal of J, entries `apart`, and by `shown`, the diagonal
- *  of Fᵀ J F. If F is constant, the products are bounded for the whole block at once, at its last step. */
+ *  of Fᵀ J F. If F is constant, the products are bounded for the whole block at once, when its lowest step,
+ *  the last one to come, is taken. */
 KS_HD void KS_T(ks_raise_bound)(int nx, const ks_series *s, int64_t k, const KS_NUM *J, int apart, const KS_NUM *shown,
                                 const ks_right_rows *to)
 {

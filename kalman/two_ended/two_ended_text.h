@@ -27,8 +27,8 @@
 /** Round-off of a pivot as a share of its diagonal entry. With a pivot below it, R counts as singular. */
 #define KS_R_ROUNDING(m) (4 * (m) * KS_EPS)
 
-/** Make the observed entries independent: S (m, m) <- the factors L D Lᵀ of R, inverse_d (m) <- 1 / D, and N (m, nx) <-
- *  L⁻¹ H unless N is NULL. Returns true if R is well positive definite. */
+/** Make the observed entries independent: S (m, m) <- the factors L D Lᵀ of R, inverse_d (m) <- 1 / D, and
+ *  N (m, nx) <- L⁻¹ H unless N is NULL. Returns true if R is well positive definite. */
 KS_HD KS_MASK KS_T(ks_whiten_observation)(int nx, int m, const KS_NUM *KS_RESTRICT H,
                               const KS_NUM *KS_RESTRICT R, KS_NUM *KS_RESTRICT S,
                               KS_NUM *KS_RESTRICT inverse_d, KS_NUM *KS_RESTRICT N)
@@ -42,8 +42,8 @@ KS_HD KS_MASK KS_T(ks_whiten_observation)(int nx, int m, const KS_NUM *KS_RESTRI
     return good;
 }
 
-/** Add an observation to the information: J += Nᵀ D⁻¹ N, eta += Nᵀ D⁻¹ v with v = L⁻¹ (y - d). Z holds m
- *  * nx numbers. */
+/** Add an observation to the information: J += Nᵀ D⁻¹ N, eta += Nᵀ D⁻¹ v with v = L⁻¹ (y - d). Z holds
+ *  m * nx numbers. */
 KS_HD void KS_T(ks_inform)(int nx, int m, const KS_NUM *KS_RESTRICT N,
                            const KS_NUM *KS_RESTRICT inverse_d, const KS_NUM *KS_RESTRICT v,
                            KS_NUM *KS_RESTRICT J, KS_NUM *KS_RESTRICT eta, KS_NUM *KS_RESTRICT Z)
@@ -56,9 +56,9 @@ KS_HD void KS_T(ks_inform)(int nx, int m, const KS_NUM *KS_RESTRICT N,
 }
 
 /** From the information J, eta on x[k], its observation included, through the transition into step k to Jn, etan on
- *  x[k-1]. Also returns, for the way out, A, b and the factors LD, inverse_d of K. shown (nx) <- the diagonal of Fᵀ J
- *  F, from which Aᵀ D A is subtracted. Returns true if no variance of the disturbance shrinks by more than KS_GROWTH. W
- *  holds 2 nx² + nx numbers. */
+ *  x[k-1]. Also returns, for the way out, A, b and the factors LD, inverse_d of K. shown (nx) <- the diagonal of
+ *  Fᵀ J F, from which Aᵀ D A is subtracted. Returns true if no variance of the disturbance shrinks by more than
+ *  KS_GROWTH. W holds 2 nx² + nx numbers. */
 KS_HD KS_MASK KS_T(ks_retreat)(int nx, const KS_NUM *KS_RESTRICT F, const KS_NUM *KS_RESTRICT G,
                                const KS_NUM *KS_RESTRICT u, const KS_NUM *KS_RESTRICT J,
                                const KS_NUM *KS_RESTRICT eta, KS_NUM *KS_RESTRICT Jn,
@@ -134,8 +134,9 @@ KS_HD void KS_T(ks_advance_gain)(int nx, const KS_NUM *KS_RESTRICT F, const KS_N
     KS_T(ks_mtm_sub)(nx, nx, nx, V, A, Phi);
 }
 
-/** The covariance on its way out: Pn = Phi P Phiᵀ + Vᵀ D⁻¹ V, symmetric to the bit, and lag = Phi P = Cov(x[k], x[k-1]
- *  | y). Returns true if no variance has shrunk by more than KS_GROWTH on the way. W holds nx² numbers. */
+/** The covariance on its way out: Pn = Phi P Phiᵀ + Vᵀ D⁻¹ V, symmetric to the bit, and
+ *  lag = Phi P = Cov(x[k], x[k-1] | y). Returns true if no variance has shrunk by more than KS_GROWTH on the way. W
+ *  holds nx² numbers. */
 KS_HD KS_MASK KS_T(ks_advance_cov)(int nx, const KS_NUM *KS_RESTRICT Phi,
                                    const KS_NUM *KS_RESTRICT V,
                                    const KS_NUM *KS_RESTRICT inverse_d,

@@ -3,8 +3,8 @@
  * form has enough digits. For plain C on the CPU.
  *
  * Matrices are padded (tile_text.h), rows n apart. Covariances and information are made from their upper triangles.
- * Covariances are mirrored; information is mirrored only where it is multiplied. The factors of K are its unit Lᵀ and
- * 1 / D. */
+ * Covariances are mirrored; information is mirrored only where it is multiplied. The factors of K are its unit
+ * Lᵀ and 1 / D. */
 
 /** Padded memory of the steps. Rows of a quad are four apart. */
 typedef struct KS_T(ks_ends_blocks) {
@@ -168,8 +168,8 @@ KS_HD KS_MASK KS_T(ks_tiled_retreat)(int nx, int n, const KS_T(ks_ends_blocks) *
     return good;
 }
 
-/** The means of the same step, eta in place: from x[k], its observation included, to x[k-1]. Returns b. With t = eta -
- *  J u, b = D⁻¹ L⁻¹ Gᵀ t, and eta of x[k-1] is Fᵀ t - Aᵀ L⁻¹ Gᵀ t. For G and F with the inverse of Q see
+/** The means of the same step, eta in place: from x[k], its observation included, to x[k-1]. Returns b. With
+ *  t = eta - J u, b = D⁻¹ L⁻¹ Gᵀ t, and eta of x[k-1] is Fᵀ t - Aᵀ L⁻¹ Gᵀ t. For G and F with the inverse of Q see
  *  two_ended_inverse_text.h. J is read only if u is not zero. */
 KS_HD void KS_T(ks_tiled_retreat_mean)(int nx, int n, const KS_T(ks_ends_blocks) *w,
                                        const KS_NUM *J, const KS_NUM *A, const KS_NUM *LT,
