@@ -6,8 +6,8 @@
  * 4 x 4 tiles. L D Lᵀ takes no square roots and one reciprocal for each pivot. It proceeds by panels of four rows, and
  * right-hand sides are solved along with it.
  *
- * In double, pivots are made in pairs. Of the rows a b and b c the second pivot is det / a with det = a c - b². Then 1
- * / a and a / det need not wait for each other. A small step is one chain of operations, from which this removes one
+ * In double, pivots are made in pairs. Of the rows a b and b c the second pivot is det / a with det = a c - b². Then
+ * 1 / a and a / det need not wait for each other. A small step is one chain of operations, from which this removes one
  * division and one product for every two pivots. det loses as many digits as c - b² / a does. In single precision
  * products of variances would leave the range, so pivots are made one by one. */
 

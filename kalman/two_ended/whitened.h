@@ -27,8 +27,9 @@ typedef struct ks_whitened_kernels {
                  ks_state *state, void *work);
     /** Smooth steps k1 - 1 .. k0, k0 >= -1, from what a rooted filter has kept of them. `whitened` is of step k1 or,
      *  for k1 = T, of step T - 1. `state` is the smoothed estimate of step k1 on entry and of the last step taken on
-     *  return, in the array form. Returns the last step taken; k1 if there is none; -2 with the fault in the tally.
-     *  That is k0, or a step below `sharp` after which steps of the RTS smoother must take over. */
+     *  return, in the array form. Returns the last step taken. That is k0, unless steps of
+     *  the RTS smoother must take over, which they may below step `sharp`. Returns k1 if no step is taken, -2 with the
+     *  fault in the tally. */
     int64_t (*back)(const ks_series *series, int64_t k0, int64_t k1, int64_t sharp, ks_whitened *whitened,
                     ks_state *state, const ks_forward_sinks *kept, const ks_backward_sinks *to, void *work,
                     ks_tally *tally);

@@ -189,7 +189,7 @@ KS_HD int KS_T(ks_whitened_retreat)(const ks_series *s, int64_t k, ks_whitened *
     for (int c = nx; c < columns; ++c) KS_T(ks_zero)(apart, M + c * apart);
     for (int c = 0; c < rest; ++c) M[(nx + c) * apart + nx + 1 + c] = KS_LIT(1);
     KS_T(ks_rotate_back)(across, nx, rows, M, more);
-    if (lag_one.base) { /* later times (S[k] root)ᵀ */
+    if (lag_one.base) { /* later (B root)ᵀ S[k]ᵀ, B the part of Theta for zeta[k + 1] */
         for (int i = 0; i < nx; ++i)
             for (int j = 0; j < nx; ++j) {
                 KS_NUM entry = KS_LIT(0);
