@@ -1,5 +1,5 @@
-/* border_differ.h -- device code: by how much two estimates differ that should be the same, see chunk_judge.h. A thread
- * asks this of all states, the threads of a team each of some. */
+/* border_differ.h -- device code: the difference between two estimates that should agree, see chunk_judge.h. One thread
+ * compares all states, or each thread of a team compares some of them. */
 #ifndef KS_BORDER_DIFFER_H
 #define KS_BORDER_DIFFER_H
 
@@ -8,21 +8,21 @@
 #include "estimate_rounding_text.h"
 #include "gpu/kernel.h"
 
-/* The estimates (x, P) and (x2, P2) of n states. A mean may be off by roundings of a number as large as size[i];
- * variances that are round-off of taken[i] are those of what is known exactly. */
+/* The estimates (x, P) and (x2, P2) of n states. Mean i may be off by roundings of a number as large as size[i]. A
+ * variance no larger than the round-off of taken[i] belongs to a state that is known exactly. */
 struct ks_border_pair {
     int n;
     const double *x, *P, *x2, *P2;
     double *size, *taken, *sd; /* n numbers each; sd is scratch */
 };
 
-/* The rounding of a number of means and of covariances, and whether steps have means in single precision. */
+/* The unit round-off of means and of covariances, and whether steps have means in single precision. */
 struct ks_border_scale {
     double mean, cov;
     int single;
 };
 
-// The first chunk's way back is to be asked, say those who find it so, none of them knowing of the others.
+// Mark the smoothing pass of the first chunk as suspect. Several threads may do so at once; all store the same value.
 KS_DEVICE void ks_border_suspect(const ks_chunk_arrays &c)
 {
     ks_relaxed_store(c.hard_absorb, static_cast<unsigned char>(KS_SUSPECT));
@@ -46,7 +46,8 @@ KS_DEVICE void ks_border_deviation(const ks_border_pair &b, const ks_border_scal
     b.sd[i] = ks_deviation(own > DBL_MIN ? own : DBL_MIN);
 }
 
-/* When that of all states is there: the size that counts for every one, in standard deviations. */
+/* The largest size[i] in standard deviations, of means in single precision; it counts for every state. Needs
+ * ks_border_deviation() of all states. */
 KS_DEVICE double ks_border_common(const ks_border_pair &b, const ks_border_scale &scale)
 {
     double common = 0;
@@ -56,8 +57,8 @@ KS_DEVICE double ks_border_common(const ks_border_pair &b, const ks_border_scale
     return common;
 }
 
-/* By how many standard deviations of (x, P) the mean of state i is off, or by how large a share its covariances with
- * the states up to it, if that is more than `worst`. */
+/* The largest of `worst`, the difference of the means of state i in standard deviations of (x, P), and the differences
+ * of its covariances with states 0 .. i relative to the product of the standard deviations. */
 KS_DEVICE double ks_border_differs(const ks_border_pair &b, const ks_border_scale &scale, double common, int i,
                                    double worst)
 {
@@ -71,7 +72,7 @@ KS_DEVICE double ks_border_differs(const ks_border_pair &b, const ks_border_scal
     return worst;
 }
 
-/* Of all states, a thread. */
+/* The largest difference over all states, by one thread. A result that is not >= 0 is NaN. */
 KS_DEVICE double ks_border_states_differ(const ks_border_pair &b, const ks_border_scale &scale)
 {
     double worst = 0;
@@ -84,8 +85,8 @@ KS_DEVICE double ks_border_states_differ(const ks_border_pair &b, const ks_borde
     return worst;
 }
 
-/* The inverse of the unit triangle L of P = L D L' (n, n), to `inverse`, and D; a state that those before it determine, as
- * far as P has digits, stands for itself. */
+/* Factor P = L D L' (n, n): the inverse of the unit lower triangle L goes to `inverse`, and D to D. Where the states
+ * before a state determine it to the precision of P, its column of L is that of the identity. */
 KS_DEVICE void ks_border_whiten(const ks_border_pair &b, const ks_border_scale &scale, double *inverse, double *D)
 {
     const int n = b.n;
@@ -101,7 +102,7 @@ KS_DEVICE void ks_border_whiten(const ks_border_pair &b, const ks_border_scale &
         }
         inverse[j * n + j] = 1;
     }
-    /* In its place: of row i what is left of column c is the inverse's, what is right of it still L's. */
+    /* In place: of row i, columns before c already belong to the inverse, those from c on still to L. */
     for (int i = 1; i < n; ++i)
         for (int c = 0; c < i; ++c) {
             double s = inverse[i * n + c];
@@ -110,7 +111,8 @@ KS_DEVICE void ks_border_whiten(const ks_border_pair &b, const ks_border_scale &
         }
 }
 
-/* What state i is more than its regression on those before it, of the difference of the means and of what they bear. */
+/* The residual of state i in its regression on the states before it: the difference of the means in it to *mean, its
+ * size to *size, and the square root of the variance that it is made of to *root. */
 KS_DEVICE void ks_border_combines(const ks_border_pair &b, const double *inverse, int i, double *mean, double *size,
                                   double *root)
 {
@@ -123,10 +125,10 @@ KS_DEVICE void ks_border_combines(const ks_border_pair &b, const double *inverse
     }
 }
 
-/* The same of what each state is more than its regression on the states before it, which may be known far better than the
- * state, as if of estimates of which the first is zero with the covariance D. What `most` would take for a difference there
- * must be more than the rounding of what it is made of. Not for results in single precision, whose steps' own round-off may be
- * more. W: n^2 + 2 n numbers. */
+/* The largest difference over the residuals of each state in its regression on the states before it. A residual may be
+ * known far better than its state. Residuals are compared like estimates of which the first is zero with covariance D.
+ * A difference of `most` must exceed the round-off of the terms of a residual. Not for results in single precision,
+ * where the round-off of steps may be larger. W: n^2 + 2 n numbers. */
 KS_DEVICE double ks_border_combinations_differ(const ks_border_pair &b, const ks_border_scale &scale, double most, double *W)
 {
     const int n = b.n;
@@ -158,8 +160,8 @@ KS_DEVICE double ks_border_combinations_differ(const ks_border_pair &b, const ks
     return worst;
 }
 
-/* By how many standard deviations of the first the mean of the second is off, or its covariance by so large a share: a
- * thread, of all states and of their combinations. W: n^2 + 2 n numbers. */
+/* The largest difference over all states and, in double, their residuals: in standard deviations of the first estimate,
+ * or relative of covariances. By one thread. W: n^2 + 2 n numbers. */
 KS_DEVICE double ks_border_differ(const ks_border_pair &b, const ks_scan_arrays &a, double *W)
 {
     const ks_border_scale scale = ks_border_scale_of(&a);
@@ -169,7 +171,7 @@ KS_DEVICE double ks_border_differ(const ks_border_pair &b, const ks_scan_arrays 
     return combinations <= states ? states : combinations;
 }
 
-/* What the prediction F x + u of a covariance P bears in state i, to b.size and b.taken. */
+/* Set b.size and b.taken of state i for the prediction F x + u from covariance P. */
 KS_DEVICE void ks_border_predicts(const ks_border_pair &b, const double *F, const double *Q, const double *u,
                                   const double *x, const double *P, int i)
 {
@@ -179,23 +181,24 @@ KS_DEVICE void ks_border_predicts(const ks_border_pair &b, const double *F, cons
     b.taken[i] = root * root + Q[i * b.n + i];
 }
 
-/* What an estimate of state i bears that a filtered x, P and another mean have led to. */
+/* Set b.size and b.taken of state i for an estimate made from the filtered x, P and the mean `other`. */
 KS_DEVICE void ks_border_leads(const ks_border_pair &b, const double *x, const double *P, const double *other, int i)
 {
     b.size[i] = fabs(x[i]) > fabs(other[i]) ? fabs(x[i]) : fabs(other[i]);
     b.taken[i] = P[i * b.n + i];
 }
 
-/* Whether a prediction is known so well beside its size that a way back from it multiplies round-off, state i. */
+/* Whether state i of a prediction is known so well relative to its size that a smoothing step from it multiplies
+ * round-off. */
 KS_DEVICE bool ks_border_is_sharp(const double *x, const double *P, const ks_border_scale &scale, int n, int i)
 {
     return !(scale.mean * (x[i] * x[i]) <= P[i * n + i]);
 }
 
-/* What of a predicted variance the states before must leave. */
+/* The least share of a predicted variance that may remain after regression on the states before. */
 KS_DEVICE double ks_border_least_left(const ks_scan_arrays *a) { return a->single_cov ? 0x1p-12 : 0x1p-26; }
 
-/* and of one in double that a chunk begins from, if that is to have the digits that results bear. */
+/* The same for the covariance in double that a chunk begins from, if it is to have the digits that results need. */
 KS_DEVICE double ks_begin_least_left(const ks_scan_arrays *a) { return KS_IS_LEFT(a->single_cov); }
 
 #endif

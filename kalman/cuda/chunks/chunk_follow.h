@@ -1,12 +1,13 @@
 /* chunk_follow.h -- device code of ks_chunks.cu: whether a chunk begins from a covariance that has lost more digits
  * than its estimates bear.
  *
- * What is known of a combination of states far better than of each is lost in a covariance, not in a root. Two
- * filters go through such a chunk, in double: one as its own steps go, the other from where the chunk before has come
- * to, with as much round-off in that as covariances have, of random signs. Where they differ digits are lost. In
- * single precision the chunk before has come to what its own round-off has made of it, and both begin from the same. */
+ * A combination of states may be known far better than each state. A covariance loses that information to round-off; a
+ * square root keeps it. Two filters run through such a chunk, in double. One begins as the chunk's own steps do. The
+ * other begins from the end of the chunk before, with round-off of the size of covariances and of random signs added.
+ * Where the two differ, digits are lost. In single precision the end of the chunk before contains that chunk's own
+ * round-off, so both begin from the same estimate. */
 
-// What stands before a chunk, with round-off, as a root in `to`, the worker's own state.
+// The estimate before a chunk, with round-off added, as a root to `to`, which is the worker's own state.
 KS_DEVICE void begin_disturbed(const ks_chunk_arrays &c, ks_chunk_worker &m, int64_t chunk, ks_state *to)
 {
     const int n = c.a.series.nx;
@@ -20,7 +21,7 @@ KS_DEVICE void begin_disturbed(const ks_chunk_arrays &c, ks_chunk_worker &m, int
     table_root_f64(n, to, m.w.scratch);
 }
 
-// A chunk, but the first, that begins from a covariance that has lost digits.
+// Check a chunk other than the first, if it begins from a covariance that has lost digits.
 KS_DEVICE void judge_begin(const ks_chunk_arrays &c, ks_chunk_worker &m, int64_t chunk)
 {
     const int n = c.a.series.nx, nn = n * n;

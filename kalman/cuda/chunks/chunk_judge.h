@@ -1,27 +1,28 @@
 /* chunk_judge.h -- device code of ks_chunks.cu: whether chunks have lost more digits than the estimates bear.
  *
- * An aggregate of many steps may have numbers that are large beside what remains of them (filter_rounding_text.h), and
- * the estimates at borders between chunks come out of aggregates; the steps of a chunk lose nothing. So where a chunk
- * ends it is asked whether it has come to what the next one began from, both taken one step on: what the next chunk
- * makes of its border begins with that prediction, in which noise covers what is known exactly. An error that steps
- * forget is met where that chunk began, so that no estimate is off where all borders agree, from the prior on. The way
- * back is asked one step before: whether a chunk's smoothed first step leads to what the scan has of the last step
- * before it, from where the chunk there began. Where nothing is met, at the beginning of the series, the RTS smoother
- * is asked with round-off, as on the CPU (chunks_rounding.c), and so is the two-filter smoother where that has been
- * told too much (two_filter_again.c).
+ * An aggregate of many steps may contain numbers that cancel to much smaller ones (filter_rounding_text.h), and the
+ * estimates at borders between chunks come from aggregates. The steps of a chunk lose nothing. So each border is
+ * checked: the end of a chunk must agree with the estimate that the next chunk began from. Both are predicted one step
+ * ahead first. The next chunk begins with that prediction, in which noise covers what is known exactly. An error that
+ * later steps forget still shows at the border where its chunk began. So, from the prior on, no estimate is off if all
+ * borders agree. The smoother is checked one step earlier: one smoothing step from the first step of a chunk must agree
+ * with the scan's estimate of the last step before it, which the chunk there began from. There is no border at the
+ * beginning of the series. If its first chunk is suspect, the RTS smoother runs there again with round-off added, as on
+ * the CPU (chunks_rounding.c). So does the two-filter smoother where round-off of the information may matter
+ * (two_filter_again.c).
  *
- * Both ends of a border are covariances. Where one has lost half of its digits in some combination of states, as of a
- * vague prior of which sums are known, so may the other have, and what is lost shows no earlier than where an
- * observation tells of that combination: such a chunk is filtered once more, with round-off in what it begins from
+ * Both estimates at a border have covariances. A covariance may lose half of its digits in some combination of states,
+ * as with a vague prior of which sums are known. Then the other may have lost them, too, and the loss shows only where
+ * an observation depends on that combination. So such a chunk is filtered again, with round-off in its first estimate
  * (chunk_follow.h).
  *
- * No border tells of roots that steps of the chunk have left with round-off in place of what is known exactly
- * (ks_leaves_rounding()): those are looked at themselves, all that a chunk has kept.
+ * No border shows whether steps of a chunk have left round-off in a root in place of zeros, for states that are known
+ * exactly (ks_leaves_rounding()). All roots that a chunk has kept are checked for this.
  *
- * All is in double. Where results are in single precision the steps' own round-off counts, too: as much as the
- * rounding of means is worth, in standard deviations of whichever state has most of it, is no fault of the scan. */
+ * All checks are in double. If results are in single precision, the round-off of the steps themselves is allowed for:
+ * it is the rounding of the means, in standard deviations of the state where that is largest. */
 
-// Two estimates, with scratch of a worker for what they bear.
+// A pair of estimates, with `size`, `taken` and `sd` in scratch of the worker.
 KS_DEVICE ks_border_pair pair_of(int n, const double *x, const double *P, const double *x2, const double *P2,
                                  const ks_chunk_worker &m)
 {
@@ -29,7 +30,7 @@ KS_DEVICE ks_border_pair pair_of(int n, const double *x, const double *P, const 
     return pair;
 }
 
-// The filter: what both ends of the border predict of step k, the chunk's first.
+// The filter: compare the predictions of step k, the chunk's first, from both estimates at the border.
 KS_DEVICE double predictions_differ(const ks_chunk_arrays &c, ks_chunk_worker &m, const ks_series *s, int64_t k,
                                     const double *end, const double *before)
 {
@@ -47,8 +48,8 @@ KS_DEVICE double predictions_differ(const ks_chunk_arrays &c, ks_chunk_worker &m
     return ks_border_differ(pair, c.a, work);
 }
 
-// The smoother: step k - 1 as the chunk's way back, which has come to `first`, would go on to it, beside what the scan
-// has of it.
+// The smoother: take one smoothing step from `first`, the smoothed estimate of step k, to step k - 1, and compare it
+// with the scan's estimate of step k - 1.
 KS_DEVICE double ways_back_differ(const ks_chunk_arrays &c, ks_chunk_worker &m, const ks_series *s, int64_t k,
                                   double *end, const double *first, const double *last)
 {
@@ -81,8 +82,8 @@ KS_DEVICE double ways_back_differ(const ks_chunk_arrays &c, ks_chunk_worker &m, 
     return ks_border_differ(pair, c.a, static_cast<double *>(m.w.scratch));
 }
 
-// Whether the first chunk's way back is suspect, which multiplies round-off by what a prediction is sharper than the
-// estimate before it: here of step k + 1 from step k.
+// Whether the smoothing step from step k + 1 to step k of the first chunk is suspect. Such a step multiplies round-off
+// by the ratio to which the prediction of step k + 1 is sharper than the estimate of step k.
 KS_DEVICE bool is_suspect(const ks_chunk_arrays &c, ks_chunk_worker &m, int64_t k)
 {
     const ks_scan_arrays *const a = &c.a;
@@ -102,8 +103,9 @@ KS_DEVICE bool is_suspect(const ks_chunk_arrays &c, ks_chunk_worker &m, int64_t 
     return ks_covariance_is_sharp(n, Pp, ks_border_least_left(a), m.element);
 }
 
-// Put round-off into the estimate of step k that goes on to the step before: of a mean that stands beside a prediction,
-// of a covariance that an ordinary step has taken from the filtered one, of a root.
+// Add round-off to the smoothed estimate of step k before the step back to k - 1. For the mean it is relative to the
+// prediction as well, for the covariance of an ordinary step to the filtered covariance that it was subtracted from,
+// and for a root to the root.
 KS_DEVICE void disturb(const ks_chunk_arrays &c, ks_chunk_worker &m, int64_t k, bool ordinary, const ks_state &state)
 {
     const ks_series *const s = ks_wide_series(&c.a, &m.w, k);
@@ -136,7 +138,7 @@ KS_DEVICE void disturb(const ks_chunk_arrays &c, ks_chunk_worker &m, int64_t k, 
         }
 }
 
-// The first chunk back once more, with round-off, in double: how far that is off what it has come to.
+// Smooth the first chunk again in double, with round-off added, and return how far its first step moves.
 KS_DEVICE double way_back_moves(const ks_chunk_arrays &c, ks_chunk_worker &m)
 {
     const ks_scan_arrays *const a = &c.a;
@@ -180,7 +182,7 @@ KS_DEVICE double way_back_moves(const ks_chunk_arrays &c, ks_chunk_worker &m)
     return ks_border_states_differ(pair, ks_border_scale_of(a));
 }
 
-// The same of the two-filter smoother.
+// The same for the two-filter smoother.
 KS_DEVICE double meeting_moves(const ks_chunk_arrays &c, ks_chunk_worker &m)
 {
     const int n = c.a.series.nx;
@@ -196,7 +198,8 @@ KS_DEVICE double meeting_moves(const ks_chunk_arrays &c, ks_chunk_worker &m)
     return ks_border_states_differ(pair, ks_border_scale_of(&c.a));
 }
 
-// The root of the covariance of step k, or of what the chunk began from where k is before it, to the worker's state.
+// The root of the filtered covariance of step k, in the worker's state. For k before the chunk, that of the estimate
+// that the chunk began from; for k < 0, the prior.
 KS_DEVICE ks_state root_before(const ks_chunk_arrays &c, ks_chunk_worker &m, int64_t chunk, int64_t k)
 {
     const int n = c.a.series.nx;
@@ -217,8 +220,8 @@ KS_DEVICE ks_state root_before(const ks_chunk_arrays &c, ks_chunk_worker &m, int
     return state;
 }
 
-// Whether a step back to step k, or on to the next one and back, would divide by round-off. Steps of the chunk; what one
-// predicts is asked where the root that it begins from has been kept.
+// Whether smoothing would divide by round-off in the root of step k or in the prediction of step k. Step k is one of
+// the chunk. The prediction is checked only if the root that it begins from is one that the chunk has kept.
 KS_DEVICE bool leaves_rounding(const ks_chunk_arrays &c, ks_chunk_worker &m, int64_t chunk, int64_t k)
 {
     const int n = c.a.series.nx, ny = c.a.series.ny;
@@ -250,7 +253,7 @@ KS_DEVICE void judge_roots(const ks_chunk_arrays &c, ks_chunk_worker &m, int64_t
         }
 }
 
-// The border before a chunk.
+// Check the border before a chunk.
 KS_DEVICE void judge_border(const ks_chunk_arrays &c, ks_chunk_worker &m, int64_t chunk)
 {
     const int64_t n = c.a.series.nx, all = n + n * n, k = chunk * c.size;
@@ -265,7 +268,7 @@ KS_DEVICE void judge_border(const ks_chunk_arrays &c, ks_chunk_worker &m, int64_
 
 KS_DEVICE bool smooths_back(const ks_chunk_arrays &c) { return c.smooths && !c.two_filter; }
 
-// Whether there is something to judge: square roots are left by the kernels for any model alone.
+// Whether a chunk has anything to check. Only the kernels for any model keep square roots.
 KS_DEVICE bool is_to_be_judged(const ks_chunk_arrays &c, int64_t chunk)
 {
     if (!c.met || (smooths_back(c) && c.hard_rerun[chunk])) return true;

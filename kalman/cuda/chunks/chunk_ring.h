@@ -1,48 +1,52 @@
-/* chunk_ring.h -- rows on their way to the threads of small models, or teams of larger ones, through shared memory.
+/* chunk_ring.h -- a ring buffer in shared memory, through which rows reach threads (small models) or teams (larger
+ * ones).
  *
- * A thread that takes the steps of its chunk one after another (ks_chunks_ring.cu) reads rows that lie behind
- * one another, `size` rows from those of its neighbours; a team with a chunk (ks_chunks_team_ring.cu) has to wait
- * for the rows of each step. A ring has room for `stages` windows of `window` steps of each thread or team; while
- * the steps of one are taken, the rows of the next ones travel. Rows that do not vary are copied once for the
- * block. A window begins with its first row where it consists of pieces of 16, 8 or 4 bytes of which a warp brings one
- * with each of its threads. Elsewhere rows stand in it as they stand to multiples of 16 bytes in the device's
- * memory, so that whole pieces of 16 bytes travel wherever rows begin. */
+ * A thread that takes the steps of its chunk in order (ks_chunks_ring.cu) reads consecutive rows, `size` rows apart
+ * from those of its neighbours. A team with a chunk (ks_chunks_team_ring.cu) has to wait for the rows of each step. A
+ * ring has room for `stages` windows of `window` steps for each thread or team. While the steps of one window are
+ * taken, the rows of the next windows are copied. Rows that do not vary are copied once for the block.
+ *
+ * A window that consists of pieces of 16, 8 or 4 bytes, at most one for each thread of a warp, begins with its first
+ * row. Other windows keep the offset of their rows from multiples of 16 bytes in the device's memory, so that whole
+ * pieces of 16 bytes are copied wherever rows begin. */
 #ifndef KS_CHUNK_RING_H
 #define KS_CHUNK_RING_H
 
 #include <stdint.h>
 
-/** Who brings rows: each thread or team loads them where it needs them; a warp brings its threads' 16 bytes with each
- *  of them, neighbours beside one another; the copy engine brings the window of each team and array. */
+/** Who copies rows. NONE: each thread or team loads them where it needs them. PIECES: the threads of a warp copy
+ *  windows for each other in pieces of up to 16 bytes, neighbouring threads neighbouring pieces. BULK: the copy engine
+ *  copies a window for each team and array. */
 typedef enum ks_fill { KS_FILL_NONE, KS_FILL_PIECES, KS_FILL_BULK } ks_fill;
 
-/* Filtered estimates are the smoothers', what is observed is not the RTS smoother's. */
+/* Arrays of rows. MEAN and COV are filtered estimates, for smoothers only. The RTS smoother reads no H, R, d and y. */
 enum { KS_RING_F, KS_RING_Q, KS_RING_U, KS_RING_H, KS_RING_R, KS_RING_D, KS_RING_Y, KS_RING_MEAN, KS_RING_COV,
        KS_RING_ARRAYS };
 
-/** Most stages, of teams' rings, and most steps of a window: the least size of a chunk. */
+/** Most stages of a team's ring, and most steps of a window, which is the least size of a chunk. */
 enum { KS_RING_STAGES = 4, KS_RING_WINDOW = 8 };
 
-/** Rows of one array: of F, Q and u that which leads into a step, the smoothers' out of it, and what is observed then;
- *  all zero where the array is none of the pass. */
+/** Rows of one array. For step k of a filter, F, Q and u are those of the transition into k. For a smoother they are
+ *  those out of k, and H, R, d and y are those of step k + 1. All members are zero if the pass does not read the
+ *  array. */
 typedef struct ks_ring_rows {
-    const char *base;               /* of step 0, whether or not it is there                      */
-    const char *low, *high;         /* what is there; low is aligned to 16 bytes                  */
+    const char *base;               /* row of step 0, even if that is not in memory               */
+    const char *low, *high;         /* bounds of the rows in memory; low is aligned to 16 bytes   */
     int64_t stride;                 /* bytes from row to row; 0: one row for all steps            */
     int bytes;                      /* of a row, a multiple of 4                                  */
-    int at;                         /* bytes: in a stage, or where stride is 0 in the block       */
-    int unit;                       /* bytes of a piece: 16, or what all windows of the array are made of */
-    int lanes, piece;               /* log2 of the threads that bring one window; bits of where their pieces are in it */
-    int apart;                      /* bytes from a chunk's rows to the next one's                */
-    int next, slots;                /* bytes from a piece that a thread brings to its next one, and between their places */
+    int at;                         /* offset in bytes: in a stage, or if stride is 0 in the block's memory */
+    int unit;                       /* bytes of a piece: 16, or 8 or 4 where windows consist of those */
+    int lanes, piece;               /* log2 of the threads that copy one window; mask of the offsets of their pieces */
+    int apart;                      /* bytes from the rows of a chunk to those of the next chunk  */
+    int next, slots;                /* bytes from a piece of a thread to its next piece: in the source, in the ring */
 } ks_ring_rows;
 
-/** Estimates on their way back, which the warp stores as it brings rows: 16 bytes with each of its threads. Until then
- *  they stand in their thread's slot. */
+/** Estimates that the warp stores the way it copies rows, 16 bytes with each of its threads. Until then they are in
+ *  their thread's slot. */
 typedef struct ks_ring_results {
-    char *base;                     /* of step 0, whether or not it is there; NULL: threads store */
-    int bytes;                      /* of one, a multiple of 16: also from one step to the next   */
-    int at;                         /* in a slot                                                  */
+    char *base;                     /* of step 0, even if that is not in memory; NULL: threads store by themselves */
+    int bytes;                      /* of one, a multiple of 16; also the stride between steps    */
+    int at;                         /* offset in a slot                                           */
     int lanes, piece, apart, next, slots; /* as of rows                                           */
 } ks_ring_results;
 
@@ -50,14 +54,14 @@ enum { KS_RING_TO_MEAN, KS_RING_TO_COV, KS_RING_RESULTS };
 
 typedef struct ks_ring {
     ks_fill fill;
-    int window, stages;             /* steps, a power of two; at least 2                          */
-    int slot, stage;                /* bytes of a thread or team, an odd multiple of 16; of one stage */
-    int slots;                      /* where the first one's begins: behind barriers and rows     */
+    int window, stages;             /* steps of a window, a power of two; stages, at least 2      */
+    int slot, stage;                /* bytes for a thread or team, an odd multiple of 16; bytes of one stage */
+    int slots;                      /* offset of the first slot: behind barriers and constant rows */
     int bytes;                      /* of the block's shared memory, behind the teams' own        */
-    int64_t from, to;               /* steps of which rows of all arrays are there                */
-    unsigned varies, whole, fine;   /* bits of arrays: those that do; those whose windows begin and end with pieces, no
-                                       more than a warp brings at once; of these, those with pieces of 8 or 4 bytes */
-    int reuses;                     /* results stand where the step's u and F were, not at `at`   */
+    int64_t from, to;               /* steps for which the rows of all arrays are in memory       */
+    unsigned varies, whole, fine;   /* bits of arrays: that vary; whose windows consist of pieces, no more than a warp
+                                       copies at once; of these, those with pieces of 8 or 4 bytes */
+    int reuses;                     /* results are in the place of the step's u and F, not at `at` */
     ks_ring_rows rows[KS_RING_ARRAYS];
     ks_ring_results results[KS_RING_RESULTS];
 } ks_ring;

@@ -1,9 +1,9 @@
 /* chunk_step_text.h -- steps of chunks on a device in the ordinary form: means in KS_NUM, the model's number,
- * covariances and gains in KS_GAIN, which may be narrower; see num_f64.h. A gain that is rounded makes an
- * estimate that is not quite the best one, whatever the size of the state; a mean that is rounded loses a
- * share of the state itself. */
+ * covariances and gains in KS_GAIN, which may be narrower; see num_f64.h. Rounding a gain makes the estimate
+ * slightly less than optimal, whatever the size of the state. Rounding a mean loses a share of the state
+ * itself. */
 
-/** Rows of a step of nx states and m entries. Where KS_GAIN is KS_NUM the narrow ones may be the others. */
+/** Rows of a step of nx states and m entries. If KS_GAIN is KS_NUM, narrow_F may be F and narrow_H may be H. */
 typedef struct KS_T(ks_chunk_rows) {
     KS_NUM *F, *u, *H, *d, *y;
     KS_GAIN *narrow_F, *Q, *narrow_H, *R;
@@ -17,7 +17,8 @@ typedef struct KS_T(ks_chunk_work) {
     KS_GAIN *Pp, *G, *W;            /* nx², m nx, max(2 nx², m nx)   */
 } KS_T(ks_chunk_work);
 
-/** x, P, of the step before <- filtered, of this one. True where the ordinary form will do. times: ks_noise_times_in() of R. */
+/** One filter step: x, P are the estimate of the step before in, and the filtered one of this step out. Return whether
+ *  the ordinary form is accurate enough. times: ks_noise_times_in() of R. */
 KS_HD KS_MASK KS_T(ks_chunk_filter)(int nx, int m, const KS_T(ks_chunk_rows) *r, KS_GAIN times, KS_NUM *x, KS_GAIN *P,
                                     const KS_T(ks_chunk_work) *w)
 {
@@ -34,9 +35,10 @@ KS_HD KS_MASK KS_T(ks_chunk_filter)(int nx, int m, const KS_T(ks_chunk_rows) *r,
     return good;
 }
 
-/** x, P, smoothed, of the next step, whose rows lead into it <- of the step with the filtered fx, fP. ET
- *  comes back for the lag-one covariance, Pn and Pp (nx²) are scratch, as are W, 2 nx² + nx numbers, and t,
- *  nx. True where the ordinary form will do. P is left as it was, Pn is what it is to be. */
+/** One smoother step to the step with the filtered fx, fP. x, P are the smoothed estimate of the next step; r are
+ *  the rows that lead into that. x becomes the mean of this step, Pn its covariance; P is left as it is. ET is
+ *  returned for the lag-one covariance. Scratch: Pp (nx²), W (2 nx² + nx numbers) and t (nx). Return whether the
+ *  ordinary form is accurate enough. */
 KS_HD KS_MASK KS_T(ks_chunk_smooth)(int nx, const KS_T(ks_chunk_rows) *r, const KS_NUM *fx,
                                     const KS_GAIN *fP, KS_NUM *x, const KS_GAIN *P, KS_GAIN *Pn,
                                     KS_GAIN *ET, KS_GAIN *Pp, KS_GAIN *W, KS_NUM *t)
