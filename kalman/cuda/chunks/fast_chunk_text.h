@@ -1,11 +1,11 @@
-/* fast_chunk_text.h -- device code: chunks of ordinary steps with everything in registers, for up to N
- * states and M entries; means in KS_NUM, covariances in KS_GAIN, see chunk_step_text.h and num_f64.h. Smaller
- * models are padded, see fast_rows_text.h. Of the filter rows and results may be narrower, numbers of types Mean and Cov.
- * What cannot be done in the ordinary form is left to the kernels for any model. */
+/* fast_chunk_text.h -- device code: chunks of ordinary steps with everything in registers, for up to N states and M
+ * entries; means in KS_NUM, covariances in KS_GAIN, see chunk_step_text.h and num_f64.h. Smaller models are padded, see
+ * fast_rows_text.h. Rows and results of the filter may be of narrower types Mean and Cov. Chunks that the ordinary form
+ * cannot do are left to the kernels for any model. */
 
 #include "fast_rows_text.h"
 
-/** Everything of a filter step. */
+/** Results and scratch of a filter step. */
 template <int N, int M> struct KS_T(fast_step) {
     KS_NUM xp[N], v[M];
     KS_GAIN S[M * M], inverse_d[M], Z[M * N], Pp[N * N], G[M * N], W[2 * N * N + M * N];
@@ -26,10 +26,10 @@ KS_DEVICE KS_T(ks_chunk_work) KS_T(fast_work_of)(KS_T(fast_step)<N, M> &w)
     return work;
 }
 
-/** A filter step that carries its sensitivity to the estimate before the chunk; see sensitive_step_text.h. In `told` stand
- * eta and the lower triangle of J, `Apart` numbers from one to the next. They are sums in which a combination of states that
- * nothing tells of keeps nothing but round-off, beside a variance that may be large: in double in single precision, too.
- * V: N² + M N numbers. */
+/** A filter step that carries its sensitivity to the estimate before the chunk; see sensitive_step_text.h. `told` has
+ *  eta and the lower triangle of J, with a stride of `Apart` numbers. They are sums. For a combination of states that
+ *  no observation depends on they consist of round-off only, whose effect is multiplied by a variance that may be
+ *  large. So they are in double in single precision, too. V: N² + M N numbers. */
 template <int N, int M, int Apart, class Told>
 KS_DEVICE bool KS_T(fast_sensitive_step)(const KS_T(ks_chunk_rows) &r, KS_GAIN times, KS_NUM *A, KS_NUM *b, KS_GAIN *C,
                                          Told told, const KS_T(ks_chunk_work) &w, KS_NUM *V)
@@ -47,8 +47,8 @@ KS_DEVICE bool KS_T(fast_sensitive_step)(const KS_T(ks_chunk_rows) &r, KS_GAIN t
     return good;
 }
 
-/** The aggregate of a chunk, none where there is no such chunk; `told` as above, of this thread. False: it is left to the
- *  other kernel. */
+/** Make the aggregate of a chunk; if there is no such chunk, none. `told` is as above, of this thread. Return false if
+ *  the chunk is left to another kernel. */
 template <int N, int M, class From, int Apart, class Told, class ROWS>
 KS_DEVICE bool KS_T(fast_absorb)(const ks_chunk_arrays &c, ROWS &at, int64_t chunk, Told told)
 {
@@ -68,7 +68,7 @@ KS_DEVICE bool KS_T(fast_absorb)(const ks_chunk_arrays &c, ROWS &at, int64_t chu
     }
     for (int i = 0; i < N; ++i) b[i] = KS_LIT(0);
     for (int i = 0; i < KS_FAST_TOLD(N); ++i) told[i * Apart] = 0;
-    /* Nothing depends on what is before the prior. */
+    /* A = 0 in the first chunk: there is nothing before the prior. */
     if (chunk == 0) KS_T(fast_prior)<N, From>(s, b, C);
     bool good = !ROWS::TOGETHER || chunk < c.chunks;
     at.begin(first);
@@ -96,7 +96,7 @@ KS_DEVICE bool KS_T(fast_absorb)(const ks_chunk_arrays &c, ROWS &at, int64_t chu
     return true;
 }
 
-/** An estimate in double, of n states, to one of N. False where it does not fit. */
+/** Convert an estimate in double of n states to one of N. Return false if it does not fit these numbers. */
 template <int N> KS_DEVICE bool KS_T(fast_narrow)(int n, const double *from, KS_NUM *x, KS_GAIN *P)
 {
     for (int i = 0; i < N; ++i) {
@@ -114,7 +114,7 @@ KS_DEVICE void KS_T(fast_put_estimate)(int n, const KS_NUM *x, const KS_GAIN *P,
     KS_T(fast_put_as)<N, N, Cov>(n, n, P, cov, k);
 }
 
-/** The same through rows that may store for their threads what each has of this step. */
+/** The same, through rows that may store the results of their threads. */
 template <int N, class Mean = KS_NUM, class Cov = KS_GAIN, class ROWS>
 KS_DEVICE void KS_T(fast_put_through)(ROWS &at, int n, const KS_NUM *x, const KS_GAIN *P, ks_sink mean, ks_sink cov,
                                       int64_t k)
@@ -137,7 +137,7 @@ KS_DEVICE void KS_T(fast_put_variances)(int n, const KS_GAIN *P, ks_sink var, in
     KS_T(fast_put_as)<1, N, Cov>(1, n, diagonal, var, k);
 }
 
-/** All steps of a chunk are in the ordinary form. */
+/** Record that all steps of a chunk are in the ordinary form. */
 KS_DEVICE void KS_T(fast_put_form)(const ks_chunk_arrays &c, int64_t first, int64_t end)
 {
     int64_t k = first;
@@ -146,7 +146,7 @@ KS_DEVICE void KS_T(fast_put_form)(const ks_chunk_arrays &c, int64_t first, int6
     for (; k < end; ++k) c.form[k] = KS_FORM_ORDINARY;
 }
 
-/** The whitened innovations of a step, with their factors, to the evidence. */
+/** Add the whitened innovations of a step, with their factors, to the evidence. */
 template <int N, int M>
 KS_DEVICE void KS_T(fast_gather)(const KS_T(fast_rows)<N, M> &r, const KS_T(fast_step)<N, M> &w, ks_evidence *evidence)
 {
@@ -156,7 +156,7 @@ KS_DEVICE void KS_T(fast_gather)(const KS_T(fast_rows)<N, M> &r, const KS_T(fast
                             (double)(w.v[i] * w.v[i] * (KS_NUM)w.inverse_d[i]));
 }
 
-/** What step k adds to the log-likelihood, where that is asked for. */
+/** Store the term of step k of the log-likelihood, if that is an output. */
 template <int N, int M>
 KS_DEVICE void KS_T(fast_put_term)(const KS_T(fast_rows)<N, M> &r, const KS_T(fast_step)<N, M> &w, ks_sink terms,
                                    int64_t k)
@@ -167,7 +167,7 @@ KS_DEVICE void KS_T(fast_put_term)(const KS_T(fast_rows)<N, M> &r, const KS_T(fa
     *static_cast<double *>(ks_slot_of(terms, k)) = ks_evidence_loglik(&term);
 }
 
-/** Filter step k; x, P are the estimate before it in and of it out. */
+/** Filter step k; x, P are the estimate of the step before in and of this one out. */
 template <int N, int M, bool Smooth, class Mean = KS_NUM, class Cov = KS_GAIN, class ROWS>
 KS_DEVICE bool KS_T(fast_filter)(const ks_chunk_arrays &c, ROWS &at, int64_t k, KS_NUM *x,
                                  KS_GAIN *P, ks_tally *tally)
@@ -196,7 +196,7 @@ KS_DEVICE bool KS_T(fast_filter)(const ks_chunk_arrays &c, ROWS &at, int64_t k, 
     return true;
 }
 
-/** What the filter has kept of step k, of n states. */
+/** Load the filtered estimate of step k that was kept, of n states. */
 template <int N, class ROWS>
 KS_DEVICE void KS_T(fast_load_kept)(int n, const ROWS &at, int64_t k, KS_NUM *x, KS_GAIN *P)
 {
@@ -244,7 +244,7 @@ KS_DEVICE bool KS_T(fast_back)(const ks_chunk_arrays &c, const ROWS &at, int64_t
     return KS_T(fast_finite)<N>(x, P);
 }
 
-/** An estimate that a chunk comes to, to its place in c.first or c.end. */
+/** Store the estimate at the end of a pass over a chunk in c.first or c.end. */
 template <int N, class NUMBER>
 KS_DEVICE void KS_T(fast_put_border)(int n, double *border, int64_t chunk, const KS_NUM *x, const NUMBER *P)
 {
@@ -257,7 +257,7 @@ KS_DEVICE void KS_T(fast_put_border)(int n, double *border, int64_t chunk, const
     }
 }
 
-/** Smooth the steps of a chunk that has been filtered; no step, where there is none or it is not `wanted`. */
+/** Smooth the steps of a chunk that has been filtered. Do nothing if it is not `wanted`, as where there is none. */
 template <int N, class ROWS>
 KS_DEVICE bool KS_T(fast_smooth)(const ks_chunk_arrays &c, ROWS &at, int64_t chunk, bool wanted)
 {
@@ -286,7 +286,7 @@ KS_DEVICE bool KS_T(fast_smooth)(const ks_chunk_arrays &c, ROWS &at, int64_t chu
     return true;
 }
 
-/** Filter the steps of a chunk; no step, where there is none. */
+/** Filter the steps of a chunk. Do nothing if there is none. */
 template <int N, int M, bool Smooth, class Mean = KS_NUM, class Cov = KS_GAIN, class ROWS>
 KS_DEVICE bool KS_T(fast_rerun)(const ks_chunk_arrays &c, ROWS &at, int64_t chunk, ks_tally *tally)
 {

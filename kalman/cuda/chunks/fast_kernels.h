@@ -1,6 +1,6 @@
-/* fast_kernels.h -- device code: the kernels of chunks of small models, a thread and its registers for each. The
- * includer defines KS_FAST(name), the name of a kernel, and KS_ROWS, what brings it its rows: rows_there.h,
- * rows_ring.h. */
+/* fast_kernels.h -- device code: the kernels for chunks of small models, one thread and its registers for each chunk.
+ * The includer defines KS_FAST(name), the name of a kernel, and KS_ROWS, the class that supplies rows (rows_there.h,
+ * rows_ring.h). */
 #include <string.h>
 #include "chunk_kernels.h"
 #include "gpu/kernel.h"
@@ -49,8 +49,8 @@
 #include "fast_chunk_text.h"
 #include "num_end.h"
 
-/* The chunk of a thread, or with threads of a warp that turn together perhaps none: as many are launched as there
- * are chunks. */
+/* The chunk of a thread. There are at least as many threads as chunks. Where the threads of a warp take steps together,
+ * those without a chunk take part, too. */
 #define THE_CHUNK(c)                                                                                \
     const int64_t c = args.chunks.begin + ks_grid_thread();                                         \
     if (rows.any(c, args.chunks.chunks))
@@ -61,18 +61,19 @@ KS_DEVICE int64_t steps_of(const ks_chunk_arrays &c, int64_t chunk)
     return left < c.size ? left : c.size;
 }
 
-/* What a chunk that is done adds to the tally of its thread. */
+/* Add the tally of a completed chunk to that of its thread. */
 KS_DEVICE void add(const ks_tally &of_chunk, ks_tally *tally)
 {
     tally->ordinary += of_chunk.ordinary;
     tally->missing += of_chunk.missing;
 }
 
-/* Blocks that a multiprocessor has room for at least: registers of two states are few enough for two. */
+/* Least number of blocks that a multiprocessor must have room for. Kernels of two states need few enough registers for
+ * two blocks. */
 #define BESIDE(N) ((N) == 2 ? 2 : 1)
 
-/* By `text`, with rows of `number`. What fast_sensitive_step() sums up stands in registers, or where there are not enough in
- * shared memory; as volatile, or nvcc keeps it in registers all the same. */
+/* `text` is the arithmetic, `number` the type of rows. The sums of fast_sensitive_step() are in registers, or in shared
+ * memory where registers are too few. They are volatile there: otherwise nvcc keeps them in registers all the same. */
 #define IN_REGISTERS(N)                                                                             \
     double told[KS_FAST_TOLD(N)];                                                                   \
     enum { APART = 1 }
@@ -122,7 +123,7 @@ KS_DEVICE void add(const ks_tally &of_chunk, ks_tally *tally)
         }                                                                                           \
         ks_report_warp(tally, args.status);                                                         \
     }
-/* The two-filter smoother's way back, in double with rows of `number`. */
+/* The backward pass of the two-filter smoother, in double with rows of `number`. */
 #define MEET(suffix, number, N, M)                                                                  \
     KS_KERNEL_BOUNDS(KS_FAST(meet_##suffix##_##N##_##M), ks_fast_args, KS_SCAN_THREADS, 1)          \
     {                                                                                               \
@@ -146,8 +147,8 @@ ABSORB(f64, f64, double, 4, 2, IN_REGISTERS)
 ABSORB(mixed, mixed, double, 2, 2, IN_REGISTERS)
 ABSORB(mixed, mixed, double, 4, 2, IN_REGISTERS)
 ABSORB(mixed, mixed, double, 4, 4, IN_SHARED)
-/* b + A x and eta - J x, where x is what a chunk really began with, are small differences of large numbers where x is far
- * from zero: in double, as those of mixed precision, as far as there are registers for that. */
+/* Let x be the estimate that a chunk really begins from. If x is far from zero, b + A x and eta - J x are small
+ * differences of large numbers. So these are in double, as in mixed precision, as far as registers allow. */
 ABSORB(f32, mixed, float, 2, 2, IN_REGISTERS)
 ABSORB(f32, mixed, float, 4, 2, IN_REGISTERS)
 ABSORB(f32, mixed, float, 4, 4, IN_SHARED)

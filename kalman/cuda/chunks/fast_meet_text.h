@@ -1,8 +1,9 @@
-/* fast_meet_text.h -- device code: chunks of the two-filter smoother with everything in registers, for up to N states and
- * M entries; see fast_chunk_text.h, information_text.h and num_f64.h. Rows and what is kept are numbers of type From,
- * which may be narrower than KS_NUM. What cannot be done in the ordinary form is left to the kernels for any model. */
+/* fast_meet_text.h -- device code: chunks of the two-filter smoother with everything in registers, for up to N states
+ * and M entries; see fast_chunk_text.h, information_text.h and num_f64.h. Rows and kept estimates are of type From,
+ * which may be narrower than KS_NUM. Chunks that the ordinary form cannot do are left to the kernels for any model. */
 
-/** The information behind a chunk, of `steps`, whose last one the filter has put at x: about what that is more. */
+/** Load the information v, J behind a chunk, about the difference of the state from x, the filtered mean of the chunk's
+ *  last step. `nothing`: there is no step behind, and the information is zero. */
 template <int N>
 KS_DEVICE void KS_T(fast_behind)(const ks_chunk_arrays &c, int64_t chunk, bool nothing, const KS_NUM *x, KS_NUM *v,
                                  KS_NUM *J)
@@ -17,8 +18,8 @@ KS_DEVICE void KS_T(fast_behind)(const ks_chunk_arrays &c, int64_t chunk, bool n
     KS_T(ks_centre)(N, x, J, v);
 }
 
-/** The information v, J behind step k + 1, whose filtered mean is xk, becomes that behind step k, whose mean is x; the
- *  rows are those of step k + 1. */
+/** Turn the information v, J behind step k + 1, whose filtered mean is xk, into that behind step k, whose filtered mean
+ *  is x. The rows are those of step k + 1. */
 template <int N, int M>
 KS_DEVICE bool KS_T(fast_pull)(const KS_T(fast_rows)<N, M> &r, const KS_NUM *x, const KS_NUM *xk, KS_NUM *v, KS_NUM *J)
 {
@@ -30,7 +31,7 @@ KS_DEVICE bool KS_T(fast_pull)(const KS_T(fast_rows)<N, M> &r, const KS_NUM *x, 
     return made && good;
 }
 
-/** Numbers as they are put out. False where one of them does not fit. */
+/** Convert numbers to the type of the outputs. Return false if one of them does not fit. */
 template <int COUNT, class From> KS_DEVICE bool KS_T(fast_narrowed)(const KS_NUM *from, From *to)
 {
     From sum = 0;
@@ -41,7 +42,8 @@ template <int COUNT, class From> KS_DEVICE bool KS_T(fast_narrowed)(const KS_NUM
     return sum == 0;
 }
 
-/** The lag-one covariance of step k + 1, smoothed P, with step k, filtered fP; rows as for fast_pull(). */
+/** Store the lag-one covariance of step k + 1, whose smoothed covariance is P, with step k, whose filtered one is fP.
+ *  Rows are as for fast_pull(). */
 template <int N, int M, class From>
 KS_DEVICE bool KS_T(fast_lag)(const ks_chunk_arrays &c, int64_t k, const KS_T(fast_rows)<N, M> &r, const KS_NUM *fP,
                               const KS_NUM *P)
@@ -56,7 +58,7 @@ KS_DEVICE bool KS_T(fast_lag)(const ks_chunk_arrays &c, int64_t k, const KS_T(fa
     return good && fits;
 }
 
-/** Step k of a chunk that ends at `end`; x and P are the estimate of the next step in and of this one out. */
+/** Smooth step k of a chunk that ends at `end`; x and P are the estimate of the next step in and of this one out. */
 template <int N, int M, class From, class ROWS>
 KS_DEVICE bool KS_T(fast_meeting)(const ks_chunk_arrays &c, ROWS &at, int64_t chunk, int64_t end, int64_t k,
                                   KS_NUM *v, KS_NUM *J, KS_NUM *xk, KS_NUM *x, KS_NUM *P)
@@ -85,7 +87,7 @@ KS_DEVICE bool KS_T(fast_meeting)(const ks_chunk_arrays &c, ROWS &at, int64_t ch
     if (!KS_T(ks_meet_ordinary)(N, fx, U, v, J, x, P, W)) good = false;
     if (!KS_T(fast_narrowed)<N>(x, mean) || !KS_T(fast_narrowed)<N * N>(P, cov)) good = false;
     if (!good) return false;
-    /* The judge asks the first chunk then, which meets no other (chunk_judge.h). */
+    /* No border checks the first chunk, so the judge repeats its pass if it is suspect (chunk_judge.h). */
     if (chunk == 0 && KS_T(ks_told_too_much)(N, fx, J, x, P)) c.hard_absorb[0] = KS_SUSPECT;
     KS_T(fast_put_through)<N, From, From>(at, s.nx, x, P, back.smoothed_mean, back.smoothed_cov, k);
     if (!back.smoothed_var.base) return true;
@@ -94,7 +96,7 @@ KS_DEVICE bool KS_T(fast_meeting)(const ks_chunk_arrays &c, ROWS &at, int64_t ch
     return true;
 }
 
-/** The steps of a chunk that has been filtered; no step, where there is none or it is not `wanted`. */
+/** Smooth the steps of a chunk that has been filtered. Do nothing if it is not `wanted`, as where there is none. */
 template <int N, int M, class From, class ROWS>
 KS_DEVICE bool KS_T(fast_meet)(const ks_chunk_arrays &c, ROWS &at, int64_t chunk, bool wanted)
 {

@@ -1,5 +1,5 @@
-// ks_chunks_border.cu -- borders between chunks of small models, a thread and its registers for each, in double. They are
-// judged as chunk_judge.h has it. What cannot be done in the ordinary form is left to the kernels for any model.
+// ks_chunks_border.cu -- check the borders between chunks of small models, one thread and its registers for each, in
+// double, as chunk_judge.h describes. Borders that the ordinary form cannot do are left to the kernels for any model.
 #include <string.h>
 #include "chunk_kernels.h"
 #include "gpu/kernel.h"
@@ -25,15 +25,15 @@
 
 #include "border_differ.h"
 
-// Numbers of a border, models of fewer than N states padded as fast_chunk_text.h has it.
+// The numbers of a border. Models of fewer than N states are padded as in fast_chunk_text.h.
 template <int N> struct thread_border {
     double F[N * N], Q[N * N], u[N];             // the transition into the step behind the border
-    double end[N], end_cov[N * N];               // the step before it, filtered
-    double x[N], P[N * N], x2[N], P2[N * N];     // two estimates that should be the same
+    double end[N], end_cov[N * N];               // the filtered estimate of the step before it
+    double x[N], P[N * N], x2[N], P2[N * N];     // two estimates that should agree
     double size[N], taken[N], sd[N], W[4 * N * N + 2 * N];
 };
 
-// The transition into step k > 0.
+// Load the transition into step k > 0.
 template <int N, class Mean> KS_DEVICE void thread_way(const ks_series &s, int64_t k, thread_border<N> &w)
 {
     fast_matrix_as_f64<N, N, Mean>(s.nx, s.nx, ks_row(s.F, k - s.shift), 0, w.F);
@@ -47,7 +47,7 @@ template <int N> KS_DEVICE ks_border_pair thread_pair(thread_border<N> &w)
     return pair;
 }
 
-// In single precision states alone are asked.
+// In single precision only states are compared, not their residuals.
 template <int N, class Cov> KS_DEVICE double thread_differ(const ks_chunk_arrays &c, thread_border<N> &w)
 {
     const ks_border_pair pair = thread_pair(w);
@@ -67,8 +67,8 @@ KS_DEVICE double thread_predictions_differ(const ks_chunk_arrays &c, const doubl
     return thread_differ<N, Cov>(c, w);
 }
 
-// The smoothed estimate that the information in `last` makes of the filtered one, to x2, P2. False where the ordinary form
-// will not do.
+// Combine the filtered estimate with the information in `last` to the smoothed one, in x2, P2. Return false if the
+// ordinary form is not accurate enough.
 template <int N> KS_DEVICE bool thread_informed(int n, const double *last, thread_border<N> &w)
 {
     double U[N * N], v[N], J[N * (N + 1) / 2], W[3 * N * N + N];
@@ -81,7 +81,7 @@ template <int N> KS_DEVICE bool thread_informed(int n, const double *last, threa
     return ks_meet_ordinary_f64(N, w.end, U, v, J, w.x2, w.P2, W);
 }
 
-// False where the ordinary form will not do.
+// Return false if the ordinary form is not accurate enough.
 template <int N, class Cov>
 KS_DEVICE bool thread_ways_back_differ(const ks_chunk_arrays &c, const double *first, const double *last,
                                        thread_border<N> &w, double *by)
@@ -98,7 +98,7 @@ KS_DEVICE bool thread_ways_back_differ(const ks_chunk_arrays &c, const double *f
     return true;
 }
 
-// Whether the first chunk's way back is suspect from step k + 1 to step k.
+// Whether the smoothing step from step k + 1 to step k of the first chunk is suspect.
 template <int N, class Mean, class Cov>
 KS_DEVICE bool thread_is_suspect(const ks_chunk_arrays &c, int64_t k, thread_border<N> &w)
 {
@@ -114,7 +114,7 @@ KS_DEVICE bool thread_is_suspect(const ks_chunk_arrays &c, int64_t k, thread_bor
     return sharp || ks_covariance_is_sharp(N, w.P, ks_border_least_left(&c.a), w.W);
 }
 
-// The border before `chunk`. By how much of it steps differ goes to *moves, and what is left to the chunk's flags.
+// Check the border before `chunk`. The largest difference goes to *moves, and what is left to do to the chunk's flags.
 template <int N, class Mean, class Cov>
 KS_DEVICE void thread_meet_border(const ks_chunk_arrays &c, int64_t chunk, thread_border<N> &w, ks_tally *tally,
                                   double *moves)

@@ -1,4 +1,4 @@
-// ks_chunks_fast.cu -- chunks of small models, with rows that each thread loads where they lie.
+// ks_chunks_fast.cu -- chunks of small models, with rows that each thread loads from the device's memory.
 #include "rows_there.h"
 
 #define KS_FAST_(name) ks_fast_##name

@@ -1,4 +1,4 @@
-// ks_chunks_team.cu -- chunks of larger models, a team of threads for each, with memory that its block shares.
+// ks_chunks_team.cu -- chunks of larger models, a team of threads for each, in shared memory.
 #include "rows_there.h"
 
 #define KS_TEAM_(name) ks_team_##name

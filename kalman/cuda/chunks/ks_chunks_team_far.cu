@@ -1,4 +1,5 @@
-// ks_chunks_team_far.cu -- chunks of models that are too large for shared memory, a team of threads for each.
+// ks_chunks_team_far.cu -- chunks of models that are too large for shared memory, a team of threads for each, in the
+// device's memory.
 #include "rows_there.h"
 
 #define KS_TEAM_(name) ks_team_far_##name

@@ -1,6 +1,6 @@
-// ks_chunks_wide.cu -- chunks of small models in single precision of which a filter step has no ordinary form there: the
-// same steps in double, a thread and its registers for each, with rows and results in single precision. What has no
-// ordinary form in double either is left to the kernels for any model.
+// ks_chunks_wide.cu -- chunks of small models in single precision with a filter step that has no ordinary form there.
+// The steps are taken in double, by one thread and its registers for each chunk, with rows and results in single
+// precision. Chunks that have no ordinary form in double either are left to the kernels for any model.
 #include <string.h>
 #include "rows_there.h"
 #include "hd.h"
@@ -22,7 +22,7 @@
 #include "fast_chunk_text.h"
 #include "num_end.h"
 
-// What is left of a chunk, by its flag: nothing where there is no such chunk.
+// What is left to do of a chunk, by its flag; 0 if there is no such chunk.
 KS_DEVICE int left_of(const ks_chunk_arrays &c, const unsigned char *flags, int64_t chunk)
 {
     return chunk < c.chunks ? flags[chunk] : 0;

@@ -1,17 +1,17 @@
-/* rows_ring.h -- device code: rows through a ring in shared memory, see chunk_ring.h.
+/* rows_ring.h -- device code: rows of threads through a ring in shared memory, see chunk_ring.h.
  *
- * A block is one warp. All of its threads turn from step to step together, also those that have no chunk, or whose chunk
- * has ended or failed. */
+ * A block is one warp. All of its threads go from step to step together, including those that have no chunk, or whose
+ * chunk has ended or failed. */
 #ifndef KS_ROWS_RING_H
 #define KS_ROWS_RING_H
 
 #include "rows_window.h"
 
-/** Rows of a step of which all that vary come in whole pieces, by KS_ROWS_BY_NAME. */
+/** Rows of a step, by KS_ROWS_BY_NAME, if the windows of all arrays that vary consist of whole pieces. */
 struct ks_plain_rows {
     const ks_ring &ring;
-    const char *shared, *own;       /* the block's; the stage that is read, of this thread        */
-    int inside;                     /* steps behind the window's first one                        */
+    const char *shared, *own;       /* the block's memory; the stage that this thread reads       */
+    int inside;                     /* index of the step in the window                            */
 
     KS_DEVICE_MEMBER const void *row(int a) const
     {
@@ -21,15 +21,15 @@ struct ks_plain_rows {
     KS_ROWS_BY_NAME
 };
 
-/** Rows of a thread's chunk. The step that they are of has been turned to. */
+/** Rows of a thread's chunk, for the step that turn() has gone to. */
 struct ks_rows_ring {
     enum { TOGETHER = 1, STAGES = 2 };
     const ks_ring &ring;
-    char *shared;                   /* the block's                                                */
-    char *own;                      /* the stage that is read, of this thread                     */
+    char *shared;                   /* the block's memory                                         */
+    char *own;                      /* the stage that this thread reads                           */
     int64_t lead;                   /* the first step of the first thread's chunk                 */
-    int size, back, stage;          /* steps of a chunk; whether the last comes first; what is read */
-    int step, inside;               /* of the chunk; behind the window's first one                */
+    int size, back, stage;          /* steps of a chunk; whether the last comes first; the stage that is read */
+    int step, inside;               /* index of the step in the chunk; in the window              */
     bool waits;                     /* a result of this thread waits to be stored                 */
 
     KS_DEVICE_MEMBER ks_rows_ring(const ks_fast_args &args, int backward)
@@ -42,9 +42,9 @@ struct ks_rows_ring {
         __syncthreads();
     }
 
-    /* Anew, since (4, 4) and (6, 4) have no register left for it where sm_80 copies piece by piece. */
+    /* Read anew each time: kernels (4, 4) and (6, 4) have no register left for it where sm_80 copies piece by piece. */
     KS_DEVICE_MEMBER static int lane() { return ks_thread_anew(); }
-    /** No block is launched that has no chunk. */
+    /** Always true: no block is launched without a chunk. */
     KS_DEVICE_MEMBER static bool any(int64_t, int64_t) { return true; }
 
     KS_DEVICE_MEMBER char *stage_of(int thread, int s) const
@@ -52,8 +52,8 @@ struct ks_rows_ring {
         return shared + ring.slots + thread * ring.slot + s * ring.stage;
     }
 
-    /** Threads of the warp bring pieces of each other's windows, wherever these begin and end; `leads` is the first step of
-     *  the first thread's. */
+    /** Copy the window of `thread` by all threads of the warp, wherever it begins and ends. `leads` is the first step
+     *  of the first thread's window. */
     KS_DEVICE_MEMBER void bring_any(const ks_ring_rows &r, int thread, int64_t leads, int steps, int s) const
     {
         const ks_window w = ks_window_of(r, leads + thread * size, steps);
@@ -66,7 +66,8 @@ struct ks_rows_ring {
         }
     }
 
-    /** The same of an array that may have whole windows, of which behind the thread `most` nothing is there. */
+    /** Copy the windows of all threads. `whole`: windows consist of pieces; those of threads after `most` are beyond
+     *  the array. */
     KS_DEVICE_MEMBER void bring_some(const ks_ring_rows &r, bool whole, int most, int64_t leads, int steps, int s) const
     {
         const int piece = lane() * r.unit & r.piece;
@@ -92,7 +93,8 @@ struct ks_rows_ring {
         for (int i = 0; i < COUNT; ++i, from += r.next, to += r.slots) ks_async_piece<16>(to, from);
     }
 
-    /** The same of windows that are all there, in whole pieces of 16 bytes, to the stage of the first thread's. */
+    /** Copy the windows of all threads in whole pieces of 16 bytes; all are in memory. `to` is the stage of the first
+     *  thread. */
     KS_DEVICE_MEMBER void bring_whole(const ks_ring_rows &r, int mine, int64_t leads, int steps, ks_shared_place to) const
     {
         const int thread = mine >> r.lanes, piece = mine << 4 & r.piece;
@@ -107,7 +109,7 @@ struct ks_rows_ring {
             for (int left = 1 << r.lanes; left > 0; left -= 8) bring_next<8>(r, from, to);
     }
 
-    /** The same in pieces of 8 or 4 bytes. */
+    /** The same with pieces of 8 or 4 bytes. */
     KS_DEVICE_MEMBER void bring_fine(const ks_ring_rows &r, int mine, int64_t leads, int steps, ks_shared_place to) const
     {
         const int thread = mine >> r.lanes, piece = mine * r.unit & r.piece;
@@ -120,12 +122,12 @@ struct ks_rows_ring {
             else ks_async_piece<4>(to, from);
     }
 
-    /** The window that begins so many steps behind the first one of the chunk, to stage s. */
+    /** Copy the window that begins `behind` steps after the first one of the chunk to stage s. */
     KS_DEVICE_MEMBER void bring(int behind, int s) const
     {
         const int steps = size - behind < ring.window ? size - behind : ring.window, mine = lane();
         const int64_t leads = lead + behind;
-        const int64_t left = ring.to - steps - leads; /* behind the first thread's window */
+        const int64_t left = ring.to - steps - leads; /* steps after the first thread's window */
         const bool there = leads >= ring.from && left >= 31 * size;
         const unsigned whole = there ? ring.whole : 0;
         const ks_shared_place to = ks_shared_place_of(stage_of(0, s));
@@ -144,10 +146,11 @@ struct ks_rows_ring {
             if (rest & 1) bring_some(ring.rows[a], ring.whole >> a & 1, most, leads, steps, s);
     }
 
-    /** Begin with the chunk whose first step this is, the thread's only one. */
+    /** Begin the thread's only chunk, whose first step is `of_chunk`. */
     KS_DEVICE_MEMBER void begin(int64_t of_chunk) { lead = of_chunk - lane() * size; }
 
-    /** Whether results of a step are stored by the warp: where each of them is to stand, and that both do. */
+    /** takes_results(): whether the warp stores the results of a step. If so, each thread writes them to result() and
+     *  then calls take_results(). */
     KS_DEVICE_MEMBER bool takes_results() const { return ring.results[0].base != nullptr; }
     KS_DEVICE_MEMBER char *result(int which) const
     {
@@ -163,7 +166,7 @@ struct ks_rows_ring {
         for (int i = 0; i < COUNT; ++i, from += r.slots, to += r.next) memcpy(ks_aligned(to, 16), ks_aligned(from, 16), 16);
     }
 
-    /** Threads of the warp store pieces of each other's results of the step that is turned to, of those that have one. */
+    /** Store the results of the current step by all threads of the warp, for those threads that have results. */
     KS_DEVICE_MEMBER void store_results()
     {
         if (!takes_results()) return;
@@ -195,17 +198,18 @@ struct ks_rows_ring {
         __syncwarp();
     }
 
-    /** The chunk has ended. */
+    /** End the chunk. */
     KS_DEVICE_MEMBER void end() { store_results(); }
 
-    /** Turn to step i of the chunk: the next one, or the one before where it goes back. */
+    /** Go to step i of the chunk: the next one, or the one before if `back`. */
     KS_DEVICE_MEMBER void turn(int64_t i)
     {
         store_results();
         step = (int)i;
         inside = step & (ring.window - 1);
         if (back ? inside != ring.window - 1 && step != size - 1 : inside != 0) return;
-        /* Both stages are filled at first, and then that which all have read: at one place, of which there is one copy. */
+        /* At first both stages are filled, later the one that all threads have read. One place does both, so that the
+         * code of bring() is there once. */
         const bool begins = own == nullptr;
         const int first = step - inside, by = back ? -ring.window : ring.window;
         if (!begins) {
@@ -223,7 +227,8 @@ struct ks_rows_ring {
         own = stage_of((int)threadIdx.x, stage);
     }
 
-    /** Whether all rows are where literal sizes say; those. */
+    /** Whether the windows of all arrays that vary consist of pieces; then plainly() has the rows with less
+     *  arithmetic. */
     KS_DEVICE_MEMBER bool plain() const { return (ring.varies & ~ring.whole) == 0; }
     KS_DEVICE_MEMBER ks_plain_rows plainly() const
     {

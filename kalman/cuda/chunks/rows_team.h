@@ -1,22 +1,22 @@
 /* rows_team.h -- device code: rows of a team's chunk through a ring in shared memory, see chunk_ring.h, team.h.
  *
- * One thread of a team asks for windows, a copy for each array; all of them wait for a window and read it. */
+ * One thread of a team requests windows, with one copy for each array. All threads wait for a window and read it. */
 #ifndef KS_ROWS_TEAM_H
 #define KS_ROWS_TEAM_H
 
 #include "rows_window.h"
 #include "team.h"
 
-/** Rows of a team's chunk. The step that they are of has been turned to. */
+/** Rows of a team's chunk, for the step that turn() has gone to. */
 struct ks_rows_team {
     const ks_ring &ring;
-    char *shared;                   /* of the block, behind the teams' own memory                 */
-    int64_t first;                  /* step of the chunk                                          */
-    int steps, windows;             /* of the chunk, that are turned to                           */
-    int asked, turned;              /* windows of it                                              */
-    int ask, stage, parity;         /* where the next window goes to, and the next one comes from */
-    int own;                        /* where the window that is read stands, this team's          */
-    int step, inside;               /* low digits of the window's first step; steps behind it     */
+    char *shared;                   /* the block's memory behind the teams' own                   */
+    int64_t first;                  /* first step of the chunk                                    */
+    int steps, windows;             /* of the chunk, that turn() goes to                          */
+    int asked, turned;              /* windows of the chunk that are requested; that are received */
+    int ask, stage, parity;         /* stage of the next request; of the next window to receive, and its parity */
+    int own;                        /* offset of this team's window that is read                  */
+    int step, inside;               /* low bits of the window's first step; index of the step in it */
     int back;                       /* whether the last step comes first                          */
 
     /** `block` is the block's dynamic shared memory. */
@@ -40,15 +40,15 @@ struct ks_rows_team {
         return ring.slots + (int)threadIdx.y * ring.slot + s * ring.stage;
     }
     KS_DEVICE_MEMBER int next(int s) const { return s + 1 == ring.stages ? 0 : s + 1; }
-    /** Number of the chunk's window that is visited so late. */
+    /** Index in the chunk of the window that is visited as number `visit`. */
     KS_DEVICE_MEMBER int window_of(int visit) const { return back ? windows - 1 - visit : visit; }
 
-    /** Ask for the next window. What was in its place has been read by the whole team. */
+    /** Request the next window. The whole team must have read the window in its place. */
     KS_DEVICE_MEMBER void bring()
     {
         const int behind = window_of(asked) * ring.window, left = steps - behind;
         if (ks_team_lane() == 0) {
-            /* What the team has read is there to be overwritten by the copy engine. */
+            /* Order the team's reads before the writes of the copy engine. */
             ks_bulk_fence();
             unsigned bytes = 0;
             for (int a = 0; a < KS_RING_ARRAYS; ++a) {
@@ -73,8 +73,8 @@ struct ks_rows_team {
         ++turned;
     }
 
-    /** Begin with a chunk, whose first step this is, of which so many steps will be turned to. The team has done with
-     *  the one before. */
+    /** Begin a chunk whose first step is `of_chunk`, of which turn() will go to `count` steps. The team must have
+     *  finished the chunk before. */
     KS_DEVICE_MEMBER void begin(int64_t of_chunk, int64_t count)
     {
         first = of_chunk;
@@ -84,8 +84,8 @@ struct ks_rows_team {
         while (asked < windows && asked < ring.stages) bring();
     }
 
-    /** Turn to step i of the chunk: the next one, or the one before where it goes back. The team has waited for
-     *  itself since it read rows, as it does behind every load. */
+    /** Go to step i of the chunk: the next one, or the one before if `back`. The team must have synchronized since it
+     *  last read rows, as it does after every load. */
     KS_DEVICE_MEMBER void turn(int64_t i)
     {
         inside = (int)i & (ring.window - 1);
@@ -98,7 +98,7 @@ struct ks_rows_team {
         step = (int)(first + behind);
     }
 
-    /** Wait for what has been asked for, although nobody reads it: a block must not end before. */
+    /** Wait for all requested windows, even those that are not read: a block must not end before its copies. */
     KS_DEVICE_MEMBER void end()
     {
         while (turned < asked) take();

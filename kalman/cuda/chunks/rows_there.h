@@ -1,5 +1,5 @@
-/* rows_there.h -- device code: rows of a chunk where they lie in the device's memory; rows_ring.h and
- * rows_team.h have the same words for rows that come through shared memory. */
+/* rows_there.h -- device code: rows of a chunk in the device's memory. rows_ring.h and rows_team.h have the same
+ * interface for rows that come through shared memory. */
 #ifndef KS_ROWS_THERE_H
 #define KS_ROWS_THERE_H
 
@@ -8,7 +8,7 @@
 #include "series_rows.h"
 
 struct ks_rows_there : ks_series_rows {
-    /** Whether the threads of a warp take steps together, all of the size of a chunk. */
+    /** Whether the threads of a warp take steps together, as many as a full chunk has. */
     enum { TOGETHER = 0 };
     const ks_chunk_arrays &c;
 
@@ -18,14 +18,13 @@ struct ks_rows_there : ks_series_rows {
     {
     }
 
-    /** Whether this thread, or one that turns together with it, has a chunk of so many. */
+    /** Whether this thread, or one that takes steps together with it, has one of `chunks` chunks. */
     KS_DEVICE_MEMBER static bool any(int64_t chunk, int64_t chunks) { return chunk < chunks; }
-    /** Begin with a chunk, whose first step this is, a team with so many of its steps; turn to step number i of
-     *  it. */
+    /** Begin a chunk with its first step, and for a team the number of its steps; go to step number i of it. */
     KS_DEVICE_MEMBER void begin(int64_t) const {}
     KS_DEVICE_MEMBER void begin(int64_t, int64_t) const {}
     KS_DEVICE_MEMBER void turn(int64_t) const {}
-    /** A chunk has ended, a team's also where it failed. */
+    /** End a chunk; of a team, also one that failed. */
     KS_DEVICE_MEMBER void end() const {}
     /** Threads store results themselves. */
     KS_DEVICE_MEMBER static bool takes_results() { return false; }

@@ -1,14 +1,14 @@
-/* rows_window.h -- device code: what of a window of rows there is to bring into shared memory, see chunk_ring.h. */
+/* rows_window.h -- device code: which bytes of a window of rows are copied into shared memory, see chunk_ring.h. */
 #ifndef KS_ROWS_WINDOW_H
 #define KS_ROWS_WINDOW_H
 
 #include "chunk_kernels.h"
 #include "gpu/kernel.h"
 
-/** The bytes of a window of rows that travel: what is there of it, in whole pieces but for the array's end. */
+/** The bytes of a window of rows that are copied: those in memory, in whole pieces except at the array's end. */
 struct ks_window {
     const char *first;              /* where its first piece would begin                          */
-    const char *low, *high;         /* the bytes of it that are there, `low` aligned              */
+    const char *low, *high;         /* bounds of its bytes that are in memory; `low` is aligned   */
     const char *pieces;             /* end of the whole pieces                                    */
 };
 
@@ -27,7 +27,7 @@ KS_DEVICE ks_window ks_window_of(const ks_ring_rows &r, int64_t step, int64_t st
     return w;
 }
 
-/** Let the copy engine bring a window; its first piece goes to `to`. The bytes that the barrier is to wait for. */
+/** Copy a window by the copy engine; its first piece goes to `to`. Return the bytes that the barrier is to wait for. */
 KS_DEVICE unsigned ks_window_bring(const ks_window &w, char *to, ks_bulk_barrier *barrier)
 {
     unsigned bytes = 0;
@@ -43,24 +43,24 @@ KS_DEVICE unsigned ks_window_bring(const ks_window &w, char *to, ks_bulk_barrier
     return bytes;
 }
 
-/** Rows that do not vary, to their place in a block's shared memory. */
+/** Copy rows that do not vary to their place in a block's shared memory. */
 KS_DEVICE void ks_ring_constants(const ks_ring &ring, char *shared, int thread, int threads)
 {
     for (int a = 0; a < KS_RING_ARRAYS; ++a) {
         const ks_ring_rows &r = ring.rows[a];
-        if (r.stride || !r.base) continue; /* first rows that nobody reads need not be there */
+        if (r.stride || !r.base) continue; /* first rows that are not read may be NULL */
         for (int i = thread * 4; i < r.bytes; i += threads * 4)
             memcpy(ks_aligned(shared + r.at + i, 4), ks_aligned(r.base + i, 4), 4);
     }
 }
 
-/** How far behind a multiple of 16 bytes the window begins whose first step this is, of which low digits will do. */
+/** Offset from a multiple of 16 bytes of the window that begins with `step`, of which the low bits are enough. */
 KS_DEVICE unsigned ks_window_ahead(const ks_ring_rows &r, int step)
 {
     return ((unsigned)(uintptr_t)r.base + (unsigned)step * (unsigned)(int)r.stride) % 16;
 }
 
-/** The rows of a step by name, of a class with row(). */
+/** Members that return the rows of a step by name, for a class with row(). */
 #define KS_ROWS_BY_NAME                                                                             \
     KS_DEVICE_MEMBER const void *F(int64_t) const { return row(KS_RING_F); }                        \
     KS_DEVICE_MEMBER const void *Q(int64_t) const { return row(KS_RING_Q); }                        \
