@@ -1,5 +1,5 @@
-// ks_chunks.cu -- chunks of steps on a device, a thread for each: reduced to aggregates, and run again
-// from what stands before and behind them. Any size, any model that the scans take.
+// ks_chunks.cu -- chunks of steps on a device, a thread for each: reduce them to aggregates, and run them again from
+// the estimates before and behind them. For any size and any model that the scans take.
 #include <float.h>
 #include "border_differ.h"
 #include "chunk_kernels.h"
@@ -8,7 +8,7 @@
 #include "plain_f64.h"
 #include "scan_report.h"
 
-// The arithmetic in the plan's precision: of steps k0 .. k1 - 1, of a worker.
+// The arithmetic in the plan's precision: filter or smooth steps k0 .. k1 - 1 with the memory of a worker.
 #define OWN(suffix, number)                                                                         \
     struct own_##suffix {                                                                           \
         typedef number num;                                                                         \
@@ -32,7 +32,7 @@
 OWN(f64, double)
 OWN(f32, float)
 
-// False where a covariance of n numbers is beyond what a float holds, which is the worker's fault then.
+// Return false if one of the n numbers of a covariance does not fit a float, and report that as a fault of step k.
 KS_DEVICE bool fits_float(int64_t n, const double *cov, int64_t k, ks_tally *tally)
 {
     bool fits = true;
@@ -44,8 +44,8 @@ KS_DEVICE bool fits_float(int64_t n, const double *cov, int64_t k, ks_tally *tal
     return false;
 }
 
-// KS_MIXED: steps one by one in double, whose covariances are narrowed as they are put out. What is kept of
-// them are square roots, so that narrowing it loses nothing that matters.
+// KS_MIXED: steps one by one in double. Covariances are narrowed when they are stored. Square roots of them are kept,
+// so that narrowing loses nothing that matters.
 struct own_mixed {
     typedef double num;
     KS_DEVICE void start(const ks_series *s, ks_state *state, void *work)
@@ -131,8 +131,8 @@ KS_DEVICE chunk_range range_of(const ks_chunk_arrays &c, int64_t chunk)
 
 KS_DEVICE bool is_to_be_absorbed(const ks_chunk_arrays &c, int64_t chunk) { return c.hard_absorb[chunk] != 0; }
 
-// The first chunk, which depends on nothing before the prior: its steps one by one. Where the prior is vague, joining elements
-// with it would multiply round-off by what it is larger than what is left.
+// Reduce the first chunk by filter steps from the prior, as nothing comes before that. With a vague prior, joining
+// elements to it would multiply round-off by the ratio of the prior's variance to the filtered one.
 KS_DEVICE void absorb_first(const ks_chunk_arrays &c, ks_chunk_worker &m, double *dst)
 {
     const ks_scan_arrays *a = &c.a;
@@ -169,8 +169,8 @@ KS_DEVICE void absorb(const ks_chunk_arrays &c, ks_chunk_worker &m, int64_t chun
     if (chunk == 0) absorb_first(c, m, dst);
 }
 
-// An estimate in double to the plan's precision: as a square root, so that narrowing it loses nothing
-// that matters. `from` is scratch afterwards.
+// Convert an estimate in double to the plan's precision, as a square root, so that narrowing loses nothing that
+// matters. `from` is overwritten.
 template <class Own>
 KS_DEVICE ks_state narrowed(int nx, const ks_state &from, const ks_chunk_worker &m)
 {
@@ -184,7 +184,7 @@ KS_DEVICE ks_state narrowed(int nx, const ks_state &from, const ks_chunk_worker 
     return state;
 }
 
-// The other way: mean and covariance, in the worker's own place.
+// Convert an estimate in the plan's precision to mean and covariance in double, in the worker's state.
 template <class Own>
 KS_DEVICE ks_state widened(int nx, const ks_state &state, const ks_chunk_worker &m)
 {
@@ -198,7 +198,7 @@ KS_DEVICE ks_state widened(int nx, const ks_state &state, const ks_chunk_worker 
     return wide;
 }
 
-// An estimate that a chunk comes to, to its place in c.first or c.end.
+// Store the estimate at the end of a pass over a chunk in c.first or c.end.
 template <class Own>
 KS_DEVICE void put_border(int nx, double *border, int64_t chunk, const ks_state &state, const ks_chunk_worker &m)
 {
@@ -208,7 +208,7 @@ KS_DEVICE void put_border(int nx, double *border, int64_t chunk, const ks_state 
     ks_copy_f64(nx * nx, static_cast<const double *>(wide.C), to + nx);
 }
 
-// The smoothed estimate of a chunk's last step, put out and to `state`.
+// Store the smoothed estimate of a chunk's last step in the outputs and in `state`.
 template <class Own>
 KS_DEVICE bool smooth_last(const ks_chunk_arrays &c, ks_chunk_worker &m, int64_t chunk, int64_t k,
                            ks_state *state)
@@ -220,7 +220,7 @@ KS_DEVICE bool smooth_last(const ks_chunk_arrays &c, ks_chunk_worker &m, int64_t
     const double *const last = c.last + chunk * (nx + nx * nx);
     ks_copy_f64(nx, last, mean);
     ks_copy_f64(nx * nx, last + nx, cov);
-    // As if estimates of all steps were kept.
+    // ks_fits() expects arrays with the estimates of all steps.
     ks_estimates as_step;
     as_step.mean = mean - k * nx;
     as_step.cov = cov - k * nx * nx;
@@ -232,7 +232,7 @@ KS_DEVICE bool smooth_last(const ks_chunk_arrays &c, ks_chunk_worker &m, int64_t
     return true;
 }
 
-// What the filter has kept of step k, in double.
+// The filtered estimate of step k that was kept, in double.
 KS_DEVICE ks_state kept_in_double(const ks_chunk_arrays &c, int64_t k, double *x, double *C)
 {
     const int n = c.a.series.nx;
@@ -245,7 +245,8 @@ KS_DEVICE ks_state kept_in_double(const ks_chunk_arrays &c, int64_t k, double *x
     return state;
 }
 
-// The information behind a chunk, whose last step the filter has put at x, about what that is more.
+// The information behind a chunk, about the difference of the state from x, the filtered mean of the chunk's last step.
+// `last`: there is no step behind, and the information is zero.
 KS_DEVICE void find_behind(const ks_chunk_arrays &c, int64_t chunk, bool last, const double *x, double *behind)
 {
     const int nx = c.a.series.nx, half = nx * (nx + 1) / 2;
@@ -259,7 +260,7 @@ KS_DEVICE void find_behind(const ks_chunk_arrays &c, int64_t chunk, bool last, c
     ks_centre_f64(nx, x, behind + nx, behind);
 }
 
-// What the filter has kept of step k, with round-off where that is asked for. size: n numbers.
+// The filtered estimate of step k that was kept, with round-off added if `rounded`. size: n numbers of scratch.
 KS_DEVICE ks_state kept_for_meeting(const ks_chunk_arrays &c, int64_t k, bool rounded, double *x, double *C, double *size)
 {
     const int n = c.a.series.nx;
@@ -271,7 +272,7 @@ KS_DEVICE ks_state kept_for_meeting(const ks_chunk_arrays &c, int64_t k, bool ro
     return state;
 }
 
-// Round-off into the information behind step k.
+// Add round-off to the information behind step k.
 KS_DEVICE void round_behind(int n, int64_t k, double *behind)
 {
     uint64_t sign = (uint64_t)(k * n * (n + 3));
@@ -279,8 +280,8 @@ KS_DEVICE void round_behind(int n, int64_t k, double *behind)
     (void)ks_round_packed(n, ks_unit_roundoff(0), behind + n, sign);
 }
 
-// A chunk back by the two-filter smoother, a step at a time; `rounded`: with round-off, and nothing is put out but the
-// estimate that it comes to, to the worker's results.
+// Run the two-filter smoother back over a chunk, a step at a time. `rounded`: round-off is added, and the only result
+// is the estimate of the first step, in the worker's results.
 KS_DEVICE_COLD void meet_chunk(const ks_chunk_arrays &c, ks_chunk_worker &m, int64_t chunk, bool rounded)
 {
     const ks_scan_arrays *a = &c.a;
@@ -317,7 +318,7 @@ KS_DEVICE_COLD void meet_chunk(const ks_chunk_arrays &c, ks_chunk_worker &m, int
             if (leads) own = kept_for_meeting(c, k - 1, rounded, x, C, size);
             continue;
         }
-        // As if estimates of all steps were kept.
+        // ks_fits() expects arrays with the estimates of all steps.
         const ks_estimates as_step = {mean - k * n, cov - k * n * n};
         if (!ks_fits(a, &m.w, as_step, k)) return;
         ks_put(a, a->back.smoothed_mean, k, n, mean);
@@ -385,8 +386,8 @@ KS_DEVICE bool is_to_be_bordered(const ks_chunk_arrays &c, int64_t chunk)
     return chunk == 0 || (c.a.back.lag_one_cov.base && (!c.met || (c.hard_absorb[chunk] & KS_NO_LAG)));
 }
 
-// The lag-one covariance between a chunk's first step and the last one before it; before the first
-// chunk that is the prior.
+// Store the lag-one covariance between a chunk's first step and the last step before it. For the first chunk, store the
+// smoothed prior instead.
 KS_DEVICE void border(const ks_chunk_arrays &c, ks_chunk_worker &m, int64_t chunk)
 {
     const ks_scan_arrays *a = &c.a;
@@ -417,7 +418,7 @@ KS_DEVICE void rerun_either(const ks_chunk_arrays &c, ks_chunk_worker &m, int64_
     else rerun<own_f64>(c, m, chunk);
 }
 
-// The first chunk of a thread, from `chunk` on, of which Is says that it is left, or the end.
+// The first of the thread's chunks, from `chunk` on, for which Is is true, or a number >= c.chunks.
 template <bool (*Is)(const ks_chunk_arrays &, int64_t)>
 KS_DEVICE int64_t next_left(const ks_chunk_arrays &c, int64_t chunk)
 {
@@ -431,7 +432,7 @@ KS_DEVICE void run_chunks(const ks_chunk_args &args)
     const ks_scan_arrays *a = &args.chunks.a;
     const int nx = a->series.nx;
     if (ks_failed_before(args.status, args.phase)) return;
-    /* Most threads have nothing to do, as a rule none has. */
+    /* Most threads have nothing to do; usually none has. So look before the memory is laid out. */
     int64_t chunk = next_left<Is>(args.chunks, args.chunks.begin + ks_grid_thread());
     if (chunk >= args.chunks.chunks) return;
     ks_chunk_worker m;

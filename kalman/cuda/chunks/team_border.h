@@ -1,12 +1,12 @@
-/* team_border.h -- device code: borders between chunks of larger models, a team of threads for each, in double. They are
- * judged as chunk_judge.h has it, and get their lag-one covariances. What cannot be done in the ordinary form is left to
- * the kernels for any model. Included behind team_meet_kernels.h. */
+/* team_border.h -- device code: borders between chunks of larger models, a team of threads for each, in double. They
+ * are checked as chunk_judge.h describes, and get their lag-one covariances. Borders that the ordinary form cannot do
+ * are left to the kernels for any model. Included after team_meet_kernels.h. */
 #include "border_differ.h"
 
 /* A team's memory, ks_team_border_bytes(). */
 struct team_border {
     double *F, *Q, *u;              // the transition into the step behind the border
-    double *x, *P, *x2, *P2;        // two estimates that should be the same
+    double *x, *P, *x2, *P2;        // two estimates that should agree
     double *size, *taken, *sd, *worst;
     double *W;                      // 5 n^2 + 4 n numbers
 };
@@ -30,14 +30,14 @@ KS_DEVICE team_border team_border_in(int n, char *memory)
     return w;
 }
 
-// Numbers of the plan's, in single precision or in double: one kernel is for all precisions.
+// Load numbers in single precision or in double: one kernel serves all precisions.
 KS_DEVICE void team_load(int numbers, const void *row, int single, double *to)
 {
     if (single) team_load_team_f64<float>(numbers, row, to);
     else team_load_team_f64<double>(numbers, row, to);
 }
 
-// The transition into step k > 0.
+// Load the transition into step k > 0.
 KS_DEVICE void team_way(const ks_scan_arrays &a, int64_t k, const team_border &w)
 {
     const ks_series &s = a.series;
@@ -55,7 +55,7 @@ KS_DEVICE ks_border_pair team_pair(int n, const double *x2, const double *P2, co
     return pair;
 }
 
-// As differ(), when each thread has put what its states bear.
+// As ks_border_states_differ(), by a team. Each thread has set b.size and b.taken of its states.
 KS_DEVICE double team_states_differ(const ks_border_pair &b, const ks_border_scale &scale, const team_border &w)
 {
     double most = 0;
@@ -69,8 +69,8 @@ KS_DEVICE double team_states_differ(const ks_border_pair &b, const ks_border_sca
     return most;
 }
 
-// The inverse of the unit triangle L of P = L D L', to `inverse`, and D to the diagonal of LD (n, n), for b.P; a state
-// that those before it determine, as far as P has digits, stands for itself.
+// As ks_border_whiten(), by a team: factor b.P = L D L'. The inverse of L goes to `inverse`, and D to the diagonal of
+// LD (n, n).
 KS_DEVICE void team_whiten(const ks_border_pair &b, const ks_border_scale &scale, double *LD, double *inverse)
 {
     const int n = b.n;
@@ -91,7 +91,7 @@ KS_DEVICE void team_whiten(const ks_border_pair &b, const ks_border_scale &scale
         inverse[c * n + c] = 1;
     }
     ks_team_sync();
-    // Column by column: L is below the diagonal of `inverse` until its inverse stands there.
+    // Row by row: below the diagonal, `inverse` has L until the inverse replaces it.
     for (int i = 1; i < n; ++i) {
         KS_TEAM_EACH(c, i) {
             double s = inverse[i * n + c];
@@ -104,8 +104,7 @@ KS_DEVICE void team_whiten(const ks_border_pair &b, const ks_border_scale &scale
     }
 }
 
-// The same of what each state is more than its regression on the states before it, which may be known far better than
-// the state. What `most` would take for a difference there must be more than the rounding of what it is made of.
+// As ks_border_combinations_differ(), by a team.
 KS_DEVICE double team_combinations_differ(const ks_border_pair &b, const ks_border_scale &scale, double most,
                                           const team_border &w)
 {
@@ -124,7 +123,7 @@ KS_DEVICE double team_combinations_differ(const ks_border_pair &b, const ks_bord
         zero[i] = 0;
     }
     ks_team_sync();
-    // As estimates, of which the first is zero with the covariance D.
+    // Compare residuals like estimates of which the first is zero with the covariance D.
     KS_TEAM_EACH(i, nn) {
         const int row = i / n, column = i % n;
         T[i] = row == column ? D[i] : 0;
@@ -135,8 +134,8 @@ KS_DEVICE double team_combinations_differ(const ks_border_pair &b, const ks_bord
     return team_states_differ(combined, scale, w);
 }
 
-// By how many standard deviations the two estimates differ, when each thread has put what its states bear. In single
-// precision states alone are asked: what they have more digits of than they bear is round-off of steps as well.
+// As ks_border_differ(), by a team. Each thread has set b.size and b.taken of its states. In single precision only
+// states are compared: their residuals may be round-off of steps.
 KS_DEVICE double team_differ(const ks_border_pair &b, const ks_chunk_arrays &c, const team_border &w)
 {
     const ks_border_scale scale = ks_border_scale_of(&c.a);
@@ -157,8 +156,8 @@ KS_DEVICE double team_predictions_differ(const ks_chunk_arrays &c, const double 
     return team_differ(pair, c, w);
 }
 
-// The smoothed estimate that the information in `last` makes of the filtered one in `end`, to x2, P2. False where the
-// ordinary form will not do.
+// Combine the filtered estimate in `end` with the information in `last` to the smoothed one, in x2, P2. Return false if
+// the ordinary form is not accurate enough.
 KS_DEVICE bool team_informed(int n, const double *end, const double *last, const team_border &w)
 {
     double *const U = w.W, *const v = U + n * n, *const J = v + n, *const scratch = J + n * (n + 1) / 2;
@@ -169,7 +168,7 @@ KS_DEVICE bool team_informed(int n, const double *end, const double *last, const
     return ks_meet_ordinary_team_f64(n, end, U, v, J, w.x2, w.P2, scratch);
 }
 
-// False where the ordinary form will not do.
+// Return false if the ordinary form is not accurate enough.
 KS_DEVICE bool team_ways_back_differ(const ks_chunk_arrays &c, const double *end, const double *first,
                                      const double *last, const team_border &w, double *by)
 {
@@ -183,7 +182,7 @@ KS_DEVICE bool team_ways_back_differ(const ks_chunk_arrays &c, const double *end
     return true;
 }
 
-// As ks_covariance_is_sharp(). W: n^2 numbers.
+// As ks_covariance_is_sharp(), by a team. W: n^2 numbers.
 KS_DEVICE bool team_is_sharp(int n, const double *P, double least, double *W)
 {
     bool sharp = false;
@@ -203,7 +202,7 @@ KS_DEVICE bool team_is_sharp(int n, const double *P, double least, double *W)
     return sharp;
 }
 
-// Whether the first chunk's way back is suspect from step k + 1 to step k.
+// Whether the smoothing step from step k + 1 to step k of the first chunk is suspect.
 KS_DEVICE bool team_is_suspect(const ks_chunk_arrays &c, int64_t k, const team_border &w)
 {
     const int n = c.a.series.nx;
@@ -218,7 +217,7 @@ KS_DEVICE bool team_is_suspect(const ks_chunk_arrays &c, int64_t k, const team_b
     return sharp || team_is_sharp(n, w.P, ks_border_least_left(&c.a), w.W);
 }
 
-// The lag-one covariance across the border. False where the ordinary form will not do.
+// Store the lag-one covariance across the border. Return false if the ordinary form is not accurate enough.
 KS_DEVICE bool team_lag_across(const ks_chunk_arrays &c, int64_t k, const double *before, const double *first,
                                const team_border &w)
 {
@@ -232,7 +231,7 @@ KS_DEVICE bool team_lag_across(const ks_chunk_arrays &c, int64_t k, const double
     return true;
 }
 
-// A border, that before `chunk`. By how much of it steps differ goes to *moves, and what is left to the chunk's flags.
+// Check the border before `chunk`. The largest difference goes to *moves, and what is left to do to the chunk's flags.
 KS_DEVICE void team_meet_border(const ks_chunk_arrays &c, int64_t chunk, const team_border &w, ks_tally *tally,
                                 double *moves)
 {

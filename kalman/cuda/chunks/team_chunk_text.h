@@ -1,9 +1,9 @@
-/* team_chunk_text.h -- device code: chunks of ordinary steps of a model of any size, a team of threads for
- * each, everything of a step in memory that the team shares: means in KS_NUM, covariances in KS_GAIN; see
- * chunk_step_text.h, num_f64.h, team.h. The steps are the text of step_text.h on team_smallmat_text.h. What
- * cannot be done in the ordinary form is left to the kernels for any model. */
+/* team_chunk_text.h -- device code: chunks of ordinary steps of a model of any size, a team of threads for each. All
+ * numbers of a step are in memory that the team shares: means in KS_NUM, covariances in KS_GAIN; see chunk_step_text.h,
+ * num_f64.h, team.h. The steps are the text of step_text.h on team_smallmat_text.h. Chunks that the ordinary form
+ * cannot do are left to the kernels for any model. */
 
-/** A team's memory, as far as it has not been taken: what is in KS_NUM stands before what is in KS_GAIN. */
+/** The unused rest of a team's memory. Numbers in KS_NUM come before those in KS_GAIN. */
 struct KS_T(team_room) {
     KS_NUM *means;
     KS_GAIN *covs;
@@ -26,7 +26,7 @@ template <class Number> KS_DEVICE Number *KS_T(team_take)(Number **room, int num
     return taken;
 }
 
-/** Rows of a step, and for each entry whether it is there. */
+/** Rows of a step, and for each entry of y whether it is present (1 or 0). */
 struct KS_T(team_rows) {
     KS_T(ks_chunk_rows) of;
     KS_NUM *there;
@@ -43,7 +43,7 @@ KS_DEVICE KS_T(team_rows) KS_T(team_carve)(int n, int m, KS_T(team_room) *room)
     r.there = KS_T(team_take)(&room->means, m);
     r.of.Q = KS_T(team_take)(&room->covs, n * n);
     r.of.R = KS_T(team_take)(&room->covs, m * m);
-    /* Of one number they are the same rows. */
+    /* With one type for both they are the same rows. */
     r.of.narrow_F = KS_T(team_narrows) ? KS_T(team_take)(&room->covs, n * n)
                                        : reinterpret_cast<KS_GAIN *>(r.of.F);
     r.of.narrow_H = KS_T(team_narrows) ? KS_T(team_take)(&room->covs, m * n)
@@ -65,14 +65,13 @@ KS_DEVICE KS_T(ks_chunk_work) KS_T(team_carve_step)(int n, int m, KS_T(team_room
     return w;
 }
 
-/** ks_noise_times_in() of R, in what is the step's own later. */
+/** ks_noise_times_in() of R. Its scratch is S and inverse_d, which the step fills later. */
 KS_DEVICE KS_GAIN KS_T(team_times)(int m, const KS_T(team_rows) &r, const KS_T(ks_chunk_work) &w)
 {
     return KS_G(ks_noise_times_in)(m, r.of.R, m, w.S, w.inverse_d);
 }
 
-/** Rows of the series or what is kept, of the number `From`, or results for it; those who call wait for the
- *  team. */
+/** Load rows or kept estimates of type `From`. The caller synchronizes the team. */
 template <class From, class To> KS_DEVICE void KS_T(team_load)(int numbers, const void *row, To *to)
 {
     const From *const from = static_cast<const From *>(row);
@@ -95,7 +94,8 @@ KS_DEVICE void KS_T(team_round)(int numbers, const KS_NUM *from, KS_GAIN *to)
     }
 }
 
-/** The transition into step k, from rows of the number `Row`; nothing moves before step 0 under prior x1. */
+/** Load the transition into step k from rows of type `Row`. Under prior x1 that into step 0 is the identity without
+ *  noise. */
 template <class Row = KS_NUM, class Rows>
 KS_DEVICE void KS_T(team_transition)(const ks_series &s, int64_t k, const Rows &from,
                                      const KS_T(team_rows) &rows)
@@ -119,8 +119,8 @@ KS_DEVICE void KS_T(team_transition)(const ks_series &s, int64_t k, const Rows &
     KS_T(team_round)(n * n, r.F, r.narrow_F);
 }
 
-/** What step k observes; a missing entry keeps its place as one that says nothing. False where an entry
- *  is infinite. */
+/** Load the observation of step k. A missing entry keeps its place but has no weight. Return false if an entry is
+ *  infinite. */
 template <class Row = KS_NUM, class Rows>
 KS_DEVICE bool KS_T(team_observation)(const ks_series &s, int64_t k, const Rows &from,
                                       const KS_T(team_rows) &rows)
@@ -149,7 +149,7 @@ KS_DEVICE bool KS_T(team_observation)(const ks_series &s, int64_t k, const Rows 
     return finite;
 }
 
-/** Whether an estimate fits these numbers. */
+/** Whether an estimate is finite in types Mean and Cov. */
 template <class Mean = KS_NUM, class Cov = KS_GAIN>
 KS_DEVICE bool KS_T(team_finite)(int n, const KS_NUM *x, const KS_GAIN *P)
 {
@@ -170,7 +170,7 @@ KS_DEVICE bool KS_T(team_conditioned)(int n, const KS_NUM *P, KS_NUM *W)
     return KS_T(ks_ldl)(n, 1 / KS_GROWTH, W, W + n * n);
 }
 
-/** The aggregate of a chunk, of rows of the number `Row`. False: it is left to the other kernel. */
+/** Make the aggregate of a chunk from rows of type `Row`. Return false if the chunk is left to another kernel. */
 template <class Row = KS_NUM, class Rows>
 KS_DEVICE bool KS_T(team_absorb)(const ks_chunk_arrays &c, Rows &from, int64_t chunk, char *memory)
 {
@@ -187,7 +187,7 @@ KS_DEVICE bool KS_T(team_absorb)(const ks_chunk_arrays &c, Rows &from, int64_t c
     const Row *const m0 = static_cast<const Row *>(s.m0), *const P0 = static_cast<const Row *>(s.P0);
     bool good = true;
     ks_team_sync();
-    /* Nothing depends on what is before the prior. */
+    /* A = 0 in the first chunk: there is nothing before the prior. */
     KS_TEAM_EACH(i, n * n) {
         A[i] = KS_LIT(chunk > 0 && i % (n + 1) == 0);
         C[i] = chunk > 0 ? 0 : (KS_GAIN)P0[i];
@@ -221,7 +221,7 @@ KS_DEVICE bool KS_T(team_absorb)(const ks_chunk_arrays &c, Rows &from, int64_t c
     return good;
 }
 
-/** An estimate in double. False where it does not fit. */
+/** Convert an estimate in double to these types. Return false if it does not fit. */
 KS_DEVICE bool KS_T(team_narrow)(int n, const double *from, KS_NUM *x, KS_GAIN *P)
 {
     ks_team_sync();
@@ -242,7 +242,7 @@ KS_DEVICE void KS_T(team_put_estimate)(int n, const KS_NUM *x, const KS_GAIN *P,
     KS_TEAM_EACH(i, n) diagonal[i] = (Cov)P[i * n + i];
 }
 
-/** An estimate that a chunk comes to, to its place in c.first or c.end. */
+/** Store the estimate at the end of a pass over a chunk in c.first or c.end. */
 template <class Cov> KS_DEVICE void KS_T(team_put_border)(int n, double *border, int64_t chunk, const KS_NUM *x, const Cov *P)
 {
     double *const to = border + chunk * (n + n * n);
@@ -250,7 +250,7 @@ template <class Cov> KS_DEVICE void KS_T(team_put_border)(int n, double *border,
     KS_TEAM_EACH(i, n * n) to[n + i] = (double)P[i];
 }
 
-/** The whitened innovations of a step, with their factors, to the evidence; returns how many entries are missing. */
+/** Add the whitened innovations of a step, with their factors, to the evidence. Return how many entries are missing. */
 KS_DEVICE int KS_T(team_gather)(int m, const KS_T(team_rows) &r, const KS_T(ks_chunk_work) &work, ks_evidence *evidence)
 {
     int missing = 0;
@@ -262,7 +262,7 @@ KS_DEVICE int KS_T(team_gather)(int m, const KS_T(team_rows) &r, const KS_T(ks_c
     return missing;
 }
 
-/** Filter the steps of a chunk. Every thread has the same tally of it. */
+/** Filter the steps of a chunk. All threads get the same tally. */
 template <class Rows>
 KS_DEVICE bool KS_T(team_rerun)(const ks_chunk_arrays &c, Rows &from, int64_t chunk, char *memory,
                                 ks_tally *tally)

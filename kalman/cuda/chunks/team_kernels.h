@@ -1,7 +1,8 @@
-/* team_kernels.h -- device code: the kernels of chunks of larger models, a team of threads for each, see team.h. The
- * includer defines KS_TEAM(name), the name of a kernel, KS_ROWS, what brings it its rows: rows_there.h, rows_team.h, and
- * KS_TEAM_ROOM, where teams have their memory: ks_team_room() of team.h, or what is of one place alone. Of
- * team_border.h KS_BORDER is the name of the kernel. */
+/* team_kernels.h -- device code: the kernels for chunks of larger models, a team of threads for each, see team.h.
+ *
+ * The includer defines KS_TEAM(name), the name of a kernel; KS_ROWS, the class that supplies rows (rows_there.h,
+ * rows_team.h); and KS_TEAM_ROOM, the function that finds a team's memory: ks_team_room() of team.h, or one for shared
+ * or the device's memory only. For team_border.h it defines KS_BORDER, the name of the kernel. */
 #include <math.h>
 #include "chunk_kernels.h"
 #include "hd.h"
@@ -46,7 +47,7 @@ KS_DEVICE int64_t steps_of(const ks_chunk_arrays &c, int64_t chunk)
     return left < c.size ? left : c.size;
 }
 
-/* One thread of each team speaks for it. */
+/* Report a tally by one thread of each team. */
 KS_DEVICE void report(const ks_tally &tally, const ks_team_args &args)
 {
     if (ks_team_lane() == 0) ks_report(tally, args.status, args.phase);
@@ -87,7 +88,7 @@ KS_DEVICE void report(const ks_tally &tally, const ks_team_args &args)
         }                                                                                           \
         report(tally, args);                                                                        \
     }
-// A way back over chunks: `run` does one, whose steps but the last are `counted` in the tally.
+// A backward pass over chunks: `run` does one chunk. All of its steps but the last are counted in tally.counted.
 #define BACK(kernel, run, counted)                                                                  \
     KS_KERNEL_BOUNDS(KS_TEAM(kernel), ks_team_args, KS_MOST_TEAM, 1)                                \
     {                                                                                               \
@@ -111,7 +112,7 @@ KS_DEVICE void report(const ks_tally &tally, const ks_team_args &args)
     FILTER(suffix)                                                                                  \
     SMOOTH(suffix)
 ABSORB(f64, f64, double)
-ABSORB(f32, mixed, float) /* as those of threads, see fast_kernels.h */
+ABSORB(f32, mixed, float) /* in mixed precision for the reason given in fast_kernels.h */
 ABSORB(mixed, mixed, double)
 RERUNS(f64)
 RERUNS(f32)

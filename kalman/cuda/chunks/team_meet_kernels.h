@@ -1,5 +1,5 @@
-/* team_meet_kernels.h -- device code: the two-filter smoother's way back over chunks of larger models, a team of
- * threads for each, in double with rows of either number. Included behind team_kernels.h. */
+/* team_meet_kernels.h -- device code: the backward pass of the two-filter smoother over chunks of larger models, a team
+ * of threads for each, in double with rows in double or single precision. Included after team_kernels.h. */
 #include "num_team_f64.h"
 #include "element_ordinary_text.h"
 #include "information_ordinary_text.h"

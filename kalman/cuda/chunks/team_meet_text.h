@@ -1,17 +1,18 @@
 /* team_meet_text.h -- device code: chunks of the two-filter smoother of a model of any size, a team of threads for
- * each; see team_chunk_text.h and information_text.h. For double: rows and what is kept are numbers of type From,
- * which may be narrower. What cannot be done in the ordinary form is left to the kernels for any model. */
+ * each; see team_chunk_text.h and information_text.h. The arithmetic is in double; rows and kept estimates are of type
+ * From, which may be narrower. Chunks that the ordinary form cannot do are left to the kernels for any model. */
 
-/** A team's memory, ks_team_meet_bytes(), where KS_GAIN is KS_NUM. Between two elements the place of one is that of
- *  two covariances; elements are joined where the rows stand, which are loaded anew for each step. */
+/** A team's memory of ks_team_meet_bytes() bytes. KS_GAIN must be KS_NUM. An element and two covariances share one
+ *  place, as they are not needed at the same time. Elements are joined in the place of the rows, which are loaded anew
+ *  for each step. */
 struct KS_T(team_meeting) {
-    KS_NUM *J, *v;                  /* information behind a step, J packed, v about what the state    */
-    KS_NUM *xk;                     /* is more than its filtered mean                                 */
-    KS_NUM *fx, *x;                 /* filtered and smoothed mean of the step in hand                 */
+    KS_NUM *J, *v;                  /* information behind a step, J packed, about the difference of the */
+    KS_NUM *xk;                     /* state from xk, the step's filtered mean                        */
+    KS_NUM *fx, *x;                 /* filtered and smoothed mean of the current step                 */
     KS_NUM *xp;                     /* F fx + u                                                       */
     KS_NUM *e;                      /* an element, or                                                 */
     KS_NUM *P, *U;                  /* a smoothed covariance, and a filtered one or a root of it      */
-    KS_NUM *over;                   /* scratch where the rows stand                                   */
+    KS_NUM *over;                   /* scratch in the place of the rows                               */
     KS_T(team_rows) rows;
     KS_NUM *W;                      /* scratch behind them                                            */
 };
@@ -36,7 +37,8 @@ KS_DEVICE KS_T(team_meeting) KS_T(team_meeting_in)(int n, int m, char *memory)
     return w;
 }
 
-/** The information behind a chunk, whose last step the filter has put at fx. */
+/** Load the information behind a chunk, about the difference of the state from w.fx, the filtered mean of the chunk's
+ *  last step. `nothing`: there is no step behind, and the information is zero. */
 KS_DEVICE void KS_T(team_behind)(const ks_chunk_arrays &c, int64_t chunk, bool nothing, const KS_T(team_meeting) &w)
 {
     const int n = c.a.series.nx;
@@ -52,8 +54,8 @@ KS_DEVICE void KS_T(team_behind)(const ks_chunk_arrays &c, int64_t chunk, bool n
     KS_T(ks_mtv_sub)(n, n, w.over, w.fx, w.v);
 }
 
-/** The lag-one covariance of step k + 1, smoothed, with step k, whose filtered covariance is w.U; the rows are those of
- *  step k + 1. */
+/** Store the lag-one covariance of step k + 1, whose smoothed covariance is w.P, with step k, whose filtered one is
+ *  w.U. The rows are those of step k + 1. */
 template <class From>
 KS_DEVICE bool KS_T(team_lag)(const ks_chunk_arrays &c, int64_t k, const KS_T(team_meeting) &w)
 {
@@ -66,7 +68,7 @@ KS_DEVICE bool KS_T(team_lag)(const ks_chunk_arrays &c, int64_t k, const KS_T(te
     return true;
 }
 
-/** The information behind step k + 1 becomes that behind step k, whose filtered mean is w.fx. */
+/** Turn the information behind step k + 1 into that behind step k, whose filtered mean is w.fx. */
 template <class From, class Rows>
 KS_DEVICE bool KS_T(team_pull)(const ks_chunk_arrays &c, const Rows &from, int64_t k, const KS_T(team_meeting) &w)
 {
@@ -84,7 +86,7 @@ KS_DEVICE bool KS_T(team_pull)(const ks_chunk_arrays &c, const Rows &from, int64
            KS_T(ks_pull_ordinary)(n, w.e, w.xk, w.v, w.J, w.over);
 }
 
-/** The steps of a chunk that has been filtered. */
+/** Smooth the steps of a chunk that has been filtered. */
 template <class From, class Rows>
 KS_DEVICE bool KS_T(team_meet)(const ks_chunk_arrays &c, Rows &from, int64_t chunk, char *memory)
 {
@@ -106,7 +108,7 @@ KS_DEVICE bool KS_T(team_meet)(const ks_chunk_arrays &c, Rows &from, int64_t chu
         if (!KS_T(ks_meet_ordinary)(n, w.fx, w.U, w.v, w.J, w.x, w.P, w.over) ||
             !KS_T(team_finite)<From, From>(n, w.x, w.P))
             return false;
-        /* The judge asks the first chunk then, which meets no other (chunk_judge.h). */
+        /* No border checks the first chunk, so the judge repeats its pass if it is suspect (chunk_judge.h). */
         if (chunk == 0) {
             if (KS_T(ks_told_too_much)(n, w.fx, w.J, w.x, w.P) && ks_team_lane() == 0) c.hard_absorb[0] = KS_SUSPECT;
             ks_team_sync();
