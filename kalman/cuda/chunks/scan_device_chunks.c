@@ -12,14 +12,14 @@ static ks_status launch(ks_scan_device *d, const ks_gpu_kernel *kernel, int64_t 
     return ks_gpu_launch(d->gpu, kernel, &shape, args, bytes, d->stream);
 }
 
-/** Blocks of `threads` for `work` threads, as far as there is scratch for them. */
+/** The number of blocks of `threads` for `work` threads, at most as many as there is scratch for. */
 static int64_t blocks_for(const ks_scan_device *d, int64_t work, int64_t threads)
 {
     const int64_t wanted = (work + threads - 1) / threads, most = d->threads / threads;
     return wanted < most ? wanted : most;
 }
 
-/** Chunks to be done: all of the series, or of a part. */
+/** The number of chunks to be done: all of the series, or of a part. */
 static int64_t chunks_of(const ks_scan_device *d) { return d->chunks.chunks - d->chunks.begin; }
 
 static ks_status run_chunks(ks_scan_device *d, const ks_gpu_kernel *kernel, long long phase)
@@ -40,7 +40,7 @@ static ks_status run_chunks(ks_scan_device *d, const ks_gpu_kernel *kernel, long
 
 static ks_status scan_tiles(ks_scan_device *d, const ks_tiles_args *t)
 {
-    /* Whole warps, which move elements. */
+    /* Whole warps, as warps copy elements. */
     const int64_t ways = t->reverse ? 2 : 1, threads = (t->tile / t->each + 31) / 32 * 32;
     const int64_t blocks = blocks_for(d, ways * tiles_of(t) * threads, threads);
     const int64_t numbers = t->nx <= KS_SCAN_LITERAL ? t->tile * ks_tile_apart(t->nx) : 0;
@@ -48,7 +48,7 @@ static ks_status scan_tiles(ks_scan_device *d, const ks_tiles_args *t)
     return ks_gpu_launch(d->gpu, d->tiles_scan, &shape, t, sizeof *t, d->stream);
 }
 
-/** What stands before and behind each chunk, from the aggregates, by teams of threads. */
+/** Scan the aggregates to the estimates before and behind each chunk, by teams of threads. */
 static ks_status scan_by_teams(ks_scan_device *d)
 {
     const ks_team_shape *const team = &d->join;
@@ -95,7 +95,7 @@ static ks_pass pass_of(const ks_scan_device *d, const ks_gpu_kernel *kernel)
     return kernel == d->fast_absorb ? KS_PASS_ABSORB : kernel == d->fast_filter ? KS_PASS_FILTER : KS_PASS_BACK;
 }
 
-/** Launch a kernel that gives each chunk to a team of threads: with_ring, if not NULL, where ks_chunks_ring() finds
+/** Launch a kernel that gives each chunk to a team of threads: with_ring if that is not NULL and ks_chunks_ring() finds
  *  room in shared memory for a ring of rows, else `kernel`. */
 static ks_status run_teams(ks_scan_device *d, const ks_team_shape *team, const ks_gpu_kernel *kernel,
                            const ks_gpu_kernel *with_ring, int resident, long long phase)
@@ -115,7 +115,7 @@ static ks_status run_teams(ks_scan_device *d, const ks_team_shape *team, const k
     return ks_gpu_launch(d->gpu, args.ring.fill ? with_ring : kernel, &shape, &args, sizeof args, d->stream);
 }
 
-/** The same for a kernel that gives each chunk to one thread, which keeps its state in registers. */
+/** The same for a kernel that gives each chunk to one thread with its state in registers. */
 static ks_status run_threads(ks_scan_device *d, const ks_gpu_kernel *kernel, const ks_gpu_kernel *with_ring,
                              int resident, long long phase)
 {
@@ -131,8 +131,8 @@ static ks_status run_threads(ks_scan_device *d, const ks_gpu_kernel *kernel, con
     return ks_gpu_launch(d->gpu, args.ring.fill ? with_ring : kernel, &shape, &args, sizeof args, d->stream);
 }
 
-/** One of the kernels that do most chunks, on every chunk; the same with a ring where there is room for it,
- *  beside `resident` blocks. */
+/** Launch one of the kernels that do most chunks, for all chunks; with_ring if `resident` blocks with a ring fit beside
+ *  each other. */
 static ks_status run_fast(ks_scan_device *d, const ks_gpu_kernel *kernel, const ks_gpu_kernel *with_ring,
                           int resident, long long phase)
 {
@@ -141,13 +141,13 @@ static ks_status run_fast(ks_scan_device *d, const ks_gpu_kernel *kernel, const 
                        : run_threads(d, kernel, with_ring, resident, phase);
 }
 
-/** All of the chunks is for the kernels that take any model. */
+/** Leave all chunks to the kernels for any model. */
 static ks_status leave_all(ks_scan_device *d, unsigned char *hard)
 {
     return ks_gpu_fill(d->gpu, hard + d->chunks.begin, KS_HARD, (size_t)chunks_of(d), d->stream);
 }
 
-/* What the first kernels leave is for the others. */
+/* Each kernel does the chunks that the kernels before it have left. */
 ks_status ks_chunks_reduce(ks_scan_device *d)
 {
     ks_status status = d->fast_absorb ? run_fast(d, d->fast_absorb, d->ring_absorb,
@@ -157,7 +157,7 @@ ks_status ks_chunks_reduce(ks_scan_device *d)
     return status == KS_OK ? run_chunks(d, d->absorb, 0) : status;
 }
 
-/** Ask the borders between chunks, and of a smoother the first chunk, where nothing is met. */
+/** Check the borders between chunks, and for a smoother the first chunk, which has no border before it. */
 static ks_status judge(ks_scan_device *d)
 {
     const int asks = d->chunks.begin == 0 && d->chunks.smooths;
@@ -168,7 +168,7 @@ static ks_status judge(ks_scan_device *d)
     else if (d->chunks.met) KS_TRY(run_threads(d, d->fast_border, NULL, 0, 2));
     KS_TRY(run_chunks(d, d->judge, 2));
     if (!asks || d->chunks.met) return KS_OK;
-    /* Now it is known whether the first chunk is suspect. */
+    /* Only now is it known whether the first chunk is suspect. */
     d->chunks.met = 1;
     d->chunks.chunks = 1;
     const ks_status status = run_chunks(d, d->judge, 2);
@@ -199,11 +199,12 @@ ks_status ks_chunks_enqueue(ks_scan_device *d)
     return status == KS_OK ? ks_chunks_rerun(d) : status;
 }
 
-/** Combines of a tile of n elements, so many of each thread, in doubling steps; *rounds: how many steps. */
+/** Count the combines that scan a tile of n elements, `each` of a thread, in doubling steps. *rounds: the number of
+ *  steps. */
 static int64_t doubling(int64_t n, int64_t each, int64_t *rounds)
 {
     const int64_t lanes = n / each;
-    int64_t combines = each > 1 ? n - 1 : 0; /* first and last */
+    int64_t combines = each > 1 ? n - 1 : 0; /* before and after the doubling steps */
     *rounds = each > 1 ? 2 : 0;
     for (int64_t step = 1; step < lanes; step *= 2, ++*rounds) combines += lanes - step;
     return combines;
@@ -215,7 +216,7 @@ void ks_chunks_count(const ks_scan_device *d, int64_t T, ks_info *info)
     if (d->borders) {
         const ks_scan_stats stats = ks_scan_plan_stats(d->borders);
         info->combines += T - t->count + stats.combines;
-        /* Absorb and re-run, and between them the scan and what it comes to. */
+        /* Reduction and re-run; between them the scan and one more round for the estimates at borders. */
         info->rounds += 2 + stats.rounds + 1;
         return;
     }
@@ -225,6 +226,6 @@ void ks_chunks_count(const ks_scan_device *d, int64_t T, ks_info *info)
     const int64_t combines = (tiles - 1) * doubling(t->tile, t->each, &inside) + doubling(last, t->each, &of_last) +
                              doubling(tiles, 1, &between) + (tiles - 1) * t->tile;
     info->combines += T - t->count + ways * combines;
-    /* Absorb and re-run, and between them tiles, their totals, and what they come to. */
+    /* Reduction and re-run; between them tiles, their totals, and one more round for the estimates at borders. */
     info->rounds += 2 + (tiles > 1 ? inside : of_last) + between + 1;
 }

@@ -3,18 +3,18 @@
 #include <string.h>
 #include "scan_device.h"
 
-/* Outputs that they make. */
+/* Outputs that these kernels can make. */
 #define FAST_OUTPUTS                                                                        \
     (KS_OUT_LOGLIK | KS_OUT_LOGLIK_TERMS | KS_OUT_FILTERED_MEAN | KS_OUT_FILTERED_COV |     \
      KS_OUT_FILTERED_VAR | KS_OUT_SMOOTHED_MEAN | KS_OUT_SMOOTHED_COV |                     \
      KS_OUT_SMOOTHED_VAR | KS_OUT_LAG_ONE_COV | KS_OUT_PRIOR_MEAN | KS_OUT_PRIOR_COV)
 
-/* Shared memory of a block that teams take at most, which leaves caches some where a device has more, and what kernels of
- * teams may have beside that. */
+/* TEAM_SHARED: most shared memory of a block that teams take. On a device with more, the rest is left to the L1 cache.
+ * BESIDE_TEAMS: shared memory that kernels of teams may use besides. */
 enum { TEAM_SHARED = 160 * 1024, BESIDE_TEAMS = 8 * 1024 };
 
-/* Sizes of kernels that keep everything in registers, see ks_chunks_fast.cu; `sums`: those that absorb have sums in shared
- * memory. */
+/* Sizes of the kernels that keep everything in registers, see fast_kernels.h. `sums`: the absorb kernel has its sums in
+ * shared memory. */
 static const struct { ks_precision precision; int nx, ny, sums; } sizes[] = {
     { KS_F64, 2, 2, 0 }, { KS_F64, 4, 2, 0 }, { KS_F32, 2, 2, 0 }, { KS_F32, 4, 2, 0 },
     { KS_F32, 4, 4, 1 }, { KS_F32, 6, 2, 0 }, { KS_F32, 6, 4, 1 }, { KS_MIXED, 2, 2, 0 },
@@ -22,13 +22,13 @@ static const struct { ks_precision precision; int nx, ny, sums; } sizes[] = {
 };
 enum { SIZES = sizeof sizes / sizeof sizes[0] };
 
-/* Most states and entries that are done in double, too. */
+/* Most states and entries of the kernels of ks_chunks_wide.cu. */
 enum { MOST_WIDE = 4, MOST_WIDE_ENTRIES = 2 };
 
-/* Most states of the two-filter smoother's way back, which is in double. */
+/* Most states for the backward pass of the two-filter smoother in registers; it is in double. */
 enum { MOST_TO_MEET = 4 };
 
-/** The smallest that a plan fits into, or SIZES. */
+/** Index of the smallest size that a plan fits into, or SIZES. */
 static size_t size_for(const ks_smooth_plan *plan)
 {
     size_t i = 0;
@@ -94,11 +94,11 @@ ks_team_memory ks_team_memory_of(const ks_scan_device *d, const ks_team_shape *t
     return memory;
 }
 
-/** The kernels of teams whose memory is shared, or the device's. */
+/** The kind of team kernels: with memory of the device ("team_far") or shared memory ("team"). */
 static const char *team_kind(const ks_team_shape *team) { return team->blocks ? "team_far" : "team"; }
 
-/** Kernels of a plan's passes, with a ring or without: of teams, or that keep everything in registers; none for sizes
- *  that neither are for. */
+/** Find the kernels of a plan's three passes, with or without a ring: for teams, or for threads with everything in
+ *  registers. For sizes that have neither, none is set. */
 static ks_status find_kernels(ks_scan_device *d, const ks_smooth_plan *plan, int ring,
                               const ks_gpu_kernel **const kernels[3])
 {
@@ -127,7 +127,7 @@ static ks_status find_kernels(ks_scan_device *d, const ks_smooth_plan *plan, int
     return status;
 }
 
-/** Those that do in double what single precision has no ordinary form for, of small models. */
+/** For small models in single precision, find the kernels that repeat in double the chunks without an ordinary form. */
 static ks_status find_wide(ks_scan_device *d, const ks_smooth_plan *plan)
 {
     const size_t size = size_for(plan);
@@ -141,7 +141,7 @@ static ks_status find_wide(ks_scan_device *d, const ks_smooth_plan *plan)
     return ks_gpu_find(d->gpu, &d->wide_filter, "ks_chunks_wide", name);
 }
 
-/** The kernel for borders: of teams, or of threads that keep everything in registers; none for larger models. */
+/** Find the kernel for borders: for teams, or for threads with everything in registers; none for larger models. */
 static ks_status find_border(ks_scan_device *d, const ks_smooth_plan *plan)
 {
     const int teams = d->team_border.lanes > 0;
@@ -178,7 +178,7 @@ ks_status ks_chunks_fill(ks_scan_device *d, const ks_smooth_plan *plan, ks_fill 
     if (status == KS_OK && fill != KS_FILL_NONE && !d->ring_smooth) status = find_kernels(d, plan, 1, kernels);
     if (status != KS_OK) return status;
     d->fill = fill;
-    /* What was captured runs other kernels. */
+    /* The captured graph runs other kernels. */
     ks_scan_device_forget(d);
     return KS_OK;
 }

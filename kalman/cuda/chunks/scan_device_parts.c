@@ -1,10 +1,10 @@
 /* scan_device_parts.c -- reduce, scan, re-run of a series that goes to a device in parts.
  *
- * Chunks need each other's aggregates alone. A series that the device has no room for at once goes there in parts of
- * a few chunks each twice: once to be reduced, and after the scan of all aggregates to be run again. While one part
- * is computed, the results of the last one and the rows of the next one travel in another stream, through two halves
- * of memory. One that there is room for may do so once, each part in its own place: it is reduced while the next
- * one comes, and what has been run again goes while the next one is. */
+ * Chunks need only the aggregates of other chunks. A series that does not fit the device at once is sent twice, in
+ * parts of a few chunks: first to be reduced, and after the scan of all aggregates to be run again. While one part is
+ * computed, another stream copies the results of the part before and the rows of the next one. The parts alternate
+ * between two halves of memory. A series that does fit may be sent once in parts, each to its own place. Then a part is
+ * reduced while the next one is uploaded, and its results are downloaded while the next one is run again. */
 #include <string.h>
 #include "scan_device.h"
 
@@ -54,10 +54,10 @@ static part part_of(const ks_scan_device *d, int64_t i, int64_t T)
     return p;
 }
 
-/** As if row 0 were that of step 0. */
+/** Shift the base of rows whose first one in memory is `first`, so that they are indexed as if row 0 were there. */
 static void shift_rows(ks_rows *rows, int64_t first) { rows->base -= first * rows->stride; }
 
-/** Results of every step. */
+/** The outputs that have a row for every step. */
 enum { SINKS = 14 };
 static void sinks_of(ks_scan_arrays *a, ks_sink *sinks[SINKS])
 {
@@ -70,7 +70,7 @@ static void sinks_of(ks_scan_arrays *a, ks_sink *sinks[SINKS])
     memcpy(sinks, all, sizeof all);
 }
 
-/** The device's arrays as those of a part, whose rows are in one half. */
+/** Make the device's arrays those of a part, whose rows are in one half of memory. */
 static void look_at(ks_scan_device *d, const part *p)
 {
     ks_scan_arrays *const a = &d->a;
@@ -87,7 +87,7 @@ static void look_at(ks_scan_device *d, const part *p)
     d->chunks.chunks = p->end;
 }
 
-/** Rows of a part into its half, once that is free, for the stream to wait for. */
+/** Upload the rows of a part to its half once that is free, and let the stream wait for them. */
 static ks_status bring(ks_scan_device *d, const ks_plan_run *run, int64_t b, const part *p)
 {
     d->a = d->half[p->half];
@@ -97,14 +97,14 @@ static ks_status bring(ks_scan_device *d, const ks_plan_run *run, int64_t b, con
     return ks_gpu_event_wait(d->gpu, d->there[p->half], d->stream);
 }
 
-/** Results of a part out of its half, once they are there. */
+/** Download the results of a part from its half once they are computed. */
 static ks_status take_away(ks_scan_device *d, const ks_plan_run *run, int64_t b, const part *p)
 {
     KS_TRY(ks_gpu_event_wait(d->gpu, d->free[p->half], d->beside));
     return ks_scan_device_download(d, &d->half[p->half], run, b, p->k0, p->k1);
 }
 
-/** All parts through the device, to be reduced, or run again. */
+/** Send all parts through the device, to be reduced or, if `again`, to be run again. */
 static ks_status pass(ks_scan_device *d, const ks_plan_run *run, int64_t b, int again)
 {
     const int64_t T = run->plan->T, parts = ks_scan_device_parts(d);
@@ -131,7 +131,7 @@ static ks_status pass(ks_scan_device *d, const ks_plan_run *run, int64_t b, int 
     return status;
 }
 
-/** Whatever went wrong, nothing of it is under way afterwards. */
+/** Finish a run. Both streams are waited for, also after an error, so that no work is in progress afterwards. */
 static ks_status finish(ks_scan_device *d, ks_status status)
 {
     const ks_status ended = ks_gpu_stream_sync(d->gpu, d->beside);
@@ -157,7 +157,7 @@ static void choose_chunks(ks_scan_device *d, const part *p)
     d->chunks.chunks = p->end;
 }
 
-/** Rows of a part to their place, and then its reduction; rows of all steps come with the first part. */
+/** Upload the rows of a part to their place, then reduce it. Rows that do not vary come with the first part. */
 static ks_status come(ks_scan_device *d, const ks_plan_run *run, int64_t b, const part *p)
 {
     const unsigned steady = p->first == 0 ? KS_ROWS_STEADY : 0, shared = b == 0 ? KS_ROWS_SHARED : 0;
@@ -168,7 +168,7 @@ static ks_status come(ks_scan_device *d, const ks_plan_run *run, int64_t b, cons
     return ks_chunks_reduce(d);
 }
 
-/** The results of a part that has been run again. */
+/** Download the results of a part that has been run again. */
 static ks_status go(ks_scan_device *d, const ks_plan_run *run, int64_t b, const part *p)
 {
     ks_scan_arrays from = d->a;
@@ -180,7 +180,7 @@ static ks_status go(ks_scan_device *d, const ks_plan_run *run, int64_t b, const 
     return ks_scan_device_download(d, &from, run, b, p->k0, p->k1);
 }
 
-/** All parts: rows in, reduced. */
+/** Upload and reduce all parts. */
 static ks_status come_all(ks_scan_device *d, const ks_plan_run *run, int64_t b)
 {
     const int64_t parts = ks_scan_device_parts(d);
@@ -193,7 +193,7 @@ static ks_status come_all(ks_scan_device *d, const ks_plan_run *run, int64_t b)
     return KS_OK;
 }
 
-/** All parts: run again, results out, one part ahead of the host, which waits for these. */
+/** Run all parts again and download their results. The device is one part ahead, as the host waits for downloads. */
 static ks_status go_all(ks_scan_device *d, const ks_plan_run *run, int64_t b)
 {
     const int64_t parts = ks_scan_device_parts(d), T = run->plan->T;

@@ -1,24 +1,25 @@
-/* scan_device_ring.c -- the ring that rows go through on their way to threads, or to teams of them.
+/* scan_device_ring.c -- lay out the ring through which rows reach threads or teams.
  *
- * By Little's law 4.8 TB/s at 0.7 to 1 us are 26 to 37 KB under way in each of 132 multiprocessors. Two stages
- * have one window of every thread under way: 93 KB where 224 threads take 416 bytes a step (4 states and 2
- * entries in double), so that there is no need for a third. What room is left makes windows longer. */
+ * By Little's law, 4.8 TB/s at a latency of 0.7 to 1 us takes 26 to 37 KB in flight in each of 132 multiprocessors. Two
+ * stages have one window of every thread in flight: 93 KB if 224 threads take 416 bytes a step (4 states and 2 entries
+ * in double). So there is no need for a third stage. Remaining room is used for longer windows. */
 #include <stdint.h>
 #include <string.h>
 #include "scan_device.h"
 
-/* Shared memory that the driver keeps of each block, and that a multiprocessor has more than a block. */
+/* KEPT: bytes of shared memory that the driver reserves for each block. A multiprocessor has that much more than the
+ * largest block. */
 enum { KEPT = 1024, STAGES = 2 };
 
-/* Bytes from a chunk to the next one that the steps of 32 of them may be apart. */
+/* Most bytes from a chunk to the next one, so that the offsets between 32 of them fit an int. */
 static const int64_t MOST_APART = INT32_MAX / 64;
 
-/* Bytes of a window that a warp brings at once, in pieces of 16. */
+/* Most bytes of a window that a warp copies at once, in pieces of 16. */
 enum { MOST_WHOLE = 512 };
 
 static int rounded(int64_t bytes) { return (int)((bytes + 15) / 16 * 16); }
 
-/** log2 of the threads that move so many bytes, `unit` with each. */
+/** log2 of the threads that copy so many bytes, `unit` bytes each; at most 5. */
 static int lanes_of(int bytes, int unit)
 {
     int lanes = 0;
@@ -26,8 +27,8 @@ static int lanes_of(int bytes, int unit)
     return lanes;
 }
 
-/** Rows from `k0` to `k1` of an array whose row 0 leads into step `shift`, `ahead` steps ahead of those that
- *  are taken. */
+/** Rows of steps k0 .. k1 - 1 of an array whose row 0 belongs to step `shift`. A pass at step k reads the row of step
+ *  k + ahead. */
 static ks_ring_rows rows_of(ks_rows from, int64_t bytes, int64_t shift, int64_t ahead, int64_t k0, int64_t k1)
 {
     const int64_t first = k0 > shift ? k0 - shift : 0;
@@ -68,7 +69,7 @@ static void take_rows(const ks_scan_device *d, ks_pass pass, ks_ring *ring)
     ring->rows[KS_RING_Y] = rows_of(s->y, m, 0, back, k0, k1);
 }
 
-/** Which rows vary, to the ring, and whether any does and those that do stand close together from multiples of 16 bytes on. */
+/** Set which arrays vary. Return whether any does, and all that do are contiguous with chunks aligned to 16 bytes. */
 static int fits_rows(ks_ring *ring, int64_t size)
 {
     for (int i = 0; i < KS_RING_ARRAYS; ++i) {
@@ -81,7 +82,7 @@ static int fits_rows(ks_ring *ring, int64_t size)
     return ring->varies != 0;
 }
 
-/** What of the steps is stored, where it stands in whole pieces. */
+/** Set the results that the warp stores, if all of them consist of whole aligned pieces. */
 static void take_results(const ks_scan_device *d, ks_pass pass, ks_ring *ring)
 {
     const int64_t n = d->a.series.nx, mean = n * (d->a.single ? 4 : 8), cov = n * n * (d->a.single_cov ? 4 : 8);
@@ -107,7 +108,7 @@ static void take_results(const ks_scan_device *d, ks_pass pass, ks_ring *ring)
     }
 }
 
-/** Steps of which rows of all arrays are there that vary. */
+/** Set the range of steps for which the rows of all arrays that vary are in memory. */
 static void find_steps(ks_ring *ring)
 {
     ring->from = INT64_MIN;
@@ -121,8 +122,8 @@ static void find_steps(ks_ring *ring)
     }
 }
 
-/** The largest pieces of which windows of a row consist, 16, 8 or 4 bytes, of which a warp brings a window at once; 0: none.
- *  Chunks are a multiple of 16 bytes apart. */
+/** The size of the largest pieces that windows of a row consist of: 16, 8 or 4 bytes. 0 if a warp cannot copy a window
+ *  at once in such pieces. Chunks are a multiple of 16 bytes apart. */
 static int unit_of(const ks_ring_rows *r, int window)
 {
     const int64_t bytes = window * r->stride;
@@ -131,7 +132,7 @@ static int unit_of(const ks_ring_rows *r, int window)
     return bytes <= 32 * unit ? unit : 0;
 }
 
-/** Whether a window of some row is more than a warp brings at once, though the row, or a window of it alone, is not. */
+/** Whether, for some array, a warp cannot copy a window at once although it could copy a window of one step. */
 static int too_wide(const ks_ring *ring)
 {
     for (int i = 0; i < KS_RING_ARRAYS; ++i) {
@@ -142,15 +143,15 @@ static int too_wide(const ks_ring *ring)
     return 0;
 }
 
-/** How far inside of a piece of 16 bytes a window may begin. */
+/** The largest offset in a piece of 16 bytes at which a window may begin. */
 static int64_t most_ahead(const ks_ring_rows *r, int window)
 {
     const int64_t bytes = window * r->stride, base = (int64_t)((uintptr_t)r->base % 16);
-    const int64_t even = bytes % 16 ? bytes & -bytes : 16; /* windows are a multiple of it apart */
+    const int64_t even = bytes % 16 ? bytes & -bytes : 16; /* the distance of windows is a multiple of this */
     return base % even + 16 - even;
 }
 
-/** Whether results can stand where u and F did. */
+/** Whether results fit in the places of u and F. */
 static int fits_there(const ks_ring *ring)
 {
     static const int place[KS_RING_RESULTS] = { KS_RING_U, KS_RING_F };
@@ -191,7 +192,7 @@ static void lay_out(ks_ring *ring, int64_t size, int window, int stages, int bar
         ring->results[i].at = slot;
         slot += ring->results[i].bytes;
     }
-    /* Threads read 16 bytes each from as many banks as there are. */
+    /* An odd multiple of 16 bytes: threads that read 16 bytes each use all banks. */
     ring->slot = (slot / 16 | 1) * 16;
     for (int i = 0; i < KS_RING_ARRAYS; ++i) ring->rows[i].slots = (32 >> ring->rows[i].lanes) * ring->slot;
     for (int i = 0; i < KS_RING_RESULTS; ++i) ring->results[i].slots = (32 >> ring->results[i].lanes) * ring->slot;
@@ -205,11 +206,11 @@ void ks_chunks_ring(const ks_scan_device *d, ks_pass pass, int blocks, ks_ring *
     const int64_t chunks = d->chunks.chunks - d->chunks.begin;
     const int64_t sums = pass == KS_PASS_ABSORB && !team->lanes ? d->absorb_shared : 0;
     const int64_t own = (int64_t)ks_team_shared(team) + sums;
-    /* A slot for each chunk of a block, and what the launch has blocks for. */
+    /* Slots: the chunks of a block. The launch has a block for each `slots` chunks, or fewer blocks of teams. */
     const int slots = team->lanes ? team->teams : KS_CHUNK_THREADS, barriers = team->lanes ? slots : 0;
     const int64_t wanted = (chunks + slots - 1) / slots;
     const int64_t launched = team->blocks && team->blocks < wanted ? team->blocks : wanted;
-    /* No more blocks are side by side than there are. */
+    /* Blocks that share a multiprocessor: no more than the launch has for each. */
     const int64_t all = (launched + gpu->multiprocessors - 1) / gpu->multiprocessors;
     const int64_t beside = all < blocks ? all : blocks;
     const int64_t most = ((int64_t)gpu->block_shared + KEPT) / (beside > 0 ? beside : 1) - KEPT - own;
