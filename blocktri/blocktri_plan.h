@@ -1,4 +1,4 @@
-/* blocktri_plan.h -- what a plan holds, and what its runs share. */
+/* blocktri_plan.h -- the members of a plan, and functions that its runs share. */
 #ifndef KS_BLOCKTRI_PLAN_H
 #define KS_BLOCKTRI_PLAN_H
 
@@ -12,18 +12,18 @@ struct ks_blocktri_plan {
     int64_t N;
     int n, ld;
     int workers;
-    ks_blocktri_options options; /* final values, no zeros that mean a default */
+    ks_blocktri_options options; /* final values: defaults are filled in */
     const ks_bt_kernels *kernels;
-    const ks_bt_kernels *narrow; /* those of one block row: vectors no wider than AVX2's */
+    const ks_bt_kernels *narrow; /* for few right-hand sides: vectors no wider than AVX2's */
     size_t fill, workspace, inverse_workspace;
     ks_bt_schedule schedule;
 };
 
-/** Workspace, carved: panels for each worker, and what the inverse needs between levels. */
+/** The parts of the workspace of a run. */
 typedef struct ks_bt_work {
     void *panels;
-    ks_bt_failure *failure; /* of each worker's lanes, the lowest */
-    void *S_edges;          /* inverse at the couplings of levels 1, 2, ...; inverse only */
+    ks_bt_failure *failure; /* for each worker: the failure with the lowest block of its lanes */
+    void *S_edges;          /* the inverse at the couplings of levels 1, 2, ...; for the inverse only */
 } ks_bt_work;
 
 void ks_bt_carve(ks_carver *carver, const ks_blocktri_plan *plan, int inverse, ks_bt_work *work);
@@ -43,8 +43,8 @@ static inline void *ks_bt_at(const ks_blocktri_plan *plan, void *base, int64_t e
 /** Panels of one worker. */
 void *ks_bt_scratch(const ks_blocktri_plan *plan, const ks_bt_work *work, int worker);
 
-/** The chain of lane `number` of level `l` on a factor: sizes, positions, D, edge, fill, bridge.
- *  What it reads (D_in, edge_in) is the factor's own storage. */
+/** The chain of lane `number` of level `l` of a factor: sizes, positions, D, edge, fill, bridge. Its
+ *  inputs D_in and edge_in are the factor's own storage. */
 ks_bt_chain ks_bt_chain_of(const ks_blocktri_plan *plan, const ks_blocktri_factor *factor, int l,
                            int64_t number);
 
@@ -54,13 +54,13 @@ ks_blocks ks_bt_edges(const ks_blocktri_plan *plan, const ks_blocktri_factor *fa
 /** Whether storage for a factor is complete and its strides do not overlap blocks. */
 int ks_bt_valid_factor(const ks_blocktri_plan *plan, const ks_blocktri_factor *factor);
 
-/** Whether blocks of `size` elements that are written are there and do not overlap. */
+/** Whether output blocks of `size` elements are not NULL and do not overlap. */
 int ks_bt_valid_blocks(ks_blocks blocks, int64_t count, int64_t size);
 
-/** Whether blocks that are read are there: a stride of 0, or one that does not overlap. */
+/** Whether input blocks are not NULL and have a stride of 0, or one without overlap. */
 int ks_bt_valid_input(ks_const_blocks blocks, int64_t count, int64_t size);
 
-/** Whether workspace is there and aligned. */
+/** Whether the workspace is not NULL and is aligned. */
 static inline int ks_bt_valid_work(const void *work)
 {
     return work && (uintptr_t)work % KS_CARVE_ALIGNMENT == 0;

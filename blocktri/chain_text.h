@@ -1,4 +1,4 @@
-/* chain_text.h -- where the blocks, couplings and panels of a lane are; see chains.h. Part of factor_text.h and of
+/* chain_text.h -- addresses of the blocks, couplings and panels of a lane; see chains.h. Included by factor_text.h and
  * plain_text.h. */
 
 /** Index of the k-th block. */
@@ -8,14 +8,14 @@ KS_HD int64_t KS_T(ks_bt_block_at)(const ks_bt_chain *c, int64_t k)
     return at < c->last ? at : c->last;
 }
 
-/** Index of the coupling of the k-th block with the one eliminated after it. */
+/** Index of the coupling of the k-th block with the one that is eliminated next. */
 KS_HD int64_t KS_T(ks_bt_ahead)(const ks_bt_chain *c, int64_t k)
 {
     const int64_t at = c->first + k * c->step;
     return c->step > 0 ? at : at - 1;
 }
 
-/** Coupling of the k-th block with its anchor: where it is kept. */
+/** Address in the factor of the coupling of the k-th block with its anchor. */
 KS_HD KS_NUM *KS_T(ks_bt_behind)(const ks_bt_chain *c, int64_t k)
 {
     const int64_t size = (int64_t)c->n * c->n;
@@ -23,7 +23,7 @@ KS_HD KS_NUM *KS_T(ks_bt_behind)(const ks_bt_chain *c, int64_t k)
                  : (KS_NUM *)c->edge + (c->first - 1) * c->edge_stride;
 }
 
-/** A panel of scratch. */
+/** Panel `number` of the scratch. */
 KS_HD KS_NUM *KS_T(ks_bt_panel_at)(const ks_bt_chain *c, int number)
 {
     return (KS_NUM *)c->scratch + (size_t)number * ks_bt_panel(c->n, c->ld);

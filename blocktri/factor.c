@@ -1,4 +1,4 @@
-/* factor.c -- factoring level by level: lanes at once, then what they leave for the separators. */
+/* factor.c -- factorization level by level: all lanes of a level, then the updates of its separators. */
 #include <string.h>
 #include "blocktri_plan.h"
 #include "hd.h"
@@ -82,11 +82,11 @@ ks_bt_chain ks_bt_chain_of(const ks_blocktri_plan *plan, const ks_blocktri_facto
     return c;
 }
 
-/* Lanes that follow one another on one thread: where they are single blocks, the target's block is
- * updated in all but the last as soon as its coupling is there, so that neither is read from memory
- * again (right-looking, as in GPU-Cholesky Alg. 6, see kalscan/order.h); the last one's belongs to
- * the next group, too, and waits. Groups come from the level alone, so that sums have the same order
- * on any number of threads. */
+/* Groups of consecutive lanes that one thread eliminates. If lanes are single blocks, the target's
+ * block is updated as soon as its coupling is computed, so that neither is read from memory again
+ * (right-looking, as in GPU-Cholesky Alg. 6, see kalscan/order.h). The target of the last lane of a
+ * group is updated later, as it belongs to the next group, too. Groups depend only on the level, so
+ * that sums have the same order on any number of threads. */
 enum { GROUP = 16, GROUPS = 64 };
 
 static int64_t group_of(const ks_bt_level *level)
@@ -95,7 +95,7 @@ static int64_t group_of(const ks_bt_level *level)
     return level->lanes / GROUPS < GROUP ? level->lanes / GROUPS : GROUP;
 }
 
-/* The target of lane q less what elimination of the lane takes from it. */
+/* Subtract from the target of lane q the update by the lane, and in a twisted order that by the upper lane, too. */
 static void gather_target(const factor_run *run, int64_t q, void *scratch)
 {
     const ks_blocktri_plan *plan = run->plan;
@@ -132,7 +132,7 @@ static void factor_lanes(void *arg, int64_t begin, int64_t end, int worker)
     const int64_t group = group_of(level);
     const int64_t last = end * group < level->lanes ? end * group : level->lanes;
     void *scratch = ks_bt_scratch(run->plan, &run->work, worker);
-    /* Couplings with an anchor decay along a lane, often to denormal numbers. */
+    /* Couplings with an anchor decay along a lane, often to denormal numbers, which would be slow. */
     const unsigned mode = ks_flush_begin();
     for (int64_t q = begin * group; q < last; ++q) {
         factor_lane(run, q, worker);
@@ -141,7 +141,7 @@ static void factor_lanes(void *arg, int64_t begin, int64_t end, int worker)
     ks_flush_end(mode);
 }
 
-/* Separators keep what lanes subtract from them where the factor goes. */
+/* Copy the separators' blocks to the factor, where lanes subtract their updates. */
 static void copy_separators(void *arg, int64_t begin, int64_t end, int worker)
 {
     (void)worker;
@@ -158,7 +158,7 @@ static void copy_separators(void *arg, int64_t begin, int64_t end, int worker)
     }
 }
 
-/* The targets that the lanes have left. */
+/* Update the targets that factor_lanes() has left. */
 static void gather_separators(void *arg, int64_t begin, int64_t end, int worker)
 {
     factor_run *run = arg;
@@ -167,7 +167,7 @@ static void gather_separators(void *arg, int64_t begin, int64_t end, int worker)
     for (int64_t q = begin; q < end; ++q) gather_target(run, (q + 1) * group - 1, scratch);
 }
 
-/* The lowest failure of the level that has just run. */
+/* The failure with the lowest block of the level that has just run. */
 static ks_bt_failure failure_of(const factor_run *run)
 {
     ks_bt_failure lowest = { -1, -1 };
@@ -204,7 +204,7 @@ static int valid(const ks_blocktri_plan *plan, const ks_blocktri_matrix *A,
 {
     if (!A || !ks_bt_valid_factor(plan, factor) || !ks_bt_valid_work(work)) return 0;
     const int64_t size = ks_bt_size(plan);
-    /* In place, both must step alike. */
+    /* In place, matrix and factor must have the same strides. */
     if (A->D.data == factor->D.data && plan->N > 1 && A->D.stride != factor->D.stride) return 0;
     if (A->L.data == factor->L.data && plan->N > 2 && A->L.stride != factor->L.stride) return 0;
     return ks_bt_valid_input(A->D, plan->N, size) && ks_bt_valid_input(A->L, plan->N - 1, size);

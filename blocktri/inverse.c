@@ -10,7 +10,7 @@ typedef struct inverse_run {
     int level;
 } inverse_run;
 
-/* Where the inverse at the couplings of level l goes: the caller's array, workspace above. */
+/* Where the inverse at the couplings of level l goes: the caller's array for level 0, workspace for those above. */
 static ks_blocks couplings(const inverse_run *run, int l)
 {
     if (l == 0) return run->lag;

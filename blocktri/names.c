@@ -1,4 +1,4 @@
-/* names.c -- the orders as the command line spells them. */
+/* names.c -- the names of the orders on the command line. */
 #include "kalscan/blocktri.h"
 
 const char *ks_blocktri_order_name(ks_blocktri_order order)

@@ -1,7 +1,7 @@
 /* orders.c -- the elimination orders: pure functions of N and the options. */
 #include "orders.h"
 
-/* One level, on top of which add_level() stacks the next. */
+/* Append a level whose path is the separators of the level before, or all blocks. */
 static ks_bt_level *next_level(ks_bt_schedule *s)
 {
     ks_bt_level *level = &s->level[s->levels];
@@ -14,7 +14,7 @@ static ks_bt_level *next_level(ks_bt_schedule *s)
         const ks_bt_level *below = level - 1;
         level->nodes = below->separators;
         level->offset = below->offset + below->stride * below->first;
-        /* The period of a single separator leads nowhere and may be larger than N. */
+        /* The period of a single separator has no meaning and may be larger than N. */
         level->stride = below->separators > 1 ? below->stride * below->period : 1;
     }
     ++s->levels;
@@ -30,7 +30,7 @@ static void separate(ks_bt_level *level, int64_t first, int64_t period, int64_t 
     level->lanes = separators + (last < level->nodes - 1);
 }
 
-/* The last level: one lane with all that is left. */
+/* The last level: one lane with all remaining blocks. */
 static void one_after_the_other(ks_bt_schedule *s)
 {
     ks_bt_level *level = next_level(s);
@@ -45,15 +45,15 @@ static void twisted(ks_bt_schedule *s)
     one_after_the_other(s);
 }
 
-/* Thirds of n^3 flops of one block of the first segment, potrf + trsm + syrk, and of the others,
- * which carry the coupling with their anchor along: two of trsm and syrk, and a gemm. */
+/* Flops for one block in thirds of n^3. First segment: potrf + trsm + syrk. Other segments carry the
+ * coupling with their anchor along: potrf + 2 trsm + 2 syrk + gemm. */
 enum { FIRST_COST = 7, OTHER_COST = 19 };
 
 static int64_t slowest(int64_t N, int64_t segments, int64_t other)
 {
     const int64_t first = N - (segments - 1) * (other + 1);
     if (other < 1 || first < 1) return INT64_MAX;
-    /* In double: the products may leave 64 bits. */
+    /* In double: the products may overflow 64 bits. */
     const double a = (double)first * FIRST_COST, b = (double)other * OTHER_COST;
     const double most = a > b ? a : b;
     return most < 9e18 ? (int64_t)most : INT64_MAX - 1;
@@ -61,7 +61,7 @@ static int64_t slowest(int64_t N, int64_t segments, int64_t other)
 
 int64_t ks_bt_partition_other(int64_t N, int64_t segments)
 {
-    /* first * 7 = other * 19 and first + (segments - 1) (other + 1) = N; both roundings tried. */
+    /* Solve first * 7 = other * 19 and first + (segments - 1) (other + 1) = N, and try both roundings. */
     const double ideal = (double)(N - (segments - 1)) * FIRST_COST /
                          ((double)OTHER_COST + (double)(segments - 1) * FIRST_COST);
     int64_t down = (int64_t)ideal;
@@ -71,7 +71,7 @@ int64_t ks_bt_partition_other(int64_t N, int64_t segments)
 
 static void partition(ks_bt_schedule *s, int64_t segments)
 {
-    /* Every segment has a block and every pivot is one. */
+    /* Every segment has at least one block, and every pivot between segments is one block. */
     if (segments > (s->N + 1) / 2) segments = (s->N + 1) / 2;
     if (segments >= 2) {
         const int64_t other = ks_bt_partition_other(s->N, segments);
@@ -93,7 +93,7 @@ static void recursive_schur(ks_bt_schedule *s, int64_t spacing, int64_t crossove
     int64_t nodes = s->N;
     while (nodes > crossover) {
         ks_bt_level *level = next_level(s);
-        /* Separators at both ends: 0, spacing, 2 spacing, ... and the last block. */
+        /* Separators at both ends: positions 0, spacing, 2 spacing, ... and the last one. */
         separate(level, 0, spacing, (nodes - 2) / spacing + 2);
         nodes = level->separators;
     }

@@ -1,16 +1,16 @@
-/* plan.c -- making plans: options checked, order chosen, storage measured. */
+/* plan.c -- making plans: check options, choose the order, compute the storage. */
 #include <limits.h>
 #include "blocktri_plan.h"
 #include "cpu.h"
 
 enum { DEFAULT_SEGMENTS = 4, DEFAULT_SPACING = 8, DEFAULT_CROSSOVER = 32 };
 
-/* Workers up to which two lanes without fill are ahead of more lanes with it: segments of equal
- * cost give a speed-up of 1 + 7/19 (workers - 1), which passes 2.5 at six. */
+/* Most workers for which two lanes without fill are faster than more lanes with fill: segments of
+ * equal cost give a speed-up of 1 + 7/19 (workers - 1), which exceeds 2.5 from six workers on. */
 enum { TWISTED_WORKERS = 5 };
 
 /* Microseconds to factor one block of order n of a long lane, measured on one core (Skylake,
- * 2.4 GHz, AVX2, f64); other machines and tiers only move the edge of what is too small. */
+ * 2.4 GHz, AVX2, f64). On other machines and tiers only the limit of WORTH_THREADS moves. */
 static const struct {
     int n;
     double us;
@@ -20,8 +20,8 @@ static const struct {
 };
 enum { MEASURED = sizeof measured / sizeof measured[0] };
 
-/* And what it must take in all for threads to pay: to give lanes to a second one and wait for it
- * measured 35 microseconds, which half of the time must exceed clearly. */
+/* Least microseconds of a factorization for which threads are worth while. Starting a second thread
+ * and waiting for it measured 35 microseconds, which half of the time must clearly exceed. */
 static const double WORTH_THREADS = 100;
 
 static double block_us(int n)
@@ -35,7 +35,7 @@ static double block_us(int n)
            (measured[i].us - measured[i - 1].us) * ((double)n - low) / (high - low);
 }
 
-/* Options as they are used: defaults filled in, sizes no larger than N gives them a meaning. */
+/* Return options with defaults filled in and sizes limited to what is meaningful for N. */
 static ks_blocktri_options settle(const ks_context *context, int64_t N, int n,
                                   const ks_blocktri_options *given)
 {
@@ -79,7 +79,7 @@ static size_t measure(const ks_blocktri_plan *plan, int inverse)
     return ks_carved_bytes(&carver);
 }
 
-/* Every size that is computed stays far below what an int or a ptrdiff_t holds. */
+/* Whether every computed size stays far below the limits of int and ptrdiff_t. */
 static int addressable(int64_t N, int n)
 {
     if (n > 16384) return 0;
@@ -127,7 +127,7 @@ ks_status ks_blocktri_plan_create(ks_blocktri_plan **out, ks_context *context, i
     ks_bt_schedule_make(&plan->schedule, N, plan->options.order, &plan->options);
     plan->workers = ks_workers(context, options->threads, plan->schedule.widest);
     plan->fill = (size_t)(plan->schedule.fill_blocks * ks_bt_size(plan)) * kernels->number;
-    /* aligned_alloc() takes multiples of the alignment. */
+    /* aligned_alloc() requires multiples of the alignment. */
     plan->fill = (plan->fill + KS_CARVE_ALIGNMENT - 1) / KS_CARVE_ALIGNMENT * KS_CARVE_ALIGNMENT;
     plan->workspace = measure(plan, 0);
     plan->inverse_workspace = measure(plan, 1);
@@ -156,7 +156,7 @@ int64_t ks_blocktri_plan_segments(const ks_blocktri_plan *plan)
     for (int64_t q = 0; q < plan->schedule.level[0].lanes && q < 2; ++q)
         segments += ks_bt_lane_of(&plan->schedule.level[0], q).count > 0;
     if (plan->schedule.level[0].lanes > 2) return plan->schedule.level[0].lanes - 2 + segments;
-    /* A single block may be what others would be eliminated towards, from both ends. */
+    /* A single block may be a separator, with no lane beside it. */
     return segments > 0 ? segments : 1;
 }
 

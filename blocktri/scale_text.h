@@ -1,4 +1,5 @@
-/* scale_text.h -- the scale of a row: what brings a positive diagonal to about one, exactly; and its inverse. */
+/* scale_text.h -- the scale of a row, which brings a positive diagonal entry to about one without rounding; its
+ * inverse. */
 #ifndef KS_BT_SCALE_TEXT_H
 #define KS_BT_SCALE_TEXT_H
 
@@ -7,8 +8,8 @@
 #include <string.h>
 #include "hd.h"
 
-/* The power of two nearest to 1 / sqrt(d) that brings d to [1/2, 2). Of a normal number both
- * exponents are read and written as bits. */
+/* The power of two s near 1 / sqrt(d) with s^2 d in [1/2, 2). For a normal number d the exponents are read and
+ * written as bits. */
 KS_HD double ks_bt_scale_of(double d)
 {
     uint64_t bits;
@@ -21,7 +22,7 @@ KS_HD double ks_bt_scale_of(double d)
     return d;
 }
 
-/* 1 / s of such a scale, which is a normal number as s is. */
+/* 1 / s of such a scale. It is a normal number, as s is. */
 KS_HD double ks_bt_inverse_scale(double s)
 {
     uint64_t bits;

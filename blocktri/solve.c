@@ -1,4 +1,4 @@
-/* solve.c -- right-hand sides through the levels and back; log-determinant; residual. */
+/* solve.c -- substitution through the levels and back; log-determinant; residual. */
 #include <math.h>
 #include <string.h>
 #include "blocktri_plan.h"
@@ -15,7 +15,7 @@ typedef struct solve_run {
     int level, backward;
 } solve_run;
 
-/* Few columns leave half of a wide vector empty. */
+/* The kernel table: few columns would leave half of a wide vector empty, so they use narrower vectors. */
 static const ks_bt_kernels *kernels_for(const ks_blocktri_plan *plan, int nrhs)
 {
     const int width = plan->kernels->width, rest = nrhs % width;
@@ -23,7 +23,7 @@ static const ks_bt_kernels *kernels_for(const ks_blocktri_plan *plan, int nrhs)
     return half_empty ? plan->narrow : plan->kernels;
 }
 
-/* Blocks that one task of a copy moves: enough to be worth a task. */
+/* Blocks that one task copies: enough to be worth a task. */
 enum { COPIED = 1024 };
 
 static void copy_blocks(void *arg, int64_t begin, int64_t end, int worker)
@@ -116,8 +116,9 @@ ks_status ks_blocktri_logdet(const ks_blocktri_plan *plan, const ks_blocktri_fac
     return KS_OK;
 }
 
-/* Powers of two for numbers whose squares, or the sum of them, are no ordinary numbers; of others 1. Returns whether
- * there are any: then the sums are zero again. What is too small beside the largest number for these does not count. */
+/* Set factors[i] to a power of two if the sum of squares sums[i] may have over- or underflowed, else to 1. If there is
+ * such a sum, set all sums to zero for a second pass and return true. Numbers that still underflow in that pass are
+ * negligible beside the largest one. */
 static int bring_into_range(double sums[4], double factors[4])
 {
     int any = 0;
