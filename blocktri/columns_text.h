@@ -1,19 +1,19 @@
 /* columns_text.h -- substitution with several right-hand sides at once; see solve_text.h.
  *
- * Columns of right-hand sides go in strips of up to three vectors, rows in tiles that stay in
- * registers while the rows of a strip run. A block is read once for all strips, by bands of rows
- * that stay in the caches. What is left of less than a vector is worked on in scratch, filled up
- * with zeros. */
+ * Columns of right-hand sides are processed in strips of up to three vectors, rows in tiles that stay
+ * in registers while the loop runs over the rows of a strip. A block is read once for all strips, by
+ * bands of rows that stay in the caches. Remaining columns, fewer than a vector, are copied to scratch
+ * and padded with zeros. */
 
 /* Rows of a band. */
 #define KS_BT_COLUMN_BAND 32
-/* Rows of a tile: sums enough to hide their latency, and no more than fit the registers. */
+/* Rows of a tile: enough sums to hide their latency, and no more than fit the registers. */
 #define KS_BT_TILE_ROWS(vectors) ((vectors) == 1 || KS_VECTOR_BYTES > 32 ? 8 : 4)
 
-/** What a lane reads after this block: its lines come while tiles are computed. */
+/** Memory that a lane reads after this block. Its lines are prefetched while tiles are computed. */
 typedef struct KS_T(ks_bt_columns_ahead) {
     const KS_NUM *at, *end;
-    int lines; /* that a tile asks for */
+    int lines; /* that a tile prefetches */
 } KS_T(ks_bt_columns_ahead);
 
 KS_HD void KS_T(ks_bt_columns_ask)(KS_T(ks_bt_columns_ahead) *a)
@@ -22,8 +22,8 @@ KS_HD void KS_T(ks_bt_columns_ask)(KS_T(ks_bt_columns_ahead) *a)
         __builtin_prefetch(a->at, 0, 2);
 }
 
-/** c = `rows` rows by `vectors` vectors of C - A B, rows and vectors literal; A's entry (i, l)
- *  stands at i * ai + l * al. */
+/** c = `rows` rows by `vectors` vectors of C - A B; rows and vectors are literals. Entry (i, l) of A is at
+ *  i * ai + l * al. */
 KS_HD void KS_T(ks_bt_columns_tile)(int rows, int vectors, int k, const KS_NUM *A, int ai, int al,
                                     const KS_NUM *B, const KS_NUM *C, int ld,
                                     KS_T(ks_bt_wide) c[8][3])
@@ -57,8 +57,8 @@ KS_HD void KS_T(ks_bt_columns_product)(int vectors, int m, int k, const KS_NUM *
     }
 }
 
-/** Rows p .. p + rows - 1 of a strip, of x <- R'^-1 x: what the rows from `top` on leave of them,
- *  times the inverse of their triangle. */
+/** x <- R'^-1 x for the rows p .. p + rows - 1 of a strip: subtract the products of the rows from `top` on, then
+ *  multiply by the inverse of their triangle. */
 KS_HD void KS_T(ks_bt_columns_lower_rows)(int rows, int vectors, int n, int top, int p,
                                           const KS_NUM *R, KS_NUM *x, int ld,
                                           KS_T(ks_bt_columns_ahead) *ahead)
@@ -81,7 +81,7 @@ KS_HD void KS_T(ks_bt_columns_lower_rows)(int rows, int vectors, int n, int top,
     KS_T(ks_bt_tile_store)(rows, vectors, c, x + p * ld, ld, KS_BT_WIDTH);
 }
 
-/** The same of x <- R^-1 x, the rows after them being done. */
+/** The same for x <- R^-1 x. The rows after these are done already. */
 KS_HD void KS_T(ks_bt_columns_upper_rows)(int rows, int vectors, int n, int p, const KS_NUM *R,
                                           KS_NUM *x, int ld, KS_T(ks_bt_columns_ahead) *ahead)
 {
@@ -103,7 +103,7 @@ KS_HD void KS_T(ks_bt_columns_upper_rows)(int rows, int vectors, int n, int p, c
     KS_T(ks_bt_tile_store)(rows, vectors, c, x + p * ld, ld, KS_BT_WIDTH);
 }
 
-/** What is done with a strip: one band of a block. */
+/** The operations on a strip, by one band of a block. */
 typedef enum KS_T(ks_bt_columns_job) {
     KS_T(KS_BT_LOWER),     /* x <- R'^-1 x                   */
     KS_T(KS_BT_UPPER),     /* x <- R^-1 x                    */
@@ -111,7 +111,7 @@ typedef enum KS_T(ks_bt_columns_job) {
     KS_T(KS_BT_PRODUCT)    /* y -= X x                       */
 } KS_T(ks_bt_columns_job);
 
-/** Rows begin .. end - 1 of A in one strip; y is not read by the jobs that solve. */
+/** Do a job with rows begin .. end - 1 of A in one strip. The jobs that solve do not use y. */
 KS_HD void KS_T(ks_bt_columns_strip)(int vectors, KS_T(ks_bt_columns_job) job, int n, int begin,
                                      int end, const KS_NUM *A, KS_NUM *x, int ldx, KS_NUM *y,
                                      KS_T(ks_bt_columns_ahead) *ahead)
@@ -143,7 +143,7 @@ KS_HD void KS_T(ks_bt_columns_strip)(int vectors, KS_T(ks_bt_columns_job) job, i
     }
 }
 
-/** One band in `columns` columns of x and y, which have leading dimension ld. */
+/** Do a job with one band in `columns` columns of x and y, which have leading dimension ld. */
 KS_HD void KS_T(ks_bt_columns_band)(KS_T(ks_bt_columns_job) job, int n, int begin, int end,
                                     int columns, const KS_NUM *A, KS_NUM *x, KS_NUM *y, int ld,
                                     KS_T(ks_bt_columns_ahead) *ahead)
@@ -157,7 +157,7 @@ KS_HD void KS_T(ks_bt_columns_band)(KS_T(ks_bt_columns_job) job, int n, int begi
         KS_T(ks_bt_columns_strip)(1, job, n, begin, end, A, x + j, ld, y + j, ahead);
 }
 
-/** Block A in `columns` columns, whole vectors, band by band. */
+/** Do a job with block A in `columns` columns, which are whole vectors, band by band. */
 KS_HD_COLD void KS_T(ks_bt_columns_block)(KS_T(ks_bt_columns_job) job, int n, int columns,
                                           int64_t next, const KS_NUM *A, KS_NUM *x, KS_NUM *y,
                                           int ld)
@@ -190,7 +190,7 @@ KS_HD_COLD void KS_T(ks_bt_columns_block)(KS_T(ks_bt_columns_job) job, int n, in
     }
 }
 
-/** `columns` columns, fewer than a vector and literal, to rows of a vector, or back. */
+/** Copy `columns` columns, fewer than a vector and a literal, to rows of one vector each, or back. */
 KS_HD void KS_T(ks_bt_columns_move)(int back, int n, int columns, KS_NUM *x, int ld, KS_NUM *rows)
 {
     for (int i = 0; i < n; ++i) {
@@ -217,8 +217,8 @@ KS_HD_COLD void KS_T(ks_bt_columns_moved)(int back, int n, int columns, KS_NUM *
     }
 }
 
-/** A job for blocks x and y of right-hand sides (n, m); y NULL where it only solves. The lane's next block is
- *  `next` elements from A, 0: not to be asked for. scratch: two panels' worth. */
+/** Do a job with blocks x and y of right-hand sides (n, m); y is NULL for jobs that solve. The lane's next block is
+ *  `next` elements from A; 0: do not prefetch it. scratch: two panels. */
 KS_HD void KS_T(ks_bt_strips)(KS_T(ks_bt_columns_job) job, int n, int m, int64_t next,
                               const KS_NUM *A, KS_NUM *x, KS_NUM *y, KS_NUM *scratch)
 {

@@ -1,31 +1,32 @@
 /* eliminate_text.h -- products and elimination of panels; see panel_text.h.
  *
- * Everything is made of one tile: four or eight rows by up to three vectors of C - X' Y stay in registers
- * while the rows of X and Y run. Tiles come in strips of columns, so that a strip of Y stays in the
- * first-level cache while the rows of C go by; rows come in bands and depths in slices, so that
- * what is read again is still in the second. */
+ * All products consist of one tile: four or eight rows by up to three vectors of C - X' Y are in
+ * registers while the loop runs over the rows of X and Y. Tiles are grouped in strips of columns, so
+ * that a strip of Y stays in the first-level cache while the loop runs over the rows of C. Rows are
+ * grouped in bands and depths in slices, so that data that are read again are still in the second-level
+ * cache. */
 
-/* Vectors of a tile: what fits the registers beside its operands. */
+/* Most vectors of a tile: as many as fit the registers beside its operands. */
 #define KS_BT_STRIP (KS_VECTOR_BYTES >= 32 ? 3 : 1)
-/* Rows of a product's tile: with 32 registers eight; a band begins at a multiple of them. */
+/* Rows of a product's tile: eight with 32 registers. A band begins at a multiple of them. */
 #define KS_BT_ROWS (KS_VECTOR_BYTES > 32 ? 8 : 4)
 /* Rows of a band, depth of a slice. */
 #define KS_BT_BAND 32
 #define KS_BT_SLICE 256
 
-/* Orders of blocks that memory is asked for ahead: smaller ones the processor foresees by itself,
- * larger ones would drive the panels out of the second-level cache. */
+/* Orders of blocks for which data are prefetched. For smaller ones the hardware prefetcher is enough,
+ * larger ones would evict the panels from the second-level cache. */
 #define KS_BT_ASK_FROM 5
 #define KS_BT_ASK_TO 160
-/* Cache lines of each array that a tile asks for: in all as many as a block has, or a few more; where
- * tiles are larger and fewer, more. */
+/* Cache lines of each array that a tile prefetches: in total as many as a block has, or a few more.
+ * Where tiles are larger there are fewer, so each prefetches more. */
 #define KS_BT_ASK_LINES (KS_VECTOR_BYTES > 32 ? 6 : 3)
 
-/** What the next blocks of a lane will be read from and written to. Asked for tile by tile, it
- *  comes from memory to the second-level cache while this block is computed with. */
+/** Memory that the next blocks of a lane will read and write. It is prefetched to the second-level
+ *  cache, tile by tile, during the computation of this block. */
 typedef struct KS_T(ks_bt_ahead_of) {
     const KS_NUM *D_in, *L_in, *D_out, *L_out;
-    int n, row, at; /* asked for: the rows before, and this one before column `at` */
+    int n, row, at; /* prefetched: the rows before `row`, and of that the columns before `at` */
 } KS_T(ks_bt_ahead_of);
 
 KS_HD void KS_T(ks_bt_ask)(KS_T(ks_bt_ahead_of) *a)
@@ -46,7 +47,8 @@ KS_HD void KS_T(ks_bt_ask)(KS_T(ks_bt_ahead_of) *a)
     }
 }
 
-/** Vectors of the next strip: never a single one after three, whose tile would wait for itself. */
+/** Vectors of the next strip. Four vectors are split as 2 + 2, not 3 + 1: in a tile of one vector the latency
+ *  of each operation is exposed. */
 KS_HD int KS_T(ks_bt_next_strip)(int columns)
 {
     const int vectors = columns / KS_BT_WIDTH;
@@ -54,7 +56,7 @@ KS_HD int KS_T(ks_bt_next_strip)(int columns)
     return vectors == 4 ? 2 : vectors > 3 ? 3 : vectors;
 }
 
-/** c <- `rows` rows by `vectors` vectors of C, both literals; rows are `row` numbers apart, vectors `vector`. */
+/** Load `rows` rows by `vectors` vectors of C to c; both are literals. Strides: `row` of rows, `vector` of vectors. */
 KS_HD void KS_T(ks_bt_tile_load)(int rows, int vectors, const KS_NUM *C, int row, int vector, KS_T(ks_bt_wide) c[8][3])
 {
 #pragma GCC unroll 8
@@ -63,7 +65,7 @@ KS_HD void KS_T(ks_bt_tile_load)(int rows, int vectors, const KS_NUM *C, int row
         for (int v = 0; v < vectors; ++v) c[r][v] = KS_BT_LOAD(C + r * row + v * vector);
 }
 
-/** And back. */
+/** Store c to C. */
 KS_HD void KS_T(ks_bt_tile_store)(int rows, int vectors, KS_T(ks_bt_wide) c[8][3], KS_NUM *C, int row, int vector)
 {
 #pragma GCC unroll 8
@@ -72,7 +74,7 @@ KS_HD void KS_T(ks_bt_tile_store)(int rows, int vectors, KS_T(ks_bt_wide) c[8][3
         for (int v = 0; v < vectors; ++v) KS_BT_STORE(C + r * row + v * vector, c[r][v]);
 }
 
-/** c -= x y: a column of numbers `apart`, and a row of vectors. */
+/** c -= x y: x is a column of numbers with stride `apart`, y a row of vectors with stride `vector`. */
 KS_HD void KS_T(ks_bt_tile_less)(int rows, int vectors, const KS_NUM *x, int apart, const KS_NUM *y, int vector,
                                  KS_T(ks_bt_wide) c[8][3])
 {
@@ -87,8 +89,8 @@ KS_HD void KS_T(ks_bt_tile_less)(int rows, int vectors, const KS_NUM *x, int apa
     }
 }
 
-/** c = `rows` rows by `vectors` vectors of C - X' Y, k rows of X and Y; all at their first column.
- *  The rows are columns of one slab of X. */
+/** c = `rows` rows by `vectors` vectors of C - X' Y, for k rows of X and Y. X, Y and C point to the first
+ *  column. The rows of the tile are columns of one slab of X. */
 KS_HD void KS_T(ks_bt_tile)(int rows, int vectors, int k, int slab, const KS_NUM *X,
                             const KS_NUM *Y, const KS_NUM *C, KS_T(ks_bt_wide) c[8][3])
 {
@@ -121,8 +123,8 @@ KS_HD void KS_T(ks_bt_product_strip)(int vectors, int i, int rows, int k, int sl
         KS_T(ks_bt_product_tile)(4, vectors, i, k, slab, X, Y, C, ahead);
 }
 
-/** Rows from i and columns from j on of C -= X' Y of depth k; `upper`: i = j, and only what the
- *  upper triangle needs. */
+/** `rows` rows from i and `columns` columns from j on of C -= X' Y of depth k. `upper`: i = j, and only the
+ *  upper triangle is needed. */
 KS_HD void KS_T(ks_bt_product)(int upper, int i, int rows, int j, int columns, int k, int slab,
                                const KS_NUM *X, const KS_NUM *Y, KS_NUM *C,
                                KS_T(ks_bt_ahead_of) *ahead)
@@ -147,7 +149,7 @@ KS_HD_COLD void KS_T(ks_bt_product_shared)(int upper, int i, int rows, int j, in
     KS_T(ks_bt_product)(upper, i, rows, j, columns, k, slab, X, Y, C, ahead);
 }
 
-/** Panels C -= X' Y, by bands and slices. */
+/** Panel C -= X' Y, by bands and slices. */
 KS_HD void KS_T(ks_bt_product_large)(int upper, int np, int columns, int slab, const KS_NUM *X,
                                      const KS_NUM *Y, KS_NUM *C, KS_T(ks_bt_ahead_of) *ahead)
 {
@@ -189,7 +191,7 @@ KS_HD void KS_T(ks_bt_fill_in)(int n, int np, int slab, const KS_NUM *X, const K
     KS_T(ks_bt_multiply_panels)(0, n, np, slab, X, Y, C, ahead);
 }
 
-/** s, four rows of the columns p .. p + 3, less what the rows begin .. end - 1 take from them. */
+/** Subtract from s, four rows of the columns p .. p + 3, the products of the rows begin .. end - 1. */
 KS_HD void KS_T(ks_bt_corner_sums)(int begin, int end, int p, int slab, const KS_NUM *P,
                                    KS_T(ks_bt_quad) s[4])
 {
@@ -209,13 +211,13 @@ KS_HD void KS_T(ks_bt_corner_load)(int p, int slab, const KS_NUM *P, KS_T(ks_bt_
     for (int r = 0; r < 4; ++r) s[r] = KS_BT_QUAD(D + r * KS_BT_WIDTH);
 }
 
-/** The 4 x 4 Cholesky factor u (row stride 4) of the upper triangle of s, with the reciprocals of
- *  its diagonal; from row `live` on, a literal, those of the identity. Returns -1, or which of the pivots is not
- *  positive and below a quarter of the largest number: beyond that its reciprocal is a denormal number, which counts
- *  as zero here.
+/** The 4 x 4 Cholesky factor u (row stride 4) of the upper triangle of s, with the reciprocals of its diagonal.
+ *  From row `live` on, a literal, they are those of the identity. Return -1, or the first pivot that is not
+ *  positive or not below a quarter of the largest number. The reciprocal of a larger pivot would be denormal,
+ *  which counts as zero here.
  *
- *  Inside it is L D L', whose chain of dependent operations has a division for each pivot but no
- *  square root; the four roots come at the end, side by side. */
+ *  Internally this is L D L': its chain of dependent operations has a division for each pivot but no square
+ *  root. The four roots are taken at the end, independently of each other. */
 KS_HD int KS_T(ks_bt_corner)(int live, const KS_T(ks_bt_quad) s[4], KS_NUM *u, KS_NUM *inverse)
 {
     KS_NUM a[4][4], d[4];
@@ -252,8 +254,8 @@ KS_HD_COLD int KS_T(ks_bt_corner_shared)(const KS_T(ks_bt_quad) s[4], KS_NUM *u,
     return KS_T(ks_bt_corner)(4, s, u, inverse);
 }
 
-/** Rows p .. p + 3 of a strip that begins at column j: what the rows from `top` leave of them,
- *  times U'^-1. U at u, row stride ldu. */
+/** Rows p .. p + 3 of a strip that begins at column j: subtract the products of the rows top .. p - 1, then
+ *  multiply by U'^-1. U is at u with row stride ldu. */
 KS_HD void KS_T(ks_bt_row_strip)(int vectors, int top, int p, int j, int slab, KS_NUM *P,
                                  const KS_NUM *u, int ldu, const KS_NUM *inverse,
                                  KS_T(ks_bt_ahead_of) *ahead)
@@ -274,7 +276,7 @@ KS_HD void KS_T(ks_bt_row_strip)(int vectors, int top, int p, int j, int slab, K
     KS_T(ks_bt_tile_store)(4, vectors, c, Y + p * KS_BT_WIDTH, KS_BT_WIDTH, slab);
 }
 
-/** The next strip of row_strip()'s in the columns j .. end - 1. Returns where it ends. */
+/** The next strip of row_strip() in the columns j .. end - 1. Return the column where it ends. */
 KS_HD int KS_T(ks_bt_row_step)(int top, int p, int j, int end, int slab, KS_NUM *P, const KS_NUM *u,
                                const KS_NUM *inverse, KS_T(ks_bt_ahead_of) *ahead)
 {
@@ -287,13 +289,13 @@ KS_HD int KS_T(ks_bt_row_step)(int top, int p, int j, int end, int slab, KS_NUM 
     return j + vectors * KS_BT_WIDTH;
 }
 
-/** Rows begin .. end - 1 of the wide panel P, columns up to `columns`, of what the rows from `top`
- *  leave of them: the Cholesky factor of the diagonal, R'^-1 times the rest. The reciprocals of the
- *  diagonal go to inverse. Returns -1 or the failing row.
+/** Eliminate rows begin .. end - 1 of the wide panel P in the columns before `columns`: subtract the products of
+ *  the rows from `top` on, then replace the diagonal block by its Cholesky factor R and the rest by R'^-1 times
+ *  it. The reciprocals of the diagonal go to inverse. Return -1 or the failing row.
  *
- *  The corner of the next four rows is begun as soon as its columns are there, so that its
- *  divisions and roots go on beside the remaining strips. live, a literal: of the last four rows those that are the
- *  block's; one to three only where nothing is shared. */
+ *  The corner of the next four rows is started as soon as its columns are complete, so that its divisions and
+ *  roots overlap with the remaining strips. live, a literal: how many of the last four rows belong to the block;
+ *  1 to 3 only if not `shared`. */
 KS_HD int KS_T(ks_bt_eliminate_rows)(int shared, int live, int top, int begin, int end, int columns,
                                      int slab, KS_NUM *P, KS_NUM *inverse,
                                      KS_T(ks_bt_ahead_of) *ahead)
@@ -328,7 +330,7 @@ KS_HD int KS_T(ks_bt_eliminate_rows)(int shared, int live, int top, int begin, i
     return -1;
 }
 
-/** The rows of a band in one strip of the columns that eliminate_rows() has left. */
+/** The rows of a band in one strip of the columns after those that eliminate_rows() has done. */
 KS_HD void KS_T(ks_bt_band_strip)(int vectors, int top, int begin, int end, int j, int slab,
                                   KS_NUM *P, const KS_NUM *inverse, KS_T(ks_bt_ahead_of) *ahead)
 {
@@ -371,8 +373,8 @@ KS_HD_COLD int KS_T(ks_bt_eliminate_middle)(int np, int columns, int slab, KS_NU
     return KS_T(ks_bt_eliminate_rows)(1, 4, 0, 0, np, columns, slab, P, inverse, ahead);
 }
 
-/** Eliminate the diagonal block of a wide panel with `couplings` couplings beside it: Cholesky
- *  factor R of the block, R'^-1 times the couplings. Returns -1 or the failing row. */
+/** Eliminate the diagonal block of a wide panel with `couplings` couplings beside it: replace the block by its
+ *  Cholesky factor R, and the couplings by R'^-1 times them. Return -1 or the failing row. */
 KS_HD int KS_T(ks_bt_eliminate)(int n, int np, int couplings, int slab, KS_NUM *P,
                                 KS_T(ks_bt_ahead_of) *ahead)
 {

@@ -1,4 +1,4 @@
-/* factor_text.h -- factoring and solving along a lane; see chains.h. */
+/* factor_text.h -- factorization along a lane; see chains.h. */
 
 #include "chain_text.h"
 
@@ -14,8 +14,8 @@ KS_HD void KS_T(ks_bt_load_ahead)(const ks_bt_chain *c, int n, int slab, int64_t
         KS_T(ks_bt_load)(n, slab, block, P);
 }
 
-/** What to ask memory for while block k is eliminated: where its factor goes, the next coupling,
- *  and the diagonal block after the next, which is read before the next block's turn. */
+/** Find what to prefetch while block k is eliminated: the place of its factor, the next coupling, and the
+ *  diagonal block after the next one, which is read before the next block is eliminated. */
 KS_HD void KS_T(ks_bt_look_ahead)(const ks_bt_chain *c, int n, int64_t k,
                                   KS_T(ks_bt_ahead_of) *ahead)
 {
@@ -29,8 +29,8 @@ KS_HD void KS_T(ks_bt_look_ahead)(const ks_bt_chain *c, int n, int64_t k,
     ahead->L_out = (const KS_NUM *)c->edge + KS_T(ks_bt_ahead)(c, k) * c->edge_stride;
 }
 
-/** Lane without an anchor. A wide panel holds the block that is eliminated and its coupling; the
- *  next block takes its place beside the coupling. */
+/** Factor a lane without an anchor. A wide panel holds the current block and its coupling. Then the next
+ *  block replaces the block beside the coupling. */
 KS_HD ks_bt_failure KS_T(ks_bt_factor_plain)(int n, const ks_bt_chain *c)
 {
     const int np = (n + 3) / 4 * 4, columns = KS_T(ks_bt_columns)(n);
@@ -63,8 +63,8 @@ KS_HD ks_bt_failure KS_T(ks_bt_factor_plain)(int n, const ks_bt_chain *c)
     return failure;
 }
 
-/** Lane with an anchor: each block is coupled with it, too. A wide panel holds the block, its
- *  coupling with the anchor, and the one with the next block. */
+/** Factor a lane with an anchor, with which each block is coupled, too. A wide panel holds the block, its
+ *  coupling with the anchor, and that with the next block. */
 KS_HD ks_bt_failure KS_T(ks_bt_factor_anchored)(int n, const ks_bt_chain *c)
 {
     const int np = (n + 3) / 4 * 4, columns = KS_T(ks_bt_columns)(n);
@@ -116,7 +116,7 @@ static ks_bt_failure KS_T(ks_bt_factor)(const ks_bt_chain *c)
     const ks_bt_failure none = { -1, -1 };
     const int n = c->n;
     if (c->count == 0) {
-        /* Separators that are neighbours: their coupling is the next level's as it is. */
+        /* The two separators are neighbours: their coupling goes to the next level unchanged. */
         if (c->anchor >= 0 && c->target >= 0) {
             const KS_NUM *from = (const KS_NUM *)c->edge_in + (c->first - 1) * c->edge_in_stride;
             for (int i = 0; i < n * n; ++i) ((KS_NUM *)c->bridge)[i] = from[i];

@@ -1,13 +1,13 @@
 /* inverse_text.h -- blocks of the inverse along a lane, from its far end back; see chains.h.
  *
  * A block j has at most two neighbours when it is eliminated, K = {t, a}: the one ahead and the
- * anchor. With U = A_jj^-1 A_jK = R^-1 X of its elimination and the inverse S_KK of the blocks that
- * come later,
+ * anchor. With U = A_jj^-1 A_jK = R^-1 X from its elimination, and S_KK, the inverse at these
+ * neighbours, which are eliminated later,
  *     S_jK = -U S_KK    and    S_jj = R^-1 R'^-1 - S_jK U'. */
 
-/* The panels of this file are row-major, ld elements from row to row. */
+/* Panels in this file are row-major with row stride ld. */
 
-/** Block (n, n) to a panel, with zeros around it. */
+/** Copy block (n, n) to a panel, padded with zeros. */
 KS_HD void KS_T(ks_bt_load_rows)(int n, int np, int ld, const KS_NUM *KS_RESTRICT block,
                                  KS_NUM *KS_RESTRICT P)
 {
@@ -38,7 +38,7 @@ KS_HD void KS_T(ks_bt_transpose)(int np, int ld, const KS_NUM *KS_RESTRICT P,
     }
 }
 
-/** C (n, n) += or -= A B, panels. */
+/** C (n, n) += A B, or -= if `subtract`; all are panels. */
 KS_HD void KS_T(ks_bt_multiply)(int subtract, int n, int np, int ld, const KS_NUM *A,
                                 const KS_NUM *B, KS_NUM *C)
 {
@@ -50,7 +50,7 @@ KS_HD void KS_T(ks_bt_multiply)(int subtract, int n, int np, int ld, const KS_NU
         KS_T(ks_gemm_add)(np, np, ld, A, ld, 1, B, C);
 }
 
-/** P <- R^-1 P, panels. */
+/** P <- R^-1 P; both are panels. */
 KS_HD void KS_T(ks_bt_multipliers)(int n, int np, int ld, const KS_NUM *R, KS_NUM *P)
 {
     if (n > KS_BT_BLAS) {
@@ -164,7 +164,7 @@ static void KS_T(ks_bt_inverse)(const ks_bt_chain *c)
         if (anchored) KS_T(ks_bt_load_rows)(n, np, ld, KS_T(ks_bt_behind)(c, k), p.U_a);
         KS_T(ks_bt_inverse_block)(n, np, ld, coupled, anchored, &p);
         KS_T(ks_bt_inverse_store)(c, n, ld, k, coupled, anchored, &p);
-        /* This block is what the one before finds ahead. */
+        /* This block is the one ahead of the block before it. */
         KS_T(ks_bt_load_rows)(n, np, ld, S + block * c->S_stride, p.S_tt);
         if (anchored) KS_T(ks_bt_swap)(&p.S_ta, &p.S_ja);
     }

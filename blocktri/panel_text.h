@@ -1,15 +1,15 @@
-/* panel_text.h -- blocks to panels and back; see src/num_f64.h.
+/* panel_text.h -- copies of blocks to panels and back; see src/num_f64.h.
  *
- * A panel is an (n, n) block in scratch: slabs of KS_BT_WIDTH columns, `slab` elements apart, each
- * row-major, so that a product X' Y walks through memory without gaps. Rows come in fours and
- * columns in KS_BT_WIDTHs, so that no kernel has a remainder; beyond n a panel is zero, a diagonal
- * block has ones on its diagonal. A diagonal block and its couplings stand side by side in one wide
- * panel while they are eliminated. Cholesky factors are upper triangular, R' R: vectors run along
- * rows, and every product of the elimination is X' Y of two panels. */
+ * A panel is an (n, n) block in scratch. It consists of slabs of KS_BT_WIDTH columns, `slab` elements
+ * apart, each row-major, so that a product X' Y reads memory without gaps. Rows are padded to a
+ * multiple of four and columns to one of KS_BT_WIDTH, so that no kernel has a remainder. The padding is
+ * zero, except for ones on the diagonal of a diagonal block. A diagonal block and its couplings are
+ * side by side in one wide panel while they are eliminated. Cholesky factors are upper triangular, R' R:
+ * vectors run along rows, and every product of the elimination is X' Y of two panels. */
 
-/* Larger blocks of the inverse go to BLAS. */
+/* Blocks of the inverse beyond this order are multiplied by BLAS. */
 #define KS_BT_BLAS 128
-/* At least four doubles: without AVX two registers make up one such vector. */
+/* At least four doubles: without AVX such a vector takes two registers. */
 #define KS_BT_BYTES (KS_VECTOR_BYTES > 32 ? KS_VECTOR_BYTES : 32)
 #define KS_BT_WIDTH ((int)(KS_BT_BYTES / sizeof(KS_NUM)))
 typedef KS_NUM KS_T(ks_bt_wide) __attribute__((vector_size(KS_BT_BYTES)));
@@ -23,7 +23,7 @@ typedef KS_NUM KS_T(ks_bt_quad_at)
 #define KS_BT_QUAD(p) ((KS_T(ks_bt_quad)) * (const KS_T(ks_bt_quad_at) *)(const void *)(p))
 #define KS_BT_PUT_QUAD(p, v) (*(KS_T(ks_bt_quad_at) *)(void *)(p) = (KS_T(ks_bt_quad_at))(v))
 
-/** t = transposed a, four by four. */
+/** t = a', four by four. */
 KS_HD void KS_T(ks_bt_transpose_4)(const KS_T(ks_bt_quad) a[4], KS_T(ks_bt_quad) t[4])
 {
     const KS_T(ks_bt_quad) even01 = __builtin_shufflevector(a[0], a[1], 0, 4, 2, 6);
@@ -39,28 +39,28 @@ KS_HD void KS_T(ks_bt_transpose_4)(const KS_T(ks_bt_quad) a[4], KS_T(ks_bt_quad)
 /** Columns of a panel with an (n, n) block. */
 KS_HD int KS_T(ks_bt_columns)(int n) { return (n + KS_BT_WIDTH - 1) / KS_BT_WIDTH * KS_BT_WIDTH; }
 
-/** Elements from slab to slab of a panel with np rows: not a multiple of 512 bytes, so that the
- *  same rows of different slabs neither share their places in a cache nor, in the lowest bits of
- *  their addresses, look alike to a load that follows a store. */
+/** Elements from slab to slab of a panel with np rows. It is not a multiple of 512 bytes. So the same rows of
+ *  different slabs neither compete for the same cache sets, nor have the same low bits of their addresses, for
+ *  which a load would wait for an unrelated store. */
 KS_HD int KS_T(ks_bt_slab)(int np)
 {
     const int slab = np * KS_BT_WIDTH;
     return slab * (int)sizeof(KS_NUM) % 512 ? slab : slab + 4 * KS_BT_WIDTH;
 }
 
-/** Where a panel has row i of column j. */
+/** Index in a panel of row i, column j. */
 KS_HD int KS_T(ks_bt_at)(int slab, int i, int j)
 {
     const unsigned column = (unsigned)j, width = (unsigned)KS_BT_WIDTH;
     return (int)(column / width) * slab + i * (int)width + (int)(column % width);
 }
 
-/* Copies go by four columns; of a row's end less than four numbers are left, `rest` of them, a literal, and what
- * stands beyond them in a panel comes with them. Where the order of blocks is a literal, copies are made in
- * place; else the four functions of a copy, one for each rest, are shared. */
+/* Copies process four columns at a time. At the end of a row `rest` numbers remain, a literal below four; they are
+ * copied together with the padding behind them. If the order of blocks is a literal, copies are inlined. Otherwise the
+ * four variants of a copy, one for each rest, are shared functions. */
 
-/** A block of less than four rows to a panel, number by number; turned: its transpose, lower: of that the upper
- *  triangle, with ones on the diagonal behind it. */
+/** Copy a block of fewer than four rows to a panel, number by number. turned: its transpose. lower: only the upper
+ *  triangle of that, with ones on the padded diagonal. */
 KS_HD void KS_T(ks_bt_load_few)(int turned, int lower, int n, int slab, const KS_NUM *KS_RESTRICT block,
                                 KS_NUM *KS_RESTRICT P)
 {
@@ -71,7 +71,7 @@ KS_HD void KS_T(ks_bt_load_few)(int turned, int lower, int n, int slab, const KS
         for (int j = i < n ? n : 0; j < KS_BT_WIDTH; ++j) P[KS_T(ks_bt_at)(slab, i, j)] = KS_LIT(lower && i == j);
 }
 
-/** *q <- the first `numbers` numbers of four, then zeros. */
+/** *q <- `numbers` numbers, a literal up to four, then zeros. */
 KS_HD void KS_T(ks_bt_take)(int numbers, const KS_NUM *from, KS_T(ks_bt_quad) *q)
 {
     const KS_T(ks_bt_quad) zero = { 0 };
@@ -80,7 +80,7 @@ KS_HD void KS_T(ks_bt_take)(int numbers, const KS_NUM *from, KS_T(ks_bt_quad) *q
     for (int c = 0; numbers < 4 && c < numbers; ++c) (*q)[c] = from[c];
 }
 
-/** Columns from `from` on, a multiple of four, of the rows of a panel that begin at i: zeros. */
+/** Set columns from .. columns - 1 of `rows` rows from i on to zero; `from` is a multiple of four. */
 KS_HD void KS_T(ks_bt_clear_columns)(int rows, int i, int from, int columns, int slab, KS_NUM *P)
 {
     const KS_T(ks_bt_quad) zero = { 0 };
@@ -88,8 +88,8 @@ KS_HD void KS_T(ks_bt_clear_columns)(int rows, int i, int from, int columns, int
         for (int r = 0; r < rows; ++r) KS_BT_PUT_QUAD(P + KS_T(ks_bt_at)(slab, i + r, j), zero);
 }
 
-/** Four numbers of each of four rows of a block, ld numbers apart, of which `rows` rows and `numbers` numbers, literals,
- *  are there, transposed to a panel. */
+/** Copy a tile of `rows` rows by `numbers` columns of a block, transposed, to a panel, padded with zeros to four by
+ *  four. rows and numbers are literals; the row stride of the block is ld. */
 KS_HD void KS_T(ks_bt_turn)(int rows, int numbers, int ld, const KS_NUM *KS_RESTRICT from, KS_NUM *KS_RESTRICT to)
 {
     KS_T(ks_bt_quad) a[4] = { { 0 } }, t[4];
@@ -100,8 +100,8 @@ KS_HD void KS_T(ks_bt_turn)(int rows, int numbers, int ld, const KS_NUM *KS_REST
     for (int r = 0; r < 4; ++r) KS_BT_PUT_QUAD(to + r * KS_BT_WIDTH, t[r]);
 }
 
-/** The upper triangle of a symmetric block, from its lower one. What is left of the diagonal in
- *  the panel is of no meaning. */
+/** Fill the upper triangle of a panel from the lower triangle of a symmetric block. Entries of the panel below
+ *  the diagonal have no meaning. */
 KS_HD void KS_T(ks_bt_load_lower)(int rest, int n, int slab, const KS_NUM *KS_RESTRICT block, KS_NUM *KS_RESTRICT P)
 {
     const int whole = n - rest, columns = KS_T(ks_bt_columns)(n), np = (n + 3) / 4 * 4;
@@ -122,7 +122,7 @@ KS_HD void KS_T(ks_bt_load_lower)(int rest, int n, int slab, const KS_NUM *KS_RE
     KS_T(ks_bt_clear_columns)(np, 0, np, columns, slab, P);
 }
 
-/** Block (n, n) with row stride n to a panel. */
+/** Copy block (n, n) with row stride n to a panel. */
 KS_HD void KS_T(ks_bt_load_by_rows)(int rest, int n, int slab, const KS_NUM *KS_RESTRICT block, KS_NUM *KS_RESTRICT P)
 {
     const int whole = n - rest, columns = KS_T(ks_bt_columns)(n), np = (n + 3) / 4 * 4;
@@ -194,7 +194,7 @@ KS_HD void KS_T(ks_bt_load)(int n, int slab, const KS_NUM *block, KS_NUM *P)
         KS_T(ks_bt_load_by_rows_shared)(n, slab, block, P);
 }
 
-/** The transpose of a block to a panel. */
+/** Copy the transpose of a block to a panel. */
 KS_HD void KS_T(ks_bt_load_transposed)(int n, int slab, const KS_NUM *block, KS_NUM *P)
 {
     if (__builtin_constant_p(n))
@@ -203,10 +203,10 @@ KS_HD void KS_T(ks_bt_load_transposed)(int n, int slab, const KS_NUM *block, KS_
         KS_T(ks_bt_load_columns_shared)(n, slab, block, P);
 }
 
-/** Rows that a panel is stored by: slab by slab where a slab's row is a cache line. */
+/** Rows that are stored together: eight, slab by slab, if the row of a slab is a cache line. */
 #define KS_BT_STORED (KS_BT_BYTES == 64 ? 8 : 1)
 
-/** `rows` rows of a panel from column j on, a slab's first. */
+/** Store `rows` rows of a panel from column j on, which is the first of a slab. */
 KS_HD void KS_T(ks_bt_store_group)(int rest, int rows, int j, int n, int slab, const KS_NUM *KS_RESTRICT from,
                                    KS_NUM *KS_RESTRICT to)
 {
@@ -247,7 +247,7 @@ KS_HD_COLD void KS_T(ks_bt_store_by_rows_shared)(int upper, int n, int slab, con
     }
 }
 
-/** upper, a literal: the upper triangle of a panel, with some of what stands below the diagonal. */
+/** Store a panel. upper, a literal: only the upper triangle, and some entries below the diagonal. */
 KS_HD void KS_T(ks_bt_store_part)(int upper, int n, int slab, const KS_NUM *P, KS_NUM *block)
 {
     if (__builtin_constant_p(n))
@@ -266,7 +266,8 @@ KS_HD void KS_T(ks_bt_store_upper)(int n, int slab, const KS_NUM *P, KS_NUM *blo
     KS_T(ks_bt_store_part)(1, n, slab, P, block);
 }
 
-/** A block with the panel's upper triangle in its lower one; its own upper one is not touched. */
+/** Store the panel's upper triangle in the lower triangle of a block. The upper triangle of the block is not
+ *  changed. */
 KS_HD void KS_T(ks_bt_store_lower)(int n, int slab, const KS_NUM *KS_RESTRICT P,
                                    KS_NUM *KS_RESTRICT block)
 {

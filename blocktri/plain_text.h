@@ -1,10 +1,10 @@
-/* plain_text.h -- what chains.h asks for in plain loops over any number; see src/num_f64.h.
+/* plain_text.h -- the kernels of chains.h in plain loops, for any number type; see src/num_f64.h.
  *
- * The reference of the vector kernels (panel_text.h and what stands on it), which tests compare with
- * it, and what `kalscan count` counts. Same mathematics in the same order: R' R factors with R upper
- * triangular, couplings X = R'^-1 A[block, neighbour], reciprocals of the diagonal. Only what is
- * needed is computed: one triangle of what is symmetric, no padding, no zeros of R^-1. Panels of
- * scratch are (n, n), contiguous. */
+ * This is the reference with which tests compare the vector kernels (panel_text.h and the files that use
+ * it), and what `kalscan count` counts. The mathematics and its order are the same: R' R factors with R
+ * upper triangular, couplings X = R'^-1 A[block, neighbour], reciprocals of the diagonal. Nothing else is
+ * computed: only one triangle of symmetric blocks, no padding, no zeros of R^-1. Panels of scratch are
+ * (n, n) and contiguous. */
 
 #include "chain_text.h"
 
@@ -13,14 +13,14 @@ KS_HD void KS_T(ks_bt_plain_copy)(int n, const KS_NUM *from, KS_NUM *to)
     for (int i = 0; i < n * n; ++i) to[i] = from[i];
 }
 
-/** Both triangles from the lower one. */
+/** Copy a symmetric block, given by its lower triangle, to both triangles. */
 KS_HD void KS_T(ks_bt_plain_symmetric)(int n, const KS_NUM *lower, KS_NUM *to)
 {
     for (int i = 0; i < n; ++i)
         for (int j = 0; j <= i; ++j) to[i * n + j] = to[j * n + i] = lower[i * n + j];
 }
 
-/** The coupling of block k with the next, rows those of block k; stored as A[upper, lower]. */
+/** Copy the coupling of block k with the next one to X, with rows those of block k. It is stored as A[upper, lower]. */
 KS_HD void KS_T(ks_bt_plain_load_ahead)(const ks_bt_chain *c, int64_t k, KS_NUM *X)
 {
     const int n = c->n;
@@ -30,7 +30,7 @@ KS_HD void KS_T(ks_bt_plain_load_ahead)(const ks_bt_chain *c, int64_t k, KS_NUM 
         for (int j = 0; j < n; ++j) X[i * n + j] = c->step > 0 ? block[j * n + i] : block[i * n + j];
 }
 
-/** Row i of X <- R'^-1 X, the rows above being done. */
+/** Row i of X <- R'^-1 X. The rows above are done already. */
 KS_HD void KS_T(ks_bt_plain_row)(int n, int i, const KS_NUM *R, KS_NUM inverse, KS_NUM *X)
 {
     for (int l = 0; l < i; ++l)
@@ -38,8 +38,8 @@ KS_HD void KS_T(ks_bt_plain_row)(int n, int i, const KS_NUM *R, KS_NUM inverse, 
     for (int j = 0; j < n; ++j) X[i * n + j] = X[i * n + j] * inverse;
 }
 
-/** potrf and trsm: R' R = D in place of D's upper triangle, X <- R'^-1 X for up to two couplings
- *  (NULL: none). Returns -1, or the row of the pivot that is not positive and finite. */
+/** potrf and trsm: R, with R' R = D, replaces D's upper triangle, and X <- R'^-1 X for up to two couplings (NULL:
+ *  none). Return -1, or the row of the first pivot that is not positive and finite. */
 KS_HD int KS_T(ks_bt_plain_eliminate)(int n, KS_NUM *D, KS_NUM *X1, KS_NUM *X2)
 {
     for (int i = 0; i < n; ++i) {
@@ -92,8 +92,8 @@ KS_HD void KS_T(ks_bt_plain_swap)(KS_NUM **a, KS_NUM **b)
     *b = c;
 }
 
-/** Separators that are neighbours: their coupling goes to the next level, or the inverse at it
- *  comes from there, as it is. */
+/** Copy for separators that are neighbours: their coupling goes to the next level unchanged, or the inverse at
+ *  it comes from there. */
 KS_HD void KS_T(ks_bt_plain_bridge)(const ks_bt_chain *c, const KS_NUM *from, KS_NUM *to)
 {
     if (c->anchor >= 0 && c->target >= 0) KS_T(ks_bt_plain_copy)(c->n, from, to);
@@ -235,7 +235,7 @@ KS_HD void KS_T(ks_bt_plain_triangle_inverse)(int n, const KS_NUM *R, KS_NUM *Z)
     }
 }
 
-/** X <- R^-1 X; the diagonal of Z has the reciprocals of R's. */
+/** X <- R^-1 X. The diagonal of Z has the reciprocals of R's diagonal. */
 KS_HD void KS_T(ks_bt_plain_multipliers)(int n, const KS_NUM *R, const KS_NUM *Z, KS_NUM *X)
 {
     for (int i = n - 1; i >= 0; --i) {
@@ -245,7 +245,7 @@ KS_HD void KS_T(ks_bt_plain_multipliers)(int n, const KS_NUM *R, const KS_NUM *Z
     }
 }
 
-/** Lower triangle of S (n, n) += or -= A B'; triangular: A and B are upper triangular. */
+/** Lower triangle of S (n, n) += A B', or -= if `subtract`. triangular: A and B are upper triangular. */
 KS_HD void KS_T(ks_bt_plain_outer)(int n, int subtract, int triangular, const KS_NUM *A,
                                    const KS_NUM *B, KS_NUM *S)
 {
@@ -258,7 +258,7 @@ KS_HD void KS_T(ks_bt_plain_outer)(int n, int subtract, int triangular, const KS
         }
 }
 
-/** S_jK = - U_t S_tK - U_a S_aK; a pair that is NULL is left out. */
+/** S_jK = - U_t S_tK - U_a S_aK. A term is left out if its U is NULL. */
 KS_HD void KS_T(ks_bt_plain_row_of_inverse)(int n, const KS_NUM *U_t, const KS_NUM *S_tK,
                                             const KS_NUM *U_a, const KS_NUM *S_aK, KS_NUM *S_jK)
 {
@@ -320,7 +320,7 @@ static void KS_T(ks_bt_plain_inverse)(const ks_bt_chain *c)
         if (coupled && S_edge)
             KS_T(ks_bt_plain_put_transposed)(n, c->step > 0, S_jt, S_edge + ahead * c->S_edge_stride);
         if (k == 0 && before) KS_T(ks_bt_plain_copy)(n, S_ja, before);
-        /* This block is what the one before finds ahead. */
+        /* This block is the one ahead of the block before it. */
         KS_T(ks_bt_plain_copy)(n, S + block * c->S_stride, S_tt);
         KS_T(ks_bt_plain_swap)(&S_ta, &S_ja);
     }

@@ -1,7 +1,8 @@
-/* refine.c -- a factor in single precision serves a system in double. The residual is computed in
- * double, the correction solved for in single (Wilkinson's iterative refinement; Higham, "Accuracy
- * and Stability of Numerical Algorithms", 2nd ed., Sec. 12.1), on the matrix scaled to a diagonal
- * of about one. There it is judged, too: ||A x - b|| says nothing of rows in small units beside large ones. */
+/* refine.c -- solve a system in double with a factor in single precision. The residual is computed
+ * in double, the correction in single (Wilkinson's iterative refinement; Higham, "Accuracy and
+ * Stability of Numerical Algorithms", 2nd ed., Sec. 12.1). The factor is that of the matrix scaled to a
+ * diagonal of about one. The residual is scaled alike before its norm is taken: ||A x - b|| would hide
+ * errors in rows with small units. */
 #include <math.h>
 #include <string.h>
 #include "blocktri_plan.h"
@@ -9,13 +10,13 @@
 #include "refine_kernels.h"
 #include "scale_text.h"
 
-/* m 2^e: a norm whose square may be far outside of what a double holds. */
+/* m 2^e: a norm whose square may be far outside the range of double. */
 typedef struct wide {
     double m;
     int e;
 } wide;
 
-/* One call. */
+/* Arguments and workspace of one call. */
 typedef struct refine_run {
     const ks_blocktri_plan *plan;
     const ks_bt_refine_kernels *kernels;
@@ -29,13 +30,13 @@ typedef struct refine_run {
     void *plan_work;
     double *residual;   /* (N, n, nrhs)                                               */
     float *correction;  /* the same, in units of `unit`                               */
-    double *squares;    /* (N): of the matrix, by rows of blocks                      */
-    double *vectors;    /* four of n for each worker                                  */
-    double *largest;    /* (nrhs): of the residual, times S                           */
-    double *unit;       /* (nrhs): power of two that brings that to about one         */
+    double *squares;    /* (N): sum of squares of S A S in each row of blocks         */
+    double *vectors;    /* four of n numbers for each worker                          */
+    double *largest;    /* (nrhs): largest entry of S times the residual              */
+    double *unit;       /* (nrhs): power of two near that                             */
     wide *b_norm, *r_norm, *x_norm; /* (nrhs): of S b, S r, S^-1 x                    */
     double matrix_norm; /* of S A S                                                   */
-    int first;          /* before the first residual, whose pass sums the matrix up   */
+    int first;          /* no residual yet; its pass also computes `squares`          */
 } refine_run;
 
 static void carve(ks_carver *carver, refine_run *run)
@@ -70,7 +71,8 @@ size_t ks_blocktri_refine_workspace_bytes(const ks_blocktri_plan *plan, int nrhs
 
 /* --- factoring ------------------------------------------------------------------------------- */
 
-/* False, with block and row told, where an entry of the diagonal is not positive and finite. */
+/* Compute the scale. Return false, with block and pivot in info, if an entry of the diagonal is not positive and
+ * finite. */
 static int find_scale(const ks_blocktri_plan *plan, const ks_blocktri_matrix *matrix, double *scale,
                       ks_blocktri_info *info)
 {
@@ -164,7 +166,7 @@ static void residual_block(const refine_run *run, int64_t k, double *vectors)
                            run->residual + k * n * run->nrhs, vectors);
 }
 
-/* The squares of S A S in the rows of one block: half of what stands beside the diagonal. */
+/* The sum of squares of S A S in the diagonal block k and, counted twice, the block below it. */
 static void square_block(const refine_run *run, int64_t k)
 {
     const int64_t n = run->plan->n;
@@ -180,12 +182,12 @@ static void residual_blocks(void *arg, int64_t begin, int64_t end, int worker)
     double *vectors = run->vectors + (int64_t)worker * 4 * run->plan->n;
     for (int64_t k = begin; k < end; ++k) {
         residual_block(run, k, vectors);
-        /* The matrix is read but once for both. */
+        /* In one pass, so that the matrix is read once for both. */
         if (run->first) square_block(run, k);
     }
 }
 
-/* The largest entry's exponent, kept where its reciprocal is a number. */
+/* The exponent of the largest entry, limited so that the reciprocal of the power of two is finite and normal. */
 static int exponent_of(double largest)
 {
     int exponent = 0;
@@ -193,14 +195,14 @@ static int exponent_of(double largest)
     return exponent < -1000 ? -1000 : exponent > 1000 ? 1000 : exponent;
 }
 
-/* What S, or S^-1, makes of a number in a row. */
+/* v, a number of a row, times S or S^-1. */
 static double in_units(const refine_run *run, int64_t row, double v, int inverse)
 {
     const double s = run->scale[row];
     return v * (inverse ? ks_bt_inverse_scale(s) : s);
 }
 
-/* Of S times one column of blocks (n, nrhs), or S^-1, whatever its size. */
+/* The norm of S or S^-1 times one column of blocks (n, nrhs), without overflow or underflow. */
 static wide column_norm(const refine_run *run, const double *blocks, int64_t stride, int column, int inverse)
 {
     const int64_t N = run->plan->N, n = run->plan->n;
@@ -221,8 +223,8 @@ static wide column_norm(const refine_run *run, const double *blocks, int64_t str
     return (wide){ sqrt(sum), exponent };
 }
 
-/* Of S times all columns, and their largest entries, what is not a number passed over; without `largest` of S^-1
- * times them. In one pass where their squares are ordinary numbers. */
+/* The norms of S times all columns, and their largest entries, which ignore NaN. If `largest` is NULL, the norms of
+ * S^-1 times all columns. This takes one pass if no sum of squares overflows or underflows. */
 static void column_norms(const refine_run *run, const double *blocks, int64_t stride, wide *norms, double *largest)
 {
     const int m = run->nrhs;
@@ -257,7 +259,7 @@ static double ratio(wide r, double A, wide x, wide b)
     return ldexp(r.m, r.e - unit) / (ldexp(A * x.m, x.e - unit) + ldexp(b.m, b.e - unit));
 }
 
-/* The residual, and the largest of the relative ones; NaN where a number is not finite. */
+/* Compute the residual. Return the largest relative residual of a column; NaN if a number is not finite. */
 static double relative_residual(refine_run *run)
 {
     double worst = 0.0;
@@ -281,13 +283,13 @@ static double relative_residual(refine_run *run)
 
 /* --- solving --------------------------------------------------------------------------------- */
 
-/* The correction of the residual at hand, S (S A S)^-1 S r, still without the first S. */
+/* The correction for the current residual, S (S A S)^-1 S r, without the first S. */
 static ks_status find_correction(const refine_run *run)
 {
     const int64_t rows = run->plan->N * run->plan->n, stride = (int64_t)run->plan->n * run->nrhs;
     const int m = run->nrhs;
-    /* Powers of two, whose reciprocals are numbers, that bring each column of S r to about one: single precision
-     * neither overflows nor loses small residuals. */
+    /* Powers of two that bring each column of S r to about one, so that single precision neither overflows nor loses
+     * small residuals. */
     for (int c = 0; c < m; ++c) run->unit[c] = ldexp(1.0, exponent_of(run->largest[c]));
     if (m == 1)
         run->kernels->narrow(rows, 1.0 / run->unit[0], run->scale, run->residual, run->correction);
@@ -318,7 +320,7 @@ static void correct(const refine_run *run, double sign)
     }
 }
 
-/* x = 0, of which the residual is b. */
+/* Start from x = 0, whose residual is b. */
 static void start(const refine_run *run)
 {
     const size_t block = (size_t)run->plan->n * (size_t)run->nrhs * sizeof(double);
@@ -345,7 +347,7 @@ static ks_status refine(refine_run *run, const ks_blocktri_refine_limits *limits
             correct(run, -1.0);
             now = relative_residual(run);
             --step;
-            previous = 0.0; /* no further */
+            previous = 0.0; /* stop after this step */
         }
         report->steps = step;
         report->residual = now;

@@ -14,7 +14,7 @@ static void scale_block(int64_t n, const double *s, const double *from, const do
     }
 }
 
-/* In eight sums, which a processor can carry on at once. */
+/* The total of eight partial sums. Eight independent sums hide the latency of additions. */
 static inline double sum_of(const double s[8])
 {
     return ((s[0] + s[4]) + (s[1] + s[5])) + ((s[2] + s[6]) + (s[3] + s[7]));
@@ -49,14 +49,13 @@ static inline void subtract_blocks(int64_t n, const double *D, const double *low
     }
 }
 
-/* The same for n that is a multiple of four, in tiles of four by four; large blocks are better read row by
- * row. */
+/* The same for n that is a multiple of four, in tiles of four by four. Large blocks are better read row by row. */
 typedef double quad __attribute__((vector_size(32)));
 typedef double quad_at __attribute__((vector_size(32), aligned(8), may_alias));
 typedef int64_t quad_bits __attribute__((vector_size(32)));
 #define QUAD(p) (*(const quad_at *)(p))
 
-/* r -= the sums of the elements of each of s. */
+/* r[q] -= the sum of the elements of s[q], for q = 0 .. 3. */
 KS_HD void subtract_sums(const quad s[4], double *r)
 {
     const quad a = __builtin_shufflevector(s[0], s[1], 0, 4, 2, 6) +
@@ -81,7 +80,7 @@ static inline void subtract_tiles(int64_t n, const double *D, const double *lowe
         quad s[4], c = QUAD(r + i);
 #pragma GCC unroll 4
         for (int q = 0; q < 4; ++q) {
-            /* What stands above the diagonal may be anything. */
+            /* Mask the entries above the diagonal, which may be anything. */
             const quad_bits row = (quad_bits)QUAD(D + (i + q) * n + i);
             s[q] = (quad)(row & upto[q]) * QUAD(here + i);
             c -= here[i + q] * (quad)(row & below[q]);
@@ -185,7 +184,8 @@ static double unscaled(int64_t n, const double *s, const double *a)
     return sum_of(sum);
 }
 
-/* Of a row whose own scale is s. What is within the matrix times one scale is a number, whatever the units. */
+/* Sum of squares of a scaled row; s is the row's own scale. An entry of the matrix times one scale is finite in any
+ * units. */
 static inline double row_squares(int64_t n, double s, const double *row, const double *scale)
 {
     double sum[8] = { 0, 0, 0, 0, 0, 0, 0, 0 };

@@ -1,14 +1,14 @@
-/* solve_text.h -- substitution along a lane, log-determinant, residual; see chains.h. Blocks of
- * right-hand sides are (n, m), contiguous; factors have row stride n. */
+/* solve_text.h -- substitution along a lane, log-determinant, residual; see chains.h. Blocks of right-hand
+ * sides are (n, m) and contiguous; factors have row stride n. */
 #include "literal.h"
 
-/* Bytes of a row up to which substitution asks memory for the next block, with one right-hand side and with several,
- * and the order from which on: measured. Longer rows a processor foresees by itself. */
+/* When substitution prefetches the next block: from this order on, up to these bytes of a row with one right-hand side
+ * and with several. The limits are measured. For longer rows the hardware prefetcher is enough. */
 #define KS_BT_SOLVE_ASK_FROM 5
 #define KS_BT_SOLVE_ASK_1 256
 #define KS_BT_SOLVE_ASK_M 1024
 
-/** Ask memory for n elements of four rows of the block that is `ahead` elements from this one. */
+/** Prefetch n elements of four rows of the block that is `ahead` elements from this one; 0: none. */
 KS_HD void KS_T(ks_bt_ask_4)(int n, int ld, int64_t ahead, const KS_NUM *A)
 {
     if (ahead == 0) return;
@@ -17,7 +17,7 @@ KS_HD void KS_T(ks_bt_ask_4)(int n, int ld, int64_t ahead, const KS_NUM *A)
             __builtin_prefetch(A + ahead + r * ld + j, 0, 3);
 }
 
-/** y[0 .. n) -= z[0] A[0 .. n) + .. + z[3] A[3 ld ..): four rows of A, which are read once. */
+/** y[j] -= z[0] A[j] + z[1] A[ld + j] + z[2] A[2 ld + j] + z[3] A[3 ld + j] over j < n: four rows of A, read once. */
 KS_HD void KS_T(ks_bt_axpy_4)(int n, int ld, int64_t ahead, const KS_NUM *KS_RESTRICT A,
                               const KS_NUM *z, KS_NUM *KS_RESTRICT y)
 {
@@ -65,8 +65,8 @@ KS_HD void KS_T(ks_bt_dot_4)(int n, int ld, int64_t ahead, const KS_NUM *A, cons
         for (int r = 0; r < 4; ++r) s[r] = s[r] - A[r * ld + j] * x[j];
 }
 
-/** x (n) <- R'^-1 x. Of four rows at a time the reciprocals come first, so that a chain of one
- *  operation for each unknown is left. */
+/** x (n) <- R'^-1 x, four rows at a time. The reciprocals are computed first, so that the dependent chain has one
+ *  operation for each unknown. */
 KS_HD void KS_T(ks_bt_lower_solve_1)(int n, int64_t ahead, const KS_NUM *KS_RESTRICT R,
                                      KS_NUM *KS_RESTRICT x)
 {
@@ -145,7 +145,7 @@ KS_HD void KS_T(ks_bt_subtract_1)(int n, int64_t ahead, const KS_NUM *KS_RESTRIC
         for (int j = 0; j < n; ++j) y[i] = y[i] - X[i * n + j] * x[j];
 }
 
-/** y (n, m) -= X' x. scratch is not used where m = 1, here and below. */
+/** y (n, m) -= X' x. scratch is not used if m = 1; also in the functions below. */
 KS_HD void KS_T(ks_bt_subtract_transposed)(int n, int m, int64_t ahead, const KS_NUM *X, KS_NUM *x,
                                            KS_NUM *y, KS_NUM *scratch)
 {
@@ -185,8 +185,8 @@ KS_HD void KS_T(ks_bt_upper_solve)(int n, int m, int64_t ahead, const KS_NUM *R,
         KS_T(ks_bt_strips)(KS_T(KS_BT_UPPER), n, m, ahead, R, x, (KS_NUM *)0, scratch);
 }
 
-/** Elements from a block of a lane, or a coupling, to the one whose turn is next, in the direction
- *  of the pass; 0 where there is none, or small blocks need no asking. */
+/** Elements from block k of a lane, or its coupling, to the next one in the direction of the pass (1 or -1); 0 if
+ *  there is none, or blocks of this order are not prefetched. */
 KS_HD int64_t KS_T(ks_bt_step_ahead)(const ks_bt_chain *c, int n, int m, int64_t k, int pass, int64_t stride)
 {
     const int64_t next = k + pass;
@@ -236,7 +236,7 @@ KS_HD void KS_T(ks_bt_backward_body)(int n, int m, const ks_bt_chain *c)
     }
 }
 
-/* Orders that are compiled as literals for one right-hand side. */
+/* Call with the order as a literal up to 16, for one right-hand side. */
 #define KS_BT_WITH_ORDER(n, CALL)                                                           \
     switch (n) {                                                                            \
     KS_CASES(CALL, 1, 2, 3, 4, 5, 6, 7, 8)                                                  \
@@ -277,8 +277,8 @@ static void KS_T(ks_bt_gather_x)(int n, int m, const void *X, void *from, void *
 
 static double KS_T(ks_bt_logdet)(int n, int64_t count, const void *D, int64_t stride)
 {
-    /* The product of the diagonals as mantissa and exponent: a logarithm for each would cost more
-     * than the factorization of small blocks. */
+    /* Multiply the diagonals as mantissa and exponent: a logarithm for each would cost more than the
+     * factorization of small blocks. */
     double mantissa = 1;
     int64_t exponent = 0;
     for (int64_t k = 0; k < count; ++k)
@@ -296,7 +296,8 @@ KS_HD double KS_T(ks_bt_square)(double factor, double number)
     return factor * number * (factor * number);
 }
 
-/** Sums over the blocks of one row of A x - b of the squares of factor * number, in double. */
+/** Add the squares in row i of one row of blocks to the sums: of factors[0] times A x - b, factors[1] times x,
+ *  factors[2] times b and factors[3] times A, in double. */
 KS_HD void KS_T(ks_bt_residual_row)(int n, int m, const KS_NUM *lower, const KS_NUM *D,
                                     const KS_NUM *upper, const KS_NUM *const x[3], const KS_NUM *b,
                                     int i, const double *factors, double *sums)
