@@ -1,21 +1,21 @@
-/* auto.c -- which method `auto` takes: predicted nanoseconds of each, of the iterations after a few
- * steps on a right-hand side. What their spectral radius or a vector of random numbers would say
- * may be far from the truth where the matrix is far from normal, as those of queues are. */
+/* auto.c -- which method `auto` takes: the one with the least predicted time. For iterative methods the
+ * prediction comes from a few steps on a right-hand side. A spectral radius or a random right-hand side
+ * may mislead if the matrix is far from normal, as those of queues are. */
 #include <math.h>
 #include "general_plan.h"
 
-/* The part of the time of the best so far that a trial may take. */
+/* A trial may take this share of the predicted time of the best method so far. */
 static const double part_of_best = 0.5;
-/* Steps that a trial takes at least: fewer tell nothing. And the residual where it may end: from
- * there on a Krylov method goes on as before or faster. */
+/* Least steps of a trial: fewer tell nothing. A trial may end at the residual far_enough: from there on a
+ * Krylov method converges as fast as before or faster. */
 enum { LEAST_STEPS = 4 };
 static const double far_enough = 1e-5;
-/* The relative residual up to which elimination by corrections of low rank has kept digits enough to be refined. */
+/* Largest relative residual for which low-rank LU has kept enough digits for refinement. */
 static const double eliminated = 1e-8;
 
-/* Numbers of the matrix that an iteration goes through. */
+/* Counts of the numbers of the matrix that an iteration reads. */
 typedef struct sizes {
-    double rows, diagonal, off, dense;  /* dense: diagonal blocks that are */
+    double rows, diagonal, off, dense;  /* dense: the number of dense diagonal blocks */
 } sizes;
 
 static double numbers_of(int n, const ks_general_block *b)
@@ -39,7 +39,7 @@ static sizes measure(int64_t N, int n, const ks_general_matrix *m)
     return s;
 }
 
-/* LAPACK's operations a nanosecond on blocks of order n. */
+/* LAPACK's operations per nanosecond on blocks of order n. */
 static double rate_of(double n) { return n < 96 ? 1 + n / 8 : 13; }
 
 double ks_gb_predicted(int64_t N, int n, const ks_general_matrix *matrix,
@@ -60,7 +60,7 @@ double ks_gb_predicted(int64_t N, int n, const ks_general_matrix *matrix,
         return factor + (double)N * (100 + r * (2.5 * alone + 0.5 * r * m + 0.1 * r * r) +
                                      columns * (50 + 1.5 * alone + r * (m + r)));
     }
-    case KS_BLOCK_GAUSS_SEIDEL:  /* a pipeline of sweeps: abreast, but little of it on more threads */
+    case KS_BLOCK_GAUSS_SEIDEL:  /* sweeps are pipelined: this gains on one thread, but little on more */
         return factor + steps * sweep * (workers > 1 ? 0.7 * workers : 0.87);
     case KS_BICGSTAB: return factor + steps * 3.5 * sweep;
     case KS_CG: return factor + steps * 2.2 * sweep;
@@ -70,7 +70,7 @@ double ks_gb_predicted(int64_t N, int n, const ks_general_matrix *matrix,
     }
 }
 
-/* The matrix, and the right-hand side and memory of trials. */
+/* The matrix, and the right-hand side, memory and best result of trials. */
 typedef struct trials {
     ks_context *context;
     int64_t N;
@@ -97,8 +97,8 @@ static void offer(trials *t, ks_general_method method, double nanoseconds)
     t->method = method;
 }
 
-/* Iterations for the tolerance, from a trial: as fast as it went, but block iterations no faster than
- * the spectral radius that they saw. */
+/* Extrapolate from a trial the iterations for the tolerance, at the trial's rate of convergence. For
+ * stationary methods the rate is limited by the spectral radius that they estimated. */
 static double foretold(const ks_general_report *trial, ks_general_method method, double tolerance)
 {
     const double reached = trial->relative_residual, done = (double)trial->iterations;
@@ -110,7 +110,7 @@ static double foretold(const ks_general_report *trial, ks_general_method method,
     return done + fmax(left, log(tolerance / reached) / (2 * log(trial->spectral_radius)));
 }
 
-/* A few steps of a method. */
+/* Try a few steps of a method. */
 static ks_status attempt(trials *t, ks_general_method method)
 {
     ks_general_options options = *t->options;
@@ -139,7 +139,7 @@ static ks_status attempt(trials *t, ks_general_method method)
     return status;
 }
 
-/* Elimination by corrections of low rank, where nothing is faster: whether it keeps its digits its residual tells. */
+/* Try low-rank LU if it is predicted to be the fastest. Its residual shows whether it keeps enough digits. */
 static ks_status eliminate(trials *t)
 {
     const double nanoseconds = predict(t, KS_LOW_RANK_LU, 0);
@@ -164,7 +164,7 @@ static ks_status eliminate(trials *t)
     return status;
 }
 
-/* Factor the diagonal blocks; *krylov: the method for the matrix, or KS_GENERAL_AUTO where a block
+/* Factor the diagonal blocks. *krylov: the Krylov method for the matrix, or KS_GENERAL_AUTO if a block
  * is singular. */
 static ks_status prepare(trials *t, ks_general_method *krylov)
 {
@@ -189,7 +189,7 @@ static ks_status prepare(trials *t, ks_general_method *krylov)
     return status;
 }
 
-/* The first column of the caller's right-hand side. */
+/* Copy the first column of the caller's right-hand side. */
 static ks_status take_sample(trials *t)
 {
     const ks_const_blocks *sample = &t->options->sample;
@@ -214,7 +214,7 @@ ks_status ks_gb_choose(ks_context *context, int64_t N, int n, const ks_general_m
     if (status == KS_OK) {
         offer(&t, KS_BLOCK_LU, predict(&t, KS_BLOCK_LU, 0));
         offer(&t, KS_BLOCK_CYCLIC_REDUCTION, predict(&t, KS_BLOCK_CYCLIC_REDUCTION, 0));
-        /* Without usable diagonal blocks nothing else remains. */
+        /* All other methods need factors of the diagonal blocks. */
         if (krylov != KS_GENERAL_AUTO) {
             status = eliminate(&t);
             if (status == KS_OK) status = attempt(&t, krylov);

@@ -6,7 +6,7 @@
 
 enum { R, SHADOW, P, V, T, Y };
 
-/* r = b - A x, the shadow residual anew; returns |r| / |b|. */
+/* Set r = b - A x and restart with r as the shadow residual. Return |r| / |b|. */
 static double restart(ks_gb_run *run)
 {
     double *r = ks_gb_vector(run, R);
@@ -21,7 +21,7 @@ typedef struct coefficients {
     double rho, alpha, omega;
 } coefficients;
 
-/* One step; returns |r| / |b| of the updated residual, or -1 where it divides by zero. */
+/* Do one step. Return |r| / |b| of the updated residual, or -1 for a division by zero. */
 static double step(ks_gb_run *run, coefficients *c)
 {
     double *r = ks_gb_vector(run, R), *p = ks_gb_vector(run, P), *v = ks_gb_vector(run, V);
@@ -54,7 +54,7 @@ void ks_gb_bicgstab_run(ks_gb_run *run, ks_general_report *report)
     const coefficients fresh = { 1, 1, 1 };
     coefficients c = fresh;
     ks_gb_monitor monitor = { 0, 0, 0 };
-    int idle = 0;              /* restarts since the last step that went through */
+    int idle = 0;              /* restarts since the last step that succeeded */
     ks_gb_zero(run, run->x);
     restart(run);
     report->end = KS_END_MAX_ITERATIONS;
@@ -72,7 +72,7 @@ void ks_gb_bicgstab_run(ks_gb_run *run, ks_general_report *report)
         idle = 0;
         ++report->iterations;
         if (measure <= o->tolerance) {
-            /* What is updated along may have drifted from the truth. */
+            /* The updated residual may have drifted from the true one. */
             c = fresh;
             measure = restart(run);
             if (measure <= o->tolerance) {

@@ -1,4 +1,4 @@
-/* block.c -- single blocks: dense copies, checks of what a caller hands in. */
+/* block.c -- single blocks: dense copies, checks of the caller's blocks. */
 #include <string.h>
 #include "general_plan.h"
 
@@ -38,7 +38,7 @@ void ks_gb_columns(int n, const ks_general_block *block, double *columns)
 
 static int is_sparse(const ks_general_block *b) { return b->format == KS_BLOCK_COO || b->format == KS_BLOCK_CSR; }
 
-/* Whether the arrays that the format has are there. */
+/* Whether the arrays of the block's format are not NULL. */
 static int is_there(const ks_general_block *b)
 {
     if (!is_sparse(b)) return b->values != NULL;
@@ -48,7 +48,7 @@ static int is_there(const ks_general_block *b)
 
 static int valid_indices(int n, const ks_general_block *b)
 {
-    /* How many columns there are to read the starts of rows tell; a count that is wrong leads beyond them. */
+    /* The starts of rows tell how many column indices there are; with a wrong count the loop would read beyond them. */
     if (b->format == KS_BLOCK_CSR) {
         if (b->rows[0] != 0) return 0;
         for (int r = 0; r < n; ++r)
@@ -73,7 +73,7 @@ static int valid_block(int n, const ks_general_block *b, int diagonal)
     return 0;
 }
 
-/* Format and count in one number. */
+/* Encode format and count in one number. */
 static int64_t shape_of(const ks_general_block *b) { return (is_sparse(b) ? 4 * (int64_t)b->count : 0) + b->format; }
 
 void ks_gb_shapes(int64_t N, const ks_general_matrix *matrix, int64_t *shapes)

@@ -1,4 +1,4 @@
-/* block_lu.c -- direct elimination from the first block to the last, pivots within blocks.
+/* block_lu.c -- direct elimination from the first block to the last, with pivoting within blocks.
  *
  *     S[0] = D[0],  X[i] = S[i]^-1 U[i],  S[i + 1] = D[i + 1] - L[i] X[i]
  *
@@ -13,7 +13,7 @@ int64_t ks_gb_lu_numbers(int64_t N, int n)
     return (2 * N - 1) * block;
 }
 
-/* S -= A X, all column-major but A, which may be of any format. scratch: n n */
+/* S -= A X. S and X are column-major, A may be of any format. scratch: n n. */
 static void subtract_product(int n, const ks_general_block *A, const double *X, double *S,
                              double *scratch)
 {
@@ -25,7 +25,7 @@ static void subtract_product(int n, const ks_general_block *A, const double *X, 
         return;
     }
     ks_gb_columns(n, A, scratch);
-    /* Read row by row these are the transposed matrices: S' -= X' A'. */
+    /* In row-major order these are the transposed matrices: S' -= X' A'. */
     ks_lapack_gemm_f64(0, n, n, n, -1, X, n, scratch, n, 1, S, n);
 }
 

@@ -1,7 +1,7 @@
 /* block_text.h -- products with one block, solves of factored blocks, vectors; see
  * src/num_f64.h. Rows of a product are independent, and so are columns of a solve. */
 
-/** x <- the solution of a dense block from its column-major LU with LAPACK's pivots. */
+/** x <- A^-1 x, for the column-major LU of a dense block A with LAPACK's pivots. */
 KS_HD void KS_T(ks_dense_solve)(int n, const KS_NUM *KS_RESTRICT lu,
                                 const int *KS_RESTRICT pivots, KS_NUM *KS_RESTRICT x)
 {
@@ -32,7 +32,7 @@ KS_HD void KS_T(ks_columns_subtract)(int n, const KS_NUM *KS_RESTRICT A,
     }
 }
 
-/** x . y in four by four sums, whatever the vector length: the same bits in each tier but for
+/** x . y in sixteen partial sums for any vector length. So every tier gives the same bits, except for
  *  contraction. */
 KS_HD KS_NUM KS_T(ks_long_dot)(int64_t count, const KS_NUM *KS_RESTRICT x,
                                const KS_NUM *KS_RESTRICT y)
@@ -48,7 +48,7 @@ KS_HD KS_NUM KS_T(ks_long_dot)(int64_t count, const KS_NUM *KS_RESTRICT x,
     return sum[0];
 }
 
-/** y = alpha x + beta y; y is not read where beta is 0. */
+/** y = alpha x + beta y. y is not read if beta is 0. */
 KS_HD void KS_T(ks_long_axpby)(int64_t count, KS_NUM alpha, const KS_NUM *KS_RESTRICT x,
                                KS_NUM beta, KS_NUM *KS_RESTRICT y)
 {
@@ -81,7 +81,7 @@ KS_HD void KS_T(ks_dia_subtract)(int n, const KS_NUM *KS_RESTRICT dia,
     y[n - 1] -= a[n - 1] * x[n - 2] + b[n - 1] * x[n - 1];
 }
 
-/** y -= A x, A in triples. */
+/** y -= A x, A as triples (COO). */
 KS_HD void KS_T(ks_coo_subtract)(int count, const KS_NUM *KS_RESTRICT values,
                                  const int32_t *KS_RESTRICT rows, const int32_t *KS_RESTRICT cols,
                                  const KS_NUM *KS_RESTRICT x, KS_NUM *KS_RESTRICT y)
@@ -89,7 +89,7 @@ KS_HD void KS_T(ks_coo_subtract)(int count, const KS_NUM *KS_RESTRICT values,
     for (int e = 0; e < count; ++e) y[rows[e]] -= values[e] * x[cols[e]];
 }
 
-/** y -= A x, A in compressed rows. */
+/** y -= A x, A as compressed rows (CSR). */
 KS_HD void KS_T(ks_csr_subtract)(int n, const KS_NUM *KS_RESTRICT values,
                                  const int32_t *KS_RESTRICT starts,
                                  const int32_t *KS_RESTRICT cols, const KS_NUM *KS_RESTRICT x,

@@ -23,7 +23,7 @@ void ks_gb_cg_run(ks_gb_run *run, ks_general_report *report)
         fresh = 0;
         ks_gb_apply(run, NULL, p, q);
         const double curvature = ks_gb_dot(run, p, q), alpha = rho / curvature;
-        /* A matrix that any_matrix let in may have either sign on the way. */
+        /* With any_matrix the matrix may be indefinite, and the curvature negative. */
         if (!isfinite(alpha) || alpha == 0 || (!o->any_matrix && !(curvature > 0))) {
             report->end = KS_END_BREAKDOWN;
             return;
@@ -33,7 +33,7 @@ void ks_gb_cg_run(ks_gb_run *run, ks_general_report *report)
         ++report->iterations;
         double measure = sqrt(ks_gb_dot(run, r, r)) / run->norm_b;
         if (measure <= o->tolerance) {
-            /* What is updated along may have drifted from the truth. */
+            /* The updated residual may have drifted from the true one. */
             measure = sqrt(ks_gb_apply(run, run->b, run->x, r)) / run->norm_b;
             if (measure <= o->tolerance) {
                 report->end = KS_END_CONVERGED;

@@ -1,13 +1,14 @@
-/* cyclic.c -- direct elimination by block cyclic reduction, pivots within blocks.
+/* cyclic.c -- direct elimination by block cyclic reduction, with pivoting within blocks.
  *
- * At each level the blocks at odd positions e are eliminated at once:
+ * At each level the blocks at odd positions e are eliminated at the same time:
  *     P = D[e]^-1 L[e],  Q = D[e]^-1 U[e],   with L[e] = A[e, e - 1], U[e] = A[e, e + 1],
- * and for the even positions r that are left
+ * and for the remaining even positions r
  *     D[r] -= L[r] Q[r - 1] + U[r] P[r + 1],  L'[r] = -L[r] P[r - 1],  U'[r] = -U[r] Q[r + 1].
  *
- * The factor holds, column-major: the N diagonal blocks, as LU once they are eliminated; then for
- * each level a block below and one above for each position: P and Q where it is odd, L and U where
- * it is even. In level 0 the even ones are the matrix's own, and only odd positions have room. */
+ * The factor has, column-major, the N diagonal blocks, replaced by their LU when they are eliminated.
+ * Then it has, for each level, a block below and one above for each position: P and Q for odd ones,
+ * L and U for even ones. In level 0 those of even positions are the matrix's own, so only odd
+ * positions have a place. */
 #include <string.h>
 #include "general_plan.h"
 #include "hd.h"
@@ -18,18 +19,18 @@ enum { MOST_LEVELS = 63 };
 typedef struct level {
     int64_t count;          /* blocks                                            */
     int64_t stride;         /* position p is block p stride of the matrix        */
-    double *below, *above;  /* position p at slot(p) blocks                      */
+    double *below, *above;  /* blocks of the positions, see place()              */
 } level;
 
 typedef struct cyclic {
     const ks_general_plan *plan;
     const ks_general_matrix *matrix;
-    int levels;             /* that eliminate something; one block is left after */
+    int levels;             /* levels with eliminations; then one block remains  */
     level level[MOST_LEVELS];
     double *D, *scratch;
     int *pivots;            /* n for each block of the matrix                    */
     int *failed;            /* row + 1 for each block of the matrix              */
-    int at;                 /* the level that runs                               */
+    int at;                 /* the current level                                 */
     double *x;
     ks_range_function function;
 } cyclic;
@@ -62,7 +63,7 @@ static void lay_out(cyclic *c, double *numbers)
     }
 }
 
-/* Room for position p of level l. */
+/* The place of position p of level l in `blocks`. */
 static double *place(const cyclic *c, int l, double *blocks, int64_t p)
 {
     return blocks + (l == 0 ? p / 2 : p) * (int64_t)c->plan->n * c->plan->n;
@@ -73,7 +74,7 @@ static double *diagonal(const cyclic *c, int64_t block)
     return c->D + block * (int64_t)c->plan->n * c->plan->n;
 }
 
-/* C = beta C - A B, column-major. Read row by row: C' = beta C' - B' A'. */
+/* C = beta C - A B, column-major. In row-major order: C' = beta C' - B' A'. */
 static void product(int n, const double *A, const double *B, double beta, double *C)
 {
     ks_lapack_gemm_f64(0, n, n, n, -1, B, n, A, n, beta, C, n);
@@ -111,7 +112,8 @@ static void eliminate(void *arg, int64_t begin, int64_t end, int worker)
     }
 }
 
-/* Block below (side 0) or above of position r, which stays: from the matrix in level 0. */
+/* The block below or above of position r, which is not eliminated at this level. In level 0 it comes from the
+ * matrix. */
 static const double *coupling(const cyclic *c, int64_t r, int above, double *scratch)
 {
     const level *l = &c->level[c->at];
@@ -246,7 +248,7 @@ void ks_gb_cyclic_solve(ks_gb_run *run, const double *numbers, const int *pivots
 {
     const ks_general_plan *plan = run->plan;
     const ks_general_matrix matrix = { run->system.D, run->system.L, run->system.U };
-    /* A solve reads the factor only. */
+    /* The casts are safe: a solve only reads the factor. */
     cyclic c = { .plan = plan, .matrix = &matrix, .pivots = (int *)(uintptr_t)pivots,
                  .x = run->x };
     lay_out(&c, (double *)(uintptr_t)numbers);

@@ -1,11 +1,11 @@
-/* diagonal.c -- factoring the diagonal blocks, each by the solver that suits it. */
+/* diagonal.c -- factorization of the diagonal blocks, each by a suitable solver. */
 #include <math.h>
 #include <string.h>
 #include "general_plan.h"
 #include "lapack.h"
 
-/* Elements that elimination without interchanges may reach, against those of the block, before
- * interchanges are worth it: costs a digit at most. Diagonally dominant blocks stay below 3. */
+/* Most growth of elements in elimination without interchanges, relative to those of the block. It costs
+ * a digit at most; beyond it interchanges are used. Diagonally dominant blocks stay below 3. */
 enum { MOST_GROWTH = 10 };
 
 static int64_t pivots_as_numbers(int n) { return ((int64_t)n + 1) / 2; }
@@ -29,7 +29,7 @@ int64_t ks_gb_diagonal_numbers(ks_block_solver solver, int n, ks_block_format fo
     }
 }
 
-/* A pivot that cannot be divided by; NaN from anywhere in the block ends in the last. */
+/* Whether a pivot cannot be divided by. A NaN anywhere in the block reaches the last pivot. */
 static int unusable(double pivot) { return pivot == 0 || !isfinite(pivot) || !isfinite(1 / pivot); }
 
 int ks_gb_dense_factor(int n, double *A, int *pivots)
@@ -63,7 +63,7 @@ static int factor_pivoted(int n, const double *dia, double *f)
     return -1;
 }
 
-/* Returns -1 or the failing row; *kind: as what the block was factored. */
+/* Factor one block. Return -1 or the failing row. *kind: how the block was factored. */
 static int factor_block(const ks_general_plan *plan, const ks_general_block *D, double *f,
                         int32_t *kind, double *scratch)
 {
@@ -102,7 +102,7 @@ typedef struct diagonal_run {
     int32_t *kind;
 } diagonal_run;
 
-/* A block that fails is marked -1 - row in its kind. */
+/* For a block that fails, the kind is -1 - row. */
 static void factor_chunks(void *arg, int64_t begin, int64_t end, int worker)
 {
     const diagonal_run *run = arg;

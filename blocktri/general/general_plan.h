@@ -1,4 +1,4 @@
-/* general_plan.h -- what a plan for a general system holds, and what its runs share. */
+/* general_plan.h -- the members of a plan for a general system, and functions that its runs share. */
 #ifndef KS_GENERAL_PLAN_H
 #define KS_GENERAL_PLAN_H
 
@@ -14,16 +14,16 @@ struct ks_general_plan {
     int workers;
     ks_general_options options;  /* final values                                                */
     const ks_gb_kernels *kernels;
-    int64_t chunk, chunks;       /* blocks that a task takes and partial sums cover             */
+    int64_t chunk, chunks;       /* blocks of a task and of a partial sum; number of such chunks */
     size_t factor_bytes, workspace;
-    int64_t numbers;             /* in the factor, before the kinds or pivots                   */
-    int rank, reversed;          /* low-rank LU: columns of E, and whether it begins at the end */
+    int64_t numbers;             /* numbers in the factor, before the kinds or pivots           */
+    int rank, reversed;          /* low-rank LU: columns of E; whether it begins with the last block */
     ks_gpu *gpu;                 /* the device that it runs on, or NULL                         */
-    int64_t *shapes;             /* of the blocks that were planned for, see ks_gb_shapes()     */
-    int64_t offset[];            /* but for dense elimination: N + 1, of the diagonal blocks' factors; the shapes */
+    int64_t *shapes;             /* of the blocks of the planned matrix, see ks_gb_shapes()     */
+    int64_t offset[];            /* N + 1 offsets of the diagonal blocks' factors, unless dense; then the shapes */
 };
 
-/** Whether blocks are eliminated as dense ones; all other methods factor the diagonal blocks as they are. */
+/** Whether blocks are eliminated as dense ones. All other methods factor the diagonal blocks in their own format. */
 static inline int ks_gb_dense(ks_general_method method)
 {
     return method == KS_BLOCK_LU || method == KS_BLOCK_CYCLIC_REDUCTION;
@@ -39,18 +39,18 @@ static inline int ks_gb_stationary(ks_general_method method)
     return method == KS_BLOCK_JACOBI || method == KS_BLOCK_GAUSS_SEIDEL || method == KS_RED_BLACK;
 }
 
-/** A run: the plan with the caller's matrix and factor, and workspace carved. */
+/** A run: the plan, the caller's matrix and factor, and the parts of the workspace. */
 typedef struct ks_gb_run {
     const ks_general_plan *plan;
     ks_gb_system system;
     double *b, *x;           /* one right-hand side and its solution, contiguous            */
-    double *vectors;         /* of N n numbers, as many as the method needs beside b and x  */
-    double *scratch;         /* of each worker, ks_gb_scratch() numbers apart               */
-    double *partial;         /* a number for each chunk                                     */
+    double *vectors;         /* of N n numbers, as many as the method needs besides b and x */
+    double *scratch;         /* ks_gb_scratch() numbers for each worker                     */
+    double *partial;         /* a partial sum or maximum for each chunk                     */
     double *small;           /* GMRES: Hessenberg matrix, rotations, right-hand side        */
     double norm_A, norm_b;
-    int exponent;            /* the right-hand side is the caller's by 2^-exponent          */
-    struct ks_gb_device *device; /* where it runs on one                                    */
+    int exponent;            /* b is the caller's right-hand side times 2^-exponent         */
+    struct ks_gb_device *device; /* if it runs on one, else NULL                            */
 } ks_gb_run;
 
 size_t ks_gb_scratch(const ks_general_plan *plan);
@@ -64,45 +64,46 @@ static inline double *ks_gb_vector(const ks_gb_run *run, int number)
     return run->vectors + number * ks_gb_rows(run);
 }
 
-/* Operations on whole vectors; sums add up in the order of the chunks. */
+/* Operations on whole vectors. Sums are added in the order of the chunks. */
 double ks_gb_dot(const ks_gb_run *run, const double *x, const double *y);
 void ks_gb_axpby(const ks_gb_run *run, double alpha, const double *x, double beta, double *y);
 void ks_gb_scale(const ks_gb_run *run, double alpha, double *x);
 void ks_gb_zero(const ks_gb_run *run, double *x);
-/** y = b - A x, or A x where b is NULL; returns y . y */
+/** y = b - A x, or A x if b is NULL. Return y . y. */
 double ks_gb_apply(const ks_gb_run *run, const double *b, const double *x, double *y);
 /** z = D^-1 r */
 void ks_gb_precondition(const ks_gb_run *run, const double *r, double *z);
-/** One sweep from x to out; parity 0 or 1: even or odd blocks, -1: all. Returns the change. */
+/** One sweep from x to out. parity 0 or 1: even or odd blocks, -1: all. Return the largest change. */
 double ks_gb_sweep_all(const ks_gb_run *run, const double *b, const double *x, double *out,
                        double omega, int parity);
-/** `count` <= KS_GB_BATCH of them from first to last block in place; change[i] of each. */
+/** `count` <= KS_GB_BATCH sweeps from the first block to the last, in place; change[i] is the largest change of sweep
+ *  i. */
 enum { KS_GB_BATCH = 4 * KS_GB_ABREAST };
 void ks_gb_sweep_ordered(const ks_gb_run *run, const double *b, double *x, double omega, int count,
                          double *change);
-/** Frobenius norm of the matrix, and Euclidean of a vector, also where their squares are no ordinary numbers. */
+/** Frobenius norm of the matrix, and Euclidean norm of a vector, even if their squares overflow or underflow. */
 double ks_gb_norm(const ks_gb_run *run);
 double ks_gb_length(const ks_gb_run *run, const double *x);
 
-/** Brings run->b, where its squares or those of its residuals are no ordinary numbers, to a largest number of about
- *  one by a power of two, which run->exponent holds then, and fills norm_b. Not for a thread that flushes denormal
+/** Set run->norm_b. If squares of run->b or of its residuals would overflow or underflow, first scale run->b by a power
+ *  of two, 2^-run->exponent, to a largest number of about one. Must not be called in a mode that flushes denormal
  *  numbers to zero. */
 void ks_gb_bring_to_one(ks_gb_run *run);
 
-/** Numbers between 0 and 2 that look random, the same on every machine. */
+/** Fill x with pseudorandom numbers between 0 and 2, the same on every machine. */
 void ks_gb_pattern(const ks_gb_run *run, uint64_t seed, double *x);
 
-/** Watches a residual (or change) for divergence and stagnation. Starts with zeros. */
+/** State that watches a residual or change for divergence and stagnation. Initialize it with zeros. */
 typedef struct ks_gb_monitor {
     double best;
     int64_t best_at, seen;
 } ks_gb_monitor;
 
-/** KS_END_NONE, KS_END_DIVERGED or KS_END_STAGNATED. In N sweeps every block hears of every
- *  other: until then a residual may grow and yet vanish. */
+/** Return KS_END_NONE, KS_END_DIVERGED or KS_END_STAGNATED. It takes N sweeps for every block to affect every other
+ *  one: until then a residual may grow although the method converges. */
 ks_general_end ks_gb_judge(ks_gb_monitor *monitor, int64_t N, int64_t iteration, double measure);
 
-/* The methods: solve A x = b from run->b to run->x, fill end, iterations, change, relaxation. */
+/* The iterative methods: solve A x = b from run->b to run->x, and fill end, iterations, change and relaxation. */
 void ks_gb_stationary_run(ks_gb_run *run, ks_general_report *report);
 void ks_gb_bicgstab_run(ks_gb_run *run, ks_general_report *report);
 void ks_gb_gmres_run(ks_gb_run *run, ks_general_report *report);
@@ -110,7 +111,7 @@ void ks_gb_cg_run(ks_gb_run *run, ks_general_report *report);
 
 double ks_gb_radius(ks_gb_run *run, int sweeps);
 
-/* Direct methods: numbers and pivots of a factor; factor; solve in place of run->b, into x. */
+/* Direct methods: count the numbers of a factor; factor; solve from run->b to run->x. */
 int64_t ks_gb_lu_numbers(int64_t N, int n);
 int64_t ks_gb_lu_factor(const ks_general_plan *plan, const ks_general_matrix *matrix,
                         double *factor, int *pivots, double *scratch, int *pivot);
@@ -120,55 +121,55 @@ int64_t ks_gb_cyclic_factor(const ks_general_plan *plan, const ks_general_matrix
                             double *factor, int *pivots, double *scratch, int *pivot);
 void ks_gb_cyclic_solve(ks_gb_run *run, const double *factor, const int *pivots);
 
-/** The largest number of columns in which a block of U has entries, or of L where those have fewer: *reversed. More than
- *  KS_GB_FEW_COLUMNS are n. */
+/** Return the largest number of columns with entries of a block of U, or of L if that is smaller; then *reversed is 1.
+ *  A number above KS_GB_FEW_COLUMNS is returned as n. */
 enum { KS_GB_FEW_COLUMNS = 64 };
 int ks_gb_rank(int64_t N, int n, const ks_general_matrix *matrix, int *reversed);
-/** Beside the diagonal blocks' factors, and bytes behind all numbers. */
+/** The numbers in the factor besides the diagonal blocks' factors; the bytes behind all numbers. */
 int64_t ks_gb_low_rank_numbers(int64_t N, int n, int rank);
 size_t ks_gb_low_rank_after(int64_t N, int rank);
 int64_t ks_gb_low_rank_factor(const ks_gb_run *run, const ks_general_matrix *matrix, double *factor, int32_t *kind,
                               int *pivot);
 void ks_gb_low_rank_solve(ks_gb_run *run, const double *factor);
 
-/** Factor diagonal blocks: returns -1, or the block that failed with its row in *pivot. */
+/** Factor the diagonal blocks. Return -1, or the block that failed with its row in *pivot. */
 int64_t ks_gb_diagonal_factor(const ks_general_plan *plan, const ks_general_matrix *matrix,
                               double *factor, int32_t *kind, double *scratch, int *pivot);
-/** Numbers that the factor of one diagonal block takes. */
+/** Return how many numbers the factor of one diagonal block takes. */
 int64_t ks_gb_diagonal_numbers(ks_block_solver solver, int n, ks_block_format format);
 
-/** LU with partial pivoting of a column-major block in place: -1, or the row that has a zero pivot
- *  or a number that is not finite. */
+/** LU with partial pivoting of a column-major block in place. Return -1, or the row whose pivot is zero or not
+ *  finite. */
 int ks_gb_dense_factor(int n, double *A, int *pivots);
 
 /** Write a block as column-major. */
 void ks_gb_columns(int n, const ks_general_block *block, double *columns);
 
-/** Whether a matrix is what <kalscan/general.h> asks for. */
+/** Whether a matrix meets the requirements of <kalscan/general.h>. */
 int ks_gb_valid_matrix(int64_t N, int n, const ks_general_matrix *matrix);
 
-/** Block j of its 3 N - 2: those of D, of L, of U. */
+/** Return block j of the 3 N - 2 blocks: first those of D, then of L, then of U. */
 static inline const ks_general_block *ks_gb_block(int64_t N, const ks_general_matrix *matrix, int64_t j)
 {
     return j < N ? &matrix->D[j] : j < 2 * N - 1 ? &matrix->L[j - N] : &matrix->U[j - (2 * N - 1)];
 }
 
-/** A number for the format and the count of each block, 3 N - 2 of them. */
+/** For each of the 3 N - 2 blocks, store a number that encodes its format and count. */
 void ks_gb_shapes(int64_t N, const ks_general_matrix *matrix, int64_t *shapes);
 
-/** Whether all blocks are there and of these shapes. Their indices are taken for those that were planned for. */
+/** Whether all blocks exist and have these shapes. Their indices are assumed to be those of the planned matrix. */
 int ks_gb_fits(int64_t N, const ks_general_matrix *matrix, const int64_t *shapes);
 
-/** A bounded number of steps of an iterative method, from zero, on b (N n; NULL: numbers between
- *  -1 and 1 that look random): fills end, iterations and relative_residual. */
+/** Do a limited number of steps of an iterative method, from zero, for b (N n; NULL: pseudorandom numbers
+ *  between -1 and 1). Fill end, iterations and relative_residual. */
 void ks_gb_attempt(const ks_general_plan *plan, const ks_general_matrix *matrix,
                    const void *factor, const double *b, void *work, ks_general_report *report);
 
-/** The method for `auto`, put into the options. Errors: KS_ENOMEM. */
+/** Choose the method for `auto` and set it in the options. Errors: KS_ENOMEM. */
 ks_status ks_gb_choose(ks_context *context, int64_t N, int n, const ks_general_matrix *matrix,
                        ks_general_options *options);
 
-/** Nanoseconds of factor and solution by options->method with so many iterations for each of
+/** Return predicted nanoseconds of factorization and solution by options->method, with so many iterations for each of
  *  `columns` right-hand sides. Only ratios matter. */
 double ks_gb_predicted(int64_t N, int n, const ks_general_matrix *matrix,
                        const ks_general_options *options, int workers, int64_t iterations,

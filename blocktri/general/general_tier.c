@@ -49,11 +49,11 @@ static inline void solve_block(const ks_gb_system *s, int64_t j, double *x, doub
     }
 }
 
-/* Blocks that are solved at once where no one waits for another. */
+/* Independent blocks that are solved at the same time. */
 enum { ABREAST = KS_GB_ABREAST };
 
-/* x[l] <- D[j[l]]^-1 x[l] for `count` blocks; scratch: n. Fewer than four Thomas solves have zeros
- * for company: four abreast take hardly longer than one. */
+/* x[l] <- D[j[l]]^-1 x[l] for `count` blocks; scratch: n. Fewer than four Thomas solves are padded
+ * with zeros: four at the same time take hardly longer than one. */
 static void solve_blocks(const ks_gb_system *s, int count, const int64_t *j, double *const *x,
                          double *scratch)
 {
@@ -91,7 +91,7 @@ static inline void right_hand_side(const ks_gb_sweep *g, int64_t j, double *y)
     if (j + 1 < s->N) subtract(s->n, &s->U[j], x + n, y);
 }
 
-/* out = x + omega (y - x) in block j; returns the larger of the largest change and `most`. */
+/* out = x + omega (y - x) in block j. Return the larger of the largest change and `most`. */
 static inline double relax(const ks_gb_sweep *g, int64_t j, const double *y, double most)
 {
     const int64_t n = g->system->n;

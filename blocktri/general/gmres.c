@@ -3,7 +3,7 @@
 #include <math.h>
 #include "general_plan.h"
 
-/* Vectors: 0 and 1 are for the preconditioned vector and the update, 2 .. restart + 2 the basis. */
+/* Vectors: Z is the preconditioned vector, SUM the update, BASIS .. BASIS + restart the basis. */
 enum { Z, SUM, BASIS };
 
 /* run->small: Hessenberg columns (restart + 1 numbers each), cosines, sines, right-hand side. */
@@ -20,7 +20,7 @@ static least_squares carve(const ks_gb_run *run)
     return l;
 }
 
-/* Rotate column k by the earlier rotations and a new one; returns the residual that is left. */
+/* Rotate column k by the earlier rotations and a new one. Return the norm of the remaining residual. */
 static double rotate(least_squares *l, int k)
 {
     double *h = l->H + (int64_t)k * (l->m + 1);
@@ -39,7 +39,7 @@ static double rotate(least_squares *l, int k)
     return fabs(l->g[k + 1]);
 }
 
-/* x += D^-1 V y with R y = g over the first k columns. Returns 0 where R is singular. */
+/* x += D^-1 V y with R y = g over the first k columns. Return 0 if R is singular. */
 static int update(ks_gb_run *run, least_squares *l, int k)
 {
     double *z = ks_gb_vector(run, Z), *sum = ks_gb_vector(run, SUM);
@@ -56,7 +56,7 @@ static int update(ks_gb_run *run, least_squares *l, int k)
     return 1;
 }
 
-/* One vector more in the basis; returns its length before it is scaled to 1. */
+/* Add a vector to the basis. Return its length before it is scaled to 1. */
 static double extend(ks_gb_run *run, least_squares *l, int k)
 {
     double *z = ks_gb_vector(run, Z), *next = ks_gb_vector(run, BASIS + k + 1);

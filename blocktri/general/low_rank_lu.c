@@ -1,25 +1,27 @@
-/* low_rank_lu.c -- direct elimination where the blocks above the diagonal have entries in few columns.
+/* low_rank_lu.c -- direct elimination for matrices whose blocks above the diagonal have entries in few columns.
  *
  * With U[i] = V[i] E[i]', E[i] the r columns of the identity in which U[i] has entries, block LU (block_lu.c) makes
  *
- *     Y[i] = S[i]^-1 V[i],   S[i + 1] = D[i + 1] - (L[i] Y[i]) E[i]'
+ * Y[i] = S[i]^-1 V[i],   S[i + 1] = D[i + 1] - (L[i] Y[i]) E[i]'
  *
- * so that every S is its diagonal block and a correction of rank r. It is never formed: by Sherman, Morrison and Woodbury
+ * so that every S is its diagonal block and a correction of rank r. S is never formed. By the formula of Sherman,
+ * Morrison and Woodbury,
  *
- *     S[i + 1]^-1 b = z + Z (I - E[i]' Z)^-1 E[i]' z,   z = D[i + 1]^-1 b,   Z = D[i + 1]^-1 L[i] Y[i]
+ * S[i + 1]^-1 b = z + Z (I - E[i]' Z)^-1 E[i]' z,   z = D[i + 1]^-1 b,   Z = D[i + 1]^-1 L[i] Y[i]
  *
- * which takes r + 1 solves with a diagonal block where block LU takes its n^3. Where the blocks below have fewer columns
- * elimination goes from the last block to the first: "position" p is block p, or N - 1 - p then.
+ * which takes r + 1 solves with a diagonal block instead of the n^3 operations of block LU. If the blocks below have
+ * fewer columns, elimination goes from the last block to the first: then "position" p is block N - 1 - p, otherwise
+ * block p.
  *
- * The diagonal blocks must be well conditioned themselves, not S alone; what digits are lost refinement brings back,
- * or the solution is refused (solve.c).
+ * The diagonal blocks must be well conditioned themselves, not only S. Refinement restores lost digits, or the solution
+ * is refused (solve.c).
  *
- * The factor holds the factored diagonal blocks, then for each position -Z and Y (n, r), column by column, and the LU of
- * I - E' Z (r, r); after the kinds of the blocks the pivots of these, and the columns of E. */
+ * The factor has the factored diagonal blocks; then for each position -Z and Y (n, r), column by column, and the LU of
+ * I - E' Z (r, r); then the kinds of the blocks, the pivots of these LUs, and the columns of E. */
 #include <string.h>
 #include "general_plan.h"
 
-/* Of one position; columns, the `count` of E. */
+/* The parts of the factor of one position. columns are those of E, ended by -1 if fewer than the rank. */
 typedef struct part {
     double *Z, *Y, *K;
     int *pivots;
@@ -43,7 +45,8 @@ static part part_of(const ks_general_plan *plan, const double *factor, int64_t p
     return (part){ numbers, numbers + n * r, numbers + 2 * n * r, (int *)after + p * r, after + (N + p) * r };
 }
 
-/* Distinct columns in which a block has entries, ascending or not; KS_GB_FEW_COLUMNS + 1 where there are more. */
+/* List the distinct columns in which a block has entries, in any order. Return their number, or KS_GB_FEW_COLUMNS + 1
+ * if there are more. */
 static int columns_of(int n, const ks_general_block *block, int32_t *list)
 {
     int count = 0;
@@ -87,7 +90,7 @@ int ks_gb_rank(int64_t N, int n, const ks_general_matrix *matrix, int *reversed)
 
 static int64_t block_at(const ks_general_plan *plan, int64_t p) { return plan->reversed ? plan->N - 1 - p : p; }
 
-/* What position p hears of p + 1, and p + 1 of p. */
+/* The coupling in the rows of position p with p + 1, and that in the rows of p + 1 with p. */
 static const ks_general_block *above(const ks_general_plan *plan, const ks_general_block *L, const ks_general_block *U,
                                      int64_t p)
 {
@@ -100,7 +103,7 @@ static const ks_general_block *below(const ks_general_plan *plan, const ks_gener
     return plan->reversed ? &U[block_at(plan, p + 1)] : &L[p];
 }
 
-/* The columns of E of position p, as many as are returned; all where there are not few. */
+/* Set the columns of E for a block, and return their number. These are all columns if the block has entries in many. */
 static int take_columns(int n, int rank, const ks_general_block *block, int32_t *columns)
 {
     int32_t list[KS_GB_FEW_COLUMNS];
@@ -132,7 +135,7 @@ static void solve_diagonal(const ks_general_plan *plan, const ks_gb_system *syst
     plan->kernels->precondition(&one, x, x, 0, 1, scratch);
 }
 
-/* x <- S^-1 x of position p, whose diagonal block is solved for; t: rank */
+/* Complete x <- S^-1 x of a position after the solve with its diagonal block. t: rank numbers. */
 static void correct(const ks_general_plan *plan, const part *before, const part *at, int count, double *x, double *t)
 {
     const ks_gb_kernels *k = plan->kernels;
@@ -155,7 +158,7 @@ static void column_of(int n, const ks_general_block *block, int32_t c, double *x
             for (int32_t e = block->rows[r]; e < block->rows[r + 1]; ++e) x[r] += block->cols[e] == c ? block->values[e] : 0;
 }
 
-/* -Z of position p > 0 and the LU of I - E' Z: -1, or the row that has no pivot. */
+/* Compute -Z of position p > 0 and the LU of I - E' Z. Return -1, or the row without a usable pivot. */
 static int make_correction(const ks_general_plan *plan, const ks_gb_system *system, int64_t p, const part *before,
                            const part *at, int count, double *scratch)
 {

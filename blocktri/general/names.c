@@ -1,4 +1,4 @@
-/* names.c -- methods, solvers of blocks and ends of iterations as the command line spells them. */
+/* names.c -- the names of methods, solvers of blocks and ends of iterations on the command line. */
 #include <stddef.h>
 #include "kalscan/general.h"
 

@@ -1,4 +1,4 @@
-/* pack.c -- compact storage: formats chosen block by block, triples sorted into their blocks. */
+/* pack.c -- compact storage: choose a format for each block, and sort triples into their blocks. */
 #include <limits.h>
 #include <string.h>
 #include "carve.h"
@@ -20,11 +20,11 @@ typedef struct entry {
     double value;
 } entry;
 
-/* Entries of L or U, sorted by block, row, column; or dense blocks. */
+/* L or U: entries, sorted by block, row, column; or dense blocks. */
 typedef struct side {
     ks_const_blocks dense;
     int transposed;        /* of the dense blocks              */
-    entry *entries;        /* NULL where blocks are dense      */
+    entry *entries;        /* NULL if blocks are dense         */
     int64_t count;
 } side;
 
@@ -43,7 +43,7 @@ static int64_t block_of(const entry *e) { return e->block; }
 static int64_t row_of(const entry *e) { return e->row; }
 static int64_t col_of(const entry *e) { return e->col; }
 
-/* Stable: entries at one place keep their order, so that their sum has the same bits. */
+/* A stable sort: entries at the same position keep their order, so that their sum has the same bits. */
 static void counting_sort(const entry *from, entry *to, int64_t count, key_of key, int64_t keys,
                           int64_t *counts)
 {
@@ -53,7 +53,7 @@ static void counting_sort(const entry *from, entry *to, int64_t count, key_of ke
     for (int64_t e = 0; e < count; ++e) to[counts[key(&from[e])]++] = from[e];
 }
 
-/* Triples to sorted entries without duplicates and zeros; transposed where asked. */
+/* Convert triples to sorted entries without duplicates and zeros; `transposed`: with rows and columns exchanged. */
 static void sort_side(packing *p, const ks_general_triples *t, int transposed, side *out)
 {
     entry *a = out->entries, *b = p->buffers[0];
@@ -83,7 +83,7 @@ static double dense_at(const side *s, int n, int64_t block, int row, int col)
     return s->transposed ? data[(int64_t)col * n + row] : data[(int64_t)row * n + col];
 }
 
-/* The diagonal block at an element; the lower triangle alone where the matrix is symmetric. */
+/* An element of a diagonal block. If the matrix is symmetric, only the lower triangle is read. */
 static double diagonal_at(const packing *p, int64_t block, int row, int col)
 {
     const double *data = (const double *)p->source->D.data + block * p->source->D.stride;
@@ -100,7 +100,7 @@ static int is_tridiagonal(const packing *p, int64_t block)
     return 1;
 }
 
-/* Whichever takes the fewest bytes: 8 n^2, 16 an entry, or 12 an entry and 4 (n + 1). */
+/* The format with the fewest bytes: dense 8 n^2, COO 16 per entry, CSR 12 per entry and 4 (n + 1). */
 static ks_block_format smallest_format(int n, int64_t entries)
 {
     const int64_t m = n, coo = 16 * entries, csr = 12 * entries + 4 * (m + 1);
@@ -108,14 +108,14 @@ static ks_block_format smallest_format(int n, int64_t entries)
     return coo <= csr ? KS_BLOCK_COO : KS_BLOCK_CSR;
 }
 
-/* Where numbers and indices of all blocks go, one after the other; NULL while measuring. */
+/* The numbers and the indices of all blocks, one block after the other. Both are NULL while sizes are measured. */
 typedef struct pool {
     double *values;
     int32_t *indices;
     size_t value_count, index_count;
 } pool;
 
-/* A block's share of them. */
+/* The part of a pool that belongs to one block. */
 typedef struct storage {
     double *values;
     int32_t *rows, *cols;
@@ -231,7 +231,7 @@ static void pack_side(pool *into, const packing *p, const side *from, ks_general
     }
 }
 
-/* Two passes: with `measured` NULL sizes are found, otherwise they are carved and filled. */
+/* Pack all blocks. With `measured` NULL this only finds the sizes; otherwise it carves the memory and fills it. */
 static pool pack_all(ks_carver *carver, const packing *p, const pool *measured,
                      ks_general_matrix *matrix)
 {
@@ -278,10 +278,10 @@ static int valid_source(const ks_general_source *s, int64_t N, int n)
                       (s->symmetric || valid_side(s->U.data, &s->U_triples, N, n)));
 }
 
-/* Sizes whose blocks can be addressed, with room for three of each and their indices. */
+/* Whether the blocks can be addressed: three of each, and their indices. */
 static int addressable(int64_t N, int n, const ks_general_source *s)
 {
-    if (n >= 1 << 28) return 0; /* 8 n n is to be counted */
+    if (n >= 1 << 28) return 0; /* 8 n n must not overflow */
     const int64_t m = n, block = s->D_dia ? 16 * m : 8 * m * m, most = PTRDIFF_MAX / 64;
     return block <= most && N <= most / block;
 }
@@ -299,7 +299,7 @@ static int valid_strides(const ks_general_source *s, int64_t N, int n)
            (s->symmetric || valid_stride(s->U, N - 1, size));
 }
 
-/* Entries of both sides, and a buffer to sort them in. */
+/* Allocate the entries of both sides and a buffer, and sort the triples. */
 static ks_status sort_triples(packing *p)
 {
     const ks_general_source *s = p->source;
@@ -378,7 +378,7 @@ void ks_general_packed_destroy(ks_general_packed *packed)
 {
     if (!packed) return;
     ks_carver carver = { packed->memory, packed->bytes, 0 };
-    ks_carve_end(&carver); /* before the memory is anybody else's */
+    ks_carve_end(&carver); /* before the memory is released */
     ks_release(packed->context, packed->memory);
     ks_release(packed->context, packed);
 }

@@ -1,11 +1,11 @@
-/* plan.c -- making plans for general systems: options checked, storage measured, `auto` settled. */
+/* plan.c -- making plans for general systems: check options, compute storage, resolve `auto`. */
 #include <math.h>
 #include "cpu.h"
 #include "general_plan.h"
 #include "device.h"
 #include "reach.h"
 
-/* Rows that a task takes at least, so that a barrier is worth it and sums have few parts. */
+/* Least rows of a task, so that its work outweighs a barrier and sums have few parts. */
 enum { ROWS_OF_A_TASK = 1024 };
 
 size_t ks_gb_scratch(const ks_general_plan *plan)
@@ -15,7 +15,7 @@ size_t ks_gb_scratch(const ks_general_plan *plan)
     return (numbers + 7) / 8 * 8; /* no two workers share a cache line */
 }
 
-/** Vectors of N n numbers beside b and x that a method needs. */
+/** How many vectors of N n numbers a method needs besides b and x. */
 static int vectors_of(const ks_general_options *options)
 {
     switch (options->method) {
@@ -39,7 +39,7 @@ void ks_gb_carve(ks_carver *carver, const ks_general_plan *plan, ks_gb_run *run)
     run->small = ks_carve(carver, small, sizeof *run->small);
 }
 
-/* Offsets of the blocks' factors, and the bytes of all. */
+/* Compute the offsets of the blocks' factors, and the bytes of factor and workspace. */
 static void measure(ks_general_plan *plan, const ks_general_matrix *matrix)
 {
     const size_t N = (size_t)plan->N, n = (size_t)plan->n;
@@ -70,8 +70,8 @@ static void measure(ks_general_plan *plan, const ks_general_matrix *matrix)
     plan->workspace = ks_carved_bytes(&carver);
 }
 
-/* Sizes whose largest factor, five dense blocks for each diagonal one or 43 vectors of parallel
- * cyclic reduction, can be counted. */
+/* Whether the size of the largest factor does not overflow: five dense blocks for each diagonal one, or
+ * 43 vectors of parallel cyclic reduction. */
 static int addressable(int64_t N, int n, const ks_general_matrix *matrix, int dense)
 {
     const int64_t m = n, most = PTRDIFF_MAX / 1024;
@@ -80,7 +80,7 @@ static int addressable(int64_t N, int n, const ks_general_matrix *matrix, int de
     return !dense || m * N <= most / m;
 }
 
-/* Whether a device runs it: see ks_general_options. */
+/* Whether a device can run the plan, see ks_general_options. */
 static int for_device(int64_t N, const ks_general_matrix *matrix, const ks_general_options *o)
 {
     const int automatic = o->method == KS_GENERAL_AUTO && o->backend == KS_BACKEND_CUDA;
@@ -93,7 +93,7 @@ static int for_device(int64_t N, const ks_general_matrix *matrix, const ks_gener
     return o->relaxation == 1;
 }
 
-/* Open the device where the plan is to run on one, and settle where it runs. */
+/* Decide where the plan runs, and open the device if it runs on one. */
 static ks_status settle_backend(ks_gpu **gpu, ks_context *context, int64_t N,
                                 const ks_general_matrix *matrix, ks_general_options *o)
 {

@@ -1,4 +1,4 @@
-/* run.c -- operations on whole vectors: chunks of blocks in parallel, sums in their order. */
+/* run.c -- operations on whole vectors: chunks of blocks run in parallel, sums are added in their order. */
 #include <math.h>
 #include <string.h>
 #include "general_plan.h"
@@ -27,8 +27,8 @@ static double *scratch_of(const ks_gb_run *run, int worker)
     return run->scratch + (size_t)worker * ks_gb_scratch(run->plan);
 }
 
-/* Every worker treats denormal numbers as the calling thread does: results do not depend on who
- * computes them. */
+/* Every worker flushes denormal numbers as the calling thread does, so that results do not depend on
+ * which thread computes them. */
 static void flushing(void *arg, int64_t begin, int64_t end, int worker)
 {
     const unsigned mode = ks_flush_begin();
@@ -158,8 +158,8 @@ double ks_gb_sweep_all(const ks_gb_run *run, const double *b, const double *x, d
     return most;
 }
 
-/* Sweeps in order as a pipeline: a group of them follows the one before at a distance, so that the
- * groups of a round are independent. Rounds are as long as it takes to make a barrier worth it. */
+/* Ordered sweeps as a pipeline. Each group of sweeps follows the group before at a distance, so that the
+ * groups of a round are independent. Rounds are long enough to outweigh a barrier. */
 typedef struct pipeline {
     task task;
     int count;
@@ -169,7 +169,7 @@ typedef struct pipeline {
 
 enum { ROWS_OF_A_ROUND = 4096, DISTANCE = 2 * KS_GB_ABREAST };
 
-/* Steps that a group has taken when a round begins. */
+/* The number of steps that a group has taken when a round begins. */
 static int64_t taken(const pipeline *p, int64_t group, int64_t round, int64_t most)
 {
     const int64_t steps = (round - group) * p->length - group * DISTANCE;
@@ -199,7 +199,7 @@ void ks_gb_sweep_ordered(const ks_gb_run *run, const double *b, double *x, doubl
     pipeline p = { .task = { .run = run, .function = run_groups }, .count = count,
                    .change = change };
     p.task.sweep = (ks_gb_sweep){ &run->system, b, x, x, omega, 1 };
-    /* Alone, one group after the other from end to end. */
+    /* On one thread, run one group after the other from end to end. */
     p.length = workers == 1 ? plan->N + DISTANCE : ROWS_OF_A_ROUND / plan->n + 1;
     for (int i = 0; i < count; ++i) change[i] = 0;
     const int64_t last = plan->N + DISTANCE + (groups - 1) * (p.length + DISTANCE);
@@ -207,7 +207,7 @@ void ks_gb_sweep_ordered(const ks_gb_run *run, const double *b, double *x, doubl
         ks_parallel_for(plan->context, workers, groups, flushing, &p);
 }
 
-/* Squares from 1e-200 to 1e200 are ordinary: those of numbers 1e50 times smaller have all their digits, too. */
+/* Whether a square is in 1e-200 .. 1e200. Then squares of numbers 1e50 times smaller have all their digits, too. */
 static int ordinary(double square) { return square > 1e-200 && square < 1e200; }
 
 static double largest_of(int64_t count, const double *x, double largest)
@@ -253,7 +253,7 @@ void ks_gb_bring_to_one(ks_gb_run *run)
     run->norm_b = sqrt(ks_gb_dot(run, run->b, run->b));
 }
 
-/* The numbers of a block, where they stand: returns in how many pieces. */
+/* Find the numbers of a block. Return the number of contiguous pieces. */
 static int pieces_of(int n, const ks_general_block *A, const double *at[3], int64_t count[3])
 {
     const int64_t m = n;
@@ -272,7 +272,7 @@ static int pieces_of(int n, const ks_general_block *A, const double *at[3], int6
     return 3;
 }
 
-/* Block j of the 3 N - 2 of the matrix. */
+/* Block j of the 3 N - 2 blocks of the matrix. */
 static const ks_general_block *block_of(const ks_gb_system *s, int64_t j)
 {
     return j < s->N ? &s->D[j] : j < 2 * s->N - 1 ? &s->L[j - s->N] : &s->U[j - (2 * s->N - 1)];
@@ -300,7 +300,7 @@ double ks_gb_norm(const ks_gb_run *run)
     return ldexp(sqrt(sum), exponent);
 }
 
-/* The finaliser of splitmix64 (Steele, Lea & Flood): a hash of the place. */
+/* The finaliser of splitmix64 (Steele, Lea & Flood), used as a hash of the index. */
 static uint64_t hashed(uint64_t z)
 {
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -317,7 +317,7 @@ void ks_gb_pattern(const ks_gb_run *run, uint64_t seed, double *x)
 ks_general_end ks_gb_judge(ks_gb_monitor *m, int64_t N, int64_t iteration, double measure)
 {
     const int64_t patience = N + 100;
-    /* Below this round-off may lead back up from the best that was seen. */
+    /* Below this, round-off may make the residual grow again from the best one. */
     const int grown = measure > 0x1p-40;
     if (!isfinite(measure)) return KS_END_DIVERGED;
     if (!m->seen || measure < 0.999 * m->best) {

@@ -1,14 +1,15 @@
-/* solve.c -- factorizing and solving: the caller's arguments, one right-hand side after another. */
+/* solve.c -- factorize and solve: check arguments, and solve for one right-hand side after another. */
 #include <math.h>
 #include <string.h>
 #include "device.h"
 #include "hd.h"
 #include "reach.h"
 
-/* Sweeps for the spectral radius that goes with a failure. */
+/* Sweeps for the spectral radius that is reported with a failure. */
 enum { RADIUS_SWEEPS = 100 };
 
-/* Steps of refinement after an elimination, the backward error that needs none, and the one that is no solution. */
+/* Most steps of refinement after an elimination. A backward error up to `refined` needs none; one above `solved` is not
+ * accepted. */
 enum { MOST_REFINEMENTS = 10 };
 static const double refined = 1e-13, solved = 1e-10;
 
@@ -22,7 +23,7 @@ static int valid_matrix(const ks_general_plan *plan, const ks_general_matrix *m)
     return plan && ks_gb_fits(plan->N, m, plan->shapes);
 }
 
-/* What follows the numbers of a factor: kinds of the blocks, or pivots. */
+/* Address behind the numbers of a factor, of the kinds of the blocks or the pivots. */
 static void *after_numbers(const ks_general_plan *plan, const void *factor)
 {
     return (double *)(uintptr_t)factor + plan->numbers;
@@ -38,8 +39,8 @@ static ks_gb_run start(const ks_general_plan *plan, const ks_general_matrix *mat
     return run;
 }
 
-/* Whether x' A y = y' A x for two pairs of vectors that look random: an A whose asymmetry is more
- * than round-off in its norm passes only where both products happen to agree. */
+/* Whether x' A y = y' A x for two pairs of pseudorandom vectors. If the asymmetry of A exceeds round-off
+ * in its norm, A passes only if both products agree by chance. */
 static int is_symmetric(ks_gb_run *run)
 {
     double *x = ks_gb_vector(run, 0), *y = ks_gb_vector(run, 1), *A = ks_gb_vector(run, 2);
@@ -105,7 +106,7 @@ ks_status ks_general_factorize(const ks_general_plan *plan, const ks_general_mat
     return report->status;
 }
 
-/* Column c of b into run->b, contiguous; and of the solution from run->x. */
+/* gather(): copy column c of b to run->b, contiguous. scatter(): copy run->x to column c of the solution. */
 static void gather(const ks_gb_run *run, ks_const_blocks b, int nrhs, int c)
 {
     const int64_t n = run->plan->n;
@@ -158,13 +159,13 @@ void ks_gb_attempt(const ks_general_plan *plan, const ks_general_matrix *matrix,
     ks_flush_end(mode);
 }
 
-/* A residual as a share of what it is judged by: of nothing only one that is no number is not nothing. */
+/* residual / whole; 0 if `whole` is 0 and the residual is finite. */
 static double share_of(double residual, double whole)
 {
     return whole == 0 && isfinite(residual) ? 0 : residual / whole;
 }
 
-/* The residual of run->x into vector 0, and what the report says of it. */
+/* Compute the residual of run->x to vector 0, and fill the members of the report that depend on it. */
 static void judge(ks_gb_run *run, ks_general_report *report)
 {
     report->residual = sqrt(ks_gb_apply(run, run->b, run->x, ks_gb_vector(run, 0)));
@@ -173,8 +174,8 @@ static void judge(ks_gb_run *run, ks_general_report *report)
     report->backward_error = share_of(report->residual, scale);
 }
 
-/* Elimination with pivots within blocks alone may lose digits, which iterative refinement brings back as long as
- * some are left (Higham, "Accuracy and Stability of Numerical Algorithms", 2nd ed., Sec. 12.1). */
+/* Elimination with pivoting only within blocks may lose digits. Iterative refinement restores them as long as some are
+ * left (Higham, "Accuracy and Stability of Numerical Algorithms", 2nd ed., Sec. 12.1). */
 static void refine(ks_gb_run *run, const void *factor, ks_general_report *report)
 {
     ks_gb_run correction = *run;
@@ -216,17 +217,17 @@ static ks_status iterate(ks_gb_run *run, const void *factor, ks_general_report *
         run_method(run, factor, report);
     }
     judge(run, report);
-    /* What is no number changes no more. */
+    /* A solution with NaN no longer changes, which looks like convergence. */
     if (report->end == KS_END_CONVERGED && !isfinite(report->residual)) report->end = KS_END_DIVERGED;
     if (report->end == KS_END_CONVERGED) return KS_OK;
-    /* A rate seen over few sweeps is no estimate, nor one of over-relaxation that fails; that of a method without one
-     * even less. */
+    /* Compute the radius if there is no usable estimate: the method has none, ran for few sweeps, or its
+     * over-relaxation failed. */
     if (report->spectral_radius < 0 || report->iterations < 32 || report->relaxation > 1)
         report->spectral_radius = ks_gb_radius(run, RADIUS_SWEEPS);
     return KS_ENOTCONVERGED;
 }
 
-/* Of what is no number there is no solution. */
+/* Fail for a right-hand side that is not finite. */
 static ks_status refuse(ks_gb_run *run, ks_general_report *report)
 {
     report->end = ks_gb_direct(run->plan->options.method) ? KS_END_NONE : KS_END_DIVERGED;
@@ -236,7 +237,7 @@ static ks_status refuse(ks_gb_run *run, ks_general_report *report)
     return KS_ENONFINITE;
 }
 
-/* The right-hand side in run->b. */
+/* Solve for the right-hand side in run->b. */
 static ks_status solve_one(ks_gb_run *run, const void *factor, ks_general_report *report)
 {
     const int direct = ks_gb_direct(run->plan->options.method);
@@ -250,7 +251,7 @@ static ks_status solve_one(ks_gb_run *run, const void *factor, ks_general_report
     return direct ? KS_ENONFINITE : KS_ENOTCONVERGED;
 }
 
-/* Back from the unit of bring_to_one(). */
+/* Undo the scaling of ks_gb_bring_to_one(). */
 static ks_status bring_back(ks_gb_run *run, ks_general_report *report)
 {
     const int64_t rows = ks_gb_rows(run);
@@ -263,7 +264,7 @@ static ks_status bring_back(ks_gb_run *run, ks_general_report *report)
     return KS_OK;
 }
 
-/* The worse of two right-hand sides. */
+/* Keep in *worst the report of the worse of two right-hand sides, with the larger number of iterations. */
 static void keep_worst(ks_general_report *worst, const ks_general_report *one)
 {
     const int64_t iterations =
@@ -303,7 +304,7 @@ ks_status ks_general_solve(const ks_general_plan *plan, const ks_general_matrix 
         one.column = c;
         gather(&run, b, nrhs, c);
         ks_gb_bring_to_one(&run);
-        /* Solutions that decay by orders of magnitude a block would end as denormal numbers. */
+        /* A solution that decays by orders of magnitude per block would reach denormal numbers, which are slow. */
         const unsigned mode = ks_flush_begin();
         status = solve_one(&run, factor, &one);
         ks_flush_end(mode);

@@ -1,5 +1,5 @@
-/* stationary.c -- block Jacobi, Gauss-Seidel and red-black sweeps, over-relaxation, and the
- * spectral radius that their progress tells.
+/* stationary.c -- block Jacobi, Gauss-Seidel and red-black sweeps, over-relaxation, and an estimate of
+ * the spectral radius from their convergence.
  *
  * A block-tridiagonal matrix is consistently ordered and 2-cyclic (Young): the spectrum of
  * B = -D^-1 (L + U) is symmetric about zero, Gauss-Seidel in either order converges by rho(B)^2 a
@@ -9,14 +9,14 @@
 #include <string.h>
 #include "general_plan.h"
 
-/* Sweeps that a rate is taken over: even, for the pairs of eigenvalues of opposite sign. */
+/* Sweeps over which a rate is measured: an even number, because eigenvalues come in pairs of opposite sign. */
 enum { WINDOW = 16 };
 
 typedef struct progress {
     double change[WINDOW + 1];  /* of the last sweeps, by number modulo WINDOW + 1 */
     double most;                /* largest change so far                           */
-    int64_t since;              /* sweep after which the relaxation is in force    */
-    double rate;                /* of convergence a sweep; -1: none yet            */
+    int64_t since;              /* last sweep before the current relaxation        */
+    double rate;                /* of convergence per sweep; -1: none yet          */
 } progress;
 
 static void note(progress *p, int64_t iteration, double change)
@@ -28,27 +28,27 @@ static void note(progress *p, int64_t iteration, double change)
     back -= back % 2;
     if (back < 2) return;
     const double before = p->change[(iteration - back) % (WINDOW + 1)];
-    /* Round-off has no rate. */
+    /* A change that is mostly round-off gives no rate. */
     if (before > 0 && isfinite(change) && isfinite(before) && change > 1e-13 * p->most)
         p->rate = pow(change / before, 1.0 / (double)back);
 }
 
-/* rho(D^-1 (L + U)) from the rate of a method; -1 where it does not tell. */
+/* rho(D^-1 (L + U)) from the rate of a method; -1 if the rate does not determine it. */
 static double radius_of(ks_general_method method, double omega, double rate)
 {
     if (rate < 0) return -1;
     if (method == KS_BLOCK_JACOBI) return omega == 1 ? rate : -1;
     if (omega == 1) return sqrt(rate);
-    /* Where omega is at its best or beyond, all eigenvalues have modulus omega - 1 whatever mu, and
-     * the progress is a little slower than that: only what is much slower tells (Hageman & Young,
+    /* If omega is optimal or larger, all eigenvalues have modulus omega - 1 for every mu, and convergence
+     * is slightly slower than that. So only a much slower rate determines the radius (Hageman & Young,
      * Applied Iterative Methods, 1981, Sec. 9.5). */
     return rate > pow(fabs(omega - 1), 0.75) ? (rate + omega - 1) / (omega * sqrt(rate)) : -1;
 }
 
 static double best_relaxation(double radius) { return 2 / (1 + sqrt(1 - radius * radius)); }
 
-/* Over-relaxation after 10, 50, 250, ... sweeps, long enough for what a new value stirs up to
- * settle: raised where the rate shows that the radius was underestimated. */
+/* The over-relaxation for a radius: raised if the radius was underestimated. Called after 10, 50, 250,
+ * ... sweeps, long enough for the transients of a new value to decay. */
 static double adapt(double omega, double radius)
 {
     if (!(radius > 0 && radius < 1)) return omega;
@@ -56,7 +56,7 @@ static double adapt(double omega, double radius)
     return better > omega + 1e-3 ? better : omega;
 }
 
-/* `count` sweeps, the change of each; more than one of Gauss-Seidel only. */
+/* Do `count` sweeps and store the change of each. Only Gauss-Seidel takes more than one. */
 static void advance(ks_gb_run *run, double **x, double **other, double omega, int count,
                    double *change)
 {
@@ -77,7 +77,7 @@ static void advance(ks_gb_run *run, double **x, double **other, double omega, in
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/* When to compute the residual next: near the sweep at which its decay reaches the tolerance. */
+/* The sweep after which to compute the residual next: close to where its decay reaches the tolerance. */
 static int64_t next_check(int64_t iteration, int64_t last, double residual, double before,
                           double tolerance)
 {
@@ -104,7 +104,7 @@ void ks_gb_stationary_run(ks_gb_run *run, ks_general_report *report)
     for (int64_t i = 1; i <= o->max_iterations; ++i) {
         report->iterations = i;
         if (i > swept) {
-            /* Ahead to the next sweep after which anything is decided. */
+            /* Run up to the next sweep after which there is a decision. */
             int64_t count = 1;
             if (o->method == KS_BLOCK_GAUSS_SEIDEL && !by_change)
                 count = least(least(check, o->max_iterations) - i + 1, KS_GB_BATCH);
@@ -116,7 +116,7 @@ void ks_gb_stationary_run(ks_gb_run *run, ks_general_report *report)
         report->change = changes[i - begun];
         note(&p, i, report->change);
         const double radius = radius_of(o->method, omega, p.rate);
-        /* Of complex spectra over-relaxation tells more than there is: only one that the rate called for is asked. */
+        /* With complex spectra over-relaxation overestimates the radius. So it is used only if omega was estimated. */
         if (radius >= 0 && (omega <= 1 || estimate)) report->spectral_radius = radius;
         double measure = ldexp(report->change, run->exponent);
         if (!by_change && i == check) {
@@ -137,7 +137,7 @@ void ks_gb_stationary_run(ks_gb_run *run, ks_general_report *report)
             }
         }
         if (!estimate) continue;
-        /* A wrong estimate (complex spectra) shows in growth: without relaxation from there on. */
+        /* A wrong estimate, from a complex spectrum, makes changes grow. Then continue without relaxation. */
         if (i == swept && omega > 1 && fallback < 0 && report->change > 100 * first) {
             omega = fallback = 1;
             p = (progress){ { 0 }, p.most, i, -1 };

@@ -1,14 +1,14 @@
 /* tridiagonal_text.h -- direct solvers of one tridiagonal block; see src/num_f64.h.
  *
- * A block is DIA: row r is a[r] x[r - 1] + b[r] x[r] + c[r] x[r + 1] with a = values,
- * b = values + n, c = values + 2 n; a[0] and c[n - 1] are not read. Each solver has a factor
- * function, run once, whose coefficients depend on the block alone, and a solve function in place
- * on a right-hand side. Factor functions return -1, or the row whose pivot is zero or not finite.
+ * A block has format DIA: row r is a[r] x[r - 1] + b[r] x[r] + c[r] x[r + 1] with a = values,
+ * b = values + n, c = values + 2 n. a[0] and c[n - 1] are not used. Each solver has a factor function,
+ * which computes coefficients of the block once, and a solve function, which works in place on a
+ * right-hand side. Factor functions return -1, or the row whose pivot is zero or not finite.
  *
- * Cyclic reduction and parallel cyclic reduction are phases of rows that do not depend on each
- * other: what a thread block does between two barriers. */
+ * Cyclic reduction and parallel cyclic reduction consist of phases of independent rows. A phase is what
+ * a thread block does between two barriers. */
 
-/** Whether a number may be divided by. */
+/** Whether a number can be divided by. */
 KS_HD int KS_T(ks_tri_usable)(KS_NUM pivot)
 {
     const KS_NUM size = pivot < KS_LIT(0) ? -pivot : pivot;
@@ -19,8 +19,8 @@ KS_HD KS_NUM KS_T(ks_tri_abs)(KS_NUM x) { return x < KS_LIT(0) ? -x : x; }
 
 /* ---- Elimination without interchanges (Thomas): f = m | 1 / u | c / u, 3 n numbers. ---- */
 
-/** *growth: the largest element of |L| |U| over the largest of |D|. The backward error of the
- *  solve is that times round-off. */
+/** *growth: the largest element of |L| |U| divided by the largest one of |D|. The backward error of the
+ *  solve is *growth times round-off. */
 KS_HD int KS_T(ks_thomas_factor)(int n, const KS_NUM *KS_RESTRICT dia, KS_NUM *KS_RESTRICT f,
                                  KS_NUM *growth)
 {
@@ -46,9 +46,9 @@ KS_HD int KS_T(ks_thomas_factor)(int n, const KS_NUM *KS_RESTRICT dia, KS_NUM *K
     return -1;
 }
 
-/** The chains hold one multiplication and one subtraction a row, all divisions being done. Every
- *  product stands in one sum only, so that contraction leaves the same bits wherever this is
- *  inlined, alone or four abreast. */
+/** The dependent chains have one multiplication and one subtraction per row; all divisions are done in
+ *  the factor function. Every product is in one sum only, so that contraction gives the same bits
+ *  wherever this is inlined, also in ks_thomas_solve_4(). */
 KS_HD void KS_T(ks_thomas_solve)(int n, const KS_NUM *KS_RESTRICT f, KS_NUM *KS_RESTRICT x)
 {
     const KS_NUM *m = f, *inverse = f + n, *above = f + 2 * (int64_t)n;
@@ -65,8 +65,8 @@ KS_HD void KS_T(ks_thomas_solve)(int n, const KS_NUM *KS_RESTRICT f, KS_NUM *KS_
     }
 }
 
-/** Four blocks at once, x[l] with factor f[l]: a chain waits for its own last row, four keep the
- *  processor busy. */
+/** Solve four blocks at the same time, x[l] with factor f[l]: one chain waits for its last row, four
+ *  keep the processor busy. */
 KS_HD void KS_T(ks_thomas_solve_4)(int n, const KS_NUM *const *f, KS_NUM *const *x)
 {
     const KS_NUM *f0 = f[0], *f1 = f[1], *f2 = f[2], *f3 = f[3];
@@ -103,7 +103,7 @@ KS_HD void KS_T(ks_thomas_solve_4)(int n, const KS_NUM *const *f, KS_NUM *const 
     }
 }
 
-/* ---- Pivoted LU as LAPACK's gttrf leaves it: dl | 1 / d | du | du2 | interchanges as int. ---- */
+/* ---- Pivoted LU of LAPACK's gttrf: dl | 1 / d | du | du2 | interchanges as int. ---- */
 
 KS_HD void KS_T(ks_tri_lu_solve)(int n, const KS_NUM *KS_RESTRICT f, const int *KS_RESTRICT pivot,
                                  KS_NUM *KS_RESTRICT x)
@@ -122,12 +122,12 @@ KS_HD void KS_T(ks_tri_lu_solve)(int n, const KS_NUM *KS_RESTRICT f, const int *
 }
 
 /* ---- Cyclic reduction (Hockney). ----
- * At a level of stride s stand the rows s - 1, 2 s - 1, 3 s - 1, ... Every second of them, row
- * (2 p + 2) s - 1, stays: its two neighbours are subtracted. The others wait for the way back.
- * f = 1 / b | a / b | c / b, each at the level where the row leaves, | alpha | gamma of the rows
- * that stay, in order of level and p: 5 n numbers. `scratch`: 3 n. */
+ * The level of stride s has the rows s - 1, 2 s - 1, 3 s - 1, ... Every second of them, row
+ * (2 p + 2) s - 1, remains: multiples of its two neighbours are subtracted from it. The others are
+ * solved in the backward phase. f = 1 / b | a / b | c / b of each row at the level where it is
+ * eliminated | alpha | gamma of the remaining rows, in order of level and p: 5 n numbers. `scratch`: 3 n. */
 
-/** Phase of level s forward: lane p of n / (2 s). */
+/** Forward phase of the level with stride s: lane p of n / (2 s). */
 KS_HD void KS_T(ks_cr_forward)(int n, int64_t s, int64_t p, const KS_NUM *alpha,
                                const KS_NUM *gamma, KS_NUM *x)
 {
@@ -137,7 +137,7 @@ KS_HD void KS_T(ks_cr_forward)(int n, int64_t s, int64_t p, const KS_NUM *alpha,
     x[i] = value;
 }
 
-/** Phase of level s backward: lane p of (n / s + 1) / 2. */
+/** Backward phase of the level with stride s: lane p of (n / s + 1) / 2. */
 KS_HD void KS_T(ks_cr_backward)(int n, int64_t s, int64_t p, const KS_NUM *f, KS_NUM *x)
 {
     const int64_t i = (2 * p + 1) * s - 1;
@@ -189,17 +189,17 @@ KS_HD void KS_T(ks_cr_solve)(int n, const KS_NUM *KS_RESTRICT f, KS_NUM *KS_REST
         for (int64_t p = 0; p < (n / s + 1) / 2; ++p) KS_T(ks_cr_backward)(n, s, p, f, x);
 }
 
-/* ---- Parallel cyclic reduction: every row is reduced at every level, and none waits. ----
+/* ---- Parallel cyclic reduction: every row is reduced at every level; there is no backward phase. ----
  * f = 1 / b after the last level | alpha | gamma of level 0 | alpha | gamma of level 1 ...:
  * (2 levels + 1) n numbers. `scratch`: 6 n for the factor, n for the solve. */
 
-/** What a row keeps at a level when a neighbour is subtracted. */
+/** Subtract coefficient * neighbour from a row's value. */
 KS_HD KS_NUM KS_T(ks_pcr_subtract)(KS_NUM value, KS_NUM coefficient, KS_NUM neighbour)
 {
     return ks_add_product(value, -coefficient, neighbour);
 }
 
-/** Phase of level s: lane i of n, from x to y. */
+/** Phase of the level with stride s: lane i of n, from x to y. */
 KS_HD void KS_T(ks_pcr_row)(int n, int64_t s, int64_t i, const KS_NUM *alpha, const KS_NUM *gamma,
                             const KS_NUM *x, KS_NUM *y)
 {
