@@ -11,7 +11,7 @@ ks_status ks_block_costs_find(ks_unit_costs *costs)
     return status == KS_OK ? ks_map_unit_costs_find(costs) : status;
 }
 
-/** The papers' formula in flops of blocks of order n. */
+/** The time by the papers' formula, in flops for blocks of order n. */
 static int64_t model_flops(const ks_count_case *what, int64_t n)
 {
     const int64_t thirds = ks_bt_model_time(&what->blocks, what->T, what->threads);
@@ -33,7 +33,7 @@ static ks_status count_part(ks_count *count, const ks_unit_costs *costs, const k
     }
 }
 
-/** Means and covariances of the smoother are solution and inverse. */
+/** Means and covariances of the smoother need no storage of their own: they are the solution and the inverse. */
 static ks_status storage(ks_count_result *result, const ks_count_case *what,
                          const ks_blocktri_plan *plan)
 {
@@ -52,7 +52,7 @@ ks_status ks_count_blocks(ks_count *count, ks_count_result *result, const ks_uni
     ks_blocktri_plan *plan = NULL;
     ks_bt_choice choice = what->blocks;
     if (costs->blocks.n != costs->nx) return KS_EINVAL;
-    /* The assembly has no order: the one without fill stands for its storage. */
+    /* The assembly has no order. Its storage is that of the order without fill. */
     if (what->method == KS_COUNT_ASSEMBLE) choice.order = KS_BLOCKTRI_SEQUENTIAL;
     ks_status status = ks_bt_count_plan(&plan, &choice, what->T, costs->nx, what->threads);
     if (status == KS_OK) status = count_part(count, costs, what, plan);

@@ -1,14 +1,14 @@
-/* blocktri_cost.c -- counting the orders by classes of lanes. */
+/* blocktri_cost.c -- count the operations of the orders by classes of lanes. */
 #include <string.h>
 #include "blocktri_cost.h"
 #include "blocktri_plan.h"
 #include "count_chains.h"
 #include "room.h"
 
-/* Blocks of the longest lane that is executed, and its anchor and target. */
+/* Positions of the longest lane that is executed: its blocks, its anchor and its target. */
 enum { POSITIONS = 4 };
 
-/** A short lane with all that it reads and writes. */
+/** A short lane with all arrays that it reads and writes. */
 typedef struct bench {
     ks_bt_kernels kernels;
     int n, nrhs;
@@ -29,7 +29,7 @@ static void carve(ks_carver *carver, void *of)
     b->scratch = ks_carve(carver, KS_BT_PANELS * ks_bt_panel(b->n, b->n), number);
 }
 
-/** A positive definite system; the values do not matter beyond that. */
+/** Fill in a positive definite system. Its values do not matter otherwise. */
 static void fill_in(bench *b)
 {
     const int n = b->n;
@@ -44,7 +44,7 @@ static void fill_in(bench *b)
     for (int i = 0; i < POSITIONS * n * b->nrhs; ++i) b->x[i] = 1;
 }
 
-/** Position 0 is the anchor, the target stands behind the blocks. */
+/** The chain of a lane. Position 0 is the anchor, the target is behind the blocks. */
 static ks_bt_chain chain_of(const bench *b, int anchored, int blocks, int targeted)
 {
     const int64_t size = (int64_t)b->n * b->n;
@@ -81,7 +81,7 @@ static ks_flops difference(ks_flops a, ks_flops b)
     return d;
 }
 
-/** Execute one lane; non-zero where its factorization fails. */
+/** Execute one lane. Return non-zero if its factorization fails. */
 static int execute(bench *b, int anchored, int blocks, int targeted, ks_flops flops[4])
 {
     fill_in(b);
@@ -158,8 +158,8 @@ static int lane_flops(const ks_bt_lane_cost *cost, const ks_bt_lane *lane, ks_fl
                                ks_flops_add(flops, cost->inner[anchored], lane->count - 1));
 }
 
-/** All lanes of a level. Those between the first and the last are alike: a separator that stands out
- *  of line is the last one, with the last lane before it. */
+/** Count all lanes of a level. Those between the first and the last are alike: only the last separator may
+ *  be at an irregular position, and the last lane is the one before it. */
 static ks_status count_lanes(ks_count *count, const ks_bt_lane_cost *cost, const ks_bt_level *level,
                              int64_t threads)
 {
@@ -173,7 +173,7 @@ static ks_status count_lanes(ks_count *count, const ks_bt_lane_cost *cost, const
     return ks_count_step(count, list, classes, threads);
 }
 
-/** What the lanes of a level leave for its separators. */
+/** Count the updates of a level's separators that its lanes leave. */
 static ks_status count_gather(ks_count *count, ks_flops gather, const ks_bt_level *level,
                               int64_t threads)
 {
@@ -234,7 +234,7 @@ ks_status ks_bt_count_inverse(ks_count *count, const ks_bt_unit_costs *unit,
 ks_status ks_bt_count_storage(const ks_blocktri_plan *plan, int vectors, int inverse,
                               int64_t *blocks, int64_t *bytes)
 {
-    /* All of them far below what the plan has found addressable, but for their sum. */
+    /* Only the total may overflow: the plan has found each term addressable. */
     const ks_bt_schedule *s = &plan->schedule;
     int64_t vector_bytes;
     *blocks = 2 * s->N - 1 + s->fill_blocks + (inverse ? s->N + s->edge_blocks : 0);

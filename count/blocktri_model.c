@@ -5,14 +5,14 @@
 enum {
     POTRF = 1, TRSM = 3, SYRK = 3, GEMM = 6,
     PLAIN = POTRF + TRSM + SYRK,                         /* a block of a lane without fill       */
-    FILLED = POTRF + 2 * TRSM + GEMM + 2 * SYRK,         /* and with                             */
+    FILLED = POTRF + 2 * TRSM + GEMM + 2 * SYRK,         /* a block of a lane with fill          */
     LEFT = SYRK                                          /* an update left by the stage before   */
 };
 
 /* The library's defaults. */
 enum { SPACING = 8, CROSSOVER = 32 };
 
-/** Up to here no product of blocks and costs leaves 64 bits. */
+/** Most blocks for which no product of blocks and costs overflows 64 bits. */
 static const int64_t MOST = (int64_t)1 << 56;
 
 static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
@@ -22,7 +22,7 @@ static int64_t turns(int64_t columns, int64_t P)
     return columns / P + (columns % P != 0);
 }
 
-/** One after the other, each with `left` updates from the stage before. */
+/** Elimination of N blocks one after the other, each with `left` cost of updates from the stage before. */
 static int64_t in_turn(int64_t N, int64_t left) { return N * (PLAIN + left) - (TRSM + SYRK); }
 
 void ks_bt_model_segments(int64_t N, int64_t P, double *first, double *other)
@@ -36,8 +36,8 @@ double ks_bt_model_partition_limit(int64_t P)
     return 1 + (double)PLAIN / FILLED * (double)(P - 1);
 }
 
-/** The parallel phase with `other` blocks in all segments but the first; the last coupling of each
- *  with its pivot is updated in the sequential phase. */
+/** The parallel phase, with `other` blocks in all segments but the first. The update of a pivot by the last
+ *  coupling of its segment is part of the sequential phase. */
 static int64_t segments_time(int64_t N, int64_t segments, int64_t other, int64_t P)
 {
     const int64_t first = N - (segments - 1) * (other + 1);
@@ -53,8 +53,8 @@ static int64_t partition_time(int64_t N, int64_t segments, int64_t P)
     if (segments > (N + 1) / 2) segments = (N + 1) / 2;
     if (segments < 2) return in_turn(N, 0);
     ks_bt_model_segments(N, segments, &first, &other);
-    /* Rounded down and up: the one with the lowest maximum. On a thread for each segment, as the
-     * paper has it, whatever P is. */
+    /* Round down or up, whichever gives the lower maximum, with one thread per segment as in the
+     * paper, whatever P is. */
     const int64_t down = larger((int64_t)other, 1);
     const int64_t chosen = segments_time(N, segments, down + 1, segments) <
                                    segments_time(N, segments, down, segments)
@@ -82,7 +82,7 @@ static int64_t dissection_time(int64_t N, int64_t P)
     return time + left + POTRF;
 }
 
-/** One stage of `segments` lanes, of `blocks` blocks and with a separator each. */
+/** One stage of `segments` lanes, each with `blocks` blocks and a separator. */
 static int64_t stage_time(int64_t segments, int64_t blocks, int64_t left, int64_t P)
 {
     return turns(segments, P) * (FILLED * blocks - SYRK + left * (blocks + 1));

@@ -1,11 +1,11 @@
-/* blocktri_model.h -- what the papers' formulas say that a factorization costs, by order and number of
- * threads; beside what is counted, and for curves of theoretical speed-up.
+/* blocktri_model.h -- the cost of a factorization by the papers' formulas, for each order and number of
+ * threads. It is printed beside the counts, and used for curves of theoretical speed-up.
  *
  * "JMS" and "GPU-Cholesky" are the papers named in kalscan/blocktri.h. Costs are in thirds of n^3
  * flops, GPU-Cholesky's Table 1 without lower powers of n: potrf 1, trsm 3, syrk 3, gemm 6. P
- * threads work through the columns that a stage eliminates; a stage begins when the last one is
- * done. An update that two columns of a stage would make at the same time to one block is left to
- * the next stage, as in GPU-Cholesky Alg. 2 to 4: its thread makes it before it eliminates. */
+ * threads process the columns that a stage eliminates; a stage begins when the one before is done. If
+ * two columns of a stage would update the same block at the same time, the update is left to the next
+ * stage, as in GPU-Cholesky Alg. 2 to 4: the block's thread makes it before it eliminates the block. */
 #ifndef KS_COUNT_BLOCKTRI_MODEL_H
 #define KS_COUNT_BLOCKTRI_MODEL_H
 
@@ -23,8 +23,8 @@
  *    recursive-schur    JMS Alg. 4 with the coupling solved as sparse as it is: a stage of a lane of
  *                       spacing - 1 blocks costs 19 a block; once there are few, Alg. 1. Spacing 2
  *                       and stages that end after the second are GPU-Cholesky's two-stage variant
- *  0 for an order without a formula (auto), or where 64 bits do not hold it. Zeros among the options
- *  mean what they mean to ks_bt_count_plan(). */
+ *  0 for an order without a formula (auto), or if the time overflows 64 bits. Zeros among the options mean
+ *  the same as for ks_bt_count_plan(). */
 int64_t ks_bt_model_time(const ks_bt_choice *choice, int64_t N, int64_t P);
 
 /** GPU-Cholesky Prop. 1: blocks of the first of P >= 2 segments and of each of the others, before
@@ -34,9 +34,9 @@ void ks_bt_model_segments(int64_t N, int64_t P, double *first, double *other);
 /** The speed-up that a partition approaches on P threads as N grows: 1 + 7 (P - 1) / 19. */
 double ks_bt_model_partition_limit(int64_t P);
 
-/** JMS's crossover N*: the most blocks for which elimination one after the other takes no longer
- *  than one more stage with lanes of spacing - 1 blocks would, on P threads; INT64_MAX where another
- *  stage does not pay with 1000 of them. */
+/** JMS's crossover N*: the most blocks for which elimination one after the other takes no longer than one
+ *  more stage with lanes of spacing - 1 blocks, on P threads. INT64_MAX if another stage does not pay even
+ *  for 1000 lanes. */
 int64_t ks_bt_model_crossover(int64_t spacing, int64_t P);
 
 #endif

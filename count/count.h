@@ -1,8 +1,8 @@
-/* count.h -- whole methods on simulated parallel hardware, in floating-point operations.
+/* count.h -- floating-point operations of whole methods on simulated parallel hardware.
  *
- * What is counted: additions, multiplications, divisions and square roots of the arithmetic that
- * the library runs, in the ordinary form of each step, with every entry observed. docs/counting.md
- * has the definitions. */
+ * Counted are additions, multiplications, divisions and square roots of the arithmetic that the library
+ * runs, in the ordinary form of each step, with every entry observed. docs/counting.md has the
+ * definitions. */
 #ifndef KS_COUNT_H
 #define KS_COUNT_H
 
@@ -28,7 +28,7 @@ typedef enum ks_counted_method {
 #define KS_COUNTED_METHODS 10
 #define KS_COUNTED_WHOLE 6 /* methods, which come before the parts */
 
-/** The name as the command line spells it; NULL for an unknown value. */
+/** Return the name on the command line; NULL for an unknown value. */
 const char *ks_counted_method_name(ks_counted_method method);
 
 /** Whether the method has a scan. */
@@ -41,24 +41,24 @@ int ks_counted_method_orders(ks_counted_method method);
 typedef struct ks_bt_choice {
     ks_blocktri_order order; /**< not auto                                                       */
     int64_t segments;        /**< partition: at least 2. 0: as many as threads                   */
-    int64_t spacing;         /**< recursive Schur: every so many blocks a separator, at least 2. */
+    int64_t spacing;         /**< recursive Schur: blocks from separator to separator, at least 2. */
                              /**< 0: the library's default                                       */
-    int64_t crossover;       /**< and so few, at least 2, one after the other. 0: the same       */
+    int64_t crossover;       /**< most blocks, at least 2, that are eliminated in order; 0: default */
 } ks_bt_choice;
 
-/** What is to be counted. */
+/** A case to be counted. */
 typedef struct ks_count_case {
     ks_counted_method method;
     ks_scan_algorithm scan;
     int64_t threshold; /**< KS_SCAN_SENGUPTA: N >= 1                                             */
     int64_t T;         /**< steps, at least 1                                                    */
     int64_t threads;   /**< simulated, at least 1; of each device                                */
-    int two_devices;   /**< two-filter: forward and reverse scans at the same time on two        */
-    int loglik;        /**< with the log-likelihood: a filter step beside each estimate          */
-    ks_bt_choice blocks; /**< methods with orders                                                */
+    int two_devices;   /**< two-filter: forward and reverse scans at the same time on two devices */
+    int loglik;        /**< with the log-likelihood: one more filter step for each estimate      */
+    ks_bt_choice blocks; /**< for methods with orders                                            */
 } ks_count_case;
 
-/** Copies are no operations; a parallel step ends with a barrier. */
+/** The counts of a case. Copies are not operations. A parallel step ends with a barrier. */
 typedef struct ks_count_result {
     ks_flops work;            /**< of all threads                                                */
     int64_t work_flops;       /**< their total                                                   */
@@ -66,37 +66,38 @@ typedef struct ks_count_result {
     int64_t span_flops;       /**< time_flops on as many threads as there are lanes              */
     int64_t span_steps;       /**< parallel steps                                                */
     int64_t combines;         /**< applications of scan operators; 0 without a scan              */
-    int64_t combine_flops;    /**< the part of the work that they are                            */
+    int64_t combine_flops;    /**< their part of the work                                        */
     int64_t model_flops;      /**< KS_COUNT_FACTOR: time by the papers' formulas, see            */
-                              /**< blocktri_model.h; else, or where it leaves 64 bits, 0         */
+                              /**< blocktri_model.h; 0 otherwise, or if it overflows 64 bits     */
     int64_t storage_elements; /**< most scan elements, or blocks, stored at once                 */
     int64_t storage_bytes;    /**< most bytes of these and of estimates, in double               */
 } ks_count_result;
 
-/** A lane's blocks, by whether it has an anchor, and the last one by whether it has a target. */
+/** Costs of a lane's blocks, indexed by whether it has an anchor; for the last block also by whether it has a
+ *  target. */
 typedef struct ks_bt_lane_cost {
     ks_flops inner[2];
     ks_flops end[2][2];
 } ks_bt_lane_cost;
 
-/** What each operation costs for blocks of order n and one right-hand side. */
+/** The cost of each operation for blocks of order n and a number of right-hand sides. */
 typedef struct ks_bt_unit_costs {
     int n;
     ks_bt_lane_cost factor, forward, backward, inverse;
-    ks_flops gather, gather_x; /**< what a lane leaves for its target, one lane */
+    ks_flops gather, gather_x; /**< the update of a target by one lane */
 } ks_bt_unit_costs;
 
-/** A step of the MAP smoother's passes over the model, which go chunk by chunk, each one step beyond
- *  its end for what the next step adds to its last. */
+/** The cost of a step in the MAP smoother's passes over the model. These process chunks, each up to one step
+ *  beyond its end, because the next step adds to the chunk's last one. */
 typedef struct ks_map_step_cost {
-    ks_flops prior, prior_only; /**< step 0, of a longer series and alone                        */
-    ks_flops opens, opens_last; /**< first step of another chunk, and where it ends the series   */
+    ks_flops prior, prior_only; /**< step 0 of a longer series; of a series of one step          */
+    ks_flops opens, opens_last; /**< first step of another chunk; if it is the last of the series */
     ks_flops inner, inner_last;
     ks_flops beyond;            /**< the step after a chunk                                      */
 } ks_map_step_cost;
 
-/** A step of its one pass each way in the sequential and the twisted order: inwards from the first and
- *  from the last step, where the lanes meet, and back. */
+/** The cost of a step in the smoother's one pass each way, in the sequential and the twisted order: inwards
+ *  from the first and from the last step, where the lanes meet, and back. */
 typedef struct ks_map_lane_cost {
     ks_flops ascend_first, ascend, descend_last, descend;
     ks_flops meet, meet_both, join;
@@ -104,33 +105,34 @@ typedef struct ks_map_lane_cost {
     ks_flops up_alone, up_first, up, up_last;           /**< from the one above the middle on       */
 } ks_map_lane_cost;
 
-/** What each operation costs for given sizes, found by executing it once. */
+/** The cost of each operation for given sizes, found by executing it once. */
 typedef struct ks_unit_costs {
     int nx, ny;
     int64_t filter_element_bytes, smooth_element_bytes;
     ks_flops first_element, filter_element, filter_combine, filter_neutral, filter_extract;
     ks_flops smooth_element, smooth_element_last, smooth_combine, smooth_neutral, smooth_extract;
     ks_flops two_filter, two_filter_last; /**< combining both filters' estimates of a step       */
-    /** A step of the two-filter smoother in chunks, with what it says about the step before: the last one, one
-     *  between, one before which there is none or none is asked for, and T = 1; information of an element about the
+    /** A step of the two-filter smoother in chunks, with its information about the step before: the last one; one
+     *  between; one without a step before it that is needed; T = 1. And the information of an element about the
      *  filter's mean. */
     ks_flops two_filter_back_last, two_filter_back, two_filter_back_first, two_filter_back_only, information_about;
     ks_flops filter_step;                 /**< predict and update                                */
     ks_flops smooth_step, smooth_step_last;
-    ks_flops filter_absorb;               /**< a step into the aggregate of its chunk            */
-    ks_bt_unit_costs blocks; /**< with one right-hand side, and with as many as probe short series */
+    ks_flops filter_absorb;               /**< joining a step to the aggregate of its chunk      */
+    ks_bt_unit_costs blocks; /**< with one right-hand side; `probed`: with those that probe short series */
     ks_bt_unit_costs probed;
     ks_map_step_cost assemble[2], review[2]; /**< of long and of short series                     */
     ks_map_lane_cost lanes;
 } ks_unit_costs;
 
-/** For the methods before KS_COUNT_BLOCKTRI. nx, ny >= 1. Errors: KS_EINVAL, KS_ENOMEM. */
+/** Find the costs for the methods before KS_COUNT_BLOCKTRI. nx, ny >= 1. Errors: KS_EINVAL, KS_ENOMEM. */
 KS_MUST_CHECK ks_status ks_unit_costs_find(ks_unit_costs *costs, int nx, int ny);
 
-/** Add what the others need, for the same sizes. Errors: KS_ENOMEM. */
+/** Find the costs for the other methods, for the same sizes. Errors: KS_ENOMEM. */
 KS_MUST_CHECK ks_status ks_block_costs_find(ks_unit_costs *costs);
 
-/** Count one case. Errors: KS_EINVAL, also where the costs of its method have not been found; KS_ENOMEM, also where a count leaves 64 bits. */
+/** Count one case. Errors: KS_EINVAL, also if the costs of its method have not been found; KS_ENOMEM, also if a count
+ *  overflows 64 bits. */
 KS_MUST_CHECK ks_status ks_count_method(ks_count_result *result, const ks_unit_costs *costs,
                                         const ks_count_case *what);
 

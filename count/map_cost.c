@@ -1,4 +1,4 @@
-/* map_cost.c -- counting the MAP smoother by classes of chunks. */
+/* map_cost.c -- count the operations of the MAP smoother by classes of chunks. */
 #include <string.h>
 #include "blocktri_cost.h"
 #include "count_kernels.h"
@@ -15,7 +15,7 @@ typedef struct bench {
     ks_map_system system;
     ks_sample_model model;
     double *D, *L, *x, *z, *S;
-    void *memory, *upper; /* of either lane */
+    void *memory, *upper; /* memory of the lower and of the upper lane */
 } bench;
 
 static void carve(ks_carver *carver, void *of)
@@ -37,7 +37,7 @@ static ks_sink rows_of(double *memory, int64_t numbers)
     return ks_sample_rows(memory, (size_t)numbers * sizeof(double));
 }
 
-/** A model, its arrays given as if they varied, and what the passes read. */
+/** Fill in a model, with strides as if its arrays varied, and the other arrays that the passes read. */
 static void make_model(bench *b)
 {
     ks_series *s = &b->series;
@@ -54,7 +54,7 @@ static void make_model(bench *b)
     a->largest = 1e300;
 }
 
-/** One step of a pass in a series of `steps`; adds to *failed. */
+/** Take step k of a pass over a series of `steps` and return its operations. *failed is set if it fails. */
 static ks_flops take(bench *b, int review, int64_t steps, int64_t k, int own, int before,
                      int *failed)
 {
@@ -98,7 +98,7 @@ static ks_map_review empty_review(void)
     return r;
 }
 
-/** Step k of one lane. */
+/** Take step k of one lane and return its operations. */
 static ks_flops take_step(bench *b, lane_step step, void *memory, int64_t k, int *failed)
 {
     ks_map_review r = empty_review();
@@ -133,7 +133,7 @@ static void open_lanes(bench *b, int64_t steps, int64_t middle)
     b->kernels.open(b->series.nx, b->series.ny, b->upper);
 }
 
-/** One lane: in and back out. */
+/** Find the costs of the lower lane, inwards and back out. */
 static int find_lower(bench *b, ks_map_lane_cost *c)
 {
     const ks_map_kernels *k = &b->kernels;
@@ -154,7 +154,7 @@ static int find_lower(bench *b, ks_map_lane_cost *c)
     return failed;
 }
 
-/** The lane above the middle, here step 0. */
+/** Find the costs of the lane above the middle, which is step 0 here. */
 static int find_upper(bench *b, ks_map_lane_cost *c)
 {
     const ks_map_kernels *k = &b->kernels;
@@ -201,7 +201,7 @@ ks_status ks_map_unit_costs_find(ks_unit_costs *costs)
 
 int ks_map_count_probes(int64_t T) { return T <= KS_MAP_SHORT ? KS_MAP_PROBES : 1; }
 
-/** Steps k0 .. k1 - 1 of T. */
+/** The operations of a chunk of steps k0 .. k1 - 1 of T. */
 static int chunk_flops(const ks_map_step_cost *c, int64_t k0, int64_t k1, int64_t T,
                        ks_flops *flops)
 {
@@ -245,7 +245,7 @@ ks_status ks_map_count_review(ks_count *count, const ks_unit_costs *costs, int64
     return count_pass(count, &costs->review[T <= KS_MAP_SHORT], T, threads);
 }
 
-/** Add `steps` steps of a lane with ends of its own; `alone` is that of a lane of one. */
+/** Add `steps` steps of a lane whose first and last step differ. `alone` is the step of a lane with one step. */
 static int add_lane(ks_flops *to, int64_t steps, ks_flops alone, ks_flops first, ks_flops inner,
                     ks_flops last)
 {
@@ -254,7 +254,7 @@ static int add_lane(ks_flops *to, int64_t steps, ks_flops alone, ks_flops first,
            ks_flops_add(to, last, 1);
 }
 
-/** One pass inwards and one outwards; where the lanes meet is on the way of a single one. */
+/** Count one pass inwards and one outwards. The step where the lanes meet belongs to one lane only. */
 static ks_status count_lanes(ks_count *count, const ks_map_lane_cost *c, int64_t T, int64_t middle,
                              int64_t threads)
 {

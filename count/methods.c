@@ -1,5 +1,5 @@
 /* methods.c -- the phases of each method, as the drivers in kalman/ run them: sequential.c,
- * scan_filter.c, scan_smooth.c and, for chunks that are run again, scan_chunks.c, rts_chunks.c and
+ * scan_filter.c, scan_smooth.c and, for chunks that are re-run, scan_chunks.c, rts_chunks.c and
  * two_filter_chunks.c. */
 #include <string.h>
 #include "blocktri_cost.h"
@@ -28,7 +28,7 @@ int ks_counted_method_orders(ks_counted_method method)
            method == KS_COUNT_INVERSE;
 }
 
-/** A case on its way. */
+/** A case that is being counted. */
 typedef struct counting {
     const ks_unit_costs *unit;
     const ks_count_case *what;
@@ -36,16 +36,16 @@ typedef struct counting {
     int64_t combine_flops;
 } counting;
 
-/** The scans re-run chunks rather than keep an element for each step. Two devices have an aggregate of each chunk only
- *  where the same one has reduced it. */
+/** Whether the scans re-run chunks instead of storing an element for each step. Two devices do not, as each would have
+ *  the aggregates of only those chunks that it has reduced itself. */
 static int reruns(const ks_count_case *what) { return what->scan == KS_SCAN_CHUNKED && !what->two_devices; }
 
-/** A parallel step over all time steps, of which one, the first or the last, differs. */
+/** Count a parallel step over all time steps, of which the first and the last may differ. */
 static ks_status each_step(const counting *c, ks_count *count, ks_flops first, ks_flops others,
                            ks_flops last)
 {
     const int64_t T = c->what->T;
-    /* For T = 1 the only step is the first and the last; no phase distinguishes both. */
+    /* For T = 1 the only step counts as the first: no phase has both a special first and a special last step. */
     const ks_lane_class list[3] = {{1, first}, {T > 1 ? T - 2 : 0, others}, {T > 1 ? 1 : 0, last}};
     return ks_count_step(count, list, 3, c->what->threads);
 }
@@ -56,7 +56,7 @@ static int absorb_filter(void *user, int64_t first, int64_t steps, ks_flops *flo
     return ks_flops_add(flops, first == 0 ? unit->filter_step : unit->filter_absorb, steps);
 }
 
-/** Reading the carry, or the prior, is copying. */
+/** The filter's re-run of a chunk. Reading the carry or the prior is a copy, which costs nothing. */
 static int rerun_filter(void *user, int64_t first, int64_t steps, ks_flops *flops)
 {
     (void)first;
@@ -68,9 +68,9 @@ static ks_status scan(counting *c, ks_count *count, const ks_schedule *schedule,
 {
     const int64_t before = count->combines;
     const ks_status status = ks_count_schedule(count, schedule, costs, c->what->threads);
-    /* Steps that a chunk absorbs count as combines, but cost what they cost. */
+    /* Steps that a chunk absorbs count as combines, but have a cost of their own. */
     const int64_t absorbed = schedule->length[KS_STEPS] ? c->what->T - schedule->length[KS_ELEMENTS] : 0;
-    /* Part of the work, which fits. */
+    /* This cannot overflow: it is part of the work, which has not. */
     if (status == KS_OK)
         c->combine_flops +=
             (count->combines - before - absorbed) * ks_flops_total(costs->combine);
@@ -91,8 +91,8 @@ static ks_status scan_smooth_elements(counting *c, ks_count *count, const ks_sch
     return scan(c, count, schedule, &costs);
 }
 
-/** Alg. 5: elements, forward scan, estimates; and for the log-likelihood a filter step from each
- *  estimate to the next. Chunks that are run again make estimates and log-likelihood in one. */
+/** SF Alg. 5: elements, forward scan, estimates; and for the log-likelihood a filter step from each estimate
+ *  to the next. Chunks that are re-run make estimates and log-likelihood in one pass. */
 static ks_status count_filter(counting *c, ks_count *count)
 {
     const ks_unit_costs *unit = c->unit;
@@ -108,15 +108,15 @@ static ks_status count_filter(counting *c, ks_count *count)
     return status;
 }
 
-/** `steps` steps of the RTS smoother; `last`: the first of them is the last of all. */
+/** `steps` steps of the RTS smoother. `last`: the first of them is the last step of the series. */
 static int go_back(const counting *c, int64_t steps, int last, ks_flops *flops)
 {
     return ks_flops_add(flops, c->unit->smooth_step, steps - last) ||
            (last && ks_flops_add(flops, c->unit->smooth_step_last, 1));
 }
 
-/** Alg. 6 in chunks, after the filter: the aggregates from the end, what they and the filter come to at the ends of
- *  chunks, and every chunk from there into the end of the one before. */
+/** SF Alg. 6 in chunks, after the filter: the reverse scan of the aggregates, the smoothed estimates at the ends of
+ *  chunks, and every chunk back from its end to the end of the chunk before. */
 static ks_status count_rts_chunks(counting *c, ks_count *count)
 {
     const int64_t T = c->what->T, chunks = ks_scan_plan_stats(c->forward).chunks;
@@ -134,7 +134,7 @@ static ks_status count_rts_chunks(counting *c, ks_count *count)
     return status == KS_OK ? ks_count_step(count, list, 3, c->what->threads) : status;
 }
 
-/** Alg. 6 from the filter's estimates: elements, reverse scan, estimates. */
+/** SF Alg. 6 from the filter's estimates: elements, reverse scan, estimates. */
 static ks_status count_rts(counting *c, ks_count *count)
 {
     const ks_unit_costs *unit = c->unit;
@@ -149,7 +149,7 @@ static ks_status count_rts(counting *c, ks_count *count)
     return status;
 }
 
-/** Alg. 7, the reverse half: elements, of which a neutral one stands in for the first, and scan. */
+/** SF Alg. 7, the reverse half: elements, with a neutral one in place of the first, and the scan. */
 static ks_status count_reverse_filter(counting *c, ks_count *count)
 {
     const ks_unit_costs *unit = c->unit;
@@ -165,7 +165,7 @@ static ks_status count_combination(counting *c, ks_count *count)
                      unit->two_filter, unit->two_filter_last);
 }
 
-/** Steps first .. first + steps - 1 of the two-filter smoother, of a chunk. */
+/** Steps first .. first + steps - 1 of the two-filter smoother in one chunk. */
 static int meet_filters(const counting *c, int64_t first, int64_t steps, ks_flops *flops)
 {
     const ks_unit_costs *unit = c->unit;
@@ -178,7 +178,7 @@ static int meet_filters(const counting *c, int64_t first, int64_t steps, ks_flop
            (between && ks_flops_add(flops, unit->two_filter_back, steps - from_start - to_end));
 }
 
-/** Alg. 7 in chunks, after the filter: the aggregates from the end, and every chunk back. */
+/** SF Alg. 7 in chunks, after the filter: the reverse scan of the aggregates, and every chunk back. */
 static ks_status count_two_filter_chunks(counting *c, ks_count *count)
 {
     const int64_t T = c->what->T, chunks = ks_scan_plan_stats(c->forward).chunks;
@@ -194,7 +194,7 @@ static ks_status count_two_filter_chunks(counting *c, ks_count *count)
     return ks_count_step(count, list, 3, c->what->threads);
 }
 
-/** Two devices at the same time: the work of both, the time and the steps of the slower one. */
+/** Join the counts of two devices that run at the same time: the work of both, the time and steps of the slower one. */
 static int join(ks_count *count, const ks_count *other)
 {
     if (other->time > count->time) count->time = other->time;
@@ -204,7 +204,7 @@ static int join(ks_count *count, const ks_count *other)
            __builtin_add_overflow(count->combines, other->combines, &count->combines);
 }
 
-/** Alg. 7. */
+/** SF Alg. 7. */
 static ks_status count_two_filter(counting *c, ks_count *count)
 {
     ks_count second;
@@ -237,9 +237,10 @@ static ks_status count_sequential(const counting *c, ks_count *count)
     return status == KS_OK ? in_turn(count, c->unit->smooth_step, T - 1) : status;
 }
 
-/** Elements and what the scans keep beside them, and the estimates that are put out. The smoothing
- *  elements stand where the filtering elements were, aggregates that are scanned from the end beside them; the filter's
- *  estimates stay for the smoother, but for chunks that are run again, where the smoothed ones take their place. */
+/** The storage of elements with the additional memory of the scans, and of the estimates that are outputs. Smoothing
+ *  elements take the place of the filtering elements; aggregates of the reverse scan need a place of their own. The
+ *  filter's estimates are kept for the smoother, except in chunks that are re-run, where the smoothed ones replace
+ *  them. */
 static ks_status storage(const counting *c, ks_count_result *result)
 {
     const ks_count_case *what = c->what;
@@ -319,7 +320,7 @@ ks_status ks_count_method(ks_count_result *result, const ks_unit_costs *costs,
     ks_scan_plan_destroy(c.forward);
     ks_scan_plan_destroy(c.reverse);
     ks_scan_plan_destroy(c.suffixes);
-    if (status != KS_OK) return status; /* the counts may have left 64 bits */
+    if (status != KS_OK) return status; /* the counts may have overflowed 64 bits */
     result->work = count.work;
     result->work_flops = ks_flops_total(count.work);
     result->time_flops = count.time;

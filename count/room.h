@@ -1,11 +1,12 @@
-/* room.h -- memory for what is executed to be counted. */
+/* room.h -- memory for operations that are executed in order to be counted. */
 #ifndef KS_COUNT_ROOM_H
 #define KS_COUNT_ROOM_H
 
 #include "carve.h"
 #include "pool.h"
 
-/** What `carve` cuts for `of`, in a block of its own, which is the carver's base: NULL where there is no such memory. */
+/** Allocate the memory that `carve` lays out for `of`, and lay it out. The block is the carver's base; NULL if there is
+ *  not enough memory. */
 static inline ks_carver ks_room_open(void (*carve)(ks_carver *carver, void *of), void *of)
 {
     ks_carver measure = ks_carver_at(NULL);

@@ -18,7 +18,7 @@ void ks_sample_fill(double *A, int rows, int columns, double diagonal, double be
         for (int j = 0; j < columns; ++j) A[i * columns + j] = i == j ? diagonal : beside;
 }
 
-/** The same block at every step. */
+/** Rows with the same block at every step. */
 static ks_rows filled(double *A, int rows, int columns, double diagonal, double beside)
 {
     const ks_rows constant = {(const char *)A, 0};
@@ -33,7 +33,7 @@ void ks_sample_model_fill(const ks_sample_model *model, ks_series *s)
     s->Q = filled(model->Q, n, n, 1.0, 0.5 / n);
     s->u = filled(model->u, n, 1, 0.25, 0.25);
     s->H = filled(model->H, m, n, 1.0, 0.25 / n);
-    s->R = filled(model->R, m, m, 1.0, 0.0); /* not correlated, as most are: asking for more costs flops */
+    s->R = filled(model->R, m, m, 1.0, 0.0); /* uncorrelated, as is usual: a correlated R costs more flops */
     s->d = filled(model->d, m, 1, 0.25, 0.25);
     s->y = filled(model->y, m, 1, 1.0, 1.0);
     s->m0 = model->u;

@@ -1,4 +1,4 @@
-/* unit_costs.c -- what each operation costs: one of each is executed with counting arithmetic. */
+/* unit_costs.c -- the cost of each operation, found by executing it once with counting arithmetic. */
 #include <string.h>
 #include "count.h"
 #include "count_kernels.h"
@@ -38,7 +38,7 @@ static void carve(ks_carver *carver, void *of)
     b->absorb = ks_carve(carver, 1, b->kernels.absorb_bytes(b->series.nx, b->series.ny, scratch));
 }
 
-/** dst = element 1 (+) element 2, into element 0. */
+/** The job element 0 = element 1 (+) element 2. */
 static ks_combine_job job_of(double *elements, size_t bytes)
 {
     char *first = (char *)elements;
@@ -46,7 +46,7 @@ static ks_combine_job job_of(double *elements, size_t bytes)
     return job;
 }
 
-/** The filter's operations; leaves filtered estimates and filtering elements. */
+/** Find the costs of the filter's operations. This also computes filtered estimates and filtering elements. */
 static int find_filter(bench *b, ks_unit_costs *costs)
 {
     const ks_kernels *k = &b->kernels;
@@ -83,7 +83,7 @@ static int find_filter(bench *b, ks_unit_costs *costs)
     return rc;
 }
 
-/** Those of both parallel smoothers. */
+/** Find the costs of both parallel smoothers. */
 static void find_smoothers(bench *b, ks_unit_costs *costs)
 {
     const ks_kernels *k = &b->kernels;
@@ -117,7 +117,7 @@ static void find_smoothers(bench *b, ks_unit_costs *costs)
     costs->two_filter_last = ks_take_flops();
 }
 
-/** One step of the two-filter smoother in chunks. */
+/** Find the cost of one step of the two-filter smoother in chunks. */
 static int find_meeting(bench *b, int64_t steps, int64_t k, ks_flops *cost)
 {
     const size_t n = (size_t)b->series.nx, number = sizeof(double);
@@ -132,14 +132,14 @@ static int find_meeting(bench *b, int64_t steps, int64_t k, ks_flops *cost)
     kept.kept_C = ks_sample_rows(b->cov, n * n * number);
     kept.form = b->form;
     memset(b->form, KS_FORM_ORDINARY, sizeof b->form);
-    memset(b->filter_element, 0, b->filter_bytes); /* nothing is known of what is behind */
+    memset(b->filter_element, 0, b->filter_bytes); /* there is no information behind the step */
     const int rc = b->kernels.two_filter_back(&s, k, k + 1, k > 0 ? &before : NULL, b->filter_element, &state,
                                               &kept, &nowhere, b->scratch, &tally);
     *cost = ks_take_flops();
     return rc;
 }
 
-/** Those of the two-filter smoother in chunks. */
+/** Find the costs of the two-filter smoother in chunks. */
 static int find_meetings(bench *b, ks_unit_costs *costs)
 {
     int rc = find_meeting(b, STEPS, 1, &costs->two_filter_back);
@@ -151,7 +151,7 @@ static int find_meetings(bench *b, ks_unit_costs *costs)
     return rc;
 }
 
-/** Those of the sequential smoother, from the filtered estimates. */
+/** Find the costs of the sequential smoother, from the filtered estimates. */
 static int find_back(bench *b, ks_unit_costs *costs)
 {
     const ks_kernels *k = &b->kernels;
@@ -171,7 +171,7 @@ static int find_back(bench *b, ks_unit_costs *costs)
     return rc;
 }
 
-/** A step into the aggregate of its chunk. */
+/** Find the cost of a step that is joined to the aggregate of its chunk. */
 static int find_aggregates(bench *b, ks_unit_costs *costs)
 {
     ks_tally tally = {0};
