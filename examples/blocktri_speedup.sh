@@ -1,11 +1,11 @@
 #!/bin/sh
-# How much faster than one block after the other can a block-tridiagonal Cholesky factorization be?
-# Theoretical speed-up against the number of blocks N, by the formulas of "GPU-accelerated Cholesky
-# factorization of block tridiagonal matrices" (its figures 2, 4, 6 and 7: partition, single stage,
-# multi-stage, all of them) and by counting the operations of the busiest thread, blocks of order 32.
+# How much faster than the elimination of one block after the other can a block-tridiagonal Cholesky
+# factorization be? This computes the theoretical speed-up for N blocks of order 32, by the formulas of
+# "GPU-accelerated Cholesky factorization of block tridiagonal matrices" (its figures 2, 4, 6 and 7:
+# partition, single stage, multi-stage, all of them) and by counting the operations of the busiest thread.
 # Writes blocktri-speedup.csv, a table, and blocktri-speedup.svg, a figure.
 #
-# Usage: blocktri_speedup.sh [FOLDER]     into FOLDER, the current one when not given
+# Usage: blocktri_speedup.sh [FOLDER]     writes into FOLDER, default: the current one
 # Needs gnuplot, and kalscan on the PATH or in $KALSCAN.
 set -eu
 kalscan=${KALSCAN:-kalscan}
@@ -17,14 +17,14 @@ all=$(echo $lengths | tr ' ' ,)
 ample=1e6          # a thread for every block
 single=partition:1e12   # a pivot after every block: as many segments as fit
 
-# What `count` says of an order at some lengths; lines "T threads time formula".
+# Run `count` for an order and some lengths; print lines "T threads time formula".
 counted() { # ORDER THREADS LENGTHS
     "$kalscan" count --method blocktri-factor --nx 32 --order "$1" --threads "$2" --T "$3" --csv |
         awk -F, 'NR == 1 { for (i = 1; i <= NF; ++i) at[$i] = i; next }
                  { print $at["T"], $at["threads"], $at["time_flops"], $at["model_flops"] }'
 }
 
-# Lines of the table from lines of counted().
+# Convert lines of counted() to lines of the table.
 rows() { # FIGURE CURVE
     awk -v name="$1,$2" 'NR == FNR { time[$1] = $3; formula[$1] = $4; next }
         { printf "%s,%s,%s,%.3f,%.3f\n", name, $2, $1, formula[$1] / $4, time[$1] / $3 }' \
@@ -43,13 +43,13 @@ counted sequential 1 "$all" > "$table.sequential"
     for P in 4 16; do counted partition $P "$all" | rows 7 "partition on $P threads"; done
     counted $single $ample "$all" | rows 7 "single stage"
     for N in $lengths; do
-        # Every other block, twice, and then one after the other: stops below half of the blocks.
+        # Two stages that keep every other block, then elimination in order: the crossover is N / 2.
         counted recursive-schur:2:$((N / 2)) $ample $N
     done | rows 7 "two stages"
     counted nested-dissection $ample "$all" | rows 7 "multi-stage"
 } > "$table"
 
-# gnuplot sees one block of data for each curve.
+# Print gnuplot commands for one figure, with a data block for each curve.
 panel() { # FIGURE TITLE
     echo "set title '$2'"
     awk -F, -v figure="$1" '

@@ -4,7 +4,7 @@
 # and Garcia-Fernandez, "On the performance of prefix-sum parallel Kalman filters and smoothers on
 # GPUs".
 #
-# Usage: count_figures.sh [FOLDER]     into FOLDER, the current one when not given
+# Usage: count_figures.sh [FOLDER]     writes into FOLDER, default: the current one
 # Needs gnuplot, and kalscan on the PATH or in $KALSCAN.
 set -eu
 kalscan=${KALSCAN:-kalscan}
@@ -16,7 +16,7 @@ for decade in 2 3 4 5; do
         T=$T,${mantissa}e$decade
     done
 done
-# The scans of the paper, and of the chunked one what it is on so many threads.
+# The scans of the paper, and for the chunked scan what it becomes on so many threads.
 scans=hillis-steele,blelloch,ladner-fischer,sengupta:1,sengupta:15000
 
 for P in 15000 84480; do

@@ -95,7 +95,7 @@ class Likelihood:
         arrays = {name: np.ascontiguousarray(array, float).reshape(shapes[name])
                   for name, array in given.items() if array is not None}
         model = Model(prior=prior, **{name: View(a.ctypes.data) for name, a in arrays.items()})
-        # A run takes the arrays as they are.
+        # A run does not check the arrays, so check them here.
         if LIBRARY.ks_model_check(self.plan, model, 1e-8, 1e-10, None):
             raise ValueError("an array is not finite, or one of Q, R, P0 not symmetric or indefinite")
         outputs = Outputs(loglik=View(ctypes.addressof(value)))

@@ -4,8 +4,8 @@
  *
  *     x[k] = a[k] x[k-1] + (1 - a[k]) y[k],    a[k] = exp(-(t[k] - t[k-1]) / tau),
  *
- * a loop in which each step waits for the one before. But each step is an affine map, maps
- * compose associatively (not commutatively), and the scan of the maps gives every x[k] at once. */
+ * In a loop each step has to wait for the one before. But each step is an affine map, and composing
+ * maps is associative (not commutative). So the scan of the maps gives every x[k] at once. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,7 +57,7 @@ int main(void)
             const double a = k ? exp(-gap / tau) : 0;
             maps[k] = (map){a, (1 - a) * reading};
         }
-        double *x = malloc(T * sizeof *x); /* the plain loop, to compare with */
+        double *x = malloc(T * sizeof *x); /* the plain loop, for comparison */
         for (int k = 0; x && k < T; ++k) x[k] = loop = maps[k].a * loop + maps[k].b;
         status = ks_scan_run(plan, &op, maps, work); /* maps[k].b is now x[k] */
         for (int k = 0; x && k < T; ++k) worst = fmax(worst, fabs(maps[k].b - x[k]));

@@ -1,7 +1,7 @@
-// own_operator.cu -- a scan on a CUDA device whose element is no Kalman filter: a bank account.
+// own_operator.cu -- a scan on a CUDA device with an operator of your own: a bank account.
 //
 // Every month an account is multiplied by an interest factor and receives a payment, x -> a x + b.
-// Composing such maps is associative, so one scan gives the balance of all months from any start.
+// Composing such maps is associative, so one scan gives the balance of every month from any start.
 // Build: nvcc own_operator.cu $(pkg-config --cflags --libs kalscan)
 #include <cstdio>
 #include <vector>

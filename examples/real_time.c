@@ -1,8 +1,8 @@
-/* Filter each observation as it comes: a plan of one step, run again and again.
+/* Filter each observation as it arrives, with a plan of one step that runs again and again.
  *
- * A car on a straight road, x = (position, speed), pushed at random; its position is measured once a
- * second with an error of 2 m, and now and then the measurement is lost. At the end the whole record
- * is filtered in one run, which gives the same. */
+ * A car on a straight road, x = (position, speed), is pushed at random. Its position is measured once a
+ * second with an error of 2 m; now and then a measurement is lost. At the end the whole record is
+ * filtered in one run, which gives the same estimates. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,13 +10,13 @@
 
 enum { T = 120, NX = 2 };
 
-/* Stands for the sensor. */
+/* Simulates the sensor; NaN if the measurement is lost. */
 static double measure(int k)
 {
     return k % 17 == 5 ? nan("") : 0.05 * k * k + 2.0 * sin(12.9898 * k);
 }
 
-/* A plan that filters `steps` steps, and its workspace; NULL where there is none. */
+/* Make a plan that filters `steps` steps, and its workspace. Both are NULL on failure. */
 static ks_smooth_plan *make_plan(int64_t steps, void **work)
 {
     ks_smooth_options options = KS_SMOOTH_OPTIONS_INIT;
@@ -33,7 +33,7 @@ int main(void)
 {
     static double y[T], means[T][NX], covs[T][NX][NX];
     const double F[NX][NX] = {{1, 1}, {0, 1}}, Q[NX][NX] = {{0.003, 0.005}, {0.005, 0.01}}, H[NX] = {1, 0}, R = 4;
-    /* The estimate before the first observation; the runs read one of the two and write the other. */
+    /* mean[0], cov[0]: the estimate before the first observation. Each run reads one of the two and writes the other. */
     double mean[2][NX] = {{0, 0}}, cov[2][NX][NX] = {{{100, 0}, {0, 25}}}, term, sum = 0, loglik = 0;
     const double m0[NX] = {0, 0}, P0[NX][NX] = {{100, 0}, {0, 25}};
     void *work, *whole_work;

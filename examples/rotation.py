@@ -40,7 +40,7 @@ run("generate", "rotation", "-o", "rotation.h5", "--nx", str(nx))
 F, Q, H, R, m0, y = read("rotation.h5", "model/F", "model/Q", "model/H", "model/R_diag", "model/m0",
                          "y")
 T = len(y)
-Q_inverse = np.linalg.inv(Q)      # P0 = 0: Q is the covariance of x[0] before it is observed, too
+Q_inverse = np.linalg.inv(Q)      # P0 = 0, so Q is also the prior covariance of x[0]
 D = np.tile(Q_inverse + H.T / R @ H, (T, 1, 1))
 D[:-1] += F.T @ Q_inverse @ F
 b = (y / R) @ H

@@ -1,4 +1,4 @@
-/* Smooth a local level that random steps carry along, seen through noise, with a gap of two years.
+/* Smooth a local level, a random walk observed with noise, with a gap of two years.
  *
  *     x[k] = x[k-1] + w[k],  w ~ N(0, 1469);     y[k] = x[k] + v[k],  v ~ N(0, 15099)
  *
