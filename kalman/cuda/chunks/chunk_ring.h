@@ -1,5 +1,4 @@
-/* chunk_ring.h -- a ring buffer in shared memory, through which rows reach threads (small models) or teams (larger
- * ones).
+/* chunk_ring.h -- a ring buffer in shared memory, through which rows reach threads or, for larger models, teams.
  *
  * A thread that takes the steps of its chunk in order (ks_chunks_ring.cu) reads consecutive rows, `size` rows apart
  * from those of its neighbours. A team with a chunk (ks_chunks_team_ring.cu) has to wait for the rows of each step. A

@@ -257,7 +257,7 @@ KS_DEVICE void KS_T(fast_put_border)(int n, double *border, int64_t chunk, const
     }
 }
 
-/** Smooth the steps of a chunk that has been filtered. Do nothing if it is not `wanted`, as where there is none. */
+/** Smooth the steps of a chunk that has been filtered, unless it is not `wanted` or does not exist. */
 template <int N, class ROWS>
 KS_DEVICE bool KS_T(fast_smooth)(const ks_chunk_arrays &c, ROWS &at, int64_t chunk, bool wanted)
 {
@@ -286,7 +286,7 @@ KS_DEVICE bool KS_T(fast_smooth)(const ks_chunk_arrays &c, ROWS &at, int64_t chu
     return true;
 }
 
-/** Filter the steps of a chunk. Do nothing if there is none. */
+/** Filter the steps of a chunk, if it exists. */
 template <int N, int M, bool Smooth, class Mean = KS_NUM, class Cov = KS_GAIN, class ROWS>
 KS_DEVICE bool KS_T(fast_rerun)(const ks_chunk_arrays &c, ROWS &at, int64_t chunk, ks_tally *tally)
 {

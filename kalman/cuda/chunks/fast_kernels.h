@@ -49,8 +49,8 @@
 #include "fast_chunk_text.h"
 #include "num_end.h"
 
-/* The chunk of a thread. There are at least as many threads as chunks. Where the threads of a warp take steps together,
- * those without a chunk take part, too. */
+/* The chunk of a thread: at least as many threads as chunks are launched. Where the threads of a warp take steps
+ * together, those without a chunk take part, too. */
 #define THE_CHUNK(c)                                                                                \
     const int64_t c = args.chunks.begin + ks_grid_thread();                                         \
     if (rows.any(c, args.chunks.chunks))

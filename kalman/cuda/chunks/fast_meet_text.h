@@ -96,7 +96,7 @@ KS_DEVICE bool KS_T(fast_meeting)(const ks_chunk_arrays &c, ROWS &at, int64_t ch
     return true;
 }
 
-/** Smooth the steps of a chunk that has been filtered. Do nothing if it is not `wanted`, as where there is none. */
+/** Smooth the steps of a chunk that has been filtered, unless it is not `wanted` or does not exist. */
 template <int N, int M, class From, class ROWS>
 KS_DEVICE bool KS_T(fast_meet)(const ks_chunk_arrays &c, ROWS &at, int64_t chunk, bool wanted)
 {
