@@ -70,11 +70,13 @@ static void run_resident(const trial *t, const ks_smooth_plan *plan, const ks_mo
     for (int i = 0; i < 7; ++i)
         if (outs[i]->data) outs[i]->data = on_device(plan, NULL, rows[i] * T * number, owned, &count);
     to.loglik.data = on_device(plan, NULL, sizeof(double), owned, &count);
+    to.loglik_terms.data = on_device(plan, NULL, T * sizeof(double), owned, &count);
     OK(ks_smooth_cuda_enqueue(plan, &model, y, &to, NULL));
     OK(ks_smooth_cuda_wait(plan, info, NULL));
     for (int i = 0; i < 7; ++i)
         if (outs[i]->data) OK(ks_smooth_cuda_download(plan, back[i]->data, outs[i]->data, rows[i] * T * number));
     OK(ks_smooth_cuda_download(plan, host->loglik.data, to.loglik.data, sizeof(double)));
+    OK(ks_smooth_cuda_download(plan, host->loglik_terms.data, to.loglik_terms.data, T * sizeof(double)));
     for (int i = 0; i < count; ++i) ks_smooth_cuda_free(plan, owned[i]);
 }
 
