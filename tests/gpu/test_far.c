@@ -105,8 +105,8 @@ static double error_of(golden_buffers *b, golden_buffers *exact, unsigned output
     return error;
 }
 
-/** By threads with all that they sum up in double, by those of five and six states, of which what is told of the states
- *  before a chunk is, and by teams. */
+/** Aggregates by threads that sum all of A, b, eta and J in double, by threads of five and six states, and by teams. Five and
+ *  six states leave no registers for A and b in double; with these in single precision results may be twice as far off. */
 static void states_far_from_zero(void **state)
 {
     (void)state;
@@ -117,9 +117,10 @@ static void states_far_from_zero(void **state)
             golden *g = wanderers(1400 + i, sizes[i][0], sizes[i][1], moves[j][0], moves[j][1]);
             golden_buffers *exact = run_sequential(g, KS_F64);
             const double sequential = error_of(run_sequential(g, KS_F32), exact, OUTPUTS);
+            const double most = sizes[i][0] == 5 || sizes[i][0] == 6 ? 6 : 3;
             for (int m = 0; m < 2; ++m) {
                 const double error = error_of(run_well(g, &chunked[m], KS_F32, 1, OUTPUTS, NULL), exact, OUTPUTS);
-                if (!(error <= 3 * sequential))
+                if (!(error <= most * sequential))
                     fail_msg("nx = %d, ny = %d, Q %g, from %g, %s: %.3g in chunks, %.3g sequential", sizes[i][0],
                              sizes[i][1], moves[j][0], moves[j][1], method_case_name(&chunked[m]), error, sequential);
             }
