@@ -27,7 +27,7 @@ KS_HD void KS_T(ks_predict_cov)(int nx, const KS_NUM *KS_RESTRICT F, const KS_NU
     KS_NUM *KS_RESTRICT PFT = W + nx * nx;
     KS_T(ks_transpose)(nx, nx, F, FT);
     KS_T(ks_mm)(nx, nx, nx, P, FT, PFT);
-    KS_T(ks_copy)(nx * nx, Q, Pp);
+    KS_T(ks_copy_matrix)(nx, nx, Q, Pp);
     KS_T(ks_mm_add)(nx, nx, nx, F, PFT, Pp);
 }
 
@@ -50,7 +50,7 @@ KS_HD void KS_T(ks_innovation_cov)(int nx, int m, const KS_NUM *KS_RESTRICT H,
 {
     KS_T(ks_transpose)(m, nx, H, HT);
     KS_T(ks_mm)(m, nx, nx, H, Pp, G);
-    KS_T(ks_copy)(m * m, R, S);
+    KS_T(ks_copy_matrix)(m, m, R, S);
     KS_T(ks_mm_add)(m, nx, m, G, HT, S);
 }
 
@@ -115,9 +115,8 @@ KS_HD void KS_T(ks_noise_limit)(int m, const KS_NUM *R, int ldr, KS_NUM times, K
 KS_HD KS_MASK KS_T(ks_whiten_gain)(int nx, int m, const KS_NUM *KS_RESTRICT R, KS_NUM times, KS_NUM *KS_RESTRICT G,
                                    KS_NUM *KS_RESTRICT S, KS_NUM *KS_RESTRICT inverse_d)
 {
-    KS_MASK good = KS_GT(KS_LIT(1), KS_LIT(0));
-    for (int i = 0; i < m; ++i) good = good & KS_GT(times * R[i * m + i], S[i * m + i]);
-    good = good & KS_T(ks_ldl)(m, 1 / KS_GROWTH, S, inverse_d);
+    const KS_MASK below = KS_T(ks_diagonal_below)(m, times, R, S);
+    const KS_MASK good = below & KS_T(ks_ldl)(m, 1 / KS_GROWTH, S, inverse_d);
     KS_T(ks_ldl_forward)(m, nx, S, G);
     return good;
 }
@@ -158,7 +157,7 @@ KS_HD void KS_T(ks_posterior_cov)(int nx, int m, const KS_NUM *KS_RESTRICT G,
                                   const KS_NUM *KS_RESTRICT Z, const KS_NUM *KS_RESTRICT Pp,
                                   KS_NUM *KS_RESTRICT P)
 {
-    KS_T(ks_copy)(nx * nx, Pp, P);
+    KS_T(ks_copy_matrix)(nx, nx, Pp, P);
     KS_T(ks_mtm_sub)(nx, m, nx, Z, G, P);
     KS_T(ks_mirror)(nx, P);
 }
@@ -189,9 +188,9 @@ KS_HD KS_MASK KS_T(ks_smoothing_gain)(int nx, const KS_NUM *KS_RESTRICT F,
     KS_NUM *KS_RESTRICT inverse_d = W + 2 * nx * nx;
     KS_T(ks_transpose)(nx, nx, F, FT);
     KS_T(ks_mm)(nx, nx, nx, F, P, ET);
-    KS_T(ks_copy)(nx * nx, Q, Pp);
+    KS_T(ks_copy_matrix)(nx, nx, Q, Pp);
     KS_T(ks_mm_add)(nx, nx, nx, ET, FT, Pp);
-    KS_T(ks_copy)(nx * nx, Pp, LD);
+    KS_T(ks_copy_matrix)(nx, nx, Pp, LD);
     const KS_MASK good = KS_T(ks_ldl)(nx, 1 / KS_GROWTH, LD, inverse_d);
     KS_T(ks_ldl_forward)(nx, nx, LD, ET);
     KS_T(ks_ldl_backward)(nx, nx, LD, inverse_d, ET);
@@ -216,15 +215,12 @@ KS_HD KS_MASK KS_T(ks_smooth_cov)(int nx, const KS_NUM *KS_RESTRICT P, const KS_
                                   const KS_NUM *KS_RESTRICT ET, KS_NUM *KS_RESTRICT D,
                                   KS_NUM *KS_RESTRICT Pn, KS_NUM *KS_RESTRICT M)
 {
-    KS_MASK good = KS_GT(KS_LIT(1), KS_LIT(0));
-    KS_T(ks_from)(nx * nx, Ps, D);
+    KS_T(ks_matrix_from)(nx, nx, Ps, D);
     KS_T(ks_mm)(nx, nx, nx, D, ET, M);
-    KS_T(ks_copy)(nx * nx, P, Pn);
+    KS_T(ks_copy_matrix)(nx, nx, P, Pn);
     KS_T(ks_mtm_add)(nx, nx, nx, ET, M, Pn);
     KS_T(ks_mirror)(nx, Pn);
-    for (int i = 0; i < nx; ++i)
-        good = good & KS_GT(KS_LIT(KS_GROWTH) * Pn[i * nx + i], P[i * nx + i]);
-    return good;
+    return KS_T(ks_diagonal_below)(nx, KS_LIT(KS_GROWTH), Pn, P);
 }
 
 /** One backward step, paper eq. 13-14: from filtered x, P of step k and smoothed xs, Ps of step k + 1 to smoothed xn,

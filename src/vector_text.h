@@ -50,6 +50,26 @@ KS_HD void KS_T(ks_copy)(int n, const KS_NUM *KS_RESTRICT a, KS_NUM *KS_RESTRICT
     for (int i = 0; i < n; ++i) b[i] = a[i];
 }
 
+/** B (m, n) = A. */
+KS_HD void KS_T(ks_copy_matrix)(int m, int n, const KS_NUM *KS_RESTRICT A, KS_NUM *KS_RESTRICT B)
+{
+    KS_T(ks_copy)(m * n, A, B);
+}
+
+/** B (m, n) = A - B. */
+KS_HD void KS_T(ks_matrix_from)(int m, int n, const KS_NUM *KS_RESTRICT A, KS_NUM *KS_RESTRICT B)
+{
+    KS_T(ks_from)(m * n, A, B);
+}
+
+/** Whether each diagonal entry of B (n, n) is less than `times` that of A (n, n). */
+KS_HD KS_MASK KS_T(ks_diagonal_below)(int n, KS_NUM times, const KS_NUM *KS_RESTRICT A, const KS_NUM *KS_RESTRICT B)
+{
+    KS_MASK below = KS_GT(KS_LIT(1), KS_LIT(0));
+    for (int i = 0; i < n; ++i) below = below & KS_GT(times * A[i * n + i], B[i * n + i]);
+    return below;
+}
+
 /** b (n) += a. */
 KS_HD void KS_T(ks_add)(int n, const KS_NUM *KS_RESTRICT a, KS_NUM *KS_RESTRICT b)
 {

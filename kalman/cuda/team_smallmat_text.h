@@ -112,6 +112,8 @@ KS_DEVICE void KS_T(ks_copy)(int n, const KS_NUM *a, KS_NUM *b)
     ks_team_sync();
 }
 
+KS_DEVICE void KS_T(ks_copy_matrix)(int m, int n, const KS_NUM *A, KS_NUM *B) { KS_T(ks_copy)(m * n, A, B); }
+
 KS_DEVICE void KS_T(ks_add)(int n, const KS_NUM *a, KS_NUM *b)
 {
     KS_TEAM_BEFORE();
@@ -124,6 +126,16 @@ KS_DEVICE void KS_T(ks_from)(int n, const KS_NUM *a, KS_NUM *b)
     KS_TEAM_BEFORE();
     KS_TEAM_EACH(i, n) b[i] = a[i] - b[i];
     ks_team_sync();
+}
+
+KS_DEVICE void KS_T(ks_matrix_from)(int m, int n, const KS_NUM *A, KS_NUM *B) { KS_T(ks_from)(m * n, A, B); }
+
+/** Every thread looks at the whole diagonal. */
+KS_DEVICE KS_MASK KS_T(ks_diagonal_below)(int n, KS_NUM times, const KS_NUM *A, const KS_NUM *B)
+{
+    KS_MASK below = 1;
+    for (int i = 0; i < n; ++i) below = below & KS_GT(times * A[i * n + i], B[i * n + i]);
+    return below;
 }
 
 KS_DEVICE void KS_T(ks_difference)(int n, const KS_NUM *a, const KS_NUM *b, KS_NUM *c)

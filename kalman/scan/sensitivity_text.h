@@ -12,7 +12,7 @@ KS_HD void KS_T(ks_carry_estimate)(int nx, int m, const KS_NUM *F, const KS_NUM 
 {
     KS_NUM *FA = V, *HA = FA + nx * nx;
     KS_T(ks_mm)(nx, nx, nx, F, A, FA);
-    KS_T(ks_copy)(nx * nx, FA, A);
+    KS_T(ks_copy_matrix)(nx, nx, FA, A);
     KS_T(ks_mm)(m, nx, nx, H, A, HA);
     KS_T(ks_gain_forward)(m, nx, S, HA);
     KS_T(ks_gain_sub)(nx, m, nx, Z, HA, A); /* Zᵀ L⁻¹ H F A = K H F A */
