@@ -29,6 +29,13 @@
 #endif
 #define KS_RESTRICT __restrict__
 
+/* KS_UNROLL, before a loop of literal size: nvcc unrolls it whatever that is. */
+#ifdef __CUDACC__
+#  define KS_UNROLL _Pragma("unroll")
+#else
+#  define KS_UNROLL
+#endif
+
 /** Return sum + term, with term rounded before it is added: no product is fused into the sum. */
 KS_HD double ks_add_rounded(double sum, double term)
 {

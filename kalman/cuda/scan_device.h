@@ -55,6 +55,7 @@ typedef struct ks_scan_device {
     const ks_gpu_kernel *ring_absorb, *ring_filter, *ring_smooth; /* with one, or NULL     */
     int64_t absorb_shared;          /* bytes of a block that kernels of threads which absorb have themselves  */
     int beside_absorb, beside_filter, beside_smooth; /* blocks that a multiprocessor has room for without */
+    int by_columns, without_columns; /* whether teams hold matrices by columns; whether they are not to */
     ks_team_shape team, team_back;  /* of chunks, forward, and the smoothers'; none: a thread with its registers */
     ks_team_shape join;             /* of lanes that combine elements; none: a thread each */
     ks_team_shape team_border;      /* at the borders between chunks; none: a thread each  */
@@ -124,6 +125,9 @@ void ks_scan_device_destroy(ks_scan_device *d);
 void ks_chunks_teams(ks_scan_device *d, const ks_smooth_plan *plan);
 KS_MUST_CHECK ks_status ks_chunks_find_fast(ks_scan_device *d, const ks_smooth_plan *plan);
 
+/** Say whether teams may hold matrices by columns in registers where there are kernels for that (at first they may), or
+ *  must keep all in shared memory. Sets how rows come to what it was at first. Not during a run. */
+ks_status ks_chunks_by_columns(ks_scan_device *d, const ks_smooth_plan *plan, int wanted);
 /** Set how rows reach threads or teams, where the kernels can. Not during a run. Teams do not take pieces. Nothing
  *  changes where chunks have only the kernels for any model. */
 KS_MUST_CHECK ks_status ks_chunks_fill(ks_scan_device *d, const ks_smooth_plan *plan, ks_fill fill);

@@ -13,7 +13,8 @@
  * `floor_ns` is what touching model and results once would take at the speed of a copy inside the device,
  * measured here first. Models in chunks are timed with rows that come in every way, `dev-loads`, `dev-pieces` and
  * `dev-bulk` beside `device`, which has them in the plan's; `dev-bulk-1` are windows of one step for teams, also where these
- * leave a multiprocessor fewer blocks. `dev-together` are scans of stored elements, or of many aggregates of larger models,
+ * leave a multiprocessor fewer blocks. `dev-teams` are teams that keep all matrices in shared memory beside `device`, where
+ * they have their columns in registers; bulk copies are for the former. `dev-together` are scans of stored elements, or of many aggregates of larger models,
  * in one cooperative launch each, beside `device`, one launch for each round; `dev-rounds` are fewer aggregates in one
  * for each round, beside `device`, which has them in one. `in-parts` or `at-once` is what `end-to-end` is not,
  * `one-copier` the same without other threads that bring rows to pinned memory.
@@ -113,6 +114,12 @@ static ks_status time_fills(const job *j, const ks_smooth_plan *plan, ks_gpu_eve
     double ns[REPEATS];
     ks_status status = KS_OK;
     if (!d->fast_absorb) return KS_OK;
+    if (d->by_columns) {
+        int count = 0;
+        KS_TRY(ks_chunks_by_columns(d, plan, 0));
+        KS_TRY(time_graph(d, plan, event, ns, &count));
+        print(j, held ? "lti-teams" : "dev-teams", ns, count, floor_ns, "");
+    }
     for (int way = 0; way < 2 && status == KS_OK; ++way) {
         const ks_fill fill = teams ? KS_FILL_BULK : (ks_fill)way;
         ks_ring ring;
@@ -128,8 +135,8 @@ static ks_status time_fills(const job *j, const ks_smooth_plan *plan, ks_gpu_eve
         if (status == KS_OK) print(j, teams && way ? least_name[held] : fill_name[held][fill], ns, count, floor_ns, more);
     }
     d->ring_window = 0;
-    const ks_status back = ks_chunks_fill(d, plan, chosen);
-    return status != KS_OK ? status : back;
+    const ks_status columns = ks_chunks_by_columns(d, plan, 1), back = ks_chunks_fill(d, plan, chosen);
+    return status != KS_OK ? status : columns != KS_OK ? columns : back;
 }
 
 /* The same with scans in one cooperative launch each, or, where they are, in one launch for each round. */

@@ -157,7 +157,7 @@ def check_smooth():
     check_cells(results, (2, 4, 6, 8, 16), 24)
     assert not any("left_out" in r or "status" in r for r in results), results
     assert {r["where"] for r in results if "where" in r} - {"one-copier"} == {
-        "device", "end-to-end", "dev-loads", "dev-bulk", "dev-bulk-1", "dev-together", "dev-rounds"}
+        "device", "end-to-end", "dev-loads", "dev-teams", "dev-bulk", "dev-bulk-1", "dev-together", "dev-rounds"}
     results = bench("0", "1e7", "16", "32")
     reasons = {(r["T"], r["left_out"].split(":")[0]) for r in results if r.get("nx") == 32 and "left_out" in r}
     assert {(1000, "time"), (1000000, "memory of the device"), (10000000, "memory of the device")} <= reasons, reasons

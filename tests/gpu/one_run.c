@@ -1,7 +1,7 @@
 /* one_run.c -- filters and smoothers on the first device a case at a time: for a profiler, which looks at a single run, and to
  * compare ways that plans do not choose.
  *
- *     one_run filter|smooth METHOD SCAN f64|f32|mixed T NX NY [RUNS [loads|pieces|bulk [WINDOW]]]
+ *     one_run filter|smooth METHOD SCAN f64|f32|mixed T NX NY [RUNS [loads|pieces|bulk|teams [WINDOW]]]
  *
  * METHOD and SCAN as in the command's options. The model varies at every step and is made on the device, see smooth_series.h.
  * One run without a graph, or the median of RUNS times ten by a graph, in microseconds. The last arguments are who brings the
@@ -21,7 +21,13 @@ static const char *job_name(int i) { return i == KS_JOB_FILTER ? "filter" : "smo
 static const char *method_name(int i) { return ks_method_name((ks_method)i); }
 static const char *scan_name(int i) { return ks_scan_name((ks_scan_algorithm)i); }
 static const char *number_name(int i) { return i == KS_F64 ? "f64" : i == KS_F32 ? "f32" : "mixed"; }
-static const char *fill_name(int i) { return i == KS_FILL_NONE ? "loads" : i == KS_FILL_PIECES ? "pieces" : "bulk"; }
+/* `teams`: as rows come to these, which keep all matrices in shared memory. */
+enum { TEAMS = 3, FILLS };
+static const char *fill_name(int i)
+{
+    static const char *const names[FILLS] = { "loads", "pieces", "bulk", "teams" };
+    return names[i];
+}
 
 static int show(const job *j, ks_status status, const char *what, double us)
 {
@@ -56,7 +62,7 @@ static ks_status timed(ks_scan_device *d, const ks_smooth_plan *plan, int runs, 
 int main(int argc, char **argv)
 {
     if (argc < 8) {
-        fputs("usage: one_run filter|smooth METHOD SCAN f64|f32|mixed T NX NY [RUNS [loads|pieces|bulk [WINDOW]]]\n", stderr);
+        fputs("usage: one_run filter|smooth METHOD SCAN f64|f32|mixed T NX NY [RUNS [loads|pieces|bulk|teams [WINDOW]]]\n", stderr);
         return 2;
     }
     const job j = { (ks_job)number_of(argv[1], job_name, 2), (ks_method)number_of(argv[2], method_name, KS_METHOD_BLOCKTRI + 1),
@@ -64,7 +70,7 @@ int main(int argc, char **argv)
                     (ks_precision)number_of(argv[4], number_name, 3), (int64_t)atof(argv[5]), atoi(argv[6]), atoi(argv[7]) };
     int runs = argc > 8 ? atoi(argv[8]) : 1;
     runs = runs > 1000 ? 1000 : runs;
-    const int fill = argc > 9 ? number_of(argv[9], fill_name, 3) : -1;
+    const int fill = argc > 9 ? number_of(argv[9], fill_name, FILLS) : -1;
     ks_smooth_options o = KS_SMOOTH_OPTIONS_INIT;
     ks_smooth_plan *plan;
     o.job = j.job;
@@ -81,7 +87,8 @@ int main(int argc, char **argv)
     double us = 0;
     status = device_make(d, &j, 0);
     d->ring_window = argc > 10 ? atoi(argv[10]) : 0;
-    if (status == KS_OK && fill >= 0) status = ks_chunks_fill(d, plan, (ks_fill)fill);
+    if (status == KS_OK && (fill == TEAMS || fill == KS_FILL_BULK)) status = ks_chunks_by_columns(d, plan, 0);
+    if (status == KS_OK && fill >= 0 && fill < TEAMS) status = ks_chunks_fill(d, plan, (ks_fill)fill);
     if (status == KS_OK && runs > 1) status = timed(d, plan, runs, &us);
     else if (status == KS_OK) status = ks_scan_device_enqueue(d, plan, KS_RUN_WHOLE);
     if (status == KS_OK) status = ks_scan_device_report(d, d->stream);

@@ -102,6 +102,7 @@ static golden_buffers *run_way(const trial *t, way w, int seed, tally *p)
 #endif
     model.transition = t->transition;
     OK(ks_smooth_plan_create(&plan, NULL, g->T, g->B, g->nx, g->ny, &o));
+    OK(ks_chunks_by_columns(plan->device, plan, 0));
     plan->device->ring_window = w.window;
     plan->device->ring_stages = w.stages;
     OK(ks_chunks_fill(plan->device, plan, w.fill));
@@ -325,6 +326,7 @@ static void rings_leave_room(void **state)
             use_seed(1);
             OK(ks_smooth_plan_create(&plan, NULL, sizes[i][0] > 8 ? 1 << 9 : 1 << 15, 1, sizes[i][0], sizes[i][1], &o));
             ks_scan_device *d = plan->device;
+            OK(ks_chunks_by_columns(d, plan, 0));
             OK(ks_chunks_fill(d, plan, d->team.lanes ? KS_FILL_BULK : KS_FILL_PIECES));
             const int64_t number = (int64_t)plan->kernels->number_bytes, n = sizes[i][0] * number;
             const int64_t m = sizes[i][1] * number;

@@ -18,6 +18,9 @@
  *  multiprocessors, each of which has to load the rows of its threads one after another. */
 enum { KS_CHUNK_THREADS = 32 };
 
+/** Threads of a block whose teams hold matrices by columns (columns.h). */
+enum { KS_COLUMN_THREADS = 64 };
+
 enum { KS_MOST_TILE = 256 };
 
 /** Numbers of eta (n) and the lower triangle of J (n, n): the information that a chunk has of the n states before
@@ -50,6 +53,13 @@ typedef struct ks_chunk_arrays {
     unsigned char *hard_rerun;
     int met;                        /* the kernels for borders have run                           */
 } ks_chunk_arrays;
+
+/** The steps of a chunk. */
+KS_HD int64_t ks_chunk_steps(const ks_chunk_arrays *c, int64_t chunk)
+{
+    const int64_t left = c->a.series.steps - chunk * c->size;
+    return left < c->size ? left : c->size;
+}
 
 /** Kernels ks_chunk_absorb, ks_chunk_rerun, ks_chunk_judge and ks_chunk_border. */
 typedef struct ks_chunk_args {
@@ -89,6 +99,10 @@ typedef struct ks_team_args {
     ks_team_memory team;
     ks_ring ring;
 } ks_team_args;
+
+/** Arguments of the kernels that give a chunk to a team that holds matrices by columns are ks_team_args, too, without
+ *  memory or a ring: ks_column_absorb_P_N_M, ks_column_filter_P_N_M and ks_column_smooth_P_N of module
+ *  ks_chunks_column_N, N also being the threads of a team. */
 
 /** The passes of a team over a chunk. Each lays out the team's memory anew. */
 typedef enum ks_team_part { KS_TEAM_ABSORB, KS_TEAM_FILTER, KS_TEAM_SMOOTH, KS_TEAM_PARTS } ks_team_part;

@@ -55,12 +55,6 @@
     const int64_t c = args.chunks.begin + ks_grid_thread();                                         \
     if (rows.any(c, args.chunks.chunks))
 
-KS_DEVICE int64_t steps_of(const ks_chunk_arrays &c, int64_t chunk)
-{
-    const int64_t left = c.a.series.steps - chunk * c.size;
-    return left < c.size ? left : c.size;
-}
-
 /* Add the tally of a completed chunk to that of its thread. */
 KS_DEVICE void add(const ks_tally &of_chunk, ks_tally *tally)
 {
@@ -90,7 +84,7 @@ KS_DEVICE void add(const ks_tally &of_chunk, ks_tally *tally)
         THE_CHUNK(c) {                                                                              \
             const bool done = fast_absorb_##text<N, M, number, APART>(args.chunks, rows, c, told);  \
             if (c < args.chunks.chunks) args.chunks.hard_absorb[c] = done ? 0 : KS_HARD;            \
-            if (done) tally.elements += steps_of(args.chunks, c);                                   \
+            if (done) tally.elements += ks_chunk_steps(&args.chunks, c);                            \
         }                                                                                           \
         ks_report_warp(tally, args.status);                                                         \
     }
@@ -117,7 +111,7 @@ KS_DEVICE void add(const ks_tally &of_chunk, ks_tally *tally)
         THE_CHUNK(c) {                                                                             \
             const bool wanted = c < args.chunks.chunks && !args.chunks.hard_rerun[c];               \
             if (fast_smooth_##suffix<N>(args.chunks, rows, c, wanted))                              \
-                tally.ordinary += steps_of(args.chunks, c) - 1;                                     \
+                tally.ordinary += ks_chunk_steps(&args.chunks, c) - 1;                              \
             else if (wanted)                                                                        \
                 args.chunks.hard_rerun[c] = KS_HARD_SMOOTH;                                         \
         }                                                                                           \
@@ -133,7 +127,7 @@ KS_DEVICE void add(const ks_tally &of_chunk, ks_tally *tally)
         THE_CHUNK(c) {                                                                             \
             const bool wanted = c < args.chunks.chunks && !args.chunks.hard_rerun[c];               \
             if (fast_meet_f64<N, M, number>(args.chunks, rows, c, wanted))                          \
-                tally.elements += steps_of(args.chunks, c) - 1;                                     \
+                tally.elements += ks_chunk_steps(&args.chunks, c) - 1;                              \
             else if (wanted)                                                                        \
                 args.chunks.hard_rerun[c] = KS_HARD_SMOOTH;                                         \
         }                                                                                           \

@@ -22,6 +22,10 @@ static const struct { ks_precision precision; int nx, ny, sums; } sizes[] = {
 };
 enum { SIZES = sizeof sizes / sizeof sizes[0] };
 
+/* Sizes of the kernels that hold matrices by columns, see column_kernels.h; for each precision. */
+static const struct { int nx, ny; } column_sizes[] = { { 8, 4 } };
+enum { COLUMN_SIZES = sizeof column_sizes / sizeof column_sizes[0] };
+
 /* Most states and entries of the kernels of ks_chunks_wide.cu. */
 enum { MOST_WIDE = 4, MOST_WIDE_ENTRIES = 2 };
 
@@ -35,6 +39,14 @@ static size_t size_for(const ks_smooth_plan *plan)
     while (i < SIZES && (sizes[i].precision != plan->options.precision || sizes[i].nx < plan->nx ||
                          sizes[i].ny < plan->ny))
         ++i;
+    return i;
+}
+
+/** Index of the smallest size by columns that a plan fits into, or COLUMN_SIZES. */
+static size_t column_size_for(const ks_smooth_plan *plan)
+{
+    size_t i = 0;
+    while (i < COLUMN_SIZES && (column_sizes[i].nx < plan->nx || column_sizes[i].ny < plan->ny)) ++i;
     return i;
 }
 
@@ -68,10 +80,18 @@ void ks_chunks_teams(ks_scan_device *d, const ks_smooth_plan *plan)
     const int64_t mean = (int64_t)plan->mean_bytes, cov = (int64_t)plan->kernels->number_bytes;
     const int64_t chunks = d->chunks.chunks;
     const ks_team_shape none = { 0, 0, 0, 0 };
+    const size_t columns = column_size_for(plan);
     d->team = d->team_back = none;
+    d->by_columns = 0;
     if (d->join.lanes) d->team_border = ks_team_shape_for(d, nx, ks_team_border_bytes(nx), sizeof(double), chunks);
     if (!makes_fast_outputs(plan) || nx > KS_MOST_TEAM_STATES || ny > KS_MOST_TEAM_STATES) return;
     if (!fits) d->team = ks_team_shape_for(d, nx, ks_team_bytes(nx, ny, mean, cov), cov, chunks);
+    if (!fits && columns < COLUMN_SIZES && !d->without_columns) {
+        /* They have their shared memory by themselves. */
+        const ks_team_shape shape = { column_sizes[columns].nx, KS_COLUMN_THREADS / column_sizes[columns].nx, 0, 0 };
+        d->team = shape;
+        d->by_columns = 1;
+    }
     if (!two_filter) d->team_back = d->team;
     else if (!fits || nx > MOST_TO_MEET)
         d->team_back = ks_team_shape_for(d, nx, ks_team_meet_bytes(nx, ny), sizeof(double), chunks);
@@ -103,7 +123,7 @@ static ks_status find_kernels(ks_scan_device *d, const ks_smooth_plan *plan, int
                               const ks_gpu_kernel **const kernels[3])
 {
     static const char *const kinds[2] = { "fast", "ring" };
-    const size_t size = size_for(plan);
+    const size_t size = size_for(plan), columns = column_size_for(plan);
     const int nx = size < SIZES && sizes[size].sums ? sizes[size].nx : 0;
     const int keeps = d->chunks.smooths, meets = d->chunks.two_filter;
     const char *const suffix = suffix_of(plan), *const back = meets ? "meet" : "smooth";
@@ -116,12 +136,16 @@ static ks_status find_kernels(ks_scan_device *d, const ks_smooth_plan *plan, int
         const char *const kind = !team ? kinds[ring] : ring ? "team_ring" : team_kind(shape);
         const char *const filter = keeps && !team ? "keep" : "filter";
         const char *const part = i == 0 ? "absorb" : i == 1 ? filter : back;
-        if (!team && size == SIZES) continue;
+        const int by_columns = d->by_columns && !(i == 2 && meets), literal = !team || by_columns;
+        if ((!team && size == SIZES) || (by_columns && ring)) continue;
+        const int to_nx = by_columns ? column_sizes[columns].nx : literal ? sizes[size].nx : 0;
+        const int to_ny = by_columns ? column_sizes[columns].ny : literal ? sizes[size].ny : 0;
         to[0] = 0;
-        if (!team && i == 2 && !meets) snprintf(to, sizeof to, "_%d", sizes[size].nx);
-        else if (!team) snprintf(to, sizeof to, "_%d_%d", sizes[size].nx, sizes[size].ny);
-        snprintf(module, sizeof module, "ks_chunks_%s", kind);
-        snprintf(name, sizeof name, "ks_%s_%s_%s%s", kind, part, suffix, to);
+        if (literal && i == 2 && !meets) snprintf(to, sizeof to, "_%d", to_nx);
+        else if (literal) snprintf(to, sizeof to, "_%d_%d", to_nx, to_ny);
+        if (by_columns) snprintf(module, sizeof module, "ks_chunks_column_%d", to_nx);
+        else snprintf(module, sizeof module, "ks_chunks_%s", kind);
+        snprintf(name, sizeof name, "ks_%s_%s_%s%s", by_columns ? "column" : kind, part, suffix, to);
         status = ks_gpu_find(d->gpu, kernels[i], module, name);
     }
     return status;
@@ -161,6 +185,17 @@ ks_status ks_chunks_find_fast(ks_scan_device *d, const ks_smooth_plan *plan)
     KS_TRY(find_kernels(d, plan, 0, kernels));
     KS_TRY(find_wide(d, plan));
     return d->team.lanes ? KS_OK : ks_chunks_fill(d, plan, KS_FILL_PIECES);
+}
+
+ks_status ks_chunks_by_columns(ks_scan_device *d, const ks_smooth_plan *plan, int wanted)
+{
+    if (d->without_columns == !wanted) return KS_OK;
+    d->without_columns = !wanted;
+    d->fill = KS_FILL_NONE;
+    d->ring_absorb = d->ring_filter = d->ring_smooth = NULL;
+    ks_chunks_teams(d, plan);
+    ks_scan_device_forget(d);
+    return ks_chunks_find_fast(d, plan);
 }
 
 ks_status ks_chunks_fill(ks_scan_device *d, const ks_smooth_plan *plan, ks_fill fill)

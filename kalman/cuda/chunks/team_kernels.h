@@ -41,12 +41,6 @@
 #include "team_chunk_text.h"
 #include "num_team_end.h"
 
-KS_DEVICE int64_t steps_of(const ks_chunk_arrays &c, int64_t chunk)
-{
-    const int64_t left = c.a.series.steps - chunk * c.size;
-    return left < c.size ? left : c.size;
-}
-
 /* Report a tally by one thread of each team. */
 KS_DEVICE void report(const ks_tally &tally, const ks_team_args &args)
 {
@@ -65,7 +59,7 @@ KS_DEVICE void report(const ks_tally &tally, const ks_team_args &args)
             const bool done = team_absorb_team_##text<number>(args.chunks, rows, c, room);          \
             rows.end();                                                                             \
             if (ks_team_lane() == 0) args.chunks.hard_absorb[c] = done ? 0 : KS_HARD;               \
-            if (done) tally.elements += steps_of(args.chunks, c);                                   \
+            if (done) tally.elements += ks_chunk_steps(&args.chunks, c);                            \
         }                                                                                           \
         report(tally, args);                                                                        \
     }
@@ -101,7 +95,7 @@ KS_DEVICE void report(const ks_tally &tally, const ks_team_args &args)
             if (args.chunks.hard_rerun[c]) continue;                                                \
             const bool done = run(args.chunks, rows, c, room);                                      \
             rows.end();                                                                             \
-            if (done) tally.counted += steps_of(args.chunks, c) - 1;                                \
+            if (done) tally.counted += ks_chunk_steps(&args.chunks, c) - 1;                         \
             ks_team_sync();                                                                         \
             if (!done && ks_team_lane() == 0) args.chunks.hard_rerun[c] = KS_HARD_SMOOTH;           \
         }                                                                                           \
