@@ -24,7 +24,7 @@ KS_HD void KS_T(ks_predict_cov)(int nx, const KS_NUM *KS_RESTRICT F, const KS_NU
                                 KS_NUM *KS_RESTRICT W)
 {
     KS_NUM *KS_RESTRICT FT = W;
-    KS_NUM *KS_RESTRICT PFT = W + nx * nx;
+    KS_NUM *KS_RESTRICT PFT = W + KS_EXTENT(nx, nx);
     KS_T(ks_transpose)(nx, nx, F, FT);
     KS_T(ks_mm)(nx, nx, nx, P, FT, PFT);
     KS_T(ks_copy_matrix)(nx, nx, Q, Pp);
@@ -184,8 +184,8 @@ KS_HD KS_MASK KS_T(ks_smoothing_gain)(int nx, const KS_NUM *KS_RESTRICT F,
                                       KS_NUM *KS_RESTRICT W)
 {
     KS_NUM *KS_RESTRICT LD = W;
-    KS_NUM *KS_RESTRICT FT = W + nx * nx;
-    KS_NUM *KS_RESTRICT inverse_d = W + 2 * nx * nx;
+    KS_NUM *KS_RESTRICT FT = W + KS_EXTENT(nx, nx);
+    KS_NUM *KS_RESTRICT inverse_d = W + 2 * KS_EXTENT(nx, nx);
     KS_T(ks_transpose)(nx, nx, F, FT);
     KS_T(ks_mm)(nx, nx, nx, F, P, ET);
     KS_T(ks_copy_matrix)(nx, nx, Q, Pp);

@@ -29,6 +29,9 @@
 #endif
 #define KS_RESTRICT __restrict__
 
+/* KS_EXTENT(m, n): numbers from a matrix (m, n) to what lies behind it, of what one thread has. */
+#define KS_EXTENT(m, n) ((m) * (n))
+
 /* KS_UNROLL, before a loop of literal size: nvcc unrolls it whatever that is. */
 #ifdef __CUDACC__
 #  define KS_UNROLL _Pragma("unroll")

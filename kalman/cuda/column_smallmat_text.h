@@ -38,10 +38,12 @@ KS_DEVICE void KS_T(ks_column_across)(int m, int k, const Number *A, const KS_NU
     KS_UNROLL
     for (int i = 0; i < m; ++i) {
         Number a[KS_COLUMNS];
+        KS_NUM sum = C[i];
         ks_column_get(k, i, a);
         KS_UNROLL
         for (int l = 0; l < k; ++l)
-            C[i] = subtracts ? C[i] - (KS_NUM)a[l] * B[l] : C[i] + (KS_NUM)a[l] * B[l];
+            sum = subtracts ? sum - (KS_NUM)a[l] * B[l] : sum + (KS_NUM)a[l] * B[l];
+        C[i] = sum;
     }
 }
 
@@ -180,7 +182,8 @@ KS_DEVICE KS_MASK KS_T(ks_ldl)(int n, double ratio, KS_NUM *A, KS_NUM *inverse_d
     return ks_columns_all(good);
 }
 
-/** B (n, m) <- L⁻¹ B with the factors of a matrix of type Number; with m = 1 B is a vector. */
+/** B (n, m) <- L⁻¹ B with the factors of a matrix of type Number; with m = 1 B is a vector. Barriers keep the compiler
+ *  from loading several columns of a large matrix at once, which takes more registers than there are. */
 template <class Number> KS_DEVICE void KS_T(ks_column_forward)(int n, int m, KS_NUM *B)
 {
     KS_NUM whole[KS_COLUMNS];
@@ -192,6 +195,7 @@ template <class Number> KS_DEVICE void KS_T(ks_column_forward)(int n, int m, KS_
     KS_UNROLL
     for (int j = 0; j + 1 < n; ++j) {
         Number factor[KS_COLUMNS];
+        if (n > 8) __syncwarp();
         ks_factor_get(j, n, factor);
         KS_UNROLL
         for (int i = j + 1; i < n; ++i) x[i] = x[i] - (KS_NUM)factor[i] * x[j];
@@ -204,14 +208,14 @@ KS_DEVICE void KS_T(ks_ldl_forward)(int n, int m, const KS_NUM *, KS_NUM *B)
     KS_T(ks_column_forward)<KS_NUM>(n, m, B);
 }
 
-KS_DEVICE void KS_T(ks_ldl_backward)(int n, int, const KS_NUM *, const KS_NUM *inverse_d, KS_NUM *B)
+KS_DEVICE void KS_T(ks_ldl_backward)(int n, int, const KS_NUM *, const KS_NUM *, KS_NUM *B)
 {
     KS_UNROLL
-    for (int i = 0; i < n; ++i) B[i] = B[i] * inverse_d[i];
-    KS_UNROLL
-    for (int j = n - 2; j >= 0; --j) {
+    for (int j = n - 1; j >= 0; --j) {
         KS_NUM factor[KS_COLUMNS];
+        if (n > 8) __syncwarp();
         ks_factor_get(j, n, factor);
+        B[j] = B[j] * factor[j];
         KS_UNROLL
         for (int i = n - 1; i > j; --i) B[j] = B[j] - factor[i] * B[i];
     }

@@ -55,8 +55,8 @@ template <class Number> KS_DEVICE int ks_column_apart(int m)
 struct alignas(16) ks_piece { char bytes[16]; };
 
 /** Rooms of a team in shared memory: what it shows, with a number of each thread behind the matrix; the factors of a
- *  matrix, see ks_ldl() of column_smallmat_text.h; a matrix for which registers would be too few. */
-typedef enum ks_room { KS_ROOM_SHOWN, KS_ROOM_FACTORS, KS_ROOM_PARKED } ks_room;
+ *  matrix, see ks_ldl() of column_smallmat_text.h; matrices for which registers would be too few. */
+typedef enum ks_room { KS_ROOM_SHOWN, KS_ROOM_FACTORS, KS_ROOM_PARKED, KS_ROOM_PARKED_TOO } ks_room;
 
 /** Such a room. Its size is an odd multiple of KS_COLUMNS numbers, so that the teams of a warp read from different
  *  banks. */
@@ -68,10 +68,10 @@ template <ks_room, class Number> KS_DEVICE Number *ks_column_room(void)
     return reinterpret_cast<Number *>(rooms) + (int)threadIdx.y * ROOM;
 }
 
-/** This thread's column of the parked matrix. */
-template <class Number> KS_DEVICE Number *ks_column_parked(void)
+/** This thread's column of a parked matrix. */
+template <ks_room Room, class Number> KS_DEVICE Number *ks_column_parked(void)
 {
-    return ks_column_room<KS_ROOM_PARKED, Number>() + ks_column() * ks_column_apart<Number>(KS_COLUMNS);
+    return ks_column_room<Room, Number>() + ks_column() * ks_column_apart<Number>(KS_COLUMNS);
 }
 
 /** The numbers of the threads, behind the matrix. */
@@ -86,7 +86,12 @@ template <class Number> KS_DEVICE void ks_column_put(int m, const Number *own)
     enum { PIECE = sizeof(ks_piece) / sizeof(Number) };
     Number *const to = ks_column_room<KS_ROOM_SHOWN, Number>() + ks_column() * ks_column_apart<Number>(m);
     KS_UNROLL
-    for (int i = 0; i < m; i += PIECE) memcpy(static_cast<Number *>(ks_aligned(to + i, 16)), own + i, 16);
+    for (int i = 0; i < m; i += PIECE) {
+        Number piece[PIECE]; /* `own` may be parked: then it is not known to be aligned to more than a number */
+        KS_UNROLL
+        for (int e = 0; e < PIECE; ++e) piece[e] = own[i + e];
+        memcpy(static_cast<Number *>(ks_aligned(to + i, 16)), piece, 16);
+    }
 }
 
 /** Show the team a matrix of m rows: barriers before and behind. */

@@ -3,4 +3,4 @@
 #include "num_f64.h"
 #undef KS_T
 #define KS_T(name) name##_column_f64
-#include "num_team.h"
+#include "num_columns.h"

@@ -5,4 +5,4 @@
 #undef KS_G
 #define KS_G(name) name##_column_f32
 #define KS_T(name) name##_column_mixed
-#include "num_team.h"
+#include "num_columns.h"

@@ -5,12 +5,12 @@
  * filtering element of all steps so far (element_text.h). That takes less than two thirds of the operations of making
  * and combining elements. */
 
-/** A <- (I - K H) F A of a step with m entries. L⁻¹ H F A is left nx² numbers from the beginning of V. See
+/** A <- (I - K H) F A of a step with m entries. L⁻¹ H F A is left behind a matrix (nx, nx) in V. See
  *  ks_carry_sensitivity(). */
 KS_HD void KS_T(ks_carry_estimate)(int nx, int m, const KS_NUM *F, const KS_NUM *H, const KS_GAIN *S, const KS_GAIN *Z,
                                    KS_NUM *A, KS_NUM *V)
 {
-    KS_NUM *FA = V, *HA = FA + nx * nx;
+    KS_NUM *FA = V, *HA = FA + KS_EXTENT(nx, nx);
     KS_T(ks_mm)(nx, nx, nx, F, A, FA);
     KS_T(ks_copy_matrix)(nx, nx, FA, A);
     KS_T(ks_mm)(m, nx, nx, H, A, HA);
@@ -24,7 +24,7 @@ KS_HD void KS_T(ks_carry_sensitivity)(int nx, int m, const KS_NUM *F, const KS_N
                                       const KS_GAIN *inverse_d, const KS_GAIN *Z, const KS_NUM *v, KS_NUM *A,
                                       KS_NUM *eta, KS_NUM *J, KS_NUM *V)
 {
-    KS_NUM *HA = V + nx * nx, *DHA = HA + m * nx;
+    KS_NUM *HA = V + KS_EXTENT(nx, nx), *DHA = HA + KS_EXTENT(m, nx);
     KS_T(ks_carry_estimate)(nx, m, F, H, S, Z, A, V);
     KS_T(ks_gain_scale)(m, nx, HA, inverse_d, DHA);
     KS_T(ks_mtv_add)(m, nx, DHA, v, eta);

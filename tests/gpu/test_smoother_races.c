@@ -53,17 +53,17 @@ static void watch(const golden *g, const method_case *m, ks_precision precision,
     watch_outputs(g, m, precision, filtered | smoothed, r, seed);
 }
 
-/** Teams of 8 threads with columns in registers, of 8, 32, 128 and 256 without: chunks, what joins them, borders, and steps
- *  that they leave to a thread. */
+/** Teams of 8 and 16 threads with columns in registers, of 8, 32, 128 and 256 without: chunks, what joins them, borders,
+ *  and steps that they leave to a thread. */
 static void teams(void **state)
 {
     static const struct { int nx, ny; int64_t T; } sizes[] = { { 5, 2, 61 }, { 8, 3, 35 }, { 13, 4, 27 }, { 7, 5, 31 },
-                                                               { 20, 3, 18 }, { 34, 2, 17 } };
+                                                               { 12, 9, 19 }, { 20, 3, 18 }, { 34, 2, 17 } };
     const method_case *const methods[] = { &chunked_filter, &chunked, &meets };
     (void)state;
-    for (int i = 0; i < 6; ++i)
+    for (int i = 0; i < 7; ++i)
         for (int m = 0; m < 3; ++m) {
-            const ks_precision precision = i < 4 ? (ks_precision)((i + m) % (m == 2 ? 2 : 3)) : KS_F64;
+            const ks_precision precision = i < 5 ? (ks_precision)((i + m) % (m == 2 ? 2 : 3)) : KS_F64;
             golden *g = model_random((model_spec){ 1900 + (uint64_t)i, sizes[i].T, 1, sizes[i].nx, sizes[i].ny,
                                                    (ks_prior)(m % 2), VARIES_ALL | MISSING });
             if (i == 1) /* one chunk of it is for the array form */

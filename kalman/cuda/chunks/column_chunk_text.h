@@ -18,7 +18,7 @@ template <int N, int M> struct KS_T(column_rows) {
 /** Results and scratch of a filter step. */
 template <int N, int M> struct KS_T(column_step) {
     KS_NUM xp[1], v[1];
-    KS_GAIN S[M * M], inverse_d[M], Z[M * N], Pp[N * N], G[M * N], W[2 * N * N + M * N];
+    KS_GAIN S[M], inverse_d[M], Z[M], Pp[N], G[M], W[2 * N + M];
 };
 
 template <int N, int M> KS_DEVICE KS_T(ks_chunk_rows) KS_T(column_rows_of)(KS_T(column_rows)<N, M> &r)
@@ -149,7 +149,7 @@ template <int N> KS_DEVICE bool KS_T(column_finite)(const KS_NUM *x, const KS_GA
 
 template <int N> KS_DEVICE bool KS_T(column_conditioned)(const KS_NUM *P)
 {
-    KS_NUM W[N * N], inverse_d[N];
+    KS_NUM W[N], inverse_d[N];
     KS_UNROLL
     for (int i = 0; i < N; ++i) W[i] = P[i];
     return KS_T(ks_ldl)(N, 1 / KS_GROWTH, W, inverse_d);
@@ -193,8 +193,9 @@ KS_DEVICE bool KS_T(column_absorb)(const ks_chunk_arrays &c, const Rows &rows_of
 {
     const ks_series &s = c.a.series;
     const KS_T(column_steps) steps(c, chunk);
-    KS_NUM A[N], b[1], eta[1], V[N * N + 2 * M * N];
-    KS_NUM *const J = ks_column_parked<KS_NUM>();
+    KS_NUM in_registers[N], b[1], eta[1], V[N + 2 * M];
+    KS_NUM *const A = N > 8 ? ks_column_parked<KS_ROOM_PARKED_TOO, KS_NUM>() : in_registers;
+    KS_NUM *const J = ks_column_parked<KS_ROOM_PARKED, KS_NUM>();
     KS_GAIN C[N];
     KS_T(column_rows)<N, M> r;
     KS_T(column_step)<N, M> w;
@@ -301,7 +302,8 @@ KS_DEVICE bool KS_T(column_rerun)(const ks_chunk_arrays &c, const Rows &rows_of,
     const KS_T(column_steps) steps(c, chunk);
     const ks_sink nowhere = { NULL, 0, 0 };
     KS_NUM x[1];
-    KS_GAIN P[N];
+    KS_GAIN in_registers[N];
+    KS_GAIN *const P = N > 8 ? ks_column_parked<KS_ROOM_PARKED, KS_GAIN>() : in_registers;
     KS_T(column_rows)<N, M> r;
     KS_T(column_step)<N, M> w;
     const KS_T(ks_chunk_rows) rows = KS_T(column_rows_of)<N, M>(r);
@@ -357,7 +359,9 @@ KS_DEVICE bool KS_T(column_smooth)(const ks_chunk_arrays &c, const Rows &rows_of
     const KS_T(column_steps) steps(c, chunk);
     const ks_backward_sinks &back = c.a.back;
     KS_NUM x[1], fx[1], t[1];
-    KS_GAIN P[N], fP[N], Pn[N], ET[N], Pp[N], W[2 * N * N + N];
+    KS_GAIN next[N], filtered[N], Pn[N], ET[N], Pp[N], W[3 * N];
+    KS_GAIN *const P = N > 8 ? ks_column_parked<KS_ROOM_PARKED, KS_GAIN>() : next;
+    KS_GAIN *const fP = N > 8 ? ks_column_parked<KS_ROOM_PARKED_TOO, KS_GAIN>() : filtered;
     KS_T(column_rows)<N, 1> r;
     const KS_T(ks_chunk_rows) rows = KS_T(column_rows_of)<N, 1>(r);
     bool good = wanted;

@@ -15,7 +15,7 @@
 #include "sensitivity_text.h"
 #include "sensitive_step_text.h"
 #include "column_chunk_text.h"
-#include "num_team_end.h"
+#include "num_column_end.h"
 
 #include "num_column_f32.h"
 #include "column_smallmat_text.h"
@@ -26,7 +26,7 @@
 #include "sensitivity_text.h"
 #include "sensitive_step_text.h"
 #include "column_chunk_text.h"
-#include "num_team_end.h"
+#include "num_column_end.h"
 
 #include "num_column_mixed.h"
 #include "column_smallmat_text.h"
@@ -36,7 +36,7 @@
 #include "sensitivity_text.h"
 #include "sensitive_step_text.h"
 #include "column_chunk_text.h"
-#include "num_team_end.h"
+#include "num_column_end.h"
 
 /* The chunks of a team, c one after the other: all teams of a warp take part while one of them has one. */
 #define EACH_CHUNK(c)                                                                               \

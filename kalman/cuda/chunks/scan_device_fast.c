@@ -22,8 +22,9 @@ static const struct { ks_precision precision; int nx, ny, sums; } sizes[] = {
 };
 enum { SIZES = sizeof sizes / sizeof sizes[0] };
 
-/* Sizes of the kernels that hold matrices by columns, see column_kernels.h; for each precision. */
-static const struct { int nx, ny; } column_sizes[] = { { 8, 4 } };
+/* Sizes of the kernels that hold matrices by columns, see column_kernels.h; for each precision. Of fewer states than
+ * `least` other teams execute no more instructions. */
+static const struct { int nx, ny, least; } column_sizes[] = { { 8, 4, 1 }, { 16, 8, 9 } };
 enum { COLUMN_SIZES = sizeof column_sizes / sizeof column_sizes[0] };
 
 /* Most states and entries of the kernels of ks_chunks_wide.cu. */
@@ -46,7 +47,9 @@ static size_t size_for(const ks_smooth_plan *plan)
 static size_t column_size_for(const ks_smooth_plan *plan)
 {
     size_t i = 0;
-    while (i < COLUMN_SIZES && (column_sizes[i].nx < plan->nx || column_sizes[i].ny < plan->ny)) ++i;
+    while (i < COLUMN_SIZES && (column_sizes[i].nx < plan->nx || column_sizes[i].ny < plan->ny ||
+                                column_sizes[i].least > plan->nx))
+        ++i;
     return i;
 }
 
