@@ -109,7 +109,7 @@ static void every_size_and_length(void **state)
                 golden *g = model_random((model_spec){ 1900 + (uint64_t)i, T, B, nx, ny, (ks_prior)(i / 2 % 2),
                                                        traits[i / 2 % 4] });
                 textbook_smooth(g);
-                (void)check(g, method_for(i, p), (ks_precision)p,
+                (void)check(g, method_for(i, (ks_precision)p), (ks_precision)p,
                             golden_ordinary_bound(GOLDEN_ELEMENTS, (ks_precision)p), 3 * i);
                 golden_free(g);
             }

@@ -155,15 +155,16 @@ template <int N> KS_DEVICE bool KS_T(column_conditioned)(const KS_NUM *P)
     return KS_T(ks_ldl)(N, 1 / KS_GROWTH, W, inverse_d);
 }
 
-/** The steps of a team's chunk: from `first` to before `end`, none if it has none. Step number i is step at(i), or the
- *  series' last one where there is no such step. */
+/** The steps of a team's chunk: from `first` to before `end`, none if it has none. Step number i is step at(i), or, where
+ *  there is no such step, the last one of all chunks that are to be done, whose rows are in memory. */
 struct KS_T(column_steps) {
-    int64_t first, end, steps;
+    int64_t first, end, last;
     KS_DEVICE_MEMBER KS_T(column_steps)(const ks_chunk_arrays &c, int64_t chunk)
-        : first(chunk * c.size), end(first + (chunk < c.chunks ? ks_chunk_steps(&c, chunk) : 0)), steps(c.a.series.steps)
+        : first(chunk * c.size), end(first + (chunk < c.chunks ? ks_chunk_steps(&c, chunk) : 0)),
+          last((c.chunks - 1) * c.size + ks_chunk_steps(&c, c.chunks - 1) - 1)
     {
     }
-    KS_DEVICE_MEMBER int64_t at(int64_t i) const { return first + i < steps ? first + i : steps - 1; }
+    KS_DEVICE_MEMBER int64_t at(int64_t i) const { return first + i < last ? first + i : last; }
 };
 
 /** Store the aggregate of a chunk. */
@@ -372,7 +373,7 @@ KS_DEVICE bool KS_T(column_smooth)(const ks_chunk_arrays &c, const Rows &rows_of
         const int64_t k = steps.at(i);
         const bool there = steps.first + i < steps.end, ends = steps.first + i + 1 == steps.end;
         if (i < c.size - 1) {
-            KS_T(column_transition)<N, 1, KS_NUM>(s, rows_of, k + 1 < s.steps ? k + 1 : k, r);
+            KS_T(column_transition)<N, 1, KS_NUM>(s, rows_of, k < steps.last ? k + 1 : k, r);
             *fx = KS_T(column_entry)<KS_NUM>(n, rows_of.mean(k));
             KS_T(column_load)<N, N, KS_GAIN>(n, n, rows_of.cov(k), 1, fP);
             const bool fits = KS_T(ks_chunk_smooth)(N, &rows, fx, fP, x, P, Pn, ET, Pp, W, t);
