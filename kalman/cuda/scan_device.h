@@ -127,7 +127,7 @@ KS_MUST_CHECK ks_status ks_chunks_find_fast(ks_scan_device *d, const ks_smooth_p
 
 /** Say whether teams may hold matrices by columns in registers where there are kernels for that (at first they may), or
  *  must keep all in shared memory. Sets how rows come to what it was at first. Not during a run. */
-ks_status ks_chunks_by_columns(ks_scan_device *d, const ks_smooth_plan *plan, int wanted);
+KS_MUST_CHECK ks_status ks_chunks_by_columns(ks_scan_device *d, const ks_smooth_plan *plan, int wanted);
 /** Set how rows reach threads or teams, where the kernels can. Not during a run. Teams do not take pieces. Nothing
  *  changes where chunks have only the kernels for any model. */
 KS_MUST_CHECK ks_status ks_chunks_fill(ks_scan_device *d, const ks_smooth_plan *plan, ks_fill fill);
