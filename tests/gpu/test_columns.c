@@ -71,7 +71,8 @@ static void check_error(const golden *g, ks_precision precision, unsigned output
                  precision_names[precision], golden_output_name(d.output), (long long)d.step, what, d.error);
 }
 
-/** Both ways are right, and take as many steps in the array form; columns are the same bits whatever runs first. */
+/** Both ways are right, and take as many steps in the array form; on the emulated device columns are the same bits whatever
+ *  runs first. */
 static int64_t check(const golden *g, const method_case *m, ks_precision precision, double bound, int seed)
 {
     ks_info info[2] = { KS_INFO_INIT, KS_INFO_INIT };
@@ -79,13 +80,15 @@ static int64_t check(const golden *g, const method_case *m, ks_precision precisi
     check_error(g, precision, fast_outputs(m), bound, columns, "by columns");
     if (!SANITIZED) {
         golden_buffers *teams = run_by(0, g, m, precision, seed + 1, &info[1]);
-        golden_buffers *again = run_by(1, g, m, precision, seed + 2, &info[1]);
         check_error(g, precision, fast_outputs(m), bound, teams, "in shared memory");
-        assert_int_equal(first_different(columns, again, fast_outputs(m)), 0);
         assert_int_equal(info[0].array_steps, info[1].array_steps);
         assert_int_equal(info[0].missing, info[1].missing);
         golden_buffers_free(teams);
+#ifdef EMULATED
+        golden_buffers *again = run_by(1, g, m, precision, seed + 2, &info[1]);
+        assert_int_equal(first_different(columns, again, fast_outputs(m)), 0);
         golden_buffers_free(again);
+#endif
     }
     golden_buffers_free(columns);
     return info[0].array_steps;

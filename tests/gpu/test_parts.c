@@ -118,7 +118,6 @@ static void series_travel_in_parts(void **state)
         { 2055, 1, 1, 2, KS_F64, KS_PRIOR_X1, VARIES_ALL | MISSING, &filter, KS_OUT_OF },
         { 1100, 1, 5, 2, KS_F64, KS_PRIOR_X0, VARIES_ALL, &chunked, KS_INTO },
         { 1100, 1, 5, 2, KS_F64, KS_PRIOR_X1, VARIES_ALL | MISSING, &meets, KS_OUT_OF },
-        { 1100, 1, 9, 2, KS_F32, KS_PRIOR_X1, VARIES_ALL | MISSING, &chunked, KS_OUT_OF },
         { 1100, 1, 5, 2, KS_F32, KS_PRIOR_X0, VARIES_ALL | MISSING, &meets, KS_INTO },
     };
     for (size_t i = 0; i < sizeof all / sizeof all[0]; ++i) {
