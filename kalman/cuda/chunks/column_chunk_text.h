@@ -197,7 +197,9 @@ KS_DEVICE bool KS_T(column_absorb)(const ks_chunk_arrays &c, const Rows &rows_of
     KS_NUM in_registers[N], b[1], eta[1], V[N + 2 * M];
     KS_NUM *const A = N > 8 ? ks_column_parked<KS_ROOM_PARKED_TOO, KS_NUM>() : in_registers;
     KS_NUM *const J = ks_column_parked<KS_ROOM_PARKED, KS_NUM>();
-    KS_GAIN C[N];
+    KS_GAIN covariance[N];
+    /* Rooms of two types of number are not the same. In double there is none left. */
+    KS_GAIN *const C = N > 8 && sizeof(KS_GAIN) < sizeof(KS_NUM) ? ks_column_parked<KS_ROOM_PARKED, KS_GAIN>() : covariance;
     KS_T(column_rows)<N, M> r;
     KS_T(column_step)<N, M> w;
     const KS_T(ks_chunk_rows) rows = KS_T(column_rows_of)<N, M>(r);
