@@ -109,11 +109,15 @@ static void every_size_and_length(void **state)
             for (int p = 0; p < 3; ++p, ++i) {
                 const int64_t T = lengths[(i * 7 + i / 8) % 8], B = 1 + (i % 5 == 0);
                 if (!has_columns(nx, (ks_precision)p)) continue;
+                /* In double alone: single precision is off by more than the bound, by either kind of team alike. */
+                const unsigned singular = p == KS_F64 ? (unsigned[]){ 0, NO_Q, NO_P0 }[i / 3 % 3] : 0;
+                /* Without Q nothing is forgotten: as order_four_no_Q of golden_bounds.c. */
+                const double bound = singular == NO_Q ? 3e-9
+                                                      : golden_ordinary_bound(GOLDEN_ELEMENTS, (ks_precision)p);
                 golden *g = model_random((model_spec){ 1900 + (uint64_t)i, T, B, nx, ny, (ks_prior)(i / 2 % 2),
-                                                       traits[i / 2 % 4] });
+                                                       traits[i / 2 % 4] | singular });
                 textbook_smooth(g);
-                (void)check(g, method_for(i, (ks_precision)p), (ks_precision)p,
-                            golden_ordinary_bound(GOLDEN_ELEMENTS, (ks_precision)p), 3 * i);
+                (void)check(g, method_for(i, (ks_precision)p), (ks_precision)p, bound, 3 * i);
                 golden_free(g);
             }
 }

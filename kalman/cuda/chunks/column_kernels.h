@@ -1,5 +1,6 @@
 /* column_kernels.h -- device code: the kernels for chunks of models that a team of threads holds by columns. The
- * includer defines KS_COLUMNS, the threads of a team, and KS_COLUMN(name), the name of a kernel. */
+ * includer defines KS_COLUMNS, the threads of a team and most states; KS_ENTRIES, most entries; and how many blocks
+ * registers are to leave room for on a multiprocessor, KS_BESIDE_DOUBLE and KS_BESIDE_SINGLE. */
 #include "columns.h"
 #include "hd.h"
 #include "rows_there.h"
@@ -47,8 +48,8 @@ KS_DEVICE void report(const ks_tally &tally, const ks_team_args &args)
     if (ks_column() == 0) ks_report(tally, args.status, args.phase);
 }
 
-#define ABSORB(suffix, text, number, N, M, beside)                                                  \
-    KS_KERNEL_BOUNDS(KS_COLUMN(absorb_##suffix##_##N##_##M), ks_team_args, KS_COLUMN_THREADS, beside) \
+#define ABSORB_OF(suffix, text, number, N, M, beside)                                               \
+    KS_KERNEL_BOUNDS(ks_column_absorb_##suffix##_##N##_##M, ks_team_args, KS_COLUMN_THREADS, beside) \
     {                                                                                               \
         ks_tally tally = ks_tally_start();                                                          \
         const ks_rows_there rows(args, NULL, 0);                                                    \
@@ -59,8 +60,8 @@ KS_DEVICE void report(const ks_tally &tally, const ks_team_args &args)
         }                                                                                           \
         report(tally, args);                                                                        \
     }
-#define FILTER(suffix, N, M, beside)                                                                \
-    KS_KERNEL_BOUNDS(KS_COLUMN(filter_##suffix##_##N##_##M), ks_team_args, KS_COLUMN_THREADS, beside) \
+#define FILTER_OF(suffix, N, M, beside)                                                             \
+    KS_KERNEL_BOUNDS(ks_column_filter_##suffix##_##N##_##M, ks_team_args, KS_COLUMN_THREADS, beside) \
     {                                                                                               \
         if (ks_columns_any(ks_failed_before(args.status, args.phase))) return;                      \
         ks_tally tally = ks_tally_start();                                                          \
@@ -71,8 +72,8 @@ KS_DEVICE void report(const ks_tally &tally, const ks_team_args &args)
         }                                                                                           \
         report(tally, args);                                                                        \
     }
-#define SMOOTH(suffix, N, beside)                                                                   \
-    KS_KERNEL_BOUNDS(KS_COLUMN(smooth_##suffix##_##N), ks_team_args, KS_COLUMN_THREADS, beside)     \
+#define SMOOTH_OF(suffix, N, beside)                                                                \
+    KS_KERNEL_BOUNDS(ks_column_smooth_##suffix##_##N, ks_team_args, KS_COLUMN_THREADS, beside)      \
     {                                                                                               \
         if (ks_columns_any(ks_failed_before(args.status, args.phase))) return;                      \
         ks_tally tally = ks_tally_start();                                                          \
@@ -85,3 +86,17 @@ KS_DEVICE void report(const ks_tally &tally, const ks_team_args &args)
         }                                                                                           \
         report(tally, args);                                                                        \
     }
+/* Sizes are macros, which are replaced before names are made of them. */
+#define ABSORB(suffix, text, number, N, M, beside) ABSORB_OF(suffix, text, number, N, M, beside)
+#define FILTER(suffix, N, M, beside)               FILTER_OF(suffix, N, M, beside)
+#define SMOOTH(suffix, N, beside)                  SMOOTH_OF(suffix, N, beside)
+
+ABSORB(f64, f64, double, KS_COLUMNS, KS_ENTRIES, KS_BESIDE_DOUBLE)
+ABSORB(f32, mixed, float, KS_COLUMNS, KS_ENTRIES, KS_BESIDE_SINGLE) /* for the reason given in fast_kernels.h */
+ABSORB(mixed, mixed, double, KS_COLUMNS, KS_ENTRIES, KS_BESIDE_SINGLE)
+FILTER(f64, KS_COLUMNS, KS_ENTRIES, KS_BESIDE_DOUBLE)
+FILTER(f32, KS_COLUMNS, KS_ENTRIES, KS_BESIDE_SINGLE)
+FILTER(mixed, KS_COLUMNS, KS_ENTRIES, KS_BESIDE_SINGLE)
+SMOOTH(f64, KS_COLUMNS, KS_BESIDE_DOUBLE)
+SMOOTH(f32, KS_COLUMNS, KS_BESIDE_SINGLE)
+SMOOTH(mixed, KS_COLUMNS, KS_BESIDE_SINGLE)
