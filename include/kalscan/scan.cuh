@@ -206,18 +206,19 @@ static cudaError_t ks_scan_enqueue(const ks_scan_plan *plan, const Op &op, void 
 {
     const int64_t threads = 128;
     int64_t rounds;
-    ks_scan_task task;
+    ks_scan_task task = ks_scan_task();
+    Op own = op;
+    void *args[] = {&task, &own};
     const ks_round *round = ks_scan_plan_rounds(plan, &rounds);
     task.buffer[KS_ELEMENTS] = elements;
     task.buffer[KS_WORK] = spare;
-    task.rounds = NULL;
-    task.count = 0;
     for (int64_t r = 0; r < rounds; ++r) {
         task.round = round[r];
         int64_t blocks = (ks_scan_lanes(task.round) + threads - 1) / threads;
         if (blocks > INT32_MAX) blocks = INT32_MAX;
-        ks_scan_round_kernel<<<(unsigned)blocks, (unsigned)threads, 0, stream>>>(task, op);
-        const cudaError_t error = cudaGetLastError();
+        /* Not <<<>>>, whose errors cudaGetLastError() tells along with those that the caller has left there. */
+        const cudaError_t error = cudaLaunchKernel(reinterpret_cast<const void *>(ks_scan_round_kernel<Op>),
+                                                   dim3((unsigned)blocks), dim3((unsigned)threads), args, 0, stream);
         if (error != cudaSuccess) return error;
     }
     return cudaSuccess;

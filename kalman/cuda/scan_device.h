@@ -102,6 +102,15 @@ enum { KS_TEAM_BLOCK = 128 };
 /** Most states for which the operators of elements have kernels with literal sizes. */
 enum { KS_SCAN_LITERAL = 4 };
 
+/** How a series is cut into chunks. */
+typedef struct ks_chunk_cut {
+    int64_t size, chunks; /* steps of a chunk, but for the last one; number of chunks          */
+    int64_t tile;         /* aggregates that threads scan in one block, where threads join them */
+} ks_chunk_cut;
+
+/** Cut a series of T steps, by its length and number of states alone. */
+ks_chunk_cut ks_cut_into_chunks(int64_t T, int nx);
+
 /** Allocate everything that one device's share of a plan needs: the whole run, or with `second` the reverse scan of two
  *  devices. l->d->part_chunks says how much of a series is on the device at once. */
 void ks_scan_device_lay_out(ks_device_layout *l, const ks_smooth_plan *plan, int second);

@@ -17,7 +17,8 @@ static const struct { int nx; int64_t chunks; } most_chunks[] = {
     { 2, 1 << 16 }, { 6, 132 * 7 * 32 }, { 8, 1 << 14 }, { 16, 1 << 13 },
 };
 /* Beyond BLOCK_STATES states a team is a block or half of one. There are no more chunks than blocks that run at once,
- * unless chunks would be longer than BLOCK_CHUNK steps. */
+ * unless chunks would be longer than BLOCK_CHUNK steps. Where threads join aggregates, one block scans the totals of all
+ * tiles, so there are no more of them than it has threads. */
 enum { BLOCK_STATES = 16, BLOCK_CHUNK = 128 };
 
 typedef ks_device_layout layout;
@@ -192,21 +193,20 @@ static void take_teams(layout *l)
     if (bytes) d->team_memory = take(l, 1, (size_t)bytes);
 }
 
-/** Cut a series into chunks, by its length and number of states alone. */
-static void cut(ks_scan_device *d, const ks_smooth_plan *plan)
+ks_chunk_cut ks_cut_into_chunks(int64_t T, int nx)
 {
+    const int64_t most_tiled = (int64_t)KS_MOST_TILE * KS_MOST_TILE;
     int64_t chunks = KS_TEAM_BLOCKS;
-    for (size_t i = sizeof most_chunks / sizeof *most_chunks; i > 0 && plan->nx <= most_chunks[i - 1].nx; --i)
+    for (size_t i = sizeof most_chunks / sizeof *most_chunks; i > 0 && nx <= most_chunks[i - 1].nx; --i)
         chunks = most_chunks[i - 1].chunks;
-    int64_t least = most((plan->T + chunks - 1) / chunks, LEAST_CHUNK);
-    if (plan->nx > BLOCK_STATES && least > BLOCK_CHUNK) least = BLOCK_CHUNK;
+    int64_t least = most((T + chunks - 1) / chunks, LEAST_CHUNK);
+    if (nx > BLOCK_STATES && least > BLOCK_CHUNK) least = BLOCK_CHUNK;
+    if (nx > KS_MOST_TEAM_STATES) least = most(least, (T + most_tiled - 1) / most_tiled);
     /* Four numbers of any width are whole pieces of 16 bytes; see chunk_ring.h. */
-    const int64_t size = (least + 3) / 4 * 4;
-    d->chunks.size = size;
-    d->chunks.chunks = d->tiles.count = (plan->T + size - 1) / size;
-    d->tiles.tile = 4;
-    while (d->tiles.tile < KS_MOST_TILE && d->tiles.tile * d->tiles.tile < d->tiles.count)
-        d->tiles.tile *= 2;
+    ks_chunk_cut cut = { (least + 3) / 4 * 4, 0, 4 };
+    cut.chunks = (T + cut.size - 1) / cut.size;
+    while (cut.tile < KS_MOST_TILE && cut.tile * cut.tile < cut.chunks) cut.tile *= 2;
+    return cut;
 }
 
 /** Return a bound of the rounds of Ladner and Fischer's scan of `count` elements. */
@@ -276,7 +276,12 @@ void ks_scan_device_lay_out(layout *l, const ks_smooth_plan *plan, int second)
     d->a.series.nx = plan->nx;
     d->a.series.ny = plan->ny;
     d->a.series.steps = plan->T;
-    if (d->reruns) cut(d, plan);
+    if (d->reruns) {
+        const ks_chunk_cut cut = ks_cut_into_chunks(plan->T, plan->nx);
+        d->chunks.size = cut.size;
+        d->chunks.chunks = d->tiles.count = cut.chunks;
+        d->tiles.tile = cut.tile;
+    }
     if (plan->nx > KS_SCAN_LITERAL && plan->nx <= KS_MOST_TEAM_STATES && plan->method != KS_METHOD_BLOCKTRI)
         d->join = ks_team_shape_for(d, plan->nx, ks_scan_team_bytes(plan->nx), sizeof(double),
                                     d->reruns ? d->tiles.count : plan->T);

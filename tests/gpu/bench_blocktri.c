@@ -1,6 +1,6 @@
 /* bench_blocktri.c -- block-tridiagonal systems on the first device, timed on the device itself.
  *
- * Usage: bench_blocktri [SECONDS [N n]...]
+ * Usage: bench_blocktri [SECONDS [schur | N n...]]
  * Writes one line of JSON for each size, precision and way: orders of elimination, segments of a partition, how
  * many rounds are one launch, atomic sums or none. Milliseconds of factor, solve with one right-hand side, and
  * both, the least and the median of the repeats; of the whole call from arrays of the host, in pages, to the
@@ -12,14 +12,23 @@
  * twice, at the speed of a copy inside the device.
  *
  * All ways in double, and in single precision one, for sizes that are named. Otherwise those of bench_system.h, the
- * smallest first: each as plans take it by themselves, small blocks in both precisions; then the tables' rows in all
- * other ways and in single precision, a partition from order 512 on. Nothing is begun after SECONDS (300). 77: no device. */
+ * smallest first: each as plans take it by themselves, small blocks in both precisions; then the tables' rows in
+ * other ways and in single precision, a partition from order 512 on. `schur`: the tables' rows by recursive Schur
+ * complements, which need cuBLAS and cuSOLVER, alone. A way that fails has a line with its status. Nothing is begun
+ * after SECONDS (300). 77: no device. */
 #include <stdio.h>
 #include <stdlib.h>
 #include "bench_system.h"
 #include "copy_speed.h"
 #include "cuda/cuda_plan.h"
 #include "cli/seconds.h"
+
+/* What fails of one way is a line of its own, and the others go on. */
+#define PASS(call)                                                                    \
+    do {                                                                              \
+        const ks_status status_ = (call);                                             \
+        if (status_) return status_;                                                  \
+    } while (0)
 
 /* Operations of a second, see above, and bytes of a nanosecond. */
 static const double operations = 67e12;
@@ -35,33 +44,34 @@ typedef struct device_run {
     ks_gpu_event *start, *stop;
 } device_run;
 
-static void call(const device_run *r, int what)
+static ks_status call(const device_run *r, int what)
 {
-    if (what == 0) TRY(ks_blocktri_cuda_factorize(r->plan, r->D, r->L, NULL));
-    if (what == 1) TRY(ks_blocktri_cuda_solve(r->plan, 1, r->b, r->x, NULL));
-    if (what == 2) TRY(ks_blocktri_cuda_factor_solve(r->plan, r->D, r->L, 1, r->b, r->x, NULL));
+    if (what == 0) return ks_blocktri_cuda_factorize(r->plan, r->D, r->L, NULL);
+    if (what == 1) return ks_blocktri_cuda_solve(r->plan, 1, r->b, r->x, NULL);
+    return ks_blocktri_cuda_factor_solve(r->plan, r->D, r->L, 1, r->b, r->x, NULL);
 }
 
 /* Milliseconds of a call, `count` of them one behind the other. */
-static double time_of(const device_run *r, int what, int count)
+static ks_status time_of(const device_run *r, int what, int count, double *ms)
 {
     ks_gpu *gpu = r->plan->gpu;
-    double ms;
-    TRY(ks_gpu_event_record(gpu, r->start, r->plan->stream));
-    for (int i = 0; i < count; ++i) call(r, what);
-    TRY(ks_gpu_event_record(gpu, r->stop, r->plan->stream));
-    TRY(ks_blocktri_cuda_wait(r->plan, NULL, NULL));
-    TRY(ks_gpu_event_elapsed(gpu, &ms, r->start, r->stop));
-    return ms / count;
+    PASS(ks_gpu_event_record(gpu, r->start, r->plan->stream));
+    for (int i = 0; i < count; ++i) PASS(call(r, what));
+    PASS(ks_gpu_event_record(gpu, r->stop, r->plan->stream));
+    PASS(ks_blocktri_cuda_wait(r->plan, NULL, NULL));
+    PASS(ks_gpu_event_elapsed(gpu, ms, r->start, r->stop));
+    *ms /= count;
+    return KS_OK;
 }
 
-static times measure(const device_run *r, int what)
+static ks_status measure(const device_run *r, int what, times *found)
 {
     double t[REPEATS], warm = 0;
-    for (int i = 0; i < WARM; ++i) warm = time_of(r, what, 1);
+    for (int i = 0; i < WARM; ++i) PASS(time_of(r, what, 1, &warm));
     const int count = back_to_back(warm * 1e6);
-    for (int i = 0; i < REPEATS; ++i) t[i] = time_of(r, what, count);
-    return times_of(t);
+    for (int i = 0; i < REPEATS; ++i) PASS(time_of(r, what, count, &t[i]));
+    *found = times_of(t);
+    return KS_OK;
 }
 
 /* A system of which all ways are tried, in memory of the plan of the first one. */
@@ -89,6 +99,17 @@ static double of_floor(const timing *t)
     return t->t.median * 1e-3 / (compute > move ? compute : move);
 }
 
+/* Begin a line: what is timed. */
+static void name_way(const problem *p, const ks_blocktri_cuda_plan *plan, const ks_blocktri_cuda_options *options)
+{
+    printf("{\"job\": \"solve\", \"method\": \"%s\", \"backend\": \"cuda\", "
+           "\"precision\": \"%s\", \"N\": %lld, \"n\": %d, \"repeats\": %d, \"segments\": %d, \"rounds\": %d, "
+           "\"together\": %d, \"atomic\": %d, ",
+           ks_blocktri_order_name(options->order), p->precision == KS_F64 ? "f64" : "f32", (long long)p->N, p->n,
+           REPEATS, ks_blocktri_cuda_plan_segments(plan), plan->blocked ? plan->rounds.count : 0,
+           ks_blocktri_cuda_plan_together(plan), plan->atomic);
+}
+
 /* Bytes that its kernels ask for, in arrays of the padded order, each block: L written (1/2), both W written and
  * read once (4), the new coupling written and read (2), what is left of D written and read (1). */
 static void report(const problem *p, const ks_blocktri_cuda_plan *plan, const ks_blocktri_cuda_options *options,
@@ -96,12 +117,7 @@ static void report(const problem *p, const ks_blocktri_cuda_plan *plan, const ks
 {
     static const char *const names[] = { "factor", "solve", "factor_solve" };
     const double n = p->n, P = plan->padded;
-    printf("{\"job\": \"solve\", \"method\": \"%s\", \"backend\": \"cuda\", "
-           "\"precision\": \"%s\", \"N\": %lld, \"n\": %d, \"repeats\": %d, \"segments\": %d, \"rounds\": %d, "
-           "\"together\": %d, \"atomic\": %d, ",
-           ks_blocktri_order_name(options->order), p->precision == KS_F64 ? "f64" : "f32", (long long)p->N, p->n,
-           REPEATS, ks_blocktri_cuda_plan_segments(plan), plan->blocked ? plan->rounds.count : 0,
-           ks_blocktri_cuda_plan_together(plan), plan->atomic);
+    name_way(p, plan, options);
     for (int i = 0; i < 3; ++i)
         printf("\"%s_ms\": %.5f, \"%s_min_ms\": %.5f, \"%s_of_floor\": %.3g, ", names[i], t[i].t.median, names[i],
                t[i].t.least, names[i], of_floor(&t[i]));
@@ -112,23 +128,24 @@ static void report(const problem *p, const ks_blocktri_cuda_plan *plan, const ks
 }
 
 /* Numbers of the host, in double, to the device, and back. */
-static void upload(const problem *p, void *to, const double *from, int64_t count)
+static ks_status upload(const problem *p, void *to, const double *from, int64_t count)
 {
     for (int64_t i = 0; i < count && p->narrow; ++i) p->narrow[i] = (float)from[i];
-    TRY(ks_blocktri_cuda_upload(p->home, to, p->narrow ? (const void *)p->narrow : from, (size_t)count * p->number));
+    return ks_blocktri_cuda_upload(p->home, to, p->narrow ? (const void *)p->narrow : from, (size_t)count * p->number);
 }
 
-static void download(const problem *p, double *to, const void *from, int64_t count)
+static ks_status download(const problem *p, double *to, const void *from, int64_t count)
 {
-    TRY(ks_blocktri_cuda_download(p->home, p->narrow ? (void *)p->narrow : to, from, (size_t)count * p->number));
+    PASS(ks_blocktri_cuda_download(p->home, p->narrow ? (void *)p->narrow : to, from, (size_t)count * p->number));
     for (int64_t i = 0; i < count && p->narrow; ++i) to[i] = (double)p->narrow[i];
+    return KS_OK;
 }
 
-static void bring(const problem *p)
+static ks_status bring(const problem *p)
 {
-    upload(p, p->D, p->a.D, p->blocks);
-    upload(p, p->L, p->a.L, p->blocks - (int64_t)p->n * p->n);
-    upload(p, p->b, p->a.b, p->vectors);
+    PASS(upload(p, p->D, p->a.D, p->blocks));
+    PASS(upload(p, p->L, p->a.L, p->blocks - (int64_t)p->n * p->n));
+    return upload(p, p->b, p->a.b, p->vectors);
 }
 
 static problem problem_of(int64_t N, int n, ks_precision precision, ks_blocktri_cuda_plan *home)
@@ -141,7 +158,7 @@ static problem problem_of(int64_t N, int n, ks_precision precision, ks_blocktri_
     TRY(ks_blocktri_cuda_alloc(home, &p.L, blocks));
     TRY(ks_blocktri_cuda_alloc(home, &p.b, vectors));
     TRY(ks_blocktri_cuda_alloc(home, &p.x, vectors));
-    bring(&p);
+    TRY(bring(&p));
     solve_on_cpu(N, n, &p.a);
     return p;
 }
@@ -156,19 +173,30 @@ static void forget(problem *p)
 }
 
 /* Matrix and right-hand side to the device, both solved, the solution back: by the host's clock. */
-static times time_whole(const problem *p, const device_run *r)
+static ks_status time_whole(const problem *p, const device_run *r, times *found)
 {
     double t[REPEATS];
     for (int i = 0; i < WHOLE; ++i) {
         const double begun = ks_seconds();
-        bring(p);
-        call(r, 2);
-        TRY(ks_blocktri_cuda_wait(r->plan, NULL, NULL));
-        download(p, p->a.x, p->x, p->vectors);
+        PASS(bring(p));
+        PASS(call(r, 2));
+        PASS(ks_blocktri_cuda_wait(r->plan, NULL, NULL));
+        PASS(download(p, p->a.x, p->x, p->vectors));
         t[i] = 1e3 * (ks_seconds() - begun);
     }
     qsort(t, WHOLE, sizeof *t, ascending);
-    return (times){ t[0], t[WHOLE / 2] };
+    *found = (times){ t[0], t[WHOLE / 2] };
+    return KS_OK;
+}
+
+/* All that is timed of a plan: factor, solve and both, and where it is the first one the whole call. */
+static ks_status time_plan(problem *p, device_run *r, timing t[3], times *whole)
+{
+    PASS(ks_gpu_event_create(r->plan->gpu, &r->start));
+    PASS(ks_gpu_event_create(r->plan->gpu, &r->stop));
+    for (int what = 0; what < 3; ++what) PASS(measure(r, what, &t[what].t));
+    if (r->plan == p->home) PASS(time_whole(p, r, whole));
+    return download(p, p->a.x, p->x, p->vectors);
 }
 
 /* Times a plan on the problem, the first one's also as a whole, and judges what it finds. */
@@ -183,17 +211,19 @@ static int run(problem *p, ks_blocktri_cuda_plan *plan, const ks_blocktri_cuda_o
     timing t[3] = { { .flops = flops, .bytes = each * (matrix + factor) },
                     { .flops = 10 * N * n * n, .bytes = each * 2 * factor },
                     { .flops = flops + 10 * N * n * n, .bytes = each * (matrix + 2 * factor) } };
-    double residual, difference;
-    TRY(ks_gpu_event_create(plan->gpu, &r.start));
-    TRY(ks_gpu_event_create(plan->gpu, &r.stop));
-    for (int what = 0; what < 3; ++what) t[what].t = measure(&r, what);
+    double residual = 0, difference = 0;
     times whole = { 0, 0 };
-    if (plan == p->home) whole = time_whole(p, &r);
-    download(p, p->a.x, p->x, p->vectors);
-    judge(p->N, n, &p->a, &residual, &difference);
-    report(p, plan, options, t, plan == p->home ? &whole : NULL, residual, difference);
+    const ks_status status = time_plan(p, &r, t, &whole);
     ks_gpu_event_destroy(plan->gpu, r.start);
     ks_gpu_event_destroy(plan->gpu, r.stop);
+    if (status) {
+        name_way(p, plan, options);
+        printf("\"status\": \"%s\"}\n", ks_strerror(status));
+        fflush(stdout);
+        return 1;
+    }
+    judge(p->N, n, &p->a, &residual, &difference);
+    report(p, plan, options, t, plan == p->home ? &whole : NULL, residual, difference);
     const int wide = p->precision == KS_F64;
     return residual < (wide ? 1e-13 : 1e-5) && difference < (wide ? 1e-9 : 1e-3) ? 0 : 1;
 }
@@ -245,8 +275,8 @@ static int partitions(problem *p)
     return failed | way(p, KS_BLOCKTRI_PARTITION, segments[1], 0, 0);
 }
 
-/* What of a size is timed: as plans take it, in all other ways, or both. */
-enum { CHOSEN = 1, OTHERS = 2 };
+/* What of a size is timed: as plans take it, in other ways, by recursive Schur complements, or several of them. */
+enum { CHOSEN = 1, OTHERS = 2, SCHUR = 4 };
 
 static int bench(int64_t N, int n, ks_precision precision, int what, int cheap_ends)
 {
@@ -263,25 +293,19 @@ static int bench(int64_t N, int n, ks_precision precision, int what, int cheap_e
         failed |= launches(&p);
         if (cheap_ends) failed |= partitions(&p);
         if (home->blocked) failed |= way(&p, KS_BLOCKTRI_NESTED_DISSECTION, 0, 0, 1);
-        failed |= way(&p, KS_BLOCKTRI_RECURSIVE_SCHUR, 0, 0, 0);
     }
+    if (what & SCHUR) failed |= way(&p, KS_BLOCKTRI_RECURSIVE_SCHUR, 0, 0, 0);
     forget(&p);
     return failed;
 }
 
-static double numbers(int i) { return (double)bench_sizes[i].N * bench_sizes[i].n * bench_sizes[i].n; }
-
 /* All sizes of bench_system.h. */
 static int bench_all(void)
 {
-    int failed = 0;
-    int done[BENCH_SIZES] = { 0 };
-    /* What is soon made comes first: a system of two large arrays of random numbers takes longer to make than to solve. */
-    for (int count = 0; count < BENCH_SIZES; ++count) {
-        int next = -1;
-        for (int i = 0; i < BENCH_SIZES; ++i)
-            if (!done[i] && (next < 0 || numbers(i) < numbers(next))) next = i;
-        done[next] = 1;
+    int failed = 0, order[BENCH_SIZES];
+    bench_order(order);
+    for (int i = 0; i < BENCH_SIZES; ++i) {
+        const int next = order[i];
         failed |= bench(bench_sizes[next].N, bench_sizes[next].n, KS_F64, CHOSEN, 0);
         if (next >= TABLE) failed |= bench(bench_sizes[next].N, bench_sizes[next].n, KS_F32, CHOSEN, 0);
     }
@@ -303,9 +327,12 @@ int main(int argc, char **argv)
     TRY(status);
     over = ks_seconds() + (argc > 1 ? atof(argv[1]) : 300);
     copied = copy_speed(gpu);
-    int failed = argc > 2 ? 0 : bench_all();
+    int failed = 0;
+    if (argc == 2 + 1 && !strcmp(argv[2], "schur"))
+        for (int i = 0; i < TABLE; ++i) failed |= bench(bench_sizes[i].N, bench_sizes[i].n, KS_F64, SCHUR, 0);
+    else if (argc <= 2) failed = bench_all();
     for (int i = 2; i + 1 < argc; i += 2) {
-        failed |= bench(atoll(argv[i]), atoi(argv[i + 1]), KS_F64, CHOSEN | OTHERS, 1);
+        failed |= bench(atoll(argv[i]), atoi(argv[i + 1]), KS_F64, CHOSEN | OTHERS | SCHUR, 1);
         failed |= bench(atoll(argv[i]), atoi(argv[i + 1]), KS_F32, CHOSEN, 0);
     }
     ks_gpu_close(gpu);

@@ -175,9 +175,10 @@ int main(int argc, char **argv)
                 { "barriers", barriers } };
     machine m = { 0 };
     int failed = 0;
-    if (ks_gpu_open(&m.gpu, NULL, 0) != KS_OK) {
-        puts("no device");
-        return 77;
+    const ks_status opened = ks_gpu_open(&m.gpu, NULL, 0);
+    if (opened != KS_OK) {
+        puts(opened == KS_ENODEV ? "no device" : ks_strerror(opened));
+        return opened == KS_ENODEV ? 77 : 1;
     }
     m.bytes = argc > 1 ? (size_t)strtoull(argv[1], NULL, 10) : (size_t)1 << 30;
     if (m.bytes > m.gpu->attributes.memory / 8) m.bytes = m.gpu->attributes.memory / 8;

@@ -172,9 +172,10 @@ int main(int argc, char **argv)
     const double longest = argc > 2 ? atof(argv[2]) : 1e7;
     int wrong = 0, cases = 0;
     ks_gpu *gpu;
-    if (ks_gpu_open(&gpu, NULL, 0) != KS_OK) {
-        puts("no device");
-        return 77;
+    const ks_status opened = ks_gpu_open(&gpu, NULL, 0);
+    if (opened != KS_OK) {
+        puts(opened == KS_ENODEV ? "no device" : ks_strerror(opened));
+        return opened == KS_ENODEV ? 77 : 1;
     }
     const double speed = copy_speed(gpu);
     ks_gpu_close(gpu);

@@ -349,9 +349,10 @@ int main(int argc, char **argv)
     all.begun = ks_seconds();
     all.seconds = argc > 1 ? atof(argv[1]) : 60;
     all.bytes_per_s = 1e9;
-    if (ks_gpu_open(&gpu, NULL, 0) != KS_OK) {
-        puts("no device");
-        return 77;
+    const ks_status opened = ks_gpu_open(&gpu, NULL, 0);
+    if (opened != KS_OK) {
+        puts(opened == KS_ENODEV ? "no device" : ks_strerror(opened));
+        return opened == KS_ENODEV ? 77 : 1;
     }
     ks_context_options threads = KS_CONTEXT_OPTIONS_INIT;
     threads.threads = 0;

@@ -192,15 +192,16 @@ def check_failures(folder, out):
           'case "$*" in --list) echo one; echo two ;; two) echo fine ;; *) echo wrong; exit 1 ;; esac')
     write(os.path.join(folder, "test_gpu_chunks"), "exit 77")
     write(os.path.join(folder, "test_gpu_resident"), "kill -SEGV $$")
+    write(os.path.join(folder, "test_gpu_smooth"), "kill -KILL $$")  # as a machine without memory does
     write(os.path.join(folder, "bench_gpu_cub"), "exit 124")
-    code, said, summary, _ = verify(folder, out, "scans", "chunks", "resident", "device", "edges", "cub")
+    code, said, summary, _ = verify(folder, out, "scans", "chunks", "resident", "device", "edges", "cub", "smooth")
     found = {s["section"]: s["result"] for s in summary}
-    assert code == 1 and found == {"scans": "failed", "device": "passed", "chunks": "skipped",
-                                   "resident": "failed", "edges": "failed", "cub": "out of time"}, found
+    assert code == 1 and found == {"scans": "failed", "device": "passed", "chunks": "skipped", "resident": "failed",
+                                   "edges": "failed", "smooth": "failed", "cub": "out of time"}, found
     assert "wrong" in said
-    assert said.splitlines()[-4:] == ["passed: 1", "failed: scans resident edges", "out of time: cub", "skipped: chunks"]
-    # Each test of a program that failed had a process of its own.
-    assert "  alone: one failed, or was out of time\n  alone: two passed\n" in said, said
+    assert said.splitlines()[-4:] == ["passed: 1", "failed: scans smooth resident edges", "out of time: cub", "skipped: chunks"]
+    # Each test of a program that failed had a process of its own, when all sections had been tried.
+    assert said.index("scans alone: one failed\nscans alone: two passed\n") > said.index("cub "), said
     # All of it is in one file, in the order in which it came; what is measured is a line of JSON elsewhere.
     with open(os.path.join(out, "log.txt"), encoding="utf-8", errors="replace") as file:
         log = file.read()
@@ -225,6 +226,20 @@ def check_hangs(folder, out):
         assert [summary[0]["section"], summary[-1]["section"]] == [first, last], summary
 
 
+def check_hanging_tests(folder, out):
+    """A program all of whose tests hang keeps no other section from its turn, and is given up after two of them."""
+    write(os.path.join(folder, "test_gpu_scans"),
+          'case "$*" in --list) echo one; echo two; echo three; exit ;; esac\n'
+          'echo $(($(cat "$KALSCAN_CLOCK") + 21)) >"$KALSCAN_CLOCK"; while :; do sleep 0.1; done')
+    write(os.path.join(folder, "test_gpu_device"), "exit 0")
+    write(os.path.join(folder, "test_gpu_chunks"), "exit 0")
+    os.environ["VERIFY_SECONDS"] = "75"
+    _, said, summary, _ = verify(folder, out, "device", "scans", "chunks")
+    del os.environ["VERIFY_SECONDS"]
+    assert [s["result"] for s in summary] == ["passed", "out of time", "passed"], summary
+    assert "scans alone: one out of time\nscans alone: two out of time\nscans alone: three not tried\n" in said, said
+
+
 def check_hanging(folder, out, seconds, status):
     os.environ["VERIFY_SECONDS"] = str(seconds)
     code, said, summary, _ = verify(folder, out, "device", "scans")
@@ -235,10 +250,12 @@ def check_hanging(folder, out, seconds, status):
 
 def check_no_device(folder, out):
     """One line, and exit 5, where there is none."""
-    write(os.path.join(folder, "bench_gpu_machine"), "echo no device; exit 77")
-    done = subprocess.run([os.path.join(here, "verify"), folder, out], capture_output=True, text=True)
-    assert done.returncode == 5 and done.stdout.count("\n") == 1 and "no device" in done.stdout, done
-    assert not done.stderr, done.stderr
+    for says in ("", "echo 'CUDA error 802: cuInit' >&2; "):
+        write(os.path.join(folder, "bench_gpu_machine"), says + "echo no device; exit 77")
+        done = subprocess.run([os.path.join(here, "verify"), folder, out], capture_output=True, text=True)
+        assert done.returncode == 5 and "no device" in done.stdout.splitlines()[0], done
+        assert done.stdout.splitlines()[1:] == (["CUDA error 802: cuInit"] if says else []), done
+        assert not done.stderr, done.stderr
 
 
 def check_command():
@@ -412,6 +429,7 @@ with tempfile.TemporaryDirectory() as top:
     check_smooth()
     check_failures(programs, results_folder)
     check_hangs(programs, results_folder)
+    check_hanging_tests(programs, results_folder)
     check_no_device(programs, results_folder)
     check_command()
     check_peers(results_folder)

@@ -75,12 +75,17 @@ static inline double host_bytes(const host_series *s, const job *j)
     return s->nx == j->nx && s->ny == j->ny && s->steps >= j->T ? 0 : touched(j, 0);
 }
 
-/* Return the bytes of host memory to use: three quarters of the machine's. On a machine whose memory grows as it is
- * used, the environment variable KALSCAN_HOST_BYTES says how much there may be. */
+/* Return the bytes of host memory to use: three quarters of the machine's, or of what a container may have. On a machine
+ * whose memory grows as it is used, the environment variable KALSCAN_HOST_BYTES says how much there may be. */
 static inline double host_room(void)
 {
     const char *const told = getenv("KALSCAN_HOST_BYTES");
-    return 0.75 * (told ? strtod(told, NULL) : (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE));
+    double bytes = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE), most = 0;
+    FILE *const limit = told ? NULL : fopen("/sys/fs/cgroup/memory.max", "r");
+    if (told) bytes = strtod(told, NULL);
+    else if (limit && fscanf(limit, "%lf", &most) == 1 && most < bytes) bytes = most; /* "max": no limit */
+    if (limit) fclose(limit);
+    return 0.75 * bytes;
 }
 
 /* Complete `count` rows, of which the first period is there, by copies that stay in a cache. */

@@ -100,6 +100,24 @@ static void more_states_than_teams_take(void **state)
     golden_free(g);
 }
 
+/** A series of any length is cut into chunks whose aggregates the kernels can join: where threads do, one block scans the
+ *  totals of all tiles. */
+static void any_length(void **state)
+{
+    (void)state;
+    for (int nx = 1; nx <= 70; ++nx)
+        for (int64_t T = 1; T < INT64_C(1) << 40; T += T / 3 + 1)
+            for (int more = 0; more < 2; ++more) {
+                const int64_t steps = T + more * KS_MOST_TILE * KS_MOST_TILE;
+                const ks_chunk_cut cut = ks_cut_into_chunks(steps, nx);
+                assert_int_equal(cut.size % 4, 0);
+                assert_true(cut.size >= CHUNK && (cut.chunks - 1) * cut.size < steps && cut.chunks * cut.size >= steps);
+                const int teams = nx > KS_SCAN_LITERAL && nx <= KS_MOST_TEAM_STATES;
+                const int64_t tiles = (cut.chunks + cut.tile - 1) / cut.tile;
+                assert_true(cut.tile <= KS_MOST_TILE && (teams || tiles <= KS_MOST_TILE));
+            }
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -107,6 +125,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(tiles_of_pairs),
         cmocka_unit_test(longer_series),
         cmocka_unit_test(more_states_than_teams_take),
+        cmocka_unit_test(any_length),
     };
     only_tests(argc, argv, tests);
     if (no_device()) return 77;
