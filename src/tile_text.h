@@ -39,6 +39,10 @@ KS_HD int KS_T(ks_padded)(int n)
     return (n + unit - 1) / unit * unit;
 }
 
+/* Whether ks_tile() has a pointer to every third row of A, to which addresses add ai once or twice. Left alone, compilers
+ * keep a pointer for each of eight rows, most of them on the stack, and load it for each product. */
+#define KS_BY_THREES(ai) (KS_VECTOR_BYTES > 32 && !__builtin_constant_p(ai))
+
 /** `rows` rows by `vectors` vectors of C = C0 + sign A B; these three are literals. sign 0: C = A B. A's entry (i, l)
  *  is A[i * ai + l * al]. C may be C0. Prefetches lines of the queue as it goes. */
 KS_HD void KS_T(ks_tile)(ks_prefetch *prefetch, int rows, int vectors, int sign, int k, const KS_NUM *A, int ai,
@@ -51,18 +55,28 @@ KS_HD void KS_T(ks_tile)(ks_prefetch *prefetch, int rows, int vectors, int sign,
 #pragma GCC unroll 3
         for (int v = 0; v < vectors; ++v)
             c[r][v] = sign ? KS_LOADV(C0 + r * ldc0 + v * KS_LANES) : (KS_T(ks_lanes)){ 0 };
+    const int64_t apart = ai;
+    const KS_NUM *from[3] = { A, A + (rows > 3 ? 3 : 0) * apart, A + (rows > 6 ? 6 : 0) * apart };
     for (int l = 0; l < k; ++l) {
         if (l < lines.count) __builtin_prefetch(lines.at + l * KS_LINE_BYTES);
         KS_T(ks_lanes) b[3];
 #pragma GCC unroll 3
         for (int v = 0; v < vectors; ++v) b[v] = KS_LOADV(B + l * ldb + v * KS_LANES);
+        if (KS_BY_THREES(ai)) {
+            __asm__("" : "+r"(from[0]));
+            if (rows > 3) __asm__("" : "+r"(from[1]));
+            if (rows > 6) __asm__("" : "+r"(from[2]));
+        }
 #pragma GCC unroll 8
         for (int r = 0; r < rows; ++r) {
-            const KS_NUM a = A[r * ai + l * al];
+            const KS_NUM a = KS_BY_THREES(ai) ? from[r / 3][r % 3 * apart] : A[r * ai + l * al];
 #pragma GCC unroll 3
             for (int v = 0; v < vectors; ++v)
                 c[r][v] = sign < 0 ? c[r][v] - a * b[v] : c[r][v] + a * b[v];
         }
+        from[0] += al;
+        from[1] += al;
+        from[2] += al;
     }
 #pragma GCC unroll 8
     for (int r = 0; r < rows; ++r)
