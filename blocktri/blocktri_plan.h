@@ -54,11 +54,11 @@ ks_blocks ks_bt_edges(const ks_blocktri_plan *plan, const ks_blocktri_factor *fa
 /** Whether storage for a factor is complete and its strides do not overlap blocks. */
 int ks_bt_valid_factor(const ks_blocktri_plan *plan, const ks_blocktri_factor *factor);
 
-/** Whether output blocks of `size` elements are not NULL and do not overlap. */
-int ks_bt_valid_blocks(ks_blocks blocks, int64_t count, int64_t size);
+/** Whether output blocks of `size` elements of `number` bytes are not NULL, not misaligned, and do not overlap. */
+int ks_bt_valid_blocks(ks_blocks blocks, size_t number, int64_t count, int64_t size);
 
-/** Whether input blocks are not NULL and have a stride of 0, or one without overlap. */
-int ks_bt_valid_input(ks_const_blocks blocks, int64_t count, int64_t size);
+/** Whether input blocks are not NULL, not misaligned, and have a stride of 0, or one without overlap. */
+int ks_bt_valid_input(ks_const_blocks blocks, size_t number, int64_t count, int64_t size);
 
 /** Whether the workspace is not NULL and is aligned. */
 static inline int ks_bt_valid_work(const void *work)

@@ -12,16 +12,18 @@ typedef struct factor_run {
     int level;
 } factor_run;
 
-int ks_bt_valid_blocks(ks_blocks blocks, int64_t count, int64_t size)
+int ks_bt_valid_blocks(ks_blocks blocks, size_t number, int64_t count, int64_t size)
 {
     if (count == 0) return 1;
-    return blocks.data && (count == 1 || blocks.stride >= size) && ks_within_reach(count, blocks.stride, 1, 0, size);
+    return blocks.data && ks_is_aligned(blocks.data, number) && (count == 1 || blocks.stride >= size) &&
+           ks_within_reach(count, blocks.stride, 1, 0, size);
 }
 
-int ks_bt_valid_input(ks_const_blocks blocks, int64_t count, int64_t size)
+int ks_bt_valid_input(ks_const_blocks blocks, size_t number, int64_t count, int64_t size)
 {
     if (count == 0) return 1;
-    return blocks.data && (count == 1 || blocks.stride == 0 || blocks.stride >= size) &&
+    return blocks.data && ks_is_aligned(blocks.data, number) &&
+           (count == 1 || blocks.stride == 0 || blocks.stride >= size) &&
            ks_within_reach(count, blocks.stride, 1, 0, size);
 }
 
@@ -29,8 +31,10 @@ int ks_bt_valid_factor(const ks_blocktri_plan *plan, const ks_blocktri_factor *f
 {
     if (!plan || !factor) return 0;
     const int64_t size = ks_bt_size(plan);
-    return ks_bt_valid_blocks(factor->D, plan->N, size) &&
-           ks_bt_valid_blocks(factor->L, plan->N - 1, size) && (plan->fill == 0 || factor->fill);
+    const size_t number = plan->kernels->number;
+    return ks_bt_valid_blocks(factor->D, number, plan->N, size) &&
+           ks_bt_valid_blocks(factor->L, number, plan->N - 1, size) &&
+           (plan->fill == 0 || (factor->fill && ks_is_aligned(factor->fill, number)));
 }
 
 void *ks_bt_scratch(const ks_blocktri_plan *plan, const ks_bt_work *work, int worker)
@@ -204,10 +208,11 @@ static int valid(const ks_blocktri_plan *plan, const ks_blocktri_matrix *A,
 {
     if (!A || !ks_bt_valid_factor(plan, factor) || !ks_bt_valid_work(work)) return 0;
     const int64_t size = ks_bt_size(plan);
+    const size_t number = plan->kernels->number;
     /* In place, matrix and factor must have the same strides. */
     if (A->D.data == factor->D.data && plan->N > 1 && A->D.stride != factor->D.stride) return 0;
     if (A->L.data == factor->L.data && plan->N > 2 && A->L.stride != factor->L.stride) return 0;
-    return ks_bt_valid_input(A->D, plan->N, size) && ks_bt_valid_input(A->L, plan->N - 1, size);
+    return ks_bt_valid_input(A->D, number, plan->N, size) && ks_bt_valid_input(A->L, number, plan->N - 1, size);
 }
 
 ks_status ks_blocktri_factorize(const ks_blocktri_plan *plan, const ks_blocktri_matrix *matrix,

@@ -49,8 +49,9 @@ ks_status ks_blocktri_inverse_blocks(const ks_blocktri_plan *plan,
 {
     if (!ks_bt_valid_factor(plan, factor) || !ks_bt_valid_work(work)) return KS_EINVAL;
     const int64_t size = ks_bt_size(plan);
-    if (!ks_bt_valid_blocks(diagonal, plan->N, size) ||
-        (lag.data && !ks_bt_valid_blocks(lag, plan->N - 1, size)))
+    const size_t number = plan->kernels->number;
+    if (!ks_bt_valid_blocks(diagonal, number, plan->N, size) ||
+        (lag.data && !ks_bt_valid_blocks(lag, number, plan->N - 1, size)))
         return KS_EINVAL;
     inverse_run run = { plan, factor, diagonal, lag, { NULL, NULL, NULL }, 0 };
     ks_carver carver = ks_carver_at(work);

@@ -111,8 +111,8 @@ static void convert_blocks(void *arg, int64_t begin, int64_t end, int worker)
 
 static int valid_matrix(const ks_blocktri_plan *plan, const ks_blocktri_matrix *matrix)
 {
-    return matrix && ks_bt_valid_input(matrix->D, plan->N, ks_bt_size(plan)) &&
-           ks_bt_valid_input(matrix->L, plan->N - 1, ks_bt_size(plan));
+    return matrix && ks_bt_valid_input(matrix->D, sizeof(double), plan->N, ks_bt_size(plan)) &&
+           ks_bt_valid_input(matrix->L, sizeof(double), plan->N - 1, ks_bt_size(plan));
 }
 
 ks_status ks_blocktri_refine_factorize(const ks_blocktri_plan *plan,
@@ -373,7 +373,7 @@ ks_status ks_blocktri_refine_solve(const ks_blocktri_plan *plan, const ks_blockt
         limits->size != sizeof *limits || !(limits->tolerance >= 0.0) || limits->steps < 0)
         return KS_EINVAL;
     const int64_t size = (int64_t)plan->n * nrhs;
-    if (!ks_bt_valid_input(b, plan->N, size) || !ks_bt_valid_blocks(x, plan->N, size) ||
+    if (!ks_bt_valid_input(b, sizeof(double), plan->N, size) || !ks_bt_valid_blocks(x, sizeof(double), plan->N, size) ||
         b.data == x.data)
         return KS_EINVAL;
     refine_run run = { .plan = plan, .matrix = matrix, .factor = factor, .scale = scale,

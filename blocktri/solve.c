@@ -86,7 +86,8 @@ ks_status ks_blocktri_solve(const ks_blocktri_plan *plan, const ks_blocktri_fact
 {
     if (nrhs < 1 || !ks_bt_valid_factor(plan, factor) || !ks_bt_valid_work(work)) return KS_EINVAL;
     const int64_t size = (int64_t)plan->n * nrhs;
-    if (!ks_bt_valid_input(b, plan->N, size) || !ks_bt_valid_blocks(x, plan->N, size) ||
+    const size_t number = plan->kernels->number;
+    if (!ks_bt_valid_input(b, number, plan->N, size) || !ks_bt_valid_blocks(x, number, plan->N, size) ||
         (b.data == x.data && plan->N > 1 && b.stride != x.stride))
         return KS_EINVAL;
     const ks_bt_schedule *s = &plan->schedule;
@@ -136,9 +137,10 @@ ks_status ks_blocktri_residual(const ks_blocktri_plan *plan, const ks_blocktri_m
 {
     if (!plan || !matrix || !norms || nrhs < 1) return KS_EINVAL;
     const int64_t size = ks_bt_size(plan), rows = (int64_t)plan->n * nrhs;
-    if (!ks_bt_valid_input(matrix->D, plan->N, size) ||
-        !ks_bt_valid_input(matrix->L, plan->N - 1, size) || !ks_bt_valid_input(x, plan->N, rows) ||
-        !ks_bt_valid_input(b, plan->N, rows))
+    const size_t number = plan->kernels->number;
+    if (!ks_bt_valid_input(matrix->D, number, plan->N, size) ||
+        !ks_bt_valid_input(matrix->L, number, plan->N - 1, size) ||
+        !ks_bt_valid_input(x, number, plan->N, rows) || !ks_bt_valid_input(b, number, plan->N, rows))
         return KS_EINVAL;
     double sums[4] = { 0, 0, 0, 0 }, factors[4] = { 1, 1, 1, 1 };
     plan->kernels->residual(plan->n, nrhs, plan->N, matrix, x, b, factors, sums);

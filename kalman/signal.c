@@ -50,25 +50,27 @@ static int valid(const ks_smooth_plan *plan, const ks_model *m, ks_view mean, ks
 {
     if (!m || m->size != sizeof *m || !o || o->size != sizeof *o) return 0;
     const int64_t nx = plan->nx, ny = plan->ny, T = plan->T, B = plan->B;
-    const struct { ks_array array; ks_view view; int64_t block; int read, optional; } inputs[] = {
-        { KS_ARRAY_H, m->H, ny * nx, 1, 0 },
-        { KS_ARRAY_D, m->d, ny, o->mean.data != NULL, 1 },
-        { KS_ARRAY_R, m->R, ny * ny, o->observed_var.data != NULL, 0 },
-        { KS_ARRAY_ESTIMATE, mean, nx, o->mean.data != NULL, 0 },
-        { KS_ARRAY_ESTIMATE, cov, nx * nx, covariances_wanted(o), 0 },
+    const size_t wide = plan->mean_bytes, narrow = plan->kernels->number_bytes;
+    const struct { ks_array array; ks_view view; size_t number; int64_t block; int read, optional; } inputs[] = {
+        { KS_ARRAY_H, m->H, wide, ny * nx, 1, 0 },
+        { KS_ARRAY_D, m->d, wide, ny, o->mean.data != NULL, 1 },
+        { KS_ARRAY_R, m->R, wide, ny * ny, o->observed_var.data != NULL, 0 },
+        { KS_ARRAY_ESTIMATE, mean, wide, nx, o->mean.data != NULL, 0 },
+        { KS_ARRAY_ESTIMATE, cov, narrow, nx * nx, covariances_wanted(o), 0 },
     };
     for (size_t i = 0; i < sizeof inputs / sizeof inputs[0]; ++i) {
-        if (!inputs[i].read || ks_readable(inputs[i].view, inputs[i].block, T, B, inputs[i].optional)) continue;
+        if (!inputs[i].read || ks_readable(inputs[i].view, inputs[i].number, inputs[i].block, T, B, inputs[i].optional))
+            continue;
         *array = inputs[i].array;
         return 0;
     }
-    const struct { ks_out out; int64_t block; } outputs[] = {
-        { o->mean, ny }, { o->cov, ny * ny }, { o->var, ny }, { o->observed_var, ny },
+    const struct { ks_out out; size_t number; int64_t block; } outputs[] = {
+        { o->mean, wide, ny }, { o->cov, narrow, ny * ny }, { o->var, narrow, ny }, { o->observed_var, narrow, ny },
     };
     int wanted = 0;
     for (size_t i = 0; i < sizeof outputs / sizeof outputs[0]; ++i) {
         if (!outputs[i].out.data) continue;
-        if (!ks_writable(outputs[i].out, outputs[i].block, T, B)) return 0;
+        if (!ks_writable(outputs[i].out, outputs[i].number, outputs[i].block, T, B)) return 0;
         wanted = 1;
     }
     return wanted;

@@ -263,7 +263,7 @@ size_t ks_smooth_device_bytes(int64_t T, int64_t B, int nx, int ny,
 {
     const ks_smooth_options defaults = KS_SMOOTH_OPTIONS_INIT;
     if (!options) options = &defaults;
-    if (not_valid(T, B, nx, ny, options)) return SIZE_MAX;
+    if (ks_smooth_plan_invalid(T, B, nx, ny, options)) return SIZE_MAX;
     ks_smooth_plan plan = plan_of(NULL, T, B, nx, ny, options);
     if (options->backend == KS_BACKEND_CPU || !on_device(options, plan.method, nx) || !plan.kernels)
         return 0;

@@ -53,8 +53,8 @@ typedef struct ks_plan_run {
 } ks_plan_run;
 
 /** Whether a view can be read, or an output written: `steps` rows of `block` numbers, for all series. */
-int ks_readable(ks_view view, int64_t block, int64_t steps, int64_t series, int optional);
-int ks_writable(ks_out out, int64_t block, int64_t steps, int64_t series);
+int ks_readable(ks_view view, size_t number, int64_t block, int64_t steps, int64_t series, int optional);
+int ks_writable(ks_out out, size_t number, int64_t block, int64_t steps, int64_t series);
 
 /** Whether a run of the plan can take the model. If not, *array names the first input that is absent or whose strides
  *  do not fit, or the prior if an output about x[-1] is asked for and there is no x[-1]. */

@@ -6,16 +6,18 @@
 #include "scan_device.h"
 #include "smooth_plan.h"
 
-int ks_readable(ks_view view, int64_t block, int64_t steps, int64_t series, int optional)
+int ks_readable(ks_view view, size_t number, int64_t block, int64_t steps, int64_t series, int optional)
 {
     if (!view.data) return optional;
+    if (!ks_is_aligned(view.data, number)) return 0;
     if (steps > 1 && view.step_stride != 0 && view.step_stride < block) return 0;
     if (!ks_within_reach(steps, view.step_stride, series, view.series_stride, block)) return 0;
     return series == 1 || view.series_stride == 0 || view.series_stride >= block;
 }
 
-int ks_writable(ks_out out, int64_t block, int64_t steps, int64_t series)
+int ks_writable(ks_out out, size_t number, int64_t block, int64_t steps, int64_t series)
 {
+    if (!ks_is_aligned(out.data, number)) return 0;
     if (steps > 1 && out.step_stride < block) return 0;
     if (series > 1 && out.series_stride < block) return 0;
     return ks_within_reach(steps, out.step_stride, series, out.series_stride, block);
@@ -56,7 +58,7 @@ int ks_valid_model(const ks_smooth_plan *plan, const ks_model *m, ks_array *arra
     };
     for (size_t i = 0; i < sizeof all / sizeof all[0]; ++i) {
         const expected_input *e = &all[i];
-        if (ks_readable(e->view, e->block, e->steps, B, e->optional)) continue;
+        if (ks_readable(e->view, plan->mean_bytes, e->block, e->steps, B, e->optional)) continue;
         *array = e->array;
         return 0;
     }
@@ -66,6 +68,7 @@ int ks_valid_model(const ks_smooth_plan *plan, const ks_model *m, ks_array *arra
 typedef struct expected_output {
     ks_output bit;
     ks_out out;
+    size_t number;
     int64_t block, steps;
 } expected_output;
 
@@ -74,29 +77,30 @@ static int valid_outputs(const ks_smooth_plan *plan, const ks_outputs *o)
 {
     if (!o || o->size != sizeof *o) return 0;
     const int64_t nx = plan->nx, ny = plan->ny, T = plan->T;
+    const size_t wide = plan->mean_bytes, narrow = plan->kernels->number_bytes;
     const expected_output all[] = {
-        { KS_OUT_LOGLIK, o->loglik, 1, 1 },
-        { KS_OUT_LOGLIK_TERMS, o->loglik_terms, 1, T },
-        { KS_OUT_PREDICTED_MEAN, o->predicted_mean, nx, T },
-        { KS_OUT_PREDICTED_COV, o->predicted_cov, nx * nx, T },
-        { KS_OUT_PREDICTED_VAR, o->predicted_var, nx, T },
-        { KS_OUT_FILTERED_MEAN, o->filtered_mean, nx, T },
-        { KS_OUT_FILTERED_COV, o->filtered_cov, nx * nx, T },
-        { KS_OUT_FILTERED_VAR, o->filtered_var, nx, T },
-        { KS_OUT_SMOOTHED_MEAN, o->smoothed_mean, nx, T },
-        { KS_OUT_SMOOTHED_COV, o->smoothed_cov, nx * nx, T },
-        { KS_OUT_SMOOTHED_VAR, o->smoothed_var, nx, T },
-        { KS_OUT_LAG_ONE_COV, o->lag_one_cov, nx * nx, T },
-        { KS_OUT_PRIOR_MEAN, o->prior_mean, nx, 1 },
-        { KS_OUT_PRIOR_COV, o->prior_cov, nx * nx, 1 },
-        { KS_OUT_INNOVATION, o->innovation, ny, T },
-        { KS_OUT_INNOVATION_COV, o->innovation_cov, ny * ny, T },
-        { KS_OUT_INNOVATION_STD, o->innovation_std, ny, T },
+        { KS_OUT_LOGLIK, o->loglik, sizeof(double), 1, 1 },
+        { KS_OUT_LOGLIK_TERMS, o->loglik_terms, sizeof(double), 1, T },
+        { KS_OUT_PREDICTED_MEAN, o->predicted_mean, wide, nx, T },
+        { KS_OUT_PREDICTED_COV, o->predicted_cov, narrow, nx * nx, T },
+        { KS_OUT_PREDICTED_VAR, o->predicted_var, narrow, nx, T },
+        { KS_OUT_FILTERED_MEAN, o->filtered_mean, wide, nx, T },
+        { KS_OUT_FILTERED_COV, o->filtered_cov, narrow, nx * nx, T },
+        { KS_OUT_FILTERED_VAR, o->filtered_var, narrow, nx, T },
+        { KS_OUT_SMOOTHED_MEAN, o->smoothed_mean, wide, nx, T },
+        { KS_OUT_SMOOTHED_COV, o->smoothed_cov, narrow, nx * nx, T },
+        { KS_OUT_SMOOTHED_VAR, o->smoothed_var, narrow, nx, T },
+        { KS_OUT_LAG_ONE_COV, o->lag_one_cov, narrow, nx * nx, T },
+        { KS_OUT_PRIOR_MEAN, o->prior_mean, wide, nx, 1 },
+        { KS_OUT_PRIOR_COV, o->prior_cov, narrow, nx * nx, 1 },
+        { KS_OUT_INNOVATION, o->innovation, wide, ny, T },
+        { KS_OUT_INNOVATION_COV, o->innovation_cov, narrow, ny * ny, T },
+        { KS_OUT_INNOVATION_STD, o->innovation_std, wide, ny, T },
     };
     for (size_t i = 0; i < sizeof all / sizeof all[0]; ++i) {
         const expected_output *e = &all[i];
         if (!ks_makes_any(plan, e->bit) != !e->out.data) return 0;
-        if (e->out.data && !ks_writable(e->out, e->block, e->steps, plan->B)) return 0;
+        if (e->out.data && !ks_writable(e->out, e->number, e->block, e->steps, plan->B)) return 0;
     }
     return 1;
 }
@@ -105,7 +109,7 @@ int ks_valid_run(const ks_smooth_plan *plan, const ks_model *model, ks_view y,
                  const ks_outputs *outputs, ks_array *array)
 {
     if (!ks_valid_model(plan, model, array)) return 0;
-    if (!ks_readable(y, plan->ny, plan->T, plan->B, 0)) {
+    if (!ks_readable(y, plan->mean_bytes, plan->ny, plan->T, plan->B, 0)) {
         *array = KS_ARRAY_Y;
         return 0;
     }

@@ -1,9 +1,12 @@
-/* reach.h -- whether an array with the caller's strides can be addressed. */
+/* reach.h -- whether an array of the caller's lies where numbers may, and can be addressed with its strides. */
 #ifndef KS_REACH_H
 #define KS_REACH_H
 
 #include <stddef.h>
 #include <stdint.h>
+
+/** Whether `data` is a place for numbers of `number` bytes. Some processors, and devices, load nothing from others. */
+static inline int ks_is_aligned(const void *data, size_t number) { return (uintptr_t)data % number == 0; }
 
 /** Whether the end of the last of count x outer_count blocks of `block` elements can be addressed. Elements are doubles
  *  or smaller. Strides count elements and must not be negative. The stride of an axis of length 1 is ignored. */

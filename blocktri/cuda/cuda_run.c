@@ -2,6 +2,7 @@
 #include <limits.h>
 #include <string.h>
 #include "cuda_plan.h"
+#include "reach.h"
 
 /* Larger strides would overflow when an address is computed. */
 static int reasonable(int64_t stride, int64_t count)
@@ -9,24 +10,29 @@ static int reasonable(int64_t stride, int64_t count)
     return stride >= 0 && stride <= INT64_MAX / 32 / (count > 0 ? count : 1);
 }
 
+/* Bytes of a number of matrices and right-hand sides. */
+static size_t given(const ks_blocktri_cuda_plan *plan) { return plan->refine ? sizeof(double) : plan->number; }
+
 /* Whether `count` blocks of `size` elements in each system may be read. */
 static int valid_input(const ks_blocktri_cuda_plan *plan, const ks_cuda_const_blocks *blocks,
                        int64_t count, int64_t size)
 {
     if (count == 0) return 1;
-    return blocks->data && (plan->systems == 1 || reasonable(blocks->system_stride, plan->systems)) &&
+    return blocks->data && ks_is_aligned(blocks->data, given(plan)) &&
+           (plan->systems == 1 || reasonable(blocks->system_stride, plan->systems)) &&
            (count == 1 ||
             (reasonable(blocks->stride, count) && (blocks->stride == 0 || blocks->stride >= size)));
 }
 
 /* Whether they may be written: no two overlap. Either each system lies before the next one, or blocks k of all systems
  * lie before blocks k + 1. */
-static int valid_output(const ks_blocktri_cuda_plan *plan, const ks_cuda_blocks *blocks, int64_t count,
+static int valid_output(const ks_blocktri_cuda_plan *plan, const ks_cuda_blocks *blocks, size_t number, int64_t count,
                         int64_t size)
 {
     const int64_t inner = blocks->stride, outer = blocks->system_stride;
     const int64_t systems = plan->systems;
-    if (!blocks->data || (count > 1 && (!reasonable(inner, count) || inner < size))) return 0;
+    if (!blocks->data || !ks_is_aligned(blocks->data, number)) return 0;
+    if (count > 1 && (!reasonable(inner, count) || inner < size)) return 0;
     if (systems == 1) return 1;
     if (!reasonable(outer, systems) || outer < size) return 0;
     return count == 1 || outer >= (count - 1) * inner + size || inner >= (systems - 1) * outer + size;
@@ -56,7 +62,7 @@ ks_status ks_bt_check_sides(const ks_blocktri_cuda_plan *plan, int nrhs, const k
                             const ks_cuda_blocks *x, ks_bt_call *call)
 {
     const int64_t size = (int64_t)plan->n * nrhs;
-    if (nrhs < 1 || !valid_input(plan, b, plan->N, size) || !valid_output(plan, x, plan->N, size) ||
+    if (nrhs < 1 || !valid_input(plan, b, plan->N, size) || !valid_output(plan, x, given(plan), plan->N, size) ||
         (b->data == x->data && ((plan->N > 1 && b->stride != x->stride) ||
                                 (plan->systems > 1 && b->system_stride != x->system_stride))))
         return KS_EINVAL;
@@ -188,8 +194,8 @@ ks_status ks_blocktri_cuda_inverse_blocks(ks_blocktri_cuda_plan *plan, ks_cuda_b
     if (!plan || !plan->factored || !work || (uintptr_t)work % 16) return KS_EINVAL;
     if (!plan->blocked) return KS_EUNAVAILABLE;
     const int64_t size = (int64_t)plan->n * plan->n;
-    if (!valid_output(plan, &diagonal, plan->N, size) ||
-        (lag.data && plan->N > 1 && !valid_output(plan, &lag, plan->N - 1, size)))
+    if (!valid_output(plan, &diagonal, plan->number, plan->N, size) ||
+        (lag.data && plan->N > 1 && !valid_output(plan, &lag, plan->number, plan->N - 1, size)))
         return KS_EINVAL;
     call.S = output(plan, &diagonal);
     if (lag.data && plan->N > 1) call.lag = output(plan, &lag);

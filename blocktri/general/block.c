@@ -1,6 +1,7 @@
 /* block.c -- single blocks: dense copies, checks of the caller's blocks. */
 #include <string.h>
 #include "general_plan.h"
+#include "reach.h"
 
 static void unpack(int n, const ks_general_block *block, int64_t down, int64_t right, double *out)
 {
@@ -38,9 +39,12 @@ void ks_gb_columns(int n, const ks_general_block *block, double *columns)
 
 static int is_sparse(const ks_general_block *b) { return b->format == KS_BLOCK_COO || b->format == KS_BLOCK_CSR; }
 
-/* Whether the arrays of the block's format are not NULL. */
+/* Whether the arrays of the block's format are not NULL, nor misaligned. */
 static int is_there(const ks_general_block *b)
 {
+    if (!ks_is_aligned(b->values, sizeof *b->values) || !ks_is_aligned(b->cols, sizeof *b->cols) ||
+        !ks_is_aligned(b->rows, sizeof *b->rows))
+        return 0;
     if (!is_sparse(b)) return b->values != NULL;
     if (b->count > 0 && (!b->values || !b->cols)) return 0;
     return b->rows || (b->format == KS_BLOCK_COO && b->count == 0);

@@ -275,7 +275,8 @@ static void keep_worst(ks_general_report *worst, const ks_general_report *one)
 
 static int valid_blocks(const void *data, int64_t count, int64_t stride, int64_t size)
 {
-    return data && (count == 1 || stride >= size) && ks_within_reach(count, stride, 1, 0, size);
+    return data && ks_is_aligned(data, sizeof(double)) && (count == 1 || stride >= size) &&
+           ks_within_reach(count, stride, 1, 0, size);
 }
 
 ks_status ks_general_solve(const ks_general_plan *plan, const ks_general_matrix *matrix,
@@ -290,8 +291,8 @@ ks_status ks_general_solve(const ks_general_plan *plan, const ks_general_matrix 
     if (!valid_matrix(plan, matrix) || !valid_memory(factor) || !valid_memory(work) || nrhs < 1)
         return KS_EINVAL;
     const int64_t size = (int64_t)plan->n * nrhs;
-    if (!(b.stride == 0 && b.data) && !valid_blocks(b.data, plan->N, b.stride, size))
-        return KS_EINVAL;
+    /* A stride of 0: the same block in every place. */
+    if (!valid_blocks(b.data, b.stride == 0 ? 1 : plan->N, b.stride, size)) return KS_EINVAL;
     if (!valid_blocks(x.data, plan->N, x.stride, size)) return KS_EINVAL;
 
     ks_carver carver = ks_carver_at(work);

@@ -18,9 +18,9 @@
  *         (void)user, (void)scratch;
  *         for (int64_t l = 0; l < job->lanes; ++l)
  *             for (int64_t c = 0; c < job->chain; ++c) {
- *                 const double *a = (const void *)(job->lhs + l * job->lhs_lane + c * job->lhs_chain);
- *                 const double *b = (const void *)(job->rhs + l * job->rhs_lane + c * job->rhs_chain);
- *                 double *dst = (void *)(job->dst + l * job->dst_lane + c * job->dst_chain);
+ *                 const double *a = (const double *)(const void *)(job->lhs + l * job->lhs_lane + c * job->lhs_chain);
+ *                 const double *b = (const double *)(const void *)(job->rhs + l * job->rhs_lane + c * job->rhs_chain);
+ *                 double *dst = (double *)(void *)(job->dst + l * job->dst_lane + c * job->dst_chain);
  *                 const double p = a[0] * b[0] + a[1] * b[2], q = a[0] * b[1] + a[1] * b[3];
  *                 const double r = a[2] * b[0] + a[3] * b[2], s = a[2] * b[1] + a[3] * b[3];
  *                 dst[0] = p, dst[1] = q, dst[2] = r, dst[3] = s;

@@ -208,7 +208,7 @@ typedef enum ks_output {
 } ks_output;
 
 /** Where results go. Start from KS_OUTPUTS_INIT. Set the outputs that the plan makes, and no other. No output may
- *  overlap an input or another output. Covariances are full and symmetric to the bit.
+ *  overlap an input or another output, nor any of its blocks another one. Covariances are full and symmetric to the bit.
  *
  *  Under KS_PRIOR_X1 there is no x[-1]. Row 0 of lag_one_cov is zero then, and a plan that makes prior_mean or
  *  prior_cov does not run: KS_EINVAL, with KS_ARRAY_M0 or KS_ARRAY_P0.

@@ -112,7 +112,7 @@ static ks_exit open_input(ks_run *run, ks_failure *failure)
 {
     const ks_settings *settings = run->settings;
     if (ks_input_open(&run->input, &settings->places, failure) ||
-        ks_problems_fail(&run->input->problems, failure) ||
+        ks_problems_fail(&run->input->problems, true, failure) ||
         (settings->forecast > 0 && ks_input_extend(run->input, settings->forecast, failure)) ||
         ks_input_spare(run->input, settings->output, failure))
         return failure->code;
@@ -146,7 +146,7 @@ static ks_exit read_input(ks_run *run, ks_failure *failure)
     ks_progress_phase(&run->progress, "read");
     if (ks_input_load(run->input, run->settings->precision, read_progress, &run->progress,
                       failure) == KS_EXIT_DONE)
-        ks_problems_fail(&run->input->problems, failure);
+        ks_problems_fail(&run->input->problems, run->settings->precision == KS_F64, failure);
     run->read_seconds = ks_seconds() - start;
     return failure->code;
 }

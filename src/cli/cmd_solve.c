@@ -233,7 +233,7 @@ static ks_exit open_system(ks_solve *run, ks_failure *failure)
     if (ks_system_open(&run->system, settings->file, settings->layout, failure))
         return failure->code;
     if (fit_method(run, failure)) return failure->code;
-    if (ks_problems_fail(&run->system->problems, failure) ||
+    if (ks_problems_fail(&run->system->problems, true, failure) ||
         ks_system_spare(run->system, settings->output, failure))
         return failure->code;
     print_notes(run);
@@ -270,7 +270,7 @@ static ks_exit read_system(ks_solve *run, ks_failure *failure)
     ks_progress_phase(&run->progress, "read");
     if (ks_system_load(run->system, run->data_precision, !ks_system_has_upper(run->system),
                        read_progress, &run->progress, failure) == KS_EXIT_DONE)
-        ks_problems_fail(&run->system->problems, failure);
+        ks_problems_fail(&run->system->problems, run->data_precision == KS_F64, failure);
     run->read_seconds = ks_seconds() - start;
     return failure->code;
 }

@@ -14,6 +14,19 @@ typedef struct walk {
     ks_problems problems;  /* of arrays that are not shown */
 } walk;
 
+/* Print a text, its lines below each other. */
+static void show_lines(const char *name, char *text)
+{
+    char *rest = text;
+    for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+        char shown[1024];
+        snprintf(shown, sizeof shown, "%s", line + strspn(line, " "));
+        ks_text_escape(shown, sizeof shown);
+        printf("  %-18s %s\n", name, shown);
+        name = "";
+    }
+}
+
 static herr_t show_attribute(hid_t root, const char *name, const H5A_info_t *info, void *user)
 {
     walk *state = user;
@@ -24,10 +37,7 @@ static herr_t show_attribute(hid_t root, const char *name, const H5A_info_t *inf
     ks_text_escape(shown, sizeof shown);
     if (ks_h5_read_string(root, name, text, sizeof text) == KS_ATTRIBUTE_READ) {
         if (state->as_json) ks_json_text(&state->json, name, text);
-        else if (strchr(text, '\n') == NULL) {
-            ks_text_escape(text, sizeof text);
-            printf("  %-18s %s\n", shown, text);
-        }
+        else show_lines(shown, text);
     } else if (ks_h5_read_number(root, name, &number) == KS_ATTRIBUTE_READ) {
         if (state->as_json) ks_json_number(&state->json, name, number);
         else printf("  %-18s %g\n", shown, number);

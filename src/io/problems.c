@@ -13,13 +13,13 @@ void ks_problem_add(ks_problems *problems, const char *format, ...)
     ++problems->count;
 }
 
-ks_exit ks_problems_fail(const ks_problems *problems, ks_failure *failure)
+ks_exit ks_problems_fail(const ks_problems *problems, bool listed, ks_failure *failure)
 {
     if (problems->count == 0) return KS_EXIT_DONE;
     if (problems->count == 1)
         return ks_fail(failure, KS_EXIT_CONTENT, "%s", problems->text[0]);
-    return ks_fail(failure, KS_EXIT_CONTENT, "%s (and %d more; kalscan info lists them)",
-                   problems->text[0], problems->count - 1);
+    return ks_fail(failure, KS_EXIT_CONTENT, "%s (and %d more%s)", problems->text[0], problems->count - 1,
+                   listed ? "; kalscan info lists them" : "");
 }
 
 void ks_note_add(ks_notes *list, const char *format, ...)

@@ -2,6 +2,7 @@
 #ifndef KS_IO_PROBLEMS_H
 #define KS_IO_PROBLEMS_H
 
+#include <stdbool.h>
 #include "failure.h"
 
 #define KS_PROBLEMS_KEPT 40
@@ -15,8 +16,9 @@ typedef struct ks_problems {
 void ks_problem_add(ks_problems *problems, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/** Fail with KS_EXIT_CONTENT and the first problem as message; KS_EXIT_DONE if there is none. */
-ks_exit ks_problems_fail(const ks_problems *problems, ks_failure *failure);
+/** Fail with KS_EXIT_CONTENT and the first problem as message; KS_EXIT_DONE if there is none. `listed`: `info` finds them,
+ *  too, which reads values in double. */
+ks_exit ks_problems_fail(const ks_problems *problems, bool listed, ks_failure *failure);
 
 /** Remarks about a file that are not errors. Initialize with zeros: none. */
 typedef struct ks_notes {

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,10 @@
 /* The file that the signal handler removes. Written only while the signals are blocked. */
 static char pending[PATH_MAX];
 
+/* Set by whoever decides how the run ends: a signal that interrupts it, or the output that is about to get its name.
+ * From then on the run is done, and ends as such. */
+static atomic_flag decided = ATOMIC_FLAG_INIT;
+
 volatile sig_atomic_t ks_interrupt_line_begun;
 
 static void interrupted(int signal_number)
@@ -23,6 +28,7 @@ static void interrupted(int signal_number)
     static const char message[] = "\nkalscan: interrupted\n";
     const size_t skipped = ks_interrupt_line_begun ? 0 : 1;
     (void)signal_number;
+    if (atomic_flag_test_and_set(&decided)) return;
     if (pending[0]) unlink(pending);
     const ssize_t written = write(STDERR_FILENO, message + skipped, sizeof message - 1 - skipped);
     (void)written;
@@ -51,7 +57,7 @@ static void interrupt_signals(sigset_t *set)
 void ks_interrupt_install(void)
 {
     for (int i = 0; i < SIGNALS; ++i) {
-        struct sigaction before, action = {.sa_handler = signals[i].handler};
+        struct sigaction before, action = {.sa_handler = signals[i].handler, .sa_flags = SA_RESTART};
         interrupt_signals(&action.sa_mask);
         /* nohup, and simple shells for background jobs, ignore signals: leave these ignored. */
         if (sigaction(signals[i].number, NULL, &before) == 0 && before.sa_handler == SIG_IGN) continue;
@@ -103,6 +109,7 @@ ks_exit ks_temp_create(ks_temp_file *temp, const char *target, bool replace, ks_
         return ks_fail(failure, KS_EXIT_FILE, "%s: cannot write: the name is too long", target);
     interrupt_signals(&set);
     pthread_sigmask(SIG_BLOCK, &set, &before);
+    atomic_flag_clear(&decided);
     temp->descriptor = mkstemp(temp->path);
     const int error = errno;
     if (temp->descriptor >= 0) snprintf(pending, sizeof pending, "%s", temp->path);
@@ -144,9 +151,11 @@ ks_exit ks_temp_commit(ks_temp_file *temp, ks_failure *failure)
      * it gives are accepted. */
     const int moded = fchmod(temp->descriptor, target_mode(temp->target));
     (void)moded;
-    if (fsync(temp->descriptor) != 0 && errno != EINVAL && errno != EROFS) {
-        ks_fail(failure, KS_EXIT_FILE, "%s: cannot write: %s", temp->name, strerror(errno));
-    } else if (give_name(temp) != 0) {
+    const int written = fsync(temp->descriptor) == 0 || errno == EINVAL || errno == EROFS;
+    if (!written) ks_fail(failure, KS_EXIT_FILE, "%s: cannot write: %s", temp->name, strerror(errno));
+    /* A signal that came first ends the process in another thread. */
+    while (written && atomic_flag_test_and_set(&decided)) pause();
+    if (written && give_name(temp) != 0) {
         if (errno == EEXIST)
             ks_fail(failure, KS_EXIT_USAGE, "%s: exists: another program has made it meanwhile; use --force to "
                     "replace it", temp->name);
@@ -155,6 +164,7 @@ ks_exit ks_temp_commit(ks_temp_file *temp, ks_failure *failure)
     }
     if (failure->code) {
         ks_temp_discard(temp);
+        if (written) atomic_flag_clear(&decided);
         return failure->code;
     }
     set_pending("");

@@ -192,7 +192,13 @@ static void test_run_arguments(void **state)
     assert_int_equal(ks_blocktri_factorize(v.plan, &A, &f, v.work, NULL), KS_EINVAL);
     f = v.factor, f.D.stride = 8;
     assert_int_equal(ks_blocktri_factorize(v.plan, &A, &f, v.work, NULL), KS_EINVAL);
-    f = v.factor, f.L.data = NULL;
+    f.D.stride = v.factor.D.stride, f.D.data = (char *)v.factor.D.data + 4;
+    assert_int_equal(ks_blocktri_factorize(v.plan, &A, &f, v.work, NULL), KS_EINVAL);
+    f = v.factor, f.fill = (char *)v.factor.fill + 4;
+    assert_int_equal(ks_blocktri_factorize(v.plan, &A, &f, v.work, NULL), KS_EINVAL);
+    f = v.factor, A.D.data = (const char *)A.D.data + 4;
+    assert_int_equal(ks_blocktri_factorize(v.plan, &A, &f, v.work, NULL), KS_EINVAL);
+    A = bt_matrix(&s), f.L.data = NULL;
     assert_int_equal(ks_blocktri_factorize(v.plan, &A, &f, v.work, NULL), KS_EINVAL);
     f = v.factor, A.L.data = NULL;
     assert_int_equal(ks_blocktri_factorize(v.plan, &A, &f, v.work, NULL), KS_EINVAL);
@@ -219,7 +225,9 @@ static void test_run_arguments(void **state)
     assert_int_equal(ks_blocktri_solve(v.plan, &f, 2, bt_b(&s), none, v.work), KS_EINVAL);
     assert_int_equal(ks_blocktri_solve(v.plan, &f, 2, bt_b(&s), x, NULL), KS_EINVAL);
     assert_int_equal(ks_blocktri_solve(v.plan, NULL, 2, bt_b(&s), x, v.work), KS_EINVAL);
-    x.stride = INT64_MAX;
+    x.data = (char *)x.data + 4;
+    assert_int_equal(ks_blocktri_solve(v.plan, &f, 2, bt_b(&s), x, v.work), KS_EINVAL);
+    x = bt_x(&s), x.stride = INT64_MAX;
     assert_int_equal(ks_blocktri_solve(v.plan, &f, 2, bt_b(&s), x, v.work), KS_EINVAL);
     x.stride = 0;
     assert_int_equal(ks_blocktri_solve(v.plan, &f, 2, bt_b(&s), x, v.work), KS_EINVAL);

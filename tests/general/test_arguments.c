@@ -89,7 +89,7 @@ static void options_are_checked(void **state)
 static void blocks_are_checked(void **state)
 {
     (void)state;
-    const double v[6] = { 1, 1, 1, 1, 1, 1 };
+    const double v[6] = { 1, 1, 1, 1, 1, 1 }, *const between = (const double *)(const void *)((const char *)v + 4);
     const int32_t good[] = { 0, 1 }, outside[] = { 0, 2 }, negative[] = { -1, 1 };
     const int32_t starts[] = { 0, 1, 2 }, falling[] = { 0, 3, 2 }, late[] = { 1, 1, 2 },
                   few[] = { 0, 1, 1 };
@@ -98,6 +98,7 @@ static void blocks_are_checked(void **state)
         { { KS_BLOCK_DENSE, 0, v, NULL, NULL }, { KS_BLOCK_CSR, 2, v, starts, good }, 1 },
         { { KS_BLOCK_DENSE, 0, v, NULL, NULL }, { KS_BLOCK_COO, 0, NULL, NULL, NULL }, 1 },
         { { KS_BLOCK_DENSE, 0, NULL, NULL, NULL }, { KS_BLOCK_COO, 2, v, good, good }, 0 },
+        { { KS_BLOCK_DENSE, 0, between, NULL, NULL }, { KS_BLOCK_COO, 2, v, good, good }, 0 },
         { { KS_BLOCK_COO, 2, v, good, good }, { KS_BLOCK_COO, 2, v, good, good }, 0 },
         { { KS_BLOCK_DIA, 0, v, NULL, NULL }, { KS_BLOCK_DIA, 0, v, NULL, NULL }, 0 },
         { { KS_BLOCK_DIA, 0, v, NULL, NULL }, { KS_BLOCK_COO, 2, v, outside, good }, 0 },
@@ -206,6 +207,8 @@ static void calls_are_checked(void **state)
     assert_int_equal(ks_general_solve(plan, m, NULL, 1, b, x, work, &report), KS_EINVAL);
     assert_int_equal(ks_general_solve(plan, m, factor, 1, b, overlapping, work, NULL), KS_EINVAL);
     assert_int_equal(ks_general_solve(plan, m, factor, 1, b, x, work, &wrong), KS_EINVAL);
+    const ks_blocks between = { (char *)s.x + 4, 4 };
+    assert_int_equal(ks_general_solve(plan, m, factor, 1, b, between, work, NULL), KS_EINVAL);
     assert_int_equal(ks_general_solve(plan, m, factor, 1, b, x, work, NULL), KS_OK);
     assert_int_equal(ks_general_spectral_radius(plan, m, factor, 3, work, &radius), KS_EINVAL);
     assert_int_equal(ks_general_spectral_radius(plan, m, factor, 100, work, &radius), KS_OK);

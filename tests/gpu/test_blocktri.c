@@ -283,7 +283,9 @@ static void arguments(void **state)
     ks_blocktri_cuda_plan_destroy(NULL);
 
     job j = begin(KS_F64, 4, 3, 1, 2, 1);
-    const ks_cuda_const_blocks none = { NULL, 9, 36 }, near = { j.D.data, 8, 36 };
+    const ks_cuda_const_blocks none = { NULL, 9, 36 }, near = { j.D.data, 8, 36 },
+                               odd = { (const char *)j.D.data + 4, 9, 36 };
+    const ks_cuda_blocks odd_x = { (char *)j.x.data + 4, 3, 12 };
     const ks_cuda_blocks narrow = { j.x.data, 2, 12 }, mixed = { j.x.data, 3, 11 },
                          other = { (void *)(uintptr_t)j.b.data, j.b.stride + 1, 24 };
     double logdet[2];
@@ -293,11 +295,13 @@ static void arguments(void **state)
     assert_int_equal(ks_blocktri_cuda_factorize(j.plan, none, j.L, NULL), KS_EINVAL);
     assert_int_equal(ks_blocktri_cuda_factorize(j.plan, j.D, none, NULL), KS_EINVAL);
     assert_int_equal(ks_blocktri_cuda_factorize(j.plan, near, j.L, NULL), KS_EINVAL);
+    assert_int_equal(ks_blocktri_cuda_factorize(j.plan, odd, j.L, NULL), KS_EINVAL);
     assert_int_equal(ks_blocktri_cuda_factorize(NULL, j.D, j.L, NULL), KS_EINVAL);
     OK(ks_blocktri_cuda_factorize(j.plan, j.D, j.L, NULL));
     assert_int_equal(ks_blocktri_cuda_solve(j.plan, 0, j.b, j.x, NULL), KS_EINVAL);
     assert_int_equal(ks_blocktri_cuda_solve(j.plan, 1, none, j.x, NULL), KS_EINVAL);
     assert_int_equal(ks_blocktri_cuda_solve(j.plan, 1, j.b, narrow, NULL), KS_EINVAL);
+    assert_int_equal(ks_blocktri_cuda_solve(j.plan, 1, j.b, odd_x, NULL), KS_EINVAL);
     assert_int_equal(ks_blocktri_cuda_solve(j.plan, 1, j.b, mixed, NULL), KS_EINVAL);
     assert_int_equal(ks_blocktri_cuda_solve(j.plan, 1, j.b, other, NULL), KS_EINVAL);
     assert_int_equal(ks_blocktri_cuda_logdet(j.plan, NULL, NULL), KS_EINVAL);

@@ -88,6 +88,7 @@ static void models_of_runs(void **state)
             if (v != 4 && v != 5) { /* u and d may be absent */
                 SPOIL_VIEW(const void *, all[v]->data, NULL);
             }
+            SPOIL_VIEW(const void *, all[v]->data, (const char *)all[v]->data + 4);
             SPOIL_VIEW(int64_t, all[v]->series_stride, -9);
             SPOIL_VIEW(int64_t, all[v]->series_stride, 1);
             if (v < 7) { /* less than a block */
@@ -123,6 +124,7 @@ static void places_of_runs(void **state)
                 continue;
             }
             SPOIL(void *, outs[o].data, NULL); /* one that it makes without a place */
+            SPOIL(void *, outs[o].data, (char *)outs[o].data + 4);
             SPOIL(int64_t, outs[o].series_stride, 0);
             SPOIL(int64_t, outs[o].series_stride, -100);
             if (outs[o].step_stride) {

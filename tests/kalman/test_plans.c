@@ -222,6 +222,23 @@ static void bytes_of_devices(void **state)
     assert_true(ks_smooth_device_bytes(5, 1, 2, 0, &o) == SIZE_MAX);
     o.threads = -1;
     assert_true(ks_smooth_device_bytes(5, 1, 2, 1, &o) == SIZE_MAX);
+    /* Options that do not go together, on either back end. */
+    static const struct { ks_job job; ks_method method; ks_precision precision; unsigned outputs; } bad[] = {
+        { KS_JOB_SMOOTH, KS_METHOD_SCAN, KS_F64, KS_OUT_LOGLIK },
+        { KS_JOB_FILTER, KS_METHOD_TWO_ENDED, KS_F64, KS_OUT_LOGLIK },
+        { KS_JOB_SMOOTH, KS_METHOD_TWO_ENDED, KS_F64, KS_OUT_FILTERED_MEAN },
+        { KS_JOB_SMOOTH, KS_METHOD_BLOCKTRI, KS_MIXED, KS_OUT_LOGLIK },
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i)
+        for (int device = 0; device < 2; ++device) {
+            ks_smooth_options wrong = KS_SMOOTH_OPTIONS_INIT;
+            wrong.job = bad[i].job;
+            wrong.method = bad[i].method;
+            wrong.precision = bad[i].precision;
+            wrong.outputs = bad[i].outputs;
+            wrong.backend = device ? KS_BACKEND_CUDA : KS_BACKEND_CPU;
+            assert_true(ks_smooth_device_bytes(5, 1, 2, 1, &wrong) == SIZE_MAX);
+        }
 }
 
 int main(void)

@@ -149,7 +149,7 @@ static void out_of_range(void **state)
 /** Of a valid call one thing is spoilt at a time. */
 #define SPOIL(type, lvalue, value)                                                          \
     do {                                                                                    \
-        const type saved = (lvalue);                                                        \
+        __typeof__(lvalue) saved = (lvalue);                                                   \
         (lvalue) = (value);                                                                 \
         if (ks_signal(plan, &from.model, from.mean, from.cov, &outputs, work, &info) != KS_EINVAL || \
             info.status != KS_EINVAL)                                                       \
@@ -173,6 +173,9 @@ static void arguments(void **state)
     assert_int_equal(ks_signal(plan, &from.model, from.mean, from.cov, &outputs, work, NULL), KS_OK);
     SPOIL(size_t, from.model.size, sizeof(ks_model) - 8);
     SPOIL(size_t, outputs.size, 0);
+    SPOIL(const void *, from.model.H.data, (const char *)from.model.H.data + 4);
+    SPOIL(const void *, from.mean.data, (const char *)from.mean.data + 1);
+    SPOIL(void *, outputs.cov.data, (char *)outputs.cov.data + 4);
     assert_int_equal(info.array, KS_ARRAY_NONE);
     ks_view *views[] = { &from.model.H, &from.model.d, &from.model.R, &from.mean, &from.cov };
     const ks_array names[] = { KS_ARRAY_H, KS_ARRAY_D, KS_ARRAY_R, KS_ARRAY_ESTIMATE, KS_ARRAY_ESTIMATE };
