@@ -43,6 +43,22 @@ static void ended(int signal_number)
     raise(signal_number);
 }
 
+/* What ended the program's work before: the default, or a sanitizer's report. */
+static const int crashes[] = {SIGSEGV, SIGBUS, SIGFPE, SIGABRT};
+enum { CRASHES = sizeof crashes / sizeof *crashes };
+static struct sigaction as_before[CRASHES];
+
+/* The instruction at fault runs again when this returns, and the fault is then treated as before. A signal that was sent
+ * is sent again. */
+static void crashed(int signal_number, siginfo_t *info, void *unused)
+{
+    (void)unused;
+    if (pending[0]) unlink(pending);
+    for (int i = 0; i < CRASHES; ++i)
+        if (crashes[i] == signal_number) sigaction(signal_number, &as_before[i], NULL);
+    if (info->si_code <= 0) raise(signal_number);
+}
+
 static const struct { int number; void (*handler)(int); } signals[] = {
     {SIGINT, interrupted}, {SIGTERM, interrupted}, {SIGHUP, interrupted},
     {SIGPIPE, ended}, {SIGQUIT, ended}, {SIGXCPU, ended}};
@@ -62,6 +78,11 @@ void ks_interrupt_install(void)
         /* nohup, and simple shells for background jobs, ignore signals: leave these ignored. */
         if (sigaction(signals[i].number, NULL, &before) == 0 && before.sa_handler == SIG_IGN) continue;
         sigaction(signals[i].number, &action, NULL);
+    }
+    for (int i = 0; i < CRASHES; ++i) {
+        struct sigaction action = {.sa_sigaction = crashed, .sa_flags = SA_SIGINFO};
+        interrupt_signals(&action.sa_mask);
+        sigaction(crashes[i], &action, &as_before[i]);
     }
 }
 

@@ -18,7 +18,8 @@ typedef struct ks_temp_file {
 
 /** Install signal handlers. SIGINT, SIGTERM and SIGHUP then remove the temporary file, if there is one, and end the
  *  program with KS_EXIT_INTERRUPTED, unless an output is about to get its name: from then on they do nothing. SIGPIPE,
- *  SIGQUIT and SIGXCPU remove it and end the program as they do by default. */
+ *  SIGQUIT and SIGXCPU remove it and end the program as they do by default; so do SIGSEGV and the like, which damaged
+ *  files can cause in libhdf5. */
 void ks_interrupt_install(void);
 
 /** Not 0 while the last line on standard error is incomplete (a progress bar): a message must then begin a new line. */

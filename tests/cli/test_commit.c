@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
+#include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -14,6 +15,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "temp_file.h"
+
+static const int faults[] = { SIGSEGV, SIGBUS, SIGFPE, SIGABRT };
+enum { FAULTS = sizeof faults / sizeof *faults };
 
 /* When the signal comes: as the data are flushed, before the name is given, or after. */
 enum when { FLUSHING, BEFORE, AFTER, MOMENTS };
@@ -57,6 +61,8 @@ static void write_output(int replace)
     ks_failure failure = { 0 };
     const int silent = open("/dev/null", O_WRONLY);
     (void)dup2(silent, STDERR_FILENO);
+    /* Those of cmocka would go on with its tests. */
+    for (int i = 0; i < FAULTS; ++i) signal(faults[i], SIG_DFL);
     ks_interrupt_install();
     if (ks_temp_create(&temp, "out", replace, &failure)) _exit(failure.code);
     if (write(temp.descriptor, "new", 3) != 3) _exit(99);
@@ -85,6 +91,17 @@ static int holds(const char *text)
     return text && count == (ssize_t)strlen(text) && strcmp(found, text) == 0;
 }
 
+/** Files in the folder. */
+static int files_here(void)
+{
+    int count = 0;
+    DIR *folder = opendir(".");
+    assert_non_null(folder);
+    while (readdir(folder)) ++count;
+    closedir(folder);
+    return count - 2; /* "." and ".." */
+}
+
 static void put_old(int old)
 {
     unlink("out");
@@ -107,7 +124,22 @@ static void polite_signals(void **state)
                 const int code = outcome(replace);
                 assert_int_equal(code, m == FLUSHING ? KS_EXIT_INTERRUPTED : KS_EXIT_DONE);
                 assert_true(holds(m == FLUSHING ? replace ? "old" : NULL : "new"));
+                assert_int_equal(files_here(), m == FLUSHING ? replace : 1);
             }
+}
+
+/** What a damaged file does to libhdf5. */
+static void crashes(void **state)
+{
+    (void)state;
+    moment = FLUSHING;
+    for (int i = 0; i < FAULTS; ++i) {
+        number = faults[i];
+        put_old(1);
+        assert_int_equal(outcome(1), -number);
+        assert_true(holds("old"));
+        assert_int_equal(files_here(), 1);
+    }
 }
 
 /** Another file of that name stays. */
@@ -136,6 +168,7 @@ static int out_of_the_folder(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(polite_signals), cmocka_unit_test(a_name_that_is_taken) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(polite_signals), cmocka_unit_test(crashes),
+                                        cmocka_unit_test(a_name_that_is_taken) };
     return cmocka_run_group_tests(tests, in_a_folder, out_of_the_folder);
 }
