@@ -2,25 +2,49 @@
 #include <string.h>
 #include "map_method.h"
 
-static void put_steps(ks_map_method *m, int64_t b)
+/** What the workers share that put out rows of a series. */
+typedef struct put_job {
+    const ks_map_method *m;
+    ks_backward_sinks to;
+} put_job;
+
+/** Put out rows k0 .. k1 - 1 of `numbers` numbers, the first of which is `from`; all at once where they are contiguous. */
+static void put_rows(const ks_smooth_plan *plan, ks_sink to, int64_t k0, int64_t k1, int64_t numbers, const double *from)
+{
+    const int64_t row = numbers * (int64_t)plan->kernels->number_bytes;
+    if (!to.base || k0 >= k1) return;
+    const int64_t together = to.stride == row ? k1 - k0 : 1;
+    for (int64_t k = k0; k < k1; k += together)
+        plan->kernels->narrow(together * numbers, from + (k - k0) * numbers, ks_slot_of(to, k));
+}
+
+static void put_steps(void *arg, int64_t k0, int64_t k1, int worker)
+{
+    const put_job *job = arg;
+    const ks_map_method *m = job->m;
+    const ks_smooth_plan *plan = m->plan;
+    const int64_t n = plan->nx, bytes = (int64_t)plan->kernels->number_bytes;
+    const int64_t into = k0 > 1 ? k0 : 1; /* no lag-one covariance leads into step 0 */
+    (void)worker;
+    if (m->own_x) put_rows(plan, job->to.smoothed_mean, k0, k1, n, m->own_x + k0 * n);
+    if (m->own_S) put_rows(plan, job->to.smoothed_cov, k0, k1, n * n, m->own_S + k0 * n * n);
+    if (m->own_lag) put_rows(plan, job->to.lag_one_cov, into, k1, n * n, m->own_lag + (into - 1) * n * n);
+    if (!job->to.smoothed_var.base) return;
+    for (int64_t k = k0; k < k1; ++k) {
+        const double *S = (const double *)m->S.data + k * m->S.stride;
+        for (int64_t i = 0; i < n; ++i)
+            plan->kernels->narrow(1, S + i * n + i, (char *)ks_slot_of(job->to.smoothed_var, k) + i * bytes);
+    }
+}
+
+static void put_estimates(const ks_map_method *m, int64_t b)
 {
     const ks_smooth_plan *plan = m->plan;
     const int64_t n = plan->nx, bytes = (int64_t)plan->kernels->number_bytes;
-    const ks_backward_sinks to = ks_backward_sinks_of(m->run, b);
-    for (int64_t k = 0; k < plan->T; ++k) {
-        const double *S = (const double *)m->S.data + k * m->S.stride;
-        if (m->own_x)
-            ks_put(&m->rows.a, to.smoothed_mean, k, n, (double *)m->x.data + k * m->x.stride);
-        if (m->own_S) ks_put_square(&m->rows.a, to.smoothed_cov, k, n, S);
-        if (m->own_lag && k > 0)
-            ks_put_square(&m->rows.a, to.lag_one_cov, k, n, m->own_lag + (k - 1) * n * n);
-        if (to.smoothed_var.base)
-            for (int64_t i = 0; i < n; ++i)
-                plan->kernels->narrow(1, S + i * n + i,
-                                      (char *)ks_slot_of(to.smoothed_var, k) + i * bytes);
-    }
-    if (m->rows.a.series.prior_x1 && to.lag_one_cov.base)
-        memset(to.lag_one_cov.base, 0, (size_t)(n * n * bytes));
+    put_job job = { m, ks_backward_sinks_of(m->run, b) };
+    if (m->own_x || m->own_S || m->own_lag || job.to.smoothed_var.base)
+        ks_parallel_for(plan->context, plan->workers, plan->T, put_steps, &job);
+    if (m->rows.a.series.prior_x1 && job.to.lag_one_cov.base) memset(job.to.lag_one_cov.base, 0, (size_t)(n * n * bytes));
 }
 
 static void put_prior(ks_map_method *m, int64_t b)
@@ -47,6 +71,6 @@ static void put_prior(ks_map_method *m, int64_t b)
 
 void ks_map_put(ks_map_method *m, int64_t b)
 {
-    put_steps(m, b);
+    put_estimates(m, b);
     put_prior(m, b);
 }

@@ -64,9 +64,9 @@ static void write_output(int replace)
     /* Those of cmocka would go on with its tests. */
     for (int i = 0; i < FAULTS; ++i) signal(faults[i], SIG_DFL);
     ks_interrupt_install();
-    if (ks_temp_create(&temp, "out", replace, &failure)) _exit(failure.code);
+    if (ks_temp_create(&temp, "out", replace, &failure)) _exit((int)failure.code);
     if (write(temp.descriptor, "new", 3) != 3) _exit(99);
-    _exit(ks_temp_commit(&temp, &failure));
+    _exit((int)ks_temp_commit(&temp, &failure));
 }
 
 /** How the run ended: its exit code, or minus the signal. */
