@@ -74,6 +74,7 @@ FILTER(rows_8, ROWS, 8, PADDED(8), s->ny)
 FILTER(tiles_6, TILES, 6, PADDED(6), s->ny)
 FILTER(tiles_8, TILES, 8, PADDED(8), s->ny)
 FILTER(tiles_12, TILES, 12, PADDED(12), s->ny)
+FILTER(tiles_16, TILES, 16, PADDED(16), s->ny)
 FILTER(tiles_9_to_11, TILES, s->nx, PADDED(12), s->ny)
 FILTER(tiles_nx, TILES, s->nx, PADDED(s->nx), s->ny) /* any number */
 #undef FILTER
@@ -97,6 +98,7 @@ SMOOTH(rows_8, ROWS, 8, PADDED(8))
 SMOOTH(tiles_6, TILES, 6, PADDED(6))
 SMOOTH(tiles_8, TILES, 8, PADDED(8))
 SMOOTH(tiles_12, TILES, 12, PADDED(12))
+SMOOTH(tiles_16, TILES, 16, PADDED(16))
 SMOOTH(tiles_9_to_11, TILES, s->nx, PADDED(12))
 SMOOTH(tiles_nx, TILES, s->nx, PADDED(s->nx))
 #undef SMOOTH

@@ -10,7 +10,11 @@
 #include "scan_device.h"
 #include "cli/seconds.h"
 
+#ifdef EMULATED
+enum { REPEATS = 3 }; /* it runs, and its times mean nothing */
+#else
 enum { REPEATS = 9 };
+#endif
 
 typedef struct job {
     ks_job job;
