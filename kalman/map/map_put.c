@@ -44,7 +44,8 @@ static void put_estimates(const ks_map_method *m, int64_t b)
     put_job job = { m, ks_backward_sinks_of(m->run, b) };
     if (m->own_x || m->own_S || m->own_lag || job.to.smoothed_var.base)
         ks_parallel_for(plan->context, plan->workers, plan->T, put_steps, &job);
-    if (m->rows.a.series.prior_x1 && job.to.lag_one_cov.base) memset(job.to.lag_one_cov.base, 0, (size_t)(n * n * bytes));
+    if (m->rows.a.series.prior_x1 && job.to.lag_one_cov.base)
+        memset(job.to.lag_one_cov.base, 0, (size_t)(n * n * bytes));
 }
 
 static void put_prior(ks_map_method *m, int64_t b)

@@ -14,23 +14,26 @@ typedef struct walk {
     ks_problems problems;  /* of arrays that are not shown */
 } walk;
 
+enum { TEXT = 4096 };
+
 /* Print a text, its lines below each other. */
-static void show_lines(const char *name, char *text)
+static void show_lines(const char *name, const char *text)
 {
-    char *rest = text;
-    for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
-        char shown[1024];
-        snprintf(shown, sizeof shown, "%s", line + strspn(line, " "));
-        ks_text_escape(shown, sizeof shown);
-        printf("  %-18s %s\n", name, shown);
+    do {
+        char line[TEXT];
+        const size_t length = strcspn(text, "\n");
+        snprintf(line, sizeof line, "%.*s", (int)length, text);
+        ks_text_escape(line, sizeof line);
+        printf("  %-18s %s\n", name, line);
         name = "";
-    }
+        text += length + (text[length] == '\n');
+    } while (*text);
 }
 
 static herr_t show_attribute(hid_t root, const char *name, const H5A_info_t *info, void *user)
 {
     walk *state = user;
-    char text[4096], shown[256];
+    char text[TEXT], shown[256];
     double number;
     (void)info;
     snprintf(shown, sizeof shown, "%s", name);

@@ -43,7 +43,7 @@ static void ended(int signal_number)
     raise(signal_number);
 }
 
-/* What ended the program's work before: the default, or a sanitizer's report. */
+/* Signals of a crash, and what they did before the handlers here: by default end the program, under a sanitizer report. */
 static const int crashes[] = {SIGSEGV, SIGBUS, SIGFPE, SIGABRT};
 enum { CRASHES = sizeof crashes / sizeof *crashes };
 static struct sigaction as_before[CRASHES];

@@ -188,6 +188,19 @@ def attributes():
         assert "every constant" in f.attrs["loglik_convention"] and f.attrs["version"]
 
 
+def texts_of_info():
+    """`info` shows attributes whole: empty ones, long ones, and those of several lines, without what would control a
+    terminal."""
+    run("smooth", "plain.h5", "-o", "out.h5")
+    with h5py.File("out.h5", "a") as f:
+        f.attrs["t_empty"], f.attrs["t_long"], f.attrs["t_lines"] = "", 3000 * "x" + "end", "one\x1b[31m\n\n  two\n"
+    said = subprocess.run([kalscan, "info", "out.h5"], check=True, capture_output=True, text=True).stdout
+    behind = "  %-18s "
+    for lines in ([behind % "t_empty"], [behind % "t_long" + 3000 * "x" + "end"],
+                  [behind % "t_lines" + "one\\x1b[31m", behind % "", behind % "" + "  two"]):
+        assert "\n" + "\n".join(lines) + "\n" in said, (lines, said)
+
+
 def command_line():
     """A shell makes the arguments of what stands in the output, whatever they are."""
     odd = "it's $(odd) \\ and \"long\".h5"
@@ -251,7 +264,7 @@ def progress():
 with tempfile.TemporaryDirectory() as folder:
     subprocess.run([sys.executable, "-B", here + "/make_files.py", folder], check=True)
     os.chdir(folder)
-    for check in (equal_forms, nothing_seen, fortran, shapes, axes, steady_states, attributes, command_line,
-                  lag_one_x1, slabs, progress):
+    for check in (equal_forms, nothing_seen, fortran, shapes, axes, steady_states, attributes, texts_of_info,
+                  command_line, lag_one_x1, slabs, progress):
         check()
         print("ok", check.__name__)

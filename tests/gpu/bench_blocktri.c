@@ -328,7 +328,7 @@ int main(int argc, char **argv)
     over = ks_seconds() + (argc > 1 ? atof(argv[1]) : 300);
     copied = copy_speed(gpu);
     int failed = 0;
-    if (argc == 2 + 1 && !strcmp(argv[2], "schur"))
+    if (argc == 3 && !strcmp(argv[2], "schur"))
         for (int i = 0; i < TABLE; ++i) failed |= bench(bench_sizes[i].N, bench_sizes[i].n, KS_F64, SCHUR, 0);
     else if (argc <= 2) failed = bench_all();
     for (int i = 2; i + 1 < argc; i += 2) {

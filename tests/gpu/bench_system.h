@@ -29,17 +29,14 @@ static const struct { int64_t N; int n; } bench_sizes[] = {
 };
 enum { BENCH_SIZES = (int)(sizeof bench_sizes / sizeof bench_sizes[0]) };
 
+static inline double bench_numbers(int i) { return (double)bench_sizes[i].N * bench_sizes[i].n * bench_sizes[i].n; }
+
 /* Their places, the smallest first: a system of two large arrays of random numbers takes longer to make than to solve. */
 static inline void bench_order(int order[BENCH_SIZES])
 {
     for (int i = 0; i < BENCH_SIZES; ++i) {
-        const double numbers = (double)bench_sizes[i].N * bench_sizes[i].n * bench_sizes[i].n;
         int at = i;
-        for (; at > 0; --at) {
-            const int before = order[at - 1];
-            if ((double)bench_sizes[before].N * bench_sizes[before].n * bench_sizes[before].n <= numbers) break;
-            order[at] = before;
-        }
+        for (; at > 0 && bench_numbers(order[at - 1]) > bench_numbers(i); --at) order[at] = order[at - 1];
         order[at] = i;
     }
 }

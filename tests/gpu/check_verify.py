@@ -399,9 +399,11 @@ def check_budget():
     deadline = int(re.search(r"VERIFY_SECONDS:-(\d+)", text)[1])
     limits = [int(n) for n in re.findall(r"^ *(?:section|program|checked \S+) [\w-]+ (\d+) ", text, re.M)]
     assert len(limits) > 20 and max(limits) <= 90 and deadline + 5 + 20 < 600, (deadline, limits)
-    # No test is left out for another that takes all of its time.
-    tests = text[text.index("group=tests"):text.index("group=speed")]
-    assert sum(int(n) for n in re.findall(r"^(?:section|program) [\w-]+ (\d+) ", tests, re.M)) <= deadline, tests
+    # No test or benchmark is left out for another of its group that takes all of its time.
+    for group, behind in (("tests", "speed"), ("speed", "sanitizers")):
+        sections = text[text.index("group=" + group):text.index("group=" + behind)]
+        limits = [int(n) for n in re.findall(r"^(?:section|program) [\w-]+ (\d+) ", sections, re.M)]
+        assert limits and sum(limits) <= deadline, (group, sum(limits))
 
 
 def check_named_tests():

@@ -149,7 +149,7 @@ static void out_of_range(void **state)
 /** Of a valid call one thing is spoilt at a time. */
 #define SPOIL(type, lvalue, value)                                                          \
     do {                                                                                    \
-        __typeof__(lvalue) saved = (lvalue);                                                   \
+        type saved = (lvalue);                                                              \
         (lvalue) = (value);                                                                 \
         if (ks_signal(plan, &from.model, from.mean, from.cov, &outputs, work, &info) != KS_EINVAL || \
             info.status != KS_EINVAL)                                                       \
@@ -180,7 +180,7 @@ static void arguments(void **state)
     ks_view *views[] = { &from.model.H, &from.model.d, &from.model.R, &from.mean, &from.cov };
     const ks_array names[] = { KS_ARRAY_H, KS_ARRAY_D, KS_ARRAY_R, KS_ARRAY_ESTIMATE, KS_ARRAY_ESTIMATE };
     for (size_t v = 0; v < sizeof views / sizeof views[0]; ++v) {
-        if (v != 1) SPOIL(void *const, views[v]->data, NULL); /* d may be absent */
+        if (v != 1) SPOIL(const void *, views[v]->data, NULL); /* d may be absent */
         SPOIL(int64_t, views[v]->step_stride, -1);
         SPOIL(int64_t, views[v]->step_stride, 1);
         SPOIL(int64_t, views[v]->series_stride, -9);
