@@ -27,6 +27,9 @@
 #  define KS_KNOWN(n) __builtin_constant_p(n)
 #  define KS_OWN_COPY(n) KS_KNOWN(n)
 #endif
+/* KS_RESTRICT, of a pointer through which alone a function reaches what it writes. Not for a function whose results the
+ * next call in the same loop reads: gcc 14 (as those before 9, its bug 87609) takes the promise of one inlined call for
+ * that of the loop when it splits and unrolls it, and reads too early. */
 #define KS_RESTRICT __restrict__
 
 /* KS_EXTENT(m, n): numbers from a matrix (m, n) to what lies behind it, of what one thread has. */

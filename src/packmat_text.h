@@ -10,11 +10,9 @@
 #define KS_IN_PLACE(n) __builtin_constant_p(n)
 
 /** C (r, c) = [C] + sign A B for literal r <= 2 and c <= 4. A's entry (i, l) is A[i * ai + l * al]; rows of B and C are
- *  ldb and ldc apart. from_zero: C is not read. */
-KS_HD void KS_T(ks_pack_block)(int r, int c, int k, int sign, int from_zero,
-                               const KS_NUM *KS_RESTRICT A, int ai, int al,
-                               const KS_NUM *KS_RESTRICT B, int ldb, KS_NUM *KS_RESTRICT C,
-                               int ldc)
+ *  ldb and ldc apart. from_zero: C is not read. No pointer may be KS_RESTRICT, see there. */
+KS_HD void KS_T(ks_pack_block)(int r, int c, int k, int sign, int from_zero, const KS_NUM *A, int ai, int al,
+                               const KS_NUM *B, int ldb, KS_NUM *C, int ldc)
 {
     const KS_NUM zero = KS_LIT(0);
     const KS_NUM *b = B;

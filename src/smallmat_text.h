@@ -126,9 +126,8 @@ KS_HD void KS_T(ks_mirror)(int n, KS_NUM *A)
         for (int j = 0; j < i; ++j) A[j * n + i] = A[i * n + j];
 }
 
-/** C (m, n) -= A B with B (k, n) and A's entry (i, l) at A[i * ai + l * al]. */
-KS_HD void KS_T(ks_panel_sub)(int m, int k, int n, const KS_NUM *KS_RESTRICT A, int ai, int al,
-                              const KS_NUM *KS_RESTRICT B, KS_NUM *KS_RESTRICT C)
+/** C (m, n) -= A B with B (k, n) and A's entry (i, l) at A[i * ai + l * al]. No pointer may be KS_RESTRICT, see there. */
+KS_HD void KS_T(ks_panel_sub)(int m, int k, int n, const KS_NUM *A, int ai, int al, const KS_NUM *B, KS_NUM *C)
 {
     KS_BY_GEMM(n, KS_T(ks_gemm_sub)(m, k, n, A, ai, al, B, C))
     for (int i = 0; i < m; ++i)
