@@ -92,13 +92,12 @@ KS_HD_COLD KS_NUM KS_T(ks_noise_times_of_many)(int m, const KS_NUM *R, int ldr, 
 /** The same, with literal loop bounds for few entries. W holds m² + m numbers. */
 KS_HD KS_NUM KS_T(ks_noise_times)(int m, const KS_NUM *R, int ldr, KS_NUM *W)
 {
-    KS_NUM few[42];
     switch (m) {
     case 1: return KS_LIT(1 + KS_GROWTH);
-    case 2: return KS_T(ks_noise_times_in)(2, R, ldr, few, few + 4);
-    case 3: return KS_T(ks_noise_times_in)(3, R, ldr, few, few + 9);
-    case 4: return KS_T(ks_noise_times_in)(4, R, ldr, few, few + 16);
-    case 6: return KS_T(ks_noise_times_in)(6, R, ldr, few, few + 36);
+    case 2: return KS_T(ks_noise_times_in)(2, R, ldr, W, W + 4);
+    case 3: return KS_T(ks_noise_times_in)(3, R, ldr, W, W + 9);
+    case 4: return KS_T(ks_noise_times_in)(4, R, ldr, W, W + 16);
+    case 6: return KS_T(ks_noise_times_in)(6, R, ldr, W, W + 36);
     default: return KS_T(ks_noise_times_of_many)(m, R, ldr, W);
     }
 }

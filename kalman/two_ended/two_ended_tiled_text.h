@@ -134,7 +134,8 @@ KS_HD void KS_T(ks_tiles_of_root)(ks_prefetch *prefetch, int upper, int nx, int 
                                   const KS_NUM *zero, KS_NUM *C)
 {
     const int step = nx <= 16 ? nx : 8;
-    for (int i = 0; i < nx; i += step) {
+    int i = 0;
+    do { /* a literal nx of at most 16 leaves no loop */
         const int rows = nx - i < step ? nx - i : step;
         const KS_NUM *g = G + i * n + i, *b = B + i * n;
         if (upper) {
@@ -143,7 +144,8 @@ KS_HD void KS_T(ks_tiles_of_root)(ks_prefetch *prefetch, int upper, int nx, int 
         } else {
             KS_T(ks_tiles_meanwhile)(prefetch, 0, 0, rows, nx - i, n, g, 1, n, b, n, C + i * n, n, C + i * n, n);
         }
-    }
+        i += step;
+    } while (nx > 16 && i < nx);
 }
 
 /** ks_retreat() without the means: from J (full, its observation included) to Jn (upper triangle) and A. */
