@@ -49,9 +49,9 @@ def without(names, options):
             for file in place.glob("*.pc"):
                 if not file.name.startswith(names) and not (base / "pc" / file.name).exists():
                     (base / "pc" / file.name).symlink_to(file)
-        # Meson asks compilers of HDF5, too, and CMake.
+        # Meson asks compilers of HDF5, too, and CMake. It looks for a version in what those say that fail.
         for name in ("h5cc", "h5pcc", "cmake"):
-            (base / "bin" / name).write_text("#!/bin/sh\nexit 1\n")
+            (base / "bin" / name).write_text("#!/bin/sh\necho HDF5 Version: 0.0.0\nexit 1\n")
             (base / "bin" / name).chmod(0o755)
         done = subprocess.run(["meson", "setup", base / "build", sys.argv[1], "-Dcuda=disabled", *options], text=True,
                               capture_output=True, env={**os.environ, "PKG_CONFIG_LIBDIR": str(base / "pc"),
