@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
+#include "assert_within.h"
 #include "models.h"
 #include "run_case.h"
 #include "scan_device.h"
@@ -165,7 +166,7 @@ static int64_t chunks_left(const ks_smooth_plan *plan, int what)
     const ks_scan_device *d = plan->device;
     unsigned char left[64];
     int64_t count = 0;
-    assert_in_range(d->chunks.chunks, 1, sizeof left);
+    assert_within(d->chunks.chunks, 1, sizeof left);
     OK(ks_gpu_copy_out(d->gpu, left, d->chunks.hard_rerun, (size_t)d->chunks.chunks, d->stream));
     OK(ks_gpu_stream_sync(d->gpu, d->stream));
     for (int64_t i = 0; i < d->chunks.chunks; ++i) count += left[i] == what;

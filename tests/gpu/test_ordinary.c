@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
+#include "assert_within.h"
 #include "models.h"
 #include "scan_device.h"
 #include "seed_run.h"
@@ -80,7 +81,7 @@ static void ordinary_models(void **state)
                             golden_ordinary_bound(GOLDEN_ELEMENTS, (ks_precision)p));
                     /* The smoothed prior is a step of its own. */
                     const int64_t priors = m->job == KS_JOB_SMOOTH && prior == KS_PRIOR_X0 ? g->B : 0;
-                    assert_in_range(info.array_steps, 0, priors);
+                    assert_within(info.array_steps, 0, priors);
                     assert_int_equal(info.ordinary_steps + info.array_steps, g->T * g->B + priors);
                     /* Threads beside one another compare what each filter step comes to with what the scan has. */
                     const unsigned long long doubts = said.doubts;
@@ -126,7 +127,7 @@ static void hard_steps_are_left(void **state)
             golden_buffers *b = run(g, methods[i], KS_F64, outputs, kind + i, 0, &info);
             compare(g, methods[i], KS_F64, b, &g->expected, outputs, 1e-11);
             const int64_t priors = methods[i]->job == KS_JOB_SMOOTH;
-            if (kind < 2) assert_in_range(info.array_steps, HARD, HARD + priors);
+            if (kind < 2) assert_within(info.array_steps, HARD, HARD + priors);
             assert_int_equal(info.ordinary_steps + info.array_steps, g->T + priors);
             golden_buffers_free(b);
             golden_free(g);
@@ -144,7 +145,7 @@ static void first_steps(void **state)
     ks_info info;
     golden_buffers *b = run(g, &filter, KS_F64, outputs_there(g, &filter), 1, 0, &info);
     compare(g, &filter, KS_F64, b, &g->expected, outputs_there(g, &filter), 1e-10);
-    assert_in_range(info.array_steps, 1, 3);
+    assert_within(info.array_steps, 1, 3);
     golden_buffers_free(b);
     golden_free(g);
     /* Two states that are known to be all but the same, which the first observation tells apart. */
@@ -154,7 +155,7 @@ static void first_steps(void **state)
     textbook_smooth(g);
     b = run(g, &filter, KS_F64, outputs_there(g, &filter), 2, 0, &info);
     compare(g, &filter, KS_F64, b, &g->expected, outputs_there(g, &filter), 1e-11);
-    assert_in_range(info.array_steps, 1, 50);
+    assert_within(info.array_steps, 1, 50);
     golden_buffers_free(b);
     golden_free(g);
 }

@@ -288,7 +288,7 @@ static void KS_T(lq_sorted)(void **state)
                 int taken = 0;
                 for (int c = 0; c < columns; ++c) {
                     const int to = (int)place[c];
-                    assert_in_range(to, 0, columns - 1);
+                    assert_within(to, 0, columns - 1);
                     assert_false(taken >> to & 1);
                     taken |= 1 << to;
                     for (int i = 0; i < rows; ++i) assert_true(sorted[to * apart + i] == M[i * columns + c]);
@@ -296,7 +296,7 @@ static void KS_T(lq_sorted)(void **state)
                 }
                 for (int i = 0; i < first; ++i) {
                     const int end = (int)ends[i], before = i ? (int)ends[i - 1] : 0;
-                    assert_in_range(end, before, columns);
+                    assert_within(end, before, columns);
                     if (!dense) assert_true(end <= i + 2);
                 }
                 const int count = KS_T(ks_lq_first)(first, rows, columns, ends, sorted, V, 1);

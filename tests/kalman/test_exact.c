@@ -145,8 +145,9 @@ static void scans_are_right_or_refuse(void **state)
         golden_free(g);
     }
     for (int p = 0; p < 2 + ALL_ON_DEVICE && !SANITIZED; ++p) {
-        /* A device's compiler joins products and sums as it likes, and where zero was there is more round-off. */
-        const int most = ALL_ON_DEVICE ? runs[VECTORS][p] * 3 / 4 : runs[VECTORS][p] / 2;
+        /* Compilers join products and sums as they like, and where zero was there is more round-off: a device's compiler
+         * and gcc 16 refuse half of them, earlier ones two fifths. */
+        const int most = runs[VECTORS][p] * 3 / 4;
         assert_true(refused[VECTORS][p] > 0 && refused[VECTORS][p] < most);
         assert_int_equal(refused[FACTORS][p], 0);
     }

@@ -181,7 +181,7 @@ static void overflow_of_the_mean(void **state)
 
 typedef struct stopper { int calls, stop_at; int64_t last, total; int backwards, whole, flushed; } stopper;
 
-static int stop(void *user, int64_t done, int64_t total)
+static int stopping(void *user, int64_t done, int64_t total)
 {
     stopper *s = user;
     volatile double least = DBL_MIN;
@@ -199,7 +199,7 @@ static ks_status run_stopped(const golden *g, const method_case *m, int threads,
 {
     ks_smooth_options o = options_of(m, KS_F64, outputs_made(m));
     golden_buffers *b = NULL;
-    o.progress = stop;
+    o.progress = stopping;
     o.progress_user = s;
     const ks_model model = golden_model(g, KS_F64);
     const ks_status status = run_model(g, &model, golden_y(g, KS_F64), &o, threads, &b, info);

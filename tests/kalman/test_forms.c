@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
+#include "assert_within.h"
 #include "models.h"
 #include "run_case.h"
 #include "textbook.h"
@@ -188,7 +189,7 @@ static void correlation_decides(void **state)
                         golden_buffers *f = run_well(g, &filter_once, (ks_precision)p, 1, outputs_made(&filter_once), &info);
                         assert_true(covariances_sound(f, (ks_precision)p, outputs_made(&filter_once)));
                         golden_buffers_free(f);
-                        if (kind && varies) assert_in_range(info.array_steps, B * (T / 2), B * (T / 2 + 3));
+                        if (kind && varies) assert_within(info.array_steps, B * (T / 2), B * (T / 2 + 3));
                         else if (kind) assert_int_equal(info.ordinary_steps, 0);
                         else assert_true(info.ordinary_steps >= B * (T - 3));
                         golden_free(g);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
+#include "assert_within.h"
 #include "models.h"
 #include "run_case.h"
 #include "textbook.h"
@@ -81,8 +82,8 @@ static void blocks_that_cancel(void **state)
             }
         }
     /* Some of each. */
-    assert_in_range(v.stood, v.runs / 10, v.runs / 2);
-    assert_in_range(v.refused, v.runs / 10, v.runs / 2);
+    assert_within(v.stood, v.runs / 10, v.runs / 2);
+    assert_within(v.refused, v.runs / 10, v.runs / 2);
 }
 
 #endif

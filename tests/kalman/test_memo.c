@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
+#include "assert_within.h"
 #include "hd.h"
 #include "models.h"
 #include "run_case.h"
@@ -156,8 +157,8 @@ static void a_circle_is_recorded_once(void **state)
                 const int holds = length <= memo.slots;
                 /* Where the second goes round the end of the slots, what it has recorded before is gone. */
                 const int rounds = r.first == 100 ? 1 : 2;
-                assert_in_range(kept, holds ? length : 0, holds ? rounds * length : 0);
-                assert_in_range(last_miss, holds ? 2 * length - 1 : 99, holds ? 2 * rounds * length : 99);
+                assert_within(kept, holds ? length : 0, holds ? rounds * length : 0);
+                assert_within(last_miss, holds ? 2 * length - 1 : 99, holds ? 2 * rounds * length : 99);
                 r.outside = 1;
                 r.at = 0;
                 memo.since = KS_MEMO_SLOTS; /* the next step is the mark */

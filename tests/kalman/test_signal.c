@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
+#include "assert_within.h"
 #include "models.h"
 #include "signal_case.h"
 
@@ -179,7 +180,7 @@ static void never_negative(void **state)
             for (int i = 0; i < PARTS; ++i)
                 if (i != MEAN) assert_true(number_of(&m, i, k) >= 0 && number_of(&m, i, k) < size * 0x1p-20);
         }
-        assert_in_range(negative, T / 10, T);
+        assert_within(negative, T / 10, T);
         drop(&m);
         golden_buffers_free(states);
         golden_free(g);

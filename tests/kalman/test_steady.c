@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
+#include "assert_within.h"
 #include "hd.h"
 #include "models.h"
 #include "run_case.h"
@@ -147,7 +148,7 @@ static void held_if_asked(void **state)
                 golden_free(each);
                 golden_free(g);
             }
-    assert_in_range(others, all / 2, all);
+    assert_within(others, all / 2, all);
 }
 
 /** By checkpoints a series is cut into ranges of 27 steps, in which little is remembered. */

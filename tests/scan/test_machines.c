@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
+#include "assert_within.h"
 
 #include "cases.h"
 #include "plan.h"
@@ -290,7 +291,7 @@ static void threads_are_limited_by_the_options(void **state)
         ks_scan_plan_destroy(plan);
     }
     const size_t worker = (bytes[1] - bytes[0]) / 2; /* in place: scratch for each, no more */
-    assert_in_range(worker, op.scratch_bytes, op.scratch_bytes + 191);
+    assert_within(worker, op.scratch_bytes, op.scratch_bytes + 191);
     assert_int_equal(bytes[1], bytes[0] + 2 * worker);
     assert_int_equal(bytes[2], bytes[0] + 7 * worker);
 }

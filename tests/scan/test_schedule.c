@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
+#include "assert_within.h"
 
 #include "cases.h"
 #include "plan.h"
@@ -333,9 +334,9 @@ static void chunked_counts(void **state)
             ks_scan_plan *plan = plan_for(&options, n);
             const ks_scan_stats stats = ks_scan_plan_stats(plan);
             const int64_t count = stats.chunks, most = wanted[i] ? wanted[i] : 256;
-            assert_in_range(count, 1, most < n ? most : n);
+            assert_within(count, 1, most < n ? most : n);
             const int64_t size = (n + count - 1) / count, last = n - (count - 1) * size;
-            assert_in_range(last, 1, size);
+            assert_within(last, 1, size);
             const int64_t inside = n - count;
             const int64_t middle = ladner_fischer_combines(count - 1);
             const int64_t again = count == 1 ? 0 : (count - 2) * (size - 1) + last;
@@ -393,7 +394,7 @@ static void huge_lengths_plan_small(void **state)
             options.direction = j < 4 ? KS_FORWARD : KS_REVERSE;
             ks_scan_plan *plan = plan_for(&options, lengths[j % 4]);
             const ks_schedule *schedule = &plan->inside;
-            assert_in_range(schedule->rounds, 1, 130);
+            assert_within(schedule->rounds, 1, 130);
             for (int64_t r = 0; r < schedule->rounds; ++r)
                 for (int p = 0; p < schedule->round[r].parts; ++p) {
                     const ks_part *part = &schedule->round[r].part[p];

@@ -210,7 +210,10 @@ template <class T> T __ldg(const T *p) { return *p; }
 static inline int __popc(unsigned x) { return __builtin_popcount(x); }
 static inline int __ffs(int x) { return __builtin_ffs(x); }
 static inline int __clz(int x) { return x ? __builtin_clz((unsigned)x) : 32; }
-static inline double rsqrt(double x) { return 1 / sqrt(x); }
-static inline float rsqrtf(float x) { return 1 / sqrtf(x); }
+/* Newer C libraries have functions of these names. */
+static inline double ks_emu_rsqrt(double x) { return 1 / sqrt(x); }
+static inline float ks_emu_rsqrtf(float x) { return 1 / sqrtf(x); }
+#define rsqrt ks_emu_rsqrt
+#define rsqrtf ks_emu_rsqrtf
 
 #endif
