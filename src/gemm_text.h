@@ -47,7 +47,7 @@ KS_HD void KS_T(ks_gemm_strip)(int vectors, int subtract, int m, int k, const KS
     int i = 0;
     for (; i + 4 <= m; i += 4)
         KS_T(ks_gemm_tile)(4, vectors, subtract, k, A + i * ai, ai, al, B, n, C + i * n);
-    switch (m - i) {
+    switch (m % 4) {
     case 3: KS_T(ks_gemm_tile)(3, vectors, subtract, k, A + i * ai, ai, al, B, n, C + i * n); break;
     case 2: KS_T(ks_gemm_tile)(2, vectors, subtract, k, A + i * ai, ai, al, B, n, C + i * n); break;
     case 1: KS_T(ks_gemm_tile)(1, vectors, subtract, k, A + i * ai, ai, al, B, n, C + i * n); break;
@@ -101,7 +101,7 @@ KS_HD void KS_T(ks_gemm_signed)(int subtract, int m, int k, int n, const KS_NUM 
         j += KS_WIDTH;
     }
     for (; j + 4 <= n; j += 4) KS_T(ks_gemm_edges)(4, subtract, m, k, A, ai, al, B + j, n, C + j);
-    switch (n - j) {
+    switch (n % (KS_WIDTH < 4 ? KS_WIDTH : 4)) {
     case 3: KS_T(ks_gemm_edges)(3, subtract, m, k, A, ai, al, B + j, n, C + j); break;
     case 2: KS_T(ks_gemm_edges)(2, subtract, m, k, A, ai, al, B + j, n, C + j); break;
     case 1: KS_T(ks_gemm_edges)(1, subtract, m, k, A, ai, al, B + j, n, C + j); break;

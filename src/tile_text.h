@@ -171,7 +171,8 @@ KS_HD void KS_T(ks_tiles_in_place)(ks_prefetch *prefetch, int upper, int sign, i
         }
         KS_ROWS_OF(4);
     }
-    switch (m - i) {
+    /* Not m - i: of a literal m, compilers see at once which copy there is. */
+    switch (m % 4) {
     case 3: KS_ROWS_OF(3); break;
     case 2: KS_ROWS_OF(2); break;
     case 1: KS_ROWS_OF(1); break;

@@ -61,7 +61,7 @@ KS_HD void KS_T(ks_pack_combine)(int n, int k, const KS_NUM *A, int ai, int al, 
 #define KS_ROWS_OF(rows)                                                                    \
     KS_T(ks_pack_combine_few)(rows, k, A + i * ai, ai, al, x, y0 ? y0 + i : NULL, y + i)
     for (; i + 4 <= n; i += 4) KS_ROWS_OF(4);
-    switch (n - i) {
+    switch (n % 4) {
     case 3: KS_ROWS_OF(3); break;
     case 2: KS_ROWS_OF(2); break;
     case 1: KS_ROWS_OF(1); break;

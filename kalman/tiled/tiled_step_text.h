@@ -169,16 +169,17 @@ KS_HD KS_MASK KS_T(ks_tiled_ldl)(ks_prefetch *prefetch, int n, double ratio, int
     good = good & KS_T(ks_panel)(prefetch, rows, at, ratio, columns, S, LT, pivot, inverse_d);        \
     if (at > 0) KS_T(ks_panel_solve)(prefetch, 4, at - 4, columns, S, LT, inverse_d, g, G0, G, Z);        \
     KS_T(ks_panel_solve)(prefetch, rows, at, columns, S, LT, inverse_d, g, G0, G, Z)
-    switch (n - at) {
-    case 4: /* the loop leaves the last of three tiles */
-        if (KS_THREE_TILES(columns)) {
-            KS_REST(4);
-        }
-        break;
+    switch (n % 4) {
     case 3: KS_REST(3); break;
     case 2: KS_REST(2); break;
     case 1: KS_REST(1); break;
-    default: KS_T(ks_panel_solve)(prefetch, 4, at - 4, columns, S, LT, inverse_d, g, G0, G, Z); break;
+    default:
+        if (KS_THREE_TILES(columns) && at < n) { /* the loop leaves the last of three tiles */
+            KS_REST(4);
+        } else {
+            KS_T(ks_panel_solve)(prefetch, 4, at - 4, columns, S, LT, inverse_d, g, G0, G, Z);
+        }
+        break;
     }
 #undef KS_REST
     return good;

@@ -63,7 +63,7 @@ KS_HD void KS_T(ks_tiled_forward)(int lower, int nx, int n, const KS_NUM *LT, co
 #define KS_COLUMNS (lower ? KS_T(ks_padded)(at + 4) : n)
     for (; at + 4 <= nx; at += 4)
         KS_T(ks_panel_forward)(4, at, KS_COLUMNS, n, LT, inverse_d, G0, G, Z);
-    switch (nx - at) {
+    switch (nx % 4) {
     case 3: KS_T(ks_panel_forward)(3, at, KS_COLUMNS, n, LT, inverse_d, G0, G, Z); break;
     case 2: KS_T(ks_panel_forward)(2, at, KS_COLUMNS, n, LT, inverse_d, G0, G, Z); break;
     case 1: KS_T(ks_panel_forward)(1, at, KS_COLUMNS, n, LT, inverse_d, G0, G, Z); break;
