@@ -20,9 +20,9 @@ const ks_kernels *ks_kernels_of(ks_precision precision, ks_tier tier)
 static int wide_enough(ks_precision precision, ks_tier tier, int nx, int ny)
 {
     const int asked = tier == KS_TIER_AVX512, many = asked || !ks_halves_vectors();
-    if (precision != KS_F64) return (nx >= KS_WIDE_FROM_F32 && many) || nx == KS_WIDE_LITERAL_F32;
+    if (precision != KS_F64) return (nx >= KS_WIDE_FROM && many) || nx == KS_WIDE_LITERAL_F32;
     const int rows = nx >= KS_WIDE_ROWS_FROM && nx <= KS_WIDE_ROWS_TO && ny <= KS_ROWS_ENTRIES;
-    return (nx >= KS_WIDE_FROM_F64 && many) || (rows && (asked || ks_pays_wide_rows()));
+    return (nx >= KS_WIDE_FROM && many) || (rows && (asked || ks_pays_wide_rows()));
 }
 #endif
 

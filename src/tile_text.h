@@ -153,8 +153,16 @@ KS_HD void KS_T(ks_tiles_in_place)(ks_prefetch *prefetch, int upper, int sign, i
 #define KS_ROWS_OF(rows)                                                                    \
     KS_T(ks_tile_row)(prefetch, rows, sign, upper ? i / KS_LANES * KS_LANES : 0, n, k, A + i * ai, ai, al, B, \
                       ldb, C0 + i * ldc0, ldc0, C + i * ldc, ldc)
-    if (KS_TILE_ROWS > 4)
+    if (KS_TILE_ROWS > 4) {
         for (; i + 8 <= m; i += 8) KS_ROWS_OF(8);
+        /* One tile, not two: with fewer sums each waits for its own. */
+        switch (m % 8) {
+        case 7: KS_ROWS_OF(7); return;
+        case 6: KS_ROWS_OF(6); return;
+        case 5: KS_ROWS_OF(5); return;
+        default: break;
+        }
+    }
     for (; i + 4 <= m; i += 4) {
         if (upper && KS_LANES == 4 && n - i == 2 * KS_LANES && m - i > 4) {
 #define KS_CORNER(bottom)                                                                   \

@@ -12,10 +12,10 @@
  *  where rows are vectors (row_step_text.h), they start at KS_ROWS_FROM_F64 or KS_ROWS_FROM_F32. Measured: below, the
  *  text with literal sizes is faster. */
 enum { KS_TILED_FROM = 4, KS_ROWS_FROM_F64 = 2, KS_ROWS_FROM_F32 = 3, KS_ROWS_ENTRIES = 4 };
-/** The same for AVX-512. Measured: with up to 12 states, or 15 in single precision, the lanes of a vector that stay
- *  empty cost more than the others gain. Exceptions are rows that fill a vector: 7 and 8 states in double with few
- *  entries, 12 in single precision. */
-enum { KS_WIDE_FROM_F64 = 13, KS_WIDE_FROM_F32 = 16, KS_WIDE_ROWS_FROM = 7, KS_WIDE_ROWS_TO = 8, KS_WIDE_LITERAL_F32 = 12 };
+/** The same for AVX-512. Measured: with up to 12 states the lanes of a vector that stay empty cost more than the others
+ *  gain. Exceptions are 7 and 8 states in double with few entries, whose rows fill a vector, and 12 in single
+ *  precision. */
+enum { KS_WIDE_FROM = 13, KS_WIDE_ROWS_FROM = 7, KS_WIDE_ROWS_TO = 8, KS_WIDE_LITERAL_F32 = 12 };
 
 /** A series that takes its covariances from another one, the leader, with the same F, Q, u, H, R and the same
  *  covariance before the steps. */
