@@ -1,7 +1,7 @@
 /* automatic.c -- runs of KS_METHOD_AUTO on several threads or on a device.
  *
- * A single series is smoothed from both ends, unless its model or its data require the sequential method. If the model
- * varies and there are enough threads for each series, or a device, a scan in chunks is tried first.
+ * A single series is smoothed from both ends, unless its size, its model or its data ask for the sequential method. If
+ * the model varies and there are enough threads for each series, or a device, a scan in chunks is tried first.
  *
  * When the halves of a series have met, it is known whether the information from the right is good enough. Up to there
  * the left half has done what the sequential method does, and it goes on with that if it must. So the attempt costs
@@ -64,7 +64,8 @@ int ks_automatic_tries(const ks_smooth_plan *plan)
     const ks_smooth_options *o = &plan->options;
     const int64_t least = plan->nx <= FEW_STATES ? LEAST_STEPS_OF_FEW : LEAST_STEPS;
     return o->job == KS_JOB_SMOOTH && o->precision != KS_MIXED && plan->B == 1 && plan->T >= least &&
-           plan->nx <= MOST_STATES && ks_makes_all(plan, in_place) && !(o->outputs & ~smoothed) &&
+           plan->nx <= MOST_STATES && !ks_one_thread_pays(plan->kernels, plan->nx) && ks_makes_all(plan, in_place) &&
+           !(o->outputs & ~smoothed) &&
            ks_workers(plan->context, o->threads, 2) == 2;
 }
 

@@ -37,6 +37,18 @@ const ks_kernels *ks_kernels_for(ks_precision precision, ks_tier tier, int nx, i
     return ks_kernels_of(precision, tier);
 }
 
+int ks_one_thread_pays(const ks_kernels *kernels, int nx)
+{
+#if defined(KS_WITH_AVX512) && defined(__x86_64__)
+    const int wide = kernels == &ks_kernels_avx512_f64 || kernels == &ks_kernels_avx512_f32;
+    return wide && nx >= KS_WIDE_FROM && nx <= KS_WIDE_ALONE_TO;
+#else
+    (void)kernels;
+    (void)nx;
+    return 0;
+#endif
+}
+
 const ks_tiled_kernels *ks_tiled_kernels_of(const ks_kernels *kernels)
 {
 #if defined(KS_WITH_AVX512) && defined(__x86_64__)

@@ -109,6 +109,9 @@ const ks_kernels *ks_kernels_of(ks_precision precision, ks_tier tier);
 /** The same for nx states and ny entries: AVX-512 tables pay only for some sizes. */
 const ks_kernels *ks_kernels_for(ks_precision precision, ks_tier tier, int nx, int ny);
 
+/** Whether one thread smooths nx states faster than two do from both ends. */
+int ks_one_thread_pays(const ks_kernels *kernels, int nx);
+
 extern const ks_kernels ks_kernels_baseline_f64, ks_kernels_baseline_f32;
 extern const ks_kernels ks_kernels_avx2_f64, ks_kernels_avx2_f32;
 extern const ks_kernels ks_kernels_avx512_f64, ks_kernels_avx512_f32;

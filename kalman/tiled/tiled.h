@@ -16,6 +16,9 @@ enum { KS_TILED_FROM = 4, KS_ROWS_FROM_F64 = 2, KS_ROWS_FROM_F32 = 3, KS_ROWS_EN
  *  gain. Exceptions are 7 and 8 states in double with few entries, whose rows fill a vector, and 12 in single
  *  precision. */
 enum { KS_WIDE_FROM = 13, KS_WIDE_ROWS_FROM = 7, KS_WIDE_ROWS_TO = 8, KS_WIDE_LITERAL_F32 = 12 };
+/** Most states for which one thread is faster with AVX-512 than two from both ends: from KS_WIDE_FROM on its sizes are
+ *  literals and theirs are not. */
+enum { KS_WIDE_ALONE_TO = 15 };
 
 /** A series that takes its covariances from another one, the leader, with the same F, Q, u, H, R and the same
  *  covariance before the steps. */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
+#include "kernels.h"
 #include "models.h"
 #include "run_case.h"
 #include "sanitizers.h"
@@ -357,6 +358,28 @@ static void plans(void **state)
     ks_context_destroy(context);
 }
 
+/** Two threads begin from both ends, but where the steps of one have literal sizes for AVX-512 and theirs do not. */
+static void sizes(void **state)
+{
+    (void)state;
+    ks_context_options resources = KS_CONTEXT_OPTIONS_INIT;
+    ks_context *context = NULL;
+    resources.threads = 2;
+    assert_int_equal(ks_context_create(&context, &resources), KS_OK);
+    for (int p = 0; p < 2; ++p)
+        for (int nx = 9; nx <= 20; ++nx) {
+            const ks_kernels *kernels = ks_kernels_for((ks_precision)p, KS_TIER_AUTO, nx, 1);
+            const int alone = nx >= 13 && nx <= 15 && strcmp(kernels->tier, "avx512") == 0;
+            ks_smooth_options o = options_of(&automatic, (ks_precision)p, outputs);
+            ks_smooth_plan *plan = NULL;
+            o.threads = 2;
+            assert_int_equal(ks_smooth_plan_create(&plan, context, T, 1, nx, 1, &o), KS_OK);
+            assert_int_equal(ks_smooth_plan_method(plan), alone ? KS_METHOD_SEQUENTIAL : KS_METHOD_TWO_ENDED);
+            ks_smooth_plan_destroy(plan);
+        }
+    ks_context_destroy(context);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -366,7 +389,7 @@ int main(void)
         cmocka_unit_test(many_threads_refused), cmocka_unit_test(many_threads_lose_digits),
         cmocka_unit_test(sequential_at_once),
         cmocka_unit_test(information_not_enough), cmocka_unit_test(exact_entry),
-        cmocka_unit_test(failures),    cmocka_unit_test(plans),
+        cmocka_unit_test(failures),    cmocka_unit_test(plans), cmocka_unit_test(sizes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
